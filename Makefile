@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+# The front door only; meson.build builds. demo, test and bench do their own
+# set-up on Debian. BUILD is the build folder, SETUP goes to meson setup.
+BUILD ?= build
+SETUP ?=
+
+all: build
+
+demo: setup-build build
+	BUILD=$(BUILD) examples/demo.sh
+
+test: setup-test build
+	tools/run_tests.sh $(BUILD)
+
+bench: setup-test build
+	BUILD=$(BUILD) bench/run.sh
+
+soak: setup-test build
+	BUILD=$(BUILD) tests/soak.sh
+
+build:
+	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) $(SETUP)
+	@meson compile -C $(BUILD)
+
+install: build
+	meson install -C $(BUILD) --no-rebuild
+	@test -n "$(DESTDIR)" || test "$$(id -u)" != 0 || ldconfig
+
+format:
+	tools/format.sh
+
+clean:
+	rm -rf $(BUILD)
+
+setup-build setup-test:
+	@tools/setup.sh $(@:setup-%=%)
+
+.PHONY: all demo test bench soak build install format clean \
+	setup-build setup-test

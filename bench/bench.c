@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The benchmarks in one run: options, the folder for the databases, the
+ * order. What is measured is in the files named after it. Thread: main.
+ *
+ *     bench [--quick] [--only WHAT] [--json FILE] [--command HOLDFAST]
+ */
+#include "bench/command.h"
+#include "bench/contest.h"
+#include "bench/footprint.h"
+#include "bench/measure.h"
+#include "bench/report.h"
+#include "bench/throughput.h"
+#include "bench/waiting.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The first must come first: see footprint.h. */
+static const struct {
+    const char *name;
+    void (*run)(const struct bench *b);
+} parts[] = {
+    {"footprint", bench_footprint}, {"throughput", bench_throughput},
+    {"waiting", bench_waiting},     {"contest", bench_contest},
+    {"command", bench_command},
+};
+
+static char folder[256];
+static pid_t owner;
+
+static int remove_one(const char *path, const struct stat *st, int type,
+                      struct FTW *ftw)
+{
+    (void)st;
+    (void)type;
+    (void)ftw;
+    return remove(path);
+}
+
+/* Children that fail come by here too. */
+static void remove_folder(void)
+{
+    if (getpid() == owner) {
+        (void)nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    }
+}
+
+static void make_folder(void)
+{
+    const char *tmp = getenv("TMPDIR");
+
+    (void)snprintf(folder, sizeof folder, "%s/holdfast-bench.XXXXXX",
+                   tmp && *tmp ? tmp : "/tmp");
+    if (!mkdtemp(folder)) {
+        bench_fail("%s: %s", folder, strerror(errno));
+    }
+    owner = getpid();
+    (void)atexit(remove_folder);
+}
+
+static void write_json(const char *path)
+{
+    FILE *out = strcmp(path, "-") ? fopen(path, "w") : stdout;
+
+    if (!out) {
+        bench_fail("%s: %s", path, strerror(errno));
+    }
+    report_json(out);
+    if (fflush(out)) {
+        bench_fail("%s: %s", path, strerror(errno));
+    }
+    if (out != stdout) {
+        (void)fclose(out);
+    }
+}
+
+static void usage(void)
+{
+    bench_fail("usage: bench [--quick] [--only footprint|throughput|waiting|"
+               "contest|command] [--json FILE] [--command HOLDFAST]");
+}
+
+int main(int argc, char *argv[])
+{
+    static const struct option options[] = {
+        {"quick", no_argument, NULL, 'q'},
+        {"only", required_argument, NULL, 'o'},
+        {"json", required_argument, NULL, 'j'},
+        {"command", required_argument, NULL, 'c'},
+        {NULL, 0, NULL, 0},
+    };
+    struct bench b = {.folder = folder};
+    const char *only = NULL;
+    const char *json = NULL;
+    size_t i;
+    int c;
+
+    while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        switch (c) {
+        case 'q':
+            b.is_quick = true;
+            break;
+        case 'o':
+            only = optarg;
+            break;
+        case 'j':
+            json = optarg;
+            break;
+        case 'c':
+            b.command = optarg;
+            break;
+        default:
+            usage();
+        }
+    }
+    make_folder();
+    report_machine(&b);
+    for (i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        if (!only || !strcmp(only, parts[i].name)) {
+            parts[i].run(&b);
+        }
+    }
+    report_end();
+    if (json) {
+        write_json(json);
+    }
+    return 0;
+}

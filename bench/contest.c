@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Many who want one name and give it back at once: hand-overs per second,
+ * Jain's index of fairness over who got it how often (1: all the same), and
+ * the longest wait of anybody. That two never hold it at once is looked at by
+ * the way. Thread: main, and those of each contest.
+ */
+#include "bench/contest.h"
+
+#include "bench/report.h"
+
+#include <stdatomic.h>
+
+#define NAME "contested"
+
+struct rival {
+    uint64_t grants;
+    int64_t longest_ns;
+};
+
+/* In memory that processes share. */
+struct contest {
+    const struct bench *b;
+    int n;
+    hf_client *client;
+    atomic_int ready;
+    atomic_bool has_begun;
+    atomic_bool is_over;
+    atomic_int inside;
+    atomic_int clashes;
+    struct rival rival[BENCH_THREADS_MAX];
+};
+
+static void take_once(struct contest *c, hf_client *client, struct rival *rival)
+{
+    int64_t begun = bench_now_ns();
+    hf_lock *lock = bench_acquire(client, NAME);
+    int64_t waited = bench_now_ns() - begun;
+
+    if (atomic_fetch_add(&c->inside, 1) != 0) {
+        atomic_fetch_add(&c->clashes, 1);
+    }
+    rival->grants++;
+    rival->longest_ns = waited > rival->longest_ns ? waited : rival->longest_ns;
+    atomic_fetch_sub(&c->inside, 1);
+    bench_release(lock);
+}
+
+static void report(const struct contest *c, const char *kind, double rate)
+{
+    struct report_figure f = {.value = rate, .unit = "/s"};
+    int64_t longest = 0;
+    double sum = 0;
+    double squares = 0;
+    int i;
+
+    for (i = 0; i < c->n; i++) {
+        double grants = (double)c->rival[i].grants;
+
+        sum += grants;
+        squares += grants * grants;
+        longest =
+            c->rival[i].longest_ns > longest ? c->rival[i].longest_ns : longest;
+    }
+    (void)snprintf(f.name, sizeof f.name, "%d %s, one name: hand-overs", c->n,
+                   kind);
+    report_add(&f);
+    f = (struct report_figure){.value = sum * sum / (c->n * squares)};
+    (void)snprintf(f.name, sizeof f.name, "%d %s, one name: Jain's index", c->n,
+                   kind);
+    report_add(&f);
+    f = (struct report_figure){.value = (double)longest / 1e6, .unit = "ms"};
+    (void)snprintf(f.name, sizeof f.name, "%d %s, one name: longest wait", c->n,
+                   kind);
+    report_add(&f);
+    if (atomic_load(&c->clashes) != 0) {
+        bench_fail("two held one lock at the same time, %d times",
+                   atomic_load(&c->clashes));
+    }
+}
+
+static double length(const struct bench *b)
+{
+    return b->is_quick ? 1 : 4;
+}
+
+/* ---- threads ------------------------------------------------------------ */
+
+static bool turn(struct bench_worker *w)
+{
+    struct contest *c = w->arg;
+
+    take_once(c, c->client, &c->rival[w->index]);
+    return true;
+}
+
+static void threads(const struct bench *b, int n)
+{
+    struct contest *c = bench_shared(sizeof *c);
+    void *args[BENCH_THREADS_MAX];
+    double rate;
+    int i;
+
+    c->n = n;
+    c->client = bench_open(b, "contest.db");
+    for (i = 0; i < n; i++) {
+        args[i] = c;
+    }
+    rate = bench_load(n, length(b), turn, args, NULL);
+    hf_close(c->client);
+    report(c, "threads", rate);
+}
+
+/* ---- processes ---------------------------------------------------------- */
+
+struct competitor {
+    struct contest *c;
+    struct rival *rival;
+};
+
+static void compete(void *arg)
+{
+    struct competitor *self = arg;
+    struct contest *c = self->c;
+    hf_client *client = bench_open(c->b, "contest.db");
+
+    atomic_fetch_add(&c->ready, 1);
+    while (!atomic_load(&c->has_begun)) {
+        bench_pause_ms(1);
+    }
+    while (!atomic_load(&c->is_over)) {
+        take_once(c, client, self->rival);
+    }
+    hf_close(client);
+}
+
+static void processes(const struct bench *b, int n)
+{
+    struct contest *c = bench_shared(sizeof *c);
+    pid_t pid[BENCH_THREADS_MAX];
+    uint64_t grants = 0;
+    int64_t begun;
+    int i;
+
+    c->b = b;
+    c->n = n;
+    for (i = 0; i < n; i++) {
+        pid[i] = bench_fork(compete, &(struct competitor){c, &c->rival[i]});
+    }
+    while (atomic_load(&c->ready) < n) {
+        bench_pause_ms(5);
+    }
+    begun = bench_now_ns();
+    atomic_store(&c->has_begun, true);
+    bench_pause_ms((int)(length(b) * 1000));
+    for (i = 0; i < n; i++) {
+        grants += c->rival[i].grants;
+    }
+    begun = bench_now_ns() - begun;
+    atomic_store(&c->is_over, true);
+    for (i = 0; i < n; i++) {
+        bench_join(pid[i]);
+    }
+    report(c, "processes", (double)grants * 1e9 / (double)begun);
+}
+
+void bench_contest(const struct bench *b)
+{
+    threads(b, 8);
+    threads(b, 64);
+    processes(b, 8);
+}

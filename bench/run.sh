@@ -1,0 +1,23 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Runs the benchmarks of a build; `make bench` calls it.
+#
+#     bench/run.sh [--quick] [--only PART] [--json FILE]
+#
+# BUILD is the build folder. The databases go to a folder of their own in
+# TMPDIR (or /tmp), whose file system is printed. About 80 seconds; --quick
+# takes under 20. On a machine that does other work the ratios, whose two
+# sides take turns, are worth more than the rates.
+set -euo pipefail
+
+build=${BUILD:-build}
+case $build in
+/*) ;;
+*) build=$(cd "$(dirname "$0")/.." && pwd)/$build ;;
+esac
+
+if [ ! -x "$build/bench/bench" ]; then
+    echo "bench: $build/bench/bench is not built; run: make bench" >&2
+    exit 1
+fi
+exec "$build/bench/bench" --command "$build/holdfast" "$@"

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Pairs of acquire and release per second, of raw SQLite and of the library,
+ * each thread on a name of its own. The two take turns in short segments, so
+ * that what else the machine does hits both; the ratio is the median over
+ * the rounds. The library's threads share one client, raw's have a
+ * connection each. Thread: main.
+ */
+#include "bench/throughput.h"
+
+#include "bench/raw.h"
+#include "bench/report.h"
+
+#include <stdio.h>
+
+#define BUSY_MS    5000
+#define ROUNDS_MAX 16
+
+struct lane {
+    char name[24];
+    char key[32];
+    hf_client *client;
+    struct raw *raw;
+};
+
+struct tally {
+    double raw[ROUNDS_MAX];
+    double library[ROUNDS_MAX];
+    double ratio[ROUNDS_MAX];
+    uint64_t raw_errors;
+};
+
+static bool turn_raw(struct bench_worker *w)
+{
+    struct lane *lane = w->arg;
+
+    return raw_pair(lane->raw, lane->key);
+}
+
+static bool turn_library(struct bench_worker *w)
+{
+    struct lane *lane = w->arg;
+
+    bench_release(bench_acquire(lane->client, lane->name));
+    return true;
+}
+
+static void take_turns(void *const lanes[], int n, int rounds, double seconds,
+                       struct tally *t)
+{
+    uint64_t errors;
+    int i;
+
+    /* The first segment of each opens, prepares and fills caches. */
+    (void)bench_load(n, 0.05, turn_raw, lanes, NULL);
+    (void)bench_load(n, 0.05, turn_library, lanes, NULL);
+    for (i = 0; i < rounds; i++) {
+        t->raw[i] = bench_load(n, seconds, turn_raw, lanes, &errors);
+        t->raw_errors += errors;
+        t->library[i] = bench_load(n, seconds, turn_library, lanes, NULL);
+        t->ratio[i] = t->library[i] / t->raw[i];
+    }
+}
+
+static struct report_figure figure(int n, const char *what, const char *unit,
+                                   double value)
+{
+    struct report_figure f = {.value = value};
+
+    (void)snprintf(f.name, sizeof f.name, "%d thread%s: %s", n,
+                   n == 1 ? "" : "s", what);
+    (void)snprintf(f.unit, sizeof f.unit, "%s", unit);
+    return f;
+}
+
+static void report(int n, int rounds, double target, struct tally *t)
+{
+    struct report_figure f =
+        figure(n, "raw SQLite", "pairs/s", bench_median(t->raw, rounds));
+
+    report_add(&f);
+    if (t->raw_errors > 0) {
+        f = figure(n, "raw SQLite, failed pairs", "", (double)t->raw_errors);
+        report_add(&f);
+    }
+    f = figure(n, "library", "pairs/s", bench_median(t->library, rounds));
+    report_add(&f);
+    f = figure(n, "library / raw", "x", bench_median(t->ratio, rounds));
+    if (target > 0) {
+        f.goal = REPORT_AT_LEAST;
+        f.target = target;
+    }
+    report_add(&f);
+}
+
+static void compare(const struct bench *b, int n, int rounds, double target)
+{
+    struct lane lane[BENCH_THREADS_MAX];
+    void *lanes[BENCH_THREADS_MAX];
+    struct tally tally = {.raw_errors = 0};
+    hf_client *client = bench_open(b, "library.db");
+    char path[600];
+    int i;
+
+    bench_path(b, "raw.db", path, sizeof path);
+    for (i = 0; i < n; i++) {
+        lanes[i] = &lane[i];
+        lane[i].client = client;
+        lane[i].raw = raw_open(path, BUSY_MS);
+        (void)snprintf(lane[i].name, sizeof lane[i].name, "job:%d", i);
+        (void)snprintf(lane[i].key, sizeof lane[i].key, "holdfast:job:%d", i);
+    }
+    take_turns(lanes, n, rounds, b->is_quick ? 0.2 : 0.5, &tally);
+    for (i = 0; i < n; i++) {
+        raw_close(lane[i].raw);
+    }
+    hf_close(client);
+    report(n, rounds, target, &tally);
+}
+
+void bench_throughput(const struct bench *b)
+{
+    compare(b, 1, b->is_quick ? 7 : 13, 0.8);
+    compare(b, 8, b->is_quick ? 4 : 7, 0);
+    compare(b, 32, b->is_quick ? 5 : 11, 2);
+}

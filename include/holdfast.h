@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Holdfast: distributed locks over the servers you already run.
+ *
+ *     hf_client *client = NULL;
+ *     hf_lock *lock = NULL;
+ *     hf_error err = HF_ERROR_INIT;
+ *
+ *     if (hf_open("sqlite:/var/lib/app/locks.db", NULL, &client, &err) ||
+ *         hf_acquire(client, "order:1001", NULL, &lock, &err)) {
+ *         fprintf(stderr, "%s\n", err.text);
+ *     } else {
+ *         work(hf_fence(lock));
+ *         if (hf_release(lock, &err) == HF_LOST) undo();
+ *     }
+ *     hf_free(lock);
+ *     hf_close(client);
+ *
+ * Statuses. 0 is success; above 0 is an outcome that the caller must handle
+ * (somebody holds the lock, it was lost); below 0 is a failure to forward.
+ * Any call on a client or lock that was opened before a fork() gives HF_EFORK
+ * in the child.
+ *
+ * Threads. Every function may be called from any thread, also two at once on
+ * one handle, except that hf_free() and hf_close() must be the last call on
+ * their handle. "Blocks" says how long a call may take; functions that do not
+ * say so return at once and touch no store.
+ *
+ * Strings that a getter returns live as long as its handle; strings given to
+ * a callback, as long as that call. All strings are UTF-8.
+ */
+#ifndef HOLDFAST_H
+#define HOLDFAST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HF_API        __attribute__((visibility("default")))
+#define HF_MUST_CHECK __attribute__((warn_unused_result))
+
+#define HF_VERSION "0.1.0"
+
+/* Wait until the lock is granted, however long that takes. */
+#define HF_FOREVER INT64_C(-1)
+
+/* Limits; hf_acquire() answers HF_EINVAL beyond them. */
+#define HF_NAME_MAX         255 /* bytes of a lock's name */
+#define HF_NOTE_MAX         255 /* bytes of a note or an owner label */
+#define HF_LEASE_MIN_MS     100
+#define HF_LEASE_MAX_MS     86400000 /* 24 hours */
+#define HF_LEASE_DEFAULT_MS 30000
+
+/* One list for the enum, hf_strstatus() and the reference. */
+#define HF_STATUS_MAP(X)                                                       \
+    X(HF_OK, 0, "success")                                                     \
+    X(HF_BUSY, 1, "somebody else holds the lock")                              \
+    X(HF_TIMEDOUT, 2, "the lock was still held when the wait ended")           \
+    X(HF_CANCELLED, 3, "the wait was cancelled")                               \
+    X(HF_LOST, 4, "the lock is no longer ours")                                \
+    X(HF_CONFLICT, 5, "the record is not in the state that was expected")      \
+    X(HF_DEADLOCK, 6, "the caller waits for itself")                           \
+    X(HF_EINVAL, -1, "an argument is not valid")                               \
+    X(HF_ENOMEM, -2, "out of memory")                                          \
+    X(HF_EUNAVAIL, -3, "the store cannot be reached; nothing was done")        \
+    X(HF_EUNKNOWN, -4, "no answer from the store; it may have been done")      \
+    X(HF_EAUTH, -5, "the store denied access")                                 \
+    X(HF_ENOTSUP, -6, "the store cannot do this")                              \
+    X(HF_EPROTO, -7, "the store holds or sent something unexpected")           \
+    X(HF_EUNSAFE, -8, "the store cannot keep the promises of a lock")          \
+    X(HF_EFORK, -9, "the handle belongs to the parent process")
+
+typedef enum hf_status {
+#define HF_X(name, value, text) name = value,
+    HF_STATUS_MAP(HF_X)
+#undef HF_X
+} hf_status;
+
+typedef struct hf_client hf_client;
+typedef struct hf_lock hf_lock;
+typedef struct hf_cancel hf_cancel;
+typedef struct hf_info hf_info;
+
+/*
+ * What went wrong, in the caller's memory. Optional everywhere: pass NULL.
+ * A failing call fills it; a call that succeeds leaves it alone.
+ */
+typedef struct hf_error {
+    size_t size;      /* sizeof(hf_error); HF_ERROR_INIT sets it */
+    int status;       /* the hf_status that was returned */
+    int native;       /* the store's own number, or errno; 0 if none */
+    char sqlstate[6]; /* five characters and NUL; empty outside SQL stores */
+    char text[512];   /* one sentence for people; never holds a secret */
+} hf_error;
+#define HF_ERROR_INIT                                                          \
+    {                                                                          \
+        sizeof(hf_error), 0, 0, {0},                                           \
+        {                                                                      \
+            0                                                                  \
+        }                                                                      \
+    }
+
+/* How far apart two programs may be and still exclude each other. */
+typedef enum hf_reach {
+    HF_REACH_PROCESS = 0, /* this process */
+    HF_REACH_USER = 1,    /* this user on this host */
+    HF_REACH_HOST = 2,    /* this host */
+    HF_REACH_HOSTS = 3    /* every host that reaches the server */
+} hf_reach;
+
+typedef enum hf_level {
+    HF_LOG_ERROR = 0,
+    HF_LOG_WARN = 1,
+    HF_LOG_INFO = 2,
+    HF_LOG_DEBUG = 3
+} hf_level;
+
+/* One line, no newline: "event=lost lock=job reason=expired". Called from
+ * any thread, under no lock of the library; must not call it back. */
+typedef void (*hf_log_fn)(void *arg, hf_level level, const char *line);
+
+typedef struct hf_open_opts {
+    size_t size;   /* sizeof(hf_open_opts) */
+    hf_log_fn log; /* NULL: silent */
+    void *log_arg;
+    hf_level log_level; /* lines above it are not made; default HF_LOG_WARN */
+    hf_reach reach;     /* a store that reaches less is HF_EUNSAFE */
+    const char *allow;  /* comma-separated overrides, as allow= in the URL */
+} hf_open_opts;
+#define HF_OPEN_OPTS_INIT                                                      \
+    {                                                                          \
+        sizeof(hf_open_opts), NULL, NULL, HF_LOG_WARN, HF_REACH_PROCESS, NULL  \
+    }
+
+/*
+ * Open a store. `url` is one of those in docs/reference.md, for example
+ * "sqlite:/var/lib/app/locks.db" or "memory:". opts may be NULL.
+ * Gives: HF_OK and a client for hf_close(); HF_EINVAL (the URL), HF_EUNAVAIL,
+ * HF_EAUTH, HF_EPROTO, HF_EUNSAFE, HF_ENOTSUP, HF_ENOMEM and no client.
+ * Blocks: up to connect_timeout (10 s).
+ */
+HF_API HF_MUST_CHECK int hf_open(const char *url, const hf_open_opts *opts,
+                                 hf_client **ret_client, hf_error *err);
+
+/*
+ * Release what is still held, stop the client's threads, forget the client.
+ * Locks that were not freed stay valid and answer lost. Takes NULL.
+ * Blocks: up to io_timeout (5 s).
+ */
+HF_API void hf_close(hf_client *client);
+
+/* What the opened store can do; bits of hf_caps.flags. */
+#define HF_CAP_FENCE    0x001u /* each grant carries a rising number */
+#define HF_CAP_WAIT     0x002u /* waiters are woken, not only polling */
+#define HF_CAP_HANDOVER 0x004u /* release and next grant in one step */
+#define HF_CAP_LIST     0x008u /* hf_list() */
+#define HF_CAP_DEATH    0x010u /* a dead holder is seen before its lease ends */
+#define HF_CAP_SESSION  0x020u /* no lease: a grant lives with its session */
+#define HF_CAP_KEEP     0x040u /* a release can keep the name closed a while */
+
+typedef struct hf_caps_info {
+    size_t size;    /* sizeof(hf_caps_info) */
+    unsigned flags; /* HF_CAP_… */
+    hf_reach reach;
+    char grade; /* A quorum, B durable, C replicated, S session, D volatile */
+    const char
+        *store; /* the URL without secrets; lives as long as the client */
+} hf_caps_info;
+#define HF_CAPS_INFO_INIT                                                      \
+    {                                                                          \
+        sizeof(hf_caps_info), 0, HF_REACH_PROCESS, '?', NULL                   \
+    }
+
+/* Gives: HF_OK, HF_EINVAL (size), HF_EFORK. */
+HF_API HF_MUST_CHECK int hf_caps(hf_client *client, hf_caps_info *ret_caps);
+
+/* Does the store answer? Gives: HF_OK, HF_EUNAVAIL, HF_EUNKNOWN, HF_EAUTH,
+ * HF_EPROTO, HF_EUNSAFE, HF_EFORK. Blocks: up to io_timeout. */
+HF_API HF_MUST_CHECK int hf_ping(hf_client *client, hf_error *err);
+
+typedef enum hf_verdict {
+    HF_FINE = 0,
+    HF_WARN = 1, /* works, with a limit worth knowing */
+    HF_UNFIT = 2 /* refused unless allowed by name */
+} hf_verdict;
+
+typedef struct hf_check_item {
+    size_t size;
+    const char *name;  /* "journal_mode" */
+    const char *value; /* "wal" */
+    hf_verdict verdict;
+    const char *remedy; /* NULL when fine */
+} hf_check_item;
+
+/* Return 0 to go on, anything else to stop. Runs on the caller's thread. */
+typedef int (*hf_check_fn)(void *arg, const hf_check_item *item);
+
+/*
+ * Is this server fit for locks? Reports each thing looked at.
+ * Gives: HF_OK (also when an item is unfit), HF_EUNAVAIL, HF_EUNKNOWN,
+ * HF_EAUTH, HF_EPROTO, HF_EUNSAFE, HF_EFORK. Blocks: up to io_timeout.
+ */
+HF_API HF_MUST_CHECK int hf_check(hf_client *client, hf_check_fn fn, void *arg,
+                                  hf_error *err);
+
+/* ---- cancelling a wait ------------------------------------------------ */
+
+/* Gives: HF_OK, HF_ENOMEM. The caller frees it after the last call that
+ * uses it has returned. */
+HF_API HF_MUST_CHECK int hf_cancel_new(hf_cancel **ret_cancel);
+/* Ends every wait that was given this object, now and later.
+ * Async-signal-safe. Takes NULL. */
+HF_API void hf_cancel_fire(hf_cancel *cancel);
+HF_API void hf_cancel_free(hf_cancel *cancel);
+
+/* ---- acquiring and letting go ----------------------------------------- */
+
+typedef struct hf_acquire_opts {
+    size_t size;       /* sizeof(hf_acquire_opts) */
+    int64_t wait_ms;   /* patience with a holder: 0 tries once, HF_FOREVER */
+    int64_t lease_ms;  /* how long the grant lives without renewal */
+    int auto_renew;    /* 1: the library renews it at a third of the lease */
+    const char *owner; /* label for people, ≤ 255 bytes; NULL: program name */
+    const char *note;  /* for people, ≤ 255 bytes; NULL: none */
+    hf_cancel *cancel; /* NULL: none */
+} hf_acquire_opts;
+#define HF_ACQUIRE_OPTS_INIT                                                   \
+    {                                                                          \
+        sizeof(hf_acquire_opts), HF_FOREVER, HF_LEASE_DEFAULT_MS, 1, NULL,     \
+            NULL, NULL                                                         \
+    }
+
+/*
+ * Acquire the lock called `name` (1–255 bytes of UTF-8, kept byte-exact).
+ * opts NULL means HF_ACQUIRE_OPTS_INIT: wait for ever, 30 s lease, renewed.
+ * The lease counts from before the request left; see docs/guarantees.md.
+ * Gives: HF_OK and a lock for hf_free(); HF_BUSY (wait_ms 0), HF_TIMEDOUT,
+ * HF_CANCELLED; HF_EINVAL, HF_ENOMEM, HF_EUNAVAIL, HF_EUNKNOWN (a grant that
+ * may have happened is given back by token), HF_EAUTH, HF_ENOTSUP, HF_EPROTO,
+ * HF_EUNSAFE, HF_EFORK; and no lock.
+ * Blocks: up to max(wait_ms, io_timeout).
+ */
+HF_API HF_MUST_CHECK int hf_acquire(hf_client *client, const char *name,
+                                    const hf_acquire_opts *opts,
+                                    hf_lock **ret_lock, hf_error *err);
+
+/*
+ * End the grant. The handle stays valid; a second call answers the same and
+ * sends nothing.
+ * Gives: HF_OK; HF_LOST (it was gone before: see hf_lost_reason());
+ * HF_EUNKNOWN (no confirmation; the lease ends it); HF_EFORK.
+ * Blocks: up to min(remaining lease, io_timeout).
+ */
+HF_API HF_MUST_CHECK int hf_release(hf_lock *lock, hf_error *err);
+
+/* Free the handle; releases first if still held, and then blocks like
+ * hf_release(). Takes NULL. */
+HF_API void hf_free(hf_lock *lock);
+
+/*
+ * Renew now, besides what auto_renew does.
+ * Gives: HF_OK; HF_LOST; HF_EUNAVAIL, HF_EUNKNOWN (still held until the old
+ * deadline), HF_EFORK. Blocks: up to min(remaining lease, io_timeout).
+ */
+HF_API HF_MUST_CHECK int hf_renew(hf_lock *lock, hf_error *err);
+
+typedef enum hf_lock_state {
+    HF_STATE_HELD = 0,
+    HF_STATE_AT_RISK = 1, /* a renewal failed; held until the deadline */
+    HF_STATE_LOST = 2,    /* final */
+    HF_STATE_RELEASED = 3 /* final */
+} hf_lock_state;
+
+typedef enum hf_reason {
+    HF_REASON_NONE = 0,      /* not lost */
+    HF_REASON_EXPIRED = 1,   /* no renewal was confirmed in time */
+    HF_REASON_TAKEN = 2,     /* the store shows another holder */
+    HF_REASON_BROKEN = 3,    /* somebody broke the lock */
+    HF_REASON_SESSION = 4,   /* the session or the client ended */
+    HF_REASON_STORE_GONE = 5 /* the store no longer has the record */
+} hf_reason;
+
+/* 1 while nobody else can have been granted the lock, else 0. Local,
+ * lock-free, reads the clock at each call; async-signal-safe. 0 for NULL and
+ * in a forked child. */
+HF_API int hf_held(const hf_lock *lock);
+HF_API hf_lock_state hf_state(const hf_lock *lock);
+/* Milliseconds for which hf_held() stays 1 without another renewal; 0 when
+ * not held. Already lessened by the margin for clock drift. */
+HF_API int64_t hf_remaining_ms(const hf_lock *lock);
+/* The fencing number of this grant; above that of every earlier grant of the
+ * name, below 2^53; 0 if the store has no HF_CAP_FENCE. */
+HF_API uint64_t hf_fence(const hf_lock *lock);
+/* The grant's secret, 32 lower-case hex digits. Keep it out of logs. */
+HF_API const char *hf_token(const hf_lock *lock);
+HF_API const char *hf_name(const hf_lock *lock);
+HF_API hf_reason hf_lost_reason(const hf_lock *lock);
+
+/*
+ * Wait until the lock is lost or released, or `wait_ms` have passed
+ * (HF_FOREVER: no limit). Gives: HF_LOST; HF_TIMEDOUT (still held); HF_OK
+ * (released by us); HF_EFORK. Blocks: up to wait_ms.
+ */
+HF_API HF_MUST_CHECK int hf_wait_lost(hf_lock *lock, int64_t wait_ms);
+
+/*
+ * The descriptors whose closing tells the store that the holder died. A
+ * process that gets them (SCM_RIGHTS) keeps the grant bound to its own life
+ * too. Stores them in fds[0..max) and returns how many there are, 0 where
+ * the store has none; a negative status on failure. They stay the library's.
+ */
+HF_API HF_MUST_CHECK int hf_lock_fds(const hf_lock *lock, int *fds, int max);
+
+/* ---- looking ---------------------------------------------------------- */
+
+typedef enum hf_presence {
+    HF_FREE = 0,
+    HF_HELD_BY = 1,
+    HF_UNKNOWN = 2
+} hf_presence;
+
+/*
+ * Who holds the lock? Advisory: the answer is old when it arrives.
+ * Gives: HF_OK and a snapshot for hf_info_free(); HF_EINVAL, HF_ENOMEM,
+ * HF_EUNAVAIL, HF_EUNKNOWN, HF_EAUTH, HF_EPROTO, HF_EUNSAFE, HF_EFORK.
+ * Blocks: up to io_timeout. Writes nothing, takes no lock.
+ */
+HF_API HF_MUST_CHECK int hf_inspect(hf_client *client, const char *name,
+                                    hf_info **ret_info, hf_error *err);
+HF_API void hf_info_free(hf_info *info);
+
+HF_API const char *hf_info_name(const hf_info *info);
+HF_API hf_presence hf_info_presence(const hf_info *info);
+HF_API const char *hf_info_label(const hf_info *info);  /* NULL: unknown */
+HF_API const char *hf_info_host(const hf_info *info);   /* NULL: unknown */
+HF_API const char *hf_info_thread(const hf_info *info); /* NULL: unknown */
+HF_API const char *hf_info_note(const hf_info *info);   /* NULL: none */
+HF_API int64_t hf_info_pid(const hf_info *info);        /* 0: unknown */
+HF_API uint64_t hf_info_fence(const hf_info *info);     /* 0: none yet */
+/* Microseconds since 1970-01-01 UTC by the holder's clock; 0: unknown. */
+HF_API int64_t hf_info_acquired_us(const hf_info *info);
+/* By the store's clock; -1: unknown. */
+HF_API int64_t hf_info_remaining_ms(const hf_info *info);
+/* 1: the holder's process lives; 0: it is gone; -1: the store can't tell. */
+HF_API int hf_info_holder_lives(const hf_info *info);
+
+/* Return 0 to go on, anything else to stop. Runs on the caller's thread;
+ * must not call the library with the same client. */
+typedef int (*hf_list_fn)(void *arg, const hf_info *info);
+
+/*
+ * Every lock now held whose name starts with `prefix` ("" or NULL: all), in
+ * the order of their names. Gives: HF_OK, HF_ENOTSUP and as hf_inspect().
+ * Blocks: up to io_timeout.
+ */
+HF_API HF_MUST_CHECK int hf_list(hf_client *client, const char *prefix,
+                                 hf_list_fn fn, void *arg, hf_error *err);
+
+/*
+ * End somebody else's grant. With fence > 0 only that grant; with 0 whatever
+ * is held. The fence rises, the old holder is told at its next renewal. Each
+ * break is logged at HF_LOG_WARN with both owners.
+ * Gives: HF_OK; HF_CONFLICT (free, or another fence); and as hf_inspect().
+ * Blocks: up to io_timeout.
+ */
+HF_API HF_MUST_CHECK int hf_break(hf_client *client, const char *name,
+                                  uint64_t fence, hf_error *err);
+
+/* ---- the library ------------------------------------------------------- */
+
+HF_API const char *hf_strstatus(int status);       /* "HF_BUSY"; never NULL */
+HF_API const char *hf_strreason(hf_reason reason); /* "expired" */
+HF_API const char *hf_version(void);               /* "0.1.0" */
+/* The i-th store that this build can open ("sqlite"), NULL past the last. */
+HF_API const char *hf_backends(int i);
+
+/*
+ * Replace malloc and free. Before the first other call of the library, from
+ * one thread. Gives: HF_OK; HF_EINVAL (a NULL function); HF_CONFLICT (too
+ * late). `resize` has realloc()'s contract.
+ */
+HF_API HF_MUST_CHECK int hf_set_allocator(void *(*resize)(void *, size_t),
+                                          void (*release)(void *));
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

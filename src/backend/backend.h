@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * THE contract between the core and a store: blocking, batched, narrow.
+ *
+ * A backend is straight-line code that talks to one server over one session.
+ * It never reconnects, retries, starts a thread, waits for a holder outside
+ * wait(), or logs above debug. The core does all of that, once, for every
+ * store, and calls a backend only through the hf__conn_…() wrappers below,
+ * which assert the contract on both sides.
+ *
+ * Locking. One session is used by one thread at a time (the core sees to it),
+ * by different threads over its life. interrupt() alone may be called from
+ * any thread while another call runs. Two sessions of one client, and
+ * sessions of different clients, run side by side; what they share inside a
+ * backend is the backend's to guard.
+ *
+ * Time. Deadlines are points on CLOCK_BOOTTIME. Expiry is judged by the
+ * store's clock alone: the core sends durations, never points in time.
+ */
+#ifndef HF_BACKEND_BACKEND_H
+#define HF_BACKEND_BACKEND_H
+
+#include "include/holdfast.h"
+#include "src/base/base.h"
+#include "src/base/time.h"
+#include "src/base/url.h"
+
+#include <stdatomic.h>
+
+/* Surely not applied, and the session lives: try again soon (SQLITE_BUSY,
+ * 1213, LOADING …). Only an operation's result, never a caller's. */
+#define HF__AGAIN 100
+
+#define HF__PREFIX_MAX 64
+#define HF__KEY_MAX    (HF__PREFIX_MAX + 1 + HF_NAME_MAX)
+
+/* A lock's name as the store keeps it: prefix, ':', name. Byte-exact. */
+struct hf__key {
+    const char *bytes;
+    uint16_t length;
+    uint16_t name_at; /* where the name begins in bytes */
+};
+
+/* Secret, random, new for each claim; all zero means "nobody". */
+struct hf__token {
+    unsigned char bytes[16];
+};
+
+/* Labels for people; never compared. All are valid UTF-8. */
+struct hf__owner {
+    char label[HF_NOTE_MAX + 1];
+    char host[65];
+    char thread[17];
+    char note[HF_NOTE_MAX + 1];
+    int64_t pid;
+};
+
+/* What the store says of a name. */
+struct hf__record {
+    bool is_held;           /* a token owns it and the lease runs */
+    bool is_kept;           /* free, but closed until keep_us have passed */
+    int holder_lives;       /* 1, 0, or −1: the store can't tell */
+    uint64_t fence;         /* the highest given so far; 0 if none */
+    struct hf__token token; /* of the holder; zero when free */
+    int64_t remaining_us;   /* of the lease, or of the keeping; −1 unknown */
+    int64_t acquired_us;    /* wall clock of the holder; 0 unknown */
+    struct hf__owner owner;
+};
+
+/* In the order in which a backend applies the kinds of one batch. */
+enum hf__op_kind {
+    HF__OP_RENEW,    /* token owns it and the lease runs → new lease.
+                        OK · LOST (+ fence, reason, record) */
+    HF__OP_RELEASE,  /* token owns it → free, fence kept, keep_us honoured.
+                        OK · LOST (+ the same). Does not ask whether the lease
+                        still runs: an expired record of ours is cleared */
+    HF__OP_HANDOVER, /* token owns it and the lease runs → next_token, new
+                        lease, owner, fence raised. OK (+ fence) · LOST (+ the
+                        same) */
+    HF__OP_RAISE,    /* token owns it → fence = max(fence, given).
+                        OK (+ fence) · LOST */
+    HF__OP_ACQUIRE,  /* free, expired, or already this token → token, lease,
+                        owner, fence. One attempt; idempotent by token: a
+                        second one renews the lease and gives the same fence
+                        (after the lease ran out it may be a higher one).
+                        OK (+ fence) · BUSY (+ record) */
+    HF__OP_INSPECT,  /* OK (+ record; is_held false for an unknown name) */
+    HF__OP_BREAK     /* held, and fence is 0 or equal → free, fence raised.
+                        OK (+ fence, + record of the old holder) ·
+                        CONFLICT (+ record) */
+};
+
+/*
+ * One operation on one name. Set by the core: all but the results. The core
+ * owns it and what it points to until execute() returns.
+ */
+struct hf__op {
+    enum hf__op_kind kind;
+    int result; /* see below; HF_EUNAVAIL when execute begins */
+    struct hf__key key;
+    struct hf__token token;
+    struct hf__token next_token; /* HANDOVER */
+    /* In: BREAK, the grant to break, or 0 · RAISE, the number to reach ·
+     * RENEW, RELEASE, HANDOVER, our fence (never compared: the token is).
+     * Out: what the store now has for the name; 0 if it has no record. */
+    uint64_t fence;
+    hf_reason ret_reason;          /* LOST: why, by hf__reason_for() */
+    int64_t lease_us;              /* ACQUIRE, RENEW, HANDOVER */
+    int64_t keep_us;               /* RELEASE: nobody may acquire for so long */
+    const struct hf__owner *owner; /* ACQUIRE, HANDOVER, BREAK (who does) */
+    struct hf__record *ret_record; /* may be NULL */
+    hf_error *err;                 /* text of a negative result; may be NULL */
+    hf__time sent; /* read by the core immediately before execute() */
+};
+
+/*
+ * The result of an operation. It starts as HF_EUNAVAIL (not sent), becomes
+ * HF_EUNKNOWN before the first byte that could apply it leaves, and
+ * something better only after the reply or commit. Values: HF_OK HF_BUSY
+ * HF_LOST HF_CONFLICT · HF__AGAIN · HF_EUNAVAIL HF_EUNKNOWN HF_EAUTH
+ * HF_ENOTSUP HF_EPROTO HF_EUNSAFE HF_ENOMEM. One bad operation never fails
+ * its neighbours: what fails as a unit is re-run in halves.
+ */
+
+/*
+ * Why a token no longer owns its name: `mine` is the fence of the lost grant,
+ * `stored` what the record has (0: no record), `broken` the fence of the last
+ * grant that an operator broke (a store keeps it in the record; 0: none).
+ */
+static inline hf_reason hf__reason_for(uint64_t mine, uint64_t stored,
+                                       uint64_t broken)
+{
+    if (stored == 0 || stored < mine) {
+        return HF_REASON_STORE_GONE;
+    }
+    if (mine != 0 && broken == mine) {
+        return HF_REASON_BROKEN;
+    }
+    return stored == mine ? HF_REASON_EXPIRED : HF_REASON_TAKEN;
+}
+
+/* A wish to be woken when a name's record is no longer as it was seen. */
+struct hf__watch {
+    struct hf__key key;
+    uint64_t fence;         /* as seen in BUSY */
+    struct hf__token token; /* as seen in BUSY */
+    bool has_fired;         /* out: look again */
+};
+
+struct hf__facts {
+    char grade; /* of the server found: 'A' 'B' 'C' 'S' 'D' */
+    hf_reach reach;
+};
+
+/* First member of every backend's session state; zeroed by the core. */
+struct hf__head {
+    atomic_uint interrupted; /* generation that was asked to stop */
+    unsigned generation;     /* of the running call; set by the wrappers */
+    struct hf__facts facts;  /* filled by open() */
+};
+
+/* True once the running call was asked to stop. For the session's thread. */
+static inline bool hf__is_interrupted(struct hf__head *head)
+{
+    return atomic_load(&head->interrupted) == head->generation;
+}
+
+/* Called for each record; nonzero stops. name is the key without prefix. */
+typedef int (*hf__list_fn)(void *arg, const char *name, size_t length,
+                           const struct hf__record *);
+typedef int (*hf__check_fn)(void *arg, const hf_check_item *);
+
+struct hf__backend {
+    const char *scheme;         /* "sqlite" */
+    unsigned caps;              /* HF_CAP_… */
+    size_t size;                /* of a session's state, hf__head first */
+    const char *const *options; /* own URL options, NULL-ended */
+
+    /*
+     * Required. open() is given a zeroed state with its head set; on failure
+     * the core calls close() all the same. Gives HF_OK, HF_EUNAVAIL,
+     * HF_EAUTH, HF_EPROTO, HF_EUNSAFE, HF_EINVAL (an option), HF_ENOMEM.
+     * `allow` is the comma-separated list of overrides, "" if none; it and
+     * the URL are lent for the call.
+     */
+    int (*open)(void *s, const struct hf__url *, const char *allow,
+                hf__time deadline, hf_error *);
+    /* Safe after a failed open; cannot fail; sends nothing that must arrive. */
+    void (*close)(void *s);
+    /*
+     * Apply ops[0..n): mixed kinds, at most one for each key, sorted by key
+     * bytes (memcmp, shorter first). Gives HF_OK, or a negative status when
+     * the session is dead; the truth is each operation's own result.
+     */
+    int (*execute)(void *s, struct hf__op *ops[], int n, hf__time deadline,
+                   hf_error *);
+
+    /*
+     * Optional: NULL, and the core polls. Arm, re-read, return at once if a
+     * record differs from what the watch saw (or is free), else sleep until
+     * one may differ or the deadline. Sets has_fired. A spurious return is
+     * fine; a lost notification may cost time, never correctness. Gives HF_OK
+     * (also at the deadline and when interrupted), negative: session dead.
+     */
+    int (*wait)(void *s, struct hf__watch *w[], int n, hf__time deadline,
+                hf_error *);
+    /*
+     * Every held record whose key starts with the bytes of `prefix`, sorted
+     * by key. prefix->name_at says where names begin. Gives HF_OK or
+     * negative: session dead.
+     */
+    int (*list)(void *s, const struct hf__key *prefix, hf__list_fn, void *arg,
+                hf__time deadline, hf_error *);
+    /* Is this server fit? Reports each thing looked at. As list(). */
+    int (*check)(void *s, hf__check_fn, void *arg, hf__time deadline,
+                 hf_error *);
+    /* Any thread, while another call runs, open() included: it soon returns.
+     * The wrapper has stored head.interrupted; this wakes. */
+    void (*interrupt)(void *s);
+    /* Optional: the descriptors whose closing shows the store that the
+     * holder died. Stores up to max, returns how many there are. */
+    int (*lock_fds)(void *s, int *fds, int max);
+};
+
+/* memcmp order, shorter first; for sorting a batch. */
+int hf__key_compare(const struct hf__key *a, const struct hf__key *b);
+
+bool hf__token_is_zero(const struct hf__token *);
+bool hf__token_equal(const struct hf__token *, const struct hf__token *);
+
+/* The fence of the next grant: above `stored`, and not below the wall clock
+ * in microseconds, so that it goes on rising after a record was lost. */
+uint64_t hf__fence_after(uint64_t stored, int64_t wall_us);
+
+#endif

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The checked wrappers: the only way from the core into a store. What the
+ * core asks and what a store answers are asserted here, once for all stores,
+ * as far as only a bug of ours can break them. What a server, a file or a
+ * user could cause is an answer instead: a fence out of range is HF_EPROTO.
+ *
+ * Here too, for every store: no SIGPIPE reaches the caller's thread, the
+ * clock is read immediately before a batch goes out, and an interrupt hits
+ * the call it was meant for and no later one. Retrying, reopening and what a
+ * result means are the core's. Thread: one for each conn, interrupt any.
+ */
+#include "src/backend/conn.h"
+
+#include "src/base/alloc.h"
+#include "src/base/error.h"
+
+#include <string.h>
+
+/* Both fit the public API and far beyond; neither overflows nanoseconds. */
+#define LEASE_MAX_US ((int64_t)HF_LEASE_MAX_MS * 1000)
+#define KEEP_MAX_US  (INT64_C(100) * 366 * 86400 * 1000000)
+/* Doubles, and with them JSON and many a column, count to 2^53. */
+#define FENCE_END (UINT64_C(1) << 53)
+
+static struct hf__head *head_of(const struct hf__conn *conn)
+{
+    return conn->state;
+}
+
+static bool is_usable(const struct hf__conn *conn)
+{
+    return conn->state != NULL && !conn->is_dead;
+}
+
+/* Every call of a store but close stands between begin() and end(). */
+static void begin(struct hf__conn *conn, struct hf__sigpipe *sigpipe)
+{
+    hf__sigpipe_block(sigpipe);
+    HF_SCOPED_LOCK(&conn->mutex);
+    HF_ASSERT(!conn->is_running); /* one session, one thread at a time */
+    conn->is_running = true;
+    conn->generation++;
+    head_of(conn)->generation = conn->generation;
+    atomic_store(&head_of(conn)->interrupted, conn->generation - 1);
+}
+
+static int end(struct hf__conn *conn, const struct hf__sigpipe *sigpipe, int r)
+{
+    HF_ASSERT(r <= 0); /* outcomes are the operations', not the call's */
+    hf__mutex_lock(&conn->mutex);
+    conn->is_running = false;
+    hf__mutex_unlock(&conn->mutex);
+    hf__sigpipe_restore(sigpipe);
+    if (r < 0) {
+        conn->is_dead = true;
+    }
+    return r;
+}
+
+static bool is_possible_open(int r)
+{
+    return r == HF_OK || r == HF_EUNAVAIL || r == HF_EAUTH || r == HF_EPROTO ||
+           r == HF_EUNSAFE || r == HF_EINVAL || r == HF_ENOMEM;
+}
+
+int hf__conn_open(struct hf__conn *conn, const struct hf__backend *backend,
+                  const struct hf__url *url, const char *allow,
+                  hf__time deadline, hf_error *err)
+{
+    struct hf__sigpipe sigpipe;
+
+    HF_ASSERT(conn->state == NULL);
+    HF_ASSERT(backend->size >= sizeof(struct hf__head));
+    HF_ASSERT(url != NULL && allow != NULL);
+    conn->state = hf__alloc(backend->size);
+    if (conn->state == NULL) {
+        return hf__fail(err, HF_ENOMEM, "out of memory for a session");
+    }
+    conn->backend = backend;
+    conn->is_dead = false;
+    begin(conn, &sigpipe);
+    int r = backend->open(conn->state, url, allow, deadline, err);
+    r = end(conn, &sigpipe, r);
+    HF_ASSERT(is_possible_open(r));
+    if (r != HF_OK) {
+        hf__conn_close(conn);
+        return r;
+    }
+    HF_ASSERT(head_of(conn)->facts.grade != '\0');
+    return HF_OK;
+}
+
+void hf__conn_close(struct hf__conn *conn)
+{
+    struct hf__sigpipe sigpipe;
+
+    if (conn->state == NULL) {
+        return;
+    }
+    HF_ASSERT(!conn->is_running);
+    hf__sigpipe_block(&sigpipe);
+    conn->backend->close(conn->state);
+    hf__sigpipe_restore(&sigpipe);
+    hf__free(conn->state);
+    conn->state = NULL;
+    conn->is_dead = false;
+}
+
+bool hf__conn_is_open(const struct hf__conn *conn)
+{
+    return conn->state != NULL;
+}
+
+/* ---- execute ------------------------------------------------------------ */
+
+static bool is_key(const struct hf__key *key)
+{
+    return key->bytes != NULL && key->length > 0 &&
+           key->length <= HF__KEY_MAX && key->name_at <= key->length;
+}
+
+static bool is_lease(const struct hf__op *op)
+{
+    return op->lease_us > 0 && op->lease_us <= LEASE_MAX_US;
+}
+
+static void check_op(const struct hf__backend *backend, const struct hf__op *op)
+{
+    bool has_token = !hf__token_is_zero(&op->token);
+
+    HF_ASSERT(is_key(&op->key));
+    switch (op->kind) {
+    case HF__OP_ACQUIRE:
+        HF_ASSERT(has_token && is_lease(op) && op->owner != NULL);
+        break;
+    case HF__OP_RENEW:
+        HF_ASSERT(has_token && is_lease(op));
+        break;
+    case HF__OP_RELEASE:
+        HF_ASSERT(has_token && op->keep_us >= 0 && op->keep_us <= KEEP_MAX_US);
+        HF_ASSERT(op->keep_us == 0 || (backend->caps & HF_CAP_KEEP) != 0);
+        break;
+    case HF__OP_HANDOVER:
+        HF_ASSERT(has_token && is_lease(op) && op->owner != NULL);
+        HF_ASSERT(!hf__token_is_zero(&op->next_token));
+        HF_ASSERT(!hf__token_equal(&op->token, &op->next_token));
+        break;
+    case HF__OP_RAISE:
+        HF_ASSERT(has_token && op->fence > 0 && op->fence < FENCE_END);
+        break;
+    case HF__OP_INSPECT:
+        break;
+    case HF__OP_BREAK:
+        HF_ASSERT(op->owner != NULL && op->fence < FENCE_END);
+        break;
+    }
+}
+
+static void check_batch(const struct hf__conn *conn, struct hf__op *const ops[],
+                        int n)
+{
+    HF_ASSERT(is_usable(conn) && n >= 1);
+    for (int i = 0; i < n; i++) {
+        check_op(conn->backend, ops[i]);
+        HF_ASSERT(i == 0 ||
+                  hf__key_compare(&ops[i - 1]->key, &ops[i]->key) < 0);
+    }
+}
+
+static void prepare(struct hf__op *op, hf__time now)
+{
+    op->result = HF_EUNAVAIL;
+    op->sent = now;
+    if (op->ret_record != NULL) {
+        *op->ret_record =
+            (struct hf__record){.holder_lives = -1, .remaining_us = -1};
+    }
+}
+
+/* The outcome, besides success, that a kind can have. */
+static int outcome_of(enum hf__op_kind kind)
+{
+    switch (kind) {
+    case HF__OP_RENEW:
+    case HF__OP_RELEASE:
+    case HF__OP_HANDOVER:
+    case HF__OP_RAISE:
+        return HF_LOST;
+    case HF__OP_ACQUIRE:
+        return HF_BUSY;
+    case HF__OP_BREAK:
+        return HF_CONFLICT;
+    case HF__OP_INSPECT:
+        break;
+    }
+    return HF_OK;
+}
+
+static bool is_possible_result(const struct hf__op *op)
+{
+    int r = op->result;
+
+    return r == HF_OK || r == outcome_of(op->kind) || r == HF__AGAIN ||
+           (r < 0 && r != HF_EINVAL && r != HF_EFORK);
+}
+
+static bool gives_fence(enum hf__op_kind kind)
+{
+    return kind == HF__OP_ACQUIRE || kind == HF__OP_HANDOVER ||
+           kind == HF__OP_RAISE || kind == HF__OP_BREAK;
+}
+
+/* The store keeps the fences, so a damaged or foreign record can give any.
+ * The grant may stand there: as with every failure but HF_EUNAVAIL, the core
+ * gives it back by token. */
+static void check_result(const struct hf__backend *backend, struct hf__op *op)
+{
+    HF_ASSERT(is_possible_result(op));
+    if (op->result == HF_OK && gives_fence(op->kind) &&
+        (backend->caps & HF_CAP_FENCE) != 0 &&
+        (op->fence == 0 || op->fence >= FENCE_END)) {
+        op->result =
+            hf__fail(op->err, HF_EPROTO,
+                     "the store gave the fence %llu, which is not between 1 "
+                     "and 2^53; its record of this lock is damaged",
+                     (unsigned long long)op->fence);
+    }
+}
+
+int hf__conn_execute(struct hf__conn *conn, struct hf__op *ops[], int n,
+                     hf__time deadline, hf_error *err)
+{
+    struct hf__sigpipe sigpipe;
+
+    check_batch(conn, ops, n);
+    begin(conn, &sigpipe);
+    hf__time now = hf__now();
+    for (int i = 0; i < n; i++) {
+        prepare(ops[i], now);
+    }
+    int r = conn->backend->execute(conn->state, ops, n, deadline, err);
+    r = end(conn, &sigpipe, r);
+    for (int i = 0; i < n; i++) {
+        check_result(conn->backend, ops[i]);
+    }
+    return r;
+}
+
+/* ---- the other calls ---------------------------------------------------- */
+
+/* An interrupt that came while no call ran was meant for this wait. */
+static bool take_interrupt(struct hf__conn *conn)
+{
+    HF_SCOPED_LOCK(&conn->mutex);
+    bool was_interrupted = conn->is_interrupted;
+
+    conn->is_interrupted = false;
+    return was_interrupted;
+}
+
+int hf__conn_wait(struct hf__conn *conn, struct hf__watch *w[], int n,
+                  hf__time deadline, hf_error *err)
+{
+    struct hf__sigpipe sigpipe;
+
+    HF_ASSERT(is_usable(conn) && n >= 1);
+    for (int i = 0; i < n; i++) {
+        HF_ASSERT(is_key(&w[i]->key));
+        w[i]->has_fired = false;
+    }
+    if (conn->backend->wait == NULL) {
+        return hf__fail(err, HF_ENOTSUP, "this store wakes no waiters");
+    }
+    if (take_interrupt(conn)) {
+        return HF_OK;
+    }
+    begin(conn, &sigpipe);
+    int r = conn->backend->wait(conn->state, w, n, deadline, err);
+    return end(conn, &sigpipe, r);
+}
+
+int hf__conn_list(struct hf__conn *conn, const struct hf__key *prefix,
+                  hf__list_fn fn, void *arg, hf__time deadline, hf_error *err)
+{
+    struct hf__sigpipe sigpipe;
+
+    HF_ASSERT(is_usable(conn) && fn != NULL);
+    HF_ASSERT(is_key(prefix));
+    if (conn->backend->list == NULL) {
+        return hf__fail(err, HF_ENOTSUP, "this store cannot list its locks");
+    }
+    begin(conn, &sigpipe);
+    int r = conn->backend->list(conn->state, prefix, fn, arg, deadline, err);
+    return end(conn, &sigpipe, r);
+}
+
+int hf__conn_check(struct hf__conn *conn, hf__check_fn fn, void *arg,
+                   hf__time deadline, hf_error *err)
+{
+    struct hf__sigpipe sigpipe;
+
+    HF_ASSERT(is_usable(conn) && fn != NULL);
+    begin(conn, &sigpipe);
+    int r = conn->backend->check(conn->state, fn, arg, deadline, err);
+    return end(conn, &sigpipe, r);
+}
+
+void hf__conn_interrupt(struct hf__conn *conn)
+{
+    HF_SCOPED_LOCK(&conn->mutex);
+    if (conn->is_running) {
+        atomic_store(&head_of(conn)->interrupted, conn->generation);
+        conn->backend->interrupt(conn->state);
+    } else {
+        conn->is_interrupted = true;
+    }
+}
+
+int hf__conn_lock_fds(struct hf__conn *conn, int *fds, int max)
+{
+    HF_ASSERT(conn->state != NULL);
+    if (conn->backend->lock_fds == NULL) {
+        return 0;
+    }
+    return conn->backend->lock_fds(conn->state, fds, max);
+}
+
+struct hf__facts hf__conn_facts(const struct hf__conn *conn)
+{
+    HF_ASSERT(conn->state != NULL);
+    return head_of(conn)->facts;
+}
+
+/* ---- keys, tokens, fences ----------------------------------------------- */
+
+int hf__key_compare(const struct hf__key *a, const struct hf__key *b)
+{
+    size_t common = a->length < b->length ? a->length : b->length;
+    int order = memcmp(a->bytes, b->bytes, common);
+
+    return order != 0 ? order : (int)a->length - (int)b->length;
+}
+
+bool hf__token_is_zero(const struct hf__token *t)
+{
+    static const struct hf__token nobody;
+
+    return hf__token_equal(t, &nobody);
+}
+
+bool hf__token_equal(const struct hf__token *a, const struct hf__token *b)
+{
+    return memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
+}
+
+uint64_t hf__fence_after(uint64_t stored, int64_t wall_us)
+{
+    uint64_t wall = wall_us > 0 ? (uint64_t)wall_us : 0;
+
+    /* A damaged record must not make it start again from zero; the wrappers
+     * refuse what it gives. */
+    if (stored >= FENCE_END) {
+        return stored;
+    }
+    return stored + 1 > wall ? stored + 1 : wall;
+}

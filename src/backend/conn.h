@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the core calls: the registry of stores, and one open session of a
+ * store. The wrappers are the only callers of a backend's functions; they
+ * assert the contract on both sides, block SIGPIPE for the thread, and number
+ * the calls so that an interrupt meets the one it was meant for.
+ */
+#ifndef HF_BACKEND_CONN_H
+#define HF_BACKEND_CONN_H
+
+#include "src/backend/backend.h"
+#include "src/base/thread.h"
+
+/* The i-th built-in backend, NULL past the last. Decorators are not listed. */
+const struct hf__backend *hf__backend_at(int i);
+/* By URL scheme, "fault+X" included; NULL if this build has none. */
+const struct hf__backend *hf__backend_find(const char *scheme);
+
+/* One open session, as the core sees it. */
+struct hf__conn {
+    const struct hf__backend *backend;
+    void *state;            /* NULL when not open */
+    bool is_dead;           /* a call said so; only close is left */
+    struct hf__mutex mutex; /* guards the rest; all zero is ready for use */
+    bool is_running;        /* a call is */
+    bool is_interrupted;    /* between two calls: kept for the next wait() */
+    unsigned generation;    /* of the running or last call */
+};
+
+/* conn must be zeroed or closed. On failure it is closed again. */
+HF_MUST_CHECK int hf__conn_open(struct hf__conn *, const struct hf__backend *,
+                                const struct hf__url *, const char *allow,
+                                hf__time deadline, hf_error *);
+/* Harmless if it is not open. */
+void hf__conn_close(struct hf__conn *);
+bool hf__conn_is_open(const struct hf__conn *);
+/* Sets every result to HF_EUNAVAIL first, reads the clock into sent. */
+HF_MUST_CHECK int hf__conn_execute(struct hf__conn *, struct hf__op *ops[],
+                                   int n, hf__time deadline, hf_error *);
+/* HF_ENOTSUP if the backend has no wait. */
+HF_MUST_CHECK int hf__conn_wait(struct hf__conn *, struct hf__watch *w[], int n,
+                                hf__time deadline, hf_error *);
+/* HF_ENOTSUP if the backend has no list. */
+HF_MUST_CHECK int hf__conn_list(struct hf__conn *, const struct hf__key *prefix,
+                                hf__list_fn, void *arg, hf__time deadline,
+                                hf_error *);
+HF_MUST_CHECK int hf__conn_check(struct hf__conn *, hf__check_fn, void *arg,
+                                 hf__time deadline, hf_error *);
+/* Thread: any. Interrupts the call that runs now. If none does, the next
+ * hf__conn_wait() returns at once: a thread that was about to wait is not
+ * missed. */
+void hf__conn_interrupt(struct hf__conn *);
+int hf__conn_lock_fds(struct hf__conn *, int *fds, int max);
+/* Grade and reach found at open. */
+struct hf__facts hf__conn_facts(const struct hf__conn *);
+
+#endif

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fault+X: the store X behind a bad network. For each X of the registry there
+ * is a decorated vtable with X's capabilities and options; its session state
+ * has X's own at its end. Which call meets which fault is the plan's; here is
+ * what it then does. In a batch the operation that is hit goes alone and its
+ * neighbours go as they are: without rules everything passes untouched.
+ * Nothing is allocated once a session is open.
+ * Thread: as the store behind it.
+ */
+#include "src/backend/conn.h"
+#include "src/backend/fault/plan.h"
+#include "src/backend/registry.h"
+
+#include "src/base/error.h"
+#include "src/base/thread.h"
+#include "src/base/wake.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { STORES_MAX = 16, OPTIONS_MAX = 32, URL_OPTIONS_MAX = 64 };
+
+struct session {
+    struct hf__head head;
+    /* NULL until the inner state may be closed and interrupted. */
+    _Atomic(const struct hf__backend *) inner;
+    struct hf__fault_plan *plan;
+    struct hf__parker parker;
+    bool is_lost; /* an answer was lost: the batch goes on, the session not */
+    _Alignas(max_align_t) unsigned char state[]; /* the inner session's */
+};
+
+struct decorated {
+    struct hf__backend backend;
+    const struct hf__backend *inner;
+    const char *options[OPTIONS_MAX + 1];
+    char scheme[32];
+};
+
+static const char *const own_options[] = {"fault", "seed"};
+enum { N_OWN = 2 };
+
+static struct decorated table[STORES_MAX];
+static hf__once table_once = HF__ONCE_INIT;
+
+/* The inner session learns which call runs. That it was interrupted it is
+ * told by interrupt() alone: copying it here could undo that. */
+static void *enter(struct session *s)
+{
+    struct hf__head *inner = (struct hf__head *)(void *)s->state;
+
+    inner->generation = s->head.generation;
+    return inner;
+}
+
+/* False if the deadline or an interrupt came first. */
+static bool let_pass(struct session *s, int64_t ms, hf__time deadline)
+{
+    hf__time end = hf__after_ms(hf__now(), ms);
+
+    for (;;) {
+        unsigned seen = hf__parker_seen(&s->parker);
+        hf__time now = hf__now();
+
+        if (!hf__before(now, end)) {
+            return true;
+        }
+        if (!hf__before(now, deadline) || hf__is_interrupted(&s->head)) {
+            return false;
+        }
+        hf__park(&s->parker, seen, hf__earlier(end, deadline));
+    }
+}
+
+static int fail_lost(hf_error *err, int status)
+{
+    return hf__fail(err, status, "the connection was lost (injected fault)");
+}
+
+/* ---- operations --------------------------------------------------------- */
+
+static int execute_inner(struct session *s, struct hf__op *ops[], int n,
+                         hf__time deadline, hf_error *err)
+{
+    return n == 0 ? HF_OK : s->inner->execute(enter(s), ops, n, deadline, err);
+}
+
+/* Apply it where nobody sees the answer. */
+static int execute_unseen(struct session *s, const struct hf__op *op,
+                          hf__time deadline)
+{
+    struct hf__op copy = *op;
+    struct hf__op *one = &copy;
+
+    copy.ret_record = NULL;
+    copy.err = NULL;
+    copy.result = HF_EUNAVAIL;
+    return execute_inner(s, &one, 1, deadline, NULL);
+}
+
+/* One operation that is hit. Negative: what follows can't be sent. */
+static int execute_hit(struct session *s, struct hf__op *op,
+                       struct hf__fault fault, hf__time deadline, hf_error *err)
+{
+    int r = HF_OK;
+
+    switch (fault.what) {
+    case HF__FAULT_DIE:
+        return fail_lost(err, HF_EUNAVAIL);
+    case HF__FAULT_AGAIN:
+        op->result = HF__AGAIN;
+        return HF_OK;
+    case HF__FAULT_DUPLICATE:
+        r = execute_inner(s, &op, 1, deadline, err);
+        return r < 0 ? r : execute_unseen(s, op, deadline);
+    case HF__FAULT_DELAY:
+        if (let_pass(s, fault.pause_ms, deadline)) {
+            return execute_inner(s, &op, 1, deadline, err);
+        }
+        break;
+    case HF__FAULT_LATE_REPLY:
+        r = execute_inner(s, &op, 1, deadline, err);
+        if (r < 0 || let_pass(s, fault.pause_ms, deadline)) {
+            return r;
+        }
+        break;
+    case HF__FAULT_LOSE_REPLY:
+        r = execute_unseen(s, op, deadline);
+        break;
+    case HF__FAULT_LOSE_REQUEST:
+    case HF__FAULT_NONE:
+        break;
+    }
+    op->result = HF_EUNKNOWN;
+    s->is_lost = true;
+    return r;
+}
+
+static int fault_execute(void *state, struct hf__op *ops[], int n,
+                         hf__time deadline, hf_error *err)
+{
+    struct session *s = state;
+    int from = 0;
+
+    for (int i = 0; i < n; i++) {
+        struct hf__fault fault = hf__fault_next(s->plan, (int)ops[i]->kind);
+        if (fault.what == HF__FAULT_NONE) {
+            continue;
+        }
+        int r = execute_inner(s, ops + from, i - from, deadline, err);
+        if (r == HF_OK) {
+            r = execute_hit(s, ops[i], fault, deadline, err);
+        }
+        if (r < 0) {
+            return r;
+        }
+        from = i + 1;
+    }
+    int r = execute_inner(s, ops + from, n - from, deadline, err);
+    return r == HF_OK && s->is_lost ? fail_lost(err, HF_EUNKNOWN) : r;
+}
+
+/* ---- the other calls ---------------------------------------------------- */
+
+/* What happens before the inner call; negative: it doesn't take place. */
+static int before(struct session *s, struct hf__fault fault, hf__time deadline,
+                  hf_error *err)
+{
+    bool is_lost = fault.what == HF__FAULT_DIE ||
+                   fault.what == HF__FAULT_LOSE_REQUEST ||
+                   (fault.what == HF__FAULT_DELAY &&
+                    !let_pass(s, fault.pause_ms, deadline));
+
+    return is_lost ? fail_lost(err, HF_EUNAVAIL) : HF_OK;
+}
+
+/* What happens after it; negative: nobody hears of it. */
+static int after(struct session *s, struct hf__fault fault, hf__time deadline,
+                 hf_error *err)
+{
+    bool is_lost = fault.what == HF__FAULT_LOSE_REPLY ||
+                   (fault.what == HF__FAULT_LATE_REPLY &&
+                    !let_pass(s, fault.pause_ms, deadline));
+
+    return is_lost ? fail_lost(err, HF_EUNAVAIL) : HF_OK;
+}
+
+static int fault_wait(void *state, struct hf__watch *w[], int n,
+                      hf__time deadline, hf_error *err)
+{
+    struct session *s = state;
+    struct hf__fault fault = hf__fault_next(s->plan, HF__FAULT_WAIT);
+    int r = before(s, fault, deadline, err);
+
+    if (r == HF_OK) {
+        r = s->inner->wait(enter(s), w, n, deadline, err);
+    }
+    return r != HF_OK ? r : after(s, fault, deadline, err);
+}
+
+static int fault_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
+                      void *arg, hf__time deadline, hf_error *err)
+{
+    struct session *s = state;
+    struct hf__fault fault = hf__fault_next(s->plan, HF__FAULT_LIST);
+    int r = before(s, fault, deadline, err);
+
+    if (r == HF_OK) {
+        r = s->inner->list(enter(s), prefix, fn, arg, deadline, err);
+    }
+    return r != HF_OK ? r : after(s, fault, deadline, err);
+}
+
+static int fault_check(void *state, hf__check_fn fn, void *arg,
+                       hf__time deadline, hf_error *err)
+{
+    struct session *s = state;
+    struct hf__fault fault = hf__fault_next(s->plan, HF__FAULT_CHECK);
+    int r = before(s, fault, deadline, err);
+
+    if (r == HF_OK) {
+        r = s->inner->check(enter(s), fn, arg, deadline, err);
+    }
+    return r != HF_OK ? r : after(s, fault, deadline, err);
+}
+
+static void fault_interrupt(void *state)
+{
+    struct session *s = state;
+    struct hf__head *inner_head = (struct hf__head *)(void *)s->state;
+    const struct hf__backend *inner = s->inner;
+
+    if (inner != NULL) {
+        atomic_store(&inner_head->interrupted,
+                     atomic_load(&s->head.interrupted));
+        inner->interrupt(inner_head);
+    }
+    hf__unpark(&s->parker);
+}
+
+static int fault_lock_fds(void *state, int *fds, int max)
+{
+    struct session *s = state;
+
+    return s->inner->lock_fds(enter(s), fds, max);
+}
+
+/* ---- opening ------------------------------------------------------------ */
+
+static bool is_own(const char *name)
+{
+    return strcmp(name, own_options[0]) == 0 ||
+           strcmp(name, own_options[1]) == 0;
+}
+
+static const struct decorated *find_decorated(const char *scheme)
+{
+    for (size_t i = 0; i < STORES_MAX && table[i].inner != NULL; i++) {
+        if (strcmp(table[i].scheme, scheme) == 0) {
+            return &table[i];
+        }
+    }
+    return NULL;
+}
+
+static int open_inner(struct session *s, const struct hf__url *url,
+                      const char *allow, hf__time deadline, hf_error *err)
+{
+    struct hf__url_option kept[URL_OPTIONS_MAX];
+    struct hf__url inner_url = *url;
+
+    inner_url.scheme = s->inner->scheme;
+    inner_url.options = kept;
+    inner_url.n_options = 0;
+    HF_ASSERT(url->n_options <= URL_OPTIONS_MAX); /* hf__url_parse sees to it */
+    for (size_t i = 0; i < url->n_options; i++) {
+        if (!is_own(url->options[i].name)) {
+            kept[inner_url.n_options++] = url->options[i];
+        }
+    }
+    return s->inner->open(enter(s), &inner_url, allow, deadline, err);
+}
+
+static int fault_open(void *state, const struct hf__url *url, const char *allow,
+                      hf__time deadline, hf_error *err)
+{
+    struct session *s = state;
+    int r = hf__fault_plan_of(url, &s->plan, err);
+
+    if (r != HF_OK) {
+        return r;
+    }
+    struct hf__fault fault = hf__fault_next(s->plan, HF__FAULT_OPEN);
+    r = before(s, fault, deadline, err);
+    if (r != HF_OK) {
+        return r;
+    }
+    const struct decorated *d = find_decorated(url->scheme);
+    HF_ASSERT(d != NULL);
+    s->inner = d->inner;
+    r = open_inner(s, url, allow, deadline, err);
+    if (r != HF_OK) {
+        return r;
+    }
+    s->head.facts = ((struct hf__head *)(void *)s->state)->facts;
+    return after(s, fault, deadline, err);
+}
+
+static void fault_close(void *state)
+{
+    struct session *s = state;
+
+    if (s->inner != NULL) {
+        s->inner->close(enter(s));
+    }
+}
+
+static void decorate(struct decorated *d, const struct hf__backend *inner)
+{
+    size_t n = 0;
+
+    snprintf(d->scheme, sizeof d->scheme, "fault+%s", inner->scheme);
+    for (size_t i = 0; inner->options[i] != NULL; i++) {
+        HF_ASSERT(n < OPTIONS_MAX - N_OWN);
+        d->options[n++] = inner->options[i];
+    }
+    for (size_t i = 0; i < N_OWN; i++) {
+        d->options[n++] = own_options[i];
+    }
+    d->inner = inner;
+    d->backend = (struct hf__backend){
+        .scheme = d->scheme,
+        .caps = inner->caps,
+        .size = sizeof(struct session) + inner->size,
+        .options = d->options,
+        .open = fault_open,
+        .close = fault_close,
+        .execute = fault_execute,
+        .wait = inner->wait != NULL ? fault_wait : NULL,
+        .list = inner->list != NULL ? fault_list : NULL,
+        .check = fault_check,
+        .interrupt = fault_interrupt,
+        .lock_fds = inner->lock_fds != NULL ? fault_lock_fds : NULL,
+    };
+}
+
+static void build_table(void)
+{
+    for (int i = 0; hf__backend_at(i) != NULL; i++) {
+        HF_ASSERT(i < STORES_MAX);
+        decorate(&table[i], hf__backend_at(i));
+    }
+}
+
+const struct hf__backend *hf__fault_find(const char *scheme)
+{
+    hf__once_run(&table_once, build_table);
+    for (size_t i = 0; i < STORES_MAX && table[i].inner != NULL; i++) {
+        if (strcmp(table[i].inner->scheme, scheme) == 0) {
+            return &table[i].backend;
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The stores of memory: and their records: finding them, making them, and
+ * forgetting them once nothing in them can matter any more. What an operation
+ * does to a record is memory.c's. Thread: any, under hf__mem_mutex.
+ */
+#include "src/backend/memory/store.h"
+
+#include "src/base/alloc.h"
+
+#include <string.h>
+
+struct hf__mutex hf__mem_mutex = HF__MUTEX_INIT;
+static struct hf__link stores = {&stores, &stores};
+
+bool hf__mem_is_held(const struct hf__mem_entry *e, hf__time now)
+{
+    return !hf__token_is_zero(&e->token) && hf__before(now, e->lease_end);
+}
+
+bool hf__mem_is_kept(const struct hf__mem_entry *e, hf__time now)
+{
+    return !hf__mem_is_held(e, now) && hf__before(now, e->keep_end);
+}
+
+struct hf__mem_entry *hf__mem_find(struct hf__mem_store *store,
+                                   const struct hf__key *key)
+{
+    struct hf__map_link *link =
+        hf__map_find(&store->entries, key->bytes, key->length);
+
+    return link == NULL ? NULL : HF__ELEMENT(link, struct hf__mem_entry, link);
+}
+
+struct hf__mem_entry *hf__mem_add(struct hf__mem_store *store,
+                                  const struct hf__key *key)
+{
+    struct hf__mem_entry *e = hf__alloc(sizeof *e);
+
+    if (e != NULL) {
+        e->length = key->length;
+        memcpy(e->key, key->bytes, key->length);
+        hf__map_add(&store->entries, &e->link, e->key, e->length);
+    }
+    return e;
+}
+
+static void store_free(struct hf__mem_store *store)
+{
+    struct hf__map_link *link;
+
+    while ((link = hf__map_any(&store->entries)) != NULL) {
+        hf__map_remove(&store->entries, link);
+        hf__free(HF__ELEMENT(link, struct hf__mem_entry, link));
+    }
+    hf__map_fini(&store->entries);
+    hf__free(store);
+}
+
+static void note_running(void *arg, struct hf__map_link *link)
+{
+    const struct hf__mem_entry *e =
+        HF__ELEMENT(link, struct hf__mem_entry, link);
+    hf__time now = hf__now();
+
+    *(bool *)arg |= hf__mem_is_held(e, now) || hf__mem_is_kept(e, now);
+}
+
+void hf__mem_sweep(void)
+{
+    HF__LIST_EACH (link, &stores) {
+        struct hf__mem_store *store =
+            HF__ELEMENT(link, struct hf__mem_store, link);
+        bool is_needed = store->sessions > 0;
+
+        hf__map_each(&store->entries, note_running, &is_needed);
+        if (!is_needed) {
+            hf__list_remove(link);
+            store_free(store);
+        }
+    }
+}
+
+static struct hf__mem_store *store_new(const char *name)
+{
+    size_t length = strlen(name);
+    struct hf__mem_store *store = hf__alloc(sizeof *store + length + 1);
+
+    if (store == NULL || hf__map_init(&store->entries) != HF_OK) {
+        hf__free(store);
+        return NULL;
+    }
+    memcpy(store->name, name, length + 1);
+    hf__list_push(&stores, &store->link);
+    return store;
+}
+
+struct hf__mem_store *hf__mem_store(const char *name)
+{
+    HF__LIST_EACH (link, &stores) {
+        struct hf__mem_store *store =
+            HF__ELEMENT(link, struct hf__mem_store, link);
+        if (strcmp(store->name, name) == 0) {
+            return store;
+        }
+    }
+    return store_new(name);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which stores this build has. The tests run every store in this table and
+ * refuse one that they have no URL for, so a new store is known to all of
+ * them by its one line here. What a store does is its own folder's matter.
+ * Thread: any; nothing here changes.
+ */
+#include "src/backend/registry.h"
+
+#include "src/backend/conn.h"
+
+#include <string.h>
+
+#define FAULT "fault+"
+
+static const struct hf__backend *const backends[] = {
+    &hf__sqlite_backend,
+    &hf__memory_backend,
+};
+enum { N_BACKENDS = (int)(sizeof backends / sizeof *backends) };
+
+const struct hf__backend *hf__backend_at(int i)
+{
+    return i >= 0 && i < N_BACKENDS ? backends[i] : NULL;
+}
+
+const struct hf__backend *hf__backend_find(const char *scheme)
+{
+    if (strncmp(scheme, FAULT, strlen(FAULT)) == 0) {
+        return hf__fault_find(scheme + strlen(FAULT));
+    }
+    for (int i = 0; i < N_BACKENDS; i++) {
+        if (strcmp(backends[i]->scheme, scheme) == 0) {
+            return backends[i];
+        }
+    }
+    return NULL;
+}

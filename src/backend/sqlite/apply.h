@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One operation inside the running transaction. Thread: the session's.
+ */
+#ifndef HF_BACKEND_SQLITE_APPLY_H
+#define HF_BACKEND_SQLITE_APPLY_H
+
+#include "src/backend/sqlite/sqlite.h"
+
+/* What an operation asks for can't be said on the board: the fence that it
+ * would give needs a higher ceiling. See fence.h. */
+#define HF__SQLITE_RAISE_FIRST SQLITE_ABORT
+
+/*
+ * Apply op and note in `out` what is to be said and done once the commit is
+ * answered; the operation itself stays as it was, except for the texts of its
+ * record and error. SQLITE_OK, or a code after which the transaction must be
+ * undone.
+ */
+HF_MUST_CHECK int hf__apply(struct hf__sqlite *s, const struct hf__op *op,
+                            struct hf__outcome *out);
+
+#endif

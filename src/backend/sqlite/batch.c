@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * execute(): a batch is one transaction. Decides what is known of a batch
+ * after each step that can fail, re-runs in halves what failed as a unit, and
+ * wakes others when all is done. What an operation does is apply.c's. Called
+ * by the session's thread.
+ */
+#include "src/backend/sqlite/apply.h"
+#include "src/backend/sqlite/fence.h"
+#include "src/backend/sqlite/row.h"
+#include "src/backend/sqlite/sqlite.h"
+#include "src/backend/sqlite/wake.h"
+#include "src/base/error.h"
+#include "src/base/rand.h"
+
+/* More raises in a row mean that the ceiling does not hold. */
+#define RAISES_MAX 3
+
+/* ---- after the answer --------------------------------------------------- */
+
+static void settle_one(struct hf__sqlite *s, struct hf__op *op,
+                       const struct hf__outcome *out)
+{
+    op->result = out->result;
+    op->ret_reason = out->reason;
+    if (out->fence != 0 || out->result == HF_LOST) {
+        op->fence = out->fence;
+    }
+    if (!hf__token_is_zero(&out->let_go)) {
+        hf__side_let_go(s->side, &out->let_go);
+    }
+    if (out->extend_us != 0) {
+        hf__side_extend(s->side, &op->token, out->extend_us);
+    }
+    if (out->is_taken) {
+        hf__wake_taken(s->side, &op->key);
+    }
+    if (out->is_freed) {
+        hf__wake_freed(s->side, &op->key);
+    }
+}
+
+/* Nothing was applied: bytes that were locked for it are free again. */
+static void undo(struct hf__sqlite *s, int n)
+{
+    int i;
+
+    for (i = 0; i < n; i++) {
+        if (s->outcome[i].is_held) {
+            hf__side_let_go(s->side, &s->outcome[i].hold);
+        }
+    }
+}
+
+/* Each operation gets the same answer, with its own text. */
+static int fail_all(struct hf__sqlite *s, struct hf__op *ops[], int n, int rc)
+{
+    int r = HF_OK;
+    int i;
+
+    for (i = 0; i < n; i++) {
+        r = s->moved_file >= 0
+                ? hf__sqlite_fail_moved(s, s->moved_file, ops[i]->err)
+                : hf__sql_status(s, rc, ops[i]->err);
+        ops[i]->result = r;
+    }
+    if (s->moved_file >= 0) {
+        return hf__sqlite_fail_moved(s, s->moved_file, s->err);
+    }
+    return hf__sql_is_fatal(s, rc) ? hf__sql_status(s, rc, s->err) : HF_OK;
+}
+
+static int say_unknown(struct hf__sqlite *s, struct hf__op *ops[], int n,
+                       int rc)
+{
+    int i;
+
+    for (i = 0; i < n; i++) {
+        ops[i]->result = hf__fail_native(
+            ops[i]->err, HF_EUNKNOWN, rc,
+            "%s could not be written (%s); whether the change will last is "
+            "not known",
+            s->place.path[HF__FILE_DB], sqlite3_errstr(rc));
+    }
+    return hf__fail_native(s->err, HF_EUNAVAIL, rc, "cannot write %s: %s",
+                           s->place.path[HF__FILE_DB], sqlite3_errstr(rc));
+}
+
+/* ---- one transaction ---------------------------------------------------- */
+
+static int apply_kind(struct hf__sqlite *s, struct hf__op *ops[], int n,
+                      enum hf__op_kind kind)
+{
+    int rc = SQLITE_OK;
+    int i;
+
+    for (i = 0; i < n && rc == SQLITE_OK; i++) {
+        if (ops[i]->kind == kind) {
+            rc = hf__apply(s, ops[i], &s->outcome[i]);
+        }
+    }
+    return rc;
+}
+
+/* In the order of kinds that the contract names. */
+static int apply_all(struct hf__sqlite *s, struct hf__op *ops[], int n)
+{
+    int rc = SQLITE_OK;
+    int kind;
+    int i;
+
+    for (i = 0; i < n; i++) {
+        s->outcome[i] = (struct hf__outcome){0};
+    }
+    for (kind = HF__OP_RENEW; kind <= HF__OP_BREAK && rc == SQLITE_OK; kind++) {
+        rc = apply_kind(s, ops, n, (enum hf__op_kind)kind);
+    }
+    return rc;
+}
+
+/* SQLite undoes what it could not commit. Only after an error of the device
+ * the frames may stand in the log all the same, and be found there when it is
+ * next read from the start. */
+static int commit(struct hf__sqlite *s, struct hf__op *ops[], int n,
+                  bool *ret_is_unknown)
+{
+    int rc;
+    int i;
+
+    for (i = 0; i < n; i++) {
+        ops[i]->result = HF_EUNKNOWN;
+    }
+    rc = hf__sql_run(s, HF__SQL_COMMIT);
+    *ret_is_unknown = (rc & 0xff) == SQLITE_IOERR && !hf__sql_is_full(s, rc);
+    return rc;
+}
+
+static int transact(struct hf__sqlite *s, struct hf__op *ops[], int n,
+                    bool *ret_is_unknown)
+{
+    int rc = hf__sql_run(s, HF__SQL_BEGIN_WRITE);
+
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    s->moved_file = hf__place_changed(&s->place, &s->watch);
+    if (s->moved_file >= 0) {
+        hf__sql_undo(s);
+        return SQLITE_READONLY_DBMOVED;
+    }
+    hf__row_set_clock(s);
+    rc = apply_all(s, ops, n);
+    if (rc == SQLITE_OK) {
+        rc = commit(s, ops, n, ret_is_unknown);
+    }
+    hf__sql_undo(s);
+    if (rc != SQLITE_OK && !*ret_is_unknown) {
+        undo(s, n);
+    }
+    return rc;
+}
+
+static int take_turn(struct hf__sqlite *s, struct hf__op *ops[], int n,
+                     bool *ret_is_unknown)
+{
+    struct hf__gate *gate = &s->side->board->gate;
+    unsigned ticket;
+    int rc;
+    int i;
+
+    *ret_is_unknown = false;
+    s->fence_wanted = 0;
+    if (hf__gate_enter(gate, &s->head, s->deadline, &ticket)) {
+        return SQLITE_BUSY;
+    }
+    rc = transact(s, ops, n, ret_is_unknown);
+    hf__gate_leave(gate, ticket);
+    for (i = 0; i < n && rc == SQLITE_OK; i++) {
+        settle_one(s, ops[i], &s->outcome[i]);
+    }
+    return rc;
+}
+
+/* ---- batches ------------------------------------------------------------ */
+
+/* Does it only go on with what is held, and takes no new name in? */
+static bool is_modest(struct hf__op *const ops[], int n)
+{
+    int i;
+
+    for (i = 0; i < n; i++) {
+        if (ops[i]->kind == HF__OP_ACQUIRE) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool merge_log(struct hf__sqlite *s)
+{
+    return sqlite3_wal_checkpoint_v2(s->db->handle, "main",
+                                     SQLITE_CHECKPOINT_PASSIVE, NULL,
+                                     NULL) == SQLITE_OK;
+}
+
+/* What fits no disk may still fit into the log once that is merged into the
+ * database: its blocks are used again. Only for what is held the merging may
+ * use up the ballast. */
+static bool make_room(struct hf__sqlite *s, struct hf__op *const ops[], int n,
+                      int rc)
+{
+    if (!hf__sql_is_full(s, rc)) {
+        return false;
+    }
+    if (merge_log(s)) {
+        return true;
+    }
+    if (!is_modest(ops, n)) {
+        return false;
+    }
+    hf__side_drop_ballast(s->side);
+    return merge_log(s);
+}
+
+/* Failed for what is in it, not for where it goes? */
+static bool is_divisible(const struct hf__sqlite *s, int rc)
+{
+    return rc != HF__SQLITE_RAISE_FIRST && (rc & 0xff) != SQLITE_BUSY &&
+           !hf__sql_is_fatal(s, rc);
+}
+
+/* A transaction, with the ceiling raised and room made where that helps. */
+static int run_once(struct hf__sqlite *s, struct hf__op *ops[], int n,
+                    bool *ret_is_unknown)
+{
+    int rc = take_turn(s, ops, n, ret_is_unknown);
+    int raises;
+
+    for (raises = 0; rc == HF__SQLITE_RAISE_FIRST && s->fence_wanted != 0 &&
+                     raises < RAISES_MAX;
+         raises++) {
+        rc = hf__fence_raise(s);
+        if (rc == SQLITE_OK) {
+            rc = take_turn(s, ops, n, ret_is_unknown);
+        }
+    }
+    if (make_room(s, ops, n, rc)) {
+        rc = take_turn(s, ops, n, ret_is_unknown);
+    }
+    return rc;
+}
+
+/* Halves of halves: at most as deep as the batch has bits. */
+static int run(struct hf__sqlite *s, struct hf__op *ops[], int n)
+{
+    bool is_unknown = false;
+    int rc = run_once(s, ops, n, &is_unknown);
+    int r;
+
+    if (rc == SQLITE_OK) {
+        return HF_OK;
+    }
+    if (is_unknown) {
+        return say_unknown(s, ops, n, rc);
+    }
+    if (n == 1 || !is_divisible(s, rc)) {
+        return fail_all(s, ops, n, rc);
+    }
+    r = run(s, ops, n / 2);
+    return r == HF_OK ? run(s, ops + n / 2, n - n / 2) : r;
+}
+
+/* Only looking: no write lock, no gate, all from one state. */
+static int look(struct hf__sqlite *s, struct hf__op *ops[], int n)
+{
+    int rc;
+    int i;
+
+    s->moved_file = hf__place_changed(&s->place, &s->watch);
+    rc = s->moved_file >= 0 ? SQLITE_READONLY_DBMOVED
+                            : hf__sql_run(s, HF__SQL_BEGIN_READ);
+    if (rc == SQLITE_OK) {
+        hf__row_set_clock(s);
+        rc = apply_all(s, ops, n);
+    }
+    hf__sql_undo(s);
+    if (rc != SQLITE_OK) {
+        return fail_all(s, ops, n, rc);
+    }
+    for (i = 0; i < n; i++) {
+        ops[i]->result = s->outcome[i].result;
+    }
+    return HF_OK;
+}
+
+static bool is_looking_only(struct hf__op *const ops[], int n)
+{
+    int i;
+
+    for (i = 0; i < n; i++) {
+        if (ops[i]->kind != HF__OP_INSPECT) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool must_hold_back(struct hf__sqlite *s, struct hf__op *const ops[],
+                           int n, hf__time now)
+{
+    bool must = false;
+    int i;
+
+    for (i = 0; i < n; i++) {
+        if (ops[i]->kind == HF__OP_ACQUIRE &&
+            hf__wake_must_hold_back(s->side, &ops[i]->key, now)) {
+            must = true;
+        }
+    }
+    return must;
+}
+
+/* Let a waiter that was just woken have its try; see wake.h. */
+static void hold_back(struct hf__sqlite *s, struct hf__op *const ops[], int n)
+{
+    hf__time now = hf__now();
+    hf__time limit = hf__after_ms(now, HF__GRACE_MS + 1);
+
+    limit = hf__earlier(limit, s->deadline);
+    while (must_hold_back(s, ops, n, now) && hf__before(now, limit) &&
+           !hf__is_interrupted(&s->head)) {
+        unsigned seen = hf__parker_seen(&s->parker);
+
+        now = hf__after_ns(now, hf__random_between(HF__MS / 10, HF__MS / 2));
+        hf__park(&s->parker, seen, hf__earlier(now, limit));
+        now = hf__now();
+    }
+}
+
+int hf__sqlite_execute(void *state, struct hf__op *ops[], int n,
+                       hf__time deadline, hf_error *err)
+{
+    struct hf__sqlite *s = state;
+    int r = HF_OK;
+    int i;
+    int count;
+
+    s->deadline = deadline;
+    s->err = err;
+    s->moved_file = -1;
+    hold_back(s, ops, n);
+    atomic_store(&s->db->is_busy, true);
+    for (i = 0; i < n && r == HF_OK; i += count) {
+        count = n - i < HF__SQLITE_BATCH ? n - i : HF__SQLITE_BATCH;
+        r = is_looking_only(ops + i, count) ? look(s, ops + i, count)
+                                            : run(s, ops + i, count);
+    }
+    atomic_store(&s->db->is_busy, false);
+    return r;
+}

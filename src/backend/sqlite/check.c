@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * check(): is this database, its folder and this kernel fit for locks? Each
+ * thing that a promise rests on is one item. Called by the session's thread.
+ */
+#include "src/backend/sqlite/sqlite.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+
+#define TMPFS_TYPE   0x01021994
+#define SPACE_MIN_MB 16
+
+struct report {
+    struct hf__sqlite *s;
+    hf__check_fn fn;
+    void *arg;
+    bool is_over;
+};
+
+static void say(struct report *report, const char *name, const char *value,
+                const char *remedy)
+{
+    hf_check_item item = {.size = sizeof item,
+                          .name = name,
+                          .value = value,
+                          .verdict = remedy ? HF_WARN : HF_FINE,
+                          .remedy = remedy};
+
+    if (!report->is_over) {
+        report->is_over = report->fn(report->arg, &item) != 0;
+    }
+}
+
+/* The first column of the first row, or what went wrong. */
+static void query(struct report *report, const char *sql, char *to, size_t size)
+{
+    sqlite3_stmt *statement = NULL;
+    sqlite3 *handle = report->s->db->handle;
+    int rc = sqlite3_prepare_v2(handle, sql, -1, &statement, NULL);
+    const unsigned char *text = NULL;
+
+    if (rc == SQLITE_OK) {
+        rc = sqlite3_step(statement);
+    }
+    if (rc == SQLITE_ROW) {
+        text = sqlite3_column_text(statement, 0);
+    }
+    (void)snprintf(to, size, "%s",
+                   text ? (const char *)text : sqlite3_errstr(rc));
+    (void)sqlite3_finalize(statement);
+}
+
+static void check_pragmas(struct report *report)
+{
+    char value[160];
+    char remedy[160];
+
+    say(report, "sqlite_version", sqlite3_libversion(), NULL);
+    query(report, "PRAGMA journal_mode", value, sizeof value);
+    say(report, "journal_mode", value,
+        !strcmp(value, "wal") ? NULL : "stop its users, then open it again");
+    query(report, "PRAGMA synchronous", value, sizeof value);
+    say(report, "synchronous", !strcmp(value, "1") ? "normal" : value, NULL);
+    query(report, "PRAGMA quick_check(1)", value, sizeof value);
+    (void)snprintf(remedy, sizeof remedy,
+                   "stop its users and move it away; the next one makes a new "
+                   "one");
+    /* Interrupted at the deadline: a big database, not a bad one. */
+    if (!strcmp(value, sqlite3_errstr(SQLITE_INTERRUPT))) {
+        say(report, "integrity", "not checked in time", NULL);
+    } else {
+        say(report, "integrity", value, !strcmp(value, "ok") ? NULL : remedy);
+    }
+}
+
+static void check_files(struct report *report)
+{
+    static const char *const names[HF__FILE_COUNT] = {"database", "log",
+                                                      "index", "side_file"};
+    const struct hf__place *place = &report->s->place;
+    char value[512];
+    int i;
+
+    for (i = 0; i < HF__FILE_COUNT; i++) {
+        struct stat st = {0};
+        const char *remedy = NULL;
+
+        if (stat(place->path[i], &st)) {
+            remedy = "stop all programs that use it, then start them again";
+        } else if (i == HF__FILE_DB && st.st_nlink > 1) {
+            remedy = "it has a second name, under which it would be another "
+                     "store; remove that";
+        }
+        (void)snprintf(value, sizeof value, "%s (%04o, user %ld, group %ld)",
+                       place->path[i], (unsigned)st.st_mode & 07777,
+                       (long)st.st_uid, (long)st.st_gid);
+        say(report, names[i], value, remedy);
+    }
+}
+
+static void check_folder(struct report *report)
+{
+    const struct hf__place *place = &report->s->place;
+    char value[512];
+    struct statfs fs = {0};
+    struct stat st = {0};
+    const char *network;
+    uint64_t free_mb;
+
+    if (stat(place->folder, &st) || statfs(place->folder, &fs)) {
+        say(report, "folder", "can't be looked at", "see ls -ld");
+        return;
+    }
+    (void)snprintf(value, sizeof value, "%s (%04o, user %ld, group %ld)",
+                   place->folder, (unsigned)st.st_mode & 07777, (long)st.st_uid,
+                   (long)st.st_gid);
+    say(report, "folder", value,
+        st.st_mode & S_IWOTH ? "everybody may make files there; use a folder "
+                               "of your own"
+                             : NULL);
+    network = hf__netfs_name((uint64_t)fs.f_type);
+    (void)snprintf(value, sizeof value, "%s0x%lx", network ? network : "local ",
+                   (unsigned long)(uint32_t)fs.f_type);
+    say(report, "file_system", value,
+        network ? "SQLite's locks do not hold across machines; use a local "
+                  "folder"
+        : (uint32_t)fs.f_type == TMPFS_TYPE
+            ? "in memory: fences start from the wall clock after a restart"
+            : NULL);
+    free_mb = (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize >> 20;
+    (void)snprintf(value, sizeof value, "%llu MB", (unsigned long long)free_mb);
+    say(report, "free_space", value,
+        free_mb < SPACE_MIN_MB ? "without space no lock can be renewed" : NULL);
+}
+
+static void check_clock(struct report *report)
+{
+    struct hf__sqlite *s = report->s;
+    char value[160];
+
+    say(report, "boot_and_clock", s->boot, NULL);
+    (void)snprintf(value, sizeof value, "base %llu, ceiling %llu",
+                   (unsigned long long)s->fence_base,
+                   (unsigned long long)s->fence_ceiling);
+    say(report, "fences", value, NULL);
+    say(report, "takeover",
+        "a killed holder's lock is free within 0.3 s, a stopped one's when "
+        "its lease ends",
+        NULL);
+}
+
+/* For sqlite3_progress_handler(): nonzero stops. */
+static int is_late(void *arg)
+{
+    struct hf__sqlite *s = arg;
+
+    return hf__is_interrupted(&s->head) || !hf__before(hf__now(), s->deadline);
+}
+
+int hf__sqlite_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
+                     hf_error *err)
+{
+    struct hf__sqlite *s = state;
+    struct report report = {s, fn, arg, false};
+
+    s->deadline = deadline;
+    s->err = err;
+    s->moved_file = hf__place_changed(&s->place, &s->watch);
+    if (s->moved_file >= 0) {
+        return hf__sqlite_fail_moved(s, s->moved_file, err);
+    }
+    atomic_store(&s->db->is_busy, true);
+    sqlite3_progress_handler(s->db->handle, 1000, is_late, s);
+    check_pragmas(&report);
+    sqlite3_progress_handler(s->db->handle, 0, NULL, NULL);
+    atomic_store(&s->db->is_busy, false);
+    check_files(&report);
+    check_folder(&report);
+    check_clock(&report);
+    return HF_OK;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * list(): every held record with a prefix, in the order of keys, from one
+ * state of the database. Called by the session's thread.
+ */
+#include "src/backend/sqlite/row.h"
+#include "src/backend/sqlite/sqlite.h"
+
+#include <string.h>
+
+struct listing {
+    const struct hf__key *prefix;
+    hf__list_fn fn;
+    void *arg;
+};
+
+/* True: the receiver has had enough. */
+static bool tell(struct hf__sqlite *s, sqlite3_stmt *statement,
+                 const struct listing *listing)
+{
+    struct hf__record record;
+    struct hf__row row;
+    const char *key = (const char *)sqlite3_column_text(statement, 0);
+    size_t length = (size_t)sqlite3_column_bytes(statement, 0);
+    size_t name_at = listing->prefix->name_at;
+
+    hf__row_read(s, statement, &row, &record);
+    if (!record.is_held || !key || length < name_at) {
+        return false;
+    }
+    return listing->fn(listing->arg, key + name_at, length - name_at,
+                       &record) != 0;
+}
+
+static int run(struct hf__sqlite *s, sqlite3_stmt *statement,
+               const struct listing *listing)
+{
+    int rc = sqlite3_step(statement);
+
+    while (rc == SQLITE_ROW) {
+        if (hf__is_interrupted(&s->head) ||
+            !hf__before(hf__now(), s->deadline)) {
+            return SQLITE_BUSY;
+        }
+        if (tell(s, statement, listing)) {
+            return SQLITE_OK;
+        }
+        rc = sqlite3_step(statement);
+    }
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+int hf__sqlite_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
+                    void *arg, hf__time deadline, hf_error *err)
+{
+    struct hf__sqlite *s = state;
+    struct listing listing = {prefix, fn, arg};
+    char end[HF__KEY_MAX + 1];
+    sqlite3_stmt *statement;
+    int rc;
+
+    s->deadline = deadline;
+    s->err = err;
+    s->moved_file = hf__place_changed(&s->place, &s->watch);
+    if (s->moved_file >= 0) {
+        return hf__sqlite_fail_moved(s, s->moved_file, err);
+    }
+    /* No byte of UTF-8 is as high as the one that ends the range. */
+    memcpy(end, prefix->bytes, prefix->length);
+    end[prefix->length] = (char)0xff;
+    atomic_store(&s->db->is_busy, true);
+    hf__row_set_clock(s);
+    statement = hf__sql(s, HF__SQL_LIST);
+    if (!statement) {
+        rc = sqlite3_extended_errcode(s->db->handle);
+    } else {
+        hf__bind_key(statement, 1, prefix);
+        (void)sqlite3_bind_text(statement, 2, end, prefix->length + 1,
+                                SQLITE_STATIC);
+        rc = run(s, statement, &listing);
+        (void)sqlite3_reset(statement);
+    }
+    atomic_store(&s->db->is_busy, false);
+    return hf__sql_status(s, rc, err);
+}

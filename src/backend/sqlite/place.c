@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The folder and the four files of a SQLite store: may locks live there, who
+ * may open them, are they still the same. Leaves what is in the files to
+ * sql.c and side.c. Called by whoever opens or uses a session.
+ */
+#include "src/backend/sqlite/place.h"
+
+#include "src/base/alloc.h"
+#include "src/base/error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+/* A change within this time of an earlier one may leave the folder's mtime
+ * as it was: the kernel stamps by its tick (at most 10 ms), doubled and more.
+ */
+#define SETTLED_NS (100 * HF__MS)
+
+static const char *const suffixes[HF__FILE_COUNT] = {"", "-wal", "-shm",
+                                                     "-holdfast"};
+
+const char *hf__netfs_name(uint64_t f_type)
+{
+    static const struct {
+        uint32_t type;
+        const char *name;
+    } known[] = {
+        {0x6969, "NFS"},        {0xfe534d42, "SMB"},    {0xff534d42, "CIFS"},
+        {0x517b, "SMB"},        {0x65735546, "FUSE"},   {0x01021997, "9p"},
+        {0x00c36400, "Ceph"},   {0x0bd00bd0, "Lustre"}, {0x47504653, "GPFS"},
+        {0x5346414f, "AFS"},    {0x6b414653, "AFS"},    {0x7461636f, "OCFS2"},
+        {0x01161970, "GFS2"},   {0x73757245, "Coda"},   {0x564c, "NCP"},
+        {0x19830326, "BeeGFS"}, {0xaad7aaea, "PanFS"},  {0x786f4256, "vboxsf"},
+        {0xbacbacbc, "vmhgfs"},
+    };
+    size_t i;
+
+    /* f_type is signed on some machines: only its low 32 bits count. */
+    for (i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if ((uint32_t)f_type == known[i].type) {
+            return known[i].name;
+        }
+    }
+    return NULL;
+}
+
+int hf__errno_status(int number)
+{
+    if (number == EACCES || number == EPERM) {
+        return HF_EAUTH;
+    }
+    return number == ENOMEM ? HF_ENOMEM : HF_EUNAVAIL;
+}
+
+static int fail_errno(hf_error *err, const char *doing, const char *path)
+{
+    int number = errno;
+    char text[128];
+
+    return hf__fail_native(err, hf__errno_status(number), number,
+                           "cannot %s %s: %s", doing, path,
+                           hf__errno_text(number, text, sizeof text));
+}
+
+static bool is_allowed(const char *allow, const char *word)
+{
+    size_t length = strlen(word);
+
+    while (allow && *allow) {
+        size_t span = strcspn(allow, ",");
+
+        if (span == length && !memcmp(allow, word, length)) {
+            return true;
+        }
+        allow += span;
+        allow += *allow == ',';
+    }
+    return false;
+}
+
+/* Absolute, because the program may change its working folder later. */
+static int name_files(struct hf__place *place, const char *path, hf_error *err)
+{
+    char whole[PATH_MAX + 1] = "";
+    char *slash;
+    int i;
+    size_t used;
+
+    if (path[0] != '/' && !getcwd(whole, sizeof whole - 1)) {
+        return fail_errno(err, "find", "the working folder");
+    }
+    used = strlen(whole);
+    if (used + strlen(path) + sizeof "/-holdfast" > sizeof whole) {
+        return hf__fail(err, HF_EINVAL, "the path %.64s… is too long", path);
+    }
+    (void)snprintf(whole + used, sizeof whole - used, "%s%s",
+                   path[0] == '/' ? "" : "/", path);
+    used = strlen(whole);
+    for (i = 0; i < HF__FILE_COUNT; i++) {
+        size_t size = sizeof whole - used;
+
+        (void)snprintf(whole + used, size, "%s", suffixes[i]);
+        place->path[i] = hf__strdup(whole);
+    }
+    whole[used] = '\0';
+    slash = strrchr(whole, '/');
+    if (slash[1] == '\0') {
+        return hf__fail(err, HF_EINVAL, "%s names a folder, not a file", path);
+    }
+    slash[slash == whole] = '\0';
+    place->folder = hf__strdup(whole);
+    for (i = 0; i < HF__FILE_COUNT; i++) {
+        if (!place->path[i] || !place->folder) {
+            return hf__fail(err, HF_ENOMEM, "out of memory");
+        }
+    }
+    return HF_OK;
+}
+
+/* The folder: is it there, who may write into it, is it on this machine? */
+static int look_at_folder(struct hf__place *place, const char *allow,
+                          struct stat *ret_st, hf_error *err)
+{
+    struct statfs fs;
+    const char *network;
+
+    if (stat(place->folder, ret_st) || statfs(place->folder, &fs)) {
+        if (errno == ENOENT) {
+            return hf__fail_native(err, HF_EUNAVAIL, ENOENT,
+                                   "the folder %s does not exist; make it: "
+                                   "mkdir -p -m 700 '%s'",
+                                   place->folder, place->folder);
+        }
+        return fail_errno(err, "look at the folder", place->folder);
+    }
+    if (!S_ISDIR(ret_st->st_mode)) {
+        return hf__fail(err, HF_EUNAVAIL, "%s is not a folder", place->folder);
+    }
+    if ((ret_st->st_mode & S_IWOTH) && !(ret_st->st_mode & S_ISVTX)) {
+        return hf__fail(err, HF_EUNSAFE,
+                        "everybody may remove files in %s, and so break every "
+                        "lock; use a private folder, or: chmod o-w '%s'",
+                        place->folder, place->folder);
+    }
+    network = hf__netfs_name((uint64_t)fs.f_type);
+    if (network && !is_allowed(allow, "netfs")) {
+        return hf__fail(err, HF_EUNSAFE,
+                        "%s is on a network file system (%s), where SQLite's "
+                        "locks do not hold; use a local folder or a server "
+                        "(allow=netfs overrides)",
+                        place->folder, network);
+    }
+    place->folder_id = (struct hf__file_id){(uint64_t)ret_st->st_dev,
+                                            (uint64_t)ret_st->st_ino};
+    return HF_OK;
+}
+
+/* The database file: may be missing, must not be anything else. */
+static int look_at_db(struct hf__place *place, const struct stat *folder,
+                      hf_error *err)
+{
+    const char *db = place->path[HF__FILE_DB];
+    struct stat st;
+
+    place->mode = folder->st_mode & S_ISGID ? 0660 : 0600;
+    place->uid = geteuid();
+    place->gid = folder->st_mode & S_ISGID ? folder->st_gid : getegid();
+    if (lstat(db, &st)) {
+        return errno == ENOENT ? HF_OK : fail_errno(err, "look at", db);
+    }
+    if (S_ISLNK(st.st_mode)) {
+        return hf__fail(err, HF_EUNSAFE,
+                        "%s is a symbolic link, which can be turned while "
+                        "locks are held; name the file itself",
+                        db);
+    }
+    if (!S_ISREG(st.st_mode)) {
+        return hf__fail(err, HF_EPROTO, "%s is not a regular file", db);
+    }
+    if ((folder->st_mode & S_IWOTH) && st.st_uid != geteuid() && st.st_uid) {
+        return hf__fail(err, HF_EUNSAFE,
+                        "%s in a folder open to everybody belongs to user "
+                        "%ld; use a private folder",
+                        db, (long)st.st_uid);
+    }
+    place->db_exists = true;
+    place->mode = st.st_mode & 0666;
+    place->uid = st.st_uid;
+    place->gid = st.st_gid;
+    return HF_OK;
+}
+
+int hf__place_init(struct hf__place *place, const char *path, const char *allow,
+                   hf_error *err)
+{
+    struct stat folder;
+    int r;
+
+    if (!path || path[0] == '\0') {
+        return hf__fail(err, HF_EINVAL,
+                        "a SQLite store needs a path: sqlite:/folder/file.db");
+    }
+    r = name_files(place, path, err);
+    if (r == HF_OK) {
+        r = look_at_folder(place, allow, &folder, err);
+    }
+    if (r == HF_OK) {
+        r = look_at_db(place, &folder, err);
+    }
+    place->reach = place->mode & 0077 ? HF_REACH_HOST : HF_REACH_USER;
+    return r;
+}
+
+void hf__place_fini(struct hf__place *place)
+{
+    int i;
+
+    for (i = 0; i < HF__FILE_COUNT; i++) {
+        hf__free(place->path[i]);
+    }
+    hf__free(place->folder);
+    *place = (struct hf__place){0};
+}
+
+void hf__place_adorn(const struct hf__place *place, int fd)
+{
+    struct stat st;
+
+    if (fstat(fd, &st)) {
+        return;
+    }
+    /* Only root can give a file away; a setgid folder has given the group
+     * already. Where it fails the file stays ours, which is safe. */
+    if (st.st_gid != place->gid && fchown(fd, (uid_t)-1, place->gid)) {
+        return;
+    }
+    if (geteuid() == 0 && st.st_uid != place->uid &&
+        fchown(fd, place->uid, place->gid)) {
+        return;
+    }
+    if ((st.st_mode & 0777) != place->mode) {
+        (void)fchmod(fd, place->mode);
+    }
+}
+
+int hf__place_create_db(struct hf__place *place, hf_error *err)
+{
+    const char *db = place->path[HF__FILE_DB];
+    int fd = open(db, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+                  place->mode);
+
+    if (fd < 0) {
+        return errno == EEXIST ? HF_OK : fail_errno(err, "create", db);
+    }
+    hf__place_adorn(place, fd);
+    (void)close(fd);
+    place->db_exists = true;
+    return HF_OK;
+}
+
+static struct hf__file_id id_of(const char *path)
+{
+    struct stat st;
+
+    if (lstat(path, &st)) {
+        return (struct hf__file_id){0, 0};
+    }
+    return (struct hf__file_id){(uint64_t)st.st_dev, (uint64_t)st.st_ino};
+}
+
+void hf__place_ids(const struct hf__place *place, struct hf__file_ids *ret_ids)
+{
+    int i;
+
+    for (i = 0; i < HF__FILE_COUNT; i++) {
+        ret_ids->file[i] = id_of(place->path[i]);
+    }
+}
+
+int hf__ids_differ(const struct hf__file_ids *expected,
+                   const struct hf__file_ids *seen)
+{
+    int i;
+
+    for (i = 0; i < HF__FILE_COUNT; i++) {
+        const struct hf__file_id *e = &expected->file[i];
+        const struct hf__file_id *s = &seen->file[i];
+
+        if (e->ino && (e->ino != s->ino || e->dev != s->dev)) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+int hf__place_changed(const struct hf__place *place,
+                      struct hf__place_watch *watch)
+{
+    hf__time now = hf__now();
+    struct hf__file_ids seen;
+    struct stat st;
+    int64_t mtime_ns;
+    int differs;
+
+    if (hf__between_ns(watch->looked_at, now) < HF__MS) {
+        return -1;
+    }
+    watch->looked_at = (hf__time){0};
+    if (stat(place->folder, &st) ||
+        (uint64_t)st.st_ino != place->folder_id.ino ||
+        (uint64_t)st.st_dev != place->folder_id.dev) {
+        return HF__FILE_DB;
+    }
+    mtime_ns = st.st_mtim.tv_sec * HF__SECOND + st.st_mtim.tv_nsec;
+    if (watch->is_settled && mtime_ns == watch->folder_mtime_ns) {
+        watch->looked_at = now;
+        return -1;
+    }
+    hf__place_ids(place, &seen);
+    differs = hf__ids_differ(&watch->expected, &seen);
+    if (differs < 0) {
+        watch->looked_at = now;
+    }
+    watch->folder_mtime_ns = mtime_ns;
+    watch->is_settled =
+        differs < 0 && hf__wall_us() * 1000 - mtime_ns > SETTLED_NS;
+    return differs;
+}

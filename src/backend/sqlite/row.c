@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Records: from the columns to a judgement. What is done about it is
+ * apply.c's and wait.c's. Called by the session's thread.
+ */
+#include "src/backend/sqlite/row.h"
+
+#include "src/base/utf8.h"
+
+#include <string.h>
+
+enum column {
+    COLUMN_KEY,
+    COLUMN_FENCE,
+    COLUMN_TOKEN,
+    COLUMN_EXPIRES,
+    COLUMN_KEEP_UNTIL,
+    COLUMN_KEEP_US,
+    COLUMN_BOOT,
+    COLUMN_SIDE,
+    COLUMN_ACQUIRED_AT,
+    COLUMN_FREED_AT,
+    COLUMN_BROKEN,
+    COLUMN_LABEL,
+    COLUMN_HOST,
+    COLUMN_PID,
+    COLUMN_THREAD,
+    COLUMN_NOTE
+};
+
+#define FENCE_END (INT64_C(1) << 53)
+
+void hf__row_set_clock(struct hf__sqlite *s)
+{
+    s->now_us = hf__now().ns / 1000;
+    s->wall_us = hf__wall_us();
+}
+
+void hf__bind_key(sqlite3_stmt *statement, int at, const struct hf__key *key)
+{
+    (void)sqlite3_bind_text(statement, at, key->bytes, key->length,
+                            SQLITE_STATIC);
+}
+
+void hf__bind_token(sqlite3_stmt *statement, int at,
+                    const struct hf__token *token)
+{
+    (void)sqlite3_bind_blob(statement, at, token->bytes, sizeof token->bytes,
+                            SQLITE_STATIC);
+}
+
+void hf__bind_text(sqlite3_stmt *statement, int at, const char *text)
+{
+    (void)sqlite3_bind_text(statement, at, text, -1, SQLITE_STATIC);
+}
+
+static const char *text_of(sqlite3_stmt *statement, enum column column)
+{
+    const unsigned char *text = sqlite3_column_text(statement, (int)column);
+
+    return text ? (const char *)text : "";
+}
+
+/* The record may have been edited by hand: what is not UTF-8 is dropped. */
+static void copy_text(char *to, size_t size, sqlite3_stmt *statement,
+                      enum column column)
+{
+    const char *text = text_of(statement, column);
+    size_t length = hf__utf8_cut(text, size - 1);
+
+    if (!hf__utf8_is_valid(text, length)) {
+        length = 0;
+    }
+    memcpy(to, text, length);
+    to[length] = '\0';
+}
+
+/* A kept name has no lease to run out; its time is by the clock of the boot
+ * in which it was freed, and after a restart by the wall clock, within which
+ * the time it was to be kept bounds it on both sides. */
+static int64_t keep_left(const struct hf__sqlite *s, sqlite3_stmt *statement,
+                         bool same_clock)
+{
+    int64_t keep_us = sqlite3_column_int64(statement, COLUMN_KEEP_US);
+    int64_t freed_at = sqlite3_column_int64(statement, COLUMN_FREED_AT);
+
+    if (keep_us <= 0) {
+        return 0;
+    }
+    if (same_clock) {
+        return sqlite3_column_int64(statement, COLUMN_KEEP_UNTIL) - s->now_us;
+    }
+    return s->wall_us < freed_at ? 0 : keep_us - (s->wall_us - freed_at);
+}
+
+static void judge_free(const struct hf__sqlite *s, sqlite3_stmt *statement,
+                       struct hf__row *row)
+{
+    bool same_clock = !strcmp(text_of(statement, COLUMN_BOOT), s->boot);
+    int64_t left = keep_left(s, statement, same_clock);
+
+    row->standing = left > 0 ? HF__STANDS_KEPT : HF__STANDS_FREE;
+    row->remaining_us = left > 0 ? left : -1;
+}
+
+static void judge_held(const struct hf__sqlite *s, sqlite3_stmt *statement,
+                       struct hf__row *row)
+{
+    const char *boot = text_of(statement, COLUMN_BOOT);
+    bool same_clock = !strcmp(boot, s->boot);
+
+    if (strncmp(boot, s->boot, HF__BOOT_ID_LENGTH) != 0) {
+        row->standing = HF__STANDS_STALE;
+        return;
+    }
+    if (same_clock) {
+        row->remaining_us =
+            sqlite3_column_int64(statement, COLUMN_EXPIRES) - s->now_us;
+        if (row->remaining_us <= 0) {
+            row->standing = HF__STANDS_EXPIRED;
+            return;
+        }
+    }
+    row->is_bound = !strcmp(text_of(statement, COLUMN_SIDE), s->side->text);
+    if (row->is_bound) {
+        row->holder_lives = hf__side_probe(s->side, &row->token);
+    }
+    if (row->holder_lives == 0) {
+        row->standing = HF__STANDS_DEAD;
+    } else {
+        row->standing = same_clock ? HF__STANDS_HELD : HF__STANDS_FOREIGN;
+    }
+}
+
+static bool is_held(const struct hf__row *row)
+{
+    return row->standing == HF__STANDS_HELD ||
+           row->standing == HF__STANDS_DEAD ||
+           row->standing == HF__STANDS_FOREIGN;
+}
+
+static void tell(sqlite3_stmt *statement, const struct hf__row *row,
+                 struct hf__record *record)
+{
+    *record = (struct hf__record){.is_held = is_held(row),
+                                  .is_kept = row->standing == HF__STANDS_KEPT,
+                                  .holder_lives = row->holder_lives,
+                                  .fence = row->fence,
+                                  .remaining_us = row->remaining_us};
+    if (!record->is_held) {
+        return;
+    }
+    record->token = row->token;
+    record->acquired_us = sqlite3_column_int64(statement, COLUMN_ACQUIRED_AT);
+    record->owner.pid = sqlite3_column_int64(statement, COLUMN_PID);
+    copy_text(record->owner.label, sizeof record->owner.label, statement,
+              COLUMN_LABEL);
+    copy_text(record->owner.host, sizeof record->owner.host, statement,
+              COLUMN_HOST);
+    copy_text(record->owner.thread, sizeof record->owner.thread, statement,
+              COLUMN_THREAD);
+    copy_text(record->owner.note, sizeof record->owner.note, statement,
+              COLUMN_NOTE);
+}
+
+void hf__row_read(const struct hf__sqlite *s, sqlite3_stmt *statement,
+                  struct hf__row *ret_row, struct hf__record *record)
+{
+    int64_t fence = sqlite3_column_int64(statement, COLUMN_FENCE);
+    int token_type = sqlite3_column_type(statement, COLUMN_TOKEN);
+    int token_size = sqlite3_column_bytes(statement, COLUMN_TOKEN);
+
+    *ret_row = (struct hf__row){.remaining_us = -1, .holder_lives = -1};
+    if (fence <= 0 || fence >= FENCE_END) {
+        ret_row->standing = HF__STANDS_DAMAGED;
+    } else if (token_type == SQLITE_NULL) {
+        ret_row->fence = (uint64_t)fence;
+        judge_free(s, statement, ret_row);
+    } else if (token_type != SQLITE_BLOB ||
+               token_size != (int)sizeof ret_row->token.bytes) {
+        ret_row->standing = HF__STANDS_DAMAGED;
+    } else {
+        ret_row->fence = (uint64_t)fence;
+        memcpy(ret_row->token.bytes,
+               sqlite3_column_blob(statement, COLUMN_TOKEN),
+               sizeof ret_row->token.bytes);
+        judge_held(s, statement, ret_row);
+    }
+    ret_row->broken = (uint64_t)sqlite3_column_int64(statement, COLUMN_BROKEN);
+    if (record) {
+        tell(statement, ret_row, record);
+    }
+}
+
+int hf__row_get(struct hf__sqlite *s, const struct hf__key *key,
+                struct hf__row *ret_row, struct hf__record *record)
+{
+    sqlite3_stmt *statement = hf__sql(s, HF__SQL_GET);
+    int rc;
+
+    *ret_row = (struct hf__row){.remaining_us = -1, .holder_lives = -1};
+    if (record) {
+        *record = (struct hf__record){.holder_lives = -1, .remaining_us = -1};
+    }
+    if (!statement) {
+        return sqlite3_extended_errcode(s->db->handle);
+    }
+    hf__bind_key(statement, 1, key);
+    rc = sqlite3_step(statement);
+    if (rc == SQLITE_ROW) {
+        hf__row_read(s, statement, ret_row, record);
+    }
+    (void)sqlite3_reset(statement);
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+bool hf__row_is_free(const struct hf__row *row)
+{
+    switch (row->standing) {
+    case HF__STANDS_FREE:
+    case HF__STANDS_DEAD:
+    case HF__STANDS_EXPIRED:
+    case HF__STANDS_STALE:
+        return true;
+    case HF__STANDS_KEPT:
+    case HF__STANDS_HELD:
+    case HF__STANDS_FOREIGN:
+    case HF__STANDS_DAMAGED:
+        break;
+    }
+    return false;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One record of holdfast_lock: reading it, judging where it stands by this
+ * kernel's clock and by what the kernel knows of the holder, and telling the
+ * core. Thread: the session's.
+ */
+#ifndef HF_BACKEND_SQLITE_ROW_H
+#define HF_BACKEND_SQLITE_ROW_H
+
+#include "src/backend/sqlite/sqlite.h"
+
+enum hf__standing {
+    HF__STANDS_FREE,
+    HF__STANDS_KEPT,    /* free, but closed for a while */
+    HF__STANDS_HELD,    /* the lease runs */
+    HF__STANDS_DEAD,    /* the lease runs, the holder is gone */
+    HF__STANDS_EXPIRED, /* the lease has run out */
+    HF__STANDS_STALE,   /* held before the machine started anew */
+    HF__STANDS_FOREIGN, /* held by another time namespace's clock */
+    HF__STANDS_DAMAGED  /* not what we wrote */
+};
+
+struct hf__row {
+    enum hf__standing standing;
+    uint64_t fence;         /* 0: there is no such row */
+    uint64_t broken;        /* fence of the last hold that was broken */
+    struct hf__token token; /* of the last holder; zero: free */
+    int64_t remaining_us;   /* of the lease, or the keeping; −1: unknown */
+    int holder_lives;       /* as in hf__record */
+    bool is_bound;          /* holder_lives can be asked */
+};
+
+/* Read s->now_us and s->wall_us; before judging. */
+void hf__row_set_clock(struct hf__sqlite *s);
+
+/* Find a key. record may be NULL. SQLITE_OK also if there is none. */
+HF_MUST_CHECK int hf__row_get(struct hf__sqlite *s, const struct hf__key *key,
+                              struct hf__row *ret_row,
+                              struct hf__record *record);
+/* The same from a row that HF__SQL_GET or HF__SQL_LIST stands on. */
+void hf__row_read(const struct hf__sqlite *s, sqlite3_stmt *statement,
+                  struct hf__row *ret_row, struct hf__record *record);
+
+/* May a new claim have it now? */
+bool hf__row_is_free(const struct hf__row *row);
+
+/* Bind a key or a token; they must live until the statement is run. */
+void hf__bind_key(sqlite3_stmt *statement, int at, const struct hf__key *key);
+void hf__bind_token(sqlite3_stmt *statement, int at,
+                    const struct hf__token *token);
+void hf__bind_text(sqlite3_stmt *statement, int at, const char *text);
+
+#endif

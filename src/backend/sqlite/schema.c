@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The tables. holdfast_lock has one row for each name ever locked, kept for
+ * its fence; holdfast_held is for people with the sqlite3 shell. Called
+ * behind the door, when a session opens.
+ */
+#include "src/backend/sqlite/schema.h"
+
+#include "src/backend/sqlite/sqlite.h"
+#include "src/base/error.h"
+
+#include <string.h>
+
+#define APPLICATION_ID 0x48466c6b /* "HFlk" */
+#define VERSION        1
+
+/* Times are microseconds: expires and keep_until on CLOCK_BOOTTIME of `boot`,
+ * acquired_at and freed_at since 1970. `broken` is the
+ * fence of the last grant that an operator ended. `side` names the file in
+ * which the holder has locked a byte. */
+static const char schema[] =
+    "BEGIN IMMEDIATE;"
+    "CREATE TABLE IF NOT EXISTS holdfast_lock("
+    " key TEXT PRIMARY KEY NOT NULL,"
+    " fence INTEGER NOT NULL,"
+    " token BLOB,"
+    " expires INTEGER NOT NULL,"
+    " keep_until INTEGER NOT NULL,"
+    " keep_us INTEGER NOT NULL,"
+    " boot TEXT NOT NULL,"
+    " side TEXT,"
+    " acquired_at INTEGER NOT NULL,"
+    " freed_at INTEGER NOT NULL,"
+    " broken INTEGER NOT NULL,"
+    " label TEXT, host TEXT, pid INTEGER, thread TEXT, note TEXT"
+    ") WITHOUT ROWID;"
+    "CREATE TABLE IF NOT EXISTS holdfast_meta("
+    " id INTEGER PRIMARY KEY CHECK(id=1),"
+    " boot TEXT NOT NULL,"
+    " fence_base INTEGER NOT NULL,"
+    " fence_ceiling INTEGER NOT NULL);"
+    "CREATE VIEW IF NOT EXISTS holdfast_held AS"
+    " SELECT key,fence,label,host,pid,thread,note,"
+    "  datetime(acquired_at/1000000,'unixepoch') AS acquired_utc"
+    " FROM holdfast_lock WHERE token IS NOT NULL;"
+    "PRAGMA application_id=1212574827;"
+    "PRAGMA user_version=1;"
+    "COMMIT";
+
+_Static_assert(APPLICATION_ID == 1212574827, "as in the text above");
+
+int hf__schema_identify(struct hf__sqlite *s, hf_error *err)
+{
+    const char *path = s->place.path[HF__FILE_DB];
+    int64_t id = 0;
+    int64_t version = 0;
+    int64_t tables = 0;
+    int rc = hf__sql_number(s, "PRAGMA application_id", &id);
+
+    if (rc == SQLITE_OK) {
+        rc = hf__sql_number(s, "PRAGMA user_version", &version);
+    }
+    if (rc == SQLITE_OK) {
+        rc = hf__sql_number(s, "SELECT count(*) FROM sqlite_schema", &tables);
+    }
+    if (rc != SQLITE_OK) {
+        return hf__sql_status(s, rc, err);
+    }
+    if (id == 0 && version == 0 && tables == 0) {
+        return HF_OK;
+    }
+    if (id != APPLICATION_ID) {
+        return hf__fail(err, HF_EPROTO,
+                        "%s is another program's database; it was left as it "
+                        "is: name another file",
+                        path);
+    }
+    if (version > VERSION) {
+        return hf__fail(err, HF_EPROTO,
+                        "%s was made by a newer version of Holdfast (its "
+                        "format is %lld, this program knows %d)",
+                        path, (long long)version, VERSION);
+    }
+    return HF_OK;
+}
+
+/* Also the first read in WAL mode, which makes the -wal and -shm files. */
+static int set_wal(struct hf__sqlite *s, hf_error *err)
+{
+    sqlite3_stmt *statement = NULL;
+    bool is_wal = false;
+    int rc;
+
+    rc = sqlite3_prepare_v2(s->db->handle, "PRAGMA journal_mode=WAL", -1,
+                            &statement, NULL);
+    if (rc == SQLITE_OK) {
+        rc = sqlite3_step(statement);
+    }
+    if (rc == SQLITE_ROW) {
+        const unsigned char *mode = sqlite3_column_text(statement, 0);
+
+        is_wal = mode && !strcmp((const char *)mode, "wal");
+    }
+    (void)sqlite3_finalize(statement);
+    if (rc != SQLITE_ROW) {
+        return hf__sql_status(s, rc, err);
+    }
+    if (!is_wal) {
+        return hf__fail(err, HF_EUNSAFE,
+                        "%s cannot be used with a write-ahead log, which needs "
+                        "memory shared between processes; use another file "
+                        "system than that of %s",
+                        s->place.path[HF__FILE_DB], s->place.folder);
+    }
+    return HF_OK;
+}
+
+int hf__schema_prepare(struct hf__sqlite *s, hf_error *err)
+{
+    int64_t version = 0;
+    int rc;
+    int r = set_wal(s, err);
+
+    if (r != HF_OK) {
+        return r;
+    }
+    rc = hf__sql_number(s, "PRAGMA user_version", &version);
+    if (rc != SQLITE_OK || version == VERSION) {
+        return hf__sql_status(s, rc, err);
+    }
+    rc = sqlite3_exec(s->db->handle, schema, NULL, NULL, NULL);
+    if (rc != SQLITE_OK) {
+        r = hf__sql_status(s, rc, err);
+        hf__sql_undo(s);
+    }
+    return r;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The connection to the database: how it is opened, what is in it, the
+ * statements, and what SQLite's codes mean for a lock. SQLite's own codes
+ * are `int rc`, ours `int r`. Thread: the session's.
+ */
+#ifndef HF_BACKEND_SQLITE_SQL_H
+#define HF_BACKEND_SQLITE_SQL_H
+
+#include "src/backend/sqlite/place.h"
+#include "src/base/base.h"
+#include "src/base/list.h"
+
+#include <sqlite3.h>
+#include <stdatomic.h>
+
+struct hf__sqlite;
+
+enum hf__statement {
+    HF__SQL_BEGIN_READ,
+    HF__SQL_BEGIN_WRITE,
+    HF__SQL_COMMIT,
+    HF__SQL_ROLLBACK,
+    HF__SQL_GET,   /* a record: key */
+    HF__SQL_PUT,   /* all of a record */
+    HF__SQL_RENEW, /* expires, key, token, now, boot */
+    HF__SQL_FREE,  /* keep_until, keep_us, freed_at, boot, key, token */
+    HF__SQL_BREAK, /* fence, freed_at, key */
+    HF__SQL_RAISE, /* fence, key */
+    HF__SQL_PART,  /* key, token */
+    HF__SQL_LIST,  /* from key, to key */
+    HF__SQL_GET_META,
+    HF__SQL_PUT_META /* boot, base, ceiling */
+};
+#define HF__SQL_COUNT (HF__SQL_PUT_META + 1)
+
+/* Apart from the session, because a forked child must find it after the core
+ * has freed that: see inherit.h. */
+struct hf__connection {
+    struct hf__link link;
+    sqlite3 *handle;
+    sqlite3_stmt *statement[HF__SQL_COUNT];
+    struct hf__file_ids ids;
+    int system_errno;    /* of the last statement that failed */
+    atomic_bool is_busy; /* between the first and last call of SQLite */
+};
+
+/*
+ * Open s->place's database, which must exist, refuse what is not ours, make
+ * the schema if it is empty, set the pragmas. s->db is set early and to be
+ * closed also after a failure. Gives HF_OK, HF_EUNAVAIL, HF_EAUTH, HF_EPROTO,
+ * HF_EUNSAFE, HF_ENOMEM.
+ */
+HF_MUST_CHECK int hf__sql_open(struct hf__sqlite *s, hf_error *err);
+/* Takes NULL. */
+void hf__sql_close(struct hf__connection *db);
+
+/* The statement, prepared at first use, ready for binding. NULL: no memory,
+ * or the schema is not what it was. */
+sqlite3_stmt *hf__sql(struct hf__sqlite *s, enum hf__statement which);
+/* Run a statement that gives no rows, or none of interest, and reset it. */
+HF_MUST_CHECK int hf__sql_run(struct hf__sqlite *s, enum hf__statement which);
+/* End the running transaction, if there is one, without a change. */
+void hf__sql_undo(struct hf__sqlite *s);
+/* The integer in the first column of the first row of `text`. SQLITE_OK, or
+ * why there is none. */
+HF_MUST_CHECK int hf__sql_number(struct hf__sqlite *s, const char *text,
+                                 int64_t *ret_number);
+
+/* HF_OK for SQLITE_OK and SQLITE_DONE; else the status, and its text with
+ * path and remedy. HF_EUNAVAIL for SQLITE_BUSY. */
+int hf__sql_status(const struct hf__sqlite *s, int rc, hf_error *err);
+/* Is the session of no use after this? */
+bool hf__sql_is_fatal(const struct hf__sqlite *s, int rc);
+/* Did an operation fail for want of space? */
+bool hf__sql_is_full(const struct hf__sqlite *s, int rc);
+
+#endif

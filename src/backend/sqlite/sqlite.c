@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The embedded default store, sqlite:PATH: one machine, no server. Here a
+ * session is opened and closed, and the files it found are checked against
+ * those that others use. See sqlite.h for where the rest is. Called as
+ * backend.h says.
+ */
+#include "src/backend/sqlite/sqlite.h"
+
+#include "src/backend/sqlite/fence.h"
+#include "src/backend/sqlite/inherit.h"
+#include "src/backend/sqlite/row.h"
+#include "src/base/error.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* How long closing may wait for another program's transaction. */
+#define PARTING_MS 100
+
+int hf__sqlite_fail_moved(const struct hf__sqlite *s, int file, hf_error *err)
+{
+    return hf__fail(err, HF_EUNSAFE,
+                    "%s was deleted or replaced while in use; stop all "
+                    "programs that use %s, then start them again",
+                    s->place.path[file], s->place.path[HF__FILE_DB]);
+}
+
+/* Leases are points on this kernel's boot clock, as this namespace sees it. */
+static int read_boot(struct hf__sqlite *s, hf_error *err)
+{
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? -1 : read(fd, s->boot, HF__BOOT_ID_LENGTH);
+    size_t used = HF__BOOT_ID_LENGTH;
+    struct stat st = {0};
+
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    if (length != HF__BOOT_ID_LENGTH) {
+        return hf__fail(err, HF_EUNSAFE,
+                        "cannot read /proc/sys/kernel/random/boot_id, without "
+                        "which leases from before a restart can't be told; "
+                        "mount /proc");
+    }
+    /* Without time namespaces (before Linux 5.6) there is one clock. */
+    (void)stat("/proc/self/ns/time", &st);
+    (void)snprintf(s->boot + used, sizeof s->boot - used, ":%llu",
+                   (unsigned long long)st.st_ino);
+    return HF_OK;
+}
+
+/* Those that the database consists of; the side file is the door itself. */
+static int compare_ids(struct hf__sqlite *s, const struct hf__door *door,
+                       const struct hf__file_ids *seen, hf_error *err)
+{
+    struct hf__file_ids *known = &s->side->board->ids;
+    int differs = hf__ids_differ(known, seen);
+
+    if (door->has_others && differs >= 0) {
+        return hf__sqlite_fail_moved(s, differs, err);
+    }
+    return HF_OK;
+}
+
+/* Nobody else is inside, so these files are the store from now on. */
+static void bind_ids(struct hf__sqlite *s, const struct hf__door *door,
+                     const struct hf__file_ids *seen)
+{
+    struct hf__file_ids *known = &s->side->board->ids;
+
+    if (!door->has_others) {
+        *known = *seen;
+        known->file[HF__FILE_SIDE] = (struct hf__file_id){0, 0};
+    }
+}
+
+static int open_database(struct hf__sqlite *s, hf_error *err)
+{
+    int rc;
+    int r = hf__sql_open(s, err);
+
+    if (r != HF_OK) {
+        return r;
+    }
+    rc = hf__fence_open(s);
+    return hf__sql_status(s, rc, err);
+}
+
+/* With the door open: nobody else opens or makes anything meanwhile. */
+static int enter(struct hf__sqlite *s, const struct hf__door *door,
+                 hf_error *err)
+{
+    struct hf__file_ids seen;
+    int r = hf__side_get(&s->place, door, &s->side, err);
+
+    if (r != HF_OK) {
+        return r;
+    }
+    hf__place_ids(&s->place, &seen);
+    r = compare_ids(s, door, &seen, err);
+    if (r == HF_OK) {
+        r = hf__inherit_clean(&s->place, &seen, err);
+    }
+    if (r == HF_OK) {
+        r = hf__place_create_db(&s->place, err);
+    }
+    if (r == HF_OK) {
+        r = open_database(s, err);
+    }
+    if (r != HF_OK) {
+        return r;
+    }
+    hf__place_ids(&s->place, &seen);
+    r = compare_ids(s, door, &seen, err);
+    if (r == HF_OK) {
+        bind_ids(s, door, &seen);
+        s->watch.expected = seen;
+        s->db->ids = seen;
+        hf__inherit_add(s->db);
+    }
+    return r;
+}
+
+static int sqlite_open(void *state, const struct hf__url *url,
+                       const char *allow, hf__time deadline, hf_error *err)
+{
+    struct hf__sqlite *s = state;
+    struct hf__door door = {.fd = -1};
+    int r = read_boot(s, err);
+
+    s->deadline = deadline;
+    s->moved_file = -1;
+    if (r == HF_OK && url->n_hosts > 0) {
+        r = hf__fail(err, HF_EINVAL,
+                     "a SQLite store has no host; write sqlite:PATH");
+    }
+    if (r == HF_OK) {
+        r = hf__place_init(&s->place, url->path, allow, err);
+    }
+    if (r == HF_OK) {
+        r = hf__door_open(&s->place, deadline, &door, err);
+    }
+    if (r == HF_OK) {
+        r = enter(s, &door, err);
+    }
+    hf__door_close(&door);
+    if (r == HF_OK) {
+        s->is_open = true;
+        atomic_store(&s->db->is_busy, false);
+        s->head.facts = (struct hf__facts){'B', s->place.reach};
+    }
+    return r;
+}
+
+static bool part_one(void *arg, const struct hf__token *token,
+                     const struct hf__key *key)
+{
+    struct hf__sqlite *s = arg;
+    sqlite3_stmt *statement = hf__sql(s, HF__SQL_PART);
+
+    if (!statement) {
+        return false;
+    }
+    hf__bind_key(statement, 1, key);
+    hf__bind_token(statement, 2, token);
+    return hf__sql_run(s, HF__SQL_PART) == SQLITE_OK;
+}
+
+/* The process closes the store and still holds locks there, as when it is
+ * about to open it again. From now on their leases alone count: else freeing
+ * the bytes would say that the holder is dead. Where that can't be written,
+ * side.c keeps the bytes. */
+static void part_with_grants(struct hf__sqlite *s)
+{
+    s->deadline = hf__after_ms(hf__now(), PARTING_MS);
+    if (hf__place_changed(&s->place, &s->watch) >= 0 ||
+        hf__sql_run(s, HF__SQL_BEGIN_WRITE) != SQLITE_OK) {
+        return;
+    }
+    hf__side_part(s->side, part_one, s);
+    if (hf__sql_run(s, HF__SQL_COMMIT) == SQLITE_OK) {
+        hf__side_let_go_parted(s->side);
+    }
+    hf__sql_undo(s);
+}
+
+static void sqlite_close(void *state)
+{
+    struct hf__sqlite *s = state;
+
+    if (s->side && hf__side_leave(s->side) && s->is_open &&
+        hf__side_is_holding(s->side)) {
+        part_with_grants(s);
+    }
+    if (s->db) {
+        atomic_store(&s->db->is_busy, true);
+        hf__inherit_remove(s->db);
+    }
+    hf__sql_close(s->db);
+    s->db = NULL;
+    hf__side_put(s->side);
+    s->side = NULL;
+    hf__place_fini(&s->place);
+}
+
+/* A waiter sleeps on a word that it shares; the others wake for nothing. */
+static void sqlite_interrupt(void *state)
+{
+    struct hf__sqlite *s = state;
+    atomic_uint *word = atomic_load(&s->sleeping_on);
+
+    hf__unpark(&s->parker);
+    if (word) {
+        atomic_fetch_add(word, 1);
+        (void)hf__futex_wake_shared(word, INT32_MAX);
+    }
+}
+
+static int sqlite_lock_fds(void *state, int *fds, int max)
+{
+    struct hf__sqlite *s = state;
+
+    if (max > 0) {
+        fds[0] = s->side->holder_fd;
+    }
+    return 1;
+}
+
+static const char *const no_options[] = {NULL};
+
+const struct hf__backend hf__sqlite_backend = {
+    .scheme = "sqlite",
+    .caps = HF_CAP_FENCE | HF_CAP_WAIT | HF_CAP_HANDOVER | HF_CAP_LIST |
+            HF_CAP_DEATH | HF_CAP_KEEP,
+    .size = sizeof(struct hf__sqlite),
+    .options = no_options,
+    .open = sqlite_open,
+    .close = sqlite_close,
+    .execute = hf__sqlite_execute,
+    .wait = hf__sqlite_wait,
+    .list = hf__sqlite_list,
+    .check = hf__sqlite_check,
+    .interrupt = sqlite_interrupt,
+    .lock_fds = sqlite_lock_fds,
+};

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A session of the SQLite store, as the files of this folder share it.
+ *
+ *     sqlite.c   opening, closing, interrupting
+ *     place.c    the folder and its files       sql.c    the connection
+ *     door.c     one opener at a time           row.c    a record
+ *     side.c     bytes of the living            batch.c  execute()
+ *     gate.c     writers in order               apply.c  one operation
+ *     wait.c     waiters                        fence.c  rising numbers
+ *     family.c   what a fork leaves             check.c  check(), list()
+ *
+ * Thread: the session's, except hf__sqlite_interrupt().
+ */
+#ifndef HF_BACKEND_SQLITE_SQLITE_H
+#define HF_BACKEND_SQLITE_SQLITE_H
+
+#include "src/backend/backend.h"
+#include "src/backend/sqlite/place.h"
+#include "src/backend/sqlite/side.h"
+#include "src/backend/sqlite/sql.h"
+#include "src/base/wake.h"
+
+/* As many operations go into one transaction; more go into several. */
+#define HF__SQLITE_BATCH 256
+
+#define HF__BOOT_ID_LENGTH 36
+
+/* What became of an operation, until the commit is answered. */
+struct hf__outcome {
+    int result;
+    uint64_t fence;   /* 0: leave the operation's as it is */
+    uint64_t broken;  /* what a grant keeps of the record before it */
+    hf_reason reason; /* of LOST */
+    bool is_freed;    /* the name may be acquired now */
+    bool is_taken;    /* it has another holder now */
+    bool is_held;     /* `hold` was locked for this; undone if not applied */
+    struct hf__token hold;
+    struct hf__token let_go; /* whose byte to free; zero: none */
+    int64_t extend_us;       /* the token's new expiry; 0: unchanged */
+};
+
+struct hf__sqlite {
+    struct hf__head head;
+    struct hf__place place;
+    struct hf__place_watch watch;
+    struct hf__side *side;
+    struct hf__connection *db;
+    struct hf__parker parker; /* sleeps of the busy handler */
+    _Atomic(atomic_uint *) sleeping_on;
+    bool is_open;
+    char boot[64]; /* boot id ':' inode of the time namespace */
+
+    /* Of the call that runs: */
+    hf__time deadline;
+    hf_error *err;
+    int moved_file; /* enum hf__place_file, −1: none */
+
+    /* Of the transaction that runs: */
+    int64_t now_us;  /* CLOCK_BOOTTIME */
+    int64_t wall_us; /* since 1970 */
+
+    /* See fence.h. */
+    uint64_t fence_base;
+    uint64_t fence_ceiling;
+    uint64_t fence_wanted; /* above the ceiling; 0: none */
+
+    struct hf__outcome outcome[HF__SQLITE_BATCH];
+};
+
+/* "PATH-wal was deleted or replaced while in use; …" */
+HF_MUST_CHECK int hf__sqlite_fail_moved(const struct hf__sqlite *s, int file,
+                                        hf_error *err);
+
+int hf__sqlite_execute(void *state, struct hf__op *ops[], int n,
+                       hf__time deadline, hf_error *err);
+int hf__sqlite_wait(void *state, struct hf__watch *w[], int n,
+                    hf__time deadline, hf_error *err);
+int hf__sqlite_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
+                    void *arg, hf__time deadline, hf_error *err);
+int hf__sqlite_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
+                     hf_error *err);
+
+extern const struct hf__backend hf__sqlite_backend;
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The fork handlers and the register of descriptors that a child must not
+ * keep: a bit for each descriptor number. The register's mutex is held
+ * through every fork(), so that the child finds it whole. Which descriptors
+ * matter is for those who open them to say. Thread: any.
+ */
+#include "src/base/fork.h"
+
+#include "src/base/alloc.h"
+#include "src/base/thread.h"
+
+#include <limits.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct hf__mutex lock = HF__MUTEX_INIT;
+static unsigned char *bits; /* guarded by lock, as is the next */
+static size_t n_bytes;
+static hf__once watch_once = HF__ONCE_INIT;
+static bool is_watching;
+static atomic_uint generation = 1;
+
+static void before_fork(void)
+{
+    hf__mutex_lock(&lock);
+}
+
+static void after_fork_in_parent(void)
+{
+    hf__mutex_unlock(&lock);
+}
+
+static void after_fork_in_child(void)
+{
+    for (size_t i = 0; i < n_bytes * CHAR_BIT; i++) {
+        if ((bits[i / CHAR_BIT] >> (i % CHAR_BIT) & 1) != 0) {
+            close((int)i);
+        }
+    }
+    if (n_bytes > 0) {
+        memset(bits, 0, n_bytes);
+    }
+    atomic_fetch_add(&generation, 1);
+    hf__mutex_unlock(&lock);
+}
+
+static void install(void)
+{
+    is_watching = pthread_atfork(before_fork, after_fork_in_parent,
+                                 after_fork_in_child) == 0;
+}
+
+/*
+ * At load, not at the first use: a fork() that began before the handlers were
+ * there would copy the lock as it is, perhaps held by a thread that the child
+ * does not have.
+ */
+__attribute__((constructor)) static void install_at_load(void)
+{
+    hf__once_run(&watch_once, install);
+}
+
+int hf__fork_watch(void)
+{
+    hf__once_run(&watch_once, install);
+    return is_watching ? HF_OK : HF_ENOMEM;
+}
+
+unsigned hf__fork_generation(void)
+{
+    return atomic_load(&generation);
+}
+
+static int make_room(size_t byte)
+{
+    if (byte < n_bytes) {
+        return HF_OK;
+    }
+    size_t size = 2 * byte + 32;
+    unsigned char *grown = hf__resize(bits, size);
+    if (grown == NULL) {
+        return HF_ENOMEM;
+    }
+    memset(grown + n_bytes, 0, size - n_bytes);
+    bits = grown;
+    n_bytes = size;
+    return HF_OK;
+}
+
+int hf__fd_register(int fd)
+{
+    HF_ASSERT(fd >= 0);
+    int r = hf__fork_watch();
+    if (r != HF_OK) {
+        return r;
+    }
+    HF_SCOPED_LOCK(&lock);
+    size_t byte = (size_t)fd / CHAR_BIT;
+    r = make_room(byte);
+    if (r == HF_OK) {
+        bits[byte] |= (unsigned char)(1u << ((unsigned)fd % CHAR_BIT));
+    }
+    return r;
+}
+
+static void unregister_locked(int fd)
+{
+    size_t byte = (size_t)fd / CHAR_BIT;
+
+    if (fd >= 0 && byte < n_bytes) {
+        bits[byte] &= (unsigned char)~(1u << ((unsigned)fd % CHAR_BIT));
+    }
+}
+
+void hf__fd_unregister(int fd)
+{
+    HF_SCOPED_LOCK(&lock);
+    unregister_locked(fd);
+}
+
+void hf__fd_close(int fd)
+{
+    /* Closed under the lock: a fork() between the two would leave the child
+     * with a descriptor that nobody knows. */
+    HF_SCOPED_LOCK(&lock);
+    unregister_locked(fd);
+    if (fd >= 0) {
+        close(fd);
+    }
+}

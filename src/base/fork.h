@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What fork() does to us. A child inherits descriptors, and with them would
+ * keep a lock alive that its parent let go; so every descriptor of ours is
+ * CLOEXEC and registered here, and the handler closes it raw in the child:
+ * nothing is sent, no library's close is called. The generation tells every
+ * handle that it belongs to the parent.
+ * Thread: any.
+ */
+#ifndef HF_BASE_FORK_H
+#define HF_BASE_FORK_H
+
+#include "src/base/base.h"
+
+/* Are the handlers installed? They are since the library was loaded. HF_OK,
+ * or HF_ENOMEM if there was no memory for that. */
+HF_MUST_CHECK int hf__fork_watch(void);
+/* Rises by one in each forked child; 1 in the process that loaded us. */
+unsigned hf__fork_generation(void);
+
+/* Close fd in every later child of this process. HF_OK or HF_ENOMEM. */
+HF_MUST_CHECK int hf__fd_register(int fd);
+/* Forget it; before closing. Harmless if it is not registered. */
+void hf__fd_unregister(int fd);
+/* Unregister and close; takes −1. */
+void hf__fd_close(int fd);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Random bytes from the kernel, drawn in blocks and never shared with a
+ * forked child: a token must not repeat. Thread: any.
+ */
+#ifndef HF_BASE_RAND_H
+#define HF_BASE_RAND_H
+
+#include "src/base/base.h"
+
+/* Fit for secrets. Cannot fail: getrandom() on Linux ≥ 5.4 doesn't. */
+void hf__random(void *bytes, size_t size);
+
+/* Evenly in [low, high]; for jitter. */
+int64_t hf__random_between(int64_t low, int64_t high);
+
+#endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Mutexes, threads and the signal mask. How a thread of ours looks to the
+ * application it lives in: no signal of the application ends up on it, its
+ * stack is small, its name can be read in ps. Thread: any.
+ */
+#include "src/base/thread.h"
+
+#include "src/base/utf8.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Sanitizers keep much of their own on the stack. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define HAS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||     \
+    __has_feature(memory_sanitizer)
+#define HAS_SANITIZER 1
+#endif
+#endif
+#ifndef HAS_SANITIZER
+#define HAS_SANITIZER 0
+#endif
+
+enum { STACK_SIZE = 256 * 1024 };
+
+void hf__mutex_init(struct hf__mutex *m)
+{
+    HF_ASSERT(pthread_mutex_init(&m->native, NULL) == 0);
+}
+
+void hf__mutex_fini(struct hf__mutex *m)
+{
+    HF_ASSERT(pthread_mutex_destroy(&m->native) == 0);
+}
+
+void hf__mutex_lock(struct hf__mutex *m)
+{
+    HF_ASSERT(pthread_mutex_lock(&m->native) == 0);
+}
+
+void hf__mutex_unlock(struct hf__mutex *m)
+{
+    HF_ASSERT(pthread_mutex_unlock(&m->native) == 0);
+}
+
+struct hf__mutex *hf__mutex_hold(struct hf__mutex *m)
+{
+    hf__mutex_lock(m);
+    return m;
+}
+
+void hf__mutex_unlock_auto(struct hf__mutex **m)
+{
+    hf__mutex_unlock(*m);
+}
+
+static void *run(void *arg)
+{
+    struct hf__thread *t = arg;
+
+    /* A name is a courtesy; failing to give one is no error. */
+    (void)pthread_setname_np(pthread_self(), t->name);
+    t->fn(t->arg);
+    return NULL;
+}
+
+static void set_stack(pthread_attr_t *attr)
+{
+    long least = PTHREAD_STACK_MIN;
+
+    if (!HAS_SANITIZER) {
+        /* If the system wants more, its default stays. */
+        (void)pthread_attr_setstacksize(
+            attr, least > STACK_SIZE ? (size_t)least : (size_t)STACK_SIZE);
+    }
+}
+
+int hf__thread_start(struct hf__thread *t, const char *name, void (*fn)(void *),
+                     void *arg)
+{
+    pthread_attr_t attr;
+    sigset_t all;
+    sigset_t old;
+
+    t->fn = fn;
+    t->arg = arg;
+    t->is_running = false;
+    snprintf(t->name, sizeof t->name, "%.*s",
+             (int)hf__utf8_cut(name, sizeof t->name - 1), name);
+    if (pthread_attr_init(&attr) != 0) {
+        return HF_EUNAVAIL;
+    }
+    set_stack(&attr);
+    /* A new thread inherits the mask, so it never runs with another. */
+    sigfillset(&all);
+    HF_ASSERT(pthread_sigmask(SIG_SETMASK, &all, &old) == 0);
+    int failed = pthread_create(&t->native, &attr, run, t);
+    HF_ASSERT(pthread_sigmask(SIG_SETMASK, &old, NULL) == 0);
+    pthread_attr_destroy(&attr);
+    t->is_running = failed == 0;
+    return failed == 0 ? HF_OK : HF_EUNAVAIL;
+}
+
+void hf__thread_stop(struct hf__thread *t)
+{
+    if (t->is_running) {
+        HF_ASSERT(pthread_join(t->native, NULL) == 0);
+        t->is_running = false;
+    }
+}
+
+unsigned hf__thread_id(void)
+{
+    return (unsigned)gettid();
+}
+
+void hf__thread_name(char *buf, size_t size)
+{
+    char name[16] = "";
+    size_t at = 0;
+    size_t n = 0;
+
+    if (pthread_getname_np(pthread_self(), name, sizeof name) != 0) {
+        name[0] = '\0';
+    }
+    /* The kernel cuts names anywhere: keep what is well-formed. */
+    size_t length = strlen(name);
+    while ((n = hf__utf8_length(name + at, length - at)) > 0) {
+        at += n;
+    }
+    name[at] = '\0';
+    snprintf(buf, size, "%.*s", (int)at, name);
+}
+
+void hf__once_run(hf__once *once, void (*fn)(void))
+{
+    HF_ASSERT(pthread_once(once, fn) == 0);
+}
+
+static bool is_sigpipe_pending(void)
+{
+    sigset_t pending;
+
+    return sigpending(&pending) == 0 && sigismember(&pending, SIGPIPE) == 1;
+}
+
+static void only_sigpipe(sigset_t *set)
+{
+    sigemptyset(set);
+    sigaddset(set, SIGPIPE);
+}
+
+void hf__sigpipe_block(struct hf__sigpipe *s)
+{
+    sigset_t set;
+    sigset_t old;
+
+    /* One that waits already is the application's, and stays. */
+    s->was_pending = is_sigpipe_pending();
+    only_sigpipe(&set);
+    HF_ASSERT(pthread_sigmask(SIG_BLOCK, &set, &old) == 0);
+    s->was_blocked = sigismember(&old, SIGPIPE) == 1;
+}
+
+void hf__sigpipe_restore(const struct hf__sigpipe *s)
+{
+    const struct timespec at_once = {0, 0};
+    int saved = errno;
+    sigset_t set;
+
+    only_sigpipe(&set);
+    if (!s->was_pending && is_sigpipe_pending()) {
+        while (sigtimedwait(&set, NULL, &at_once) < 0 && errno == EINTR) {
+            /* Another signal's handler ran; ours still waits. */
+        }
+    }
+    if (!s->was_blocked) {
+        HF_ASSERT(pthread_sigmask(SIG_UNBLOCK, &set, NULL) == 0);
+    }
+    errno = saved;
+}

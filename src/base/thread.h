@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Mutexes and threads; the only file that says pthread_. A mutex that can't
+ * be locked is a bug, not an outcome, so the calls return nothing.
+ */
+#ifndef HF_BASE_THREAD_H
+#define HF_BASE_THREAD_H
+
+#include "src/base/base.h"
+
+#include <pthread.h>
+
+struct hf__mutex {
+    pthread_mutex_t native;
+};
+#define HF__MUTEX_INIT                                                         \
+    {                                                                          \
+        PTHREAD_MUTEX_INITIALIZER                                              \
+    }
+
+void hf__mutex_init(struct hf__mutex *);
+void hf__mutex_fini(struct hf__mutex *);
+void hf__mutex_lock(struct hf__mutex *);
+void hf__mutex_unlock(struct hf__mutex *);
+/* For HF_SCOPED_LOCK. */
+struct hf__mutex *hf__mutex_hold(struct hf__mutex *);
+void hf__mutex_unlock_auto(struct hf__mutex **);
+
+struct hf__thread {
+    pthread_t native;
+    bool is_running;
+    void (*fn)(void *); /* what the new thread reads; not to be moved */
+    void *arg;
+    char name[16];
+};
+
+/*
+ * Start fn(arg) with every signal blocked (they are the application's), a
+ * small stack, and `name` (≤ 15 bytes) for people who look. HF_OK, or
+ * HF_EUNAVAIL when the system gives no thread.
+ */
+HF_MUST_CHECK int hf__thread_start(struct hf__thread *, const char *name,
+                                   void (*fn)(void *), void *arg);
+/* Joins; harmless if it was never started. */
+void hf__thread_stop(struct hf__thread *);
+/* The kernel's number of the calling thread; never 0. */
+unsigned hf__thread_id(void);
+/* The name of the calling thread; "" if it has none. */
+void hf__thread_name(char *buf, size_t size);
+
+/* Run fn once in this process. */
+#define HF__ONCE_INIT PTHREAD_ONCE_INIT
+typedef pthread_once_t hf__once;
+void hf__once_run(hf__once *, void (*fn)(void));
+
+/* SIGPIPE is blocked for this thread between the two; one that arose in
+ * between is swallowed, no disposition is touched. */
+struct hf__sigpipe {
+    bool was_blocked;
+    bool was_pending;
+};
+void hf__sigpipe_block(struct hf__sigpipe *);
+void hf__sigpipe_restore(const struct hf__sigpipe *);
+
+#endif

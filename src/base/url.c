@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Taking a URL apart. This file decides the grammar, the limits and what an
+ * error may quote; reading options is in url_options.c, what a part means is
+ * the store's. All strings are decoded into one block. A password is quoted
+ * nowhere; where a URL looks as if one was not encoded, so that its pieces
+ * would be taken for ports or paths, nothing of it is quoted. Thread: any.
+ */
+#include "src/base/url.h"
+
+#include "src/base/alloc.h"
+#include "src/base/error.h"
+#include "src/base/utf8.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_BYTES = 4096, MAX_HOSTS = 16, MAX_OPTIONS = 64 };
+/* Strings that are not hosts or options: scheme, user, password, path. */
+enum { FIXED_STRINGS = 4 };
+
+/* A piece of the text that is taken apart. */
+struct span {
+    const char *at;
+    size_t length;
+};
+
+struct parser {
+    struct hf__url *url;
+    char *free; /* where the next string goes in url->memory */
+    struct span user;
+    struct span password;
+    bool has_password;
+    hf_error *err;
+};
+
+static struct span span_of(const char *from, const char *to)
+{
+    return (struct span){from, (size_t)(to - from)};
+}
+
+/* Up to the first `c`, which is skipped, or all. *rest may be s. */
+static struct span split(struct span s, char c, struct span *rest)
+{
+    const char *end = s.at + s.length;
+    const char *hit = s.length > 0 ? memchr(s.at, c, s.length) : NULL;
+
+    *rest = hit != NULL ? span_of(hit + 1, end) : span_of(end, end);
+    return hit != NULL ? span_of(s.at, hit) : s;
+}
+
+static size_t count(struct span s, char c)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s.length; i++) {
+        n += s.at[i] == c;
+    }
+    return n;
+}
+
+static int hex_value(char c)
+{
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    if (c >= 'a' && c <= 'f') {
+        return c - 'a' + 10;
+    }
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* Decode s into the block. `part` names it in an error. */
+static int decode(struct parser *p, struct span s, const char *part,
+                  const char **ret_text)
+{
+    char *to = p->free;
+
+    for (size_t i = 0; i < s.length; i++) {
+        char c = s.at[i];
+        if (c == '%') {
+            int high = i + 1 < s.length ? hex_value(s.at[i + 1]) : -1;
+            int low = i + 2 < s.length ? hex_value(s.at[i + 2]) : -1;
+            if (high < 0 || low < 0) {
+                return hf__fail(p->err, HF_EINVAL,
+                                "url: a %% in the %s is not followed by two "
+                                "hex digits; write a bare %% as %%25",
+                                part);
+            }
+            c = (char)(high * 16 + low);
+            i += 2;
+        }
+        if (c == '\0') {
+            return hf__fail(p->err, HF_EINVAL, "url: %%00 in the %s", part);
+        }
+        *to++ = c;
+    }
+    *to = '\0';
+    *ret_text = p->free;
+    p->free = to + 1;
+    return HF_OK;
+}
+
+static bool is_scheme(struct span s)
+{
+    for (size_t i = 0; i < s.length; i++) {
+        char c = s.at[i];
+        bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        bool is_other = (c >= '0' && c <= '9') || strchr("+-.", c) != NULL;
+        if (!is_letter && !(i > 0 && is_other)) {
+            return false;
+        }
+    }
+    return s.length > 0;
+}
+
+static void take_scheme(struct parser *p, struct span s)
+{
+    p->url->scheme = p->free;
+    for (size_t i = 0; i < s.length; i++) {
+        char c = s.at[i];
+        *p->free++ = (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    }
+    *p->free++ = '\0';
+}
+
+static int fail_port(struct parser *p, struct span port, const char *host)
+{
+    return hf__fail(p->err, HF_EINVAL,
+                    "url: port \"%.*s\" of host \"%s\" is not 1–65535",
+                    (int)port.length, port.at, host);
+}
+
+static int take_port(struct parser *p, struct span s, struct hf__url_host *host)
+{
+    int port = 0;
+
+    if (s.length > 5) {
+        return fail_port(p, s, host->name);
+    }
+    for (size_t i = 0; i < s.length; i++) {
+        if (s.at[i] < '0' || s.at[i] > '9') {
+            return fail_port(p, s, host->name);
+        }
+        port = port * 10 + (s.at[i] - '0');
+    }
+    if (port < 1 || port > 65535) {
+        return fail_port(p, s, host->name);
+    }
+    host->port = port;
+    return HF_OK;
+}
+
+/* "[::1]:6379": the name without brackets, the rest from the colon. */
+static int split_brackets(struct parser *p, struct span s,
+                          struct span *ret_name, struct span *ret_port)
+{
+    struct span after;
+
+    *ret_name = split(span_of(s.at + 1, s.at + s.length), ']', &after);
+    if (count(s, ']') != 1 || (after.length > 0 && *after.at != ':')) {
+        return hf__fail(p->err, HF_EINVAL,
+                        "url: the brackets of host %zu are not as in [::1] or "
+                        "[::1]:6379",
+                        p->url->n_hosts);
+    }
+    *ret_port = after;
+    return HF_OK;
+}
+
+static int take_host(struct parser *p, struct span s)
+{
+    struct hf__url_host *host = &p->url->hosts[p->url->n_hosts++];
+    size_t number = p->url->n_hosts;
+    struct span rest;
+    struct span name = split(s, ':', &rest);
+    struct span port = span_of(name.at + name.length, s.at + s.length);
+    int r = HF_OK;
+
+    if (s.length > 0 && *s.at == '[') {
+        r = split_brackets(p, s, &name, &port);
+    } else if (count(port, ':') > 1) {
+        r = hf__fail(p->err, HF_EINVAL,
+                     "url: host %zu has more than one colon; write an IPv6 "
+                     "address as [::1]",
+                     number);
+    }
+    if (r == HF_OK && name.length == 0) {
+        r = hf__fail(p->err, HF_EINVAL, "url: host %zu is empty", number);
+    }
+    if (r == HF_OK) {
+        r = decode(p, name, "host", &host->name);
+    }
+    if (r == HF_OK && port.length > 0) {
+        r = take_port(p, span_of(port.at + 1, port.at + port.length), host);
+    }
+    return r;
+}
+
+static int take_hosts(struct parser *p, struct span s)
+{
+    size_t n = count(s, ',') + 1;
+
+    if (s.length == 0) {
+        return p->user.at == NULL
+                   ? HF_OK
+                   : hf__fail(p->err, HF_EINVAL, "url: a user but no host");
+    }
+    if (n > MAX_HOSTS) {
+        return hf__fail(p->err, HF_EINVAL, "url: %zu hosts; at most %d", n,
+                        MAX_HOSTS);
+    }
+    p->url->hosts = hf__alloc(n * sizeof *p->url->hosts);
+    if (p->url->hosts == NULL) {
+        return hf__fail(p->err, HF_ENOMEM, "out of memory");
+    }
+    for (int r = HF_OK; n > 0; n--) {
+        r = take_host(p, split(s, ',', &s));
+        if (r != HF_OK) {
+            return r;
+        }
+    }
+    return HF_OK;
+}
+
+static int take_user(struct parser *p, struct span s)
+{
+    int r = HF_OK;
+
+    p->has_password = count(s, ':') > 0;
+    p->user = split(s, ':', &p->password);
+    if (p->user.length > 0) {
+        r = decode(p, p->user, "user", &p->url->user);
+    }
+    if (r == HF_OK && p->has_password) {
+        r = decode(p, p->password, "password", &p->url->password);
+    }
+    return r;
+}
+
+/* What follows "scheme://" up to the path. */
+static int take_authority(struct parser *p, struct span s, struct span rest)
+{
+    const char *at = s.length > 0 ? memrchr(s.at, '@', s.length) : NULL;
+    int r = HF_OK;
+
+    /* A password with a bare / or ? ends the authority too early, and its
+     * pieces would be quoted as hosts and ports. */
+    if (s.length > 0 && count(rest, '@') > 0) {
+        return hf__fail(p->err, HF_EINVAL,
+                        "url: '@' after the hosts; write it as %%40, and / ? "
+                        "in a password as %%2F %%3F");
+    }
+    if (at != NULL) {
+        r = take_user(p, span_of(s.at, at));
+        s = span_of(at + 1, s.at + s.length);
+    }
+    return r == HF_OK ? take_hosts(p, s) : r;
+}
+
+static bool is_option_name(struct span s)
+{
+    for (size_t i = 0; i < s.length; i++) {
+        char c = s.at[i];
+        if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') &&
+            !(c >= '0' && c <= '9') && strchr("_-.%", c) == NULL) {
+            return false;
+        }
+    }
+    return s.length > 0;
+}
+
+static int take_option(struct parser *p, struct span s)
+{
+    struct hf__url_option *option = &p->url->options[p->url->n_options++];
+    struct span value;
+    struct span name = split(s, '=', &value);
+
+    if (!is_option_name(name)) {
+        return hf__fail(p->err, HF_EINVAL,
+                        "url: option %zu has no name of letters, digits, "
+                        "'_', '-', '.'; options are as in ?x=1&y=2",
+                        p->url->n_options);
+    }
+    if (name.length == s.length) {
+        return hf__fail(p->err, HF_EINVAL,
+                        "url: option \"%.*s\" has no value; write %.*s=…",
+                        (int)name.length, name.at, (int)name.length, name.at);
+    }
+    int r = decode(p, name, "options", &option->name);
+    return r == HF_OK ? decode(p, value, option->name, &option->value) : r;
+}
+
+static int take_options(struct parser *p, struct span s)
+{
+    size_t n = count(s, '&') + 1;
+
+    if (s.length == 0) {
+        return HF_OK;
+    }
+    if (n > MAX_OPTIONS) {
+        return hf__fail(p->err, HF_EINVAL, "url: %zu options; at most %d", n,
+                        MAX_OPTIONS);
+    }
+    p->url->options = hf__alloc(n * sizeof *p->url->options);
+    if (p->url->options == NULL) {
+        return hf__fail(p->err, HF_ENOMEM, "out of memory");
+    }
+    for (int r = HF_OK; n > 0; n--) {
+        r = take_option(p, split(s, '&', &s));
+        if (r != HF_OK) {
+            return r;
+        }
+    }
+    return HF_OK;
+}
+
+static int parse(struct parser *p, struct span text)
+{
+    struct span rest;
+    struct span options;
+    struct span scheme = split(text, ':', &rest);
+    int r = HF_OK;
+
+    if (scheme.length == text.length || !is_scheme(scheme)) {
+        return hf__fail(p->err, HF_EINVAL,
+                        "url: no scheme; a URL is as in sqlite:/path or "
+                        "redis://host:6379/0");
+    }
+    take_scheme(p, scheme);
+    if (rest.length >= 2 && memcmp(rest.at, "//", 2) == 0) {
+        const char *end = rest.at + rest.length;
+        struct span hosts = span_of(rest.at + 2, end);
+        size_t n = 0;
+
+        while (n < hosts.length && strchr("/?", hosts.at[n]) == NULL) {
+            n++;
+        }
+        rest = span_of(hosts.at + n, end);
+        r = take_authority(p, span_of(hosts.at, hosts.at + n), rest);
+    }
+    struct span path = split(rest, '?', &options);
+    if (r == HF_OK) {
+        r = decode(p, path, "path", &p->url->path);
+    }
+    return r == HF_OK ? take_options(p, options) : r;
+}
+
+/* An option such as password=…, which no store takes, may be tried. */
+static bool is_secret_option(struct span s)
+{
+    struct span value;
+    struct span name = split(s, '=', &value);
+
+    return memmem(name.at, name.length, "pass", 4) != NULL &&
+           !(name.length == strlen("password_file") &&
+             memcmp(name.at, "password_file", name.length) == 0);
+}
+
+/* The text without the password; it is never longer than the text. */
+static void redact(struct parser *p, struct span text)
+{
+    const char *end = text.at + text.length;
+    char *to = p->url->redacted;
+    struct span options;
+    struct span head = split(text, '?', &options);
+
+    if (p->has_password) {
+        const char *from = p->password.at - 1; /* its colon */
+        const char *after = p->password.at + p->password.length;
+
+        after += p->user.length == 0; /* then the '@' goes too */
+        memcpy(to, text.at, (size_t)(from - text.at));
+        to += from - text.at;
+        head = split(span_of(after, end), '?', &options);
+    }
+    memcpy(to, head.at, head.length);
+    to += head.length;
+    for (char mark = '?'; options.length > 0;) {
+        struct span option = split(options, '&', &options);
+
+        if (!is_secret_option(option)) {
+            *to++ = mark;
+            mark = '&';
+            memcpy(to, option.at, option.length);
+            to += option.length;
+        }
+    }
+    *to = '\0';
+}
+
+static int check_text(const char *text, hf_error *err)
+{
+    size_t length = text != NULL ? strnlen(text, MAX_BYTES + 1) : 0;
+
+    if (length == 0 || length > MAX_BYTES) {
+        return hf__fail(err, HF_EINVAL, "url: %s",
+                        length == 0 ? "it is empty" : "more than 4096 bytes");
+    }
+    for (size_t i = 0; i < length; i++) {
+        unsigned char byte = (unsigned char)text[i];
+        if (byte < 0x20 || byte == 0x7f) {
+            return hf__fail(err, HF_EINVAL,
+                            "url: byte %zu is a control character; write it "
+                            "as %%%02X",
+                            i + 1, byte);
+        }
+    }
+    if (!hf__utf8_is_valid(text, length)) {
+        return hf__fail(err, HF_EINVAL, "url: it is not valid UTF-8");
+    }
+    return HF_OK;
+}
+
+int hf__url_parse(const char *text, struct hf__url **ret_url, hf_error *err)
+{
+    int r = check_text(text, err);
+
+    if (r != HF_OK) {
+        return r;
+    }
+    /* Decoding never lengthens; each string has one NUL besides. */
+    size_t length = strlen(text);
+    size_t size = length + FIXED_STRINGS + MAX_HOSTS + 2 * MAX_OPTIONS;
+    HF_AUTO(hf__url_free_auto) struct hf__url *url = hf__alloc(sizeof *url);
+    if (url != NULL) {
+        url->memory = hf__alloc(size);
+        url->redacted = hf__alloc(length + 1);
+    }
+    if (url == NULL || url->memory == NULL || url->redacted == NULL) {
+        return hf__fail(err, HF_ENOMEM, "out of memory");
+    }
+    struct parser p = {.url = url, .free = url->memory, .err = err};
+    r = parse(&p, (struct span){text, length});
+    if (r == HF_OK) {
+        redact(&p, (struct span){text, length});
+        *ret_url = HF_MOVE(url);
+    }
+    return r;
+}
+
+void hf__url_free(struct hf__url *url)
+{
+    if (url == NULL) {
+        return;
+    }
+    hf__free(url->hosts);
+    hf__free(url->options);
+    hf__free(url->redacted);
+    hf__free(url->memory);
+    hf__free(url);
+}

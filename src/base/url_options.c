@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reading the options of a URL: by name, as a duration, as a number, and
+ * whether there are any that nobody knows. Each error names the option, what
+ * was given and what is right. Thread: any.
+ */
+#include "src/base/url.h"
+
+#include "src/base/duration.h"
+#include "src/base/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *hf__url_option(const struct hf__url *url, const char *name)
+{
+    for (size_t i = 0; i < url->n_options; i++) {
+        if (strcmp(url->options[i].name, name) == 0) {
+            return url->options[i].value;
+        }
+    }
+    return NULL;
+}
+
+int hf__url_duration(const struct hf__url *url, const char *name,
+                     int64_t min_ms, int64_t max_ms, int64_t *ms_io,
+                     hf_error *err)
+{
+    const char *value = hf__url_option(url, name);
+    int64_t ms = *ms_io;
+    char low[32];
+    char high[32];
+
+    if (value != NULL &&
+        (!hf__duration_parse(value, &ms) || ms < min_ms || ms > max_ms)) {
+        return hf__fail(err, HF_EINVAL,
+                        "url: option \"%s\" is \"%.80s\", not a duration from "
+                        "%s to %s, such as 250ms, 30s, 1h30m",
+                        name, value,
+                        hf__duration_format(min_ms, low, sizeof low),
+                        hf__duration_format(max_ms, high, sizeof high));
+    }
+    *ms_io = ms;
+    return HF_OK;
+}
+
+static bool parse_int(const char *text, int64_t *ret_value)
+{
+    bool is_negative = *text == '-';
+    const char *at = text + is_negative;
+    int64_t value = 0;
+
+    if (*at == '\0') {
+        return false;
+    }
+    for (; *at != '\0'; at++) {
+        int digit = *at - '0';
+        if (digit < 0 || digit > 9 ||
+            __builtin_mul_overflow(value, 10, &value) ||
+            __builtin_sub_overflow(value, digit, &value)) {
+            return false;
+        }
+    }
+    /* Summed up below zero, where there is one value more. */
+    if (!is_negative && value == INT64_MIN) {
+        return false;
+    }
+    *ret_value = is_negative ? value : -value;
+    return true;
+}
+
+int hf__url_int(const struct hf__url *url, const char *name, int64_t min,
+                int64_t max, int64_t *value_io, hf_error *err)
+{
+    const char *text = hf__url_option(url, name);
+    int64_t value = *value_io;
+
+    if (text != NULL &&
+        (!parse_int(text, &value) || value < min || value > max)) {
+        return hf__fail(err, HF_EINVAL,
+                        "url: option \"%s\" is \"%.80s\", not a whole number "
+                        "from %lld to %lld",
+                        name, text, (long long)min, (long long)max);
+    }
+    *value_io = value;
+    return HF_OK;
+}
+
+static bool has(const char *const *list, const char *name)
+{
+    for (; list != NULL && *list != NULL; list++) {
+        if (strcmp(*list, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void append_list(char *buf, size_t size, const char *const *list)
+{
+    for (; list != NULL && *list != NULL; list++) {
+        size_t at = strlen(buf);
+        snprintf(buf + at, size - at, "%s%s", at > 0 ? ", " : "", *list);
+    }
+}
+
+static bool is_repeated(const struct hf__url *url, size_t i)
+{
+    return hf__url_option(url, url->options[i].name) != url->options[i].value;
+}
+
+int hf__url_check_options(const struct hf__url *url, const char *const *valid,
+                          const char *const *more, hf_error *err)
+{
+    char list[400] = "";
+
+    for (size_t i = 0; i < url->n_options; i++) {
+        const char *name = url->options[i].name;
+        bool is_known = has(valid, name) || has(more, name);
+
+        if (is_known && !is_repeated(url, i)) {
+            continue;
+        }
+        append_list(list, sizeof list, valid);
+        append_list(list, sizeof list, more);
+        return hf__fail(err, HF_EINVAL,
+                        "url: option \"%.40s\" is %s; valid ones: %s", name,
+                        is_known ? "given twice" : "unknown",
+                        list[0] != '\0' ? list : "none");
+    }
+    return HF_OK;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Futexes and the alarm: how to sleep and how to wake, never why.
+ *
+ * The lowest bit of a parker's word says that somebody may sleep there; the
+ * rest counts the wakes. A sleeper sets the bit and sleeps only as long as
+ * the word is exactly what it saw with the bit set, which the kernel compares
+ * under its own lock. A wake changes the count, clears the bit and, if it was
+ * set, calls the kernel. So a wake that finds the bit clear has moved the
+ * count before any sleeper could fall asleep on the old one: the kernel's
+ * comparison fails and nobody is missed. Thread: any.
+ */
+#include "src/base/wake.h"
+
+#include "src/base/fork.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SLEEPER   1u
+#define ONE_WAKE  2u
+#define MAX_SLEEP (INT64_C(86400) * 1000 * HF__SECOND)
+
+/* What SYS_futex takes, whatever the C library's time_t is. */
+struct futex_time {
+    long seconds;
+    long ns;
+};
+
+/* The two clocks run alike while the machine is awake, and through a suspend
+ * the futex sleeps on: callers look at hf__now() again after each return. */
+static struct futex_time monotonic_limit(int64_t left_ns)
+{
+    int64_t capped = left_ns < MAX_SLEEP ? left_ns : MAX_SLEEP;
+    int64_t at = hf__monotonic_ns() + capped;
+
+    return (struct futex_time){(long)(at / HF__SECOND),
+                               (long)(at % HF__SECOND)};
+}
+
+static void futex_wait(atomic_uint *word, unsigned seen, hf__time limit,
+                       int flags)
+{
+    struct futex_time until = {0, 0};
+    bool is_limited = !hf__is_never(limit);
+
+    if (is_limited) {
+        hf__time now = hf__now();
+        if (!hf__before(now, limit)) {
+            return;
+        }
+        until = monotonic_limit(hf__between_ns(now, limit));
+    }
+    /* The result doesn't matter: any return may be spurious. */
+    (void)syscall(SYS_futex, word, FUTEX_WAIT_BITSET | flags, seen,
+                  is_limited ? &until : NULL, NULL, FUTEX_BITSET_MATCH_ANY);
+}
+
+static int futex_wake(atomic_uint *word, int count, int flags)
+{
+    int saved = errno;
+    long n = syscall(SYS_futex, word, FUTEX_WAKE | flags, count, NULL, NULL, 0);
+
+    errno = saved;
+    return n > 0 ? (int)n : 0;
+}
+
+unsigned hf__parker_seen(const struct hf__parker *p)
+{
+    return atomic_load(&p->word) & ~SLEEPER;
+}
+
+void hf__park(struct hf__parker *p, unsigned seen, hf__time limit)
+{
+    unsigned word = seen;
+
+    /* Fails only if the word is not `seen`: then either the bit is set
+     * already, or there was a wake. */
+    if (!atomic_compare_exchange_strong(&p->word, &word, seen | SLEEPER) &&
+        word != (seen | SLEEPER)) {
+        return;
+    }
+    futex_wait(&p->word, seen | SLEEPER, limit, FUTEX_PRIVATE_FLAG);
+}
+
+void hf__unpark(struct hf__parker *p)
+{
+    unsigned old = atomic_load(&p->word);
+
+    while (!atomic_compare_exchange_weak(&p->word, &old,
+                                         (old & ~SLEEPER) + ONE_WAKE)) {
+        /* old is what the word is now. */
+    }
+    /* From here on p may be gone: the woken may have freed it. The kernel
+     * takes the address only as a name. */
+    if ((old & SLEEPER) != 0) {
+        (void)futex_wake(&p->word, INT_MAX, FUTEX_PRIVATE_FLAG);
+    }
+}
+
+void hf__futex_wait_shared(atomic_uint *word, unsigned seen, hf__time limit)
+{
+    futex_wait(word, seen, limit, 0);
+}
+
+int hf__futex_wake_shared(atomic_uint *word, int count)
+{
+    return futex_wake(word, count, 0);
+}
+
+int hf__alarm_init(struct hf__alarm *a)
+{
+    a->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+    a->poke_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (a->timer_fd < 0 || a->poke_fd < 0) {
+        hf__alarm_fini(a);
+        return HF_EUNAVAIL;
+    }
+    int r = hf__fd_register(a->timer_fd);
+    if (r == HF_OK) {
+        r = hf__fd_register(a->poke_fd);
+    }
+    if (r != HF_OK) {
+        hf__alarm_fini(a);
+    }
+    return r;
+}
+
+void hf__alarm_fini(struct hf__alarm *a)
+{
+    hf__fd_close(a->timer_fd);
+    hf__fd_close(a->poke_fd);
+    a->timer_fd = -1;
+    a->poke_fd = -1;
+}
+
+static void drain(int fd)
+{
+    uint64_t count = 0;
+
+    if (read(fd, &count, sizeof count) < 0) {
+        /* Nothing there: it was the other one that fired. */
+    }
+}
+
+static void set_timer(int fd, hf__time limit)
+{
+    /* All zero would disarm it, which is what "never" wants; a point before
+     * the boot must fire at once. */
+    int64_t at = limit.ns > 0 ? limit.ns : 1;
+    struct itimerspec t = {{0, 0}, {0, 0}};
+
+    if (!hf__is_never(limit)) {
+        t.it_value.tv_sec = (time_t)(at / HF__SECOND);
+        t.it_value.tv_nsec = (long)(at % HF__SECOND);
+    }
+    HF_ASSERT(timerfd_settime(fd, TFD_TIMER_ABSTIME, &t, NULL) == 0);
+}
+
+void hf__alarm_sleep(struct hf__alarm *a, hf__time limit)
+{
+    struct pollfd fds[] = {
+        {.fd = a->timer_fd, .events = POLLIN},
+        {.fd = a->poke_fd, .events = POLLIN},
+    };
+
+    set_timer(a->timer_fd, limit);
+    while (poll(fds, 2, -1) < 0 && errno == EINTR) {
+        /* A signal is none of our reasons to wake. */
+    }
+    drain(a->timer_fd);
+    drain(a->poke_fd);
+}
+
+void hf__alarm_poke(struct hf__alarm *a)
+{
+    const uint64_t one = 1;
+    int saved = errno;
+
+    if (write(a->poke_fd, &one, sizeof one) < 0) {
+        /* The counter is full, so the sleeper wakes all the same. */
+    }
+    errno = saved;
+}

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Decides how words become options. An option may stand before or after
+ * NAME, as --name VALUE, --name=VALUE, -n VALUE, -nVALUE, and flags of one
+ * letter may be joined. For run everything after `--` is the command's and
+ * is never looked at. Thread: main.
+ */
+#include "src/cli/args.h"
+#include "src/cli/correct.h"
+#include "src/cli/duration.h"
+#include "src/cli/exit.h"
+#include "src/cli/say.h"
+#include "src/cli/suggest.h"
+
+#include "include/holdfast.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct parse {
+    int argc;
+    char **argv;
+    int at; /* the word that is looked at */
+    struct cli_options *options;
+    const char *word; /* the verb's, for messages */
+};
+
+enum cli_verb_id cli_verb_find(const char *word)
+{
+    int i = 0;
+
+    while (i < CLI_VERBS && strcmp(cli_verb_table[i].word, word)) {
+        i++;
+    }
+    return (enum cli_verb_id)i;
+}
+
+const char *cli_verb_list(char *buf, size_t size)
+{
+    size_t length = 0;
+
+    buf[0] = 0;
+    for (int i = 0; i < CLI_VERBS; i++) {
+        int n = snprintf(buf + length, size - length, "%s%s", i ? ", " : "",
+                         cli_verb_table[i].word);
+
+        length += n > 0 && (size_t)n < size - length ? (size_t)n : 0;
+    }
+    return buf;
+}
+
+const struct cli_option *cli_option_find(enum cli_verb_id verb,
+                                         const char *name, size_t length)
+{
+    for (size_t i = 0; i < cli_option_count; i++) {
+        const struct cli_option *option = &cli_option_table[i];
+
+        if ((option->verbs & 1u << verb) && strlen(option->name) == length &&
+            !memcmp(option->name, name, length)) {
+            return option;
+        }
+    }
+    return NULL;
+}
+
+static const struct cli_option *find_letter(enum cli_verb_id verb, char letter)
+{
+    for (size_t i = 0; i < cli_option_count; i++) {
+        if ((cli_option_table[i].verbs & 1u << verb) &&
+            cli_option_table[i].letter == letter) {
+            return &cli_option_table[i];
+        }
+    }
+    return NULL;
+}
+
+static int64_t *number_of(struct cli_options *options,
+                          const struct cli_option *option)
+{
+    return (int64_t *)(void *)((char *)options + option->field);
+}
+
+static const char **text_of(struct cli_options *options,
+                            const struct cli_option *option)
+{
+    return (const char **)(void *)((char *)options + option->field);
+}
+
+static bool read_number(const char *text, int64_t *ret_value)
+{
+    size_t digits = strspn(text, "0123456789");
+
+    if (!digits || text[digits] || digits > 18) {
+        return false;
+    }
+    *ret_value = 0;
+    for (; *text; text++) {
+        *ret_value = *ret_value * 10 + (*text - '0');
+    }
+    return true;
+}
+
+static int set_number(struct cli_options *options,
+                      const struct cli_option *option, const char *value)
+{
+    int64_t number;
+
+    if (!read_number(value, &number) || number < option->low ||
+        number > option->high) {
+        return cli_fail(CLI_EXIT_USAGE,
+                        "--%s: '%s' is not a number from %lld to %lld",
+                        option->name, value, (long long)option->low,
+                        (long long)option->high);
+    }
+    *number_of(options, option) = number;
+    return 0;
+}
+
+static int set_duration(struct cli_options *options,
+                        const struct cli_option *option, const char *value)
+{
+    char low[CLI_DURATION_SIZE];
+    char high[CLI_DURATION_SIZE];
+    int64_t ms;
+
+    if (option->low < 0 && !strcmp(value, "forever")) {
+        *number_of(options, option) = HF_FOREVER;
+        return 0;
+    }
+    if (!cli_duration_parse(value, &ms)) {
+        return cli_fail(CLI_EXIT_USAGE,
+                        "--%s: '%s' is not a duration such as 250ms, 30s, 5m, "
+                        "1h30m or 2d%s",
+                        option->name, value,
+                        option->low < 0 ? ", nor the word forever" : "");
+    }
+    if (ms < option->low || ms > option->high) {
+        return cli_fail(CLI_EXIT_USAGE, "--%s: %s is outside %s to %s",
+                        option->name, value, cli_duration(option->low, low),
+                        cli_duration(option->high, high));
+    }
+    *number_of(options, option) = ms;
+    return 0;
+}
+
+static int set_text(struct cli_options *options,
+                    const struct cli_option *option, const char *value)
+{
+    size_t length = strlen(value);
+
+    if ((int64_t)length < option->low || (int64_t)length > option->high) {
+        return cli_fail(CLI_EXIT_USAGE,
+                        "--%s: the value has %zu bytes, not %lld to %lld",
+                        option->name, length, (long long)option->low,
+                        (long long)option->high);
+    }
+    *text_of(options, option) = value;
+    return 0;
+}
+
+static int set_reach(struct cli_options *options,
+                     const struct cli_option *option, const char *value)
+{
+    if (strcmp(value, "user") && strcmp(value, "host") &&
+        strcmp(value, "hosts")) {
+        return cli_fail(CLI_EXIT_USAGE,
+                        "--%s: '%s' is none of user, host, hosts", option->name,
+                        value);
+    }
+    *text_of(options, option) = value;
+    return 0;
+}
+
+static int set(struct cli_options *options, const struct cli_option *option,
+               const char *value)
+{
+    switch (option->kind) {
+    case CLI_FLAG:
+        *number_of(options, option) = 1;
+        return 0;
+    case CLI_TEXT:
+        return set_text(options, option, value);
+    case CLI_NUMBER:
+        return set_number(options, option, value);
+    case CLI_DURATION:
+        return set_duration(options, option, value);
+    case CLI_REACH:
+        return set_reach(options, option, value);
+    }
+    return CLI_EXIT_INTERNAL;
+}
+
+static void set_defaults(struct cli_options *options)
+{
+    for (size_t i = 0; i < cli_option_count; i++) {
+        const struct cli_option *option = &cli_option_table[i];
+
+        if (option->initial) {
+            (void)set(options, option, option->initial);
+        } else if (option->kind == CLI_NUMBER || option->kind == CLI_DURATION) {
+            *number_of(options, option) = -1;
+        }
+    }
+}
+
+static int unknown_option(const struct parse *p, const char *word)
+{
+    struct cli_suggest near;
+    size_t length = strcspn(word, "=");
+    char name[32] = "";
+
+    (void)snprintf(name, sizeof name, "%.*s", (int)length, word);
+    cli_suggest_init(&near, name + 2);
+    for (size_t i = 0; word[1] == '-' && i < cli_option_count; i++) {
+        if (cli_option_table[i].verbs & 1u << p->options->verb) {
+            cli_suggest_try(&near, cli_option_table[i].name);
+        }
+    }
+    if (near.nearest) {
+        return cli_fail(CLI_EXIT_USAGE,
+                        "%s: unknown option '%.*s'; did you mean --%s?",
+                        p->word, (int)length, word, near.nearest);
+    }
+    return cli_fail(CLI_EXIT_USAGE,
+                    "%s: unknown option '%.*s'; see: holdfast help %s", p->word,
+                    (int)length, word, p->word);
+}
+
+/* The value that belongs to an option: what stands behind it in the same
+ * word, else the next word. */
+static int set_from(struct parse *p, const struct cli_option *option,
+                    const char *joined)
+{
+    if (option->kind != CLI_FLAG && !joined) {
+        if (p->at + 1 >= p->argc || !strcmp(p->argv[p->at + 1], "--")) {
+            return cli_fail(CLI_EXIT_USAGE, "%s: --%s needs a value: --%s %s",
+                            p->word, option->name, option->name,
+                            option->argument);
+        }
+        joined = p->argv[++p->at];
+    }
+    p->options->given |= UINT64_C(1) << (option - cli_option_table);
+    return set(p->options, option, joined);
+}
+
+static int parse_long(struct parse *p, const char *word)
+{
+    size_t length = strcspn(word + 2, "=");
+    const char *joined = word[2 + length] ? word + 3 + length : NULL;
+    const struct cli_option *option =
+        cli_option_find(p->options->verb, word + 2, length);
+
+    if (!option) {
+        return unknown_option(p, word);
+    }
+    if (joined && option->kind == CLI_FLAG) {
+        return cli_fail(CLI_EXIT_USAGE, "%s: --%s takes no value", p->word,
+                        option->name);
+    }
+    return set_from(p, option, joined);
+}
+
+static int parse_letters(struct parse *p, const char *word)
+{
+    for (const char *c = word + 1; *c; c++) {
+        const struct cli_option *option = find_letter(p->options->verb, *c);
+
+        if (!option) {
+            return c == word + 1 ? unknown_option(p, word)
+                                 : cli_fail(CLI_EXIT_USAGE,
+                                            "%s: unknown option '-%c' in '%s'",
+                                            p->word, *c, word);
+        }
+        if (option->kind != CLI_FLAG) {
+            return set_from(p, option, c[1] ? c + 1 : NULL);
+        }
+        (void)set_from(p, option, NULL);
+    }
+    return 0;
+}
+
+static int parse_operand(struct parse *p, const char *word)
+{
+    const struct cli_verb *verb = &cli_verb_table[p->options->verb];
+
+    if (verb->operand == CLI_NO_OPERAND) {
+        return cli_fail(CLI_EXIT_USAGE, "%s: unexpected word '%s'", p->word,
+                        word);
+    }
+    if (p->options->name && p->options->verb == CLI_RUN) {
+        return cli_correct_dashes(p->argv, p->argc, p->at);
+    }
+    if (p->options->name) {
+        return cli_fail(CLI_EXIT_USAGE, "%s: unexpected word '%s' after '%s'",
+                        p->word, word, p->options->name);
+    }
+    p->options->name = word;
+    return 0;
+}
+
+static int parse_word(struct parse *p)
+{
+    const char *word = p->argv[p->at];
+
+    if (word[0] != '-' || !word[1]) {
+        return parse_operand(p, word);
+    }
+    return word[1] == '-' ? parse_long(p, word) : parse_letters(p, word);
+}
+
+static int parse_words(struct parse *p)
+{
+    bool is_open = true; /* `--` has not been seen */
+    int r = 0;
+
+    for (; !r && p->at < p->argc; p->at++) {
+        if (is_open && !strcmp(p->argv[p->at], "--")) {
+            is_open = false;
+            if (p->options->verb == CLI_RUN) {
+                p->options->command = p->argv + p->at + 1;
+                return 0;
+            }
+            continue;
+        }
+        r = is_open ? parse_word(p) : parse_operand(p, p->argv[p->at]);
+    }
+    return r;
+}
+
+static int unknown_verb(const char *word)
+{
+    struct cli_suggest near;
+    char list[256];
+
+    (void)cli_verb_list(list, sizeof list);
+    if (word[0] == '-') {
+        return cli_fail(CLI_EXIT_USAGE,
+                        "the verb comes first: holdfast VERB [options]; the "
+                        "verbs: %s",
+                        list);
+    }
+    cli_suggest_init(&near, word);
+    for (int i = 0; i < CLI_VERBS; i++) {
+        cli_suggest_try(&near, cli_verb_table[i].word);
+    }
+    if (near.nearest) {
+        return cli_fail(CLI_EXIT_USAGE,
+                        "'%s' is no verb; did you mean %s? The verbs: %s", word,
+                        near.nearest, list);
+    }
+    return cli_fail(CLI_EXIT_USAGE, "'%s' is no verb; the verbs: %s", word,
+                    list);
+}
+
+static int check_operands(const struct parse *p)
+{
+    const struct cli_options *o = p->options;
+    const struct cli_verb *verb = &cli_verb_table[o->verb];
+
+    if (o->is_help) {
+        return 0;
+    }
+    if (verb->operand == CLI_MUST_OPERAND && !o->name) {
+        return cli_fail(CLI_EXIT_USAGE, "%s: NAME is missing: holdfast %s",
+                        p->word, verb->usage);
+    }
+    if (o->verb == CLI_RUN && (!o->command || !o->command[0])) {
+        return cli_correct_command(p->argv, o->command ? p->at : p->argc);
+    }
+    return 0;
+}
+
+int cli_parse(int argc, char **argv, struct cli_options *ret_options)
+{
+    struct parse p = {argc, argv, 2, ret_options, NULL};
+    int r;
+
+    set_defaults(ret_options);
+    if (argc < 2) {
+        return unknown_verb("-");
+    }
+    if (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help")) {
+        ret_options->verb = CLI_HELP;
+    } else if (!strcmp(argv[1], "-V") || !strcmp(argv[1], "--version")) {
+        ret_options->verb = CLI_VERSION;
+    } else {
+        ret_options->verb = cli_verb_find(argv[1]);
+    }
+    if (ret_options->verb == CLI_VERBS) {
+        return unknown_verb(argv[1]);
+    }
+    p.word = cli_verb_table[ret_options->verb].word;
+    r = parse_words(&p);
+    return r ? r : check_operands(&p);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Decides in what state the command is born: own group, the caller's signal
+ * mask and dispositions, no descriptor of ours. A pipe that closes at exec
+ * tells a command that could not be started from one that ended with 127.
+ * Thread: main of the guardian.
+ */
+#include "src/cli/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+static void set_environment(const struct cli_child_plan *plan)
+{
+    char *entry = plan->environment;
+    const char *end = entry + plan->length;
+
+    for (; entry < end; entry += strlen(entry) + 1) {
+        (void)putenv(entry);
+    }
+}
+
+static void execute(const struct cli_child_plan *plan)
+{
+    char shell[] = "sh";
+    char option[] = "-c";
+    char *words[] = {shell, option, plan->command[0], NULL};
+
+    if (plan->is_shell) {
+        (void)execv("/bin/sh", words);
+    } else {
+        (void)execvp(plan->command[0], plan->command);
+    }
+}
+
+_Noreturn static void become(const struct cli_child_plan *plan, pid_t parent,
+                             int report)
+{
+    int code;
+
+    (void)setpgid(0, 0);
+    if (plan->is_foreground) {
+        cli_terminal_give(plan->terminal, getpid());
+    }
+    /* The last rope: whatever ends the guardian ends the command. */
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) {
+        _exit(127);
+    }
+    set_environment(plan);
+    cli_signals_restore(plan->signals);
+    execute(plan);
+    code = errno;
+    while (write(report, &code, sizeof code) < 0 && errno == EINTR) {
+        continue;
+    }
+    _exit(127);
+}
+
+static int read_report(int fd)
+{
+    int code = 0;
+    ssize_t n;
+
+    do {
+        n = read(fd, &code, sizeof code);
+    } while (n < 0 && errno == EINTR);
+    (void)close(fd);
+    return n == (ssize_t)sizeof code ? code : 0;
+}
+
+int cli_child_start(const struct cli_child_plan *plan, pid_t *ret_pid)
+{
+    pid_t parent = getpid();
+    int report[2];
+    pid_t pid;
+
+    *ret_pid = 0;
+    if (pipe2(report, O_CLOEXEC)) {
+        return errno;
+    }
+    pid = fork();
+    if (!pid) {
+        become(plan, parent, report[1]);
+    }
+    (void)close(report[1]);
+    if (pid < 0) {
+        int code = errno;
+
+        (void)close(report[0]);
+        return code;
+    }
+    (void)setpgid(pid, pid);
+    *ret_pid = pid;
+    return read_report(report[0]);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Starting the command. Thread: main of the guardian.
+ */
+#ifndef HF_CLI_CHILD_H
+#define HF_CLI_CHILD_H
+
+#include "src/cli/signals.h"
+#include "src/cli/terminal.h"
+
+#include <stddef.h>
+
+struct cli_child_plan {
+    char **command;
+    bool is_shell;      /* /bin/sh -c command[0] */
+    bool is_foreground; /* give it the terminal */
+    char *environment;  /* "K=V" strings, each ended by NUL */
+    size_t length;      /* of all of them */
+    const struct cli_signals *signals;
+    const struct cli_terminal *terminal;
+};
+
+/* Start it in a process group of its own; it dies with its parent. Gives 0
+ * and the pid, or the errno of fork or exec; then there may be a pid to wait
+ * for, else 0. */
+int cli_child_start(const struct cli_child_plan *, pid_t *ret_pid);
+
+#endif

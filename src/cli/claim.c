@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Decides how the lock is got: one attempt first, whose failures are final
+ * (the store is down, the name is wrong), and then, when somebody holds it,
+ * a wait that outlives an outage of the store. Thread: main starts and looks,
+ * the claim's own thread does the rest.
+ */
+#include "src/cli/claim.h"
+#include "src/cli/clock.h"
+#include "src/cli/duration.h"
+#include "src/cli/event.h"
+#include "src/cli/memory.h"
+#include "src/cli/text.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+/* Between two attempts while the store does not answer. */
+#define OUTAGE_PAUSE_MS 1000
+
+static void enter(struct cli_claim *claim, enum cli_claim_phase phase)
+{
+    uint64_t one = 1;
+    ssize_t n;
+
+    atomic_store(&claim->phase, phase);
+    n = write(claim->event_fd, &one, sizeof one);
+    (void)n;
+}
+
+/* What is left of the patience; HF_FOREVER stays. */
+static int64_t left_ms(const struct cli_claim *claim)
+{
+    int64_t spent_ms = (cli_boot_ns() - claim->started_ns) / CLI_NS_PER_MS;
+
+    if (claim->wait_ms < 0) {
+        return HF_FOREVER;
+    }
+    return spent_ms < claim->wait_ms ? claim->wait_ms - spent_ms : 0;
+}
+
+static int attempt(struct cli_claim *claim, int64_t wait_ms)
+{
+    const struct cli_options *o = claim->options;
+    hf_acquire_opts opts = HF_ACQUIRE_OPTS_INIT;
+
+    opts.wait_ms = wait_ms;
+    opts.lease_ms = o->lease_ms;
+    opts.owner = o->owner;
+    opts.note = o->note;
+    opts.cancel = claim->cancel;
+    claim->err = (hf_error)HF_ERROR_INIT;
+    return hf_acquire(claim->client, o->name, &opts, &claim->lock, &claim->err);
+}
+
+static void tell_outage(const struct cli_claim *claim)
+{
+    struct cli_text fields CLI_AUTO(cli_text_fini) = {0};
+
+    cli_text_add(&fields, ",\"error\":");
+    cli_text_json(&fields, claim->err.text);
+    cli_event("outage", fields.data,
+              "the store does not answer, waiting on: %s", claim->err.text);
+}
+
+static int wait_for_it(struct cli_claim *claim)
+{
+    bool is_told = false;
+
+    for (;;) {
+        int64_t patience_ms = left_ms(claim);
+        int r = attempt(claim, patience_ms);
+
+        if (r != HF_EUNAVAIL && r != HF_EUNKNOWN) {
+            return r == HF_BUSY ? HF_TIMEDOUT : r;
+        }
+        if (!left_ms(claim)) {
+            return r;
+        }
+        if (!is_told) {
+            tell_outage(claim);
+            is_told = true;
+        }
+        /* A cancel makes the next attempt end at once. */
+        (void)poll(NULL, 0, OUTAGE_PAUSE_MS);
+    }
+}
+
+static int acquire(struct cli_claim *claim)
+{
+    int r;
+
+    claim->started_ns = cli_boot_ns();
+    enter(claim, CLI_CLAIM_TRYING);
+    r = attempt(claim, 0);
+    if (r == HF_BUSY && claim->wait_ms) {
+        enter(claim, CLI_CLAIM_WAITING);
+        r = wait_for_it(claim);
+    }
+    return r;
+}
+
+static int open_store(struct cli_claim *claim)
+{
+    int r = cli_store_open(claim->store, &claim->client, &claim->err);
+
+    claim->caps = (hf_caps_info)HF_CAPS_INFO_INIT;
+    return r ? r : hf_caps(claim->client, &claim->caps);
+}
+
+static void run(void *arg)
+{
+    struct cli_claim *claim = arg;
+    int r = open_store(claim);
+
+    r = r ? r : acquire(claim);
+    claim->status = r;
+    if (!r) {
+        enter(claim, CLI_CLAIM_HELD);
+        claim->status = hf_wait_lost(claim->lock, HF_FOREVER);
+        enter(claim, CLI_CLAIM_ENDED);
+        return;
+    }
+    if (r == HF_BUSY || r == HF_TIMEDOUT) {
+        (void)!hf_inspect(claim->client, claim->options->name, &claim->info,
+                          NULL);
+    }
+    enter(claim, CLI_CLAIM_FAILED);
+}
+
+int cli_claim_start(struct cli_claim *claim)
+{
+    int r;
+
+    claim->err = (hf_error)HF_ERROR_INIT;
+    claim->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (claim->event_fd < 0) {
+        return HF_ENOMEM;
+    }
+    r = hf_cancel_new(&claim->cancel);
+    if (r) {
+        return r;
+    }
+    claim->worker = cli_worker_start(run, claim);
+    return claim->worker ? HF_OK : HF_ENOMEM;
+}
+
+enum cli_claim_phase cli_claim_look(struct cli_claim *claim)
+{
+    uint64_t count;
+    ssize_t n = read(claim->event_fd, &count, sizeof count);
+
+    (void)n;
+    return atomic_load(&claim->phase);
+}
+
+void cli_claim_finish(struct cli_claim *claim)
+{
+    struct pollfd change = {claim->event_fd, POLLIN, 0};
+
+    hf_cancel_fire(claim->cancel);
+    while (cli_claim_look(claim) < CLI_CLAIM_HELD) {
+        (void)poll(&change, 1, -1);
+    }
+    (void)!hf_release(claim->lock, NULL);
+    cli_worker_join(claim->worker);
+    hf_info_free(claim->info);
+    hf_free(claim->lock);
+    hf_close(claim->client);
+    hf_cancel_free(claim->cancel);
+    (void)close(claim->event_fd);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Decides the variables; `help run` explains them. Nothing else of the
+ * caller's environment changes. Thread: main.
+ */
+#include "src/cli/environment.h"
+#include "src/cli/clock.h"
+
+#include <inttypes.h>
+
+static void end(struct cli_text *text)
+{
+    cli_text_bytes(text, "", 1);
+}
+
+void cli_environment_fill(struct cli_text *text, const struct cli_claim *claim,
+                          int64_t deadline_ns)
+{
+    const hf_lock *lock = claim->lock;
+
+    cli_text_add(text, "HOLDFAST_NAME=%s", hf_name(lock));
+    end(text);
+    cli_text_add(text, "HOLDFAST_FENCE=%" PRIu64, hf_fence(lock));
+    end(text);
+    cli_text_add(text, "HOLDFAST_FENCES=%" PRIu64, hf_fence(lock));
+    end(text);
+    cli_text_add(text, "HOLDFAST_TOKEN=%s", hf_token(lock));
+    end(text);
+    cli_text_add(text, "HOLDFAST_STORE=%s", claim->caps.store);
+    end(text);
+    cli_text_add(text, "HOLDFAST_DEADLINE_MS=%" PRId64,
+                 deadline_ns / CLI_NS_PER_MS);
+    end(text);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Decides the line for a lock that was not got: who holds it, since when,
+ * for how long at most, in which store, and the commands that help.
+ * Thread: main.
+ */
+#include "src/cli/failure.h"
+#include "src/cli/duration.h"
+#include "src/cli/event.h"
+#include "src/cli/exit.h"
+#include "src/cli/holder.h"
+#include "src/cli/memory.h"
+
+static void add_holder(struct cli_text *line, const struct cli_claim *claim)
+{
+    const hf_info *info = claim->info;
+    bool is_known = info && hf_info_presence(info) == HF_HELD_BY;
+
+    if (is_known) {
+        cli_text_add(line, " by ");
+        cli_holder_line(line, info);
+    } else {
+        cli_text_add(line, " by somebody who was gone a moment later");
+    }
+    cli_text_add(line, "; ");
+    cli_caps_line(line, &claim->caps);
+    cli_text_add(line, "; to look: ");
+    cli_holder_command(line, claim->store, "who", claim->options->name);
+    if (is_known) {
+        cli_text_add(line, "; to end that hold: ");
+        cli_holder_break(line, claim->store, info);
+    }
+}
+
+static void name_busy(const struct cli_claim *claim, struct cli_result *result)
+{
+    struct cli_text line CLI_AUTO(cli_text_fini) = {0};
+    struct cli_text fields CLI_AUTO(cli_text_fini) = {0};
+    char waited[CLI_DURATION_SIZE];
+
+    if (claim->status == HF_TIMEDOUT) {
+        cli_text_add(&line, "waited %s for ",
+                     cli_duration(claim->wait_ms, waited));
+    }
+    cli_text_clean(&line, claim->options->name);
+    cli_text_add(&line,
+                 claim->status == HF_TIMEDOUT ? ", still held" : " is held");
+    add_holder(&line, claim);
+    cli_text_add(&fields, ",\"holder\":");
+    if (claim->info) {
+        cli_text_add(&fields, "{");
+        cli_holder_json(&fields, claim->info);
+        cli_text_add(&fields, "},");
+    } else {
+        cli_text_add(&fields, "null,");
+    }
+    cli_caps_json(&fields, &claim->caps);
+    cli_event(result->outcome, fields.data, "%s", line.data);
+}
+
+static void name_error(const struct cli_claim *claim, struct cli_result *result)
+{
+    char *line CLI_AUTO(cli_free_auto) = NULL;
+    const char *text = claim->err.text;
+
+    if (claim->client) {
+        line = cli_format("cannot lock %s: %s", claim->options->name,
+                          *text ? text : hf_strstatus(claim->status));
+    } else {
+        result->status =
+            cli_store_failed(claim->store, claim->status, &claim->err, &line);
+    }
+    cli_event(result->outcome, NULL, "%s", line);
+}
+
+void cli_failure_name(const struct cli_options *o,
+                      const struct cli_claim *claim, struct cli_result *result)
+{
+    result->outcome = cli_outcome_of(claim->status);
+    result->status = cli_exit_of(claim->status);
+    if (result->status == CLI_EXIT_BUSY) {
+        result->status = (int)o->busy_exit;
+    }
+    if (claim->status == HF_BUSY || claim->status == HF_TIMEDOUT) {
+        name_busy(claim, result);
+    } else {
+        name_error(claim, result);
+    }
+}

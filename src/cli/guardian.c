@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Decides when the command must end, from three facts: the safe deadline D
+ * that the wrapper last told, the life of the wrapper, and the wrapper's
+ * word. At D - margin - grace all get TERM, at D - margin KILL; when the
+ * wrapper dies, KILL at once. What the command leaves behind is ended like
+ * the command, and the guardian holds the lock's descriptors until waitpid()
+ * says that nobody is left. It sits in a process group of its own and blocks
+ * every signal, so that nothing typed at a terminal reaches it.
+ * Thread: main of the guardian, which has no other.
+ */
+#include "src/cli/guardian.h"
+#include "src/cli/child.h"
+#include "src/cli/clock.h"
+#include "src/cli/duration.h"
+#include "src/cli/ear.h"
+#include "src/cli/ending.h"
+#include "src/cli/event.h"
+#include "src/cli/link.h"
+#include "src/cli/memory.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What ends by itself when the command ended (a tee on its pipe) may. */
+#define LINGER_MS 500
+/* Between two rounds of KILL. */
+#define SWEEP_MS 20
+/* Two Ctrl-C that belong together. */
+#define DOUBLE_MS 5000
+
+struct guardian {
+    const struct cli_guard_plan *plan;
+    struct cli_signals signals;
+    struct cli_tree tree;
+    struct cli_reported reported;
+    struct cli_ear ear;
+    int link;
+    int timer;
+    pid_t home; /* the wrapper's group */
+    pid_t child;
+    int64_t deadline_ns;
+    int64_t kill_ns;      /* KILL is due; INT64_MAX: not yet known */
+    int64_t linger_ns;    /* what is left is named and gets TERM */
+    int64_t interrupt_ns; /* the last Ctrl-C */
+    bool is_asked;        /* all got TERM because of the deadline */
+    bool is_killing;
+    bool is_exited;
+    bool is_stopped;
+    bool is_done;
+};
+
+static const char *const kill_reasons[] = {
+    [CLI_KILL_LOST] = "the lock is lost",
+    [CLI_KILL_AFTER] = "the time of --kill-after is over",
+    [CLI_KILL_INTERRUPT] = "interrupted a second time",
+};
+
+static void tell(const struct guardian *g, enum cli_link_kind kind, int number)
+{
+    (void)cli_link_send(g->link, kind, number, 0);
+}
+
+static int64_t term_ns(const struct guardian *g)
+{
+    int64_t before_ms = g->plan->margin_ms + g->plan->grace_ms;
+
+    return g->is_asked || g->deadline_ns == INT64_MAX
+               ? INT64_MAX
+               : g->deadline_ns - before_ms * CLI_NS_PER_MS;
+}
+
+static int64_t last_ns(const struct guardian *g)
+{
+    return g->deadline_ns == INT64_MAX
+               ? INT64_MAX
+               : g->deadline_ns - g->plan->margin_ms * CLI_NS_PER_MS;
+}
+
+static void sweep(struct guardian *g)
+{
+    cli_ending_kill(&g->tree, g->child, &g->reported);
+}
+
+static void start_killing(struct guardian *g, const char *reason)
+{
+    if (g->is_killing || !g->child || g->is_done) {
+        return;
+    }
+    g->is_killing = true;
+    cli_event("ending", ",\"signal\":\"KILL\"", "%s; killing the command",
+              reason);
+    sweep(g);
+}
+
+static void handle_lapse(struct guardian *g)
+{
+    char grace[CLI_DURATION_SIZE];
+
+    g->is_asked = true;
+    tell(g, CLI_LINK_LAPSED, 0);
+    cli_event("ending", ",\"signal\":\"TERM\"",
+              "the lock was not renewed in time; the command gets TERM, and "
+              "KILL after %s",
+              cli_duration(g->plan->grace_ms, grace));
+    cli_ending_ask(&g->tree, g->child, &g->reported);
+}
+
+/* The command ended, others did not. */
+static void handle_linger(struct guardian *g, int64_t now_ns)
+{
+    g->linger_ns = INT64_MAX;
+    (void)cli_ending_name_left(&g->tree);
+    cli_ending_ask(&g->tree, g->child, &g->reported);
+    g->kill_ns = now_ns + g->plan->grace_ms * CLI_NS_PER_MS;
+}
+
+static void handle_time(struct guardian *g)
+{
+    int64_t now_ns = cli_boot_ns();
+
+    if (!g->child || g->is_done) {
+        return;
+    }
+    if (g->is_killing) {
+        sweep(g);
+    } else if (now_ns >= last_ns(g)) {
+        tell(g, CLI_LINK_LAPSED, 0);
+        start_killing(g, "the lock is about to be lost");
+    } else if (now_ns >= g->kill_ns) {
+        start_killing(g, "what was left did not end");
+    } else if (now_ns >= term_ns(g)) {
+        handle_lapse(g);
+    } else if (now_ns >= g->linger_ns) {
+        handle_linger(g, now_ns);
+    }
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void arm(const struct guardian *g)
+{
+    int64_t at_ns = INT64_MAX;
+
+    if (g->is_killing) {
+        at_ns = cli_boot_ns() + SWEEP_MS * CLI_NS_PER_MS;
+    } else if (g->child) {
+        at_ns = earlier(earlier(term_ns(g), last_ns(g)),
+                        earlier(g->kill_ns, g->linger_ns));
+    }
+    cli_timer_set(g->timer, at_ns);
+}
+
+static void handle_exit(struct guardian *g, int status)
+{
+    g->is_exited = true;
+    g->linger_ns = cli_boot_ns() + LINGER_MS * CLI_NS_PER_MS;
+    cli_ear_stop(&g->ear);
+    tell(g, CLI_LINK_EXITED, status);
+}
+
+static void handle_status(struct guardian *g, pid_t pid, int status)
+{
+    if (pid != g->child) {
+        if (!WIFSTOPPED(status) && !WIFCONTINUED(status)) {
+            cli_ear_reaped(&g->ear, pid);
+        }
+        return;
+    }
+    if (WIFSTOPPED(status)) {
+        g->is_stopped = true;
+        tell(g, CLI_LINK_STOPPED, WSTOPSIG(status));
+    } else if (WIFCONTINUED(status)) {
+        g->is_stopped = false;
+        tell(g, CLI_LINK_CONTINUED, 0);
+    } else {
+        handle_exit(g, status);
+    }
+}
+
+static void reap(struct guardian *g)
+{
+    pid_t pid;
+
+    if (!g->child || g->is_done) {
+        return;
+    }
+    do {
+        int status;
+
+        pid = waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED);
+        if (pid > 0) {
+            handle_status(g, pid, status);
+        }
+    } while (pid > 0 || (pid < 0 && errno == EINTR));
+    if (pid < 0 && errno == ECHILD) {
+        g->is_done = true;
+        tell(g, CLI_LINK_GONE, 0);
+    }
+}
+
+static void handle_ear(struct guardian *g)
+{
+    int64_t now_ns = cli_boot_ns();
+
+    for (int n = cli_ear_count(&g->ear); n > 0; n--) {
+        if (g->interrupt_ns &&
+            now_ns - g->interrupt_ns < DOUBLE_MS * CLI_NS_PER_MS) {
+            start_killing(g, "Ctrl-C a second time");
+        }
+        g->interrupt_ns = now_ns;
+    }
+}
+
+static void start_child(struct guardian *g, struct cli_link_message *message)
+{
+    const struct cli_options *o = g->plan->options;
+    struct cli_child_plan plan = {
+        .command = o->command,
+        .is_shell = o->is_shell,
+        .environment = message->payload,
+        .length = message->length,
+        .signals = g->plan->signals,
+        .terminal = g->plan->terminal,
+    };
+    int code;
+
+    plan.is_foreground =
+        plan.terminal->fd >= 0 && tcgetpgrp(plan.terminal->fd) == g->home;
+    g->deadline_ns = message->head.at_ns;
+    code = cli_child_start(&plan, &g->child);
+    if (code) {
+        tell(g, CLI_LINK_FAILED, code);
+        g->is_done = true;
+        if (g->child) {
+            while (waitpid(g->child, NULL, 0) < 0 && errno == EINTR) {
+                continue;
+            }
+        }
+        tell(g, CLI_LINK_GONE, 0);
+        return;
+    }
+    if (plan.is_foreground) {
+        cli_ear_start(&g->ear, g->child);
+    }
+    tell(g, CLI_LINK_STARTED, g->child);
+}
+
+/* A stopped command acts on nothing until it goes on. */
+static void pass_on(const struct guardian *g, int number)
+{
+    if (!g->child || g->is_done) {
+        return;
+    }
+    (void)kill(-g->child, number);
+    if (g->is_stopped && (number == SIGTERM || number == SIGINT ||
+                          number == SIGHUP || number == SIGQUIT)) {
+        (void)kill(-g->child, SIGCONT);
+    }
+}
+
+static void handle_message(struct guardian *g, struct cli_link_message *message)
+{
+    switch ((enum cli_link_kind)message->head.kind) {
+    case CLI_LINK_START:
+        start_child(g, message);
+        break;
+    case CLI_LINK_DEADLINE:
+        g->deadline_ns = g->is_asked ? g->deadline_ns : message->head.at_ns;
+        break;
+    case CLI_LINK_SIGNAL:
+        pass_on(g, message->head.number);
+        break;
+    case CLI_LINK_KILL:
+        start_killing(g, kill_reasons[message->head.number]);
+        break;
+    case CLI_LINK_CLOSED:
+        start_killing(g, "holdfast itself was killed");
+        g->is_done |= !g->child;
+        break;
+    case CLI_LINK_STARTED:
+    case CLI_LINK_FAILED:
+    case CLI_LINK_STOPPED:
+    case CLI_LINK_CONTINUED:
+    case CLI_LINK_LAPSED:
+    case CLI_LINK_EXITED:
+    case CLI_LINK_GONE:
+        break;
+    }
+    cli_free(message->payload);
+}
+
+static void read_link(struct guardian *g, struct pollfd *source)
+{
+    struct cli_link_message message;
+
+    while (source->fd >= 0 && !g->is_done &&
+           cli_link_receive(g->link, &message)) {
+        if (message.head.kind == CLI_LINK_CLOSED) {
+            source->fd = -1;
+        }
+        handle_message(g, &message);
+    }
+}
+
+/* Who was stopped for a while first learns what happened meanwhile, and only
+ * then looks at the clock. */
+static void guard(struct guardian *g)
+{
+    struct pollfd fds[] = {{g->link, POLLIN, 0},
+                           {g->timer, POLLIN, 0},
+                           {g->signals.fd, POLLIN, 0},
+                           {-1, POLLIN, 0}};
+
+    while (!g->is_done) {
+        arm(g);
+        fds[3].fd = g->ear.pid ? g->ear.fd : -1;
+        (void)poll(fds, sizeof fds / sizeof *fds, -1);
+        while (cli_signals_next(&g->signals)) {
+            continue;
+        }
+        reap(g);
+        read_link(g, &fds[0]);
+        handle_time(g);
+        handle_ear(g);
+    }
+}
+
+_Noreturn static void be_guardian(const struct cli_guard_plan *plan, int link,
+                                  pid_t home)
+{
+    struct guardian g = {
+        .plan = plan,
+        .signals = *plan->signals,
+        .link = link,
+        .home = home,
+        .deadline_ns = INT64_MAX,
+        .kill_ns = INT64_MAX,
+        .linger_ns = INT64_MAX,
+        .ear = {.fd = -1},
+    };
+
+    g.tree.root = getpid();
+    (void)setpgid(0, 0);
+    (void)prctl(PR_SET_NAME, "holdfast-guard");
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1L);
+    g.timer = cli_timer_new();
+    if (g.timer < 0 || cli_signals_guard(&g.signals)) {
+        _exit(1);
+    }
+    guard(&g);
+    _exit(0);
+}
+
+int cli_guardian_start(const struct cli_guard_plan *plan,
+                       struct cli_guardian *ret_guardian)
+{
+    pid_t home = getpgrp();
+    int ends[2];
+
+    if (cli_link_pair(ends)) {
+        return -1;
+    }
+    ret_guardian->pid = fork();
+    if (!ret_guardian->pid) {
+        (void)close(ends[0]);
+        be_guardian(plan, ends[1], home);
+    }
+    (void)close(ends[1]);
+    ret_guardian->link = ends[0];
+    if (ret_guardian->pid < 0) {
+        (void)close(ends[0]);
+        return -1;
+    }
+    (void)setpgid(ret_guardian->pid, ret_guardian->pid);
+    ret_guardian->started = cli_tree_started(ret_guardian->pid);
+    return 0;
+}

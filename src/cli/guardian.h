@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The guardian: parent of the command, and the one who ends it in time
+ * whatever becomes of the wrapper. Thread: main of the wrapper.
+ */
+#ifndef HF_CLI_GUARDIAN_H
+#define HF_CLI_GUARDIAN_H
+
+#include "src/cli/options.h"
+#include "src/cli/signals.h"
+#include "src/cli/terminal.h"
+
+struct cli_guard_plan {
+    const struct cli_options *options;
+    const struct cli_signals *signals; /* the wrapper's */
+    const struct cli_terminal *terminal;
+    int64_t grace_ms;
+    int64_t margin_ms;
+};
+
+struct cli_guardian {
+    pid_t pid;
+    int link;         /* the wrapper's end */
+    uint64_t started; /* ticks since boot */
+};
+
+/* Fork it. To be called while there is one thread, before the store is
+ * opened. 0, or -1 and errno. */
+int cli_guardian_start(const struct cli_guard_plan *,
+                       struct cli_guardian *ret_guardian);
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Decides how a holder is described. Words of strangers are cleaned or
+ * quoted here, so that callers may print the result as it is. Thread: any.
+ */
+#include "src/cli/holder.h"
+#include "src/cli/clock.h"
+#include "src/cli/duration.h"
+
+#include <inttypes.h>
+
+void cli_holder_who(struct cli_text *text, const hf_info *info)
+{
+    const char *label = hf_info_label(info);
+    const char *host = hf_info_host(info);
+    int64_t pid = hf_info_pid(info);
+
+    cli_text_clean(text, label && *label ? label : "somebody unknown");
+    if (host) {
+        cli_text_add(text, " (host ");
+        cli_text_clean(text, host);
+    }
+    if (pid > 0) {
+        cli_text_add(text, "%spid %" PRId64, host ? ", " : " (", pid);
+    }
+    cli_text_add(text, host || pid > 0 ? ")" : "");
+}
+
+static void add_since(struct cli_text *text, const hf_info *info)
+{
+    int64_t since_us = hf_info_acquired_us(info);
+    int64_t held_us = cli_wall_us() - since_us;
+    char stamp[CLI_STAMP_SIZE];
+    char held[CLI_DURATION_SIZE];
+
+    if (since_us > 0) {
+        cli_text_add(text, " since %s", cli_stamp_short(since_us, stamp));
+    }
+    if (since_us > 0 && held_us >= 0) {
+        cli_text_add(text, " (%s)", cli_duration_short(held_us / 1000, held));
+    }
+}
+
+void cli_holder_line(struct cli_text *text, const hf_info *info)
+{
+    int64_t left_ms = hf_info_remaining_ms(info);
+    char left[CLI_DURATION_SIZE];
+
+    cli_holder_who(text, info);
+    add_since(text, info);
+    if (left_ms >= 0) {
+        cli_text_add(text, ", %s of its lease left",
+                     cli_duration_short(left_ms, left));
+    }
+    if (hf_info_holder_lives(info) == 0) {
+        cli_text_add(text, ", its process is gone");
+    }
+    if (hf_info_fence(info)) {
+        cli_text_add(text, ", fence %" PRIu64, hf_info_fence(info));
+    }
+}
+
+static void add_owner(struct cli_text *text, const hf_info *info)
+{
+    if (hf_info_presence(info) != HF_HELD_BY) {
+        cli_text_add(text, ",\"owner\":null");
+        return;
+    }
+    cli_text_add(text, ",\"owner\":{\"label\":");
+    cli_text_json(text, hf_info_label(info));
+    cli_text_add(text, ",\"host\":");
+    cli_text_json(text, hf_info_host(info));
+    if (hf_info_pid(info) > 0) {
+        cli_text_add(text, ",\"pid\":%" PRId64, hf_info_pid(info));
+    } else {
+        cli_text_add(text, ",\"pid\":null");
+    }
+    cli_text_add(text, ",\"thread\":");
+    cli_text_json(text, hf_info_thread(info));
+    cli_text_add(text, "}");
+}
+
+static const char *state_word(hf_presence presence)
+{
+    switch (presence) {
+    case HF_FREE:
+        return "free";
+    case HF_HELD_BY:
+        return "held";
+    case HF_UNKNOWN:
+        return "unknown";
+    }
+    return "unknown";
+}
+
+static void add_number(struct cli_text *text, const char *field, int64_t number,
+                       bool is_known)
+{
+    if (is_known) {
+        cli_text_add(text, ",\"%s\":%" PRId64, field, number);
+    } else {
+        cli_text_add(text, ",\"%s\":null", field);
+    }
+}
+
+void cli_holder_json(struct cli_text *text, const hf_info *info)
+{
+    bool is_held = hf_info_presence(info) == HF_HELD_BY;
+    int64_t since_us = is_held ? hf_info_acquired_us(info) : 0;
+    char stamp[CLI_STAMP_SIZE];
+
+    cli_text_add(text, "\"name\":");
+    cli_text_json(text, hf_info_name(info));
+    cli_text_add(text, ",\"state\":\"%s\"", state_word(hf_info_presence(info)));
+    add_owner(text, info);
+    cli_text_add(text, ",\"note\":");
+    cli_text_json(text, is_held ? hf_info_note(info) : NULL);
+    add_number(text, "fence", (int64_t)hf_info_fence(info),
+               hf_info_fence(info) > 0);
+    cli_text_add(text, ",\"acquired_at\":");
+    cli_text_json(text, since_us > 0 ? cli_stamp(since_us, stamp) : NULL);
+    add_number(text, "remaining_ms", hf_info_remaining_ms(info),
+               is_held && hf_info_remaining_ms(info) >= 0);
+    cli_text_add(text, ",\"waiters\":null");
+}
+
+void cli_caps_json(struct cli_text *text, const hf_caps_info *caps)
+{
+    cli_text_add(text, "\"store\":");
+    cli_text_json(text, caps->store);
+    cli_text_add(text, ",\"grade\":\"%c\",\"reach\":\"%s\"", caps->grade,
+                 cli_reach_word(caps->reach));
+}
+
+void cli_caps_line(struct cli_text *text, const hf_caps_info *caps)
+{
+    cli_text_add(text, "store ");
+    cli_text_clean(text, caps->store ? caps->store : "unknown");
+    cli_text_add(text, ", reach %s, grade %c (%s)", cli_reach_word(caps->reach),
+                 caps->grade, cli_grade_word(caps->grade));
+}
+
+void cli_holder_command(struct cli_text *text, const struct cli_store *store,
+                        const char *verb, const char *name)
+{
+    cli_text_add(text, "holdfast %s ", verb);
+    if (store->is_option) {
+        cli_text_add(text, "--url ");
+        cli_text_shell(text, store->shown);
+        cli_text_add(text, " ");
+    }
+    if (name[0] == '-') {
+        cli_text_add(text, "-- ");
+    }
+    cli_text_shell(text, name);
+}
+
+void cli_holder_break(struct cli_text *text, const struct cli_store *store,
+                      const hf_info *info)
+{
+    const char *name = hf_info_name(info);
+    struct cli_text head = {0};
+
+    if (hf_info_fence(info)) {
+        cli_text_add(&head, "break --fence %" PRIu64, hf_info_fence(info));
+    } else {
+        cli_text_add(&head, "break --force");
+    }
+    cli_holder_command(text, store, name[0] == '-' ? head.data : "break", name);
+    if (name[0] != '-') {
+        cli_text_add(text, "%s", head.data + sizeof "break" - 1);
+    }
+    cli_text_fini(&head);
+}
+
+void cli_info_auto(hf_info **info)
+{
+    hf_info_free(*info);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A holder in words and in JSON. Every verb that shows one uses these, so
+ * that they all say the same. Thread: any.
+ */
+#ifndef HF_CLI_HOLDER_H
+#define HF_CLI_HOLDER_H
+
+#include "include/holdfast.h"
+#include "src/cli/store.h"
+#include "src/cli/text.h"
+
+/* "backup (host db1, pid 4711)", cleaned. */
+void cli_holder_who(struct cli_text *, const hf_info *);
+/* "backup (host db1, pid 4711) since 2031-02-03T04:05:06Z (5m), 28s of its
+ * lease left, fence 17". */
+void cli_holder_line(struct cli_text *, const hf_info *);
+/* `"name":…,"state":…, … "waiters":null` */
+void cli_holder_json(struct cli_text *, const hf_info *);
+/* `"store":…,"grade":…,"reach":…` */
+void cli_caps_json(struct cli_text *, const hf_caps_info *);
+/* "store sqlite:/…, reach host, grade B (one durable server)" */
+void cli_caps_line(struct cli_text *, const hf_caps_info *);
+/* "holdfast VERB NAME", with --url where it was given. */
+void cli_holder_command(struct cli_text *, const struct cli_store *,
+                        const char *verb, const char *name);
+/* The line that ends this holder's grant: "holdfast break NAME --fence N". */
+void cli_holder_break(struct cli_text *, const struct cli_store *,
+                      const hf_info *);
+
+/* For CLI_AUTO. */
+void cli_info_auto(hf_info **info);
+
+#endif

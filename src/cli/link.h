@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The socket between the wrapper, which owns the lock, and the guardian,
+ * which owns the command. Its end is a message, too: it says that the other
+ * side died. Thread: main of either process.
+ */
+#ifndef HF_CLI_LINK_H
+#define HF_CLI_LINK_H
+
+#include "src/cli/text.h"
+
+#include <stdint.h>
+
+/* Descriptors that one message may carry. */
+#define CLI_LINK_FDS 16
+
+enum cli_link_kind {
+    /* wrapper to guardian */
+    CLI_LINK_START,    /* at_ns: deadline; payload: K=V strings; fds */
+    CLI_LINK_DEADLINE, /* at_ns: the new deadline */
+    CLI_LINK_SIGNAL,   /* number: pass it on to the command's group */
+    CLI_LINK_KILL,     /* number: enum cli_kill_reason; kill all, now */
+    /* guardian to wrapper */
+    CLI_LINK_STARTED,   /* number: pid, also of the group */
+    CLI_LINK_FAILED,    /* number: errno of exec */
+    CLI_LINK_STOPPED,   /* the command was stopped */
+    CLI_LINK_CONTINUED, /* it goes on */
+    CLI_LINK_LAPSED,    /* the deadline came near: the command is ended */
+    CLI_LINK_EXITED,    /* number: status as of wait() */
+    CLI_LINK_GONE,      /* nothing that the command started is left */
+    CLI_LINK_CLOSED     /* never sent: the other side is gone */
+};
+
+enum cli_kill_reason { CLI_KILL_LOST, CLI_KILL_AFTER, CLI_KILL_INTERRUPT };
+
+struct cli_link_head {
+    int32_t kind; /* enum cli_link_kind */
+    int32_t number;
+    int64_t at_ns; /* CLOCK_BOOTTIME */
+};
+
+struct cli_link_message {
+    struct cli_link_head head;
+    char *payload; /* NUL-separated, for cli_free(); NULL: none */
+    size_t length;
+    int fds[CLI_LINK_FDS];
+    int fd_count;
+};
+
+/* Two connected ends, close-on-exec. 0, or -1 and errno. */
+int cli_link_pair(int ret_ends[2]);
+/* Never blocks. 0, or -1 and errno. */
+int cli_link_send(int fd, enum cli_link_kind, int number, int64_t at_ns);
+int cli_link_send_start(int fd, int64_t deadline_ns,
+                        const struct cli_text *payload, const int *fds,
+                        int fd_count);
+/* 1: a message (its payload is the caller's), 0: none is there yet. */
+int cli_link_receive(int fd, struct cli_link_message *ret_message);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The command `holdfast`: parses the line and starts the verb. Thread: main.
+ */
+#include "src/cli/args.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+/*
+ * A caller may have closed stdin, stdout or stderr. What we open next must
+ * not land there, or a message would go into a database; and the command
+ * that we run must find them closed, as it would without us.
+ */
+static void fill_standard(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0) {
+            (void)open("/dev/null", O_RDWR | O_CLOEXEC);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct cli_options options = {0};
+    int r;
+
+    fill_standard();
+    r = cli_parse(argc, argv, &options);
+    if (r) {
+        return r;
+    }
+    if (options.is_help) {
+        return cli_help(&options);
+    }
+    return cli_verb_table[options.verb].start(&options);
+}

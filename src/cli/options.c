@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Decides which verbs and options there are, their defaults, their ranges
+ * and the words that explain them. How a line is parsed is args.c's; what an
+ * option does is its verb's. Thread: main.
+ */
+#include "src/cli/options.h"
+#include "include/holdfast.h"
+
+#include <string.h>
+
+#define BIT(verb) (1u << CLI_##verb)
+#define STORES    (BIT(RUN) | BIT(WHO) | BIT(LS) | BIT(BREAK) | BIT(CHECK))
+#define ALL       ((1u << CLI_VERBS) - 1)
+
+#define FIELD(name) offsetof(struct cli_options, name)
+
+#define CENTURY_MS INT64_C(3155760000000)
+
+const struct cli_option cli_option_table[] = {
+    {"try", 'n', CLI_FLAG, BIT(RUN), FIELD(is_try), 0, 0, NULL, NULL,
+     "do not wait: a held lock is exit 75 at once"},
+    {"wait", 'w', CLI_DURATION, BIT(RUN), FIELD(wait_ms), -1, CENTURY_MS, "DUR",
+     "forever", "how long to wait for a holder; 0 is --try"},
+    {"lease", 0, CLI_DURATION, BIT(RUN), FIELD(lease_ms), HF_LEASE_MIN_MS,
+     HF_LEASE_MAX_MS, "DUR", "30s",
+     "how long the lock outlives a holder that stopped renewing it"},
+    {"grace", 0, CLI_DURATION, BIT(RUN), FIELD(grace_ms), 0, HF_LEASE_MAX_MS,
+     "DUR", "5s",
+     "time between TERM and KILL when the lock is about to be lost, at most a "
+     "third of --lease; below a lease of 30s, if not given, a sixth of it"},
+    {"kill-after", 0, CLI_DURATION, BIT(RUN), FIELD(kill_after_ms), 0,
+     CENTURY_MS, "DUR", NULL,
+     "after TERM to holdfast was passed on, KILL what is left after DUR; "
+     "default none"},
+    {"busy-exit", 'E', CLI_NUMBER, BIT(RUN), FIELD(busy_exit), 0, 255, "N",
+     "75", "exit code when somebody else holds the lock"},
+    {"lost-exit", 0, CLI_NUMBER, BIT(RUN), FIELD(lost_exit), 0, 255, "N", "76",
+     "exit code when the lock was lost while CMD ran"},
+    {"shell", 'c', CLI_FLAG, BIT(RUN), FIELD(is_shell), 0, 0, NULL, NULL,
+     "give the one word after -- to /bin/sh -c"},
+    {"owner", 0, CLI_TEXT, BIT(RUN), FIELD(owner), 0, HF_NOTE_MAX, "LABEL",
+     NULL, "who shows it as the holder; default: the name of CMD"},
+    {"note", 0, CLI_TEXT, BIT(RUN), FIELD(note), 0, HF_NOTE_MAX, "TEXT", NULL,
+     "for people, shown by who"},
+    {"status-file", 0, CLI_TEXT, BIT(RUN), FIELD(status_file), 1, 4096, "PATH",
+     NULL, "write outcome, status, child_exit, child_signal there as JSON"},
+    {"json-fd", 0, CLI_NUMBER, BIT(RUN), FIELD(json_fd), 0, 1048575, "N", NULL,
+     "write events as JSON lines to descriptor N, text stays on stderr"},
+    {"verbose", 'v', CLI_FLAG, BIT(RUN), FIELD(is_verbose), 0, 0, NULL, NULL,
+     "also say what goes well"},
+    {"fence", 0, CLI_NUMBER, BIT(BREAK), FIELD(fence), 1,
+     INT64_C(9007199254740991), "N", NULL, "break only the grant with fence N"},
+    {"stale", 0, CLI_FLAG, BIT(BREAK), FIELD(is_stale), 0, 0, NULL, NULL,
+     "break only if the holder is gone; a live one is left alone"},
+    {"force", 0, CLI_FLAG, BIT(BREAK), FIELD(is_force), 0, 0, NULL, NULL,
+     "break whoever holds it"},
+    {"options", 0, CLI_FLAG, BIT(HELP), FIELD(is_listing), 0, 0, NULL, NULL,
+     "list all options for programs: verb, option, argument, default"},
+    {"url", 0, CLI_TEXT, STORES, FIELD(url), 1, 65535, "URL", NULL,
+     "the store; default: HOLDFAST_URL, the configuration, else sqlite"},
+    {"reach", 0, CLI_REACH, STORES, FIELD(reach), 0, 0, "user|host|hosts", NULL,
+     "refuse a store that reaches less far, with 77"},
+    {"allow", 0, CLI_TEXT, STORES, FIELD(allow), 1, 4096, "LIST", NULL,
+     "use a store in spite of: evicting,replica,proxy,galera,netfs,"
+     "few-members,volatile"},
+    {"json", 0, CLI_FLAG, ALL, FIELD(is_json), 0, 0, NULL, NULL,
+     "for programs; run: events on stderr, others: stdout"},
+    {"help", 'h', CLI_FLAG, ALL, FIELD(is_help), 0, 0, NULL, NULL,
+     "explain the verb"},
+};
+
+const size_t cli_option_count =
+    sizeof cli_option_table / sizeof *cli_option_table;
+
+_Static_assert(sizeof cli_option_table / sizeof *cli_option_table <= 64,
+               "struct cli_options has a bit for each row");
+
+bool cli_option_given(const struct cli_options *options, const char *name)
+{
+    for (size_t i = 0; i < cli_option_count; i++) {
+        if (options->given & UINT64_C(1) << i &&
+            !strcmp(cli_option_table[i].name, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const struct cli_verb cli_verb_table[CLI_VERBS] = {
+    [CLI_RUN] = {"run", "run [options] NAME -- CMD [ARGS...]",
+                 "run CMD while holding the lock NAME", CLI_MUST_OPERAND,
+                 cli_run},
+    [CLI_WHO] = {"who", "who [options] NAME",
+                 "who holds NAME? exit 0: held, 1: free", CLI_MUST_OPERAND,
+                 cli_who},
+    [CLI_LS] = {"ls", "ls [options] [PREFIX]", "list the locks that are held",
+                CLI_MAY_OPERAND, cli_ls},
+    [CLI_BREAK] = {"break", "break NAME --fence N | --stale | --force",
+                   "end somebody else's hold of NAME", CLI_MUST_OPERAND,
+                   cli_break},
+    [CLI_CHECK] = {"check", "check [options]",
+                   "is the store fit for locks? exit 0: fit, 1: unfit",
+                   CLI_NO_OPERAND, cli_check},
+    [CLI_BACKENDS] = {"backends", "backends [--json]",
+                      "list the stores that this build can open",
+                      CLI_NO_OPERAND, cli_backends},
+    [CLI_VERSION] = {"version", "version [--json]", "print the version",
+                     CLI_NO_OPERAND, cli_version},
+    [CLI_HELP] = {"help", "help [VERB]", "explain the command, or one verb",
+                  CLI_MAY_OPERAND, cli_help},
+};

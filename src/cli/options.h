@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The verbs and options of the command as data. The parser, `help`, the
+ * machine-readable `help --options` and the test that compares
+ * docs/reference.md all read these two tables and nothing else; a default is
+ * the text in its row, parsed as if it had been given. Thread: main.
+ */
+#ifndef HF_CLI_OPTIONS_H
+#define HF_CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CLI_VERB_MAP(X)                                                        \
+    X(RUN, run)                                                                \
+    X(WHO, who)                                                                \
+    X(LS, ls)                                                                  \
+    X(BREAK, break)                                                            \
+    X(CHECK, check)                                                            \
+    X(BACKENDS, backends)                                                      \
+    X(VERSION, version)                                                        \
+    X(HELP, help)
+
+enum cli_verb_id {
+#define CLI_X(id, word) CLI_##id,
+    CLI_VERB_MAP(CLI_X)
+#undef CLI_X
+        CLI_VERBS
+};
+
+/* All numbers are int64_t, flags 0 or 1; -1 and NULL mean "not given". */
+struct cli_options {
+    uint64_t given; /* bit i: row i of the option table was on the line */
+    enum cli_verb_id verb;
+    const char *name; /* NAME, PREFIX or VERB; NULL: none */
+    char **command;   /* what follows `--`; NULL: no `--` */
+    const char *url;
+    const char *reach;
+    const char *allow;
+    const char *owner;
+    const char *note;
+    const char *status_file;
+    int64_t is_json;
+    int64_t is_help;
+    int64_t is_verbose;
+    int64_t is_try;
+    int64_t is_shell;
+    int64_t is_stale;
+    int64_t is_force;
+    int64_t is_listing;
+    int64_t wait_ms;
+    int64_t lease_ms;
+    int64_t grace_ms;
+    int64_t kill_after_ms;
+    int64_t busy_exit;
+    int64_t lost_exit;
+    int64_t json_fd;
+    int64_t fence;
+};
+
+enum cli_kind {
+    CLI_FLAG,
+    CLI_TEXT,
+    CLI_NUMBER,
+    CLI_DURATION, /* or, where `low` is -1, the word "forever" */
+    CLI_REACH     /* user, host or hosts */
+};
+
+struct cli_option {
+    const char *name;
+    char letter; /* 0: none */
+    enum cli_kind kind;
+    unsigned verbs; /* 1u << CLI_RUN, … */
+    size_t field;   /* offset in struct cli_options */
+    int64_t low;
+    int64_t high;
+    const char *argument; /* "DUR"; NULL for a flag */
+    const char *initial;  /* the default; NULL: none */
+    const char *help;
+};
+
+/* What may stand beside the options. */
+enum cli_operand { CLI_NO_OPERAND, CLI_MAY_OPERAND, CLI_MUST_OPERAND };
+
+struct cli_verb {
+    const char *word;
+    const char *usage;
+    const char *summary;
+    enum cli_operand operand;
+    int (*start)(const struct cli_options *);
+};
+
+extern const struct cli_option cli_option_table[];
+extern const size_t cli_option_count;
+extern const struct cli_verb cli_verb_table[CLI_VERBS];
+
+/* Was the option of that name on the line? */
+bool cli_option_given(const struct cli_options *, const char *name);
+
+/* The verbs: each gives the exit code of the program. */
+int cli_run(const struct cli_options *);
+int cli_who(const struct cli_options *);
+int cli_ls(const struct cli_options *);
+int cli_break(const struct cli_options *);
+int cli_check(const struct cli_options *);
+int cli_backends(const struct cli_options *);
+int cli_version(const struct cli_options *);
+int cli_help(const struct cli_options *);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Decides who was the dead guardian's: the wrapper is a subreaper, too, so
+ * they became its children; those that it had before the guardian was born
+ * belong to its caller and are left alone. Thread: main.
+ */
+#include "src/cli/orphans.h"
+#include "src/cli/ending.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SWEEP_MS 10
+
+void cli_orphans_kill(const struct cli_guardian *guardian, pid_t group)
+{
+    struct cli_tree tree = {.root = getpid(), .since = guardian->started};
+    struct cli_reported reported = {.count = 0};
+
+    (void)kill(guardian->pid, SIGKILL);
+    do {
+        if (group) {
+            cli_ending_kill(&tree, group, &reported);
+        } else {
+            (void)cli_tree_signal(&tree, SIGKILL, NULL, NULL);
+        }
+        while (waitpid(-1, NULL, WNOHANG) > 0) {
+            continue;
+        }
+    } while (cli_tree_signal(&tree, 0, NULL, NULL) > 0 &&
+             poll(NULL, 0, SWEEP_MS) == 0);
+}

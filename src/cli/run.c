@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `run`: decides the order of things (check, choose the store, fork the
+ * guardian, only then open the store) and what the end is called: the
+ * command's own code, or one of ours with one line that says why. A loss
+ * wins over everything. Thread: main.
+ */
+#include "src/cli/event.h"
+#include "src/cli/exit.h"
+#include "src/cli/failure.h"
+#include "src/cli/holder.h"
+#include "src/cli/memory.h"
+#include "src/cli/result.h"
+#include "src/cli/say.h"
+#include "src/cli/wrapper.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* A renewal comes at a third of the lease and is tried again each twelfth:
+ * a sixth for the grace leaves two more tries before TERM. */
+#define GRACE_PART 6
+#define MARGIN_MS  250
+
+static int check_name(const char *name)
+{
+    size_t length = strlen(name);
+
+    if (!length || length > HF_NAME_MAX) {
+        return cli_fail(CLI_EXIT_USAGE,
+                        "run: the name has %zu bytes, not 1 to %d", length,
+                        HF_NAME_MAX);
+    }
+    for (const char *c = name; *c;) {
+        uint32_t point;
+        size_t step = cli_utf8(c, &point);
+
+        if (!step) {
+            return cli_fail(CLI_EXIT_USAGE, "run: the name '%s' is not UTF-8",
+                            name);
+        }
+        c += step;
+    }
+    return 0;
+}
+
+static int check(const struct cli_options *o)
+{
+    int r = check_name(o->name);
+
+    if (r) {
+        return r;
+    }
+    if (o->is_try && o->wait_ms && cli_option_given(o, "wait")) {
+        return cli_fail(CLI_EXIT_USAGE,
+                        "run: --try and --wait exclude each other");
+    }
+    if (o->grace_ms > o->lease_ms / 3 && cli_option_given(o, "grace")) {
+        return cli_fail(CLI_EXIT_USAGE,
+                        "run: --grace is more than a third of --lease");
+    }
+    if (o->is_shell && o->command[1]) {
+        return cli_fail(CLI_EXIT_USAGE,
+                        "run: -c takes one word after --; quote the command: "
+                        "-c -- 'CMD ARGS | …'");
+    }
+    r = cli_event_setup(o);
+    return r ? r : cli_result_check(o);
+}
+
+static void plan(struct cli_wrapper *w)
+{
+    const struct cli_options *o = w->options;
+    int64_t lease_ms = o->lease_ms;
+    int64_t grace_ms = lease_ms / GRACE_PART;
+    int64_t margin_ms = lease_ms / 20;
+
+    /* A lease under a second has no room for the full margin. */
+    margin_ms = margin_ms < MARGIN_MS ? MARGIN_MS : margin_ms;
+    margin_ms = margin_ms > lease_ms / 4 ? lease_ms / 4 : margin_ms;
+    grace_ms = grace_ms > o->grace_ms ? o->grace_ms : grace_ms;
+    w->plan = (struct cli_guard_plan){
+        .options = o,
+        .signals = &w->signals,
+        .terminal = &w->terminal,
+        .grace_ms = cli_option_given(o, "grace") ? o->grace_ms : grace_ms,
+        .margin_ms = margin_ms,
+    };
+}
+
+/* Everything that must be there before the first thread. */
+static int prepare(struct cli_wrapper *w)
+{
+    (void)prctl(PR_SET_NAME, "holdfast");
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1L);
+    cli_terminal_open(&w->terminal);
+    if (cli_signals_setup(&w->signals) ||
+        cli_guardian_start(&w->plan, &w->guardian)) {
+        return cli_fail(CLI_EXIT_INTERNAL, "run: cannot start: %s",
+                        strerror(errno));
+    }
+    w->claim.options = w->options;
+    w->claim.store = &w->store;
+    w->claim.wait_ms = w->options->is_try ? 0 : w->options->wait_ms;
+    if (cli_claim_start(&w->claim)) {
+        return cli_fail(CLI_EXIT_MEMORY, "run: cannot start a thread");
+    }
+    return 0;
+}
+
+static void end_guardian(struct cli_wrapper *w)
+{
+    (void)close(w->guardian.link);
+    if (!w->is_guard_reaped) {
+        (void)kill(w->guardian.pid, SIGCONT);
+        while (waitpid(w->guardian.pid, NULL, 0) < 0 && errno == EINTR) {
+            continue;
+        }
+    }
+}
+
+static void name_signal(const struct cli_wrapper *w, struct cli_result *result)
+{
+    *result = (struct cli_result){"interrupted",
+                                  CLI_EXIT_SIGNAL + w->wait_signal, -1, 0};
+    cli_event("interrupted", NULL,
+              "the wait for %s was ended by signal %d (%s)", w->options->name,
+              w->wait_signal, strsignal(w->wait_signal));
+}
+
+static void name_child(const struct cli_wrapper *w, struct cli_result *result)
+{
+    const char *command =
+        w->options->is_shell ? "/bin/sh" : w->options->command[0];
+    int code = w->exec_errno;
+
+    if (code) {
+        bool is_missing = code == ENOENT || code == ENOTDIR;
+
+        result->outcome = is_missing ? "not-found" : "not-executable";
+        result->status = is_missing ? CLI_EXIT_NOTFOUND : CLI_EXIT_NOEXEC;
+        cli_event(result->outcome, NULL, "cannot run %s: %s", command,
+                  strerror(code));
+    } else if (!w->is_child_done) {
+        result->outcome = "internal";
+        result->status = CLI_EXIT_INTERNAL;
+    } else if (WIFSIGNALED(w->child_status)) {
+        result->outcome = "signaled";
+        result->child_signal = WTERMSIG(w->child_status);
+        result->status = CLI_EXIT_SIGNAL + result->child_signal;
+    } else {
+        result->child_exit = WEXITSTATUS(w->child_status);
+        result->status = result->child_exit;
+    }
+}
+
+static void name_loss(const struct cli_wrapper *w, struct cli_result *result)
+{
+    hf_reason reason = hf_lost_reason(w->claim.lock);
+
+    result->outcome = "lost";
+    result->status = (int)w->options->lost_exit;
+    cli_event_quiet("released", ",\"confirmed\":false",
+                    "nothing was left to release");
+    if (reason == HF_REASON_NONE && w->is_lapsed) {
+        reason = HF_REASON_EXPIRED;
+    }
+    cli_event("lost-exit", NULL,
+              "%s was lost while the command ran (%s); exit %d",
+              w->options->name, hf_strreason(reason), result->status);
+}
+
+static void name_unconfirmed(const struct cli_wrapper *w, const hf_error *err,
+                             struct cli_result *result)
+{
+    bool is_ours = result->status == CLI_EXIT_DONE;
+
+    result->outcome = "unconfirmed";
+    result->status = is_ours ? CLI_EXIT_UNCONFIRMED : result->status;
+    cli_event("unconfirmed", NULL,
+              "the command ended, but the store did not confirm the release of "
+              "%s, which may stay taken until its lease ends: %s",
+              w->options->name, err->text);
+}
+
+static void release(struct cli_wrapper *w, struct cli_result *result)
+{
+    hf_error err = HF_ERROR_INIT;
+    int r;
+
+    *result = (struct cli_result){"exited", CLI_EXIT_DONE, -1, 0};
+    name_child(w, result);
+    r = hf_release(w->claim.lock, &err);
+    if (w->is_lost || w->is_lapsed || r == HF_LOST) {
+        name_loss(w, result);
+    } else if (r) {
+        name_unconfirmed(w, &err, result);
+    } else {
+        cli_event_quiet("released", ",\"confirmed\":true", "%s is released",
+                        w->options->name);
+    }
+}
+
+static void tell_acquired(const struct cli_wrapper *w)
+{
+    struct cli_text fields CLI_AUTO(cli_text_fini) = {0};
+    struct cli_text line CLI_AUTO(cli_text_fini) = {0};
+    unsigned long long fence = hf_fence(w->claim.lock);
+
+    cli_text_add(&fields, ",\"fence\":%llu,\"lease_ms\":%lld,", fence,
+                 (long long)w->options->lease_ms);
+    cli_caps_json(&fields, &w->claim.caps);
+    cli_caps_line(&line, &w->claim.caps);
+    cli_event_quiet("acquired", fields.data, "%s is held, fence %llu; %s",
+                    w->options->name, fence, line.data);
+}
+
+static void end_held(struct cli_wrapper *w, struct cli_result *result)
+{
+    if (w->wait_signal) {
+        hf_error err = HF_ERROR_INIT;
+
+        name_signal(w, result);
+        if (hf_release(w->claim.lock, &err) < 0) {
+            cli_say("the release was not confirmed: %s", err.text);
+        }
+        return;
+    }
+    tell_acquired(w);
+    cli_wrapper_serve(w);
+    release(w, result);
+}
+
+static int run(struct cli_wrapper *w)
+{
+    struct cli_result result = {"internal", CLI_EXIT_INTERNAL, -1, 0};
+    enum cli_claim_phase phase = cli_wrapper_wait(w);
+
+    if (phase == CLI_CLAIM_HELD || phase == CLI_CLAIM_ENDED) {
+        end_held(w, &result);
+    } else if (w->wait_signal) {
+        name_signal(w, &result);
+    } else if (phase == CLI_CLAIM_FAILED) {
+        cli_failure_name(w->options, &w->claim, &result);
+    } else {
+        cli_event("internal", NULL, "the guardian process died");
+    }
+    end_guardian(w);
+    cli_result_tell(w->options, &result);
+    if (phase == CLI_CLAIM_OPENING) {
+        /* The thread is inside of hf_open() and holds nothing yet. */
+        _exit(result.status);
+    }
+    cli_waiting_finish(&w->waiting);
+    cli_claim_finish(&w->claim);
+    return result.status;
+}
+
+int cli_run(const struct cli_options *given)
+{
+    struct cli_options options = *given;
+    struct cli_wrapper w = {.options = &options, .kill_ns = INT64_MAX};
+    int r = check(&options);
+
+    r = r ? r : cli_store_choose(&options, &w.store);
+    if (r) {
+        return r;
+    }
+    if (!options.owner) {
+        const char *slash = strrchr(options.command[0], '/');
+
+        options.owner = options.is_shell ? "sh"
+                        : slash          ? slash + 1
+                                         : options.command[0];
+    }
+    w.store.level = options.is_verbose ? HF_LOG_INFO : HF_LOG_WARN;
+    plan(&w);
+    r = prepare(&w);
+    r = r ? r : run(&w);
+    cli_store_fini(&w.store);
+    return r;
+}

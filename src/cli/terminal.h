@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The controlling terminal and its foreground group. Thread: main of each
+ * process; SIGTTOU must be blocked.
+ */
+#ifndef HF_CLI_TERMINAL_H
+#define HF_CLI_TERMINAL_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct cli_terminal {
+    int fd; /* -1: there is none */
+};
+
+void cli_terminal_open(struct cli_terminal *);
+/* Is our group in the foreground? False without a terminal. */
+bool cli_terminal_is_ours(const struct cli_terminal *);
+/* Put a group into the foreground. */
+void cli_terminal_give(const struct cli_terminal *, pid_t group);
+/* Take it back if `group` has it, or nobody who lives. */
+void cli_terminal_take(const struct cli_terminal *, pid_t group);
+
+#endif

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Decides what the wrapper does with each thing that happens: a signal, the
+ * claim's progress, the guardian's word, a moment passing. It never stops
+ * itself while it holds the lock; TSTP stops the command and the renewals go
+ * on. Who ends the command in time is the guardian. Thread: main.
+ */
+#include "src/cli/wrapper.h"
+#include "src/cli/clock.h"
+#include "src/cli/environment.h"
+#include "src/cli/event.h"
+#include "src/cli/memory.h"
+#include "src/cli/orphans.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The deadline is told again at least this often while it moves. */
+#define TICK_MAX_MS 1000
+/* And with a terminal, to see whether it became ours. */
+#define TICK_TERMINAL_MS 200
+
+/* Somebody may have stopped it, and then it would do nothing. */
+static void wake_guardian(const struct cli_wrapper *w)
+{
+    if (!w->is_guard_reaped) {
+        (void)kill(w->guardian.pid, SIGCONT);
+    }
+}
+
+static void tell_guardian(const struct cli_wrapper *w, enum cli_link_kind kind,
+                          int number)
+{
+    wake_guardian(w);
+    (void)cli_link_send(w->guardian.link, kind, number, 0);
+}
+
+static void reap(struct cli_wrapper *w)
+{
+    pid_t pid;
+
+    do {
+        pid = waitpid(-1, NULL, WNOHANG);
+        w->is_guard_reaped |= pid == w->guardian.pid;
+    } while (pid > 0);
+}
+
+static void handle_while_waiting(struct cli_wrapper *w, int number)
+{
+    switch (number) {
+    case SIGTERM:
+    case SIGINT:
+    case SIGHUP:
+    case SIGQUIT:
+    case SIGUSR1:
+    case SIGUSR2:
+        w->wait_signal = w->wait_signal ? w->wait_signal : number;
+        hf_cancel_fire(w->claim.cancel);
+        break;
+    case SIGTSTP:
+        /* Nothing is held yet, so that stopping harms nobody. */
+        cli_event_live(NULL);
+        (void)kill(getpid(), SIGSTOP);
+        break;
+    default:
+        break;
+    }
+}
+
+/* Go on, in the foreground if the shell gave it to us. */
+static void continue_child(struct cli_wrapper *w)
+{
+    if (cli_terminal_is_ours(&w->terminal) && !w->is_child_done) {
+        cli_terminal_give(&w->terminal, w->child);
+    }
+    tell_guardian(w, CLI_LINK_SIGNAL, SIGCONT);
+}
+
+static void handle_while_running(struct cli_wrapper *w, int number)
+{
+    if (number == SIGCONT || (number == SIGTSTP && w->stop_signal)) {
+        continue_child(w);
+        return;
+    }
+    if (number == SIGINT && ++w->interrupts > 1) {
+        tell_guardian(w, CLI_LINK_KILL, CLI_KILL_INTERRUPT);
+        return;
+    }
+    if (number == SIGTERM && w->options->kill_after_ms >= 0 &&
+        w->kill_ns == INT64_MAX) {
+        w->kill_ns = cli_boot_ns() + w->options->kill_after_ms * CLI_NS_PER_MS;
+    }
+    tell_guardian(w, CLI_LINK_SIGNAL, number);
+}
+
+static void handle_signals(struct cli_wrapper *w)
+{
+    int number;
+
+    while ((number = cli_signals_next(&w->signals))) {
+        if (number == SIGCHLD) {
+            reap(w);
+        } else if (w->is_serving) {
+            handle_while_running(w, number);
+        } else {
+            handle_while_waiting(w, number);
+        }
+    }
+}
+
+static void handle_stop(struct cli_wrapper *w, int number)
+{
+    w->stop_signal = number;
+    if (w->terminal.fd < 0 || tcgetpgrp(w->terminal.fd) != w->child) {
+        return;
+    }
+    cli_terminal_take(&w->terminal, w->child);
+    cli_event("stopped", NULL,
+              "the command is stopped, the lock stays held; Ctrl-Z lets it go "
+              "on, Ctrl-C ends it");
+}
+
+static void handle_message(struct cli_wrapper *w,
+                           const struct cli_link_message *message)
+{
+    switch ((enum cli_link_kind)message->head.kind) {
+    case CLI_LINK_STARTED:
+        w->child = message->head.number;
+        break;
+    case CLI_LINK_FAILED:
+        w->exec_errno = message->head.number;
+        break;
+    case CLI_LINK_STOPPED:
+        handle_stop(w, message->head.number);
+        break;
+    case CLI_LINK_CONTINUED:
+        w->stop_signal = 0;
+        break;
+    case CLI_LINK_LAPSED:
+        w->is_lapsed = true;
+        break;
+    case CLI_LINK_EXITED:
+        w->is_child_done = true;
+        w->child_status = message->head.number;
+        cli_terminal_take(&w->terminal, w->child);
+        break;
+    case CLI_LINK_GONE:
+        w->is_gone = true;
+        break;
+    case CLI_LINK_CLOSED:
+        w->is_guard_dead = true;
+        break;
+    case CLI_LINK_START:
+    case CLI_LINK_DEADLINE:
+    case CLI_LINK_SIGNAL:
+    case CLI_LINK_KILL:
+        break;
+    }
+}
+
+static void handle_link(struct cli_wrapper *w)
+{
+    struct cli_link_message message;
+
+    while (!w->is_gone && !w->is_guard_dead &&
+           cli_link_receive(w->guardian.link, &message)) {
+        handle_message(w, &message);
+        cli_free(message.payload);
+    }
+}
+
+/* Sleep until something happens, then take all signals and messages. */
+static void step(struct cli_wrapper *w, int timeout_ms)
+{
+    struct pollfd fds[] = {{w->signals.fd, POLLIN, 0},
+                           {w->claim.event_fd, POLLIN, 0},
+                           {w->guardian.link, POLLIN, 0}};
+    (void)poll(fds, sizeof fds / sizeof *fds, timeout_ms);
+    handle_signals(w);
+    handle_link(w);
+}
+
+enum cli_claim_phase cli_wrapper_wait(struct cli_wrapper *w)
+{
+    enum cli_claim_phase phase;
+    int timeout_ms = -1;
+
+    for (;;) {
+        phase = cli_claim_look(&w->claim);
+        if (phase >= CLI_CLAIM_HELD || w->is_guard_dead ||
+            (phase == CLI_CLAIM_OPENING && w->wait_signal)) {
+            break;
+        }
+        if (phase == CLI_CLAIM_WAITING) {
+            cli_waiting_start(&w->waiting, &w->claim);
+            timeout_ms = cli_waiting_show(&w->waiting);
+        }
+        step(w, timeout_ms);
+    }
+    cli_waiting_stop(&w->waiting);
+    return phase;
+}
+
+/* When the lock is surely held until, on CLOCK_BOOTTIME. The clock is read
+ * first, so that a pause between the two only shortens it. */
+static int64_t safe_deadline(const struct cli_wrapper *w)
+{
+    int64_t now_ns = cli_boot_ns();
+
+    return now_ns + hf_remaining_ms(w->claim.lock) * CLI_NS_PER_MS;
+}
+
+static void handle_loss(struct cli_wrapper *w)
+{
+    hf_reason reason = hf_lost_reason(w->claim.lock);
+    char *fields CLI_AUTO(cli_free_auto) = NULL;
+
+    if (w->is_lost) {
+        return;
+    }
+    w->is_lost = true;
+    fields = cli_format(",\"reason\":\"%s\"", hf_strreason(reason));
+    cli_event_quiet("lost", fields, "the lock is lost (%s)",
+                    hf_strreason(reason));
+    tell_guardian(w, CLI_LINK_KILL, CLI_KILL_LOST);
+}
+
+static void watch_deadline(struct cli_wrapper *w)
+{
+    int64_t deadline_ns = safe_deadline(w);
+
+    if (!hf_held(w->claim.lock)) {
+        handle_loss(w);
+        return;
+    }
+    if (deadline_ns > w->deadline_ns + 2 * CLI_NS_PER_MS) {
+        wake_guardian(w);
+        if (!cli_link_send(w->guardian.link, CLI_LINK_DEADLINE, 0,
+                           deadline_ns)) {
+            w->deadline_ns = deadline_ns;
+        }
+    }
+    if (deadline_ns - cli_boot_ns() <
+        (w->plan.margin_ms + w->plan.grace_ms) * CLI_NS_PER_MS) {
+        wake_guardian(w);
+    }
+}
+
+/*
+ * A shell's fg gives our group the terminal without a word when the job was
+ * running: pass it on, and let a command go on that was stopped for want of
+ * it. One that was stopped by hand stays so.
+ */
+static void watch_terminal(struct cli_wrapper *w)
+{
+    bool is_by_hand = w->stop_signal && w->stop_signal != SIGTTIN &&
+                      w->stop_signal != SIGTTOU;
+
+    if (w->child && !w->is_child_done && !is_by_hand &&
+        cli_terminal_is_ours(&w->terminal)) {
+        continue_child(w);
+    }
+}
+
+static void watch_kill_after(struct cli_wrapper *w)
+{
+    if (cli_boot_ns() >= w->kill_ns) {
+        w->kill_ns = INT64_MAX;
+        tell_guardian(w, CLI_LINK_KILL, CLI_KILL_AFTER);
+    }
+}
+
+static int tick_ms(const struct cli_wrapper *w)
+{
+    int64_t ms = w->options->lease_ms / 12;
+
+    if (w->kill_ns != INT64_MAX) {
+        int64_t left_ms = (w->kill_ns - cli_boot_ns()) / CLI_NS_PER_MS + 1;
+
+        ms = left_ms < ms ? left_ms : ms;
+    }
+    if (w->terminal.fd >= 0 && ms > TICK_TERMINAL_MS) {
+        ms = TICK_TERMINAL_MS;
+    }
+    return ms < 5 ? 5 : ms > TICK_MAX_MS ? TICK_MAX_MS : (int)ms;
+}
+
+static bool start(struct cli_wrapper *w)
+{
+    struct cli_text payload CLI_AUTO(cli_text_fini) = {0};
+    int fds[CLI_LINK_FDS];
+    int count = hf_lock_fds(w->claim.lock, fds, CLI_LINK_FDS);
+
+    w->deadline_ns = safe_deadline(w);
+    if (!hf_held(w->claim.lock)) {
+        handle_loss(w);
+        return false;
+    }
+    cli_environment_fill(&payload, &w->claim, w->deadline_ns);
+    count = count < 0 ? 0 : count < CLI_LINK_FDS ? count : CLI_LINK_FDS;
+    w->is_serving = true;
+    w->is_guard_dead |= cli_link_send_start(w->guardian.link, w->deadline_ns,
+                                            &payload, fds, count) < 0;
+    return true;
+}
+
+void cli_wrapper_serve(struct cli_wrapper *w)
+{
+    if (!start(w)) {
+        return;
+    }
+    while (!w->is_gone && !w->is_guard_dead) {
+        enum cli_claim_phase phase;
+
+        step(w, tick_ms(w));
+        phase = cli_claim_look(&w->claim);
+        if (w->is_gone || w->is_guard_dead) {
+            break;
+        }
+        if (phase == CLI_CLAIM_ENDED) {
+            handle_loss(w);
+        } else {
+            watch_deadline(w);
+        }
+        watch_terminal(w);
+        watch_kill_after(w);
+    }
+    if (!w->is_gone) {
+        cli_event("internal", NULL,
+                  "the guardian process died; what it guarded is killed");
+        cli_orphans_kill(&w->guardian, w->child);
+    }
+    cli_terminal_take(&w->terminal, w->child);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The wrapper: the process that the caller started. It owns the lock, passes
+ * signals on and tells the guardian each new deadline. Thread: main.
+ */
+#ifndef HF_CLI_WRAPPER_H
+#define HF_CLI_WRAPPER_H
+
+#include "src/cli/claim.h"
+#include "src/cli/guardian.h"
+#include "src/cli/link.h"
+#include "src/cli/waiting.h"
+
+struct cli_wrapper {
+    const struct cli_options *options;
+    struct cli_store store;
+    struct cli_signals signals;
+    struct cli_terminal terminal;
+    struct cli_guard_plan plan;
+    struct cli_guardian guardian;
+    struct cli_claim claim;
+    struct cli_waiting waiting;
+    int64_t deadline_ns;  /* as the guardian knows it */
+    int64_t kill_ns;      /* --kill-after; INT64_MAX: not running */
+    pid_t child;          /* 0: none was started */
+    int child_status;     /* as of wait() */
+    int exec_errno;       /* the command could not be started */
+    int wait_signal;      /* ended the wait; 0: none did */
+    int stop_signal;      /* stopped the command; 0: it runs */
+    int interrupts;       /* SIGINT that we got while the command ran */
+    bool is_serving;      /* the command was ordered: signals are its own */
+    bool is_child_done;   /* child_status is valid */
+    bool is_lapsed;       /* ended because the deadline came near */
+    bool is_lost;         /* ended because the store said so */
+    bool is_gone;         /* nothing of the command is left */
+    bool is_guard_reaped; /* its pid may be somebody else's */
+    bool is_guard_dead;   /* it died before that */
+};
+
+/* Until the lock is held, the claim failed, or a signal ended a wait that
+ * has not even reached the store. Gives the phase. */
+enum cli_claim_phase cli_wrapper_wait(struct cli_wrapper *);
+/* Have the command started, and serve it until it is gone. */
+void cli_wrapper_serve(struct cli_wrapper *);
+
+#endif

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One batch of a session: what goes into it, connecting for it, running it.
+ * Called by whoever leads, with the session's mutex only where said; the
+ * order of leaders is session.c's.
+ */
+#include "src/core/batch.h"
+
+#include "src/base/error.h"
+
+#include <string.h>
+
+/* Where key belongs among the first n of the sorted batch; −1 if the batch
+ * has it already: one operation for each name. */
+static int place_in_batch(const struct hf__session *s, int n,
+                          const struct hf__key *key)
+{
+    int low = 0;
+    int high = n;
+
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        int order = hf__key_compare(&s->batch[middle]->op.key, key);
+
+        if (order == 0) {
+            return -1;
+        }
+        if (order < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+int hf__batch_take(struct hf__session *s)
+{
+    int n = 0;
+
+    HF__LIST_EACH (link, &s->queue) {
+        struct hf__request *q = HF__ELEMENT(link, struct hf__request, link);
+        int at = q->call != NULL ? 0 : place_in_batch(s, n, &q->op.key);
+
+        if (q->call != NULL && n > 0) {
+            break;
+        }
+        if (at < 0) {
+            continue;
+        }
+        hf__list_remove(&q->link);
+        memmove(&s->batch[at + 1], &s->batch[at],
+                (size_t)(n - at) * sizeof s->batch[0]);
+        s->batch[at] = q;
+        q->progress = HF__PROGRESS_RUNNING;
+        q->must_lead = false;
+        n++;
+        if (q->call != NULL || n == HF__BATCH_MAX) {
+            break;
+        }
+    }
+    return n;
+}
+
+int hf__batch_connect(struct hf__session *s, hf__time deadline, hf_error *err)
+{
+    const struct hf__settings *t = s->settings;
+    int r = HF_OK;
+
+    if (hf__conn_is_open(&s->conn) && !s->conn.is_dead) {
+        return HF_OK;
+    }
+    hf__conn_close(&s->conn);
+    r = hf__conn_open(&s->conn, t->backend, t->url, t->allow, deadline, err);
+    hf__log(&t->log, r == HF_OK ? HF_LOG_DEBUG : HF_LOG_INFO,
+            "event=connect session=%s result=%s", s->role, hf_strstatus(r));
+    if (r == HF_OK) {
+        HF_SCOPED_LOCK(&s->mutex);
+        s->facts = hf__conn_facts(&s->conn);
+    }
+    return r;
+}
+
+static void set_executing(struct hf__session *s, bool is_executing)
+{
+    HF_SCOPED_LOCK(&s->mutex);
+    s->is_executing = is_executing;
+}
+
+/* A renewal past its deadline must not go out any more: the grant has been
+ * given up (promise 2). */
+static bool is_too_late(const struct hf__request *q, hf__time now)
+{
+    return q->send_by.ns != 0 && !hf__before(now, q->send_by);
+}
+
+/* The operations to send, in s->ops; gives how many. */
+static int gather_ops(struct hf__session *s, int n)
+{
+    hf__time now = hf__now();
+    int count = 0;
+
+    for (int i = 0; i < n; i++) {
+        if (!is_too_late(s->batch[i], now)) {
+            s->ops[count++] = &s->batch[i]->op;
+        }
+    }
+    return count;
+}
+
+static int execute_batch(struct hf__session *s, int n, hf__time deadline,
+                         hf_error *err)
+{
+    int r = HF_OK;
+
+    set_executing(s, true);
+    if (s->batch[0]->call != NULL) {
+        r = s->batch[0]->call(&s->conn, s->batch[0], deadline);
+    } else {
+        int count = gather_ops(s, n);
+
+        if (count > 0) {
+            r = hf__conn_execute(&s->conn, s->ops, count, deadline, err);
+        }
+    }
+    set_executing(s, false);
+    return r;
+}
+
+/*
+ * How long the batch may take, connecting included: io_timeout, and for a
+ * renewal no more than a sixth of its lease, so that a store that hangs shows
+ * as a lock at risk while there is time for another try.
+ */
+static hf__time deadline_of(const struct hf__session *s, int n)
+{
+    int64_t limit_ms = s->settings->io_timeout_ms;
+
+    for (int i = 0; i < n; i++) {
+        const struct hf__request *q = s->batch[i];
+        int64_t sixth_ms = q->op.lease_us / 6000;
+
+        if (q->call == NULL && q->op.kind == HF__OP_RENEW &&
+            sixth_ms < limit_ms) {
+            limit_ms = sixth_ms;
+        }
+    }
+    return hf__after_ms(hf__now(), limit_ms);
+}
+
+/* The connection could not be had, or died: say so where it is not said. */
+static void note_failure(struct hf__session *s, int n, const hf_error *err)
+{
+    hf__log(&s->settings->log, HF_LOG_INFO,
+            "event=session_lost session=%s result=%s", s->role,
+            hf_strstatus(err->status));
+    for (int i = 0; i < n; i++) {
+        hf_error *own = s->batch[i]->op.err;
+
+        if (s->batch[i]->op.result < 0 && own != NULL && own->status == 0) {
+            hf__error_copy(own, err);
+        }
+    }
+}
+
+void hf__batch_run(struct hf__session *s, int n)
+{
+    hf_error err = HF_ERROR_INIT;
+    hf__time deadline = deadline_of(s, n);
+    int r = hf__batch_connect(s, deadline, &err);
+
+    if (r == HF_OK) {
+        r = execute_batch(s, n, deadline, &err);
+    } else {
+        for (int i = 0; i < n; i++) {
+            s->batch[i]->op.result = r;
+        }
+    }
+    if (r != HF_OK) {
+        err.status = r;
+        note_failure(s, n, &err);
+    }
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The steps of a leader (session.h): take a batch from the queue, run it.
+ * Only the leader calls these, one at a time for a session.
+ */
+#ifndef HF_CORE_BATCH_H
+#define HF_CORE_BATCH_H
+
+#include "src/core/session.h"
+
+/* Move what can run together from the queue to the batch: a call alone, or
+ * operations on different names, sorted. Gives how many. Under the mutex. */
+int hf__batch_take(struct hf__session *);
+/* Open the connection unless it is. Without the mutex. Blocks. */
+HF_MUST_CHECK int hf__batch_connect(struct hf__session *, hf__time deadline,
+                                    hf_error *err);
+/* Run the batch of n, connecting first if need be, all within io_timeout;
+ * every request has its result afterwards. Without the mutex. Blocks. */
+void hf__batch_run(struct hf__session *, int n);
+
+#endif

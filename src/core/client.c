@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Closing a client, and what its parts share: names, labels, the fences it
+ * has seen, the count of its debts. Opening is open.c's; what a claim or a
+ * lock does is theirs. Closed by a user's thread; the rest by any.
+ */
+#include "src/core/client.h"
+
+#include "src/base/alloc.h"
+#include "src/base/error.h"
+#include "src/base/fork.h"
+#include "src/base/utf8.h"
+#include "src/core/debt.h"
+#include "src/core/handle.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- life */
+
+struct hf_client *hf__client_ref(struct hf_client *c)
+{
+    atomic_fetch_add(&c->refs, 1);
+    return c;
+}
+
+void hf__client_unref(struct hf_client *c)
+{
+    if (atomic_fetch_sub(&c->refs, 1) > 1) {
+        return;
+    }
+    for (int i = 0; i < c->n_main; i++) {
+        hf__session_fini(&c->main[i]);
+    }
+    hf__session_fini(&c->renew);
+    hf__keeper_fini(&c->keeper);
+    hf__map_fini(&c->places);
+    hf__mutex_fini(&c->mutex);
+    hf__free(c->watcher);
+    hf__free(c->main);
+    hf__free(c->seen);
+    hf__free(c->allow);
+    hf__url_free(c->url);
+    hf__free(c);
+}
+
+int hf__client_usable(const struct hf_client *c, hf_error *err)
+{
+    if (c == NULL) {
+        return hf__fail(err, HF_EINVAL, "the client is NULL");
+    }
+    if (c->fork_generation != hf__fork_generation()) {
+        return hf__fail(err, HF_EFORK,
+                        "the client was opened before fork(): open one in "
+                        "the child");
+    }
+    return HF_OK;
+}
+
+/* ---- before the first grant */
+
+int hf__client_prepare(struct hf_client *c, hf_error *err)
+{
+    bool is_ready = false;
+    int r = HF_OK;
+
+    hf__mutex_lock(&c->mutex);
+    is_ready = c->is_ready;
+    hf__mutex_unlock(&c->mutex);
+    if (is_ready) {
+        return HF_OK;
+    }
+    r = hf__session_connect(&c->renew, c->settings.io_timeout_ms, err);
+    if (r == HF_OK) {
+        r = hf__keeper_start(&c->keeper);
+        if (r != HF_OK) {
+            return hf__fail(err, r, "the system gives no thread for renewals");
+        }
+        hf__mutex_lock(&c->mutex);
+        c->is_ready = true;
+        hf__mutex_unlock(&c->mutex);
+    }
+    return r;
+}
+
+/* ---- closing */
+
+/* Release whatever is still held; the answers are waited for together. */
+static void abandon_handles(struct hf_client *c)
+{
+    for (;;) {
+        struct hf__link *link = NULL;
+        hf_lock *l = NULL;
+        bool is_alive = false;
+
+        hf__mutex_lock(&c->mutex);
+        link = hf__list_pop(&c->handles);
+        if (link != NULL) {
+            l = HF__ELEMENT(link, struct hf_lock, link);
+            is_alive = hf__handle_try_ref(l);
+        }
+        hf__mutex_unlock(&c->mutex);
+        if (link == NULL) {
+            return;
+        }
+        if (is_alive) {
+            hf__handle_abandon(l);
+            hf__handle_unref(l);
+        }
+    }
+}
+
+static void await_debts(struct hf_client *c)
+{
+    hf__time limit = hf__after_ms(hf__now(), c->settings.io_timeout_ms);
+
+    hf__mutex_lock(&c->mutex);
+    while (c->unsettled > 0 && hf__before(hf__now(), limit)) {
+        unsigned seen = hf__parker_seen(&c->settled);
+
+        hf__mutex_unlock(&c->mutex);
+        hf__park(&c->settled, seen, limit);
+        hf__mutex_lock(&c->mutex);
+    }
+    hf__mutex_unlock(&c->mutex);
+}
+
+void hf_close(hf_client *c)
+{
+    if (c == NULL || c->fork_generation != hf__fork_generation()) {
+        return;
+    }
+    abandon_handles(c);
+    await_debts(c);
+    hf__keeper_stop(&c->keeper);
+    if (c->watcher != NULL) {
+        hf__watcher_close(c->watcher);
+    }
+    for (int i = 0; i < c->n_main; i++) {
+        hf__session_close(&c->main[i]);
+    }
+    hf__session_close(&c->renew);
+    hf__debt_drop_all(c);
+    hf__handle_drop_owing(c);
+    hf__client_unref(c);
+}
+
+/* ---- shared by the parts */
+
+struct hf__session *hf__client_session(struct hf_client *c,
+                                       const struct hf__key *key)
+{
+    uint64_t hash = c->n_main == 1 ? 0 : hf__hash(key->bytes, key->length);
+
+    return &c->main[hash % (uint64_t)c->n_main];
+}
+
+struct hf__watcher *hf__client_watcher(struct hf_client *c)
+{
+    HF_SCOPED_LOCK(&c->mutex);
+
+    if (c->watcher == NULL && (c->settings.backend->caps & HF_CAP_WAIT) != 0) {
+        c->watcher = hf__alloc(sizeof *c->watcher);
+        if (c->watcher != NULL) {
+            hf__watcher_init(c->watcher, &c->settings);
+        }
+    }
+    return c->watcher;
+}
+
+uint64_t hf__client_seen(struct hf_client *c, const struct hf__key *key)
+{
+    uint64_t hash = hf__hash(key->bytes, key->length);
+    struct hf__seen *slot = &c->seen[hash % HF__SEEN_SLOTS];
+    HF_SCOPED_LOCK(&c->mutex);
+
+    return slot->hash == hash ? slot->fence : 0;
+}
+
+void hf__client_see(struct hf_client *c, const struct hf__key *key,
+                    uint64_t fence)
+{
+    uint64_t hash = hf__hash(key->bytes, key->length);
+    struct hf__seen *slot = &c->seen[hash % HF__SEEN_SLOTS];
+    HF_SCOPED_LOCK(&c->mutex);
+
+    if (slot->hash != hash || slot->fence < fence) {
+        *slot = (struct hf__seen){hash, fence};
+    }
+}
+
+void hf__client_owe(struct hf_client *c)
+{
+    HF_SCOPED_LOCK(&c->mutex);
+    c->unsettled++;
+}
+
+void hf__client_settle(struct hf_client *c)
+{
+    HF_SCOPED_LOCK(&c->mutex);
+
+    c->unsettled--;
+    hf__unpark(&c->settled);
+}
+
+/* ---- names and labels */
+
+int hf__name_check(const char *name, hf_error *err)
+{
+    size_t length = name == NULL ? 0 : strnlen(name, HF_NAME_MAX + 1);
+
+    if (length == 0) {
+        return hf__fail(err, HF_EINVAL, "a lock needs a name of 1 to %d bytes",
+                        HF_NAME_MAX);
+    }
+    if (length > HF_NAME_MAX) {
+        return hf__fail(err, HF_EINVAL,
+                        "the name \"%.*s…\" has more than %d bytes",
+                        (int)hf__utf8_cut(name, 40), name, HF_NAME_MAX);
+    }
+    if (!hf__utf8_is_valid(name, length)) {
+        return hf__fail(err, HF_EINVAL, "the name is not UTF-8");
+    }
+    return HF_OK;
+}
+
+void hf__client_key(const struct hf_client *c, const char *name, char *bytes,
+                    struct hf__key *ret_key)
+{
+    size_t prefix = strlen(c->prefix);
+    size_t length = strlen(name);
+
+    memcpy(bytes, c->prefix, prefix);
+    bytes[prefix] = ':';
+    memcpy(bytes + prefix + 1, name, length);
+    ret_key->bytes = bytes;
+    ret_key->length = (uint16_t)(prefix + 1 + length);
+    ret_key->name_at = (uint16_t)(prefix + 1);
+}
+
+static void put(char *dst, size_t size, const char *text)
+{
+    size_t length = hf__utf8_cut(text, size - 1);
+
+    memcpy(dst, text, length);
+    dst[length] = '\0';
+}
+
+void hf__client_owner(const struct hf_client *c, const char *label,
+                      const char *note, struct hf__owner *ret_owner)
+{
+    char thread[17];
+
+    hf__thread_name(thread, sizeof thread);
+    memset(ret_owner, 0, sizeof *ret_owner);
+    put(ret_owner->label, sizeof ret_owner->label,
+        label == NULL ? program_invocation_short_name : label);
+    put(ret_owner->note, sizeof ret_owner->note, note == NULL ? "" : note);
+    put(ret_owner->host, sizeof ret_owner->host, c->host);
+    put(ret_owner->thread, sizeof ret_owner->thread, thread);
+    ret_owner->pid = getpid();
+}

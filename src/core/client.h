@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a client is made of. Lock order: a lock's mutex, then the client's,
+ * then a session's or the keeper's; none is held while the store is asked or
+ * a callback of the application runs.
+ */
+#ifndef HF_CORE_CLIENT_H
+#define HF_CORE_CLIENT_H
+
+#include "src/base/map.h"
+#include "src/core/keeper.h"
+#include "src/core/session.h"
+#include "src/core/watcher.h"
+
+/* Names of which a client remembers the highest fence; a newer name may push
+ * out an older one with the same slot. */
+#define HF__SEEN_SLOTS 1024
+
+#define HF__CONNECTIONS_MAX 64
+
+struct hf__seen {
+    uint64_t hash;
+    uint64_t fence;
+};
+
+struct hf_client {
+    atomic_int refs;          /* the open handle, each lock, each claim */
+    unsigned fork_generation; /* of the process that opened it */
+    struct hf__settings settings;
+    struct hf__url *url;
+    char *allow;
+    const char *prefix;
+    char host[65];
+    struct hf__session *main; /* n_main of them; a name has its own */
+    int n_main;
+    struct hf__session
+        renew; /* renewals and give-backs; led by its runner alone */
+    struct hf__keeper keeper;
+    struct hf__mutex mutex;      /* all below */
+    struct hf__watcher *watcher; /* made at first need */
+    struct hf__map places;
+    struct hf__link handles; /* hf_lock, for close */
+    struct hf__link debts;   /* claims whose give-back waits for a timer */
+    struct hf__link owing;   /* locks of which the same is true */
+    struct hf__seen *seen;
+    int unsettled;             /* claims and locks with a debt */
+    bool is_ready;             /* renewal session and keeper run */
+    struct hf__parker settled; /* unparked when unsettled falls */
+};
+
+/* A handle of ours in this process? HF_OK, HF_EINVAL (NULL) or HF_EFORK. */
+HF_MUST_CHECK int hf__client_usable(const struct hf_client *, hf_error *err);
+struct hf_client *hf__client_ref(struct hf_client *);
+void hf__client_unref(struct hf_client *);
+
+/* The renewal session and the keeper, before the first grant. HF_OK or what
+ * kept them from starting. Thread: user. Blocks: up to connect_timeout. */
+HF_MUST_CHECK int hf__client_prepare(struct hf_client *, hf_error *err);
+/* The session of a name's acquires. */
+struct hf__session *hf__client_session(struct hf_client *,
+                                       const struct hf__key *);
+/* NULL when there is no memory for one: the caller polls. */
+struct hf__watcher *hf__client_watcher(struct hf_client *);
+
+/* The highest fence seen for the name; 0 if none is remembered. */
+uint64_t hf__client_seen(struct hf_client *, const struct hf__key *);
+void hf__client_see(struct hf_client *, const struct hf__key *, uint64_t fence);
+
+/* A debt begins or ends; hf_close() waits for all, up to io_timeout. */
+void hf__client_owe(struct hf_client *);
+void hf__client_settle(struct hf_client *);
+
+/* prefix, ':', name into bytes[HF__KEY_MAX]; the key points there. */
+void hf__client_key(const struct hf_client *, const char *name, char *bytes,
+                    struct hf__key *ret_key);
+/* HF_OK, or HF_EINVAL saying what is wrong with the name. */
+HF_MUST_CHECK int hf__name_check(const char *name, hf_error *err);
+/* Fill the facts for people: host, pid, thread, label, note. */
+void hf__client_owner(const struct hf_client *, const char *label,
+                      const char *note, struct hf__owner *ret_owner);
+
+#endif

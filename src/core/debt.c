@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Settling what nobody waits for. This file decides when a token that may
+ * own a name is given back, and when that is no longer needed. Runs on
+ * whoever executed the request, on the runner and on the keeper; blocks
+ * nobody, but a new claim of this client on the name waits until it is done.
+ */
+#include "src/core/debt.h"
+
+#include "src/base/alloc.h"
+#include "src/core/handle.h"
+
+#include <string.h>
+
+/* Past the lease by this much the store has surely ended it, whatever its
+ * clock's rate: 2 % and a second. */
+#define MOOT_SLACK_MS 1000
+
+static void close_debt(struct hf__claim *c)
+{
+    hf__keeper_cancel(&c->client->keeper, &c->duty);
+    hf__place_attempted(c, HF_OK);
+    hf__client_settle(c->client);
+    hf__claim_unref(c);
+}
+
+static void send_release(struct hf__claim *c)
+{
+    hf__session_submit(hf__client_session(c->client, &c->key), &c->request);
+}
+
+static void fire(struct hf__duty *duty, hf__time now)
+{
+    struct hf__claim *c = HF__ELEMENT(duty, struct hf__claim, duty);
+
+    (void)now;
+    hf__mutex_lock(&c->client->mutex);
+    hf__list_remove(&c->debt_link);
+    hf__mutex_unlock(&c->client->mutex);
+    send_release(c);
+}
+
+static void release_done(struct hf__request *q)
+{
+    struct hf__claim *c = HF__ELEMENT(q, struct hf__claim, request);
+    hf__time now = hf__now();
+
+    if (q->op.result >= 0 || !hf__before(now, c->moot_at)) {
+        close_debt(c);
+        return;
+    }
+    hf__mutex_lock(&c->client->mutex);
+    hf__list_push(&c->client->debts, &c->debt_link);
+    hf__mutex_unlock(&c->client->mutex);
+    hf__keeper_set(&c->client->keeper, &c->duty,
+                   hf__after_ms(now, c->lease_ms / 12));
+}
+
+/* The request is idle and ours: turn it into the release of its token. */
+static void give_back(struct hf__claim *c)
+{
+    struct hf__op *op = &c->request.op;
+
+    c->moot_at =
+        hf__after_ms(hf__now(), c->lease_ms + c->lease_ms / 50 + MOOT_SLACK_MS);
+    c->duty.fire = fire;
+    memset(&c->request, 0, sizeof c->request);
+    op->kind = HF__OP_RELEASE;
+    op->key = c->key;
+    op->token = c->token;
+    c->request.done = release_done;
+    hf__log(&c->client->settings.log, HF_LOG_INFO,
+            "event=give_back fence=unknown");
+    send_release(c);
+}
+
+void hf__debt_from_attempt(struct hf__request *q)
+{
+    struct hf__claim *c = HF__ELEMENT(q, struct hf__claim, request);
+
+    if (q->op.result == HF_OK || q->op.result == HF_EUNKNOWN) {
+        give_back(c);
+    } else {
+        close_debt(c);
+    }
+}
+
+void hf__debt_open(struct hf__claim *c)
+{
+    atomic_fetch_add(&c->refs, 1);
+    hf__place_unsettle(c);
+    hf__client_owe(c->client);
+    give_back(c);
+}
+
+void hf__debt_drop_all(struct hf_client *client)
+{
+    for (;;) {
+        struct hf__link *link = NULL;
+
+        hf__mutex_lock(&client->mutex);
+        link = hf__list_pop(&client->debts);
+        hf__mutex_unlock(&client->mutex);
+        if (link == NULL) {
+            return;
+        }
+        close_debt(HF__ELEMENT(link, struct hf__claim, debt_link));
+    }
+}

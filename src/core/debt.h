@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is left of a claim whose caller went away, or would not take a grant
+ * that came too late: the store may think the token owns the name, so it is
+ * released by token until the store confirms, or until its lease is surely
+ * over. Nobody waits for it; hf_close() does for a while.
+ */
+#ifndef HF_CORE_DEBT_H
+#define HF_CORE_DEBT_H
+
+#include "src/core/claim.h"
+
+/* An attempt ended after its caller had left: settle what it did. The debt
+ * owns one reference and one unsettled attempt of the place. */
+void hf__debt_from_attempt(struct hf__request *);
+/* Begin one for a claim whose request is idle. */
+void hf__debt_open(struct hf__claim *);
+/* For hf_close(), when nothing fires any more: give up those that wait for
+ * their timer. */
+void hf__debt_drop_all(struct hf_client *);
+
+#endif

@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Real events in, real duties done. This file feeds the pure grant under the
+ * lock's mutex, publishes what hf_held() reads, and sends the lock's errands;
+ * what a grant does is decided in lock.c. Users' threads release and renew,
+ * the keeper ticks, whoever executed an errand ends it.
+ */
+#include "src/core/handle.h"
+
+#include "src/base/alloc.h"
+#include "src/base/error.h"
+#include "src/core/claim.h"
+#include "src/core/lease.h"
+
+#include <string.h>
+
+/* As in debt.c: after lease + 2 % + 1 s the store has ended the lease. */
+#define MOOT_SLACK_MS 1000
+
+/* ---- feeding the grant */
+
+static hf_lock_state shown_state(enum hf__phase phase)
+{
+    switch (phase) {
+    case HF__PHASE_CLAIMING:
+    case HF__PHASE_RELEASING:
+    case HF__PHASE_RELEASED:
+        return HF_STATE_RELEASED;
+    case HF__PHASE_HELD:
+        return HF_STATE_HELD;
+    case HF__PHASE_AT_RISK:
+        return HF_STATE_AT_RISK;
+    case HF__PHASE_LOST:
+        return HF_STATE_LOST;
+    }
+    HF_ASSERT(false && "a phase of no kind");
+    return HF_STATE_LOST;
+}
+
+bool hf__handle_is_ours(const hf_lock *l)
+{
+    return l->grant.phase == HF__PHASE_HELD ||
+           l->grant.phase == HF__PHASE_AT_RISK;
+}
+
+/* Step the grant and show the result; under the lock's mutex. */
+unsigned hf__handle_feed(hf_lock *l, struct hf__event e)
+{
+    unsigned duties = hf__grant_step(&l->grant, &e);
+
+    atomic_store(&l->held_until,
+                 hf__handle_is_ours(l) ? l->grant.deadline.ns : 0);
+    atomic_store(&l->reason, (int)l->grant.reason);
+    atomic_store(&l->state, (int)shown_state(l->grant.phase));
+    if (hf__handle_is_ours(l) || !l->is_owing) {
+        hf__keeper_set(&l->client->keeper, &l->duty,
+                       hf__grant_next_tick(&l->grant));
+    }
+    return duties;
+}
+
+/*
+ * A renewal was confirmed. hf_held() may have said "no" a moment ago, by the
+ * old deadline: it has put 0 into held_until then, and lost is final, so the
+ * new deadline counts only if the old one is still there.
+ */
+static unsigned feed_renewed(hf_lock *l, hf__time sent)
+{
+    hf__time now = hf__now();
+    hf__time deadline = hf__later(l->grant.deadline,
+                                  hf__lease_deadline(sent, l->grant.lease_ms));
+    int64_t old = l->grant.deadline.ns;
+
+    if (hf__handle_is_ours(l) && hf__before(now, l->grant.deadline) &&
+        !atomic_compare_exchange_strong(&l->held_until, &old, deadline.ns)) {
+        now = l->grant.deadline;
+    }
+    return hf__handle_feed(l, (struct hf__event){.kind = HF__EVENT_RENEWED,
+                                                 .now = now,
+                                                 .sent = sent});
+}
+
+static void tell_lost(hf_lock *l)
+{
+    char name[4 * HF_NAME_MAX];
+
+    hf__log(&l->client->settings.log, HF_LOG_WARN,
+            "event=lost lock=%s fence=%llu reason=%s",
+            hf__log_quote(l->key.bytes + l->key.name_at, name, sizeof name),
+            (unsigned long long)l->grant.fence,
+            hf_strreason((hf_reason)atomic_load(&l->reason)));
+    hf__place_gone(l);
+}
+
+static void send(hf_lock *l, enum hf__errand errand);
+
+/* Do what a step asked for; without locks. */
+void hf__handle_follow_up(hf_lock *l, unsigned duties)
+{
+    if ((duties & HF__DO_TELL) != 0) {
+        tell_lost(l);
+    }
+    if ((duties & HF__DO_RENEW) != 0) {
+        send(l, HF__ERRAND_RENEW);
+    }
+    if ((duties & HF__DO_GIVE_BACK) != 0) {
+        send(l, HF__ERRAND_GIVE_BACK);
+    }
+    hf__unpark(&l->parker);
+}
+
+/* ---- errands */
+
+static void errand_done(struct hf__request *);
+
+/* Under the mutex, with no errand under way. */
+void hf__handle_begin(hf_lock *l, enum hf__errand errand)
+{
+    struct hf__op *op = &l->request.op;
+
+    HF_ASSERT(l->errand == HF__ERRAND_NONE);
+    l->errand = errand;
+    l->owes = false;
+    atomic_fetch_add(&l->refs, 1);
+    op->kind = errand == HF__ERRAND_RENEW ? HF__OP_RENEW : HF__OP_RELEASE;
+    op->key = l->key;
+    op->token = l->token;
+    op->fence = l->grant.fence;
+    op->lease_us = l->grant.lease_ms * 1000;
+    op->ret_reason = HF_REASON_NONE;
+    l->request.send_by =
+        errand == HF__ERRAND_RENEW ? l->grant.deadline : HF__NEVER;
+    l->request.done = errand_done;
+}
+
+static void send(hf_lock *l, enum hf__errand errand)
+{
+    hf__mutex_lock(&l->mutex);
+    if (errand == HF__ERRAND_GIVE_BACK && !l->is_owing) {
+        /* A debt of the client, with a reference, until it is settled. */
+        l->is_owing = true;
+        atomic_fetch_add(&l->refs, 1);
+        hf__client_owe(l->client);
+    }
+    if (l->errand != HF__ERRAND_NONE) {
+        l->owes = l->owes || errand == HF__ERRAND_GIVE_BACK;
+        hf__mutex_unlock(&l->mutex);
+        return;
+    }
+    hf__handle_begin(l, errand);
+    hf__mutex_unlock(&l->mutex);
+    hf__session_submit(&l->client->renew, &l->request);
+}
+
+static unsigned end_renewal(hf_lock *l, const struct hf__op *op)
+{
+    struct hf__event e = {.now = hf__now()};
+
+    if (op->result == HF_OK) {
+        return feed_renewed(l, op->sent);
+    }
+    e.kind = op->result == HF_LOST ? HF__EVENT_REFUSED : HF__EVENT_RENEW_FAILED;
+    e.reason = op->ret_reason;
+    return hf__handle_feed(l, e);
+}
+
+static void set_retry(hf_lock *l, bool is_waiting)
+{
+    HF_SCOPED_LOCK(&l->client->mutex);
+
+    hf__list_remove(&l->owing_link);
+    if (is_waiting) {
+        hf__list_push(&l->client->owing, &l->owing_link);
+    }
+}
+
+/* A release that nobody waits for: settled, or to be tried again. */
+static void end_give_back(hf_lock *l, const struct hf__op *op)
+{
+    hf__time now = hf__now();
+
+    if (op->result >= 0 || !hf__before(now, l->moot_at)) {
+        l->is_owing = false;
+        set_retry(l, false);
+    } else if (l->is_owing) {
+        set_retry(l, true);
+        hf__keeper_set(&l->client->keeper, &l->duty,
+                       hf__after_ms(now, l->grant.lease_ms / 12));
+    }
+}
+
+/* The errand under way has its result; under the mutex. Gives the duties. */
+static unsigned end_errand(hf_lock *l)
+{
+    enum hf__errand errand = l->errand;
+    unsigned duties = 0;
+
+    l->errand = HF__ERRAND_NONE;
+    switch (errand) {
+    case HF__ERRAND_RENEW:
+        duties = end_renewal(l, &l->request.op);
+        break;
+    case HF__ERRAND_RELEASE:
+    case HF__ERRAND_GIVE_BACK:
+        end_give_back(l, &l->request.op);
+        break;
+    case HF__ERRAND_NONE:
+        HF_ASSERT(false && "an errand that was not sent");
+    }
+    return l->owes ? duties | HF__DO_GIVE_BACK : duties;
+}
+
+/* What is_owing held: the count and the reference. */
+static void settle_debt(hf_lock *l)
+{
+    hf__client_settle(l->client);
+    hf__handle_unref(l);
+}
+
+void hf__handle_drop_owing(struct hf_client *client)
+{
+    for (;;) {
+        struct hf__link *link = NULL;
+
+        hf__mutex_lock(&client->mutex);
+        link = hf__list_pop(&client->owing);
+        hf__mutex_unlock(&client->mutex);
+        if (link == NULL) {
+            return;
+        }
+        settle_debt(HF__ELEMENT(link, struct hf_lock, owing_link));
+    }
+}
+
+/* Nobody waited for the errand. Thread: whoever executed it. */
+static void errand_done(struct hf__request *q)
+{
+    hf_lock *l = HF__ELEMENT(q, struct hf_lock, request);
+    bool was_renewal = false;
+    bool was_owing = false;
+    bool is_settled = false;
+    unsigned duties = 0;
+    int r = q->op.result;
+
+    hf__mutex_lock(&l->mutex);
+    was_renewal = l->errand == HF__ERRAND_RENEW;
+    was_owing = l->is_owing;
+    duties = end_errand(l);
+    is_settled = was_owing && !l->is_owing;
+    hf__mutex_unlock(&l->mutex);
+    if (is_settled) {
+        settle_debt(l);
+    }
+    if (was_renewal && r < 0) {
+        hf__log(&l->client->settings.log, HF_LOG_WARN,
+                "event=renewal_failed result=%s", hf_strstatus(r));
+    }
+    hf__handle_follow_up(l, duties);
+    hf__handle_unref(l);
+}
+
+/* The keeper's call: a renewal or the deadline is due, or a give-back. */
+static void fire(struct hf__duty *duty, hf__time now)
+{
+    hf_lock *l = HF__ELEMENT(duty, struct hf_lock, duty);
+    unsigned duties = 0;
+
+    atomic_fetch_add(&l->refs, 1);
+    hf__mutex_lock(&l->mutex);
+    if (hf__handle_is_ours(l)) {
+        hf__time slack = hf__after_ns(now, duty->slack_ns);
+
+        /* A renewal that is nearly due goes along with those that are. */
+        if (!hf__before(slack, l->grant.renew_at) &&
+            hf__before(l->grant.renew_at, l->grant.deadline)) {
+            now = hf__later(now, l->grant.renew_at);
+        }
+        duties = hf__handle_feed(
+            l, (struct hf__event){.kind = HF__EVENT_TICK, .now = now});
+    } else if (l->is_owing) {
+        duties = HF__DO_GIVE_BACK;
+        set_retry(l, false);
+    }
+    hf__mutex_unlock(&l->mutex);
+    hf__handle_follow_up(l, duties);
+    hf__handle_unref(l);
+}
+
+/* ---- making and dropping */
+
+hf_lock *hf__handle_new(struct hf_client *client, const struct hf__key *key,
+                        const hf_acquire_opts *opts)
+{
+    hf_lock *l = hf__alloc(sizeof *l + key->length + 1u);
+
+    if (l == NULL) {
+        return NULL;
+    }
+    atomic_init(&l->refs, 1);
+    atomic_init(&l->state, (int)HF_STATE_RELEASED);
+    l->client = hf__client_ref(client);
+    hf__list_init(&l->link);
+    hf__list_init(&l->owing_link);
+    hf__mutex_init(&l->mutex);
+    hf__grant_init(&l->grant, opts->lease_ms, opts->auto_renew != 0);
+    l->duty.fire = fire;
+    l->duty.slack_ns = opts->lease_ms * HF__MS / 24;
+    memcpy(l->key_bytes, key->bytes, key->length);
+    l->key = *key;
+    l->key.bytes = l->key_bytes;
+    return l;
+}
+
+bool hf__handle_try_ref(hf_lock *l)
+{
+    int refs = atomic_load(&l->refs);
+
+    while (refs > 0) {
+        if (atomic_compare_exchange_weak(&l->refs, &refs, refs + 1)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void hf__handle_unref(hf_lock *l)
+{
+    struct hf_client *client = l->client;
+
+    if (atomic_fetch_sub(&l->refs, 1) > 1) {
+        return;
+    }
+    hf__keeper_cancel(&client->keeper, &l->duty);
+    hf__mutex_lock(&client->mutex);
+    hf__list_remove(&l->link);
+    hf__mutex_unlock(&client->mutex);
+    hf__mutex_fini(&l->mutex);
+    hf__free(l);
+    hf__client_unref(client);
+}
+
+void hf__token_text(const struct hf__token *token, char text[33])
+{
+    static const char digits[] = "0123456789abcdef";
+
+    for (size_t i = 0; i < sizeof token->bytes; i++) {
+        text[2 * i] = digits[token->bytes[i] >> 4];
+        text[2 * i + 1] = digits[token->bytes[i] & 15];
+    }
+    text[32] = '\0';
+}
+
+static int refuse_grant(const hf_lock *l, const struct hf__event *e,
+                        hf_error *err)
+{
+    if (e->fence != 0 && e->fence <= e->seen_fence) {
+        return hf__fail(err, HF_EPROTO,
+                        "the fence of \"%s\" fell to %llu after %llu: was an "
+                        "old copy of the store put back?",
+                        l->key.bytes + l->key.name_at,
+                        (unsigned long long)e->fence,
+                        (unsigned long long)e->seen_fence);
+    }
+    return hf__fail(err, HF_EUNAVAIL,
+                    "the grant of \"%s\" came after its lease of %lld ms: "
+                    "the store is too slow for it",
+                    l->key.bytes + l->key.name_at,
+                    (long long)l->grant.lease_ms);
+}
+
+int hf__handle_grant(hf_lock *l, const struct hf__token *token, hf__time sent,
+                     uint64_t fence, hf_error *err)
+{
+    struct hf__event e = {.kind = HF__EVENT_GRANTED,
+                          .sent = sent,
+                          .fence = fence,
+                          .seen_fence = hf__client_seen(l->client, &l->key)};
+    unsigned duties = 0;
+
+    hf__mutex_lock(&l->mutex);
+    l->token = *token;
+    hf__token_text(token, l->token_text);
+    l->moot_at = hf__after_ms(sent, l->grant.lease_ms + l->grant.lease_ms / 50 +
+                                        MOOT_SLACK_MS);
+    e.now = hf__now();
+    duties = hf__handle_feed(l, e);
+    hf__mutex_unlock(&l->mutex);
+    if ((duties & HF__DO_GIVE_BACK) != 0) {
+        return refuse_grant(l, &e, err);
+    }
+    hf__client_see(l->client, &l->key, fence);
+    hf__mutex_lock(&l->client->mutex);
+    hf__list_push(&l->client->handles, &l->link);
+    hf__mutex_unlock(&l->client->mutex);
+    return HF_OK;
+}
+
+/* Sleep until no errand is under way; under the mutex. False at the limit. */
+bool hf__handle_await_errand(hf_lock *l, hf__time limit)
+{
+    while (l->errand != HF__ERRAND_NONE) {
+        unsigned seen = hf__parker_seen(&l->parker);
+
+        if (!hf__before(hf__now(), limit)) {
+            return false;
+        }
+        hf__mutex_unlock(&l->mutex);
+        hf__park(&l->parker, seen, limit);
+        hf__mutex_lock(&l->mutex);
+    }
+    return true;
+}
+
+int hf__handle_run(hf_lock *l, enum hf__errand errand, hf__time limit)
+{
+    struct hf__session *s = errand == HF__ERRAND_RENEW
+                                ? &l->client->renew
+                                : hf__client_session(l->client, &l->key);
+    enum hf__ending ending = HF__ENDING_RAN;
+
+    hf__handle_begin(l, errand);
+    hf__mutex_unlock(&l->mutex);
+    ending = hf__session_run(s, &l->request, &l->parker, limit, NULL);
+    hf__mutex_lock(&l->mutex);
+    if (ending == HF__ENDING_DETACHED) {
+        return HF_EUNKNOWN; /* errand_done() will end it */
+    }
+    if (ending == HF__ENDING_WITHDRAWN) {
+        l->request.op.result = HF_EUNAVAIL;
+    }
+    l->errand = HF__ERRAND_NONE;
+    atomic_fetch_sub(&l->refs, 1);
+    return l->request.op.result;
+}
+
+int hf__handle_renew(hf_lock *l, hf_error *err)
+{
+    const char *name = l->key.bytes + l->key.name_at;
+    hf__time limit = hf__after_ms(hf__now(), l->client->settings.io_timeout_ms);
+    unsigned duties = 0;
+    bool is_lost = false;
+    int r = HF_EUNKNOWN;
+
+    hf__mutex_lock(&l->mutex);
+    limit = hf__earlier(limit, l->grant.deadline);
+    if (hf__handle_await_errand(l, limit)) {
+        duties =
+            hf__handle_feed(l, (struct hf__event){.kind = HF__EVENT_RENEW_BEGUN,
+                                                  .now = hf__now()});
+        if (hf__grant_is_held(&l->grant, hf__now())) {
+            r = hf__handle_run(l, HF__ERRAND_RENEW, limit);
+            if (l->errand == HF__ERRAND_NONE) {
+                duties = end_renewal(l, &l->request.op);
+            }
+        } else {
+            duties = hf__handle_feed(
+                l, (struct hf__event){.kind = HF__EVENT_RENEW_FAILED,
+                                      .now = hf__now()});
+        }
+    }
+    is_lost = !hf__handle_is_ours(l);
+    hf__mutex_unlock(&l->mutex);
+    hf__handle_follow_up(l, duties);
+    if (is_lost) {
+        return hf__fail(err, HF_LOST, "\"%s\" is no longer ours (%s)", name,
+                        hf_strreason(hf_lost_reason(l)));
+    }
+    if (r != HF_OK) {
+        return hf__fail(err, r,
+                        "\"%s\" was not renewed; it is held until "
+                        "the old deadline",
+                        name);
+    }
+    return r;
+}
+
+void hf__handle_refuse(hf_lock *l, hf_reason reason)
+{
+    unsigned duties = 0;
+
+    hf__mutex_lock(&l->mutex);
+    duties = hf__handle_feed(l, (struct hf__event){.kind = HF__EVENT_CLOSED,
+                                                   .now = hf__now(),
+                                                   .reason = reason});
+    hf__mutex_unlock(&l->mutex);
+    hf__handle_follow_up(l, duties);
+}
+
+void hf__handle_abandon(hf_lock *l)
+{
+    bool was_ours = false;
+
+    hf__mutex_lock(&l->mutex);
+    was_ours = hf__handle_is_ours(l);
+    hf__mutex_unlock(&l->mutex);
+    if (was_ours) {
+        hf__handle_refuse(l, HF_REASON_SESSION);
+        send(l, HF__ERRAND_GIVE_BACK);
+    }
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A lock as its holder has it: drives the pure grant (lock.h) with real
+ * events and does what it asks for. One errand of a lock is under way at a
+ * time. Renewals and give-backs go through the renewal session, which only
+ * its runner leads, so that a stuck acquire or a stopped caller costs no held
+ * lock; a release that its caller waits for goes where the acquire went, in
+ * one batch with others. Nothing here allocates after the handle was made.
+ */
+#ifndef HF_CORE_HANDLE_H
+#define HF_CORE_HANDLE_H
+
+#include "src/core/client.h"
+#include "src/core/lock.h"
+
+struct hf__place;
+
+enum hf__errand {
+    HF__ERRAND_NONE,
+    HF__ERRAND_RENEW,
+    HF__ERRAND_RELEASE,
+    HF__ERRAND_GIVE_BACK
+};
+
+struct hf_lock {
+    atomic_int refs; /* the caller's, and each errand's */
+    struct hf_client *client;
+    struct hf__link link;       /* in client->handles; under its mutex */
+    struct hf__link owing_link; /* in client->owing, under its mutex, while the
+                                   duty waits to try the give-back again */
+    struct hf__place *place;    /* while it is the holder; under its mutex */
+
+    /* What hf_held() and the getters read without a lock. */
+    _Atomic int64_t held_until; /* ns of CLOCK_BOOTTIME; 0: not held */
+    atomic_int state;           /* hf_lock_state */
+    atomic_int reason;          /* hf_reason */
+
+    struct hf__mutex mutex; /* all below */
+    struct hf__parker parker;
+    struct hf__grant grant;
+    struct hf__duty duty;
+    struct hf__request request;
+    enum hf__errand errand;
+    bool owes;       /* a give-back must follow the errand under way */
+    bool is_owing;   /* counted as a debt of the client */
+    bool has_result; /* hf_release() has its answer */
+    int release_result;
+    hf__time moot_at; /* a give-back is pointless after */
+    struct hf__token token;
+    struct hf__key key;
+    char token_text[33];
+    char key_bytes[]; /* with a NUL after it */
+};
+
+/* A handle that is not granted yet; NULL without memory. */
+HF_MUST_CHECK struct hf_lock *hf__handle_new(struct hf_client *,
+                                             const struct hf__key *,
+                                             const hf_acquire_opts *);
+/* One more reference, unless it is being freed; under the client's mutex. */
+HF_MUST_CHECK bool hf__handle_try_ref(struct hf_lock *);
+/* Drop a handle that was never granted, or the caller's reference. */
+void hf__handle_unref(struct hf_lock *);
+/* The store granted it: HF_OK; HF_EUNAVAIL (too late) or HF_EPROTO (a fence
+ * that fell): then the caller gives it back. */
+HF_MUST_CHECK int hf__handle_grant(struct hf_lock *, const struct hf__token *,
+                                   hf__time sent, uint64_t fence,
+                                   hf_error *err);
+HF_MUST_CHECK int hf__handle_release(struct hf_lock *, hf_error *err);
+HF_MUST_CHECK int hf__handle_renew(struct hf_lock *, hf_error *err);
+/* The store, or the end of the client, says it is not ours. */
+void hf__handle_refuse(struct hf_lock *, hf_reason);
+/* For hf_close(), when nothing fires any more: give up those give-backs. */
+void hf__handle_drop_owing(struct hf_client *);
+/* For hf_close(): release without waiting for the answer. */
+void hf__handle_abandon(struct hf_lock *);
+
+/* ---- between handle.c and release.c ---- */
+
+bool hf__handle_is_ours(const struct hf_lock *);
+/* Step the grant and show the result; under the lock's mutex. */
+unsigned hf__handle_feed(struct hf_lock *, struct hf__event);
+/* Do what a step asked for; without locks. */
+void hf__handle_follow_up(struct hf_lock *, unsigned duties);
+/* Under the mutex, with no errand under way. */
+void hf__handle_begin(struct hf_lock *, enum hf__errand);
+/* Sleep until no errand is under way; under the mutex. False at the limit. */
+HF_MUST_CHECK bool hf__handle_await_errand(struct hf_lock *, hf__time limit);
+/*
+ * Begin an errand and wait for its result; under the mutex, let go meanwhile.
+ * HF_EUNKNOWN with an errand still set: it goes on without the caller.
+ */
+HF_MUST_CHECK int hf__handle_run(struct hf_lock *, enum hf__errand,
+                                 hf__time limit);
+
+void hf__token_text(const struct hf__token *, char text[33]);
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * When a client's timers fire. This file decides the moment and the order;
+ * what a timer means is its owner's. Set and cancelled by any thread; fires
+ * on the keeper's thread alone (I6).
+ */
+#include "src/core/keeper.h"
+
+#include <string.h>
+
+int hf__keeper_init(struct hf__keeper *k)
+{
+    memset(k, 0, sizeof *k);
+    hf__mutex_init(&k->mutex);
+    k->sleeps_until = HF__NEVER;
+    return hf__alarm_init(&k->alarm);
+}
+
+void hf__keeper_fini(struct hf__keeper *k)
+{
+    hf__alarm_fini(&k->alarm);
+    hf__mutex_fini(&k->mutex);
+}
+
+/* The next duty that is due, or nearly; taken out. Under the mutex. */
+static struct hf__duty *take_due(struct hf__keeper *k, hf__time now)
+{
+    struct hf__timer *first = hf__heap_first(&k->heap);
+    struct hf__duty *d = NULL;
+
+    if (first == NULL) {
+        return NULL;
+    }
+    d = HF__ELEMENT(first, struct hf__duty, timer);
+    if (hf__before(hf__after_ns(now, d->slack_ns), first->due)) {
+        return NULL;
+    }
+    hf__heap_remove(&k->heap, first);
+    return d;
+}
+
+static void fire(struct hf__keeper *k, struct hf__duty *d, hf__time now)
+{
+    k->firing = d;
+    hf__mutex_unlock(&k->mutex);
+    d->fire(d, now);
+    hf__mutex_lock(&k->mutex);
+    k->firing = NULL;
+    hf__unpark(&k->quiet);
+}
+
+/* Sleep until the first duty; whoever sets an earlier one pokes. */
+static void doze(struct hf__keeper *k)
+{
+    struct hf__timer *first = hf__heap_first(&k->heap);
+    hf__time until = first == NULL ? HF__NEVER : first->due;
+
+    k->sleeps_until = until;
+    hf__mutex_unlock(&k->mutex);
+    hf__alarm_sleep(&k->alarm, until);
+    hf__mutex_lock(&k->mutex);
+    k->sleeps_until = HF__NEVER;
+}
+
+/* When something is due, everything nearly due goes with it: one batch. */
+static void fire_due(struct hf__keeper *k)
+{
+    struct hf__timer *first = hf__heap_first(&k->heap);
+    hf__time now = hf__now();
+    struct hf__duty *d = NULL;
+
+    if (first == NULL || hf__before(now, first->due)) {
+        return;
+    }
+    while ((d = take_due(k, now)) != NULL) {
+        fire(k, d, now);
+    }
+}
+
+static void keeper_main(void *arg)
+{
+    struct hf__keeper *k = arg;
+
+    hf__mutex_lock(&k->mutex);
+    k->thread_id = hf__thread_id();
+    while (!k->is_closing) {
+        fire_due(k);
+        if (!k->is_closing) {
+            doze(k);
+        }
+    }
+    hf__mutex_unlock(&k->mutex);
+}
+
+int hf__keeper_start(struct hf__keeper *k)
+{
+    HF_SCOPED_LOCK(&k->mutex);
+
+    if (k->thread.is_running || k->is_closing) {
+        return HF_OK;
+    }
+    return hf__thread_start(&k->thread, "holdfast-keep", keeper_main, k);
+}
+
+void hf__keeper_stop(struct hf__keeper *k)
+{
+    hf__mutex_lock(&k->mutex);
+    k->is_closing = true;
+    hf__mutex_unlock(&k->mutex);
+    hf__alarm_poke(&k->alarm);
+    hf__thread_stop(&k->thread);
+}
+
+void hf__keeper_set(struct hf__keeper *k, struct hf__duty *d, hf__time due)
+{
+    bool is_earlier = false;
+
+    hf__mutex_lock(&k->mutex);
+    if (hf__is_never(due) || k->is_closing) {
+        hf__heap_remove(&k->heap, &d->timer);
+    } else {
+        hf__heap_set(&k->heap, &d->timer, due);
+        is_earlier = hf__before(due, k->sleeps_until);
+    }
+    hf__mutex_unlock(&k->mutex);
+    if (is_earlier) {
+        hf__alarm_poke(&k->alarm);
+    }
+}
+
+void hf__keeper_cancel(struct hf__keeper *k, struct hf__duty *d)
+{
+    hf__mutex_lock(&k->mutex);
+    hf__heap_remove(&k->heap, &d->timer);
+    while (k->firing == d && k->thread_id != hf__thread_id()) {
+        unsigned seen = hf__parker_seen(&k->quiet);
+
+        hf__mutex_unlock(&k->mutex);
+        hf__park(&k->quiet, seen, HF__NEVER);
+        hf__mutex_lock(&k->mutex);
+        hf__heap_remove(&k->heap, &d->timer);
+    }
+    hf__mutex_unlock(&k->mutex);
+}

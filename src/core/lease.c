@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The arithmetic of leases. This file decides how much of a lease the client
+ * may believe; it leaves to lock.c what follows from that. Called by the
+ * keeper and by any caller's thread; keeps no state.
+ */
+#include "src/core/lease.h"
+
+/* 1 % covers NTP slewing (500 ppm) and oscillators (100 ppm) many times
+ * over; 5 ms covers the granularity of timers and short leases. */
+#define DRIFT_DIVISOR  100
+#define DRIFT_FLOOR_NS (5 * HF__MS)
+
+hf__time hf__lease_deadline(hf__time sent, int64_t lease_ms)
+{
+    int64_t lease_ns = lease_ms * HF__MS;
+
+    return hf__after_ns(sent,
+                        lease_ns - lease_ns / DRIFT_DIVISOR - DRIFT_FLOOR_NS);
+}
+
+hf__time hf__lease_renew_at(hf__time sent, int64_t lease_ms)
+{
+    return hf__after_ns(sent, lease_ms * HF__MS / 3);
+}
+
+hf__time hf__lease_retry_at(hf__time now, int64_t lease_ms)
+{
+    return hf__after_ns(now, lease_ms * HF__MS / 12);
+}

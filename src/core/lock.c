@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What happens to a grant. This file decides when it is held, at risk, lost
+ * or released, and what must be sent for it; it leaves sending, threads and
+ * telling to client.c and keeper.c. Called under the lock's mutex by any
+ * thread, and by the simulation.
+ *
+ * Two rules carry the safety. The deadline counts from before the request
+ * was sent and is looked at first in every event, so that a late answer can
+ * not revive what the clock has ended. And LOST is final: what the store
+ * may still think ours is given back by token instead.
+ */
+#include "src/core/lock.h"
+
+#include "src/base/base.h"
+#include "src/core/lease.h"
+
+#include <string.h>
+
+#define TO(phase) (1u << HF__PHASE_##phase)
+
+/* From which phase a grant may move to which; the last two are final. */
+static const unsigned moves[] = {
+    [HF__PHASE_CLAIMING] = TO(HELD) | TO(LOST),
+    [HF__PHASE_HELD] = TO(AT_RISK) | TO(RELEASING) | TO(LOST),
+    [HF__PHASE_AT_RISK] = TO(HELD) | TO(RELEASING) | TO(LOST),
+    [HF__PHASE_RELEASING] = TO(RELEASED) | TO(LOST),
+    [HF__PHASE_RELEASED] = 0,
+    [HF__PHASE_LOST] = 0,
+};
+
+static void move(struct hf__grant *g, enum hf__phase to)
+{
+    HF_ASSERT(g->phase == to || (moves[g->phase] & (1u << to)) != 0);
+    g->phase = to;
+}
+
+void hf__grant_init(struct hf__grant *g, int64_t lease_ms, bool auto_renew)
+{
+    memset(g, 0, sizeof *g);
+    g->phase = HF__PHASE_CLAIMING;
+    g->lease_ms = lease_ms;
+    g->auto_renew = auto_renew;
+    g->renew_at = HF__NEVER;
+}
+
+static bool is_ours(const struct hf__grant *g)
+{
+    return g->phase == HF__PHASE_HELD || g->phase == HF__PHASE_AT_RISK;
+}
+
+static unsigned lose(struct hf__grant *g, hf_reason reason)
+{
+    move(g, HF__PHASE_LOST);
+    g->reason = reason;
+    g->renew_at = HF__NEVER;
+    return HF__DO_TELL;
+}
+
+/* The deadline of promise 2: ours ends before the store may give it away. */
+static unsigned expire(struct hf__grant *g, hf__time now)
+{
+    if (!is_ours(g) || hf__before(now, g->deadline)) {
+        return 0;
+    }
+    return lose(g, HF_REASON_EXPIRED) | HF__DO_GIVE_BACK;
+}
+
+static void believe(struct hf__grant *g, hf__time sent)
+{
+    g->deadline = hf__later(g->deadline, hf__lease_deadline(sent, g->lease_ms));
+    g->renew_at =
+        g->auto_renew ? hf__lease_renew_at(sent, g->lease_ms) : HF__NEVER;
+}
+
+static unsigned granted(struct hf__grant *g, const struct hf__event *e)
+{
+    hf__time deadline = hf__lease_deadline(e->sent, g->lease_ms);
+
+    if (g->phase == HF__PHASE_LOST) {
+        return HF__DO_GIVE_BACK; /* closed while the request was out */
+    }
+    HF_ASSERT(g->phase == HF__PHASE_CLAIMING);
+    /* Too late to be of use, or a store that forgot: never held, given back
+     * (promise 3: a fence must rise). */
+    if (!hf__before(e->now, deadline) ||
+        (e->fence != 0 && e->fence <= e->seen_fence)) {
+        return HF__DO_GIVE_BACK;
+    }
+    move(g, HF__PHASE_HELD);
+    g->fence = e->fence;
+    believe(g, e->sent);
+    return 0;
+}
+
+static unsigned tick(struct hf__grant *g, hf__time now)
+{
+    unsigned duties = expire(g, now);
+
+    if (is_ours(g) && !g->is_renewing && !hf__before(now, g->renew_at)) {
+        g->is_renewing = true;
+        duties |= HF__DO_RENEW;
+    }
+    return duties;
+}
+
+static unsigned renew_begun(struct hf__grant *g, hf__time now)
+{
+    unsigned duties = expire(g, now);
+
+    if (is_ours(g)) {
+        g->is_renewing = true;
+    }
+    return duties;
+}
+
+static unsigned renewed(struct hf__grant *g, const struct hf__event *e)
+{
+    unsigned duties = expire(g, e->now);
+
+    g->is_renewing = false;
+    if (!is_ours(g)) {
+        /* It came after the end: the store's new lease must not linger. */
+        return g->phase == HF__PHASE_LOST ? duties | HF__DO_GIVE_BACK : duties;
+    }
+    move(g, HF__PHASE_HELD);
+    believe(g, e->sent);
+    return duties;
+}
+
+static unsigned renew_failed(struct hf__grant *g, hf__time now)
+{
+    unsigned duties = expire(g, now);
+
+    g->is_renewing = false;
+    if (is_ours(g)) {
+        move(g, HF__PHASE_AT_RISK);
+        g->renew_at =
+            g->auto_renew ? hf__lease_retry_at(now, g->lease_ms) : HF__NEVER;
+    }
+    return duties;
+}
+
+static unsigned refused(struct hf__grant *g, hf_reason reason)
+{
+    g->is_renewing = false;
+    return is_ours(g) ? lose(g, reason) : 0;
+}
+
+static unsigned release(struct hf__grant *g, hf__time now)
+{
+    unsigned duties = expire(g, now);
+
+    if (is_ours(g)) {
+        move(g, HF__PHASE_RELEASING);
+        g->renew_at = HF__NEVER;
+        duties |= HF__DO_RELEASE;
+    }
+    return duties;
+}
+
+static unsigned release_ended(struct hf__grant *g, const struct hf__event *e)
+{
+    if (g->phase != HF__PHASE_RELEASING) {
+        return 0;
+    }
+    if (e->result == HF_LOST) {
+        return lose(g, e->reason);
+    }
+    move(g, HF__PHASE_RELEASED);
+    return e->result == HF_OK ? 0 : HF__DO_GIVE_BACK;
+}
+
+static unsigned closed(struct hf__grant *g, hf_reason reason)
+{
+    bool is_open = is_ours(g) || g->phase == HF__PHASE_CLAIMING;
+
+    return is_open ? lose(g, reason) : 0;
+}
+
+unsigned hf__grant_step(struct hf__grant *g, const struct hf__event *e)
+{
+    switch (e->kind) {
+    case HF__EVENT_GRANTED:
+        return granted(g, e);
+    case HF__EVENT_TICK:
+        return tick(g, e->now);
+    case HF__EVENT_RENEW_BEGUN:
+        return renew_begun(g, e->now);
+    case HF__EVENT_RENEWED:
+        return renewed(g, e);
+    case HF__EVENT_RENEW_FAILED:
+        return renew_failed(g, e->now);
+    case HF__EVENT_REFUSED:
+        return refused(g, e->reason);
+    case HF__EVENT_RELEASE:
+        return release(g, e->now);
+    case HF__EVENT_RELEASE_ENDED:
+        return release_ended(g, e);
+    case HF__EVENT_CLOSED:
+        return closed(g, e->reason);
+    }
+    HF_ASSERT(false && "an event of no kind");
+    return 0;
+}
+
+bool hf__grant_is_held(const struct hf__grant *g, hf__time now)
+{
+    return is_ours(g) && hf__before(now, g->deadline);
+}
+
+hf__time hf__grant_next_tick(const struct hf__grant *g)
+{
+    if (!is_ours(g)) {
+        return HF__NEVER;
+    }
+    return g->is_renewing ? g->deadline : hf__earlier(g->renew_at, g->deadline);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The life of one grant as a pure state machine: facts in, duties out. No
+ * clock, no thread, no I/O, no memory of its own; every event brings the
+ * time. The core drives it with real events, the simulation with made ones.
+ */
+#ifndef HF_CORE_LOCK_H
+#define HF_CORE_LOCK_H
+
+#include "include/holdfast.h"
+#include "src/base/time.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum hf__phase {
+    HF__PHASE_CLAIMING, /* wanted, not yet granted */
+    HF__PHASE_HELD,
+    HF__PHASE_AT_RISK,   /* a renewal failed; held until the deadline */
+    HF__PHASE_RELEASING, /* given up by us; the store may not know yet */
+    HF__PHASE_RELEASED,  /* final */
+    HF__PHASE_LOST       /* final */
+};
+
+struct hf__grant {
+    enum hf__phase phase;
+    hf_reason reason; /* why it was lost */
+    bool auto_renew;
+    bool is_renewing; /* a renewal is on its way */
+    int64_t lease_ms;
+    uint64_t fence;
+    hf__time deadline; /* ours until then, by our clock */
+    hf__time renew_at; /* the next renewal is due; HF__NEVER if none */
+};
+
+enum hf__event_kind {
+    HF__EVENT_GRANTED,       /* the store said yes: sent, fence, seen_fence */
+    HF__EVENT_TICK,          /* time has passed */
+    HF__EVENT_RENEW_BEGUN,   /* a renewal that was not our duty goes out */
+    HF__EVENT_RENEWED,       /* the store confirmed a renewal: sent */
+    HF__EVENT_RENEW_FAILED,  /* no confirmation; perhaps, perhaps not */
+    HF__EVENT_REFUSED,       /* the store says it is not ours: reason */
+    HF__EVENT_RELEASE,       /* the holder gives it up */
+    HF__EVENT_RELEASE_ENDED, /* result: HF_OK, HF_LOST (reason), failure */
+    HF__EVENT_CLOSED         /* its client or session is gone: reason */
+};
+
+struct hf__event {
+    enum hf__event_kind kind;
+    int result;
+    hf_reason reason;
+    hf__time now;
+    hf__time sent; /* read before the request left */
+    uint64_t fence;
+    uint64_t seen_fence; /* the highest this client saw for the name */
+};
+
+/* Duties that an event leaves; a set. */
+#define HF__DO_RENEW   1u /* send a renewal */
+#define HF__DO_RELEASE 2u /* send the release */
+#define HF__DO_TELL    4u /* it was lost just now: tell the holder */
+#define HF__DO_GIVE_BACK                                                       \
+    8u /* the store may think it ours: release by token,                       \
+          nobody waits for the answer */
+
+/* A grant that is wanted. */
+void hf__grant_init(struct hf__grant *, int64_t lease_ms, bool auto_renew);
+/* Feed one event; gives the duties. */
+unsigned hf__grant_step(struct hf__grant *, const struct hf__event *);
+/* Nobody else can have it, by our clock. */
+bool hf__grant_is_held(const struct hf__grant *, hf__time now);
+/* When the next TICK matters: a renewal due or the deadline; HF__NEVER. */
+hf__time hf__grant_next_tick(const struct hf__grant *);
+
+#endif

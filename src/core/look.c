@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Asking the store a question and keeping it alive while it is under way;
+ * which questions there are is inspect.c's and survey.c's. Asked by users'
+ * threads, answered by whoever leads the session.
+ */
+#include "src/core/look.h"
+
+#include "src/base/alloc.h"
+#include "src/base/error.h"
+
+void hf__look_unref(struct hf__look *k)
+{
+    struct hf__link *link = NULL;
+
+    if (k == NULL || atomic_fetch_sub(&k->refs, 1) > 1) {
+        return;
+    }
+    while ((link = hf__list_pop(&k->found)) != NULL) {
+        k->drop(link);
+    }
+    hf__free(k);
+}
+static void look_done(struct hf__request *q)
+{
+    hf__look_unref(HF__ELEMENT(q, struct hf__look, request));
+}
+
+int hf__look_new(hf_client *client, const char *name,
+                 struct hf__look **ret_look, hf_error *err)
+{
+    struct hf__look *k = hf__alloc(sizeof *k);
+
+    if (k == NULL) {
+        return hf__fail(err, HF_ENOMEM, "out of memory");
+    }
+    atomic_init(&k->refs, 1);
+    hf__list_init(&k->found);
+    k->err.size = sizeof k->err;
+    hf__client_key(client, name, k->key_bytes, &k->key);
+    k->request.op.key = k->key;
+    k->request.op.ret_record = &k->record;
+    k->request.op.err = &k->err;
+    k->request.done = look_done;
+    *ret_look = k;
+    return HF_OK;
+}
+
+int hf__look_run(hf_client *client, struct hf__look *k, hf_error *err)
+{
+    struct hf__session *s = hf__client_session(client, &k->key);
+    hf__time limit = hf__after_ms(hf__now(), client->settings.io_timeout_ms);
+    enum hf__ending ending = HF__ENDING_RAN;
+    int r = HF_OK;
+
+    atomic_fetch_add(&k->refs, 1);
+    ending = hf__session_run(s, &k->request, &k->parker, limit, NULL);
+    if (ending != HF__ENDING_RAN) {
+        bool is_gone = ending == HF__ENDING_WITHDRAWN;
+
+        if (is_gone) {
+            hf__look_unref(k);
+        }
+        return hf__fail(err, is_gone ? HF_EUNAVAIL : HF_EUNKNOWN,
+                        "no answer from the store in %lld ms",
+                        (long long)client->settings.io_timeout_ms);
+    }
+    r = k->request.op.result;
+    hf__look_unref(k);
+    if (r < 0 && k->err.status == 0) {
+        return hf__fail(err, r, "the store gave no answer (%s)",
+                        hf_strstatus(r));
+    }
+    if (r < 0) {
+        hf__error_copy(err, &k->err);
+    }
+    return r;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A question to the store that needs no claim: a request of its own on the
+ * name's session, kept alive by a count, since it may go on after its
+ * caller's time is up. What the store reports is collected on the executing
+ * thread and shown on the caller's.
+ */
+#ifndef HF_CORE_LOOK_H
+#define HF_CORE_LOOK_H
+
+#include "src/core/client.h"
+#include "src/core/info.h"
+
+/* More than any store has for one session. */
+#define HF__LOCK_FDS_MAX 8
+
+struct hf__look {
+    atomic_int refs; /* the caller's and the request's */
+    struct hf__request request;
+    struct hf__parker parker;
+    struct hf__record record;
+    struct hf__owner owner;
+    struct hf__link found;           /* what a call collected */
+    void (*drop)(struct hf__link *); /* frees one of it */
+    int result;                      /* of a call's collecting */
+    int fds[HF__LOCK_FDS_MAX];
+    hf_error err;
+    struct hf__key key;
+    char key_bytes[HF__KEY_MAX];
+};
+
+/* A question about `name` ("" is allowed, for prefixes). HF_OK or
+ * HF_ENOMEM, said in err. */
+HF_MUST_CHECK int hf__look_new(hf_client *, const char *name,
+                               struct hf__look **ret_look, hf_error *err);
+void hf__look_unref(struct hf__look *);
+HF_CLEANUP_FN(struct hf__look, hf__look_unref);
+/* Ask and wait. Gives the result. Thread: user. Blocks: up to io_timeout. */
+HF_MUST_CHECK int hf__look_run(hf_client *, struct hf__look *, hf_error *err);
+
+#endif

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hf_open(): from a URL and options to a connected client. This file decides
+ * what a URL may say and what is refused; what the client does then is
+ * client.c's. Called by users' threads.
+ */
+#include "src/base/alloc.h"
+#include "src/base/error.h"
+#include "src/base/fork.h"
+#include "src/base/utf8.h"
+#include "src/core/client.h"
+#include "src/core/options.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define IO_TIMEOUT_MS      5000
+#define CONNECT_TIMEOUT_MS 10000
+#define TIMEOUT_MIN_MS     10
+#define TIMEOUT_MAX_MS     600000
+#define DEFAULT_PREFIX     "holdfast"
+
+static const char *const common_options[] = {
+    "prefix", "io_timeout", "connect_timeout", "connections", "allow", NULL};
+
+/* What allow= may name; each is a promise given up. */
+static const char *const overrides[] = {"evicting", "replica", "proxy",
+                                        "galera",   "netfs",   "few-members",
+                                        "volatile"};
+
+static bool is_override(const char *word, size_t length)
+{
+    for (size_t i = 0; i < sizeof overrides / sizeof *overrides; i++) {
+        if (strlen(overrides[i]) == length &&
+            memcmp(overrides[i], word, length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int check_allow(const char *list, hf_error *err)
+{
+    while (*list != '\0') {
+        size_t length = strcspn(list, ",");
+
+        if (length > 0 && !is_override(list, length)) {
+            return hf__fail(err, HF_EINVAL,
+                            "allow: \"%.*s\" is none of evicting, replica, "
+                            "proxy, galera, netfs, few-members, volatile",
+                            (int)length, list);
+        }
+        list += length + (list[length] == ',');
+    }
+    return HF_OK;
+}
+
+/* The overrides of the URL and of the options in one list. */
+static int join_allow(struct hf_client *c, const hf_open_opts *opts,
+                      hf_error *err)
+{
+    const char *a = hf__url_option(c->url, "allow");
+    const char *b = opts->allow == NULL ? "" : opts->allow;
+    size_t length = 0;
+
+    a = a == NULL ? "" : a;
+    length = strlen(a);
+    c->allow = hf__alloc(length + strlen(b) + 2);
+    if (c->allow == NULL) {
+        return HF_ENOMEM;
+    }
+    memcpy(c->allow, a, length);
+    if (length > 0 && *b != '\0') {
+        c->allow[length++] = ',';
+    }
+    memcpy(c->allow + length, b, strlen(b));
+    return check_allow(c->allow, err);
+}
+
+static int read_prefix(struct hf_client *c, hf_error *err)
+{
+    const char *prefix = hf__url_option(c->url, "prefix");
+    size_t length = 0;
+
+    c->prefix = prefix == NULL ? DEFAULT_PREFIX : prefix;
+    length = strlen(c->prefix);
+    if (length == 0 || length > HF__PREFIX_MAX ||
+        strchr(c->prefix, ':') != NULL ||
+        !hf__utf8_is_valid(c->prefix, length)) {
+        return hf__fail(err, HF_EINVAL,
+                        "prefix: 1 to %d bytes of UTF-8 without ':'",
+                        HF__PREFIX_MAX);
+    }
+    return HF_OK;
+}
+
+static int read_url(struct hf_client *c, hf_error *err)
+{
+    struct hf__settings *t = &c->settings;
+    int64_t connections = 1;
+    int r =
+        hf__url_check_options(c->url, common_options, t->backend->options, err);
+
+    if (r == HF_OK) {
+        r = read_prefix(c, err);
+    }
+    t->io_timeout_ms = IO_TIMEOUT_MS;
+    t->connect_timeout_ms = CONNECT_TIMEOUT_MS;
+    if (r == HF_OK) {
+        r = hf__url_duration(c->url, "io_timeout", TIMEOUT_MIN_MS,
+                             TIMEOUT_MAX_MS, &t->io_timeout_ms, err);
+    }
+    if (r == HF_OK) {
+        r = hf__url_duration(c->url, "connect_timeout", TIMEOUT_MIN_MS,
+                             TIMEOUT_MAX_MS, &t->connect_timeout_ms, err);
+    }
+    if (r == HF_OK) {
+        r = hf__url_int(c->url, "connections", 1, HF__CONNECTIONS_MAX,
+                        &connections, err);
+    }
+    c->n_main = (int)connections;
+    return r;
+}
+
+static int make_parts(struct hf_client *c)
+{
+    c->main = hf__alloc((size_t)c->n_main * sizeof *c->main);
+    c->seen = hf__alloc(HF__SEEN_SLOTS * sizeof *c->seen);
+    if (c->main == NULL || c->seen == NULL) {
+        c->n_main = 0;
+        return HF_ENOMEM;
+    }
+    for (int i = 0; i < c->n_main; i++) {
+        hf__session_init(&c->main[i], &c->settings, "main");
+    }
+    return HF_OK;
+}
+
+/* All that needs no store. On failure the client can be unreferenced. */
+static int build(struct hf_client *c, const char *text,
+                 const hf_open_opts *opts, hf_error *err)
+{
+    int r = hf__url_parse(text, &c->url, err);
+
+    if (r != HF_OK) {
+        return r;
+    }
+    c->settings.url = c->url;
+    c->settings.log =
+        (struct hf__log){opts->log, opts->log_arg, opts->log_level};
+    c->settings.backend = hf__backend_find(c->url->scheme);
+    if (c->settings.backend == NULL) {
+        return hf__fail(err, HF_EINVAL,
+                        "url: no store is called \"%s\" in this build; "
+                        "\"holdfast backends\" lists them",
+                        c->url->scheme);
+    }
+    r = read_url(c, err);
+    if (r == HF_OK) {
+        r = join_allow(c, opts, err);
+    }
+    c->settings.allow = c->allow;
+    if (r != HF_OK) {
+        c->n_main = 0; /* hf_close() has no sessions to close */
+        return r;
+    }
+    return make_parts(c);
+}
+
+static int check_reach(struct hf_client *c, const hf_open_opts *opts,
+                       hf_error *err)
+{
+    static const char *const names[] = {"this process", "this user",
+                                        "this host", "all hosts"};
+    hf_reach found = hf__session_facts(&c->main[0]).reach;
+
+    if (found >= opts->reach) {
+        return HF_OK;
+    }
+    return hf__fail(err, HF_EUNSAFE,
+                    "%s reaches %s, but %s was asked for: name a store that "
+                    "they share",
+                    c->url->redacted, names[found], names[opts->reach]);
+}
+
+static int init_client(struct hf_client *c)
+{
+    int r = HF_OK;
+
+    atomic_init(&c->refs, 1);
+    c->fork_generation = hf__fork_generation();
+    hf__mutex_init(&c->mutex);
+    hf__list_init(&c->handles);
+    hf__list_init(&c->debts);
+    hf__list_init(&c->owing);
+    hf__session_init(&c->renew, &c->settings, "renew");
+    c->renew.is_runners = true;
+    if (gethostname(c->host, sizeof c->host - 1) != 0) {
+        c->host[0] = '\0';
+    }
+    c->host[hf__utf8_cut(c->host, sizeof c->host - 1)] = '\0';
+    r = hf__keeper_init(&c->keeper);
+    return r == HF_OK ? hf__map_init(&c->places) : r;
+}
+
+int hf_open(const char *url, const hf_open_opts *given, hf_client **ret_client,
+            hf_error *err)
+{
+    hf_open_opts opts = HF_OPEN_OPTS_INIT;
+    struct hf_client *c = NULL;
+    int r = hf__options_copy(&opts, sizeof opts, given, err);
+
+    if (r == HF_OK && (url == NULL || ret_client == NULL)) {
+        r = hf__fail(err, HF_EINVAL,
+                     "hf_open() needs a URL and a place for "
+                     "the client");
+    }
+    if (r == HF_OK) {
+        r = hf__fork_watch();
+    }
+    if (r != HF_OK) {
+        return r;
+    }
+    c = hf__alloc(sizeof *c);
+    if (c == NULL) {
+        return hf__fail(err, HF_ENOMEM, "out of memory");
+    }
+    r = init_client(c);
+    r = r == HF_OK ? build(c, url, &opts, err) : r;
+    r = r == HF_OK ? hf__session_connect(&c->main[0],
+                                         c->settings.connect_timeout_ms, err)
+                   : r;
+    r = r == HF_OK ? check_reach(c, &opts, err) : r;
+    if (r != HF_OK) {
+        hf_close(c);
+        return r == HF_ENOMEM ? hf__fail(err, r, "out of memory") : r;
+    }
+    if (*c->allow != '\0') {
+        hf__log(&c->settings.log, HF_LOG_WARN, "event=allowed overrides=%s",
+                c->allow);
+    }
+    *ret_client = c;
+    return HF_OK;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reading the caller's options, before any I/O. This file decides what is
+ * valid; what an option does is said in holdfast.h. Any thread.
+ */
+#include "src/core/options.h"
+
+#include "src/base/error.h"
+#include "src/base/utf8.h"
+
+#include <string.h>
+
+int hf__options_copy(void *ours, size_t size, const void *theirs, hf_error *err)
+{
+    const unsigned char *bytes = theirs;
+    size_t given = 0;
+
+    if (theirs == NULL) {
+        return HF_OK;
+    }
+    memcpy(&given, theirs, sizeof given);
+    if (given < sizeof given) {
+        return hf__fail(err, HF_EINVAL,
+                        "the options' size is %zu: begin with the INIT macro",
+                        given);
+    }
+    for (size_t i = size; i < given; i++) {
+        if (bytes[i] != 0) {
+            return hf__fail(err, HF_EINVAL,
+                            "the options are of a newer version than this "
+                            "library (" HF_VERSION ")");
+        }
+    }
+    memcpy(ours, theirs, given < size ? given : size);
+    memcpy(ours, &size, sizeof size);
+    return HF_OK;
+}
+
+static int check_label(const char *what, const char *text, hf_error *err)
+{
+    size_t length = text == NULL ? 0 : strlen(text);
+
+    if (length > HF_NOTE_MAX) {
+        return hf__fail(err, HF_EINVAL, "the %s has %zu bytes, at most %d fit",
+                        what, length, HF_NOTE_MAX);
+    }
+    if (length > 0 && !hf__utf8_is_valid(text, length)) {
+        return hf__fail(err, HF_EINVAL, "the %s is not UTF-8", what);
+    }
+    return HF_OK;
+}
+
+int hf__options_check(const hf_acquire_opts *opts, hf_error *err)
+{
+    int r = HF_OK;
+
+    if (opts->wait_ms < 0 && opts->wait_ms != HF_FOREVER) {
+        return hf__fail(err, HF_EINVAL,
+                        "wait_ms is %lld: 0, a positive number or HF_FOREVER",
+                        (long long)opts->wait_ms);
+    }
+    if (opts->lease_ms < HF_LEASE_MIN_MS || opts->lease_ms > HF_LEASE_MAX_MS) {
+        return hf__fail(
+            err, HF_EINVAL, "lease_ms is %lld: %d to %d (100 ms to 24 h)",
+            (long long)opts->lease_ms, HF_LEASE_MIN_MS, HF_LEASE_MAX_MS);
+    }
+    r = check_label("owner label", opts->owner, err);
+    return r == HF_OK ? check_label("note", opts->note, err) : r;
+}

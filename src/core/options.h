@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Options structs of callers that were built against another version: `size`
+ * says which fields they know.
+ */
+#ifndef HF_CORE_OPTIONS_H
+#define HF_CORE_OPTIONS_H
+
+#include "src/base/base.h"
+
+/*
+ * Copy what the caller's struct has over ours, which holds the defaults.
+ * Both begin with a size_t size. HF_OK; HF_EINVAL for a size of 0, or for a
+ * newer struct that uses fields we don't know. NULL is "all defaults".
+ */
+HF_MUST_CHECK int hf__options_copy(void *ours, size_t size, const void *theirs,
+                                   hf_error *err);
+
+/* Checked acquire options: HF_OK or HF_EINVAL naming the one that is not
+ * valid, and the range. */
+HF_MUST_CHECK int hf__options_check(const hf_acquire_opts *, hf_error *err);
+
+#endif

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Turns of the claims that one client has on one name. This file decides
+ * whose turn it is and who inherits a lock that is released; asking the
+ * store is the claim's affair, handing over the handle's. Any thread; under
+ * the client's mutex throughout, never longer than a look.
+ */
+#include "src/core/place.h"
+
+#include "src/base/alloc.h"
+#include "src/core/claim.h"
+#include "src/core/handle.h"
+
+#include <string.h>
+
+/* The most hand-overs in a row before the lock is really released, so that
+ * waiters in other processes get their chance. */
+#define HANDOVERS_MAX 8
+
+static struct hf__place *find(struct hf_client *client,
+                              const struct hf__key *key)
+{
+    struct hf__map_link *link =
+        hf__map_find(&client->places, key->bytes, key->length);
+
+    return link == NULL ? NULL : HF__ELEMENT(link, struct hf__place, link);
+}
+
+static struct hf__place *make(struct hf_client *client,
+                              const struct hf__key *key)
+{
+    struct hf__place *p = hf__alloc(sizeof *p + key->length);
+
+    if (p == NULL) {
+        return NULL;
+    }
+    hf__list_init(&p->line);
+    hf__list_init(&p->triers);
+    memcpy(p->key, key->bytes, key->length);
+    hf__map_add(&client->places, &p->link, p->key, key->length);
+    return p;
+}
+
+static void unuse(struct hf_client *client, struct hf__place *p)
+{
+    HF_ASSERT(p->users > 0);
+    if (--p->users == 0) {
+        hf__map_remove(&client->places, &p->link);
+        hf__free(p);
+    }
+}
+
+static struct hf__claim *first_in_line(struct hf__place *p)
+{
+    return hf__list_is_empty(&p->line)
+               ? NULL
+               : HF__ELEMENT(p->line.next, struct hf__claim, link);
+}
+
+static void wake_first(struct hf__place *p)
+{
+    struct hf__claim *first = first_in_line(p);
+
+    if (first != NULL) {
+        hf__unpark(first->parker);
+    }
+}
+
+int hf__place_enter(struct hf__claim *c)
+{
+    HF_SCOPED_LOCK(&c->client->mutex);
+    struct hf__place *p = find(c->client, &c->key);
+
+    if (p == NULL) {
+        p = make(c->client, &c->key);
+    }
+    if (p == NULL) {
+        return HF_ENOMEM;
+    }
+    p->users++;
+    c->place = p;
+    c->standing = c->wait_ms == 0 ? HF__STANDING_TRYING : HF__STANDING_LINE;
+    hf__list_push(c->wait_ms == 0 ? &p->triers : &p->line, &c->link);
+    return HF_OK;
+}
+
+/* Under the mutex. */
+static void step_out(struct hf__claim *c)
+{
+    hf__list_remove(&c->link);
+    c->standing = HF__STANDING_OUT;
+    wake_first(c->place);
+}
+
+enum hf__standing hf__place_withdraw(struct hf__claim *c)
+{
+    HF_SCOPED_LOCK(&c->client->mutex);
+
+    if (c->standing == HF__STANDING_TRYING ||
+        c->standing == HF__STANDING_LINE) {
+        step_out(c);
+    }
+    return c->standing;
+}
+
+void hf__place_leave(struct hf__claim *c)
+{
+    HF_SCOPED_LOCK(&c->client->mutex);
+
+    HF_ASSERT(c->standing != HF__STANDING_HANDED);
+    step_out(c);
+    unuse(c->client, c->place);
+}
+
+static bool may_ask(const struct hf__claim *c)
+{
+    struct hf__place *p = c->place;
+    bool is_first = c->standing == HF__STANDING_TRYING ||
+                    (first_in_line(p) == c && p->holder == NULL);
+
+    return is_first && p->unsettled == 0;
+}
+
+enum hf__turn hf__place_turn(struct hf__claim *c)
+{
+    HF_SCOPED_LOCK(&c->client->mutex);
+
+    if (c->standing == HF__STANDING_SERVED) {
+        return HF__TURN_SERVED;
+    }
+    if (c->standing == HF__STANDING_HANDED) {
+        return HF__TURN_HANDED;
+    }
+    if (!may_ask(c)) {
+        return HF__TURN_WAIT;
+    }
+    c->is_asking = true;
+    c->place->unsettled++;
+    c->place->users++;
+    return HF__TURN_ASK;
+}
+
+/* One attempt less is unsettled: others may ask now. */
+static void settle(struct hf__place *p)
+{
+    HF_ASSERT(p->unsettled > 0);
+    if (--p->unsettled > 0) {
+        return;
+    }
+    wake_first(p);
+    HF__LIST_EACH (link, &p->triers) {
+        hf__unpark(HF__ELEMENT(link, struct hf__claim, link)->parker);
+    }
+}
+
+void hf__place_attempted(struct hf__claim *c, int result)
+{
+    HF_SCOPED_LOCK(&c->client->mutex);
+    struct hf__place *p = c->place;
+
+    c->is_asking = false;
+    p->last_result = result;
+    settle(p);
+    unuse(c->client, p);
+}
+
+void hf__place_unsettle(struct hf__claim *c)
+{
+    HF_SCOPED_LOCK(&c->client->mutex);
+
+    c->place->unsettled++;
+    c->place->users++;
+}
+
+int hf__place_last_result(struct hf__claim *c)
+{
+    HF_SCOPED_LOCK(&c->client->mutex);
+    return c->place->last_result;
+}
+
+void hf__place_granted(struct hf__claim *c)
+{
+    HF_SCOPED_LOCK(&c->client->mutex);
+    struct hf__place *p = c->place;
+
+    if (atomic_load(&c->lock->state) == (int)HF_STATE_LOST) {
+        return; /* already: hf__place_gone() has been called, and will not be
+                   again */
+    }
+    /* An older grant of this client may be lost and not know it yet. */
+    if (p->holder != NULL) {
+        p->holder->place = NULL;
+        unuse(c->client, p);
+    }
+    p->holder = c->lock;
+    c->lock->place = p;
+    p->users++;
+    if (c->standing != HF__STANDING_SERVED) {
+        p->handovers = 0;
+    }
+}
+
+void hf__place_gone(struct hf_lock *l)
+{
+    HF_SCOPED_LOCK(&l->client->mutex);
+    struct hf__place *p = l->place;
+
+    if (p == NULL) {
+        return;
+    }
+    HF_ASSERT(p->holder == l);
+    p->holder = NULL;
+    l->place = NULL;
+    wake_first(p);
+    unuse(l->client, p);
+}
+
+struct hf_lock *hf__place_holder(struct hf_client *client,
+                                 const struct hf__key *key)
+{
+    HF_SCOPED_LOCK(&client->mutex);
+    struct hf__place *p = find(client, key);
+
+    return p != NULL && p->holder != NULL && hf__handle_try_ref(p->holder)
+               ? p->holder
+               : NULL;
+}
+
+/* May the holder hand the lock on within the process once more? */
+static bool may_hand_over(struct hf__place *p, int64_t lease_ms)
+{
+    hf__time now = hf__now();
+
+    if (p->handovers == 0) {
+        p->handed_since = now;
+    }
+    return p->handovers < HANDOVERS_MAX &&
+           hf__before(now, hf__after_ms(p->handed_since, lease_ms));
+}
+
+struct hf__claim *hf__place_heir(struct hf_lock *l, int64_t lease_ms)
+{
+    HF_SCOPED_LOCK(&l->client->mutex);
+    struct hf__place *p = l->place;
+    struct hf__claim *heir = p == NULL ? NULL : first_in_line(p);
+
+    if (heir == NULL || heir->is_asking ||
+        (l->client->settings.backend->caps & HF_CAP_HANDOVER) == 0 ||
+        heir->standing != HF__STANDING_LINE || heir->is_unknown ||
+        !may_hand_over(p, lease_ms)) {
+        return NULL;
+    }
+    p->handovers++;
+    heir->standing = HF__STANDING_HANDED;
+    return heir;
+}
+
+void hf__place_served(struct hf__claim *c, int result, hf__time sent,
+                      uint64_t fence)
+{
+    HF_SCOPED_LOCK(&c->client->mutex);
+
+    HF_ASSERT(c->standing == HF__STANDING_HANDED);
+    c->standing = result == HF_OK ? HF__STANDING_SERVED : HF__STANDING_LINE;
+    c->served_sent = sent;
+    c->served_fence = fence;
+    hf__unpark(c->parker);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where the claims of one client on one name meet. Only the first in line
+ * goes to the store; the others wait their turn in the process, so that the
+ * store's work for each hand-over stays constant as waiters grow. A place
+ * exists while anybody stands there, holds the lock, or has an attempt whose
+ * outcome is not known yet.
+ *
+ * All functions take the client's mutex themselves. Thread: any.
+ */
+#ifndef HF_CORE_PLACE_H
+#define HF_CORE_PLACE_H
+
+#include "src/core/client.h"
+
+struct hf__claim;
+
+/* Where a claim stands in its place; under the client's mutex. */
+enum hf__standing {
+    HF__STANDING_OUT,    /* not there */
+    HF__STANDING_TRYING, /* beside the line, once */
+    HF__STANDING_LINE,   /* in line; asks the store when it is first */
+    HF__STANDING_HANDED, /* being handed the lock by its holder */
+    HF__STANDING_SERVED  /* handed over; see served_… */
+};
+
+struct hf__place {
+    struct hf__map_link link;
+    struct hf__link line;   /* claims, the first contends */
+    struct hf__link triers; /* claims that try once, out of line */
+    struct hf_lock *holder; /* of this client; NULL if none */
+    int users;
+    int unsettled;         /* attempts whose outcome is not known */
+    int last_result;       /* of the last attempt at the store */
+    int handovers;         /* in a row, without asking the store's others */
+    hf__time handed_since; /* the first of them */
+    char key[];
+};
+
+/* Enter the claim's place, making it if need be: in line, or (trying) beside
+ * it. HF_OK or HF_ENOMEM. */
+HF_MUST_CHECK int hf__place_enter(struct hf__claim *);
+/* Take the claim out of its line, and wake the next, unless it is HANDED or
+ * SERVED. Gives how it stands afterwards. */
+enum hf__standing hf__place_withdraw(struct hf__claim *);
+/* Leave the place altogether. Not while being handed the lock. */
+void hf__place_leave(struct hf__claim *);
+
+enum hf__turn {
+    HF__TURN_WAIT,   /* park */
+    HF__TURN_ASK,    /* ask the store; an attempt is now counted */
+    HF__TURN_HANDED, /* the lock is being handed to it: stay */
+    HF__TURN_SERVED  /* it was handed over: result in the claim */
+};
+enum hf__turn hf__place_turn(struct hf__claim *);
+/* The attempt that HF__TURN_ASK counted has its outcome. */
+void hf__place_attempted(struct hf__claim *, int result);
+/* One more attempt that somebody must settle. */
+void hf__place_unsettle(struct hf__claim *);
+/* What the last attempt of this place met; HF_OK before the first. */
+int hf__place_last_result(struct hf__claim *);
+
+/* The claim's lock is held now. */
+void hf__place_granted(struct hf__claim *);
+/* The lock is held no longer; the first in line is woken. */
+void hf__place_gone(struct hf_lock *);
+/* This client's own holder of the name, with a reference; NULL if none. */
+struct hf_lock *hf__place_holder(struct hf_client *, const struct hf__key *);
+/* Who gets the lock when it is released now, or NULL: then really release
+ * it. The claim stays put until hf__place_served(). */
+struct hf__claim *hf__place_heir(struct hf_lock *, int64_t lease_ms);
+/* The hand-over ended. OK: granted, as sent and fence tell; else the claim
+ * asks the store itself. */
+void hf__place_served(struct hf__claim *, int result, hf__time sent,
+                      uint64_t fence);
+
+#endif

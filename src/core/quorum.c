@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The majority rule. This file decides what the members' answers amount to;
+ * sending to them, time limits and giving back what a failed attempt won are
+ * left to the client. Called on the thread that completes an operation; the
+ * caller provides the locking.
+ */
+#include "src/core/quorum.h"
+
+#include "src/base/base.h"
+
+#include <string.h>
+
+void hf__quorum_init(struct hf__quorum *q, int members)
+{
+    HF_ASSERT(members >= 1);
+    memset(q, 0, sizeof *q);
+    q->members = members;
+}
+
+static int answered(const struct hf__quorum *q)
+{
+    return q->granted + q->refused;
+}
+
+static int outstanding(const struct hf__quorum *q)
+{
+    return q->members - answered(q) - q->unknown - q->failed;
+}
+
+void hf__quorum_note(struct hf__quorum *q, int result, uint64_t fence)
+{
+    HF_ASSERT(outstanding(q) > 0); /* I3: each answer counts once */
+    if (result == HF_OK) {
+        q->granted++;
+    } else if (result > 0) {
+        q->outcome = q->refused == 0 ? result : q->outcome;
+        q->refused++;
+    } else if (result == HF_EUNKNOWN) {
+        q->unknown++;
+    } else {
+        q->failure = q->failed == 0 ? result : q->failure;
+        q->failed++;
+    }
+    if (fence > q->fence) {
+        q->fence = fence;
+    }
+}
+
+int hf__quorum_majority(int members)
+{
+    return members / 2 + 1;
+}
+
+bool hf__quorum_is_decided(const struct hf__quorum *q)
+{
+    int majority = hf__quorum_majority(q->members);
+    int left = outstanding(q);
+
+    if (left == 0 || q->granted >= majority) {
+        return true;
+    }
+    if (answered(q) >= majority) {
+        return q->granted + left < majority; /* refused for good */
+    }
+    return answered(q) + left < majority && q->unknown > 0;
+}
+
+int hf__quorum_verdict(const struct hf__quorum *q)
+{
+    int majority = hf__quorum_majority(q->members);
+
+    HF_ASSERT(hf__quorum_is_decided(q));
+    if (q->granted >= majority) {
+        return HF_OK;
+    }
+    if (answered(q) >= majority) {
+        return q->outcome;
+    }
+    return q->unknown > 0 ? (int)HF_EUNKNOWN : q->failure;
+}

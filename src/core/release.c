@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Letting go: to the next claim of this client in one step where the store
+ * can, else by a release. This file decides which, tries again while there
+ * is time, and makes sense of the answers; the errand itself is handle.c's.
+ * Runs on the holder's thread; any thread may be the holder.
+ */
+#include "src/core/claim.h"
+#include "src/core/handle.h"
+
+#include "src/base/error.h"
+
+#include <string.h>
+
+/* Between two tries of a release that got no answer. */
+#define RETRY_MS 20
+
+/* ---- handing over */
+
+static void prepare_handover(hf_lock *l, struct hf__claim *heir)
+{
+    struct hf__op *op = &heir->request.op;
+
+    memset(&heir->request, 0, sizeof heir->request);
+    heir->err.status = 0;
+    op->kind = HF__OP_HANDOVER;
+    op->key = heir->key;
+    op->token = l->token;
+    op->next_token = heir->token;
+    op->fence = l->grant.fence;
+    op->lease_us = heir->lease_ms * 1000;
+    op->owner = &heir->owner;
+    op->err = &heir->err;
+}
+
+/* The hand-over has its result: the heir goes on, granted or not. */
+static void handover_done(struct hf__request *q)
+{
+    struct hf__claim *heir = HF__ELEMENT(q, struct hf__claim, request);
+
+    hf__place_served(heir, q->op.result, q->op.sent, q->op.fence);
+    hf__claim_unref(heir);
+}
+
+/* Hand the lock to the next in line. HF_OK, HF_LOST (+ reason), or a failure:
+ * then release it. The request is the heir's, so that it may go on when the
+ * holder's time is up. */
+static int hand_over(hf_lock *l, struct hf__claim *heir, hf__time limit,
+                     hf_reason *ret_reason)
+{
+    int r = HF_EUNKNOWN;
+
+    atomic_fetch_add(&heir->refs, 1);
+    prepare_handover(l, heir);
+    heir->request.done = handover_done;
+    switch (hf__session_run(hf__client_session(l->client, &l->key),
+                            &heir->request, &l->parker, limit, NULL)) {
+    case HF__ENDING_RAN:
+        break;
+    case HF__ENDING_WITHDRAWN:
+        heir->request.op.result = HF_EUNAVAIL;
+        break;
+    case HF__ENDING_DETACHED:
+        return HF_EUNKNOWN;
+    }
+    r = heir->request.op.result;
+    *ret_reason = heir->request.op.ret_reason;
+    hf__place_gone(l);
+    handover_done(&heir->request);
+    return r;
+}
+
+/* ---- releasing */
+
+static void pause_before_retry(hf_lock *l, hf__time limit)
+{
+    hf__time until = hf__earlier(limit, hf__after_ms(hf__now(), RETRY_MS));
+
+    while (hf__before(hf__now(), until)) {
+        hf__park(&l->parker, hf__parker_seen(&l->parker), until);
+    }
+}
+
+/* Release by token until the store answers or the limit. A release whose
+ * reply was lost shows as LOST the next time: before the deadline nobody but
+ * us can have ended it, so that is success. */
+static int let_go(hf_lock *l, hf__time limit, bool is_unknown,
+                  hf_reason *ret_reason)
+{
+    int r = HF_EUNAVAIL;
+
+    for (;;) {
+        hf__mutex_lock(&l->mutex);
+        if (!hf__handle_await_errand(l, limit)) {
+            r = HF_EUNAVAIL;
+        } else {
+            r = hf__handle_run(l, HF__ERRAND_RELEASE, limit);
+        }
+        *ret_reason = l->request.op.ret_reason;
+        hf__mutex_unlock(&l->mutex);
+        is_unknown = is_unknown || r == HF_EUNKNOWN;
+        if (r >= 0 || !hf__before(hf__now(), limit)) {
+            break;
+        }
+        pause_before_retry(l, limit);
+    }
+    if (r == HF_LOST && is_unknown && *ret_reason != HF_REASON_BROKEN) {
+        return HF_OK;
+    }
+    return r < 0 ? (int)HF_EUNKNOWN : r;
+}
+
+/* Under the mutex: has another thread begun to release? Then wait for it. */
+static bool await_other_release(hf_lock *l)
+{
+    while (l->grant.phase == HF__PHASE_RELEASING && !l->has_result) {
+        unsigned seen = hf__parker_seen(&l->parker);
+
+        hf__mutex_unlock(&l->mutex);
+        hf__park(&l->parker, seen, HF__NEVER);
+        hf__mutex_lock(&l->mutex);
+    }
+    return l->has_result;
+}
+
+static int send_away(hf_lock *l, hf_reason *ret_reason)
+{
+    int64_t io_ms = l->client->settings.io_timeout_ms;
+    hf__time limit =
+        hf__earlier(l->grant.deadline, hf__after_ms(hf__now(), io_ms));
+    struct hf__claim *heir = NULL;
+    bool is_unknown = false;
+    bool is_quiet = false;
+
+    hf__mutex_lock(&l->mutex);
+    is_quiet = hf__handle_await_errand(l, limit);
+    hf__mutex_unlock(&l->mutex);
+    heir = is_quiet ? hf__place_heir(l, l->grant.lease_ms) : NULL;
+    if (heir != NULL) {
+        int r = hand_over(l, heir, limit, ret_reason);
+
+        if (r == HF_OK || r == HF_LOST) {
+            return r;
+        }
+        is_unknown = r == HF_EUNKNOWN;
+    }
+    return let_go(l, limit, is_unknown, ret_reason);
+}
+
+static int tell(const hf_lock *l, int r, hf_error *err)
+{
+    const char *name = l->key.bytes + l->key.name_at;
+
+    if (r == HF_OK) {
+        return r;
+    }
+    if (r == HF_LOST) {
+        return hf__fail(err, r, "\"%s\" was lost before it was released (%s)",
+                        name, hf_strreason(hf_lost_reason(l)));
+    }
+    return hf__fail(err, r,
+                    "the release of \"%s\" was not confirmed; its "
+                    "lease ends it",
+                    name);
+}
+
+int hf__handle_release(hf_lock *l, hf_error *err)
+{
+    struct hf__event e = {.kind = HF__EVENT_RELEASE};
+    unsigned duties = 0;
+    int r = HF_LOST;
+
+    hf__mutex_lock(&l->mutex);
+    if (await_other_release(l)) {
+        r = l->release_result;
+        hf__mutex_unlock(&l->mutex);
+        return tell(l, r, err);
+    }
+    e.now = hf__now();
+    duties = hf__handle_feed(l, e);
+    if ((duties & HF__DO_RELEASE) != 0) {
+        hf__mutex_unlock(&l->mutex);
+        r = send_away(l, &e.reason);
+        hf__mutex_lock(&l->mutex);
+        e.kind = HF__EVENT_RELEASE_ENDED;
+        e.result = r;
+        e.now = hf__now();
+        duties |= hf__handle_feed(l, e);
+    }
+    l->release_result = r;
+    l->has_result = true;
+    hf__mutex_unlock(&l->mutex);
+    hf__place_gone(l);
+    hf__handle_follow_up(l, duties);
+    return tell(l, r, err);
+}

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Leaders, followers and the runner of one session. This file decides who
+ * executes which requests when, and that each completes exactly once (I3);
+ * what they mean is their owner's affair. Called by users' threads, by the
+ * keeper (submit) and by the runner; the store is never touched under the
+ * mutex.
+ */
+#include "src/core/session.h"
+
+#include "src/base/error.h"
+#include "src/core/batch.h"
+
+#include <string.h>
+
+/* HF__AGAIN is retried this often before it counts as no answer. */
+#define AGAIN_MAX      20
+#define AGAIN_PAUSE_MS 2
+/* A batch may take io_timeout, so a caller leads only while its own limit is
+ * that far away; this much later than promised is allowed. */
+#define LEAD_SLACK_MS 100
+
+void hf__session_init(struct hf__session *s,
+                      const struct hf__settings *settings, const char *role)
+{
+    memset(s, 0, sizeof *s);
+    s->settings = settings;
+    s->role = role;
+    hf__mutex_init(&s->mutex);
+    hf__list_init(&s->queue);
+}
+
+/* Surely not applied, and asked to try again: back to the end of the queue. */
+static bool goes_again(struct hf__session *s, struct hf__request *q)
+{
+    if (q->op.result != HF__AGAIN) {
+        return false;
+    }
+    if (s->is_closing || ++q->again > AGAIN_MAX) {
+        q->op.result =
+            hf__fail(q->op.err, HF_EUNAVAIL,
+                     "the store asked for a retry %d times", AGAIN_MAX);
+        return false;
+    }
+    q->progress = HF__PROGRESS_QUEUED;
+    hf__list_push(&s->queue, &q->link);
+    return true;
+}
+
+/* Complete the batch. Who waits is woken under the mutex and may free the
+ * request at once (the leader needs no waking for its own); the others stay
+ * in the batch for their done(). Gives how many stay. */
+static int complete_batch(struct hf__session *s, int n,
+                          const struct hf__request *own, bool *ret_again)
+{
+    int left = 0;
+
+    for (int i = 0; i < n; i++) {
+        struct hf__request *q = s->batch[i];
+
+        if (goes_again(s, q)) {
+            *ret_again = true;
+            continue;
+        }
+        q->progress = HF__PROGRESS_DONE;
+        if (q->parker == NULL) {
+            s->batch[left++] = q;
+        } else if (q != own) {
+            hf__unpark(q->parker);
+        }
+    }
+    return left;
+}
+
+static void runner_main(void *arg);
+
+/* ---- leading */
+
+/* The runner, started at first need. Without one (no thread to be had) the
+ * next caller that leads will take the work along. Under the mutex. */
+static void wake_runner(struct hf__session *s)
+{
+    if (!s->is_closing && !s->runner.is_running &&
+        hf__thread_start(&s->runner, "holdfast-run", runner_main, s) != HF_OK) {
+        return;
+    }
+    hf__unpark(&s->runner_parker);
+}
+
+/* The first waiting caller that has the time to lead; NULL if none. */
+static struct hf__request *find_leader(struct hf__session *s)
+{
+    hf__time now = hf__now();
+
+    HF__LIST_EACH (link, &s->queue) {
+        struct hf__request *q = HF__ELEMENT(link, struct hf__request, link);
+
+        if (q->parker != NULL && hf__before(now, q->lead_until)) {
+            return q;
+        }
+    }
+    return NULL;
+}
+
+/* Under the mutex, by a leader that ends: choose the next one. */
+static void pass_on(struct hf__session *s)
+{
+    s->is_led = false;
+    if (!hf__list_is_empty(&s->queue)) {
+        struct hf__request *next = find_leader(s);
+
+        if (next != NULL) {
+            s->is_led = true;
+            next->must_lead = true;
+            hf__unpark(next->parker);
+        } else {
+            wake_runner(s);
+        }
+    }
+    if (s->is_closing) {
+        hf__unpark(&s->idle_parker);
+    }
+}
+
+/* Lead one batch, `own` in it or not. With the mutex held at call and
+ * return; is_led is ours. */
+static void lead(struct hf__session *s, const struct hf__request *own)
+{
+    bool again = false;
+    int n = hf__batch_take(s);
+    int left = 0;
+
+    if (n > 0) {
+        hf__mutex_unlock(&s->mutex);
+        hf__batch_run(s, n);
+        hf__mutex_lock(&s->mutex);
+        left = complete_batch(s, n, own, &again);
+    }
+    if (left > 0 || again) {
+        /* Still leading: nobody else touches the batch. */
+        hf__mutex_unlock(&s->mutex);
+        for (int i = 0; i < left; i++) {
+            s->batch[i]->done(s->batch[i]);
+        }
+        if (again) {
+            hf__park(&s->idle_parker, hf__parker_seen(&s->idle_parker),
+                     hf__after_ms(hf__now(), AGAIN_PAUSE_MS));
+        }
+        hf__mutex_lock(&s->mutex);
+    }
+    pass_on(s);
+}
+
+static void runner_main(void *arg)
+{
+    struct hf__session *s = arg;
+
+    hf__mutex_lock(&s->mutex);
+    while (!s->is_closing) {
+        unsigned seen = hf__parker_seen(&s->runner_parker);
+
+        if (!s->is_led && !hf__list_is_empty(&s->queue)) {
+            s->is_led = true;
+            lead(s, NULL);
+            continue;
+        }
+        hf__mutex_unlock(&s->mutex);
+        hf__park(&s->runner_parker, seen, HF__NEVER);
+        hf__mutex_lock(&s->mutex);
+    }
+    hf__mutex_unlock(&s->mutex);
+}
+
+/* ---- callers */
+
+static void enqueue(struct hf__session *s, struct hf__request *q)
+{
+    HF_ASSERT(q->progress == HF__PROGRESS_IDLE ||
+              q->progress == HF__PROGRESS_DONE);
+    q->progress = HF__PROGRESS_QUEUED;
+    q->must_lead = false;
+    q->again = 0;
+    q->op.result = HF_EUNAVAIL;
+    hf__list_push(&s->queue, &q->link);
+}
+
+/* Under the mutex: the caller waits no longer. */
+static enum hf__ending detach(struct hf__session *s, struct hf__request *q)
+{
+    q->parker = NULL;
+    if (q->progress != HF__PROGRESS_QUEUED) {
+        HF_ASSERT(q->done != NULL);
+        return HF__ENDING_DETACHED;
+    }
+    hf__list_remove(&q->link);
+    q->progress = HF__PROGRESS_IDLE;
+    if (q->must_lead) {
+        pass_on(s);
+    }
+    return HF__ENDING_WITHDRAWN;
+}
+
+/* One turn of a waiting caller, with the mutex held: lead, or sleep. False
+ * once it has waited long enough. */
+static bool take_turn(struct hf__session *s, struct hf__request *q,
+                      hf__time limit, const atomic_int *stop)
+{
+    unsigned seen = hf__parker_seen(q->parker);
+    struct hf__parker *parker = q->parker;
+    hf__time now = hf__now();
+
+    if (q->must_lead || (!s->is_led && hf__before(now, q->lead_until))) {
+        s->is_led = true;
+        q->must_lead = false;
+        lead(s, q);
+        return true;
+    }
+    if (!s->is_led) {
+        wake_runner(s);
+    }
+    if (!hf__before(now, limit) || (stop != NULL && atomic_load(stop) != 0)) {
+        return false;
+    }
+    hf__mutex_unlock(&s->mutex);
+    hf__park(parker, seen, limit);
+    hf__mutex_lock(&s->mutex);
+    return true;
+}
+
+/* Until when a caller with this limit may begin to lead. */
+static hf__time lead_limit(const struct hf__session *s, hf__time limit)
+{
+    return s->is_runners ? (hf__time){0}
+                         : hf__after_ms(limit, LEAD_SLACK_MS -
+                                                   s->settings->io_timeout_ms);
+}
+
+enum hf__ending hf__session_run(struct hf__session *s, struct hf__request *q,
+                                struct hf__parker *parker, hf__time limit,
+                                const atomic_int *stop)
+{
+    HF_SCOPED_LOCK(&s->mutex);
+
+    if (s->is_closing) {
+        q->op.result = HF_EUNAVAIL;
+        q->progress = HF__PROGRESS_DONE;
+        return HF__ENDING_RAN;
+    }
+    q->parker = parker;
+    q->lead_until = lead_limit(s, limit);
+    enqueue(s, q);
+    while (q->progress != HF__PROGRESS_DONE) {
+        if (!take_turn(s, q, limit, stop)) {
+            return detach(s, q);
+        }
+    }
+    q->parker = NULL;
+    return HF__ENDING_RAN;
+}
+
+void hf__session_submit(struct hf__session *s, struct hf__request *q)
+{
+    bool is_refused = false;
+
+    q->parker = NULL;
+    hf__mutex_lock(&s->mutex);
+    is_refused = s->is_closing;
+    if (!is_refused) {
+        enqueue(s, q);
+        if (!s->is_led) {
+            wake_runner(s);
+        }
+    }
+    hf__mutex_unlock(&s->mutex);
+    if (is_refused) {
+        q->op.result = HF_EUNAVAIL;
+        q->progress = HF__PROGRESS_DONE;
+        q->done(q);
+    }
+}
+
+/* ---- opening and closing */
+
+int hf__session_connect(struct hf__session *s, int64_t limit_ms, hf_error *err)
+{
+    hf__time deadline = hf__after_ms(hf__now(), limit_ms);
+    bool is_mine = false;
+    int r = HF_OK;
+
+    hf__mutex_lock(&s->mutex);
+    is_mine = !s->is_led && !s->is_closing;
+    s->is_led = s->is_led || is_mine;
+    hf__mutex_unlock(&s->mutex);
+    if (!is_mine) {
+        return HF_OK;
+    }
+    r = hf__batch_connect(s, deadline, err);
+    hf__mutex_lock(&s->mutex);
+    pass_on(s);
+    hf__mutex_unlock(&s->mutex);
+    return r;
+}
+
+/* Take everything out of the queue and fail it; under the mutex. Those with
+ * nobody waiting go to `unwaited`. */
+static void fail_queue(struct hf__session *s, struct hf__link *unwaited)
+{
+    struct hf__link *link = NULL;
+
+    while ((link = hf__list_pop(&s->queue)) != NULL) {
+        struct hf__request *q = HF__ELEMENT(link, struct hf__request, link);
+
+        q->op.result = HF_EUNAVAIL;
+        q->must_lead = false;
+        q->progress = HF__PROGRESS_DONE;
+        if (q->parker != NULL) {
+            hf__unpark(q->parker);
+        } else {
+            hf__list_push(unwaited, &q->link);
+        }
+    }
+}
+
+void hf__session_close(struct hf__session *s)
+{
+    struct hf__link unwaited;
+    struct hf__link *link = NULL;
+
+    hf__list_init(&unwaited);
+    hf__mutex_lock(&s->mutex);
+    s->is_closing = true;
+    while (s->is_led) {
+        unsigned seen = hf__parker_seen(&s->idle_parker);
+
+        if (s->is_executing) {
+            hf__conn_interrupt(&s->conn);
+        }
+        hf__mutex_unlock(&s->mutex);
+        hf__park(&s->idle_parker, seen, hf__after_ms(hf__now(), 20));
+        hf__mutex_lock(&s->mutex);
+    }
+    fail_queue(s, &unwaited);
+    hf__unpark(&s->runner_parker);
+    hf__mutex_unlock(&s->mutex);
+
+    while ((link = hf__list_pop(&unwaited)) != NULL) {
+        struct hf__request *q = HF__ELEMENT(link, struct hf__request, link);
+
+        q->done(q);
+    }
+    hf__thread_stop(&s->runner);
+    hf__conn_close(&s->conn);
+}
+
+void hf__session_fini(struct hf__session *s)
+{
+    hf__mutex_fini(&s->mutex);
+}
+
+struct hf__facts hf__session_facts(struct hf__session *s)
+{
+    HF_SCOPED_LOCK(&s->mutex);
+    return s->facts;
+}

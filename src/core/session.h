@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One connection with its queue. Leader–follower, as in a database's group
+ * commit: a caller enqueues; if nobody executes, it leads: it takes all that
+ * is queued as one batch, runs it on its own thread, completes the others
+ * and hands over. A lone caller pays no thread switch, and under load
+ * batches form by themselves. A leader leads one batch only.
+ *
+ * The runner is the session's own thread, started at first need, for work
+ * that no caller waits for. Invariant under the session's mutex: queue not
+ * empty ⇒ exactly one leader executes (or was chosen), or the runner is awake.
+ *
+ * Requests belong to their owner, who keeps them alive until they are done;
+ * the session allocates nothing. A dead connection is reopened by the next
+ * batch.
+ */
+#ifndef HF_CORE_SESSION_H
+#define HF_CORE_SESSION_H
+
+#include "src/backend/conn.h"
+#include "src/base/list.h"
+#include "src/base/log.h"
+#include "src/base/thread.h"
+#include "src/base/wake.h"
+
+/* The most operations of one batch: 10,000 renewals are 20 round trips. */
+#define HF__BATCH_MAX 512
+
+/* What a session needs of its client; outlives the session. */
+struct hf__settings {
+    const struct hf__backend *backend;
+    const struct hf__url *url;
+    const char *allow;
+    int64_t io_timeout_ms;
+    int64_t connect_timeout_ms;
+    struct hf__log log;
+};
+
+enum hf__progress {
+    HF__PROGRESS_IDLE,
+    HF__PROGRESS_QUEUED,
+    HF__PROGRESS_RUNNING,
+    HF__PROGRESS_DONE
+};
+
+/*
+ * An operation, or (call not NULL) something else that needs the connection
+ * to itself. Zeroed before first use; reused after DONE.
+ */
+struct hf__request {
+    struct hf__op op;
+    int (*call)(struct hf__conn *, struct hf__request *, hf__time deadline);
+    struct hf__link link;
+    enum hf__progress progress;
+    bool must_lead;            /* its waiting caller was chosen */
+    hf__time send_by;          /* not sent later; 0: no such limit */
+    hf__time lead_until;       /* its caller has the time to lead until then */
+    int again;                 /* HF__AGAIN answers so far */
+    struct hf__parker *parker; /* who waits; NULL: nobody */
+    /* Nobody waits: called once, without locks, on whoever executed it. */
+    void (*done)(struct hf__request *);
+};
+
+struct hf__session {
+    const struct hf__settings *settings;
+    const char *role; /* "main", for log lines */
+    struct hf__mutex mutex;
+    struct hf__conn conn;  /* the leader's alone, but for interrupting it */
+    struct hf__link queue; /* requests, in order of arrival */
+    bool is_led;           /* somebody executes, or was chosen to */
+    bool is_executing;     /* the connection may be interrupted */
+    bool is_runners;       /* no caller leads: a stopped one stops nothing */
+    bool is_closing;
+    struct hf__thread runner;
+    struct hf__parker runner_parker;
+    struct hf__parker idle_parker; /* hf__session_close waits for the leader */
+    struct hf__facts facts;        /* found at the last open */
+    struct hf__op *ops[HF__BATCH_MAX];
+    struct hf__request *batch[HF__BATCH_MAX];
+};
+
+void hf__session_init(struct hf__session *, const struct hf__settings *,
+                      const char *role);
+/* Connect now rather than with the first batch. Thread: user. Blocks: up to
+ * the limit. Gives what the backend's open gives. */
+HF_MUST_CHECK int hf__session_connect(struct hf__session *, int64_t limit_ms,
+                                      hf_error *);
+enum hf__ending {
+    HF__ENDING_RAN,       /* it has its result */
+    HF__ENDING_WITHDRAWN, /* taken out of the queue: surely not sent */
+    HF__ENDING_DETACHED   /* it goes on with nobody waiting; its done() will
+                             be called, so it must have one */
+};
+/*
+ * Execute the request, leading or following, until it ran, `limit` came, or
+ * *stop became nonzero (NULL: none). Thread: user.
+ */
+HF_MUST_CHECK enum hf__ending
+hf__session_run(struct hf__session *, struct hf__request *, struct hf__parker *,
+                hf__time limit, const atomic_int *stop);
+/* Enqueue; done() is called when it has been executed. Thread: any. Never
+ * blocks on the store. */
+void hf__session_submit(struct hf__session *, struct hf__request *);
+/* Give up what is queued (HF_EUNAVAIL), interrupt what runs, end the runner,
+ * close the connection. Requests submitted later fail at once. */
+void hf__session_close(struct hf__session *);
+/* After close. */
+void hf__session_fini(struct hf__session *);
+/* What the last open found. Thread: any. */
+struct hf__facts hf__session_facts(struct hf__session *);
+
+#endif

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Questions about the store as a whole: which locks are held, is it fit, what
+ * can it do. Collected on the thread that leads the session, shown on the
+ * caller's, so that no callback runs in the middle of a batch.
+ */
+#include "src/base/alloc.h"
+#include "src/base/error.h"
+#include "src/core/look.h"
+
+#include <string.h>
+
+static void drop_info(struct hf__link *link)
+{
+    hf_info_free(HF__ELEMENT(link, hf_info, link));
+}
+
+static int collect_info(void *arg, const char *name, size_t length,
+                        const struct hf__record *record)
+{
+    struct hf__look *k = arg;
+    hf_info *info = hf__info_new(name, length, record);
+
+    if (info == NULL) {
+        k->result = HF_ENOMEM;
+        return 1;
+    }
+    hf__list_push(&k->found, &info->link);
+    return 0;
+}
+
+/* How a call's status becomes the request's; only a dead session is told to
+ * the session. */
+static int end_call(struct hf__look *k, int r)
+{
+    k->request.op.result = k->result != HF_OK ? k->result : r;
+    if (k->result == HF_ENOMEM) {
+        k->err.status = hf__fail(&k->err, HF_ENOMEM, "out of memory");
+    }
+    return r == HF_ENOTSUP ? HF_OK : r;
+}
+
+static int run_list(struct hf__conn *conn, struct hf__request *q,
+                    hf__time deadline)
+{
+    struct hf__look *k = HF__ELEMENT(q, struct hf__look, request);
+
+    return end_call(
+        k, hf__conn_list(conn, &k->key, collect_info, k, deadline, &k->err));
+}
+
+int hf_list(hf_client *client, const char *prefix, hf_list_fn fn, void *arg,
+            hf_error *err)
+{
+    HF_AUTO(hf__look_unref_auto) struct hf__look *k = NULL;
+    int r = hf__client_usable(client, err);
+
+    prefix = prefix == NULL ? "" : prefix;
+    if (r == HF_OK && fn == NULL) {
+        r = hf__fail(err, HF_EINVAL, "hf_list() needs a function");
+    }
+    if (r == HF_OK && *prefix != '\0') {
+        r = hf__name_check(prefix, err);
+    }
+    if (r != HF_OK) {
+        return r;
+    }
+    r = hf__look_new(client, prefix, &k, err);
+    if (r != HF_OK) {
+        return r;
+    }
+    k->drop = drop_info;
+    k->request.call = run_list;
+    r = hf__look_run(client, k, err);
+    if (r != HF_OK) {
+        return r;
+    }
+    HF__LIST_EACH (link, &k->found) {
+        if (fn(arg, HF__ELEMENT(link, hf_info, link)) != 0) {
+            break;
+        }
+    }
+    return HF_OK;
+}
+
+/* ---- fitness */
+
+/* One item of hf_check(), kept until it can be shown. */
+struct finding {
+    struct hf__link link;
+    hf_verdict verdict;
+    char *name;
+    char *value;
+    char *remedy; /* NULL: none */
+};
+
+static void finding_free(struct finding *f)
+{
+    if (f == NULL) {
+        return;
+    }
+    hf__free(f->name);
+    hf__free(f->value);
+    hf__free(f->remedy);
+    hf__free(f);
+}
+HF_CLEANUP_FN(struct finding, finding_free);
+
+static void drop_finding(struct hf__link *link)
+{
+    finding_free(HF__ELEMENT(link, struct finding, link));
+}
+
+static int collect_finding(void *arg, const hf_check_item *item)
+{
+    struct hf__look *k = arg;
+    HF_AUTO(finding_free_auto) struct finding *f = hf__alloc(sizeof *f);
+
+    if (f != NULL) {
+        hf__list_init(&f->link);
+        f->verdict = item->verdict;
+        f->name = hf__strdup(item->name);
+        f->value = hf__strdup(item->value);
+        f->remedy = item->remedy == NULL ? NULL : hf__strdup(item->remedy);
+    }
+    if (f == NULL || f->name == NULL || f->value == NULL ||
+        (item->remedy != NULL && f->remedy == NULL)) {
+        k->result = HF_ENOMEM;
+        return 1;
+    }
+    hf__list_push(&k->found, &f->link);
+    f = NULL;
+    return 0;
+}
+
+static int run_check(struct hf__conn *conn, struct hf__request *q,
+                     hf__time deadline)
+{
+    struct hf__look *k = HF__ELEMENT(q, struct hf__look, request);
+
+    return end_call(
+        k, hf__conn_check(conn, collect_finding, k, deadline, &k->err));
+}
+
+static bool show_finding(const struct finding *f, hf_check_fn fn, void *arg)
+{
+    hf_check_item item = {.size = sizeof item,
+                          .name = f->name,
+                          .value = f->value,
+                          .verdict = f->verdict,
+                          .remedy = f->remedy};
+
+    return fn(arg, &item) == 0;
+}
+
+static void show_allowed(const hf_client *client, hf_check_fn fn, void *arg)
+{
+    hf_check_item item = {.size = sizeof item,
+                          .name = "allow",
+                          .value = client->allow,
+                          .verdict = HF_WARN,
+                          .remedy = "these promises were given up by request"};
+
+    if (*client->allow != '\0') {
+        (void)fn(arg, &item);
+    }
+}
+
+int hf_check(hf_client *client, hf_check_fn fn, void *arg, hf_error *err)
+{
+    HF_AUTO(hf__look_unref_auto) struct hf__look *k = NULL;
+    int r = hf__client_usable(client, err);
+
+    if (r == HF_OK && fn == NULL) {
+        r = hf__fail(err, HF_EINVAL, "hf_check() needs a function");
+    }
+    if (r != HF_OK) {
+        return r;
+    }
+    r = hf__look_new(client, "", &k, err);
+    if (r != HF_OK) {
+        return r;
+    }
+    k->drop = drop_finding;
+    k->request.call = run_check;
+    r = hf__look_run(client, k, err);
+    if (r != HF_OK) {
+        return r;
+    }
+    HF__LIST_EACH (link, &k->found) {
+        if (!show_finding(HF__ELEMENT(link, struct finding, link), fn, arg)) {
+            return HF_OK;
+        }
+    }
+    show_allowed(client, fn, arg);
+    return HF_OK;
+}
+
+int hf_caps(hf_client *client, hf_caps_info *ret_caps)
+{
+    hf_caps_info caps = HF_CAPS_INFO_INIT;
+    struct hf__facts facts = {'?', HF_REACH_PROCESS};
+    int r = hf__client_usable(client, NULL);
+
+    if (r != HF_OK) {
+        return r;
+    }
+    if (ret_caps == NULL || ret_caps->size < sizeof caps.size ||
+        ret_caps->size > sizeof caps) {
+        return HF_EINVAL;
+    }
+    facts = hf__session_facts(&client->main[0]);
+    caps.size = ret_caps->size;
+    caps.flags = client->settings.backend->caps;
+    caps.reach = facts.reach;
+    caps.grade = facts.grade;
+    caps.store = client->url->redacted;
+    memcpy(ret_caps, &caps, caps.size);
+    return HF_OK;
+}

@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: MIT
+"""What the black-box tests of the command share.
+
+A test is a function with @case that gets a Case: a folder of its own, a
+store of its own in HOLDFAST_URL, and no HOME. Tests of a file run several at
+once. Each process that a test starts, and whatever that starts, carries the
+case's mark in its environment; at the end those that are left are killed by
+pid. Command lines of the tests: FILE.py HOLDFAST ACTOR [WORD], where WORD
+picks the tests whose name has it.
+"""
+import collections
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+
+# A sanitizer or a busy machine: every patience below is stretched.
+SLOW = 5 if os.environ.get('HOLDFAST_TEST_SLOW') else 1
+PATIENCE = 15 * SLOW
+JOBS = 4
+
+MARK = 'HOLDFAST_TEST_CASE'
+Result = collections.namedtuple('Result', 'code out err seconds')
+Line = collections.namedtuple('Line', 'ns pid text')
+cases = []
+
+
+class Failed(Exception):
+    pass
+
+
+class Skipped(Exception):
+    pass
+
+
+def case(function):
+    cases.append(function)
+    return function
+
+
+def boot_ns():
+    return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+
+
+def processes_with(mark):
+    """The pids of the living processes whose environment has the mark."""
+    wanted = f'{MARK}={mark}'.encode()
+    found = []
+    for entry in os.listdir('/proc'):
+        if not entry.isdigit():
+            continue
+        try:
+            environ = pathlib.Path(f'/proc/{entry}/environ').read_bytes()
+        except OSError:
+            continue
+        if wanted in environ.split(b'\0'):
+            found.append(int(entry))
+    return found
+
+
+def parent_of(pid):
+    stat = pathlib.Path(f'/proc/{pid}/stat').read_text()
+    return int(stat.rpartition(')')[2].split()[1])
+
+
+def state_of(pid):
+    """'T' stopped, 'Z' dead but not reaped, '' gone …"""
+    try:
+        stat = pathlib.Path(f'/proc/{pid}/stat').read_text()
+    except OSError:
+        return ''
+    return stat.rpartition(')')[2].split()[0]
+
+
+class Process:
+    """A started command; its output goes to files, so that a process which
+    inherited them keeps nobody waiting."""
+
+    def __init__(self, test, argv, env, stdin, pass_fds, stderr):
+        self.test = test
+        self.argv = argv
+        self.base = test.dir / f'process{next(test.numbers)}'
+        self.started = time.monotonic()
+        with open(f'{self.base}.out', 'wb') as out, \
+                open(f'{self.base}.err', 'wb') as err:
+            self.popen = subprocess.Popen(
+                argv, env=env, cwd=test.dir, pass_fds=pass_fds,
+                stdin=subprocess.DEVNULL if stdin is None else stdin,
+                stdout=out, stderr=err if stderr is None else stderr)
+        self.pid = self.popen.pid
+
+    def read(self, suffix):
+        return pathlib.Path(f'{self.base}.{suffix}').read_text(
+            errors='replace')
+
+    @property
+    def out(self):
+        return self.read('out')
+
+    @property
+    def err(self):
+        return self.read('err')
+
+    def signal(self, number):
+        os.kill(self.pid, number)
+
+    def is_running(self):
+        return self.popen.poll() is None
+
+    def wait(self, seconds=PATIENCE):
+        try:
+            code = self.popen.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise Failed(f'did not end within {seconds} s: {self.argv}\n'
+                         f'stderr: {self.err}') from None
+        return Result(code, self.out, self.err,
+                      time.monotonic() - self.started)
+
+
+class Case:
+    def __init__(self, name, holdfast, actor):
+        self.name = name
+        self.holdfast = holdfast
+        self.actor_path = actor
+        self.mark = f'{os.getpid()}-{name}'
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix='holdfast-cli-'))
+        self.db = self.dir / 'locks.db'
+        self.log_path = self.dir / 'log'
+        self.numbers = iter(range(1, 1000000))
+        self.started = []
+        self.env = {key: value for key, value in os.environ.items()
+                    if key == 'PATH' or key.endswith('SAN_OPTIONS')}
+        self.env[MARK] = self.mark
+        self.env['HOLDFAST_URL'] = self.url = f'sqlite:{self.db}'
+
+    # -- starting ----------------------------------------------------------
+
+    def spawn(self, argv, env=None, stdin=None, pass_fds=(), stderr=None):
+        """Starts any program; `env` changes variables, None removes one."""
+        merged = {key: value for key, value in
+                  {**self.env, **(env or {})}.items() if value is not None}
+        process = Process(self, [str(word) for word in argv], merged, stdin,
+                          pass_fds, stderr)
+        self.started.append(process)
+        return process
+
+    def start(self, *args, **options):
+        """Starts holdfast with these arguments."""
+        return self.spawn([self.holdfast, *args], **options)
+
+    def run(self, *args, **options):
+        return self.start(*args, **options).wait()
+
+    def actor(self, *words):
+        return [self.actor_path, self.log_path, *words]
+
+    def hold(self, name, *args, words=('beat',)):
+        """A run that holds the lock; returns when its command logs."""
+        seen = {line.pid for line in self.log()}
+        process = self.start('run', *args, name, '--', *self.actor(*words))
+
+        def is_up():
+            return any(line.pid not in seen for line in self.log())
+        self.until(lambda: is_up() or not process.is_running(),
+                   'the holder starts')
+        self.check(is_up(), f'no holder: {process.err}')
+        return process
+
+    def next_holder(self, name, *args):
+        """A run that waits for the lock; its command logs "next"."""
+        return self.start('run', *args, name, '--',
+                          *self.actor('say=next', 'exit=0'))
+
+    def copy_for_all(self):
+        """The two programs where any user can reach them, with a log that
+        any user can write."""
+        folder = self.dir / 'bin'
+        folder.mkdir()
+        self.dir.chmod(0o755)
+        built = pathlib.Path(self.holdfast).parent
+        paths = [self.holdfast, self.actor_path, *built.glob('*.so.[0-9]')]
+        for path in paths:
+            shutil.copy(path, folder)
+        self.log_path.touch()
+        self.log_path.chmod(0o666)
+        return folder / 'holdfast', folder / 'cli_actor'
+
+    # -- looking -----------------------------------------------------------
+
+    def log(self):
+        try:
+            text = self.log_path.read_text()
+        except FileNotFoundError:
+            return []
+        whole = text[:text.rfind('\n') + 1]
+        return [Line(int(ns), int(pid), what) for ns, pid, what in
+                (line.split(' ', 2) for line in whole.splitlines())]
+
+    def pids(self, text):
+        return [line.pid for line in self.log() if line.text == text]
+
+    def command_pid(self):
+        return self.log()[0].pid
+
+    def guardian(self):
+        return parent_of(self.command_pid())
+
+    def last_ns(self, text='beat'):
+        return max(line.ns for line in self.log() if line.text == text)
+
+    def left(self):
+        return processes_with(self.mark)
+
+    def json(self, *args):
+        result = self.run(*args, '--json')
+        return json.loads(result.out)
+
+    @staticmethod
+    def events(text):
+        return [json.loads(line) for line in text.splitlines()]
+
+    # -- judging -----------------------------------------------------------
+
+    def check(self, condition, message):
+        if not condition:
+            raise Failed(message)
+
+    def equal(self, got, wanted, what):
+        self.check(got == wanted, f'{what}: got {got!r}, wanted {wanted!r}')
+
+    def code(self, result, wanted):
+        self.check(result.code == wanted, f'exit {result.code}, wanted '
+                   f'{wanted}\nstdout: {result.out}\nstderr: {result.err}')
+
+    def says(self, text, *words):
+        for word in words:
+            self.check(word in text, f'{word!r} is not in: {text}')
+
+    def until(self, condition, what, seconds=PATIENCE):
+        end = time.monotonic() + seconds
+        while not condition():
+            self.check(time.monotonic() < end, f'not within {seconds} s: '
+                       f'{what}')
+            time.sleep(0.01)
+
+    def excluded(self, count=1):
+        """No beat after the first "next": the old group was gone."""
+        starts = [line.ns for line in self.log() if line.text == 'next']
+        self.equal(len(starts), count, 'next holders')
+        margin = min(starts) - self.last_ns()
+        self.check(margin > 0, 'the old command was alive '
+                   f'{-margin / 1e6:.1f} ms after the next one started')
+
+    def all_gone(self, seconds=PATIENCE):
+        self.until(lambda: not self.left(), 'no process is left', seconds)
+
+    def status(self, path='status'):
+        return json.loads((self.dir / path).read_text())
+
+    # -- ending ------------------------------------------------------------
+
+    def finish(self):
+        for _ in range(100):
+            pids = self.left()
+            for pid in pids:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            for process in self.started:
+                process.popen.poll()
+            if not pids:
+                break
+            time.sleep(0.02)
+        for process in self.started:
+            try:
+                process.popen.wait(5)
+            except subprocess.TimeoutExpired:
+                pass
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+
+def attempt(function, holdfast, actor):
+    test = Case(function.__name__, holdfast, actor)
+    try:
+        function(test)
+        return 'ok', ''
+    except Skipped as reason:
+        return 'skip', str(reason)
+    except Failed as failure:
+        at = traceback.extract_tb(failure.__traceback__)
+        line = [frame.lineno for frame in at
+                if frame.name == function.__name__]
+        return 'not ok', f'line {line[-1] if line else "?"}: {failure}'
+    except Exception:  # pylint: disable=broad-except
+        return 'not ok', traceback.format_exc()
+    finally:
+        test.finish()
+
+
+def report(number, function, result, detail):
+    name = function.__name__.replace('_', ' ')
+    if result == 'skip':
+        print(f'ok {number} - {name} # SKIP {detail}', flush=True)
+        return
+    print(f'{result} {number} - {name}', flush=True)
+    for line in detail.splitlines():
+        print(f'#   {re.sub("[^ -~]", "?", line)}', flush=True)
+
+
+def main():
+    holdfast, actor = (str(pathlib.Path(word).resolve())
+                       for word in sys.argv[1:3])
+    chosen = [function for function in cases
+              if all(word in function.__name__ for word in sys.argv[3:])]
+    os.umask(0o022)
+    lock = threading.Lock()
+    numbers = iter(range(1, len(chosen) + 1))
+    failed = []
+
+    def perform(function):
+        result, detail = attempt(function, holdfast, actor)
+        with lock:
+            report(next(numbers), function, result, detail)
+            if result == 'not ok':
+                failed.append(function)
+
+    print(f'1..{len(chosen)}', flush=True)
+    with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+        list(pool.map(perform, chosen))
+    sys.exit(1 if failed else 0)

@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: MIT
+"""who, ls, check, backends, version, help: text for people, JSON for
+programs, exit codes."""
+import datetime
+import json
+import re
+import signal
+import socket
+
+import harness
+from harness import case
+
+FIELDS = {'name', 'state', 'owner', 'note', 'fence', 'acquired_at',
+          'remaining_ms', 'waiters', 'store', 'grade', 'reach'}
+OWNER = {'label', 'host', 'pid', 'thread'}
+NAMES = ("a b", "it's", '"q" \\ back', 'žluť 漢字 🔒', 'new\nline', '-dash',
+         'tab\there', 'a/b:c', '$HOME', '*')
+
+
+def stamp(text):
+    """An RFC 3339 time in UTC."""
+    assert re.fullmatch(r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z', text), text
+    return datetime.datetime.fromisoformat(text.replace('Z', '+00:00'))
+
+
+@case
+def who_of_a_held_lock(t):
+    holder = t.hold('job', '--lease', '20s', '--owner', 'nightly', '--note',
+                    'ticket 42')
+    result = t.run('who', 'job')
+    t.code(result, 0)
+    t.says(result.out, 'job is held', 'nightly', socket.gethostname(),
+           str(holder.pid), 'ticket 42', t.url, 'reach user', 'grade B')
+    t.equal(result.err, '', 'stderr')
+
+
+@case
+def who_of_a_held_lock_as_json(t):
+    holder = t.hold('job', '--lease', '20s', '--owner', 'nightly')
+    result = t.run('who', '--json', 'job')
+    t.code(result, 0)
+    shown = json.loads(result.out)
+    t.equal(set(shown), FIELDS, 'fields')
+    t.equal(set(shown['owner']), OWNER, 'owner')
+    t.equal((shown['name'], shown['state'], shown['owner']['label'],
+             shown['owner']['host'], shown['owner']['pid']),
+            ('job', 'held', 'nightly', socket.gethostname(), holder.pid),
+            'values')
+    t.check(isinstance(shown['fence'], int) and 0 < shown['fence'] < 2 ** 53,
+            shown['fence'])
+    t.check(12000 < shown['remaining_ms'] <= 20000, shown['remaining_ms'])
+    age = datetime.datetime.now(datetime.timezone.utc) - \
+        stamp(shown['acquired_at'])
+    t.check(-1 < age.total_seconds() < 60, shown['acquired_at'])
+    t.equal((shown['store'], shown['grade'], shown['reach']),
+            (t.url, 'B', 'user'), 'store')
+    t.check(shown['note'] in (None, ''), shown['note'])
+    t.check(shown['waiters'] is None or isinstance(shown['waiters'], list),
+            shown['waiters'])
+
+
+@case
+def who_of_a_free_lock(t):
+    for _ in range(2):
+        result = t.run('who', 'job')
+        t.code(result, 1)
+        t.says(result.out, 'job is free', t.url)
+        shown = t.json('who', 'job')
+        t.equal(set(shown), FIELDS, 'fields')
+        t.equal((shown['name'], shown['state'], shown['owner'],
+                 shown['acquired_at'], shown['remaining_ms']),
+                ('job', 'free', None, None, None), 'values')
+        t.code(t.run('run', 'job', '--', 'true'), 0)
+
+
+@case
+def who_of_a_dead_holder_says_so(t):
+    holder = t.hold('job', '--lease', '1h')
+    holder.signal(signal.SIGKILL)
+    t.all_gone()
+    result = t.run('who', 'job')
+    t.check(result.code == 1 or 'is gone' in result.out, result)
+
+
+@case
+def looking_takes_nothing(t):
+    holder = t.hold('job', '--lease', '3s')
+    first = t.json('who', 'job')
+    for _ in range(5):
+        t.equal(t.json('who', 'job')['fence'], first['fence'], 'fence')
+        t.code(t.run('ls'), 0)
+    t.check(holder.is_running(), holder.err)
+
+
+@case
+def a_store_that_does_not_answer_is_69(t):
+    url = f'fault+sqlite:{t.db}?io_timeout=300ms&fault='
+    for rules, verbs in (('lose_request:inspect', (('who', 'job'),)),
+                         ('die:list', (('ls',),)),
+                         ('die:open', (('who', 'job'), ('ls',), ('check',),
+                                       ('break', 'job', '--force')))):
+        for verb in verbs:
+            result = t.run(*verb, '--url', url + rules)
+            t.code(result, 69)
+            t.equal((result.out, result.err.count('\n')), ('', 1), verb)
+
+
+@case
+def ls_shows_what_is_held_in_order(t):
+    t.equal(t.json('ls'), [], 'nothing')
+    t.code(t.run('ls'), 0)
+    holders = [t.hold(name) for name in ('b', 'a', 'c/1', 'c/2', 'B')]
+    t.code(t.run('run', 'free', '--', 'true'), 0)
+    listed = t.json('ls')
+    t.equal([entry['name'] for entry in listed],
+            ['B', 'a', 'b', 'c/1', 'c/2'], 'names')
+    for entry in listed:
+        t.equal(set(entry), FIELDS, 'fields')
+        t.equal(entry['state'], 'held', 'state')
+    t.equal(listed[1]['owner']['pid'], holders[1].pid, 'pid')
+    t.equal([entry['name'] for entry in t.json('ls', 'c/')],
+            ['c/1', 'c/2'], 'prefix')
+    t.equal(t.json('ls', 'none'), [], 'no such prefix')
+
+
+@case
+def ls_for_people(t):
+    holder = t.hold('job', '--owner', 'nightly', '--note', 'ticket 42')
+    result = t.run('ls')
+    t.code(result, 0)
+    t.says(result.out, 'job', 'nightly', str(holder.pid), 'ticket 42', t.url)
+    t.equal(result.err, '', 'stderr')
+
+
+@case
+def any_name_is_shown_without_harm(t):
+    for name in NAMES[:5]:
+        t.hold('--note', f'note {name}', '--', name) if name[0] == '-' \
+            else t.hold(name, '--note', f'note {name}')
+    listed = t.json('ls')
+    t.equal([entry['name'] for entry in listed],
+            sorted(NAMES[:5], key=str.encode), 'names')
+    t.equal([entry['note'] for entry in listed],
+            [f'note {entry["name"]}' for entry in listed], 'notes')
+    text = t.run('ls').out
+    t.equal(text.count('\n'), 7, f'lines of {text}')
+    for name in NAMES[:5]:
+        result = t.run('who', '--', name)
+        t.code(result, 0)
+        t.equal(t.run('who', '--json', '--', name).out.count('\n'), 1, name)
+        t.check('new\nline' not in result.out, result.out)
+
+
+@case
+def any_name_can_be_locked_and_asked_for(t):
+    for name in NAMES:
+        if name[0] != '-':
+            result = t.run('run', name, '--', 'printenv', 'HOLDFAST_NAME')
+            t.code(result, 0)
+            t.equal(result.out, f'{name}\n', 'HOLDFAST_NAME')
+        result = t.run('who', '--json', '--', name)
+        t.code(result, 1)
+        t.equal(json.loads(result.out)['name'], name, 'name')
+
+
+@case
+def escapes_in_a_label_do_not_reach_the_terminal(t):
+    t.hold('job', '--owner', 'red\033[31m\rfake', '--note', 'b\x07ell')
+    for verb in (('who', 'job'), ('ls',), ('run', '-n', 'job', '--', 'true')):
+        result = t.run(*verb)
+        text = result.out + result.err
+        for bad in '\033\r\x07':
+            t.check(bad not in text, f'{verb}: {text!r}')
+    t.equal(t.json('who', 'job')['owner']['label'], 'red\033[31m\rfake',
+            'in JSON it is whole')
+
+
+@case
+def check_of_a_fit_store(t):
+    result = t.run('check')
+    t.code(result, 0)
+    t.says(result.out, 'fit', t.url, 'reach user')
+    shown = t.json('check')
+    t.equal((shown['fit'], shown['store'], shown['grade'], shown['reach']),
+            (True, t.url, 'B', 'user'), 'values')
+    t.check(shown['items'], 'nothing was looked at')
+    for item in shown['items']:
+        t.equal(set(item), {'name', 'value', 'verdict', 'remedy'}, 'item')
+        t.check(item['verdict'] in ('fine', 'warn'), item)
+        t.check((item['verdict'] == 'fine') == (item['remedy'] is None), item)
+
+
+@case
+def check_of_an_unfit_store_is_1_and_has_a_remedy(t):
+    folder = t.dir / 'open'
+    folder.mkdir()
+    folder.chmod(0o777)
+    url = f'sqlite:{folder}/locks.db'
+    result = t.run('check', '--url', url)
+    t.code(result, 1)
+    t.says(result.out + result.err, 'unfit', 'chmod')
+    result = t.run('check', '--url', url, '--json')
+    t.code(result, 1)
+    shown = json.loads(result.out)
+    t.equal(shown['fit'], False, 'fit')
+    bad = [item for item in shown['items'] if item['verdict'] == 'unfit']
+    t.check(bad and bad[0]['remedy'], shown)
+
+
+@case
+def reach_demanded_of_any_verb(t):
+    for verb in (('who', 'job'), ('ls',), ('check',),
+                 ('break', 'job', '--force')):
+        result = t.run(*verb, '--reach', 'hosts')
+        t.code(result, 77)
+        t.says(result.err, 'hosts', str(t.db))
+
+
+@case
+def backends_lists_what_this_build_can_open(t):
+    result = t.run('backends')
+    t.code(result, 0)
+    listed = result.out.split('\n')
+    t.says(result.out, 'sqlite', 'memory')
+    t.equal(t.json('backends')['backends'], listed[:-1], 'as JSON')
+    t.code(t.run('backends', env={'HOLDFAST_URL': 'nonsense'}), 0)
+
+
+@case
+def version_is_one_line(t):
+    result = t.run('version')
+    t.code(result, 0)
+    t.check(re.fullmatch(r'holdfast \d+\.\d+\.\d+\n', result.out), result)
+    t.equal(t.json('version')['version'], result.out.split()[1], 'as JSON')
+    for word in ('--version', '-V'):
+        t.equal(t.run(word).out, result.out, word)
+
+
+@case
+def help_explains_each_verb(t):
+    general = t.run('help')
+    t.code(general, 0)
+    verbs = ('run', 'who', 'ls', 'break', 'check', 'backends', 'version',
+             'help')
+    t.says(general.out, *verbs)
+    for word in ('--help', '-h'):
+        t.equal(t.run(word).out, general.out, word)
+    for verb in verbs:
+        result = t.run('help', verb)
+        t.code(result, 0)
+        t.says(result.out, f'holdfast {verb}')
+        t.equal(t.run(verb, '--help').out, result.out, f'{verb} --help')
+
+
+@case
+def help_of_run_pins_the_defaults(t):
+    text = ' '.join(t.run('help', 'run').out.split())
+    for default in ('forever', '30s', '5s', 'none', '75', '76'):
+        t.says(text, f'default {default}')
+    listed = {row['option']: row['default'] for verb in
+              t.json('help', 'run')['verbs'] for row in verb['options']}
+    t.equal((listed['--wait'], listed['--lease'], listed['--grace'],
+             listed['--kill-after'], listed['--busy-exit'],
+             listed['--lost-exit']),
+            ('forever', '30s', '5s', None, '75', '76'), 'defaults')
+
+
+@case
+def an_answer_that_nobody_can_read_is_no_success(t):
+    for verb in (('version',), ('ls',), ('help',)):
+        result = t.spawn(['sh', '-c', '"$@" >/dev/full', 'sh', t.holdfast,
+                          *verb]).wait()
+        t.check(result.code not in (0, 1), f'{verb}: {result}')
+        t.says(result.err, 'stdout')
+
+
+if __name__ == '__main__':
+    harness.main()

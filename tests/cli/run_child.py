@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: MIT
+"""What the command finds: its environment, descriptors, arguments, working
+folder; and what of all that `run` itself never touches."""
+import os
+import re
+
+import harness
+from harness import case
+
+OURS = ('HOLDFAST_NAME', 'HOLDFAST_FENCE', 'HOLDFAST_FENCES',
+        'HOLDFAST_TOKEN', 'HOLDFAST_STORE', 'HOLDFAST_DEADLINE_MS')
+
+
+def environment(t, *args, **options):
+    result = t.run('run', *args, 'my job', '--', 'env', '-0', **options)
+    t.code(result, 0)
+    return dict(entry.split('=', 1) for entry in result.out.split('\0')
+                if entry)
+
+
+@case
+def the_environment_tells_the_grant(t):
+    before = harness.boot_ns() / 1e6
+    found = environment(t, '--lease', '20s')
+    after = harness.boot_ns() / 1e6
+    t.equal(found['HOLDFAST_NAME'], 'my job', 'name')
+    t.check(int(found['HOLDFAST_FENCE']) > 0, found)
+    t.equal(found['HOLDFAST_FENCES'], found['HOLDFAST_FENCE'], 'fences')
+    t.check(re.fullmatch('[0-9a-f]{32}', found['HOLDFAST_TOKEN']), found)
+    t.equal(found['HOLDFAST_STORE'], t.url, 'store')
+    deadline = int(found['HOLDFAST_DEADLINE_MS'])
+    t.check(before + 15000 < deadline < after + 20000,
+            f'{deadline} from {before} to {after}')
+
+
+@case
+def the_rest_of_the_environment_is_as_it_was(t):
+    t.env.update(LANG='C', EMPTY='', WORD='a=b c')
+    found = environment(t)
+    for name in OURS:
+        del found[name]
+    t.equal(found, t.env, 'environment')
+
+
+@case
+def an_inherited_url_stays_as_it_was(t):
+    other = f'sqlite:{t.dir}/other.db'
+    found = environment(t, '--url', other)
+    t.equal(found['HOLDFAST_URL'], t.url, 'HOLDFAST_URL')
+    t.equal(found['HOLDFAST_STORE'], other, 'HOLDFAST_STORE')
+    found = environment(t, '--url', other, env={'HOLDFAST_URL': None})
+    t.check('HOLDFAST_URL' not in found, 'HOLDFAST_URL was added')
+
+
+@case
+def each_grant_has_another_token_and_a_higher_fence(t):
+    grants = [environment(t) for _ in range(5)]
+    fences = [int(grant['HOLDFAST_FENCE']) for grant in grants]
+    t.equal(fences, sorted(set(fences)), 'fences')
+    t.equal(len({grant['HOLDFAST_TOKEN'] for grant in grants}), 5, 'tokens')
+
+
+@case
+def the_fence_is_the_one_that_who_shows(t):
+    script = 'echo $HOLDFAST_FENCE; "$0" who --json job'
+    result = t.run('run', 'job', '--', 'sh', '-c', script, t.holdfast)
+    fence, shown = result.out.split('\n')[:2]
+    t.says(shown, f'"fence":{fence},')
+
+
+@case
+def arguments_behind_the_dashes_are_untouched(t):
+    words = ('--help', '-v', '--', '--url', 'x', '', 'a b', '--try', '-E')
+    result = t.run('run', 'job', '--', 'printf', '[%s]', *words)
+    t.code(result, 0)
+    t.equal(result.out, ''.join(f'[{word}]' for word in words), 'arguments')
+
+
+@case
+def no_shell_is_used_unless_asked_for(t):
+    result = t.run('run', 'job', '--', 'printf', '%s', '$HOME; `id` *')
+    t.equal(result.out, '$HOME; `id` *', 'without -c')
+    result = t.run('run', '-c', 'job', '--', 'echo b a | tr " " "\\n" | sort')
+    t.equal(result.out, 'a\nb\n', 'with -c')
+    result = t.run('run', '-c', 'job', '--', 'exit 6')
+    t.code(result, 6)
+
+
+@case
+def stdin_and_stdout_are_the_callers(t):
+    script = ('printf "one\\ntwo\\n" | "$0" run job -- sort -r | '
+              '"$0" run job2 -- tr a-z A-Z')
+    result = t.spawn(['sh', '-c', script, t.holdfast]).wait()
+    t.equal((result.out, result.err), ('TWO\nONE\n', ''), 'through the pipe')
+
+
+@case
+def a_reader_that_went_away_ends_the_command_not_the_wrapper(t):
+    script = '"$0" run job -- yes | head -n 1; "$0" run -n job -- true'
+    result = t.spawn(['sh', '-c', script, t.holdfast]).wait()
+    t.code(result, 0)
+    t.equal(result.out, 'y\n', 'output')
+
+
+@case
+def run_itself_never_writes_to_stdout(t):
+    for args in ((), ('--verbose',), ('--json',), ('-v', '--json')):
+        result = t.run('run', *args, 'job', '--', 'true')
+        t.code(result, 0)
+        t.equal(result.out, '', f'stdout with {args}')
+    t.hold('job')
+    for args in ((), ('--json',)):
+        t.equal(t.run('run', '-n', *args, 'job', '--', 'true').out, '', args)
+
+
+@case
+def the_command_has_the_callers_descriptors_and_no_more(t):
+    t.code(t.run('run', 'job', '--', *t.actor('fds')), 0)
+    read_end, write_end = os.pipe()
+    t.code(t.run('run', 'job', '--', *t.actor('fds'),
+                 pass_fds=(read_end, write_end)), 0)
+    os.close(read_end)
+    os.close(write_end)
+    fds = [line.text for line in t.log()]
+    t.equal(fds, ['fds 0 1 2', f'fds 0 1 2 {read_end} {write_end}'], 'fds')
+
+
+@case
+def descriptors_that_the_caller_closed_stay_closed(t):
+    for shut, left in (('<&-', 'fds 1 2'), ('>&-', 'fds 0 2'),
+                       ('2>&-', 'fds 0 1'), ('<&- >&- 2>&-', 'fds')):
+        result = t.spawn(['sh', '-c', f'exec "$@" {shut}', 'sh', t.holdfast,
+                          'run', 'job', '--', *t.actor('fds')]).wait()
+        t.code(result, 0)
+        t.equal(t.log()[-1].text, left, shut)
+    t.code(t.run('run', '-n', 'job', '--', 'true'), 0)
+    t.code(t.run('check'), 0)
+
+
+@case
+def a_message_with_stderr_closed_goes_nowhere(t):
+    t.hold('job')
+    result = t.spawn(['sh', '-c', 'exec "$@" 2>&-', 'sh', t.holdfast, 'run',
+                      '-n', 'job', '--', 'true']).wait()
+    t.code(result, 75)
+    t.code(t.run('check'), 0)
+    t.check(b'holdfast: job' not in t.db.read_bytes(), 'it went into the db')
+
+
+@case
+def the_working_folder_is_the_callers(t):
+    result = t.run('run', 'job', '--', 'pwd')
+    t.equal(result.out.strip(), os.path.realpath(t.dir), 'folder')
+
+
+@case
+def the_command_leads_a_group_of_its_own_in_the_callers_session(t):
+    script = 'ps -o pid=,pgid=,sid= -p $$'
+    words = t.run('run', 'job', '--', 'sh', '-c', script).out.split()
+    t.equal(words[0], words[1], 'group')
+    t.equal(int(words[2]), os.getsid(0), 'session')
+
+
+@case
+def events_go_to_stderr_as_json(t):
+    events = t.events(t.run('run', '--json', 'job', '--', 'true').err)
+    t.equal([event['event'] for event in events],
+            ['acquired', 'released', 'exit'], 'events')
+    for event in events:
+        t.equal(event['name'], 'job', 'name')
+        t.check(re.fullmatch(r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z',
+                             event['time']), event)
+    t.check(events[0]['fence'] > 0, events[0])
+    t.equal((events[0]['store'], events[0]['grade'], events[0]['reach']),
+            (t.url, 'B', 'user'), 'store')
+    t.equal({key: events[2][key] for key in
+             ('outcome', 'status', 'child_exit', 'child_signal')},
+            {'outcome': 'exited', 'status': 0, 'child_exit': 0,
+             'child_signal': None}, 'the last event')
+
+
+@case
+def events_go_to_a_descriptor_and_text_stays(t):
+    t.hold('job')
+    read_end, write_end = os.pipe()
+    result = t.run('run', '-n', '--json-fd', str(write_end), 'job', '--',
+                   'true', pass_fds=(write_end,))
+    os.close(write_end)
+    with os.fdopen(read_end) as stream:
+        events = t.events(stream.read())
+    t.equal([event['event'] for event in events], ['busy', 'exit'], 'events')
+    t.equal(events[1]['status'], 75, 'status')
+    t.equal(events[0]['holder']['owner']['label'], 'cli_actor', 'holder')
+    t.says(result.err, 'holdfast: job is held')
+
+
+@case
+def the_event_descriptor_does_not_reach_the_command(t):
+    read_end, write_end = os.pipe()
+    t.code(t.run('run', '--json-fd', str(write_end), 'job', '--',
+                 *t.actor('fds'), pass_fds=(write_end,)), 0)
+    os.close(write_end)
+    os.close(read_end)
+    t.equal(t.log()[-1].text, 'fds 0 1 2', 'descriptors')
+
+
+@case
+def owner_and_note_are_shown(t):
+    t.hold('job', '--owner', 'nightly', '--note', 'ticket 42')
+    shown = t.json('who', 'job')
+    t.equal(shown['owner']['label'], 'nightly', 'label')
+    t.equal(shown['note'], 'ticket 42', 'note')
+
+
+@case
+def verbose_says_what_goes_well(t):
+    result = t.run('run', '-v', 'job', '--', 'true')
+    t.says(result.err, 'job', 'fence', t.url, 'released')
+    t.equal(t.run('run', 'job', '--', 'true').err, '', 'without it')
+
+
+if __name__ == '__main__':
+    harness.main()

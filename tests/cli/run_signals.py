@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: MIT
+"""Signals that the wrapper gets while its command runs."""
+import fcntl
+import os
+import pty
+import signal
+import termios
+import time
+
+import harness
+from harness import case
+
+FORWARDED = ('TERM', 'INT', 'HUP', 'QUIT', 'USR1', 'USR2')
+
+
+def number_of(name):
+    return getattr(signal, f'SIG{name}')
+
+
+def got(t, name):
+    return set(t.pids(f'got {name}'))
+
+
+def forward(t, names):
+    """Each signal reaches the command and its own child, and ends neither;
+    what holds the lock lives on."""
+    words = [f'catch={name}' for name in names]
+    holder = t.hold('job', words=(*words, 'fork=plain', 'beat'))
+    t.until(lambda: len(set(t.pids('beat'))) == 2, 'both beat')
+    both = set(t.pids('beat'))
+    for name in names:
+        holder.signal(number_of(name))
+        t.until(lambda n=name: got(t, n) == both, f'{name} is passed on')
+    t.check(holder.is_running(), 'the wrapper ended')
+    t.code(t.run('who', 'job'), 0)
+    return holder
+
+
+@case
+def term_hup_usr1_usr2_are_passed_to_the_whole_group(t):
+    forward(t, ('TERM', 'HUP', 'USR1', 'USR2'))
+
+
+@case
+def int_quit_winch_are_passed_to_the_whole_group(t):
+    forward(t, ('INT', 'QUIT', 'WINCH'))
+
+
+@case
+def the_command_decides_what_a_signal_means(t):
+    script = 'trap "exit 7" TERM; echo up >log; while :; do sleep 0.02; done'
+    runner = t.start('run', '--status-file', 'status', 'job', '--', 'sh',
+                     '-c', script)
+    t.until(lambda: (t.dir / 'log').exists(), 'the shell is up')
+    runner.signal(signal.SIGTERM)
+    t.code(runner.wait(), 7)
+    t.equal(t.status()['child_exit'], 7, 'child_exit')
+
+
+@case
+def a_command_that_dies_of_it_gives_128_and_the_number(t):
+    for name in FORWARDED:
+        runner = t.hold('job')
+        runner.signal(number_of(name))
+        t.code(runner.wait(), 128 + number_of(name))
+        t.code(t.run('who', 'job'), 1)
+    t.all_gone()
+
+
+@case
+def a_second_int_kills_and_then_releases(t):
+    holder = t.hold('job', words=('catch=INT', 'fork=plain', 'beat'))
+    t.until(lambda: len(set(t.pids('beat'))) == 2, 'both beat')
+    waiter = t.next_holder('job')
+    holder.signal(signal.SIGINT)
+    t.until(lambda: len(got(t, 'INT')) == 2, 'the first is passed on')
+    t.check(holder.is_running(), 'the first one ended it')
+    holder.signal(signal.SIGINT)
+    result = holder.wait()
+    t.code(result, 128 + signal.SIGKILL)
+    t.says(result.err, 'second')
+    t.code(waiter.wait(), 0)
+    t.excluded()
+
+
+@case
+def kill_after_ends_a_command_that_ignores_term(t):
+    holder = t.hold('job', '--kill-after', '600ms', '--status-file',
+                    'status', words=('ignore=TERM', 'fork=setsid', 'beat'))
+    waiter = t.next_holder('job')
+    before = harness.boot_ns()
+    holder.signal(signal.SIGTERM)
+    result = holder.wait()
+    t.code(result, 128 + signal.SIGKILL)
+    lived = (t.last_ns() - before) / 1e9
+    t.check(0.5 <= lived < 3 * harness.SLOW, f'lived {lived} s after TERM')
+    t.says(result.err, '--kill-after')
+    t.equal(t.status()['child_signal'], int(signal.SIGKILL), 'signal')
+    t.code(waiter.wait(), 0)
+    t.excluded()
+
+
+@case
+def without_kill_after_term_is_only_passed_on(t):
+    holder = t.hold('job', words=('catch=TERM', 'beat'))
+    for _ in range(3):
+        count = len(t.pids('got TERM'))
+        holder.signal(signal.SIGTERM)
+        t.until(lambda c=count: len(t.pids('got TERM')) > c, 'TERM arrives')
+    t.check(holder.is_running(), 'it ended')
+
+
+@case
+def a_signal_that_the_caller_ignores_stays_ignored(t):
+    runner = t.spawn(['sh', '-c', 'trap "" HUP; exec "$@"', 'sh', t.holdfast,
+                      'run', 'job', '--', *t.actor('beat')])
+    t.until(t.log, 'the command starts')
+    runner.signal(signal.SIGHUP)
+    count = len(t.log())
+    t.until(lambda: len(t.log()) > count + 20, 'the command goes on')
+    t.check(runner.is_running(), 'HUP ended it under nohup')
+
+
+@case
+def the_command_has_the_callers_signal_mask(t):
+    script = 'grep -E "^Sig(Blk|Ign)" /proc/self/status'
+    plain = t.spawn(['sh', '-c', script]).wait().out
+    t.equal(t.run('run', 'job', '--', 'sh', '-c', script).out, plain,
+            'blocked and ignored signals')
+
+
+@case
+def a_stopped_command_keeps_its_lock(t):
+    runner = t.hold('job', '--lease', '1s')
+    command = t.command_pid()
+    os.kill(command, signal.SIGSTOP)
+    t.until(lambda: harness.state_of(command) == 'T', 'the command stops')
+    end = time.monotonic() + 2.5
+    while time.monotonic() < end:
+        t.code(t.run('run', '--try', 'job', '--', 'true'), 75)
+        time.sleep(0.2)
+    runner.signal(signal.SIGCONT)
+    t.until(lambda: harness.state_of(command) != 'T', 'CONT is passed on')
+    t.check(runner.is_running(), 'it ended')
+
+
+@case
+def tstp_stops_the_command_but_not_who_renews(t):
+    runner = t.hold('job', '--lease', '1s')
+    command = t.command_pid()
+    runner.signal(signal.SIGTSTP)
+    t.until(lambda: harness.state_of(command) == 'T', 'the command stops')
+    t.check(harness.state_of(runner.pid) != 'T', 'the wrapper is stopped')
+    time.sleep(1.5)
+    t.code(t.run('run', '--try', 'job', '--', 'true'), 75)
+    runner.signal(signal.SIGCONT)
+    runner.signal(signal.SIGTERM)
+    t.code(runner.wait(), 128 + signal.SIGTERM)
+
+
+class Terminal:
+    """A pseudo terminal whose foreground job is the run."""
+
+    def __init__(self, t, *args):
+        self.master, slave = pty.openpty()
+        flags = termios.tcgetattr(slave)
+        flags[3] &= ~termios.ECHO
+        termios.tcsetattr(slave, termios.TCSANOW, flags)
+        self.process = t.spawn(['setsid', '-c', t.holdfast, *args],
+                               stdin=slave, stderr=slave)
+        os.close(slave)
+        fcntl.fcntl(self.master, fcntl.F_SETFL, os.O_NONBLOCK)
+        self.seen = b''
+
+    def type(self, keys):
+        os.write(self.master, keys)
+
+    def read(self):
+        try:
+            while True:
+                part = os.read(self.master, 4096)
+                if not part:
+                    break
+                self.seen += part
+        except OSError:
+            pass
+        return self.seen.decode(errors='replace')
+
+    def close(self):
+        os.close(self.master)
+
+
+@case
+def control_c_at_a_terminal_reaches_the_command_once(t):
+    terminal = Terminal(t, 'run', 'job', '--',
+                        *t.actor('catch=INT', 'beat'))
+    t.until(t.log, 'the command starts')
+    terminal.type(b'\x03')
+    t.until(lambda: got(t, 'INT'), 'the command is interrupted')
+    time.sleep(0.2)
+    t.equal(len(t.pids('got INT')), 1, 'how often')
+    t.check(terminal.process.is_running(), 'the wrapper ended')
+    terminal.type(b'\x03')
+    result = terminal.process.wait()
+    t.code(result, 128 + signal.SIGKILL)
+    t.says(terminal.read(), 'second time')
+    t.code(t.run('who', 'job'), 1)
+    terminal.close()
+
+
+@case
+def the_command_owns_the_terminal_and_gives_it_back(t):
+    script = ('read word <&0; echo "got $word" >&2; '
+              'ps -o pgid=,tpgid= -p $$ >&2')
+    terminal = Terminal(t, 'run', 'job', '--', 'sh', '-c', script)
+    terminal.type(b'hello\n')
+    t.code(terminal.process.wait(), 0)
+    seen = terminal.read()
+    t.says(seen, 'got hello')
+    group, foreground = seen.split('\n')[1].split()
+    t.equal(group, foreground, 'group of the command and of the terminal')
+    terminal.close()
+
+
+@case
+def control_c_ends_a_wait_at_a_terminal(t):
+    t.hold('job')
+    terminal = Terminal(t, 'run', 'job', '--', *t.actor('say=ran'))
+    t.until(lambda: 'waited' in terminal.read(), 'the live line')
+    terminal.type(b'\x03')
+    t.code(terminal.process.wait(), 128 + signal.SIGINT)
+    t.equal(t.pids('ran'), [], 'what ran')
+    terminal.close()
+
+
+if __name__ == '__main__':
+    harness.main()

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: MIT
+"""What descends from the command: grandchildren, sessions of their own,
+daemons. All of it is gone before the lock is free. And the run as PID 1."""
+import os
+import signal
+import time
+
+import harness
+from harness import case
+
+
+def members(t, count):
+    t.until(lambda: len(set(t.pids('beat'))) == count, f'{count} beat')
+    return set(t.pids('beat'))
+
+
+def ended_by_kill(t, *words):
+    """The wrapper dies; who left the group or became a daemon dies, too."""
+    holder = t.hold('job', words=(*words, 'beat'))
+    members(t, 1 + sum(word.startswith('fork') for word in words))
+    waiter = t.next_holder('job')
+    holder.signal(signal.SIGKILL)
+    t.code(waiter.wait(), 0)
+    t.excluded()
+    t.all_gone()
+
+
+@case
+def a_grandchild_dies_with_the_wrapper(t):
+    ended_by_kill(t, 'fork=plain')
+
+
+@case
+def a_grandchild_in_a_session_of_its_own_dies_with_the_wrapper(t):
+    ended_by_kill(t, 'fork=setsid')
+
+
+@case
+def a_double_forked_daemon_dies_with_the_wrapper(t):
+    ended_by_kill(t, 'fork=daemon')
+
+
+@case
+def they_die_also_if_they_ignore_term(t):
+    ended_by_kill(t, 'ignore=TERM', 'ignore=HUP', 'ignore=INT', 'fork=plain',
+                  'fork=setsid', 'fork=daemon')
+
+
+def left_behind(t, kind, *habits, grace='1s'):
+    """The command ends well and leaves somebody who would live on."""
+    holder = t.start('run', '--lease', '6s', '--grace', grace,
+                     '--status-file', 'status', 'job', '--',
+                     *t.actor(*habits, f'fork={kind}', 'pause=200',
+                              'say=end', 'exit=5'))
+    t.until(lambda: t.pids('end'), 'the command ends')
+    waiter = t.next_holder('job')
+    result = holder.wait()
+    t.code(result, 5)
+    t.code(waiter.wait(), 0)
+    t.excluded()
+    t.equal(t.status(), {'outcome': 'exited', 'status': 5, 'child_exit': 5,
+                         'child_signal': None}, 'status')
+    t.all_gone()
+    return result
+
+
+@case
+def a_background_process_of_the_group_is_ended_before_the_lock_is_free(t):
+    result = left_behind(t, 'plain')
+    t.says(result.err, 'left', 'cli_actor')
+
+
+@case
+def a_daemon_left_behind_is_ended_before_the_lock_is_free(t):
+    result = left_behind(t, 'daemon')
+    t.says(result.err, 'left', str(t.pids('daemon')[0]))
+
+
+@case
+def what_is_left_and_ignores_term_is_killed_after_the_grace(t):
+    left_behind(t, 'setsid', 'ignore=TERM')
+    lived = (t.last_ns() - t.last_ns('end')) / 1e9
+    t.check(lived > 0.8, f'no grace: {lived} s')
+    t.check(lived < 5 * harness.SLOW, f'lived {lived} s')
+
+
+@case
+def what_is_left_but_ends_by_itself_is_waited_for(t):
+    script = '(sleep 0.25; echo tail >>log) & exit 4'
+    started = time.monotonic()
+    result = t.run('run', 'job', '--', 'sh', '-c', script)
+    t.code(result, 4)
+    t.check(time.monotonic() - started > 0.2, 'it was not waited for')
+    t.equal((t.dir / 'log').read_text(), 'tail\n', 'log')
+    t.equal(result.err, '', 'stderr')
+
+
+@case
+def what_is_left_gets_time_for_term(t):
+    words = ('catch=TERM', 'fork=setsid', 'exit=0')
+    result = t.start('run', '--lease', '6s', '--grace', '500ms', 'job', '--',
+                     *t.actor(*words)).wait()
+    t.code(result, 0)
+    t.check(t.pids('got TERM'), 'no TERM before KILL')
+    t.all_gone()
+
+
+@case
+def a_forking_command_cannot_outrun_the_end(t):
+    script = ('while :; do for i in 1 2 3 4; do (setsid sleep 0.05 &) ; '
+              'done; echo beat >>beats; sleep 0.01; done')
+    holder = t.start('run', 'job', '--', 'sh', '-c', script)
+    beats = t.dir / 'beats'
+    t.until(lambda: beats.exists() and beats.stat().st_size > 20, 'it forks')
+    holder.signal(signal.SIGKILL)
+    t.code(t.run('run', '--wait', '10s', 'job', '--', 'true'), 0)
+    size = beats.stat().st_size
+    time.sleep(0.2)
+    t.equal(beats.stat().st_size, size, 'beats after the lock was free')
+    t.all_gone()
+
+
+@case
+def processes_of_the_caller_are_left_alone(t):
+    before = t.spawn(['sh', '-c', '"$1" "$2" beat & exec "$3" run job -- '
+                      'true', 'sh', t.actor_path, t.log_path, t.holdfast])
+    t.code(before.wait(), 0)
+    count = len(t.log())
+    t.until(lambda: len(t.log()) > count + 10, 'the other process lives on')
+
+
+@case
+def another_users_process_is_named(t):
+    if os.geteuid():
+        raise harness.Skipped('needs root')
+    holdfast, actor = t.copy_for_all()
+    store = t.dir / 'store'
+    store.mkdir()
+    os.chown(store, 65534, 65534)
+    # Nobody with the one capability to become somebody else, who then can
+    # not be signalled: what a set-uid program does to its caller.
+    holder = t.spawn(['setpriv', '--reuid', '65534', '--regid', '65534',
+                      '--clear-groups', '--inh-caps', '+setuid',
+                      '--ambient-caps', '+setuid', holdfast, 'run',
+                      '--url', f'sqlite:{store}/locks.db', 'job', '--',
+                      'setpriv', '--reuid', '4242', actor, t.log_path,
+                      'beat'])
+    t.until(lambda: t.log() or not holder.is_running(), 'it beats')
+    t.check(t.log(), holder.err)
+    t.code(t.run('break', '--url', f'sqlite:{store}/locks.db', 'job',
+                 '--force'), 0)
+    pid = t.command_pid()
+    t.until(lambda: str(pid) in holder.err, 'it is named')
+    t.says(holder.err, 'cli_actor', 'another user')
+    t.check(holder.is_running(), 'the wrapper let go')
+    os.kill(pid, signal.SIGKILL)
+    t.code(holder.wait(), 76)
+
+
+def as_init(t, *args):
+    if os.geteuid():
+        raise harness.Skipped('needs root')
+    return t.spawn(['unshare', '--pid', '--fork', '--mount-proc', *args])
+
+
+@case
+def as_pid_1_it_passes_the_code_and_ends_all(t):
+    result = as_init(t, t.holdfast, 'run', 'job', '--', *t.actor(
+        'fork=daemon', 'fork=setsid', 'pause=100', 'exit=3')).wait()
+    t.code(result, 3)
+    t.all_gone()
+    t.code(t.run('run', '--try', 'job', '--', 'true'), 0)
+
+
+@case
+def as_pid_1_it_reaps_whatever_dies(t):
+    script = ('sleep 0.3; for f in /proc/[0-9]*/stat; do read -r line <$f '
+              '&& echo "$line"; done 2>/dev/null | grep ") Z" && exit 9; '
+              'read -r _ name _ </proc/1/stat; echo "$name"')
+    result = as_init(t, 'sh', '-c', 'sleep 0.1 & (sleep 0.15 &) ; exec "$0" '
+                     'run job -- sh -c "$1"', t.holdfast, script).wait()
+    t.code(result, 0)
+    t.equal(result.out, '(holdfast)\n', 'PID 1')
+
+
+@case
+def as_pid_1_it_passes_signals(t):
+    outer = as_init(t, t.holdfast, 'run', 'job', '--',
+                    *t.actor('catch=USR1', 'beat'))
+    t.until(t.log, 'the command starts')
+    wrapper = next(pid for pid in t.left()
+                   if pid != outer.pid and harness.parent_of(pid) == outer.pid)
+    os.kill(wrapper, signal.SIGUSR1)
+    t.until(lambda: t.pids('got USR1'), 'USR1 is passed on')
+    os.kill(wrapper, signal.SIGTERM)
+    t.code(outer.wait(), 128 + signal.SIGTERM)
+    t.all_gone()
+
+
+if __name__ == '__main__':
+    harness.main()

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: MIT
+"""What is wrong on a command line: 64, the word that offends, and the line
+that would be right."""
+import harness
+from harness import case
+
+
+def refused(t, args, *words):
+    result = t.run(*args)
+    t.code(result, 64)
+    t.equal(result.out, '', f'stdout of {args}')
+    t.says(result.err, *words)
+    t.check(not t.db.exists(), f'{args} made a store')
+    return result.err
+
+
+@case
+def without_the_dashes_the_corrected_line_is_shown(t):
+    refused(t, ('run', 'job', 'make', 'all'),
+            'holdfast run job -- make all')
+    refused(t, ('run', '--try', 'a b', 'sh', '-c', "echo 'x y'"),
+            "holdfast run --try 'a b' -- sh -c", 'x y')
+    refused(t, ('run', '-w', '5s', 'job', 'cmd', '--verbose'),
+            'holdfast run -w 5s job -- cmd --verbose')
+
+
+@case
+def the_corrected_line_can_be_pasted(t):
+    said = refused(t, ('run', "it's", 'printf', '%s|', 'a b', "c'd", '$e'),
+                   '--')
+    line = said[said.index('holdfast run'):].strip()
+    result = t.spawn(['sh', '-c', line.replace('holdfast', '"$0"', 1),
+                      t.holdfast]).wait()
+    t.code(result, 0)
+    t.equal(result.out, "a b|c'd|$e|", 'what the pasted line prints')
+
+
+@case
+def without_a_command_it_is_asked_for(t):
+    refused(t, ('run', 'job', '--'), 'command', 'holdfast run job --')
+    refused(t, ('run', 'job'), 'command', 'holdfast run job --')
+    refused(t, ('run', '--', 'true'), 'NAME', 'holdfast run')
+    refused(t, ('run',), 'NAME', 'holdfast run')
+
+
+@case
+def an_unknown_option_gets_a_suggestion(t):
+    refused(t, ('run', '--leese', '3s', 'job', '--', 'true'), '--leese',
+            '--lease')
+    refused(t, ('run', '--busyexit', '3', 'job', '--', 'true'),
+            '--busyexit', '--busy-exit')
+    refused(t, ('who', '--jsn', 'job'), '--jsn', '--json')
+    refused(t, ('break', 'job', '--forse'), '--forse', '--force')
+    refused(t, ('run', '--nothing-like-it', 'job', '--', 'true'),
+            '--nothing-like-it', 'holdfast help run')
+    refused(t, ('run', '-Q', 'job', '--', 'true'), '-Q')
+    refused(t, ('run', '-nQ', 'job', '--', 'true'), 'Q', '-nQ')
+
+
+@case
+def an_option_of_another_verb_is_unknown(t):
+    refused(t, ('who', '--lease', '3s', 'job'), '--lease')
+    refused(t, ('ls', '--force'), '--force')
+    refused(t, ('run', '--stale', 'job', '--', 'true'), '--stale')
+
+
+@case
+def an_unknown_verb_gets_a_suggestion(t):
+    refused(t, ('rnu', 'job', '--', 'true'), "'rnu'", 'run')
+    refused(t, ('braek', 'job'), "'braek'", 'break')
+    refused(t, ('chekc',), "'chekc'", 'check')
+    refused(t, ('something-else',), "'something-else'", 'run', 'who', 'ls',
+            'break', 'check', 'backends', 'version', 'help')
+    refused(t, (), 'run', 'help')
+    refused(t, ('--try', 'run', 'job', '--', 'true'), 'verb')
+    refused(t, ('help', 'rum'), "'rum'", 'run')
+
+
+@case
+def a_bad_duration_is_named(t):
+    for value in ('5x', '', '-3s', '1m1h', '3 s', 'abc', '1e3'):
+        refused(t, ('run', '--wait', value, 'job', '--', 'true'), '--wait',
+                f"'{value}'", '30s')
+    refused(t, ('run', '--lease', 'forever', 'job', '--', 'true'),
+            '--lease', 'forever')
+
+
+@case
+def a_number_outside_of_its_range_is_named(t):
+    refused(t, ('run', '--lease', '50ms', 'job', '--', 'true'), '--lease',
+            '50ms', '100ms')
+    refused(t, ('run', '--lease', '25h', 'job', '--', 'true'), '--lease',
+            '25h')
+    for value in ('256', '-1', 'x', '', '1.5'):
+        refused(t, ('run', f'--busy-exit={value}', 'job', '--', 'true'),
+                '--busy-exit', '255')
+    refused(t, ('run', '--lost-exit', '300', 'job', '--', 'true'),
+            '--lost-exit', '300')
+    refused(t, ('break', 'job', '--fence', '0'), '--fence')
+    refused(t, ('break', 'job', '--fence', 'seven'), '--fence', 'seven')
+
+
+@case
+def a_grace_above_a_third_of_the_lease_is_refused(t):
+    refused(t, ('run', '--lease', '9s', '--grace', '3001ms', 'job', '--',
+                'true'), '--grace', '--lease')
+    t.code(t.run('run', '--lease', '9s', '--grace', '3s', 'job', '--',
+                 'true'), 0)
+
+
+@case
+def a_value_that_is_missing_or_too_much_is_named(t):
+    refused(t, ('run', 'job', '--wait', '--', 'true'), '--wait')
+    refused(t, ('who', 'job', '--url'), '--url')
+    refused(t, ('run', '--try=yes', 'job', '--', 'true'), '--try')
+    refused(t, ('ls', 'a', 'b'), "'b'")
+    refused(t, ('who', 'a', 'b'), "'b'")
+    refused(t, ('check', 'a'), "'a'")
+    refused(t, ('who',), 'NAME')
+    refused(t, ('break',), 'NAME')
+
+
+@case
+def options_that_exclude_each_other_are_named(t):
+    refused(t, ('run', '--try', '--wait', '3s', 'job', '--', 'true'),
+            '--try', '--wait')
+    refused(t, ('break', 'job', '--force', '--stale'), '--force', '--stale')
+    refused(t, ('break', 'job', '--fence', '3', '--force'), '--fence')
+    refused(t, ('run', '-c', 'job', '--', 'echo', 'a'), '-c')
+    refused(t, ('run', '--reach', 'planet', 'job', '--', 'true'), 'planet',
+            'hosts')
+
+
+@case
+def a_name_that_cannot_be_is_refused(t):
+    refused(t, ('run', '', '--', 'true'), 'name')
+    refused(t, ('run', 'n' * 256, '--', 'true'), '256', '255')
+    refused(t, ('run', b'\xff\xfe'.decode(errors='surrogateescape'), '--',
+                'true'), 'UTF-8')
+    refused(t, ('run', '--note', 'n' * 256, 'job', '--', 'true'), '--note',
+            '256')
+    t.code(t.run('run', 'n' * 255, '--', 'true'), 0)
+
+
+@case
+def a_descriptor_or_a_file_that_cannot_be_written_is_named(t):
+    refused(t, ('run', '--json-fd', '77', 'job', '--', 'true'), '--json-fd',
+            '77')
+    refused(t, ('run', '--status-file', f'{t.dir}/none/status', 'job', '--',
+                'true'), '--status-file', f'{t.dir}/none')
+
+
+@case
+def a_bad_url_is_refused_and_its_options_are_listed(t):
+    for verb in (('run', 'job', '--', 'true'), ('who', 'job'), ('ls',),
+                 ('check',), ('break', 'job', '--force')):
+        args = (verb[0], '--url', f'{t.url}?lease_time=3', *verb[1:])
+        refused(t, args, 'lease_time', 'io_timeout', '--url')
+    refused(t, ('who', '--url', f'{t.url}?prefix=a&prefix=b', 'job'),
+            'prefix')
+    refused(t, ('who', '--url', f'{t.url}?io_timeout=soon', 'job'),
+            'io_timeout', 'soon')
+    refused(t, ('who', '--url', 'sqlite:', 'job'), 'sqlite')
+
+
+@case
+def an_unknown_store_is_named_with_the_way_to_the_known(t):
+    result = t.run('who', '--url', 'carrier-pigeon://coop', 'job')
+    t.check(result.code in (64, 77), result)
+    t.says(result.err, 'carrier-pigeon', 'holdfast backends')
+
+
+@case
+def a_password_in_the_line_is_never_shown(t):
+    url = 'carrier-pigeon://user:s3cr3t@coop/1'
+    for args in (('who', '--url', url, 'job'),
+                 ('run', '--url', url, 'job', '--', 'true'),
+                 ('run', '--url', url, 'job', 'true'),
+                 ('check', '--url', url, '--json')):
+        result = t.run(*args)
+        t.check(result.code != 0, result)
+        t.check('s3cr3t' not in result.out + result.err, result)
+    result = t.run('who', '--url', url, 'job')
+    t.says(result.err, 'warning', 'password')
+
+
+@case
+def durations_are_written_as_people_do(t):
+    for value in ('250ms', '30s', '5m', '2h', '1d', '1h30m', '7', '0',
+                  'forever'):
+        t.code(t.run('run', '--wait', value, 'job', '--', 'true'), 0)
+    for value in ('100ms', '1h30m', '24h', '1d', '30'):
+        t.code(t.run('run', '--lease', value, 'job', '--', 'true'), 0)
+
+
+@case
+def options_stand_before_or_after_the_name(t):
+    for args in (('--try', '--lease', '3s', 'job'),
+                 ('job', '--try', '--lease', '3s'),
+                 ('--lease=3s', 'job', '-n'), ('-nv', 'job'),
+                 ('job', '-w1s'), ('-n', 'job', '-E', '3')):
+        t.code(t.run('run', *args, '--', 'true'), 0)
+    for args in (('who', 'job', '--json'), ('who', '--json', 'job')):
+        result = t.run(*args)
+        t.code(result, 1)
+        t.says(result.out, '"state":"free"')
+    t.code(t.run('who', '--', '--job'), 1)
+
+
+if __name__ == '__main__':
+    harness.main()

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The words of tests/contract/api.h. Nothing here decides what is right: a
+ * status that a test wants to see is handed to it, all others must be good.
+ * Any thread of a test may call it.
+ */
+#include "tests/contract/api.h"
+#include "tests/contract/urls.h"
+
+#include <dirent.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { PATIENT_MS = 10000, SLOW_FACTOR = 5, LINES = 32, LINE_BYTES = 1024 };
+
+static char lines[LINES][LINE_BYTES];
+static atomic_int n_lines;
+static atomic_bool is_complete[LINES];
+
+void close_client(hf_client **client)
+{
+    hf_close(*client);
+}
+
+void free_lock(hf_lock **lock)
+{
+    hf_free(*lock);
+}
+
+void free_info(hf_info **info)
+{
+    hf_info_free(*info);
+}
+
+void free_cancel(hf_cancel **cancel)
+{
+    hf_cancel_free(*cancel);
+}
+
+int64_t patience(int64_t ms)
+{
+    return getenv("HOLDFAST_TEST_SLOW") ? ms * SLOW_FACTOR : ms;
+}
+
+int64_t since(int64_t start_ms)
+{
+    return hf__test_now_ms() - start_ms;
+}
+
+int64_t safe(int64_t lease_ms)
+{
+    return lease_ms - lease_ms / 100 - 5;
+}
+
+const char *scheme(void)
+{
+    EXPECT(hf__test_args[0]);
+    return hf__test_args[0];
+}
+
+const char *store_url(const char *options)
+{
+    static _Thread_local char url[2048];
+    size_t length;
+
+    EXPECT_IS(hf__store_url(scheme(), url, sizeof url), 0);
+    length = strlen(url);
+    if (options) {
+        snprintf(url + length, sizeof url - length, "?%s", options);
+    }
+    return url;
+}
+
+static hf_client *open_url(const char *url, const hf_open_opts *opts)
+{
+    hf_error err = HF_ERROR_INIT;
+    hf_client *client = NULL;
+    int r = hf_open(url, opts, &client, &err);
+
+    if (r) {
+        printf("%s: %s: %s\n", url, hf_strstatus(r), err.text);
+    }
+    EXPECT_IS(r, HF_OK);
+    EXPECT(client);
+    return client;
+}
+
+hf_client *open_store(void)
+{
+    return open_url(store_url(NULL), NULL);
+}
+
+hf_client *open_with(const char *options)
+{
+    return open_url(store_url(options), NULL);
+}
+
+hf_client *open_faulty(const char *options)
+{
+    char url[2200];
+
+    snprintf(url, sizeof url, "fault+%s", store_url(options));
+    return open_url(url, NULL);
+}
+
+int open_status(const char *url, hf_error *err)
+{
+    hf_client *client = NULL;
+    int r = hf_open(url, NULL, &client, err);
+
+    EXPECT_IS(client != NULL, r == HF_OK);
+    hf_close(client);
+    return r;
+}
+
+static hf_caps_info caps(void)
+{
+    AUTO_CLIENT *client = open_store();
+    hf_caps_info info = HF_CAPS_INFO_INIT;
+
+    EXPECT_IS(hf_caps(client, &info), HF_OK);
+    return info;
+}
+
+bool store_can(unsigned flags)
+{
+    return (caps().flags & flags) == flags;
+}
+
+bool store_reaches(hf_reach reach)
+{
+    return caps().reach >= reach;
+}
+
+hf_acquire_opts wanting(int64_t wait_ms, int64_t lease_ms)
+{
+    hf_acquire_opts opts = HF_ACQUIRE_OPTS_INIT;
+
+    opts.wait_ms = wait_ms;
+    opts.lease_ms = lease_ms;
+    return opts;
+}
+
+static hf_lock *must_acquire(hf_client *client, const char *name,
+                             const hf_acquire_opts *opts)
+{
+    hf_error err = HF_ERROR_INIT;
+    hf_lock *lock = NULL;
+    int r = hf_acquire(client, name, opts, &lock, &err);
+
+    if (r) {
+        printf("acquiring %s: %s: %s\n", name, hf_strstatus(r), err.text);
+    }
+    EXPECT_IS(r, HF_OK);
+    EXPECT(lock);
+    return lock;
+}
+
+hf_lock *acquire(hf_client *client, const char *name)
+{
+    return acquire_leased(client, name, HF_LEASE_DEFAULT_MS);
+}
+
+hf_lock *acquire_leased(hf_client *client, const char *name, int64_t lease_ms)
+{
+    hf_acquire_opts opts = wanting(patience(PATIENT_MS), lease_ms);
+
+    return must_acquire(client, name, &opts);
+}
+
+hf_lock *acquire_fixed(hf_client *client, const char *name, int64_t lease_ms)
+{
+    hf_acquire_opts opts = wanting(patience(PATIENT_MS), lease_ms);
+
+    opts.auto_renew = 0;
+    return must_acquire(client, name, &opts);
+}
+
+int attempt(hf_client *client, const char *name, int64_t wait_ms)
+{
+    hf_acquire_opts opts = wanting(wait_ms, HF_LEASE_DEFAULT_MS);
+    AUTO_LOCK *lock = NULL;
+    int r = hf_acquire(client, name, &opts, &lock, NULL);
+
+    EXPECT_IS(lock != NULL, r == HF_OK);
+    if (lock) {
+        EXPECT_IS(hf_release(lock, NULL), HF_OK);
+    }
+    return r;
+}
+
+int try_once(hf_client *client, const char *name)
+{
+    return attempt(client, name, 0);
+}
+
+int64_t await_free(hf_client *client, const char *name, int64_t wait_ms)
+{
+    int64_t start = hf__test_now_ms();
+    hf_acquire_opts opts = wanting(wait_ms, HF_LEASE_DEFAULT_MS);
+    AUTO_LOCK *lock = must_acquire(client, name, &opts);
+    int64_t took = since(start);
+
+    EXPECT_IS(hf_release(lock, NULL), HF_OK);
+    return took;
+}
+
+void expect_lost(hf_lock *lock, hf_reason reason)
+{
+    EXPECT_IS(hf_held(lock), 0);
+    EXPECT_IS(hf_state(lock), HF_STATE_LOST);
+    EXPECT_TEXT(hf_strreason(hf_lost_reason(lock)), hf_strreason(reason));
+    EXPECT_IS(hf_remaining_ms(lock), 0);
+    EXPECT_IS(hf_wait_lost(lock, 0), HF_LOST);
+}
+
+void expect_held(hf_lock *lock)
+{
+    EXPECT_IS(hf_held(lock), 1);
+    EXPECT_IS(hf_state(lock), HF_STATE_HELD);
+    EXPECT_IS(hf_lost_reason(lock), HF_REASON_NONE);
+    EXPECT_MORE(hf_remaining_ms(lock), 0);
+    EXPECT_IS(hf_wait_lost(lock, 0), HF_TIMEDOUT);
+}
+
+hf_info *look_at(hf_client *client, const char *name)
+{
+    hf_error err = HF_ERROR_INIT;
+    hf_info *info = NULL;
+    int r = hf_inspect(client, name, &info, &err);
+
+    if (r) {
+        printf("inspecting %s: %s: %s\n", name, hf_strstatus(r), err.text);
+    }
+    EXPECT_IS(r, HF_OK);
+    EXPECT(info);
+    return info;
+}
+
+hf_presence presence(hf_client *client, const char *name)
+{
+    AUTO_INFO *info = look_at(client, name);
+
+    return hf_info_presence(info);
+}
+
+hf_cancel *new_cancel(void)
+{
+    hf_cancel *cancel = NULL;
+
+    EXPECT_IS(hf_cancel_new(&cancel), HF_OK);
+    EXPECT(cancel);
+    return cancel;
+}
+
+/* The sink: any thread of the library. Each line has a slot of its own. */
+static void keep_line(void *arg, hf_level level, const char *line)
+{
+    int i = atomic_fetch_add(&n_lines, 1);
+
+    (void)arg;
+    (void)level;
+    if (i < LINES) {
+        snprintf(lines[i], sizeof lines[i], "%s", line);
+        atomic_store(&is_complete[i], true);
+    }
+}
+
+hf_client *open_logged_with(hf_open_opts *opts)
+{
+    opts->log = keep_line;
+    return open_url(store_url(NULL), opts);
+}
+
+hf_client *open_logged(hf_level level)
+{
+    hf_open_opts opts = HF_OPEN_OPTS_INIT;
+
+    opts.log_level = level;
+    return open_logged_with(&opts);
+}
+
+static bool has_all(const char *line, const char *first, va_list more)
+{
+    for (const char *text = first; text; text = va_arg(more, const char *)) {
+        if (!strstr(line, text)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+const char *logged(const char *first, ...)
+{
+    for (int i = 0; i < LINES; i++) {
+        va_list more;
+        bool has;
+
+        if (!atomic_load(&is_complete[i])) {
+            continue;
+        }
+        va_start(more, first);
+        has = has_all(lines[i], first, more);
+        va_end(more);
+        if (has) {
+            return lines[i];
+        }
+        printf("logged: %s\n", lines[i]);
+    }
+    return NULL;
+}
+
+static int count_entries(const char *path)
+{
+    DIR *folder = opendir(path);
+    int n = 0;
+
+    EXPECT(folder);
+    for (struct dirent *e; (e = readdir(folder));) {
+        n += e->d_name[0] != '.';
+    }
+    closedir(folder);
+    return n;
+}
+
+int count_threads(void)
+{
+    return count_entries("/proc/self/task");
+}
+
+int threads_after_ending(int n)
+{
+    int64_t start = hf__test_now_ms();
+
+    /* A joined thread may be listed for a moment. */
+    while (count_threads() > n && since(start) < patience(1000)) {
+        hf__test_pause_ms(1);
+    }
+    return count_threads();
+}
+
+int count_fds(void)
+{
+    return count_entries("/proc/self/fd");
+}
+
+int thread_number(void)
+{
+    return (int)syscall(SYS_gettid);
+}
+
+/* Asleep, or gone. */
+static bool is_asleep(int thread)
+{
+    char path[64];
+    char stat[256] = "";
+    const char *end;
+    FILE *f;
+
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", thread);
+    f = fopen(path, "re");
+    if (!f) {
+        return true;
+    }
+    end = fgets(stat, sizeof stat, f) ? strrchr(stat, ')') : NULL;
+    fclose(f);
+    return !end || strncmp(end, ") S", 3) == 0;
+}
+
+void await_sleep(const _Atomic int *thread)
+{
+    int64_t start = hf__test_now_ms();
+    int times = 0;
+
+    while (times < 4 && since(start) < patience(2000)) {
+        int number = atomic_load(thread);
+
+        times = number && is_asleep(number) ? times + 1 : 0;
+        hf__test_pause_ms(1);
+    }
+}

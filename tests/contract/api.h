@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The words of the contract tests over the public API. A test reads as a
+ * sentence about a store; which store it is, the program's first argument
+ * says, and no test asks. Differences are capabilities: NEEDS() ends a test
+ * that speaks of one which the store has not. It counts as passed, for a
+ * capability that is absent is no missing server.
+ *
+ * All of it fails the running test when something unexpected happens, so
+ * that only what a test is about has a status.
+ */
+#ifndef HF_TESTS_CONTRACT_API_H
+#define HF_TESTS_CONTRACT_API_H
+
+#include "include/holdfast.h"
+#include "tests/lib/test.h"
+
+#include <stdio.h>
+
+/* Ends its test unless the store has all these HF_CAP_ flags. */
+#define NEEDS(flags)                                                           \
+    do {                                                                       \
+        if (!store_can(flags)) {                                               \
+            puts("not applicable: the store has no " #flags);                  \
+            return;                                                            \
+        }                                                                      \
+    } while (0)
+/* Ends its test unless programs that far apart can share the store. */
+#define NEEDS_REACH(reach)                                                     \
+    do {                                                                       \
+        if (!store_reaches(reach)) {                                           \
+            puts("not applicable: the store has not " #reach);                 \
+            return;                                                            \
+        }                                                                      \
+    } while (0)
+
+/* Close or free what the variable has when its scope ends. Locks declared
+ * after their client are freed before it is closed. */
+#define AUTO_CLIENT __attribute__((cleanup(close_client))) hf_client
+#define AUTO_LOCK   __attribute__((cleanup(free_lock))) hf_lock
+#define AUTO_INFO   __attribute__((cleanup(free_info))) hf_info
+#define AUTO_CANCEL __attribute__((cleanup(free_cancel))) hf_cancel
+void close_client(hf_client **);
+void free_lock(hf_lock **);
+void free_info(hf_info **);
+void free_cancel(hf_cancel **);
+
+/* ---- time -------------------------------------------------------------- */
+
+/* A bound, or a lease, for the machine the tests run on: five times as much
+ * where HOLDFAST_TEST_SLOW says that sanitizers or valgrind watch. */
+int64_t patience(int64_t ms);
+/* Milliseconds since a point of hf__test_now_ms(). */
+int64_t since(int64_t start_ms);
+/* How much of a lease its holder may believe: less 1 % and 5 ms. */
+int64_t safe(int64_t lease_ms);
+
+/* ---- the store --------------------------------------------------------- */
+
+const char *scheme(void);
+bool store_can(unsigned flags);
+bool store_reaches(hf_reach);
+/* The URL of this test's own store; the same in all its processes. With
+ * options, "prefix=a&io_timeout=1s", or NULL. */
+const char *store_url(const char *options);
+hf_client *open_store(void);
+hf_client *open_with(const char *options);
+/* The same store, seen through faults: "fault=lose_reply:acquire:1". */
+hf_client *open_faulty(const char *options);
+/* hf_open() of any URL, for those that must be refused. */
+int open_status(const char *url, hf_error *err);
+
+/* ---- locks ------------------------------------------------------------- */
+
+/* Options with this patience and lease; renewed unless said otherwise. */
+hf_acquire_opts wanting(int64_t wait_ms, int64_t lease_ms);
+/* Waits up to 10 s; fails the test unless granted. Lease 30 s. */
+hf_lock *acquire(hf_client *, const char *name);
+/* The same with this lease, renewed by the library … */
+hf_lock *acquire_leased(hf_client *, const char *name, int64_t lease_ms);
+/* … or not renewed. */
+hf_lock *acquire_fixed(hf_client *, const char *name, int64_t lease_ms);
+/* The status of one attempt that waits so long; a grant is given back. */
+int attempt(hf_client *, const char *name, int64_t wait_ms);
+int try_once(hf_client *, const char *name);
+/* Waits at most so long for the name, gives it back, and says how many
+ * milliseconds it took. Fails the test if it stays held. */
+int64_t await_free(hf_client *, const char *name, int64_t wait_ms);
+/* Fails the test unless the lock is lost, with that reason, in every way
+ * one can ask. */
+void expect_lost(hf_lock *, hf_reason);
+void expect_held(hf_lock *);
+/* Fails the test unless inspection says so. */
+hf_info *look_at(hf_client *, const char *name);
+hf_presence presence(hf_client *, const char *name);
+hf_cancel *new_cancel(void);
+
+/* ---- log lines --------------------------------------------------------- */
+
+/* Opens the store with a sink that keeps up to 32 lines. */
+hf_client *open_logged(hf_level);
+hf_client *open_logged_with(hf_open_opts *);
+/* A kept line that contains all of these, NULL-ended; NULL if none does. */
+const char *logged(const char *first, ...) __attribute__((sentinel));
+
+/* ---- this process ------------------------------------------------------ */
+
+int count_threads(void);
+/* Waits until the number of threads has come down to n; says the number. */
+int threads_after_ending(int n);
+int count_fds(void);
+/* The thread's number for await_sleep(). */
+int thread_number(void);
+/* Waits until that thread has been asleep for some milliseconds, or ended. */
+void await_sleep(const _Atomic int *thread);
+
+#endif

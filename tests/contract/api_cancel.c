@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A wait can be ended by anybody who has the cancel object, also a signal
+ * handler; whatever else happens at that moment, no lock is left behind.
+ */
+#include "tests/contract/api.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+/* One claim in a thread of its own. */
+struct claimant {
+    hf_client *client;
+    hf_cancel *cancel;
+    int64_t wait_ms;
+    struct hf__test_thread *thread;
+    _Atomic int number;
+    int status;
+    int64_t ended_ms;
+};
+
+static void claim(void *arg)
+{
+    struct claimant *c = arg;
+    hf_acquire_opts opts = wanting(c->wait_ms, HF_LEASE_DEFAULT_MS);
+    AUTO_LOCK *lock = NULL;
+
+    opts.cancel = c->cancel;
+    atomic_store(&c->number, thread_number());
+    c->status = hf_acquire(c->client, "job", &opts, &lock, NULL);
+    c->ended_ms = hf__test_now_ms();
+    EXPECT_IS(lock != NULL, c->status == HF_OK);
+}
+
+static void start_claim(struct claimant *c, hf_client *client,
+                        hf_cancel *cancel)
+{
+    *c = (struct claimant){client, cancel, HF_FOREVER, NULL, 0, -1, 0};
+    c->thread = hf__test_start(claim, c);
+    await_sleep(&c->number);
+}
+
+static void expect_cancelled(struct claimant *c, int64_t fired_ms)
+{
+    hf__test_join(c->thread);
+    EXPECT_IS(c->status, HF_CANCELLED);
+    EXPECT_LESS(c->ended_ms - fired_ms, patience(200));
+}
+
+TEST(a_cancel_before_the_call_keeps_it_from_the_store)
+{
+    AUTO_CLIENT *slow = open_faulty("fault=delay:acquire:*:2s");
+    AUTO_CANCEL *cancel = new_cancel();
+    struct claimant c;
+    int64_t start = hf__test_now_ms();
+
+    hf_cancel_fire(cancel);
+    start_claim(&c, slow, cancel);
+    expect_cancelled(&c, start + 50);
+    EXPECT_IS(presence(slow, "job"), HF_FREE);
+}
+
+TEST(a_cancel_ends_a_wait_for_another_client)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    AUTO_CANCEL *cancel = new_cancel();
+    AUTO_LOCK *job = acquire(alice, "job");
+    struct claimant c;
+    int64_t fired;
+
+    start_claim(&c, bob, cancel);
+    hf__test_pause_ms(50);
+    fired = hf__test_now_ms();
+    hf_cancel_fire(cancel);
+    expect_cancelled(&c, fired);
+    expect_held(job);
+    EXPECT_IS(hf_release(job, NULL), HF_OK);
+    hf__test_pause_ms(50);
+    EXPECT_IS(presence(alice, "job"), HF_FREE);
+}
+
+TEST(a_cancel_ends_a_wait_for_the_same_client)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CANCEL *cancel = new_cancel();
+    AUTO_LOCK *job = acquire(alice, "job");
+    struct claimant c;
+    int64_t fired;
+
+    start_claim(&c, alice, cancel);
+    hf__test_pause_ms(50);
+    fired = hf__test_now_ms();
+    hf_cancel_fire(cancel);
+    expect_cancelled(&c, fired);
+    expect_held(job);
+}
+
+TEST(a_fired_cancel_stays_fired)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CANCEL *cancel = new_cancel();
+    hf_acquire_opts opts = wanting(0, HF_LEASE_DEFAULT_MS);
+    hf_error err = HF_ERROR_INIT;
+    AUTO_LOCK *job = NULL;
+
+    opts.cancel = cancel;
+    hf_cancel_fire(cancel);
+    hf_cancel_fire(cancel);
+    for (int i = 0; i < 3; i++) {
+        EXPECT_IS(hf_acquire(alice, "job", &opts, &job, &err), HF_CANCELLED);
+        EXPECT(!job);
+    }
+    EXPECT_IS(err.status, HF_CANCELLED);
+}
+
+TEST(a_cancel_that_is_not_fired_changes_nothing)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CANCEL *cancel = new_cancel();
+    hf_acquire_opts opts = wanting(50, HF_LEASE_DEFAULT_MS);
+    AUTO_LOCK *job = NULL;
+    AUTO_LOCK *none = NULL;
+
+    opts.cancel = cancel;
+    EXPECT_IS(hf_acquire(alice, "job", &opts, &job, NULL), HF_OK);
+    EXPECT_IS(hf_acquire(alice, "job", &opts, &none, NULL), HF_TIMEDOUT);
+    hf_cancel_fire(cancel);
+    expect_held(job);
+    EXPECT_IS(hf_release(job, NULL), HF_OK);
+}
+
+static hf_cancel *handled;
+
+static void fire_handled(int signal_number)
+{
+    (void)signal_number;
+    hf_cancel_fire(handled);
+}
+
+TEST(a_signal_handler_may_cancel)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    AUTO_CANCEL *cancel = new_cancel();
+    AUTO_LOCK *job = acquire(alice, "job");
+    struct claimant c;
+    int64_t fired;
+
+    handled = cancel;
+    EXPECT(signal(SIGUSR1, fire_handled) != SIG_ERR);
+    start_claim(&c, bob, cancel);
+    fired = hf__test_now_ms();
+    EXPECT_IS(kill(getpid(), SIGUSR1), 0);
+    expect_cancelled(&c, fired);
+    expect_held(job);
+}
+
+TEST(one_cancel_ends_ten_waits)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    AUTO_CANCEL *cancel = new_cancel();
+    AUTO_LOCK *job = acquire(alice, "job");
+    struct claimant c[10];
+    int64_t fired;
+
+    for (int i = 0; i < 10; i++) {
+        start_claim(&c[i], i % 2 ? alice : bob, cancel);
+    }
+    fired = hf__test_now_ms();
+    hf_cancel_fire(cancel);
+    for (int i = 0; i < 10; i++) {
+        expect_cancelled(&c[i], fired);
+    }
+    expect_held(job);
+}
+
+TEST(a_cancel_of_one_wait_leaves_the_others)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CANCEL *cancel = new_cancel();
+    AUTO_LOCK *job = acquire(alice, "job");
+    struct claimant c[3];
+
+    for (int i = 0; i < 3; i++) {
+        start_claim(&c[i], alice, i == 0 ? cancel : NULL);
+    }
+    hf_cancel_fire(cancel);
+    expect_cancelled(&c[0], hf__test_now_ms());
+    EXPECT_IS(hf_release(job, NULL), HF_OK);
+    hf__test_join(c[1].thread);
+    hf__test_join(c[2].thread);
+    EXPECT_IS(c[1].status, HF_OK);
+    EXPECT_IS(c[2].status, HF_OK);
+}
+
+/* The release and the cancel come as one: either wins, nothing is left. */
+static void race(hf_client *holder, hf_client *waiter, int64_t gap_ms)
+{
+    AUTO_CANCEL *cancel = new_cancel();
+    AUTO_LOCK *job = acquire(holder, "job");
+    struct claimant c = {waiter, cancel, HF_FOREVER, NULL, 0, -1, 0};
+
+    c.thread = hf__test_start(claim, &c);
+    hf__test_pause_ms(gap_ms);
+    EXPECT_IS(hf_release(job, NULL), HF_OK);
+    hf_cancel_fire(cancel);
+    hf__test_join(c.thread);
+    EXPECT(c.status == HF_OK || c.status == HF_CANCELLED);
+    EXPECT_LESS(await_free(holder, "job", patience(5000)), patience(1000));
+}
+
+TEST_WITHIN(40, a_cancel_racing_with_the_grant_leaks_no_lock)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+
+    for (int i = 0; i < 100; i++) {
+        race(alice, bob, i % 3);
+        race(alice, alice, i % 2);
+    }
+    EXPECT_IS(presence(alice, "job"), HF_FREE);
+}

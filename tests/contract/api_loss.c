@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The holder knows: when renewals fail or hang, the lock is at risk, then
+ * lost by the local clock, before the store gives it to anybody else.
+ */
+#include "tests/contract/api.h"
+
+#include <stdatomic.h>
+
+/* Watches until the lock has been at risk and is well again. */
+static void expect_risk_and_recovery(const char *options)
+{
+    AUTO_CLIENT *alice = open_faulty(options);
+    AUTO_CLIENT *bob = open_store();
+    int64_t lease_ms = patience(1500);
+    AUTO_LOCK *job = acquire_leased(alice, "job", lease_ms);
+    int64_t start = hf__test_now_ms();
+
+    while (hf_state(job) == HF_STATE_HELD) {
+        EXPECT_LESS(since(start), lease_ms);
+        hf__test_pause_ms(2);
+    }
+    EXPECT_IS(hf_state(job), HF_STATE_AT_RISK);
+    while (hf_state(job) == HF_STATE_AT_RISK) {
+        EXPECT_IS(hf_held(job), 1);
+        EXPECT_IS(hf_lost_reason(job), HF_REASON_NONE);
+        hf__test_pause_ms(2);
+    }
+    EXPECT_IS(hf_wait_lost(job, lease_ms), HF_TIMEDOUT);
+    expect_held(job);
+    EXPECT_IS(try_once(bob, "job"), HF_BUSY);
+    EXPECT_IS(hf_release(job, NULL), HF_OK);
+}
+
+TEST(a_renewal_whose_reply_is_lost_is_a_risk_that_passes)
+{
+    expect_risk_and_recovery("fault=lose_reply:renew:1");
+}
+
+TEST(a_renewal_that_is_lost_is_a_risk_that_passes)
+{
+    expect_risk_and_recovery("fault=lose_request:renew:1");
+}
+
+TEST(a_renewal_over_a_dead_session_is_a_risk_that_passes)
+{
+    expect_risk_and_recovery("fault=die:renew:1");
+}
+
+/* Renewals never arrive: told in time, and only then may another enter. */
+static void expect_loss(const char *options)
+{
+    AUTO_CLIENT *alice = open_faulty(options);
+    AUTO_CLIENT *bob = open_store();
+    int64_t start = hf__test_now_ms();
+    AUTO_LOCK *job = acquire_leased(alice, "job", 1000);
+    AUTO_LOCK *next = NULL;
+
+    EXPECT_IS(hf_wait_lost(job, HF_FOREVER), HF_LOST);
+    EXPECT_MORE(since(start), safe(1000) - 2);
+    EXPECT_LESS(since(start), 1000 + patience(300));
+    expect_lost(job, HF_REASON_EXPIRED);
+    next = acquire(bob, "job");
+    EXPECT_MORE(since(start), safe(1000) - 2);
+    EXPECT_LESS(since(start), 1000 + patience(500));
+    EXPECT_IS(hf_release(job, NULL), HF_LOST);
+    EXPECT_IS(hf_renew(next, NULL), HF_OK);
+}
+
+TEST(a_lock_that_cannot_be_renewed_is_lost_in_time)
+{
+    expect_loss("fault=lose_request:renew:*");
+}
+
+TEST(a_lock_whose_sessions_all_die_is_lost_in_time)
+{
+    expect_loss("fault=die:renew:*,die:open:4-");
+}
+
+TEST(a_lock_whose_renewal_hangs_is_lost_in_time)
+{
+    expect_loss("io_timeout=2s&fault=delay:renew:*:30s");
+}
+
+TEST(a_lock_whose_store_hangs_briefly_each_time_is_lost_in_time)
+{
+    expect_loss("io_timeout=200ms&fault=delay:renew:*:30s");
+}
+
+TEST(whether_it_is_held_needs_no_answer_of_the_store)
+{
+    AUTO_CLIENT *alice = open_faulty("io_timeout=1s&fault=delay:renew:*:30s");
+    int64_t start = hf__test_now_ms();
+    AUTO_LOCK *job = acquire_leased(alice, "job", 600);
+
+    for (int64_t at = since(start); hf_held(job); at = since(start)) {
+        EXPECT_LESS(at, 600);
+        hf__test_pause_ms(1);
+    }
+    EXPECT_MORE(since(start), safe(600) - 2);
+    /* Lost by the clock, though no thread may have noticed yet. */
+    EXPECT_IS(hf_state(job), HF_STATE_LOST);
+    EXPECT_IS(hf_remaining_ms(job), 0);
+}
+
+TEST(a_hanging_renewal_is_a_risk_before_it_is_a_loss)
+{
+    AUTO_CLIENT *alice =
+        open_faulty("io_timeout=200ms&fault=delay:renew:*:30s");
+    AUTO_LOCK *job = acquire_leased(alice, "job", patience(1200));
+    bool was_at_risk = false;
+
+    while (hf_held(job)) {
+        was_at_risk |= hf_state(job) == HF_STATE_AT_RISK;
+        hf__test_pause_ms(2);
+    }
+    EXPECT(was_at_risk);
+    EXPECT_IS(hf_state(job), HF_STATE_LOST);
+}
+
+TEST(a_late_renewal_does_not_bring_a_lost_lock_back)
+{
+    AUTO_CLIENT *alice = open_faulty("fault=late_reply:renew:*:700ms");
+    AUTO_CLIENT *bob = open_store();
+    AUTO_LOCK *job = acquire_leased(alice, "job", 500);
+    AUTO_LOCK *next = NULL;
+
+    EXPECT_IS(hf_wait_lost(job, HF_FOREVER), HF_LOST);
+    next = acquire(bob, "job");
+    hf__test_pause_ms(700);
+    expect_lost(job, HF_REASON_EXPIRED);
+    expect_held(next);
+    EXPECT_IS(hf_renew(next, NULL), HF_OK);
+}
+
+TEST(a_renewal_by_hand_that_fails_leaves_the_lock_held)
+{
+    AUTO_CLIENT *alice = open_faulty("io_timeout=300ms&fault=die:renew:*");
+    AUTO_LOCK *job = acquire_fixed(alice, "job", 20000);
+    int64_t start = hf__test_now_ms();
+    int r = hf_renew(job, NULL);
+
+    EXPECT(r == HF_EUNAVAIL || r == HF_EUNKNOWN);
+    EXPECT_LESS(since(start), 300 + patience(300));
+    EXPECT_IS(hf_held(job), 1);
+    EXPECT_IS(hf_state(job), HF_STATE_AT_RISK);
+    EXPECT_IS(hf_release(job, NULL), HF_OK);
+}
+
+TEST(a_renewal_by_hand_does_not_wait_past_the_lease)
+{
+    AUTO_CLIENT *alice = open_faulty("io_timeout=1s&fault=delay:renew:*:30s");
+    AUTO_LOCK *job = acquire_fixed(alice, "job", 500);
+    int64_t start = hf__test_now_ms();
+    int r = hf_renew(job, NULL);
+
+    EXPECT(r == HF_LOST || r == HF_EUNKNOWN || r == HF_EUNAVAIL);
+    EXPECT_LESS(since(start), 500 + patience(300));
+}
+
+static void claim_slowly(void *client)
+{
+    int r = attempt(client, "slow", 0);
+
+    EXPECT(r == HF_OK || r == HF_EUNKNOWN || r == HF_EUNAVAIL);
+}
+
+TEST(a_slow_claim_costs_no_other_lock_its_renewal)
+{
+    AUTO_CLIENT *alice = open_faulty("fault=delay:acquire:2:2s");
+    int64_t lease_ms = patience(900);
+    AUTO_LOCK *job = acquire_leased(alice, "job", lease_ms);
+    struct hf__test_thread *thread = hf__test_start(claim_slowly, alice);
+    int64_t start = hf__test_now_ms();
+
+    while (since(start) < 2 * lease_ms) {
+        EXPECT_IS(hf_held(job), 1);
+        hf__test_pause_ms(10);
+    }
+    expect_held(job);
+    hf__test_join(thread);
+    EXPECT_IS(hf_release(job, NULL), HF_OK);
+}
+
+TEST(a_slow_claim_holds_up_a_release_no_longer_than_io_timeout)
+{
+    AUTO_CLIENT *alice =
+        open_faulty("io_timeout=500ms&fault=delay:acquire:2:2s");
+    AUTO_CLIENT *bob = open_store();
+    AUTO_LOCK *job = acquire(alice, "job");
+    struct hf__test_thread *thread = hf__test_start(claim_slowly, alice);
+    int64_t start;
+    int r;
+
+    hf__test_pause_ms(100);
+    start = hf__test_now_ms();
+    r = hf_release(job, NULL);
+    EXPECT(r == HF_OK || r == HF_EUNKNOWN);
+    EXPECT_LESS(since(start), 500 + patience(300));
+    EXPECT_LESS(await_free(bob, "job", patience(5000)), patience(1000));
+    hf__test_join(thread);
+}
+
+TEST(a_failed_renewal_of_one_leaves_the_others)
+{
+    AUTO_CLIENT *alice = open_faulty("fault=lose_request:renew:1-3");
+    AUTO_CLIENT *bob = open_store();
+    int64_t lease_ms = patience(1000);
+    AUTO_LOCK *a = acquire_leased(alice, "a", lease_ms);
+    AUTO_LOCK *b = acquire_leased(alice, "b", lease_ms);
+    AUTO_LOCK *c = acquire_leased(alice, "c", lease_ms);
+
+    EXPECT_IS(hf_wait_lost(a, 2 * lease_ms), HF_TIMEDOUT);
+    expect_held(a);
+    expect_held(b);
+    expect_held(c);
+    EXPECT_IS(try_once(bob, "b"), HF_BUSY);
+}

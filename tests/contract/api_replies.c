@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Requests and replies that are lost, doubled or late. "Perhaps" is settled
+ * by token: a claim is granted once or not at all, and never stays behind.
+ * Alice sees the store through faults; Bob sees it as it is.
+ */
+#include "tests/contract/api.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+static bool is_failure_of_the_store(int r)
+{
+    return r == HF_EUNAVAIL || r == HF_EUNKNOWN;
+}
+
+/* Alice's first claim meets the fault. Afterwards either she has the one
+ * grant there is, or nobody has. */
+static void expect_one_grant_or_none(const char *options)
+{
+    AUTO_CLIENT *alice = open_faulty(options);
+    AUTO_CLIENT *bob = open_store();
+    hf_acquire_opts opts = wanting(0, 20000);
+    hf_error err = HF_ERROR_INIT;
+    AUTO_LOCK *job = NULL;
+    int r = hf_acquire(alice, "job", &opts, &job, &err);
+
+    printf("%s %s\n", hf_strstatus(r), err.text);
+    if (r == HF_OK) {
+        AUTO_INFO *info = look_at(bob, "job");
+
+        EXPECT_IS(hf_info_fence(info), hf_fence(job));
+        EXPECT_IS(try_once(bob, "job"), HF_BUSY);
+        EXPECT_IS(hf_renew(job, NULL), HF_OK);
+        EXPECT_IS(hf_release(job, NULL), HF_OK);
+    } else {
+        EXPECT(is_failure_of_the_store(r));
+        EXPECT_IS(err.status, r);
+        EXPECT_NOT(err.text[0], 0);
+    }
+    EXPECT_LESS(await_free(bob, "job", patience(5000)), patience(1000));
+    EXPECT_IS(try_once(alice, "job"), HF_OK);
+}
+
+TEST(a_claim_whose_reply_is_lost_is_granted_once_or_not_at_all)
+{
+    expect_one_grant_or_none("fault=lose_reply:acquire:1");
+}
+
+TEST(a_claim_whose_replies_are_lost_is_granted_once_or_not_at_all)
+{
+    expect_one_grant_or_none("io_timeout=1s&fault=lose_reply:acquire:1-3");
+}
+
+TEST(a_claim_that_is_lost_is_granted_once_or_not_at_all)
+{
+    expect_one_grant_or_none("fault=lose_request:acquire:1");
+}
+
+TEST(a_claim_over_a_dead_session_is_granted_once_or_not_at_all)
+{
+    expect_one_grant_or_none("fault=die:op:1");
+}
+
+TEST(a_claim_that_arrives_twice_is_granted_once)
+{
+    expect_one_grant_or_none("fault=duplicate:acquire:*");
+}
+
+TEST(a_release_that_arrives_twice_frees_once)
+{
+    expect_one_grant_or_none("fault=duplicate:release:*");
+}
+
+TEST(a_renewal_that_arrives_twice_renews_once)
+{
+    expect_one_grant_or_none("fault=duplicate:renew:*");
+}
+
+TEST(a_store_that_asks_to_try_again_is_asked_again)
+{
+    AUTO_CLIENT *alice =
+        open_faulty("fault=again:acquire:1-2,again:release:1-2,again:renew:1");
+    AUTO_CLIENT *bob = open_store();
+    AUTO_LOCK *job = acquire(alice, "job");
+
+    EXPECT_IS(hf_renew(job, NULL), HF_OK);
+    EXPECT_IS(hf_release(job, NULL), HF_OK);
+    EXPECT_IS(try_once(bob, "job"), HF_OK);
+}
+
+TEST(a_store_that_always_asks_to_try_again_is_given_up)
+{
+    AUTO_CLIENT *alice = open_faulty("io_timeout=500ms&fault=again:acquire:*");
+    int64_t start = hf__test_now_ms();
+    int r = try_once(alice, "job");
+
+    EXPECT(r == HF_EUNAVAIL || r == HF_EUNKNOWN || r == HF_BUSY);
+    EXPECT_LESS(since(start), 500 + patience(300));
+}
+
+/* The release meets the fault: the name is free soon, by the release or, if
+ * it never arrived, by the end of the lease. */
+static void expect_released(const char *options, int64_t lease_ms)
+{
+    AUTO_CLIENT *alice = open_faulty(options);
+    AUTO_CLIENT *bob = open_store();
+    AUTO_LOCK *job = acquire_leased(alice, "job", lease_ms);
+    int64_t start = hf__test_now_ms();
+    int r = hf_release(job, NULL);
+
+    EXPECT(r == HF_OK || r == HF_EUNKNOWN);
+    EXPECT_IS(hf_held(job), 0);
+    EXPECT_IS(hf_release(job, NULL), r);
+    await_free(bob, "job", patience(30000));
+    EXPECT_LESS(since(start), patience(1500));
+}
+
+TEST(a_release_whose_reply_is_lost_frees_the_name)
+{
+    expect_released("fault=lose_reply:release:1", 20000);
+}
+
+TEST(a_release_that_is_lost_frees_the_name)
+{
+    expect_released("fault=lose_request:release:1", 20000);
+}
+
+TEST(a_release_that_never_arrives_leaves_it_to_the_lease)
+{
+    expect_released("io_timeout=300ms&fault=lose_request:release:*", 800);
+}
+
+TEST(a_second_release_sends_nothing)
+{
+    AUTO_CLIENT *alice = open_faulty("fault=delay:release:2-:3s");
+    AUTO_LOCK *job = acquire(alice, "job");
+    int64_t start;
+
+    EXPECT_IS(hf_release(job, NULL), HF_OK);
+    start = hf__test_now_ms();
+    EXPECT_IS(hf_release(job, NULL), HF_OK);
+    EXPECT_LESS(since(start), 1000);
+}
+
+/* A grant that is known only when it is already over is no grant. */
+TEST(a_reply_later_than_the_lease_is_no_grant)
+{
+    AUTO_CLIENT *alice = open_faulty("fault=late_reply:acquire:1:600ms");
+    AUTO_CLIENT *bob = open_store();
+    hf_acquire_opts opts = wanting(0, 400);
+    AUTO_LOCK *job = NULL;
+    int64_t start = hf__test_now_ms();
+    int r = hf_acquire(alice, "job", &opts, &job, NULL);
+
+    EXPECT_IS(job != NULL, r == HF_OK);
+    if (job) { /* by another attempt */
+        expect_held(job);
+        EXPECT_IS(hf_release(job, NULL), HF_OK);
+    } else {
+        EXPECT(is_failure_of_the_store(r));
+    }
+    await_free(bob, "job", patience(5000));
+    EXPECT_LESS(since(start), 600 + patience(800));
+}
+
+TEST(a_late_reply_within_the_lease_leaves_what_is_left_of_it)
+{
+    AUTO_CLIENT *alice = open_faulty("fault=late_reply:acquire:1:500ms");
+    AUTO_LOCK *job = acquire_fixed(alice, "job", patience(1000));
+
+    expect_held(job);
+    EXPECT_LESS(hf_remaining_ms(job), patience(1000) - 499);
+}
+
+struct late_claim {
+    hf_client *client;
+    hf_cancel *cancel;
+    int status;
+};
+
+static void claim_late(void *arg)
+{
+    struct late_claim *c = arg;
+    hf_acquire_opts opts = wanting(HF_FOREVER, 20000);
+    AUTO_LOCK *lock = NULL;
+
+    opts.cancel = c->cancel;
+    c->status = hf_acquire(c->client, "job", &opts, &lock, NULL);
+}
+
+TEST(a_grant_that_comes_after_the_cancel_is_given_back)
+{
+    AUTO_CLIENT *alice = open_faulty("fault=late_reply:acquire:1:500ms");
+    AUTO_CLIENT *bob = open_store();
+    AUTO_CANCEL *cancel = new_cancel();
+    struct late_claim c = {alice, cancel, -1};
+    struct hf__test_thread *thread = hf__test_start(claim_late, &c);
+
+    hf__test_pause_ms(100);
+    hf_cancel_fire(cancel);
+    hf__test_join(thread);
+    EXPECT(c.status == HF_CANCELLED || c.status == HF_OK);
+    EXPECT_LESS(await_free(bob, "job", patience(5000)), patience(1500));
+    EXPECT_LESS(await_free(alice, "job", patience(5000)), patience(1500));
+}
+
+TEST(an_inspection_whose_reply_is_lost_is_repeated_or_fails)
+{
+    AUTO_CLIENT *alice = open_faulty("fault=lose_reply:inspect:1");
+    AUTO_INFO *info = NULL;
+    int r = hf_inspect(alice, "job", &info, NULL);
+
+    EXPECT(r == HF_OK || is_failure_of_the_store(r));
+    EXPECT_IS(info != NULL, r == HF_OK);
+    EXPECT_IS(presence(alice, "job"), HF_FREE);
+}
+
+TEST(a_break_whose_reply_is_lost_broke_the_lock)
+{
+    AUTO_CLIENT *alice = open_faulty("fault=lose_reply:break:1");
+    AUTO_CLIENT *bob = open_store();
+    AUTO_LOCK *job = acquire(bob, "job");
+    int r = hf_break(alice, "job", hf_fence(job), NULL);
+
+    /* A second attempt finds nothing to break. */
+    EXPECT(r == HF_OK || r == HF_EUNKNOWN);
+    EXPECT_IS(hf_renew(job, NULL), HF_LOST);
+    expect_lost(job, HF_REASON_BROKEN);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How long a claim may take: patience with a holder is kept, neither cut
+ * short nor overdrawn. Upper bounds are generous: the machine is shared.
+ */
+#include "tests/contract/api.h"
+
+static void expect_timed_out(int64_t wait_ms, int64_t slack_ms)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    AUTO_LOCK *job = acquire(alice, "job");
+    int64_t start = hf__test_now_ms();
+
+    EXPECT_IS(attempt(bob, "job", wait_ms), HF_TIMEDOUT);
+    EXPECT_MORE(since(start), wait_ms - 2);
+    EXPECT_LESS(since(start), wait_ms + patience(slack_ms));
+    expect_held(job);
+}
+
+TEST(a_wait_of_200_ms_takes_that_long)
+{
+    expect_timed_out(200, 300);
+}
+
+TEST(a_wait_of_a_second_takes_that_long)
+{
+    expect_timed_out(1000, 300);
+}
+
+TEST(a_wait_of_a_millisecond_is_short)
+{
+    expect_timed_out(1, 200);
+}
+
+TEST(a_wait_within_the_client_takes_that_long_too)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_LOCK *job = acquire(alice, "job");
+    int64_t start = hf__test_now_ms();
+
+    EXPECT_IS(attempt(alice, "job", 200), HF_TIMEDOUT);
+    EXPECT_MORE(since(start), 198);
+    EXPECT_LESS(since(start), 200 + patience(300));
+    expect_held(job);
+}
+
+TEST(one_try_does_not_wait)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    AUTO_LOCK *job = acquire(alice, "job");
+    int64_t start = hf__test_now_ms();
+
+    EXPECT_IS(try_once(bob, "job"), HF_BUSY);
+    EXPECT_LESS(since(start), patience(200));
+    expect_held(job);
+}
+
+TEST(a_wait_without_a_holder_is_no_wait)
+{
+    AUTO_CLIENT *alice = open_store();
+
+    EXPECT_LESS(await_free(alice, "job", 10000), patience(200));
+    EXPECT_LESS(await_free(alice, "job", HF_FOREVER), patience(200));
+    EXPECT_LESS(await_free(alice, "job", INT64_MAX), patience(200));
+}
+
+static void release_later(void *lock)
+{
+    hf__test_pause_ms(150);
+    EXPECT_IS(hf_release(lock, NULL), HF_OK);
+}
+
+static void expect_woken(hf_client *holder, hf_client *waiter, int64_t wait_ms)
+{
+    AUTO_LOCK *job = acquire(holder, "job");
+    struct hf__test_thread *thread = hf__test_start(release_later, job);
+    int64_t took = await_free(waiter, "job", wait_ms);
+
+    EXPECT_MORE(took, 100);
+    EXPECT_LESS(took, 150 + patience(500));
+    hf__test_join(thread);
+}
+
+TEST(a_release_ends_the_wait_of_another_client)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+
+    expect_woken(alice, bob, patience(5000));
+    expect_woken(bob, alice, HF_FOREVER);
+}
+
+TEST(a_release_ends_the_wait_of_the_same_client)
+{
+    AUTO_CLIENT *alice = open_store();
+
+    expect_woken(alice, alice, patience(5000));
+    expect_woken(alice, alice, HF_FOREVER);
+}
+
+TEST(timing_out_names_the_lock)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    AUTO_LOCK *job = acquire(alice, "the job");
+    hf_acquire_opts opts = wanting(50, HF_LEASE_DEFAULT_MS);
+    hf_error err = HF_ERROR_INIT;
+    AUTO_LOCK *none = NULL;
+
+    EXPECT_IS(hf_acquire(bob, "the job", &opts, &none, &err), HF_TIMEDOUT);
+    EXPECT_IS(err.status, HF_TIMEDOUT);
+    EXPECT_HAS(err.text, "the job");
+    opts.wait_ms = 0;
+    EXPECT_IS(hf_acquire(bob, "the job", &opts, &none, &err), HF_BUSY);
+    EXPECT_IS(err.status, HF_BUSY);
+    EXPECT_HAS(err.text, "the job");
+    expect_held(job);
+}

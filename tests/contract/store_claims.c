@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every store: who gets a name, who keeps it, who may let it go, and that the
+ * fence rises with each grant.
+ */
+#include "tests/contract/vocabulary.h"
+
+#include <string.h>
+
+TEST(a_second_claim_is_busy_until_the_first_releases)
+{
+    PARTY(alice);
+    PARTY(bob);
+
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    EXPECT_IS(acquire(&bob, "job"), HF_BUSY);
+    EXPECT_IS(release(&alice, "job"), HF_OK);
+    EXPECT_IS(acquire(&bob, "job"), HF_OK);
+}
+
+TEST(busy_tells_who_holds_it)
+{
+    PARTY(alice);
+    PARTY(bob);
+
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    EXPECT_IS(acquire(&bob, "job"), HF_BUSY);
+    EXPECT(bob.record.is_held);
+    EXPECT(!bob.record.is_kept);
+    EXPECT_IS(bob.record.fence, alice.fence);
+    EXPECT_TEXT(bob.record.owner.label, "alice");
+    EXPECT(hf__token_equal(&bob.record.token, &claim_of(&alice, "job")->token));
+}
+
+TEST(one_session_does_not_hold_one_name_twice)
+{
+    PARTY(alice);
+
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    struct hf__token first = claim_of(&alice, "job")->token;
+    begin_anew(&alice, "job");
+    EXPECT_IS(acquire(&alice, "job"), HF_BUSY);
+    claim_of(&alice, "job")->token = first;
+    EXPECT_IS(release(&alice, "job"), HF_OK);
+}
+
+TEST(acquiring_again_with_the_same_token_is_the_same_grant)
+{
+    PARTY(alice);
+
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    uint64_t fence = alice.fence;
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    EXPECT_IS(alice.fence, fence);
+    EXPECT_IS(release(&alice, "job"), HF_OK);
+    EXPECT_IS(inspect(&alice, "job"), HF_OK);
+    EXPECT(!alice.record.is_held);
+}
+
+TEST(acquiring_again_renews_the_lease)
+{
+    PARTY(alice);
+
+    EXPECT_IS(acquire_for(&alice, "job", 5000), HF_OK);
+    EXPECT_IS(acquire_for(&alice, "job", 60000), HF_OK);
+    EXPECT_IS(inspect(&alice, "job"), HF_OK);
+    EXPECT_MORE(alice.record.remaining_us, 30000000);
+}
+
+TEST(acquiring_again_from_another_session_is_the_same_grant)
+{
+    PARTY(alice);
+    PARTY(again);
+
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    claim_of(&again, "job")->token = claim_of(&alice, "job")->token;
+    EXPECT_IS(acquire(&again, "job"), HF_OK);
+    EXPECT_IS(again.fence, alice.fence);
+}
+
+TEST(a_stranger_cannot_release)
+{
+    PARTY(alice);
+    PARTY(bob);
+
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    EXPECT_IS(release(&bob, "job"), HF_LOST);
+    EXPECT(bob.record.is_held);
+    EXPECT_IS(bob.record.fence, alice.fence);
+    EXPECT_IS(acquire(&bob, "job"), HF_BUSY);
+    EXPECT_IS(renew(&alice, "job"), HF_OK);
+}
+
+TEST(a_stranger_cannot_renew)
+{
+    PARTY(alice);
+    PARTY(bob);
+
+    EXPECT_IS(acquire_for(&alice, "job", 5000), HF_OK);
+    EXPECT_IS(renew_for(&bob, "job", 60000), HF_LOST);
+    EXPECT(bob.record.is_held);
+    EXPECT_LESS(bob.record.remaining_us, 5000001);
+}
+
+TEST(what_is_released_is_not_ours_any_more)
+{
+    PARTY(alice);
+
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    EXPECT_IS(release(&alice, "job"), HF_OK);
+    EXPECT_IS(release(&alice, "job"), HF_LOST);
+    EXPECT(!alice.record.is_held);
+    EXPECT_IS(renew(&alice, "job"), HF_LOST);
+    EXPECT_IS(raise_to(&alice, "job", fence_of(&alice, "job") + 5), HF_LOST);
+    EXPECT_IS(inspect(&alice, "job"), HF_OK);
+    EXPECT(!alice.record.is_held);
+    EXPECT(hf__token_is_zero(&alice.record.token));
+}
+
+TEST(a_name_that_never_was_is_lost_without_a_fence)
+{
+    PARTY(alice);
+
+    EXPECT_IS(renew(&alice, "never"), HF_LOST);
+    EXPECT_IS(alice.record.fence, 0);
+    EXPECT_IS(release(&alice, "never"), HF_LOST);
+    EXPECT_IS(alice.record.fence, 0);
+    EXPECT(!alice.record.is_held);
+    EXPECT_IS(raise_to(&alice, "never", 7), HF_LOST);
+    EXPECT_IS(inspect(&alice, "never"), HF_OK);
+    EXPECT_IS(alice.record.fence, 0);
+}
+
+TEST(a_renewal_makes_the_lease_what_it_says)
+{
+    PARTY(alice);
+
+    EXPECT_IS(acquire_for(&alice, "job", 5000), HF_OK);
+    EXPECT_IS(renew_for(&alice, "job", 60000), HF_OK);
+    EXPECT_IS(inspect(&alice, "job"), HF_OK);
+    EXPECT_MORE(alice.record.remaining_us, 30000000);
+    EXPECT_IS(renew_for(&alice, "job", 5000), HF_OK);
+    EXPECT_IS(inspect(&alice, "job"), HF_OK);
+    EXPECT_LESS(alice.record.remaining_us, 5000001);
+}
+
+TEST(the_fence_rises_with_each_grant)
+{
+    PARTY(alice);
+    PARTY(bob);
+    uint64_t last = 0;
+
+    NEEDS(HF_CAP_FENCE);
+    for (int i = 0; i < 20; i++) {
+        struct party *p = i % 3 == 0 ? &alice : &bob;
+
+        EXPECT_IS(acquire(p, "job"), HF_OK);
+        EXPECT_MORE(p->fence, last);
+        EXPECT_LESS(p->fence, INT64_C(1) << 53);
+        last = p->fence;
+        EXPECT_IS(release(p, "job"), HF_OK);
+    }
+}
+
+TEST(the_fence_stays_when_a_lock_is_released)
+{
+    PARTY(alice);
+
+    NEEDS(HF_CAP_FENCE);
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    EXPECT_IS(release(&alice, "job"), HF_OK);
+    EXPECT_IS(inspect(&alice, "job"), HF_OK);
+    EXPECT_IS(alice.record.fence, fence_of(&alice, "job"));
+}
+
+TEST(renewing_leaves_the_fence_alone)
+{
+    PARTY(alice);
+
+    NEEDS(HF_CAP_FENCE);
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    EXPECT_IS(renew(&alice, "job"), HF_OK);
+    EXPECT_IS(inspect(&alice, "job"), HF_OK);
+    EXPECT_IS(alice.record.fence, fence_of(&alice, "job"));
+}
+
+TEST(a_raised_fence_is_the_one_of_the_grant)
+{
+    PARTY(alice);
+    PARTY(bob);
+
+    NEEDS(HF_CAP_FENCE);
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    uint64_t high = alice.fence + 1000000000;
+    EXPECT_IS(raise_to(&alice, "job", high), HF_OK);
+    EXPECT_IS(alice.fence, high);
+    EXPECT_IS(raise_to(&alice, "job", 1), HF_OK);
+    EXPECT_IS(alice.fence, high);
+    EXPECT_IS(acquire(&bob, "job"), HF_BUSY);
+    EXPECT_IS(bob.record.fence, high);
+    EXPECT_IS(release(&alice, "job"), HF_OK);
+    EXPECT_IS(acquire(&bob, "job"), HF_OK);
+    EXPECT_MORE(bob.fence, high);
+}
+
+TEST(a_stranger_cannot_raise_the_fence)
+{
+    PARTY(alice);
+    PARTY(bob);
+
+    NEEDS(HF_CAP_FENCE);
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    EXPECT_IS(raise_to(&bob, "job", alice.fence + 1000), HF_LOST);
+    EXPECT_IS(bob.record.fence, alice.fence);
+}
+
+TEST(a_handover_is_a_grant_to_the_next)
+{
+    PARTY(alice);
+    PARTY(bob);
+
+    NEEDS(HF_CAP_HANDOVER);
+    EXPECT_IS(acquire_for(&alice, "job", 5000), HF_OK);
+    uint64_t fence = alice.fence;
+    EXPECT_IS(hand_over(&alice, "job", &bob), HF_OK);
+    EXPECT_MORE(alice.fence, fence);
+    EXPECT_IS(inspect(&alice, "job"), HF_OK);
+    EXPECT_IS(alice.record.fence, fence_of(&bob, "job"));
+    EXPECT_TEXT(alice.record.owner.label, "bob");
+    EXPECT_MORE(alice.record.remaining_us, 10000000);
+    EXPECT_IS(release(&alice, "job"), HF_LOST);
+    EXPECT_IS(renew(&alice, "job"), HF_LOST);
+    EXPECT_IS(renew(&bob, "job"), HF_OK);
+    EXPECT_IS(release(&bob, "job"), HF_OK);
+}
+
+TEST(a_stranger_cannot_hand_over)
+{
+    PARTY(alice);
+    PARTY(bob);
+    PARTY(carol);
+
+    NEEDS(HF_CAP_HANDOVER);
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    EXPECT_IS(hand_over(&bob, "job", &carol), HF_LOST);
+    EXPECT_IS(bob.record.fence, alice.fence);
+    EXPECT_IS(hand_over(&bob, "free", &carol), HF_LOST);
+    EXPECT_IS(renew(&alice, "job"), HF_OK);
+}
+
+TEST(a_store_without_handover_says_so)
+{
+    PARTY(alice);
+    PARTY(bob);
+
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    EXPECT_IS(hand_over(&alice, "job", &bob),
+              has(HF_CAP_HANDOVER) ? HF_OK : HF_ENOTSUP);
+    EXPECT_IS(renew(has(HF_CAP_HANDOVER) ? &bob : &alice, "job"), HF_OK);
+}
+
+TEST(a_grant_outlives_the_session_that_won_it)
+{
+    PARTY(alice);
+    PARTY(bob);
+
+    NEEDS_NO(HF_CAP_SESSION);
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    rejoin(&alice);
+    EXPECT_IS(acquire(&bob, "job"), HF_BUSY);
+    EXPECT_IS(renew(&alice, "job"), HF_OK);
+    EXPECT_IS(release(&alice, "job"), HF_OK);
+    EXPECT_IS(acquire(&bob, "job"), HF_OK);
+}
+
+TEST(the_fence_rises_though_all_sessions_ended)
+{
+    PARTY(alice);
+
+    NEEDS(HF_CAP_FENCE);
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    uint64_t fence = alice.fence;
+    EXPECT_IS(release(&alice, "job"), HF_OK);
+    rejoin(&alice);
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    EXPECT_MORE(alice.fence, fence);
+}
+
+TEST(a_grant_lives_though_all_sessions_ended)
+{
+    PARTY(alice);
+
+    NEEDS_NO(HF_CAP_SESSION);
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    rejoin(&alice);
+    EXPECT_IS(renew(&alice, "job"), HF_OK);
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every store: what the passing of time does to a grant. A lease lasts as
+ * long as it says and no longer, by the store's clock; nothing revives it.
+ */
+#include "tests/contract/vocabulary.h"
+
+TEST(a_lease_lasts_as_long_as_it_says)
+{
+    PARTY(alice);
+    PARTY(bob);
+    int64_t start = hf__test_now_ms();
+
+    EXPECT_IS(acquire_for(&alice, "job", 600), HF_OK);
+    while (acquire(&bob, "job") == HF_BUSY) {
+        EXPECT_LESS(hf__test_now_ms() - start, slowly(3000));
+        hf__test_pause_ms(5);
+    }
+    EXPECT_MORE(hf__test_now_ms() - start, 595);
+    if (has(HF_CAP_FENCE)) {
+        EXPECT_MORE(bob.fence, alice.fence);
+    }
+}
+
+TEST(busy_tells_how_long_the_lease_still_runs)
+{
+    PARTY(alice);
+    PARTY(bob);
+
+    EXPECT_IS(acquire_for(&alice, "job", 10000), HF_OK);
+    hf__test_pause_ms(100);
+    EXPECT_IS(acquire(&bob, "job"), HF_BUSY);
+    EXPECT_LESS(bob.record.remaining_us, 9950000);
+    EXPECT_MORE(bob.record.remaining_us, 10000000 - slowly(1000) * 1000);
+}
+
+TEST(a_renewal_after_the_lease_ran_out_is_lost)
+{
+    PARTY(alice);
+
+    EXPECT_IS(acquire_for(&alice, "job", 100), HF_OK);
+    until_free(&alice, "job");
+    EXPECT_IS(renew(&alice, "job"), HF_LOST);
+    EXPECT(!alice.record.is_held);
+    EXPECT_IS(alice.record.fence, fence_of(&alice, "job"));
+    EXPECT(hf__token_is_zero(&alice.record.token));
+    EXPECT_IS(inspect(&alice, "job"), HF_OK);
+    EXPECT(!alice.record.is_held);
+}
+
+TEST(a_handover_after_the_lease_ran_out_is_lost)
+{
+    PARTY(alice);
+    PARTY(bob);
+
+    NEEDS(HF_CAP_HANDOVER);
+    EXPECT_IS(acquire_for(&alice, "job", 100), HF_OK);
+    until_free(&alice, "job");
+    EXPECT_IS(hand_over(&alice, "job", &bob), HF_LOST);
+    EXPECT_IS(alice.record.fence, fence_of(&alice, "job"));
+    EXPECT_IS(inspect(&alice, "job"), HF_OK);
+    EXPECT(!alice.record.is_held);
+}
+
+TEST(an_expired_record_of_ours_can_be_released)
+{
+    PARTY(alice);
+
+    EXPECT_IS(acquire_for(&alice, "job", 100), HF_OK);
+    until_free(&alice, "job");
+    EXPECT_IS(release(&alice, "job"), HF_OK);
+    EXPECT_IS(release(&alice, "job"), HF_LOST);
+    EXPECT_IS(alice.record.fence, fence_of(&alice, "job"));
+}
+
+TEST(who_was_late_can_do_nothing_to_the_next_holder)
+{
+    PARTY(alice);
+    PARTY(bob);
+
+    EXPECT_IS(acquire_for(&alice, "job", 100), HF_OK);
+    until_free(&bob, "job");
+    EXPECT_IS(acquire(&bob, "job"), HF_OK);
+    EXPECT_IS(renew(&alice, "job"), HF_LOST);
+    EXPECT(alice.record.is_held);
+    EXPECT_IS(alice.record.fence, fence_of(&bob, "job"));
+    EXPECT_IS(release(&alice, "job"), HF_LOST);
+    EXPECT_IS(raise_to(&alice, "job", bob.fence + 9), HF_LOST);
+    EXPECT_IS(acquire(&alice, "job"), HF_BUSY);
+    EXPECT_IS(renew(&bob, "job"), HF_OK);
+    if (has(HF_CAP_FENCE)) {
+        EXPECT_MORE(fence_of(&bob, "job"), fence_of(&alice, "job"));
+    }
+}
+
+TEST(a_late_duplicate_of_an_acquire_does_not_lower_the_fence)
+{
+    PARTY(alice);
+
+    NEEDS(HF_CAP_FENCE);
+    EXPECT_IS(acquire_for(&alice, "job", 100), HF_OK);
+    uint64_t fence = alice.fence;
+    until_free(&alice, "job");
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    EXPECT_MORE(alice.fence, fence - 1);
+    EXPECT_IS(renew(&alice, "job"), HF_OK);
+}
+
+TEST(a_renewed_lease_runs_from_the_renewal)
+{
+    PARTY(alice);
+    PARTY(bob);
+
+    EXPECT_IS(acquire_for(&alice, "job", slowly(600)), HF_OK);
+    for (int i = 0; i < 8; i++) {
+        hf__test_pause_ms(100);
+        EXPECT_IS(renew_for(&alice, "job", slowly(600)), HF_OK);
+    }
+    EXPECT_IS(acquire(&bob, "job"), HF_BUSY);
+    EXPECT_TEXT(bob.record.owner.label, "alice");
+}
+
+TEST(a_released_name_can_be_kept_closed)
+{
+    PARTY(alice);
+    PARTY(bob);
+    int64_t start = hf__test_now_ms();
+
+    NEEDS(HF_CAP_KEEP);
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    EXPECT_IS(release_and_keep(&alice, "job", 600), HF_OK);
+    EXPECT_IS(acquire(&bob, "job"), HF_BUSY);
+    EXPECT(bob.record.is_kept);
+    EXPECT(!bob.record.is_held);
+    EXPECT(hf__token_is_zero(&bob.record.token));
+    EXPECT_LESS(bob.record.remaining_us, 600001);
+    EXPECT_IS(acquire(&alice, "job"), HF_BUSY);
+    until_free(&bob, "job");
+    EXPECT_MORE(hf__test_now_ms() - start, 595);
+    EXPECT_IS(acquire(&bob, "job"), HF_OK);
+}
+
+TEST(what_is_kept_closed_is_held_by_nobody)
+{
+    PARTY(alice);
+    struct listing all = {0};
+
+    NEEDS(HF_CAP_KEEP);
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    EXPECT_IS(release_and_keep(&alice, "job", 60000), HF_OK);
+    EXPECT_IS(renew(&alice, "job"), HF_LOST);
+    EXPECT_IS(release(&alice, "job"), HF_LOST);
+    EXPECT_IS(break_it(&alice, "job", 0), HF_CONFLICT);
+    EXPECT_IS(inspect(&alice, "job"), HF_OK);
+    EXPECT(alice.record.is_kept);
+    EXPECT_IS(list(&alice, "", &all), has(HF_CAP_LIST) ? HF_OK : HF_ENOTSUP);
+    EXPECT_IS(all.count, 0);
+}
+
+TEST(keeping_outlives_the_session)
+{
+    PARTY(alice);
+
+    NEEDS(HF_CAP_KEEP);
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    EXPECT_IS(release_and_keep(&alice, "job", 60000), HF_OK);
+    rejoin(&alice);
+    EXPECT_IS(acquire(&alice, "job"), HF_BUSY);
+    EXPECT(alice.record.is_kept);
+}

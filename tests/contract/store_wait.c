@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every store that wakes its waiters: what ends a wait, and that nothing else
+ * does for long. Bob waits for what Alice has.
+ */
+#include "tests/contract/vocabulary.h"
+
+/* Bob has just seen that Alice holds the name. */
+static void bob_sees(struct waiting *w, struct party *bob, const char *name)
+{
+    EXPECT_IS(acquire(bob, name), HF_BUSY);
+    watch_name(w, bob, name);
+}
+
+TEST(a_wait_ends_at_once_if_the_name_is_free)
+{
+    PARTY(bob);
+    struct waiting w;
+
+    NEEDS(HF_CAP_WAIT);
+    watch_name(&w, &bob, "never");
+    EXPECT_IS(wait_up_to(&w, 5000), HF_OK);
+    EXPECT(w.watch.has_fired);
+    EXPECT_LESS(w.took_ms, slowly(1000));
+}
+
+TEST(a_wait_ends_at_once_if_the_name_was_released_meanwhile)
+{
+    PARTY(alice);
+    PARTY(bob);
+    struct waiting w;
+
+    NEEDS(HF_CAP_WAIT);
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    bob_sees(&w, &bob, "job");
+    EXPECT_IS(release(&alice, "job"), HF_OK);
+    EXPECT_IS(wait_up_to(&w, 5000), HF_OK);
+    EXPECT(w.watch.has_fired);
+    EXPECT_LESS(w.took_ms, slowly(1000));
+}
+
+TEST(a_wait_ends_at_once_if_another_holds_it_meanwhile)
+{
+    PARTY(alice);
+    PARTY(carol);
+    PARTY(bob);
+    struct waiting w;
+
+    NEEDS(HF_CAP_WAIT);
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    bob_sees(&w, &bob, "job");
+    EXPECT_IS(release(&alice, "job"), HF_OK);
+    EXPECT_IS(acquire(&carol, "job"), HF_OK);
+    EXPECT_IS(wait_up_to(&w, 5000), HF_OK);
+    EXPECT(w.watch.has_fired);
+    EXPECT_LESS(w.took_ms, slowly(1000));
+}
+
+TEST(a_release_wakes_a_waiter)
+{
+    PARTY(alice);
+    PARTY(bob);
+    struct waiting w;
+
+    NEEDS(HF_CAP_WAIT);
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    bob_sees(&w, &bob, "job");
+    start_waiting(&w);
+    EXPECT_IS(release(&alice, "job"), HF_OK);
+    expect_woken(&w);
+    EXPECT_IS(acquire(&bob, "job"), HF_OK);
+}
+
+TEST(a_break_wakes_a_waiter)
+{
+    PARTY(alice);
+    PARTY(bob);
+    struct waiting w;
+
+    NEEDS(HF_CAP_WAIT);
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    bob_sees(&w, &bob, "job");
+    start_waiting(&w);
+    EXPECT_IS(break_it(&alice, "job", 0), HF_OK);
+    expect_woken(&w);
+}
+
+TEST(a_release_wakes_all_waiters)
+{
+    PARTY(alice);
+    PARTY(bob);
+    PARTY(carol);
+    struct waiting first;
+    struct waiting second;
+
+    NEEDS(HF_CAP_WAIT);
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    bob_sees(&first, &bob, "job");
+    bob_sees(&second, &carol, "job");
+    start_waiting(&first);
+    start_waiting(&second);
+    EXPECT_IS(release(&alice, "job"), HF_OK);
+    expect_woken(&first);
+    expect_woken(&second);
+}
+
+TEST(the_end_of_a_lease_wakes_a_waiter)
+{
+    PARTY(alice);
+    PARTY(bob);
+    struct waiting w;
+
+    NEEDS(HF_CAP_WAIT);
+    EXPECT_IS(acquire_for(&alice, "job", slowly(400)), HF_OK);
+    bob_sees(&w, &bob, "job");
+    start_waiting(&w);
+    expect_woken(&w);
+    EXPECT_IS(acquire(&bob, "job"), HF_OK);
+}
+
+TEST(the_end_of_keeping_wakes_a_waiter)
+{
+    PARTY(alice);
+    PARTY(bob);
+    struct waiting w;
+
+    NEEDS(HF_CAP_WAIT | HF_CAP_KEEP);
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    EXPECT_IS(release_and_keep(&alice, "job", slowly(400)), HF_OK);
+    bob_sees(&w, &bob, "job");
+    start_waiting(&w);
+    expect_woken(&w);
+    EXPECT_IS(acquire(&bob, "job"), HF_OK);
+}
+
+/* A store need not wake anybody for a handover: nothing became free. */
+TEST(a_waiter_outlasts_a_handover)
+{
+    PARTY(alice);
+    PARTY(bob);
+    PARTY(carol);
+    struct waiting w;
+
+    NEEDS(HF_CAP_WAIT | HF_CAP_HANDOVER);
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    bob_sees(&w, &bob, "job");
+    start_waiting(&w);
+    EXPECT_IS(hand_over(&alice, "job", &carol), HF_OK);
+    hf__test_pause_ms(50);
+    EXPECT_IS(release(&carol, "job"), HF_OK);
+    expect_woken(&w);
+    EXPECT_IS(acquire(&bob, "job"), HF_OK);
+}
+
+TEST(one_of_many_watches_is_enough)
+{
+    PARTY(alice);
+    PARTY(bob);
+    struct waiting w[3];
+    struct hf__watch *all[3];
+    static const char *const names[] = {"a", "b", "c"};
+
+    NEEDS(HF_CAP_WAIT);
+    for (int i = 0; i < 3; i++) {
+        EXPECT_IS(acquire(&alice, names[i]), HF_OK);
+        bob_sees(&w[i], &bob, names[i]);
+        all[i] = &w[i].watch;
+    }
+    EXPECT_IS(release(&alice, "b"), HF_OK);
+    hf__time limit = hf__after_ms(hf__now(), 5000);
+    EXPECT_IS(hf__conn_wait(&bob.conn, all, 3, limit, &bob.error), HF_OK);
+    EXPECT(!all[0]->has_fired);
+    EXPECT(all[1]->has_fired);
+    EXPECT(!all[2]->has_fired);
+}
+
+TEST(a_wait_ends_at_its_deadline)
+{
+    PARTY(alice);
+    PARTY(bob);
+    struct waiting w;
+
+    NEEDS(HF_CAP_WAIT);
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    bob_sees(&w, &bob, "job");
+    EXPECT_IS(wait_up_to(&w, 300), HF_OK);
+    EXPECT(!w.watch.has_fired);
+    EXPECT_LESS(w.took_ms, slowly(1500));
+    EXPECT_IS(renew(&alice, "job"), HF_OK);
+}
+
+static void wait_once(void *arg)
+{
+    struct waiting *w = arg;
+
+    EXPECT_IS(wait_up_to(w, slowly(6000)), HF_OK);
+}
+
+TEST(an_interrupt_ends_a_wait)
+{
+    PARTY(alice);
+    PARTY(bob);
+    struct waiting w;
+
+    NEEDS(HF_CAP_WAIT);
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    bob_sees(&w, &bob, "job");
+    w.thread = hf__test_start(wait_once, &w);
+    hf__test_pause_ms(50);
+    int64_t start = hf__test_now_ms();
+    hf__conn_interrupt(&bob.conn);
+    stop_waiting(&w);
+    EXPECT_LESS(hf__test_now_ms() - start, slowly(2000));
+    EXPECT(!w.watch.has_fired);
+    EXPECT_IS(acquire(&bob, "job"), HF_BUSY);
+}
+
+TEST(an_interrupt_between_two_calls_ends_the_next_wait)
+{
+    PARTY(alice);
+    PARTY(bob);
+    struct waiting w;
+
+    NEEDS(HF_CAP_WAIT);
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    bob_sees(&w, &bob, "job");
+    hf__conn_interrupt(&bob.conn);
+    EXPECT_IS(wait_up_to(&w, 5000), HF_OK);
+    EXPECT_LESS(w.took_ms, 1000);
+    EXPECT_IS(wait_up_to(&w, 300), HF_OK);
+    EXPECT(!w.watch.has_fired);
+}
+
+TEST(a_woken_waiter_can_wait_again)
+{
+    PARTY(alice);
+    PARTY(bob);
+    struct waiting w;
+
+    NEEDS(HF_CAP_WAIT);
+    for (int i = 0; i < 5; i++) {
+        EXPECT_IS(acquire(&alice, "job"), HF_OK);
+        bob_sees(&w, &bob, "job");
+        start_waiting(&w);
+        EXPECT_IS(release(&alice, "job"), HF_OK);
+        expect_woken(&w);
+    }
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the words of the contract suite do: one party, one session, and the
+ * operations as the core would send them, through the checked wrappers.
+ * Waiting and listing are in vocabulary_wait.c. Thread: each party is used by
+ * one thread at a time.
+ */
+#include "tests/contract/vocabulary.h"
+
+#include "src/base/rand.h"
+#include "tests/contract/mutants.h"
+#include "tests/contract/urls.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PREFIX "test:"
+
+enum { AGAIN_MAX = 2000 };
+
+/* ---- the store ---------------------------------------------------------- */
+
+const char *scheme(void)
+{
+    EXPECT(hf__test_args[0] != NULL); /* usage: store SCHEME ALL SCHEMES */
+    return hf__test_args[0];
+}
+
+const struct hf__backend *backend(void)
+{
+    const struct hf__backend *found = find_mutant(scheme());
+
+    if (found == NULL) {
+        found = hf__backend_find(scheme());
+    }
+    EXPECT(found != NULL);
+    return found;
+}
+
+bool has(unsigned caps)
+{
+    return (backend()->caps & caps) == caps;
+}
+
+const char *store_url(void)
+{
+    static _Thread_local char url[1200];
+    const char *plus = strrchr(scheme(), '+');
+    const char *plain = plus != NULL ? plus + 1 : scheme();
+    size_t before = (size_t)(plain - scheme());
+
+    memcpy(url, scheme(), before);
+    EXPECT_IS(hf__store_url(plain, url + before, sizeof url - before), 0);
+    return url;
+}
+
+int64_t slowly(int64_t ms)
+{
+    return getenv("HOLDFAST_TEST_SLOW") != NULL ? 5 * ms : ms;
+}
+
+static hf__time soon(void)
+{
+    return hf__after_ms(hf__now(), slowly(10000));
+}
+
+/* ---- sessions ----------------------------------------------------------- */
+
+int join_url(struct party *p, const char *label, const char *text)
+{
+    HF_AUTO(hf__url_free_auto) struct hf__url *url = NULL;
+
+    p->error.size = sizeof p->error;
+    snprintf(p->owner.label, sizeof p->owner.label, "%s", label);
+    snprintf(p->owner.host, sizeof p->owner.host, "host of %s", label);
+    snprintf(p->owner.thread, sizeof p->owner.thread, "main");
+    p->owner.pid = getpid();
+    EXPECT_IS(hf__url_parse(text, &url, &p->error), HF_OK);
+    return hf__conn_open(&p->conn, backend(), url, "", soon(), &p->error);
+}
+
+void join(struct party *p, const char *label)
+{
+    int r = join_url(p, label, store_url());
+
+    EXPECT_TEXT(r == HF_OK ? "" : p->error.text, "");
+    EXPECT_IS(r, HF_OK);
+}
+
+void rejoin(struct party *p)
+{
+    char label[sizeof p->owner.label];
+
+    memcpy(label, p->owner.label, sizeof label);
+    leave(p);
+    join(p, label);
+}
+
+void leave(struct party *p)
+{
+    hf__conn_close(&p->conn);
+}
+
+/* ---- operations --------------------------------------------------------- */
+
+struct claim *claim_of(struct party *p, const char *name)
+{
+    for (int i = 0; i < p->n_claims; i++) {
+        if (strcmp(p->claims[i].name, name) == 0) {
+            return &p->claims[i];
+        }
+    }
+    EXPECT_LESS(p->n_claims, CLAIMS_MAX);
+    struct claim *c = &p->claims[p->n_claims++];
+    snprintf(c->name, sizeof c->name, "%s", name);
+    hf__random(c->token.bytes, sizeof c->token.bytes);
+    return c;
+}
+
+uint64_t fence_of(struct party *p, const char *name)
+{
+    return claim_of(p, name)->fence;
+}
+
+void begin_anew(struct party *p, const char *name)
+{
+    struct claim *c = claim_of(p, name);
+
+    hf__random(c->token.bytes, sizeof c->token.bytes);
+    c->is_over = false;
+}
+
+void ask(struct party *p, struct request *rq, enum hf__op_kind kind,
+         const char *name)
+{
+    struct claim *c = claim_of(p, name);
+    size_t length = strlen(name);
+
+    if (kind == HF__OP_ACQUIRE && c->is_over) {
+        begin_anew(p, name);
+    }
+    *rq = (struct request){.error = HF_ERROR_INIT};
+    memcpy(rq->key, PREFIX, strlen(PREFIX));
+    memcpy(rq->key + strlen(PREFIX), name, length);
+    rq->op = (struct hf__op){
+        .kind = kind,
+        .key = {rq->key, (uint16_t)(strlen(PREFIX) + length),
+                sizeof PREFIX - 1},
+        .token = c->token,
+        .lease_us = LEASE_MS * 1000,
+        .owner = &p->owner,
+        .ret_record = &rq->record,
+        .err = &rq->error,
+    };
+}
+
+static int compare_ops(const void *a, const void *b)
+{
+    const struct hf__op *const *x = a;
+    const struct hf__op *const *y = b;
+
+    return hf__key_compare(&(*x)->key, &(*y)->key);
+}
+
+/* The requests that have no answer yet; all of them at the first time. */
+static int collect(struct request *rq, int n, bool is_first,
+                   struct hf__op **ops)
+{
+    int count = 0;
+
+    for (int i = 0; i < n; i++) {
+        if (is_first || rq[i].op.result == HF__AGAIN) {
+            ops[count++] = &rq[i].op;
+        }
+    }
+    qsort(ops, (size_t)count, sizeof *ops, compare_ops);
+    return count;
+}
+
+/* What the party knows of its claim once the answer is there. */
+static void learn(struct party *p, const struct request *rq)
+{
+    size_t length = rq->op.key.length - rq->op.key.name_at;
+    char name[HF_NAME_MAX + 1];
+
+    memcpy(name, rq->op.key.bytes + rq->op.key.name_at, length);
+    name[length] = '\0';
+    struct claim *c = claim_of(p, name);
+    if (rq->op.result == HF_OK &&
+        (rq->op.kind == HF__OP_ACQUIRE || rq->op.kind == HF__OP_RAISE)) {
+        c->fence = rq->op.fence;
+    }
+    if (rq->op.result == HF_OK &&
+        (rq->op.kind == HF__OP_RELEASE || rq->op.kind == HF__OP_HANDOVER)) {
+        c->is_over = true;
+    }
+}
+
+int send_batch(struct party *p, struct request *rq, int n)
+{
+    struct hf__op *ops[CLAIMS_MAX];
+    int count = 0;
+
+    EXPECT(n <= CLAIMS_MAX);
+    for (int i = 0; (count = collect(rq, n, i == 0, ops)) > 0; i++) {
+        EXPECT_LESS(i, AGAIN_MAX);
+        if (i > 0) {
+            hf__test_pause_ms(1);
+        }
+        int r = hf__conn_execute(&p->conn, ops, count, soon(), &p->error);
+        if (r < 0) {
+            return r;
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        learn(p, &rq[i]);
+    }
+    return HF_OK;
+}
+
+/* Sends one and keeps what it told; the answer, or what killed the session. */
+static int send(struct party *p, struct request *rq)
+{
+    int r = send_batch(p, rq, 1);
+
+    p->fence = rq->op.fence;
+    p->record = rq->record;
+    return rq->op.result == HF_OK ? r : rq->op.result;
+}
+
+int acquire_for(struct party *p, const char *name, int64_t lease_ms)
+{
+    struct request rq;
+
+    ask(p, &rq, HF__OP_ACQUIRE, name);
+    rq.op.lease_us = lease_ms * 1000;
+    return send(p, &rq);
+}
+
+int acquire(struct party *p, const char *name)
+{
+    return acquire_for(p, name, LEASE_MS);
+}
+
+int renew_for(struct party *p, const char *name, int64_t lease_ms)
+{
+    struct request rq;
+
+    ask(p, &rq, HF__OP_RENEW, name);
+    rq.op.lease_us = lease_ms * 1000;
+    return send(p, &rq);
+}
+
+int renew(struct party *p, const char *name)
+{
+    return renew_for(p, name, LEASE_MS);
+}
+
+int release_and_keep(struct party *p, const char *name, int64_t keep_ms)
+{
+    struct request rq;
+
+    ask(p, &rq, HF__OP_RELEASE, name);
+    rq.op.keep_us = keep_ms * 1000;
+    return send(p, &rq);
+}
+
+int release(struct party *p, const char *name)
+{
+    return release_and_keep(p, name, 0);
+}
+
+int hand_over(struct party *p, const char *name, struct party *taker)
+{
+    struct request rq;
+
+    begin_anew(taker, name);
+    ask(p, &rq, HF__OP_HANDOVER, name);
+    rq.op.next_token = claim_of(taker, name)->token;
+    rq.op.owner = &taker->owner;
+    int r = send(p, &rq);
+    if (r == HF_OK) {
+        claim_of(taker, name)->fence = p->fence;
+    }
+    return r;
+}
+
+int raise_to(struct party *p, const char *name, uint64_t fence)
+{
+    struct request rq;
+
+    ask(p, &rq, HF__OP_RAISE, name);
+    rq.op.fence = fence;
+    return send(p, &rq);
+}
+
+int inspect(struct party *p, const char *name)
+{
+    struct request rq;
+
+    ask(p, &rq, HF__OP_INSPECT, name);
+    return send(p, &rq);
+}
+
+int break_it(struct party *p, const char *name, uint64_t fence)
+{
+    struct request rq;
+
+    ask(p, &rq, HF__OP_BREAK, name);
+    rq.op.fence = fence;
+    return send(p, &rq);
+}
+
+void give_back_and_leave(struct party *p)
+{
+    static _Thread_local struct request rq[CLAIMS_MAX];
+    int n = 0;
+
+    leave(p);
+    if (p->n_claims == 0) {
+        return;
+    }
+    join(p, "tidy");
+    for (int i = 0; i < p->n_claims; i++) {
+        if (!p->claims[i].is_over) {
+            ask(p, &rq[n++], HF__OP_RELEASE, p->claims[i].name);
+        }
+    }
+    EXPECT_IS(send_batch(p, rq, n), HF_OK);
+    leave(p);
+}
+
+void until_free(struct party *p, const char *name)
+{
+    int64_t start = hf__test_now_ms();
+
+    for (;;) {
+        EXPECT_IS(inspect(p, name), HF_OK);
+        if (!p->record.is_held && !p->record.is_kept) {
+            return;
+        }
+        EXPECT_LESS(hf__test_now_ms() - start, slowly(10000));
+        hf__test_pause_ms(5);
+    }
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The words of the contract suite for waiting and listing. A waiter sleeps in
+ * a thread of his own, and what is measured is how long.
+ */
+#include "tests/contract/vocabulary.h"
+
+#include <string.h>
+
+#define PREFIX "test:"
+
+static struct hf__key make_key(char *buf, const char *name)
+{
+    size_t length = strlen(PREFIX) + strlen(name);
+
+    EXPECT(length <= HF__KEY_MAX);
+    memcpy(buf, PREFIX, strlen(PREFIX));
+    memcpy(buf + strlen(PREFIX), name, strlen(name));
+    return (struct hf__key){buf, (uint16_t)length, sizeof PREFIX - 1};
+}
+
+/* ---- waiting ------------------------------------------------------------ */
+
+void watch_name(struct waiting *w, struct party *p, const char *name)
+{
+    *w = (struct waiting){.who = p};
+    w->watch.key = make_key(w->key, name);
+    w->watch.fence = p->record.fence;
+    w->watch.token = p->record.token;
+}
+
+static void wait_now(void *arg)
+{
+    struct waiting *w = arg;
+    struct hf__watch *one = &w->watch;
+    hf__time deadline = hf__after_ms(hf__now(), w->limit_ms);
+    int64_t start = hf__test_now_ms();
+
+    w->result = hf__conn_wait(&w->who->conn, &one, 1, deadline, &w->who->error);
+    w->took_ms = hf__test_now_ms() - start;
+}
+
+int wait_up_to(struct waiting *w, int64_t ms)
+{
+    w->limit_ms = ms;
+    wait_now(w);
+    return w->result;
+}
+
+/* Waits again whenever nothing has happened: a spurious return is fine. */
+static void wait_until_fired(void *arg)
+{
+    struct waiting *w = arg;
+    int64_t start = hf__test_now_ms();
+
+    w->limit_ms = slowly(6000);
+    do {
+        wait_now(w);
+    } while (w->result == HF_OK && !w->watch.has_fired &&
+             hf__test_now_ms() - start < w->limit_ms);
+    w->took_ms = hf__test_now_ms() - start;
+}
+
+void start_waiting(struct waiting *w)
+{
+    w->thread = hf__test_start(wait_until_fired, w);
+    hf__test_pause_ms(50); /* long enough to be asleep */
+}
+
+void stop_waiting(struct waiting *w)
+{
+    hf__test_join(w->thread);
+    EXPECT_IS(w->result, HF_OK);
+}
+
+void expect_woken(struct waiting *w)
+{
+    int64_t start = hf__test_now_ms();
+
+    stop_waiting(w);
+    EXPECT_LESS(hf__test_now_ms() - start, slowly(2000));
+    EXPECT(w->watch.has_fired);
+}
+
+/* ---- listing ------------------------------------------------------------ */
+
+static int add_to_listing(void *arg, const char *name, size_t length,
+                          const struct hf__record *record)
+{
+    struct listing *l = arg;
+
+    EXPECT_LESS(l->count, CLAIMS_MAX);
+    EXPECT(length <= HF_NAME_MAX);
+    memcpy(l->names[l->count], name, length);
+    l->names[l->count][length] = '\0';
+    l->records[l->count] = *record;
+    l->count++;
+    return l->count == l->stop_after;
+}
+
+int list(struct party *p, const char *prefix, struct listing *l)
+{
+    char buf[HF__KEY_MAX];
+    struct hf__key key = make_key(buf, prefix);
+
+    l->count = 0;
+    return hf__conn_list(&p->conn, &key, add_to_listing, l,
+                         hf__after_ms(hf__now(), slowly(10000)), &p->error);
+}

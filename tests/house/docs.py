@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The documents say what the program does: options, exit codes, statuses,
+limits and stores in docs/reference.md; the tests that docs/guarantees.md
+names; the C example of the README; and every relative link.
+
+    docs.py ROOT HOLDFAST
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+from tap import Tap
+
+ROOT = pathlib.Path(sys.argv[1])
+COMMAND = sys.argv[2]
+PAGES = [ROOT / name for name in (
+    'README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md',
+    'docs/reference.md', 'docs/guarantees.md')]
+
+
+def rows(page, head):
+    """The cells of the table whose first line begins with the cells head."""
+    found = []
+    lines = iter((ROOT / page).read_text().split('\n'))
+    for line in lines:
+        cells = split(line)
+        if cells[:len(head)] == head:
+            next(lines)
+            for row in lines:
+                if not row.startswith('|'):
+                    return found
+                found.append(split(row))
+    return found
+
+
+def split(line):
+    cells = re.split(r'(?<!\\)\|', line)[1:-1]
+    return [cell.strip().replace('\\|', '|') for cell in cells]
+
+
+def parser_options():
+    text = subprocess.run([COMMAND, 'help', '--options'], check=True,
+                          capture_output=True, text=True).stdout
+    return {tuple(line.split('\t')) for line in text.splitlines()}
+
+
+def documented_options(verbs):
+    found = set()
+    for who, names, argument, default, _ in rows(
+            'docs/reference.md', ['verbs', 'option']):
+        names = ','.join(re.findall(r'`(-[^`]*)`', names))
+        some = {'all': verbs, 'all but run': verbs - {'run'}}.get(
+            who, set(who.split(', ')))
+        found |= {(verb, names, argument.replace('–', '-'),
+                   default.replace('–', '-')) for verb in some}
+    return found
+
+
+def check_options(tap):
+    real = parser_options()
+    told = documented_options({verb for verb, *_ in real})
+    tap.ok(real == told, 'docs/reference.md has the options of the parser',
+           f'only in the parser: {sorted(real - told)}\n'
+           f'only in the page: {sorted(told - real)}')
+
+
+def check_exits(tap):
+    text = subprocess.run([COMMAND, 'help'], check=True, capture_output=True,
+                          text=True).stdout
+    real = re.findall(r'^  (\d+) ', text[text.index('Exit codes'):], re.M)
+    told = [row[0].replace('+n', '') for row in
+            rows('docs/reference.md', ['exit', 'means'])]
+    tap.ok(real == told, 'docs/reference.md has the exit codes of help',
+           f'{real}\n{told}')
+
+
+def check_statuses(tap):
+    header = (ROOT / 'include/holdfast.h').read_text()
+    real = [list(found) for found in re.findall(
+        r'X\((HF_\w+), (-?\d+),\s*"([^"]*)"\)', header)]
+    told = [[row[0].strip('`'), *row[1:]] for row in
+            rows('docs/reference.md', ['status', 'value'])]
+    tap.ok(real == told and len(real) > 10,
+           'docs/reference.md has the statuses of the header',
+           f'{real}\n{told}')
+
+
+def check_stores(tap):
+    text = subprocess.run([COMMAND, 'backends'], check=True,
+                          capture_output=True, text=True).stdout
+    readme = [re.match(r'`(\w+):', row[0]) for row in
+              rows('README.md', ['URL', 'grade'])]
+    told = {found[1] for found in readme if found}
+    tap.ok(set(text.split()) == told, 'the README lists the stores',
+           f'{text.split()} and {told}')
+
+
+def test_names():
+    text = ''.join(path.read_text() for path in
+                   (ROOT / 'tests').rglob('*') if path.suffix in
+                   ('.c', '.py'))
+    return text
+
+
+def check_guarantees(tap):
+    known = test_names()
+    named = re.findall(r'`([a-z0-9]+(?:_[a-z0-9]+){2,})`',
+                       (ROOT / 'docs/guarantees.md').read_text())
+    missing = sorted({name for name in named if name not in known})
+    tap.ok(not missing and len(named) > 10,
+           'every test that docs/guarantees.md names is there', missing)
+
+
+def check_example(tap):
+    readme = (ROOT / 'README.md').read_text()
+    shown = re.search(r'```c\n(.*?)```', readme, re.S)[1]
+    real = (ROOT / 'examples/simple.c').read_text()
+    real = real[real.index('#include'):].replace(
+        '#include "include/holdfast.h"', '#include <holdfast.h>')
+    tap.ok(shown == real, 'the README shows examples/simple.c as it is', shown)
+
+
+def check_links(tap):
+    broken = []
+    for page in PAGES:
+        for target in re.findall(r'\]\(([^)#:]+)\)', page.read_text()):
+            if not (page.parent / target).exists():
+                broken.append(f'{page.name}: {target}')
+    tap.ok(not broken, 'every relative link leads somewhere', broken)
+
+
+def main():
+    tap = Tap()
+    for check in (check_options, check_exits, check_statuses, check_stores,
+                  check_guarantees, check_example, check_links):
+        try:
+            check(tap)
+        except (OSError, AttributeError, ValueError,
+                subprocess.CalledProcessError) as error:
+            tap.ok(False, check.__name__, repr(error))
+    tap.done()
+
+
+main()

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs the checkers of tools/ over the tree, and proves each of them on a
+small tree of its own: clean it passes, and each planted breach is found at
+its file and line.
+
+    rules.py ROOT
+"""
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from tap import Tap
+
+ROOT = pathlib.Path(sys.argv[1])
+HEAD = '/* SPDX-License-Identifier: MIT */\n/*\n * One.\n * Two.\n */\n'
+CLEAN = {
+    'include/holdfast.h': HEAD + '#ifndef HOLDFAST_H\n#define HOLDFAST_H\n'
+                                 '#include <stdint.h>\n#ifdef __cplusplus\n'
+                                 'extern "C" {\n#endif\n#endif\n',
+    'src/base/base.h': HEAD + '#include "include/holdfast.h"\n',
+    'src/base/time.h': HEAD,
+    'src/backend/backend.h': HEAD + '#include "src/base/base.h"\n',
+    'src/backend/redis/redis.h': HEAD,
+    'src/backend/redis/redis.c': HEAD + '#include "src/backend/redis/redis.h"'
+                                        '\n#include <sys/stat.h>\n',
+    'src/backend/sqlite/sqlite.c': HEAD + '#include <sqlite3.h>\n',
+    'src/core/keeper.h': HEAD + '#include "src/backend/backend.h"\n',
+    'src/core/lock.c': HEAD + '#include "src/base/base.h"\n'
+                              '#include <stdint.h>\n',
+    'src/cli/main.c': HEAD + '#include "include/holdfast.h"\n'
+                             '#include <stdio.h>\n',
+    'src/cli/meson.build': "cli_sources = files(\n  'main.c',\n)\n",
+    'tests/unit/a.c': HEAD + 'static int at(int a)\n{\n    return a;\n}\n',
+}
+
+
+def run(checker, tree):
+    ran = subprocess.run(
+        [sys.executable, ROOT / f'tools/check_{checker}.py', tree],
+        capture_output=True, text=True, check=False)
+    return ran.returncode, ran.stdout + ran.stderr
+
+
+def plant(tree, files):
+    for name, text in files.items():
+        path = tree / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def function(lines, signature='int f(void)'):
+    return f'static {signature}\n{{\n' + ''.join(
+        f'    {line}\n' for line in lines) + '}\n'
+
+
+def include(header):
+    return HEAD + f'#include {header}\n'
+
+
+LONG = ['f();'] * 60
+DEEP = ['if (a) {', 'for (;;) {', 'EACH (x, y) {', 'if (b) {',
+        'c = (struct s){1};', '}', '}', '}', '}']
+FLAT = ['if (a) {', '} else if (b) {', '} else {',
+        'c = (struct s){.d = {1}};', '}']
+DIRTY = (
+    # checker, file, text, line of the breach
+    ('rooms', 'src/base/a.c', include('"src/core/keeper.h"'), 6),
+    ('rooms', 'src/base/a.c', include('"time.h"'), 6),
+    ('rooms', 'src/base/a.c', include('"src/base/none.h"'), 6),
+    ('rooms', 'src/base/a.c', include('<sqlite3.h>'), 6),
+    ('rooms', 'src/core/lock.c', include('<pthread.h>'), 6),
+    ('rooms', 'src/core/lock.c', include('<stdio.h>'), 6),
+    ('rooms', 'src/core/lock.c', include('"src/core/keeper.h"'), 6),
+    ('rooms', 'src/core/lease.h', include('"src/backend/backend.h"'), 6),
+    ('rooms', 'src/core/a.c', include('"src/backend/redis/redis.h"'), 6),
+    ('rooms', 'src/core/a.c', include('<sqlite3.h>'), 6),
+    ('rooms', 'src/cli/a.c', include('"src/base/base.h"'), 6),
+    ('rooms', 'src/cli/a.c', include('"src/core/keeper.h"'), 6),
+    ('rooms', 'src/backend/redis/a.c', include('<sqlite3.h>'), 6),
+    ('rooms', 'src/backend/file/a.c', include('"src/core/keeper.h"'), 6),
+    ('rooms', 'src/backend/file/a.c',
+     include('"src/backend/redis/redis.h"'), 6),
+    ('rooms', 'src/odd/a.c', include('<stdio.h>'), 6),
+    ('sizes', 'src/base/a.c', HEAD[3:], 1),
+    ('sizes', 'src/base/a.c',
+     HEAD.split('\n')[0] + '\n/* One line is no head. */\n', 2),
+    ('sizes', 'src/base/a.c', '\n'.join(HEAD.split('\n')[:1]) + '\n', 2),
+    ('sizes', 'src/base/a.c', HEAD.replace('One.', '').replace('Two.', ''), 2),
+    ('sizes', 'src/base/a.c', HEAD.replace(' * Two.\n', ' * Two.\n' * 15), 2),
+    ('sizes', 'src/base/a.c', HEAD + '\n' * 595 + 'int a;\n', 601),
+    ('sizes', 'src/base/a.h', HEAD + '\n' * 195 + 'int a;\n', 201),
+    ('sizes', 'include/a.h', HEAD + '\n' * 445 + 'int a;\n', 451),
+    ('sizes', 'src/backend/redis/a.c', HEAD + '\n' * 445 + 'int a;\n', 451),
+    ('sizes', 'tests/unit/a.c', HEAD + '\n' * 395 + 'int a;\n', 401),
+    ('sizes', 'src/base/a.c', HEAD + 'int ' + 'a' * 76 + ';\n', 6),
+    ('sizes', 'src/base/a.c', HEAD + function(LONG), 6),
+    ('sizes', 'src/base/a.c', HEAD + function(DEEP), 6),
+    ('sizes', 'src/base/a.c',
+     HEAD + function([], 'int f(int a, int (*b)(int, int), int c, int d,\n'
+                         '             int e, int f, int g)'), 6),
+    ('banned', 'tests/unit/a.c', HEAD + 'goto end;\n', 6),
+    ('banned', 'tests/unit/a.c', HEAD + 'int a; // short\n', 6),
+    ('banned', 'src/base/a.c', HEAD + 'sprintf(a, "b");\n', 6),
+    ('banned', 'src/base/a.c', HEAD + 'a = b + atoi(c);\n', 6),
+    ('banned', 'tests/sim/a.c', HEAD + 'sleep(1);\n', 6),
+    ('banned', 'src/base/a.c', HEAD + 'p = malloc(1);\n', 6),
+    ('banned', 'src/core/a.c', HEAD + 'free(p);\n', 6),
+    ('banned', 'src/cli/a.c', HEAD + 'p = strdup(q);\n', 6),
+    ('banned', 'src/core/a.c', HEAD + 'now = time(NULL);\n', 6),
+    ('banned', 'src/base/log.c', HEAD + 'clock_gettime(a, b);\n', 6),
+    ('banned', 'src/core/a.c', HEAD + 'pthread_mutex_t m;\n', 6),
+    ('banned', 'src/core/a.c', HEAD + '#if 0\n#endif\n', 6),
+    ('banned', 'src/core/a.c', HEAD + '#ifdef __linux__\n#endif\n', 6),
+    ('banned', 'include/a.h', HEAD + '#ifdef __linux__\n#endif\n', 6),
+    ('banned', 'src/base/a.c', HEAD + '/* TO' 'DO */\n', 6),
+    ('banned', 'docs/a.md', 'x FIX' 'ME x\n', 1),
+    ('banned', 'tools/a.sh', '\ncd /root/b\n', 2),
+    ('lists', 'src/cli/b.c', HEAD, 1),
+    ('lists', 'src/cli/meson.build',
+     "a = files(\n  'main.c',\n  'gone.c',\n)\n", 1),
+)
+HARMLESS = (
+    ('sizes', 'src/base/a.c', HEAD + function(LONG[:57])),
+    ('sizes', 'src/base/a.c', HEAD + function(FLAT + DEEP[1:4] + ['}'] * 3)),
+    ('sizes', 'src/base/a.c',
+     HEAD + function([], 'int f(int a, int (*b)(int, int), int c)')),
+    ('banned', 'src/core/a.c', HEAD + '/* No goto, no malloc() here. */\n'),
+    ('banned', 'src/core/a.c', HEAD + 'f("goto // malloc(1)", \'"\');\n'),
+    ('banned', 'src/core/a.c', HEAD + 'hf__free(p); runtime(a); s.free(x);\n'),
+    ('banned', 'src/core/a.h', HEAD + '#ifndef HF_A_H\n#endif\n'),
+    ('banned', 'src/base/alloc.c', HEAD + 'p = malloc(1);\n'),
+    ('banned', 'tests/a.c', HEAD + 'p = mkdtemp("XXXXXX");\n'),
+)
+
+
+def name_of(file, text, head=HEAD):
+    last = text.removeprefix(head).strip().split('\n')[0][:40]
+    return f'{file}: {last}'.replace('#', '')
+
+
+def main():
+    tap = Tap()
+    checkers = ('rooms', 'sizes', 'banned', 'lists')
+    for checker in checkers:
+        code, out = run(checker, ROOT)
+        tap.ok(code == 0, f'{checker}: the tree keeps them', out)
+    with tempfile.TemporaryDirectory() as folder:
+        for number, (checker, file, text, line) in enumerate(DIRTY):
+            tree = pathlib.Path(folder) / str(number)
+            plant(tree, CLEAN)
+            (tree / 'tools').mkdir()
+            shutil.copy(ROOT / 'tools/rooms.txt', tree / 'tools')
+            before, out = run(checker, tree)
+            plant(tree, {file: text})
+            code, out_after = run(checker, tree)
+            where = f'{file}:{line}:' if checker != 'lists' else 'meson.build:'
+            tap.ok(before == 0 and code == 1 and where in out_after and
+                   out_after.count('\n') == 1,
+                   f'{checker} finds a breach in {name_of(file, text)}',
+                   out + out_after + f'expected one finding at {where}')
+        for number, (checker, file, text) in enumerate(HARMLESS):
+            tree = pathlib.Path(folder) / f'harmless{number}'
+            plant(tree, {**CLEAN, file: text})
+            code, out = run(checker, tree)
+            tap.ok(code == 0, f'{checker} allows {name_of(file, text)}', out)
+    tap.done()
+
+
+if __name__ == '__main__':
+    main()

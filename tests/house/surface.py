@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What the outside sees: the header stands alone in C11 and C++17, the
+library exports its header's functions and nothing else, and a call from a
+room to the one above does not link.
+
+    surface.py ROOT LIBRARY BASE_ARCHIVE SANITIZE -- COMPILER...
+"""
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from tap import Tap
+
+ROOT = pathlib.Path(sys.argv[1])
+LIBRARY, BASE, SANITIZE = sys.argv[2:5]
+COMPILER = sys.argv[sys.argv.index('--') + 1:]
+MOST_EXPORTS = 60
+FLAGS = ['-pedantic', '-Wall', '-Wextra', '-Werror', '-fsyntax-only']
+
+
+def run(*command):
+    ran = subprocess.run([str(c) for c in command], capture_output=True,
+                         text=True, check=False)
+    return ran.returncode, ran.stdout + ran.stderr
+
+
+def check_header(tap):
+    header = ROOT / 'include/holdfast.h'
+    code, out = run(*COMPILER, '-std=c11', *FLAGS, '-Wno-unused', '-x', 'c',
+                    header)
+    tap.ok(code == 0, 'the header alone is C11', out)
+    cxx = shutil.which(re.sub(r'gcc|clang', lambda m: {
+        'gcc': 'g++', 'clang': 'clang++'}[m[0]], COMPILER[-1])
+        if re.search('gcc|clang', COMPILER[-1]) else 'c++')
+    if not cxx:
+        tap.skip('the header alone is C++17', 'no C++ compiler')
+        return
+    code, out = run(cxx, '-std=c++17', *FLAGS, '-x', 'c++', header)
+    tap.ok(code == 0, 'the header alone is C++17', out)
+
+
+def check_exports(tap):
+    _, out = run('nm', '-D', '--defined-only', LIBRARY)
+    names = {line.split()[-1].split('@')[0] for line in out.splitlines()
+             if line.split()[-2] != 'A'}
+    ours = {n for n in names if re.match(r'hf_[a-z]', n)}
+    tap.ok(ours and names == ours, 'only hf_ names are exported',
+           sorted(names - ours))
+    tap.ok(len(ours) <= MOST_EXPORTS,
+           f'no more than {MOST_EXPORTS} names are exported', len(ours))
+    text = (ROOT / 'include/holdfast.h').read_text()
+    text = re.sub(r'/\*.*?\*/', '', text, flags=re.S)
+    declared = set(re.findall(r'\b(hf_\w+)\s*\([^;{]*\)\s*;',
+                              re.sub(r'\(\s*\*\s*\w+\s*\)', ' ', text)))
+    tap.ok(declared == ours, 'what the header declares is what is exported',
+           f'declared only: {sorted(declared - ours)}\n'
+           f'exported only: {sorted(ours - declared)}')
+
+
+def link(folder, call):
+    source = pathlib.Path(folder) / 'planted.c'
+    source.write_text(f'void {call}(void);\n'
+                      f'int main(void)\n{{\n    {call}();\n}}\n')
+    flags = [] if SANITIZE == 'none' else [f'-fsanitize={SANITIZE}']
+    return run(*COMPILER, *flags, source, '-o', source.with_suffix(''),
+               BASE, '-pthread')
+
+
+def check_upward_call(tap):
+    with tempfile.TemporaryDirectory() as folder:
+        code, out = link(folder, 'hf__free')
+        tap.ok(code == 0, 'a call inside a room links', out)
+        for call in ('hf_open', 'hf__backend_find'):
+            code, out = link(folder, call)
+            tap.ok(code != 0 and f'undefined reference to `{call}' in out,
+                   f'an upward call from base to {call} does not link', out)
+
+
+def main():
+    tap = Tap()
+    check_header(tap)
+    check_exports(tap)
+    check_upward_call(tap)
+    tap.done()
+
+
+if __name__ == '__main__':
+    main()

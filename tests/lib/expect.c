@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a test may call: expectations, its folder, time and threads. A failed
+ * expectation says why in the page shared with the runner and ends its
+ * process at once, whichever thread or forked child it is in. Deciding what
+ * that means for the test is left to the runner in tests/lib/test.c.
+ */
+#include "tests/lib/runner.h"
+#include "tests/lib/test.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+struct hf__test_thread {
+    pthread_t native;
+    void (*fn)(void *);
+    void *arg;
+};
+
+struct hf__test_page *hf__test_page;
+
+int64_t hf__test_now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void hf__test_pause_ms(int64_t ms)
+{
+    int64_t until = hf__test_now_ms() + ms;
+    struct timespec at = {.tv_sec = until / 1000,
+                          .tv_nsec = until % 1000 * 1000000};
+
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) ==
+           EINTR) {
+    }
+}
+
+bool hf__test_conclude(enum hf__test_outcome o, const char *format, ...)
+{
+    int before = HF__TEST_RUNNING;
+    va_list args;
+
+    if (!atomic_compare_exchange_strong(&hf__test_page->outcome, &before,
+                                        (int)o)) {
+        return false;
+    }
+    va_start(args, format);
+    vsnprintf(hf__test_page->why, sizeof hf__test_page->why, format, args);
+    va_end(args);
+    return true;
+}
+
+void hf__test_expect(int ok, const char *text, const char *file, int line)
+{
+    if (!ok) {
+        hf__test_conclude(HF__TEST_FAILED, "%s:%d: expected %s", file, line,
+                          text);
+        _exit(1);
+    }
+}
+
+static bool relates(int64_t a, char relation, int64_t b)
+{
+    switch (relation) {
+    case '=':
+        return a == b;
+    case '!':
+        return a != b;
+    case '>':
+        return a > b;
+    }
+    return a < b;
+}
+
+void hf__test_compare(int64_t a, int64_t b, const char *relation,
+                      const char *text, const char *file, int line)
+{
+    if (!relates(a, relation[0], b)) {
+        hf__test_conclude(HF__TEST_FAILED,
+                          "%s:%d: expected %s; they are %" PRId64
+                          " and %" PRId64,
+                          file, line, text, a, b);
+        _exit(1);
+    }
+}
+
+void hf__test_text(const char *a, const char *b, const char *a_text,
+                   const char *b_text, const char *file, int line)
+{
+    if (a == b || (a && b && strcmp(a, b) == 0)) {
+        return;
+    }
+    hf__test_conclude(
+        HF__TEST_FAILED, "%s:%d: expected %s == %s; they are\n\"%s\"\n\"%s\"",
+        file, line, a_text, b_text, a ? a : "(null)", b ? b : "(null)");
+    _exit(1);
+}
+
+void hf__test_has(const char *haystack, const char *needle, const char *text,
+                  const char *file, int line)
+{
+    if (haystack && needle && strstr(haystack, needle)) {
+        return;
+    }
+    hf__test_conclude(HF__TEST_FAILED,
+                      "%s:%d: expected %s to contain\n\"%s\"\nit is\n\"%s\"",
+                      file, line, text, needle ? needle : "(null)",
+                      haystack ? haystack : "(null)");
+    _exit(1);
+}
+
+_Noreturn void hf__test_skip(const char *reason, const char *file, int line)
+{
+    (void)file;
+    (void)line;
+    _exit(hf__test_conclude(HF__TEST_SKIPPED, "%s", reason) ? 0 : 1);
+}
+
+const char *hf__test_folder(void)
+{
+    int none = HF__TEST_NO_FOLDER;
+    const char *parent = getenv("TMPDIR");
+
+    if (atomic_compare_exchange_strong(&hf__test_page->folder_state, &none,
+                                       HF__TEST_MAKING_FOLDER)) {
+        snprintf(hf__test_page->folder, sizeof hf__test_page->folder,
+                 "%s/holdfast-XXXXXX", parent && parent[0] ? parent : "/tmp");
+        if (!mkdtemp(hf__test_page->folder)) {
+            hf__test_conclude(HF__TEST_FAILED, "mkdtemp %s: %s",
+                              hf__test_page->folder, strerror(errno));
+            _exit(1);
+        }
+        atomic_store(&hf__test_page->folder_state, HF__TEST_HAVE_FOLDER);
+    }
+    while (atomic_load(&hf__test_page->folder_state) != HF__TEST_HAVE_FOLDER) {
+        hf__test_pause_ms(1);
+    }
+    return hf__test_page->folder;
+}
+
+static void *thread_main(void *arg)
+{
+    struct hf__test_thread *t = arg;
+
+    t->fn(t->arg);
+    return NULL;
+}
+
+struct hf__test_thread *hf__test_start(void (*fn)(void *), void *arg)
+{
+    struct hf__test_thread *t = calloc(1, sizeof *t);
+
+    EXPECT(t);
+    t->fn = fn;
+    t->arg = arg;
+    EXPECT_IS(pthread_create(&t->native, NULL, thread_main, t), 0);
+    return t;
+}
+
+void hf__test_join(struct hf__test_thread *t)
+{
+    EXPECT_IS(pthread_join(t->native, NULL), 0);
+    free(t);
+}

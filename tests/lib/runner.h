@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the files of the harness share: the page through which the processes
+ * of a test tell the runner how it went, and the sweeping up after a test.
+ */
+#ifndef HF_TESTS_LIB_RUNNER_H
+#define HF_TESTS_LIB_RUNNER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum hf__test_outcome {
+    HF__TEST_RUNNING,
+    HF__TEST_PASSED,
+    HF__TEST_SKIPPED,
+    HF__TEST_FAILED,
+};
+enum { HF__TEST_NO_FOLDER, HF__TEST_MAKING_FOLDER, HF__TEST_HAVE_FOLDER };
+
+/* Shared memory; cleared before each test. */
+struct hf__test_page {
+    _Atomic int outcome;
+    _Atomic int folder_state;
+    char why[2048];
+    char folder[1024];
+};
+extern struct hf__test_page *hf__test_page;
+
+/* Sets the outcome and why. False if it was set before: the first to conclude
+ * decides, so that a later success can't hide a failure. */
+__attribute__((format(printf, 2, 3))) bool
+hf__test_conclude(enum hf__test_outcome, const char *format, ...);
+
+/* Calls each(number, data) for every entry of a folder that is a number. */
+void hf__test_each_number(const char *path, void (*each)(int, void *),
+                          void *data);
+/* Gives the children of the runner that long to end, then kills them. True if
+ * one had to be killed. */
+bool hf__test_end_leftovers(int64_t grace_ms);
+/* Removes the folder of the test, if it has one. */
+void hf__test_forget_folder(void);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The test harness: each TEST() registers itself and runs in a process of
+ * its own with a time limit, so that a crash, a leak of descriptors or a hang
+ * is a failure of that test alone. Output is TAP. The harness is proved by
+ * tests that must fail (tests/unit/harness).
+ *
+ *     TEST(a_second_claim_is_busy)
+ *     {
+ *         EXPECT_IS(acquire("job"), HF_BUSY);
+ *     }
+ *
+ * A program links tests/lib and has no main of its own. Its arguments:
+ * [--list] [--filter SUBSTRING] [--seed N]; the rest is in hf__test_args.
+ */
+#ifndef HF_TESTS_LIB_TEST_H
+#define HF_TESTS_LIB_TEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct hf__test {
+    const char *name;
+    const char *file;
+    int line;
+    void (*run)(void);
+    int limit_s;    /* 0: 20 seconds */
+    bool must_fail; /* proves the harness: the test counts as ok iff it fails */
+    struct hf__test *next;
+};
+
+void hf__test_register(struct hf__test *);
+
+#define HF__TEST_AS(ident, limit, fails)                                       \
+    static void ident(void);                                                   \
+    static struct hf__test ident##_test = {#ident, __FILE__, __LINE__, ident,  \
+                                           limit,  fails,    0};               \
+    __attribute__((constructor)) static void ident##_register(void)            \
+    {                                                                          \
+        hf__test_register(&ident##_test);                                      \
+    }                                                                          \
+    static void ident(void)
+
+#define TEST(ident) HF__TEST_AS(ident, 0, false)
+/* A test that may take up to `seconds`. */
+#define TEST_WITHIN(seconds, ident) HF__TEST_AS(ident, seconds, false)
+/* A test that must fail, crash or hang past its limit. */
+#define MUST_FAIL(ident) HF__TEST_AS(ident, 3, true)
+
+/* A failed EXPECT prints both values and ends the test. */
+#define EXPECT(condition)                                                      \
+    hf__test_expect((condition) ? 1 : 0, #condition, __FILE__, __LINE__)
+#define EXPECT_IS(a, b)                                                        \
+    hf__test_compare((int64_t)(a), (int64_t)(b), "==", #a " == " #b, __FILE__, \
+                     __LINE__)
+#define EXPECT_NOT(a, b)                                                       \
+    hf__test_compare((int64_t)(a), (int64_t)(b), "!=", #a " != " #b, __FILE__, \
+                     __LINE__)
+#define EXPECT_MORE(a, b)                                                      \
+    hf__test_compare((int64_t)(a), (int64_t)(b), ">", #a " > " #b, __FILE__,   \
+                     __LINE__)
+#define EXPECT_LESS(a, b)                                                      \
+    hf__test_compare((int64_t)(a), (int64_t)(b), "<", #a " < " #b, __FILE__,   \
+                     __LINE__)
+#define EXPECT_TEXT(a, b) hf__test_text((a), (b), #a, #b, __FILE__, __LINE__)
+/* haystack contains needle */
+#define EXPECT_HAS(haystack, needle)                                           \
+    hf__test_has((haystack), (needle), #haystack, __FILE__, __LINE__)
+/* Ends the test as skipped; CI counts a skip as a failure. */
+#define SKIP(reason) hf__test_skip((reason), __FILE__, __LINE__)
+
+void hf__test_expect(int ok, const char *text, const char *file, int line);
+void hf__test_compare(int64_t a, int64_t b, const char *relation,
+                      const char *text, const char *file, int line);
+void hf__test_text(const char *a, const char *b, const char *a_text,
+                   const char *b_text, const char *file, int line);
+void hf__test_has(const char *haystack, const char *needle, const char *text,
+                  const char *file, int line);
+_Noreturn void hf__test_skip(const char *reason, const char *file, int line);
+
+/* Arguments after the harness's own; NULL-ended. */
+extern char **hf__test_args;
+/* The number after --seed; 1 if there is none. */
+uint64_t hf__test_seed(void);
+/* A private temporary folder of this test, removed with all in it after the
+ * test, also when it failed. Never NULL. */
+const char *hf__test_folder(void);
+/* Milliseconds on CLOCK_MONOTONIC. */
+int64_t hf__test_now_ms(void);
+/* Sleep; for tests that must let time pass. */
+void hf__test_pause_ms(int64_t ms);
+/* Threads, so that a test needs no pthread_ of its own: fn(arg) runs in a new
+ * thread; EXPECT may be used there. join waits for it. */
+struct hf__test_thread;
+struct hf__test_thread *hf__test_start(void (*fn)(void *), void *arg);
+void hf__test_join(struct hf__test_thread *);
+
+#endif

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The application on top of a simulated client, and its process: when it
+ * claims, holds and releases, how it pauses, crashes and starts again. This
+ * file decides the order of what is due at once; after a pause the
+ * application's thread comes first, as it may on a real machine, and then
+ * answers and timers in any order.
+ */
+#include "tests/sim/sim_client.h"
+
+#include "tests/sim/sim_debt.h"
+#include "tests/sim/sim_driver.h"
+
+#include <string.h>
+
+enum { OFFSET_DAYS = 30 };
+
+void hf__sim_client_view(const struct hf__sim_client *c, struct hf__view *view)
+{
+    hf__time now = hf__driver_now(c);
+
+    *view = (struct hf__view){
+        .is_claiming = c->is_up && c->app == HF__APP_CLAIMS,
+        .is_held = c->is_up && hf__grant_is_held(&c->grant, now),
+        .phase = c->grant.phase,
+        .claim = c->claim_no,
+        .token = c->token,
+        .now = now};
+}
+
+/* ---- timers ------------------------------------------------------------- */
+
+/* Ask to be woken at the next thing due; an older timer counts no more. */
+static void arm(struct hf__sim_client *c)
+{
+    hf__time next = hf__earlier(c->app_at, hf__driver_next(c));
+    int64_t at = INT64_MAX;
+
+    if (c->is_up && !c->is_paused && !hf__is_never(next)) {
+        at = hf__plan_true(next.ns - c->offset, c->plan->client_ppm[c->index]);
+        at += c->plan->mutant == HF__MUTANT_CLOCK_STOPS ? c->slept_ns : 0;
+    }
+    if (at == c->wakes_at) {
+        return;
+    }
+    c->wakes_at = at;
+    c->wake_id++;
+    if (at != INT64_MAX) {
+        hf__world_add(c->world, &(struct hf__sim_event){.at = at,
+                                                        .kind = HF__SIM_WAKE,
+                                                        .client = c->index,
+                                                        .id = c->wake_id});
+    }
+}
+
+/* ---- the application ---------------------------------------------------- */
+
+static void begin(struct hf__sim_client *c)
+{
+    if (hf__debt_is_any(c)) {
+        /* A new claim waits behind what is still to be settled. */
+        c->app_at = hf__driver_soon(c, c->plan->poll_ns);
+        return;
+    }
+    c->app = HF__APP_CLAIMS;
+    c->app_at = hf__after_ns(hf__driver_now(c), c->plan->patience_ns);
+    hf__driver_claim(c);
+}
+
+/* Its hold is over, or (without automatic renewal) it renews by hand, sooner
+ * or later than it should. */
+static void use(struct hf__sim_client *c)
+{
+    if (!hf__before(hf__driver_now(c), c->hold_until)) {
+        hf__driver_release(c);
+        return;
+    }
+    c->app_at =
+        hf__earlier(c->hold_until, hf__driver_soon(c, c->plan->lease_ns));
+    hf__driver_renew(c);
+}
+
+static void act(struct hf__sim_client *c)
+{
+    if (hf__before(hf__driver_now(c), c->app_at)) {
+        return;
+    }
+    switch (c->app) {
+    case HF__APP_THINKS:
+        begin(c);
+        return;
+    case HF__APP_CLAIMS:
+        hf__driver_give_up(c);
+        return;
+    case HF__APP_HOLDS:
+        use(c);
+        return;
+    case HF__APP_RELEASES:
+        return;
+    }
+}
+
+/* ---- the process -------------------------------------------------------- */
+
+void hf__sim_client_start(struct hf__sim_client *c)
+{
+    c->life++;
+    c->is_up = true;
+    c->is_paused = false;
+    c->offset =
+        hf__world_between(c->world, 1, OFFSET_DAYS * 86400) * HF__SECOND;
+    c->wakes_at = INT64_MAX;
+    c->slept_ns = 0;
+    hf__grant_init(&c->grant, c->plan->lease_ms, c->plan->auto_renew);
+    c->token = 0;
+    c->seen_fence = 0;
+    c->poll_at = HF__NEVER;
+    c->claim = c->renewal = c->release = (struct hf__call){.until = HF__NEVER};
+    memset(c->debts, 0, sizeof c->debts);
+    c->inbox_count = 0;
+    c->app = HF__APP_THINKS;
+    c->app_at = hf__driver_soon(c, c->plan->think_ns);
+    hf__oracle_forget(c->oracle, c->index);
+    hf__driver_note(c, HF__DEED_RESTARTS, -1, c->life);
+    arm(c);
+}
+
+void hf__sim_client_crash(struct hf__sim_client *c)
+{
+    c->tally->crashed_holding +=
+        hf__grant_is_held(&c->grant, hf__driver_now(c));
+    hf__driver_note(c, HF__DEED_CRASHES, -1, c->life);
+    c->is_up = false;
+    arm(c);
+}
+
+void hf__sim_client_wake(struct hf__sim_client *c, uint64_t wake_id)
+{
+    if (wake_id != c->wake_id || !c->is_up || c->is_paused) {
+        return;
+    }
+    c->wakes_at = INT64_MAX;
+    if (hf__world_chance(c->world, 500)) {
+        act(c);
+        hf__driver_tick(c);
+    } else {
+        hf__driver_tick(c);
+        act(c);
+    }
+    arm(c);
+}
+
+void hf__sim_client_hear(struct hf__sim_client *c, const struct hf__message *m)
+{
+    if (!c->is_up || m->life != c->life) {
+        return;
+    }
+    if (c->is_paused) {
+        HF_ASSERT(c->inbox_count < HF__INBOX_MAX);
+        c->inbox[c->inbox_count++] = *m;
+        return;
+    }
+    hf__driver_hear(c, m);
+    arm(c);
+}
+
+void hf__sim_client_pause(struct hf__sim_client *c)
+{
+    if (!c->is_up || c->is_paused) {
+        return;
+    }
+    hf__driver_note(c, HF__DEED_PAUSES, -1, 0);
+    c->is_paused = true;
+    c->paused_at = c->world->now;
+    arm(c);
+}
+
+/* What came meanwhile, in any order. */
+static void empty_inbox(struct hf__sim_client *c)
+{
+    while (c->inbox_count > 0) {
+        int i = (int)hf__world_between(c->world, 0, c->inbox_count - 1);
+        struct hf__message m = c->inbox[i];
+
+        c->inbox[i] = c->inbox[--c->inbox_count];
+        hf__driver_hear(c, &m);
+    }
+}
+
+void hf__sim_client_resume(struct hf__sim_client *c)
+{
+    int64_t slept = c->world->now - c->paused_at;
+    bool was_holding = c->app == HF__APP_HOLDS;
+
+    if (!c->is_up || !c->is_paused) {
+        return;
+    }
+    c->is_paused = false;
+    c->slept_ns += slept;
+    c->tally->slept_over += was_holding && slept > c->plan->lease_ns;
+    hf__driver_note(c, HF__DEED_RESUMES, -1, slept);
+    act(c);
+    if (hf__world_chance(c->world, 500)) {
+        hf__driver_tick(c);
+        empty_inbox(c);
+    } else {
+        empty_inbox(c);
+        hf__driver_tick(c);
+    }
+    arm(c);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The world of the simulation: true time, the events still to come, one
+ * seeded source of chance, and the trace of what was done. Nothing here asks
+ * the machine for anything, so a seed replays byte for byte; the hash of the
+ * trace proves it. One thread.
+ */
+#ifndef HF_TESTS_SIM_WORLD_H
+#define HF_TESTS_SIM_WORLD_H
+
+#include "src/backend/backend.h"
+
+enum { HF__SIM_CLIENTS = 4, HF__EVENTS_MAX = 1024, HF__TRACE_LENGTH = 40 };
+
+/* What passes between a client and the store. */
+struct hf__message {
+    enum hf__op_kind op;
+    int client;
+    int life; /* of the client that sent it: an answer finds no other */
+    int result;
+    uint64_t id;
+    uint64_t token; /* 0: nobody */
+    uint64_t fence;
+    hf_reason reason;
+    hf__time sent; /* by the client's clock, before it left */
+};
+
+enum hf__sim_kind {
+    HF__SIM_WAKE, /* a client's next timer: id */
+    HF__SIM_REQUEST,
+    HF__SIM_REPLY,
+    HF__SIM_PAUSE,
+    HF__SIM_RESUME, /* client */
+    HF__SIM_CRASH,
+    HF__SIM_RESTART, /* client */
+    HF__SIM_BREAK,
+    HF__SIM_CLOCK_STEP,
+    HF__SIM_HEAL
+};
+
+struct hf__sim_event {
+    int64_t at; /* true time in nanoseconds */
+    uint64_t seq;
+    enum hf__sim_kind kind;
+    int client;
+    uint64_t id;
+    struct hf__message message;
+};
+
+/* What may stand in the trace. */
+#define HF__DEED_MAP(X)                                                        \
+    X(CLAIMS, "claims")                                                        \
+    X(GIVES_UP, "gives up its claim")                                          \
+    X(SENDS, "sends")                                                          \
+    X(NEVER_ARRIVES, "is lost on the way:")                                    \
+    X(IS_APPLIED, "is answered by the store:")                                 \
+    X(HEARS, "hears")                                                          \
+    X(HEARS_LATE, "hears late")                                                \
+    X(HEARS_NOTHING, "hears nothing for")                                      \
+    X(HOLDS, "holds")                                                          \
+    X(IS_TOLD, "is told of the loss")                                          \
+    X(OWES, "owes a release")                                                  \
+    X(PAUSES, "pauses")                                                        \
+    X(RESUMES, "resumes")                                                      \
+    X(CRASHES, "crashes")                                                      \
+    X(RESTARTS, "restarts")                                                    \
+    X(IS_BROKEN, "is broken by an operator")                                   \
+    X(CLOCK_STEPS, "the store's clock steps")                                  \
+    X(HEALS, "the faults end")
+
+enum hf__deed {
+#define HF_X(name, text) HF__DEED_##name,
+    HF__DEED_MAP(HF_X)
+#undef HF_X
+};
+
+struct hf__trace_line {
+    int64_t at;
+    enum hf__deed deed;
+    int client; /* −1: nobody's */
+    int op;     /* enum hf__op_kind; −1: none */
+    uint64_t token;
+    int64_t number; /* a result, a fence or a duration */
+};
+
+struct hf__world {
+    int64_t now; /* true time in nanoseconds */
+    uint64_t chance;
+    uint64_t seq;
+    uint64_t hash; /* of the whole trace so far */
+    uint64_t lines;
+    int events;
+    struct hf__trace_line trace[HF__TRACE_LENGTH];
+    struct hf__sim_event heap[HF__EVENTS_MAX];
+};
+
+void hf__world_init(struct hf__world *, uint64_t seed);
+/* Evenly distributed; the same numbers in the same order for a seed. */
+uint64_t hf__world_random(struct hf__world *);
+/* Evenly in [low, high]. */
+int64_t hf__world_between(struct hf__world *, int64_t low, int64_t high);
+bool hf__world_chance(struct hf__world *, int permille);
+
+/* seq is given here: events of one instant happen in order of their making. */
+void hf__world_add(struct hf__world *, const struct hf__sim_event *);
+/* The next event; time moves to it. False: none before `end`. */
+bool hf__world_next(struct hf__world *, int64_t end, struct hf__sim_event *);
+
+void hf__world_note(struct hf__world *, const struct hf__trace_line *);
+/* The last lines of the trace to standard output, as TAP comments. */
+void hf__world_print(const struct hf__world *);
+
+#endif

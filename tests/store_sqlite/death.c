@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the store knows of holders: a killed one is replaced at once, a
+ * stopped one when its lease ends, one that merely closed its sessions keeps
+ * its lease, and a forked child keeps nothing alive.
+ */
+#include "tests/store_sqlite/world.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void hold_long(struct stage *stage, int index)
+{
+    PEER(me);
+
+    (void)index;
+    EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
+    atomic_store(&stage->count[0], (long long)me.fence);
+    atomic_fetch_add(&stage->ready, 1);
+    until(&stage->stop, 1);
+}
+
+TEST(a_killed_holder_is_replaced_at_once)
+{
+    struct stage *stage = stage_new();
+    pid_t holder = start(hold_long, stage, 0);
+    PEER(me);
+    int64_t began;
+
+    until(&stage->ready, 1);
+    EXPECT_IS(acquire(&me, "job", 60000), HF_BUSY);
+    EXPECT_IS(me.record.holder_lives, 1);
+    kill_now(holder);
+    began = now_us();
+    EXPECT_IS(inspect(&me, "job"), HF_OK);
+    EXPECT(me.record.is_held);
+    EXPECT_IS(me.record.holder_lives, 0);
+    EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
+    EXPECT_LESS(now_us() - began, 100000);
+    EXPECT_MORE(me.fence, atomic_load(&stage->count[0]));
+}
+
+static void kill_soon(void *arg)
+{
+    pid_t *holder = arg;
+
+    hf__test_pause_ms(500);
+    EXPECT_IS(kill(*holder, SIGKILL), 0);
+}
+
+TEST(a_waiter_sees_a_killed_holder)
+{
+    struct stage *stage = stage_new();
+    pid_t holder = start(hold_long, stage, 0);
+    struct hf__test_thread *killer;
+    PEER(me);
+    int64_t began;
+
+    until(&stage->ready, 1);
+    killer = hf__test_start(kill_soon, &holder);
+    began = now_us();
+    EXPECT_IS(acquire_within(&me, "job", 10000), HF_OK);
+    printf("%lld us after the start, killed at 500000\n",
+           (long long)(now_us() - began));
+    EXPECT_LESS(now_us() - began, 900000);
+    hf__test_join(killer);
+    EXPECT_IS(finish(holder), -SIGKILL);
+}
+
+static void hold_briefly(struct stage *stage, int index)
+{
+    PEER(me);
+
+    (void)index;
+    EXPECT_IS(acquire(&me, "job", 1500), HF_OK);
+    atomic_fetch_add(&stage->ready, 1);
+    until(&stage->stop, 1);
+    EXPECT_IS(renew(&me, "job", 1000), HF_LOST);
+    EXPECT_IS(release(&me, "job"), HF_LOST);
+}
+
+TEST(a_stopped_holder_is_replaced_when_its_lease_ends)
+{
+    struct stage *stage = stage_new();
+    pid_t holder = start(hold_briefly, stage, 0);
+    PEER(me);
+    int64_t began = now_us();
+
+    until(&stage->ready, 1);
+    EXPECT_IS(kill(holder, SIGSTOP), 0);
+    EXPECT_IS(acquire_within(&me, "job", 10000), HF_OK);
+    EXPECT_MORE(now_us() - began, 1000000);
+    EXPECT_LESS(now_us() - began, 3000000);
+    atomic_store(&stage->stop, 1);
+    EXPECT_IS(kill(holder, SIGCONT), 0);
+    EXPECT_IS(finish(holder), 0);
+    EXPECT_IS(renew(&me, "job", 1000), HF_OK);
+}
+
+static void hold_and_close(struct stage *stage, int index)
+{
+    struct peer me = {0};
+
+    (void)index;
+    EXPECT_IS(enter(&me), HF_OK);
+    EXPECT_IS(acquire(&me, "job", 30000), HF_OK);
+    leave(&me);
+    atomic_fetch_add(&stage->ready, 1);
+    until(&stage->go, 1);
+    struct hf__token token = me.token;
+    EXPECT_IS(enter(&me), HF_OK);
+    me.token = token;
+    EXPECT_IS(release(&me, "job"), HF_OK);
+    leave(&me);
+}
+
+TEST(who_only_closes_its_session_keeps_its_lease)
+{
+    struct stage *stage = stage_new();
+    pid_t holder = start(hold_and_close, stage, 0);
+    PEER(me);
+
+    until(&stage->ready, 1);
+    EXPECT_IS(acquire(&me, "job", 1000), HF_BUSY);
+    EXPECT_IS(me.record.holder_lives, -1);
+    hf__test_pause_ms(300);
+    EXPECT_IS(acquire(&me, "job", 1000), HF_BUSY);
+    atomic_store(&stage->go, 1);
+    EXPECT_IS(acquire_within(&me, "job", 5000), HF_OK);
+    EXPECT_IS(finish(holder), 0);
+}
+
+/* Leaves a child behind that lives on. */
+static void hold_and_fork(struct stage *stage, int index)
+{
+    PEER(me);
+
+    (void)index;
+    EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
+    if (fork() == 0) {
+        atomic_fetch_add(&stage->ready, 1);
+        until(&stage->stop, 1);
+        _exit(0);
+    }
+    atomic_fetch_add(&stage->ready, 1);
+    until(&stage->stop, 1);
+}
+
+TEST(a_forked_child_keeps_nothing_alive)
+{
+    struct stage *stage = stage_new();
+    pid_t holder = start(hold_and_fork, stage, 0);
+    PEER(me);
+
+    until(&stage->ready, 2);
+    EXPECT_IS(acquire(&me, "job", 60000), HF_BUSY);
+    kill_now(holder);
+    EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
+    atomic_store(&stage->stop, 1);
+    hf__test_pause_ms(100);
+}
+
+/* What is won in one session can be given back in another. */
+TEST(a_grant_belongs_to_the_process)
+{
+    PEER(me);
+    struct peer other = {0};
+
+    EXPECT_IS(enter(&other), HF_OK);
+    EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
+    other.token = me.token;
+    EXPECT_IS(renew(&other, "job", 60000), HF_OK);
+    EXPECT_IS(release(&other, "job"), HF_OK);
+    begin_anew(&other);
+    EXPECT_IS(acquire(&other, "job", 60000), HF_OK);
+    leave(&other);
+    EXPECT_IS(inspect(&me, "job"), HF_OK);
+    EXPECT_IS(me.record.holder_lives, 1);
+}
+
+/* A child that was forked while its parent had the store open. */
+static void enter_after_fork(struct stage *stage, int index)
+{
+    PEER(me);
+
+    (void)index;
+    EXPECT_IS(acquire(&me, "job", 1000), HF_BUSY);
+    EXPECT_IS(me.record.holder_lives, 1);
+    EXPECT_IS(acquire(&me, "other", 1000), HF_OK);
+    EXPECT_IS(release(&me, "other"), HF_OK);
+    atomic_fetch_add(&stage->ready, 1);
+    until(&stage->go, 1);
+    EXPECT_IS(acquire_within(&me, "job", 5000), HF_OK);
+    EXPECT_IS(release(&me, "job"), HF_OK);
+}
+
+TEST(a_forked_child_can_enter_by_itself)
+{
+    struct stage *stage = stage_new();
+    PEER(me);
+    pid_t child;
+
+    EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
+    child = start(enter_after_fork, stage, 0);
+    until(&stage->ready, 1);
+    EXPECT_IS(renew(&me, "job", 60000), HF_OK);
+    EXPECT_IS(release(&me, "job"), HF_OK);
+    atomic_store(&stage->go, 1);
+    EXPECT_IS(finish(child), 0);
+    EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
+}
+
+/* A child that closed everything can't be told from one that reuses the
+ * descriptors for something else. */
+static void enter_after_closing_all(struct stage *stage, int index)
+{
+    struct peer me = {0};
+    int fd;
+
+    (void)stage;
+    (void)index;
+    for (fd = 3; fd < 64; fd++) {
+        (void)close(fd);
+    }
+    EXPECT_IS(enter(&me), HF_EUNSAFE);
+    EXPECT_HAS(me.error.text, "exec");
+}
+
+TEST(a_forked_child_without_its_descriptors_is_refused)
+{
+    struct stage *stage = stage_new();
+    PEER(me);
+
+    EXPECT_IS(finish(start(enter_after_closing_all, stage, 0)), 0);
+    EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
+}

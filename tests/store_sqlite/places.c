@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where a store may live, whose files it takes for its own, and which mode it
+ * gives them. What can't be trusted is refused in one sentence, and never
+ * written to.
+ */
+#include "src/backend/sqlite/place.h"
+#include "tests/store_sqlite/world.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void write_file(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+    EXPECT(fd >= 0);
+    EXPECT_IS(write(fd, text, strlen(text)), strlen(text));
+    (void)close(fd);
+}
+
+static void expect_refused(const char *path, int status, const char *word)
+{
+    struct peer me = {0};
+
+    EXPECT_IS(enter_path(&me, path), status);
+    EXPECT_HAS(me.error.text, word);
+}
+
+TEST(network_file_systems_are_known_by_their_number)
+{
+    EXPECT_TEXT(hf__netfs_name(0x6969), "NFS");
+    EXPECT_TEXT(hf__netfs_name(0xfe534d42), "SMB");
+    EXPECT_TEXT(hf__netfs_name(0xff534d42), "CIFS");
+    EXPECT_TEXT(hf__netfs_name(0xffffffffff534d42), "CIFS");
+    EXPECT_TEXT(hf__netfs_name(0x65735546), "FUSE");
+    EXPECT_TEXT(hf__netfs_name(0x01021997), "9p");
+    EXPECT_TEXT(hf__netfs_name(0x00c36400), "Ceph");
+    EXPECT_TEXT(hf__netfs_name(0x0bd00bd0), "Lustre");
+    EXPECT(!hf__netfs_name(0xef53));     /* ext4 */
+    EXPECT(!hf__netfs_name(0x01021994)); /* tmpfs */
+    EXPECT(!hf__netfs_name(0x58465342)); /* xfs */
+    EXPECT(!hf__netfs_name(0x9123683e)); /* btrfs */
+    EXPECT(!hf__netfs_name(0x794c7630)); /* overlayfs */
+}
+
+TEST(a_store_needs_a_path)
+{
+    char folder[600];
+
+    expect_refused("", HF_EINVAL, "path");
+    (void)snprintf(folder, sizeof folder, "%s/", hf__test_folder());
+    expect_refused(folder, HF_EINVAL, "folder");
+}
+
+TEST(a_missing_folder_is_named_with_its_remedy)
+{
+    char path[600];
+
+    (void)snprintf(path, sizeof path, "%s/none/a.db", hf__test_folder());
+    expect_refused(path, HF_EUNAVAIL, "mkdir -p");
+}
+
+TEST(new_files_are_private)
+{
+    static const char *const names[] = {"", "-wal", "-shm", "-holdfast"};
+    mode_t mask = umask(0);
+    PEER(me);
+    size_t i;
+
+    for (i = 0; i < 4; i++) {
+        struct stat st;
+
+        EXPECT_IS(stat(path_of(names[i]), &st), 0);
+        EXPECT_IS(st.st_mode & 07777, 0600);
+    }
+    EXPECT_IS(hf__conn_facts(&me.conn).reach, HF_REACH_USER);
+    EXPECT_IS(hf__conn_facts(&me.conn).grade, 'B');
+    (void)umask(mask);
+}
+
+TEST(a_setgid_folder_shares_with_its_group)
+{
+    static const char *const names[] = {"", "-wal", "-shm", "-holdfast"};
+    struct stat st;
+    size_t i;
+
+    if (chown(hf__test_folder(), (uid_t)-1, 12) ||
+        chmod(hf__test_folder(), 02770)) {
+        SKIP("needs root, to give the folder to a group");
+    }
+    (void)umask(077);
+    PEER(me);
+    for (i = 0; i < 4; i++) {
+        EXPECT_IS(stat(path_of(names[i]), &st), 0);
+        EXPECT_IS(st.st_mode & 07777, 0660);
+        EXPECT_IS(st.st_gid, 12);
+    }
+    EXPECT_IS(hf__conn_facts(&me.conn).reach, HF_REACH_HOST);
+}
+
+TEST(a_folder_open_to_everybody_is_refused)
+{
+    EXPECT_IS(chmod(hf__test_folder(), 0777), 0);
+    expect_refused(path_of(""), HF_EUNSAFE, "chmod o-w");
+    EXPECT_IS(access(path_of(""), F_OK), -1);
+    /* Where only the owner of a file may remove it, that will do. */
+    EXPECT_IS(chmod(hf__test_folder(), 01777), 0);
+    PEER(me);
+    EXPECT_IS(acquire(&me, "job", 1000), HF_OK);
+}
+
+TEST(symbolic_links_are_refused)
+{
+    {
+        PEER(me);
+    }
+    EXPECT_IS(rename(path_of(""), path_of(".real")), 0);
+    EXPECT_IS(symlink(path_of(".real"), path_of("")), 0);
+    expect_refused(path_of(""), HF_EUNSAFE, "symbolic link");
+    EXPECT_IS(rename(path_of(".real"), path_of("")), 0);
+    EXPECT_IS(rename(path_of("-holdfast"), path_of(".side")), 0);
+    EXPECT_IS(symlink(path_of(".side"), path_of("-holdfast")), 0);
+    expect_refused(path_of(""), HF_EUNSAFE, "symbolic link");
+}
+
+TEST(what_is_not_a_database_is_left_alone)
+{
+    char text[64] = "";
+    int fd;
+
+    write_file(path_of(""), "The quick brown fox jumps over the lazy dog.");
+    expect_refused(path_of(""), HF_EPROTO, "not a database");
+    fd = open(path_of(""), O_RDONLY | O_CLOEXEC);
+    EXPECT_MORE(read(fd, text, sizeof text - 1), 0);
+    (void)close(fd);
+    EXPECT_TEXT(text, "The quick brown fox jumps over the lazy dog.");
+}
+
+TEST(another_programs_database_is_left_alone)
+{
+    struct stat st;
+
+    sql(path_of(""), "CREATE TABLE t(a); INSERT INTO t VALUES(1)");
+    expect_refused(path_of(""), HF_EPROTO, "another program");
+    EXPECT_IS(stat(path_of("-wal"), &st), -1);
+    sql(path_of(""), "INSERT INTO t VALUES(2)");
+    EXPECT_IS(unlink(path_of("")), 0);
+    sql(path_of(""), "PRAGMA application_id=-5");
+    expect_refused(path_of(""), HF_EPROTO, "another program");
+}
+
+TEST(another_programs_side_file_is_left_alone)
+{
+    write_file(path_of("-holdfast"), "something else entirely");
+    expect_refused(path_of(""), HF_EPROTO, "another program");
+}
+
+TEST(a_newer_format_is_named)
+{
+    {
+        PEER(me);
+    }
+    sql(path_of(""), "PRAGMA user_version=7");
+    expect_refused(path_of(""), HF_EPROTO, "format is 7, this program knows 1");
+}
+
+TEST(a_damaged_database_is_said_to_be)
+{
+    char zeros[4096];
+    int fd;
+
+    {
+        PEER(me);
+        EXPECT_IS(acquire(&me, "job", 100), HF_OK);
+    }
+    sql(path_of(""), "PRAGMA wal_checkpoint(TRUNCATE)");
+    memset(zeros, 0x5a, sizeof zeros);
+    fd = open(path_of(""), O_WRONLY | O_CLOEXEC);
+    EXPECT_IS(pwrite(fd, zeros, sizeof zeros, 4096), sizeof zeros);
+    EXPECT_IS(pwrite(fd, zeros, sizeof zeros, 8192), sizeof zeros);
+    (void)close(fd);
+    struct peer me = {0};
+    int r = enter(&me);
+    if (r == HF_OK) {
+        r = acquire(&me, "job", 1000);
+    }
+    EXPECT_IS(r, HF_EPROTO);
+    EXPECT_HAS(me.error.text, "damaged");
+    leave(&me);
+}
+
+/* A child that is nobody: root may write anywhere. */
+static void enter_as_nobody(struct stage *stage, int index)
+{
+    struct peer me = {0};
+
+    (void)stage;
+    if (setgid(65534) || setuid(65534)) {
+        return;
+    }
+    EXPECT_IS(enter(&me), HF_EAUTH);
+    EXPECT_HAS(me.error.text, index ? "locks.db" : "cannot");
+}
+
+TEST(who_may_not_write_is_told_so)
+{
+    struct stage *stage = stage_new();
+
+    if (geteuid() != 0) {
+        SKIP("needs root, to become nobody");
+    }
+    EXPECT_IS(chmod(hf__test_folder(), 0755), 0);
+    EXPECT_IS(finish(start(enter_as_nobody, stage, 0)), 0);
+    {
+        PEER(me);
+    }
+    EXPECT_IS(finish(start(enter_as_nobody, stage, 1)), 0);
+    EXPECT_IS(chmod(path_of("-holdfast"), 0666), 0);
+    EXPECT_IS(chmod(path_of(""), 0644), 0);
+    EXPECT_IS(finish(start(enter_as_nobody, stage, 1)), 0);
+}
+
+static int count_item(void *arg, const hf_check_item *item)
+{
+    int *count = arg;
+
+    printf("%s: %s%s%s\n", item->name, item->value, item->remedy ? " -> " : "",
+           item->remedy ? item->remedy : "");
+    EXPECT_NOT(item->verdict, HF_UNFIT);
+    (*count)++;
+    return 0;
+}
+
+TEST(a_check_looks_at_all_that_matters)
+{
+    PEER(me);
+    int count = 0;
+
+    EXPECT_IS(hf__conn_check(&me.conn, count_item, &count,
+                             hf__after_ms(hf__now(), 5000), &me.error),
+              HF_OK);
+    EXPECT_MORE(count, 10);
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Fences after the power failed: what was written since the last sync is
+ * gone, and the wall clock may be behind. Simulated by putting back what the
+ * files were at the last sync, with the boot that it was written in changed.
+ */
+#include "tests/store_sqlite/world.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+static const char *const names[] = {"", "-wal", "-shm", "-holdfast"};
+
+/* What the disk has for certain. */
+static void save(void)
+{
+    size_t i;
+
+    for (i = 0; i < 2; i++) {
+        char to[64];
+
+        (void)snprintf(to, sizeof to, ".saved%s", names[i]);
+        copy_file(path_of(names[i]), path_of(to));
+    }
+}
+
+static void lose_power(void)
+{
+    size_t i;
+
+    for (i = 0; i < 4; i++) {
+        (void)unlink(path_of(names[i]));
+    }
+    for (i = 0; i < 2; i++) {
+        char from[64];
+
+        (void)snprintf(from, sizeof from, ".saved%s", names[i]);
+        EXPECT_IS(rename(path_of(from), path_of(names[i])), 0);
+    }
+    sql(path_of(""), "UPDATE holdfast_meta SET boot='00000000-0000-0000-0000-"
+                     "000000000000';"
+                     "UPDATE holdfast_lock SET boot='00000000-0000-0000-0000-"
+                     "000000000000:1'");
+}
+
+/* The wall clock is an hour behind the fences: as if it had been set back. */
+static void live(struct stage *stage, int index)
+{
+    PEER(me);
+    int i;
+
+    EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
+    if (index == 0) {
+        EXPECT_IS(raise_to(&me, "job", me.fence + UINT64_C(3600000000)), HF_OK);
+        save();
+    }
+    for (i = 0; i < 50; i++) {
+        EXPECT_IS(release(&me, "job"), HF_OK);
+        begin_anew(&me);
+        EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
+        EXPECT_MORE(me.fence, atomic_load(&stage->count[0]));
+        atomic_store(&stage->count[0], (long long)me.fence);
+    }
+}
+
+TEST(fences_rise_through_a_power_failure)
+{
+    struct stage *stage = stage_new();
+
+    EXPECT_IS(finish(start(live, stage, 0)), 0);
+    lose_power();
+    EXPECT_IS(finish(start(live, stage, 1)), 0);
+}
+
+/* Of a name that was locked for the first time after the last sync. */
+static void lock_new_name(struct stage *stage, int index)
+{
+    PEER(me);
+
+    if (index == 0) {
+        EXPECT_IS(acquire(&me, "first", 60000), HF_OK);
+        EXPECT_IS(raise_to(&me, "first", me.fence + UINT64_C(3600000000)),
+                  HF_OK);
+        save();
+        begin_anew(&me);
+    }
+    EXPECT_IS(acquire(&me, "later", 60000), HF_OK);
+    if (index == 0) {
+        EXPECT_IS(raise_to(&me, "later", me.fence + UINT64_C(3610000000)),
+                  HF_OK);
+    }
+    EXPECT_MORE(me.fence, atomic_load(&stage->count[0]));
+    atomic_store(&stage->count[0], (long long)me.fence);
+}
+
+TEST(fences_of_forgotten_names_rise_too)
+{
+    struct stage *stage = stage_new();
+
+    EXPECT_IS(finish(start(lock_new_name, stage, 0)), 0);
+    lose_power();
+    EXPECT_IS(finish(start(lock_new_name, stage, 1)), 0);
+}
+
+/* Records from before the restart: nobody holds them any more. */
+static void hold(struct stage *stage, int index)
+{
+    PEER(me);
+
+    (void)stage;
+    (void)index;
+    EXPECT_IS(acquire(&me, "job", 3600000), HF_OK);
+    _exit(0);
+}
+
+TEST(a_restart_frees_everything)
+{
+    struct stage *stage = stage_new();
+
+    EXPECT_IS(finish(start(hold, stage, 0)), 0);
+    sql(path_of(""), "UPDATE holdfast_lock SET side='1:1'");
+    {
+        PEER(me);
+        EXPECT_IS(acquire(&me, "job", 1000), HF_BUSY);
+    }
+    sql(path_of(""), "UPDATE holdfast_lock SET boot='00000000-0000-0000-0000-"
+                     "000000000000:1'");
+    PEER(me);
+    EXPECT_IS(inspect(&me, "job"), HF_OK);
+    EXPECT(!me.record.is_held);
+    EXPECT_IS(acquire(&me, "job", 1000), HF_OK);
+}
+
+/* The same kernel, another time namespace: its clock can't be compared. */
+TEST(a_holder_in_another_time_namespace_is_refused)
+{
+    struct stage *stage = stage_new();
+
+    EXPECT_IS(finish(start(hold, stage, 0)), 0);
+    sql(path_of(""), "UPDATE holdfast_lock SET boot=substr(boot,1,36)||':1',"
+                     "side='1:1'");
+    PEER(me);
+    EXPECT_IS(acquire(&me, "job", 1000), HF_EUNSAFE);
+    EXPECT_HAS(me.error.text, "time namespace");
+    EXPECT_IS(inspect(&me, "job"), HF_OK);
+    EXPECT(me.record.is_held);
+    EXPECT_IS(me.record.remaining_us, -1);
+}
+
+/* Unless it is seen to be dead. */
+TEST(a_dead_holder_in_another_time_namespace_is_replaced)
+{
+    struct stage *stage = stage_new();
+
+    EXPECT_IS(finish(start(hold, stage, 0)), 0);
+    sql(path_of(""), "UPDATE holdfast_lock SET boot=substr(boot,1,36)||':1'");
+    PEER(me);
+    EXPECT_IS(acquire(&me, "job", 1000), HF_OK);
+}
+
+/* How many commits were synced, is seen by how often the ceiling rose. */
+TEST(the_ceiling_rises_about_once_a_minute)
+{
+    PEER(me);
+    int i;
+
+    for (i = 0; i < 300; i++) {
+        EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
+        EXPECT_IS(release(&me, "job"), HF_OK);
+        begin_anew(&me);
+    }
+    /* 300 grants on one synced commit: the ceiling is one minute ahead. */
+    sql(path_of(""), "CREATE TEMP TABLE t(n CHECK(n BETWEEN 0 AND 61000000));"
+                     "INSERT INTO t SELECT fence_ceiling-fence FROM "
+                     "holdfast_meta,holdfast_lock");
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A full disk, and other programs in the database: what was not written is
+ * said not to be, and the locks of others stand.
+ */
+#include "tests/store_sqlite/world.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void fill(const char *path)
+{
+    static char block[4096];
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+
+    EXPECT(fd >= 0);
+    while (write(fd, block, sizeof block) > 0) {
+        /* Until there is no room for another one. */
+    }
+    while (write(fd, block, 1) > 0) {
+        /* Nor for a byte. */
+    }
+    (void)close(fd);
+}
+
+/* Locks until nothing more goes in; then what is there must still work. */
+static void crowd_out(struct peer *me, struct peer *holder)
+{
+    char name[32];
+    int r = HF_OK;
+    int i;
+
+    for (i = 0; i < 5000 && r == HF_OK; i++) {
+        (void)snprintf(name, sizeof name, "name-%d", i);
+        r = acquire(me, name, 60000);
+    }
+    EXPECT_IS(r, HF_EUNAVAIL);
+    EXPECT_HAS(me->error.text, "disk full");
+    EXPECT(!me->conn.is_dead);
+    EXPECT_IS(inspect(me, name), HF_OK);
+    EXPECT(!me->record.is_held);
+    EXPECT_IS(acquire(me, "held", 1000), HF_BUSY);
+    EXPECT_IS(inspect(holder, "held"), HF_OK);
+    EXPECT(holder->record.is_held);
+}
+
+TEST(a_full_disk_takes_no_lock_from_anybody)
+{
+    char path[600];
+
+    if (geteuid() != 0 || mount("tmpfs", hf__test_folder(), "tmpfs", 0,
+                                "size=4m,mode=700") != 0) {
+        SKIP("needs root, to mount a small file system");
+    }
+    {
+        PEER(holder);
+        PEER(me);
+
+        EXPECT_IS(acquire(&holder, "held", 60000), HF_OK);
+        EXPECT_IS(acquire(&me, "mine", 60000), HF_OK);
+        (void)snprintf(path, sizeof path, "%s/filler", hf__test_folder());
+        fill(path);
+        crowd_out(&me, &holder);
+        EXPECT_IS(renew(&holder, "held", 60000), HF_OK);
+        EXPECT_IS(release(&me, "mine"), HF_OK);
+        EXPECT_IS(renew(&holder, "held", 60000), HF_OK);
+        EXPECT_IS(unlink(path), 0);
+        EXPECT_IS(acquire(&me, "room-again", 60000), HF_OK);
+    }
+    EXPECT_IS(umount2(hf__test_folder(), MNT_DETACH), 0);
+}
+
+/* A limit of the process is the same to SQLite as a disk error. */
+TEST(a_limit_on_file_sizes_is_a_full_disk)
+{
+    PEER(holder);
+    PEER(me);
+    struct stat st;
+    struct rlimit limit;
+
+    EXPECT_IS(acquire(&holder, "held", 60000), HF_OK);
+    EXPECT_IS(stat(path_of("-wal"), &st), 0);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    EXPECT_IS(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = (rlim_t)st.st_size + 20000;
+    EXPECT_IS(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    crowd_out(&me, &holder);
+    limit.rlim_cur = limit.rlim_max;
+    EXPECT_IS(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* Holds SQLite's write lock, as a shell does after BEGIN IMMEDIATE. */
+static void be_a_shell(struct stage *stage, int index)
+{
+    sqlite3 *db = NULL;
+
+    (void)index;
+    EXPECT_IS(sqlite3_open(path_of(""), &db), SQLITE_OK);
+    EXPECT_IS(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+    atomic_fetch_add(&stage->ready, 1);
+    until(&stage->go, 1);
+    EXPECT_IS(sqlite3_exec(db, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
+    EXPECT_IS(sqlite3_close(db), SQLITE_OK);
+}
+
+TEST(another_programs_transaction_delays_and_breaks_nothing)
+{
+    struct stage *stage = stage_new();
+    struct peer me = {.patience_ms = 400};
+    pid_t shell;
+    int64_t began;
+
+    {
+        PEER(first);
+    }
+    shell = start(be_a_shell, stage, 0);
+    until(&stage->ready, 1);
+    EXPECT_IS(enter(&me), HF_OK);
+    began = now_us();
+    EXPECT_IS(acquire(&me, "job", 60000), HF_EUNAVAIL);
+    EXPECT_HAS(me.error.text, "another program's transaction");
+    EXPECT_MORE(now_us() - began, 390000);
+    EXPECT_LESS(now_us() - began, 900000);
+    EXPECT(!me.conn.is_dead);
+    EXPECT_IS(inspect(&me, "job"), HF_OK);
+    EXPECT(!me.record.is_held);
+    atomic_store(&stage->go, 1);
+    EXPECT_IS(finish(shell), 0);
+    EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
+    leave(&me);
+}
+
+static void interrupt_soon(void *arg)
+{
+    struct peer *me = arg;
+
+    hf__test_pause_ms(200);
+    hf__conn_interrupt(&me->conn);
+}
+
+TEST(an_interrupt_ends_the_waiting_for_another_program)
+{
+    struct stage *stage = stage_new();
+    struct hf__test_thread *thread;
+    pid_t shell;
+    int64_t began;
+
+    {
+        PEER(first);
+    }
+    shell = start(be_a_shell, stage, 0);
+    until(&stage->ready, 1);
+    {
+        PEER(me);
+
+        began = now_us();
+        thread = hf__test_start(interrupt_soon, &me);
+        EXPECT_IS(acquire(&me, "job", 60000), HF_EUNAVAIL);
+        EXPECT_LESS(now_us() - began, 1000000);
+        hf__test_join(thread);
+    }
+    atomic_store(&stage->go, 1);
+    EXPECT_IS(finish(shell), 0);
+}
+
+TEST(a_record_that_was_edited_by_hand_is_refused)
+{
+    {
+        PEER(me);
+        EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
+        EXPECT_IS(release(&me, "job"), HF_OK);
+    }
+    sql(path_of(""), "UPDATE holdfast_lock SET token='me'");
+    PEER(me);
+    EXPECT_IS(acquire(&me, "job", 1000), HF_EPROTO);
+    EXPECT_HAS(me.error.text, "makes no sense");
+    EXPECT_IS(inspect(&me, "job"), HF_EPROTO);
+    EXPECT_IS(acquire(&me, "other", 1000), HF_OK);
+}

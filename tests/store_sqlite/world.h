@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The words of the SQLite store's own tests: what can happen to its files and
+ * its processes, which the contract suite can't know of. A peer is a session
+ * with one token a name; a process is a forked child with a page of memory
+ * that it shares with the test.
+ */
+#ifndef HF_TESTS_STORE_SQLITE_WORLD_H
+#define HF_TESTS_STORE_SQLITE_WORLD_H
+
+#include "src/backend/conn.h"
+#include "tests/lib/test.h"
+
+#include <stdatomic.h>
+#include <sys/types.h>
+
+struct peer {
+    struct hf__conn conn;
+    struct hf__token token; /* of the next acquire; kept until begin_anew() */
+    uint64_t fence;
+    struct hf__record record;
+    hf_error error;
+    int64_t patience_ms; /* of each call; 0: 5 s */
+};
+
+/* A peer that leaves at the end of the scope. */
+#define PEER(who)                                                              \
+    HF_AUTO(leave) struct peer who = {0};                                      \
+    EXPECT_IS(enter(&who), HF_OK)
+
+/* "<folder of the test>/locks.db" and its companions: "", "-wal", "-shm",
+ * "-holdfast". The text is valid until the fourth next call. */
+const char *path_of(const char *suffix);
+
+int enter(struct peer *);
+int enter_path(struct peer *, const char *path);
+void leave(struct peer *);
+
+void begin_anew(struct peer *);
+int acquire(struct peer *, const char *name, int64_t lease_ms);
+int release(struct peer *, const char *name);
+int renew(struct peer *, const char *name, int64_t lease_ms);
+int raise_to(struct peer *, const char *name, uint64_t fence);
+int inspect(struct peer *, const char *name);
+/* HF_OK, or what killed the session; fired tells whether it woke. */
+int wait_for(struct peer *, const char *name, int64_t ms, bool *ret_fired);
+/* Acquire, waiting and trying again up to that long. */
+int acquire_within(struct peer *, const char *name, int64_t ms);
+
+/* ---- processes ---------------------------------------------------------- */
+
+#define STAGE_MAX 256
+
+/* What test and children share; zeroed. */
+struct stage {
+    atomic_int ready;
+    atomic_int go;
+    atomic_int stop;
+    atomic_int inside; /* holders of the lock at this moment */
+    atomic_int clashes;
+    atomic_llong count[STAGE_MAX];
+    atomic_llong longest_us[STAGE_MAX];
+    atomic_llong at_us;
+    atomic_llong cpu_us;
+};
+
+struct stage *stage_new(void);
+/* A child that runs fn(stage, index) and exits; it dies with the test. */
+pid_t start(void (*fn)(struct stage *, int), struct stage *, int index);
+/* Reap it; gives its exit code, or −signal. */
+int finish(pid_t);
+void kill_now(pid_t);
+/* Until *value is at least `least`; fails the test after 10 s. */
+void until(atomic_int *value, int least);
+int64_t now_us(void);
+
+/* Jain's index of count[0..n): 1 is fair, 1/n is not. In thousandths. */
+int fairness(struct stage *, int n);
+
+/* ---- the database, from outside ----------------------------------------- */
+
+/* Run SQL with a connection of its own; SQLite's code. Not in a process that
+ * has peers: see How To Corrupt, 2.2. Here: in a child. */
+void sql(const char *path, const char *text);
+void copy_file(const char *from, const char *to);
+
+#endif

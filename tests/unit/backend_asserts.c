@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What only a bug of ours could ask of a store, or a store's code answer,
+ * stops the program: here it must. And what keys, tokens and fences are.
+ */
+#include "src/backend/conn.h"
+#include "tests/lib/test.h"
+
+#include <string.h>
+
+static int fake_result;    /* of each operation */
+static int execute_result; /* of the call */
+
+static int fake_open(void *s, const struct hf__url *url, const char *allow,
+                     hf__time deadline, hf_error *err)
+{
+    struct hf__head *head = s;
+
+    (void)url;
+    (void)allow;
+    (void)deadline;
+    (void)err;
+    head->facts.grade = 'B';
+    return HF_OK;
+}
+
+static void fake_close(void *s)
+{
+    (void)s;
+}
+
+static int fake_execute(void *s, struct hf__op *ops[], int n, hf__time deadline,
+                        hf_error *err)
+{
+    (void)s;
+    (void)deadline;
+    (void)err;
+    for (int i = 0; i < n; i++) {
+        ops[i]->result = fake_result;
+    }
+    return execute_result;
+}
+
+static const struct hf__backend backend = {
+    .scheme = "fake",
+    .size = sizeof(struct hf__head),
+    .open = fake_open,
+    .close = fake_close,
+    .execute = fake_execute,
+};
+
+static struct hf__conn conn;
+static struct hf__owner owner;
+static const struct hf__url url = {.scheme = "fake", .path = ""};
+
+static void open_fake(void)
+{
+    EXPECT_IS(hf__conn_open(&conn, &backend, &url, "", HF__NEVER, NULL), HF_OK);
+}
+
+static struct hf__op make_op(enum hf__op_kind kind, const char *key)
+{
+    return (struct hf__op){
+        .kind = kind,
+        .key = {key, (uint16_t)strlen(key), 0},
+        .token = {{1}},
+        .next_token = {{2}},
+        .lease_us = 1000000,
+        .owner = &owner,
+    };
+}
+
+static int execute_one(struct hf__op *op)
+{
+    return hf__conn_execute(&conn, &op, 1, HF__NEVER, NULL);
+}
+
+/* The fake itself harms nobody, so that the tests below fail for a reason. */
+TEST(a_sound_operation_is_let_through)
+{
+    struct hf__op op = make_op(HF__OP_ACQUIRE, "k");
+
+    open_fake();
+    EXPECT_IS(execute_one(&op), HF_OK);
+    hf__conn_close(&conn);
+}
+
+/* ---- what only we could get wrong --------------------------------------- */
+
+static void execute_and_return(struct hf__op *ops[], int n)
+{
+    open_fake();
+    EXPECT(hf__conn_execute(&conn, ops, n, HF__NEVER, NULL) <= 0);
+}
+
+static void execute_bad(struct hf__op op)
+{
+    struct hf__op *one = &op;
+
+    execute_and_return(&one, 1);
+}
+
+MUST_FAIL(an_acquire_without_a_token)
+{
+    struct hf__op op = make_op(HF__OP_ACQUIRE, "k");
+
+    memset(&op.token, 0, sizeof op.token);
+    execute_bad(op);
+}
+
+MUST_FAIL(an_acquire_without_a_lease)
+{
+    struct hf__op op = make_op(HF__OP_ACQUIRE, "k");
+
+    op.lease_us = 0;
+    execute_bad(op);
+}
+
+MUST_FAIL(an_acquire_without_an_owner)
+{
+    struct hf__op op = make_op(HF__OP_ACQUIRE, "k");
+
+    op.owner = NULL;
+    execute_bad(op);
+}
+
+MUST_FAIL(a_handover_to_oneself)
+{
+    struct hf__op op = make_op(HF__OP_HANDOVER, "k");
+
+    op.next_token = op.token;
+    execute_bad(op);
+}
+
+MUST_FAIL(a_keeping_where_the_store_keeps_nothing)
+{
+    struct hf__op op = make_op(HF__OP_RELEASE, "k");
+
+    op.keep_us = 1;
+    execute_bad(op);
+}
+
+MUST_FAIL(an_empty_key)
+{
+    execute_bad(make_op(HF__OP_INSPECT, ""));
+}
+
+MUST_FAIL(a_batch_that_is_not_sorted)
+{
+    struct hf__op b = make_op(HF__OP_INSPECT, "b");
+    struct hf__op a = make_op(HF__OP_INSPECT, "a");
+    struct hf__op *ops[] = {&b, &a};
+
+    execute_and_return(ops, 2);
+}
+
+MUST_FAIL(a_batch_with_one_key_twice)
+{
+    struct hf__op a = make_op(HF__OP_INSPECT, "a");
+    struct hf__op b = make_op(HF__OP_RENEW, "a");
+    struct hf__op *ops[] = {&a, &b};
+
+    execute_and_return(ops, 2);
+}
+
+MUST_FAIL(an_empty_batch)
+{
+    execute_and_return(NULL, 0);
+}
+
+MUST_FAIL(a_renewal_that_is_busy)
+{
+    fake_result = HF_BUSY;
+    execute_bad(make_op(HF__OP_RENEW, "k"));
+}
+
+MUST_FAIL(an_operation_that_timed_out)
+{
+    fake_result = HF_TIMEDOUT;
+    execute_bad(make_op(HF__OP_ACQUIRE, "k"));
+}
+
+MUST_FAIL(a_call_that_gives_an_outcome)
+{
+    execute_result = HF_BUSY;
+    execute_bad(make_op(HF__OP_INSPECT, "k"));
+}
+
+MUST_FAIL(a_call_on_a_dead_session)
+{
+    struct hf__op op = make_op(HF__OP_INSPECT, "k");
+
+    execute_result = HF_EUNAVAIL;
+    open_fake();
+    EXPECT_IS(execute_one(&op), HF_EUNAVAIL);
+    EXPECT_IS(execute_one(&op), HF_EUNAVAIL);
+}
+
+/* ---- keys, tokens, fences ----------------------------------------------- */
+
+static int order_of(const char *a, const char *b)
+{
+    struct hf__key x = {a, (uint16_t)strlen(a), 0};
+    struct hf__key y = {b, (uint16_t)strlen(b), 0};
+
+    return hf__key_compare(&x, &y);
+}
+
+TEST(keys_are_in_the_order_of_their_bytes)
+{
+    EXPECT_LESS(order_of("a", "b"), 0);
+    EXPECT_LESS(order_of("a", "aa"), 0);
+    EXPECT_LESS(order_of("B", "a"), 0);
+    EXPECT_LESS(order_of("z", "\xc3\xa4"), 0);
+    EXPECT_MORE(order_of("b", "ab"), 0);
+    EXPECT_IS(order_of("job", "job"), 0);
+}
+
+TEST(a_zero_token_is_nobody)
+{
+    struct hf__token t = {{0}};
+    struct hf__token last = {{[15] = 1}};
+
+    EXPECT(hf__token_is_zero(&t));
+    EXPECT(!hf__token_is_zero(&last));
+    EXPECT(hf__token_equal(&t, &t));
+    EXPECT(!hf__token_equal(&t, &last));
+}
+
+TEST(the_next_fence_is_above_and_not_below_the_clock)
+{
+    EXPECT_IS(hf__fence_after(0, 1000), 1000);
+    EXPECT_IS(hf__fence_after(999, 1000), 1000);
+    EXPECT_IS(hf__fence_after(1000, 1000), 1001);
+    EXPECT_IS(hf__fence_after(5000, 1000), 5001);
+    EXPECT_IS(hf__fence_after(7, -5), 8);
+    EXPECT_IS(hf__fence_after(0, 0), 1);
+    EXPECT(hf__fence_after(UINT64_MAX, 1000) == UINT64_MAX);
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sleeping and waking: no wake is lost, a handler may wake, a limit is kept,
+ * and a child has none of the descriptors.
+ */
+#include "src/base/base.h"
+#include "src/base/wake.h"
+#include "tests/lib/test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct hf__parker parker;
+static struct hf__parker answer;
+static atomic_int turn;
+
+static hf__time in_ms(int64_t ms)
+{
+    return hf__after_ms(hf__now(), ms);
+}
+
+TEST(a_park_ends_at_its_limit)
+{
+    hf__time start = hf__now();
+
+    hf__park(&parker, hf__parker_seen(&parker), hf__after_ms(start, 30));
+    EXPECT(hf__between_ns(start, hf__now()) >= 30 * HF__MS);
+    start = hf__now();
+    hf__park(&parker, hf__parker_seen(&parker), start);
+    hf__park(&parker, hf__parker_seen(&parker), (hf__time){0});
+    hf__park(&parker, hf__parker_seen(&parker), (hf__time){INT64_MIN});
+    EXPECT_LESS(hf__between_ns(start, hf__now()), 5 * HF__SECOND);
+}
+
+TEST(an_unpark_before_the_park_is_not_lost)
+{
+    unsigned seen = hf__parker_seen(&parker);
+
+    hf__unpark(&parker);
+    hf__park(&parker, seen, HF__NEVER);
+    seen = hf__parker_seen(&parker);
+    /* A park that timed out leaves its mark in the word: it is no wake. */
+    hf__park(&parker, seen, in_ms(1));
+    EXPECT_IS(hf__parker_seen(&parker), seen);
+    hf__unpark(&parker);
+    EXPECT_NOT(hf__parker_seen(&parker), seen);
+    hf__park(&parker, seen, HF__NEVER);
+}
+
+/* Sleeps without any limit until the turn is `wanted`: a lost wake hangs. */
+static void await_turn(struct hf__parker *p, int wanted)
+{
+    for (;;) {
+        unsigned seen = hf__parker_seen(p);
+        if (atomic_load(&turn) == wanted) {
+            return;
+        }
+        hf__park(p, seen, HF__NEVER);
+    }
+}
+
+enum { N_TURNS = 20000 };
+
+static void echo(void *arg)
+{
+    (void)arg;
+    for (int i = 1; i < N_TURNS; i += 2) {
+        await_turn(&parker, i);
+        atomic_store(&turn, i + 1);
+        hf__unpark(&answer);
+    }
+}
+
+TEST_WITHIN(60, no_wake_is_lost_between_two_threads)
+{
+    struct hf__test_thread *t = hf__test_start(echo, NULL);
+
+    for (int i = 0; i < N_TURNS; i += 2) {
+        await_turn(&answer, i);
+        atomic_store(&turn, i + 1);
+        hf__unpark(&parker);
+    }
+    await_turn(&answer, N_TURNS);
+    hf__test_join(t);
+}
+
+static atomic_int n_done;
+
+static void wait_for_the_end(void *arg)
+{
+    (void)arg;
+    await_turn(&parker, 1000);
+    atomic_fetch_add(&n_done, 1);
+}
+
+/* Many sleepers on one word, some of whom always look while it changes. */
+TEST_WITHIN(60, every_sleeper_wakes)
+{
+    struct hf__test_thread *threads[8];
+
+    for (int i = 0; i < 8; i++) {
+        threads[i] = hf__test_start(wait_for_the_end, NULL);
+    }
+    for (int i = 1; i <= 1000; i++) {
+        atomic_store(&turn, i);
+        hf__unpark(&parker);
+    }
+    for (int i = 0; i < 8; i++) {
+        hf__test_join(threads[i]);
+    }
+    EXPECT_IS(atomic_load(&n_done), 8);
+}
+
+static void wake_from_handler(int number)
+{
+    (void)number;
+    atomic_store(&turn, 1);
+    hf__unpark(&parker);
+}
+
+static void handle(int number, void (*handler)(int))
+{
+    struct sigaction action = {.sa_handler = handler};
+
+    sigemptyset(&action.sa_mask);
+    EXPECT_IS(sigaction(number, &action, NULL), 0);
+}
+
+TEST(a_signal_handler_wakes_a_thread_of_ours)
+{
+    struct itimerval soon = {{0, 0}, {0, 20000}};
+
+    handle(SIGALRM, wake_from_handler);
+    for (int i = 0; i < 5; i++) {
+        atomic_store(&turn, 0);
+        EXPECT_IS(setitimer(ITIMER_REAL, &soon, NULL), 0);
+        await_turn(&parker, 1);
+    }
+}
+
+TEST(waking_keeps_errno)
+{
+    struct hf__alarm a;
+
+    EXPECT_IS(hf__alarm_init(&a), HF_OK);
+    hf__park(&parker, hf__parker_seen(&parker), in_ms(1));
+    errno = 4711;
+    hf__unpark(&parker);
+    EXPECT_IS(errno, 4711);
+    hf__alarm_poke(&a);
+    EXPECT_IS(errno, 4711);
+    (void)hf__now();
+    EXPECT_IS(errno, 4711);
+    hf__alarm_fini(&a);
+}
+
+TEST(a_shared_word_wakes_another_process)
+{
+    atomic_uint *word = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+                             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int status = -1;
+    int n = 0;
+
+    EXPECT(word != MAP_FAILED);
+    pid_t child = fork();
+    if (child == 0) {
+        while (atomic_load(word) == 0) {
+            hf__futex_wait_shared(word, 0, HF__NEVER);
+        }
+        _exit(0);
+    }
+    while ((n = hf__futex_wake_shared(word, 1)) == 0) {
+        hf__test_pause_ms(1); /* until it sleeps */
+    }
+    EXPECT_IS(n, 1);
+    atomic_store(word, 1);
+    (void)hf__futex_wake_shared(word, 1);
+    EXPECT_IS(waitpid(child, &status, 0), child);
+    EXPECT_IS(status, 0);
+    hf__futex_wait_shared(word, 0, HF__NEVER); /* it is 1: at once */
+    hf__futex_wait_shared(word, 1, in_ms(5));
+    EXPECT_IS(hf__futex_wake_shared(word, 1), 0);
+    munmap(word, 4096);
+}
+
+TEST(an_alarm_rings_at_its_limit_and_when_poked)
+{
+    hf__time start = hf__now();
+    struct hf__alarm a;
+
+    EXPECT_IS(hf__alarm_init(&a), HF_OK);
+    hf__alarm_sleep(&a, hf__after_ms(start, 30));
+    EXPECT(hf__between_ns(start, hf__now()) >= 30 * HF__MS);
+    hf__alarm_sleep(&a, start);
+    hf__alarm_sleep(&a, (hf__time){0});
+    hf__alarm_sleep(&a, (hf__time){-5});
+    hf__alarm_poke(&a);
+    hf__alarm_poke(&a);
+    hf__alarm_sleep(&a, HF__NEVER);
+    start = hf__now();
+    hf__alarm_sleep(&a, hf__after_ms(start, 20)); /* the pokes are spent */
+    EXPECT(hf__between_ns(start, hf__now()) >= 20 * HF__MS);
+    EXPECT_IS(fcntl(a.timer_fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+    EXPECT_IS(fcntl(a.poke_fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+    hf__alarm_fini(&a);
+    hf__alarm_fini(&a);
+}
+
+TEST(a_child_does_not_hold_the_alarm)
+{
+    struct hf__alarm a;
+    int status = -1;
+
+    EXPECT_IS(hf__alarm_init(&a), HF_OK);
+    pid_t child = fork();
+    if (child == 0) {
+        _exit(fcntl(a.timer_fd, F_GETFD) >= 0 ||
+              fcntl(a.poke_fd, F_GETFD) >= 0);
+    }
+    EXPECT_IS(waitpid(child, &status, 0), child);
+    EXPECT_IS(status, 0);
+    hf__alarm_fini(&a);
+}
+
+TEST(an_alarm_without_descriptors_is_unavailable)
+{
+    struct rlimit few = {0, 0};
+    struct hf__alarm a;
+
+    EXPECT_IS(getrlimit(RLIMIT_NOFILE, &few), 0);
+    rlim_t most = few.rlim_cur;
+    for (rlim_t n = 0; n < 2; n++) {
+        int next = dup(0);
+        close(next);
+        few.rlim_cur = (rlim_t)next + n;
+        EXPECT_IS(setrlimit(RLIMIT_NOFILE, &few), 0);
+        EXPECT_IS(hf__alarm_init(&a), HF_EUNAVAIL);
+        EXPECT_IS(a.timer_fd, -1);
+    }
+    few.rlim_cur = most;
+    EXPECT_IS(setrlimit(RLIMIT_NOFILE, &few), 0);
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Words of strangers made harmless, durations, passwords in URLs, and the
+ * nearest valid word.
+ */
+#include "src/cli/duration.h"
+#include "src/cli/memory.h"
+#include "src/cli/secret.h"
+#include "src/cli/suggest.h"
+#include "src/cli/table.h"
+#include "src/cli/text.h"
+#include "tests/lib/test.h"
+
+#include <string.h>
+
+typedef void (*form)(struct cli_text *, const char *);
+
+static const char *as(form write, const char *word)
+{
+    static struct cli_text text;
+
+    cli_text_cut(&text, 0);
+    cli_text_bytes(&text, "", 0);
+    write(&text, word);
+    return text.data;
+}
+
+TEST(harmless_words_are_shown_as_they_are)
+{
+    EXPECT_TEXT(as(cli_text_clean, "nächster Job/1 €😀"), "nächster Job/1 €😀");
+    EXPECT_TEXT(as(cli_text_clean, ""), "");
+}
+
+TEST(what_moves_a_cursor_is_shown_as_bytes)
+{
+    EXPECT_TEXT(as(cli_text_clean, "a\033[2Jb\r\n"), "a\\x1b[2Jb\\x0d\\x0a");
+    EXPECT_TEXT(as(cli_text_clean, "\x7f"), "\\x7f");
+    EXPECT_TEXT(as(cli_text_clean, "\xc2\x9b"), "\\xc2\\x9b");
+    EXPECT_TEXT(as(cli_text_clean, "\xe2\x80\xae"), "\\xe2\\x80\\xae");
+    EXPECT_TEXT(as(cli_text_clean, "a\xff\xc3"), "a\\xff\\xc3");
+    EXPECT_TEXT(as(cli_text_clean, "\xed\xa0\x80"), "\\xed\\xa0\\x80");
+}
+
+TEST(a_word_for_a_shell_is_quoted_when_it_must_be)
+{
+    EXPECT_TEXT(as(cli_text_shell, "plain-1.2/x"), "plain-1.2/x");
+    EXPECT_TEXT(as(cli_text_shell, ""), "''");
+    EXPECT_TEXT(as(cli_text_shell, "a b"), "'a b'");
+    EXPECT_TEXT(as(cli_text_shell, "it's $HOME"), "'it'\\''s $HOME'");
+    EXPECT_TEXT(as(cli_text_shell, "~root"), "'~root'");
+    EXPECT_TEXT(as(cli_text_shell, "a\nb"), "$'a\\x0ab'");
+}
+
+TEST(json_strings_are_always_valid)
+{
+    EXPECT_TEXT(as(cli_text_json, NULL), "null");
+    EXPECT_TEXT(as(cli_text_json, "a\"b\\c"), "\"a\\\"b\\\\c\"");
+    EXPECT_TEXT(as(cli_text_json, "\n\t\x01"), "\"\\n\\t\\u0001\"");
+    EXPECT_TEXT(as(cli_text_json, "ä😀"), "\"ä😀\"");
+    EXPECT_TEXT(as(cli_text_json, "\xff!"), "\"\\ufffd!\"");
+    EXPECT_TEXT(as(cli_text_json, "\xc2\x85"), "\"\\u0085\"");
+}
+
+static int64_t duration(const char *text)
+{
+    int64_t ms = 0;
+
+    return cli_duration_parse(text, &ms) ? ms : -1;
+}
+
+TEST(durations_are_read_as_people_write_them)
+{
+    EXPECT_IS(duration("250ms"), 250);
+    EXPECT_IS(duration("30s"), 30000);
+    EXPECT_IS(duration("30"), 30000);
+    EXPECT_IS(duration("0.5"), 500);
+    EXPECT_IS(duration("1.5s"), 1500);
+    EXPECT_IS(duration("1h30m"), 5400000);
+    EXPECT_IS(duration("1d2h3m4s5ms"), 93784005);
+    EXPECT_IS(duration("0"), 0);
+    EXPECT_IS(duration("36525d"), INT64_C(3155760000000));
+}
+
+TEST(what_is_no_duration_is_refused)
+{
+    static const char *const bad[] = {
+        "",       " 1s",  "-1s",
+        "1 s",    "1x",   "s",
+        "1m1h",   "1s1s", "1ms1",
+        "1.",     "1e3",  "1S",
+        "36526d", "++1",  "0x10",
+        "1s30",   "1.s",  ".5s",
+        "1..5",   "1µs",  "99999999999999999999999s",
+    };
+
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        EXPECT_IS(duration(bad[i]), -1);
+    }
+}
+
+TEST(durations_are_written_as_they_are_read)
+{
+    char buf[CLI_DURATION_SIZE];
+
+    EXPECT_TEXT(cli_duration(0, buf), "0s");
+    EXPECT_TEXT(cli_duration(-5, buf), "0s");
+    EXPECT_TEXT(cli_duration(93784005, buf), "1d2h3m4s5ms");
+    EXPECT_TEXT(cli_duration(30000, buf), "30s");
+    EXPECT_TEXT(cli_duration_short(90999, buf), "1m30s");
+    EXPECT_TEXT(cli_duration_short(999, buf), "999ms");
+    EXPECT_IS(duration(cli_duration(INT64_C(3155759999999), buf)),
+              INT64_C(3155759999999));
+}
+
+static const char *hidden(const char *url)
+{
+    return cli_secret_hide(url);
+}
+
+TEST(passwords_in_a_url_are_hidden)
+{
+    EXPECT_TEXT(hidden("redis://u:pw@h:1/0"), "redis://u:***@h:1/0");
+    EXPECT_TEXT(hidden("redis://:pw@h"), "redis://:***@h");
+    EXPECT_TEXT(hidden("redis://u:p@w@h"), "redis://u:***@h");
+    EXPECT_TEXT(hidden("redis://u:a@1 redis://v:b@2"),
+                "redis://u:***@1 redis://v:***@2");
+    EXPECT_TEXT(hidden("mysql://h/db?password=x&prefix=y"),
+                "mysql://h/db?password=***&prefix=y");
+}
+
+TEST(a_url_without_password_stays_as_it_is)
+{
+    static const char *const plain[] = {
+        "sqlite:/a:b@c",
+        "redis://u@h:6379/0",
+        "redis://h/0?a=b:c@d",
+        "mysql://u@h,h2:3/d",
+        "redis://u:@h",
+        "",
+        "x://",
+        "redis://h?password_file=/a:b@c",
+    };
+
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
+        EXPECT_TEXT(hidden(plain[i]), plain[i]);
+        EXPECT(!cli_secret_is_in(plain[i]));
+    }
+}
+
+TEST(a_password_can_be_wiped_in_place)
+{
+    char url[] = "redis://u:secret@h?password=x";
+
+    EXPECT(cli_secret_is_in(url));
+    cli_secret_wipe(url);
+    EXPECT_TEXT(url, "redis://u:******@h?password=*");
+}
+
+static const char *nearest(const char *word)
+{
+    static const char *const words[] = {"run", "who", "break", "busy-exit"};
+    struct cli_suggest near;
+
+    cli_suggest_init(&near, word);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        cli_suggest_try(&near, words[i]);
+    }
+    return near.nearest ? near.nearest : "none";
+}
+
+TEST(the_nearest_word_is_suggested)
+{
+    EXPECT_TEXT(nearest("rnu"), "run");
+    EXPECT_TEXT(nearest("braek"), "break");
+    EXPECT_TEXT(nearest("busyexit"), "busy-exit");
+    EXPECT_TEXT(nearest("busy_exti"), "busy-exit");
+    EXPECT_TEXT(nearest("hwo"), "who");
+}
+
+TEST(a_word_that_is_near_to_none_gets_no_suggestion)
+{
+    char longest[200];
+
+    EXPECT_TEXT(nearest("something"), "none");
+    EXPECT_TEXT(nearest(""), "none");
+    memset(longest, 'r', sizeof longest);
+    longest[sizeof longest - 1] = 0;
+    EXPECT_TEXT(nearest(longest), "none");
+}
+
+TEST(columns_line_up_by_characters_not_bytes)
+{
+    struct cli_table table = {.columns = 2};
+    struct cli_text text = {0};
+
+    cli_table_add(&table, "ä");
+    cli_table_add(&table, "b");
+    cli_table_add(&table, "long");
+    cli_table_add(&table, NULL);
+    cli_table_write(&table, &text);
+    EXPECT_TEXT(text.data, "ä     b\nlong  -\n");
+}

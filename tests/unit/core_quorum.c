@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The majority rule, for one to six members and every sequence of answers:
+ * the verdict against a reading of quorum.h written here once more, and that
+ * a decision comes as soon as, and no sooner than, it cannot change.
+ */
+#include "src/core/quorum.h"
+#include "tests/lib/test.h"
+
+enum { MOST = 6, ANSWERS = 4 };
+
+static const int answers[ANSWERS] = {HF_OK, HF_BUSY, HF_EUNKNOWN, HF_EUNAVAIL};
+
+static int count_bits(int mask)
+{
+    return __builtin_popcount((unsigned)mask);
+}
+
+/* Members of the mask grant, the others refuse. */
+static int verdict_of_mask(int members, int mask)
+{
+    struct hf__quorum q;
+
+    hf__quorum_init(&q, members);
+    for (int i = 0; i < members; i++) {
+        hf__quorum_note(&q, (mask >> i & 1) != 0 ? HF_OK : HF_BUSY, 0);
+    }
+    EXPECT(hf__quorum_is_decided(&q));
+    return hf__quorum_verdict(&q);
+}
+
+TEST(every_mask_of_grants_has_its_verdict)
+{
+    for (int n = 1; n <= MOST; n++) {
+        for (int mask = 0; mask < 1 << n; mask++) {
+            EXPECT_IS(verdict_of_mask(n, mask),
+                      2 * count_bits(mask) > n ? HF_OK : HF_BUSY);
+        }
+    }
+}
+
+/* The reason for a majority: two claims can't both have one. */
+TEST(two_disjoint_sets_never_both_win)
+{
+    for (int n = 1; n <= MOST; n++) {
+        for (int a = 0; a < 1 << n; a++) {
+            for (int b = 0; b < 1 << n; b++) {
+                bool both = (a & b) == 0 && verdict_of_mask(n, a) == HF_OK &&
+                            verdict_of_mask(n, b) == HF_OK;
+
+                EXPECT(!both);
+            }
+        }
+    }
+}
+
+TEST(a_majority_is_more_than_half)
+{
+    static const int expected[] = {0, 1, 2, 2, 3, 3, 4, 4, 5};
+
+    for (int n = 1; n <= 8; n++) {
+        EXPECT_IS(hf__quorum_majority(n), expected[n]);
+    }
+}
+
+/* quorum.h in other words; all have answered. */
+static int expected_verdict(const int results[], int n)
+{
+    int granted = 0;
+    int refused = 0;
+    int unknown = 0;
+
+    for (int i = 0; i < n; i++) {
+        granted += results[i] == HF_OK;
+        refused += results[i] == HF_BUSY;
+        unknown += results[i] == HF_EUNKNOWN;
+    }
+    if (2 * granted > n) {
+        return HF_OK;
+    }
+    if (2 * (granted + refused) > n) {
+        return HF_BUSY;
+    }
+    return unknown > 0 ? HF_EUNKNOWN : HF_EUNAVAIL;
+}
+
+static void note_all(struct hf__quorum *q, const int results[], int count,
+                     int n)
+{
+    hf__quorum_init(q, n);
+    for (int i = 0; i < count; i++) {
+        hf__quorum_note(q, results[i], 0);
+    }
+}
+
+/* Which verdicts can come of the first `count` answers; a set of bits. */
+static unsigned outcomes(int results[], int count, int n)
+{
+    unsigned found = 0;
+
+    if (count == n) {
+        return 1u << (expected_verdict(results, n) + 8);
+    }
+    for (int i = 0; i < ANSWERS; i++) {
+        results[count] = answers[i];
+        found |= outcomes(results, count + 1, n);
+    }
+    return found;
+}
+
+static void check_sequence(int results[], int count, int n)
+{
+    struct hf__quorum q;
+    int copy[MOST];
+    unsigned possible = 0;
+    bool is_fixed = false;
+
+    for (int i = 0; i < count; i++) {
+        copy[i] = results[i];
+    }
+    possible = outcomes(copy, count, n);
+    is_fixed = (possible & (possible - 1)) == 0;
+    note_all(&q, results, count, n);
+    EXPECT_IS(hf__quorum_is_decided(&q), is_fixed);
+    if (is_fixed) {
+        EXPECT_IS(1u << (hf__quorum_verdict(&q) + 8), possible);
+    }
+    for (int i = 0; count < n && i < ANSWERS; i++) {
+        results[count] = answers[i];
+        check_sequence(results, count + 1, n);
+    }
+}
+
+/* So a member that is down costs its time limit only if it matters. */
+TEST(it_is_decided_once_no_answer_can_change_the_verdict)
+{
+    int results[MOST];
+
+    for (int n = 1; n <= MOST; n++) {
+        check_sequence(results, 0, n);
+    }
+}
+
+TEST(one_member_speaks_for_itself)
+{
+    static const int all[] = {HF_OK,     HF_BUSY,  HF_LOST,     HF_CONFLICT,
+                              HF_ENOMEM, HF_EAUTH, HF_EUNKNOWN, HF_EPROTO};
+
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        struct hf__quorum q;
+
+        note_all(&q, &all[i], 1, 1);
+        EXPECT(hf__quorum_is_decided(&q));
+        EXPECT_IS(hf__quorum_verdict(&q), all[i]);
+    }
+}
+
+TEST(the_first_refusal_and_the_first_failure_name_the_verdict)
+{
+    struct hf__quorum q;
+
+    note_all(&q, (int[]){HF_EAUTH, HF_LOST, HF_BUSY}, 3, 3);
+    EXPECT_IS(hf__quorum_verdict(&q), HF_LOST);
+    note_all(&q, (int[]){HF_OK, HF_EAUTH, HF_EPROTO}, 3, 3);
+    EXPECT_IS(hf__quorum_verdict(&q), HF_EAUTH);
+}
+
+TEST(the_highest_fence_is_kept)
+{
+    struct hf__quorum q;
+
+    hf__quorum_init(&q, 3);
+    hf__quorum_note(&q, HF_OK, 7);
+    hf__quorum_note(&q, HF_BUSY, 12);
+    hf__quorum_note(&q, HF_OK, 9);
+    EXPECT_IS(q.fence, 12);
+}
+
+/* A late answer is still counted, but changes nothing. */
+TEST(late_answers_leave_the_verdict_alone)
+{
+    struct hf__quorum q;
+
+    note_all(&q, (int[]){HF_OK, HF_OK}, 2, 3);
+    EXPECT_IS(hf__quorum_verdict(&q), HF_OK);
+    hf__quorum_note(&q, HF_BUSY, 3);
+    EXPECT_IS(hf__quorum_verdict(&q), HF_OK);
+}
+
+MUST_FAIL(an_answer_too_many_is_a_bug)
+{
+    struct hf__quorum q;
+
+    note_all(&q, (int[]){HF_OK, HF_OK}, 2, 1);
+}
+
+MUST_FAIL(a_verdict_before_the_decision_is_a_bug)
+{
+    struct hf__quorum q;
+
+    note_all(&q, (int[]){HF_OK}, 1, 3);
+    (void)hf__quorum_verdict(&q);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The harness lets a good test pass: what EXPECT_ accepts, what a test may
+ * do to its surroundings without failing. What must fail is in
+ * tests/unit/harness_must_fail.c.
+ */
+#include "tests/lib/test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+TEST(expect_accepts_what_is_true)
+{
+    EXPECT(true);
+    EXPECT(1 + 1 == 2);
+    EXPECT(hf__test_folder());
+    EXPECT(hf__test_now_ms());
+}
+
+TEST(numbers_compare_as_64_bit_signed)
+{
+    EXPECT_IS(3, 3);
+    EXPECT_IS(INT64_MIN, INT64_MIN);
+    EXPECT_NOT(INT64_C(1) << 32, 0);
+    EXPECT_MORE(0, -1);
+    EXPECT_MORE(INT64_MAX, INT64_MAX - 1);
+    EXPECT_LESS(-1, 0);
+    EXPECT_LESS(INT64_MIN, INT64_MAX);
+}
+
+TEST(texts_compare_by_content)
+{
+    char copy[] = "holdfast";
+
+    EXPECT_TEXT(copy, "holdfast");
+    EXPECT_TEXT("", "");
+    EXPECT_HAS(copy, "fast");
+    EXPECT_HAS(copy, "");
+}
+
+TEST(the_folder_is_one_and_private)
+{
+    const char *folder = hf__test_folder();
+    struct stat st;
+
+    EXPECT_IS(stat(folder, &st), 0);
+    EXPECT(S_ISDIR(st.st_mode));
+    EXPECT_IS(st.st_mode & 0777, 0700);
+    EXPECT_IS(st.st_uid, geteuid());
+    EXPECT_TEXT(hf__test_folder(), folder);
+}
+
+/* The next test looks for what these two leave. */
+static void record_folder(const char *key)
+{
+    char path[256];
+    FILE *f;
+
+    snprintf(path, sizeof path, "/tmp/holdfast-harness-%d-%s", (int)getppid(),
+             key);
+    f = fopen(path, "w");
+    EXPECT(f);
+    EXPECT_MORE(fprintf(f, "%s", hf__test_folder()), 0);
+    EXPECT_IS(fclose(f), 0);
+}
+
+static void expect_folder_gone(const char *key)
+{
+    char path[256];
+    char folder[512] = "";
+    FILE *f;
+
+    snprintf(path, sizeof path, "/tmp/holdfast-harness-%d-%s", (int)getppid(),
+             key);
+    f = fopen(path, "r");
+    if (!f) {
+        SKIP("needs the test before it");
+    }
+    EXPECT(fgets(folder, sizeof folder, f));
+    EXPECT_IS(fclose(f), 0);
+    EXPECT_IS(unlink(path), 0);
+    EXPECT_IS(access(folder, F_OK), -1);
+    EXPECT_IS(errno, ENOENT);
+}
+
+TEST(a_folder_may_be_left_full_and_read_only)
+{
+    int fd;
+
+    record_folder("full");
+    EXPECT_IS(chdir(hf__test_folder()), 0);
+    EXPECT_IS(mkdir("deep", 0700), 0);
+    fd = open("deep/file", O_CREAT | O_WRONLY | O_CLOEXEC, 0400);
+    EXPECT_IS(close(fd), 0);
+    EXPECT_IS(symlink("/", "deep/link"), 0);
+    EXPECT_IS(chmod("deep", 0500), 0);
+}
+
+TEST(that_folder_is_gone)
+{
+    expect_folder_gone("full");
+}
+
+MUST_FAIL(a_crash_with_a_folder_fails)
+{
+    record_folder("crash");
+    abort();
+}
+
+TEST(the_folder_of_the_crash_is_gone)
+{
+    expect_folder_gone("crash");
+}
+
+TEST(output_does_not_disturb_the_runner)
+{
+    puts("not ok 1 - this is a comment");
+    fputs("Bail out! So is this.", stderr);
+}
+
+TEST(standard_input_is_empty)
+{
+    EXPECT_IS(getchar(), EOF);
+}
+
+TEST(sigpipe_has_its_default_and_nothing_is_blocked)
+{
+    sigset_t blocked;
+    struct sigaction action;
+
+    EXPECT_IS(sigprocmask(SIG_BLOCK, NULL, &blocked), 0);
+    EXPECT_IS(sigismember(&blocked, SIGTERM), 0);
+    EXPECT_IS(sigismember(&blocked, SIGCHLD), 0);
+    EXPECT_IS(sigaction(SIGPIPE, NULL, &action), 0);
+    EXPECT(action.sa_handler == SIG_DFL);
+}
+
+TEST(each_test_has_a_process_group)
+{
+    EXPECT_IS(getpgrp(), getpid());
+}
+
+TEST(a_child_that_was_waited_for_is_no_leftover)
+{
+    int status = 0;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        _exit(7);
+    }
+    EXPECT_IS(waitpid(pid, &status, 0), pid);
+    EXPECT_IS(WEXITSTATUS(status), 7);
+}
+
+TEST(a_child_may_take_a_moment_to_end)
+{
+    if (fork() == 0) {
+        hf__test_pause_ms(50);
+        _exit(0);
+    }
+}
+
+TEST(a_descriptor_may_be_opened_and_closed)
+{
+    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    EXPECT_MORE(fd, 2);
+    EXPECT_IS(close(fd), 0);
+}
+
+static void add_one(void *number)
+{
+    ++*(int *)number;
+}
+
+TEST(join_waits_for_the_thread)
+{
+    int number = 1;
+
+    hf__test_join(hf__test_start(add_one, &number));
+    EXPECT_IS(number, 2);
+}
+
+TEST(a_pause_takes_that_long)
+{
+    int64_t start = hf__test_now_ms();
+
+    hf__test_pause_ms(30);
+    EXPECT_MORE(hf__test_now_ms() - start, 28);
+}
+
+TEST_WITHIN(30, a_limit_can_be_named)
+{
+    EXPECT_NOT(hf__test_seed(), 0);
+    EXPECT(hf__test_args);
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The harness is proved by tests that must fail: each EXPECT_ that does not
+ * hold, and every way in which a test can end, or leave something behind,
+ * that must not pass for success.
+ */
+#include "tests/lib/test.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+MUST_FAIL(expect_of_false_fails)
+{
+    EXPECT(false);
+}
+
+MUST_FAIL(is_of_unequal_fails)
+{
+    EXPECT_IS(1, 2);
+}
+
+MUST_FAIL(is_sees_the_upper_32_bits)
+{
+    EXPECT_IS(INT64_C(1) << 32, 0);
+}
+
+MUST_FAIL(not_of_equal_fails)
+{
+    EXPECT_NOT(5, 5);
+}
+
+MUST_FAIL(more_of_equal_fails)
+{
+    EXPECT_MORE(5, 5);
+}
+
+MUST_FAIL(more_of_less_fails)
+{
+    EXPECT_MORE(-1, 0);
+}
+
+MUST_FAIL(less_of_equal_fails)
+{
+    EXPECT_LESS(5, 5);
+}
+
+MUST_FAIL(less_of_more_fails)
+{
+    EXPECT_LESS(0, -1);
+}
+
+MUST_FAIL(text_of_another_text_fails)
+{
+    EXPECT_TEXT("hold", "holdfast");
+}
+
+MUST_FAIL(text_of_null_fails)
+{
+    EXPECT_TEXT(NULL, "");
+}
+
+MUST_FAIL(has_without_the_needle_fails)
+{
+    EXPECT_HAS("hold", "fast");
+}
+
+MUST_FAIL(has_of_null_fails)
+{
+    EXPECT_HAS(NULL, "");
+}
+
+MUST_FAIL(an_abort_fails)
+{
+    abort();
+}
+
+MUST_FAIL(a_segmentation_fault_fails)
+{
+    raise(SIGSEGV);
+}
+
+MUST_FAIL(being_killed_fails)
+{
+    raise(SIGKILL);
+}
+
+MUST_FAIL(a_hang_fails)
+{
+    for (;;) {
+        pause();
+    }
+}
+
+MUST_FAIL(a_stopped_test_fails)
+{
+    raise(SIGSTOP);
+}
+
+MUST_FAIL(a_hang_that_ignores_signals_fails)
+{
+    sigset_t all;
+
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    for (;;) {
+        hf__test_pause_ms(10);
+    }
+}
+
+MUST_FAIL(exit_0_in_the_middle_fails)
+{
+    exit(0);
+}
+
+MUST_FAIL(underscore_exit_0_in_the_middle_fails)
+{
+    _exit(0);
+}
+
+static void exit_1(void)
+{
+    _exit(1);
+}
+
+MUST_FAIL(a_failure_after_the_last_line_fails)
+{
+    EXPECT_IS(atexit(exit_1), 0);
+}
+
+MUST_FAIL(a_descriptor_left_open_fails)
+{
+    EXPECT_MORE(open("/dev/null", O_RDONLY | O_CLOEXEC), 2);
+}
+
+MUST_FAIL(a_pipe_left_open_fails)
+{
+    int ends[2];
+
+    EXPECT_IS(pipe(ends), 0);
+    EXPECT_IS(close(ends[0]), 0);
+}
+
+MUST_FAIL(a_child_left_running_fails)
+{
+    if (fork() == 0) {
+        for (;;) {
+            pause();
+        }
+    }
+}
+
+MUST_FAIL(a_child_left_in_another_session_fails)
+{
+    if (fork() == 0) {
+        setsid();
+        for (;;) {
+            pause();
+        }
+    }
+}
+
+MUST_FAIL(a_double_forked_daemon_left_fails)
+{
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        setsid();
+        if (fork() == 0) {
+            hf__test_pause_ms(60000);
+        }
+        _exit(0);
+    }
+    EXPECT_IS(waitpid(pid, NULL, 0), pid);
+}
+
+MUST_FAIL(a_failure_in_a_forked_child_fails)
+{
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        EXPECT(false);
+    }
+    EXPECT_IS(waitpid(pid, NULL, 0), pid);
+}
+
+MUST_FAIL(a_forked_child_that_returns_fails)
+{
+    pid_t pid = fork();
+
+    if (pid > 0) {
+        EXPECT_IS(waitpid(pid, NULL, 0), pid);
+    }
+}
+
+static void expect_false(void *unused)
+{
+    (void)unused;
+    EXPECT(false);
+}
+
+MUST_FAIL(a_failure_in_a_thread_fails)
+{
+    hf__test_join(hf__test_start(expect_false, NULL));
+}

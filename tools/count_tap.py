@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Adds up the TAP results in the logs of "meson test".
+
+    count_tap.py [--total] [--failed N] LOG...
+
+Shows what failed and what was skipped, unless --total, and then
+"N passed, N failed, N skipped". N more failures can be added.
+
+A program that ended badly, or without all the tests it announced, is one
+failed test more. Exits 1 if anything failed or nothing ran.
+"""
+import argparse
+import json
+import re
+import sys
+
+RESULT = re.compile(r'(not )?ok\b\s*\d*\s*-?\s*([^#]*)(#\s*skip\b.*)?', re.I)
+PLAN = re.compile(r'1\.\.(\d+)')
+
+
+class Count:
+    def __init__(self, failed, show):
+        self.passed = 0
+        self.failed = failed
+        self.show = print if show else lambda *_: None
+        self.skipped = 0
+
+    def program(self, run):
+        """Counts one program's run, a line of testlog.json."""
+        lines = (run.get('stdout') or '').split('\n')
+        planned = None
+        seen = 0
+        failures = 0
+        for number, line in enumerate(lines):
+            plan = PLAN.match(line)
+            planned = int(plan[1]) if plan else planned
+            result = RESULT.match(line)
+            if not result:
+                continue
+            seen += 1
+            where = f'{run["name"]}: {result[2].strip()}'
+            if result[1]:
+                failures += 1
+                self.show(f'FAILED  {where}')
+                self.show_comments(lines[number + 1:])
+            elif result[3]:
+                self.skipped += 1
+                self.show(f'SKIPPED {where} {result[3]}')
+            else:
+                self.passed += 1
+        if not failures and (run['result'] not in ('OK', 'SKIP') or
+                             planned != seen):
+            failures = 1
+            self.show(f'FAILED  {run["name"]}: {run["result"]}, {seen} of '
+                  f'{planned} tests')
+            self.show((run.get('stdout') or '')[-2000:])
+            self.show((run.get('stderr') or '')[-4000:])
+        self.failed += failures
+
+    def show_comments(self, lines):
+        for line in lines:
+            if not line.startswith('#'):
+                return
+            self.show('    ' + line)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--total', action='store_true')
+    parser.add_argument('--failed', type=int, default=0)
+    parser.add_argument('logs', nargs='+')
+    args = parser.parse_args()
+    count = Count(args.failed, show=not args.total)
+    for path in args.logs:
+        try:
+            with open(path, encoding='utf-8', errors='replace') as log:
+                for line in log:
+                    count.program(json.loads(line))
+        except FileNotFoundError:
+            count.failed += 1
+            count.show(f'FAILED  {path}: the tests did not run')
+    print(f'{count.passed} passed, {count.failed} failed, '
+          f'{count.skipped} skipped')
+    sys.exit(0 if count.passed and not count.failed else 1)
+
+
+if __name__ == '__main__':
+    main()

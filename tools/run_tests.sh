@@ -1,0 +1,15 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Runs the tests of a build folder, shows what failed and counts.
+#
+#     tools/run_tests.sh BUILD [argument of meson test]...
+set -u
+build=$1
+shift
+tools=$(dirname "$0")
+
+rm -f "$build/meson-logs/testlog.json"
+meson test -C "$build" --no-rebuild --quiet --num-processes 2 "$@" </dev/null
+code=$?
+python3 "$tools/count_tap.py" "$build/meson-logs/testlog.json" || code=1
+exit "$code"

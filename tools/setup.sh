@@ -1,0 +1,140 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Installs what is missing to build, test or check Holdfast on Debian.
+#
+#     tools/setup.sh build|test|ci
+#
+# If nothing is missing it does nothing. It asks apt first what it would do
+# and stops if a package would be removed. No service is started: a
+# policy-rc.d forbids it meanwhile and is put back as it was. On a system
+# without apt it names what is missing.
+set -euo pipefail
+
+build=(gcc libc6-dev meson ninja-build pkg-config libsqlite3-dev)
+testing=(python3 g++ binutils sqlite3 procps util-linux)
+ci=(clang clang-format libclang-rt-14-dev)
+
+say() {
+    echo "setup: $*"
+}
+
+# Without dpkg only the tools can be looked for.
+name_missing() {
+    local missing=()
+    local tool
+    declare -A tools=([build]="cc meson ninja pkg-config"
+        [test]="cc meson ninja pkg-config python3 c++ nm sqlite3"
+        [ci]="cc meson ninja pkg-config python3 c++ nm sqlite3 clang
+              clang-format")
+
+    for tool in ${tools[$1]}; do
+        command -v "$tool" >/dev/null || missing+=("$tool")
+    done
+    if command -v pkg-config >/dev/null && ! pkg-config --exists sqlite3; then
+        missing+=("the development files of SQLite 3")
+    fi
+    if ((${#missing[@]})); then
+        printf 'setup: this is no Debian; please install: %s\n' \
+            "$(printf '%s, ' "${missing[@]}" | sed 's/, $//')" >&2
+        exit 1
+    fi
+    exit 0
+}
+
+# Prints the given packages that are not installed.
+missing_of() {
+    local installed
+
+    installed=$(dpkg-query -W -f='${db:Status-Abbrev}${Package}\n' "$@" \
+        2>/dev/null | sed -n 's/^ii *//p') || true
+    printf '%s\n' "$@" | grep -vxF -e "$installed" || true
+}
+
+forbid_services() {
+    policy=/usr/sbin/policy-rc.d
+    saved=$policy.holdfast-saved
+    exec 9>/run/lock/holdfast-setup.lock
+    flock 9
+    trap restore_services EXIT
+    trap 'exit 130' INT TERM HUP
+    # A setup that was killed leaves ours, and a saved one if there was one.
+    if grep -qs '^# holdfast-setup$' "$policy"; then
+        rm "$policy"
+    elif [ -e "$policy" ]; then
+        mv "$policy" "$saved"
+    fi
+    printf '#!/bin/sh\n# holdfast-setup\nexit 101\n' >"$policy"
+    chmod 755 "$policy"
+    say "services will not be started ($policy)"
+}
+
+restore_services() {
+    rm -f "$policy"
+    if [ -e "$saved" ]; then
+        mv "$saved" "$policy"
+    fi
+    say "$policy is as it was"
+}
+
+# As root. Everything else is checked; this changes the system.
+install_packages() {
+    local plan removed
+    local options=(-y --no-install-recommends --no-remove
+        -o DPkg::Lock::Timeout=120)
+
+    export DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1
+    forbid_services
+    say "apt-get update"
+    apt-get update -qq || say "apt-get update failed; trying what is known"
+    if ! plan=$(apt-get install -s -y --no-install-recommends "$@" 2>&1); then
+        printf '%s\n' "$plan" >&2
+        say "stopped: apt can't install these; nothing was changed" >&2
+        return 1
+    fi
+    removed=$(sed -n 's/^Remv \([^ ]*\).*/\1/p' <<<"$plan")
+    if [ -n "$removed" ]; then
+        say "stopped: apt would remove" $removed "; nothing was changed" >&2
+        return 1
+    fi
+    say "apt-get install" $(sed -n 's/^Inst \([^ ]*\).*/\1/p' <<<"$plan")
+    apt-get install -qq "${options[@]}" "$@" >/dev/null
+}
+
+main() {
+    local wanted missing sudo=
+
+    case ${1:-} in
+    build) wanted=("${build[@]}") ;;
+    test) wanted=("${build[@]}" "${testing[@]}") ;;
+    ci) wanted=("${build[@]}" "${testing[@]}" "${ci[@]}") ;;
+    --install)
+        shift
+        install_packages "$@"
+        return
+        ;;
+    *)
+        echo "usage: tools/setup.sh build|test|ci" >&2
+        exit 2
+        ;;
+    esac
+    if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null
+    then
+        name_missing "$1"
+    fi
+    missing=$(missing_of "${wanted[@]}")
+    if [ -z "$missing" ]; then
+        return
+    fi
+    say "missing:" $missing
+    if [ "$(id -u)" != 0 ]; then
+        if ! command -v sudo >/dev/null; then
+            say "please install them as root: apt-get install" $missing >&2
+            exit 1
+        fi
+        sudo=sudo
+    fi
+    $sudo bash "$0" --install $missing
+    say "done"
+}
+
+main "$@"
