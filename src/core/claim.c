@@ -273,6 +273,7 @@ static int take_grant(struct hf__claim *c, hf__time sent, uint64_t fence)
         hf__place_granted(c);
     } else {
         c->is_unknown = true; /* the store thinks it ours: give it back */
+        hf__place_unserve(c);
     }
     return r;
 }

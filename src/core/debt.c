@@ -16,6 +16,11 @@
  * clock's rate: 2 % and a second. */
 #define MOOT_SLACK_MS 1000
 
+bool hf__debt_is_open(int result)
+{
+    return result == HF_EUNAVAIL || result == HF_EUNKNOWN;
+}
+
 static void close_debt(struct hf__claim *c)
 {
     hf__keeper_cancel(&c->client->keeper, &c->duty);
@@ -45,7 +50,7 @@ static void release_done(struct hf__request *q)
     struct hf__claim *c = HF__ELEMENT(q, struct hf__claim, request);
     hf__time now = hf__now();
 
-    if (q->op.result >= 0 || !hf__before(now, c->moot_at)) {
+    if (!hf__debt_is_open(q->op.result) || !hf__before(now, c->moot_at)) {
         close_debt(c);
         return;
     }

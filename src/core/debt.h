@@ -15,6 +15,9 @@
 void hf__debt_from_attempt(struct hf__request *);
 /* Begin one for a claim whose request is idle. */
 void hf__debt_open(struct hf__claim *);
+/* Is a release with this result to be tried again? Not when it was answered,
+ * and not when the store refuses: then only the lease can end the grant. */
+bool hf__debt_is_open(int result);
 /* For hf_close(), when nothing fires any more: give up those that wait for
  * their timer. */
 void hf__debt_drop_all(struct hf_client *);

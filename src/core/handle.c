@@ -9,7 +9,7 @@
 
 #include "src/base/alloc.h"
 #include "src/base/error.h"
-#include "src/core/claim.h"
+#include "src/core/debt.h"
 #include "src/core/lease.h"
 
 #include <string.h>
@@ -48,10 +48,11 @@ unsigned hf__handle_feed(hf_lock *l, struct hf__event e)
 {
     unsigned duties = hf__grant_step(&l->grant, &e);
 
-    atomic_store(&l->held_until,
-                 hf__handle_is_ours(l) ? l->grant.deadline.ns : 0);
+    /* The reason first: who sees the loss may ask for it at once. */
     atomic_store(&l->reason, (int)l->grant.reason);
     atomic_store(&l->state, (int)shown_state(l->grant.phase));
+    atomic_store(&l->held_until,
+                 hf__handle_is_ours(l) ? l->grant.deadline.ns : 0);
     if (hf__handle_is_ours(l) || !l->is_owing) {
         hf__keeper_set(&l->client->keeper, &l->duty,
                        hf__grant_next_tick(&l->grant));
@@ -179,7 +180,7 @@ static void end_give_back(hf_lock *l, const struct hf__op *op)
 {
     hf__time now = hf__now();
 
-    if (op->result >= 0 || !hf__before(now, l->moot_at)) {
+    if (!hf__debt_is_open(op->result) || !hf__before(now, l->moot_at)) {
         l->is_owing = false;
         set_retry(l, false);
     } else if (l->is_owing) {

@@ -178,6 +178,15 @@ int hf__place_last_result(struct hf__claim *c)
     return c->place->last_result;
 }
 
+void hf__place_unserve(struct hf__claim *c)
+{
+    HF_SCOPED_LOCK(&c->client->mutex);
+
+    if (c->standing == HF__STANDING_SERVED) {
+        c->standing = HF__STANDING_LINE;
+    }
+}
+
 void hf__place_granted(struct hf__claim *c)
 {
     HF_SCOPED_LOCK(&c->client->mutex);

@@ -60,6 +60,8 @@ void hf__place_unsettle(struct hf__claim *);
 /* What the last attempt of this place met; HF_OK before the first. */
 int hf__place_last_result(struct hf__claim *);
 
+/* What it was handed was of no use: it stands in line again. */
+void hf__place_unserve(struct hf__claim *);
 /* The claim's lock is held now. */
 void hf__place_granted(struct hf__claim *);
 /* The lock is held no longer; the first in line is woken. */

@@ -1,0 +1,25 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Tests for long: new schedules of the simulation from a seed of its own, and
+# the suites that live from chance, again and again until the time is up.
+#
+#     [SOAK_MINUTES=10] [SOAK_SCHEDULES=1000000] [BUILD=build] tests/soak.sh
+set -eu
+cd "$(dirname "$0")/.."
+build=${BUILD:-build}
+minutes=${SOAK_MINUTES:-10}
+schedules=${SOAK_SCHEDULES:-1000000}
+seed=$(date +%s)000000
+end=$(($(date +%s) + minutes * 60))
+
+printf 'simulation: %s schedules from seed %s\n' "$schedules" "$seed"
+"$build/tests/sim/sim" --filter every_schedule --seed "$seed" "$schedules"
+
+round=0
+while [ "$(date +%s)" -lt "$end" ]; do
+    round=$((round + 1))
+    printf 'round %d\n' "$round"
+    meson test -C "$build" --no-rebuild --quiet --num-processes 2 \
+        --suite contract --suite store --suite cli
+done
+printf 'soak: passed, %d rounds\n' "$round"
