@@ -175,6 +175,8 @@ struct hf__backend {
     unsigned caps;              /* HF_CAP_… */
     size_t size;                /* of a session's state, hf__head first */
     const char *const *options; /* own URL options, NULL-ended */
+    bool is_local; /* works on memory and files: it can cause no SIGPIPE, and
+                      is spared four system calls for each of its own */
 
     /*
      * Required. open() is given a zeroed state with its head set; on failure

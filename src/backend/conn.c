@@ -36,7 +36,9 @@ static bool is_usable(const struct hf__conn *conn)
 /* Every call of a store but close stands between begin() and end(). */
 static void begin(struct hf__conn *conn, struct hf__sigpipe *sigpipe)
 {
-    hf__sigpipe_block(sigpipe);
+    if (!conn->backend->is_local) {
+        hf__sigpipe_block(sigpipe);
+    }
     HF_SCOPED_LOCK(&conn->mutex);
     HF_ASSERT(!conn->is_running); /* one session, one thread at a time */
     conn->is_running = true;
@@ -51,7 +53,9 @@ static int end(struct hf__conn *conn, const struct hf__sigpipe *sigpipe, int r)
     hf__mutex_lock(&conn->mutex);
     conn->is_running = false;
     hf__mutex_unlock(&conn->mutex);
-    hf__sigpipe_restore(sigpipe);
+    if (!conn->backend->is_local) {
+        hf__sigpipe_restore(sigpipe);
+    }
     if (r < 0) {
         conn->is_dead = true;
     }
@@ -272,11 +276,11 @@ int hf__conn_wait(struct hf__conn *conn, struct hf__watch *w[], int n,
     if (conn->backend->wait == NULL) {
         return hf__fail(err, HF_ENOTSUP, "this store wakes no waiters");
     }
-    if (take_interrupt(conn)) {
-        return HF_OK;
-    }
+    /* From begin() on an interrupt reaches the running call. */
     begin(conn, &sigpipe);
-    int r = conn->backend->wait(conn->state, w, n, deadline, err);
+    int r = take_interrupt(conn)
+                ? HF_OK
+                : conn->backend->wait(conn->state, w, n, deadline, err);
     return end(conn, &sigpipe, r);
 }
 

@@ -122,6 +122,11 @@ unsigned hf__thread_id(void)
     return (unsigned)gettid();
 }
 
+void hf__thread_yield(void)
+{
+    (void)sched_yield();
+}
+
 void hf__thread_name(char *buf, size_t size)
 {
     char name[16] = "";

@@ -45,6 +45,8 @@ HF_MUST_CHECK int hf__thread_start(struct hf__thread *, const char *name,
 void hf__thread_stop(struct hf__thread *);
 /* The kernel's number of the calling thread; never 0. */
 unsigned hf__thread_id(void);
+/* Let others run first, if any are ready. */
+void hf__thread_yield(void);
 /* The name of the calling thread; "" if it has none. */
 void hf__thread_name(char *buf, size_t size);
 

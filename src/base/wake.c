@@ -90,7 +90,7 @@ void hf__park(struct hf__parker *p, unsigned seen, hf__time limit)
     futex_wait(&p->word, seen | SLEEPER, limit, FUTEX_PRIVATE_FLAG);
 }
 
-void hf__unpark(struct hf__parker *p)
+atomic_uint *hf__unpark_begin(struct hf__parker *p)
 {
     unsigned old = atomic_load(&p->word);
 
@@ -98,11 +98,21 @@ void hf__unpark(struct hf__parker *p)
                                          (old & ~SLEEPER) + ONE_WAKE)) {
         /* old is what the word is now. */
     }
-    /* From here on p may be gone: the woken may have freed it. The kernel
-     * takes the address only as a name. */
-    if ((old & SLEEPER) != 0) {
-        (void)futex_wake(&p->word, INT_MAX, FUTEX_PRIVATE_FLAG);
+    return (old & SLEEPER) != 0 ? &p->word : NULL;
+}
+
+void hf__unpark_end(atomic_uint *word)
+{
+    /* The woken may have freed it: the kernel takes the address only as a
+     * name. */
+    if (word != NULL) {
+        (void)futex_wake(word, INT_MAX, FUTEX_PRIVATE_FLAG);
     }
+}
+
+void hf__unpark(struct hf__parker *p)
+{
+    hf__unpark_end(hf__unpark_begin(p));
 }
 
 void hf__futex_wait_shared(atomic_uint *word, unsigned seen, hf__time limit)

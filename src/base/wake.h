@@ -29,6 +29,11 @@ unsigned hf__parker_seen(const struct hf__parker *);
 void hf__park(struct hf__parker *, unsigned seen, hf__time limit);
 /* Wake everybody who sleeps there. Thread: any; async-signal-safe. */
 void hf__unpark(struct hf__parker *);
+/* The same in two steps, so that the kernel can be called after a mutex was
+ * let go that the woken wants: begin() gives what to hand to end(), NULL if
+ * nobody sleeps there. Between the two the parker may go. */
+atomic_uint *hf__unpark_begin(struct hf__parker *);
+void hf__unpark_end(atomic_uint *word);
 
 /* The same on a word in shared memory, between processes. Wakes `count`
  * sleepers; gives how many were woken. */

@@ -47,9 +47,10 @@ static bool goes_again(struct hf__session *s, struct hf__request *q)
     return true;
 }
 
-/* Complete the batch. Who waits is woken under the mutex and may free the
- * request at once (the leader needs no waking for its own); the others stay
- * in the batch for their done(). Gives how many stay. */
+/* Complete the batch. Who waits is told under the mutex and may free the
+ * request at once (the leader needs no telling for its own), but the kernel
+ * wakes it without the mutex, which is the first thing that it wants; the
+ * others stay in the batch for their done(). Gives how many stay. */
 static int complete_batch(struct hf__session *s, int n,
                           const struct hf__request *own, bool *ret_again)
 {
@@ -66,7 +67,8 @@ static int complete_batch(struct hf__session *s, int n,
         if (q->parker == NULL) {
             s->batch[left++] = q;
         } else if (q != own) {
-            hf__unpark(q->parker);
+            s->sleepers[s->n_sleepers] = hf__unpark_begin(q->parker);
+            s->n_sleepers += s->sleepers[s->n_sleepers] != NULL;
         }
     }
     return left;
@@ -76,15 +78,21 @@ static void runner_main(void *arg);
 
 /* ---- leading */
 
+/* Under the mutex. */
+static int start_runner(struct hf__session *s)
+{
+    return s->is_closing || s->runner.is_running
+               ? HF_OK
+               : hf__thread_start(&s->runner, "holdfast-run", runner_main, s);
+}
+
 /* The runner, started at first need. Without one (no thread to be had) the
  * next caller that leads will take the work along. Under the mutex. */
 static void wake_runner(struct hf__session *s)
 {
-    if (!s->is_closing && !s->runner.is_running &&
-        hf__thread_start(&s->runner, "holdfast-run", runner_main, s) != HF_OK) {
-        return;
+    if (start_runner(s) == HF_OK) {
+        hf__unpark(&s->runner_parker);
     }
-    hf__unpark(&s->runner_parker);
 }
 
 /* The first waiting caller that has the time to lead; NULL if none. */
@@ -122,23 +130,47 @@ static void pass_on(struct hf__session *s)
     }
 }
 
+/* Those whom the last batch served have just been woken, and most will ask
+ * again: they go first, so that batches stay large. A lone caller never comes
+ * by here. With the mutex held at call and return. */
+static void gather(struct hf__session *s)
+{
+    if (s->last_n > 1) {
+        hf__mutex_unlock(&s->mutex);
+        hf__thread_yield();
+        hf__mutex_lock(&s->mutex);
+    }
+}
+
+static void wake_sleepers(struct hf__session *s)
+{
+    for (int i = 0; i < s->n_sleepers; i++) {
+        hf__unpark_end(s->sleepers[i]);
+    }
+    s->n_sleepers = 0;
+}
+
 /* Lead one batch, `own` in it or not. With the mutex held at call and
  * return; is_led is ours. */
 static void lead(struct hf__session *s, const struct hf__request *own)
 {
     bool again = false;
-    int n = hf__batch_take(s);
+    int n = 0;
     int left = 0;
 
+    gather(s);
+    n = hf__batch_take(s);
+    s->last_n = n;
     if (n > 0) {
         hf__mutex_unlock(&s->mutex);
         hf__batch_run(s, n);
         hf__mutex_lock(&s->mutex);
         left = complete_batch(s, n, own, &again);
     }
-    if (left > 0 || again) {
+    if (left > 0 || again || s->n_sleepers > 0) {
         /* Still leading: nobody else touches the batch. */
         hf__mutex_unlock(&s->mutex);
+        wake_sleepers(s);
         for (int i = 0; i < left; i++) {
             s->batch[i]->done(s->batch[i]);
         }
@@ -299,6 +331,12 @@ int hf__session_connect(struct hf__session *s, int64_t limit_ms, hf_error *err)
     pass_on(s);
     hf__mutex_unlock(&s->mutex);
     return r;
+}
+
+int hf__session_start_runner(struct hf__session *s)
+{
+    HF_SCOPED_LOCK(&s->mutex);
+    return start_runner(s);
 }
 
 /* Take everything out of the queue and fail it; under the mutex. Those with

@@ -77,6 +77,9 @@ struct hf__session {
     struct hf__facts facts;        /* found at the last open */
     struct hf__op *ops[HF__BATCH_MAX];
     struct hf__request *batch[HF__BATCH_MAX];
+    atomic_uint *sleepers[HF__BATCH_MAX]; /* of the batch, to be woken */
+    int n_sleepers;
+    int last_n; /* how large the last batch was */
 };
 
 void hf__session_init(struct hf__session *, const struct hf__settings *,
@@ -85,6 +88,9 @@ void hf__session_init(struct hf__session *, const struct hf__settings *,
  * the limit. Gives what the backend's open gives. */
 HF_MUST_CHECK int hf__session_connect(struct hf__session *, int64_t limit_ms,
                                       hf_error *);
+/* Start the runner now: HF_OK, or HF_EUNAVAIL if the system gives no thread.
+ * For a session that no caller leads. Thread: user. */
+HF_MUST_CHECK int hf__session_start_runner(struct hf__session *);
 enum hf__ending {
     HF__ENDING_RAN,       /* it has its result */
     HF__ENDING_WITHDRAWN, /* taken out of the queue: surely not sent */

@@ -5,6 +5,7 @@
  */
 #include "tests/store_sqlite/world.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -64,6 +65,20 @@ static void write_in_turns(struct stage *stage, int index)
     }
 }
 
+/* What only one may do at a time. Whoever is killed here leaves its number
+ * behind, which the next one overwrites. */
+static void be_inside(struct stage *stage, int index, uint64_t fence)
+{
+    long long before = atomic_exchange(&stage->last_fence, (long long)fence);
+
+    atomic_store(&stage->inside, index + 1);
+    (void)sched_yield();
+    if (atomic_load(&stage->inside) != index + 1 ||
+        before >= (long long)fence) {
+        atomic_fetch_add(&stage->clashes, 1);
+    }
+}
+
 /* All want the same name, again and again. */
 static void want_the_same(struct stage *stage, int index)
 {
@@ -77,10 +92,7 @@ static void want_the_same(struct stage *stage, int index)
 
         if (r == HF_OK) {
             note_wait(stage, index, began);
-            if (atomic_fetch_add(&stage->inside, 1) != 0) {
-                atomic_fetch_add(&stage->clashes, 1);
-            }
-            atomic_fetch_sub(&stage->inside, 1);
+            be_inside(stage, index, me.fence);
             EXPECT_IS(release(&me, "same"), HF_OK);
             begin_anew(&me);
         }
@@ -163,6 +175,35 @@ TEST(the_gate_survives_the_stopped_and_the_killed)
     EXPECT_MORE(total(stage, 8), before + 100);
 }
 
+/* A name whose holder was killed goes to the next one within a moment. */
+TEST(sixty_kills_in_a_row)
+{
+    struct stage *stage = stage_new();
+    pid_t pids[6];
+    int64_t before = 0;
+    int i;
+
+    atomic_store(&stage->go, 1);
+    for (i = 0; i < 6; i++) {
+        pids[i] = start(want_the_same, stage, i);
+    }
+    until(&stage->ready, 6);
+    for (i = 0; i < 60; i++) {
+        before = i % 10 ? before : total(stage, 6);
+        hf__test_pause_ms(50 + i % 7);
+        kill_now(pids[i % 6]);
+        pids[i % 6] = start(want_the_same, stage, i % 6);
+        EXPECT(i % 10 != 9 || total(stage, 6) > before);
+    }
+    atomic_store(&stage->stop, 1);
+    for (i = 0; i < 6; i++) {
+        EXPECT_IS(finish(pids[i]), 0);
+    }
+    printf("%lld rounds, longest wait %lld us\n", (long long)total(stage, 6),
+           (long long)longest(stage, 6));
+    EXPECT_IS(atomic_load(&stage->clashes), 0);
+}
+
 static void hold_until_go(struct stage *stage, int index)
 {
     PEER(me);
@@ -171,8 +212,8 @@ static void hold_until_go(struct stage *stage, int index)
     EXPECT_IS(acquire(&me, "same", 20000), HF_OK);
     atomic_fetch_add(&stage->ready, 1);
     until(&stage->go, 1);
-    EXPECT_IS(release(&me, "same"), HF_OK);
     atomic_store(&stage->at_us, now_us());
+    EXPECT_IS(release(&me, "same"), HF_OK);
 }
 
 /* The first in the queue of sleepers, for whom the wake-up is. */
@@ -221,10 +262,7 @@ static void wait_once(struct stage *stage, int index)
     atomic_fetch_add(&stage->ready, 1);
     EXPECT_IS(acquire_within(&me, "same", 15000), HF_OK);
     note_wait(stage, index, 0);
-    if (atomic_fetch_add(&stage->inside, 1) != 0) {
-        atomic_fetch_add(&stage->clashes, 1);
-    }
-    atomic_fetch_sub(&stage->inside, 1);
+    be_inside(stage, index, me.fence);
     EXPECT_IS(release(&me, "same"), HF_OK);
     EXPECT_IS(getrusage(RUSAGE_SELF, &usage), 0);
     atomic_fetch_add(&stage->cpu_us,

@@ -188,6 +188,7 @@ TEST(the_folder_is_moved_while_in_use)
 
     until(&stage->ready, 1);
     move_folder();
+    hf__test_pause_ms(5); /* a look at the folder is good for one */
     atomic_store(&stage->go, 1);
     until(&stage->ready, 2);
     atomic_store(&stage->stop, 1);

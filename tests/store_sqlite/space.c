@@ -50,6 +50,28 @@ static void crowd_out(struct peer *me, struct peer *holder)
     EXPECT(holder->record.is_held);
 }
 
+/* In one batch: what is held goes on, whatever becomes of the new name. */
+static void renew_and_acquire(struct peer *holder)
+{
+    struct hf__owner owner = {.label = "holder"};
+    struct hf__op renewal = {.kind = HF__OP_RENEW,
+                             .key = {"test:held", 9, 5},
+                             .token = holder->token,
+                             .lease_us = 60000000};
+    struct hf__op claim = {.kind = HF__OP_ACQUIRE,
+                           .key = {"test:new", 8, 5},
+                           .token = {{1, 2, 3}},
+                           .lease_us = 60000000,
+                           .owner = &owner};
+    struct hf__op *ops[] = {&renewal, &claim};
+
+    EXPECT_IS(hf__conn_execute(&holder->conn, ops, 2,
+                               hf__after_ms(hf__now(), 5000), &holder->error),
+              HF_OK);
+    EXPECT_IS(renewal.result, HF_OK);
+    EXPECT(claim.result == HF_OK || claim.result == HF_EUNAVAIL);
+}
+
 TEST(a_full_disk_takes_no_lock_from_anybody)
 {
     char path[600];
@@ -67,6 +89,7 @@ TEST(a_full_disk_takes_no_lock_from_anybody)
         (void)snprintf(path, sizeof path, "%s/filler", hf__test_folder());
         fill(path);
         crowd_out(&me, &holder);
+        renew_and_acquire(&holder);
         EXPECT_IS(renew(&holder, "held", 60000), HF_OK);
         EXPECT_IS(release(&me, "mine"), HF_OK);
         EXPECT_IS(renew(&holder, "held", 60000), HF_OK);

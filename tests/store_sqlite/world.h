@@ -56,8 +56,9 @@ struct stage {
     atomic_int ready;
     atomic_int go;
     atomic_int stop;
-    atomic_int inside; /* holders of the lock at this moment */
+    atomic_int inside; /* who holds the lock, or was killed with it */
     atomic_int clashes;
+    atomic_llong last_fence;
     atomic_llong count[STAGE_MAX];
     atomic_llong longest_us[STAGE_MAX];
     atomic_llong at_us;

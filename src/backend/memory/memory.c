@@ -399,6 +399,7 @@ const struct hf__backend hf__memory_backend = {
             HF_CAP_KEEP,
     .size = sizeof(struct session),
     .options = no_options,
+    .is_local = true,
     .open = memory_open,
     .close = memory_close,
     .execute = memory_execute,

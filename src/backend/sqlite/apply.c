@@ -111,8 +111,8 @@ static int release(struct hf__sqlite *s, const struct hf__op *op,
     return SQLITE_OK;
 }
 
-/* Write the whole record for a grant. The holder's byte is locked before the
- * record can be seen, and undone by batch.c if it never is. */
+/* Write the whole record for a grant. It is remembered before the record can
+ * be seen, and forgotten by batch.c if it never is. */
 static int grant(struct hf__sqlite *s, const struct hf__op *op,
                  const struct hf__token *token, struct hf__outcome *out)
 {
@@ -125,8 +125,8 @@ static int grant(struct hf__sqlite *s, const struct hf__op *op,
     if (!statement) {
         return no_statement(s);
     }
-    is_bound =
-        hf__side_hold(s->side, token, &op->key, expires_us, &out->is_held);
+    is_bound = hf__held_add(&s->side->held, token, &op->key, expires_us,
+                            &out->is_held);
     out->hold = *token;
     hf__bind_key(statement, 1, &op->key);
     (void)sqlite3_bind_int64(statement, 2, (int64_t)out->fence);
@@ -154,7 +154,7 @@ static int handover(struct hf__sqlite *s, const struct hf__op *op,
     if (rc != SQLITE_OK) {
         return rc;
     }
-    /* DEAD with our token: the byte could not be locked, or is let go. */
+    /* DEAD with our token: won by a process that is no more. */
     if (!hf__token_equal(&row.token, &op->token) ||
         (row.standing != HF__STANDS_HELD && row.standing != HF__STANDS_DEAD)) {
         return lost(s, op, out);

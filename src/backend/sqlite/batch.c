@@ -7,6 +7,7 @@
  */
 #include "src/backend/sqlite/apply.h"
 #include "src/backend/sqlite/fence.h"
+#include "src/backend/sqlite/pool.h"
 #include "src/backend/sqlite/row.h"
 #include "src/backend/sqlite/sqlite.h"
 #include "src/backend/sqlite/wake.h"
@@ -27,10 +28,10 @@ static void settle_one(struct hf__sqlite *s, struct hf__op *op,
         op->fence = out->fence;
     }
     if (!hf__token_is_zero(&out->let_go)) {
-        hf__side_let_go(s->side, &out->let_go);
+        hf__held_remove(&s->side->held, &out->let_go);
     }
     if (out->extend_us != 0) {
-        hf__side_extend(s->side, &op->token, out->extend_us);
+        hf__held_extend(&s->side->held, &op->token, out->extend_us);
     }
     if (out->is_taken) {
         hf__wake_taken(s->side, &op->key);
@@ -40,14 +41,14 @@ static void settle_one(struct hf__sqlite *s, struct hf__op *op,
     }
 }
 
-/* Nothing was applied: bytes that were locked for it are free again. */
+/* Nothing was applied: grants that were remembered are none. */
 static void undo(struct hf__sqlite *s, int n)
 {
     int i;
 
     for (i = 0; i < n; i++) {
         if (s->outcome[i].is_held) {
-            hf__side_let_go(s->side, &s->outcome[i].hold);
+            hf__held_remove(&s->side->held, &s->outcome[i].hold);
         }
     }
 }
@@ -349,12 +350,14 @@ int hf__sqlite_execute(void *state, struct hf__op *ops[], int n,
     s->err = err;
     s->moved_file = -1;
     hold_back(s, ops, n);
-    atomic_store(&s->db->is_busy, true);
+    hf__pool_take(s);
     for (i = 0; i < n && r == HF_OK; i += count) {
         count = n - i < HF__SQLITE_BATCH ? n - i : HF__SQLITE_BATCH;
         r = is_looking_only(ops + i, count) ? look(s, ops + i, count)
                                             : run(s, ops + i, count);
     }
-    atomic_store(&s->db->is_busy, false);
+    if (r == HF_OK) {
+        hf__pool_give(s);
+    }
     return r;
 }

@@ -3,6 +3,7 @@
  * check(): is this database, its folder and this kernel fit for locks? Each
  * thing that a promise rests on is one item. Called by the session's thread.
  */
+#include "src/backend/sqlite/pool.h"
 #include "src/backend/sqlite/sqlite.h"
 
 #include <stdio.h>
@@ -172,11 +173,11 @@ int hf__sqlite_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
     if (s->moved_file >= 0) {
         return hf__sqlite_fail_moved(s, s->moved_file, err);
     }
-    atomic_store(&s->db->is_busy, true);
+    hf__pool_take(s);
     sqlite3_progress_handler(s->db->handle, 1000, is_late, s);
     check_pragmas(&report);
     sqlite3_progress_handler(s->db->handle, 0, NULL, NULL);
-    atomic_store(&s->db->is_busy, false);
+    hf__pool_give(s);
     check_files(&report);
     check_folder(&report);
     check_clock(&report);

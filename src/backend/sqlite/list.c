@@ -3,6 +3,7 @@
  * list(): every held record with a prefix, in the order of keys, from one
  * state of the database. Called by the session's thread.
  */
+#include "src/backend/sqlite/pool.h"
 #include "src/backend/sqlite/row.h"
 #include "src/backend/sqlite/sqlite.h"
 
@@ -58,6 +59,7 @@ int hf__sqlite_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
     char end[HF__KEY_MAX + 1];
     sqlite3_stmt *statement;
     int rc;
+    int r;
 
     s->deadline = deadline;
     s->err = err;
@@ -68,7 +70,7 @@ int hf__sqlite_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
     /* No byte of UTF-8 is as high as the one that ends the range. */
     memcpy(end, prefix->bytes, prefix->length);
     end[prefix->length] = (char)0xff;
-    atomic_store(&s->db->is_busy, true);
+    hf__pool_take(s);
     hf__row_set_clock(s);
     statement = hf__sql(s, HF__SQL_LIST);
     if (!statement) {
@@ -80,6 +82,9 @@ int hf__sqlite_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
         rc = run(s, statement, &listing);
         (void)sqlite3_reset(statement);
     }
-    atomic_store(&s->db->is_busy, false);
-    return hf__sql_status(s, rc, err);
+    r = hf__sql_status(s, rc, err);
+    if (r == HF_OK) {
+        hf__pool_give(s);
+    }
+    return r;
 }

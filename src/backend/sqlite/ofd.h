@@ -11,10 +11,13 @@
 
 #include <fcntl.h>
 
-/* Far behind the contents, so that no reader of the file meets them. */
-#define HF__BYTE_TOKENS   (INT64_C(1) << 30)
-#define HF__BYTE_PRESENCE (HF__BYTE_TOKENS - 1)
-#define HF__BYTE_DOOR     (HF__BYTE_TOKENS - 2)
+/* Far behind the contents, so that no reader of the file meets them.
+ * LIVES and all above: a process with that life is there (exclusive).
+ * PRESENCE: some process uses the store (shared).
+ * DOOR: a process is opening it (exclusive). */
+#define HF__BYTE_LIVES    (INT64_C(1) << 30)
+#define HF__BYTE_PRESENCE (HF__BYTE_LIVES - 1)
+#define HF__BYTE_DOOR     (HF__BYTE_LIVES - 2)
 
 /* type is F_RDLCK, F_WRLCK or F_UNLCK. 0, or −1 with errno: at once. */
 static inline int hf__ofd_lock(int fd, int type, off_t byte)

@@ -121,9 +121,9 @@ static void judge_held(const struct hf__sqlite *s, sqlite3_stmt *statement,
             return;
         }
     }
-    row->is_bound = !strcmp(text_of(statement, COLUMN_SIDE), s->side->text);
-    if (row->is_bound) {
-        row->holder_lives = hf__side_probe(s->side, &row->token);
+    row->life = hf__side_life(s->side, text_of(statement, COLUMN_SIDE));
+    if (row->life != 0) {
+        row->holder_lives = hf__side_probe(s->side, row->life);
     }
     if (row->holder_lives == 0) {
         row->standing = HF__STANDS_DEAD;

@@ -27,7 +27,7 @@ struct hf__row {
     struct hf__token token; /* of the last holder; zero: free */
     int64_t remaining_us;   /* of the lease, or the keeping; −1: unknown */
     int holder_lives;       /* as in hf__record */
-    bool is_bound;          /* holder_lives can be asked */
+    uint64_t life;          /* of the holder's process; 0: unknown */
 };
 
 /* Read s->now_us and s->wall_us; before judging. */

@@ -15,9 +15,9 @@
 #define VERSION        1
 
 /* Times are microseconds: expires and keep_until on CLOCK_BOOTTIME of `boot`,
- * acquired_at and freed_at since 1970. `broken` is the
- * fence of the last grant that an operator ended. `side` names the file in
- * which the holder has locked a byte. */
+ * acquired_at and freed_at since 1970. `side` names the file in which the
+ * holder's process has locked a byte, and which; `broken` is the fence of the
+ * last grant that an operator ended. */
 static const char schema[] =
     "BEGIN IMMEDIATE;"
     "CREATE TABLE IF NOT EXISTS holdfast_lock("

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The side file as an object of the process: its descriptors, its mapping,
- * the bytes of the tokens held here. The way in is door.c's. Called by every
+ * its life. The way in is door.c's. Called by every
  * session's thread.
  */
 #include "src/backend/sqlite/side.h"
@@ -11,159 +11,45 @@
 #include "src/base/alloc.h"
 #include "src/base/error.h"
 #include "src/base/fork.h"
+#include "src/base/rand.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define LIFE_DIGITS 16
+
 static struct hf__family sides;
 
-/* A token whose byte this process has locked. */
-struct held {
-    struct hf__map_link link;
-    struct hf__token token;
-    int64_t expires_us;
-    bool is_parted; /* the record no longer counts on the byte */
-    uint16_t key_length;
-    char key[];
-};
-
-static off_t byte_of(const struct hf__token *token)
+/* All bits above those that tell the other bytes apart. */
+static off_t byte_of(uint64_t life)
 {
-    uint64_t hash = hf__hash(token->bytes, sizeof token->bytes);
-
-    return (off_t)(HF__BYTE_TOKENS + (hash >> 2));
+    return (off_t)(HF__BYTE_LIVES + (life >> 2));
 }
 
-static struct held *find_held(struct hf__side *side,
-                              const struct hf__token *token)
+int hf__side_probe(const struct hf__side *side, uint64_t life)
 {
-    struct hf__map_link *l = hf__map_find(
-        &side->held, (const char *)token->bytes, sizeof token->bytes);
-
-    return l ? HF__ELEMENT(l, struct held, link) : NULL;
+    return life == side->life
+               ? 1
+               : hf__ofd_test(side->prober_fd, F_WRLCK, byte_of(life));
 }
 
-bool hf__side_hold(struct hf__side *side, const struct hf__token *token,
-                   const struct hf__key *key, int64_t expires_us,
-                   bool *ret_is_new)
+uint64_t hf__side_life(const struct hf__side *side, const char *text)
 {
-    HF_SCOPED_LOCK(&side->lock);
-    struct held *held = find_held(side, token);
+    size_t length = strlen(side->text) - LIFE_DIGITS;
+    char *end = NULL;
+    uint64_t life;
 
-    *ret_is_new = false;
-    if (held) {
-        held->expires_us = expires_us;
-        return true;
+    if (strncmp(text, side->text, length) != 0) {
+        return 0;
     }
-    held = hf__alloc(sizeof *held + key->length);
-    if (!held) {
-        return false;
-    }
-    if (hf__ofd_lock(side->holder_fd, F_WRLCK, byte_of(token))) {
-        hf__free(held);
-        return false;
-    }
-    held->token = *token;
-    held->expires_us = expires_us;
-    held->key_length = key->length;
-    memcpy(held->key, key->bytes, key->length);
-    hf__map_add(&side->held, &held->link, (const char *)held->token.bytes,
-                sizeof held->token.bytes);
-    *ret_is_new = true;
-    return true;
-}
-
-void hf__side_extend(struct hf__side *side, const struct hf__token *token,
-                     int64_t expires_us)
-{
-    HF_SCOPED_LOCK(&side->lock);
-    struct held *held = find_held(side, token);
-
-    if (held) {
-        held->expires_us = expires_us;
-    }
-}
-
-static void drop(struct hf__side *side, struct held *held)
-{
-    (void)hf__ofd_lock(side->holder_fd, F_UNLCK, byte_of(&held->token));
-    hf__map_remove(&side->held, &held->link);
-    hf__free(held);
-}
-
-void hf__side_let_go(struct hf__side *side, const struct hf__token *token)
-{
-    HF_SCOPED_LOCK(&side->lock);
-    struct held *held = find_held(side, token);
-
-    if (held) {
-        drop(side, held);
-    }
-}
-
-bool hf__side_is_holding(struct hf__side *side)
-{
-    HF_SCOPED_LOCK(&side->lock);
-    return side->held.count > 0;
-}
-
-struct parting {
-    hf__side_fn fn;
-    void *arg;
-    bool is_over;
-    struct hf__map_link *parted;
-};
-
-static void part(void *arg, struct hf__map_link *l)
-{
-    struct parting *parting = arg;
-    struct held *held = HF__ELEMENT(l, struct held, link);
-    struct hf__key key = {held->key, held->key_length, 0};
-
-    if (!parting->is_over) {
-        held->is_parted = parting->fn(parting->arg, &held->token, &key);
-        parting->is_over = !held->is_parted;
-    }
-}
-
-void hf__side_part(struct hf__side *side, hf__side_fn fn, void *arg)
-{
-    HF_SCOPED_LOCK(&side->lock);
-    struct parting parting = {fn, arg, false, NULL};
-
-    hf__map_each(&side->held, part, &parting);
-}
-
-static void find_parted(void *arg, struct hf__map_link *l)
-{
-    struct parting *parting = arg;
-
-    if (HF__ELEMENT(l, struct held, link)->is_parted) {
-        parting->parted = l;
-    }
-}
-
-void hf__side_let_go_parted(struct hf__side *side)
-{
-    HF_SCOPED_LOCK(&side->lock);
-    struct parting parting = {NULL, NULL, false, NULL};
-
-    hf__map_each(&side->held, find_parted, &parting);
-    while (parting.parted) {
-        drop(side, HF__ELEMENT(parting.parted, struct held, link));
-        parting.parted = NULL;
-        hf__map_each(&side->held, find_parted, &parting);
-    }
-}
-
-int hf__side_probe(const struct hf__side *side, const struct hf__token *token)
-{
-    return hf__ofd_test(side->prober_fd, F_WRLCK, byte_of(token));
+    life = strtoull(text + length, &end, 16);
+    return end == text + length + LIFE_DIGITS && *end == '\0' ? life : 0;
 }
 
 void hf__side_drop_ballast(struct hf__side *side)
@@ -173,57 +59,32 @@ void hf__side_drop_ballast(struct hf__side *side)
                     (off_t)sizeof *side->board, HF__BALLAST);
 }
 
-/* ---- the object --------------------------------------------------------- */
-
 static void side_free(struct hf__side *side)
 {
-    struct hf__map_link *l;
-
     if (!side) {
         return;
     }
-    while (side->held.buckets && (l = hf__map_any(&side->held)) != NULL) {
-        drop(side, HF__ELEMENT(l, struct held, link));
-    }
-    hf__map_fini(&side->held);
+    hf__held_fini(&side->held);
     if (side->board) {
         (void)munmap(side->board, sizeof *side->board);
     }
     hf__fd_close(side->prober_fd);
     hf__fd_close(side->holder_fd);
-    hf__mutex_fini(&side->lock);
+    hf__mutex_fini(&side->idle_lock);
     hf__free(side);
 }
 
 HF_CLEANUP_FN(struct hf__side, side_free);
 
-struct search {
-    int64_t now_us;
-    bool is_needed;
-};
-
-static void note_if_unexpired(void *arg, struct hf__map_link *l)
-{
-    struct search *search = arg;
-
-    search->is_needed |=
-        HF__ELEMENT(l, struct held, link)->expires_us > search->now_us;
-}
-
 /* With the family locked: free what nobody uses and no grant needs. */
 static void sweep(void)
 {
-    struct search search = {hf__now().ns / 1000, false};
+    int64_t now_us = hf__now().ns / 1000;
 
     HF__LIST_EACH (it, &sides.members) {
         struct hf__side *side = HF__ELEMENT(it, struct hf__side, link);
 
-        if (side->refs > 0) {
-            continue;
-        }
-        search.is_needed = false;
-        hf__map_each(&side->held, note_if_unexpired, &search);
-        if (!search.is_needed) {
+        if (side->refs == 0 && !hf__held_has_any(&side->held, now_us)) {
             hf__list_remove(it);
             side_free(side);
         }
@@ -263,46 +124,69 @@ static int open_again(const struct hf__place *place,
     return HF_OK;
 }
 
-static int side_new(const struct hf__place *place, const struct hf__door *door,
-                    struct hf__side **ret_side, hf_error *err)
+/* Tell all others that this process is there, in general and by its life. */
+static int come_alive(struct hf__side *side, const struct hf__place *place,
+                      hf_error *err)
 {
-    HF_AUTO(side_free_auto) struct hf__side *side = hf__alloc(sizeof *side);
-    void *map;
-    int r;
+    hf__random(&side->life, sizeof side->life);
+    side->life |= 1; /* zero is no life */
+    (void)snprintf(side->text, sizeof side->text, "%llu:%llu:%016llx",
+                   (unsigned long long)side->id.dev,
+                   (unsigned long long)side->id.ino,
+                   (unsigned long long)side->life);
+    if (hf__ofd_lock(side->holder_fd, F_RDLCK, HF__BYTE_PRESENCE) ||
+        hf__ofd_lock(side->holder_fd, F_WRLCK, byte_of(side->life))) {
+        return fail_errno(err, "lock", place);
+    }
+    return HF_OK;
+}
 
-    if (!side) {
-        return hf__fail(err, HF_ENOMEM, "out of memory");
-    }
-    hf__mutex_init(&side->lock);
-    side->id = door->id;
-    side->holder_fd = -1;
-    side->prober_fd = -1;
-    (void)snprintf(side->text, sizeof side->text, "%llu:%llu",
-                   (unsigned long long)door->id.dev,
-                   (unsigned long long)door->id.ino);
-    if (hf__map_init(&side->held)) {
-        return hf__fail(err, HF_ENOMEM, "out of memory");
-    }
-    r = open_again(place, door, &side->holder_fd, err);
-    if (r == HF_OK) {
-        r = open_again(place, door, &side->prober_fd, err);
-    }
-    if (r != HF_OK) {
-        return r;
-    }
-    map = mmap(NULL, sizeof *side->board, PROT_READ | PROT_WRITE, MAP_SHARED,
-               side->holder_fd, 0);
+static int map_board(struct hf__side *side, const struct hf__place *place,
+                     hf_error *err)
+{
+    void *map = mmap(NULL, sizeof *side->board, PROT_READ | PROT_WRITE,
+                     MAP_SHARED, side->holder_fd, 0);
+
     if (map == MAP_FAILED) {
         return fail_errno(err, "map", place);
     }
     side->board = map;
     /* A child has no business here; see fork.h. */
     (void)madvise(map, sizeof *side->board, MADV_DONTFORK);
-    if (hf__ofd_lock(side->holder_fd, F_RDLCK, HF__BYTE_PRESENCE)) {
-        return fail_errno(err, "lock", place);
-    }
-    *ret_side = HF_MOVE(side);
     return HF_OK;
+}
+
+static int side_new(const struct hf__place *place, const struct hf__door *door,
+                    struct hf__side **ret_side, hf_error *err)
+{
+    HF_AUTO(side_free_auto) struct hf__side *side = hf__alloc(sizeof *side);
+    int r;
+
+    if (!side) {
+        return hf__fail(err, HF_ENOMEM, "out of memory");
+    }
+    side->id = door->id;
+    side->holder_fd = -1;
+    side->prober_fd = -1;
+    hf__mutex_init(&side->idle_lock);
+    hf__list_init(&side->idle);
+    if (hf__held_init(&side->held)) {
+        return hf__fail(err, HF_ENOMEM, "out of memory");
+    }
+    r = open_again(place, door, &side->holder_fd, err);
+    if (r == HF_OK) {
+        r = open_again(place, door, &side->prober_fd, err);
+    }
+    if (r == HF_OK) {
+        r = map_board(side, place, err);
+    }
+    if (r == HF_OK) {
+        r = come_alive(side, place, err);
+    }
+    if (r == HF_OK) {
+        *ret_side = HF_MOVE(side);
+    }
+    return r;
 }
 
 int hf__side_get(const struct hf__place *place, const struct hf__door *door,

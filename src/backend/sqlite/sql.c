@@ -222,7 +222,8 @@ int hf__sql_status(const struct hf__sqlite *s, int rc, hf_error *err)
  * other's lock do not keep step. */
 static int wait_for_stranger(void *arg, int count)
 {
-    struct hf__sqlite *s = arg;
+    struct hf__connection *db = arg;
+    struct hf__sqlite *s = db->session;
     int64_t longest = count < 10 ? HF__MS : 10 * HF__MS;
     unsigned seen = hf__parker_seen(&s->parker);
     hf__time now = hf__now();
@@ -261,6 +262,8 @@ int hf__sql_open(struct hf__sqlite *s, hf_error *err)
         return hf__fail(err, HF_ENOMEM, "out of memory");
     }
     hf__list_init(&s->db->link);
+    hf__list_init(&s->db->idle);
+    s->db->session = s;
     atomic_store(&s->db->is_busy, true);
     rc = sqlite3_open_v2(s->place.path[HF__FILE_DB], &s->db->handle,
                          SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
@@ -269,7 +272,7 @@ int hf__sql_open(struct hf__sqlite *s, hf_error *err)
     if (rc != SQLITE_OK) {
         return hf__sql_status(s, rc, err);
     }
-    (void)sqlite3_busy_handler(s->db->handle, wait_for_stranger, s);
+    (void)sqlite3_busy_handler(s->db->handle, wait_for_stranger, s->db);
     if (sqlite3_db_readonly(s->db->handle, "main") == 1) {
         return hf__sql_status(s, SQLITE_READONLY, err);
     }

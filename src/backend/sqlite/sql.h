@@ -37,7 +37,9 @@ enum hf__statement {
 /* Apart from the session, because a forked child must find it after the core
  * has freed that: see inherit.h. */
 struct hf__connection {
-    struct hf__link link;
+    struct hf__link link;       /* among the process's, see inherit.h */
+    struct hf__link idle;       /* among the store's, see pool.h */
+    struct hf__sqlite *session; /* that uses it now */
     sqlite3 *handle;
     sqlite3_stmt *statement[HF__SQL_COUNT];
     struct hf__file_ids ids;

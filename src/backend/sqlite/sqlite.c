@@ -9,6 +9,7 @@
 
 #include "src/backend/sqlite/fence.h"
 #include "src/backend/sqlite/inherit.h"
+#include "src/backend/sqlite/pool.h"
 #include "src/backend/sqlite/row.h"
 #include "src/base/error.h"
 
@@ -150,7 +151,7 @@ static int sqlite_open(void *state, const struct hf__url *url,
     hf__door_close(&door);
     if (r == HF_OK) {
         s->is_open = true;
-        atomic_store(&s->db->is_busy, false);
+        hf__pool_give(s);
         s->head.facts = (struct hf__facts){'B', s->place.reach};
     }
     return r;
@@ -171,9 +172,9 @@ static bool part_one(void *arg, const struct hf__token *token,
 }
 
 /* The process closes the store and still holds locks there, as when it is
- * about to open it again. From now on their leases alone count: else freeing
- * the bytes would say that the holder is dead. Where that can't be written,
- * side.c keeps the bytes. */
+ * about to open it again. From now on their leases alone count: else the end
+ * of its life would say that the holder is dead. Where that can't be written,
+ * side.c keeps the life. */
 static void part_with_grants(struct hf__sqlite *s)
 {
     s->deadline = hf__after_ms(hf__now(), PARTING_MS);
@@ -181,9 +182,9 @@ static void part_with_grants(struct hf__sqlite *s)
         hf__sql_run(s, HF__SQL_BEGIN_WRITE) != SQLITE_OK) {
         return;
     }
-    hf__side_part(s->side, part_one, s);
+    hf__held_part(&s->side->held, part_one, s);
     if (hf__sql_run(s, HF__SQL_COMMIT) == SQLITE_OK) {
-        hf__side_let_go_parted(s->side);
+        hf__held_forget_parted(&s->side->held);
     }
     hf__sql_undo(s);
 }
@@ -192,12 +193,14 @@ static void sqlite_close(void *state)
 {
     struct hf__sqlite *s = state;
 
+    if (s->is_open) {
+        hf__pool_take(s);
+    }
     if (s->side && hf__side_leave(s->side) && s->is_open &&
-        hf__side_is_holding(s->side)) {
+        hf__held_has_any(&s->side->held, hf__now().ns / 1000)) {
         part_with_grants(s);
     }
     if (s->db) {
-        atomic_store(&s->db->is_busy, true);
         hf__inherit_remove(s->db);
     }
     hf__sql_close(s->db);
@@ -238,6 +241,7 @@ const struct hf__backend hf__sqlite_backend = {
             HF_CAP_DEATH | HF_CAP_KEEP,
     .size = sizeof(struct hf__sqlite),
     .options = no_options,
+    .is_local = true,
     .open = sqlite_open,
     .close = sqlite_close,
     .execute = hf__sqlite_execute,

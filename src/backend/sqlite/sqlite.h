@@ -5,10 +5,12 @@
  *     sqlite.c   opening, closing, interrupting
  *     place.c    the folder and its files       sql.c    the connection
  *     door.c     one opener at a time           row.c    a record
- *     side.c     bytes of the living            batch.c  execute()
+ *     side.c     who lives                      batch.c  execute()
  *     gate.c     writers in order               apply.c  one operation
  *     wait.c     waiters                        fence.c  rising numbers
- *     family.c   what a fork leaves             check.c  check(), list()
+ *     wake.c     the words they sleep on        check.c  check()
+ *     held.c     what this process holds        list.c   list()
+ *     family.c   what a fork leaves             inherit.c, pool.c
  *
  * Thread: the session's, except hf__sqlite_interrupt().
  */
@@ -36,7 +38,7 @@ struct hf__outcome {
     bool is_taken;    /* it has another holder now */
     bool is_held;     /* `hold` was locked for this; undone if not applied */
     struct hf__token hold;
-    struct hf__token let_go; /* whose byte to free; zero: none */
+    struct hf__token let_go; /* to forget; zero: none */
     int64_t extend_us;       /* the token's new expiry; 0: unchanged */
 };
 
@@ -45,8 +47,8 @@ struct hf__sqlite {
     struct hf__place place;
     struct hf__place_watch watch;
     struct hf__side *side;
-    struct hf__connection *db;
-    struct hf__parker parker; /* sleeps of the busy handler */
+    struct hf__connection *db; /* while it works; see pool.h */
+    struct hf__parker parker;  /* sleeps of the busy handler */
     _Atomic(atomic_uint *) sleeping_on;
     bool is_open;
     char boot[64]; /* boot id ':' inode of the time namespace */

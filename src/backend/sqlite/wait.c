@@ -6,6 +6,7 @@
  * nobody tells of those who are killed and a wake-up may go to somebody who
  * is. Called by the session's thread.
  */
+#include "src/backend/sqlite/pool.h"
 #include "src/backend/sqlite/row.h"
 #include "src/backend/sqlite/sqlite.h"
 #include "src/backend/sqlite/wake.h"
@@ -21,10 +22,9 @@
 
 /* What is known of a watched name. */
 struct sight {
-    unsigned seen;          /* of the bucket's word, before reading */
-    bool is_bound;          /* the token's byte tells whether it lives */
-    struct hf__token token; /* of the holder */
-    hf__time due;           /* the lease or the keeping ends */
+    unsigned seen; /* of the bucket's word, before reading */
+    uint64_t life; /* of the holder's process; 0: unknown */
+    hf__time due;  /* the lease or the keeping ends */
 };
 
 struct vigil {
@@ -56,8 +56,7 @@ static bool is_news(const struct hf__watch *watch, const struct hf__row *row)
 
 static void note(struct sight *sight, const struct hf__row *row)
 {
-    sight->is_bound = row->is_bound;
-    sight->token = row->token;
+    sight->life = row->life;
     sight->due = row->remaining_us < 0
                      ? HF__NEVER
                      : hf__after_ns(hf__now(), row->remaining_us * 1000);
@@ -88,10 +87,13 @@ static int read_one(struct vigil *v, int i)
     int rc;
 
     v->sights[i].seen = atomic_load(word_of(v, i));
-    atomic_store(&s->db->is_busy, true);
+    hf__pool_take(s);
     hf__row_set_clock(s);
     rc = hf__row_get(s, &v->watches[i]->key, &row, NULL);
-    atomic_store(&s->db->is_busy, false);
+    if (hf__sql_is_fatal(s, rc)) {
+        return rc;
+    }
+    hf__pool_give(s);
     if (rc == SQLITE_OK) {
         weigh(v, i, &row);
     }
@@ -105,7 +107,7 @@ static bool may_differ(const struct vigil *v, int i, hf__time now)
 
     return atomic_load(word_of(v, i)) != sight->seen ||
            !hf__before(now, sight->due) ||
-           (sight->is_bound && hf__side_probe(v->s->side, &sight->token) == 0);
+           (sight->life != 0 && hf__side_probe(v->s->side, sight->life) == 0);
 }
 
 /* Look at all; the first time in the database, then where needed. */
@@ -161,7 +163,7 @@ static int watch_over(struct vigil *v, hf_error *err)
             return hf__sqlite_fail_moved(s, s->moved_file, err);
         }
         rc = look(v, is_first, &has_fired);
-        if (hf__sql_is_fatal(s, rc)) {
+        if (s->db) {
             return hf__sql_status(s, rc, err);
         }
         /* Without memory, or past the deadline: whoever asked looks again. */

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The gate by itself, and the door: turns that are given up, never taken or
+ * never ended are passed over, and a queue that can't be is set right.
+ */
+#include "src/backend/sqlite/gate.h"
+#include "src/backend/sqlite/ofd.h"
+#include "tests/store_sqlite/world.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct hf__gate gate;
+static struct hf__head head = {.generation = 1};
+
+static hf__time in_ms(int64_t ms)
+{
+    return hf__after_ms(hf__now(), ms);
+}
+
+TEST(an_empty_gate_is_open)
+{
+    unsigned ticket;
+    int i;
+
+    for (i = 0; i < 200; i++) {
+        EXPECT_IS(hf__gate_enter(&gate, &head, in_ms(0), &ticket), HF_OK);
+        hf__gate_leave(&gate, ticket);
+    }
+    EXPECT_IS(atomic_load(&gate.serving), atomic_load(&gate.next));
+}
+
+TEST(who_does_not_leave_is_passed_over)
+{
+    unsigned first;
+    unsigned second;
+    int64_t began = now_us();
+
+    EXPECT_IS(hf__gate_enter(&gate, &head, in_ms(1000), &first), HF_OK);
+    EXPECT_IS(hf__gate_enter(&gate, &head, in_ms(1000), &second), HF_OK);
+    EXPECT_MORE(now_us() - began, HF__GATE_PATIENCE_MS * 1000 - 1000);
+    EXPECT_LESS(now_us() - began, HF__GATE_LIMIT_MS * 1000);
+    hf__gate_leave(&gate, second);
+    hf__gate_leave(&gate, first); /* late, and without effect */
+    EXPECT_IS(atomic_load(&gate.serving), atomic_load(&gate.next));
+}
+
+TEST(who_gives_up_is_not_waited_for)
+{
+    unsigned first;
+    unsigned none;
+    unsigned third;
+
+    EXPECT_IS(hf__gate_enter(&gate, &head, in_ms(1000), &first), HF_OK);
+    EXPECT_IS(hf__gate_enter(&gate, &head, in_ms(5), &none), HF_EUNAVAIL);
+    hf__gate_leave(&gate, first);
+    EXPECT_IS(atomic_load(&gate.serving), atomic_load(&gate.next));
+    EXPECT_IS(hf__gate_enter(&gate, &head, in_ms(0), &third), HF_OK);
+    hf__gate_leave(&gate, third);
+}
+
+TEST(an_interrupt_ends_the_waiting_at_the_gate)
+{
+    struct hf__head other = {.generation = 5};
+    unsigned first;
+    unsigned none;
+
+    atomic_store(&other.interrupted, 5);
+    EXPECT_IS(hf__gate_enter(&gate, &head, in_ms(1000), &first), HF_OK);
+    EXPECT_IS(hf__gate_enter(&gate, &other, in_ms(1000), &none), HF_EUNAVAIL);
+    hf__gate_leave(&gate, first);
+}
+
+TEST(many_who_do_not_leave_cost_no_more_than_the_limit)
+{
+    unsigned ticket;
+    int64_t began;
+
+    atomic_store(&gate.next, 50); /* fifty that were killed in the queue */
+    began = now_us();
+    EXPECT_IS(hf__gate_enter(&gate, &head, in_ms(5000), &ticket), HF_OK);
+    EXPECT_LESS(now_us() - began, (HF__GATE_LIMIT_MS + 150) * 1000);
+    hf__gate_leave(&gate, ticket);
+}
+
+TEST(a_queue_that_cannot_be_is_set_right)
+{
+    unsigned ticket;
+    int64_t began = now_us();
+
+    memset(&gate, 0x77, sizeof gate);
+    atomic_store(&gate.serving, 5);
+    EXPECT_IS(hf__gate_enter(&gate, &head, in_ms(5000), &ticket), HF_OK);
+    hf__gate_leave(&gate, ticket);
+    EXPECT_LESS(now_us() - began, HF__GATE_LIMIT_MS * 1000);
+    EXPECT_IS(hf__gate_enter(&gate, &head, in_ms(0), &ticket), HF_OK);
+    hf__gate_leave(&gate, ticket);
+}
+
+/* An opener that was stopped in the door. */
+static void stand_in_the_door(struct stage *stage, int index)
+{
+    int fd = open(path_of("-holdfast"), O_RDWR | O_CLOEXEC);
+
+    (void)index;
+    EXPECT_IS(hf__ofd_lock(fd, F_WRLCK, HF__BYTE_DOOR), 0);
+    atomic_fetch_add(&stage->ready, 1);
+    until(&stage->go, 1);
+}
+
+TEST(a_blocked_door_is_said_to_be_in_time)
+{
+    struct stage *stage = stage_new();
+    struct peer late = {.patience_ms = 300};
+    PEER(me);
+    pid_t blocker = start(stand_in_the_door, stage, 0);
+    int64_t began;
+
+    until(&stage->ready, 1);
+    began = now_us();
+    EXPECT_IS(enter(&late), HF_EUNAVAIL);
+    EXPECT_HAS(late.error.text, "another process is opening");
+    EXPECT_LESS(now_us() - began, 1000000);
+    EXPECT_IS(acquire(&me, "job", 1000), HF_OK);
+    atomic_store(&stage->go, 1);
+    EXPECT_IS(finish(blocker), 0);
+    EXPECT_IS(enter(&late), HF_OK);
+    leave(&late);
+}
