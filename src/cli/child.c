@@ -61,26 +61,28 @@ _Noreturn static void become(const struct cli_child_plan *plan, pid_t parent,
     _exit(127);
 }
 
-static int read_report(int fd)
+int cli_child_report(int report)
 {
     int code = 0;
     ssize_t n;
 
     do {
-        n = read(fd, &code, sizeof code);
+        n = read(report, &code, sizeof code);
     } while (n < 0 && errno == EINTR);
-    (void)close(fd);
+    if (n < 0 && errno == EAGAIN) {
+        return -1;
+    }
     return n == (ssize_t)sizeof code ? code : 0;
 }
 
-int cli_child_start(const struct cli_child_plan *plan, pid_t *ret_pid)
+int cli_child_start(const struct cli_child_plan *plan, pid_t *ret_pid,
+                    int *ret_report)
 {
     pid_t parent = getpid();
     int report[2];
     pid_t pid;
 
-    *ret_pid = 0;
-    if (pipe2(report, O_CLOEXEC)) {
+    if (pipe2(report, O_CLOEXEC | O_NONBLOCK)) {
         return errno;
     }
     pid = fork();
@@ -96,5 +98,6 @@ int cli_child_start(const struct cli_child_plan *plan, pid_t *ret_pid)
     }
     (void)setpgid(pid, pid);
     *ret_pid = pid;
-    return read_report(report[0]);
+    *ret_report = report[0];
+    return 0;
 }

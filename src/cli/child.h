@@ -20,9 +20,12 @@ struct cli_child_plan {
     const struct cli_terminal *terminal;
 };
 
-/* Start it in a process group of its own; it dies with its parent. Gives 0
- * and the pid, or the errno of fork or exec; then there may be a pid to wait
- * for, else 0. */
-int cli_child_start(const struct cli_child_plan *, pid_t *ret_pid);
+/* Start it in a process group of its own; it dies with its parent. Gives 0,
+ * the pid and a descriptor for cli_child_report(), or an errno. */
+int cli_child_start(const struct cli_child_plan *, pid_t *ret_pid,
+                    int *ret_report);
+/* Did exec succeed? -1: not known yet, for exec may hang; else 0 or its
+ * errno. Never blocks. */
+int cli_child_report(int report);
 
 #endif

@@ -3,7 +3,7 @@
  * Decides how a command is ended: its group at once, so that none of it
  * escapes by forking, and then by pid whoever left the group. Whom we may
  * not signal is named, once. When it is ended, guardian.c decides.
- * Thread: main of the guardian.
+ * Thread: main of the guardian, or of the wrapper.
  */
 #include "src/cli/ending.h"
 #include "src/cli/event.h"
@@ -15,16 +15,17 @@
 /* More names than this help nobody. */
 #define NAMED_MAX 8
 
-static bool is_new(struct cli_reported *reported, pid_t pid)
+static bool is_new(struct cli_ending *ending, pid_t pid)
 {
-    for (int i = 0; i < reported->count; i++) {
-        if (reported->pids[i] == pid) {
+    for (int i = 0; i < ending->reported_count; i++) {
+        if (ending->reported[i] == pid) {
             return false;
         }
     }
-    if (reported->count < CLI_REPORTED_MAX) {
-        reported->pids[reported->count++] = pid;
+    if (ending->reported_count == CLI_REPORTED_MAX) {
+        return false;
     }
+    ending->reported[ending->reported_count++] = pid;
     return true;
 }
 
@@ -50,24 +51,59 @@ static void tell_denied(void *arg, const struct cli_process *process,
               process->name, (long)process->pid);
 }
 
-void cli_ending_ask(const struct cli_tree *tree, pid_t group,
-                    struct cli_reported *reported)
-{
-    struct cli_tree others = *tree;
+struct membership {
+    pid_t group;
+    bool is_there;
+};
 
-    (void)kill(-group, SIGTERM);
-    (void)kill(-group, SIGCONT);
-    others.passed = group;
-    (void)cli_tree_signal(&others, SIGTERM, NULL, NULL);
-    (void)cli_tree_signal(&others, SIGCONT, NULL, NULL);
-    (void)cli_tree_signal(tree, 0, tell_denied, reported);
+static void find_member(void *arg, const struct cli_process *process,
+                        bool is_denied)
+{
+    struct membership *wanted = arg;
+
+    (void)is_denied;
+    wanted->is_there |= process->group == wanted->group;
 }
 
-void cli_ending_kill(const struct cli_tree *tree, pid_t group,
-                     struct cli_reported *reported)
+/* While its leader was not reaped, or a descendant of ours is in it, nobody
+ * else can have the number. Where there is no /proc to see that, ending what
+ * is left matters more. */
+static bool is_group_ours(const struct cli_ending *ending)
 {
-    (void)kill(-group, SIGKILL);
-    (void)cli_tree_signal(tree, SIGKILL, tell_denied, reported);
+    struct membership wanted = {ending->group, !ending->is_reaped};
+
+    if (!wanted.is_there) {
+        wanted.is_there |=
+            cli_tree_signal(&ending->tree, 0, find_member, &wanted) < 0;
+    }
+    return ending->group && wanted.is_there;
+}
+
+void cli_ending_pass(const struct cli_ending *ending, int number)
+{
+    if (is_group_ours(ending)) {
+        (void)kill(-ending->group, number);
+    }
+}
+
+void cli_ending_ask(struct cli_ending *ending)
+{
+    struct cli_tree others = ending->tree;
+
+    if (is_group_ours(ending)) {
+        (void)kill(-ending->group, SIGTERM);
+        (void)kill(-ending->group, SIGCONT);
+        others.passed = ending->group;
+    }
+    (void)cli_tree_signal(&others, SIGTERM, NULL, NULL);
+    (void)cli_tree_signal(&others, SIGCONT, NULL, NULL);
+    (void)cli_tree_signal(&ending->tree, 0, tell_denied, ending);
+}
+
+void cli_ending_kill(struct cli_ending *ending)
+{
+    cli_ending_pass(ending, SIGKILL);
+    (void)cli_tree_signal(&ending->tree, SIGKILL, tell_denied, ending);
 }
 
 static void tell_left(void *arg, const struct cli_process *process,
@@ -86,9 +122,9 @@ static void tell_left(void *arg, const struct cli_process *process,
               process->name, (long)process->pid);
 }
 
-int cli_ending_name_left(const struct cli_tree *tree)
+void cli_ending_name_left(const struct cli_ending *ending)
 {
     int count = 0;
 
-    return cli_tree_signal(tree, 0, tell_left, &count);
+    (void)cli_tree_signal(&ending->tree, 0, tell_left, &count);
 }

@@ -12,21 +12,28 @@
 #include "src/cli/say.h"
 #include "src/cli/text.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Set once, before the first thread and the first fork. */
 static struct {
     const char *name;
+    int text_fd;
     int json_fd;    /* 0: none */
+    bool is_hasty;  /* nothing that is written may block */
     bool is_silent; /* no text on stderr */
     bool is_verbose;
     bool is_terminal;
-} out;
+} out = {.text_fd = STDERR_FILENO};
 
 /* A live line stands on the terminal and must be taken away first. */
 static atomic_bool is_drawn;
@@ -53,6 +60,49 @@ int cli_event_setup(const struct cli_options *o)
     return 0;
 }
 
+/*
+ * Our own open file of the same pipe or terminal, which does not block; the
+ * flag on the one that we share with the command would hit the command. Of
+ * a plain file there must be no second one: it has the position.
+ */
+static int reopen(int fd)
+{
+    struct stat st;
+    char path[32];
+    int own;
+
+    if (!fd || fstat(fd, &st) ||
+        (!S_ISFIFO(st.st_mode) && !S_ISCHR(st.st_mode))) {
+        return fd;
+    }
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    own = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    return own < 0 ? fd : own;
+}
+
+void cli_event_never_block(void)
+{
+    out.is_hasty = true;
+    out.text_fd = reopen(out.text_fd);
+    out.json_fd = reopen(out.json_fd);
+}
+
+static void put(int fd, const struct cli_text *text)
+{
+    struct pollfd room = {fd, POLLOUT, 0};
+    ssize_t n;
+
+    if (!out.is_hasty) {
+        cli_write(fd, text->data);
+        return;
+    }
+    n = send(fd, text->data, text->length, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (n < 0 && errno == ENOTSOCK && poll(&room, 1, 0) == 1) {
+        n = write(fd, text->data, text->length);
+    }
+    (void)n;
+}
+
 static void write_json(const char *event, const char *fields, const char *text)
 {
     struct cli_text line CLI_AUTO(cli_text_fini) = {0};
@@ -67,7 +117,7 @@ static void write_json(const char *event, const char *fields, const char *text)
     cli_text_add(&line, "%s,\"text\":", fields ? fields : "");
     cli_text_json(&line, text);
     cli_text_add(&line, "}\n");
-    cli_write(out.json_fd, line.data);
+    put(out.json_fd, &line);
 }
 
 static void write_text(const char *text)
@@ -78,7 +128,7 @@ static void write_text(const char *text)
     cli_text_add(&line, "%sholdfast: ", must_clear ? "\r\033[K" : "");
     cli_text_clean(&line, text);
     cli_text_add(&line, "\n");
-    cli_write(STDERR_FILENO, line.data);
+    put(out.text_fd, &line);
 }
 
 __attribute__((format(printf, 1, 0))) static char *render(const char *format,

@@ -21,6 +21,10 @@ void cli_event(const char *event, const char *fields, const char *format, ...)
 void cli_event_quiet(const char *event, const char *fields, const char *format,
                      ...) __attribute__((format(printf, 3, 4)));
 
+/* From now on no event waits for its reader, in this process: what cannot be
+ * written at once is dropped. Once, while there is one thread. */
+void cli_event_never_block(void);
+
 /* Stderr is a terminal and carries text: a live line may be drawn there. */
 bool cli_event_is_live(void);
 /* Draw the live line anew; NULL: take it away. Thread: main. */

@@ -6,7 +6,9 @@
  * wrapper dies, KILL at once. What the command leaves behind is ended like
  * the command, and the guardian holds the lock's descriptors until waitpid()
  * says that nobody is left. It sits in a process group of its own and blocks
- * every signal, so that nothing typed at a terminal reaches it.
+ * every signal, so that nothing typed at a terminal reaches it. It waits for
+ * nobody: not for exec, not for a reader of its words, and it acts first and
+ * speaks then.
  * Thread: main of the guardian, which has no other.
  */
 #include "src/cli/guardian.h"
@@ -27,25 +29,30 @@
 
 /* What ends by itself when the command ended (a tee on its pipe) may. */
 #define LINGER_MS 500
-/* Between two rounds of KILL. */
-#define SWEEP_MS 20
+/* Between two rounds of KILL; and after so many, when those who are left
+ * may not be signalled, or are stuck in the kernel. */
+#define SWEEP_MS      20
+#define SWEEPS        100
+#define SWEEP_SLOW_MS 500
 /* Two Ctrl-C that belong together. */
 #define DOUBLE_MS 5000
 
 struct guardian {
     const struct cli_guard_plan *plan;
     struct cli_signals signals;
-    struct cli_tree tree;
-    struct cli_reported reported;
+    struct cli_ending ending;
     struct cli_ear ear;
     int link;
     int timer;
+    int report; /* exec has not answered yet; else -1 */
     pid_t home; /* the wrapper's group */
     pid_t child;
     int64_t deadline_ns;
     int64_t kill_ns;      /* KILL is due; INT64_MAX: not yet known */
     int64_t linger_ns;    /* what is left is named and gets TERM */
     int64_t interrupt_ns; /* the last Ctrl-C */
+    int sweeps;           /* rounds of KILL */
+    bool is_foreground;   /* the command got the terminal */
     bool is_asked;        /* all got TERM because of the deadline */
     bool is_killing;
     bool is_exited;
@@ -62,6 +69,13 @@ static const char *const kill_reasons[] = {
 static void tell(const struct guardian *g, enum cli_link_kind kind, int number)
 {
     (void)cli_link_send(g->link, kind, number, 0);
+}
+
+/* Nothing of the command is left. */
+static void end(struct guardian *g)
+{
+    g->is_done = true;
+    tell(g, CLI_LINK_GONE, 0);
 }
 
 static int64_t term_ns(const struct guardian *g)
@@ -82,7 +96,8 @@ static int64_t last_ns(const struct guardian *g)
 
 static void sweep(struct guardian *g)
 {
-    cli_ending_kill(&g->tree, g->child, &g->reported);
+    g->sweeps++;
+    cli_ending_kill(&g->ending);
 }
 
 static void start_killing(struct guardian *g, const char *reason)
@@ -91,9 +106,9 @@ static void start_killing(struct guardian *g, const char *reason)
         return;
     }
     g->is_killing = true;
-    cli_event("ending", ",\"signal\":\"KILL\"", "%s; killing the command",
-              reason);
     sweep(g);
+    cli_event("ending", ",\"signal\":\"KILL\"", "%s; killed the command",
+              reason);
 }
 
 static void handle_lapse(struct guardian *g)
@@ -102,19 +117,19 @@ static void handle_lapse(struct guardian *g)
 
     g->is_asked = true;
     tell(g, CLI_LINK_LAPSED, 0);
+    cli_ending_ask(&g->ending);
     cli_event("ending", ",\"signal\":\"TERM\"",
               "the lock was not renewed in time; the command gets TERM, and "
               "KILL after %s",
               cli_duration(g->plan->grace_ms, grace));
-    cli_ending_ask(&g->tree, g->child, &g->reported);
 }
 
 /* The command ended, others did not. */
 static void handle_linger(struct guardian *g, int64_t now_ns)
 {
     g->linger_ns = INT64_MAX;
-    (void)cli_ending_name_left(&g->tree);
-    cli_ending_ask(&g->tree, g->child, &g->reported);
+    cli_ending_name_left(&g->ending);
+    cli_ending_ask(&g->ending);
     g->kill_ns = now_ns + g->plan->grace_ms * CLI_NS_PER_MS;
 }
 
@@ -149,7 +164,8 @@ static void arm(const struct guardian *g)
     int64_t at_ns = INT64_MAX;
 
     if (g->is_killing) {
-        at_ns = cli_boot_ns() + SWEEP_MS * CLI_NS_PER_MS;
+        at_ns = cli_boot_ns() +
+                (g->sweeps < SWEEPS ? SWEEP_MS : SWEEP_SLOW_MS) * CLI_NS_PER_MS;
     } else if (g->child) {
         at_ns = earlier(earlier(term_ns(g), last_ns(g)),
                         earlier(g->kill_ns, g->linger_ns));
@@ -157,8 +173,27 @@ static void arm(const struct guardian *g)
     cli_timer_set(g->timer, at_ns);
 }
 
+/* Exec succeeded, or failed: then the command is about to exit. */
+static void take_report(struct guardian *g)
+{
+    int code = g->report < 0 ? -1 : cli_child_report(g->report);
+
+    if (code < 0) {
+        return;
+    }
+    (void)close(g->report);
+    g->report = -1;
+    if (code) {
+        tell(g, CLI_LINK_FAILED, code);
+    } else if (g->is_foreground) {
+        cli_ear_start(&g->ear, g->child);
+    }
+}
+
 static void handle_exit(struct guardian *g, int status)
 {
+    take_report(g);
+    g->ending.is_reaped = true;
     g->is_exited = true;
     g->linger_ns = cli_boot_ns() + LINGER_MS * CLI_NS_PER_MS;
     cli_ear_stop(&g->ear);
@@ -200,8 +235,7 @@ static void reap(struct guardian *g)
         }
     } while (pid > 0 || (pid < 0 && errno == EINTR));
     if (pid < 0 && errno == ECHILD) {
-        g->is_done = true;
-        tell(g, CLI_LINK_GONE, 0);
+        end(g);
     }
 }
 
@@ -221,6 +255,8 @@ static void handle_ear(struct guardian *g)
 static void start_child(struct guardian *g, struct cli_link_message *message)
 {
     const struct cli_options *o = g->plan->options;
+    bool is_ours = g->plan->terminal->fd >= 0 &&
+                   tcgetpgrp(g->plan->terminal->fd) == g->home;
     struct cli_child_plan plan = {
         .command = o->command,
         .is_shell = o->is_shell,
@@ -228,28 +264,31 @@ static void start_child(struct guardian *g, struct cli_link_message *message)
         .length = message->length,
         .signals = g->plan->signals,
         .terminal = g->plan->terminal,
+        .is_foreground = is_ours,
     };
     int code;
 
-    plan.is_foreground =
-        plan.terminal->fd >= 0 && tcgetpgrp(plan.terminal->fd) == g->home;
-    g->deadline_ns = message->head.at_ns;
-    code = cli_child_start(&plan, &g->child);
+    code = cli_child_start(&plan, &g->child, &g->report);
     if (code) {
         tell(g, CLI_LINK_FAILED, code);
-        g->is_done = true;
-        if (g->child) {
-            while (waitpid(g->child, NULL, 0) < 0 && errno == EINTR) {
-                continue;
-            }
-        }
-        tell(g, CLI_LINK_GONE, 0);
+        end(g);
         return;
     }
-    if (plan.is_foreground) {
-        cli_ear_start(&g->ear, g->child);
-    }
+    g->is_foreground = is_ours;
+    g->ending.group = g->child;
     tell(g, CLI_LINK_STARTED, g->child);
+}
+
+/* The order may be late: one of us was stopped. */
+static void handle_start(struct guardian *g, struct cli_link_message *message)
+{
+    g->deadline_ns = message->head.at_ns;
+    if (cli_boot_ns() >= last_ns(g)) {
+        tell(g, CLI_LINK_LAPSED, 0);
+        end(g);
+    } else {
+        start_child(g, message);
+    }
 }
 
 /* A stopped command acts on nothing until it goes on. */
@@ -258,10 +297,10 @@ static void pass_on(const struct guardian *g, int number)
     if (!g->child || g->is_done) {
         return;
     }
-    (void)kill(-g->child, number);
+    cli_ending_pass(&g->ending, number);
     if (g->is_stopped && (number == SIGTERM || number == SIGINT ||
                           number == SIGHUP || number == SIGQUIT)) {
-        (void)kill(-g->child, SIGCONT);
+        cli_ending_pass(&g->ending, SIGCONT);
     }
 }
 
@@ -269,7 +308,7 @@ static void handle_message(struct guardian *g, struct cli_link_message *message)
 {
     switch ((enum cli_link_kind)message->head.kind) {
     case CLI_LINK_START:
-        start_child(g, message);
+        handle_start(g, message);
         break;
     case CLI_LINK_DEADLINE:
         g->deadline_ns = g->is_asked ? g->deadline_ns : message->head.at_ns;
@@ -316,15 +355,18 @@ static void guard(struct guardian *g)
     struct pollfd fds[] = {{g->link, POLLIN, 0},
                            {g->timer, POLLIN, 0},
                            {g->signals.fd, POLLIN, 0},
+                           {-1, POLLIN, 0},
                            {-1, POLLIN, 0}};
 
     while (!g->is_done) {
         arm(g);
         fds[3].fd = g->ear.pid ? g->ear.fd : -1;
+        fds[4].fd = g->report;
         (void)poll(fds, sizeof fds / sizeof *fds, -1);
         while (cli_signals_next(&g->signals)) {
             continue;
         }
+        take_report(g);
         reap(g);
         read_link(g, &fds[0]);
         handle_time(g);
@@ -339,6 +381,7 @@ _Noreturn static void be_guardian(const struct cli_guard_plan *plan, int link,
         .plan = plan,
         .signals = *plan->signals,
         .link = link,
+        .report = -1,
         .home = home,
         .deadline_ns = INT64_MAX,
         .kill_ns = INT64_MAX,
@@ -346,10 +389,11 @@ _Noreturn static void be_guardian(const struct cli_guard_plan *plan, int link,
         .ear = {.fd = -1},
     };
 
-    g.tree.root = getpid();
+    g.ending.tree.root = getpid();
     (void)setpgid(0, 0);
     (void)prctl(PR_SET_NAME, "holdfast-guard");
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1L);
+    cli_event_never_block();
     g.timer = cli_timer_new();
     if (g.timer < 0 || cli_signals_guard(&g.signals)) {
         _exit(1);

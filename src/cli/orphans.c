@@ -8,7 +8,6 @@
 #include "src/cli/ending.h"
 
 #include <poll.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,19 +15,17 @@
 
 void cli_orphans_kill(const struct cli_guardian *guardian, pid_t group)
 {
-    struct cli_tree tree = {.root = getpid(), .since = guardian->started};
-    struct cli_reported reported = {.count = 0};
+    struct cli_ending ending = {
+        .tree = {.root = getpid(), .since = guardian->started},
+        .group = group,
+        .is_reaped = true,
+    };
 
-    (void)kill(guardian->pid, SIGKILL);
     do {
-        if (group) {
-            cli_ending_kill(&tree, group, &reported);
-        } else {
-            (void)cli_tree_signal(&tree, SIGKILL, NULL, NULL);
-        }
+        cli_ending_kill(&ending);
         while (waitpid(-1, NULL, WNOHANG) > 0) {
             continue;
         }
-    } while (cli_tree_signal(&tree, 0, NULL, NULL) > 0 &&
+    } while (cli_tree_signal(&ending.tree, 0, NULL, NULL) > 0 &&
              poll(NULL, 0, SWEEP_MS) == 0);
 }

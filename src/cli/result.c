@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* The folder part of a path, as a new string. */
@@ -31,9 +32,15 @@ static char *folder_of(const char *path)
 int cli_result_check(const struct cli_options *o)
 {
     char *folder CLI_AUTO(cli_free_auto) = NULL;
+    struct stat st;
 
     if (!o->status_file) {
         return 0;
+    }
+    if (o->status_file[strlen(o->status_file) - 1] == '/' ||
+        (!lstat(o->status_file, &st) && S_ISDIR(st.st_mode))) {
+        return cli_fail(CLI_EXIT_USAGE, "--status-file: %s is a folder",
+                        o->status_file);
     }
     folder = folder_of(o->status_file);
     if (access(folder, W_OK | X_OK)) {

@@ -22,8 +22,9 @@
 
 /* A renewal comes at a third of the lease and is tried again each twelfth:
  * a sixth for the grace leaves two more tries before TERM. */
-#define GRACE_PART 6
-#define MARGIN_MS  250
+#define GRACE_PART   6
+#define MARGIN_MS    250
+#define LEASE_MIN_MS 1000
 
 static int check_name(const char *name)
 {
@@ -58,6 +59,11 @@ static int check(const struct cli_options *o)
         return cli_fail(CLI_EXIT_USAGE,
                         "run: --try and --wait exclude each other");
     }
+    if (o->lease_ms < LEASE_MIN_MS) {
+        return cli_fail(CLI_EXIT_USAGE,
+                        "run: --lease is below 1s; ending a command in time "
+                        "needs that much");
+    }
     if (o->grace_ms > o->lease_ms / 3 && cli_option_given(o, "grace")) {
         return cli_fail(CLI_EXIT_USAGE,
                         "run: --grace is more than a third of --lease");
@@ -78,9 +84,7 @@ static void plan(struct cli_wrapper *w)
     int64_t grace_ms = lease_ms / GRACE_PART;
     int64_t margin_ms = lease_ms / 20;
 
-    /* A lease under a second has no room for the full margin. */
     margin_ms = margin_ms < MARGIN_MS ? MARGIN_MS : margin_ms;
-    margin_ms = margin_ms > lease_ms / 4 ? lease_ms / 4 : margin_ms;
     grace_ms = grace_ms > o->grace_ms ? o->grace_ms : grace_ms;
     w->plan = (struct cli_guard_plan){
         .options = o,
@@ -259,14 +263,30 @@ static int run(struct cli_wrapper *w)
     return result.status;
 }
 
+/* The line is right, but there is no store to ask, or no process to be had.
+ * An old status file must not be taken for ours. */
+static void tell_not_started(const struct cli_options *o, int code)
+{
+    struct cli_result result = {"internal", code, -1, 0};
+
+    result.outcome = code == CLI_EXIT_CONFIG   ? "configuration"
+                     : code == CLI_EXIT_MEMORY ? "no-memory"
+                                               : "internal";
+    cli_result_tell(o, &result);
+}
+
 int cli_run(const struct cli_options *given)
 {
     struct cli_options options = *given;
     struct cli_wrapper w = {.options = &options, .kill_ns = INT64_MAX};
     int r = check(&options);
 
-    r = r ? r : cli_store_choose(&options, &w.store);
     if (r) {
+        return r;
+    }
+    r = cli_store_choose(&options, &w.store);
+    if (r) {
+        tell_not_started(&options, r);
         return r;
     }
     if (!options.owner) {
@@ -279,6 +299,9 @@ int cli_run(const struct cli_options *given)
     w.store.level = options.is_verbose ? HF_LOG_INFO : HF_LOG_WARN;
     plan(&w);
     r = prepare(&w);
+    if (r) {
+        tell_not_started(&options, r);
+    }
     r = r ? r : run(&w);
     cli_store_fini(&w.store);
     return r;

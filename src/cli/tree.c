@@ -64,8 +64,8 @@ static bool look(pid_t pid, struct cli_process *ret)
     (void)snprintf(ret->name, sizeof ret->name, "%.31s", name + 1);
     if (sscanf(end + 1,
                " %c %ld %ld %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d "
-               "%*d %*d %*d %*d %llu",
-               &ret->state, &parent, &group, &started) != 4) {
+               "%*d %*d %ld %*d %llu",
+               &ret->state, &parent, &group, &ret->threads, &started) != 5) {
         return false;
     }
     ret->parent = (pid_t)parent;
@@ -74,11 +74,27 @@ static bool look(pid_t pid, struct cli_process *ret)
     return true;
 }
 
+/* A process whose first thread ended is a zombie by its state, and goes on in
+ * its other threads. */
+static bool lives(const struct cli_process *process)
+{
+    return process->state != 'X' &&
+           (process->state != 'Z' || process->threads > 1);
+}
+
 uint64_t cli_tree_started(pid_t pid)
 {
     struct cli_process process;
 
     return look(pid, &process) ? process.started : 0;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+    const struct cli_process *one = a;
+    const struct cli_process *other = b;
+
+    return (one->pid > other->pid) - (one->pid < other->pid);
 }
 
 static bool take_snapshot(struct snapshot *all)
@@ -102,24 +118,26 @@ static bool take_snapshot(struct snapshot *all)
         all->count += look(pid, &all->list[all->count]);
     }
     (void)closedir(folder);
+    if (all->count) {
+        qsort(all->list, all->count, sizeof *all->list, by_pid);
+    }
     return true;
 }
 
 static bool is_child_of_ours(const struct snapshot *all, pid_t root,
                              const struct cli_process *process)
 {
+    const struct cli_process wanted = {.pid = process->parent};
+    const struct cli_process *parent;
+
     if (process->parent == root) {
         return true;
     }
-    for (size_t i = 0; i < all->count; i++) {
-        if (all->list[i].pid == process->parent) {
-            return all->list[i].is_ours;
-        }
-    }
-    return false;
+    parent = bsearch(&wanted, all->list, all->count, sizeof wanted, by_pid);
+    return parent && parent->is_ours;
 }
 
-/* A parent may stand behind its child in /proc: repeat until nothing new. */
+/* A parent may have a higher pid than its child: repeat until nothing new. */
 static void mark(struct snapshot *all, const struct cli_tree *tree)
 {
     bool is_new = true;
@@ -173,7 +191,7 @@ int cli_tree_signal(const struct cli_tree *tree, int number, cli_tree_fn fn,
         const struct cli_process *process = &all.list[i];
         bool is_denied;
 
-        if (!process->is_ours || process->state == 'Z' ||
+        if (!process->is_ours || !lives(process) ||
             process->group == tree->passed) {
             continue;
         }

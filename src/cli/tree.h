@@ -17,7 +17,8 @@ struct cli_process {
     pid_t pid;
     pid_t parent;
     pid_t group;
-    char state; /* 'Z': a zombie */
+    char state;   /* 'Z': a zombie, or its first thread is one */
+    long threads; /* the zombie first thread counts, too */
     bool is_ours;
     uint64_t started; /* ticks since boot: tells a pid's owners apart */
     char name[32];

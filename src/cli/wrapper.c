@@ -212,6 +212,13 @@ static int64_t safe_deadline(const struct cli_wrapper *w)
     return now_ns + hf_remaining_ms(w->claim.lock) * CLI_NS_PER_MS;
 }
 
+/* Without a renewal the command is about to get TERM, or got it. */
+static bool is_near(const struct cli_wrapper *w, int64_t deadline_ns)
+{
+    return deadline_ns - cli_boot_ns() <
+           (w->plan.margin_ms + w->plan.grace_ms) * CLI_NS_PER_MS;
+}
+
 static void handle_loss(struct cli_wrapper *w)
 {
     hf_reason reason = hf_lost_reason(w->claim.lock);
@@ -221,10 +228,11 @@ static void handle_loss(struct cli_wrapper *w)
         return;
     }
     w->is_lost = true;
+    /* First, for a message may have to wait for its reader. */
+    tell_guardian(w, CLI_LINK_KILL, CLI_KILL_LOST);
     fields = cli_format(",\"reason\":\"%s\"", hf_strreason(reason));
     cli_event_quiet("lost", fields, "the lock is lost (%s)",
                     hf_strreason(reason));
-    tell_guardian(w, CLI_LINK_KILL, CLI_KILL_LOST);
 }
 
 static void watch_deadline(struct cli_wrapper *w)
@@ -242,8 +250,7 @@ static void watch_deadline(struct cli_wrapper *w)
             w->deadline_ns = deadline_ns;
         }
     }
-    if (deadline_ns - cli_boot_ns() <
-        (w->plan.margin_ms + w->plan.grace_ms) * CLI_NS_PER_MS) {
+    if (is_near(w, deadline_ns)) {
         wake_guardian(w);
     }
 }
@@ -293,6 +300,10 @@ static bool start(struct cli_wrapper *w)
     int fds[CLI_LINK_FDS];
     int count = hf_lock_fds(w->claim.lock, fds, CLI_LINK_FDS);
 
+    /* The store was slow, or we were stopped as it answered. */
+    if (is_near(w, safe_deadline(w))) {
+        (void)!hf_renew(w->claim.lock, NULL);
+    }
     w->deadline_ns = safe_deadline(w);
     if (!hf_held(w->claim.lock)) {
         handle_loss(w);
@@ -301,6 +312,7 @@ static bool start(struct cli_wrapper *w)
     cli_environment_fill(&payload, &w->claim, w->deadline_ns);
     count = count < 0 ? 0 : count < CLI_LINK_FDS ? count : CLI_LINK_FDS;
     w->is_serving = true;
+    wake_guardian(w);
     w->is_guard_dead |= cli_link_send_start(w->guardian.link, w->deadline_ns,
                                             &payload, fds, count) < 0;
     return true;
@@ -328,9 +340,12 @@ void cli_wrapper_serve(struct cli_wrapper *w)
         watch_kill_after(w);
     }
     if (!w->is_gone) {
-        cli_event("internal", NULL,
-                  "the guardian process died; what it guarded is killed");
+        if (!w->is_guard_reaped) {
+            (void)kill(w->guardian.pid, SIGKILL);
+        }
         cli_orphans_kill(&w->guardian, w->child);
+        cli_event("internal", NULL,
+                  "the guardian process died; what it guarded was killed");
     }
     cli_terminal_take(&w->terminal, w->child);
 }

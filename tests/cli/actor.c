@@ -9,10 +9,13 @@
  *
  *     say=TEXT  ignore=SIGNAL  catch=SIGNAL  pause=MS  fds  exit=N  die=SIGNAL
  *     fork=plain|setsid|daemon    a process that beats and has these habits
+ *     leaderless                  one that beats though its first thread ended
+ *     hop                         one that forks and ends, on and on
  *     beat                        a line each 5 ms, until it is killed
  *
  * Thread: one.
  */
+#include "src/base/thread.h"
 #include "src/base/time.h"
 
 #include <dirent.h>
@@ -24,6 +27,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -158,6 +162,41 @@ static void start_other(const char *kind)
     }
 }
 
+static void beat_on(void *arg)
+{
+    (void)arg;
+    beat();
+}
+
+/* What ended its first thread is a zombie by its state, but goes on. */
+static void start_leaderless(void)
+{
+    static struct hf__thread thread;
+
+    if (fork() == 0) {
+        (void)setsid();
+        if (hf__thread_start(&thread, "beat", beat_on, NULL)) {
+            _exit(94);
+        }
+        (void)syscall(SYS_exit, 0);
+    }
+}
+
+/* Another pid, and another session, at each moment. */
+static void start_hopper(void)
+{
+    if (fork()) {
+        return;
+    }
+    for (;;) {
+        (void)setsid();
+        note("hop");
+        if (fork() > 0) {
+            _exit(0);
+        }
+    }
+}
+
 static void act(const char *word, const char *value)
 {
     if (!strcmp(word, "say")) {
@@ -172,6 +211,10 @@ static void act(const char *word, const char *value)
         note_descriptors();
     } else if (!strcmp(word, "fork")) {
         start_other(value);
+    } else if (!strcmp(word, "leaderless")) {
+        start_leaderless();
+    } else if (!strcmp(word, "hop")) {
+        start_hopper();
     } else if (!strcmp(word, "exit")) {
         _exit((int)strtol(value, NULL, 10));
     } else if (!strcmp(word, "die")) {

@@ -323,6 +323,10 @@ def main():
     chosen = [function for function in cases
               if all(word in function.__name__ for word in sys.argv[3:])]
     os.umask(0o022)
+    # Under nohup, or in the background of a shell, these are ignored.
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
     lock = threading.Lock()
     numbers = iter(range(1, len(chosen) + 1))
     failed = []

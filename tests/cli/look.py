@@ -135,8 +135,7 @@ def ls_for_people(t):
 @case
 def any_name_is_shown_without_harm(t):
     for name in NAMES[:5]:
-        t.hold('--note', f'note {name}', '--', name) if name[0] == '-' \
-            else t.hold(name, '--note', f'note {name}')
+        t.hold(name, '--note', f'note {name}')
     listed = t.json('ls')
     t.equal([entry['name'] for entry in listed],
             sorted(NAMES[:5], key=str.encode), 'names')

@@ -150,6 +150,20 @@ WAYS = ('--url', 'HOLDFAST_URL', '~/.config/holdfast/config',
 
 
 @case
+def a_wrong_configuration_is_told_in_the_status_file(t):
+    """Not the status of an earlier run."""
+    world = World(t)
+    path = world.home / 'status'
+    args = ('run', '--status-file', path, 'job', '--', 'true')
+    t.code(world.run(*args), 0)
+    world.user_config('nonsense\n')
+    t.code(world.run(*args), 78)
+    t.equal(t.status(path), {'outcome': 'configuration', 'status': 78,
+                             'child_exit': None, 'child_signal': None},
+            'status file')
+
+
+@case
 def no_place_at_all_is_78_with_the_ways_to_set_one(t):
     world = World(t)
     world.passwd('/nonexistent')

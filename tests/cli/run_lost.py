@@ -3,6 +3,7 @@
 store's files are deleted or replaced, the store falls silent."""
 import os
 import signal
+import sqlite3
 import time
 
 import harness
@@ -184,7 +185,6 @@ def one_failed_renewal_sends_the_command_nothing(t):
 @case
 def a_writer_that_keeps_the_database_does_not_cost_the_lock(t):
     """Another program locks the file for a while, shorter than the lease."""
-    import sqlite3  # pylint: disable=import-outside-toplevel
     holder = t.hold('job', '--lease', '4s')
     other = sqlite3.connect(t.db, isolation_level=None)
     other.execute('BEGIN IMMEDIATE')

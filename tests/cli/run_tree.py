@@ -142,7 +142,8 @@ def another_users_process_is_named(t):
     holder = t.spawn(['setpriv', '--reuid', '65534', '--regid', '65534',
                       '--clear-groups', '--inh-caps', '+setuid',
                       '--ambient-caps', '+setuid', holdfast, 'run',
-                      '--url', f'sqlite:{store}/locks.db', 'job', '--',
+                      '--lease', '3s', '--url', f'sqlite:{store}/locks.db',
+                      'job', '--',
                       'setpriv', '--reuid', '4242', actor, t.log_path,
                       'beat'])
     t.until(lambda: t.log() or not holder.is_running(), 'it beats')

@@ -101,6 +101,21 @@ def a_number_outside_of_its_range_is_named(t):
 
 
 @case
+def a_lease_too_short_to_end_a_command_is_refused(t):
+    refused(t, ('run', '--lease', '999ms', 'job', '--', 'true'), '--lease',
+            '1s')
+    t.code(t.run('run', '--lease', '1s', 'job', '--', 'true'), 0)
+
+
+@case
+def a_folder_as_status_file_is_refused(t):
+    (t.dir / 'folder').mkdir()
+    for path in ('folder', 'folder/'):
+        refused(t, ('run', '--status-file', path, 'job', '--', 'true'),
+                '--status-file', 'folder')
+
+
+@case
 def a_grace_above_a_third_of_the_lease_is_refused(t):
     refused(t, ('run', '--lease', '9s', '--grace', '3001ms', 'job', '--',
                 'true'), '--grace', '--lease')
@@ -189,7 +204,7 @@ def durations_are_written_as_people_do(t):
     for value in ('250ms', '30s', '5m', '2h', '1d', '1h30m', '7', '0',
                   'forever'):
         t.code(t.run('run', '--wait', value, 'job', '--', 'true'), 0)
-    for value in ('100ms', '1h30m', '24h', '1d', '30'):
+    for value in ('1000ms', '1h30m', '24h', '1d', '30'):
         t.code(t.run('run', '--lease', value, 'job', '--', 'true'), 0)
 
 
