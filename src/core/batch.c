@@ -62,6 +62,12 @@ int hf__batch_take(struct hf__session *s)
     return n;
 }
 
+static void set_executing(struct hf__session *s, bool is_executing)
+{
+    HF_SCOPED_LOCK(&s->mutex);
+    s->is_executing = is_executing;
+}
+
 int hf__batch_connect(struct hf__session *s, hf__time deadline, hf_error *err)
 {
     const struct hf__settings *t = s->settings;
@@ -71,7 +77,9 @@ int hf__batch_connect(struct hf__session *s, hf__time deadline, hf_error *err)
         return HF_OK;
     }
     hf__conn_close(&s->conn);
+    set_executing(s, true);
     r = hf__conn_open(&s->conn, t->backend, t->url, t->allow, deadline, err);
+    set_executing(s, false);
     hf__log(&t->log, r == HF_OK ? HF_LOG_DEBUG : HF_LOG_INFO,
             "event=connect session=%s result=%s", s->role, hf_strstatus(r));
     if (r == HF_OK) {
@@ -79,12 +87,6 @@ int hf__batch_connect(struct hf__session *s, hf__time deadline, hf_error *err)
         s->facts = hf__conn_facts(&s->conn);
     }
     return r;
-}
-
-static void set_executing(struct hf__session *s, bool is_executing)
-{
-    HF_SCOPED_LOCK(&s->mutex);
-    s->is_executing = is_executing;
 }
 
 /* A renewal past its deadline must not go out any more: the grant has been

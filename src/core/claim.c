@@ -198,7 +198,7 @@ static bool is_in_line(struct hf__claim *c)
     return c->standing == HF__STANDING_LINE;
 }
 
-static hf__time ask_again_at(const struct hf__claim *c)
+static hf__time ask_again_at(const struct hf__claim *c, bool is_watched)
 {
     hf__time now = hf__now();
     hf__time until = c->patience;
@@ -208,7 +208,7 @@ static hf__time ask_again_at(const struct hf__claim *c)
             hf__earlier(until, hf__after_ns(now, c->record.remaining_us * 1000 +
                                                      EXPIRY_SLACK_NS));
     }
-    if ((c->client->settings.backend->caps & HF_CAP_WAIT) == 0) {
+    if (!is_watched) {
         int64_t poll_ms = hf__random_between(POLL_LOW_MS, POLL_HIGH_MS);
 
         until = hf__earlier(until, hf__after_ms(now, poll_ms));
@@ -222,14 +222,14 @@ static void await_holder(struct hf__claim *c)
 {
     struct hf__watcher *w = hf__client_watcher(c->client);
     struct hf__watching g = {.parker = c->parker};
-    hf__time until = ask_again_at(c);
+    bool is_watched = false;
+    hf__time until = HF__NEVER;
 
     g.watch.key = c->key;
     g.watch.fence = c->record.fence;
     g.watch.token = c->record.token;
-    if (w != NULL) {
-        hf__watcher_add(w, &g);
-    }
+    is_watched = w != NULL && hf__watcher_add(w, &g);
+    until = ask_again_at(c, is_watched);
     for (;;) {
         unsigned seen = hf__parker_seen(c->parker);
 
@@ -239,7 +239,7 @@ static void await_holder(struct hf__claim *c)
         }
         hf__park(c->parker, seen, until);
     }
-    if (w != NULL) {
+    if (is_watched) {
         hf__watcher_remove(w, &g);
     }
 }
@@ -323,6 +323,9 @@ static int run(struct hf__claim *c)
             }
             failures = 0;
             await_holder(c);
+            if (!hf__before(hf__now(), c->answer_by)) {
+                return HF_TIMEDOUT; /* no time to ask once more */
+            }
             continue;
         }
         if (!may_retry(c, r, ++failures)) {

@@ -74,6 +74,9 @@ int hf__client_prepare(struct hf_client *c, hf_error *err)
     r = hf__session_connect(&c->renew, c->settings.io_timeout_ms, err);
     if (r == HF_OK) {
         r = hf__keeper_start(&c->keeper);
+        if (r == HF_OK) {
+            r = hf__session_start_runner(&c->renew);
+        }
         if (r != HF_OK) {
             return hf__fail(err, r, "the system gives no thread for renewals");
         }

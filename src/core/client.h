@@ -45,6 +45,7 @@ struct hf_client {
     struct hf__seen *seen;
     int unsettled;             /* claims and locks with a debt */
     bool is_ready;             /* renewal session and keeper run */
+    bool is_closed;            /* nobody tries a give-back again */
     struct hf__parker settled; /* unparked when unsettled falls */
 };
 

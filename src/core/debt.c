@@ -58,7 +58,7 @@ static void release_done(struct hf__request *q)
     hf__list_push(&c->client->debts, &c->debt_link);
     hf__mutex_unlock(&c->client->mutex);
     hf__keeper_set(&c->client->keeper, &c->duty,
-                   hf__after_ms(now, c->lease_ms / 12));
+                   hf__after_ms(now, c->lease_ms / 12), 0);
 }
 
 /* The request is idle and ours: turn it into the release of its token. */
@@ -79,11 +79,18 @@ static void give_back(struct hf__claim *c)
     send_release(c);
 }
 
+/* Also if this attempt was surely not applied: one before it may have been. */
+static bool may_be_ours(const struct hf__claim *c, int result)
+{
+    return result == HF_OK || result == HF_EUNKNOWN || result == HF_EPROTO ||
+           (result < 0 && c->is_unknown);
+}
+
 void hf__debt_from_attempt(struct hf__request *q)
 {
     struct hf__claim *c = HF__ELEMENT(q, struct hf__claim, request);
 
-    if (q->op.result == HF_OK || q->op.result == HF_EUNKNOWN) {
+    if (may_be_ours(c, q->op.result)) {
         give_back(c);
     } else {
         close_debt(c);

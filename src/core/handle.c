@@ -43,6 +43,12 @@ bool hf__handle_is_ours(const hf_lock *l)
            l->grant.phase == HF__PHASE_AT_RISK;
 }
 
+/* How early a renewal may go along with those of other locks. */
+static int64_t renewal_slack(const hf_lock *l)
+{
+    return l->grant.lease_ms * HF__MS / 24;
+}
+
 /* Step the grant and show the result; under the lock's mutex. */
 unsigned hf__handle_feed(hf_lock *l, struct hf__event e)
 {
@@ -54,8 +60,12 @@ unsigned hf__handle_feed(hf_lock *l, struct hf__event e)
     atomic_store(&l->held_until,
                  hf__handle_is_ours(l) ? l->grant.deadline.ns : 0);
     if (hf__handle_is_ours(l) || !l->is_owing) {
-        hf__keeper_set(&l->client->keeper, &l->duty,
-                       hf__grant_next_tick(&l->grant));
+        hf__time due = hf__grant_next_tick(&l->grant);
+
+        /* Only a renewal may come early: at a deadline that is merely near
+         * there is nothing to do yet. */
+        hf__keeper_set(&l->client->keeper, &l->duty, due,
+                       due.ns == l->grant.renew_at.ns ? renewal_slack(l) : 0);
     }
     return duties;
 }
@@ -153,10 +163,21 @@ static void send(hf_lock *l, enum hf__errand errand)
     hf__session_submit(&l->client->renew, &l->request);
 }
 
+/* When the store has surely ended a lease that was asked for at `sent`. */
+static hf__time moot_after(const hf_lock *l, hf__time sent)
+{
+    int64_t lease_ms = l->grant.lease_ms;
+
+    return hf__after_ms(sent, lease_ms + lease_ms / 50 + MOOT_SLACK_MS);
+}
+
 static unsigned end_renewal(hf_lock *l, const struct hf__op *op)
 {
     struct hf__event e = {.now = hf__now()};
 
+    if (op->result == HF_OK || op->result == HF_EUNKNOWN) {
+        l->moot_at = hf__later(l->moot_at, moot_after(l, op->sent));
+    }
     if (op->result == HF_OK) {
         return feed_renewed(l, op->sent);
     }
@@ -165,14 +186,18 @@ static unsigned end_renewal(hf_lock *l, const struct hf__op *op)
     return hf__handle_feed(l, e);
 }
 
-static void set_retry(hf_lock *l, bool is_waiting)
+/* Gives whether the give-back waits for another try: not once the client is
+ * closed, for nobody would make it. */
+static bool set_retry(hf_lock *l, bool is_waiting)
 {
     HF_SCOPED_LOCK(&l->client->mutex);
 
     hf__list_remove(&l->owing_link);
-    if (is_waiting) {
+    if (is_waiting && !l->client->is_closed) {
         hf__list_push(&l->client->owing, &l->owing_link);
+        return true;
     }
+    return false;
 }
 
 /* A release that nobody waits for: settled, or to be tried again. */
@@ -180,13 +205,15 @@ static void end_give_back(hf_lock *l, const struct hf__op *op)
 {
     hf__time now = hf__now();
 
-    if (!hf__debt_is_open(op->result) || !hf__before(now, l->moot_at)) {
-        l->is_owing = false;
-        set_retry(l, false);
-    } else if (l->is_owing) {
-        set_retry(l, true);
+    bool is_open = hf__debt_is_open(op->result) && hf__before(now, l->moot_at);
+
+    if (!l->is_owing) {
+        return;
+    }
+    l->is_owing = set_retry(l, is_open);
+    if (l->is_owing) {
         hf__keeper_set(&l->client->keeper, &l->duty,
-                       hf__after_ms(now, l->grant.lease_ms / 12));
+                       hf__after_ms(now, l->grant.lease_ms / 12), 0);
     }
 }
 
@@ -224,6 +251,7 @@ void hf__handle_drop_owing(struct hf_client *client)
         struct hf__link *link = NULL;
 
         hf__mutex_lock(&client->mutex);
+        client->is_closed = true;
         link = hf__list_pop(&client->owing);
         hf__mutex_unlock(&client->mutex);
         if (link == NULL) {
@@ -266,10 +294,13 @@ static void fire(struct hf__duty *duty, hf__time now)
     hf_lock *l = HF__ELEMENT(duty, struct hf_lock, duty);
     unsigned duties = 0;
 
-    atomic_fetch_add(&l->refs, 1);
+    /* Its last owner may just have let go, and now waits for this to end. */
+    if (!hf__handle_try_ref(l)) {
+        return;
+    }
     hf__mutex_lock(&l->mutex);
     if (hf__handle_is_ours(l)) {
-        hf__time slack = hf__after_ns(now, duty->slack_ns);
+        hf__time slack = hf__after_ns(now, renewal_slack(l));
 
         /* A renewal that is nearly due goes along with those that are. */
         if (!hf__before(slack, l->grant.renew_at) &&
@@ -280,7 +311,7 @@ static void fire(struct hf__duty *duty, hf__time now)
             l, (struct hf__event){.kind = HF__EVENT_TICK, .now = now});
     } else if (l->is_owing) {
         duties = HF__DO_GIVE_BACK;
-        set_retry(l, false);
+        (void)set_retry(l, false);
     }
     hf__mutex_unlock(&l->mutex);
     hf__handle_follow_up(l, duties);
@@ -305,7 +336,6 @@ hf_lock *hf__handle_new(struct hf_client *client, const struct hf__key *key,
     hf__mutex_init(&l->mutex);
     hf__grant_init(&l->grant, opts->lease_ms, opts->auto_renew != 0);
     l->duty.fire = fire;
-    l->duty.slack_ns = opts->lease_ms * HF__MS / 24;
     memcpy(l->key_bytes, key->bytes, key->length);
     l->key = *key;
     l->key.bytes = l->key_bytes;
@@ -381,8 +411,7 @@ int hf__handle_grant(hf_lock *l, const struct hf__token *token, hf__time sent,
     hf__mutex_lock(&l->mutex);
     l->token = *token;
     hf__token_text(token, l->token_text);
-    l->moot_at = hf__after_ms(sent, l->grant.lease_ms + l->grant.lease_ms / 50 +
-                                        MOOT_SLACK_MS);
+    l->moot_at = moot_after(l, sent);
     e.now = hf__now();
     duties = hf__handle_feed(l, e);
     hf__mutex_unlock(&l->mutex);

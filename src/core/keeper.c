@@ -49,17 +49,21 @@ static void fire(struct hf__keeper *k, struct hf__duty *d, hf__time now)
     hf__unpark(&k->quiet);
 }
 
-/* Sleep until the first duty; whoever sets an earlier one pokes. */
+/* Sleep until the first duty; whoever sets an earlier one pokes. A moment
+ * that was set stays, though its duty may be gone: who acquires and releases
+ * in a loop then pokes once in a while, not at each grant. */
 static void doze(struct hf__keeper *k)
 {
     struct hf__timer *first = hf__heap_first(&k->heap);
     hf__time until = first == NULL ? HF__NEVER : first->due;
 
+    if (hf__before(hf__now(), k->sleeps_until)) {
+        until = hf__earlier(until, k->sleeps_until);
+    }
     k->sleeps_until = until;
     hf__mutex_unlock(&k->mutex);
     hf__alarm_sleep(&k->alarm, until);
     hf__mutex_lock(&k->mutex);
-    k->sleeps_until = HF__NEVER;
 }
 
 /* When something is due, everything nearly due goes with it: one batch. */
@@ -111,16 +115,19 @@ void hf__keeper_stop(struct hf__keeper *k)
     hf__thread_stop(&k->thread);
 }
 
-void hf__keeper_set(struct hf__keeper *k, struct hf__duty *d, hf__time due)
+void hf__keeper_set(struct hf__keeper *k, struct hf__duty *d, hf__time due,
+                    int64_t slack_ns)
 {
     bool is_earlier = false;
 
     hf__mutex_lock(&k->mutex);
+    d->slack_ns = slack_ns;
     if (hf__is_never(due) || k->is_closing) {
         hf__heap_remove(&k->heap, &d->timer);
     } else {
         hf__heap_set(&k->heap, &d->timer, due);
         is_earlier = hf__before(due, k->sleeps_until);
+        k->sleeps_until = hf__earlier(due, k->sleeps_until);
     }
     hf__mutex_unlock(&k->mutex);
     if (is_earlier) {

@@ -18,7 +18,9 @@
  * the keeper, and may set the timer again; it must not block on a store. */
 struct hf__duty {
     struct hf__timer timer;
-    int64_t slack_ns; /* may fire so much early, to go with others */
+    int64_t slack_ns; /* may fire so much early, to go with others; set with
+                         the timer. Who fires early must not ask for the same
+                         moment again */
     void (*fire)(struct hf__duty *, hf__time now);
 };
 
@@ -29,8 +31,8 @@ struct hf__keeper {
     struct hf__thread thread;
     struct hf__duty *firing; /* now, without the mutex */
     struct hf__parker quiet; /* unparked when firing ends */
-    hf__time sleeps_until;
-    unsigned thread_id; /* of the keeper's thread; 0 before it runs */
+    hf__time sleeps_until;   /* or was poked for; past while it is awake */
+    unsigned thread_id;      /* of the keeper's thread; 0 before it runs */
     bool is_closing;
 };
 
@@ -42,7 +44,8 @@ HF_MUST_CHECK int hf__keeper_start(struct hf__keeper *);
 void hf__keeper_stop(struct hf__keeper *);
 void hf__keeper_fini(struct hf__keeper *);
 /* Set or move the duty; HF__NEVER takes it out. Thread: any. */
-void hf__keeper_set(struct hf__keeper *, struct hf__duty *, hf__time due);
+void hf__keeper_set(struct hf__keeper *, struct hf__duty *, hf__time due,
+                    int64_t slack_ns);
 /* Take the duty out and wait until it does not fire any more, so that its
  * owner can be freed. Thread: any, also the keeper's. */
 void hf__keeper_cancel(struct hf__keeper *, struct hf__duty *);

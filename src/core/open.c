@@ -183,7 +183,7 @@ static int check_reach(struct hf_client *c, const hf_open_opts *opts,
                     c->url->redacted, names[found], names[opts->reach]);
 }
 
-static int init_client(struct hf_client *c)
+static int init_client(struct hf_client *c, hf_error *err)
 {
     int r = HF_OK;
 
@@ -200,6 +200,11 @@ static int init_client(struct hf_client *c)
     }
     c->host[hf__utf8_cut(c->host, sizeof c->host - 1)] = '\0';
     r = hf__keeper_init(&c->keeper);
+    if (r == HF_EUNAVAIL) {
+        return hf__fail(err, r,
+                        "no file descriptor to be had for the timer: raise "
+                        "the limit (ulimit -n)");
+    }
     return r == HF_OK ? hf__map_init(&c->places) : r;
 }
 
@@ -215,6 +220,10 @@ int hf_open(const char *url, const hf_open_opts *given, hf_client **ret_client,
                      "hf_open() needs a URL and a place for "
                      "the client");
     }
+    if (r == HF_OK && (unsigned)opts.reach > (unsigned)HF_REACH_HOSTS) {
+        r = hf__fail(err, HF_EINVAL, "the reach is %d: an hf_reach is meant",
+                     (int)opts.reach);
+    }
     if (r == HF_OK) {
         r = hf__fork_watch();
     }
@@ -225,7 +234,7 @@ int hf_open(const char *url, const hf_open_opts *given, hf_client **ret_client,
     if (c == NULL) {
         return hf__fail(err, HF_ENOMEM, "out of memory");
     }
-    r = init_client(c);
+    r = init_client(c, err);
     r = r == HF_OK ? build(c, url, &opts, err) : r;
     r = r == HF_OK ? hf__session_connect(&c->main[0],
                                          c->settings.connect_timeout_ms, err)

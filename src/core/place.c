@@ -271,6 +271,7 @@ void hf__place_served(struct hf__claim *c, int result, hf__time sent,
 
     HF_ASSERT(c->standing == HF__STANDING_HANDED);
     c->standing = result == HF_OK ? HF__STANDING_SERVED : HF__STANDING_LINE;
+    c->is_unknown = result == HF_EUNKNOWN || result == HF_EPROTO;
     c->served_sent = sent;
     c->served_fence = fence;
     hf__unpark(c->parker);

@@ -96,7 +96,9 @@ static int let_go(hf_lock *l, hf__time limit, bool is_unknown,
         } else {
             r = hf__handle_run(l, HF__ERRAND_RELEASE, limit);
         }
-        *ret_reason = l->request.op.ret_reason;
+        if (r == HF_LOST) { /* else somebody may still be executing it */
+            *ret_reason = l->request.op.ret_reason;
+        }
         hf__mutex_unlock(&l->mutex);
         is_unknown = is_unknown || r == HF_EUNKNOWN;
         if (r >= 0 || !hf__before(hf__now(), limit)) {

@@ -86,8 +86,18 @@ static void fire_all(struct hf__watcher *w)
     }
 }
 
+/* May the thread wait? Not if the list has changed since the watches were
+ * copied, for that stirred nobody who waits. From here on it is stirred. */
+static bool begin_waiting(struct hf__watcher *w, unsigned seen)
+{
+    HF_SCOPED_LOCK(&w->mutex);
+
+    w->is_waiting = hf__parker_seen(&w->parker) == seen;
+    return w->is_waiting;
+}
+
 /* Wait on the store once; without the mutex. */
-static int wait_once(struct hf__watcher *w, int n)
+static int wait_once(struct hf__watcher *w, unsigned seen, int n)
 {
     const struct hf__settings *t = w->settings;
     hf__time now = hf__now();
@@ -98,12 +108,9 @@ static int wait_once(struct hf__watcher *w, int n)
         r = hf__conn_open(&w->conn, t->backend, t->url, t->allow,
                           hf__after_ms(now, t->io_timeout_ms), NULL);
     }
-    if (r != HF_OK) {
+    if (r != HF_OK || !begin_waiting(w, seen)) {
         return r;
     }
-    hf__mutex_lock(&w->mutex);
-    w->is_waiting = true;
-    hf__mutex_unlock(&w->mutex);
     return hf__conn_wait(&w->conn, w->pointers, n, hf__after_ms(now, WAIT_MS),
                          NULL);
 }
@@ -130,7 +137,7 @@ static void watch_round(struct hf__watcher *w)
     if (n == 0) {
         hf__park(&w->parker, seen, HF__NEVER);
     } else {
-        r = wait_once(w, n);
+        r = wait_once(w, seen, n);
     }
     hf__mutex_lock(&w->mutex);
     w->is_waiting = false;
@@ -164,7 +171,7 @@ static void stir(struct hf__watcher *w)
     }
 }
 
-void hf__watcher_add(struct hf__watcher *w, struct hf__watching *g)
+bool hf__watcher_add(struct hf__watcher *w, struct hf__watching *g)
 {
     HF_SCOPED_LOCK(&w->mutex);
 
@@ -173,11 +180,11 @@ void hf__watcher_add(struct hf__watcher *w, struct hf__watching *g)
     if (!w->thread.is_running && !w->is_closing &&
         hf__thread_start(&w->thread, "holdfast-watch", watcher_main, w) !=
             HF_OK) {
-        /* No thread to be had: its limits make the contender poll. */
-        return;
+        return false;
     }
     hf__list_push(&w->list, &g->link);
     stir(w);
+    return true;
 }
 
 void hf__watcher_remove(struct hf__watcher *w, struct hf__watching *g)

@@ -39,8 +39,9 @@ struct hf__watcher {
 
 void hf__watcher_init(struct hf__watcher *, const struct hf__settings *);
 /* Begin to watch; key, fence, token and parker are set. Fires at the latest
- * when the store could be asked no longer. Thread: user. */
-void hf__watcher_add(struct hf__watcher *, struct hf__watching *);
+ * when the store could be asked no longer. False if the system gives no
+ * thread for it: then poll. Thread: user. */
+HF_MUST_CHECK bool hf__watcher_add(struct hf__watcher *, struct hf__watching *);
 /* End it; harmless after it fired. Thread: user. */
 void hf__watcher_remove(struct hf__watcher *, struct hf__watching *);
 /* Interrupts and joins; fires what is left. */

@@ -75,18 +75,19 @@ TEST(an_expired_lock_is_free_to_try)
 TEST(what_remains_is_less_than_the_lease_and_falls)
 {
     AUTO_CLIENT *alice = open_store();
-    int64_t start = hf__test_now_ms();
+    int64_t before = hf__test_now_ms();
     AUTO_LOCK *job = acquire_fixed(alice, "job", 500);
-    int64_t before = hf_remaining_ms(job);
+    int64_t after = hf__test_now_ms();
+    int64_t last = hf_remaining_ms(job);
 
-    EXPECT_LESS(before, safe(500) + 1);
-    EXPECT_MORE(before, safe(500) - since(start) - 2);
-    for (int64_t at = since(start); hf_held(job); at = since(start)) {
+    EXPECT_LESS(last, safe(500) + 1);
+    EXPECT_MORE(last, safe(500) - since(before) - 2);
+    for (int64_t at = since(after); hf_held(job); at = since(after)) {
         int64_t now = hf_remaining_ms(job);
 
         EXPECT_LESS(at, 500);
-        EXPECT_LESS(now, before + 1);
-        before = now;
+        EXPECT_LESS(now, last + 1);
+        last = now;
         hf__test_pause_ms(10);
     }
     EXPECT_IS(hf_remaining_ms(job), 0);

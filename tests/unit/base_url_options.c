@@ -49,14 +49,11 @@ TEST(duration_options)
     ms = -7;
     EXPECT_IS(hf__url_duration(url, "none", 100, 60000, &ms, &err), HF_OK);
     EXPECT_IS(ms, -7);
-    EXPECT_IS(hf__url_duration(url, "low", 100, 60000, &ms, &err),
-              HF_EINVAL);
+    EXPECT_IS(hf__url_duration(url, "low", 100, 60000, &ms, &err), HF_EINVAL);
     EXPECT_HAS(err.text, "option \"low\" is \"5ms\", not a duration from "
                          "100ms to 1m");
-    EXPECT_IS(hf__url_duration(url, "high", 100, 60000, &ms, &err),
-              HF_EINVAL);
-    EXPECT_IS(hf__url_duration(url, "bad", 100, 60000, &ms, NULL),
-              HF_EINVAL);
+    EXPECT_IS(hf__url_duration(url, "high", 100, 60000, &ms, &err), HF_EINVAL);
+    EXPECT_IS(hf__url_duration(url, "bad", 100, 60000, &ms, NULL), HF_EINVAL);
     EXPECT_IS(ms, -7);
 }
 

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Two things at once, one of them late: timers that meet, a lock that is
+ * handed to a waiter who has just gone, a wait that begins while another is
+ * being set up. Nothing may hang, and nothing may stay locked for nobody.
+ */
+#include "tests/contract/api.h"
+
+#include <stdatomic.h>
+
+struct claimer {
+    hf_client *client;
+    const char *name;
+    hf_acquire_opts opts;
+    struct hf__test_thread *thread;
+    _Atomic int number;
+    atomic_int status; /* −99: still waiting */
+};
+
+static void claim(void *arg)
+{
+    struct claimer *c = arg;
+    AUTO_LOCK *lock = NULL;
+
+    atomic_store(&c->number, thread_number());
+    atomic_store(&c->status,
+                 hf_acquire(c->client, c->name, &c->opts, &lock, NULL));
+}
+
+static void start_claimer(struct claimer *c, hf_client *client,
+                          const char *name)
+{
+    c->client = client;
+    c->name = name;
+    atomic_store(&c->status, -99);
+    c->thread = hf__test_start(claim, c);
+    await_sleep(&c->number);
+}
+
+/* ---- timers */
+
+TEST(a_lock_that_ends_by_itself_costs_no_other_its_renewals)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_LOCK *brief = acquire_fixed(alice, "brief", 4800);
+    AUTO_LOCK *job = acquire_leased(alice, "job", 540);
+
+    /* The job is renewed every 180 ms, so also in the last 200 ms of the
+     * other, when the keeper would fire that one early. */
+    EXPECT_IS(hf_wait_lost(brief, 6000), HF_LOST);
+    EXPECT_IS(hf_wait_lost(job, 1000), HF_TIMEDOUT);
+    EXPECT_IS(hf_held(job), 1);
+}
+
+/* ---- handing over */
+
+TEST(a_lock_handed_over_too_late_is_asked_for_again)
+{
+    NEEDS(HF_CAP_HANDOVER);
+    AUTO_CLIENT *alice = open_faulty("fault=late_reply:handover:1:700ms");
+    AUTO_LOCK *job = acquire(alice, "job");
+    struct claimer heir = {.opts = wanting(HF_FOREVER, 500)};
+
+    start_claimer(&heir, alice, "job");
+    EXPECT_IS(hf_release(job, NULL), HF_OK);
+    hf__test_join(heir.thread);
+    EXPECT_IS(heir.status, HF_OK);
+}
+
+static void release_job(void *lock)
+{
+    int r = hf_release(lock, NULL);
+
+    EXPECT(r == HF_OK || r == HF_EUNKNOWN);
+}
+
+/* The heir is cancelled while the hand-over is under way, whose reply is
+ * lost; when it wakes, the session is busy with another claim. */
+TEST(a_lock_perhaps_handed_to_a_cancelled_waiter_is_given_back)
+{
+    NEEDS(HF_CAP_HANDOVER);
+    AUTO_CLIENT *alice =
+        open_faulty("io_timeout=400ms&fault=late_reply:handover:1:2s,"
+                    "delay:acquire:2:300ms");
+    AUTO_CLIENT *bob = open_store();
+    AUTO_CANCEL *cancel = new_cancel();
+    AUTO_LOCK *job = acquire(alice, "job");
+    struct claimer heir = {.opts = wanting(HF_FOREVER, 60000)};
+    struct claimer other = {.opts = wanting(5000, 60000)};
+
+    heir.opts.cancel = cancel;
+    start_claimer(&heir, alice, "job");
+    struct hf__test_thread *releaser = hf__test_start(release_job, job);
+    hf__test_pause_ms(100);
+    start_claimer(&other, alice, "other");
+    hf_cancel_fire(cancel);
+    hf__test_join(heir.thread);
+    hf__test_join(releaser);
+    hf__test_join(other.thread);
+    EXPECT(heir.status == HF_OK || heir.status == HF_CANCELLED);
+    EXPECT_LESS(await_free(bob, "job", patience(8000)), patience(1000));
+}
+
+/* ---- claims whose caller has gone */
+
+TEST(an_attempt_that_is_left_remembers_the_lost_one_before)
+{
+    /* The first is applied and its reply lost; the second is left while it
+     * hangs in connecting, and is not sent at all. */
+    AUTO_CLIENT *alice =
+        open_faulty("io_timeout=300ms&fault=late_reply:acquire:1:200ms,"
+                    "lose_reply:acquire:2,delay:open:3:2s");
+    AUTO_CLIENT *bob = open_store();
+    struct claimer first = {.opts = wanting(5000, 60000)};
+    struct claimer left = {.opts = wanting(150, 12000)};
+
+    start_claimer(&first, alice, "other");
+    start_claimer(&left, alice, "job");
+    hf__test_join(left.thread);
+    EXPECT_IS(left.status, HF_EUNKNOWN);
+    hf__test_join(first.thread);
+    EXPECT_LESS(await_free(bob, "job", patience(5000)), patience(2000));
+}
+
+/* ---- waiting */
+
+TEST(a_wait_that_begins_while_another_connects_is_woken)
+{
+    NEEDS(HF_CAP_WAIT);
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_faulty("fault=delay:open:3:600ms");
+    AUTO_LOCK *a = acquire(alice, "a");
+    AUTO_LOCK *b = acquire(alice, "b");
+    struct claimer first = {.opts = wanting(20000, HF_LEASE_DEFAULT_MS)};
+    struct claimer second = {.opts = wanting(20000, HF_LEASE_DEFAULT_MS)};
+
+    start_claimer(&first, bob, "a");
+    hf__test_pause_ms(100);
+    start_claimer(&second, bob, "b");
+    hf__test_pause_ms(1000);
+    int64_t start = hf__test_now_ms();
+    EXPECT_IS(hf_release(b, NULL), HF_OK);
+    hf__test_join(second.thread);
+    EXPECT_LESS(since(start), patience(500));
+    EXPECT_IS(second.status, HF_OK);
+    EXPECT_IS(hf_release(a, NULL), HF_OK);
+    hf__test_join(first.thread);
+}
+
+/* ---- closing */
+
+static void release_late(void *lock)
+{
+    int r = hf_release(lock, NULL);
+
+    EXPECT(r == HF_OK || r == HF_EUNKNOWN || r == HF_LOST);
+    hf_free(lock);
+}
+
+TEST(a_release_under_way_at_close_leaves_nothing_behind)
+{
+    AUTO_CLIENT *bob = open_store();
+    hf_client *alice = open_faulty("io_timeout=300ms&fault=delay:release:*:2s");
+    hf_lock *job = acquire(alice, "job");
+    int fds = count_fds();
+    struct hf__test_thread *thread = hf__test_start(release_late, job);
+
+    hf__test_pause_ms(100);
+    hf_close(alice);
+    hf__test_join(thread);
+    /* The keeper's two go with the last reference to the client. */
+    EXPECT_LESS(count_fds(), fds - 1);
+}
+
+/* ---- arguments */
+
+TEST(a_fence_that_no_grant_can_have_breaks_nothing)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_LOCK *job = acquire(alice, "job");
+    hf_error err = HF_ERROR_INIT;
+
+    EXPECT_IS(hf_break(alice, "job", UINT64_MAX, &err), HF_EINVAL);
+    EXPECT_NOT(err.text[0], '\0');
+    EXPECT_IS(hf_break(alice, "job", UINT64_C(1) << 53, NULL), HF_EINVAL);
+    expect_held(job);
+}
+
+TEST(a_reach_of_no_kind_is_refused)
+{
+    hf_open_opts opts = HF_OPEN_OPTS_INIT;
+    hf_client *client = NULL;
+    hf_error err = HF_ERROR_INIT;
+
+    opts.reach = (hf_reach)99;
+    EXPECT_IS(hf_open(store_url(NULL), &opts, &client, &err), HF_EINVAL);
+    EXPECT(!client);
+    EXPECT_HAS(err.text, "reach");
+}
+
+/* ---- statuses */
+
+TEST(a_wait_longer_than_io_timeout_ends_as_timed_out)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_with("io_timeout=200ms");
+    AUTO_LOCK *job = acquire(alice, "job");
+
+    EXPECT_IS(attempt(bob, "job", 600), HF_TIMEDOUT);
+    EXPECT_IS(attempt(bob, "job", 50), HF_TIMEDOUT);
+    expect_held(job);
+}
+
+/* The first give-back dies with its session; the second try, a twelfth of the
+ * lease later, hangs in connecting. */
+TEST(closing_does_not_wait_for_a_connection_that_hangs)
+{
+    hf_client *alice =
+        open_faulty("io_timeout=2s&fault=die:release:*,delay:open:3-:30s");
+    AUTO_LOCK *job = acquire_leased(alice, "job", 12000);
+    int64_t start = hf__test_now_ms();
+
+    hf_close(alice);
+    EXPECT_LESS(since(start), 2000 + patience(500));
+    EXPECT_IS(hf_state(job), HF_STATE_LOST);
+}
