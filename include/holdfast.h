@@ -302,7 +302,7 @@ HF_API hf_reason hf_lost_reason(const hf_lock *lock);
 /*
  * Wait until the lock is lost or released, or `wait_ms` have passed
  * (HF_FOREVER: no limit). Gives: HF_LOST; HF_TIMEDOUT (still held); HF_OK
- * (released by us); HF_EFORK. Blocks: up to wait_ms.
+ * (released by us); HF_EINVAL, HF_EFORK. Blocks: up to wait_ms.
  */
 HF_API HF_MUST_CHECK int hf_wait_lost(hf_lock *lock, int64_t wait_ms);
 

@@ -172,6 +172,9 @@ int hf_wait_lost(hf_lock *lock, int64_t wait_ms)
         wait_ms == HF_FOREVER ? HF__NEVER : hf__after_ms(hf__now(), wait_ms);
     int r = usable(lock, NULL);
 
+    if (r == HF_OK && wait_ms < 0 && wait_ms != HF_FOREVER) {
+        r = HF_EINVAL;
+    }
     if (r != HF_OK) {
         return r;
     }

@@ -348,6 +348,10 @@ static int tell_busy(const struct hf__claim *c, int r, hf_error *err)
     const char *name = c->key.bytes + c->key.name_at;
     int length = c->key.length - c->key.name_at;
 
+    if (k->is_kept) {
+        return hf__fail(err, r, "\"%.*s\" is kept closed for %lld ms more",
+                        length, name, (long long)(k->remaining_us / 1000));
+    }
     if (!k->is_held) {
         return hf__fail(err, r,
                         "\"%.*s\" is not free: other threads of this process "

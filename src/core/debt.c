@@ -18,7 +18,8 @@
 
 bool hf__debt_is_open(int result)
 {
-    return result == HF_EUNAVAIL || result == HF_EUNKNOWN;
+    return result == HF_EUNAVAIL || result == HF_EUNKNOWN ||
+           result == HF_ENOMEM;
 }
 
 static void close_debt(struct hf__claim *c)

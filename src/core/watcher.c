@@ -48,6 +48,21 @@ static int copy_watches(struct hf__watcher *w)
     return n;
 }
 
+/* More names than one wait covers take turns, and the wait is short: those
+ * left out are as if polled. Under the mutex. */
+static hf__time let_others_be_first(struct hf__watcher *w, int n)
+{
+    int64_t limit_ms = WAIT_MS;
+
+    if (n == HF__WATCH_MAX) {
+        limit_ms = hf__random_between(POLL_LOW_MS, POLL_HIGH_MS);
+        for (int i = 0; i < n; i++) {
+            hf__list_push(&w->list, hf__list_pop(&w->list));
+        }
+    }
+    return hf__after_ms(hf__now(), limit_ms);
+}
+
 static void fire(struct hf__watching *g)
 {
     hf__list_remove(&g->link);
@@ -97,22 +112,21 @@ static bool begin_waiting(struct hf__watcher *w, unsigned seen)
 }
 
 /* Wait on the store once; without the mutex. */
-static int wait_once(struct hf__watcher *w, unsigned seen, int n)
+static int wait_once(struct hf__watcher *w, unsigned seen, int n,
+                     hf__time limit)
 {
     const struct hf__settings *t = w->settings;
-    hf__time now = hf__now();
     int r = HF_OK;
 
     if (w->conn.is_dead || !hf__conn_is_open(&w->conn)) {
         hf__conn_close(&w->conn);
         r = hf__conn_open(&w->conn, t->backend, t->url, t->allow,
-                          hf__after_ms(now, t->io_timeout_ms), NULL);
+                          hf__after_ms(hf__now(), t->io_timeout_ms), NULL);
     }
     if (r != HF_OK || !begin_waiting(w, seen)) {
         return r;
     }
-    return hf__conn_wait(&w->conn, w->pointers, n, hf__after_ms(now, WAIT_MS),
-                         NULL);
+    return hf__conn_wait(&w->conn, w->pointers, n, limit, NULL);
 }
 
 static void pause_until_poll(struct hf__watcher *w)
@@ -131,13 +145,14 @@ static void watch_round(struct hf__watcher *w)
 {
     unsigned seen = hf__parker_seen(&w->parker);
     int n = copy_watches(w);
+    hf__time limit = let_others_be_first(w, n);
     int r = HF_OK;
 
     hf__mutex_unlock(&w->mutex);
     if (n == 0) {
         hf__park(&w->parker, seen, HF__NEVER);
     } else {
-        r = wait_once(w, seen, n);
+        r = wait_once(w, seen, n, limit);
     }
     hf__mutex_lock(&w->mutex);
     w->is_waiting = false;

@@ -86,6 +86,16 @@ TEST(the_bounds_of_a_lease_are_leases)
     EXPECT_LESS(hf_remaining_ms(shortest), HF_LEASE_MIN_MS);
 }
 
+TEST(waiting_for_the_loss_has_no_negative_limit)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_LOCK *job = acquire(alice, "job");
+
+    EXPECT_IS(hf_wait_lost(job, -5), HF_EINVAL);
+    EXPECT_IS(hf_wait_lost(job, INT64_MIN), HF_EINVAL);
+    EXPECT_IS(hf_wait_lost(job, 0), HF_TIMEDOUT);
+}
+
 /* Bytes 0 … n−2 are letters. */
 static const char *text_of(char *buf, size_t size)
 {

@@ -112,20 +112,22 @@ TEST(durations_are_written_as_they_are_read)
               INT64_C(3155759999999));
 }
 
-static const char *hidden(const char *url)
+static void expect_hidden(const char *url, const char *shown)
 {
-    return cli_secret_hide(url);
+    CLI_AUTO(cli_free_auto) char *text = cli_secret_hide(url);
+
+    EXPECT_TEXT(text, shown);
 }
 
 TEST(passwords_in_a_url_are_hidden)
 {
-    EXPECT_TEXT(hidden("redis://u:pw@h:1/0"), "redis://u:***@h:1/0");
-    EXPECT_TEXT(hidden("redis://:pw@h"), "redis://:***@h");
-    EXPECT_TEXT(hidden("redis://u:p@w@h"), "redis://u:***@h");
-    EXPECT_TEXT(hidden("redis://u:a@1 redis://v:b@2"),
-                "redis://u:***@1 redis://v:***@2");
-    EXPECT_TEXT(hidden("mysql://h/db?password=x&prefix=y"),
-                "mysql://h/db?password=***&prefix=y");
+    expect_hidden("redis://u:pw@h:1/0", "redis://u:***@h:1/0");
+    expect_hidden("redis://:pw@h", "redis://:***@h");
+    expect_hidden("redis://u:p@w@h", "redis://u:***@h");
+    expect_hidden("redis://u:a@1 redis://v:b@2",
+                  "redis://u:***@1 redis://v:***@2");
+    expect_hidden("mysql://h/db?password=x&prefix=y",
+                  "mysql://h/db?password=***&prefix=y");
 }
 
 TEST(a_url_without_password_stays_as_it_is)
@@ -142,7 +144,7 @@ TEST(a_url_without_password_stays_as_it_is)
     };
 
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
-        EXPECT_TEXT(hidden(plain[i]), plain[i]);
+        expect_hidden(plain[i], plain[i]);
         EXPECT(!cli_secret_is_in(plain[i]));
     }
 }
@@ -199,4 +201,6 @@ TEST(columns_line_up_by_characters_not_bytes)
     cli_table_add(&table, NULL);
     cli_table_write(&table, &text);
     EXPECT_TEXT(text.data, "ä     b\nlong  -\n");
+    cli_table_fini(&table);
+    cli_text_fini(&text);
 }
