@@ -159,7 +159,6 @@ static void release_late(void *lock)
 
 TEST(a_release_under_way_at_close_leaves_nothing_behind)
 {
-    AUTO_CLIENT *bob = open_store();
     hf_client *alice = open_faulty("io_timeout=300ms&fault=delay:release:*:2s");
     hf_lock *job = acquire(alice, "job");
     int fds = count_fds();
