@@ -5,8 +5,10 @@
  * of before is there, and afterwards all begins anew with higher fences. So
  * two never hold one name.
  */
+#include "src/backend/registry.h"
 #include "tests/store_sqlite/world.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -31,6 +33,16 @@ static void hold_through_it(struct stage *stage, int index)
     if (index == HF_OK) {
         leave(&me);
     }
+    atomic_fetch_add(&stage->ready, 1);
+    until(&stage->stop, 1);
+}
+
+static void hold_on(struct stage *stage, int index)
+{
+    PEER(me);
+
+    (void)index;
+    EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
     atomic_fetch_add(&stage->ready, 1);
     until(&stage->stop, 1);
 }
@@ -227,4 +239,30 @@ TEST(files_may_be_deleted_when_nobody_uses_them)
     delete_both();
     delete_db();
     EXPECT_IS(finish(start(after_the_end, stage, 0)), 0);
+}
+
+/* An opener that fails is inside for a moment, with nothing to compare. */
+TEST(a_failed_opener_leaves_no_store_unguarded)
+{
+    _Alignas(max_align_t) static unsigned char state[1 << 16];
+    hf_error error = HF_ERROR_INIT;
+    struct stage *stage = stage_new();
+    struct hf__url *url = NULL;
+    char text[600];
+
+    EXPECT(hf__sqlite_backend.size <= sizeof state);
+    (void)snprintf(text, sizeof text, "sqlite:%s", path_of(""));
+    EXPECT_IS(hf__url_parse(text, &url, &error), HF_OK);
+    copy_file("/proc/self/cmdline", path_of(""));
+    EXPECT_IS(hf__sqlite_backend.open(state, url, "",
+                                      hf__after_ms(hf__now(), 1000), &error),
+              HF_EPROTO);
+    delete_db();
+    pid_t holder = start(hold_on, stage, 0);
+    until(&stage->ready, 1);
+    hf__sqlite_backend.close(state);
+    hf__url_free(url);
+    replace_db();
+    EXPECT_IS(finish(start(try_to_enter, stage, HF_EUNSAFE)), 0);
+    kill_now(holder);
 }

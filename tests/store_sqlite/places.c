@@ -8,8 +8,10 @@
 #include "tests/store_sqlite/world.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -244,4 +246,94 @@ TEST(a_check_looks_at_all_that_matters)
                              hf__after_ms(hf__now(), 5000), &me.error),
               HF_OK);
     EXPECT_MORE(count, 10);
+}
+
+/* Under each name it would have a log of its own. */
+TEST(a_database_with_two_names_is_refused)
+{
+    PEER(me);
+
+    EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
+    EXPECT_IS(link(path_of(""), path_of(".alias")), 0);
+    expect_refused(path_of(".alias"), HF_EUNSAFE, "second name");
+    EXPECT_IS(unlink(path_of(".alias")), 0);
+    EXPECT_IS(renew(&me, "job", 60000), HF_OK);
+}
+
+/* Between the first look and the making somebody else may make one. */
+TEST(a_database_that_appears_meanwhile_is_looked_at)
+{
+    struct hf__place place = {0};
+    hf_error error = HF_ERROR_INIT;
+
+    EXPECT_IS(hf__place_init(&place, path_of(""), "", &error), HF_OK);
+    EXPECT_IS(symlink("/nowhere", path_of("")), 0);
+    EXPECT_IS(hf__place_create_db(&place, &error), HF_EUNSAFE);
+    EXPECT_HAS(error.text, "symbolic link");
+    hf__place_fini(&place);
+}
+
+/* Where the file system keeps times in whole seconds. */
+TEST(a_replaced_file_is_seen_though_times_are_coarse)
+{
+    struct hf__place place = {0};
+    struct hf__place_watch watch = {0};
+    hf_error error = HF_ERROR_INIT;
+    struct timespec now[2] = {{0, UTIME_NOW}, {0, UTIME_NOW}};
+    struct stat st;
+
+    write_file(path_of(""), "old");
+    EXPECT_IS(hf__place_init(&place, path_of(""), "", &error), HF_OK);
+    hf__place_ids(&place, &watch.expected);
+    EXPECT_IS(utimensat(AT_FDCWD, hf__test_folder(), now, 0), 0);
+    EXPECT_IS(stat(hf__test_folder(), &st), 0);
+    hf__test_pause_ms(300);
+    EXPECT_IS(hf__place_changed(&place, &watch), -1);
+    write_file(path_of(".new"), "new");
+    EXPECT_IS(rename(path_of(".new"), path_of("")), 0);
+    now[0] = st.st_atim;
+    now[1] = st.st_mtim;
+    EXPECT_IS(utimensat(AT_FDCWD, hf__test_folder(), now, 0), 0);
+    hf__test_pause_ms(5);
+    EXPECT_IS(hf__place_changed(&place, &watch), HF__FILE_DB);
+    hf__place_fini(&place);
+}
+
+static void expect_stranger(const char *suffix)
+{
+    char why[64];
+
+    write_file(path_of(suffix), "");
+    if (chown(path_of(suffix), 65534, 65534)) {
+        SKIP("only root can give a file away");
+    }
+    (void)snprintf(why, sizeof why, "%s belongs to a stranger", suffix);
+    expect_refused(path_of(""), HF_EUNSAFE, why);
+    EXPECT_IS(unlink(path_of(suffix)), 0);
+}
+
+/* Whoever can write the log or its index writes the records. */
+TEST(a_strangers_log_is_refused)
+{
+    EXPECT_IS(chmod(hf__test_folder(), 01777), 0);
+    expect_stranger("-wal");
+    expect_stranger("-shm");
+    expect_stranger("-holdfast");
+    PEER(me);
+    EXPECT_IS(acquire(&me, "job", 1000), HF_OK);
+}
+
+/* As when a container is given the file without its folder: the log would be
+ * another one inside. */
+TEST(a_database_mounted_without_its_folder_is_refused)
+{
+    PEER(me);
+
+    write_file(path_of(".inside"), "");
+    if (unshare(CLONE_NEWNS) || mount("", "/", NULL, MS_REC | MS_PRIVATE, "") ||
+        mount(path_of(""), path_of(".inside"), NULL, MS_BIND, NULL)) {
+        SKIP("needs root, to mount");
+    }
+    expect_refused(path_of(".inside"), HF_EUNSAFE, "mounted");
+    EXPECT_IS(umount(path_of(".inside")), 0);
 }

@@ -174,3 +174,36 @@ TEST(the_ceiling_rises_about_once_a_minute)
                      "INSERT INTO t SELECT fence_ceiling-fence FROM "
                      "holdfast_meta,holdfast_lock");
 }
+
+static void hold_on(struct stage *stage, int index)
+{
+    PEER(me);
+
+    (void)index;
+    EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
+    atomic_fetch_add(&stage->ready, 1);
+    until(&stage->stop, 1);
+}
+
+/* Some containers are given a boot id of their own: a holder in such a one
+ * looks as if from before a restart, but the kernel has its byte. */
+TEST(a_living_holder_with_another_boot_id_is_not_replaced)
+{
+    struct stage *stage = stage_new();
+    pid_t holder = start(hold_on, stage, 0);
+    PEER(me);
+    bool has_fired;
+
+    until(&stage->ready, 1);
+    sql(path_of(""), "UPDATE holdfast_lock SET boot='00000000-0000-0000-0000-"
+                     "000000000000:1'");
+    EXPECT_IS(acquire(&me, "job", 1000), HF_EUNSAFE);
+    EXPECT_HAS(me.error.text, "boot id");
+    EXPECT_IS(inspect(&me, "job"), HF_OK);
+    EXPECT(me.record.is_held);
+    EXPECT_IS(me.record.holder_lives, 1);
+    EXPECT_IS(wait_for(&me, "job", 50, &has_fired), HF_OK);
+    EXPECT(!has_fired);
+    kill_now(holder);
+    EXPECT_IS(acquire(&me, "job", 1000), HF_OK);
+}

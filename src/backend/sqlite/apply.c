@@ -25,9 +25,10 @@ static int refuse(const struct hf__op *op, const struct hf__row *row)
     }
     if (row->standing == HF__STANDS_FOREIGN) {
         return hf__fail(op->err, HF_EUNSAFE,
-                        "the holder runs in another time namespace, so its "
-                        "lease can't be judged by this one's clock; use the "
-                        "lock in one of the two only");
+                        "the holder runs in another time namespace, or in a "
+                        "container with a boot id of its own, so its lease "
+                        "can't be judged by this one's clock; use the lock in "
+                        "one of the two only");
     }
     return HF_OK;
 }

@@ -121,7 +121,22 @@ static int apply_all(struct hf__sqlite *s, struct hf__op *ops[], int n)
 
 /* SQLite undoes what it could not commit. Only after an error of the device
  * the frames may stand in the log all the same, and be found there when it is
- * next read from the start. */
+ * next read from the start. So they do when the log was written and its index
+ * could not grow, for want of space or not. */
+static bool may_last(const struct hf__sqlite *s, int rc)
+{
+    switch (rc) {
+    case SQLITE_OK:
+        return false;
+    case SQLITE_IOERR_SHMSIZE:
+    case SQLITE_IOERR_SHMMAP:
+    case SQLITE_IOERR_SHMOPEN:
+        return true;
+    default:
+        return (rc & 0xff) == SQLITE_IOERR && !hf__sql_is_full(s, rc);
+    }
+}
+
 static int commit(struct hf__sqlite *s, struct hf__op *ops[], int n,
                   bool *ret_is_unknown)
 {
@@ -132,7 +147,7 @@ static int commit(struct hf__sqlite *s, struct hf__op *ops[], int n,
         ops[i]->result = HF_EUNKNOWN;
     }
     rc = hf__sql_run(s, HF__SQL_COMMIT);
-    *ret_is_unknown = (rc & 0xff) == SQLITE_IOERR && !hf__sql_is_full(s, rc);
+    *ret_is_unknown = may_last(s, rc);
     return rc;
 }
 

@@ -72,8 +72,7 @@ static int open_file(const struct hf__place *place, struct hf__door *door,
     if (!S_ISREG(st.st_mode)) {
         return hf__fail(err, HF_EPROTO, "%s is not a regular file", path);
     }
-    if (st.st_uid != place->uid && st.st_uid != geteuid() && st.st_uid != 0 &&
-        !((place->mode & S_IWGRP) && st.st_gid == place->gid)) {
+    if (hf__place_is_strange(place, &st)) {
         return hf__fail(err, HF_EUNSAFE,
                         "%s belongs to a stranger (user %ld); remove it", path,
                         (long)st.st_uid);

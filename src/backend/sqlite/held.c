@@ -141,10 +141,10 @@ static void part(void *arg, struct hf__map_link *l)
     struct grant *grant = of_link(l);
     struct hf__key key = {grant->key, grant->key_length, 0};
 
-    if (!parting->is_over) {
-        grant->is_parted = parting->fn(parting->arg, &grant->token, &key);
-        parting->is_over = !grant->is_parted;
-    }
+    /* Anew for each: it may be left from a time that was not committed. */
+    grant->is_parted =
+        !parting->is_over && parting->fn(parting->arg, &grant->token, &key);
+    parting->is_over |= !grant->is_parted;
 }
 
 void hf__held_part(struct hf__held *held, hf__held_fn fn, void *arg)

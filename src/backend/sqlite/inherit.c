@@ -8,6 +8,7 @@
 #include "src/backend/sqlite/inherit.h"
 
 #include "src/backend/sqlite/family.h"
+#include "src/base/alloc.h"
 #include "src/base/error.h"
 
 #include <dirent.h>
@@ -91,6 +92,7 @@ int hf__inherit_clean(const struct hf__place *place,
         if (safe && same(&c->ids.file[HF__FILE_DB], &ids->file[HF__FILE_DB])) {
             hf__list_remove(it);
             hf__sql_close(c);
+            hf__free(c);
         }
     }
     hf__family_unlock(&connections);

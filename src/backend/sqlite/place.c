@@ -20,9 +20,12 @@
 #include <unistd.h>
 
 /* A change within this time of an earlier one may leave the folder's mtime
- * as it was: the kernel stamps by its tick (at most 10 ms), doubled and more.
- */
-#define SETTLED_NS (100 * HF__MS)
+ * as it was: the kernel stamps by its tick (at most 10 ms), but file systems
+ * keep whole seconds (ext3, and ext4 with small inodes) or two (FAT). */
+#define SETTLED_NS (2100 * HF__MS)
+
+/* STATX_ATTR_MOUNT_ROOT, which older headers lack. */
+#define MOUNT_ROOT UINT64_C(0x2000)
 
 static const char *const suffixes[HF__FILE_COUNT] = {"", "-wal", "-shm",
                                                      "-holdfast"};
@@ -158,8 +161,65 @@ static int look_at_folder(struct hf__place *place, const char *allow,
                         "(allow=netfs overrides)",
                         place->folder, network);
     }
+    place->is_public = (ret_st->st_mode & S_IWOTH) != 0;
     place->folder_id = (struct hf__file_id){(uint64_t)ret_st->st_dev,
                                             (uint64_t)ret_st->st_ino};
+    return HF_OK;
+}
+
+bool hf__place_is_strange(const struct hf__place *place, const struct stat *st)
+{
+    return st->st_uid != place->uid && st->st_uid != geteuid() && st->st_uid &&
+           !((place->mode & S_IWGRP) && st->st_gid == place->gid);
+}
+
+/* Log and index count as much as the database: in a folder where everybody
+ * may make files, somebody may have made them first. Not asked where everybody
+ * may write the database, or where only those make files who are trusted. */
+int hf__place_look_beside(const struct hf__place *place, hf_error *err)
+{
+    int i;
+
+    if (!place->is_public || (place->mode & S_IWOTH)) {
+        return HF_OK;
+    }
+    for (i = HF__FILE_WAL; i <= HF__FILE_SHM; i++) {
+        struct stat st;
+
+        if (!lstat(place->path[i], &st) && hf__place_is_strange(place, &st)) {
+            return hf__fail(err, HF_EUNSAFE,
+                            "%s belongs to a stranger (user %ld); remove it",
+                            place->path[i], (long)st.st_uid);
+        }
+    }
+    return HF_OK;
+}
+
+/* Bound into a container without its folder, a file has another log inside
+ * than outside. Kernels before 5.8 can't tell. */
+static bool is_mounted_alone(const char *path)
+{
+    struct statx stx;
+
+    return !statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_INO, &stx) &&
+           (stx.stx_attributes & stx.stx_attributes_mask & MOUNT_ROOT) != 0;
+}
+
+/* The database has one name, with a log beside it, for all. */
+static int look_at_names(const char *db, const struct stat *st, hf_error *err)
+{
+    if (st->st_nlink > 1) {
+        return hf__fail(err, HF_EUNSAFE,
+                        "%s has a second name (a hard link), under which it "
+                        "would be another store; remove that",
+                        db);
+    }
+    if (is_mounted_alone(db)) {
+        return hf__fail(err, HF_EUNSAFE,
+                        "%s is mounted without its folder, so its log is "
+                        "not that of others; mount the folder",
+                        db);
+    }
     return HF_OK;
 }
 
@@ -195,7 +255,7 @@ static int look_at_db(struct hf__place *place, const struct stat *folder,
     place->mode = st.st_mode & 0666;
     place->uid = st.st_uid;
     place->gid = st.st_gid;
-    return HF_OK;
+    return look_at_names(db, &st, err);
 }
 
 int hf__place_init(struct hf__place *place, const char *path, const char *allow,
@@ -254,11 +314,18 @@ void hf__place_adorn(const struct hf__place *place, int fd)
 int hf__place_create_db(struct hf__place *place, hf_error *err)
 {
     const char *db = place->path[HF__FILE_DB];
+    struct stat folder;
     int fd = open(db, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
                   place->mode);
 
+    if (fd < 0 && errno != EEXIST) {
+        return fail_errno(err, "create", db);
+    }
     if (fd < 0) {
-        return errno == EEXIST ? HF_OK : fail_errno(err, "create", db);
+        /* Perhaps somebody made it since we looked: who, and what? */
+        return stat(place->folder, &folder)
+                   ? fail_errno(err, "look at the folder", place->folder)
+                   : look_at_db(place, &folder, err);
     }
     hf__place_adorn(place, fd);
     (void)close(fd);

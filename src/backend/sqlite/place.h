@@ -13,6 +13,7 @@
 #include "src/base/base.h"
 #include "src/base/time.h"
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 enum hf__place_file { HF__FILE_DB, HF__FILE_WAL, HF__FILE_SHM, HF__FILE_SIDE };
@@ -31,6 +32,7 @@ struct hf__file_ids {
 struct hf__place {
     char *folder;
     char *path[HF__FILE_COUNT]; /* absolute; FILE_DB is the URL's */
+    bool is_public;             /* everybody may make files in the folder */
     bool db_exists;
     mode_t mode; /* of files yet to be made: the database's, if it exists */
     uid_t uid;
@@ -55,6 +57,12 @@ struct hf__place_watch {
 HF_MUST_CHECK int hf__place_init(struct hf__place *place, const char *path,
                                  const char *allow, hf_error *err);
 void hf__place_fini(struct hf__place *place);
+
+/* Does the file belong to neither us nor the database's owner or group? */
+bool hf__place_is_strange(const struct hf__place *place, const struct stat *st);
+/* HF_OK, or HF_EUNSAFE: the log or its index is strange. */
+HF_MUST_CHECK int hf__place_look_beside(const struct hf__place *place,
+                                        hf_error *err);
 
 /* Make the database file, empty, with the place's mode, unless it exists. The
  * caller sees to it that nobody in this process opens it meanwhile. */

@@ -107,12 +107,9 @@ static void judge_held(const struct hf__sqlite *s, sqlite3_stmt *statement,
                        struct hf__row *row)
 {
     const char *boot = text_of(statement, COLUMN_BOOT);
+    bool same_boot = !strncmp(boot, s->boot, HF__BOOT_ID_LENGTH);
     bool same_clock = !strcmp(boot, s->boot);
 
-    if (strncmp(boot, s->boot, HF__BOOT_ID_LENGTH) != 0) {
-        row->standing = HF__STANDS_STALE;
-        return;
-    }
     if (same_clock) {
         row->remaining_us =
             sqlite3_column_int64(statement, COLUMN_EXPIRES) - s->now_us;
@@ -125,7 +122,11 @@ static void judge_held(const struct hf__sqlite *s, sqlite3_stmt *statement,
     if (row->life != 0) {
         row->holder_lives = hf__side_probe(s->side, row->life);
     }
-    if (row->holder_lives == 0) {
+    /* A container may show a boot id of its own. Whose byte is locked was
+     * not there before a restart, whatever the id says. */
+    if (!same_boot && row->holder_lives != 1) {
+        row->standing = HF__STANDS_STALE;
+    } else if (row->holder_lives == 0) {
         row->standing = HF__STANDS_DEAD;
     } else {
         row->standing = same_clock ? HF__STANDS_HELD : HF__STANDS_FOREIGN;

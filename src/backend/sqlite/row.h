@@ -16,7 +16,8 @@ enum hf__standing {
     HF__STANDS_DEAD,    /* the lease runs, the holder is gone */
     HF__STANDS_EXPIRED, /* the lease has run out */
     HF__STANDS_STALE,   /* held before the machine started anew */
-    HF__STANDS_FOREIGN, /* held by another time namespace's clock */
+    HF__STANDS_FOREIGN, /* held by another time namespace's clock, or alive
+                           under another boot id */
     HF__STANDS_DAMAGED  /* not what we wrote */
 };
 

@@ -36,11 +36,18 @@ struct hf__bucket {
     atomic_uint grace;    /* until when a woken waiter goes first */
 };
 
+/* hf__file_ids in shared memory. The door keeps openers apart, also two of one
+ * process; the atomics say so to those who cannot see a file lock. */
+struct hf__shared_ids {
+    _Atomic uint64_t dev[HF__FILE_COUNT];
+    _Atomic uint64_t ino[HF__FILE_COUNT];
+};
+
 struct hf__board {
     char magic[8];
     uint32_t version;
     uint32_t size;
-    struct hf__file_ids ids; /* read and written behind the door only */
+    struct hf__shared_ids ids; /* read and written behind the door only */
     struct hf__gate gate;
     struct hf__bucket any; /* for who waits for several names */
     struct hf__bucket bucket[HF__BUCKETS];

@@ -265,6 +265,9 @@ int hf__sql_open(struct hf__sqlite *s, hf_error *err)
     hf__list_init(&s->db->idle);
     s->db->session = s;
     atomic_store(&s->db->is_busy, true);
+    /* Known before it is opened: a fork meanwhile must find it busy. */
+    hf__place_ids(&s->place, &s->db->ids);
+    hf__inherit_add(s->db);
     rc = sqlite3_open_v2(s->place.path[HF__FILE_DB], &s->db->handle,
                          SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
                              SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE,
@@ -295,5 +298,4 @@ void hf__sql_close(struct hf__connection *db)
         (void)sqlite3_finalize(db->statement[i]);
     }
     (void)sqlite3_close_v2(db->handle);
-    hf__free(db);
 }

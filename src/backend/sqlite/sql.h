@@ -54,7 +54,8 @@ struct hf__connection {
  * HF_EUNSAFE, HF_ENOMEM.
  */
 HF_MUST_CHECK int hf__sql_open(struct hf__sqlite *s, hf_error *err);
-/* Takes NULL. */
+/* Takes NULL. Whoever calls it takes it off the list of inherit.h, where it
+ * was put by opening, and frees it. */
 void hf__sql_close(struct hf__connection *db);
 
 /* The statement, prepared at first use, ready for binding. NULL: no memory,

@@ -11,6 +11,7 @@
 #include "src/backend/sqlite/inherit.h"
 #include "src/backend/sqlite/pool.h"
 #include "src/backend/sqlite/row.h"
+#include "src/base/alloc.h"
 #include "src/base/error.h"
 
 #include <fcntl.h>
@@ -54,28 +55,54 @@ static int read_boot(struct hf__sqlite *s, hf_error *err)
     return HF_OK;
 }
 
-/* Those that the database consists of; the side file is the door itself. */
+static void load_ids(const struct hf__side *side, struct hf__file_ids *ret_ids)
+{
+    const struct hf__shared_ids *ids = &side->board->ids;
+
+    for (int i = 0; i < HF__FILE_COUNT; i++) {
+        ret_ids->file[i].dev = atomic_load(&ids->dev[i]);
+        ret_ids->file[i].ino = atomic_load(&ids->ino[i]);
+    }
+}
+
+/* Without the side file: it is the door itself. */
+static void store_ids(struct hf__side *side, const struct hf__file_ids *seen)
+{
+    struct hf__shared_ids *ids = &side->board->ids;
+
+    for (int i = 0; i < HF__FILE_COUNT; i++) {
+        bool is_door = i == HF__FILE_SIDE;
+
+        atomic_store(&ids->dev[i], is_door ? 0 : seen->file[i].dev);
+        atomic_store(&ids->ino[i], is_door ? 0 : seen->file[i].ino);
+    }
+}
+
+/* Those that the database consists of. */
 static int compare_ids(struct hf__sqlite *s, const struct hf__door *door,
                        const struct hf__file_ids *seen, hf_error *err)
 {
-    struct hf__file_ids *known = &s->side->board->ids;
-    int differs = hf__ids_differ(known, seen);
+    struct hf__file_ids known;
+    int differs;
 
+    load_ids(s->side, &known);
+    differs = hf__ids_differ(&known, seen);
     if (door->has_others && differs >= 0) {
         return hf__sqlite_fail_moved(s, differs, err);
     }
     return HF_OK;
 }
 
-/* Nobody else is inside, so these files are the store from now on. */
+/* Nobody else is inside, so these files are the store from now on. So they
+ * are if only such are inside as failed to open it, and are about to leave. */
 static void bind_ids(struct hf__sqlite *s, const struct hf__door *door,
                      const struct hf__file_ids *seen)
 {
-    struct hf__file_ids *known = &s->side->board->ids;
+    struct hf__file_ids known;
 
-    if (!door->has_others) {
-        *known = *seen;
-        known->file[HF__FILE_SIDE] = (struct hf__file_id){0, 0};
+    load_ids(s->side, &known);
+    if (!door->has_others || known.file[HF__FILE_DB].ino == 0) {
+        store_ids(s->side, seen);
     }
 }
 
@@ -89,6 +116,27 @@ static int open_database(struct hf__sqlite *s, hf_error *err)
     }
     rc = hf__fence_open(s);
     return hf__sql_status(s, rc, err);
+}
+
+/* The database is open: is it the one that others find? */
+static int settle(struct hf__sqlite *s, const struct hf__door *door,
+                  hf_error *err)
+{
+    struct hf__file_ids seen;
+    int r;
+
+    hf__place_ids(&s->place, &seen);
+    /* Replaced while SQLite opened it? Then ours is not what others find. */
+    if (hf__ids_differ(&s->db->ids, &seen) == HF__FILE_DB) {
+        return hf__sqlite_fail_moved(s, HF__FILE_DB, err);
+    }
+    r = compare_ids(s, door, &seen, err);
+    if (r == HF_OK) {
+        bind_ids(s, door, &seen);
+        s->watch.expected = seen;
+        s->db->ids = seen;
+    }
+    return r;
 }
 
 /* With the door open: nobody else opens or makes anything meanwhile. */
@@ -110,22 +158,17 @@ static int enter(struct hf__sqlite *s, const struct hf__door *door,
         r = hf__place_create_db(&s->place, err);
     }
     if (r == HF_OK) {
+        r = hf__place_look_beside(&s->place, err);
+    }
+    if (r == HF_OK) {
         r = open_database(s, err);
     }
-    if (r != HF_OK) {
-        return r;
-    }
-    hf__place_ids(&s->place, &seen);
-    r = compare_ids(s, door, &seen, err);
+    /* Again, for who was faster than SQLite. */
     if (r == HF_OK) {
-        bind_ids(s, door, &seen);
-        s->watch.expected = seen;
-        s->db->ids = seen;
-        hf__inherit_add(s->db);
+        r = hf__place_look_beside(&s->place, err);
     }
-    return r;
+    return r == HF_OK ? settle(s, door, err) : r;
 }
-
 static int sqlite_open(void *state, const struct hf__url *url,
                        const char *allow, hf__time deadline, hf_error *err)
 {
@@ -200,11 +243,12 @@ static void sqlite_close(void *state)
         hf__held_has_any(&s->side->held, hf__now().ns / 1000)) {
         part_with_grants(s);
     }
+    hf__sql_close(s->db);
     if (s->db) {
         hf__inherit_remove(s->db);
+        hf__free(s->db);
+        s->db = NULL;
     }
-    hf__sql_close(s->db);
-    s->db = NULL;
     hf__side_put(s->side);
     s->side = NULL;
     hf__place_fini(&s->place);
