@@ -6,7 +6,8 @@ SETUP ?=
 
 all: build
 
-demo: setup-build build
+demo: setup-build configure
+	@meson compile -C $(BUILD) holdfast:executable contend:executable
 	BUILD=$(BUILD) examples/demo.sh
 
 test: setup-test build
@@ -18,8 +19,10 @@ bench: setup-test build
 soak: setup-test build
 	BUILD=$(BUILD) tests/soak.sh
 
-build:
+configure:
 	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) $(SETUP)
+
+build: configure
 	@meson compile -C $(BUILD)
 
 install: build
@@ -35,5 +38,6 @@ clean:
 setup-build setup-test:
 	@tools/setup.sh $(@:setup-%=%)
 
-.PHONY: all demo test bench soak build install format clean \
+.PHONY: all demo test bench soak configure build install format clean \
 	setup-build setup-test
+.NOTPARALLEL:

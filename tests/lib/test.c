@@ -36,6 +36,8 @@ static struct hf__test **last = &first;
 static pid_t test_pid; /* in the test's process: itself */
 static uint64_t seed = 1;
 static const char *filter;
+static int part = 1; /* of how many */
+static int parts = 1;
 char **hf__test_args;
 
 void hf__test_register(struct hf__test *t)
@@ -252,9 +254,11 @@ static bool run_one(const struct hf__test *t, int number)
     return ok;
 }
 
-static bool is_wanted(const struct hf__test *t)
+/* Called once for each test, in their order. */
+static bool is_wanted(const struct hf__test *t, int *place)
 {
-    return !filter || strstr(t->name, filter);
+    return (!filter || strstr(t->name, filter)) &&
+           (*place)++ % parts == part - 1;
 }
 
 /* True: the tests shall be listed, not run. */
@@ -269,6 +273,11 @@ static bool read_arguments(char **argv)
             filter = *++argv;
         } else if (strcmp(*argv, "--seed") == 0 && argv[1]) {
             seed = strtoull(*++argv, NULL, 0);
+        } else if (strcmp(*argv, "--part") == 0 && argv[1]) {
+            if (sscanf(*++argv, "%d/%d", &part, &parts) != 2 || parts < 1) {
+                printf("Bail out! --part wants K/N.\n");
+                exit(2);
+            }
         } else {
             break;
         }
@@ -303,22 +312,23 @@ int main(int argc, char **argv)
     bool list = read_arguments(argv);
     bool all_ok = true;
     int count = 0;
+    int place = 0;
 
     (void)argc;
     prepare_runner();
     for (struct hf__test *t = first; t; t = t->next) {
-        count += is_wanted(t);
+        if (!is_wanted(t, &place)) {
+            continue;
+        }
+        count++;
+        if (list) {
+            printf("%s\n", t->name);
+        } else {
+            all_ok &= run_one(t, count);
+        }
     }
     if (!list) {
         printf("1..%d\n", count);
-    }
-    count = 0;
-    for (struct hf__test *t = first; t; t = t->next) {
-        if (is_wanted(t) && list) {
-            printf("%s\n", t->name);
-        } else if (is_wanted(t)) {
-            all_ok &= run_one(t, ++count);
-        }
     }
     return all_ok ? 0 : 1;
 }

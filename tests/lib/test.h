@@ -11,7 +11,8 @@
  *     }
  *
  * A program links tests/lib and has no main of its own. Its arguments:
- * [--list] [--filter SUBSTRING] [--seed N]; the rest is in hf__test_args.
+ * [--list] [--filter SUBSTRING] [--part K/N] (every N-th test, from the K-th)
+ * [--seed N]; the rest is in hf__test_args.
  */
 #ifndef HF_TESTS_LIB_TEST_H
 #define HF_TESTS_LIB_TEST_H
