@@ -17,7 +17,7 @@
 
 #define COLUMNS                                                                \
     "key,fence,token,expires,keep_until,keep_us,boot,side,acquired_at,"        \
-    "freed_at,label,host,pid,thread,note"
+    "freed_at,broken,label,host,pid,thread,note"
 
 #define BOOT "01234567-89ab-cdef-0123-456789abcdef:4026531834"
 #define SIDE "64768:1048577"
@@ -30,7 +30,7 @@ static const char *const texts[COUNT] = {
     [ROLLBACK] = "ROLLBACK",
     [GET] = "SELECT " COLUMNS " FROM holdfast_lock WHERE key=?1",
     [PUT] = "INSERT OR REPLACE INTO holdfast_lock(" COLUMNS ") VALUES"
-            "(?1,?2,?3,?4,0,0,?5,?6,?7,0,?8,?9,?10,?11,?12)",
+            "(?1,?2,?3,?4,0,0,?5,?6,?7,0,?8,?9,?10,?11,?12,?13)",
     [FREE] = "UPDATE holdfast_lock SET token=NULL,expires=0,side=NULL,"
              "keep_until=?1,keep_us=?2,freed_at=?3,boot=?4 "
              "WHERE key=?5 AND token=?6",
@@ -51,6 +51,7 @@ static const char schema[] =
     " side TEXT,"
     " acquired_at INTEGER NOT NULL,"
     " freed_at INTEGER NOT NULL,"
+    " broken INTEGER NOT NULL,"
     " label TEXT, host TEXT, pid INTEGER, thread TEXT, note TEXT"
     ") WITHOUT ROWID";
 
@@ -152,11 +153,12 @@ static bool put(struct raw *raw, const char *key, const unsigned char *token)
     bind_text(put, 5, BOOT);
     bind_text(put, 6, SIDE);
     (void)sqlite3_bind_int64(put, 7, wall_us);
-    bind_text(put, 8, "bench");
-    bind_text(put, 9, "localhost");
-    (void)sqlite3_bind_int64(put, 10, getpid());
-    bind_text(put, 11, "bench");
-    bind_text(put, 12, "");
+    (void)sqlite3_bind_int64(put, 8, 0);
+    bind_text(put, 9, "bench");
+    bind_text(put, 10, "localhost");
+    (void)sqlite3_bind_int64(put, 11, getpid());
+    bind_text(put, 12, "bench");
+    bind_text(put, 13, "");
     return step(raw, PUT);
 }
 

@@ -154,13 +154,14 @@ static void idle(void *arg)
     hf_acquire_opts opts = HF_ACQUIRE_OPTS_INIT;
     hf_lock *lock = NULL;
     int64_t begun = bench_now_ns();
+    hf_error err = HF_ERROR_INIT;
     double used = used_us();
     int r;
 
     opts.wait_ms = stage->wait_ms;
-    r = hf_acquire(client, NAME, &opts, &lock, NULL);
+    r = hf_acquire(client, NAME, &opts, &lock, &err);
     if (r != HF_TIMEDOUT) {
-        bench_fail("the waiter was told %s", hf_strstatus(r));
+        bench_fail("a waiter was told %s: %s", hf_strstatus(r), err.text);
     }
     stage->share[self->index] =
         (used_us() - used) * 1000 / (double)(bench_now_ns() - begun);
