@@ -167,6 +167,22 @@ static int sleep_in_line(struct hf__claim *c, unsigned seen)
     return HF_OK;
 }
 
+/* The lock is being handed to this claim: sleep until that has ended. False
+ * when the claim's time is up first, or it is cancelled: then what it may
+ * have been handed is given back behind its back. */
+static bool sit_out_handover(struct hf__claim *c, unsigned seen)
+{
+    if (!is_stopped(c) && hf__before(hf__now(), c->answer_by)) {
+        hf__park(c->parker, seen, c->answer_by);
+        return true;
+    }
+    if (!hf__place_forsake(c)) {
+        return true;
+    }
+    c->is_detached = true;
+    return false;
+}
+
 /* Wait for the claim's turn: HF_OK with *ret_turn ASK or SERVED, or why the
  * claim must give up. */
 static int await_turn(struct hf__claim *c, enum hf__turn *ret_turn)
@@ -181,9 +197,10 @@ static int await_turn(struct hf__claim *c, enum hf__turn *ret_turn)
             return HF_OK;
         }
         if (turn == HF__TURN_HANDED) {
-            /* Under way; its end is bounded by the holder's release. */
-            hf__park(c->parker, seen, HF__NEVER);
-            continue;
+            if (sit_out_handover(c, seen)) {
+                continue;
+            }
+            return is_stopped(c) ? (int)HF_CANCELLED : (int)HF_EUNKNOWN;
         }
         r = sleep_in_line(c, seen);
         if (r != HF_OK) {
@@ -401,7 +418,9 @@ static int withdraw(struct hf__claim *c, int r)
 
         switch (hf__place_withdraw(c)) {
         case HF__STANDING_HANDED:
-            hf__park(c->parker, seen, HF__NEVER);
+            if (!sit_out_handover(c, seen)) {
+                return r;
+            }
             break;
         case HF__STANDING_SERVED:
             return take_grant(c, c->served_sent, c->served_fence);

@@ -16,7 +16,8 @@ struct hf__claim {
     struct hf__place *place;
     struct hf__link link; /* line, triers */
     enum hf__standing standing;
-    bool is_asking; /* an attempt of it is under way */
+    bool is_asking;   /* an attempt of it is under way */
+    bool is_forsaken; /* it left while it was being handed the lock */
     hf__time served_sent;
     uint64_t served_fence;
 

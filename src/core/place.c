@@ -264,15 +264,39 @@ struct hf__claim *hf__place_heir(struct hf_lock *l, int64_t lease_ms)
     return heir;
 }
 
-void hf__place_served(struct hf__claim *c, int result, hf__time sent,
+bool hf__place_forsake(struct hf__claim *c)
+{
+    HF_SCOPED_LOCK(&c->client->mutex);
+
+    if (c->standing != HF__STANDING_HANDED) {
+        return false;
+    }
+    c->is_forsaken = true;
+    c->place->users++;
+    step_out(c);
+    return true;
+}
+
+void hf__place_forget(struct hf__claim *c)
+{
+    HF_SCOPED_LOCK(&c->client->mutex);
+
+    unuse(c->client, c->place);
+}
+
+bool hf__place_served(struct hf__claim *c, int result, hf__time sent,
                       uint64_t fence)
 {
     HF_SCOPED_LOCK(&c->client->mutex);
 
+    if (c->is_forsaken) {
+        return false;
+    }
     HF_ASSERT(c->standing == HF__STANDING_HANDED);
     c->standing = result == HF_OK ? HF__STANDING_SERVED : HF__STANDING_LINE;
     c->is_unknown = result == HF_EUNKNOWN || result == HF_EPROTO;
     c->served_sent = sent;
     c->served_fence = fence;
     hf__unpark(c->parker);
+    return true;
 }

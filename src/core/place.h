@@ -43,6 +43,9 @@ HF_MUST_CHECK int hf__place_enter(struct hf__claim *);
 /* Take the claim out of its line, and wake the next, unless it is HANDED or
  * SERVED. Gives how it stands afterwards. */
 enum hf__standing hf__place_withdraw(struct hf__claim *);
+/* Leave while being HANDED the lock: whoever ends the hand-over gives it back
+ * (hf__place_served() says so). False if it has ended already. */
+HF_MUST_CHECK bool hf__place_forsake(struct hf__claim *);
 /* Leave the place altogether. Not while being handed the lock. */
 void hf__place_leave(struct hf__claim *);
 
@@ -72,8 +75,10 @@ struct hf_lock *hf__place_holder(struct hf_client *, const struct hf__key *);
  * it. The claim stays put until hf__place_served(). */
 struct hf__claim *hf__place_heir(struct hf_lock *, int64_t lease_ms);
 /* The hand-over ended. OK: granted, as sent and fence tell; else the claim
- * asks the store itself. */
-void hf__place_served(struct hf__claim *, int result, hf__time sent,
-                      uint64_t fence);
+ * asks the store itself. False if it has been forsaken: then its place is
+ * kept until hf__place_forget(). */
+HF_MUST_CHECK bool hf__place_served(struct hf__claim *, int result,
+                                    hf__time sent, uint64_t fence);
+void hf__place_forget(struct hf__claim *);
 
 #endif

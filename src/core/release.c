@@ -5,7 +5,7 @@
  * is time, and makes sense of the answers; the errand itself is handle.c's.
  * Runs on the holder's thread; any thread may be the holder.
  */
-#include "src/core/claim.h"
+#include "src/core/debt.h"
 #include "src/core/handle.h"
 
 #include "src/base/error.h"
@@ -33,12 +33,19 @@ static void prepare_handover(hf_lock *l, struct hf__claim *heir)
     op->err = &heir->err;
 }
 
-/* The hand-over has its result: the heir goes on, granted or not. */
+/* The hand-over has its result: the heir goes on, granted or not. If it has
+ * left, what it was perhaps handed is given back. */
 static void handover_done(struct hf__request *q)
 {
     struct hf__claim *heir = HF__ELEMENT(q, struct hf__claim, request);
+    int r = q->op.result;
 
-    hf__place_served(heir, q->op.result, q->op.sent, q->op.fence);
+    if (!hf__place_served(heir, r, q->op.sent, q->op.fence)) {
+        if (r == HF_OK || hf__debt_is_open(r) || r == HF_EPROTO) {
+            hf__debt_open(heir);
+        }
+        hf__place_forget(heir);
+    }
     hf__claim_unref(heir);
 }
 

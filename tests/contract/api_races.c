@@ -101,6 +101,52 @@ TEST(a_lock_perhaps_handed_to_a_cancelled_waiter_is_given_back)
     EXPECT_LESS(await_free(bob, "job", patience(8000)), patience(1000));
 }
 
+TEST(a_waiter_waits_for_a_handover_no_longer_than_it_may)
+{
+    NEEDS(HF_CAP_HANDOVER);
+    AUTO_CLIENT *alice =
+        open_faulty("io_timeout=2s&fault=late_reply:handover:1:9s");
+    AUTO_CLIENT *bob = open_store();
+    AUTO_LOCK *job = acquire(alice, "job");
+    struct claimer heir = {.opts = wanting(2500, 60000)};
+    int64_t start = hf__test_now_ms();
+
+    start_claimer(&heir, alice, "job");
+    hf__test_pause_ms(1500);
+    struct hf__test_thread *releaser = hf__test_start(release_job, job);
+    hf__test_join(heir.thread);
+    EXPECT_IS(heir.status, HF_EUNKNOWN);
+    EXPECT_MORE(since(start), 2490);
+    EXPECT_LESS(since(start), 2500 + patience(400));
+    hf__test_join(releaser);
+    EXPECT_LESS(await_free(bob, "job", patience(8000)), patience(2000));
+}
+
+TEST(a_cancelled_waiter_does_not_wait_for_a_handover)
+{
+    NEEDS(HF_CAP_HANDOVER);
+    AUTO_CLIENT *alice =
+        open_faulty("io_timeout=3s&fault=late_reply:handover:1:9s");
+    AUTO_CLIENT *bob = open_store();
+    AUTO_CANCEL *cancel = new_cancel();
+    AUTO_LOCK *job = acquire(alice, "job");
+    struct claimer heir = {.opts = wanting(HF_FOREVER, 60000)};
+    int64_t start = 0;
+
+    heir.opts.cancel = cancel;
+    start_claimer(&heir, alice, "job");
+    hf__test_pause_ms(200);
+    struct hf__test_thread *releaser = hf__test_start(release_job, job);
+    hf__test_pause_ms(200);
+    start = hf__test_now_ms();
+    hf_cancel_fire(cancel);
+    hf__test_join(heir.thread);
+    EXPECT_IS(heir.status, HF_CANCELLED);
+    EXPECT_LESS(since(start), patience(300));
+    hf__test_join(releaser);
+    EXPECT_LESS(await_free(bob, "job", patience(8000)), patience(2000));
+}
+
 /* ---- claims whose caller has gone */
 
 TEST(an_attempt_that_is_left_remembers_the_lost_one_before)

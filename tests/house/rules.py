@@ -117,7 +117,7 @@ DIRTY = (
     ('banned', 'include/a.h', HEAD + '#ifdef __linux__\n#endif\n', 6),
     ('banned', 'src/base/a.c', HEAD + '/* TO' 'DO */\n', 6),
     ('banned', 'docs/a.md', 'x FIX' 'ME x\n', 1),
-    ('banned', 'tools/a.sh', '\ncd /root/b\n', 2),
+    ('banned', 'tools/a.sh', '\ncd /' 'root/b\n', 2),
     ('lists', 'src/cli/b.c', HEAD, 1),
     ('lists', 'src/cli/meson.build',
      "a = files(\n  'main.c',\n  'gone.c',\n)\n", 1),
