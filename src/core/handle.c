@@ -480,10 +480,10 @@ int hf__handle_renew(hf_lock *l, hf_error *err)
         if (hf__grant_is_held(&l->grant, hf__now())) {
             r = hf__handle_run(l, HF__ERRAND_RENEW, limit);
             if (l->errand == HF__ERRAND_NONE) {
-                duties = end_renewal(l, &l->request.op);
+                duties |= end_renewal(l, &l->request.op);
             }
         } else {
-            duties = hf__handle_feed(
+            duties |= hf__handle_feed(
                 l, (struct hf__event){.kind = HF__EVENT_RENEW_FAILED,
                                       .now = hf__now()});
         }

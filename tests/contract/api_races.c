@@ -147,6 +147,26 @@ TEST(a_cancelled_waiter_does_not_wait_for_a_handover)
     EXPECT_LESS(await_free(bob, "job", patience(8000)), patience(2000));
 }
 
+/* The holder renews by hand just after the deadline, before the keeper has
+ * looked: the loss must be told all the same. */
+TEST(a_renewal_that_finds_the_lock_expired_lets_the_next_in)
+{
+    AUTO_CLIENT *alice = open_store();
+
+    for (int i = 0; i < 10; i++) {
+        AUTO_LOCK *job = acquire_fixed(alice, "job", 120);
+        struct claimer next = {.opts = wanting(HF_FOREVER, 60000)};
+
+        start_claimer(&next, alice, "job");
+        while (hf_held(job)) {
+            /* As close to the deadline as can be. */
+        }
+        EXPECT_IS(hf_renew(job, NULL), HF_LOST);
+        hf__test_join(next.thread);
+        EXPECT_IS(next.status, HF_OK);
+    }
+}
+
 /* ---- claims whose caller has gone */
 
 TEST(an_attempt_that_is_left_remembers_the_lost_one_before)
