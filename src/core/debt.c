@@ -9,12 +9,9 @@
 
 #include "src/base/alloc.h"
 #include "src/core/handle.h"
+#include "src/core/lease.h"
 
 #include <string.h>
-
-/* Past the lease by this much the store has surely ended it, whatever its
- * clock's rate: 2 % and a second. */
-#define MOOT_SLACK_MS 1000
 
 bool hf__debt_is_open(int result)
 {
@@ -67,8 +64,7 @@ static void give_back(struct hf__claim *c)
 {
     struct hf__op *op = &c->request.op;
 
-    c->moot_at =
-        hf__after_ms(hf__now(), c->lease_ms + c->lease_ms / 50 + MOOT_SLACK_MS);
+    c->moot_at = hf__lease_moot_at(hf__now(), c->lease_ms);
     c->duty.fire = fire;
     memset(&c->request, 0, sizeof c->request);
     op->kind = HF__OP_RELEASE;

@@ -14,9 +14,6 @@
 
 #include <string.h>
 
-/* As in debt.c: after lease + 2 % + 1 s the store has ended the lease. */
-#define MOOT_SLACK_MS 1000
-
 /* ---- feeding the grant */
 
 static hf_lock_state shown_state(enum hf__phase phase)
@@ -163,20 +160,13 @@ static void send(hf_lock *l, enum hf__errand errand)
     hf__session_submit(&l->client->renew, &l->request);
 }
 
-/* When the store has surely ended a lease that was asked for at `sent`. */
-static hf__time moot_after(const hf_lock *l, hf__time sent)
-{
-    int64_t lease_ms = l->grant.lease_ms;
-
-    return hf__after_ms(sent, lease_ms + lease_ms / 50 + MOOT_SLACK_MS);
-}
-
 static unsigned end_renewal(hf_lock *l, const struct hf__op *op)
 {
     struct hf__event e = {.now = hf__now()};
 
     if (op->result == HF_OK || op->result == HF_EUNKNOWN) {
-        l->moot_at = hf__later(l->moot_at, moot_after(l, op->sent));
+        l->moot_at = hf__later(l->moot_at,
+                               hf__lease_moot_at(op->sent, l->grant.lease_ms));
     }
     if (op->result == HF_OK) {
         return feed_renewed(l, op->sent);
@@ -411,7 +401,7 @@ int hf__handle_grant(hf_lock *l, const struct hf__token *token, hf__time sent,
     hf__mutex_lock(&l->mutex);
     l->token = *token;
     hf__token_text(token, l->token_text);
-    l->moot_at = moot_after(l, sent);
+    l->moot_at = hf__lease_moot_at(sent, l->grant.lease_ms);
     e.now = hf__now();
     duties = hf__handle_feed(l, e);
     hf__mutex_unlock(&l->mutex);

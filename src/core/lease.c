@@ -11,6 +11,9 @@
 #define DRIFT_DIVISOR  100
 #define DRIFT_FLOOR_NS (5 * HF__MS)
 
+#define MOOT_DIVISOR  50
+#define MOOT_FLOOR_MS 1000
+
 hf__time hf__lease_deadline(hf__time sent, int64_t lease_ms)
 {
     int64_t lease_ns = lease_ms * HF__MS;
@@ -22,6 +25,12 @@ hf__time hf__lease_deadline(hf__time sent, int64_t lease_ms)
 hf__time hf__lease_renew_at(hf__time sent, int64_t lease_ms)
 {
     return hf__after_ns(sent, lease_ms * HF__MS / 3);
+}
+
+hf__time hf__lease_moot_at(hf__time sent, int64_t lease_ms)
+{
+    return hf__after_ms(sent,
+                        lease_ms + lease_ms / MOOT_DIVISOR + MOOT_FLOOR_MS);
 }
 
 hf__time hf__lease_retry_at(hf__time now, int64_t lease_ms)

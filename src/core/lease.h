@@ -22,6 +22,11 @@ hf__time hf__lease_deadline(hf__time sent, int64_t lease_ms);
  * so that two more tries fit before the deadline. */
 hf__time hf__lease_renew_at(hf__time sent, int64_t lease_ms);
 
+/* When the store has surely ended a lease that was asked for at `sent`,
+ * whatever its clock's rate: 2 % and a second past it. A release by token is
+ * pointless from then on. */
+hf__time hf__lease_moot_at(hf__time sent, int64_t lease_ms);
+
 /* When to try again after a renewal that failed at `now`. */
 hf__time hf__lease_retry_at(hf__time now, int64_t lease_ms);
 

@@ -76,3 +76,13 @@ TEST(a_time_near_the_end_of_the_scale_does_not_overflow)
     EXPECT(hf__is_never(hf__lease_renew_at(far, HF_LEASE_MAX_MS)));
     EXPECT(hf__is_never(hf__lease_retry_at(HF__NEVER, HF_LEASE_MAX_MS)));
 }
+
+TEST(a_lease_is_moot_two_percent_and_a_second_after_its_end)
+{
+    hf__time sent = {7 * HF__SECOND};
+
+    EXPECT_IS(hf__between_ns(sent, hf__lease_moot_at(sent, 30000)),
+              (30000 + 600 + 1000) * HF__MS);
+    EXPECT_IS(hf__between_ns(sent, hf__lease_moot_at(sent, 100)),
+              (100 + 2 + 1000) * HF__MS);
+}
