@@ -71,23 +71,26 @@ struct hf__record {
 enum hf__op_kind {
     HF__OP_RENEW,    /* token owns it and the lease runs → new lease.
                         OK · LOST (+ fence, reason, record) */
-    HF__OP_RELEASE,  /* token owns it → free, fence kept, keep_us honoured.
-                        OK · LOST (+ the same). Does not ask whether the lease
-                        still runs: an expired record of ours is cleared */
+    HF__OP_RELEASE,  /* token owns it → free, fence kept; what the grant keeps
+                        closed stays so unless `reopens`. OK · LOST (+ the
+                        same). Does not ask whether the lease still runs: an
+                        expired record of ours is cleared */
     HF__OP_HANDOVER, /* token owns it and the lease runs → next_token, new
-                        lease, owner, fence raised. OK (+ fence) · LOST (+ the
-                        same) */
+                        lease, keeping, owner, fence raised. OK (+ fence) ·
+                        LOST (+ the same) */
     HF__OP_RAISE,    /* token owns it → fence = max(fence, given).
                         OK (+ fence) · LOST */
-    HF__OP_ACQUIRE,  /* free, expired, or already this token → token, lease,
-                        owner, fence. One attempt; idempotent by token: a
-                        second one renews the lease and gives the same fence
-                        (after the lease ran out it may be a higher one).
+    HF__OP_ACQUIRE,  /* free or expired and not kept closed, or already this
+                        token → token, lease, keeping, owner, fence. One
+                        attempt; idempotent by token: a second one renews the
+                        lease and gives the same fence (after the lease ran
+                        out it may be a higher one).
                         OK (+ fence) · BUSY (+ record) */
     HF__OP_INSPECT,  /* OK (+ record; is_held false for an unknown name) */
-    HF__OP_BREAK     /* held, and fence is 0 or equal → free, fence raised.
-                        OK (+ fence, + record of the old holder) ·
-                        CONFLICT (+ record) */
+    HF__OP_BREAK     /* held or kept, and fence is 0 or equal → free and open,
+                        fence raised.
+                        OK (+ fence, + record as it was) · CONFLICT (+ record)
+                      */
 };
 
 /*
@@ -104,9 +107,11 @@ struct hf__op {
      * RENEW, RELEASE, HANDOVER, our fence (never compared: the token is).
      * Out: what the store now has for the name; 0 if it has no record. */
     uint64_t fence;
-    hf_reason ret_reason;          /* LOST: why, by hf__reason_for() */
-    int64_t lease_us;              /* ACQUIRE, RENEW, HANDOVER */
-    int64_t keep_us;               /* RELEASE: nobody may acquire for so long */
+    hf_reason ret_reason; /* LOST: why, by hf__reason_for() */
+    int64_t lease_us;     /* ACQUIRE, RENEW, HANDOVER */
+    int64_t keep_us; /* ACQUIRE, HANDOVER: for so long nobody else may have it,
+                        whatever becomes of the grant; needs HF_CAP_KEEP */
+    bool reopens;    /* RELEASE: ends the keeping too */
     const struct hf__owner *owner; /* ACQUIRE, HANDOVER, BREAK (who does) */
     struct hf__record *ret_record; /* may be NULL */
     hf_error *err;                 /* text of a negative result; may be NULL */

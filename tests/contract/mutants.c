@@ -181,6 +181,8 @@ static const struct mutant mutants[] = {
      .request = lease_never_ends},
     {"keeps-nothing", "a_released_name_can_be_kept_closed",
      .request = keeps_nothing},
+    {"reopens-nothing", "the_owner_can_reopen_what_it_kept_closed",
+     .request = reopens_nothing},
     {"break-ignores-fence", "a_break_with_a_fence_ends_only_that_grant",
      .request = break_ignores_fence},
     {"own-claim-is-busy", "acquiring_again_with_the_same_token",

@@ -90,6 +90,12 @@ void keeps_nothing(void *s, struct hf__op *op)
     op->keep_us = 0;
 }
 
+void reopens_nothing(void *s, struct hf__op *op)
+{
+    (void)s;
+    op->reopens = false;
+}
+
 void break_ignores_fence(void *s, struct hf__op *op)
 {
     (void)s;

@@ -20,6 +20,7 @@ void renewal_ignores_lease(void *s, struct hf__op *);
 void lease_is_short(void *s, struct hf__op *);
 void lease_never_ends(void *s, struct hf__op *);
 void keeps_nothing(void *s, struct hf__op *);
+void reopens_nothing(void *s, struct hf__op *);
 void break_ignores_fence(void *s, struct hf__op *);
 void own_claim_is_busy(void *s, struct hf__op *);
 void handover_after_expiry(void *s, struct hf__op *);

@@ -127,8 +127,8 @@ TEST(a_released_name_can_be_kept_closed)
     int64_t start = hf__test_now_ms();
 
     NEEDS(HF_CAP_KEEP);
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
-    EXPECT_IS(release_and_keep(&alice, "job", 600), HF_OK);
+    EXPECT_IS(acquire_and_keep(&alice, "job", LEASE_MS, 600), HF_OK);
+    EXPECT_IS(release(&alice, "job"), HF_OK);
     EXPECT_IS(acquire(&bob, "job"), HF_BUSY);
     EXPECT(bob.record.is_kept);
     EXPECT(!bob.record.is_held);
@@ -140,21 +140,106 @@ TEST(a_released_name_can_be_kept_closed)
     EXPECT_IS(acquire(&bob, "job"), HF_OK);
 }
 
+TEST(an_expired_name_can_be_kept_closed)
+{
+    PARTY(alice);
+    PARTY(bob);
+    int64_t start = hf__test_now_ms();
+
+    NEEDS(HF_CAP_KEEP);
+    EXPECT_IS(acquire_and_keep(&alice, "job", 100, slowly(800)), HF_OK);
+    hf__test_pause_ms(150);
+    EXPECT_IS(acquire(&bob, "job"), HF_BUSY);
+    EXPECT(bob.record.is_kept);
+    EXPECT(hf__token_is_zero(&bob.record.token));
+    until_free(&bob, "job");
+    EXPECT_MORE(hf__test_now_ms() - start, slowly(800) - 5);
+    EXPECT_IS(acquire(&bob, "job"), HF_OK);
+}
+
+/* Who asks again for an answer that was lost meets its own keeping. */
+TEST(a_claim_does_not_lock_itself_out)
+{
+    PARTY(alice);
+
+    NEEDS(HF_CAP_KEEP);
+    EXPECT_IS(acquire_and_keep(&alice, "job", 100, 60000), HF_OK);
+    hf__test_pause_ms(150);
+    EXPECT_IS(acquire_and_keep(&alice, "job", 100, 60000), HF_OK);
+    EXPECT_IS(release_and_reopen(&alice, "job"), HF_OK);
+}
+
+TEST(the_owner_can_reopen_what_it_kept_closed)
+{
+    PARTY(alice);
+    PARTY(bob);
+
+    NEEDS(HF_CAP_KEEP);
+    EXPECT_IS(acquire_and_keep(&alice, "job", LEASE_MS, 60000), HF_OK);
+    EXPECT_IS(release_and_reopen(&alice, "job"), HF_OK);
+    EXPECT_IS(acquire(&bob, "job"), HF_OK);
+}
+
+/* Also when its lease is long over: its token is still there. */
+TEST(a_lapsed_owner_can_reopen_what_it_kept_closed)
+{
+    PARTY(alice);
+    PARTY(bob);
+
+    NEEDS(HF_CAP_KEEP);
+    EXPECT_IS(acquire_and_keep(&alice, "job", 100, 60000), HF_OK);
+    hf__test_pause_ms(150);
+    EXPECT_IS(acquire(&bob, "job"), HF_BUSY);
+    EXPECT_IS(release_and_reopen(&alice, "job"), HF_OK);
+    EXPECT_IS(acquire(&bob, "job"), HF_OK);
+}
+
 TEST(what_is_kept_closed_is_held_by_nobody)
 {
     PARTY(alice);
     struct listing all = {0};
 
     NEEDS(HF_CAP_KEEP);
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
-    EXPECT_IS(release_and_keep(&alice, "job", 60000), HF_OK);
+    EXPECT_IS(acquire_and_keep(&alice, "job", LEASE_MS, 60000), HF_OK);
+    EXPECT_IS(release(&alice, "job"), HF_OK);
     EXPECT_IS(renew(&alice, "job"), HF_LOST);
     EXPECT_IS(release(&alice, "job"), HF_LOST);
-    EXPECT_IS(break_it(&alice, "job", 0), HF_CONFLICT);
     EXPECT_IS(inspect(&alice, "job"), HF_OK);
     EXPECT(alice.record.is_kept);
     EXPECT_IS(list(&alice, "", &all), has(HF_CAP_LIST) ? HF_OK : HF_ENOTSUP);
     EXPECT_IS(all.count, 0);
+}
+
+TEST(a_break_opens_what_is_kept_closed)
+{
+    PARTY(alice);
+    PARTY(bob);
+
+    NEEDS(HF_CAP_KEEP);
+    EXPECT_IS(acquire_and_keep(&alice, "held", LEASE_MS, 60000), HF_OK);
+    EXPECT_IS(break_it(&bob, "held", 0), HF_OK);
+    EXPECT_IS(acquire(&bob, "held"), HF_OK);
+    EXPECT_IS(acquire_and_keep(&alice, "kept", LEASE_MS, 60000), HF_OK);
+    EXPECT_IS(release(&alice, "kept"), HF_OK);
+    EXPECT_IS(break_it(&bob, "kept", fence_of(&alice, "kept") + 1),
+              HF_CONFLICT);
+    EXPECT_IS(break_it(&bob, "kept", 0), HF_OK);
+    EXPECT_IS(acquire(&bob, "kept"), HF_OK);
+}
+
+/* What the grant before kept closed is over; only the new one counts. */
+TEST(each_grant_keeps_for_itself)
+{
+    PARTY(alice);
+    PARTY(bob);
+
+    NEEDS(HF_CAP_KEEP);
+    EXPECT_IS(acquire_and_keep(&alice, "job", LEASE_MS, 100), HF_OK);
+    EXPECT_IS(release(&alice, "job"), HF_OK);
+    until_free(&bob, "job");
+    EXPECT_IS(acquire(&bob, "job"), HF_OK);
+    EXPECT_IS(release(&bob, "job"), HF_OK);
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
 }
 
 TEST(keeping_outlives_the_session)
@@ -162,8 +247,8 @@ TEST(keeping_outlives_the_session)
     PARTY(alice);
 
     NEEDS(HF_CAP_KEEP);
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
-    EXPECT_IS(release_and_keep(&alice, "job", 60000), HF_OK);
+    EXPECT_IS(acquire_and_keep(&alice, "job", LEASE_MS, 60000), HF_OK);
+    EXPECT_IS(release(&alice, "job"), HF_OK);
     rejoin(&alice);
     EXPECT_IS(acquire(&alice, "job"), HF_BUSY);
     EXPECT(alice.record.is_kept);

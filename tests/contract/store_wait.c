@@ -125,8 +125,8 @@ TEST(the_end_of_keeping_wakes_a_waiter)
     struct waiting w;
 
     NEEDS(HF_CAP_WAIT | HF_CAP_KEEP);
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
-    EXPECT_IS(release_and_keep(&alice, "job", slowly(400)), HF_OK);
+    EXPECT_IS(acquire_and_keep(&alice, "job", LEASE_MS, slowly(400)), HF_OK);
+    EXPECT_IS(release(&alice, "job"), HF_OK);
     bob_sees(&w, &bob, "job");
     start_waiting(&w);
     expect_woken(&w);

@@ -238,6 +238,17 @@ int acquire_for(struct party *p, const char *name, int64_t lease_ms)
     return send(p, &rq);
 }
 
+int acquire_and_keep(struct party *p, const char *name, int64_t lease_ms,
+                     int64_t keep_ms)
+{
+    struct request rq;
+
+    ask(p, &rq, HF__OP_ACQUIRE, name);
+    rq.op.lease_us = lease_ms * 1000;
+    rq.op.keep_us = keep_ms * 1000;
+    return send(p, &rq);
+}
+
 int acquire(struct party *p, const char *name)
 {
     return acquire_for(p, name, LEASE_MS);
@@ -257,18 +268,21 @@ int renew(struct party *p, const char *name)
     return renew_for(p, name, LEASE_MS);
 }
 
-int release_and_keep(struct party *p, const char *name, int64_t keep_ms)
+int release(struct party *p, const char *name)
 {
     struct request rq;
 
     ask(p, &rq, HF__OP_RELEASE, name);
-    rq.op.keep_us = keep_ms * 1000;
     return send(p, &rq);
 }
 
-int release(struct party *p, const char *name)
+int release_and_reopen(struct party *p, const char *name)
 {
-    return release_and_keep(p, name, 0);
+    struct request rq;
+
+    ask(p, &rq, HF__OP_RELEASE, name);
+    rq.op.reopens = true;
+    return send(p, &rq);
 }
 
 int hand_over(struct party *p, const char *name, struct party *taker)

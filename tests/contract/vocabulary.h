@@ -95,11 +95,13 @@ int acquire(struct party *, const char *name);
 /* A claim keeps its token until it is released, handed over or begun anew;
  * so acquiring again what one has is the same claim. */
 int acquire_for(struct party *, const char *name, int64_t lease_ms);
+int acquire_and_keep(struct party *, const char *name, int64_t lease_ms,
+                     int64_t keep_ms);
 void begin_anew(struct party *, const char *name);
 int renew(struct party *, const char *name);
 int renew_for(struct party *, const char *name, int64_t lease_ms);
 int release(struct party *, const char *name);
-int release_and_keep(struct party *, const char *name, int64_t keep_ms);
+int release_and_reopen(struct party *, const char *name);
 /* From one party to the other; the answer and the fence are the giver's, and
  * the fence the taker's too. */
 int hand_over(struct party *, const char *name, struct party *taker);

@@ -134,7 +134,7 @@ MUST_FAIL(a_handover_to_oneself)
 
 MUST_FAIL(a_keeping_where_the_store_keeps_nothing)
 {
-    struct hf__op op = make_op(HF__OP_RELEASE, "k");
+    struct hf__op op = make_op(HF__OP_ACQUIRE, "k");
 
     op.keep_us = 1;
     execute_bad(op);

@@ -65,6 +65,7 @@ static int grant(struct hf__mem_entry *e, const struct hf__token *token,
     e->fence = hf__fence_after(e->fence, hf__wall_us());
     e->acquired_us = hf__wall_us();
     e->lease_end = after_us(now, op->lease_us);
+    e->keep_end = after_us(now, op->keep_us);
     e->owner = *op->owner;
     op->fence = e->fence;
     return HF_OK;
@@ -92,11 +93,13 @@ static int acquire(struct hf__mem_store *store, struct hf__mem_entry *e,
     }
     if (hf__mem_is_held(e, now) && is_owner(e, op)) {
         e->lease_end = after_us(now, op->lease_us);
+        e->keep_end = after_us(now, op->keep_us);
         e->owner = *op->owner;
         op->fence = e->fence;
         return HF_OK;
     }
-    if (hf__mem_is_held(e, now) || hf__mem_is_kept(e, now)) {
+    if (hf__mem_is_held(e, now) ||
+        (hf__mem_is_kept(e, now) && !is_owner(e, op))) {
         describe(e, now, op->ret_record);
         return HF_BUSY;
     }
@@ -126,8 +129,8 @@ static int release(struct hf__mem_entry *e, struct hf__op *op, hf__time now)
         return lost(e, op, now);
     }
     memset(&e->token, 0, sizeof e->token);
-    if (op->keep_us > 0) {
-        e->keep_end = after_us(now, op->keep_us);
+    if (op->reopens) {
+        e->keep_end = now;
     }
     return HF_OK;
 }
@@ -145,11 +148,12 @@ static int raise_fence(struct hf__mem_entry *e, struct hf__op *op, hf__time now)
 static int break_grant(struct hf__mem_entry *e, struct hf__op *op, hf__time now)
 {
     describe(e, now, op->ret_record);
-    if (e == NULL || !hf__mem_is_held(e, now) ||
+    if (e == NULL || !(hf__mem_is_held(e, now) || hf__mem_is_kept(e, now)) ||
         (op->fence != 0 && op->fence != e->fence)) {
         return HF_CONFLICT;
     }
     memset(&e->token, 0, sizeof e->token);
+    e->keep_end = now;
     e->broken = e->fence;
     e->fence = hf__fence_after(e->fence, hf__wall_us());
     op->fence = e->fence;

@@ -93,12 +93,10 @@ static int release(struct hf__sqlite *s, const struct hf__op *op,
     if (!statement) {
         return no_statement(s);
     }
-    (void)sqlite3_bind_int64(statement, 1, s->now_us + op->keep_us);
-    (void)sqlite3_bind_int64(statement, 2, op->keep_us);
-    (void)sqlite3_bind_int64(statement, 3, s->wall_us);
-    hf__bind_text(statement, 4, s->boot);
-    hf__bind_key(statement, 5, &op->key);
-    hf__bind_token(statement, 6, &op->token);
+    (void)sqlite3_bind_int(statement, 1, op->reopens);
+    (void)sqlite3_bind_int64(statement, 2, s->wall_us);
+    hf__bind_key(statement, 3, &op->key);
+    hf__bind_token(statement, 4, &op->token);
     rc = hf__sql_run(s, HF__SQL_FREE);
     if (rc != SQLITE_OK) {
         return rc;
@@ -108,7 +106,7 @@ static int release(struct hf__sqlite *s, const struct hf__op *op,
     }
     out->result = HF_OK;
     out->let_go = op->token;
-    out->is_freed = op->keep_us == 0;
+    out->is_freed = true;
     return SQLITE_OK;
 }
 
@@ -133,15 +131,17 @@ static int grant(struct hf__sqlite *s, const struct hf__op *op,
     (void)sqlite3_bind_int64(statement, 2, (int64_t)out->fence);
     hf__bind_token(statement, 3, token);
     (void)sqlite3_bind_int64(statement, 4, expires_us);
-    hf__bind_text(statement, 5, s->boot);
-    hf__bind_text(statement, 6, is_bound ? s->side->text : NULL);
-    (void)sqlite3_bind_int64(statement, 7, s->wall_us);
-    (void)sqlite3_bind_int64(statement, 8, (int64_t)out->broken);
-    hf__bind_text(statement, 9, owner->label);
-    hf__bind_text(statement, 10, owner->host);
-    (void)sqlite3_bind_int64(statement, 11, owner->pid);
-    hf__bind_text(statement, 12, owner->thread);
-    hf__bind_text(statement, 13, owner->note);
+    (void)sqlite3_bind_int64(statement, 5, s->now_us + op->keep_us);
+    (void)sqlite3_bind_int64(statement, 6, op->keep_us);
+    hf__bind_text(statement, 7, s->boot);
+    hf__bind_text(statement, 8, is_bound ? s->side->text : NULL);
+    (void)sqlite3_bind_int64(statement, 9, s->wall_us);
+    (void)sqlite3_bind_int64(statement, 10, (int64_t)out->broken);
+    hf__bind_text(statement, 11, owner->label);
+    hf__bind_text(statement, 12, owner->host);
+    (void)sqlite3_bind_int64(statement, 13, owner->pid);
+    hf__bind_text(statement, 14, owner->thread);
+    hf__bind_text(statement, 15, owner->note);
     out->result = HF_OK;
     return hf__sql_run(s, HF__SQL_PUT);
 }
@@ -206,6 +206,13 @@ static bool is_ours_already(const struct hf__op *op, const struct hf__row *row)
             row->standing == HF__STANDS_DEAD);
 }
 
+/* The same, and its lease ran out: it kept the name closed for itself. */
+static bool is_own_keeping(const struct hf__op *op, const struct hf__row *row)
+{
+    return row->standing == HF__STANDS_KEPT &&
+           hf__token_equal(&row->token, &op->token);
+}
+
 /* The record is for who is in the way. */
 static void forget_holder(const struct hf__op *op)
 {
@@ -230,7 +237,7 @@ static int acquire(struct hf__sqlite *s, const struct hf__op *op,
         out->fence = row.fence;
         return grant(s, op, &op->token, out);
     }
-    if (!hf__row_is_free(&row)) {
+    if (!hf__row_is_free(&row) && !is_own_keeping(op, &row)) {
         int r = refuse(op, &row);
 
         out->result = r == HF_OK ? HF_BUSY : r;
@@ -274,7 +281,8 @@ static int break_lock(struct hf__sqlite *s, const struct hf__op *op,
         return rc != SQLITE_OK ? rc : no_statement(s);
     }
     if ((row.standing != HF__STANDS_HELD && row.standing != HF__STANDS_DEAD &&
-         row.standing != HF__STANDS_FOREIGN) ||
+         row.standing != HF__STANDS_FOREIGN &&
+         row.standing != HF__STANDS_KEPT) ||
         (op->fence != 0 && op->fence != row.fence)) {
         out->result = HF_CONFLICT;
         return SQLITE_OK;

@@ -19,7 +19,7 @@ enum column {
     COLUMN_BOOT,
     COLUMN_SIDE,
     COLUMN_ACQUIRED_AT,
-    COLUMN_FREED_AT,
+    COLUMN_FREED_AT, /* for hf__gc alone */
     COLUMN_BROKEN,
     COLUMN_LABEL,
     COLUMN_HOST,
@@ -75,14 +75,14 @@ static void copy_text(char *to, size_t size, sqlite3_stmt *statement,
     to[length] = '\0';
 }
 
-/* A kept name has no lease to run out; its time is by the clock of the boot
- * in which it was freed, and after a restart by the wall clock, within which
- * the time it was to be kept bounds it on both sides. */
+/* How long the last grant still keeps the name closed: by the clock of the
+ * boot in which it was made, and after a restart by the wall clock, within
+ * which the time that it was to be kept bounds it on both sides. */
 static int64_t keep_left(const struct hf__sqlite *s, sqlite3_stmt *statement,
                          bool same_clock)
 {
     int64_t keep_us = sqlite3_column_int64(statement, COLUMN_KEEP_US);
-    int64_t freed_at = sqlite3_column_int64(statement, COLUMN_FREED_AT);
+    int64_t since = sqlite3_column_int64(statement, COLUMN_ACQUIRED_AT);
 
     if (keep_us <= 0) {
         return 0;
@@ -90,21 +90,23 @@ static int64_t keep_left(const struct hf__sqlite *s, sqlite3_stmt *statement,
     if (same_clock) {
         return sqlite3_column_int64(statement, COLUMN_KEEP_UNTIL) - s->now_us;
     }
-    return s->wall_us < freed_at ? 0 : keep_us - (s->wall_us - freed_at);
+    return s->wall_us < since ? 0 : keep_us - (s->wall_us - since);
 }
 
-static void judge_free(const struct hf__sqlite *s, sqlite3_stmt *statement,
-                       struct hf__row *row)
+static void judge_keeping(const struct hf__sqlite *s, sqlite3_stmt *statement,
+                          struct hf__row *row)
 {
     bool same_clock = !strcmp(text_of(statement, COLUMN_BOOT), s->boot);
     int64_t left = keep_left(s, statement, same_clock);
 
-    row->standing = left > 0 ? HF__STANDS_KEPT : HF__STANDS_FREE;
-    row->remaining_us = left > 0 ? left : -1;
+    if (left > 0) {
+        row->standing = HF__STANDS_KEPT;
+        row->remaining_us = left;
+    }
 }
 
-static void judge_held(const struct hf__sqlite *s, sqlite3_stmt *statement,
-                       struct hf__row *row)
+static void judge_lease(const struct hf__sqlite *s, sqlite3_stmt *statement,
+                        struct hf__row *row)
 {
     const char *boot = text_of(statement, COLUMN_BOOT);
     bool same_boot = !strncmp(boot, s->boot, HF__BOOT_ID_LENGTH);
@@ -130,6 +132,16 @@ static void judge_held(const struct hf__sqlite *s, sqlite3_stmt *statement,
         row->standing = HF__STANDS_DEAD;
     } else {
         row->standing = same_clock ? HF__STANDS_HELD : HF__STANDS_FOREIGN;
+    }
+}
+
+/* What a holder that is gone kept closed stays closed. */
+static void judge_held(const struct hf__sqlite *s, sqlite3_stmt *statement,
+                       struct hf__row *row)
+{
+    judge_lease(s, statement, row);
+    if (hf__row_is_free(row)) {
+        judge_keeping(s, statement, row);
     }
 }
 
@@ -176,7 +188,7 @@ void hf__row_read(const struct hf__sqlite *s, sqlite3_stmt *statement,
         ret_row->standing = HF__STANDS_DAMAGED;
     } else if (token_type == SQLITE_NULL) {
         ret_row->fence = (uint64_t)fence;
-        judge_free(s, statement, ret_row);
+        judge_keeping(s, statement, ret_row);
     } else if (token_type != SQLITE_BLOB ||
                token_size != (int)sizeof ret_row->token.bytes) {
         ret_row->standing = HF__STANDS_DAMAGED;

@@ -25,7 +25,7 @@ struct hf__row {
     enum hf__standing standing;
     uint64_t fence;         /* 0: there is no such row */
     uint64_t broken;        /* fence of the last hold that was broken */
-    struct hf__token token; /* of the last holder; zero: free */
+    struct hf__token token; /* of the last holder; zero: let go */
     int64_t remaining_us;   /* of the lease, or the keeping; −1: unknown */
     int holder_lives;       /* as in hf__record */
     uint64_t life;          /* of the holder's process; 0: unknown */

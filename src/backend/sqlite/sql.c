@@ -27,14 +27,15 @@ static const char *const texts[HF__SQL_COUNT] = {
     [HF__SQL_ROLLBACK] = "ROLLBACK",
     [HF__SQL_GET] = "SELECT " COLUMNS " FROM holdfast_lock WHERE key=?1",
     [HF__SQL_PUT] = "INSERT OR REPLACE INTO holdfast_lock(" COLUMNS ") VALUES"
-                    "(?1,?2,?3,?4,0,0,?5,?6,?7,0,?8,?9,?10,?11,?12,?13)",
+                    "(?1,?2,?3,?4,?5,?6,?7,?8,?9,0,?10,?11,?12,?13,?14,?15)",
     [HF__SQL_RENEW] = "UPDATE holdfast_lock SET expires=?1 "
                       "WHERE key=?2 AND token=?3 AND expires>?4 AND boot=?5",
     [HF__SQL_FREE] = "UPDATE holdfast_lock SET token=NULL,expires=0,side=NULL,"
-                     "keep_until=?1,keep_us=?2,freed_at=?3,boot=?4 "
-                     "WHERE key=?5 AND token=?6",
+                     "keep_us=iif(?1,0,keep_us),freed_at=?2 "
+                     "WHERE key=?3 AND token=?4",
     [HF__SQL_BREAK] = "UPDATE holdfast_lock SET token=NULL,expires=0,side=NULL,"
-                      "broken=fence,fence=?1,freed_at=?2 WHERE key=?3",
+                      "keep_us=0,broken=fence,fence=?1,freed_at=?2 "
+                      "WHERE key=?3",
     [HF__SQL_RAISE] = "UPDATE holdfast_lock SET fence=?1 WHERE key=?2",
     [HF__SQL_PART] = "UPDATE holdfast_lock SET side=NULL "
                      "WHERE key=?1 AND token=?2",

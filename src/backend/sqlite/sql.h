@@ -24,7 +24,7 @@ enum hf__statement {
     HF__SQL_GET,   /* a record: key */
     HF__SQL_PUT,   /* all of a record */
     HF__SQL_RENEW, /* expires, key, token, now, boot */
-    HF__SQL_FREE,  /* keep_until, keep_us, freed_at, boot, key, token */
+    HF__SQL_FREE,  /* reopens, freed_at, key, token */
     HF__SQL_BREAK, /* fence, freed_at, key */
     HF__SQL_RAISE, /* fence, key */
     HF__SQL_PART,  /* key, token */

@@ -50,8 +50,11 @@ static atomic_uint *word_of(const struct vigil *v, int i)
 
 static bool is_news(const struct hf__watch *watch, const struct hf__row *row)
 {
+    static const struct hf__token nobody;
+    bool is_kept = row->standing == HF__STANDS_KEPT;
+
     return row->fence != watch->fence ||
-           !hf__token_equal(&row->token, &watch->token);
+           !hf__token_equal(is_kept ? &nobody : &row->token, &watch->token);
 }
 
 static void note(struct sight *sight, const struct hf__row *row)
