@@ -159,7 +159,8 @@ HF_API void hf_close(hf_client *client);
 #define HF_CAP_LIST     0x008u /* hf_list() */
 #define HF_CAP_DEATH    0x010u /* a dead holder is seen before its lease ends */
 #define HF_CAP_SESSION  0x020u /* no lease: a grant lives with its session */
-#define HF_CAP_KEEP     0x040u /* a release can keep the name closed a while */
+#define HF_CAP_KEEP     0x040u /* a grant can keep the name closed a while */
+#define HF_CAP_DETACH   0x080u /* a grant can live by its lease alone */
 
 typedef struct hf_caps_info {
     size_t size;    /* sizeof(hf_caps_info) */

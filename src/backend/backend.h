@@ -109,9 +109,11 @@ struct hf__op {
     uint64_t fence;
     hf_reason ret_reason; /* LOST: why, by hf__reason_for() */
     int64_t lease_us;     /* ACQUIRE, RENEW, HANDOVER */
-    int64_t keep_us; /* ACQUIRE, HANDOVER: for so long nobody else may have it,
-                        whatever becomes of the grant; needs HF_CAP_KEEP */
-    bool reopens;    /* RELEASE: ends the keeping too */
+    int64_t keep_us;  /* ACQUIRE, HANDOVER: for so long nobody else may have it,
+                         whatever becomes of the grant; needs HF_CAP_KEEP */
+    bool is_detached; /* ACQUIRE, HANDOVER, RENEW: from now on it lives by its
+                         lease alone; needs HF_CAP_DETACH */
+    bool reopens;     /* RELEASE: ends the keeping too */
     const struct hf__owner *owner; /* ACQUIRE, HANDOVER, BREAK (who does) */
     struct hf__record *ret_record; /* may be NULL */
     hf_error *err;                 /* text of a negative result; may be NULL */

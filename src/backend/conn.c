@@ -129,6 +129,12 @@ static bool is_lease(const struct hf__op *op)
     return op->lease_us > 0 && op->lease_us <= LEASE_MAX_US;
 }
 
+static bool is_bound_as(const struct hf__backend *backend,
+                        const struct hf__op *op)
+{
+    return !op->is_detached || (backend->caps & HF_CAP_DETACH) != 0;
+}
+
 static bool is_keeping(const struct hf__backend *backend,
                        const struct hf__op *op)
 {
@@ -144,16 +150,16 @@ static void check_op(const struct hf__backend *backend, const struct hf__op *op)
     switch (op->kind) {
     case HF__OP_ACQUIRE:
         HF_ASSERT(has_token && is_lease(op) && op->owner != NULL);
-        HF_ASSERT(is_keeping(backend, op));
+        HF_ASSERT(is_keeping(backend, op) && is_bound_as(backend, op));
         break;
     case HF__OP_RENEW:
-        HF_ASSERT(has_token && is_lease(op));
+        HF_ASSERT(has_token && is_lease(op) && is_bound_as(backend, op));
         break;
     case HF__OP_RELEASE:
         HF_ASSERT(has_token);
         break;
     case HF__OP_HANDOVER:
-        HF_ASSERT(is_keeping(backend, op));
+        HF_ASSERT(is_keeping(backend, op) && is_bound_as(backend, op));
         HF_ASSERT(has_token && is_lease(op) && op->owner != NULL);
         HF_ASSERT(!hf__token_is_zero(&op->next_token));
         HF_ASSERT(!hf__token_equal(&op->token, &op->next_token));

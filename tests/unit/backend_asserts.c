@@ -140,6 +140,14 @@ MUST_FAIL(a_keeping_where_the_store_keeps_nothing)
     execute_bad(op);
 }
 
+MUST_FAIL(a_detached_grant_where_there_is_none)
+{
+    struct hf__op op = make_op(HF__OP_ACQUIRE, "k");
+
+    op.is_detached = true;
+    execute_bad(op);
+}
+
 MUST_FAIL(an_empty_key)
 {
     execute_bad(make_op(HF__OP_INSPECT, ""));

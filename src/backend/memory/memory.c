@@ -400,7 +400,7 @@ static const char *const no_options[] = {NULL};
 const struct hf__backend hf__memory_backend = {
     .scheme = "memory",
     .caps = HF_CAP_FENCE | HF_CAP_WAIT | HF_CAP_HANDOVER | HF_CAP_LIST |
-            HF_CAP_KEEP,
+            HF_CAP_KEEP | HF_CAP_DETACH,
     .size = sizeof(struct session),
     .options = no_options,
     .is_local = true,

@@ -71,6 +71,7 @@ static int renew(struct hf__sqlite *s, const struct hf__op *op,
     hf__bind_token(statement, 3, &op->token);
     (void)sqlite3_bind_int64(statement, 4, s->now_us);
     hf__bind_text(statement, 5, s->boot);
+    (void)sqlite3_bind_int(statement, 6, op->is_detached);
     rc = hf__sql_run(s, HF__SQL_RENEW);
     if (rc != SQLITE_OK) {
         return rc;
@@ -79,7 +80,11 @@ static int renew(struct hf__sqlite *s, const struct hf__op *op,
         return lost(s, op, out);
     }
     out->result = HF_OK;
-    out->extend_us = expires_us;
+    if (op->is_detached) {
+        out->let_go = op->token;
+    } else {
+        out->extend_us = expires_us;
+    }
     return SQLITE_OK;
 }
 
@@ -110,27 +115,36 @@ static int release(struct hf__sqlite *s, const struct hf__op *op,
     return SQLITE_OK;
 }
 
-/* Write the whole record for a grant. It is remembered before the record can
- * be seen, and forgotten by batch.c if it never is. */
+/* The grant dies with this process: it is remembered before the record can be
+ * seen, and forgotten by batch.c if it never is. */
+static bool bind_to_life(struct hf__sqlite *s, const struct hf__op *op,
+                         const struct hf__token *token, struct hf__outcome *out)
+{
+    if (op->is_detached) {
+        return false;
+    }
+    out->hold = *token;
+    return hf__held_add(&s->side->held, token, &op->key,
+                        s->now_us + op->lease_us, &out->is_held);
+}
+
+/* Write the whole record for a grant. */
 static int grant(struct hf__sqlite *s, const struct hf__op *op,
                  const struct hf__token *token, struct hf__outcome *out)
 {
     static const struct hf__owner nobody;
     const struct hf__owner *owner = op->owner ? op->owner : &nobody;
     sqlite3_stmt *statement = hf__sql(s, HF__SQL_PUT);
-    int64_t expires_us = s->now_us + op->lease_us;
     bool is_bound;
 
     if (!statement) {
         return no_statement(s);
     }
-    is_bound = hf__held_add(&s->side->held, token, &op->key, expires_us,
-                            &out->is_held);
-    out->hold = *token;
+    is_bound = bind_to_life(s, op, token, out);
     hf__bind_key(statement, 1, &op->key);
     (void)sqlite3_bind_int64(statement, 2, (int64_t)out->fence);
     hf__bind_token(statement, 3, token);
-    (void)sqlite3_bind_int64(statement, 4, expires_us);
+    (void)sqlite3_bind_int64(statement, 4, s->now_us + op->lease_us);
     (void)sqlite3_bind_int64(statement, 5, s->now_us + op->keep_us);
     (void)sqlite3_bind_int64(statement, 6, op->keep_us);
     hf__bind_text(statement, 7, s->boot);

@@ -28,8 +28,9 @@ static const char *const texts[HF__SQL_COUNT] = {
     [HF__SQL_GET] = "SELECT " COLUMNS " FROM holdfast_lock WHERE key=?1",
     [HF__SQL_PUT] = "INSERT OR REPLACE INTO holdfast_lock(" COLUMNS ") VALUES"
                     "(?1,?2,?3,?4,?5,?6,?7,?8,?9,0,?10,?11,?12,?13,?14,?15)",
-    [HF__SQL_RENEW] = "UPDATE holdfast_lock SET expires=?1 "
-                      "WHERE key=?2 AND token=?3 AND expires>?4 AND boot=?5",
+    [HF__SQL_RENEW] =
+        "UPDATE holdfast_lock SET expires=?1,side=iif(?6,NULL,side) "
+        "WHERE key=?2 AND token=?3 AND expires>?4 AND boot=?5",
     [HF__SQL_FREE] = "UPDATE holdfast_lock SET token=NULL,expires=0,side=NULL,"
                      "keep_us=iif(?1,0,keep_us),freed_at=?2 "
                      "WHERE key=?3 AND token=?4",

@@ -23,7 +23,7 @@ enum hf__statement {
     HF__SQL_ROLLBACK,
     HF__SQL_GET,   /* a record: key */
     HF__SQL_PUT,   /* all of a record */
-    HF__SQL_RENEW, /* expires, key, token, now, boot */
+    HF__SQL_RENEW, /* expires, key, token, now, boot, is detached */
     HF__SQL_FREE,  /* reopens, freed_at, key, token */
     HF__SQL_BREAK, /* fence, freed_at, key */
     HF__SQL_RAISE, /* fence, key */

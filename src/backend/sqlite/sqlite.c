@@ -282,7 +282,7 @@ static const char *const no_options[] = {NULL};
 const struct hf__backend hf__sqlite_backend = {
     .scheme = "sqlite",
     .caps = HF_CAP_FENCE | HF_CAP_WAIT | HF_CAP_HANDOVER | HF_CAP_LIST |
-            HF_CAP_DEATH | HF_CAP_KEEP,
+            HF_CAP_DEATH | HF_CAP_KEEP | HF_CAP_DETACH,
     .size = sizeof(struct hf__sqlite),
     .options = no_options,
     .is_local = true,
