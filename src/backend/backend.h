@@ -220,6 +220,14 @@ struct hf__backend {
      */
     int (*list)(void *s, const struct hf__key *prefix, hf__list_fn, void *arg,
                 hf__time deadline, hf_error *);
+    /*
+     * Optional: delete the records whose key starts with the bytes of
+     * `prefix`, which nobody has held for idle_us (0: at all), which are not
+     * kept closed, and whose fence the wall clock has passed, so that the
+     * next one is above it all the same. Adds to *count as it goes. As list().
+     */
+    int (*gc)(void *s, const struct hf__key *prefix, int64_t idle_us,
+              hf__time deadline, uint64_t *count, hf_error *);
     /* Is this server fit? Reports each thing looked at. As list(). */
     int (*check)(void *s, hf__check_fn, void *arg, hf__time deadline,
                  hf_error *);

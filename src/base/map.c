@@ -129,8 +129,10 @@ void hf__map_each(const struct hf__map *m,
         struct hf__map_link *link = m->buckets[i];
 
         while (link != NULL) {
+            struct hf__map_link *next = link->next;
+
             fn(arg, link);
-            link = link->next;
+            link = next;
         }
     }
 }

@@ -35,7 +35,8 @@ void hf__map_add(struct hf__map *, struct hf__map_link *, const char *key,
 void hf__map_remove(struct hf__map *, struct hf__map_link *);
 /* Any element, for emptying a map: NULL when empty. */
 struct hf__map_link *hf__map_any(const struct hf__map *);
-/* Call fn for each element; fn must not change the map. */
+/* Call fn for each element; of changes to the map, fn may only remove (and
+ * free) the element that it was given. */
 void hf__map_each(const struct hf__map *,
                   void (*fn)(void *arg, struct hf__map_link *), void *arg);
 

@@ -23,6 +23,8 @@ struct mutant {
                 hf_error *);
     int (*list)(void *s, const struct hf__key *prefix, hf__list_fn, void *arg,
                 hf__time deadline, hf_error *);
+    int (*gc)(void *s, const struct hf__key *prefix, int64_t idle_us,
+              hf__time deadline, uint64_t *count, hf_error *err);
 };
 
 static const struct mutant *active;
@@ -162,6 +164,24 @@ static int list_does_not_stop(void *s, const struct hf__key *prefix,
     return hf__memory_backend.list(s, prefix, never_stop, &g, deadline, err);
 }
 
+static int gc_takes_the_young(void *s, const struct hf__key *prefix,
+                              int64_t idle_us, hf__time deadline,
+                              uint64_t *count, hf_error *err)
+{
+    (void)idle_us;
+    return hf__memory_backend.gc(s, prefix, 0, deadline, count, err);
+}
+
+static int gc_counts_nothing(void *s, const struct hf__key *prefix,
+                             int64_t idle_us, hf__time deadline,
+                             uint64_t *count, hf_error *err)
+{
+    int r = hf__memory_backend.gc(s, prefix, idle_us, deadline, count, err);
+
+    *count = 0;
+    return r;
+}
+
 /* ---- the table ---------------------------------------------------------- */
 
 static const struct mutant mutants[] = {
@@ -195,6 +215,9 @@ static const struct mutant mutants[] = {
      .request = names_lose_last_spaces},
     {"names-are-cut", "the_longest_names_are_kept_in_full",
      .request = names_are_cut},
+    {"gc-takes-the-young", "young_records_stay", .gc = gc_takes_the_young},
+    {"gc-counts-nothing", "idle_records_are_deleted_and_counted",
+     .gc = gc_counts_nothing},
     {"names-lose-their-prefix", "prefixes_keep_their_names_apart",
      .request = names_lose_their_prefix},
     {"labels-are-cut", "labels_come_back_as_they_were",
@@ -274,6 +297,9 @@ static void activate(const struct mutant *m)
     }
     if (m->list != NULL) {
         active_backend.list = m->list;
+    }
+    if (m->gc != NULL) {
+        active_backend.gc = m->gc;
     }
 }
 

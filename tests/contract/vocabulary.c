@@ -2,8 +2,8 @@
 /*
  * What the words of the contract suite do: one party, one session, and the
  * operations as the core would send them, through the checked wrappers.
- * Waiting and listing are in vocabulary_wait.c. Thread: each party is used by
- * one thread at a time.
+ * Waiting, listing and cleaning are in vocabulary_wait.c. Thread: each party is
+ * used by one thread at a time.
  */
 #include "tests/contract/vocabulary.h"
 

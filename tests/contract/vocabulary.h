@@ -166,4 +166,9 @@ struct listing {
 /* All held names that begin with `prefix`. */
 int list(struct party *, const char *prefix, struct listing *);
 
+/* ---- cleaning ----------------------------------------------------------- */
+
+/* Delete what has been idle for so long; *ret_count: how many. */
+int collect_garbage(struct party *, int64_t idle_ms, uint64_t *ret_count);
+
 #endif

@@ -107,3 +107,16 @@ int list(struct party *p, const char *prefix, struct listing *l)
     return hf__conn_list(&p->conn, &key, add_to_listing, l,
                          hf__after_ms(hf__now(), slowly(10000)), &p->error);
 }
+
+/* ---- cleaning ----------------------------------------------------------- */
+
+int collect_garbage(struct party *p, int64_t idle_ms, uint64_t *ret_count)
+{
+    char buf[HF__KEY_MAX];
+    struct hf__key key = make_key(buf, "");
+
+    *ret_count = 0;
+    return hf__conn_gc(&p->conn, &key, idle_ms * 1000,
+                       hf__after_ms(hf__now(), slowly(10000)), ret_count,
+                       &p->error);
+}

@@ -212,6 +212,19 @@ static int fault_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
     return r != HF_OK ? r : after(s, fault, deadline, err);
 }
 
+static int fault_gc(void *state, const struct hf__key *prefix, int64_t idle_us,
+                    hf__time deadline, uint64_t *count, hf_error *err)
+{
+    struct session *s = state;
+    struct hf__fault fault = hf__fault_next(s->plan, HF__FAULT_GC);
+    int r = before(s, fault, deadline, err);
+
+    if (r == HF_OK) {
+        r = s->inner->gc(enter(s), prefix, idle_us, deadline, count, err);
+    }
+    return r != HF_OK ? r : after(s, fault, deadline, err);
+}
+
 static int fault_check(void *state, hf__check_fn fn, void *arg,
                        hf__time deadline, hf_error *err)
 {
@@ -339,6 +352,7 @@ static void decorate(struct decorated *d, const struct hf__backend *inner)
         .execute = fault_execute,
         .wait = inner->wait != NULL ? fault_wait : NULL,
         .list = inner->list != NULL ? fault_list : NULL,
+        .gc = inner->gc != NULL ? fault_gc : NULL,
         .check = fault_check,
         .interrupt = fault_interrupt,
         .lock_fds = inner->lock_fds != NULL ? fault_lock_fds : NULL,

@@ -70,6 +70,7 @@ static const struct word targets[] = {
     {"open", 1u << HF__FAULT_OPEN, 0, false},
     {"wait", 1u << HF__FAULT_WAIT, 0, false},
     {"list", 1u << HF__FAULT_LIST, 0, false},
+    {"gc", 1u << HF__FAULT_GC, 0, false},
     {"check", 1u << HF__FAULT_CHECK, 0, false},
     {"op", OPERATIONS, 0, false},
     {"any", ANY, 0, false},

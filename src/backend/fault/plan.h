@@ -26,7 +26,7 @@
  *         die            the session is dead before anything is sent:
  *                        HF_EUNAVAIL, also for what follows in the batch
  * TARGET  acquire renew release handover raise inspect break · op (each of
- *         these) · open wait list check · any (all). Only acquire, renew and
+ *         these) · open wait list gc check · any (all). Only acquire, renew and
  *         release can be duplicated. An open that fails is HF_EUNAVAIL.
  * WHICH   2 (the second one) · 2-4 · 2- (and all later ones) · * (default) ·
  *         p0.05 (each with that probability; seed=N makes another run)
@@ -50,6 +50,7 @@ enum hf__fault_target {
     HF__FAULT_OPEN = HF__OP_BREAK + 1,
     HF__FAULT_WAIT,
     HF__FAULT_LIST,
+    HF__FAULT_GC,
     HF__FAULT_CHECK,
     HF__FAULT_TARGETS
 };

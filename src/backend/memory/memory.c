@@ -7,21 +7,15 @@
  *
  * One mutex guards everything, so a batch is one atomic step. Sleeping is by
  * one parker for each store: whoever changes a record wakes all, and all look
- * again. Where the records are kept, and until when, is store.c's.
+ * again. Where the records are kept, and until when, is store.c's; going
+ * through all of them is survey.c's.
  */
 #include "src/backend/memory/store.h"
 #include "src/backend/registry.h"
 
-#include "src/base/alloc.h"
 #include "src/base/error.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-struct session {
-    struct hf__head head;
-    struct hf__mem_store *store; /* NULL: not opened */
-};
 
 static hf__time after_us(hf__time t, int64_t us)
 {
@@ -35,35 +29,13 @@ static bool is_owner(const struct hf__mem_entry *e, const struct hf__op *op)
     return e != NULL && hf__token_equal(&e->token, &op->token);
 }
 
-static void describe(const struct hf__mem_entry *e, hf__time now,
-                     struct hf__record *ret_record)
-{
-    if (ret_record == NULL) {
-        return;
-    }
-    *ret_record = (struct hf__record){.holder_lives = -1};
-    if (e == NULL) {
-        return;
-    }
-    ret_record->fence = e->fence;
-    if (hf__mem_is_held(e, now)) {
-        ret_record->is_held = true;
-        ret_record->token = e->token;
-        ret_record->remaining_us = hf__between_ns(now, e->lease_end) / 1000;
-        ret_record->acquired_us = e->acquired_us;
-        ret_record->owner = e->owner;
-    } else if (hf__mem_is_kept(e, now)) {
-        ret_record->is_kept = true;
-        ret_record->remaining_us = hf__between_ns(now, e->keep_end) / 1000;
-    }
-}
-
 static int grant(struct hf__mem_entry *e, const struct hf__token *token,
                  struct hf__op *op, hf__time now)
 {
     e->token = *token;
     e->fence = hf__fence_after(e->fence, hf__wall_us());
     e->acquired_us = hf__wall_us();
+    e->touched = now;
     e->lease_end = after_us(now, op->lease_us);
     e->keep_end = after_us(now, op->keep_us);
     e->owner = *op->owner;
@@ -75,7 +47,7 @@ static int lost(const struct hf__mem_entry *e, struct hf__op *op, hf__time now)
 {
     uint64_t stored = e == NULL ? 0 : e->fence;
 
-    describe(e, now, op->ret_record);
+    hf__mem_describe(e, now, op->ret_record);
     op->ret_reason =
         hf__reason_for(op->fence, stored, e == NULL ? 0 : e->broken);
     op->fence = stored;
@@ -100,7 +72,7 @@ static int acquire(struct hf__mem_store *store, struct hf__mem_entry *e,
     }
     if (hf__mem_is_held(e, now) ||
         (hf__mem_is_kept(e, now) && !is_owner(e, op))) {
-        describe(e, now, op->ret_record);
+        hf__mem_describe(e, now, op->ret_record);
         return HF_BUSY;
     }
     return grant(e, &op->token, op, now);
@@ -129,6 +101,7 @@ static int release(struct hf__mem_entry *e, struct hf__op *op, hf__time now)
         return lost(e, op, now);
     }
     memset(&e->token, 0, sizeof e->token);
+    e->touched = now;
     if (op->reopens) {
         e->keep_end = now;
     }
@@ -147,13 +120,14 @@ static int raise_fence(struct hf__mem_entry *e, struct hf__op *op, hf__time now)
 
 static int break_grant(struct hf__mem_entry *e, struct hf__op *op, hf__time now)
 {
-    describe(e, now, op->ret_record);
+    hf__mem_describe(e, now, op->ret_record);
     if (e == NULL || !(hf__mem_is_held(e, now) || hf__mem_is_kept(e, now)) ||
         (op->fence != 0 && op->fence != e->fence)) {
         return HF_CONFLICT;
     }
     memset(&e->token, 0, sizeof e->token);
     e->keep_end = now;
+    e->touched = now;
     e->broken = e->fence;
     e->fence = hf__fence_after(e->fence, hf__wall_us());
     op->fence = e->fence;
@@ -180,7 +154,7 @@ static int apply(struct hf__mem_store *store, struct hf__op *op, hf__time now)
     case HF__OP_INSPECT:
         break;
     }
-    describe(e, now, op->ret_record);
+    hf__mem_describe(e, now, op->ret_record);
     return HF_OK;
 }
 
@@ -190,7 +164,7 @@ static int apply(struct hf__mem_store *store, struct hf__op *op, hf__time now)
 static int memory_execute(void *s, struct hf__op *ops[], int n,
                           hf__time deadline, hf_error *err)
 {
-    struct hf__mem_store *store = ((struct session *)s)->store;
+    struct hf__mem_store *store = ((struct hf__mem_session *)s)->store;
 
     (void)deadline;
     (void)err;
@@ -238,7 +212,7 @@ static bool look(struct hf__mem_store *store, struct hf__watch *w[], int n,
 static int memory_wait(void *state, struct hf__watch *w[], int n,
                        hf__time deadline, hf_error *err)
 {
-    struct session *s = state;
+    struct hf__mem_session *s = state;
     struct hf__mem_store *store = s->store;
 
     (void)err;
@@ -257,7 +231,7 @@ static int memory_wait(void *state, struct hf__watch *w[], int n,
 
 static void memory_interrupt(void *state)
 {
-    struct session *s = state;
+    struct hf__mem_session *s = state;
 
     HF_SCOPED_LOCK(&hf__mem_mutex);
     if (s->store != NULL) {
@@ -266,83 +240,6 @@ static void memory_interrupt(void *state)
 }
 
 /* ---- looking ------------------------------------------------------------ */
-
-struct listed {
-    char key[HF__KEY_MAX];
-    size_t length;
-    struct hf__record record;
-};
-
-struct listing {
-    const struct hf__key *prefix;
-    hf__time now;
-    struct listed *found; /* NULL: only count */
-    size_t count;
-};
-
-static void add_to_listing(void *arg, struct hf__map_link *link)
-{
-    const struct hf__mem_entry *e =
-        HF__ELEMENT(link, struct hf__mem_entry, link);
-    struct listing *l = arg;
-
-    if (!hf__mem_is_held(e, l->now) || e->length < l->prefix->length ||
-        memcmp(e->key, l->prefix->bytes, l->prefix->length) != 0) {
-        return;
-    }
-    if (l->found != NULL) {
-        struct listed *at = &l->found[l->count];
-        memcpy(at->key, e->key, e->length);
-        at->length = e->length;
-        describe(e, l->now, &at->record);
-    }
-    l->count++;
-}
-
-static int compare_listed(const void *a, const void *b)
-{
-    const struct listed *x = a;
-    const struct listed *y = b;
-
-    return hf__key_compare(&(struct hf__key){x->key, (uint16_t)x->length, 0},
-                           &(struct hf__key){y->key, (uint16_t)y->length, 0});
-}
-
-/* A picture taken in one step: the callback runs without the mutex, so that
- * it may use the store. */
-static int take_listing(struct hf__mem_store *store, struct listing *l)
-{
-    HF_SCOPED_LOCK(&hf__mem_mutex);
-    hf__map_each(&store->entries, add_to_listing, l);
-    l->found = hf__alloc((l->count + 1) * sizeof *l->found);
-    if (l->found == NULL) {
-        return HF_ENOMEM;
-    }
-    l->count = 0;
-    hf__map_each(&store->entries, add_to_listing, l);
-    return HF_OK;
-}
-
-static int memory_list(void *s, const struct hf__key *prefix, hf__list_fn fn,
-                       void *arg, hf__time deadline, hf_error *err)
-{
-    struct listing l = {.prefix = prefix, .now = hf__now()};
-
-    (void)deadline;
-    if (take_listing(((struct session *)s)->store, &l) != HF_OK) {
-        return hf__fail(err, HF_ENOMEM, "out of memory for the list");
-    }
-    qsort(l.found, l.count, sizeof *l.found, compare_listed);
-    for (size_t i = 0; i < l.count; i++) {
-        struct listed *at = &l.found[i];
-        if (fn(arg, at->key + prefix->name_at, at->length - prefix->name_at,
-               &at->record) != 0) {
-            break;
-        }
-    }
-    hf__free(l.found);
-    return HF_OK;
-}
 
 static int memory_check(void *s, hf__check_fn fn, void *arg, hf__time deadline,
                         hf_error *err)
@@ -368,7 +265,7 @@ static int memory_check(void *s, hf__check_fn fn, void *arg, hf__time deadline,
 static int memory_open(void *state, const struct hf__url *url,
                        const char *allow, hf__time deadline, hf_error *err)
 {
-    struct session *s = state;
+    struct hf__mem_session *s = state;
 
     (void)allow;
     (void)deadline;
@@ -385,7 +282,7 @@ static int memory_open(void *state, const struct hf__url *url,
 
 static void memory_close(void *state)
 {
-    struct session *s = state;
+    struct hf__mem_session *s = state;
 
     HF_SCOPED_LOCK(&hf__mem_mutex);
     if (s->store != NULL) {
@@ -401,14 +298,15 @@ const struct hf__backend hf__memory_backend = {
     .scheme = "memory",
     .caps = HF_CAP_FENCE | HF_CAP_WAIT | HF_CAP_HANDOVER | HF_CAP_LIST |
             HF_CAP_KEEP | HF_CAP_DETACH,
-    .size = sizeof(struct session),
+    .size = sizeof(struct hf__mem_session),
     .options = no_options,
     .is_local = true,
     .open = memory_open,
     .close = memory_close,
     .execute = memory_execute,
     .wait = memory_wait,
-    .list = memory_list,
+    .list = hf__mem_list,
+    .gc = hf__mem_gc,
     .check = memory_check,
     .interrupt = memory_interrupt,
 };

@@ -45,13 +45,41 @@ struct hf__mem_entry *hf__mem_add(struct hf__mem_store *store,
     return e;
 }
 
+void hf__mem_describe(const struct hf__mem_entry *e, hf__time now,
+                      struct hf__record *ret_record)
+{
+    if (ret_record == NULL) {
+        return;
+    }
+    *ret_record = (struct hf__record){.holder_lives = -1};
+    if (e == NULL) {
+        return;
+    }
+    ret_record->fence = e->fence;
+    if (hf__mem_is_held(e, now)) {
+        ret_record->is_held = true;
+        ret_record->token = e->token;
+        ret_record->remaining_us = hf__between_ns(now, e->lease_end) / 1000;
+        ret_record->acquired_us = e->acquired_us;
+        ret_record->owner = e->owner;
+    } else if (hf__mem_is_kept(e, now)) {
+        ret_record->is_kept = true;
+        ret_record->remaining_us = hf__between_ns(now, e->keep_end) / 1000;
+    }
+}
+
+void hf__mem_remove(struct hf__mem_store *store, struct hf__mem_entry *e)
+{
+    hf__map_remove(&store->entries, &e->link);
+    hf__free(e);
+}
+
 static void store_free(struct hf__mem_store *store)
 {
     struct hf__map_link *link;
 
     while ((link = hf__map_any(&store->entries)) != NULL) {
-        hf__map_remove(&store->entries, link);
-        hf__free(HF__ELEMENT(link, struct hf__mem_entry, link));
+        hf__mem_remove(store, HF__ELEMENT(link, struct hf__mem_entry, link));
     }
     hf__map_fini(&store->entries);
     hf__free(store);

@@ -24,6 +24,7 @@ struct hf__mem_entry {
     uint64_t broken; /* fence of the last grant that was broken; 0: none */
     hf__time lease_end;
     hf__time keep_end;
+    hf__time touched; /* the last time it was granted or freed */
     int64_t acquired_us;
     struct hf__owner owner;
     size_t length;
@@ -40,6 +41,11 @@ struct hf__mem_store {
 
 extern struct hf__mutex hf__mem_mutex;
 
+struct hf__mem_session {
+    struct hf__head head;
+    struct hf__mem_store *store; /* NULL: not opened */
+};
+
 /* A token owns it and the lease runs. */
 bool hf__mem_is_held(const struct hf__mem_entry *, hf__time now);
 /* Free, but closed for a while. */
@@ -52,9 +58,24 @@ struct hf__mem_entry *hf__mem_find(struct hf__mem_store *,
 struct hf__mem_entry *hf__mem_add(struct hf__mem_store *,
                                   const struct hf__key *);
 
+/* What is known of a record (NULL: there is none); ret_record may be NULL. */
+void hf__mem_describe(const struct hf__mem_entry *, hf__time now,
+                      struct hf__record *ret_record);
+/* What is known of a record (NULL: there is none); ret_record may be NULL. */
+void hf__mem_describe(const struct hf__mem_entry *, hf__time now,
+                      struct hf__record *ret_record);
+/* Forget a record. */
+void hf__mem_remove(struct hf__mem_store *, struct hf__mem_entry *);
+
 /* The store of that name, made if there is none. NULL: out of memory. */
 struct hf__mem_store *hf__mem_store(const char *name);
 /* Forget every store that nobody uses and in which nothing runs. */
 void hf__mem_sweep(void);
+
+/* list() and gc(); they take the mutex themselves. */
+int hf__mem_list(void *session, const struct hf__key *prefix, hf__list_fn,
+                 void *arg, hf__time deadline, hf_error *);
+int hf__mem_gc(void *session, const struct hf__key *prefix, int64_t idle_us,
+               hf__time deadline, uint64_t *count, hf_error *);
 
 #endif

@@ -19,7 +19,7 @@ enum column {
     COLUMN_BOOT,
     COLUMN_SIDE,
     COLUMN_ACQUIRED_AT,
-    COLUMN_FREED_AT, /* for hf__gc alone */
+    COLUMN_FREED_AT,
     COLUMN_BROKEN,
     COLUMN_LABEL,
     COLUMN_HOST,
@@ -176,6 +176,14 @@ static void tell(sqlite3_stmt *statement, const struct hf__row *row,
               COLUMN_NOTE);
 }
 
+static int64_t touched(sqlite3_stmt *statement)
+{
+    int64_t acquired_at = sqlite3_column_int64(statement, COLUMN_ACQUIRED_AT);
+    int64_t freed_at = sqlite3_column_int64(statement, COLUMN_FREED_AT);
+
+    return acquired_at > freed_at ? acquired_at : freed_at;
+}
+
 void hf__row_read(const struct hf__sqlite *s, sqlite3_stmt *statement,
                   struct hf__row *ret_row, struct hf__record *record)
 {
@@ -200,6 +208,7 @@ void hf__row_read(const struct hf__sqlite *s, sqlite3_stmt *statement,
         judge_held(s, statement, ret_row);
     }
     ret_row->broken = (uint64_t)sqlite3_column_int64(statement, COLUMN_BROKEN);
+    ret_row->touched_us = touched(statement);
     if (record) {
         tell(statement, ret_row, record);
     }

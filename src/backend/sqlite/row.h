@@ -29,6 +29,7 @@ struct hf__row {
     int64_t remaining_us;   /* of the lease, or the keeping; −1: unknown */
     int holder_lives;       /* as in hf__record */
     uint64_t life;          /* of the holder's process; 0: unknown */
+    int64_t touched_us;     /* wall clock: granted, freed or broken last */
 };
 
 /* Read s->now_us and s->wall_us; before judging. */

@@ -43,6 +43,11 @@ static const char *const texts[HF__SQL_COUNT] = {
     [HF__SQL_LIST] = "SELECT " COLUMNS " FROM holdfast_lock "
                      "WHERE key>=?1 AND key<?2 AND token IS NOT NULL "
                      "ORDER BY key",
+    [HF__SQL_SCAN] = "SELECT " COLUMNS " FROM holdfast_lock "
+                     "WHERE key>=?1 AND key<?2 "
+                     "AND length(CAST(key AS BLOB))<=?4 "
+                     "ORDER BY key LIMIT ?3",
+    [HF__SQL_DELETE] = "DELETE FROM holdfast_lock WHERE key=?1",
     [HF__SQL_GET_META] = "SELECT boot,fence_base,fence_ceiling "
                          "FROM holdfast_meta WHERE id=1",
     [HF__SQL_PUT_META] =

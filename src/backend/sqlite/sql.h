@@ -21,14 +21,16 @@ enum hf__statement {
     HF__SQL_BEGIN_WRITE,
     HF__SQL_COMMIT,
     HF__SQL_ROLLBACK,
-    HF__SQL_GET,   /* a record: key */
-    HF__SQL_PUT,   /* all of a record */
-    HF__SQL_RENEW, /* expires, key, token, now, boot, is detached */
-    HF__SQL_FREE,  /* reopens, freed_at, key, token */
-    HF__SQL_BREAK, /* fence, freed_at, key */
-    HF__SQL_RAISE, /* fence, key */
-    HF__SQL_PART,  /* key, token */
-    HF__SQL_LIST,  /* from key, to key */
+    HF__SQL_GET,    /* a record: key */
+    HF__SQL_PUT,    /* all of a record */
+    HF__SQL_RENEW,  /* expires, key, token, now, boot, is detached */
+    HF__SQL_FREE,   /* reopens, freed_at, key, token */
+    HF__SQL_BREAK,  /* fence, freed_at, key */
+    HF__SQL_RAISE,  /* fence, key */
+    HF__SQL_PART,   /* key, token */
+    HF__SQL_LIST,   /* from key, to key */
+    HF__SQL_SCAN,   /* from key, to key, how many, longest key: free too */
+    HF__SQL_DELETE, /* key */
     HF__SQL_GET_META,
     HF__SQL_PUT_META /* boot, base, ceiling */
 };

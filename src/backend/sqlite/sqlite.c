@@ -291,6 +291,7 @@ const struct hf__backend hf__sqlite_backend = {
     .execute = hf__sqlite_execute,
     .wait = hf__sqlite_wait,
     .list = hf__sqlite_list,
+    .gc = hf__sqlite_gc,
     .check = hf__sqlite_check,
     .interrupt = sqlite_interrupt,
     .lock_fds = sqlite_lock_fds,

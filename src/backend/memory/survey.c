@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Going through all records of a store: listing those that are held, and
+ * deleting those that nobody uses. Called by the session's thread.
+ */
+#include "src/backend/memory/store.h"
+
+#include "src/base/alloc.h"
+#include "src/base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- listing ------------------------------------------------------------ */
+
+struct listed {
+    char key[HF__KEY_MAX];
+    size_t length;
+    struct hf__record record;
+};
+
+struct listing {
+    const struct hf__key *prefix;
+    hf__time now;
+    struct listed *found; /* NULL: only count */
+    size_t count;
+};
+
+static void add_to_listing(void *arg, struct hf__map_link *link)
+{
+    const struct hf__mem_entry *e =
+        HF__ELEMENT(link, struct hf__mem_entry, link);
+    struct listing *l = arg;
+
+    if (!hf__mem_is_held(e, l->now) || e->length < l->prefix->length ||
+        memcmp(e->key, l->prefix->bytes, l->prefix->length) != 0) {
+        return;
+    }
+    if (l->found != NULL) {
+        struct listed *at = &l->found[l->count];
+        memcpy(at->key, e->key, e->length);
+        at->length = e->length;
+        hf__mem_describe(e, l->now, &at->record);
+    }
+    l->count++;
+}
+
+static int compare_listed(const void *a, const void *b)
+{
+    const struct listed *x = a;
+    const struct listed *y = b;
+
+    return hf__key_compare(&(struct hf__key){x->key, (uint16_t)x->length, 0},
+                           &(struct hf__key){y->key, (uint16_t)y->length, 0});
+}
+
+/* A picture taken in one step: the callback runs without the mutex, so that
+ * it may use the store. */
+static int take_listing(struct hf__mem_store *store, struct listing *l)
+{
+    HF_SCOPED_LOCK(&hf__mem_mutex);
+    hf__map_each(&store->entries, add_to_listing, l);
+    l->found = hf__alloc((l->count + 1) * sizeof *l->found);
+    if (l->found == NULL) {
+        return HF_ENOMEM;
+    }
+    l->count = 0;
+    hf__map_each(&store->entries, add_to_listing, l);
+    return HF_OK;
+}
+
+int hf__mem_list(void *s, const struct hf__key *prefix, hf__list_fn fn,
+                 void *arg, hf__time deadline, hf_error *err)
+{
+    struct listing l = {.prefix = prefix, .now = hf__now()};
+
+    (void)deadline;
+    if (take_listing(((struct hf__mem_session *)s)->store, &l) != HF_OK) {
+        return hf__fail(err, HF_ENOMEM, "out of memory for the list");
+    }
+    qsort(l.found, l.count, sizeof *l.found, compare_listed);
+    for (size_t i = 0; i < l.count; i++) {
+        struct listed *at = &l.found[i];
+        if (fn(arg, at->key + prefix->name_at, at->length - prefix->name_at,
+               &at->record) != 0) {
+            break;
+        }
+    }
+    hf__free(l.found);
+    return HF_OK;
+}
+
+/* ---- cleaning ----------------------------------------------------------- */
+
+struct sweep {
+    struct hf__mem_store *store;
+    const struct hf__key *prefix;
+    int64_t idle_us;
+    hf__time now;
+    uint64_t *count;
+};
+
+static bool is_idle(const struct hf__mem_entry *e, const struct sweep *w)
+{
+    hf__time since = hf__token_is_zero(&e->token)
+                         ? e->touched
+                         : hf__later(e->touched, e->lease_end);
+
+    return !hf__mem_is_held(e, w->now) && !hf__mem_is_kept(e, w->now) &&
+           !hf__before(w->now, hf__after_ns(since, w->idle_us * 1000)) &&
+           (int64_t)e->fence < hf__wall_us();
+}
+
+static void sweep_one(void *arg, struct hf__map_link *link)
+{
+    struct hf__mem_entry *e = HF__ELEMENT(link, struct hf__mem_entry, link);
+    struct sweep *w = arg;
+
+    if (e->length >= w->prefix->length &&
+        memcmp(e->key, w->prefix->bytes, w->prefix->length) == 0 &&
+        is_idle(e, w)) {
+        hf__mem_remove(w->store, e);
+        (*w->count)++;
+    }
+}
+
+int hf__mem_gc(void *s, const struct hf__key *prefix, int64_t idle_us,
+               hf__time deadline, uint64_t *count, hf_error *err)
+{
+    struct sweep w = {((struct hf__mem_session *)s)->store, prefix, idle_us,
+                      hf__now(), count};
+
+    (void)deadline;
+    (void)err;
+    HF_SCOPED_LOCK(&hf__mem_mutex);
+    hf__map_each(&w.store->entries, sweep_one, &w);
+    return HF_OK;
+}

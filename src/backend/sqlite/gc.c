@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gc(): delete the records of names that nobody uses any more, a few at a
+ * time, so that no renewal waits long for the write lock. Which record is
+ * idle is decided here, by the same judgement as a grant's. Called by the
+ * session's thread.
+ */
+#include "src/backend/sqlite/gate.h"
+#include "src/backend/sqlite/pool.h"
+#include "src/backend/sqlite/row.h"
+#include "src/backend/sqlite/sqlite.h"
+#include "src/base/alloc.h"
+#include "src/base/error.h"
+
+#include <string.h>
+
+/* So many records are looked at in one transaction. */
+#define CHUNK 128
+
+struct name {
+    char bytes[HF__KEY_MAX + 1];
+    int length;
+};
+
+struct sweep {
+    int64_t idle_us;
+    struct name from; /* looked at next */
+    struct name end;
+    struct name idle[CHUNK];
+    int n_idle;
+    bool is_over;
+};
+
+static void sweep_free(struct sweep **sweep)
+{
+    hf__free(*sweep);
+}
+
+static void bind_name(sqlite3_stmt *statement, int at, const struct name *name)
+{
+    (void)sqlite3_bind_text(statement, at, name->bytes, name->length,
+                            SQLITE_STATIC);
+}
+
+/* False: no memory. */
+static bool read_name(sqlite3_stmt *statement, struct name *name)
+{
+    const void *key = sqlite3_column_text(statement, 0);
+
+    if (key) {
+        name->length = sqlite3_column_bytes(statement, 0);
+        memcpy(name->bytes, key, (size_t)name->length);
+    }
+    return key != NULL;
+}
+
+/* The fence must be one that the clock has passed: it goes on from there. A
+ * record that the clock has yet to reach waits, as one in the future does. */
+static bool is_idle(const struct hf__sqlite *s, const struct hf__row *row,
+                    int64_t idle_us)
+{
+    int64_t lapsed_us =
+        row->standing == HF__STANDS_EXPIRED ? -row->remaining_us : INT64_MAX;
+
+    return hf__row_is_free(row) && row->fence < (uint64_t)s->wall_us &&
+           row->touched_us <= s->wall_us - idle_us && lapsed_us >= idle_us;
+}
+
+/* Note which of the next records are idle, and where to go on. */
+static int collect(struct hf__sqlite *s, struct sweep *w)
+{
+    sqlite3_stmt *statement = hf__sql(s, HF__SQL_SCAN);
+    int seen = 0;
+    int rc;
+
+    if (!statement) {
+        return sqlite3_extended_errcode(s->db->handle);
+    }
+    w->n_idle = 0;
+    bind_name(statement, 1, &w->from);
+    bind_name(statement, 2, &w->end);
+    (void)sqlite3_bind_int(statement, 3, CHUNK);
+    (void)sqlite3_bind_int(statement, 4, HF__KEY_MAX);
+    while ((rc = sqlite3_step(statement)) == SQLITE_ROW) {
+        struct hf__row row;
+
+        hf__row_read(s, statement, &row, NULL);
+        if (!read_name(statement, &w->from)) {
+            rc = SQLITE_NOMEM;
+            break;
+        }
+        if (is_idle(s, &row, w->idle_us)) {
+            w->idle[w->n_idle++] = w->from;
+        }
+        seen++;
+    }
+    (void)sqlite3_reset(statement);
+    /* The next look begins just behind the last one. */
+    w->from.bytes[w->from.length++] = '\0';
+    w->is_over = seen < CHUNK;
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static int delete_idle(struct hf__sqlite *s, const struct sweep *w)
+{
+    int rc = SQLITE_OK;
+    int i;
+
+    for (i = 0; i < w->n_idle && rc == SQLITE_OK; i++) {
+        sqlite3_stmt *statement = hf__sql(s, HF__SQL_DELETE);
+
+        if (!statement) {
+            return sqlite3_extended_errcode(s->db->handle);
+        }
+        bind_name(statement, 1, &w->idle[i]);
+        rc = hf__sql_run(s, HF__SQL_DELETE);
+    }
+    return rc;
+}
+
+static int transact(struct hf__sqlite *s, struct sweep *w)
+{
+    int rc = hf__sql_run(s, HF__SQL_BEGIN_WRITE);
+
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    s->moved_file = hf__place_changed(&s->place, &s->watch);
+    if (s->moved_file >= 0) {
+        rc = SQLITE_READONLY_DBMOVED;
+    }
+    hf__row_set_clock(s);
+    if (rc == SQLITE_OK) {
+        rc = collect(s, w);
+    }
+    if (rc == SQLITE_OK) {
+        rc = delete_idle(s, w);
+    }
+    if (rc == SQLITE_OK) {
+        rc = hf__sql_run(s, HF__SQL_COMMIT);
+    }
+    hf__sql_undo(s);
+    return rc;
+}
+
+static int sweep_chunk(struct hf__sqlite *s, struct sweep *w)
+{
+    struct hf__gate *gate = &s->side->board->gate;
+    unsigned ticket;
+    int rc;
+
+    if (hf__is_interrupted(&s->head) ||
+        hf__gate_enter(gate, &s->head, s->deadline, &ticket)) {
+        return SQLITE_BUSY;
+    }
+    rc = transact(s, w);
+    hf__gate_leave(gate, ticket);
+    return rc;
+}
+
+static int sweep(struct hf__sqlite *s, struct sweep *w, uint64_t *count)
+{
+    int rc = SQLITE_OK;
+
+    while (!w->is_over && rc == SQLITE_OK) {
+        rc = sweep_chunk(s, w);
+        if (rc == SQLITE_OK) {
+            *count += (uint64_t)w->n_idle;
+        }
+    }
+    return rc;
+}
+
+int hf__sqlite_gc(void *state, const struct hf__key *prefix, int64_t idle_us,
+                  hf__time deadline, uint64_t *count, hf_error *err)
+{
+    struct hf__sqlite *s = state;
+    HF_AUTO(sweep_free) struct sweep *w = hf__alloc(sizeof *w);
+    int rc;
+    int r;
+
+    if (!w) {
+        return hf__fail(err, HF_ENOMEM, "out of memory");
+    }
+    s->deadline = deadline;
+    s->err = err;
+    w->idle_us = idle_us;
+    memcpy(w->from.bytes, prefix->bytes, prefix->length);
+    w->from.length = prefix->length;
+    /* No byte of UTF-8 is as high as the one that ends the range. */
+    w->end = w->from;
+    w->end.bytes[w->end.length++] = (char)0xff;
+    hf__pool_take(s);
+    rc = sweep(s, w, count);
+    if (s->moved_file >= 0) {
+        return hf__sqlite_fail_moved(s, s->moved_file, err);
+    }
+    r = hf__sql_status(s, rc, err);
+    if (r == HF_OK) {
+        hf__pool_give(s);
+    }
+    return r;
+}

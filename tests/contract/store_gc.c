@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every store: records of names that nobody uses are deleted on demand and
+ * counted, and nothing else is: not what is held, kept closed, or young, and
+ * not the order of fences.
+ */
+#include "tests/contract/vocabulary.h"
+
+#include "src/base/time.h"
+
+/* Ends its test unless the store cleans up on demand. */
+#define NEEDS_GC()                                                             \
+    do {                                                                       \
+        if (backend()->gc == NULL) {                                           \
+            puts("not applicable: the store has no gc");                       \
+            return;                                                            \
+        }                                                                      \
+    } while (0)
+
+static void use(struct party *p, const char *name)
+{
+    EXPECT_IS(acquire(p, name), HF_OK);
+    EXPECT_IS(release(p, name), HF_OK);
+}
+
+TEST(idle_records_are_deleted_and_counted)
+{
+    PARTY(alice);
+    uint64_t count = 99;
+
+    NEEDS_GC();
+    EXPECT_IS(collect_garbage(&alice, 0, &count), HF_OK);
+    EXPECT_IS(count, 0);
+    use(&alice, "a");
+    use(&alice, "b");
+    hf__test_pause_ms(5);
+    EXPECT_IS(collect_garbage(&alice, 0, &count), HF_OK);
+    EXPECT_IS(count, 2);
+    EXPECT_IS(inspect(&alice, "a"), HF_OK);
+    EXPECT_IS(alice.record.fence, 0);
+    EXPECT_IS(collect_garbage(&alice, 0, &count), HF_OK);
+    EXPECT_IS(count, 0);
+}
+
+TEST(what_is_in_use_is_not_deleted)
+{
+    PARTY(alice);
+    uint64_t count = 0;
+
+    NEEDS_GC();
+    EXPECT_IS(acquire(&alice, "held"), HF_OK);
+    use(&alice, "idle");
+    hf__test_pause_ms(5);
+    EXPECT_IS(collect_garbage(&alice, 0, &count), HF_OK);
+    EXPECT_IS(count, 1);
+    EXPECT_IS(renew(&alice, "held"), HF_OK);
+}
+
+TEST(what_is_kept_closed_is_not_deleted)
+{
+    PARTY(alice);
+    PARTY(bob);
+    uint64_t count = 0;
+
+    NEEDS_GC();
+    NEEDS(HF_CAP_KEEP);
+    EXPECT_IS(acquire_and_keep(&alice, "released", LEASE_MS, 60000), HF_OK);
+    EXPECT_IS(release(&alice, "released"), HF_OK);
+    EXPECT_IS(acquire_and_keep(&alice, "expired", 100, 60000), HF_OK);
+    hf__test_pause_ms(150);
+    EXPECT_IS(collect_garbage(&bob, 0, &count), HF_OK);
+    EXPECT_IS(count, 0);
+    EXPECT_IS(acquire(&bob, "released"), HF_BUSY);
+    EXPECT_IS(acquire(&bob, "expired"), HF_BUSY);
+}
+
+TEST(young_records_stay)
+{
+    PARTY(alice);
+    uint64_t count = 99;
+
+    NEEDS_GC();
+    use(&alice, "free");
+    EXPECT_IS(acquire_for(&alice, "expired", 100), HF_OK);
+    hf__test_pause_ms(150);
+    EXPECT_IS(collect_garbage(&alice, 3600000, &count), HF_OK);
+    EXPECT_IS(count, 0);
+    EXPECT_IS(inspect(&alice, "free"), HF_OK);
+    EXPECT_MORE(alice.record.fence, 0);
+}
+
+TEST(expired_records_are_deleted)
+{
+    PARTY(alice);
+    uint64_t count = 0;
+
+    NEEDS_GC();
+    EXPECT_IS(acquire_for(&alice, "job", 100), HF_OK);
+    until_free(&alice, "job");
+    EXPECT_IS(collect_garbage(&alice, 0, &count), HF_OK);
+    EXPECT_IS(count, 1);
+    EXPECT_IS(renew(&alice, "job"), HF_LOST);
+}
+
+TEST(a_fence_rises_across_cleaning)
+{
+    PARTY(alice);
+    uint64_t before = 0;
+    uint64_t count = 0;
+
+    NEEDS_GC();
+    NEEDS(HF_CAP_FENCE);
+    for (int i = 0; i < 5; i++) {
+        EXPECT_IS(acquire(&alice, "job"), HF_OK);
+        EXPECT_MORE(alice.fence, before);
+        before = alice.fence;
+        EXPECT_IS(release(&alice, "job"), HF_OK);
+        hf__test_pause_ms(2);
+        EXPECT_IS(collect_garbage(&alice, 0, &count), HF_OK);
+        EXPECT_IS(count, 1);
+    }
+}
+
+/* It may have been raised there: the clock would begin below it again. */
+TEST(a_fence_ahead_of_the_clock_is_not_forgotten)
+{
+    PARTY(alice);
+    uint64_t ahead = (uint64_t)hf__wall_us() + 3600000000;
+    uint64_t count = 0;
+
+    NEEDS_GC();
+    NEEDS(HF_CAP_FENCE);
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    EXPECT_IS(raise_to(&alice, "job", ahead), HF_OK);
+    EXPECT_IS(release(&alice, "job"), HF_OK);
+    hf__test_pause_ms(2);
+    EXPECT_IS(collect_garbage(&alice, 0, &count), HF_OK);
+    EXPECT_IS(count, 0);
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    EXPECT_MORE(alice.fence, ahead);
+}
+
+/* More than a store looks at in one step. */
+TEST(many_idle_records_are_deleted_among_held_ones)
+{
+    PARTY(alice);
+    PARTY(bob);
+    char name[32];
+    uint64_t count = 0;
+
+    NEEDS_GC();
+    for (int i = 0; i < 400; i++) {
+        snprintf(name, sizeof name, "name-%03d", i);
+        if (i % 10 == 0) {
+            EXPECT_IS(acquire(&alice, name), HF_OK);
+        } else {
+            use(&bob, name);
+            bob.n_claims = 0; /* released: it need not be remembered */
+        }
+    }
+    hf__test_pause_ms(2);
+    EXPECT_IS(collect_garbage(&bob, 0, &count), HF_OK);
+    EXPECT_IS(count, 360);
+    for (int i = 0; i < 400; i += 10) {
+        snprintf(name, sizeof name, "name-%03d", i);
+        EXPECT_IS(renew(&alice, name), HF_OK);
+    }
+}
