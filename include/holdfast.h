@@ -227,19 +227,29 @@ typedef struct hf_acquire_opts {
     const char *owner; /* label for people, ≤ 255 bytes; NULL: program name */
     const char *note;  /* for people, ≤ 255 bytes; NULL: none */
     hf_cancel *cancel; /* NULL: none */
+    int reentrant;     /* 1: its owner gets it again at once, counted */
+    uint64_t owner_id; /* who asks, for reentrant and HF_DEADLOCK; 0: the
+                          calling thread */
 } hf_acquire_opts;
 #define HF_ACQUIRE_OPTS_INIT                                                   \
     {                                                                          \
         sizeof(hf_acquire_opts), HF_FOREVER, HF_LEASE_DEFAULT_MS, 1, NULL,     \
-            NULL, NULL                                                         \
+            NULL, NULL, 0, 0                                                   \
     }
 
 /*
  * Acquire the lock called `name` (1–255 bytes of UTF-8, kept byte-exact).
  * opts NULL means HF_ACQUIRE_OPTS_INIT: wait for ever, 30 s lease, renewed.
  * The lease counts from before the request left; see docs/guarantees.md.
+ *
+ * A second acquire of a lock that its owner (thread, or owner_id) holds
+ * through this client is HF_DEADLOCK at once. With `reentrant` it gives one
+ * more handle on the same grant instead, without asking the store; the grant
+ * ends with the release of the last of them.
+ *
  * Gives: HF_OK and a lock for hf_free(); HF_BUSY (wait_ms 0), HF_TIMEDOUT,
- * HF_CANCELLED; HF_EINVAL, HF_ENOMEM, HF_EUNAVAIL, HF_EUNKNOWN (a grant that
+ * HF_CANCELLED, HF_DEADLOCK, HF_LOST (reentrant, and the grant is no longer
+ * held); HF_EINVAL, HF_ENOMEM, HF_EUNAVAIL, HF_EUNKNOWN (a grant that
  * may have happened is given back by token), HF_EAUTH, HF_ENOTSUP, HF_EPROTO,
  * HF_EUNSAFE, HF_EFORK; and no lock.
  * Blocks: up to max(wait_ms, io_timeout).

@@ -116,3 +116,13 @@ int64_t hf__random_between(int64_t low, int64_t high)
     }
     return (int64_t)((uint64_t)low + value);
 }
+
+uint64_t hf__random_of_thread(void)
+{
+    static _Thread_local uint64_t number;
+
+    while (number == 0) {
+        hf__random(&number, sizeof number);
+    }
+    return number;
+}

@@ -65,8 +65,8 @@ int hf__claim_new(struct hf_client *client, const char *name,
     c->err.size = sizeof c->err;
     hf__random(c->token.bytes, sizeof c->token.bytes);
     set_limits(c, opts);
-    c->lock = hf__handle_new(client, &c->key, opts);
-    if (c->lock == NULL) {
+    c->handle = hf__handle_new(client, &c->key, opts);
+    if (c->handle == NULL) {
         hf__claim_unref(c);
         return HF_ENOMEM;
     }
@@ -81,8 +81,8 @@ void hf__claim_unref(struct hf__claim *c)
     if (atomic_fetch_sub(&c->refs, 1) > 1) {
         return;
     }
-    if (c->lock != NULL) {
-        hf__handle_unref(c->lock);
+    if (c->handle != NULL) {
+        hf__handle_unref(c->handle);
     }
     hf__free(c);
     hf__client_unref(client);
@@ -284,7 +284,7 @@ static void pause_after_failure(struct hf__claim *c, int failures)
 
 static int take_grant(struct hf__claim *c, hf__time sent, uint64_t fence)
 {
-    int r = hf__handle_grant(c->lock, &c->token, sent, fence, &c->err);
+    int r = hf__handle_grant(c->handle, &c->token, sent, fence, &c->err);
 
     if (r == HF_OK) {
         hf__place_granted(c);
@@ -432,7 +432,8 @@ static int withdraw(struct hf__claim *c, int r)
     }
 }
 
-int hf__claim_run(struct hf__claim *c, struct hf_lock **ret_lock, hf_error *err)
+int hf__claim_run(struct hf__claim *c, struct hf__handle **ret_handle,
+                  hf_error *err)
 {
     int r = hf__place_enter(c);
 
@@ -445,7 +446,7 @@ int hf__claim_run(struct hf__claim *c, struct hf_lock **ret_lock, hf_error *err)
         hf__debt_open(c);
     }
     if (r == HF_OK) {
-        *ret_lock = HF_MOVE(c->lock);
+        *ret_handle = HF_MOVE(c->handle);
     } else {
         r = tell(c, r, err);
     }

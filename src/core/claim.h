@@ -12,7 +12,7 @@
 struct hf__claim {
     atomic_int refs;
     struct hf_client *client;
-    struct hf_lock *lock; /* becomes the grant's handle; the caller's */
+    struct hf__handle *handle; /* the caller's, once granted */
     struct hf__place *place;
     struct hf__link link; /* line, triers */
     enum hf__standing standing;
@@ -54,7 +54,7 @@ void hf__claim_unref(struct hf__claim *);
  * store may think of it is settled behind the caller's back. Thread: user.
  * Blocks: as hf_acquire().
  */
-HF_MUST_CHECK int hf__claim_run(struct hf__claim *, struct hf_lock **ret_lock,
-                                hf_error *err);
+HF_MUST_CHECK int hf__claim_run(struct hf__claim *,
+                                struct hf__handle **ret_handle, hf_error *err);
 
 #endif

@@ -94,13 +94,13 @@ static void abandon_handles(struct hf_client *c)
 {
     for (;;) {
         struct hf__link *link = NULL;
-        hf_lock *l = NULL;
+        struct hf__handle *l = NULL;
         bool is_alive = false;
 
         hf__mutex_lock(&c->mutex);
         link = hf__list_pop(&c->handles);
         if (link != NULL) {
-            l = HF__ELEMENT(link, struct hf_lock, link);
+            l = HF__ELEMENT(link, struct hf__handle, link);
             is_alive = hf__handle_try_ref(l);
         }
         hf__mutex_unlock(&c->mutex);

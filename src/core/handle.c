@@ -34,20 +34,28 @@ static hf_lock_state shown_state(enum hf__phase phase)
     return HF_STATE_LOST;
 }
 
-bool hf__handle_is_ours(const hf_lock *l)
+bool hf__handle_is_ours(const struct hf__handle *l)
 {
     return l->grant.phase == HF__PHASE_HELD ||
            l->grant.phase == HF__PHASE_AT_RISK;
 }
 
+/* The clock may be ahead of the keeper, who has yet to find it expired. */
+hf_reason hf__handle_reason(const struct hf__handle *l)
+{
+    hf_reason reason = (hf_reason)atomic_load(&l->reason);
+
+    return reason == HF_REASON_NONE ? HF_REASON_EXPIRED : reason;
+}
+
 /* How early a renewal may go along with those of other locks. */
-static int64_t renewal_slack(const hf_lock *l)
+static int64_t renewal_slack(const struct hf__handle *l)
 {
     return l->grant.lease_ms * HF__MS / 24;
 }
 
 /* Step the grant and show the result; under the lock's mutex. */
-unsigned hf__handle_feed(hf_lock *l, struct hf__event e)
+unsigned hf__handle_feed(struct hf__handle *l, struct hf__event e)
 {
     unsigned duties = hf__grant_step(&l->grant, &e);
 
@@ -72,7 +80,7 @@ unsigned hf__handle_feed(hf_lock *l, struct hf__event e)
  * old deadline: it has put 0 into held_until then, and lost is final, so the
  * new deadline counts only if the old one is still there.
  */
-static unsigned feed_renewed(hf_lock *l, hf__time sent)
+static unsigned feed_renewed(struct hf__handle *l, hf__time sent)
 {
     hf__time now = hf__now();
     hf__time deadline = hf__later(l->grant.deadline,
@@ -88,7 +96,7 @@ static unsigned feed_renewed(hf_lock *l, hf__time sent)
                                                  .sent = sent});
 }
 
-static void tell_lost(hf_lock *l)
+static void tell_lost(struct hf__handle *l)
 {
     char name[4 * HF_NAME_MAX];
 
@@ -100,10 +108,10 @@ static void tell_lost(hf_lock *l)
     hf__place_gone(l);
 }
 
-static void send(hf_lock *l, enum hf__errand errand);
+static void send(struct hf__handle *l, enum hf__errand errand);
 
 /* Do what a step asked for; without locks. */
-void hf__handle_follow_up(hf_lock *l, unsigned duties)
+void hf__handle_follow_up(struct hf__handle *l, unsigned duties)
 {
     if ((duties & HF__DO_TELL) != 0) {
         tell_lost(l);
@@ -122,7 +130,7 @@ void hf__handle_follow_up(hf_lock *l, unsigned duties)
 static void errand_done(struct hf__request *);
 
 /* Under the mutex, with no errand under way. */
-void hf__handle_begin(hf_lock *l, enum hf__errand errand)
+void hf__handle_begin(struct hf__handle *l, enum hf__errand errand)
 {
     struct hf__op *op = &l->request.op;
 
@@ -141,7 +149,7 @@ void hf__handle_begin(hf_lock *l, enum hf__errand errand)
     l->request.done = errand_done;
 }
 
-static void send(hf_lock *l, enum hf__errand errand)
+static void send(struct hf__handle *l, enum hf__errand errand)
 {
     hf__mutex_lock(&l->mutex);
     if (errand == HF__ERRAND_GIVE_BACK && !l->is_owing) {
@@ -160,7 +168,7 @@ static void send(hf_lock *l, enum hf__errand errand)
     hf__session_submit(&l->client->renew, &l->request);
 }
 
-static unsigned end_renewal(hf_lock *l, const struct hf__op *op)
+static unsigned end_renewal(struct hf__handle *l, const struct hf__op *op)
 {
     struct hf__event e = {.now = hf__now()};
 
@@ -178,7 +186,7 @@ static unsigned end_renewal(hf_lock *l, const struct hf__op *op)
 
 /* Gives whether the give-back waits for another try: not once the client is
  * closed, for nobody would make it. */
-static bool set_retry(hf_lock *l, bool is_waiting)
+static bool set_retry(struct hf__handle *l, bool is_waiting)
 {
     HF_SCOPED_LOCK(&l->client->mutex);
 
@@ -191,7 +199,7 @@ static bool set_retry(hf_lock *l, bool is_waiting)
 }
 
 /* A release that nobody waits for: settled, or to be tried again. */
-static void end_give_back(hf_lock *l, const struct hf__op *op)
+static void end_give_back(struct hf__handle *l, const struct hf__op *op)
 {
     hf__time now = hf__now();
 
@@ -208,7 +216,7 @@ static void end_give_back(hf_lock *l, const struct hf__op *op)
 }
 
 /* The errand under way has its result; under the mutex. Gives the duties. */
-static unsigned end_errand(hf_lock *l)
+static unsigned end_errand(struct hf__handle *l)
 {
     enum hf__errand errand = l->errand;
     unsigned duties = 0;
@@ -229,7 +237,7 @@ static unsigned end_errand(hf_lock *l)
 }
 
 /* What is_owing held: the count and the reference. */
-static void settle_debt(hf_lock *l)
+static void settle_debt(struct hf__handle *l)
 {
     hf__client_settle(l->client);
     hf__handle_unref(l);
@@ -247,14 +255,14 @@ void hf__handle_drop_owing(struct hf_client *client)
         if (link == NULL) {
             return;
         }
-        settle_debt(HF__ELEMENT(link, struct hf_lock, owing_link));
+        settle_debt(HF__ELEMENT(link, struct hf__handle, owing_link));
     }
 }
 
 /* Nobody waited for the errand. Thread: whoever executed it. */
 static void errand_done(struct hf__request *q)
 {
-    hf_lock *l = HF__ELEMENT(q, struct hf_lock, request);
+    struct hf__handle *l = HF__ELEMENT(q, struct hf__handle, request);
     bool was_renewal = false;
     bool was_owing = false;
     bool is_settled = false;
@@ -281,7 +289,7 @@ static void errand_done(struct hf__request *q)
 /* The keeper's call: a renewal or the deadline is due, or a give-back. */
 static void fire(struct hf__duty *duty, hf__time now)
 {
-    hf_lock *l = HF__ELEMENT(duty, struct hf_lock, duty);
+    struct hf__handle *l = HF__ELEMENT(duty, struct hf__handle, duty);
     unsigned duties = 0;
 
     /* Its last owner may just have let go, and now waits for this to end. */
@@ -310,10 +318,11 @@ static void fire(struct hf__duty *duty, hf__time now)
 
 /* ---- making and dropping */
 
-hf_lock *hf__handle_new(struct hf_client *client, const struct hf__key *key,
-                        const hf_acquire_opts *opts)
+struct hf__handle *hf__handle_new(struct hf_client *client,
+                                  const struct hf__key *key,
+                                  const hf_acquire_opts *opts)
 {
-    hf_lock *l = hf__alloc(sizeof *l + key->length + 1u);
+    struct hf__handle *l = hf__alloc(sizeof *l + key->length + 1u);
 
     if (l == NULL) {
         return NULL;
@@ -323,6 +332,9 @@ hf_lock *hf__handle_new(struct hf_client *client, const struct hf__key *key,
     l->client = hf__client_ref(client);
     hf__list_init(&l->link);
     hf__list_init(&l->owing_link);
+    hf__list_init(&l->home_link);
+    l->holds = 1;
+    l->owner_id = opts->owner_id;
     hf__mutex_init(&l->mutex);
     hf__grant_init(&l->grant, opts->lease_ms, opts->auto_renew != 0);
     l->duty.fire = fire;
@@ -332,7 +344,7 @@ hf_lock *hf__handle_new(struct hf_client *client, const struct hf__key *key,
     return l;
 }
 
-bool hf__handle_try_ref(hf_lock *l)
+bool hf__handle_try_ref(struct hf__handle *l)
 {
     int refs = atomic_load(&l->refs);
 
@@ -344,7 +356,7 @@ bool hf__handle_try_ref(hf_lock *l)
     return false;
 }
 
-void hf__handle_unref(hf_lock *l)
+void hf__handle_unref(struct hf__handle *l)
 {
     struct hf_client *client = l->client;
 
@@ -371,7 +383,7 @@ void hf__token_text(const struct hf__token *token, char text[33])
     text[32] = '\0';
 }
 
-static int refuse_grant(const hf_lock *l, const struct hf__event *e,
+static int refuse_grant(const struct hf__handle *l, const struct hf__event *e,
                         hf_error *err)
 {
     if (e->fence != 0 && e->fence <= e->seen_fence) {
@@ -389,8 +401,8 @@ static int refuse_grant(const hf_lock *l, const struct hf__event *e,
                     (long long)l->grant.lease_ms);
 }
 
-int hf__handle_grant(hf_lock *l, const struct hf__token *token, hf__time sent,
-                     uint64_t fence, hf_error *err)
+int hf__handle_grant(struct hf__handle *l, const struct hf__token *token,
+                     hf__time sent, uint64_t fence, hf_error *err)
 {
     struct hf__event e = {.kind = HF__EVENT_GRANTED,
                           .sent = sent,
@@ -416,7 +428,7 @@ int hf__handle_grant(hf_lock *l, const struct hf__token *token, hf__time sent,
 }
 
 /* Sleep until no errand is under way; under the mutex. False at the limit. */
-bool hf__handle_await_errand(hf_lock *l, hf__time limit)
+bool hf__handle_await_errand(struct hf__handle *l, hf__time limit)
 {
     while (l->errand != HF__ERRAND_NONE) {
         unsigned seen = hf__parker_seen(&l->parker);
@@ -431,7 +443,7 @@ bool hf__handle_await_errand(hf_lock *l, hf__time limit)
     return true;
 }
 
-int hf__handle_run(hf_lock *l, enum hf__errand errand, hf__time limit)
+int hf__handle_run(struct hf__handle *l, enum hf__errand errand, hf__time limit)
 {
     struct hf__session *s = errand == HF__ERRAND_RENEW
                                 ? &l->client->renew
@@ -453,7 +465,7 @@ int hf__handle_run(hf_lock *l, enum hf__errand errand, hf__time limit)
     return l->request.op.result;
 }
 
-int hf__handle_renew(hf_lock *l, hf_error *err)
+int hf__handle_renew(struct hf__handle *l, hf_error *err)
 {
     const char *name = l->key.bytes + l->key.name_at;
     hf__time limit = hf__after_ms(hf__now(), l->client->settings.io_timeout_ms);
@@ -483,7 +495,7 @@ int hf__handle_renew(hf_lock *l, hf_error *err)
     hf__handle_follow_up(l, duties);
     if (is_lost) {
         return hf__fail(err, HF_LOST, "\"%s\" is no longer ours (%s)", name,
-                        hf_strreason(hf_lost_reason(l)));
+                        hf_strreason(hf__handle_reason(l)));
     }
     if (r != HF_OK) {
         return hf__fail(err, r,
@@ -494,7 +506,7 @@ int hf__handle_renew(hf_lock *l, hf_error *err)
     return r;
 }
 
-void hf__handle_refuse(hf_lock *l, hf_reason reason)
+void hf__handle_refuse(struct hf__handle *l, hf_reason reason)
 {
     unsigned duties = 0;
 
@@ -506,7 +518,7 @@ void hf__handle_refuse(hf_lock *l, hf_reason reason)
     hf__handle_follow_up(l, duties);
 }
 
-void hf__handle_abandon(hf_lock *l)
+void hf__handle_abandon(struct hf__handle *l)
 {
     bool was_ours = false;
 

@@ -22,13 +22,16 @@ enum hf__errand {
     HF__ERRAND_GIVE_BACK
 };
 
-struct hf_lock {
-    atomic_int refs; /* the caller's, and each errand's */
+struct hf__handle {
+    atomic_int refs; /* each hold's, and each errand's */
     struct hf_client *client;
+    uint64_t owner_id;          /* who acquired it */
     struct hf__link link;       /* in client->handles; under its mutex */
     struct hf__link owing_link; /* in client->owing, under its mutex, while the
                                    duty waits to try the give-back again */
     struct hf__place *place;    /* while it is the holder; under its mutex */
+    struct hf__place *home;     /* until the last hold is let go; also */
+    struct hf__link home_link;  /* in home->owned */
 
     /* What hf_held() and the getters read without a lock. */
     _Atomic int64_t held_until; /* ns of CLOCK_BOOTTIME; 0: not held */
@@ -37,6 +40,7 @@ struct hf_lock {
 
     struct hf__mutex mutex; /* all below */
     struct hf__parker parker;
+    int holds; /* not let go yet */
     struct hf__grant grant;
     struct hf__duty duty;
     struct hf__request request;
@@ -53,43 +57,46 @@ struct hf_lock {
 };
 
 /* A handle that is not granted yet; NULL without memory. */
-HF_MUST_CHECK struct hf_lock *hf__handle_new(struct hf_client *,
-                                             const struct hf__key *,
-                                             const hf_acquire_opts *);
+HF_MUST_CHECK struct hf__handle *hf__handle_new(struct hf_client *,
+                                                const struct hf__key *,
+                                                const hf_acquire_opts *);
 /* One more reference, unless it is being freed; under the client's mutex. */
-HF_MUST_CHECK bool hf__handle_try_ref(struct hf_lock *);
+HF_MUST_CHECK bool hf__handle_try_ref(struct hf__handle *);
 /* Drop a handle that was never granted, or the caller's reference. */
-void hf__handle_unref(struct hf_lock *);
+void hf__handle_unref(struct hf__handle *);
 /* The store granted it: HF_OK; HF_EUNAVAIL (too late) or HF_EPROTO (a fence
  * that fell): then the caller gives it back. */
-HF_MUST_CHECK int hf__handle_grant(struct hf_lock *, const struct hf__token *,
-                                   hf__time sent, uint64_t fence,
-                                   hf_error *err);
-HF_MUST_CHECK int hf__handle_release(struct hf_lock *, hf_error *err);
-HF_MUST_CHECK int hf__handle_renew(struct hf_lock *, hf_error *err);
+HF_MUST_CHECK int hf__handle_grant(struct hf__handle *,
+                                   const struct hf__token *, hf__time sent,
+                                   uint64_t fence, hf_error *err);
+HF_MUST_CHECK int hf__handle_release(struct hf__handle *, hf_error *err);
+HF_MUST_CHECK int hf__handle_renew(struct hf__handle *, hf_error *err);
 /* The store, or the end of the client, says it is not ours. */
-void hf__handle_refuse(struct hf_lock *, hf_reason);
+void hf__handle_refuse(struct hf__handle *, hf_reason);
 /* For hf_close(), when nothing fires any more: give up those give-backs. */
 void hf__handle_drop_owing(struct hf_client *);
 /* For hf_close(): release without waiting for the answer. */
-void hf__handle_abandon(struct hf_lock *);
+void hf__handle_abandon(struct hf__handle *);
+
+/* Why it was lost. */
+hf_reason hf__handle_reason(const struct hf__handle *);
 
 /* ---- between handle.c and release.c ---- */
 
-bool hf__handle_is_ours(const struct hf_lock *);
+bool hf__handle_is_ours(const struct hf__handle *);
 /* Step the grant and show the result; under the lock's mutex. */
-unsigned hf__handle_feed(struct hf_lock *, struct hf__event);
+unsigned hf__handle_feed(struct hf__handle *, struct hf__event);
 /* Do what a step asked for; without locks. */
-void hf__handle_follow_up(struct hf_lock *, unsigned duties);
+void hf__handle_follow_up(struct hf__handle *, unsigned duties);
 /* Under the mutex, with no errand under way. */
-void hf__handle_begin(struct hf_lock *, enum hf__errand);
+void hf__handle_begin(struct hf__handle *, enum hf__errand);
 /* Sleep until no errand is under way; under the mutex. False at the limit. */
-HF_MUST_CHECK bool hf__handle_await_errand(struct hf_lock *, hf__time limit);
+HF_MUST_CHECK bool hf__handle_await_errand(struct hf__handle *, hf__time limit);
 /*
  * Begin an errand and wait for its result; under the mutex, let go meanwhile.
  * HF_EUNKNOWN with an errand still set: it goes on without the caller.
  */
-HF_MUST_CHECK int hf__handle_run(struct hf_lock *, enum hf__errand,
+HF_MUST_CHECK int hf__handle_run(struct hf__handle *, enum hf__errand,
                                  hf__time limit);
 
 void hf__token_text(const struct hf__token *, char text[33]);

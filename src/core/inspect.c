@@ -5,7 +5,7 @@
  * look.c's. Called by users' threads.
  */
 #include "src/base/error.h"
-#include "src/core/handle.h"
+#include "src/core/hold.h"
 #include "src/core/look.h"
 #include "src/core/place.h"
 
@@ -71,7 +71,7 @@ static void log_break(const hf_client *client, const struct hf__look *k)
 /* Our own holder need not wait for its next renewal to be told. */
 static void tell_holder(hf_client *client, const struct hf__look *k)
 {
-    hf_lock *l = hf__place_holder(client, &k->key);
+    struct hf__handle *l = hf__place_holder(client, &k->key);
 
     if (l == NULL) {
         return;
@@ -136,7 +136,7 @@ static int run_lock_fds(struct hf__conn *conn, struct hf__request *q,
 int hf_lock_fds(const hf_lock *lock, int *fds, int max)
 {
     HF_AUTO(hf__look_unref_auto) struct hf__look *k = NULL;
-    hf_client *client = lock == NULL ? NULL : lock->client;
+    hf_client *client = lock == NULL ? NULL : lock->handle->client;
     int r = hf__client_usable(client, NULL);
 
     if (r != HF_OK || max < 0 || (max > 0 && fds == NULL)) {

@@ -36,6 +36,7 @@ static struct hf__place *make(struct hf_client *client,
     }
     hf__list_init(&p->line);
     hf__list_init(&p->triers);
+    hf__list_init(&p->owned);
     memcpy(p->key, key->bytes, key->length);
     hf__map_add(&client->places, &p->link, p->key, key->length);
     return p;
@@ -192,7 +193,10 @@ void hf__place_granted(struct hf__claim *c)
     HF_SCOPED_LOCK(&c->client->mutex);
     struct hf__place *p = c->place;
 
-    if (atomic_load(&c->lock->state) == (int)HF_STATE_LOST) {
+    c->handle->home = p;
+    p->users++;
+    hf__list_push(&p->owned, &c->handle->home_link);
+    if (atomic_load(&c->handle->state) == (int)HF_STATE_LOST) {
         return; /* already: hf__place_gone() has been called, and will not be
                    again */
     }
@@ -201,15 +205,15 @@ void hf__place_granted(struct hf__claim *c)
         p->holder->place = NULL;
         unuse(c->client, p);
     }
-    p->holder = c->lock;
-    c->lock->place = p;
+    p->holder = c->handle;
+    c->handle->place = p;
     p->users++;
     if (c->standing != HF__STANDING_SERVED) {
         p->handovers = 0;
     }
 }
 
-void hf__place_gone(struct hf_lock *l)
+void hf__place_gone(struct hf__handle *l)
 {
     HF_SCOPED_LOCK(&l->client->mutex);
     struct hf__place *p = l->place;
@@ -224,8 +228,8 @@ void hf__place_gone(struct hf_lock *l)
     unuse(l->client, p);
 }
 
-struct hf_lock *hf__place_holder(struct hf_client *client,
-                                 const struct hf__key *key)
+struct hf__handle *hf__place_holder(struct hf_client *client,
+                                    const struct hf__key *key)
 {
     HF_SCOPED_LOCK(&client->mutex);
     struct hf__place *p = find(client, key);
@@ -233,6 +237,40 @@ struct hf_lock *hf__place_holder(struct hf_client *client,
     return p != NULL && p->holder != NULL && hf__handle_try_ref(p->holder)
                ? p->holder
                : NULL;
+}
+
+static bool is_owned_by(struct hf__handle *l, uint64_t owner_id)
+{
+    return l != NULL && l->owner_id == owner_id && hf__handle_try_ref(l);
+}
+
+struct hf__handle *hf__place_owned(struct hf_client *client,
+                                   const struct hf__key *key, uint64_t owner_id)
+{
+    HF_SCOPED_LOCK(&client->mutex);
+    struct hf__place *p = find(client, key);
+
+    if (p == NULL || is_owned_by(p->holder, owner_id)) {
+        return p == NULL ? NULL : p->holder;
+    }
+    HF__LIST_EACH (link, &p->owned) {
+        struct hf__handle *l = HF__ELEMENT(link, struct hf__handle, home_link);
+
+        if (is_owned_by(l, owner_id)) {
+            return l;
+        }
+    }
+    return NULL;
+}
+
+void hf__place_left(struct hf__handle *l)
+{
+    HF_SCOPED_LOCK(&l->client->mutex);
+
+    if (l->home != NULL) {
+        hf__list_remove(&l->home_link);
+        unuse(l->client, HF_MOVE(l->home));
+    }
 }
 
 /* May the holder hand the lock on within the process once more? */
@@ -247,7 +285,7 @@ static bool may_hand_over(struct hf__place *p, int64_t lease_ms)
            hf__before(now, hf__after_ms(p->handed_since, lease_ms));
 }
 
-struct hf__claim *hf__place_heir(struct hf_lock *l, int64_t lease_ms)
+struct hf__claim *hf__place_heir(struct hf__handle *l, int64_t lease_ms)
 {
     HF_SCOPED_LOCK(&l->client->mutex);
     struct hf__place *p = l->place;

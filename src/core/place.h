@@ -26,9 +26,10 @@ enum hf__standing {
 
 struct hf__place {
     struct hf__map_link link;
-    struct hf__link line;   /* claims, the first contends */
-    struct hf__link triers; /* claims that try once, out of line */
-    struct hf_lock *holder; /* of this client; NULL if none */
+    struct hf__link line;      /* claims, the first contends */
+    struct hf__link triers;    /* claims that try once, out of line */
+    struct hf__handle *holder; /* of this client; NULL if none */
+    struct hf__link owned;     /* handles whose holds are not all let go */
     int users;
     int unsettled;         /* attempts whose outcome is not known */
     int last_result;       /* of the last attempt at the store */
@@ -68,12 +69,18 @@ void hf__place_unserve(struct hf__claim *);
 /* The claim's lock is held now. */
 void hf__place_granted(struct hf__claim *);
 /* The lock is held no longer; the first in line is woken. */
-void hf__place_gone(struct hf_lock *);
+void hf__place_gone(struct hf__handle *);
 /* This client's own holder of the name, with a reference; NULL if none. */
-struct hf_lock *hf__place_holder(struct hf_client *, const struct hf__key *);
+struct hf__handle *hf__place_holder(struct hf_client *, const struct hf__key *);
+/* Of those that this owner has not let go, held or lost: the holder, or
+ * another, with a reference; NULL if none. */
+struct hf__handle *hf__place_owned(struct hf_client *, const struct hf__key *,
+                                   uint64_t owner_id);
+/* The last hold of the lock was let go. */
+void hf__place_left(struct hf__handle *);
 /* Who gets the lock when it is released now, or NULL: then really release
  * it. The claim stays put until hf__place_served(). */
-struct hf__claim *hf__place_heir(struct hf_lock *, int64_t lease_ms);
+struct hf__claim *hf__place_heir(struct hf__handle *, int64_t lease_ms);
 /* The hand-over ended. OK: granted, as sent and fence tell; else the claim
  * asks the store itself. False if it has been forsaken: then its place is
  * kept until hf__place_forget(). */

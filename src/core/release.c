@@ -17,7 +17,7 @@
 
 /* ---- handing over */
 
-static void prepare_handover(hf_lock *l, struct hf__claim *heir)
+static void prepare_handover(struct hf__handle *l, struct hf__claim *heir)
 {
     struct hf__op *op = &heir->request.op;
 
@@ -52,8 +52,8 @@ static void handover_done(struct hf__request *q)
 /* Hand the lock to the next in line. HF_OK, HF_LOST (+ reason), or a failure:
  * then release it. The request is the heir's, so that it may go on when the
  * holder's time is up. */
-static int hand_over(hf_lock *l, struct hf__claim *heir, hf__time limit,
-                     hf_reason *ret_reason)
+static int hand_over(struct hf__handle *l, struct hf__claim *heir,
+                     hf__time limit, hf_reason *ret_reason)
 {
     int r = HF_EUNKNOWN;
 
@@ -79,7 +79,7 @@ static int hand_over(hf_lock *l, struct hf__claim *heir, hf__time limit,
 
 /* ---- releasing */
 
-static void pause_before_retry(hf_lock *l, hf__time limit)
+static void pause_before_retry(struct hf__handle *l, hf__time limit)
 {
     hf__time until = hf__earlier(limit, hf__after_ms(hf__now(), RETRY_MS));
 
@@ -91,7 +91,7 @@ static void pause_before_retry(hf_lock *l, hf__time limit)
 /* Release by token until the store answers or the limit. A release whose
  * reply was lost shows as LOST the next time: before the deadline nobody but
  * us can have ended it, so that is success. */
-static int let_go(hf_lock *l, hf__time limit, bool is_unknown,
+static int let_go(struct hf__handle *l, hf__time limit, bool is_unknown,
                   hf_reason *ret_reason)
 {
     int r = HF_EUNAVAIL;
@@ -120,7 +120,7 @@ static int let_go(hf_lock *l, hf__time limit, bool is_unknown,
 }
 
 /* Under the mutex: has another thread begun to release? Then wait for it. */
-static bool await_other_release(hf_lock *l)
+static bool await_other_release(struct hf__handle *l)
 {
     while (l->grant.phase == HF__PHASE_RELEASING && !l->has_result) {
         unsigned seen = hf__parker_seen(&l->parker);
@@ -132,7 +132,7 @@ static bool await_other_release(hf_lock *l)
     return l->has_result;
 }
 
-static int send_away(hf_lock *l, hf_reason *ret_reason)
+static int send_away(struct hf__handle *l, hf_reason *ret_reason)
 {
     int64_t io_ms = l->client->settings.io_timeout_ms;
     hf__time limit =
@@ -156,7 +156,7 @@ static int send_away(hf_lock *l, hf_reason *ret_reason)
     return let_go(l, limit, is_unknown, ret_reason);
 }
 
-static int tell(const hf_lock *l, int r, hf_error *err)
+static int tell(const struct hf__handle *l, int r, hf_error *err)
 {
     const char *name = l->key.bytes + l->key.name_at;
 
@@ -165,7 +165,7 @@ static int tell(const hf_lock *l, int r, hf_error *err)
     }
     if (r == HF_LOST) {
         return hf__fail(err, r, "\"%s\" was lost before it was released (%s)",
-                        name, hf_strreason(hf_lost_reason(l)));
+                        name, hf_strreason(hf__handle_reason(l)));
     }
     return hf__fail(err, r,
                     "the release of \"%s\" was not confirmed; its "
@@ -173,7 +173,7 @@ static int tell(const hf_lock *l, int r, hf_error *err)
                     name);
 }
 
-int hf__handle_release(hf_lock *l, hf_error *err)
+int hf__handle_release(struct hf__handle *l, hf_error *err)
 {
     struct hf__event e = {.kind = HF__EVENT_RELEASE};
     unsigned duties = 0;
@@ -200,6 +200,7 @@ int hf__handle_release(hf_lock *l, hf_error *err)
     l->has_result = true;
     hf__mutex_unlock(&l->mutex);
     hf__place_gone(l);
+    hf__place_left(l);
     hf__handle_follow_up(l, duties);
     return tell(l, r, err);
 }

@@ -138,10 +138,12 @@ bool store_reaches(hf_reach reach)
 
 hf_acquire_opts wanting(int64_t wait_ms, int64_t lease_ms)
 {
+    static atomic_uint owners;
     hf_acquire_opts opts = HF_ACQUIRE_OPTS_INIT;
 
     opts.wait_ms = wait_ms;
     opts.lease_ms = lease_ms;
+    opts.owner_id = ++owners;
     return opts;
 }
 

@@ -72,7 +72,8 @@ int open_status(const char *url, hf_error *err);
 
 /* ---- locks ------------------------------------------------------------- */
 
-/* Options with this patience and lease; renewed unless said otherwise. */
+/* Options with this patience and lease; renewed unless said otherwise; of an
+ * owner of their own, as if another thread asked. */
 hf_acquire_opts wanting(int64_t wait_ms, int64_t lease_ms);
 /* Waits up to 10 s; fails the test unless granted. Lease 30 s. */
 hf_lock *acquire(hf_client *, const char *name);

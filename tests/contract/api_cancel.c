@@ -125,6 +125,7 @@ TEST(a_cancel_that_is_not_fired_changes_nothing)
 
     opts.cancel = cancel;
     EXPECT_IS(hf_acquire(alice, "job", &opts, &job, NULL), HF_OK);
+    opts.owner_id++;
     EXPECT_IS(hf_acquire(alice, "job", &opts, &none, NULL), HF_TIMEDOUT);
     hf_cancel_fire(cancel);
     expect_held(job);

@@ -4,7 +4,7 @@
  * the two must not both free it. The moment is held open here, which needs
  * the lock's insides.
  */
-#include "src/core/handle.h"
+#include "src/core/hold.h"
 #include "tests/lib/test.h"
 
 #include <stdatomic.h>
@@ -29,8 +29,8 @@ TEST(a_timer_that_fires_into_the_last_free_finds_nobody)
     EXPECT_IS(hf_open("memory:handle", NULL, &client, NULL), HF_OK);
     EXPECT_IS(hf_acquire(client, "job", &opts, &lock, NULL), HF_OK);
     hf__mutex_lock(&client->keeper.mutex);
-    real_fire = lock->duty.fire;
-    lock->duty.fire = fire_late;
+    real_fire = lock->handle->duty.fire;
+    lock->handle->duty.fire = fire_late;
     hf__mutex_unlock(&client->keeper.mutex);
     while (!atomic_load(&is_firing)) {
         hf__test_pause_ms(1);

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a caller has of a grant, and what the public API calls a lock. A grant
+ * has one handle (handle.h), which talks to the store; a re-entrant one has a
+ * hold for each acquire, and ends with the release of the last of them.
+ */
+#ifndef HF_CORE_HOLD_H
+#define HF_CORE_HOLD_H
+
+#include "src/core/handle.h"
+
+struct hf_lock {
+    struct hf__handle *handle; /* with a reference; NULL before the grant */
+    /* Let go while others still held on: this hold's own answer counts. */
+    atomic_bool is_left;
+    bool is_over;    /* let go; under the handle's mutex */
+    int left_result; /* HF_OK or HF_LOST, if is_left */
+};
+
+/* NULL: no memory. */
+HF_MUST_CHECK struct hf_lock *hf__hold_new(void);
+/* Free it, with its reference to the handle; takes NULL. */
+void hf__hold_free(struct hf_lock *);
+HF_CLEANUP_FN(struct hf_lock, hf__hold_free);
+/* May there be one more hold on it? HF_OK; HF_LOST (the grant is lost);
+ * HF_EUNAVAIL (it is being let go). */
+HF_MUST_CHECK int hf__hold_standing(struct hf__handle *);
+/* If so, this is one more; takes over the reference. */
+HF_MUST_CHECK int hf__hold_join(struct hf_lock *, struct hf__handle *);
+HF_MUST_CHECK int hf__hold_release(struct hf_lock *, hf_error *err);
+
+/* HF_OK; HF_EINVAL for NULL; HF_EFORK. */
+HF_MUST_CHECK int hf__hold_usable(const struct hf_lock *, hf_error *err);
+
+#endif

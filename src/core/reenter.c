@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Decides what an acquire by the lock's own owner gets. Finding what the
+ * owner has is place.c's, counting its holds hold.c's. Called by users'
+ * threads; asks no store.
+ */
+#include "src/core/reenter.h"
+
+#include "src/base/error.h"
+#include "src/core/place.h"
+
+static int tell_lost(const char *name, hf_error *err)
+{
+    return hf__fail(err, HF_LOST,
+                    "\"%s\" was lost while its owner held it: release it "
+                    "before you acquire it again",
+                    name);
+}
+
+static int tell_deadlock(const char *name, hf_error *err)
+{
+    return hf__fail(err, HF_DEADLOCK,
+                    "the caller holds \"%s\" itself: release it first, or "
+                    "acquire it as reentrant",
+                    name);
+}
+
+int hf__reenter(struct hf_client *client, const char *name,
+                const hf_acquire_opts *opts, struct hf_lock *lock,
+                hf_error *err)
+{
+    char bytes[HF__KEY_MAX];
+    struct hf__key key;
+    struct hf__handle *h = NULL;
+    int r = HF_OK;
+
+    hf__client_key(client, name, bytes, &key);
+    h = hf__place_owned(client, &key, opts->owner_id);
+    if (h == NULL) {
+        return HF_BUSY;
+    }
+    if (opts->reentrant != 0) {
+        r = hf__hold_join(lock, h);
+        if (r == HF_OK) {
+            return HF_OK;
+        }
+        hf__handle_unref(h);
+        return r == HF_LOST ? tell_lost(name, err) : (int)HF_BUSY;
+    }
+    r = hf__hold_standing(h);
+    hf__handle_unref(h);
+    return r == HF_OK ? tell_deadlock(name, err) : (int)HF_BUSY;
+}

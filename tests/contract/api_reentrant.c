@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every store, over the public API: a lock that its owner asks for again is
+ * shared where that was asked for, and a mistake that is told at once where
+ * it was not.
+ */
+#include "tests/contract/api.h"
+
+#include <string.h>
+
+static hf_acquire_opts by(uint64_t owner_id)
+{
+    hf_acquire_opts opts = wanting(patience(5000), HF_LEASE_DEFAULT_MS);
+
+    opts.owner_id = owner_id;
+    opts.reentrant = 1;
+    return opts;
+}
+
+static hf_lock *acquire_by(hf_client *client, const char *name,
+                           uint64_t owner_id)
+{
+    hf_acquire_opts opts = by(owner_id);
+    hf_lock *lock = NULL;
+
+    EXPECT_IS(hf_acquire(client, name, &opts, &lock, NULL), HF_OK);
+    return lock;
+}
+
+TEST(a_thread_that_waits_for_itself_is_told_at_once)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_LOCK *job = NULL;
+    AUTO_LOCK *none = NULL;
+    hf_error err = HF_ERROR_INIT;
+    int64_t start = hf__test_now_ms();
+
+    EXPECT_IS(hf_acquire(alice, "job", NULL, &job, NULL), HF_OK);
+    EXPECT_IS(hf_acquire(alice, "job", NULL, &none, &err), HF_DEADLOCK);
+    EXPECT(!none);
+    EXPECT_LESS(since(start), patience(500));
+    EXPECT_IS(err.status, HF_DEADLOCK);
+    EXPECT(strstr(err.text, "\"job\""));
+    EXPECT(strstr(err.text, "reentrant"));
+    expect_held(job);
+}
+
+static void try_as_this_thread(void *arg)
+{
+    hf_acquire_opts opts = HF_ACQUIRE_OPTS_INIT;
+    AUTO_LOCK *none = NULL;
+
+    opts.wait_ms = 0;
+    EXPECT_IS(hf_acquire(arg, "job", &opts, &none, NULL), HF_BUSY);
+}
+
+TEST(another_thread_is_another_owner)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_LOCK *job = NULL;
+
+    EXPECT_IS(hf_acquire(alice, "job", NULL, &job, NULL), HF_OK);
+    hf__test_join(hf__test_start(try_as_this_thread, alice));
+    expect_held(job);
+}
+
+TEST(another_name_is_no_deadlock)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_LOCK *job = acquire_by(alice, "job", 7);
+    AUTO_LOCK *other = acquire_by(alice, "other", 7);
+
+    expect_held(job);
+    expect_held(other);
+    EXPECT(hf_fence(job) == 0 || strcmp(hf_token(job), hf_token(other)) != 0);
+}
+
+TEST(an_owner_shares_its_grant)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_LOCK *outer = acquire_by(alice, "job", 7);
+    AUTO_LOCK *inner = acquire_by(alice, "job", 7);
+
+    expect_held(inner);
+    EXPECT(inner != outer);
+    EXPECT_IS(hf_fence(inner), hf_fence(outer));
+    EXPECT_TEXT(hf_token(inner), hf_token(outer));
+    EXPECT_TEXT(hf_name(inner), "job");
+}
+
+TEST(the_grant_ends_with_the_last_release)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    AUTO_LOCK *outer = acquire_by(alice, "job", 7);
+    AUTO_LOCK *middle = acquire_by(alice, "job", 7);
+    AUTO_LOCK *inner = acquire_by(alice, "job", 7);
+
+    EXPECT_IS(hf_release(middle, NULL), HF_OK);
+    EXPECT_IS(hf_state(middle), HF_STATE_RELEASED);
+    EXPECT_IS(hf_held(middle), 0);
+    EXPECT_IS(hf_remaining_ms(middle), 0);
+    expect_held(outer);
+    EXPECT_IS(try_once(bob, "job"), HF_BUSY);
+    EXPECT_IS(hf_release(outer, NULL), HF_OK);
+    expect_held(inner);
+    EXPECT_IS(try_once(bob, "job"), HF_BUSY);
+    EXPECT_IS(hf_release(inner, NULL), HF_OK);
+    EXPECT_IS(try_once(bob, "job"), HF_OK);
+}
+
+/* A second release of one hold must not count as that of another. */
+TEST(a_release_counts_once)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    AUTO_LOCK *outer = acquire_by(alice, "job", 7);
+    AUTO_LOCK *inner = acquire_by(alice, "job", 7);
+
+    EXPECT_IS(hf_release(inner, NULL), HF_OK);
+    EXPECT_IS(hf_release(inner, NULL), HF_OK);
+    expect_held(outer);
+    EXPECT_IS(try_once(bob, "job"), HF_BUSY);
+    EXPECT_IS(hf_release(outer, NULL), HF_OK);
+    EXPECT_IS(hf_release(inner, NULL), HF_OK);
+    EXPECT_IS(try_once(bob, "job"), HF_OK);
+}
+
+TEST(freeing_a_hold_lets_go_of_that_hold)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    hf_lock *outer = acquire_by(alice, "job", 7);
+    hf_lock *inner = acquire_by(alice, "job", 7);
+
+    hf_free(outer);
+    expect_held(inner);
+    EXPECT_IS(try_once(bob, "job"), HF_BUSY);
+    hf_free(inner);
+    EXPECT_IS(try_once(bob, "job"), HF_OK);
+}
+
+TEST(the_store_is_not_asked_again)
+{
+    AUTO_CLIENT *alice = open_faulty("fault=die:acquire:2-");
+    AUTO_LOCK *outer = acquire_by(alice, "job", 7);
+
+    for (int i = 0; i < 100; i++) {
+        AUTO_LOCK *inner = acquire_by(alice, "job", 7);
+
+        expect_held(inner);
+    }
+    expect_held(outer);
+}
+
+TEST(another_owner_does_not_share)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_LOCK *outer = acquire_by(alice, "job", 7);
+    AUTO_LOCK *none = NULL;
+    hf_acquire_opts opts = by(8);
+
+    opts.wait_ms = 0;
+    EXPECT_IS(hf_acquire(alice, "job", &opts, &none, NULL), HF_BUSY);
+    expect_held(outer);
+}
+
+TEST(another_client_does_not_share)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    AUTO_LOCK *outer = acquire_by(alice, "job", 7);
+    AUTO_LOCK *none = NULL;
+    hf_acquire_opts opts = by(7);
+
+    opts.wait_ms = 0;
+    EXPECT_IS(hf_acquire(bob, "job", &opts, &none, NULL), HF_BUSY);
+}
+
+TEST(a_grant_that_was_lost_is_not_shared)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    hf_acquire_opts opts = by(7);
+    AUTO_LOCK *outer = NULL;
+    AUTO_LOCK *inner = NULL;
+    AUTO_LOCK *none = NULL;
+    hf_error err = HF_ERROR_INIT;
+
+    opts.auto_renew = 0;
+    opts.lease_ms = patience(200);
+    EXPECT_IS(hf_acquire(alice, "job", &opts, &outer, NULL), HF_OK);
+    EXPECT_IS(hf_acquire(alice, "job", &opts, &inner, NULL), HF_OK);
+    EXPECT_IS(hf_wait_lost(inner, patience(5000)), HF_LOST);
+    EXPECT_IS(hf_acquire(alice, "job", &opts, &none, &err), HF_LOST);
+    EXPECT(!none);
+    EXPECT(strstr(err.text, "\"job\""));
+    expect_lost(outer, HF_REASON_EXPIRED);
+    expect_lost(inner, HF_REASON_EXPIRED);
+    EXPECT_IS(hf_release(inner, NULL), HF_LOST);
+    EXPECT_IS(hf_acquire(alice, "job", &opts, &none, NULL), HF_LOST);
+    EXPECT_IS(hf_release(outer, NULL), HF_LOST);
+    EXPECT_IS(hf_acquire(alice, "job", &opts, &none, NULL), HF_OK);
+    EXPECT_IS(try_once(bob, "job"), HF_BUSY);
+}
+
+/* Who lost a lock and does not know it yet must not be kept from it. */
+TEST(a_lost_lock_is_no_deadlock)
+{
+    AUTO_CLIENT *alice = open_store();
+    hf_acquire_opts opts = by(7);
+    AUTO_LOCK *old = NULL;
+    AUTO_LOCK *new = NULL;
+
+    opts.auto_renew = 0;
+    opts.reentrant = 0;
+    opts.lease_ms = patience(200);
+    EXPECT_IS(hf_acquire(alice, "job", &opts, &old, NULL), HF_OK);
+    EXPECT_IS(hf_wait_lost(old, patience(5000)), HF_LOST);
+    EXPECT_IS(hf_acquire(alice, "job", &opts, &new, NULL), HF_OK);
+    EXPECT_MORE(hf_fence(new), hf_fence(old));
+}
+
+TEST(a_hold_that_was_let_go_ends_its_wait_for_loss)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_LOCK *outer = acquire_by(alice, "job", 7);
+    AUTO_LOCK *inner = acquire_by(alice, "job", 7);
+
+    EXPECT_IS(hf_wait_lost(inner, 10), HF_TIMEDOUT);
+    EXPECT_IS(hf_release(inner, NULL), HF_OK);
+    EXPECT_IS(hf_wait_lost(inner, patience(5000)), HF_OK);
+    EXPECT_IS(hf_wait_lost(outer, 10), HF_TIMEDOUT);
+}
+
+/* Eight threads of one owner go in and out of one another's holds; the grant
+ * stays one until all have left. */
+struct crowd {
+    hf_client *client;
+    uint64_t fence;
+};
+
+static void go_in_and_out(void *arg)
+{
+    const struct crowd *crowd = arg;
+
+    for (int i = 0; i < 200; i++) {
+        AUTO_LOCK *hold = acquire_by(crowd->client, "job", 7);
+
+        EXPECT_IS(hf_fence(hold), crowd->fence);
+        EXPECT_IS(hf_release(hold, NULL), HF_OK);
+    }
+}
+
+TEST(threads_of_one_owner_share_one_grant)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    AUTO_LOCK *outer = acquire_by(alice, "job", 7);
+    struct crowd crowd = {alice, hf_fence(outer)};
+    struct hf__test_thread *threads[8];
+
+    for (int i = 0; i < 8; i++) {
+        threads[i] = hf__test_start(go_in_and_out, &crowd);
+    }
+    for (int i = 0; i < 8; i++) {
+        hf__test_join(threads[i]);
+    }
+    expect_held(outer);
+    EXPECT_IS(hf_release(outer, NULL), HF_OK);
+    EXPECT_IS(try_once(bob, "job"), HF_OK);
+}
+
+/* The last release of one thread and the acquire of another meet. */
+static void contend(void *arg)
+{
+    for (int i = 0; i < 300; i++) {
+        AUTO_LOCK *hold = acquire_by(arg, "job", 7);
+
+        expect_held(hold);
+        EXPECT_IS(hf_release(hold, NULL), HF_OK);
+    }
+}
+
+TEST(the_last_release_and_a_new_acquire_do_not_mix)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    struct hf__test_thread *threads[4];
+
+    for (int i = 0; i < 4; i++) {
+        threads[i] = hf__test_start(contend, alice);
+    }
+    for (int i = 0; i < 4; i++) {
+        hf__test_join(threads[i]);
+    }
+    EXPECT_IS(try_once(bob, "job"), HF_OK);
+}
