@@ -53,6 +53,7 @@ extern "C" {
 #define HF_LEASE_MIN_MS     100
 #define HF_LEASE_MAX_MS     86400000 /* 24 hours */
 #define HF_LEASE_DEFAULT_MS 30000
+#define HF_KEEP_MAX_MS      INT64_C(3155760000000) /* a century */
 
 /* One list for the enum, hf_strstatus() and the reference. */
 #define HF_STATUS_MAP(X)                                                       \
@@ -228,13 +229,17 @@ typedef struct hf_acquire_opts {
     const char *note;  /* for people, ≤ 255 bytes; NULL: none */
     hf_cancel *cancel; /* NULL: none */
     int reentrant;     /* 1: its owner gets it again at once, counted */
+    int detached;      /* 1: lives by its lease, not with this process */
     uint64_t owner_id; /* who asks, for reentrant and HF_DEADLOCK; 0: the
                           calling thread */
+    int64_t min_hold_ms; /* from the grant on nobody else gets it for so
+                            long, whatever becomes of the holder; 0: none */
+    int64_t max_hold_ms; /* lost after that, also if renewed; 0: no limit */
 } hf_acquire_opts;
 #define HF_ACQUIRE_OPTS_INIT                                                   \
     {                                                                          \
         sizeof(hf_acquire_opts), HF_FOREVER, HF_LEASE_DEFAULT_MS, 1, NULL,     \
-            NULL, NULL, 0, 0                                                   \
+            NULL, NULL, 0, 0, 0, 0, 0                                          \
     }
 
 /*
@@ -262,7 +267,8 @@ HF_API HF_MUST_CHECK int hf_acquire(hf_client *client, const char *name,
  * End the grant. The handle stays valid; a second call answers the same and
  * sends nothing.
  * Gives: HF_OK; HF_LOST (it was gone before: see hf_lost_reason());
- * HF_EUNKNOWN (no confirmation; the lease ends it); HF_EFORK.
+ * HF_EUNKNOWN (no confirmation; the lease ends it); HF_EINVAL (detached:
+ * adopt it to release it); HF_EFORK.
  * Blocks: up to min(remaining lease, io_timeout).
  */
 HF_API HF_MUST_CHECK int hf_release(hf_lock *lock, hf_error *err);
@@ -278,11 +284,37 @@ HF_API void hf_free(hf_lock *lock);
  */
 HF_API HF_MUST_CHECK int hf_renew(hf_lock *lock, hf_error *err);
 
+/*
+ * Let the grant live on without this process, by its lease alone: whoever has
+ * hf_token() may renew, adopt or release it. The handle is done with it: not
+ * held, not renewed, hf_free() leaves it alone. A grant that was adopted stays
+ * bound to whom it was bound before.
+ * Gives: HF_OK; HF_LOST; HF_ENOTSUP (no HF_CAP_DETACH); HF_EINVAL (acquired
+ * more than once, or released); HF_EUNAVAIL, HF_EUNKNOWN (still held),
+ * HF_EFORK. Blocks: up to min(remaining lease, io_timeout).
+ */
+HF_API HF_MUST_CHECK int hf_detach(hf_lock *lock, hf_error *err);
+
+/*
+ * Take up a grant by its token, from this process or another, and renew it at
+ * once for opts->lease_ms. Of opts only lease_ms, auto_renew, max_hold_ms and
+ * owner_id count; NULL is HF_ACQUIRE_OPTS_INIT. Two handles on one grant do
+ * not know of each other: the release of one is the loss of the other.
+ * Gives: HF_OK and a lock for hf_free(); HF_LOST (the token owns the name no
+ * longer); HF_EINVAL, HF_ENOMEM, HF_EUNAVAIL, HF_EUNKNOWN, HF_EAUTH,
+ * HF_EPROTO, HF_EUNSAFE, HF_EFORK; and no lock. Blocks: up to io_timeout.
+ */
+HF_API HF_MUST_CHECK int hf_adopt(hf_client *client, const char *name,
+                                  const char *token,
+                                  const hf_acquire_opts *opts,
+                                  hf_lock **ret_lock, hf_error *err);
+
 typedef enum hf_lock_state {
     HF_STATE_HELD = 0,
-    HF_STATE_AT_RISK = 1, /* a renewal failed; held until the deadline */
-    HF_STATE_LOST = 2,    /* final */
-    HF_STATE_RELEASED = 3 /* final */
+    HF_STATE_AT_RISK = 1,  /* a renewal failed; held until the deadline */
+    HF_STATE_LOST = 2,     /* final */
+    HF_STATE_RELEASED = 3, /* final */
+    HF_STATE_DETACHED = 4  /* final: it lives on by its lease */
 } hf_lock_state;
 
 typedef enum hf_reason {
@@ -313,7 +345,7 @@ HF_API hf_reason hf_lost_reason(const hf_lock *lock);
 /*
  * Wait until the lock is lost or released, or `wait_ms` have passed
  * (HF_FOREVER: no limit). Gives: HF_LOST; HF_TIMEDOUT (still held); HF_OK
- * (released by us); HF_EINVAL, HF_EFORK. Blocks: up to wait_ms.
+ * (released or detached by us); HF_EINVAL, HF_EFORK. Blocks: up to wait_ms.
  */
 HF_API HF_MUST_CHECK int hf_wait_lost(hf_lock *lock, int64_t wait_ms);
 

@@ -7,6 +7,7 @@
 #include "src/base/error.h"
 #include "src/base/fork.h"
 #include "src/base/rand.h"
+#include "src/core/adopt.h"
 #include "src/core/claim.h"
 #include "src/core/hold.h"
 #include "src/core/options.h"
@@ -57,6 +58,23 @@ static int ask_store(hf_client *client, const char *name,
     return r;
 }
 
+static int check_caps(const hf_client *client, const hf_acquire_opts *opts,
+                      hf_error *err)
+{
+    unsigned caps = client->settings.backend->caps;
+
+    if (opts->detached != 0 && (caps & HF_CAP_DETACH) == 0) {
+        return hf__fail(err, HF_ENOTSUP,
+                        "detached: this store ties a lock to its process: use "
+                        "hold or run");
+    }
+    if (opts->min_hold_ms != 0 && (caps & HF_CAP_KEEP) == 0) {
+        return hf__fail(err, HF_ENOTSUP,
+                        "min_hold_ms: this store can't keep a name closed");
+    }
+    return HF_OK;
+}
+
 int hf_acquire(hf_client *client, const char *name,
                const hf_acquire_opts *given, hf_lock **ret_lock, hf_error *err)
 {
@@ -65,6 +83,7 @@ int hf_acquire(hf_client *client, const char *name,
     int r = check_call(client, name, ret_lock, err);
 
     r = r == HF_OK ? read_options(&opts, given, err) : r;
+    r = r == HF_OK ? check_caps(client, &opts, err) : r;
     if (r != HF_OK) {
         return r;
     }
@@ -82,6 +101,34 @@ int hf_acquire(hf_client *client, const char *name,
     return r;
 }
 
+int hf_adopt(hf_client *client, const char *name, const char *token,
+             const hf_acquire_opts *given, hf_lock **ret_lock, hf_error *err)
+{
+    hf_acquire_opts opts = HF_ACQUIRE_OPTS_INIT;
+    HF_AUTO(hf__hold_free_auto) hf_lock *lock = NULL;
+    struct hf__token parsed;
+    int r = check_call(client, name, ret_lock, err);
+
+    r = r == HF_OK ? read_options(&opts, given, err) : r;
+    if (r == HF_OK && !hf__token_parse(token, &parsed)) {
+        r = hf__fail(err, HF_EINVAL,
+                     "a token is 32 lower-case hex digits, as hf_token() gives "
+                     "them");
+    }
+    if (r != HF_OK) {
+        return r;
+    }
+    lock = hf__hold_new();
+    if (lock == NULL) {
+        return hf__fail(err, HF_ENOMEM, "out of memory");
+    }
+    r = hf__adopt(client, name, &parsed, &opts, &lock->handle, err);
+    if (r == HF_OK) {
+        *ret_lock = HF_MOVE(lock);
+    }
+    return r;
+}
+
 /* ---- letting go */
 
 int hf_release(hf_lock *lock, hf_error *err)
@@ -89,6 +136,13 @@ int hf_release(hf_lock *lock, hf_error *err)
     int r = hf__hold_usable(lock, err);
 
     return r == HF_OK ? hf__hold_release(lock, err) : r;
+}
+
+int hf_detach(hf_lock *lock, hf_error *err)
+{
+    int r = hf__hold_usable(lock, err);
+
+    return r == HF_OK ? hf__handle_detach(lock->handle, err) : r;
 }
 
 int hf_renew(hf_lock *lock, hf_error *err)

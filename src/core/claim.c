@@ -106,6 +106,8 @@ static void prepare(struct hf__claim *c)
     op->key = c->key;
     op->token = c->token;
     op->lease_us = c->lease_ms * 1000;
+    op->keep_us = c->handle->min_hold_ms * 1000;
+    op->is_detached = c->handle->is_unbound;
     op->owner = &c->owner;
     op->ret_record = &c->record;
     op->err = &c->err;

@@ -70,6 +70,7 @@ static void give_back(struct hf__claim *c)
     op->kind = HF__OP_RELEASE;
     op->key = c->key;
     op->token = c->token;
+    op->reopens = true; /* nobody has held it */
     c->request.done = release_done;
     hf__log(&c->client->settings.log, HF_LOG_INFO,
             "event=give_back fence=unknown");

@@ -27,6 +27,8 @@ static hf_lock_state shown_state(enum hf__phase phase)
         return HF_STATE_HELD;
     case HF__PHASE_AT_RISK:
         return HF_STATE_AT_RISK;
+    case HF__PHASE_DETACHED:
+        return HF_STATE_DETACHED;
     case HF__PHASE_LOST:
         return HF_STATE_LOST;
     }
@@ -83,8 +85,8 @@ unsigned hf__handle_feed(struct hf__handle *l, struct hf__event e)
 static unsigned feed_renewed(struct hf__handle *l, hf__time sent)
 {
     hf__time now = hf__now();
-    hf__time deadline = hf__later(l->grant.deadline,
-                                  hf__lease_deadline(sent, l->grant.lease_ms));
+    hf__time deadline =
+        hf__later(l->grant.deadline, hf__grant_promise(&l->grant, sent));
     int64_t old = l->grant.deadline.ns;
 
     if (hf__handle_is_ours(l) && hf__before(now, l->grant.deadline) &&
@@ -129,6 +131,11 @@ void hf__handle_follow_up(struct hf__handle *l, unsigned duties)
 
 static void errand_done(struct hf__request *);
 
+static bool is_renewal(enum hf__errand errand)
+{
+    return errand == HF__ERRAND_RENEW || errand == HF__ERRAND_DETACH;
+}
+
 /* Under the mutex, with no errand under way. */
 void hf__handle_begin(struct hf__handle *l, enum hf__errand errand)
 {
@@ -138,14 +145,14 @@ void hf__handle_begin(struct hf__handle *l, enum hf__errand errand)
     l->errand = errand;
     l->owes = false;
     atomic_fetch_add(&l->refs, 1);
-    op->kind = errand == HF__ERRAND_RENEW ? HF__OP_RENEW : HF__OP_RELEASE;
+    op->kind = is_renewal(errand) ? HF__OP_RENEW : HF__OP_RELEASE;
+    op->is_detached = errand == HF__ERRAND_DETACH;
     op->key = l->key;
     op->token = l->token;
     op->fence = l->grant.fence;
     op->lease_us = l->grant.lease_ms * 1000;
     op->ret_reason = HF_REASON_NONE;
-    l->request.send_by =
-        errand == HF__ERRAND_RENEW ? l->grant.deadline : HF__NEVER;
+    l->request.send_by = is_renewal(errand) ? l->grant.deadline : HF__NEVER;
     l->request.done = errand_done;
 }
 
@@ -168,7 +175,7 @@ static void send(struct hf__handle *l, enum hf__errand errand)
     hf__session_submit(&l->client->renew, &l->request);
 }
 
-static unsigned end_renewal(struct hf__handle *l, const struct hf__op *op)
+unsigned hf__handle_end_renewal(struct hf__handle *l, const struct hf__op *op)
 {
     struct hf__event e = {.now = hf__now()};
 
@@ -224,7 +231,8 @@ static unsigned end_errand(struct hf__handle *l)
     l->errand = HF__ERRAND_NONE;
     switch (errand) {
     case HF__ERRAND_RENEW:
-        duties = end_renewal(l, &l->request.op);
+    case HF__ERRAND_DETACH:
+        duties = hf__handle_end_renewal(l, &l->request.op);
         break;
     case HF__ERRAND_RELEASE:
     case HF__ERRAND_GIVE_BACK:
@@ -270,7 +278,7 @@ static void errand_done(struct hf__request *q)
     int r = q->op.result;
 
     hf__mutex_lock(&l->mutex);
-    was_renewal = l->errand == HF__ERRAND_RENEW;
+    was_renewal = is_renewal(l->errand);
     was_owing = l->is_owing;
     duties = end_errand(l);
     is_settled = was_owing && !l->is_owing;
@@ -337,6 +345,9 @@ struct hf__handle *hf__handle_new(struct hf_client *client,
     l->owner_id = opts->owner_id;
     hf__mutex_init(&l->mutex);
     hf__grant_init(&l->grant, opts->lease_ms, opts->auto_renew != 0);
+    l->grant.max_hold_ms = opts->max_hold_ms;
+    l->is_unbound = opts->detached != 0;
+    l->min_hold_ms = opts->min_hold_ms;
     l->duty.fire = fire;
     memcpy(l->key_bytes, key->bytes, key->length);
     l->key = *key;
@@ -410,11 +421,16 @@ int hf__handle_grant(struct hf__handle *l, const struct hf__token *token,
                           .seen_fence = hf__client_seen(l->client, &l->key)};
     unsigned duties = 0;
 
+    if (l->is_adopted && e.seen_fence == fence) {
+        e.seen_fence = 0; /* it was acquired in this process */
+    }
+
     hf__mutex_lock(&l->mutex);
     l->token = *token;
     hf__token_text(token, l->token_text);
     l->moot_at = hf__lease_moot_at(sent, l->grant.lease_ms);
     e.now = hf__now();
+    l->kept_until = hf__after_ms(e.now, l->min_hold_ms);
     duties = hf__handle_feed(l, e);
     hf__mutex_unlock(&l->mutex);
     if ((duties & HF__DO_GIVE_BACK) != 0) {
@@ -445,7 +461,7 @@ bool hf__handle_await_errand(struct hf__handle *l, hf__time limit)
 
 int hf__handle_run(struct hf__handle *l, enum hf__errand errand, hf__time limit)
 {
-    struct hf__session *s = errand == HF__ERRAND_RENEW
+    struct hf__session *s = is_renewal(errand)
                                 ? &l->client->renew
                                 : hf__client_session(l->client, &l->key);
     enum hf__ending ending = HF__ENDING_RAN;
@@ -463,47 +479,6 @@ int hf__handle_run(struct hf__handle *l, enum hf__errand errand, hf__time limit)
     l->errand = HF__ERRAND_NONE;
     atomic_fetch_sub(&l->refs, 1);
     return l->request.op.result;
-}
-
-int hf__handle_renew(struct hf__handle *l, hf_error *err)
-{
-    const char *name = l->key.bytes + l->key.name_at;
-    hf__time limit = hf__after_ms(hf__now(), l->client->settings.io_timeout_ms);
-    unsigned duties = 0;
-    bool is_lost = false;
-    int r = HF_EUNKNOWN;
-
-    hf__mutex_lock(&l->mutex);
-    limit = hf__earlier(limit, l->grant.deadline);
-    if (hf__handle_await_errand(l, limit)) {
-        duties =
-            hf__handle_feed(l, (struct hf__event){.kind = HF__EVENT_RENEW_BEGUN,
-                                                  .now = hf__now()});
-        if (hf__grant_is_held(&l->grant, hf__now())) {
-            r = hf__handle_run(l, HF__ERRAND_RENEW, limit);
-            if (l->errand == HF__ERRAND_NONE) {
-                duties |= end_renewal(l, &l->request.op);
-            }
-        } else {
-            duties |= hf__handle_feed(
-                l, (struct hf__event){.kind = HF__EVENT_RENEW_FAILED,
-                                      .now = hf__now()});
-        }
-    }
-    is_lost = !hf__handle_is_ours(l);
-    hf__mutex_unlock(&l->mutex);
-    hf__handle_follow_up(l, duties);
-    if (is_lost) {
-        return hf__fail(err, HF_LOST, "\"%s\" is no longer ours (%s)", name,
-                        hf_strreason(hf__handle_reason(l)));
-    }
-    if (r != HF_OK) {
-        return hf__fail(err, r,
-                        "\"%s\" was not renewed; it is held until "
-                        "the old deadline",
-                        name);
-    }
-    return r;
 }
 
 void hf__handle_refuse(struct hf__handle *l, hf_reason reason)

@@ -18,6 +18,7 @@ struct hf__place;
 enum hf__errand {
     HF__ERRAND_NONE,
     HF__ERRAND_RENEW,
+    HF__ERRAND_DETACH, /* a renewal, after which it is bound to no process */
     HF__ERRAND_RELEASE,
     HF__ERRAND_GIVE_BACK
 };
@@ -25,7 +26,11 @@ enum hf__errand {
 struct hf__handle {
     atomic_int refs; /* each hold's, and each errand's */
     struct hf_client *client;
-    uint64_t owner_id;          /* who acquired it */
+    uint64_t owner_id; /* who acquired it */
+    bool is_adopted;
+    bool is_unbound; /* the store does not tie it to this process */
+    int64_t min_hold_ms;
+    hf__time kept_until;        /* before, the store gives it to nobody else */
     struct hf__link link;       /* in client->handles; under its mutex */
     struct hf__link owing_link; /* in client->owing, under its mutex, while the
                                    duty waits to try the give-back again */
@@ -69,6 +74,7 @@ void hf__handle_unref(struct hf__handle *);
 HF_MUST_CHECK int hf__handle_grant(struct hf__handle *,
                                    const struct hf__token *, hf__time sent,
                                    uint64_t fence, hf_error *err);
+HF_MUST_CHECK int hf__handle_detach(struct hf__handle *, hf_error *err);
 HF_MUST_CHECK int hf__handle_release(struct hf__handle *, hf_error *err);
 HF_MUST_CHECK int hf__handle_renew(struct hf__handle *, hf_error *err);
 /* The store, or the end of the client, says it is not ours. */
@@ -81,7 +87,7 @@ void hf__handle_abandon(struct hf__handle *);
 /* Why it was lost. */
 hf_reason hf__handle_reason(const struct hf__handle *);
 
-/* ---- between handle.c and release.c ---- */
+/* ---- between handle.c, renew.c and release.c ---- */
 
 bool hf__handle_is_ours(const struct hf__handle *);
 /* Step the grant and show the result; under the lock's mutex. */
@@ -90,6 +96,8 @@ unsigned hf__handle_feed(struct hf__handle *, struct hf__event);
 void hf__handle_follow_up(struct hf__handle *, unsigned duties);
 /* Under the mutex, with no errand under way. */
 void hf__handle_begin(struct hf__handle *, enum hf__errand);
+/* A renewal that its caller waited for has its result. Gives the duties. */
+unsigned hf__handle_end_renewal(struct hf__handle *, const struct hf__op *);
 /* Sleep until no errand is under way; under the mutex. False at the limit. */
 HF_MUST_CHECK bool hf__handle_await_errand(struct hf__handle *, hf__time limit);
 /*

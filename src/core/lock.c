@@ -19,13 +19,14 @@
 
 #define TO(phase) (1u << HF__PHASE_##phase)
 
-/* From which phase a grant may move to which; the last two are final. */
+/* From which phase a grant may move to which; the last three are final. */
 static const unsigned moves[] = {
     [HF__PHASE_CLAIMING] = TO(HELD) | TO(LOST),
-    [HF__PHASE_HELD] = TO(AT_RISK) | TO(RELEASING) | TO(LOST),
-    [HF__PHASE_AT_RISK] = TO(HELD) | TO(RELEASING) | TO(LOST),
+    [HF__PHASE_HELD] = TO(AT_RISK) | TO(RELEASING) | TO(DETACHED) | TO(LOST),
+    [HF__PHASE_AT_RISK] = TO(HELD) | TO(RELEASING) | TO(DETACHED) | TO(LOST),
     [HF__PHASE_RELEASING] = TO(RELEASED) | TO(LOST),
     [HF__PHASE_RELEASED] = 0,
+    [HF__PHASE_DETACHED] = 0,
     [HF__PHASE_LOST] = 0,
 };
 
@@ -68,27 +69,28 @@ static unsigned expire(struct hf__grant *g, hf__time now)
 
 static void believe(struct hf__grant *g, hf__time sent)
 {
-    g->deadline = hf__later(g->deadline, hf__lease_deadline(sent, g->lease_ms));
-    g->renew_at =
-        g->auto_renew ? hf__lease_renew_at(sent, g->lease_ms) : HF__NEVER;
+    g->deadline = hf__later(g->deadline, hf__grant_promise(g, sent));
+    g->renew_at = g->auto_renew && hf__before(g->deadline, g->hold_end)
+                      ? hf__lease_renew_at(sent, g->lease_ms)
+                      : HF__NEVER;
 }
 
 static unsigned granted(struct hf__grant *g, const struct hf__event *e)
 {
-    hf__time deadline = hf__lease_deadline(e->sent, g->lease_ms);
-
     if (g->phase == HF__PHASE_LOST) {
         return HF__DO_GIVE_BACK; /* closed while the request was out */
     }
     HF_ASSERT(g->phase == HF__PHASE_CLAIMING);
     /* Too late to be of use, or a store that forgot: never held, given back
      * (promise 3: a fence must rise). */
-    if (!hf__before(e->now, deadline) ||
+    if (!hf__before(e->now, hf__lease_deadline(e->sent, g->lease_ms)) ||
         (e->fence != 0 && e->fence <= e->seen_fence)) {
         return HF__DO_GIVE_BACK;
     }
     move(g, HF__PHASE_HELD);
     g->fence = e->fence;
+    g->hold_end =
+        g->max_hold_ms == 0 ? HF__NEVER : hf__after_ms(e->now, g->max_hold_ms);
     believe(g, e->sent);
     return 0;
 }
@@ -171,6 +173,17 @@ static unsigned release_ended(struct hf__grant *g, const struct hf__event *e)
     return e->result == HF_OK ? 0 : HF__DO_GIVE_BACK;
 }
 
+static unsigned detached(struct hf__grant *g, hf__time now)
+{
+    unsigned duties = expire(g, now);
+
+    if (is_ours(g)) {
+        move(g, HF__PHASE_DETACHED);
+        g->renew_at = HF__NEVER;
+    }
+    return duties;
+}
+
 static unsigned closed(struct hf__grant *g, hf_reason reason)
 {
     bool is_open = is_ours(g) || g->phase == HF__PHASE_CLAIMING;
@@ -197,11 +210,18 @@ unsigned hf__grant_step(struct hf__grant *g, const struct hf__event *e)
         return release(g, e->now);
     case HF__EVENT_RELEASE_ENDED:
         return release_ended(g, e);
+    case HF__EVENT_DETACHED:
+        return detached(g, e->now);
     case HF__EVENT_CLOSED:
         return closed(g, e->reason);
     }
     HF_ASSERT(false && "an event of no kind");
     return 0;
+}
+
+hf__time hf__grant_promise(const struct hf__grant *g, hf__time sent)
+{
+    return hf__earlier(hf__lease_deadline(sent, g->lease_ms), g->hold_end);
 }
 
 bool hf__grant_is_held(const struct hf__grant *g, hf__time now)

@@ -19,6 +19,7 @@ enum hf__phase {
     HF__PHASE_AT_RISK,   /* a renewal failed; held until the deadline */
     HF__PHASE_RELEASING, /* given up by us; the store may not know yet */
     HF__PHASE_RELEASED,  /* final */
+    HF__PHASE_DETACHED,  /* final: it lives on without us */
     HF__PHASE_LOST       /* final */
 };
 
@@ -28,8 +29,10 @@ struct hf__grant {
     bool auto_renew;
     bool is_renewing; /* a renewal is on its way */
     int64_t lease_ms;
+    int64_t max_hold_ms; /* not ours for longer, renewed or not; 0: no limit */
     uint64_t fence;
     hf__time deadline; /* ours until then, by our clock */
+    hf__time hold_end; /* no deadline is later */
     hf__time renew_at; /* the next renewal is due; HF__NEVER if none */
 };
 
@@ -42,6 +45,7 @@ enum hf__event_kind {
     HF__EVENT_REFUSED,       /* the store says it is not ours: reason */
     HF__EVENT_RELEASE,       /* the holder gives it up */
     HF__EVENT_RELEASE_ENDED, /* result: HF_OK, HF_LOST (reason), failure */
+    HF__EVENT_DETACHED,      /* the holder leaves it to its lease */
     HF__EVENT_CLOSED         /* its client or session is gone: reason */
 };
 
@@ -67,6 +71,8 @@ struct hf__event {
 void hf__grant_init(struct hf__grant *, int64_t lease_ms, bool auto_renew);
 /* Feed one event; gives the duties. */
 unsigned hf__grant_step(struct hf__grant *, const struct hf__event *);
+/* Until when it is ours if a request sent then is confirmed. */
+hf__time hf__grant_promise(const struct hf__grant *, hf__time sent);
 /* Nobody else can have it, by our clock. */
 bool hf__grant_is_held(const struct hf__grant *, hf__time now);
 /* When the next TICK matters: a renewal due or the deadline; HF__NEVER. */

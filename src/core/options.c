@@ -50,6 +50,16 @@ static int check_label(const char *what, const char *text, hf_error *err)
     return HF_OK;
 }
 
+static int check_keep(const char *what, int64_t ms, hf_error *err)
+{
+    if (ms < 0 || ms > HF_KEEP_MAX_MS) {
+        return hf__fail(err, HF_EINVAL,
+                        "%s is %lld: 0 for none, or up to %lld (a century)",
+                        what, (long long)ms, (long long)HF_KEEP_MAX_MS);
+    }
+    return HF_OK;
+}
+
 int hf__options_check(const hf_acquire_opts *opts, hf_error *err)
 {
     int r = HF_OK;
@@ -63,6 +73,17 @@ int hf__options_check(const hf_acquire_opts *opts, hf_error *err)
         return hf__fail(
             err, HF_EINVAL, "lease_ms is %lld: %d to %d (100 ms to 24 h)",
             (long long)opts->lease_ms, HF_LEASE_MIN_MS, HF_LEASE_MAX_MS);
+    }
+    r = check_keep("min_hold_ms", opts->min_hold_ms, err);
+    r = r == HF_OK ? check_keep("max_hold_ms", opts->max_hold_ms, err) : r;
+    if (r == HF_OK && opts->max_hold_ms != 0 &&
+        opts->max_hold_ms < HF_LEASE_MIN_MS) {
+        r = hf__fail(err, HF_EINVAL,
+                     "max_hold_ms is %lld: at least %d, or 0 for no limit",
+                     (long long)opts->max_hold_ms, HF_LEASE_MIN_MS);
+    }
+    if (r != HF_OK) {
+        return r;
     }
     r = check_label("owner label", opts->owner, err);
     return r == HF_OK ? check_label("note", opts->note, err) : r;

@@ -188,26 +188,43 @@ void hf__place_unserve(struct hf__claim *c)
     }
 }
 
-void hf__place_granted(struct hf__claim *c)
+/* Under the mutex. */
+static void install(struct hf__place *p, struct hf__handle *l)
 {
-    HF_SCOPED_LOCK(&c->client->mutex);
-    struct hf__place *p = c->place;
-
-    c->handle->home = p;
+    l->home = p;
     p->users++;
-    hf__list_push(&p->owned, &c->handle->home_link);
-    if (atomic_load(&c->handle->state) == (int)HF_STATE_LOST) {
+    hf__list_push(&p->owned, &l->home_link);
+    if (atomic_load(&l->state) == (int)HF_STATE_LOST) {
         return; /* already: hf__place_gone() has been called, and will not be
                    again */
     }
     /* An older grant of this client may be lost and not know it yet. */
     if (p->holder != NULL) {
         p->holder->place = NULL;
-        unuse(c->client, p);
+        unuse(l->client, p);
     }
-    p->holder = c->handle;
-    c->handle->place = p;
+    p->holder = l;
+    l->place = p;
     p->users++;
+}
+
+void hf__place_adopted(struct hf__handle *l)
+{
+    HF_SCOPED_LOCK(&l->client->mutex);
+    struct hf__place *p = find(l->client, &l->key);
+
+    p = p == NULL ? make(l->client, &l->key) : p;
+    if (p != NULL) {
+        install(p, l);
+    }
+}
+
+void hf__place_granted(struct hf__claim *c)
+{
+    HF_SCOPED_LOCK(&c->client->mutex);
+    struct hf__place *p = c->place;
+
+    install(p, c->handle);
     if (c->standing != HF__STANDING_SERVED) {
         p->handovers = 0;
     }
@@ -292,6 +309,7 @@ struct hf__claim *hf__place_heir(struct hf__handle *l, int64_t lease_ms)
     struct hf__claim *heir = p == NULL ? NULL : first_in_line(p);
 
     if (heir == NULL || heir->is_asking ||
+        hf__before(hf__now(), l->kept_until) ||
         (l->client->settings.backend->caps & HF_CAP_HANDOVER) == 0 ||
         heir->standing != HF__STANDING_LINE || heir->is_unknown ||
         !may_hand_over(p, lease_ms)) {

@@ -68,6 +68,9 @@ int hf__place_last_result(struct hf__claim *);
 void hf__place_unserve(struct hf__claim *);
 /* The claim's lock is held now. */
 void hf__place_granted(struct hf__claim *);
+/* The same for a lock that was adopted. Without memory for a place nobody in
+ * this process knows of it; the store does. */
+void hf__place_adopted(struct hf__handle *);
 /* The lock is held no longer; the first in line is woken. */
 void hf__place_gone(struct hf__handle *);
 /* This client's own holder of the name, with a reference; NULL if none. */

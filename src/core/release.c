@@ -29,6 +29,8 @@ static void prepare_handover(struct hf__handle *l, struct hf__claim *heir)
     op->next_token = heir->token;
     op->fence = l->grant.fence;
     op->lease_us = heir->lease_ms * 1000;
+    op->keep_us = heir->handle->min_hold_ms * 1000;
+    op->is_detached = heir->handle->is_unbound;
     op->owner = &heir->owner;
     op->err = &heir->err;
 }
@@ -163,6 +165,12 @@ static int tell(const struct hf__handle *l, int r, hf_error *err)
     if (r == HF_OK) {
         return r;
     }
+    if (r == HF_EINVAL) {
+        return hf__fail(err, r,
+                        "\"%s\" was detached: adopt it by its token to "
+                        "release it",
+                        name);
+    }
     if (r == HF_LOST) {
         return hf__fail(err, r, "\"%s\" was lost before it was released (%s)",
                         name, hf_strreason(hf__handle_reason(l)));
@@ -184,6 +192,9 @@ int hf__handle_release(struct hf__handle *l, hf_error *err)
         r = l->release_result;
         hf__mutex_unlock(&l->mutex);
         return tell(l, r, err);
+    }
+    if (l->grant.phase == HF__PHASE_DETACHED) {
+        r = HF_EINVAL;
     }
     e.now = hf__now();
     duties = hf__handle_feed(l, e);

@@ -16,14 +16,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum verb { ACQUIRE, RELEASE, ASK, SPAWN, FORK, FDS, CLOSE };
+enum verb { ACQUIRE, RELEASE, DETACH, ASK, SPAWN, FORK, FDS, CLOSE };
 enum { FDS_MAX = 8 };
 
 struct command {
     enum verb verb;
     char name[HF_NAME_MAX + 1];
-    int64_t wait_ms;
-    int64_t lease_ms;
+    hf_acquire_opts opts; /* its strings stay behind */
 };
 
 struct answer {
@@ -32,6 +31,7 @@ struct answer {
     uint64_t fence;
     hf_reason reason;
     pid_t pid;
+    char token[33];
 };
 
 struct peer {
@@ -69,17 +69,19 @@ static pid_t fork_copy(void)
 static struct answer obey(hf_client *client, hf_lock **lock,
                           const struct command *c)
 {
-    hf_acquire_opts opts = wanting(c->wait_ms, c->lease_ms);
     struct answer a = {.status = HF_OK};
 
     switch (c->verb) {
     case ACQUIRE:
         hf_free(*lock);
         *lock = NULL;
-        a.status = hf_acquire(client, c->name, &opts, lock, NULL);
+        a.status = hf_acquire(client, c->name, &c->opts, lock, NULL);
         break;
     case RELEASE:
         a.status = hf_release(*lock, NULL);
+        break;
+    case DETACH:
+        a.status = hf_detach(*lock, NULL);
         break;
     case SPAWN:
         a.pid = spawn_program();
@@ -96,6 +98,7 @@ static struct answer obey(hf_client *client, hf_lock **lock,
     if (*lock) {
         a.fence = hf_fence(*lock);
         a.reason = hf_lost_reason(*lock);
+        snprintf(a.token, sizeof a.token, "%s", hf_token(*lock));
     }
     return a;
 }
@@ -223,8 +226,7 @@ void continue_peer(struct peer *p)
 void peer_begin_acquire(struct peer *p, const char *name, int64_t wait_ms,
                         int64_t lease_ms)
 {
-    struct command c = {
-        .verb = ACQUIRE, .wait_ms = wait_ms, .lease_ms = lease_ms};
+    struct command c = {.verb = ACQUIRE, .opts = wanting(wait_ms, lease_ms)};
 
     snprintf(c.name, sizeof c.name, "%s", name);
     tell(p, &c);
@@ -241,6 +243,27 @@ int peer_acquire(struct peer *p, const char *name, int64_t wait_ms,
 {
     peer_begin_acquire(p, name, wait_ms, lease_ms);
     return peer_finish(p);
+}
+
+int peer_acquire_as(struct peer *p, const char *name,
+                    const hf_acquire_opts *opts)
+{
+    struct command c = {.verb = ACQUIRE, .opts = *opts};
+
+    snprintf(c.name, sizeof c.name, "%s", name);
+    tell(p, &c);
+    return peer_finish(p);
+}
+
+int peer_detach(struct peer *p)
+{
+    do_now(p, DETACH);
+    return p->last.status;
+}
+
+const char *peer_token(struct peer *p)
+{
+    return p->last.token;
 }
 
 int peer_release(struct peer *p)

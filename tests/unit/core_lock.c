@@ -12,7 +12,7 @@
 /* A grant asked for at 1000 ms with a lease of 3000: renewed at 2000, ours
  * until 3965. */
 enum { LEASE = 3000, SENT = 1000, RENEW = 2000, DEADLINE = 3965 };
-enum { IN_TIME = 1500, LATE = 5000, PHASES = 6, EVENTS = 11 };
+enum { IN_TIME = 1500, LATE = 5000, PHASES = 7, EVENTS = 12 };
 
 static hf__time at(int64_t ms)
 {
@@ -75,6 +75,8 @@ static struct hf__grant in_phase(enum hf__phase phase)
     }
     if (phase == HF__PHASE_RELEASED) {
         release_ended(&g, HF_OK, SENT + 30);
+    } else if (phase == HF__PHASE_DETACHED) {
+        step(&g, HF__EVENT_DETACHED, SENT + 30);
     }
     EXPECT_IS(g.phase, phase);
     return g;
@@ -85,21 +87,24 @@ static struct hf__grant in_phase(enum hf__phase phase)
 static unsigned nth_event(struct hf__grant *g, int n, int64_t now)
 {
     static const int results[] = {HF_OK, HF_LOST, HF_EUNKNOWN};
+    int past_results = n - HF__EVENT_RELEASE_ENDED - 3;
 
     if (n < HF__EVENT_RELEASE_ENDED) {
         return step(g, (enum hf__event_kind)n, now);
     }
-    if (n == EVENTS - 1) {
-        return step(g, HF__EVENT_CLOSED, now);
+    if (past_results >= 0) {
+        int kind = HF__EVENT_RELEASE_ENDED + 1 + past_results;
+
+        return step(g, (enum hf__event_kind)kind, now);
     }
     return release_ended(g, results[n - HF__EVENT_RELEASE_ENDED], now);
 }
 
 /* One cell: the phase as a letter (Claiming Held At-risk reLeasing Released
- * lOst), then the duties (n renew, r release, t tell, b give back). */
+ * Detached lOst), then the duties (n renew, r release, t tell, b give back). */
 static void describe(const struct hf__grant *g, unsigned duties, char cell[8])
 {
-    snprintf(cell, 8, "%c%s%s%s%s", "CHALRO"[g->phase],
+    snprintf(cell, 8, "%c%s%s%s%s", "CHALRDO"[g->phase],
              (duties & HF__DO_RENEW) != 0 ? "n" : "",
              (duties & HF__DO_RELEASE) != 0 ? "r" : "",
              (duties & HF__DO_TELL) != 0 ? "t" : "",
@@ -127,16 +132,17 @@ static void check_table(const char *const table[PHASES][EVENTS], int64_t now)
 }
 
 /* Columns: GRANTED TICK RENEW_BEGUN RENEWED RENEW_FAILED REFUSED RELEASE,
- * RELEASE_ENDED with OK, LOST, EUNKNOWN, CLOSED. */
+ * RELEASE_ENDED with OK, LOST, EUNKNOWN, DETACHED, CLOSED. */
 TEST(every_event_in_every_phase_in_time)
 {
     static const char *const table[PHASES][EVENTS] = {
-        {"H", "C", "C", "C", "C", "C", "C", "C", "C", "C", "Ot"},
-        {"!", "H", "H", "H", "A", "Ot", "Lr", "H", "H", "H", "Ot"},
-        {"!", "An", "A", "H", "A", "Ot", "Lr", "A", "A", "A", "Ot"},
-        {"!", "L", "L", "L", "L", "L", "L", "R", "Ot", "Rb", "L"},
-        {"!", "R", "R", "R", "R", "R", "R", "R", "R", "R", "R"},
-        {"Ob", "O", "O", "Ob", "O", "O", "O", "O", "O", "O", "O"},
+        {"H", "C", "C", "C", "C", "C", "C", "C", "C", "C", "C", "Ot"},
+        {"!", "H", "H", "H", "A", "Ot", "Lr", "H", "H", "H", "D", "Ot"},
+        {"!", "An", "A", "H", "A", "Ot", "Lr", "A", "A", "A", "D", "Ot"},
+        {"!", "L", "L", "L", "L", "L", "L", "R", "Ot", "Rb", "L", "L"},
+        {"!", "R", "R", "R", "R", "R", "R", "R", "R", "R", "R", "R"},
+        {"!", "D", "D", "D", "D", "D", "D", "D", "D", "D", "D", "D"},
+        {"Ob", "O", "O", "Ob", "O", "O", "O", "O", "O", "O", "O", "O"},
     };
 
     check_table(table, IN_TIME);
@@ -145,12 +151,15 @@ TEST(every_event_in_every_phase_in_time)
 TEST(every_event_in_every_phase_after_the_deadline)
 {
     static const char *const table[PHASES][EVENTS] = {
-        {"Cb", "C", "C", "C", "C", "C", "C", "C", "C", "C", "Ot"},
-        {"!", "Otb", "Otb", "Otb", "Otb", "Ot", "Otb", "H", "H", "H", "Ot"},
-        {"!", "Otb", "Otb", "Otb", "Otb", "Ot", "Otb", "A", "A", "A", "Ot"},
-        {"!", "L", "L", "L", "L", "L", "L", "R", "Ot", "Rb", "L"},
-        {"!", "R", "R", "R", "R", "R", "R", "R", "R", "R", "R"},
-        {"Ob", "O", "O", "Ob", "O", "O", "O", "O", "O", "O", "O"},
+        {"Cb", "C", "C", "C", "C", "C", "C", "C", "C", "C", "C", "Ot"},
+        {"!", "Otb", "Otb", "Otb", "Otb", "Ot", "Otb", "H", "H", "H", "Otb",
+         "Ot"},
+        {"!", "Otb", "Otb", "Otb", "Otb", "Ot", "Otb", "A", "A", "A", "Otb",
+         "Ot"},
+        {"!", "L", "L", "L", "L", "L", "L", "R", "Ot", "Rb", "L", "L"},
+        {"!", "R", "R", "R", "R", "R", "R", "R", "R", "R", "R", "R"},
+        {"!", "D", "D", "D", "D", "D", "D", "D", "D", "D", "D", "D"},
+        {"Ob", "O", "O", "Ob", "O", "O", "O", "O", "O", "O", "O", "O"},
     };
 
     check_table(table, LATE);
@@ -321,20 +330,6 @@ TEST(a_renewal_by_hand_begins_only_while_it_is_held)
     g = in_phase(HF__PHASE_RELEASING);
     step(&g, HF__EVENT_RENEW_BEGUN, RENEW);
     EXPECT(!g.is_renewing);
-}
-
-TEST(without_automatic_renewal_only_the_deadline_matters)
-{
-    struct hf__grant g;
-
-    hf__grant_init(&g, LEASE, false);
-    step(&g, HF__EVENT_GRANTED, SENT + 10);
-    EXPECT_IS(hf__grant_next_tick(&g).ns, at(DEADLINE).ns);
-    EXPECT_IS(step(&g, HF__EVENT_TICK, DEADLINE - 1), 0);
-    EXPECT_IS(renewed(&g, RENEW, RENEW + 10), 0);
-    EXPECT_IS(hf__grant_next_tick(&g).ns, at(RENEW + 2965).ns);
-    step(&g, HF__EVENT_RENEW_FAILED, RENEW + 20);
-    EXPECT_IS(hf__grant_next_tick(&g).ns, at(RENEW + 2965).ns);
 }
 
 /* ---- the end ------------------------------------------------------------ */

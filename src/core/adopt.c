@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Adopts a grant: a look finds its fence, a renewal by token proves that it
+ * is still there. A token is never used again, so what was looked at before
+ * the renewal is true of what was renewed. Called by users' threads.
+ */
+#include "src/core/adopt.h"
+
+#include "src/base/error.h"
+#include "src/core/look.h"
+#include "src/core/place.h"
+
+#include <string.h>
+
+static int digit_of(char c)
+{
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+bool hf__token_parse(const char *text, struct hf__token *ret_token)
+{
+    size_t size = sizeof ret_token->bytes;
+
+    if (text == NULL || strnlen(text, 2 * size + 1) != 2 * size) {
+        return false;
+    }
+    for (size_t i = 0; i < size; i++) {
+        int high = digit_of(text[2 * i]);
+        int low = digit_of(text[2 * i + 1]);
+
+        if (high < 0 || low < 0) {
+            return false;
+        }
+        ret_token->bytes[i] = (unsigned char)(high * 16 + low);
+    }
+    return !hf__token_is_zero(ret_token);
+}
+
+static int tell_lost(const char *name, const struct hf__record *record,
+                     hf_error *err)
+{
+    if (!record->is_held) {
+        return hf__fail(err, HF_LOST,
+                        "the grant of \"%s\" is over: nobody holds it", name);
+    }
+    return hf__fail(err, HF_LOST,
+                    "the grant of \"%s\" is over: %s on %s (pid %lld) holds it "
+                    "with fence %llu",
+                    name, record->owner.label, record->owner.host,
+                    (long long)record->owner.pid,
+                    (unsigned long long)record->fence);
+}
+
+/* Does the token own the name now? With the fence of its grant. */
+static int look_up(struct hf_client *client, const char *name,
+                   const struct hf__token *token, uint64_t *ret_fence,
+                   hf_error *err)
+{
+    HF_AUTO(hf__look_unref_auto) struct hf__look *k = NULL;
+    int r = hf__look_new(client, name, &k, err);
+
+    if (r == HF_OK) {
+        k->request.op.kind = HF__OP_INSPECT;
+        r = hf__look_run(client, k, err);
+    }
+    if (r == HF_OK &&
+        (!k->record.is_held || !hf__token_equal(&k->record.token, token))) {
+        return tell_lost(name, &k->record, err);
+    }
+    *ret_fence = r == HF_OK ? k->record.fence : 0;
+    return r;
+}
+
+static int renew(struct hf_client *client, const char *name,
+                 const struct hf__token *token, struct hf__handle *h,
+                 uint64_t fence, hf_error *err)
+{
+    HF_AUTO(hf__look_unref_auto) struct hf__look *k = NULL;
+    int r = hf__look_new(client, name, &k, err);
+
+    if (r != HF_OK) {
+        return r;
+    }
+    k->request.op.kind = HF__OP_RENEW;
+    k->request.op.token = *token;
+    k->request.op.fence = fence;
+    k->request.op.lease_us = h->grant.lease_ms * 1000;
+    r = hf__look_run(client, k, err);
+    if (r == HF_LOST) {
+        return tell_lost(name, &k->record, err);
+    }
+    return r == HF_OK
+               ? hf__handle_grant(h, token, k->request.op.sent, fence, err)
+               : r;
+}
+
+int hf__adopt(struct hf_client *client, const char *name,
+              const struct hf__token *token, const hf_acquire_opts *opts,
+              struct hf__handle **ret_handle, hf_error *err)
+{
+    char bytes[HF__KEY_MAX];
+    struct hf__key key;
+    struct hf__handle *h = NULL;
+    uint64_t fence = 0;
+    int r = hf__client_prepare(client, err);
+
+    r = r == HF_OK ? look_up(client, name, token, &fence, err) : r;
+    if (r != HF_OK) {
+        return r;
+    }
+    hf__client_key(client, name, bytes, &key);
+    h = hf__handle_new(client, &key, opts);
+    if (h == NULL) {
+        return hf__fail(err, HF_ENOMEM, "out of memory");
+    }
+    h->is_adopted = true;
+    h->is_unbound = true; /* or bound to another process, and stays so */
+    h->min_hold_ms = 0;
+    r = renew(client, name, token, h, fence, err);
+    if (r != HF_OK) {
+        hf__handle_unref(h);
+        return r;
+    }
+    hf__place_adopted(h);
+    *ret_handle = h;
+    return HF_OK;
+}

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every store, over the public API: grants that outlive their process, and
+ * are renewed, released and taken up by their token.
+ */
+#include "tests/contract/peer.h"
+
+#include <string.h>
+
+static hf_acquire_opts detached(int64_t lease_ms)
+{
+    hf_acquire_opts opts = wanting(patience(5000), lease_ms);
+
+    opts.detached = 1;
+    opts.auto_renew = 0;
+    return opts;
+}
+
+/* Acquires detached, leaves the grant behind; its token. */
+static void leave_behind(hf_client *client, const char *name, int64_t lease_ms,
+                         char token[33])
+{
+    hf_acquire_opts opts = detached(lease_ms);
+    AUTO_LOCK *lock = NULL;
+
+    EXPECT_IS(hf_acquire(client, name, &opts, &lock, NULL), HF_OK);
+    snprintf(token, 33, "%s", hf_token(lock));
+    EXPECT_IS(hf_detach(lock, NULL), HF_OK);
+}
+
+static hf_lock *adopt(hf_client *client, const char *name, const char *token)
+{
+    hf_error err = HF_ERROR_INIT;
+    hf_lock *lock = NULL;
+    int r = hf_adopt(client, name, token, NULL, &lock, &err);
+
+    if (r != HF_OK) {
+        printf("adopting %s: %s: %s\n", name, hf_strstatus(r), err.text);
+    }
+    EXPECT_IS(r, HF_OK);
+    return lock;
+}
+
+TEST(a_detached_grant_outlives_its_handle_and_client)
+{
+    AUTO_CLIENT *bob = open_store();
+    hf_client *alice = open_store();
+    hf_acquire_opts opts = detached(20000);
+    hf_lock *job = NULL;
+
+    NEEDS(HF_CAP_DETACH);
+    EXPECT_IS(hf_acquire(alice, "job", &opts, &job, NULL), HF_OK);
+    EXPECT_IS(hf_detach(job, NULL), HF_OK);
+    EXPECT_IS(hf_state(job), HF_STATE_DETACHED);
+    EXPECT_IS(hf_held(job), 0);
+    EXPECT_IS(hf_remaining_ms(job), 0);
+    EXPECT_IS(hf_wait_lost(job, 1000), HF_OK);
+    EXPECT_IS(hf_detach(job, NULL), HF_OK);
+    hf_free(job);
+    EXPECT_IS(try_once(bob, "job"), HF_BUSY);
+    hf_close(alice);
+    EXPECT_IS(try_once(bob, "job"), HF_BUSY);
+}
+
+TEST(a_detached_grant_ends_with_its_lease)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    char token[33];
+    int64_t lease_ms = patience(500);
+    int64_t start;
+
+    NEEDS(HF_CAP_DETACH);
+    start = hf__test_now_ms();
+    leave_behind(alice, "job", lease_ms, token);
+    await_free(bob, "job", patience(5000));
+    EXPECT_MORE(since(start), safe(lease_ms));
+    EXPECT_LESS(since(start), lease_ms + patience(400));
+}
+
+TEST(a_detached_grant_outlives_its_process)
+{
+    NEEDS_REACH(HF_REACH_USER);
+    NEEDS(HF_CAP_DETACH);
+    struct peer *carol = start_peer();
+    struct peer *bob = start_peer();
+    AUTO_CLIENT *alice = open_store();
+    hf_acquire_opts opts = detached(20000);
+
+    EXPECT_IS(peer_acquire_as(bob, "detached", &opts), HF_OK);
+    kill_peer(bob);
+    EXPECT_IS(peer_acquire(carol, "bound", 0, 20000), HF_OK);
+    EXPECT_IS(peer_detach(carol), HF_OK);
+    kill_peer(carol);
+    hf__test_pause_ms(300);
+    EXPECT_IS(try_once(alice, "detached"), HF_BUSY);
+    EXPECT_IS(try_once(alice, "bound"), HF_BUSY);
+}
+
+/* The other side of it: one that was only acquired does not. */
+TEST(a_bound_grant_ends_with_its_process)
+{
+    NEEDS_REACH(HF_REACH_USER);
+    NEEDS(HF_CAP_DEATH);
+    struct peer *bob = start_peer();
+    AUTO_CLIENT *alice = open_store();
+
+    EXPECT_IS(peer_acquire(bob, "job", 0, 20000), HF_OK);
+    kill_peer(bob);
+    EXPECT_LESS(await_free(alice, "job", patience(5000)), patience(2000));
+}
+
+TEST(a_grant_is_adopted_by_its_token)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    AUTO_LOCK *job = NULL;
+    char token[33];
+
+    NEEDS(HF_CAP_DETACH);
+    leave_behind(alice, "job", 20000, token);
+    job = adopt(bob, "job", token);
+    expect_held(job);
+    EXPECT_TEXT(hf_token(job), token);
+    EXPECT_TEXT(hf_name(job), "job");
+    EXPECT_IS(try_once(alice, "job"), HF_BUSY);
+    EXPECT_IS(hf_release(job, NULL), HF_OK);
+    EXPECT_IS(try_once(alice, "job"), HF_OK);
+}
+
+TEST(a_grant_is_adopted_by_another_process)
+{
+    NEEDS_REACH(HF_REACH_USER);
+    NEEDS(HF_CAP_DETACH);
+    struct peer *bob = start_peer();
+    AUTO_CLIENT *alice = open_store();
+    AUTO_LOCK *job = NULL;
+    hf_acquire_opts opts = detached(20000);
+
+    EXPECT_IS(peer_acquire_as(bob, "job", &opts), HF_OK);
+    EXPECT_IS(peer_detach(bob), HF_OK);
+    job = adopt(alice, "job", peer_token(bob));
+    EXPECT_IS(hf_fence(job), peer_fence(bob));
+    EXPECT_IS(peer_acquire(bob, "job", 0, 20000), HF_BUSY);
+    EXPECT_IS(hf_release(job, NULL), HF_OK);
+    EXPECT_IS(peer_acquire(bob, "job", 0, 20000), HF_OK);
+    end_peer(bob);
+}
+
+TEST(the_client_that_acquired_it_may_adopt_it)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_LOCK *job = NULL;
+    AUTO_LOCK *next = NULL;
+    uint64_t fence;
+    char token[33];
+
+    NEEDS(HF_CAP_DETACH);
+    leave_behind(alice, "job", 20000, token);
+    job = adopt(alice, "job", token);
+    fence = hf_fence(job);
+    EXPECT_IS(hf_release(job, NULL), HF_OK);
+    next = acquire(alice, "job");
+    EXPECT(fence == 0 || hf_fence(next) > fence);
+}
+
+TEST(adopting_renews_and_goes_on_renewing)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    AUTO_LOCK *job = NULL;
+    hf_acquire_opts opts = wanting(0, patience(600));
+    char token[33];
+
+    NEEDS(HF_CAP_DETACH);
+    leave_behind(alice, "job", patience(400), token);
+    EXPECT_IS(hf_adopt(bob, "job", token, &opts, &job, NULL), HF_OK);
+    hf__test_pause_ms(patience(1000));
+    expect_held(job);
+    EXPECT_IS(try_once(alice, "job"), HF_BUSY);
+}
+
+TEST(renewing_by_token_leaves_it_detached)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    char token[33];
+    int64_t start;
+
+    NEEDS(HF_CAP_DETACH);
+    leave_behind(alice, "job", patience(300), token);
+    start = hf__test_now_ms();
+    for (int i = 0; i < 2; i++) {
+        hf_acquire_opts opts = wanting(0, patience(300) * (i + 1));
+        AUTO_LOCK *job = NULL;
+
+        EXPECT_IS(hf_adopt(bob, "job", token, &opts, &job, NULL), HF_OK);
+        EXPECT_IS(hf_detach(job, NULL), HF_OK);
+    }
+    await_free(alice, "job", patience(5000));
+    EXPECT_MORE(since(start), safe(patience(600)));
+}
+
+TEST(a_wrong_token_adopts_nothing)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    AUTO_LOCK *job = acquire(alice, "job");
+    AUTO_LOCK *none = NULL;
+    hf_error err = HF_ERROR_INIT;
+
+    EXPECT_IS(hf_adopt(bob, "job", "0123456789abcdef0123456789abcdef", NULL,
+                       &none, &err),
+              HF_LOST);
+    EXPECT(!none);
+    EXPECT(strstr(err.text, "\"job\""));
+    EXPECT(!strstr(err.text, "0123456789abcdef"));
+    EXPECT_IS(hf_adopt(bob, "other", hf_token(job), NULL, &none, NULL),
+              HF_LOST);
+    expect_held(job);
+}
+
+TEST(a_token_that_was_released_adopts_nothing)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_LOCK *job = acquire(alice, "job");
+    AUTO_LOCK *none = NULL;
+
+    EXPECT_IS(hf_release(job, NULL), HF_OK);
+    EXPECT_IS(hf_adopt(alice, "job", hf_token(job), NULL, &none, NULL),
+              HF_LOST);
+    EXPECT(!none);
+}
+
+TEST(a_token_whose_lease_ran_out_adopts_nothing)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_LOCK *none = NULL;
+    char token[33];
+
+    NEEDS(HF_CAP_DETACH);
+    leave_behind(alice, "job", 100, token);
+    hf__test_pause_ms(150);
+    EXPECT_IS(hf_adopt(alice, "job", token, NULL, &none, NULL), HF_LOST);
+}
+
+TEST(what_is_no_token_is_refused_without_io)
+{
+    static const char *const wrong[] = {
+        NULL,
+        "",
+        "0123456789abcdef0123456789abcde",
+        "0123456789abcdef0123456789abcdef0",
+        "0123456789ABCDEF0123456789abcdef",
+        "0123456789abcdeg0123456789abcdef",
+        "00000000000000000000000000000000",
+        " 123456789abcdef0123456789abcdef",
+    };
+    AUTO_CLIENT *alice = open_faulty("fault=die:op:1-");
+    AUTO_LOCK *none = NULL;
+
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        hf_error err = HF_ERROR_INIT;
+
+        EXPECT_IS(hf_adopt(alice, "job", wrong[i], NULL, &none, &err),
+                  HF_EINVAL);
+        EXPECT(!none);
+        EXPECT(strstr(err.text, "hex"));
+    }
+}
+
+TEST(a_detached_handle_releases_nothing)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    AUTO_LOCK *job = NULL;
+    hf_error err = HF_ERROR_INIT;
+
+    NEEDS(HF_CAP_DETACH);
+    job = acquire(alice, "job");
+    EXPECT_IS(hf_detach(job, NULL), HF_OK);
+    EXPECT_IS(hf_release(job, &err), HF_EINVAL);
+    EXPECT(strstr(err.text, "adopt"));
+    EXPECT_IS(try_once(bob, "job"), HF_BUSY);
+}
+
+TEST(what_is_not_held_is_not_detached)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_LOCK *released = acquire(alice, "released");
+    AUTO_LOCK *lost = acquire(alice, "lost");
+
+    NEEDS(HF_CAP_DETACH);
+    EXPECT_IS(hf_release(released, NULL), HF_OK);
+    EXPECT_IS(hf_detach(released, NULL), HF_EINVAL);
+    EXPECT_IS(hf_break(alice, "lost", 0, NULL), HF_OK);
+    EXPECT_IS(hf_detach(lost, NULL), HF_LOST);
+}
+
+TEST(a_shared_grant_is_not_detached)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_LOCK *outer = NULL;
+    AUTO_LOCK *inner = NULL;
+    hf_acquire_opts opts = wanting(0, HF_LEASE_DEFAULT_MS);
+
+    NEEDS(HF_CAP_DETACH);
+    opts.reentrant = 1;
+    EXPECT_IS(hf_acquire(alice, "job", &opts, &outer, NULL), HF_OK);
+    EXPECT_IS(hf_acquire(alice, "job", &opts, &inner, NULL), HF_OK);
+    EXPECT_IS(hf_detach(inner, NULL), HF_EINVAL);
+    EXPECT_IS(hf_release(inner, NULL), HF_OK);
+    EXPECT_IS(hf_detach(outer, NULL), HF_OK);
+}
+
+/* A detaching without an answer: it is held as before, or not at all. */
+TEST(a_detaching_that_fails_changes_nothing)
+{
+    AUTO_CLIENT *alice = open_faulty("fault=die:renew:1");
+    AUTO_LOCK *job = acquire(alice, "job");
+
+    NEEDS(HF_CAP_DETACH);
+    EXPECT_IS(hf_detach(job, NULL), HF_EUNAVAIL);
+    EXPECT_IS(hf_held(job), 1);
+    EXPECT_IS(hf_detach(job, NULL), HF_OK);
+}
+
+TEST(a_waiter_of_the_same_client_waits_for_a_detached_grant)
+{
+    AUTO_CLIENT *alice = open_store();
+    char token[33];
+    int64_t start;
+
+    NEEDS(HF_CAP_DETACH);
+    start = hf__test_now_ms();
+    leave_behind(alice, "job", patience(400), token);
+    await_free(alice, "job", patience(5000));
+    EXPECT_MORE(since(start), safe(patience(400)));
+}

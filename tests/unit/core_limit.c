@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The pure grant whose renewals end: one that is not renewed by itself, and
+ * one with a limit to how long it may be held.
+ */
+#include "src/core/lease.h"
+#include "src/core/lock.h"
+#include "tests/lib/test.h"
+
+enum { LEASE = 3000, SENT = 1000, RENEW = 2000, BELIEVED = 2965 };
+
+static hf__time at(int64_t ms)
+{
+    return (hf__time){ms * HF__MS};
+}
+
+static unsigned step(struct hf__grant *g, enum hf__event_kind kind, int64_t now)
+{
+    return hf__grant_step(
+        g, &(struct hf__event){
+               .kind = kind, .sent = at(now), .now = at(now), .fence = 7});
+}
+
+static struct hf__grant held_at_most(int64_t max_hold_ms)
+{
+    struct hf__grant g;
+
+    hf__grant_init(&g, LEASE, true);
+    g.max_hold_ms = max_hold_ms;
+    EXPECT_IS(step(&g, HF__EVENT_GRANTED, SENT), 0);
+    return g;
+}
+
+TEST(renewals_do_not_reach_past_the_longest_hold)
+{
+    struct hf__grant g = held_at_most(2 * LEASE);
+
+    EXPECT_IS(step(&g, HF__EVENT_RENEWED, SENT + LEASE / 2), 0);
+    EXPECT_IS(g.deadline.ns,
+              hf__lease_deadline(at(SENT + LEASE / 2), LEASE).ns);
+    EXPECT(!hf__is_never(g.renew_at));
+    EXPECT_IS(step(&g, HF__EVENT_RENEWED, SENT + LEASE + LEASE / 4), 0);
+    EXPECT_IS(g.deadline.ns, at(SENT + 2 * LEASE).ns);
+    EXPECT(hf__is_never(g.renew_at));
+    EXPECT(hf__grant_is_held(&g, at(SENT + 2 * LEASE - 1)));
+    EXPECT_IS(step(&g, HF__EVENT_TICK, SENT + 2 * LEASE),
+              HF__DO_TELL | HF__DO_GIVE_BACK);
+    EXPECT_IS(g.reason, HF_REASON_EXPIRED);
+}
+
+TEST(a_hold_shorter_than_the_lease_ends_early)
+{
+    struct hf__grant g = held_at_most(LEASE / 4);
+
+    EXPECT_IS(g.deadline.ns, at(SENT + LEASE / 4).ns);
+    EXPECT(hf__is_never(g.renew_at));
+    EXPECT_IS(hf__grant_next_tick(&g).ns, g.deadline.ns);
+}
+
+TEST(without_automatic_renewal_only_the_deadline_matters)
+{
+    struct hf__grant g;
+    int64_t end = SENT + BELIEVED;
+
+    hf__grant_init(&g, LEASE, false);
+    step(&g, HF__EVENT_GRANTED, SENT);
+    EXPECT_IS(hf__grant_next_tick(&g).ns, at(end).ns);
+    EXPECT_IS(step(&g, HF__EVENT_TICK, end - 1), 0);
+    EXPECT_IS(step(&g, HF__EVENT_RENEWED, RENEW), 0);
+    end = RENEW + BELIEVED;
+    EXPECT_IS(hf__grant_next_tick(&g).ns, at(end).ns);
+    step(&g, HF__EVENT_RENEW_FAILED, RENEW + 20);
+    EXPECT_IS(hf__grant_next_tick(&g).ns, at(end).ns);
+}
