@@ -232,14 +232,17 @@ typedef struct hf_acquire_opts {
     int detached;      /* 1: lives by its lease, not with this process */
     uint64_t owner_id; /* who asks, for reentrant and HF_DEADLOCK; 0: the
                           calling thread */
-    int64_t min_hold_ms; /* from the grant on nobody else gets it for so
-                            long, whatever becomes of the holder; 0: none */
-    int64_t max_hold_ms; /* lost after that, also if renewed; 0: no limit */
+    int64_t min_hold_ms;  /* from the grant on nobody else gets it for so
+                             long, whatever becomes of the holder; 0: none */
+    int64_t max_hold_ms;  /* lost after that, also if renewed; 0: no limit */
+    int64_t once_ms;      /* HF_CONFLICT while the last start under this
+                             option is younger; HF_FOREVER; 0: no such rule */
+    const char *once_key; /* once_ms counts for each key; NULL: for the name */
 } hf_acquire_opts;
 #define HF_ACQUIRE_OPTS_INIT                                                   \
     {                                                                          \
         sizeof(hf_acquire_opts), HF_FOREVER, HF_LEASE_DEFAULT_MS, 1, NULL,     \
-            NULL, NULL, 0, 0, 0, 0, 0                                          \
+            NULL, NULL, 0, 0, 0, 0, 0, 0, NULL                                 \
     }
 
 /*
@@ -252,12 +255,15 @@ typedef struct hf_acquire_opts {
  * more handle on the same grant instead, without asking the store; the grant
  * ends with the release of the last of them.
  *
+ * once_ms: the grant counts as a start. The mark of it, by the store's clock,
+ * outlives release, crash, takeover and break; hf_once_undo() takes it back.
+ *
  * Gives: HF_OK and a lock for hf_free(); HF_BUSY (wait_ms 0), HF_TIMEDOUT,
- * HF_CANCELLED, HF_DEADLOCK, HF_LOST (reentrant, and the grant is no longer
- * held); HF_EINVAL, HF_ENOMEM, HF_EUNAVAIL, HF_EUNKNOWN (a grant that
- * may have happened is given back by token), HF_EAUTH, HF_ENOTSUP, HF_EPROTO,
- * HF_EUNSAFE, HF_EFORK; and no lock.
- * Blocks: up to max(wait_ms, io_timeout).
+ * HF_CANCELLED, HF_DEADLOCK, HF_CONFLICT (once_ms), HF_LOST (reentrant, and the
+ * grant is no longer held); HF_EINVAL, HF_ENOMEM, HF_EUNAVAIL, HF_EUNKNOWN (a
+ * grant that may have happened is given back by token), HF_EAUTH, HF_ENOTSUP,
+ * HF_EPROTO, HF_EUNSAFE, HF_EFORK; and no lock. Blocks: up to max(wait_ms,
+ * io_timeout).
  */
 HF_API HF_MUST_CHECK int hf_acquire(hf_client *client, const char *name,
                                     const hf_acquire_opts *opts,
@@ -308,6 +314,14 @@ HF_API HF_MUST_CHECK int hf_adopt(hf_client *client, const char *name,
                                   const char *token,
                                   const hf_acquire_opts *opts,
                                   hf_lock **ret_lock, hf_error *err);
+
+/*
+ * Take back the start that this grant counts as (once_ms): the work failed,
+ * and the next acquire may start it again. Before or after the release.
+ * Gives: HF_OK (also if there is none any more); HF_EINVAL (without once_ms);
+ * HF_EUNAVAIL, HF_EUNKNOWN, HF_EFORK. Blocks: up to io_timeout.
+ */
+HF_API HF_MUST_CHECK int hf_once_undo(hf_lock *lock, hf_error *err);
 
 typedef enum hf_lock_state {
     HF_STATE_HELD = 0,
@@ -411,6 +425,16 @@ HF_API HF_MUST_CHECK int hf_list(hf_client *client, const char *prefix,
  */
 HF_API HF_MUST_CHECK int hf_break(hf_client *client, const char *name,
                                   uint64_t fence, hf_error *err);
+
+/*
+ * Delete the records of names under this client's prefix that nobody has held
+ * for idle_ms (0: at all) and that nothing keeps closed. A fence goes on
+ * rising without its record. *ret_count: how many, also on failure; may be
+ * NULL. Gives: HF_OK; HF_EINVAL (idle_ms), HF_ENOTSUP and as hf_inspect().
+ * Blocks: up to io_timeout for every two thousand records or so.
+ */
+HF_API HF_MUST_CHECK int hf_gc(hf_client *client, int64_t idle_ms,
+                               uint64_t *ret_count, hf_error *err);
 
 /* ---- the library ------------------------------------------------------- */
 

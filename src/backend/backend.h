@@ -177,6 +177,14 @@ typedef int (*hf__list_fn)(void *arg, const char *name, size_t length,
                            const struct hf__record *);
 typedef int (*hf__check_fn)(void *arg, const hf_check_item *);
 
+/* A cleaning under way. */
+struct hf__gc {
+    int64_t idle_us;
+    uint64_t count; /* deleted so far */
+    size_t length;  /* of `at`; 0: at the beginning, or (after) over */
+    char at[HF__KEY_MAX + 1]; /* the store's own bookmark */
+};
+
 struct hf__backend {
     const char *scheme;         /* "sqlite" */
     unsigned caps;              /* HF_CAP_… */
@@ -221,13 +229,14 @@ struct hf__backend {
     int (*list)(void *s, const struct hf__key *prefix, hf__list_fn, void *arg,
                 hf__time deadline, hf_error *);
     /*
-     * Optional: delete the records whose key starts with the bytes of
-     * `prefix`, which nobody has held for idle_us (0: at all), which are not
-     * kept closed, and whose fence the wall clock has passed, so that the
-     * next one is above it all the same. Adds to *count as it goes. As list().
+     * Optional: delete records whose key starts with the bytes of `prefix`,
+     * which nobody has held for g->idle_us (0: at all), which are not kept
+     * closed, and whose fence the wall clock has passed, so that the next one
+     * is above it all the same. Looks at some thousand records, counts what
+     * it deleted, and leaves in g->at where to go on. As list().
      */
-    int (*gc)(void *s, const struct hf__key *prefix, int64_t idle_us,
-              hf__time deadline, uint64_t *count, hf_error *);
+    int (*gc)(void *s, const struct hf__key *prefix, struct hf__gc *g,
+              hf__time deadline, hf_error *);
     /* Is this server fit? Reports each thing looked at. As list(). */
     int (*check)(void *s, hf__check_fn, void *arg, hf__time deadline,
                  hf_error *);

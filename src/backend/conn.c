@@ -314,19 +314,17 @@ int hf__conn_list(struct hf__conn *conn, const struct hf__key *prefix,
 }
 
 int hf__conn_gc(struct hf__conn *conn, const struct hf__key *prefix,
-                int64_t idle_us, hf__time deadline, uint64_t *count,
-                hf_error *err)
+                struct hf__gc *g, hf__time deadline, hf_error *err)
 {
     struct hf__sigpipe sigpipe;
 
     HF_ASSERT(is_usable(conn) && is_key(prefix));
-    HF_ASSERT(idle_us >= 0 && count != NULL);
+    HF_ASSERT(g->idle_us >= 0 && g->length <= sizeof g->at);
     if (conn->backend->gc == NULL) {
         return hf__fail(err, HF_ENOTSUP, "this store keeps no idle records");
     }
     begin(conn, &sigpipe);
-    int r =
-        conn->backend->gc(conn->state, prefix, idle_us, deadline, count, err);
+    int r = conn->backend->gc(conn->state, prefix, g, deadline, err);
     return end(conn, &sigpipe, r);
 }
 

@@ -46,8 +46,7 @@ HF_MUST_CHECK int hf__conn_list(struct hf__conn *, const struct hf__key *prefix,
                                 hf_error *);
 /* HF_ENOTSUP if the backend has no gc. */
 HF_MUST_CHECK int hf__conn_gc(struct hf__conn *, const struct hf__key *prefix,
-                              int64_t idle_us, hf__time deadline,
-                              uint64_t *count, hf_error *);
+                              struct hf__gc *, hf__time deadline, hf_error *);
 HF_MUST_CHECK int hf__conn_check(struct hf__conn *, hf__check_fn, void *arg,
                                  hf__time deadline, hf_error *);
 /* Thread: any. Interrupts the call that runs now. If none does, the next

@@ -72,7 +72,32 @@ static int check_caps(const hf_client *client, const hf_acquire_opts *opts,
         return hf__fail(err, HF_ENOTSUP,
                         "min_hold_ms: this store can't keep a name closed");
     }
+    if (opts->once_ms != 0 && (caps & HF_CAP_KEEP) == 0) {
+        return hf__fail(err, HF_ENOTSUP,
+                        "once_ms: this store can't keep the mark of a start");
+    }
     return HF_OK;
+}
+
+/* With the lock in hand, one look and one mark are enough: who else would
+ * start has to have the lock. The look before it spares a vain wait. */
+static int ask_once(hf_client *client, const char *name,
+                    const hf_acquire_opts *opts, hf_lock *lock, hf_error *err)
+{
+    int r = hf__once_new(client, name, opts, &lock->once, err);
+
+    r = r == HF_OK ? hf__once_peek(client, lock->once, err) : r;
+    r = r == HF_OK ? ask_store(client, name, opts, lock, err) : r;
+    if (r != HF_OK) {
+        return r;
+    }
+    r = hf__once_mark(client, lock->once, opts, err);
+    if (r != HF_OK) {
+        int released = hf__hold_release(lock, NULL);
+
+        (void)released; /* an unconfirmed one is settled in the background */
+    }
+    return r;
 }
 
 int hf_acquire(hf_client *client, const char *name,
@@ -93,7 +118,8 @@ int hf_acquire(hf_client *client, const char *name,
     }
     r = hf__reenter(client, name, &opts, lock, err);
     if (r == HF_BUSY) {
-        r = ask_store(client, name, &opts, lock, err);
+        r = opts.once_ms == 0 ? ask_store(client, name, &opts, lock, err)
+                              : ask_once(client, name, &opts, lock, err);
     }
     if (r == HF_OK) {
         *ret_lock = HF_MOVE(lock);
@@ -143,6 +169,18 @@ int hf_detach(hf_lock *lock, hf_error *err)
     int r = hf__hold_usable(lock, err);
 
     return r == HF_OK ? hf__handle_detach(lock->handle, err) : r;
+}
+
+int hf_once_undo(hf_lock *lock, hf_error *err)
+{
+    int r = hf__hold_usable(lock, err);
+
+    if (r == HF_OK && lock->once == NULL) {
+        r = hf__fail(err, HF_EINVAL, "\"%s\" was acquired without once_ms",
+                     hf_name(lock));
+    }
+    return r == HF_OK ? hf__once_undo(lock->handle->client, lock->once, err)
+                      : r;
 }
 
 int hf_renew(hf_lock *lock, hf_error *err)

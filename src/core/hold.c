@@ -19,6 +19,9 @@ void hf__hold_free(struct hf_lock *lock)
     if (lock != NULL && lock->handle != NULL) {
         hf__handle_unref(lock->handle);
     }
+    if (lock != NULL) {
+        hf__free(lock->once);
+    }
     hf__free(lock);
 }
 

@@ -8,13 +8,15 @@
 #define HF_CORE_HOLD_H
 
 #include "src/core/handle.h"
+#include "src/core/once.h"
 
 struct hf_lock {
     struct hf__handle *handle; /* with a reference; NULL before the grant */
     /* Let go while others still held on: this hold's own answer counts. */
     atomic_bool is_left;
-    bool is_over;    /* let go; under the handle's mutex */
-    int left_result; /* HF_OK or HF_LOST, if is_left */
+    bool is_over;          /* let go; under the handle's mutex */
+    int left_result;       /* HF_OK or HF_LOST, if is_left */
+    struct hf__once *once; /* the start that it counts as; NULL: none */
 };
 
 /* NULL: no memory. */

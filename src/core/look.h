@@ -24,6 +24,7 @@ struct hf__look {
     void (*drop)(struct hf__link *); /* frees one of it */
     int result;                      /* of a call's collecting */
     int fds[HF__LOCK_FDS_MAX];
+    struct hf__gc gc;
     hf_error err;
     struct hf__key key;
     char key_bytes[HF__KEY_MAX];

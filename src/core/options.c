@@ -60,6 +60,24 @@ static int check_keep(const char *what, int64_t ms, hf_error *err)
     return HF_OK;
 }
 
+static int check_once(const hf_acquire_opts *opts, hf_error *err)
+{
+    if (opts->once_ms != HF_FOREVER &&
+        check_keep("once_ms", opts->once_ms, err) != HF_OK) {
+        return HF_EINVAL;
+    }
+    if (opts->once_key != NULL && opts->once_ms == 0) {
+        return hf__fail(err, HF_EINVAL,
+                        "once_key needs once_ms: how long a start counts, or "
+                        "HF_FOREVER");
+    }
+    if (opts->once_key != NULL &&
+        !hf__utf8_is_valid(opts->once_key, strlen(opts->once_key))) {
+        return hf__fail(err, HF_EINVAL, "once_key is not UTF-8");
+    }
+    return HF_OK;
+}
+
 int hf__options_check(const hf_acquire_opts *opts, hf_error *err)
 {
     int r = HF_OK;
@@ -82,6 +100,7 @@ int hf__options_check(const hf_acquire_opts *opts, hf_error *err)
                      "max_hold_ms is %lld: at least %d, or 0 for no limit",
                      (long long)opts->max_hold_ms, HF_LEASE_MIN_MS);
     }
+    r = r == HF_OK ? check_once(opts, err) : r;
     if (r != HF_OK) {
         return r;
     }

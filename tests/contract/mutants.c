@@ -23,8 +23,8 @@ struct mutant {
                 hf_error *);
     int (*list)(void *s, const struct hf__key *prefix, hf__list_fn, void *arg,
                 hf__time deadline, hf_error *);
-    int (*gc)(void *s, const struct hf__key *prefix, int64_t idle_us,
-              hf__time deadline, uint64_t *count, hf_error *err);
+    int (*gc)(void *s, const struct hf__key *prefix, struct hf__gc *g,
+              hf__time deadline, hf_error *err);
 };
 
 static const struct mutant *active;
@@ -165,20 +165,19 @@ static int list_does_not_stop(void *s, const struct hf__key *prefix,
 }
 
 static int gc_takes_the_young(void *s, const struct hf__key *prefix,
-                              int64_t idle_us, hf__time deadline,
-                              uint64_t *count, hf_error *err)
+                              struct hf__gc *g, hf__time deadline,
+                              hf_error *err)
 {
-    (void)idle_us;
-    return hf__memory_backend.gc(s, prefix, 0, deadline, count, err);
+    g->idle_us = 0;
+    return hf__memory_backend.gc(s, prefix, g, deadline, err);
 }
 
 static int gc_counts_nothing(void *s, const struct hf__key *prefix,
-                             int64_t idle_us, hf__time deadline,
-                             uint64_t *count, hf_error *err)
+                             struct hf__gc *g, hf__time deadline, hf_error *err)
 {
-    int r = hf__memory_backend.gc(s, prefix, idle_us, deadline, count, err);
+    int r = hf__memory_backend.gc(s, prefix, g, deadline, err);
 
-    *count = 0;
+    g->count = 0;
     return r;
 }
 

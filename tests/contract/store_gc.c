@@ -149,9 +149,9 @@ TEST(many_idle_records_are_deleted_among_held_ones)
     uint64_t count = 0;
 
     NEEDS_GC();
-    for (int i = 0; i < 400; i++) {
-        snprintf(name, sizeof name, "name-%03d", i);
-        if (i % 10 == 0) {
+    for (int i = 0; i < 4000; i++) {
+        snprintf(name, sizeof name, "name-%04d", i);
+        if (i % 100 == 0) {
             EXPECT_IS(acquire(&alice, name), HF_OK);
         } else {
             use(&bob, name);
@@ -160,9 +160,9 @@ TEST(many_idle_records_are_deleted_among_held_ones)
     }
     hf__test_pause_ms(2);
     EXPECT_IS(collect_garbage(&bob, 0, &count), HF_OK);
-    EXPECT_IS(count, 360);
-    for (int i = 0; i < 400; i += 10) {
-        snprintf(name, sizeof name, "name-%03d", i);
+    EXPECT_IS(count, 3960);
+    for (int i = 0; i < 4000; i += 100) {
+        snprintf(name, sizeof name, "name-%04d", i);
         EXPECT_IS(renew(&alice, name), HF_OK);
     }
 }

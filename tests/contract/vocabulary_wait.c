@@ -114,9 +114,13 @@ int collect_garbage(struct party *p, int64_t idle_ms, uint64_t *ret_count)
 {
     char buf[HF__KEY_MAX];
     struct hf__key key = make_key(buf, "");
+    struct hf__gc g = {.idle_us = idle_ms * 1000};
+    int r = HF_OK;
 
-    *ret_count = 0;
-    return hf__conn_gc(&p->conn, &key, idle_ms * 1000,
-                       hf__after_ms(hf__now(), slowly(10000)), ret_count,
-                       &p->error);
+    do {
+        r = hf__conn_gc(&p->conn, &key, &g,
+                        hf__after_ms(hf__now(), slowly(10000)), &p->error);
+    } while (r == HF_OK && g.length > 0);
+    *ret_count = g.count;
+    return r;
 }

@@ -212,15 +212,15 @@ static int fault_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
     return r != HF_OK ? r : after(s, fault, deadline, err);
 }
 
-static int fault_gc(void *state, const struct hf__key *prefix, int64_t idle_us,
-                    hf__time deadline, uint64_t *count, hf_error *err)
+static int fault_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
+                    hf__time deadline, hf_error *err)
 {
     struct session *s = state;
     struct hf__fault fault = hf__fault_next(s->plan, HF__FAULT_GC);
     int r = before(s, fault, deadline, err);
 
     if (r == HF_OK) {
-        r = s->inner->gc(enter(s), prefix, idle_us, deadline, count, err);
+        r = s->inner->gc(enter(s), prefix, g, deadline, err);
     }
     return r != HF_OK ? r : after(s, fault, deadline, err);
 }

@@ -75,7 +75,7 @@ void hf__mem_sweep(void);
 /* list() and gc(); they take the mutex themselves. */
 int hf__mem_list(void *session, const struct hf__key *prefix, hf__list_fn,
                  void *arg, hf__time deadline, hf_error *);
-int hf__mem_gc(void *session, const struct hf__key *prefix, int64_t idle_us,
-               hf__time deadline, uint64_t *count, hf_error *);
+int hf__mem_gc(void *session, const struct hf__key *prefix, struct hf__gc *,
+               hf__time deadline, hf_error *);
 
 #endif

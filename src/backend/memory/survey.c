@@ -95,9 +95,8 @@ int hf__mem_list(void *s, const struct hf__key *prefix, hf__list_fn fn,
 struct sweep {
     struct hf__mem_store *store;
     const struct hf__key *prefix;
-    int64_t idle_us;
     hf__time now;
-    uint64_t *count;
+    struct hf__gc *gc;
 };
 
 static bool is_idle(const struct hf__mem_entry *e, const struct sweep *w)
@@ -107,7 +106,7 @@ static bool is_idle(const struct hf__mem_entry *e, const struct sweep *w)
                          : hf__later(e->touched, e->lease_end);
 
     return !hf__mem_is_held(e, w->now) && !hf__mem_is_kept(e, w->now) &&
-           !hf__before(w->now, hf__after_ns(since, w->idle_us * 1000)) &&
+           !hf__before(w->now, hf__after_ns(since, w->gc->idle_us * 1000)) &&
            (int64_t)e->fence < hf__wall_us();
 }
 
@@ -120,19 +119,21 @@ static void sweep_one(void *arg, struct hf__map_link *link)
         memcmp(e->key, w->prefix->bytes, w->prefix->length) == 0 &&
         is_idle(e, w)) {
         hf__mem_remove(w->store, e);
-        (*w->count)++;
+        w->gc->count++;
     }
 }
 
-int hf__mem_gc(void *s, const struct hf__key *prefix, int64_t idle_us,
-               hf__time deadline, uint64_t *count, hf_error *err)
+/* All in one step: there is nothing to wait for. */
+int hf__mem_gc(void *s, const struct hf__key *prefix, struct hf__gc *g,
+               hf__time deadline, hf_error *err)
 {
-    struct sweep w = {((struct hf__mem_session *)s)->store, prefix, idle_us,
-                      hf__now(), count};
+    struct sweep w = {((struct hf__mem_session *)s)->store, prefix, hf__now(),
+                      g};
 
     (void)deadline;
     (void)err;
     HF_SCOPED_LOCK(&hf__mem_mutex);
     hf__map_each(&w.store->entries, sweep_one, &w);
+    g->length = 0;
     return HF_OK;
 }

@@ -16,6 +16,8 @@
 
 /* So many records are looked at in one transaction. */
 #define CHUNK 128
+/* And so many such in one call. */
+#define CHUNKS 16
 
 struct name {
     char bytes[HF__KEY_MAX + 1];
@@ -158,21 +160,28 @@ static int sweep_chunk(struct hf__sqlite *s, struct sweep *w)
     return rc;
 }
 
-static int sweep(struct hf__sqlite *s, struct sweep *w, uint64_t *count)
+static int sweep(struct hf__sqlite *s, struct sweep *w, struct hf__gc *g)
 {
     int rc = SQLITE_OK;
+    int i;
 
-    while (!w->is_over && rc == SQLITE_OK) {
+    for (i = 0; i < CHUNKS && !w->is_over && rc == SQLITE_OK; i++) {
         rc = sweep_chunk(s, w);
         if (rc == SQLITE_OK) {
-            *count += (uint64_t)w->n_idle;
+            g->count += (uint64_t)w->n_idle;
         }
     }
     return rc;
 }
 
-int hf__sqlite_gc(void *state, const struct hf__key *prefix, int64_t idle_us,
-                  hf__time deadline, uint64_t *count, hf_error *err)
+static void set_name(struct name *name, const char *bytes, size_t length)
+{
+    memcpy(name->bytes, bytes, length);
+    name->length = (int)length;
+}
+
+int hf__sqlite_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
+                  hf__time deadline, hf_error *err)
 {
     struct hf__sqlite *s = state;
     HF_AUTO(sweep_free) struct sweep *w = hf__alloc(sizeof *w);
@@ -184,14 +193,16 @@ int hf__sqlite_gc(void *state, const struct hf__key *prefix, int64_t idle_us,
     }
     s->deadline = deadline;
     s->err = err;
-    w->idle_us = idle_us;
-    memcpy(w->from.bytes, prefix->bytes, prefix->length);
-    w->from.length = prefix->length;
+    w->idle_us = g->idle_us;
     /* No byte of UTF-8 is as high as the one that ends the range. */
-    w->end = w->from;
+    set_name(&w->end, prefix->bytes, prefix->length);
     w->end.bytes[w->end.length++] = (char)0xff;
+    set_name(&w->from, g->length > 0 ? g->at : prefix->bytes,
+             g->length > 0 ? g->length : prefix->length);
     hf__pool_take(s);
-    rc = sweep(s, w, count);
+    rc = sweep(s, w, g);
+    g->length = w->is_over ? 0 : (size_t)w->from.length;
+    memcpy(g->at, w->from.bytes, g->length);
     if (s->moved_file >= 0) {
         return hf__sqlite_fail_moved(s, s->moved_file, err);
     }

@@ -81,8 +81,8 @@ int hf__sqlite_wait(void *state, struct hf__watch *w[], int n,
                     hf__time deadline, hf_error *err);
 int hf__sqlite_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
                     void *arg, hf__time deadline, hf_error *err);
-int hf__sqlite_gc(void *state, const struct hf__key *prefix, int64_t idle_us,
-                  hf__time deadline, uint64_t *count, hf_error *err);
+int hf__sqlite_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
+                  hf__time deadline, hf_error *err);
 int hf__sqlite_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
                      hf_error *err);
 

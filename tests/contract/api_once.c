@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every store, over the public API: work that is started once in a while, or
+ * once for each key, whatever becomes of who started it.
+ */
+#include "tests/contract/peer.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+static hf_acquire_opts once(int64_t once_ms, const char *key)
+{
+    hf_acquire_opts opts = wanting(patience(5000), HF_LEASE_DEFAULT_MS);
+
+    opts.once_ms = once_ms;
+    opts.once_key = key;
+    return opts;
+}
+
+/* Starts and ends the work, if it may; what the acquire gave. */
+static int start(hf_client *client, const char *name, int64_t once_ms,
+                 const char *key)
+{
+    hf_acquire_opts opts = once(once_ms, key);
+    AUTO_LOCK *lock = NULL;
+    int r = hf_acquire(client, name, &opts, &lock, NULL);
+
+    EXPECT_IS(lock != NULL, r == HF_OK);
+    if (lock) {
+        EXPECT_IS(hf_release(lock, NULL), HF_OK);
+    }
+    return r;
+}
+
+TEST(what_has_started_does_not_start_again_for_a_while)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    int64_t began = hf__test_now_ms();
+
+    NEEDS(HF_CAP_KEEP);
+    EXPECT_IS(start(alice, "job", patience(500), NULL), HF_OK);
+    EXPECT_IS(start(alice, "job", patience(500), NULL), HF_CONFLICT);
+    EXPECT_IS(start(bob, "job", patience(500), NULL), HF_CONFLICT);
+    while (start(bob, "job", 60000, NULL) != HF_OK) {
+        EXPECT_LESS(since(began), patience(3000));
+        hf__test_pause_ms(10);
+    }
+    EXPECT_MORE(since(began), patience(500) - 5);
+    EXPECT_IS(start(alice, "job", 60000, NULL), HF_CONFLICT);
+}
+
+TEST(a_conflict_is_told_at_once_and_says_until_when)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    hf_acquire_opts opts = once(60000, NULL);
+    hf_acquire_opts always = once(HF_FOREVER, "k");
+    hf_error err = HF_ERROR_INIT;
+    AUTO_LOCK *job = NULL;
+    AUTO_LOCK *none = NULL;
+    int64_t began = hf__test_now_ms();
+
+    NEEDS(HF_CAP_KEEP);
+    EXPECT_IS(hf_acquire(alice, "job", &opts, &job, NULL), HF_OK);
+    /* Though it is held, and there is patience to wait for it. */
+    EXPECT_IS(hf_acquire(bob, "job", &opts, &none, &err), HF_CONFLICT);
+    EXPECT(!none);
+    EXPECT_IS(err.status, HF_CONFLICT);
+    EXPECT(strstr(err.text, "\"job\""));
+    EXPECT(strstr(err.text, "again in"));
+    EXPECT_IS(hf_acquire(bob, "other", &always, &none, NULL), HF_OK);
+    EXPECT_IS(hf_release(none, NULL), HF_OK);
+    hf_free(none);
+    none = NULL;
+    EXPECT_IS(hf_acquire(bob, "other", &always, &none, &err), HF_CONFLICT);
+    EXPECT(strstr(err.text, "once is enough"));
+    EXPECT_LESS(since(began), patience(2000));
+}
+
+TEST(the_lock_itself_is_not_kept_closed)
+{
+    AUTO_CLIENT *alice = open_store();
+
+    NEEDS(HF_CAP_KEEP);
+    EXPECT_IS(start(alice, "job", 60000, NULL), HF_OK);
+    EXPECT_IS(try_once(alice, "job"), HF_OK);
+    EXPECT_IS(presence(alice, "job"), HF_FREE);
+    EXPECT_IS(start(alice, "job", 60000, NULL), HF_CONFLICT);
+}
+
+TEST(each_key_is_started_once)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+
+    NEEDS(HF_CAP_KEEP);
+    EXPECT_IS(start(alice, "job", HF_FOREVER, "monday"), HF_OK);
+    EXPECT_IS(start(bob, "job", HF_FOREVER, "tuesday"), HF_OK);
+    EXPECT_IS(start(bob, "job", HF_FOREVER, "monday"), HF_CONFLICT);
+    EXPECT_IS(start(bob, "job", 60000, NULL), HF_OK);
+    EXPECT_IS(start(bob, "other", HF_FOREVER, "monday"), HF_OK);
+}
+
+/* Nor is the mark of one pair that of another which reads the same. */
+TEST(name_and_key_do_not_run_together)
+{
+    AUTO_CLIENT *alice = open_store();
+
+    NEEDS(HF_CAP_KEEP);
+    EXPECT_IS(start(alice, "a", HF_FOREVER, "b:c"), HF_OK);
+    EXPECT_IS(start(alice, "a:b", HF_FOREVER, "c"), HF_OK);
+    EXPECT_IS(start(alice, "a:b:c", HF_FOREVER, NULL), HF_OK);
+    EXPECT_IS(start(alice, "a", HF_FOREVER, "b:c"), HF_CONFLICT);
+}
+
+TEST(a_mark_is_no_lock)
+{
+    AUTO_CLIENT *alice = open_store();
+
+    NEEDS(HF_CAP_KEEP);
+    EXPECT_IS(start(alice, "job", 60000, NULL), HF_OK);
+    EXPECT_IS(try_once(alice, "3:job:"), HF_OK);
+    EXPECT_IS(presence(alice, "3:job:"), HF_FREE);
+}
+
+TEST(the_mark_outlives_a_killed_holder_and_a_takeover)
+{
+    NEEDS_REACH(HF_REACH_USER);
+    NEEDS(HF_CAP_KEEP);
+    struct peer *bob = start_peer();
+    AUTO_CLIENT *alice = open_store();
+    hf_acquire_opts opts = once(60000, NULL);
+
+    opts.lease_ms = patience(300);
+    EXPECT_IS(peer_acquire_as(bob, "job", &opts), HF_OK);
+    kill_peer(bob);
+    await_free(alice, "job", patience(5000));
+    EXPECT_IS(start(alice, "job", 60000, NULL), HF_CONFLICT);
+}
+
+TEST(the_mark_outlives_a_break)
+{
+    AUTO_CLIENT *alice = open_store();
+    hf_acquire_opts opts = once(60000, NULL);
+    AUTO_LOCK *job = NULL;
+
+    NEEDS(HF_CAP_KEEP);
+    EXPECT_IS(hf_acquire(alice, "job", &opts, &job, NULL), HF_OK);
+    EXPECT_IS(hf_break(alice, "job", 0, NULL), HF_OK);
+    EXPECT_IS(start(alice, "job", 60000, NULL), HF_CONFLICT);
+}
+
+TEST(the_mark_outlives_cleaning)
+{
+    AUTO_CLIENT *alice = open_store();
+    uint64_t count = 0;
+
+    NEEDS(HF_CAP_KEEP);
+    EXPECT_IS(start(alice, "job", 60000, NULL), HF_OK);
+    hf__test_pause_ms(150);
+    EXPECT_IS(hf_gc(alice, 0, &count, NULL), HF_OK);
+    EXPECT_IS(count, 1); /* the lock's own record */
+    EXPECT_IS(start(alice, "job", 60000, NULL), HF_CONFLICT);
+}
+
+TEST(a_mark_that_is_over_is_cleaned_up)
+{
+    AUTO_CLIENT *alice = open_store();
+    uint64_t count = 0;
+
+    NEEDS(HF_CAP_KEEP);
+    EXPECT_IS(start(alice, "job", 100, NULL), HF_OK);
+    hf__test_pause_ms(200);
+    EXPECT_IS(hf_gc(alice, 0, &count, NULL), HF_OK);
+    EXPECT_IS(count, 2);
+}
+
+TEST(a_failed_start_can_be_taken_back)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    hf_acquire_opts opts = once(60000, NULL);
+    AUTO_LOCK *job = NULL;
+
+    NEEDS(HF_CAP_KEEP);
+    EXPECT_IS(hf_acquire(alice, "job", &opts, &job, NULL), HF_OK);
+    hf__test_pause_ms(150); /* longer than the mark's own lease */
+    EXPECT_IS(hf_once_undo(job, NULL), HF_OK);
+    EXPECT_IS(hf_once_undo(job, NULL), HF_OK);
+    EXPECT_IS(hf_release(job, NULL), HF_OK);
+    EXPECT_IS(start(bob, "job", 60000, NULL), HF_OK);
+    /* Not the start of somebody else. */
+    EXPECT_IS(hf_once_undo(job, NULL), HF_OK);
+    EXPECT_IS(start(alice, "job", 60000, NULL), HF_CONFLICT);
+}
+
+TEST(without_a_start_there_is_nothing_to_take_back)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_LOCK *job = acquire(alice, "job");
+    hf_error err = HF_ERROR_INIT;
+
+    EXPECT_IS(hf_once_undo(job, &err), HF_EINVAL);
+    EXPECT(strstr(err.text, "once_ms"));
+    EXPECT_IS(hf_once_undo(NULL, NULL), HF_EINVAL);
+}
+
+TEST(a_busy_lock_leaves_no_mark)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    AUTO_LOCK *job = acquire(alice, "job");
+    hf_acquire_opts opts = once(60000, NULL);
+    AUTO_LOCK *none = NULL;
+
+    NEEDS(HF_CAP_KEEP);
+    opts.wait_ms = 0;
+    EXPECT_IS(hf_acquire(bob, "job", &opts, &none, NULL), HF_BUSY);
+    EXPECT_IS(hf_release(job, NULL), HF_OK);
+    EXPECT_IS(start(bob, "job", 60000, NULL), HF_OK);
+}
+
+/* The mark's answer is lost, or it is never sent: it is asked for again. */
+TEST(a_lost_answer_makes_no_second_start)
+{
+    static const char *const faults[] = {
+        "fault=lose_reply:acquire:2", "fault=lose_request:acquire:2",
+        "fault=die:acquire:2", "fault=again:acquire:2", "fault=die:inspect:1"};
+
+    NEEDS(HF_CAP_KEEP);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        AUTO_CLIENT *alice = open_faulty(faults[i]);
+        AUTO_CLIENT *bob = open_store();
+        char name[16];
+        int r;
+
+        snprintf(name, sizeof name, "job-%zu", i);
+        r = start(alice, name, 60000, NULL);
+        EXPECT(r == HF_OK || r == HF_EUNAVAIL);
+        EXPECT_IS(start(bob, name, 60000, NULL),
+                  r == HF_OK ? HF_CONFLICT : HF_OK);
+    }
+}
+
+TEST(a_mark_that_cannot_be_set_starts_nothing)
+{
+    AUTO_CLIENT *alice = open_faulty("io_timeout=200ms&fault=die:acquire:2-");
+    AUTO_CLIENT *bob = open_store();
+    hf_acquire_opts opts = once(60000, NULL);
+    AUTO_LOCK *none = NULL;
+
+    NEEDS(HF_CAP_KEEP);
+    EXPECT_IS(hf_acquire(alice, "job", &opts, &none, NULL), HF_EUNAVAIL);
+    EXPECT(!none);
+    await_free(bob, "job", patience(3000));
+    EXPECT_IS(start(bob, "job", 60000, NULL), HF_OK);
+}
+
+/* Of many who would start at the same time, one does. */
+struct rush {
+    hf_client *client;
+    atomic_int starts;
+};
+
+static void rush_in(void *arg)
+{
+    struct rush *rush = arg;
+    int r = start(rush->client, "job", 60000, NULL);
+
+    EXPECT(r == HF_OK || r == HF_CONFLICT);
+    atomic_fetch_add(&rush->starts, r == HF_OK);
+}
+
+TEST(of_many_at_once_one_starts)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    struct rush rushes[2] = {{alice, 0}, {bob, 0}};
+    struct hf__test_thread *threads[8];
+
+    NEEDS(HF_CAP_KEEP);
+    for (int i = 0; i < 8; i++) {
+        threads[i] = hf__test_start(rush_in, &rushes[i % 2]);
+    }
+    for (int i = 0; i < 8; i++) {
+        hf__test_join(threads[i]);
+    }
+    EXPECT_IS(atomic_load(&rushes[0].starts) + atomic_load(&rushes[1].starts),
+              1);
+}
+
+TEST(once_that_makes_no_sense_is_refused)
+{
+    AUTO_CLIENT *alice = open_store();
+    char name[HF_NAME_MAX + 1] = {0};
+    AUTO_LOCK *none = NULL;
+    hf_acquire_opts opts = once(-2, NULL);
+    hf_error err = HF_ERROR_INIT;
+
+    NEEDS(HF_CAP_KEEP);
+    EXPECT_IS(hf_acquire(alice, "job", &opts, &none, &err), HF_EINVAL);
+    EXPECT(strstr(err.text, "once_ms"));
+    opts = once(0, "key");
+    EXPECT_IS(hf_acquire(alice, "job", &opts, &none, &err), HF_EINVAL);
+    EXPECT(strstr(err.text, "once_key"));
+    opts = once(1000, "\xff");
+    EXPECT_IS(hf_acquire(alice, "job", &opts, &none, &err), HF_EINVAL);
+    EXPECT(strstr(err.text, "UTF-8"));
+    memset(name, 'n', 200);
+    opts = once(1000, "fifty-one bytes are one too many for this name .....");
+    EXPECT_IS(strlen(opts.once_key), 52);
+    EXPECT_IS(hf_acquire(alice, name, &opts, &none, &err), HF_EINVAL);
+    EXPECT(strstr(err.text, "250"));
+    opts.once_key += 2;
+    EXPECT_IS(hf_acquire(alice, name, &opts, &none, &err), HF_OK);
+}
