@@ -436,6 +436,36 @@ HF_API HF_MUST_CHECK int hf_break(hf_client *client, const char *name,
 HF_API HF_MUST_CHECK int hf_gc(hf_client *client, int64_t idle_ms,
                                uint64_t *ret_count, hf_error *err);
 
+/* What a client has done since it was opened. */
+typedef struct hf_stats_info {
+    size_t size;           /* sizeof(hf_stats_info) */
+    uint64_t acquired;     /* grants, those handed over included */
+    uint64_t handed_over;  /* of these: from another lock of this client */
+    uint64_t reentered;    /* acquires that shared a grant; not in acquired */
+    uint64_t busy;         /* acquires that ended as HF_BUSY, HF_TIMEDOUT,
+                              HF_CONFLICT, HF_DEADLOCK or HF_LOST */
+    uint64_t cancelled;    /* … as HF_CANCELLED */
+    uint64_t failed;       /* … with a status below 0, bad arguments apart */
+    uint64_t released;     /* grants whose release was confirmed */
+    uint64_t lost;         /* grants lost, for whatever reason */
+    uint64_t renewed;      /* renewals that were confirmed */
+    uint64_t renew_failed; /* renewals that got no answer, or a bad one */
+    uint64_t batches;      /* round trips to the store */
+    uint64_t operations;   /* sent in them */
+    uint64_t connects;     /* connections opened */
+    uint64_t held;         /* now: held or at risk */
+    uint64_t waiting;      /* now: acquires under way */
+    uint64_t owing;        /* now: outcomes that are still to be settled */
+} hf_stats_info;
+#define HF_STATS_INFO_INIT                                                     \
+    {                                                                          \
+        sizeof(hf_stats_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0  \
+    }
+
+/* Each figure is right by itself; together they are of about one moment.
+ * Gives: HF_OK, HF_EINVAL (size), HF_EFORK. */
+HF_API HF_MUST_CHECK int hf_stats(hf_client *client, hf_stats_info *ret_stats);
+
 /* ---- the library ------------------------------------------------------- */
 
 HF_API const char *hf_strstatus(int status);       /* "HF_BUSY"; never NULL */

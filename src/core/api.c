@@ -100,6 +100,31 @@ static int ask_once(hf_client *client, const char *name,
     return r;
 }
 
+static int acquire_or_share(hf_client *client, const char *name,
+                            const hf_acquire_opts *opts, hf_lock *lock,
+                            hf_error *err)
+{
+    int r = hf__reenter(client, name, opts, lock, err);
+
+    if (r != HF_BUSY) {
+        hf__count(&client->counters.reentered, r == HF_OK);
+        return r;
+    }
+    r = opts->once_ms == 0 ? ask_store(client, name, opts, lock, err)
+                           : ask_once(client, name, opts, lock, err);
+    hf__count(&client->counters.acquired, r == HF_OK);
+    return r;
+}
+
+static void count_refusal(struct hf__counters *counters, int r)
+{
+    if (r == HF_CANCELLED) {
+        hf__count(&counters->cancelled, 1);
+    } else {
+        hf__count(r < 0 ? &counters->failed : &counters->busy, 1);
+    }
+}
+
 int hf_acquire(hf_client *client, const char *name,
                const hf_acquire_opts *given, hf_lock **ret_lock, hf_error *err)
 {
@@ -116,13 +141,13 @@ int hf_acquire(hf_client *client, const char *name,
     if (lock == NULL) {
         return hf__fail(err, HF_ENOMEM, "out of memory");
     }
-    r = hf__reenter(client, name, &opts, lock, err);
-    if (r == HF_BUSY) {
-        r = opts.once_ms == 0 ? ask_store(client, name, &opts, lock, err)
-                              : ask_once(client, name, &opts, lock, err);
-    }
+    atomic_fetch_add(&client->waiting, 1);
+    r = acquire_or_share(client, name, &opts, lock, err);
+    atomic_fetch_sub(&client->waiting, 1);
     if (r == HF_OK) {
         *ret_lock = HF_MOVE(lock);
+    } else {
+        count_refusal(&client->counters, r);
     }
     return r;
 }

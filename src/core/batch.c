@@ -85,6 +85,7 @@ int hf__batch_connect(struct hf__session *s, hf__time deadline, hf_error *err)
     if (r == HF_OK) {
         HF_SCOPED_LOCK(&s->mutex);
         s->facts = hf__conn_facts(&s->conn);
+        hf__count(&t->counters->connects, 1);
     }
     return r;
 }
@@ -115,12 +116,14 @@ static int execute_batch(struct hf__session *s, int n, hf__time deadline,
 {
     int r = HF_OK;
 
+    hf__count(&s->settings->counters->batches, 1);
     set_executing(s, true);
     if (s->batch[0]->call != NULL) {
         r = s->batch[0]->call(&s->conn, s->batch[0], deadline);
     } else {
         int count = gather_ops(s, n);
 
+        hf__count(&s->settings->counters->operations, (unsigned)count);
         if (count > 0) {
             r = hf__conn_execute(&s->conn, s->ops, count, deadline, err);
         }

@@ -297,6 +297,14 @@ static int take_grant(struct hf__claim *c, hf__time sent, uint64_t fence)
     return r;
 }
 
+static int take_handover(struct hf__claim *c)
+{
+    int r = take_grant(c, c->served_sent, c->served_fence);
+
+    hf__count(&c->client->counters.handed_over, r == HF_OK);
+    return r;
+}
+
 /* After a failed attempt: true if another one may help. */
 static bool may_retry(const struct hf__claim *c, int r, int failures)
 {
@@ -320,7 +328,7 @@ static int take_turn(struct hf__claim *c)
         return r;
     }
     if (turn == HF__TURN_SERVED) {
-        return take_grant(c, c->served_sent, c->served_fence);
+        return take_handover(c);
     }
     r = attempt(c);
     if (r == HF_OK) {
@@ -425,7 +433,7 @@ static int withdraw(struct hf__claim *c, int r)
             }
             break;
         case HF__STANDING_SERVED:
-            return take_grant(c, c->served_sent, c->served_fence);
+            return take_handover(c);
         case HF__STANDING_OUT:
         case HF__STANDING_TRYING:
         case HF__STANDING_LINE:

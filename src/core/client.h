@@ -27,6 +27,8 @@ struct hf_client {
     atomic_int refs;          /* the open handle, each lock, each claim */
     unsigned fork_generation; /* of the process that opened it */
     struct hf__settings settings;
+    struct hf__counters counters;
+    atomic_int waiting; /* acquires under way */
     struct hf__url *url;
     char *allow;
     const char *prefix;

@@ -102,6 +102,7 @@ static void tell_lost(struct hf__handle *l)
 {
     char name[4 * HF_NAME_MAX];
 
+    hf__count(&l->client->counters.lost, 1);
     hf__log(&l->client->settings.log, HF_LOG_WARN,
             "event=lost lock=%s fence=%llu reason=%s",
             hf__log_quote(l->key.bytes + l->key.name_at, name, sizeof name),
@@ -183,6 +184,9 @@ unsigned hf__handle_end_renewal(struct hf__handle *l, const struct hf__op *op)
         l->moot_at = hf__later(l->moot_at,
                                hf__lease_moot_at(op->sent, l->grant.lease_ms));
     }
+    hf__count(op->result == HF_OK ? &l->client->counters.renewed
+                                  : &l->client->counters.renew_failed,
+              op->result != HF_LOST);
     if (op->result == HF_OK) {
         return feed_renewed(l, op->sent);
     }

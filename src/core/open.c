@@ -145,6 +145,7 @@ static int build(struct hf_client *c, const char *text,
     if (r != HF_OK) {
         return r;
     }
+    c->settings.counters = &c->counters;
     c->settings.url = c->url;
     c->settings.log =
         (struct hf__log){opts->log, opts->log_arg, opts->log_level};

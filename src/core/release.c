@@ -207,6 +207,9 @@ int hf__handle_release(struct hf__handle *l, hf_error *err)
         e.now = hf__now();
         duties |= hf__handle_feed(l, e);
     }
+    if (r == HF_OK) {
+        hf__count(&l->client->counters.released, 1);
+    }
     l->release_result = r;
     l->has_result = true;
     hf__mutex_unlock(&l->mutex);

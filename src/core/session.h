@@ -22,12 +22,14 @@
 #include "src/base/log.h"
 #include "src/base/thread.h"
 #include "src/base/wake.h"
+#include "src/core/stats.h"
 
 /* The most operations of one batch: 10,000 renewals are 20 round trips. */
 #define HF__BATCH_MAX 512
 
 /* What a session needs of its client; outlives the session. */
 struct hf__settings {
+    struct hf__counters *counters;
     const struct hf__backend *backend;
     const struct hf__url *url;
     const char *allow;

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every store, over the public API: what a client counts is what happened.
+ */
+#include "tests/contract/api.h"
+
+static hf_stats_info stats_of(hf_client *client)
+{
+    hf_stats_info stats = HF_STATS_INFO_INIT;
+
+    EXPECT_IS(hf_stats(client, &stats), HF_OK);
+    return stats;
+}
+
+TEST(a_new_client_has_done_nothing_yet)
+{
+    AUTO_CLIENT *alice = open_store();
+    hf_stats_info stats = stats_of(alice);
+
+    EXPECT_IS(stats.acquired, 0);
+    EXPECT_IS(stats.operations, 0);
+    EXPECT_IS(stats.held, 0);
+    EXPECT_IS(stats.waiting, 0);
+    EXPECT_MORE(stats.connects, 0);
+}
+
+TEST(grants_and_releases_are_counted)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_LOCK *job = acquire(alice, "job");
+    hf_stats_info stats = stats_of(alice);
+
+    EXPECT_IS(stats.acquired, 1);
+    EXPECT_IS(stats.released, 0);
+    EXPECT_IS(stats.held, 1);
+    EXPECT_IS(stats.operations, 1);
+    EXPECT_IS(stats.batches, 1);
+    EXPECT_IS(hf_renew(job, NULL), HF_OK);
+    EXPECT_IS(hf_release(job, NULL), HF_OK);
+    EXPECT_IS(hf_release(job, NULL), HF_OK);
+    stats = stats_of(alice);
+    EXPECT_IS(stats.acquired, 1);
+    EXPECT_IS(stats.renewed, 1);
+    EXPECT_IS(stats.released, 1);
+    EXPECT_IS(stats.held, 0);
+    EXPECT_IS(stats.operations, 3);
+    EXPECT_IS(stats.lost, 0);
+}
+
+TEST(refusals_are_counted_by_their_kind)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    AUTO_CANCEL *cancel = new_cancel();
+    AUTO_LOCK *job = acquire(alice, "job");
+    AUTO_LOCK *none = NULL;
+    hf_acquire_opts opts = wanting(20, HF_LEASE_DEFAULT_MS);
+    hf_stats_info stats;
+
+    EXPECT_IS(try_once(bob, "job"), HF_BUSY);
+    EXPECT_IS(hf_acquire(bob, "job", &opts, &none, NULL), HF_TIMEDOUT);
+    hf_cancel_fire(cancel);
+    opts.cancel = cancel;
+    EXPECT_IS(hf_acquire(bob, "job", &opts, &none, NULL), HF_CANCELLED);
+    stats = stats_of(bob);
+    EXPECT_IS(stats.busy, 2);
+    EXPECT_IS(stats.cancelled, 1);
+    EXPECT_IS(stats.failed, 0);
+    EXPECT_IS(stats.acquired, 0);
+}
+
+TEST(failures_and_losses_are_counted)
+{
+    AUTO_CLIENT *alice =
+        open_faulty("fault=die:acquire:1-4,die:renew:1&io_timeout=1s");
+    AUTO_LOCK *job = NULL;
+    hf_stats_info stats;
+
+    EXPECT_IS(try_once(alice, "job"), HF_EUNAVAIL);
+    EXPECT_IS(try_once(alice, "job"), HF_OK);
+    job = acquire(alice, "job");
+    EXPECT_IS(hf_renew(job, NULL), HF_EUNAVAIL);
+    EXPECT_IS(hf_break(alice, "job", 0, NULL), HF_OK);
+    EXPECT_IS(hf_release(job, NULL), HF_LOST);
+    stats = stats_of(alice);
+    EXPECT_IS(stats.failed, 1);
+    EXPECT_IS(stats.renew_failed, 1);
+    EXPECT_IS(stats.renewed, 0);
+    EXPECT_IS(stats.lost, 1);
+    EXPECT_IS(stats.released, 1);
+    EXPECT_MORE(stats.connects, 4);
+}
+
+TEST(shared_grants_are_counted_apart)
+{
+    AUTO_CLIENT *alice = open_store();
+    hf_acquire_opts opts = wanting(0, HF_LEASE_DEFAULT_MS);
+    AUTO_LOCK *outer = NULL;
+    AUTO_LOCK *inner = NULL;
+    hf_stats_info stats;
+
+    opts.reentrant = 1;
+    EXPECT_IS(hf_acquire(alice, "job", &opts, &outer, NULL), HF_OK);
+    EXPECT_IS(hf_acquire(alice, "job", &opts, &inner, NULL), HF_OK);
+    stats = stats_of(alice);
+    EXPECT_IS(stats.acquired, 1);
+    EXPECT_IS(stats.reentered, 1);
+    EXPECT_IS(stats.held, 1);
+}
+
+static void wait_for_job(void *arg)
+{
+    EXPECT_IS(attempt(arg, "job", patience(10000)), HF_OK);
+}
+
+TEST(who_waits_and_hand_overs_are_counted)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_LOCK *job = acquire(alice, "job");
+    struct hf__test_thread *waiter = hf__test_start(wait_for_job, alice);
+    hf_stats_info stats;
+
+    while (stats_of(alice).waiting == 0) {
+        hf__test_pause_ms(2);
+    }
+    hf__test_pause_ms(50);
+    EXPECT_IS(hf_release(job, NULL), HF_OK);
+    hf__test_join(waiter);
+    stats = stats_of(alice);
+    EXPECT_IS(stats.waiting, 0);
+    EXPECT_IS(stats.acquired, 2);
+    EXPECT_IS(stats.released, 2);
+    EXPECT_IS(stats.handed_over, store_can(HF_CAP_HANDOVER) ? 1 : 0);
+}
+
+TEST(a_caller_of_an_older_version_gets_what_it_knows)
+{
+    AUTO_CLIENT *alice = open_store();
+    hf_stats_info stats = HF_STATS_INFO_INIT;
+
+    stats.size = offsetof(hf_stats_info, handed_over);
+    stats.handed_over = 77;
+    EXPECT_IS(try_once(alice, "job"), HF_OK);
+    EXPECT_IS(hf_stats(alice, &stats), HF_OK);
+    EXPECT_IS(stats.acquired, 1);
+    EXPECT_IS(stats.handed_over, 77);
+    EXPECT_IS(stats.size, offsetof(hf_stats_info, handed_over));
+    stats.size = sizeof stats + 8;
+    EXPECT_IS(hf_stats(alice, &stats), HF_EINVAL);
+    EXPECT_IS(hf_stats(alice, NULL), HF_EINVAL);
+    EXPECT_IS(hf_stats(NULL, &stats), HF_EINVAL);
+}
