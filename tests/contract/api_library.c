@@ -122,6 +122,8 @@ TEST(an_unknown_option_is_named_and_the_valid_ones_too)
 TEST(a_repeated_option_is_named)
 {
     expect_option_refused("prefix=a&prefix=b", "prefix", "");
+    expect_option_refused("prefix=a:b", "prefix", "':'");
+    expect_option_refused("prefix=a;3", "prefix", "';'");
 }
 
 TEST(a_bad_value_is_named_with_its_option)
