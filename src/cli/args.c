@@ -158,14 +158,18 @@ static int set_text(struct cli_options *options,
     return 0;
 }
 
-static int set_reach(struct cli_options *options,
-                     const struct cli_option *option, const char *value)
+static int set_word(struct cli_options *options,
+                    const struct cli_option *option, const char *value)
 {
-    if (strcmp(value, "user") && strcmp(value, "host") &&
-        strcmp(value, "hosts")) {
-        return cli_fail(CLI_EXIT_USAGE,
-                        "--%s: '%s' is none of user, host, hosts", option->name,
-                        value);
+    const char *words = option->argument;
+    size_t length = strlen(value);
+
+    while (strcspn(words, "|") != length || memcmp(words, value, length)) {
+        words += strcspn(words, "|");
+        if (!*words++) {
+            return cli_fail(CLI_EXIT_USAGE, "--%s: '%s' is none of %s",
+                            option->name, value, option->argument);
+        }
     }
     *text_of(options, option) = value;
     return 0;
@@ -184,8 +188,8 @@ static int set(struct cli_options *options, const struct cli_option *option,
         return set_number(options, option, value);
     case CLI_DURATION:
         return set_duration(options, option, value);
-    case CLI_REACH:
-        return set_reach(options, option, value);
+    case CLI_WORD:
+        return set_word(options, option, value);
     }
     return CLI_EXIT_INTERNAL;
 }

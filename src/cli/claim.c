@@ -51,6 +51,7 @@ static int attempt(struct cli_claim *claim, int64_t wait_ms)
     opts.note = o->note;
     opts.cancel = claim->cancel;
     claim->err = (hf_error)HF_ERROR_INIT;
+    claim->attempts++;
     return hf_acquire(claim->client, o->name, &opts, &claim->lock, &claim->err);
 }
 
@@ -117,6 +118,7 @@ static void run(void *arg)
     r = r ? r : acquire(claim);
     claim->status = r;
     if (!r) {
+        claim->granted_ns = cli_boot_ns();
         enter(claim, CLI_CLAIM_HELD);
         claim->status = hf_wait_lost(claim->lock, HF_FOREVER);
         enter(claim, CLI_CLAIM_ENDED);

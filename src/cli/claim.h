@@ -27,7 +27,9 @@ struct cli_claim {
     const struct cli_store *store;
     int64_t wait_ms;
     int64_t started_ns; /* the first attempt */
-    int event_fd;       /* readable when the phase changed */
+    int64_t granted_ns; /* 0: it was not */
+    int attempts;
+    int event_fd; /* readable when the phase changed */
     hf_cancel *cancel;
     struct cli_worker *worker;
     _Atomic(enum cli_claim_phase) phase;

@@ -18,6 +18,7 @@
     X(LOST, 76, "the lock was lost while the command ran; --lost-exit")        \
     X(UNSAFE, 77, "unsafe, not supported, or access denied")                   \
     X(CONFIG, 78, "the configuration is wrong, or there is none to use")       \
+    X(MAXRUN, 124, "the command was ended by --max-run")                       \
     X(NOEXEC, 126, "the command cannot be executed")                           \
     X(NOTFOUND, 127, "the command was not found")                              \
     X(SIGNAL, 128, "+n: signal n ended the command, or the wait")

@@ -2,14 +2,14 @@
 /*
  * Decides when the command must end, from three facts: the safe deadline D
  * that the wrapper last told, the life of the wrapper, and the wrapper's
- * word. At D - margin - grace all get TERM, at D - margin KILL; when the
- * wrapper dies, KILL at once. What the command leaves behind is ended like
- * the command, and the guardian holds the lock's descriptors until waitpid()
- * says that nobody is left. It sits in a process group of its own and blocks
- * every signal, so that nothing typed at a terminal reaches it. It waits for
- * nobody: not for exec, not for a reader of its words, and it acts first and
- * speaks then.
- * Thread: main of the guardian, which has no other.
+ * word. At D - margin - grace all get TERM, at D - margin KILL, unless
+ * --on-lost says otherwise; when the wrapper dies, KILL at once; after
+ * --max-run TERM, and KILL after the grace. What the command leaves behind is
+ * ended like the command, and the guardian holds the lock's descriptors until
+ * waitpid() says that nobody is left. It sits in a process group of its own and
+ * blocks every signal, so that nothing typed at a terminal reaches it. It waits
+ * for nobody: not for exec, not for a reader of its words, and it acts first
+ * and speaks then. Thread: main of the guardian, which has no other.
  */
 #include "src/cli/guardian.h"
 #include "src/cli/child.h"
@@ -18,6 +18,7 @@
 #include "src/cli/ear.h"
 #include "src/cli/ending.h"
 #include "src/cli/event.h"
+#include "src/cli/hook.h"
 #include "src/cli/link.h"
 #include "src/cli/memory.h"
 
@@ -48,12 +49,14 @@ struct guardian {
     pid_t home; /* the wrapper's group */
     pid_t child;
     int64_t deadline_ns;
+    int64_t over_ns;      /* --max-run is over; INT64_MAX: no such moment */
     int64_t kill_ns;      /* KILL is due; INT64_MAX: not yet known */
     int64_t linger_ns;    /* what is left is named and gets TERM */
     int64_t interrupt_ns; /* the last Ctrl-C */
     int sweeps;           /* rounds of KILL */
     bool is_foreground;   /* the command got the terminal */
     bool is_asked;        /* all got TERM because of the deadline */
+    bool is_let_go;       /* lost, and left running: --on-lost ignore */
     bool is_killing;
     bool is_exited;
     bool is_stopped;
@@ -65,6 +68,11 @@ static const char *const kill_reasons[] = {
     [CLI_KILL_AFTER] = "the time of --kill-after is over",
     [CLI_KILL_INTERRUPT] = "interrupted a second time",
 };
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
 
 static void tell(const struct guardian *g, enum cli_link_kind kind, int number)
 {
@@ -80,18 +88,19 @@ static void end(struct guardian *g)
 
 static int64_t term_ns(const struct guardian *g)
 {
-    int64_t before_ms = g->plan->margin_ms + g->plan->grace_ms;
-
-    return g->is_asked || g->deadline_ns == INT64_MAX
-               ? INT64_MAX
-               : g->deadline_ns - before_ms * CLI_NS_PER_MS;
+    return g->is_asked ? INT64_MAX
+                       : cli_limits_term_ns(&g->plan->limits, g->deadline_ns);
 }
 
 static int64_t last_ns(const struct guardian *g)
 {
-    return g->deadline_ns == INT64_MAX
-               ? INT64_MAX
-               : g->deadline_ns - g->plan->margin_ms * CLI_NS_PER_MS;
+    return g->is_let_go ? INT64_MAX
+                        : cli_limits_last_ns(&g->plan->limits, g->deadline_ns);
+}
+
+static bool is_ignoring(const struct guardian *g)
+{
+    return g->plan->limits.on_lost == CLI_ON_LOST_IGNORE;
 }
 
 static void sweep(struct guardian *g)
@@ -111,6 +120,23 @@ static void start_killing(struct guardian *g, const char *reason)
               reason);
 }
 
+static void order_hook(const struct guardian *g, const char *reason)
+{
+    cli_hook_order(g->plan->hook, reason);
+}
+
+/* --on-lost ignore: it goes on beside whoever gets the lock next. */
+static void let_go(struct guardian *g)
+{
+    if (g->is_let_go || !g->child || g->is_done) {
+        return;
+    }
+    g->is_let_go = true;
+    cli_event("ignored", NULL,
+              "the lock is lost; the command goes on without it, for that is "
+              "what --on-lost ignore means");
+}
+
 static void handle_lapse(struct guardian *g)
 {
     char grace[CLI_DURATION_SIZE];
@@ -118,10 +144,41 @@ static void handle_lapse(struct guardian *g)
     g->is_asked = true;
     tell(g, CLI_LINK_LAPSED, 0);
     cli_ending_ask(&g->ending);
+    order_hook(g, CLI_HOOK_EXPIRED);
     cli_event("ending", ",\"signal\":\"TERM\"",
               "the lock was not renewed in time; the command gets TERM, and "
               "KILL after %s",
-              cli_duration(g->plan->grace_ms, grace));
+              cli_duration(g->plan->limits.grace_ms, grace));
+}
+
+/* The last moment before the deadline, or with --on-lost ignore itself. */
+static void handle_last(struct guardian *g)
+{
+    tell(g, CLI_LINK_LAPSED, 0);
+    if (is_ignoring(g)) {
+        let_go(g);
+    } else {
+        start_killing(g, "the lock is about to be lost");
+    }
+    order_hook(g, CLI_HOOK_EXPIRED);
+}
+
+/* --max-run: the lock is as good as ever, the command took too long. */
+static void handle_overrun(struct guardian *g, int64_t now_ns)
+{
+    char limit[CLI_DURATION_SIZE];
+    char grace[CLI_DURATION_SIZE];
+
+    g->over_ns = INT64_MAX;
+    tell(g, CLI_LINK_OVERRUN, 0);
+    cli_ending_ask(&g->ending);
+    g->kill_ns =
+        earlier(g->kill_ns, now_ns + g->plan->limits.grace_ms * CLI_NS_PER_MS);
+    cli_event("ending", ",\"signal\":\"TERM\"",
+              "the command runs for %s, the time of --max-run; it gets TERM, "
+              "and KILL after %s",
+              cli_duration(g->plan->options->max_run_ms, limit),
+              cli_duration(g->plan->limits.grace_ms, grace));
 }
 
 /* The command ended, others did not. */
@@ -130,7 +187,8 @@ static void handle_linger(struct guardian *g, int64_t now_ns)
     g->linger_ns = INT64_MAX;
     cli_ending_name_left(&g->ending);
     cli_ending_ask(&g->ending);
-    g->kill_ns = now_ns + g->plan->grace_ms * CLI_NS_PER_MS;
+    g->kill_ns =
+        earlier(g->kill_ns, now_ns + g->plan->limits.grace_ms * CLI_NS_PER_MS);
 }
 
 static void handle_time(struct guardian *g)
@@ -143,20 +201,16 @@ static void handle_time(struct guardian *g)
     if (g->is_killing) {
         sweep(g);
     } else if (now_ns >= last_ns(g)) {
-        tell(g, CLI_LINK_LAPSED, 0);
-        start_killing(g, "the lock is about to be lost");
+        handle_last(g);
     } else if (now_ns >= g->kill_ns) {
-        start_killing(g, "what was left did not end");
+        start_killing(g, "what got TERM did not end");
     } else if (now_ns >= term_ns(g)) {
         handle_lapse(g);
+    } else if (now_ns >= g->over_ns) {
+        handle_overrun(g, now_ns);
     } else if (now_ns >= g->linger_ns) {
         handle_linger(g, now_ns);
     }
-}
-
-static int64_t earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
 }
 
 static void arm(const struct guardian *g)
@@ -169,6 +223,7 @@ static void arm(const struct guardian *g)
     } else if (g->child) {
         at_ns = earlier(earlier(term_ns(g), last_ns(g)),
                         earlier(g->kill_ns, g->linger_ns));
+        at_ns = earlier(at_ns, g->over_ns);
     }
     cli_timer_set(g->timer, at_ns);
 }
@@ -196,6 +251,7 @@ static void handle_exit(struct guardian *g, int status)
     g->ending.is_reaped = true;
     g->is_exited = true;
     g->linger_ns = cli_boot_ns() + LINGER_MS * CLI_NS_PER_MS;
+    g->over_ns = INT64_MAX;
     cli_ear_stop(&g->ear);
     tell(g, CLI_LINK_EXITED, status);
 }
@@ -276,6 +332,9 @@ static void start_child(struct guardian *g, struct cli_link_message *message)
     }
     g->is_foreground = is_ours;
     g->ending.group = g->child;
+    if (o->max_run_ms >= 0) {
+        g->over_ns = cli_boot_ns() + o->max_run_ms * CLI_NS_PER_MS;
+    }
     tell(g, CLI_LINK_STARTED, g->child);
 }
 
@@ -285,10 +344,30 @@ static void handle_start(struct guardian *g, struct cli_link_message *message)
     g->deadline_ns = message->head.at_ns;
     if (cli_boot_ns() >= last_ns(g)) {
         tell(g, CLI_LINK_LAPSED, 0);
+        order_hook(g, CLI_HOOK_EXPIRED);
         end(g);
     } else {
         start_child(g, message);
     }
+}
+
+static void handle_kill(struct guardian *g, int reason)
+{
+    if (reason == CLI_KILL_LOST && is_ignoring(g)) {
+        let_go(g);
+    } else {
+        start_killing(g, kill_reasons[reason]);
+    }
+}
+
+/* The wrapper is gone, and with it whoever renews. */
+static void handle_closed(struct guardian *g)
+{
+    if (g->child && !g->is_done) {
+        start_killing(g, "holdfast itself was killed");
+        order_hook(g, CLI_HOOK_DIED);
+    }
+    g->is_done |= !g->child;
 }
 
 /* A stopped command acts on nothing until it goes on. */
@@ -317,17 +396,17 @@ static void handle_message(struct guardian *g, struct cli_link_message *message)
         pass_on(g, message->head.number);
         break;
     case CLI_LINK_KILL:
-        start_killing(g, kill_reasons[message->head.number]);
+        handle_kill(g, message->head.number);
         break;
     case CLI_LINK_CLOSED:
-        start_killing(g, "holdfast itself was killed");
-        g->is_done |= !g->child;
+        handle_closed(g);
         break;
     case CLI_LINK_STARTED:
     case CLI_LINK_FAILED:
     case CLI_LINK_STOPPED:
     case CLI_LINK_CONTINUED:
     case CLI_LINK_LAPSED:
+    case CLI_LINK_OVERRUN:
     case CLI_LINK_EXITED:
     case CLI_LINK_GONE:
         break;
@@ -384,6 +463,7 @@ _Noreturn static void be_guardian(const struct cli_guard_plan *plan, int link,
         .report = -1,
         .home = home,
         .deadline_ns = INT64_MAX,
+        .over_ns = INT64_MAX,
         .kill_ns = INT64_MAX,
         .linger_ns = INT64_MAX,
         .ear = {.fd = -1},

@@ -6,6 +6,7 @@
 #ifndef HF_CLI_GUARDIAN_H
 #define HF_CLI_GUARDIAN_H
 
+#include "src/cli/limits.h"
 #include "src/cli/options.h"
 #include "src/cli/signals.h"
 #include "src/cli/terminal.h"
@@ -14,8 +15,8 @@ struct cli_guard_plan {
     const struct cli_options *options;
     const struct cli_signals *signals; /* the wrapper's */
     const struct cli_terminal *terminal;
-    int64_t grace_ms;
-    int64_t margin_ms;
+    struct cli_limits limits;
+    int hook; /* for cli_hook_order() */
 };
 
 struct cli_guardian {

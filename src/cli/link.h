@@ -26,6 +26,7 @@ enum cli_link_kind {
     CLI_LINK_STOPPED,   /* the command was stopped */
     CLI_LINK_CONTINUED, /* it goes on */
     CLI_LINK_LAPSED,    /* the deadline came near: the command is ended */
+    CLI_LINK_OVERRUN,   /* the time of --max-run is over: it is ended */
     CLI_LINK_EXITED,    /* number: status as of wait() */
     CLI_LINK_GONE,      /* nothing that the command started is left */
     CLI_LINK_CLOSED     /* never sent: the other side is gone */

@@ -33,6 +33,16 @@ const struct cli_option cli_option_table[] = {
      CENTURY_MS, "DUR", NULL,
      "after TERM to holdfast was passed on, KILL what is left after DUR; "
      "default none"},
+    {"max-run", 0, CLI_DURATION, BIT(RUN), FIELD(max_run_ms), 1, CENTURY_MS,
+     "DUR", NULL,
+     "how long CMD may run; then TERM, after --grace KILL, exit 124; default "
+     "no limit"},
+    {"on-lost", 0, CLI_WORD, BIT(RUN), FIELD(on_lost), 0, 0, "term|kill|ignore",
+     "term",
+     "when the lock is about to be lost: TERM and then KILL, only KILL, or "
+     "leave CMD running, which is unsafe"},
+    {"lost-hook", 0, CLI_TEXT, BIT(RUN), FIELD(lost_hook), 1, 65535, "CMD",
+     NULL, "what /bin/sh runs, for at most 10s, when the lock is lost"},
     {"busy-exit", 'E', CLI_NUMBER, BIT(RUN), FIELD(busy_exit), 0, 255, "N",
      "75", "exit code when somebody else holds the lock"},
     {"lost-exit", 0, CLI_NUMBER, BIT(RUN), FIELD(lost_exit), 0, 255, "N", "76",
@@ -45,6 +55,8 @@ const struct cli_option cli_option_table[] = {
      "for people, shown by who"},
     {"status-file", 0, CLI_TEXT, BIT(RUN), FIELD(status_file), 1, 4096, "PATH",
      NULL, "write outcome, status, child_exit, child_signal there as JSON"},
+    {"metrics-file", 0, CLI_TEXT, BIT(RUN), FIELD(metrics_file), 1, 4096,
+     "PATH", NULL, "write the figures of this run there for Prometheus"},
     {"json-fd", 0, CLI_NUMBER, BIT(RUN), FIELD(json_fd), 0, 1048575, "N", NULL,
      "write events as JSON lines to descriptor N, text stays on stderr"},
     {"verbose", 'v', CLI_FLAG, BIT(RUN), FIELD(is_verbose), 0, 0, NULL, NULL,
@@ -59,7 +71,7 @@ const struct cli_option cli_option_table[] = {
      "list all options for programs: verb, option, argument, default"},
     {"url", 0, CLI_TEXT, STORES, FIELD(url), 1, 65535, "URL", NULL,
      "the store; default: HOLDFAST_URL, the configuration, else sqlite"},
-    {"reach", 0, CLI_REACH, STORES, FIELD(reach), 0, 0, "user|host|hosts", NULL,
+    {"reach", 0, CLI_WORD, STORES, FIELD(reach), 0, 0, "user|host|hosts", NULL,
      "refuse a store that reaches less far, with 77"},
     {"allow", 0, CLI_TEXT, STORES, FIELD(allow), 1, 4096, "LIST", NULL,
      "use a store in spite of: evicting,replica,proxy,galera,netfs,"

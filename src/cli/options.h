@@ -41,6 +41,9 @@ struct cli_options {
     const char *owner;
     const char *note;
     const char *status_file;
+    const char *metrics_file;
+    const char *on_lost;
+    const char *lost_hook;
     int64_t is_json;
     int64_t is_help;
     int64_t is_verbose;
@@ -53,6 +56,7 @@ struct cli_options {
     int64_t lease_ms;
     int64_t grace_ms;
     int64_t kill_after_ms;
+    int64_t max_run_ms;
     int64_t busy_exit;
     int64_t lost_exit;
     int64_t json_fd;
@@ -64,7 +68,7 @@ enum cli_kind {
     CLI_TEXT,
     CLI_NUMBER,
     CLI_DURATION, /* or, where `low` is -1, the word "forever" */
-    CLI_REACH     /* user, host or hosts */
+    CLI_WORD      /* one of those in `argument`, separated by | */
 };
 
 struct cli_option {

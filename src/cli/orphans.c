@@ -13,10 +13,13 @@
 
 #define SWEEP_MS 10
 
-void cli_orphans_kill(const struct cli_guardian *guardian, pid_t group)
+void cli_orphans_kill(const struct cli_guardian *guardian, pid_t except,
+                      pid_t group)
 {
     struct cli_ending ending = {
-        .tree = {.root = getpid(), .since = guardian->started},
+        .tree = {.root = getpid(),
+                 .except = except,
+                 .since = guardian->started},
         .group = group,
         .is_reaped = true,
     };

@@ -15,7 +15,8 @@ struct cli_result {
     int child_signal;    /* 0: no signal ended it */
 };
 
-/* Is there a folder that takes the --status-file? 0, or 64. */
+/* Are there folders that take the --status-file and the --metrics-file? 0,
+ * or 64. */
 int cli_result_check(const struct cli_options *);
 /* Write the --status-file, atomically, and the event "exit". */
 void cli_result_tell(const struct cli_options *, const struct cli_result *);

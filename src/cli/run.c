@@ -5,11 +5,13 @@
  * command's own code, or one of ours with one line that says why. A loss
  * wins over everything. Thread: main.
  */
+#include "src/cli/clock.h"
 #include "src/cli/event.h"
 #include "src/cli/exit.h"
 #include "src/cli/failure.h"
 #include "src/cli/holder.h"
 #include "src/cli/memory.h"
+#include "src/cli/metrics.h"
 #include "src/cli/result.h"
 #include "src/cli/say.h"
 #include "src/cli/wrapper.h"
@@ -20,10 +22,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A renewal comes at a third of the lease and is tried again each twelfth:
- * a sixth for the grace leaves two more tries before TERM. */
-#define GRACE_PART   6
-#define MARGIN_MS    250
 #define LEASE_MIN_MS 1000
 
 static int check_name(const char *name)
@@ -73,26 +71,26 @@ static int check(const struct cli_options *o)
                         "run: -c takes one word after --; quote the command: "
                         "-c -- 'CMD ARGS | …'");
     }
-    r = cli_event_setup(o);
-    return r ? r : cli_result_check(o);
+    return cli_event_setup(o);
 }
 
 static void plan(struct cli_wrapper *w)
 {
-    const struct cli_options *o = w->options;
-    int64_t lease_ms = o->lease_ms;
-    int64_t grace_ms = lease_ms / GRACE_PART;
-    int64_t margin_ms = lease_ms / 20;
-
-    margin_ms = margin_ms < MARGIN_MS ? MARGIN_MS : margin_ms;
-    grace_ms = grace_ms > o->grace_ms ? o->grace_ms : grace_ms;
     w->plan = (struct cli_guard_plan){
-        .options = o,
+        .options = w->options,
         .signals = &w->signals,
         .terminal = &w->terminal,
-        .grace_ms = cli_option_given(o, "grace") ? o->grace_ms : grace_ms,
-        .margin_ms = margin_ms,
+        .hook = -1,
     };
+    cli_limits_init(&w->plan.limits, w->options);
+}
+
+static int start_hook(struct cli_wrapper *w)
+{
+    int r = cli_hook_start(w->options, &w->signals, &w->hook);
+
+    w->plan.hook = w->hook.fd;
+    return r;
 }
 
 /* Everything that must be there before the first thread. */
@@ -101,7 +99,7 @@ static int prepare(struct cli_wrapper *w)
     (void)prctl(PR_SET_NAME, "holdfast");
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1L);
     cli_terminal_open(&w->terminal);
-    if (cli_signals_setup(&w->signals) ||
+    if (cli_signals_setup(&w->signals) || start_hook(w) ||
         cli_guardian_start(&w->plan, &w->guardian)) {
         return cli_fail(CLI_EXIT_INTERNAL, "run: cannot start: %s",
                         strerror(errno));
@@ -124,6 +122,7 @@ static void end_guardian(struct cli_wrapper *w)
             continue;
         }
     }
+    cli_hook_finish(&w->hook);
 }
 
 static void name_signal(const struct cli_wrapper *w, struct cli_result *result)
@@ -161,7 +160,7 @@ static void name_child(const struct cli_wrapper *w, struct cli_result *result)
     }
 }
 
-static void name_loss(const struct cli_wrapper *w, struct cli_result *result)
+static void name_loss(struct cli_wrapper *w, struct cli_result *result)
 {
     hf_reason reason = hf_lost_reason(w->claim.lock);
 
@@ -172,6 +171,7 @@ static void name_loss(const struct cli_wrapper *w, struct cli_result *result)
     if (reason == HF_REASON_NONE && w->is_lapsed) {
         reason = HF_REASON_EXPIRED;
     }
+    w->lost_reason = reason;
     cli_event("lost-exit", NULL,
               "%s was lost while the command ran (%s); exit %d",
               w->options->name, hf_strreason(reason), result->status);
@@ -197,6 +197,11 @@ static void release(struct cli_wrapper *w, struct cli_result *result)
 
     *result = (struct cli_result){"exited", CLI_EXIT_DONE, -1, 0};
     name_child(w, result);
+    w->ended_ns = cli_boot_ns();
+    if (w->is_overrun) {
+        result->outcome = "max-run";
+        result->status = CLI_EXIT_MAXRUN;
+    }
     r = hf_release(w->claim.lock, &err);
     if (w->is_lost || w->is_lapsed || r == HF_LOST) {
         name_loss(w, result);
@@ -222,6 +227,18 @@ static void tell_acquired(const struct cli_wrapper *w)
                     w->options->name, fence, line.data);
 }
 
+/* Once, and before it can matter. */
+static void warn_of_ignore(const struct cli_wrapper *w)
+{
+    if (w->plan.limits.on_lost == CLI_ON_LOST_IGNORE) {
+        cli_event("warning", NULL,
+                  "warning: with --on-lost ignore the command goes on when %s "
+                  "is lost, beside the next holder; only a check of "
+                  "HOLDFAST_FENCE keeps the two apart",
+                  w->options->name);
+    }
+}
+
 static void end_held(struct cli_wrapper *w, struct cli_result *result)
 {
     if (w->wait_signal) {
@@ -234,6 +251,7 @@ static void end_held(struct cli_wrapper *w, struct cli_result *result)
         return;
     }
     tell_acquired(w);
+    warn_of_ignore(w);
     cli_wrapper_serve(w);
     release(w, result);
 }
@@ -254,6 +272,7 @@ static int run(struct cli_wrapper *w)
     }
     end_guardian(w);
     cli_result_tell(w->options, &result);
+    cli_metrics_tell(w, &result);
     if (phase == CLI_CLAIM_OPENING) {
         /* The thread is inside of hf_open() and holds nothing yet. */
         _exit(result.status);
@@ -265,28 +284,35 @@ static int run(struct cli_wrapper *w)
 
 /* The line is right, but there is no store to ask, or no process to be had.
  * An old status file must not be taken for ours. */
-static void tell_not_started(const struct cli_options *o, int code)
+static void tell_not_started(const struct cli_wrapper *w, int code)
 {
     struct cli_result result = {"internal", code, -1, 0};
 
     result.outcome = code == CLI_EXIT_CONFIG   ? "configuration"
                      : code == CLI_EXIT_MEMORY ? "no-memory"
                                                : "internal";
-    cli_result_tell(o, &result);
+    cli_result_tell(w->options, &result);
+    cli_metrics_tell(w, &result);
 }
 
 int cli_run(const struct cli_options *given)
 {
     struct cli_options options = *given;
     struct cli_wrapper w = {.options = &options, .kill_ns = INT64_MAX};
-    int r = check(&options);
+    int r = cli_result_check(&options);
 
     if (r) {
         return r;
     }
+    r = check(&options);
+    if (r) {
+        cli_result_tell(&options, &(struct cli_result){"usage", r, -1, 0});
+        return r;
+    }
+    w.started_ns = cli_boot_ns();
     r = cli_store_choose(&options, &w.store);
     if (r) {
-        tell_not_started(&options, r);
+        tell_not_started(&w, r);
         return r;
     }
     if (!options.owner) {
@@ -300,7 +326,7 @@ int cli_run(const struct cli_options *given)
     plan(&w);
     r = prepare(&w);
     if (r) {
-        tell_not_started(&options, r);
+        tell_not_started(&w, r);
     }
     r = r ? r : run(&w);
     cli_store_fini(&w.store);

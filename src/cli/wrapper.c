@@ -44,6 +44,7 @@ static void reap(struct cli_wrapper *w)
     do {
         pid = waitpid(-1, NULL, WNOHANG);
         w->is_guard_reaped |= pid == w->guardian.pid;
+        w->hook.is_reaped |= pid == w->hook.pid;
     } while (pid > 0);
 }
 
@@ -141,6 +142,9 @@ static void handle_message(struct cli_wrapper *w,
     case CLI_LINK_LAPSED:
         w->is_lapsed = true;
         break;
+    case CLI_LINK_OVERRUN:
+        w->is_overrun = true;
+        break;
     case CLI_LINK_EXITED:
         w->is_child_done = true;
         w->child_status = message->head.number;
@@ -215,8 +219,7 @@ static int64_t safe_deadline(const struct cli_wrapper *w)
 /* Without a renewal the command is about to get TERM, or got it. */
 static bool is_near(const struct cli_wrapper *w, int64_t deadline_ns)
 {
-    return deadline_ns - cli_boot_ns() <
-           (w->plan.margin_ms + w->plan.grace_ms) * CLI_NS_PER_MS;
+    return cli_boot_ns() > cli_limits_first_ns(&w->plan.limits, deadline_ns);
 }
 
 static void handle_loss(struct cli_wrapper *w)
@@ -230,6 +233,7 @@ static void handle_loss(struct cli_wrapper *w)
     w->is_lost = true;
     /* First, for a message may have to wait for its reader. */
     tell_guardian(w, CLI_LINK_KILL, CLI_KILL_LOST);
+    cli_hook_order(w->hook.fd, hf_strreason(reason));
     fields = cli_format(",\"reason\":\"%s\"", hf_strreason(reason));
     cli_event_quiet("lost", fields, "the lock is lost (%s)",
                     hf_strreason(reason));
@@ -309,6 +313,7 @@ static bool start(struct cli_wrapper *w)
         handle_loss(w);
         return false;
     }
+    cli_hook_arm(w->hook.fd, hf_fence(w->claim.lock));
     cli_environment_fill(&payload, &w->claim, w->deadline_ns);
     count = count < 0 ? 0 : count < CLI_LINK_FDS ? count : CLI_LINK_FDS;
     w->is_serving = true;
@@ -343,7 +348,7 @@ void cli_wrapper_serve(struct cli_wrapper *w)
         if (!w->is_guard_reaped) {
             (void)kill(w->guardian.pid, SIGKILL);
         }
-        cli_orphans_kill(&w->guardian, w->child);
+        cli_orphans_kill(&w->guardian, w->hook.pid, w->child);
         cli_event("internal", NULL,
                   "the guardian process died; what it guarded was killed");
     }

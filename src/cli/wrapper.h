@@ -8,6 +8,7 @@
 
 #include "src/cli/claim.h"
 #include "src/cli/guardian.h"
+#include "src/cli/hook.h"
 #include "src/cli/link.h"
 #include "src/cli/waiting.h"
 
@@ -18,19 +19,24 @@ struct cli_wrapper {
     struct cli_terminal terminal;
     struct cli_guard_plan plan;
     struct cli_guardian guardian;
+    struct cli_hook hook;
     struct cli_claim claim;
     struct cli_waiting waiting;
-    int64_t deadline_ns;  /* as the guardian knows it */
-    int64_t kill_ns;      /* --kill-after; INT64_MAX: not running */
-    pid_t child;          /* 0: none was started */
-    int child_status;     /* as of wait() */
-    int exec_errno;       /* the command could not be started */
+    int64_t started_ns;
+    int64_t ended_ns;    /* the command did; 0: it never began */
+    int64_t deadline_ns; /* as the guardian knows it */
+    int64_t kill_ns;     /* --kill-after; INT64_MAX: not running */
+    pid_t child;         /* 0: none was started */
+    int child_status;    /* as of wait() */
+    int exec_errno;      /* the command could not be started */
+    hf_reason lost_reason;
     int wait_signal;      /* ended the wait; 0: none did */
     int stop_signal;      /* stopped the command; 0: it runs */
     int interrupts;       /* SIGINT that we got while the command ran */
     bool is_serving;      /* the command was ordered: signals are its own */
     bool is_child_done;   /* child_status is valid */
     bool is_lapsed;       /* ended because the deadline came near */
+    bool is_overrun;      /* ended by --max-run */
     bool is_lost;         /* ended because the store said so */
     bool is_gone;         /* nothing of the command is left */
     bool is_guard_reaped; /* its pid may be somebody else's */

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Decides how the line of --lost-hook runs: once, by /bin/sh -c, in a process
+ * group of its own, with no input, its output on stderr, and for at most ten
+ * seconds; then all of it is killed. Its exit code is told, and nothing
+ * depends on it. The process that waits here ends when nobody is left who
+ * could give the order. Thread: main of that process.
+ */
+#include "src/cli/hook.h"
+#include "src/cli/clock.h"
+#include "src/cli/ending.h"
+#include "src/cli/event.h"
+#include "src/cli/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LIMIT_MS 10000
+/* Between two rounds of KILL, and how many. */
+#define SWEEP_MS 20
+#define SWEEPS   100
+
+struct word {
+    uint64_t fence;  /* 0: see reason */
+    char reason[24]; /* "": see fence */
+};
+
+struct hook {
+    const struct cli_options *options;
+    const struct cli_signals *before; /* the caller's mask */
+    struct cli_signals signals;
+    struct cli_ending ending;
+    struct word order;
+    int status; /* of the shell; -1: it still runs */
+};
+
+static void tell(int fd, const struct word *word)
+{
+    ssize_t n;
+
+    do {
+        n = fd < 0 ? 0 : write(fd, word, sizeof *word);
+    } while (n < 0 && errno == EINTR);
+}
+
+void cli_hook_arm(int fd, uint64_t fence)
+{
+    struct word word = {.fence = fence};
+
+    tell(fd, &word);
+}
+
+void cli_hook_order(int fd, const char *reason)
+{
+    struct word word = {0};
+
+    (void)snprintf(word.reason, sizeof word.reason, "%s", reason);
+    tell(fd, &word);
+}
+
+/* False: nobody is left who could lose the lock. */
+static bool wait_for_order(struct hook *h, int fd)
+{
+    uint64_t fence = 0;
+    ssize_t n;
+
+    do {
+        n = read(fd, &h->order, sizeof h->order);
+        fence = n > 0 && h->order.fence ? h->order.fence : fence;
+    } while ((n < 0 && errno == EINTR) || (n > 0 && !h->order.reason[0]));
+    h->order.fence = fence;
+    return n > 0;
+}
+
+/* What an outer run left there is not this lock's. */
+static void set_environment(const struct hook *h)
+{
+    char fence[24];
+
+    (void)snprintf(fence, sizeof fence, "%" PRIu64, h->order.fence);
+    (void)unsetenv("HOLDFAST_TOKEN");
+    (void)unsetenv("HOLDFAST_FENCES");
+    (void)unsetenv("HOLDFAST_STORE");
+    (void)unsetenv("HOLDFAST_DEADLINE_MS");
+    (void)setenv("HOLDFAST_NAME", h->options->name, 1);
+    (void)setenv("HOLDFAST_FENCE", fence, 1);
+    (void)setenv("HOLDFAST_LOST_REASON", h->order.reason, 1);
+}
+
+_Noreturn static void become_shell(const struct hook *h)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    (void)setpgid(0, 0);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)dup2(null, STDIN_FILENO);
+    (void)dup2(STDERR_FILENO, STDOUT_FILENO);
+    set_environment(h);
+    cli_signals_restore(h->before);
+    (void)execl("/bin/sh", "sh", "-c", h->options->lost_hook, (char *)NULL);
+    _exit(127);
+}
+
+/* Gives whether anything of it is left. */
+static bool reap(struct hook *h)
+{
+    int status;
+    pid_t pid;
+
+    while (cli_signals_next(&h->signals)) {
+        continue;
+    }
+    do {
+        pid = waitpid(-1, &status, WNOHANG);
+        if (pid > 0 && pid == h->ending.group) {
+            h->status = status;
+            h->ending.is_reaped = true;
+        }
+    } while (pid > 0 || (pid < 0 && errno == EINTR));
+    return !pid;
+}
+
+/* Gives whether it ended within its time. */
+static bool wait_for_end(struct hook *h)
+{
+    struct pollfd change = {h->signals.fd, POLLIN, 0};
+    int64_t end_ns = cli_boot_ns() + LIMIT_MS * CLI_NS_PER_MS;
+    int64_t left_ms = LIMIT_MS;
+
+    while (reap(h)) {
+        if (left_ms <= 0) {
+            return false;
+        }
+        (void)poll(&change, 1, (int)left_ms);
+        left_ms = (end_ns - cli_boot_ns()) / CLI_NS_PER_MS + 1;
+    }
+    return true;
+}
+
+static void kill_rest(struct hook *h)
+{
+    int sweeps = 0;
+
+    do {
+        cli_ending_kill(&h->ending);
+        (void)poll(NULL, 0, SWEEP_MS);
+    } while (reap(h) && ++sweeps < SWEEPS);
+}
+
+static void tell_end(const struct hook *h, bool is_ended)
+{
+    char fields[64];
+    bool is_exit = WIFEXITED(h->status);
+    int number = is_exit ? WEXITSTATUS(h->status) : WTERMSIG(h->status);
+
+    (void)snprintf(fields, sizeof fields, ",\"hook_%s\":%d",
+                   is_exit ? "exit" : "signal", number);
+    if (!is_ended) {
+        cli_event("lost-hook", fields,
+                  "--lost-hook did not end within %d s and was killed",
+                  LIMIT_MS / 1000);
+    } else if (is_exit && !number) {
+        cli_event_quiet("lost-hook", fields, "--lost-hook is done");
+    } else {
+        cli_event("lost-hook", fields, "--lost-hook ended with %s %d",
+                  is_exit ? "exit code" : "signal", number);
+    }
+}
+
+static void perform(struct hook *h)
+{
+    pid_t pid = fork();
+    bool is_ended;
+
+    if (!pid) {
+        become_shell(h);
+    }
+    if (pid < 0) {
+        cli_event("lost-hook", NULL, "--lost-hook could not be started");
+        return;
+    }
+    (void)setpgid(pid, pid);
+    h->ending.group = pid;
+    is_ended = wait_for_end(h);
+    if (!is_ended) {
+        kill_rest(h);
+    }
+    tell_end(h, is_ended);
+}
+
+_Noreturn static void be_hook(const struct cli_options *o,
+                              const struct cli_signals *before, int fd)
+{
+    struct hook h = {.options = o, .before = before, .signals = *before};
+
+    h.ending.tree.root = getpid();
+    (void)setpgid(0, 0);
+    (void)prctl(PR_SET_NAME, "holdfast-hook");
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1L);
+    cli_event_never_block();
+    if (!cli_signals_guard(&h.signals) && wait_for_order(&h, fd)) {
+        perform(&h);
+    }
+    _exit(0);
+}
+
+int cli_hook_start(const struct cli_options *o,
+                   const struct cli_signals *signals, struct cli_hook *ret_hook)
+{
+    int ends[2];
+
+    *ret_hook = (struct cli_hook){.fd = -1};
+    if (!o->lost_hook) {
+        return 0;
+    }
+    if (pipe2(ends, O_CLOEXEC)) {
+        return -1;
+    }
+    ret_hook->pid = fork();
+    if (!ret_hook->pid) {
+        (void)close(ends[1]);
+        be_hook(o, signals, ends[0]);
+    }
+    (void)close(ends[0]);
+    (void)fcntl(ends[1], F_SETFL, O_NONBLOCK);
+    ret_hook->fd = ends[1];
+    return ret_hook->pid < 0 ? -1 : 0;
+}
+
+void cli_hook_finish(struct cli_hook *hook)
+{
+    if (hook->fd < 0) {
+        return;
+    }
+    (void)close(hook->fd);
+    if (!hook->is_reaped) {
+        (void)kill(hook->pid, SIGCONT);
+        while (waitpid(hook->pid, NULL, 0) < 0 && errno == EINTR) {
+            continue;
+        }
+    }
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Decides the figures, their names and their form: the text format that
+ * node_exporter's textfile collector reads. All are gauges, for they are of
+ * one run. The time of the last success is carried over from the file that is
+ * replaced: an alert wants to know how old it is, and a run that found the
+ * lock busy must not hide it. Thread: main.
+ */
+#include "src/cli/metrics.h"
+#include "src/cli/clock.h"
+#include "src/cli/memory.h"
+#include "src/cli/whole.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MODE     0644
+#define SUCCESS  "holdfast_run_last_success_timestamp_seconds"
+#define OLD_SIZE 65536
+
+struct page {
+    struct cli_text text;
+    char *labels; /* name="…",store="…" */
+};
+
+/* Within the quotes of a label only these three have a meaning. */
+static void add_label(struct cli_text *text, const char *label,
+                      const char *value)
+{
+    cli_text_add(text, "%s=\"", label);
+    for (const char *c = value; *c; c++) {
+        if (*c == '\n') {
+            cli_text_add(text, "\\n");
+        } else {
+            cli_text_add(text, *c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
+        }
+    }
+    cli_text_add(text, "\"");
+}
+
+static void begin(struct page *page, const char *metric, const char *help)
+{
+    cli_text_add(&page->text, "# HELP %s %s\n# TYPE %s gauge\n", metric, help,
+                 metric);
+}
+
+/* `more` is "" or further labels, beginning with a comma. */
+static void add_count(struct page *page, const char *metric, const char *more,
+                      uint64_t value)
+{
+    cli_text_add(&page->text, "%s{%s%s} %" PRIu64 "\n", metric, page->labels,
+                 more, value);
+}
+
+static void add_us(struct page *page, const char *metric, int64_t us)
+{
+    us = us < 0 ? 0 : us;
+    cli_text_add(&page->text, "%s{%s} %" PRId64 ".%06" PRId64 "\n", metric,
+                 page->labels, us / 1000000, us % 1000000);
+}
+
+static void add_ends(struct page *page, const struct cli_wrapper *w)
+{
+    int64_t now_us = cli_wall_us();
+    int64_t ran_us = (cli_boot_ns() - w->started_ns) / 1000;
+
+    begin(page, "holdfast_run_start_timestamp_seconds",
+          "When the last run began.");
+    add_us(page, "holdfast_run_start_timestamp_seconds", now_us - ran_us);
+    begin(page, "holdfast_run_end_timestamp_seconds",
+          "When the last run ended.");
+    add_us(page, "holdfast_run_end_timestamp_seconds", now_us);
+}
+
+static void add_result(struct page *page, const struct cli_result *result)
+{
+    char *more CLI_AUTO(cli_free_auto) =
+        cli_format(",outcome=\"%s\"", result->outcome);
+
+    begin(page, "holdfast_run_exit_code", "The exit code of holdfast.");
+    add_count(page, "holdfast_run_exit_code", "", (uint64_t)result->status);
+    begin(page, "holdfast_run_outcome", "How it ended; the value is 1.");
+    add_count(page, "holdfast_run_outcome", more, 1);
+}
+
+/* From the first attempt to the grant, or to the end of the wait; and from
+ * the grant to the end of the command. */
+static void add_spans(struct page *page, const struct cli_wrapper *w)
+{
+    const struct cli_claim *claim = &w->claim;
+    int64_t now_ns = cli_boot_ns();
+    int64_t granted_ns = claim->granted_ns;
+    int64_t end_ns = granted_ns ? granted_ns : now_ns;
+    int64_t wait_ns = claim->started_ns ? end_ns - claim->started_ns : 0;
+    int64_t hold_ns = granted_ns ? w->ended_ns - granted_ns : 0;
+
+    begin(page, "holdfast_run_attempts", "Attempts to acquire the lock.");
+    add_count(page, "holdfast_run_attempts", "", (uint64_t)claim->attempts);
+    begin(page, "holdfast_run_acquired", "Whether the lock was acquired.");
+    add_count(page, "holdfast_run_acquired", "", granted_ns != 0);
+    begin(page, "holdfast_run_wait_seconds", "How long it waited.");
+    add_us(page, "holdfast_run_wait_seconds", wait_ns / 1000);
+    begin(page, "holdfast_run_hold_seconds", "How long it held the lock.");
+    add_us(page, "holdfast_run_hold_seconds", hold_ns / 1000);
+}
+
+static void add_lost(struct page *page, hf_reason lost)
+{
+    static const hf_reason reasons[] = {HF_REASON_EXPIRED, HF_REASON_TAKEN,
+                                        HF_REASON_BROKEN, HF_REASON_SESSION,
+                                        HF_REASON_STORE_GONE};
+
+    begin(page, "holdfast_run_lost",
+          "Whether the lock was lost while the command ran.");
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+        char *more CLI_AUTO(cli_free_auto) =
+            cli_format(",reason=\"%s\"", hf_strreason(reasons[i]));
+
+        add_count(page, "holdfast_run_lost", more, reasons[i] == lost);
+    }
+}
+
+/* What the old file said, for the same name and store. */
+static void carry_over(struct page *page, const char *path)
+{
+    char *old CLI_AUTO(cli_free_auto) = cli_alloc(OLD_SIZE);
+    char *line CLI_AUTO(cli_free_auto) =
+        cli_format("\n" SUCCESS "{%s} ", page->labels);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t n = fd < 0 ? 0 : read(fd, old, OLD_SIZE - 1);
+    const char *at = n > 0 ? strstr(old, line) : NULL;
+    size_t length = at ? strspn(at + strlen(line), "0123456789.") : 0;
+
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    if (length) {
+        begin(page, SUCCESS, "When a run last ended with 0.");
+        cli_text_add(&page->text, "%s%.*s\n", line + 1, (int)length,
+                     at + strlen(line));
+    }
+}
+
+static void add_success(struct page *page, const struct cli_result *result,
+                        const char *path)
+{
+    if (result->status || result->child_exit) {
+        carry_over(page, path);
+        return;
+    }
+    begin(page, SUCCESS, "When a run last ended with 0.");
+    add_us(page, SUCCESS, cli_wall_us());
+}
+
+void cli_metrics_tell(const struct cli_wrapper *w,
+                      const struct cli_result *result)
+{
+    const struct cli_options *o = w->options;
+    struct cli_text labels CLI_AUTO(cli_text_fini) = {0};
+    struct page page = {0};
+
+    if (!o->metrics_file) {
+        return;
+    }
+    add_label(&labels, "name", o->name);
+    cli_text_add(&labels, ",");
+    add_label(&labels, "store", w->store.shown ? w->store.shown : "");
+    page.labels = labels.data;
+    add_ends(&page, w);
+    add_result(&page, result);
+    add_spans(&page, w);
+    add_lost(&page, w->lost_reason);
+    add_success(&page, result, o->metrics_file);
+    cli_whole_write("--metrics-file", o->metrics_file, &page.text, MODE);
+    cli_text_fini(&page.text);
+}

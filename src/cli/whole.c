@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Decides that a file is written under another name first, which no other
+ * process can choose: two containers may have the same pid and share a
+ * folder. A link in its place is replaced, not followed. Thread: main.
+ */
+#include "src/cli/whole.h"
+#include "src/cli/clock.h"
+#include "src/cli/exit.h"
+#include "src/cli/memory.h"
+#include "src/cli/say.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The folder part of a path, as a new string. */
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    if (!slash) {
+        return cli_strdup(".");
+    }
+    return cli_strndup(path, slash == path ? 1 : (size_t)(slash - path));
+}
+
+int cli_whole_check(const char *option, const char *path)
+{
+    char *folder CLI_AUTO(cli_free_auto) = folder_of(path);
+    struct stat st;
+
+    if (path[strlen(path) - 1] == '/' ||
+        (!lstat(path, &st) && S_ISDIR(st.st_mode))) {
+        return cli_fail(CLI_EXIT_USAGE, "%s: %s is a folder", option, path);
+    }
+    if (access(folder, W_OK | X_OK)) {
+        return cli_fail(CLI_EXIT_USAGE, "%s: cannot write to %s: %s", option,
+                        folder, strerror(errno));
+    }
+    return 0;
+}
+
+static bool write_new(const char *path, const struct cli_text *text,
+                      mode_t mode)
+{
+    int fd =
+        open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+    bool is_written;
+
+    if (fd < 0) {
+        return false;
+    }
+    is_written = write(fd, text->data, text->length) == (ssize_t)text->length;
+    return !close(fd) && is_written;
+}
+
+void cli_whole_write(const char *option, const char *path,
+                     const struct cli_text *text, mode_t mode)
+{
+    char *draft CLI_AUTO(cli_free_auto) =
+        cli_format("%s.%ld-%" PRIx64 ".tmp", path, (long)getpid(),
+                   (uint64_t)cli_boot_ns());
+
+    if (!write_new(draft, text, mode) || rename(draft, path)) {
+        cli_say("%s: cannot write %s: %s", option, path, strerror(errno));
+        (void)unlink(draft);
+    }
+}

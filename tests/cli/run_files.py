@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: MIT
+"""--metrics-file and --status-file: what stands in them for each end of a
+run, and that they appear whole."""
+import os
+import re
+import signal
+import stat
+import threading
+import time
+
+import harness
+from harness import case
+
+SAMPLE = re.compile(r'([a-z_]+)\{((?:[a-z]+="(?:[^"\\\n]|\\["\\n])*",?)*)\} '
+                    r'([0-9.]+)')
+LABEL = re.compile(r'([a-z]+)="((?:[^"\\]|\\.)*)"')
+
+
+def parse(t, text):
+    """{metric: {further labels: value}}, checked as Prometheus would."""
+    found = {}
+    kinds = {}
+    for line in text.splitlines():
+        if line.startswith('# TYPE '):
+            _, _, name, kind = line.split(' ')
+            t.check(name not in kinds, f'{name} twice')
+            kinds[name] = kind
+        elif not line.startswith('# HELP '):
+            match = SAMPLE.fullmatch(line)
+            t.check(match, f'no sample: {line!r}')
+            name, labels, value = match.groups()
+            t.check(name in kinds, f'no TYPE of {name}')
+            words = dict(LABEL.findall(labels))
+            base = (words.pop('name'), words.pop('store'))
+            found.setdefault('labels', set()).add(base)
+            series = found.setdefault(name, {})
+            key = tuple(sorted(words.items()))
+            t.check(key not in series, f'{line!r} twice')
+            series[key] = float(value)
+    t.check(text.endswith('\n'), 'the last line has no end')
+    return found
+
+
+def metrics(t):
+    return parse(t, (t.dir / 'm.prom').read_text())
+
+
+def value(t, name, **labels):
+    return metrics(t)[f'holdfast_run_{name}'][tuple(sorted(labels.items()))]
+
+
+def run(t, *args, **options):
+    return t.run('run', '--status-file', 'status', '--metrics-file', 'm.prom',
+                 *args, **options)
+
+
+def agree(t, result, outcome):
+    """Both files are there and tell this end."""
+    t.equal((t.status()['outcome'], t.status()['status']),
+            (outcome, result.code), f'status file ({result.err})')
+    t.equal(value(t, 'outcome', outcome=outcome), 1, 'outcome')
+    t.equal(value(t, 'exit_code'), result.code, 'exit code')
+    for name in ('status', 'm.prom'):
+        (t.dir / name).unlink()
+
+
+@case
+def a_good_run_in_figures(t):
+    before = time.time()
+    t.code(run(t, 'job', '--', 'sleep', '0.3'), 0)
+    t.equal(metrics(t)['labels'], {('job', t.url)}, 'labels')
+    t.check(before - 1 < value(t, 'start_timestamp_seconds') <
+            value(t, 'end_timestamp_seconds') < time.time() + 1, 'times')
+    t.check(0.3 <= value(t, 'hold_seconds') < 5 * harness.SLOW, 'hold')
+    t.check(value(t, 'wait_seconds') < 2 * harness.SLOW, 'wait')
+    for name, wanted in (('attempts', 1), ('acquired', 1), ('exit_code', 0)):
+        t.equal(value(t, name), wanted, name)
+    t.equal(set(metrics(t)['holdfast_run_lost'].values()), {0}, 'lost')
+    t.check(value(t, 'last_success_timestamp_seconds') >= before - 1,
+            'success')
+
+
+@case
+def a_wait_in_figures(t):
+    t.start('run', 'job', '--', *t.actor('say=up', 'pause=900', 'exit=0'))
+    t.until(t.log, 'the holder starts')
+    t.code(run(t, 'job', '--', 'true'), 0)
+    t.check(0.3 < value(t, 'wait_seconds') < 5 * harness.SLOW, 'wait')
+    t.check(value(t, 'attempts') >= 2, 'attempts')
+
+
+@case
+def every_end_has_both_files(t):
+    url = f'fault+sqlite:{t.db}?io_timeout=500ms&fault='
+    for args, code, outcome in (
+            (('job', '--', 'true'), 0, 'exited'),
+            (('job', '--', 'sh', '-c', 'exit 9'), 9, 'exited'),
+            (('job', '--', 'sh', '-c', 'kill $$'), 143, 'signaled'),
+            (('job', '--', './none'), 127, 'not-found'),
+            (('job', '--', '/'), 126, 'not-executable'),
+            (('--max-run', '50ms', 'job', '--', 'sleep', '9'), 124,
+             'max-run'),
+            (('--reach', 'hosts', 'job', '--', 'true'), 77, 'unsafe'),
+            (('--url', f'{t.url}?x=1', 'job', '--', 'true'), 64, 'usage'),
+            (('--url', f'{url}die:open', 'job', '--', 'true'), 69,
+             'unavailable'),
+            (('--lease', '2s', '--url', f'{url}lose_request:release', 'r',
+              '--', 'true'), 74, 'unconfirmed')):
+        result = run(t, *args)
+        t.code(result, code)
+        agree(t, result, outcome)
+
+
+@case
+def the_ends_of_a_lock_that_is_held(t):
+    t.hold('job')
+    for args, outcome in ((('-n',), 'busy'), (('-w', '100ms'), 'timed-out')):
+        result = run(t, *args, 'job', '--', 'true')
+        t.code(result, 75)
+        t.equal((value(t, 'acquired'), value(t, 'hold_seconds')), (0, 0),
+                'acquired')
+        agree(t, result, outcome)
+    waiter = t.start('run', '--status-file', 'status', '--metrics-file',
+                     'm.prom', 'job', '--', 'true')
+    t.until(lambda: 'waiting' in waiter.err, 'it waits')
+    waiter.signal(signal.SIGINT)
+    result = waiter.wait()
+    t.code(result, 130)
+    agree(t, result, 'interrupted')
+
+
+@case
+def a_loss_is_counted_with_its_reason(t):
+    holder = t.hold('job', '--lease', '3s', '--metrics-file', 'm.prom',
+                    '--status-file', 'status')
+    t.code(t.run('break', 'job', '--force'), 0)
+    result = holder.wait()
+    t.code(result, 76)
+    t.equal(value(t, 'lost', reason='broken'), 1, 'broken')
+    t.equal(value(t, 'lost', reason='expired'), 0, 'expired')
+    agree(t, result, 'lost')
+    holder = t.hold('job', '--lease', '1s', '--metrics-file', 'm.prom')
+    holder.signal(signal.SIGSTOP)
+    t.code(t.next_holder('job').wait(), 0)
+    holder.signal(signal.SIGCONT)
+    t.code(holder.wait(), 76)
+    t.equal(sum(metrics(t)['holdfast_run_lost'].values()), 1, 'lost')
+
+
+@case
+def a_dead_guardian_is_told_in_both_files(t):
+    holder = t.hold('job', '--metrics-file', 'm.prom', '--status-file',
+                    'status')
+    os.kill(t.guardian(), signal.SIGKILL)
+    result = holder.wait()
+    t.code(result, 70)
+    agree(t, result, 'internal')
+
+
+@case
+def no_store_is_told_in_both_files(t):
+    config = t.dir / 'config'
+    config.write_text('url = nothing\n')
+    result = run(t, 'job', '--', 'true',
+                 env={'HOLDFAST_URL': 'carrier-pigeon://x'})
+    t.check(result.code in (64, 77), result)
+    agree(t, result, t.status()['outcome'])
+
+
+@case
+def a_wrong_line_does_not_leave_an_old_status_file(t):
+    t.code(run(t, 'job', '--', 'true'), 0)
+    t.code(run(t, '--lease', '9s', '--grace', '8s', 'job', '--', 'true'), 64)
+    t.equal((t.status()['outcome'], t.status()['status']), ('usage', 64),
+            'status')
+
+
+@case
+def the_last_success_is_carried_over(t):
+    t.code(run(t, 'job', '--', 'true'), 0)
+    first = value(t, 'last_success_timestamp_seconds')
+    t.code(run(t, 'job', '--', 'false'), 1)
+    t.equal(value(t, 'last_success_timestamp_seconds'), first, 'failed')
+    t.hold('job')
+    t.code(run(t, '-n', '-E0', 'job', '--', 'true'), 0)
+    t.equal(value(t, 'last_success_timestamp_seconds'), first, 'busy, 0')
+    t.code(run(t, 'other', '--', 'false'), 1)
+    t.check('holdfast_run_last_success_timestamp_seconds' not in metrics(t),
+            'the success of another name')
+    (t.dir / 'm.prom').write_bytes(os.urandom(100000))
+    t.code(run(t, 'job2', '--', 'true'), 0)
+    t.check(value(t, 'last_success_timestamp_seconds') > first, 'again')
+
+
+@case
+def labels_are_escaped_and_hold_no_secret(t):
+    for name in ('a"b', 'a\\b', 'a\nb', 'a\\nb', 'ü", store="x'):
+        t.code(run(t, name, '--', 'true'), 0)
+        escaped = (name.replace('\\', r'\\').replace('"', r'\"')
+                   .replace('\n', r'\n'))
+        t.equal(metrics(t)['labels'], {(escaped, t.url)}, 'labels')
+    url = 'carrier-pigeon://user:s3cr3t@coop/1'
+    run(t, '--url', url, 'job', '--', 'true')
+    for path in ('m.prom', 'status'):
+        t.check('s3cr3t' not in (t.dir / path).read_text(), path)
+    t.equal(metrics(t)['labels'],
+            {('job', 'carrier-pigeon://user:***@coop/1')}, 'labels')
+
+
+@case
+def modes_follow_the_umask(t):
+    for mask, mode, status in (('022', 0o644, 0o644), ('077', 0o600, 0o600),
+                               ('002', 0o644, 0o664)):
+        t.spawn(['sh', '-c', f'umask {mask}; exec "$@"', 'sh', t.holdfast,
+                 'run', '--metrics-file', 'm.prom', '--status-file', 'status',
+                 'job', '--', 'true']).wait()
+        for path, wanted in (('m.prom', mode), ('status', status)):
+            got = stat.S_IMODE((t.dir / path).stat().st_mode)
+            t.equal(got, wanted, f'{path} under {mask}')
+
+
+@case
+def the_files_are_always_whole(t):
+    """Readers look all the time, two runs write the same file at once."""
+    seen = []
+    stop = threading.Event()
+
+    def look():
+        while not stop.is_set():
+            try:
+                seen.append((t.dir / 'm.prom').read_text())
+            except FileNotFoundError:
+                pass
+    reader = threading.Thread(target=look)
+    reader.start()
+    try:
+        loops = [t.spawn(['sh', '-c', 'for i in 1 2 3 4 5 6 7 8; do "$@" || '
+                          'exit; done', 'sh', t.holdfast, 'run',
+                          '--metrics-file', 'm.prom', f'job{i}', '--',
+                          'true']) for i in range(2)]
+        for loop in loops:
+            t.code(loop.wait(), 0)
+    finally:
+        stop.set()
+        reader.join()
+    for text in set(seen):
+        t.equal(len(parse(t, text)['labels']), 1, 'runs in one file')
+    t.equal([name for name in os.listdir(t.dir) if name.endswith('.tmp')], [],
+            'drafts')
+
+
+@case
+def a_link_is_replaced_and_its_target_left_alone(t):
+    (t.dir / 'precious').write_text('precious')
+    for name in ('m.prom', 'status'):
+        (t.dir / name).symlink_to('precious')
+    t.code(run(t, 'job', '--', 'true'), 0)
+    t.equal((t.dir / 'precious').read_text(), 'precious', 'the target')
+    t.check(not (t.dir / 'm.prom').is_symlink(), 'still a link')
+
+
+@case
+def closed_descriptors_do_not_matter(t):
+    for shut in ('>&-', '2>&-', '<&- >&- 2>&-'):
+        result = t.spawn(['sh', '-c', f'exec "$@" {shut}', 'sh', t.holdfast,
+                          'run', '--metrics-file', 'm.prom', '--status-file',
+                          'status', 'job', '--', 'true']).wait()
+        t.code(result, 0)
+        agree(t, result, 'exited')
+
+
+@case
+def a_file_that_cannot_be_made_is_refused_at_the_start(t):
+    for path in (f'{t.dir}/none/m.prom', f'{t.dir}', 'm/'):
+        for option in ('--metrics-file', '--status-file'):
+            result = t.run('run', option, path, 'job', '--',
+                           *t.actor('say=ran'))
+            t.code(result, 64)
+            t.says(result.err, option)
+    t.equal(t.log(), [], 'what ran')
+
+
+@case
+def a_file_that_can_no_longer_be_written_costs_no_exit_code(t):
+    (t.dir / 'sub').mkdir()
+    result = t.run('run', '--metrics-file', 'sub/m.prom', '--status-file',
+                   'sub/status', 'job', '--', 'sh', '-c',
+                   'rm -r sub; exit 5')
+    t.code(result, 5)
+    t.says(result.err, '--metrics-file', '--status-file', 'sub/status')
+
+
+if __name__ == '__main__':
+    harness.main()
