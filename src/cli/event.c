@@ -2,38 +2,44 @@
 /*
  * Decides which form an event takes and where it goes: --json turns all text
  * on stderr into JSON lines, --json-fd adds JSON elsewhere and leaves the
- * text. Every JSON object has event, time and name. What happened is the
- * caller's. Thread: any.
+ * text. Every JSON object has event, time and name. While the lock is held or
+ * awaited a line that finds no room is dropped, for nothing may wait for its
+ * reader; the last words of the wrapper wait for a while. What happened is
+ * the caller's. Thread: any.
  */
 #include "src/cli/event.h"
 #include "src/cli/clock.h"
 #include "src/cli/exit.h"
 #include "src/cli/memory.h"
+#include "src/cli/mouth.h"
 #include "src/cli/say.h"
 #include "src/cli/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
+
+/* All last words together. */
+#define PATIENCE_MS 5000
 
 /* Set once, before the first thread and the first fork. */
 static struct {
     const char *name;
-    int text_fd;
-    int json_fd;    /* 0: none */
-    bool is_hasty;  /* nothing that is written may block */
+    struct cli_mouth text;
+    struct cli_mouth json;
+    bool is_json;
     bool is_silent; /* no text on stderr */
     bool is_verbose;
     bool is_terminal;
-} out = {.text_fd = STDERR_FILENO};
+} out = {.text = {STDERR_FILENO, CLI_MOUTH_OTHER}};
+
+/* Until then a line waits for its reader. */
+static _Atomic(int64_t) end_ns;
 
 /* A live line stands on the terminal and must be taken away first. */
 static atomic_bool is_drawn;
@@ -43,64 +49,52 @@ int cli_event_setup(const struct cli_options *o)
     out.name = o->name;
     out.is_verbose = o->is_verbose;
     out.is_silent = o->is_json && o->json_fd < 0;
-    out.json_fd = o->json_fd >= 0 ? (int)o->json_fd
-                  : o->is_json    ? STDERR_FILENO
-                                  : 0;
+    out.is_json = o->is_json || o->json_fd >= 0;
     out.is_terminal = isatty(STDERR_FILENO);
+    cli_mouth_open(&out.text, STDERR_FILENO);
+    out.json = out.text;
     if (o->json_fd < 0) {
         return 0;
     }
-    if (!o->json_fd || fcntl(out.json_fd, F_GETFD) < 0) {
+    if (!o->json_fd || fcntl((int)o->json_fd, F_GETFD) < 0) {
         return cli_fail(CLI_EXIT_USAGE, "--json-fd: descriptor %d is not open",
-                        out.json_fd);
+                        (int)o->json_fd);
     }
-    if (out.json_fd > STDERR_FILENO) {
-        (void)fcntl(out.json_fd, F_SETFD, FD_CLOEXEC);
+    if (o->json_fd > STDERR_FILENO) {
+        (void)fcntl((int)o->json_fd, F_SETFD, FD_CLOEXEC);
     }
+    cli_mouth_open(&out.json, (int)o->json_fd);
     return 0;
 }
 
-/*
- * Our own open file of the same pipe or terminal, which does not block; the
- * flag on the one that we share with the command would hit the command. Of
- * a plain file there must be no second one: it has the position.
- */
-static int reopen(int fd)
+void cli_event_last_words(void)
 {
-    struct stat st;
-    char path[32];
-    int own;
-
-    if (!fd || fstat(fd, &st) ||
-        (!S_ISFIFO(st.st_mode) && !S_ISCHR(st.st_mode))) {
-        return fd;
+    if (!atomic_load(&end_ns)) {
+        atomic_store(&end_ns, cli_boot_ns() + PATIENCE_MS * CLI_NS_PER_MS);
     }
-    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    own = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-    return own < 0 ? fd : own;
 }
 
-void cli_event_never_block(void)
+/* All of it, or none, or, where a line is longer than what a pipe takes at
+ * once, a part. */
+static void put(const struct cli_mouth *mouth, const struct cli_text *text)
 {
-    out.is_hasty = true;
-    out.text_fd = reopen(out.text_fd);
-    out.json_fd = reopen(out.json_fd);
-}
+    size_t done = 0;
 
-static void put(int fd, const struct cli_text *text)
-{
-    struct pollfd room = {fd, POLLOUT, 0};
-    ssize_t n;
+    while (done < text->length) {
+        long n = cli_mouth_try(mouth, text->data + done, text->length - done);
+        int64_t left_ms;
 
-    if (!out.is_hasty) {
-        cli_write(fd, text->data);
-        return;
+        if (n > 0) {
+            done += (size_t)n;
+            continue;
+        }
+        left_ms = (atomic_load(&end_ns) - cli_boot_ns()) / CLI_NS_PER_MS;
+        if (n == 0 || (errno != EAGAIN && errno != EINTR) ||
+            (errno == EAGAIN && left_ms <= 0)) {
+            return;
+        }
+        cli_mouth_wait(mouth, left_ms > 0 ? (int)left_ms : 0);
     }
-    n = send(fd, text->data, text->length, MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (n < 0 && errno == ENOTSOCK && poll(&room, 1, 0) == 1) {
-        n = write(fd, text->data, text->length);
-    }
-    (void)n;
 }
 
 static void write_json(const char *event, const char *fields, const char *text)
@@ -108,7 +102,7 @@ static void write_json(const char *event, const char *fields, const char *text)
     struct cli_text line CLI_AUTO(cli_text_fini) = {0};
     char stamp[CLI_STAMP_SIZE];
 
-    if (!out.json_fd) {
+    if (!out.is_json) {
         return;
     }
     cli_text_add(&line, "{\"event\":\"%s\",\"time\":\"%s\",\"name\":", event,
@@ -117,7 +111,7 @@ static void write_json(const char *event, const char *fields, const char *text)
     cli_text_add(&line, "%s,\"text\":", fields ? fields : "");
     cli_text_json(&line, text);
     cli_text_add(&line, "}\n");
-    put(out.json_fd, &line);
+    put(&out.json, &line);
 }
 
 static void write_text(const char *text)
@@ -128,7 +122,7 @@ static void write_text(const char *text)
     cli_text_add(&line, "%sholdfast: ", must_clear ? "\r\033[K" : "");
     cli_text_clean(&line, text);
     cli_text_add(&line, "\n");
-    put(out.text_fd, &line);
+    put(&out.text, &line);
 }
 
 __attribute__((format(printf, 1, 0))) static char *render(const char *format,
@@ -160,7 +154,7 @@ void cli_event_quiet(const char *event, const char *fields, const char *format,
     va_list list;
     char *text CLI_AUTO(cli_free_auto) = NULL;
 
-    if (!out.json_fd && !out.is_verbose) {
+    if (!out.is_json && !out.is_verbose) {
         return;
     }
     va_start(list, format);
@@ -202,7 +196,8 @@ void cli_event_live(const char *line)
 
     if (!line) {
         if (atomic_exchange(&is_drawn, false)) {
-            cli_write(STDERR_FILENO, "\r\033[K");
+            cli_text_add(&text, "\r\033[K");
+            put(&out.text, &text);
         }
         return;
     }
@@ -212,5 +207,5 @@ void cli_event_live(const char *line)
     cli_text_bytes(&text, clean.data, fitting(clean.data));
     cli_text_add(&text, "\033[K");
     atomic_store(&is_drawn, true);
-    cli_write(STDERR_FILENO, text.data);
+    put(&out.text, &text);
 }

@@ -9,8 +9,8 @@
 
 #include "src/cli/options.h"
 
-/* Before this call events are text on stderr. 0, or 64: --json-fd is not
- * open. */
+/* Before the first thread; before this call events are text on stderr. 0, or
+ * 64: --json-fd is not open. */
 int cli_event_setup(const struct cli_options *);
 
 /* `fields` begins with a comma or is NULL; `format` is the text, without
@@ -21,9 +21,10 @@ void cli_event(const char *event, const char *fields, const char *format, ...)
 void cli_event_quiet(const char *event, const char *fields, const char *format,
                      ...) __attribute__((format(printf, 3, 4)));
 
-/* From now on no event waits for its reader, in this process: what cannot be
- * written at once is dropped. Once, while there is one thread. */
-void cli_event_never_block(void);
+/* Nothing is held any more: from now on events wait for their reader, some
+ * seconds in all. Until then what cannot be written at once is dropped.
+ * Thread: main. */
+void cli_event_last_words(void);
 
 /* Stderr is a terminal and carries text: a live line may be drawn there. */
 bool cli_event_is_live(void);

@@ -473,7 +473,6 @@ _Noreturn static void be_guardian(const struct cli_guard_plan *plan, int link,
     (void)setpgid(0, 0);
     (void)prctl(PR_SET_NAME, "holdfast-guard");
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1L);
-    cli_event_never_block();
     g.timer = cli_timer_new();
     if (g.timer < 0 || cli_signals_guard(&g.signals)) {
         _exit(1);

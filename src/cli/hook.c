@@ -204,7 +204,6 @@ _Noreturn static void be_hook(const struct cli_options *o,
     (void)setpgid(0, 0);
     (void)prctl(PR_SET_NAME, "holdfast-hook");
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1L);
-    cli_event_never_block();
     if (!cli_signals_guard(&h.signals) && wait_for_order(&h, fd)) {
         perform(&h);
     }

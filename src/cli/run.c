@@ -196,13 +196,14 @@ static void release(struct cli_wrapper *w, struct cli_result *result)
     int r;
 
     *result = (struct cli_result){"exited", CLI_EXIT_DONE, -1, 0};
-    name_child(w, result);
     w->ended_ns = cli_boot_ns();
+    r = hf_release(w->claim.lock, &err);
+    cli_event_last_words();
+    name_child(w, result);
     if (w->is_overrun) {
         result->outcome = "max-run";
         result->status = CLI_EXIT_MAXRUN;
     }
-    r = hf_release(w->claim.lock, &err);
     if (w->is_lost || w->is_lapsed || r == HF_LOST) {
         name_loss(w, result);
     } else if (r) {
@@ -246,7 +247,8 @@ static void end_held(struct cli_wrapper *w, struct cli_result *result)
 
         name_signal(w, result);
         if (hf_release(w->claim.lock, &err) < 0) {
-            cli_say("the release was not confirmed: %s", err.text);
+            cli_event("unconfirmed", NULL, "the release was not confirmed: %s",
+                      err.text);
         }
         return;
     }
@@ -261,8 +263,12 @@ static int run(struct cli_wrapper *w)
     struct cli_result result = {"internal", CLI_EXIT_INTERNAL, -1, 0};
     enum cli_claim_phase phase = cli_wrapper_wait(w);
 
+    if (phase < CLI_CLAIM_HELD || phase == CLI_CLAIM_FAILED) {
+        cli_event_last_words();
+    }
     if (phase == CLI_CLAIM_HELD || phase == CLI_CLAIM_ENDED) {
         end_held(w, &result);
+        cli_event_last_words();
     } else if (w->wait_signal) {
         name_signal(w, &result);
     } else if (phase == CLI_CLAIM_FAILED) {

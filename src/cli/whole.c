@@ -6,6 +6,7 @@
  */
 #include "src/cli/whole.h"
 #include "src/cli/clock.h"
+#include "src/cli/event.h"
 #include "src/cli/exit.h"
 #include "src/cli/memory.h"
 #include "src/cli/say.h"
@@ -67,7 +68,8 @@ void cli_whole_write(const char *option, const char *path,
                    (uint64_t)cli_boot_ns());
 
     if (!write_new(draft, text, mode) || rename(draft, path)) {
-        cli_say("%s: cannot write %s: %s", option, path, strerror(errno));
+        cli_event("not-written", NULL, "%s: cannot write %s: %s", option, path,
+                  strerror(errno));
         (void)unlink(draft);
     }
 }
