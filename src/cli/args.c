@@ -9,7 +9,9 @@
 #include "src/cli/correct.h"
 #include "src/cli/duration.h"
 #include "src/cli/exit.h"
+#include "src/cli/memory.h"
 #include "src/cli/say.h"
+#include "src/cli/secret.h"
 #include "src/cli/suggest.h"
 
 #include "include/holdfast.h"
@@ -107,9 +109,11 @@ static int set_number(struct cli_options *options,
 
     if (!read_number(value, &number) || number < option->low ||
         number > option->high) {
+        char *shown CLI_AUTO(cli_free_auto) = cli_secret_hide_all(value);
+
         return cli_fail(CLI_EXIT_USAGE,
                         "--%s: '%s' is not a number from %lld to %lld",
-                        option->name, value, (long long)option->low,
+                        option->name, shown, (long long)option->low,
                         (long long)option->high);
     }
     *number_of(options, option) = number;
@@ -128,10 +132,12 @@ static int set_duration(struct cli_options *options,
         return 0;
     }
     if (!cli_duration_parse(value, &ms)) {
+        char *shown CLI_AUTO(cli_free_auto) = cli_secret_hide_all(value);
+
         return cli_fail(CLI_EXIT_USAGE,
                         "--%s: '%s' is not a duration such as 250ms, 30s, 5m, "
                         "1h30m or 2d%s",
-                        option->name, value,
+                        option->name, shown,
                         option->low < 0 ? ", nor the word forever" : "");
     }
     if (ms < option->low || ms > option->high) {
@@ -167,8 +173,10 @@ static int set_word(struct cli_options *options,
     while (strcspn(words, "|") != length || memcmp(words, value, length)) {
         words += strcspn(words, "|");
         if (!*words++) {
+            char *shown CLI_AUTO(cli_free_auto) = cli_secret_hide_all(value);
+
             return cli_fail(CLI_EXIT_USAGE, "--%s: '%s' is none of %s",
-                            option->name, value, option->argument);
+                            option->name, shown, option->argument);
         }
     }
     *text_of(options, option) = value;
@@ -207,8 +215,9 @@ static void set_defaults(struct cli_options *options)
     }
 }
 
-static int unknown_option(const struct parse *p, const char *word)
+static int unknown_option(const struct parse *p, const char *typed)
 {
+    char *word CLI_AUTO(cli_free_auto) = cli_secret_hide_all(typed);
     struct cli_suggest near;
     size_t length = strcspn(word, "=");
     char name[32] = "";
@@ -270,10 +279,12 @@ static int parse_letters(struct parse *p, const char *word)
         const struct cli_option *option = find_letter(p->options->verb, *c);
 
         if (!option) {
+            char *shown CLI_AUTO(cli_free_auto) = cli_secret_hide_all(word);
+
             return c == word + 1 ? unknown_option(p, word)
                                  : cli_fail(CLI_EXIT_USAGE,
                                             "%s: unknown option '-%c' in '%s'",
-                                            p->word, *c, word);
+                                            p->word, *c, shown);
         }
         if (option->kind != CLI_FLAG) {
             return set_from(p, option, c[1] ? c + 1 : NULL);
@@ -286,17 +297,18 @@ static int parse_letters(struct parse *p, const char *word)
 static int parse_operand(struct parse *p, const char *word)
 {
     const struct cli_verb *verb = &cli_verb_table[p->options->verb];
+    char *shown CLI_AUTO(cli_free_auto) = cli_secret_hide_all(word);
 
     if (verb->operand == CLI_NO_OPERAND) {
         return cli_fail(CLI_EXIT_USAGE, "%s: unexpected word '%s'", p->word,
-                        word);
+                        shown);
     }
     if (p->options->name && p->options->verb == CLI_RUN) {
         return cli_correct_dashes(p->argv, p->argc, p->at);
     }
     if (p->options->name) {
         return cli_fail(CLI_EXIT_USAGE, "%s: unexpected word '%s' after '%s'",
-                        p->word, word, p->options->name);
+                        p->word, shown, p->options->name);
     }
     p->options->name = word;
     return 0;
@@ -331,8 +343,9 @@ static int parse_words(struct parse *p)
     return r;
 }
 
-static int unknown_verb(const char *word)
+static int unknown_verb(const char *typed)
 {
+    char *word CLI_AUTO(cli_free_auto) = cli_secret_hide_all(typed);
     struct cli_suggest near;
     char list[256];
 

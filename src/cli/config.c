@@ -9,6 +9,7 @@
 #include "src/cli/exit.h"
 #include "src/cli/memory.h"
 #include "src/cli/say.h"
+#include "src/cli/secret.h"
 #include "src/cli/suggest.h"
 
 #include <errno.h>
@@ -30,8 +31,9 @@ struct reader {
     bool has_reach;
 };
 
-static int bad_key(const struct reader *in, const char *key)
+static int bad_key(const struct reader *in, const char *written)
 {
+    char *key CLI_AUTO(cli_free_auto) = cli_secret_hide_all(written);
     struct cli_suggest near;
 
     cli_suggest_init(&near, key);
@@ -120,9 +122,11 @@ static int read_line(struct reader *in, char *line)
     }
     equals = strchr(line, '=');
     if (!equals) {
+        char *shown CLI_AUTO(cli_free_auto) = cli_secret_hide_all(line);
+
         return cli_fail(CLI_EXIT_CONFIG,
                         "%s:%d: '%s' is not of the form key = value", in->path,
-                        in->line, line);
+                        in->line, shown);
     }
     *equals = 0;
     return take(in, trim(line), trim(equals + 1));

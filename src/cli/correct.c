@@ -10,10 +10,15 @@
 #include "src/cli/secret.h"
 #include "src/cli/text.h"
 
+#include <string.h>
+
 static void add_words(struct cli_text *line, char **argv, int from, int to)
 {
     for (int i = from; i < to; i++) {
-        char *shown CLI_AUTO(cli_free_auto) = cli_secret_hide(argv[i]);
+        bool is_url =
+            !strcmp(argv[i - 1], "--url") || !strncmp(argv[i], "--url=", 6);
+        char *shown CLI_AUTO(cli_free_auto) =
+            is_url ? cli_secret_hide_all(argv[i]) : cli_secret_hide(argv[i]);
 
         cli_text_add(line, " ");
         cli_text_shell(line, shown);

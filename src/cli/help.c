@@ -10,6 +10,7 @@
 #include "src/cli/memory.h"
 #include "src/cli/output.h"
 #include "src/cli/say.h"
+#include "src/cli/secret.h"
 #include "src/cli/suggest.h"
 
 #include <stdio.h>
@@ -185,8 +186,9 @@ static void add_json(struct cli_text *text, enum cli_verb_id only)
     cli_text_add(text, "]}\n");
 }
 
-static int unknown(const char *word)
+static int unknown(const char *typed)
 {
+    char *word CLI_AUTO(cli_free_auto) = cli_secret_hide_all(typed);
     char list[256];
     struct cli_suggest near;
 

@@ -1,52 +1,104 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Decides which bytes of a URL are secret: what stands between ':' and '@'
- * of an authority, and the value of an option `password`. Several URLs may
- * stand in one string, separated by spaces. Thread: main.
+ * of an authority, and the value of an option `password`, also where they were
+ * mistyped. Several URLs may stand in one string, separated by spaces.
+ * Thread: main.
  */
 #include "src/cli/secret.h"
 #include "src/cli/memory.h"
 #include "src/cli/text.h"
 
 #include <string.h>
+#include <strings.h>
 
 struct range {
     size_t from;
     size_t to;
 };
 
-/* The password of the authority that begins at `at`, or an empty range. */
+/* The last `sign` in the text, or `to`. */
+static size_t last(const char *text, size_t from, size_t to, char sign)
+{
+    size_t at = to;
+
+    while (at > from && text[at - 1] != sign) {
+        at--;
+    }
+    return at > from ? at - 1 : to;
+}
+
+/* A ':' behind which no port stands; `end`: there is none. */
+static size_t find_odd_colon(const char *url, size_t at, size_t end)
+{
+    while (at < end) {
+        at += url[at] == '[' ? strcspn(url + at, "]") : 0;
+        at += strcspn(url + at, ":,/?# ");
+        if (at < end && url[at] == ':') {
+            size_t digits = strspn(url + at + 1, "0123456789");
+
+            if (!strchr(",/?# ", url[at + 1 + digits])) {
+                return at;
+            }
+        }
+        at++;
+    }
+    return end;
+}
+
+/*
+ * The password of the authority that begins at `at`, or an empty range. A
+ * password in which '/', '?' or '#' was not written as %XX ends the authority
+ * too early; then what stands behind the ':' is no port.
+ */
 static struct range authority(const char *url, size_t at)
 {
+    size_t word = at + strcspn(url + at, " ");
+    size_t path = at + strcspn(url + at, "?# ");
     size_t end = at + strcspn(url + at, "/?# ");
-    size_t sign = end;
-    size_t colon;
+    size_t colon = at + strcspn(url + at, ":@");
+    size_t sign = last(url, at, path, '@');
 
-    while (sign > at && url[sign - 1] != '@') {
-        sign--;
+    if (last(url, at, end, '@') == end) {
+        colon = find_odd_colon(url, at, end);
+        sign = last(url, at, word, '@');
+        sign = colon < end && sign < colon ? word : sign;
     }
-    if (sign == at) {
-        return (struct range){0, 0};
-    }
-    colon = at + strcspn(url + at, ":@");
-    return colon + 1 < sign - 1 ? (struct range){colon + 1, sign - 1}
-                                : (struct range){0, 0};
+    return colon < end && colon + 1 < sign ? (struct range){colon + 1, sign}
+                                           : (struct range){0, 0};
+}
+
+/* Also as people write it who do not know its name. */
+static bool is_secret_option(const char *name, size_t length)
+{
+    static const char file[] = "password_file";
+
+    return (length >= 3 && !strncasecmp(name, "pas", 3) &&
+            (length != sizeof file - 1 || memcmp(name, file, length))) ||
+           (length == 3 && !strncasecmp(name, "pwd", 3)) ||
+           (length >= 6 && !strncasecmp(name, "secret", 6));
+}
+
+static struct range option(const char *url, size_t at)
+{
+    size_t equals = at + strcspn(url + at, "=&? ");
+    size_t end = equals + strcspn(url + equals, "& ");
+
+    return url[equals] == '=' && is_secret_option(url + at, equals - at)
+               ? (struct range){equals + 1, end}
+               : (struct range){0, 0};
 }
 
 /* The first secret at or behind `from`; empty: there is none. */
 static struct range find(const char *url, size_t from)
 {
-    static const char option[] = "password=";
-
     for (size_t i = from; url[i]; i++) {
         struct range found = {0, 0};
 
         if (i >= 3 && !memcmp(url + i - 3, "://", 3)) {
             found = authority(url, i);
-        } else if (i && (url[i - 1] == '?' || url[i - 1] == '&') &&
-                   !strncmp(url + i, option, sizeof option - 1)) {
-            found.from = i + sizeof option - 1;
-            found.to = found.from + strcspn(url + found.from, "& ");
+        } else if (i && (url[i - 1] == '?' || url[i - 1] == '&')) {
+            found = option(url, i);
         }
         if (found.to > found.from) {
             return found;
@@ -72,6 +124,53 @@ char *cli_secret_hide(const char *url)
         at = r.to;
     }
     cli_text_add(&shown, "%s", url + at);
+    return shown.data;
+}
+
+static bool is_local(const char *word)
+{
+    static const char *const schemes[] = {"sqlite:", "file:", "memory:"};
+
+    word += strncmp(word, "fault+", 6) ? 0 : 6;
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
+        if (!strncmp(word, schemes[i], strlen(schemes[i]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+char *cli_secret_hide_all(const char *word)
+{
+    size_t length = strlen(word);
+    size_t colon = strcspn(word, ":");
+    size_t sign = last(word, colon, length, '@');
+
+    if (sign <= colon + 1 || sign == length || is_local(word) ||
+        strstr(word, "://")) {
+        return cli_secret_hide(word);
+    }
+    return cli_format("%.*s***%s", (int)colon + 1, word, word + sign);
+}
+
+char *cli_secret_hide_quoted(const char *text)
+{
+    char *line CLI_AUTO(cli_free_auto) = cli_secret_hide(text);
+    struct cli_text shown = {0};
+    char *at = line;
+
+    cli_text_bytes(&shown, "", 0);
+    for (bool is_word = false; at; is_word = !is_word) {
+        char *end = strchr(at, '"');
+        char *part CLI_AUTO(cli_free_auto) = NULL;
+
+        if (end) {
+            *end++ = 0;
+        }
+        part = is_word ? cli_secret_hide_all(at) : cli_strdup(at);
+        cli_text_add(&shown, end ? "%s\"" : "%s", part);
+        at = end;
+    }
     return shown.data;
 }
 

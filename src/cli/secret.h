@@ -10,6 +10,11 @@
 
 /* A new string with each password replaced by "***". */
 char *cli_secret_hide(const char *url);
+/* The same for a word that was no URL, or not a right one, but may have been
+ * meant as one: user:password@host is enough. */
+char *cli_secret_hide_all(const char *word);
+/* A message of the library, which quotes what people wrote: "…". */
+char *cli_secret_hide_quoted(const char *text);
 bool cli_secret_is_in(const char *url);
 /* Overwrite each password in place, keeping the length. */
 void cli_secret_wipe(char *url);

@@ -148,7 +148,7 @@ int cli_store_choose(const struct cli_options *o, struct cli_store *store)
     }
     reach = o->reach ? o->reach : config.reach;
     store->reach = reach ? read_reach(reach) : HF_REACH_PROCESS;
-    store->shown = cli_secret_hide(store->url);
+    store->shown = cli_secret_hide_all(store->url);
     warn_of_secret(o, store);
     return 0;
 }
@@ -178,9 +178,11 @@ int cli_store_open(const struct cli_store *store, hf_client **ret_client,
 int cli_store_failed(const struct cli_store *store, int status,
                      const hf_error *err, char **ret_text)
 {
-    *ret_text = cli_format("cannot open the store %s (from %s): %s",
-                           store->shown, store->from,
-                           err->text[0] ? err->text : hf_strstatus(status));
+    char *why CLI_AUTO(cli_free_auto) = cli_secret_hide_quoted(err->text);
+
+    *ret_text =
+        cli_format("cannot open the store %s (from %s): %s", store->shown,
+                   store->from, *why ? why : hf_strstatus(status));
     return status == HF_EINVAL && store->is_config ? CLI_EXIT_CONFIG
                                                    : cli_exit_of(status);
 }

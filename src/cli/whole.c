@@ -10,6 +10,7 @@
 #include "src/cli/exit.h"
 #include "src/cli/memory.h"
 #include "src/cli/say.h"
+#include "src/cli/secret.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,11 +38,15 @@ int cli_whole_check(const char *option, const char *path)
 
     if (path[strlen(path) - 1] == '/' ||
         (!lstat(path, &st) && S_ISDIR(st.st_mode))) {
-        return cli_fail(CLI_EXIT_USAGE, "%s: %s is a folder", option, path);
+        char *shown CLI_AUTO(cli_free_auto) = cli_secret_hide_all(path);
+
+        return cli_fail(CLI_EXIT_USAGE, "%s: %s is a folder", option, shown);
     }
     if (access(folder, W_OK | X_OK)) {
+        char *shown CLI_AUTO(cli_free_auto) = cli_secret_hide_all(folder);
+
         return cli_fail(CLI_EXIT_USAGE, "%s: cannot write to %s: %s", option,
-                        folder, strerror(errno));
+                        shown, strerror(errno));
     }
     return 0;
 }

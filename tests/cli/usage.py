@@ -200,6 +200,38 @@ def a_password_in_the_line_is_never_shown(t):
 
 
 @case
+def a_mistyped_password_is_never_shown(t):
+    urls = ('redis://user:s3cr3t@host/0', 'redis:/user:s3cr3t@host',
+            'redis:user:s3cr3t@host', 'user:s3cr3t@host',
+            'redis//user:s3cr3t@host', 'redis://user:pa/s3cr3t@host',
+            'redis://user:pa#s3cr3t@host', 'redis://user:pa?s3cr3t@host',
+            'redis://h/0?Password=s3cr3t', 'redis://h/0?pasword=s3cr3t',
+            'redis://:s3cr3t @host', 'redlock:redis://a:s3cr3t@b',
+            'fault+redis://user:s3cr3t@host/0?bogus=1')
+    after = ('job', '--', 'true')
+    for url in urls:
+        for args in ((url,), (url, 'run', *after), ('help', url),
+                     ('who', 'job', url), ('check', url), ('ls', 'a', url),
+                     ('who', '--url', url, 'job'),
+                     ('run', '--url', url, 'job', 'true'),
+                     ('run', f'--url={url}', 'job', 'true'),
+                     ('run', '--url', url, 'job'),
+                     ('run', '--lease', url, *after),
+                     ('run', f'-w{url}', *after), ('run', '-E', url, *after),
+                     ('run', '--reach', url, *after),
+                     ('run', '--allow', url, *after),
+                     ('run', f'-n{url}', *after), ('run', f'-{url}', *after),
+                     ('run', f'--{url}', *after),
+                     ('run', f'--urll={url}', *after),
+                     ('run', '--status-file', f'{url}/x', *after)):
+            result = t.run(*args)
+            t.check(result.code != 0, result)
+            t.check('s3cr3t' not in result.out + result.err, result)
+        result = t.run('who', 'job', env={'HOLDFAST_URL': url})
+        t.check('s3cr3t' not in result.out + result.err, result)
+
+
+@case
 def durations_are_written_as_people_do(t):
     for value in ('250ms', '30s', '5m', '2h', '1d', '1h30m', '7', '0',
                   'forever'):

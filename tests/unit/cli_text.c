@@ -130,6 +130,57 @@ TEST(passwords_in_a_url_are_hidden)
                   "mysql://h/db?password=***&prefix=y");
 }
 
+TEST(a_mistyped_password_is_hidden)
+{
+    expect_hidden("redis://u:p/w@h", "redis://u:***@h");
+    expect_hidden("redis://u:p@x/y@h", "redis://u:***@h");
+    expect_hidden("redis://u:p?w@h/0", "redis://u:***@h/0");
+    expect_hidden("redis://u:p#w@h", "redis://u:***@h");
+    expect_hidden("redis://:secret", "redis://:***");
+    expect_hidden("redis://h?Password=x&a=b", "redis://h?Password=***&a=b");
+    expect_hidden("redis://h?pasword=x", "redis://h?pasword=***");
+    expect_hidden("redis://h?pwd=x&secret=y", "redis://h?pwd=***&secret=***");
+}
+
+static void expect_all_hidden(const char *word, const char *shown)
+{
+    CLI_AUTO(cli_free_auto) char *text = cli_secret_hide_all(word);
+
+    EXPECT_TEXT(text, shown);
+}
+
+TEST(what_may_have_been_meant_as_a_url_hides_its_password)
+{
+    expect_all_hidden("user:pw@host", "user:***@host");
+    expect_all_hidden("redis:/user:pw@host", "redis:***@host");
+    expect_all_hidden("redis//user:p w@host", "redis//user:***@host");
+    expect_all_hidden("redis://u:p@h", "redis://u:***@h");
+    expect_all_hidden("--urll=u:p@h", "--urll=u:***@h");
+    expect_all_hidden("sqlite:/a:b@c", "sqlite:/a:b@c");
+    expect_all_hidden("fault+file:/a:b@c", "fault+file:/a:b@c");
+    expect_all_hidden("a@b:c", "a@b:c");
+    expect_all_hidden(":@", ":@");
+    expect_all_hidden("", "");
+}
+
+TEST(what_a_message_quotes_hides_its_password)
+{
+    static const char *const rows[][2] = {
+        {"allow: \"u:p@h\" is none", "allow: \"u:***@h\" is none"},
+        {"no redis://u:p@h, no \"a\"", "no redis://u:***@h, no \"a\""},
+        {"to: a@b", "to: a@b"},
+        {"\"x:y@", "\"x:***@"},
+        {"", ""},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        CLI_AUTO(cli_free_auto)
+        char *text = cli_secret_hide_quoted(rows[i][0]);
+
+        EXPECT_TEXT(text, rows[i][1]);
+    }
+}
+
 TEST(a_url_without_password_stays_as_it_is)
 {
     static const char *const plain[] = {
@@ -140,6 +191,10 @@ TEST(a_url_without_password_stays_as_it_is)
         "redis://u:@h",
         "",
         "x://",
+        "redis://[::1]:6379/0",
+        "zookeeper://h1:2181,h2:2181/a:b",
+        "redis://h:1?x=a@b redis://h:2",
+        "redis://h:/0",
         "redis://h?password_file=/a:b@c",
     };
 
