@@ -46,7 +46,6 @@ struct guardian {
     int link;
     int timer;
     int report; /* exec has not answered yet; else -1 */
-    pid_t home; /* the wrapper's group */
     pid_t child;
     int64_t deadline_ns;
     int64_t over_ns;      /* --max-run is over; INT64_MAX: no such moment */
@@ -311,8 +310,7 @@ static void handle_ear(struct guardian *g)
 static void start_child(struct guardian *g, struct cli_link_message *message)
 {
     const struct cli_options *o = g->plan->options;
-    bool is_ours = g->plan->terminal->fd >= 0 &&
-                   tcgetpgrp(g->plan->terminal->fd) == g->home;
+    bool is_ours = cli_terminal_is_ours(g->plan->terminal);
     struct cli_child_plan plan = {
         .command = o->command,
         .is_shell = o->is_shell,
@@ -453,15 +451,13 @@ static void guard(struct guardian *g)
     }
 }
 
-_Noreturn static void be_guardian(const struct cli_guard_plan *plan, int link,
-                                  pid_t home)
+_Noreturn static void be_guardian(const struct cli_guard_plan *plan, int link)
 {
     struct guardian g = {
         .plan = plan,
         .signals = *plan->signals,
         .link = link,
         .report = -1,
-        .home = home,
         .deadline_ns = INT64_MAX,
         .over_ns = INT64_MAX,
         .kill_ns = INT64_MAX,
@@ -484,7 +480,6 @@ _Noreturn static void be_guardian(const struct cli_guard_plan *plan, int link,
 int cli_guardian_start(const struct cli_guard_plan *plan,
                        struct cli_guardian *ret_guardian)
 {
-    pid_t home = getpgrp();
     int ends[2];
 
     if (cli_link_pair(ends)) {
@@ -493,7 +488,7 @@ int cli_guardian_start(const struct cli_guard_plan *plan,
     ret_guardian->pid = fork();
     if (!ret_guardian->pid) {
         (void)close(ends[0]);
-        be_guardian(plan, ends[1], home);
+        be_guardian(plan, ends[1]);
     }
     (void)close(ends[1]);
     ret_guardian->link = ends[0];

@@ -97,13 +97,14 @@ static int start_hook(struct cli_wrapper *w)
 static int prepare(struct cli_wrapper *w)
 {
     (void)prctl(PR_SET_NAME, "holdfast");
-    (void)prctl(PR_SET_CHILD_SUBREAPER, 1L);
     cli_terminal_open(&w->terminal);
-    if (cli_signals_setup(&w->signals) || start_hook(w) ||
-        cli_guardian_start(&w->plan, &w->guardian)) {
+    if (cli_signals_setup(&w->signals) ||
+        cli_front_start(&w->signals, &w->terminal, &w->front) ||
+        start_hook(w) || cli_guardian_start(&w->plan, &w->guardian)) {
         return cli_fail(CLI_EXIT_INTERNAL, "run: cannot start: %s",
                         strerror(errno));
     }
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1L);
     w->claim.options = w->options;
     w->claim.store = &w->store;
     w->claim.wait_ms = w->options->is_try ? 0 : w->options->wait_ms;

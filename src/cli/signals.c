@@ -76,10 +76,17 @@ void cli_signals_restore(const struct cli_signals *signals)
     (void)sigprocmask(SIG_SETMASK, &signals->before, NULL);
 }
 
+int cli_signals_take(const struct cli_signals *signals,
+                     struct signalfd_siginfo *ret_info)
+{
+    ssize_t n = read(signals->fd, ret_info, sizeof *ret_info);
+
+    return n == (ssize_t)sizeof *ret_info ? (int)ret_info->ssi_signo : 0;
+}
+
 int cli_signals_next(const struct cli_signals *signals)
 {
     struct signalfd_siginfo info;
-    ssize_t n = read(signals->fd, &info, sizeof info);
 
-    return n == (ssize_t)sizeof info ? (int)info.ssi_signo : 0;
+    return cli_signals_take(signals, &info);
 }

@@ -26,5 +26,9 @@ int cli_signals_guard(struct cli_signals *);
 void cli_signals_restore(const struct cli_signals *);
 /* The next signal, 0: none. Never blocks. */
 int cli_signals_next(const struct cli_signals *);
+/* The same, with who sent it. */
+struct signalfd_siginfo;
+int cli_signals_take(const struct cli_signals *,
+                     struct signalfd_siginfo *ret_info);
 
 #endif

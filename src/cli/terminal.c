@@ -12,12 +12,13 @@
 
 void cli_terminal_open(struct cli_terminal *terminal)
 {
+    terminal->home = getpgrp();
     terminal->fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
 }
 
 bool cli_terminal_is_ours(const struct cli_terminal *terminal)
 {
-    return terminal->fd >= 0 && tcgetpgrp(terminal->fd) == getpgrp();
+    return terminal->fd >= 0 && tcgetpgrp(terminal->fd) == terminal->home;
 }
 
 void cli_terminal_give(const struct cli_terminal *terminal, pid_t group)
@@ -27,14 +28,13 @@ void cli_terminal_give(const struct cli_terminal *terminal, pid_t group)
     }
 }
 
-void cli_terminal_take(const struct cli_terminal *terminal, pid_t group)
+bool cli_terminal_take(const struct cli_terminal *terminal, pid_t group)
 {
     pid_t now = terminal->fd >= 0 ? tcgetpgrp(terminal->fd) : -1;
 
-    if (now < 0 || now == getpgrp()) {
-        return;
+    if (now < 0 || now == terminal->home) {
+        return false;
     }
-    if (now == group || (kill(-now, 0) && errno == ESRCH)) {
-        (void)tcsetpgrp(terminal->fd, getpgrp());
-    }
+    return (now == group || (kill(-now, 0) && errno == ESRCH)) &&
+           !tcsetpgrp(terminal->fd, terminal->home);
 }

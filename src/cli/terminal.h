@@ -10,15 +10,16 @@
 #include <sys/types.h>
 
 struct cli_terminal {
-    int fd; /* -1: there is none */
+    int fd;     /* -1: there is none */
+    pid_t home; /* the group that the caller put us into: a shell's job */
 };
 
 void cli_terminal_open(struct cli_terminal *);
-/* Is our group in the foreground? False without a terminal. */
+/* Is our job in the foreground? False without a terminal. */
 bool cli_terminal_is_ours(const struct cli_terminal *);
 /* Put a group into the foreground. */
 void cli_terminal_give(const struct cli_terminal *, pid_t group);
-/* Take it back if `group` has it, or nobody who lives. */
-void cli_terminal_take(const struct cli_terminal *, pid_t group);
+/* Take it back if `group` has it, or nobody who lives. Gives whether. */
+bool cli_terminal_take(const struct cli_terminal *, pid_t group);
 
 #endif

@@ -63,7 +63,11 @@ static void handle_while_waiting(struct cli_wrapper *w, int number)
     case SIGTSTP:
         /* Nothing is held yet, so that stopping harms nobody. */
         cli_event_live(NULL);
-        (void)kill(getpid(), SIGSTOP);
+        if (w->front) {
+            cli_front_stop_all(w->front);
+        } else {
+            (void)kill(getpid(), SIGSTOP);
+        }
         break;
     default:
         break;
@@ -111,16 +115,33 @@ static void handle_signals(struct cli_wrapper *w)
     }
 }
 
+/* The shell shall see it stopped, unless it was stopped by hand, from
+ * elsewhere. */
 static void handle_stop(struct cli_wrapper *w, int number)
 {
+    bool is_for_terminal = number == SIGTTIN || number == SIGTTOU;
+
     w->stop_signal = number;
-    if (w->terminal.fd < 0 || tcgetpgrp(w->terminal.fd) != w->child) {
+    if (is_for_terminal && cli_terminal_is_ours(&w->terminal)) {
+        continue_child(w);
         return;
     }
-    cli_terminal_take(&w->terminal, w->child);
-    cli_event("stopped", NULL,
-              "the command is stopped, the lock stays held; Ctrl-Z lets it go "
-              "on, Ctrl-C ends it");
+    if (cli_terminal_take(&w->terminal, w->child)) {
+        cli_event("stopped", NULL,
+                  "the command is stopped, the lock stays held");
+    } else if (!is_for_terminal) {
+        return;
+    }
+    cli_front_stop(w->front, &w->terminal);
+}
+
+/* Who shares a pipeline with us may have been stopped for want of the
+ * terminal that the command had. */
+static void take_terminal_back(const struct cli_wrapper *w)
+{
+    if (cli_terminal_take(&w->terminal, w->child)) {
+        (void)kill(-w->terminal.home, SIGCONT);
+    }
 }
 
 static void handle_message(struct cli_wrapper *w,
@@ -148,7 +169,7 @@ static void handle_message(struct cli_wrapper *w,
     case CLI_LINK_EXITED:
         w->is_child_done = true;
         w->child_status = message->head.number;
-        cli_terminal_take(&w->terminal, w->child);
+        take_terminal_back(w);
         break;
     case CLI_LINK_GONE:
         w->is_gone = true;
@@ -352,5 +373,5 @@ void cli_wrapper_serve(struct cli_wrapper *w)
         cli_event("internal", NULL,
                   "the guardian process died; what it guarded was killed");
     }
-    cli_terminal_take(&w->terminal, w->child);
+    take_terminal_back(w);
 }

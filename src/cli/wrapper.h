@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The wrapper: the process that the caller started. It owns the lock, passes
+ * The wrapper: the process that the caller started, or, at a terminal, that
+ * one's child (front.h). It owns the lock, passes
  * signals on and tells the guardian each new deadline. Thread: main.
  */
 #ifndef HF_CLI_WRAPPER_H
 #define HF_CLI_WRAPPER_H
 
 #include "src/cli/claim.h"
+#include "src/cli/front.h"
 #include "src/cli/guardian.h"
 #include "src/cli/hook.h"
 #include "src/cli/link.h"
@@ -26,6 +28,7 @@ struct cli_wrapper {
     int64_t ended_ns;    /* the command did; 0: it never began */
     int64_t deadline_ns; /* as the guardian knows it */
     int64_t kill_ns;     /* --kill-after; INT64_MAX: not running */
+    pid_t front;         /* 0: none, there is no terminal */
     pid_t child;         /* 0: none was started */
     int child_status;    /* as of wait() */
     int exec_errno;      /* the command could not be started */
