@@ -129,7 +129,7 @@ int cli_front_start(const struct cli_signals *signals,
 
 void cli_front_stop(pid_t front, const struct cli_terminal *terminal)
 {
-    if (front) {
+    if (front && terminal->home) {
         (void)sigqueue(front, SIGTSTP, (union sigval){.sival_int = STOP_JOB});
         /* A script or a pipeline that we are part of stops with us. */
         (void)kill(-terminal->home, SIGTSTP);

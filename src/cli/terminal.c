@@ -16,9 +16,14 @@ void cli_terminal_open(struct cli_terminal *terminal)
     terminal->fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
 }
 
+bool cli_terminal_is_of(const struct cli_terminal *terminal, pid_t group)
+{
+    return terminal->fd >= 0 && tcgetpgrp(terminal->fd) == group;
+}
+
 bool cli_terminal_is_ours(const struct cli_terminal *terminal)
 {
-    return terminal->fd >= 0 && tcgetpgrp(terminal->fd) == terminal->home;
+    return cli_terminal_is_of(terminal, terminal->home);
 }
 
 void cli_terminal_give(const struct cli_terminal *terminal, pid_t group)

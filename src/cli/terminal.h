@@ -11,12 +11,15 @@
 
 struct cli_terminal {
     int fd;     /* -1: there is none */
-    pid_t home; /* the group that the caller put us into: a shell's job */
+    pid_t home; /* the group that the caller put us into: a shell's job; 0: it
+                   is outside of our pid namespace, nothing can stop it */
 };
 
 void cli_terminal_open(struct cli_terminal *);
 /* Is our job in the foreground? False without a terminal. */
 bool cli_terminal_is_ours(const struct cli_terminal *);
+/* Is that group? */
+bool cli_terminal_is_of(const struct cli_terminal *, pid_t group);
 /* Put a group into the foreground. */
 void cli_terminal_give(const struct cli_terminal *, pid_t group);
 /* Take it back if `group` has it, or nobody who lives. Gives whether. */

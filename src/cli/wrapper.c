@@ -115,21 +115,32 @@ static void handle_signals(struct cli_wrapper *w)
     }
 }
 
+/* Nothing keeps it from going on: it has the terminal that it was stopped
+ * for want of, or can have it; or there is no way back from a stop. */
+static bool is_pointless(const struct cli_wrapper *w, int number)
+{
+    bool is_for_terminal = number == SIGTTIN || number == SIGTTOU;
+
+    return w->terminal.fd >= 0 &&
+           (!w->terminal.home ||
+            (is_for_terminal && (cli_terminal_is_ours(&w->terminal) ||
+                                 cli_terminal_is_of(&w->terminal, w->child))));
+}
+
 /* The shell shall see it stopped, unless it was stopped by hand, from
  * elsewhere. */
 static void handle_stop(struct cli_wrapper *w, int number)
 {
-    bool is_for_terminal = number == SIGTTIN || number == SIGTTOU;
-
     w->stop_signal = number;
-    if (is_for_terminal && cli_terminal_is_ours(&w->terminal)) {
+    if (is_pointless(w, number)) {
         continue_child(w);
         return;
     }
-    if (cli_terminal_take(&w->terminal, w->child)) {
+    if (cli_terminal_take(&w->terminal, w->child) ||
+        (number == SIGTSTP && cli_terminal_is_ours(&w->terminal))) {
         cli_event("stopped", NULL,
                   "the command is stopped, the lock stays held");
-    } else if (!is_for_terminal) {
+    } else if (number != SIGTTIN && number != SIGTTOU) {
         return;
     }
     cli_front_stop(w->front, &w->terminal);
@@ -281,17 +292,18 @@ static void watch_deadline(struct cli_wrapper *w)
 }
 
 /*
- * A shell's fg gives our group the terminal without a word when the job was
- * running: pass it on, and let a command go on that was stopped for want of
- * it. One that was stopped by hand stays so.
+ * A shell's fg gives the job the terminal without a word when it was running:
+ * pass it on, and let a command go on that was stopped for want of it. One
+ * that was stopped by hand stays so.
  */
 static void watch_terminal(struct cli_wrapper *w)
 {
-    bool is_by_hand = w->stop_signal && w->stop_signal != SIGTTIN &&
-                      w->stop_signal != SIGTTOU;
-
-    if (w->child && !w->is_child_done && !is_by_hand &&
-        cli_terminal_is_ours(&w->terminal)) {
+    if (!w->child || w->is_child_done || !cli_terminal_is_ours(&w->terminal)) {
+        return;
+    }
+    if (!w->stop_signal) {
+        cli_terminal_give(&w->terminal, w->child);
+    } else if (w->stop_signal == SIGTTIN || w->stop_signal == SIGTTOU) {
         continue_child(w);
     }
 }
