@@ -8,9 +8,8 @@
 #include "src/cli/claim.h"
 #include "src/cli/clock.h"
 #include "src/cli/duration.h"
-#include "src/cli/event.h"
+#include "src/cli/log.h"
 #include "src/cli/memory.h"
-#include "src/cli/text.h"
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -55,20 +54,8 @@ static int attempt(struct cli_claim *claim, int64_t wait_ms)
     return hf_acquire(claim->client, o->name, &opts, &claim->lock, &claim->err);
 }
 
-static void tell_outage(const struct cli_claim *claim)
-{
-    struct cli_text fields CLI_AUTO(cli_text_fini) = {0};
-
-    cli_text_add(&fields, ",\"error\":");
-    cli_text_json(&fields, claim->err.text);
-    cli_event("outage", fields.data,
-              "the store does not answer, waiting on: %s", claim->err.text);
-}
-
 static int wait_for_it(struct cli_claim *claim)
 {
-    bool is_told = false;
-
     for (;;) {
         int64_t patience_ms = left_ms(claim);
         int r = attempt(claim, patience_ms);
@@ -79,10 +66,7 @@ static int wait_for_it(struct cli_claim *claim)
         if (!left_ms(claim)) {
             return r;
         }
-        if (!is_told) {
-            tell_outage(claim);
-            is_told = true;
-        }
+        cli_log_outage(claim->err.text);
         /* A cancel makes the next attempt end at once. */
         (void)poll(NULL, 0, OUTAGE_PAUSE_MS);
     }

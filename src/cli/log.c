@@ -4,11 +4,33 @@
  * that --json stays one object a line. Thread: any.
  */
 #include "src/cli/log.h"
+#include "src/cli/clock.h"
 #include "src/cli/event.h"
 #include "src/cli/memory.h"
 #include "src/cli/text.h"
 
+#include <stdatomic.h>
 #include <string.h>
+
+/* A store that comes and goes is one outage. */
+#define PAUSE_MS 60000
+
+void cli_log_outage(const char *why)
+{
+    static _Atomic(int64_t) told_ns;
+    struct cli_text fields CLI_AUTO(cli_text_fini) = {0};
+    int64_t now_ns = cli_boot_ns();
+    int64_t last_ns = atomic_load(&told_ns);
+
+    if ((last_ns && now_ns - last_ns < PAUSE_MS * CLI_NS_PER_MS) ||
+        !atomic_compare_exchange_strong(&told_ns, &last_ns, now_ns)) {
+        return;
+    }
+    cli_text_add(&fields, ",\"error\":");
+    cli_text_json(&fields, why);
+    cli_event("outage", fields.data,
+              "the store does not answer (%s); trying on until it does", why);
+}
 
 void cli_log(void *arg, hf_level level, const char *line)
 {
@@ -20,10 +42,15 @@ void cli_log(void *arg, hf_level level, const char *line)
     };
     /* `run` tells this itself, in its own words. */
     static const char own[] = "event=lost ";
+    static const char outage[] = "event=outage result=";
     struct cli_text fields CLI_AUTO(cli_text_fini) = {0};
 
     (void)arg;
     if (!strncmp(line, own, sizeof own - 1)) {
+        return;
+    }
+    if (!strncmp(line, outage, sizeof outage - 1)) {
+        cli_log_outage(line + sizeof outage - 1);
         return;
     }
     cli_text_add(&fields, ",\"level\":\"%s\",\"line\":", words[level]);
