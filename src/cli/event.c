@@ -24,7 +24,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* All last words together. */
+/* All that is said at the end, together. */
 #define PATIENCE_MS 5000
 
 /* Set once, before the first thread and the first fork. */
@@ -44,6 +44,11 @@ static _Atomic(int64_t) end_ns;
 /* A live line stands on the terminal and must be taken away first. */
 static atomic_bool is_drawn;
 
+static void take_message(const char *line)
+{
+    cli_event("message", NULL, "%s", line);
+}
+
 int cli_event_setup(const struct cli_options *o)
 {
     out.name = o->name;
@@ -53,10 +58,13 @@ int cli_event_setup(const struct cli_options *o)
     out.is_terminal = isatty(STDERR_FILENO);
     cli_mouth_open(&out.text, STDERR_FILENO);
     out.json = out.text;
+    cli_say_through(take_message);
+    cli_event_be_patient(true);
     if (o->json_fd < 0) {
         return 0;
     }
     if (!o->json_fd || fcntl((int)o->json_fd, F_GETFD) < 0) {
+        out.is_json = false;
         return cli_fail(CLI_EXIT_USAGE, "--json-fd: descriptor %d is not open",
                         (int)o->json_fd);
     }
@@ -67,9 +75,11 @@ int cli_event_setup(const struct cli_options *o)
     return 0;
 }
 
-void cli_event_last_words(void)
+void cli_event_be_patient(bool is_patient)
 {
-    if (!atomic_load(&end_ns)) {
+    if (!is_patient) {
+        atomic_store(&end_ns, 0);
+    } else if (!atomic_load(&end_ns)) {
         atomic_store(&end_ns, cli_boot_ns() + PATIENCE_MS * CLI_NS_PER_MS);
     }
 }

@@ -21,10 +21,10 @@ void cli_event(const char *event, const char *fields, const char *format, ...)
 void cli_event_quiet(const char *event, const char *fields, const char *format,
                      ...) __attribute__((format(printf, 3, 4)));
 
-/* Nothing is held any more: from now on events wait for their reader, some
- * seconds in all. Until then what cannot be written at once is dropped.
+/* Whether events wait for their reader, some seconds in all, or what cannot
+ * be written at once is dropped: a lock is held or wanted. At first they wait.
  * Thread: main. */
-void cli_event_last_words(void);
+void cli_event_be_patient(bool is_patient);
 
 /* Stderr is a terminal and carries text: a live line may be drawn there. */
 bool cli_event_is_live(void);

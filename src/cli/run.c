@@ -48,11 +48,6 @@ static int check_name(const char *name)
 
 static int check(const struct cli_options *o)
 {
-    int r = check_name(o->name);
-
-    if (r) {
-        return r;
-    }
     if (o->is_try && o->wait_ms && cli_option_given(o, "wait")) {
         return cli_fail(CLI_EXIT_USAGE,
                         "run: --try and --wait exclude each other");
@@ -71,7 +66,7 @@ static int check(const struct cli_options *o)
                         "run: -c takes one word after --; quote the command: "
                         "-c -- 'CMD ARGS | …'");
     }
-    return cli_event_setup(o);
+    return check_name(o->name);
 }
 
 static void plan(struct cli_wrapper *w)
@@ -97,18 +92,23 @@ static int start_hook(struct cli_wrapper *w)
 static int prepare(struct cli_wrapper *w)
 {
     (void)prctl(PR_SET_NAME, "holdfast");
+    cli_event_be_patient(false);
     cli_terminal_open(&w->terminal);
     if (cli_signals_setup(&w->signals) ||
         cli_front_start(&w->signals, &w->terminal, &w->front) ||
         start_hook(w) || cli_guardian_start(&w->plan, &w->guardian)) {
+        int code = errno;
+
+        cli_event_be_patient(true);
         return cli_fail(CLI_EXIT_INTERNAL, "run: cannot start: %s",
-                        strerror(errno));
+                        strerror(code));
     }
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1L);
     w->claim.options = w->options;
     w->claim.store = &w->store;
     w->claim.wait_ms = w->options->is_try ? 0 : w->options->wait_ms;
     if (cli_claim_start(&w->claim)) {
+        cli_event_be_patient(true);
         return cli_fail(CLI_EXIT_MEMORY, "run: cannot start a thread");
     }
     return 0;
@@ -199,7 +199,7 @@ static void release(struct cli_wrapper *w, struct cli_result *result)
     *result = (struct cli_result){"exited", CLI_EXIT_DONE, -1, 0};
     w->ended_ns = cli_boot_ns();
     r = hf_release(w->claim.lock, &err);
-    cli_event_last_words();
+    cli_event_be_patient(true);
     name_child(w, result);
     if (w->is_overrun) {
         result->outcome = "max-run";
@@ -265,11 +265,11 @@ static int run(struct cli_wrapper *w)
     enum cli_claim_phase phase = cli_wrapper_wait(w);
 
     if (phase < CLI_CLAIM_HELD || phase == CLI_CLAIM_FAILED) {
-        cli_event_last_words();
+        cli_event_be_patient(true);
     }
     if (phase == CLI_CLAIM_HELD || phase == CLI_CLAIM_ENDED) {
         end_held(w, &result);
-        cli_event_last_words();
+        cli_event_be_patient(true);
     } else if (w->wait_signal) {
         name_signal(w, &result);
     } else if (phase == CLI_CLAIM_FAILED) {
@@ -306,8 +306,9 @@ int cli_run(const struct cli_options *given)
 {
     struct cli_options options = *given;
     struct cli_wrapper w = {.options = &options, .kill_ns = INT64_MAX};
-    int r = cli_result_check(&options);
+    int r = cli_event_setup(&options);
 
+    r = r ? r : cli_result_check(&options);
     if (r) {
         return r;
     }

@@ -29,6 +29,13 @@ void cli_write(int fd, const char *text)
     }
 }
 
+static void (*sink)(const char *line);
+
+void cli_say_through(void (*fn)(const char *line))
+{
+    sink = fn;
+}
+
 __attribute__((format(printf, 1, 0))) static void say(const char *format,
                                                       va_list list)
 {
@@ -37,6 +44,10 @@ __attribute__((format(printf, 1, 0))) static void say(const char *format,
     struct cli_text text = {0};
 
     if (n < 0) {
+        return;
+    }
+    if (sink) {
+        sink(line);
         return;
     }
     cli_text_add(&text, "holdfast: ");

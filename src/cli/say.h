@@ -12,6 +12,10 @@ void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int cli_fail(int code, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* From now on both give their line to `fn`, without "holdfast: ". While there
+ * is one thread. */
+void cli_say_through(void (*fn)(const char *line));
+
 /* Write all of it, or give up quietly: nobody listens any more. */
 void cli_write(int fd, const char *text);
 

@@ -109,6 +109,23 @@ def every_end_has_both_files(t):
         result = run(t, *args)
         t.code(result, code)
         agree(t, result, outcome)
+        result = t.run('run', '--json', *args)
+        t.code(result, code)
+        last = t.events(result.err)[-1]
+        t.equal((last['event'], last['outcome'], last['status']),
+                ('exit', outcome, code), 'the last event')
+
+
+@case
+def a_line_that_is_refused_is_an_event_too(t):
+    for args in (('--grace', '11s', 'job', '--', 'true'), ('', '--', 'true'),
+                 ('-c', 'job', '--', 'a', 'b')):
+        result = t.run('run', '--json', '--status-file', 'status', *args)
+        t.code(result, 64)
+        first, last = t.events(result.err)
+        t.equal(first['event'], 'message', 'the first event')
+        t.equal((last['event'], last['outcome']), ('exit', 'usage'), 'last')
+        t.equal(t.status()['outcome'], 'usage', 'status')
 
 
 @case
