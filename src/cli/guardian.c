@@ -53,7 +53,6 @@ struct guardian {
     int64_t linger_ns;    /* what is left is named and gets TERM */
     int64_t interrupt_ns; /* the last Ctrl-C */
     int sweeps;           /* rounds of KILL */
-    bool is_foreground;   /* the command got the terminal */
     bool is_asked;        /* all got TERM because of the deadline */
     bool is_let_go;       /* lost, and left running: --on-lost ignore */
     bool is_killing;
@@ -239,7 +238,7 @@ static void take_report(struct guardian *g)
     g->report = -1;
     if (code) {
         tell(g, CLI_LINK_FAILED, code);
-    } else if (g->is_foreground) {
+    } else if (g->plan->terminal->fd >= 0) {
         cli_ear_start(&g->ear, g->child);
     }
 }
@@ -328,7 +327,6 @@ static void start_child(struct guardian *g, struct cli_link_message *message)
         end(g);
         return;
     }
-    g->is_foreground = is_ours;
     g->ending.group = g->child;
     if (o->max_run_ms >= 0) {
         g->over_ns = cli_boot_ns() + o->max_run_ms * CLI_NS_PER_MS;

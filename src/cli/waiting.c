@@ -103,7 +103,7 @@ static void draw(const struct cli_waiting *w, int64_t waited_ms)
     cli_event_live(text.data);
 }
 
-int cli_waiting_show(struct cli_waiting *w)
+int cli_waiting_show(struct cli_waiting *w, bool may_draw)
 {
     int64_t now_ns = cli_boot_ns();
     int64_t waited_ms = (now_ns - w->claim->started_ns) / CLI_NS_PER_MS;
@@ -112,7 +112,7 @@ int cli_waiting_show(struct cli_waiting *w)
         return (int)(FIRST_MS - waited_ms);
     }
     take_fresh(w);
-    if (cli_event_is_live()) {
+    if (may_draw && cli_event_is_live()) {
         draw(w, waited_ms);
         return LIVE_MS;
     }

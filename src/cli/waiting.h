@@ -20,8 +20,9 @@ struct cli_waiting {
 };
 
 void cli_waiting_start(struct cli_waiting *, const struct cli_claim *);
-/* Draw or write what is due; gives the milliseconds to the next time. */
-int cli_waiting_show(struct cli_waiting *);
+/* Draw, or write, what is due; gives the milliseconds to the next time. A
+ * job in the background must not draw. */
+int cli_waiting_show(struct cli_waiting *, bool may_draw);
 /* No line any more; the thread is told to end. */
 void cli_waiting_stop(struct cli_waiting *);
 /* Wait for the thread; before the client is closed. */

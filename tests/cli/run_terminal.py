@@ -223,6 +223,37 @@ def the_foreground_command_reads_the_terminal(t):
 
 
 @case
+def a_second_control_c_kills_a_job_that_was_in_the_background(t):
+    shell = Shell(t)
+    shell.line(run('catch=INT beat') + ' &')
+    t.until(t.log, 'the command starts')
+    shell.line('fg; echo "<code $?>"')
+    time.sleep(0.5)
+    shell.keys(b'\x03')
+    t.until(lambda: t.pids('got INT'), 'it is interrupted')
+    beats(t)
+    shell.keys(b'\x03')
+    t.equal(shell.sees('<code [0-9]+>'), '<code 137>', 'code')
+    shell.close()
+
+
+@case
+def a_waiter_in_the_background_draws_nothing(t):
+    t.hold('job', words=('say=up', 'beat'))
+    shell = Shell(t)
+    shell.line('$h run job -- true &')
+    shell.sees('waiting for job')
+    time.sleep(2.5)
+    t.check('waited' not in shell.read().partition('\n')[2] and
+            '\033' not in shell.seen, f'drawn: {shell.seen!r}')
+    shell.line('fg')
+    shell.sees('\r[^\r\n]*job: waited')
+    shell.keys(b'\x03')
+    t.equal(shell.ask('$?'), '130', 'code')
+    shell.close()
+
+
+@case
 def a_script_stops_and_goes_on_as_a_whole(t):
     """The shell's job is the script, which knows nothing of jobs."""
     (t.dir / 'script').write_text(run('beat', '--lease 1s') +
