@@ -282,6 +282,7 @@ static int run(struct cli_wrapper *w)
     cli_metrics_tell(w, &result);
     if (phase == CLI_CLAIM_OPENING) {
         /* The thread is inside of hf_open() and holds nothing yet. */
+        cli_worker_leave(w->claim.worker);
         _exit(result.status);
     }
     cli_waiting_finish(&w->waiting);

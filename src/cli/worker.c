@@ -43,6 +43,11 @@ struct cli_worker *cli_worker_start(void (*fn)(void *), void *arg)
     return worker;
 }
 
+void cli_worker_leave(struct cli_worker *worker)
+{
+    (void)pthread_detach(worker->thread);
+}
+
 void cli_worker_join(struct cli_worker *worker)
 {
     if (worker) {
