@@ -106,6 +106,28 @@ static void add_spans(struct page *page, const struct cli_wrapper *w)
     add_us(page, "holdfast_run_hold_seconds", hold_ns / 1000);
 }
 
+/* Of the library; nothing while the store is still being opened. */
+static void add_stats(struct page *page, const struct cli_claim *claim)
+{
+    hf_stats_info stats = HF_STATS_INFO_INIT;
+    bool is_open = atomic_load(&claim->phase) > CLI_CLAIM_OPENING;
+
+    if (is_open && claim->client) {
+        (void)!hf_stats(claim->client, &stats);
+    }
+    begin(page, "holdfast_run_renewals",
+          "Renewals that were confirmed, and that were not.");
+    add_count(page, "holdfast_run_renewals", ",result=\"ok\"", stats.renewed);
+    add_count(page, "holdfast_run_renewals", ",result=\"failed\"",
+              stats.renew_failed);
+    begin(page, "holdfast_run_store_operations",
+          "Operations that were sent to the store.");
+    add_count(page, "holdfast_run_store_operations", "", stats.operations);
+    begin(page, "holdfast_run_store_connects",
+          "Connections to the store that were opened.");
+    add_count(page, "holdfast_run_store_connects", "", stats.connects);
+}
+
 static void add_lost(struct page *page, hf_reason lost)
 {
     static const hf_reason reasons[] = {HF_REASON_EXPIRED, HF_REASON_TAKEN,
@@ -171,6 +193,7 @@ void cli_metrics_tell(const struct cli_wrapper *w,
     add_ends(&page, w);
     add_result(&page, result);
     add_spans(&page, w);
+    add_stats(&page, &w->claim);
     add_lost(&page, w->lost_reason);
     add_success(&page, result, o->metrics_file);
     cli_whole_write("--metrics-file", o->metrics_file, &page.text, MODE);

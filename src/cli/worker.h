@@ -9,9 +9,9 @@ struct cli_worker;
 
 /* Runs fn(arg) with all signals blocked. NULL: there can be no thread. */
 struct cli_worker *cli_worker_start(void (*fn)(void *), void *arg);
-/* Waits for its end and frees it. Takes NULL. */
-/* It ends with the process. */
+/* Nobody waits for it: the process is about to end. */
 void cli_worker_leave(struct cli_worker *);
+/* Waits for its end and frees it. Takes NULL. */
 void cli_worker_join(struct cli_worker *);
 
 #endif

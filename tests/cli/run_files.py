@@ -90,6 +90,17 @@ def a_wait_in_figures(t):
 
 
 @case
+def renewals_are_counted(t):
+    url = f'fault+sqlite:{t.db}?fault=lose_reply:renew:2'
+    t.code(run(t, '--lease', '1s', '--url', url, 'job', '--', 'sleep', '1.8'),
+           0)
+    t.check(value(t, 'renewals', result='ok') >= 3, 'renewals')
+    t.check(value(t, 'renewals', result='failed') >= 1, 'failed ones')
+    t.check(value(t, 'store_operations') >= 5, 'operations')
+    t.check(value(t, 'store_connects') >= 1, 'connections')
+
+
+@case
 def every_end_has_both_files(t):
     url = f'fault+sqlite:{t.db}?io_timeout=500ms&fault='
     for args, code, outcome in (
