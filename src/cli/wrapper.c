@@ -342,6 +342,7 @@ static bool start(struct cli_wrapper *w)
     int fds[CLI_LINK_FDS];
     int count = hf_lock_fds(w->claim.lock, fds, CLI_LINK_FDS);
 
+    cli_hook_arm(w->hook.fd, hf_fence(w->claim.lock));
     /* The store was slow, or we were stopped as it answered. */
     if (is_near(w, safe_deadline(w))) {
         (void)!hf_renew(w->claim.lock, NULL);
@@ -351,7 +352,6 @@ static bool start(struct cli_wrapper *w)
         handle_loss(w);
         return false;
     }
-    cli_hook_arm(w->hook.fd, hf_fence(w->claim.lock));
     cli_environment_fill(&payload, &w->claim, w->deadline_ns);
     count = count < 0 ? 0 : count < CLI_LINK_FDS ? count : CLI_LINK_FDS;
     w->is_serving = true;

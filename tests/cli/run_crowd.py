@@ -78,6 +78,7 @@ def waiters_killed_stopped_and_cancelled_hold_nobody_up(t):
     seed = random.randrange(1 << 30)
     dice = random.Random(seed)
     print(f'# seed {seed}', flush=True)
+    t.code(t.run('run', 'job', '--', 'true'), 0)
     crowd = []
     for _ in range(60):
         crowd.append(member(t, '--wait', '2m', '--lease', '2s',
@@ -126,7 +127,8 @@ def a_waiter_stopped_at_each_step_lets_the_others_by(t):
 @case
 def an_outage_is_said_once_and_waited_through(t):
     holder = t.hold('job', '--lease', '1h')
-    url = f'fault+sqlite:{t.db}?fault=die:acquire:2-6&io_timeout=300ms'
+    url = (f'fault+sqlite:{t.db}?fault=die:acquire:2-6&'
+           f'io_timeout={300 * harness.SLOW}ms')
     waiter = t.start('run', '--url', url, 'job', '--', 'true')
     plain = t.start('run', '--json', '--url', url, 'job', '--', 'true')
     t.until(lambda: 'does not answer' in waiter.err and
