@@ -11,6 +11,7 @@
 #include "src/cli/event.h"
 #include "src/cli/memory.h"
 #include "src/cli/text.h"
+#include "src/cli/wish.h"
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -42,16 +43,14 @@ static int64_t left_ms(const struct cli_claim *claim)
 
 static int attempt(struct cli_claim *claim, int64_t wait_ms)
 {
-    const struct cli_options *o = claim->options;
-    hf_acquire_opts opts = HF_ACQUIRE_OPTS_INIT;
+    hf_acquire_opts opts;
 
+    cli_wish_fill(claim->options, &opts);
     opts.wait_ms = wait_ms;
-    opts.lease_ms = o->lease_ms;
-    opts.owner = o->owner;
-    opts.note = o->note;
     opts.cancel = claim->cancel;
     claim->err = (hf_error)HF_ERROR_INIT;
-    return hf_acquire(claim->client, o->name, &opts, &claim->lock, &claim->err);
+    return hf_acquire(claim->client, claim->options->name, &opts, &claim->lock,
+                      &claim->err);
 }
 
 static void tell_outage(const struct cli_claim *claim)

@@ -10,7 +10,8 @@
 #include <string.h>
 
 #define BIT(verb) (1u << CLI_##verb)
-#define STORES    (BIT(RUN) | BIT(WHO) | BIT(LS) | BIT(BREAK) | BIT(CHECK))
+#define CLAIMS    (BIT(RUN) | BIT(HOLD))
+#define STORES    (CLAIMS | BIT(WHO) | BIT(LS) | BIT(BREAK) | BIT(CHECK))
 #define ALL       ((1u << CLI_VERBS) - 1)
 
 #define FIELD(name) offsetof(struct cli_options, name)
@@ -18,11 +19,11 @@
 #define CENTURY_MS INT64_C(3155760000000)
 
 const struct cli_option cli_option_table[] = {
-    {"try", 'n', CLI_FLAG, BIT(RUN), FIELD(is_try), 0, 0, NULL, NULL,
+    {"try", 'n', CLI_FLAG, CLAIMS, FIELD(is_try), 0, 0, NULL, NULL,
      "do not wait: a held lock is exit 75 at once"},
-    {"wait", 'w', CLI_DURATION, BIT(RUN), FIELD(wait_ms), -1, CENTURY_MS, "DUR",
+    {"wait", 'w', CLI_DURATION, CLAIMS, FIELD(wait_ms), -1, CENTURY_MS, "DUR",
      "forever", "how long to wait for a holder; 0 is --try"},
-    {"lease", 0, CLI_DURATION, BIT(RUN), FIELD(lease_ms), HF_LEASE_MIN_MS,
+    {"lease", 0, CLI_DURATION, CLAIMS, FIELD(lease_ms), HF_LEASE_MIN_MS,
      HF_LEASE_MAX_MS, "DUR", "30s",
      "how long the lock outlives a holder that stopped renewing it"},
     {"grace", 0, CLI_DURATION, BIT(RUN), FIELD(grace_ms), 0, HF_LEASE_MAX_MS,
@@ -33,21 +34,21 @@ const struct cli_option cli_option_table[] = {
      CENTURY_MS, "DUR", NULL,
      "after TERM to holdfast was passed on, KILL what is left after DUR; "
      "default none"},
-    {"busy-exit", 'E', CLI_NUMBER, BIT(RUN), FIELD(busy_exit), 0, 255, "N",
-     "75", "exit code when somebody else holds the lock"},
-    {"lost-exit", 0, CLI_NUMBER, BIT(RUN), FIELD(lost_exit), 0, 255, "N", "76",
-     "exit code when the lock was lost while CMD ran"},
+    {"busy-exit", 'E', CLI_NUMBER, CLAIMS, FIELD(busy_exit), 0, 255, "N", "75",
+     "exit code when somebody else holds the lock"},
+    {"lost-exit", 0, CLI_NUMBER, BIT(RUN) | BIT(HOLD), FIELD(lost_exit), 0, 255,
+     "N", "76", "exit code when the lock was lost after it was got"},
     {"shell", 'c', CLI_FLAG, BIT(RUN), FIELD(is_shell), 0, 0, NULL, NULL,
      "give the one word after -- to /bin/sh -c"},
-    {"owner", 0, CLI_TEXT, BIT(RUN), FIELD(owner), 0, HF_NOTE_MAX, "LABEL",
-     NULL, "who shows it as the holder; default: the name of CMD"},
-    {"note", 0, CLI_TEXT, BIT(RUN), FIELD(note), 0, HF_NOTE_MAX, "TEXT", NULL,
+    {"owner", 0, CLI_TEXT, CLAIMS, FIELD(owner), 0, HF_NOTE_MAX, "LABEL", NULL,
+     "who shows it as the holder; default: the name of CMD, else holdfast"},
+    {"note", 0, CLI_TEXT, CLAIMS, FIELD(note), 0, HF_NOTE_MAX, "TEXT", NULL,
      "for people, shown by who"},
     {"status-file", 0, CLI_TEXT, BIT(RUN), FIELD(status_file), 1, 4096, "PATH",
      NULL, "write outcome, status, child_exit, child_signal there as JSON"},
     {"json-fd", 0, CLI_NUMBER, BIT(RUN), FIELD(json_fd), 0, 1048575, "N", NULL,
      "write events as JSON lines to descriptor N, text stays on stderr"},
-    {"verbose", 'v', CLI_FLAG, BIT(RUN), FIELD(is_verbose), 0, 0, NULL, NULL,
+    {"verbose", 'v', CLI_FLAG, CLAIMS, FIELD(is_verbose), 0, 0, NULL, NULL,
      "also say what goes well"},
     {"fence", 0, CLI_NUMBER, BIT(BREAK), FIELD(fence), 1,
      INT64_C(9007199254740991), "N", NULL, "break only the grant with fence N"},
@@ -91,6 +92,9 @@ const struct cli_verb cli_verb_table[CLI_VERBS] = {
     [CLI_RUN] = {"run", "run [options] NAME -- CMD [ARGS...]",
                  "run CMD while holding the lock NAME", CLI_MUST_OPERAND,
                  cli_run},
+    [CLI_HOLD] = {"hold", "hold [options] NAME",
+                  "hold NAME until stdin ends or a signal comes",
+                  CLI_MUST_OPERAND, cli_hold},
     [CLI_WHO] = {"who", "who [options] NAME",
                  "who holds NAME? exit 0: held, 1: free", CLI_MUST_OPERAND,
                  cli_who},

@@ -14,6 +14,7 @@
 
 #define CLI_VERB_MAP(X)                                                        \
     X(RUN, run)                                                                \
+    X(HOLD, hold)                                                              \
     X(WHO, who)                                                                \
     X(LS, ls)                                                                  \
     X(BREAK, break)                                                            \
@@ -100,6 +101,7 @@ bool cli_option_given(const struct cli_options *, const char *name);
 
 /* The verbs: each gives the exit code of the program. */
 int cli_run(const struct cli_options *);
+int cli_hold(const struct cli_options *);
 int cli_who(const struct cli_options *);
 int cli_ls(const struct cli_options *);
 int cli_break(const struct cli_options *);

@@ -12,6 +12,7 @@
 #include "src/cli/memory.h"
 #include "src/cli/result.h"
 #include "src/cli/say.h"
+#include "src/cli/wish.h"
 #include "src/cli/wrapper.h"
 
 #include <errno.h>
@@ -26,38 +27,12 @@
 #define MARGIN_MS    250
 #define LEASE_MIN_MS 1000
 
-static int check_name(const char *name)
-{
-    size_t length = strlen(name);
-
-    if (!length || length > HF_NAME_MAX) {
-        return cli_fail(CLI_EXIT_USAGE,
-                        "run: the name has %zu bytes, not 1 to %d", length,
-                        HF_NAME_MAX);
-    }
-    for (const char *c = name; *c;) {
-        uint32_t point;
-        size_t step = cli_utf8(c, &point);
-
-        if (!step) {
-            return cli_fail(CLI_EXIT_USAGE, "run: the name '%s' is not UTF-8",
-                            name);
-        }
-        c += step;
-    }
-    return 0;
-}
-
 static int check(const struct cli_options *o)
 {
-    int r = check_name(o->name);
+    int r = cli_wish_check(o);
 
     if (r) {
         return r;
-    }
-    if (o->is_try && o->wait_ms && cli_option_given(o, "wait")) {
-        return cli_fail(CLI_EXIT_USAGE,
-                        "run: --try and --wait exclude each other");
     }
     if (o->lease_ms < LEASE_MIN_MS) {
         return cli_fail(CLI_EXIT_USAGE,
@@ -108,7 +83,7 @@ static int prepare(struct cli_wrapper *w)
     }
     w->claim.options = w->options;
     w->claim.store = &w->store;
-    w->claim.wait_ms = w->options->is_try ? 0 : w->options->wait_ms;
+    w->claim.wait_ms = cli_wish_wait_ms(w->options);
     if (cli_claim_start(&w->claim)) {
         return cli_fail(CLI_EXIT_MEMORY, "run: cannot start a thread");
     }

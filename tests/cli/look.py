@@ -239,8 +239,8 @@ def version_is_one_line(t):
 def help_explains_each_verb(t):
     general = t.run('help')
     t.code(general, 0)
-    verbs = ('run', 'who', 'ls', 'break', 'check', 'backends', 'version',
-             'help')
+    verbs = ('run', 'hold', 'who', 'ls', 'break', 'check', 'backends',
+             'version', 'help')
     t.says(general.out, *verbs)
     for word in ('--help', '-h'):
         t.equal(t.run(word).out, general.out, word)
