@@ -132,6 +132,9 @@ int cli_grant_get(const struct cli_options *o, struct cli_grant *ret_grant)
     }
     phase = wait_for_it(g, &ended_by);
     if (ended_by) {
+        if (phase == CLI_CLAIM_HELD || phase == CLI_CLAIM_ENDED) {
+            cli_wish_settle(o, g->claim.lock, CLI_WISH_UNUSED);
+        }
         r = fail_interrupted(g, ended_by);
     } else if (phase == CLI_CLAIM_FAILED) {
         r = fail(g);

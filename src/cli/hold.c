@@ -163,6 +163,7 @@ static int hold(struct hold *h)
     int r = tell_held(h);
 
     if (r) {
+        cli_wish_settle(h->grant.options, h->grant.claim.lock, CLI_WISH_UNUSED);
         return r;
     }
     return serve(h) ? end_lost(h) : end_released(h);

@@ -26,6 +26,18 @@ const struct cli_option cli_option_table[] = {
     {"lease", 0, CLI_DURATION, CLAIMS, FIELD(lease_ms), HF_LEASE_MIN_MS,
      HF_LEASE_MAX_MS, "DUR", "30s",
      "how long the lock outlives a holder that stopped renewing it"},
+    {"min-hold", 0, CLI_DURATION, CLAIMS, FIELD(min_hold_ms), 0, HF_KEEP_MAX_MS,
+     "DUR", "0s",
+     "from the grant on nobody else gets the lock for so long, also if its "
+     "holder ends or is killed"},
+    {"once-per", 0, CLI_DURATION, CLAIMS, FIELD(once_ms), 1, HF_KEEP_MAX_MS,
+     "DUR", NULL,
+     "exit 75 while the last start under this option is younger; choose less "
+     "than the period: 20h for daily"},
+    {"once-key", 0, CLI_TEXT, CLAIMS, FIELD(once_key), 1, HF_NAME_MAX, "KEY",
+     NULL, "--once-per counts for each KEY; without it: once for ever"},
+    {"retry-failed", 0, CLI_FLAG, BIT(RUN), FIELD(is_retry_failed), 0, 0, NULL,
+     NULL, "a CMD that failed does not count as a start"},
     {"grace", 0, CLI_DURATION, BIT(RUN), FIELD(grace_ms), 0, HF_LEASE_MAX_MS,
      "DUR", "5s",
      "time between TERM and KILL when the lock is about to be lost, at most a "

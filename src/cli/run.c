@@ -165,12 +165,24 @@ static void name_unconfirmed(const struct cli_wrapper *w, const hf_error *err,
               w->options->name, err->text);
 }
 
+/* What --once-per and --retry-failed make of it. */
+static enum cli_wish_end end_of(const struct cli_wrapper *w)
+{
+    bool is_fine = w->is_child_done && WIFEXITED(w->child_status) &&
+                   !WEXITSTATUS(w->child_status);
+
+    return !w->child && !w->exec_errno ? CLI_WISH_UNUSED
+           : is_fine                   ? CLI_WISH_USED
+                                       : CLI_WISH_FAILED;
+}
+
 static void release(struct cli_wrapper *w, struct cli_result *result)
 {
     hf_error err = HF_ERROR_INIT;
     int r;
 
     *result = (struct cli_result){"exited", CLI_EXIT_DONE, -1, 0};
+    cli_wish_settle(w->options, w->claim.lock, end_of(w));
     name_child(w, result);
     r = hf_release(w->claim.lock, &err);
     if (w->is_lost || w->is_lapsed || r == HF_LOST) {
@@ -203,6 +215,7 @@ static void end_held(struct cli_wrapper *w, struct cli_result *result)
         hf_error err = HF_ERROR_INIT;
 
         name_signal(w, result);
+        cli_wish_settle(w->options, w->claim.lock, CLI_WISH_UNUSED);
         if (hf_release(w->claim.lock, &err) < 0) {
             cli_say("the release was not confirmed: %s", err.text);
         }

@@ -5,6 +5,7 @@
  * Thread: main checks; any thread may fill.
  */
 #include "src/cli/wish.h"
+#include "src/cli/event.h"
 #include "src/cli/exit.h"
 #include "src/cli/say.h"
 #include "src/cli/text.h"
@@ -34,6 +35,12 @@ int cli_name_check(const struct cli_options *o)
     return 0;
 }
 
+/* 0: starts are not counted. */
+static int64_t once_ms(const struct cli_options *o)
+{
+    return o->once_ms > 0 ? o->once_ms : o->once_key ? HF_FOREVER : 0;
+}
+
 int cli_wish_check(const struct cli_options *o)
 {
     int r = cli_name_check(o);
@@ -45,6 +52,11 @@ int cli_wish_check(const struct cli_options *o)
         return cli_fail(CLI_EXIT_USAGE,
                         "%s: --try and --wait exclude each other",
                         cli_verb_table[o->verb].word);
+    }
+    if (o->is_retry_failed && !once_ms(o)) {
+        return cli_fail(CLI_EXIT_USAGE,
+                        "run: --retry-failed takes back the mark of a start, "
+                        "so it needs --once-per DUR or --once-key KEY");
     }
     return 0;
 }
@@ -61,5 +73,29 @@ void cli_wish_fill(const struct cli_options *o, hf_acquire_opts *ret_opts)
     opts.lease_ms = o->lease_ms;
     opts.owner = o->owner;
     opts.note = o->note;
+    opts.min_hold_ms = o->min_hold_ms;
+    opts.once_ms = once_ms(o);
+    opts.once_key = o->once_key;
     *ret_opts = opts;
+}
+
+void cli_wish_settle(const struct cli_options *o, hf_lock *lock,
+                     enum cli_wish_end end)
+{
+    hf_error err = HF_ERROR_INIT;
+    bool must_undo = end == CLI_WISH_UNUSED ||
+                     (end == CLI_WISH_FAILED && o->is_retry_failed);
+
+    if (!once_ms(o) || !must_undo) {
+        return;
+    }
+    if (hf_once_undo(lock, &err)) {
+        cli_event("once-kept", NULL,
+                  "this start of %s counts though it failed: the mark could "
+                  "not be taken back: %s",
+                  o->name, err.text);
+    } else {
+        cli_event_quiet("once-undone", NULL, "this start of %s does not count",
+                        o->name);
+    }
 }

@@ -18,4 +18,15 @@ int64_t cli_wish_wait_ms(const struct cli_options *);
 /* All but wait_ms and cancel. */
 void cli_wish_fill(const struct cli_options *, hf_acquire_opts *ret_opts);
 
+/* What became of the lock, for --once-per and --once-key. */
+enum cli_wish_end {
+    CLI_WISH_UNUSED, /* nothing was started under it */
+    CLI_WISH_FAILED,
+    CLI_WISH_USED
+};
+
+/* Take the mark of the start back if this end does not count as one; says if
+ * that failed. Before the release. Blocks. */
+void cli_wish_settle(const struct cli_options *, hf_lock *, enum cli_wish_end);
+
 #endif
