@@ -162,7 +162,10 @@ void cli_claim_finish(struct cli_claim *claim)
     while (cli_claim_look(claim) < CLI_CLAIM_HELD) {
         (void)poll(&change, 1, -1);
     }
-    (void)!hf_release(claim->lock, NULL);
+    /* One that was detached is not ours any more. */
+    if (hf_state(claim->lock) != HF_STATE_DETACHED) {
+        (void)!hf_release(claim->lock, NULL);
+    }
     cli_worker_join(claim->worker);
     hf_info_free(claim->info);
     hf_free(claim->lock);

@@ -8,7 +8,7 @@
 
 #define CLI_EXIT_MAP(X)                                                        \
     X(DONE, 0, "done; for run: the command's own 0")                           \
-    X(NO, 1, "no: who free, break did not match, check unfit")                 \
+    X(NO, 1, "no: free, not yours any more, did not match, unfit")             \
     X(USAGE, 64, "the command line is wrong")                                  \
     X(STORE, 69, "the store cannot be reached or gave no usable answer")       \
     X(INTERNAL, 70, "an internal error")                                       \

@@ -60,14 +60,24 @@ static void name_busy(const struct cli_claim *claim, struct cli_result *result)
     cli_event(result->outcome, fields.data, "%s", line.data);
 }
 
+static const char *advice(const struct cli_claim *claim)
+{
+    bool is_about_detaching = claim->options->verb == CLI_ACQUIRE &&
+                              claim->status == HF_ENOTSUP &&
+                              !(claim->caps.flags & HF_CAP_DETACH);
+
+    return is_about_detaching ? "; use `holdfast hold` or `holdfast run`" : "";
+}
+
 static void name_error(const struct cli_claim *claim, struct cli_result *result)
 {
     char *line CLI_AUTO(cli_free_auto) = NULL;
     const char *text = claim->err.text;
 
     if (claim->client) {
-        line = cli_format("cannot lock %s: %s", claim->options->name,
-                          *text ? text : hf_strstatus(claim->status));
+        line = cli_format("cannot lock %s: %s%s", claim->options->name,
+                          *text ? text : hf_strstatus(claim->status),
+                          advice(claim));
     } else {
         result->status =
             cli_store_failed(claim->store, claim->status, &claim->err, &line);

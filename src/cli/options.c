@@ -10,8 +10,10 @@
 #include <string.h>
 
 #define BIT(verb) (1u << CLI_##verb)
-#define CLAIMS    (BIT(RUN) | BIT(HOLD))
-#define STORES    (CLAIMS | BIT(WHO) | BIT(LS) | BIT(BREAK) | BIT(CHECK))
+#define CLAIMS    (BIT(RUN) | BIT(HOLD) | BIT(ACQUIRE))
+#define TOKENS    (BIT(RENEW) | BIT(RELEASE))
+#define LOOKS     (BIT(WHO) | BIT(LS) | BIT(CHECK))
+#define STORES    (CLAIMS | TOKENS | LOOKS | BIT(BREAK))
 #define ALL       ((1u << CLI_VERBS) - 1)
 
 #define FIELD(name) offsetof(struct cli_options, name)
@@ -25,7 +27,16 @@ const struct cli_option cli_option_table[] = {
      "forever", "how long to wait for a holder; 0 is --try"},
     {"lease", 0, CLI_DURATION, CLAIMS, FIELD(lease_ms), HF_LEASE_MIN_MS,
      HF_LEASE_MAX_MS, "DUR", "30s",
-     "how long the lock outlives a holder that stopped renewing it"},
+     "how long the lock outlives a holder that stopped renewing it; acquire: "
+     "its life until it is renewed or released"},
+    {"lease", 0, CLI_DURATION, BIT(RENEW), FIELD(lease_ms), HF_LEASE_MIN_MS,
+     HF_LEASE_MAX_MS, "DUR", "30s",
+     "its life from now on, whatever --lease acquire had"},
+    {"token-file", 0, CLI_TEXT, BIT(ACQUIRE), FIELD(token_file), 1, 4096,
+     "PATH", NULL, "write the token there, mode 0600, instead of to stdout"},
+    {"token-file", 0, CLI_TEXT, TOKENS, FIELD(token_file), 1, 4096, "PATH",
+     NULL,
+     "read the token there, else from HOLDFAST_TOKEN; release removes it"},
     {"min-hold", 0, CLI_DURATION, CLAIMS, FIELD(min_hold_ms), 0, HF_KEEP_MAX_MS,
      "DUR", "0s",
      "from the grant on nobody else gets the lock for so long, also if its "
@@ -107,6 +118,15 @@ const struct cli_verb cli_verb_table[CLI_VERBS] = {
     [CLI_HOLD] = {"hold", "hold [options] NAME",
                   "hold NAME until stdin ends or a signal comes",
                   CLI_MUST_OPERAND, cli_hold},
+    [CLI_ACQUIRE] = {"acquire", "acquire [options] NAME",
+                     "lock NAME for a lease of time, print its token",
+                     CLI_MUST_OPERAND, cli_acquire},
+    [CLI_RENEW] = {"renew", "renew [options] NAME",
+                   "begin the lease anew, by token; exit 1: not yours",
+                   CLI_MUST_OPERAND, cli_renew},
+    [CLI_RELEASE] = {"release", "release [options] NAME",
+                     "let go of NAME, by token; exit 1: not yours",
+                     CLI_MUST_OPERAND, cli_release},
     [CLI_WHO] = {"who", "who [options] NAME",
                  "who holds NAME? exit 0: held, 1: free", CLI_MUST_OPERAND,
                  cli_who},

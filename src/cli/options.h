@@ -15,6 +15,9 @@
 #define CLI_VERB_MAP(X)                                                        \
     X(RUN, run)                                                                \
     X(HOLD, hold)                                                              \
+    X(ACQUIRE, acquire)                                                        \
+    X(RENEW, renew)                                                            \
+    X(RELEASE, release)                                                        \
     X(WHO, who)                                                                \
     X(LS, ls)                                                                  \
     X(BREAK, break)                                                            \
@@ -43,6 +46,7 @@ struct cli_options {
     const char *note;
     const char *status_file;
     const char *once_key;
+    const char *token_file;
     int64_t is_json;
     int64_t is_help;
     int64_t is_verbose;
@@ -106,6 +110,9 @@ bool cli_option_given(const struct cli_options *, const char *name);
 /* The verbs: each gives the exit code of the program. */
 int cli_run(const struct cli_options *);
 int cli_hold(const struct cli_options *);
+int cli_acquire(const struct cli_options *);
+int cli_renew(const struct cli_options *);
+int cli_release(const struct cli_options *);
 int cli_who(const struct cli_options *);
 int cli_ls(const struct cli_options *);
 int cli_break(const struct cli_options *);

@@ -76,6 +76,8 @@ void cli_wish_fill(const struct cli_options *o, hf_acquire_opts *ret_opts)
     opts.min_hold_ms = o->min_hold_ms;
     opts.once_ms = once_ms(o);
     opts.once_key = o->once_key;
+    opts.detached = o->verb == CLI_ACQUIRE;
+    opts.auto_renew = !opts.detached;
     *ret_opts = opts;
 }
 

@@ -239,7 +239,7 @@ def version_is_one_line(t):
 def help_explains_each_verb(t):
     general = t.run('help')
     t.code(general, 0)
-    verbs = ('run', 'hold', 'who', 'ls',
+    verbs = ('run', 'hold', 'acquire', 'renew', 'release', 'who', 'ls',
              'break', 'check', 'backends', 'version', 'help')
     t.says(general.out, *verbs)
     for word in ('--help', '-h'):
@@ -271,7 +271,10 @@ def help_pins_the_defaults_of_the_other_verbs(t):
     for verb, wanted in (
             ('hold', {'--wait': 'forever', '--lease': '30s',
                       '--min-hold': '0s', '--busy-exit': '75',
-                      '--lost-exit': '76'}),):
+                      '--lost-exit': '76'}),
+            ('acquire', {'--wait': 'forever', '--lease': '30s',
+                         '--min-hold': '0s', '--busy-exit': '75'}),
+            ('renew', {'--lease': '30s'}), ('release', {}),):
         listed = {row['option']: row['default'] for entry in
                   t.json('help', verb)['verbs'] for row in entry['options']
                   if row['default']}

@@ -72,6 +72,16 @@ def the_mark_survives_sigkill_of_wrapper_and_guardian(t):
 
 
 @case
+def the_mark_survives_a_takeover(t):
+    token = t.run('acquire', '--once-per', '1h', '--lease', '300ms',
+                  'job').out
+    t.check(token, 'not acquired')
+    t.code(t.run('run', '-w', '20s', 'job', '--', *t.actor('say=over')), 0)
+    t.equal(len(t.pids('over')), 1, 'taken over')
+    t.code(once(t), 75)
+
+
+@case
 def the_mark_survives_a_break(t):
     holder = t.hold('job', '--once-per', '1h', '--lease', '2s')
     t.code(t.run('break', 'job', '--force'), 0)
@@ -176,6 +186,15 @@ def a_wait_that_was_interrupted_is_no_start(t):
     t.code(once(t), 0)
 
 
+@case
+def what_was_acquired_and_not_delivered_is_no_start(t):
+    t.code(t.spawn(['sh', '-c', '"$0" acquire --once-per 1h job >/dev/full',
+                    t.holdfast]).wait(), 70)
+    t.code(once(t), 0)
+    t.code(t.run('acquire', '--once-per', '1h', 'job'), 75)
+    t.code(t.run('hold', '--once-per', '1h', 'job'), 75)
+
+
 def kept_out(t, args, seconds):
     """Nobody gets it for so long, and then somebody does."""
     began = time.monotonic()
@@ -196,6 +215,13 @@ def min_hold_outlives_sigkill(t):
     holder = t.hold('job', '--min-hold', '3s')
     holder.signal(signal.SIGKILL)
     t.all_gone()
+    kept_out(t, (), 1)
+
+
+@case
+def min_hold_of_acquire_outlives_release(t):
+    token = t.run('acquire', '--min-hold', '2s', 'job').out.strip()
+    t.code(t.run('release', 'job', env={'HOLDFAST_TOKEN': token}), 0)
     kept_out(t, (), 1)
 
 
