@@ -13,7 +13,7 @@
 #define CLAIMS    (BIT(RUN) | BIT(HOLD) | BIT(ACQUIRE))
 #define TOKENS    (BIT(RENEW) | BIT(RELEASE))
 #define LOOKS     (BIT(WHO) | BIT(LS) | BIT(CHECK))
-#define STORES    (CLAIMS | TOKENS | LOOKS | BIT(BREAK))
+#define STORES    (CLAIMS | TOKENS | LOOKS | BIT(BREAK) | BIT(GC))
 #define ALL       ((1u << CLI_VERBS) - 1)
 
 #define FIELD(name) offsetof(struct cli_options, name)
@@ -79,6 +79,8 @@ const struct cli_option cli_option_table[] = {
      "break only if the holder is gone; a live one is left alone"},
     {"force", 0, CLI_FLAG, BIT(BREAK), FIELD(is_force), 0, 0, NULL, NULL,
      "break whoever holds it"},
+    {"idle", 0, CLI_DURATION, BIT(GC), FIELD(idle_ms), 0, HF_KEEP_MAX_MS, "DUR",
+     "24h", "delete what nobody has used for so long"},
     {"options", 0, CLI_FLAG, BIT(HELP), FIELD(is_listing), 0, 0, NULL, NULL,
      "list all options for programs: verb, option, argument, default"},
     {"url", 0, CLI_TEXT, STORES, FIELD(url), 1, 65535, "URL", NULL,
@@ -135,6 +137,8 @@ const struct cli_verb cli_verb_table[CLI_VERBS] = {
     [CLI_BREAK] = {"break", "break NAME --fence N | --stale | --force",
                    "end somebody else's hold of NAME", CLI_MUST_OPERAND,
                    cli_break},
+    [CLI_GC] = {"gc", "gc [options]", "delete the records of idle names",
+                CLI_NO_OPERAND, cli_gc},
     [CLI_CHECK] = {"check", "check [options]",
                    "is the store fit for locks? exit 0: fit, 1: unfit",
                    CLI_NO_OPERAND, cli_check},

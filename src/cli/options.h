@@ -21,6 +21,7 @@
     X(WHO, who)                                                                \
     X(LS, ls)                                                                  \
     X(BREAK, break)                                                            \
+    X(GC, gc)                                                                  \
     X(CHECK, check)                                                            \
     X(BACKENDS, backends)                                                      \
     X(VERSION, version)                                                        \
@@ -60,6 +61,7 @@ struct cli_options {
     int64_t lease_ms;
     int64_t min_hold_ms;
     int64_t once_ms;
+    int64_t idle_ms;
     int64_t grace_ms;
     int64_t kill_after_ms;
     int64_t busy_exit;
@@ -116,6 +118,7 @@ int cli_release(const struct cli_options *);
 int cli_who(const struct cli_options *);
 int cli_ls(const struct cli_options *);
 int cli_break(const struct cli_options *);
+int cli_gc(const struct cli_options *);
 int cli_check(const struct cli_options *);
 int cli_backends(const struct cli_options *);
 int cli_version(const struct cli_options *);

@@ -240,7 +240,7 @@ def help_explains_each_verb(t):
     general = t.run('help')
     t.code(general, 0)
     verbs = ('run', 'hold', 'acquire', 'renew', 'release', 'who', 'ls',
-             'break', 'check', 'backends', 'version', 'help')
+             'break', 'gc', 'check', 'backends', 'version', 'help')
     t.says(general.out, *verbs)
     for word in ('--help', '-h'):
         t.equal(t.run(word).out, general.out, word)
@@ -274,7 +274,8 @@ def help_pins_the_defaults_of_the_other_verbs(t):
                       '--lost-exit': '76'}),
             ('acquire', {'--wait': 'forever', '--lease': '30s',
                          '--min-hold': '0s', '--busy-exit': '75'}),
-            ('renew', {'--lease': '30s'}), ('release', {}),):
+            ('renew', {'--lease': '30s'}), ('release', {}),
+            ('gc', {'--idle': '24h'})):
         listed = {row['option']: row['default'] for entry in
                   t.json('help', verb)['verbs'] for row in entry['options']
                   if row['default']}
