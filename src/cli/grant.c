@@ -11,6 +11,7 @@
 #include "src/cli/failure.h"
 #include "src/cli/holder.h"
 #include "src/cli/memory.h"
+#include "src/cli/nested.h"
 #include "src/cli/say.h"
 #include "src/cli/wish.h"
 
@@ -122,7 +123,7 @@ int cli_grant_get(const struct cli_options *o, struct cli_grant *ret_grant)
     *g = (struct cli_grant){.options = o};
     set_up_events(o);
     r = cli_store_choose(o, &g->store);
-    if (r) {
+    if (r || cli_nested(o, &g->store, &r)) {
         return r;
     }
     g->store.level = o->is_verbose ? HF_LOG_INFO : HF_LOG_WARN;

@@ -54,6 +54,7 @@ struct cli_options {
     int64_t is_try;
     int64_t is_shell;
     int64_t is_retry_failed;
+    int64_t is_reentrant;
     int64_t is_stale;
     int64_t is_force;
     int64_t is_listing;

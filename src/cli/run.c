@@ -10,6 +10,8 @@
 #include "src/cli/failure.h"
 #include "src/cli/holder.h"
 #include "src/cli/memory.h"
+#include "src/cli/nested.h"
+#include "src/cli/outcome.h"
 #include "src/cli/result.h"
 #include "src/cli/say.h"
 #include "src/cli/wish.h"
@@ -112,27 +114,11 @@ static void name_signal(const struct cli_wrapper *w, struct cli_result *result)
 
 static void name_child(const struct cli_wrapper *w, struct cli_result *result)
 {
-    const char *command =
-        w->options->is_shell ? "/bin/sh" : w->options->command[0];
-    int code = w->exec_errno;
-
-    if (code) {
-        bool is_missing = code == ENOENT || code == ENOTDIR;
-
-        result->outcome = is_missing ? "not-found" : "not-executable";
-        result->status = is_missing ? CLI_EXIT_NOTFOUND : CLI_EXIT_NOEXEC;
-        cli_event(result->outcome, NULL, "cannot run %s: %s", command,
-                  strerror(code));
-    } else if (!w->is_child_done) {
+    if (!w->exec_errno && !w->is_child_done) {
         result->outcome = "internal";
         result->status = CLI_EXIT_INTERNAL;
-    } else if (WIFSIGNALED(w->child_status)) {
-        result->outcome = "signaled";
-        result->child_signal = WTERMSIG(w->child_status);
-        result->status = CLI_EXIT_SIGNAL + result->child_signal;
     } else {
-        result->child_exit = WEXITSTATUS(w->child_status);
-        result->status = result->child_exit;
+        cli_outcome_child(w->options, w->exec_errno, w->child_status, result);
     }
 }
 
@@ -275,6 +261,10 @@ int cli_run(const struct cli_options *given)
     r = cli_store_choose(&options, &w.store);
     if (r) {
         tell_not_started(&options, r);
+        return r;
+    }
+    if (cli_nested(&options, &w.store, &r)) {
+        cli_store_fini(&w.store);
         return r;
     }
     if (!options.owner) {
