@@ -195,6 +195,27 @@ def on_a_terminal_ctrl_c_and_ctrl_d_end_it(t):
 
 
 @case
+def in_the_background_of_a_terminal_it_holds_on(t):
+    script = ('set -m; "$0" hold job >said & '
+              'until [ -s said ]; do sleep 0.05; done; echo ready; '
+              'read -r go; sleep 0.2; "$0" who job >seen && echo held; '
+              'fg >/dev/null; echo "code $?"')
+    master, slave = pty.openpty()
+    shell = t.spawn(['setsid', '-c', '-w', 'sh', '-c', script, t.holdfast],
+                    stdin=slave)
+    os.close(slave)
+    t.until(lambda: 'ready' in shell.out, 'it is held')
+    os.write(master, b'go\n')
+    t.until(lambda: 'held' in shell.out, 'it still is')
+    t.code(t.run('who', 'job'), 0)
+    os.write(master, b'\x04')
+    t.code(shell.wait(), 0)
+    os.close(master)
+    t.says(shell.out, 'code 0')
+    t.check(is_free(t), 'still held')
+
+
+@case
 def a_line_that_nobody_reads_holds_nothing(t):
     result = t.spawn(['sh', '-c', '"$0" hold job >/dev/full',
                       t.holdfast]).wait()
