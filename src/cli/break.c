@@ -46,7 +46,12 @@ static int answer_free(const struct breaking *b)
     struct cli_text text CLI_AUTO(cli_text_fini) = {0};
 
     cli_text_clean(&text, b->options->name);
-    cli_text_add(&text, " is free, there is nothing to break");
+    if (cli_holder_kept_ms(b->info)) {
+        cli_text_add(&text, " has no holder; it is ");
+        cli_holder_kept(&text, b->info);
+    } else {
+        cli_text_add(&text, " is free, there is nothing to break");
+    }
     return answer(b, false, text.data);
 }
 
@@ -91,8 +96,13 @@ static int break_fence(const struct breaking *b, uint64_t fence)
                         err.text);
     }
     cli_text_clean(&line, b->options->name);
-    cli_text_add(&line, ": broken; it was held by ");
-    cli_holder_line(&line, b->info);
+    cli_text_add(&line, ": broken; it was ");
+    if (cli_holder_kept_ms(b->info)) {
+        cli_holder_kept(&line, b->info);
+    } else {
+        cli_text_add(&line, "held by ");
+        cli_holder_line(&line, b->info);
+    }
     return answer(b, true, line.data);
 }
 
@@ -142,7 +152,8 @@ static int decide(const struct breaking *b)
     if (o->fence < 0 && !o->is_stale && !o->is_force) {
         return ask_which(b);
     }
-    if (hf_info_presence(b->info) == HF_FREE) {
+    if (hf_info_presence(b->info) == HF_FREE &&
+        (o->is_stale || !cli_holder_kept_ms(b->info))) {
         return answer_free(b);
     }
     if (o->is_stale) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decides in what state the command is born: own group, the caller's signal
+ * Decides in what state the command is born: its group, the caller's signal
  * mask and dispositions, no descriptor of ours. A pipe that closes at exec
  * tells a command that could not be started from one that ended with 127.
  * Thread: main of the guardian.
@@ -42,7 +42,9 @@ _Noreturn static void become(const struct cli_child_plan *plan, pid_t parent,
 {
     int code;
 
-    (void)setpgid(0, 0);
+    if (!plan->is_of_us) {
+        (void)setpgid(0, 0);
+    }
     if (plan->is_foreground) {
         cli_terminal_give(plan->terminal, getpid());
     }
@@ -96,7 +98,9 @@ int cli_child_start(const struct cli_child_plan *plan, pid_t *ret_pid,
         (void)close(report[0]);
         return code;
     }
-    (void)setpgid(pid, pid);
+    if (!plan->is_of_us) {
+        (void)setpgid(pid, pid);
+    }
     *ret_pid = pid;
     *ret_report = report[0];
     return 0;

@@ -10,6 +10,7 @@
 #include "src/cli/duration.h"
 #include "src/cli/log.h"
 #include "src/cli/memory.h"
+#include "src/cli/wish.h"
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -41,17 +42,15 @@ static int64_t left_ms(const struct cli_claim *claim)
 
 static int attempt(struct cli_claim *claim, int64_t wait_ms)
 {
-    const struct cli_options *o = claim->options;
-    hf_acquire_opts opts = HF_ACQUIRE_OPTS_INIT;
+    hf_acquire_opts opts;
 
+    cli_wish_fill(claim->options, &opts);
     opts.wait_ms = wait_ms;
-    opts.lease_ms = o->lease_ms;
-    opts.owner = o->owner;
-    opts.note = o->note;
     opts.cancel = claim->cancel;
     claim->err = (hf_error)HF_ERROR_INIT;
     claim->attempts++;
-    return hf_acquire(claim->client, o->name, &opts, &claim->lock, &claim->err);
+    return hf_acquire(claim->client, claim->options->name, &opts, &claim->lock,
+                      &claim->err);
 }
 
 static int wait_for_it(struct cli_claim *claim)
@@ -149,7 +148,10 @@ void cli_claim_finish(struct cli_claim *claim)
     while (cli_claim_look(claim) < CLI_CLAIM_HELD) {
         (void)poll(&change, 1, -1);
     }
-    (void)!hf_release(claim->lock, NULL);
+    /* One that was detached is not ours any more. */
+    if (hf_state(claim->lock) != HF_STATE_DETACHED) {
+        (void)!hf_release(claim->lock, NULL);
+    }
     cli_worker_join(claim->worker);
     hf_info_free(claim->info);
     hf_free(claim->lock);

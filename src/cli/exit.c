@@ -17,7 +17,7 @@ static const struct {
     {HF_TIMEDOUT, CLI_EXIT_BUSY, "timed-out"},
     {HF_CANCELLED, CLI_EXIT_SIGNAL, "interrupted"},
     {HF_LOST, CLI_EXIT_LOST, "lost"},
-    {HF_CONFLICT, CLI_EXIT_NO, "conflict"},
+    {HF_CONFLICT, CLI_EXIT_BUSY, "once"},
     {HF_DEADLOCK, CLI_EXIT_BUSY, "deadlock"},
     {HF_EINVAL, CLI_EXIT_USAGE, "usage"},
     {HF_ENOMEM, CLI_EXIT_MEMORY, "no-memory"},

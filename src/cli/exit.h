@@ -8,13 +8,13 @@
 
 #define CLI_EXIT_MAP(X)                                                        \
     X(DONE, 0, "done; for run: the command's own 0")                           \
-    X(NO, 1, "no: who free, break did not match, check unfit")                 \
+    X(NO, 1, "no: free, not yours any more, did not match, unfit")             \
     X(USAGE, 64, "the command line is wrong")                                  \
     X(STORE, 69, "the store cannot be reached or gave no usable answer")       \
     X(INTERNAL, 70, "an internal error")                                       \
     X(MEMORY, 71, "out of memory")                                             \
     X(UNCONFIRMED, 74, "the work is done, its release was not confirmed")      \
-    X(BUSY, 75, "held by somebody else; --busy-exit changes it")               \
+    X(BUSY, 75, "busy, timed out, or --once-per; --busy-exit changes it")      \
     X(LOST, 76, "the lock was lost while the command ran; --lost-exit")        \
     X(UNSAFE, 77, "unsafe, not supported, or access denied")                   \
     X(CONFIG, 78, "the configuration is wrong, or there is none to use")       \

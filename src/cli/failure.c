@@ -14,13 +14,16 @@
 static void add_holder(struct cli_text *line, const struct cli_claim *claim)
 {
     const hf_info *info = claim->info;
-    bool is_known = info && hf_info_presence(info) == HF_HELD_BY;
+    bool is_kept = info && cli_holder_kept_ms(info);
+    bool is_known = is_kept || (info && hf_info_presence(info) == HF_HELD_BY);
 
-    if (is_known) {
-        cli_text_add(line, " by ");
+    if (is_kept) {
+        cli_holder_kept(line, info);
+    } else if (is_known) {
+        cli_text_add(line, "held by ");
         cli_holder_line(line, info);
     } else {
-        cli_text_add(line, " by somebody who was gone a moment later");
+        cli_text_add(line, "held by somebody who was gone a moment later");
     }
     cli_text_add(line, "; ");
     cli_caps_line(line, &claim->caps);
@@ -43,8 +46,7 @@ static void name_busy(const struct cli_claim *claim, struct cli_result *result)
                      cli_duration(claim->wait_ms, waited));
     }
     cli_text_clean(&line, claim->options->name);
-    cli_text_add(&line,
-                 claim->status == HF_TIMEDOUT ? ", still held" : " is held");
+    cli_text_add(&line, claim->status == HF_TIMEDOUT ? ", still " : " is ");
     add_holder(&line, claim);
     cli_text_add(&fields, ",\"holder\":");
     if (claim->info) {
@@ -58,14 +60,24 @@ static void name_busy(const struct cli_claim *claim, struct cli_result *result)
     cli_event(result->outcome, fields.data, "%s", line.data);
 }
 
+static const char *advice(const struct cli_claim *claim)
+{
+    bool is_about_detaching = claim->options->verb == CLI_ACQUIRE &&
+                              claim->status == HF_ENOTSUP &&
+                              !(claim->caps.flags & HF_CAP_DETACH);
+
+    return is_about_detaching ? "; use `holdfast hold` or `holdfast run`" : "";
+}
+
 static void name_error(const struct cli_claim *claim, struct cli_result *result)
 {
     char *line CLI_AUTO(cli_free_auto) = NULL;
     const char *text = claim->err.text;
 
     if (claim->client) {
-        line = cli_format("cannot lock %s: %s", claim->options->name,
-                          *text ? text : hf_strstatus(claim->status));
+        line = cli_format("cannot lock %s: %s%s", claim->options->name,
+                          *text ? text : hf_strstatus(claim->status),
+                          advice(claim));
     } else {
         result->status =
             cli_store_failed(claim->store, claim->status, &claim->err, &line);
@@ -83,6 +95,9 @@ void cli_failure_name(const struct cli_options *o,
     }
     if (claim->status == HF_BUSY || claim->status == HF_TIMEDOUT) {
         name_busy(claim, result);
+    } else if (claim->status == HF_CONFLICT || claim->status == HF_DEADLOCK) {
+        /* It was started already, or waits for itself: the library says. */
+        cli_event(result->outcome, NULL, "%s", claim->err.text);
     } else {
         name_error(claim, result);
     }

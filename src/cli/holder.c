@@ -60,6 +60,23 @@ void cli_holder_line(struct cli_text *text, const hf_info *info)
     }
 }
 
+int64_t cli_holder_kept_ms(const hf_info *info)
+{
+    return hf_info_presence(info) == HF_FREE ? hf_info_remaining_ms(info) : 0;
+}
+
+void cli_holder_kept(struct cli_text *text, const hf_info *info)
+{
+    int64_t left_ms = cli_holder_kept_ms(info);
+    char left[CLI_DURATION_SIZE];
+
+    cli_text_add(text, "kept closed ");
+    if (left_ms > 0) {
+        cli_text_add(text, "for %s more ", cli_duration_short(left_ms, left));
+    }
+    cli_text_add(text, "(--min-hold)");
+}
+
 static void add_owner(struct cli_text *text, const hf_info *info)
 {
     if (hf_info_presence(info) != HF_HELD_BY) {
@@ -120,7 +137,8 @@ void cli_holder_json(struct cli_text *text, const hf_info *info)
     cli_text_add(text, ",\"acquired_at\":");
     cli_text_json(text, since_us > 0 ? cli_stamp(since_us, stamp) : NULL);
     add_number(text, "remaining_ms", hf_info_remaining_ms(info),
-               is_held && hf_info_remaining_ms(info) >= 0);
+               (is_held && hf_info_remaining_ms(info) >= 0) ||
+                   cli_holder_kept_ms(info) > 0);
     cli_text_add(text, ",\"waiters\":null");
 }
 

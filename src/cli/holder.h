@@ -15,6 +15,11 @@ void cli_holder_who(struct cli_text *, const hf_info *);
 /* "backup (host db1, pid 4711) since 2031-02-03T04:05:06Z (5m), 28s of its
  * lease left, fence 17". */
 void cli_holder_line(struct cli_text *, const hf_info *);
+/* For how long a free lock is kept closed (--min-hold); 0: it is open, -1:
+ * not known. */
+int64_t cli_holder_kept_ms(const hf_info *);
+/* "kept closed for 28s more (--min-hold)" */
+void cli_holder_kept(struct cli_text *, const hf_info *);
 /* `"name":…,"state":…, … "waiters":null` */
 void cli_holder_json(struct cli_text *, const hf_info *);
 /* `"store":…,"grade":…,"reach":…` */

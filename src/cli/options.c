@@ -10,7 +10,10 @@
 #include <string.h>
 
 #define BIT(verb) (1u << CLI_##verb)
-#define STORES    (BIT(RUN) | BIT(WHO) | BIT(LS) | BIT(BREAK) | BIT(CHECK))
+#define CLAIMS    (BIT(RUN) | BIT(HOLD) | BIT(ACQUIRE))
+#define TOKENS    (BIT(RENEW) | BIT(RELEASE))
+#define LOOKS     (BIT(WHO) | BIT(LS) | BIT(CHECK))
+#define STORES    (CLAIMS | TOKENS | LOOKS | BIT(BREAK) | BIT(GC))
 #define ALL       ((1u << CLI_VERBS) - 1)
 
 #define FIELD(name) offsetof(struct cli_options, name)
@@ -18,13 +21,36 @@
 #define CENTURY_MS INT64_C(3155760000000)
 
 const struct cli_option cli_option_table[] = {
-    {"try", 'n', CLI_FLAG, BIT(RUN), FIELD(is_try), 0, 0, NULL, NULL,
+    {"try", 'n', CLI_FLAG, CLAIMS, FIELD(is_try), 0, 0, NULL, NULL,
      "do not wait: a held lock is exit 75 at once"},
-    {"wait", 'w', CLI_DURATION, BIT(RUN), FIELD(wait_ms), -1, CENTURY_MS, "DUR",
+    {"wait", 'w', CLI_DURATION, CLAIMS, FIELD(wait_ms), -1, CENTURY_MS, "DUR",
      "forever", "how long to wait for a holder; 0 is --try"},
-    {"lease", 0, CLI_DURATION, BIT(RUN), FIELD(lease_ms), HF_LEASE_MIN_MS,
+    {"lease", 0, CLI_DURATION, CLAIMS, FIELD(lease_ms), HF_LEASE_MIN_MS,
      HF_LEASE_MAX_MS, "DUR", "30s",
-     "how long the lock outlives a holder that stopped renewing it"},
+     "how long the lock outlives a holder that stopped renewing it; acquire: "
+     "its life until it is renewed or released"},
+    {"lease", 0, CLI_DURATION, BIT(RENEW), FIELD(lease_ms), HF_LEASE_MIN_MS,
+     HF_LEASE_MAX_MS, "DUR", "30s",
+     "its life from now on, whatever --lease acquire had"},
+    {"token-file", 0, CLI_TEXT, BIT(ACQUIRE), FIELD(token_file), 1, 4096,
+     "PATH", NULL, "write the token there, mode 0600, instead of to stdout"},
+    {"token-file", 0, CLI_TEXT, TOKENS, FIELD(token_file), 1, 4096, "PATH",
+     NULL,
+     "read the token there, else from HOLDFAST_TOKEN; release removes it"},
+    {"min-hold", 0, CLI_DURATION, CLAIMS, FIELD(min_hold_ms), 0, HF_KEEP_MAX_MS,
+     "DUR", "0s",
+     "from the grant on nobody else gets the lock for so long, also if its "
+     "holder ends or is killed"},
+    {"once-per", 0, CLI_DURATION, CLAIMS, FIELD(once_ms), 1, HF_KEEP_MAX_MS,
+     "DUR", NULL,
+     "exit 75 while the last start under this option is younger; choose less "
+     "than the period: 20h for daily"},
+    {"once-key", 0, CLI_TEXT, CLAIMS, FIELD(once_key), 1, HF_NAME_MAX, "KEY",
+     NULL, "--once-per counts for each KEY; without it: once for ever"},
+    {"retry-failed", 0, CLI_FLAG, BIT(RUN), FIELD(is_retry_failed), 0, 0, NULL,
+     NULL, "a CMD that failed does not count as a start"},
+    {"reentrant", 0, CLI_FLAG, BIT(RUN), FIELD(is_reentrant), 0, 0, NULL, NULL,
+     "inside of a run that holds NAME, run CMD under that lock"},
     {"grace", 0, CLI_DURATION, BIT(RUN), FIELD(grace_ms), 0, HF_LEASE_MAX_MS,
      "DUR", "5s",
      "time between TERM and KILL when the lock is about to be lost, at most a "
@@ -43,15 +69,15 @@ const struct cli_option cli_option_table[] = {
      "leave CMD running, which is unsafe"},
     {"lost-hook", 0, CLI_TEXT, BIT(RUN), FIELD(lost_hook), 1, 65535, "CMD",
      NULL, "what /bin/sh runs, for at most 10s, when the lock is lost"},
-    {"busy-exit", 'E', CLI_NUMBER, BIT(RUN), FIELD(busy_exit), 0, 255, "N",
-     "75", "exit code when somebody else holds the lock"},
-    {"lost-exit", 0, CLI_NUMBER, BIT(RUN), FIELD(lost_exit), 0, 255, "N", "76",
-     "exit code when the lock was lost while CMD ran"},
+    {"busy-exit", 'E', CLI_NUMBER, CLAIMS, FIELD(busy_exit), 0, 255, "N", "75",
+     "exit code when somebody else holds the lock"},
+    {"lost-exit", 0, CLI_NUMBER, BIT(RUN) | BIT(HOLD), FIELD(lost_exit), 0, 255,
+     "N", "76", "exit code when the lock was lost after it was got"},
     {"shell", 'c', CLI_FLAG, BIT(RUN), FIELD(is_shell), 0, 0, NULL, NULL,
      "give the one word after -- to /bin/sh -c"},
-    {"owner", 0, CLI_TEXT, BIT(RUN), FIELD(owner), 0, HF_NOTE_MAX, "LABEL",
-     NULL, "who shows it as the holder; default: the name of CMD"},
-    {"note", 0, CLI_TEXT, BIT(RUN), FIELD(note), 0, HF_NOTE_MAX, "TEXT", NULL,
+    {"owner", 0, CLI_TEXT, CLAIMS, FIELD(owner), 0, HF_NOTE_MAX, "LABEL", NULL,
+     "who shows it as the holder; default: the name of CMD, else holdfast"},
+    {"note", 0, CLI_TEXT, CLAIMS, FIELD(note), 0, HF_NOTE_MAX, "TEXT", NULL,
      "for people, shown by who"},
     {"status-file", 0, CLI_TEXT, BIT(RUN), FIELD(status_file), 1, 4096, "PATH",
      NULL, "write outcome, status, child_exit, child_signal there as JSON"},
@@ -59,7 +85,7 @@ const struct cli_option cli_option_table[] = {
      "PATH", NULL, "write the figures of this run there for Prometheus"},
     {"json-fd", 0, CLI_NUMBER, BIT(RUN), FIELD(json_fd), 0, 1048575, "N", NULL,
      "write events as JSON lines to descriptor N, text stays on stderr"},
-    {"verbose", 'v', CLI_FLAG, BIT(RUN), FIELD(is_verbose), 0, 0, NULL, NULL,
+    {"verbose", 'v', CLI_FLAG, CLAIMS, FIELD(is_verbose), 0, 0, NULL, NULL,
      "also say what goes well"},
     {"fence", 0, CLI_NUMBER, BIT(BREAK), FIELD(fence), 1,
      INT64_C(9007199254740991), "N", NULL, "break only the grant with fence N"},
@@ -67,6 +93,8 @@ const struct cli_option cli_option_table[] = {
      "break only if the holder is gone; a live one is left alone"},
     {"force", 0, CLI_FLAG, BIT(BREAK), FIELD(is_force), 0, 0, NULL, NULL,
      "break whoever holds it"},
+    {"idle", 0, CLI_DURATION, BIT(GC), FIELD(idle_ms), 0, HF_KEEP_MAX_MS, "DUR",
+     "24h", "delete what nobody has used for so long"},
     {"options", 0, CLI_FLAG, BIT(HELP), FIELD(is_listing), 0, 0, NULL, NULL,
      "list all options for programs: verb, option, argument, default"},
     {"url", 0, CLI_TEXT, STORES, FIELD(url), 1, 65535, "URL", NULL,
@@ -103,6 +131,18 @@ const struct cli_verb cli_verb_table[CLI_VERBS] = {
     [CLI_RUN] = {"run", "run [options] NAME -- CMD [ARGS...]",
                  "run CMD while holding the lock NAME", CLI_MUST_OPERAND,
                  cli_run},
+    [CLI_HOLD] = {"hold", "hold [options] NAME",
+                  "hold NAME until stdin ends or a signal comes",
+                  CLI_MUST_OPERAND, cli_hold},
+    [CLI_ACQUIRE] = {"acquire", "acquire [options] NAME",
+                     "lock NAME for a lease of time, print its token",
+                     CLI_MUST_OPERAND, cli_acquire},
+    [CLI_RENEW] = {"renew", "renew [options] NAME",
+                   "begin the lease anew, by token; exit 1: not yours",
+                   CLI_MUST_OPERAND, cli_renew},
+    [CLI_RELEASE] = {"release", "release [options] NAME",
+                     "let go of NAME, by token; exit 1: not yours",
+                     CLI_MUST_OPERAND, cli_release},
     [CLI_WHO] = {"who", "who [options] NAME",
                  "who holds NAME? exit 0: held, 1: free", CLI_MUST_OPERAND,
                  cli_who},
@@ -111,6 +151,8 @@ const struct cli_verb cli_verb_table[CLI_VERBS] = {
     [CLI_BREAK] = {"break", "break NAME --fence N | --stale | --force",
                    "end somebody else's hold of NAME", CLI_MUST_OPERAND,
                    cli_break},
+    [CLI_GC] = {"gc", "gc [options]", "delete the records of idle names",
+                CLI_NO_OPERAND, cli_gc},
     [CLI_CHECK] = {"check", "check [options]",
                    "is the store fit for locks? exit 0: fit, 1: unfit",
                    CLI_NO_OPERAND, cli_check},

@@ -14,9 +14,14 @@
 
 #define CLI_VERB_MAP(X)                                                        \
     X(RUN, run)                                                                \
+    X(HOLD, hold)                                                              \
+    X(ACQUIRE, acquire)                                                        \
+    X(RENEW, renew)                                                            \
+    X(RELEASE, release)                                                        \
     X(WHO, who)                                                                \
     X(LS, ls)                                                                  \
     X(BREAK, break)                                                            \
+    X(GC, gc)                                                                  \
     X(CHECK, check)                                                            \
     X(BACKENDS, backends)                                                      \
     X(VERSION, version)                                                        \
@@ -44,16 +49,23 @@ struct cli_options {
     const char *metrics_file;
     const char *on_lost;
     const char *lost_hook;
+    const char *once_key;
+    const char *token_file;
     int64_t is_json;
     int64_t is_help;
     int64_t is_verbose;
     int64_t is_try;
     int64_t is_shell;
+    int64_t is_retry_failed;
+    int64_t is_reentrant;
     int64_t is_stale;
     int64_t is_force;
     int64_t is_listing;
     int64_t wait_ms;
     int64_t lease_ms;
+    int64_t min_hold_ms;
+    int64_t once_ms;
+    int64_t idle_ms;
     int64_t grace_ms;
     int64_t kill_after_ms;
     int64_t max_run_ms;
@@ -104,9 +116,14 @@ bool cli_option_given(const struct cli_options *, const char *name);
 
 /* The verbs: each gives the exit code of the program. */
 int cli_run(const struct cli_options *);
+int cli_hold(const struct cli_options *);
+int cli_acquire(const struct cli_options *);
+int cli_renew(const struct cli_options *);
+int cli_release(const struct cli_options *);
 int cli_who(const struct cli_options *);
 int cli_ls(const struct cli_options *);
 int cli_break(const struct cli_options *);
+int cli_gc(const struct cli_options *);
 int cli_check(const struct cli_options *);
 int cli_backends(const struct cli_options *);
 int cli_version(const struct cli_options *);

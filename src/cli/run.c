@@ -12,8 +12,11 @@
 #include "src/cli/holder.h"
 #include "src/cli/memory.h"
 #include "src/cli/metrics.h"
+#include "src/cli/nested.h"
+#include "src/cli/outcome.h"
 #include "src/cli/result.h"
 #include "src/cli/say.h"
+#include "src/cli/wish.h"
 #include "src/cli/wrapper.h"
 
 #include <errno.h>
@@ -24,33 +27,12 @@
 
 #define LEASE_MIN_MS 1000
 
-static int check_name(const char *name)
-{
-    size_t length = strlen(name);
-
-    if (!length || length > HF_NAME_MAX) {
-        return cli_fail(CLI_EXIT_USAGE,
-                        "run: the name has %zu bytes, not 1 to %d", length,
-                        HF_NAME_MAX);
-    }
-    for (const char *c = name; *c;) {
-        uint32_t point;
-        size_t step = cli_utf8(c, &point);
-
-        if (!step) {
-            return cli_fail(CLI_EXIT_USAGE, "run: the name '%s' is not UTF-8",
-                            name);
-        }
-        c += step;
-    }
-    return 0;
-}
-
 static int check(const struct cli_options *o)
 {
-    if (o->is_try && o->wait_ms && cli_option_given(o, "wait")) {
-        return cli_fail(CLI_EXIT_USAGE,
-                        "run: --try and --wait exclude each other");
+    int r = cli_wish_check(o);
+
+    if (r) {
+        return r;
     }
     if (o->lease_ms < LEASE_MIN_MS) {
         return cli_fail(CLI_EXIT_USAGE,
@@ -66,7 +48,7 @@ static int check(const struct cli_options *o)
                         "run: -c takes one word after --; quote the command: "
                         "-c -- 'CMD ARGS | …'");
     }
-    return check_name(o->name);
+    return 0;
 }
 
 static void plan(struct cli_wrapper *w)
@@ -106,7 +88,7 @@ static int prepare(struct cli_wrapper *w)
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1L);
     w->claim.options = w->options;
     w->claim.store = &w->store;
-    w->claim.wait_ms = w->options->is_try ? 0 : w->options->wait_ms;
+    w->claim.wait_ms = cli_wish_wait_ms(w->options);
     if (cli_claim_start(&w->claim)) {
         cli_event_be_patient(true);
         return cli_fail(CLI_EXIT_MEMORY, "run: cannot start a thread");
@@ -137,27 +119,11 @@ static void name_signal(const struct cli_wrapper *w, struct cli_result *result)
 
 static void name_child(const struct cli_wrapper *w, struct cli_result *result)
 {
-    const char *command =
-        w->options->is_shell ? "/bin/sh" : w->options->command[0];
-    int code = w->exec_errno;
-
-    if (code) {
-        bool is_missing = code == ENOENT || code == ENOTDIR;
-
-        result->outcome = is_missing ? "not-found" : "not-executable";
-        result->status = is_missing ? CLI_EXIT_NOTFOUND : CLI_EXIT_NOEXEC;
-        cli_event(result->outcome, NULL, "cannot run %s: %s", command,
-                  strerror(code));
-    } else if (!w->is_child_done) {
+    if (!w->exec_errno && !w->is_child_done) {
         result->outcome = "internal";
         result->status = CLI_EXIT_INTERNAL;
-    } else if (WIFSIGNALED(w->child_status)) {
-        result->outcome = "signaled";
-        result->child_signal = WTERMSIG(w->child_status);
-        result->status = CLI_EXIT_SIGNAL + result->child_signal;
     } else {
-        result->child_exit = WEXITSTATUS(w->child_status);
-        result->status = result->child_exit;
+        cli_outcome_child(w->options, w->exec_errno, w->child_status, result);
     }
 }
 
@@ -191,6 +157,17 @@ static void name_unconfirmed(const struct cli_wrapper *w, const hf_error *err,
               w->options->name, err->text);
 }
 
+/* What --once-per and --retry-failed make of it. */
+static enum cli_wish_end end_of(const struct cli_wrapper *w)
+{
+    bool is_fine = !w->is_overrun && w->is_child_done &&
+                   WIFEXITED(w->child_status) && !WEXITSTATUS(w->child_status);
+
+    return !w->child && !w->exec_errno ? CLI_WISH_UNUSED
+           : is_fine                   ? CLI_WISH_USED
+                                       : CLI_WISH_FAILED;
+}
+
 static void release(struct cli_wrapper *w, struct cli_result *result)
 {
     hf_error err = HF_ERROR_INIT;
@@ -198,6 +175,7 @@ static void release(struct cli_wrapper *w, struct cli_result *result)
 
     *result = (struct cli_result){"exited", CLI_EXIT_DONE, -1, 0};
     w->ended_ns = cli_boot_ns();
+    cli_wish_settle(w->options, w->claim.lock, end_of(w));
     r = hf_release(w->claim.lock, &err);
     cli_event_be_patient(true);
     name_child(w, result);
@@ -247,6 +225,7 @@ static void end_held(struct cli_wrapper *w, struct cli_result *result)
         hf_error err = HF_ERROR_INIT;
 
         name_signal(w, result);
+        cli_wish_settle(w->options, w->claim.lock, CLI_WISH_UNUSED);
         if (hf_release(w->claim.lock, &err) < 0) {
             cli_event("unconfirmed", NULL, "the release was not confirmed: %s",
                       err.text);
@@ -322,6 +301,10 @@ int cli_run(const struct cli_options *given)
     r = cli_store_choose(&options, &w.store);
     if (r) {
         tell_not_started(&w, r);
+        return r;
+    }
+    if (cli_nested(&options, &w.store, &r)) {
+        cli_store_fini(&w.store);
         return r;
     }
     if (!options.owner) {

@@ -60,6 +60,10 @@ static void take_fresh(struct cli_waiting *w)
 
 static void add_holder(struct cli_text *text, const hf_info *info)
 {
+    if (info && cli_holder_kept_ms(info)) {
+        cli_holder_kept(text, info);
+        return;
+    }
     if (!info || hf_info_presence(info) != HF_HELD_BY) {
         cli_text_add(text, "its holder is not known at the moment");
         return;

@@ -52,10 +52,15 @@ static void show(struct cli_text *text, const hf_info *info,
     hf_presence presence = hf_info_presence(info);
 
     cli_text_clean(text, hf_info_name(info));
-    cli_text_add(text, "%s\n",
+    cli_text_add(text, "%s",
                  presence == HF_FREE      ? " is free"
                  : presence == HF_HELD_BY ? " is held"
                                           : ": the store cannot tell");
+    if (cli_holder_kept_ms(info)) {
+        cli_text_add(text, ", but ");
+        cli_holder_kept(text, info);
+    }
+    cli_text_add(text, "\n");
     if (presence == HF_HELD_BY) {
         add_held(text, info);
     }

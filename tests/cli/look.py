@@ -239,8 +239,8 @@ def version_is_one_line(t):
 def help_explains_each_verb(t):
     general = t.run('help')
     t.code(general, 0)
-    verbs = ('run', 'who', 'ls', 'break', 'check', 'backends', 'version',
-             'help')
+    verbs = ('run', 'hold', 'acquire', 'renew', 'release', 'who', 'ls',
+             'break', 'gc', 'check', 'backends', 'version', 'help')
     t.says(general.out, *verbs)
     for word in ('--help', '-h'):
         t.equal(t.run(word).out, general.out, word)
@@ -262,6 +262,24 @@ def help_of_run_pins_the_defaults(t):
              listed['--kill-after'], listed['--busy-exit'],
              listed['--lost-exit']),
             ('forever', '30s', '5s', None, '75', '76'), 'defaults')
+    t.equal((listed['--min-hold'], listed['--once-per'], listed['--once-key']),
+            ('0s', None, None), 'defaults')
+
+
+@case
+def help_pins_the_defaults_of_the_other_verbs(t):
+    for verb, wanted in (
+            ('hold', {'--wait': 'forever', '--lease': '30s',
+                      '--min-hold': '0s', '--busy-exit': '75',
+                      '--lost-exit': '76'}),
+            ('acquire', {'--wait': 'forever', '--lease': '30s',
+                         '--min-hold': '0s', '--busy-exit': '75'}),
+            ('renew', {'--lease': '30s'}), ('release', {}),
+            ('gc', {'--idle': '24h'})):
+        listed = {row['option']: row['default'] for entry in
+                  t.json('help', verb)['verbs'] for row in entry['options']
+                  if row['default']}
+        t.equal(listed, wanted, verb)
 
 
 @case

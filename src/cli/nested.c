@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Decides whether the lock that the environment carries is still held, and
+ * what a run inside of it does. A grant is known by its fence, which no other
+ * grant of the name ever has, so that one look at the store tells, and
+ * nothing there changes. CMD is then run by passage.c, without a guardian:
+ * the one of the outer run has it in its tree and ends it with the rest.
+ * Thread: main.
+ */
+#include "src/cli/nested.h"
+#include "src/cli/event.h"
+#include "src/cli/exit.h"
+#include "src/cli/failure.h"
+#include "src/cli/holder.h"
+#include "src/cli/memory.h"
+#include "src/cli/passage.h"
+#include "src/cli/result.h"
+#include "src/cli/say.h"
+#include "src/cli/token.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct nested {
+    const struct cli_options *options;
+    struct cli_claim claim; /* what failure.c wants to know */
+    uint64_t fence;         /* of the outer grant */
+    struct cli_result result;
+};
+
+static bool read_fence(uint64_t *ret_fence)
+{
+    const char *text = getenv("HOLDFAST_FENCE");
+    char *end;
+
+    if (!text || *text < '0' || *text > '9') {
+        return false;
+    }
+    errno = 0;
+    *ret_fence = strtoull(text, &end, 10);
+    return !errno && !*end;
+}
+
+/* Does the environment say that NAME is held around us? */
+static bool is_carried(const struct cli_options *o)
+{
+    const char *name = getenv("HOLDFAST_NAME");
+    const char *token = getenv("HOLDFAST_TOKEN");
+
+    return name && token && !strcmp(name, o->name) && cli_token_is_one(token);
+}
+
+/* 0 and the lock as the store shows it, or a status that claim.err tells. */
+static int look(struct nested *n)
+{
+    struct cli_claim *claim = &n->claim;
+    int r = cli_store_open(claim->store, &claim->client, &claim->err);
+
+    claim->caps = (hf_caps_info)HF_CAPS_INFO_INIT;
+    r = r ? r : hf_caps(claim->client, &claim->caps);
+    return r ? r
+             : hf_inspect(claim->client, n->options->name, &claim->info,
+                          &claim->err);
+}
+
+static bool is_same(const struct nested *n)
+{
+    return hf_info_presence(n->claim.info) == HF_HELD_BY &&
+           hf_info_fence(n->claim.info) == n->fence;
+}
+
+/* A dead holder's lock is anybody's. */
+static bool is_held(const struct nested *n)
+{
+    return is_same(n) && hf_info_holder_lives(n->claim.info) != 0;
+}
+
+static void name_lost(struct nested *n)
+{
+    struct cli_text line CLI_AUTO(cli_text_fini) = {0};
+    const hf_info *info = n->claim.info;
+
+    n->result.outcome = "lost";
+    n->result.status = (int)n->options->lost_exit;
+    cli_text_clean(&line, n->options->name);
+    cli_text_add(&line, " is no longer held by the run around this one, ");
+    if (hf_info_presence(info) == HF_HELD_BY && !is_same(n)) {
+        cli_text_add(&line, "but by ");
+        cli_holder_line(&line, info);
+    } else {
+        cli_text_add(&line, "nor by anybody else");
+    }
+    cli_event("lost-exit", NULL, "%s; the command was not started; exit %d",
+              line.data, n->result.status);
+}
+
+static void name_deadlock(struct nested *n)
+{
+    n->result.outcome = cli_outcome_of(HF_DEADLOCK);
+    n->result.status = (int)n->options->busy_exit;
+    cli_event(n->result.outcome, NULL,
+              "%s is held by the run around this one, which waits for us%s",
+              n->options->name,
+              n->options->verb == CLI_RUN
+                  ? "; with --reentrant the command runs under that lock"
+                  : "");
+}
+
+static void name_failure(struct nested *n, int status)
+{
+    n->claim.status = status;
+    cli_failure_name(n->options, &n->claim, &n->result);
+}
+
+static void pass(struct nested *n)
+{
+    cli_event_quiet("reentered", NULL,
+                    "%s is held by the run around this one, fence %" PRIu64
+                    "; the command runs under it",
+                    n->options->name, n->fence);
+    /* No thread of the library may be there when a process is forked. */
+    hf_close(n->claim.client);
+    n->claim.client = NULL;
+    cli_passage(n->options, &n->result);
+}
+
+/* False: nothing that concerns this run. */
+static bool decide(struct nested *n)
+{
+    bool is_reentrant = n->options->is_reentrant;
+    int r = look(n);
+
+    if (r) {
+        if (is_reentrant) {
+            name_failure(n, r);
+        }
+        return is_reentrant;
+    }
+    if (is_held(n)) {
+        if (is_reentrant) {
+            pass(n);
+        } else {
+            name_deadlock(n);
+        }
+        return true;
+    }
+    if (is_reentrant) {
+        name_lost(n);
+    }
+    return is_reentrant;
+}
+
+/* A token that came by another way than from a run. */
+static bool name_unknown(struct nested *n)
+{
+    n->result.outcome = "usage";
+    n->result.status =
+        cli_fail(CLI_EXIT_USAGE,
+                 "run: --reentrant: without HOLDFAST_FENCE it cannot be told "
+                 "whether HOLDFAST_TOKEN still holds %s; set it, too",
+                 n->options->name);
+    cli_result_tell(n->options, &n->result);
+    return true;
+}
+
+bool cli_nested(const struct cli_options *o, const struct cli_store *store,
+                int *ret_code)
+{
+    struct nested n = {
+        .options = o,
+        .claim = {.options = o, .store = store, .err = HF_ERROR_INIT},
+        .result = {"internal", CLI_EXIT_INTERNAL, -1, 0},
+    };
+    bool is_done;
+
+    if (!is_carried(o)) {
+        return false;
+    }
+    if (!read_fence(&n.fence) || !n.fence) {
+        *ret_code = CLI_EXIT_USAGE;
+        return o->is_reentrant && name_unknown(&n);
+    }
+    is_done = decide(&n);
+    hf_info_free(n.claim.info);
+    hf_close(n.claim.client);
+    if (is_done) {
+        cli_result_tell(o, &n.result);
+    }
+    *ret_code = n.result.status;
+    return is_done;
+}

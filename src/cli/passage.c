@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Decides what CMD gets that runs inside of another run: our process group,
+ * our terminal and our environment as they are, and those signals that were
+ * sent to us alone. What came from the keyboard or from the guardian of the
+ * outer run went to the whole group, and a second copy would count twice.
+ * Thread: main.
+ */
+#include "src/cli/passage.h"
+#include "src/cli/child.h"
+#include "src/cli/event.h"
+#include "src/cli/outcome.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static bool is_guardian(pid_t pid)
+{
+    char path[40];
+    char comm[32] = "";
+    FILE *file;
+    bool is_one;
+
+    (void)snprintf(path, sizeof path, "/proc/%ld/comm", (long)pid);
+    file = fopen(path, "re");
+    if (!file) {
+        return false;
+    }
+    is_one =
+        fgets(comm, sizeof comm, file) && !strcmp(comm, "holdfast-guard\n");
+    (void)fclose(file);
+    return is_one;
+}
+
+static void pass_on(const struct signalfd_siginfo *info, pid_t child)
+{
+    if (info->ssi_code != SI_KERNEL && !is_guardian((pid_t)info->ssi_pid)) {
+        (void)kill(child, (int)info->ssi_signo);
+    }
+}
+
+/* Until it ended; gives its status as of wait(). */
+static int serve(const struct cli_signals *signals, pid_t child)
+{
+    struct pollfd source = {signals->fd, POLLIN, 0};
+    int status = 0;
+
+    for (;;) {
+        struct signalfd_siginfo info;
+        pid_t pid = waitpid(child, &status, WNOHANG);
+
+        if (pid == child || (pid < 0 && errno != EINTR)) {
+            return status;
+        }
+        (void)poll(&source, 1, -1);
+        while (read(signals->fd, &info, sizeof info) == (ssize_t)sizeof info) {
+            if (info.ssi_signo != SIGCHLD) {
+                pass_on(&info, child);
+            }
+        }
+    }
+}
+
+void cli_passage(const struct cli_options *o, struct cli_result *result)
+{
+    struct cli_signals signals;
+    struct cli_child_plan plan = {
+        .command = o->command,
+        .is_shell = o->is_shell,
+        .is_of_us = true,
+        .signals = &signals,
+    };
+    int status = 0;
+    int report;
+    pid_t child;
+    int code;
+
+    if (cli_signals_setup(&signals)) {
+        cli_event("internal", NULL, "run: cannot start: %s", strerror(errno));
+        return;
+    }
+    code = cli_child_start(&plan, &child, &report);
+    if (!code) {
+        status = serve(&signals, child);
+        code = cli_child_report(report);
+        (void)close(report);
+    }
+    cli_outcome_child(o, code > 0 ? code : 0, status, result);
+    (void)close(signals.fd);
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Decides where a token is read and how its file is written: a draft with a
+ * random name and mode 0600 beside it, then a rename. What is there and is
+ * no plain file (a symbolic link, a device, a folder) is never replaced; a
+ * plain file is, for it may be left over from a script that was killed, and
+ * no lock may need a human. Thread: main.
+ */
+#include "src/cli/token.h"
+#include "src/cli/exit.h"
+#include "src/cli/memory.h"
+#include "src/cli/say.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char digits[] = "0123456789abcdef";
+
+bool cli_token_is_one(const char *text)
+{
+    return strlen(text) == CLI_TOKEN_SIZE - 1 &&
+           strspn(text, digits) == CLI_TOKEN_SIZE - 1;
+}
+
+static const char *verb_of(const struct cli_options *o)
+{
+    return cli_verb_table[o->verb].word;
+}
+
+static int malformed(const struct cli_options *o, const char *from)
+{
+    return cli_fail(CLI_EXIT_USAGE,
+                    "%s: what is in %s is no token (32 lower-case hex digits, "
+                    "as acquire gives)",
+                    verb_of(o), from);
+}
+
+/* Up to size - 1 bytes; how many, or -1 and errno. */
+static ssize_t load(const char *path, char *buf, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    size_t length = 0;
+    ssize_t n = 1;
+
+    if (fd < 0) {
+        return -1;
+    }
+    while (length < size - 1 && n) {
+        n = read(fd, buf + length, size - 1 - length);
+        if (n < 0 && errno != EINTR) {
+            int code = errno;
+
+            (void)close(fd);
+            errno = code;
+            return -1;
+        }
+        length += n > 0 ? (size_t)n : 0;
+    }
+    (void)close(fd);
+    buf[length] = 0;
+    return (ssize_t)length;
+}
+
+static int read_file(const struct cli_options *o, char token[CLI_TOKEN_SIZE])
+{
+    char text[CLI_TOKEN_SIZE + 3];
+    ssize_t length = load(o->token_file, text, sizeof text);
+
+    if (length < 0) {
+        return cli_fail(CLI_EXIT_USAGE, "%s: --token-file: cannot read %s: %s",
+                        verb_of(o), o->token_file, strerror(errno));
+    }
+    text[strcspn(text, "\r\n")] = 0;
+    if (length > CLI_TOKEN_SIZE + 1 || !cli_token_is_one(text)) {
+        return malformed(o, o->token_file);
+    }
+    memcpy(token, text, CLI_TOKEN_SIZE);
+    return 0;
+}
+
+int cli_token_read(const struct cli_options *o, char ret_token[CLI_TOKEN_SIZE])
+{
+    const char *variable = getenv("HOLDFAST_TOKEN");
+
+    if (o->token_file) {
+        return read_file(o, ret_token);
+    }
+    if (!variable || !*variable) {
+        return cli_fail(CLI_EXIT_USAGE,
+                        "%s: no token is given; use --token-file PATH, or the "
+                        "environment: HOLDFAST_TOKEN=$TOKEN holdfast %s …",
+                        verb_of(o), verb_of(o));
+    }
+    if (!cli_token_is_one(variable)) {
+        return malformed(o, "HOLDFAST_TOKEN");
+    }
+    memcpy(ret_token, variable, CLI_TOKEN_SIZE);
+    return 0;
+}
+
+/* The folder part of a path, as a new string. */
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    if (!slash) {
+        return cli_strdup(".");
+    }
+    return cli_strndup(path, slash == path ? 1 : (size_t)(slash - path));
+}
+
+int cli_token_check(const struct cli_options *o)
+{
+    char *folder CLI_AUTO(cli_free_auto) = NULL;
+    struct stat st;
+
+    if (!o->token_file) {
+        return 0;
+    }
+    if (!lstat(o->token_file, &st) && !S_ISREG(st.st_mode)) {
+        return cli_fail(
+            CLI_EXIT_USAGE, "%s: --token-file: %s is %s, and is not replaced",
+            verb_of(o), o->token_file,
+            S_ISLNK(st.st_mode) ? "a symbolic link" : "no plain file");
+    }
+    folder = folder_of(o->token_file);
+    if (access(folder, W_OK | X_OK)) {
+        return cli_fail(CLI_EXIT_USAGE,
+                        "%s: --token-file: cannot write to %s: %s", verb_of(o),
+                        folder, strerror(errno));
+    }
+    return 0;
+}
+
+static bool put(int fd, const char *token)
+{
+    char line[CLI_TOKEN_SIZE + 1];
+    int length = snprintf(line, sizeof line, "%s\n", token);
+
+    return write(fd, line, (size_t)length) == length;
+}
+
+static bool publish(const char *draft, const char *path, bool may_replace)
+{
+    struct stat st;
+
+    if (!may_replace) {
+        return !link(draft, path);
+    }
+    if (!lstat(path, &st) && !S_ISREG(st.st_mode)) {
+        errno = EEXIST;
+        return false;
+    }
+    return !rename(draft, path);
+}
+
+int cli_token_write(const struct cli_options *o, const char *token,
+                    bool may_replace)
+{
+    char *draft CLI_AUTO(cli_free_auto) =
+        cli_format("%s.XXXXXX", o->token_file);
+    int fd = mkostemp(draft, O_CLOEXEC);
+    bool is_written;
+    int code;
+
+    if (fd < 0) {
+        return -1;
+    }
+    is_written = put(fd, token);
+    is_written = !close(fd) && is_written;
+    is_written = is_written && publish(draft, o->token_file, may_replace);
+    code = errno;
+    /* After a rename there is none. */
+    (void)unlink(draft);
+    errno = code;
+    return is_written ? 0 : -1;
+}
+
+bool cli_token_remove(const struct cli_options *o)
+{
+    struct stat st;
+
+    return o->token_file && !lstat(o->token_file, &st) && S_ISREG(st.st_mode) &&
+           !unlink(o->token_file);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Decides which wishes contradict each other, and how options of the command
+ * become options of the library. How the lock is then got is claim.c's.
+ * Thread: main checks; any thread may fill.
+ */
+#include "src/cli/wish.h"
+#include "src/cli/event.h"
+#include "src/cli/exit.h"
+#include "src/cli/say.h"
+#include "src/cli/text.h"
+
+#include <string.h>
+
+int cli_name_check(const struct cli_options *o)
+{
+    const char *verb = cli_verb_table[o->verb].word;
+    size_t length = strlen(o->name);
+
+    if (!length || length > HF_NAME_MAX) {
+        return cli_fail(CLI_EXIT_USAGE,
+                        "%s: the name has %zu bytes, not 1 to %d", verb, length,
+                        HF_NAME_MAX);
+    }
+    for (const char *c = o->name; *c;) {
+        uint32_t point;
+        size_t step = cli_utf8(c, &point);
+
+        if (!step) {
+            return cli_fail(CLI_EXIT_USAGE, "%s: the name '%s' is not UTF-8",
+                            verb, o->name);
+        }
+        c += step;
+    }
+    return 0;
+}
+
+/* 0: starts are not counted. */
+static int64_t once_ms(const struct cli_options *o)
+{
+    return o->once_ms > 0 ? o->once_ms : o->once_key ? HF_FOREVER : 0;
+}
+
+int cli_wish_check(const struct cli_options *o)
+{
+    int r = cli_name_check(o);
+
+    if (r) {
+        return r;
+    }
+    if (o->is_try && o->wait_ms && cli_option_given(o, "wait")) {
+        return cli_fail(CLI_EXIT_USAGE,
+                        "%s: --try and --wait exclude each other",
+                        cli_verb_table[o->verb].word);
+    }
+    if (o->is_retry_failed && !once_ms(o)) {
+        return cli_fail(CLI_EXIT_USAGE,
+                        "run: --retry-failed takes back the mark of a start, "
+                        "so it needs --once-per DUR or --once-key KEY");
+    }
+    return 0;
+}
+
+int64_t cli_wish_wait_ms(const struct cli_options *o)
+{
+    return o->is_try ? 0 : o->wait_ms;
+}
+
+void cli_wish_fill(const struct cli_options *o, hf_acquire_opts *ret_opts)
+{
+    hf_acquire_opts opts = HF_ACQUIRE_OPTS_INIT;
+
+    opts.lease_ms = o->lease_ms;
+    opts.owner = o->owner;
+    opts.note = o->note;
+    opts.min_hold_ms = o->min_hold_ms;
+    opts.once_ms = once_ms(o);
+    opts.once_key = o->once_key;
+    opts.detached = o->verb == CLI_ACQUIRE;
+    opts.auto_renew = !opts.detached;
+    *ret_opts = opts;
+}
+
+void cli_wish_settle(const struct cli_options *o, hf_lock *lock,
+                     enum cli_wish_end end)
+{
+    hf_error err = HF_ERROR_INIT;
+    bool must_undo = end == CLI_WISH_UNUSED ||
+                     (end == CLI_WISH_FAILED && o->is_retry_failed);
+
+    if (!once_ms(o) || !must_undo) {
+        return;
+    }
+    if (hf_once_undo(lock, &err)) {
+        cli_event("once-kept", NULL,
+                  "this start of %s counts though it failed: the mark could "
+                  "not be taken back: %s",
+                  o->name, err.text);
+    } else {
+        cli_event_quiet("once-undone", NULL, "this start of %s does not count",
+                        o->name);
+    }
+}

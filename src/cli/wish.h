@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the line wishes of a lock, for the verbs that get one: run, hold and
+ * acquire. Thread: main checks; any thread may fill.
+ */
+#ifndef HF_CLI_WISH_H
+#define HF_CLI_WISH_H
+
+#include "include/holdfast.h"
+#include "src/cli/options.h"
+
+/* Can there be a lock of this name? 0, or 64 after having said. */
+int cli_name_check(const struct cli_options *);
+/* The same for all that run, hold and acquire have in common. */
+int cli_wish_check(const struct cli_options *);
+/* The patience with a holder. */
+int64_t cli_wish_wait_ms(const struct cli_options *);
+/* All but wait_ms and cancel. */
+void cli_wish_fill(const struct cli_options *, hf_acquire_opts *ret_opts);
+
+/* What became of the lock, for --once-per and --once-key. */
+enum cli_wish_end {
+    CLI_WISH_UNUSED, /* nothing was started under it */
+    CLI_WISH_FAILED,
+    CLI_WISH_USED
+};
+
+/* Take the mark of the start back if this end does not count as one; says if
+ * that failed. Before the release. Blocks. */
+void cli_wish_settle(const struct cli_options *, hf_lock *, enum cli_wish_end);
+
+#endif

@@ -1,0 +1,331 @@
+# SPDX-License-Identifier: MIT
+"""acquire, renew, release: a lock that lives by its lease, known by its
+token, which travels by stdout, by a file or by the environment."""
+import json
+import os
+import re
+import signal
+import stat
+import subprocess
+import time
+
+import harness
+from harness import case
+
+TOKEN = re.compile('[0-9a-f]{32}')
+
+
+def acquire(t, *args, name='job'):
+    result = t.run('acquire', *args, name)
+    t.code(result, 0)
+    t.equal(result.err, '', 'stderr')
+    t.check(TOKEN.fullmatch(result.out.strip()), 'no token on stdout')
+    return result.out.strip()
+
+
+def bring(t, verb, token, *args, name='job'):
+    """renew or release with the token in the environment."""
+    result = t.run(verb, *args, name, env={'HOLDFAST_TOKEN': token})
+    t.check(token not in result.out + result.err, 'the token is shown')
+    return result
+
+
+def is_free(t, name='job'):
+    return t.run('who', name).code == 1
+
+
+@case
+def a_shell_keeps_it_between_two_commands(t):
+    script = ('TOKEN=$("$0" acquire job --lease 10m) && "$0" who job >seen && '
+              'HOLDFAST_TOKEN=$TOKEN "$0" release job')
+    result = t.spawn(['sh', '-c', script, t.holdfast]).wait()
+    t.code(result, 0)
+    t.equal(result.out, 'job is released\n', 'stdout')
+    t.says((t.dir / 'seen').read_text(), 'job is held')
+    t.check(is_free(t), 'still held')
+
+
+@case
+def it_is_held_though_its_process_is_gone(t):
+    token = acquire(t, '--lease', '1m', '--owner', 'nightly', '--note', 'n 1')
+    shown = t.json('who', 'job')
+    t.equal((shown['state'], shown['owner']['label'], shown['note']),
+            ('held', 'nightly', 'n 1'), 'who')
+    t.check(40000 < shown['remaining_ms'] <= 60000, shown)
+    t.check('is gone' not in t.run('who', 'job').out, 'its process matters')
+    t.code(t.run('run', '-n', 'job', '--', 'true'), 75)
+    t.code(t.run('break', 'job', '--stale'), 1)
+    t.code(bring(t, 'release', token), 0)
+    t.code(t.run('run', '-n', 'job', '--', 'true'), 0)
+
+
+@case
+def without_renewal_it_ends_with_its_lease(t):
+    began = time.monotonic()
+    token = acquire(t, '--lease', '700ms')
+    t.code(t.run('run', '-n', 'job', '--', 'true'), 75)
+    result = t.run('run', '-w', '20s', 'job', '--', 'true')
+    t.code(result, 0)
+    t.check(time.monotonic() - began > 0.6, 'before its lease ended')
+    for verb in ('renew', 'release'):
+        result = bring(t, verb, token)
+        t.code(result, 1)
+        t.says(result.err, 'job', 'not yours any more', 'free')
+
+
+@case
+def a_renewal_begins_the_lease_anew(t):
+    token = acquire(t, '--lease', '2s')
+    result = bring(t, 'renew', token, '--lease', '1h')
+    t.code(result, 0)
+    t.equal(result.out, 'job is yours for 1h\n', 'stdout')
+    t.check(t.json('who', 'job')['remaining_ms'] > 3500000, 'not renewed')
+    t.code(bring(t, 'renew', token), 0)
+    t.check(20000 < t.json('who', 'job')['remaining_ms'] <= 30000,
+            'the default is 30s')
+    t.code(bring(t, 'release', token), 0)
+
+
+@case
+def as_json(t):
+    shown = t.json('acquire', 'job', '--lease', '1m', '--owner', 'me')
+    token = shown.pop('token')
+    t.check(TOKEN.fullmatch(token), 'the token')
+    seen = t.json('who', 'job')
+    t.check(shown.pop('remaining_ms') > 40000, 'the lease')
+    left = seen.pop('remaining_ms')
+    t.equal(shown, seen, 'as who shows it')
+    done = json.loads(bring(t, 'renew', token, '--json', '--lease', '2m').out)
+    t.equal(done.pop('renewed'), True, 'renewed')
+    t.check(done.pop('remaining_ms') > left, 'not longer')
+    t.equal(done, seen, 'renew shows the lock')
+    done = json.loads(bring(t, 'release', token, '--json').out)
+    t.equal((done['released'], done['state']), (True, 'free'), 'released')
+    result = bring(t, 'release', token, '--json')
+    t.code(result, 1)
+    done = json.loads(result.out)
+    t.equal((done['released'], done['state']), (False, 'free'), 'again')
+
+
+@case
+def a_wrong_token_is_1_and_says_who_has_it(t):
+    token = acquire(t, '--owner', 'nightly')
+    fence = t.json('who', 'job')['fence']
+    wrong = ('0' if token[0] != '0' else '1') + token[1:]
+    for verb in ('release', 'renew'):
+        result = bring(t, verb, wrong)
+        t.code(result, 1)
+        t.equal(result.out, '', 'stdout')
+        t.says(result.err, 'job', 'not yours', 'nightly', str(fence))
+        t.code(bring(t, verb, wrong, name='other'), 1)
+    t.code(bring(t, 'release', token), 0)
+    t.code(bring(t, 'release', token), 1)
+
+
+@case
+def the_token_of_the_past_does_not_hit_the_next_holder(t):
+    token = acquire(t, '--lease', '300ms')
+    holder = t.hold('job', '--owner', 'next')
+    for verb in ('renew', 'release'):
+        result = bring(t, verb, token)
+        t.code(result, 1)
+        t.says(result.err, 'next', str(holder.pid))
+    t.check(holder.is_running(), holder.err)
+
+
+@case
+def by_file_across_processes(t):
+    result = t.run('acquire', 'job', '--token-file', 'token', '--verbose')
+    t.code(result, 0)
+    t.equal(result.out, '', 'stdout')
+    t.says(result.err, 'job is held', 'fence')
+    path = t.dir / 'token'
+    t.equal(stat.S_IMODE(path.stat().st_mode), 0o600, 'mode')
+    token = path.read_text()
+    t.check(TOKEN.fullmatch(token.rstrip('\n')), 'the file')
+    t.check(token.strip() not in result.err, 'the token is shown')
+    t.code(t.run('renew', 'job', '--token-file', 'token', '--lease', '5m'), 0)
+    t.equal(path.read_text(), token, 'renewing leaves the file')
+    t.code(t.run('release', 'other', '--token-file', 'token'), 1)
+    t.equal(path.read_text(), token, 'another name leaves the file')
+    t.code(t.run('release', 'job', '--token-file', 'token'), 0)
+    t.check(not path.exists(), 'the file is still there')
+    t.check(is_free(t), 'still held')
+    t.equal([p.name for p in t.dir.iterdir() if 'token' in p.name], [],
+            'left behind')
+
+
+@case
+def the_file_wins_over_the_environment_and_may_be_a_pipe(t):
+    token = acquire(t)
+    (t.dir / 'token').write_text(token)
+    t.code(t.run('renew', 'job', '--token-file', 'token',
+                 env={'HOLDFAST_TOKEN': '0' * 32}), 0)
+    script = 'echo "$TOKEN" | "$0" release job --token-file /dev/stdin'
+    t.code(t.spawn(['sh', '-c', script, t.holdfast],
+                   env={'TOKEN': token}).wait(), 0)
+    t.check((t.dir / 'token').exists(), 'not the file that was named')
+
+
+@case
+def with_json_and_a_file_the_token_is_only_in_the_file(t):
+    result = t.run('acquire', 'job', '--token-file', 'token', '--json')
+    t.code(result, 0)
+    t.equal(json.loads(result.out)['token'], None, 'token')
+    t.check((t.dir / 'token').read_text().strip() not in result.out, 'shown')
+
+
+@case
+def a_file_that_is_there_is_replaced_but_no_link_and_no_device(t):
+    (t.dir / 'token').write_text('of a script that was killed')
+    t.code(t.run('acquire', 'job', '--token-file', 'token'), 0)
+    t.check(TOKEN.fullmatch((t.dir / 'token').read_text().strip()), 'content')
+    (t.dir / 'precious').write_text('precious')
+    (t.dir / 'link').symlink_to('precious')
+    (t.dir / 'dangling').symlink_to('nowhere')
+    os.mkfifo(t.dir / 'fifo')
+    (t.dir / 'folder').mkdir()
+    for path in ('link', 'dangling', 'fifo', 'folder', '/dev/null',
+                 'none/token'):
+        result = t.run('acquire', 'two', '--token-file', path)
+        t.code(result, 64)
+        t.equal(result.out, '', 'stdout')
+        t.says(result.err, '--token-file', path.split('/')[0])
+    t.equal((t.dir / 'precious').read_text(), 'precious', 'behind the link')
+    t.check(is_free(t, 'two'), 'held though refused')
+
+
+@case
+def what_cannot_be_delivered_is_given_back(t):
+    result = t.spawn(['sh', '-c', '"$0" acquire job >/dev/full',
+                      t.holdfast]).wait()
+    t.code(result, 70)
+    t.says(result.err, 'stdout')
+    t.check(is_free(t), 'held though nobody knows the token')
+    folder = t.dir / 'folder'
+    folder.mkdir()
+    holder = t.hold('job')
+    waiter = t.start('acquire', 'job', '--token-file', 'folder/token')
+    t.until(lambda: 'waiting for job' in waiter.err, 'it waits')
+    folder.rmdir()
+    holder.signal(signal.SIGTERM)
+    result = waiter.wait()
+    t.code(result, 70)
+    t.says(result.err, '--token-file', 'folder/token')
+    t.check(is_free(t), 'held though nobody knows the token')
+    t.equal([p.name for p in t.dir.iterdir() if 'token' in p.name], [],
+            'left behind')
+
+
+@case
+def nobody_reads_half_a_token(t):
+    """Readers see no file, or a whole one, while it is written anew."""
+    path = t.dir / 'token'
+    seen = set()
+    for _ in range(20):
+        writer = t.start('acquire', 'job', '--token-file', path)
+        while writer.is_running():
+            if path.exists():
+                seen.add(len(path.read_text()))
+        t.code(writer.wait(), 0)
+        t.code(t.run('release', 'job', '--token-file', path), 0)
+    t.check(seen <= {33}, f'sizes seen: {seen}')
+
+
+@case
+def a_busy_lock_is_75_and_leaves_no_file(t):
+    acquire(t, '--owner', 'first')
+    for args in (('-n',), ('-w', '200ms'), ('-n', '--json')):
+        result = t.run('acquire', *args, 'job', '--token-file', 'token')
+        t.code(result, 75)
+        t.equal(result.out, '', 'stdout')
+        t.says(result.err, 'job', 'first')
+    t.code(t.run('acquire', '-n', '-E', '4', 'job'), 4)
+    t.check(not (t.dir / 'token').exists(), 'a file')
+
+
+@case
+def an_interrupted_wait_is_128_and_the_signal(t):
+    holder = t.hold('job')
+    waiter = t.start('acquire', 'job')
+    t.until(lambda: 'waiting for job' in waiter.err, 'it waits')
+    waiter.signal(signal.SIGINT)
+    result = waiter.wait()
+    t.code(result, 130)
+    t.equal(result.out, '', 'stdout')
+    t.check(holder.is_running(), 'the holder')
+
+
+@case
+def without_a_token_both_ways_are_named(t):
+    for verb in ('renew', 'release'):
+        for env in ({}, {'HOLDFAST_TOKEN': ''}):
+            result = t.run(verb, 'job', env=env)
+            t.code(result, 64)
+            t.says(result.err, '--token-file', 'HOLDFAST_TOKEN')
+        t.code(t.run(verb, 'job', 'a' * 32), 64)
+        t.code(t.run(verb, 'job', '--token', 'a' * 32), 64)
+    t.check(not t.db.exists(), 'a store was made')
+
+
+@case
+def a_malformed_token_is_64_and_not_repeated(t):
+    for bad in ('s3cr3t', 'A' * 32, 'a' * 31, 'a' * 33, 'g' * 32,
+                'a' * 32 + ' '):
+        for verb in ('renew', 'release'):
+            result = t.run(verb, 'job', env={'HOLDFAST_TOKEN': bad})
+            t.code(result, 64)
+            t.says(result.err, 'HOLDFAST_TOKEN')
+            t.check(bad not in result.err, 'it is repeated')
+            (t.dir / 'bad').write_text(bad)
+            result = t.run(verb, 'job', '--token-file', 'bad')
+            t.code(result, 64)
+            t.check(bad not in result.err, 'it is repeated')
+    t.code(t.run('release', 'job', '--token-file', 'none'), 64)
+    t.check((t.dir / 'bad').exists(), 'the file was removed')
+    t.check(not t.db.exists(), 'a store was made')
+
+
+@case
+def a_store_that_ends_with_the_process_is_refused(t):
+    result = t.run('acquire', '--url', 'memory:x', 'job')
+    t.code(result, 77)
+    t.equal(result.out, '', 'stdout')
+    t.says(result.err, 'memory:x')
+
+
+@case
+def a_command_may_release_the_lock_of_its_run(t):
+    """The token of a run is one like any other: letting go is a loss."""
+    script = '"$0" release job; read never'
+    process = t.start('run', '--lease', '2s', 'job', '--', 'sh', '-c', script,
+                      t.holdfast, stdin=subprocess.PIPE)
+    t.code(process.wait(), 76)
+    t.says(process.out, 'job is released')
+
+
+@case
+def a_store_that_is_down_is_69(t):
+    url = f'fault+{t.url}?fault=lose_request:renew:*'
+    token = acquire(t)
+    (t.dir / 'token').write_text(token)
+    result = t.run('release', '--url', f'{url}&io_timeout=500ms', 'job',
+                   '--token-file', 'token')
+    t.code(result, 69)
+    t.equal((t.dir / 'token').read_text(), token, 'the file stays')
+
+
+@case
+def the_file_comes_back_if_the_release_is_not_confirmed(t):
+    token = acquire(t)
+    (t.dir / 'token').write_text(token)
+    url = f'fault+{t.url}?fault=lose_request:release:*&io_timeout=500ms'
+    result = t.run('release', '--url', url, 'job', '--token-file', 'token')
+    t.code(result, 69)
+    t.equal((t.dir / 'token').read_text().strip(), token, 'the file')
+    t.check(t.json('who', 'job')['remaining_ms'] <= 10000, 'the lease')
+    t.code(t.run('release', 'job', '--token-file', 'token'), 0)
+
+
+if __name__ == '__main__':
+    harness.main()

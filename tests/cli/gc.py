@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+"""gc: the records of names that nobody uses go, and how many is told."""
+import harness
+from harness import case
+
+
+@case
+def nothing_is_old_enough_at_first(t):
+    t.code(t.run('run', 'job', '--', 'true'), 0)
+    result = t.run('gc')
+    t.code(result, 0)
+    t.equal(result.out, 'removed 0 records that nobody used for 1d\n',
+            'stdout')
+
+
+@case
+def idle_names_go_and_held_ones_stay(t):
+    for name in ('a', 'b', 'c'):
+        t.code(t.run('run', name, '--', 'true'), 0)
+    holder = t.hold('held')
+    t.code(t.run('acquire', 'detached'), 0)
+    result = t.run('gc', '--idle', '0')
+    t.code(result, 0)
+    t.equal(result.out, 'removed 3 records\n', 'stdout')
+    t.equal([lock['name'] for lock in t.json('ls')], ['detached', 'held'],
+            'what is left')
+    t.check(holder.is_running(), holder.err)
+    t.equal(t.run('gc', '--idle', '0').out, 'removed 0 records\n', 'again')
+    t.code(t.run('run', 'a', '--', 'true'), 0)
+    t.equal(t.run('gc', '--idle', '0').out, 'removed 1 record\n', 'one')
+
+
+@case
+def the_fence_goes_on_rising(t):
+    fences = []
+    for _ in range(3):
+        holder = t.hold('job')
+        fences.append(t.json('who', 'job')['fence'])
+        holder.signal(15)
+        holder.wait()
+        t.equal(t.json('gc', '--idle', '0')['removed'], 1, 'removed')
+    t.equal(fences, sorted(set(fences)), 'fences')
+
+
+@case
+def what_is_kept_closed_and_marks_stay(t):
+    t.code(t.run('run', '--min-hold', '1h', 'min', '--', 'true'), 0)
+    t.equal(t.json('gc', '--idle', '0')['removed'], 0, 'removed')
+    t.code(t.run('run', '--once-per', '1h', 'once', '--', 'true'), 0)
+    t.code(t.run('gc', '--idle', '0'), 0)
+    t.code(t.run('run', '--once-per', '1h', 'once', '--', 'true'), 75)
+    t.code(t.run('run', '-n', 'min', '--', 'true'), 75)
+
+
+@case
+def a_store_that_fails_is_69(t):
+    t.code(t.run('run', 'job', '--', 'true'), 0)
+    result = t.run('gc', '--url',
+                   f'fault+{t.url}?fault=lose_request:gc:*&io_timeout=500ms')
+    t.code(result, 69)
+    t.equal(result.out, '', 'stdout')
+    t.says(result.err, 'gc: ', 'removed')
+
+
+@case
+def as_json(t):
+    shown = t.json('gc', '--idle', '1h30m')
+    t.equal(shown, {'removed': 0, 'idle_ms': 5400000, 'store': t.url,
+                    'grade': 'B', 'reach': 'user'}, 'the object')
+
+
+if __name__ == '__main__':
+    harness.main()

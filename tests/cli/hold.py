@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: MIT
+"""hold: a lock for a shell, until stdin ends, a signal comes, or it is
+lost."""
+import json
+import os
+import pty
+import signal
+import subprocess
+
+import harness
+from harness import case
+
+
+def start(t, *args, stdin=subprocess.PIPE, name='job', **options):
+    """A hold that has said that it holds the lock."""
+    process = t.start('hold', *args, name, stdin=stdin, **options)
+    t.until(lambda: process.out.endswith('\n') or not process.is_running(),
+            'hold says that it holds')
+    t.check(process.is_running(), f'no hold: {process.err}')
+    return process
+
+
+def is_free(t, name='job'):
+    return t.run('who', name).code == 1
+
+
+@case
+def it_says_so_and_lets_go_when_stdin_ends(t):
+    process = start(t)
+    words = process.out.split()
+    shown = t.json('who', 'job')
+    t.equal(words, ['held', 'job', f'fence={shown["fence"]}',
+                    'lease_ms=30000', f'pid={process.pid}'], 'the line')
+    t.equal(shown['owner']['pid'], process.pid, 'holder')
+    process.popen.stdin.write(b'what is written is dropped\n' * 1000)
+    process.popen.stdin.flush()
+    t.code(t.run('run', '-n', 'job', '--', 'true'), 75)
+    process.popen.stdin.close()
+    result = process.wait()
+    t.code(result, 0)
+    t.equal(result.err, '', 'stderr')
+    t.check(is_free(t), 'still held')
+
+
+@case
+def as_json_it_is_one_object_with_the_token(t):
+    process = start(t, '--json', '--note', 'ticket 42', '--owner', 'me')
+    shown = json.loads(process.out)
+    token = shown.pop('token')
+    t.check(len(token) == 32 and set(token) <= set('0123456789abcdef'),
+            'the token')
+    seen = t.json('who', 'job')
+    for moving in ('remaining_ms',):
+        t.check(shown.pop(moving) > 20000 and seen.pop(moving) > 0, moving)
+    t.equal(shown, seen, 'as who shows it')
+    t.equal((shown['owner']['label'], shown['note']), ('me', 'ticket 42'),
+            'labels')
+    process.popen.stdin.close()
+    t.code(process.wait(), 0)
+
+
+@case
+def a_fifo_is_a_leash(t):
+    script = ('mkfifo leash said; "$0" hold job <leash >said & '
+              'exec 9>leash; read -r line <said || exit; "$0" who job >seen; '
+              'exec 9>&-; wait $!; echo "$?" >code; echo "$line" >line')
+    t.code(t.spawn(['sh', '-c', script, t.holdfast]).wait(), 0)
+    t.says((t.dir / 'line').read_text(), 'held job fence=')
+    t.says((t.dir / 'seen').read_text(), 'job is held')
+    t.equal((t.dir / 'code').read_text(), '0\n', 'exit of hold')
+    t.check(is_free(t), 'still held')
+
+
+@case
+def who_is_killed_lets_the_leash_go(t):
+    """The script that has the other end dies; nobody cleans up."""
+    fifo = t.dir / 'leash'
+    os.mkfifo(fifo)
+    script = t.spawn(['sh', '-c', '"$0" hold job <leash >said & '
+                      'exec 9>leash; until [ -s said ]; do sleep 0.05; done; '
+                      'echo ready; read never', t.holdfast],
+                     stdin=subprocess.PIPE)
+    t.until(lambda: script.out == 'ready\n', 'it is held')
+    t.code(t.run('who', 'job'), 0)
+    script.signal(signal.SIGKILL)
+    t.until(lambda: is_free(t), 'the lock is free')
+    script.popen.stdin.close()
+    t.all_gone()
+
+
+@case
+def each_signal_lets_it_go(t):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        process = start(t)
+        process.signal(number)
+        t.code(process.wait(), 0)
+        t.check(is_free(t), 'still held')
+        process.popen.stdin.close()
+
+
+@case
+def without_stdin_a_signal_ends_it(t):
+    process = start(t, stdin=None)
+    t.until(lambda: t.json('who', 'job')['remaining_ms'] > 0, 'it is held')
+    t.check(process.is_running(), '/dev/null ended it')
+    process.signal(signal.SIGTERM)
+    t.code(process.wait(), 0)
+    script = ('"$0" hold job <&- >said & pid=$!; '
+              'until [ -s said ]; do sleep 0.05; done; "$0" who job >seen; '
+              'kill $pid; wait $pid')
+    t.code(t.spawn(['sh', '-c', script, t.holdfast]).wait(), 0)
+    t.says((t.dir / 'seen').read_text(), 'job is held')
+
+
+@case
+def it_is_renewed(t):
+    process = start(t, '--lease', '600ms')
+    fence = t.json('who', 'job')['fence']
+    end = harness.boot_ns() + 2 * 10 ** 9
+    t.until(lambda: harness.boot_ns() > end, '2 s')
+    t.equal(t.json('who', 'job')['fence'], fence, 'fence')
+    process.popen.stdin.close()
+    t.code(process.wait(), 0)
+
+
+@case
+def a_loss_is_told_with_76(t):
+    process = start(t, '--lease', '1s')
+    t.code(t.run('break', 'job', '--force'), 0)
+    result = process.wait()
+    t.code(result, 76)
+    t.says(result.err, 'job', 'lost', 'broken', '76')
+    process = start(t, '--lease', '1s', '--lost-exit', '9')
+    process.signal(signal.SIGSTOP)
+    t.until(lambda: is_free(t), 'the lease ends')
+    t.code(t.run('run', 'job', '--', 'true'), 0)
+    process.signal(signal.SIGCONT)
+    t.code(process.wait(), 9)
+
+
+@case
+def a_killed_hold_holds_nobody_up(t):
+    process = start(t, '--lease', '1h')
+    process.signal(signal.SIGKILL)
+    process.wait()
+    t.code(t.run('run', '-w', '10s', 'job', '--', 'true'), 0)
+
+
+@case
+def while_it_waits_it_is_busy_or_interrupted(t):
+    holder = start(t, '--owner', 'first')
+    for args in (('-n',), ('-w', '200ms')):
+        result = t.run('hold', *args, 'job')
+        t.code(result, 75)
+        t.equal(result.out, '', 'stdout')
+        t.says(result.err, 'job', 'first', str(holder.pid), 'holdfast who')
+    t.code(t.run('hold', '-n', '-E', '3', 'job'), 3)
+    waiter = t.start('hold', 'job', stdin=subprocess.PIPE)
+    t.until(lambda: 'waiting for job' in waiter.err, 'it waits')
+    waiter.signal(signal.SIGINT)
+    result = waiter.wait()
+    t.code(result, 128 + signal.SIGINT)
+    t.equal(result.out, '', 'stdout')
+    holder.popen.stdin.close()
+    t.code(holder.wait(), 0)
+
+
+@case
+def the_next_waiter_gets_it(t):
+    first = start(t)
+    second = t.start('hold', 'job', stdin=subprocess.PIPE)
+    t.until(lambda: 'waiting for job' in second.err, 'it waits')
+    first.popen.stdin.close()
+    t.code(first.wait(), 0)
+    t.until(lambda: second.out, 'the second holds')
+    second.popen.stdin.close()
+    t.code(second.wait(), 0)
+
+
+@case
+def on_a_terminal_ctrl_c_and_ctrl_d_end_it(t):
+    for key in (b'\x03', b'\x04'):
+        master, slave = pty.openpty()
+        process = t.spawn(['setsid', '-c', '-w', t.holdfast, 'hold', 'job'],
+                          stdin=slave)
+        os.close(slave)
+        t.until(lambda p=process: p.out, 'it is held')
+        os.write(master, b'typed\n\x1a')
+        t.until(lambda p=process: 'stays held' in p.err, 'Ctrl-Z is answered')
+        t.code(t.run('who', 'job'), 0)
+        os.write(master, key)
+        t.code(process.wait(), 0)
+        os.close(master)
+        t.check(is_free(t), 'still held')
+
+
+@case
+def in_the_background_of_a_terminal_it_holds_on(t):
+    script = ('set -m; "$0" hold job >said & '
+              'until [ -s said ]; do sleep 0.05; done; echo ready; '
+              'read -r go; sleep 0.2; "$0" who job >seen && echo held; '
+              'fg >/dev/null; echo "code $?"')
+    master, slave = pty.openpty()
+    shell = t.spawn(['setsid', '-c', '-w', 'sh', '-c', script, t.holdfast],
+                    stdin=slave)
+    os.close(slave)
+    t.until(lambda: 'ready' in shell.out, 'it is held')
+    os.write(master, b'go\n')
+    t.until(lambda: 'held' in shell.out, 'it still is')
+    t.code(t.run('who', 'job'), 0)
+    os.write(master, b'\x04')
+    t.code(shell.wait(), 0)
+    os.close(master)
+    t.says(shell.out, 'code 0')
+    t.check(is_free(t), 'still held')
+
+
+@case
+def a_line_that_nobody_reads_holds_nothing(t):
+    result = t.spawn(['sh', '-c', '"$0" hold job >/dev/full',
+                      t.holdfast]).wait()
+    t.code(result, 70)
+    t.says(result.err, 'stdout')
+    t.check(is_free(t), 'still held')
+
+
+if __name__ == '__main__':
+    harness.main()

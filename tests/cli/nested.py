@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: MIT
+"""A run of NAME inside of a run of NAME: with --reentrant it passes through,
+without it says so at once."""
+import os
+import signal
+
+import harness
+from harness import case
+
+
+def inner(t, *args, name='job', command=()):
+    """The words of a nested run."""
+    return (t.holdfast, 'run', *args, name, '--', *command)
+
+
+def carried(t, name='job', *args):
+    """What the environment of a command of a run has; the run goes on."""
+    holder = t.hold(name, *args)
+    environ = open(f'/proc/{t.command_pid()}/environ', 'rb').read()
+    pairs = [entry.decode().partition('=')[::2]
+             for entry in environ.split(b'\0') if entry]
+    return holder, {key: value for key, value in pairs
+                    if key.startswith('HOLDFAST_')}
+
+
+@case
+def two_deep_it_passes_through(t):
+    show = 'echo $HOLDFAST_NAME $HOLDFAST_FENCE $HOLDFAST_TOKEN; exit 7'
+    deepest = inner(t, '--reentrant', command=('sh', '-c', show))
+    middle = inner(t, '--reentrant', command=(
+        'sh', '-c', show.replace('exit 7', '') + '"$@"', 'sh', *deepest))
+    result = t.run('run', '--reentrant', 'job', '--', *middle)
+    t.code(result, 7)
+    first, second = result.out.splitlines()
+    t.equal(first, second, 'the environment')
+    t.says(first, 'job ')
+    t.equal(result.err, '', 'stderr')
+    t.code(t.run('who', 'job'), 1)
+
+
+@case
+def the_lock_stays_held_when_the_inner_one_ends(t):
+    script = '"$@"; "$0" who job >seen; "$0" run -n job -- true'
+    result = t.run('run', 'job', '--', 'sh', '-c', script,
+                   *inner(t, '--reentrant', command=('true',)))
+    t.code(result, 75)
+    t.says((t.dir / 'seen').read_text(), 'job is held')
+
+
+@case
+def without_the_option_it_is_75_at_once(t):
+    result = t.run('run', 'job', '--', *inner(
+        t, '--status-file', 'status', '-E', '3', command=('true',)))
+    t.code(result, 3)
+    t.check(result.seconds < 10 * harness.SLOW, 'it waited')
+    t.says(result.err, 'job', '--reentrant')
+    t.equal(t.status()['outcome'], 'deadlock', 'outcome')
+    t.code(t.run('run', 'job', '--', *inner(t, command=('true',))), 75)
+
+
+@case
+def hold_and_acquire_inside_are_75_at_once(t):
+    for verb in ('hold', 'acquire'):
+        result = t.run('run', 'job', '--', t.holdfast, verb, 'job')
+        t.code(result, 75)
+        t.equal(result.out, '', 'stdout')
+        t.says(result.err, 'job', 'waits for us')
+        t.code(t.run('run', 'job', '--', t.holdfast, verb, '-E', '3', 'job'),
+               3)
+
+
+@case
+def another_name_is_an_ordinary_run(t):
+    script = 'echo $HOLDFAST_NAME; "$0" who one >seen; "$0" who two >>seen'
+    result = t.run('run', 'one', '--', *inner(
+        t, '--reentrant', name='two', command=('sh', '-c', script,
+                                               t.holdfast)))
+    t.code(result, 0)
+    t.equal(result.out, 'two\n', 'name')
+    t.says((t.dir / 'seen').read_text(), 'one is held', 'two is held')
+
+
+@case
+def a_lock_of_the_past_is_76_and_starts_nothing(t):
+    holder, env = carried(t)
+    holder.signal(signal.SIGKILL)
+    t.all_gone()
+    args = ('run', '--reentrant', '--status-file', 'status', 'job', '--',
+            *t.actor('say=started'))
+    result = t.run(*args, env=env)
+    t.code(result, 76)
+    t.says(result.err, 'job', 'no longer held')
+    t.equal(t.status()['outcome'], 'lost', 'outcome')
+    other = t.hold('job', '--owner', 'other')
+    result = t.run(*args, env=env)
+    t.code(result, 76)
+    t.says(result.err, 'other', str(other.pid))
+    t.equal(t.pids('started'), [], 'started')
+
+
+@case
+def without_the_option_a_lock_of_the_past_is_nothing(t):
+    holder, env = carried(t)
+    holder.signal(signal.SIGTERM)
+    holder.wait()
+    t.code(t.run('run', 'job', '--', 'true', env=env), 0)
+
+
+@case
+def the_same_name_in_another_store_is_another_lock(t):
+    _, env = carried(t)
+    env['HOLDFAST_URL'] = f'sqlite:{t.dir}/other.db'
+    t.code(t.run('run', 'job', '--', 'true', env=env), 0)
+    t.code(t.run('run', '--reentrant', 'job', '--', 'true', env=env), 76)
+
+
+@case
+def a_token_without_its_fence_is_64(t):
+    _, env = carried(t)
+    env['HOLDFAST_FENCE'] = None
+    result = t.run('run', '--reentrant', 'job', '--', 'true', env=env)
+    t.code(result, 64)
+    t.says(result.err, 'HOLDFAST_FENCE')
+    t.check(env['HOLDFAST_TOKEN'] not in result.err, 'the token is shown')
+
+
+@case
+def by_hand_with_acquire_it_passes_through(t):
+    shown = t.json('acquire', 'job')
+    env = {'HOLDFAST_NAME': 'job', 'HOLDFAST_TOKEN': shown['token'],
+           'HOLDFAST_FENCE': str(shown['fence'])}
+    t.code(t.run('run', '--reentrant', 'job', '--', 'sh', '-c', 'exit 5',
+                 env=env), 5)
+    t.code(t.run('run', 'job', '--', 'true', env=env), 75)
+
+
+@case
+def a_loss_of_the_outer_lock_ends_the_inner_command(t):
+    outer = t.start('run', '--lease', '2s', 'job', '--', *inner(
+        t, '--reentrant', command=t.actor('ignore=TERM', 'beat')))
+    t.until(t.log, 'the command beats')
+    t.code(t.run('break', 'job', '--force'), 0)
+    t.code(t.next_holder('job').wait(), 0)
+    t.code(outer.wait(), 76)
+    t.all_gone()
+
+
+@case
+def a_killed_outer_run_ends_the_inner_command(t):
+    outer = t.start('run', 'job', '--', *inner(
+        t, '--reentrant', command=t.actor('beat')))
+    t.until(t.log, 'the command beats')
+    outer.signal(signal.SIGKILL)
+    t.code(t.next_holder('job').wait(), 0)
+    t.excluded()
+    t.all_gone()
+
+
+@case
+def a_signal_to_the_outer_run_comes_once(t):
+    outer = t.start('run', 'job', '--', *inner(
+        t, '--reentrant', command=inner(t, '--reentrant', command=t.actor(
+            'catch=INT', 'catch=USR1', 'beat'))))
+    t.until(t.log, 'the command beats')
+    outer.signal(signal.SIGINT)
+    t.until(lambda: t.pids('got INT'), 'the signal comes')
+    outer.signal(signal.SIGUSR1)
+    t.until(lambda: t.pids('got USR1'), 'the next comes')
+    t.equal(len(t.pids('got INT')), 1, 'INT')
+    outer.signal(signal.SIGINT)
+    t.code(outer.wait(), 128 + signal.SIGKILL)
+
+
+@case
+def a_signal_to_the_inner_run_is_passed_on(t):
+    outer = t.start('run', 'job', '--', *inner(
+        t, '--reentrant', '--status-file', 'status',
+        command=t.actor('catch=USR2', 'beat')))
+    t.until(t.log, 'the command beats')
+    nested = harness.parent_of(t.command_pid())
+    os.kill(nested, signal.SIGUSR2)
+    t.until(lambda: t.pids('got USR2'), 'the signal comes')
+    os.kill(nested, signal.SIGTERM)
+    t.code(outer.wait(), 128 + signal.SIGTERM)
+    t.equal(t.status(), {'outcome': 'signaled', 'status': 143,
+                         'child_exit': None, 'child_signal': 15}, 'status')
+
+
+@case
+def a_killed_inner_run_takes_its_command_along(t):
+    outer = t.start('run', 'job', '--', *inner(
+        t, '--reentrant', command=t.actor('beat')))
+    t.until(t.log, 'the command beats')
+    os.kill(harness.parent_of(t.command_pid()), signal.SIGKILL)
+    t.code(outer.wait(), 128 + signal.SIGKILL)
+    t.all_gone()
+
+
+@case
+def what_cannot_be_run_is_126_or_127(t):
+    for command, code in ((('/none',), 127), (('/',), 126)):
+        result = t.run('run', 'job', '--', *inner(
+            t, '--reentrant', '--json', command=command))
+        t.code(result, code)
+        t.says(result.err, command[0], '"event":"exit"')
+
+
+@case
+def a_shell_line_and_other_options_work_inside(t):
+    result = t.run('run', 'job', '--', *inner(
+        t, '--reentrant', '-c', '--verbose', '--once-per', '1h', '--lease',
+        '2s', command=('echo a | cat; exit 4',)))
+    t.code(result, 4)
+    t.equal(result.out, 'a\n', 'stdout')
+    t.says(result.err, 'runs under it')
+
+
+@case
+def a_store_that_is_down_is_69(t):
+    _, env = carried(t)
+    env['HOLDFAST_URL'] = \
+        f'fault+{t.url}?fault=lose_request:inspect:*&io_timeout=300ms'
+    result = t.run('run', '--reentrant', 'job', '--', *t.actor('say=started'),
+                   env=env)
+    t.code(result, 69)
+    t.equal(t.pids('started'), [], 'started')
+
+
+if __name__ == '__main__':
+    harness.main()
