@@ -10,6 +10,8 @@
 #include "src/backend/sqlite/row.h"
 #include "src/base/error.h"
 
+/* Straight after the hf__sql() that gave none: any other call would put its
+ * own success in the place of the reason. */
 static int no_statement(const struct hf__sqlite *s)
 {
     return sqlite3_extended_errcode(s->db->handle);
@@ -187,12 +189,12 @@ static int handover(struct hf__sqlite *s, const struct hf__op *op,
 static int raise_fence(struct hf__sqlite *s, const struct hf__op *op,
                        struct hf__outcome *out)
 {
-    sqlite3_stmt *statement = hf__sql(s, HF__SQL_RAISE);
+    sqlite3_stmt *statement;
     struct hf__row row;
     int rc = hf__row_get(s, &op->key, &row, NULL);
 
-    if (rc != SQLITE_OK || !statement) {
-        return rc != SQLITE_OK ? rc : no_statement(s);
+    if (rc != SQLITE_OK) {
+        return rc;
     }
     if (!hf__token_equal(&row.token, &op->token)) {
         return lost(s, op, out);
@@ -204,6 +206,10 @@ static int raise_fence(struct hf__sqlite *s, const struct hf__op *op,
     }
     if (!hf__fence_may_be(s, op->fence)) {
         return HF__SQLITE_RAISE_FIRST;
+    }
+    statement = hf__sql(s, HF__SQL_RAISE);
+    if (!statement) {
+        return no_statement(s);
     }
     out->fence = op->fence;
     (void)sqlite3_bind_int64(statement, 1, (int64_t)op->fence);
@@ -287,12 +293,12 @@ static int inspect(struct hf__sqlite *s, const struct hf__op *op,
 static int break_lock(struct hf__sqlite *s, const struct hf__op *op,
                       struct hf__outcome *out)
 {
-    sqlite3_stmt *statement = hf__sql(s, HF__SQL_BREAK);
+    sqlite3_stmt *statement;
     struct hf__row row;
     int rc = hf__row_get(s, &op->key, &row, op->ret_record);
 
-    if (rc != SQLITE_OK || !statement) {
-        return rc != SQLITE_OK ? rc : no_statement(s);
+    if (rc != SQLITE_OK) {
+        return rc;
     }
     if ((row.standing != HF__STANDS_HELD && row.standing != HF__STANDS_DEAD &&
          row.standing != HF__STANDS_FOREIGN &&
@@ -304,6 +310,10 @@ static int break_lock(struct hf__sqlite *s, const struct hf__op *op,
     out->fence = hf__fence_next(s, row.fence);
     if (out->fence == 0) {
         return HF__SQLITE_RAISE_FIRST;
+    }
+    statement = hf__sql(s, HF__SQL_BREAK);
+    if (!statement) {
+        return no_statement(s);
     }
     (void)sqlite3_bind_int64(statement, 1, (int64_t)out->fence);
     (void)sqlite3_bind_int64(statement, 2, s->wall_us);

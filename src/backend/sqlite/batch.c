@@ -300,6 +300,9 @@ static int look(struct hf__sqlite *s, struct hf__op *ops[], int n)
         rc = apply_all(s, ops, n);
     }
     hf__sql_undo(s);
+    if (rc == SQLITE_OK && !sqlite3_get_autocommit(s->db->handle)) {
+        rc = SQLITE_NOMEM;
+    }
     if (rc != SQLITE_OK) {
         return fail_all(s, ops, n, rc);
     }

@@ -14,6 +14,7 @@
 #include "src/base/rand.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #define COLUMNS                                                                \
@@ -134,6 +135,11 @@ bool hf__sql_is_full(const struct hf__sqlite *s, int rc)
 
 bool hf__sql_is_fatal(const struct hf__sqlite *s, int rc)
 {
+    /* Without memory even a rollback can fail: what is begun on top of an
+     * open transaction never works again. */
+    if (rc != SQLITE_OK && !sqlite3_get_autocommit(s->db->handle)) {
+        return true;
+    }
     switch (rc & 0xff) {
     case SQLITE_OK:
     case SQLITE_BUSY:
@@ -150,6 +156,22 @@ bool hf__sql_is_fatal(const struct hf__sqlite *s, int rc)
     }
 }
 
+/* May this user write all that there is? SQLite opens for reading what it
+ * could not open for writing, whatever the reason was: with no descriptor to
+ * be had at that moment, it was none of the files'. */
+static bool may_write(const struct hf__sqlite *s)
+{
+    int i;
+
+    for (i = 0; i < HF__FILE_COUNT; i++) {
+        if (faccessat(AT_FDCWD, s->place.path[i], W_OK, AT_EACCESS) != 0 &&
+            errno != ENOENT) {
+            return false;
+        }
+    }
+    return faccessat(AT_FDCWD, s->place.folder, W_OK, AT_EACCESS) == 0;
+}
+
 static int denied(const struct hf__sqlite *s, int rc, hf_error *err)
 {
     int number =
@@ -161,6 +183,13 @@ static int denied(const struct hf__sqlite *s, int rc, hf_error *err)
                                "cannot open %s or the files beside it: %s",
                                s->place.path[HF__FILE_DB],
                                hf__errno_text(number, text, sizeof text));
+    }
+    if (may_write(s)) {
+        return hf__fail_native(err, HF_EUNAVAIL, rc,
+                               "%s or a file beside it could not be opened "
+                               "for writing; too many open files? See: "
+                               "ulimit -n",
+                               s->place.path[HF__FILE_DB]);
     }
     return hf__fail_native(err, HF_EAUTH, rc,
                            "user %ld may not write %s or the files beside it; "
@@ -290,6 +319,11 @@ int hf__sql_open(struct hf__sqlite *s, hf_error *err)
     if (r == HF_OK) {
         set_pragmas(s);
         r = hf__schema_prepare(s, err);
+    }
+    /* Made while there is memory: without it a failed transaction would keep
+     * the write lock. */
+    if (r == HF_OK && !hf__sql(s, HF__SQL_ROLLBACK)) {
+        r = hf__sql_status(s, sqlite3_extended_errcode(s->db->handle), err);
     }
     return r;
 }

@@ -14,6 +14,7 @@
 #include "src/base/alloc.h"
 #include "src/base/error.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,10 +38,16 @@ static int read_boot(struct hf__sqlite *s, hf_error *err)
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
     ssize_t length = fd < 0 ? -1 : read(fd, s->boot, HF__BOOT_ID_LENGTH);
     size_t used = HF__BOOT_ID_LENGTH;
+    int number = errno;
     struct stat st = {0};
+    char text[128];
 
     if (fd >= 0) {
         (void)close(fd);
+    } else if (number != ENOENT && number != EACCES) {
+        return hf__fail_native(err, HF_EUNAVAIL, number,
+                               "cannot read the boot id: %s",
+                               hf__errno_text(number, text, sizeof text));
     }
     if (length != HF__BOOT_ID_LENGTH) {
         return hf__fail(err, HF_EUNSAFE,
