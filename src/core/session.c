@@ -88,11 +88,13 @@ static int start_runner(struct hf__session *s)
 
 /* The runner, started at first need. Without one (no thread to be had) the
  * next caller that leads will take the work along. Under the mutex. */
-static void wake_runner(struct hf__session *s)
+static bool wake_runner(struct hf__session *s)
 {
-    if (start_runner(s) == HF_OK) {
-        hf__unpark(&s->runner_parker);
+    if (start_runner(s) != HF_OK) {
+        return false;
     }
+    hf__unpark(&s->runner_parker);
+    return true;
 }
 
 /* The first waiting caller that has the time to lead; NULL if none. */
@@ -122,7 +124,7 @@ static void pass_on(struct hf__session *s)
             next->must_lead = true;
             hf__unpark(next->parker);
         } else {
-            wake_runner(s);
+            (void)wake_runner(s);
         }
     }
     if (s->is_closing) {
@@ -232,6 +234,15 @@ static enum hf__ending detach(struct hf__session *s, struct hf__request *q)
     return HF__ENDING_WITHDRAWN;
 }
 
+/* Nobody leads: may this caller? It should have the time, else it leaves the
+ * work to the runner; without a thread for one it is late rather than never.
+ * Under the mutex. */
+static bool may_lead(struct hf__session *s, const struct hf__request *q,
+                     hf__time now)
+{
+    return hf__before(now, q->lead_until) || !wake_runner(s);
+}
+
 /* One turn of a waiting caller, with the mutex held: lead, or sleep. False
  * once it has waited long enough. */
 static bool take_turn(struct hf__session *s, struct hf__request *q,
@@ -241,14 +252,11 @@ static bool take_turn(struct hf__session *s, struct hf__request *q,
     struct hf__parker *parker = q->parker;
     hf__time now = hf__now();
 
-    if (q->must_lead || (!s->is_led && hf__before(now, q->lead_until))) {
+    if (q->must_lead || (!s->is_led && may_lead(s, q, now))) {
         s->is_led = true;
         q->must_lead = false;
         lead(s, q);
         return true;
-    }
-    if (!s->is_led) {
-        wake_runner(s);
     }
     if (!hf__before(now, limit) || (stop != NULL && atomic_load(stop) != 0)) {
         return false;
@@ -300,7 +308,7 @@ void hf__session_submit(struct hf__session *s, struct hf__request *q)
     if (!is_refused) {
         enqueue(s, q);
         if (!s->is_led) {
-            wake_runner(s);
+            (void)wake_runner(s);
         }
     }
     hf__mutex_unlock(&s->mutex);
