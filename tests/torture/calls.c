@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The n-th call to the store goes wrong, in each way that a network has, for
+ * every n until none does. Each time the answer is one that the caller can
+ * act on, nobody else gets what alice believes to hold, and when she is gone
+ * nothing of hers outlives its lease.
+ */
+#include "src/backend/fault/plan.h"
+#include "tests/contract/api.h"
+#include "tests/torture/scene.h"
+
+#include <stdlib.h>
+
+/* Calls that one act makes at most; far more than any does. */
+enum { CALLS_MAX = 200 };
+
+static const char *const options = "io_timeout=200ms&connect_timeout=400ms";
+
+/* Undisturbed, or what a caller must be ready for. A delay is no failure as
+ * long as it is short. */
+static bool is_clean(const struct act *act, int r, bool is_harmless)
+{
+    if (r == act->result) {
+        return true;
+    }
+    /* An outage that was waited through shows in nothing but the time. */
+    if (is_harmless) {
+        return false;
+    }
+    return r == HF_EUNAVAIL || r == HF_EUNKNOWN || r == HF_TIMEDOUT;
+}
+
+static bool play(struct scene *s, const struct act *act, bool is_harmless)
+{
+    unsigned before = hf__fault_count();
+    int r = act->prepare(s);
+
+    if (r == HF_OK) {
+        r = act->play(s);
+    } else {
+        EXPECT(!is_harmless);
+        EXPECT(r == HF_EUNAVAIL || r == HF_EUNKNOWN);
+        r = act->result;
+    }
+    if (!is_clean(act, r, is_harmless)) {
+        printf("%s, %s: %s\n", act->name, s->url, hf_strstatus(r));
+        EXPECT(false);
+    }
+    scene_expect_exclusive(s);
+    scene_clear(s);
+    scene_expect_free(patience(1500));
+    return hf__fault_count() > before;
+}
+
+/* What happens to which calls: HEAD n TAIL is the rule. */
+struct rule {
+    const char *head;
+    const char *tail;
+    bool is_harmless;
+    int step; /* from one n to the next: an outage takes its time */
+};
+
+static int torture(struct scene *s, const struct act *act,
+                   const struct rule *rule)
+{
+    static unsigned times; /* each time a plan of its own, counting from 1 */
+    int step = rule->step * (getenv("HOLDFAST_TEST_SLOW") ? 3 : 1);
+    int n = 1 + rand() % step;
+    bool has_failed = true;
+
+    for (; has_failed && n < CALLS_MAX; n += step) {
+        char url[2200];
+
+        snprintf(url, sizeof url, "fault+%s&seed=%u&fault=%s:%d%s",
+                 store_url(options), ++times, rule->head, n, rule->tail);
+        s->url = url;
+        has_failed = play(s, act, rule->is_harmless);
+    }
+    EXPECT_LESS(n, CALLS_MAX);
+    return n - 1;
+}
+
+static void torture_all(const char *head, const char *tail, bool is_harmless)
+{
+    struct rule rule = {head, tail, is_harmless, *tail == '-' ? 3 : 1};
+    AUTO_CLIENT *bob = open_store();
+    AUTO_LOCK *taken = acquire_fixed(bob, "taken", HF_LEASE_MAX_MS);
+    struct scene scene = {.bob = bob};
+
+    srand((unsigned)hf__test_seed());
+    printf("seed %llu\n", (unsigned long long)hf__test_seed());
+    expect_held(taken);
+    for (int i = 0; i < n_acts; i++) {
+        if (store_can(acts[i].needs)) {
+            int64_t start = hf__test_now_ms();
+            int n = torture(&scene, &acts[i], &rule);
+
+            printf("%s: %d calls, %lld ms\n", acts[i].name, n,
+                   (long long)since(start));
+        }
+    }
+}
+
+TEST_WITHIN(60, a_request_is_lost)
+{
+    torture_all("lose_request:any", "", false);
+}
+
+TEST_WITHIN(60, a_reply_is_lost)
+{
+    torture_all("lose_reply:any", "", false);
+}
+
+TEST_WITHIN(60, a_session_dies)
+{
+    torture_all("die:any", "", false);
+}
+
+TEST_WITHIN(60, sessions_die_from_then_on)
+{
+    torture_all("die:any", "-", false);
+}
+
+TEST_WITHIN(60, a_call_is_delayed)
+{
+    torture_all("delay:any", ":20ms", true);
+}
+
+TEST_WITHIN(60, a_call_is_delayed_beyond_its_time)
+{
+    torture_all("delay:any", ":2s", false);
+}
+
+TEST_WITHIN(60, a_reply_comes_too_late)
+{
+    torture_all("late_reply:any", ":2s", false);
+}
+
+TEST_WITHIN(60, an_operation_must_be_asked_again)
+{
+    torture_all("again:op", "", true);
+}
+
+TEST_WITHIN(60, an_acquire_arrives_twice)
+{
+    torture_all("duplicate:acquire", "", true);
+}
+
+TEST_WITHIN(60, a_release_arrives_twice)
+{
+    torture_all("duplicate:release", "", true);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The scenes of the torture: one public call each, short enough that a new
+ * call of the library is a few lines in scene.c. A scene has something to
+ * prepare, which nothing disturbs, and the act, in which one thing goes
+ * wrong. It gives the status of the act; what is allowed when is said by who
+ * disturbs it.
+ */
+#ifndef HF_TESTS_TORTURE_SCENE_H
+#define HF_TESTS_TORTURE_SCENE_H
+
+#include "include/holdfast.h"
+
+#include <stdbool.h>
+
+/* Alice meets the trouble; bob sees the store as it is, and holds "taken"
+ * for the whole test. */
+struct scene {
+    const char *url; /* alice's */
+    hf_client *bob;
+    hf_client *alice;
+    hf_lock *job;      /* alice's, of "job" */
+    hf_lock *prepared; /* bob's, for this scene only */
+    hf_cancel *cancel;
+    hf_info *info;
+};
+
+struct act {
+    const char *name;
+    unsigned needs; /* HF_CAP_…; 0: any store */
+    int (*prepare)(struct scene *);
+    int (*play)(struct scene *);
+    int result;      /* of the play when nothing goes wrong */
+    bool is_certain; /* needs no memory of the library: always the result */
+};
+
+extern const struct act acts[];
+extern const int n_acts;
+
+/* Opens alice's client; undisturbed it is HF_OK. */
+int scene_open(struct scene *);
+/* Ends what the scene still has; bob's client stays. */
+void scene_clear(struct scene *);
+/* While alice believes to hold it, bob does not get it. */
+void scene_expect_exclusive(struct scene *);
+/* Cleared, it leaves no lock behind for longer than that. */
+void scene_expect_free(int64_t limit_ms);
+
+#endif
