@@ -9,19 +9,25 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
-static void set_environment(const struct cli_child_plan *plan)
+/* A command that misses one of them is not started: it would take the lock
+ * for another, or write without its fence. */
+static bool set_environment(const struct cli_child_plan *plan)
 {
     char *entry = plan->environment;
     const char *end = entry + plan->length;
 
     for (; entry < end; entry += strlen(entry) + 1) {
-        (void)putenv(entry);
+        if (putenv(entry)) {
+            return false;
+        }
     }
+    return true;
 }
 
 static void execute(const struct cli_child_plan *plan)
@@ -53,9 +59,10 @@ _Noreturn static void become(const struct cli_child_plan *plan, pid_t parent,
     if (getppid() != parent) {
         _exit(127);
     }
-    set_environment(plan);
     cli_signals_restore(plan->signals);
-    execute(plan);
+    if (set_environment(plan)) {
+        execute(plan);
+    }
     code = errno;
     while (write(report, &code, sizeof code) < 0 && errno == EINTR) {
         continue;

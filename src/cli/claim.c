@@ -128,7 +128,11 @@ int cli_claim_start(struct cli_claim *claim)
         return r;
     }
     claim->worker = cli_worker_start(run, claim);
-    return claim->worker ? HF_OK : HF_ENOMEM;
+    if (!claim->worker) {
+        hf_cancel_free(claim->cancel);
+        return HF_ENOMEM;
+    }
+    return HF_OK;
 }
 
 enum cli_claim_phase cli_claim_look(struct cli_claim *claim)

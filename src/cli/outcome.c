@@ -14,7 +14,12 @@
 void cli_outcome_child(const struct cli_options *o, int exec_errno, int status,
                        struct cli_result *result)
 {
-    if (exec_errno) {
+    if (exec_errno == ENOMEM) {
+        result->outcome = "no-memory";
+        result->status = CLI_EXIT_MEMORY;
+        cli_event(result->outcome, NULL, "cannot run %s: out of memory",
+                  o->is_shell ? "/bin/sh" : o->command[0]);
+    } else if (exec_errno) {
         bool is_missing = exec_errno == ENOENT || exec_errno == ENOTDIR;
 
         result->outcome = is_missing ? "not-found" : "not-executable";

@@ -8,6 +8,7 @@
  * later, and then a shell and cron would use two stores. Thread: main.
  */
 #include "src/cli/place.h"
+#include "src/cli/exit.h"
 #include "src/cli/memory.h"
 #include "src/cli/say.h"
 
@@ -25,14 +26,29 @@ static const char ways[] =
     "~/.config/holdfast/config or /etc/holdfast/config (for example "
     "sqlite:/path/locks.db)";
 
-char *cli_place_home(void)
+/* Who is not found is no error, and neither are the codes that C libraries
+ * give then. But a home that could not be looked up must not count as none:
+ * the file that names the store may be in it. */
+int cli_place_home(char **ret_home)
 {
-    const struct passwd *entry = getpwuid(geteuid());
+    const struct passwd *entry;
+    int code;
 
-    if (!entry || !entry->pw_dir || entry->pw_dir[0] != '/') {
-        return NULL;
+    errno = 0;
+    entry = getpwuid(geteuid());
+    code = errno;
+    *ret_home = NULL;
+    if (entry && entry->pw_dir && entry->pw_dir[0] == '/') {
+        *ret_home = cli_strdup(entry->pw_dir);
     }
-    return cli_strdup(entry->pw_dir);
+    if (entry || !code || code == ENOENT || code == ESRCH || code == EBADF ||
+        code == EPERM) {
+        return 0;
+    }
+    return cli_fail(code == ENOMEM ? CLI_EXIT_MEMORY : CLI_EXIT_CONFIG,
+                    "cannot look up uid %ld in the passwd database: %s",
+                    (long)geteuid(),
+                    code == ENOMEM ? "out of memory" : strerror(code));
 }
 
 /* Super-block numbers from linux/magic.h and the file systems' own headers. */
@@ -156,7 +172,9 @@ char *cli_place_default(void)
     if (!geteuid()) {
         return checked(cli_strdup("/var/lib/holdfast"), S_IWGRP | S_IWOTH);
     }
-    home = cli_place_home();
+    if (cli_place_home(&home)) {
+        return NULL;
+    }
     if (!home) {
         cli_say("uid %ld has no home in the passwd database%s", (long)geteuid(),
                 ways);

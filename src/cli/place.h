@@ -6,9 +6,9 @@
 #ifndef HF_CLI_PLACE_H
 #define HF_CLI_PLACE_H
 
-/* The home of the effective user by the passwd database, never $HOME, so
- * that a shell and cron agree; a new string, or NULL: there is none. */
-char *cli_place_home(void);
+/* The home of the effective user in the passwd database; NULL: none. 0, or the
+ * exit code after having said that it cannot be looked up. */
+int cli_place_home(char **ret_home);
 /* Find or make the folder. A new string; or NULL after having said why
  * nothing is usable. */
 char *cli_place_default(void);

@@ -60,8 +60,8 @@ static hf_reach read_reach(const char *word)
 
 static int read_configs(struct cli_config *config)
 {
-    char *home CLI_AUTO(cli_free_auto) = cli_place_home();
-    int r = 0;
+    char *home CLI_AUTO(cli_free_auto) = NULL;
+    int r = cli_place_home(&home);
 
     if (home) {
         char *path CLI_AUTO(cli_free_auto) =

@@ -14,7 +14,7 @@
 
 /* Of the requests of an act, how many are made to fail, less where that
  * takes its time: under sanitizers, and when nothing gets better. */
-enum { MOST = 80, MOST_SLOW = 16, PART_LASTING = 4, NEVER = 1000000 };
+enum { MOST = 80, MOST_SLOW = 16, PART_LASTING = 5, NEVER = 1000000 };
 
 static struct scene scene;
 static enum trip kind;
@@ -100,7 +100,7 @@ static int after(const struct act *act, int n, int total)
     int step;
 
     most = stays ? most / PART_LASTING : most;
-    most = stays && act->is_certain ? most / PART_LASTING : most;
+    most = stays && act->is_certain ? 1 + most / PART_LASTING : most;
     step = 2 * total / most;
     return n + (step < 3 ? 1 : 1 + rand() % (step - 1));
 }
