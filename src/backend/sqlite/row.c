@@ -29,6 +29,9 @@ enum column {
 };
 
 #define FENCE_END (INT64_C(1) << 53)
+/* Microseconds, some 140 years: later than what hf__time can hold is nothing
+ * that we wrote. */
+#define TIME_END (INT64_C(1) << 52)
 
 void hf__row_set_clock(struct hf__sqlite *s)
 {
@@ -54,11 +57,28 @@ void hf__bind_text(sqlite3_stmt *statement, int at, const char *text)
     (void)sqlite3_bind_text(statement, at, text, -1, SQLITE_STATIC);
 }
 
+/* The number, within bounds in which adding and subtracting times is safe:
+ * the record may have been edited by hand. */
+static int64_t time_of(sqlite3_stmt *statement, enum column column)
+{
+    int64_t us = sqlite3_column_int64(statement, (int)column);
+
+    return us > TIME_END ? TIME_END : us < -TIME_END ? -TIME_END : us;
+}
+
 static const char *text_of(sqlite3_stmt *statement, enum column column)
 {
     const unsigned char *text = sqlite3_column_text(statement, (int)column);
 
     return text ? (const char *)text : "";
+}
+
+/* Without memory a text that has to be converted is NULL, too; it must not
+ * count as empty, which is the boot of nobody. */
+static bool has_text(sqlite3_stmt *statement, enum column column)
+{
+    return sqlite3_column_type(statement, (int)column) == SQLITE_TEXT &&
+           sqlite3_column_text(statement, (int)column) != NULL;
 }
 
 /* The record may have been edited by hand: what is not UTF-8 is dropped. */
@@ -81,14 +101,14 @@ static void copy_text(char *to, size_t size, sqlite3_stmt *statement,
 static int64_t keep_left(const struct hf__sqlite *s, sqlite3_stmt *statement,
                          bool same_clock)
 {
-    int64_t keep_us = sqlite3_column_int64(statement, COLUMN_KEEP_US);
-    int64_t since = sqlite3_column_int64(statement, COLUMN_ACQUIRED_AT);
+    int64_t keep_us = time_of(statement, COLUMN_KEEP_US);
+    int64_t since = time_of(statement, COLUMN_ACQUIRED_AT);
 
     if (keep_us <= 0) {
         return 0;
     }
     if (same_clock) {
-        return sqlite3_column_int64(statement, COLUMN_KEEP_UNTIL) - s->now_us;
+        return time_of(statement, COLUMN_KEEP_UNTIL) - s->now_us;
     }
     return s->wall_us < since ? 0 : keep_us - (s->wall_us - since);
 }
@@ -113,8 +133,7 @@ static void judge_lease(const struct hf__sqlite *s, sqlite3_stmt *statement,
     bool same_clock = !strcmp(boot, s->boot);
 
     if (same_clock) {
-        row->remaining_us =
-            sqlite3_column_int64(statement, COLUMN_EXPIRES) - s->now_us;
+        row->remaining_us = time_of(statement, COLUMN_EXPIRES) - s->now_us;
         if (row->remaining_us <= 0) {
             row->standing = HF__STANDS_EXPIRED;
             return;
@@ -188,17 +207,19 @@ void hf__row_read(const struct hf__sqlite *s, sqlite3_stmt *statement,
                   struct hf__row *ret_row, struct hf__record *record)
 {
     int64_t fence = sqlite3_column_int64(statement, COLUMN_FENCE);
+    int fence_type = sqlite3_column_type(statement, COLUMN_FENCE);
     int token_type = sqlite3_column_type(statement, COLUMN_TOKEN);
     int token_size = sqlite3_column_bytes(statement, COLUMN_TOKEN);
 
     *ret_row = (struct hf__row){.remaining_us = -1, .holder_lives = -1};
-    if (fence <= 0 || fence >= FENCE_END) {
+    if (fence_type != SQLITE_INTEGER || fence <= 0 || fence >= FENCE_END) {
         ret_row->standing = HF__STANDS_DAMAGED;
     } else if (token_type == SQLITE_NULL) {
         ret_row->fence = (uint64_t)fence;
         judge_keeping(s, statement, ret_row);
     } else if (token_type != SQLITE_BLOB ||
-               token_size != (int)sizeof ret_row->token.bytes) {
+               token_size != (int)sizeof ret_row->token.bytes ||
+               !has_text(statement, COLUMN_BOOT)) {
         ret_row->standing = HF__STANDS_DAMAGED;
     } else {
         ret_row->fence = (uint64_t)fence;
