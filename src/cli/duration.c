@@ -20,7 +20,8 @@ static const struct unit {
 #define UNITS (sizeof units / sizeof *units)
 
 /* Digits, and perhaps a fraction, in thousandths. */
-static bool read_number(const char **p, int64_t *ret_thousandths)
+static bool read_number(const char **p, bool *ret_is_whole,
+                        int64_t *ret_thousandths)
 {
     int64_t value = 0;
     int64_t scale = 100;
@@ -35,6 +36,7 @@ static bool read_number(const char **p, int64_t *ret_thousandths)
         }
     }
     value *= 1000;
+    *ret_is_whole = **p != '.';
     if (**p == '.') {
         (*p)++;
         if (**p < '0' || **p > '9') {
@@ -68,10 +70,12 @@ bool cli_duration_parse(const char *text, int64_t *ret_ms)
     size_t next = 0;
 
     for (bool is_first = true; is_first || *text; is_first = false) {
+        bool is_whole;
         int64_t value;
         size_t unit;
 
-        if (!read_number(&text, &value)) {
+        /* Seconds alone may have a fraction, as in a URL. */
+        if (!read_number(&text, &is_whole, &value) || (!is_whole && *text)) {
             return false;
         }
         unit = is_first && !*text ? 3 : read_unit(&text);

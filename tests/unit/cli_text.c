@@ -74,7 +74,7 @@ TEST(durations_are_read_as_people_write_them)
     EXPECT_IS(duration("30s"), 30000);
     EXPECT_IS(duration("30"), 30000);
     EXPECT_IS(duration("0.5"), 500);
-    EXPECT_IS(duration("1.5s"), 1500);
+    EXPECT_IS(duration("1.5s"), -1); /* as in a URL */
     EXPECT_IS(duration("1h30m"), 5400000);
     EXPECT_IS(duration("1d2h3m4s5ms"), 93784005);
     EXPECT_IS(duration("0"), 0);
@@ -126,6 +126,11 @@ TEST(passwords_in_a_url_are_hidden)
     expect_hidden("redis://u:p@w@h", "redis://u:***@h");
     expect_hidden("redis://u:a@1 redis://v:b@2",
                   "redis://u:***@1 redis://v:***@2");
+    expect_hidden("redis://u:p w@h", "redis://u:***@h");
+    expect_hidden("redis://u:p#w@h", "redis://u:***@h");
+    expect_hidden("redis://u:p/w?@h/0", "redis://u:***@h/0");
+    expect_hidden("redis://h?pass=a b redis://v:b@2",
+                  "redis://h?pass=*** redis://v:***@2");
     expect_hidden("mysql://h/db?password=x&prefix=y",
                   "mysql://h/db?password=***&prefix=y");
 }
