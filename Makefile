@@ -19,6 +19,10 @@ bench: setup-test build
 soak: setup-test build
 	BUILD=$(BUILD) tests/soak.sh
 
+# SECONDS for all targets together; needs clang.
+fuzz: setup-test
+	tests/fuzz/run.sh $(or $(SECONDS),60)
+
 configure:
 	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) $(SETUP)
 
@@ -38,6 +42,6 @@ clean:
 setup-build setup-test:
 	@tools/setup.sh $(@:setup-%=%)
 
-.PHONY: all demo test bench soak configure build install format clean \
+.PHONY: all demo test bench soak fuzz configure build install format clean \
 	setup-build setup-test
 .NOTPARALLEL:
