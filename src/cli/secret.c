@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Decides which bytes of a URL are secret: what stands between ':' and '@'
- * of an authority, and the value of an option `password`, also where they were
- * mistyped. Several URLs may stand in one string, separated by spaces.
- * Thread: main.
+ * of an authority, and the value of an option such as `password`, also where
+ * they were mistyped, and no less than the library hides. Several URLs may
+ * stand in one string, separated by spaces. Thread: main.
  */
 #include "src/cli/secret.h"
 #include "src/cli/memory.h"
@@ -28,6 +28,19 @@ static size_t last(const char *text, size_t from, size_t to, char sign)
     return at > from ? at - 1 : to;
 }
 
+/* Where the URL ends that `from` is in: several may stand in one string, with
+ * a space between them, but a password may have one, too. */
+static size_t end_of_url(const char *url, size_t from)
+{
+    const char *next = strstr(url + from, "://");
+    size_t end = next ? (size_t)(next - url) : strlen(url);
+
+    while (next && end > from && url[end] != ' ') {
+        end--;
+    }
+    return end > from ? end : from + strlen(url + from);
+}
+
 /* A ':' behind which no port stands; `end`: there is none. */
 static size_t find_odd_colon(const char *url, size_t at, size_t end)
 {
@@ -37,7 +50,7 @@ static size_t find_odd_colon(const char *url, size_t at, size_t end)
         if (at < end && url[at] == ':') {
             size_t digits = strspn(url + at + 1, "0123456789");
 
-            if (!strchr(",/?# ", url[at + 1 + digits])) {
+            if (!strchr(",/? ", url[at + 1 + digits])) {
                 return at;
             }
         }
@@ -47,22 +60,26 @@ static size_t find_odd_colon(const char *url, size_t at, size_t end)
 }
 
 /*
- * The password of the authority that begins at `at`, or an empty range. A
- * password in which '/', '?' or '#' was not written as %XX ends the authority
- * too early; then what stands behind the ':' is no port.
+ * The password of the authority that begins at `at`, or an empty range. It
+ * ends at the last '@', also of the path. A password in which '/', '?' or '#'
+ * was not written as %XX ends the authority too early; then what stands
+ * behind the ':' is no port.
  */
 static struct range authority(const char *url, size_t at)
 {
-    size_t word = at + strcspn(url + at, " ");
-    size_t path = at + strcspn(url + at, "?# ");
-    size_t end = at + strcspn(url + at, "/?# ");
+    size_t all = end_of_url(url, at);
+    size_t path = at + strcspn(url + at, "?#");
+    size_t end = at + strcspn(url + at, "/?#");
     size_t colon = at + strcspn(url + at, ":@");
-    size_t sign = last(url, at, path, '@');
+    size_t sign;
 
+    path = path < all ? path : all;
+    end = end < all ? end : all;
+    sign = last(url, at, path, '@');
     if (last(url, at, end, '@') == end) {
         colon = find_odd_colon(url, at, end);
-        sign = last(url, at, word, '@');
-        sign = colon < end && sign < colon ? word : sign;
+        sign = last(url, at, all, '@');
+        sign = colon < end && sign < colon ? all : sign;
     }
     return colon < end && colon + 1 < sign ? (struct range){colon + 1, sign}
                                            : (struct range){0, 0};
@@ -73,19 +90,23 @@ static bool is_secret_option(const char *name, size_t length)
 {
     static const char file[] = "password_file";
 
-    return (length >= 3 && !strncasecmp(name, "pas", 3) &&
-            (length != sizeof file - 1 || memcmp(name, file, length))) ||
+    if (length == sizeof file - 1 && !memcmp(name, file, length)) {
+        return false;
+    }
+    return (length >= 3 && !strncasecmp(name, "pas", 3)) ||
            (length == 3 && !strncasecmp(name, "pwd", 3)) ||
-           (length >= 6 && !strncasecmp(name, "secret", 6));
+           (length >= 6 && !strncasecmp(name, "secret", 6)) ||
+           memmem(name, length, "pass", 4);
 }
 
 static struct range option(const char *url, size_t at)
 {
+    size_t all = end_of_url(url, at);
     size_t equals = at + strcspn(url + at, "=&? ");
-    size_t end = equals + strcspn(url + equals, "& ");
+    size_t end = equals + strcspn(url + equals, "&");
 
     return url[equals] == '=' && is_secret_option(url + at, equals - at)
-               ? (struct range){equals + 1, end}
+               ? (struct range){equals + 1, end < all ? end : all}
                : (struct range){0, 0};
 }
 
