@@ -16,8 +16,8 @@ void hf__assert_failed(const char *text, const char *file, int line)
 {
     char message[512];
 
-    snprintf(message, sizeof message, "holdfast: %s:%d: assertion failed: %s",
-             file, line, text);
+    (void)snprintf(message, sizeof message,
+                   "holdfast: %s:%d: assertion failed: %s", file, line, text);
     size_t length = strlen(message);
     message[length] = '\n';
     if (write(STDERR_FILENO, message, length + 1) < 0) {

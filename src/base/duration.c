@@ -141,9 +141,9 @@ const char *hf__duration_format(int64_t ms, char *buf, size_t size)
                                    (unsigned long long)count, units[i].name);
         }
     }
-    snprintf(buf, size, "%.*s", (int)at, at > 0 ? text : "");
+    (void)snprintf(buf, size, "%.*s", (int)at, at > 0 ? text : "");
     if (at == 0) {
-        snprintf(buf, size, "0s");
+        (void)snprintf(buf, size, "0s");
     }
     return buf;
 }

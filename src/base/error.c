@@ -101,7 +101,7 @@ __attribute__((unused)) static const char *text_of_int(int r, char *buf,
                                                        size_t size)
 {
     if (r != 0) {
-        snprintf(buf, size, "unknown error");
+        (void)snprintf(buf, size, "unknown error");
     }
     return buf;
 }
@@ -110,7 +110,7 @@ __attribute__((unused)) static const char *text_of_gnu(const char *text,
                                                        char *buf, size_t size)
 {
     if (text != buf) {
-        snprintf(buf, size, "%s", text);
+        (void)snprintf(buf, size, "%s", text);
     }
     return buf;
 }

@@ -66,13 +66,13 @@ static size_t escape(const char *text, size_t length, char piece[9])
     size_t n = hf__utf8_length(text, length);
 
     if (n == 0 || is_control(bytes, n)) {
-        snprintf(piece, 9, "\\x%02X", bytes[0]);
+        (void)snprintf(piece, 9, "\\x%02X", bytes[0]);
         /* The second byte of a control is no start of a character, and so
          * comes out as \xNN by itself. */
         return 1;
     }
     if (*text == '"' || *text == '\\') {
-        snprintf(piece, 9, "\\%c", *text);
+        (void)snprintf(piece, 9, "\\%c", *text);
         return 1;
     }
     memcpy(piece, text, n);

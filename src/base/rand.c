@@ -106,6 +106,7 @@ int64_t hf__random_between(int64_t low, int64_t high)
     uint64_t value = 0;
 
     hf__random(&value, sizeof value);
+    /* cppcheck-suppress knownConditionTrueFalse; it wraps around */
     if (range != 0) {
         /* Values below 2^64 mod range would be favoured: drawn again. */
         uint64_t reject = (0 - range) % range;

@@ -93,8 +93,8 @@ int hf__thread_start(struct hf__thread *t, const char *name, void (*fn)(void *),
     t->fn = fn;
     t->arg = arg;
     t->is_running = false;
-    snprintf(t->name, sizeof t->name, "%.*s",
-             (int)hf__utf8_cut(name, sizeof t->name - 1), name);
+    (void)snprintf(t->name, sizeof t->name, "%.*s",
+                   (int)hf__utf8_cut(name, sizeof t->name - 1), name);
     if (pthread_attr_init(&attr) != 0) {
         return HF_EUNAVAIL;
     }
@@ -142,7 +142,7 @@ void hf__thread_name(char *buf, size_t size)
         at += n;
     }
     name[at] = '\0';
-    snprintf(buf, size, "%.*s", (int)at, name);
+    (void)snprintf(buf, size, "%.*s", (int)at, name);
 }
 
 void hf__once_run(hf__once *once, void (*fn)(void))

@@ -421,7 +421,7 @@ int hf__url_parse(const char *text, struct hf__url **ret_url, hf_error *err)
     }
     /* Decoding never lengthens; each string has one NUL besides. */
     size_t length = strlen(text);
-    size_t size = length + FIXED_STRINGS + MAX_HOSTS + 2 * MAX_OPTIONS;
+    size_t size = length + FIXED_STRINGS + MAX_HOSTS + (size_t)2 * MAX_OPTIONS;
     HF_AUTO(hf__url_free_auto) struct hf__url *url = hf__alloc(sizeof *url);
     if (url != NULL) {
         url->memory = hf__alloc(size);

@@ -100,7 +100,7 @@ static void append_list(char *buf, size_t size, const char *const *list)
 {
     for (; list != NULL && *list != NULL; list++) {
         size_t at = strlen(buf);
-        snprintf(buf + at, size - at, "%s%s", at > 0 ? ", " : "", *list);
+        (void)snprintf(buf + at, size - at, "%s%s", at > 0 ? ", " : "", *list);
     }
 }
 

@@ -333,7 +333,7 @@ static void decorate(struct decorated *d, const struct hf__backend *inner)
 {
     size_t n = 0;
 
-    snprintf(d->scheme, sizeof d->scheme, "fault+%s", inner->scheme);
+    (void)snprintf(d->scheme, sizeof d->scheme, "fault+%s", inner->scheme);
     for (size_t i = 0; inner->options[i] != NULL; i++) {
         HF_ASSERT(n < OPTIONS_MAX - N_OWN);
         d->options[n++] = inner->options[i];
