@@ -216,12 +216,14 @@ int hf_open(const char *url, const hf_open_opts *given, hf_client **ret_client,
     struct hf_client *c = NULL;
     int r = hf__options_copy(&opts, sizeof opts, given, err);
 
-    if (r == HF_OK && (url == NULL || ret_client == NULL)) {
-        r = hf__fail(err, HF_EINVAL,
-                     "hf_open() needs a URL and a place for "
-                     "the client");
+    if (r != HF_OK) {
+        return r;
     }
-    if (r == HF_OK && (unsigned)opts.reach > (unsigned)HF_REACH_HOSTS) {
+    if (url == NULL || ret_client == NULL) {
+        return hf__fail(err, HF_EINVAL,
+                        "hf_open() needs a URL and a place for the client");
+    }
+    if ((unsigned)opts.reach > (unsigned)HF_REACH_HOSTS) {
         r = hf__fail(err, HF_EINVAL, "the reach is %d: an hf_reach is meant",
                      (int)opts.reach);
     }

@@ -55,11 +55,14 @@ int hf_list(hf_client *client, const char *prefix, hf_list_fn fn, void *arg,
     HF_AUTO(hf__look_unref_auto) struct hf__look *k = NULL;
     int r = hf__client_usable(client, err);
 
-    prefix = prefix == NULL ? "" : prefix;
-    if (r == HF_OK && fn == NULL) {
-        r = hf__fail(err, HF_EINVAL, "hf_list() needs a function");
+    if (r != HF_OK) {
+        return r;
     }
-    if (r == HF_OK && *prefix != '\0') {
+    if (fn == NULL) {
+        return hf__fail(err, HF_EINVAL, "hf_list() needs a function");
+    }
+    prefix = prefix == NULL ? "" : prefix;
+    if (*prefix != '\0') {
         r = hf__name_check(prefix, err);
     }
     if (r != HF_OK) {
@@ -171,11 +174,11 @@ int hf_check(hf_client *client, hf_check_fn fn, void *arg, hf_error *err)
     HF_AUTO(hf__look_unref_auto) struct hf__look *k = NULL;
     int r = hf__client_usable(client, err);
 
-    if (r == HF_OK && fn == NULL) {
-        r = hf__fail(err, HF_EINVAL, "hf_check() needs a function");
-    }
     if (r != HF_OK) {
         return r;
+    }
+    if (fn == NULL) {
+        return hf__fail(err, HF_EINVAL, "hf_check() needs a function");
     }
     r = hf__look_new(client, "", &k, err);
     if (r != HF_OK) {
@@ -199,7 +202,6 @@ int hf_check(hf_client *client, hf_check_fn fn, void *arg, hf_error *err)
 int hf_caps(hf_client *client, hf_caps_info *ret_caps)
 {
     hf_caps_info caps = HF_CAPS_INFO_INIT;
-    struct hf__facts facts = {'?', HF_REACH_PROCESS};
     int r = hf__client_usable(client, NULL);
 
     if (r != HF_OK) {
@@ -209,7 +211,7 @@ int hf_caps(hf_client *client, hf_caps_info *ret_caps)
         ret_caps->size > sizeof caps) {
         return HF_EINVAL;
     }
-    facts = hf__session_facts(&client->main[0]);
+    const struct hf__facts facts = hf__session_facts(&client->main[0]);
     caps.size = ret_caps->size;
     caps.flags = client->settings.backend->caps;
     caps.reach = facts.reach;
