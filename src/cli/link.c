@@ -101,9 +101,10 @@ int cli_link_receive(int fd, struct cli_link_message *ret_message)
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
         return 0;
     }
-    *ret_message = n < (ssize_t)sizeof ret_message->head
-                       ? (struct cli_link_message){.head.kind = CLI_LINK_CLOSED}
-                       : (struct cli_link_message){.head = ret_message->head};
+    *ret_message = (struct cli_link_message){.head = ret_message->head};
+    if (n < (ssize_t)sizeof ret_message->head) {
+        ret_message->head = (struct cli_link_head){.kind = CLI_LINK_CLOSED};
+    }
     if (n > (ssize_t)sizeof ret_message->head) {
         ret_message->length = (size_t)n - sizeof ret_message->head;
         ret_message->payload = cli_strndup(room, ret_message->length);

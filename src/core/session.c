@@ -270,9 +270,10 @@ static bool take_turn(struct hf__session *s, struct hf__request *q,
 /* Until when a caller with this limit may begin to lead. */
 static hf__time lead_limit(const struct hf__session *s, hf__time limit)
 {
-    return s->is_runners ? (hf__time){0}
-                         : hf__after_ms(limit, LEAD_SLACK_MS -
-                                                   s->settings->io_timeout_ms);
+    if (s->is_runners) {
+        return (hf__time){0};
+    }
+    return hf__after_ms(limit, LEAD_SLACK_MS - s->settings->io_timeout_ms);
 }
 
 enum hf__ending hf__session_run(struct hf__session *s, struct hf__request *q,
