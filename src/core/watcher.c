@@ -57,7 +57,10 @@ static hf__time let_others_be_first(struct hf__watcher *w, int n)
     if (n == HF__WATCH_MAX) {
         limit_ms = hf__random_between(POLL_LOW_MS, POLL_HIGH_MS);
         for (int i = 0; i < n; i++) {
-            hf__list_push(&w->list, hf__list_pop(&w->list));
+            struct hf__link *link = hf__list_pop(&w->list);
+
+            HF_ASSERT(link != NULL);
+            hf__list_push(&w->list, link);
         }
     }
     return hf__after_ms(hf__now(), limit_ms);

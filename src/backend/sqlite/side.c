@@ -205,11 +205,11 @@ int hf__side_get(const struct hf__place *place, const struct hf__door *door,
     }
     if (!side) {
         r = side_new(place, door, &side, err);
-        if (r == HF_OK) {
+        if (side) {
             hf__list_push(&sides.members, &side->link);
         }
     }
-    if (r == HF_OK) {
+    if (side) {
         side->refs++;
         side->users++;
         *ret_side = side;
