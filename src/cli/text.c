@@ -14,7 +14,7 @@ static void grow(struct cli_text *text, size_t more)
 {
     size_t need = text->length + more + 1;
 
-    if (need > text->room) {
+    if (!text->data || need > text->room) {
         text->room = need * 2 > 128 ? need * 2 : 128;
         text->data = cli_resize(text->data, text->room);
     }
