@@ -242,7 +242,7 @@ static void await_holder(struct hf__claim *c)
     struct hf__watcher *w = hf__client_watcher(c->client);
     struct hf__watching g = {.parker = c->parker};
     bool is_watched = false;
-    hf__time until = HF__NEVER;
+    hf__time until;
 
     g.watch.key = c->key;
     g.watch.fence = c->record.fence;
@@ -267,7 +267,7 @@ static void await_holder(struct hf__claim *c)
 static void pause_after_failure(struct hf__claim *c, int failures)
 {
     int64_t top_ms = RETRY_FIRST_MS;
-    hf__time until = HF__NEVER;
+    hf__time until;
     unsigned seen = hf__parker_seen(c->parker);
 
     for (int i = 1; i < failures && top_ms < RETRY_MAX_MS; i++) {
