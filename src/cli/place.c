@@ -123,6 +123,7 @@ static bool make(const char *path)
 }
 
 /* Make the last `depth` folders of the path, outermost first. */
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the caller says */
 static bool make_all(char *path, int depth)
 {
     char *slash = strrchr(path, '/');

@@ -62,6 +62,7 @@ static bool look(pid_t pid, struct cli_process *ret)
     *end = 0;
     *ret = (struct cli_process){.pid = pid};
     (void)snprintf(ret->name, sizeof ret->name, "%.31s", name + 1);
+    /* NOLINTNEXTLINE(cert-err34-c): the kernel writes no number too large */
     if (sscanf(end + 1,
                " %c %ld %ld %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d "
                "%*d %*d %ld %*d %llu",

@@ -236,6 +236,7 @@ void hf__client_key(const struct hf_client *c, const char *name, char *bytes,
 
     memcpy(bytes, c->prefix, prefix);
     bytes[prefix] = ':';
+    /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): counted bytes */
     memcpy(bytes + prefix + 1, name, length);
     ret_key->bytes = bytes;
     ret_key->length = (uint16_t)(prefix + 1 + length);

@@ -267,6 +267,7 @@ static int run_once(struct hf__sqlite *s, struct hf__op *ops[], int n,
 }
 
 /* Halves of halves: at most as deep as the batch has bits. */
+/* NOLINTNEXTLINE(misc-no-recursion) */
 static int run(struct hf__sqlite *s, struct hf__op *ops[], int n)
 {
     bool is_unknown = false;

@@ -119,9 +119,9 @@ static void check_folder(struct report *report)
                    place->folder, (unsigned)st.st_mode & 07777, (long)st.st_uid,
                    (long)st.st_gid);
     say(report, "folder", value,
-        st.st_mode & S_IWOTH ? "everybody may make files there; use a folder "
-                               "of your own"
-                             : NULL);
+        (st.st_mode & S_IWOTH) ? "everybody may make files there; use a folder "
+                                 "of your own"
+                               : NULL);
     network = hf__netfs_name((uint64_t)fs.f_type);
     (void)snprintf(value, sizeof value, "%s0x%lx", network ? network : "local ",
                    (unsigned long)(uint32_t)fs.f_type);

@@ -230,9 +230,9 @@ static int look_at_db(struct hf__place *place, const struct stat *folder,
     const char *db = place->path[HF__FILE_DB];
     struct stat st;
 
-    place->mode = folder->st_mode & S_ISGID ? 0660 : 0600;
+    place->mode = (folder->st_mode & S_ISGID) ? 0660 : 0600;
     place->uid = geteuid();
-    place->gid = folder->st_mode & S_ISGID ? folder->st_gid : getegid();
+    place->gid = (folder->st_mode & S_ISGID) ? folder->st_gid : getegid();
     if (lstat(db, &st)) {
         return errno == ENOENT ? HF_OK : fail_errno(err, "look at", db);
     }
