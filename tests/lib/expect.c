@@ -60,13 +60,10 @@ bool hf__test_conclude(enum hf__test_outcome o, const char *format, ...)
     return true;
 }
 
-void hf__test_expect(int ok, const char *text, const char *file, int line)
+void hf__test_unexpected(const char *text, const char *file, int line)
 {
-    if (!ok) {
-        hf__test_conclude(HF__TEST_FAILED, "%s:%d: expected %s", file, line,
-                          text);
-        _exit(1);
-    }
+    hf__test_conclude(HF__TEST_FAILED, "%s:%d: expected %s", file, line, text);
+    _exit(1);
 }
 
 static bool relates(int64_t a, char relation, int64_t b)

@@ -50,7 +50,8 @@ void hf__test_register(struct hf__test *);
 
 /* A failed EXPECT prints both values and ends the test. */
 #define EXPECT(condition)                                                      \
-    hf__test_expect((condition) ? 1 : 0, #condition, __FILE__, __LINE__)
+    ((condition) ? (void)0                                                     \
+                 : hf__test_unexpected(#condition, __FILE__, __LINE__))
 #define EXPECT_IS(a, b)                                                        \
     hf__test_compare((int64_t)(a), (int64_t)(b), "==", #a " == " #b, __FILE__, \
                      __LINE__)
@@ -70,7 +71,8 @@ void hf__test_register(struct hf__test *);
 /* Ends the test as skipped; CI counts a skip as a failure. */
 #define SKIP(reason) hf__test_skip((reason), __FILE__, __LINE__)
 
-void hf__test_expect(int ok, const char *text, const char *file, int line);
+_Noreturn void hf__test_unexpected(const char *text, const char *file,
+                                   int line);
 void hf__test_compare(int64_t a, int64_t b, const char *relation,
                       const char *text, const char *file, int line);
 void hf__test_text(const char *a, const char *b, const char *a_text,
