@@ -137,6 +137,7 @@ static hf_cancel *handled;
 static void fire_handled(int signal_number)
 {
     (void)signal_number;
+    /* NOLINTNEXTLINE(bugprone-signal-handler,cert-sig30-c): its promise */
     hf_cancel_fire(handled);
 }
 

@@ -142,10 +142,9 @@ TEST(a_name_is_not_its_own_beginning)
     char name[HF_NAME_MAX + 1] = "";
 
     for (int i = 0; i < HF_NAME_MAX; i += 51) {
-        AUTO_LOCK *lock = NULL;
-
         memset(name, 'n', (size_t)i + 1);
-        lock = acquire(alice, name);
+        AUTO_LOCK *lock = acquire(alice, name);
+
         EXPECT_IS(try_once(alice, name), HF_BUSY);
         name[i] = '\0';
         EXPECT_IS(i ? try_once(alice, name) : HF_OK, HF_OK);

@@ -44,13 +44,13 @@ struct peer {
 
 static pid_t spawn_program(void)
 {
-    char *argv[] = {strdup("sleep"), strdup("60"), NULL};
+    char name[] = "sleep";
+    char seconds[] = "60";
+    char *argv[] = {name, seconds, NULL};
     char *none[] = {NULL};
     pid_t pid = -1;
 
-    EXPECT_IS(posix_spawnp(&pid, argv[0], NULL, NULL, argv, none), 0);
-    free(argv[0]);
-    free(argv[1]);
+    EXPECT_IS(posix_spawnp(&pid, name, NULL, NULL, argv, none), 0);
     return pid;
 }
 

@@ -158,6 +158,7 @@ static const char *const lookalikes[] = {
     " job",
     "job\t",
     "job\n",
+    /* NOLINTNEXTLINE(bugprone-suspicious-missing-comma): b is a digit */
     "j\xc3\xb6"
     "b",
     "jo\xcc\x88"

@@ -148,7 +148,7 @@ void ask(struct party *p, struct request *rq, enum hf__op_kind kind,
         .key = {rq->key, (uint16_t)(strlen(PREFIX) + length),
                 sizeof PREFIX - 1},
         .token = c->token,
-        .lease_us = LEASE_MS * 1000,
+        .lease_us = LEASE_MS * INT64_C(1000),
         .owner = &p->owner,
         .ret_record = &rq->record,
         .err = &rq->error,
@@ -174,6 +174,7 @@ static int collect(struct request *rq, int n, bool is_first,
             ops[count++] = &rq[i].op;
         }
     }
+    /* cppcheck-suppress uninitvar; the loop has filled the first `count` */
     qsort(ops, (size_t)count, sizeof *ops, compare_ops);
     return count;
 }

@@ -80,7 +80,7 @@ int64_t slowly(int64_t ms);
 
 void join(struct party *, const char *label);
 /* As join, of that URL; gives what open gave. */
-int join_url(struct party *, const char *label, const char *url);
+int join_url(struct party *p, const char *label, const char *text);
 /* Close and open again; claims and tokens stay. */
 void rejoin(struct party *);
 void leave(struct party *);

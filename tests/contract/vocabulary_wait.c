@@ -14,7 +14,9 @@ static struct hf__key make_key(char *buf, const char *name)
     size_t length = strlen(PREFIX) + strlen(name);
 
     EXPECT(length <= HF__KEY_MAX);
+    /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): counted bytes */
     memcpy(buf, PREFIX, strlen(PREFIX));
+    /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): counted bytes */
     memcpy(buf + strlen(PREFIX), name, strlen(name));
     return (struct hf__key){buf, (uint16_t)length, sizeof PREFIX - 1};
 }

@@ -107,8 +107,8 @@ void hf__sim_client_start(struct hf__sim_client *c)
     c->life++;
     c->is_up = true;
     c->is_paused = false;
-    c->offset =
-        hf__world_between(c->world, 1, OFFSET_DAYS * 86400) * HF__SECOND;
+    c->offset = hf__world_between(c->world, 1, OFFSET_DAYS * INT64_C(86400)) *
+                HF__SECOND;
     c->wakes_at = INT64_MAX;
     c->slept_ns = 0;
     hf__grant_init(&c->grant, c->plan->lease_ms, c->plan->auto_renew);

@@ -263,6 +263,8 @@ TEST(the_list_keeps_its_order)
     }
     for (number = 0; number < 5; number += 2) {
         struct hf__link *link = hf__list_pop(&list);
+
+        EXPECT(link != NULL);
         EXPECT_IS(HF__ELEMENT(link, struct item, link)->number, number);
     }
     EXPECT(hf__list_is_empty(&list));

@@ -183,13 +183,13 @@ TEST(limits_are_kept)
     expect_error("a://1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17",
                  "url: 17 hosts; at most 16");
     memcpy(text, "a:?", 4);
-    for (int i = 0; i < 64; i++) {
+    for (size_t i = 0; i < 64; i++) {
         memcpy(text + 3 + 4 * i, "x=1&", 5);
     }
     text[3 + 4 * 64 - 1] = '\0';
     hf__url_free(parsed(text));
     text[3 + 4 * 64 - 1] = '&';
-    memcpy(text + 3 + 4 * 64, "x=1", 4);
+    memcpy(&text[3 + 4 * 64], "x=1", 4);
     expect_error(text, "url: 65 options; at most 64");
 }
 

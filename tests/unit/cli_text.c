@@ -36,6 +36,7 @@ TEST(what_moves_a_cursor_is_shown_as_bytes)
     EXPECT_TEXT(as(cli_text_clean, "a\033[2Jb\r\n"), "a\\x1b[2Jb\\x0d\\x0a");
     EXPECT_TEXT(as(cli_text_clean, "\x7f"), "\\x7f");
     EXPECT_TEXT(as(cli_text_clean, "\xc2\x9b"), "\\xc2\\x9b");
+    /* NOLINTNEXTLINE(misc-misleading-bidirectional): what is tested */
     EXPECT_TEXT(as(cli_text_clean, "\xe2\x80\xae"), "\\xe2\\x80\\xae");
     EXPECT_TEXT(as(cli_text_clean, "a\xff\xc3"), "a\\xff\\xc3");
     EXPECT_TEXT(as(cli_text_clean, "\xed\xa0\x80"), "\\xed\\xa0\\x80");
