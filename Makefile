@@ -16,6 +16,9 @@ test: setup-test build
 bench: setup-test build
 	BUILD=$(BUILD) bench/run.sh
 
+analyze: setup-ci build
+	BUILD=$(BUILD) tools/analyze.sh
+
 soak: setup-test build
 	BUILD=$(BUILD) tests/soak.sh
 
@@ -39,9 +42,9 @@ format:
 clean:
 	rm -rf $(BUILD)
 
-setup-build setup-test:
+setup-build setup-test setup-ci:
 	@tools/setup.sh $(@:setup-%=%)
 
-.PHONY: all demo test bench soak fuzz configure build install format clean \
-	setup-build setup-test
+.PHONY: all analyze demo test bench soak fuzz configure build install format \
+	clean setup-build setup-test setup-ci
 .NOTPARALLEL:

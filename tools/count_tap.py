@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: MIT
 """Adds up the TAP results in the logs of "meson test".
 
-    count_tap.py [--total] [--failed N] LOG...
+    count_tap.py [--total] [--passed N] [--failed N] LOG...
 
 Shows what failed and what was skipped, unless --total, and then
-"N passed, N failed, N skipped". N more failures can be added.
+"N passed, N failed, N skipped". More of both can be added.
 
-A program that ended badly, or without all the tests it announced, is one
-failed test more. Exits 1 if anything failed or nothing ran.
+A program that ended badly, or without all the tests it announced, or in whose
+output memcheck or a sanitizer reports anything, is one failed test more. Exits 1 if anything failed or nothing ran.
 """
 import argparse
 import json
@@ -16,12 +16,13 @@ import re
 import sys
 
 RESULT = re.compile(r'(not )?ok\b\s*\d*\s*-?\s*([^#]*)(#\s*skip\b.*)?', re.I)
+REPORT = re.compile(r'^(# *)?==\d+==', re.M)
 PLAN = re.compile(r'1\.\.(\d+)')
 
 
 class Count:
-    def __init__(self, failed, show):
-        self.passed = 0
+    def __init__(self, passed, failed, show):
+        self.passed = passed
         self.failed = failed
         self.show = print if show else lambda *_: None
         self.skipped = 0
@@ -49,8 +50,9 @@ class Count:
                 self.show(f'SKIPPED {where} {result[3]}')
             else:
                 self.passed += 1
+        output = (run.get('stdout') or '') + '\n' + (run.get('stderr') or '')
         if not failures and (run['result'] not in ('OK', 'SKIP') or
-                             planned != seen):
+                             planned != seen or REPORT.search(output)):
             failures = 1
             self.show(f'FAILED  {run["name"]}: {run["result"]}, {seen} of '
                   f'{planned} tests')
@@ -68,10 +70,11 @@ class Count:
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('--total', action='store_true')
+    parser.add_argument('--passed', type=int, default=0)
     parser.add_argument('--failed', type=int, default=0)
     parser.add_argument('logs', nargs='+')
     args = parser.parse_args()
-    count = Count(args.failed, show=not args.total)
+    count = Count(args.passed, args.failed, show=not args.total)
     for path in args.logs:
         try:
             with open(path, encoding='utf-8', errors='replace') as log:

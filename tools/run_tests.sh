@@ -8,9 +8,13 @@ build=$1
 shift
 tools=$(dirname "$0")
 
-rm -f "$build/meson-logs/testlog.json"
+log=$build/meson-logs/testlog.json
+case " $* " in
+*' --setup valgrind '*) log=$build/meson-logs/testlog-valgrind.json ;;
+esac
+rm -f "$log"
 # Most tests wait more than they work: four at once also on two processors.
 meson test -C "$build" --no-rebuild --quiet --num-processes 4 "$@" </dev/null
 code=$?
-python3 "$tools/count_tap.py" "$build/meson-logs/testlog.json" || code=1
+python3 "$tools/count_tap.py" "$log" || code=1
 exit "$code"

@@ -12,7 +12,8 @@ set -euo pipefail
 
 build=(gcc libc6-dev meson ninja-build pkg-config libsqlite3-dev)
 testing=(python3 g++ binutils sqlite3 procps util-linux)
-ci=(clang clang-format libclang-rt-14-dev)
+ci=(clang clang-format clang-tidy cppcheck libclang-rt-14-dev
+    valgrind libc6-dbg)
 
 say() {
     echo "setup: $*"
@@ -25,7 +26,7 @@ name_missing() {
     declare -A tools=([build]="cc meson ninja pkg-config"
         [test]="cc meson ninja pkg-config python3 c++ nm sqlite3"
         [ci]="cc meson ninja pkg-config python3 c++ nm sqlite3 clang
-              clang-format")
+              clang-format clang-tidy cppcheck valgrind")
 
     for tool in ${tools[$1]}; do
         command -v "$tool" >/dev/null || missing+=("$tool")
