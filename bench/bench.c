@@ -9,6 +9,7 @@
 #include "bench/contest.h"
 #include "bench/footprint.h"
 #include "bench/measure.h"
+#include "bench/renewal.h"
 #include "bench/report.h"
 #include "bench/throughput.h"
 #include "bench/waiting.h"
@@ -28,7 +29,7 @@ static const struct {
 } parts[] = {
     {"footprint", bench_footprint}, {"throughput", bench_throughput},
     {"waiting", bench_waiting},     {"contest", bench_contest},
-    {"command", bench_command},
+    {"renewal", bench_renewal},     {"command", bench_command},
 };
 
 static char folder[256];
@@ -83,7 +84,7 @@ static void write_json(const char *path)
 static void usage(void)
 {
     bench_fail("usage: bench [--quick] [--only footprint|throughput|waiting|"
-               "contest|command] [--json FILE] [--command HOLDFAST]");
+               "contest|renewal|command] [--json FILE] [--command HOLDFAST]");
 }
 
 int main(int argc, char *argv[])

@@ -16,8 +16,6 @@
 
 #define ROUNDS_MAX 100
 
-extern char **environ;
-
 /* In milliseconds. */
 static double time_command(const char *const argv[])
 {

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Many who want one name and give it back at once: hand-overs per second,
- * Jain's index of fairness over who got it how often (1: all the same), and
- * the longest wait of anybody. That two never hold it at once is looked at by
- * the way. Thread: main, and those of each contest.
+ * Jain's index of fairness over who got it how often (1: all the same), the
+ * longest wait of anybody, and what the store does for one hand-over. That two
+ * never hold it at once is looked at by the way. Thread: main, and those of
+ * each contest.
  */
 #include "bench/contest.h"
 
 #include "bench/report.h"
+#include "bench/traffic.h"
 
 #include <stdatomic.h>
 
@@ -84,6 +86,30 @@ static double length(const struct bench *b)
     return b->is_quick ? 1 : 4;
 }
 
+/* What the store did for each grant; of this process only. */
+static void report_traffic(const struct contest *c,
+                           const struct traffic *traffic)
+{
+    struct report_figure f = {.unit = "a hand-over"};
+    uint64_t grants = 0;
+    int i;
+
+    for (i = 0; i < c->n; i++) {
+        grants += c->rival[i].grants;
+    }
+    f.value = (double)traffic->transactions / (double)grants;
+    (void)snprintf(f.name, sizeof f.name, "%d threads, one name: transactions",
+                   c->n);
+    report_add(&f);
+    f.value = (double)traffic->looks / (double)grants;
+    (void)snprintf(f.name, sizeof f.name, "%d threads, one name: looks", c->n);
+    report_add(&f);
+    f.value = (double)traffic->statements / (double)grants;
+    (void)snprintf(f.name, sizeof f.name, "%d threads, one name: statements",
+                   c->n);
+    report_add(&f);
+}
+
 /* ---- threads ------------------------------------------------------------ */
 
 static bool turn(struct bench_worker *w)
@@ -98,17 +124,22 @@ static void threads(const struct bench *b, int n)
 {
     struct contest *c = bench_shared(sizeof *c);
     void *args[BENCH_THREADS_MAX];
+    struct traffic traffic;
     double rate;
     int i;
 
     c->n = n;
+    traffic_start();
     c->client = bench_open(b, "contest.db");
     for (i = 0; i < n; i++) {
         args[i] = c;
     }
     rate = bench_load(n, length(b), turn, args, NULL);
+    traffic = traffic_since();
     hf_close(c->client);
+    traffic_stop();
     report(c, "threads", rate);
+    report_traffic(c, &traffic);
 }
 
 /* ---- processes ---------------------------------------------------------- */
@@ -168,5 +199,6 @@ void bench_contest(const struct bench *b)
 {
     threads(b, 8);
     threads(b, 64);
+    threads(b, 1000);
     processes(b, 8);
 }

@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define BENCH_THREADS_MAX 64
+#define BENCH_THREADS_MAX 1000
 
 struct bench {
     const char *folder;  /* for databases; ours */

@@ -5,8 +5,8 @@
 #     bench/run.sh [--quick] [--only PART] [--json FILE]
 #
 # BUILD is the build folder. The databases go to a folder of their own in
-# TMPDIR (or /tmp), whose file system is printed. About 80 seconds; --quick
-# takes under 20. On a machine that does other work the ratios, whose two
+# TMPDIR (or /tmp), whose file system is printed. About two minutes; --quick
+# takes under 40 seconds. On a machine that does other work the ratios, whose two
 # sides take turns, are worth more than the rates.
 set -euo pipefail
 

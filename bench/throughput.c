@@ -123,4 +123,5 @@ void bench_throughput(const struct bench *b)
     compare(b, 1, b->is_quick ? 7 : 13, 0.8);
     compare(b, 8, b->is_quick ? 4 : 7, 0);
     compare(b, 32, b->is_quick ? 5 : 11, 2);
+    compare(b, 128, b->is_quick ? 3 : 7, 0);
 }
