@@ -329,7 +329,6 @@ static int count_entries(const char *path)
     return n;
 }
 
-/* NOLINTNEXTLINE(*-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): theirs */
 extern void __tsan_init(void) __attribute__((weak));
 
 bool is_watched_by_tsan(void)
