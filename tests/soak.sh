@@ -13,6 +13,7 @@ seed=$(date +%s)000000
 end=$(($(date +%s) + minutes * 60))
 
 printf 'simulation: %s schedules from seed %s\n' "$schedules" "$seed"
+# A seed that breaks a promise is printed with its plan and how to see it again.
 "$build/tests/sim/sim" --filter every_schedule --seed "$seed" "$schedules"
 
 round=0

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rules themselves. This file decides what counts as a broken promise;
- * the first one found ends the run.
+ * The rules of one instant: who holds, who owns, what a grant's life is like.
+ * This file decides what counts as a broken promise; the first one found ends
+ * the run.
  */
 #include "tests/sim/oracles.h"
 
@@ -13,13 +14,28 @@
 void hf__oracle_init(struct hf__oracle *o, const struct hf__plan *plan,
                      unsigned watched)
 {
-    memset(o, 0, sizeof *o);
+    /* The long lists are empty by their counts. */
     o->plan = plan;
     o->watched = watched;
+    o->broken = 0;
+    o->text[0] = '\0';
+    o->lost_updates = 0;
+    o->instant = 0;
+    o->steps = 0;
+    o->vacant_at = INT64_MAX;
+    o->free_at = INT64_MAX;
+    o->sleepers = 0;
+    memset(o->clients, 0, sizeof o->clients);
+    o->excused_count = 0;
+    o->grant_count = 0;
+    o->written_invoked = INT64_MIN;
+    o->written_fence = 0;
+    o->written_token = 0;
+    o->queue_count = 0;
 }
 
-__attribute__((format(printf, 3, 4))) static void
-convict(struct hf__oracle *o, unsigned rule, const char *format, ...)
+void hf__oracle_convict(struct hf__oracle *o, unsigned rule, const char *format,
+                        ...)
 {
     va_list args;
 
@@ -32,13 +48,7 @@ convict(struct hf__oracle *o, unsigned rule, const char *format, ...)
     va_end(args);
 }
 
-void hf__oracle_excuse(struct hf__oracle *o, uint64_t token)
-{
-    HF_ASSERT(o->excused_count < HF__EXCUSED_MAX);
-    o->excused[o->excused_count++] = token;
-}
-
-static bool is_excused(const struct hf__oracle *o, uint64_t token)
+bool hf__oracle_is_excused(const struct hf__oracle *o, uint64_t token)
 {
     for (int i = 0; i < o->excused_count; i++) {
         if (o->excused[i] == token) {
@@ -48,29 +58,25 @@ static bool is_excused(const struct hf__oracle *o, uint64_t token)
     return false;
 }
 
-/* ---- as it happens ------------------------------------------------------ */
-
-void hf__oracle_granted(struct hf__oracle *o, const struct hf__message *m)
+void hf__oracle_excuse(struct hf__oracle *o, uint64_t token)
 {
-    if (is_excused(o, m->token)) {
+    if (token == 0 || hf__oracle_is_excused(o, token)) {
         return;
     }
-    if (m->fence <= o->last_fence) {
-        convict(o, HF__RULE_FENCE,
-                "client %d holds fence %" PRIu64 " after %" PRIu64, m->client,
-                m->fence, o->last_fence);
-    }
-    o->last_fence = m->fence;
+    HF_ASSERT(o->excused_count < HF__EXCUSED_MAX);
+    o->excused[o->excused_count++] = token;
 }
 
-void hf__oracle_confirmed(struct hf__oracle *o, const struct hf__message *m,
-                          const struct hf__view *view)
-{
-    struct hf__memory *c = &o->clients[m->client];
-    int64_t lease_ns = o->plan->lease_ns;
-    int64_t until = m->sent.ns + lease_ns - lease_ns / 100 - 5 * HF__MS;
+/* ---- as it happens ------------------------------------------------------ */
 
-    if (m->op == HF__OP_ACQUIRE) {
+void hf__oracle_confirmed(struct hf__oracle *o, int client, bool is_grant,
+                          hf__time sent, const struct hf__view *view)
+{
+    struct hf__memory *c = &o->clients[client];
+    int64_t lease_ns = o->plan->lease_ns;
+    int64_t until = sent.ns + lease_ns - lease_ns / 100 - 5 * HF__MS;
+
+    if (is_grant) {
         c->deadline.ns = until;
     } else if (view->now.ns < c->deadline.ns && c->deadline.ns < until) {
         c->deadline.ns = until;
@@ -84,74 +90,43 @@ void hf__oracle_sent(struct hf__oracle *o, const struct hf__message *m,
         return;
     }
     if (view->now.ns >= o->clients[m->client].deadline.ns) {
-        convict(o, HF__RULE_RENEW_SENT,
-                "client %d sends a renewal after its deadline", m->client);
+        hf__oracle_convict(o, HF__RULE_RENEW_SENT,
+                           "client %d sends a renewal after its deadline",
+                           m->client);
     }
     if (view->phase != HF__PHASE_HELD && view->phase != HF__PHASE_AT_RISK) {
-        convict(o, HF__RULE_RENEW_SENT, "client %d sends a renewal in phase %d",
-                m->client, (int)view->phase);
-    }
-}
-
-void hf__oracle_applied(struct hf__oracle *o, const struct hf__message *m,
-                        const struct hf__row *before,
-                        const struct hf__model_store *s, int64_t true_ns)
-{
-    bool was_held =
-        before->token != 0 && hf__model_store_now(s, true_ns) < before->ends;
-    bool has_changed = before->token != s->row.token ||
-                       before->ends != s->row.ends ||
-                       before->fence != s->row.fence;
-
-    if (has_changed && was_held && before->token != m->token) {
-        convict(o, HF__RULE_ROW,
-                "token %" PRIu64 " changes the row of %" PRIu64, m->token,
-                before->token);
-    }
-    if (has_changed && m->op != HF__OP_ACQUIRE && before->token != m->token) {
-        convict(o, HF__RULE_ROW,
-                "token %" PRIu64 " changes a row that it does not own",
-                m->token);
-    }
-    if (s->row.fence < before->fence) {
-        convict(o, HF__RULE_ROW, "the stored fence falls from %" PRIu64,
-                before->fence);
+        hf__oracle_convict(o, HF__RULE_RENEW_SENT,
+                           "client %d sends a renewal in phase %d", m->client,
+                           (int)view->phase);
     }
 }
 
 /* ---- after every step --------------------------------------------------- */
 
-static void check_ownership(struct hf__oracle *o, int i,
-                            const struct hf__view *view,
-                            const struct hf__model_store *s, int64_t true_ns)
-{
-    if (s->row.token != view->token) {
-        convict(o, HF__RULE_OWNERSHIP,
-                "client %d holds with token %" PRIu64
-                ", the store says %" PRIu64,
-                i, view->token, s->row.token);
-    } else if (hf__model_store_now(s, true_ns) >= s->row.ends) {
-        convict(o, HF__RULE_OWNERSHIP,
-                "client %d holds %" PRId64 " ns after the end of its lease", i,
-                hf__model_store_now(s, true_ns) - s->row.ends);
-    }
-}
-
 static void check_exclusion(struct hf__oracle *o, const struct hf__view *views,
-                            const struct hf__model_store *s, int64_t true_ns)
+                            const struct hf__store *s, int64_t true_ns)
 {
+    int majority = o->plan->members / 2 + 1;
     int holder = -1;
 
     for (int i = 0; i < o->plan->clients; i++) {
-        if (!views[i].is_held || is_excused(o, views[i].token)) {
+        int owned = 0;
+
+        if (!views[i].is_held || hf__oracle_is_excused(o, views[i].token)) {
             continue;
         }
         if (holder >= 0) {
-            convict(o, HF__RULE_EXCLUSION, "clients %d and %d both hold",
-                    holder, i);
+            hf__oracle_convict(o, HF__RULE_EXCLUSION,
+                               "clients %d and %d both hold", holder, i);
         }
         holder = i;
-        check_ownership(o, i, &views[i], s, true_ns);
+        owned = hf__store_owned(s, views[i].token, true_ns);
+        if (owned < majority) {
+            hf__oracle_convict(o, HF__RULE_OWNERSHIP,
+                               "client %d holds with token %" PRIu64
+                               ", which owns %d of %d",
+                               i, views[i].token, owned, o->plan->members);
+        }
     }
 }
 
@@ -161,8 +136,8 @@ static void check_health(struct hf__oracle *o, int i,
 {
     if (o->plan->auto_renew && c->has_held &&
         c->held_at >= o->plan->settle_ns) {
-        convict(o, HF__RULE_HEALTHY, "client %d loses a lock in quiet times",
-                i);
+        hf__oracle_convict(o, HF__RULE_HEALTHY,
+                           "client %d loses a lock in quiet times", i);
     }
 }
 
@@ -179,11 +154,12 @@ static void check_life(struct hf__oracle *o, int i, const struct hf__view *view,
         c->has_ended = false;
     } else {
         if (was_final && view->phase != c->last.phase) {
-            convict(o, HF__RULE_FINAL, "client %d leaves phase %d for %d", i,
-                    (int)c->last.phase, (int)view->phase);
+            hf__oracle_convict(o, HF__RULE_FINAL,
+                               "client %d leaves phase %d for %d", i,
+                               (int)c->last.phase, (int)view->phase);
         }
         if (c->has_ended && view->is_held) {
-            convict(o, HF__RULE_REVIVAL, "client %d holds again", i);
+            hf__oracle_convict(o, HF__RULE_REVIVAL, "client %d holds again", i);
         }
         if (!was_final && view->phase == HF__PHASE_LOST) {
             check_health(o, i, c);
@@ -197,48 +173,14 @@ static void check_life(struct hf__oracle *o, int i, const struct hf__view *view,
     c->last = *view;
 }
 
-static void check_liveness(struct hf__oracle *o, const struct hf__view *views,
-                           int64_t true_ns)
-{
-    const struct hf__plan *p = o->plan;
-    int64_t bound = p->lease_ns + p->lease_ns / 10 + p->limit_ns +
-                    2 * p->poll_ns + 10 * p->delay_ns;
-    bool is_wanted = false;
-    bool is_busy = false;
-
-    for (int i = 0; i < p->clients; i++) {
-        is_wanted = is_wanted || views[i].is_claiming;
-        is_busy = is_busy || views[i].is_held ||
-                  views[i].phase == HF__PHASE_RELEASING;
-    }
-    if (!is_wanted || is_busy || true_ns < p->settle_ns) {
-        o->busy_at = true_ns;
-    } else if (true_ns - o->busy_at > bound) {
-        convict(o, HF__RULE_LIVENESS,
-                "free and wanted for %" PRId64 " ms after the faults",
-                (true_ns - o->busy_at) / HF__MS);
-    }
-}
-
-/* Timers that are due for ever would hang the run, and spin a real core. */
-static void check_progress(struct hf__oracle *o, int64_t true_ns)
-{
-    o->steps = true_ns == o->instant ? o->steps + 1 : 0;
-    o->instant = true_ns;
-    if (o->steps > HF__STEPS_MAX) {
-        convict(o, HF__RULE_LIVENESS, "time stands still: a timer spins");
-    }
-}
-
 void hf__oracle_check(struct hf__oracle *o, const struct hf__view views[],
-                      const struct hf__model_store *s, int64_t true_ns)
+                      const struct hf__store *s, int64_t true_ns)
 {
     check_exclusion(o, views, s, true_ns);
     for (int i = 0; i < o->plan->clients; i++) {
         check_life(o, i, &views[i], true_ns);
     }
-    check_liveness(o, views, true_ns);
-    check_progress(o, true_ns);
+    hf__oracle_live(o, views, s, true_ns);
 }
 
 void hf__oracle_forget(struct hf__oracle *o, int client)

@@ -1,29 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The promises, looked at after every step. The oracles know neither how the
- * core works nor how the store does: they see what each client would answer
- * to hf_held() at this instant, the store's row, and what is sent; their
- * arithmetic is their own.
+ * The promises, looked at after every step; mutants.h lists the rules. The
+ * oracles know neither how the core works nor how the store does: they see
+ * what each client would answer to hf_held() at this instant, the store's
+ * records, what is sent, granted and written; their arithmetic is their own.
+ * oracles.c has the rules of one instant, oracle_order.c those of the order
+ * of things, oracle_live.c those of time.
  */
 #ifndef HF_TESTS_SIM_ORACLES_H
 #define HF_TESTS_SIM_ORACLES_H
 
 #include "src/core/lock.h"
-#include "tests/sim/model_store.h"
+#include "tests/sim/resource.h"
+#include "tests/sim/store.h"
 
-/* The rules; a set of them is watched. */
-#define HF__RULE_EXCLUSION  0x001u /* I1: never two clients hold the name */
-#define HF__RULE_OWNERSHIP  0x002u /* who holds it owns the running lease */
-#define HF__RULE_FENCE      0x004u /* I2: fences rise from grant to grant */
-#define HF__RULE_FINAL      0x008u /* lost and released are final */
-#define HF__RULE_REVIVAL    0x010u /* what was not held is not held again */
-#define HF__RULE_RENEW_SENT 0x020u /* none after the deadline or a release */
-#define HF__RULE_ROW        0x040u /* only the owner changes a running lease */
-#define HF__RULE_LIVENESS   0x080u /* faults over, the name is given again */
-#define HF__RULE_HEALTHY    0x100u /* faults over, no renewed lock is lost */
-#define HF__RULES_ALL       0x1ffu
-
-enum { HF__EXCUSED_MAX = 256, HF__STEPS_MAX = 1000 };
+enum {
+    HF__EXCUSED_MAX = 512,
+    HF__GRANTS_MAX = 2048,
+    HF__QUEUE_MAX = 256,
+    HF__STEPS_MAX = 2000
+};
 
 /* One client as an onlooker sees it at this instant. */
 struct hf__view {
@@ -32,7 +28,9 @@ struct hf__view {
     enum hf__phase phase;
     uint64_t claim; /* rises with each new claim; 0: none */
     uint64_t token;
-    hf__time now; /* by its clock */
+    uint64_t session;
+    hf__time now;    /* by its clock */
+    bool is_settled; /* it owes nothing and waits for nothing */
 };
 
 /* What the oracles remember of a client. */
@@ -44,42 +42,95 @@ struct hf__memory {
     hf__time deadline; /* by its clock; from what the store confirmed */
 };
 
+/* A grant that a client believed. */
+struct hf__grant_fact {
+    int client;
+    uint64_t token;
+    uint64_t fence;
+    int64_t invoked; /* true time: its token's first request left */
+    int64_t asked;   /* true time: the request left that won it */
+    int64_t ok;      /* true time: the client believed it */
+};
+
+/* A statement that a member applied. */
+struct hf__applied {
+    const struct hf__message *m; /* with its result */
+    struct hf__row before;
+    struct hf__row after;
+    bool was_running; /* somebody owned it then, and lived */
+};
+
 struct hf__oracle {
     const struct hf__plan *plan;
     unsigned watched;
     unsigned broken; /* the first rule that was broken; 0: none */
     char text[160];
-    uint64_t last_fence; /* of the last grant a client believed */
-    int64_t instant;     /* true time of the last step */
-    int steps;           /* of this one instant */
-    int64_t busy_at;     /* last time it was held, or nobody wanted it */
+    int64_t lost_updates; /* where no fence was asked, in a plan that may */
+
+    int64_t instant; /* true time of the last step */
+    int steps;       /* of this one instant */
+    int64_t
+        vacant_at; /* since when nobody held it, and it was wanted; or never */
+    int64_t free_at; /* the same, and the store had it free */
+    int sleepers;    /* sessions that were dead and in line then */
     struct hf__memory clients[HF__SIM_CLIENTS];
+
     int excused_count;
     uint64_t excused[HF__EXCUSED_MAX]; /* tokens that lost by force */
+    int grant_count;
+    struct hf__grant_fact grants[HF__GRANTS_MAX];
+    int64_t written_invoked; /* of the latest grant that wrote */
+    uint64_t written_fence;  /* of the last write that was accepted */
+    uint64_t written_token;
+    int queue_count;
+    uint64_t queue[HF__QUEUE_MAX]; /* sessions in line */
 };
 
 void hf__oracle_init(struct hf__oracle *, const struct hf__plan *,
                      unsigned watched);
-/* The owner loses the name by an operator or by a step of the store's clock:
- * no client can foresee it, so its claim on exclusion ends here. */
+/* For the oracles' own files: that rule is broken. */
+void hf__oracle_convict(struct hf__oracle *, unsigned rule, const char *format,
+                        ...) __attribute__((format(printf, 3, 4)));
+/* The owner loses the name by an operator, by a step of the store's clock, by
+ * data that the store lost, by a stop of its virtual machine: no client can
+ * foresee it, so its claim on exclusion ends here. Its fence's does not. */
 void hf__oracle_excuse(struct hf__oracle *, uint64_t token);
+bool hf__oracle_is_excused(const struct hf__oracle *, uint64_t token);
 
-/* A client began to hold a grant with that fence. */
-void hf__oracle_granted(struct hf__oracle *, const struct hf__message *);
+/* ---- oracles.c ---- */
 /* A client heard that its lease was given or renewed for a request that left
- * at m->sent. */
-void hf__oracle_confirmed(struct hf__oracle *, const struct hf__message *,
-                          const struct hf__view *);
+ * at `sent`. */
+void hf__oracle_confirmed(struct hf__oracle *, int client, bool is_grant,
+                          hf__time sent, const struct hf__view *);
 void hf__oracle_sent(struct hf__oracle *, const struct hf__message *,
                      const struct hf__view *);
-/* The store applied a request; `before` is its row until then. */
-void hf__oracle_applied(struct hf__oracle *, const struct hf__message *,
-                        const struct hf__row *before,
-                        const struct hf__model_store *, int64_t true_ns);
 /* After every step. */
 void hf__oracle_check(struct hf__oracle *, const struct hf__view views[],
-                      const struct hf__model_store *, int64_t true_ns);
+                      const struct hf__store *, int64_t true_ns);
 /* A client's process ended; its views begin anew. */
 void hf__oracle_forget(struct hf__oracle *, int client);
+
+/* ---- oracle_order.c ---- */
+void hf__oracle_granted(struct hf__oracle *, const struct hf__grant_fact *);
+void hf__oracle_applied(struct hf__oracle *, const struct hf__applied *);
+/* A client heard OK to a renewal that left at that true time. */
+void hf__oracle_renewed(struct hf__oracle *, uint64_t token, int64_t sent);
+/* A second release left those duties. */
+void hf__oracle_released_again(struct hf__oracle *, unsigned duties);
+/* The resource took a write, or not. */
+void hf__oracle_wrote(struct hf__oracle *, const struct hf__write *);
+/* A line of sessions. */
+void hf__oracle_came(struct hf__oracle *, uint64_t session);
+void hf__oracle_left(struct hf__oracle *, uint64_t session);
+void hf__oracle_served(struct hf__oracle *, uint64_t session);
+
+/* ---- oracle_live.c ---- */
+/* A claim for so long a time ended without a grant after so long. */
+void hf__oracle_timed_out(struct hf__oracle *, int client, int64_t waited_ns);
+void hf__oracle_live(struct hf__oracle *, const struct hf__view views[],
+                     const struct hf__store *, int64_t true_ns);
+/* At the end of the schedule. */
+void hf__oracle_end(struct hf__oracle *, const struct hf__view views[],
+                    const struct hf__store *, int64_t true_ns);
 
 #endif

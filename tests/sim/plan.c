@@ -1,14 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Draws the parameters of a schedule. This file decides how hostile a run
- * is; all times follow from the lease, so that a long one needs no longer
- * run than a short one.
+ * is, and what the run then promises; all times follow from the lease, so
+ * that a long one needs no longer run than a short one.
  */
 #include "tests/sim/plan.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 /* Rates the deadline must survive: 1 % + 5 ms is believed of both together. */
 enum { CLIENT_PPM = 5000, STORE_PPM = 500 };
-enum { HEAL_LEASES = 24, SETTLE_LEASES = 5, QUIET_LEASES = 13 };
+enum {
+    HEAL_LEASES = 20,
+    SETTLE_LEASES = 6,
+    DRAIN_LEASES = 39,
+    END_LEASES = 40 /* 20 faulty, 20 quiet */
+};
+
+#define FAULTS_OF_MESSAGES                                                     \
+    (HF__FAULT_LOSE_REQUEST | HF__FAULT_LOSE_REPLY | HF__FAULT_DUPLICATE |     \
+     HF__FAULT_LATE | HF__FAULT_BLOCKED | HF__FAULT_RESET |                    \
+     HF__FAULT_HALF_OPEN)
+#define FAULTS_OF_CLIENTS                                                      \
+    (HF__FAULT_PAUSE | HF__FAULT_SUSPEND | HF__FAULT_CRASH |                   \
+     HF__FAULT_WALL_STEP | HF__FAULT_SPURIOUS | HF__FAULT_STUCK)
+/* Who is stopped between the check and the act, or loses the name unforeseen,
+ * writes after another: without a fence there updates are lost. */
+#define FAULTS_OF_UPDATES                                                      \
+    (HF__FAULT_PAUSE | HF__FAULT_SUSPEND | HF__FAULT_VM_STOP |                 \
+     HF__FAULT_BREAK | HF__FAULT_CLOCK_STEP)
 
 static int64_t draw_lease_ms(struct hf__world *w)
 {
@@ -18,48 +39,119 @@ static int64_t draw_lease_ms(struct hf__world *w)
                              most[hf__world_between(w, 0, 4)]);
 }
 
-static unsigned draw_faults(struct hf__world *w)
+static unsigned sometimes(struct hf__world *w, int permille, unsigned fault)
 {
-    unsigned faults =
-        (unsigned)hf__world_random(w) &
-        (HF__FAULT_LOSE_REQUEST | HF__FAULT_LOSE_REPLY | HF__FAULT_DUPLICATE |
-         HF__FAULT_LATE | HF__FAULT_PAUSE | HF__FAULT_CRASH);
+    return hf__world_chance(w, permille) ? fault : 0;
+}
 
+static unsigned draw_faults(const struct hf__plan *p, struct hf__world *w)
+{
+    unsigned faults = (unsigned)hf__world_random(w) &
+                      (FAULTS_OF_MESSAGES | FAULTS_OF_CLIENTS);
+
+    /* A quorum has to live with it. */
+    faults |= sometimes(w, p->model == HF__MODEL_QUORUM ? 600 : 300,
+                        HF__FAULT_MEMBER_CRASH);
     /* What excuses a second holder must stay rare. */
-    if (hf__world_chance(w, 120)) {
-        faults |= HF__FAULT_BREAK;
+    faults |= sometimes(w, 120, HF__FAULT_BREAK);
+    faults |= sometimes(w, 120, HF__FAULT_CLOCK_STEP);
+    faults |= sometimes(w, 80, HF__FAULT_VM_STOP);
+    faults |= sometimes(w, 250, HF__FAULT_FAILOVER);
+    if (p->model != HF__MODEL_ROW || p->sees_death) {
+        faults &= ~HF__FAULT_FAILOVER;
     }
-    if (hf__world_chance(w, 120)) {
-        faults |= HF__FAULT_CLOCK_STEP;
+    if (p->model == HF__MODEL_SESSION) {
+        /* The session is the lock, and its bytes stay in order. */
+        faults &= ~(HF__FAULT_STUCK | HF__FAULT_BLOCKED | HF__FAULT_DUPLICATE);
+    }
+    if (p->sees_death) {
+        faults &= ~(HF__FAULT_VM_STOP | HF__FAULT_HALF_OPEN);
     }
     return faults;
+}
+
+static void draw_store(struct hf__plan *p, struct hf__world *w)
+{
+    static const enum hf__model models[] = {HF__MODEL_ROW, HF__MODEL_ROW,
+                                            HF__MODEL_SESSION, HF__MODEL_QUORUM,
+                                            HF__MODEL_QUORUM};
+    static const int members[] = {3, 3, 4, 5};
+    bool may_lose = false;
+
+    p->model = models[hf__world_between(w, 0, 4)];
+    p->members =
+        p->model == HF__MODEL_QUORUM ? members[hf__world_between(w, 0, 3)] : 1;
+    p->sees_death = p->model == HF__MODEL_ROW && hf__world_chance(w, 250);
+    p->is_durable = p->sees_death || hf__world_chance(w, 500);
+    p->faults = draw_faults(p, w);
+    may_lose = (p->faults & HF__FAULT_FAILOVER) != 0 ||
+               (!p->is_durable && (p->faults & HF__FAULT_MEMBER_CRASH) != 0);
+    /* Every store that may forget takes its fences from the clock. */
+    p->is_hybrid = may_lose || hf__world_chance(w, 500);
+    p->promises_fence = !may_lose || (p->faults & HF__FAULT_CLOCK_STEP) == 0;
+    p->promises_update =
+        (p->faults & FAULTS_OF_UPDATES) == 0 &&
+        (p->model == HF__MODEL_QUORUM || !may_lose) &&
+        (p->model != HF__MODEL_SESSION ||
+         (p->faults & (HF__FAULT_MEMBER_CRASH | FAULTS_OF_MESSAGES)) == 0);
+}
+
+static void draw_times(struct hf__plan *p, struct hf__world *w)
+{
+    int64_t lease = p->lease_ms * HF__MS;
+    int64_t most = p->model == HF__MODEL_QUORUM ? lease / 3 : lease * 2;
+    const int64_t detect[] = {lease / 20, lease / 2, -1};
+
+    p->lease_ns = lease;
+    p->delay_ns = lease / hf__world_between(w, 1, 20) / 20;
+    p->limit_ns = hf__world_between(w, lease / 6, most);
+    p->poll_ns = hf__world_between(w, lease / 20, lease / 3);
+    p->think_ns = hf__world_between(w, lease / 10, lease * 2);
+    p->hold_ns = hf__world_between(w, lease / 10, lease * 4);
+    p->work_ns = hf__world_between(w, lease / 100, lease / 4);
+    p->detect_ns = detect[hf__world_between(w, 0, 2)];
+    p->lag_ns = hf__world_between(w, 1, lease);
+    p->patience_ns = hf__world_between(w, lease / 2, lease * 8);
+    p->heal_ns = lease * HEAL_LEASES;
+    p->settle_ns = p->heal_ns + lease * SETTLE_LEASES;
+    p->drain_ns = lease * DRAIN_LEASES;
+    p->end_ns = lease * END_LEASES;
 }
 
 void hf__plan_make(struct hf__plan *p, struct hf__world *w,
                    enum hf__mutant mutant)
 {
-    p->mutant = mutant;
-    p->faults = draw_faults(w);
+    *p = (struct hf__plan){.mutant = mutant};
+    draw_store(p, w);
     p->clients = (int)hf__world_between(w, 2, HF__SIM_CLIENTS);
     p->permille = (int)hf__world_between(w, 20, 300);
+    p->buggify = (int)hf__world_between(w, 10, 50);
     p->auto_renew = hf__world_chance(w, 750);
     p->hears_late = hf__world_chance(w, 500);
-    p->is_hybrid = hf__world_chance(w, 500);
     p->lease_ms = draw_lease_ms(w);
-    p->lease_ns = p->lease_ms * HF__MS;
-    p->delay_ns = p->lease_ns / hf__world_between(w, 1, 20) / 20;
-    p->limit_ns = hf__world_between(w, p->lease_ns / 6, p->lease_ns * 2);
-    p->poll_ns = hf__world_between(w, p->lease_ns / 20, p->lease_ns / 3);
-    p->think_ns = hf__world_between(w, p->lease_ns / 10, p->lease_ns * 2);
-    p->hold_ns = hf__world_between(w, p->lease_ns / 10, p->lease_ns * 4);
-    p->patience_ns = hf__world_between(w, p->lease_ns / 2, p->lease_ns * 8);
+    draw_times(p, w);
     for (int i = 0; i < HF__SIM_CLIENTS; i++) {
         p->client_ppm[i] = hf__world_between(w, -CLIENT_PPM, CLIENT_PPM);
     }
-    p->store_ppm = hf__world_between(w, -STORE_PPM, STORE_PPM);
-    p->heal_ns = p->lease_ns * HEAL_LEASES;
-    p->settle_ns = p->heal_ns + p->lease_ns * SETTLE_LEASES;
-    p->end_ns = p->settle_ns + p->lease_ns * QUIET_LEASES;
+    for (int i = 0; i < HF__MEMBERS_MAX; i++) {
+        p->member_ppm[i] = hf__world_between(w, -STORE_PPM, STORE_PPM);
+    }
+}
+
+void hf__plan_print(const struct hf__plan *p)
+{
+    static const char *const models[] = {"row", "session", "quorum"};
+
+    printf("# %s of %d, %d clients, %s, fences %s%s\n", models[p->model],
+           p->members, p->clients, p->is_durable ? "durable" : "volatile",
+           p->is_hybrid ? "hybrid" : "counted",
+           p->sees_death ? ", sees death" : "");
+    printf("# faults %#x at %d permille, hooks at %d, auto_renew %d\n",
+           p->faults, p->permille, p->buggify, p->auto_renew);
+    printf("# ms: lease %" PRId64 " delay %" PRId64 " limit %" PRId64
+           " poll %" PRId64 " hold %" PRId64 " patience %" PRId64 "\n",
+           p->lease_ms, p->delay_ns / HF__MS, p->limit_ns / HF__MS,
+           p->poll_ns / HF__MS, p->hold_ns / HF__MS, p->patience_ns / HF__MS);
 }
 
 int64_t hf__plan_shown(int64_t true_ns, int64_t ppm)

@@ -8,12 +8,18 @@
  */
 #include "tests/sim/sim_client.h"
 
-#include "tests/sim/sim_debt.h"
 #include "tests/sim/sim_driver.h"
 
 #include <string.h>
 
 enum { OFFSET_DAYS = 30 };
+
+static bool is_settled(const struct hf__sim_client *c)
+{
+    return c->app == HF__APP_THINKS && !hf__debt_is_any(c) &&
+           c->claim.id == 0 && c->raise.id == 0 && c->release.id == 0 &&
+           c->session == 0;
+}
 
 void hf__sim_client_view(const struct hf__sim_client *c, struct hf__view *view)
 {
@@ -25,7 +31,9 @@ void hf__sim_client_view(const struct hf__sim_client *c, struct hf__view *view)
         .phase = c->grant.phase,
         .claim = c->claim_no,
         .token = c->token,
-        .now = now};
+        .session = c->session,
+        .now = now,
+        .is_settled = is_settled(c)};
 }
 
 /* ---- timers ------------------------------------------------------------- */
@@ -36,9 +44,9 @@ static void arm(struct hf__sim_client *c)
     hf__time next = hf__earlier(c->app_at, hf__driver_next(c));
     int64_t at = INT64_MAX;
 
+    next = hf__earlier(next, c->work_at);
     if (c->is_up && !c->is_paused && !hf__is_never(next)) {
-        at = hf__plan_true(next.ns - c->offset, c->plan->client_ppm[c->index]);
-        at += c->plan->mutant == HF__MUTANT_CLOCK_STOPS ? c->slept_ns : 0;
+        at = hf__driver_true(c, next);
     }
     if (at == c->wakes_at) {
         return;
@@ -57,9 +65,17 @@ static void arm(struct hf__sim_client *c)
 
 static void begin(struct hf__sim_client *c)
 {
+    if (c->is_draining) {
+        c->app_at = HF__NEVER;
+        return;
+    }
     if (hf__debt_is_any(c)) {
         /* A new claim waits behind what is still to be settled. */
         c->app_at = hf__driver_soon(c, c->plan->poll_ns);
+        return;
+    }
+    if (!hf__driver_is_past(c, c->stuck_until)) {
+        c->app_at = c->stuck_until;
         return;
     }
     c->app = HF__APP_CLAIMS;
@@ -67,11 +83,31 @@ static void begin(struct hf__sim_client *c)
     hf__driver_claim(c);
 }
 
+static void stop_waiting(struct hf__sim_client *c)
+{
+    hf__time now = hf__driver_now(c);
+
+    if (hf__driver_is_mutant(c, HF__MUTANT_WAITS_FOR_ANSWER) &&
+        c->claim.id != 0) {
+        c->app_at = hf__driver_soon(c, c->plan->limit_ns);
+        return;
+    }
+    if (!c->has_napped) {
+        hf__oracle_timed_out(c->oracle, c->index,
+                             hf__between_ns(c->claimed_at, now));
+    }
+    hf__driver_give_up(c);
+}
+
 /* Its hold is over, or (without automatic renewal) it renews by hand, sooner
  * or later than it should. */
 static void use(struct hf__sim_client *c)
 {
     if (!hf__before(hf__driver_now(c), c->hold_until)) {
+        if (c->work == HF__WORK_HAS_CHECKED) {
+            c->app_at = c->work_at; /* a write is being done */
+            return;
+        }
         hf__driver_release(c);
         return;
     }
@@ -82,6 +118,7 @@ static void use(struct hf__sim_client *c)
 
 static void act(struct hf__sim_client *c)
 {
+    hf__work_tick(c);
     if (hf__before(hf__driver_now(c), c->app_at)) {
         return;
     }
@@ -90,7 +127,7 @@ static void act(struct hf__sim_client *c)
         begin(c);
         return;
     case HF__APP_CLAIMS:
-        hf__driver_give_up(c);
+        stop_waiting(c);
         return;
     case HF__APP_HOLDS:
         use(c);
@@ -100,26 +137,56 @@ static void act(struct hf__sim_client *c)
     }
 }
 
+void hf__sim_client_drain(struct hf__sim_client *c)
+{
+    c->is_draining = true;
+    if (c->app == HF__APP_CLAIMS) {
+        hf__driver_give_up(c);
+    } else if (c->app == HF__APP_HOLDS) {
+        c->hold_until = hf__driver_now(c);
+        c->app_at = c->hold_until;
+    }
+    arm(c);
+}
+
+void hf__sim_client_stick(struct hf__sim_client *c, int64_t for_ns)
+{
+    if (c->is_up && !c->is_paused && c->app == HF__APP_HOLDS) {
+        hf__driver_note(c, HF__DEED_IS_STUCK, -1, for_ns);
+        c->stuck_until = hf__after_ns(hf__driver_now(c), for_ns);
+    }
+}
+
 /* ---- the process -------------------------------------------------------- */
 
 void hf__sim_client_start(struct hf__sim_client *c)
 {
+    struct hf__round none = {.until = HF__NEVER};
+
     c->life++;
     c->is_up = true;
     c->is_paused = false;
     c->offset = hf__world_between(c->world, 1, OFFSET_DAYS * INT64_C(86400)) *
                 HF__SECOND;
     c->wakes_at = INT64_MAX;
-    c->slept_ns = 0;
+    c->suspended_ns = 0;
+    c->stopped_ns = 0;
+    c->wall_ns = 0;
     hf__grant_init(&c->grant, c->plan->lease_ms, c->plan->auto_renew);
     c->token = 0;
+    c->session = 0;
     c->seen_fence = 0;
     c->poll_at = HF__NEVER;
-    c->claim = c->renewal = c->release = (struct hf__call){.until = HF__NEVER};
+    c->stuck_until = hf__driver_now(c);
+    c->has_release_due = false;
+    c->has_renewal_due = false;
+    c->claim = c->raise = c->renewal = c->mend = c->release = none;
     memset(c->debts, 0, sizeof c->debts);
     c->inbox_count = 0;
-    c->app = HF__APP_THINKS;
-    c->app_at = hf__driver_soon(c, c->plan->think_ns);
+    c->work = HF__WORK_NONE;
+    c->work_at = HF__NEVER;
+    c->store->lives[c->index] = c->life;
+    hf__driver_think(c);
     hf__oracle_forget(c->oracle, c->index);
     hf__driver_note(c, HF__DEED_RESTARTS, -1, c->life);
     arm(c);
@@ -131,15 +198,22 @@ void hf__sim_client_crash(struct hf__sim_client *c)
         hf__grant_is_held(&c->grant, hf__driver_now(c));
     hf__driver_note(c, HF__DEED_CRASHES, -1, c->life);
     c->is_up = false;
+    c->store->lives[c->index] = 0;
+    c->store->name_lives = false;
+    hf__driver_end_session(c); /* its kernel does */
     arm(c);
 }
 
 void hf__sim_client_wake(struct hf__sim_client *c, uint64_t wake_id)
 {
-    if (wake_id != c->wake_id || !c->is_up || c->is_paused) {
+    bool is_timer = wake_id == c->wake_id;
+
+    if ((!is_timer && wake_id != 0) || !c->is_up || c->is_paused) {
         return;
     }
-    c->wakes_at = INT64_MAX;
+    if (is_timer) {
+        c->wakes_at = INT64_MAX;
+    }
     if (hf__world_chance(c->world, 500)) {
         act(c);
         hf__driver_tick(c);
@@ -164,14 +238,33 @@ void hf__sim_client_hear(struct hf__sim_client *c, const struct hf__message *m)
     arm(c);
 }
 
-void hf__sim_client_pause(struct hf__sim_client *c)
+void hf__sim_client_cut(struct hf__sim_client *c, int member)
+{
+    if (c->is_up && !c->is_paused) {
+        hf__driver_cut(c, member);
+        arm(c);
+    } /* Else its limits tell it. */
+}
+
+void hf__sim_client_step_wall(struct hf__sim_client *c, int64_t by_ns)
+{
+    hf__driver_note(c, HF__DEED_WALL_STEPS, -1, by_ns);
+    c->wall_ns += by_ns;
+    if (c->plan->mutant == HF__MUTANT_WALL_CLOCK) {
+        arm(c);
+    }
+}
+
+void hf__sim_client_pause(struct hf__sim_client *c, enum hf__nap nap)
 {
     if (!c->is_up || c->is_paused) {
         return;
     }
-    hf__driver_note(c, HF__DEED_PAUSES, -1, 0);
-    c->is_paused = true;
+    hf__driver_note(c, HF__DEED_PAUSES, -1, nap);
+    c->has_napped = true;
+    c->nap = nap;
     c->paused_at = c->world->now;
+    c->is_paused = true;
     arm(c);
 }
 
@@ -196,7 +289,8 @@ void hf__sim_client_resume(struct hf__sim_client *c)
         return;
     }
     c->is_paused = false;
-    c->slept_ns += slept;
+    c->suspended_ns += c->nap == HF__NAP_SUSPEND ? slept : 0;
+    c->stopped_ns += c->nap == HF__NAP_VM ? slept : 0;
     c->tally->slept_over += was_holding && slept > c->plan->lease_ns;
     hf__driver_note(c, HF__DEED_RESUMES, -1, slept);
     act(c);

@@ -1,30 +1,48 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Debts of a simulated client: a token that was given up is released until
- * the store has answered, or until its lease is surely over. This file
+ * every member has answered, or until its lease is surely over. This file
  * decides when that is asked again; what becomes a debt is the driver's
  * affair.
  */
-#include "tests/sim/sim_debt.h"
-
 #include "tests/sim/sim_driver.h"
 
-void hf__debt_owe(struct hf__sim_client *c, uint64_t token)
+static struct hf__debt *find(struct hf__sim_client *c, uint64_t token)
 {
-    struct hf__debt *free_debt = NULL;
-
     for (int i = 0; i < HF__DEBTS_MAX; i++) {
         if (c->debts[i].token == token) {
-            return;
+            return &c->debts[i];
         }
-        free_debt = c->debts[i].token == 0 ? &c->debts[i] : free_debt;
     }
-    HF_ASSERT(free_debt != NULL);
-    c->tally->debts++;
+    return NULL;
+}
+
+void hf__debt_owe(struct hf__sim_client *c, uint64_t token, unsigned members)
+{
+    struct hf__debt *d = find(c, token);
+
+    if (c->plan->model == HF__MODEL_SESSION) {
+        /* Nothing outlives the session. */
+        if (token == c->token) {
+            hf__driver_end_session(c);
+        }
+        return;
+    }
+    if (hf__driver_is_mutant(c, HF__MUTANT_NO_GIVE_BACK)) {
+        return;
+    }
+    if (d == NULL) {
+        d = find(c, 0);
+        HF_ASSERT(d != NULL);
+        d->round.out = 0;
+        c->tally->debts++;
+    }
     hf__driver_note(c, HF__DEED_OWES, -1, (int64_t)token);
-    free_debt->token = token;
-    free_debt->until = hf__after_ns(hf__driver_now(c), 2 * c->plan->lease_ns);
-    hf__driver_send(c, &free_debt->call, HF__OP_RELEASE, token);
+    d->token = token;
+    d->until = hf__after_ns(hf__driver_now(c), 2 * c->plan->lease_ns);
+    d->round.token = token;
+    /* A member that has answered once may have granted it since. */
+    hf__round_send(c, &d->round, HF__OP_RELEASE, 0, d->round.out | members);
 }
 
 bool hf__debt_is_any(const struct hf__sim_client *c)
@@ -40,7 +58,7 @@ bool hf__debt_is_any(const struct hf__sim_client *c)
 static void end(struct hf__debt *d)
 {
     d->token = 0;
-    hf__driver_end_call(&d->call);
+    hf__round_end(&d->round);
 }
 
 void hf__debt_tick(struct hf__sim_client *c)
@@ -48,13 +66,13 @@ void hf__debt_tick(struct hf__sim_client *c)
     for (int i = 0; i < HF__DEBTS_MAX; i++) {
         struct hf__debt *d = &c->debts[i];
 
-        if (d->token == 0 || !hf__driver_is_past(c, d->call.until)) {
+        if (d->token == 0 || !hf__driver_is_past(c, d->round.until)) {
             continue;
         }
         if (hf__driver_is_past(c, d->until)) {
             end(d);
         } else {
-            hf__driver_send(c, &d->call, HF__OP_RELEASE, d->token);
+            hf__round_send(c, &d->round, HF__OP_RELEASE, 0, d->round.out);
         }
     }
 }
@@ -62,10 +80,18 @@ void hf__debt_tick(struct hf__sim_client *c)
 bool hf__debt_hear(struct hf__sim_client *c, const struct hf__message *m)
 {
     for (int i = 0; i < HF__DEBTS_MAX; i++) {
-        if (c->debts[i].token != 0 && c->debts[i].call.id == m->id) {
-            end(&c->debts[i]);
-            return true;
+        struct hf__debt *d = &c->debts[i];
+
+        if (d->token == 0 || !hf__round_awaits(&d->round, m)) {
+            continue;
         }
+        if (m->result >= 0) {
+            d->round.out &= ~(1u << m->member);
+        }
+        if (d->round.out == 0) {
+            end(d);
+        }
+        return true;
     }
     return false;
 }
@@ -76,7 +102,7 @@ hf__time hf__debt_next(const struct hf__sim_client *c)
 
     for (int i = 0; i < HF__DEBTS_MAX; i++) {
         if (c->debts[i].token != 0) {
-            next = hf__earlier(next, c->debts[i].call.until);
+            next = hf__earlier(next, c->debts[i].round.until);
         }
     }
     return next;

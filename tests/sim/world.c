@@ -22,24 +22,47 @@ static const char *const ops[] = {
     [HF__OP_BREAK] = "BREAK",
 };
 
+/* splitmix64 (Steele, Lea, Flood 2014): any seed will do, 0 as well. */
+static uint64_t expand(uint64_t *seed)
+{
+    uint64_t z = (*seed += UINT64_C(0x9e3779b97f4a7c15));
+
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
 void hf__world_init(struct hf__world *w, uint64_t seed)
 {
     w->now = 0;
-    w->chance = seed;
+    for (int i = 0; i < 4; i++) {
+        w->chance[i] = expand(&seed);
+    }
     w->seq = 0;
     w->hash = UINT64_C(0xcbf29ce484222325);
     w->lines = 0;
     w->events = 0;
 }
 
-/* splitmix64 (Steele, Lea, Flood 2014): any seed will do, 0 as well. */
+static uint64_t rotate(uint64_t x, int by)
+{
+    return x << by | x >> (64 - by);
+}
+
+/* xoshiro256** (Blackman, Vigna 2018). */
 uint64_t hf__world_random(struct hf__world *w)
 {
-    uint64_t z = (w->chance += UINT64_C(0x9e3779b97f4a7c15));
+    uint64_t *s = w->chance;
+    uint64_t drawn = rotate(s[1] * 5, 7) * 9;
+    uint64_t t = s[1] << 17;
 
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
+    s[2] ^= s[0];
+    s[3] ^= s[1];
+    s[1] ^= s[2];
+    s[0] ^= s[3];
+    s[2] ^= t;
+    s[3] = rotate(s[3], 45);
+    return drawn;
 }
 
 int64_t hf__world_between(struct hf__world *w, int64_t low, int64_t high)
@@ -127,8 +150,8 @@ void hf__world_note(struct hf__world *w, const struct hf__trace_line *line)
     kept->at = w->now;
     w->lines++;
     mix(w, (uint64_t)kept->at);
-    mix(w, (uint64_t)kept->deed << 16 | (uint64_t)(kept->client + 1) << 8 |
-               (uint64_t)(kept->op + 1));
+    mix(w, (uint64_t)kept->deed << 24 | (uint64_t)kept->member << 16 |
+               (uint64_t)(kept->client + 1) << 8 | (uint64_t)(kept->op + 1));
     mix(w, kept->token);
     mix(w, (uint64_t)kept->number);
 }
@@ -141,7 +164,7 @@ static void print_line(const struct hf__trace_line *t)
     }
     printf(" %s", deeds[t->deed]);
     if (t->op >= 0) {
-        printf(" %s", ops[t->op]);
+        printf(" %s (member %d)", ops[t->op], t->member);
     }
     if (t->token != 0) {
         printf(" token %" PRIu64, t->token);

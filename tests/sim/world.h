@@ -10,32 +10,62 @@
 
 #include "src/backend/backend.h"
 
-enum { HF__SIM_CLIENTS = 4, HF__EVENTS_MAX = 1024, HF__TRACE_LENGTH = 40 };
+enum {
+    HF__SIM_CLIENTS = 4,
+    HF__MEMBERS_MAX = 5,
+    HF__EVENTS_MAX = 4096,
+    HF__TRACE_LENGTH = 60
+};
 
-/* What passes between a client and the store. */
+/* What passes between a client and a member of the store. */
 struct hf__message {
     enum hf__op_kind op;
     int client;
     int life; /* of the client that sent it: an answer finds no other */
+    int member;
+    int incarnation; /* of the member: a restart forgets what was on its way */
+    int epoch;       /* of the connection */
     int result;
+    bool is_wake; /* from a store that knows who is next: look again */
     uint64_t id;
-    uint64_t token; /* 0: nobody */
+    uint64_t session; /* of a session lock; else 0 */
+    uint64_t token;   /* 0: nobody */
     uint64_t fence;
     hf_reason reason;
-    hf__time sent; /* by the client's clock, before it left */
+    hf__time sent;     /* by the client's clock, before it left */
+    int64_t sent_true; /* the same by true time, for the oracles */
+    int64_t begun;     /* the store's clock when the statement began */
+    int64_t stepped;   /* the sum of that clock's steps then */
+    int64_t uptime_ns; /* of the member that answered */
 };
 
 enum hf__sim_kind {
     HF__SIM_WAKE, /* a client's next timer: id */
     HF__SIM_REQUEST,
+    HF__SIM_STATEMENT, /* a request that a stranger's row lock held up */
     HF__SIM_REPLY,
-    HF__SIM_PAUSE,
-    HF__SIM_RESUME, /* client */
+    HF__SIM_CUT,           /* a client learns that its connection is gone */
+    HF__SIM_FIN,           /* the store learns it: id, the session */
+    HF__SIM_SESSION_CHECK, /* a session may have been silent too long: id */
+    HF__SIM_DETECT,        /* the store looks if a waiter lives: id */
+    HF__SIM_PAUSE,         /* SIGSTOP: the machine and its clocks go on */
+    HF__SIM_SUSPEND,       /* CLOCK_BOOTTIME goes on, CLOCK_MONOTONIC stops */
+    HF__SIM_VM_STOP,       /* no clock of the client goes on */
+    HF__SIM_RESUME,        /* client */
     HF__SIM_CRASH,
     HF__SIM_RESTART, /* client */
+    HF__SIM_MEMBER_DOWN,
+    HF__SIM_MEMBER_UP, /* id: the member */
+    HF__SIM_FAILOVER,
     HF__SIM_BREAK,
-    HF__SIM_CLOCK_STEP,
-    HF__SIM_HEAL
+    HF__SIM_CLOCK_STEP, /* of a member */
+    HF__SIM_WALL_STEP,  /* of a client's wall clock */
+    HF__SIM_RESET,
+    HF__SIM_HALF_OPEN,
+    HF__SIM_STUCK, /* a claim for another name hangs in its session */
+    HF__SIM_SPURIOUS,
+    HF__SIM_HEAL,
+    HF__SIM_DRAIN /* nobody claims any more */
 };
 
 struct hf__sim_event {
@@ -54,19 +84,29 @@ struct hf__sim_event {
     X(SENDS, "sends")                                                          \
     X(NEVER_ARRIVES, "is lost on the way:")                                    \
     X(IS_APPLIED, "is answered by the store:")                                 \
+    X(IS_BLOCKED, "is held up in the store:")                                  \
     X(HEARS, "hears")                                                          \
     X(HEARS_LATE, "hears late")                                                \
     X(HEARS_NOTHING, "hears nothing for")                                      \
     X(HOLDS, "holds")                                                          \
     X(IS_TOLD, "is told of the loss")                                          \
     X(OWES, "owes a release")                                                  \
+    X(WRITES, "writes to the resource")                                        \
     X(PAUSES, "pauses")                                                        \
     X(RESUMES, "resumes")                                                      \
     X(CRASHES, "crashes")                                                      \
     X(RESTARTS, "restarts")                                                    \
+    X(IS_CUT, "loses a connection")                                            \
+    X(WALL_STEPS, "has its wall clock stepped")                                \
+    X(IS_STUCK, "has a claim for another name that hangs")                     \
+    X(SESSION_ENDS, "the store ends a session")                                \
+    X(MEMBER_DOWN, "a member crashes")                                         \
+    X(MEMBER_UP, "a member is up")                                             \
+    X(FAILOVER, "a replica takes over")                                        \
     X(IS_BROKEN, "is broken by an operator")                                   \
     X(CLOCK_STEPS, "the store's clock steps")                                  \
-    X(HEALS, "the faults end")
+    X(HEALS, "the faults end")                                                 \
+    X(DRAINS, "nobody claims any more")
 
 enum hf__deed {
 #define HF_X(name, text) HF__DEED_##name,
@@ -78,6 +118,7 @@ struct hf__trace_line {
     int64_t at;
     enum hf__deed deed;
     int client; /* −1: nobody's */
+    int member; /* meant only where a message is meant */
     int op;     /* enum hf__op_kind; −1: none */
     uint64_t token;
     int64_t number; /* a result, a fence or a duration */
@@ -85,7 +126,7 @@ struct hf__trace_line {
 
 struct hf__world {
     int64_t now; /* true time in nanoseconds */
-    uint64_t chance;
+    uint64_t chance[4];
     uint64_t seq;
     uint64_t hash; /* of the whole trace so far */
     uint64_t lines;

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a server that keeps leases does with a statement. This file decides
+ * as backend.h says a store decides, and, for the mutants that live in a
+ * store, wrongly. Whether the server is up, and when a statement comes, is
+ * left to store.c.
+ */
+#include "tests/sim/row.h"
+
+#include <string.h>
+
+void hf__row_init(struct hf__member *s, const struct hf__plan *plan, int index)
+{
+    memset(s, 0, sizeof *s);
+    s->plan = plan;
+    s->index = index;
+    s->is_up = true;
+    /* Up for long. */
+    s->started = -10 * plan->lease_ns;
+}
+
+int64_t hf__row_now(const struct hf__member *s, int64_t true_ns)
+{
+    return hf__plan_shown(true_ns, s->plan->member_ppm[s->index]) +
+           s->stepped_ns;
+}
+
+bool hf__row_is_held(const struct hf__member *s, int64_t now)
+{
+    if (s->row.token == 0) {
+        return false;
+    }
+    return s->plan->mutant == HF__MUTANT_NEVER_EXPIRES || now < s->row.ends;
+}
+
+uint64_t hf__row_next_fence(const struct hf__member *s, int64_t now)
+{
+    uint64_t next = s->row.fence + 1;
+    int64_t now_us = now / 1000;
+    bool is_hybrid =
+        s->plan->is_hybrid && s->plan->mutant != HF__MUTANT_FENCE_COUNTS;
+
+    return is_hybrid && now_us > 0 && next < (uint64_t)now_us ? (uint64_t)now_us
+                                                              : next;
+}
+
+/* A statement that was held up has an old NOW: it must not take from the
+ * lease what a later one, which overtook it, has given. */
+static void extend(struct hf__member *s, const struct hf__message *m)
+{
+    int64_t ends = m->begun + s->plan->lease_ns;
+
+    if (ends > s->row.ends || s->plan->mutant == HF__MUTANT_OLD_NOW_SHORTENS) {
+        s->row.ends = ends;
+    }
+}
+
+static int acquire(struct hf__member *s, const struct hf__message *m,
+                   bool is_orphan)
+{
+    bool is_held = hf__row_is_held(s, m->begun) && !is_orphan;
+    bool is_lapsed = !hf__row_is_held(s, m->begun) &&
+                     s->plan->mutant != HF__MUTANT_LAPSED_KEEPS_FENCE;
+
+    if (is_held && s->row.token != m->token) {
+        return HF_BUSY;
+    }
+    /* Idempotent by token: our own record stays as it is. Not a lapsed one:
+     * it may be of a past to which the store went back, and others may have
+     * held the name since. */
+    if (s->row.token != m->token || is_lapsed) {
+        s->row.fence = hf__row_next_fence(s, m->begun);
+        s->row.token = m->token;
+        s->row.ends = INT64_MIN;
+        s->row.client = m->client;
+        s->row.life = m->life;
+    }
+    /* A member that forgot is told the fence of the grant that it renews. */
+    s->row.fence = m->fence > s->row.fence ? m->fence : s->row.fence;
+    extend(s, m);
+    return HF_OK;
+}
+
+static int renew(struct hf__member *s, const struct hf__message *m)
+{
+    bool is_owner = s->row.token == m->token;
+
+    if (s->plan->mutant == HF__MUTANT_RENEW_ANYBODY) {
+        s->row.token = m->token;
+    } else if (!is_owner || !hf__row_is_held(s, m->begun)) {
+        return HF_LOST;
+    }
+    extend(s, m);
+    return HF_OK;
+}
+
+static int release(struct hf__member *s, const struct hf__message *m)
+{
+    if (s->row.token != m->token &&
+        s->plan->mutant != HF__MUTANT_RELEASE_ANYBODY) {
+        return HF_LOST;
+    }
+    s->row.token = 0;
+    if (s->plan->mutant == HF__MUTANT_FENCE_RESET) {
+        s->row.fence = 0;
+    }
+    return HF_OK;
+}
+
+static int raise_fence(struct hf__member *s, const struct hf__message *m)
+{
+    if (s->row.token != m->token) {
+        return HF_LOST;
+    }
+    s->row.fence = m->fence > s->row.fence ? m->fence : s->row.fence;
+    return HF_OK;
+}
+
+void hf__row_apply(struct hf__member *s, struct hf__message *m, bool is_orphan)
+{
+    uint64_t mine = m->fence;
+
+    if (m->op == HF__OP_ACQUIRE) {
+        m->result = acquire(s, m, is_orphan);
+    } else if (m->op == HF__OP_RENEW) {
+        m->result = renew(s, m);
+    } else if (m->op == HF__OP_RAISE) {
+        m->result = raise_fence(s, m);
+    } else {
+        HF_ASSERT(m->op == HF__OP_RELEASE);
+        m->result = release(s, m);
+    }
+    m->fence = s->row.fence;
+    m->reason = m->result == HF_LOST
+                    ? hf__reason_for(mine, s->row.fence, s->row.broken)
+                    : HF_REASON_NONE;
+}
+
+void hf__row_break(struct hf__member *s)
+{
+    s->row.token = 0;
+    s->row.broken = s->row.fence;
+    s->row.fence++;
+}
+
+void hf__row_remember(struct hf__member *s, int64_t true_ns)
+{
+    uint64_t i = s->changes++ % HF__PAST_LENGTH;
+
+    s->past[i].at = true_ns;
+    s->past[i].row = s->row;
+}
+
+void hf__row_go_back(struct hf__member *s, int64_t true_ns)
+{
+    uint64_t kept = s->changes < HF__PAST_LENGTH ? s->changes : HF__PAST_LENGTH;
+    struct hf__row row = {.token = 0};
+
+    for (uint64_t i = s->changes - kept; i < s->changes; i++) {
+        bool is_oldest = i == s->changes - kept && i > 0;
+
+        if (is_oldest || s->past[i % HF__PAST_LENGTH].at <= true_ns) {
+            row = s->past[i % HF__PAST_LENGTH].row;
+        }
+    }
+    s->row = row;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From a wish to a grant. This file decides what an attempt's verdict leads
+ * to: a grant, another attempt with the same token, or giving back what was
+ * won and beginning anew; and that a quorum's fence is raised before it is
+ * told to anybody.
+ */
+#include "tests/sim/sim_driver.h"
+
+void hf__driver_think(struct hf__sim_client *c)
+{
+    hf__work_stop(c);
+    c->app = HF__APP_THINKS;
+    c->app_at =
+        c->is_draining ? HF__NEVER : hf__driver_soon(c, c->plan->think_ns);
+    c->poll_at = HF__NEVER;
+}
+
+void hf__driver_end_session(struct hf__sim_client *c)
+{
+    if (c->session != 0) {
+        hf__network_close(c->network, c->index, c->session);
+        c->session = 0;
+    }
+}
+
+/* ---- attempts ----------------------------------------------------------- */
+
+static bool is_quorum(const struct hf__sim_client *c)
+{
+    return c->plan->model == HF__MODEL_QUORUM;
+}
+
+static void draw_token(struct hf__sim_client *c)
+{
+    if (c->token == 0 || !hf__driver_is_mutant(c, HF__MUTANT_TOKEN_REUSED)) {
+        c->token = ++c->world->seq;
+    }
+    c->invoked = c->world->now;
+    c->is_uncertain = false;
+}
+
+void hf__driver_attempt(struct hf__sim_client *c)
+{
+    c->poll_at = HF__NEVER;
+    if (is_quorum(c) && hf__debt_is_any(c)) {
+        c->poll_at = hf__driver_soon(c, c->plan->poll_ns);
+        return;
+    }
+    if (c->token == 0) {
+        draw_token(c);
+    }
+    if (c->plan->model == HF__MODEL_SESSION && c->session == 0) {
+        c->session = ++c->world->seq;
+        hf__network_connect(c->network, c->index);
+    }
+    c->claim.token = c->token;
+    hf__round_send(c, &c->claim, HF__OP_ACQUIRE, 0, HF__ALL_MEMBERS);
+}
+
+void hf__driver_claim(struct hf__sim_client *c)
+{
+    c->claim_no++;
+    c->claimed_at = hf__driver_now(c);
+    c->has_napped = false;
+    draw_token(c);
+    c->store->name_lives = true;
+    /* Of the last grant: its answer comes late now. */
+    hf__round_end(&c->renewal);
+    hf__round_end(&c->mend);
+    hf__grant_init(&c->grant, c->plan->lease_ms, c->plan->auto_renew);
+    hf__driver_note(c, HF__DEED_CLAIMS, -1, (int64_t)c->claim_no);
+    hf__driver_attempt(c);
+}
+
+void hf__driver_give_up(struct hf__sim_client *c)
+{
+    bool is_out = c->claim.id != 0 || c->raise.id != 0;
+
+    hf__driver_note(c, HF__DEED_GIVES_UP, -1, c->is_uncertain);
+    c->tally->timed_out++;
+    c->store->name_lives = false;
+    if (c->token != 0 && (c->is_uncertain || is_out || c->session != 0)) {
+        hf__debt_owe(c, c->token, HF__ALL_MEMBERS);
+    }
+    hf__round_end(&c->claim);
+    hf__round_end(&c->raise);
+    hf__driver_think(c);
+}
+
+/* ---- verdicts ----------------------------------------------------------- */
+
+/* By the attempt `won`; a quorum's fence is the one that was raised. */
+static void grant(struct hf__sim_client *c, const struct hf__round *won,
+                  uint64_t fence)
+{
+    struct hf__view view;
+    unsigned duties = hf__driver_feed(
+        c, &(struct hf__event){.kind = HF__EVENT_GRANTED,
+                               .now = hf__driver_now(c),
+                               .sent = hf__driver_counted_from(c, won->sent),
+                               .fence = fence,
+                               .seen_fence = c->seen_fence});
+
+    if (c->grant.phase != HF__PHASE_HELD) {
+        HF_ASSERT(duties == HF__DO_GIVE_BACK);
+        c->tally->late_grants++;
+        hf__driver_think(c);
+        return;
+    }
+    c->tally->grants++;
+    c->tally->resettled += c->is_uncertain;
+    c->seen_fence = fence;
+    c->app = HF__APP_HOLDS;
+    c->hold_until = hf__driver_soon(c, c->plan->hold_ns);
+    c->app_at = c->hold_until;
+    if (!c->plan->auto_renew) {
+        c->app_at =
+            hf__earlier(c->hold_until, hf__driver_soon(c, c->plan->lease_ns));
+    }
+    hf__driver_note(c, HF__DEED_HOLDS, -1, (int64_t)fence);
+    hf__sim_client_view(c, &view);
+    hf__oracle_confirmed(c->oracle, c->index, true, won->sent, &view);
+    hf__oracle_granted(c->oracle,
+                       &(struct hf__grant_fact){.client = c->index,
+                                                .token = c->token,
+                                                .fence = fence,
+                                                .invoked = c->invoked,
+                                                .asked = won->sent_true,
+                                                .ok = c->world->now});
+    hf__work_begin(c);
+}
+
+/* A quorum is not asked again with a token that some have granted and some
+ * refused: two clients with half of it each would wait for ever. */
+static void begin_anew(struct hf__sim_client *c, const struct hf__quorum *q)
+{
+    if (q->granted > 0 || q->unknown > 0 || c->is_uncertain) {
+        c->tally->split += q->granted > 0;
+        hf__debt_owe(c, c->token, HF__ALL_MEMBERS);
+    }
+    if (!hf__driver_is_mutant(c, HF__MUTANT_TOKEN_REUSED)) {
+        c->token = 0;
+    }
+    c->poll_at = hf__driver_soon(c, c->plan->poll_ns);
+}
+
+static void try_again(struct hf__sim_client *c, const struct hf__round *done,
+                      int verdict)
+{
+    if (done->quorum.fence > c->seen_fence) {
+        c->seen_fence = done->quorum.fence;
+    }
+    if (is_quorum(c)) {
+        begin_anew(c, &done->quorum);
+    } else if (verdict == HF_EUNKNOWN) {
+        /* Idempotent by token: what was perhaps applied is found again. */
+        c->is_uncertain = true;
+        hf__driver_attempt(c);
+    } else {
+        c->poll_at = hf__driver_soon(c, c->plan->poll_ns);
+    }
+}
+
+void hf__driver_claimed(struct hf__sim_client *c, const struct hf__round *done)
+{
+    int verdict = hf__round_verdict(c, done);
+
+    if (verdict != HF_OK) {
+        try_again(c, done, verdict);
+    } else if (is_quorum(c) &&
+               !hf__driver_is_mutant(c, HF__MUTANT_FENCE_BEFORE_RAISE)) {
+        c->won = *done;
+        c->raise.token = c->token;
+        hf__round_send(c, &c->raise, HF__OP_RAISE, done->quorum.fence,
+                       HF__ALL_MEMBERS);
+    } else {
+        grant(c, done, done->quorum.fence);
+    }
+}
+
+void hf__driver_raised(struct hf__sim_client *c, const struct hf__round *done)
+{
+    if (hf__round_verdict(c, done) != HF_OK) {
+        c->is_uncertain = true;
+        begin_anew(c, &done->quorum);
+        return;
+    }
+    c->tally->raised++;
+    grant(c, &c->won, done->fence);
+}
