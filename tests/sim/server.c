@@ -114,6 +114,7 @@ void hf__sim_detect(struct hf__sim *s, uint64_t session)
     const struct hf__seat *seat = hf__line_find(&s->store.line, session);
 
     if (seat != NULL && seat->is_left) {
+        s->tally.detected++;
         hf__line_end(&s->store.line, session, s->world.now);
         watch_line(s);
     }

@@ -152,6 +152,7 @@ void hf__sim_client_drain(struct hf__sim_client *c)
 void hf__sim_client_stick(struct hf__sim_client *c, int64_t for_ns)
 {
     if (c->is_up && !c->is_paused && c->app == HF__APP_HOLDS) {
+        c->tally->stuck++;
         hf__driver_note(c, HF__DEED_IS_STUCK, -1, for_ns);
         c->stuck_until = hf__after_ns(hf__driver_now(c), for_ns);
     }

@@ -40,6 +40,9 @@ enum { HF__DEBTS_MAX = 24, HF__INBOX_MAX = 256 };
     X(split)       /* attempts at a quorum that won some, and gave back */     \
     X(mended)      /* a member that forgot is told of the grant again */       \
     X(raised)      /* fences raised on a majority */                           \
+    X(detected)    /* waiters whose death was seen */                          \
+    X(cuts)        /* connections that a client lost */                        \
+    X(stuck)       /* holders with a claim for another name that hangs */      \
     X(served)      /* sessions that became the owner by waiting */             \
     X(silent)      /* sessions ended for their silence */                      \
     X(writes)                                                                  \

@@ -145,6 +145,7 @@ void hf__driver_cut(struct hf__sim_client *c, int member)
 {
     unsigned bit = 1u << member;
 
+    c->tally->cuts++;
     hf__driver_note(c, HF__DEED_IS_CUT, -1, member);
     if (c->plan->model == HF__MODEL_SESSION) {
         if (c->session != 0) {

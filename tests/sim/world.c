@@ -164,7 +164,10 @@ static void print_line(const struct hf__trace_line *t)
     }
     printf(" %s", deeds[t->deed]);
     if (t->op >= 0) {
-        printf(" %s (member %d)", ops[t->op], t->member);
+        printf(" %s", ops[t->op]);
+    }
+    if (t->deed == HF__DEED_IS_APPLIED || t->deed == HF__DEED_NEVER_ARRIVES) {
+        printf(" at member %d", t->member);
     }
     if (t->token != 0) {
         printf(" token %" PRIu64, t->token);

@@ -118,7 +118,7 @@ struct hf__trace_line {
     int64_t at;
     enum hf__deed deed;
     int client; /* −1: nobody's */
-    int member; /* meant only where a message is meant */
+    int member; /* where a message is at one; else 0 */
     int op;     /* enum hf__op_kind; −1: none */
     uint64_t token;
     int64_t number; /* a result, a fence or a duration */
