@@ -101,6 +101,16 @@ static void renewal_after_the_release(void)
                     &hf__scene.views[0]);
 }
 
+static void held_past_the_limit(void)
+{
+    hf__scene.plan.max_hold_ms = 50;
+    hf__scene_own(0, 1);
+    hf__scene_hold(0, 1);
+    hf__scene_look(1);
+    hf__scene.views[0].now = (hf__time){50 * HF__MS};
+    hf__scene_look(51);
+}
+
 static void lost_in_quiet_times(void)
 {
     hf__scene_own(0, 1);
@@ -296,6 +306,7 @@ const struct hf__history hf__bad_histories[] = {
     BAD(WAIT, claim_ends_early),
     BAD(IDLE, nobody_gets_what_is_free),
     BAD(HEALTHY, lost_in_quiet_times),
+    BAD(LIMIT, held_past_the_limit),
     BAD(ORDER, last_is_first),
     BAD(LEAK, row_is_left),
     BAD(LEAK, session_is_left),

@@ -21,8 +21,11 @@ static void check_pair(struct hf__oracle *o, const struct hf__grant_fact *a,
 {
     bool is_back = hf__oracle_is_excused(o, b->token);
     int64_t asked = is_back ? b->invoked : b->asked;
-    bool is_same = a->fence == b->fence && a->token != b->token;
+    bool is_same = a->fence == b->fence;
 
+    if (a->token == b->token) {
+        return; /* adopted */
+    }
     if (is_same || (a->ok < asked && a->fence >= b->fence)) {
         hf__oracle_convict(o, HF__RULE_FENCE,
                            "client %d holds fence %" PRIu64 " after %" PRIu64,

@@ -134,10 +134,23 @@ static void check_exclusion(struct hf__oracle *o, const struct hf__view *views,
 static void check_health(struct hf__oracle *o, int i,
                          const struct hf__memory *c)
 {
-    if (o->plan->auto_renew && c->has_held &&
+    if (o->plan->auto_renew && o->plan->max_hold_ms == 0 && c->has_held &&
         c->held_at >= o->plan->settle_ns) {
         hf__oracle_convict(o, HF__RULE_HEALTHY,
                            "client %d loses a lock in quiet times", i);
+    }
+}
+
+static void check_limit(struct hf__oracle *o, int i,
+                        const struct hf__view *view)
+{
+    int64_t held_ns = view->now.ns - o->clients[i].held_from.ns;
+
+    if (o->plan->max_hold_ms != 0 && view->is_held &&
+        held_ns >= o->plan->max_hold_ms * HF__MS) {
+        hf__oracle_convict(o, HF__RULE_LIMIT,
+                           "client %d holds for %" PRId64 " ms of %" PRId64, i,
+                           held_ns / HF__MS, o->plan->max_hold_ms);
     }
 }
 
@@ -146,8 +159,9 @@ static void check_life(struct hf__oracle *o, int i, const struct hf__view *view,
                        int64_t true_ns)
 {
     struct hf__memory *c = &o->clients[i];
-    bool was_final =
-        c->last.phase == HF__PHASE_LOST || c->last.phase == HF__PHASE_RELEASED;
+    bool was_final = c->last.phase == HF__PHASE_LOST ||
+                     c->last.phase == HF__PHASE_RELEASED ||
+                     c->last.phase == HF__PHASE_DETACHED;
 
     if (view->claim != c->last.claim) {
         c->has_held = false;
@@ -167,7 +181,9 @@ static void check_life(struct hf__oracle *o, int i, const struct hf__view *view,
     }
     if (view->is_held && !c->has_held) {
         c->held_at = true_ns;
+        c->held_from = view->now;
     }
+    check_limit(o, i, view);
     c->has_held = c->has_held || view->is_held;
     c->has_ended = c->has_ended || (c->has_held && !view->is_held);
     c->last = *view;

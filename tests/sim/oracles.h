@@ -37,9 +37,10 @@ struct hf__view {
 struct hf__memory {
     struct hf__view last;
     bool has_held;
-    bool has_ended;    /* was held and then was not */
-    int64_t held_at;   /* true time */
-    hf__time deadline; /* by its clock; from what the store confirmed */
+    bool has_ended;     /* was held and then was not */
+    int64_t held_at;    /* true time */
+    hf__time held_from; /* by its clock */
+    hf__time deadline;  /* by its clock; from what the store confirmed */
 };
 
 /* A grant that a client believed. */

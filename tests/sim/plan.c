@@ -108,6 +108,8 @@ static void draw_times(struct hf__plan *p, struct hf__world *w)
     p->poll_ns = hf__world_between(w, lease / 20, lease / 3);
     p->think_ns = hf__world_between(w, lease / 10, lease * 2);
     p->hold_ns = hf__world_between(w, lease / 10, lease * 4);
+    p->max_hold_ms =
+        hf__world_chance(w, 250) ? hf__world_between(w, 1, 4 * p->lease_ms) : 0;
     p->work_ns = hf__world_between(w, lease / 100, lease / 4);
     p->detect_ns = detect[hf__world_between(w, 0, 2)];
     p->lag_ns = hf__world_between(w, 1, lease);
@@ -128,6 +130,9 @@ void hf__plan_make(struct hf__plan *p, struct hf__world *w,
     p->buggify = (int)hf__world_between(w, 10, 50);
     p->auto_renew = hf__world_chance(w, 750);
     p->hears_late = hf__world_chance(w, 500);
+    /* A session's grants can't outlive it, nor a process's that is seen. */
+    p->detaches = p->model != HF__MODEL_SESSION && !p->sees_death &&
+                  hf__world_chance(w, 300);
     p->lease_ms = draw_lease_ms(w);
     draw_times(p, w);
     for (int i = 0; i < HF__SIM_CLIENTS; i++) {
@@ -136,6 +141,11 @@ void hf__plan_make(struct hf__plan *p, struct hf__world *w,
     for (int i = 0; i < HF__MEMBERS_MAX; i++) {
         p->member_ppm[i] = hf__world_between(w, -STORE_PPM, STORE_PPM);
     }
+}
+
+int64_t hf__plan_detaches_until(const struct hf__plan *p)
+{
+    return p->drain_ns - 3 * p->lease_ns;
 }
 
 void hf__plan_print(const struct hf__plan *p)

@@ -50,18 +50,20 @@ struct hf__plan {
     bool is_hybrid;  /* fences follow the store's clock, as a real one's */
     bool is_durable; /* a crash loses nothing */
     bool sees_death; /* the store knows that a holder's process died */
+    bool detaches;   /* some grants are left to their lease */
     bool promises_fence;  /* nothing in this plan can take the fence back */
     bool promises_update; /* nor can anything lose an update */
     int64_t lease_ms;
     int64_t lease_ns;
-    int64_t delay_ns;  /* the most a message takes, if not late */
-    int64_t limit_ns;  /* of one attempt */
-    int64_t poll_ns;   /* between a BUSY and the next attempt */
-    int64_t think_ns;  /* the most between two claims */
-    int64_t hold_ns;   /* the most a grant is wanted */
-    int64_t work_ns;   /* between reading and writing the resource */
-    int64_t detect_ns; /* until a dead waiter is seen; −1: never */
-    int64_t lag_ns;    /* the most a replica or the disk is behind */
+    int64_t delay_ns;    /* the most a message takes, if not late */
+    int64_t limit_ns;    /* of one attempt */
+    int64_t poll_ns;     /* between a BUSY and the next attempt */
+    int64_t think_ns;    /* the most between two claims */
+    int64_t hold_ns;     /* the most a grant is wanted */
+    int64_t max_hold_ms; /* 0: no limit */
+    int64_t work_ns;     /* between reading and writing the resource */
+    int64_t detect_ns;   /* until a dead waiter is seen; −1: never */
+    int64_t lag_ns;      /* the most a replica or the disk is behind */
     int64_t patience_ns;
     int64_t client_ppm[HF__SIM_CLIENTS]; /* how fast each one's clock is */
     int64_t member_ppm[HF__MEMBERS_MAX];
@@ -73,6 +75,8 @@ struct hf__plan {
 
 /* Draws from the world's chance. */
 void hf__plan_make(struct hf__plan *, struct hf__world *, enum hf__mutant);
+/* True time from which on no grant may be left to its lease any more. */
+int64_t hf__plan_detaches_until(const struct hf__plan *);
 /* The plan in words, to standard output, as TAP comments. */
 void hf__plan_print(const struct hf__plan *);
 /* A clock with such a rate shows this after so much true time, and back:

@@ -10,9 +10,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* A grant that was detached: whoever knows the token may adopt it, once. */
+struct hf__parcel {
+    uint64_t token; /* 0: none */
+    uint64_t fence;
+    int64_t invoked;
+};
+
 struct hf__resource {
     int64_t value;
-    uint64_t highest; /* fence that wrote the fenced copy */
+    uint64_t highest;         /* fence that wrote the fenced copy */
+    struct hf__parcel parcel; /* beside it, for the next to come */
 };
 
 struct hf__write {

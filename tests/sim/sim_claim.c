@@ -58,17 +58,26 @@ void hf__driver_attempt(struct hf__sim_client *c)
     hf__round_send(c, &c->claim, HF__OP_ACQUIRE, 0, HF__ALL_MEMBERS);
 }
 
-void hf__driver_claim(struct hf__sim_client *c)
+static void begin(struct hf__sim_client *c)
 {
     c->claim_no++;
     c->claimed_at = hf__driver_now(c);
     c->has_napped = false;
-    draw_token(c);
     c->store->name_lives = true;
+    c->parcel.token = 0;
     /* Of the last grant: its answer comes late now. */
     hf__round_end(&c->renewal);
     hf__round_end(&c->mend);
     hf__grant_init(&c->grant, c->plan->lease_ms, c->plan->auto_renew);
+    if (!hf__driver_is_mutant(c, HF__MUTANT_HOLDS_PAST_LIMIT)) {
+        c->grant.max_hold_ms = c->plan->max_hold_ms;
+    }
+}
+
+void hf__driver_claim(struct hf__sim_client *c)
+{
+    begin(c);
+    draw_token(c);
     hf__driver_note(c, HF__DEED_CLAIMS, -1, (int64_t)c->claim_no);
     hf__driver_attempt(c);
 }
@@ -76,11 +85,12 @@ void hf__driver_claim(struct hf__sim_client *c)
 void hf__driver_give_up(struct hf__sim_client *c)
 {
     bool is_out = c->claim.id != 0 || c->raise.id != 0;
+    bool is_ours = c->token != 0 && c->parcel.token == 0;
 
     hf__driver_note(c, HF__DEED_GIVES_UP, -1, c->is_uncertain);
     c->tally->timed_out++;
     c->store->name_lives = false;
-    if (c->token != 0 && (c->is_uncertain || is_out || c->session != 0)) {
+    if (is_ours && (c->is_uncertain || is_out || c->session != 0)) {
         hf__debt_owe(c, c->token, HF__ALL_MEMBERS);
     }
     hf__round_end(&c->claim);
@@ -162,11 +172,64 @@ static void try_again(struct hf__sim_client *c, const struct hf__round *done,
     }
 }
 
+/* ---- adoption ----------------------------------------------------------- */
+
+static void take_over(struct hf__sim_client *c, const struct hf__round *won)
+{
+    uint64_t fence = c->parcel.fence;
+
+    if (c->seen_fence == fence) {
+        c->seen_fence = 0; /* it was ours before */
+    }
+    c->parcel.token = 0;
+    c->tally->adopted++;
+    grant(c, won, fence);
+}
+
+bool hf__driver_adopt(struct hf__sim_client *c)
+{
+    struct hf__parcel found = c->resource->parcel;
+
+    if (found.token == 0 || c->world->now > hf__plan_detaches_until(c->plan)) {
+        return false;
+    }
+    c->resource->parcel.token = 0;
+    begin(c);
+    c->parcel = found;
+    c->token = found.token;
+    c->invoked = found.invoked;
+    c->is_uncertain = false;
+    hf__driver_note(c, HF__DEED_ADOPTS, -1, (int64_t)found.fence);
+    c->claim.token = c->token;
+    if (hf__driver_is_mutant(c, HF__MUTANT_ADOPTS_BLINDLY)) {
+        c->claim.sent = hf__driver_now(c);
+        c->claim.sent_true = c->world->now;
+        take_over(c, &c->claim);
+        return true;
+    }
+    /* A renewal by token proves that it is still there. */
+    hf__round_send(c, &c->claim, HF__OP_RENEW, found.fence, HF__ALL_MEMBERS);
+    return true;
+}
+
+/* What is not surely there is left to its lease. */
+static void end_adoption(struct hf__sim_client *c, const struct hf__round *done,
+                         int verdict)
+{
+    if (verdict == HF_OK) {
+        take_over(c, done);
+    } else {
+        hf__driver_think(c);
+    }
+}
+
 void hf__driver_claimed(struct hf__sim_client *c, const struct hf__round *done)
 {
     int verdict = hf__round_verdict(c, done);
 
-    if (verdict != HF_OK) {
+    if (c->parcel.token != 0) {
+        end_adoption(c, done, verdict);
+    } else if (verdict != HF_OK) {
         try_again(c, done, verdict);
     } else if (is_quorum(c) &&
                !hf__driver_is_mutant(c, HF__MUTANT_FENCE_BEFORE_RAISE)) {

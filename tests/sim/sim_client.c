@@ -80,7 +80,9 @@ static void begin(struct hf__sim_client *c)
     }
     c->app = HF__APP_CLAIMS;
     c->app_at = hf__after_ns(hf__driver_now(c), c->plan->patience_ns);
-    hf__driver_claim(c);
+    if (!hf__driver_adopt(c)) {
+        hf__driver_claim(c);
+    }
 }
 
 static void stop_waiting(struct hf__sim_client *c)
@@ -108,7 +110,12 @@ static void use(struct hf__sim_client *c)
             c->app_at = c->work_at; /* a write is being done */
             return;
         }
-        hf__driver_release(c);
+        if (c->plan->detaches && hf__world_chance(c->world, 300) &&
+            c->world->now < hf__plan_detaches_until(c->plan)) {
+            hf__driver_detach(c);
+        } else {
+            hf__driver_release(c);
+        }
         return;
     }
     c->app_at =

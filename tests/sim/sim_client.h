@@ -15,7 +15,7 @@
 #include "tests/sim/network.h"
 #include "tests/sim/oracles.h"
 
-enum { HF__DEBTS_MAX = 24, HF__INBOX_MAX = 256 };
+enum { HF__LEFT_MAX = 32, HF__DEBTS_MAX = 24, HF__INBOX_MAX = 256 };
 
 /* What the schedules met, over many runs: proof that they are not idle. */
 #define HF__TALLY_MAP(X)                                                       \
@@ -43,6 +43,9 @@ enum { HF__DEBTS_MAX = 24, HF__INBOX_MAX = 256 };
     X(detected)    /* waiters whose death was seen */                          \
     X(cuts)        /* connections that a client lost */                        \
     X(stuck)       /* holders with a claim for another name that hangs */      \
+    X(detached)                                                                \
+    X(adopted)                                                                 \
+    X(hold_limits) /* lost at max_hold */                                      \
     X(served)      /* sessions that became the owner by waiting */             \
     X(silent)      /* sessions ended for their silence */                      \
     X(writes)                                                                  \
@@ -120,7 +123,8 @@ struct hf__sim_client {
     struct hf__grant grant;
     uint64_t claim_no;
     uint64_t token;
-    int64_t invoked; /* true time: the token's first request left */
+    int64_t invoked;          /* true time: the token's first request left */
+    struct hf__parcel parcel; /* that it is adopting */
     uint64_t session;
     uint64_t seen_fence;
     bool is_uncertain;    /* an attempt of this claim may have been applied */
@@ -134,6 +138,8 @@ struct hf__sim_client {
     struct hf__round renewal;
     struct hf__round mend;
     struct hf__round release;
+    int left_count;
+    uint64_t left[HF__LEFT_MAX]; /* tokens of the last grants it detached */
     struct hf__debt debts[HF__DEBTS_MAX];
     int inbox_count;
     struct hf__message inbox[HF__INBOX_MAX]; /* arrived while it was paused */

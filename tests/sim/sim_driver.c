@@ -38,6 +38,18 @@ static void conclude(struct hf__sim_client *c, struct hf__round *round)
 
 /* ---- answers ------------------------------------------------------------ */
 
+/* It is another's now, perhaps: to release it by token would be to free it
+ * under whoever adopted it. */
+static bool did_detach(const struct hf__sim_client *c, uint64_t token)
+{
+    for (int i = 0; i < HF__LEFT_MAX; i++) {
+        if (c->left[i] == token) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Nobody waits for it any more. */
 static void hear_late(struct hf__sim_client *c, const struct hf__message *m)
 {
@@ -46,6 +58,7 @@ static void hear_late(struct hf__sim_client *c, const struct hf__message *m)
 
     hf__driver_note(c, HF__DEED_HEARS_LATE, (int)m->op, m->result);
     if (m->op == HF__OP_ACQUIRE && m->result == HF_OK && !is_alive &&
+        !did_detach(c, m->token) &&
         !hf__driver_is_mutant(c, HF__MUTANT_LATE_GRANT_KEPT)) {
         hf__debt_owe(c, m->token, 1u << m->member);
     }

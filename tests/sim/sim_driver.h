@@ -38,6 +38,8 @@ int hf__round_verdict(const struct hf__sim_client *, const struct hf__round *);
 /* ---- sim_claim.c ---- */
 /* Begin a claim with a token of its own. */
 void hf__driver_claim(struct hf__sim_client *);
+/* Adopt what somebody detached; true if there is something. */
+bool hf__driver_adopt(struct hf__sim_client *);
 /* One attempt of it. */
 void hf__driver_attempt(struct hf__sim_client *);
 /* The claim ends without a grant. */
@@ -55,6 +57,7 @@ unsigned hf__driver_feed(struct hf__sim_client *, const struct hf__event *);
 /* The holder renews by hand, or releases. */
 void hf__driver_renew(struct hf__sim_client *);
 void hf__driver_release(struct hf__sim_client *);
+void hf__driver_detach(struct hf__sim_client *);
 /* From when a lease is counted that was confirmed for a request of then. */
 hf__time hf__driver_counted_from(const struct hf__sim_client *, hf__time sent);
 bool hf__driver_is_ours(const struct hf__sim_client *);

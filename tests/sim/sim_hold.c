@@ -71,6 +71,8 @@ unsigned hf__driver_feed(struct hf__sim_client *c, const struct hf__event *e)
     }
     if ((duties & HF__DO_TELL) != 0) {
         c->tally->expired += c->grant.reason == HF_REASON_EXPIRED;
+        c->tally->hold_limits += hf__driver_is_past(c, c->grant.hold_end) &&
+                                 c->grant.max_hold_ms != 0;
         hf__driver_note(c, HF__DEED_IS_TOLD, -1, (int64_t)c->grant.reason);
         hf__driver_end_session(c); /* after the loss, not before */
         hf__round_end(&c->release);
@@ -146,6 +148,22 @@ void hf__driver_renewed(struct hf__sim_client *c, const struct hf__round *done)
     if (verdict < 0 && hf__driver_is_mutant(c, HF__MUTANT_RENEWS_BLINDLY)) {
         send_renewal(c);
     }
+}
+
+void hf__driver_detach(struct hf__sim_client *c)
+{
+    hf__work_stop(c);
+    hf__driver_feed(c, &(struct hf__event){.kind = HF__EVENT_DETACHED,
+                                           .now = hf__driver_now(c)});
+    if (c->grant.phase != HF__PHASE_DETACHED) {
+        return; /* it was lost just now */
+    }
+    c->tally->detached++;
+    hf__driver_note(c, HF__DEED_DETACHES, -1, (int64_t)c->grant.fence);
+    c->left[c->left_count++ % HF__LEFT_MAX] = c->token;
+    c->resource->parcel = (struct hf__parcel){
+        .token = c->token, .fence = c->grant.fence, .invoked = c->invoked};
+    hf__driver_think(c);
 }
 
 /* ---- the end ------------------------------------------------------------ */

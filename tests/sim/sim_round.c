@@ -97,7 +97,9 @@ void hf__round_send(struct hf__sim_client *c, struct hf__round *round,
     hf__quorum_init(&round->quorum, __builtin_popcount(round->out));
     hf__driver_note(c, HF__DEED_SENDS, (int)op, (int64_t)m.id);
     hf__sim_client_view(c, &view);
-    hf__oracle_sent(c->oracle, &m, &view);
+    if (round != &c->claim) {
+        hf__oracle_sent(c->oracle, &m, &view); /* else it adopts */
+    }
     for (m.member = 0; m.member < c->plan->members; m.member++) {
         if ((round->out >> m.member & 1) != 0) {
             hf__network_request(c->network, &m);

@@ -91,6 +91,8 @@ struct hf__sim_event {
     X(HOLDS, "holds")                                                          \
     X(IS_TOLD, "is told of the loss")                                          \
     X(OWES, "owes a release")                                                  \
+    X(DETACHES, "leaves its grant to the lease")                               \
+    X(ADOPTS, "adopts what was left")                                          \
     X(WRITES, "writes to the resource")                                        \
     X(PAUSES, "pauses")                                                        \
     X(RESUMES, "resumes")                                                      \
