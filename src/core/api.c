@@ -193,7 +193,7 @@ int hf_detach(hf_lock *lock, hf_error *err)
 {
     int r = hf__hold_usable(lock, err);
 
-    return r == HF_OK ? hf__handle_detach(lock->handle, err) : r;
+    return r == HF_OK ? hf__hold_detach(lock, err) : r;
 }
 
 int hf_once_undo(hf_lock *lock, hf_error *err)
@@ -212,7 +212,7 @@ int hf_renew(hf_lock *lock, hf_error *err)
 {
     int r = hf__hold_usable(lock, err);
 
-    return r == HF_OK ? hf__handle_renew(lock->handle, err) : r;
+    return r == HF_OK ? hf__hold_renew(lock, err) : r;
 }
 
 void hf_free(hf_lock *lock)

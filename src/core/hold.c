@@ -99,3 +99,21 @@ int hf__hold_release(struct hf_lock *lock, hf_error *err)
     }
     return lock->left_result;
 }
+
+int hf__hold_renew(struct hf_lock *lock, hf_error *err)
+{
+    if (atomic_load(&lock->is_left)) {
+        return hf__fail(err, HF_LOST, "\"%s\" has been released",
+                        hf_name(lock));
+    }
+    return hf__handle_renew(lock->handle, err);
+}
+
+int hf__hold_detach(struct hf_lock *lock, hf_error *err)
+{
+    if (atomic_load(&lock->is_left)) {
+        return hf__fail(err, HF_EINVAL, "\"%s\" has been released",
+                        hf_name(lock));
+    }
+    return hf__handle_detach(lock->handle, err);
+}

@@ -30,6 +30,9 @@ HF_MUST_CHECK int hf__hold_standing(struct hf__handle *);
 /* If so, this is one more; takes over the reference. */
 HF_MUST_CHECK int hf__hold_join(struct hf_lock *, struct hf__handle *);
 HF_MUST_CHECK int hf__hold_release(struct hf_lock *, hf_error *err);
+/* The handle's, unless this hold was let go while others still held on. */
+HF_MUST_CHECK int hf__hold_renew(struct hf_lock *, hf_error *err);
+HF_MUST_CHECK int hf__hold_detach(struct hf_lock *, hf_error *err);
 
 /* HF_OK; HF_EINVAL for NULL; HF_EFORK. */
 HF_MUST_CHECK int hf__hold_usable(const struct hf_lock *, hf_error *err);

@@ -296,3 +296,17 @@ TEST(the_last_release_and_a_new_acquire_do_not_mix)
     }
     EXPECT_IS(try_once(bob, "job"), HF_OK);
 }
+
+/* Who has let go has no say any more in what the others hold. */
+TEST(a_hold_that_was_let_go_does_nothing_to_the_others)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_LOCK *outer = acquire_by(alice, "job", 7);
+    AUTO_LOCK *inner = acquire_by(alice, "job", 7);
+
+    EXPECT_IS(hf_release(inner, NULL), HF_OK);
+    EXPECT_IS(hf_renew(inner, NULL), HF_LOST);
+    EXPECT_IS(hf_detach(inner, NULL), HF_EINVAL);
+    expect_held(outer);
+    EXPECT_IS(hf_release(outer, NULL), HF_OK);
+}
