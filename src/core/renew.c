@@ -27,6 +27,8 @@ static int renew_as(struct hf__handle *l, enum hf__errand errand, hf_error *err)
             r = hf__handle_run(l, errand, limit);
             if (l->errand == HF__ERRAND_NONE) {
                 duties |= hf__handle_end_renewal(l, &l->request.op);
+                /* It was given up meanwhile, and had to wait for this. */
+                duties |= l->owes ? HF__DO_GIVE_BACK : 0;
             }
         } else {
             duties |= hf__handle_feed(

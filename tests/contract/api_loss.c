@@ -217,3 +217,27 @@ TEST(a_failed_renewal_of_one_leaves_the_others)
     expect_held(c);
     EXPECT_IS(try_once(bob, "b"), HF_BUSY);
 }
+
+static void renew_in_vain(void *lock)
+{
+    EXPECT_NOT(hf_renew(lock, NULL), HF_OK);
+}
+
+/* What is given back while a renewal is under way is given back after it,
+ * also if the renewal fails. */
+TEST(a_renewal_that_fails_holds_up_no_giving_back)
+{
+    AUTO_CLIENT *bob = open_store();
+    hf_client *alice = open_faulty("io_timeout=20s&fault=delay:renew:1:60s");
+    AUTO_LOCK *job = acquire_fixed(alice, "job", 6000);
+    struct hf__test_thread *thread = hf__test_start(renew_in_vain, job);
+    int64_t start = 0;
+
+    hf__test_pause_ms(200);
+    start = hf__test_now_ms();
+    hf_close(alice);
+    EXPECT_LESS(since(start), 4000);
+    EXPECT_LESS(await_free(bob, "job", patience(5000)), patience(1000));
+    hf__test_join(thread);
+    expect_lost(job, HF_REASON_SESSION);
+}
