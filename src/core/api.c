@@ -93,8 +93,10 @@ static int ask_once(hf_client *client, const char *name,
     }
     r = hf__once_mark(client, lock->once, opts, err);
     if (r != HF_OK) {
-        int released = hf__hold_release(lock, NULL);
+        int released;
 
+        hf__hold_waive(lock);
+        released = hf__hold_release(lock, NULL);
         (void)released; /* an unconfirmed one is settled in the background */
     }
     return r;

@@ -148,6 +148,7 @@ void hf__handle_begin(struct hf__handle *l, enum hf__errand errand)
     atomic_fetch_add(&l->refs, 1);
     op->kind = is_renewal(errand) ? HF__OP_RENEW : HF__OP_RELEASE;
     op->is_detached = errand == HF__ERRAND_DETACH;
+    op->reopens = l->is_unused;
     op->key = l->key;
     op->token = l->token;
     op->fence = l->grant.fence;

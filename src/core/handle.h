@@ -29,6 +29,7 @@ struct hf__handle {
     uint64_t owner_id; /* who acquired it */
     bool is_adopted;
     bool is_unbound; /* the store does not tie it to this process */
+    bool is_unused;  /* nobody was given it: its release opens the name */
     int64_t min_hold_ms;
     hf__time kept_until;        /* before, the store gives it to nobody else */
     struct hf__link link;       /* in client->handles; under its mutex */

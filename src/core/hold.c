@@ -100,6 +100,15 @@ int hf__hold_release(struct hf_lock *lock, hf_error *err)
     return lock->left_result;
 }
 
+void hf__hold_waive(struct hf_lock *lock)
+{
+    struct hf__handle *h = lock->handle;
+    HF_SCOPED_LOCK(&h->mutex);
+
+    h->is_unused = true;
+    h->kept_until = (hf__time){0};
+}
+
 int hf__hold_renew(struct hf_lock *lock, hf_error *err)
 {
     if (atomic_load(&lock->is_left)) {

@@ -30,6 +30,8 @@ HF_MUST_CHECK int hf__hold_standing(struct hf__handle *);
 /* If so, this is one more; takes over the reference. */
 HF_MUST_CHECK int hf__hold_join(struct hf_lock *, struct hf__handle *);
 HF_MUST_CHECK int hf__hold_release(struct hf_lock *, hf_error *err);
+/* Nobody has used the grant: its release opens the name at once. */
+void hf__hold_waive(struct hf_lock *);
 /* The handle's, unless this hold was let go while others still held on. */
 HF_MUST_CHECK int hf__hold_renew(struct hf_lock *, hf_error *err);
 HF_MUST_CHECK int hf__hold_detach(struct hf_lock *, hf_error *err);

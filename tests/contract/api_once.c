@@ -315,3 +315,46 @@ TEST(once_that_makes_no_sense_is_refused)
     opts.once_key += 2;
     EXPECT_IS(hf_acquire(alice, name, &opts, &none, &err), HF_OK);
 }
+
+/* Somebody who waits for his start, and ends it at once. */
+struct starter {
+    hf_client *client;
+    int64_t min_hold_ms;
+    atomic_int thread;
+    int outcome;
+};
+
+static void start_in_turn(void *arg)
+{
+    struct starter *who = arg;
+    hf_acquire_opts opts = once(HF_FOREVER, NULL);
+    AUTO_LOCK *lock = NULL;
+
+    atomic_store(&who->thread, thread_number());
+    opts.min_hold_ms = who->min_hold_ms;
+    who->outcome = hf_acquire(who->client, "job", &opts, &lock, NULL);
+}
+
+/* The least hold is for who starts: one that came too late has held nothing. */
+TEST(who_may_not_start_keeps_nothing_closed)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    struct starter first = {alice, 0, 0, -99};
+    struct starter late = {alice, 20000, 0, -99};
+    struct hf__test_thread *threads[2];
+    AUTO_LOCK *job = NULL;
+
+    NEEDS(HF_CAP_KEEP);
+    job = acquire(alice, "job");
+    threads[0] = hf__test_start(start_in_turn, &first);
+    await_sleep(&first.thread);
+    threads[1] = hf__test_start(start_in_turn, &late);
+    await_sleep(&late.thread);
+    EXPECT_IS(hf_release(job, NULL), HF_OK);
+    hf__test_join(threads[0]);
+    hf__test_join(threads[1]);
+    EXPECT_IS(first.outcome, HF_OK);
+    EXPECT_IS(late.outcome, HF_CONFLICT);
+    EXPECT_IS(try_once(bob, "job"), HF_OK);
+}
