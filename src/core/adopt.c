@@ -70,6 +70,12 @@ static int look_up(struct hf_client *client, const char *name,
         (!k->record.is_held || !hf__token_equal(&k->record.token, token))) {
         return tell_lost(name, &k->record, err);
     }
+    if (r == HF_OK && k->record.holder_lives == 0) {
+        return hf__fail(err, HF_LOST,
+                        "the grant of \"%s\" is over: it was bound to a "
+                        "process that has died (pid %lld)",
+                        name, (long long)k->record.owner.pid);
+    }
     *ret_fence = r == HF_OK ? k->record.fence : 0;
     return r;
 }

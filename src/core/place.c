@@ -302,15 +302,21 @@ static bool may_hand_over(struct hf__place *p, int64_t lease_ms)
            hf__before(now, hf__after_ms(p->handed_since, lease_ms));
 }
 
+/* May others have it at all? What the grant of an adopted lock keeps closed,
+ * the store alone knows. */
+static bool may_be_inherited(const struct hf__handle *l)
+{
+    return !l->is_adopted && !hf__before(hf__now(), l->kept_until) &&
+           (l->client->settings.backend->caps & HF_CAP_HANDOVER) != 0;
+}
+
 struct hf__claim *hf__place_heir(struct hf__handle *l, int64_t lease_ms)
 {
     HF_SCOPED_LOCK(&l->client->mutex);
     struct hf__place *p = l->place;
     struct hf__claim *heir = p == NULL ? NULL : first_in_line(p);
 
-    if (heir == NULL || heir->is_asking ||
-        hf__before(hf__now(), l->kept_until) ||
-        (l->client->settings.backend->caps & HF_CAP_HANDOVER) == 0 ||
+    if (heir == NULL || heir->is_asking || !may_be_inherited(l) ||
         heir->standing != HF__STANDING_LINE || heir->is_unknown ||
         !may_hand_over(p, lease_ms)) {
         return NULL;

@@ -337,3 +337,46 @@ TEST(a_waiter_of_the_same_client_waits_for_a_detached_grant)
     await_free(alice, "job", patience(5000));
     EXPECT_MORE(since(start), safe(patience(400)));
 }
+
+static void wait_a_little(void *client)
+{
+    EXPECT_IS(attempt(client, "job", patience(400)), HF_TIMEDOUT);
+}
+
+/* Who adopts it knows nothing of the least hold; the store does. */
+TEST(the_least_hold_outlives_an_adoption)
+{
+    AUTO_CLIENT *alice = open_store();
+    struct hf__test_thread *waiter = NULL;
+    AUTO_LOCK *job = NULL;
+    AUTO_LOCK *adopted = NULL;
+    hf_acquire_opts opts = detached(20000);
+
+    NEEDS(HF_CAP_DETACH | HF_CAP_KEEP);
+    opts.min_hold_ms = 20000;
+    EXPECT_IS(hf_acquire(alice, "job", &opts, &job, NULL), HF_OK);
+    EXPECT_IS(hf_detach(job, NULL), HF_OK);
+    adopted = adopt(alice, "job", hf_token(job));
+    waiter = hf__test_start(wait_a_little, alice);
+    hf__test_pause_ms(patience(150));
+    EXPECT_IS(hf_release(adopted, NULL), HF_OK);
+    hf__test_join(waiter);
+}
+
+/* It may be granted to somebody else at any moment. */
+TEST(a_grant_whose_process_died_is_not_adopted)
+{
+    NEEDS_REACH(HF_REACH_USER);
+    NEEDS(HF_CAP_DEATH);
+    struct peer *bob = start_peer();
+    AUTO_CLIENT *alice = open_store();
+    AUTO_LOCK *none = NULL;
+    char token[33];
+
+    EXPECT_IS(peer_acquire(bob, "job", 0, 20000), HF_OK);
+    snprintf(token, sizeof token, "%s", peer_token(bob));
+    kill_peer(bob);
+    hf__test_pause_ms(100);
+    EXPECT_IS(hf_adopt(alice, "job", token, NULL, &none, NULL), HF_LOST);
+    EXPECT(!none);
+}
