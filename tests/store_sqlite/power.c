@@ -102,6 +102,40 @@ TEST(fences_of_forgotten_names_rise_too)
     EXPECT_IS(finish(start(lock_new_name, stage, 1)), 0);
 }
 
+static void clean(struct peer *who)
+{
+    struct hf__key all = {"test:", 5, 5};
+    struct hf__gc gc = {0};
+    hf__time deadline = hf__after_ms(hf__now(), 5000);
+
+    EXPECT_IS(hf__conn_gc(&who->conn, &all, &gc, deadline, NULL), HF_OK);
+    EXPECT_IS(gc.count, 1);
+}
+
+/* The fence that was deleted is an hour ahead of the clock, as if that had
+ * been set back since. A session that is open already has to know. */
+TEST(fences_of_deleted_records_rise_though_the_clock_is_set_back)
+{
+    PEER(me);
+    uint64_t hour_us = UINT64_C(3600000000);
+    uint64_t before;
+    char text[160];
+
+    EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
+    before = me.fence;
+    EXPECT_IS(release(&me, "job"), HF_OK);
+    hf__test_pause_ms(5);
+    clean(&me);
+    (void)snprintf(text, sizeof text,
+                   "UPDATE holdfast_meta SET fence_base=fence_base+%llu "
+                   "WHERE fence_base>%llu",
+                   (unsigned long long)hour_us, (unsigned long long)before);
+    sql(path_of(""), text);
+    begin_anew(&me);
+    EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
+    EXPECT_MORE(me.fence, before + hour_us);
+}
+
 /* Records from before the restart: nobody holds them any more. */
 static void hold(struct stage *stage, int index)
 {

@@ -131,10 +131,34 @@ bool hf__fence_may_be(struct hf__sqlite *s, uint64_t fence)
     return false;
 }
 
+int hf__fence_forget(struct hf__sqlite *s, uint64_t highest)
+{
+    sqlite3_stmt *statement = hf__sql(s, HF__SQL_RAISE_BASE);
+
+    if (!statement) {
+        return sqlite3_extended_errcode(s->db->handle);
+    }
+    (void)sqlite3_bind_int64(statement, 1, (int64_t)highest + 1);
+    return hf__sql_run(s, HF__SQL_RAISE_BASE);
+}
+
+/* Its record may have been deleted since this session read the base. */
+static void refresh_base(struct hf__sqlite *s)
+{
+    struct meta meta;
+
+    if (get_meta(s, &meta) == SQLITE_OK && meta.base > s->fence_base) {
+        s->fence_base = meta.base;
+    }
+}
+
 uint64_t hf__fence_next(struct hf__sqlite *s, uint64_t stored)
 {
     uint64_t fence = hf__fence_after(stored, s->wall_us);
 
+    if (stored == 0) {
+        refresh_base(s);
+    }
     if (fence < s->fence_base) {
         fence = s->fence_base;
     }

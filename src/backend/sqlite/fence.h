@@ -24,6 +24,11 @@ HF_MUST_CHECK int hf__fence_open(struct hf__sqlite *s);
 HF_MUST_CHECK uint64_t hf__fence_next(struct hf__sqlite *s, uint64_t stored);
 HF_MUST_CHECK bool hf__fence_may_be(struct hf__sqlite *s, uint64_t fence);
 
+/* In the transaction that deletes records: their highest fence. The next one
+ * of a name without a record is above it, whatever the clock says. SQLITE_OK,
+ * or what went wrong. */
+HF_MUST_CHECK int hf__fence_forget(struct hf__sqlite *s, uint64_t highest);
+
 /* Outside a transaction: raise the ceiling well above s->fence_wanted. */
 HF_MUST_CHECK int hf__fence_raise(struct hf__sqlite *s);
 

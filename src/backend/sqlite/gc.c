@@ -5,6 +5,7 @@
  * idle is decided here, by the same judgement as a grant's. Called by the
  * session's thread.
  */
+#include "src/backend/sqlite/fence.h"
 #include "src/backend/sqlite/gate.h"
 #include "src/backend/sqlite/pool.h"
 #include "src/backend/sqlite/row.h"
@@ -30,6 +31,7 @@ struct sweep {
     struct name end;
     struct name idle[CHUNK];
     int n_idle;
+    uint64_t highest; /* fence of those */
     bool is_over;
 };
 
@@ -79,6 +81,7 @@ static int collect(struct hf__sqlite *s, struct sweep *w)
         return sqlite3_extended_errcode(s->db->handle);
     }
     w->n_idle = 0;
+    w->highest = 0;
     bind_name(statement, 1, &w->from);
     bind_name(statement, 2, &w->end);
     (void)sqlite3_bind_int(statement, 3, CHUNK);
@@ -93,12 +96,15 @@ static int collect(struct hf__sqlite *s, struct sweep *w)
         }
         if (is_idle(s, &row, w->idle_us)) {
             w->idle[w->n_idle++] = w->from;
+            w->highest = row.fence > w->highest ? row.fence : w->highest;
         }
         seen++;
     }
     (void)sqlite3_reset(statement);
     /* The next look begins just behind the last one. */
-    w->from.bytes[w->from.length++] = '\0';
+    if (seen > 0) {
+        w->from.bytes[w->from.length++] = '\0';
+    }
     w->is_over = seen < CHUNK;
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
@@ -137,6 +143,9 @@ static int transact(struct hf__sqlite *s, struct sweep *w)
     }
     if (rc == SQLITE_OK) {
         rc = delete_idle(s, w);
+    }
+    if (rc == SQLITE_OK && w->n_idle > 0) {
+        rc = hf__fence_forget(s, w->highest);
     }
     if (rc == SQLITE_OK) {
         rc = hf__sql_run(s, HF__SQL_COMMIT);

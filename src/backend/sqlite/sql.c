@@ -54,6 +54,8 @@ static const char *const texts[HF__SQL_COUNT] = {
     [HF__SQL_PUT_META] =
         "INSERT OR REPLACE INTO holdfast_meta"
         "(id,boot,fence_base,fence_ceiling) VALUES(1,?1,?2,?3)",
+    [HF__SQL_RAISE_BASE] = "UPDATE holdfast_meta SET fence_base=?1 "
+                           "WHERE id=1 AND fence_base<?1",
 };
 
 sqlite3_stmt *hf__sql(struct hf__sqlite *s, enum hf__statement which)

@@ -32,9 +32,10 @@ enum hf__statement {
     HF__SQL_SCAN,   /* from key, to key, how many, longest key: free too */
     HF__SQL_DELETE, /* key */
     HF__SQL_GET_META,
-    HF__SQL_PUT_META /* boot, base, ceiling */
+    HF__SQL_PUT_META,  /* boot, base, ceiling */
+    HF__SQL_RAISE_BASE /* base */
 };
-#define HF__SQL_COUNT (HF__SQL_PUT_META + 1)
+#define HF__SQL_COUNT (HF__SQL_RAISE_BASE + 1)
 
 /* Apart from the session, because a forked child must find it after the core
  * has freed that: see inherit.h. */
