@@ -165,6 +165,34 @@ TEST(a_restart_frees_everything)
     EXPECT_IS(acquire(&me, "job", 1000), HF_OK);
 }
 
+/* As after a restart with the clock set back to before the grant. */
+static void keep_closed(const char *keep_us)
+{
+    char text[256];
+
+    (void)snprintf(text, sizeof text,
+                   "UPDATE holdfast_lock SET token=NULL,side=NULL,keep_us=%s,"
+                   "acquired_at=acquired_at+3600000000,"
+                   "boot='00000000-0000-0000-0000-000000000000:1'",
+                   keep_us);
+    sql(path_of(""), text);
+}
+
+TEST(what_is_closed_for_ever_stays_so_whatever_the_clock_says)
+{
+    struct stage *stage = stage_new();
+
+    EXPECT_IS(finish(start(hold, stage, 0)), 0);
+    keep_closed("3155760000000000");
+    {
+        PEER(me);
+        EXPECT_IS(acquire(&me, "job", 1000), HF_BUSY);
+    }
+    keep_closed("60000000");
+    PEER(me);
+    EXPECT_IS(acquire(&me, "job", 1000), HF_OK);
+}
+
 /* The same kernel, another time namespace: its clock can't be compared. */
 TEST(a_holder_in_another_time_namespace_is_refused)
 {

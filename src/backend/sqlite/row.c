@@ -110,6 +110,9 @@ static int64_t keep_left(const struct hf__sqlite *s, sqlite3_stmt *statement,
     if (same_clock) {
         return time_of(statement, COLUMN_KEEP_UNTIL) - s->now_us;
     }
+    if (keep_us >= HF_KEEP_MAX_MS * 1000) {
+        return keep_us; /* for ever: no clock ends it */
+    }
     return s->wall_us < since ? 0 : keep_us - (s->wall_us - since);
 }
 
