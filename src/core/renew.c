@@ -57,6 +57,13 @@ int hf__handle_renew(struct hf__handle *l, hf_error *err)
     return renew_as(l, HF__ERRAND_RENEW, err);
 }
 
+static int tell_shared(const struct hf__handle *l, int holds, hf_error *err)
+{
+    return hf__fail(err, HF_EINVAL,
+                    "\"%s\" was acquired %d times: release it down to one",
+                    l->key.bytes + l->key.name_at, holds);
+}
+
 /* HF_OK: it can be detached, or (*ret_is_done) it has been. */
 static int check_detach(struct hf__handle *l, bool *ret_is_done, hf_error *err)
 {
@@ -65,9 +72,7 @@ static int check_detach(struct hf__handle *l, bool *ret_is_done, hf_error *err)
 
     *ret_is_done = l->grant.phase == HF__PHASE_DETACHED;
     if (l->holds > 1) {
-        return hf__fail(err, HF_EINVAL,
-                        "\"%s\" was acquired %d times: release it down to one",
-                        name, l->holds);
+        return tell_shared(l, l->holds, err);
     }
     if (l->grant.phase == HF__PHASE_RELEASING ||
         l->grant.phase == HF__PHASE_RELEASED) {
@@ -86,6 +91,7 @@ static int check_detach(struct hf__handle *l, bool *ret_is_done, hf_error *err)
 int hf__handle_detach(struct hf__handle *l, hf_error *err)
 {
     unsigned duties = 0;
+    int holds = 0;
     bool is_done = false;
     int r = check_detach(l, &is_done, err);
 
@@ -96,6 +102,11 @@ int hf__handle_detach(struct hf__handle *l, hf_error *err)
         return r;
     }
     hf__mutex_lock(&l->mutex);
+    holds = l->holds;
+    if (holds > 1) { /* its owner acquired it once more meanwhile */
+        hf__mutex_unlock(&l->mutex);
+        return tell_shared(l, holds, err);
+    }
     duties = hf__handle_feed(
         l, (struct hf__event){.kind = HF__EVENT_DETACHED, .now = hf__now()});
     r = l->grant.phase == HF__PHASE_DETACHED ? (int)HF_OK : (int)HF_LOST;

@@ -313,6 +313,41 @@ TEST(a_shared_grant_is_not_detached)
     EXPECT_IS(hf_detach(outer, NULL), HF_OK);
 }
 
+struct detaching {
+    hf_lock *lock;
+    int result;
+};
+
+static void detach_slowly(void *arg)
+{
+    struct detaching *d = arg;
+
+    d->result = hf_detach(d->lock, NULL);
+}
+
+TEST(a_grant_that_is_shared_meanwhile_is_not_detached)
+{
+    AUTO_CLIENT *alice = open_faulty("fault=delay:renew:1:500ms");
+    hf_acquire_opts opts = wanting(0, HF_LEASE_DEFAULT_MS);
+    struct detaching d = {NULL, -99};
+    struct hf__test_thread *thread = NULL;
+    AUTO_LOCK *outer = NULL;
+    AUTO_LOCK *inner = NULL;
+
+    NEEDS(HF_CAP_DETACH);
+    opts.reentrant = 1;
+    EXPECT_IS(hf_acquire(alice, "job", &opts, &outer, NULL), HF_OK);
+    d.lock = outer;
+    thread = hf__test_start(detach_slowly, &d);
+    hf__test_pause_ms(150);
+    EXPECT_IS(hf_acquire(alice, "job", &opts, &inner, NULL), HF_OK);
+    hf__test_join(thread);
+    EXPECT_IS(d.result, HF_EINVAL);
+    expect_held(inner);
+    EXPECT_IS(hf_release(inner, NULL), HF_OK);
+    expect_held(outer);
+}
+
 /* A detaching without an answer: it is held as before, or not at all. */
 TEST(a_detaching_that_fails_changes_nothing)
 {
