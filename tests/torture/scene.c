@@ -17,6 +17,7 @@ void scene_clear(struct scene *s)
 {
     hf_info_free(s->info);
     hf_free(s->job);
+    hf_free(s->earlier);
     hf_close(s->alice);
     hf_free(s->prepared);
     hf_cancel_free(s->cancel);
@@ -72,6 +73,16 @@ static int with_other(struct scene *s)
 {
     s->prepared = acquire_fixed(s->bob, "job", HF_LEASE_DEFAULT_MS);
     return scene_open(s);
+}
+
+/* Alice's grant, which lives by its lease alone. */
+static int with_detached(struct scene *s)
+{
+    int r = with_job(s);
+
+    s->earlier = s->job;
+    s->job = NULL;
+    return r ? r : hf_detach(s->earlier, NULL);
 }
 
 /* ---- the calls */
@@ -158,6 +169,50 @@ static int play_cancel(struct scene *s)
         r = hf_acquire(s->alice, "job", &opts, &s->job, NULL);
     }
     return r;
+}
+
+static int acquire_own(struct scene *s, hf_lock **ret_lock)
+{
+    hf_acquire_opts opts = wanting(0, patience(1000));
+    int r;
+
+    opts.owner_id = 1;
+    opts.reentrant = 1;
+    r = hf_acquire(s->alice, "job", &opts, ret_lock, NULL);
+    EXPECT_IS(*ret_lock != NULL, r == HF_OK);
+    return r;
+}
+
+static int with_own(struct scene *s)
+{
+    int r = scene_open(s);
+
+    return r ? r : acquire_own(s, &s->earlier);
+}
+
+static int play_reenter(struct scene *s)
+{
+    return acquire_own(s, &s->job);
+}
+
+static int play_detach(struct scene *s)
+{
+    return hf_detach(s->job, NULL);
+}
+
+static int play_adopt(struct scene *s)
+{
+    hf_acquire_opts opts = wanting(0, patience(1000));
+    int r =
+        hf_adopt(s->alice, "job", hf_token(s->earlier), &opts, &s->job, NULL);
+
+    EXPECT_IS(s->job != NULL, r == HF_OK);
+    return r;
+}
+
+static int play_gc(struct scene *s)
+{
+    return hf_gc(s->alice, 0, NULL, NULL);
 }
 
 static int play_renew(struct scene *s)
@@ -253,6 +308,10 @@ const struct act acts[] = {
     {"wait", 0, with_other, play_wait, HF_OK, false},
     {"hand over", 0, with_job, play_handover, HF_OK, true},
     {"cancel", 0, scene_open, play_cancel, HF_CANCELLED, false},
+    {"reenter", 0, with_own, play_reenter, HF_OK, false},
+    {"detach", HF_CAP_DETACH, with_job, play_detach, HF_OK, true},
+    {"adopt", HF_CAP_DETACH, with_detached, play_adopt, HF_OK, false},
+    {"collect", 0, scene_open, play_gc, HF_OK, false},
     {"renew", 0, with_job, play_renew, HF_OK, true},
     {"release", 0, with_job, play_release, HF_OK, true},
     {"free", 0, with_job, play_free, HF_OK, true},

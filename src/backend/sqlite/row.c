@@ -200,8 +200,8 @@ static void tell(sqlite3_stmt *statement, const struct hf__row *row,
 
 static int64_t touched(sqlite3_stmt *statement)
 {
-    int64_t acquired_at = sqlite3_column_int64(statement, COLUMN_ACQUIRED_AT);
-    int64_t freed_at = sqlite3_column_int64(statement, COLUMN_FREED_AT);
+    int64_t acquired_at = time_of(statement, COLUMN_ACQUIRED_AT);
+    int64_t freed_at = time_of(statement, COLUMN_FREED_AT);
 
     return acquired_at > freed_at ? acquired_at : freed_at;
 }
