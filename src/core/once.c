@@ -140,7 +140,11 @@ static int ask(struct hf_client *client, const struct hf__once *once,
     if (kind == HF__OP_ACQUIRE) {
         hf__client_owner(client, opts->owner, opts->note, &k->owner);
         k->request.op.owner = &k->owner;
-        k->request.op.lease_us = HF_LEASE_MIN_MS * 1000;
+        /* As short as can be: the keeping is what counts. */
+        k->request.op.lease_us =
+            (once->keep_ms < HF_LEASE_MIN_MS ? once->keep_ms
+                                             : HF_LEASE_MIN_MS) *
+            1000;
         k->request.op.keep_us = once->keep_ms * 1000;
         k->request.op.is_detached =
             (client->settings.backend->caps & HF_CAP_DETACH) != 0;

@@ -114,6 +114,19 @@ TEST(name_and_key_do_not_run_together)
     EXPECT_IS(start(alice, "a", HF_FOREVER, "b:c"), HF_CONFLICT);
 }
 
+/* Nor longer than it was told to, however short that is. */
+TEST(a_start_may_count_for_milliseconds)
+{
+    AUTO_CLIENT *alice = open_store();
+
+    NEEDS(HF_CAP_KEEP);
+    EXPECT_IS(start(alice, "job", 1, NULL), HF_OK);
+    hf__test_pause_ms(3);
+    EXPECT_IS(start(alice, "job", 20, NULL), HF_OK);
+    hf__test_pause_ms(25);
+    EXPECT_IS(start(alice, "job", 1, NULL), HF_OK);
+}
+
 TEST(a_mark_is_no_lock)
 {
     AUTO_CLIENT *alice = open_store();
