@@ -111,6 +111,71 @@ static void held_past_the_limit(void)
     hf__scene_look(51);
 }
 
+static void granted_when_it_is_over(void)
+{
+    hf__scene.views[0].now = (hf__time){LEASE};
+    hf__oracle_confirmed(&hf__scene.oracle, 0, true, (hf__time){0},
+                         &hf__scene.views[0]);
+}
+
+static void lose(bool gives_back, int64_t at_ns)
+{
+    struct hf__view *view = &hf__scene.views[0];
+
+    hf__scene_own(0, 1);
+    hf__scene_hold(0, 1);
+    hf__scene.plan.settle_ns = INT64_MAX;
+    hf__oracle_confirmed(&hf__scene.oracle, 0, true, (hf__time){0}, view);
+    hf__scene_look(1);
+    hf__scene_let_go(0, HF__PHASE_LOST);
+    view->reason = HF_REASON_EXPIRED;
+    view->now = (hf__time){at_ns};
+    if (gives_back) {
+        hf__oracle_sent(&hf__scene.oracle,
+                        &(struct hf__message){.op = HF__OP_RELEASE, .token = 1},
+                        view);
+    }
+    hf__scene_look(2);
+}
+
+static void lost_too_early(void)
+{
+    lose(true, LEASE / 2);
+}
+
+static void lost_and_kept(void)
+{
+    lose(false, LEASE);
+}
+
+static void owed_and_kept(void)
+{
+    hf__oracle_owes(&hf__scene.oracle, 0, 1);
+    hf__scene_look(1);
+}
+
+static void not_tried_again(void)
+{
+    struct hf__view *view = &hf__scene.views[0];
+
+    hf__scene_own(0, 1);
+    hf__scene_hold(0, 1);
+    view->phase = HF__PHASE_AT_RISK;
+    view->is_awake = true;
+    hf__scene_look(1);
+    view->now = (hf__time){1};
+    hf__scene_look(2);
+    view->now = (hf__time){LEASE / 2};
+    hf__scene_look(3);
+}
+
+static void own_fence_falls(void)
+{
+    hf__scene.plan.promises_fence = false;
+    hf__scene_granted(0, 9, 1, 2);
+    hf__scene_granted(0, 8, 3, 4);
+}
+
 static void lost_in_quiet_times(void)
 {
     hf__scene_own(0, 1);
@@ -307,6 +372,12 @@ const struct hf__history hf__bad_histories[] = {
     BAD(IDLE, nobody_gets_what_is_free),
     BAD(HEALTHY, lost_in_quiet_times),
     BAD(LIMIT, held_past_the_limit),
+    BAD(DUTY, granted_when_it_is_over),
+    BAD(DUTY, lost_too_early),
+    BAD(DUTY, lost_and_kept),
+    BAD(DUTY, owed_and_kept),
+    BAD(DUTY, not_tried_again),
+    BAD(FENCE, own_fence_falls),
     BAD(ORDER, last_is_first),
     BAD(LEAK, row_is_left),
     BAD(LEAK, session_is_left),

@@ -28,7 +28,8 @@
 #define HF__RULE_ORDER      0x08000u /* F1: a queue is served in its order */
 #define HF__RULE_LEAK       0x10000u /* R1: at the end nothing is left */
 #define HF__RULE_LIMIT      0x20000u /* nobody holds past max_hold */
-#define HF__RULES_ALL       0x3ffffu
+#define HF__RULE_DUTY       0x40000u /* what the core must leave to do */
+#define HF__RULES_ALL       0x7ffffu
 #define HF__RULES_BOTH_HOLD (HF__RULE_EXCLUSION | HF__RULE_OWNERSHIP)
 
 /* X(name, what it does, rules). */
@@ -80,6 +81,7 @@
       HF__RULES_BOTH_HOLD)                                                     \
     X(FENCE_BEFORE_RAISE, "the fence is used before a majority knows it",      \
       HF__RULE_FENCE)                                                          \
+    X(NO_RETRY, "a renewal that failed is not tried again", HF__RULE_DUTY)     \
     X(HOLDS_PAST_LIMIT, "max_hold is not looked at", HF__RULE_LIMIT)           \
     X(ADOPTS_BLINDLY, "a detached grant is adopted without asking for it",     \
       HF__RULES_BOTH_HOLD)                                                     \

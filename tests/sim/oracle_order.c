@@ -33,12 +33,29 @@ static void check_pair(struct hf__oracle *o, const struct hf__grant_fact *a,
     }
 }
 
+void hf__oracle_saw(struct hf__oracle *o, int client, uint64_t fence)
+{
+    struct hf__memory *c = &o->clients[client];
+
+    c->highest = fence > c->highest ? fence : c->highest;
+}
+
 void hf__oracle_granted(struct hf__oracle *o, const struct hf__grant_fact *g)
 {
+    struct hf__memory *c = &o->clients[g->client];
+
     HF_ASSERT(o->grant_count < HF__GRANTS_MAX);
     for (int i = 0; o->plan->promises_fence && i < o->grant_count; i++) {
         check_pair(o, &o->grants[i], g);
     }
+    /* Whatever the store promises, a client refuses what falls. */
+    if (g->fence < c->highest || (g->fence == c->highest && !g->is_adopted)) {
+        hf__oracle_convict(o, HF__RULE_FENCE,
+                           "client %d believes fence %" PRIu64
+                           ", it has seen %" PRIu64,
+                           g->client, g->fence, c->highest);
+    }
+    hf__oracle_saw(o, g->client, g->fence);
     o->grants[o->grant_count++] = *g;
 }
 

@@ -77,6 +77,10 @@ void hf__oracle_confirmed(struct hf__oracle *o, int client, bool is_grant,
     int64_t until = sent.ns + lease_ns - lease_ns / 100 - 5 * HF__MS;
 
     if (is_grant) {
+        if (view->now.ns >= until) {
+            hf__oracle_convict(o, HF__RULE_DUTY,
+                               "client %d is granted what is over", client);
+        }
         c->deadline.ns = until;
     } else if (view->now.ns < c->deadline.ns && c->deadline.ns < until) {
         c->deadline.ns = until;
@@ -86,9 +90,16 @@ void hf__oracle_confirmed(struct hf__oracle *o, int client, bool is_grant,
 void hf__oracle_sent(struct hf__oracle *o, const struct hf__message *m,
                      const struct hf__view *view)
 {
+    struct hf__memory *c = &o->clients[m->client];
+
+    if (m->op == HF__OP_RELEASE) {
+        c->given_back = m->token == c->last.token ? m->token : c->given_back;
+        c->owed = c->owed == m->token ? 0 : c->owed;
+    }
     if (m->op != HF__OP_RENEW) {
         return;
     }
+    c->tried_at = view->now;
     if (view->now.ns >= o->clients[m->client].deadline.ns) {
         hf__oracle_convict(o, HF__RULE_RENEW_SENT,
                            "client %d sends a renewal after its deadline",
@@ -98,6 +109,18 @@ void hf__oracle_sent(struct hf__oracle *o, const struct hf__message *m,
         hf__oracle_convict(o, HF__RULE_RENEW_SENT,
                            "client %d sends a renewal in phase %d", m->client,
                            (int)view->phase);
+    }
+}
+
+void hf__oracle_refused(struct hf__oracle *o, int client, uint64_t token)
+{
+    o->clients[client].refused = token;
+}
+
+void hf__oracle_owes(struct hf__oracle *o, int client, uint64_t token)
+{
+    if (o->plan->model != HF__MODEL_SESSION) {
+        o->clients[client].owed = token;
     }
 }
 
@@ -154,6 +177,49 @@ static void check_limit(struct hf__oracle *o, int i,
     }
 }
 
+/* By the clock alone, and then at once: not before it is over, and what the
+ * store may still think ours is given back. */
+static void check_expiry(struct hf__oracle *o, int i,
+                         const struct hf__view *view)
+{
+    const struct hf__memory *c = &o->clients[i];
+    int64_t held_ns = view->now.ns - c->held_from.ns;
+    bool is_limited =
+        o->plan->max_hold_ms != 0 && held_ns >= o->plan->max_hold_ms * HF__MS;
+    bool is_free = o->plan->model == HF__MODEL_SESSION
+                       ? view->session == 0
+                       : c->given_back == view->token;
+
+    if (view->reason != HF_REASON_EXPIRED || c->refused == view->token) {
+        return;
+    }
+    if (hf__before(view->now, c->deadline) && !is_limited) {
+        hf__oracle_convict(o, HF__RULE_DUTY,
+                           "client %d loses its lock before it is over", i);
+    }
+    if (!is_free) {
+        hf__oracle_convict(o, HF__RULE_DUTY,
+                           "client %d does not give back what it lost", i);
+    }
+}
+
+/* A renewal that failed is tried again while there is time. */
+static void check_retry(struct hf__oracle *o, int i,
+                        const struct hf__view *view)
+{
+    struct hf__memory *c = &o->clients[i];
+    int64_t most = o->plan->limit_ns + o->plan->lease_ns / 6;
+    bool is_due = o->plan->auto_renew && view->is_held &&
+                  view->phase == HF__PHASE_AT_RISK && view->is_awake;
+
+    if (!is_due || !c->last.is_awake || c->last.phase != view->phase) {
+        c->tried_at = view->now;
+    } else if (view->now.ns - c->tried_at.ns > most) {
+        hf__oracle_convict(o, HF__RULE_DUTY, "client %d does not renew again",
+                           i);
+    }
+}
+
 /* One life: claiming, then held once and without a gap, then over for good. */
 static void check_life(struct hf__oracle *o, int i, const struct hf__view *view,
                        int64_t true_ns)
@@ -177,6 +243,7 @@ static void check_life(struct hf__oracle *o, int i, const struct hf__view *view,
         }
         if (!was_final && view->phase == HF__PHASE_LOST) {
             check_health(o, i, c);
+            check_expiry(o, i, view);
         }
     }
     if (view->is_held && !c->has_held) {
@@ -184,6 +251,11 @@ static void check_life(struct hf__oracle *o, int i, const struct hf__view *view,
         c->held_from = view->now;
     }
     check_limit(o, i, view);
+    check_retry(o, i, view);
+    if (c->owed != 0) {
+        hf__oracle_convict(o, HF__RULE_DUTY,
+                           "client %d keeps what it is to give back", i);
+    }
     c->has_held = c->has_held || view->is_held;
     c->has_ended = c->has_ended || (c->has_held && !view->is_held);
     c->last = *view;

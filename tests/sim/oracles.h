@@ -25,7 +25,9 @@ enum {
 struct hf__view {
     bool is_claiming;
     bool is_held; /* hf__grant_is_held by its own clock */
+    bool is_awake;
     enum hf__phase phase;
+    hf_reason reason;
     uint64_t claim; /* rises with each new claim; 0: none */
     uint64_t token;
     uint64_t session;
@@ -37,15 +39,21 @@ struct hf__view {
 struct hf__memory {
     struct hf__view last;
     bool has_held;
-    bool has_ended;     /* was held and then was not */
-    int64_t held_at;    /* true time */
-    hf__time held_from; /* by its clock */
-    hf__time deadline;  /* by its clock; from what the store confirmed */
+    bool has_ended;      /* was held and then was not */
+    int64_t held_at;     /* true time */
+    hf__time held_from;  /* by its clock */
+    hf__time tried_at;   /* by its clock: the last renewal, while at risk */
+    uint64_t refused;    /* token: the store said that it is not ours */
+    uint64_t given_back; /* token of the last release that was sent */
+    uint64_t owed;       /* token: must be given back in this very step */
+    uint64_t highest;    /* fence that it was told of */
+    hf__time deadline;   /* by its clock; from what the store confirmed */
 };
 
 /* A grant that a client believed. */
 struct hf__grant_fact {
     int client;
+    bool is_adopted;
     uint64_t token;
     uint64_t fence;
     int64_t invoked; /* true time: its token's first request left */
@@ -105,6 +113,10 @@ void hf__oracle_confirmed(struct hf__oracle *, int client, bool is_grant,
                           hf__time sent, const struct hf__view *);
 void hf__oracle_sent(struct hf__oracle *, const struct hf__message *,
                      const struct hf__view *);
+/* The store told a client that a token is not its. */
+void hf__oracle_refused(struct hf__oracle *, int client, uint64_t token);
+/* The store may think it ours although we do not: it is to be given back. */
+void hf__oracle_owes(struct hf__oracle *, int client, uint64_t token);
 /* After every step. */
 void hf__oracle_check(struct hf__oracle *, const struct hf__view views[],
                       const struct hf__store *, int64_t true_ns);
@@ -112,6 +124,8 @@ void hf__oracle_check(struct hf__oracle *, const struct hf__view views[],
 void hf__oracle_forget(struct hf__oracle *, int client);
 
 /* ---- oracle_order.c ---- */
+/* A client was told of a fence, of its own grant or of another. */
+void hf__oracle_saw(struct hf__oracle *, int client, uint64_t fence);
 void hf__oracle_granted(struct hf__oracle *, const struct hf__grant_fact *);
 void hf__oracle_applied(struct hf__oracle *, const struct hf__applied *);
 /* A client heard OK to a renewal that left at that true time. */

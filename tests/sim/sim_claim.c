@@ -65,6 +65,7 @@ static void begin(struct hf__sim_client *c)
     c->has_napped = false;
     c->store->name_lives = true;
     c->parcel.token = 0;
+    c->is_adopted = false;
     /* Of the last grant: its answer comes late now. */
     hf__round_end(&c->renewal);
     hf__round_end(&c->mend);
@@ -133,6 +134,7 @@ static void grant(struct hf__sim_client *c, const struct hf__round *won,
     hf__oracle_confirmed(c->oracle, c->index, true, won->sent, &view);
     hf__oracle_granted(c->oracle,
                        &(struct hf__grant_fact){.client = c->index,
+                                                .is_adopted = c->is_adopted,
                                                 .token = c->token,
                                                 .fence = fence,
                                                 .invoked = c->invoked,
@@ -158,6 +160,7 @@ static void begin_anew(struct hf__sim_client *c, const struct hf__quorum *q)
 static void try_again(struct hf__sim_client *c, const struct hf__round *done,
                       int verdict)
 {
+    hf__oracle_saw(c->oracle, c->index, done->quorum.fence);
     if (done->quorum.fence > c->seen_fence) {
         c->seen_fence = done->quorum.fence;
     }
@@ -182,6 +185,7 @@ static void take_over(struct hf__sim_client *c, const struct hf__round *won)
         c->seen_fence = 0; /* it was ours before */
     }
     c->parcel.token = 0;
+    c->is_adopted = true;
     c->tally->adopted++;
     grant(c, won, fence);
 }

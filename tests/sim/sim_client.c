@@ -28,7 +28,9 @@ void hf__sim_client_view(const struct hf__sim_client *c, struct hf__view *view)
     *view = (struct hf__view){
         .is_claiming = c->is_up && c->app == HF__APP_CLAIMS,
         .is_held = c->is_up && hf__grant_is_held(&c->grant, now),
+        .is_awake = c->is_up && !c->is_paused,
         .phase = c->grant.phase,
+        .reason = c->grant.reason,
         .claim = c->claim_no,
         .token = c->token,
         .session = c->session,

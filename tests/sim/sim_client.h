@@ -125,6 +125,7 @@ struct hf__sim_client {
     uint64_t token;
     int64_t invoked;          /* true time: the token's first request left */
     struct hf__parcel parcel; /* that it is adopting */
+    bool is_adopted;
     uint64_t session;
     uint64_t seen_fence;
     bool is_uncertain;    /* an attempt of this claim may have been applied */

@@ -145,6 +145,7 @@ static void lose_session(struct hf__sim_client *c)
         hf__driver_feed(c, &(struct hf__event){.kind = HF__EVENT_CLOSED,
                                                .now = hf__driver_now(c),
                                                .reason = HF_REASON_SESSION});
+        hf__driver_end_session(c);
     } else if (c->app == HF__APP_CLAIMS) {
         hf__round_end(&c->claim);
         hf__driver_end_session(c);

@@ -121,6 +121,9 @@ static void confirm(struct hf__sim_client *c, const struct hf__round *done)
     if (hf__driver_is_mutant(c, HF__MUTANT_REVIVES)) {
         revive(c, &e);
     }
+    if (view.phase == HF__PHASE_LOST) {
+        hf__oracle_owes(c->oracle, c->index, done->token);
+    }
     hf__driver_feed(c, &e);
     if (done->lost != 0 && hf__grant_is_held(&c->grant, hf__driver_now(c))) {
         c->tally->mended++;
@@ -142,7 +145,13 @@ void hf__driver_renewed(struct hf__sim_client *c, const struct hf__round *done)
     }
     if (verdict > 0) {
         e.kind = HF__EVENT_REFUSED;
+        hf__oracle_refused(c->oracle, c->index, done->token);
         c->tally->refused += hf__grant_is_held(&c->grant, e.now);
+    }
+    if (verdict < 0 && hf__driver_is_mutant(c, HF__MUTANT_NO_RETRY)) {
+        hf__driver_feed(c, &e);
+        c->grant.renew_at = HF__NEVER;
+        return;
     }
     hf__driver_feed(c, &e);
     if (verdict < 0 && hf__driver_is_mutant(c, HF__MUTANT_RENEWS_BLINDLY)) {
@@ -190,13 +199,20 @@ static void release_again(struct hf__sim_client *c)
 
 void hf__driver_released(struct hf__sim_client *c, const struct hf__round *done)
 {
+    int verdict = hf__round_verdict(c, done);
+
+    if (verdict > 0) {
+        hf__oracle_refused(c->oracle, c->index, done->token);
+    } else if (verdict < 0) {
+        hf__oracle_owes(c->oracle, c->index, done->token);
+    }
     if (hf__driver_is_mutant(c, HF__MUTANT_RELEASE_ORDER)) {
         hf__driver_feed(c, &(struct hf__event){.kind = HF__EVENT_RELEASE,
                                                .now = hf__driver_now(c)});
     }
     hf__driver_feed(c, &(struct hf__event){.kind = HF__EVENT_RELEASE_ENDED,
                                            .now = hf__driver_now(c),
-                                           .result = hf__round_verdict(c, done),
+                                           .result = verdict,
                                            .reason = done->reason});
     release_again(c);
     hf__driver_end_session(c);
