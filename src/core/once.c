@@ -62,7 +62,7 @@ int hf__once_new(struct hf_client *client, const char *name,
     once->keep_ms =
         opts->once_ms == HF_FOREVER ? HF_KEEP_MAX_MS : opts->once_ms;
     hf__random(once->token.bytes, sizeof once->token.bytes);
-    snprintf(once->name, sizeof once->name, "%s", name);
+    (void)snprintf(once->name, sizeof once->name, "%s", name);
     write_key(client, once, name, key);
     *ret_once = once;
     return HF_OK;

@@ -57,15 +57,15 @@ static struct level now(void)
 static void expect_level(const struct level *before)
 {
     int64_t start = hf__test_now_ms();
-    struct level after = now();
+    struct level found = now();
 
-    while ((after.blocks != before->blocks || after.fds != before->fds) &&
+    while ((found.blocks != before->blocks || found.fds != before->fds) &&
            since(start) < patience(1000)) {
         hf__test_pause_ms(1);
-        after = now();
+        found = now();
     }
-    EXPECT_IS(after.blocks, before->blocks);
-    EXPECT_IS(after.fds, before->fds);
+    EXPECT_IS(found.blocks, before->blocks);
+    EXPECT_IS(found.fds, before->fds);
 }
 
 /* False: nothing failed, the n-th request was not made. */

@@ -61,9 +61,6 @@ struct hf__mem_entry *hf__mem_add(struct hf__mem_store *,
 /* What is known of a record (NULL: there is none); ret_record may be NULL. */
 void hf__mem_describe(const struct hf__mem_entry *, hf__time now,
                       struct hf__record *ret_record);
-/* What is known of a record (NULL: there is none); ret_record may be NULL. */
-void hf__mem_describe(const struct hf__mem_entry *, hf__time now,
-                      struct hf__record *ret_record);
 /* Forget a record. */
 void hf__mem_remove(struct hf__mem_store *, struct hf__mem_entry *);
 
