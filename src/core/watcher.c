@@ -157,14 +157,16 @@ static void watch_round(struct hf__watcher *w)
     } else {
         r = wait_once(w, seen, n, limit);
     }
+    if (r != HF_OK) {
+        hf__log(&w->settings->log, HF_LOG_INFO, "event=watch_failed result=%s",
+                hf_strstatus(r));
+    }
     hf__mutex_lock(&w->mutex);
     w->is_waiting = false;
     if (r == HF_OK) {
         fire_changed(w, n);
         return;
     }
-    hf__log(&w->settings->log, HF_LOG_INFO, "event=watch_failed result=%s",
-            hf_strstatus(r));
     pause_until_poll(w);
     fire_all(w);
 }

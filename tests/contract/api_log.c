@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every store, over the public API: the application's sink may take its time
+ * and its own locks, for it is called under none of the library's.
+ */
+#include "tests/contract/api.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+/* A sink that stays in the first line with `text` until it is let out. */
+struct slow_sink {
+    const char *text;
+    atomic_bool is_in;
+    atomic_bool may_go;
+};
+
+static void stay_in_line(void *arg, hf_level level, const char *line)
+{
+    struct slow_sink *sink = arg;
+    int64_t start = hf__test_now_ms();
+
+    (void)level;
+    if (!strstr(line, sink->text) || atomic_exchange(&sink->is_in, true)) {
+        return;
+    }
+    while (!atomic_load(&sink->may_go) && since(start) < patience(3000)) {
+        hf__test_pause_ms(1);
+    }
+}
+
+static hf_client *open_with_sink(const char *options, struct slow_sink *sink)
+{
+    hf_open_opts opts = HF_OPEN_OPTS_INIT;
+    hf_client *client = NULL;
+    char url[2200];
+
+    opts.log = stay_in_line;
+    opts.log_arg = sink;
+    opts.log_level = HF_LOG_DEBUG;
+    snprintf(url, sizeof url, "fault+%s", store_url(options));
+    EXPECT_IS(hf_open(url, &opts, &client, NULL), HF_OK);
+    return client;
+}
+
+static void wait_for_job(void *client)
+{
+    EXPECT_IS(attempt(client, "job", patience(500)), HF_TIMEDOUT);
+}
+
+TEST(a_slow_sink_holds_up_no_other_wait)
+{
+    struct slow_sink sink = {.text = "event=watch_failed"};
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_with_sink("fault=die:wait:*", &sink);
+    AUTO_LOCK *job = acquire(alice, "job");
+    AUTO_LOCK *other = acquire(alice, "other");
+    struct hf__test_thread *waiter;
+    int64_t start;
+
+    NEEDS(HF_CAP_WAIT);
+    waiter = hf__test_start(wait_for_job, bob);
+    while (!atomic_load(&sink.is_in)) {
+        hf__test_pause_ms(1);
+    }
+    start = hf__test_now_ms();
+    EXPECT_IS(attempt(bob, "other", 50), HF_TIMEDOUT);
+    EXPECT_LESS(since(start), patience(1000));
+    atomic_store(&sink.may_go, true);
+    hf__test_join(waiter);
+    expect_held(job);
+    expect_held(other);
+}
