@@ -56,15 +56,15 @@ static int tell_lost(const char *name, const struct hf__record *record,
 
 /* Does the token own the name now? With the fence of its grant. */
 static int look_up(struct hf_client *client, const char *name,
-                   const struct hf__token *token, uint64_t *ret_fence,
-                   hf_error *err)
+                   const struct hf__token *token, hf__time limit,
+                   uint64_t *ret_fence, hf_error *err)
 {
     HF_AUTO(hf__look_unref_auto) struct hf__look *k = NULL;
     int r = hf__look_new(client, name, &k, err);
 
     if (r == HF_OK) {
         k->request.op.kind = HF__OP_INSPECT;
-        r = hf__look_run(client, k, err);
+        r = hf__look_run(client, k, limit, err);
     }
     if (r == HF_OK &&
         (!k->record.is_held || !hf__token_equal(&k->record.token, token))) {
@@ -80,12 +80,12 @@ static int look_up(struct hf_client *client, const char *name,
     return r;
 }
 
-static int renew(struct hf_client *client, const char *name,
-                 const struct hf__token *token, struct hf__handle *h,
-                 uint64_t fence, hf_error *err)
+static int renew(struct hf__handle *h, const struct hf__token *token,
+                 uint64_t fence, hf__time limit, hf_error *err)
 {
+    const char *name = h->key.bytes + h->key.name_at;
     HF_AUTO(hf__look_unref_auto) struct hf__look *k = NULL;
-    int r = hf__look_new(client, name, &k, err);
+    int r = hf__look_new(h->client, name, &k, err);
 
     if (r != HF_OK) {
         return r;
@@ -94,7 +94,7 @@ static int renew(struct hf_client *client, const char *name,
     k->request.op.token = *token;
     k->request.op.fence = fence;
     k->request.op.lease_us = h->grant.lease_ms * 1000;
-    r = hf__look_run(client, k, err);
+    r = hf__look_run(h->client, k, limit, err);
     if (r == HF_LOST) {
         return tell_lost(name, &k->record, err);
     }
@@ -109,11 +109,12 @@ int hf__adopt(struct hf_client *client, const char *name,
 {
     char bytes[HF__KEY_MAX];
     struct hf__key key;
+    hf__time limit = hf__client_limit(client);
     struct hf__handle *h = NULL;
     uint64_t fence = 0;
     int r = hf__client_prepare(client, err);
 
-    r = r == HF_OK ? look_up(client, name, token, &fence, err) : r;
+    r = r == HF_OK ? look_up(client, name, token, limit, &fence, err) : r;
     if (r != HF_OK) {
         return r;
     }
@@ -125,7 +126,7 @@ int hf__adopt(struct hf_client *client, const char *name,
     h->is_adopted = true;
     h->is_unbound = true; /* or bound to another process, and stays so */
     h->min_hold_ms = 0;
-    r = renew(client, name, token, h, fence, err);
+    r = renew(h, token, fence, limit, err);
     if (r != HF_OK) {
         hf__handle_unref(h);
         return r;

@@ -12,7 +12,7 @@
 HF_MUST_CHECK bool hf__token_parse(const char *text,
                                    struct hf__token *ret_token);
 /* HF_OK and a handle that is held; HF_LOST; or what the store answers.
- * Thread: user. Blocks: up to twice io_timeout. */
+ * Thread: user. Blocks: up to io_timeout. */
 HF_MUST_CHECK int hf__adopt(struct hf_client *, const char *name,
                             const struct hf__token *, const hf_acquire_opts *,
                             struct hf__handle **ret_handle, hf_error *err);

@@ -32,14 +32,13 @@
 
 static void set_limits(struct hf__claim *c, const hf_acquire_opts *opts)
 {
-    int64_t io_ms = c->client->settings.io_timeout_ms;
     hf__time now = hf__now();
 
     c->wait_ms = opts->wait_ms;
     c->patience = opts->wait_ms == HF_FOREVER
                       ? HF__NEVER
                       : hf__after_ms(now, opts->wait_ms);
-    c->answer_by = hf__later(c->patience, hf__after_ms(now, io_ms));
+    c->answer_by = hf__later(c->patience, hf__client_limit(c->client));
 }
 
 int hf__claim_new(struct hf_client *client, const char *name,

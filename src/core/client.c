@@ -116,7 +116,7 @@ static void abandon_handles(struct hf_client *c)
 
 static void await_debts(struct hf_client *c)
 {
-    hf__time limit = hf__after_ms(hf__now(), c->settings.io_timeout_ms);
+    hf__time limit = hf__client_limit(c);
 
     hf__mutex_lock(&c->mutex);
     while (c->unsettled > 0 && hf__before(hf__now(), limit)) {
@@ -170,6 +170,11 @@ struct hf__watcher *hf__client_watcher(struct hf_client *c)
         }
     }
     return c->watcher;
+}
+
+hf__time hf__client_limit(const struct hf_client *c)
+{
+    return hf__after_ms(hf__now(), c->settings.io_timeout_ms);
 }
 
 uint64_t hf__client_seen(struct hf_client *c, const struct hf__key *key)

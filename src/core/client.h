@@ -57,7 +57,7 @@ struct hf_client *hf__client_ref(struct hf_client *);
 void hf__client_unref(struct hf_client *);
 
 /* The renewal session and the keeper, before the first grant. HF_OK or what
- * kept them from starting. Thread: user. Blocks: up to connect_timeout. */
+ * kept them from starting. Thread: user. Blocks: up to io_timeout. */
 HF_MUST_CHECK int hf__client_prepare(struct hf_client *, hf_error *err);
 /* The session of a name's acquires. */
 struct hf__session *hf__client_session(struct hf_client *,
@@ -68,6 +68,9 @@ struct hf__watcher *hf__client_watcher(struct hf_client *);
 /* The highest fence seen for the name; 0 if none is remembered. */
 uint64_t hf__client_seen(struct hf_client *, const struct hf__key *);
 void hf__client_see(struct hf_client *, const struct hf__key *, uint64_t fence);
+
+/* When a call that begins now must be back: after io_timeout. */
+hf__time hf__client_limit(const struct hf_client *);
 
 /* A debt begins or ends; hf_close() waits for all, up to io_timeout. */
 void hf__client_owe(struct hf_client *);

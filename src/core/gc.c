@@ -32,7 +32,7 @@ static int clean_some(hf_client *client, bool is_marks, struct hf__gc *g,
     }
     k->gc = *g;
     k->request.call = run_gc;
-    r = hf__look_run(client, k, err);
+    r = hf__look_run(client, k, hf__client_limit(client), err);
     if (r == HF_OK) {
         *g = k->gc;
     }

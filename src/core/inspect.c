@@ -34,7 +34,7 @@ int hf_inspect(hf_client *client, const char *name, hf_info **ret_info,
         return r;
     }
     k->request.op.kind = HF__OP_INSPECT;
-    r = hf__look_run(client, k, err);
+    r = hf__look_run(client, k, hf__client_limit(client), err);
     if (r != HF_OK) {
         return r;
     }
@@ -105,7 +105,7 @@ int hf_break(hf_client *client, const char *name, uint64_t fence, hf_error *err)
     k->request.op.kind = HF__OP_BREAK;
     k->request.op.fence = fence;
     k->request.op.owner = &k->owner;
-    r = hf__look_run(client, k, err);
+    r = hf__look_run(client, k, hf__client_limit(client), err);
     if (r == HF_OK) {
         log_break(client, k);
         tell_holder(client, k);
@@ -147,7 +147,7 @@ int hf_lock_fds(const hf_lock *lock, int *fds, int max)
         return r;
     }
     k->request.call = run_lock_fds;
-    r = hf__look_run(client, k, NULL);
+    r = hf__look_run(client, k, hf__client_limit(client), NULL);
     if (r != HF_OK) {
         return r;
     }

@@ -21,6 +21,7 @@ void hf__look_unref(struct hf__look *k)
     }
     hf__free(k);
 }
+
 static void look_done(struct hf__request *q)
 {
     hf__look_unref(HF__ELEMENT(q, struct hf__look, request));
@@ -46,10 +47,10 @@ int hf__look_new(hf_client *client, const char *name,
     return HF_OK;
 }
 
-int hf__look_run(hf_client *client, struct hf__look *k, hf_error *err)
+int hf__look_run(hf_client *client, struct hf__look *k, hf__time limit,
+                 hf_error *err)
 {
     struct hf__session *s = hf__client_session(client, &k->key);
-    hf__time limit = hf__after_ms(hf__now(), client->settings.io_timeout_ms);
     enum hf__ending ending = HF__ENDING_RAN;
     int r = HF_OK;
 

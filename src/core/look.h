@@ -36,7 +36,10 @@ HF_MUST_CHECK int hf__look_new(hf_client *, const char *name,
                                struct hf__look **ret_look, hf_error *err);
 void hf__look_unref(struct hf__look *);
 HF_CLEANUP_FN(struct hf__look, hf__look_unref);
-/* Ask and wait. Gives the result. Thread: user. Blocks: up to io_timeout. */
-HF_MUST_CHECK int hf__look_run(hf_client *, struct hf__look *, hf_error *err);
+/* Ask and wait. Gives the result; HF_EUNKNOWN, or HF_EUNAVAIL if it was not
+ * sent, at the limit. Thread: user. Blocks: up to the limit, which is that of
+ * the whole call: io_timeout after it began, see hf__client_limit(). */
+HF_MUST_CHECK int hf__look_run(hf_client *, struct hf__look *, hf__time limit,
+                               hf_error *err);
 
 #endif

@@ -121,7 +121,7 @@ int hf__once_peek(struct hf_client *client, const struct hf__once *once,
     HF_AUTO(hf__look_unref_auto) struct hf__look *k = NULL;
     int r = look_new(client, once, HF__OP_INSPECT, &k, err);
 
-    r = r == HF_OK ? hf__look_run(client, k, err) : r;
+    r = r == HF_OK ? hf__look_run(client, k, hf__client_limit(client), err) : r;
     return r == HF_OK && (k->record.is_held || k->record.is_kept)
                ? started(once, &k->record, err)
                : r;
@@ -129,7 +129,7 @@ int hf__once_peek(struct hf_client *client, const struct hf__once *once,
 
 static int ask(struct hf_client *client, const struct hf__once *once,
                enum hf__op_kind kind, const hf_acquire_opts *opts,
-               hf_error *err)
+               hf__time limit, hf_error *err)
 {
     HF_AUTO(hf__look_unref_auto) struct hf__look *k = NULL;
     int r = look_new(client, once, kind, &k, err);
@@ -150,7 +150,7 @@ static int ask(struct hf_client *client, const struct hf__once *once,
             (client->settings.backend->caps & HF_CAP_DETACH) != 0;
     }
     k->request.op.reopens = kind == HF__OP_RELEASE;
-    r = hf__look_run(client, k, err);
+    r = hf__look_run(client, k, limit, err);
     return r == HF_BUSY ? started(once, &k->record, err) : r;
 }
 
@@ -159,11 +159,11 @@ static int insist(struct hf_client *client, const struct hf__once *once,
                   enum hf__op_kind kind, const hf_acquire_opts *opts,
                   hf_error *err)
 {
-    hf__time limit = hf__after_ms(hf__now(), client->settings.io_timeout_ms);
+    hf__time limit = hf__client_limit(client);
     bool is_unknown = false;
 
     for (;;) {
-        int r = ask(client, once, kind, opts, err);
+        int r = ask(client, once, kind, opts, limit, err);
 
         is_unknown = is_unknown || r == HF_EUNKNOWN;
         if (r != HF_EUNAVAIL && r != HF_EUNKNOWN) {

@@ -136,9 +136,8 @@ static bool await_other_release(struct hf__handle *l)
 
 static int send_away(struct hf__handle *l, hf_reason *ret_reason)
 {
-    int64_t io_ms = l->client->settings.io_timeout_ms;
     hf__time limit =
-        hf__earlier(l->grant.deadline, hf__after_ms(hf__now(), io_ms));
+        hf__earlier(l->grant.deadline, hf__client_limit(l->client));
     struct hf__claim *heir = NULL;
     bool is_unknown = false;
     bool is_quiet = false;

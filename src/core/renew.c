@@ -12,7 +12,7 @@
 static int renew_as(struct hf__handle *l, enum hf__errand errand, hf_error *err)
 {
     const char *name = l->key.bytes + l->key.name_at;
-    hf__time limit = hf__after_ms(hf__now(), l->client->settings.io_timeout_ms);
+    hf__time limit = hf__client_limit(l->client);
     unsigned duties = 0;
     bool is_lost = false;
     int r = HF_EUNKNOWN;

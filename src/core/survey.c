@@ -74,7 +74,7 @@ int hf_list(hf_client *client, const char *prefix, hf_list_fn fn, void *arg,
     }
     k->drop = drop_info;
     k->request.call = run_list;
-    r = hf__look_run(client, k, err);
+    r = hf__look_run(client, k, hf__client_limit(client), err);
     if (r != HF_OK) {
         return r;
     }
@@ -186,7 +186,7 @@ int hf_check(hf_client *client, hf_check_fn fn, void *arg, hf_error *err)
     }
     k->drop = drop_finding;
     k->request.call = run_check;
-    r = hf__look_run(client, k, err);
+    r = hf__look_run(client, k, hf__client_limit(client), err);
     if (r != HF_OK) {
         return r;
     }

@@ -97,6 +97,40 @@ TEST(a_hanging_release_is_given_up)
     EXPECT_IS(hf_release(job, NULL), HF_EUNKNOWN);
 }
 
+TEST(a_hanging_adoption_is_given_up)
+{
+    AUTO_CLIENT *alice = open_faulty("io_timeout=500ms&fault=delay:inspect:*:"
+                                     "400ms,delay:renew:*:5s");
+    AUTO_CLIENT *bob = open_store();
+    AUTO_LOCK *job = acquire(bob, "job");
+    AUTO_LOCK *none = NULL;
+    int64_t start = hf__test_now_ms();
+    int r = hf_adopt(alice, "job", hf_token(job), NULL, &none, NULL);
+
+    EXPECT(r == HF_EUNKNOWN || r == HF_EUNAVAIL);
+    EXPECT(!none);
+    EXPECT_LESS(since(start), 500 + patience(300));
+}
+
+/* It fails for a while, is asked for again, and hangs when time is short. */
+TEST(taking_back_a_start_that_hangs_is_given_up)
+{
+    AUTO_CLIENT *alice = open_faulty("io_timeout=1s&fault=die:release:1-20,"
+                                     "delay:release:21-22:5s");
+    hf_acquire_opts opts = wanting(0, HF_LEASE_DEFAULT_MS);
+    AUTO_LOCK *job = NULL;
+    int64_t start;
+    int r;
+
+    NEEDS(HF_CAP_KEEP);
+    opts.once_ms = 60000;
+    EXPECT_IS(hf_acquire(alice, "job", &opts, &job, NULL), HF_OK);
+    start = hf__test_now_ms();
+    r = hf_once_undo(job, NULL);
+    EXPECT(r == HF_EUNKNOWN || r == HF_EUNAVAIL);
+    EXPECT_LESS(since(start), 1000 + patience(300));
+}
+
 TEST(a_release_does_not_wait_past_the_lease)
 {
     AUTO_CLIENT *alice = open_faulty("io_timeout=1s&fault=delay:release:*:30s");
