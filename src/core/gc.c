@@ -53,7 +53,7 @@ static int clean(hf_client *client, bool is_marks, struct hf__gc *g,
 int hf_gc(hf_client *client, int64_t idle_ms, uint64_t *ret_count,
           hf_error *err)
 {
-    struct hf__gc g = {.idle_us = idle_ms * 1000};
+    struct hf__gc g = {0};
     int r = hf__client_usable(client, err);
 
     if (r == HF_OK && (idle_ms < 0 || idle_ms > HF_KEEP_MAX_MS)) {
@@ -63,6 +63,7 @@ int hf_gc(hf_client *client, int64_t idle_ms, uint64_t *ret_count,
     if (r != HF_OK) {
         return r;
     }
+    g.idle_us = idle_ms * 1000;
     r = clean(client, false, &g, err);
     r = r == HF_OK ? clean(client, true, &g, err) : r;
     if (ret_count != NULL) {
