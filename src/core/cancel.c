@@ -10,8 +10,12 @@
 
 int hf_cancel_new(hf_cancel **ret_cancel)
 {
-    hf_cancel *cancel = hf__alloc(sizeof *cancel);
+    hf_cancel *cancel = NULL;
 
+    if (ret_cancel == NULL) {
+        return HF_EINVAL;
+    }
+    cancel = hf__alloc(sizeof *cancel);
     if (cancel == NULL) {
         return HF_ENOMEM;
     }

@@ -214,6 +214,49 @@ TEST(nothing_is_a_harmless_handle)
     EXPECT_IS(hf_held(NULL), 0);
 }
 
+static int count_calls(void *arg, const hf_info *info)
+{
+    (void)info;
+    ++*(int *)arg;
+    return 0;
+}
+
+TEST(nothing_is_no_handle_to_work_with)
+{
+    hf_caps_info caps = HF_CAPS_INFO_INIT;
+    AUTO_LOCK *lock = NULL;
+    AUTO_INFO *info = NULL;
+    int fds[1];
+    int calls = 0;
+
+    EXPECT_IS(hf_ping(NULL, NULL), HF_EINVAL);
+    EXPECT_IS(hf_caps(NULL, &caps), HF_EINVAL);
+    EXPECT_IS(hf_acquire(NULL, "job", NULL, &lock, NULL), HF_EINVAL);
+    EXPECT_IS(hf_inspect(NULL, "job", &info, NULL), HF_EINVAL);
+    EXPECT_IS(hf_list(NULL, "", count_calls, &calls, NULL), HF_EINVAL);
+    EXPECT_IS(hf_break(NULL, "job", 0, NULL), HF_EINVAL);
+    EXPECT_IS(hf_release(NULL, NULL), HF_EINVAL);
+    EXPECT_IS(hf_renew(NULL, NULL), HF_EINVAL);
+    EXPECT_IS(hf_detach(NULL, NULL), HF_EINVAL);
+    EXPECT_IS(hf_wait_lost(NULL, 0), HF_EINVAL);
+    EXPECT_IS(hf_lock_fds(NULL, fds, 1), HF_EINVAL);
+    EXPECT_IS(calls, 0);
+}
+
+TEST(a_result_needs_a_place)
+{
+    AUTO_CLIENT *alice = open_store();
+
+    EXPECT_IS(hf_open(store_url(NULL), NULL, NULL, NULL), HF_EINVAL);
+    EXPECT_IS(hf_cancel_new(NULL), HF_EINVAL);
+    EXPECT_IS(hf_caps(alice, NULL), HF_EINVAL);
+    EXPECT_IS(hf_acquire(alice, "job", NULL, NULL, NULL), HF_EINVAL);
+    EXPECT_IS(hf_inspect(alice, "job", NULL, NULL), HF_EINVAL);
+    EXPECT_IS(hf_list(alice, "", NULL, NULL, NULL), HF_EINVAL);
+    EXPECT_IS(hf_check(alice, NULL, NULL, NULL), HF_EINVAL);
+    EXPECT_IS(presence(alice, "job"), HF_FREE);
+}
+
 TEST(the_default_waits_for_ever_with_a_lease_of_thirty_seconds)
 {
     AUTO_CLIENT *alice = open_store();
