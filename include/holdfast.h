@@ -19,7 +19,8 @@
  * Statuses. 0 is success; above 0 is an outcome that the caller must handle
  * (somebody holds the lock, it was lost); below 0 is a failure to forward.
  * Any call on a client or lock that was opened before a fork() gives HF_EFORK
- * in the child.
+ * in the child; those without a status do nothing there. A NULL client or
+ * lock, and NULL where a result is to go, is HF_EINVAL.
  *
  * Threads. Every function may be called from any thread, also two at once on
  * one handle, except that hf_free() and hf_close() must be the last call on
@@ -139,8 +140,8 @@ typedef struct hf_open_opts {
 /*
  * Open a store. `url` is one of those in docs/reference.md, for example
  * "sqlite:/var/lib/app/locks.db" or "memory:". opts may be NULL.
- * Gives: HF_OK and a client for hf_close(); HF_EINVAL (the URL), HF_EUNAVAIL,
- * HF_EAUTH, HF_EPROTO, HF_EUNSAFE, HF_ENOTSUP, HF_ENOMEM and no client.
+ * Gives: HF_OK and a client for hf_close(); HF_EINVAL (the URL or an option),
+ * HF_EUNAVAIL, HF_EAUTH, HF_EPROTO, HF_EUNSAFE, HF_ENOMEM and no client.
  * Blocks: up to connect_timeout (10 s).
  */
 HF_API HF_MUST_CHECK int hf_open(const char *url, const hf_open_opts *opts,
@@ -179,8 +180,8 @@ typedef struct hf_caps_info {
 /* Gives: HF_OK, HF_EINVAL (size), HF_EFORK. */
 HF_API HF_MUST_CHECK int hf_caps(hf_client *client, hf_caps_info *ret_caps);
 
-/* Does the store answer? Gives: HF_OK, HF_EUNAVAIL, HF_EUNKNOWN, HF_EAUTH,
- * HF_EPROTO, HF_EUNSAFE, HF_EFORK. Blocks: up to io_timeout. */
+/* Does the store answer? Gives: HF_OK, HF_ENOMEM, HF_EUNAVAIL, HF_EUNKNOWN,
+ * HF_EAUTH, HF_EPROTO, HF_EUNSAFE, HF_EFORK. Blocks: up to io_timeout. */
 HF_API HF_MUST_CHECK int hf_ping(hf_client *client, hf_error *err);
 
 typedef enum hf_verdict {
@@ -202,20 +203,22 @@ typedef int (*hf_check_fn)(void *arg, const hf_check_item *item);
 
 /*
  * Is this server fit for locks? Reports each thing looked at.
- * Gives: HF_OK (also when an item is unfit), HF_EUNAVAIL, HF_EUNKNOWN,
- * HF_EAUTH, HF_EPROTO, HF_EUNSAFE, HF_EFORK. Blocks: up to io_timeout.
+ * Gives: HF_OK (also when an item is unfit), HF_ENOMEM, HF_EUNAVAIL,
+ * HF_EUNKNOWN, HF_EAUTH, HF_EPROTO, HF_EUNSAFE, HF_EFORK. Blocks: up to
+ * io_timeout.
  */
 HF_API HF_MUST_CHECK int hf_check(hf_client *client, hf_check_fn fn, void *arg,
                                   hf_error *err);
 
 /* ---- cancelling a wait ------------------------------------------------ */
 
-/* Gives: HF_OK, HF_ENOMEM. The caller frees it after the last call that
- * uses it has returned. */
+/* Gives: HF_OK, HF_EINVAL, HF_ENOMEM. The caller frees it after the last call
+ * that uses it has returned. */
 HF_API HF_MUST_CHECK int hf_cancel_new(hf_cancel **ret_cancel);
 /* Ends every wait that was given this object, now and later.
  * Async-signal-safe. Takes NULL. */
 HF_API void hf_cancel_fire(hf_cancel *cancel);
+/* Takes NULL. */
 HF_API void hf_cancel_free(hf_cancel *cancel);
 
 /* ---- acquiring and letting go ----------------------------------------- */
@@ -263,7 +266,8 @@ typedef struct hf_acquire_opts {
  * grant is no longer held); HF_EINVAL, HF_ENOMEM, HF_EUNAVAIL, HF_EUNKNOWN (a
  * grant that may have happened is given back by token), HF_EAUTH, HF_ENOTSUP,
  * HF_EPROTO, HF_EUNSAFE, HF_EFORK; and no lock. Blocks: up to max(wait_ms,
- * io_timeout).
+ * io_timeout); with once_ms up to io_timeout more for the look at the mark
+ * before and for setting it after, and twice that more if it cannot be set.
  */
 HF_API HF_MUST_CHECK int hf_acquire(hf_client *client, const char *name,
                                     const hf_acquire_opts *opts,
@@ -285,8 +289,9 @@ HF_API void hf_free(hf_lock *lock);
 
 /*
  * Renew now, besides what auto_renew does.
- * Gives: HF_OK; HF_LOST; HF_EUNAVAIL, HF_EUNKNOWN (still held until the old
- * deadline), HF_EFORK. Blocks: up to min(remaining lease, io_timeout).
+ * Gives: HF_OK; HF_LOST (also after a release); HF_EUNAVAIL, HF_EUNKNOWN,
+ * HF_EAUTH, HF_EPROTO, HF_EUNSAFE, HF_ENOMEM (still held until the old
+ * deadline); HF_EFORK. Blocks: up to min(remaining lease, io_timeout).
  */
 HF_API HF_MUST_CHECK int hf_renew(hf_lock *lock, hf_error *err);
 
@@ -296,8 +301,9 @@ HF_API HF_MUST_CHECK int hf_renew(hf_lock *lock, hf_error *err);
  * held, not renewed, hf_free() leaves it alone. A grant that was adopted stays
  * bound to whom it was bound before.
  * Gives: HF_OK; HF_LOST; HF_ENOTSUP (no HF_CAP_DETACH); HF_EINVAL (acquired
- * more than once, or released); HF_EUNAVAIL, HF_EUNKNOWN (still held),
- * HF_EFORK. Blocks: up to min(remaining lease, io_timeout).
+ * more than once, or released); HF_EUNAVAIL, HF_EUNKNOWN, HF_EAUTH, HF_EPROTO,
+ * HF_EUNSAFE, HF_ENOMEM (still held); HF_EFORK. Blocks: up to min(remaining
+ * lease, io_timeout).
  */
 HF_API HF_MUST_CHECK int hf_detach(hf_lock *lock, hf_error *err);
 
@@ -319,7 +325,8 @@ HF_API HF_MUST_CHECK int hf_adopt(hf_client *client, const char *name,
  * Take back the start that this grant counts as (once_ms): the work failed,
  * and the next acquire may start it again. Before or after the release.
  * Gives: HF_OK (also if there is none any more); HF_EINVAL (without once_ms);
- * HF_EUNAVAIL, HF_EUNKNOWN, HF_EFORK. Blocks: up to io_timeout.
+ * HF_ENOMEM, HF_EUNAVAIL, HF_EUNKNOWN, HF_EAUTH, HF_EPROTO, HF_EUNSAFE,
+ * HF_EFORK. Blocks: up to io_timeout.
  */
 HF_API HF_MUST_CHECK int hf_once_undo(hf_lock *lock, hf_error *err);
 
@@ -389,6 +396,7 @@ HF_API HF_MUST_CHECK int hf_inspect(hf_client *client, const char *name,
                                     hf_info **ret_info, hf_error *err);
 HF_API void hf_info_free(hf_info *info);
 
+/* What the snapshot shows, owned by it. None of these takes NULL. */
 HF_API const char *hf_info_name(const hf_info *info);
 HF_API hf_presence hf_info_presence(const hf_info *info);
 HF_API const char *hf_info_label(const hf_info *info);  /* NULL: unknown */

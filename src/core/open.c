@@ -227,13 +227,10 @@ int hf_open(const char *url, const hf_open_opts *given, hf_client **ret_client,
         r = hf__fail(err, HF_EINVAL, "the reach is %d: an hf_reach is meant",
                      (int)opts.reach);
     }
-    if (r == HF_OK) {
-        r = hf__fork_watch();
-    }
     if (r != HF_OK) {
         return r;
     }
-    c = hf__alloc(sizeof *c);
+    c = hf__fork_watch() == HF_OK ? hf__alloc(sizeof *c) : NULL;
     if (c == NULL) {
         return hf__fail(err, HF_ENOMEM, "out of memory");
     }
