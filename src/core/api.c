@@ -5,7 +5,6 @@
  * answers is ask.c's. Called by users' threads.
  */
 #include "src/base/error.h"
-#include "src/base/fork.h"
 #include "src/base/rand.h"
 #include "src/core/adopt.h"
 #include "src/core/claim.h"

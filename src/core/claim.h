@@ -12,7 +12,7 @@
 struct hf__claim {
     atomic_int refs;
     struct hf_client *client;
-    struct hf__handle *handle; /* the caller's, once granted */
+    struct hf__handle *handle; /* goes to the caller once it is granted */
     struct hf__place *place;
     struct hf__link link; /* line, triers */
     enum hf__standing standing;
@@ -44,13 +44,13 @@ struct hf__claim {
     char key_bytes[HF__KEY_MAX];
 };
 
-/* HF_OK and a claim with its lock; HF_ENOMEM. */
+/* HF_OK and a claim with its handle, not granted yet; HF_ENOMEM. */
 HF_MUST_CHECK int hf__claim_new(struct hf_client *, const char *name,
                                 const hf_acquire_opts *,
                                 struct hf__claim **ret_claim);
 void hf__claim_unref(struct hf__claim *);
 /*
- * Acquire: HF_OK and the lock is the caller's. Else nothing is, and what the
+ * Acquire: HF_OK and the handle is the caller's. Else nothing is, and what the
  * store may think of it is settled behind the caller's back. Thread: user.
  * Blocks: as hf_acquire().
  */

@@ -2,7 +2,7 @@
 /*
  * Closing a client, and what its parts share: names, labels, the fences it
  * has seen, the count of its debts. Opening is open.c's; what a claim or a
- * lock does is theirs. Closed by a user's thread; the rest by any.
+ * handle does is theirs. Closed by a user's thread; the rest by any.
  */
 #include "src/core/client.h"
 

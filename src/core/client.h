@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a client is made of. Lock order: a lock's mutex, then the client's,
+ * What a client is made of. Lock order: a handle's mutex, then the client's,
  * then a session's or the keeper's; none is held while the store is asked or
  * a callback of the application runs.
  */
@@ -24,7 +24,7 @@ struct hf__seen {
 };
 
 struct hf_client {
-    atomic_int refs;          /* the open handle, each lock, each claim */
+    atomic_int refs;          /* the application's, each handle's and claim's */
     unsigned fork_generation; /* of the process that opened it */
     struct hf__settings settings;
     struct hf__counters counters;
@@ -35,23 +35,23 @@ struct hf_client {
     char host[65];
     struct hf__session *main; /* n_main of them; a name has its own */
     int n_main;
-    struct hf__session
-        renew; /* renewals and give-backs; led by its runner alone */
+    /* Renewals and give-backs; led by its runner alone. */
+    struct hf__session renew;
     struct hf__keeper keeper;
     struct hf__mutex mutex;      /* all below */
     struct hf__watcher *watcher; /* made at first need */
     struct hf__map places;
-    struct hf__link handles; /* hf_lock, for close */
+    struct hf__link handles; /* that were granted, for close */
     struct hf__link debts;   /* claims whose give-back waits for a timer */
-    struct hf__link owing;   /* locks of which the same is true */
+    struct hf__link owing;   /* handles of which the same is true */
     struct hf__seen *seen;
-    int unsettled;             /* claims and locks with a debt */
+    int unsettled;             /* claims and handles with a debt */
     bool is_ready;             /* renewal session and keeper run */
     bool is_closed;            /* nobody tries a give-back again */
     struct hf__parker settled; /* unparked when unsettled falls */
 };
 
-/* A handle of ours in this process? HF_OK, HF_EINVAL (NULL) or HF_EFORK. */
+/* Opened in this process? HF_OK, HF_EINVAL (NULL) or HF_EFORK. */
 HF_MUST_CHECK int hf__client_usable(const struct hf_client *, hf_error *err);
 struct hf_client *hf__client_ref(struct hf_client *);
 void hf__client_unref(struct hf_client *);
@@ -59,7 +59,7 @@ void hf__client_unref(struct hf_client *);
 /* The renewal session and the keeper, before the first grant. HF_OK or what
  * kept them from starting. Thread: user. Blocks: up to io_timeout. */
 HF_MUST_CHECK int hf__client_prepare(struct hf_client *, hf_error *err);
-/* The session of a name's acquires. */
+/* The session of a name's acquires and releases. */
 struct hf__session *hf__client_session(struct hf_client *,
                                        const struct hf__key *);
 /* NULL when there is no memory for one: the caller polls. */

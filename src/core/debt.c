@@ -7,8 +7,6 @@
  */
 #include "src/core/debt.h"
 
-#include "src/base/alloc.h"
-#include "src/core/handle.h"
 #include "src/core/lease.h"
 
 #include <string.h>

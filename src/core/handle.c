@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Real events in, real duties done. This file feeds the pure grant under the
- * lock's mutex, publishes what hf_held() reads, and sends the lock's errands;
- * what a grant does is decided in lock.c. Users' threads release and renew,
- * the keeper ticks, whoever executed an errand ends it.
+ * handle's mutex, publishes what hf_held() reads, and runs the errands; what a
+ * grant does is decided in lock.c, releasing is release.c's, renewing by hand
+ * renew.c's. Called by users' threads, by the keeper, which ticks, and by
+ * whoever executed an errand.
  */
 #include "src/core/handle.h"
 
@@ -56,7 +57,6 @@ static int64_t renewal_slack(const struct hf__handle *l)
     return l->grant.lease_ms * HF__MS / 24;
 }
 
-/* Step the grant and show the result; under the lock's mutex. */
 unsigned hf__handle_feed(struct hf__handle *l, struct hf__event e)
 {
     unsigned duties = hf__grant_step(&l->grant, &e);
@@ -113,7 +113,6 @@ static void tell_lost(struct hf__handle *l)
 
 static void send(struct hf__handle *l, enum hf__errand errand);
 
-/* Do what a step asked for; without locks. */
 void hf__handle_follow_up(struct hf__handle *l, unsigned duties)
 {
     if ((duties & HF__DO_TELL) != 0) {
@@ -138,7 +137,7 @@ static bool is_renewal(enum hf__errand errand)
 }
 
 /* Under the mutex, with no errand under way. */
-void hf__handle_begin(struct hf__handle *l, enum hf__errand errand)
+static void begin(struct hf__handle *l, enum hf__errand errand)
 {
     struct hf__op *op = &l->request.op;
 
@@ -172,7 +171,7 @@ static void send(struct hf__handle *l, enum hf__errand errand)
         hf__mutex_unlock(&l->mutex);
         return;
     }
-    hf__handle_begin(l, errand);
+    begin(l, errand);
     hf__mutex_unlock(&l->mutex);
     hf__session_submit(&l->client->renew, &l->request);
 }
@@ -214,7 +213,6 @@ static bool set_retry(struct hf__handle *l, bool is_waiting)
 static void end_give_back(struct hf__handle *l, const struct hf__op *op)
 {
     hf__time now = hf__now();
-
     bool is_open = hf__debt_is_open(op->result) && hf__before(now, l->moot_at);
 
     if (!l->is_owing) {
@@ -448,7 +446,6 @@ int hf__handle_grant(struct hf__handle *l, const struct hf__token *token,
     return HF_OK;
 }
 
-/* Sleep until no errand is under way; under the mutex. False at the limit. */
 bool hf__handle_await_errand(struct hf__handle *l, hf__time limit)
 {
     while (l->errand != HF__ERRAND_NONE) {
@@ -471,7 +468,7 @@ int hf__handle_run(struct hf__handle *l, enum hf__errand errand, hf__time limit)
                                 : hf__client_session(l->client, &l->key);
     enum hf__ending ending = HF__ENDING_RAN;
 
-    hf__handle_begin(l, errand);
+    begin(l, errand);
     hf__mutex_unlock(&l->mutex);
     ending = hf__session_run(s, &l->request, &l->parker, limit, NULL);
     hf__mutex_lock(&l->mutex);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A lock as its holder has it: drives the pure grant (lock.h) with real
- * events and does what it asks for. One errand of a lock is under way at a
- * time. Renewals and give-backs go through the renewal session, which only
- * its runner leads, so that a stuck acquire or a stopped caller costs no held
- * lock; a release that its caller waits for goes where the acquire went, in
- * one batch with others. Nothing here allocates after the handle was made.
+ * What a client knows of one grant, shared by all that hold on to it (hold.h):
+ * drives the pure grant (lock.h) with real events and does what it asks for.
+ * One errand of a handle is under way at a time. Renewals and give-backs go
+ * through the renewal session, which only its runner leads, so that a stuck
+ * acquire or a stopped caller costs no held lock; a release that its caller
+ * waits for goes where the acquire went, in one batch with others. Nothing
+ * here allocates after the handle was made.
  */
 #ifndef HF_CORE_HANDLE_H
 #define HF_CORE_HANDLE_H
@@ -24,7 +25,7 @@ enum hf__errand {
 };
 
 struct hf__handle {
-    atomic_int refs; /* each hold's, and each errand's */
+    atomic_int refs; /* each hold's, each errand's, and a debt's */
     struct hf_client *client;
     uint64_t owner_id; /* who acquired it */
     bool is_adopted;
@@ -68,13 +69,14 @@ HF_MUST_CHECK struct hf__handle *hf__handle_new(struct hf_client *,
                                                 const hf_acquire_opts *);
 /* One more reference, unless it is being freed; under the client's mutex. */
 HF_MUST_CHECK bool hf__handle_try_ref(struct hf__handle *);
-/* Drop a handle that was never granted, or the caller's reference. */
+/* Drop a reference; with the last one the handle goes. Thread: any. */
 void hf__handle_unref(struct hf__handle *);
 /* The store granted it: HF_OK; HF_EUNAVAIL (too late) or HF_EPROTO (a fence
  * that fell): then the caller gives it back. */
 HF_MUST_CHECK int hf__handle_grant(struct hf__handle *,
                                    const struct hf__token *, hf__time sent,
                                    uint64_t fence, hf_error *err);
+/* As hf_detach(), hf_release() and hf_renew(). Thread: user. */
 HF_MUST_CHECK int hf__handle_detach(struct hf__handle *, hf_error *err);
 HF_MUST_CHECK int hf__handle_release(struct hf__handle *, hf_error *err);
 HF_MUST_CHECK int hf__handle_renew(struct hf__handle *, hf_error *err);
@@ -85,18 +87,18 @@ void hf__handle_drop_owing(struct hf_client *);
 /* For hf_close(): release without waiting for the answer. */
 void hf__handle_abandon(struct hf__handle *);
 
-/* Why it was lost. */
+/* Why it was lost; for a handle that is. */
 hf_reason hf__handle_reason(const struct hf__handle *);
 
 /* ---- between handle.c, renew.c and release.c ---- */
 
+/* Held or at risk; under the handle's mutex. */
 bool hf__handle_is_ours(const struct hf__handle *);
-/* Step the grant and show the result; under the lock's mutex. */
+/* Step the grant and show the result; under the handle's mutex. Gives the
+ * duties. */
 unsigned hf__handle_feed(struct hf__handle *, struct hf__event);
 /* Do what a step asked for; without locks. */
 void hf__handle_follow_up(struct hf__handle *, unsigned duties);
-/* Under the mutex, with no errand under way. */
-void hf__handle_begin(struct hf__handle *, enum hf__errand);
 /* A renewal that its caller waited for has its result. Gives the duties. */
 unsigned hf__handle_end_renewal(struct hf__handle *, const struct hf__op *);
 /* Sleep until no errand is under way; under the mutex. False at the limit. */

@@ -6,6 +6,8 @@
  */
 #include "src/core/keeper.h"
 
+#include "src/base/list.h"
+
 #include <string.h>
 
 int hf__keeper_init(struct hf__keeper *k)

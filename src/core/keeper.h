@@ -3,14 +3,13 @@
  * The client's timers on one thread: renewals due, deadlines past, debts to
  * try again. It sleeps on a timerfd of CLOCK_BOOTTIME, also through a
  * suspend, touches no store and looks up no names; what fires submits to a
- * session. The thread starts with the first timer and sleeps when none is
- * set.
+ * session. The thread is started before the first grant and sleeps when no
+ * timer is set.
  */
 #ifndef HF_CORE_KEEPER_H
 #define HF_CORE_KEEPER_H
 
 #include "src/base/heap.h"
-#include "src/base/list.h"
 #include "src/base/thread.h"
 #include "src/base/wake.h"
 

@@ -3,8 +3,8 @@
  * The calls of holdfast.h that need no client: names of numbers, versions,
  * the allocator. Thread: any.
  */
+#include "src/backend/conn.h"
 #include "src/base/alloc.h"
-#include "src/core/client.h"
 
 const char *hf_strstatus(int status)
 {

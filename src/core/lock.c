@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What happens to a grant. This file decides when it is held, at risk, lost
- * or released, and what must be sent for it; it leaves sending, threads and
- * telling to client.c and keeper.c. Called under the lock's mutex by any
- * thread, and by the simulation.
+ * or released, and what must be sent for it; sending it, and telling whom it
+ * concerns, is handle.c's. Called under the handle's mutex by any thread, and
+ * by the simulation.
  *
  * Two rules carry the safety. The deadline counts from before the request
  * was sent and is looked at first in every event, so that a late answer can

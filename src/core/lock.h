@@ -63,9 +63,8 @@ struct hf__event {
 #define HF__DO_RENEW   1u /* send a renewal */
 #define HF__DO_RELEASE 2u /* send the release */
 #define HF__DO_TELL    4u /* it was lost just now: tell the holder */
-#define HF__DO_GIVE_BACK                                                       \
-    8u /* the store may think it ours: release by token,                       \
-          nobody waits for the answer */
+/* The store may think it ours: release by token; nobody waits for it. */
+#define HF__DO_GIVE_BACK 8u
 
 /* A grant that is wanted. */
 void hf__grant_init(struct hf__grant *, int64_t lease_ms, bool auto_renew);

@@ -3,7 +3,8 @@
  * The mark of a start: a record in a key space of its own that is acquired,
  * keeps itself closed for as long as the start counts, and is otherwise left
  * alone. Its token alone opens it again. Only who holds the lock sets one.
- * Thread: user; nothing is called from two at once.
+ * Thread: user. Blocks: peeking, marking and undoing up to io_timeout each,
+ * marking up to twice that if it fails.
  */
 #ifndef HF_CORE_ONCE_H
 #define HF_CORE_ONCE_H
@@ -28,7 +29,7 @@ HF_MUST_CHECK int hf__once_peek(struct hf_client *, const struct hf__once *,
 /* The same, and from now on it has. After a failure it has not. */
 HF_MUST_CHECK int hf__once_mark(struct hf_client *, const struct hf__once *,
                                 const hf_acquire_opts *, hf_error *err);
-/* As if it had not. */
+/* As if it had not; HF_OK also if it had not. */
 HF_MUST_CHECK int hf__once_undo(struct hf_client *, const struct hf__once *,
                                 hf_error *err);
 

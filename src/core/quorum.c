@@ -2,8 +2,7 @@
 /*
  * The majority rule. This file decides what the members' answers amount to;
  * sending to them, time limits and giving back what a failed attempt won are
- * left to the client. Called on the thread that completes an operation; the
- * caller provides the locking.
+ * left to the caller, and so is the locking. Any thread.
  */
 #include "src/core/quorum.h"
 

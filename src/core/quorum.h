@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One verdict from the answers of n independent members. Pure. With one
- * member it says what that member says, so that the core has one path.
+ * One verdict from the answers of n independent members; with one member, what
+ * that member says. Pure. For stores of several servers; the core does not ask
+ * it yet, as the stores of this build have one member each.
  */
 #ifndef HF_CORE_QUORUM_H
 #define HF_CORE_QUORUM_H

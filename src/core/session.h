@@ -93,6 +93,7 @@ HF_MUST_CHECK int hf__session_connect(struct hf__session *, int64_t limit_ms,
 /* Start the runner now: HF_OK, or HF_EUNAVAIL if the system gives no thread.
  * For a session that no caller leads. Thread: user. */
 HF_MUST_CHECK int hf__session_start_runner(struct hf__session *);
+
 enum hf__ending {
     HF__ENDING_RAN,       /* it has its result */
     HF__ENDING_WITHDRAWN, /* taken out of the queue: surely not sent */

@@ -11,7 +11,7 @@
 
 #include "src/core/session.h"
 
-/* Names that one wait covers; more than this many are polled. */
+/* Names that one wait covers; more than this many take turns. */
 #define HF__WATCH_MAX 256
 
 /* A watch in its contender. */
