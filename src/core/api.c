@@ -64,16 +64,18 @@ static int check_caps(const hf_client *client, const hf_acquire_opts *opts,
 
     if (opts->detached != 0 && (caps & HF_CAP_DETACH) == 0) {
         return hf__fail(err, HF_ENOTSUP,
-                        "detached: this store ties a lock to its process: use "
-                        "hold or run");
+                        "detached: this store ties a lock to its process; "
+                        "acquire it without, in a process that lives as long");
     }
     if (opts->min_hold_ms != 0 && (caps & HF_CAP_KEEP) == 0) {
         return hf__fail(err, HF_ENOTSUP,
-                        "min_hold_ms: this store can't keep a name closed");
+                        "min_hold_ms: this store can't keep a name closed; "
+                        "leave it at 0, or use another store");
     }
     if (opts->once_ms != 0 && (caps & HF_CAP_KEEP) == 0) {
         return hf__fail(err, HF_ENOTSUP,
-                        "once_ms: this store can't keep the mark of a start");
+                        "once_ms: this store can't keep the mark of a start; "
+                        "leave it at 0, or use another store");
     }
     return HF_OK;
 }

@@ -78,7 +78,9 @@ int hf__client_prepare(struct hf_client *c, hf_error *err)
             r = hf__session_start_runner(&c->renew);
         }
         if (r != HF_OK) {
-            return hf__fail(err, r, "the system gives no thread for renewals");
+            return hf__fail(err, r,
+                            "the system gives no thread for renewals: raise "
+                            "the limit (ulimit -u)");
         }
         hf__mutex_lock(&c->mutex);
         c->is_ready = true;

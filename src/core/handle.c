@@ -410,7 +410,7 @@ static int refuse_grant(const struct hf__handle *l, const struct hf__event *e,
     }
     return hf__fail(err, HF_EUNAVAIL,
                     "the grant of \"%s\" came after its lease of %lld ms: "
-                    "the store is too slow for it",
+                    "the store is too slow for it; ask for a longer one",
                     l->key.bytes + l->key.name_at,
                     (long long)l->grant.lease_ms);
 }

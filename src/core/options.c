@@ -28,7 +28,9 @@ int hf__options_copy(void *ours, size_t size, const void *theirs, hf_error *err)
         if (bytes[i] != 0) {
             return hf__fail(err, HF_EINVAL,
                             "the options are of a newer version than this "
-                            "library (" HF_VERSION ")");
+                            "library (" HF_VERSION
+                            "); use the library that the "
+                            "program was built for");
         }
     }
     memcpy(ours, theirs, given < size ? given : size);

@@ -81,8 +81,8 @@ static int check_detach(struct hf__handle *l, bool *ret_is_done, hf_error *err)
     if (!l->is_unbound &&
         (l->client->settings.backend->caps & HF_CAP_DETACH) == 0) {
         return hf__fail(err, HF_ENOTSUP,
-                        "this store ties \"%s\" to its process: use hold or "
-                        "run",
+                        "this store ties \"%s\" to its process: release it, "
+                        "or let the process live on",
                         name);
     }
     return HF_OK;

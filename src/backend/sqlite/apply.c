@@ -23,7 +23,8 @@ static int refuse(const struct hf__op *op, const struct hf__row *row)
     if (row->standing == HF__STANDS_DAMAGED) {
         return hf__fail(op->err, HF_EPROTO,
                         "the record of this lock in holdfast_lock was changed "
-                        "by somebody else and makes no sense");
+                        "by somebody else and makes no sense; delete that row "
+                        "when nobody uses the lock");
     }
     if (row->standing == HF__STANDS_FOREIGN) {
         return hf__fail(op->err, HF_EUNSAFE,
