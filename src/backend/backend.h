@@ -27,6 +27,10 @@
 
 #include <stdatomic.h>
 
+/* Fences are below it: doubles, and with them JSON and many a column, count
+ * to 2^53. */
+#define HF__FENCE_END (UINT64_C(1) << 53)
+
 /* Surely not applied, and the session lives: try again soon (SQLITE_BUSY,
  * 1213, LOADING …). Only an operation's result, never a caller's. */
 #define HF__AGAIN 100
@@ -213,17 +217,18 @@ struct hf__backend {
                    hf_error *);
 
     /*
-     * Optional: NULL, and the core polls. Arm, re-read, return at once if a
-     * record differs from what the watch saw (or is free), else sleep until
-     * one may differ or the deadline. Sets has_fired. A spurious return is
-     * fine; a lost notification may cost time, never correctness. Gives HF_OK
-     * (also at the deadline and when interrupted), negative: session dead.
+     * Optional, as all that says so; NULL, and the core polls. Arm, re-read,
+     * return at once if a record differs from what the watch saw (or is free),
+     * else sleep until one may differ or the deadline. Sets has_fired. A
+     * spurious return is fine; a lost notification may cost time, never
+     * correctness. Gives HF_OK (also at the deadline and when interrupted),
+     * negative: session dead.
      */
     int (*wait)(void *s, struct hf__watch *w[], int n, hf__time deadline,
                 hf_error *);
     /*
-     * Every held record whose key starts with the bytes of `prefix`, sorted
-     * by key. prefix->name_at says where names begin. Gives HF_OK or
+     * Optional: every held record whose key starts with the bytes of `prefix`,
+     * sorted by key. prefix->name_at says where names begin. Gives HF_OK or
      * negative: session dead.
      */
     int (*list)(void *s, const struct hf__key *prefix, hf__list_fn, void *arg,
@@ -237,11 +242,11 @@ struct hf__backend {
      */
     int (*gc)(void *s, const struct hf__key *prefix, struct hf__gc *g,
               hf__time deadline, hf_error *);
-    /* Is this server fit? Reports each thing looked at. As list(). */
+    /* Required. Is this server fit? Reports each thing looked at. As list(). */
     int (*check)(void *s, hf__check_fn, void *arg, hf__time deadline,
                  hf_error *);
-    /* Any thread, while another call runs, open() included: it soon returns.
-     * The wrapper has stored head.interrupted; this wakes. */
+    /* Required. Any thread, while another call runs, open() included: it soon
+     * returns. The wrapper has stored head.interrupted; this wakes. */
     void (*interrupt)(void *s);
     /* Optional: the descriptors whose closing shows the store that the
      * holder died. Stores up to max, returns how many there are. */

@@ -20,8 +20,6 @@
 /* Both fit the public API and far beyond; neither overflows nanoseconds. */
 #define LEASE_MAX_US ((int64_t)HF_LEASE_MAX_MS * 1000)
 #define KEEP_MAX_US  (INT64_C(100) * 366 * 86400 * 1000000)
-/* Doubles, and with them JSON and many a column, count to 2^53. */
-#define FENCE_END (UINT64_C(1) << 53)
 
 static struct hf__head *head_of(const struct hf__conn *conn)
 {
@@ -165,12 +163,12 @@ static void check_op(const struct hf__backend *backend, const struct hf__op *op)
         HF_ASSERT(!hf__token_equal(&op->token, &op->next_token));
         break;
     case HF__OP_RAISE:
-        HF_ASSERT(has_token && op->fence > 0 && op->fence < FENCE_END);
+        HF_ASSERT(has_token && op->fence > 0 && op->fence < HF__FENCE_END);
         break;
     case HF__OP_INSPECT:
         break;
     case HF__OP_BREAK:
-        HF_ASSERT(op->owner != NULL && op->fence < FENCE_END);
+        HF_ASSERT(op->owner != NULL && op->fence < HF__FENCE_END);
         break;
     }
 }
@@ -237,7 +235,7 @@ static void check_result(const struct hf__backend *backend, struct hf__op *op)
     HF_ASSERT(is_possible_result(op));
     if (op->result == HF_OK && gives_fence(op->kind) &&
         (backend->caps & HF_CAP_FENCE) != 0 &&
-        (op->fence == 0 || op->fence >= FENCE_END)) {
+        (op->fence == 0 || op->fence >= HF__FENCE_END)) {
         op->result =
             hf__fail(op->err, HF_EPROTO,
                      "the store gave the fence %llu, which is not between 1 "
@@ -393,7 +391,7 @@ uint64_t hf__fence_after(uint64_t stored, int64_t wall_us)
 
     /* A damaged record must not make it start again from zero; the wrappers
      * refuse what it gives. */
-    if (stored >= FENCE_END) {
+    if (stored >= HF__FENCE_END) {
         return stored;
     }
     return stored + 1 > wall ? stored + 1 : wall;

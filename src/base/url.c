@@ -12,7 +12,6 @@
 #include "src/base/error.h"
 #include "src/base/utf8.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { MAX_BYTES = 4096, MAX_HOSTS = 16, MAX_OPTIONS = 64 };

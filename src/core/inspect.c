@@ -11,9 +11,6 @@
 
 #include <string.h>
 
-/* Fences are below 2^53. */
-#define FENCE_END (UINT64_C(1) << 53)
-
 int hf_inspect(hf_client *client, const char *name, hf_info **ret_info,
                hf_error *err)
 {
@@ -88,7 +85,7 @@ int hf_break(hf_client *client, const char *name, uint64_t fence, hf_error *err)
     int r = hf__client_usable(client, err);
 
     r = r == HF_OK ? hf__name_check(name, err) : r;
-    if (r == HF_OK && fence >= FENCE_END) {
+    if (r == HF_OK && fence >= HF__FENCE_END) {
         r = hf__fail(err, HF_EINVAL,
                      "no grant has the fence %llu: take it from hf_inspect(), "
                      "or 0 for whatever is held",

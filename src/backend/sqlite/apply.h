@@ -7,8 +7,9 @@
 
 #include "src/backend/sqlite/sqlite.h"
 
-/* What an operation asks for can't be said on the board: the fence that it
- * would give needs a higher ceiling. See fence.h. */
+/* The fence that the operation would give needs a higher ceiling first: undo,
+ * raise, apply again. See fence.h. SQLite itself gives this code to those who
+ * have callbacks only. */
 #define HF__SQLITE_RAISE_FIRST SQLITE_ABORT
 
 /*

@@ -5,8 +5,6 @@
  */
 #include "src/backend/sqlite/fence.h"
 
-#include "src/backend/sqlite/row.h"
-
 #include <string.h>
 
 /* A minute's worth of microseconds: so long one synced commit lasts. */

@@ -28,7 +28,6 @@ enum column {
     COLUMN_NOTE
 };
 
-#define FENCE_END (INT64_C(1) << 53)
 /* Microseconds, some 140 years: later than what hf__time can hold is nothing
  * that we wrote. */
 #define TIME_END (INT64_C(1) << 52)
@@ -215,7 +214,8 @@ void hf__row_read(const struct hf__sqlite *s, sqlite3_stmt *statement,
     int token_size = sqlite3_column_bytes(statement, COLUMN_TOKEN);
 
     *ret_row = (struct hf__row){.remaining_us = -1, .holder_lives = -1};
-    if (fence_type != SQLITE_INTEGER || fence <= 0 || fence >= FENCE_END) {
+    if (fence_type != SQLITE_INTEGER || fence <= 0 ||
+        fence >= (int64_t)HF__FENCE_END) {
         ret_row->standing = HF__STANDS_DAMAGED;
     } else if (token_type == SQLITE_NULL) {
         ret_row->fence = (uint64_t)fence;

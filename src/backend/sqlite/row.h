@@ -32,7 +32,7 @@ struct hf__row {
     int64_t touched_us;     /* wall clock: granted, freed or broken last */
 };
 
-/* Read s->now_us and s->wall_us; before judging. */
+/* Set s->now_us and s->wall_us; before judging. */
 void hf__row_set_clock(struct hf__sqlite *s);
 
 /* Find a key. record may be NULL. SQLITE_OK also if there is none. */

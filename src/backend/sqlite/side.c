@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The side file as an object of the process: its descriptors, its mapping,
- * its life. The way in is door.c's. Called by every
- * session's thread.
+ * its life. The way in is door.c's. Called by every session's thread.
  */
 #include "src/backend/sqlite/side.h"
 
@@ -20,7 +19,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define LIFE_DIGITS 16
 

@@ -176,6 +176,7 @@ static int enter(struct hf__sqlite *s, const struct hf__door *door,
     }
     return r == HF_OK ? settle(s, door, err) : r;
 }
+
 static int sqlite_open(void *state, const struct hf__url *url,
                        const char *allow, hf__time deadline, hf_error *err)
 {

@@ -3,15 +3,16 @@
  * A session of the SQLite store, as the files of this folder share it.
  *
  *     sqlite.c   opening, closing, interrupting
- *     place.c    the folder and its files       sql.c    the connection
- *     door.c     one opener at a time           row.c    a record
- *     side.c     who lives                      batch.c  execute()
- *     gate.c     writers in order               apply.c  one operation
- *     wait.c     waiters                        fence.c  rising numbers
- *     wake.c     the words they sleep on        check.c  check()
- *     held.c     what this process holds        list.c   list()
- *     family.c   what a fork leaves             gc.c     gc()
- *     inherit.c, pool.c
+ *     place.c    the folder and its files       sql.c     the connection
+ *     door.c     one opener at a time           schema.c  the tables
+ *     side.c     who lives                      row.c     a record
+ *     gate.c     writers in order               batch.c   execute()
+ *     wait.c     waiters                        apply.c   one operation
+ *     wake.c     the words they sleep on        fence.c   rising numbers
+ *     held.c     what this process holds        check.c   check()
+ *     family.c   what a fork leaves             list.c    list()
+ *     inherit.c  connections that it leaves     gc.c      gc()
+ *     pool.c     idle connections
  *
  * Thread: the session's, except hf__sqlite_interrupt().
  */
