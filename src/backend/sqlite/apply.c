@@ -10,13 +10,6 @@
 #include "src/backend/sqlite/row.h"
 #include "src/base/error.h"
 
-/* Straight after the hf__sql() that gave none: any other call would put its
- * own success in the place of the reason. */
-static int no_statement(const struct hf__sqlite *s)
-{
-    return sqlite3_extended_errcode(s->db->handle);
-}
-
 /* The answers that are no outcome of any kind: HF_OK if there is none. */
 static int refuse(const struct hf__op *op, const struct hf__row *row)
 {
@@ -67,7 +60,7 @@ static int renew(struct hf__sqlite *s, const struct hf__op *op,
     int rc;
 
     if (!statement) {
-        return no_statement(s);
+        return hf__sql_failure(s);
     }
     (void)sqlite3_bind_int64(statement, 1, expires_us);
     hf__bind_key(statement, 2, &op->key);
@@ -99,7 +92,7 @@ static int release(struct hf__sqlite *s, const struct hf__op *op,
     int rc;
 
     if (!statement) {
-        return no_statement(s);
+        return hf__sql_failure(s);
     }
     (void)sqlite3_bind_int(statement, 1, op->reopens);
     (void)sqlite3_bind_int64(statement, 2, s->wall_us);
@@ -141,7 +134,7 @@ static int grant(struct hf__sqlite *s, const struct hf__op *op,
     bool is_bound;
 
     if (!statement) {
-        return no_statement(s);
+        return hf__sql_failure(s);
     }
     is_bound = bind_to_life(s, op, token, out);
     hf__bind_key(statement, 1, &op->key);
@@ -210,7 +203,7 @@ static int raise_fence(struct hf__sqlite *s, const struct hf__op *op,
     }
     statement = hf__sql(s, HF__SQL_RAISE);
     if (!statement) {
-        return no_statement(s);
+        return hf__sql_failure(s);
     }
     out->fence = op->fence;
     (void)sqlite3_bind_int64(statement, 1, (int64_t)op->fence);
@@ -314,7 +307,7 @@ static int break_lock(struct hf__sqlite *s, const struct hf__op *op,
     }
     statement = hf__sql(s, HF__SQL_BREAK);
     if (!statement) {
-        return no_statement(s);
+        return hf__sql_failure(s);
     }
     (void)sqlite3_bind_int64(statement, 1, (int64_t)out->fence);
     (void)sqlite3_bind_int64(statement, 2, s->wall_us);

@@ -154,17 +154,11 @@ static int commit(struct hf__sqlite *s, struct hf__op *ops[], int n,
 static int transact(struct hf__sqlite *s, struct hf__op *ops[], int n,
                     bool *ret_is_unknown)
 {
-    int rc = hf__sql_run(s, HF__SQL_BEGIN_WRITE);
+    int rc = hf__sqlite_begin_write(s);
 
     if (rc != SQLITE_OK) {
         return rc;
     }
-    s->moved_file = hf__place_changed(&s->place, &s->watch);
-    if (s->moved_file >= 0) {
-        hf__sql_undo(s);
-        return SQLITE_READONLY_DBMOVED;
-    }
-    hf__row_set_clock(s);
     rc = apply_all(s, ops, n);
     if (rc == SQLITE_OK) {
         rc = commit(s, ops, n, ret_is_unknown);
@@ -365,9 +359,7 @@ int hf__sqlite_execute(void *state, struct hf__op *ops[], int n,
     int i;
     int count;
 
-    s->deadline = deadline;
-    s->err = err;
-    s->moved_file = -1;
+    hf__sqlite_begin(s, deadline, err);
     hold_back(s, ops, n);
     hf__pool_take(s);
     for (i = 0; i < n && r == HF_OK; i += count) {

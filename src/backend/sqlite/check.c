@@ -167,8 +167,7 @@ int hf__sqlite_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
     struct hf__sqlite *s = state;
     struct report report = {s, fn, arg, false};
 
-    s->deadline = deadline;
-    s->err = err;
+    hf__sqlite_begin(s, deadline, err);
     s->moved_file = hf__place_changed(&s->place, &s->watch);
     if (s->moved_file >= 0) {
         return hf__sqlite_fail_moved(s, s->moved_file, err);

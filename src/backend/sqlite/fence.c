@@ -28,7 +28,7 @@ static int get_meta(struct hf__sqlite *s, struct meta *ret_meta)
 
     *ret_meta = (struct meta){0, 0, false};
     if (!statement) {
-        return sqlite3_extended_errcode(s->db->handle);
+        return hf__sql_failure(s);
     }
     rc = sqlite3_step(statement);
     if (rc == SQLITE_ROW) {
@@ -48,7 +48,7 @@ static int put_meta(struct hf__sqlite *s, const struct meta *meta)
     sqlite3_stmt *statement = hf__sql(s, HF__SQL_PUT_META);
 
     if (!statement) {
-        return sqlite3_extended_errcode(s->db->handle);
+        return hf__sql_failure(s);
     }
     (void)sqlite3_bind_text(statement, 1, s->boot, HF__BOOT_ID_LENGTH,
                             SQLITE_STATIC);

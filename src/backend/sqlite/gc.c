@@ -78,7 +78,7 @@ static int collect(struct hf__sqlite *s, struct sweep *w)
     int rc;
 
     if (!statement) {
-        return sqlite3_extended_errcode(s->db->handle);
+        return hf__sql_failure(s);
     }
     w->n_idle = 0;
     w->highest = 0;
@@ -118,7 +118,7 @@ static int delete_idle(struct hf__sqlite *s, const struct sweep *w)
         sqlite3_stmt *statement = hf__sql(s, HF__SQL_DELETE);
 
         if (!statement) {
-            return sqlite3_extended_errcode(s->db->handle);
+            return hf__sql_failure(s);
         }
         bind_name(statement, 1, &w->idle[i]);
         rc = hf__sql_run(s, HF__SQL_DELETE);
@@ -128,19 +128,12 @@ static int delete_idle(struct hf__sqlite *s, const struct sweep *w)
 
 static int transact(struct hf__sqlite *s, struct sweep *w)
 {
-    int rc = hf__sql_run(s, HF__SQL_BEGIN_WRITE);
+    int rc = hf__sqlite_begin_write(s);
 
     if (rc != SQLITE_OK) {
         return rc;
     }
-    s->moved_file = hf__place_changed(&s->place, &s->watch);
-    if (s->moved_file >= 0) {
-        rc = SQLITE_READONLY_DBMOVED;
-    }
-    hf__row_set_clock(s);
-    if (rc == SQLITE_OK) {
-        rc = collect(s, w);
-    }
+    rc = collect(s, w);
     if (rc == SQLITE_OK) {
         rc = delete_idle(s, w);
     }
@@ -200,8 +193,7 @@ int hf__sqlite_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
     if (!w) {
         return hf__fail(err, HF_ENOMEM, "out of memory");
     }
-    s->deadline = deadline;
-    s->err = err;
+    hf__sqlite_begin(s, deadline, err);
     w->idle_us = g->idle_us;
     /* No byte of UTF-8 is as high as the one that ends the range. */
     set_name(&w->end, prefix->bytes, prefix->length);

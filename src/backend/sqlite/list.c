@@ -61,8 +61,7 @@ int hf__sqlite_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
     int rc;
     int r;
 
-    s->deadline = deadline;
-    s->err = err;
+    hf__sqlite_begin(s, deadline, err);
     s->moved_file = hf__place_changed(&s->place, &s->watch);
     if (s->moved_file >= 0) {
         return hf__sqlite_fail_moved(s, s->moved_file, err);
@@ -74,7 +73,7 @@ int hf__sqlite_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
     hf__row_set_clock(s);
     statement = hf__sql(s, HF__SQL_LIST);
     if (!statement) {
-        rc = sqlite3_extended_errcode(s->db->handle);
+        rc = hf__sql_failure(s);
     } else {
         hf__bind_key(statement, 1, prefix);
         (void)sqlite3_bind_text(statement, 2, end, prefix->length + 1,

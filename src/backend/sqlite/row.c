@@ -249,7 +249,7 @@ int hf__row_get(struct hf__sqlite *s, const struct hf__key *key,
         *record = (struct hf__record){.holder_lives = -1, .remaining_us = -1};
     }
     if (!statement) {
-        return sqlite3_extended_errcode(s->db->handle);
+        return hf__sql_failure(s);
     }
     hf__bind_key(statement, 1, key);
     rc = sqlite3_step(statement);

@@ -69,13 +69,18 @@ sqlite3_stmt *hf__sql(struct hf__sqlite *s, enum hf__statement which)
     return *statement;
 }
 
+int hf__sql_failure(const struct hf__sqlite *s)
+{
+    return sqlite3_extended_errcode(s->db->handle);
+}
+
 int hf__sql_run(struct hf__sqlite *s, enum hf__statement which)
 {
     sqlite3_stmt *statement = hf__sql(s, which);
     int rc;
 
     if (!statement) {
-        return sqlite3_extended_errcode(s->db->handle);
+        return hf__sql_failure(s);
     }
     errno = 0;
     rc = sqlite3_step(statement);

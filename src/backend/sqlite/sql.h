@@ -64,6 +64,9 @@ void hf__sql_close(struct hf__connection *db);
 /* The statement, prepared at first use, ready for binding. NULL: no memory,
  * or the schema is not what it was. */
 sqlite3_stmt *hf__sql(struct hf__sqlite *s, enum hf__statement which);
+/* Why hf__sql() has just given NULL: straight after it, for any other call
+ * would put its own success in the place of the reason. */
+int hf__sql_failure(const struct hf__sqlite *s);
 /* Run a statement that gives no rows, or none of interest, and reset it. */
 HF_MUST_CHECK int hf__sql_run(struct hf__sqlite *s, enum hf__statement which);
 /* End the running transaction, if there is one, without a change. */

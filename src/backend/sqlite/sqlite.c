@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The embedded default store, sqlite:PATH: one machine, no server. Here a
- * session is opened and closed, and the files it found are checked against
- * those that others use. See sqlite.h for where the rest is. Called as
- * backend.h says.
+ * session is opened and closed, its calls begin, and the files it found are
+ * checked against those that others use. See sqlite.h for where the rest is.
+ * Called as backend.h says.
  */
 #include "src/backend/sqlite/sqlite.h"
 
+#include "src/backend/registry.h"
 #include "src/backend/sqlite/fence.h"
 #include "src/backend/sqlite/inherit.h"
 #include "src/backend/sqlite/pool.h"
@@ -30,6 +31,29 @@ int hf__sqlite_fail_moved(const struct hf__sqlite *s, int file, hf_error *err)
                     "%s was deleted or replaced while in use; stop all "
                     "programs that use %s, then start them again",
                     s->place.path[file], s->place.path[HF__FILE_DB]);
+}
+
+void hf__sqlite_begin(struct hf__sqlite *s, hf__time deadline, hf_error *err)
+{
+    s->deadline = deadline;
+    s->err = err;
+    s->moved_file = -1;
+}
+
+int hf__sqlite_begin_write(struct hf__sqlite *s)
+{
+    int rc = hf__sql_run(s, HF__SQL_BEGIN_WRITE);
+
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    s->moved_file = hf__place_changed(&s->place, &s->watch);
+    if (s->moved_file >= 0) {
+        hf__sql_undo(s);
+        return SQLITE_READONLY_DBMOVED;
+    }
+    hf__row_set_clock(s);
+    return SQLITE_OK;
 }
 
 /* Leases are points on this kernel's boot clock, as this namespace sees it. */
@@ -184,8 +208,7 @@ static int sqlite_open(void *state, const struct hf__url *url,
     struct hf__door door = {.fd = -1};
     int r = read_boot(s, err);
 
-    s->deadline = deadline;
-    s->moved_file = -1;
+    hf__sqlite_begin(s, deadline, err);
     if (r == HF_OK && url->n_hosts > 0) {
         r = hf__fail(err, HF_EINVAL,
                      "a SQLite store has no host; write sqlite:PATH");

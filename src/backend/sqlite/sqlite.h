@@ -72,6 +72,13 @@ struct hf__sqlite {
     struct hf__outcome outcome[HF__SQLITE_BATCH];
 };
 
+/* At the start of each call: its limits. */
+void hf__sqlite_begin(struct hf__sqlite *s, hf__time deadline, hf_error *err);
+/* Begin a transaction that writes, and read the clocks for it. SQLITE_OK; else
+ * none runs: SQLITE_READONLY_DBMOVED (s->moved_file says which), or SQLite's
+ * own reason. */
+HF_MUST_CHECK int hf__sqlite_begin_write(struct hf__sqlite *s);
+
 /* "PATH-wal was deleted or replaced while in use; …" */
 HF_MUST_CHECK int hf__sqlite_fail_moved(const struct hf__sqlite *s, int file,
                                         hf_error *err);
@@ -86,7 +93,5 @@ int hf__sqlite_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
                   hf__time deadline, hf_error *err);
 int hf__sqlite_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
                      hf_error *err);
-
-extern const struct hf__backend hf__sqlite_backend;
 
 #endif

@@ -192,8 +192,7 @@ int hf__sqlite_wait(void *state, struct hf__watch *w[], int n,
     bool is_alone = n == 1;
     int r;
 
-    s->deadline = deadline;
-    s->err = err;
+    hf__sqlite_begin(s, deadline, err);
     if (!sights) {
         return HF_OK; /* nothing fired; the core waits in its own way */
     }
