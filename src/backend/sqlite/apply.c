@@ -59,7 +59,7 @@ static int renew(struct hf__sqlite *s, const struct hf__op *op,
     int64_t expires_us = s->now_us + op->lease_us;
     int rc;
 
-    if (!statement) {
+    if (statement == NULL) {
         return hf__sql_failure(s);
     }
     (void)sqlite3_bind_int64(statement, 1, expires_us);
@@ -91,7 +91,7 @@ static int release(struct hf__sqlite *s, const struct hf__op *op,
     sqlite3_stmt *statement = hf__sql(s, HF__SQL_FREE);
     int rc;
 
-    if (!statement) {
+    if (statement == NULL) {
         return hf__sql_failure(s);
     }
     (void)sqlite3_bind_int(statement, 1, op->reopens);
@@ -129,11 +129,11 @@ static int grant(struct hf__sqlite *s, const struct hf__op *op,
                  const struct hf__token *token, struct hf__outcome *out)
 {
     static const struct hf__owner nobody;
-    const struct hf__owner *owner = op->owner ? op->owner : &nobody;
+    const struct hf__owner *owner = op->owner != NULL ? op->owner : &nobody;
     sqlite3_stmt *statement = hf__sql(s, HF__SQL_PUT);
     bool is_bound;
 
-    if (!statement) {
+    if (statement == NULL) {
         return hf__sql_failure(s);
     }
     is_bound = bind_to_life(s, op, token, out);
@@ -202,7 +202,7 @@ static int raise_fence(struct hf__sqlite *s, const struct hf__op *op,
         return HF__SQLITE_RAISE_FIRST;
     }
     statement = hf__sql(s, HF__SQL_RAISE);
-    if (!statement) {
+    if (statement == NULL) {
         return hf__sql_failure(s);
     }
     out->fence = op->fence;
@@ -230,7 +230,7 @@ static bool is_own_keeping(const struct hf__op *op, const struct hf__row *row)
 /* The record is for who is in the way. */
 static void forget_holder(const struct hf__op *op)
 {
-    if (op->ret_record) {
+    if (op->ret_record != NULL) {
         *op->ret_record =
             (struct hf__record){.holder_lives = -1, .remaining_us = -1};
     }
@@ -306,7 +306,7 @@ static int break_lock(struct hf__sqlite *s, const struct hf__op *op,
         return HF__SQLITE_RAISE_FIRST;
     }
     statement = hf__sql(s, HF__SQL_BREAK);
-    if (!statement) {
+    if (statement == NULL) {
         return hf__sql_failure(s);
     }
     (void)sqlite3_bind_int64(statement, 1, (int64_t)out->fence);

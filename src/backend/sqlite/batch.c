@@ -44,9 +44,7 @@ static void settle_one(struct hf__sqlite *s, struct hf__op *op,
 /* Nothing was applied: grants that were remembered are none. */
 static void undo(struct hf__sqlite *s, int n)
 {
-    int i;
-
-    for (i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++) {
         if (s->outcome[i].is_held) {
             hf__held_remove(&s->side->held, &s->outcome[i].hold);
         }
@@ -57,9 +55,8 @@ static void undo(struct hf__sqlite *s, int n)
 static int fail_all(struct hf__sqlite *s, struct hf__op *ops[], int n, int rc)
 {
     int r = HF_OK;
-    int i;
 
-    for (i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++) {
         r = s->moved_file >= 0
                 ? hf__sqlite_fail_moved(s, s->moved_file, ops[i]->err)
                 : hf__sql_status(s, rc, ops[i]->err);
@@ -74,9 +71,7 @@ static int fail_all(struct hf__sqlite *s, struct hf__op *ops[], int n, int rc)
 static int say_unknown(struct hf__sqlite *s, struct hf__op *ops[], int n,
                        int rc)
 {
-    int i;
-
-    for (i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++) {
         ops[i]->result = hf__fail_native(
             ops[i]->err, HF_EUNKNOWN, rc,
             "%s could not be written (%s); whether the change will last is "
@@ -93,9 +88,8 @@ static int apply_kind(struct hf__sqlite *s, struct hf__op *ops[], int n,
                       enum hf__op_kind kind)
 {
     int rc = SQLITE_OK;
-    int i;
 
-    for (i = 0; i < n && rc == SQLITE_OK; i++) {
+    for (int i = 0; i < n && rc == SQLITE_OK; i++) {
         if (ops[i]->kind == kind) {
             rc = hf__apply(s, ops[i], &s->outcome[i]);
         }
@@ -107,13 +101,12 @@ static int apply_kind(struct hf__sqlite *s, struct hf__op *ops[], int n,
 static int apply_all(struct hf__sqlite *s, struct hf__op *ops[], int n)
 {
     int rc = SQLITE_OK;
-    int kind;
-    int i;
 
-    for (i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++) {
         s->outcome[i] = (struct hf__outcome){0};
     }
-    for (kind = HF__OP_RENEW; kind <= HF__OP_BREAK && rc == SQLITE_OK; kind++) {
+    for (int kind = HF__OP_RENEW; kind <= HF__OP_BREAK && rc == SQLITE_OK;
+         kind++) {
         rc = apply_kind(s, ops, n, (enum hf__op_kind)kind);
     }
     return rc;
@@ -141,9 +134,8 @@ static int commit(struct hf__sqlite *s, struct hf__op *ops[], int n,
                   bool *ret_is_unknown)
 {
     int rc;
-    int i;
 
-    for (i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++) {
         ops[i]->result = HF_EUNKNOWN;
     }
     rc = hf__sql_run(s, HF__SQL_COMMIT);
@@ -176,7 +168,6 @@ static int take_turn(struct hf__sqlite *s, struct hf__op *ops[], int n,
     struct hf__gate *gate = &s->side->board->gate;
     unsigned ticket;
     int rc;
-    int i;
 
     *ret_is_unknown = false;
     s->fence_wanted = 0;
@@ -185,7 +176,7 @@ static int take_turn(struct hf__sqlite *s, struct hf__op *ops[], int n,
     }
     rc = transact(s, ops, n, ret_is_unknown);
     hf__gate_leave(gate, ticket);
-    for (i = 0; i < n && rc == SQLITE_OK; i++) {
+    for (int i = 0; i < n && rc == SQLITE_OK; i++) {
         settle_one(s, ops[i], &s->outcome[i]);
     }
     return rc;
@@ -196,9 +187,7 @@ static int take_turn(struct hf__sqlite *s, struct hf__op *ops[], int n,
 /* Does it only go on with what is held, and takes no new name in? */
 static bool is_modest(struct hf__op *const ops[], int n)
 {
-    int i;
-
-    for (i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++) {
         if (ops[i]->kind == HF__OP_ACQUIRE) {
             return false;
         }
@@ -244,10 +233,9 @@ static int run_once(struct hf__sqlite *s, struct hf__op *ops[], int n,
                     bool *ret_is_unknown)
 {
     int rc = take_turn(s, ops, n, ret_is_unknown);
-    int raises;
 
-    for (raises = 0; rc == HF__SQLITE_RAISE_FIRST && s->fence_wanted != 0 &&
-                     raises < RAISES_MAX;
+    for (int raises = 0; rc == HF__SQLITE_RAISE_FIRST && s->fence_wanted != 0 &&
+                         raises < RAISES_MAX;
          raises++) {
         rc = hf__fence_raise(s);
         if (rc == SQLITE_OK) {
@@ -285,7 +273,6 @@ static int run(struct hf__sqlite *s, struct hf__op *ops[], int n)
 static int look(struct hf__sqlite *s, struct hf__op *ops[], int n)
 {
     int rc;
-    int i;
 
     s->moved_file = hf__place_changed(&s->place, &s->watch);
     rc = s->moved_file >= 0 ? SQLITE_READONLY_DBMOVED
@@ -301,7 +288,7 @@ static int look(struct hf__sqlite *s, struct hf__op *ops[], int n)
     if (rc != SQLITE_OK) {
         return fail_all(s, ops, n, rc);
     }
-    for (i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++) {
         ops[i]->result = s->outcome[i].result;
     }
     return HF_OK;
@@ -309,9 +296,7 @@ static int look(struct hf__sqlite *s, struct hf__op *ops[], int n)
 
 static bool is_looking_only(struct hf__op *const ops[], int n)
 {
-    int i;
-
-    for (i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++) {
         if (ops[i]->kind != HF__OP_INSPECT) {
             return false;
         }
@@ -323,9 +308,8 @@ static bool must_hold_back(struct hf__sqlite *s, struct hf__op *const ops[],
                            int n, hf__time now)
 {
     bool must = false;
-    int i;
 
-    for (i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++) {
         if (ops[i]->kind == HF__OP_ACQUIRE &&
             hf__wake_must_hold_back(s->side, &ops[i]->key, now)) {
             must = true;
@@ -356,13 +340,12 @@ int hf__sqlite_execute(void *state, struct hf__op *ops[], int n,
 {
     struct hf__sqlite *s = state;
     int r = HF_OK;
-    int i;
     int count;
 
     hf__sqlite_begin(s, deadline, err);
     hold_back(s, ops, n);
     hf__pool_take(s);
-    for (i = 0; i < n && r == HF_OK; i += count) {
+    for (int i = 0; i < n && r == HF_OK; i += count) {
         count = n - i < HF__SQLITE_BATCH ? n - i : HF__SQLITE_BATCH;
         r = is_looking_only(ops + i, count) ? look(s, ops + i, count)
                                             : run(s, ops + i, count);

@@ -27,7 +27,7 @@ static void say(struct report *report, const char *name, const char *value,
     hf_check_item item = {.size = sizeof item,
                           .name = name,
                           .value = value,
-                          .verdict = remedy ? HF_WARN : HF_FINE,
+                          .verdict = remedy != NULL ? HF_WARN : HF_FINE,
                           .remedy = remedy};
 
     if (!report->is_over) {
@@ -50,30 +50,31 @@ static void query(struct report *report, const char *sql, char *to, size_t size)
         text = sqlite3_column_text(statement, 0);
     }
     (void)snprintf(to, size, "%s",
-                   text ? (const char *)text : sqlite3_errstr(rc));
+                   text != NULL ? (const char *)text : sqlite3_errstr(rc));
     (void)sqlite3_finalize(statement);
 }
 
 static void check_pragmas(struct report *report)
 {
+    static const char *const remedy =
+        "stop its users and move it away; the next one makes a new one";
     char value[160];
-    char remedy[160];
 
     say(report, "sqlite_version", sqlite3_libversion(), NULL);
     query(report, "PRAGMA journal_mode", value, sizeof value);
     say(report, "journal_mode", value,
-        !strcmp(value, "wal") ? NULL : "stop its users, then open it again");
+        strcmp(value, "wal") == 0 ? NULL
+                                  : "stop its users, then open it again");
     query(report, "PRAGMA synchronous", value, sizeof value);
-    say(report, "synchronous", !strcmp(value, "1") ? "normal" : value, NULL);
+    say(report, "synchronous", strcmp(value, "1") == 0 ? "normal" : value,
+        NULL);
     query(report, "PRAGMA quick_check(1)", value, sizeof value);
-    (void)snprintf(remedy, sizeof remedy,
-                   "stop its users and move it away; the next one makes a new "
-                   "one");
     /* Interrupted at the deadline: a big database, not a bad one. */
-    if (!strcmp(value, sqlite3_errstr(SQLITE_INTERRUPT))) {
+    if (strcmp(value, sqlite3_errstr(SQLITE_INTERRUPT)) == 0) {
         say(report, "integrity", "not checked in time", NULL);
     } else {
-        say(report, "integrity", value, !strcmp(value, "ok") ? NULL : remedy);
+        say(report, "integrity", value,
+            strcmp(value, "ok") == 0 ? NULL : remedy);
     }
 }
 
@@ -83,9 +84,8 @@ static void check_files(struct report *report)
                                                       "index", "side_file"};
     const struct hf__place *place = &report->s->place;
     char value[512];
-    int i;
 
-    for (i = 0; i < HF__FILE_COUNT; i++) {
+    for (int i = 0; i < HF__FILE_COUNT; i++) {
         struct stat st = {0};
         const char *remedy = NULL;
 
@@ -123,11 +123,13 @@ static void check_folder(struct report *report)
                                  "of your own"
                                : NULL);
     network = hf__netfs_name((uint64_t)fs.f_type);
-    (void)snprintf(value, sizeof value, "%s0x%lx", network ? network : "local ",
+    (void)snprintf(value, sizeof value, "%s 0x%lx",
+                   network != NULL ? network : "local",
                    (unsigned long)(uint32_t)fs.f_type);
     say(report, "file_system", value,
-        network ? "SQLite's locks do not hold across machines; use a local "
-                  "folder"
+        network != NULL
+            ? "SQLite's locks do not hold across machines; use a local "
+              "folder"
         : (uint32_t)fs.f_type == TMPFS_TYPE
             ? "in memory: fences start from the wall clock after a restart"
             : NULL);

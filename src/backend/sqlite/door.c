@@ -136,7 +136,7 @@ static bool is_blank(const struct head *head)
 {
     static const struct head zero;
 
-    return !memcmp(head, &zero, sizeof zero);
+    return memcmp(head, &zero, sizeof zero) == 0;
 }
 
 static int examine(const struct hf__place *place, const struct hf__door *door,

@@ -27,7 +27,7 @@ static int get_meta(struct hf__sqlite *s, struct meta *ret_meta)
     int rc;
 
     *ret_meta = (struct meta){0, 0, false};
-    if (!statement) {
+    if (statement == NULL) {
         return hf__sql_failure(s);
     }
     rc = sqlite3_step(statement);
@@ -35,7 +35,8 @@ static int get_meta(struct hf__sqlite *s, struct meta *ret_meta)
         const unsigned char *boot = sqlite3_column_text(statement, 0);
 
         ret_meta->is_of_this_boot =
-            boot && !strncmp((const char *)boot, s->boot, HF__BOOT_ID_LENGTH);
+            boot != NULL &&
+            strncmp((const char *)boot, s->boot, HF__BOOT_ID_LENGTH) == 0;
         ret_meta->base = unsigned_of(sqlite3_column_int64(statement, 1));
         ret_meta->ceiling = unsigned_of(sqlite3_column_int64(statement, 2));
     }
@@ -47,7 +48,7 @@ static int put_meta(struct hf__sqlite *s, const struct meta *meta)
 {
     sqlite3_stmt *statement = hf__sql(s, HF__SQL_PUT_META);
 
-    if (!statement) {
+    if (statement == NULL) {
         return hf__sql_failure(s);
     }
     (void)sqlite3_bind_text(statement, 1, s->boot, HF__BOOT_ID_LENGTH,

@@ -51,7 +51,7 @@ static bool read_name(sqlite3_stmt *statement, struct name *name)
 {
     const void *key = sqlite3_column_text(statement, 0);
 
-    if (key) {
+    if (key != NULL) {
         name->length = sqlite3_column_bytes(statement, 0);
         memcpy(name->bytes, key, (size_t)name->length);
     }
@@ -77,7 +77,7 @@ static int collect(struct hf__sqlite *s, struct sweep *w)
     int seen = 0;
     int rc;
 
-    if (!statement) {
+    if (statement == NULL) {
         return hf__sql_failure(s);
     }
     w->n_idle = 0;
@@ -112,12 +112,11 @@ static int collect(struct hf__sqlite *s, struct sweep *w)
 static int delete_idle(struct hf__sqlite *s, const struct sweep *w)
 {
     int rc = SQLITE_OK;
-    int i;
 
-    for (i = 0; i < w->n_idle && rc == SQLITE_OK; i++) {
+    for (int i = 0; i < w->n_idle && rc == SQLITE_OK; i++) {
         sqlite3_stmt *statement = hf__sql(s, HF__SQL_DELETE);
 
-        if (!statement) {
+        if (statement == NULL) {
             return hf__sql_failure(s);
         }
         bind_name(statement, 1, &w->idle[i]);
@@ -165,9 +164,8 @@ static int sweep_chunk(struct hf__sqlite *s, struct sweep *w)
 static int sweep(struct hf__sqlite *s, struct sweep *w, struct hf__gc *g)
 {
     int rc = SQLITE_OK;
-    int i;
 
-    for (i = 0; i < CHUNKS && !w->is_over && rc == SQLITE_OK; i++) {
+    for (int i = 0; i < CHUNKS && !w->is_over && rc == SQLITE_OK; i++) {
         rc = sweep_chunk(s, w);
         if (rc == SQLITE_OK) {
             g->count += (uint64_t)w->n_idle;
@@ -190,7 +188,7 @@ int hf__sqlite_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
     int rc;
     int r;
 
-    if (!w) {
+    if (w == NULL) {
         return hf__fail(err, HF_ENOMEM, "out of memory");
     }
     hf__sqlite_begin(s, deadline, err);

@@ -30,7 +30,7 @@ static struct grant *find(struct hf__held *held, const struct hf__token *token)
     struct hf__map_link *l = hf__map_find(
         &held->tokens, (const char *)token->bytes, sizeof token->bytes);
 
-    return l ? of_link(l) : NULL;
+    return l != NULL ? of_link(l) : NULL;
 }
 
 static void drop(struct hf__held *held, struct grant *grant)
@@ -49,7 +49,7 @@ void hf__held_fini(struct hf__held *held)
 {
     struct hf__map_link *l;
 
-    if (!held->tokens.buckets) {
+    if (held->tokens.buckets == NULL) {
         return;
     }
     while ((l = hf__map_any(&held->tokens)) != NULL) {
@@ -66,10 +66,10 @@ bool hf__held_add(struct hf__held *held, const struct hf__token *token,
     HF_SCOPED_LOCK(&held->lock);
     struct grant *grant = find(held, token);
 
-    *ret_is_new = !grant;
-    if (!grant) {
+    *ret_is_new = grant == NULL;
+    if (grant == NULL) {
         grant = hf__alloc(sizeof *grant + key->length);
-        if (!grant) {
+        if (grant == NULL) {
             return false;
         }
         grant->token = *token;
@@ -89,7 +89,7 @@ void hf__held_extend(struct hf__held *held, const struct hf__token *token,
     HF_SCOPED_LOCK(&held->lock);
     struct grant *grant = find(held, token);
 
-    if (grant) {
+    if (grant != NULL) {
         grant->expires_us = expires_us;
     }
 }
@@ -99,7 +99,7 @@ void hf__held_remove(struct hf__held *held, const struct hf__token *token)
     HF_SCOPED_LOCK(&held->lock);
     struct grant *grant = find(held, token);
 
-    if (grant) {
+    if (grant != NULL) {
         drop(held, grant);
     }
 }
@@ -161,7 +161,7 @@ void hf__held_forget_parted(struct hf__held *held)
     struct search search = {0, false, NULL};
 
     hf__map_each(&held->tokens, look, &search);
-    while (search.parted) {
+    while (search.parted != NULL) {
         drop(held, of_link(search.parted));
         search.parted = NULL;
         hf__map_each(&held->tokens, look, &search);

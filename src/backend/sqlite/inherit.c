@@ -44,7 +44,7 @@ static int count_open(const struct hf__file_id *id)
     int count = 0;
 
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread reads this dir */
-    while (dir && (entry = readdir(dir)) != NULL) {
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
         struct stat st;
 
         if (entry->d_name[0] != '.' &&
@@ -53,7 +53,7 @@ static int count_open(const struct hf__file_id *id)
             count++;
         }
     }
-    if (dir) {
+    if (dir != NULL) {
         (void)closedir(dir);
     }
     return count;

@@ -26,7 +26,7 @@ static bool tell(struct hf__sqlite *s, sqlite3_stmt *statement,
     size_t name_at = listing->prefix->name_at;
 
     hf__row_read(s, statement, &row, &record);
-    if (!record.is_held || !key || length < name_at) {
+    if (!record.is_held || key == NULL || length < name_at) {
         return false;
     }
     return listing->fn(listing->arg, key + name_at, length - name_at,
@@ -72,7 +72,7 @@ int hf__sqlite_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
     hf__pool_take(s);
     hf__row_set_clock(s);
     statement = hf__sql(s, HF__SQL_LIST);
-    if (!statement) {
+    if (statement == NULL) {
         rc = hf__sql_failure(s);
     } else {
         hf__bind_key(statement, 1, prefix);

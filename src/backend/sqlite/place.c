@@ -43,10 +43,9 @@ const char *hf__netfs_name(uint64_t f_type)
         {0x19830326, "BeeGFS"}, {0xaad7aaea, "PanFS"},  {0x786f4256, "vboxsf"},
         {0xbacbacbc, "vmhgfs"},
     };
-    size_t i;
 
     /* f_type is signed on some machines: only its low 32 bits count. */
-    for (i = 0; i < sizeof known / sizeof known[0]; i++) {
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         if ((uint32_t)f_type == known[i].type) {
             return known[i].name;
         }
@@ -76,10 +75,10 @@ static bool is_allowed(const char *allow, const char *word)
 {
     size_t length = strlen(word);
 
-    while (allow && *allow) {
+    while (allow != NULL && *allow) {
         size_t span = strcspn(allow, ",");
 
-        if (span == length && !memcmp(allow, word, length)) {
+        if (span == length && memcmp(allow, word, length) == 0) {
             return true;
         }
         allow += span;
@@ -93,7 +92,6 @@ static int name_files(struct hf__place *place, const char *path, hf_error *err)
 {
     char whole[PATH_MAX + 1] = "";
     char *slash;
-    int i;
     size_t used;
 
     if (path[0] != '/' && !getcwd(whole, sizeof whole - 1)) {
@@ -106,7 +104,7 @@ static int name_files(struct hf__place *place, const char *path, hf_error *err)
     (void)snprintf(whole + used, sizeof whole - used, "%s%s",
                    path[0] == '/' ? "" : "/", path);
     used = strlen(whole);
-    for (i = 0; i < HF__FILE_COUNT; i++) {
+    for (int i = 0; i < HF__FILE_COUNT; i++) {
         size_t size = sizeof whole - used;
 
         (void)snprintf(whole + used, size, "%s", suffixes[i]);
@@ -119,8 +117,8 @@ static int name_files(struct hf__place *place, const char *path, hf_error *err)
     }
     slash[slash == whole] = '\0';
     place->folder = hf__strdup(whole);
-    for (i = 0; i < HF__FILE_COUNT; i++) {
-        if (!place->path[i] || !place->folder) {
+    for (int i = 0; i < HF__FILE_COUNT; i++) {
+        if (place->path[i] == NULL || place->folder == NULL) {
             return hf__fail(err, HF_ENOMEM, "out of memory");
         }
     }
@@ -153,7 +151,7 @@ static int look_at_folder(struct hf__place *place, const char *allow,
                         place->folder, place->folder);
     }
     network = hf__netfs_name((uint64_t)fs.f_type);
-    if (network && !is_allowed(allow, "netfs")) {
+    if (network != NULL && !is_allowed(allow, "netfs")) {
         return hf__fail(err, HF_EUNSAFE,
                         "%s is on a network file system (%s), where SQLite's "
                         "locks do not hold; use a local folder or a server "
@@ -177,12 +175,10 @@ bool hf__place_is_strange(const struct hf__place *place, const struct stat *st)
  * may write the database, or where only those make files who are trusted. */
 int hf__place_look_beside(const struct hf__place *place, hf_error *err)
 {
-    int i;
-
     if (!place->is_public || (place->mode & S_IWOTH)) {
         return HF_OK;
     }
-    for (i = HF__FILE_WAL; i <= HF__FILE_SHM; i++) {
+    for (int i = HF__FILE_WAL; i <= HF__FILE_SHM; i++) {
         struct stat st;
 
         if (!lstat(place->path[i], &st) && hf__place_is_strange(place, &st)) {
@@ -263,7 +259,7 @@ int hf__place_init(struct hf__place *place, const char *path, const char *allow,
     struct stat folder;
     int r;
 
-    if (!path || path[0] == '\0') {
+    if (path == NULL || path[0] == '\0') {
         return hf__fail(err, HF_EINVAL,
                         "a SQLite store needs a path: sqlite:/folder/file.db");
     }
@@ -280,9 +276,7 @@ int hf__place_init(struct hf__place *place, const char *path, const char *allow,
 
 void hf__place_fini(struct hf__place *place)
 {
-    int i;
-
-    for (i = 0; i < HF__FILE_COUNT; i++) {
+    for (int i = 0; i < HF__FILE_COUNT; i++) {
         hf__free(place->path[i]);
     }
     hf__free(place->folder);
@@ -344,9 +338,7 @@ static struct hf__file_id id_of(const char *path)
 
 void hf__place_ids(const struct hf__place *place, struct hf__file_ids *ret_ids)
 {
-    int i;
-
-    for (i = 0; i < HF__FILE_COUNT; i++) {
+    for (int i = 0; i < HF__FILE_COUNT; i++) {
         ret_ids->file[i] = id_of(place->path[i]);
     }
 }
@@ -354,9 +346,7 @@ void hf__place_ids(const struct hf__place *place, struct hf__file_ids *ret_ids)
 int hf__ids_differ(const struct hf__file_ids *expected,
                    const struct hf__file_ids *seen)
 {
-    int i;
-
-    for (i = 0; i < HF__FILE_COUNT; i++) {
+    for (int i = 0; i < HF__FILE_COUNT; i++) {
         const struct hf__file_id *e = &expected->file[i];
         const struct hf__file_id *s = &seen->file[i];
 

@@ -12,7 +12,7 @@ void hf__pool_take(struct hf__sqlite *s)
 {
     struct hf__side *side = s->side;
 
-    if (!s->db) {
+    if (s->db == NULL) {
         HF_SCOPED_LOCK(&side->idle_lock);
         /* There is one: as many were given as sessions are open. */
         HF_ASSERT(!hf__list_is_empty(&side->idle));

@@ -69,7 +69,7 @@ static const char *text_of(sqlite3_stmt *statement, enum column column)
 {
     const unsigned char *text = sqlite3_column_text(statement, (int)column);
 
-    return text ? (const char *)text : "";
+    return text != NULL ? (const char *)text : "";
 }
 
 /* Without memory a text that has to be converted is NULL, too; it must not
@@ -98,7 +98,7 @@ static void copy_text(char *to, size_t size, sqlite3_stmt *statement,
  * boot in which it was made, and after a restart by the wall clock, within
  * which the time that it was to be kept bounds it on both sides. */
 static int64_t keep_left(const struct hf__sqlite *s, sqlite3_stmt *statement,
-                         bool same_clock)
+                         bool is_same_clock)
 {
     int64_t keep_us = time_of(statement, COLUMN_KEEP_US);
     int64_t since = time_of(statement, COLUMN_ACQUIRED_AT);
@@ -106,7 +106,7 @@ static int64_t keep_left(const struct hf__sqlite *s, sqlite3_stmt *statement,
     if (keep_us <= 0) {
         return 0;
     }
-    if (same_clock) {
+    if (is_same_clock) {
         return time_of(statement, COLUMN_KEEP_UNTIL) - s->now_us;
     }
     if (keep_us >= HF_KEEP_MAX_MS * 1000) {
@@ -118,8 +118,8 @@ static int64_t keep_left(const struct hf__sqlite *s, sqlite3_stmt *statement,
 static void judge_keeping(const struct hf__sqlite *s, sqlite3_stmt *statement,
                           struct hf__row *row)
 {
-    bool same_clock = !strcmp(text_of(statement, COLUMN_BOOT), s->boot);
-    int64_t left = keep_left(s, statement, same_clock);
+    bool is_same_clock = strcmp(text_of(statement, COLUMN_BOOT), s->boot) == 0;
+    int64_t left = keep_left(s, statement, is_same_clock);
 
     if (left > 0) {
         row->standing = HF__STANDS_KEPT;
@@ -131,10 +131,10 @@ static void judge_lease(const struct hf__sqlite *s, sqlite3_stmt *statement,
                         struct hf__row *row)
 {
     const char *boot = text_of(statement, COLUMN_BOOT);
-    bool same_boot = !strncmp(boot, s->boot, HF__BOOT_ID_LENGTH);
-    bool same_clock = !strcmp(boot, s->boot);
+    bool is_same_boot = strncmp(boot, s->boot, HF__BOOT_ID_LENGTH) == 0;
+    bool is_same_clock = strcmp(boot, s->boot) == 0;
 
-    if (same_clock) {
+    if (is_same_clock) {
         row->remaining_us = time_of(statement, COLUMN_EXPIRES) - s->now_us;
         if (row->remaining_us <= 0) {
             row->standing = HF__STANDS_EXPIRED;
@@ -147,12 +147,12 @@ static void judge_lease(const struct hf__sqlite *s, sqlite3_stmt *statement,
     }
     /* A container may show a boot id of its own. Whose byte is locked was
      * not there before a restart, whatever the id says. */
-    if (!same_boot && row->holder_lives != 1) {
+    if (!is_same_boot && row->holder_lives != 1) {
         row->standing = HF__STANDS_STALE;
     } else if (row->holder_lives == 0) {
         row->standing = HF__STANDS_DEAD;
     } else {
-        row->standing = same_clock ? HF__STANDS_HELD : HF__STANDS_FOREIGN;
+        row->standing = is_same_clock ? HF__STANDS_HELD : HF__STANDS_FOREIGN;
     }
 }
 
@@ -233,7 +233,7 @@ void hf__row_read(const struct hf__sqlite *s, sqlite3_stmt *statement,
     }
     ret_row->broken = (uint64_t)sqlite3_column_int64(statement, COLUMN_BROKEN);
     ret_row->touched_us = touched(statement);
-    if (record) {
+    if (record != NULL) {
         tell(statement, ret_row, record);
     }
 }
@@ -245,10 +245,10 @@ int hf__row_get(struct hf__sqlite *s, const struct hf__key *key,
     int rc;
 
     *ret_row = (struct hf__row){.remaining_us = -1, .holder_lives = -1};
-    if (record) {
+    if (record != NULL) {
         *record = (struct hf__record){.holder_lives = -1, .remaining_us = -1};
     }
-    if (!statement) {
+    if (statement == NULL) {
         return hf__sql_failure(s);
     }
     hf__bind_key(statement, 1, key);

@@ -99,7 +99,7 @@ static int set_wal(struct hf__sqlite *s, hf_error *err)
     if (rc == SQLITE_ROW) {
         const unsigned char *mode = sqlite3_column_text(statement, 0);
 
-        is_wal = mode && !strcmp((const char *)mode, "wal");
+        is_wal = mode != NULL && strcmp((const char *)mode, "wal") == 0;
     }
     (void)sqlite3_finalize(statement);
     if (rc != SQLITE_ROW) {

@@ -59,11 +59,11 @@ void hf__side_drop_ballast(struct hf__side *side)
 
 static void side_free(struct hf__side *side)
 {
-    if (!side) {
+    if (side == NULL) {
         return;
     }
     hf__held_fini(&side->held);
-    if (side->board) {
+    if (side->board != NULL) {
         (void)munmap(side->board, sizeof *side->board);
     }
     hf__fd_close(side->prober_fd);
@@ -160,7 +160,7 @@ static int side_new(const struct hf__place *place, const struct hf__door *door,
     HF_AUTO(side_free_auto) struct hf__side *side = hf__alloc(sizeof *side);
     int r;
 
-    if (!side) {
+    if (side == NULL) {
         return hf__fail(err, HF_ENOMEM, "out of memory");
     }
     side->id = door->id;
@@ -201,13 +201,13 @@ int hf__side_get(const struct hf__place *place, const struct hf__door *door,
             side = other;
         }
     }
-    if (!side) {
+    if (side == NULL) {
         r = side_new(place, door, &side, err);
-        if (side) {
+        if (side != NULL) {
             hf__list_push(&sides.members, &side->link);
         }
     }
-    if (side) {
+    if (side != NULL) {
         side->refs++;
         side->users++;
         *ret_side = side;
@@ -229,7 +229,7 @@ bool hf__side_leave(struct hf__side *side)
 
 void hf__side_put(struct hf__side *side)
 {
-    if (!side) {
+    if (side == NULL) {
         return;
     }
     hf__family_lock(&sides);

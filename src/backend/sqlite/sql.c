@@ -62,7 +62,7 @@ sqlite3_stmt *hf__sql(struct hf__sqlite *s, enum hf__statement which)
 {
     sqlite3_stmt **statement = &s->db->statement[which];
 
-    if (!*statement) {
+    if (*statement == NULL) {
         (void)sqlite3_prepare_v3(s->db->handle, texts[which], -1,
                                  SQLITE_PREPARE_PERSISTENT, statement, NULL);
     }
@@ -79,7 +79,7 @@ int hf__sql_run(struct hf__sqlite *s, enum hf__statement which)
     sqlite3_stmt *statement = hf__sql(s, which);
     int rc;
 
-    if (!statement) {
+    if (statement == NULL) {
         return hf__sql_failure(s);
     }
     errno = 0;
@@ -101,7 +101,7 @@ void hf__sql_undo(struct hf__sqlite *s)
         return;
     }
     statement = hf__sql(s, HF__SQL_ROLLBACK);
-    if (statement) {
+    if (statement != NULL) {
         (void)sqlite3_step(statement);
         (void)sqlite3_reset(statement);
     }
@@ -168,9 +168,7 @@ bool hf__sql_is_fatal(const struct hf__sqlite *s, int rc)
  * be had at that moment, it was none of the files'. */
 static bool may_write(const struct hf__sqlite *s)
 {
-    int i;
-
-    for (i = 0; i < HF__FILE_COUNT; i++) {
+    for (int i = 0; i < HF__FILE_COUNT; i++) {
         if (faccessat(AT_FDCWD, s->place.path[i], W_OK, AT_EACCESS) != 0 &&
             errno != ENOENT) {
             return false;
@@ -181,8 +179,9 @@ static bool may_write(const struct hf__sqlite *s)
 
 static int denied(const struct hf__sqlite *s, int rc, hf_error *err)
 {
-    int number =
-        s->db && s->db->handle ? sqlite3_system_errno(s->db->handle) : 0;
+    int number = s->db != NULL && s->db->handle != NULL
+                     ? sqlite3_system_errno(s->db->handle)
+                     : 0;
     char text[128];
 
     if ((rc & 0xff) == SQLITE_CANTOPEN && number != EACCES && number != EPERM) {
@@ -253,8 +252,8 @@ int hf__sql_status(const struct hf__sqlite *s, int rc, hf_error *err)
                                sqlite3_errstr(rc));
     default:
         return hf__fail_native(err, HF_EPROTO, rc, "%s does not work: %s", db,
-                               s->db ? sqlite3_errmsg(s->db->handle)
-                                     : sqlite3_errstr(rc));
+                               s->db != NULL ? sqlite3_errmsg(s->db->handle)
+                                             : sqlite3_errstr(rc));
     }
 }
 
@@ -301,7 +300,7 @@ int hf__sql_open(struct hf__sqlite *s, hf_error *err)
     int r;
 
     s->db = hf__alloc(sizeof *s->db);
-    if (!s->db) {
+    if (s->db == NULL) {
         return hf__fail(err, HF_ENOMEM, "out of memory");
     }
     hf__list_init(&s->db->link);
@@ -337,12 +336,10 @@ int hf__sql_open(struct hf__sqlite *s, hf_error *err)
 
 void hf__sql_close(struct hf__connection *db)
 {
-    int i;
-
-    if (!db) {
+    if (db == NULL) {
         return;
     }
-    for (i = 0; i < HF__SQL_COUNT; i++) {
+    for (int i = 0; i < HF__SQL_COUNT; i++) {
         (void)sqlite3_finalize(db->statement[i]);
     }
     (void)sqlite3_close_v2(db->handle);

@@ -237,7 +237,7 @@ static bool part_one(void *arg, const struct hf__token *token,
     struct hf__sqlite *s = arg;
     sqlite3_stmt *statement = hf__sql(s, HF__SQL_PART);
 
-    if (!statement) {
+    if (statement == NULL) {
         return false;
     }
     hf__bind_key(statement, 1, key);
@@ -270,12 +270,12 @@ static void sqlite_close(void *state)
     if (s->is_open) {
         hf__pool_take(s);
     }
-    if (s->side && hf__side_leave(s->side) && s->is_open &&
+    if (s->side != NULL && hf__side_leave(s->side) && s->is_open &&
         hf__held_has_any(&s->side->held, hf__now().ns / 1000)) {
         part_with_grants(s);
     }
     hf__sql_close(s->db);
-    if (s->db) {
+    if (s->db != NULL) {
         hf__inherit_remove(s->db);
         hf__free(s->db);
         s->db = NULL;
@@ -292,7 +292,7 @@ static void sqlite_interrupt(void *state)
     atomic_uint *word = atomic_load(&s->sleeping_on);
 
     hf__unpark(&s->parker);
-    if (word) {
+    if (word != NULL) {
         atomic_fetch_add(word, 1);
         (void)hf__futex_wake_shared(word, INT32_MAX);
     }

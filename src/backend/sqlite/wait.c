@@ -118,9 +118,8 @@ static int look(struct vigil *v, bool is_first, bool *ret_has_fired)
 {
     hf__time now = hf__now();
     int rc = SQLITE_OK;
-    int i;
 
-    for (i = 0; i < v->n && rc == SQLITE_OK; i++) {
+    for (int i = 0; i < v->n && rc == SQLITE_OK; i++) {
         if (is_first || may_differ(v, i, now)) {
             rc = read_one(v, i);
         }
@@ -137,9 +136,8 @@ static void sleep_once(struct vigil *v)
     unsigned seen = is_alone ? v->sights[0].seen : v->any_seen;
     hf__time limit =
         hf__after_ns(hf__now(), hf__random_between(LOOK_MIN_NS, LOOK_MAX_NS));
-    int i;
 
-    for (i = 0; i < v->n; i++) {
+    for (int i = 0; i < v->n; i++) {
         limit = hf__earlier(limit, v->sights[i].due);
     }
     limit = hf__earlier(limit, s->deadline);
@@ -166,7 +164,7 @@ static int watch_over(struct vigil *v, hf_error *err)
             return hf__sqlite_fail_moved(s, s->moved_file, err);
         }
         rc = look(v, is_first, &has_fired);
-        if (s->db) {
+        if (s->db != NULL) {
             return hf__sql_status(s, rc, err);
         }
         /* Without memory, or past the deadline: whoever asked looks again. */
@@ -193,7 +191,7 @@ int hf__sqlite_wait(void *state, struct hf__watch *w[], int n,
     int r;
 
     hf__sqlite_begin(s, deadline, err);
-    if (!sights) {
+    if (sights == NULL) {
         return HF_OK; /* nothing fired; the core waits in its own way */
     }
     hf__wake_arm(s->side, &w[0]->key, is_alone);
