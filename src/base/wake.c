@@ -90,6 +90,15 @@ void hf__park(struct hf__parker *p, unsigned seen, hf__time limit)
     futex_wait(&p->word, seen | SLEEPER, limit, FUTEX_PRIVATE_FLAG);
 }
 
+void hf__sleep_until(hf__time limit)
+{
+    struct hf__parker nobody = {0};
+
+    while (hf__before(hf__now(), limit)) {
+        hf__park(&nobody, hf__parker_seen(&nobody), limit);
+    }
+}
+
 atomic_uint *hf__unpark_begin(struct hf__parker *p)
 {
     unsigned old = atomic_load(&p->word);

@@ -27,6 +27,8 @@ struct hf__parker {
 unsigned hf__parker_seen(const struct hf__parker *);
 /* Sleep until unparked since `seen`, or until `limit`. Thread: any. */
 void hf__park(struct hf__parker *, unsigned seen, hf__time limit);
+/* Sleep until `limit`: a pause that nobody ends. Thread: any. */
+void hf__sleep_until(hf__time limit);
 /* Wake everybody who sleeps there. Thread: any; async-signal-safe. */
 void hf__unpark(struct hf__parker *);
 /* The same in two steps, so that the kernel can be called after a mutex was

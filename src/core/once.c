@@ -18,7 +18,8 @@
 
 /* What the prefix, the length of the name and two signs leave of a key. */
 #define NAME_AND_KEY_MAX 250
-#define RETRY_MS         20
+/* Between two tries at a store that gives no answer. */
+#define RETRY_MS 20
 
 /* ---- keys */
 
@@ -87,16 +88,6 @@ static int look_new(struct hf_client *client, const struct hf__once *once,
     op->kind = kind;
     op->token = once->token;
     return HF_OK;
-}
-
-static void pause_before_retry(hf__time limit)
-{
-    struct hf__parker nobody = {0};
-    hf__time until = hf__earlier(limit, hf__after_ms(hf__now(), RETRY_MS));
-
-    while (hf__before(hf__now(), until)) {
-        hf__park(&nobody, hf__parker_seen(&nobody), until);
-    }
 }
 
 static int started(const struct hf__once *once, const struct hf__record *mark,
@@ -172,7 +163,7 @@ static int insist(struct hf_client *client, const struct hf__once *once,
         if (!hf__before(hf__now(), limit)) {
             return is_unknown ? (int)HF_EUNKNOWN : r;
         }
-        pause_before_retry(limit);
+        hf__sleep_until(hf__earlier(limit, hf__after_ms(hf__now(), RETRY_MS)));
     }
 }
 

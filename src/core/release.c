@@ -81,15 +81,6 @@ static int hand_over(struct hf__handle *l, struct hf__claim *heir,
 
 /* ---- releasing */
 
-static void pause_before_retry(struct hf__handle *l, hf__time limit)
-{
-    hf__time until = hf__earlier(limit, hf__after_ms(hf__now(), RETRY_MS));
-
-    while (hf__before(hf__now(), until)) {
-        hf__park(&l->parker, hf__parker_seen(&l->parker), until);
-    }
-}
-
 /* Release by token until the store answers or the limit. A release whose
  * reply was lost shows as LOST the next time: before the deadline nobody but
  * us can have ended it, so that is success. */
@@ -113,7 +104,7 @@ static int let_go(struct hf__handle *l, hf__time limit, bool is_unknown,
         if (r >= 0 || !hf__before(hf__now(), limit)) {
             break;
         }
-        pause_before_retry(l, limit);
+        hf__sleep_until(hf__earlier(limit, hf__after_ms(hf__now(), RETRY_MS)));
     }
     if (r == HF_LOST && is_unknown && *ret_reason != HF_REASON_BROKEN) {
         return HF_OK;

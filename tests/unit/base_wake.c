@@ -40,6 +40,27 @@ TEST(a_park_ends_at_its_limit)
     EXPECT_LESS(hf__between_ns(start, hf__now()), 5 * HF__SECOND);
 }
 
+static void ignore(int number)
+{
+    (void)number;
+}
+
+TEST(a_pause_lasts_as_long_as_was_said)
+{
+    const struct itimerval often = {{0, 2000}, {0, 2000}};
+    struct sigaction action = {.sa_handler = ignore};
+    hf__time start = hf__now();
+
+    EXPECT_IS(sigaction(SIGALRM, &action, NULL), 0);
+    EXPECT_IS(setitimer(ITIMER_REAL, &often, NULL), 0);
+    hf__sleep_until(in_ms(50));
+    EXPECT(hf__between_ns(start, hf__now()) >= 50 * HF__MS);
+    start = hf__now();
+    hf__sleep_until(start);
+    hf__sleep_until((hf__time){INT64_MIN});
+    EXPECT_LESS(hf__between_ns(start, hf__now()), 5 * HF__SECOND);
+}
+
 TEST(an_unpark_before_the_park_is_not_lost)
 {
     unsigned seen = hf__parker_seen(&parker);

@@ -85,7 +85,6 @@ static int open_file(const struct hf__place *place, struct hf__door *door,
 static int lock_file(const struct hf__place *place, struct hf__door *door,
                      hf__time deadline, hf_error *err)
 {
-    struct hf__parker nobody = {0};
     struct hf__file_ids ids;
 
     while (hf__ofd_lock(door->fd, F_WRLCK, HF__BYTE_DOOR)) {
@@ -101,7 +100,7 @@ static int lock_file(const struct hf__place *place, struct hf__door *door,
                             place->path[HF__FILE_DB]);
         }
         now = hf__after_ns(now, hf__random_between(HF__MS / 4, 3 * HF__MS));
-        hf__park(&nobody, hf__parker_seen(&nobody), hf__earlier(now, deadline));
+        hf__sleep_until(hf__earlier(now, deadline));
     }
     hf__place_ids(place, &ids);
     return ids.file[HF__FILE_SIDE].ino == door->id.ino &&
