@@ -10,35 +10,6 @@
 #include "src/core/look.h"
 #include "src/core/place.h"
 
-#include <string.h>
-
-static int digit_of(char c)
-{
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-bool hf__token_parse(const char *text, struct hf__token *ret_token)
-{
-    size_t size = sizeof ret_token->bytes;
-
-    if (text == NULL || strnlen(text, 2 * size + 1) != 2 * size) {
-        return false;
-    }
-    for (size_t i = 0; i < size; i++) {
-        int high = digit_of(text[2 * i]);
-        int low = digit_of(text[2 * i + 1]);
-
-        if (high < 0 || low < 0) {
-            return false;
-        }
-        ret_token->bytes[i] = (unsigned char)(high * 16 + low);
-    }
-    return !hf__token_is_zero(ret_token);
-}
-
 static int tell_lost(const char *name, const struct hf__record *record,
                      hf_error *err)
 {
@@ -83,7 +54,7 @@ static int look_up(struct hf_client *client, const char *name,
 static int renew(struct hf__handle *h, const struct hf__token *token,
                  uint64_t fence, hf__time limit, hf_error *err)
 {
-    const char *name = h->key.bytes + h->key.name_at;
+    const char *name = hf__handle_name(h);
     HF_AUTO(hf__look_unref_auto) struct hf__look *k = NULL;
     int r = hf__look_new(h->client, name, &k, err);
 

@@ -8,9 +8,6 @@
 
 #include "src/core/handle.h"
 
-/* 32 lower-case hex digits, not all zero. */
-HF_MUST_CHECK bool hf__token_parse(const char *text,
-                                   struct hf__token *ret_token);
 /* HF_OK and a handle that is held; HF_LOST; or what the store answers.
  * Thread: user. Blocks: up to io_timeout. */
 HF_MUST_CHECK int hf__adopt(struct hf_client *, const char *name,

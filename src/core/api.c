@@ -11,6 +11,7 @@
 #include "src/core/hold.h"
 #include "src/core/options.h"
 #include "src/core/reenter.h"
+#include "src/core/token.h"
 
 /* ---- acquiring */
 

@@ -88,8 +88,7 @@ const char *hf_token(const hf_lock *lock)
 
 const char *hf_name(const hf_lock *lock)
 {
-    return lock == NULL ? ""
-                        : lock->handle->key.bytes + lock->handle->key.name_at;
+    return lock == NULL ? "" : hf__handle_name(lock->handle);
 }
 
 hf_reason hf_lost_reason(const hf_lock *lock)

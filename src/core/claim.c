@@ -371,45 +371,40 @@ static int run(struct hf__claim *c)
 static int tell_busy(const struct hf__claim *c, int r, hf_error *err)
 {
     const struct hf__record *k = &c->record;
-    const char *name = c->key.bytes + c->key.name_at;
-    int length = c->key.length - c->key.name_at;
+    const char *name = hf__handle_name(c->handle);
 
     if (k->is_kept) {
-        return hf__fail(err, r, "\"%.*s\" is kept closed for %lld ms more",
-                        length, name, (long long)(k->remaining_us / 1000));
+        return hf__fail(err, r, "\"%s\" is kept closed for %lld ms more", name,
+                        (long long)(k->remaining_us / 1000));
     }
     if (!k->is_held) {
         return hf__fail(err, r,
-                        "\"%.*s\" is not free: other threads of this process "
+                        "\"%s\" is not free: other threads of this process "
                         "(pid %lld) hold it or are before this one",
-                        length, name, (long long)c->owner.pid);
+                        name, (long long)c->owner.pid);
     }
     return hf__fail(err, r,
-                    "\"%.*s\" is held by %s on %s (pid %lld), fence %llu, %lld "
+                    "\"%s\" is held by %s on %s (pid %lld), fence %llu, %lld "
                     "ms left",
-                    length, name, k->owner.label, k->owner.host,
+                    name, k->owner.label, k->owner.host,
                     (long long)k->owner.pid, (unsigned long long)k->fence,
                     (long long)(k->remaining_us / 1000));
 }
 
 static int tell(const struct hf__claim *c, int r, hf_error *err)
 {
-    const char *name = c->key.bytes + c->key.name_at;
-    int length = c->key.length - c->key.name_at;
+    const char *name = hf__handle_name(c->handle);
 
     if (r == HF_BUSY || r == HF_TIMEDOUT) {
         return tell_busy(c, r, err);
     }
     if (r == HF_CANCELLED) {
-        return hf__fail(err, r, "the wait for \"%.*s\" was cancelled", length,
-                        name);
+        return hf__fail(err, r, "the wait for \"%s\" was cancelled", name);
     }
     if (c->is_detached || c->err.status == 0) {
         /* The store still writes to c->err, or had nothing to say. */
-        return hf__fail(err, r,
-                        "no answer from the store for \"%.*s\" in "
-                        "time",
-                        length, name);
+        return hf__fail(err, r, "no answer from the store for \"%s\" in time",
+                        name);
     }
     hf__error_copy(err, &c->err);
     if (err != NULL) {

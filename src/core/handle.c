@@ -105,7 +105,7 @@ static void tell_lost(struct hf__handle *l)
     hf__count(&l->client->counters.lost, 1);
     hf__log(&l->client->settings.log, HF_LOG_WARN,
             "event=lost lock=%s fence=%llu reason=%s",
-            hf__log_quote(l->key.bytes + l->key.name_at, name, sizeof name),
+            hf__log_quote(hf__handle_name(l), name, sizeof name),
             (unsigned long long)l->grant.fence,
             hf_strreason((hf_reason)atomic_load(&l->reason)));
     hf__place_gone(l);
@@ -386,17 +386,6 @@ void hf__handle_unref(struct hf__handle *l)
     hf__client_unref(client);
 }
 
-void hf__token_text(const struct hf__token *token, char text[33])
-{
-    static const char digits[] = "0123456789abcdef";
-
-    for (size_t i = 0; i < sizeof token->bytes; i++) {
-        text[2 * i] = digits[token->bytes[i] >> 4];
-        text[2 * i + 1] = digits[token->bytes[i] & 15];
-    }
-    text[32] = '\0';
-}
-
 static int refuse_grant(const struct hf__handle *l, const struct hf__event *e,
                         hf_error *err)
 {
@@ -404,15 +393,13 @@ static int refuse_grant(const struct hf__handle *l, const struct hf__event *e,
         return hf__fail(err, HF_EPROTO,
                         "the fence of \"%s\" fell to %llu after %llu: was an "
                         "old copy of the store put back?",
-                        l->key.bytes + l->key.name_at,
-                        (unsigned long long)e->fence,
+                        hf__handle_name(l), (unsigned long long)e->fence,
                         (unsigned long long)e->seen_fence);
     }
     return hf__fail(err, HF_EUNAVAIL,
                     "the grant of \"%s\" came after its lease of %lld ms: "
                     "the store is too slow for it; ask for a longer one",
-                    l->key.bytes + l->key.name_at,
-                    (long long)l->grant.lease_ms);
+                    hf__handle_name(l), (long long)l->grant.lease_ms);
 }
 
 int hf__handle_grant(struct hf__handle *l, const struct hf__token *token,
@@ -430,7 +417,7 @@ int hf__handle_grant(struct hf__handle *l, const struct hf__token *token,
 
     hf__mutex_lock(&l->mutex);
     l->token = *token;
-    hf__token_text(token, l->token_text);
+    hf__token_format(token, l->token_text);
     l->moot_at = hf__lease_moot_at(sent, l->grant.lease_ms);
     e.now = hf__now();
     l->kept_until = hf__after_ms(e.now, l->min_hold_ms);

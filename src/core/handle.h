@@ -13,6 +13,7 @@
 
 #include "src/core/client.h"
 #include "src/core/lock.h"
+#include "src/core/token.h"
 
 struct hf__place;
 
@@ -59,7 +60,7 @@ struct hf__handle {
     hf__time moot_at; /* a give-back is pointless after */
     struct hf__token token;
     struct hf__key key;
-    char token_text[33];
+    char token_text[HF__TOKEN_TEXT_SIZE];
     char key_bytes[]; /* with a NUL after it */
 };
 
@@ -87,6 +88,11 @@ void hf__handle_drop_owing(struct hf_client *);
 /* For hf_close(): release without waiting for the answer. */
 void hf__handle_abandon(struct hf__handle *);
 
+/* NUL-ended, without the prefix; lives as long as the handle. */
+static inline const char *hf__handle_name(const struct hf__handle *h)
+{
+    return h->key.bytes + h->key.name_at;
+}
 /* Why it was lost; for a handle that is. */
 hf_reason hf__handle_reason(const struct hf__handle *);
 
@@ -109,7 +115,5 @@ HF_MUST_CHECK bool hf__handle_await_errand(struct hf__handle *, hf__time limit);
  */
 HF_MUST_CHECK int hf__handle_run(struct hf__handle *, enum hf__errand,
                                  hf__time limit);
-
-void hf__token_text(const struct hf__token *, char text[33]);
 
 #endif

@@ -93,9 +93,9 @@ int hf__hold_release(struct hf_lock *lock, hf_error *err)
     }
     hf__unpark(&h->parker); /* this hold may be waited on */
     if (lock->left_result == HF_LOST) {
-        return hf__fail(
-            err, HF_LOST, "\"%s\" was lost before it was released (%s)",
-            h->key.bytes + h->key.name_at, hf_strreason(hf_lost_reason(lock)));
+        return hf__fail(err, HF_LOST,
+                        "\"%s\" was lost before it was released (%s)",
+                        hf__handle_name(h), hf_strreason(hf_lost_reason(lock)));
     }
     return lock->left_result;
 }

@@ -150,7 +150,7 @@ static int send_away(struct hf__handle *l, hf_reason *ret_reason)
 
 static int tell(const struct hf__handle *l, int r, hf_error *err)
 {
-    const char *name = l->key.bytes + l->key.name_at;
+    const char *name = hf__handle_name(l);
 
     if (r == HF_OK) {
         return r;

@@ -9,9 +9,28 @@
 #include "src/base/error.h"
 #include "src/core/place.h"
 
+/* It was released, detached or lost: which? */
+static int tell_gone(const struct hf__handle *l, hf_error *err)
+{
+    const char *name = hf__handle_name(l);
+    int state = atomic_load(&l->state);
+
+    if (state == (int)HF_STATE_RELEASED) {
+        return hf__fail(err, HF_LOST, "\"%s\" has been released", name);
+    }
+    if (state == (int)HF_STATE_DETACHED) {
+        return hf__fail(err, HF_LOST,
+                        "\"%s\" was detached: adopt it by its token to renew "
+                        "it",
+                        name);
+    }
+    return hf__fail(err, HF_LOST, "\"%s\" is no longer ours (%s)", name,
+                    hf_strreason(hf__handle_reason(l)));
+}
+
 static int renew_as(struct hf__handle *l, enum hf__errand errand, hf_error *err)
 {
-    const char *name = l->key.bytes + l->key.name_at;
+    const char *name = hf__handle_name(l);
     hf__time limit = hf__client_limit(l->client);
     unsigned duties = 0;
     bool is_lost = false;
@@ -40,8 +59,7 @@ static int renew_as(struct hf__handle *l, enum hf__errand errand, hf_error *err)
     hf__mutex_unlock(&l->mutex);
     hf__handle_follow_up(l, duties);
     if (is_lost) {
-        return hf__fail(err, HF_LOST, "\"%s\" is no longer ours (%s)", name,
-                        hf_strreason(hf__handle_reason(l)));
+        return tell_gone(l, err);
     }
     if (r != HF_OK) {
         return hf__fail(err, r,
@@ -61,13 +79,13 @@ static int tell_shared(const struct hf__handle *l, int holds, hf_error *err)
 {
     return hf__fail(err, HF_EINVAL,
                     "\"%s\" was acquired %d times: release it down to one",
-                    l->key.bytes + l->key.name_at, holds);
+                    hf__handle_name(l), holds);
 }
 
 /* HF_OK: it can be detached, or (*ret_is_done) it has been. */
 static int check_detach(struct hf__handle *l, bool *ret_is_done, hf_error *err)
 {
-    const char *name = l->key.bytes + l->key.name_at;
+    const char *name = hf__handle_name(l);
     HF_SCOPED_LOCK(&l->mutex);
 
     *ret_is_done = l->grant.phase == HF__PHASE_DETACHED;
@@ -114,10 +132,5 @@ int hf__handle_detach(struct hf__handle *l, hf_error *err)
     hf__place_gone(l);
     hf__place_left(l);
     hf__handle_follow_up(l, duties);
-    if (r == HF_LOST) {
-        return hf__fail(err, r, "\"%s\" is no longer ours (%s)",
-                        l->key.bytes + l->key.name_at,
-                        hf_strreason(hf__handle_reason(l)));
-    }
-    return r;
+    return r == HF_LOST ? tell_gone(l, err) : r;
 }
