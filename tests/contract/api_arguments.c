@@ -186,13 +186,32 @@ TEST(options_of_an_earlier_library_are_accepted)
     EXPECT(!hf_info_note(info) || !hf_info_note(info)[0]);
 }
 
-TEST(caps_and_errors_have_sizes_too)
+TEST(caps_have_a_size_too)
 {
     AUTO_CLIENT *alice = open_store();
     hf_caps_info caps = HF_CAPS_INFO_INIT;
 
     caps.size = 0;
     EXPECT_IS(hf_caps(alice, &caps), HF_EINVAL);
+    caps.size = sizeof caps + 8;
+    EXPECT_IS(hf_caps(alice, &caps), HF_EINVAL);
+}
+
+/* The text of an earlier library may have been shorter. */
+TEST(an_error_is_written_no_further_than_its_size)
+{
+    AUTO_CLIENT *alice = open_store();
+    hf_error err = HF_ERROR_INIT;
+
+    err.size = offsetof(hf_error, text) + 20;
+    memset(err.text, 'z', sizeof err.text);
+    EXPECT_IS(hf_break(alice, "\xff", 0, &err), HF_EINVAL);
+    EXPECT_IS(err.status, HF_EINVAL);
+    EXPECT_LESS(strlen(err.text), 20);
+    EXPECT_MORE(strlen(err.text), 0);
+    for (size_t i = 20; i < sizeof err.text; i++) {
+        EXPECT_IS(err.text[i], 'z');
+    }
 }
 
 TEST(a_success_leaves_the_error_alone)

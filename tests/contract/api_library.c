@@ -89,19 +89,28 @@ TEST(an_unknown_store_is_named_and_a_way_to_see_the_known_ones)
     EXPECT_HAS(err.text, "holdfast backends");
 }
 
+/* For what it says, not because there is no such store. */
+static void expect_url_refused(const char *url, const char *why)
+{
+    hf_error err = HF_ERROR_INIT;
+
+    EXPECT_IS(open_status(url, &err), HF_EINVAL);
+    EXPECT_HAS(err.text, why);
+}
+
 TEST(a_url_must_be_one)
 {
-    char long_host[400] = "nosuch://";
+    char long_url[5000] = "nosuch:";
 
-    memset(long_host + 9, 'h', 300);
-    EXPECT_IS(open_status("", NULL), HF_EINVAL);
-    EXPECT_IS(open_status(NULL, NULL), HF_EINVAL);
-    EXPECT_IS(open_status("no scheme", NULL), HF_EINVAL);
-    EXPECT_IS(open_status(":", NULL), HF_EINVAL);
-    EXPECT_IS(open_status("nosuch://host:0/", NULL), HF_EINVAL);
-    EXPECT_IS(open_status("nosuch://host:65536/", NULL), HF_EINVAL);
-    EXPECT_IS(open_status("nosuch://host:abc/", NULL), HF_EINVAL);
-    EXPECT_IS(open_status(long_host, NULL), HF_EINVAL);
+    memset(long_url + 7, 'p', sizeof long_url - 8);
+    expect_url_refused("", "empty");
+    expect_url_refused(NULL, "needs a URL");
+    expect_url_refused("no scheme", "no scheme");
+    expect_url_refused(":", "no scheme");
+    expect_url_refused("nosuch://host:0/", "port");
+    expect_url_refused("nosuch://host:65536/", "port");
+    expect_url_refused("nosuch://host:abc/", "port");
+    expect_url_refused(long_url, "4096 bytes");
 }
 
 static void expect_option_refused(const char *option, const char *a,
@@ -121,7 +130,11 @@ TEST(an_unknown_option_is_named_and_the_valid_ones_too)
 
 TEST(a_repeated_option_is_named)
 {
-    expect_option_refused("prefix=a&prefix=b", "prefix", "");
+    expect_option_refused("prefix=a&prefix=b", "prefix", "twice");
+}
+
+TEST(a_prefix_has_none_of_the_signs_of_a_key)
+{
     expect_option_refused("prefix=a:b", "prefix", "':'");
     expect_option_refused("prefix=a;3", "prefix", "';'");
 }

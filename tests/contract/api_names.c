@@ -174,20 +174,6 @@ TEST(a_prefix_and_a_name_do_not_run_together)
     expect_held(second);
 }
 
-TEST(the_separator_in_a_prefix_makes_no_other_name)
-{
-    AUTO_CLIENT *alice = open_with("prefix=a");
-    hf_client *bob = NULL;
-    AUTO_LOCK *job = acquire(alice, "b:c");
-
-    /* Either such a prefix is refused, or it is another name. */
-    if (hf_open(store_url("prefix=a:b"), NULL, &bob, NULL) == HF_OK) {
-        EXPECT_IS(try_once(bob, "c"), HF_OK);
-        hf_close(bob);
-    }
-    expect_held(job);
-}
-
 TEST(the_default_prefix_is_holdfast)
 {
     AUTO_CLIENT *alice = open_store();

@@ -306,7 +306,6 @@ TEST(of_many_at_once_one_starts)
 TEST(once_that_makes_no_sense_is_refused)
 {
     AUTO_CLIENT *alice = open_store();
-    char name[HF_NAME_MAX + 1] = {0};
     AUTO_LOCK *none = NULL;
     hf_acquire_opts opts = once(-2, NULL);
     hf_error err = HF_ERROR_INIT;
@@ -320,13 +319,24 @@ TEST(once_that_makes_no_sense_is_refused)
     opts = once(1000, "\xff");
     EXPECT_IS(hf_acquire(alice, "job", &opts, &none, &err), HF_EINVAL);
     EXPECT(strstr(err.text, "UTF-8"));
+}
+
+TEST(a_name_and_its_key_have_250_bytes_together)
+{
+    AUTO_CLIENT *alice = open_store();
+    char name[201] = "";
+    char key[52] = "";
+    hf_acquire_opts opts = once(1000, key);
+    hf_error err = HF_ERROR_INIT;
+    AUTO_LOCK *job = NULL;
+
+    NEEDS(HF_CAP_KEEP);
     memset(name, 'n', 200);
-    opts = once(1000, "fifty-one bytes are one too many for this name .....");
-    EXPECT_IS(strlen(opts.once_key), 52);
-    EXPECT_IS(hf_acquire(alice, name, &opts, &none, &err), HF_EINVAL);
-    EXPECT(strstr(err.text, "250"));
-    opts.once_key += 2;
-    EXPECT_IS(hf_acquire(alice, name, &opts, &none, &err), HF_OK);
+    memset(key, 'k', 51);
+    EXPECT_IS(hf_acquire(alice, name, &opts, &job, &err), HF_EINVAL);
+    EXPECT_HAS(err.text, "250");
+    key[50] = '\0';
+    EXPECT_IS(hf_acquire(alice, name, &opts, &job, &err), HF_OK);
 }
 
 /* Somebody who waits for his start, and ends it at once. */

@@ -131,22 +131,30 @@ void begin_anew(struct party *p, const char *name)
     c->is_over = false;
 }
 
+struct hf__key make_key(char *buf, const char *name)
+{
+    size_t length = strlen(PREFIX) + strlen(name);
+
+    EXPECT(length <= HF__KEY_MAX);
+    /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): counted bytes */
+    memcpy(buf, PREFIX, strlen(PREFIX));
+    /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): counted bytes */
+    memcpy(buf + strlen(PREFIX), name, strlen(name));
+    return (struct hf__key){buf, (uint16_t)length, sizeof PREFIX - 1};
+}
+
 void ask(struct party *p, struct request *rq, enum hf__op_kind kind,
          const char *name)
 {
     struct claim *c = claim_of(p, name);
-    size_t length = strlen(name);
 
     if (kind == HF__OP_ACQUIRE && c->is_over) {
         begin_anew(p, name);
     }
     *rq = (struct request){.error = HF_ERROR_INIT};
-    memcpy(rq->key, PREFIX, strlen(PREFIX));
-    memcpy(rq->key + strlen(PREFIX), name, length);
     rq->op = (struct hf__op){
         .kind = kind,
-        .key = {rq->key, (uint16_t)(strlen(PREFIX) + length),
-                sizeof PREFIX - 1},
+        .key = make_key(rq->key, name),
         .token = c->token,
         .lease_us = LEASE_MS * INT64_C(1000),
         .owner = &p->owner,

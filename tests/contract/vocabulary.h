@@ -115,6 +115,9 @@ struct claim *claim_of(struct party *, const char *name);
 /* Ask until the name is no longer held nor kept, up to 10 s. */
 void until_free(struct party *, const char *name);
 
+/* The key of a name, written to buf[HF__KEY_MAX]. */
+struct hf__key make_key(char *buf, const char *name);
+
 /* ---- batches ------------------------------------------------------------ */
 
 struct request {

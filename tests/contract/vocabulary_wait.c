@@ -1,25 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The words of the contract suite for waiting and listing. A waiter sleeps in
- * a thread of his own, and what is measured is how long.
+ * The words of the contract suite for waiting, listing and cleaning. A waiter
+ * sleeps in a thread of his own, and what is measured is how long.
  */
 #include "tests/contract/vocabulary.h"
 
 #include <string.h>
-
-#define PREFIX "test:"
-
-static struct hf__key make_key(char *buf, const char *name)
-{
-    size_t length = strlen(PREFIX) + strlen(name);
-
-    EXPECT(length <= HF__KEY_MAX);
-    /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): counted bytes */
-    memcpy(buf, PREFIX, strlen(PREFIX));
-    /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): counted bytes */
-    memcpy(buf + strlen(PREFIX), name, strlen(name));
-    return (struct hf__key){buf, (uint16_t)length, sizeof PREFIX - 1};
-}
 
 /* ---- waiting ------------------------------------------------------------ */
 
