@@ -114,7 +114,7 @@ bool hf__conn_is_open(const struct hf__conn *conn)
     return conn->state != NULL;
 }
 
-/* ---- execute ------------------------------------------------------------ */
+/* ---- execute */
 
 static bool is_key(const struct hf__key *key)
 {
@@ -263,7 +263,7 @@ int hf__conn_execute(struct hf__conn *conn, struct hf__op *ops[], int n,
     return r;
 }
 
-/* ---- the other calls ---------------------------------------------------- */
+/* ---- the other calls */
 
 /* An interrupt that came while no call ran was meant for this wait. */
 static bool take_interrupt(struct hf__conn *conn)
@@ -363,7 +363,7 @@ struct hf__facts hf__conn_facts(const struct hf__conn *conn)
     return head_of(conn)->facts;
 }
 
-/* ---- keys, tokens, fences ----------------------------------------------- */
+/* ---- keys, tokens, fences */
 
 int hf__key_compare(const struct hf__key *a, const struct hf__key *b)
 {

@@ -19,8 +19,7 @@ int hf_inspect(hf_client *client, const char *name, hf_info **ret_info,
 
     if (r == HF_OK && ret_info == NULL) {
         r = hf__fail(err, HF_EINVAL,
-                     "hf_inspect() needs a place for the "
-                     "answer");
+                     "hf_inspect() needs a place for the answer");
     }
     r = r == HF_OK ? hf__name_check(name, err) : r;
     if (r != HF_OK) {

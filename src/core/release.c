@@ -166,8 +166,8 @@ static int tell(const struct hf__handle *l, int r, hf_error *err)
                         name, hf_strreason(hf__handle_reason(l)));
     }
     return hf__fail(err, r,
-                    "the release of \"%s\" was not confirmed; its "
-                    "lease ends it",
+                    "the release of \"%s\" was not confirmed; its lease ends "
+                    "it",
                     name);
 }
 

@@ -63,8 +63,8 @@ static int renew_as(struct hf__handle *l, enum hf__errand errand, hf_error *err)
     }
     if (r != HF_OK) {
         return hf__fail(err, r,
-                        "\"%s\" was not renewed; it is held until "
-                        "the old deadline",
+                        "\"%s\" was not renewed; it is held until the old "
+                        "deadline",
                         name);
     }
     return r;

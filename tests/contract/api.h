@@ -45,7 +45,7 @@ void free_lock(hf_lock **);
 void free_info(hf_info **);
 void free_cancel(hf_cancel **);
 
-/* ---- time -------------------------------------------------------------- */
+/* ---- time */
 
 /* A bound, or a lease, for the machine the tests run on: five times as much
  * where HOLDFAST_TEST_SLOW says that sanitizers or valgrind watch. */
@@ -55,7 +55,7 @@ int64_t since(int64_t start_ms);
 /* How much of a lease its holder may believe: less 1 % and 5 ms. */
 int64_t safe(int64_t lease_ms);
 
-/* ---- the store --------------------------------------------------------- */
+/* ---- the store */
 
 const char *scheme(void);
 bool store_can(unsigned flags);
@@ -70,7 +70,7 @@ hf_client *open_faulty(const char *options);
 /* hf_open() of any URL, for those that must be refused. */
 int open_status(const char *url, hf_error *err);
 
-/* ---- locks ------------------------------------------------------------- */
+/* ---- locks */
 
 /* Options with this patience and lease; renewed unless said otherwise; of an
  * owner of their own, as if another thread asked. */
@@ -96,7 +96,7 @@ hf_info *look_at(hf_client *, const char *name);
 hf_presence presence(hf_client *, const char *name);
 hf_cancel *new_cancel(void);
 
-/* ---- log lines --------------------------------------------------------- */
+/* ---- log lines */
 
 /* Opens the store with a sink that keeps up to 32 lines. */
 hf_client *open_logged(hf_level);
@@ -104,7 +104,7 @@ hf_client *open_logged_with(hf_open_opts *);
 /* A kept line that contains all of these, NULL-ended; NULL if none does. */
 const char *logged(const char *first, ...) __attribute__((sentinel));
 
-/* ---- this process ------------------------------------------------------ */
+/* ---- this process */
 
 /* The thread sanitizer ends a process that starts threads after it was forked
  * from one that had some. */

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* ---- at least ----------------------------------------------------------- */
+/* ---- at least */
 
 static hf_acquire_opts at_least(int64_t min_hold_ms)
 {
@@ -145,7 +145,7 @@ TEST(a_break_ends_the_least_hold)
     EXPECT_IS(try_once(bob, "job"), HF_OK);
 }
 
-/* ---- at most ------------------------------------------------------------ */
+/* ---- at most */
 
 TEST(a_lock_is_lost_when_it_was_held_for_long_enough)
 {

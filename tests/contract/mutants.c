@@ -30,7 +30,7 @@ struct mutant {
 static const struct mutant *active;
 static struct hf__backend active_backend;
 
-/* ---- answers altered ---------------------------------------------------- */
+/* ---- answers altered */
 
 /* As an upsert that reports a row touched as a row inserted. */
 static void busy_looks_granted(void *s, struct hf__op *op)
@@ -101,7 +101,7 @@ static void free_names_lose_fence(void *s, struct hf__op *op)
     }
 }
 
-/* ---- the other calls altered -------------------------------------------- */
+/* ---- the other calls altered */
 
 static int sleeps_to_the_deadline(void *s, struct hf__watch *w[], int n,
                                   hf__time deadline, hf_error *err)
@@ -181,7 +181,7 @@ static int gc_counts_nothing(void *s, const struct hf__key *prefix,
     return r;
 }
 
-/* ---- the table ---------------------------------------------------------- */
+/* ---- the table */
 
 static const struct mutant mutants[] = {
     {"release-for-anyone", "a_stranger_cannot_release",

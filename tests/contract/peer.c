@@ -40,7 +40,7 @@ struct peer {
     struct answer last;
 };
 
-/* ---- in the peer -------------------------------------------------------- */
+/* ---- in the peer */
 
 static pid_t spawn_program(void)
 {
@@ -150,7 +150,7 @@ static _Noreturn void be_peer(int socket)
     _exit(c.verb == CLOSE ? 0 : 1);
 }
 
-/* ---- in the test -------------------------------------------------------- */
+/* ---- in the test */
 
 struct peer *start_peer(void)
 {

@@ -19,7 +19,7 @@
 
 enum { AGAIN_MAX = 2000 };
 
-/* ---- the store ---------------------------------------------------------- */
+/* ---- the store */
 
 const char *scheme(void)
 {
@@ -65,7 +65,7 @@ static hf__time soon(void)
     return hf__after_ms(hf__now(), slowly(10000));
 }
 
-/* ---- sessions ----------------------------------------------------------- */
+/* ---- sessions */
 
 int join_url(struct party *p, const char *label, const char *text)
 {
@@ -102,7 +102,7 @@ void leave(struct party *p)
     hf__conn_close(&p->conn);
 }
 
-/* ---- operations --------------------------------------------------------- */
+/* ---- operations */
 
 struct claim *claim_of(struct party *p, const char *name)
 {

@@ -66,7 +66,7 @@ struct party {
         }                                                                      \
     } while (0)
 
-/* ---- the store ---------------------------------------------------------- */
+/* ---- the store */
 
 const char *scheme(void);
 const struct hf__backend *backend(void);
@@ -76,7 +76,7 @@ const char *store_url(void);
 /* A time that sanitizers and valgrind may stretch. */
 int64_t slowly(int64_t ms);
 
-/* ---- sessions ----------------------------------------------------------- */
+/* ---- sessions */
 
 void join(struct party *, const char *label);
 /* As join, of that URL; gives what open gave. */
@@ -87,7 +87,7 @@ void leave(struct party *);
 /* Release all claims, over a session that meets no injected faults. */
 void give_back_and_leave(struct party *);
 
-/* ---- operations on one name --------------------------------------------- */
+/* ---- operations on one name */
 
 #define LEASE_MS 20000
 
@@ -118,7 +118,7 @@ void until_free(struct party *, const char *name);
 /* The key of a name, written to buf[HF__KEY_MAX]. */
 struct hf__key make_key(char *buf, const char *name);
 
-/* ---- batches ------------------------------------------------------------ */
+/* ---- batches */
 
 struct request {
     struct hf__op op; /* op.result is the answer */
@@ -133,7 +133,7 @@ void ask(struct party *, struct request *, enum hf__op_kind, const char *name);
  * what killed the session. Takes over what the grants say. */
 int send_batch(struct party *, struct request *, int n);
 
-/* ---- waiting ------------------------------------------------------------ */
+/* ---- waiting */
 
 /* Somebody who waits in a thread of his own for a name to change. */
 struct waiting {
@@ -157,7 +157,7 @@ void expect_woken(struct waiting *);
 /* The end of it; took_ms is known then. */
 void stop_waiting(struct waiting *);
 
-/* ---- listing ------------------------------------------------------------ */
+/* ---- listing */
 
 struct listing {
     char names[CLAIMS_MAX][HF_NAME_MAX + 1];
@@ -169,7 +169,7 @@ struct listing {
 /* All held names that begin with `prefix`. */
 int list(struct party *, const char *prefix, struct listing *);
 
-/* ---- cleaning ----------------------------------------------------------- */
+/* ---- cleaning */
 
 /* Delete what has been idle for so long; *ret_count: how many. */
 int collect_garbage(struct party *, int64_t idle_ms, uint64_t *ret_count);

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* ---- waiting ------------------------------------------------------------ */
+/* ---- waiting */
 
 void watch_name(struct waiting *w, struct party *p, const char *name)
 {
@@ -70,7 +70,7 @@ void expect_woken(struct waiting *w)
     EXPECT(w->watch.has_fired);
 }
 
-/* ---- listing ------------------------------------------------------------ */
+/* ---- listing */
 
 static int add_to_listing(void *arg, const char *name, size_t length,
                           const struct hf__record *record)
@@ -96,7 +96,7 @@ int list(struct party *p, const char *prefix, struct listing *l)
                          hf__after_ms(hf__now(), slowly(10000)), &p->error);
 }
 
-/* ---- cleaning ----------------------------------------------------------- */
+/* ---- cleaning */
 
 int collect_garbage(struct party *p, int64_t idle_ms, uint64_t *ret_count)
 {

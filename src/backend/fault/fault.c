@@ -78,7 +78,7 @@ static int fail_lost(hf_error *err, int status)
     return hf__fail(err, status, "the connection was lost (injected fault)");
 }
 
-/* ---- operations --------------------------------------------------------- */
+/* ---- operations */
 
 static int execute_inner(struct session *s, struct hf__op *ops[], int n,
                          hf__time deadline, hf_error *err)
@@ -161,7 +161,7 @@ static int fault_execute(void *state, struct hf__op *ops[], int n,
     return r == HF_OK && s->is_lost ? fail_lost(err, HF_EUNKNOWN) : r;
 }
 
-/* ---- the other calls ---------------------------------------------------- */
+/* ---- the other calls */
 
 /* What happens before the inner call; negative: it doesn't take place. */
 static int before(struct session *s, struct hf__fault fault, hf__time deadline,
@@ -259,7 +259,7 @@ static int fault_lock_fds(void *state, int *fds, int max)
     return s->inner->lock_fds(enter(s), fds, max);
 }
 
-/* ---- opening ------------------------------------------------------------ */
+/* ---- opening */
 
 static bool is_own(const char *name)
 {

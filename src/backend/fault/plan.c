@@ -81,7 +81,7 @@ static struct hf__mutex mutex = HF__MUTEX_INIT;
 static struct hf__link plans = {&plans, &plans};
 static unsigned n_fired;
 
-/* ---- reading ------------------------------------------------------------ */
+/* ---- reading */
 
 /* Cut the next word, up to `end`, off the text; false if it is too long. */
 static bool cut_word(const char **text, char end, char *word)
@@ -219,7 +219,7 @@ static int read_rules(struct hf__fault_plan *plan, const char *text,
     }
 }
 
-/* ---- plans -------------------------------------------------------------- */
+/* ---- plans */
 
 static struct hf__fault_plan *find_plan(const char *url)
 {

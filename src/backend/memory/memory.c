@@ -22,7 +22,7 @@ static hf__time after_us(hf__time t, int64_t us)
     return hf__after_ns(t, us * 1000);
 }
 
-/* ---- the operations ----------------------------------------------------- */
+/* ---- the operations */
 
 static bool is_owner(const struct hf__mem_entry *e, const struct hf__op *op)
 {
@@ -176,7 +176,7 @@ static int memory_execute(void *s, struct hf__op *ops[], int n,
     return HF_OK;
 }
 
-/* ---- waiting ------------------------------------------------------------ */
+/* ---- waiting */
 
 /* Has the record moved on since the watch saw it? If not, *next is no later
  * than the point at which it will. */
@@ -239,7 +239,7 @@ static void memory_interrupt(void *state)
     }
 }
 
-/* ---- looking ------------------------------------------------------------ */
+/* ---- looking */
 
 static int memory_check(void *s, hf__check_fn fn, void *arg, hf__time deadline,
                         hf_error *err)
@@ -260,7 +260,7 @@ static int memory_check(void *s, hf__check_fn fn, void *arg, hf__time deadline,
     return HF_OK;
 }
 
-/* ---- sessions ----------------------------------------------------------- */
+/* ---- sessions */
 
 static int memory_open(void *state, const struct hf__url *url,
                        const char *allow, hf__time deadline, hf_error *err)

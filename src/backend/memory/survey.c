@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- listing ------------------------------------------------------------ */
+/* ---- listing */
 
 struct listed {
     char key[HF__KEY_MAX];
@@ -90,7 +90,7 @@ int hf__mem_list(void *s, const struct hf__key *prefix, hf__list_fn fn,
     return HF_OK;
 }
 
-/* ---- cleaning ----------------------------------------------------------- */
+/* ---- cleaning */
 
 struct sweep {
     struct hf__mem_store *store;

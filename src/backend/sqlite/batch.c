@@ -17,7 +17,7 @@
 /* More raises in a row mean that the ceiling does not hold. */
 #define RAISES_MAX 3
 
-/* ---- after the answer --------------------------------------------------- */
+/* ---- after the answer */
 
 static void settle_one(struct hf__sqlite *s, struct hf__op *op,
                        const struct hf__outcome *out)
@@ -82,7 +82,7 @@ static int say_unknown(struct hf__sqlite *s, struct hf__op *ops[], int n,
                            s->place.path[HF__FILE_DB], sqlite3_errstr(rc));
 }
 
-/* ---- one transaction ---------------------------------------------------- */
+/* ---- one transaction */
 
 static int apply_kind(struct hf__sqlite *s, struct hf__op *ops[], int n,
                       enum hf__op_kind kind)
@@ -182,7 +182,7 @@ static int take_turn(struct hf__sqlite *s, struct hf__op *ops[], int n,
     return rc;
 }
 
-/* ---- batches ------------------------------------------------------------ */
+/* ---- batches */
 
 /* Does it only go on with what is held, and takes no new name in? */
 static bool is_modest(struct hf__op *const ops[], int n)

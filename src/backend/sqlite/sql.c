@@ -123,7 +123,7 @@ int hf__sql_number(struct hf__sqlite *s, const char *text, int64_t *ret_number)
     return rc == SQLITE_DONE ? SQLITE_ERROR : rc;
 }
 
-/* ---- what a code means -------------------------------------------------- */
+/* ---- what a code means */
 
 static bool is_space_errno(int number)
 {
@@ -257,7 +257,7 @@ int hf__sql_status(const struct hf__sqlite *s, int rc, hf_error *err)
     }
 }
 
-/* ---- opening ------------------------------------------------------------ */
+/* ---- opening */
 
 /* Somebody who does not stand at the gate has the write lock: a shell, a
  * backup. Short sleeps of changing length, so that two who wait for each
