@@ -175,6 +175,7 @@ TEST(another_client_does_not_share)
 
     opts.wait_ms = 0;
     EXPECT_IS(hf_acquire(bob, "job", &opts, &none, NULL), HF_BUSY);
+    expect_held(outer);
 }
 
 TEST(a_grant_that_was_lost_is_not_shared)
