@@ -96,22 +96,22 @@ static void abandon_handles(struct hf_client *c)
 {
     for (;;) {
         struct hf__link *link = NULL;
-        struct hf__handle *l = NULL;
+        struct hf__handle *h = NULL;
         bool is_alive = false;
 
         hf__mutex_lock(&c->mutex);
         link = hf__list_pop(&c->handles);
         if (link != NULL) {
-            l = HF__ELEMENT(link, struct hf__handle, link);
-            is_alive = hf__handle_try_ref(l);
+            h = HF__ELEMENT(link, struct hf__handle, link);
+            is_alive = hf__handle_try_ref(h);
         }
         hf__mutex_unlock(&c->mutex);
         if (link == NULL) {
             return;
         }
         if (is_alive) {
-            hf__handle_abandon(l);
-            hf__handle_unref(l);
+            hf__handle_abandon(h);
+            hf__handle_unref(h);
         }
     }
 }

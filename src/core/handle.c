@@ -37,42 +37,42 @@ static hf_lock_state shown_state(enum hf__phase phase)
     return HF_STATE_LOST;
 }
 
-bool hf__handle_is_ours(const struct hf__handle *l)
+bool hf__handle_is_ours(const struct hf__handle *h)
 {
-    return l->grant.phase == HF__PHASE_HELD ||
-           l->grant.phase == HF__PHASE_AT_RISK;
+    return h->grant.phase == HF__PHASE_HELD ||
+           h->grant.phase == HF__PHASE_AT_RISK;
 }
 
 /* The clock may be ahead of the keeper, who has yet to find it expired. */
-hf_reason hf__handle_reason(const struct hf__handle *l)
+hf_reason hf__handle_reason(const struct hf__handle *h)
 {
-    hf_reason reason = (hf_reason)atomic_load(&l->reason);
+    hf_reason reason = (hf_reason)atomic_load(&h->reason);
 
     return reason == HF_REASON_NONE ? HF_REASON_EXPIRED : reason;
 }
 
 /* How early a renewal may go along with those of other locks. */
-static int64_t renewal_slack(const struct hf__handle *l)
+static int64_t renewal_slack(const struct hf__handle *h)
 {
-    return l->grant.lease_ms * HF__MS / 24;
+    return h->grant.lease_ms * HF__MS / 24;
 }
 
-unsigned hf__handle_feed(struct hf__handle *l, struct hf__event e)
+unsigned hf__handle_feed(struct hf__handle *h, struct hf__event e)
 {
-    unsigned duties = hf__grant_step(&l->grant, &e);
+    unsigned duties = hf__grant_step(&h->grant, &e);
 
     /* The reason first: who sees the loss may ask for it at once. */
-    atomic_store(&l->reason, (int)l->grant.reason);
-    atomic_store(&l->state, (int)shown_state(l->grant.phase));
-    atomic_store(&l->held_until,
-                 hf__handle_is_ours(l) ? l->grant.deadline.ns : 0);
-    if (hf__handle_is_ours(l) || !l->is_owing) {
-        hf__time due = hf__grant_next_tick(&l->grant);
+    atomic_store(&h->reason, (int)h->grant.reason);
+    atomic_store(&h->state, (int)shown_state(h->grant.phase));
+    atomic_store(&h->held_until,
+                 hf__handle_is_ours(h) ? h->grant.deadline.ns : 0);
+    if (hf__handle_is_ours(h) || !h->is_owing) {
+        hf__time due = hf__grant_next_tick(&h->grant);
 
         /* Only a renewal may come early: at a deadline that is merely near
          * there is nothing to do yet. */
-        hf__keeper_set(&l->client->keeper, &l->duty, due,
-                       due.ns == l->grant.renew_at.ns ? renewal_slack(l) : 0);
+        hf__keeper_set(&h->client->keeper, &h->duty, due,
+                       due.ns == h->grant.renew_at.ns ? renewal_slack(h) : 0);
     }
     return duties;
 }
@@ -82,49 +82,49 @@ unsigned hf__handle_feed(struct hf__handle *l, struct hf__event e)
  * old deadline: it has put 0 into held_until then, and lost is final, so the
  * new deadline counts only if the old one is still there.
  */
-static unsigned feed_renewed(struct hf__handle *l, hf__time sent)
+static unsigned feed_renewed(struct hf__handle *h, hf__time sent)
 {
     hf__time now = hf__now();
     hf__time deadline =
-        hf__later(l->grant.deadline, hf__grant_promise(&l->grant, sent));
-    int64_t old = l->grant.deadline.ns;
+        hf__later(h->grant.deadline, hf__grant_promise(&h->grant, sent));
+    int64_t old = h->grant.deadline.ns;
 
-    if (hf__handle_is_ours(l) && hf__before(now, l->grant.deadline) &&
-        !atomic_compare_exchange_strong(&l->held_until, &old, deadline.ns)) {
-        now = l->grant.deadline;
+    if (hf__handle_is_ours(h) && hf__before(now, h->grant.deadline) &&
+        !atomic_compare_exchange_strong(&h->held_until, &old, deadline.ns)) {
+        now = h->grant.deadline;
     }
-    return hf__handle_feed(l, (struct hf__event){.kind = HF__EVENT_RENEWED,
+    return hf__handle_feed(h, (struct hf__event){.kind = HF__EVENT_RENEWED,
                                                  .now = now,
                                                  .sent = sent});
 }
 
-static void tell_lost(struct hf__handle *l)
+static void tell_lost(struct hf__handle *h)
 {
     char name[4 * HF_NAME_MAX];
 
-    hf__count(&l->client->counters.lost, 1);
-    hf__log(&l->client->settings.log, HF_LOG_WARN,
+    hf__count(&h->client->counters.lost, 1);
+    hf__log(&h->client->settings.log, HF_LOG_WARN,
             "event=lost lock=%s fence=%llu reason=%s",
-            hf__log_quote(hf__handle_name(l), name, sizeof name),
-            (unsigned long long)l->grant.fence,
-            hf_strreason((hf_reason)atomic_load(&l->reason)));
-    hf__place_gone(l);
+            hf__log_quote(hf__handle_name(h), name, sizeof name),
+            (unsigned long long)h->grant.fence,
+            hf_strreason((hf_reason)atomic_load(&h->reason)));
+    hf__place_gone(h);
 }
 
-static void send(struct hf__handle *l, enum hf__errand errand);
+static void send(struct hf__handle *h, enum hf__errand errand);
 
-void hf__handle_follow_up(struct hf__handle *l, unsigned duties)
+void hf__handle_follow_up(struct hf__handle *h, unsigned duties)
 {
     if ((duties & HF__DO_TELL) != 0) {
-        tell_lost(l);
+        tell_lost(h);
     }
     if ((duties & HF__DO_RENEW) != 0) {
-        send(l, HF__ERRAND_RENEW);
+        send(h, HF__ERRAND_RENEW);
     }
     if ((duties & HF__DO_GIVE_BACK) != 0) {
-        send(l, HF__ERRAND_GIVE_BACK);
+        send(h, HF__ERRAND_GIVE_BACK);
     }
-    hf__unpark(&l->parker);
+    hf__unpark(&h->parker);
 }
 
 /* ---- errands */
@@ -137,121 +137,121 @@ static bool is_renewal(enum hf__errand errand)
 }
 
 /* Under the mutex, with no errand under way. */
-static void begin(struct hf__handle *l, enum hf__errand errand)
+static void begin(struct hf__handle *h, enum hf__errand errand)
 {
-    struct hf__op *op = &l->request.op;
+    struct hf__op *op = &h->request.op;
 
-    HF_ASSERT(l->errand == HF__ERRAND_NONE);
-    l->errand = errand;
-    l->owes = false;
-    atomic_fetch_add(&l->refs, 1);
+    HF_ASSERT(h->errand == HF__ERRAND_NONE);
+    h->errand = errand;
+    h->owes = false;
+    atomic_fetch_add(&h->refs, 1);
     op->kind = is_renewal(errand) ? HF__OP_RENEW : HF__OP_RELEASE;
     op->is_detached = errand == HF__ERRAND_DETACH;
-    op->reopens = l->is_unused;
-    op->key = l->key;
-    op->token = l->token;
-    op->fence = l->grant.fence;
-    op->lease_us = l->grant.lease_ms * 1000;
+    op->reopens = h->is_unused;
+    op->key = h->key;
+    op->token = h->token;
+    op->fence = h->grant.fence;
+    op->lease_us = h->grant.lease_ms * 1000;
     op->ret_reason = HF_REASON_NONE;
-    l->request.send_by = is_renewal(errand) ? l->grant.deadline : HF__NEVER;
-    l->request.done = errand_done;
+    h->request.send_by = is_renewal(errand) ? h->grant.deadline : HF__NEVER;
+    h->request.done = errand_done;
 }
 
-static void send(struct hf__handle *l, enum hf__errand errand)
+static void send(struct hf__handle *h, enum hf__errand errand)
 {
-    hf__mutex_lock(&l->mutex);
-    if (errand == HF__ERRAND_GIVE_BACK && !l->is_owing) {
+    hf__mutex_lock(&h->mutex);
+    if (errand == HF__ERRAND_GIVE_BACK && !h->is_owing) {
         /* A debt of the client, with a reference, until it is settled. */
-        l->is_owing = true;
-        atomic_fetch_add(&l->refs, 1);
-        hf__client_owe(l->client);
+        h->is_owing = true;
+        atomic_fetch_add(&h->refs, 1);
+        hf__client_owe(h->client);
     }
-    if (l->errand != HF__ERRAND_NONE) {
-        l->owes = l->owes || errand == HF__ERRAND_GIVE_BACK;
-        hf__mutex_unlock(&l->mutex);
+    if (h->errand != HF__ERRAND_NONE) {
+        h->owes = h->owes || errand == HF__ERRAND_GIVE_BACK;
+        hf__mutex_unlock(&h->mutex);
         return;
     }
-    begin(l, errand);
-    hf__mutex_unlock(&l->mutex);
-    hf__session_submit(&l->client->renew, &l->request);
+    begin(h, errand);
+    hf__mutex_unlock(&h->mutex);
+    hf__session_submit(&h->client->renew, &h->request);
 }
 
-unsigned hf__handle_end_renewal(struct hf__handle *l, const struct hf__op *op)
+unsigned hf__handle_end_renewal(struct hf__handle *h, const struct hf__op *op)
 {
     struct hf__event e = {.now = hf__now()};
 
     if (op->result == HF_OK || op->result == HF_EUNKNOWN) {
-        l->moot_at = hf__later(l->moot_at,
-                               hf__lease_moot_at(op->sent, l->grant.lease_ms));
+        h->moot_at = hf__later(h->moot_at,
+                               hf__lease_moot_at(op->sent, h->grant.lease_ms));
     }
-    hf__count(op->result == HF_OK ? &l->client->counters.renewed
-                                  : &l->client->counters.renew_failed,
+    hf__count(op->result == HF_OK ? &h->client->counters.renewed
+                                  : &h->client->counters.renew_failed,
               op->result != HF_LOST);
     if (op->result == HF_OK) {
-        return feed_renewed(l, op->sent);
+        return feed_renewed(h, op->sent);
     }
     e.kind = op->result == HF_LOST ? HF__EVENT_REFUSED : HF__EVENT_RENEW_FAILED;
     e.reason = op->ret_reason;
-    return hf__handle_feed(l, e);
+    return hf__handle_feed(h, e);
 }
 
 /* Gives whether the give-back waits for another try: not once the client is
  * closed, for nobody would make it. */
-static bool set_retry(struct hf__handle *l, bool is_waiting)
+static bool set_retry(struct hf__handle *h, bool is_waiting)
 {
-    HF_SCOPED_LOCK(&l->client->mutex);
+    HF_SCOPED_LOCK(&h->client->mutex);
 
-    hf__list_remove(&l->owing_link);
-    if (is_waiting && !l->client->is_closed) {
-        hf__list_push(&l->client->owing, &l->owing_link);
+    hf__list_remove(&h->owing_link);
+    if (is_waiting && !h->client->is_closed) {
+        hf__list_push(&h->client->owing, &h->owing_link);
         return true;
     }
     return false;
 }
 
 /* A release that nobody waits for: settled, or to be tried again. */
-static void end_give_back(struct hf__handle *l, const struct hf__op *op)
+static void end_give_back(struct hf__handle *h, const struct hf__op *op)
 {
     hf__time now = hf__now();
-    bool is_open = hf__debt_is_open(op->result) && hf__before(now, l->moot_at);
+    bool is_open = hf__debt_is_open(op->result) && hf__before(now, h->moot_at);
 
-    if (!l->is_owing) {
+    if (!h->is_owing) {
         return;
     }
-    l->is_owing = set_retry(l, is_open);
-    if (l->is_owing) {
-        hf__keeper_set(&l->client->keeper, &l->duty,
-                       hf__after_ms(now, l->grant.lease_ms / 12), 0);
+    h->is_owing = set_retry(h, is_open);
+    if (h->is_owing) {
+        hf__keeper_set(&h->client->keeper, &h->duty,
+                       hf__after_ms(now, h->grant.lease_ms / 12), 0);
     }
 }
 
 /* The errand under way has its result; under the mutex. Gives the duties. */
-static unsigned end_errand(struct hf__handle *l)
+static unsigned end_errand(struct hf__handle *h)
 {
-    enum hf__errand errand = l->errand;
+    enum hf__errand errand = h->errand;
     unsigned duties = 0;
 
-    l->errand = HF__ERRAND_NONE;
+    h->errand = HF__ERRAND_NONE;
     switch (errand) {
     case HF__ERRAND_RENEW:
     case HF__ERRAND_DETACH:
-        duties = hf__handle_end_renewal(l, &l->request.op);
+        duties = hf__handle_end_renewal(h, &h->request.op);
         break;
     case HF__ERRAND_RELEASE:
     case HF__ERRAND_GIVE_BACK:
-        end_give_back(l, &l->request.op);
+        end_give_back(h, &h->request.op);
         break;
     case HF__ERRAND_NONE:
         HF_ASSERT(false && "an errand that was not sent");
     }
-    return l->owes ? duties | HF__DO_GIVE_BACK : duties;
+    return h->owes ? duties | HF__DO_GIVE_BACK : duties;
 }
 
 /* What is_owing held: the count and the reference. */
-static void settle_debt(struct hf__handle *l)
+static void settle_debt(struct hf__handle *h)
 {
-    hf__client_settle(l->client);
-    hf__handle_unref(l);
+    hf__client_settle(h->client);
+    hf__handle_unref(h);
 }
 
 void hf__handle_drop_owing(struct hf_client *client)
@@ -273,58 +273,58 @@ void hf__handle_drop_owing(struct hf_client *client)
 /* Nobody waited for the errand. Thread: whoever executed it. */
 static void errand_done(struct hf__request *q)
 {
-    struct hf__handle *l = HF__ELEMENT(q, struct hf__handle, request);
+    struct hf__handle *h = HF__ELEMENT(q, struct hf__handle, request);
     bool was_renewal = false;
     bool was_owing = false;
     bool is_settled = false;
     unsigned duties = 0;
     int r = q->op.result;
 
-    hf__mutex_lock(&l->mutex);
-    was_renewal = is_renewal(l->errand);
-    was_owing = l->is_owing;
-    duties = end_errand(l);
-    is_settled = was_owing && !l->is_owing;
-    hf__mutex_unlock(&l->mutex);
+    hf__mutex_lock(&h->mutex);
+    was_renewal = is_renewal(h->errand);
+    was_owing = h->is_owing;
+    duties = end_errand(h);
+    is_settled = was_owing && !h->is_owing;
+    hf__mutex_unlock(&h->mutex);
     if (is_settled) {
-        settle_debt(l);
+        settle_debt(h);
     }
     if (was_renewal && r < 0) {
-        hf__log(&l->client->settings.log, HF_LOG_WARN,
+        hf__log(&h->client->settings.log, HF_LOG_WARN,
                 "event=renewal_failed result=%s", hf_strstatus(r));
     }
-    hf__handle_follow_up(l, duties);
-    hf__handle_unref(l);
+    hf__handle_follow_up(h, duties);
+    hf__handle_unref(h);
 }
 
 /* The keeper's call: a renewal or the deadline is due, or a give-back. */
 static void fire(struct hf__duty *duty, hf__time now)
 {
-    struct hf__handle *l = HF__ELEMENT(duty, struct hf__handle, duty);
+    struct hf__handle *h = HF__ELEMENT(duty, struct hf__handle, duty);
     unsigned duties = 0;
 
     /* Its last owner may just have let go, and now waits for this to end. */
-    if (!hf__handle_try_ref(l)) {
+    if (!hf__handle_try_ref(h)) {
         return;
     }
-    hf__mutex_lock(&l->mutex);
-    if (hf__handle_is_ours(l)) {
-        hf__time slack = hf__after_ns(now, renewal_slack(l));
+    hf__mutex_lock(&h->mutex);
+    if (hf__handle_is_ours(h)) {
+        hf__time slack = hf__after_ns(now, renewal_slack(h));
 
         /* A renewal that is nearly due goes along with those that are. */
-        if (!hf__before(slack, l->grant.renew_at) &&
-            hf__before(l->grant.renew_at, l->grant.deadline)) {
-            now = hf__later(now, l->grant.renew_at);
+        if (!hf__before(slack, h->grant.renew_at) &&
+            hf__before(h->grant.renew_at, h->grant.deadline)) {
+            now = hf__later(now, h->grant.renew_at);
         }
         duties = hf__handle_feed(
-            l, (struct hf__event){.kind = HF__EVENT_TICK, .now = now});
-    } else if (l->is_owing) {
+            h, (struct hf__event){.kind = HF__EVENT_TICK, .now = now});
+    } else if (h->is_owing) {
         duties = HF__DO_GIVE_BACK;
-        (void)set_retry(l, false);
+        (void)set_retry(h, false);
     }
-    hf__mutex_unlock(&l->mutex);
-    hf__handle_follow_up(l, duties);
-    hf__handle_unref(l);
+    hf__mutex_unlock(&h->mutex);
+    hf__handle_follow_up(h, duties);
+    hf__handle_unref(h);
 }
 
 /* ---- making and dropping */
@@ -333,164 +333,164 @@ struct hf__handle *hf__handle_new(struct hf_client *client,
                                   const struct hf__key *key,
                                   const hf_acquire_opts *opts)
 {
-    struct hf__handle *l = hf__alloc(sizeof *l + key->length + 1u);
+    struct hf__handle *h = hf__alloc(sizeof *h + key->length + 1u);
 
-    if (l == NULL) {
+    if (h == NULL) {
         return NULL;
     }
-    atomic_init(&l->refs, 1);
-    atomic_init(&l->state, (int)HF_STATE_RELEASED);
-    l->client = hf__client_ref(client);
-    hf__list_init(&l->link);
-    hf__list_init(&l->owing_link);
-    hf__list_init(&l->home_link);
-    l->holds = 1;
-    l->owner_id = opts->owner_id;
-    hf__mutex_init(&l->mutex);
-    hf__grant_init(&l->grant, opts->lease_ms, opts->auto_renew != 0);
-    l->grant.max_hold_ms = opts->max_hold_ms;
-    l->is_unbound = opts->detached != 0;
-    l->min_hold_ms = opts->min_hold_ms;
-    l->duty.fire = fire;
-    memcpy(l->key_bytes, key->bytes, key->length);
-    l->key = *key;
-    l->key.bytes = l->key_bytes;
-    return l;
+    atomic_init(&h->refs, 1);
+    atomic_init(&h->state, (int)HF_STATE_RELEASED);
+    h->client = hf__client_ref(client);
+    hf__list_init(&h->link);
+    hf__list_init(&h->owing_link);
+    hf__list_init(&h->home_link);
+    h->holds = 1;
+    h->owner_id = opts->owner_id;
+    hf__mutex_init(&h->mutex);
+    hf__grant_init(&h->grant, opts->lease_ms, opts->auto_renew != 0);
+    h->grant.max_hold_ms = opts->max_hold_ms;
+    h->is_unbound = opts->detached != 0;
+    h->min_hold_ms = opts->min_hold_ms;
+    h->duty.fire = fire;
+    memcpy(h->key_bytes, key->bytes, key->length);
+    h->key = *key;
+    h->key.bytes = h->key_bytes;
+    return h;
 }
 
-bool hf__handle_try_ref(struct hf__handle *l)
+bool hf__handle_try_ref(struct hf__handle *h)
 {
-    int refs = atomic_load(&l->refs);
+    int refs = atomic_load(&h->refs);
 
     while (refs > 0) {
-        if (atomic_compare_exchange_weak(&l->refs, &refs, refs + 1)) {
+        if (atomic_compare_exchange_weak(&h->refs, &refs, refs + 1)) {
             return true;
         }
     }
     return false;
 }
 
-void hf__handle_unref(struct hf__handle *l)
+void hf__handle_unref(struct hf__handle *h)
 {
-    struct hf_client *client = l->client;
+    struct hf_client *client = h->client;
 
-    if (atomic_fetch_sub(&l->refs, 1) > 1) {
+    if (atomic_fetch_sub(&h->refs, 1) > 1) {
         return;
     }
-    hf__keeper_cancel(&client->keeper, &l->duty);
+    hf__keeper_cancel(&client->keeper, &h->duty);
     hf__mutex_lock(&client->mutex);
-    hf__list_remove(&l->link);
+    hf__list_remove(&h->link);
     hf__mutex_unlock(&client->mutex);
-    hf__mutex_fini(&l->mutex);
-    hf__free(l);
+    hf__mutex_fini(&h->mutex);
+    hf__free(h);
     hf__client_unref(client);
 }
 
-static int refuse_grant(const struct hf__handle *l, const struct hf__event *e,
+static int refuse_grant(const struct hf__handle *h, const struct hf__event *e,
                         hf_error *err)
 {
     if (e->fence != 0 && e->fence <= e->seen_fence) {
         return hf__fail(err, HF_EPROTO,
                         "the fence of \"%s\" fell to %llu after %llu: was an "
                         "old copy of the store put back?",
-                        hf__handle_name(l), (unsigned long long)e->fence,
+                        hf__handle_name(h), (unsigned long long)e->fence,
                         (unsigned long long)e->seen_fence);
     }
     return hf__fail(err, HF_EUNAVAIL,
                     "the grant of \"%s\" came after its lease of %lld ms: "
                     "the store is too slow for it; ask for a longer one",
-                    hf__handle_name(l), (long long)l->grant.lease_ms);
+                    hf__handle_name(h), (long long)h->grant.lease_ms);
 }
 
-int hf__handle_grant(struct hf__handle *l, const struct hf__token *token,
+int hf__handle_grant(struct hf__handle *h, const struct hf__token *token,
                      hf__time sent, uint64_t fence, hf_error *err)
 {
     struct hf__event e = {.kind = HF__EVENT_GRANTED,
                           .sent = sent,
                           .fence = fence,
-                          .seen_fence = hf__client_seen(l->client, &l->key)};
+                          .seen_fence = hf__client_seen(h->client, &h->key)};
     unsigned duties = 0;
 
-    if (l->is_adopted && e.seen_fence == fence) {
+    if (h->is_adopted && e.seen_fence == fence) {
         e.seen_fence = 0; /* it was acquired in this process */
     }
 
-    hf__mutex_lock(&l->mutex);
-    l->token = *token;
-    hf__token_format(token, l->token_text);
-    l->moot_at = hf__lease_moot_at(sent, l->grant.lease_ms);
+    hf__mutex_lock(&h->mutex);
+    h->token = *token;
+    hf__token_format(token, h->token_text);
+    h->moot_at = hf__lease_moot_at(sent, h->grant.lease_ms);
     e.now = hf__now();
-    l->kept_until = hf__after_ms(e.now, l->min_hold_ms);
-    duties = hf__handle_feed(l, e);
-    hf__mutex_unlock(&l->mutex);
+    h->kept_until = hf__after_ms(e.now, h->min_hold_ms);
+    duties = hf__handle_feed(h, e);
+    hf__mutex_unlock(&h->mutex);
     if ((duties & HF__DO_GIVE_BACK) != 0) {
-        return refuse_grant(l, &e, err);
+        return refuse_grant(h, &e, err);
     }
-    hf__client_see(l->client, &l->key, fence);
-    hf__mutex_lock(&l->client->mutex);
-    hf__list_push(&l->client->handles, &l->link);
-    hf__mutex_unlock(&l->client->mutex);
+    hf__client_see(h->client, &h->key, fence);
+    hf__mutex_lock(&h->client->mutex);
+    hf__list_push(&h->client->handles, &h->link);
+    hf__mutex_unlock(&h->client->mutex);
     return HF_OK;
 }
 
-bool hf__handle_await_errand(struct hf__handle *l, hf__time limit)
+bool hf__handle_await_errand(struct hf__handle *h, hf__time limit)
 {
-    while (l->errand != HF__ERRAND_NONE) {
-        unsigned seen = hf__parker_seen(&l->parker);
+    while (h->errand != HF__ERRAND_NONE) {
+        unsigned seen = hf__parker_seen(&h->parker);
 
         if (!hf__before(hf__now(), limit)) {
             return false;
         }
-        hf__mutex_unlock(&l->mutex);
-        hf__park(&l->parker, seen, limit);
-        hf__mutex_lock(&l->mutex);
+        hf__mutex_unlock(&h->mutex);
+        hf__park(&h->parker, seen, limit);
+        hf__mutex_lock(&h->mutex);
     }
     return true;
 }
 
-int hf__handle_run(struct hf__handle *l, enum hf__errand errand, hf__time limit)
+int hf__handle_run(struct hf__handle *h, enum hf__errand errand, hf__time limit)
 {
     struct hf__session *s = is_renewal(errand)
-                                ? &l->client->renew
-                                : hf__client_session(l->client, &l->key);
+                                ? &h->client->renew
+                                : hf__client_session(h->client, &h->key);
     enum hf__ending ending = HF__ENDING_RAN;
 
-    begin(l, errand);
-    hf__mutex_unlock(&l->mutex);
-    ending = hf__session_run(s, &l->request, &l->parker, limit, NULL);
-    hf__mutex_lock(&l->mutex);
+    begin(h, errand);
+    hf__mutex_unlock(&h->mutex);
+    ending = hf__session_run(s, &h->request, &h->parker, limit, NULL);
+    hf__mutex_lock(&h->mutex);
     if (ending == HF__ENDING_DETACHED) {
         return HF_EUNKNOWN; /* errand_done() will end it */
     }
     if (ending == HF__ENDING_WITHDRAWN) {
-        l->request.op.result = HF_EUNAVAIL;
+        h->request.op.result = HF_EUNAVAIL;
     }
-    l->errand = HF__ERRAND_NONE;
-    atomic_fetch_sub(&l->refs, 1);
-    return l->request.op.result;
+    h->errand = HF__ERRAND_NONE;
+    atomic_fetch_sub(&h->refs, 1);
+    return h->request.op.result;
 }
 
-void hf__handle_refuse(struct hf__handle *l, hf_reason reason)
+void hf__handle_refuse(struct hf__handle *h, hf_reason reason)
 {
     unsigned duties = 0;
 
-    hf__mutex_lock(&l->mutex);
-    duties = hf__handle_feed(l, (struct hf__event){.kind = HF__EVENT_CLOSED,
+    hf__mutex_lock(&h->mutex);
+    duties = hf__handle_feed(h, (struct hf__event){.kind = HF__EVENT_CLOSED,
                                                    .now = hf__now(),
                                                    .reason = reason});
-    hf__mutex_unlock(&l->mutex);
-    hf__handle_follow_up(l, duties);
+    hf__mutex_unlock(&h->mutex);
+    hf__handle_follow_up(h, duties);
 }
 
-void hf__handle_abandon(struct hf__handle *l)
+void hf__handle_abandon(struct hf__handle *h)
 {
     bool was_ours = false;
 
-    hf__mutex_lock(&l->mutex);
-    was_ours = hf__handle_is_ours(l);
-    hf__mutex_unlock(&l->mutex);
+    hf__mutex_lock(&h->mutex);
+    was_ours = hf__handle_is_ours(h);
+    hf__mutex_unlock(&h->mutex);
     if (was_ours) {
-        hf__handle_refuse(l, HF_REASON_SESSION);
-        send(l, HF__ERRAND_GIVE_BACK);
+        hf__handle_refuse(h, HF_REASON_SESSION);
+        send(h, HF__ERRAND_GIVE_BACK);
     }
 }

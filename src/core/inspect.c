@@ -67,15 +67,15 @@ static void log_break(const hf_client *client, const struct hf__look *k)
 /* Our own holder need not wait for its next renewal to be told. */
 static void tell_holder(hf_client *client, const struct hf__look *k)
 {
-    struct hf__handle *l = hf__place_holder(client, &k->key);
+    struct hf__handle *h = hf__place_holder(client, &k->key);
 
-    if (l == NULL) {
+    if (h == NULL) {
         return;
     }
-    if (l->grant.fence < k->request.op.fence) {
-        hf__handle_refuse(l, HF_REASON_BROKEN);
+    if (h->grant.fence < k->request.op.fence) {
+        hf__handle_refuse(h, HF_REASON_BROKEN);
     }
-    hf__handle_unref(l);
+    hf__handle_unref(h);
 }
 
 int hf_break(hf_client *client, const char *name, uint64_t fence, hf_error *err)

@@ -189,33 +189,33 @@ void hf__place_unserve(struct hf__claim *c)
 }
 
 /* Under the mutex. */
-static void install(struct hf__place *p, struct hf__handle *l)
+static void install(struct hf__place *p, struct hf__handle *h)
 {
-    l->home = p;
+    h->home = p;
     p->users++;
-    hf__list_push(&p->owned, &l->home_link);
-    if (atomic_load(&l->state) == (int)HF_STATE_LOST) {
+    hf__list_push(&p->owned, &h->home_link);
+    if (atomic_load(&h->state) == (int)HF_STATE_LOST) {
         return; /* already: hf__place_gone() has been called, and will not be
                    again */
     }
     /* An older grant of this client may be lost and not know it yet. */
     if (p->holder != NULL) {
         p->holder->place = NULL;
-        unuse(l->client, p);
+        unuse(h->client, p);
     }
-    p->holder = l;
-    l->place = p;
+    p->holder = h;
+    h->place = p;
     p->users++;
 }
 
-void hf__place_adopted(struct hf__handle *l)
+void hf__place_adopted(struct hf__handle *h)
 {
-    HF_SCOPED_LOCK(&l->client->mutex);
-    struct hf__place *p = find(l->client, &l->key);
+    HF_SCOPED_LOCK(&h->client->mutex);
+    struct hf__place *p = find(h->client, &h->key);
 
-    p = p == NULL ? make(l->client, &l->key) : p;
+    p = p == NULL ? make(h->client, &h->key) : p;
     if (p != NULL) {
-        install(p, l);
+        install(p, h);
     }
 }
 
@@ -230,19 +230,19 @@ void hf__place_granted(struct hf__claim *c)
     }
 }
 
-void hf__place_gone(struct hf__handle *l)
+void hf__place_gone(struct hf__handle *h)
 {
-    HF_SCOPED_LOCK(&l->client->mutex);
-    struct hf__place *p = l->place;
+    HF_SCOPED_LOCK(&h->client->mutex);
+    struct hf__place *p = h->place;
 
     if (p == NULL) {
         return;
     }
-    HF_ASSERT(p->holder == l);
+    HF_ASSERT(p->holder == h);
     p->holder = NULL;
-    l->place = NULL;
+    h->place = NULL;
     wake_first(p);
-    unuse(l->client, p);
+    unuse(h->client, p);
 }
 
 struct hf__handle *hf__place_holder(struct hf_client *client,
@@ -256,9 +256,9 @@ struct hf__handle *hf__place_holder(struct hf_client *client,
                : NULL;
 }
 
-static bool is_owned_by(struct hf__handle *l, uint64_t owner_id)
+static bool is_owned_by(struct hf__handle *h, uint64_t owner_id)
 {
-    return l != NULL && l->owner_id == owner_id && hf__handle_try_ref(l);
+    return h != NULL && h->owner_id == owner_id && hf__handle_try_ref(h);
 }
 
 struct hf__handle *hf__place_owned(struct hf_client *client,
@@ -271,22 +271,22 @@ struct hf__handle *hf__place_owned(struct hf_client *client,
         return p == NULL ? NULL : p->holder;
     }
     HF__LIST_EACH (link, &p->owned) {
-        struct hf__handle *l = HF__ELEMENT(link, struct hf__handle, home_link);
+        struct hf__handle *h = HF__ELEMENT(link, struct hf__handle, home_link);
 
-        if (is_owned_by(l, owner_id)) {
-            return l;
+        if (is_owned_by(h, owner_id)) {
+            return h;
         }
     }
     return NULL;
 }
 
-void hf__place_left(struct hf__handle *l)
+void hf__place_left(struct hf__handle *h)
 {
-    HF_SCOPED_LOCK(&l->client->mutex);
+    HF_SCOPED_LOCK(&h->client->mutex);
 
-    if (l->home != NULL) {
-        hf__list_remove(&l->home_link);
-        unuse(l->client, HF_MOVE(l->home));
+    if (h->home != NULL) {
+        hf__list_remove(&h->home_link);
+        unuse(h->client, HF_MOVE(h->home));
     }
 }
 
@@ -304,19 +304,19 @@ static bool may_hand_over(struct hf__place *p, int64_t lease_ms)
 
 /* May others have it at all? What the grant of an adopted lock keeps closed,
  * the store alone knows. */
-static bool may_be_inherited(const struct hf__handle *l)
+static bool may_be_inherited(const struct hf__handle *h)
 {
-    return !l->is_adopted && !hf__before(hf__now(), l->kept_until) &&
-           (l->client->settings.backend->caps & HF_CAP_HANDOVER) != 0;
+    return !h->is_adopted && !hf__before(hf__now(), h->kept_until) &&
+           (h->client->settings.backend->caps & HF_CAP_HANDOVER) != 0;
 }
 
-struct hf__claim *hf__place_heir(struct hf__handle *l, int64_t lease_ms)
+struct hf__claim *hf__place_heir(struct hf__handle *h, int64_t lease_ms)
 {
-    HF_SCOPED_LOCK(&l->client->mutex);
-    struct hf__place *p = l->place;
+    HF_SCOPED_LOCK(&h->client->mutex);
+    struct hf__place *p = h->place;
     struct hf__claim *heir = p == NULL ? NULL : first_in_line(p);
 
-    if (heir == NULL || heir->is_asking || !may_be_inherited(l) ||
+    if (heir == NULL || heir->is_asking || !may_be_inherited(h) ||
         heir->standing != HF__STANDING_LINE || heir->is_unknown ||
         !may_hand_over(p, lease_ms)) {
         return NULL;

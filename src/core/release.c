@@ -17,7 +17,7 @@
 
 /* ---- handing over */
 
-static void prepare_handover(struct hf__handle *l, struct hf__claim *heir)
+static void prepare_handover(struct hf__handle *h, struct hf__claim *heir)
 {
     struct hf__op *op = &heir->request.op;
 
@@ -25,9 +25,9 @@ static void prepare_handover(struct hf__handle *l, struct hf__claim *heir)
     heir->err.status = 0;
     op->kind = HF__OP_HANDOVER;
     op->key = heir->key;
-    op->token = l->token;
+    op->token = h->token;
     op->next_token = heir->token;
-    op->fence = l->grant.fence;
+    op->fence = h->grant.fence;
     op->lease_us = heir->lease_ms * 1000;
     op->keep_us = heir->handle->min_hold_ms * 1000;
     op->is_detached = heir->handle->is_unbound;
@@ -54,16 +54,16 @@ static void handover_done(struct hf__request *q)
 /* Hand the lock to the next in line. HF_OK, HF_LOST (+ reason), or a failure:
  * then release it. The request is the heir's, so that it may go on when the
  * holder's time is up. */
-static int hand_over(struct hf__handle *l, struct hf__claim *heir,
+static int hand_over(struct hf__handle *h, struct hf__claim *heir,
                      hf__time limit, hf_reason *ret_reason)
 {
     int r = HF_EUNKNOWN;
 
     atomic_fetch_add(&heir->refs, 1);
-    prepare_handover(l, heir);
+    prepare_handover(h, heir);
     heir->request.done = handover_done;
-    switch (hf__session_run(hf__client_session(l->client, &l->key),
-                            &heir->request, &l->parker, limit, NULL)) {
+    switch (hf__session_run(hf__client_session(h->client, &h->key),
+                            &heir->request, &h->parker, limit, NULL)) {
     case HF__ENDING_RAN:
         break;
     case HF__ENDING_WITHDRAWN:
@@ -74,7 +74,7 @@ static int hand_over(struct hf__handle *l, struct hf__claim *heir,
     }
     r = heir->request.op.result;
     *ret_reason = heir->request.op.ret_reason;
-    hf__place_gone(l);
+    hf__place_gone(h);
     handover_done(&heir->request);
     return r;
 }
@@ -84,22 +84,22 @@ static int hand_over(struct hf__handle *l, struct hf__claim *heir,
 /* Release by token until the store answers or the limit. A release whose
  * reply was lost shows as LOST the next time: before the deadline nobody but
  * us can have ended it, so that is success. */
-static int let_go(struct hf__handle *l, hf__time limit, bool is_unknown,
+static int let_go(struct hf__handle *h, hf__time limit, bool is_unknown,
                   hf_reason *ret_reason)
 {
     int r = HF_EUNAVAIL;
 
     for (;;) {
-        hf__mutex_lock(&l->mutex);
-        if (!hf__handle_await_errand(l, limit)) {
+        hf__mutex_lock(&h->mutex);
+        if (!hf__handle_await_errand(h, limit)) {
             r = HF_EUNAVAIL;
         } else {
-            r = hf__handle_run(l, HF__ERRAND_RELEASE, limit);
+            r = hf__handle_run(h, HF__ERRAND_RELEASE, limit);
         }
         if (r == HF_LOST) { /* else somebody may still be executing it */
-            *ret_reason = l->request.op.ret_reason;
+            *ret_reason = h->request.op.ret_reason;
         }
-        hf__mutex_unlock(&l->mutex);
+        hf__mutex_unlock(&h->mutex);
         is_unknown = is_unknown || r == HF_EUNKNOWN;
         if (r >= 0 || !hf__before(hf__now(), limit)) {
             break;
@@ -113,44 +113,44 @@ static int let_go(struct hf__handle *l, hf__time limit, bool is_unknown,
 }
 
 /* Under the mutex: has another thread begun to release? Then wait for it. */
-static bool await_other_release(struct hf__handle *l)
+static bool await_other_release(struct hf__handle *h)
 {
-    while (l->grant.phase == HF__PHASE_RELEASING && !l->has_result) {
-        unsigned seen = hf__parker_seen(&l->parker);
+    while (h->grant.phase == HF__PHASE_RELEASING && !h->has_result) {
+        unsigned seen = hf__parker_seen(&h->parker);
 
-        hf__mutex_unlock(&l->mutex);
-        hf__park(&l->parker, seen, HF__NEVER);
-        hf__mutex_lock(&l->mutex);
+        hf__mutex_unlock(&h->mutex);
+        hf__park(&h->parker, seen, HF__NEVER);
+        hf__mutex_lock(&h->mutex);
     }
-    return l->has_result;
+    return h->has_result;
 }
 
-static int send_away(struct hf__handle *l, hf_reason *ret_reason)
+static int send_away(struct hf__handle *h, hf_reason *ret_reason)
 {
     hf__time limit =
-        hf__earlier(l->grant.deadline, hf__client_limit(l->client));
+        hf__earlier(h->grant.deadline, hf__client_limit(h->client));
     struct hf__claim *heir = NULL;
     bool is_unknown = false;
     bool is_quiet = false;
 
-    hf__mutex_lock(&l->mutex);
-    is_quiet = hf__handle_await_errand(l, limit);
-    hf__mutex_unlock(&l->mutex);
-    heir = is_quiet ? hf__place_heir(l, l->grant.lease_ms) : NULL;
+    hf__mutex_lock(&h->mutex);
+    is_quiet = hf__handle_await_errand(h, limit);
+    hf__mutex_unlock(&h->mutex);
+    heir = is_quiet ? hf__place_heir(h, h->grant.lease_ms) : NULL;
     if (heir != NULL) {
-        int r = hand_over(l, heir, limit, ret_reason);
+        int r = hand_over(h, heir, limit, ret_reason);
 
         if (r == HF_OK || r == HF_LOST) {
             return r;
         }
         is_unknown = r == HF_EUNKNOWN;
     }
-    return let_go(l, limit, is_unknown, ret_reason);
+    return let_go(h, limit, is_unknown, ret_reason);
 }
 
-static int tell(const struct hf__handle *l, int r, hf_error *err)
+static int tell(const struct hf__handle *h, int r, hf_error *err)
 {
-    const char *name = hf__handle_name(l);
+    const char *name = hf__handle_name(h);
 
     if (r == HF_OK) {
         return r;
@@ -163,7 +163,7 @@ static int tell(const struct hf__handle *l, int r, hf_error *err)
     }
     if (r == HF_LOST) {
         return hf__fail(err, r, "\"%s\" was lost before it was released (%s)",
-                        name, hf_strreason(hf__handle_reason(l)));
+                        name, hf_strreason(hf__handle_reason(h)));
     }
     return hf__fail(err, r,
                     "the release of \"%s\" was not confirmed; its lease ends "
@@ -171,40 +171,40 @@ static int tell(const struct hf__handle *l, int r, hf_error *err)
                     name);
 }
 
-int hf__handle_release(struct hf__handle *l, hf_error *err)
+int hf__handle_release(struct hf__handle *h, hf_error *err)
 {
     struct hf__event e = {.kind = HF__EVENT_RELEASE};
     unsigned duties = 0;
     int r = HF_LOST;
 
-    hf__mutex_lock(&l->mutex);
-    if (await_other_release(l)) {
-        r = l->release_result;
-        hf__mutex_unlock(&l->mutex);
-        return tell(l, r, err);
+    hf__mutex_lock(&h->mutex);
+    if (await_other_release(h)) {
+        r = h->release_result;
+        hf__mutex_unlock(&h->mutex);
+        return tell(h, r, err);
     }
-    if (l->grant.phase == HF__PHASE_DETACHED) {
+    if (h->grant.phase == HF__PHASE_DETACHED) {
         r = HF_EINVAL;
     }
     e.now = hf__now();
-    duties = hf__handle_feed(l, e);
+    duties = hf__handle_feed(h, e);
     if ((duties & HF__DO_RELEASE) != 0) {
-        hf__mutex_unlock(&l->mutex);
-        r = send_away(l, &e.reason);
-        hf__mutex_lock(&l->mutex);
+        hf__mutex_unlock(&h->mutex);
+        r = send_away(h, &e.reason);
+        hf__mutex_lock(&h->mutex);
         e.kind = HF__EVENT_RELEASE_ENDED;
         e.result = r;
         e.now = hf__now();
-        duties |= hf__handle_feed(l, e);
+        duties |= hf__handle_feed(h, e);
     }
     if (r == HF_OK) {
-        hf__count(&l->client->counters.released, 1);
+        hf__count(&h->client->counters.released, 1);
     }
-    l->release_result = r;
-    l->has_result = true;
-    hf__mutex_unlock(&l->mutex);
-    hf__place_gone(l);
-    hf__place_left(l);
-    hf__handle_follow_up(l, duties);
-    return tell(l, r, err);
+    h->release_result = r;
+    h->has_result = true;
+    hf__mutex_unlock(&h->mutex);
+    hf__place_gone(h);
+    hf__place_left(h);
+    hf__handle_follow_up(h, duties);
+    return tell(h, r, err);
 }

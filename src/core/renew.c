@@ -10,10 +10,10 @@
 #include "src/core/place.h"
 
 /* It was released, detached or lost: which? */
-static int tell_gone(const struct hf__handle *l, hf_error *err)
+static int tell_gone(const struct hf__handle *h, hf_error *err)
 {
-    const char *name = hf__handle_name(l);
-    int state = atomic_load(&l->state);
+    const char *name = hf__handle_name(h);
+    int state = atomic_load(&h->state);
 
     if (state == (int)HF_STATE_RELEASED) {
         return hf__fail(err, HF_LOST, "\"%s\" has been released", name);
@@ -25,41 +25,41 @@ static int tell_gone(const struct hf__handle *l, hf_error *err)
                         name);
     }
     return hf__fail(err, HF_LOST, "\"%s\" is no longer ours (%s)", name,
-                    hf_strreason(hf__handle_reason(l)));
+                    hf_strreason(hf__handle_reason(h)));
 }
 
-static int renew_as(struct hf__handle *l, enum hf__errand errand, hf_error *err)
+static int renew_as(struct hf__handle *h, enum hf__errand errand, hf_error *err)
 {
-    const char *name = hf__handle_name(l);
-    hf__time limit = hf__client_limit(l->client);
+    const char *name = hf__handle_name(h);
+    hf__time limit = hf__client_limit(h->client);
     unsigned duties = 0;
     bool is_lost = false;
     int r = HF_EUNKNOWN;
 
-    hf__mutex_lock(&l->mutex);
-    limit = hf__earlier(limit, l->grant.deadline);
-    if (hf__handle_await_errand(l, limit)) {
+    hf__mutex_lock(&h->mutex);
+    limit = hf__earlier(limit, h->grant.deadline);
+    if (hf__handle_await_errand(h, limit)) {
         duties =
-            hf__handle_feed(l, (struct hf__event){.kind = HF__EVENT_RENEW_BEGUN,
+            hf__handle_feed(h, (struct hf__event){.kind = HF__EVENT_RENEW_BEGUN,
                                                   .now = hf__now()});
-        if (hf__grant_is_held(&l->grant, hf__now())) {
-            r = hf__handle_run(l, errand, limit);
-            if (l->errand == HF__ERRAND_NONE) {
-                duties |= hf__handle_end_renewal(l, &l->request.op);
+        if (hf__grant_is_held(&h->grant, hf__now())) {
+            r = hf__handle_run(h, errand, limit);
+            if (h->errand == HF__ERRAND_NONE) {
+                duties |= hf__handle_end_renewal(h, &h->request.op);
                 /* It was given up meanwhile, and had to wait for this. */
-                duties |= l->owes ? HF__DO_GIVE_BACK : 0;
+                duties |= h->owes ? HF__DO_GIVE_BACK : 0;
             }
         } else {
             duties |= hf__handle_feed(
-                l, (struct hf__event){.kind = HF__EVENT_RENEW_FAILED,
+                h, (struct hf__event){.kind = HF__EVENT_RENEW_FAILED,
                                       .now = hf__now()});
         }
     }
-    is_lost = !hf__handle_is_ours(l);
-    hf__mutex_unlock(&l->mutex);
-    hf__handle_follow_up(l, duties);
+    is_lost = !hf__handle_is_ours(h);
+    hf__mutex_unlock(&h->mutex);
+    hf__handle_follow_up(h, duties);
     if (is_lost) {
-        return tell_gone(l, err);
+        return tell_gone(h, err);
     }
     if (r != HF_OK) {
         return hf__fail(err, r,
@@ -70,34 +70,34 @@ static int renew_as(struct hf__handle *l, enum hf__errand errand, hf_error *err)
     return r;
 }
 
-int hf__handle_renew(struct hf__handle *l, hf_error *err)
+int hf__handle_renew(struct hf__handle *h, hf_error *err)
 {
-    return renew_as(l, HF__ERRAND_RENEW, err);
+    return renew_as(h, HF__ERRAND_RENEW, err);
 }
 
-static int tell_shared(const struct hf__handle *l, int holds, hf_error *err)
+static int tell_shared(const struct hf__handle *h, int holds, hf_error *err)
 {
     return hf__fail(err, HF_EINVAL,
                     "\"%s\" was acquired %d times: release it down to one",
-                    hf__handle_name(l), holds);
+                    hf__handle_name(h), holds);
 }
 
 /* HF_OK: it can be detached, or (*ret_is_done) it has been. */
-static int check_detach(struct hf__handle *l, bool *ret_is_done, hf_error *err)
+static int check_detach(struct hf__handle *h, bool *ret_is_done, hf_error *err)
 {
-    const char *name = hf__handle_name(l);
-    HF_SCOPED_LOCK(&l->mutex);
+    const char *name = hf__handle_name(h);
+    HF_SCOPED_LOCK(&h->mutex);
 
-    *ret_is_done = l->grant.phase == HF__PHASE_DETACHED;
-    if (l->holds > 1) {
-        return tell_shared(l, l->holds, err);
+    *ret_is_done = h->grant.phase == HF__PHASE_DETACHED;
+    if (h->holds > 1) {
+        return tell_shared(h, h->holds, err);
     }
-    if (l->grant.phase == HF__PHASE_RELEASING ||
-        l->grant.phase == HF__PHASE_RELEASED) {
+    if (h->grant.phase == HF__PHASE_RELEASING ||
+        h->grant.phase == HF__PHASE_RELEASED) {
         return hf__fail(err, HF_EINVAL, "\"%s\" has been released", name);
     }
-    if (!l->is_unbound &&
-        (l->client->settings.backend->caps & HF_CAP_DETACH) == 0) {
+    if (!h->is_unbound &&
+        (h->client->settings.backend->caps & HF_CAP_DETACH) == 0) {
         return hf__fail(err, HF_ENOTSUP,
                         "this store ties \"%s\" to its process: release it, "
                         "or let the process live on",
@@ -106,31 +106,31 @@ static int check_detach(struct hf__handle *l, bool *ret_is_done, hf_error *err)
     return HF_OK;
 }
 
-int hf__handle_detach(struct hf__handle *l, hf_error *err)
+int hf__handle_detach(struct hf__handle *h, hf_error *err)
 {
     unsigned duties = 0;
     int holds = 0;
     bool is_done = false;
-    int r = check_detach(l, &is_done, err);
+    int r = check_detach(h, &is_done, err);
 
-    if (r == HF_OK && !is_done && !l->is_unbound) {
-        r = renew_as(l, HF__ERRAND_DETACH, err);
+    if (r == HF_OK && !is_done && !h->is_unbound) {
+        r = renew_as(h, HF__ERRAND_DETACH, err);
     }
     if (r != HF_OK || is_done) {
         return r;
     }
-    hf__mutex_lock(&l->mutex);
-    holds = l->holds;
+    hf__mutex_lock(&h->mutex);
+    holds = h->holds;
     if (holds > 1) { /* its owner acquired it once more meanwhile */
-        hf__mutex_unlock(&l->mutex);
-        return tell_shared(l, holds, err);
+        hf__mutex_unlock(&h->mutex);
+        return tell_shared(h, holds, err);
     }
     duties = hf__handle_feed(
-        l, (struct hf__event){.kind = HF__EVENT_DETACHED, .now = hf__now()});
-    r = l->grant.phase == HF__PHASE_DETACHED ? (int)HF_OK : (int)HF_LOST;
-    hf__mutex_unlock(&l->mutex);
-    hf__place_gone(l);
-    hf__place_left(l);
-    hf__handle_follow_up(l, duties);
-    return r == HF_LOST ? tell_gone(l, err) : r;
+        h, (struct hf__event){.kind = HF__EVENT_DETACHED, .now = hf__now()});
+    r = h->grant.phase == HF__PHASE_DETACHED ? (int)HF_OK : (int)HF_LOST;
+    hf__mutex_unlock(&h->mutex);
+    hf__place_gone(h);
+    hf__place_left(h);
+    hf__handle_follow_up(h, duties);
+    return r == HF_LOST ? tell_gone(h, err) : r;
 }
