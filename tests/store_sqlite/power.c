@@ -193,6 +193,28 @@ TEST(what_is_closed_for_ever_stays_so_whatever_the_clock_says)
     EXPECT_IS(acquire(&me, "job", 1000), HF_OK);
 }
 
+/* A lease that no process backs is all there is: it runs on, by the wall
+ * clock, also for those who see another boot id. */
+TEST(a_detached_lease_outlives_the_boot_that_gave_it)
+{
+    struct stage *stage = stage_new();
+
+    EXPECT_IS(finish(start(hold, stage, 0)), 0);
+    sql(path_of(""), "UPDATE holdfast_lock SET side=NULL,"
+                     "boot='00000000-0000-0000-0000-000000000000:1',"
+                     "expires=expires-keep_until+5000000,keep_until=5000000");
+    {
+        PEER(me);
+        EXPECT_IS(acquire(&me, "job", 1000), HF_BUSY);
+        EXPECT(me.record.is_held);
+        EXPECT_MORE(me.record.remaining_us, 0);
+    }
+    sql(path_of(""), "UPDATE holdfast_lock SET "
+                     "acquired_at=acquired_at-86400000000");
+    PEER(me);
+    EXPECT_IS(acquire(&me, "job", 1000), HF_OK);
+}
+
 /* The same kernel, another time namespace: its clock can't be compared. */
 TEST(a_holder_in_another_time_namespace_is_refused)
 {

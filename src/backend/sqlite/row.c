@@ -127,6 +127,20 @@ static void judge_keeping(const struct hf__sqlite *s, sqlite3_stmt *statement,
     }
 }
 
+/* How long a lease still runs that began under another boot id and is tied to
+ * no process: by the wall clock, for as long as it was given in its own boot.
+ * Not above 0 also if that clock is behind the grant. */
+static int64_t lease_left_by_wall(const struct hf__sqlite *s,
+                                  sqlite3_stmt *statement)
+{
+    int64_t granted_at = time_of(statement, COLUMN_KEEP_UNTIL) -
+                         time_of(statement, COLUMN_KEEP_US);
+    int64_t since = time_of(statement, COLUMN_ACQUIRED_AT);
+    int64_t lasts_us = time_of(statement, COLUMN_EXPIRES) - granted_at;
+
+    return s->wall_us < since ? 0 : lasts_us - (s->wall_us - since);
+}
+
 static void judge_lease(const struct hf__sqlite *s, sqlite3_stmt *statement,
                         struct hf__row *row)
 {
@@ -144,6 +158,12 @@ static void judge_lease(const struct hf__sqlite *s, sqlite3_stmt *statement,
     row->life = hf__side_life(s->side, text_of(statement, COLUMN_SIDE));
     if (row->life != 0) {
         row->holder_lives = hf__side_probe(s->side, row->life);
+    }
+    if (!is_same_boot && *text_of(statement, COLUMN_SIDE) == '\0' &&
+        lease_left_by_wall(s, statement) > 0) {
+        row->standing = HF__STANDS_HELD;
+        row->remaining_us = lease_left_by_wall(s, statement);
+        return;
     }
     /* A container may show a boot id of its own. Whose byte is locked was
      * not there before a restart, whatever the id says. */
