@@ -61,6 +61,7 @@ static int renew(struct hf__handle *h, const struct hf__token *token,
     if (r != HF_OK) {
         return r;
     }
+    k->session = &h->client->renew; /* as every renewal */
     k->request.op.kind = HF__OP_RENEW;
     k->request.op.token = *token;
     k->request.op.fence = fence;

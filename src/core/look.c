@@ -50,7 +50,8 @@ int hf__look_new(hf_client *client, const char *name,
 int hf__look_run(hf_client *client, struct hf__look *k, hf__time limit,
                  hf_error *err)
 {
-    struct hf__session *s = hf__client_session(client, &k->key);
+    struct hf__session *s =
+        k->session == NULL ? hf__client_session(client, &k->key) : k->session;
     enum hf__ending ending = HF__ENDING_RAN;
     int r = HF_OK;
 

@@ -15,7 +15,8 @@
 #define HF__LOCK_FDS_MAX 8
 
 struct hf__look {
-    atomic_int refs; /* the caller's and the request's */
+    atomic_int refs;             /* the caller's and the request's */
+    struct hf__session *session; /* that is asked; NULL: the name's */
     struct hf__request request;
     struct hf__parker parker;
     struct hf__record record;
