@@ -448,7 +448,8 @@ bool hf__handle_await_errand(struct hf__handle *h, hf__time limit)
     return true;
 }
 
-int hf__handle_run(struct hf__handle *h, enum hf__errand errand, hf__time limit)
+int hf__handle_run(struct hf__handle *h, enum hf__errand errand, hf__time limit,
+                   bool *ret_is_over)
 {
     struct hf__session *s = is_renewal(errand)
                                 ? &h->client->renew
@@ -459,8 +460,9 @@ int hf__handle_run(struct hf__handle *h, enum hf__errand errand, hf__time limit)
     hf__mutex_unlock(&h->mutex);
     ending = hf__session_run(s, &h->request, &h->parker, limit, NULL);
     hf__mutex_lock(&h->mutex);
-    if (ending == HF__ENDING_DETACHED) {
-        return HF_EUNKNOWN; /* errand_done() will end it */
+    *ret_is_over = ending != HF__ENDING_DETACHED;
+    if (!*ret_is_over) {
+        return HF_EUNKNOWN; /* errand_done() ends it, or has done so */
     }
     if (ending == HF__ENDING_WITHDRAWN) {
         h->request.op.result = HF_EUNAVAIL;

@@ -111,9 +111,10 @@ unsigned hf__handle_end_renewal(struct hf__handle *, const struct hf__op *);
 HF_MUST_CHECK bool hf__handle_await_errand(struct hf__handle *, hf__time limit);
 /*
  * Begin an errand and wait for its result; under the mutex, let go meanwhile.
- * HF_EUNKNOWN with an errand still set: it goes on without the caller.
+ * Not over: it goes on, or went on, without the caller (HF_EUNKNOWN), and is
+ * ended by errand_done().
  */
 HF_MUST_CHECK int hf__handle_run(struct hf__handle *, enum hf__errand,
-                                 hf__time limit);
+                                 hf__time limit, bool *ret_is_over);
 
 #endif

@@ -34,6 +34,7 @@ static int renew_as(struct hf__handle *h, enum hf__errand errand, hf_error *err)
     hf__time limit = hf__client_limit(h->client);
     unsigned duties = 0;
     bool is_lost = false;
+    bool is_over = false;
     int r = HF_EUNKNOWN;
 
     hf__mutex_lock(&h->mutex);
@@ -43,8 +44,8 @@ static int renew_as(struct hf__handle *h, enum hf__errand errand, hf_error *err)
             hf__handle_feed(h, (struct hf__event){.kind = HF__EVENT_RENEW_BEGUN,
                                                   .now = hf__now()});
         if (hf__grant_is_held(&h->grant, hf__now())) {
-            r = hf__handle_run(h, errand, limit);
-            if (h->errand == HF__ERRAND_NONE) {
+            r = hf__handle_run(h, errand, limit, &is_over);
+            if (is_over) {
                 duties |= hf__handle_end_renewal(h, &h->request.op);
                 /* It was given up meanwhile, and had to wait for this. */
                 duties |= h->owes ? HF__DO_GIVE_BACK : 0;
