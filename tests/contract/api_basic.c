@@ -82,9 +82,11 @@ TEST(a_released_lock_cannot_be_renewed)
 {
     AUTO_CLIENT *alice = open_store();
     AUTO_LOCK *job = acquire(alice, "job");
+    hf_error err = HF_ERROR_INIT;
 
     EXPECT_IS(hf_release(job, NULL), HF_OK);
-    EXPECT_IS(hf_renew(job, NULL), HF_LOST);
+    EXPECT_IS(hf_renew(job, &err), HF_LOST);
+    EXPECT_HAS(err.text, "has been released");
     EXPECT_IS(presence(alice, "job"), HF_FREE);
 }
 
