@@ -67,6 +67,7 @@ TEST(refusals_are_counted_by_their_kind)
     EXPECT_IS(stats.cancelled, 1);
     EXPECT_IS(stats.failed, 0);
     EXPECT_IS(stats.acquired, 0);
+    expect_held(job);
 }
 
 TEST(failures_and_losses_are_counted)

@@ -158,7 +158,8 @@ static int acquire(struct hf__line *l, const struct hf__message *m,
     }
     hear(l, seat, true_ns);
     serve(l, true_ns);
-    seat = find(l, m->session);
+    seat = find(l, m->session); /* those before it may have left */
+    HF_ASSERT(seat != NULL);
     if (seat->owns && l->served == m->session) {
         l->served = 0; /* its answer tells it */
         seat->has_spoken = true;
