@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Tests for long: new schedules of the simulation from a seed of its own, and
 # the suites that live from chance, again and again until the time is up.
+# The fuzzers have a target of their own: make fuzz SECONDS=3600.
 #
 #     [SOAK_MINUTES=10] [SOAK_SCHEDULES=1000000] [BUILD=build] tests/soak.sh
 set -eu
@@ -20,7 +21,9 @@ round=0
 while [ "$(date +%s)" -lt "$end" ]; do
     round=$((round + 1))
     printf 'round %d\n' "$round"
-    meson test -C "$build" --no-rebuild --quiet --num-processes 2 \
-        --suite contract --suite store --suite cli
+    # Each round other points at which the command is made to fail.
+    TORTURE_SEED=$round TORTURE_POINTS=1000 \
+        meson test -C "$build" --no-rebuild --quiet --num-processes 2 \
+        --suite contract --suite store --suite cli --suite torture
 done
 printf 'soak: passed, %d rounds\n' "$round"
