@@ -190,11 +190,12 @@ bool json_is_valid(const char *text, size_t length)
     return value(&r) && r.at == r.end;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): written to by string() */
 bool json_unquote(const char *text, size_t length, char *to)
 {
     struct reader r = {text, text + length, to, 0};
 
-    if (!string(&r) || r.at != r.end) {
+    if (!string(&r) || r.at != r.end || r.to == NULL) {
         return false;
     }
     *r.to = '\0';
