@@ -28,17 +28,30 @@ static size_t last(const char *text, size_t from, size_t to, char sign)
     return at > from ? at - 1 : to;
 }
 
+static bool is_of_scheme(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.';
+}
+
 /* Where the URL ends that `from` is in: several may stand in one string, with
  * a space between them, but a password may have one, too. */
 static size_t end_of_url(const char *url, size_t from)
 {
-    const char *next = strstr(url + from, "://");
-    size_t end = next ? (size_t)(next - url) : strlen(url);
+    const char *first = url + from;
 
-    while (next && end > from && url[end] != ' ') {
-        end--;
+    for (const char *next = strstr(first, "://"); next;
+         next = strstr(next + 3, "://")) {
+        const char *scheme = next;
+
+        while (scheme > first && is_of_scheme(scheme[-1])) {
+            scheme--;
+        }
+        if (scheme > first && scheme < next && scheme[-1] == ' ') {
+            return (size_t)(scheme - 1 - url);
+        }
     }
-    return end > from ? end : from + strlen(url + from);
+    return from + strlen(first);
 }
 
 /* A ':' behind which no port stands; `end`: there is none. */

@@ -146,6 +146,7 @@ TEST(a_name_is_not_its_own_beginning)
         AUTO_LOCK *lock = acquire(alice, name);
 
         EXPECT_IS(try_once(alice, name), HF_BUSY);
+        expect_held(lock);
         name[i] = '\0';
         EXPECT_IS(i ? try_once(alice, name) : HF_OK, HF_OK);
     }
