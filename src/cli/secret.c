@@ -74,15 +74,15 @@ static size_t find_odd_colon(const char *url, size_t at, size_t end)
 
 /*
  * The password of the authority that begins at `at`, or an empty range. It
- * ends at the last '@', also of the path. A password in which '/', '?' or '#'
- * was not written as %XX ends the authority too early; then what stands
- * behind the ':' is no port.
+ * ends at the last '@', also of the path. A password in which '/' or '?' was
+ * not written as %XX ends the authority too early; then what stands behind
+ * the ':' is no port.
  */
 static struct range authority(const char *url, size_t at)
 {
     size_t all = end_of_url(url, at);
-    size_t path = at + strcspn(url + at, "?#");
-    size_t end = at + strcspn(url + at, "/?#");
+    size_t path = at + strcspn(url + at, "?");
+    size_t end = at + strcspn(url + at, "/?");
     size_t colon = at + strcspn(url + at, ":@");
     size_t sign;
 
