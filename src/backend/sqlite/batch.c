@@ -10,7 +10,6 @@
 #include "src/backend/sqlite/pool.h"
 #include "src/backend/sqlite/row.h"
 #include "src/backend/sqlite/sqlite.h"
-#include "src/backend/sqlite/wake.h"
 #include "src/base/error.h"
 #include "src/base/rand.h"
 
@@ -34,10 +33,10 @@ static void settle_one(struct hf__sqlite *s, struct hf__op *op,
         hf__held_extend(&s->side->held, &op->token, out->extend_us);
     }
     if (out->is_taken) {
-        hf__wake_taken(s->side, &op->key);
+        hf__bells_taken(&s->side->bells, hf__chime_of(&op->key));
     }
     if (out->is_freed) {
-        hf__wake_freed(s->side, &op->key);
+        hf__bells_freed(&s->side->bells, hf__chime_of(&op->key));
     }
 }
 
@@ -311,14 +310,15 @@ static bool must_hold_back(struct hf__sqlite *s, struct hf__op *const ops[],
 
     for (int i = 0; i < n; i++) {
         if (ops[i]->kind == HF__OP_ACQUIRE &&
-            hf__wake_must_hold_back(s->side, &ops[i]->key, now)) {
+            hf__bells_must_hold_back(&s->side->bells,
+                                     hf__chime_of(&ops[i]->key), now)) {
             must = true;
         }
     }
     return must;
 }
 
-/* Let a waiter that was just woken have its try; see wake.h. */
+/* Let a waiter that was just woken have its try; see bells.h. */
 static void hold_back(struct hf__sqlite *s, struct hf__op *const ops[], int n)
 {
     hf__time now = hf__now();

@@ -7,9 +7,9 @@
  */
 #include "src/backend/sqlite/inherit.h"
 
-#include "src/backend/sqlite/family.h"
 #include "src/base/alloc.h"
 #include "src/base/error.h"
+#include "src/base/family.h"
 
 #include <dirent.h>
 #include <stdlib.h>

@@ -29,38 +29,6 @@
 static const char *const suffixes[HF__FILE_COUNT] = {"", "-wal", "-shm",
                                                      "-holdfast"};
 
-const char *hf__netfs_name(uint64_t f_type)
-{
-    static const struct {
-        uint32_t type;
-        const char *name;
-    } known[] = {
-        {0x6969, "NFS"},        {0xfe534d42, "SMB"},    {0xff534d42, "CIFS"},
-        {0x517b, "SMB"},        {0x65735546, "FUSE"},   {0x01021997, "9p"},
-        {0x00c36400, "Ceph"},   {0x0bd00bd0, "Lustre"}, {0x47504653, "GPFS"},
-        {0x5346414f, "AFS"},    {0x6b414653, "AFS"},    {0x7461636f, "OCFS2"},
-        {0x01161970, "GFS2"},   {0x73757245, "Coda"},   {0x564c, "NCP"},
-        {0x19830326, "BeeGFS"}, {0xaad7aaea, "PanFS"},  {0x786f4256, "vboxsf"},
-        {0xbacbacbc, "vmhgfs"},
-    };
-
-    /* f_type is signed on some machines: only its low 32 bits count. */
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        if ((uint32_t)f_type == known[i].type) {
-            return known[i].name;
-        }
-    }
-    return NULL;
-}
-
-int hf__errno_status(int number)
-{
-    if (number == EACCES || number == EPERM) {
-        return HF_EAUTH;
-    }
-    return number == ENOMEM ? HF_ENOMEM : HF_EUNAVAIL;
-}
-
 static int fail_errno(hf_error *err, const char *doing, const char *path)
 {
     int number = errno;
@@ -69,22 +37,6 @@ static int fail_errno(hf_error *err, const char *doing, const char *path)
     return hf__fail_native(err, hf__errno_status(number), number,
                            "cannot %s %s: %s", doing, path,
                            hf__errno_text(number, text, sizeof text));
-}
-
-static bool is_allowed(const char *allow, const char *word)
-{
-    size_t length = strlen(word);
-
-    while (allow != NULL && *allow) {
-        size_t span = strcspn(allow, ",");
-
-        if (span == length && memcmp(allow, word, length) == 0) {
-            return true;
-        }
-        allow += span;
-        allow += *allow == ',';
-    }
-    return false;
 }
 
 /* Absolute, because the program may change its working folder later. */
@@ -151,7 +103,7 @@ static int look_at_folder(struct hf__place *place, const char *allow,
                         place->folder, place->folder);
     }
     network = hf__netfs_name((uint64_t)fs.f_type);
-    if (network != NULL && !is_allowed(allow, "netfs")) {
+    if (network != NULL && !hf__is_allowed(allow, "netfs")) {
         return hf__fail(err, HF_EUNSAFE,
                         "%s is on a network file system (%s), where SQLite's "
                         "locks do not hold; use a local folder or a server "

@@ -11,6 +11,7 @@
 #define HF_BACKEND_SQLITE_PLACE_H
 
 #include "src/base/base.h"
+#include "src/base/files.h"
 #include "src/base/time.h"
 
 #include <sys/stat.h>
@@ -82,11 +83,5 @@ int hf__ids_differ(const struct hf__file_ids *expected,
  * any case, and who opens the replaced files is refused by the door. */
 int hf__place_changed(const struct hf__place *place,
                       struct hf__place_watch *watch);
-
-/* The name of a network file system by statfs()'s f_type, or NULL. Pure. */
-const char *hf__netfs_name(uint64_t f_type);
-
-/* HF_EAUTH for EACCES and EPERM, HF_ENOMEM, else HF_EUNAVAIL. */
-int hf__errno_status(int number);
 
 #endif

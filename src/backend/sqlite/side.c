@@ -5,10 +5,10 @@
  */
 #include "src/backend/sqlite/side.h"
 
-#include "src/backend/sqlite/family.h"
 #include "src/backend/sqlite/ofd.h"
 #include "src/base/alloc.h"
 #include "src/base/error.h"
+#include "src/base/family.h"
 #include "src/base/fork.h"
 #include "src/base/rand.h"
 
@@ -149,6 +149,7 @@ static int map_board(struct hf__side *side, const struct hf__place *place,
         return fail_errno(err, "map", place);
     }
     side->board = map;
+    side->bells.belfry = &side->board->belfry;
     /* A child has no business here; see fork.h. */
     (void)madvise(map, sizeof *side->board, MADV_DONTFORK);
     return HF_OK;

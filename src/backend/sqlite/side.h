@@ -19,22 +19,13 @@
 #include "src/backend/sqlite/gate.h"
 #include "src/backend/sqlite/held.h"
 #include "src/backend/sqlite/place.h"
+#include "src/base/bells.h"
 #include "src/base/list.h"
-
-#define HF__BUCKETS 4096
 
 /* Behind the board the file has blocks that are of no use but one: given back
  * when the disk is full, they let the log be merged into the database, so that
  * the locks that are held can still be renewed. */
 #define HF__BALLAST (INT64_C(1) << 20)
-
-/* Waiters of all names with one hash. See wait.h. */
-struct hf__bucket {
-    atomic_uint word;     /* bumped when a record changed */
-    atomic_uint sleepers; /* at least so many; dead ones stay counted */
-    atomic_uint tag;      /* of the name waited for; 0: of several */
-    atomic_uint grace;    /* until when a woken waiter goes first */
-};
 
 /* hf__file_ids in shared memory. The door keeps openers apart, also two of one
  * process; the atomics say so to those who cannot see a file lock. */
@@ -49,8 +40,7 @@ struct hf__board {
     uint32_t size;
     struct hf__shared_ids ids; /* read and written behind the door only */
     struct hf__gate gate;
-    struct hf__bucket any; /* for who waits for several names */
-    struct hf__bucket bucket[HF__BUCKETS];
+    struct hf__belfry belfry;
 };
 
 /* One side file in this process, shared by its sessions. */
@@ -67,9 +57,7 @@ struct hf__side {
     struct hf__held held;
     struct hf__mutex idle_lock;
     struct hf__link idle; /* connections; see pool.h */
-    /* Set when a waiter of this process was woken: it may acquire within the
-     * grace that others must let pass. */
-    atomic_uchar passes[HF__BUCKETS];
+    struct hf__bells bells;
 };
 
 /* Exclusive among all who open or close the store; see hf__door_open(). */

@@ -15,13 +15,6 @@
 #include "src/base/alloc.h"
 #include "src/base/error.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 /* How long closing may wait for another program's transaction. */
 #define PARTING_MS 100
 
@@ -54,36 +47,6 @@ int hf__sqlite_begin_write(struct hf__sqlite *s)
     }
     hf__row_set_clock(s);
     return SQLITE_OK;
-}
-
-/* Leases are points on this kernel's boot clock, as this namespace sees it. */
-static int read_boot(struct hf__sqlite *s, hf_error *err)
-{
-    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd < 0 ? -1 : read(fd, s->boot, HF__BOOT_ID_LENGTH);
-    size_t used = HF__BOOT_ID_LENGTH;
-    int number = errno;
-    struct stat st = {0};
-    char text[128];
-
-    if (fd >= 0) {
-        (void)close(fd);
-    } else if (number != ENOENT && number != EACCES) {
-        return hf__fail_native(err, HF_EUNAVAIL, number,
-                               "cannot read the boot id: %s",
-                               hf__errno_text(number, text, sizeof text));
-    }
-    if (length != HF__BOOT_ID_LENGTH) {
-        return hf__fail(err, HF_EUNSAFE,
-                        "cannot read /proc/sys/kernel/random/boot_id, without "
-                        "which leases from before a restart can't be told; "
-                        "mount /proc");
-    }
-    /* Without time namespaces (before Linux 5.6) there is one clock. */
-    (void)stat("/proc/self/ns/time", &st);
-    (void)snprintf(s->boot + used, sizeof s->boot - used, ":%llu",
-                   (unsigned long long)st.st_ino);
-    return HF_OK;
 }
 
 static void load_ids(const struct hf__side *side, struct hf__file_ids *ret_ids)
@@ -206,7 +169,7 @@ static int sqlite_open(void *state, const struct hf__url *url,
 {
     struct hf__sqlite *s = state;
     struct hf__door door = {.fd = -1};
-    int r = read_boot(s, err);
+    int r = hf__boot_read(s->boot, err);
 
     hf__sqlite_begin(s, deadline, err);
     if (r == HF_OK && url->n_hosts > 0) {

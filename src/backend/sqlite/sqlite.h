@@ -8,11 +8,10 @@
  *     side.c     who lives                      row.c     a record
  *     gate.c     writers in order               batch.c   execute()
  *     wait.c     waiters                        apply.c   one operation
- *     wake.c     the words they sleep on        fence.c   rising numbers
- *     held.c     what this process holds        check.c   check()
- *     family.c   what a fork leaves             list.c    list()
- *     inherit.c  connections that it leaves     gc.c      gc()
- *     pool.c     idle connections
+ *     held.c     what this process holds        fence.c   rising numbers
+ *     inherit.c  connections that a fork leaves check.c   check()
+ *     pool.c     idle connections               list.c    list()
+ *     gc.c       gc()
  *
  * Thread: the session's, except hf__sqlite_interrupt().
  */
@@ -23,12 +22,11 @@
 #include "src/backend/sqlite/place.h"
 #include "src/backend/sqlite/side.h"
 #include "src/backend/sqlite/sql.h"
+#include "src/base/boot.h"
 #include "src/base/wake.h"
 
 /* As many operations go into one transaction; more go into several. */
 #define HF__SQLITE_BATCH 256
-
-#define HF__BOOT_ID_LENGTH 36
 
 /* What became of an operation, until the commit is answered. */
 struct hf__outcome {
@@ -53,7 +51,7 @@ struct hf__sqlite {
     struct hf__parker parker;  /* sleeps of the busy handler */
     _Atomic(atomic_uint *) sleeping_on;
     bool is_open;
-    char boot[64]; /* boot id ':' inode of the time namespace */
+    char boot[HF__BOOT_SIZE]; /* boot id ':' inode of the time namespace */
 
     /* Of the call that runs: */
     hf__time deadline;
@@ -78,6 +76,12 @@ void hf__sqlite_begin(struct hf__sqlite *s, hf__time deadline, hf_error *err);
  * none runs: SQLITE_READONLY_DBMOVED (s->moved_file says which), or SQLite's
  * own reason. */
 HF_MUST_CHECK int hf__sqlite_begin_write(struct hf__sqlite *s);
+
+/* A key, as the bells tell it apart. */
+static inline struct hf__chime hf__chime_of(const struct hf__key *key)
+{
+    return (struct hf__chime){key->bytes, key->length};
+}
 
 /* "PATH-wal was deleted or replaced while in use; …" */
 HF_MUST_CHECK int hf__sqlite_fail_moved(const struct hf__sqlite *s, int file,

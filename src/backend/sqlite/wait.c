@@ -9,7 +9,6 @@
 #include "src/backend/sqlite/pool.h"
 #include "src/backend/sqlite/row.h"
 #include "src/backend/sqlite/sqlite.h"
-#include "src/backend/sqlite/wake.h"
 #include "src/base/alloc.h"
 #include "src/base/rand.h"
 
@@ -22,7 +21,7 @@
 
 /* What is known of a watched name. */
 struct sight {
-    unsigned seen; /* of the bucket's word, before reading */
+    unsigned seen; /* of the bell's word, before reading */
     uint64_t life; /* of the holder's process; 0: unknown */
     hf__time due;  /* the lease or the keeping ends */
 };
@@ -43,9 +42,9 @@ static void sights_free(struct sight **sights)
 
 static atomic_uint *word_of(const struct vigil *v, int i)
 {
-    unsigned index = hf__bucket_of(&v->watches[i]->key);
+    unsigned index = hf__bell_index(hf__chime_of(&v->watches[i]->key));
 
-    return &v->s->side->board->bucket[index].word;
+    return &v->s->side->board->belfry.bell[index].word;
 }
 
 static bool is_news(const struct hf__watch *watch, const struct hf__row *row)
@@ -72,7 +71,7 @@ static void weigh(struct vigil *v, int i, const struct hf__row *row)
 
     note(&v->sights[i], row);
     if (hf__row_is_free(row)) {
-        hf__wake_allow(v->s->side, &watch->key);
+        hf__bells_allow(&v->s->side->bells, hf__chime_of(&watch->key));
         watch->has_fired = true;
     } else if (row->standing == HF__STANDS_DAMAGED) {
         watch->has_fired = true;
@@ -132,7 +131,8 @@ static void sleep_once(struct vigil *v)
 {
     struct hf__sqlite *s = v->s;
     bool is_alone = v->n == 1;
-    atomic_uint *word = is_alone ? word_of(v, 0) : &s->side->board->any.word;
+    atomic_uint *word =
+        is_alone ? word_of(v, 0) : &s->side->board->belfry.any.word;
     unsigned seen = is_alone ? v->sights[0].seen : v->any_seen;
     hf__time limit =
         hf__after_ns(hf__now(), hf__random_between(LOOK_MIN_NS, LOOK_MAX_NS));
@@ -158,7 +158,7 @@ static int watch_over(struct vigil *v, hf_error *err)
     for (;;) {
         int rc;
 
-        v->any_seen = atomic_load(&s->side->board->any.word);
+        v->any_seen = atomic_load(&s->side->board->belfry.any.word);
         s->moved_file = hf__place_changed(&s->place, &s->watch);
         if (s->moved_file >= 0) {
             return hf__sqlite_fail_moved(s, s->moved_file, err);
@@ -194,8 +194,8 @@ int hf__sqlite_wait(void *state, struct hf__watch *w[], int n,
     if (sights == NULL) {
         return HF_OK; /* nothing fired; the core waits in its own way */
     }
-    hf__wake_arm(s->side, &w[0]->key, is_alone);
+    hf__bells_arm(&s->side->bells, hf__chime_of(&w[0]->key), is_alone);
     r = watch_over(&v, err);
-    hf__wake_disarm(s->side, &w[0]->key, is_alone);
+    hf__bells_disarm(&s->side->bells, hf__chime_of(&w[0]->key), is_alone);
     return r;
 }

@@ -3,7 +3,7 @@
  * The fork-aware list. Decides only when a list counts as inherited; what
  * becomes of inherited objects is its users' business. Thread: any.
  */
-#include "src/backend/sqlite/family.h"
+#include "src/base/family.h"
 
 #include "src/base/fork.h"
 

@@ -6,8 +6,8 @@
  * The mutex is made anew in the child, because a thread of the parent may
  * have held it in the moment of the fork. Thread: any.
  */
-#ifndef HF_BACKEND_SQLITE_FAMILY_H
-#define HF_BACKEND_SQLITE_FAMILY_H
+#ifndef HF_BASE_FAMILY_H
+#define HF_BASE_FAMILY_H
 
 #include "src/base/base.h"
 #include "src/base/list.h"

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Words in shared memory by which threads of all processes wake each other,
+ * told apart by the hash of a name.
+ *
+ * A name's bucket has a word that is bumped after each change of its record,
+ * and a count of those who sleep on it, so that a release with nobody waiting
+ * costs no system call. A release wakes one sleeper, or all where names share
+ * the bucket. The one that was woken has some milliseconds of grace, in which
+ * processes that did not wait hold back: else whoever releases and acquires
+ * in a loop would always win against the sleeper's wake-up, and starve it.
+ *
+ * All of it is only a hint. A sleeper that was killed stays counted, which
+ * costs a call; one that was not woken looks by itself. Thread: any.
+ */
+#ifndef HF_BASE_BELLS_H
+#define HF_BASE_BELLS_H
+
+#include "src/base/base.h"
+#include "src/base/time.h"
+
+#include <stdatomic.h>
+
+#define HF__BELLS    4096
+#define HF__GRACE_MS 10
+
+/* Sleepers of all names with one hash. */
+struct hf__bell {
+    atomic_uint word;     /* bumped when a record changed */
+    atomic_uint sleepers; /* at least so many; dead ones stay counted */
+    atomic_uint tag;      /* of the name waited for; 0: of several */
+    atomic_uint grace;    /* until when a woken waiter goes first */
+};
+
+/* In shared memory; all zero is ready for use. */
+struct hf__belfry {
+    struct hf__bell any; /* for who waits for several names */
+    struct hf__bell bell[HF__BELLS];
+};
+
+/* A belfry as one process sees it. */
+struct hf__bells {
+    struct hf__belfry *belfry;
+    /* Set when a waiter of this process was woken: it may acquire within the
+     * grace that others must let pass. */
+    atomic_uchar passes[HF__BELLS];
+};
+
+/* A name, by what it is told apart. */
+struct hf__chime {
+    const char *bytes;
+    size_t length;
+};
+
+unsigned hf__bell_index(struct hf__chime);
+
+/* After the change. */
+void hf__bells_taken(struct hf__bells *, struct hf__chime);
+void hf__bells_freed(struct hf__bells *, struct hf__chime);
+
+/* A watch of this process on the name fired: it goes first, once. */
+void hf__bells_allow(struct hf__bells *, struct hf__chime);
+/* Must an acquire of the name still hold back for a woken waiter? Takes the
+ * permission that hf__bells_allow() gave. */
+bool hf__bells_must_hold_back(struct hf__bells *, struct hf__chime,
+                              hf__time now);
+
+/* Count as a sleeper, before reading the record, and no longer. Alone: on
+ * the name's own word; else on that for several names. */
+void hf__bells_arm(struct hf__bells *, struct hf__chime, bool is_alone);
+void hf__bells_disarm(struct hf__bells *, struct hf__chime, bool is_alone);
+
+#endif

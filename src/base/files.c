@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Facts about files that several stores need. What a store makes of them,
+ * and the sentences that say so, are its own. Thread: any.
+ */
+#include "src/base/files.h"
+
+#include <errno.h>
+#include <string.h>
+
+const char *hf__netfs_name(uint64_t f_type)
+{
+    static const struct {
+        uint32_t type;
+        const char *name;
+    } known[] = {
+        {0x6969, "NFS"},        {0xfe534d42, "SMB"},    {0xff534d42, "CIFS"},
+        {0x517b, "SMB"},        {0x65735546, "FUSE"},   {0x01021997, "9p"},
+        {0x00c36400, "Ceph"},   {0x0bd00bd0, "Lustre"}, {0x47504653, "GPFS"},
+        {0x5346414f, "AFS"},    {0x6b414653, "AFS"},    {0x7461636f, "OCFS2"},
+        {0x01161970, "GFS2"},   {0x73757245, "Coda"},   {0x564c, "NCP"},
+        {0x19830326, "BeeGFS"}, {0xaad7aaea, "PanFS"},  {0x786f4256, "vboxsf"},
+        {0xbacbacbc, "vmhgfs"},
+    };
+
+    /* f_type is signed on some machines: only its low 32 bits count. */
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if ((uint32_t)f_type == known[i].type) {
+            return known[i].name;
+        }
+    }
+    return NULL;
+}
+
+int hf__errno_status(int number)
+{
+    if (number == EACCES || number == EPERM) {
+        return HF_EAUTH;
+    }
+    return number == ENOMEM ? HF_ENOMEM : HF_EUNAVAIL;
+}
+
+bool hf__is_allowed(const char *allow, const char *word)
+{
+    size_t length = strlen(word);
+
+    while (allow != NULL && *allow) {
+        size_t span = strcspn(allow, ",");
+
+        if (span == length && memcmp(allow, word, length) == 0) {
+            return true;
+        }
+        allow += span;
+        allow += *allow == ',';
+    }
+    return false;
+}
