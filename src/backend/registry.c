@@ -15,6 +15,7 @@
 
 static const struct hf__backend *const backends[] = {
     &hf__sqlite_backend,
+    &hf__file_backend,
     &hf__memory_backend,
 };
 enum { N_BACKENDS = (int)(sizeof backends / sizeof *backends) };

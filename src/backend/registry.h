@@ -9,6 +9,7 @@
 #include "src/backend/backend.h"
 
 extern const struct hf__backend hf__sqlite_backend; /* sqlite/ */
+extern const struct hf__backend hf__file_backend;   /* file/ */
 extern const struct hf__backend hf__memory_backend; /* memory/ */
 
 /* The store of that scheme behind the fault decorator, NULL if there is no

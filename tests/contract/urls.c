@@ -16,6 +16,7 @@ static const struct {
 } known[] = {
     {"memory", NULL},
     {"sqlite", "locks.db"},
+    {"file", "locks"},
 };
 
 int hf__store_url(const char *scheme, char *url, size_t size)

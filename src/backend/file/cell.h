@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One lock's file: finding it, reading its record, and changing it under the
+ * file's own lock, which lasts for microseconds. A file that was deleted or
+ * replaced while it was open is found out afterwards, by comparing it with
+ * what its name leads to; then all is done again. Thread: the session's.
+ */
+#ifndef HF_BACKEND_FILE_CELL_H
+#define HF_BACKEND_FILE_CELL_H
+
+#include "src/backend/file/file.h"
+#include "src/backend/file/name.h"
+#include "src/backend/file/record.h"
+
+struct hf__cell {
+    struct hf__file *s;
+    char name[HF__FILE_NAME_SIZE];
+    int fd; /* −1: there is no such file */
+    bool is_locked;
+    bool is_torn; /* somebody did not finish writing */
+    bool is_left; /* a power failure damaged it; the record is a blank one */
+    uint64_t dev;
+    uint64_t ino;
+    int64_t ctime_us;
+    struct hf__file_record record; /* fence 0: there is none, or a blank one */
+};
+
+/* Open what there is for the key. HF_OK also if there is nothing; HF_EAUTH,
+ * HF_EUNAVAIL, HF_EPROTO, HF_EUNSAFE. To be closed in any case. */
+HF_MUST_CHECK int hf__cell_open(struct hf__file *s, const struct hf__key *key,
+                                struct hf__cell *cell, hf_error *err);
+/* The same for a file of that name, of whatever key. */
+HF_MUST_CHECK int hf__cell_open_name(struct hf__file *s, const char *name,
+                                     struct hf__cell *cell, hf_error *err);
+void hf__cell_close(struct hf__cell *cell);
+
+/* Make the file, with a blank record; harmless if somebody just did. */
+HF_MUST_CHECK int hf__cell_create(struct hf__cell *cell,
+                                  const struct hf__key *key, hf_error *err);
+/* Read the record; key NULL: of any key. HF_OK, HF_EPROTO (damaged, not one
+ * of ours), HF_EUNAVAIL. What a power failure left is a blank one. */
+HF_MUST_CHECK int hf__cell_read(struct hf__cell *cell,
+                                const struct hf__key *key, hf_error *err);
+/* Keep all others from changing it. False: not until `limit`. */
+HF_MUST_CHECK bool hf__cell_lock(struct hf__cell *cell, hf__time limit);
+/* Write cell->record, as the one that counts from now on, into a file that is
+ * locked and not one that was left. HF_OK; HF_EUNAVAIL: surely not;
+ * HF_EUNKNOWN. */
+HF_MUST_CHECK int hf__cell_write(struct hf__cell *cell, hf_error *err);
+/* The same into a new file in place of this one, which need not be locked. */
+HF_MUST_CHECK int hf__cell_replace(struct hf__cell *cell, hf_error *err);
+/* Does the name still lead to the file that is open? */
+bool hf__cell_is_in_place(const struct hf__cell *cell);
+
+#endif

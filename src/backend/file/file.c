@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * file:DIR, one file for each lock: no server, no library, nothing but the
+ * kernel. Here a session is opened and closed; see file.h for where the rest
+ * is. Called as backend.h says.
+ */
+#include "src/backend/file/apply.h"
+#include "src/backend/registry.h"
+#include "src/base/error.h"
+
+/* How long closing may wait for others. */
+#define PARTING_MS 100
+
+static int file_open(void *state, const struct hf__url *url, const char *allow,
+                     hf__time deadline, hf_error *err)
+{
+    struct hf__file *s = state;
+    int r = hf__boot_read(s->boot, err);
+
+    s->place.fd = -1;
+    s->deadline = deadline;
+    if (r == HF_OK && url->n_hosts > 0) {
+        r = hf__fail(err, HF_EINVAL,
+                     "a file store has no host; write file:DIR");
+    }
+    if (r == HF_OK) {
+        r = hf__file_place_init(&s->place, url->path, allow, err);
+    }
+    if (r == HF_OK) {
+        r = hf__file_side_get(&s->place, deadline, &s->side, err);
+    }
+    if (r == HF_OK) {
+        s->head.facts = (struct hf__facts){'S', s->place.reach};
+    }
+    return r;
+}
+
+static void close_cell(struct hf__cell *cell)
+{
+    hf__cell_close(cell);
+}
+
+static bool part_one(void *arg, const struct hf__key *key,
+                     const struct hf__token *token)
+{
+    struct hf__file *s = arg;
+    HF_AUTO(close_cell) struct hf__cell cell;
+
+    if (hf__cell_open(s, key, &cell, NULL) != HF_OK) {
+        return false;
+    }
+    if (cell.fd < 0) {
+        return true; /* there is no record that could speak of us */
+    }
+    if (!hf__cell_lock(&cell, s->deadline) ||
+        hf__cell_read(&cell, key, NULL) != HF_OK) {
+        return false;
+    }
+    if (!hf__token_equal(&cell.record.token, token)) {
+        return true;
+    }
+    hf__file_detach(&cell);
+    return hf__cell_write(&cell, NULL) == HF_OK;
+}
+
+/* The process closes the store and still holds locks there, as when it is
+ * about to open it again. From now on their leases alone count: else the end
+ * of its life would say that the holder is dead. Where that can't be written,
+ * side.c keeps the life. */
+static void part_with_grants(struct hf__file *s)
+{
+    s->deadline = hf__after_ms(hf__now(), PARTING_MS);
+    if (hf__file_place_check(&s->place, NULL) == HF_OK) {
+        hf__file_held_part(&s->side->held, part_one, s);
+    }
+}
+
+static void file_close(void *state)
+{
+    struct hf__file *s = state;
+
+    if (s->side && hf__file_side_is_parting(s->side)) {
+        part_with_grants(s);
+    }
+    hf__file_side_put(s->side);
+    s->side = NULL;
+    hf__file_place_fini(&s->place);
+}
+
+/* A waiter sleeps on a word that it shares; the others wake for nothing. */
+static void file_interrupt(void *state)
+{
+    struct hf__file *s = state;
+    atomic_uint *word = atomic_load(&s->sleeping_on);
+
+    hf__unpark(&s->parker);
+    if (word) {
+        atomic_fetch_add(word, 1);
+        (void)hf__futex_wake_shared(word, INT32_MAX);
+    }
+}
+
+static int file_lock_fds(void *state, int *fds, int max)
+{
+    struct hf__file *s = state;
+
+    if (max > 0) {
+        fds[0] = s->side->fd;
+    }
+    return 1;
+}
+
+static const char *const no_options[] = {NULL};
+
+const struct hf__backend hf__file_backend = {
+    .scheme = "file",
+    .caps = HF_CAP_FENCE | HF_CAP_WAIT | HF_CAP_HANDOVER | HF_CAP_LIST |
+            HF_CAP_DEATH | HF_CAP_KEEP | HF_CAP_DETACH,
+    .size = sizeof(struct hf__file),
+    .options = no_options,
+    .is_local = true,
+    .open = file_open,
+    .close = file_close,
+    .execute = hf__file_execute,
+    .wait = hf__file_wait,
+    .list = hf__file_list,
+    .gc = hf__file_gc,
+    .check = hf__file_check,
+    .interrupt = file_interrupt,
+    .lock_fds = file_lock_fds,
+};

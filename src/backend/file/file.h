@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A session of the file store, as the files of this folder share it.
+ *
+ *     file.c     opening, closing, interrupting   name.c     file names
+ *     place.c    the folder                       record.c   what is in a file
+ *     side.c     who lives; words to sleep on     cell.c     one lock's file
+ *     held.c     what this process holds          apply.c    one operation
+ *     execute.c  a batch                          survey.c   list(), gc()
+ *     wait.c     waiters                          check.c    check()
+ *
+ * Thread: the session's, except hf__file_interrupt().
+ */
+#ifndef HF_BACKEND_FILE_FILE_H
+#define HF_BACKEND_FILE_FILE_H
+
+#include "src/backend/backend.h"
+#include "src/backend/file/place.h"
+#include "src/backend/file/side.h"
+#include "src/base/boot.h"
+#include "src/base/wake.h"
+
+struct hf__file {
+    struct hf__head head;
+    struct hf__file_place place;
+    struct hf__file_side *side;
+    struct hf__parker parker;
+    _Atomic(atomic_uint *) sleeping_on;
+    char boot[HF__BOOT_SIZE];
+    hf__time deadline; /* of the call that runs */
+};
+
+/* Must the running call end? */
+static inline bool hf__file_is_over(struct hf__file *s)
+{
+    return hf__is_interrupted(&s->head) || !hf__before(hf__now(), s->deadline);
+}
+
+int hf__file_execute(void *state, struct hf__op *ops[], int n,
+                     hf__time deadline, hf_error *err);
+int hf__file_wait(void *state, struct hf__watch *w[], int n, hf__time deadline,
+                  hf_error *err);
+int hf__file_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
+                  void *arg, hf__time deadline, hf_error *err);
+int hf__file_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
+                hf__time deadline, hf_error *err);
+int hf__file_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
+                   hf_error *err);
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sealing records and telling whole ones from what a crash, a power failure
+ * or a person left. What a record means is apply.c's. Thread: any.
+ */
+#include "src/backend/file/record.h"
+
+#include "src/base/map.h"
+
+#include <string.h>
+
+#define VERSION   1
+#define FENCE_END (UINT64_C(1) << 53)
+#define MARGIN_US INT64_C(1000000)
+
+static const char magic[8] = {'H', 'F', 'l', 'k', 'f', 'i', 'l', 'e'};
+
+_Static_assert(sizeof(struct hf__file_record) <= HF__SLOT_SIZE, "one slot");
+_Static_assert(sizeof(struct hf__file_slots) == HF__FILE_SIZE, "two slots");
+_Static_assert(offsetof(struct hf__file_record, checksum) + 8 ==
+                   sizeof(struct hf__file_record),
+               "no padding behind");
+
+static uint64_t checksum(const struct hf__file_record *r)
+{
+    return hf__hash(r, offsetof(struct hf__file_record, checksum));
+}
+
+void hf__file_record_init(struct hf__file_record *r, const struct hf__key *key)
+{
+    memset(r, 0, sizeof *r);
+    memcpy(r->magic, magic, sizeof magic);
+    r->version = VERSION;
+    r->size = sizeof *r;
+    r->key_length = key->length;
+    memcpy(r->key, key->bytes, key->length);
+}
+
+void hf__file_record_seal(struct hf__file_record *r)
+{
+    r->checksum = checksum(r);
+}
+
+/* Of the part that never changes, which a write can't tear. */
+static bool has_head(const struct hf__file_record *r)
+{
+    return !memcmp(r->magic, magic, sizeof magic) && r->version == VERSION &&
+           r->size == sizeof *r && r->key_length > 0 &&
+           r->key_length <= HF__KEY_MAX;
+}
+
+static bool is_whole(const struct hf__file_record *r, unsigned slot)
+{
+    return has_head(r) && (r->sequence & 1) == slot && r->fence < FENCE_END &&
+           r->checksum == checksum(r);
+}
+
+static bool is_newer(const struct hf__file_record *r)
+{
+    return !memcmp(r->magic, magic, sizeof magic) && r->version > VERSION;
+}
+
+/* The head of a slot is the same as that of the whole one beside it. */
+static bool is_twin(const struct hf__file_record *torn,
+                    const struct hf__file_record *whole)
+{
+    return !memcmp(torn, whole, offsetof(struct hf__file_record, sequence));
+}
+
+enum hf__file_finding hf__file_record_pick(const struct hf__file_slots *slots,
+                                           size_t length,
+                                           const struct hf__key *key,
+                                           struct hf__file_record *ret_record)
+{
+    const struct hf__file_record *a = &slots->slot[0].record;
+    const struct hf__file_record *b = &slots->slot[1].record;
+    const struct hf__file_record *best;
+    bool a_is_whole;
+    bool b_is_whole;
+
+    if (length == sizeof *slots && (is_newer(a) || is_newer(b))) {
+        return HF__FOUND_NEWER;
+    }
+    a_is_whole = length == sizeof *slots && is_whole(a, 0);
+    b_is_whole = length == sizeof *slots && is_whole(b, 1);
+    if (!a_is_whole && !b_is_whole) {
+        return HF__FOUND_DAMAGED;
+    }
+    best = !b_is_whole || (a_is_whole && a->sequence > b->sequence) ? a : b;
+    if ((!a_is_whole || !b_is_whole) && !is_twin(a, b)) {
+        return HF__FOUND_DAMAGED;
+    }
+    if (key && (best->key_length != key->length ||
+                memcmp(best->key, key->bytes, key->length) != 0)) {
+        return HF__FOUND_OTHER;
+    }
+    *ret_record = *best;
+    return a_is_whole && b_is_whole ? HF__FOUND : HF__FOUND_TORN;
+}
+
+bool hf__file_is_from_before(int64_t ctime_us, int64_t wall_us, int64_t boot_us)
+{
+    return ctime_us < wall_us - boot_us - MARGIN_US;
+}

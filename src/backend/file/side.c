@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The side file as an object of the process: making it, setting it up, its
+ * descriptor, mapping and life. Called by every session's thread.
+ */
+#include "src/backend/file/side.h"
+
+#include "src/base/alloc.h"
+#include "src/base/error.h"
+#include "src/base/family.h"
+#include "src/base/fork.h"
+#include "src/base/ofd.h"
+#include "src/base/rand.h"
+#include "src/base/wake.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define VERSION 1
+
+/* What a board begins with; the rest of it is zero when new. */
+struct head {
+    char magic[8];
+    uint32_t version;
+    uint32_t size;
+};
+
+static const struct head our_head = {{'H', 'F', 'f', 'l', 's', 'i', 'd', 'e'},
+                                     VERSION,
+                                     sizeof(struct hf__file_board)};
+
+static struct hf__family sides;
+
+/* ---- what it tells ------------------------------------------------------ */
+
+static off_t byte_of(uint64_t life)
+{
+    return (off_t)(HF__BYTE_LIVES + (int64_t)(life >> 3));
+}
+
+int hf__file_side_probe(const struct hf__file_side *side, uint64_t life)
+{
+    return life == side->life ? 1
+                              : hf__ofd_test(side->fd, F_WRLCK, byte_of(life));
+}
+
+static _Atomic int64_t *until_of(const struct hf__file_side *side,
+                                 const struct hf__key *key)
+{
+    return &side->board->until_us[hf__bell_index(hf__file_chime(key))];
+}
+
+void hf__file_side_hold(struct hf__file_side *side, const struct hf__key *key,
+                        int64_t until_us)
+{
+    _Atomic int64_t *until = until_of(side, key);
+    int64_t seen = atomic_load(until);
+
+    while (seen < until_us &&
+           !atomic_compare_exchange_weak(until, &seen, until_us)) {
+    }
+}
+
+int64_t hf__file_side_held_until(struct hf__file_side *side,
+                                 const struct hf__key *key,
+                                 const struct hf__token *mine, int64_t now_us)
+{
+    int64_t until_us = hf__file_held_until(&side->held, key, mine);
+
+    if (until_us <= now_us) {
+        until_us = atomic_load(until_of(side, key));
+        /* Nothing of ours sets it later; the page may have been scribbled. */
+        if (until_us > now_us + HF_LEASE_MAX_MS * INT64_C(1000)) {
+            until_us = now_us + HF_LEASE_MAX_MS * INT64_C(1000);
+        }
+        if (until_us > now_us && !hf__file_held_elsewhere(&side->held, key)) {
+            until_us = 0;
+        }
+    }
+    return until_us > now_us ? until_us : 0;
+}
+
+/* ---- the file ----------------------------------------------------------- */
+
+static int open_file(const struct hf__file_place *place,
+                     struct hf__file_side *side, hf_error *err)
+{
+    struct stat st;
+
+    side->fd = openat(place->fd, HF__SIDE_NAME,
+                      O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+                      place->mode);
+    if (side->fd < 0 || fstat(side->fd, &st)) {
+        return hf__file_fail_errno(place, "open", HF__SIDE_NAME, err);
+    }
+    if (hf__fd_register(side->fd)) {
+        return hf__fail(err, HF_ENOMEM, "out of memory");
+    }
+    side->dev = (uint64_t)st.st_dev;
+    side->ino = (uint64_t)st.st_ino;
+    return hf__file_place_trust(place, HF__SIDE_NAME, &st, err);
+}
+
+static bool is_blank(const struct head *head)
+{
+    static const struct head zero;
+
+    return !memcmp(head, &zero, sizeof zero);
+}
+
+static int examine(const struct hf__file_place *place,
+                   const struct hf__file_side *side, bool is_alone,
+                   hf_error *err)
+{
+    struct head head = {0};
+    struct stat st;
+
+    if (fstat(side->fd, &st) || pread(side->fd, &head, sizeof head, 0) < 0) {
+        return hf__file_fail_errno(place, "read", HF__SIDE_NAME, err);
+    }
+    if (!is_blank(&head) &&
+        memcmp(head.magic, our_head.magic, sizeof head.magic) != 0) {
+        return hf__fail(err, HF_EPROTO, "%s/%s is another program's file",
+                        place->path, HF__SIDE_NAME);
+    }
+    if (head.version > VERSION) {
+        return hf__fail(err, HF_EPROTO,
+                        "%s/%s was made by a newer version of Holdfast (its "
+                        "format is %u, this program knows %d)",
+                        place->path, HF__SIDE_NAME, (unsigned)head.version,
+                        VERSION);
+    }
+    if (!is_alone && (head.size != our_head.size ||
+                      st.st_size < (off_t)sizeof(struct hf__file_board))) {
+        return hf__fail(err, HF_EPROTO,
+                        "%s/%s is damaged; stop all programs that use it, "
+                        "then remove it",
+                        place->path, HF__SIDE_NAME);
+    }
+    return HF_OK;
+}
+
+/* Nobody is there: all begins anew. */
+static int set_up(const struct hf__file_place *place,
+                  const struct hf__file_side *side, hf_error *err)
+{
+    static const struct hf__file_board blank;
+
+    /* Allocated, so that no page is missing when the disk is full. */
+    errno = posix_fallocate(side->fd, 0, (off_t)sizeof blank);
+    if (errno) {
+        return hf__file_fail_errno(place, "fill", HF__SIDE_NAME, err);
+    }
+    if (pwrite(side->fd, &blank, sizeof blank, 0) != (ssize_t)sizeof blank ||
+        pwrite(side->fd, &our_head, sizeof our_head, 0) !=
+            (ssize_t)sizeof our_head) {
+        return hf__file_fail_errno(place, "write", HF__SIDE_NAME, err);
+    }
+    hf__file_place_adorn(place, side->fd);
+    return HF_OK;
+}
+
+/* Does the name still lead to the file that is open? */
+static bool is_in_place(const struct hf__file_place *place,
+                        const struct hf__file_side *side)
+{
+    struct stat st;
+
+    return !fstatat(place->fd, HF__SIDE_NAME, &st, AT_SYMLINK_NOFOLLOW) &&
+           (uint64_t)st.st_ino == side->ino && (uint64_t)st.st_dev == side->dev;
+}
+
+/* Show that we are there, as the first one or beside others. HF_CONFLICT: try
+ * again, somebody else is just setting it up or deleted it. */
+static int be_present(const struct hf__file_place *place,
+                      const struct hf__file_side *side, hf_error *err)
+{
+    bool is_alone = !hf__ofd_lock(side->fd, F_WRLCK, HF__BYTE_PRESENCE);
+    int r;
+
+    if (!is_alone && hf__ofd_lock(side->fd, F_RDLCK, HF__BYTE_PRESENCE)) {
+        return errno == EAGAIN || errno == EACCES
+                   ? HF_CONFLICT
+                   : hf__file_fail_errno(place, "lock", HF__SIDE_NAME, err);
+    }
+    if (!is_in_place(place, side)) {
+        return HF_CONFLICT;
+    }
+    r = examine(place, side, is_alone, err);
+    if (r == HF_OK && is_alone) {
+        r = set_up(place, side, err);
+    }
+    if (r == HF_OK && hf__ofd_lock(side->fd, F_RDLCK, HF__BYTE_PRESENCE)) {
+        r = hf__file_fail_errno(place, "lock", HF__SIDE_NAME, err);
+    }
+    return r;
+}
+
+/* ---- the object --------------------------------------------------------- */
+
+static void side_free(struct hf__file_side *side)
+{
+    if (!side) {
+        return;
+    }
+    hf__file_held_fini(&side->held);
+    if (side->board) {
+        (void)munmap(side->board, sizeof *side->board);
+    }
+    hf__fd_close(side->fd);
+    hf__free(side);
+}
+
+HF_CLEANUP_FN(struct hf__file_side, side_free);
+
+static int map_board(const struct hf__file_place *place,
+                     struct hf__file_side *side, hf_error *err)
+{
+    void *map = mmap(NULL, sizeof *side->board, PROT_READ | PROT_WRITE,
+                     MAP_SHARED, side->fd, 0);
+
+    if (map == MAP_FAILED) {
+        return hf__file_fail_errno(place, "map", HF__SIDE_NAME, err);
+    }
+    side->board = map;
+    side->bells.belfry = &side->board->belfry;
+    /* A child has no business here; see fork.h. */
+    (void)madvise(map, sizeof *side->board, MADV_DONTFORK);
+    return HF_OK;
+}
+
+static int come_alive(const struct hf__file_place *place,
+                      struct hf__file_side *side, hf_error *err)
+{
+    hf__random(&side->life, sizeof side->life);
+    side->life |= 1; /* zero is no life */
+    if (hf__ofd_lock(side->fd, F_WRLCK, byte_of(side->life))) {
+        return hf__file_fail_errno(place, "lock", HF__SIDE_NAME, err);
+    }
+    return HF_OK;
+}
+
+static struct hf__file_side *find(uint64_t dev, uint64_t ino)
+{
+    HF__LIST_EACH (it, &sides.members) {
+        struct hf__file_side *side =
+            HF__ELEMENT(it, struct hf__file_side, link);
+
+        if (side->dev == dev && side->ino == ino) {
+            return side;
+        }
+    }
+    return NULL;
+}
+
+/* One try, with the family locked; HF_CONFLICT: another one is needed. */
+static int try_get(const struct hf__file_place *place,
+                   struct hf__file_side **ret_side, hf_error *err)
+{
+    HF_AUTO(side_free_auto)
+    struct hf__file_side *side = hf__alloc(sizeof *side);
+    struct hf__file_side *known;
+    int r;
+
+    if (!side) {
+        return hf__fail(err, HF_ENOMEM, "out of memory");
+    }
+    side->fd = -1;
+    r = open_file(place, side, err);
+    if (r != HF_OK) {
+        return r;
+    }
+    known = find(side->dev, side->ino);
+    if (known) {
+        *ret_side = known;
+        return HF_OK;
+    }
+    side->held.fd = side->fd;
+    r = be_present(place, side, err);
+    if (r == HF_OK && hf__file_held_init(&side->held)) {
+        r = hf__fail(err, HF_ENOMEM, "out of memory");
+    }
+    if (r == HF_OK) {
+        r = map_board(place, side, err);
+    }
+    if (r == HF_OK) {
+        r = come_alive(place, side, err);
+    }
+    if (r == HF_OK) {
+        hf__list_push(&sides.members, &side->link);
+        *ret_side = HF_MOVE(side);
+    }
+    return r;
+}
+
+int hf__file_side_get(const struct hf__file_place *place, hf__time deadline,
+                      struct hf__file_side **ret_side, hf_error *err)
+{
+    struct hf__parker nobody = {0};
+    struct hf__file_side *side = NULL;
+    int r;
+
+    for (;;) {
+        hf__time now = hf__now();
+
+        hf__family_lock(&sides);
+        r = try_get(place, &side, err);
+        if (r == HF_OK) {
+            side->refs++;
+            *ret_side = side;
+        }
+        hf__family_unlock(&sides);
+        if (r != HF_CONFLICT) {
+            return r;
+        }
+        if (!hf__before(now, deadline)) {
+            return hf__fail(err, HF_EUNAVAIL,
+                            "another process is setting up %s/%s and does not "
+                            "get on; is it stopped?",
+                            place->path, HF__SIDE_NAME);
+        }
+        now = hf__after_ns(now, hf__random_between(HF__MS / 4, 3 * HF__MS));
+        hf__park(&nobody, hf__parker_seen(&nobody), hf__earlier(now, deadline));
+    }
+}
+
+bool hf__file_side_is_parting(struct hf__file_side *side)
+{
+    bool is_last;
+
+    hf__family_lock(&sides);
+    is_last = side->refs == 1;
+    hf__family_unlock(&sides);
+    return is_last && hf__file_held_has_any(&side->held, hf__now().ns / 1000);
+}
+
+void hf__file_side_put(struct hf__file_side *side)
+{
+    int64_t now_us = hf__now().ns / 1000;
+
+    if (!side) {
+        return;
+    }
+    hf__family_lock(&sides);
+    side->refs--;
+    /* All that nobody uses and no grant needs, also of earlier times. */
+    HF__LIST_EACH (it, &sides.members) {
+        struct hf__file_side *one = HF__ELEMENT(it, struct hf__file_side, link);
+
+        if (one->refs == 0 && !hf__file_held_has_any(&one->held, now_us)) {
+            hf__list_remove(it);
+            side_free(one);
+        }
+    }
+    hf__family_unlock(&sides);
+}

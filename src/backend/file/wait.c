@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wait(): sleep until a name may be free. A waiter sleeps on its name's bell;
+ * every 100 to 200 ms it reads the record all the same, because nobody tells
+ * of those who are killed and a wake-up may go to somebody who is. It locks
+ * nothing, so it is in nobody's way. Called by the session's thread.
+ */
+#include "src/backend/file/apply.h"
+#include "src/base/rand.h"
+
+#define LOOK_MIN_NS (100 * HF__MS)
+#define LOOK_MAX_NS (200 * HF__MS)
+/* That another holder came is told at once if it was so before the wait, and
+ * else not earlier than this: a claim that tries after each grant to others
+ * would come for nothing. */
+#define NEWS_NS (1 * HF__SECOND)
+
+struct vigil {
+    struct hf__file *s;
+    struct hf__watch **watches;
+    int n;
+    hf__time news_at;
+    hf__time due; /* the first lease or keeping that ends */
+    bool has_fired;
+};
+
+static void close_cell(struct hf__cell *cell)
+{
+    hf__cell_close(cell);
+}
+
+static bool is_news(const struct hf__watch *watch, const struct hf__cell *cell,
+                    const struct hf__file_view *view)
+{
+    bool is_kept = view->standing == HF__FILE_KEPT;
+
+    return cell->record.fence != watch->fence ||
+           (is_kept ? !hf__token_is_zero(&watch->token)
+                    : !hf__token_equal(&cell->record.token, &watch->token));
+}
+
+static void weigh(struct vigil *v, struct hf__watch *watch,
+                  const struct hf__cell *cell)
+{
+    struct hf__file_view view;
+
+    hf__file_look(cell, NULL, &view);
+    if (view.remaining_us >= 0) {
+        v->due = hf__earlier(v->due,
+                             hf__after_ns(hf__now(), view.remaining_us * 1000));
+    }
+    if (hf__file_is_free(&view)) {
+        hf__bells_allow(&v->s->side->bells, hf__file_chime(&watch->key));
+        watch->has_fired = true;
+    } else if (is_news(watch, cell, &view)) {
+        watch->has_fired = !hf__before(hf__now(), v->news_at);
+        v->due = hf__earlier(v->due, v->news_at);
+    }
+}
+
+/* What can't be read is for the next acquire to say. */
+static void look_at(struct vigil *v, struct hf__watch *watch)
+{
+    HF_AUTO(close_cell) struct hf__cell cell;
+    int r = hf__cell_open(v->s, &watch->key, &cell, NULL);
+
+    if (r == HF_OK && cell.fd >= 0) {
+        r = hf__cell_read(&cell, &watch->key, NULL);
+    }
+    if (r == HF_OK) {
+        weigh(v, watch, &cell);
+    } else {
+        watch->has_fired = true;
+    }
+    v->has_fired |= watch->has_fired;
+}
+
+static void sleep_on(struct vigil *v, struct hf__bell *bell, unsigned seen)
+{
+    struct hf__file *s = v->s;
+    hf__time limit =
+        hf__after_ns(hf__now(), hf__random_between(LOOK_MIN_NS, LOOK_MAX_NS));
+
+    limit = hf__earlier(limit, hf__earlier(v->due, s->deadline));
+    /* Shown before asking: an interrupt after this bumps the word. */
+    atomic_store(&s->sleeping_on, &bell->word);
+    if (!hf__is_interrupted(&s->head)) {
+        hf__futex_wait_shared(&bell->word, seen, limit);
+    }
+    atomic_store(&s->sleeping_on, NULL);
+}
+
+static int watch_over(struct vigil *v, struct hf__bell *bell, hf_error *err)
+{
+    bool is_first = true;
+
+    for (;;) {
+        unsigned seen = atomic_load(&bell->word);
+        int r = hf__file_place_check(&v->s->place, err);
+
+        if (r != HF_OK) {
+            return r;
+        }
+        v->due = HF__NEVER;
+        for (int i = 0; i < v->n; i++) {
+            look_at(v, v->watches[i]);
+        }
+        if (v->has_fired || hf__file_is_over(v->s)) {
+            return HF_OK;
+        }
+        if (is_first) {
+            v->news_at = hf__after_ns(hf__now(), NEWS_NS);
+            is_first = false;
+        }
+        sleep_on(v, bell, seen);
+    }
+}
+
+int hf__file_wait(void *state, struct hf__watch *w[], int n, hf__time deadline,
+                  hf_error *err)
+{
+    struct hf__file *s = state;
+    struct hf__bells *bells = &s->side->bells;
+    struct hf__chime name = hf__file_chime(&w[0]->key);
+    struct hf__bell *bell = n == 1 ? &bells->belfry->bell[hf__bell_index(name)]
+                                   : &bells->belfry->any;
+    struct vigil v = {s, w, n, hf__now(), HF__NEVER, false};
+    int r;
+
+    s->deadline = deadline;
+    hf__bells_arm(bells, name, n == 1);
+    r = watch_over(&v, bell, err);
+    hf__bells_disarm(bells, name, n == 1);
+    return r;
+}
