@@ -40,7 +40,7 @@ const char *cli_grade_word(char grade)
     case 'C':
         return "asynchronous replication";
     case 'S':
-        return "session, no lease";
+        return "ends with its session";
     case 'D':
         return "volatile";
     default:

@@ -5,7 +5,6 @@
  */
 #include "tests/store_sqlite/world.h"
 
-#include "src/backend/registry.h"
 #include "src/base/rand.h"
 
 #include <fcntl.h>
@@ -43,11 +42,11 @@ int enter_path(struct peer *p, const char *path)
     int r;
 
     p->error = (hf_error)HF_ERROR_INIT;
-    (void)snprintf(text, sizeof text, "sqlite:%s", path);
+    (void)snprintf(text, sizeof text, "%s:%s", store_scheme, path);
     r = hf__url_parse(text, &url, &p->error);
     if (r == HF_OK) {
-        r = hf__conn_open(&p->conn, &hf__sqlite_backend, url, "", patience(p),
-                          &p->error);
+        r = hf__conn_open(&p->conn, hf__backend_find(store_scheme), url, "",
+                          patience(p), &p->error);
     }
     hf__url_free(url);
     begin_anew(p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The words of the SQLite store's own tests: what can happen to its files and
- * its processes, which the contract suite can't know of. A peer is a session
+ * The words of the tests of stores in files: what can happen to the files and
+ * the processes, which the contract suite can't know of. A peer is a session
  * with one token a name; a process is a forked child with a page of memory
  * that it shares with the test.
  */
@@ -13,6 +13,9 @@
 
 #include <stdatomic.h>
 #include <sys/types.h>
+
+/* Of the store that is tested: crowd.c and death.c serve two. */
+extern const char *const store_scheme;
 
 struct peer {
     struct hf__conn conn;

@@ -27,7 +27,7 @@ static int file_open(void *state, const struct hf__url *url, const char *allow,
         r = hf__file_place_init(&s->place, url->path, allow, err);
     }
     if (r == HF_OK) {
-        r = hf__file_side_get(&s->place, deadline, &s->side, err);
+        r = hf__file_side_get(&s->place, &s->head, deadline, &s->side, err);
     }
     if (r == HF_OK) {
         s->head.facts = (struct hf__facts){'S', s->place.reach};

@@ -295,8 +295,9 @@ static int try_get(const struct hf__file_place *place,
     return r;
 }
 
-int hf__file_side_get(const struct hf__file_place *place, hf__time deadline,
-                      struct hf__file_side **ret_side, hf_error *err)
+int hf__file_side_get(const struct hf__file_place *place, struct hf__head *head,
+                      hf__time deadline, struct hf__file_side **ret_side,
+                      hf_error *err)
 {
     struct hf__parker nobody = {0};
     struct hf__file_side *side = NULL;
@@ -315,7 +316,7 @@ int hf__file_side_get(const struct hf__file_place *place, hf__time deadline,
         if (r != HF_CONFLICT) {
             return r;
         }
-        if (!hf__before(now, deadline)) {
+        if (!hf__before(now, deadline) || hf__is_interrupted(head)) {
             return hf__fail(err, HF_EUNAVAIL,
                             "another process is setting up %s/%s and does not "
                             "get on; is it stopped?",

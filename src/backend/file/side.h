@@ -51,10 +51,10 @@ struct hf__file_side {
 };
 
 /* Make the file if need be, set it up if nobody is there, come alive. Gives
- * HF_OK, HF_EUNAVAIL (deadline, disk full), HF_EAUTH, HF_EPROTO (not ours),
- * HF_EUNSAFE (a link, a stranger's), HF_ENOMEM. */
+ * HF_OK, HF_EUNAVAIL (deadline, interrupt, disk full), HF_EAUTH, HF_EPROTO (not
+ * ours), HF_EUNSAFE (a link, a stranger's), HF_ENOMEM. */
 HF_MUST_CHECK int hf__file_side_get(const struct hf__file_place *place,
-                                    hf__time deadline,
+                                    struct hf__head *head, hf__time deadline,
                                     struct hf__file_side **ret_side,
                                     hf_error *err);
 /* Is the caller the last user in this process of a side that holds unexpired

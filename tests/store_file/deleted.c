@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Files that are deleted by hand while their locks are held or waited for,
+ * and breaks: the holder learns of it, and nobody else comes in before.
+ */
+#include "tests/store_file/files.h"
+
+#include "src/base/rand.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int break_it(struct peer *p, const char *name, uint64_t fence)
+{
+    struct hf__owner owner = {.label = "operator"};
+    char key[HF__KEY_MAX + 1];
+    struct hf__op op = {.kind = HF__OP_BREAK,
+                        .owner = &owner,
+                        .fence = fence,
+                        .ret_record = &p->record,
+                        .err = &p->error};
+    struct hf__op *ops[] = {&op};
+
+    (void)snprintf(key, sizeof key, "test:%s", name);
+    op.key = (struct hf__key){key, (uint16_t)strlen(key), 5};
+    EXPECT_IS(hf__conn_execute(&p->conn, ops, 1, hf__after_ms(hf__now(), 5000),
+                               &p->error),
+              HF_OK);
+    p->fence = op.fence;
+    return op.result;
+}
+
+static void hold(struct stage *stage, int lease_ms)
+{
+    PEER(me);
+
+    EXPECT_IS(acquire(&me, "job", lease_ms), HF_OK);
+    atomic_store(&stage->last_fence, (long long)me.fence);
+    atomic_fetch_add(&stage->ready, 1);
+    until(&stage->go, 1);
+    EXPECT_IS(renew(&me, "job", lease_ms), HF_LOST);
+    atomic_fetch_add(&stage->ready, 1);
+    until(&stage->stop, 1);
+}
+
+TEST(a_file_deleted_while_held_lets_nobody_in)
+{
+    struct stage *stage = stage_new();
+    pid_t holder = start(hold, stage, 60000);
+    PEER(me);
+
+    until(&stage->ready, 1);
+    EXPECT_IS(unlink(file_of(JOB)), 0);
+    EXPECT_IS(acquire(&me, "job", 1000), HF_BUSY);
+    EXPECT_IS(me.record.holder_lives, 1);
+    EXPECT_IS(inspect(&me, "job"), HF_OK);
+    EXPECT(me.record.is_held);
+    EXPECT_IS(me.record.fence, 0);
+    /* The holder finds out, and then it is free. */
+    atomic_store(&stage->go, 1);
+    EXPECT_IS(acquire_within(&me, "job", 5000), HF_OK);
+    until(&stage->ready, 2);
+    EXPECT_MORE(me.fence, atomic_load(&stage->last_fence));
+    atomic_store(&stage->stop, 1);
+    EXPECT_IS(finish(holder), 0);
+}
+
+TEST(a_file_deleted_while_its_holder_dies_is_free)
+{
+    struct stage *stage = stage_new();
+    pid_t holder = start(hold, stage, 60000);
+    PEER(me);
+
+    until(&stage->ready, 1);
+    EXPECT_IS(unlink(file_of(JOB)), 0);
+    EXPECT_IS(acquire(&me, "job", 1000), HF_BUSY);
+    kill_now(holder);
+    EXPECT_IS(acquire(&me, "job", 1000), HF_OK);
+    EXPECT_MORE(me.fence, atomic_load(&stage->last_fence));
+}
+
+TEST(a_file_deleted_while_its_holder_is_stopped_is_free_after_the_lease)
+{
+    struct stage *stage = stage_new();
+    int64_t began = now_us();
+    pid_t holder = start(hold, stage, 1500);
+    PEER(me);
+
+    until(&stage->ready, 1);
+    EXPECT_IS(kill(holder, SIGSTOP), 0);
+    EXPECT_IS(unlink(file_of(JOB)), 0);
+    EXPECT_IS(acquire_within(&me, "job", 10000), HF_OK);
+    EXPECT_MORE(now_us() - began, 1400000);
+    kill_now(holder);
+}
+
+TEST(a_file_deleted_while_this_process_holds_it_lets_nobody_in)
+{
+    PEER(me);
+    PEER(other);
+
+    EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
+    EXPECT_IS(unlink(file_of(JOB)), 0);
+    EXPECT_IS(acquire(&other, "job", 1000), HF_BUSY);
+    EXPECT_IS(release(&me, "job"), HF_LOST);
+    EXPECT_IS(acquire(&other, "job", 1000), HF_OK);
+    /* Whoever lost it can have it again at once. */
+    EXPECT_IS(unlink(file_of(JOB)), 0);
+    EXPECT_IS(acquire(&other, "job", 1000), HF_OK);
+}
+
+TEST(a_break_opens_what_was_deleted)
+{
+    struct stage *stage = stage_new();
+    pid_t holder = start(hold, stage, 60000);
+    PEER(me);
+
+    until(&stage->ready, 1);
+    EXPECT_IS(unlink(file_of(JOB)), 0);
+    EXPECT_IS(acquire(&me, "job", 1000), HF_BUSY);
+    EXPECT_IS(break_it(&me, "job", 0), HF_OK);
+    EXPECT_IS(acquire(&me, "job", 1000), HF_OK);
+    kill_now(holder);
+}
+
+/* Enter, and be alone inside until the lock is let go or known to be lost. */
+static void contend(struct stage *stage, int index)
+{
+    PEER(me);
+
+    atomic_fetch_add(&stage->ready, 1);
+    until(&stage->go, 1);
+    while (!atomic_load(&stage->stop)) {
+        if (acquire_within(&me, "job", 50) == HF_OK) {
+            long long before =
+                atomic_exchange(&stage->last_fence, (long long)me.fence);
+            int nobody = 0;
+
+            if (before >= (long long)me.fence ||
+                !atomic_compare_exchange_strong(&stage->inside, &nobody,
+                                                index + 1)) {
+                atomic_fetch_add(&stage->clashes, 1);
+            }
+            (void)sched_yield();
+            atomic_store(&stage->inside, 0);
+            atomic_fetch_add(&stage->count[index], 1);
+            (void)release(&me, "job");
+            begin_anew(&me);
+        }
+    }
+}
+
+TEST(deleting_the_file_all_the_time_lets_no_two_in)
+{
+    struct stage *stage = stage_new();
+    pid_t pids[6];
+    long long rounds = 0;
+    int deleted = 0;
+
+    {
+        PEER(me); /* makes the folder */
+    }
+    for (int i = 0; i < 6; i++) {
+        pids[i] = start(contend, stage, i);
+    }
+    until(&stage->ready, 6);
+    atomic_store(&stage->go, 1);
+    for (int64_t end = now_us() + 4000000; now_us() < end;) {
+        deleted += unlink(file_of(JOB)) == 0;
+        if (hf__random_between(0, 3) == 0) {
+            hf__test_pause_ms(hf__random_between(0, 3));
+        }
+    }
+    atomic_store(&stage->stop, 1);
+    for (int i = 0; i < 6; i++) {
+        EXPECT_IS(finish(pids[i]), 0);
+        rounds += atomic_load(&stage->count[i]);
+    }
+    printf("%lld rounds, deleted %d times\n", rounds, deleted);
+    EXPECT_IS(atomic_load(&stage->clashes), 0);
+    EXPECT_MORE(rounds, 200);
+    EXPECT_MORE(deleted, 200);
+}
+
+/* Nobody is freed by it; what the kernel can't tell any more, the lease does.
+ */
+TEST(without_the_side_file_leases_alone_count)
+{
+    struct stage *stage = stage_new();
+    int64_t began = now_us();
+    pid_t holder = start(hold, stage, 1500);
+
+    until(&stage->ready, 1);
+    EXPECT_IS(unlink(file_of(".holdfast")), 0);
+    PEER(me);
+    EXPECT_IS(acquire(&me, "job", 1000), HF_BUSY);
+    EXPECT_IS(me.record.holder_lives, -1);
+    kill_now(holder);
+    EXPECT_IS(acquire(&me, "job", 1000), HF_BUSY);
+    EXPECT_IS(acquire_within(&me, "job", 10000), HF_OK);
+    EXPECT_MORE(now_us() - began, 1400000);
+}
+
+TEST(a_break_leaves_a_new_file_and_the_fence)
+{
+    PEER(me);
+    PEER(operator);
+    struct stat before;
+    struct stat after;
+    uint64_t fence;
+
+    EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
+    fence = me.fence;
+    EXPECT_IS(stat(file_of(JOB), &before), 0);
+    EXPECT_IS(break_it(&operator, "job", fence), HF_OK);
+    EXPECT_MORE(operator.fence, fence);
+    EXPECT_IS(stat(file_of(JOB), &after), 0);
+    EXPECT_NOT(before.st_ino, after.st_ino);
+    EXPECT_IS(renew(&me, "job", 60000), HF_LOST);
+    EXPECT_IS(me.record.fence, operator.fence);
+    EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
+    EXPECT_MORE(me.fence, operator.fence);
+}
+
+static void stop_in_the_middle(struct stage *stage, int index)
+{
+    int fd = open(file_of(JOB), O_RDWR | O_CLOEXEC);
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+
+    (void)index;
+    EXPECT(fd >= 0);
+    EXPECT_IS(fcntl(fd, F_OFD_SETLK, &lock), 0);
+    atomic_fetch_add(&stage->ready, 1);
+    until(&stage->stop, 1);
+}
+
+TEST(a_break_frees_what_a_stopped_process_has_locked)
+{
+    struct stage *stage = stage_new();
+    pid_t stopped;
+    PEER(me);
+    PEER(other);
+
+    EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
+    stopped = start(stop_in_the_middle, stage, 0);
+    until(&stage->ready, 1);
+    /* Nothing that changes the record goes on; all that looks does. */
+    EXPECT_IS(renew(&me, "job", 60000), HF__AGAIN);
+    EXPECT_IS(acquire(&other, "job", 60000), HF_BUSY);
+    EXPECT_IS(acquire(&other, "another", 60000), HF_OK);
+    EXPECT_IS(break_it(&other, "job", 0), HF_OK);
+    EXPECT_IS(renew(&me, "job", 60000), HF_LOST);
+    EXPECT_IS(acquire(&other, "job", 60000), HF_OK);
+    kill_now(stopped);
+    EXPECT_IS(release(&other, "job"), HF_OK);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The store of this program, and its files.
+ */
+#include "tests/store_file/files.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *const store_scheme = "file";
+
+const char *file_of(const char *name)
+{
+    static char texts[4][700];
+    static unsigned turn;
+    char *text = texts[turn++ % 4];
+
+    (void)snprintf(text, sizeof texts[0], "%s/%s", path_of(""), name);
+    return text;
+}
+
+void read_slots(const char *path, struct hf__file_slots *ret_slots)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    EXPECT(fd >= 0);
+    EXPECT_IS(read(fd, ret_slots, sizeof *ret_slots), sizeof *ret_slots);
+    (void)close(fd);
+}
+
+void write_bytes(const char *path, const void *bytes, size_t length)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+    EXPECT(fd >= 0);
+    EXPECT_IS(write(fd, bytes, length), length);
+    (void)close(fd);
+}

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which store the words of world.h speak of in this program.
+ */
+#include "tests/store_sqlite/world.h"
+
+const char *const store_scheme = "sqlite";
