@@ -150,7 +150,9 @@ static int apply(struct hf__cell *cell, struct hf__op *op)
     if (r != HF_OK) {
         return r;
     }
-    if (!hf__cell_is_in_place(cell)) {
+    /* What is put in the file's place must be of this file. */
+    if ((cell->is_left || op->kind == HF__OP_BREAK) &&
+        !hf__cell_is_in_place(cell)) {
         return ONCE_MORE;
     }
     if (cell->is_left && op->kind == HF__OP_ACQUIRE) {
@@ -164,7 +166,10 @@ static int apply(struct hf__cell *cell, struct hf__op *op)
                         cell->s->place.path, cell->name);
     }
     hf__file_apply(cell, &view, op, &out);
-    return out.is_changed ? change(cell, op, &out) : settle(cell->s, op, &out);
+    if (out.is_changed) {
+        return change(cell, op, &out);
+    }
+    return hf__cell_is_in_place(cell) ? settle(cell->s, op, &out) : ONCE_MORE;
 }
 
 /* There is no file: nobody ever had the name, or its file was deleted. */
