@@ -155,23 +155,37 @@ static void contend(struct stage *stage, int index)
     }
 }
 
-TEST(deleting_the_file_all_the_time_lets_no_two_in)
+static int unlink_it(struct peer *me)
+{
+    (void)me;
+    return unlink(file_of(JOB)) == 0;
+}
+
+static int clean(struct peer *me)
+{
+    struct hf__gc gc = {.idle_us = 0};
+
+    EXPECT_IS(hf__conn_gc(&me->conn, &(struct hf__key){"test:", 5, 5}, &gc,
+                          hf__after_ms(hf__now(), 5000), &me->error),
+              HF_OK);
+    return (int)gc.count;
+}
+
+static void contend_while(int (*delete)(struct peer *))
 {
     struct stage *stage = stage_new();
     pid_t pids[6];
     long long rounds = 0;
     int deleted = 0;
+    PEER(me);
 
-    {
-        PEER(me); /* makes the folder */
-    }
     for (int i = 0; i < 6; i++) {
         pids[i] = start(contend, stage, i);
     }
     until(&stage->ready, 6);
     atomic_store(&stage->go, 1);
     for (int64_t end = now_us() + 4000000; now_us() < end;) {
-        deleted += unlink(file_of(JOB)) == 0;
+        deleted += delete (&me);
         if (hf__random_between(0, 3) == 0) {
             hf__test_pause_ms(hf__random_between(0, 3));
         }
@@ -185,6 +199,16 @@ TEST(deleting_the_file_all_the_time_lets_no_two_in)
     EXPECT_IS(atomic_load(&stage->clashes), 0);
     EXPECT_MORE(rounds, 200);
     EXPECT_MORE(deleted, 200);
+}
+
+TEST(deleting_the_file_all_the_time_lets_no_two_in)
+{
+    contend_while(unlink_it);
+}
+
+TEST(cleaning_all_the_time_lets_no_two_in)
+{
+    contend_while(clean);
 }
 
 /* Nobody is freed by it; what the kernel can't tell any more, the lease does.

@@ -6,8 +6,9 @@
  *     place.c    the folder                       record.c   what is in a file
  *     side.c     who lives; words to sleep on     cell.c     one lock's file
  *     held.c     what this process holds          apply.c    one operation
- *     execute.c  a batch                          survey.c   list(), gc()
- *     wait.c     waiters                          check.c    check()
+ *     execute.c  a batch                          view.c     where it stands
+ *     wait.c     waiters                          survey.c   list(), gc()
+ *     check.c    check()
  *
  * Thread: the session's, except hf__file_interrupt().
  */

@@ -5,7 +5,7 @@
  * the file locked, by the same judgement as a grant's. Called by the
  * session's thread.
  */
-#include "src/backend/file/apply.h"
+#include "src/backend/file/view.h"
 #include "src/base/alloc.h"
 #include "src/base/error.h"
 #include "src/base/fork.h"

@@ -5,7 +5,7 @@
  * of those who are killed and a wake-up may go to somebody who is. It locks
  * nothing, so it is in nobody's way. Called by the session's thread.
  */
-#include "src/backend/file/apply.h"
+#include "src/backend/file/view.h"
 #include "src/base/rand.h"
 
 #define LOOK_MIN_NS (100 * HF__MS)
