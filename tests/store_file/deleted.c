@@ -11,29 +11,8 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static int break_it(struct peer *p, const char *name, uint64_t fence)
-{
-    struct hf__owner owner = {.label = "operator"};
-    char key[HF__KEY_MAX + 1];
-    struct hf__op op = {.kind = HF__OP_BREAK,
-                        .owner = &owner,
-                        .fence = fence,
-                        .ret_record = &p->record,
-                        .err = &p->error};
-    struct hf__op *ops[] = {&op};
-
-    (void)snprintf(key, sizeof key, "test:%s", name);
-    op.key = (struct hf__key){key, (uint16_t)strlen(key), 5};
-    EXPECT_IS(hf__conn_execute(&p->conn, ops, 1, hf__after_ms(hf__now(), 5000),
-                               &p->error),
-              HF_OK);
-    p->fence = op.fence;
-    return op.result;
-}
 
 static void hold(struct stage *stage, int lease_ms)
 {

@@ -13,6 +13,9 @@ const char *file_of(const char *name);
 /* The file of the lock "job", as the words of world.h name it. */
 #define JOB "test:job"
 
+/* Break the grant with that fence; 0: any. p->fence is the raised one. */
+int break_it(struct peer *p, const char *name, uint64_t fence);
+
 void read_slots(const char *path, struct hf__file_slots *ret_slots);
 void write_bytes(const char *path, const void *bytes, size_t length);
 

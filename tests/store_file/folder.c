@@ -25,6 +25,7 @@ TEST(a_store_needs_a_folder)
     char path[600];
 
     expect_refused("", HF_EINVAL, "file:/");
+    expect_refused("//server/locks", HF_EINVAL, "no host");
     (void)snprintf(path, sizeof path, "%s/none/locks", hf__test_folder());
     expect_refused(path, HF_EUNAVAIL, "mkdir -p");
     write_bytes(path_of(""), "x", 1);
@@ -210,6 +211,8 @@ TEST(a_full_disk_takes_no_lock_from_anybody)
             EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
             EXPECT_IS(release(&me, "job"), HF_OK);
         }
+        EXPECT_IS(break_it(&me, "held", 0), HF_OK);
+        EXPECT_IS(renew(&holder, "held", 60000), HF_LOST);
         EXPECT_IS(unlink(path), 0);
         EXPECT_IS(acquire(&me, "new", 60000), HF_OK);
     }

@@ -104,7 +104,7 @@ static int put(struct hf__cell *cell, const struct hf__op *op)
     if (op->kind != HF__OP_BREAK) {
         return hf__cell_write(cell, op->err);
     }
-    r = hf__cell_replace(cell, op->err);
+    r = hf__cell_replace(cell, cell->is_locked ? NULL : op->err);
     return r != HF_OK && cell->is_locked ? hf__cell_write(cell, op->err) : r;
 }
 
