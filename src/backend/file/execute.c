@@ -12,7 +12,7 @@
 
 /* So long somebody may be stopped between reading and writing, before we go
  * on to the next name. */
-#define LOCK_MS 100
+#define LOCK_MS 50
 /* And before a break does without him. */
 #define BREAK_MS 200
 /* A name whose file is made anew more often meanwhile is no place to be. */
