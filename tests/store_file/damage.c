@@ -173,17 +173,17 @@ TEST(a_newer_versions_file_is_left_alone)
     EXPECT_HAS(me.error.text, "newer version");
 }
 
-/* ---- restarts ----------------------------------------------------------- */
+/* ---- restarts */
 
 /* As if all that was written had been so before the machine started. */
-static void age(const char *path)
+static void age(const char *path, uint64_t life)
 {
     struct hf__file_slots slots;
 
     read_slots(path, &slots);
     for (int i = 0; i < 2; i++) {
         slots.slot[i].record.boot[0] ^= 1;
-        slots.slot[i].record.life = 12345;
+        slots.slot[i].record.life = life;
         hf__file_record_seal(&slots.slot[i].record);
     }
     write_bytes(path, &slots, sizeof slots);
@@ -198,10 +198,27 @@ TEST(a_restart_frees_everything)
     EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
     EXPECT_IS(raise_to(&me, "job", me.fence + 1000000000), HF_OK);
     fence = me.fence;
-    age(file_of(JOB));
+    age(file_of(JOB), 12345);
     EXPECT_IS(acquire(&other, "job", 60000), HF_OK);
     EXPECT_MORE(other.fence, fence);
     EXPECT_IS(renew(&me, "job", 60000), HF_LOST);
+}
+
+/* It is tied to no process, so the restart does not end it. */
+TEST(a_detached_grant_outlives_a_restart_by_the_wall_clock)
+{
+    PEER(me);
+    PEER(other);
+
+    EXPECT_IS(acquire(&me, "job", 1500), HF_OK);
+    age(file_of(JOB), 0);
+    EXPECT_IS(acquire(&other, "job", 60000), HF_BUSY);
+    EXPECT_IS(renew(&me, "job", 60000), HF_LOST);
+    EXPECT_IS(acquire(&other, "job", 60000), HF_BUSY);
+    EXPECT_IS(acquire_within(&other, "job", 5000), HF_OK);
+    EXPECT_IS(acquire(&me, "released", 60000), HF_OK);
+    age(file_of("test:released"), 0);
+    EXPECT_IS(release(&me, "released"), HF_OK);
 }
 
 TEST(what_was_changed_before_the_start_is_told_by_two_clocks)

@@ -81,7 +81,7 @@ static int count_aside(void)
 
     EXPECT(dir != NULL);
     while ((entry = readdir(dir)) != NULL) {
-        count += !strncmp(entry->d_name, ".new-", 5);
+        count += strncmp(entry->d_name, ".new-", 5) == 0;
     }
     (void)closedir(dir);
     return count;

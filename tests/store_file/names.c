@@ -66,10 +66,10 @@ TEST(no_two_keys_have_one_name)
         EXPECT(strlen(names[i]) > 0 && strlen(names[i]) <= 200);
         for (j = 0; j < i; j++) {
             bool is_same = lengths[i] == lengths[j] &&
-                           !memcmp(keys[i], keys[j], lengths[i]);
+                           memcmp(keys[i], keys[j], lengths[i]) == 0;
 
             /* Not even where the file system folds case. */
-            EXPECT_IS(!strcasecmp(names[i], names[j]), is_same);
+            EXPECT_IS(strcasecmp(names[i], names[j]) == 0, is_same);
         }
     }
 }

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* ---- the operations ----------------------------------------------------- */
+/* ---- the operations */
 
 static bool is_owner(const struct hf__cell *cell, const struct hf__op *op)
 {
@@ -103,8 +103,9 @@ static void renew(struct hf__cell *cell, const struct hf__file_view *v,
                   const struct hf__op *op, struct hf__file_outcome *out)
 {
     struct hf__file_record *r = &cell->record;
+    bool is_of_this_boot = memcmp(r->boot, cell->s->boot, sizeof r->boot) == 0;
 
-    if (!is_owner(cell, op) || !is_running(v) || v->remaining_us <= 0) {
+    if (!is_owner(cell, op) || !is_running(v) || !is_of_this_boot) {
         lost(cell, v, op, out);
         return;
     }

@@ -26,7 +26,7 @@ static int fail(const struct hf__cell *cell, const char *doing, hf_error *err)
     return hf__file_fail_errno(&cell->s->place, doing, cell->name, err);
 }
 
-/* ---- opening ------------------------------------------------------------ */
+/* ---- opening */
 
 static int look_at(struct hf__cell *cell, hf_error *err)
 {
@@ -92,7 +92,8 @@ bool hf__cell_is_in_place(const struct hf__cell *cell)
 {
     struct stat st;
 
-    return !fstatat(cell->s->place.fd, cell->name, &st, AT_SYMLINK_NOFOLLOW) &&
+    return fstatat(cell->s->place.fd, cell->name, &st, AT_SYMLINK_NOFOLLOW) ==
+               0 &&
            (uint64_t)st.st_ino == cell->ino && (uint64_t)st.st_dev == cell->dev;
 }
 
@@ -116,14 +117,14 @@ bool hf__cell_lock(struct hf__cell *cell, hf__time limit)
     return true;
 }
 
-/* ---- reading ------------------------------------------------------------ */
+/* ---- reading */
 
 static int judge_damage(struct hf__cell *cell, const struct hf__key *key,
                         hf_error *err)
 {
     /* Nobody who held it then is alive. */
-    if (key && hf__file_is_from_before(cell->ctime_us, hf__wall_us(),
-                                       hf__now().ns / 1000)) {
+    if (key != NULL && hf__file_is_from_before(cell->ctime_us, hf__wall_us(),
+                                               hf__now().ns / 1000)) {
         hf__file_record_init(&cell->record, key);
         cell->is_left = true;
         return HF_OK;
@@ -179,7 +180,7 @@ int hf__cell_read(struct hf__cell *cell, const struct hf__key *key,
     return judge(cell, key, finding, err);
 }
 
-/* ---- writing ------------------------------------------------------------ */
+/* ---- writing */
 
 static int fail_write(const struct hf__cell *cell, hf_error *err)
 {

@@ -27,7 +27,7 @@ static void say(struct report *report, const char *name, const char *value,
     hf_check_item item = {.size = sizeof item,
                           .name = name,
                           .value = value,
-                          .verdict = remedy ? HF_WARN : HF_FINE,
+                          .verdict = remedy != NULL ? HF_WARN : HF_FINE,
                           .remedy = remedy};
 
     if (!report->is_over) {
@@ -57,7 +57,7 @@ static void check_side(struct report *report)
 {
     const struct hf__file *s = report->s;
     struct stat st;
-    bool is_ours = !fstatat(s->place.fd, HF__SIDE_NAME, &st, 0) &&
+    bool is_ours = fstatat(s->place.fd, HF__SIDE_NAME, &st, 0) == 0 &&
                    (uint64_t)st.st_ino == s->side->ino &&
                    (uint64_t)st.st_dev == s->side->dev;
 
@@ -79,10 +79,12 @@ static void check_system(struct report *report)
         return;
     }
     network = hf__netfs_name((uint64_t)fs.f_type);
-    (void)snprintf(value, sizeof value, "%s0x%lx", network ? network : "local ",
+    (void)snprintf(value, sizeof value, "%s0x%lx",
+                   network != NULL ? network : "local ",
                    (unsigned long)(uint32_t)fs.f_type);
     say(report, "file_system", value,
-        network ? "file locks do not hold across machines; use a local folder"
+        network != NULL
+            ? "file locks do not hold across machines; use a local folder"
         : (uint32_t)fs.f_type == TMPFS_TYPE
             ? "in memory: fences start from the wall clock after a restart, "
               "and what was kept closed is open"

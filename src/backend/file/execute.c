@@ -26,7 +26,7 @@ static void close_cell(struct hf__cell *cell)
     hf__cell_close(cell);
 }
 
-/* ---- before and after a change ------------------------------------------ */
+/* ---- before and after a change */
 
 /* The byte first: who deletes the file and who makes a new one then meet it,
  * or we see afterwards that the file is not in its place. */
@@ -93,7 +93,7 @@ static int settle(struct hf__file *s, struct hf__op *op,
     return out->result;
 }
 
-/* ---- one operation ------------------------------------------------------ */
+/* ---- one operation */
 
 /* A break leaves a new file, so that whoever is stopped with the old one
  * locked holds nobody up. On a full disk the old one must do. */
@@ -246,7 +246,7 @@ static int run(struct hf__file *s, struct hf__op *op)
         if (hf__file_is_over(s)) {
             return hf__fail(op->err, HF_EUNAVAIL, "there was no time for it");
         }
-        if (op->ret_record) {
+        if (op->ret_record != NULL) {
             *op->ret_record =
                 (struct hf__record){.holder_lives = -1, .remaining_us = -1};
         }
@@ -255,7 +255,7 @@ static int run(struct hf__file *s, struct hf__op *op)
     return r == ONCE_MORE ? HF__AGAIN : r;
 }
 
-/* ---- batches ------------------------------------------------------------ */
+/* ---- batches */
 
 static bool must_hold_back(struct hf__file *s, struct hf__op *const ops[],
                            int n, hf__time now)

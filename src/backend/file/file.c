@@ -79,7 +79,7 @@ static void file_close(void *state)
 {
     struct hf__file *s = state;
 
-    if (s->side && hf__file_side_is_parting(s->side)) {
+    if (s->side != NULL && hf__file_side_is_parting(s->side)) {
         part_with_grants(s);
     }
     hf__file_side_put(s->side);
@@ -94,7 +94,7 @@ static void file_interrupt(void *state)
     atomic_uint *word = atomic_load(&s->sleeping_on);
 
     hf__unpark(&s->parker);
-    if (word) {
+    if (word != NULL) {
         atomic_fetch_add(word, 1);
         (void)hf__futex_wake_shared(word, INT32_MAX);
     }

@@ -30,7 +30,7 @@ static struct name *find(struct hf__file_held *held, const struct hf__key *key)
     struct hf__map_link *l =
         hf__map_find(&held->names, key->bytes, key->length);
 
-    return l ? of_link(l) : NULL;
+    return l != NULL ? of_link(l) : NULL;
 }
 
 static off_t byte_of(const struct hf__key *key)
@@ -48,7 +48,7 @@ void hf__file_held_fini(struct hf__file_held *held)
 {
     struct hf__map_link *l;
 
-    if (!held->names.buckets) {
+    if (held->names.buckets == NULL) {
         return;
     }
     while ((l = hf__map_any(&held->names)) != NULL) {
@@ -64,7 +64,7 @@ static int add_new(struct hf__file_held *held, const struct hf__key *key,
 {
     struct name *name = hf__alloc(sizeof *name + key->length);
 
-    if (!name) {
+    if (name == NULL) {
         return HF_ENOMEM;
     }
     if (hf__ofd_lock(held->fd, F_RDLCK, byte_of(key))) {
@@ -83,7 +83,7 @@ int hf__file_held_add(struct hf__file_held *held, const struct hf__key *key,
 {
     HF_SCOPED_LOCK(&held->lock);
     struct name *name = find(held, key);
-    int r = name ? HF_OK : add_new(held, key, &name);
+    int r = name != NULL ? HF_OK : add_new(held, key, &name);
 
     if (r == HF_OK) {
         *ret_is_new = !hf__token_equal(&name->token, token);
@@ -98,7 +98,7 @@ bool hf__file_held_extend(struct hf__file_held *held, const struct hf__key *key,
 {
     HF_SCOPED_LOCK(&held->lock);
     struct name *name = find(held, key);
-    bool is_ours = name && hf__token_equal(&name->token, token);
+    bool is_ours = name != NULL && hf__token_equal(&name->token, token);
 
     if (is_ours) {
         name->expires_us = expires_us;
@@ -120,7 +120,7 @@ void hf__file_held_remove(struct hf__file_held *held, const struct hf__key *key,
     HF_SCOPED_LOCK(&held->lock);
     struct name *name = find(held, key);
 
-    if (name && hf__token_equal(&name->token, token)) {
+    if (name != NULL && hf__token_equal(&name->token, token)) {
         drop(held, name, key);
     }
 }
@@ -161,7 +161,9 @@ int64_t hf__file_held_until(struct hf__file_held *held,
     HF_SCOPED_LOCK(&held->lock);
     struct name *name = find(held, key);
 
-    return name && !hf__token_equal(&name->token, mine) ? name->expires_us : 0;
+    return name != NULL && !hf__token_equal(&name->token, mine)
+               ? name->expires_us
+               : 0;
 }
 
 bool hf__file_held_elsewhere(const struct hf__file_held *held,

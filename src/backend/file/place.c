@@ -78,7 +78,8 @@ static int set_path(struct hf__file_place *place, const char *path,
         whole[--used] = '\0';
     }
     place->path = hf__strdup(whole);
-    return place->path ? HF_OK : hf__fail(err, HF_ENOMEM, "out of memory");
+    return place->path != NULL ? HF_OK
+                               : hf__fail(err, HF_ENOMEM, "out of memory");
 }
 
 /* Who may rename the folder may put another one in its place. */
@@ -160,7 +161,7 @@ static int look_at_system(const struct hf__file_place *place, const char *allow,
         return fail_folder(place, "look at", err);
     }
     network = hf__netfs_name((uint64_t)fs.f_type);
-    if (network && !hf__is_allowed(allow, "netfs")) {
+    if (network != NULL && !hf__is_allowed(allow, "netfs")) {
         return hf__fail(err, HF_EUNSAFE,
                         "%s is on a network file system (%s), where file "
                         "locks do not hold; use a local folder or a server "
@@ -177,7 +178,7 @@ int hf__file_place_init(struct hf__file_place *place, const char *path,
     int r;
 
     place->fd = -1;
-    if (!path || path[0] == '\0') {
+    if (path == NULL || path[0] == '\0') {
         return hf__fail(err, HF_EINVAL,
                         "a file store needs a folder: file:/some/folder");
     }
@@ -207,7 +208,7 @@ int hf__file_place_init(struct hf__file_place *place, const char *path,
 
 void hf__file_place_fini(struct hf__file_place *place)
 {
-    if (place->path && place->fd >= 0) {
+    if (place->path != NULL && place->fd >= 0) {
         hf__fd_close(place->fd);
     }
     hf__free(place->path);

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #define VERSION   1
-#define FENCE_END (UINT64_C(1) << 53)
 #define MARGIN_US INT64_C(1000000)
 
 static const char magic[8] = {'H', 'F', 'l', 'k', 'f', 'i', 'l', 'e'};
@@ -44,27 +43,27 @@ void hf__file_record_seal(struct hf__file_record *r)
 /* Of the part that never changes, which a write can't tear. */
 static bool has_head(const struct hf__file_record *r)
 {
-    return !memcmp(r->magic, magic, sizeof magic) && r->version == VERSION &&
-           r->size == sizeof *r && r->key_length > 0 &&
+    return memcmp(r->magic, magic, sizeof magic) == 0 &&
+           r->version == VERSION && r->size == sizeof *r && r->key_length > 0 &&
            r->key_length <= HF__KEY_MAX;
 }
 
 static bool is_whole(const struct hf__file_record *r, unsigned slot)
 {
-    return has_head(r) && (r->sequence & 1) == slot && r->fence < FENCE_END &&
-           r->checksum == checksum(r);
+    return has_head(r) && (r->sequence & 1) == slot &&
+           r->fence < HF__FENCE_END && r->checksum == checksum(r);
 }
 
 static bool is_newer(const struct hf__file_record *r)
 {
-    return !memcmp(r->magic, magic, sizeof magic) && r->version > VERSION;
+    return memcmp(r->magic, magic, sizeof magic) == 0 && r->version > VERSION;
 }
 
 /* The head of a slot is the same as that of the whole one beside it. */
 static bool is_twin(const struct hf__file_record *torn,
                     const struct hf__file_record *whole)
 {
-    return !memcmp(torn, whole, offsetof(struct hf__file_record, sequence));
+    return memcmp(torn, whole, offsetof(struct hf__file_record, sequence)) == 0;
 }
 
 enum hf__file_finding hf__file_record_pick(const struct hf__file_slots *slots,
@@ -90,8 +89,8 @@ enum hf__file_finding hf__file_record_pick(const struct hf__file_slots *slots,
     if ((!a_is_whole || !b_is_whole) && !is_twin(a, b)) {
         return HF__FOUND_DAMAGED;
     }
-    if (key && (best->key_length != key->length ||
-                memcmp(best->key, key->bytes, key->length) != 0)) {
+    if (key != NULL && (best->key_length != key->length ||
+                        memcmp(best->key, key->bytes, key->length) != 0)) {
         return HF__FOUND_OTHER;
     }
     *ret_record = *best;

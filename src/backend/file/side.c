@@ -33,7 +33,7 @@ static const struct head our_head = {{'H', 'F', 'f', 'l', 's', 'i', 'd', 'e'},
 
 static struct hf__family sides;
 
-/* ---- what it tells ------------------------------------------------------ */
+/* ---- what it tells */
 
 static off_t byte_of(uint64_t life)
 {
@@ -82,7 +82,7 @@ int64_t hf__file_side_held_until(struct hf__file_side *side,
     return until_us > now_us ? until_us : 0;
 }
 
-/* ---- the file ----------------------------------------------------------- */
+/* ---- the file */
 
 static int open_file(const struct hf__file_place *place,
                      struct hf__file_side *side, hf_error *err)
@@ -107,7 +107,7 @@ static bool is_blank(const struct head *head)
 {
     static const struct head zero;
 
-    return !memcmp(head, &zero, sizeof zero);
+    return memcmp(head, &zero, sizeof zero) == 0;
 }
 
 static int examine(const struct hf__file_place *place,
@@ -168,7 +168,7 @@ static bool is_in_place(const struct hf__file_place *place,
 {
     struct stat st;
 
-    return !fstatat(place->fd, HF__SIDE_NAME, &st, AT_SYMLINK_NOFOLLOW) &&
+    return fstatat(place->fd, HF__SIDE_NAME, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
            (uint64_t)st.st_ino == side->ino && (uint64_t)st.st_dev == side->dev;
 }
 
@@ -198,15 +198,15 @@ static int be_present(const struct hf__file_place *place,
     return r;
 }
 
-/* ---- the object --------------------------------------------------------- */
+/* ---- the object */
 
 static void side_free(struct hf__file_side *side)
 {
-    if (!side) {
+    if (side == NULL) {
         return;
     }
     hf__file_held_fini(&side->held);
-    if (side->board) {
+    if (side->board != NULL) {
         (void)munmap(side->board, sizeof *side->board);
     }
     hf__fd_close(side->fd);
@@ -264,7 +264,7 @@ static int try_get(const struct hf__file_place *place,
     struct hf__file_side *known;
     int r;
 
-    if (!side) {
+    if (side == NULL) {
         return hf__fail(err, HF_ENOMEM, "out of memory");
     }
     side->fd = -1;
@@ -273,7 +273,7 @@ static int try_get(const struct hf__file_place *place,
         return r;
     }
     known = find(side->dev, side->ino);
-    if (known) {
+    if (known != NULL) {
         *ret_side = known;
         return HF_OK;
     }
@@ -341,7 +341,7 @@ void hf__file_side_put(struct hf__file_side *side)
 {
     int64_t now_us = hf__now().ns / 1000;
 
-    if (!side) {
+    if (side == NULL) {
         return;
     }
     hf__family_lock(&sides);

@@ -26,7 +26,7 @@ static void close_cell(struct hf__cell *cell)
     hf__cell_close(cell);
 }
 
-/* ---- names in the folder ------------------------------------------------ */
+/* ---- names in the folder */
 
 struct names {
     char **name;
@@ -48,14 +48,14 @@ static bool names_add(struct names *names, const char *text)
         size_t size = 2 * names->size + 64;
         char **grown = hf__resize(names->name, size * sizeof *grown);
 
-        if (!grown) {
+        if (grown == NULL) {
             return false;
         }
         names->name = grown;
         names->size = size;
     }
     names->name[names->count] = hf__strdup(text);
-    return names->name[names->count] && ++names->count;
+    return names->name[names->count] != NULL && ++names->count;
 }
 
 static int compare_names(const void *a, const void *b)
@@ -68,7 +68,7 @@ static DIR *open_folder(const struct hf__file *s)
     int fd = openat(s->place.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd < 0 || hf__fd_register(fd) ? NULL : fdopendir(fd);
 
-    if (!dir) {
+    if (dir == NULL) {
         hf__fd_close(fd);
     }
     return dir;
@@ -85,8 +85,8 @@ static void tidy(const struct hf__file *s, const char *name)
 {
     struct stat st;
 
-    if (!strncmp(name, HF__ASIDE, strlen(HF__ASIDE)) &&
-        !fstatat(s->place.fd, name, &st, AT_SYMLINK_NOFOLLOW) &&
+    if (strncmp(name, HF__ASIDE, strlen(HF__ASIDE)) == 0 &&
+        fstatat(s->place.fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
         st.st_mtim.tv_sec * INT64_C(1000000) < hf__wall_us() - ASIDE_US) {
         (void)unlinkat(s->place.fd, name, 0);
     }
@@ -100,7 +100,7 @@ static int read_names(struct hf__file *s, const char *after, bool tidies,
     struct dirent *entry;
     bool has_memory = true;
 
-    if (!dir) {
+    if (dir == NULL) {
         return hf__file_fail_errno(&s->place, "read", ".", err);
     }
     while (has_memory && !hf__file_is_over(s) &&
@@ -137,11 +137,11 @@ static bool read_cell(struct hf__file *s, const char *name,
     }
     key = (struct hf__key){r->key, (uint16_t)r->key_length, 0};
     hf__file_name(&key, expected);
-    return !strcmp(expected, name) && key.length >= prefix->length &&
-           !memcmp(key.bytes, prefix->bytes, prefix->length);
+    return strcmp(expected, name) == 0 && key.length >= prefix->length &&
+           memcmp(key.bytes, prefix->bytes, prefix->length) == 0;
 }
 
-/* ---- list() ------------------------------------------------------------- */
+/* ---- list() */
 
 struct listed {
     char key[HF__KEY_MAX];
@@ -187,13 +187,13 @@ static struct listed *collect(struct hf__file *s, const struct names *names,
     size_t size = 0;
     size_t count = 0;
 
-    for (size_t i = 0; i < names->count || !found; i++) {
+    for (size_t i = 0; i < names->count || found == NULL; i++) {
         if (count == size) {
             struct listed *grown;
 
             size = 2 * size + 16;
             grown = hf__resize(found, size * sizeof *found);
-            if (!grown) {
+            if (grown == NULL) {
                 hf__free(found);
                 return NULL;
             }
@@ -225,7 +225,7 @@ int hf__file_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
         return r;
     }
     found = collect(s, &names, prefix, &count);
-    if (!found) {
+    if (found == NULL) {
         return hf__fail(err, HF_ENOMEM, "out of memory for the list");
     }
     if (hf__file_is_over(s)) {
@@ -241,7 +241,7 @@ int hf__file_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
     return HF_OK;
 }
 
-/* ---- gc() --------------------------------------------------------------- */
+/* ---- gc() */
 
 static int64_t later(int64_t a, int64_t b)
 {

@@ -26,8 +26,10 @@ static void judge_keeping(const struct hf__cell *cell, struct hf__file_view *v)
     const struct hf__file_record *r = &cell->record;
     int64_t left = 0;
 
-    if (r->keep_us > 0 && !memcmp(r->boot, cell->s->boot, sizeof r->boot)) {
+    if (r->keep_us > 0 && memcmp(r->boot, cell->s->boot, sizeof r->boot) == 0) {
         left = r->keep_until_us - v->now_us;
+    } else if (r->keep_us >= HF_KEEP_MAX_MS * 1000) {
+        left = r->keep_us; /* for ever: no clock ends it */
     } else if (r->keep_us > 0 && v->wall_us >= r->acquired_at_us) {
         left = r->keep_us - (v->wall_us - r->acquired_at_us);
     }
@@ -37,32 +39,51 @@ static void judge_keeping(const struct hf__cell *cell, struct hf__file_view *v)
     }
 }
 
+/* How long a lease still runs that began under another boot id and is tied to
+ * no process: by the wall clock, for as long as it was given in its own boot.
+ * Not above 0 also if that clock is behind the grant. */
+static int64_t left_by_wall(const struct hf__file_record *r,
+                            const struct hf__file_view *v)
+{
+    int64_t granted_us = r->keep_until_us - r->keep_us;
+    int64_t lasts_us = r->expires_us - granted_us;
+
+    return v->wall_us < r->acquired_at_us
+               ? 0
+               : lasts_us - (v->wall_us - r->acquired_at_us);
+}
+
 static void judge_lease(const struct hf__cell *cell, struct hf__file_view *v)
 {
     const struct hf__file_record *r = &cell->record;
     const char *boot = cell->s->boot;
-    bool same_boot = !memcmp(r->boot, boot, HF__BOOT_ID_LENGTH);
-    bool same_clock = !memcmp(r->boot, boot, sizeof r->boot);
+    bool is_same_boot = memcmp(r->boot, boot, HF__BOOT_ID_LENGTH) == 0;
+    bool is_same_clock = memcmp(r->boot, boot, sizeof r->boot) == 0;
     uint64_t life = life_of(cell);
 
-    if (same_clock) {
+    if (is_same_clock) {
         v->remaining_us = r->expires_us - v->now_us;
         if (v->remaining_us <= 0) {
             v->standing = HF__FILE_EXPIRED;
             return;
         }
     }
+    if (!is_same_boot && r->life == 0 && left_by_wall(r, v) > 0) {
+        v->standing = HF__FILE_HELD;
+        v->remaining_us = left_by_wall(r, v);
+        return;
+    }
     if (life != 0) {
         v->holder_lives = hf__file_side_probe(cell->s->side, life);
     }
     /* A container may show a boot id of its own. Whose byte is locked was
      * not there before a restart, whatever the id says. */
-    if (!same_boot && v->holder_lives != 1) {
+    if (!is_same_boot && v->holder_lives != 1) {
         v->standing = HF__FILE_STALE;
     } else if (v->holder_lives == 0) {
         v->standing = HF__FILE_DEAD;
     } else {
-        v->standing = same_clock ? HF__FILE_HELD : HF__FILE_FOREIGN;
+        v->standing = is_same_clock ? HF__FILE_HELD : HF__FILE_FOREIGN;
     }
 }
 
@@ -74,7 +95,7 @@ static void judge_missing(const struct hf__cell *cell,
     const struct hf__file_record *r = &cell->record;
     const struct hf__key key = {r->key, (uint16_t)r->key_length, 0};
     int64_t until_us = hf__file_side_held_until(
-        cell->s->side, &key, mine ? mine : &nobody, v->now_us);
+        cell->s->side, &key, mine != NULL ? mine : &nobody, v->now_us);
 
     if (until_us > 0) {
         v->standing = HF__FILE_GHOST;
@@ -148,7 +169,7 @@ void hf__file_tell(const struct hf__cell *cell, const struct hf__file_view *v,
 {
     const struct hf__file_record *r = &cell->record;
 
-    if (!record) {
+    if (record == NULL) {
         return;
     }
     *record = (struct hf__record){.is_held = hf__file_is_held(v),

@@ -13,7 +13,7 @@ enum hf__file_standing {
     HF__FILE_HELD,    /* the lease runs */
     HF__FILE_DEAD,    /* the lease runs, the holder is gone */
     HF__FILE_EXPIRED, /* the lease has run out */
-    HF__FILE_STALE,   /* held before the machine started anew */
+    HF__FILE_STALE,   /* bound to a process, before the machine started */
     HF__FILE_FOREIGN, /* held by another time namespace's clock, or alive
                          under another boot id */
     HF__FILE_GHOST    /* no record, yet held: it was deleted by hand */
