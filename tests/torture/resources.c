@@ -17,6 +17,9 @@
 enum { MOST = 80, MOST_SLOW = 16, PART_LASTING = 5, NEVER = 1000000 };
 
 static struct scene scene;
+/* Descriptors that a store in use may keep in reserve. */
+enum { KEPT = 2 };
+
 static enum trip kind;
 static bool stays;
 
@@ -53,19 +56,21 @@ static struct level now(void)
     return (struct level){trip_blocks(), count_fds()};
 }
 
-/* Soon: bob's threads may still be busy with what he let go. */
-static void expect_level(const struct level *before)
+/* Soon: bob's threads may still be busy with what he let go. And while he has
+ * the store open, it may keep a descriptor or two to use them again: SQLite
+ * closes none while another connection of the process has a lock. */
+static void expect_level(const struct level *before, int kept)
 {
     int64_t start = hf__test_now_ms();
     struct level found = now();
 
-    while ((found.blocks != before->blocks || found.fds != before->fds) &&
+    while ((found.blocks != before->blocks || found.fds > before->fds + kept) &&
            since(start) < patience(1000)) {
         hf__test_pause_ms(1);
         found = now();
     }
     EXPECT_IS(found.blocks, before->blocks);
-    EXPECT_IS(found.fds, before->fds);
+    EXPECT(found.fds <= before->fds + kept);
 }
 
 /* False: nothing failed, the n-th request was not made. */
@@ -121,7 +126,7 @@ static void torture(const struct act *act)
     total = trip_count();
     before = now();
     for (n = 1; play(act, n); n = after(act, n, total)) {
-        expect_level(&before);
+        expect_level(&before, KEPT);
         times++;
     }
     printf("%s: %d of %d requests failed, %lld ms\n", act->name, times, total,
@@ -154,7 +159,7 @@ static void torture_all(enum trip which, bool for_good)
     kind = which;
     stays = for_good;
     torture_with_bob();
-    expect_level(&before);
+    expect_level(&before, 0);
     EXPECT_IS(trip_bytes(), bytes);
 }
 
