@@ -66,6 +66,16 @@ def a_reader_that_stalls_does_not_delay_the_end_of_a_broken_lock(t):
     t.code(holder.wait(), 76)
 
 
+def take_lease(fd):
+    try:
+        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+    except BlockingIOError:
+        return False  # somebody who was forked just now has it open, too
+    except OSError as error:
+        raise harness.Skipped(f'no file leases here: {error}') from None
+    return True
+
+
 def hanging_program(t):
     """A program whose exec hangs until the descriptor is closed: opening a
     file that is under a lease waits for the one who holds it."""
@@ -73,11 +83,8 @@ def hanging_program(t):
     shutil.copy(t.actor_path, path)
     path.chmod(0o755)
     fd = os.open(path, os.O_RDONLY)
-    try:
-        fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)
-        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
-    except OSError as error:
-        raise harness.Skipped(f'no file leases here: {error}') from None
+    fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)
+    t.until(lambda: take_lease(fd), 'the file is under a lease')
     return path, fd
 
 

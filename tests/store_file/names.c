@@ -56,9 +56,12 @@ TEST(no_two_keys_have_one_name)
     for (i = 0; i < 4000; i++) {
         lengths[i] = (size_t)hf__random_between(1, i % 2 ? 4 : HF__KEY_MAX);
         for (size_t k = 0; k < lengths[i]; k++) {
-            keys[i][k] = i % 2 || k + 3 > lengths[i]
-                             ? alphabet[hf__random_between(0, 9)]
-                             : 'x';
+            bool is_odd = i % 2 || k + 3 > lengths[i];
+
+            keys[i][k] = 'x';
+            if (is_odd) {
+                keys[i][k] = alphabet[hf__random_between(0, 9)];
+            }
         }
         (void)snprintf(names[i], sizeof names[i], "%s",
                        named(keys[i], lengths[i]));

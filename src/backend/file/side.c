@@ -309,6 +309,7 @@ int hf__file_side_get(const struct hf__file_place *place, struct hf__head *head,
         hf__family_lock(&sides);
         r = try_get(place, &side, err);
         if (r == HF_OK) {
+            HF_ASSERT(side != NULL);
             side->refs++;
             *ret_side = side;
         }

@@ -92,6 +92,12 @@ static void tidy(const struct hf__file *s, const char *name)
     }
 }
 
+static struct dirent *next(DIR *dir)
+{
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread reads this dir */
+    return readdir(dir);
+}
+
 /* The files whose names come after `after`, sorted. */
 static int read_names(struct hf__file *s, const char *after, bool tidies,
                       struct names *names, hf_error *err)
@@ -103,8 +109,7 @@ static int read_names(struct hf__file *s, const char *after, bool tidies,
     if (dir == NULL) {
         return hf__file_fail_errno(&s->place, "read", ".", err);
     }
-    while (has_memory && !hf__file_is_over(s) &&
-           (entry = readdir(dir)) != NULL) {
+    while (has_memory && !hf__file_is_over(s) && (entry = next(dir)) != NULL) {
         if (entry->d_name[0] == '.') {
             if (tidies) {
                 tidy(s, entry->d_name);

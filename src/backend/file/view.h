@@ -30,7 +30,7 @@ struct hf__file_view {
 
 /* `mine` is a token that does not count as another's, or NULL. */
 void hf__file_look(const struct hf__cell *cell, const struct hf__token *mine,
-                   struct hf__file_view *ret_view);
+                   struct hf__file_view *v);
 /* May a new claim have it now? */
 bool hf__file_is_free(const struct hf__file_view *view);
 /* Does somebody have it, as far as can be told? */
