@@ -196,12 +196,14 @@ int hf__file_place_init(struct hf__file_place *place, const char *path,
         r = look_at_system(place, allow, err);
     }
     if (r == HF_OK) {
+        bool is_shared = (st.st_mode & S_ISGID) != 0;
+
         place->dev = (uint64_t)st.st_dev;
         place->ino = (uint64_t)st.st_ino;
         place->uid = st.st_uid;
         place->gid = st.st_gid;
-        place->mode = st.st_mode & S_ISGID ? 0660 : 0600;
-        place->reach = st.st_mode & S_ISGID ? HF_REACH_HOST : HF_REACH_USER;
+        place->mode = is_shared ? 0660 : 0600;
+        place->reach = is_shared ? HF_REACH_HOST : HF_REACH_USER;
     }
     return r;
 }
