@@ -29,14 +29,16 @@ void cli_holder_who(struct cli_text *text, const hf_info *info)
 static void add_since(struct cli_text *text, const hf_info *info)
 {
     int64_t since_us = hf_info_acquired_us(info);
-    int64_t held_us = cli_wall_us() - since_us;
+    int64_t held_us = 0;
     char stamp[CLI_STAMP_SIZE];
     char held[CLI_DURATION_SIZE];
 
-    if (since_us > 0) {
-        cli_text_add(text, " since %s", cli_stamp_short(since_us, stamp));
+    if (since_us <= 0) {
+        return; /* unknown */
     }
-    if (since_us > 0 && held_us >= 0) {
+    cli_text_add(text, " since %s", cli_stamp_short(since_us, stamp));
+    held_us = cli_wall_us() - since_us;
+    if (held_us >= 0) {
         cli_text_add(text, " (%s)", cli_duration_short(held_us / 1000, held));
     }
 }

@@ -320,6 +320,9 @@ def without_a_shell_control_z_is_a_switch(t):
     beats(t)
     os.write(master, b'\x1a')
     stopped(t)
+    # Before that the terminal tells the command alone, which is stopped.
+    group = os.getpgid(t.command_pid())
+    t.until(lambda: os.tcgetpgrp(master) != group, 'the terminal is taken back')
     os.write(master, b'\x03')
     t.code(runner.wait(), 130)
     os.set_blocking(master, False)

@@ -196,6 +196,8 @@ static bool is_held(const struct hf__row *row)
 static void tell(sqlite3_stmt *statement, const struct hf__row *row,
                  struct hf__record *record)
 {
+    int64_t acquired_at = time_of(statement, COLUMN_ACQUIRED_AT);
+
     *record = (struct hf__record){.is_held = is_held(row),
                                   .is_kept = row->standing == HF__STANDS_KEPT,
                                   .holder_lives = row->holder_lives,
@@ -205,7 +207,7 @@ static void tell(sqlite3_stmt *statement, const struct hf__row *row,
         return;
     }
     record->token = row->token;
-    record->acquired_us = sqlite3_column_int64(statement, COLUMN_ACQUIRED_AT);
+    record->acquired_us = acquired_at > 0 ? acquired_at : 0;
     record->owner.pid = sqlite3_column_int64(statement, COLUMN_PID);
     copy_text(record->owner.label, sizeof record->owner.label, statement,
               COLUMN_LABEL);
