@@ -13,8 +13,20 @@ int scene_open(struct scene *s)
     return hf_open(s->url, NULL, &s->alice, NULL);
 }
 
+/* What was left to its lease is not waited for. */
+static void end_detached(struct scene *s, hf_lock *lock)
+{
+    if (hf_state(lock) == HF_STATE_DETACHED) {
+        int r = hf_break(s->bob, "job", hf_fence(lock), NULL);
+
+        EXPECT(r == HF_OK || r == HF_CONFLICT);
+    }
+}
+
 void scene_clear(struct scene *s)
 {
+    end_detached(s, s->job);
+    end_detached(s, s->earlier);
     hf_info_free(s->info);
     hf_free(s->job);
     hf_free(s->earlier);
