@@ -103,7 +103,7 @@ bool hf__cell_lock(struct hf__cell *cell, hf__time limit)
 
     limit = hf__earlier(limit, s->deadline);
     while (hf__ofd_lock(cell->fd, F_WRLCK, LOCK_BYTE)) {
-        unsigned seen = hf__parker_seen(&s->parker);
+        unsigned seen = hf__parker_seen(&s->nap.parker);
         hf__time now = hf__now();
 
         if ((errno != EAGAIN && errno != EACCES) || !hf__before(now, limit) ||
@@ -111,7 +111,7 @@ bool hf__cell_lock(struct hf__cell *cell, hf__time limit)
             return false;
         }
         now = hf__after_ns(now, hf__random_between(HF__MS / 20, HF__MS / 2));
-        hf__park(&s->parker, seen, hf__earlier(now, limit));
+        hf__park(&s->nap.parker, seen, hf__earlier(now, limit));
     }
     cell->is_locked = true;
     return true;

@@ -15,25 +15,9 @@
 #define SPACE_MIN_MB 16
 
 struct report {
+    struct hf__report to;
     struct hf__file *s;
-    hf__check_fn fn;
-    void *arg;
-    bool is_over;
 };
-
-static void say(struct report *report, const char *name, const char *value,
-                const char *remedy)
-{
-    hf_check_item item = {.size = sizeof item,
-                          .name = name,
-                          .value = value,
-                          .verdict = remedy != NULL ? HF_WARN : HF_FINE,
-                          .remedy = remedy};
-
-    if (!report->is_over) {
-        report->is_over = report->fn(report->arg, &item) != 0;
-    }
-}
 
 static void check_folder(struct report *report)
 {
@@ -50,7 +34,7 @@ static void check_folder(struct report *report)
     (void)snprintf(value, sizeof value, "%.400s (%04o, user %ld, group %ld)",
                    place->path, (unsigned)st.st_mode & 07777, (long)st.st_uid,
                    (long)st.st_gid);
-    say(report, "folder", value, remedy);
+    hf__report_say(&report->to, "folder", value, remedy);
 }
 
 static void check_side(struct report *report)
@@ -61,7 +45,9 @@ static void check_side(struct report *report)
                    (uint64_t)st.st_ino == s->side->ino &&
                    (uint64_t)st.st_dev == s->side->dev;
 
-    say(report, "side_file", is_ours ? HF__SIDE_NAME : "deleted or replaced",
+    hf__report_say(
+        &report->to, "side_file",
+        is_ours ? HF__SIDE_NAME : "deleted or replaced",
         is_ours ? NULL
                 : "killed holders are noticed at the end of their leases "
                   "only; start all programs that use it again");
@@ -75,14 +61,16 @@ static void check_system(struct report *report)
     uint64_t free_mb;
 
     if (fstatfs(report->s->place.fd, &fs)) {
-        say(report, "file_system", "can't be looked at", "see df");
+        hf__report_say(&report->to, "file_system", "can't be looked at",
+                       "see df");
         return;
     }
     network = hf__netfs_name((uint64_t)fs.f_type);
     (void)snprintf(value, sizeof value, "%s0x%lx",
                    network != NULL ? network : "local ",
                    (unsigned long)(uint32_t)fs.f_type);
-    say(report, "file_system", value,
+    hf__report_say(
+        &report->to, "file_system", value,
         network != NULL
             ? "file locks do not hold across machines; use a local folder"
         : (uint32_t)fs.f_type == TMPFS_TYPE
@@ -91,16 +79,17 @@ static void check_system(struct report *report)
             : NULL);
     free_mb = (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize >> 20;
     (void)snprintf(value, sizeof value, "%llu MB", (unsigned long long)free_mb);
-    say(report, "free_space", value,
-        free_mb < SPACE_MIN_MB ? "without space no new name can be locked"
-                               : NULL);
+    hf__report_say(&report->to, "free_space", value,
+                   free_mb < SPACE_MIN_MB
+                       ? "without space no new name can be locked"
+                       : NULL);
 }
 
 int hf__file_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
                    hf_error *err)
 {
     struct hf__file *s = state;
-    struct report report = {s, fn, arg, false};
+    struct report report = {{fn, arg, false}, s};
     int r = hf__file_place_check(&s->place, err);
 
     s->deadline = deadline;
@@ -110,10 +99,12 @@ int hf__file_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
     check_folder(&report);
     check_side(&report);
     check_system(&report);
-    say(&report, "boot_and_clock", s->boot, NULL);
-    say(&report, "durability",
-        "survives every process; a power failure frees all locks", NULL);
-    say(&report, "takeover",
+    hf__report_say(&report.to, "boot_and_clock", s->boot, NULL);
+    hf__report_say(&report.to, "durability",
+                   "survives every process; a power failure frees all locks",
+                   NULL);
+    hf__report_say(
+        &report.to, "takeover",
         "a killed holder's lock is free within 0.3 s, a stopped one's when "
         "its lease ends",
         NULL);

@@ -8,7 +8,6 @@
  */
 #include "src/backend/file/apply.h"
 #include "src/base/error.h"
-#include "src/base/rand.h"
 
 /* So long somebody may be stopped between reading and writing, before we go
  * on to the next name. */
@@ -75,7 +74,7 @@ static void unbind(struct hf__file *s, const struct hf__op *op,
 static int settle(struct hf__file *s, struct hf__op *op,
                   const struct hf__file_outcome *out)
 {
-    struct hf__chime name = hf__file_chime(&op->key);
+    struct hf__chime name = hf__chime_of(&op->key);
 
     op->ret_reason = out->reason;
     if (out->fence != 0 || out->result == HF_LOST) {
@@ -257,38 +256,6 @@ static int run(struct hf__file *s, struct hf__op *op)
 
 /* ---- batches */
 
-static bool must_hold_back(struct hf__file *s, struct hf__op *const ops[],
-                           int n, hf__time now)
-{
-    bool must = false;
-
-    for (int i = 0; i < n; i++) {
-        if (ops[i]->kind == HF__OP_ACQUIRE &&
-            hf__bells_must_hold_back(&s->side->bells,
-                                     hf__file_chime(&ops[i]->key), now)) {
-            must = true;
-        }
-    }
-    return must;
-}
-
-/* Let a waiter that was just woken have its try; see bells.h. */
-static void hold_back(struct hf__file *s, struct hf__op *const ops[], int n)
-{
-    hf__time now = hf__now();
-    hf__time limit = hf__after_ms(now, HF__GRACE_MS + 1);
-
-    limit = hf__earlier(limit, s->deadline);
-    while (must_hold_back(s, ops, n, now) && hf__before(now, limit) &&
-           !hf__is_interrupted(&s->head)) {
-        unsigned seen = hf__parker_seen(&s->parker);
-
-        now = hf__after_ns(now, hf__random_between(HF__MS / 10, HF__MS / 2));
-        hf__park(&s->parker, seen, hf__earlier(now, limit));
-        now = hf__now();
-    }
-}
-
 int hf__file_execute(void *state, struct hf__op *ops[], int n,
                      hf__time deadline, hf_error *err)
 {
@@ -297,7 +264,8 @@ int hf__file_execute(void *state, struct hf__op *ops[], int n,
 
     s->deadline = deadline;
     if (r == HF_OK) {
-        hold_back(s, ops, n);
+        hf__nap_hold_back(&s->nap, &s->head, &s->side->bells, ops, n,
+                          s->deadline);
     }
     for (int i = 0; i < n; i++) {
         ops[i]->result = r == HF_OK

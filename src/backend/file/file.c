@@ -87,17 +87,9 @@ static void file_close(void *state)
     hf__file_place_fini(&s->place);
 }
 
-/* A waiter sleeps on a word that it shares; the others wake for nothing. */
 static void file_interrupt(void *state)
 {
-    struct hf__file *s = state;
-    atomic_uint *word = atomic_load(&s->sleeping_on);
-
-    hf__unpark(&s->parker);
-    if (word != NULL) {
-        atomic_fetch_add(word, 1);
-        (void)hf__futex_wake_shared(word, INT32_MAX);
-    }
+    hf__nap_end(&((struct hf__file *)state)->nap);
 }
 
 static int file_lock_fds(void *state, int *fds, int max)

@@ -15,18 +15,16 @@
 #ifndef HF_BACKEND_FILE_FILE_H
 #define HF_BACKEND_FILE_FILE_H
 
-#include "src/backend/backend.h"
 #include "src/backend/file/place.h"
 #include "src/backend/file/side.h"
+#include "src/backend/shared.h"
 #include "src/base/boot.h"
-#include "src/base/wake.h"
 
 struct hf__file {
     struct hf__head head;
     struct hf__file_place place;
     struct hf__file_side *side;
-    struct hf__parker parker;
-    _Atomic(atomic_uint *) sleeping_on;
+    struct hf__nap nap;
     char boot[HF__BOOT_SIZE];
     hf__time deadline; /* of the call that runs */
 };

@@ -5,6 +5,7 @@
  */
 #include "src/backend/file/side.h"
 
+#include "src/backend/shared.h"
 #include "src/base/alloc.h"
 #include "src/base/error.h"
 #include "src/base/family.h"
@@ -49,7 +50,7 @@ int hf__file_side_probe(const struct hf__file_side *side, uint64_t life)
 static _Atomic int64_t *until_of(const struct hf__file_side *side,
                                  const struct hf__key *key)
 {
-    return &side->board->until_us[hf__bell_index(hf__file_chime(key))];
+    return &side->board->until_us[hf__bell_index(hf__chime_of(key))];
 }
 
 void hf__file_side_hold(struct hf__file_side *side, const struct hf__key *key,

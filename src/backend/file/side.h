@@ -76,9 +76,4 @@ int64_t hf__file_side_held_until(struct hf__file_side *side,
                                  const struct hf__key *key,
                                  const struct hf__token *mine, int64_t now_us);
 
-static inline struct hf__chime hf__file_chime(const struct hf__key *key)
-{
-    return (struct hf__chime){key->bytes, key->length};
-}
-
 #endif

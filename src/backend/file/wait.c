@@ -50,7 +50,7 @@ static void weigh(struct vigil *v, struct hf__watch *watch,
                              hf__after_ns(hf__now(), view.remaining_us * 1000));
     }
     if (hf__file_is_free(&view)) {
-        hf__bells_allow(&v->s->side->bells, hf__file_chime(&watch->key));
+        hf__bells_allow(&v->s->side->bells, hf__chime_of(&watch->key));
         watch->has_fired = true;
     } else if (is_news(watch, cell, &view)) {
         watch->has_fired = !hf__before(hf__now(), v->news_at);
@@ -82,12 +82,7 @@ static void sleep_on(struct vigil *v, struct hf__bell *bell, unsigned seen)
         hf__after_ns(hf__now(), hf__random_between(LOOK_MIN_NS, LOOK_MAX_NS));
 
     limit = hf__earlier(limit, hf__earlier(v->due, s->deadline));
-    /* Shown before asking: an interrupt after this bumps the word. */
-    atomic_store(&s->sleeping_on, &bell->word);
-    if (!hf__is_interrupted(&s->head)) {
-        hf__futex_wait_shared(&bell->word, seen, limit);
-    }
-    atomic_store(&s->sleeping_on, NULL);
+    hf__nap_on(&s->nap, &s->head, &bell->word, seen, limit);
 }
 
 static int watch_over(struct vigil *v, struct hf__bell *bell, hf_error *err)
@@ -121,7 +116,7 @@ int hf__file_wait(void *state, struct hf__watch *w[], int n, hf__time deadline,
 {
     struct hf__file *s = state;
     struct hf__bells *bells = &s->side->bells;
-    struct hf__chime name = hf__file_chime(&w[0]->key);
+    struct hf__chime name = hf__chime_of(&w[0]->key);
     struct hf__bell *bell = n == 1 ? &bells->belfry->bell[hf__bell_index(name)]
                                    : &bells->belfry->any;
     struct vigil v = {s, w, n, hf__now(), HF__NEVER, false};

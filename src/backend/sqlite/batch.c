@@ -11,7 +11,6 @@
 #include "src/backend/sqlite/row.h"
 #include "src/backend/sqlite/sqlite.h"
 #include "src/base/error.h"
-#include "src/base/rand.h"
 
 /* More raises in a row mean that the ceiling does not hold. */
 #define RAISES_MAX 3
@@ -303,38 +302,6 @@ static bool is_looking_only(struct hf__op *const ops[], int n)
     return true;
 }
 
-static bool must_hold_back(struct hf__sqlite *s, struct hf__op *const ops[],
-                           int n, hf__time now)
-{
-    bool must = false;
-
-    for (int i = 0; i < n; i++) {
-        if (ops[i]->kind == HF__OP_ACQUIRE &&
-            hf__bells_must_hold_back(&s->side->bells,
-                                     hf__chime_of(&ops[i]->key), now)) {
-            must = true;
-        }
-    }
-    return must;
-}
-
-/* Let a waiter that was just woken have its try; see bells.h. */
-static void hold_back(struct hf__sqlite *s, struct hf__op *const ops[], int n)
-{
-    hf__time now = hf__now();
-    hf__time limit = hf__after_ms(now, HF__GRACE_MS + 1);
-
-    limit = hf__earlier(limit, s->deadline);
-    while (must_hold_back(s, ops, n, now) && hf__before(now, limit) &&
-           !hf__is_interrupted(&s->head)) {
-        unsigned seen = hf__parker_seen(&s->parker);
-
-        now = hf__after_ns(now, hf__random_between(HF__MS / 10, HF__MS / 2));
-        hf__park(&s->parker, seen, hf__earlier(now, limit));
-        now = hf__now();
-    }
-}
-
 int hf__sqlite_execute(void *state, struct hf__op *ops[], int n,
                        hf__time deadline, hf_error *err)
 {
@@ -343,7 +310,7 @@ int hf__sqlite_execute(void *state, struct hf__op *ops[], int n,
     int count;
 
     hf__sqlite_begin(s, deadline, err);
-    hold_back(s, ops, n);
+    hf__nap_hold_back(&s->nap, &s->head, &s->side->bells, ops, n, s->deadline);
     hf__pool_take(s);
     for (int i = 0; i < n && r == HF_OK; i += count) {
         count = n - i < HF__SQLITE_BATCH ? n - i : HF__SQLITE_BATCH;

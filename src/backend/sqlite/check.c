@@ -15,25 +15,9 @@
 #define SPACE_MIN_MB 16
 
 struct report {
+    struct hf__report to;
     struct hf__sqlite *s;
-    hf__check_fn fn;
-    void *arg;
-    bool is_over;
 };
-
-static void say(struct report *report, const char *name, const char *value,
-                const char *remedy)
-{
-    hf_check_item item = {.size = sizeof item,
-                          .name = name,
-                          .value = value,
-                          .verdict = remedy != NULL ? HF_WARN : HF_FINE,
-                          .remedy = remedy};
-
-    if (!report->is_over) {
-        report->is_over = report->fn(report->arg, &item) != 0;
-    }
-}
 
 /* The first column of the first row, or what went wrong. */
 static void query(struct report *report, const char *sql, char *to, size_t size)
@@ -60,21 +44,22 @@ static void check_pragmas(struct report *report)
         "stop its users and move it away; the next one makes a new one";
     char value[160];
 
-    say(report, "sqlite_version", sqlite3_libversion(), NULL);
+    hf__report_say(&report->to, "sqlite_version", sqlite3_libversion(), NULL);
     query(report, "PRAGMA journal_mode", value, sizeof value);
-    say(report, "journal_mode", value,
-        strcmp(value, "wal") == 0 ? NULL
-                                  : "stop its users, then open it again");
+    hf__report_say(&report->to, "journal_mode", value,
+                   strcmp(value, "wal") == 0
+                       ? NULL
+                       : "stop its users, then open it again");
     query(report, "PRAGMA synchronous", value, sizeof value);
-    say(report, "synchronous", strcmp(value, "1") == 0 ? "normal" : value,
-        NULL);
+    hf__report_say(&report->to, "synchronous",
+                   strcmp(value, "1") == 0 ? "normal" : value, NULL);
     query(report, "PRAGMA quick_check(1)", value, sizeof value);
     /* Interrupted at the deadline: a big database, not a bad one. */
     if (strcmp(value, sqlite3_errstr(SQLITE_INTERRUPT)) == 0) {
-        say(report, "integrity", "not checked in time", NULL);
+        hf__report_say(&report->to, "integrity", "not checked in time", NULL);
     } else {
-        say(report, "integrity", value,
-            strcmp(value, "ok") == 0 ? NULL : remedy);
+        hf__report_say(&report->to, "integrity", value,
+                       strcmp(value, "ok") == 0 ? NULL : remedy);
     }
 }
 
@@ -98,7 +83,7 @@ static void check_files(struct report *report)
         (void)snprintf(value, sizeof value, "%s (%04o, user %ld, group %ld)",
                        place->path[i], (unsigned)st.st_mode & 07777,
                        (long)st.st_uid, (long)st.st_gid);
-        say(report, names[i], value, remedy);
+        hf__report_say(&report->to, names[i], value, remedy);
     }
 }
 
@@ -112,21 +97,24 @@ static void check_folder(struct report *report)
     uint64_t free_mb;
 
     if (stat(place->folder, &st) || statfs(place->folder, &fs)) {
-        say(report, "folder", "can't be looked at", "see ls -ld");
+        hf__report_say(&report->to, "folder", "can't be looked at",
+                       "see ls -ld");
         return;
     }
     (void)snprintf(value, sizeof value, "%s (%04o, user %ld, group %ld)",
                    place->folder, (unsigned)st.st_mode & 07777, (long)st.st_uid,
                    (long)st.st_gid);
-    say(report, "folder", value,
-        (st.st_mode & S_IWOTH) ? "everybody may make files there; use a folder "
-                                 "of your own"
-                               : NULL);
+    hf__report_say(&report->to, "folder", value,
+                   (st.st_mode & S_IWOTH)
+                       ? "everybody may make files there; use a folder "
+                         "of your own"
+                       : NULL);
     network = hf__netfs_name((uint64_t)fs.f_type);
     (void)snprintf(value, sizeof value, "%s 0x%lx",
                    network != NULL ? network : "local",
                    (unsigned long)(uint32_t)fs.f_type);
-    say(report, "file_system", value,
+    hf__report_say(
+        &report->to, "file_system", value,
         network != NULL
             ? "SQLite's locks do not hold across machines; use a local "
               "folder"
@@ -135,7 +123,8 @@ static void check_folder(struct report *report)
             : NULL);
     free_mb = (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize >> 20;
     (void)snprintf(value, sizeof value, "%llu MB", (unsigned long long)free_mb);
-    say(report, "free_space", value,
+    hf__report_say(
+        &report->to, "free_space", value,
         free_mb < SPACE_MIN_MB ? "without space no lock can be renewed" : NULL);
 }
 
@@ -144,12 +133,13 @@ static void check_clock(struct report *report)
     struct hf__sqlite *s = report->s;
     char value[160];
 
-    say(report, "boot_and_clock", s->boot, NULL);
+    hf__report_say(&report->to, "boot_and_clock", s->boot, NULL);
     (void)snprintf(value, sizeof value, "base %llu, ceiling %llu",
                    (unsigned long long)s->fence_base,
                    (unsigned long long)s->fence_ceiling);
-    say(report, "fences", value, NULL);
-    say(report, "takeover",
+    hf__report_say(&report->to, "fences", value, NULL);
+    hf__report_say(
+        &report->to, "takeover",
         "a killed holder's lock is free within 0.3 s, a stopped one's when "
         "its lease ends",
         NULL);
@@ -167,7 +157,7 @@ int hf__sqlite_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
                      hf_error *err)
 {
     struct hf__sqlite *s = state;
-    struct report report = {s, fn, arg, false};
+    struct report report = {{fn, arg, false}, s};
 
     hf__sqlite_begin(s, deadline, err);
     s->moved_file = hf__place_changed(&s->place, &s->watch);

@@ -267,14 +267,14 @@ static int wait_for_stranger(void *arg, int count)
     struct hf__connection *db = arg;
     struct hf__sqlite *s = db->session;
     int64_t longest = count < 10 ? HF__MS : 10 * HF__MS;
-    unsigned seen = hf__parker_seen(&s->parker);
+    unsigned seen = hf__parker_seen(&s->nap.parker);
     hf__time now = hf__now();
 
     if (hf__is_interrupted(&s->head) || !hf__before(now, s->deadline)) {
         return 0;
     }
     now = hf__after_ns(now, hf__random_between(HF__MS / 10, longest));
-    hf__park(&s->parker, seen, hf__earlier(now, s->deadline));
+    hf__park(&s->nap.parker, seen, hf__earlier(now, s->deadline));
     return 1;
 }
 

@@ -248,17 +248,9 @@ static void sqlite_close(void *state)
     hf__place_fini(&s->place);
 }
 
-/* A waiter sleeps on a word that it shares; the others wake for nothing. */
 static void sqlite_interrupt(void *state)
 {
-    struct hf__sqlite *s = state;
-    atomic_uint *word = atomic_load(&s->sleeping_on);
-
-    hf__unpark(&s->parker);
-    if (word != NULL) {
-        atomic_fetch_add(word, 1);
-        (void)hf__futex_wake_shared(word, INT32_MAX);
-    }
+    hf__nap_end(&((struct hf__sqlite *)state)->nap);
 }
 
 static int sqlite_lock_fds(void *state, int *fds, int max)

@@ -18,12 +18,11 @@
 #ifndef HF_BACKEND_SQLITE_SQLITE_H
 #define HF_BACKEND_SQLITE_SQLITE_H
 
-#include "src/backend/backend.h"
+#include "src/backend/shared.h"
 #include "src/backend/sqlite/place.h"
 #include "src/backend/sqlite/side.h"
 #include "src/backend/sqlite/sql.h"
 #include "src/base/boot.h"
-#include "src/base/wake.h"
 
 /* As many operations go into one transaction; more go into several. */
 #define HF__SQLITE_BATCH 256
@@ -48,8 +47,7 @@ struct hf__sqlite {
     struct hf__place_watch watch;
     struct hf__side *side;
     struct hf__connection *db; /* while it works; see pool.h */
-    struct hf__parker parker;  /* sleeps of the busy handler */
-    _Atomic(atomic_uint *) sleeping_on;
+    struct hf__nap nap;        /* its parker: sleeps of the busy handler */
     bool is_open;
     char boot[HF__BOOT_SIZE]; /* boot id ':' inode of the time namespace */
 
@@ -76,12 +74,6 @@ void hf__sqlite_begin(struct hf__sqlite *s, hf__time deadline, hf_error *err);
  * none runs: SQLITE_READONLY_DBMOVED (s->moved_file says which), or SQLite's
  * own reason. */
 HF_MUST_CHECK int hf__sqlite_begin_write(struct hf__sqlite *s);
-
-/* A key, as the bells tell it apart. */
-static inline struct hf__chime hf__chime_of(const struct hf__key *key)
-{
-    return (struct hf__chime){key->bytes, key->length};
-}
 
 /* "PATH-wal was deleted or replaced while in use; …" */
 HF_MUST_CHECK int hf__sqlite_fail_moved(const struct hf__sqlite *s, int file,

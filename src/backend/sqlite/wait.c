@@ -141,12 +141,7 @@ static void sleep_once(struct vigil *v)
         limit = hf__earlier(limit, v->sights[i].due);
     }
     limit = hf__earlier(limit, s->deadline);
-    /* Shown before asking: an interrupt after this bumps the word. */
-    atomic_store(&s->sleeping_on, word);
-    if (!hf__is_interrupted(&s->head)) {
-        hf__futex_wait_shared(word, seen, limit);
-    }
-    atomic_store(&s->sleeping_on, NULL);
+    hf__nap_on(&s->nap, &s->head, word, seen, limit);
 }
 
 static int watch_over(struct vigil *v, hf_error *err)

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sleeping on shared words, and telling what a check found. What the words
+ * mean is bells.c's, when to sleep the stores' own to say. Called by the
+ * sessions' threads; naps are ended by any.
+ */
+#include "src/backend/shared.h"
+
+#include "src/base/rand.h"
+
+void hf__nap_on(struct hf__nap *nap, struct hf__head *head, atomic_uint *word,
+                unsigned seen, hf__time limit)
+{
+    /* Shown before asking: an interrupt after this bumps the word. */
+    atomic_store(&nap->word, word);
+    if (!hf__is_interrupted(head)) {
+        hf__futex_wait_shared(word, seen, limit);
+    }
+    atomic_store(&nap->word, NULL);
+}
+
+/* A waiter sleeps on a word that it shares; the others wake for nothing. */
+void hf__nap_end(struct hf__nap *nap)
+{
+    atomic_uint *word = atomic_load(&nap->word);
+
+    hf__unpark(&nap->parker);
+    if (word != NULL) {
+        atomic_fetch_add(word, 1);
+        (void)hf__futex_wake_shared(word, INT32_MAX);
+    }
+}
+
+static bool must_hold_back(struct hf__bells *bells, struct hf__op *const ops[],
+                           int n, hf__time now)
+{
+    bool must = false;
+
+    for (int i = 0; i < n; i++) {
+        if (ops[i]->kind == HF__OP_ACQUIRE &&
+            hf__bells_must_hold_back(bells, hf__chime_of(&ops[i]->key), now)) {
+            must = true;
+        }
+    }
+    return must;
+}
+
+void hf__nap_hold_back(struct hf__nap *nap, struct hf__head *head,
+                       struct hf__bells *bells, struct hf__op *const ops[],
+                       int n, hf__time deadline)
+{
+    hf__time now = hf__now();
+    hf__time limit = hf__after_ms(now, HF__GRACE_MS + 1);
+
+    limit = hf__earlier(limit, deadline);
+    while (must_hold_back(bells, ops, n, now) && hf__before(now, limit) &&
+           !hf__is_interrupted(head)) {
+        unsigned seen = hf__parker_seen(&nap->parker);
+
+        now = hf__after_ns(now, hf__random_between(HF__MS / 10, HF__MS / 2));
+        hf__park(&nap->parker, seen, hf__earlier(now, limit));
+        now = hf__now();
+    }
+}
+
+void hf__report_say(struct hf__report *report, const char *name,
+                    const char *value, const char *remedy)
+{
+    hf_check_item item = {.size = sizeof item,
+                          .name = name,
+                          .value = value,
+                          .verdict = remedy != NULL ? HF_WARN : HF_FINE,
+                          .remedy = remedy};
+
+    if (!report->is_over) {
+        report->is_over = report->fn(report->arg, &item) != 0;
+    }
+}

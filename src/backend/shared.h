@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the stores have in common whose waiters sleep in memory that they
+ * share with other processes: how a session sleeps and is woken, when it lets
+ * others go first, and how it reports on itself. Thread: the session's,
+ * except hf__nap_end().
+ */
+#ifndef HF_BACKEND_SHARED_H
+#define HF_BACKEND_SHARED_H
+
+#include "src/backend/backend.h"
+#include "src/base/bells.h"
+#include "src/base/wake.h"
+
+/* Where a session sleeps; all zero is awake. */
+struct hf__nap {
+    struct hf__parker parker;
+    _Atomic(atomic_uint *) word; /* in shared memory; NULL: none */
+};
+
+/* Until the word is no longer `seen`, or the limit, or an interrupt. */
+void hf__nap_on(struct hf__nap *, struct hf__head *, atomic_uint *word,
+                unsigned seen, hf__time limit);
+/* For interrupt(): whoever sleeps looks again. Thread: any. */
+void hf__nap_end(struct hf__nap *);
+
+/* A key, as the bells tell it apart. */
+static inline struct hf__chime hf__chime_of(const struct hf__key *key)
+{
+    return (struct hf__chime){key->bytes, key->length};
+}
+
+/* Before a batch with acquires: let a waiter that was just woken have its
+ * try; see bells.h. */
+void hf__nap_hold_back(struct hf__nap *, struct hf__head *, struct hf__bells *,
+                       struct hf__op *const ops[], int n, hf__time deadline);
+
+/* check(): to whom items are told, until he has had enough. */
+struct hf__report {
+    hf__check_fn fn;
+    void *arg;
+    bool is_over;
+};
+
+/* Fine without a remedy, else a warning. */
+void hf__report_say(struct hf__report *, const char *name, const char *value,
+                    const char *remedy);
+
+#endif
