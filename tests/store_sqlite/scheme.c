@@ -5,3 +5,4 @@
 #include "tests/store_sqlite/world.h"
 
 const char *const store_scheme = "sqlite";
+const bool store_has_one_writer = true;

@@ -16,6 +16,8 @@
 
 /* Of the store that is tested: crowd.c and death.c serve two. */
 extern const char *const store_scheme;
+/* Do changes of different names wait for each other? */
+extern const bool store_has_one_writer;
 
 struct peer {
     struct hf__conn conn;
