@@ -460,8 +460,10 @@ int hf__handle_run(struct hf__handle *h, enum hf__errand errand, hf__time limit,
     hf__mutex_unlock(&h->mutex);
     ending = hf__session_run(s, &h->request, &h->parker, limit, NULL);
     hf__mutex_lock(&h->mutex);
-    *ret_is_over = ending != HF__ENDING_DETACHED;
-    if (!*ret_is_over) {
+    if (ret_is_over != NULL) {
+        *ret_is_over = ending != HF__ENDING_DETACHED;
+    }
+    if (ending == HF__ENDING_DETACHED) {
         return HF_EUNKNOWN; /* errand_done() ends it, or has done so */
     }
     if (ending == HF__ENDING_WITHDRAWN) {

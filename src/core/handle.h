@@ -111,8 +111,8 @@ unsigned hf__handle_end_renewal(struct hf__handle *, const struct hf__op *);
 HF_MUST_CHECK bool hf__handle_await_errand(struct hf__handle *, hf__time limit);
 /*
  * Begin an errand and wait for its result; under the mutex, let go meanwhile.
- * Not over: it goes on, or went on, without the caller (HF_EUNKNOWN), and is
- * ended by errand_done().
+ * Not over (ret_is_over may be NULL): it goes on, or went on, without the
+ * caller (HF_EUNKNOWN), and is ended by errand_done().
  */
 HF_MUST_CHECK int hf__handle_run(struct hf__handle *, enum hf__errand,
                                  hf__time limit, bool *ret_is_over);

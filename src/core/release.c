@@ -90,15 +90,13 @@ static int let_go(struct hf__handle *h, hf__time limit, bool is_unknown,
     int r = HF_EUNAVAIL;
 
     for (;;) {
-        bool is_over = false;
-
         hf__mutex_lock(&h->mutex);
         if (!hf__handle_await_errand(h, limit)) {
             r = HF_EUNAVAIL;
         } else {
-            r = hf__handle_run(h, HF__ERRAND_RELEASE, limit, &is_over);
+            r = hf__handle_run(h, HF__ERRAND_RELEASE, limit, NULL);
         }
-        if (r == HF_LOST && is_over) {
+        if (r == HF_LOST) {
             *ret_reason = h->request.op.ret_reason;
         }
         hf__mutex_unlock(&h->mutex);

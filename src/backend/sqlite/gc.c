@@ -61,13 +61,13 @@ static bool read_name(sqlite3_stmt *statement, struct name *name)
 /* The fence must be one that the clock has passed: it goes on from there. A
  * record that the clock has yet to reach waits, as one in the future does. */
 static bool is_idle(const struct hf__sqlite *s, const struct hf__row *row,
-                    int64_t idle_us)
+                    int64_t touched_us, int64_t idle_us)
 {
     int64_t lapsed_us =
         row->standing == HF__STANDS_EXPIRED ? -row->remaining_us : INT64_MAX;
 
     return hf__row_is_free(row) && row->fence < (uint64_t)s->wall_us &&
-           row->touched_us <= s->wall_us - idle_us && lapsed_us >= idle_us;
+           touched_us <= s->wall_us - idle_us && lapsed_us >= idle_us;
 }
 
 /* Note which of the next records are idle, and where to go on. */
@@ -94,7 +94,7 @@ static int collect(struct hf__sqlite *s, struct sweep *w)
             rc = SQLITE_NOMEM;
             break;
         }
-        if (is_idle(s, &row, w->idle_us)) {
+        if (is_idle(s, &row, hf__row_touched_us(statement), w->idle_us)) {
             w->idle[w->n_idle++] = w->from;
             w->highest = row.fence > w->highest ? row.fence : w->highest;
         }

@@ -196,7 +196,7 @@ static bool is_held(const struct hf__row *row)
 static void tell(sqlite3_stmt *statement, const struct hf__row *row,
                  struct hf__record *record)
 {
-    int64_t acquired_at = time_of(statement, COLUMN_ACQUIRED_AT);
+    int64_t acquired_at = 0;
 
     *record = (struct hf__record){.is_held = is_held(row),
                                   .is_kept = row->standing == HF__STANDS_KEPT,
@@ -206,6 +206,7 @@ static void tell(sqlite3_stmt *statement, const struct hf__row *row,
     if (!record->is_held) {
         return;
     }
+    acquired_at = time_of(statement, COLUMN_ACQUIRED_AT);
     record->token = row->token;
     record->acquired_us = acquired_at > 0 ? acquired_at : 0;
     record->owner.pid = sqlite3_column_int64(statement, COLUMN_PID);
@@ -219,7 +220,7 @@ static void tell(sqlite3_stmt *statement, const struct hf__row *row,
               COLUMN_NOTE);
 }
 
-static int64_t touched(sqlite3_stmt *statement)
+int64_t hf__row_touched_us(sqlite3_stmt *statement)
 {
     int64_t acquired_at = time_of(statement, COLUMN_ACQUIRED_AT);
     int64_t freed_at = time_of(statement, COLUMN_FREED_AT);
@@ -254,7 +255,6 @@ void hf__row_read(const struct hf__sqlite *s, sqlite3_stmt *statement,
         judge_held(s, statement, ret_row);
     }
     ret_row->broken = (uint64_t)sqlite3_column_int64(statement, COLUMN_BROKEN);
-    ret_row->touched_us = touched(statement);
     if (record != NULL) {
         tell(statement, ret_row, record);
     }

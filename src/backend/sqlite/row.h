@@ -29,7 +29,6 @@ struct hf__row {
     int64_t remaining_us;   /* of the lease, or the keeping; −1: unknown */
     int holder_lives;       /* as in hf__record */
     uint64_t life;          /* of the holder's process; 0: unknown */
-    int64_t touched_us;     /* wall clock: granted, freed or broken last */
 };
 
 /* Set s->now_us and s->wall_us; before judging. */
@@ -42,6 +41,9 @@ HF_MUST_CHECK int hf__row_get(struct hf__sqlite *s, const struct hf__key *key,
 /* The same from a row that HF__SQL_GET or HF__SQL_LIST stands on. */
 void hf__row_read(const struct hf__sqlite *s, sqlite3_stmt *statement,
                   struct hf__row *ret_row, struct hf__record *record);
+
+/* When that row's name was granted, freed or broken last, by the wall clock. */
+int64_t hf__row_touched_us(sqlite3_stmt *statement);
 
 /* May a new claim have it now? */
 bool hf__row_is_free(const struct hf__row *row);
