@@ -55,6 +55,7 @@ extern "C" {
 #define HF_LEASE_MAX_MS     86400000 /* 24 hours */
 #define HF_LEASE_DEFAULT_MS 30000
 #define HF_KEEP_MAX_MS      INT64_C(3155760000000) /* a century */
+#define HF_SLOTS_MAX        1024 /* grants of one name at once */
 
 /* One list for the enum, hf_strstatus() and the reference. */
 #define HF_STATUS_MAP(X)                                                       \
@@ -163,6 +164,9 @@ HF_API void hf_close(hf_client *client);
 #define HF_CAP_SESSION  0x020u /* no lease: a grant lives with its session */
 #define HF_CAP_KEEP     0x040u /* a grant can keep the name closed a while */
 #define HF_CAP_DETACH   0x080u /* a grant can live by its lease alone */
+#define HF_CAP_FAIR     0x100u /* waiters can be served in order of arrival */
+#define HF_CAP_SHARED   0x200u /* shared grants, beside one another */
+#define HF_CAP_SLOTS    0x400u /* up to N grants of one name at once */
 
 typedef struct hf_caps_info {
     size_t size;    /* sizeof(hf_caps_info) */
@@ -241,11 +245,14 @@ typedef struct hf_acquire_opts {
     int64_t once_ms;      /* HF_CONFLICT while the last start under this
                              option is younger; HF_FOREVER; 0: no such rule */
     const char *once_key; /* once_ms counts for each key; NULL: for the name */
+    int fair;             /* 1: waits in the order of arrival at the store */
+    int shared;           /* 1: beside other shared grants, of the same name */
+    int slots;            /* > 0: one of so many grants at once; 0: alone */
 } hf_acquire_opts;
 #define HF_ACQUIRE_OPTS_INIT                                                   \
     {                                                                          \
         sizeof(hf_acquire_opts), HF_FOREVER, HF_LEASE_DEFAULT_MS, 1, NULL,     \
-            NULL, NULL, 0, 0, 0, 0, 0, 0, NULL                                 \
+            NULL, NULL, 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0                        \
     }
 
 /*
@@ -257,6 +264,15 @@ typedef struct hf_acquire_opts {
  * through this client is HF_DEADLOCK at once. With `reentrant` it gives one
  * more handle on the same grant instead, without asking the store; the grant
  * ends with the release of the last of them.
+ *
+ * fair: who waits has a place in the name's line, in the order in which the
+ * requests reached the store, also across processes. Nobody goes before those
+ * in line, asked for as fair or not; who died, was stopped for a second or
+ * gave up is passed over. shared: excludes exclusive grants and slots alone; a
+ * waiting exclusive claim comes before later shared ones. slots: as many at
+ * once as the number says, HF_EINVAL while others hold it with another number;
+ * each holder has the lowest free one, hf_slot(). Stores that can't give
+ * HF_ENOTSUP: see HF_CAP_FAIR, HF_CAP_SHARED, HF_CAP_SLOTS.
  *
  * once_ms: the grant counts as a start. The mark of it, by the store's clock,
  * outlives release, crash, takeover and break; hf_once_undo() takes it back.
@@ -361,6 +377,8 @@ HF_API uint64_t hf_fence(const hf_lock *lock);
 /* The grant's secret, 32 lower-case hex digits. Keep it out of logs. */
 HF_API const char *hf_token(const hf_lock *lock);
 HF_API const char *hf_name(const hf_lock *lock);
+/* Which of the slots it is, 0 to slots - 1; -1 for a lock without slots. */
+HF_API int hf_slot(const hf_lock *lock);
 HF_API hf_reason hf_lost_reason(const hf_lock *lock);
 
 /*
@@ -411,6 +429,22 @@ HF_API int64_t hf_info_acquired_us(const hf_info *info);
 HF_API int64_t hf_info_remaining_ms(const hf_info *info);
 /* 1: the holder's process lives; 0: it is gone; -1: the store can't tell. */
 HF_API int hf_info_holder_lives(const hf_info *info);
+HF_API int hf_info_shared(const hf_info *info); /* 1: held as shared */
+HF_API int hf_info_slots(const hf_info *info);  /* how many; 0: no slots */
+HF_API int hf_info_slot(const hf_info *info);   /* -1: none */
+
+/*
+ * All who hold the lock, and all who stand in its line in their order (`fair`,
+ * and exclusive claims behind shared grants; who waits otherwise is not
+ * known). From hf_inspect() only: hf_list() shows one grant at a time. Those
+ * above tell of the holder whose lease ends first.
+ */
+HF_API int hf_info_holders(const hf_info *info); /* how many; -1: unknown */
+HF_API int hf_info_waiters(const hf_info *info); /* how many; -1: unknown */
+/* The i-th of them as a snapshot of its own, owned by `info`; NULL past the
+ * last. hf_info_acquired_us() of one who waits: since when. */
+HF_API const hf_info *hf_info_holder_at(const hf_info *info, int i);
+HF_API const hf_info *hf_info_waiter_at(const hf_info *info, int i);
 
 /* Return 0 to go on, anything else to stop. Runs on the caller's thread;
  * must not call the library with the same client. */

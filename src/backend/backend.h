@@ -20,8 +20,7 @@
 #ifndef HF_BACKEND_BACKEND_H
 #define HF_BACKEND_BACKEND_H
 
-#include "include/holdfast.h"
-#include "src/base/base.h"
+#include "src/backend/record.h"
 #include "src/base/time.h"
 #include "src/base/url.h"
 
@@ -45,30 +44,14 @@ struct hf__key {
     uint16_t name_at; /* where the name begins in bytes */
 };
 
-/* Secret, random, new for each claim; all zero means "nobody". */
-struct hf__token {
-    unsigned char bytes[16];
-};
+struct hf__crowd;
 
-/* Labels for people; never compared. All are valid UTF-8. */
-struct hf__owner {
-    char label[HF_NOTE_MAX + 1];
-    char host[65];
-    char thread[17];
-    char note[HF_NOTE_MAX + 1];
-    int64_t pid;
-};
-
-/* What the store says of a name. */
-struct hf__record {
-    bool is_held;           /* a token owns it and the lease runs */
-    bool is_kept;           /* free, but closed until keep_us have passed */
-    int holder_lives;       /* 1, 0, or −1: the store can't tell */
-    uint64_t fence;         /* the highest given so far; 0 if none */
-    struct hf__token token; /* of the holder; zero when free */
-    int64_t remaining_us;   /* of the lease, or of the keeping; −1 unknown */
-    int64_t acquired_us;    /* wall clock of the holder; 0 unknown */
-    struct hf__owner owner;
+/* Does a claim that is BUSY leave a ticket, its place in the name's line? */
+enum hf__queueing {
+    HF__QUEUE_NEVER,         /* it tries once, or does not mind the order */
+    HF__QUEUE_BEHIND_SHARED, /* if shared grants are in its way: else they
+                                could follow each other for ever */
+    HF__QUEUE_ALWAYS         /* needs HF_CAP_FAIR */
 };
 
 /* In the order in which a backend applies the kinds of one batch. */
@@ -78,10 +61,12 @@ enum hf__op_kind {
     HF__OP_RELEASE,  /* token owns it → free, fence kept; what the grant keeps
                         closed stays so unless `reopens`. OK · LOST (+ the
                         same). Does not ask whether the lease still runs: an
-                        expired record of ours is cleared */
+                        expired record of ours is cleared. A ticket of that
+                        token leaves the line too (LOST, if that is all) */
     HF__OP_HANDOVER, /* token owns it and the lease runs → next_token, new
                         lease, keeping, owner, fence raised. OK (+ fence) ·
-                        LOST (+ the same) */
+                        LOST (+ the same) · BUSY (somebody else is in line:
+                        release it). For exclusive grants only */
     HF__OP_RAISE,    /* token owns it → fence = max(fence, given).
                         OK (+ fence) · LOST */
     HF__OP_ACQUIRE,  /* free or expired and not kept closed, or already this
@@ -89,10 +74,14 @@ enum hf__op_kind {
                         attempt; idempotent by token: a second one renews the
                         lease and gives the same fence (after the lease ran
                         out it may be a higher one).
-                        OK (+ fence) · BUSY (+ record) */
+                        Beside others, and in line: see crowd.h.
+                        OK (+ fence, slot) · BUSY (+ record, is_queued) ·
+                        EINVAL (the slots that are held are of another
+                        number) */
     HF__OP_INSPECT,  /* OK (+ record; is_held false for an unknown name) */
     HF__OP_BREAK     /* held or kept, and fence is 0 or equal → free and open,
-                        fence raised.
+                        fence raised. Of several grants, the one of that fence;
+                        with 0, all.
                         OK (+ fence, + record as it was) · CONFLICT (+ record)
                       */
 };
@@ -118,6 +107,12 @@ struct hf__op {
     bool is_detached; /* ACQUIRE, HANDOVER, RENEW: from now on it lives by its
                          lease alone; needs HF_CAP_DETACH */
     bool reopens;     /* RELEASE: ends the keeping too */
+    struct hf__manner manner;   /* ACQUIRE */
+    enum hf__queueing queueing; /* ACQUIRE */
+    bool is_queued; /* out: ACQUIRE that is BUSY: its ticket is in line */
+    int slot;       /* out: ACQUIRE, RENEW of HF__MODE_SLOTS; else −1 */
+    struct hf__crowd *ret_crowd; /* INSPECT: all who hold or wait in line, added
+                                    by hf__crowd_add(); may be NULL */
     const struct hf__owner *owner; /* ACQUIRE, HANDOVER, BREAK (who does) */
     struct hf__record *ret_record; /* may be NULL */
     hf_error *err;                 /* text of a negative result; may be NULL */
@@ -129,8 +124,8 @@ struct hf__op {
  * HF_EUNKNOWN before the first byte that could apply it leaves, and
  * something better only after the reply or commit. Values: HF_OK HF_BUSY
  * HF_LOST HF_CONFLICT · HF__AGAIN · HF_EUNAVAIL HF_EUNKNOWN HF_EAUTH
- * HF_ENOTSUP HF_EPROTO HF_EUNSAFE HF_ENOMEM. One bad operation never fails
- * its neighbours: what fails as a unit is re-run in halves.
+ * HF_ENOTSUP HF_EPROTO HF_EUNSAFE HF_ENOMEM HF_EINVAL. One bad operation never
+ * fails its neighbours: what fails as a unit is re-run in halves.
  */
 
 /*
@@ -155,7 +150,10 @@ struct hf__watch {
     struct hf__key key;
     uint64_t fence;         /* as seen in BUSY */
     struct hf__token token; /* as seen in BUSY */
-    bool has_fired;         /* out: look again */
+    struct hf__token
+        ticket; /* of the waiter, if it stands in line; else zero */
+    struct hf__manner manner; /* how the waiter wants the name */
+    bool has_fired;           /* out: look again */
 };
 
 struct hf__facts {
@@ -218,18 +216,19 @@ struct hf__backend {
 
     /*
      * Optional, as all that says so; NULL, and the core polls. Arm, re-read,
-     * return at once if a record differs from what the watch saw (or is free),
-     * else sleep until one may differ or the deadline. Sets has_fired. A
-     * spurious return is fine; a lost notification may cost time, never
+     * return at once if a record differs from what the watch saw (or the
+     * waiter may enter), else sleep until one may differ or the deadline. Sets
+     * has_fired. A ticket lives on while its watch is waited for. A spurious
+     * return is fine; a lost notification may cost time, never
      * correctness. Gives HF_OK (also at the deadline and when interrupted),
      * negative: session dead.
      */
     int (*wait)(void *s, struct hf__watch *w[], int n, hf__time deadline,
                 hf_error *);
     /*
-     * Optional: every held record whose key starts with the bytes of `prefix`,
-     * sorted by key. prefix->name_at says where names begin. Gives HF_OK or
-     * negative: session dead.
+     * Optional: every grant of a key that starts with the bytes of `prefix`,
+     * sorted by key, those of one key by slot or age. prefix->name_at says
+     * where names begin. Gives HF_OK or negative: session dead.
      */
     int (*list)(void *s, const struct hf__key *prefix, hf__list_fn, void *arg,
                 hf__time deadline, hf_error *);

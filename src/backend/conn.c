@@ -12,6 +12,8 @@
  */
 #include "src/backend/conn.h"
 
+#include "src/backend/crowd.h"
+
 #include "src/base/alloc.h"
 #include "src/base/error.h"
 
@@ -140,6 +142,25 @@ static bool is_keeping(const struct hf__backend *backend,
                                 op->keep_us > 0 && op->keep_us <= KEEP_MAX_US);
 }
 
+/* Beside others, or in line, only where the store can. */
+static bool is_mannered(const struct hf__backend *backend,
+                        const struct hf__op *op)
+{
+    unsigned needed = 0;
+
+    if (op->manner.mode == HF__MODE_SHARED) {
+        needed |= HF_CAP_SHARED;
+    } else if (op->manner.mode == HF__MODE_SLOTS) {
+        needed |= HF_CAP_SLOTS;
+    }
+    if (op->queueing == HF__QUEUE_ALWAYS) {
+        needed |= HF_CAP_FAIR;
+    }
+    return (backend->caps & needed) == needed &&
+           (op->manner.mode == HF__MODE_EXCLUSIVE || op->keep_us == 0) &&
+           (op->manner.mode == HF__MODE_SLOTS) == (op->manner.slots > 0);
+}
+
 static void check_op(const struct hf__backend *backend, const struct hf__op *op)
 {
     bool has_token = !hf__token_is_zero(&op->token);
@@ -149,6 +170,7 @@ static void check_op(const struct hf__backend *backend, const struct hf__op *op)
     case HF__OP_ACQUIRE:
         HF_ASSERT(has_token && is_lease(op) && op->owner != NULL);
         HF_ASSERT(is_keeping(backend, op) && is_bound_as(backend, op));
+        HF_ASSERT(is_mannered(backend, op));
         break;
     case HF__OP_RENEW:
         HF_ASSERT(has_token && is_lease(op) && is_bound_as(backend, op));
@@ -188,9 +210,14 @@ static void prepare(struct hf__op *op, hf__time now)
 {
     op->result = HF_EUNAVAIL;
     op->sent = now;
+    op->is_queued = false;
+    op->slot = -1;
+    if (op->ret_crowd != NULL) {
+        op->ret_crowd->n = 0; /* of an attempt before */
+    }
     if (op->ret_record != NULL) {
-        *op->ret_record =
-            (struct hf__record){.holder_lives = -1, .remaining_us = -1};
+        *op->ret_record = (struct hf__record){
+            .holder_lives = -1, .remaining_us = -1, .slot = -1};
     }
 }
 
@@ -217,8 +244,12 @@ static bool is_possible_result(const struct hf__op *op)
 {
     int r = op->result;
 
+    if (r == HF_EINVAL) {
+        return op->kind == HF__OP_ACQUIRE && op->manner.mode == HF__MODE_SLOTS;
+    }
     return r == HF_OK || r == outcome_of(op->kind) || r == HF__AGAIN ||
-           (r < 0 && r != HF_EINVAL && r != HF_EFORK);
+           (r == HF_BUSY && op->kind == HF__OP_HANDOVER) ||
+           (r < 0 && r != HF_EFORK);
 }
 
 static bool gives_fence(enum hf__op_kind kind)

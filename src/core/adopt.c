@@ -25,17 +25,34 @@ static int tell_lost(const char *name, const struct hf__record *record,
                     (unsigned long long)record->fence);
 }
 
-/* Does the token own the name now? With the fence of its grant. */
+/* Of several grants, that of the token is the one to know of. */
+static void find_among(struct hf__look *k, const struct hf__token *token)
+{
+    for (int i = 0; i < k->crowd.n; i++) {
+        const struct hf__party *party = &k->crowd.list[i];
+
+        if (!party->is_waiting &&
+            hf__token_equal(&party->record.token, token)) {
+            k->record = party->record;
+        }
+    }
+}
+
+/* Does the token own the name now? With what is known of its grant. */
 static int look_up(struct hf_client *client, const char *name,
                    const struct hf__token *token, hf__time limit,
-                   uint64_t *ret_fence, hf_error *err)
+                   struct hf__record *ret_found, hf_error *err)
 {
     HF_AUTO(hf__look_unref_auto) struct hf__look *k = NULL;
     int r = hf__look_new(client, name, &k, err);
 
     if (r == HF_OK) {
         k->request.op.kind = HF__OP_INSPECT;
+        k->request.op.ret_crowd = &k->crowd;
         r = hf__look_run(client, k, limit, err);
+    }
+    if (r == HF_OK) {
+        find_among(k, token);
     }
     if (r == HF_OK &&
         (!k->record.is_held || !hf__token_equal(&k->record.token, token))) {
@@ -47,7 +64,9 @@ static int look_up(struct hf_client *client, const char *name,
                         "process that has died (pid %lld)",
                         name, (long long)k->record.owner.pid);
     }
-    *ret_fence = r == HF_OK ? k->record.fence : 0;
+    if (r == HF_OK) {
+        *ret_found = k->record;
+    }
     return r;
 }
 
@@ -83,10 +102,10 @@ int hf__adopt(struct hf_client *client, const char *name,
     struct hf__key key;
     hf__time limit = hf__client_limit(client);
     struct hf__handle *h = NULL;
-    uint64_t fence = 0;
+    struct hf__record found = {0};
     int r = hf__client_prepare(client, err);
 
-    r = r == HF_OK ? look_up(client, name, token, limit, &fence, err) : r;
+    r = r == HF_OK ? look_up(client, name, token, limit, &found, err) : r;
     if (r != HF_OK) {
         return r;
     }
@@ -98,7 +117,9 @@ int hf__adopt(struct hf_client *client, const char *name,
     h->is_adopted = true;
     h->is_unbound = true; /* or bound to another process, and stays so */
     h->min_hold_ms = 0;
-    r = renew(h, token, fence, limit, err);
+    h->manner = found.manner;
+    h->slot = found.manner.mode == HF__MODE_SLOTS ? found.slot : -1;
+    r = renew(h, token, found.fence, limit, err);
     if (r != HF_OK) {
         hf__handle_unref(h);
         return r;

@@ -58,6 +58,27 @@ static int ask_store(hf_client *client, const char *name,
     return r;
 }
 
+static int check_order_caps(unsigned caps, const hf_acquire_opts *opts,
+                            hf_error *err)
+{
+    if (opts->fair != 0 && (caps & HF_CAP_FAIR) == 0) {
+        return hf__fail(err, HF_ENOTSUP,
+                        "fair: this store keeps no line of those who wait; "
+                        "leave it at 0, or use another store");
+    }
+    if (opts->shared != 0 && (caps & HF_CAP_SHARED) == 0) {
+        return hf__fail(err, HF_ENOTSUP,
+                        "shared: this store has one holder for each name; "
+                        "leave it at 0, or use another store");
+    }
+    if (opts->slots != 0 && (caps & HF_CAP_SLOTS) == 0) {
+        return hf__fail(err, HF_ENOTSUP,
+                        "slots: this store has one holder for each name; "
+                        "leave it at 0, or use another store");
+    }
+    return HF_OK;
+}
+
 static int check_caps(const hf_client *client, const hf_acquire_opts *opts,
                       hf_error *err)
 {
@@ -78,7 +99,7 @@ static int check_caps(const hf_client *client, const hf_acquire_opts *opts,
                         "once_ms: this store can't keep the mark of a start; "
                         "leave it at 0, or use another store");
     }
-    return HF_OK;
+    return check_order_caps(caps, opts, err);
 }
 
 /* With the lock in hand, one look and one mark are enough: who else would

@@ -91,6 +91,11 @@ const char *hf_name(const hf_lock *lock)
     return lock == NULL ? "" : hf__handle_name(lock->handle);
 }
 
+int hf_slot(const hf_lock *lock)
+{
+    return lock == NULL ? -1 : lock->handle->slot;
+}
+
 hf_reason hf_lost_reason(const hf_lock *lock)
 {
     if (is_foreign(lock)) {

@@ -13,6 +13,7 @@
 #include "src/core/cancel.h"
 #include "src/core/debt.h"
 #include "src/core/handle.h"
+#include "src/core/options.h"
 
 #include <string.h>
 
@@ -41,6 +42,20 @@ static void set_limits(struct hf__claim *c, const hf_acquire_opts *opts)
     c->answer_by = hf__later(c->patience, hf__client_limit(c->client));
 }
 
+static enum hf__queueing queueing_of(const struct hf_client *client,
+                                     const hf_acquire_opts *opts)
+{
+    if (opts->wait_ms == 0) {
+        return HF__QUEUE_NEVER;
+    }
+    if (opts->fair != 0) {
+        return HF__QUEUE_ALWAYS;
+    }
+    return (client->settings.backend->caps & HF_CAP_SHARED) != 0
+               ? HF__QUEUE_BEHIND_SHARED
+               : HF__QUEUE_NEVER;
+}
+
 int hf__claim_new(struct hf_client *client, const char *name,
                   const hf_acquire_opts *opts, struct hf__claim **ret_claim)
 {
@@ -56,6 +71,11 @@ int hf__claim_new(struct hf_client *client, const char *name,
     hf__client_key(client, name, c->key_bytes, &c->key);
     hf__client_owner(client, opts->owner, opts->note, &c->owner);
     c->lease_ms = opts->lease_ms;
+    c->manner = hf__manner_of(opts);
+    c->queueing = queueing_of(client, opts);
+    /* Its place is in the store's line, or beside other holders. */
+    c->is_apart = opts->wait_ms == 0 || opts->fair != 0 ||
+                  c->manner.mode != HF__MODE_EXCLUSIVE;
     c->parker = &c->own_parker;
     if (opts->cancel != NULL) {
         c->parker = &opts->cancel->parker;
@@ -107,6 +127,8 @@ static void prepare(struct hf__claim *c)
     op->lease_us = c->lease_ms * 1000;
     op->keep_us = c->handle->min_hold_ms * 1000;
     op->is_detached = c->handle->is_unbound;
+    op->manner = c->manner;
+    op->queueing = c->queueing;
     op->owner = &c->owner;
     op->ret_record = &c->record;
     op->err = &c->err;
@@ -140,6 +162,7 @@ static int attempt(struct hf__claim *c)
         c->is_unknown = true;
     } else if (r == HF_OK || r == HF_BUSY) {
         c->is_unknown = false;
+        c->has_ticket = r == HF_BUSY && c->request.op.is_queued;
     }
     hf__place_attempted(c, r);
     return r;
@@ -210,10 +233,12 @@ static int await_turn(struct hf__claim *c, enum hf__turn *ret_turn)
     }
 }
 
-static bool is_in_line(struct hf__claim *c)
+/* Not being handed the lock by a holder of this client. */
+static bool is_on_its_own(struct hf__claim *c)
 {
     HF_SCOPED_LOCK(&c->client->mutex);
-    return c->standing == HF__STANDING_LINE;
+    return c->standing == HF__STANDING_LINE ||
+           c->standing == HF__STANDING_APART;
 }
 
 static hf__time ask_again_at(const struct hf__claim *c, bool is_watched)
@@ -246,13 +271,17 @@ static void await_holder(struct hf__claim *c)
     g.watch.key = c->key;
     g.watch.fence = c->record.fence;
     g.watch.token = c->record.token;
+    g.watch.manner = c->manner;
+    if (c->has_ticket) {
+        g.watch.ticket = c->token;
+    }
     is_watched = w != NULL && hf__watcher_add(w, &g);
     until = ask_again_at(c, is_watched);
     for (;;) {
         unsigned seen = hf__parker_seen(c->parker);
 
-        if (atomic_load(&g.has_fired) != 0 || is_stopped(c) || !is_in_line(c) ||
-            !hf__before(hf__now(), until)) {
+        if (atomic_load(&g.has_fired) != 0 || is_stopped(c) ||
+            !is_on_its_own(c) || !hf__before(hf__now(), until)) {
             break;
         }
         hf__park(c->parker, seen, until);
@@ -331,6 +360,7 @@ static int take_turn(struct hf__claim *c)
     }
     r = attempt(c);
     if (r == HF_OK) {
+        c->handle->slot = c->request.op.slot;
         return take_grant(c, c->request.op.sent, c->request.op.fence);
     }
     return r;
@@ -376,6 +406,12 @@ static int tell_busy(const struct hf__claim *c, int r, hf_error *err)
     if (k->is_kept) {
         return hf__fail(err, r, "\"%s\" is kept closed for %lld ms more", name,
                         (long long)(k->remaining_us / 1000));
+    }
+    if (k->is_promised) {
+        return hf__fail(err, r,
+                        "\"%s\" is free, but others are before this one "
+                        "in line",
+                        name);
     }
     if (!k->is_held) {
         return hf__fail(err, r,
@@ -429,7 +465,7 @@ static int withdraw(struct hf__claim *c, int r)
         case HF__STANDING_SERVED:
             return take_handover(c);
         case HF__STANDING_OUT:
-        case HF__STANDING_TRYING:
+        case HF__STANDING_APART:
         case HF__STANDING_LINE:
             return r;
         }
@@ -446,7 +482,7 @@ int hf__claim_run(struct hf__claim *c, struct hf__handle **ret_handle,
     }
     r = run(c);
     r = r == HF_OK ? r : withdraw(c, r);
-    if (r != HF_OK && c->is_unknown && !c->is_detached) {
+    if (r != HF_OK && (c->is_unknown || c->has_ticket) && !c->is_detached) {
         hf__debt_open(c);
     }
     if (r == HF_OK) {

@@ -14,7 +14,7 @@ struct hf__claim {
     struct hf_client *client;
     struct hf__handle *handle; /* goes to the caller once it is granted */
     struct hf__place *place;
-    struct hf__link link; /* line, triers */
+    struct hf__link link; /* line, apart */
     enum hf__standing standing;
     bool is_asking;   /* an attempt of it is under way */
     bool is_forsaken; /* it left while it was being handed the lock */
@@ -25,6 +25,10 @@ struct hf__claim {
     struct hf__parker *parker; /* own, or the cancel object's */
     const atomic_int *stop;    /* the cancel object's flag; NULL: none */
     int64_t wait_ms;
+    struct hf__manner manner;
+    enum hf__queueing queueing;
+    bool is_apart;      /* asks the store beside this client's line */
+    bool has_ticket;    /* in the store's line */
     hf__time patience;  /* with a holder */
     hf__time answer_by; /* the call returns by then */
 

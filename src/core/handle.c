@@ -12,6 +12,7 @@
 #include "src/base/error.h"
 #include "src/core/debt.h"
 #include "src/core/lease.h"
+#include "src/core/options.h"
 
 #include <string.h>
 
@@ -351,6 +352,8 @@ struct hf__handle *hf__handle_new(struct hf_client *client,
     h->grant.max_hold_ms = opts->max_hold_ms;
     h->is_unbound = opts->detached != 0;
     h->min_hold_ms = opts->min_hold_ms;
+    h->manner = hf__manner_of(opts);
+    h->slot = -1;
     h->duty.fire = fire;
     memcpy(h->key_bytes, key->bytes, key->length);
     h->key = *key;

@@ -33,6 +33,8 @@ struct hf__handle {
     bool is_unbound; /* the store does not tie it to this process */
     bool is_unused;  /* nobody was given it: its release opens the name */
     int64_t min_hold_ms;
+    struct hf__manner manner;   /* beside which others it may stand */
+    int slot;                   /* −1: none */
     hf__time kept_until;        /* before, the store gives it to nobody else */
     struct hf__link link;       /* in client->handles; under its mutex */
     struct hf__link owing_link; /* in client->owing, under its mutex, while the

@@ -19,19 +19,59 @@ struct hf_info *hf__info_new(const char *name, size_t length,
     }
     hf__list_init(&info->link);
     info->record = *record;
+    info->n_holders = -1;
+    info->n_waiters = -1;
     length = length < HF_NAME_MAX ? length : HF_NAME_MAX;
     memcpy(info->name, name, length);
     return info;
 }
 
+int hf__info_set_crowd(struct hf_info *info, unsigned caps,
+                       const struct hf__crowd *crowd)
+{
+    bool has_line = (caps & (HF_CAP_FAIR | HF_CAP_SHARED)) != 0;
+
+    info->n_holders = info->record.is_held ? 1 : 0;
+    info->n_waiters = has_line ? 0 : -1;
+    if (crowd->n == 0) {
+        return HF_OK;
+    }
+    info->party = hf__alloc((size_t)crowd->n * sizeof *info->party);
+    if (info->party == NULL) {
+        return HF_ENOMEM;
+    }
+    info->n_holders = 0;
+    info->n_waiters = 0;
+    for (int i = 0; i < crowd->n; i++) {
+        hf_info *one = &info->party[i];
+
+        *one = (hf_info){.record = crowd->list[i].record,
+                         .is_waiting = crowd->list[i].is_waiting,
+                         .n_holders = -1,
+                         .n_waiters = -1};
+        memcpy(one->name, info->name, sizeof one->name);
+        *(one->is_waiting ? &info->n_waiters : &info->n_holders) += 1;
+    }
+    return HF_OK;
+}
+
 void hf_info_free(hf_info *info)
 {
+    if (info != NULL) {
+        hf__free(info->party);
+    }
     hf__free(info);
+}
+
+/* Is there somebody of whom it tells? */
+static bool is_of_somebody(const hf_info *info)
+{
+    return info->record.is_held || info->is_waiting;
 }
 
 static const char *text_or_null(const hf_info *info, const char *text)
 {
-    return info->record.is_held && *text != '\0' ? text : NULL;
+    return is_of_somebody(info) && *text != '\0' ? text : NULL;
 }
 
 const char *hf_info_name(const hf_info *info)
@@ -66,7 +106,7 @@ const char *hf_info_note(const hf_info *info)
 
 int64_t hf_info_pid(const hf_info *info)
 {
-    return info->record.is_held ? info->record.owner.pid : 0;
+    return is_of_somebody(info) ? info->record.owner.pid : 0;
 }
 
 uint64_t hf_info_fence(const hf_info *info)
@@ -76,7 +116,7 @@ uint64_t hf_info_fence(const hf_info *info)
 
 int64_t hf_info_acquired_us(const hf_info *info)
 {
-    return info->record.is_held ? info->record.acquired_us : 0;
+    return is_of_somebody(info) ? info->record.acquired_us : 0;
 }
 
 int64_t hf_info_remaining_ms(const hf_info *info)
@@ -92,4 +132,47 @@ int64_t hf_info_remaining_ms(const hf_info *info)
 int hf_info_holder_lives(const hf_info *info)
 {
     return info->record.is_held ? info->record.holder_lives : -1;
+}
+
+int hf_info_shared(const hf_info *info)
+{
+    return is_of_somebody(info) && info->record.manner.mode == HF__MODE_SHARED;
+}
+
+int hf_info_slots(const hf_info *info)
+{
+    return is_of_somebody(info) ? info->record.manner.slots : 0;
+}
+
+int hf_info_slot(const hf_info *info)
+{
+    return info->record.is_held && info->record.manner.slots > 0
+               ? info->record.slot
+               : -1;
+}
+
+/* ---- all who are there */
+
+int hf_info_holders(const hf_info *info)
+{
+    return info->n_holders;
+}
+
+int hf_info_waiters(const hf_info *info)
+{
+    return info->n_waiters;
+}
+
+const hf_info *hf_info_holder_at(const hf_info *info, int i)
+{
+    if (i < 0 || i >= info->n_holders) {
+        return NULL;
+    }
+    return info->party == NULL ? info : &info->party[i];
+}
+
+const hf_info *hf_info_waiter_at(const hf_info *info, int i)
+{
+    return i < 0 || i >= info->n_waiters ? NULL
+                                         : &info->party[info->n_holders + i];
 }

@@ -11,6 +11,20 @@
 
 #include <string.h>
 
+static int tell_all(const hf_client *client, const char *name,
+                    const struct hf__look *k, hf_info **ret_info, hf_error *err)
+{
+    hf_info *info = hf__info_new(name, strlen(name), &k->record);
+
+    if (info == NULL || hf__info_set_crowd(info, client->settings.backend->caps,
+                                           &k->crowd) != HF_OK) {
+        hf_info_free(info);
+        return hf__fail(err, HF_ENOMEM, "out of memory");
+    }
+    *ret_info = info;
+    return HF_OK;
+}
+
 int hf_inspect(hf_client *client, const char *name, hf_info **ret_info,
                hf_error *err)
 {
@@ -30,13 +44,9 @@ int hf_inspect(hf_client *client, const char *name, hf_info **ret_info,
         return r;
     }
     k->request.op.kind = HF__OP_INSPECT;
+    k->request.op.ret_crowd = &k->crowd;
     r = hf__look_run(client, k, hf__client_limit(client), err);
-    if (r != HF_OK) {
-        return r;
-    }
-    *ret_info = hf__info_new(name, strlen(name), &k->record);
-    return *ret_info == NULL ? hf__fail(err, HF_ENOMEM, "out of memory")
-                             : HF_OK;
+    return r == HF_OK ? tell_all(client, name, k, ret_info, err) : r;
 }
 
 int hf_ping(hf_client *client, hf_error *err)
@@ -64,18 +74,17 @@ static void log_break(const hf_client *client, const struct hf__look *k)
             (long long)k->owner.pid, (unsigned long long)k->record.fence);
 }
 
-/* Our own holder need not wait for its next renewal to be told. */
-static void tell_holder(hf_client *client, const struct hf__look *k)
+/* Our own holders need not wait for their next renewal to be told. */
+static void tell_holders(hf_client *client, const struct hf__look *k,
+                         uint64_t fence)
 {
-    struct hf__handle *h = hf__place_holder(client, &k->key);
+    struct hf__handle *h = NULL;
 
-    if (h == NULL) {
-        return;
-    }
-    if (h->grant.fence < k->request.op.fence) {
+    while ((h = hf__place_broken(client, &k->key, fence,
+                                 k->request.op.fence)) != NULL) {
         hf__handle_refuse(h, HF_REASON_BROKEN);
+        hf__handle_unref(h);
     }
-    hf__handle_unref(h);
 }
 
 int hf_break(hf_client *client, const char *name, uint64_t fence, hf_error *err)
@@ -104,7 +113,7 @@ int hf_break(hf_client *client, const char *name, uint64_t fence, hf_error *err)
     r = hf__look_run(client, k, hf__client_limit(client), err);
     if (r == HF_OK) {
         log_break(client, k);
-        tell_holder(client, k);
+        tell_holders(client, k, fence);
     } else if (r == HF_CONFLICT) {
         return hf__fail(err, r,
                         k->record.is_held

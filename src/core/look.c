@@ -19,6 +19,7 @@ void hf__look_unref(struct hf__look *k)
     while ((link = hf__list_pop(&k->found)) != NULL) {
         k->drop(link);
     }
+    hf__crowd_free(&k->crowd);
     hf__free(k);
 }
 

@@ -20,6 +20,7 @@ struct hf__look {
     struct hf__request request;
     struct hf__parker parker;
     struct hf__record record;
+    struct hf__crowd crowd; /* asked for by op.ret_crowd */
     struct hf__owner owner;
     struct hf__link found;           /* what a call collected */
     void (*drop)(struct hf__link *); /* frees one of it */

@@ -62,6 +62,39 @@ static int check_keep(const char *what, int64_t ms, hf_error *err)
     return HF_OK;
 }
 
+/* What keeps a name closed, keeps it closed for all. */
+static int check_manner(const hf_acquire_opts *opts, hf_error *err)
+{
+    bool is_beside = opts->shared != 0 || opts->slots != 0;
+
+    if (opts->slots < 0 || opts->slots > HF_SLOTS_MAX) {
+        return hf__fail(err, HF_EINVAL,
+                        "slots is %d: 1 to %d, or 0 for a lock of one holder",
+                        opts->slots, HF_SLOTS_MAX);
+    }
+    if (opts->shared != 0 && opts->slots != 0) {
+        return hf__fail(err, HF_EINVAL,
+                        "shared and slots exclude each other: shared has no "
+                        "limit, slots are one");
+    }
+    if (is_beside && opts->min_hold_ms != 0) {
+        return hf__fail(err, HF_EINVAL,
+                        "min_hold_ms is for a lock that one holds alone: leave "
+                        "out %s, or min_hold_ms",
+                        opts->shared != 0 ? "shared" : "slots");
+    }
+    return HF_OK;
+}
+
+struct hf__manner hf__manner_of(const hf_acquire_opts *opts)
+{
+    if (opts->slots > 0) {
+        return (struct hf__manner){HF__MODE_SLOTS, opts->slots};
+    }
+    return (struct hf__manner){
+        opts->shared != 0 ? HF__MODE_SHARED : HF__MODE_EXCLUSIVE, 0};
+}
+
 static int check_once(const hf_acquire_opts *opts, hf_error *err)
 {
     if (opts->once_ms != HF_FOREVER &&
@@ -103,6 +136,7 @@ int hf__options_check(const hf_acquire_opts *opts, hf_error *err)
                      (long long)opts->max_hold_ms, HF_LEASE_MIN_MS);
     }
     r = r == HF_OK ? check_once(opts, err) : r;
+    r = r == HF_OK ? check_manner(opts, err) : r;
     if (r != HF_OK) {
         return r;
     }

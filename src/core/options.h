@@ -6,7 +6,7 @@
 #ifndef HF_CORE_OPTIONS_H
 #define HF_CORE_OPTIONS_H
 
-#include "src/base/base.h"
+#include "src/backend/backend.h"
 
 /*
  * Copy what the caller's struct has over ours, which holds the defaults.
@@ -19,5 +19,7 @@ HF_MUST_CHECK int hf__options_copy(void *ours, size_t size, const void *theirs,
 /* Checked acquire options: HF_OK or HF_EINVAL naming the one that is not
  * valid, and the range. */
 HF_MUST_CHECK int hf__options_check(const hf_acquire_opts *, hf_error *err);
+/* Beside which others the options want the lock. */
+struct hf__manner hf__manner_of(const hf_acquire_opts *);
 
 #endif

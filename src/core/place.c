@@ -35,7 +35,7 @@ static struct hf__place *make(struct hf_client *client,
         return NULL;
     }
     hf__list_init(&p->line);
-    hf__list_init(&p->triers);
+    hf__list_init(&p->apart);
     hf__list_init(&p->owned);
     memcpy(p->key, key->bytes, key->length);
     hf__map_add(&client->places, &p->link, p->key, key->length);
@@ -80,8 +80,8 @@ int hf__place_enter(struct hf__claim *c)
     }
     p->users++;
     c->place = p;
-    c->standing = c->wait_ms == 0 ? HF__STANDING_TRYING : HF__STANDING_LINE;
-    hf__list_push(c->wait_ms == 0 ? &p->triers : &p->line, &c->link);
+    c->standing = c->is_apart ? HF__STANDING_APART : HF__STANDING_LINE;
+    hf__list_push(c->is_apart ? &p->apart : &p->line, &c->link);
     return HF_OK;
 }
 
@@ -97,8 +97,7 @@ enum hf__standing hf__place_withdraw(struct hf__claim *c)
 {
     HF_SCOPED_LOCK(&c->client->mutex);
 
-    if (c->standing == HF__STANDING_TRYING ||
-        c->standing == HF__STANDING_LINE) {
+    if (c->standing == HF__STANDING_APART || c->standing == HF__STANDING_LINE) {
         step_out(c);
     }
     return c->standing;
@@ -116,7 +115,7 @@ void hf__place_leave(struct hf__claim *c)
 static bool may_ask(const struct hf__claim *c)
 {
     struct hf__place *p = c->place;
-    bool is_first = c->standing == HF__STANDING_TRYING ||
+    bool is_first = c->standing == HF__STANDING_APART ||
                     (first_in_line(p) == c && p->holder == NULL);
 
     return is_first && p->unsettled == 0;
@@ -149,7 +148,7 @@ static void settle(struct hf__place *p)
         return;
     }
     wake_first(p);
-    HF__LIST_EACH (link, &p->triers) {
+    HF__LIST_EACH (link, &p->apart) {
         hf__unpark(HF__ELEMENT(link, struct hf__claim, link)->parker);
     }
 }
@@ -198,6 +197,9 @@ static void install(struct hf__place *p, struct hf__handle *h)
         return; /* already: hf__place_gone() has been called, and will not be
                    again */
     }
+    if (h->manner.mode != HF__MODE_EXCLUSIVE) {
+        return; /* beside others: it keeps nobody from asking */
+    }
     /* An older grant of this client may be lost and not know it yet. */
     if (p->holder != NULL) {
         p->holder->place = NULL;
@@ -245,15 +247,35 @@ void hf__place_gone(struct hf__handle *h)
     unuse(h->client, p);
 }
 
-struct hf__handle *hf__place_holder(struct hf_client *client,
-                                    const struct hf__key *key)
+static bool is_broken(struct hf__handle *h, uint64_t fence, uint64_t risen)
+{
+    int state = atomic_load(&h->state);
+    bool is_meant =
+        fence == 0 ? h->grant.fence < risen : h->grant.fence == fence;
+
+    return is_meant &&
+           (state == (int)HF_STATE_HELD || state == (int)HF_STATE_AT_RISK) &&
+           hf__handle_try_ref(h);
+}
+
+struct hf__handle *hf__place_broken(struct hf_client *client,
+                                    const struct hf__key *key, uint64_t fence,
+                                    uint64_t risen)
 {
     HF_SCOPED_LOCK(&client->mutex);
     struct hf__place *p = find(client, key);
 
-    return p != NULL && p->holder != NULL && hf__handle_try_ref(p->holder)
-               ? p->holder
-               : NULL;
+    if (p == NULL) {
+        return NULL;
+    }
+    HF__LIST_EACH (link, &p->owned) {
+        struct hf__handle *h = HF__ELEMENT(link, struct hf__handle, home_link);
+
+        if (is_broken(h, fence, risen)) {
+            return h;
+        }
+    }
+    return NULL;
 }
 
 static bool is_owned_by(struct hf__handle *h, uint64_t owner_id)

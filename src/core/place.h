@@ -18,7 +18,7 @@ struct hf__claim;
 /* Where a claim stands in its place; under the client's mutex. */
 enum hf__standing {
     HF__STANDING_OUT,    /* not there */
-    HF__STANDING_TRYING, /* beside the line, once */
+    HF__STANDING_APART,  /* beside the line: asks the store when it likes */
     HF__STANDING_LINE,   /* in line; asks the store when it is first */
     HF__STANDING_HANDED, /* being handed the lock by its holder */
     HF__STANDING_SERVED  /* handed over; see served_… */
@@ -27,8 +27,8 @@ enum hf__standing {
 struct hf__place {
     struct hf__map_link link;
     struct hf__link line;      /* claims, the first contends */
-    struct hf__link triers;    /* claims that try once, out of line */
-    struct hf__handle *holder; /* of this client; NULL if none */
+    struct hf__link apart;     /* claims that do not wait for those before */
+    struct hf__handle *holder; /* of this client, alone; NULL if none */
     struct hf__link owned;     /* handles whose holds are not all let go */
     int users;
     int unsettled;         /* attempts whose outcome is not known */
@@ -38,8 +38,8 @@ struct hf__place {
     char key[];
 };
 
-/* Enter the claim's place, making it if need be: in line, or (trying) beside
- * it. HF_OK or HF_ENOMEM. */
+/* Enter the claim's place, making it if need be: in line, or beside it.
+ * HF_OK or HF_ENOMEM. */
 HF_MUST_CHECK int hf__place_enter(struct hf__claim *);
 /* Take the claim out of its line, and wake the next, unless it is HANDED or
  * SERVED. Gives how it stands afterwards. */
@@ -73,8 +73,10 @@ void hf__place_granted(struct hf__claim *);
 void hf__place_adopted(struct hf__handle *);
 /* The lock is held no longer; the first in line is woken. */
 void hf__place_gone(struct hf__handle *);
-/* This client's own holder of the name, with a reference; NULL if none. */
-struct hf__handle *hf__place_holder(struct hf_client *, const struct hf__key *);
+/* A holder of this client, not lost yet, whose grant was broken: that with
+ * the fence or, for 0, any below `risen`. With a reference; NULL if none. */
+struct hf__handle *hf__place_broken(struct hf_client *, const struct hf__key *,
+                                    uint64_t fence, uint64_t risen);
 /* Of those that this owner has not let go, held or lost: the holder, or
  * another, with a reference; NULL if none. */
 struct hf__handle *hf__place_owned(struct hf_client *, const struct hf__key *,

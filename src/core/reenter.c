@@ -7,6 +7,7 @@
 #include "src/core/reenter.h"
 
 #include "src/base/error.h"
+#include "src/core/options.h"
 #include "src/core/place.h"
 
 static int tell_lost(const char *name, hf_error *err)
@@ -25,6 +26,24 @@ static int tell_deadlock(const char *name, hf_error *err)
                     name);
 }
 
+/* It would wait for itself: its own grant is in the way. */
+static int tell_other_manner(const char *name, hf_error *err)
+{
+    return hf__fail(err, HF_DEADLOCK,
+                    "the caller holds \"%s\" itself, in another mode (alone, "
+                    "shared, or with another number of slots): release it "
+                    "first",
+                    name);
+}
+
+static bool is_same_manner(const struct hf__handle *h,
+                           const hf_acquire_opts *opts)
+{
+    struct hf__manner wanted = hf__manner_of(opts);
+
+    return h->manner.mode == wanted.mode && h->manner.slots == wanted.slots;
+}
+
 int hf__reenter(struct hf_client *client, const char *name,
                 const hf_acquire_opts *opts, struct hf_lock *lock,
                 hf_error *err)
@@ -38,6 +57,10 @@ int hf__reenter(struct hf_client *client, const char *name,
     h = hf__place_owned(client, &key, opts->owner_id);
     if (h == NULL) {
         return HF_BUSY;
+    }
+    if (opts->reentrant != 0 && !is_same_manner(h, opts)) {
+        hf__handle_unref(h);
+        return tell_other_manner(name, err);
     }
     if (opts->reentrant != 0) {
         r = hf__hold_join(lock, h);

@@ -76,7 +76,8 @@ static void fire(struct hf__watching *g)
 static bool is_same(const struct hf__watch *a, const struct hf__watch *b)
 {
     return hf__key_compare(&a->key, &b->key) == 0 && a->fence == b->fence &&
-           hf__token_equal(&a->token, &b->token);
+           hf__token_equal(&a->token, &b->token) &&
+           hf__token_equal(&a->ticket, &b->ticket);
 }
 
 /* Fire what the store saw change. A watch may have been removed since it was

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The rule by which claims enter: nobody whom a holder excludes, and nobody
+ * before those who came first. Which grants and tickets still count is the
+ * store's to say. Thread: any.
+ */
+#include "src/backend/crowd.h"
+
+#include "src/base/alloc.h"
+
+#include <string.h>
+
+bool hf__manners_agree(struct hf__manner a, struct hf__manner b)
+{
+    if (a.mode != b.mode || a.mode == HF__MODE_EXCLUSIVE) {
+        return false;
+    }
+    return a.mode == HF__MODE_SHARED || a.slots == b.slots;
+}
+
+static bool is_mine(const struct hf__stand *stand,
+                    const struct hf__token *token)
+{
+    return hf__token_equal(&stand->token, token);
+}
+
+static bool is_slot_free(const struct hf__stands *s,
+                         const struct hf__token *mine, int slot)
+{
+    for (int i = 0; i < s->n_holders; i++) {
+        if (s->holders[i].slot == slot && !is_mine(&s->holders[i], mine)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The lowest free slot once those in line before have had theirs; −1: none
+ * is left for it. Which of the free ones it gets does not matter to them. */
+static int slot_left(const struct hf__stands *s, const struct hf__token *mine,
+                     int slots, int before)
+{
+    int lowest = -1;
+
+    for (int slot = 0; slot < slots; slot++) {
+        if (!is_slot_free(s, mine, slot)) {
+            continue;
+        }
+        lowest = lowest < 0 ? slot : lowest;
+        if (before-- == 0) {
+            return lowest;
+        }
+    }
+    return -1;
+}
+
+static enum hf__entry pass_holders(const struct hf__stands *s,
+                                   const struct hf__token *mine,
+                                   struct hf__manner manner, int *ret_slot)
+{
+    for (int i = 0; i < s->n_holders; i++) {
+        const struct hf__stand *holder = &s->holders[i];
+
+        if (is_mine(holder, mine) ||
+            hf__manners_agree(holder->manner, manner)) {
+            continue;
+        }
+        if (manner.mode == HF__MODE_SLOTS &&
+            holder->manner.mode == HF__MODE_SLOTS) {
+            *ret_slot = holder->manner.slots;
+            return HF__ENTRY_MISFIT;
+        }
+        return HF__ENTRY_HELD;
+    }
+    return HF__ENTRY_OPEN;
+}
+
+enum hf__entry hf__may_enter(const struct hf__stands *s,
+                             const struct hf__token *mine,
+                             struct hf__manner manner, int *ret_slot)
+{
+    bool has_slots = manner.mode == HF__MODE_SLOTS;
+    enum hf__entry entry = pass_holders(s, mine, manner, ret_slot);
+    int before = 0;
+
+    if (entry != HF__ENTRY_OPEN) {
+        return entry;
+    }
+    if (has_slots && slot_left(s, mine, manner.slots, 0) < 0) {
+        return HF__ENTRY_HELD;
+    }
+    for (int i = 0; i < s->n_line && !is_mine(&s->line[i], mine); i++) {
+        if (!hf__manners_agree(s->line[i].manner, manner)) {
+            return HF__ENTRY_PROMISED;
+        }
+        before++;
+    }
+    *ret_slot = has_slots ? slot_left(s, mine, manner.slots, before) : -1;
+    return has_slots && *ret_slot < 0 ? HF__ENTRY_PROMISED : HF__ENTRY_OPEN;
+}
+
+static bool is_any_shared(const struct hf__stand *stands, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (stands[i].manner.mode == HF__MODE_SHARED) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool hf__leaves_ticket(const struct hf__stands *s, const struct hf__op *op)
+{
+    switch (op->queueing) {
+    case HF__QUEUE_NEVER:
+        return false;
+    case HF__QUEUE_ALWAYS:
+        return true;
+    case HF__QUEUE_BEHIND_SHARED:
+        return op->manner.mode != HF__MODE_SHARED &&
+               (is_any_shared(s->holders, s->n_holders) ||
+                is_any_shared(s->line, s->n_line));
+    }
+    HF_ASSERT(false && "a queueing of no kind");
+    return false;
+}
+
+/* ---- for people */
+
+int hf__crowd_add(struct hf__crowd *crowd, const struct hf__party *party)
+{
+    if (crowd->n == crowd->room) {
+        int room = crowd->room == 0 ? 4 : 2 * crowd->room;
+        struct hf__party *list = hf__alloc((size_t)room * sizeof *list);
+
+        if (list == NULL) {
+            return HF_ENOMEM;
+        }
+        if (crowd->n > 0) {
+            memcpy(list, crowd->list, (size_t)crowd->n * sizeof *list);
+        }
+        hf__free(crowd->list);
+        crowd->list = list;
+        crowd->room = room;
+    }
+    crowd->list[crowd->n++] = *party;
+    return HF_OK;
+}
+
+void hf__crowd_free(struct hf__crowd *crowd)
+{
+    hf__free(crowd->list);
+    *crowd = (struct hf__crowd){0};
+}

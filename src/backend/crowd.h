@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who is at a name: grants, of which several may stand side by side, and
+ * claims in line. This file has the rule by which a claim may enter, the same
+ * for every store, and the list that is made for people. Pure but for the
+ * list's memory. Thread: any.
+ */
+#ifndef HF_BACKEND_CROWD_H
+#define HF_BACKEND_CROWD_H
+
+#include "src/backend/backend.h"
+
+/* A claim whose ticket was neither asked for nor waited on for so long counts
+ * as gone: its process is stopped, or dead in a way that the store can't
+ * see. */
+#define HF__TICKET_PATIENCE_MS 1000
+
+/* A live grant, or a live ticket, as the rule sees it. */
+struct hf__stand {
+    struct hf__token token;
+    struct hf__manner manner;
+    int slot; /* of a grant of a slot */
+};
+
+/* Those at one name. Only who counts is listed: grants whose lease runs and
+ * whose holder is not known to be dead, tickets whose claim still waits. */
+struct hf__stands {
+    const struct hf__stand *holders;
+    int n_holders;
+    const struct hf__stand *line; /* in order of arrival */
+    int n_line;
+};
+
+enum hf__entry {
+    HF__ENTRY_OPEN,     /* it may enter, in ret_slot if it wants one */
+    HF__ENTRY_HELD,     /* a grant is in the way */
+    HF__ENTRY_PROMISED, /* only somebody who is before it in line */
+    HF__ENTRY_MISFIT    /* the slots that are held are of another number */
+};
+
+/* May the claim of that token enter? Its own grant and ticket are never in
+ * its way; a ticket gives it its place in line. ret_slot: −1 without slots;
+ * for MISFIT, how many there are. */
+enum hf__entry hf__may_enter(const struct hf__stands *,
+                             const struct hf__token *, struct hf__manner,
+                             int *ret_slot);
+/* Could the two be granted at the same time? Slots: as far as they suffice. */
+bool hf__manners_agree(struct hf__manner a, struct hf__manner b);
+/* Does the acquire, which may not enter, leave a ticket? */
+bool hf__leaves_ticket(const struct hf__stands *, const struct hf__op *);
+
+/* ---- for people */
+
+/* One who holds the name, or waits in line for it. */
+struct hf__party {
+    bool is_waiting;
+    struct hf__record record; /* of the grant; of one who waits: owner, manner,
+                                 and in acquired_us since when */
+};
+
+/* Holders, then those in line in their order; all zero is empty. */
+struct hf__crowd {
+    struct hf__party *list;
+    int n;
+    int room;
+};
+
+/* HF_OK, or HF_ENOMEM: then it is as before. */
+HF_MUST_CHECK int hf__crowd_add(struct hf__crowd *, const struct hf__party *);
+void hf__crowd_free(struct hf__crowd *);
+
+#endif

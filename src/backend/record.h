@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a store keeps of a name and tells of it: whose the grant is, by which
+ * token, beside which others, for how long still.
+ */
+#ifndef HF_BACKEND_RECORD_H
+#define HF_BACKEND_RECORD_H
+
+#include "include/holdfast.h"
+#include "src/base/base.h"
+
+/* Secret, random, new for each claim; all zero means "nobody". */
+struct hf__token {
+    unsigned char bytes[16];
+};
+
+/* Labels for people; never compared. All are valid UTF-8. */
+struct hf__owner {
+    char label[HF_NOTE_MAX + 1];
+    char host[65];
+    char thread[17];
+    char note[HF_NOTE_MAX + 1];
+    int64_t pid;
+};
+
+/* Which grants of one name may stand side by side (crowd.h has the rule). */
+enum hf__mode {
+    HF__MODE_EXCLUSIVE, /* alone */
+    HF__MODE_SHARED,    /* beside other shared ones; HF_CAP_SHARED */
+    HF__MODE_SLOTS      /* at most `slots` of them; HF_CAP_SLOTS */
+};
+
+struct hf__manner {
+    enum hf__mode mode;
+    int slots; /* of HF__MODE_SLOTS */
+};
+
+/* What the store says of a name: of the grant that holds it or, if there are
+ * several, of the one whose lease ends first. */
+struct hf__record {
+    bool is_held;     /* a token owns it and the lease runs */
+    bool is_kept;     /* free, but closed until keep_us have passed */
+    bool is_promised; /* free, but somebody in line goes first */
+    struct hf__manner manner;
+    int slot;               /* of HF__MODE_SLOTS */
+    int holder_lives;       /* 1, 0, or −1: the store can't tell */
+    uint64_t fence;         /* the highest given so far; 0 if none. Where
+                               each grant is told of: its own */
+    struct hf__token token; /* of the holder; zero when free */
+    int64_t remaining_us;   /* of the lease, or of the keeping; −1 unknown */
+    int64_t acquired_us;    /* wall clock of the holder; 0 unknown */
+    struct hf__owner owner;
+};
+
+#endif
