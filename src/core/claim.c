@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the wish for a name to the grant. This file decides when to ask the
- * store, when to wait for its holder, and what the caller is told; turns are
- * kept by place.c, late outcomes settled by debt.c. Runs on the caller's
- * thread; the claim outlives the call only as a debt.
+ * From the wish for a name to the grant, in steps that do not sleep. This file
+ * decides when to ask the store, when to wait for its holder, and what the
+ * caller is told; turns are kept by place.c, late outcomes settled by debt.c.
+ * Runs on the caller's thread, or on the one that steps for it; the claim
+ * outlives the call only as a debt.
  */
 #include "src/core/claim.h"
 
@@ -31,14 +32,12 @@
 
 /* ---- making */
 
-static void set_limits(struct hf__claim *c, const hf_acquire_opts *opts)
+void hf__claim_set_limits(struct hf__claim *c)
 {
     hf__time now = hf__now();
 
-    c->wait_ms = opts->wait_ms;
-    c->patience = opts->wait_ms == HF_FOREVER
-                      ? HF__NEVER
-                      : hf__after_ms(now, opts->wait_ms);
+    c->patience =
+        c->wait_ms == HF_FOREVER ? HF__NEVER : hf__after_ms(now, c->wait_ms);
     c->answer_by = hf__later(c->patience, hf__client_limit(c->client));
 }
 
@@ -76,6 +75,7 @@ int hf__claim_new(struct hf_client *client, const char *name,
     /* Its place is in the store's line, or beside other holders. */
     c->is_apart = opts->wait_ms == 0 || opts->fair != 0 ||
                   c->manner.mode != HF__MODE_EXCLUSIVE;
+    c->wait_ms = opts->wait_ms;
     c->parker = &c->own_parker;
     if (opts->cancel != NULL) {
         c->parker = &opts->cancel->parker;
@@ -83,7 +83,7 @@ int hf__claim_new(struct hf_client *client, const char *name,
     }
     c->err.size = sizeof c->err;
     hf__random(c->token.bytes, sizeof c->token.bytes);
-    set_limits(c, opts);
+    hf__claim_set_limits(c);
     c->handle = hf__handle_new(client, &c->key, opts);
     if (c->handle == NULL) {
         hf__claim_unref(c);
@@ -111,7 +111,14 @@ void hf__claim_unref(struct hf__claim *c)
 
 static bool is_stopped(const struct hf__claim *c)
 {
-    return c->stop != NULL && atomic_load(c->stop) != 0;
+    return atomic_load(&c->is_called_off) != 0 ||
+           (c->stop != NULL && atomic_load(c->stop) != 0);
+}
+
+void hf__claim_call_off(struct hf__claim *c)
+{
+    atomic_store(&c->is_called_off, 1);
+    hf__unpark(c->parker);
 }
 
 static void prepare(struct hf__claim *c)
@@ -135,17 +142,24 @@ static void prepare(struct hf__claim *c)
     c->request.done = hf__debt_from_attempt;
 }
 
-/* One attempt at the store, already counted as unsettled. Gives its result;
- * HF_CANCELLED or HF_EUNKNOWN when the caller could wait no longer and the
- * request goes on as a debt. */
-static int attempt(struct hf__claim *c)
+/* One attempt at the store, already counted as unsettled. */
+static void begin_attempt(struct hf__claim *c)
 {
-    struct hf__session *s = hf__client_session(c->client, &c->key);
-    int r = HF_OK;
+    hf__time lead_by = c->never_leads ? (hf__time){0} : c->answer_by;
 
     prepare(c);
     atomic_fetch_add(&c->refs, 1); /* the debt's, should it become one */
-    switch (hf__session_run(s, &c->request, c->parker, c->answer_by, c->stop)) {
+    c->stage = HF__STAGE_ATTEMPT;
+    hf__session_begin(hf__client_session(c->client, &c->key), &c->request,
+                      c->parker, lead_by);
+}
+
+/* It has its result, or (an outcome of the ending) none. Gives it. */
+static int end_attempt(struct hf__claim *c, enum hf__ending ending)
+{
+    int r = HF_OK;
+
+    switch (ending) {
     case HF__ENDING_RAN:
         r = c->request.op.result;
         break;
@@ -154,7 +168,6 @@ static int attempt(struct hf__claim *c)
         break;
     case HF__ENDING_DETACHED:
         c->is_detached = true;
-        hf__client_owe(c->client);
         return is_stopped(c) ? (int)HF_CANCELLED : (int)HF_EUNKNOWN;
     }
     atomic_fetch_sub(&c->refs, 1);
@@ -166,148 +179,6 @@ static int attempt(struct hf__claim *c)
     }
     hf__place_attempted(c, r);
     return r;
-}
-
-/* ---- waiting */
-
-/* Sleep until the turn changes. HF_OK, or why the claim must give up. */
-static int sleep_in_line(struct hf__claim *c, unsigned seen)
-{
-    hf__time now = hf__now();
-    hf__time limit = c->wait_ms == 0 ? c->answer_by : c->patience;
-
-    if (is_stopped(c)) {
-        return HF_CANCELLED;
-    }
-    if (!hf__before(now, limit)) {
-        int last = hf__place_last_result(c);
-
-        if (c->wait_ms == 0) {
-            return HF_EUNAVAIL;
-        }
-        return last < 0 ? last : (int)HF_TIMEDOUT;
-    }
-    hf__park(c->parker, seen, limit);
-    return HF_OK;
-}
-
-/* The lock is being handed to this claim: sleep until that has ended. False
- * when the claim's time is up first, or it is cancelled: then what it may
- * have been handed is given back behind its back. */
-static bool sit_out_handover(struct hf__claim *c, unsigned seen)
-{
-    if (!is_stopped(c) && hf__before(hf__now(), c->answer_by)) {
-        hf__park(c->parker, seen, c->answer_by);
-        return true;
-    }
-    if (!hf__place_forsake(c)) {
-        return true;
-    }
-    c->is_detached = true;
-    return false;
-}
-
-/* Wait for the claim's turn: HF_OK with *ret_turn ASK or SERVED, or why the
- * claim must give up. */
-static int await_turn(struct hf__claim *c, enum hf__turn *ret_turn)
-{
-    for (;;) {
-        unsigned seen = hf__parker_seen(c->parker);
-        enum hf__turn turn = hf__place_turn(c);
-        int r = HF_OK;
-
-        if (turn == HF__TURN_ASK || turn == HF__TURN_SERVED) {
-            *ret_turn = turn;
-            return HF_OK;
-        }
-        if (turn == HF__TURN_HANDED) {
-            if (sit_out_handover(c, seen)) {
-                continue;
-            }
-            return is_stopped(c) ? (int)HF_CANCELLED : (int)HF_EUNKNOWN;
-        }
-        r = sleep_in_line(c, seen);
-        if (r != HF_OK) {
-            return r;
-        }
-    }
-}
-
-/* Not being handed the lock by a holder of this client. */
-static bool is_on_its_own(struct hf__claim *c)
-{
-    HF_SCOPED_LOCK(&c->client->mutex);
-    return c->standing == HF__STANDING_LINE ||
-           c->standing == HF__STANDING_APART;
-}
-
-static hf__time ask_again_at(const struct hf__claim *c, bool is_watched)
-{
-    hf__time now = hf__now();
-    hf__time until = c->patience;
-
-    if (c->record.remaining_us >= 0) {
-        until =
-            hf__earlier(until, hf__after_ns(now, c->record.remaining_us * 1000 +
-                                                     EXPIRY_SLACK_NS));
-    }
-    if (!is_watched) {
-        int64_t poll_ms = hf__random_between(POLL_LOW_MS, POLL_HIGH_MS);
-
-        until = hf__earlier(until, hf__after_ms(now, poll_ms));
-    }
-    return until;
-}
-
-/* Somebody elsewhere holds it: wait until that may have changed, or the
- * claim's own patience ends. */
-static void await_holder(struct hf__claim *c)
-{
-    struct hf__watcher *w = hf__client_watcher(c->client);
-    struct hf__watching g = {.parker = c->parker};
-    bool is_watched = false;
-    hf__time until;
-
-    g.watch.key = c->key;
-    g.watch.fence = c->record.fence;
-    g.watch.token = c->record.token;
-    g.watch.manner = c->manner;
-    if (c->has_ticket) {
-        g.watch.ticket = c->token;
-    }
-    is_watched = w != NULL && hf__watcher_add(w, &g);
-    until = ask_again_at(c, is_watched);
-    for (;;) {
-        unsigned seen = hf__parker_seen(c->parker);
-
-        if (atomic_load(&g.has_fired) != 0 || is_stopped(c) ||
-            !is_on_its_own(c) || !hf__before(hf__now(), until)) {
-            break;
-        }
-        hf__park(c->parker, seen, until);
-    }
-    if (is_watched) {
-        hf__watcher_remove(w, &g);
-    }
-}
-
-/* The store did not answer: pause before the next attempt, longer each time. */
-static void pause_after_failure(struct hf__claim *c, int failures)
-{
-    int64_t top_ms = RETRY_FIRST_MS;
-    hf__time until;
-    unsigned seen = hf__parker_seen(c->parker);
-
-    for (int i = 1; i < failures && top_ms < RETRY_MAX_MS; i++) {
-        top_ms *= 2;
-    }
-    until = hf__earlier(
-        c->answer_by,
-        hf__after_ms(hf__now(), hf__random_between(top_ms / 2, top_ms)));
-    while (!is_stopped(c) && hf__before(hf__now(), until)) {
-        hf__park(c->parker, seen, until);
-        seen = hf__parker_seen(c->parker);
-    }
 }
 
 /* ---- the grant */
@@ -333,8 +204,93 @@ static int take_handover(struct hf__claim *c)
     return r;
 }
 
+/* ---- waiting */
+
+static hf__time ask_again_at(const struct hf__claim *c)
+{
+    hf__time now = hf__now();
+    hf__time until = c->patience;
+
+    if (c->record.remaining_us >= 0) {
+        until =
+            hf__earlier(until, hf__after_ns(now, c->record.remaining_us * 1000 +
+                                                     EXPIRY_SLACK_NS));
+    }
+    if (!c->is_watched) {
+        int64_t poll_ms = hf__random_between(POLL_LOW_MS, POLL_HIGH_MS);
+
+        until = hf__earlier(until, hf__after_ms(now, poll_ms));
+    }
+    return until;
+}
+
+/* Somebody elsewhere holds it: wait until that may have changed, or the
+ * claim's own patience ends. */
+static void begin_watching(struct hf__claim *c)
+{
+    struct hf__watcher *w = hf__client_watcher(c->client);
+    struct hf__watching *g = &c->watching;
+
+    g->parker = c->parker;
+    g->watch.key = c->key;
+    g->watch.fence = c->record.fence;
+    g->watch.token = c->record.token;
+    g->watch.manner = c->manner;
+    g->watch.ticket = c->has_ticket ? c->token : (struct hf__token){{0}};
+    c->is_watched = w != NULL && hf__watcher_add(w, g);
+    c->look_at = ask_again_at(c);
+    c->stage = HF__STAGE_HOLDER;
+}
+
+static void end_watching(struct hf__claim *c)
+{
+    if (c->is_watched) {
+        hf__watcher_remove(hf__client_watcher(c->client), &c->watching);
+        c->is_watched = false;
+    }
+}
+
+/* The store did not answer: pause before the next attempt, longer each time. */
+static void begin_pause(struct hf__claim *c)
+{
+    int64_t top_ms = RETRY_FIRST_MS;
+
+    for (int i = 1; i < c->failures && top_ms < RETRY_MAX_MS; i++) {
+        top_ms *= 2;
+    }
+    c->look_at = hf__earlier(
+        c->answer_by,
+        hf__after_ms(hf__now(), hf__random_between(top_ms / 2, top_ms)));
+    c->stage = HF__STAGE_PAUSE;
+}
+
+/* ---- steps: each gives true when the next can be taken at once, else until
+ * when to sleep */
+
+static bool end(struct hf__claim *c, int r)
+{
+    c->result = r;
+    c->stage = HF__STAGE_ENDED;
+    return true;
+}
+
+/* With r, unless the lock is just being handed to this claim: then the end of
+ * that decides. */
+static bool give_up(struct hf__claim *c, int r)
+{
+    c->result = r;
+    c->stage = HF__STAGE_LEAVING;
+    return true;
+}
+
+static bool sleep_until(hf__time until, hf__time *ret_until)
+{
+    *ret_until = until;
+    return false;
+}
+
 /* After a failed attempt: true if another one may help. */
-static bool may_retry(const struct hf__claim *c, int r, int failures)
+static bool may_retry(const struct hf__claim *c, int r)
 {
     bool is_outage = r == HF_EUNAVAIL || r == HF_EUNKNOWN;
 
@@ -342,58 +298,184 @@ static bool may_retry(const struct hf__claim *c, int r, int failures)
         !hf__before(hf__now(), c->answer_by)) {
         return false;
     }
-    return c->wait_ms != 0 || c->is_unknown || failures < TRIES_MAX;
+    return c->wait_ms != 0 || c->is_unknown || c->failures < TRIES_MAX;
 }
 
-/* One turn: HF_OK granted; HF_BUSY after waiting for the holder, ask again;
- * or another attempt's failure. */
-static int take_turn(struct hf__claim *c)
+/* A turn ended: granted, to be tried again, or given up. */
+static bool end_turn(struct hf__claim *c, int r)
 {
-    enum hf__turn turn = HF__TURN_WAIT;
-    int r = await_turn(c, &turn);
+    if (r == HF_OK) {
+        return end(c, r);
+    }
+    if (r == HF_BUSY && c->wait_ms != 0) {
+        if (!hf__before(hf__now(), c->patience)) {
+            return give_up(c, HF_TIMEDOUT);
+        }
+        c->failures = 0;
+        begin_watching(c);
+        return true;
+    }
+    c->failures++;
+    if (!may_retry(c, r)) {
+        return give_up(c, r == HF_EUNAVAIL && c->is_unknown ? (int)HF_EUNKNOWN
+                                                            : r);
+    }
+    if (c->failures == 1) {
+        hf__log(&c->client->settings.log, HF_LOG_WARN, "event=outage result=%s",
+                hf_strstatus(r));
+    }
+    begin_pause(c);
+    return true;
+}
 
-    if (r != HF_OK) {
-        return r;
+/* It is not this claim's turn. */
+static bool stay_in_line(struct hf__claim *c, hf__time *ret_until)
+{
+    hf__time limit = c->wait_ms == 0 ? c->answer_by : c->patience;
+    int last = HF_OK;
+
+    if (hf__before(hf__now(), limit)) {
+        return sleep_until(limit, ret_until);
     }
-    if (turn == HF__TURN_SERVED) {
-        return take_handover(c);
+    if (c->wait_ms == 0) {
+        return end_turn(c, HF_EUNAVAIL);
     }
-    r = attempt(c);
+    last = hf__place_last_result(c);
+    return end_turn(c, last < 0 ? last : (int)HF_TIMEDOUT);
+}
+
+static bool step_turn(struct hf__claim *c, hf__time *ret_until)
+{
+    if (is_stopped(c)) {
+        return give_up(c, HF_CANCELLED);
+    }
+    switch (hf__place_turn(c)) {
+    case HF__TURN_SERVED:
+        return end_turn(c, take_handover(c));
+    case HF__TURN_ASK:
+        begin_attempt(c);
+        /* Others that are stepped too may join the batch. */
+        return sleep_until((hf__time){0}, ret_until);
+    case HF__TURN_HANDED:
+        return hf__before(hf__now(), c->answer_by)
+                   ? sleep_until(c->answer_by, ret_until)
+                   : give_up(c, HF_EUNKNOWN);
+    case HF__TURN_WAIT:
+        return stay_in_line(c, ret_until);
+    }
+    HF_ASSERT(false && "a turn of no kind");
+    return true;
+}
+
+static bool step_attempt(struct hf__claim *c, hf__time *ret_until)
+{
+    struct hf__session *s = hf__client_session(c->client, &c->key);
+    enum hf__ending ending = HF__ENDING_RAN;
+    int r = HF_OK;
+
+    if (!hf__session_advance(s, &c->request)) {
+        if (!is_stopped(c) && hf__before(hf__now(), c->answer_by)) {
+            return sleep_until(c->answer_by, ret_until);
+        }
+        hf__client_owe(c->client); /* before anybody could settle it */
+        ending = hf__session_leave(s, &c->request);
+        if (ending != HF__ENDING_DETACHED) {
+            hf__client_settle(c->client);
+        }
+    }
+    r = end_attempt(c, ending);
+    c->stage = HF__STAGE_TURN;
     if (r == HF_OK) {
         c->handle->slot = c->request.op.slot;
-        return take_grant(c, c->request.op.sent, c->request.op.fence);
+        r = take_grant(c, c->request.op.sent, c->request.op.fence);
     }
-    return r;
+    return end_turn(c, r);
 }
 
-static int run(struct hf__claim *c)
+/* Not being handed the lock by a holder of this client. */
+static bool is_on_its_own(struct hf__claim *c)
 {
-    int failures = 0;
+    HF_SCOPED_LOCK(&c->client->mutex);
+    return c->standing == HF__STANDING_LINE ||
+           c->standing == HF__STANDING_APART;
+}
 
-    while (!is_stopped(c)) {
-        int r = take_turn(c);
-
-        if (r == HF_BUSY && c->wait_ms != 0) {
-            if (!hf__before(hf__now(), c->patience)) {
-                return HF_TIMEDOUT;
-            }
-            failures = 0;
-            await_holder(c);
-            if (!hf__before(hf__now(), c->answer_by)) {
-                return HF_TIMEDOUT; /* no time to ask once more */
-            }
-            continue;
-        }
-        if (!may_retry(c, r, ++failures)) {
-            return r == HF_EUNAVAIL && c->is_unknown ? (int)HF_EUNKNOWN : r;
-        }
-        if (failures == 1) {
-            hf__log(&c->client->settings.log, HF_LOG_WARN,
-                    "event=outage result=%s", hf_strstatus(r));
-        }
-        pause_after_failure(c, failures);
+static bool step_holder(struct hf__claim *c, hf__time *ret_until)
+{
+    if (!(c->is_watched && atomic_load(&c->watching.has_fired) != 0) &&
+        !is_stopped(c) && is_on_its_own(c) &&
+        hf__before(hf__now(), c->look_at)) {
+        return sleep_until(c->look_at, ret_until);
     }
-    return HF_CANCELLED;
+    end_watching(c);
+    if (!hf__before(hf__now(), c->answer_by)) {
+        return give_up(c, HF_TIMEDOUT); /* no time to ask once more */
+    }
+    c->stage = HF__STAGE_TURN;
+    return true;
+}
+
+static bool step_pause(struct hf__claim *c, hf__time *ret_until)
+{
+    if (!is_stopped(c) && hf__before(hf__now(), c->look_at)) {
+        return sleep_until(c->look_at, ret_until);
+    }
+    c->stage = HF__STAGE_TURN;
+    return true;
+}
+
+/* The lock may be being handed to it: sleep until that has ended. When the
+ * claim's time is up first, or it is cancelled, what it may have been handed
+ * is given back behind its back. */
+static bool step_leaving(struct hf__claim *c, hf__time *ret_until)
+{
+    switch (hf__place_withdraw(c)) {
+    case HF__STANDING_HANDED:
+        if (!is_stopped(c) && hf__before(hf__now(), c->answer_by)) {
+            return sleep_until(c->answer_by, ret_until);
+        }
+        if (!hf__place_forsake(c)) {
+            return true; /* it has just ended */
+        }
+        c->is_detached = true;
+        break;
+    case HF__STANDING_SERVED:
+        c->result = take_handover(c);
+        break;
+    case HF__STANDING_OUT:
+    case HF__STANDING_APART:
+    case HF__STANDING_LINE:
+        break;
+    }
+    return end(c, c->result);
+}
+
+bool hf__claim_step(struct hf__claim *c, hf__time *ret_until)
+{
+    bool goes_on = true;
+
+    while (goes_on) {
+        switch (c->stage) {
+        case HF__STAGE_TURN:
+            goes_on = step_turn(c, ret_until);
+            break;
+        case HF__STAGE_ATTEMPT:
+            goes_on = step_attempt(c, ret_until);
+            break;
+        case HF__STAGE_HOLDER:
+            goes_on = step_holder(c, ret_until);
+            break;
+        case HF__STAGE_PAUSE:
+            goes_on = step_pause(c, ret_until);
+            break;
+        case HF__STAGE_LEAVING:
+            goes_on = step_leaving(c, ret_until);
+            break;
+        case HF__STAGE_ENDED:
+            return true;
+        }
+    }
+    return false;
 }
 
 /* ---- what the caller is told */
@@ -449,39 +531,20 @@ static int tell(const struct hf__claim *c, int r, hf_error *err)
     return r;
 }
 
-/* Give up with r, unless the lock is just being handed to this claim: then
- * its end decides. */
-static int withdraw(struct hf__claim *c, int r)
-{
-    for (;;) {
-        unsigned seen = hf__parker_seen(c->parker);
+/* ---- running */
 
-        switch (hf__place_withdraw(c)) {
-        case HF__STANDING_HANDED:
-            if (!sit_out_handover(c, seen)) {
-                return r;
-            }
-            break;
-        case HF__STANDING_SERVED:
-            return take_handover(c);
-        case HF__STANDING_OUT:
-        case HF__STANDING_APART:
-        case HF__STANDING_LINE:
-            return r;
-        }
-    }
-}
-
-int hf__claim_run(struct hf__claim *c, struct hf__handle **ret_handle,
-                  hf_error *err)
+int hf__claim_start(struct hf__claim *c, hf_error *err)
 {
     int r = hf__place_enter(c);
 
-    if (r != HF_OK) {
-        return hf__fail(err, r, "out of memory");
-    }
-    r = run(c);
-    r = r == HF_OK ? r : withdraw(c, r);
+    return r == HF_OK ? r : hf__fail(err, r, "out of memory");
+}
+
+int hf__claim_finish(struct hf__claim *c, struct hf__handle **ret_handle,
+                     hf_error *err)
+{
+    int r = c->result;
+
     if (r != HF_OK && (c->is_unknown || c->has_ticket) && !c->is_detached) {
         hf__debt_open(c);
     }
@@ -492,4 +555,25 @@ int hf__claim_run(struct hf__claim *c, struct hf__handle **ret_handle,
     }
     hf__place_leave(c);
     return r;
+}
+
+int hf__claim_run(struct hf__claim *c, struct hf__handle **ret_handle,
+                  hf_error *err)
+{
+    int r = hf__claim_start(c, err);
+
+    if (r != HF_OK) {
+        return r;
+    }
+    for (;;) {
+        unsigned seen = hf__parker_seen(c->parker);
+        hf__time until = HF__NEVER;
+
+        if (hf__claim_step(c, &until)) {
+            return hf__claim_finish(c, ret_handle, err);
+        }
+        if (until.ns != 0) {
+            hf__park(c->parker, seen, until);
+        }
+    }
 }

@@ -3,11 +3,24 @@
  * The wish for a name: its token, its attempts, its waiting, and the debt it
  * leaves when its caller goes away before the outcome is known. A claim is
  * refcounted: the caller has one reference, a debt another.
+ *
+ * It goes in steps, none of which sleeps: a caller with one claim runs it on
+ * its own thread (hf__claim_run); one with many steps each and sleeps on the
+ * parker that they share.
  */
 #ifndef HF_CORE_CLAIM_H
 #define HF_CORE_CLAIM_H
 
 #include "src/core/place.h"
+
+enum hf__stage {
+    HF__STAGE_TURN,    /* in line, or its turn to ask */
+    HF__STAGE_ATTEMPT, /* an attempt is under way */
+    HF__STAGE_HOLDER,  /* somebody elsewhere holds it */
+    HF__STAGE_PAUSE,   /* the store did not answer */
+    HF__STAGE_LEAVING, /* it gave up, but may be being handed the lock */
+    HF__STAGE_ENDED
+};
 
 struct hf__claim {
     atomic_int refs;
@@ -21,8 +34,16 @@ struct hf__claim {
     hf__time served_sent;
     uint64_t served_fence;
 
+    enum hf__stage stage;
+    int result;               /* once it is leaving */
+    int failures;             /* attempts without an answer, in a row */
+    hf__time look_at;         /* the end of the stage HOLDER or PAUSE */
+    bool is_watched;          /* `watching` is with the watcher */
+    bool never_leads;         /* who steps it must not run a batch */
+    atomic_int is_called_off; /* see hf__claim_call_off() */
+
     struct hf__parker own_parker;
-    struct hf__parker *parker; /* own, or the cancel object's */
+    struct hf__parker *parker; /* own, the cancel object's, or a crowd's */
     const atomic_int *stop;    /* the cancel object's flag; NULL: none */
     int64_t wait_ms;
     struct hf__manner manner;
@@ -42,6 +63,7 @@ struct hf__claim {
     bool is_unknown;  /* an attempt got no answer, and none has told since */
     bool is_detached; /* the request went on without the caller */
 
+    struct hf__watching watching;
     struct hf__duty duty;      /* tries the give-back again */
     struct hf__link debt_link; /* in client->debts while the duty waits */
     hf__time moot_at;          /* the store's lease is surely over */
@@ -60,5 +82,30 @@ void hf__claim_unref(struct hf__claim *);
  */
 HF_MUST_CHECK int hf__claim_run(struct hf__claim *,
                                 struct hf__handle **ret_handle, hf_error *err);
+
+/*
+ * The same in steps. start() enters the claim's place: HF_OK or HF_ENOMEM, and
+ * then finish() must follow. step() does what can be done now and gives true
+ * once the claim has ended, with c->result; else sleep on c->parker, as it was
+ * seen before the step, until *ret_until at the latest, and step again. A
+ * claim that may lead blocks in a step for its batch; one that `never_leads`
+ * never does. finish() gives the result as run() does, and leaves the place.
+ *
+ * Several claims may share a parker, set before start(). One that has begun
+ * an attempt asks for the next step at once (*ret_until has passed): who has
+ * many steps all of them first, and the first that leads takes the attempts
+ * of all in one batch.
+ *
+ * Thread: one at a time.
+ */
+HF_MUST_CHECK int hf__claim_start(struct hf__claim *, hf_error *err);
+HF_MUST_CHECK bool hf__claim_step(struct hf__claim *, hf__time *ret_until);
+HF_MUST_CHECK int hf__claim_finish(struct hf__claim *,
+                                   struct hf__handle **ret_handle,
+                                   hf_error *err);
+/* From now on it is cancelled: the next step ends it. Thread: any. */
+void hf__claim_call_off(struct hf__claim *);
+/* Its time begins now rather than when it was made. Before start(). */
+void hf__claim_set_limits(struct hf__claim *);
 
 #endif

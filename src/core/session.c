@@ -243,6 +243,20 @@ static bool may_lead(struct hf__session *s, const struct hf__request *q,
     return hf__before(now, q->lead_until) || !wake_runner(s);
 }
 
+/* A caller looks whether it is its turn to lead, and leads then. Gives whether
+ * it did. Under the mutex. */
+static bool lead_if_due(struct hf__session *s, struct hf__request *q,
+                        hf__time now)
+{
+    if (!q->must_lead && (s->is_led || !may_lead(s, q, now))) {
+        return false;
+    }
+    s->is_led = true;
+    q->must_lead = false;
+    lead(s, q);
+    return true;
+}
+
 /* One turn of a waiting caller, with the mutex held: lead, or sleep. False
  * once it has waited long enough. */
 static bool take_turn(struct hf__session *s, struct hf__request *q,
@@ -252,10 +266,7 @@ static bool take_turn(struct hf__session *s, struct hf__request *q,
     struct hf__parker *parker = q->parker;
     hf__time now = hf__now();
 
-    if (q->must_lead || (!s->is_led && may_lead(s, q, now))) {
-        s->is_led = true;
-        q->must_lead = false;
-        lead(s, q);
+    if (lead_if_due(s, q, now)) {
         return true;
     }
     if (!hf__before(now, limit) || (stop != NULL && atomic_load(stop) != 0)) {
@@ -276,24 +287,64 @@ static hf__time lead_limit(const struct hf__session *s, hf__time limit)
     return hf__after_ms(limit, LEAD_SLACK_MS - s->settings->io_timeout_ms);
 }
 
+/* Under the mutex: somebody begins to wait for the request. */
+static void begin(struct hf__session *s, struct hf__request *q,
+                  struct hf__parker *parker, hf__time lead_by)
+{
+    if (s->is_closing) {
+        q->op.result = HF_EUNAVAIL;
+        q->progress = HF__PROGRESS_DONE;
+        return;
+    }
+    q->parker = parker;
+    q->lead_until = lead_limit(s, lead_by);
+    enqueue(s, q);
+}
+
 enum hf__ending hf__session_run(struct hf__session *s, struct hf__request *q,
                                 struct hf__parker *parker, hf__time limit,
                                 const atomic_int *stop)
 {
     HF_SCOPED_LOCK(&s->mutex);
 
-    if (s->is_closing) {
-        q->op.result = HF_EUNAVAIL;
-        q->progress = HF__PROGRESS_DONE;
-        return HF__ENDING_RAN;
-    }
-    q->parker = parker;
-    q->lead_until = lead_limit(s, limit);
-    enqueue(s, q);
+    begin(s, q, parker, limit);
     while (q->progress != HF__PROGRESS_DONE) {
         if (!take_turn(s, q, limit, stop)) {
             return detach(s, q);
         }
+    }
+    q->parker = NULL;
+    return HF__ENDING_RAN;
+}
+
+void hf__session_begin(struct hf__session *s, struct hf__request *q,
+                       struct hf__parker *parker, hf__time lead_by)
+{
+    HF_SCOPED_LOCK(&s->mutex);
+
+    begin(s, q, parker, lead_by);
+}
+
+bool hf__session_advance(struct hf__session *s, struct hf__request *q)
+{
+    HF_SCOPED_LOCK(&s->mutex);
+
+    if (q->progress != HF__PROGRESS_DONE) {
+        (void)lead_if_due(s, q, hf__now());
+    }
+    if (q->progress != HF__PROGRESS_DONE) {
+        return false;
+    }
+    q->parker = NULL;
+    return true;
+}
+
+enum hf__ending hf__session_leave(struct hf__session *s, struct hf__request *q)
+{
+    HF_SCOPED_LOCK(&s->mutex);
+
+    if (q->progress != HF__PROGRESS_DONE) {
+        return detach(s, q);
     }
     q->parker = NULL;
     return HF__ENDING_RAN;

@@ -107,6 +107,20 @@ enum hf__ending {
 HF_MUST_CHECK enum hf__ending
 hf__session_run(struct hf__session *, struct hf__request *, struct hf__parker *,
                 hf__time limit, const atomic_int *stop);
+/*
+ * The same in steps, for who waits for several things at once. begin()
+ * enqueues; from then on the parker says when to look again, and advance()
+ * gives true when the request ran, leading meanwhile if the caller may: up to
+ * `lead_by`, its limit; zero if it never leads. Who may lead advances soon
+ * after it began. leave() ends the waiting before that. Thread: user.
+ * Blocks: advance() of a caller that leads, for its batch; else never.
+ */
+void hf__session_begin(struct hf__session *, struct hf__request *,
+                       struct hf__parker *, hf__time lead_by);
+HF_MUST_CHECK bool hf__session_advance(struct hf__session *,
+                                       struct hf__request *);
+HF_MUST_CHECK enum hf__ending hf__session_leave(struct hf__session *,
+                                                struct hf__request *);
 /* Enqueue; done() is called when it has been executed. Thread: any. Never
  * blocks on the store. */
 void hf__session_submit(struct hf__session *, struct hf__request *);
