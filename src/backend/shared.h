@@ -9,6 +9,7 @@
 #define HF_BACKEND_SHARED_H
 
 #include "src/backend/backend.h"
+#include "src/backend/crowd.h"
 #include "src/base/bells.h"
 #include "src/base/wake.h"
 
@@ -28,6 +29,26 @@ void hf__nap_end(struct hf__nap *);
 static inline struct hf__chime hf__chime_of(const struct hf__key *key)
 {
     return (struct hf__chime){key->bytes, key->length};
+}
+
+/* One in line, by its token: its bell and its stamp. */
+static inline struct hf__chime hf__chime_of_ticket(const struct hf__token *t)
+{
+    return (struct hf__chime){(const char *)t->bytes, sizeof t->bytes};
+}
+
+/* A ticket that was not seen for so long may be taken away. */
+#define HF__TICKET_FORGOTTEN_MS 60000
+
+/* For how long has nobody asked or waited for the ticket? For that of one who
+ * lives and is not stopped it stays below HF__TICKET_PATIENCE_MS. */
+static inline int64_t hf__ticket_idle_ms(struct hf__stamps *stamps,
+                                         const struct hf__token *token,
+                                         hf__time now)
+{
+    hf__time seen = hf__stamps_get(stamps, hf__chime_of_ticket(token));
+
+    return hf__between_ns(seen, now) / HF__MS;
 }
 
 /* Before a batch with acquires: let a waiter that was just woken have its

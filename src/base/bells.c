@@ -58,19 +58,36 @@ static void wake_one(struct hf__bell *bell)
     }
 }
 
+static void wake_any(struct hf__bells *bells)
+{
+    struct hf__bell *any = &bells->belfry->any;
+
+    if (atomic_load(&any->sleepers) > 0) {
+        atomic_fetch_add(&any->word, 1);
+        (void)hf__futex_wake_shared(&any->word, INT_MAX);
+    }
+}
+
 void hf__bells_freed(struct hf__bells *bells, struct hf__chime name)
 {
     struct hf__bell *bell = find(bells, name);
-    struct hf__bell *any = &bells->belfry->any;
 
     atomic_fetch_add(&bell->word, 1);
     if (atomic_load(&bell->sleepers) > 0) {
         wake_one(bell);
     }
-    if (atomic_load(&any->sleepers) > 0) {
-        atomic_fetch_add(&any->word, 1);
-        (void)hf__futex_wake_shared(&any->word, INT_MAX);
+    wake_any(bells);
+}
+
+void hf__bells_ring(struct hf__bells *bells, struct hf__chime whose)
+{
+    struct hf__bell *bell = find(bells, whose);
+
+    atomic_fetch_add(&bell->word, 1);
+    if (atomic_load(&bell->sleepers) > 0) {
+        (void)hf__futex_wake_shared(&bell->word, INT_MAX);
     }
+    wake_any(bells);
 }
 
 void hf__bells_allow(struct hf__bells *bells, struct hf__chime name)
@@ -113,4 +130,15 @@ void hf__bells_disarm(struct hf__bells *bells, struct hf__chime name,
     struct hf__bell *bell = is_alone ? find(bells, name) : &bells->belfry->any;
 
     atomic_fetch_sub(&bell->sleepers, 1);
+}
+
+void hf__stamps_set(struct hf__stamps *stamps, struct hf__chime whose,
+                    hf__time now)
+{
+    atomic_store(&stamps->ns[hf__bell_index(whose)], now.ns);
+}
+
+hf__time hf__stamps_get(struct hf__stamps *stamps, struct hf__chime whose)
+{
+    return (hf__time){atomic_load(&stamps->ns[hf__bell_index(whose)])};
 }

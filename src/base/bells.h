@@ -10,6 +10,10 @@
  * processes that did not wait hold back: else whoever releases and acquires
  * in a loop would always win against the sleeper's wake-up, and starve it.
  *
+ * Who waits in line sleeps on a bell of its own, told apart by its token: it
+ * is rung when its turn has come, and needs no grace, for the order is kept by
+ * the store. Beside the bells are stamps: when each of those was last seen.
+ *
  * All of it is only a hint. A sleeper that was killed stays counted, which
  * costs a call; one that was not woken looks by itself. Thread: any.
  */
@@ -38,6 +42,13 @@ struct hf__belfry {
     struct hf__bell bell[HF__BELLS];
 };
 
+/* When those who wait in line were last seen, by the boot clock. In shared
+ * memory; all zero is never. Two who share one are seen as long as either is,
+ * which can only lengthen a wait. */
+struct hf__stamps {
+    _Atomic int64_t ns[HF__BELLS];
+};
+
 /* A belfry as one process sees it. */
 struct hf__bells {
     struct hf__belfry *belfry;
@@ -58,6 +69,10 @@ unsigned hf__bell_index(struct hf__chime);
 void hf__bells_taken(struct hf__bells *, struct hf__chime);
 void hf__bells_freed(struct hf__bells *, struct hf__chime);
 
+/* Wake all who sleep there, without grace: the one in line whose turn has come,
+ * or all at a name that several may have. */
+void hf__bells_ring(struct hf__bells *, struct hf__chime);
+
 /* A watch of this process on the name fired: it goes first, once. */
 void hf__bells_allow(struct hf__bells *, struct hf__chime);
 /* Must an acquire of the name still hold back for a woken waiter? Takes the
@@ -69,5 +84,9 @@ bool hf__bells_must_hold_back(struct hf__bells *, struct hf__chime,
  * the name's own word; else on that for several names. */
 void hf__bells_arm(struct hf__bells *, struct hf__chime, bool is_alone);
 void hf__bells_disarm(struct hf__bells *, struct hf__chime, bool is_alone);
+
+/* Whoever has this stamp is there; when was it last? */
+void hf__stamps_set(struct hf__stamps *, struct hf__chime, hf__time now);
+hf__time hf__stamps_get(struct hf__stamps *, struct hf__chime);
 
 #endif
