@@ -132,13 +132,84 @@ void hf__bells_disarm(struct hf__bells *bells, struct hf__chime name,
     atomic_fetch_sub(&bell->sleepers, 1);
 }
 
+/* ---- stamps: 24 bits tell whose, the rest is milliseconds */
+
+#define STAMP_BITS 40
+#define STAMP_MASK ((UINT64_C(1) << STAMP_BITS) - 1)
+
+static uint64_t stamp_tag(struct hf__chime whose)
+{
+    return hf__hash(whose.bytes, whose.length) >> STAMP_BITS;
+}
+
+static _Atomic uint64_t *stamp_at(struct hf__stamps *stamps,
+                                  struct hf__chime whose, unsigned i)
+{
+    return &stamps->stamp[(hf__bell_index(whose) + i) % HF__BELLS];
+}
+
+/* Its own stamp; NULL: it has none. */
+static _Atomic uint64_t *find_stamp(struct hf__stamps *stamps,
+                                    struct hf__chime whose)
+{
+    for (unsigned i = 0; i < HF__STAMP_REACH; i++) {
+        _Atomic uint64_t *stamp = stamp_at(stamps, whose, i);
+
+        if (atomic_load(stamp) >> STAMP_BITS == stamp_tag(whose)) {
+            return stamp;
+        }
+    }
+    return NULL;
+}
+
+/* One that nobody has used for longer than the others near. */
+static _Atomic uint64_t *oldest_stamp(struct hf__stamps *stamps,
+                                      struct hf__chime whose,
+                                      uint64_t *ret_value)
+{
+    _Atomic uint64_t *oldest = NULL;
+
+    for (unsigned i = 0; i < HF__STAMP_REACH; i++) {
+        _Atomic uint64_t *stamp = stamp_at(stamps, whose, i);
+        uint64_t value = atomic_load(stamp);
+
+        if (oldest == NULL ||
+            (value & STAMP_MASK) < (*ret_value & STAMP_MASK)) {
+            oldest = stamp;
+            *ret_value = value;
+        }
+    }
+    return oldest;
+}
+
 void hf__stamps_set(struct hf__stamps *stamps, struct hf__chime whose,
                     hf__time now)
 {
-    atomic_store(&stamps->ns[hf__bell_index(whose)], now.ns);
+    uint64_t fresh = stamp_tag(whose) << STAMP_BITS |
+                     ((uint64_t)(now.ns / HF__MS) & STAMP_MASK);
+    _Atomic uint64_t *stamp = find_stamp(stamps, whose);
+    bool is_set = stamp != NULL;
+
+    if (is_set) {
+        atomic_store(stamp, fresh);
+    }
+    /* Another may take the same one at the same time: then the next. */
+    for (int i = 0; i < HF__STAMP_REACH && !is_set; i++) {
+        uint64_t old = 0;
+
+        stamp = oldest_stamp(stamps, whose, &old);
+        is_set = atomic_compare_exchange_strong(stamp, &old, fresh);
+    }
 }
 
 hf__time hf__stamps_get(struct hf__stamps *stamps, struct hf__chime whose)
 {
-    return (hf__time){atomic_load(&stamps->ns[hf__bell_index(whose)])};
+    _Atomic uint64_t *stamp = find_stamp(stamps, whose);
+    uint64_t value = stamp == NULL ? 0 : atomic_load(stamp);
+
+    /* Taken by another meanwhile: then it was old. */
+    if (value >> STAMP_BITS != stamp_tag(whose)) {
+        return (hf__time){0};
+    }
+    return (hf__time){(int64_t)(value & STAMP_MASK) * HF__MS};
 }

@@ -42,11 +42,15 @@ struct hf__belfry {
     struct hf__bell bell[HF__BELLS];
 };
 
+/* Near its place by hash a stamp is looked for among so many. */
+#define HF__STAMP_REACH 8
+
 /* When those who wait in line were last seen, by the boot clock. In shared
- * memory; all zero is never. Two who share one are seen as long as either is,
- * which can only lengthen a wait. */
+ * memory; all zero is never. Each has a stamp of its own, told apart by 24
+ * bits, so that one who waits elsewhere keeps no dead one alive; where too
+ * many are near each other the one that was not seen longest loses its own. */
 struct hf__stamps {
-    _Atomic int64_t ns[HF__BELLS];
+    _Atomic uint64_t stamp[HF__BELLS];
 };
 
 /* A belfry as one process sees it. */
