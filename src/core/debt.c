@@ -75,18 +75,21 @@ static void give_back(struct hf__claim *c)
     send_release(c);
 }
 
-/* Also if this attempt was surely not applied: one before it may have been. */
-static bool may_be_ours(const struct hf__claim *c, int result)
+/* Also if this attempt was surely not applied: one before it may have been.
+ * A ticket is given back like a grant. */
+static bool may_be_there(const struct hf__claim *c, const struct hf__op *op)
 {
+    int result = op->result;
+
     return result == HF_OK || result == HF_EUNKNOWN || result == HF_EPROTO ||
-           (result < 0 && c->is_unknown);
+           (result < 0 && c->is_unknown) || c->has_ticket || op->is_queued;
 }
 
 void hf__debt_from_attempt(struct hf__request *q)
 {
     struct hf__claim *c = HF__ELEMENT(q, struct hf__claim, request);
 
-    if (may_be_ours(c, q->op.result)) {
+    if (may_be_there(c, &q->op)) {
         give_back(c);
     } else {
         close_debt(c);

@@ -43,7 +43,8 @@ static void handover_done(struct hf__request *q)
     int r = q->op.result;
 
     if (!hf__place_served(heir, r, q->op.sent, q->op.fence)) {
-        if (r == HF_OK || hf__debt_is_open(r) || r == HF_EPROTO) {
+        if (r == HF_OK || hf__debt_is_open(r) || r == HF_EPROTO ||
+            heir->has_ticket) {
             hf__debt_open(heir);
         }
         hf__place_forget(heir);
