@@ -10,6 +10,7 @@
 #include "src/cli/exit.h"
 #include "src/cli/memory.h"
 #include "src/cli/say.h"
+#include "src/cli/whole.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -103,38 +104,22 @@ int cli_token_read(const struct cli_options *o, char ret_token[CLI_TOKEN_SIZE])
     return 0;
 }
 
-/* The folder part of a path, as a new string. */
-static char *folder_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    if (!slash) {
-        return cli_strdup(".");
-    }
-    return cli_strndup(path, slash == path ? 1 : (size_t)(slash - path));
-}
-
 int cli_token_check(const struct cli_options *o)
 {
-    char *folder CLI_AUTO(cli_free_auto) = NULL;
+    char *option CLI_AUTO(cli_free_auto) = NULL;
     struct stat st;
 
     if (!o->token_file) {
         return 0;
     }
+    option = cli_format("%s: --token-file", verb_of(o));
     if (!lstat(o->token_file, &st) && !S_ISREG(st.st_mode)) {
-        return cli_fail(
-            CLI_EXIT_USAGE, "%s: --token-file: %s is %s, and is not replaced",
-            verb_of(o), o->token_file,
-            S_ISLNK(st.st_mode) ? "a symbolic link" : "no plain file");
+        return cli_fail(CLI_EXIT_USAGE, "%s: %s is %s, and is not replaced",
+                        option, o->token_file,
+                        S_ISLNK(st.st_mode) ? "a symbolic link"
+                                            : "no plain file");
     }
-    folder = folder_of(o->token_file);
-    if (access(folder, W_OK | X_OK)) {
-        return cli_fail(CLI_EXIT_USAGE,
-                        "%s: --token-file: cannot write to %s: %s", verb_of(o),
-                        folder, strerror(errno));
-    }
-    return 0;
+    return cli_whole_check_folder(option, o->token_file);
 }
 
 static bool put(int fd, const char *token)

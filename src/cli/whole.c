@@ -31,9 +31,22 @@ static char *folder_of(const char *path)
     return cli_strndup(path, slash == path ? 1 : (size_t)(slash - path));
 }
 
-int cli_whole_check(const char *option, const char *path)
+int cli_whole_check_folder(const char *option, const char *path)
 {
     char *folder CLI_AUTO(cli_free_auto) = folder_of(path);
+
+    if (access(folder, W_OK | X_OK)) {
+        int code = errno;
+        char *shown CLI_AUTO(cli_free_auto) = cli_secret_hide_all(folder);
+
+        return cli_fail(CLI_EXIT_USAGE, "%s: cannot write to %s: %s", option,
+                        shown, strerror(code));
+    }
+    return 0;
+}
+
+int cli_whole_check(const char *option, const char *path)
+{
     struct stat st;
 
     if (path[strlen(path) - 1] == '/' ||
@@ -42,13 +55,7 @@ int cli_whole_check(const char *option, const char *path)
 
         return cli_fail(CLI_EXIT_USAGE, "%s: %s is a folder", option, shown);
     }
-    if (access(folder, W_OK | X_OK)) {
-        char *shown CLI_AUTO(cli_free_auto) = cli_secret_hide_all(folder);
-
-        return cli_fail(CLI_EXIT_USAGE, "%s: cannot write to %s: %s", option,
-                        shown, strerror(errno));
-    }
-    return 0;
+    return cli_whole_check_folder(option, path);
 }
 
 static bool write_new(const char *path, const struct cli_text *text,

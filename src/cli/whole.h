@@ -9,8 +9,10 @@
 
 #include <sys/types.h>
 
-/* Can that file be made? Its folder must take it. 0, or 64 after having said
+/* Does the folder of that file take a new one? 0, or 64 after having said
  * why; `option` is "--status-file". */
+int cli_whole_check_folder(const char *option, const char *path);
+/* The same, and that the file is no folder itself. */
 int cli_whole_check(const char *option, const char *path);
 /* Write it beside and rename it; says why it cannot. `mode` is less the
  * umask. */
