@@ -13,6 +13,7 @@
 #include "src/cli/memory.h"
 #include "src/cli/nested.h"
 #include "src/cli/say.h"
+#include "src/cli/terminal.h"
 #include "src/cli/wish.h"
 
 #include <errno.h>
@@ -43,14 +44,6 @@ static void handle_signal(struct cli_grant *g, int number, int *ended_by)
     }
 }
 
-/* A job in the background leaves the terminal alone. */
-static bool may_draw(void)
-{
-    pid_t front = tcgetpgrp(STDERR_FILENO);
-
-    return front < 0 || front == getpgrp();
-}
-
 /* Until there is a lock or a reason why not; gives the phase. */
 static enum cli_claim_phase wait_for_it(struct cli_grant *g, int *ended_by)
 {
@@ -69,7 +62,8 @@ static enum cli_claim_phase wait_for_it(struct cli_grant *g, int *ended_by)
         }
         if (phase == CLI_CLAIM_WAITING) {
             cli_waiting_start(&g->waiting, &g->claim);
-            timeout_ms = cli_waiting_show(&g->waiting, may_draw());
+            timeout_ms = cli_waiting_show(
+                &g->waiting, cli_terminal_may_draw(STDERR_FILENO, getpgrp()));
         }
         (void)poll(fds, sizeof fds / sizeof *fds, timeout_ms);
         while ((number = cli_signals_next(&g->signals))) {

@@ -26,6 +26,13 @@ bool cli_terminal_is_ours(const struct cli_terminal *terminal)
     return cli_terminal_is_of(terminal, terminal->home);
 }
 
+bool cli_terminal_may_draw(int fd, pid_t group)
+{
+    pid_t front = tcgetpgrp(fd);
+
+    return front < 0 || front == group;
+}
+
 void cli_terminal_give(const struct cli_terminal *terminal, pid_t group)
 {
     if (terminal->fd >= 0) {

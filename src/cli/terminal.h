@@ -20,6 +20,9 @@ void cli_terminal_open(struct cli_terminal *);
 bool cli_terminal_is_ours(const struct cli_terminal *);
 /* Is that group? */
 bool cli_terminal_is_of(const struct cli_terminal *, pid_t group);
+/* A job in the background leaves the terminal alone. True if that is no
+ * terminal of ours, or the group has the foreground. */
+bool cli_terminal_may_draw(int fd, pid_t group);
 /* Put a group into the foreground. */
 void cli_terminal_give(const struct cli_terminal *, pid_t group);
 /* Take it back if `group` has it, or nobody who lives. Gives whether. */

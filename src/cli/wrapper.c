@@ -218,11 +218,6 @@ static void step(struct cli_wrapper *w, int timeout_ms)
     handle_link(w);
 }
 
-static bool may_draw(const struct cli_terminal *terminal)
-{
-    return terminal->fd < 0 || cli_terminal_is_ours(terminal);
-}
-
 enum cli_claim_phase cli_wrapper_wait(struct cli_wrapper *w)
 {
     enum cli_claim_phase phase;
@@ -236,7 +231,9 @@ enum cli_claim_phase cli_wrapper_wait(struct cli_wrapper *w)
         }
         if (phase == CLI_CLAIM_WAITING) {
             cli_waiting_start(&w->waiting, &w->claim);
-            timeout_ms = cli_waiting_show(&w->waiting, may_draw(&w->terminal));
+            timeout_ms = cli_waiting_show(
+                &w->waiting,
+                cli_terminal_may_draw(w->terminal.fd, w->terminal.home));
         }
         step(w, timeout_ms);
     }
