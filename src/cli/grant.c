@@ -24,23 +24,8 @@
 
 static void handle_signal(struct cli_grant *g, int number, int *ended_by)
 {
-    switch (number) {
-    case SIGTERM:
-    case SIGINT:
-    case SIGHUP:
-    case SIGQUIT:
-    case SIGUSR1:
-    case SIGUSR2:
-        *ended_by = *ended_by ? *ended_by : number;
-        hf_cancel_fire(g->claim.cancel);
-        break;
-    case SIGTSTP:
-        /* Nothing is held yet, so that stopping harms nobody. */
-        cli_event_live(NULL);
+    if (cli_waiting_hear(&g->claim, number, ended_by)) {
         (void)kill(getpid(), SIGSTOP);
-        break;
-    default:
-        break;
     }
 }
 

@@ -2,8 +2,8 @@
 /*
  * Decides what a waiter sees: on a terminal one live line, drawn anew each
  * second; elsewhere, and as JSON, one line when the wait begins and then one
- * a minute. A wait shorter than a blink is not worth a line. Thread: main,
- * and look() on its own.
+ * a minute. A wait shorter than a blink is not worth a line. And which signals
+ * end a wait. Thread: main, and look() on its own.
  */
 #include "src/cli/waiting.h"
 #include "src/cli/clock.h"
@@ -14,6 +14,7 @@
 
 #include <inttypes.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -125,6 +126,26 @@ int cli_waiting_show(struct cli_waiting *w, bool may_draw)
         w->told_ns = now_ns;
     }
     return LIVE_MS;
+}
+
+bool cli_waiting_hear(const struct cli_claim *claim, int number, int *ended_by)
+{
+    switch (number) {
+    case SIGTERM:
+    case SIGINT:
+    case SIGHUP:
+    case SIGQUIT:
+    case SIGUSR1:
+    case SIGUSR2:
+        *ended_by = *ended_by ? *ended_by : number;
+        hf_cancel_fire(claim->cancel);
+        return false;
+    case SIGTSTP:
+        cli_event_live(NULL);
+        return true;
+    default:
+        return false;
+    }
 }
 
 void cli_waiting_stop(struct cli_waiting *w)

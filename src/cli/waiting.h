@@ -23,6 +23,9 @@ void cli_waiting_start(struct cli_waiting *, const struct cli_claim *);
 /* Draw, or write, what is due; gives the milliseconds to the next time. A
  * job in the background must not draw. */
 int cli_waiting_show(struct cli_waiting *, bool may_draw);
+/* A signal came. *ended_by becomes the first that ended the wait. True: who
+ * waits shall stop; nothing is held yet, so that this harms nobody. */
+bool cli_waiting_hear(const struct cli_claim *, int number, int *ended_by);
 /* No line any more; the thread is told to end. */
 void cli_waiting_stop(struct cli_waiting *);
 /* Wait for the thread; before the client is closed. */

@@ -50,27 +50,13 @@ static void reap(struct cli_wrapper *w)
 
 static void handle_while_waiting(struct cli_wrapper *w, int number)
 {
-    switch (number) {
-    case SIGTERM:
-    case SIGINT:
-    case SIGHUP:
-    case SIGQUIT:
-    case SIGUSR1:
-    case SIGUSR2:
-        w->wait_signal = w->wait_signal ? w->wait_signal : number;
-        hf_cancel_fire(w->claim.cancel);
-        break;
-    case SIGTSTP:
-        /* Nothing is held yet, so that stopping harms nobody. */
-        cli_event_live(NULL);
-        if (w->front) {
-            cli_front_stop_all(w->front);
-        } else {
-            (void)kill(getpid(), SIGSTOP);
-        }
-        break;
-    default:
-        break;
+    if (!cli_waiting_hear(&w->claim, number, &w->wait_signal)) {
+        return;
+    }
+    if (w->front) {
+        cli_front_stop_all(w->front);
+    } else {
+        (void)kill(getpid(), SIGSTOP);
     }
 }
 
