@@ -44,29 +44,31 @@ static void reap(const struct front *f)
     } while (pid > 0 || (pid < 0 && errno == EINTR));
 }
 
-/* As the terminal would stop us. In a group that no shell could continue
- * the kernel ignores it. Gives whether we were stopped. */
-static bool stop(void)
+/* As the terminal would stop us, or all of our job. In a group that no shell
+ * could continue the kernel ignores it. Gives whether we were stopped. */
+static bool stop(pid_t who)
 {
     sigset_t only;
     sigset_t pending;
 
     (void)sigemptyset(&only);
     (void)sigaddset(&only, SIGTSTP);
-    (void)raise(SIGTSTP);
+    (void)kill(who, SIGTSTP);
     (void)sigprocmask(SIG_UNBLOCK, &only, NULL);
     (void)sigprocmask(SIG_BLOCK, &only, NULL);
     (void)sigpending(&pending);
     return sigismember(&pending, SIGCONT) == 1;
 }
 
+/* A script or a pipeline that we are part of stops with us, by one signal to
+ * all: a second one could come after the shell let us go on. */
 static void handle_stop(const struct front *f, int what)
 {
     if (what == STOP_ALL) {
         (void)kill(f->wrapper, SIGSTOP);
-        (void)stop();
+        (void)stop(getpid());
         (void)kill(f->wrapper, SIGCONT);
-    } else if (!stop() && what == STOP_JOB) {
+    } else if (!stop(0)) {
         cli_event("stopped", NULL,
                   "there is no shell to continue it: Ctrl-Z lets it go on, "
                   "Ctrl-C ends it");
@@ -131,8 +133,6 @@ void cli_front_stop(pid_t front, const struct cli_terminal *terminal)
 {
     if (front && terminal->home) {
         (void)sigqueue(front, SIGTSTP, (union sigval){.sival_int = STOP_JOB});
-        /* A script or a pipeline that we are part of stops with us. */
-        (void)kill(-terminal->home, SIGTSTP);
     }
 }
 
