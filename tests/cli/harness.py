@@ -81,6 +81,22 @@ def state_of(pid):
     return stat.rpartition(')')[2].split()[0]
 
 
+def full_pipe(is_foreign=False):
+    """Both ends of a pipe that takes nothing more; a foreign one cannot be
+    opened again through /proc."""
+    read_end, write_end = os.pipe()
+    os.set_blocking(write_end, False)
+    try:
+        while True:
+            os.write(write_end, b'x' * 4096)
+    except BlockingIOError:
+        pass
+    os.set_blocking(write_end, True)
+    if is_foreign:
+        os.fchmod(write_end, 0)
+    return read_end, write_end
+
+
 class Process:
     """A started command; its output goes to files, so that a process which
     inherited them keeps nobody waiting."""

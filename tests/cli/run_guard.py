@@ -17,24 +17,11 @@ PTRACE_ATTACH = 16
 PTRACE_DETACH = 17
 
 
-def full_pipe():
-    """Both ends of a pipe that takes nothing more."""
-    read_end, write_end = os.pipe()
-    os.set_blocking(write_end, False)
-    try:
-        while True:
-            os.write(write_end, b'x' * 4096)
-    except BlockingIOError:
-        pass
-    os.set_blocking(write_end, True)
-    return read_end, write_end
-
-
 @case
 def a_reader_that_stalls_does_not_delay_the_end(t):
     """What the guardian says would block: it acts nevertheless, in time."""
     for words in (('ignore=TERM', 'beat'), ('beat',)):
-        read_end, write_end = full_pipe()
+        read_end, write_end = harness.full_pipe()
         t.log_path.unlink(missing_ok=True)
         holder = t.start('run', '--lease', '2s', 'job', '--',
                          *t.actor(*words), stderr=write_end)
@@ -52,7 +39,7 @@ def a_reader_that_stalls_does_not_delay_the_end(t):
 
 @case
 def a_reader_that_stalls_does_not_delay_the_end_of_a_broken_lock(t):
-    read_end, write_end = full_pipe()
+    read_end, write_end = harness.full_pipe()
     holder = t.start('run', '--lease', '2s', 'job', '--', *t.actor('beat'),
                      stderr=write_end)
     t.until(t.log, 'the command starts')

@@ -16,22 +16,6 @@ from harness import case
 NOBODY = 65534
 
 
-def full_pipe(t, is_foreign=False):
-    """Both ends of a pipe that takes nothing more; a foreign one cannot be
-    opened again through /proc."""
-    read_end, write_end = os.pipe()
-    os.set_blocking(write_end, False)
-    try:
-        while True:
-            os.write(write_end, b'x' * 4096)
-    except BlockingIOError:
-        pass
-    os.set_blocking(write_end, True)
-    if is_foreign:
-        os.fchmod(write_end, 0)
-    return read_end, write_end
-
-
 def close(ends):
     for end in ends:
         os.close(end)
@@ -66,7 +50,7 @@ def failed_renewals_are_logged_without_waiting(t):
     for is_foreign in (False, True):
         words, actor = as_nobody(t) if is_foreign else ([t.holdfast],
                                                         t.actor_path)
-        ends = full_pipe(t, is_foreign)
+        ends = harness.full_pipe(is_foreign)
         t.log_path.write_text('')
         t.log_path.chmod(0o666)
         holder = t.spawn([*words, 'run', '--lease', '3s', '--url',
@@ -87,7 +71,7 @@ def failed_renewals_are_logged_without_waiting(t):
 def a_foreign_pipe_that_stalls_does_not_delay_the_end(t):
     words, actor = as_nobody(t)
     for rules in ('lose_request:renew', 'delay:renew:*:9s'):
-        ends = full_pipe(t, True)
+        ends = harness.full_pipe(is_foreign=True)
         t.log_path.write_text('')
         t.log_path.chmod(0o666)
         holder = t.spawn([*words, 'run', '--lease', '2s', '--url',
@@ -120,7 +104,7 @@ def a_foreign_pipe_with_a_reader_gets_every_line(t):
 def a_waiter_hears_signals_though_nobody_reads(t):
     t.hold('job')
     for args in ((), ('--json',)):
-        ends = full_pipe(t)
+        ends = harness.full_pipe()
         waiter = t.start('run', *args, '--status-file', 'status', 'job', '--',
                          'true', stderr=ends[1])
         time.sleep(0.8)
@@ -136,7 +120,7 @@ def a_waiter_hears_signals_though_nobody_reads(t):
 def the_last_words_wait_some_seconds_and_no_longer(t):
     """Who waits for our end before he reads must not wait for ever."""
     t.hold('job')
-    ends = full_pipe(t)
+    ends = harness.full_pipe()
     waiter = t.start('run', '-n', 'job', '--', 'true', stderr=ends[1])
     time.sleep(1)
     t.check(waiter.is_running(), 'it did not wait for its reader')
@@ -145,7 +129,7 @@ def the_last_words_wait_some_seconds_and_no_longer(t):
     os.set_blocking(ends[0], False)
     t.says(os.read(ends[0], 65536).decode(), 'job is held by')
     close(ends)
-    ends = full_pipe(t)
+    ends = harness.full_pipe()
     result = t.run('run', '-n', 'job', '--', 'true', stderr=ends[1])
     t.code(result, 75)
     t.check(4 < result.seconds < 6 + 3 * harness.SLOW, result.seconds)
@@ -154,7 +138,7 @@ def the_last_words_wait_some_seconds_and_no_longer(t):
 
 @case
 def the_lock_is_free_before_the_last_words(t):
-    ends = full_pipe(t)
+    ends = harness.full_pipe()
     holder = t.start('run', 'job', '--', './none', stderr=ends[1])
     t.until(lambda: t.run('run', '-n', 'job', '--', 'true').code == 0,
             'it is free')
@@ -165,7 +149,7 @@ def the_lock_is_free_before_the_last_words(t):
 
 @case
 def events_for_a_stalled_program_are_dropped(t):
-    ends = full_pipe(t)
+    ends = harness.full_pipe()
     holder = t.start(
         'run', '--lease', '1s', '--json-fd', str(ends[1]), 'job', '--',
         *t.actor('beat'), pass_fds=(ends[1],))
