@@ -141,36 +141,20 @@ int __wrap_timerfd_create(int clock, int flags)
     return lacks_descriptor() ? -1 : __real_timerfd_create(clock, flags);
 }
 
-static int open_or_fail(const char *path, int flags, va_list list)
-{
-    int mode = (flags & O_CREAT) != 0 ? va_arg(list, int) : 0;
-
-    return lacks_descriptor() ? -1 : openat(AT_FDCWD, path, flags, mode);
-}
-
 int __wrap_open(const char *, int, ...);
 int __wrap_open(const char *path, int flags, ...)
 {
     va_list list;
-    int fd;
+    int mode;
 
     va_start(list, flags);
-    fd = open_or_fail(path, flags, list);
+    mode = (flags & O_CREAT) != 0 ? va_arg(list, int) : 0;
     va_end(list);
-    return fd;
+    return lacks_descriptor() ? -1 : openat(AT_FDCWD, path, flags, mode);
 }
 
-int __wrap_open64(const char *, int, ...);
-int __wrap_open64(const char *path, int flags, ...)
-{
-    va_list list;
-    int fd;
-
-    va_start(list, flags);
-    fd = open_or_fail(path, flags, list);
-    va_end(list);
-    return fd;
-}
+/* The same where files may be large. */
+int __wrap_open64(const char *, int, ...) __attribute__((alias("__wrap_open")));
 
 static int sqlite_open_or_fail(const char *path, int flags, int mode)
 {
