@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The words of tests/contract/api.h. Nothing here decides what is right: a
- * status that a test wants to see is handed to it, all others must be good.
- * Any thread of a test may call it.
+ * The words of api.h, which decide nothing: a status that a test wants to see
+ * is handed to it, all others must be good. Any thread of a test may call it.
  */
 #include "tests/contract/api.h"
 #include "tests/contract/urls.h"
@@ -182,17 +181,24 @@ hf_lock *acquire_fixed(hf_client *client, const char *name, int64_t lease_ms)
     return must_acquire(client, name, &opts);
 }
 
-int attempt(hf_client *client, const char *name, int64_t wait_ms)
+int attempt_with(hf_client *client, const char *name,
+                 const hf_acquire_opts *opts)
 {
-    hf_acquire_opts opts = wanting(wait_ms, HF_LEASE_DEFAULT_MS);
     AUTO_LOCK *lock = NULL;
-    int r = hf_acquire(client, name, &opts, &lock, NULL);
+    int r = hf_acquire(client, name, opts, &lock, NULL);
 
     EXPECT_IS(lock != NULL, r == HF_OK);
     if (lock) {
         EXPECT_IS(hf_release(lock, NULL), HF_OK);
     }
     return r;
+}
+
+int attempt(hf_client *client, const char *name, int64_t wait_ms)
+{
+    hf_acquire_opts opts = wanting(wait_ms, HF_LEASE_DEFAULT_MS);
+
+    return attempt_with(client, name, &opts);
 }
 
 int try_once(hf_client *client, const char *name)

@@ -81,7 +81,9 @@ hf_lock *acquire(hf_client *, const char *name);
 hf_lock *acquire_leased(hf_client *, const char *name, int64_t lease_ms);
 /* … or not renewed. */
 hf_lock *acquire_fixed(hf_client *, const char *name, int64_t lease_ms);
-/* The status of one attempt that waits so long; a grant is given back. */
+/* The status of one attempt; a grant is given back. */
+int attempt_with(hf_client *, const char *name, const hf_acquire_opts *);
+/* The same with this patience and the usual lease. */
 int attempt(hf_client *, const char *name, int64_t wait_ms);
 int try_once(hf_client *, const char *name);
 /* Waits at most so long for the name, gives it back, and says how many

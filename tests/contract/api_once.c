@@ -22,14 +22,8 @@ static int start(hf_client *client, const char *name, int64_t once_ms,
                  const char *key)
 {
     hf_acquire_opts opts = once(once_ms, key);
-    AUTO_LOCK *lock = NULL;
-    int r = hf_acquire(client, name, &opts, &lock, NULL);
 
-    EXPECT_IS(lock != NULL, r == HF_OK);
-    if (lock) {
-        EXPECT_IS(hf_release(lock, NULL), HF_OK);
-    }
-    return r;
+    return attempt_with(client, name, &opts);
 }
 
 TEST(what_has_started_does_not_start_again_for_a_while)
