@@ -79,14 +79,31 @@ static bool relates(int64_t a, char relation, int64_t b)
     return a < b;
 }
 
+static bool conclude_numbers(int64_t a, int64_t b, const char *text,
+                             const char *file, int line)
+{
+    return hf__test_conclude(HF__TEST_FAILED,
+                             "%s:%d: expected %s; they are %" PRId64
+                             " and %" PRId64,
+                             file, line, text, a, b);
+}
+
 void hf__test_compare(int64_t a, int64_t b, const char *relation,
                       const char *text, const char *file, int line)
 {
     if (!relates(a, relation[0], b)) {
-        hf__test_conclude(HF__TEST_FAILED,
-                          "%s:%d: expected %s; they are %" PRId64
-                          " and %" PRId64,
-                          file, line, text, a, b);
+        conclude_numbers(a, b, text, file, line);
+        _exit(1);
+    }
+}
+
+void hf__test_soon(int64_t took, int64_t bound, const char *text,
+                   const char *file, int line)
+{
+    if (took >= bound) {
+        if (conclude_numbers(took, bound, text, file, line)) {
+            atomic_store(&hf__test_page->is_late, true);
+        }
         _exit(1);
     }
 }

@@ -8,7 +8,9 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,6 +52,44 @@ MUST_FAIL(less_of_equal_fails)
 MUST_FAIL(less_of_more_fails)
 {
     EXPECT_LESS(0, -1);
+}
+
+/* How often the test that is late was run: each time in another process. */
+static atomic_int *runs;
+
+__attribute__((constructor)) static void share_runs(void)
+{
+    void *page = mmap(NULL, sizeof *runs, PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    runs = page == MAP_FAILED ? NULL : page;
+}
+
+MUST_FAIL(what_is_late_three_times_fails)
+{
+    atomic_fetch_add(runs, 1);
+    EXPECT_SOON(5, 5);
+}
+
+TEST(and_was_run_three_times)
+{
+    EXPECT_IS(atomic_load(runs), 3);
+    atomic_store(runs, 0);
+}
+
+TEST(what_is_late_twice_may_pass)
+{
+    EXPECT_SOON(3 - atomic_fetch_add(runs, 1), 2);
+}
+
+MUST_FAIL(another_failure_is_not_run_again)
+{
+    EXPECT_IS(atomic_fetch_add(runs, 1), 0);
+}
+
+TEST(and_was_not)
+{
+    EXPECT_IS(atomic_load(runs), 4);
 }
 
 MUST_FAIL(text_of_another_text_fails)
