@@ -155,7 +155,7 @@ static void expect_free_without(struct peer *holder, hf_client *client,
 
     kill_peer(holder);
     await_free(client, "job", patience(10000));
-    EXPECT_LESS(since(died), patience(2000));
+    EXPECT_SOON(since(died), patience(2000));
     EXPECT_IS(kill(orphan, SIGKILL), 0);
 }
 

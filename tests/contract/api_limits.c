@@ -120,7 +120,7 @@ TEST(the_least_hold_outlives_its_holder)
 TEST(a_claim_that_was_given_back_keeps_nobody_out)
 {
     AUTO_CLIENT *alice =
-        open_faulty("io_timeout=200ms&fault=late_reply:acquire:1:600ms");
+        open_faulty("io_timeout=1s&fault=late_reply:acquire:1:2s");
     AUTO_CLIENT *bob = open_store();
     hf_acquire_opts opts = at_least(60000);
     AUTO_LOCK *none = NULL;
@@ -128,7 +128,7 @@ TEST(a_claim_that_was_given_back_keeps_nobody_out)
     NEEDS(HF_CAP_KEEP);
     opts.wait_ms = 0;
     EXPECT_IS(hf_acquire(alice, "job", &opts, &none, NULL), HF_EUNKNOWN);
-    await_free(bob, "job", patience(3000));
+    await_free(bob, "job", patience(5000));
 }
 
 TEST(a_break_ends_the_least_hold)
@@ -161,11 +161,11 @@ TEST(a_lock_is_lost_when_it_was_held_for_long_enough)
     expect_held(job);
     EXPECT_IS(hf_wait_lost(job, patience(5000)), HF_LOST);
     EXPECT_MORE(since(start), patience(700) - 5);
-    EXPECT_LESS(since(start), patience(700) + patience(200));
+    EXPECT_SOON(since(start), patience(700) + patience(200));
     expect_lost(job, HF_REASON_EXPIRED);
     /* It is given back, not left to its lease. */
     await_free(bob, "job", patience(5000));
-    EXPECT_LESS(since(start), patience(700) + patience(300));
+    EXPECT_SOON(since(start), patience(700) + patience(300));
 }
 
 TEST(the_longest_hold_may_be_shorter_than_the_lease)
@@ -182,7 +182,7 @@ TEST(the_longest_hold_may_be_shorter_than_the_lease)
     EXPECT_IS(hf_wait_lost(job, patience(5000)), HF_LOST);
     EXPECT_MORE(since(start), 195);
     await_free(bob, "job", patience(5000));
-    EXPECT_LESS(since(start), 200 + patience(400));
+    EXPECT_SOON(since(start), 200 + patience(400));
 }
 
 TEST(renewing_by_hand_does_not_prolong_the_longest_hold)
@@ -198,7 +198,7 @@ TEST(renewing_by_hand_does_not_prolong_the_longest_hold)
     EXPECT_IS(hf_renew(job, NULL), HF_OK);
     EXPECT_LESS(hf_remaining_ms(job), patience(300) + 1);
     EXPECT_IS(hf_wait_lost(job, patience(5000)), HF_LOST);
-    EXPECT_LESS(since(start), patience(300) + patience(200));
+    EXPECT_SOON(since(start), patience(300) + patience(200));
     EXPECT_IS(hf_renew(job, NULL), HF_LOST);
 }
 

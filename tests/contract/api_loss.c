@@ -17,7 +17,7 @@ static void expect_risk_and_recovery(const char *options)
     int64_t start = hf__test_now_ms();
 
     while (hf_state(job) == HF_STATE_HELD) {
-        EXPECT_LESS(since(start), lease_ms);
+        EXPECT_SOON(since(start), lease_ms);
         hf__test_pause_ms(2);
     }
     EXPECT_IS(hf_state(job), HF_STATE_AT_RISK);
@@ -58,11 +58,11 @@ static void expect_loss(const char *options)
 
     EXPECT_IS(hf_wait_lost(job, HF_FOREVER), HF_LOST);
     EXPECT_MORE(since(start), safe(1000) - 2);
-    EXPECT_LESS(since(start), 1000 + patience(300));
+    EXPECT_SOON(since(start), 1000 + patience(300));
     expect_lost(job, HF_REASON_EXPIRED);
     next = acquire(bob, "job");
     EXPECT_MORE(since(start), safe(1000) - 2);
-    EXPECT_LESS(since(start), 1000 + patience(500));
+    EXPECT_SOON(since(start), 1000 + patience(500));
     EXPECT_IS(hf_release(job, NULL), HF_LOST);
     EXPECT_IS(hf_renew(next, NULL), HF_OK);
 }
@@ -142,7 +142,7 @@ TEST(a_renewal_by_hand_that_fails_leaves_the_lock_held)
     int r = hf_renew(job, NULL);
 
     EXPECT(r == HF_EUNAVAIL || r == HF_EUNKNOWN);
-    EXPECT_LESS(since(start), 300 + patience(300));
+    EXPECT_SOON(since(start), 300 + patience(300));
     EXPECT_IS(hf_held(job), 1);
     EXPECT_IS(hf_state(job), HF_STATE_AT_RISK);
     EXPECT_IS(hf_release(job, NULL), HF_OK);
@@ -156,7 +156,7 @@ TEST(a_renewal_by_hand_does_not_wait_past_the_lease)
     int r = hf_renew(job, NULL);
 
     EXPECT(r == HF_LOST || r == HF_EUNKNOWN || r == HF_EUNAVAIL);
-    EXPECT_LESS(since(start), 500 + patience(300));
+    EXPECT_SOON(since(start), 500 + patience(300));
 }
 
 static void claim_slowly(void *client)
@@ -197,8 +197,8 @@ TEST(a_slow_claim_holds_up_a_release_no_longer_than_io_timeout)
     start = hf__test_now_ms();
     r = hf_release(job, NULL);
     EXPECT(r == HF_OK || r == HF_EUNKNOWN);
-    EXPECT_LESS(since(start), 500 + patience(300));
-    EXPECT_LESS(await_free(bob, "job", patience(5000)), patience(1000));
+    EXPECT_SOON(since(start), 500 + patience(300));
+    EXPECT_SOON(await_free(bob, "job", patience(5000)), patience(1000));
     hf__test_join(thread);
 }
 
@@ -236,8 +236,8 @@ TEST(a_renewal_that_fails_holds_up_no_giving_back)
     hf__test_pause_ms(200);
     start = hf__test_now_ms();
     hf_close(alice);
-    EXPECT_LESS(since(start), 4000);
-    EXPECT_LESS(await_free(bob, "job", patience(5000)), patience(1000));
+    EXPECT_SOON(since(start), 4000);
+    EXPECT_SOON(await_free(bob, "job", patience(5000)), patience(1000));
     hf__test_join(thread);
     expect_lost(job, HF_REASON_SESSION);
 }

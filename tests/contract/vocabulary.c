@@ -363,7 +363,7 @@ void until_free(struct party *p, const char *name)
         if (!p->record.is_held && !p->record.is_kept) {
             return;
         }
-        EXPECT_LESS(hf__test_now_ms() - start, slowly(10000));
+        EXPECT_SOON(hf__test_now_ms() - start, slowly(10000));
         hf__test_pause_ms(5);
     }
 }
