@@ -82,8 +82,8 @@ def a_store_that_does_not_answer_is_69_after_its_timeout(t):
     url = fault(t, 'delay:open:*:60s', '&connect_timeout=300ms')
     result = run(t, '--url', url, 'job', '--', 'true')
     expect(t, result, 69, outcome='unavailable')
-    t.check(0.3 <= result.seconds < 5 * harness.SLOW,
-            f'took {result.seconds} s')
+    t.soon(0.3 <= result.seconds < 5 * harness.SLOW,
+           f'took {result.seconds} s')
 
 
 @case
@@ -202,7 +202,7 @@ def a_signal_ends_the_wait(t):
         before = time.monotonic()
         result = waiter.wait()
         expect(t, result, 128 + number, outcome='interrupted')
-        t.check(time.monotonic() - before < 3 * harness.SLOW, 'slow to end')
+        t.soon(time.monotonic() - before < 3 * harness.SLOW, 'slow to end')
         t.says(result.err, 'job', str(int(number)))
     t.equal(t.pids('ran'), [], 'what ran')
 

@@ -32,8 +32,8 @@ def max_run_ends_the_command_and_is_124(t):
     t.equal(t.status(), {'outcome': 'max-run', 'status': 124,
                          'child_exit': None, 'child_signal': 9}, 'status')
     lived = (t.last_ns() - t.log()[0].ns) / 1e9
-    t.check(0.7 + 5 - 0.3 < lived < (0.7 + 5) + 3 * harness.SLOW,
-            f'lived {lived:.2f} s of 0.7 s and a grace of 5 s')
+    t.soon(0.7 + 5 - 0.3 < lived < (0.7 + 5) + 3 * harness.SLOW,
+           f'lived {lived:.2f} s of 0.7 s and a grace of 5 s')
     t.code(t.run('who', 'job'), 1)
 
 
@@ -45,7 +45,7 @@ def who_obeys_the_term_of_max_run_needs_no_kill(t):
     t.code(result, 124)
     t.equal((t.status()['outcome'], t.status()['child_exit']),
             ('max-run', 0), 'status')
-    t.check(result.seconds < 3 * harness.SLOW, result)
+    t.soon(result.seconds < 3 * harness.SLOW, result)
     t.equal(result.err.count('holdfast: '), 1, result.err)
 
 
@@ -78,7 +78,7 @@ def max_run_does_not_need_the_wrapper(t):
     since = t.log()[0].ns
     t.until(lambda: not harness.state_of(t.command_pid()), 'it ends')
     lived = (t.last_ns() - since) / 1e9
-    t.check(0.5 < lived < 0.7 + 2 * harness.SLOW, f'lived {lived:.2f} s')
+    t.soon(0.5 < lived < 0.7 + 2 * harness.SLOW, f'lived {lived:.2f} s')
     holder.signal(signal.SIGCONT)
     t.code(holder.wait(), 124)
 
@@ -109,7 +109,8 @@ def on_lost_kill_sends_no_term(t):
     t.code(holder.wait(), 76)
     t.equal(t.pids('got TERM'), [], 'TERM')
     lived = (t.last_ns() - t.log()[0].ns) / 1e9
-    t.check(1.2 < lived < 2, f'the command lived {lived:.2f} s of 2 s')
+    t.check(lived < 2, f'the command lived {lived:.2f} s of 2 s')
+    t.soon(lived > 1.2, f'the command lived {lived:.2f} s')
     t.code(waiter.wait(), 0)
     t.excluded()
 

@@ -24,7 +24,7 @@ def a_broken_lock_kills_the_command(t):
     t.equal(t.status(), {'outcome': 'lost', 'status': 76, 'child_exit': None,
                          'child_signal': int(signal.SIGKILL)}, 'status')
     lived = (t.last_ns() - before) / 1e9
-    t.check(lived < 2 * harness.SLOW, f'the command lived {lived:.2f} s')
+    t.soon(lived < 2 * harness.SLOW, f'the command lived {lived:.2f} s')
     t.all_gone()
 
 
@@ -165,7 +165,8 @@ def a_store_that_no_longer_renews_ends_the_command_before_its_lease(t):
     t.says(result.err, 'renew', 'TERM', 'job')
     t.check(t.pids('got TERM'), 'no TERM')
     lived = (t.last_ns() - since) / 1e9
-    t.check(1 < lived < 2, f'the command lived {lived:.2f} s of 2 s')
+    t.check(lived < 2, f'the command lived {lived:.2f} s of 2 s')
+    t.soon(lived > 1, f'the command lived {lived:.2f} s')
     t.equal(t.status()['outcome'], 'lost', 'outcome')
     t.code(waiter.wait(), 0)
     t.excluded()

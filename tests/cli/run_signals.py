@@ -93,7 +93,7 @@ def kill_after_ends_a_command_that_ignores_term(t):
     result = holder.wait()
     t.code(result, 128 + signal.SIGKILL)
     lived = (t.last_ns() - before) / 1e9
-    t.check(0.5 <= lived < 3 * harness.SLOW, f'lived {lived} s after TERM')
+    t.soon(0.5 <= lived < 3 * harness.SLOW, f'lived {lived} s after TERM')
     t.says(result.err, '--kill-after')
     t.equal(t.status()['child_signal'], int(signal.SIGKILL), 'signal')
     t.code(waiter.wait(), 0)

@@ -94,7 +94,7 @@ def try_does_not_wait(t):
     t.hold('job')
     result = t.run('run', '--try', 'job', '--', 'true')
     t.code(result, 75)
-    t.check(result.seconds < 1 * harness.SLOW, f'took {result.seconds} s')
+    t.soon(result.seconds < 1 * harness.SLOW, f'took {result.seconds} s')
 
 
 @case
@@ -102,8 +102,8 @@ def wait_is_bounded(t):
     t.hold('job')
     result = t.run('run', '--wait', '300ms', 'job', '--', 'true')
     t.code(result, 75)
-    t.check(0.3 <= result.seconds < 1.5 * harness.SLOW,
-            f'took {result.seconds} s')
+    t.soon(0.3 <= result.seconds < 1.5 * harness.SLOW,
+           f'took {result.seconds} s')
     t.says(result.err, '300ms')
 
 
@@ -243,7 +243,7 @@ def a_dead_holder_is_followed_long_before_its_lease(t):
     holder.signal(signal.SIGKILL)
     result = t.run('run', '--wait', '10s', 'job', '--', 'true')
     t.code(result, 0)
-    t.check(result.seconds < 5 * harness.SLOW, f'took {result.seconds} s')
+    t.soon(result.seconds < 5 * harness.SLOW, f'took {result.seconds} s')
 
 
 if __name__ == '__main__':
