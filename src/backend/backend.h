@@ -49,8 +49,9 @@ struct hf__crowd;
 /* Does a claim that is BUSY leave a ticket, its place in the name's line? */
 enum hf__queueing {
     HF__QUEUE_NEVER,         /* it tries once, or does not mind the order */
-    HF__QUEUE_BEHIND_SHARED, /* if shared grants are in its way: else they
-                                could follow each other for ever */
+    HF__QUEUE_BEHIND_SHARED, /* if grants or claims of another manner are in
+                                its way that stand side by side, shared or in
+                                slots: they could follow each other for ever */
     HF__QUEUE_ALWAYS         /* needs HF_CAP_FAIR */
 };
 
@@ -65,9 +66,10 @@ enum hf__op_kind {
                         token leaves the line too (LOST, if that is all) */
     HF__OP_HANDOVER, /* token owns it and the lease runs → next_token, new
                         lease, keeping, owner, fence raised. OK (+ fence) ·
-                        LOST (+ the same) · BUSY (somebody else is in line:
-                        release it). For exclusive grants only */
-    HF__OP_RAISE,    /* token owns it → fence = max(fence, given).
+                        LOST (+ the same) · BUSY (somebody else is in line, or
+                        the grant is not exclusive: release it) */
+    HF__OP_RAISE,    /* token owns it → fence = max(fence, given); of several
+                        grants no two have the same, so it may be higher.
                         OK (+ fence) · LOST */
     HF__OP_ACQUIRE,  /* free or expired and not kept closed, or already this
                         token → token, lease, keeping, owner, fence. One
@@ -81,9 +83,9 @@ enum hf__op_kind {
     HF__OP_INSPECT,  /* OK (+ record; is_held false for an unknown name) */
     HF__OP_BREAK     /* held or kept, and fence is 0 or equal → free and open,
                         fence raised. Of several grants, the one of that fence;
-                        with 0, all.
-                        OK (+ fence, + record as it was) · CONFLICT (+ record)
-                      */
+                        with 0, all. Tickets stay.
+                        OK (+ fence, + record as it was, of the one that was
+                        meant) · CONFLICT (+ record) */
 };
 
 /*
@@ -132,6 +134,9 @@ struct hf__op {
  * Why a token no longer owns its name: `mine` is the fence of the lost grant,
  * `stored` what the record has (0: no record), `broken` the fence of the last
  * grant that an operator broke (a store keeps it in the record; 0: none).
+ * Of a grant that stood beside others the store keeps a record until its lease
+ * would have ended, and longer, until a later grant: while it is there, it
+ * tells BROKEN from EXPIRED, whatever the fence of the name is by now.
  */
 static inline hf_reason hf__reason_for(uint64_t mine, uint64_t stored,
                                        uint64_t broken)
@@ -150,8 +155,9 @@ struct hf__watch {
     struct hf__key key;
     uint64_t fence;         /* as seen in BUSY */
     struct hf__token token; /* as seen in BUSY */
-    struct hf__token
-        ticket; /* of the waiter, if it stands in line; else zero */
+    /* Of the waiter, if it stands in line, else zero. Then what differs does
+     * not matter: it fires once the waiter may enter, or its ticket is gone. */
+    struct hf__token ticket;
     struct hf__manner manner; /* how the waiter wants the name */
     bool has_fired;           /* out: look again */
 };
@@ -235,9 +241,10 @@ struct hf__backend {
     /*
      * Optional: delete records whose key starts with the bytes of `prefix`,
      * which nobody has held for g->idle_us (0: at all), which are not kept
-     * closed, and whose fence the wall clock has passed, so that the next one
-     * is above it all the same. Looks at some thousand records, counts what
-     * it deleted, and leaves in g->at where to go on. As list().
+     * closed, in whose line nobody stands, and whose fence the wall clock has
+     * passed, so that the next one is above it all the same. Looks at some
+     * thousand records, counts what it deleted, and leaves in g->at where to
+     * go on. As list().
      */
     int (*gc)(void *s, const struct hf__key *prefix, struct hf__gc *g,
               hf__time deadline, hf_error *);

@@ -7,6 +7,7 @@
 #include "src/backend/crowd.h"
 
 #include "src/base/alloc.h"
+#include "src/base/error.h"
 
 #include <string.h>
 
@@ -99,10 +100,13 @@ enum hf__entry hf__may_enter(const struct hf__stands *s,
     return has_slots && *ret_slot < 0 ? HF__ENTRY_PROMISED : HF__ENTRY_OPEN;
 }
 
-static bool is_any_shared(const struct hf__stand *stands, int n)
+/* Grants of another manner that can follow one another for ever. */
+static bool is_any_stream(const struct hf__stand *stands, int n,
+                          struct hf__manner manner)
 {
     for (int i = 0; i < n; i++) {
-        if (stands[i].manner.mode == HF__MODE_SHARED) {
+        if (stands[i].manner.mode != HF__MODE_EXCLUSIVE &&
+            !hf__manners_agree(stands[i].manner, manner)) {
             return true;
         }
     }
@@ -117,12 +121,21 @@ bool hf__leaves_ticket(const struct hf__stands *s, const struct hf__op *op)
     case HF__QUEUE_ALWAYS:
         return true;
     case HF__QUEUE_BEHIND_SHARED:
-        return op->manner.mode != HF__MODE_SHARED &&
-               (is_any_shared(s->holders, s->n_holders) ||
-                is_any_shared(s->line, s->n_line));
+        return is_any_stream(s->holders, s->n_holders, op->manner) ||
+               is_any_stream(s->line, s->n_line, op->manner);
     }
     HF_ASSERT(false && "a queueing of no kind");
     return false;
+}
+
+int hf__tell_misfit(const struct hf__op *op, int slots_held)
+{
+    return hf__fail(op->err, HF_EINVAL,
+                    "\"%.*s\" is held in slots of %d, so nobody can have one "
+                    "of %d",
+                    (int)(op->key.length - op->key.name_at),
+                    op->key.bytes + op->key.name_at, slots_held,
+                    op->manner.slots);
 }
 
 /* ---- for people */

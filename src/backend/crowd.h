@@ -14,6 +14,10 @@
  * as gone: its process is stopped, or dead in a way that the store can't
  * see. */
 #define HF__TICKET_PATIENCE_MS 1000
+/* Who waits in line, or behind one, looks that often without being woken. */
+#define HF__TICKET_LOOK_MS 200
+/* A claim that was gone for no longer finds its place again. */
+#define HF__TICKET_KEEP_MS 60000
 
 /* A live grant, or a live ticket, as the rule sees it. */
 struct hf__stand {
@@ -48,6 +52,8 @@ enum hf__entry hf__may_enter(const struct hf__stands *,
 bool hf__manners_agree(struct hf__manner a, struct hf__manner b);
 /* Does the acquire, which may not enter, leave a ticket? */
 bool hf__leaves_ticket(const struct hf__stands *, const struct hf__op *);
+/* The acquire is HF__ENTRY_MISFIT: its result, with its text. */
+int hf__tell_misfit(const struct hf__op *, int slots_held);
 
 /* ---- for people */
 

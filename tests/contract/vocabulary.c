@@ -228,13 +228,21 @@ int send_batch(struct party *p, struct request *rq, int n)
     return HF_OK;
 }
 
-/* Sends one and keeps what it told; the answer, or what killed the session. */
-static int send(struct party *p, struct request *rq)
+int send_one_request(struct party *p, struct request *rq)
 {
     int r = send_batch(p, rq, 1);
 
     p->fence = rq->op.fence;
     p->record = rq->record;
+    p->reason = rq->op.ret_reason;
+    p->slot = rq->op.slot;
+    p->is_queued = rq->op.is_queued;
+    if (rq->op.kind == HF__OP_ACQUIRE) {
+        p->manner = rq->op.manner;
+    }
+    if (rq->op.result < 0) {
+        p->error = rq->error;
+    }
     return rq->op.result == HF_OK ? r : rq->op.result;
 }
 
@@ -244,7 +252,7 @@ int acquire_for(struct party *p, const char *name, int64_t lease_ms)
 
     ask(p, &rq, HF__OP_ACQUIRE, name);
     rq.op.lease_us = lease_ms * 1000;
-    return send(p, &rq);
+    return send_one_request(p, &rq);
 }
 
 int acquire_and_keep(struct party *p, const char *name, int64_t lease_ms,
@@ -255,7 +263,7 @@ int acquire_and_keep(struct party *p, const char *name, int64_t lease_ms,
     ask(p, &rq, HF__OP_ACQUIRE, name);
     rq.op.lease_us = lease_ms * 1000;
     rq.op.keep_us = keep_ms * 1000;
-    return send(p, &rq);
+    return send_one_request(p, &rq);
 }
 
 int acquire(struct party *p, const char *name)
@@ -269,7 +277,7 @@ int renew_for(struct party *p, const char *name, int64_t lease_ms)
 
     ask(p, &rq, HF__OP_RENEW, name);
     rq.op.lease_us = lease_ms * 1000;
-    return send(p, &rq);
+    return send_one_request(p, &rq);
 }
 
 int renew(struct party *p, const char *name)
@@ -282,7 +290,7 @@ int release(struct party *p, const char *name)
     struct request rq;
 
     ask(p, &rq, HF__OP_RELEASE, name);
-    return send(p, &rq);
+    return send_one_request(p, &rq);
 }
 
 int release_and_reopen(struct party *p, const char *name)
@@ -291,7 +299,7 @@ int release_and_reopen(struct party *p, const char *name)
 
     ask(p, &rq, HF__OP_RELEASE, name);
     rq.op.reopens = true;
-    return send(p, &rq);
+    return send_one_request(p, &rq);
 }
 
 int hand_over(struct party *p, const char *name, struct party *taker)
@@ -302,7 +310,7 @@ int hand_over(struct party *p, const char *name, struct party *taker)
     ask(p, &rq, HF__OP_HANDOVER, name);
     rq.op.next_token = claim_of(taker, name)->token;
     rq.op.owner = &taker->owner;
-    int r = send(p, &rq);
+    int r = send_one_request(p, &rq);
     if (r == HF_OK) {
         claim_of(taker, name)->fence = p->fence;
     }
@@ -315,7 +323,7 @@ int raise_to(struct party *p, const char *name, uint64_t fence)
 
     ask(p, &rq, HF__OP_RAISE, name);
     rq.op.fence = fence;
-    return send(p, &rq);
+    return send_one_request(p, &rq);
 }
 
 int inspect(struct party *p, const char *name)
@@ -323,7 +331,7 @@ int inspect(struct party *p, const char *name)
     struct request rq;
 
     ask(p, &rq, HF__OP_INSPECT, name);
-    return send(p, &rq);
+    return send_one_request(p, &rq);
 }
 
 int break_it(struct party *p, const char *name, uint64_t fence)
@@ -332,7 +340,7 @@ int break_it(struct party *p, const char *name, uint64_t fence)
 
     ask(p, &rq, HF__OP_BREAK, name);
     rq.op.fence = fence;
-    return send(p, &rq);
+    return send_one_request(p, &rq);
 }
 
 void give_back_and_leave(struct party *p)

@@ -19,6 +19,7 @@
 #define HF_TESTS_CONTRACT_VOCABULARY_H
 
 #include "src/backend/conn.h"
+#include "src/backend/crowd.h"
 #include "tests/lib/test.h"
 
 #include <stdio.h>
@@ -39,6 +40,10 @@ struct party {
     int n_claims;
     uint64_t fence;           /* that the last operation gave */
     struct hf__record record; /* that the last operation gave */
+    hf_reason reason;         /* that the last operation gave */
+    int slot;                 /* that the last operation gave; −1: none */
+    bool is_queued;           /* the last acquire left a ticket */
+    struct hf__manner manner; /* of the last acquire */
     hf_error error;           /* of the last call */
 };
 
@@ -132,6 +137,8 @@ void ask(struct party *, struct request *, enum hf__op_kind, const char *name);
 /* Sorts by key, sends all in one batch, again what is HF__AGAIN; HF_OK or
  * what killed the session. Takes over what the grants say. */
 int send_batch(struct party *, struct request *, int n);
+/* Sends one and keeps what it told; the answer, or what killed the session. */
+int send_one_request(struct party *, struct request *);
 
 /* ---- waiting */
 
@@ -146,7 +153,8 @@ struct waiting {
     struct hf__test_thread *thread;
 };
 
-/* From what the party's last record said of the name. */
+/* From what the party's last record said of the name; of its ticket, if its
+ * last acquire left one. */
 void watch_name(struct waiting *, struct party *, const char *name);
 /* Wait on this thread, at most that long. */
 int wait_up_to(struct waiting *, int64_t ms);

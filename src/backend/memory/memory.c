@@ -5,17 +5,15 @@
  * write a store. It serves tests, and programs whose locks need not reach
  * beyond their own process.
  *
- * One mutex guards everything, so a batch is one atomic step. Sleeping is by
- * one parker for each store: whoever changes a record wakes all, and all look
- * again. Where the records are kept, and until when, is store.c's; going
- * through all of them is survey.c's.
+ * One mutex guards everything, so a batch is one atomic step. Where the
+ * records are kept, and until when, is store.c's, who stands at a name
+ * crowd.c's; sleeping is wait.c's, going through all of them survey.c's.
  */
 #include "src/backend/memory/store.h"
 #include "src/backend/registry.h"
 
+#include "src/base/alloc.h"
 #include "src/base/error.h"
-
-#include <string.h>
 
 static hf__time after_us(hf__time t, int64_t us)
 {
@@ -24,113 +22,261 @@ static hf__time after_us(hf__time t, int64_t us)
 
 /* ---- the operations */
 
-static bool is_owner(const struct hf__mem_entry *e, const struct hf__op *op)
+/* The running or ended grant of that token; NULL if it owns none. */
+static struct hf__mem_grant *owned(const struct hf__mem_entry *e,
+                                   const struct hf__token *token)
 {
-    return e != NULL && hf__token_equal(&e->token, &op->token);
+    struct hf__mem_grant *g = e == NULL ? NULL : hf__mem_grant_of(e, token);
+
+    return g == NULL || g->is_broken ? NULL : g;
 }
 
-static int grant(struct hf__mem_entry *e, const struct hf__token *token,
+static struct hf__mem_grant *running(const struct hf__mem_entry *e,
+                                     const struct hf__token *token,
+                                     hf__time now)
+{
+    struct hf__mem_grant *g = owned(e, token);
+
+    return g == NULL || !hf__mem_runs(g, now) ? NULL : g;
+}
+
+static int grant(struct hf__mem_entry *e, struct hf__mem_grant as,
                  struct hf__op *op, hf__time now)
 {
-    e->token = *token;
+    struct hf__mem_grant *g = hf__alloc(sizeof *g);
+
+    if (g == NULL) {
+        return hf__fail(op->err, HF_ENOMEM, "out of memory for a grant");
+    }
+    hf__mem_drop_grant(hf__mem_grant_of(e, &as.token));
+    hf__mem_drop_ticket(hf__mem_ticket_of(e, &as.token));
+    hf__mem_drop_ended(e, now);
     e->fence = hf__fence_after(e->fence, hf__wall_us());
-    e->acquired_us = hf__wall_us();
     e->touched = now;
-    e->lease_end = after_us(now, op->lease_us);
     e->keep_end = after_us(now, op->keep_us);
-    e->owner = *op->owner;
-    op->fence = e->fence;
+    *g = as;
+    g->fence = e->fence;
+    g->acquired_us = hf__wall_us();
+    g->lease_end = after_us(now, op->lease_us);
+    g->owner = *op->owner;
+    hf__mem_put(e, g);
+    op->fence = g->fence;
+    op->slot = g->slot;
     return HF_OK;
 }
 
 static int lost(const struct hf__mem_entry *e, struct hf__op *op, hf__time now)
 {
     uint64_t stored = e == NULL ? 0 : e->fence;
+    const struct hf__mem_grant *g =
+        e == NULL ? NULL : hf__mem_grant_of(e, &op->token);
 
     hf__mem_describe(e, now, op->ret_record);
-    op->ret_reason =
-        hf__reason_for(op->fence, stored, e == NULL ? 0 : e->broken);
+    if (g != NULL) {
+        op->ret_reason = g->is_broken ? HF_REASON_BROKEN : HF_REASON_EXPIRED;
+    } else {
+        op->ret_reason = hf__reason_for(op->fence, stored, 0);
+    }
     op->fence = stored;
     return HF_LOST;
+}
+
+/* The claim may not enter: it has, or gets, its place in line. */
+static int wait_in_line(struct hf__mem_entry *e, const struct hf__stands *s,
+                        struct hf__op *op, hf__time now)
+{
+    struct hf__mem_ticket *t = hf__mem_ticket_of(e, &op->token);
+
+    hf__mem_describe(e, now, op->ret_record);
+    if (t == NULL && hf__leaves_ticket(s, op)) {
+        t = hf__alloc(sizeof *t);
+        if (t == NULL) {
+            return hf__fail(op->err, HF_ENOMEM, "out of memory for a ticket");
+        }
+        t->token = op->token;
+        t->manner = op->manner;
+        t->since_us = hf__wall_us();
+        t->owner = *op->owner;
+        hf__list_push(&e->line, &t->link);
+    }
+    if (t != NULL) {
+        t->seen = now;
+        op->is_queued = true;
+    }
+    return HF_BUSY;
+}
+
+/* A claim that does not own the name. */
+static int enter(struct hf__mem_store *store, struct hf__mem_entry *e,
+                 struct hf__op *op, hf__time now)
+{
+    struct hf__mem_grant as = {.token = op->token, .manner = op->manner};
+    struct hf__stands s;
+
+    hf__mem_drop_forgotten(e, now);
+    if (hf__mem_stands(store, e, now, &s) != HF_OK) {
+        return hf__fail(op->err, HF_ENOMEM, "out of memory for a look");
+    }
+    if (hf__mem_is_kept(e, now) && owned(e, &op->token) == NULL) {
+        return wait_in_line(e, &s, op, now);
+    }
+    switch (hf__may_enter(&s, &op->token, op->manner, &as.slot)) {
+    case HF__ENTRY_OPEN:
+        return grant(e, as, op, now);
+    case HF__ENTRY_MISFIT:
+        return hf__tell_misfit(op, as.slot);
+    case HF__ENTRY_HELD:
+    case HF__ENTRY_PROMISED:
+        break;
+    }
+    return wait_in_line(e, &s, op, now);
 }
 
 static int acquire(struct hf__mem_store *store, struct hf__mem_entry *e,
                    struct hf__op *op, hf__time now)
 {
-    if (e == NULL) {
-        e = hf__mem_add(store, &op->key);
+    struct hf__mem_grant *g = running(e, &op->token, now);
+
+    if (g != NULL) {
+        g->lease_end = after_us(now, op->lease_us);
+        e->keep_end = after_us(now, op->keep_us);
+        g->owner = *op->owner;
+        op->fence = g->fence;
+        op->slot = g->slot;
+        return HF_OK;
     }
+    e = e == NULL ? hf__mem_add(store, &op->key) : e;
     if (e == NULL) {
         return hf__fail(op->err, HF_ENOMEM, "out of memory for a record");
     }
-    if (hf__mem_is_held(e, now) && is_owner(e, op)) {
-        e->lease_end = after_us(now, op->lease_us);
-        e->keep_end = after_us(now, op->keep_us);
-        e->owner = *op->owner;
-        op->fence = e->fence;
-        return HF_OK;
-    }
-    if (hf__mem_is_held(e, now) ||
-        (hf__mem_is_kept(e, now) && !is_owner(e, op))) {
-        hf__mem_describe(e, now, op->ret_record);
-        return HF_BUSY;
-    }
-    return grant(e, &op->token, op, now);
+    return enter(store, e, op, now);
 }
 
 static int renew(struct hf__mem_entry *e, struct hf__op *op, hf__time now)
 {
-    if (!is_owner(e, op) || !hf__mem_is_held(e, now)) {
+    struct hf__mem_grant *g = running(e, &op->token, now);
+
+    if (g == NULL) {
         return lost(e, op, now);
     }
-    e->lease_end = after_us(now, op->lease_us);
+    g->lease_end = after_us(now, op->lease_us);
+    op->slot = g->slot;
     return HF_OK;
+}
+
+/* Is anybody but the taker in line? */
+static bool is_awaited_by_others(struct hf__mem_entry *e,
+                                 const struct hf__op *op, hf__time now)
+{
+    HF__LIST_EACH (link, &e->line) {
+        const struct hf__mem_ticket *t = HF__MEM_TICKET(link);
+
+        if (hf__mem_waits(t, now) &&
+            !hf__token_equal(&t->token, &op->next_token)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static int hand_over(struct hf__mem_entry *e, struct hf__op *op, hf__time now)
 {
-    if (!is_owner(e, op) || !hf__mem_is_held(e, now)) {
+    struct hf__mem_grant as = {.token = op->next_token, .slot = -1};
+    struct hf__mem_grant *g = running(e, &op->token, now);
+    int r = HF_OK;
+
+    if (g == NULL) {
         return lost(e, op, now);
     }
-    return grant(e, &op->next_token, op, now);
+    if (g->manner.mode != HF__MODE_EXCLUSIVE ||
+        is_awaited_by_others(e, op, now)) {
+        hf__mem_describe(e, now, op->ret_record);
+        return HF_BUSY;
+    }
+    r = grant(e, as, op, now);
+    if (r == HF_OK) {
+        hf__mem_drop_grant(g);
+    }
+    return r;
 }
 
 static int release(struct hf__mem_entry *e, struct hf__op *op, hf__time now)
 {
-    if (!is_owner(e, op)) {
+    struct hf__mem_grant *g = owned(e, &op->token);
+    int r = g == NULL ? lost(e, op, now) : HF_OK;
+
+    if (e != NULL) {
+        hf__mem_drop_ticket(hf__mem_ticket_of(e, &op->token));
+        hf__mem_drop_grant(hf__mem_grant_of(e, &op->token));
+    }
+    if (r == HF_OK) {
+        e->touched = now;
+        e->keep_end = op->reopens ? now : e->keep_end;
+    }
+    return r;
+}
+
+/* The fences of a name are unlike each other, also those of grants that
+ * stand side by side. */
+static int raise_fence(struct hf__mem_entry *e, struct hf__op *op, hf__time now)
+{
+    struct hf__mem_grant *g = owned(e, &op->token);
+
+    if (g == NULL) {
         return lost(e, op, now);
     }
-    memset(&e->token, 0, sizeof e->token);
-    e->touched = now;
-    if (op->reopens) {
-        e->keep_end = now;
+    if (op->fence > g->fence) {
+        g->fence = op->fence > e->fence ? op->fence : e->fence + 1;
+        e->fence = g->fence;
     }
+    op->fence = g->fence;
     return HF_OK;
 }
 
-static int raise_fence(struct hf__mem_entry *e, struct hf__op *op, hf__time now)
+/* The grants that run and are meant: how many. */
+static int break_meant(struct hf__mem_entry *e, struct hf__op *op, hf__time now)
 {
-    if (!is_owner(e, op)) {
-        return lost(e, op, now);
+    int n = 0;
+
+    HF__LIST_EACH (link, &e->grants) {
+        struct hf__mem_grant *g = HF__MEM_GRANT(link);
+
+        if (!hf__mem_runs(g, now) ||
+            (op->fence != 0 && op->fence != g->fence)) {
+            continue;
+        }
+        if (op->fence != 0 && op->ret_record != NULL) {
+            hf__mem_describe_grant(g, now, op->ret_record);
+        }
+        g->is_broken = true;
+        n++;
     }
-    e->fence = op->fence > e->fence ? op->fence : e->fence;
-    op->fence = e->fence;
-    return HF_OK;
+    return n;
 }
 
 static int break_grant(struct hf__mem_entry *e, struct hf__op *op, hf__time now)
 {
+    bool is_kept = e != NULL && hf__mem_is_kept(e, now) &&
+                   (op->fence == 0 || op->fence == e->fence);
+
     hf__mem_describe(e, now, op->ret_record);
-    if (e == NULL || !(hf__mem_is_held(e, now) || hf__mem_is_kept(e, now)) ||
-        (op->fence != 0 && op->fence != e->fence)) {
+    if (e == NULL || (break_meant(e, op, now) == 0 && !is_kept)) {
         return HF_CONFLICT;
     }
-    memset(&e->token, 0, sizeof e->token);
     e->keep_end = now;
     e->touched = now;
-    e->broken = e->fence;
     e->fence = hf__fence_after(e->fence, hf__wall_us());
     op->fence = e->fence;
+    return HF_OK;
+}
+
+static int inspect(struct hf__mem_entry *e, struct hf__op *op, hf__time now)
+{
+    hf__mem_describe(e, now, op->ret_record);
+    if (e != NULL && op->ret_crowd != NULL &&
+        hf__mem_tell_crowd(e, now, op->ret_crowd) != HF_OK) {
+        return hf__fail(op->err, HF_ENOMEM, "out of memory for a look");
+    }
     return HF_OK;
 }
 
@@ -154,8 +300,7 @@ static int apply(struct hf__mem_store *store, struct hf__op *op, hf__time now)
     case HF__OP_INSPECT:
         break;
     }
-    hf__mem_describe(e, now, op->ret_record);
-    return HF_OK;
+    return inspect(e, op, now);
 }
 
 /* Nothing here can fail halfway, so no result is ever HF_EUNKNOWN. The names
@@ -174,59 +319,6 @@ static int memory_execute(void *s, struct hf__op *ops[], int n,
     }
     hf__unpark(&store->changed);
     return HF_OK;
-}
-
-/* ---- waiting */
-
-/* Has the record moved on since the watch saw it? If not, *next is no later
- * than the point at which it will. */
-static bool has_changed(const struct hf__mem_entry *e,
-                        const struct hf__watch *w, hf__time now, hf__time *next)
-{
-    if (e == NULL || e->fence != w->fence) {
-        return true;
-    }
-    if (hf__mem_is_held(e, now)) {
-        *next = hf__earlier(*next, e->lease_end);
-        return !hf__token_equal(&e->token, &w->token);
-    }
-    *next = hf__earlier(*next, e->keep_end);
-    return !hf__mem_is_kept(e, now) || !hf__token_is_zero(&w->token);
-}
-
-static bool look(struct hf__mem_store *store, struct hf__watch *w[], int n,
-                 hf__time *next)
-{
-    hf__time now = hf__now();
-    bool has_fired = false;
-
-    HF_SCOPED_LOCK(&hf__mem_mutex);
-    for (int i = 0; i < n; i++) {
-        w[i]->has_fired =
-            has_changed(hf__mem_find(store, &w[i]->key), w[i], now, next);
-        has_fired |= w[i]->has_fired;
-    }
-    return has_fired;
-}
-
-static int memory_wait(void *state, struct hf__watch *w[], int n,
-                       hf__time deadline, hf_error *err)
-{
-    struct hf__mem_session *s = state;
-    struct hf__mem_store *store = s->store;
-
-    (void)err;
-    for (;;) {
-        /* Arm first, then look: a change in between ends the sleep. */
-        unsigned seen = hf__parker_seen(&store->changed);
-        hf__time next = deadline;
-
-        if (look(store, w, n, &next) || hf__is_interrupted(&s->head) ||
-            !hf__before(hf__now(), deadline)) {
-            return HF_OK;
-        }
-        hf__park(&store->changed, seen, next);
-    }
 }
 
 static void memory_interrupt(void *state)
@@ -297,14 +389,15 @@ static const char *const no_options[] = {NULL};
 const struct hf__backend hf__memory_backend = {
     .scheme = "memory",
     .caps = HF_CAP_FENCE | HF_CAP_WAIT | HF_CAP_HANDOVER | HF_CAP_LIST |
-            HF_CAP_KEEP | HF_CAP_DETACH,
+            HF_CAP_KEEP | HF_CAP_DETACH | HF_CAP_FAIR | HF_CAP_SHARED |
+            HF_CAP_SLOTS,
     .size = sizeof(struct hf__mem_session),
     .options = no_options,
     .is_local = true,
     .open = memory_open,
     .close = memory_close,
     .execute = memory_execute,
-    .wait = memory_wait,
+    .wait = hf__mem_wait,
     .list = hf__mem_list,
     .gc = hf__mem_gc,
     .check = memory_check,

@@ -13,14 +13,51 @@
 struct hf__mutex hf__mem_mutex = HF__MUTEX_INIT;
 static struct hf__link stores = {&stores, &stores};
 
+bool hf__mem_runs(const struct hf__mem_grant *g, hf__time now)
+{
+    return !g->is_broken && hf__before(now, g->lease_end);
+}
+
+/* Of those that run, the one whose lease ends first; NULL if none does. */
+static const struct hf__mem_grant *first_to_end(const struct hf__mem_entry *e,
+                                                hf__time now)
+{
+    const struct hf__mem_grant *first = NULL;
+
+    HF__LIST_EACH (link, &e->grants) {
+        const struct hf__mem_grant *g = HF__MEM_GRANT(link);
+
+        if (hf__mem_runs(g, now) &&
+            (first == NULL || hf__before(g->lease_end, first->lease_end))) {
+            first = g;
+        }
+    }
+    return first;
+}
+
 bool hf__mem_is_held(const struct hf__mem_entry *e, hf__time now)
 {
-    return !hf__token_is_zero(&e->token) && hf__before(now, e->lease_end);
+    return first_to_end(e, now) != NULL;
 }
 
 bool hf__mem_is_kept(const struct hf__mem_entry *e, hf__time now)
 {
-    return !hf__mem_is_held(e, now) && hf__before(now, e->keep_end);
+    return hf__before(now, e->keep_end) && !hf__mem_is_held(e, now);
+}
+
+bool hf__mem_waits(const struct hf__mem_ticket *t, hf__time now)
+{
+    return hf__before(now, hf__after_ms(t->seen, HF__TICKET_PATIENCE_MS));
+}
+
+bool hf__mem_is_awaited(const struct hf__mem_entry *e, hf__time now)
+{
+    HF__LIST_EACH (link, &e->line) {
+        if (hf__mem_waits(HF__MEM_TICKET(link), now)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 struct hf__mem_entry *hf__mem_find(struct hf__mem_store *store,
@@ -40,37 +77,61 @@ struct hf__mem_entry *hf__mem_add(struct hf__mem_store *store,
     if (e != NULL) {
         e->length = key->length;
         memcpy(e->key, key->bytes, key->length);
+        hf__list_init(&e->grants);
+        hf__list_init(&e->line);
         hf__map_add(&store->entries, &e->link, e->key, e->length);
     }
     return e;
 }
 
+void hf__mem_describe_grant(const struct hf__mem_grant *g, hf__time now,
+                            struct hf__record *ret_record)
+{
+    *ret_record = (struct hf__record){
+        .is_held = true,
+        .manner = g->manner,
+        .slot = g->slot,
+        .holder_lives = -1,
+        .fence = g->fence,
+        .token = g->token,
+        .remaining_us = hf__between_ns(now, g->lease_end) / 1000,
+        .acquired_us = g->acquired_us,
+        .owner = g->owner,
+    };
+}
+
 void hf__mem_describe(const struct hf__mem_entry *e, hf__time now,
                       struct hf__record *ret_record)
 {
+    const struct hf__mem_grant *g = e == NULL ? NULL : first_to_end(e, now);
+
     if (ret_record == NULL) {
         return;
     }
-    *ret_record = (struct hf__record){.holder_lives = -1};
+    *ret_record = (struct hf__record){.holder_lives = -1, .slot = -1};
     if (e == NULL) {
         return;
     }
-    ret_record->fence = e->fence;
-    if (hf__mem_is_held(e, now)) {
-        ret_record->is_held = true;
-        ret_record->token = e->token;
-        ret_record->remaining_us = hf__between_ns(now, e->lease_end) / 1000;
-        ret_record->acquired_us = e->acquired_us;
-        ret_record->owner = e->owner;
+    if (g != NULL) {
+        hf__mem_describe_grant(g, now, ret_record);
     } else if (hf__mem_is_kept(e, now)) {
         ret_record->is_kept = true;
         ret_record->remaining_us = hf__between_ns(now, e->keep_end) / 1000;
+    } else {
+        ret_record->is_promised = hf__mem_is_awaited(e, now);
     }
+    ret_record->fence = e->fence;
 }
 
 void hf__mem_remove(struct hf__mem_store *store, struct hf__mem_entry *e)
 {
     hf__map_remove(&store->entries, &e->link);
+    HF__LIST_EACH (link, &e->grants) {
+        hf__mem_drop_grant(HF__MEM_GRANT(link));
+    }
+    HF__LIST_EACH (link, &e->line) {
+        hf__mem_drop_ticket(HF__MEM_TICKET(link));
+    }
     hf__free(e);
 }
 
@@ -82,6 +143,7 @@ static void store_free(struct hf__mem_store *store)
         hf__mem_remove(store, HF__ELEMENT(link, struct hf__mem_entry, link));
     }
     hf__map_fini(&store->entries);
+    hf__free(store->stands);
     hf__free(store);
 }
 
@@ -91,7 +153,8 @@ static void note_running(void *arg, struct hf__map_link *link)
         HF__ELEMENT(link, struct hf__mem_entry, link);
     hf__time now = hf__now();
 
-    *(bool *)arg |= hf__mem_is_held(e, now) || hf__mem_is_kept(e, now);
+    *(bool *)arg |= hf__mem_is_held(e, now) || hf__mem_is_kept(e, now) ||
+                    hf__mem_is_awaited(e, now);
 }
 
 void hf__mem_sweep(void)

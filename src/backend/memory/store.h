@@ -9,24 +9,45 @@
 #ifndef HF_BACKEND_MEMORY_STORE_H
 #define HF_BACKEND_MEMORY_STORE_H
 
-#include "src/backend/backend.h"
+#include "src/backend/crowd.h"
 #include "src/base/list.h"
 #include "src/base/map.h"
 #include "src/base/thread.h"
 #include "src/base/wake.h"
 
-/* One name. The token is the owner's until release, break or the next grant
- * clears it; whether it still counts is a question of the time. */
+/* One who was granted the name. The record stays until its release, or until
+ * a later grant finds that its lease has ended: the owner can learn why it
+ * is not the owner any more. */
+struct hf__mem_grant {
+    struct hf__link link;
+    struct hf__token token;
+    struct hf__manner manner;
+    int slot; /* −1: none */
+    uint64_t fence;
+    hf__time lease_end;
+    int64_t acquired_us;
+    bool is_broken; /* the token owns nothing now */
+    struct hf__owner owner;
+};
+
+/* One who waits in line. */
+struct hf__mem_ticket {
+    struct hf__link link;
+    struct hf__token token;
+    struct hf__manner manner;
+    hf__time seen; /* when its claim last asked, or was seen to wait */
+    int64_t since_us;
+    struct hf__owner owner;
+};
+
+/* One name. */
 struct hf__mem_entry {
     struct hf__map_link link;
-    struct hf__token token;
-    uint64_t fence;
-    uint64_t broken; /* fence of the last grant that was broken; 0: none */
-    hf__time lease_end;
+    uint64_t fence; /* the highest given so far */
     hf__time keep_end;
-    hf__time touched; /* the last time it was granted or freed */
-    int64_t acquired_us;
-    struct hf__owner owner;
+    hf__time touched;       /* the last time it was granted or freed */
+    struct hf__link grants; /* by slot, then by age */
+    struct hf__link line;   /* in order of arrival */
     size_t length;
     char key[HF__KEY_MAX];
 };
@@ -36,6 +57,8 @@ struct hf__mem_store {
     unsigned sessions;
     struct hf__map entries;
     struct hf__parker changed; /* of a record; the sleepers look again */
+    struct hf__stand *stands;  /* for hf__mem_stands() */
+    int stands_room;
     char name[];
 };
 
@@ -46,10 +69,31 @@ struct hf__mem_session {
     struct hf__mem_store *store; /* NULL: not opened */
 };
 
-/* A token owns it and the lease runs. */
+/* Of the element that a link of a list is in. */
+#define HF__MEM_GRANT(it)  HF__ELEMENT(it, struct hf__mem_grant, link)
+#define HF__MEM_TICKET(it) HF__ELEMENT(it, struct hf__mem_ticket, link)
+
+/* ---- what counts (store.c) */
+
+/* The token owns the name and the lease runs. */
+bool hf__mem_runs(const struct hf__mem_grant *, hf__time now);
+/* Any grant runs. */
 bool hf__mem_is_held(const struct hf__mem_entry *, hf__time now);
 /* Free, but closed for a while. */
 bool hf__mem_is_kept(const struct hf__mem_entry *, hf__time now);
+/* Its claim still waits. */
+bool hf__mem_waits(const struct hf__mem_ticket *, hf__time now);
+/* Anybody in line still waits. */
+bool hf__mem_is_awaited(const struct hf__mem_entry *, hf__time now);
+
+/* What is known of a record (NULL: there is none); ret_record may be NULL. */
+void hf__mem_describe(const struct hf__mem_entry *, hf__time now,
+                      struct hf__record *ret_record);
+/* The same of one of its grants. */
+void hf__mem_describe_grant(const struct hf__mem_grant *, hf__time now,
+                            struct hf__record *ret_record);
+
+/* ---- names (store.c) */
 
 /* NULL: nobody has had that name before. */
 struct hf__mem_entry *hf__mem_find(struct hf__mem_store *,
@@ -57,10 +101,6 @@ struct hf__mem_entry *hf__mem_find(struct hf__mem_store *,
 /* Adds it: free, without a fence. NULL: out of memory. */
 struct hf__mem_entry *hf__mem_add(struct hf__mem_store *,
                                   const struct hf__key *);
-
-/* What is known of a record (NULL: there is none); ret_record may be NULL. */
-void hf__mem_describe(const struct hf__mem_entry *, hf__time now,
-                      struct hf__record *ret_record);
 /* Forget a record. */
 void hf__mem_remove(struct hf__mem_store *, struct hf__mem_entry *);
 
@@ -69,10 +109,38 @@ struct hf__mem_store *hf__mem_store(const char *name);
 /* Forget every store that nobody uses and in which nothing runs. */
 void hf__mem_sweep(void);
 
-/* list() and gc(); they take the mutex themselves. */
+/* ---- those at a name (crowd.c) */
+
+/* NULL: none is of that token. */
+struct hf__mem_grant *hf__mem_grant_of(const struct hf__mem_entry *,
+                                       const struct hf__token *);
+struct hf__mem_ticket *hf__mem_ticket_of(const struct hf__mem_entry *,
+                                         const struct hf__token *);
+/* Put it among the grants of the name. */
+void hf__mem_put(struct hf__mem_entry *, struct hf__mem_grant *);
+/* Out of its list, and freed. Both take NULL. */
+void hf__mem_drop_grant(struct hf__mem_grant *);
+void hf__mem_drop_ticket(struct hf__mem_ticket *);
+/* Those whose lease has ended; nobody can learn of them any more. */
+void hf__mem_drop_ended(struct hf__mem_entry *, hf__time now);
+/* Tickets that nobody has waited on for long. */
+void hf__mem_drop_forgotten(struct hf__mem_entry *, hf__time now);
+/* All that count, for hf__may_enter(); until the next call for the store.
+ * HF_OK or HF_ENOMEM. */
+HF_MUST_CHECK int hf__mem_stands(struct hf__mem_store *,
+                                 const struct hf__mem_entry *, hf__time now,
+                                 struct hf__stands *ret_stands);
+/* Tell all who count, as INSPECT does: HF_OK or HF_ENOMEM. */
+HF_MUST_CHECK int hf__mem_tell_crowd(const struct hf__mem_entry *, hf__time now,
+                                     struct hf__crowd *);
+
+/* ---- calls of the store; they take the mutex themselves */
+
+int hf__mem_wait(void *session, struct hf__watch *w[], int n, hf__time deadline,
+                 hf_error *); /* wait.c */
 int hf__mem_list(void *session, const struct hf__key *prefix, hf__list_fn,
-                 void *arg, hf__time deadline, hf_error *);
+                 void *arg, hf__time deadline, hf_error *); /* survey.c */
 int hf__mem_gc(void *session, const struct hf__key *prefix, struct hf__gc *,
-               hf__time deadline, hf_error *);
+               hf__time deadline, hf_error *); /* survey.c */
 
 #endif

@@ -16,6 +16,7 @@
 struct listed {
     char key[HF__KEY_MAX];
     size_t length;
+    size_t at; /* those of one name stay in their order */
     struct hf__record record;
 };
 
@@ -26,32 +27,45 @@ struct listing {
     size_t count;
 };
 
+static void add_grant(struct listing *l, const struct hf__mem_entry *e,
+                      const struct hf__mem_grant *g)
+{
+    if (l->found != NULL) {
+        struct listed *at = &l->found[l->count];
+        memcpy(at->key, e->key, e->length);
+        at->length = e->length;
+        at->at = l->count;
+        hf__mem_describe_grant(g, l->now, &at->record);
+    }
+    l->count++;
+}
+
 static void add_to_listing(void *arg, struct hf__map_link *link)
 {
     const struct hf__mem_entry *e =
         HF__ELEMENT(link, struct hf__mem_entry, link);
     struct listing *l = arg;
 
-    if (!hf__mem_is_held(e, l->now) || e->length < l->prefix->length ||
+    if (e->length < l->prefix->length ||
         memcmp(e->key, l->prefix->bytes, l->prefix->length) != 0) {
         return;
     }
-    if (l->found != NULL) {
-        struct listed *at = &l->found[l->count];
-        memcpy(at->key, e->key, e->length);
-        at->length = e->length;
-        hf__mem_describe(e, l->now, &at->record);
+    HF__LIST_EACH (at, &e->grants) {
+        if (hf__mem_runs(HF__MEM_GRANT(at), l->now)) {
+            add_grant(l, e, HF__MEM_GRANT(at));
+        }
     }
-    l->count++;
 }
 
 static int compare_listed(const void *a, const void *b)
 {
     const struct listed *x = a;
     const struct listed *y = b;
+    int order =
+        hf__key_compare(&(struct hf__key){x->key, (uint16_t)x->length, 0},
+                        &(struct hf__key){y->key, (uint16_t)y->length, 0});
 
-    return hf__key_compare(&(struct hf__key){x->key, (uint16_t)x->length, 0},
-                           &(struct hf__key){y->key, (uint16_t)y->length, 0});
+    return order != 0 ? order : (x->at > y->at) - (x->at < y->at);
 }
 
 /* A picture taken in one step: the callback runs without the mutex, so that
@@ -99,13 +113,18 @@ struct sweep {
     struct hf__gc *gc;
 };
 
-static bool is_idle(const struct hf__mem_entry *e, const struct sweep *w)
+static bool is_idle(struct hf__mem_entry *e, const struct sweep *w)
 {
-    hf__time since = hf__token_is_zero(&e->token)
-                         ? e->touched
-                         : hf__later(e->touched, e->lease_end);
+    hf__time since = e->touched;
 
+    hf__mem_drop_forgotten(e, w->now);
+    HF__LIST_EACH (link, &e->grants) {
+        since = hf__later(since, HF__MEM_GRANT(link)->is_broken
+                                     ? since
+                                     : HF__MEM_GRANT(link)->lease_end);
+    }
     return !hf__mem_is_held(e, w->now) && !hf__mem_is_kept(e, w->now) &&
+           hf__list_is_empty(&e->line) &&
            !hf__before(w->now, hf__after_ns(since, w->gc->idle_us * 1000)) &&
            (int64_t)e->fence < hf__wall_us();
 }
