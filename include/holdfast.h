@@ -56,6 +56,7 @@ extern "C" {
 #define HF_LEASE_DEFAULT_MS 30000
 #define HF_KEEP_MAX_MS      INT64_C(3155760000000) /* a century */
 #define HF_SLOTS_MAX        1024 /* grants of one name at once */
+#define HF_MANY_MAX         256  /* names of one hf_acquire_many() */
 
 /* One list for the enum, hf_strstatus() and the reference. */
 #define HF_STATUS_MAP(X)                                                       \
@@ -290,6 +291,36 @@ HF_API HF_MUST_CHECK int hf_acquire(hf_client *client, const char *name,
                                     hf_lock **ret_lock, hf_error *err);
 
 /*
+ * Acquire all of `names` (1 to HF_MANY_MAX, none twice), or none: an error
+ * leaves nothing behind in the store. Sets that overlap never wait for each
+ * other in a circle, in whatever order each names them. What is free is taken
+ * in one batch; while one name is waited for, no name that sorts after it is
+ * kept. wait_ms is one patience for all. On failure err->text names the name
+ * that was in the way, with its holder.
+ *
+ * The lock is held while all are: hf_state() is the worst of them,
+ * hf_remaining_ms() the least, hf_lost_reason() that of the first in the
+ * caller's order that is lost; then the others stay until they are released,
+ * but hf_held() is 0. hf_name(), hf_fence() and hf_token() are those of the
+ * first name as given. hf_renew() and hf_release() work on all, in one batch;
+ * hf_release() is HF_LOST if any was lost. hf_detach() is HF_ENOTSUP.
+ *
+ * opts as for hf_acquire(), but `detached` and `reentrant` are HF_ENOTSUP.
+ * once_ms counts a start of the first name as given. min_hold_ms counts from
+ * each name's own grant, max_hold_ms from when all are held. HF_DEADLOCK if
+ * the owner holds any of them.
+ *
+ * Gives: as hf_acquire(), and HF_EINVAL (n, or a name given twice); after
+ * HF_EUNKNOWN nothing is kept, and what may have been granted is given back
+ * by token. Blocks: as hf_acquire(), and up to io_timeout more to give back
+ * what it had if the store hangs.
+ */
+HF_API HF_MUST_CHECK int hf_acquire_many(hf_client *client,
+                                         const char *const *names, int n,
+                                         const hf_acquire_opts *opts,
+                                         hf_lock **ret_lock, hf_error *err);
+
+/*
  * End the grant. The handle stays valid; a second call answers the same and
  * sends nothing.
  * Gives: HF_OK; HF_LOST (it was gone before: see hf_lost_reason());
@@ -316,10 +347,10 @@ HF_API HF_MUST_CHECK int hf_renew(hf_lock *lock, hf_error *err);
  * hf_token() may renew, adopt or release it. The handle is done with it: not
  * held, not renewed, hf_free() leaves it alone. A grant that was adopted stays
  * bound to whom it was bound before.
- * Gives: HF_OK; HF_LOST; HF_ENOTSUP (no HF_CAP_DETACH); HF_EINVAL (acquired
- * more than once, or released); HF_EUNAVAIL, HF_EUNKNOWN, HF_EAUTH, HF_EPROTO,
- * HF_EUNSAFE, HF_ENOMEM (still held); HF_EFORK. Blocks: up to min(remaining
- * lease, io_timeout).
+ * Gives: HF_OK; HF_LOST; HF_ENOTSUP (no HF_CAP_DETACH, or several names);
+ * HF_EINVAL (acquired more than once, or released); HF_EUNAVAIL, HF_EUNKNOWN,
+ * HF_EAUTH, HF_EPROTO, HF_EUNSAFE, HF_ENOMEM (still held); HF_EFORK. Blocks: up
+ * to min(remaining lease, io_timeout).
  */
 HF_API HF_MUST_CHECK int hf_detach(hf_lock *lock, hf_error *err);
 
@@ -379,6 +410,11 @@ HF_API const char *hf_token(const hf_lock *lock);
 HF_API const char *hf_name(const hf_lock *lock);
 /* Which of the slots it is, 0 to slots - 1; -1 for a lock without slots. */
 HF_API int hf_slot(const hf_lock *lock);
+/* How many names the lock has: 1, or those of hf_acquire_many(). */
+HF_API int hf_count(const hf_lock *lock);
+/* Of the i-th name as given, from 0; "" and 0 where there is none. */
+HF_API const char *hf_name_at(const hf_lock *lock, int i);
+HF_API uint64_t hf_fence_at(const hf_lock *lock, int i);
 HF_API hf_reason hf_lost_reason(const hf_lock *lock);
 
 /*

@@ -7,8 +7,10 @@
 #include "src/base/error.h"
 #include "src/base/rand.h"
 #include "src/core/adopt.h"
+#include "src/core/cancel.h"
 #include "src/core/claim.h"
 #include "src/core/hold.h"
+#include "src/core/many.h"
 #include "src/core/options.h"
 #include "src/core/reenter.h"
 #include "src/core/token.h"
@@ -16,15 +18,15 @@
 /* ---- acquiring */
 
 /* What all calls need that give a lock. */
-static int check_call(const hf_client *client, const char *name,
-                      hf_lock **ret_lock, hf_error *err)
+static int check_call(const hf_client *client, hf_lock **ret_lock,
+                      hf_error *err)
 {
     int r = hf__client_usable(client, err);
 
     if (r == HF_OK && ret_lock == NULL) {
         r = hf__fail(err, HF_EINVAL, "the call needs a place for the lock");
     }
-    return r == HF_OK ? hf__name_check(name, err) : r;
+    return r;
 }
 
 static int read_options(hf_acquire_opts *opts, const hf_acquire_opts *given,
@@ -38,18 +40,24 @@ static int read_options(hf_acquire_opts *opts, const hf_acquire_opts *given,
     return r == HF_OK ? hf__options_check(opts, err) : r;
 }
 
-static int ask_store(hf_client *client, const char *name,
-                     const hf_acquire_opts *opts, hf_lock *lock, hf_error *err)
+/* What is wished for, of which client. */
+struct wish {
+    hf_client *client;
+    const char *const *names; /* as many as the lock has */
+    hf_acquire_opts opts;
+};
+
+static int claim_one(struct wish *w, hf_lock *lock, hf_error *err)
 {
     struct hf__claim *c = NULL;
-    int r = hf__claim_new(client, name, opts, &c);
+    int r = hf__claim_new(w->client, w->names[0], &w->opts, &c);
 
     if (r != HF_OK) {
         return hf__fail(err, r, "out of memory");
     }
     /* A wait that was cancelled before it began costs no I/O. */
     if (c->stop == NULL || atomic_load(c->stop) == 0) {
-        r = hf__client_prepare(client, err);
+        r = hf__client_prepare(w->client, err);
     }
     if (r == HF_OK) {
         r = hf__claim_run(c, &lock->handle, err);
@@ -79,6 +87,22 @@ static int check_order_caps(unsigned caps, const hf_acquire_opts *opts,
     return HF_OK;
 }
 
+static int ask_store(struct wish *w, hf_lock *lock, hf_error *err)
+{
+    const hf_cancel *cancel = w->opts.cancel;
+    int r = HF_OK;
+
+    if (lock->parts == NULL) {
+        return claim_one(w, lock, err);
+    }
+    if (cancel == NULL || atomic_load(&cancel->is_fired) == 0) {
+        r = hf__client_prepare(w->client, err);
+    }
+    return r == HF_OK
+               ? hf__many_acquire(w->client, w->names, &w->opts, lock, err)
+               : r;
+}
+
 static int check_caps(const hf_client *client, const hf_acquire_opts *opts,
                       hf_error *err)
 {
@@ -104,17 +128,16 @@ static int check_caps(const hf_client *client, const hf_acquire_opts *opts,
 
 /* With the lock in hand, one look and one mark are enough: who else would
  * start has to have the lock. The look before it spares a vain wait. */
-static int ask_once(hf_client *client, const char *name,
-                    const hf_acquire_opts *opts, hf_lock *lock, hf_error *err)
+static int ask_once(struct wish *w, hf_lock *lock, hf_error *err)
 {
-    int r = hf__once_new(client, name, opts, &lock->once, err);
+    int r = hf__once_new(w->client, w->names[0], &w->opts, &lock->once, err);
 
-    r = r == HF_OK ? hf__once_peek(client, lock->once, err) : r;
-    r = r == HF_OK ? ask_store(client, name, opts, lock, err) : r;
+    r = r == HF_OK ? hf__once_peek(w->client, lock->once, err) : r;
+    r = r == HF_OK ? ask_store(w, lock, err) : r;
     if (r != HF_OK) {
         return r;
     }
-    r = hf__once_mark(client, lock->once, opts, err);
+    r = hf__once_mark(w->client, lock->once, &w->opts, err);
     if (r != HF_OK) {
         int released;
 
@@ -125,19 +148,28 @@ static int ask_once(hf_client *client, const char *name,
     return r;
 }
 
-static int acquire_or_share(hf_client *client, const char *name,
-                            const hf_acquire_opts *opts, hf_lock *lock,
-                            hf_error *err)
+/* HF_BUSY: this owner has none of them. */
+static int reenter_any(struct wish *w, hf_lock *lock, hf_error *err)
 {
-    int r = hf__reenter(client, name, opts, lock, err);
+    int r = HF_BUSY;
+
+    for (int i = 0; i < hf_count(lock) && r == HF_BUSY; i++) {
+        r = hf__reenter(w->client, w->names[i], &w->opts, lock, err);
+    }
+    return r;
+}
+
+static int acquire_or_share(struct wish *w, hf_lock *lock, hf_error *err)
+{
+    struct hf__counters *counters = &w->client->counters;
+    int r = reenter_any(w, lock, err);
 
     if (r != HF_BUSY) {
-        hf__count(&client->counters.reentered, r == HF_OK);
+        hf__count(&counters->reentered, r == HF_OK);
         return r;
     }
-    r = opts->once_ms == 0 ? ask_store(client, name, opts, lock, err)
-                           : ask_once(client, name, opts, lock, err);
-    hf__count(&client->counters.acquired, r == HF_OK);
+    r = w->opts.once_ms == 0 ? ask_store(w, lock, err) : ask_once(w, lock, err);
+    hf__count(&counters->acquired, r == HF_OK ? (unsigned)hf_count(lock) : 0);
     return r;
 }
 
@@ -150,24 +182,20 @@ static void count_refusal(struct hf__counters *counters, int r)
     }
 }
 
-int hf_acquire(hf_client *client, const char *name,
-               const hf_acquire_opts *given, hf_lock **ret_lock, hf_error *err)
+/* With an empty lock, which the caller gets or which is freed; NULL: there is
+ * no memory for one. */
+static int acquire(struct wish *w, hf_lock *empty, hf_lock **ret_lock,
+                   hf_error *err)
 {
-    hf_acquire_opts opts = HF_ACQUIRE_OPTS_INIT;
-    HF_AUTO(hf__hold_free_auto) hf_lock *lock = NULL;
-    int r = check_call(client, name, ret_lock, err);
+    HF_AUTO(hf__hold_free_auto) hf_lock *lock = empty;
+    hf_client *client = w->client;
+    int r = HF_OK;
 
-    r = r == HF_OK ? read_options(&opts, given, err) : r;
-    r = r == HF_OK ? check_caps(client, &opts, err) : r;
-    if (r != HF_OK) {
-        return r;
-    }
-    lock = hf__hold_new();
     if (lock == NULL) {
         return hf__fail(err, HF_ENOMEM, "out of memory");
     }
     atomic_fetch_add(&client->waiting, 1);
-    r = acquire_or_share(client, name, &opts, lock, err);
+    r = acquire_or_share(w, lock, err);
     atomic_fetch_sub(&client->waiting, 1);
     if (r == HF_OK) {
         *ret_lock = HF_MOVE(lock);
@@ -177,14 +205,57 @@ int hf_acquire(hf_client *client, const char *name,
     return r;
 }
 
+int hf_acquire(hf_client *client, const char *name,
+               const hf_acquire_opts *given, hf_lock **ret_lock, hf_error *err)
+{
+    struct wish w = {client, &name, HF_ACQUIRE_OPTS_INIT};
+    int r = check_call(client, ret_lock, err);
+
+    r = r == HF_OK ? hf__name_check(name, err) : r;
+    r = r == HF_OK ? read_options(&w.opts, given, err) : r;
+    r = r == HF_OK ? check_caps(client, &w.opts, err) : r;
+    return r == HF_OK ? acquire(&w, hf__hold_new(), ret_lock, err) : r;
+}
+
+/* What there is no sense, or no call, for with several names. */
+static int check_many(const hf_acquire_opts *opts, hf_error *err)
+{
+    if (opts->detached != 0) {
+        return hf__fail(err, HF_ENOTSUP,
+                        "detached: not with several names, for each would "
+                        "need its own token; acquire each by itself");
+    }
+    if (opts->reentrant != 0) {
+        return hf__fail(err, HF_ENOTSUP,
+                        "reentrant: not with several names; acquire each by "
+                        "itself");
+    }
+    return HF_OK;
+}
+
+int hf_acquire_many(hf_client *client, const char *const *names, int n,
+                    const hf_acquire_opts *given, hf_lock **ret_lock,
+                    hf_error *err)
+{
+    struct wish w = {client, names, HF_ACQUIRE_OPTS_INIT};
+    int r = check_call(client, ret_lock, err);
+
+    r = r == HF_OK ? hf__many_check(names, n, err) : r;
+    r = r == HF_OK ? read_options(&w.opts, given, err) : r;
+    r = r == HF_OK ? check_many(&w.opts, err) : r;
+    r = r == HF_OK ? check_caps(client, &w.opts, err) : r;
+    return r == HF_OK ? acquire(&w, hf__hold_new_many(n), ret_lock, err) : r;
+}
+
 int hf_adopt(hf_client *client, const char *name, const char *token,
              const hf_acquire_opts *given, hf_lock **ret_lock, hf_error *err)
 {
     hf_acquire_opts opts = HF_ACQUIRE_OPTS_INIT;
     HF_AUTO(hf__hold_free_auto) hf_lock *lock = NULL;
     struct hf__token parsed;
-    int r = check_call(client, name, ret_lock, err);
+    int r = check_call(client, ret_lock, err);
 
+    r = r == HF_OK ? hf__name_check(name, err) : r;
     r = r == HF_OK ? read_options(&opts, given, err) : r;
     if (r == HF_OK && !hf__token_parse(token, &parsed)) {
         r = hf__fail(err, HF_EINVAL,

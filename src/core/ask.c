@@ -2,8 +2,8 @@
 /*
  * What a lock answers without asking the store: whether it is held, and what
  * it is called. A hold that was let go answers for itself; all else is the
- * handle's to know. Called by users' threads; hf_held() also by signal
- * handlers.
+ * handle's to know, and of several names the worst counts. Called by users'
+ * threads; hf_held() also by signal handlers.
  */
 #include "src/base/fork.h"
 #include "src/core/hold.h"
@@ -33,10 +33,22 @@ static int is_held(const struct hf__handle *h)
     return 0;
 }
 
+static int is_one_held(const hf_lock *lock)
+{
+    return !atomic_load(&lock->is_left) && is_held(lock->handle);
+}
+
 int hf_held(const hf_lock *lock)
 {
-    return !is_foreign(lock) && !atomic_load(&lock->is_left) &&
-           is_held(lock->handle);
+    if (is_foreign(lock)) {
+        return 0;
+    }
+    for (int i = 0; i < lock->n_parts; i++) {
+        if (!is_one_held(&lock->parts[i])) {
+            return 0;
+        }
+    }
+    return lock->n_parts > 0 || is_one_held(lock);
 }
 
 static hf_lock_state state_of(const struct hf__handle *h)
@@ -53,27 +65,69 @@ static hf_lock_state state_of(const struct hf__handle *h)
     return state;
 }
 
-hf_lock_state hf_state(const hf_lock *lock)
+static hf_lock_state state_of_one(const hf_lock *lock)
 {
-    if (is_foreign(lock)) {
-        return HF_STATE_LOST;
-    }
     if (atomic_load(&lock->is_left)) {
         return lock->left_result == HF_LOST ? HF_STATE_LOST : HF_STATE_RELEASED;
     }
     return state_of(lock->handle);
 }
 
+/* The higher, the worse for who counts on all of them. */
+static int badness(hf_lock_state state)
+{
+    switch (state) {
+    case HF_STATE_HELD:
+        return 0;
+    case HF_STATE_AT_RISK:
+        return 1;
+    case HF_STATE_DETACHED:
+        return 2;
+    case HF_STATE_RELEASED:
+        return 3;
+    case HF_STATE_LOST:
+        return 4;
+    }
+    return 4;
+}
+
+hf_lock_state hf_state(const hf_lock *lock)
+{
+    hf_lock_state worst = HF_STATE_HELD;
+
+    if (is_foreign(lock)) {
+        return HF_STATE_LOST;
+    }
+    for (int i = 0; i < lock->n_parts; i++) {
+        hf_lock_state state = state_of_one(&lock->parts[i]);
+
+        worst = badness(state) > badness(worst) ? state : worst;
+    }
+    return lock->n_parts > 0 ? worst : state_of_one(lock);
+}
+
+static int64_t remaining_of(const struct hf__handle *h, int64_t now)
+{
+    int64_t until = atomic_load(&h->held_until);
+
+    return until > now ? (until - now) / HF__MS : 0;
+}
+
 int64_t hf_remaining_ms(const hf_lock *lock)
 {
-    int64_t until = 0;
     int64_t now = hf__now().ns;
+    int64_t least = 0;
 
     if (hf_held(lock) == 0) {
         return 0;
     }
-    until = atomic_load(&lock->handle->held_until);
-    return until > now ? (until - now) / HF__MS : 0;
+    least = remaining_of(lock->handle, now);
+    for (int i = 0; i < lock->n_parts; i++) {
+        int64_t left = remaining_of(lock->parts[i].handle, now);
+
+        least = left < least ? left : least;
+    }
+    return least;
 }
 
 uint64_t hf_fence(const hf_lock *lock)
@@ -96,13 +150,51 @@ int hf_slot(const hf_lock *lock)
     return lock == NULL ? -1 : lock->handle->slot;
 }
 
+int hf_count(const hf_lock *lock)
+{
+    if (lock == NULL) {
+        return 0;
+    }
+    return lock->n_parts > 0 ? lock->n_parts : 1;
+}
+
+/* The i-th name's hold; NULL: there is none. */
+static const hf_lock *part_at(const hf_lock *lock, int i)
+{
+    if (i < 0 || i >= hf_count(lock)) {
+        return NULL;
+    }
+    return lock->n_parts > 0 ? &lock->parts[i] : lock;
+}
+
+const char *hf_name_at(const hf_lock *lock, int i)
+{
+    return hf_name(part_at(lock, i));
+}
+
+uint64_t hf_fence_at(const hf_lock *lock, int i)
+{
+    return hf_fence(part_at(lock, i));
+}
+
 hf_reason hf_lost_reason(const hf_lock *lock)
 {
     if (is_foreign(lock)) {
         return HF_REASON_SESSION;
     }
-    return hf_state(lock) == HF_STATE_LOST ? hf__handle_reason(lock->handle)
-                                           : HF_REASON_NONE;
+    for (int i = 0; i < hf_count(lock); i++) {
+        const hf_lock *part = part_at(lock, i);
+
+        if (state_of_one(part) == HF_STATE_LOST) {
+            return hf__handle_reason(part->handle);
+        }
+    }
+    return HF_REASON_NONE;
+}
+
+static struct hf__parker *parker_of(hf_lock *lock)
+{
+    return lock->n_parts > 0 ? &lock->parker : &lock->handle->parker;
 }
 
 int hf_wait_lost(hf_lock *lock, int64_t wait_ms)
@@ -118,7 +210,7 @@ int hf_wait_lost(hf_lock *lock, int64_t wait_ms)
         return r;
     }
     for (;;) {
-        unsigned seen = hf__parker_seen(&lock->handle->parker);
+        unsigned seen = hf__parker_seen(parker_of(lock));
         hf_lock_state state = hf_state(lock);
 
         if (state == HF_STATE_LOST) {
@@ -130,6 +222,6 @@ int hf_wait_lost(hf_lock *lock, int64_t wait_ms)
         if (!hf__before(hf__now(), limit)) {
             return HF_TIMEDOUT;
         }
-        hf__park(&lock->handle->parker, seen, limit);
+        hf__park(parker_of(lock), seen, limit);
     }
 }

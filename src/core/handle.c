@@ -67,6 +67,10 @@ unsigned hf__handle_feed(struct hf__handle *h, struct hf__event e)
     atomic_store(&h->state, (int)shown_state(h->grant.phase));
     atomic_store(&h->held_until,
                  hf__handle_is_ours(h) ? h->grant.deadline.ns : 0);
+    if (h->listener != NULL && !hf__handle_is_ours(h)) {
+        atomic_store(&h->listener->has_heard, 1);
+        hf__unpark(h->listener->parker);
+    }
     if (hf__handle_is_ours(h) || !h->is_owing) {
         hf__time due = hf__grant_next_tick(&h->grant);
 
@@ -138,7 +142,7 @@ static bool is_renewal(enum hf__errand errand)
 }
 
 /* Under the mutex, with no errand under way. */
-static void begin(struct hf__handle *h, enum hf__errand errand)
+void hf__handle_begin(struct hf__handle *h, enum hf__errand errand)
 {
     struct hf__op *op = &h->request.op;
 
@@ -172,7 +176,7 @@ static void send(struct hf__handle *h, enum hf__errand errand)
         hf__mutex_unlock(&h->mutex);
         return;
     }
-    begin(h, errand);
+    hf__handle_begin(h, errand);
     hf__mutex_unlock(&h->mutex);
     hf__session_submit(&h->client->renew, &h->request);
 }
@@ -389,6 +393,29 @@ void hf__handle_unref(struct hf__handle *h)
     hf__client_unref(client);
 }
 
+void hf__handle_listen(struct hf__handle *h, struct hf__listener *listener)
+{
+    HF_SCOPED_LOCK(&h->mutex);
+
+    h->listener = listener;
+    if (listener != NULL && !hf__handle_is_ours(h)) {
+        atomic_store(&listener->has_heard, 1); /* before it listened */
+    }
+}
+
+void hf__handle_begin_hold(struct hf__handle *h, const hf_acquire_opts *opts)
+{
+    hf__time now = hf__now();
+    unsigned duties = 0;
+
+    hf__mutex_lock(&h->mutex);
+    hf__grant_begin(&h->grant, opts->max_hold_ms, opts->auto_renew != 0, now);
+    duties = hf__handle_feed(
+        h, (struct hf__event){.kind = HF__EVENT_TICK, .now = now});
+    hf__mutex_unlock(&h->mutex);
+    hf__handle_follow_up(h, duties);
+}
+
 static int refuse_grant(const struct hf__handle *h, const struct hf__event *e,
                         hf_error *err)
 {
@@ -459,10 +486,16 @@ int hf__handle_run(struct hf__handle *h, enum hf__errand errand, hf__time limit,
                                 : hf__client_session(h->client, &h->key);
     enum hf__ending ending = HF__ENDING_RAN;
 
-    begin(h, errand);
+    hf__handle_begin(h, errand);
     hf__mutex_unlock(&h->mutex);
     ending = hf__session_run(s, &h->request, &h->parker, limit, NULL);
     hf__mutex_lock(&h->mutex);
+    return hf__handle_ended(h, ending, ret_is_over);
+}
+
+int hf__handle_ended(struct hf__handle *h, enum hf__ending ending,
+                     bool *ret_is_over)
+{
     if (ret_is_over != NULL) {
         *ret_is_over = ending != HF__ENDING_DETACHED;
     }

@@ -17,6 +17,12 @@
 
 struct hf__place;
 
+/* Who is told when one of several handles is no longer held. */
+struct hf__listener {
+    struct hf__parker *parker;
+    atomic_int has_heard;
+};
+
 enum hf__errand {
     HF__ERRAND_NONE,
     HF__ERRAND_RENEW,
@@ -50,7 +56,8 @@ struct hf__handle {
 
     struct hf__mutex mutex; /* all below */
     struct hf__parker parker;
-    int holds; /* not let go yet */
+    struct hf__listener *listener; /* NULL: none */
+    int holds;                     /* not let go yet */
     struct hf__grant grant;
     struct hf__duty duty;
     struct hf__request request;
@@ -83,6 +90,19 @@ HF_MUST_CHECK int hf__handle_grant(struct hf__handle *,
 HF_MUST_CHECK int hf__handle_detach(struct hf__handle *, hf_error *err);
 HF_MUST_CHECK int hf__handle_release(struct hf__handle *, hf_error *err);
 HF_MUST_CHECK int hf__handle_renew(struct hf__handle *, hf_error *err);
+/* The same for several of one client, in one batch; all callers have them in
+ * one order. Gives the status of each. */
+void hf__handle_release_all(struct hf__handle *const h[], int n, int *results);
+void hf__handle_renew_all(struct hf__handle *const h[], int n, int *results);
+/* Says what is wrong with a release, or a renewal, that ended so; gives r. */
+int hf__handle_tell_release(const struct hf__handle *, int r, hf_error *err);
+int hf__handle_tell_renewal(const struct hf__handle *, int r, hf_error *err);
+/* From now on that one is told, also of a loss before; NULL: nobody is.
+ * Thread: user. */
+void hf__handle_listen(struct hf__handle *, struct hf__listener *);
+/* The holder has all that it needs: what it wished of the grant counts from
+ * now on. Thread: user. */
+void hf__handle_begin_hold(struct hf__handle *, const hf_acquire_opts *);
 /* The store, or the end of the client, says it is not ours. */
 void hf__handle_refuse(struct hf__handle *, hf_reason);
 /* For hf_close(), when nothing fires any more: give up those give-backs. */
@@ -111,6 +131,12 @@ void hf__handle_follow_up(struct hf__handle *, unsigned duties);
 unsigned hf__handle_end_renewal(struct hf__handle *, const struct hf__op *);
 /* Sleep until no errand is under way; under the mutex. False at the limit. */
 HF_MUST_CHECK bool hf__handle_await_errand(struct hf__handle *, hf__time limit);
+/* Begin an errand, with none under way; under the mutex. Its request is to be
+ * run then. */
+void hf__handle_begin(struct hf__handle *, enum hf__errand);
+/* It was run, and that ended so; under the mutex. As hf__handle_run(). */
+HF_MUST_CHECK int hf__handle_ended(struct hf__handle *, enum hf__ending,
+                                   bool *ret_is_over);
 /*
  * Begin an errand and wait for its result; under the mutex, let go meanwhile.
  * Not over (ret_is_over may be NULL): it goes on, or went on, without the

@@ -2,7 +2,8 @@
 /*
  * What a caller has of a grant, and what the public API calls a lock. A grant
  * has one handle (handle.h), which talks to the store; a re-entrant one has a
- * hold for each acquire, and ends with the release of the last of them.
+ * hold for each acquire, and ends with the release of the last of them. A
+ * lock of several names has a part for each, which is a hold like any other.
  */
 #ifndef HF_CORE_HOLD_H
 #define HF_CORE_HOLD_H
@@ -11,16 +12,23 @@
 #include "src/core/once.h"
 
 struct hf_lock {
-    struct hf__handle *handle; /* with a reference; NULL before the grant */
+    /* With a reference, NULL before the grant; of several parts, the first
+     * one's. */
+    struct hf__handle *handle;
     /* Let go while others still held on: this hold's own answer counts. */
     atomic_bool is_left;
     bool is_over;          /* let go; under the handle's mutex */
     int left_result;       /* HF_OK or HF_LOST, if is_left */
     struct hf__once *once; /* the start that it counts as; NULL: none */
+    int n_parts;           /* 0: one name */
+    struct hf_lock *parts; /* as the caller named them */
+    struct hf__parker parker;
+    struct hf__listener listener; /* to the loss of a part */
 };
 
 /* NULL: no memory. */
 HF_MUST_CHECK struct hf_lock *hf__hold_new(void);
+HF_MUST_CHECK struct hf_lock *hf__hold_new_many(int n);
 /* Free it, with its reference to the handle; takes NULL. */
 void hf__hold_free(struct hf_lock *);
 HF_CLEANUP_FN(struct hf_lock, hf__hold_free);
@@ -30,6 +38,10 @@ HF_MUST_CHECK int hf__hold_standing(struct hf__handle *);
 /* If so, this is one more; takes over the reference. */
 HF_MUST_CHECK int hf__hold_join(struct hf_lock *, struct hf__handle *);
 HF_MUST_CHECK int hf__hold_release(struct hf_lock *, hf_error *err);
+/* The same for several, none of which has parts, in one batch. HF_LOST if any
+ * was lost, else the first failure. */
+HF_MUST_CHECK int hf__hold_release_all(struct hf_lock *const holds[], int n,
+                                       hf_error *err);
 /* Nobody has used the grant: its release opens the name at once. */
 void hf__hold_waive(struct hf_lock *);
 /* The handle's, unless this hold was let go while others still held on. */

@@ -219,6 +219,21 @@ unsigned hf__grant_step(struct hf__grant *g, const struct hf__event *e)
     return 0;
 }
 
+void hf__grant_begin(struct hf__grant *g, int64_t max_hold_ms, bool auto_renew,
+                     hf__time now)
+{
+    g->max_hold_ms = max_hold_ms;
+    g->auto_renew = auto_renew;
+    if (!is_ours(g)) {
+        return;
+    }
+    g->hold_end = max_hold_ms == 0 ? HF__NEVER : hf__after_ms(now, max_hold_ms);
+    g->deadline = hf__earlier(g->deadline, g->hold_end);
+    if (!auto_renew || !hf__before(g->deadline, g->hold_end)) {
+        g->renew_at = HF__NEVER;
+    }
+}
+
 hf__time hf__grant_promise(const struct hf__grant *g, hf__time sent)
 {
     return hf__earlier(hf__lease_deadline(sent, g->lease_ms), g->hold_end);

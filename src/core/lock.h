@@ -70,6 +70,10 @@ struct hf__event {
 void hf__grant_init(struct hf__grant *, int64_t lease_ms, bool auto_renew);
 /* Feed one event; gives the duties. */
 unsigned hf__grant_step(struct hf__grant *, const struct hf__event *);
+/* It was got ahead of others that its holder needs as well: only now does the
+ * holder have it, and its own wishes count from now. */
+void hf__grant_begin(struct hf__grant *, int64_t max_hold_ms, bool auto_renew,
+                     hf__time now);
 /* Until when it is ours if a request sent then is confirmed. */
 hf__time hf__grant_promise(const struct hf__grant *, hf__time sent);
 /* Nobody else can have it, by our clock. */

@@ -126,30 +126,7 @@ static bool await_other_release(struct hf__handle *h)
     return h->has_result;
 }
 
-static int send_away(struct hf__handle *h, hf_reason *ret_reason)
-{
-    hf__time limit =
-        hf__earlier(h->grant.deadline, hf__client_limit(h->client));
-    struct hf__claim *heir = NULL;
-    bool is_unknown = false;
-    bool is_quiet = false;
-
-    hf__mutex_lock(&h->mutex);
-    is_quiet = hf__handle_await_errand(h, limit);
-    hf__mutex_unlock(&h->mutex);
-    heir = is_quiet ? hf__place_heir(h, h->grant.lease_ms) : NULL;
-    if (heir != NULL) {
-        int r = hand_over(h, heir, limit, ret_reason);
-
-        if (r == HF_OK || r == HF_LOST) {
-            return r;
-        }
-        is_unknown = r == HF_EUNKNOWN;
-    }
-    return let_go(h, limit, is_unknown, ret_reason);
-}
-
-static int tell(const struct hf__handle *h, int r, hf_error *err)
+int hf__handle_tell_release(const struct hf__handle *h, int r, hf_error *err)
 {
     const char *name = hf__handle_name(h);
 
@@ -172,40 +149,167 @@ static int tell(const struct hf__handle *h, int r, hf_error *err)
                     name);
 }
 
-int hf__handle_release(struct hf__handle *h, hf_error *err)
-{
-    struct hf__event e = {.kind = HF__EVENT_RELEASE};
-    unsigned duties = 0;
-    int r = HF_LOST;
+/* A release that is on its way. */
+struct departure {
+    hf__time limit;
+    hf_reason reason;
+    unsigned duties;
+    int result;
+    bool is_done;    /* by an earlier call, or another thread's */
+    bool is_sent;    /* its release is under way, in a batch */
+    bool is_unknown; /* the store may have done it */
+};
 
-    hf__mutex_lock(&h->mutex);
+/* Does the store have to be asked? */
+static bool must_ask(const struct departure *d)
+{
+    return !d->is_done && (d->duties & HF__DO_RELEASE) != 0;
+}
+
+static void depart(struct hf__handle *h, struct departure *d)
+{
+    HF_SCOPED_LOCK(&h->mutex);
+
+    *d = (struct departure){.result = HF_LOST};
     if (await_other_release(h)) {
-        r = h->release_result;
-        hf__mutex_unlock(&h->mutex);
-        return tell(h, r, err);
+        d->result = h->release_result;
+        d->is_done = true;
+        return;
     }
     if (h->grant.phase == HF__PHASE_DETACHED) {
-        r = HF_EINVAL;
+        d->result = HF_EINVAL;
     }
-    e.now = hf__now();
-    duties = hf__handle_feed(h, e);
-    if ((duties & HF__DO_RELEASE) != 0) {
-        hf__mutex_unlock(&h->mutex);
-        r = send_away(h, &e.reason);
-        hf__mutex_lock(&h->mutex);
-        e.kind = HF__EVENT_RELEASE_ENDED;
-        e.result = r;
+    d->duties = hf__handle_feed(
+        h, (struct hf__event){.kind = HF__EVENT_RELEASE, .now = hf__now()});
+    d->limit = hf__earlier(h->grant.deadline, hf__client_limit(h->client));
+}
+
+/* Hand it on if somebody of this client waits. True: it is gone. */
+static bool pass_on(struct hf__handle *h, struct departure *d)
+{
+    struct hf__claim *heir = NULL;
+    bool is_quiet = false;
+
+    hf__mutex_lock(&h->mutex);
+    is_quiet = hf__handle_await_errand(h, d->limit);
+    hf__mutex_unlock(&h->mutex);
+    heir = is_quiet ? hf__place_heir(h, h->grant.lease_ms) : NULL;
+    if (heir == NULL) {
+        return false;
+    }
+    d->result = hand_over(h, heir, d->limit, &d->reason);
+    d->is_unknown = d->result == HF_EUNKNOWN;
+    return d->result == HF_OK || d->result == HF_LOST;
+}
+
+static void arrive(struct hf__handle *h, struct departure *d)
+{
+    struct hf__event e = {.kind = HF__EVENT_RELEASE_ENDED,
+                          .result = d->result,
+                          .reason = d->reason};
+
+    if (d->is_done) {
+        return;
+    }
+    hf__mutex_lock(&h->mutex);
+    if (must_ask(d)) {
         e.now = hf__now();
-        duties |= hf__handle_feed(h, e);
+        d->duties |= hf__handle_feed(h, e);
     }
-    if (r == HF_OK) {
-        hf__count(&h->client->counters.released, 1);
+    if (d->result == HF_OK) {
+        hf__count(&h->client->counters.released, !h->is_unused);
     }
-    h->release_result = r;
+    h->release_result = d->result;
     h->has_result = true;
     hf__mutex_unlock(&h->mutex);
     hf__place_gone(h);
     hf__place_left(h);
-    hf__handle_follow_up(h, duties);
-    return tell(h, r, err);
+    hf__handle_follow_up(h, d->duties);
+}
+
+int hf__handle_release(struct hf__handle *h, hf_error *err)
+{
+    struct departure d;
+
+    depart(h, &d);
+    if (must_ask(&d) && !pass_on(h, &d)) {
+        d.result = let_go(h, d.limit, d.is_unknown, &d.reason);
+    }
+    arrive(h, &d);
+    return hf__handle_tell_release(h, d.result, err);
+}
+
+/* ---- several at once */
+
+/* Send the releases of all that nobody inherits as one batch. */
+static void send_together(struct hf__handle *const h[], int n,
+                          struct departure *d)
+{
+    struct hf__bunch bunch = {.n = 0};
+    hf__time limit = {0};
+    int sent[HF_MANY_MAX]; /* whose the i-th of the bunch is */
+
+    for (int i = 0; i < n; i++) {
+        HF_SCOPED_LOCK(&h[i]->mutex);
+
+        if (!d[i].is_sent || !hf__handle_await_errand(h[i], d[i].limit)) {
+            d[i].is_sent = false;
+            continue;
+        }
+        hf__handle_begin(h[i], HF__ERRAND_RELEASE);
+        limit = hf__later(limit, d[i].limit);
+        sent[bunch.n] = i;
+        hf__bunch_add(&bunch, hf__client_session(h[i]->client, &h[i]->key),
+                      &h[i]->request);
+    }
+    if (bunch.n == 0) {
+        return;
+    }
+    hf__session_run_bunch(&bunch, &h[sent[0]]->parker, limit);
+    for (int i = 0; i < bunch.n; i++) {
+        struct hf__handle *own = h[sent[i]];
+        HF_SCOPED_LOCK(&own->mutex);
+
+        d[sent[i]].result =
+            hf__handle_ended(own, bunch.members[i].ending, NULL);
+        d[sent[i]].reason = d[sent[i]].result == HF_LOST
+                                ? own->request.op.ret_reason
+                                : HF_REASON_NONE;
+    }
+}
+
+/* What the batch did not settle is asked for again, one by one. */
+static void follow(struct hf__handle *h, struct departure *d)
+{
+    if (d->is_sent && d->result == HF_LOST && d->is_unknown &&
+        d->reason != HF_REASON_BROKEN) {
+        d->result = HF_OK; /* as in let_go() */
+    } else if (!d->is_sent || d->result < 0) {
+        d->is_unknown =
+            d->is_unknown || (d->is_sent && d->result == HF_EUNKNOWN);
+        d->result = let_go(h, d->limit, d->is_unknown, &d->reason);
+    }
+}
+
+void hf__handle_release_all(struct hf__handle *const h[], int n, int *results)
+{
+    struct departure d[HF_MANY_MAX];
+    bool is_left[HF_MANY_MAX];
+
+    HF_ASSERT(n <= HF_MANY_MAX);
+    for (int i = 0; i < n; i++) {
+        depart(h[i], &d[i]);
+    }
+    for (int i = 0; i < n; i++) {
+        is_left[i] = must_ask(&d[i]) && !pass_on(h[i], &d[i]);
+        d[i].is_sent = is_left[i];
+    }
+    send_together(h, n, d);
+    for (int i = 0; i < n; i++) {
+        if (is_left[i]) {
+            follow(h[i], &d[i]);
+        }
+        arrive(h[i], &d[i]);
+        results[i] = d[i].result;
+    }
 }

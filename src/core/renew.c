@@ -28,9 +28,35 @@ static int tell_gone(const struct hf__handle *h, hf_error *err)
                     hf_strreason(hf__handle_reason(h)));
 }
 
+/* Under the mutex: may it be renewed now, with nothing else under way? Then
+ * the grant knows of it. */
+static bool begin_renewal(struct hf__handle *h, hf__time limit,
+                          unsigned *ret_duties)
+{
+    if (!hf__handle_await_errand(h, limit)) {
+        return false;
+    }
+    *ret_duties |= hf__handle_feed(
+        h, (struct hf__event){.kind = HF__EVENT_RENEW_BEGUN, .now = hf__now()});
+    if (hf__grant_is_held(&h->grant, hf__now())) {
+        return true;
+    }
+    *ret_duties |=
+        hf__handle_feed(h, (struct hf__event){.kind = HF__EVENT_RENEW_FAILED,
+                                              .now = hf__now()});
+    return false;
+}
+
+/* Under the mutex: what its result makes of the grant. */
+static unsigned end_renewal(struct hf__handle *h)
+{
+    /* It was given up meanwhile, and had to wait for this. */
+    return hf__handle_end_renewal(h, &h->request.op) |
+           (h->owes ? HF__DO_GIVE_BACK : 0);
+}
+
 static int renew_as(struct hf__handle *h, enum hf__errand errand, hf_error *err)
 {
-    const char *name = hf__handle_name(h);
     hf__time limit = hf__client_limit(h->client);
     unsigned duties = 0;
     bool is_lost = false;
@@ -39,36 +65,66 @@ static int renew_as(struct hf__handle *h, enum hf__errand errand, hf_error *err)
 
     hf__mutex_lock(&h->mutex);
     limit = hf__earlier(limit, h->grant.deadline);
-    if (hf__handle_await_errand(h, limit)) {
-        duties =
-            hf__handle_feed(h, (struct hf__event){.kind = HF__EVENT_RENEW_BEGUN,
-                                                  .now = hf__now()});
-        if (hf__grant_is_held(&h->grant, hf__now())) {
-            r = hf__handle_run(h, errand, limit, &is_over);
-            if (is_over) {
-                duties |= hf__handle_end_renewal(h, &h->request.op);
-                /* It was given up meanwhile, and had to wait for this. */
-                duties |= h->owes ? HF__DO_GIVE_BACK : 0;
-            }
-        } else {
-            duties |= hf__handle_feed(
-                h, (struct hf__event){.kind = HF__EVENT_RENEW_FAILED,
-                                      .now = hf__now()});
-        }
+    if (begin_renewal(h, limit, &duties)) {
+        r = hf__handle_run(h, errand, limit, &is_over);
+        duties |= is_over ? end_renewal(h) : 0;
     }
     is_lost = !hf__handle_is_ours(h);
     hf__mutex_unlock(&h->mutex);
     hf__handle_follow_up(h, duties);
-    if (is_lost) {
+    return hf__handle_tell_renewal(h, is_lost ? (int)HF_LOST : r, err);
+}
+
+int hf__handle_tell_renewal(const struct hf__handle *h, int r, hf_error *err)
+{
+    if (r == HF_LOST) {
         return tell_gone(h, err);
     }
     if (r != HF_OK) {
         return hf__fail(err, r,
                         "\"%s\" was not renewed; it is held until the old "
                         "deadline",
-                        name);
+                        hf__handle_name(h));
     }
     return r;
+}
+
+void hf__handle_renew_all(struct hf__handle *const h[], int n, int *results)
+{
+    hf__time limit = hf__client_limit(h[0]->client);
+    struct hf__bunch bunch = {.n = 0};
+    unsigned duties[HF_MANY_MAX] = {0};
+    int sent[HF_MANY_MAX]; /* whose the i-th of the bunch is */
+
+    for (int i = 0; i < n; i++) {
+        HF_SCOPED_LOCK(&h[i]->mutex);
+
+        results[i] = HF_EUNKNOWN;
+        if (begin_renewal(h[i], hf__earlier(limit, h[i]->grant.deadline),
+                          &duties[i])) {
+            hf__handle_begin(h[i], HF__ERRAND_RENEW);
+            sent[bunch.n] = i;
+            hf__bunch_add(&bunch, &h[i]->client->renew, &h[i]->request);
+        }
+    }
+    if (bunch.n > 0) {
+        hf__session_run_bunch(&bunch, &h[sent[0]]->parker, limit);
+    }
+    for (int i = 0; i < bunch.n; i++) {
+        struct hf__handle *own = h[sent[i]];
+        bool is_over = false;
+        HF_SCOPED_LOCK(&own->mutex);
+
+        results[sent[i]] =
+            hf__handle_ended(own, bunch.members[i].ending, &is_over);
+        duties[sent[i]] |= is_over ? end_renewal(own) : 0;
+    }
+    for (int i = 0; i < n; i++) {
+        hf__mutex_lock(&h[i]->mutex);
+        results[i] = hf__handle_is_ours(h[i]) ? results[i] : (int)HF_LOST;
+        hf__mutex_unlock(&h[i]->mutex);
+        hf__handle_follow_up(h[i], duties[i]);
+    }
 }
 
 int hf__handle_renew(struct hf__handle *h, hf_error *err)

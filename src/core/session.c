@@ -350,6 +350,58 @@ enum hf__ending hf__session_leave(struct hf__session *s, struct hf__request *q)
     return HF__ENDING_RAN;
 }
 
+void hf__bunch_add(struct hf__bunch *b, struct hf__session *s,
+                   struct hf__request *q)
+{
+    HF_ASSERT(b->n < HF_MANY_MAX);
+    b->members[b->n++] = (struct hf__member){.session = s, .request = q};
+}
+
+/* Gives whether all have run. */
+static bool advance_bunch(struct hf__bunch *b)
+{
+    bool is_over = true;
+
+    for (int i = 0; i < b->n; i++) {
+        struct hf__member *m = &b->members[i];
+
+        if (!m->is_over && hf__session_advance(m->session, m->request)) {
+            m->is_over = true;
+            m->ending = HF__ENDING_RAN;
+        }
+        is_over = is_over && m->is_over;
+    }
+    return is_over;
+}
+
+void hf__session_run_bunch(struct hf__bunch *b, struct hf__parker *parker,
+                           hf__time limit)
+{
+    for (int i = 0; i < b->n; i++) {
+        struct hf__member *m = &b->members[i];
+
+        hf__session_begin(m->session, m->request, parker, limit);
+    }
+    for (;;) {
+        unsigned seen = hf__parker_seen(parker);
+
+        if (advance_bunch(b)) {
+            return;
+        }
+        if (!hf__before(hf__now(), limit)) {
+            break;
+        }
+        hf__park(parker, seen, limit);
+    }
+    for (int i = 0; i < b->n; i++) {
+        struct hf__member *m = &b->members[i];
+
+        if (!m->is_over) {
+            m->ending = hf__session_leave(m->session, m->request);
+        }
+    }
+}
+
 void hf__session_submit(struct hf__session *s, struct hf__request *q)
 {
     bool is_refused = false;

@@ -121,6 +121,22 @@ HF_MUST_CHECK bool hf__session_advance(struct hf__session *,
                                        struct hf__request *);
 HF_MUST_CHECK enum hf__ending hf__session_leave(struct hf__session *,
                                                 struct hf__request *);
+/* Requests of one caller that go together, in the batch of each session. */
+struct hf__bunch {
+    int n;
+    struct hf__member {
+        struct hf__session *session;
+        struct hf__request *request;
+        bool is_over;
+        enum hf__ending ending; /* once it is over */
+    } members[HF_MANY_MAX];
+};
+/* One more, with room for it. */
+void hf__bunch_add(struct hf__bunch *, struct hf__session *,
+                   struct hf__request *);
+/* As hf__session_run() for all of them; gives their endings. */
+void hf__session_run_bunch(struct hf__bunch *, struct hf__parker *,
+                           hf__time limit);
 /* Enqueue; done() is called when it has been executed. Thread: any. Never
  * blocks on the store. */
 void hf__session_submit(struct hf__session *, struct hf__request *);

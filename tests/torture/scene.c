@@ -120,6 +120,41 @@ static int play_acquire(struct scene *s)
     return acquire_as(s->alice, "job", patience(1500), &s->job);
 }
 
+static int acquire_two(struct scene *s, const char *other, int64_t wait_ms)
+{
+    hf_acquire_opts opts = wanting(wait_ms, patience(1000));
+    const char *const names[] = {"job", other};
+    hf_error err = HF_ERROR_INIT;
+    int r = hf_acquire_many(s->alice, names, 2, &opts, &s->job, &err);
+
+    EXPECT_IS(s->job != NULL, r == HF_OK);
+    EXPECT_IS(err.status, r);
+    EXPECT_IS(err.text[0] != '\0', r != HF_OK);
+    return r;
+}
+
+static int play_many(struct scene *s)
+{
+    return acquire_two(s, "hob", patience(1500));
+}
+
+static int play_try_many_taken(struct scene *s)
+{
+    return acquire_two(s, "taken", 0);
+}
+
+static int play_wait_many_taken(struct scene *s)
+{
+    return acquire_two(s, "taken", 5);
+}
+
+static int with_many(struct scene *s)
+{
+    int r = scene_open(s);
+
+    return r ? r : play_many(s);
+}
+
 static int play_try_taken(struct scene *s)
 {
     return acquire_as(s->alice, "taken", 0, &s->job);
@@ -319,6 +354,12 @@ const struct act acts[] = {
     {"wait, taken", 0, scene_open, play_wait_taken, HF_TIMEDOUT, false},
     {"wait", 0, with_other, play_wait, HF_OK, false},
     {"hand over", 0, with_job, play_handover, HF_OK, true},
+    {"many", 0, scene_open, play_many, HF_OK, false},
+    {"try many, taken", 0, scene_open, play_try_many_taken, HF_BUSY, false},
+    {"wait for many, taken", 0, scene_open, play_wait_many_taken, HF_TIMEDOUT,
+     false},
+    {"renew many", 0, with_many, play_renew, HF_OK, true},
+    {"release many", 0, with_many, play_release, HF_OK, true},
     {"cancel", 0, scene_open, play_cancel, HF_CANCELLED, false},
     {"reenter", 0, with_own, play_reenter, HF_OK, false},
     {"detach", HF_CAP_DETACH, with_job, play_detach, HF_OK, true},

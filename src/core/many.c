@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How several names are got. A round tries all that are missing in one batch
+ * and keeps those before the first, in the order of the stored keys, that
+ * somebody else has; the rest goes back. That one name is then waited for as
+ * any other (claim.c), while the keeper renews what is kept, and the next
+ * round tries what comes after it. What is kept only grows, so it ends; if
+ * some of it is lost meanwhile, all begins anew. Runs on the caller's thread.
+ */
+#include "src/core/many.h"
+
+#include "src/base/error.h"
+#include "src/core/cancel.h"
+#include "src/core/claim.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* By rank: a name's place in the order of the stored keys. */
+struct many {
+    struct hf_client *client;
+    const char *const *names;
+    const hf_acquire_opts *opts;
+    struct hf_lock *lock;
+    int n;
+    int kept;               /* so many, from rank 0 on, are granted */
+    int order[HF_MANY_MAX]; /* where the caller named it */
+    struct hf__claim *claims[HF_MANY_MAX]; /* of a round */
+    bool is_started[HF_MANY_MAX];          /* it is in its place */
+    struct hf__listener listener;          /* to the loss of what is kept */
+    struct hf__parker own_parker;
+    const atomic_int *stop; /* the cancel object's flag; NULL: none */
+    hf__time patience;      /* with all holders together */
+    hf__time answer_by;     /* the call returns by then */
+    hf_error err;
+};
+
+/* ---- names and their order */
+
+struct named {
+    const char *name;
+    int at;
+};
+
+/* The keys of one client begin alike, so they sort as the names do. */
+static int compare(const void *a, const void *b)
+{
+    return strcmp(((const struct named *)a)->name,
+                  ((const struct named *)b)->name);
+}
+
+static void sort(const char *const *names, int n, struct named *ret_sorted)
+{
+    for (int i = 0; i < n; i++) {
+        ret_sorted[i] = (struct named){names[i], i};
+    }
+    qsort(ret_sorted, (size_t)n, sizeof *ret_sorted, compare);
+}
+
+int hf__many_check(const char *const *names, int n, hf_error *err)
+{
+    struct named sorted[HF_MANY_MAX];
+
+    if (names == NULL || n < 1 || n > HF_MANY_MAX) {
+        return hf__fail(err, HF_EINVAL,
+                        "%d names: a lock needs 1 to %d of them", n,
+                        HF_MANY_MAX);
+    }
+    for (int i = 0; i < n; i++) {
+        int r = hf__name_check(names[i], err);
+
+        if (r != HF_OK) {
+            return r;
+        }
+    }
+    sort(names, n, sorted);
+    for (int i = 1; i < n; i++) {
+        if (compare(&sorted[i - 1], &sorted[i]) == 0) {
+            return hf__fail(err, HF_EINVAL, "\"%s\" is named twice",
+                            sorted[i].name);
+        }
+    }
+    return HF_OK;
+}
+
+static struct hf_lock *part(struct many *m, int rank)
+{
+    return &m->lock->parts[m->order[rank]];
+}
+
+static const char *name_of(const struct many *m, int rank)
+{
+    return m->names[m->order[rank]];
+}
+
+/* ---- claims */
+
+/* For one name, of this patience. While others are waited for the library
+ * renews it, and no max_hold_ms runs: see hf__handle_begin_hold(). */
+static int new_claim(struct many *m, int rank, int64_t wait_ms,
+                     struct hf__claim **ret_claim)
+{
+    hf_acquire_opts opts = *m->opts;
+    int r = HF_OK;
+
+    opts.wait_ms = wait_ms;
+    opts.auto_renew = 1;
+    opts.max_hold_ms = 0;
+    r = hf__claim_new(m->client, name_of(m, rank), &opts, ret_claim);
+    if (r != HF_OK) {
+        return hf__fail(&m->err, r, "out of memory");
+    }
+    (*ret_claim)->patience = m->patience;
+    (*ret_claim)->answer_by = m->answer_by;
+    (*ret_claim)->parker = m->listener.parker;
+    return HF_OK;
+}
+
+static bool is_stopped(const struct many *m)
+{
+    return m->stop != NULL && atomic_load(m->stop) != 0;
+}
+
+/* ---- keeping and giving back */
+
+/* The next by rank is granted. */
+static void keep(struct many *m)
+{
+    hf__handle_listen(part(m, m->kept)->handle, &m->listener);
+    m->kept++;
+}
+
+/* Everything from that rank on, in one batch. Nobody has had it, so it opens
+ * at once; what is not confirmed is settled in the background. */
+static void give_back(struct many *m, int from)
+{
+    struct hf_lock *holds[HF_MANY_MAX];
+    int n = 0;
+
+    for (int rank = from; rank < m->n; rank++) {
+        if (part(m, rank)->handle != NULL) {
+            holds[n++] = part(m, rank);
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        hf__handle_listen(holds[i]->handle, NULL);
+        hf__hold_waive(holds[i]);
+    }
+    if (n > 0) {
+        int r = hf__hold_release_all(holds, n, NULL);
+
+        (void)r;
+    }
+    for (int i = 0; i < n; i++) {
+        hf__handle_unref(holds[i]->handle);
+        memset(holds[i], 0, sizeof *holds[i]);
+    }
+    m->kept = from < m->kept ? from : m->kept;
+}
+
+/* ---- a round of tries */
+
+/* Can it only sleep, although none of its attempts is open? Another attempt of
+ * this client at the name is under way, or the store did not answer. */
+static bool is_idle(const struct hf__claim *c)
+{
+    return (c->stage == HF__STAGE_TURN || c->stage == HF__STAGE_PAUSE) &&
+           !c->is_unknown;
+}
+
+/* Step those that have not ended. Gives how many of them must be waited for,
+ * until *ret_until. */
+static int step_all(struct many *m, hf__time *ret_until)
+{
+    int busy = 0;
+
+    *ret_until = HF__NEVER;
+    for (int rank = m->kept; rank < m->n; rank++) {
+        struct hf__claim *c = m->claims[rank];
+        hf__time until = HF__NEVER;
+
+        if (c->stage != HF__STAGE_ENDED && !hf__claim_step(c, &until)) {
+            *ret_until = hf__earlier(*ret_until, until);
+            busy += !is_idle(c);
+        }
+    }
+    return busy;
+}
+
+/* Until each has its answer, or can only sleep. */
+static void run_all(struct many *m)
+{
+    struct hf__parker *parker = m->listener.parker;
+
+    for (;;) {
+        unsigned seen = hf__parker_seen(parker);
+        hf__time until = HF__NEVER;
+
+        if (step_all(m, &until) == 0) {
+            return;
+        }
+        if (until.ns != 0) {
+            hf__park(parker, seen, until);
+        }
+    }
+}
+
+/* Nobody waits in a round, with what others need in hand. */
+static void call_off_rest(struct many *m)
+{
+    for (int rank = m->kept; rank < m->n && m->is_started[rank]; rank++) {
+        hf__time until = HF__NEVER;
+        bool is_ended = m->claims[rank]->stage == HF__STAGE_ENDED;
+
+        if (!is_ended) {
+            hf__claim_call_off(m->claims[rank]);
+            is_ended = hf__claim_step(m->claims[rank], &until);
+            HF_ASSERT(is_ended); /* it was idle */
+        }
+    }
+}
+
+/* What the end of a claim means here. */
+static int answer_of(const struct many *m, const struct hf__claim *c)
+{
+    if (c->result == HF_CANCELLED && !is_stopped(m) && !c->is_unknown) {
+        return HF__AGAIN; /* it was called off */
+    }
+    return c->result;
+}
+
+/* Must all be given up? Also what was perhaps granted. */
+static bool is_final(int r)
+{
+    return r != HF_OK && r != HF_BUSY && r != HF_EUNAVAIL && r != HF__AGAIN;
+}
+
+/* Whose answer decides the round: the first that is final, else the first
+ * that was not granted; n if all were. */
+static int find_verdict(const struct many *m)
+{
+    int first = m->n;
+
+    for (int rank = m->n - 1; rank >= m->kept; rank--) {
+        first = m->claims[rank]->result != HF_OK ? rank : first;
+    }
+    for (int rank = first; rank < m->n; rank++) {
+        if (is_final(answer_of(m, m->claims[rank]))) {
+            return rank;
+        }
+    }
+    return first;
+}
+
+/* A claim for each that is missing, all in their places. */
+static int begin_round(struct many *m)
+{
+    int r = HF_OK;
+
+    for (int rank = m->kept; rank < m->n && r == HF_OK; rank++) {
+        r = new_claim(m, rank, 0, &m->claims[rank]);
+        if (r == HF_OK) {
+            r = hf__claim_start(m->claims[rank], &m->err);
+            m->is_started[rank] = r == HF_OK;
+        }
+    }
+    return r;
+}
+
+/* All that were begun have ended: take what they were granted. */
+static void end_round(struct many *m, int verdict)
+{
+    for (int rank = m->kept; rank < m->n && m->claims[rank] != NULL; rank++) {
+        struct hf__claim *c = m->claims[rank];
+
+        if (m->is_started[rank]) {
+            int r = hf__claim_finish(c, &part(m, rank)->handle,
+                                     rank == verdict ? &m->err : NULL);
+
+            (void)r; /* it is in c->result */
+        }
+        m->is_started[rank] = false;
+        m->claims[rank] = NULL;
+        hf__claim_unref(c);
+    }
+}
+
+/* HF_OK: all is granted. HF_BUSY, HF_EUNAVAIL, HF__AGAIN (not asked): the
+ * first that is missing was not. Else all must be given back. */
+static int try_rest(struct many *m)
+{
+    int verdict = m->n;
+    int r = begin_round(m);
+
+    if (r == HF_OK) {
+        run_all(m);
+    }
+    call_off_rest(m);
+    if (r == HF_OK) {
+        verdict = find_verdict(m);
+        r = verdict == m->n ? (int)HF_OK : answer_of(m, m->claims[verdict]);
+    }
+    end_round(m, verdict);
+    while (m->kept < verdict && part(m, m->kept)->handle != NULL) {
+        keep(m);
+    }
+    give_back(m, m->kept);
+    return r;
+}
+
+/* ---- waiting for one name */
+
+static void run(struct many *m, struct hf__claim *c)
+{
+    for (;;) {
+        unsigned seen = hf__parker_seen(c->parker);
+        hf__time until = HF__NEVER;
+
+        if (atomic_load(&m->listener.has_heard) != 0) {
+            hf__claim_call_off(c);
+        }
+        if (hf__claim_step(c, &until)) {
+            return;
+        }
+        if (until.ns != 0) {
+            hf__park(c->parker, seen, until);
+        }
+    }
+}
+
+/* The first that is missing: HF_OK and it is kept; HF_LOST: something kept
+ * was lost meanwhile; else why all must be given back. */
+static int queue(struct many *m)
+{
+    struct hf__claim *c = NULL;
+    int r = new_claim(m, m->kept, m->opts->wait_ms, &c);
+
+    r = r == HF_OK ? hf__claim_start(c, &m->err) : r;
+    if (r == HF_OK) {
+        run(m, c);
+        r = hf__claim_finish(c, &part(m, m->kept)->handle, &m->err);
+    }
+    if (c != NULL) {
+        hf__claim_unref(c);
+    }
+    if (r == HF_OK) {
+        keep(m);
+    }
+    return r == HF_CANCELLED && !is_stopped(m) ? (int)HF_LOST : r;
+}
+
+/* May the next name be asked for? HF_OK, or why not. */
+static int go_on(struct many *m)
+{
+    const char *name = name_of(m, m->kept);
+
+    if (atomic_load(&m->listener.has_heard) != 0) {
+        return HF_LOST;
+    }
+    if (is_stopped(m)) {
+        return hf__fail(&m->err, HF_CANCELLED,
+                        "the wait for \"%s\" was cancelled", name);
+    }
+    if (m->kept > 0 && !hf__before(hf__now(), m->answer_by)) {
+        return hf__fail(&m->err, HF_TIMEDOUT,
+                        "\"%s\" came when no time was left to ask for \"%s\"",
+                        name_of(m, m->kept - 1), name);
+    }
+    return HF_OK;
+}
+
+/* HF_OK: all are kept; HF_LOST: begin anew. */
+static int fill(struct many *m)
+{
+    while (m->kept < m->n) {
+        int r = go_on(m);
+
+        if (r == HF_OK) {
+            /* A round of one is what a claim does by itself. */
+            r = m->kept == m->n - 1 ? (int)HF__AGAIN : try_rest(m);
+            if (r == HF__AGAIN || r == HF_EUNAVAIL ||
+                (r == HF_BUSY && m->opts->wait_ms != 0)) {
+                r = queue(m);
+            }
+        }
+        if (r != HF_OK) {
+            return r;
+        }
+    }
+    return HF_OK;
+}
+
+/* ---- the whole */
+
+/* All are granted: from now on they are the caller's. HF_LOST if one has been
+ * lost by now. */
+static int hand_over(struct many *m)
+{
+    for (int i = 0; i < m->n; i++) {
+        struct hf__handle *h = m->lock->parts[i].handle;
+
+        hf__handle_listen(h, &m->lock->listener);
+        hf__handle_begin_hold(h, m->opts);
+    }
+    m->lock->handle = m->lock->parts[0].handle;
+    return hf_held(m->lock) != 0 ? (int)HF_OK : (int)HF_LOST;
+}
+
+/* HF_LOST: try anew while the patience lasts. */
+static int fail_lost(struct many *m)
+{
+    int r = m->opts->wait_ms == 0 ? (int)HF_EUNAVAIL : (int)HF_TIMEDOUT;
+
+    atomic_store(&m->listener.has_heard, 0);
+    m->lock->handle = NULL;
+    if (m->opts->wait_ms != 0 && hf__before(hf__now(), m->patience)) {
+        return HF_OK;
+    }
+    return hf__fail(&m->err, r,
+                    "one of the %d names was lost again before all were got",
+                    m->n);
+}
+
+static int acquire(struct many *m)
+{
+    for (;;) {
+        int r = fill(m);
+
+        r = r == HF_OK ? hand_over(m) : r;
+        if (r == HF_OK) {
+            return r;
+        }
+        give_back(m, 0);
+        r = r == HF_LOST ? fail_lost(m) : r;
+        if (r != HF_OK) {
+            return r;
+        }
+    }
+}
+
+int hf__many_acquire(struct hf_client *client, const char *const *names,
+                     const hf_acquire_opts *opts, struct hf_lock *lock,
+                     hf_error *err)
+{
+    hf__time now = hf__now();
+    struct named sorted[HF_MANY_MAX];
+    struct many m = {.client = client,
+                     .names = names,
+                     .opts = opts,
+                     .lock = lock,
+                     .n = lock->n_parts,
+                     .err = HF_ERROR_INIT};
+    int r = HF_OK;
+
+    m.patience = opts->wait_ms == HF_FOREVER ? HF__NEVER
+                                             : hf__after_ms(now, opts->wait_ms);
+    m.answer_by = hf__later(m.patience, hf__client_limit(client));
+    m.listener.parker = &m.own_parker;
+    if (opts->cancel != NULL) {
+        m.listener.parker = &opts->cancel->parker;
+        m.stop = &opts->cancel->is_fired;
+    }
+    sort(names, m.n, sorted);
+    for (int i = 0; i < m.n; i++) {
+        m.order[i] = sorted[i].at;
+    }
+    r = acquire(&m);
+    if (r != HF_OK) {
+        hf__error_copy(err, &m.err);
+    }
+    return r;
+}
