@@ -49,6 +49,7 @@ void scene_expect_free(int64_t limit_ms)
     AUTO_CLIENT *carol = open_store();
 
     EXPECT_SOON(await_free(carol, "job", 2 * limit_ms), limit_ms);
+    EXPECT_SOON(await_free(carol, "hob", 2 * limit_ms), limit_ms);
 }
 
 /* With a short lease: what can't be given back ends soon. */

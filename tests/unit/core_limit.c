@@ -72,3 +72,33 @@ TEST(without_automatic_renewal_only_the_deadline_matters)
     step(&g, HF__EVENT_RENEW_FAILED, RENEW + 20);
     EXPECT_IS(hf__grant_next_tick(&g).ns, at(end).ns);
 }
+
+TEST(a_hold_that_begins_later_counts_its_limit_from_then)
+{
+    struct hf__grant g = held_at_most(0);
+
+    hf__grant_begin(&g, 2 * LEASE, true, at(RENEW));
+    EXPECT_IS(g.deadline.ns, hf__lease_deadline(at(SENT), LEASE).ns);
+    EXPECT_IS(g.renew_at.ns, at(RENEW).ns);
+    EXPECT_IS(step(&g, HF__EVENT_RENEWED, RENEW + LEASE / 2), 0);
+    EXPECT_IS(step(&g, HF__EVENT_RENEWED, RENEW + LEASE + LEASE / 4), 0);
+    EXPECT_IS(g.deadline.ns, at(RENEW + 2 * LEASE).ns);
+    hf__grant_begin(&g, LEASE / 4, true, at(RENEW + LEASE + LEASE / 4));
+    EXPECT_IS(g.deadline.ns, at(RENEW + LEASE + LEASE / 2).ns);
+    EXPECT(hf__is_never(g.renew_at));
+}
+
+TEST(a_hold_that_begins_without_renewal_is_renewed_no_more)
+{
+    struct hf__grant g = held_at_most(0);
+
+    hf__grant_begin(&g, 0, false, at(SENT + 1));
+    EXPECT_IS(g.deadline.ns, hf__lease_deadline(at(SENT), LEASE).ns);
+    EXPECT(hf__is_never(g.renew_at));
+    EXPECT_IS(step(&g, HF__EVENT_TICK, RENEW + 1), 0);
+    EXPECT_IS(step(&g, HF__EVENT_TICK, 2 * LEASE + SENT),
+              HF__DO_TELL | HF__DO_GIVE_BACK);
+    hf__grant_begin(&g, 0, true, at(2 * LEASE + SENT));
+    EXPECT_IS(g.phase, HF__PHASE_LOST);
+    EXPECT(hf__is_never(hf__grant_next_tick(&g)));
+}

@@ -392,32 +392,3 @@ TEST(a_grant_for_a_closed_claim_is_given_back)
     EXPECT_IS(g.phase, HF__PHASE_LOST);
     EXPECT(!hf__grant_is_held(&g, at(SENT + 10)));
 }
-
-TEST(a_hold_that_begins_late_counts_its_limit_from_then)
-{
-    struct hf__grant g = held();
-
-    hf__grant_begin(&g, 10000, true, at(1500));
-    EXPECT_IS(g.deadline.ns, at(DEADLINE).ns);
-    EXPECT_IS(g.renew_at.ns, at(RENEW).ns);
-    EXPECT_IS(renewed(&g, 9500, 9500), 0);
-    EXPECT_IS(g.deadline.ns, at(11500).ns);
-    hf__grant_begin(&g, 100, true, at(9600));
-    EXPECT_IS(g.deadline.ns, at(9700).ns);
-    EXPECT_IS(g.renew_at.ns, HF__NEVER.ns);
-    EXPECT_IS(step(&g, HF__EVENT_TICK, 9701), HF__DO_TELL | HF__DO_GIVE_BACK);
-}
-
-TEST(a_hold_that_begins_without_renewal_is_renewed_no_more)
-{
-    struct hf__grant g = held();
-    struct hf__grant lost = in_phase(HF__PHASE_LOST);
-
-    hf__grant_begin(&g, 0, false, at(1500));
-    EXPECT_IS(g.deadline.ns, at(DEADLINE).ns);
-    EXPECT_IS(g.renew_at.ns, HF__NEVER.ns);
-    EXPECT_IS(step(&g, HF__EVENT_TICK, RENEW + 10), 0);
-    hf__grant_begin(&lost, 0, true, at(1500));
-    EXPECT_IS(lost.phase, HF__PHASE_LOST);
-    EXPECT_IS(hf__grant_next_tick(&lost).ns, HF__NEVER.ns);
-}
