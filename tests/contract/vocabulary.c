@@ -240,7 +240,7 @@ int send_one_request(struct party *p, struct request *rq)
     if (rq->op.kind == HF__OP_ACQUIRE) {
         p->manner = rq->op.manner;
     }
-    if (rq->op.result < 0) {
+    if (rq->op.result < 0 && rq->error.status != 0) {
         p->error = rq->error;
     }
     return rq->op.result == HF_OK ? r : rq->op.result;
