@@ -37,9 +37,6 @@ static inline struct hf__chime hf__chime_of_ticket(const struct hf__token *t)
     return (struct hf__chime){(const char *)t->bytes, sizeof t->bytes};
 }
 
-/* A ticket that was not seen for so long may be taken away. */
-#define HF__TICKET_FORGOTTEN_MS 60000
-
 /* For how long has nobody asked or waited for the ticket? For that of one who
  * lives and is not stopped it stays below HF__TICKET_PATIENCE_MS. */
 static inline int64_t hf__ticket_idle_ms(struct hf__stamps *stamps,

@@ -167,7 +167,7 @@ TEST(a_newer_format_is_named)
         PEER(me);
     }
     sql(path_of(""), "PRAGMA user_version=7");
-    expect_refused(path_of(""), HF_EPROTO, "format is 7, this program knows 1");
+    expect_refused(path_of(""), HF_EPROTO, "format is 7, this program knows 2");
 }
 
 TEST(a_damaged_database_is_said_to_be)

@@ -1,25 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What each kind of operation does to a record. Transactions, results and
- * waking are batch.c's. Called by the session's thread, with SQLite's write
- * lock held (for inspecting: inside a read).
+ * waking are batch.c's; what else a name may have, crowded.c's; what operators
+ * ask for, operate.c's. Called by the
+ * session's thread, with SQLite's write lock held (for inspecting: inside a
+ * read).
  */
 #include "src/backend/sqlite/apply.h"
 
+#include "src/backend/sqlite/beside.h"
+#include "src/backend/sqlite/crowded.h"
+#include "src/backend/sqlite/entry.h"
 #include "src/backend/sqlite/fence.h"
-#include "src/backend/sqlite/row.h"
+#include "src/backend/sqlite/operate.h"
 #include "src/base/error.h"
 
-/* The answers that are no outcome of any kind: HF_OK if there is none. */
-static int refuse(const struct hf__op *op, const struct hf__row *row)
+int hf__refuse(const struct hf__op *op, enum hf__standing standing)
 {
-    if (row->standing == HF__STANDS_DAMAGED) {
+    if (standing == HF__STANDS_DAMAGED) {
         return hf__fail(op->err, HF_EPROTO,
-                        "the record of this lock in holdfast_lock was changed "
-                        "by somebody else and makes no sense; delete that row "
-                        "when nobody uses the lock");
+                        "the record of this lock in holdfast_lock or "
+                        "holdfast_beside was changed by somebody else and "
+                        "makes no sense; delete that row when nobody uses the "
+                        "lock");
     }
-    if (row->standing == HF__STANDS_FOREIGN) {
+    if (standing == HF__STANDS_FOREIGN) {
         return hf__fail(op->err, HF_EUNSAFE,
                         "the holder runs in another time namespace, or in a "
                         "container with a boot id of its own, so its lease "
@@ -29,18 +34,87 @@ static int refuse(const struct hf__op *op, const struct hf__row *row)
     return HF_OK;
 }
 
+/* Let go of the name's record; where there is a line, only if asked for, so
+ * that without one no more is to be read. The clock does not matter here: the
+ * owner may always let go. */
+static int free_name(struct hf__sqlite *s, const struct hf__op *op,
+                     bool with_line, bool *ret_is_freed)
+{
+    sqlite3_stmt *statement = hf__sql(s, HF__SQL_FREE);
+    int rc;
+
+    *ret_is_freed = false;
+    if (statement == NULL) {
+        return hf__sql_failure(s);
+    }
+    (void)sqlite3_bind_int(statement, 1, op->reopens);
+    (void)sqlite3_bind_int64(statement, 2, s->wall_us);
+    hf__bind_key(statement, 3, &op->key);
+    hf__bind_token(statement, 4, &op->token);
+    (void)sqlite3_bind_int(statement, 5, with_line);
+    rc = hf__sql_run(s, HF__SQL_FREE);
+    *ret_is_freed = rc == SQLITE_OK && sqlite3_changes(s->db->handle) > 0;
+    return rc;
+}
+
+/* Let go of the name's record also where others are in line. */
+static int release_line(struct hf__sqlite *s, const struct hf__op *op,
+                        struct hf__outcome *out, bool *ret_is_done)
+{
+    int rc = free_name(s, op, true, ret_is_done);
+
+    if (rc != SQLITE_OK || !*ret_is_done) {
+        return rc;
+    }
+    out->result = HF_OK;
+    out->let_go = op->token;
+    rc = hf__line_leave(s, &op->key, &op->token, NULL);
+    if (rc == SQLITE_OK) {
+        rc = hf__beside_mark(s, &op->key, true);
+    }
+    return rc == SQLITE_OK ? hf__crowded_freed(s, op, out) : rc;
+}
+
+/* Does the token have something else of that name? */
+static int look_elsewhere(struct hf__sqlite *s, const struct hf__op *op,
+                          const struct hf__row *row, struct hf__outcome *out,
+                          bool *ret_is_done)
+{
+    int rc = SQLITE_OK;
+
+    if (op->kind == HF__OP_RELEASE && row->has_line) {
+        rc = release_line(s, op, out, ret_is_done);
+    }
+    if (rc == SQLITE_OK && !*ret_is_done) {
+        rc = hf__crowded_owned(s, op, row, out, ret_is_done);
+    }
+    if (rc == SQLITE_OK && !*ret_is_done && op->kind == HF__OP_RELEASE) {
+        rc = hf__crowded_leave_line(s, op, out);
+    }
+    return rc == SQLITE_OK && !*ret_is_done
+               ? hf__entry_tell(s, &op->key, row, op->ret_record)
+               : rc;
+}
+
 /* The token does not own the record, or not any more. */
 static int lost(struct hf__sqlite *s, const struct hf__op *op,
                 struct hf__outcome *out)
 {
+    bool is_done = false;
     struct hf__row row;
     int rc = hf__row_get(s, &op->key, &row, op->ret_record);
 
+    if (rc == SQLITE_OK && (row.has_beside || row.has_line)) {
+        rc = look_elsewhere(s, op, &row, out, &is_done);
+    }
+    if (rc != SQLITE_OK || is_done) {
+        return rc;
+    }
     out->result = HF_LOST;
     if (row.standing == HF__STANDS_DAMAGED ||
         hf__token_equal(&row.token, &op->token)) {
         /* Ours: the lease has run out, or its clock is another one. */
-        int r = refuse(op, &row);
+        int r = hf__refuse(op, row.standing);
 
         out->result = r == HF_OK ? HF_LOST : r;
     }
@@ -84,25 +158,16 @@ static int renew(struct hf__sqlite *s, const struct hf__op *op,
     return SQLITE_OK;
 }
 
-/* The clock does not matter here: the owner may always let go. */
 static int release(struct hf__sqlite *s, const struct hf__op *op,
                    struct hf__outcome *out)
 {
-    sqlite3_stmt *statement = hf__sql(s, HF__SQL_FREE);
-    int rc;
+    bool is_freed = false;
+    int rc = free_name(s, op, false, &is_freed);
 
-    if (statement == NULL) {
-        return hf__sql_failure(s);
-    }
-    (void)sqlite3_bind_int(statement, 1, op->reopens);
-    (void)sqlite3_bind_int64(statement, 2, s->wall_us);
-    hf__bind_key(statement, 3, &op->key);
-    hf__bind_token(statement, 4, &op->token);
-    rc = hf__sql_run(s, HF__SQL_FREE);
     if (rc != SQLITE_OK) {
         return rc;
     }
-    if (sqlite3_changes(s->db->handle) == 0) {
+    if (!is_freed) {
         return lost(s, op, out);
     }
     out->result = HF_OK;
@@ -111,10 +176,8 @@ static int release(struct hf__sqlite *s, const struct hf__op *op,
     return SQLITE_OK;
 }
 
-/* The grant dies with this process: it is remembered before the record can be
- * seen, and forgotten by batch.c if it never is. */
-static bool bind_to_life(struct hf__sqlite *s, const struct hf__op *op,
-                         const struct hf__token *token, struct hf__outcome *out)
+bool hf__bind_to_life(struct hf__sqlite *s, const struct hf__op *op,
+                      const struct hf__token *token, struct hf__outcome *out)
 {
     if (op->is_detached) {
         return false;
@@ -128,15 +191,14 @@ static bool bind_to_life(struct hf__sqlite *s, const struct hf__op *op,
 static int grant(struct hf__sqlite *s, const struct hf__op *op,
                  const struct hf__token *token, struct hf__outcome *out)
 {
-    static const struct hf__owner nobody;
-    const struct hf__owner *owner = op->owner != NULL ? op->owner : &nobody;
     sqlite3_stmt *statement = hf__sql(s, HF__SQL_PUT);
     bool is_bound;
+    int rc;
 
     if (statement == NULL) {
         return hf__sql_failure(s);
     }
-    is_bound = bind_to_life(s, op, token, out);
+    is_bound = hf__bind_to_life(s, op, token, out);
     hf__bind_key(statement, 1, &op->key);
     (void)sqlite3_bind_int64(statement, 2, (int64_t)out->fence);
     hf__bind_token(statement, 3, token);
@@ -147,18 +209,28 @@ static int grant(struct hf__sqlite *s, const struct hf__op *op,
     hf__bind_text(statement, 8, is_bound ? s->side->text : NULL);
     (void)sqlite3_bind_int64(statement, 9, s->wall_us);
     (void)sqlite3_bind_int64(statement, 10, (int64_t)out->broken);
-    hf__bind_text(statement, 11, owner->label);
-    hf__bind_text(statement, 12, owner->host);
-    (void)sqlite3_bind_int64(statement, 13, owner->pid);
-    hf__bind_text(statement, 14, owner->thread);
-    hf__bind_text(statement, 15, owner->note);
+    hf__bind_owner(statement, 11, op->owner);
+    (void)sqlite3_bind_int(statement, 16, out->has_beside);
+    (void)sqlite3_bind_int(statement, 17, out->has_line);
     out->result = HF_OK;
-    return hf__sql_run(s, HF__SQL_PUT);
+    rc = hf__sql_run(s, HF__SQL_PUT);
+    return rc == SQLITE_OK && (out->has_beside || out->has_line)
+               ? hf__crowded_settle(s, op, token)
+               : rc;
+}
+
+/* What a grant keeps of the record before it. */
+static void keep(struct hf__outcome *out, const struct hf__row *row)
+{
+    out->broken = row->broken;
+    out->has_beside = row->has_beside;
+    out->has_line = row->has_line;
 }
 
 static int handover(struct hf__sqlite *s, const struct hf__op *op,
                     struct hf__outcome *out)
 {
+    bool is_awaited = false;
     struct hf__row row;
     int rc = hf__row_get(s, &op->key, &row, NULL);
 
@@ -170,20 +242,26 @@ static int handover(struct hf__sqlite *s, const struct hf__op *op,
         (row.standing != HF__STANDS_HELD && row.standing != HF__STANDS_DEAD)) {
         return lost(s, op, out);
     }
+    if (row.has_line) {
+        rc = hf__crowded_is_awaited(s, op, &is_awaited);
+    }
+    if (rc != SQLITE_OK || is_awaited) {
+        out->result = HF_BUSY;
+        return rc;
+    }
     out->fence = hf__fence_next(s, row.fence);
     if (out->fence == 0) {
         return HF__SQLITE_RAISE_FIRST;
     }
     out->let_go = op->token;
     out->is_taken = true;
-    out->broken = row.broken;
+    keep(out, &row);
     return grant(s, op, &op->next_token, out);
 }
 
 static int raise_fence(struct hf__sqlite *s, const struct hf__op *op,
                        struct hf__outcome *out)
 {
-    sqlite3_stmt *statement;
     struct hf__row row;
     int rc = hf__row_get(s, &op->key, &row, NULL);
 
@@ -201,14 +279,8 @@ static int raise_fence(struct hf__sqlite *s, const struct hf__op *op,
     if (!hf__fence_may_be(s, op->fence)) {
         return HF__SQLITE_RAISE_FIRST;
     }
-    statement = hf__sql(s, HF__SQL_RAISE);
-    if (statement == NULL) {
-        return hf__sql_failure(s);
-    }
     out->fence = op->fence;
-    (void)sqlite3_bind_int64(statement, 1, (int64_t)op->fence);
-    hf__bind_key(statement, 2, &op->key);
-    return hf__sql_run(s, HF__SQL_RAISE);
+    return hf__name_raise(s, &op->key, op->fence);
 }
 
 /* A second attempt of a claim whose first answer was lost. Once the lease has
@@ -220,8 +292,7 @@ static bool is_ours_already(const struct hf__op *op, const struct hf__row *row)
             row->standing == HF__STANDS_DEAD);
 }
 
-/* The same, and its lease ran out: it kept the name closed for itself. */
-static bool is_own_keeping(const struct hf__op *op, const struct hf__row *row)
+bool hf__is_own_keeping(const struct hf__op *op, const struct hf__row *row)
 {
     return row->standing == HF__STANDS_KEPT &&
            hf__token_equal(&row->token, &op->token);
@@ -231,9 +302,18 @@ static bool is_own_keeping(const struct hf__op *op, const struct hf__row *row)
 static void forget_holder(const struct hf__op *op)
 {
     if (op->ret_record != NULL) {
-        *op->ret_record =
-            (struct hf__record){.holder_lives = -1, .remaining_us = -1};
+        *op->ret_record = (struct hf__record){
+            .holder_lives = -1, .remaining_us = -1, .slot = -1};
     }
+}
+
+/* Do those who stand beside, or in line, matter to the claim? */
+static bool is_crowded(const struct hf__op *op, const struct hf__row *row)
+{
+    return row->has_beside || row->has_line ||
+           op->manner.mode != HF__MODE_EXCLUSIVE ||
+           (op->queueing == HF__QUEUE_ALWAYS && !hf__row_is_free(row) &&
+            !hf__is_own_keeping(op, row));
 }
 
 static int acquire(struct hf__sqlite *s, const struct hf__op *op,
@@ -245,14 +325,19 @@ static int acquire(struct hf__sqlite *s, const struct hf__op *op,
     if (rc != SQLITE_OK) {
         return rc;
     }
-    out->broken = row.broken;
+    keep(out, &row);
     if (is_ours_already(op, &row)) {
         forget_holder(op);
         out->fence = row.fence;
         return grant(s, op, &op->token, out);
     }
-    if (!hf__row_is_free(&row) && !is_own_keeping(op, &row)) {
-        int r = refuse(op, &row);
+    if (is_crowded(op, &row)) {
+        rc = hf__crowded_acquire(s, op, &row, out);
+        if (rc != SQLITE_OK || out->result != HF_OK || out->fence != 0) {
+            return rc;
+        }
+    } else if (!hf__row_is_free(&row) && !hf__is_own_keeping(op, &row)) {
+        int r = hf__refuse(op, row.standing);
 
         out->result = r == HF_OK ? HF_BUSY : r;
         return SQLITE_OK;
@@ -270,54 +355,6 @@ static int acquire(struct hf__sqlite *s, const struct hf__op *op,
     return grant(s, op, &op->token, out);
 }
 
-static int inspect(struct hf__sqlite *s, const struct hf__op *op,
-                   struct hf__outcome *out)
-{
-    struct hf__row row;
-    int rc = hf__row_get(s, &op->key, &row, op->ret_record);
-
-    out->result = HF_OK;
-    if (row.standing == HF__STANDS_DAMAGED) {
-        out->result = refuse(op, &row);
-    }
-    return rc;
-}
-
-/* Allowed also where the holder's clock is another: a person decides. */
-static int break_lock(struct hf__sqlite *s, const struct hf__op *op,
-                      struct hf__outcome *out)
-{
-    sqlite3_stmt *statement;
-    struct hf__row row;
-    int rc = hf__row_get(s, &op->key, &row, op->ret_record);
-
-    if (rc != SQLITE_OK) {
-        return rc;
-    }
-    if ((row.standing != HF__STANDS_HELD && row.standing != HF__STANDS_DEAD &&
-         row.standing != HF__STANDS_FOREIGN &&
-         row.standing != HF__STANDS_KEPT) ||
-        (op->fence != 0 && op->fence != row.fence)) {
-        out->result = HF_CONFLICT;
-        return SQLITE_OK;
-    }
-    out->fence = hf__fence_next(s, row.fence);
-    if (out->fence == 0) {
-        return HF__SQLITE_RAISE_FIRST;
-    }
-    statement = hf__sql(s, HF__SQL_BREAK);
-    if (statement == NULL) {
-        return hf__sql_failure(s);
-    }
-    (void)sqlite3_bind_int64(statement, 1, (int64_t)out->fence);
-    (void)sqlite3_bind_int64(statement, 2, s->wall_us);
-    hf__bind_key(statement, 3, &op->key);
-    out->result = HF_OK;
-    out->is_freed = true;
-    out->let_go = row.token;
-    return hf__sql_run(s, HF__SQL_BREAK);
-}
-
 int hf__apply(struct hf__sqlite *s, const struct hf__op *op,
               struct hf__outcome *out)
 {
@@ -333,9 +370,9 @@ int hf__apply(struct hf__sqlite *s, const struct hf__op *op,
     case HF__OP_ACQUIRE:
         return acquire(s, op, out);
     case HF__OP_INSPECT:
-        return inspect(s, op, out);
+        return hf__operate_inspect(s, op, out);
     case HF__OP_BREAK:
-        return break_lock(s, op, out);
+        return hf__operate_break(s, op, out);
     }
     return SQLITE_MISUSE;
 }

@@ -22,6 +22,8 @@ static void settle_one(struct hf__sqlite *s, struct hf__op *op,
 {
     op->result = out->result;
     op->ret_reason = out->reason;
+    op->is_queued = out->is_queued;
+    op->slot = out->slot;
     if (out->fence != 0 || out->result == HF_LOST) {
         op->fence = out->fence;
     }
@@ -36,6 +38,19 @@ static void settle_one(struct hf__sqlite *s, struct hf__op *op,
     }
     if (out->is_freed) {
         hf__bells_freed(&s->side->bells, hf__chime_of(&op->key));
+    }
+    if (out->is_opened) {
+        hf__bells_ring(&s->side->bells, hf__chime_of(&op->key));
+    }
+}
+
+static void settle(struct hf__sqlite *s, struct hf__op *ops[], int n)
+{
+    for (int i = 0; i < n; i++) {
+        settle_one(s, ops[i], &s->outcome[i]);
+    }
+    for (int i = 0; i < s->n_rings; i++) {
+        hf__bells_ring(&s->side->bells, hf__chime_of_ticket(&s->rings[i]));
     }
 }
 
@@ -100,8 +115,9 @@ static int apply_all(struct hf__sqlite *s, struct hf__op *ops[], int n)
 {
     int rc = SQLITE_OK;
 
+    s->n_rings = 0;
     for (int i = 0; i < n; i++) {
-        s->outcome[i] = (struct hf__outcome){0};
+        s->outcome[i] = (struct hf__outcome){.slot = -1};
     }
     for (int kind = HF__OP_RENEW; kind <= HF__OP_BREAK && rc == SQLITE_OK;
          kind++) {
@@ -174,8 +190,8 @@ static int take_turn(struct hf__sqlite *s, struct hf__op *ops[], int n,
     }
     rc = transact(s, ops, n, ret_is_unknown);
     hf__gate_leave(gate, ticket);
-    for (int i = 0; i < n && rc == SQLITE_OK; i++) {
-        settle_one(s, ops[i], &s->outcome[i]);
+    if (rc == SQLITE_OK) {
+        settle(s, ops, n);
     }
     return rc;
 }

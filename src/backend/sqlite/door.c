@@ -18,7 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define VERSION 1
+/* 2: stamps, and databases of format 2. */
+#define VERSION 2
 
 /* What a board begins with; the rest of it is zero when new. */
 struct head {
@@ -159,6 +160,14 @@ static int examine(const struct hf__place *place, const struct hf__door *door,
     }
     if (!door->has_others) {
         return reset(place, door, err);
+    }
+    /* It would neither see nor heed what it has not heard of. */
+    if (head.version < VERSION && !is_blank(&head)) {
+        return hf__fail(err, HF_EPROTO,
+                        "%s is in use by an older version of Holdfast; stop "
+                        "all programs that use it, then start this one again: "
+                        "it brings the file to the new format",
+                        place->path[HF__FILE_DB]);
     }
     if (head.size != sizeof(struct hf__board) ||
         st.st_size < (off_t)sizeof(struct hf__board)) {

@@ -7,6 +7,7 @@
  */
 #include "src/backend/sqlite/fence.h"
 #include "src/backend/sqlite/gate.h"
+#include "src/backend/sqlite/line.h"
 #include "src/backend/sqlite/pool.h"
 #include "src/backend/sqlite/row.h"
 #include "src/backend/sqlite/sqlite.h"
@@ -23,6 +24,7 @@
 struct name {
     char bytes[HF__KEY_MAX + 1];
     int length;
+    bool has_more; /* in the other tables */
 };
 
 struct sweep {
@@ -58,16 +60,77 @@ static bool read_name(sqlite3_stmt *statement, struct name *name)
     return key != NULL;
 }
 
+static int64_t lapsed_us(const struct hf__row *row)
+{
+    return row->standing == HF__STANDS_EXPIRED ? -row->remaining_us : INT64_MAX;
+}
+
+/* Does a row of one of the other tables keep its name from being idle? */
+static bool is_needed(const struct hf__sqlite *s, sqlite3_stmt *statement,
+                      bool is_ticket, int64_t idle_us)
+{
+    struct hf__ticket ticket;
+    struct hf__row row;
+
+    if (is_ticket) {
+        hf__line_read(s, statement, &ticket, NULL);
+        return ticket.presence != HF__LEFT_LINE;
+    }
+    hf__row_read_grant(s, statement, &row, NULL);
+    return !row.is_broken &&
+           (!hf__row_is_free(&row) || lapsed_us(&row) < idle_us);
+}
+
+/* Is there any such row? */
+static int look_for_needed(struct hf__sqlite *s, const struct sweep *w,
+                           enum hf__statement which, bool *ret_is_any)
+{
+    sqlite3_stmt *statement = hf__sql(s, which);
+    int rc = SQLITE_ROW;
+
+    if (statement == NULL) {
+        return hf__sql_failure(s);
+    }
+    bind_name(statement, 1, &w->from);
+    if (which == HF__SQL_BESIDE) {
+        (void)sqlite3_bind_int(statement, 2, -1);
+    }
+    while (!*ret_is_any && (rc = sqlite3_step(statement)) == SQLITE_ROW) {
+        *ret_is_any =
+            is_needed(s, statement, which == HF__SQL_LINE, w->idle_us);
+    }
+    (void)sqlite3_reset(statement);
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+/* The name that was just read is idle: so, too, what else there is of it? */
+static int add_if_idle(struct hf__sqlite *s, struct sweep *w,
+                       const struct hf__row *row)
+{
+    bool is_needed_still = false;
+    int rc = SQLITE_OK;
+
+    if (row->has_beside) {
+        rc = look_for_needed(s, w, HF__SQL_BESIDE, &is_needed_still);
+    }
+    if (rc == SQLITE_OK && row->has_line) {
+        rc = look_for_needed(s, w, HF__SQL_LINE, &is_needed_still);
+    }
+    if (rc == SQLITE_OK && !is_needed_still) {
+        w->idle[w->n_idle] = w->from;
+        w->idle[w->n_idle++].has_more = row->has_beside || row->has_line;
+        w->highest = row->fence > w->highest ? row->fence : w->highest;
+    }
+    return rc;
+}
+
 /* The fence must be one that the clock has passed: it goes on from there. A
  * record that the clock has yet to reach waits, as one in the future does. */
 static bool is_idle(const struct hf__sqlite *s, const struct hf__row *row,
                     int64_t touched_us, int64_t idle_us)
 {
-    int64_t lapsed_us =
-        row->standing == HF__STANDS_EXPIRED ? -row->remaining_us : INT64_MAX;
-
     return hf__row_is_free(row) && row->fence < (uint64_t)s->wall_us &&
-           touched_us <= s->wall_us - idle_us && lapsed_us >= idle_us;
+           touched_us <= s->wall_us - idle_us && lapsed_us(row) >= idle_us;
 }
 
 /* Note which of the next records are idle, and where to go on. */
@@ -95,8 +158,10 @@ static int collect(struct hf__sqlite *s, struct sweep *w)
             break;
         }
         if (is_idle(s, &row, hf__row_touched_us(statement), w->idle_us)) {
-            w->idle[w->n_idle++] = w->from;
-            w->highest = row.fence > w->highest ? row.fence : w->highest;
+            rc = add_if_idle(s, w, &row);
+            if (rc != SQLITE_OK) {
+                break;
+            }
         }
         seen++;
     }
@@ -109,18 +174,34 @@ static int collect(struct hf__sqlite *s, struct sweep *w)
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
+static int delete_from(struct hf__sqlite *s, enum hf__statement which,
+                       const struct name *name)
+{
+    sqlite3_stmt *statement = hf__sql(s, which);
+
+    if (statement == NULL) {
+        return hf__sql_failure(s);
+    }
+    bind_name(statement, 1, name);
+    return hf__sql_run(s, which);
+}
+
 static int delete_idle(struct hf__sqlite *s, const struct sweep *w)
 {
     int rc = SQLITE_OK;
 
     for (int i = 0; i < w->n_idle && rc == SQLITE_OK; i++) {
-        sqlite3_stmt *statement = hf__sql(s, HF__SQL_DELETE);
+        const struct name *name = &w->idle[i];
 
-        if (statement == NULL) {
-            return hf__sql_failure(s);
+        if (name->has_more) {
+            rc = delete_from(s, HF__SQL_BESIDE_DELETE, name);
         }
-        bind_name(statement, 1, &w->idle[i]);
-        rc = hf__sql_run(s, HF__SQL_DELETE);
+        if (rc == SQLITE_OK && name->has_more) {
+            rc = delete_from(s, HF__SQL_LINE_DELETE, name);
+        }
+        if (rc == SQLITE_OK) {
+            rc = delete_from(s, HF__SQL_DELETE, name);
+        }
     }
     return rc;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * list(): every held record with a prefix, in the order of keys, from one
+ * list(): every grant of names with a prefix, in the order of keys, from one
  * state of the database. Called by the session's thread.
  */
 #include "src/backend/sqlite/pool.h"
@@ -25,7 +25,7 @@ static bool tell(struct hf__sqlite *s, sqlite3_stmt *statement,
     size_t length = (size_t)sqlite3_column_bytes(statement, 0);
     size_t name_at = listing->prefix->name_at;
 
-    hf__row_read(s, statement, &row, &record);
+    hf__row_read_grant(s, statement, &row, &record);
     if (!record.is_held || key == NULL || length < name_at) {
         return false;
     }

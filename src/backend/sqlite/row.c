@@ -25,7 +25,15 @@ enum column {
     COLUMN_HOST,
     COLUMN_PID,
     COLUMN_THREAD,
-    COLUMN_NOTE
+    COLUMN_NOTE,
+    /* of a name: */
+    COLUMN_BESIDE,
+    COLUMN_LINE,
+    /* of a grant: */
+    COLUMN_MODE = COLUMN_BESIDE,
+    COLUMN_SLOTS,
+    COLUMN_SLOT,
+    COLUMN_IS_BROKEN
 };
 
 /* Microseconds, some 140 years: later than what hf__time can hold is nothing
@@ -65,9 +73,9 @@ static int64_t time_of(sqlite3_stmt *statement, enum column column)
     return us > TIME_END ? TIME_END : us < -TIME_END ? -TIME_END : us;
 }
 
-static const char *text_of(sqlite3_stmt *statement, enum column column)
+static const char *text_of(sqlite3_stmt *statement, int column)
 {
-    const unsigned char *text = sqlite3_column_text(statement, (int)column);
+    const unsigned char *text = sqlite3_column_text(statement, column);
 
     return text != NULL ? (const char *)text : "";
 }
@@ -82,7 +90,7 @@ static bool has_text(sqlite3_stmt *statement, enum column column)
 
 /* The record may have been edited by hand: what is not UTF-8 is dropped. */
 static void copy_text(char *to, size_t size, sqlite3_stmt *statement,
-                      enum column column)
+                      int column)
 {
     const char *text = text_of(statement, column);
     size_t length = hf__utf8_cut(text, size - 1);
@@ -92,6 +100,58 @@ static void copy_text(char *to, size_t size, sqlite3_stmt *statement,
     }
     memcpy(to, text, length);
     to[length] = '\0';
+}
+
+bool hf__read_token(sqlite3_stmt *statement, int at,
+                    struct hf__token *ret_token)
+{
+    const void *bytes = sqlite3_column_blob(statement, at);
+    int size = sqlite3_column_bytes(statement, at);
+
+    if (sqlite3_column_type(statement, at) != SQLITE_BLOB ||
+        size != (int)sizeof ret_token->bytes || bytes == NULL) {
+        return false;
+    }
+    memcpy(ret_token->bytes, bytes, sizeof ret_token->bytes);
+    return true;
+}
+
+bool hf__read_manner(sqlite3_stmt *statement, int at,
+                     struct hf__manner *ret_manner)
+{
+    int64_t mode = sqlite3_column_int64(statement, at);
+    int64_t slots = sqlite3_column_int64(statement, at + 1);
+    bool has_slots = mode == HF__MODE_SLOTS;
+
+    if (sqlite3_column_type(statement, at) != SQLITE_INTEGER ||
+        mode < HF__MODE_EXCLUSIVE || mode > HF__MODE_SLOTS ||
+        (has_slots ? slots < 1 || slots > HF_SLOTS_MAX : slots != 0)) {
+        return false;
+    }
+    *ret_manner = (struct hf__manner){(enum hf__mode)mode, (int)slots};
+    return true;
+}
+
+void hf__read_owner(sqlite3_stmt *statement, int at, struct hf__owner *owner)
+{
+    copy_text(owner->label, sizeof owner->label, statement, at);
+    copy_text(owner->host, sizeof owner->host, statement, at + 1);
+    owner->pid = sqlite3_column_int64(statement, at + 2);
+    copy_text(owner->thread, sizeof owner->thread, statement, at + 3);
+    copy_text(owner->note, sizeof owner->note, statement, at + 4);
+}
+
+void hf__bind_owner(sqlite3_stmt *statement, int at,
+                    const struct hf__owner *owner)
+{
+    static const struct hf__owner nobody;
+    const struct hf__owner *o = owner != NULL ? owner : &nobody;
+
+    hf__bind_text(statement, at, o->label);
+    hf__bind_text(statement, at + 1, o->host);
+    (void)sqlite3_bind_int64(statement, at + 2, o->pid);
+    hf__bind_text(statement, at + 3, o->thread);
+    hf__bind_text(statement, at + 4, o->note);
 }
 
 /* How long the last grant still keeps the name closed: by the clock of the
@@ -186,7 +246,7 @@ static void judge_held(const struct hf__sqlite *s, sqlite3_stmt *statement,
     }
 }
 
-static bool is_held(const struct hf__row *row)
+bool hf__row_is_held(const struct hf__row *row)
 {
     return row->standing == HF__STANDS_HELD ||
            row->standing == HF__STANDS_DEAD ||
@@ -198,8 +258,10 @@ static void tell(sqlite3_stmt *statement, const struct hf__row *row,
 {
     int64_t acquired_at = 0;
 
-    *record = (struct hf__record){.is_held = is_held(row),
+    *record = (struct hf__record){.is_held = hf__row_is_held(row),
                                   .is_kept = row->standing == HF__STANDS_KEPT,
+                                  .manner = row->manner,
+                                  .slot = row->slot,
                                   .holder_lives = row->holder_lives,
                                   .fence = row->fence,
                                   .remaining_us = row->remaining_us};
@@ -209,15 +271,7 @@ static void tell(sqlite3_stmt *statement, const struct hf__row *row,
     acquired_at = time_of(statement, COLUMN_ACQUIRED_AT);
     record->token = row->token;
     record->acquired_us = acquired_at > 0 ? acquired_at : 0;
-    record->owner.pid = sqlite3_column_int64(statement, COLUMN_PID);
-    copy_text(record->owner.label, sizeof record->owner.label, statement,
-              COLUMN_LABEL);
-    copy_text(record->owner.host, sizeof record->owner.host, statement,
-              COLUMN_HOST);
-    copy_text(record->owner.thread, sizeof record->owner.thread, statement,
-              COLUMN_THREAD);
-    copy_text(record->owner.note, sizeof record->owner.note, statement,
-              COLUMN_NOTE);
+    hf__read_owner(statement, COLUMN_LABEL, &record->owner);
 }
 
 int64_t hf__row_touched_us(sqlite3_stmt *statement)
@@ -228,33 +282,71 @@ int64_t hf__row_touched_us(sqlite3_stmt *statement)
     return acquired_at > freed_at ? acquired_at : freed_at;
 }
 
-void hf__row_read(const struct hf__sqlite *s, sqlite3_stmt *statement,
-                  struct hf__row *ret_row, struct hf__record *record)
+void hf__row_clear(struct hf__row *row, struct hf__record *record)
+{
+    *row = (struct hf__row){.remaining_us = -1, .holder_lives = -1, .slot = -1};
+    if (record != NULL) {
+        *record = (struct hf__record){
+            .holder_lives = -1, .remaining_us = -1, .slot = -1};
+    }
+}
+
+static void read_common(const struct hf__sqlite *s, sqlite3_stmt *statement,
+                        struct hf__row *row)
 {
     int64_t fence = sqlite3_column_int64(statement, COLUMN_FENCE);
     int fence_type = sqlite3_column_type(statement, COLUMN_FENCE);
     int token_type = sqlite3_column_type(statement, COLUMN_TOKEN);
-    int token_size = sqlite3_column_bytes(statement, COLUMN_TOKEN);
 
-    *ret_row = (struct hf__row){.remaining_us = -1, .holder_lives = -1};
+    hf__row_clear(row, NULL);
     if (fence_type != SQLITE_INTEGER || fence <= 0 ||
         fence >= (int64_t)HF__FENCE_END) {
-        ret_row->standing = HF__STANDS_DAMAGED;
+        row->standing = HF__STANDS_DAMAGED;
     } else if (token_type == SQLITE_NULL) {
-        ret_row->fence = (uint64_t)fence;
-        judge_keeping(s, statement, ret_row);
-    } else if (token_type != SQLITE_BLOB ||
-               token_size != (int)sizeof ret_row->token.bytes ||
+        row->fence = (uint64_t)fence;
+        judge_keeping(s, statement, row);
+    } else if (!hf__read_token(statement, COLUMN_TOKEN, &row->token) ||
                !has_text(statement, COLUMN_BOOT)) {
-        ret_row->standing = HF__STANDS_DAMAGED;
+        row->standing = HF__STANDS_DAMAGED;
     } else {
-        ret_row->fence = (uint64_t)fence;
-        memcpy(ret_row->token.bytes,
-               sqlite3_column_blob(statement, COLUMN_TOKEN),
-               sizeof ret_row->token.bytes);
-        judge_held(s, statement, ret_row);
+        row->fence = (uint64_t)fence;
+        judge_held(s, statement, row);
     }
-    ret_row->broken = (uint64_t)sqlite3_column_int64(statement, COLUMN_BROKEN);
+    row->broken = (uint64_t)sqlite3_column_int64(statement, COLUMN_BROKEN);
+}
+
+/* What is not a number of ours says nothing: look there. */
+static bool flag_of(sqlite3_stmt *statement, enum column column)
+{
+    return sqlite3_column_int(statement, (int)column) != 0 ||
+           sqlite3_column_type(statement, (int)column) != SQLITE_INTEGER;
+}
+
+void hf__row_read(const struct hf__sqlite *s, sqlite3_stmt *statement,
+                  struct hf__row *ret_row, struct hf__record *record)
+{
+    read_common(s, statement, ret_row);
+    ret_row->has_beside = flag_of(statement, COLUMN_BESIDE);
+    ret_row->has_line = flag_of(statement, COLUMN_LINE);
+    if (record != NULL) {
+        tell(statement, ret_row, record);
+    }
+}
+
+void hf__row_read_grant(const struct hf__sqlite *s, sqlite3_stmt *statement,
+                        struct hf__row *ret_row, struct hf__record *record)
+{
+    int64_t slot = sqlite3_column_int64(statement, COLUMN_SLOT);
+
+    read_common(s, statement, ret_row);
+    if (!hf__read_manner(statement, COLUMN_MODE, &ret_row->manner) ||
+        (ret_row->manner.mode == HF__MODE_SLOTS &&
+         (slot < 0 || slot >= ret_row->manner.slots))) {
+        ret_row->standing = HF__STANDS_DAMAGED;
+    } else if (ret_row->manner.mode == HF__MODE_SLOTS) {
+        ret_row->slot = (int)slot;
+    }
+    ret_row->is_broken = sqlite3_column_int(statement, COLUMN_IS_BROKEN) != 0;
     if (record != NULL) {
         tell(statement, ret_row, record);
     }
@@ -266,10 +358,7 @@ int hf__row_get(struct hf__sqlite *s, const struct hf__key *key,
     sqlite3_stmt *statement = hf__sql(s, HF__SQL_GET);
     int rc;
 
-    *ret_row = (struct hf__row){.remaining_us = -1, .holder_lives = -1};
-    if (record != NULL) {
-        *record = (struct hf__record){.holder_lives = -1, .remaining_us = -1};
-    }
+    hf__row_clear(ret_row, record);
     if (statement == NULL) {
         return hf__sql_failure(s);
     }

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The tables. holdfast_lock has one row for each name ever locked, kept for
- * its fence; holdfast_held is for people with the sqlite3 shell. Called
- * behind the door, when a session opens.
+ * its fence; holdfast_beside has the grants that stand beside others, and
+ * holdfast_ticket those who wait in line; holdfast_held is for people with the
+ * sqlite3 shell. Called behind the door, when a session opens.
+ *
+ * Format 1 had no grants beside others and no line. It is brought to the
+ * present one in place, but never while a program of that time is inside: that
+ * would grant what it can't see to be held. Such a program has set up a board
+ * of its own version, at which door.c turns us away.
  */
 #include "src/backend/sqlite/schema.h"
 
@@ -12,14 +18,20 @@
 #include <string.h>
 
 #define APPLICATION_ID 0x48466c6b /* "HFlk" */
-#define VERSION        1
+#define VERSION        2
 
 /* Times are microseconds: expires and keep_until on CLOCK_BOOTTIME of `boot`,
  * acquired_at and freed_at since 1970. `side` names the file in which the
  * holder's process has locked a byte, and which; `broken` is the fence of the
- * last grant that an operator ended. */
+ * last grant that an operator ended, `ended` that this one was. `beside` and
+ * `line` say of a name whether the other tables have something of it: where
+ * they are 0, nobody looks there. */
+static const char from_1[] =
+    "ALTER TABLE holdfast_lock ADD COLUMN beside INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE holdfast_lock ADD COLUMN line INTEGER NOT NULL DEFAULT 0;"
+    "DROP VIEW IF EXISTS holdfast_held";
+
 static const char schema[] =
-    "BEGIN IMMEDIATE;"
     "CREATE TABLE IF NOT EXISTS holdfast_lock("
     " key TEXT PRIMARY KEY NOT NULL,"
     " fence INTEGER NOT NULL,"
@@ -32,7 +44,38 @@ static const char schema[] =
     " acquired_at INTEGER NOT NULL,"
     " freed_at INTEGER NOT NULL,"
     " broken INTEGER NOT NULL,"
-    " label TEXT, host TEXT, pid INTEGER, thread TEXT, note TEXT"
+    " label TEXT, host TEXT, pid INTEGER, thread TEXT, note TEXT,"
+    " beside INTEGER NOT NULL DEFAULT 0,"
+    " line INTEGER NOT NULL DEFAULT 0"
+    ") WITHOUT ROWID;"
+    "CREATE TABLE IF NOT EXISTS holdfast_beside("
+    " key TEXT NOT NULL,"
+    " token BLOB NOT NULL,"
+    " fence INTEGER NOT NULL,"
+    " mode INTEGER NOT NULL," /* 1: shared, 2: slots */
+    " slots INTEGER NOT NULL,"
+    " slot INTEGER NOT NULL,"
+    " expires INTEGER NOT NULL,"
+    " granted INTEGER NOT NULL,"
+    " boot TEXT NOT NULL,"
+    " side TEXT,"
+    " acquired_at INTEGER NOT NULL,"
+    " ended INTEGER NOT NULL,"
+    " label TEXT, host TEXT, pid INTEGER, thread TEXT, note TEXT,"
+    " PRIMARY KEY(key,token)"
+    ") WITHOUT ROWID;"
+    "CREATE TABLE IF NOT EXISTS holdfast_ticket("
+    " key TEXT NOT NULL,"
+    " seq INTEGER NOT NULL,"
+    " token BLOB NOT NULL,"
+    " mode INTEGER NOT NULL,"
+    " slots INTEGER NOT NULL,"
+    " boot TEXT NOT NULL,"
+    " side TEXT,"
+    " since INTEGER NOT NULL,"
+    " asked INTEGER NOT NULL,"
+    " label TEXT, host TEXT, pid INTEGER, thread TEXT, note TEXT,"
+    " PRIMARY KEY(key,seq), UNIQUE(key,token)"
     ") WITHOUT ROWID;"
     "CREATE TABLE IF NOT EXISTS holdfast_meta("
     " id INTEGER PRIMARY KEY CHECK(id=1),"
@@ -41,11 +84,15 @@ static const char schema[] =
     " fence_ceiling INTEGER NOT NULL);"
     "CREATE VIEW IF NOT EXISTS holdfast_held AS"
     " SELECT key,fence,label,host,pid,thread,note,"
-    "  datetime(acquired_at/1000000,'unixepoch') AS acquired_utc"
-    " FROM holdfast_lock WHERE token IS NOT NULL;"
+    "  datetime(acquired_at/1000000,'unixepoch') AS acquired_utc,"
+    "  'alone' AS mode,NULL AS slot"
+    " FROM holdfast_lock WHERE token IS NOT NULL"
+    " UNION ALL SELECT key,fence,label,host,pid,thread,note,"
+    "  datetime(acquired_at/1000000,'unixepoch'),"
+    "  iif(mode=1,'shared','one of '||slots),iif(mode=1,NULL,slot)"
+    " FROM holdfast_beside WHERE ended=0;"
     "PRAGMA application_id=1212574827;"
-    "PRAGMA user_version=1;"
-    "COMMIT";
+    "PRAGMA user_version=2";
 
 _Static_assert(APPLICATION_ID == 1212574827, "as in the text above");
 
@@ -115,6 +162,21 @@ static int set_wal(struct hf__sqlite *s, hf_error *err)
     return HF_OK;
 }
 
+/* All of it or nothing. */
+static int build(struct hf__sqlite *s, int64_t version)
+{
+    sqlite3 *handle = s->db->handle;
+    int rc = hf__sql_run(s, HF__SQL_BEGIN_WRITE);
+
+    if (rc == SQLITE_OK && version == 1) {
+        rc = sqlite3_exec(handle, from_1, NULL, NULL, NULL);
+    }
+    if (rc == SQLITE_OK) {
+        rc = sqlite3_exec(handle, schema, NULL, NULL, NULL);
+    }
+    return rc == SQLITE_OK ? hf__sql_run(s, HF__SQL_COMMIT) : rc;
+}
+
 int hf__schema_prepare(struct hf__sqlite *s, hf_error *err)
 {
     int64_t version = 0;
@@ -128,7 +190,7 @@ int hf__schema_prepare(struct hf__sqlite *s, hf_error *err)
     if (rc != SQLITE_OK || version == VERSION) {
         return hf__sql_status(s, rc, err);
     }
-    rc = sqlite3_exec(s->db->handle, schema, NULL, NULL, NULL);
+    rc = build(s, version);
     if (rc != SQLITE_OK) {
         r = hf__sql_status(s, rc, err);
         hf__sql_undo(s);

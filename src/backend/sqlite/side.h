@@ -8,7 +8,8 @@
  * is free, the holder is dead. See ofd.h for the other bytes. Identities: the
  * database, -wal and -shm that belong together, so that one which was replaced
  * while in use is noticed. A board, mapped by all: the writers' gate and the
- * words on which waiters sleep; only hints, nothing on it is believed.
+ * words on which waiters sleep; only hints, nothing on it is believed. Stamps
+ * say when those in line were last seen.
  *
  * Thread: any, except that a door belongs to the thread that opened it.
  */
@@ -41,6 +42,7 @@ struct hf__board {
     struct hf__shared_ids ids; /* read and written behind the door only */
     struct hf__gate gate;
     struct hf__belfry belfry;
+    struct hf__stamps stamps;
 };
 
 /* One side file in this process, shared by its sessions. */

@@ -20,35 +20,90 @@
 #define COLUMNS                                                                \
     "key,fence,token,expires,keep_until,keep_us,boot,side,acquired_at,"        \
     "freed_at,broken,label,host,pid,thread,note"
+/* Of a name. */
+#define NAME_COLUMNS COLUMNS ",beside,line"
+/* Of a grant, in the same places: from either table. */
+#define ALONE_COLUMNS COLUMNS ",0 AS mode,0 AS slots,-1 AS slot,0 AS ended"
+#define BESIDE_COLUMNS                                                         \
+    "key,fence,token,expires,granted,0,boot,side,acquired_at,0,0,label,host,"  \
+    "pid,thread,note,mode,slots,slot,ended"
 
 static const char *const texts[HF__SQL_COUNT] = {
     [HF__SQL_BEGIN_READ] = "BEGIN",
     [HF__SQL_BEGIN_WRITE] = "BEGIN IMMEDIATE",
     [HF__SQL_COMMIT] = "COMMIT",
     [HF__SQL_ROLLBACK] = "ROLLBACK",
-    [HF__SQL_GET] = "SELECT " COLUMNS " FROM holdfast_lock WHERE key=?1",
-    [HF__SQL_PUT] = "INSERT OR REPLACE INTO holdfast_lock(" COLUMNS ") VALUES"
-                    "(?1,?2,?3,?4,?5,?6,?7,?8,?9,0,?10,?11,?12,?13,?14,?15)",
+    [HF__SQL_GET] = "SELECT " NAME_COLUMNS " FROM holdfast_lock WHERE key=?1",
+    [HF__SQL_PUT] = "INSERT OR REPLACE INTO holdfast_lock(" NAME_COLUMNS
+                    ") VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,0,?10,?11,?12,?13,"
+                    "?14,?15,?16,?17)",
     [HF__SQL_RENEW] =
         "UPDATE holdfast_lock SET expires=?1,side=iif(?6,NULL,side) "
         "WHERE key=?2 AND token=?3 AND expires>?4 AND boot=?5",
     [HF__SQL_FREE] = "UPDATE holdfast_lock SET token=NULL,expires=0,side=NULL,"
                      "keep_us=iif(?1,0,keep_us),freed_at=?2 "
-                     "WHERE key=?3 AND token=?4",
+                     "WHERE key=?3 AND token=?4 AND (line=0 OR ?5)",
     [HF__SQL_BREAK] = "UPDATE holdfast_lock SET token=NULL,expires=0,side=NULL,"
                       "keep_us=0,broken=fence,fence=?1,freed_at=?2 "
                       "WHERE key=?3",
     [HF__SQL_RAISE] = "UPDATE holdfast_lock SET fence=?1 WHERE key=?2",
     [HF__SQL_PART] = "UPDATE holdfast_lock SET side=NULL "
                      "WHERE key=?1 AND token=?2",
-    [HF__SQL_LIST] = "SELECT " COLUMNS " FROM holdfast_lock "
+    [HF__SQL_MARK] =
+        "UPDATE holdfast_lock SET "
+        "beside=EXISTS(SELECT 1 FROM holdfast_beside b WHERE b.key=?1),"
+        "line=EXISTS(SELECT 1 FROM holdfast_ticket t WHERE t.key=?1),"
+        "freed_at=iif(?2,?2,freed_at) WHERE key=?1",
+    [HF__SQL_LIST] = "SELECT " ALONE_COLUMNS " FROM holdfast_lock "
                      "WHERE key>=?1 AND key<?2 AND token IS NOT NULL "
-                     "ORDER BY key",
-    [HF__SQL_SCAN] = "SELECT " COLUMNS " FROM holdfast_lock "
+                     "UNION ALL SELECT " BESIDE_COLUMNS " FROM holdfast_beside "
+                     "WHERE key>=?1 AND key<?2 AND ended=0 "
+                     "ORDER BY key,slot,fence",
+    [HF__SQL_SCAN] = "SELECT " NAME_COLUMNS " FROM holdfast_lock "
                      "WHERE key>=?1 AND key<?2 "
                      "AND length(CAST(key AS BLOB))<=?4 "
                      "ORDER BY key LIMIT ?3",
     [HF__SQL_DELETE] = "DELETE FROM holdfast_lock WHERE key=?1",
+    [HF__SQL_BESIDE] = "SELECT " BESIDE_COLUMNS " FROM holdfast_beside "
+                       "WHERE key=?1 AND mode<>?2 ORDER BY expires",
+    [HF__SQL_BESIDE_SORTED] = "SELECT " BESIDE_COLUMNS " FROM holdfast_beside "
+                              "WHERE key=?1 AND ended=0 ORDER BY slot,fence",
+    [HF__SQL_BESIDE_OF] = "SELECT " BESIDE_COLUMNS " FROM holdfast_beside "
+                          "WHERE key=?1 AND token=?2",
+    [HF__SQL_BESIDE_PUT] =
+        "INSERT OR REPLACE INTO holdfast_beside"
+        "(key,token,fence,mode,slots,slot,expires,granted,boot,side,"
+        "acquired_at,ended,label,host,pid,thread,note) VALUES"
+        "(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,0,?12,?13,?14,?15,?16)",
+    [HF__SQL_BESIDE_RENEW] = "UPDATE holdfast_beside SET expires=?1,"
+                             "side=iif(?2,NULL,side) WHERE key=?3 AND token=?4",
+    [HF__SQL_BESIDE_RAISE] = "UPDATE holdfast_beside SET fence=?1 "
+                             "WHERE key=?2 AND token=?3",
+    [HF__SQL_BESIDE_BREAK] =
+        "UPDATE holdfast_beside SET ended=1 WHERE key=?1 AND ended=0 "
+        "AND (?2=0 OR fence=?2) AND (boot<>?3 OR expires>?4)",
+    [HF__SQL_BESIDE_PART] = "UPDATE holdfast_beside SET side=NULL "
+                            "WHERE key=?1 AND token=?2",
+    [HF__SQL_BESIDE_LEAVE] = "DELETE FROM holdfast_beside "
+                             "WHERE key=?1 AND token=?2",
+    [HF__SQL_BESIDE_DELETE] = "DELETE FROM holdfast_beside WHERE key=?1",
+    [HF__SQL_BESIDE_CLEAR] =
+        "DELETE FROM holdfast_beside WHERE key=?1 AND "
+        "((boot=?2 AND expires<=?3) OR (?4 AND (ended=0 OR boot<>?2)))",
+    [HF__SQL_LINE] = "SELECT token,mode,slots,boot,side,since,asked,"
+                     "label,host,pid,thread,note FROM holdfast_ticket "
+                     "WHERE key=?1 ORDER BY seq",
+    [HF__SQL_LINE_HAS] = "SELECT 1 FROM holdfast_ticket "
+                         "WHERE key=?1 AND token=?2",
+    [HF__SQL_LINE_JOIN] =
+        "INSERT OR IGNORE INTO holdfast_ticket"
+        "(key,seq,token,mode,slots,boot,side,since,asked,"
+        "label,host,pid,thread,note) "
+        "SELECT ?1,coalesce(max(seq),0)+1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,"
+        "?13 FROM holdfast_ticket WHERE key=?1",
+    [HF__SQL_LINE_LEAVE] = "DELETE FROM holdfast_ticket "
+                           "WHERE key=?1 AND token=?2",
+    [HF__SQL_LINE_DELETE] = "DELETE FROM holdfast_ticket WHERE key=?1",
     [HF__SQL_GET_META] = "SELECT boot,fence_base,fence_ceiling "
                          "FROM holdfast_meta WHERE id=1",
     [HF__SQL_PUT_META] =

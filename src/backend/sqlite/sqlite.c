@@ -8,6 +8,7 @@
 #include "src/backend/sqlite/sqlite.h"
 
 #include "src/backend/registry.h"
+#include "src/backend/sqlite/entry.h"
 #include "src/backend/sqlite/fence.h"
 #include "src/backend/sqlite/inherit.h"
 #include "src/backend/sqlite/pool.h"
@@ -194,6 +195,19 @@ static int sqlite_open(void *state, const struct hf__url *url,
     return r;
 }
 
+static bool part_beside(struct hf__sqlite *s, const struct hf__token *token,
+                        const struct hf__key *key)
+{
+    sqlite3_stmt *statement = hf__sql(s, HF__SQL_BESIDE_PART);
+
+    if (statement == NULL) {
+        return false;
+    }
+    hf__bind_key(statement, 1, key);
+    hf__bind_token(statement, 2, token);
+    return hf__sql_run(s, HF__SQL_BESIDE_PART) == SQLITE_OK;
+}
+
 static bool part_one(void *arg, const struct hf__token *token,
                      const struct hf__key *key)
 {
@@ -205,7 +219,10 @@ static bool part_one(void *arg, const struct hf__token *token,
     }
     hf__bind_key(statement, 1, key);
     hf__bind_token(statement, 2, token);
-    return hf__sql_run(s, HF__SQL_PART) == SQLITE_OK;
+    if (hf__sql_run(s, HF__SQL_PART) != SQLITE_OK) {
+        return false;
+    }
+    return sqlite3_changes(s->db->handle) > 0 || part_beside(s, token, key);
 }
 
 /* The process closes the store and still holds locks there, as when it is
@@ -243,6 +260,7 @@ static void sqlite_close(void *state)
         hf__free(s->db);
         s->db = NULL;
     }
+    hf__entry_fini(s);
     hf__side_put(s->side);
     s->side = NULL;
     hf__place_fini(&s->place);
@@ -268,7 +286,8 @@ static const char *const no_options[] = {NULL};
 const struct hf__backend hf__sqlite_backend = {
     .scheme = "sqlite",
     .caps = HF_CAP_FENCE | HF_CAP_WAIT | HF_CAP_HANDOVER | HF_CAP_LIST |
-            HF_CAP_DEATH | HF_CAP_KEEP | HF_CAP_DETACH,
+            HF_CAP_DEATH | HF_CAP_KEEP | HF_CAP_DETACH | HF_CAP_FAIR |
+            HF_CAP_SHARED | HF_CAP_SLOTS,
     .size = sizeof(struct hf__sqlite),
     .options = no_options,
     .is_local = true,

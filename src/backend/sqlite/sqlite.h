@@ -11,7 +11,10 @@
  *     held.c     what this process holds        fence.c   rising numbers
  *     inherit.c  connections that a fork leaves check.c   check()
  *     pool.c     idle connections               list.c    list()
- *     gc.c       gc()
+ *     gc.c       gc()                           beside.c  grants side by side
+ *     line.c     tickets                        entry.c   who may enter
+ *     crowded.c  an operation where others are
+ *     operate.c  inspecting, breaking
  *
  * Thread: the session's, except hf__sqlite_interrupt().
  */
@@ -34,12 +37,28 @@ struct hf__outcome {
     uint64_t broken;  /* what a grant keeps of the record before it */
     hf_reason reason; /* of LOST */
     bool is_freed;    /* the name may be acquired now */
+    bool is_opened;   /* the same, by several */
     bool is_taken;    /* it has another holder now */
     bool is_held;     /* `hold` was locked for this; undone if not applied */
     struct hf__token hold;
     struct hf__token let_go; /* to forget; zero: none */
     int64_t extend_us;       /* the token's new expiry; 0: unchanged */
+    bool has_beside;         /* what a grant keeps of the name's record, too */
+    bool has_line;
+    bool is_queued; /* as in hf__op */
+    int slot;       /* the same */
 };
+
+/* Those at a name who were read last; room for them. */
+struct hf__party_room {
+    struct hf__stand *list;
+    int n;
+    int room;
+};
+
+/* Whose turn has come may be so many in a transaction; more look for
+ * themselves. */
+#define HF__RINGS_MAX 512
 
 struct hf__sqlite {
     struct hf__head head;
@@ -66,6 +85,13 @@ struct hf__sqlite {
     uint64_t fence_wanted; /* above the ceiling; 0: none */
 
     struct hf__outcome outcome[HF__SQLITE_BATCH];
+
+    /* See entry.h. */
+    struct hf__party_room holders;
+    struct hf__party_room line;
+    /* In line, to be woken once the commit is answered. */
+    struct hf__token rings[HF__RINGS_MAX];
+    int n_rings;
 };
 
 /* At the start of each call: its limits. */

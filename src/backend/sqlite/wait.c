@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wait(): sleep until a name may be free. A waiter reads the record once,
+ * wait(): sleep until the name may be had. A waiter reads the record once,
  * then sleeps on its word; every 100 to 200 ms it looks, without SQL, whether
  * the word moved, the holder's byte is free or the lease is over, because
  * nobody tells of those who are killed and a wake-up may go to somebody who
- * is. Called by the session's thread.
+ * is.
+ *
+ * One in line sleeps on the word of its ticket, shows at each look by its
+ * stamp that it is there, and looks at the name's word no oftener than that:
+ * so a hand-over wakes one, and not the line. Of those in its way it minds one
+ * at a time, for while that one is there it may not enter; for a slot any of
+ * the holders may be the one who leaves, so it reads again at each look.
+ * Called by the session's thread.
  */
+#include "src/backend/sqlite/entry.h"
 #include "src/backend/sqlite/pool.h"
 #include "src/backend/sqlite/row.h"
 #include "src/backend/sqlite/sqlite.h"
@@ -21,9 +29,13 @@
 
 /* What is known of a watched name. */
 struct sight {
-    unsigned seen; /* of the bell's word, before reading */
-    uint64_t life; /* of the holder's process; 0: unknown */
-    hf__time due;  /* the lease or the keeping ends */
+    unsigned seen;    /* of the bell's word, before reading */
+    unsigned ring;    /* the same of the ticket's */
+    uint64_t life;    /* of the holder's process; 0: unknown */
+    hf__time due;     /* the lease or the keeping ends */
+    hf__time look_at; /* for one in line: minds the name's word from then on */
+    bool is_behind;   /* `ahead` is in its way */
+    struct hf__ticket ahead;
 };
 
 struct vigil {
@@ -40,11 +52,26 @@ static void sights_free(struct sight **sights)
     hf__free(*sights);
 }
 
+static bool has_ticket(const struct hf__watch *watch)
+{
+    return !hf__token_is_zero(&watch->ticket);
+}
+
+/* On which it sleeps. */
+static struct hf__chime chime_of(const struct hf__watch *watch)
+{
+    return has_ticket(watch) ? hf__chime_of_ticket(&watch->ticket)
+                             : hf__chime_of(&watch->key);
+}
+
+static atomic_uint *word_at(const struct vigil *v, struct hf__chime chime)
+{
+    return &v->s->side->board->belfry.bell[hf__bell_index(chime)].word;
+}
+
 static atomic_uint *word_of(const struct vigil *v, int i)
 {
-    unsigned index = hf__bell_index(hf__chime_of(&v->watches[i]->key));
-
-    return &v->s->side->board->belfry.bell[index].word;
+    return word_at(v, hf__chime_of(&v->watches[i]->key));
 }
 
 static bool is_news(const struct hf__watch *watch, const struct hf__row *row)
@@ -58,57 +85,143 @@ static bool is_news(const struct hf__watch *watch, const struct hf__row *row)
 
 static void note(struct sight *sight, const struct hf__row *row)
 {
+    sight->is_behind = false;
     sight->life = row->life;
     sight->due = row->remaining_us < 0
                      ? HF__NEVER
                      : hf__after_ns(hf__now(), row->remaining_us * 1000);
 }
 
-/* Decide what a record that was just read means for watch i. */
-static void weigh(struct vigil *v, int i, const struct hf__row *row)
+/* It may enter, or has to be told why not. */
+static void fire(struct vigil *v, struct hf__watch *watch)
+{
+    hf__bells_allow(&v->s->side->bells, hf__chime_of(&watch->key));
+    watch->has_fired = true;
+}
+
+/* Who is in the way of watch i, whose name is another's by now? One in line
+ * does not mind who it is. */
+static void mind(struct vigil *v, int i, const struct hf__row *row)
 {
     struct hf__watch *watch = v->watches[i];
+    struct sight *sight = &v->sights[i];
+
+    if (!has_ticket(watch) && is_news(watch, row)) {
+        watch->has_fired = !hf__before(hf__now(), v->news_at);
+        sight->due = hf__earlier(sight->due, v->news_at);
+    }
+}
+
+/* The same where others stand beside or in line. */
+static int weigh_crowd(struct vigil *v, int i, struct hf__row *name)
+{
+    struct hf__watch *watch = v->watches[i];
+    struct sight *sight = &v->sights[i];
+    const struct hf__entrant claim = {&watch->key, &watch->ticket,
+                                      watch->manner, false};
+    struct hf__entry_view view;
+    int rc = hf__entry_view(v->s, name, &claim, &view);
+
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    if (view.is_damaged || view.entry == HF__ENTRY_OPEN ||
+        view.entry == HF__ENTRY_MISFIT) {
+        fire(v, watch);
+        return SQLITE_OK;
+    }
+    if (view.entry == HF__ENTRY_HELD) {
+        note(sight, &view.holder);
+    } else {
+        sight->is_behind = true;
+        sight->ahead = view.ticket;
+    }
+    if (watch->manner.mode == HF__MODE_SLOTS) {
+        sight->due = hf__earlier(sight->due, sight->look_at);
+    }
+    name->token = view.holder.token;
+    mind(v, i, name);
+    return SQLITE_OK;
+}
+
+/* Decide what a record that was just read means for watch i. */
+static int weigh(struct vigil *v, int i, struct hf__row *row)
+{
+    struct hf__watch *watch = v->watches[i];
+    bool is_in_line = true;
+    int rc = SQLITE_OK;
 
     note(&v->sights[i], row);
-    if (hf__row_is_free(row)) {
-        hf__bells_allow(&v->s->side->bells, hf__chime_of(&watch->key));
-        watch->has_fired = true;
-    } else if (row->standing == HF__STANDS_DAMAGED) {
-        watch->has_fired = true;
-    } else if (is_news(watch, row)) {
-        watch->has_fired = !hf__before(hf__now(), v->news_at);
-        v->sights[i].due = hf__earlier(v->sights[i].due, v->news_at);
+    if (has_ticket(watch)) {
+        is_in_line = false;
+        rc = row->has_line
+                 ? hf__line_has(v->s, &watch->key, &watch->ticket, &is_in_line)
+                 : SQLITE_OK;
     }
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    if (!is_in_line || row->standing == HF__STANDS_DAMAGED) {
+        watch->has_fired = true;
+    } else if (!hf__row_is_free(row)) {
+        mind(v, i, row);
+    } else if (row->has_beside || row->has_line) {
+        return weigh_crowd(v, i, row);
+    } else {
+        fire(v, watch);
+    }
+    return SQLITE_OK;
 }
 
 /* Read the record of watch i. */
 static int read_one(struct vigil *v, int i)
 {
     struct hf__sqlite *s = v->s;
+    struct sight *sight = &v->sights[i];
     struct hf__row row;
     int rc;
 
-    v->sights[i].seen = atomic_load(word_of(v, i));
+    sight->seen = atomic_load(word_of(v, i));
+    sight->look_at = hf__after_ns(hf__now(), LOOK_MIN_NS);
     hf__pool_take(s);
     hf__row_set_clock(s);
     rc = hf__row_get(s, &v->watches[i]->key, &row, NULL);
-    if (hf__sql_is_fatal(s, rc)) {
-        return rc;
-    }
-    hf__pool_give(s);
     if (rc == SQLITE_OK) {
-        weigh(v, i, &row);
+        rc = weigh(v, i, &row);
+    }
+    if (!hf__sql_is_fatal(s, rc)) {
+        hf__pool_give(s);
     }
     return rc;
+}
+
+/* Has the ticket's bell rung since it was read last? */
+static bool has_rung(struct vigil *v, int i)
+{
+    const struct hf__watch *watch = v->watches[i];
+    unsigned ring = 0;
+    bool has_moved;
+
+    if (!has_ticket(watch)) {
+        return false;
+    }
+    hf__line_show(v->s, &watch->ticket);
+    ring = atomic_load(word_at(v, chime_of(watch)));
+    has_moved = ring != v->sights[i].ring;
+    v->sights[i].ring = ring;
+    return has_moved;
 }
 
 /* Without SQL: can the record have become free, or have changed? */
 static bool may_differ(const struct vigil *v, int i, hf__time now)
 {
     const struct sight *sight = &v->sights[i];
+    bool is_told =
+        !has_ticket(v->watches[i]) || !hf__before(now, sight->look_at);
 
-    return atomic_load(word_of(v, i)) != sight->seen ||
+    return (is_told && atomic_load(word_of(v, i)) != sight->seen) ||
            !hf__before(now, sight->due) ||
+           (sight->is_behind && hf__line_has_gone(v->s, &sight->ahead)) ||
            (sight->life != 0 && hf__side_probe(v->s->side, sight->life) == 0);
 }
 
@@ -119,7 +232,9 @@ static int look(struct vigil *v, bool is_first, bool *ret_has_fired)
     int rc = SQLITE_OK;
 
     for (int i = 0; i < v->n && rc == SQLITE_OK; i++) {
-        if (is_first || may_differ(v, i, now)) {
+        bool is_rung = has_rung(v, i);
+
+        if (is_first || is_rung || may_differ(v, i, now)) {
             rc = read_one(v, i);
         }
         *ret_has_fired |= v->watches[i]->has_fired;
@@ -131,9 +246,11 @@ static void sleep_once(struct vigil *v)
 {
     struct hf__sqlite *s = v->s;
     bool is_alone = v->n == 1;
-    atomic_uint *word =
-        is_alone ? word_of(v, 0) : &s->side->board->belfry.any.word;
-    unsigned seen = is_alone ? v->sights[0].seen : v->any_seen;
+    atomic_uint *word = is_alone ? word_at(v, chime_of(v->watches[0]))
+                                 : &s->side->board->belfry.any.word;
+    unsigned seen = !is_alone                   ? v->any_seen
+                    : has_ticket(v->watches[0]) ? v->sights[0].ring
+                                                : v->sights[0].seen;
     hf__time limit =
         hf__after_ns(hf__now(), hf__random_between(LOOK_MIN_NS, LOOK_MAX_NS));
 
@@ -189,8 +306,8 @@ int hf__sqlite_wait(void *state, struct hf__watch *w[], int n,
     if (sights == NULL) {
         return HF_OK; /* nothing fired; the core waits in its own way */
     }
-    hf__bells_arm(&s->side->bells, hf__chime_of(&w[0]->key), is_alone);
+    hf__bells_arm(&s->side->bells, chime_of(w[0]), is_alone);
     r = watch_over(&v, err);
-    hf__bells_disarm(&s->side->bells, hf__chime_of(&w[0]->key), is_alone);
+    hf__bells_disarm(&s->side->bells, chime_of(w[0]), is_alone);
     return r;
 }
