@@ -164,6 +164,20 @@ static int set_text(struct cli_options *options,
     return 0;
 }
 
+static int add_text(struct cli_options *options,
+                    const struct cli_option *option, const char *value)
+{
+    struct cli_list *list =
+        (struct cli_list *)(void *)((char *)options + option->field);
+
+    if (list->count == CLI_LIST_MAX) {
+        return cli_fail(CLI_EXIT_USAGE, "--%s: more than %d times",
+                        option->name, CLI_LIST_MAX);
+    }
+    list->words[list->count++] = value;
+    return 0;
+}
+
 static int set_word(struct cli_options *options,
                     const struct cli_option *option, const char *value)
 {
@@ -198,6 +212,8 @@ static int set(struct cli_options *options, const struct cli_option *option,
         return set_duration(options, option, value);
     case CLI_WORD:
         return set_word(options, option, value);
+    case CLI_REPEATED:
+        return add_text(options, option, value);
     }
     return CLI_EXIT_INTERNAL;
 }

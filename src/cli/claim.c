@@ -10,6 +10,7 @@
 #include "src/cli/duration.h"
 #include "src/cli/log.h"
 #include "src/cli/memory.h"
+#include "src/cli/names.h"
 #include "src/cli/wish.h"
 
 #include <poll.h>
@@ -49,8 +50,8 @@ static int attempt(struct cli_claim *claim, int64_t wait_ms)
     opts.cancel = claim->cancel;
     claim->err = (hf_error)HF_ERROR_INIT;
     claim->attempts++;
-    return hf_acquire(claim->client, claim->options->name, &opts, &claim->lock,
-                      &claim->err);
+    return cli_names_acquire(claim->options, claim->client, &opts, &claim->lock,
+                             &claim->err);
 }
 
 static int wait_for_it(struct cli_claim *claim)
@@ -108,8 +109,7 @@ static void run(void *arg)
         return;
     }
     if (r == HF_BUSY || r == HF_TIMEDOUT) {
-        (void)!hf_inspect(claim->client, claim->options->name, &claim->info,
-                          NULL);
+        claim->info = cli_names_look(claim->options, claim->client);
     }
     enter(claim, CLI_CLAIM_FAILED);
 }

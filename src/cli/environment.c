@@ -22,7 +22,10 @@ void cli_environment_fill(struct cli_text *text, const struct cli_claim *claim,
     end(text);
     cli_text_add(text, "HOLDFAST_FENCE=%" PRIu64, hf_fence(lock));
     end(text);
-    cli_text_add(text, "HOLDFAST_FENCES=%" PRIu64, hf_fence(lock));
+    cli_text_add(text, "HOLDFAST_FENCES=");
+    for (int i = 0; i < hf_count(lock); i++) {
+        cli_text_add(text, "%s%" PRIu64, i ? " " : "", hf_fence_at(lock, i));
+    }
     end(text);
     cli_text_add(text, "HOLDFAST_TOKEN=%s", hf_token(lock));
     end(text);

@@ -10,6 +10,7 @@
 #include "src/cli/exit.h"
 #include "src/cli/holder.h"
 #include "src/cli/memory.h"
+#include "src/cli/names.h"
 
 static void add_holder(struct cli_text *line, const struct cli_claim *claim)
 {
@@ -28,7 +29,8 @@ static void add_holder(struct cli_text *line, const struct cli_claim *claim)
     cli_text_add(line, "; ");
     cli_caps_line(line, &claim->caps);
     cli_text_add(line, "; to look: ");
-    cli_holder_command(line, claim->store, "who", claim->options->name);
+    cli_holder_command(line, claim->store, "who",
+                       cli_names_in_way(claim->options, info));
     if (is_known) {
         cli_text_add(line, "; to end that hold: ");
         cli_holder_break(line, claim->store, info);
@@ -45,7 +47,7 @@ static void name_busy(const struct cli_claim *claim, struct cli_result *result)
         cli_text_add(&line, "waited %s for ",
                      cli_duration(claim->wait_ms, waited));
     }
-    cli_text_clean(&line, claim->options->name);
+    cli_text_clean(&line, cli_names_in_way(claim->options, claim->info));
     cli_text_add(&line, claim->status == HF_TIMEDOUT ? ", still " : " is ");
     add_holder(&line, claim);
     cli_text_add(&fields, ",\"holder\":");
@@ -71,11 +73,13 @@ static const char *advice(const struct cli_claim *claim)
 
 static void name_error(const struct cli_claim *claim, struct cli_result *result)
 {
+    struct cli_text names CLI_AUTO(cli_text_fini) = {0};
     char *line CLI_AUTO(cli_free_auto) = NULL;
     const char *text = claim->err.text;
 
+    cli_names_line(&names, claim->options);
     if (claim->client) {
-        line = cli_format("cannot lock %s: %s%s", claim->options->name,
+        line = cli_format("cannot lock %s: %s%s", names.data,
                           *text ? text : hf_strstatus(claim->status),
                           advice(claim));
     } else {

@@ -11,6 +11,7 @@
 #include "src/cli/failure.h"
 #include "src/cli/holder.h"
 #include "src/cli/memory.h"
+#include "src/cli/names.h"
 #include "src/cli/nested.h"
 #include "src/cli/say.h"
 #include "src/cli/terminal.h"
@@ -173,13 +174,18 @@ void cli_grant_json(struct cli_text *text, const struct cli_grant *g,
     cli_caps_json(text, &g->claim.caps);
     cli_text_add(text, ",\"token\":");
     cli_text_json(text, token);
+    cli_names_json(text, g->claim.lock);
 }
 
 void cli_grant_tell(const struct cli_grant *g)
 {
     struct cli_text line CLI_AUTO(cli_text_fini) = {0};
+    struct cli_text names CLI_AUTO(cli_text_fini) = {0};
+    const hf_lock *lock = g->claim.lock;
 
     cli_caps_line(&line, &g->claim.caps);
-    cli_event_quiet("acquired", NULL, "%s is held, fence %" PRIu64 "; %s",
-                    g->options->name, hf_fence(g->claim.lock), line.data);
+    cli_names_line(&names, g->options);
+    cli_event_quiet("acquired", NULL, "%s %s held, fence %" PRIu64 "; %s",
+                    names.data, hf_count(lock) > 1 ? "are" : "is",
+                    hf_fence(lock), line.data);
 }

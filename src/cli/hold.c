@@ -121,8 +121,13 @@ static int tell_held(const struct hold *h)
     } else {
         cli_text_add(&text, "held ");
         cli_text_clean(&text, g->options->name);
-        cli_text_add(&text, " fence=%" PRIu64 " lease_ms=%" PRId64 " pid=%ld\n",
+        cli_text_add(&text, " fence=%" PRIu64 " lease_ms=%" PRId64 " pid=%ld",
                      hf_fence(lock), g->options->lease_ms, (long)getpid());
+        for (int i = 0; i < hf_count(lock) && hf_count(lock) > 1; i++) {
+            cli_text_add(&text, "%s%" PRIu64,
+                         i ? "," : " fences=", hf_fence_at(lock, i));
+        }
+        cli_text_add(&text, "\n");
     }
     cli_grant_tell(g);
     return cli_output(&text, CLI_EXIT_DONE);
@@ -132,7 +137,14 @@ static int end_lost(const struct hold *h)
 {
     int code = (int)h->grant.options->lost_exit;
     hf_reason reason = hf_lost_reason(h->grant.claim.lock);
+    hf_error err = HF_ERROR_INIT;
 
+    /* The release says which of several it was. */
+    if (h->grant.options->locks.count &&
+        hf_release(h->grant.claim.lock, &err) == HF_LOST) {
+        cli_event("lost", NULL, "%s; exit %d", err.text, code);
+        return code;
+    }
     cli_event("lost", NULL, "%s was lost while it was held (%s); exit %d",
               h->grant.options->name, hf_strreason(reason), code);
     return code;

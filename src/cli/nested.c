@@ -13,6 +13,7 @@
 #include "src/cli/failure.h"
 #include "src/cli/holder.h"
 #include "src/cli/memory.h"
+#include "src/cli/names.h"
 #include "src/cli/passage.h"
 #include "src/cli/result.h"
 #include "src/cli/say.h"
@@ -25,6 +26,7 @@
 
 struct nested {
     const struct cli_options *options;
+    const char *name;       /* that is held around us */
     struct cli_claim claim; /* what failure.c wants to know */
     uint64_t fence;         /* of the outer grant */
     struct cli_result result;
@@ -43,13 +45,21 @@ static bool read_fence(uint64_t *ret_fence)
     return !errno && !*end;
 }
 
-/* Does the environment say that NAME is held around us? */
-static bool is_carried(const struct cli_options *o)
+/* Which of the names does the environment say is held around us? */
+static const char *find_carried(const struct cli_options *o)
 {
     const char *name = getenv("HOLDFAST_NAME");
     const char *token = getenv("HOLDFAST_TOKEN");
 
-    return name && token && !strcmp(name, o->name) && cli_token_is_one(token);
+    if (!name || !token || !cli_token_is_one(token)) {
+        return NULL;
+    }
+    for (int i = 0; i < cli_names_count(o); i++) {
+        if (!strcmp(name, cli_names_at(o, i))) {
+            return cli_names_at(o, i);
+        }
+    }
+    return NULL;
 }
 
 /* 0 and the lock as the store shows it, or a status that claim.err tells. */
@@ -61,8 +71,7 @@ static int look(struct nested *n)
     claim->caps = (hf_caps_info)HF_CAPS_INFO_INIT;
     r = r ? r : hf_caps(claim->client, &claim->caps);
     return r ? r
-             : hf_inspect(claim->client, n->options->name, &claim->info,
-                          &claim->err);
+             : hf_inspect(claim->client, n->name, &claim->info, &claim->err);
 }
 
 static bool is_same(const struct nested *n)
@@ -84,7 +93,7 @@ static void name_lost(struct nested *n)
 
     n->result.outcome = "lost";
     n->result.status = (int)n->options->lost_exit;
-    cli_text_clean(&line, n->options->name);
+    cli_text_clean(&line, n->name);
     cli_text_add(&line, " is no longer held by the run around this one, ");
     if (hf_info_presence(info) == HF_HELD_BY && !is_same(n)) {
         cli_text_add(&line, "but by ");
@@ -102,8 +111,8 @@ static void name_deadlock(struct nested *n)
     n->result.status = (int)n->options->busy_exit;
     cli_event(n->result.outcome, NULL,
               "%s is held by the run around this one, which waits for us%s",
-              n->options->name,
-              n->options->verb == CLI_RUN
+              n->name,
+              n->options->verb == CLI_RUN && !n->options->locks.count
                   ? "; with --reentrant the command runs under that lock"
                   : "");
 }
@@ -119,7 +128,7 @@ static void pass(struct nested *n)
     cli_event_quiet("reentered", NULL,
                     "%s is held by the run around this one, fence %" PRIu64
                     "; the command runs under it",
-                    n->options->name, n->fence);
+                    n->name, n->fence);
     /* No thread of the library may be there when a process is forked. */
     hf_close(n->claim.client);
     n->claim.client = NULL;
@@ -160,7 +169,7 @@ static bool name_unknown(struct nested *n)
         cli_fail(CLI_EXIT_USAGE,
                  "run: --reentrant: without HOLDFAST_FENCE it cannot be told "
                  "whether HOLDFAST_TOKEN still holds %s; set it, too",
-                 n->options->name);
+                 n->name);
     cli_result_tell(n->options, &n->result);
     return true;
 }
@@ -170,12 +179,13 @@ bool cli_nested(const struct cli_options *o, const struct cli_store *store,
 {
     struct nested n = {
         .options = o,
+        .name = find_carried(o),
         .claim = {.options = o, .store = store, .err = HF_ERROR_INIT},
         .result = {"internal", CLI_EXIT_INTERNAL, -1, 0},
     };
     bool is_done;
 
-    if (!is_carried(o)) {
+    if (!n.name) {
         return false;
     }
     if (!read_fence(&n.fence) || !n.fence) {

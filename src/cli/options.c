@@ -25,6 +25,9 @@ const struct cli_option cli_option_table[] = {
      "do not wait: a held lock is exit 75 at once"},
     {"wait", 'w', CLI_DURATION, CLAIMS, FIELD(wait_ms), -1, CENTURY_MS, "DUR",
      "forever", "how long to wait for a holder; 0 is --try"},
+    {"lock", 0, CLI_REPEATED, BIT(RUN) | BIT(HOLD), FIELD(locks), 1,
+     HF_NAME_MAX, "NAME", NULL,
+     "one more name, all or none of which are got; may be repeated"},
     {"lease", 0, CLI_DURATION, CLAIMS, FIELD(lease_ms), HF_LEASE_MIN_MS,
      HF_LEASE_MAX_MS, "DUR", "30s",
      "how long the lock outlives a holder that stopped renewing it; acquire: "

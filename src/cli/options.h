@@ -34,6 +34,13 @@ enum cli_verb_id {
         CLI_VERBS
 };
 
+/* The values of an option that may be repeated. */
+#define CLI_LIST_MAX 255
+struct cli_list {
+    int count;
+    const char *words[CLI_LIST_MAX];
+};
+
 /* All numbers are int64_t, flags 0 or 1; -1 and NULL mean "not given". */
 struct cli_options {
     uint64_t given; /* bit i: row i of the option table was on the line */
@@ -73,6 +80,7 @@ struct cli_options {
     int64_t lost_exit;
     int64_t json_fd;
     int64_t fence;
+    struct cli_list locks;
 };
 
 enum cli_kind {
@@ -80,7 +88,8 @@ enum cli_kind {
     CLI_TEXT,
     CLI_NUMBER,
     CLI_DURATION, /* or, where `low` is -1, the word "forever" */
-    CLI_WORD      /* one of those in `argument`, separated by | */
+    CLI_WORD,     /* one of those in `argument`, separated by | */
+    CLI_REPEATED  /* texts, each time one more */
 };
 
 struct cli_option {

@@ -10,10 +10,10 @@
 #include "src/cli/exit.h"
 #include "src/cli/holder.h"
 #include "src/cli/memory.h"
+#include "src/cli/names.h"
 #include "src/cli/output.h"
 #include "src/cli/say.h"
 #include "src/cli/token.h"
-#include "src/cli/wish.h"
 
 #include <errno.h>
 #include <string.h>
@@ -148,7 +148,7 @@ static int adopt(struct owned *own)
 static int bring(const struct cli_options *o)
 {
     struct owned own = {.options = o, .err = HF_ERROR_INIT};
-    int r = cli_name_check(o);
+    int r = cli_names_check(o);
 
     r = r ? r : cli_token_read(o, own.token);
     if (r) {

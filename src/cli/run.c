@@ -12,6 +12,7 @@
 #include "src/cli/holder.h"
 #include "src/cli/memory.h"
 #include "src/cli/metrics.h"
+#include "src/cli/names.h"
 #include "src/cli/nested.h"
 #include "src/cli/outcome.h"
 #include "src/cli/result.h"
@@ -127,7 +128,9 @@ static void name_child(const struct cli_wrapper *w, struct cli_result *result)
     }
 }
 
-static void name_loss(struct cli_wrapper *w, struct cli_result *result)
+/* err is of the release, which says which of several it was. */
+static void name_loss(struct cli_wrapper *w, const hf_error *err,
+                      struct cli_result *result)
 {
     hf_reason reason = hf_lost_reason(w->claim.lock);
 
@@ -139,6 +142,10 @@ static void name_loss(struct cli_wrapper *w, struct cli_result *result)
         reason = HF_REASON_EXPIRED;
     }
     w->lost_reason = reason;
+    if (w->options->locks.count && err->status == HF_LOST) {
+        cli_event("lost-exit", NULL, "%s; exit %d", err->text, result->status);
+        return;
+    }
     cli_event("lost-exit", NULL,
               "%s was lost while the command ran (%s); exit %d",
               w->options->name, hf_strreason(reason), result->status);
@@ -184,7 +191,7 @@ static void release(struct cli_wrapper *w, struct cli_result *result)
         result->status = CLI_EXIT_MAXRUN;
     }
     if (w->is_lost || w->is_lapsed || r == HF_LOST) {
-        name_loss(w, result);
+        name_loss(w, &err, result);
     } else if (r) {
         name_unconfirmed(w, &err, result);
     } else {
@@ -197,14 +204,19 @@ static void tell_acquired(const struct cli_wrapper *w)
 {
     struct cli_text fields CLI_AUTO(cli_text_fini) = {0};
     struct cli_text line CLI_AUTO(cli_text_fini) = {0};
+    struct cli_text names CLI_AUTO(cli_text_fini) = {0};
     unsigned long long fence = hf_fence(w->claim.lock);
 
-    cli_text_add(&fields, ",\"fence\":%llu,\"lease_ms\":%lld,", fence,
+    cli_text_add(&fields, ",\"fence\":%llu,\"lease_ms\":%lld", fence,
                  (long long)w->options->lease_ms);
+    cli_names_json(&fields, w->claim.lock);
+    cli_text_add(&fields, ",");
     cli_caps_json(&fields, &w->claim.caps);
     cli_caps_line(&line, &w->claim.caps);
-    cli_event_quiet("acquired", fields.data, "%s is held, fence %llu; %s",
-                    w->options->name, fence, line.data);
+    cli_names_line(&names, w->options);
+    cli_event_quiet("acquired", fields.data, "%s %s held, fence %llu; %s",
+                    names.data, hf_count(w->claim.lock) > 1 ? "are" : "is",
+                    fence, line.data);
 }
 
 /* Once, and before it can matter. */

@@ -11,6 +11,7 @@
 #include "src/cli/event.h"
 #include "src/cli/holder.h"
 #include "src/cli/memory.h"
+#include "src/cli/names.h"
 
 #include <inttypes.h>
 #include <poll.h>
@@ -28,10 +29,9 @@ static void look(void *arg)
     struct pollfd stop = {w->stop_fd, POLLIN, 0};
 
     do {
-        hf_info *info = NULL;
+        hf_info *info = cli_names_look(w->claim->options, w->claim->client);
 
-        if (!hf_inspect(w->claim->client, w->claim->options->name, &info,
-                        NULL)) {
+        if (info) {
             hf_info_free(atomic_exchange(&w->fresh, info));
         }
     } while (poll(&stop, 1, (int)w->period_ms) == 0);
@@ -89,7 +89,7 @@ static void write_line(const struct cli_waiting *w, int64_t waited_ms)
     }
     cli_caps_json(&fields, &w->claim->caps);
     cli_text_add(&text, "waiting for ");
-    cli_text_clean(&text, w->claim->options->name);
+    cli_text_clean(&text, cli_names_in_way(w->claim->options, w->info));
     cli_text_add(&text, ", ");
     add_holder(&text, w->info);
     cli_text_add(&text, "; waited %s; ", cli_duration_short(waited_ms, waited));
@@ -102,7 +102,7 @@ static void draw(const struct cli_waiting *w, int64_t waited_ms)
     struct cli_text text CLI_AUTO(cli_text_fini) = {0};
     char waited[CLI_DURATION_SIZE];
 
-    cli_text_clean(&text, w->claim->options->name);
+    cli_text_clean(&text, cli_names_in_way(w->claim->options, w->info));
     cli_text_add(&text, ": waited %s, ", cli_duration_short(waited_ms, waited));
     add_holder(&text, w->info);
     cli_event_live(text.data);

@@ -7,33 +7,8 @@
 #include "src/cli/wish.h"
 #include "src/cli/event.h"
 #include "src/cli/exit.h"
+#include "src/cli/names.h"
 #include "src/cli/say.h"
-#include "src/cli/text.h"
-
-#include <string.h>
-
-int cli_name_check(const struct cli_options *o)
-{
-    const char *verb = cli_verb_table[o->verb].word;
-    size_t length = strlen(o->name);
-
-    if (!length || length > HF_NAME_MAX) {
-        return cli_fail(CLI_EXIT_USAGE,
-                        "%s: the name has %zu bytes, not 1 to %d", verb, length,
-                        HF_NAME_MAX);
-    }
-    for (const char *c = o->name; *c;) {
-        uint32_t point;
-        size_t step = cli_utf8(c, &point);
-
-        if (!step) {
-            return cli_fail(CLI_EXIT_USAGE, "%s: the name '%s' is not UTF-8",
-                            verb, o->name);
-        }
-        c += step;
-    }
-    return 0;
-}
 
 /* 0: starts are not counted. */
 static int64_t once_ms(const struct cli_options *o)
@@ -43,10 +18,14 @@ static int64_t once_ms(const struct cli_options *o)
 
 int cli_wish_check(const struct cli_options *o)
 {
-    int r = cli_name_check(o);
+    int r = cli_names_check(o);
 
     if (r) {
         return r;
+    }
+    if (o->is_reentrant && o->locks.count) {
+        return cli_fail(CLI_EXIT_USAGE,
+                        "run: --reentrant is for one name, without --lock");
     }
     if (o->is_try && o->wait_ms && cli_option_given(o, "wait")) {
         return cli_fail(CLI_EXIT_USAGE,

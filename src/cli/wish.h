@@ -9,9 +9,8 @@
 #include "include/holdfast.h"
 #include "src/cli/options.h"
 
-/* Can there be a lock of this name? 0, or 64 after having said. */
-int cli_name_check(const struct cli_options *);
-/* The same for all that run, hold and acquire have in common. */
+/* Can there be such a lock, for run, hold and acquire? 0, or 64 after having
+ * said. */
 int cli_wish_check(const struct cli_options *);
 /* The patience with a holder. */
 int64_t cli_wish_wait_ms(const struct cli_options *);
