@@ -160,6 +160,22 @@ int hf__crowd_add(struct hf__crowd *crowd, const struct hf__party *party)
     return HF_OK;
 }
 
+const struct hf__record *hf__crowd_first_to_end(const struct hf__crowd *crowd,
+                                                const struct hf__record *record)
+{
+    const struct hf__record *first = NULL;
+
+    for (int i = 0; i < crowd->n; i++) {
+        const struct hf__record *one = &crowd->list[i].record;
+
+        if (!crowd->list[i].is_waiting &&
+            (first == NULL || one->remaining_us < first->remaining_us)) {
+            first = one;
+        }
+    }
+    return first == NULL ? record : first;
+}
+
 void hf__crowd_free(struct hf__crowd *crowd)
 {
     hf__free(crowd->list);

@@ -74,5 +74,8 @@ struct hf__crowd {
 /* HF_OK, or HF_ENOMEM: then it is as before. */
 HF_MUST_CHECK int hf__crowd_add(struct hf__crowd *, const struct hf__party *);
 void hf__crowd_free(struct hf__crowd *);
+/* The holder whose lease ends first; without any, `record`. */
+const struct hf__record *hf__crowd_first_to_end(const struct hf__crowd *,
+                                                const struct hf__record *);
 
 #endif

@@ -112,7 +112,7 @@ static int break_exact(const struct breaking *b)
     uint64_t fence = (uint64_t)b->options->fence;
 
     if (hf_info_presence(b->info) == HF_HELD_BY &&
-        hf_info_fence(b->info) != fence) {
+        !cli_holder_with(b->info, fence)) {
         cli_text_clean(&line, b->options->name);
         cli_text_add(&line,
                      " is not held with fence %" PRIu64
@@ -124,25 +124,42 @@ static int break_exact(const struct breaking *b)
     return break_fence(b, fence);
 }
 
+static bool is_stale(const hf_info *one)
+{
+    return hf_info_holder_lives(one) == 0 || hf_info_remaining_ms(one) == 0;
+}
+
+/* Of several holders all that are gone; the last one's break is the answer. */
 static int break_stale(const struct breaking *b)
 {
     struct cli_text line CLI_AUTO(cli_text_fini) = {0};
-    bool is_stale = hf_info_holder_lives(b->info) == 0 ||
-                    hf_info_remaining_ms(b->info) == 0;
+    const hf_info *last = NULL;
+    const hf_info *one = NULL;
+    int i = 0;
 
-    if (!is_stale) {
+    while ((one = hf_info_holder_at(b->info, i++)) != NULL) {
+        if (!is_stale(one)) {
+            continue;
+        }
+        if (last) {
+            (void)!hf_break(b->client, b->options->name, hf_info_fence(last),
+                            NULL);
+        }
+        last = one;
+    }
+    if (!last) {
         cli_text_clean(&line, b->options->name);
         cli_text_add(&line, " is left alone: its holder is not known to be "
                             "gone; it is held by ");
         cli_holder_line(&line, b->info);
         return answer(b, false, line.data);
     }
-    if (!hf_info_fence(b->info)) {
+    if (!hf_info_fence(last)) {
         return cli_fail(CLI_EXIT_UNSAFE,
                         "break --stale needs a store with fences, or it could "
                         "hit the next holder; use --force");
     }
-    return break_fence(b, hf_info_fence(b->info));
+    return break_fence(b, hf_info_fence(last));
 }
 
 static int decide(const struct breaking *b)

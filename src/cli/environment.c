@@ -29,6 +29,10 @@ void cli_environment_fill(struct cli_text *text, const struct cli_claim *claim,
     end(text);
     cli_text_add(text, "HOLDFAST_TOKEN=%s", hf_token(lock));
     end(text);
+    if (hf_slot(lock) >= 0) {
+        cli_text_add(text, "HOLDFAST_SLOT=%d", hf_slot(lock));
+        end(text);
+    }
     cli_text_add(text, "HOLDFAST_STORE=%s", claim->caps.store);
     end(text);
     cli_text_add(text, "HOLDFAST_DEADLINE_MS=%" PRId64,

@@ -23,6 +23,9 @@ static void add_holder(struct cli_text *line, const struct cli_claim *claim)
     } else if (is_known) {
         cli_text_add(line, "held by ");
         cli_holder_line(line, info);
+    } else if (info && hf_info_waiters(info) > 0) {
+        cli_text_add(line, "passed on to those in line (%d)",
+                     hf_info_waiters(info));
     } else {
         cli_text_add(line, "held by somebody who was gone a moment later");
     }

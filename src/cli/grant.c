@@ -152,9 +152,11 @@ static void add_known(struct cli_text *text, const struct cli_grant *g)
     cli_text_json(text, g->options->name);
     cli_text_add(text, ",\"state\":\"held\",\"owner\":null,\"note\":");
     cli_text_json(text, g->options->note);
+    cli_text_add(text, ",\"mode\":null,\"slots\":null,\"slot\":null");
     cli_text_add(text,
                  ",\"fence\":%" PRIu64 ",\"acquired_at\":null,"
-                 "\"remaining_ms\":%" PRId64 ",\"waiters\":null",
+                 "\"remaining_ms\":%" PRId64
+                 ",\"holders\":null,\"waiters\":null",
                  hf_fence(g->claim.lock), hf_remaining_ms(g->claim.lock));
 }
 
@@ -164,9 +166,11 @@ void cli_grant_json(struct cli_text *text, const struct cli_grant *g,
     hf_info *info CLI_AUTO(cli_info_auto) = NULL;
     int r = hf_inspect(g->claim.client, g->options->name, &info, NULL);
 
-    if (!r && hf_info_presence(info) == HF_HELD_BY &&
-        hf_info_fence(info) == hf_fence(g->claim.lock)) {
-        cli_holder_json(text, info);
+    const hf_info *ours = NULL;
+
+    ours = r ? NULL : cli_holder_with(info, hf_fence(g->claim.lock));
+    if (ours) {
+        cli_holder_json(text, hf_info_holders(info) > 1 ? ours : info);
     } else {
         add_known(text, g);
     }

@@ -24,6 +24,7 @@ static const char environment[] =
     "of\n"
     "                        the line, separated by spaces\n"
     "  HOLDFAST_TOKEN        the secret of this hold\n"
+    "  HOLDFAST_SLOT         with --slots N: which, 0 to N-1\n"
     "  HOLDFAST_STORE        the store, without secrets\n"
     "  HOLDFAST_DEADLINE_MS  until when the lock is surely held unless it is\n"
     "                        renewed: milliseconds of CLOCK_BOOTTIME\n";

@@ -60,6 +60,14 @@ void cli_holder_line(struct cli_text *text, const hf_info *info)
     if (hf_info_fence(info)) {
         cli_text_add(text, ", fence %" PRIu64, hf_info_fence(info));
     }
+    if (hf_info_shared(info) || hf_info_slots(info) > 0) {
+        cli_text_add(text, ", ");
+        cli_holder_mode(text, info);
+    }
+    if (hf_info_holders(info) > 1) {
+        cli_text_add(text, " (the first of %d holders whose lease ends)",
+                     hf_info_holders(info));
+    }
 }
 
 int64_t cli_holder_kept_ms(const hf_info *info)
@@ -79,13 +87,32 @@ void cli_holder_kept(struct cli_text *text, const hf_info *info)
     cli_text_add(text, "(--min-hold)");
 }
 
+const hf_info *cli_holder_with(const hf_info *info, uint64_t fence)
+{
+    const hf_info *one = NULL;
+    int i = 0;
+
+    while ((one = hf_info_holder_at(info, i++)) != NULL) {
+        if (hf_info_fence(one) == fence) {
+            return one;
+        }
+    }
+    return NULL;
+}
+
+void cli_holder_mode(struct cli_text *text, const hf_info *info)
+{
+    if (hf_info_shared(info)) {
+        cli_text_add(text, "shared");
+    } else if (hf_info_slots(info) > 0) {
+        cli_text_add(text, "slot %d of %d", hf_info_slot(info),
+                     hf_info_slots(info));
+    }
+}
+
 static void add_owner(struct cli_text *text, const hf_info *info)
 {
-    if (hf_info_presence(info) != HF_HELD_BY) {
-        cli_text_add(text, ",\"owner\":null");
-        return;
-    }
-    cli_text_add(text, ",\"owner\":{\"label\":");
+    cli_text_add(text, "\"owner\":{\"label\":");
     cli_text_json(text, hf_info_label(info));
     cli_text_add(text, ",\"host\":");
     cli_text_json(text, hf_info_host(info));
@@ -112,6 +139,13 @@ static const char *state_word(hf_presence presence)
     return "unknown";
 }
 
+static const char *mode_word(const hf_info *info)
+{
+    return hf_info_shared(info)      ? "shared"
+           : hf_info_slots(info) > 0 ? "slots"
+                                     : "exclusive";
+}
+
 static void add_number(struct cli_text *text, const char *field, int64_t number,
                        bool is_known)
 {
@@ -120,6 +154,48 @@ static void add_number(struct cli_text *text, const char *field, int64_t number,
     } else {
         cli_text_add(text, ",\"%s\":null", field);
     }
+}
+
+/* One of several who hold the lock, or of those who wait for it. */
+static void add_party(struct cli_text *text, const hf_info *one)
+{
+    int64_t since_us = hf_info_acquired_us(one);
+    bool is_holder = hf_info_presence(one) == HF_HELD_BY;
+    char stamp[CLI_STAMP_SIZE];
+
+    cli_text_add(text, "{");
+    add_owner(text, one);
+    cli_text_add(text, ",\"note\":");
+    cli_text_json(text, hf_info_note(one));
+    cli_text_add(text, ",\"mode\":");
+    cli_text_json(text, mode_word(one));
+    cli_text_add(text, ",\"since\":");
+    cli_text_json(text, since_us > 0 ? cli_stamp(since_us, stamp) : NULL);
+    if (is_holder) {
+        add_number(text, "slot", hf_info_slot(one), hf_info_slot(one) >= 0);
+        add_number(text, "fence", (int64_t)hf_info_fence(one),
+                   hf_info_fence(one) > 0);
+        add_number(text, "remaining_ms", hf_info_remaining_ms(one),
+                   hf_info_remaining_ms(one) >= 0);
+    }
+    cli_text_add(text, "}");
+}
+
+/* Null where the answer is not about all of them, or the store can't tell. */
+static void add_parties(struct cli_text *text, const char *field,
+                        const hf_info *info, int n,
+                        const hf_info *(*at)(const hf_info *, int))
+{
+    if (n < 0) {
+        cli_text_add(text, ",\"%s\":null", field);
+        return;
+    }
+    cli_text_add(text, ",\"%s\":[", field);
+    for (int i = 0; i < n; i++) {
+        cli_text_add(text, i ? "," : "");
+        add_party(text, at(info, i));
+    }
+    cli_text_add(text, "]");
 }
 
 void cli_holder_json(struct cli_text *text, const hf_info *info)
@@ -131,9 +207,19 @@ void cli_holder_json(struct cli_text *text, const hf_info *info)
     cli_text_add(text, "\"name\":");
     cli_text_json(text, hf_info_name(info));
     cli_text_add(text, ",\"state\":\"%s\"", state_word(hf_info_presence(info)));
-    add_owner(text, info);
+    if (is_held) {
+        cli_text_add(text, ",");
+        add_owner(text, info);
+    } else {
+        cli_text_add(text, ",\"owner\":null");
+    }
     cli_text_add(text, ",\"note\":");
     cli_text_json(text, is_held ? hf_info_note(info) : NULL);
+    cli_text_add(text, ",\"mode\":");
+    cli_text_json(text, is_held ? mode_word(info) : NULL);
+    add_number(text, "slots", hf_info_slots(info),
+               is_held && hf_info_slots(info) > 0);
+    add_number(text, "slot", hf_info_slot(info), hf_info_slot(info) >= 0);
     add_number(text, "fence", (int64_t)hf_info_fence(info),
                hf_info_fence(info) > 0);
     cli_text_add(text, ",\"acquired_at\":");
@@ -141,7 +227,10 @@ void cli_holder_json(struct cli_text *text, const hf_info *info)
     add_number(text, "remaining_ms", hf_info_remaining_ms(info),
                (is_held && hf_info_remaining_ms(info) >= 0) ||
                    cli_holder_kept_ms(info) > 0);
-    cli_text_add(text, ",\"waiters\":null");
+    add_parties(text, "holders", info, hf_info_holders(info),
+                hf_info_holder_at);
+    add_parties(text, "waiters", info, hf_info_waiters(info),
+                hf_info_waiter_at);
 }
 
 void cli_caps_json(struct cli_text *text, const hf_caps_info *caps)

@@ -20,7 +20,11 @@ void cli_holder_line(struct cli_text *, const hf_info *);
 int64_t cli_holder_kept_ms(const hf_info *);
 /* "kept closed for 28s more (--min-hold)" */
 void cli_holder_kept(struct cli_text *, const hf_info *);
-/* `"name":…,"state":…, … "waiters":null` */
+/* The holder whose grant has that fence; NULL: none has it now. */
+const hf_info *cli_holder_with(const hf_info *, uint64_t fence);
+/* "shared", "slot 2 of 5"; nothing for one who holds it alone. */
+void cli_holder_mode(struct cli_text *, const hf_info *);
+/* `"name":…,"state":…, … "holders":[…],"waiters":[…]` */
 void cli_holder_json(struct cli_text *, const hf_info *);
 /* `"store":…,"grade":…,"reach":…` */
 void cli_caps_json(struct cli_text *, const hf_caps_info *);

@@ -87,6 +87,7 @@ static void set_environment(const struct hook *h)
     (void)snprintf(fence, sizeof fence, "%" PRIu64, h->order.fence);
     (void)unsetenv("HOLDFAST_TOKEN");
     (void)unsetenv("HOLDFAST_FENCES");
+    (void)unsetenv("HOLDFAST_SLOT");
     (void)unsetenv("HOLDFAST_STORE");
     (void)unsetenv("HOLDFAST_DEADLINE_MS");
     (void)setenv("HOLDFAST_NAME", h->options->name, 1);

@@ -74,16 +74,18 @@ static int look(struct nested *n)
              : hf_inspect(claim->client, n->name, &claim->info, &claim->err);
 }
 
-static bool is_same(const struct nested *n)
+/* The outer grant, of those that there are now; NULL: it is not there. */
+static const hf_info *find_outer(const struct nested *n)
 {
-    return hf_info_presence(n->claim.info) == HF_HELD_BY &&
-           hf_info_fence(n->claim.info) == n->fence;
+    return cli_holder_with(n->claim.info, n->fence);
 }
 
 /* A dead holder's lock is anybody's. */
 static bool is_held(const struct nested *n)
 {
-    return is_same(n) && hf_info_holder_lives(n->claim.info) != 0;
+    const hf_info *outer = find_outer(n);
+
+    return outer && hf_info_holder_lives(outer) != 0;
 }
 
 static void name_lost(struct nested *n)
@@ -95,7 +97,7 @@ static void name_lost(struct nested *n)
     n->result.status = (int)n->options->lost_exit;
     cli_text_clean(&line, n->name);
     cli_text_add(&line, " is no longer held by the run around this one, ");
-    if (hf_info_presence(info) == HF_HELD_BY && !is_same(n)) {
+    if (hf_info_presence(info) == HF_HELD_BY && !find_outer(n)) {
         cli_text_add(&line, "but by ");
         cli_holder_line(&line, info);
     } else {

@@ -40,6 +40,13 @@ const struct cli_option cli_option_table[] = {
     {"token-file", 0, CLI_TEXT, TOKENS, FIELD(token_file), 1, 4096, "PATH",
      NULL,
      "read the token there, else from HOLDFAST_TOKEN; release removes it"},
+    {"fair", 0, CLI_FLAG, CLAIMS, FIELD(is_fair), 0, 0, NULL, NULL,
+     "wait in the order of arrival, also across processes"},
+    {"shared", 's', CLI_FLAG, CLAIMS, FIELD(is_shared), 0, 0, NULL, NULL,
+     "share the lock with others that ask for it as shared; without it the "
+     "lock is for one alone"},
+    {"slots", 0, CLI_NUMBER, CLAIMS, FIELD(slots), 1, HF_SLOTS_MAX, "N", NULL,
+     "let N hold the lock at once; all must say the same N"},
     {"min-hold", 0, CLI_DURATION, CLAIMS, FIELD(min_hold_ms), 0, HF_KEEP_MAX_MS,
      "DUR", "0s",
      "from the grant on nobody else gets the lock for so long, also if its "

@@ -65,6 +65,9 @@ struct cli_options {
     int64_t is_shell;
     int64_t is_retry_failed;
     int64_t is_reentrant;
+    int64_t is_fair;
+    int64_t is_shared;
+    int64_t slots;
     int64_t is_stale;
     int64_t is_force;
     int64_t is_listing;

@@ -20,7 +20,8 @@ static void add_row(struct cli_text *text, const char *key, const char *word)
     cli_text_add(text, "\n");
 }
 
-static void add_held(struct cli_text *text, const hf_info *info)
+/* Of one among several only what tells them apart is said. */
+static void add_holder(struct cli_text *text, const hf_info *info)
 {
     int64_t since_us = hf_info_acquired_us(info);
     int64_t left_ms = hf_info_remaining_ms(info);
@@ -32,6 +33,11 @@ static void add_held(struct cli_text *text, const hf_info *info)
     cli_text_add(text, "%s\n",
                  hf_info_holder_lives(info) == 0 ? ", its process is gone"
                                                  : "");
+    if (hf_info_shared(info) || hf_info_slots(info) > 0) {
+        cli_text_add(text, "  %-8s", "mode");
+        cli_holder_mode(text, info);
+        cli_text_add(text, "\n");
+    }
     if (hf_info_note(info) && *hf_info_note(info)) {
         add_row(text, "note", hf_info_note(info));
     }
@@ -43,6 +49,38 @@ static void add_held(struct cli_text *text, const hf_info *info)
     if (left_ms >= 0) {
         cli_text_add(text, "  %-8s%s left\n", "lease",
                      cli_duration_short(left_ms, span));
+    }
+    if (hf_info_fence(info)) {
+        cli_text_add(text, "  %-8s%" PRIu64 "\n", "fence", hf_info_fence(info));
+    }
+}
+
+static void add_holders(struct cli_text *text, const hf_info *info)
+{
+    const hf_info *one = NULL;
+    int i = 0;
+
+    while ((one = hf_info_holder_at(info, i++)) != NULL) {
+        add_holder(text, one);
+    }
+}
+
+/* In the order in which they will be served. */
+static void add_waiters(struct cli_text *text, const hf_info *info)
+{
+    const hf_info *one = NULL;
+    int i = 0;
+
+    while ((one = hf_info_waiter_at(info, i++)) != NULL) {
+        int64_t since_us = hf_info_acquired_us(one);
+        char stamp[CLI_STAMP_SIZE];
+
+        cli_text_add(text, "  %-8s%d. ", i == 1 ? "waits" : "", i);
+        cli_holder_who(text, one);
+        if (since_us > 0) {
+            cli_text_add(text, " since %s", cli_stamp_short(since_us, stamp));
+        }
+        cli_text_add(text, "\n");
     }
 }
 
@@ -62,11 +100,11 @@ static void show(struct cli_text *text, const hf_info *info,
     }
     cli_text_add(text, "\n");
     if (presence == HF_HELD_BY) {
-        add_held(text, info);
-    }
-    if (hf_info_fence(info)) {
+        add_holders(text, info);
+    } else if (hf_info_fence(info)) {
         cli_text_add(text, "  %-8s%" PRIu64 "\n", "fence", hf_info_fence(info));
     }
+    add_waiters(text, info);
     cli_text_add(text, "  ");
     cli_caps_line(text, caps);
     cli_text_add(text, "\n");

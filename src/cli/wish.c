@@ -32,6 +32,19 @@ int cli_wish_check(const struct cli_options *o)
                         "%s: --try and --wait exclude each other",
                         cli_verb_table[o->verb].word);
     }
+    if (o->is_shared && o->slots > 0) {
+        return cli_fail(CLI_EXIT_USAGE,
+                        "%s: --shared and --slots exclude each other: shared "
+                        "has no limit, slots are one",
+                        cli_verb_table[o->verb].word);
+    }
+    if (o->min_hold_ms && (o->is_shared || o->slots > 0)) {
+        return cli_fail(CLI_EXIT_USAGE,
+                        "%s: --min-hold is for a lock that one holds alone: "
+                        "leave out --%s, or --min-hold",
+                        cli_verb_table[o->verb].word,
+                        o->is_shared ? "shared" : "slots");
+    }
     if (o->is_retry_failed && !once_ms(o)) {
         return cli_fail(CLI_EXIT_USAGE,
                         "run: --retry-failed takes back the mark of a start, "
@@ -55,6 +68,9 @@ void cli_wish_fill(const struct cli_options *o, hf_acquire_opts *ret_opts)
     opts.min_hold_ms = o->min_hold_ms;
     opts.once_ms = once_ms(o);
     opts.once_key = o->once_key;
+    opts.fair = o->is_fair != 0;
+    opts.shared = o->is_shared != 0;
+    opts.slots = o->slots > 0 ? (int)o->slots : 0;
     opts.detached = o->verb == CLI_ACQUIRE;
     opts.auto_renew = !opts.detached;
     *ret_opts = opts;

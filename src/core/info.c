@@ -42,6 +42,7 @@ int hf__info_set_crowd(struct hf_info *info, unsigned caps,
     }
     info->n_holders = 0;
     info->n_waiters = 0;
+    info->record = *hf__crowd_first_to_end(crowd, &info->record);
     for (int i = 0; i < crowd->n; i++) {
         hf_info *one = &info->party[i];
 

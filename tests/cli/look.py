@@ -11,7 +11,8 @@ import harness
 from harness import case
 
 FIELDS = {'name', 'state', 'owner', 'note', 'fence', 'acquired_at',
-          'remaining_ms', 'waiters', 'store', 'grade', 'reach'}
+          'remaining_ms', 'mode', 'slots', 'slot', 'holders', 'waiters',
+          'store', 'grade', 'reach'}
 OWNER = {'label', 'host', 'pid', 'thread'}
 NAMES = ("a b", "it's", '"q" \\ back', 'žluť 漢字 🔒', 'new\nline', '-dash',
          'tab\there', 'a/b:c', '$HOME', '*')
