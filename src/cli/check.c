@@ -52,6 +52,33 @@ static int collect(void *arg, const hf_check_item *item)
     return 0;
 }
 
+static const struct {
+    unsigned flag;
+    const char *word;
+} abilities[] = {
+    {HF_CAP_FENCE, "fence"},       {HF_CAP_WAIT, "wait"},
+    {HF_CAP_FAIR, "fair"},         {HF_CAP_SHARED, "shared"},
+    {HF_CAP_SLOTS, "slots"},       {HF_CAP_DETACH, "detached"},
+    {HF_CAP_KEEP, "keep"},         {HF_CAP_DEATH, "death"},
+    {HF_CAP_HANDOVER, "handover"}, {HF_CAP_LIST, "list"},
+    {HF_CAP_SESSION, "session"},
+};
+
+/* What the store can do, a word each, separated and in quotes as given. */
+static void add_abilities(struct cli_text *text, unsigned flags,
+                          const char *quote, const char *separator)
+{
+    const char *before = "";
+
+    for (size_t i = 0; i < sizeof abilities / sizeof *abilities; i++) {
+        if (flags & abilities[i].flag) {
+            cli_text_add(text, "%s%s%s%s", before, quote, abilities[i].word,
+                         quote);
+            before = separator;
+        }
+    }
+}
+
 static int show(const struct cli_options *o, const struct checking *c,
                 const hf_caps_info *caps)
 {
@@ -60,10 +87,15 @@ static int show(const struct cli_options *o, const struct checking *c,
     if (o->is_json) {
         cli_text_add(&text, "{\"fit\":%s,", c->is_unfit ? "false" : "true");
         cli_caps_json(&text, caps);
-        cli_text_add(&text, ",\"items\":[%s]}\n",
+        cli_text_add(&text, ",\"can\":[");
+        add_abilities(&text, caps->flags, "\"", ",");
+        cli_text_add(&text, "],\"items\":[%s]}\n",
                      c->json.data ? c->json.data : "");
     } else {
         cli_table_write(&c->table, &text);
+        cli_text_add(&text, "can: ");
+        add_abilities(&text, caps->flags, "", ", ");
+        cli_text_add(&text, "\n");
         cli_text_add(&text, "%s for locks; ", c->is_unfit ? "unfit" : "fit");
         cli_caps_line(&text, caps);
         cli_text_add(&text, "\n");
@@ -83,7 +115,8 @@ static int show_refused(const struct cli_options *o,
     }
     cli_text_add(&text, "{\"fit\":false,\"store\":");
     cli_text_json(&text, store->shown);
-    cli_text_add(&text, ",\"grade\":null,\"reach\":null,\"items\":[{"
+    cli_text_add(&text, ",\"grade\":null,\"reach\":null,\"can\":[],"
+                        "\"items\":[{"
                         "\"name\":\"open\",\"value\":\"refused\","
                         "\"verdict\":\"unfit\",\"remedy\":");
     cli_text_json(&text, reason);

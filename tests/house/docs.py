@@ -6,10 +6,12 @@ names; the C example of the README; and every relative link.
 
     docs.py ROOT HOLDFAST
 """
+import json
 import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 from tap import Tap
 
@@ -97,6 +99,29 @@ def check_stores(tap):
            f'{text.split()} and {told}')
 
 
+def check_abilities(tap):
+    """The table of what each store can do is what `check` finds."""
+    header = next(split(line) for line in
+                  (ROOT / 'docs/reference.md').read_text().split('\n')
+                  if split(line)[:2] == ['can', 'means'])
+    stores = header[2:]
+    told = {store: set() for store in stores}
+    for word, _, *cells in rows('docs/reference.md', ['can', 'means']):
+        for store, cell in zip(stores, cells):
+            if cell == 'yes':
+                told[store].add(word)
+    real = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for store in stores:
+            text = subprocess.run(
+                [COMMAND, 'check', '--json', '--url', f'{store}:{folder}/x-' +
+                 store], capture_output=True, text=True).stdout
+            real[store] = set(json.loads(text)['can'])
+    tap.ok(real == told and len(real) > 2,
+           'docs/reference.md says what each store can do',
+           f'{real}\n{told}')
+
+
 def test_names():
     text = ''.join(path.read_text() for path in
                    (ROOT / 'tests').rglob('*') if path.suffix in
@@ -133,7 +158,7 @@ def check_links(tap):
 
 def main():
     tap = Tap()
-    for check in (check_options, check_exits, check_statuses, check_stores,
+    for check in (check_options, check_exits, check_statuses, check_stores, check_abilities,
                   check_guarantees, check_example, check_links):
         try:
             check(tap)
