@@ -86,16 +86,17 @@ static void torture_all(const char *head, const char *tail, bool is_harmless)
     AUTO_CLIENT *bob = open_store();
     AUTO_LOCK *taken = acquire_fixed(bob, "taken", HF_LEASE_MAX_MS);
     struct scene scene = {.bob = bob};
+    const struct act *act = NULL;
 
     srand((unsigned)hf__test_seed());
     printf("seed %llu\n", (unsigned long long)hf__test_seed());
     expect_held(taken);
-    for (int i = 0; i < n_acts; i++) {
-        if (store_can(acts[i].needs)) {
+    for (int i = 0; (act = act_at(i)) != NULL; i++) {
+        if (store_can(act->needs)) {
             int64_t start = hf__test_now_ms();
-            int n = torture(&scene, &acts[i], &rule);
+            int n = torture(&scene, act, &rule);
 
-            printf("%s: %d calls, %lld ms\n", acts[i].name, n,
+            printf("%s: %d calls, %lld ms\n", act->name, n,
                    (long long)since(start));
         }
     }

@@ -137,11 +137,12 @@ static void torture_with_bob(void)
 {
     AUTO_CLIENT *bob = open_store();
     AUTO_LOCK *taken = acquire_fixed(bob, "taken", HF_LEASE_MAX_MS);
+    const struct act *act = NULL;
 
     scene = (struct scene){.url = store_url(NULL), .bob = bob};
     expect_held(taken);
-    for (int i = 0; i < n_acts; i++) {
-        torture(&acts[i]);
+    for (int i = 0; (act = act_at(i)) != NULL; i++) {
+        torture(act);
     }
 }
 

@@ -16,10 +16,12 @@ int scene_open(struct scene *s)
 /* What was left to its lease is not waited for. */
 static void end_detached(struct scene *s, hf_lock *lock)
 {
-    if (hf_state(lock) == HF_STATE_DETACHED) {
-        int r = hf_break(s->bob, "job", hf_fence(lock), NULL);
+    AUTO_LOCK *ours = NULL;
+    int r;
 
-        EXPECT(r == HF_OK || r == HF_CONFLICT);
+    if (hf_state(lock) == HF_STATE_DETACHED) {
+        r = hf_adopt(s->bob, "job", hf_token(lock), NULL, &ours, NULL);
+        EXPECT(r == HF_OK || r == HF_LOST);
     }
 }
 
@@ -52,9 +54,8 @@ void scene_expect_free(int64_t limit_ms)
     EXPECT_SOON(await_free(carol, "hob", 2 * limit_ms), limit_ms);
 }
 
-/* With a short lease: what can't be given back ends soon. */
-static int acquire_as(hf_client *client, const char *name, int64_t wait_ms,
-                      hf_lock **ret_lock)
+int acquire_as(hf_client *client, const char *name, int64_t wait_ms,
+               hf_lock **ret_lock)
 {
     hf_acquire_opts opts = wanting(wait_ms, patience(1000));
     hf_error err = HF_ERROR_INIT;
@@ -82,7 +83,7 @@ static int with_job(struct scene *s)
 }
 
 /* Bob holds it, and does not meet the trouble. */
-static int with_other(struct scene *s)
+int with_other(struct scene *s)
 {
     s->prepared = acquire_fixed(s->bob, "job", HF_LEASE_DEFAULT_MS);
     return scene_open(s);
@@ -166,7 +167,7 @@ static int play_wait_taken(struct scene *s)
     return acquire_as(s->alice, "taken", 5, &s->job);
 }
 
-static void free_soon(void *lock)
+void free_soon(void *lock)
 {
     trip_spare_me();
     hf__test_pause_ms(10);
@@ -182,84 +183,6 @@ static int play_wait(struct scene *s)
     s->prepared = NULL;
     hf__test_join(t);
     return r;
-}
-
-/* ---- beside others, and in line */
-
-/* Bob's owner is another than the test's thread, which asks for him too. */
-static int with_beside(struct scene *s, int shared, int slots)
-{
-    hf_acquire_opts opts = wanting(0, HF_LEASE_DEFAULT_MS);
-
-    opts.owner_id = 2;
-    opts.shared = shared;
-    opts.slots = slots;
-    EXPECT_IS(hf_acquire(s->bob, "job", &opts, &s->prepared, NULL), HF_OK);
-    return scene_open(s);
-}
-
-static int with_shared(struct scene *s)
-{
-    return with_beside(s, 1, 0);
-}
-
-static int with_slot(struct scene *s)
-{
-    return with_beside(s, 0, 2);
-}
-
-static int acquire_with(struct scene *s, hf_acquire_opts opts)
-{
-    int r = hf_acquire(s->alice, "job", &opts, &s->job, NULL);
-
-    EXPECT_IS(s->job != NULL, r == HF_OK);
-    return r;
-}
-
-static int play_shared(struct scene *s)
-{
-    hf_acquire_opts opts = wanting(patience(1500), patience(1000));
-
-    opts.shared = 1;
-    return acquire_with(s, opts);
-}
-
-static int play_slot(struct scene *s)
-{
-    hf_acquire_opts opts = wanting(patience(1500), patience(1000));
-    int r;
-
-    opts.slots = 2;
-    r = acquire_with(s, opts);
-    EXPECT(r != HF_OK || hf_slot(s->job) >= 0);
-    return r;
-}
-
-/* Leaves a ticket, which must be gone when alice is. */
-static int play_wait_shared(struct scene *s)
-{
-    return acquire_as(s->alice, "job", 5, &s->job);
-}
-
-static int play_wait_fair(struct scene *s)
-{
-    struct hf__test_thread *t = hf__test_start(free_soon, s->prepared);
-    hf_acquire_opts opts = wanting(patience(1500), patience(1000));
-    int r;
-
-    opts.fair = 1;
-    r = acquire_with(s, opts);
-    s->prepared = NULL;
-    hf__test_join(t);
-    return r;
-}
-
-static int play_tire_fair(struct scene *s)
-{
-    hf_acquire_opts opts = wanting(5, patience(1000));
-
-    opts.fair = 1;
-    return acquire_with(s, opts);
 }
 
 static void take_turn(void *arg)
@@ -425,7 +348,7 @@ static int play_ping(struct scene *s)
     return hf_ping(s->alice, NULL);
 }
 
-const struct act acts[] = {
+static const struct act acts[] = {
     {"open", 0, nothing, play_open, HF_OK, false},
     {"try", 0, scene_open, play_try, HF_OK, false},
     {"acquire", 0, scene_open, play_acquire, HF_OK, false},
@@ -439,12 +362,6 @@ const struct act acts[] = {
      false},
     {"renew many", 0, with_many, play_renew, HF_OK, true},
     {"release many", 0, with_many, play_release, HF_OK, true},
-    {"wait, fair", HF_CAP_FAIR, with_other, play_wait_fair, HF_OK, false},
-    {"tire, fair", HF_CAP_FAIR, with_other, play_tire_fair, HF_TIMEDOUT, false},
-    {"share", HF_CAP_SHARED, with_shared, play_shared, HF_OK, false},
-    {"tire, shared", HF_CAP_SHARED, with_shared, play_wait_shared, HF_TIMEDOUT,
-     false},
-    {"slot", HF_CAP_SLOTS, with_slot, play_slot, HF_OK, false},
     {"cancel", 0, scene_open, play_cancel, HF_CANCELLED, false},
     {"reenter", 0, with_own, play_reenter, HF_OK, false},
     {"detach", HF_CAP_DETACH, with_job, play_detach, HF_OK, true},
@@ -460,4 +377,10 @@ const struct act acts[] = {
     {"check", 0, scene_open, play_check, HF_OK, false},
     {"ping", 0, scene_open, play_ping, HF_OK, false},
 };
-const int n_acts = sizeof acts / sizeof *acts;
+
+const struct act *act_at(int i)
+{
+    const int n = sizeof acts / sizeof *acts;
+
+    return i < n ? &acts[i] : act_beside_at(i - n);
+}

@@ -35,8 +35,18 @@ struct act {
     bool is_certain; /* needs no memory of the library: always the result */
 };
 
-extern const struct act acts[];
-extern const int n_acts;
+/* The i-th act; NULL past the last. */
+const struct act *act_at(int i);
+/* Of beside.c: fair, shared and slotted acquires. */
+const struct act *act_beside_at(int i);
+
+/* Acquire with a short lease: what can't be given back ends soon. */
+int acquire_as(hf_client *client, const char *name, int64_t wait_ms,
+               hf_lock **ret_lock);
+/* To prepare: bob holds it, and does not meet the trouble. */
+int with_other(struct scene *);
+/* A thread that frees the lock in a moment. */
+void free_soon(void *lock);
 
 /* Opens alice's client; undisturbed it is HF_OK. */
 int scene_open(struct scene *);
