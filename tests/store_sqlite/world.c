@@ -96,9 +96,17 @@ static int run(struct peer *p, struct hf__op *op, const char *name)
 
 int acquire(struct peer *p, const char *name, int64_t lease_ms)
 {
-    struct hf__op op = {.kind = HF__OP_ACQUIRE, .lease_us = lease_ms * 1000};
+    struct hf__op op = {.kind = HF__OP_ACQUIRE,
+                        .lease_us = lease_ms * 1000,
+                        .manner = p->manner,
+                        .queueing =
+                            p->is_fair ? HF__QUEUE_ALWAYS : HF__QUEUE_NEVER};
+    int r = run(p, &op, name);
 
-    return run(p, &op, name);
+    p->is_queued = op.is_queued;
+    p->slot = op.slot;
+    p->tries++;
+    return r;
 }
 
 int release(struct peer *p, const char *name)
@@ -129,15 +137,35 @@ int inspect(struct peer *p, const char *name)
     return run(p, &op, name);
 }
 
+void count_crowd(struct peer *p, const char *name, int *ret_holders,
+                 int *ret_waiters)
+{
+    struct hf__crowd crowd = {0};
+    struct hf__op op = {.kind = HF__OP_INSPECT, .ret_crowd = &crowd};
+    int i;
+
+    EXPECT_IS(run(p, &op, name), HF_OK);
+    *ret_holders = 0;
+    *ret_waiters = 0;
+    for (i = 0; i < crowd.n; i++) {
+        (*(crowd.list[i].is_waiting ? ret_waiters : ret_holders))++;
+    }
+    hf__crowd_free(&crowd);
+}
+
 int wait_for(struct peer *p, const char *name, int64_t ms, bool *ret_fired)
 {
     char buf[HF__KEY_MAX + 1];
     struct hf__watch watch = {.key = key_of(buf, name),
                               .fence = p->record.fence,
-                              .token = p->record.token};
+                              .token = p->record.token,
+                              .manner = p->manner};
     struct hf__watch *one = &watch;
     int r;
 
+    if (p->is_queued) {
+        watch.ticket = p->token;
+    }
     p->error = (hf_error)HF_ERROR_INIT;
     r = hf__conn_wait(&p->conn, &one, 1, hf__after_ms(hf__now(), ms),
                       &p->error);

@@ -9,6 +9,7 @@
 #define HF_TESTS_STORE_SQLITE_WORLD_H
 
 #include "src/backend/conn.h"
+#include "src/backend/crowd.h"
 #include "tests/lib/test.h"
 
 #include <stdatomic.h>
@@ -26,6 +27,12 @@ struct peer {
     struct hf__record record;
     hf_error error;
     int64_t patience_ms; /* of each call; 0: 5 s */
+    /* Of its acquires, and what the last one said: */
+    struct hf__manner manner;
+    bool is_fair;
+    bool is_queued;
+    int slot;
+    int tries; /* how many there were */
 };
 
 /* A peer that leaves at the end of the scope. */
@@ -47,6 +54,9 @@ int release(struct peer *, const char *name);
 int renew(struct peer *, const char *name, int64_t lease_ms);
 int raise_to(struct peer *, const char *name, uint64_t fence);
 int inspect(struct peer *, const char *name);
+/* How many hold the name, and wait in its line. */
+void count_crowd(struct peer *, const char *name, int *ret_holders,
+                 int *ret_waiters);
 /* HF_OK, or what killed the session; fired tells whether it woke. */
 int wait_for(struct peer *, const char *name, int64_t ms, bool *ret_fired);
 /* Acquire, waiting and trying again up to that long. */
@@ -63,6 +73,9 @@ struct stage {
     atomic_int stop;
     atomic_int inside; /* who holds the lock, or was killed with it */
     atomic_int clashes;
+    atomic_int arrived; /* in line */
+    atomic_int served;
+    atomic_int tries;
     atomic_llong last_fence;
     atomic_llong count[STAGE_MAX];
     atomic_llong longest_us[STAGE_MAX];

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is in the database beside the names' records: a database of format 1
+ * becomes one of format 2 unless a program of that time is inside, rows that
+ * were edited by hand never make two holders, nothing is left behind, and a
+ * restart of the machine ends it all.
+ */
+#include "src/backend/sqlite/ofd.h"
+#include "tests/store_sqlite/world.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* As the first version made it, with a lock that was let go at some fence far
+ * ahead, and one that is kept closed for ever. */
+static const char format_1[] =
+    "PRAGMA journal_mode=WAL;BEGIN IMMEDIATE;"
+    "CREATE TABLE holdfast_lock("
+    " key TEXT PRIMARY KEY NOT NULL,fence INTEGER NOT NULL,token BLOB,"
+    " expires INTEGER NOT NULL,keep_until INTEGER NOT NULL,"
+    " keep_us INTEGER NOT NULL,boot TEXT NOT NULL,side TEXT,"
+    " acquired_at INTEGER NOT NULL,freed_at INTEGER NOT NULL,"
+    " broken INTEGER NOT NULL,"
+    " label TEXT, host TEXT, pid INTEGER, thread TEXT, note TEXT"
+    ") WITHOUT ROWID;"
+    "CREATE TABLE holdfast_meta("
+    " id INTEGER PRIMARY KEY CHECK(id=1),boot TEXT NOT NULL,"
+    " fence_base INTEGER NOT NULL,fence_ceiling INTEGER NOT NULL);"
+    "CREATE VIEW holdfast_held AS"
+    " SELECT key,fence,label,host,pid,thread,note,"
+    "  datetime(acquired_at/1000000,'unixepoch') AS acquired_utc"
+    " FROM holdfast_lock WHERE token IS NOT NULL;"
+    "INSERT INTO holdfast_lock VALUES('test:job',8000000000000000,NULL,0,0,0,"
+    " 'x',NULL,1,1,0,'l','h',1,'t','n');"
+    "INSERT INTO holdfast_lock VALUES('test:shut',5,NULL,0,0,3155760000000000,"
+    " 'x',NULL,1,1,0,'l','h',1,'t','n');"
+    "INSERT INTO holdfast_meta VALUES(1,'x',1,8000000000000000);"
+    "PRAGMA application_id=1212574827;PRAGMA user_version=1;COMMIT";
+
+/* Ends the test unless the condition holds: an overflow is an error of SQL. */
+static void expect_sql(const char *condition)
+{
+    char text[512];
+
+    (void)snprintf(text, sizeof text,
+                   "SELECT iif(%s,0,abs(-9223372036854775807-1))", condition);
+    sql(path_of(""), text);
+}
+
+TEST(a_database_of_format_1_is_brought_to_the_present_one)
+{
+    sql(path_of(""), format_1);
+    PEER(me);
+
+    EXPECT_IS(acquire(&me, "shut", 1000), HF_BUSY);
+    EXPECT_IS(acquire(&me, "job", 20000), HF_OK);
+    EXPECT_MORE(me.fence, UINT64_C(8000000000000000));
+    EXPECT_IS(release(&me, "job"), HF_OK);
+    begin_anew(&me);
+    me.manner.mode = HF__MODE_SHARED;
+    EXPECT_IS(acquire(&me, "job", 20000), HF_OK);
+    {
+        PEER(other);
+
+        other.manner.mode = HF__MODE_SHARED;
+        EXPECT_IS(acquire(&other, "job", 20000), HF_OK);
+        expect_sql("(SELECT user_version=2 FROM pragma_user_version)");
+        expect_sql(
+            "(SELECT count(*)=2 FROM holdfast_held WHERE mode='shared')");
+        EXPECT_IS(release(&other, "job"), HF_OK);
+    }
+    EXPECT_IS(release(&me, "job"), HF_OK);
+}
+
+/* A process of the first version: its board, and its presence there. */
+static void be_of_version_1(struct stage *stage, int index)
+{
+    char head[16] = "HFlkside";
+    uint32_t numbers[2] = {1, 74000};
+    int fd = open(path_of("-holdfast"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+    (void)index;
+    EXPECT(fd >= 0);
+    memcpy(head + 8, numbers, sizeof numbers);
+    EXPECT_IS(ftruncate(fd, 74000), 0);
+    EXPECT_IS(pwrite(fd, head, sizeof head, 0), sizeof head);
+    EXPECT_IS(hf__ofd_lock(fd, F_RDLCK, HF__BYTE_PRESENCE), 0);
+    atomic_fetch_add(&stage->ready, 1);
+    until(&stage->stop, 1);
+}
+
+TEST(nothing_is_changed_while_an_older_program_is_inside)
+{
+    struct stage *stage = stage_new();
+    struct peer me = {0};
+    pid_t older;
+
+    sql(path_of(""), format_1);
+    older = start(be_of_version_1, stage, 0);
+    until(&stage->ready, 1);
+    EXPECT_IS(enter(&me), HF_EPROTO);
+    EXPECT_HAS(me.error.text, "older version");
+    EXPECT_HAS(me.error.text, "stop all programs");
+    expect_sql("(SELECT user_version=1 FROM pragma_user_version)");
+    kill_now(older);
+    EXPECT_IS(enter(&me), HF_OK);
+    EXPECT_IS(acquire(&me, "job", 20000), HF_OK);
+    expect_sql("(SELECT user_version=2 FROM pragma_user_version)");
+    leave(&me);
+}
+
+/* ---- rows that make no sense */
+
+/* Two who share "job", and one who waits for it alone. */
+struct trio {
+    struct peer a;
+    struct peer b;
+    struct peer waiter;
+};
+
+static void leave_trio(struct trio *t)
+{
+    leave(&t->a);
+    leave(&t->b);
+    leave(&t->waiter);
+}
+
+static void enter_trio(struct trio *t)
+{
+    EXPECT_IS(enter(&t->a), HF_OK);
+    EXPECT_IS(enter(&t->b), HF_OK);
+    EXPECT_IS(enter(&t->waiter), HF_OK);
+    t->a.manner.mode = HF__MODE_SHARED;
+    t->b.manner.mode = HF__MODE_SHARED;
+    t->waiter.is_fair = true;
+    EXPECT_IS(acquire(&t->a, "job", 20000), HF_OK);
+    EXPECT_IS(acquire(&t->b, "job", 20000), HF_OK);
+    EXPECT_IS(acquire(&t->waiter, "job", 20000), HF_BUSY);
+    EXPECT(t->waiter.is_queued);
+}
+
+TEST(a_damaged_grant_beside_others_is_refused)
+{
+    static const char *const damages[] = {
+        "mode=7", "fence=-1", "fence='x'", "boot=X'00'", "mode=2,slots=0",
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof damages / sizeof *damages; i++) {
+        HF_AUTO(leave_trio) struct trio t = {0};
+        char text[160];
+
+        sql(path_of(""), i == 0 ? "SELECT 1"
+                                : "DELETE FROM holdfast_beside;"
+                                  "DELETE FROM holdfast_ticket");
+        enter_trio(&t);
+        (void)snprintf(text, sizeof text,
+                       "UPDATE holdfast_beside SET %s WHERE token="
+                       "(SELECT token FROM holdfast_beside ORDER BY fence "
+                       "LIMIT 1)",
+                       damages[i]);
+        sql(path_of(""), text);
+        EXPECT_IS(acquire(&t.waiter, "job", 20000), HF_EPROTO);
+        EXPECT_HAS(t.waiter.error.text, "holdfast_beside");
+        EXPECT_IS(renew(&t.b, "job", 20000), HF_OK);
+        EXPECT_IS(release(&t.b, "job"), HF_OK);
+        (void)release(&t.a, "job");
+        (void)release(&t.waiter, "job");
+    }
+}
+
+TEST(a_row_deleted_by_hand_frees_its_place)
+{
+    HF_AUTO(leave_trio) struct trio t = {0};
+    int holders = 0;
+    int waiters = 0;
+
+    enter_trio(&t);
+    sql(path_of(""), "DELETE FROM holdfast_beside WHERE fence="
+                     "(SELECT min(fence) FROM holdfast_beside)");
+    EXPECT_IS(renew(&t.a, "job", 20000), HF_LOST);
+    count_crowd(&t.b, "job", &holders, &waiters);
+    EXPECT_IS(holders, 1);
+    EXPECT_IS(waiters, 1);
+    sql(path_of(""), "DELETE FROM holdfast_ticket");
+    EXPECT_IS(release(&t.b, "job"), HF_OK);
+    EXPECT_IS(release(&t.waiter, "job"), HF_LOST);
+    EXPECT_IS(acquire(&t.a, "job", 20000), HF_OK);
+    expect_sql("(SELECT beside=1 AND line=0 FROM holdfast_lock)");
+    EXPECT_IS(release(&t.a, "job"), HF_OK);
+    expect_sql("(SELECT beside=0 AND line=0 FROM holdfast_lock)");
+}
+
+TEST(damaged_tickets_are_in_nobodys_way)
+{
+    HF_AUTO(leave_trio) struct trio t = {0};
+
+    enter_trio(&t);
+    sql(path_of(""), "UPDATE holdfast_ticket SET token='nobody',mode=9,seq=-5");
+    EXPECT_IS(release(&t.a, "job"), HF_OK);
+    EXPECT_IS(release(&t.b, "job"), HF_OK);
+    begin_anew(&t.a);
+    t.a.manner.mode = HF__MODE_EXCLUSIVE;
+    EXPECT_IS(acquire(&t.a, "job", 20000), HF_OK);
+    EXPECT_IS(acquire(&t.waiter, "job", 20000), HF_BUSY);
+    EXPECT(t.waiter.is_queued);
+    EXPECT_IS(release(&t.a, "job"), HF_OK);
+    EXPECT_IS(acquire(&t.waiter, "job", 20000), HF_OK);
+    EXPECT_IS(release(&t.waiter, "job"), HF_OK);
+}
+
+/* ---- what is left */
+
+static void die_in_line(struct stage *stage, int index)
+{
+    PEER(me);
+
+    (void)index;
+    me.is_fair = true;
+    EXPECT_IS(acquire(&me, "job", 20000), HF_BUSY);
+    EXPECT(me.is_queued);
+    atomic_fetch_add(&stage->ready, 1);
+    until(&stage->stop, 1);
+}
+
+TEST(tickets_of_the_killed_are_cleaned_away)
+{
+    struct stage *stage = stage_new();
+    pid_t pids[40];
+    int i;
+    PEER(me);
+
+    EXPECT_IS(acquire(&me, "job", 20000), HF_OK);
+    for (i = 0; i < 40; i++) {
+        pids[i] = start(die_in_line, stage, i);
+    }
+    until(&stage->ready, 40);
+    for (i = 0; i < 40; i++) {
+        kill_now(pids[i]);
+    }
+    expect_sql("(SELECT count(*)=40 FROM holdfast_ticket)");
+    EXPECT_IS(release(&me, "job"), HF_OK);
+    for (i = 0; i < 3; i++) {
+        begin_anew(&me);
+        EXPECT_IS(acquire(&me, "job", 20000), HF_OK);
+        EXPECT_IS(release(&me, "job"), HF_OK);
+    }
+    expect_sql("(SELECT count(*)=0 FROM holdfast_ticket)");
+    expect_sql("(SELECT line=0 FROM holdfast_lock)");
+}
+
+/* Its stamp is by a clock that can't be compared: its life byte decides. */
+TEST(a_waiter_of_another_clock_counts_while_it_lives)
+{
+    struct stage *stage = stage_new();
+    pid_t waiter;
+    PEER(me);
+
+    EXPECT_IS(acquire(&me, "job", 20000), HF_OK);
+    waiter = start(die_in_line, stage, 0);
+    until(&stage->ready, 1);
+    sql(path_of(""), "UPDATE holdfast_ticket SET boot=substr(boot,1,36)||':1'");
+    EXPECT_IS(release(&me, "job"), HF_OK);
+    hf__test_pause_ms(HF__TICKET_PATIENCE_MS + 200);
+    begin_anew(&me);
+    EXPECT_IS(acquire(&me, "job", 20000), HF_BUSY);
+    EXPECT(me.record.is_promised);
+    kill_now(waiter);
+    EXPECT_IS(acquire(&me, "job", 20000), HF_OK);
+}
+
+static void crowd_and_die(struct stage *stage, int index)
+{
+    HF_AUTO(leave_trio) struct trio t = {0};
+
+    (void)index;
+    enter_trio(&t);
+    atomic_store(&stage->count[0], (long long)t.b.fence);
+    _exit(0);
+}
+
+/* All that was there is of a boot that is over. */
+TEST(a_restart_ends_lines_and_grants_beside_others)
+{
+    static const char boot[] = "boot='00000000-0000-0000-0000-000000000000:1'";
+    struct stage *stage = stage_new();
+    char text[400];
+
+    EXPECT_IS(finish(start(crowd_and_die, stage, 0)), 0);
+    (void)snprintf(text, sizeof text,
+                   "UPDATE holdfast_beside SET %s;"
+                   "UPDATE holdfast_ticket SET %s;"
+                   "UPDATE holdfast_lock SET %s;UPDATE holdfast_meta SET %s",
+                   boot, boot, boot, boot);
+    sql(path_of(""), text);
+    PEER(me);
+    EXPECT_IS(inspect(&me, "job"), HF_OK);
+    EXPECT(!me.record.is_held && !me.record.is_promised);
+    EXPECT_IS(acquire(&me, "job", 20000), HF_OK);
+    EXPECT_MORE(me.fence, atomic_load(&stage->count[0]));
+    expect_sql("(SELECT count(*)=0 FROM holdfast_ticket)");
+    expect_sql("(SELECT count(*)=0 FROM holdfast_beside)");
+}
