@@ -362,6 +362,9 @@ struct hf__handle *hf__handle_new(struct hf_client *client,
     memcpy(h->key_bytes, key->bytes, key->length);
     h->key = *key;
     h->key.bytes = h->key_bytes;
+    if (h->manner.mode != HF__MODE_EXCLUSIVE) {
+        h->seen_before = hf__client_seen(client, &h->key);
+    }
     return h;
 }
 
@@ -432,18 +435,28 @@ static int refuse_grant(const struct hf__handle *h, const struct hf__event *e,
                     hf__handle_name(h), (long long)h->grant.lease_ms);
 }
 
+/* The fence that the grant's must be above; 0: any will do. */
+static uint64_t fence_to_pass(const struct hf__handle *h, uint64_t fence)
+{
+    uint64_t seen = 0;
+
+    if (h->manner.mode != HF__MODE_EXCLUSIVE) {
+        /* Others were granted it beside this one, and were heard of first. */
+        return h->is_adopted ? 0 : h->seen_before;
+    }
+    seen = hf__client_seen(h->client, &h->key);
+    /* An adopted one may have been acquired in this process. */
+    return h->is_adopted && seen == fence ? 0 : seen;
+}
+
 int hf__handle_grant(struct hf__handle *h, const struct hf__token *token,
                      hf__time sent, uint64_t fence, hf_error *err)
 {
     struct hf__event e = {.kind = HF__EVENT_GRANTED,
                           .sent = sent,
                           .fence = fence,
-                          .seen_fence = hf__client_seen(h->client, &h->key)};
+                          .seen_fence = fence_to_pass(h, fence)};
     unsigned duties = 0;
-
-    if (h->is_adopted && e.seen_fence == fence) {
-        e.seen_fence = 0; /* it was acquired in this process */
-    }
 
     hf__mutex_lock(&h->mutex);
     h->token = *token;

@@ -41,6 +41,7 @@ struct hf__handle {
     int64_t min_hold_ms;
     struct hf__manner manner;   /* beside which others it may stand */
     int slot;                   /* −1: none */
+    uint64_t seen_before;       /* fence of the name, when the claim began */
     hf__time kept_until;        /* before, the store gives it to nobody else */
     struct hf__link link;       /* in client->handles; under its mutex */
     struct hf__link owing_link; /* in client->owing, under its mutex, while the
