@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Settling what nobody waits for. This file decides when a token that may
- * own a name is given back, and when that is no longer needed. Runs on
+ * own a name, or stand in its line, is given back, and when that is no longer
+ * needed. Runs on
  * whoever executed the request, on the runner and on the keeper; blocks
  * nobody, but a new claim of this client on the name waits until it is done.
  */
@@ -75,21 +76,21 @@ static void give_back(struct hf__claim *c)
     send_release(c);
 }
 
-/* Also if this attempt was surely not applied: one before it may have been.
- * A ticket is given back like a grant. */
-static bool may_be_there(const struct hf__claim *c, const struct hf__op *op)
+/* May the store have something of this token, a grant or a place in line?
+ * Also if this attempt was surely not applied: one before it may have been. */
+static bool may_be_there(const struct hf__claim *c)
 {
-    int result = op->result;
+    int r = c->request.op.result;
 
-    return result == HF_OK || result == HF_EUNKNOWN || result == HF_EPROTO ||
-           (result < 0 && c->is_unknown) || c->has_ticket || op->is_queued;
+    return r == HF_OK || r == HF_EUNKNOWN || r == HF_EPROTO ||
+           (r < 0 && c->is_unknown) || c->has_ticket || c->request.op.is_queued;
 }
 
 void hf__debt_from_attempt(struct hf__request *q)
 {
     struct hf__claim *c = HF__ELEMENT(q, struct hf__claim, request);
 
-    if (may_be_there(c, &q->op)) {
+    if (may_be_there(c)) {
         give_back(c);
     } else {
         close_debt(c);
