@@ -272,7 +272,8 @@ typedef struct hf_acquire_opts {
  * gave up is passed over. shared: excludes exclusive grants and slots alone; a
  * waiting exclusive claim comes before later shared ones. slots: as many at
  * once as the number says, HF_EINVAL while others hold it with another number;
- * each holder has the lowest free one, hf_slot(). Stores that can't give
+ * a waiting exclusive claim comes before later ones; each holder has the
+ * lowest free slot, hf_slot(). Stores that can't give
  * HF_ENOTSUP: see HF_CAP_FAIR, HF_CAP_SHARED, HF_CAP_SLOTS.
  *
  * once_ms: the grant counts as a start. The mark of it, by the store's clock,
@@ -471,9 +472,9 @@ HF_API int hf_info_slot(const hf_info *info);   /* -1: none */
 
 /*
  * All who hold the lock, and all who stand in its line in their order (`fair`,
- * and exclusive claims behind shared grants; who waits otherwise is not
- * known). From hf_inspect() only: hf_list() shows one grant at a time. Those
- * above tell of the holder whose lease ends first.
+ * and who waits behind shared grants or slots without being one of them; who
+ * waits otherwise is not known). From hf_inspect() only: hf_list() shows one
+ * grant at a time. Those above tell of the holder whose lease ends first.
  */
 HF_API int hf_info_holders(const hf_info *info); /* how many; -1: unknown */
 HF_API int hf_info_waiters(const hf_info *info); /* how many; -1: unknown */

@@ -50,7 +50,8 @@ static enum hf__queueing queueing_of(const struct hf_client *client,
     if (opts->fair != 0) {
         return HF__QUEUE_ALWAYS;
     }
-    return (client->settings.backend->caps & HF_CAP_SHARED) != 0
+    return (client->settings.backend->caps & (HF_CAP_SHARED | HF_CAP_SLOTS)) !=
+                   0
                ? HF__QUEUE_BEHIND_SHARED
                : HF__QUEUE_NEVER;
 }

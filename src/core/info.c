@@ -29,7 +29,7 @@ struct hf_info *hf__info_new(const char *name, size_t length,
 int hf__info_set_crowd(struct hf_info *info, unsigned caps,
                        const struct hf__crowd *crowd)
 {
-    bool has_line = (caps & (HF_CAP_FAIR | HF_CAP_SHARED)) != 0;
+    bool has_line = (caps & (HF_CAP_FAIR | HF_CAP_SHARED | HF_CAP_SLOTS)) != 0;
 
     info->n_holders = info->record.is_held ? 1 : 0;
     info->n_waiters = has_line ? 0 : -1;
