@@ -223,13 +223,21 @@ void continue_peer(struct peer *p)
     EXPECT_IS(kill(p->pid, SIGCONT), 0);
 }
 
-void peer_begin_acquire(struct peer *p, const char *name, int64_t wait_ms,
-                        int64_t lease_ms)
+void peer_begin_acquire_as(struct peer *p, const char *name,
+                           const hf_acquire_opts *opts)
 {
-    struct command c = {.verb = ACQUIRE, .opts = wanting(wait_ms, lease_ms)};
+    struct command c = {.verb = ACQUIRE, .opts = *opts};
 
     snprintf(c.name, sizeof c.name, "%s", name);
     tell(p, &c);
+}
+
+void peer_begin_acquire(struct peer *p, const char *name, int64_t wait_ms,
+                        int64_t lease_ms)
+{
+    hf_acquire_opts opts = wanting(wait_ms, lease_ms);
+
+    peer_begin_acquire_as(p, name, &opts);
 }
 
 int peer_finish(struct peer *p)
@@ -248,11 +256,13 @@ int peer_acquire(struct peer *p, const char *name, int64_t wait_ms,
 int peer_acquire_as(struct peer *p, const char *name,
                     const hf_acquire_opts *opts)
 {
-    struct command c = {.verb = ACQUIRE, .opts = *opts};
-
-    snprintf(c.name, sizeof c.name, "%s", name);
-    tell(p, &c);
+    peer_begin_acquire_as(p, name, opts);
     return peer_finish(p);
+}
+
+pid_t peer_pid(struct peer *p)
+{
+    return p->pid;
 }
 
 int peer_detach(struct peer *p)

@@ -29,6 +29,9 @@ int peer_acquire(struct peer *, const char *name, int64_t wait_ms,
                  int64_t lease_ms);
 /* With options that name no strings. */
 int peer_acquire_as(struct peer *, const char *name, const hf_acquire_opts *);
+void peer_begin_acquire_as(struct peer *, const char *name,
+                           const hf_acquire_opts *);
+pid_t peer_pid(struct peer *);
 int peer_detach(struct peer *);
 const char *peer_token(struct peer *); /* of its last grant */
 void peer_begin_acquire(struct peer *, const char *name, int64_t wait_ms,

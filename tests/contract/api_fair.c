@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Waiting in the order of arrival, within a process and across them: nobody
+ * goes past the line, and who is gone from it, in whatever way, holds up
+ * those behind only for a moment, and for many no longer than for one.
+ */
+#include "tests/contract/api_line.h"
+#include "tests/contract/peer.h"
+
+#include <string.h>
+
+enum { QUEUE = 8, PEERS = 4 };
+
+TEST(fair_waiters_enter_in_the_order_of_arrival)
+{
+    NEEDS(HF_CAP_FAIR);
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    AUTO_LOCK *job = acquire(alice, "job");
+    hf_acquire_opts opts = fair(HF_FOREVER);
+    static struct waiter w[QUEUE];
+
+    for (int i = 0; i < QUEUE; i++) {
+        line_up(&w[i], i % 3 == 0 ? alice : bob, &opts, i + 1);
+    }
+    EXPECT_IS(hf_release(job, NULL), HF_OK);
+    for (int i = 0; i < QUEUE; i++) {
+        EXPECT_IS(end_waiter(&w[i]), HF_OK);
+        EXPECT_IS(w[i].place, i + 1);
+        EXPECT(i == 0 || w[i].fence > w[i - 1].fence);
+    }
+    await_waiters(alice, "job", 0);
+}
+
+/* Peers that queue up for "job", each behind the one before. */
+static void line_up_peers(struct peer *p[], int n, hf_client *client)
+{
+    hf_acquire_opts opts = fair(HF_FOREVER);
+
+    for (int i = 0; i < n; i++) {
+        peer_begin_acquire_as(p[i], "job", &opts);
+        await_waiters(client, "job", i + 1);
+        AUTO_INFO *info = look_at(client, "job");
+        EXPECT_IS(hf_info_pid(hf_info_waiter_at(info, i)), peer_pid(p[i]));
+    }
+}
+
+TEST(fair_waiters_of_several_processes_enter_in_the_order_of_arrival)
+{
+    NEEDS(HF_CAP_FAIR);
+    NEEDS_REACH(HF_REACH_USER);
+    struct peer *p[PEERS];
+    uint64_t last = 0;
+
+    for (int i = 0; i < PEERS; i++) {
+        p[i] = start_peer();
+    }
+    AUTO_CLIENT *alice = open_store();
+    AUTO_LOCK *job = acquire(alice, "job");
+    line_up_peers(p, PEERS, alice);
+    EXPECT_IS(hf_release(job, NULL), HF_OK);
+    for (int i = 0; i < PEERS; i++) {
+        EXPECT_IS(peer_finish(p[i]), HF_OK);
+        EXPECT_MORE(peer_fence(p[i]), last);
+        last = peer_fence(p[i]);
+        await_waiters(alice, "job", PEERS - i - 1);
+        EXPECT_IS(peer_release(p[i]), HF_OK);
+    }
+    for (int i = 0; i < PEERS; i++) {
+        end_peer(p[i]);
+    }
+}
+
+/* ---- nobody goes past it */
+
+TEST(neither_a_try_nor_an_unfair_wait_goes_past_the_line)
+{
+    NEEDS(HF_CAP_FAIR);
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    AUTO_LOCK *job = acquire(alice, "job");
+    hf_acquire_opts opts = fair(HF_FOREVER);
+    struct waiter first = {.hold_ms = 100};
+    struct waiter unfair = {0};
+
+    line_up(&first, bob, &opts, 1);
+    opts.fair = 0;
+    start_waiter(&unfair, alice, &opts);
+    EXPECT_IS(hf_release(job, NULL), HF_OK);
+    EXPECT_IS(try_once(alice, "job"), HF_BUSY);
+    EXPECT_IS(attempt(alice, "job", 20), HF_TIMEDOUT);
+    EXPECT_IS(end_waiter(&first), HF_OK);
+    EXPECT_IS(end_waiter(&unfair), HF_OK);
+    EXPECT_IS(first.place, 1);
+    EXPECT_IS(unfair.place, 2);
+}
+
+/* Those of the holder's own process would be handed the lock. */
+TEST(a_handover_within_the_process_does_not_go_past_the_line)
+{
+    NEEDS(HF_CAP_FAIR);
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    AUTO_LOCK *job = acquire(alice, "job");
+    hf_acquire_opts opts = fair(HF_FOREVER);
+    struct waiter stranger = {0};
+    struct waiter own[3] = {{0}};
+
+    opts.fair = 0;
+    for (int i = 0; i < 3; i++) {
+        start_waiter(&own[i], alice, &opts);
+    }
+    hf__test_pause_ms(50);
+    opts.fair = 1;
+    line_up(&stranger, bob, &opts, 1);
+    EXPECT_IS(hf_release(job, NULL), HF_OK);
+    EXPECT_IS(end_waiter(&stranger), HF_OK);
+    EXPECT_IS(stranger.place, 1);
+    for (int i = 0; i < 3; i++) {
+        EXPECT_IS(end_waiter(&own[i]), HF_OK);
+    }
+}
+
+TEST(who_is_behind_a_line_is_told_so)
+{
+    NEEDS(HF_CAP_FAIR);
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *slow =
+        open_faulty("fault=delay:acquire:2:400ms"); /* when its turn comes */
+    AUTO_LOCK *job = acquire(alice, "job");
+    hf_acquire_opts opts = fair(HF_FOREVER);
+    hf_acquire_opts once = wanting(0, HF_LEASE_DEFAULT_MS);
+    hf_error err = HF_ERROR_INIT;
+    hf_lock *lock = NULL;
+    struct waiter w = {0};
+
+    line_up(&w, slow, &opts, 1);
+    EXPECT_IS(hf_release(job, NULL), HF_OK);
+    EXPECT_IS(hf_acquire(alice, "job", &once, &lock, &err), HF_BUSY);
+    EXPECT_HAS(err.text, "in line");
+    EXPECT_IS(end_waiter(&w), HF_OK);
+}
+
+TEST(a_fair_try_leaves_no_place_in_line)
+{
+    NEEDS(HF_CAP_FAIR);
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    AUTO_LOCK *job = acquire(alice, "job");
+    hf_acquire_opts opts = fair(0);
+
+    EXPECT_IS(attempt_as(bob, "job", &opts), HF_BUSY);
+    AUTO_INFO *info = look_at(alice, "job");
+    EXPECT_IS(hf_info_waiters(info), 0);
+    EXPECT_IS(hf_release(job, NULL), HF_OK);
+    EXPECT_IS(attempt_as(bob, "job", &opts), HF_OK);
+}
+
+TEST(a_look_tells_of_all_in_line)
+{
+    NEEDS(HF_CAP_FAIR);
+    AUTO_CLIENT *alice = open_store();
+    AUTO_LOCK *job = acquire(alice, "job");
+    hf_acquire_opts opts = fair(HF_FOREVER);
+    static struct waiter w[2];
+
+    line_up(&w[0], alice, &opts, 1);
+    opts.note = "a note";
+    line_up(&w[1], alice, &opts, 2);
+    AUTO_INFO *info = look_at(alice, "job");
+    EXPECT_IS(hf_info_holders(info), 1);
+    EXPECT_IS(hf_info_fence(hf_info_holder_at(info, 0)), hf_fence(job));
+    EXPECT(!hf_info_holder_at(info, 1));
+    EXPECT_IS(hf_info_waiters(info), 2);
+    EXPECT_TEXT(hf_info_label(hf_info_waiter_at(info, 0)), w[0].label);
+    EXPECT_TEXT(hf_info_label(hf_info_waiter_at(info, 1)), w[1].label);
+    EXPECT_TEXT(hf_info_note(hf_info_waiter_at(info, 1)), "a note");
+    EXPECT_MORE(hf_info_acquired_us(hf_info_waiter_at(info, 1)), 0);
+    EXPECT_IS(hf_info_presence(hf_info_waiter_at(info, 1)), HF_FREE);
+    EXPECT(!hf_info_waiter_at(info, 2));
+    EXPECT(!hf_info_waiter_at(info, -1));
+    EXPECT_IS(hf_release(job, NULL), HF_OK);
+    EXPECT_IS(end_waiter(&w[0]), HF_OK);
+    EXPECT_IS(end_waiter(&w[1]), HF_OK);
+}
+
+TEST(fair_is_refused_by_name_where_there_is_no_line)
+{
+    AUTO_CLIENT *alice = open_store();
+    hf_acquire_opts opts = fair(0);
+    hf_error err = HF_ERROR_INIT;
+    AUTO_LOCK *job = NULL;
+    int r = hf_acquire(alice, "job", &opts, &job, &err);
+
+    EXPECT_IS(r, store_can(HF_CAP_FAIR) ? HF_OK : HF_ENOTSUP);
+    if (r != HF_OK) {
+        EXPECT_HAS(err.text, "fair");
+    }
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The words of tests/contract/api_line.h. Any thread of a test may call those
+ * that start no thread.
+ */
+#include "tests/contract/api_line.h"
+
+#include <string.h>
+
+static atomic_int n_granted;
+static atomic_int n_started;
+
+hf_acquire_opts fair(int64_t wait_ms)
+{
+    hf_acquire_opts opts = wanting(wait_ms, HF_LEASE_DEFAULT_MS);
+
+    opts.fair = 1;
+    return opts;
+}
+
+hf_acquire_opts shared(int64_t wait_ms)
+{
+    hf_acquire_opts opts = wanting(wait_ms, HF_LEASE_DEFAULT_MS);
+
+    opts.shared = 1;
+    return opts;
+}
+
+hf_acquire_opts slots(int64_t wait_ms, int n)
+{
+    hf_acquire_opts opts = wanting(wait_ms, HF_LEASE_DEFAULT_MS);
+
+    opts.slots = n;
+    return opts;
+}
+
+hf_lock *acquire_as(hf_client *client, const char *name,
+                    const hf_acquire_opts *opts)
+{
+    hf_error err = HF_ERROR_INIT;
+    hf_lock *lock = NULL;
+    int r = hf_acquire(client, name, opts, &lock, &err);
+
+    if (r) {
+        printf("acquiring %s: %s: %s\n", name, hf_strstatus(r), err.text);
+    }
+    EXPECT_IS(r, HF_OK);
+    return lock;
+}
+
+int attempt_as(hf_client *client, const char *name, const hf_acquire_opts *opts)
+{
+    AUTO_LOCK *lock = NULL;
+    int r = hf_acquire(client, name, opts, &lock, NULL);
+
+    EXPECT_IS(lock != NULL, r == HF_OK);
+    return r;
+}
+
+static void wait_for_job(void *arg)
+{
+    struct waiter *w = arg;
+    AUTO_LOCK *lock = NULL;
+    int r = hf_acquire(w->client, "job", &w->opts, &lock, NULL);
+
+    if (lock) {
+        w->place = atomic_fetch_add(&n_granted, 1) + 1;
+        w->fence = hf_fence(lock);
+        if (w->hold_ms > 0) {
+            hf__test_pause_ms(w->hold_ms);
+        }
+        EXPECT_IS(hf_release(lock, NULL), HF_OK);
+    }
+    atomic_store(&w->status, r);
+}
+
+void start_waiter(struct waiter *w, hf_client *client,
+                  const hf_acquire_opts *opts)
+{
+    w->client = client;
+    w->opts = *opts;
+    snprintf(w->label, sizeof w->label, "waiter %d",
+             atomic_fetch_add(&n_started, 1));
+    w->opts.owner = w->label;
+    atomic_store(&w->status, -1);
+    w->thread = hf__test_start(wait_for_job, w);
+}
+
+void line_up(struct waiter *w, hf_client *client, const hf_acquire_opts *opts,
+             int n_waiters)
+{
+    start_waiter(w, client, opts);
+    await_waiters(client, "job", n_waiters);
+    AUTO_INFO *info = look_at(client, "job");
+    EXPECT(hf_info_waiter_at(info, n_waiters - 1));
+    EXPECT_TEXT(hf_info_label(hf_info_waiter_at(info, n_waiters - 1)),
+                w->label);
+}
+
+int end_waiter(struct waiter *w)
+{
+    hf__test_join(w->thread);
+    return atomic_load(&w->status);
+}
+
+void await_waiters(hf_client *client, const char *name, int n)
+{
+    int64_t start = hf__test_now_ms();
+    int seen = -1;
+
+    while (seen != n) {
+        AUTO_INFO *info = look_at(client, name);
+
+        seen = hf_info_waiters(info);
+        if (seen != n && since(start) > patience(5000)) {
+            EXPECT_IS(seen, n);
+        }
+        hf__test_pause_ms(2);
+    }
+}
+
+void await_holders(hf_client *client, const char *name, int n)
+{
+    int64_t start = hf__test_now_ms();
+    int seen = -1;
+
+    while (seen != n) {
+        AUTO_INFO *info = look_at(client, name);
+
+        seen = hf_info_holders(info);
+        if (seen != n && since(start) > patience(10000)) {
+            EXPECT_IS(seen, n);
+        }
+        hf__test_pause_ms(2);
+    }
+}

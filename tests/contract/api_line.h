@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * More words for the tests over the public API: claims of another manner than
+ * alone and unordered, and threads that wait with them, started one after the
+ * other so that their order of arrival is known.
+ */
+#ifndef HF_TESTS_CONTRACT_API_LINE_H
+#define HF_TESTS_CONTRACT_API_LINE_H
+
+#include "tests/contract/api.h"
+
+#include <stdatomic.h>
+
+/* wanting() with one thing more; all renew a lease of 30 s. */
+hf_acquire_opts fair(int64_t wait_ms);
+hf_acquire_opts shared(int64_t wait_ms);
+hf_acquire_opts slots(int64_t wait_ms, int n);
+
+/* Fails the test unless granted. */
+hf_lock *acquire_as(hf_client *, const char *name, const hf_acquire_opts *);
+/* The status; a grant is given back. */
+int attempt_as(hf_client *, const char *name, const hf_acquire_opts *);
+
+/* Somebody who waits in a thread of its own, for "job". */
+struct waiter {
+    hf_client *client;
+    hf_acquire_opts opts;
+    int64_t hold_ms; /* before it releases */
+    char label[16];
+    struct hf__test_thread *thread;
+    atomic_int status; /* −1: it still waits */
+    int place;         /* the how many-th grant of the test; 0: none */
+    uint64_t fence;
+};
+void start_waiter(struct waiter *, hf_client *, const hf_acquire_opts *);
+/* The same of one who stands in line: returns once it is the last of
+ * n_waiters. */
+void line_up(struct waiter *, hf_client *, const hf_acquire_opts *,
+             int n_waiters);
+/* Its status. */
+int end_waiter(struct waiter *);
+
+/* Looks until so many stand in line or hold it; fails the test if they don't
+ * for some seconds. */
+void await_waiters(hf_client *, const char *name, int n);
+void await_holders(hf_client *, const char *name, int n);
+
+#endif

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Shared grants: beside one another and beside nobody else, each with its own
+ * lease and its own end; and whoever wants the name alone gets its turn,
+ * however many share it.
+ */
+#include "tests/contract/api_line.h"
+#include "tests/contract/peer.h"
+
+#include <sched.h>
+
+enum { READERS = 6, ROUNDS = 60 };
+
+TEST(shared_locks_stand_side_by_side_and_exclude_others)
+{
+    NEEDS(HF_CAP_SHARED);
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    hf_acquire_opts opts = shared(0);
+    AUTO_LOCK *first = acquire_as(alice, "job", &opts);
+    AUTO_LOCK *second = acquire_as(bob, "job", &opts);
+
+    EXPECT_IS(hf_slot(first), -1);
+    EXPECT(store_can(HF_CAP_FENCE) ? hf_fence(second) > hf_fence(first) : 1);
+    EXPECT_IS(try_once(bob, "job"), HF_BUSY);
+    {
+        AUTO_INFO *info = look_at(alice, "job");
+        EXPECT_IS(hf_info_holders(info), 2);
+        EXPECT_IS(hf_info_shared(info), 1);
+        EXPECT_IS(hf_info_slots(info), 0);
+        EXPECT_IS(hf_info_slot(info), -1);
+        EXPECT_IS(hf_info_fence(hf_info_holder_at(info, 0)), hf_fence(first));
+        EXPECT_IS(hf_info_fence(hf_info_holder_at(info, 1)), hf_fence(second));
+        EXPECT_IS(hf_info_shared(hf_info_holder_at(info, 1)), 1);
+    }
+    EXPECT_IS(hf_release(first, NULL), HF_OK);
+    EXPECT_IS(try_once(bob, "job"), HF_BUSY);
+    expect_held(second);
+    EXPECT_IS(hf_release(second, NULL), HF_OK);
+    AUTO_LOCK *alone = acquire(alice, "job");
+    EXPECT_IS(attempt_as(bob, "job", &opts), HF_BUSY);
+    expect_held(alone);
+}
+
+TEST(several_shared_locks_of_one_client_are_all_renewed)
+{
+    NEEDS(HF_CAP_SHARED);
+    AUTO_CLIENT *alice = open_store();
+    hf_lock *all[READERS];
+    int64_t start;
+
+    for (int i = 0; i < READERS; i++) {
+        hf_acquire_opts opts = shared(0);
+
+        opts.lease_ms = patience(600);
+        all[i] = acquire_as(alice, "job", &opts);
+    }
+    start = hf__test_now_ms();
+    while (since(start) < 3 * patience(600)) {
+        for (int i = 0; i < READERS; i++) {
+            EXPECT_IS(hf_held(all[i]), 1);
+        }
+        hf__test_pause_ms(20);
+    }
+    for (int i = 0; i < READERS; i++) {
+        EXPECT_IS(hf_release(all[i], NULL), HF_OK);
+        hf_free(all[i]);
+    }
+    await_holders(alice, "job", 0);
+}
+
+/* ---- many at once */
+
+static hf_client *common;
+static atomic_int n_shared;
+static atomic_int n_alone;
+static atomic_int n_shared_most;
+
+static void stay(atomic_int *kind)
+{
+    int n = atomic_fetch_add(kind, 1) + 1;
+
+    if (kind == &n_shared && n > atomic_load(&n_shared_most)) {
+        atomic_store(&n_shared_most, n);
+    }
+    EXPECT_IS(atomic_load(kind == &n_shared ? &n_alone : &n_shared), 0);
+    sched_yield();
+    EXPECT_IS(atomic_load(kind == &n_shared ? &n_alone : &n_shared), 0);
+    atomic_fetch_sub(kind, 1);
+}
+
+static void share_again_and_again(void *arg)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        hf_acquire_opts opts = shared(patience(10000));
+        AUTO_LOCK *lock = acquire_as(arg, "job", &opts);
+
+        stay(&n_shared);
+        EXPECT_IS(hf_release(lock, NULL), HF_OK);
+    }
+}
+
+static void be_alone_again_and_again(void *arg)
+{
+    for (int i = 0; i < ROUNDS / 4; i++) {
+        hf_acquire_opts opts = wanting(patience(10000), HF_LEASE_DEFAULT_MS);
+        AUTO_LOCK *lock = acquire_as(arg, "job", &opts);
+
+        EXPECT_IS(atomic_fetch_add(&n_alone, 0), 0);
+        stay(&n_alone);
+        EXPECT_IS(hf_release(lock, NULL), HF_OK);
+    }
+}
+
+TEST_WITHIN(60, shared_locks_of_one_client_are_granted_side_by_side)
+{
+    NEEDS(HF_CAP_SHARED);
+    AUTO_CLIENT *alice = open_store();
+    struct hf__test_thread *threads[READERS];
+
+    for (int i = 0; i < READERS; i++) {
+        threads[i] = hf__test_start(share_again_and_again, alice);
+    }
+    for (int i = 0; i < READERS; i++) {
+        hf__test_join(threads[i]);
+    }
+    EXPECT_MORE(atomic_load(&n_shared_most), 1);
+}
+
+TEST_WITHIN(60, who_shares_and_who_is_alone_never_meet)
+{
+    NEEDS(HF_CAP_SHARED);
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    struct hf__test_thread *threads[READERS];
+
+    for (int i = 0; i < READERS; i++) {
+        threads[i] = hf__test_start(i % 3 == 0 ? be_alone_again_and_again
+                                               : share_again_and_again,
+                                    i % 2 == 0 ? alice : bob);
+    }
+    for (int i = 0; i < READERS; i++) {
+        hf__test_join(threads[i]);
+    }
+}
+
+/* One of them always holds it: each stays until the next has come. */
+static atomic_bool is_over;
+static atomic_int n_came;
+
+static void share_in_turns(void *arg)
+{
+    (void)arg;
+    while (!atomic_load(&is_over)) {
+        hf_acquire_opts opts = shared(patience(10000));
+        AUTO_LOCK *lock = acquire_as(common, "job", &opts);
+        int came = atomic_fetch_add(&n_came, 1);
+        int64_t start = hf__test_now_ms();
+
+        while (atomic_load(&n_came) == came + 1 && since(start) < 200 &&
+               !atomic_load(&is_over)) {
+            hf__test_pause_ms(1);
+        }
+        EXPECT_IS(hf_release(lock, NULL), HF_OK);
+    }
+}
+
+TEST_WITHIN(60, who_wants_it_alone_is_not_starved_by_those_who_share)
+{
+    NEEDS(HF_CAP_SHARED);
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    struct hf__test_thread *threads[3];
+
+    common = alice;
+    for (int i = 0; i < 3; i++) {
+        threads[i] = hf__test_start(share_in_turns, NULL);
+    }
+    while (atomic_load(&n_came) < 20) {
+        hf__test_pause_ms(1);
+    }
+    for (int i = 0; i < 3; i++) {
+        EXPECT_LESS(await_free(bob, "job", patience(10000)), patience(3000));
+    }
+    atomic_store(&is_over, true);
+    for (int i = 0; i < 3; i++) {
+        hf__test_join(threads[i]);
+    }
+}
+
+/* ---- how they end */
+
+TEST(a_reader_that_is_killed_blocks_no_longer_than_its_lease)
+{
+    NEEDS(HF_CAP_SHARED);
+    NEEDS_REACH(HF_REACH_USER);
+    struct peer *carol = start_peer();
+    struct peer *dave = start_peer();
+    hf_acquire_opts opts = shared(patience(5000));
+
+    opts.lease_ms = patience(1500);
+    EXPECT_IS(peer_acquire_as(carol, "job", &opts), HF_OK);
+    EXPECT_IS(peer_acquire_as(dave, "job", &opts), HF_OK);
+    AUTO_CLIENT *alice = open_store();
+    kill_peer(carol);
+    EXPECT_IS(try_once(alice, "job"), HF_BUSY);
+    await_holders(alice, "job", 1);
+    EXPECT(peer_holds(dave));
+    EXPECT_IS(peer_release(dave), HF_OK);
+    EXPECT_LESS(await_free(alice, "job", patience(5000)), patience(2500));
+    end_peer(dave);
+}
+
+TEST(a_shared_lock_that_is_not_renewed_ends_for_itself)
+{
+    NEEDS(HF_CAP_SHARED);
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    hf_acquire_opts opts = shared(0);
+    AUTO_LOCK *stays = acquire_as(alice, "job", &opts);
+
+    opts = shared(0);
+    opts.lease_ms = 500;
+    opts.auto_renew = 0;
+    AUTO_LOCK *ends = acquire_as(bob, "job", &opts);
+    await_holders(alice, "job", 1);
+    expect_lost(ends, HF_REASON_EXPIRED);
+    expect_held(stays);
+    EXPECT_IS(hf_renew(stays, NULL), HF_OK);
+    EXPECT_IS(hf_release(stays, NULL), HF_OK);
+    EXPECT_LESS(await_free(bob, "job", patience(5000)), patience(1000));
+}
+
+TEST(a_break_ends_all_who_share_or_the_one_that_is_meant)
+{
+    NEEDS(HF_CAP_SHARED | HF_CAP_FENCE);
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    hf_acquire_opts opts = shared(0);
+    hf_acquire_opts other = shared(0);
+    hf_acquire_opts third = shared(0);
+    AUTO_LOCK *first = acquire_as(alice, "job", &opts);
+    AUTO_LOCK *second = acquire_as(alice, "job", &other);
+    AUTO_LOCK *abroad = acquire_as(bob, "job", &third);
+
+    EXPECT_IS(hf_break(alice, "job", hf_fence(abroad) + 9, NULL), HF_CONFLICT);
+    EXPECT_IS(hf_break(alice, "job", hf_fence(first), NULL), HF_OK);
+    expect_lost(first, HF_REASON_BROKEN);
+    expect_held(second);
+    EXPECT_IS(hf_renew(abroad, NULL), HF_OK);
+    EXPECT_IS(hf_break(alice, "job", 0, NULL), HF_OK);
+    expect_lost(second, HF_REASON_BROKEN);
+    EXPECT_IS(hf_renew(abroad, NULL), HF_LOST);
+    expect_lost(abroad, HF_REASON_BROKEN);
+    EXPECT_IS(try_once(bob, "job"), HF_OK);
+}
+
+/* ---- owners */
+
+TEST(who_holds_it_in_one_mode_does_not_get_it_in_another)
+{
+    NEEDS(HF_CAP_SHARED);
+    AUTO_CLIENT *alice = open_store();
+    hf_acquire_opts opts = shared(HF_FOREVER);
+    hf_error err = HF_ERROR_INIT;
+    hf_lock *more = NULL;
+    AUTO_LOCK *job = acquire_as(alice, "job", &opts);
+
+    EXPECT_IS(hf_acquire(alice, "job", &opts, &more, &err), HF_DEADLOCK);
+    opts.reentrant = 1;
+    opts.shared = 0;
+    EXPECT_IS(hf_acquire(alice, "job", &opts, &more, &err), HF_DEADLOCK);
+    EXPECT_HAS(err.text, "mode");
+    opts.reentrant = 0;
+    EXPECT_IS(hf_acquire(alice, "job", &opts, &more, &err), HF_DEADLOCK);
+    opts.reentrant = 1;
+    opts.shared = 1;
+    EXPECT_IS(hf_acquire(alice, "job", &opts, &more, &err), HF_OK);
+    EXPECT_IS(hf_fence(more), hf_fence(job));
+    EXPECT_IS(hf_release(more, NULL), HF_OK);
+    hf_free(more);
+    expect_held(job);
+}
+
+/* Its fence is below what this client has seen since. */
+TEST(a_shared_lock_can_be_adopted_beside_a_later_one)
+{
+    NEEDS(HF_CAP_SHARED | HF_CAP_DETACH);
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    hf_acquire_opts opts = shared(0);
+    hf_error err = HF_ERROR_INIT;
+    AUTO_LOCK *first = acquire_as(alice, "job", &opts);
+    AUTO_LOCK *later = acquire_as(bob, "job", &opts);
+    AUTO_LOCK *adopted = NULL;
+
+    EXPECT_IS(hf_detach(first, NULL), HF_OK);
+    int r = hf_adopt(bob, "job", hf_token(first), NULL, &adopted, &err);
+    EXPECT_TEXT(err.text, "");
+    EXPECT_IS(r, HF_OK);
+    expect_held(adopted);
+    EXPECT_IS(hf_fence(adopted), hf_fence(first));
+    EXPECT_IS(hf_slot(adopted), -1);
+    EXPECT_IS(hf_release(adopted, NULL), HF_OK);
+    expect_held(later);
+    EXPECT_IS(hf_renew(later, NULL), HF_OK);
+    await_holders(alice, "job", 1);
+}
+
+TEST(shared_is_refused_by_name_where_there_is_one_holder)
+{
+    AUTO_CLIENT *alice = open_store();
+    hf_acquire_opts opts = shared(0);
+    hf_error err = HF_ERROR_INIT;
+    AUTO_LOCK *job = NULL;
+    int r = hf_acquire(alice, "job", &opts, &job, &err);
+
+    EXPECT_IS(r, store_can(HF_CAP_SHARED) ? HF_OK : HF_ENOTSUP);
+    if (r != HF_OK) {
+        EXPECT_HAS(err.text, "shared");
+    }
+}
