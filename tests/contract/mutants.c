@@ -2,10 +2,12 @@
 /*
  * The mutants: each takes what memory: does and spoils it in one way, before
  * the operation (the request is altered, spoil.c) or after it (the answer is,
- * here). They keep no state, so a session's state is memory:'s.
+ * here), or around it (spoil_crowd.c). They keep no state, so a session's
+ * state is memory:'s.
  */
 #include "tests/contract/mutants.h"
 #include "tests/contract/spoil.h"
+#include "tests/contract/spoil_crowd.h"
 
 #include "src/backend/registry.h"
 #include "src/base/wake.h"
@@ -249,6 +251,49 @@ static const struct mutant mutants[] = {
      .list = lists_everything},
     {"list-does-not-stop", "a_list_stops_when_told",
      .list = list_does_not_stop},
+    {"barging", "nobody_barges_past_the_line", .request = barging_request,
+     .answer = barging_answer},
+    {"barging-handover", "a_handover_does_not_go_past_the_line",
+     .request = barging_handover_request, .answer = barging_answer},
+    {"tickets-live-for-ever", "who_is_gone_is_passed_over",
+     .request = tickets_live_for_ever},
+    {"tickets-live-for-ever", "a_handover_does_not_wait_for_who_is_gone",
+     .request = tickets_live_for_ever},
+    {"asking-again-begins-anew", "who_asks_again_keeps_its_place",
+     .request = asking_again_begins_anew},
+    {"release-keeps-ticket", "a_release_takes_a_ticket_out_of_line",
+     .request = release_keeps_ticket_request,
+     .answer = release_keeps_ticket_answer},
+    {"grant-keeps-ticket", "a_grant_takes_its_ticket_out_of_line",
+     .answer = grant_keeps_ticket},
+    {"wait-forgets-the-ticket", "a_wait_keeps_a_ticket_alive",
+     .wait = wait_forgets_the_ticket},
+    {"nobody-queues-behind-shared",
+     "who_waits_behind_shared_stops_those_who_come_later",
+     .request = nobody_queues_behind_shared},
+    {"shared-beside-alone", "alone_waits_for_all_who_share",
+     .request = shared_beside_alone_request, .answer = beside_answer},
+    {"alone-beside-shared", "alone_waits_for_all_who_share",
+     .request = alone_beside_shared_request, .answer = beside_answer},
+    {"break-ends-one", "a_break_without_a_fence_ends_all_grants",
+     .request = break_ends_one},
+    {"broken-looks-expired", "a_break_with_a_fence_ends_that_grant_of_several",
+     .answer = broken_looks_expired},
+    {"renewal-is-for-all", "a_renewal_beside_others_is_of_ones_own_lease",
+     .request = renewal_is_for_all},
+    {"fence-is-each-ones-own", "fences_rise_over_all_grants_of_a_name",
+     .answer = fence_is_each_ones_own},
+    {"any-number-of-slots-fits",
+     "slots_are_given_lowest_first_and_no_more_than_there_are",
+     .request = any_number_of_slots_fits},
+    {"any-number-of-slots-fits",
+     "another_number_of_slots_is_refused_while_one_is_held",
+     .request = any_number_of_slots_fits},
+    {"slot-is-given-twice",
+     "slots_are_given_lowest_first_and_no_more_than_there_are",
+     .answer = slot_is_given_twice},
+    {"slot-is-given-twice", "the_most_slots_are_told_apart",
+     .answer = slot_is_given_twice},
 };
 enum { N_MUTANTS = (int)(sizeof mutants / sizeof *mutants) };
 
@@ -269,6 +314,9 @@ static int mutant_execute(void *s, struct hf__op *ops[], int n,
         }
         ops[i]->result = op.result;
         ops[i]->fence = op.fence;
+        ops[i]->ret_reason = op.ret_reason;
+        ops[i]->is_queued = op.is_queued;
+        ops[i]->slot = op.slot;
         if (active->stops_at_refusal && op.result != HF_OK) {
             break;
         }
