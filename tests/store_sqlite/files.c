@@ -81,6 +81,8 @@ static void go_through(void (*harm)(void))
     until(&stage->ready, 1);
     harm();
     EXPECT_IS(finish(start(try_to_enter, stage, HF_EUNSAFE)), 0);
+    /* Who looked at the files does not look again for a millisecond. */
+    hf__test_pause_ms(2);
     atomic_store(&stage->go, 1);
     until(&stage->ready, 2);
     /* It is out of the store, but its lease runs. */
