@@ -102,6 +102,16 @@ def full_pipe(is_foreign=False):
     return read_end, write_end
 
 
+def is_stopped(pid):
+    """Each of its threads: a signal to stop reaches one after the other."""
+    try:
+        tasks = list(pathlib.Path(f'/proc/{pid}/task').iterdir())
+        return all(task.joinpath('stat').read_text().rpartition(')')[2]
+                   .split()[0] == 'T' for task in tasks)
+    except OSError:
+        return False
+
+
 class Process:
     """A started command; its output goes to files, so that a process which
     inherited them keeps nobody waiting."""

@@ -111,6 +111,7 @@ def a_waiter_stopped_at_each_step_lets_the_others_by(t):
         first = t.start('run', '--lease', '1s', 'job', '--', 'true')
         time.sleep(delay)
         first.signal(signal.SIGSTOP)
+        t.until(lambda f=first: harness.is_stopped(f.pid), 'it is stopped')
         if t.run('run', '-n', '--url', f'{t.url}?io_timeout=2s', 'probe',
                  '--', 'true').code:
             first.signal(signal.SIGCONT)
