@@ -120,8 +120,8 @@ analyze_valgrind() {
     need valgrind meson
     configure "$build"
     meson compile -C "$build" >/dev/null || exit 2
-    tools/run_tests.sh "$build" --setup valgrind --num-processes 3 \
-        --suite memcheck || code=1
+    tools/run_tests.sh "$build" --setup valgrind \
+        --num-processes $((jobs * 2)) --suite memcheck || code=1
     total=$((total + code))
 }
 

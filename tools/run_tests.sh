@@ -13,8 +13,9 @@ case " $* " in
 *' --setup valgrind '*) log=$build/meson-logs/testlog-valgrind.json ;;
 esac
 rm -f "$log"
-# Most tests wait more than they work: four at once also on two processors.
-meson test -C "$build" --no-rebuild --quiet --num-processes 4 "$@" </dev/null
+# A test waits much more than it works: six at once for each processor.
+meson test -C "$build" --no-rebuild --quiet \
+    --num-processes "$(($(nproc) * 6))" "$@" </dev/null
 code=$?
 python3 "$tools/count_tap.py" "$log" || code=1
 exit "$code"
