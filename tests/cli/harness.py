@@ -102,6 +102,13 @@ def full_pipe(is_foreign=False):
     return read_end, write_end
 
 
+def name_of(pid):
+    try:
+        return pathlib.Path(f'/proc/{pid}/comm').read_text().strip()
+    except OSError:
+        return ''
+
+
 def is_stopped(pid):
     """Each of its threads: a signal to stop reaches one after the other."""
     try:
@@ -258,6 +265,16 @@ class Case:
     @staticmethod
     def events(text):
         return [json.loads(line) for line in text.splitlines()]
+
+    def in_front(self, master):
+        """The command has the terminal, and its guardian listens there."""
+        group = os.getpgid(self.command_pid())
+        self.until(lambda: os.tcgetpgrp(master) == group, 'it is in front')
+        self.heard()
+
+    def heard(self):
+        self.until(lambda: 'holdfast-ear' in map(name_of, self.left()),
+                   'the guardian hears what is typed')
 
     # -- judging -----------------------------------------------------------
 

@@ -79,9 +79,9 @@ def under_the_holder(t, change, suffixes):
     """Whatever happens to the files: either the lock lives on, or the command
     ends before its lease and the run says why. Nobody starts before."""
     holder = t.hold('job', '--lease', '3s', words=TREE)
-    before = harness.boot_ns()
     for suffix in suffixes:
         change(t.dir / f'locks.db{suffix}')
+    before = harness.boot_ns()  # there was no renewal since
     waiter = t.start('run', '--wait', '20s', 'job', '--',
                      *t.actor('say=next', 'exit=0'))
     t.until(lambda: not holder.is_running() or

@@ -216,7 +216,7 @@ def pid_1_with_a_terminal(t):
         except OSError:
             pass
         return word in seen
-    time.sleep(0.2)
+    t.heard()
     os.write(master, b'\x1a')
     t.until(lambda: sees(b'no shell to continue it'), 'it says so')
     count = len(t.log())
@@ -236,7 +236,7 @@ def a_job_of_a_shell_outside_of_the_namespace(t):
                       stderr=slave)
     os.close(slave)
     t.until(t.log, 'the command starts')
-    time.sleep(0.2)
+    t.heard()
     os.write(master, b'\x1a')
     time.sleep(0.3)
     count = len(t.log())

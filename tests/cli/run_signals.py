@@ -195,6 +195,7 @@ def control_c_at_a_terminal_reaches_the_command_once(t):
     terminal = Terminal(t, 'run', 'job', '--',
                         *t.actor('catch=INT', 'beat'))
     t.until(t.log, 'the command starts')
+    t.in_front(terminal.master)
     terminal.type(b'\x03')
     t.until(lambda: got(t, 'INT'), 'the command is interrupted')
     time.sleep(0.2)

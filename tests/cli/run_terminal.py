@@ -3,7 +3,6 @@
 scripts, a hangup. The one who renews is never stopped."""
 import fcntl
 import os
-import pathlib
 import pty
 import re
 import shutil
@@ -111,24 +110,6 @@ def held(t, seconds):
         time.sleep(0.2)
 
 
-def in_front(t, shell):
-    """The command has the terminal, and its guardian hears what is typed."""
-    group = os.getpgid(t.command_pid())
-    t.until(lambda: os.tcgetpgrp(shell.master) == group, 'it is in front')
-    t.until(lambda: 'holdfast-ear' in names(t), 'the guardian hears')
-
-
-def names(t):
-    """Of the processes of this test."""
-    found = []
-    for pid in t.left():
-        try:
-            found.append(pathlib.Path(f'/proc/{pid}/comm').read_text().strip())
-        except OSError:
-            pass
-    return found
-
-
 def renewer(t):
     """Who renews: the parent of the command's guardian."""
     return harness.parent_of(harness.parent_of(t.command_pid()))
@@ -155,7 +136,7 @@ def job_control(t, words):
     beats(t)
     jobs(t, shell, 'running')
     shell.line('fg')
-    in_front(t, shell)
+    t.in_front(shell.master)
     shell.keys(b'\x03')
     t.equal(shell.ask('$?'), '130', 'the code of an interrupted command')
     t.code(t.run('who', 'job'), 1)
@@ -178,7 +159,7 @@ def control_c_ends_the_command_and_the_shell_goes_on(t):
     for keys, code in ((b'\x03', '130'), (b'\x1c', '131')):
         shell.line(run('beat') + '; echo "<code $?>"')
         t.until(t.log, 'the command starts')
-        in_front(t, shell)
+        t.in_front(shell.master)
         shell.keys(keys)
         t.equal(shell.sees('<code [0-9]+>'), f'<code {code}>', 'code')
         own, foreground = shell.ask('$(ps -o pgid=,tpgid= -p $$)').split()
@@ -192,7 +173,7 @@ def the_command_decides_about_control_c(t):
     shell = Shell(t)
     shell.line(run('catch=INT beat') + '; echo "<code $?>"')
     t.until(t.log, 'the command starts')
-    in_front(t, shell)
+    t.in_front(shell.master)
     shell.keys(b'\x03')
     t.until(lambda: t.pids('got INT'), 'it is interrupted')
     beats(t)
@@ -248,7 +229,7 @@ def a_second_control_c_kills_a_job_that_was_in_the_background(t):
     shell.line(run('catch=INT beat') + ' &')
     t.until(t.log, 'the command starts')
     shell.line('fg; echo "<code $?>"')
-    in_front(t, shell)
+    t.in_front(shell.master)
     shell.keys(b'\x03')
     t.until(lambda: t.pids('got INT'), 'it is interrupted')
     beats(t)
