@@ -13,6 +13,7 @@
 #include "src/core/cancel.h"
 #include "src/core/claim.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,6 +115,20 @@ static int new_claim(struct many *m, int rank, int64_t wait_ms,
     (*ret_claim)->answer_by = m->answer_by;
     (*ret_claim)->parker = m->listener.parker;
     return HF_OK;
+}
+
+/* What the store says of its failure need not name the name. */
+static void name_failure(struct many *m, int rank)
+{
+    hf_error plain = m->err;
+    char name[HF_NAME_MAX + 3];
+
+    (void)snprintf(name, sizeof name, "\"%s\"", name_of(m, rank));
+    if (plain.status < 0 && strstr(plain.text, name) == NULL) {
+        (void)hf__fail_native(&m->err, plain.status, plain.native, "%s: %s",
+                              name, plain.text);
+        memcpy(m->err.sqlstate, plain.sqlstate, sizeof plain.sqlstate);
+    }
 }
 
 static bool is_stopped(const struct many *m)
@@ -301,6 +316,9 @@ static int try_rest(struct many *m)
         r = verdict == m->n ? (int)HF_OK : answer_of(m, m->claims[verdict]);
     }
     end_round(m, verdict);
+    if (verdict < m->n) {
+        name_failure(m, verdict);
+    }
     while (m->kept < verdict && part(m, m->kept)->handle != NULL) {
         keep(m);
     }
@@ -339,6 +357,7 @@ static int queue(struct many *m)
     if (r == HF_OK) {
         run(m, c);
         r = hf__claim_finish(c, &part(m, m->kept)->handle, &m->err);
+        name_failure(m, m->kept);
     }
     if (c != NULL) {
         hf__claim_unref(c);

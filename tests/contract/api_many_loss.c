@@ -38,18 +38,23 @@ static void wait_for_pair(void *arg)
               HF_OK);
 }
 
+static void await_held(hf_client *client, const char *name)
+{
+    int64_t start = hf__test_now_ms();
+
+    while (presence(client, name) != HF_HELD_BY) {
+        EXPECT_LESS(since(start), patience(5000));
+        hf__test_pause_ms(2);
+    }
+}
+
 /* Until the first of them is kept. */
 static void start_wait_as(struct wait *w, hf_client *client,
                           const hf_acquire_opts *opts)
 {
-    int64_t start = hf__test_now_ms();
-
     *w = (struct wait){.client = client, .opts = *opts};
     w->thread = hf__test_start(wait_for_pair, w);
-    while (presence(client, "a") != HF_HELD_BY) {
-        EXPECT_LESS(since(start), patience(5000));
-        hf__test_pause_ms(2);
-    }
+    await_held(client, "a");
 }
 
 static void start_wait(struct wait *w, hf_client *client, int64_t lease_ms)
@@ -128,6 +133,7 @@ TEST(what_is_kept_and_lost_in_a_wait_is_got_again)
         hf__test_pause_ms(patience(300)); /* she learns it when she renews */
         EXPECT_IS(hf_release(other, NULL), HF_OK);
     }
+    await_held(bob, "a"); /* before the other is free */
     EXPECT_IS(hf_release(busy, NULL), HF_OK);
     hf__test_join(w.thread);
     expect_held(w.lock);
@@ -253,6 +259,14 @@ TEST(a_lost_reply_of_many_is_asked_for_again_by_token)
     EXPECT_IS(among_faults("fault=lose_reply:acquire:1"), HF_OK);
     EXPECT_IS(among_faults("fault=lose_reply:acquire:2"), HF_OK);
     EXPECT_IS(among_faults("fault=lose_request:acquire:1"), HF_OK);
+}
+
+TEST(a_failure_of_the_store_names_the_name)
+{
+    EXPECT_IS(among_faults("io_timeout=400ms&fault=die:acquire:*"),
+              HF_EUNAVAIL);
+    EXPECT_IS(among_faults("io_timeout=400ms&fault=lose_request:acquire:*"),
+              HF_EUNKNOWN);
 }
 
 TEST(an_unknown_outcome_gives_up_all_and_names_it)
