@@ -17,6 +17,13 @@ printf 'simulation: %s schedules from seed %s\n' "$schedules" "$seed"
 # A seed that breaks a promise is printed with its plan and how to see it again.
 "$build/tests/sim/sim" --filter every_schedule --seed "$seed" "$schedules"
 
+for store in sqlite file; do
+    printf 'overlapping sets of names on %s: a minute, and one with kills\n' \
+        "$store"
+    HOLDFAST_TEST_MANY_S=60 "$build/tests/contract/contract_api" \
+        --filter eight_processes_with_overlapping "$store" "$store"
+done
+
 round=0
 while [ "$(date +%s)" -lt "$end" ]; do
     round=$((round + 1))

@@ -368,6 +368,13 @@ static int queue(struct many *m)
     return r == HF_CANCELLED && !is_stopped(m) ? (int)HF_LOST : r;
 }
 
+/* No answer to all in time: of the holders, or of a store that was only
+ * tried. */
+static int too_late(const struct many *m)
+{
+    return m->opts->wait_ms == 0 ? (int)HF_EUNAVAIL : (int)HF_TIMEDOUT;
+}
+
 /* May the next name be asked for? HF_OK, or why not. */
 static int go_on(struct many *m)
 {
@@ -381,7 +388,7 @@ static int go_on(struct many *m)
                         "the wait for \"%s\" was cancelled", name);
     }
     if (m->kept > 0 && !hf__before(hf__now(), m->answer_by)) {
-        return hf__fail(&m->err, HF_TIMEDOUT,
+        return hf__fail(&m->err, too_late(m),
                         "\"%s\" came when no time was left to ask for \"%s\"",
                         name_of(m, m->kept - 1), name);
     }
@@ -428,14 +435,12 @@ static int hand_over(struct many *m)
 /* HF_LOST: try anew while the patience lasts. */
 static int fail_lost(struct many *m)
 {
-    int r = m->opts->wait_ms == 0 ? (int)HF_EUNAVAIL : (int)HF_TIMEDOUT;
-
     atomic_store(&m->listener.has_heard, 0);
     m->lock->handle = NULL;
     if (m->opts->wait_ms != 0 && hf__before(hf__now(), m->patience)) {
         return HF_OK;
     }
-    return hf__fail(&m->err, r,
+    return hf__fail(&m->err, too_late(m),
                     "one of the %d names was lost again before all were got",
                     m->n);
 }
