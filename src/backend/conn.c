@@ -404,18 +404,6 @@ int hf__key_compare(const struct hf__key *a, const struct hf__key *b)
     return order != 0 ? order : (int)a->length - (int)b->length;
 }
 
-bool hf__token_is_zero(const struct hf__token *t)
-{
-    static const struct hf__token nobody;
-
-    return hf__token_equal(t, &nobody);
-}
-
-bool hf__token_equal(const struct hf__token *a, const struct hf__token *b)
-{
-    return memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
-}
-
 uint64_t hf__fence_after(uint64_t stored, int64_t wall_us)
 {
     uint64_t wall = wall_us > 0 ? (uint64_t)wall_us : 0;
