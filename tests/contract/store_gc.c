@@ -152,7 +152,7 @@ TEST(many_idle_records_are_deleted_among_held_ones)
     for (int i = 0; i < 4000; i++) {
         snprintf(name, sizeof name, "name-%04d", i);
         if (i % 100 == 0) {
-            EXPECT_IS(acquire(&alice, name), HF_OK);
+            EXPECT_IS(acquire_for(&alice, name, 600000), HF_OK);
         } else {
             use(&bob, name);
             bob.n_claims = 0; /* released: it need not be remembered */
