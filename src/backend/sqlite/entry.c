@@ -147,7 +147,7 @@ static bool weigh_ticket(struct hf__sqlite *s, const struct extent *extent,
                      (claim->manner.mode == HF__MODE_SLOTS &&
                       s->line.n >= claim->manner.slots);
 
-    if (view->ticket.presence == HF__LEFT_LINE && !is_mine) {
+    if (view->ticket.presence == HF__LEFT_LINE && !is_mine && is_in_way) {
         view->ticket = *ticket;
     }
     return s->line.n >= extent->max ||
