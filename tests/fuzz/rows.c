@@ -8,12 +8,12 @@
  */
 #include "include/holdfast.h"
 #include "src/cli/holder.h"
+#include "tests/fuzz/bytes.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/json.h"
 
 #include <sqlite3.h>
 #include <stdbool.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { TEXT_MAX = 48 };
@@ -38,13 +38,6 @@ static const struct table tickets = {
     "(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
     "SELECT * FROM temp.sane_ticket", 14, -1};
 
-#define FENCE_END (INT64_C(1) << 53)
-
-struct bytes {
-    const uint8_t *at;
-    size_t left;
-};
-
 /* What the record is after SQLite has converted it. */
 struct record {
     int64_t fence;
@@ -60,46 +53,6 @@ static char path[512];
 static char url[600];
 
 /* ---- bytes to values */
-
-static unsigned take(struct bytes *b)
-{
-    if (b->left == 0) {
-        return 0;
-    }
-    b->left--;
-    return *b->at++;
-}
-
-static int64_t boot_us(void)
-{
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_BOOTTIME, &t);
-    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
-static int64_t take_number(struct bytes *b)
-{
-    static const int64_t odd[] = {0,
-                                  1,
-                                  -1,
-                                  INT64_MAX,
-                                  INT64_MIN,
-                                  FENCE_END,
-                                  INT64_C(99),
-                                  FENCE_END - 1,
-                                  FENCE_END - 2};
-    unsigned kind = take(b) % 12;
-    int64_t number = 0;
-
-    if (kind < sizeof odd / sizeof *odd) {
-        return odd[kind];
-    }
-    for (int i = 0; i < 8; i++) {
-        number = (int64_t)((uint64_t)number << 8 | take(b));
-    }
-    return kind == 9 ? boot_us() + number % 200000000 : number;
-}
 
 static void bind_sane(sqlite3_stmt *to, const struct table *table, int column)
 {
