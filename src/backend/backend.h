@@ -113,7 +113,8 @@ struct hf__op {
     enum hf__queueing queueing; /* ACQUIRE */
     bool is_queued; /* out: ACQUIRE that is BUSY: its ticket is in line */
     int slot;       /* out: ACQUIRE, RENEW of HF__MODE_SLOTS; else −1 */
-    struct hf__crowd *ret_crowd; /* INSPECT: all who hold or wait in line, added
+    struct hf__crowd *ret_crowd; /* INSPECT: all whose lease runs (holder_lives
+                                    0: but it died) or who wait in line, added
                                     by hf__crowd_add(); may be NULL */
     const struct hf__owner *owner; /* ACQUIRE, HANDOVER, BREAK (who does) */
     struct hf__record *ret_record; /* may be NULL */

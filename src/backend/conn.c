@@ -158,6 +158,7 @@ static bool is_mannered(const struct hf__backend *backend,
     }
     return (backend->caps & needed) == needed &&
            (op->manner.mode == HF__MODE_EXCLUSIVE || op->keep_us == 0) &&
+           op->manner.slots <= HF_SLOTS_MAX &&
            (op->manner.mode == HF__MODE_SLOTS) == (op->manner.slots > 0);
 }
 

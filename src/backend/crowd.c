@@ -25,26 +25,23 @@ static bool is_mine(const struct hf__stand *stand,
     return hf__token_equal(&stand->token, token);
 }
 
-static bool is_slot_free(const struct hf__stands *s,
-                         const struct hf__token *mine, int slot)
-{
-    for (int i = 0; i < s->n_holders; i++) {
-        if (s->holders[i].slot == slot && !is_mine(&s->holders[i], mine)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* The lowest free slot once those in line before have had theirs; −1: none
  * is left for it. Which of the free ones it gets does not matter to them. */
 static int slot_left(const struct hf__stands *s, const struct hf__token *mine,
                      int slots, int before)
 {
+    bool is_taken[HF_SLOTS_MAX] = {false};
     int lowest = -1;
 
+    for (int i = 0; i < s->n_holders; i++) {
+        int slot = s->holders[i].slot;
+
+        if (slot >= 0 && slot < slots && !is_mine(&s->holders[i], mine)) {
+            is_taken[slot] = true;
+        }
+    }
     for (int slot = 0; slot < slots; slot++) {
-        if (!is_slot_free(s, mine, slot)) {
+        if (is_taken[slot]) {
             continue;
         }
         lowest = lowest < 0 ? slot : lowest;

@@ -41,7 +41,7 @@ static int fake_execute(void *s, struct hf__op *ops[], int n, hf__time deadline,
     return execute_result;
 }
 
-static const struct hf__backend backend = {
+static struct hf__backend backend = {
     .scheme = "fake",
     .size = sizeof(struct hf__head),
     .open = fake_open,
@@ -146,6 +146,73 @@ MUST_FAIL(a_detached_grant_where_there_is_none)
 
     op.is_detached = true;
     execute_bad(op);
+}
+
+/* As the store were one that can do all of it. */
+static struct hf__op able(struct hf__manner manner)
+{
+    struct hf__op op = make_op(HF__OP_ACQUIRE, "k");
+
+    backend.caps = HF_CAP_FAIR | HF_CAP_SHARED | HF_CAP_SLOTS | HF_CAP_KEEP;
+    op.manner = manner;
+    op.fence = 1;
+    return op;
+}
+
+TEST(what_a_store_can_do_may_be_asked_of_it)
+{
+    execute_bad(able((struct hf__manner){HF__MODE_SHARED, 0}));
+    hf__conn_close(&conn);
+    execute_bad(able((struct hf__manner){HF__MODE_SLOTS, HF_SLOTS_MAX}));
+    hf__conn_close(&conn);
+}
+
+MUST_FAIL(a_shared_grant_where_there_is_none)
+{
+    struct hf__op op = make_op(HF__OP_ACQUIRE, "k");
+
+    op.manner.mode = HF__MODE_SHARED;
+    execute_bad(op);
+}
+
+MUST_FAIL(slots_where_there_are_none)
+{
+    struct hf__op op = make_op(HF__OP_ACQUIRE, "k");
+
+    op.manner = (struct hf__manner){HF__MODE_SLOTS, 2};
+    execute_bad(op);
+}
+
+MUST_FAIL(a_place_in_line_where_there_is_none)
+{
+    struct hf__op op = make_op(HF__OP_ACQUIRE, "k");
+
+    op.queueing = HF__QUEUE_ALWAYS;
+    execute_bad(op);
+}
+
+MUST_FAIL(slots_without_a_number)
+{
+    execute_bad(able((struct hf__manner){HF__MODE_SLOTS, 0}));
+}
+
+MUST_FAIL(more_slots_than_there_can_be)
+{
+    execute_bad(able((struct hf__manner){HF__MODE_SLOTS, HF_SLOTS_MAX + 1}));
+}
+
+MUST_FAIL(a_keeping_of_what_is_shared)
+{
+    struct hf__op op = able((struct hf__manner){HF__MODE_SHARED, 0});
+
+    op.keep_us = 1;
+    execute_bad(op);
+}
+
+MUST_FAIL(a_misfit_of_what_has_no_slots)
+{
+    fake_result = HF_EINVAL;
+    execute_bad(able((struct hf__manner){HF__MODE_SHARED, 0}));
 }
 
 MUST_FAIL(an_empty_key)
