@@ -278,9 +278,20 @@ struct hf__handle *hf__place_broken(struct hf_client *client,
     return NULL;
 }
 
-static bool is_owned_by(struct hf__handle *h, uint64_t owner_id)
+/* Of those of that owner one that is held, or else one that was lost. */
+static struct hf__handle *find_owned(struct hf__place *p, uint64_t owner_id)
 {
-    return h != NULL && h->owner_id == owner_id && hf__handle_try_ref(h);
+    struct hf__handle *found = NULL;
+
+    HF__LIST_EACH (link, &p->owned) {
+        struct hf__handle *h = HF__ELEMENT(link, struct hf__handle, home_link);
+
+        if (h->owner_id == owner_id &&
+            (found == NULL || atomic_load(&h->state) != (int)HF_STATE_LOST)) {
+            found = h;
+        }
+    }
+    return found;
 }
 
 struct hf__handle *hf__place_owned(struct hf_client *client,
@@ -288,18 +299,12 @@ struct hf__handle *hf__place_owned(struct hf_client *client,
 {
     HF_SCOPED_LOCK(&client->mutex);
     struct hf__place *p = find(client, key);
+    struct hf__handle *h = p == NULL ? NULL : p->holder;
 
-    if (p == NULL || is_owned_by(p->holder, owner_id)) {
-        return p == NULL ? NULL : p->holder;
+    if (p != NULL && (h == NULL || h->owner_id != owner_id)) {
+        h = find_owned(p, owner_id);
     }
-    HF__LIST_EACH (link, &p->owned) {
-        struct hf__handle *h = HF__ELEMENT(link, struct hf__handle, home_link);
-
-        if (is_owned_by(h, owner_id)) {
-            return h;
-        }
-    }
-    return NULL;
+    return h != NULL && hf__handle_try_ref(h) ? h : NULL;
 }
 
 void hf__place_left(struct hf__handle *h)

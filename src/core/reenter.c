@@ -51,6 +51,7 @@ int hf__reenter(struct hf_client *client, const char *name,
     char bytes[HF__KEY_MAX];
     struct hf__key key;
     struct hf__handle *h = NULL;
+    bool joins = false;
     int r = HF_OK;
 
     hf__client_key(client, name, bytes, &key);
@@ -58,19 +59,18 @@ int hf__reenter(struct hf_client *client, const char *name,
     if (h == NULL) {
         return HF_BUSY;
     }
-    if (opts->reentrant != 0 && !is_same_manner(h, opts)) {
-        hf__handle_unref(h);
-        return tell_other_manner(name, err);
+    joins = opts->reentrant != 0 && is_same_manner(h, opts);
+    r = joins ? hf__hold_join(lock, h) : hf__hold_standing(h);
+    if (joins && r == HF_OK) {
+        return HF_OK;
     }
-    if (opts->reentrant != 0) {
-        r = hf__hold_join(lock, h);
-        if (r == HF_OK) {
-            return HF_OK;
-        }
-        hf__handle_unref(h);
-        return r == HF_LOST ? tell_lost(name, err) : (int)HF_BUSY;
+    if (r == HF_OK) {
+        r = opts->reentrant != 0 ? tell_other_manner(name, err)
+                                 : tell_deadlock(name, err);
+    } else {
+        r = r == HF_LOST && opts->reentrant != 0 ? tell_lost(name, err)
+                                                 : (int)HF_BUSY;
     }
-    r = hf__hold_standing(h);
     hf__handle_unref(h);
-    return r == HF_OK ? tell_deadlock(name, err) : (int)HF_BUSY;
+    return r;
 }

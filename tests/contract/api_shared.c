@@ -283,6 +283,58 @@ TEST(who_holds_it_in_one_mode_does_not_get_it_in_another)
     expect_held(job);
 }
 
+/* The lost one was not let go yet, and comes first among its owner's. */
+TEST(a_lost_lock_does_not_hide_the_one_that_is_held)
+{
+    NEEDS(HF_CAP_SHARED);
+    AUTO_CLIENT *alice = open_store();
+    hf_acquire_opts opts = shared(0);
+    hf_error err = HF_ERROR_INIT;
+    hf_lock *more = NULL;
+
+    opts.lease_ms = 200;
+    opts.auto_renew = 0;
+    AUTO_LOCK *lost = acquire_as(alice, "job", &opts);
+    EXPECT_IS(hf_wait_lost(lost, patience(5000)), HF_LOST);
+    opts.reentrant = 1;
+    EXPECT_IS(hf_acquire(alice, "job", &opts, &more, &err), HF_LOST);
+    opts.shared = 0;
+    EXPECT_IS(hf_acquire(alice, "job", &opts, &more, &err), HF_LOST);
+    opts.reentrant = 0;
+    opts.shared = 1;
+    opts.lease_ms = HF_LEASE_DEFAULT_MS;
+    AUTO_LOCK *held = acquire_as(alice, "job", &opts);
+    opts.wait_ms = 300;
+    EXPECT_IS(hf_acquire(alice, "job", &opts, &more, &err), HF_DEADLOCK);
+    opts.shared = 0;
+    EXPECT_IS(hf_acquire(alice, "job", &opts, &more, &err), HF_DEADLOCK);
+    opts.shared = 1;
+    opts.reentrant = 1;
+    EXPECT_IS(hf_acquire(alice, "job", &opts, &more, &err), HF_OK);
+    EXPECT_IS(hf_fence(more), hf_fence(held));
+    hf_free(more);
+}
+
+TEST(a_client_that_is_closed_gives_back_all_that_it_shares)
+{
+    NEEDS(HF_CAP_SHARED);
+    AUTO_CLIENT *alice = open_store();
+    hf_client *bob = open_store();
+    hf_lock *all[READERS];
+
+    for (int i = 0; i < READERS; i++) {
+        hf_acquire_opts opts = shared(0);
+
+        all[i] = acquire_as(bob, "job", &opts);
+    }
+    hf_close(bob);
+    EXPECT_IS(try_once(alice, "job"), HF_OK);
+    for (int i = 0; i < READERS; i++) {
+        expect_lost(all[i], HF_REASON_SESSION);
+        hf_free(all[i]);
+    }
+}
+
 /* Its fence is below what this client has seen since. */
 TEST(a_shared_lock_can_be_adopted_beside_a_later_one)
 {
