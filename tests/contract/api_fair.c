@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { QUEUE = 8, PEERS = 4 };
+enum { QUEUE = 8, PEERS = 4, ROUNDS = 20 };
 
 TEST(fair_waiters_enter_in_the_order_of_arrival)
 {
@@ -69,6 +69,83 @@ TEST(fair_waiters_of_several_processes_enter_in_the_order_of_arrival)
     for (int i = 0; i < PEERS; i++) {
         end_peer(p[i]);
     }
+}
+
+/* Longer than a place in line lives without being seen to. */
+TEST(who_waits_for_long_keeps_its_place)
+{
+    NEEDS(HF_CAP_FAIR);
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    AUTO_LOCK *job = acquire(alice, "job");
+    hf_acquire_opts opts = fair(HF_FOREVER);
+    static struct waiter w[4];
+
+    for (int i = 0; i < 3; i++) {
+        line_up(&w[i], i % 2 == 0 ? alice : bob, &opts, i + 1);
+    }
+    hf__test_pause_ms(1600);
+    line_up(&w[3], bob, &opts, 4);
+    EXPECT_IS(hf_release(job, NULL), HF_OK);
+    for (int i = 0; i < 4; i++) {
+        EXPECT_IS(end_waiter(&w[i]), HF_OK);
+        EXPECT_IS(w[i].place, i + 1);
+    }
+}
+
+/* It asks again with the same token: once as it lines up, once for the grant.
+ */
+TEST(a_place_in_line_outlives_lost_replies)
+{
+    NEEDS(HF_CAP_FAIR);
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob =
+        open_faulty("fault=lose_reply:acquire:1,lose_reply:acquire:3");
+    AUTO_LOCK *job = acquire(alice, "job");
+    hf_acquire_opts opts = fair(HF_FOREVER);
+    static struct waiter w[2];
+
+    line_up(&w[0], bob, &opts, 1);
+    line_up(&w[1], alice, &opts, 2);
+    EXPECT_IS(hf_release(job, NULL), HF_OK);
+    EXPECT_IS(end_waiter(&w[0]), HF_OK);
+    EXPECT_IS(end_waiter(&w[1]), HF_OK);
+    EXPECT_IS(w[0].place, 1);
+    EXPECT_IS(w[1].place, 2);
+    await_waiters(alice, "job", 0);
+}
+
+static atomic_int inside;
+static int counter; /* that the lock protects */
+
+static void count_fairly(void *arg)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        hf_acquire_opts opts = fair(patience(15000));
+        AUTO_LOCK *job = acquire_as(arg, "job", &opts);
+
+        EXPECT_IS(atomic_fetch_add(&inside, 1), 0);
+        counter++;
+        EXPECT_IS(atomic_fetch_sub(&inside, 1), 1);
+        EXPECT_IS(hf_release(job, NULL), HF_OK);
+    }
+}
+
+TEST_WITHIN(60, no_update_of_those_who_are_fair_is_lost)
+{
+    NEEDS(HF_CAP_FAIR);
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    struct hf__test_thread *threads[QUEUE];
+
+    for (int i = 0; i < QUEUE; i++) {
+        threads[i] = hf__test_start(count_fairly, i % 2 == 0 ? alice : bob);
+    }
+    for (int i = 0; i < QUEUE; i++) {
+        hf__test_join(threads[i]);
+    }
+    EXPECT_IS(counter, QUEUE * ROUNDS);
+    await_waiters(alice, "job", 0);
 }
 
 /* ---- nobody goes past it */
