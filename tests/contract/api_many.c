@@ -160,6 +160,7 @@ TEST(the_most_names_cost_one_batch_each_way)
     EXPECT_IS(batches(alice), before + 2);
     EXPECT_IS(hf_release(lock, NULL), HF_OK);
     EXPECT_IS(batches(alice), before + 3);
+    expect_held(warm);
 }
 
 /* ---- all or nothing */
@@ -243,6 +244,7 @@ TEST(a_wait_that_is_cancelled_leaves_nothing)
     EXPECT_IS(end_wait(&w), HF_CANCELLED);
     EXPECT_SOON(since(fired), patience(300));
     EXPECT_HAS(w.err.text, "\"b\"");
+    expect_held(busy);
     EXPECT_IS(presence(bob, "a"), HF_FREE);
     EXPECT_IS(presence(bob, "c"), HF_FREE);
     /* Before it began, too. */
