@@ -43,16 +43,15 @@ static void be_served(struct stage *stage, int index, uint64_t fence)
     atomic_store(&stage->inside, 0);
 }
 
-/* Takes its place after the one with the index before its own. */
+/* Takes its place, waits for its turn, once. */
 static void queue_once(struct stage *stage, int index)
 {
     struct rusage before;
     struct rusage after;
-    PEER(me);
+    HF_AUTO(leave)
+    struct peer me = {.is_fair = true, .patience_ms = 20000};
 
-    me.is_fair = true;
-    atomic_fetch_add(&stage->ready, 1);
-    until(&stage->arrived, index);
+    EXPECT_IS(enter(&me), HF_OK);
     EXPECT_IS(acquire(&me, NAME, 20000), HF_BUSY);
     EXPECT(me.is_queued);
     atomic_fetch_add(&stage->arrived, 1);
@@ -65,15 +64,14 @@ static void queue_once(struct stage *stage, int index)
     atomic_fetch_add(&stage->cpu_us, after.ru_nvcsw - before.ru_nvcsw);
 }
 
+/* One after the other. */
 static void start_line(struct stage *stage, pid_t *pids, int n)
 {
     int i;
 
     for (i = 0; i < n; i++) {
         pids[i] = start(queue_once, stage, i);
-    }
-    for (i = 1; i <= n; i++) {
-        until(&stage->arrived, i);
+        until(&stage->arrived, i + 1);
     }
 }
 

@@ -99,6 +99,53 @@ TEST(a_full_disk_takes_no_lock_from_anybody)
     EXPECT_IS(umount2(hf__test_folder(), MNT_DETACH), 0);
 }
 
+/* A share can be renewed and given back; a ticket that does not fit is none. */
+static void share_a_full_disk(struct peer *holder, struct peer *me)
+{
+    int holders = 0;
+    int waiters = 0;
+
+    me->is_fair = true;
+    if (acquire(me, "shared", 60000) == HF_EUNAVAIL) {
+        EXPECT_HAS(me->error.text, "disk full");
+        EXPECT(!me->is_queued);
+    }
+    EXPECT(!me->conn.is_dead);
+    EXPECT_IS(renew(holder, "shared", 60000), HF_OK);
+    count_crowd(holder, "shared", &holders, &waiters);
+    EXPECT_IS(holders, 1);
+    EXPECT_IS(waiters, me->is_queued);
+    EXPECT_IS(release(holder, "shared"), HF_OK);
+    EXPECT_IS(acquire_within(me, "shared", 2000), HF_OK);
+    EXPECT_IS(release(me, "shared"), HF_OK);
+}
+
+TEST(a_full_disk_takes_no_share_from_anybody)
+{
+    char path[600];
+
+    if (geteuid() != 0 || mount("tmpfs", hf__test_folder(), "tmpfs", 0,
+                                "size=4m,mode=700") != 0) {
+        SKIP("needs root, to mount a small file system");
+    }
+    {
+        PEER(holder);
+        PEER(held);
+        PEER(me);
+
+        EXPECT_IS(acquire(&held, "held", 60000), HF_OK);
+        holder.manner.mode = HF__MODE_SHARED;
+        EXPECT_IS(acquire(&holder, "shared", 60000), HF_OK);
+        (void)snprintf(path, sizeof path, "%s/filler", hf__test_folder());
+        fill(path);
+        crowd_out(&me, &held);
+        begin_anew(&me);
+        EXPECT_IS(renew(&holder, "shared", 60000), HF_OK);
+        share_a_full_disk(&holder, &me);
+    }
+    EXPECT_IS(umount2(hf__test_folder(), MNT_DETACH), 0);
+}
+
 /* A limit of the process is the same to SQLite as a disk error. */
 TEST(a_limit_on_file_sizes_is_a_full_disk)
 {
