@@ -23,6 +23,8 @@ struct rival {
 /* In memory that processes share. */
 struct contest {
     const struct bench *b;
+    const char *scheme;
+    bool is_fair;
     int n;
     hf_client *client;
     atomic_int ready;
@@ -36,7 +38,8 @@ struct contest {
 static void take_once(struct contest *c, hf_client *client, struct rival *rival)
 {
     int64_t begun = bench_now_ns();
-    hf_lock *lock = bench_acquire(client, NAME);
+    hf_lock *lock = c->is_fair ? bench_acquire_fair(client, NAME)
+                               : bench_acquire(client, NAME);
     int64_t waited = bench_now_ns() - begun;
 
     if (atomic_fetch_add(&c->inside, 1) != 0) {
@@ -153,7 +156,7 @@ static void compete(void *arg)
 {
     struct competitor *self = arg;
     struct contest *c = self->c;
-    hf_client *client = bench_open(c->b, "contest.db");
+    hf_client *client = bench_open_as(c->b, c->scheme, c->scheme);
 
     atomic_fetch_add(&c->ready, 1);
     while (!atomic_load(&c->has_begun)) {
@@ -165,8 +168,42 @@ static void compete(void *arg)
     hf_close(client);
 }
 
-static void processes(const struct bench *b, int n)
+/* Asked in a process of its own: those that compete are forked from one
+ * without a client. */
+static void ask_for_fair(void *arg)
 {
+    struct contest *c = arg;
+    hf_client *client = bench_open_as(c->b, c->scheme, c->scheme);
+    hf_caps_info caps = HF_CAPS_INFO_INIT;
+
+    if (hf_caps(client, &caps)) {
+        bench_fail("%s: what it can do is not known", c->scheme);
+    }
+    c->is_fair = (caps.flags & HF_CAP_FAIR) != 0;
+    hf_close(client);
+}
+
+static bool has_fair(const struct bench *b, const char *scheme)
+{
+    struct contest *c = bench_shared(sizeof *c);
+
+    c->b = b;
+    c->scheme = scheme;
+    bench_join(bench_fork(ask_for_fair, c));
+    return c->is_fair;
+}
+
+struct field {
+    const char *scheme;
+    int n;
+    bool is_fair;
+};
+
+static void processes(const struct bench *b, const struct field *field)
+{
+    int n = field->n;
+    char kind[48];
+
     struct contest *c = bench_shared(sizeof *c);
     pid_t pid[BENCH_THREADS_MAX];
     uint64_t grants = 0;
@@ -174,6 +211,8 @@ static void processes(const struct bench *b, int n)
     int i;
 
     c->b = b;
+    c->scheme = field->scheme;
+    c->is_fair = field->is_fair;
     c->n = n;
     for (i = 0; i < n; i++) {
         pid[i] = bench_fork(compete, &(struct competitor){c, &c->rival[i]});
@@ -192,7 +231,18 @@ static void processes(const struct bench *b, int n)
     for (i = 0; i < n; i++) {
         bench_join(pid[i]);
     }
-    report(c, "processes", (double)grants * 1e9 / (double)begun);
+    (void)snprintf(kind, sizeof kind, "processes, %s%s", field->scheme,
+                   field->is_fair ? ", fair" : "");
+    report(c, kind, (double)grants * 1e9 / (double)begun);
+}
+
+/* As many as a machine's jobs may be, in line and not. */
+static void crowd(const struct bench *b, const char *scheme)
+{
+    processes(b, &(struct field){scheme, 64, false});
+    if (has_fair(b, scheme)) {
+        processes(b, &(struct field){scheme, 64, true});
+    }
 }
 
 void bench_contest(const struct bench *b)
@@ -200,5 +250,8 @@ void bench_contest(const struct bench *b)
     threads(b, 8);
     threads(b, 64);
     threads(b, 1000);
-    processes(b, 8);
+    processes(b, &(struct field){"sqlite", 8, false});
+    processes(b, &(struct field){"sqlite", 8, true});
+    crowd(b, "sqlite");
+    crowd(b, "file");
 }

@@ -77,26 +77,44 @@ void bench_path(const struct bench *b, const char *name, char *path,
 
 hf_client *bench_open(const struct bench *b, const char *name)
 {
+    return bench_open_as(b, "sqlite", name);
+}
+
+hf_client *bench_open_as(const struct bench *b, const char *scheme,
+                         const char *name)
+{
     char url[600];
     hf_client *client = NULL;
     hf_error err = HF_ERROR_INIT;
 
-    (void)snprintf(url, sizeof url, "sqlite:%s/%s", b->folder, name);
+    (void)snprintf(url, sizeof url, "%s:%s/%s", scheme, b->folder, name);
     if (hf_open(url, NULL, &client, &err)) {
         bench_fail("%s: %s", url, err.text);
     }
     return client;
 }
 
-hf_lock *bench_acquire(hf_client *client, const char *name)
+static hf_lock *acquire(hf_client *client, const char *name, bool is_fair)
 {
+    hf_acquire_opts opts = HF_ACQUIRE_OPTS_INIT;
     hf_lock *lock = NULL;
     hf_error err = HF_ERROR_INIT;
 
-    if (hf_acquire(client, name, NULL, &lock, &err)) {
+    opts.fair = is_fair;
+    if (hf_acquire(client, name, is_fair ? &opts : NULL, &lock, &err)) {
         bench_fail("acquire %s: %s", name, err.text);
     }
     return lock;
+}
+
+hf_lock *bench_acquire(hf_client *client, const char *name)
+{
+    return acquire(client, name, false);
+}
+
+hf_lock *bench_acquire_fair(hf_client *client, const char *name)
+{
+    return acquire(client, name, true);
 }
 
 void bench_release(hf_lock *lock)

@@ -38,8 +38,12 @@ void bench_path(const struct bench *b, const char *name, char *path,
                 size_t size);
 /* A client on the SQLite store NAME in the bench's folder. */
 hf_client *bench_open(const struct bench *b, const char *name);
+/* The same on a store of another kind of files. */
+hf_client *bench_open_as(const struct bench *b, const char *scheme,
+                         const char *name);
 /* Acquire for ever; release and free. */
 hf_lock *bench_acquire(hf_client *client, const char *name);
+hf_lock *bench_acquire_fair(hf_client *client, const char *name);
 void bench_release(hf_lock *lock);
 
 /* Zeroed memory that children forked later share. */
