@@ -168,6 +168,7 @@ HF_API void hf_close(hf_client *client);
 #define HF_CAP_FAIR     0x100u /* waiters can be served in order of arrival */
 #define HF_CAP_SHARED   0x200u /* shared grants, beside one another */
 #define HF_CAP_SLOTS    0x400u /* up to N grants of one name at once */
+#define HF_CAP_PUSH     0x800u /* a holder is told at once of a break */
 
 typedef struct hf_caps_info {
     size_t size;    /* sizeof(hf_caps_info) */
@@ -497,8 +498,8 @@ HF_API HF_MUST_CHECK int hf_list(hf_client *client, const char *prefix,
 
 /*
  * End somebody else's grant. With fence > 0 only that grant; with 0 whatever
- * is held. The fence rises, the old holder is told at its next renewal. Each
- * break is logged at HF_LOG_WARN with both owners.
+ * is held. The fence rises, the old holder is told at once (HF_CAP_PUSH), else
+ * at its next renewal. Each break is logged at HF_LOG_WARN with both owners.
  * Gives: HF_OK; HF_CONFLICT (free, or another fence); and as hf_inspect().
  * Blocks: up to io_timeout.
  */

@@ -172,7 +172,8 @@ struct hf__facts {
 struct hf__head {
     atomic_uint interrupted; /* generation that was asked to stop */
     unsigned generation;     /* of the running call; set by the wrappers */
-    struct hf__facts facts;  /* filled by open() */
+    bool only_listens; /* no call but listen() will come; set before open() */
+    struct hf__facts facts; /* filled by open() */
 };
 
 /* True once the running call was asked to stop. For the session's thread. */
@@ -185,6 +186,9 @@ static inline bool hf__is_interrupted(struct hf__head *head)
 typedef int (*hf__list_fn)(void *arg, const char *name, size_t length,
                            const struct hf__record *);
 typedef int (*hf__check_fn)(void *arg, const hf_check_item *);
+/* Called for each grant of which it is told that somebody broke it, by the tag
+ * of its token: perhaps one of ours. */
+typedef void (*hf__broken_fn)(void *arg, uint64_t tag);
 
 /* A cleaning under way. */
 struct hf__gc {
@@ -233,6 +237,15 @@ struct hf__backend {
     int (*wait)(void *s, struct hf__watch *w[], int n, hf__time deadline,
                 hf_error *);
     /*
+     * HF_CAP_PUSH: hear of breaks that this session has not heard of yet, at
+     * first of all that are remembered, sleeping until there is one or the
+     * deadline. What is told is a hint: the grant's own token knows the truth.
+     * What is not, its next renewal finds. Costs nothing while nothing is
+     * broken, however many grants are held. Gives as wait().
+     */
+    int (*listen)(void *s, hf__broken_fn, void *arg, hf__time deadline,
+                  hf_error *err);
+    /*
      * Optional: every grant of a key that starts with the bytes of `prefix`,
      * sorted by key, those of one key by slot or age. prefix->name_at says
      * where names begin. Gives HF_OK or negative: session dead.
@@ -265,6 +278,8 @@ int hf__key_compare(const struct hf__key *a, const struct hf__key *b);
 
 bool hf__token_is_zero(const struct hf__token *);
 bool hf__token_equal(const struct hf__token *, const struct hf__token *);
+/* A number that tells tokens apart and says nothing of them. */
+uint64_t hf__token_tag(const struct hf__token *);
 
 /* The fence of the next grant: above `stored`, and not below the wall clock
  * in microseconds, so that it goes on rising after a record was lost. */

@@ -16,6 +16,7 @@
 
 #include "src/base/alloc.h"
 #include "src/base/error.h"
+#include "src/base/map.h"
 
 #include <string.h>
 
@@ -83,6 +84,7 @@ int hf__conn_open(struct hf__conn *conn, const struct hf__backend *backend,
     }
     conn->backend = backend;
     conn->is_dead = false;
+    head_of(conn)->only_listens = conn->only_listens;
     begin(conn, &sigpipe);
     int r = backend->open(conn->state, url, allow, deadline, err);
     r = end(conn, &sigpipe, r);
@@ -325,6 +327,22 @@ int hf__conn_wait(struct hf__conn *conn, struct hf__watch *w[], int n,
     int r = take_interrupt(conn)
                 ? HF_OK
                 : conn->backend->wait(conn->state, w, n, deadline, err);
+    return end(conn, &sigpipe, r);
+}
+
+int hf__conn_listen(struct hf__conn *conn, hf__broken_fn fn, void *arg,
+                    hf__time deadline, hf_error *err)
+{
+    struct hf__sigpipe sigpipe;
+
+    HF_ASSERT(is_usable(conn) && fn != NULL);
+    if (conn->backend->listen == NULL) {
+        return hf__fail(err, HF_ENOTSUP, "this store tells nobody of breaks");
+    }
+    begin(conn, &sigpipe);
+    int r = take_interrupt(conn)
+                ? HF_OK
+                : conn->backend->listen(conn->state, fn, arg, deadline, err);
     return end(conn, &sigpipe, r);
 }
 

@@ -21,6 +21,7 @@ struct hf__conn {
     const struct hf__backend *backend;
     void *state;            /* NULL when not open */
     bool is_dead;           /* a call said so; only close is left */
+    bool only_listens;      /* set before it is opened */
     struct hf__mutex mutex; /* guards the rest; all zero is ready for use */
     bool is_running;        /* a call is */
     bool is_interrupted;    /* between two calls: kept for the next wait() */
@@ -40,6 +41,9 @@ HF_MUST_CHECK int hf__conn_execute(struct hf__conn *, struct hf__op *ops[],
 /* HF_ENOTSUP if the backend has no wait. */
 HF_MUST_CHECK int hf__conn_wait(struct hf__conn *, struct hf__watch *w[], int n,
                                 hf__time deadline, hf_error *);
+/* HF_ENOTSUP if the backend has no listen. */
+HF_MUST_CHECK int hf__conn_listen(struct hf__conn *, hf__broken_fn, void *arg,
+                                  hf__time deadline, hf_error *);
 /* HF_ENOTSUP if the backend has no list. */
 HF_MUST_CHECK int hf__conn_list(struct hf__conn *, const struct hf__key *prefix,
                                 hf__list_fn, void *arg, hf__time deadline,
@@ -50,8 +54,8 @@ HF_MUST_CHECK int hf__conn_gc(struct hf__conn *, const struct hf__key *prefix,
 HF_MUST_CHECK int hf__conn_check(struct hf__conn *, hf__check_fn, void *arg,
                                  hf__time deadline, hf_error *);
 /* Thread: any. Interrupts the call that runs now. If none does, the next
- * hf__conn_wait() returns at once: a thread that was about to wait is not
- * missed. */
+ * hf__conn_wait() or hf__conn_listen() returns at once: a thread that was about
+ * to wait is not missed. */
 void hf__conn_interrupt(struct hf__conn *);
 int hf__conn_lock_fds(struct hf__conn *, int *fds, int max);
 /* Grade and reach found at open. */

@@ -37,6 +37,7 @@ void hf__client_unref(struct hf_client *c)
     hf__keeper_fini(&c->keeper);
     hf__map_fini(&c->places);
     hf__mutex_fini(&c->mutex);
+    hf__mutex_fini(&c->sentry.mutex);
     hf__free(c->watcher);
     hf__free(c->main);
     hf__free(c->seen);
@@ -82,6 +83,7 @@ int hf__client_prepare(struct hf_client *c, hf_error *err)
                             "the system gives no thread for renewals: raise "
                             "the limit (ulimit -u)");
         }
+        hf__sentry_start(&c->sentry);
         hf__mutex_lock(&c->mutex);
         c->is_ready = true;
         hf__mutex_unlock(&c->mutex);
@@ -139,6 +141,7 @@ void hf_close(hf_client *c)
     abandon_handles(c);
     await_debts(c);
     hf__keeper_stop(&c->keeper);
+    hf__sentry_close(&c->sentry);
     if (c->watcher != NULL) {
         hf__watcher_close(c->watcher);
     }

@@ -9,6 +9,7 @@
 
 #include "src/base/map.h"
 #include "src/core/keeper.h"
+#include "src/core/sentry.h"
 #include "src/core/session.h"
 #include "src/core/watcher.h"
 
@@ -38,6 +39,7 @@ struct hf_client {
     /* Renewals and give-backs; led by its runner alone. */
     struct hf__session renew;
     struct hf__keeper keeper;
+    struct hf__sentry sentry;
     struct hf__mutex mutex;      /* all below */
     struct hf__watcher *watcher; /* made at first need */
     struct hf__map places;

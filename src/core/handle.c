@@ -129,6 +129,9 @@ void hf__handle_follow_up(struct hf__handle *h, unsigned duties)
     if ((duties & HF__DO_GIVE_BACK) != 0) {
         send(h, HF__ERRAND_GIVE_BACK);
     }
+    if ((duties & HF__DO_CHECK) != 0) {
+        send(h, HF__ERRAND_CHECK);
+    }
     hf__unpark(&h->parker);
 }
 
@@ -141,6 +144,20 @@ static bool is_renewal(enum hf__errand errand)
     return errand == HF__ERRAND_RENEW || errand == HF__ERRAND_DETACH;
 }
 
+/* With a lease that goes on, and an answer that is worth nothing after it. */
+static bool is_for_holder(enum hf__errand errand)
+{
+    return is_renewal(errand) || errand == HF__ERRAND_CHECK;
+}
+
+static enum hf__op_kind kind_of(enum hf__errand errand)
+{
+    if (errand == HF__ERRAND_CHECK) {
+        return HF__OP_RAISE; /* to what it is: by token, and writes nothing */
+    }
+    return is_renewal(errand) ? HF__OP_RENEW : HF__OP_RELEASE;
+}
+
 /* Under the mutex, with no errand under way. */
 void hf__handle_begin(struct hf__handle *h, enum hf__errand errand)
 {
@@ -149,8 +166,9 @@ void hf__handle_begin(struct hf__handle *h, enum hf__errand errand)
     HF_ASSERT(h->errand == HF__ERRAND_NONE);
     h->errand = errand;
     h->owes = false;
+    h->is_doubted = false;
     atomic_fetch_add(&h->refs, 1);
-    op->kind = is_renewal(errand) ? HF__OP_RENEW : HF__OP_RELEASE;
+    op->kind = kind_of(errand);
     op->is_detached = errand == HF__ERRAND_DETACH;
     op->reopens = h->is_unused;
     op->key = h->key;
@@ -158,7 +176,7 @@ void hf__handle_begin(struct hf__handle *h, enum hf__errand errand)
     op->fence = h->grant.fence;
     op->lease_us = h->grant.lease_ms * 1000;
     op->ret_reason = HF_REASON_NONE;
-    h->request.send_by = is_renewal(errand) ? h->grant.deadline : HF__NEVER;
+    h->request.send_by = is_for_holder(errand) ? h->grant.deadline : HF__NEVER;
     h->request.done = errand_done;
 }
 
@@ -173,6 +191,7 @@ static void send(struct hf__handle *h, enum hf__errand errand)
     }
     if (h->errand != HF__ERRAND_NONE) {
         h->owes = h->owes || errand == HF__ERRAND_GIVE_BACK;
+        h->is_doubted = h->is_doubted || errand == HF__ERRAND_CHECK;
         hf__mutex_unlock(&h->mutex);
         return;
     }
@@ -198,6 +217,21 @@ unsigned hf__handle_end_renewal(struct hf__handle *h, const struct hf__op *op)
     e.kind = op->result == HF_LOST ? HF__EVENT_REFUSED : HF__EVENT_RENEW_FAILED;
     e.reason = op->ret_reason;
     return hf__handle_feed(h, e);
+}
+
+/* What can't be answered now, the next renewal will. */
+static unsigned end_check(struct hf__handle *h, const struct hf__op *op)
+{
+    struct hf__event e = {
+        .kind = HF__EVENT_REFUSED, .now = hf__now(), .reason = op->ret_reason};
+
+    return op->result == HF_LOST ? hf__handle_feed(h, e) : 0;
+}
+
+unsigned hf__handle_overdue(struct hf__handle *h)
+{
+    return (h->owes ? HF__DO_GIVE_BACK : 0) |
+           (h->is_doubted && hf__handle_is_ours(h) ? HF__DO_CHECK : 0);
 }
 
 /* Gives whether the give-back waits for another try: not once the client is
@@ -242,6 +276,9 @@ static unsigned end_errand(struct hf__handle *h)
     case HF__ERRAND_DETACH:
         duties = hf__handle_end_renewal(h, &h->request.op);
         break;
+    case HF__ERRAND_CHECK:
+        duties = end_check(h, &h->request.op);
+        break;
     case HF__ERRAND_RELEASE:
     case HF__ERRAND_GIVE_BACK:
         end_give_back(h, &h->request.op);
@@ -249,7 +286,7 @@ static unsigned end_errand(struct hf__handle *h)
     case HF__ERRAND_NONE:
         HF_ASSERT(false && "an errand that was not sent");
     }
-    return h->owes ? duties | HF__DO_GIVE_BACK : duties;
+    return duties | hf__handle_overdue(h);
 }
 
 /* What is_owing held: the count and the reference. */
@@ -330,6 +367,18 @@ static void fire(struct hf__duty *duty, hf__time now)
     hf__mutex_unlock(&h->mutex);
     hf__handle_follow_up(h, duties);
     hf__handle_unref(h);
+}
+
+void hf__handle_doubt(struct hf__handle *h)
+{
+    bool is_ours = false;
+
+    hf__mutex_lock(&h->mutex);
+    is_ours = hf__handle_is_ours(h);
+    hf__mutex_unlock(&h->mutex);
+    if (is_ours) {
+        send(h, HF__ERRAND_CHECK);
+    }
 }
 
 /* ---- making and dropping */

@@ -27,6 +27,7 @@ enum hf__errand {
     HF__ERRAND_NONE,
     HF__ERRAND_RENEW,
     HF__ERRAND_DETACH, /* a renewal, after which it is bound to no process */
+    HF__ERRAND_CHECK,  /* is it ours? Changes nothing */
     HF__ERRAND_RELEASE,
     HF__ERRAND_GIVE_BACK
 };
@@ -64,6 +65,7 @@ struct hf__handle {
     struct hf__request request;
     enum hf__errand errand;
     bool owes;       /* a give-back must follow the errand under way */
+    bool is_doubted; /* a check must */
     bool is_owing;   /* counted as a debt of the client */
     bool has_result; /* hf_release() has its answer */
     int release_result;
@@ -106,6 +108,8 @@ void hf__handle_listen(struct hf__handle *, struct hf__listener *);
 void hf__handle_begin_hold(struct hf__handle *, const hf_acquire_opts *);
 /* The store, or the end of the client, says it is not ours. */
 void hf__handle_refuse(struct hf__handle *, hf_reason);
+/* Somebody may have broken it: ask the store. Thread: any. */
+void hf__handle_doubt(struct hf__handle *);
 /* For hf_close(), when nothing fires any more: give up those give-backs. */
 void hf__handle_drop_owing(struct hf_client *);
 /* For hf_close(): release without waiting for the answer. */
@@ -130,6 +134,8 @@ unsigned hf__handle_feed(struct hf__handle *, struct hf__event);
 void hf__handle_follow_up(struct hf__handle *, unsigned duties);
 /* A renewal that its caller waited for has its result. Gives the duties. */
 unsigned hf__handle_end_renewal(struct hf__handle *, const struct hf__op *);
+/* The duties that waited for the errand; under the mutex. */
+unsigned hf__handle_overdue(struct hf__handle *);
 /* Sleep until no errand is under way; under the mutex. False at the limit. */
 HF_MUST_CHECK bool hf__handle_await_errand(struct hf__handle *, hf__time limit);
 /* Begin an errand, with none under way; under the mutex. Its request is to be

@@ -191,6 +191,7 @@ static int init_client(struct hf_client *c, hf_error *err)
     atomic_init(&c->refs, 1);
     c->fork_generation = hf__fork_generation();
     hf__mutex_init(&c->mutex);
+    hf__sentry_init(&c->sentry, c);
     hf__list_init(&c->handles);
     hf__list_init(&c->debts);
     hf__list_init(&c->owing);

@@ -50,9 +50,8 @@ static bool begin_renewal(struct hf__handle *h, hf__time limit,
 /* Under the mutex: what its result makes of the grant. */
 static unsigned end_renewal(struct hf__handle *h)
 {
-    /* It was given up meanwhile, and had to wait for this. */
-    return hf__handle_end_renewal(h, &h->request.op) |
-           (h->owes ? HF__DO_GIVE_BACK : 0);
+    /* It was given up or broken meanwhile, and had to wait for this. */
+    return hf__handle_end_renewal(h, &h->request.op) | hf__handle_overdue(h);
 }
 
 static int renew_as(struct hf__handle *h, enum hf__errand errand, hf_error *err)

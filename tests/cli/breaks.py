@@ -2,6 +2,7 @@
 """break: only by --fence, --stale or --force, and never by accident."""
 import json
 import signal
+import time
 
 import harness
 from harness import case
@@ -109,6 +110,19 @@ def force_breaks_whoever_holds_it(t):
     t.code(t.run('break', 'job', '--force'), 0)
     t.code(t.run('run', '-n', 'job', '--', 'true'), 0)
     t.code(holder.wait(), 76)
+
+
+@case
+def a_runs_command_is_ended_at_once_by_a_break(t):
+    # Not at its next renewal, a third of 30 s later.
+    took = []
+    for _ in range(3):
+        holder = t.hold('job')
+        t.code(t.run('break', 'job', '--force'), 0)
+        broken = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+        t.code(holder.wait(), 76)
+        took.append((t.log()[-1].ns - broken) / 1e6)
+    t.check(max(took) < 2000 and min(took) < 100, f'{took} ms')
 
 
 @case

@@ -18,7 +18,7 @@ TEST(a_broken_lock_is_free_and_its_holder_is_told)
     EXPECT_IS(hf_break(bob, "job", 0, NULL), HF_OK);
     EXPECT_IS(presence(bob, "job"), HF_FREE);
     EXPECT_IS(hf_wait_lost(job, HF_FOREVER), HF_LOST);
-    /* At the next renewal, a third of the lease away. */
+    /* At the next renewal, a third of the lease away, at the latest. */
     EXPECT_SOON(since(start), lease_ms * 2 / 3);
     expect_lost(job, HF_REASON_BROKEN);
     EXPECT_IS(hf_release(job, NULL), HF_LOST);

@@ -345,7 +345,8 @@ static void decorate(struct decorated *d, const struct hf__backend *inner)
     d->inner = inner;
     d->backend = (struct hf__backend){
         .scheme = d->scheme,
-        .caps = inner->caps,
+        /* Nobody listens for breaks: a plan counts what it can foresee. */
+        .caps = inner->caps & ~HF_CAP_PUSH,
         .size = sizeof(struct session) + inner->size,
         .options = d->options,
         .open = fault_open,

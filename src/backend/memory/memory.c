@@ -15,6 +15,9 @@
 #include "src/base/alloc.h"
 #include "src/base/error.h"
 
+/* Of this process, the only one there is. */
+#define LIFE 1
+
 static hf__time after_us(hf__time t, int64_t us)
 {
     return hf__after_ns(t, us * 1000);
@@ -234,7 +237,8 @@ static int raise_fence(struct hf__mem_entry *e, struct hf__op *op, hf__time now)
 }
 
 /* The grants that run and are meant: how many. */
-static int break_meant(struct hf__mem_entry *e, struct hf__op *op, hf__time now)
+static int break_meant(struct hf__mem_store *store, struct hf__mem_entry *e,
+                       struct hf__op *op, hf__time now)
 {
     int n = 0;
 
@@ -249,18 +253,20 @@ static int break_meant(struct hf__mem_entry *e, struct hf__op *op, hf__time now)
             hf__mem_describe_grant(g, now, op->ret_record);
         }
         g->is_broken = true;
+        hf__breaks_tell(&store->breaks, &g->token, LIFE);
         n++;
     }
     return n;
 }
 
-static int break_grant(struct hf__mem_entry *e, struct hf__op *op, hf__time now)
+static int break_grant(struct hf__mem_store *store, struct hf__mem_entry *e,
+                       struct hf__op *op, hf__time now)
 {
     bool is_kept = e != NULL && hf__mem_is_kept(e, now) &&
                    (op->fence == 0 || op->fence == e->fence);
 
     hf__mem_describe(e, now, op->ret_record);
-    if (e == NULL || (break_meant(e, op, now) == 0 && !is_kept)) {
+    if (e == NULL || (break_meant(store, e, op, now) == 0 && !is_kept)) {
         return HF_CONFLICT;
     }
     e->keep_end = now;
@@ -296,7 +302,7 @@ static int apply(struct hf__mem_store *store, struct hf__op *op, hf__time now)
     case HF__OP_ACQUIRE:
         return acquire(store, e, op, now);
     case HF__OP_BREAK:
-        return break_grant(e, op, now);
+        return break_grant(store, e, op, now);
     case HF__OP_INSPECT:
         break;
     }
@@ -321,10 +327,23 @@ static int memory_execute(void *s, struct hf__op *ops[], int n,
     return HF_OK;
 }
 
+static int memory_listen(void *state, hf__broken_fn fn, void *arg,
+                         hf__time deadline, hf_error *err)
+{
+    struct hf__mem_session *s = state;
+    struct hf__listening l = {&s->store->breaks, LIFE, &s->nap, &s->head,
+                              &s->heard};
+
+    (void)err;
+    hf__breaks_listen(&l, fn, arg, deadline);
+    return HF_OK;
+}
+
 static void memory_interrupt(void *state)
 {
     struct hf__mem_session *s = state;
 
+    hf__nap_end(&s->nap);
     HF_SCOPED_LOCK(&hf__mem_mutex);
     if (s->store != NULL) {
         hf__unpark(&s->store->changed);
@@ -390,7 +409,7 @@ const struct hf__backend hf__memory_backend = {
     .scheme = "memory",
     .caps = HF_CAP_FENCE | HF_CAP_WAIT | HF_CAP_HANDOVER | HF_CAP_LIST |
             HF_CAP_KEEP | HF_CAP_DETACH | HF_CAP_FAIR | HF_CAP_SHARED |
-            HF_CAP_SLOTS,
+            HF_CAP_SLOTS | HF_CAP_PUSH,
     .size = sizeof(struct hf__mem_session),
     .options = no_options,
     .is_local = true,
@@ -398,6 +417,7 @@ const struct hf__backend hf__memory_backend = {
     .close = memory_close,
     .execute = memory_execute,
     .wait = hf__mem_wait,
+    .listen = memory_listen,
     .list = hf__mem_list,
     .gc = hf__mem_gc,
     .check = memory_check,

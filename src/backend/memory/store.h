@@ -9,6 +9,7 @@
 #ifndef HF_BACKEND_MEMORY_STORE_H
 #define HF_BACKEND_MEMORY_STORE_H
 
+#include "src/backend/breaks.h"
 #include "src/backend/crowd.h"
 #include "src/base/list.h"
 #include "src/base/map.h"
@@ -57,7 +58,8 @@ struct hf__mem_store {
     unsigned sessions;
     struct hf__map entries;
     struct hf__parker changed; /* of a record; the sleepers look again */
-    struct hf__stand *stands;  /* for hf__mem_stands() */
+    struct hf__breaks breaks;
+    struct hf__stand *stands; /* for hf__mem_stands() */
     int stands_room;
     char name[];
 };
@@ -67,6 +69,8 @@ extern struct hf__mutex hf__mem_mutex;
 struct hf__mem_session {
     struct hf__head head;
     struct hf__mem_store *store; /* NULL: not opened */
+    struct hf__nap nap;
+    struct hf__heard heard;
 };
 
 /* Of the element that a link of a list is in. */

@@ -52,6 +52,10 @@ static void settle(struct hf__sqlite *s, struct hf__op *ops[], int n)
     for (int i = 0; i < s->n_rings; i++) {
         hf__bells_ring(&s->side->bells, hf__chime_of_ticket(&s->rings[i]));
     }
+    for (int i = 0; i < s->n_broken; i++) {
+        hf__breaks_tell(&s->side->board->breaks, &s->broken[i].token,
+                        s->broken[i].life);
+    }
 }
 
 /* Nothing was applied: grants that were remembered are none. */
@@ -116,6 +120,7 @@ static int apply_all(struct hf__sqlite *s, struct hf__op *ops[], int n)
     int rc = SQLITE_OK;
 
     s->n_rings = 0;
+    s->n_broken = 0;
     for (int i = 0; i < n; i++) {
         s->outcome[i] = (struct hf__outcome){.slot = -1};
     }

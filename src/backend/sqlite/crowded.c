@@ -395,20 +395,21 @@ int hf__crowded_break(struct hf__sqlite *s, const struct hf__op *op,
     }
     hf__bind_key(statement, 1, &op->key);
     (void)sqlite3_bind_int(statement, 2, -1);
-    while ((rc = sqlite3_step(statement)) == SQLITE_ROW && !*ret_is_any) {
+    while ((rc = sqlite3_step(statement)) == SQLITE_ROW) {
         struct hf__record record;
         struct hf__row row;
 
         hf__row_read_grant(s, statement, &row, &record);
         if (is_meant(op, &row)) {
             *ret_is_any = true;
+            hf__sqlite_note_broken(s, &row.token, row.life);
             if (op->ret_record != NULL && op->fence != 0) {
                 *op->ret_record = record;
             }
         }
     }
     (void)sqlite3_reset(statement);
-    if (rc != SQLITE_ROW && rc != SQLITE_DONE) {
+    if (rc != SQLITE_DONE) {
         return rc;
     }
     return *ret_is_any ? hf__beside_break(s, op) : SQLITE_OK;

@@ -55,7 +55,7 @@ static bool is_breakable(const struct hf__op *op, const struct hf__row *row)
 }
 
 static int break_name(struct hf__sqlite *s, const struct hf__op *op,
-                      uint64_t fence)
+                      const struct hf__row *row, uint64_t fence)
 {
     sqlite3_stmt *statement = hf__sql(s, HF__SQL_BREAK);
 
@@ -65,6 +65,7 @@ static int break_name(struct hf__sqlite *s, const struct hf__op *op,
     (void)sqlite3_bind_int64(statement, 1, (int64_t)fence);
     (void)sqlite3_bind_int64(statement, 2, s->wall_us);
     hf__bind_key(statement, 3, &op->key);
+    hf__sqlite_note_broken(s, &row->token, row->life);
     return hf__sql_run(s, HF__SQL_BREAK);
 }
 
@@ -109,7 +110,7 @@ int hf__operate_break(struct hf__sqlite *s, const struct hf__op *op,
     out->result = HF_OK;
     out->is_freed = true;
     out->let_go = row.token;
-    rc = is_own ? break_name(s, op, out->fence)
+    rc = is_own ? break_name(s, op, &row, out->fence)
                 : hf__name_raise(s, &op->key, out->fence);
     if (rc == SQLITE_OK && is_any_beside) {
         rc = hf__beside_mark(s, &op->key, true);

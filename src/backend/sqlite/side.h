@@ -16,7 +16,7 @@
 #ifndef HF_BACKEND_SQLITE_SIDE_H
 #define HF_BACKEND_SQLITE_SIDE_H
 
-#include "src/backend/backend.h"
+#include "src/backend/breaks.h"
 #include "src/backend/sqlite/gate.h"
 #include "src/backend/sqlite/held.h"
 #include "src/backend/sqlite/place.h"
@@ -43,6 +43,7 @@ struct hf__board {
     struct hf__gate gate;
     struct hf__belfry belfry;
     struct hf__stamps stamps;
+    struct hf__breaks breaks;
 };
 
 /* One side file in this process, shared by its sessions. */

@@ -19,6 +19,14 @@
 /* How long closing may wait for another program's transaction. */
 #define PARTING_MS 100
 
+void hf__sqlite_note_broken(struct hf__sqlite *s, const struct hf__token *token,
+                            uint64_t life)
+{
+    if (s->n_broken < HF__BREAKS) {
+        s->broken[s->n_broken++] = (struct hf__broken_grant){*token, life};
+    }
+}
+
 int hf__sqlite_fail_moved(const struct hf__sqlite *s, int file, hf_error *err)
 {
     return hf__fail(err, HF_EUNSAFE,
@@ -165,6 +173,19 @@ static int enter(struct hf__sqlite *s, const struct hf__door *door,
     return r == HF_OK ? settle(s, door, err) : r;
 }
 
+/* To listen takes the side file alone. SQLite is not even entered: a process
+ * that forks just now must not be found in it. */
+static int enter_side(struct hf__sqlite *s, const struct hf__door *door,
+                      hf_error *err)
+{
+    int r = hf__side_get(&s->place, door, &s->side, err);
+
+    if (r == HF_OK) {
+        hf__place_ids(&s->place, &s->watch.expected);
+    }
+    return r;
+}
+
 static int sqlite_open(void *state, const struct hf__url *url,
                        const char *allow, hf__time deadline, hf_error *err)
 {
@@ -184,12 +205,15 @@ static int sqlite_open(void *state, const struct hf__url *url,
         r = hf__door_open(&s->place, deadline, &door, err);
     }
     if (r == HF_OK) {
-        r = enter(s, &door, err);
+        r = s->head.only_listens ? enter_side(s, &door, err)
+                                 : enter(s, &door, err);
     }
     hf__door_close(&door);
-    if (r == HF_OK) {
+    if (r == HF_OK && !s->head.only_listens) {
         s->is_open = true;
         hf__pool_give(s);
+    }
+    if (r == HF_OK) {
         s->head.facts = (struct hf__facts){'B', s->place.reach};
     }
     return r;
@@ -287,7 +311,7 @@ const struct hf__backend hf__sqlite_backend = {
     .scheme = "sqlite",
     .caps = HF_CAP_FENCE | HF_CAP_WAIT | HF_CAP_HANDOVER | HF_CAP_LIST |
             HF_CAP_DEATH | HF_CAP_KEEP | HF_CAP_DETACH | HF_CAP_FAIR |
-            HF_CAP_SHARED | HF_CAP_SLOTS,
+            HF_CAP_SHARED | HF_CAP_SLOTS | HF_CAP_PUSH,
     .size = sizeof(struct hf__sqlite),
     .options = no_options,
     .is_local = true,
@@ -295,6 +319,7 @@ const struct hf__backend hf__sqlite_backend = {
     .close = sqlite_close,
     .execute = hf__sqlite_execute,
     .wait = hf__sqlite_wait,
+    .listen = hf__sqlite_listen,
     .list = hf__sqlite_list,
     .gc = hf__sqlite_gc,
     .check = hf__sqlite_check,

@@ -60,6 +60,12 @@ struct hf__party_room {
  * themselves. */
 #define HF__RINGS_MAX 512
 
+/* A grant that an operator ended. */
+struct hf__broken_grant {
+    struct hf__token token;
+    uint64_t life; /* of its holder's process; 0: unknown */
+};
+
 struct hf__sqlite {
     struct hf__head head;
     struct hf__place place;
@@ -67,6 +73,7 @@ struct hf__sqlite {
     struct hf__side *side;
     struct hf__connection *db; /* while it works; see pool.h */
     struct hf__nap nap;        /* its parker: sleeps of the busy handler */
+    struct hf__heard heard;
     bool is_open;
     char boot[HF__BOOT_SIZE]; /* boot id ':' inode of the time namespace */
 
@@ -92,6 +99,9 @@ struct hf__sqlite {
     /* In line, to be woken once the commit is answered. */
     struct hf__token rings[HF__RINGS_MAX];
     int n_rings;
+    /* Whose holders are to be told then; more find it at their renewals. */
+    struct hf__broken_grant broken[HF__BREAKS];
+    int n_broken;
 };
 
 /* At the start of each call: its limits. */
@@ -101,6 +111,10 @@ void hf__sqlite_begin(struct hf__sqlite *s, hf__time deadline, hf_error *err);
  * own reason. */
 HF_MUST_CHECK int hf__sqlite_begin_write(struct hf__sqlite *s);
 
+/* The transaction ends that grant. */
+void hf__sqlite_note_broken(struct hf__sqlite *s, const struct hf__token *token,
+                            uint64_t life);
+
 /* "PATH-wal was deleted or replaced while in use; …" */
 HF_MUST_CHECK int hf__sqlite_fail_moved(const struct hf__sqlite *s, int file,
                                         hf_error *err);
@@ -109,6 +123,8 @@ int hf__sqlite_execute(void *state, struct hf__op *ops[], int n,
                        hf__time deadline, hf_error *err);
 int hf__sqlite_wait(void *state, struct hf__watch *w[], int n,
                     hf__time deadline, hf_error *err);
+int hf__sqlite_listen(void *state, hf__broken_fn fn, void *arg,
+                      hf__time deadline, hf_error *err);
 int hf__sqlite_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
                     void *arg, hf__time deadline, hf_error *err);
 int hf__sqlite_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,

@@ -311,3 +311,19 @@ int hf__sqlite_wait(void *state, struct hf__watch *w[], int n,
     hf__bells_disarm(&s->side->bells, chime_of(w[0]), is_alone);
     return r;
 }
+
+int hf__sqlite_listen(void *state, hf__broken_fn fn, void *arg,
+                      hf__time deadline, hf_error *err)
+{
+    struct hf__sqlite *s = state;
+    struct hf__listening l = {&s->side->board->breaks, s->side->life, &s->nap,
+                              &s->head, &s->heard};
+
+    hf__sqlite_begin(s, deadline, err);
+    s->moved_file = hf__place_changed(&s->place, &s->watch);
+    if (s->moved_file >= 0) {
+        return hf__sqlite_fail_moved(s, s->moved_file, err);
+    }
+    hf__breaks_listen(&l, fn, arg, deadline);
+    return HF_OK;
+}

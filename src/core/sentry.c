@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Hearing of breaks. This file decides which handles ask the store; what the
+ * answer means is theirs. Started and closed by users' threads; the rest runs
+ * on the sentry's own.
+ */
+#include "src/core/sentry.h"
+
+#include "src/core/handle.h"
+
+/* One sleep on the store; a new one looks whether it is still the same. */
+#define LISTEN_MS 30000
+/* Between tries when the store can't be listened to. */
+#define RETRY_MS 1000
+
+void hf__sentry_init(struct hf__sentry *l, struct hf_client *client)
+{
+    l->client = client;
+    l->conn.only_listens = true;
+    hf__mutex_init(&l->mutex);
+}
+
+static bool is_held(struct hf__handle *h)
+{
+    int state = atomic_load(&h->state);
+
+    return state == (int)HF_STATE_HELD || state == (int)HF_STATE_AT_RISK;
+}
+
+/* The client's handle that holds by that tag, with a reference, or NULL. */
+static struct hf__handle *find(struct hf_client *c, uint64_t tag)
+{
+    HF_SCOPED_LOCK(&c->mutex);
+
+    HF__LIST_EACH (link, &c->handles) {
+        struct hf__handle *h = HF__ELEMENT(link, struct hf__handle, link);
+
+        if (hf__token_tag(&h->token) == tag && is_held(h) &&
+            hf__handle_try_ref(h)) {
+            return h;
+        }
+    }
+    return NULL;
+}
+
+/* Two handles of one grant are rare: one that was adopted where it is held.
+ * The other learns at its next renewal. */
+static void hear(void *arg, uint64_t tag)
+{
+    struct hf__handle *h = find(arg, tag);
+
+    if (h != NULL) {
+        hf__handle_doubt(h);
+        hf__handle_unref(h);
+    }
+}
+
+static bool is_closing(struct hf__sentry *l)
+{
+    HF_SCOPED_LOCK(&l->mutex);
+    return l->is_closing;
+}
+
+static int listen_once(struct hf__sentry *l)
+{
+    const struct hf__settings *t = &l->client->settings;
+    hf__time now = hf__now();
+    int r = HF_OK;
+
+    if (l->conn.is_dead || !hf__conn_is_open(&l->conn)) {
+        hf__conn_close(&l->conn);
+        r = hf__conn_open(&l->conn, t->backend, t->url, t->allow,
+                          hf__after_ms(now, t->io_timeout_ms), NULL);
+    }
+    /* Who closes while it opens interrupts that alone. */
+    if (r != HF_OK || is_closing(l)) {
+        return r;
+    }
+    return hf__conn_listen(&l->conn, hear, l->client,
+                           hf__after_ms(hf__now(), LISTEN_MS), NULL);
+}
+
+static void sentry_main(void *arg)
+{
+    struct hf__sentry *l = arg;
+
+    for (;;) {
+        unsigned seen = hf__parker_seen(&l->parker);
+        int r = HF_OK;
+
+        if (is_closing(l)) {
+            return;
+        }
+        r = listen_once(l);
+        if (r != HF_OK) {
+            hf__log(&l->client->settings.log, HF_LOG_INFO,
+                    "event=listen_failed result=%s", hf_strstatus(r));
+            hf__park(&l->parker, seen, hf__after_ms(hf__now(), RETRY_MS));
+        }
+    }
+}
+
+void hf__sentry_start(struct hf__sentry *l)
+{
+    HF_SCOPED_LOCK(&l->mutex);
+
+    if ((l->client->settings.backend->caps & HF_CAP_PUSH) != 0 &&
+        !l->thread.is_running && !l->is_closing) {
+        /* Without it a holder learns at its next renewal. */
+        (void)!hf__thread_start(&l->thread, "holdfast-hear", sentry_main, l);
+    }
+}
+
+void hf__sentry_close(struct hf__sentry *l)
+{
+    hf__mutex_lock(&l->mutex);
+    l->is_closing = true;
+    hf__mutex_unlock(&l->mutex);
+    hf__unpark(&l->parker);
+    hf__conn_interrupt(&l->conn);
+    hf__thread_stop(&l->thread);
+    hf__conn_close(&l->conn);
+}

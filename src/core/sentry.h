@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One thread and one connection of a client that has grants, on stores that
+ * tell of breaks (HF_CAP_PUSH). It sleeps until somebody broke a grant of the
+ * store; if one of the client's has that tag, it asks the store whether it is
+ * lost. So a holder learns of a break at once, without asking more often than
+ * its renewals. When the connection fails, renewals must do until it is back.
+ * The thread starts before the first grant and ends with the client.
+ */
+#ifndef HF_CORE_SENTRY_H
+#define HF_CORE_SENTRY_H
+
+#include "src/core/session.h"
+
+struct hf_client;
+
+struct hf__sentry {
+    struct hf_client *client;
+    struct hf__mutex mutex;
+    struct hf__conn conn; /* the thread's */
+    struct hf__thread thread;
+    struct hf__parker parker;
+    bool is_closing;
+};
+
+void hf__sentry_init(struct hf__sentry *, struct hf_client *);
+/* Start the thread, if the store tells of breaks and the system gives one;
+ * harmless if it runs. Thread: user. */
+void hf__sentry_start(struct hf__sentry *);
+/* Interrupts and joins. Takes one that was never started. */
+void hf__sentry_close(struct hf__sentry *);
+
+#endif
