@@ -88,6 +88,7 @@ static void grant(struct hf__cell *cell, const struct hf__file_view *v,
     out->is_changed = true;
     out->is_bound = !op->is_detached;
     out->hold = *token;
+    out->leaves = *token;
     if (op->is_detached) {
         out->let_go = op->token; /* it may have been bound before */
     }
@@ -134,6 +135,9 @@ static void release(struct hf__cell *cell, const struct hf__file_view *v,
 {
     if (!is_owner(cell, op)) {
         lost(cell, v, op, out);
+        out->leaves = op->token;
+        out->is_freed =
+            hf__file_line_has(&cell->line, &op->token) && hf__file_is_free(v);
         return;
     }
     set_free(&cell->record, v);
@@ -144,6 +148,7 @@ static void release(struct hf__cell *cell, const struct hf__file_view *v,
     out->is_changed = true;
     out->is_freed = true;
     out->let_go = op->token;
+    out->leaves = op->token;
 }
 
 static void hand_over(struct hf__cell *cell, const struct hf__file_view *v,
@@ -151,6 +156,10 @@ static void hand_over(struct hf__cell *cell, const struct hf__file_view *v,
 {
     if (!is_owner(cell, op) || !is_running(v)) {
         lost(cell, v, op, out);
+        return;
+    }
+    if (hf__file_line_is_before(cell, &op->next_token, op->manner)) {
+        out->result = HF_BUSY;
         return;
     }
     out->fence = hf__fence_after(cell->record.fence, v->wall_us);
@@ -178,11 +187,13 @@ bool hf__file_is_in_the_way(const struct hf__cell *cell,
                             const struct hf__file_view *v,
                             const struct hf__op *op, int *ret_result)
 {
+    bool is_free = hf__file_is_free(v);
+
     /* A claim whose first answer was lost, also if its lease ran out and it
      * kept the name closed for itself. */
-    if (hf__file_is_free(v) ||
-        (is_owner(cell, op) &&
-         (is_running(v) || v->standing == HF__FILE_KEPT))) {
+    if ((is_owner(cell, op) &&
+         (is_running(v) || v->standing == HF__FILE_KEPT)) ||
+        (is_free && !hf__file_line_is_before(cell, &op->token, op->manner))) {
         return false;
     }
     if (v->standing == HF__FILE_FOREIGN) {
@@ -200,6 +211,8 @@ static void acquire(struct hf__cell *cell, const struct hf__file_view *v,
     const struct hf__file_record *r = &cell->record;
 
     if (hf__file_is_in_the_way(cell, v, op, &out->result)) {
+        out->queues =
+            out->result == HF_BUSY && op->queueing == HF__QUEUE_ALWAYS;
         return;
     }
     if (is_owner(cell, op) && is_running(v)) {
@@ -224,6 +237,8 @@ static void break_it(struct hf__cell *cell, const struct hf__file_view *v,
         return;
     }
     out->let_go = r->token;
+    out->is_broken = true;
+    out->life = hf__file_life(cell);
     r->broken = r->fence;
     r->fence = hf__fence_after(r->fence, v->wall_us);
     r->keep_us = 0;

@@ -16,8 +16,12 @@ struct hf__file_outcome {
     hf_reason reason;
     bool is_changed;         /* the record is to be written */
     bool is_freed;           /* the name may be acquired now */
+    bool is_broken;          /* `let_go` was, by somebody else */
+    uint64_t life;           /* of the process it was bound to, as known here */
     bool is_taken;           /* it has another holder now */
     bool is_bound;           /* `hold` is bound to this process */
+    bool queues;             /* a ticket is to be left */
+    struct hf__token leaves; /* whose ticket is to be taken away; zero: none */
     struct hf__token hold;   /* the new holder; zero: none */
     struct hf__token let_go; /* to forget; zero: none */
     int64_t extend_us;       /* the token's new expiry; 0: unchanged */

@@ -37,6 +37,7 @@ static int look_at(struct hf__cell *cell, hf_error *err)
     }
     cell->dev = (uint64_t)st.st_dev;
     cell->ino = (uint64_t)st.st_ino;
+    cell->size = st.st_size;
     cell->ctime_us =
         st.st_ctim.tv_sec * INT64_C(1000000) + st.st_ctim.tv_nsec / 1000;
     return hf__file_place_trust(&cell->s->place, cell->name, &st, err);
@@ -63,6 +64,7 @@ int hf__cell_open_name(struct hf__file *s, const char *name,
     cell->is_locked = false;
     cell->is_torn = false;
     cell->is_left = false;
+    cell->line = (struct hf__file_line){NULL, 0, 0, 0};
     (void)snprintf(cell->name, sizeof cell->name, "%s", name);
     return open_it(cell, err);
 }
@@ -84,6 +86,7 @@ void hf__cell_close(struct hf__cell *cell)
         (void)hf__ofd_lock(cell->fd, F_UNLCK, LOCK_BYTE);
     }
     hf__fd_close(cell->fd);
+    hf__file_line_clear(&cell->line);
     cell->is_locked = false;
     cell->fd = -1;
 }
@@ -163,21 +166,24 @@ int hf__cell_read(struct hf__cell *cell, const struct hf__key *key,
                   hf_error *err)
 {
     enum hf__file_finding finding = HF__FOUND_DAMAGED;
+    int r = HF_OK;
 
     for (int i = 0; i < LOOKS && finding == HF__FOUND_DAMAGED; i++) {
-        struct hf__file_slots slots;
-        ssize_t length = pread(cell->fd, &slots, sizeof slots, 0);
+        struct hf__file_contents all;
+        ssize_t length = pread(cell->fd, &all, sizeof all, 0);
 
         if (length < 0) {
             return fail(cell, "read", err);
         }
-        finding =
-            hf__file_record_pick(&slots, (size_t)length, key, &cell->record);
+        finding = hf__file_record_pick(&all.slots, (size_t)length, key,
+                                       &cell->record);
+        r = hf__file_line_read(cell, &all, (size_t)length);
         if (cell->is_locked) {
             break;
         }
     }
-    return judge(cell, key, finding, err);
+    return r == HF_OK ? judge(cell, key, finding, err)
+                      : hf__fail(err, r, "out of memory for the line");
 }
 
 /* ---- writing */
@@ -247,6 +253,7 @@ static int write_aside(const struct hf__cell *cell,
     hf__file_place_adorn(place, fd);
     r = hf__fd_register(fd) ? hf__fail(err, HF_ENOMEM, "out of memory")
                             : write_both(cell, record, fd, err);
+    hf__file_line_copy(cell, fd);
     hf__fd_close(fd);
     if (r != HF_OK) {
         (void)unlinkat(place->fd, name, 0);

@@ -9,6 +9,7 @@
 #define HF_BACKEND_FILE_CELL_H
 
 #include "src/backend/file/file.h"
+#include "src/backend/file/line.h"
 #include "src/backend/file/name.h"
 #include "src/backend/file/record.h"
 
@@ -22,7 +23,9 @@ struct hf__cell {
     uint64_t dev;
     uint64_t ino;
     int64_t ctime_us;
+    int64_t size;                  /* when it was opened */
     struct hf__file_record record; /* fence 0: there is none, or a blank one */
+    struct hf__file_line line;     /* who waits, as read with the record */
 };
 
 /* Open what there is for the key. HF_OK also if there is nothing; HF_EAUTH,
@@ -37,8 +40,9 @@ void hf__cell_close(struct hf__cell *cell);
 /* Make the file, with a blank record; harmless if somebody just did. */
 HF_MUST_CHECK int hf__cell_create(struct hf__cell *cell,
                                   const struct hf__key *key, hf_error *err);
-/* Read the record; key NULL: of any key. HF_OK, HF_EPROTO (damaged, not one
- * of ours), HF_EUNAVAIL. What a power failure left is a blank one. */
+/* Read the record and the line; key NULL: of any key. HF_OK, HF_EPROTO
+ * (damaged, not one of ours), HF_EUNAVAIL, HF_ENOMEM. What a power failure left
+ * is a blank one. */
 HF_MUST_CHECK int hf__cell_read(struct hf__cell *cell,
                                 const struct hf__key *key, hf_error *err);
 /* Keep all others from changing it. False: not until `limit`. */
@@ -47,7 +51,8 @@ HF_MUST_CHECK bool hf__cell_lock(struct hf__cell *cell, hf__time limit);
  * locked and not one that was left. HF_OK; HF_EUNAVAIL: surely not;
  * HF_EUNKNOWN. */
 HF_MUST_CHECK int hf__cell_write(struct hf__cell *cell, hf_error *err);
-/* The same into a new file in place of this one, which need not be locked. */
+/* The same into a new file in place of this one, which need not be locked; the
+ * line goes along. */
 HF_MUST_CHECK int hf__cell_replace(struct hf__cell *cell, hf_error *err);
 /* Does the name still lead to the file that is open? */
 bool hf__cell_is_in_place(const struct hf__cell *cell);

@@ -71,9 +71,23 @@ static void unbind(struct hf__file *s, const struct hf__op *op,
     }
 }
 
-static int settle(struct hf__file *s, struct hf__op *op,
+/* Without a line, some waiter; else the first in line, who alone may enter. */
+static void wake_next(const struct hf__cell *cell, const struct hf__op *op)
+{
+    const struct hf__file_ticket *first = hf__file_line_first(cell, NULL);
+    struct hf__bells *bells = &cell->s->side->bells;
+
+    if (first != NULL) {
+        hf__bells_ring(bells, hf__chime_of_ticket(&first->token));
+    } else {
+        hf__bells_freed(bells, hf__chime_of(&op->key));
+    }
+}
+
+static int settle(const struct hf__cell *cell, struct hf__op *op,
                   const struct hf__file_outcome *out)
 {
+    struct hf__file *s = cell->s;
     struct hf__chime name = hf__chime_of(&op->key);
 
     op->ret_reason = out->reason;
@@ -86,8 +100,11 @@ static int settle(struct hf__file *s, struct hf__op *op,
     if (out->is_taken) {
         hf__bells_taken(&s->side->bells, name);
     }
+    if (out->is_broken) {
+        hf__breaks_tell(&s->side->board->breaks, &out->let_go, out->life);
+    }
     if (out->is_freed) {
-        hf__bells_freed(&s->side->bells, name);
+        wake_next(cell, op);
     }
     return out->result;
 }
@@ -105,6 +122,21 @@ static int put(struct hf__cell *cell, const struct hf__op *op)
     }
     r = hf__cell_replace(cell, cell->is_locked ? NULL : op->err);
     return r != HF_OK && cell->is_locked ? hf__cell_write(cell, op->err) : r;
+}
+
+/* After the record: whoever is killed in between has a ticket too much, which
+ * nobody refreshes. */
+static void change_line(struct hf__cell *cell, struct hf__op *op,
+                        const struct hf__file_outcome *out)
+{
+    if (cell->line.n > 0 && !hf__token_is_zero(&out->leaves)) {
+        hf__file_line_leave(cell, &out->leaves);
+        hf__file_line_sweep(cell);
+    }
+    if (out->queues) {
+        op->is_queued = hf__file_line_has(&cell->line, &op->token) ||
+                        hf__file_line_join(cell, op, hf__wall_us());
+    }
 }
 
 static int change(struct hf__cell *cell, struct hf__op *op,
@@ -125,7 +157,10 @@ static int change(struct hf__cell *cell, struct hf__op *op,
     if (r != HF_OK && r != HF_EUNKNOWN) {
         unbind(s, op, out, is_new);
     }
-    return r == HF_OK ? settle(s, op, out) : r;
+    if (r == HF_OK && op->kind != HF__OP_BREAK) {
+        change_line(cell, op, out);
+    }
+    return r == HF_OK ? settle(cell, op, out) : r;
 }
 
 /* The older of two states is not given out while somebody may have been
@@ -168,7 +203,24 @@ static int apply(struct hf__cell *cell, struct hf__op *op)
     if (out.is_changed) {
         return change(cell, op, &out);
     }
-    return hf__cell_is_in_place(cell) ? settle(cell->s, op, &out) : ONCE_MORE;
+    change_line(cell, op, &out);
+    return hf__cell_is_in_place(cell) ? settle(cell, op, &out) : ONCE_MORE;
+}
+
+static int tell_crowd(const struct hf__cell *cell,
+                      const struct hf__file_view *view, struct hf__op *op)
+{
+    struct hf__party holder = {.is_waiting = false};
+    int r = HF_OK;
+
+    hf__file_tell(cell, view, &holder.record);
+    if (holder.record.is_held) {
+        r = hf__crowd_add(op->ret_crowd, &holder);
+    }
+    if (r == HF_OK) {
+        r = hf__file_line_tell(cell, op->ret_crowd);
+    }
+    return r == HF_OK ? r : hf__fail(op->err, r, "out of memory for the line");
 }
 
 /* There is no file: nobody ever had the name, or its file was deleted. */
@@ -190,7 +242,22 @@ static int apply_to_none(struct hf__cell *cell, struct hf__op *op)
         r = hf__cell_create(cell, &op->key, op->err);
         return r == HF_OK ? ONCE_MORE : r;
     }
-    return settle(cell->s, op, &out);
+    r = op->ret_crowd != NULL ? tell_crowd(cell, &view, op) : (int)HF_OK;
+    return r == HF_OK ? settle(cell, op, &out) : r;
+}
+
+/* Who has a ticket shows that he still waits; who wants one and has none must
+ * leave it in the file. */
+static int look_in_line(struct hf__cell *cell, struct hf__op *op, int r)
+{
+    if (r == HF_BUSY && op->queueing == HF__QUEUE_ALWAYS) {
+        op->is_queued = hf__file_line_has(&cell->line, &op->token);
+        if (!op->is_queued) {
+            return ONCE_MORE;
+        }
+        hf__file_line_stamp(cell, &op->token);
+    }
+    return r;
 }
 
 /* As far as it goes without locking. ONCE_MORE: not far enough. */
@@ -205,10 +272,13 @@ static int look(struct hf__cell *cell, struct hf__op *op)
     }
     hf__file_look(cell, op->kind == HF__OP_INSPECT ? NULL : &op->token, &view);
     if (op->kind == HF__OP_ACQUIRE) {
-        return hf__file_is_in_the_way(cell, &view, op, &r) ? r : ONCE_MORE;
+        return hf__file_is_in_the_way(cell, &view, op, &r)
+                   ? look_in_line(cell, op, r)
+                   : ONCE_MORE;
     }
     hf__file_apply(cell, &view, op, &out);
-    return settle(cell->s, op, &out);
+    r = op->ret_crowd != NULL ? tell_crowd(cell, &view, op) : (int)HF_OK;
+    return r == HF_OK ? settle(cell, op, &out) : r;
 }
 
 static int try(struct hf__file *s, struct hf__op *op)

@@ -107,7 +107,8 @@ static const char *const no_options[] = {NULL};
 const struct hf__backend hf__file_backend = {
     .scheme = "file",
     .caps = HF_CAP_FENCE | HF_CAP_WAIT | HF_CAP_HANDOVER | HF_CAP_LIST |
-            HF_CAP_DEATH | HF_CAP_KEEP | HF_CAP_DETACH,
+            HF_CAP_DEATH | HF_CAP_KEEP | HF_CAP_DETACH | HF_CAP_PUSH |
+            HF_CAP_FAIR,
     .size = sizeof(struct hf__file),
     .options = no_options,
     .is_local = true,
@@ -115,6 +116,7 @@ const struct hf__backend hf__file_backend = {
     .close = file_close,
     .execute = hf__file_execute,
     .wait = hf__file_wait,
+    .listen = hf__file_listen,
     .list = hf__file_list,
     .gc = hf__file_gc,
     .check = hf__file_check,

@@ -8,7 +8,7 @@
  *     held.c     what this process holds          apply.c    one operation
  *     execute.c  a batch                          view.c     where it stands
  *     wait.c     waiters                          survey.c   list(), gc()
- *     check.c    check()
+ *     check.c    check()                      line.c     who waits
  *
  * Thread: the session's, except hf__file_interrupt().
  */
@@ -25,6 +25,7 @@ struct hf__file {
     struct hf__file_place place;
     struct hf__file_side *side;
     struct hf__nap nap;
+    struct hf__heard heard;
     char boot[HF__BOOT_SIZE];
     hf__time deadline; /* of the call that runs */
 };
@@ -39,6 +40,8 @@ int hf__file_execute(void *state, struct hf__op *ops[], int n,
                      hf__time deadline, hf_error *err);
 int hf__file_wait(void *state, struct hf__watch *w[], int n, hf__time deadline,
                   hf_error *err);
+int hf__file_listen(void *state, hf__broken_fn fn, void *arg, hf__time deadline,
+                    hf_error *err);
 int hf__file_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
                   void *arg, hf__time deadline, hf_error *err);
 int hf__file_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,

@@ -77,11 +77,11 @@ enum hf__file_finding hf__file_record_pick(const struct hf__file_slots *slots,
     bool a_is_whole;
     bool b_is_whole;
 
-    if (length == sizeof *slots && (is_newer(a) || is_newer(b))) {
+    if (length >= sizeof *slots && (is_newer(a) || is_newer(b))) {
         return HF__FOUND_NEWER;
     }
-    a_is_whole = length == sizeof *slots && is_whole(a, 0);
-    b_is_whole = length == sizeof *slots && is_whole(b, 1);
+    a_is_whole = length >= sizeof *slots && is_whole(a, 0);
+    b_is_whole = length >= sizeof *slots && is_whole(b, 1);
     if (!a_is_whole && !b_is_whole) {
         return HF__FOUND_DAMAGED;
     }

@@ -42,7 +42,7 @@ struct hf__file_record {
     uint64_t checksum; /* of all before */
 };
 
-/* A file's contents. */
+/* What a file begins with; behind it is the line (line.h). */
 struct hf__file_slots {
     union {
         struct hf__file_record record;
@@ -61,7 +61,8 @@ enum hf__file_finding {
 /* A record that nobody had yet. */
 void hf__file_record_init(struct hf__file_record *, const struct hf__key *);
 void hf__file_record_seal(struct hf__file_record *);
-/* `length` bytes of the slots were read. key may be NULL: any. */
+/* `length` bytes were read, of the slots and what is behind. key may be NULL:
+ * any. */
 enum hf__file_finding hf__file_record_pick(const struct hf__file_slots *,
                                            size_t length,
                                            const struct hf__key *key,

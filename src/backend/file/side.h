@@ -14,7 +14,7 @@
 #ifndef HF_BACKEND_FILE_SIDE_H
 #define HF_BACKEND_FILE_SIDE_H
 
-#include "src/backend/backend.h"
+#include "src/backend/breaks.h"
 #include "src/backend/file/held.h"
 #include "src/backend/file/place.h"
 #include "src/base/bells.h"
@@ -33,6 +33,8 @@ struct hf__file_board {
     uint32_t version;
     uint32_t size;
     struct hf__belfry belfry;
+    struct hf__breaks breaks;
+    struct hf__stamps stamps;
     /* By bell: no bound grant of its names has a lease beyond (boot clock). */
     _Atomic int64_t until_us[HF__BELLS];
 };

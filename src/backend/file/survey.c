@@ -266,8 +266,8 @@ static bool is_idle(const struct hf__cell *cell, int64_t idle_us)
     hf__file_look(cell, NULL, &view);
     lapsed_us = view.standing == HF__FILE_EXPIRED ? view.now_us - r->expires_us
                                                   : INT64_MAX;
-    return hf__file_is_free(&view) && lapsed_us >= idle_us &&
-           r->fence < (uint64_t)view.wall_us &&
+    return hf__file_is_free(&view) && hf__file_line_first(cell, NULL) == NULL &&
+           lapsed_us >= idle_us && r->fence < (uint64_t)view.wall_us &&
            later(r->acquired_at_us, r->freed_at_us) <= view.wall_us - idle_us &&
            hf__file_side_held_until(cell->s->side, &key, &nobody,
                                     view.now_us) == 0;

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-static uint64_t life_of(const struct hf__cell *cell)
+uint64_t hf__file_life(const struct hf__cell *cell)
 {
     const struct hf__file_record *r = &cell->record;
     const struct hf__file_side *side = cell->s->side;
@@ -59,7 +59,7 @@ static void judge_lease(const struct hf__cell *cell, struct hf__file_view *v)
     const char *boot = cell->s->boot;
     bool is_same_boot = memcmp(r->boot, boot, HF__BOOT_ID_LENGTH) == 0;
     bool is_same_clock = memcmp(r->boot, boot, sizeof r->boot) == 0;
-    uint64_t life = life_of(cell);
+    uint64_t life = hf__file_life(cell);
 
     if (is_same_clock) {
         v->remaining_us = r->expires_us - v->now_us;
@@ -149,8 +149,8 @@ bool hf__file_is_held(const struct hf__file_view *v)
            v->standing == HF__FILE_FOREIGN || v->standing == HF__FILE_GHOST;
 }
 
-/* The file may have been edited by hand: what is not UTF-8 is dropped. */
-static void copy_text(char *to, size_t size, const char *from, size_t from_size)
+void hf__file_copy_text(char *to, size_t size, const char *from,
+                        size_t from_size)
 {
     char text[HF_NOTE_MAX + 2] = "";
     size_t length;
@@ -176,9 +176,12 @@ void hf__file_tell(const struct hf__cell *cell, const struct hf__file_view *v,
                                   .is_kept = v->standing == HF__FILE_KEPT,
                                   .holder_lives = v->holder_lives,
                                   .fence = r->fence,
-                                  .remaining_us = v->remaining_us};
+                                  .remaining_us = v->remaining_us,
+                                  .slot = -1};
     if (!record->is_held && !record->is_kept) {
         record->remaining_us = -1;
+        record->is_promised =
+            r->fence != 0 && hf__file_line_first(cell, NULL) != NULL;
     }
     if (!record->is_held) {
         return;
@@ -186,12 +189,12 @@ void hf__file_tell(const struct hf__cell *cell, const struct hf__file_view *v,
     record->token = r->token;
     record->acquired_us = r->acquired_at_us;
     record->owner.pid = r->pid;
-    copy_text(record->owner.label, sizeof record->owner.label, r->label,
-              sizeof r->label);
-    copy_text(record->owner.host, sizeof record->owner.host, r->host,
-              sizeof r->host);
-    copy_text(record->owner.thread, sizeof record->owner.thread, r->thread,
-              sizeof r->thread);
-    copy_text(record->owner.note, sizeof record->owner.note, r->note,
-              sizeof r->note);
+    hf__file_copy_text(record->owner.label, sizeof record->owner.label,
+                       r->label, sizeof r->label);
+    hf__file_copy_text(record->owner.host, sizeof record->owner.host, r->host,
+                       sizeof r->host);
+    hf__file_copy_text(record->owner.thread, sizeof record->owner.thread,
+                       r->thread, sizeof r->thread);
+    hf__file_copy_text(record->owner.note, sizeof record->owner.note, r->note,
+                       sizeof r->note);
 }

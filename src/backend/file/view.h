@@ -28,6 +28,9 @@ struct hf__file_view {
     int64_t wall_us;
 };
 
+/* Of the process that the record is bound to; 0: none, or one that has another
+ * side file. */
+uint64_t hf__file_life(const struct hf__cell *cell);
 /* `mine` is a token that does not count as another's, or NULL. */
 void hf__file_look(const struct hf__cell *cell, const struct hf__token *mine,
                    struct hf__file_view *v);
@@ -35,6 +38,10 @@ void hf__file_look(const struct hf__cell *cell, const struct hf__token *mine,
 bool hf__file_is_free(const struct hf__file_view *view);
 /* Does somebody have it, as far as can be told? */
 bool hf__file_is_held(const struct hf__file_view *view);
+/* A text of a file that may have been edited by hand: what is not UTF-8 is
+ * dropped. */
+void hf__file_copy_text(char *to, size_t size, const char *from,
+                        size_t from_size);
 /* Tell the core; record may be NULL. */
 void hf__file_tell(const struct hf__cell *cell,
                    const struct hf__file_view *view, struct hf__record *record);

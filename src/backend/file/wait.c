@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wait(): sleep until a name may be free. A waiter sleeps on its name's bell;
+ * wait() and listen(): sleep until a name may be free, or a grant of ours is
+ * not. A waiter sleeps on its name's bell;
  * every 100 to 200 ms it reads the record all the same, because nobody tells
  * of those who are killed and a wake-up may go to somebody who is. It locks
  * nothing, so it is in nobody's way. Called by the session's thread.
@@ -42,37 +43,63 @@ static bool is_news(const struct hf__watch *watch, const struct hf__cell *cell,
 static void weigh(struct vigil *v, struct hf__watch *watch,
                   const struct hf__cell *cell)
 {
+    bool has_ticket = !hf__token_is_zero(&watch->ticket);
     struct hf__file_view view;
 
+    if (has_ticket) {
+        hf__file_line_stamp(cell, &watch->ticket);
+    }
     hf__file_look(cell, NULL, &view);
     if (view.remaining_us >= 0) {
         v->due = hf__earlier(v->due,
                              hf__after_ns(hf__now(), view.remaining_us * 1000));
     }
-    if (hf__file_is_free(&view)) {
-        hf__bells_allow(&v->s->side->bells, hf__chime_of(&watch->key));
-        watch->has_fired = true;
+    if (has_ticket && !hf__file_line_has(&cell->line, &watch->ticket)) {
+        watch->has_fired = true; /* it is to ask for another */
+    } else if (hf__file_is_free(&view)) {
+        watch->has_fired =
+            !hf__file_line_is_before(cell, &watch->ticket, watch->manner);
+        if (watch->has_fired && !has_ticket) {
+            hf__bells_allow(&v->s->side->bells, hf__chime_of(&watch->key));
+        }
     } else if (is_news(watch, cell, &view)) {
         watch->has_fired = !hf__before(hf__now(), v->news_at);
         v->due = hf__earlier(v->due, v->news_at);
     }
 }
 
-/* What can't be read is for the next acquire to say. */
-static void look_at(struct vigil *v, struct hf__watch *watch)
+/* Look at the name of watch i, and give how many of the watches from there on
+ * are of the same: of many who wait in line it is read once. What can't be
+ * read is for the next acquire to say. */
+static int look_at(struct vigil *v, int first)
 {
     HF_AUTO(close_cell) struct hf__cell cell;
-    int r = hf__cell_open(v->s, &watch->key, &cell, NULL);
+    const struct hf__key *key = &v->watches[first]->key;
+    int r = hf__cell_open(v->s, key, &cell, NULL);
+    int i = first;
 
     if (r == HF_OK && cell.fd >= 0) {
-        r = hf__cell_read(&cell, &watch->key, NULL);
+        r = hf__cell_read(&cell, key, NULL);
     }
-    if (r == HF_OK) {
-        weigh(v, watch, &cell);
-    } else {
-        watch->has_fired = true;
+    while (i < v->n && hf__key_compare(&v->watches[i]->key, key) == 0) {
+        if (r == HF_OK) {
+            weigh(v, v->watches[i], &cell);
+        } else {
+            v->watches[i]->has_fired = true;
+        }
+        v->has_fired |= v->watches[i]->has_fired;
+        i++;
     }
-    v->has_fired |= watch->has_fired;
+    return i - first;
+}
+
+static void look_at_all(struct vigil *v)
+{
+    int i = 0;
+
+    while (i < v->n) {
+        i += look_at(v, i);
+    }
 }
 
 static void sleep_on(struct vigil *v, struct hf__bell *bell, unsigned seen)
@@ -97,9 +124,7 @@ static int watch_over(struct vigil *v, struct hf__bell *bell, hf_error *err)
             return r;
         }
         v->due = HF__NEVER;
-        for (int i = 0; i < v->n; i++) {
-            look_at(v, v->watches[i]);
-        }
+        look_at_all(v);
         if (v->has_fired || hf__file_is_over(v->s)) {
             return HF_OK;
         }
@@ -111,12 +136,20 @@ static int watch_over(struct vigil *v, struct hf__bell *bell, hf_error *err)
     }
 }
 
+/* Who has a ticket is woken when its turn has come, else with the name. */
+static struct hf__chime bell_of(const struct hf__watch *watch)
+{
+    return hf__token_is_zero(&watch->ticket)
+               ? hf__chime_of(&watch->key)
+               : hf__chime_of_ticket(&watch->ticket);
+}
+
 int hf__file_wait(void *state, struct hf__watch *w[], int n, hf__time deadline,
                   hf_error *err)
 {
     struct hf__file *s = state;
     struct hf__bells *bells = &s->side->bells;
-    struct hf__chime name = hf__chime_of(&w[0]->key);
+    struct hf__chime name = bell_of(w[0]);
     struct hf__bell *bell = n == 1 ? &bells->belfry->bell[hf__bell_index(name)]
                                    : &bells->belfry->any;
     struct vigil v = {s, w, n, hf__now(), HF__NEVER, false};
@@ -126,5 +159,19 @@ int hf__file_wait(void *state, struct hf__watch *w[], int n, hf__time deadline,
     hf__bells_arm(bells, name, n == 1);
     r = watch_over(&v, bell, err);
     hf__bells_disarm(bells, name, n == 1);
+    return r;
+}
+
+int hf__file_listen(void *state, hf__broken_fn fn, void *arg, hf__time deadline,
+                    hf_error *err)
+{
+    struct hf__file *s = state;
+    struct hf__listening l = {&s->side->board->breaks, s->side->life, &s->nap,
+                              &s->head, &s->heard};
+    int r = hf__file_place_check(&s->place, err);
+
+    if (r == HF_OK) {
+        hf__breaks_listen(&l, fn, arg, deadline);
+    }
     return r;
 }

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tickets: where they stand in the file, who of their owners still waits, and
+ * how they come and go. Who may enter is crowd.c's rule, what an operation
+ * does with a ticket apply.c's. Called by the session's thread.
+ */
+#include "src/backend/file/line.h"
+
+#include "src/backend/file/view.h"
+#include "src/base/alloc.h"
+#include "src/base/map.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Who waits, for people; in the same chunk as the ticket. */
+struct waiter {
+    struct hf__token token;
+    int64_t pid;
+    char label[HF_NOTE_MAX + 1];
+    char host[72];
+    char thread[24];
+    char note[HF_NOTE_MAX + 1];
+    uint64_t checksum; /* of all before */
+};
+
+struct chunk {
+    struct hf__file_ticket ticket[HF__LINE_CHUNK];
+    union {
+        struct waiter waiter;
+        unsigned char bytes[1024];
+    } of[HF__LINE_CHUNK];
+};
+
+_Static_assert(sizeof(struct hf__file_ticket) == 64, "none crosses a page");
+_Static_assert(sizeof(struct waiter) <= 1024, "one block");
+_Static_assert(sizeof(struct chunk) % 4096 == 0, "chunks begin at a page");
+
+static off_t chunk_at(int place)
+{
+    return HF__FILE_SIZE +
+           (off_t)(place / HF__LINE_CHUNK) * (off_t)sizeof(struct chunk);
+}
+
+static off_t ticket_at(int place)
+{
+    return chunk_at(place) + (off_t)(place % HF__LINE_CHUNK) *
+                                 (off_t)sizeof(struct hf__file_ticket);
+}
+
+static off_t waiter_at(int place)
+{
+    return chunk_at(place) + (off_t)offsetof(struct chunk, of) +
+           (off_t)(place % HF__LINE_CHUNK) * 1024;
+}
+
+static uint64_t ticket_sum(const struct hf__file_ticket *t)
+{
+    return hf__hash(t, offsetof(struct hf__file_ticket, checksum));
+}
+
+static uint64_t waiter_sum(const struct waiter *w)
+{
+    return hf__hash(w, offsetof(struct waiter, checksum));
+}
+
+/* ---- reading */
+
+static int add(struct hf__file_line *line, const struct hf__file_ticket *t,
+               int place)
+{
+    if (line->n == line->room) {
+        int room = 2 * line->room + 8;
+        struct hf__file_waiting *grown =
+            hf__resize(line->list, (size_t)room * sizeof *grown);
+
+        if (grown == NULL) {
+            return HF_ENOMEM;
+        }
+        line->list = grown;
+        line->room = room;
+    }
+    line->list[line->n++] = (struct hf__file_waiting){*t, place};
+    return HF_OK;
+}
+
+/* What is no whole ticket is a place that nobody has. */
+static int add_all(struct hf__file_line *line, const struct hf__file_ticket *t,
+                   int n)
+{
+    int r = HF_OK;
+
+    for (int i = 0; i < n && r == HF_OK; i++) {
+        if (!hf__token_is_zero(&t[i].token) &&
+            t[i].checksum == ticket_sum(&t[i])) {
+            r = add(line, &t[i], line->places + i);
+        }
+    }
+    line->places += n;
+    return r;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct hf__file_waiting *x = a;
+    const struct hf__file_waiting *y = b;
+
+    if (x->ticket.number != y->ticket.number) {
+        return x->ticket.number < y->ticket.number ? -1 : 1;
+    }
+    return x->place - y->place;
+}
+
+/* The chunks behind the first. Without one of them only order is lost. */
+static int read_more(struct hf__cell *cell, off_t size)
+{
+    struct hf__file_ticket t[HF__LINE_CHUNK];
+    int r = HF_OK;
+
+    while (r == HF_OK && cell->line.places < HF__LINE_MAX &&
+           ticket_at(cell->line.places) < size) {
+        ssize_t length =
+            pread(cell->fd, t, sizeof t, ticket_at(cell->line.places));
+
+        if (length <= 0) {
+            return HF_OK;
+        }
+        r = add_all(&cell->line, t, (int)((size_t)length / sizeof *t));
+        if (length < (ssize_t)sizeof t) {
+            return r;
+        }
+    }
+    return r;
+}
+
+int hf__file_line_read(struct hf__cell *cell,
+                       const struct hf__file_contents *all, size_t length)
+{
+    struct hf__file_line *line = &cell->line;
+    struct stat st;
+    int r;
+
+    line->n = 0;
+    line->places = 0;
+    if (length <= sizeof all->slots) {
+        return HF_OK;
+    }
+    r = add_all(line, all->ticket,
+                (int)((length - sizeof all->slots) / sizeof *all->ticket));
+    /* Unless nobody has been there: it may have grown since it was opened. */
+    if (r == HF_OK && line->places == HF__LINE_CHUNK &&
+        (line->n > 0 || cell->size > ticket_at(HF__LINE_CHUNK)) &&
+        fstat(cell->fd, &st) == 0) {
+        r = read_more(cell, st.st_size);
+    }
+    if (line->n > 1) {
+        qsort(line->list, (size_t)line->n, sizeof *line->list, compare);
+    }
+    return r;
+}
+
+void hf__file_line_clear(struct hf__file_line *line)
+{
+    hf__free(line->list);
+    *line = (struct hf__file_line){NULL, 0, 0, 0};
+}
+
+/* ---- who still waits */
+
+static int find(const struct hf__file_line *line, const struct hf__token *token)
+{
+    for (int i = 0; i < line->n; i++) {
+        if (hf__token_equal(&line->list[i].ticket.token, token)) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+bool hf__file_line_has(const struct hf__file_line *line,
+                       const struct hf__token *token)
+{
+    return line->n > 0 && find(line, token) >= 0;
+}
+
+enum presence {
+    PRESENT,
+    ABSENT, /* stopped, or not there for so long; it may come back */
+    GONE
+};
+
+/* A stamp of the future is nobody's of ours. */
+static enum presence presence_of(const struct hf__cell *cell,
+                                 const struct hf__file_ticket *t, hf__time now)
+{
+    struct hf__file_side *side = cell->s->side;
+    int64_t idle_ms = hf__ticket_idle_ms(&side->board->stamps, &t->token, now);
+
+    if (t->side_dev == side->dev && t->side_ino == side->ino && t->life != 0 &&
+        hf__file_side_probe(side, t->life) == 0) {
+        return GONE;
+    }
+    if (idle_ms < -HF__TICKET_PATIENCE_MS || idle_ms >= HF__TICKET_KEEP_MS) {
+        return GONE;
+    }
+    return idle_ms < HF__TICKET_PATIENCE_MS ? PRESENT : ABSENT;
+}
+
+const struct hf__file_ticket *hf__file_line_first(const struct hf__cell *cell,
+                                                  const struct hf__token *mine)
+{
+    hf__time now = cell->line.n > 0 ? hf__now() : HF__NEVER;
+
+    for (int i = 0; i < cell->line.n; i++) {
+        const struct hf__file_ticket *t = &cell->line.list[i].ticket;
+
+        if ((mine != NULL && hf__token_equal(&t->token, mine)) ||
+            presence_of(cell, t, now) == PRESENT) {
+            return t;
+        }
+    }
+    return NULL;
+}
+
+bool hf__file_line_is_before(const struct hf__cell *cell,
+                             const struct hf__token *token,
+                             struct hf__manner manner)
+{
+    const struct hf__file_ticket *first = hf__file_line_first(cell, token);
+    struct hf__stand stand = {{{0}}, {HF__MODE_EXCLUSIVE, 0}, -1};
+    struct hf__stands stands = {NULL, 0, &stand, 1};
+    int slot;
+
+    if (first == NULL) {
+        return false;
+    }
+    stand.token = first->token;
+    return hf__may_enter(&stands, token, manner, &slot) != HF__ENTRY_OPEN;
+}
+
+void hf__file_line_stamp(const struct hf__cell *cell,
+                         const struct hf__token *token)
+{
+    hf__stamps_set(&cell->s->side->board->stamps, hf__chime_of_ticket(token),
+                   hf__now());
+}
+
+/* ---- coming and going */
+
+static void take_out(struct hf__cell *cell, int i)
+{
+    static const struct hf__file_ticket nobody;
+    struct hf__file_line *line = &cell->line;
+
+    /* What can't be written is passed over soon, and tried again then. */
+    (void)!pwrite(cell->fd, &nobody, sizeof nobody,
+                  ticket_at(line->list[i].place));
+    line->n--;
+    memmove(&line->list[i], &line->list[i + 1],
+            (size_t)(line->n - i) * sizeof *line->list);
+    if (line->n == 0 && line->places > HF__LINE_CHUNK &&
+        ftruncate(cell->fd, HF__FILE_SIZE) == 0) {
+        line->places = 0;
+    }
+}
+
+void hf__file_line_leave(struct hf__cell *cell, const struct hf__token *token)
+{
+    int i = find(&cell->line, token);
+
+    if (i >= 0) {
+        take_out(cell, i);
+    }
+}
+
+void hf__file_line_sweep(struct hf__cell *cell)
+{
+    hf__time now = cell->line.n > 0 ? hf__now() : HF__NEVER;
+    int i = 0;
+
+    while (i < cell->line.n) {
+        enum presence presence =
+            presence_of(cell, &cell->line.list[i].ticket, now);
+
+        if (presence == PRESENT) {
+            return;
+        }
+        if (presence == GONE) {
+            take_out(cell, i);
+        } else {
+            i++;
+        }
+    }
+}
+
+static void sweep_all(struct hf__cell *cell)
+{
+    hf__time now = hf__now();
+
+    for (int i = cell->line.n - 1; i >= 0; i--) {
+        if (presence_of(cell, &cell->line.list[i].ticket, now) == GONE) {
+            take_out(cell, i);
+        }
+    }
+}
+
+/* The lowest place that nobody has; −1: there is none. */
+static int free_place(const struct hf__file_line *line)
+{
+    unsigned char taken[HF__LINE_MAX / 8] = {0};
+
+    for (int i = 0; i < line->n; i++) {
+        int place = line->list[i].place;
+
+        taken[place / 8] |= (unsigned char)(1u << place % 8);
+    }
+    for (int place = 0; place < HF__LINE_MAX; place++) {
+        if ((taken[place / 8] & 1u << place % 8) == 0) {
+            return place;
+        }
+    }
+    return -1;
+}
+
+/* Only for people: without it the ticket has no name. */
+static void write_waiter(const struct hf__cell *cell, const struct hf__op *op,
+                         int place)
+{
+    const struct hf__owner *owner = op->owner;
+    struct waiter w;
+
+    memset(&w, 0, sizeof w);
+    w.token = op->token;
+    w.pid = owner->pid;
+    memcpy(w.label, owner->label, sizeof w.label);
+    memcpy(w.host, owner->host, sizeof owner->host);
+    memcpy(w.thread, owner->thread, sizeof owner->thread);
+    memcpy(w.note, owner->note, sizeof w.note);
+    w.checksum = waiter_sum(&w);
+    (void)!pwrite(cell->fd, &w, sizeof w, waiter_at(place));
+}
+
+bool hf__file_line_join(struct hf__cell *cell, const struct hf__op *op,
+                        int64_t wall_us)
+{
+    struct hf__file_line *line = &cell->line;
+    const struct hf__file_side *side = cell->s->side;
+    struct hf__file_ticket t = {.token = op->token,
+                                .number = 1,
+                                .life = side->life,
+                                .side_dev = side->dev,
+                                .side_ino = side->ino,
+                                .since_us = wall_us};
+    int place = free_place(line);
+
+    if (place < 0 || (line->n > 0 && place >= line->places)) {
+        sweep_all(cell); /* before the file grows */
+        place = free_place(line);
+    }
+    if (place < 0) {
+        return false;
+    }
+    if (line->n > 0) {
+        t.number = line->list[line->n - 1].ticket.number + 1;
+    }
+    t.checksum = ticket_sum(&t);
+    hf__file_line_stamp(cell, &op->token);
+    write_waiter(cell, op, place);
+    return pwrite(cell->fd, &t, sizeof t, ticket_at(place)) ==
+           (ssize_t)sizeof t;
+}
+
+/* ---- what is known of them */
+
+static bool read_waiter(const struct hf__cell *cell,
+                        const struct hf__file_waiting *one, struct waiter *w)
+{
+    return pread(cell->fd, w, sizeof *w, waiter_at(one->place)) ==
+               (ssize_t)sizeof *w &&
+           w->checksum == waiter_sum(w) &&
+           hf__token_equal(&w->token, &one->ticket.token);
+}
+
+void hf__file_line_copy(const struct hf__cell *cell, int fd)
+{
+    for (int i = 0; i < cell->line.n; i++) {
+        const struct hf__file_waiting *one = &cell->line.list[i];
+        struct waiter w;
+
+        if (read_waiter(cell, one, &w)) {
+            (void)!pwrite(fd, &w, sizeof w, waiter_at(i));
+        }
+        (void)!pwrite(fd, &one->ticket, sizeof one->ticket, ticket_at(i));
+    }
+}
+
+static void tell_one(const struct hf__cell *cell,
+                     const struct hf__file_waiting *one,
+                     struct hf__party *party)
+{
+    struct hf__owner *owner = &party->record.owner;
+    struct waiter w;
+
+    *party =
+        (struct hf__party){.is_waiting = true,
+                           .record = {.slot = -1,
+                                      .holder_lives = -1,
+                                      .remaining_us = -1,
+                                      .token = one->ticket.token,
+                                      .acquired_us = one->ticket.since_us}};
+    if (!read_waiter(cell, one, &w)) {
+        return;
+    }
+    owner->pid = w.pid;
+    hf__file_copy_text(owner->label, sizeof owner->label, w.label,
+                       sizeof w.label);
+    hf__file_copy_text(owner->host, sizeof owner->host, w.host, sizeof w.host);
+    hf__file_copy_text(owner->thread, sizeof owner->thread, w.thread,
+                       sizeof w.thread);
+    hf__file_copy_text(owner->note, sizeof owner->note, w.note, sizeof w.note);
+}
+
+int hf__file_line_tell(const struct hf__cell *cell, struct hf__crowd *crowd)
+{
+    hf__time now = hf__now();
+    struct hf__party party;
+    int r = HF_OK;
+
+    for (int i = 0; i < cell->line.n && r == HF_OK; i++) {
+        const struct hf__file_waiting *one = &cell->line.list[i];
+
+        if (presence_of(cell, &one->ticket, now) == PRESENT) {
+            tell_one(cell, one, &party);
+            r = hf__crowd_add(crowd, &party);
+        }
+    }
+    return r;
+}
