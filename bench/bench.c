@@ -28,8 +28,9 @@ static const struct {
     void (*run)(const struct bench *b);
 } parts[] = {
     {"footprint", bench_footprint}, {"throughput", bench_throughput},
-    {"waiting", bench_waiting},     {"contest", bench_contest},
-    {"renewal", bench_renewal},     {"command", bench_command},
+    {"files", bench_files},         {"waiting", bench_waiting},
+    {"contest", bench_contest},     {"renewal", bench_renewal},
+    {"command", bench_command},
 };
 
 static char folder[256];
@@ -83,8 +84,9 @@ static void write_json(const char *path)
 
 static void usage(void)
 {
-    bench_fail("usage: bench [--quick] [--only footprint|throughput|waiting|"
-               "contest|renewal|command] [--json FILE] [--command HOLDFAST]");
+    bench_fail(
+        "usage: bench [--quick] [--only footprint|throughput|files|"
+        "waiting|contest|renewal|command] [--json FILE] [--command HOLDFAST]");
 }
 
 int main(int argc, char *argv[])

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pairs of acquire and release per second against raw SQLite.
+ * Pairs of acquire and release per second against locks that are made by
+ * hand, in SQLite and in files.
  * Thread: main.
  */
 #ifndef BENCH_THROUGHPUT_H
@@ -9,5 +10,6 @@
 #include "bench/measure.h"
 
 void bench_throughput(const struct bench *b);
+void bench_files(const struct bench *b);
 
 #endif
