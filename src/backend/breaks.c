@@ -10,7 +10,7 @@
 
 uint64_t hf__token_tag(const struct hf__token *t)
 {
-    return hf__hash((const char *)t->bytes, sizeof t->bytes);
+    return hf__hash(t->bytes, sizeof t->bytes);
 }
 
 static atomic_uint *ear_of(struct hf__breaks *breaks, uint64_t life)

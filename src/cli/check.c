@@ -56,12 +56,12 @@ static const struct {
     unsigned flag;
     const char *word;
 } abilities[] = {
-    {HF_CAP_FENCE, "fence"},       {HF_CAP_WAIT, "wait"},
-    {HF_CAP_FAIR, "fair"},         {HF_CAP_SHARED, "shared"},
-    {HF_CAP_SLOTS, "slots"},       {HF_CAP_DETACH, "detached"},
-    {HF_CAP_KEEP, "keep"},         {HF_CAP_DEATH, "death"},
-    {HF_CAP_HANDOVER, "handover"}, {HF_CAP_LIST, "list"},
-    {HF_CAP_SESSION, "session"},
+    {HF_CAP_FENCE, "fence"}, {HF_CAP_WAIT, "wait"},
+    {HF_CAP_FAIR, "fair"},   {HF_CAP_SHARED, "shared"},
+    {HF_CAP_SLOTS, "slots"}, {HF_CAP_DETACH, "detached"},
+    {HF_CAP_KEEP, "keep"},   {HF_CAP_DEATH, "death"},
+    {HF_CAP_PUSH, "push"},   {HF_CAP_HANDOVER, "handover"},
+    {HF_CAP_LIST, "list"},   {HF_CAP_SESSION, "session"},
 };
 
 /* What the store can do, a word each, separated and in quotes as given. */
