@@ -45,6 +45,8 @@ static void check_pragmas(struct report *report)
     char value[160];
 
     hf__report_say(&report->to, "sqlite_version", sqlite3_libversion(), NULL);
+    query(report, "PRAGMA user_version", value, sizeof value);
+    hf__report_say(&report->to, "format", value, NULL);
     query(report, "PRAGMA journal_mode", value, sizeof value);
     hf__report_say(&report->to, "journal_mode", value,
                    strcmp(value, "wal") == 0
@@ -141,7 +143,7 @@ static void check_clock(struct report *report)
     hf__report_say(
         &report->to, "takeover",
         "a killed holder's lock is free within 0.3 s, a stopped one's when "
-        "its lease ends",
+        "its lease ends; who is stopped in line is passed over after 1 s",
         NULL);
 }
 

@@ -318,7 +318,7 @@ static void read_common(const struct hf__sqlite *s, sqlite3_stmt *statement,
 /* What is not a number of ours says nothing: look there. */
 static bool flag_of(sqlite3_stmt *statement, enum column column)
 {
-    return sqlite3_column_int(statement, (int)column) != 0 ||
+    return sqlite3_column_int64(statement, (int)column) != 0 ||
            sqlite3_column_type(statement, (int)column) != SQLITE_INTEGER;
 }
 
@@ -346,7 +346,7 @@ void hf__row_read_grant(const struct hf__sqlite *s, sqlite3_stmt *statement,
     } else if (ret_row->manner.mode == HF__MODE_SLOTS) {
         ret_row->slot = (int)slot;
     }
-    ret_row->is_broken = sqlite3_column_int(statement, COLUMN_IS_BROKEN) != 0;
+    ret_row->is_broken = sqlite3_column_int64(statement, COLUMN_IS_BROKEN) != 0;
     if (record != NULL) {
         tell(statement, ret_row, record);
     }
