@@ -8,7 +8,6 @@
 
 #include "src/backend/file/view.h"
 #include "src/base/alloc.h"
-#include "src/base/map.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -57,12 +56,12 @@ static off_t waiter_at(int place)
 
 static uint64_t ticket_sum(const struct hf__file_ticket *t)
 {
-    return hf__hash(t, offsetof(struct hf__file_ticket, checksum));
+    return hf__file_sum(t, offsetof(struct hf__file_ticket, checksum));
 }
 
 static uint64_t waiter_sum(const struct waiter *w)
 {
-    return hf__hash(w, offsetof(struct waiter, checksum));
+    return hf__file_sum(w, offsetof(struct waiter, checksum));
 }
 
 /* ---- reading */

@@ -61,6 +61,8 @@ enum hf__file_finding {
 /* A record that nobody had yet. */
 void hf__file_record_init(struct hf__file_record *, const struct hf__key *);
 void hf__file_record_seal(struct hf__file_record *);
+/* Of so many bytes, a multiple of eight. */
+uint64_t hf__file_sum(const void *bytes, size_t length);
 /* `length` bytes were read, of the slots and what is behind. key may be NULL:
  * any. */
 enum hf__file_finding hf__file_record_pick(const struct hf__file_slots *,
