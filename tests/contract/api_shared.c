@@ -180,7 +180,7 @@ TEST_WITHIN(60, who_wants_it_alone_is_not_starved_by_those_who_share)
         hf__test_pause_ms(1);
     }
     for (int i = 0; i < 3; i++) {
-        EXPECT_LESS(await_free(bob, "job", patience(10000)), patience(3000));
+        EXPECT_SOON(await_free(bob, "job", patience(10000)), patience(3000));
     }
     atomic_store(&is_over, true);
     for (int i = 0; i < 3; i++) {
@@ -208,7 +208,7 @@ TEST(a_reader_that_is_killed_blocks_no_longer_than_its_lease)
     EXPECT_IS(try_once(alice, "job"), HF_BUSY);
     EXPECT(peer_holds(dave));
     EXPECT_IS(peer_release(dave), HF_OK);
-    EXPECT_LESS(await_free(alice, "job", patience(9000)), patience(limit_ms));
+    EXPECT_SOON(await_free(alice, "job", patience(9000)), patience(limit_ms));
     end_peer(dave);
 }
 
@@ -229,7 +229,7 @@ TEST(a_shared_lock_that_is_not_renewed_ends_for_itself)
     expect_held(stays);
     EXPECT_IS(hf_renew(stays, NULL), HF_OK);
     EXPECT_IS(hf_release(stays, NULL), HF_OK);
-    EXPECT_LESS(await_free(bob, "job", patience(5000)), patience(1000));
+    EXPECT_SOON(await_free(bob, "job", patience(5000)), patience(1000));
 }
 
 TEST(a_break_ends_all_who_share_or_the_one_that_is_meant)
