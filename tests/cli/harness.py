@@ -263,6 +263,15 @@ class Case:
         return json.loads(result.out)
 
     @staticmethod
+    def at_rest(shown):
+        """What who shows, but for what runs down meanwhile."""
+        rest = {key: value for key, value in shown.items()
+                if key != 'remaining_ms'}
+        if rest.get('holders'):
+            rest['holders'] = [Case.at_rest(one) for one in rest['holders']]
+        return rest
+
+    @staticmethod
     def events(text):
         return [json.loads(line) for line in text.splitlines()]
 

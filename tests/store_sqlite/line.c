@@ -75,19 +75,6 @@ static void start_line(struct stage *stage, pid_t *pids, int n)
     }
 }
 
-static void expect_nobody(void)
-{
-    int holders = 0;
-    int waiters = 0;
-    PEER(me);
-
-    EXPECT_IS(acquire(&me, NAME, 20000), HF_OK);
-    EXPECT_IS(release(&me, NAME), HF_OK);
-    count_crowd(&me, NAME, &holders, &waiters);
-    EXPECT_IS(holders, 0);
-    EXPECT_IS(waiters, 0);
-}
-
 /* Each asks when it comes, before it waits, and when its turn has come; with a
  * machine that is busy with other things, a few times more. */
 TEST_WITHIN(90, two_hundred_processes_are_served_in_their_order)
@@ -113,7 +100,7 @@ TEST_WITHIN(90, two_hundred_processes_are_served_in_their_order)
     EXPECT_IS(atomic_load(&stage->clashes), 0);
     EXPECT_SOON(atomic_load(&stage->tries), 650);
     EXPECT_SOON(took, 5000000);
-    expect_nobody();
+    expect_nobody(NAME);
 }
 
 enum { CALM, KILLED, STOPPED, KILLED_LATER };
@@ -195,7 +182,7 @@ TEST_WITHIN(60, the_killed_and_the_stopped_are_passed_over)
     }
     EXPECT_IS(finish(holder), 0);
     EXPECT_IS(atomic_load(&stage->clashes), 0);
-    expect_nobody();
+    expect_nobody(NAME);
 }
 
 /* Waits in line in a PID namespace of its own, where it is number 1. */
@@ -245,103 +232,5 @@ TEST_WITHIN(30, a_waiter_in_a_container_has_its_place)
         EXPECT_IS(finish(pids[i]), 0);
         EXPECT_IS(atomic_load(&stage->count[i]), i + 1);
     }
-    expect_nobody();
-}
-
-/* Shared holders of several processes, one of whom is killed: the waiting
- * writer needs the others to let go, and no more. */
-static void share(struct stage *stage, int index)
-{
-    PEER(me);
-
-    me.manner.mode = HF__MODE_SHARED;
-    EXPECT_IS(acquire(&me, NAME, 20000), HF_OK);
-    atomic_fetch_add(&stage->ready, 1);
-    until(&stage->go, 1);
-    hf__test_pause_ms(index == 2 ? 300 : 0);
-    EXPECT_IS(release(&me, NAME), HF_OK);
-}
-
-TEST(a_killed_one_of_several_holders_is_in_nobodys_way)
-{
-    struct stage *stage = stage_new();
-    pid_t pids[3];
-    PEER(me);
-    int i;
-
-    for (i = 0; i < 3; i++) {
-        pids[i] = start(share, stage, i);
-        until(&stage->ready, i + 1);
-    }
-    me.is_fair = true;
-    EXPECT_IS(acquire(&me, NAME, 20000), HF_BUSY);
-    kill_now(pids[0]);
-    atomic_store(&stage->go, 1);
-    EXPECT_IS(acquire_within(&me, NAME, 10000), HF_OK);
-    EXPECT_IS(finish(pids[1]), 0);
-    EXPECT_IS(finish(pids[2]), 0);
-    EXPECT_IS(release(&me, NAME), HF_OK);
-    expect_nobody();
-}
-
-/* Three of five may; a killed one leaves its slot to the next. */
-static void take_a_slot(struct stage *stage, int index)
-{
-    PEER(me);
-
-    me.manner = (struct hf__manner){HF__MODE_SLOTS, 3};
-    me.is_fair = index % 2 == 0;
-    atomic_fetch_add(&stage->ready, 1);
-    while (!atomic_load(&stage->stop)) {
-        if (acquire_within(&me, NAME, 100) != HF_OK) {
-            continue;
-        }
-        if (atomic_fetch_add(&stage->count[me.slot], 1) != 0) {
-            atomic_fetch_add(&stage->clashes, 1);
-        }
-        atomic_fetch_add(&stage->served, 1);
-        hf__test_pause_ms(1);
-        atomic_fetch_sub(&stage->count[me.slot], 1);
-        EXPECT_IS(release(&me, NAME), HF_OK);
-        begin_anew(&me);
-    }
-    (void)release(&me, NAME);
-}
-
-static void hold_a_slot(struct stage *stage, int index)
-{
-    PEER(me);
-
-    (void)index;
-    me.manner = (struct hf__manner){HF__MODE_SLOTS, 3};
-    EXPECT_IS(acquire(&me, NAME, 20000), HF_OK);
-    atomic_fetch_add(&stage->ready, 1);
-    until(&stage->stop, 1);
-}
-
-TEST_WITHIN(30, no_slot_is_given_to_two)
-{
-    struct stage *stage = stage_new();
-    pid_t victim = start(hold_a_slot, stage, 0);
-    pid_t pids[6];
-    int before;
-    int i;
-
-    until(&stage->ready, 1);
-    for (i = 0; i < 6; i++) {
-        pids[i] = start(take_a_slot, stage, i);
-    }
-    until(&stage->ready, 7);
-    hf__test_pause_ms(500);
-    kill_now(victim);
-    before = atomic_load(&stage->served);
-    hf__test_pause_ms(500);
-    EXPECT_MORE(atomic_load(&stage->served), before);
-    atomic_store(&stage->stop, 1);
-    for (i = 0; i < 6; i++) {
-        EXPECT_IS(finish(pids[i]), 0);
-    }
-    printf("%d grants of slots\n", atomic_load(&stage->served));
-    EXPECT_IS(atomic_load(&stage->clashes), 0);
-    expect_nobody();
+    expect_nobody(NAME);
 }

@@ -295,3 +295,16 @@ void copy_file(const char *from, const char *to)
     (void)close(in);
     (void)close(out);
 }
+
+void expect_nobody(const char *name)
+{
+    int holders = 0;
+    int waiters = 0;
+    PEER(me);
+
+    EXPECT_IS(acquire(&me, name, 20000), HF_OK);
+    EXPECT_IS(release(&me, name), HF_OK);
+    count_crowd(&me, name, &holders, &waiters);
+    EXPECT_IS(holders, 0);
+    EXPECT_IS(waiters, 0);
+}

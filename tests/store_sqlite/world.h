@@ -59,6 +59,8 @@ void count_crowd(struct peer *, const char *name, int *ret_holders,
                  int *ret_waiters);
 /* HF_OK, or what killed the session; fired tells whether it woke. */
 int wait_for(struct peer *, const char *name, int64_t ms, bool *ret_fired);
+/* The name is free, with nobody in its line. */
+void expect_nobody(const char *name);
 /* Acquire, waiting and trying again up to that long. */
 int acquire_within(struct peer *, const char *name, int64_t ms);
 
