@@ -46,16 +46,20 @@ void hf__faults_start(struct hf__sim *s)
 /* For a part of the lease, or for several. */
 static void stop(struct hf__sim *s, int i, enum hf__nap nap)
 {
-    struct hf__sim_client *c = &s->clients[i];
     int64_t most = hf__world_chance(&s->world, 500) ? s->plan.lease_ns
                                                     : 4 * s->plan.lease_ns;
 
-    if (nap == HF__NAP_VM && c->is_up && !c->is_paused) {
-        /* None of its clocks can show how long it stood still. */
-        hf__oracle_excuse(&s->oracle, c->token);
-        s->tally.excused++;
+    for (int j = 0; j < s->plan.names; j++) {
+        struct hf__sim_client *c = &s->clients[i].many->clients[j];
+
+        if (nap == HF__NAP_VM && c->is_up && !c->is_paused) {
+            /* None of its clocks can show how long it stood still. */
+            hf__oracle_excuse(&s->oracle, c->token);
+            hf__oracle_excuse(&s->oracle, c->heir);
+            s->tally.excused++;
+        }
+        hf__sim_client_pause(c, nap);
     }
-    hf__sim_client_pause(c, nap);
     hf__sim_add(s, HF__SIM_RESUME, i, 0, hf__world_between(&s->world, 1, most));
 }
 
@@ -68,7 +72,9 @@ static void crash(struct hf__sim *s, int i)
         /* The whole machine: nobody is left to say so. */
         hf__network_cut(&s->network, i, 0, HF__WAY_OUT);
     }
-    hf__sim_client_crash(&s->clients[i]);
+    for (int j = 0; j < s->plan.names; j++) {
+        hf__sim_client_crash(&s->clients[i].many->clients[j]);
+    }
     hf__sim_add(s, HF__SIM_RESTART, i, 0,
                 hf__world_between(&s->world, 1, 4 * s->plan.lease_ns));
 }
@@ -99,13 +105,15 @@ static void strike_client(struct hf__sim *s, enum hf__sim_kind kind, int i)
 static void strike_store(struct hf__sim *s, enum hf__sim_kind kind, int i)
 {
     int member = (int)hf__world_between(&s->world, 0, s->plan.members - 1);
+    int linked =
+        s->plan.model == HF__MODEL_CROWD ? hf__plan_name(&s->plan, i) : member;
     enum hf__way way =
         hf__world_chance(&s->world, 500) ? HF__WAY_OUT : HF__WAY_BACK;
 
     if (kind == HF__SIM_RESET) {
-        hf__network_reset(&s->network, i, member);
+        hf__network_reset(&s->network, i, linked);
     } else if (kind == HF__SIM_HALF_OPEN) {
-        hf__network_cut(&s->network, i, member, way);
+        hf__network_cut(&s->network, i, linked, way);
     } else if (kind == HF__SIM_MEMBER_DOWN) {
         hf__sim_member_down(s, member);
     } else if (kind == HF__SIM_FAILOVER) {

@@ -205,11 +205,11 @@ static void fence_is_given_twice(void)
 static void stored_fence_falls(void)
 {
     struct hf__message m = {.op = HF__OP_RELEASE, .token = 7};
+    struct hf__row before = {.token = 7, .fence = 5};
+    struct hf__row after = {.fence = 4};
+    struct hf__applied a = {.m = &m, .before = &before, .after = &after};
 
-    hf__oracle_applied(&hf__scene.oracle,
-                       &(struct hf__applied){.m = &m,
-                                             .before = {.token = 7, .fence = 5},
-                                             .after = {.fence = 4}});
+    hf__oracle_applied(&hf__scene.oracle, &a);
 }
 
 static void lower_fence_is_taken(void)
@@ -223,7 +223,8 @@ static void older_holder_writes(void)
     hf__scene_granted(0, 5, 1, 2);
     hf__scene_granted(1, 6, 3, 4);
     hf__scene_wrote(6, false);
-    hf__scene.oracle.written_fence = 0; /* as if the resource had forgotten */
+    hf__scene.oracle.written[0].fence =
+        0; /* as if the resource had forgotten */
     hf__scene_wrote(5, false);
 }
 

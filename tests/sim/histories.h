@@ -37,5 +37,6 @@ struct hf__history {
     void (*play)(void); /* in a world just begun: a row, one member */
 };
 extern const struct hf__history hf__bad_histories[];
+extern const struct hf__history hf__bad_crowds[];
 
 #endif

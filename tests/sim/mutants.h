@@ -25,8 +25,8 @@
 #define HF__RULE_WAIT       0x01000u /* L2: a timed claim ends in its time */
 #define HF__RULE_IDLE       0x02000u /* L3: free and wanted is soon given */
 #define HF__RULE_HEALTHY    0x04000u /* faults over, no renewed lock is lost */
-#define HF__RULE_ORDER      0x08000u /* F1: a queue is served in its order */
-#define HF__RULE_LEAK       0x10000u /* R1: at the end nothing is left */
+#define HF__RULE_ORDER      0x08000u /* F1: a line is served in its order */
+#define HF__RULE_LEAK       0x10000u /* R1: at its end nothing is left */
 #define HF__RULE_LIMIT      0x20000u /* nobody holds past max_hold */
 #define HF__RULE_DUTY       0x40000u /* what the core must leave to do */
 #define HF__RULES_ALL       0x7ffffu
@@ -85,6 +85,23 @@
     X(HOLDS_PAST_LIMIT, "max_hold is not looked at", HF__RULE_LIMIT)           \
     X(ADOPTS_BLINDLY, "a detached grant is adopted without asking for it",     \
       HF__RULES_BOTH_HOLD)                                                     \
+    X(TICKET_FOR_EVER, "a ticket whose claim is silent counts for ever",       \
+      HF__RULE_HEALED | HF__RULE_IDLE)                                         \
+    X(BARGES, "a claim that is not fair goes before the line", HF__RULE_ORDER) \
+    X(READERS_PASS, "a shared claim overlooks the line", HF__RULE_ORDER)       \
+    X(SLOT_TOO_MANY, "one slot more than there are", HF__RULE_EXCLUSION)       \
+    X(SLOT_TWICE, "a slot that is held is given again", HF__RULE_EXCLUSION)    \
+    X(HANDS_PAST_LINE, "handed over although others are in line",              \
+      HF__RULE_ORDER)                                                          \
+    X(TICKET_KEPT, "a claim that gives up leaves its ticket", HF__RULE_LEAK)   \
+    X(SHARED_FENCE_STAYS, "a grant beside others has the last one's fence",    \
+      HF__RULE_FENCE)                                                          \
+    X(TICKET_LOST, "a claim that asks again goes to the end of the line",      \
+      HF__RULE_ORDER)                                                          \
+    X(KEEPS_ABOVE, "of several names, those after the busy one are kept",      \
+      HF__RULE_HEALED)                                                         \
+    X(KEEPS_PART, "of several names, those granted outlive the failure",       \
+      HF__RULE_LEAK)                                                           \
     X(MINORITY, "half of the members are enough", HF__RULES_BOTH_HOLD)
 
 enum hf__mutant {

@@ -22,9 +22,9 @@ void hf__oracle_timed_out(struct hf__oracle *o, int client, int64_t waited_ns)
     }
 }
 
-/* For so long it may be free although somebody wants it: one attempt may have
- * just begun and be refused, and another claim's may be in between. */
-static int64_t idle_bound(const struct hf__plan *p)
+/* One attempt may have just begun and be refused, and another claim's may be
+ * in between. */
+int64_t hf__oracle_idle_bound(const struct hf__plan *p)
 {
     int64_t attempt = p->limit_ns + 8 * p->delay_ns + p->poll_ns;
 
@@ -67,7 +67,7 @@ static void check_healed(struct hf__oracle *o, const struct hf__view views[],
         o->vacant_at = true_ns;
         o->sleepers = count_sleepers(s, views);
     } else if (true_ns - o->vacant_at >
-               lease * (1 + o->sleepers) + idle_bound(p)) {
+               lease * (1 + o->sleepers) + hf__oracle_idle_bound(p)) {
         hf__oracle_convict(o, HF__RULE_HEALED,
                            "free and wanted for %" PRId64 " ms after faults",
                            (true_ns - o->vacant_at) / HF__MS);
@@ -93,7 +93,7 @@ static void check_idle(struct hf__oracle *o, const struct hf__view views[],
         o->free_at = INT64_MAX;
     } else if (o->free_at == INT64_MAX) {
         o->free_at = true_ns;
-    } else if (true_ns - o->free_at > idle_bound(o->plan)) {
+    } else if (true_ns - o->free_at > hf__oracle_idle_bound(o->plan)) {
         hf__oracle_convict(o, HF__RULE_IDLE,
                            "a waiter waits %" PRId64 " ms for a free name",
                            (true_ns - o->free_at) / HF__MS);
@@ -114,8 +114,12 @@ static void check_progress(struct hf__oracle *o, int64_t true_ns)
 void hf__oracle_live(struct hf__oracle *o, const struct hf__view views[],
                      const struct hf__store *s, int64_t true_ns)
 {
-    check_healed(o, views, s, true_ns);
-    check_idle(o, views, s, true_ns);
+    if (o->plan->model == HF__MODEL_CROWD) {
+        hf__oracle_crowd_live(o, views, s, true_ns);
+    } else {
+        check_healed(o, views, s, true_ns);
+        check_idle(o, views, s, true_ns);
+    }
     check_progress(o, true_ns);
 }
 
@@ -130,6 +134,7 @@ void hf__oracle_end(struct hf__oracle *o, const struct hf__view views[],
                                s->members[i].row.token, i);
         }
     }
+    hf__oracle_crowd_end(o, s);
     /* The server can't know of those that died in silence. */
     if (s->line.count > count_sleepers(s, views)) {
         hf__oracle_convict(o, HF__RULE_LEAK, "%d sessions are left in line",

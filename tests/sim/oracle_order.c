@@ -8,23 +8,35 @@
  */
 #include "tests/sim/oracles.h"
 
+#include "src/backend/crowd.h"
+
 #include <inttypes.h>
 #include <string.h>
 
 /* ---- fences ------------------------------------------------------------- */
 
+static bool is_of_one(const struct hf__oracle *o,
+                      const struct hf__grant_fact *a,
+                      const struct hf__grant_fact *b)
+{
+    return hf__plan_name(o->plan, a->client) ==
+           hf__plan_name(o->plan, b->client);
+}
+
 /* A grant comes after those that were over before it was asked for, at the
  * last. But one that the store had lost and got back from its past is as old
- * as its token. */
+ * as its token, and so may be one beside others whose first answer was lost:
+ * they came in between. */
 static void check_pair(struct hf__oracle *o, const struct hf__grant_fact *a,
                        const struct hf__grant_fact *b)
 {
-    bool is_back = hf__oracle_is_excused(o, b->token);
-    int64_t asked = is_back ? b->invoked : b->asked;
+    bool is_old = hf__oracle_is_excused(o, b->token) ||
+                  hf__manners_agree(a->manner, b->manner);
+    int64_t asked = is_old ? b->invoked : b->asked;
     bool is_same = a->fence == b->fence;
 
-    if (a->token == b->token) {
-        return; /* adopted */
+    if (a->token == b->token || !is_of_one(o, a, b)) {
+        return; /* adopted, or another name */
     }
     if (is_same || (a->ok < asked && a->fence >= b->fence)) {
         hf__oracle_convict(o, HF__RULE_FENCE,
@@ -79,7 +91,9 @@ void hf__oracle_renewed(struct hf__oracle *o, uint64_t token, int64_t sent)
         return;
     }
     for (int i = 0; i < o->grant_count; i++) {
-        if (o->grants[i].fence > mine->fence && o->grants[i].ok < sent) {
+        if (o->grants[i].fence > mine->fence && o->grants[i].ok < sent &&
+            is_of_one(o, &o->grants[i], mine) &&
+            !hf__manners_agree(o->grants[i].manner, mine->manner)) {
             hf__oracle_convict(o, HF__RULE_RENEWAL,
                                "client %d renews fence %" PRIu64
                                ", which %" PRIu64 " had followed",
@@ -93,22 +107,22 @@ void hf__oracle_renewed(struct hf__oracle *o, uint64_t token, int64_t sent)
 static void check_fenced(struct hf__oracle *o, const struct hf__write *w)
 {
     const struct hf__grant_fact *g = find(o, w->token);
+    struct hf__written *last = &o->written[hf__plan_name(o->plan, w->client)];
 
-    if (w->fence < o->written_fence ||
-        (w->fence == o->written_fence && w->token != o->written_token)) {
+    if (w->fence < last->fence ||
+        (w->fence == last->fence && w->token != last->token)) {
         hf__oracle_convict(o, HF__RULE_RESOURCE,
                            "fence %" PRIu64 " is taken after %" PRIu64,
-                           w->fence, o->written_fence);
+                           w->fence, last->fence);
     }
-    if (g != NULL && w->token != o->written_token &&
-        g->ok < o->written_invoked) {
+    if (g != NULL && w->token != last->token && g->ok < last->invoked) {
         hf__oracle_convict(o, HF__RULE_RESOURCE,
                            "client %d writes after a later holder", w->client);
     }
-    o->written_fence = w->fence;
-    o->written_token = w->token;
-    if (g != NULL && g->invoked > o->written_invoked) {
-        o->written_invoked = g->invoked;
+    last->fence = w->fence;
+    last->token = w->token;
+    if (g != NULL && g->invoked > last->invoked) {
+        last->invoked = g->invoked;
     }
 }
 
@@ -128,39 +142,41 @@ void hf__oracle_wrote(struct hf__oracle *o, const struct hf__write *w)
 
 static void check_record(struct hf__oracle *o, const struct hf__applied *a)
 {
-    bool has_changed = a->before.token != a->after.token ||
-                       a->before.ends != a->after.ends ||
-                       a->before.fence != a->after.fence;
-    bool is_ours = a->before.token == a->m->token;
+    bool has_changed = a->before->token != a->after->token ||
+                       a->before->ends != a->after->ends ||
+                       a->before->fence != a->after->fence;
+    bool is_ours = a->before->token == a->m->token;
 
     if (has_changed && !is_ours && a->was_running) {
         hf__oracle_convict(o, HF__RULE_ROW,
                            "token %" PRIu64 " changes the row of %" PRIu64,
-                           a->m->token, a->before.token);
+                           a->m->token, a->before->token);
     }
     if (has_changed && !is_ours && a->m->op != HF__OP_ACQUIRE) {
         hf__oracle_convict(o, HF__RULE_ROW,
                            "token %" PRIu64 " changes a row not its own",
                            a->m->token);
     }
-    if (a->after.fence < a->before.fence) {
+    if (a->after->fence < a->before->fence) {
         hf__oracle_convict(o, HF__RULE_FENCE,
                            "the stored fence falls from %" PRIu64,
-                           a->before.fence);
+                           a->before->fence);
     }
 }
 
 void hf__oracle_applied(struct hf__oracle *o, const struct hf__applied *a)
 {
-    bool was_ours = a->before.token == a->m->token;
+    bool was_ours = a->before->token == a->m->token;
 
-    if (o->plan->model != HF__MODEL_SESSION) {
+    if (o->plan->model == HF__MODEL_CROWD) {
+        hf__oracle_lined_up(o, a);
+    } else if (o->plan->model != HF__MODEL_SESSION) {
         check_record(o, a);
         if (a->m->op == HF__OP_RELEASE && (a->m->result == HF_OK) != was_ours) {
             hf__oracle_convict(o, HF__RULE_RELEASE,
                                "a release by token %" PRIu64
                                " is answered %d, the owner was %" PRIu64,
-                               a->m->token, a->m->result, a->before.token);
+                               a->m->token, a->m->result, a->before->token);
         }
     } else if (a->m->op == HF__OP_RELEASE && a->m->result == HF_OK &&
                !was_ours) {

@@ -6,6 +6,8 @@
  */
 #include "tests/sim/oracles.h"
 
+#include "src/backend/crowd.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -25,12 +27,18 @@ void hf__oracle_init(struct hf__oracle *o, const struct hf__plan *plan,
     o->vacant_at = INT64_MAX;
     o->free_at = INT64_MAX;
     o->sleepers = 0;
+    o->circle_at = INT64_MAX;
+    o->useless_at = INT64_MAX;
+    for (int i = 0; i < HF__NAMES_MAX; i++) {
+        o->lines[i].count = 0;
+        o->written[i] = (struct hf__written){.invoked = INT64_MIN};
+    }
+    for (int i = 0; i < HF__SIM_CLIENTS; i++) {
+        o->open_at[i] = o->first_at[i] = INT64_MAX;
+    }
     memset(o->clients, 0, sizeof o->clients);
     o->excused_count = 0;
     o->grant_count = 0;
-    o->written_invoked = INT64_MIN;
-    o->written_fence = 0;
-    o->written_token = 0;
     o->queue_count = 0;
 }
 
@@ -126,11 +134,38 @@ void hf__oracle_owes(struct hf__oracle *o, int client, uint64_t token)
 
 /* ---- after every step --------------------------------------------------- */
 
+/* By which side they may not stand. */
+static bool may_both_hold(const struct hf__view *a, const struct hf__view *b)
+{
+    return hf__manners_agree(a->manner, b->manner) &&
+           (a->manner.mode != HF__MODE_SLOTS || a->slot != b->slot);
+}
+
+static void check_beside(struct hf__oracle *o, const struct hf__view *views,
+                         unsigned holders, int i)
+{
+    struct hf__manner manner = views[i].manner;
+
+    for (int j = hf__plan_name(o->plan, i); j < i; j += o->plan->names) {
+        if ((holders >> j & 1) != 0 && !may_both_hold(&views[j], &views[i])) {
+            hf__oracle_convict(o, HF__RULE_EXCLUSION,
+                               "clients %d and %d both hold", j, i);
+        }
+    }
+    if (manner.mode == HF__MODE_SLOTS &&
+        (views[i].slot < 0 || views[i].slot >= manner.slots)) {
+        hf__oracle_convict(o, HF__RULE_EXCLUSION,
+                           "client %d holds slot %d of %d", i, views[i].slot,
+                           manner.slots);
+    }
+}
+
 static void check_exclusion(struct hf__oracle *o, const struct hf__view *views,
                             const struct hf__store *s, int64_t true_ns)
 {
-    int majority = o->plan->members / 2 + 1;
-    int holder = -1;
+    int majority =
+        o->plan->model == HF__MODEL_CROWD ? 1 : o->plan->members / 2 + 1;
+    unsigned holders = 0;
 
     for (int i = 0; i < o->plan->clients; i++) {
         int owned = 0;
@@ -138,11 +173,8 @@ static void check_exclusion(struct hf__oracle *o, const struct hf__view *views,
         if (!views[i].is_held || hf__oracle_is_excused(o, views[i].token)) {
             continue;
         }
-        if (holder >= 0) {
-            hf__oracle_convict(o, HF__RULE_EXCLUSION,
-                               "clients %d and %d both hold", holder, i);
-        }
-        holder = i;
+        check_beside(o, views, holders, i);
+        holders |= 1u << i;
         owned = hf__store_owned(s, views[i].token, true_ns);
         if (owned < majority) {
             hf__oracle_convict(o, HF__RULE_OWNERSHIP,
@@ -266,7 +298,9 @@ void hf__oracle_check(struct hf__oracle *o, const struct hf__view views[],
 {
     check_exclusion(o, views, s, true_ns);
     for (int i = 0; i < o->plan->clients; i++) {
-        check_life(o, i, &views[i], true_ns);
+        if (!views[i].is_same) {
+            check_life(o, i, &views[i], true_ns);
+        }
     }
     hf__oracle_live(o, views, s, true_ns);
 }

@@ -26,6 +26,7 @@ struct hf__view {
     bool is_claiming;
     bool is_held; /* hf__grant_is_held by its own clock */
     bool is_awake;
+    bool is_same; /* as it was at the last step, but for `now`; not held */
     enum hf__phase phase;
     hf_reason reason;
     uint64_t claim; /* rises with each new claim; 0: none */
@@ -33,6 +34,11 @@ struct hf__view {
     uint64_t session;
     hf__time now;    /* by its clock */
     bool is_settled; /* it owes nothing and waits for nothing */
+    struct hf__manner manner;
+    int slot;
+    bool is_part; /* of a claim for several names */
+    bool is_kept; /* held while others of them are missing */
+    bool is_idle; /* its application wants nothing */
 };
 
 /* What the oracles remember of a client. */
@@ -54,6 +60,7 @@ struct hf__memory {
 struct hf__grant_fact {
     int client;
     bool is_adopted;
+    struct hf__manner manner;
     uint64_t token;
     uint64_t fence;
     int64_t invoked; /* true time: its token's first request left */
@@ -61,12 +68,34 @@ struct hf__grant_fact {
     int64_t ok;      /* true time: the client believed it */
 };
 
+/* What a fenced resource took last. */
+struct hf__written {
+    int64_t invoked; /* of the latest grant that wrote */
+    uint64_t fence;  /* of the last write that was accepted */
+    uint64_t token;
+};
+
 /* A statement that a member applied. */
 struct hf__applied {
     const struct hf__message *m; /* with its result */
-    struct hf__row before;
-    struct hf__row after;
+    const struct hf__row *before;
+    const struct hf__row *after;
     bool was_running; /* somebody owned it then, and lived */
+    const int *lives; /* as in crowd.h */
+};
+
+/* A ticket as the oracles saw it come, in the order of their coming. */
+struct hf__ticket_fact {
+    uint64_t token;
+    struct hf__manner manner;
+    int client;
+    int life;
+    int64_t beat;  /* by the store's clock */
+    int64_t asked; /* true time: the last request for it left */
+};
+struct hf__line_fact {
+    int count;
+    struct hf__ticket_fact tickets[HF__TICKETS_MAX + 1];
 };
 
 struct hf__oracle {
@@ -88,9 +117,12 @@ struct hf__oracle {
     uint64_t excused[HF__EXCUSED_MAX]; /* tokens that lost by force */
     int grant_count;
     struct hf__grant_fact grants[HF__GRANTS_MAX];
-    int64_t written_invoked; /* of the latest grant that wrote */
-    uint64_t written_fence;  /* of the last write that was accepted */
-    uint64_t written_token;
+    struct hf__written written[HF__NAMES_MAX];
+    struct hf__line_fact lines[HF__NAMES_MAX];
+    int64_t open_at[HF__SIM_CLIENTS];  /* since when nobody is in its way */
+    int64_t first_at[HF__SIM_CLIENTS]; /* since when it is first in line */
+    int64_t circle_at;  /* since when processes wait for each other */
+    int64_t useless_at; /* since when some want and nobody has all */
     int queue_count;
     uint64_t queue[HF__QUEUE_MAX]; /* sessions in line */
 };
@@ -139,7 +171,24 @@ void hf__oracle_came(struct hf__oracle *, uint64_t session);
 void hf__oracle_left(struct hf__oracle *, uint64_t session);
 void hf__oracle_served(struct hf__oracle *, uint64_t session);
 
+/* ---- oracle_crowd.c, _shares.c, _many.c ---- */
+/* A statement of a crowd was applied. */
+void hf__oracle_shared(struct hf__oracle *, const struct hf__applied *);
+void hf__oracle_lined_up(struct hf__oracle *, const struct hf__applied *);
+/* The store of that name has lost data: its line is what is in its row. */
+void hf__oracle_line_is(struct hf__oracle *, int name, const struct hf__row *);
+void hf__oracle_crowd_live(struct hf__oracle *, const struct hf__view views[],
+                           const struct hf__store *, int64_t true_ns);
+void hf__oracle_crowd_end(struct hf__oracle *, const struct hf__store *);
+
+/* Of so many names wanted together so many are held. */
+void hf__oracle_many_granted(struct hf__oracle *, int held, int wanted);
+void hf__oracle_many_live(struct hf__oracle *, const struct hf__view views[],
+                          int64_t true_ns);
+
 /* ---- oracle_live.c ---- */
+/* For so long it may be free although somebody wants it. */
+int64_t hf__oracle_idle_bound(const struct hf__plan *);
 /* A claim for so long a time ended without a grant after so long. */
 void hf__oracle_timed_out(struct hf__oracle *, int client, int64_t waited_ns);
 void hf__oracle_live(struct hf__oracle *, const struct hf__view views[],

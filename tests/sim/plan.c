@@ -6,16 +6,18 @@
  */
 #include "tests/sim/plan.h"
 
+#include "src/backend/crowd.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
 /* Rates the deadline must survive: 1 % + 5 ms is believed of both together. */
-enum { CLIENT_PPM = 5000, STORE_PPM = 500 };
+enum { CLIENT_PPM = 5000, STORE_PPM = 500, PROCESSES = 4 };
 enum {
-    HEAL_LEASES = 20,
     SETTLE_LEASES = 6,
-    DRAIN_LEASES = 39,
-    END_LEASES = 40 /* 20 faulty, 20 quiet */
+    DRAIN_LEASES = 1, /* before the end */
+    END_LEASES = 40,  /* 20 faulty, 20 quiet */
+    CROWD_LEASES = 28 /* so many clients as a crowd has meet more in less */
 };
 
 #define FAULTS_OF_MESSAGES                                                     \
@@ -31,10 +33,16 @@ enum {
     (HF__FAULT_PAUSE | HF__FAULT_SUSPEND | HF__FAULT_VM_STOP |                 \
      HF__FAULT_BREAK | HF__FAULT_CLOCK_STEP)
 
-static int64_t draw_lease_ms(struct hf__world *w)
+/* A ticket's patience does not go with the lease: a crowd's leases are from
+ * a tenth of it to three times as long. */
+static int64_t draw_lease_ms(const struct hf__plan *p, struct hf__world *w)
 {
     static const int64_t most[] = {200, 1000, 5000, 30000, 600000};
 
+    if (p->model == HF__MODEL_CROWD) {
+        return hf__world_between(w, HF_LEASE_MIN_MS,
+                                 3 * HF__TICKET_PATIENCE_MS);
+    }
     return hf__world_between(w, HF_LEASE_MIN_MS,
                              most[hf__world_between(w, 0, 4)]);
 }
@@ -57,7 +65,8 @@ static unsigned draw_faults(const struct hf__plan *p, struct hf__world *w)
     faults |= sometimes(w, 120, HF__FAULT_CLOCK_STEP);
     faults |= sometimes(w, 80, HF__FAULT_VM_STOP);
     faults |= sometimes(w, 250, HF__FAULT_FAILOVER);
-    if (p->model != HF__MODEL_ROW || p->sees_death) {
+    if ((p->model != HF__MODEL_ROW && p->model != HF__MODEL_CROWD) ||
+        p->sees_death) {
         faults &= ~HF__FAULT_FAILOVER;
     }
     if (p->model == HF__MODEL_SESSION) {
@@ -72,16 +81,22 @@ static unsigned draw_faults(const struct hf__plan *p, struct hf__world *w)
 
 static void draw_store(struct hf__plan *p, struct hf__world *w)
 {
-    static const enum hf__model models[] = {HF__MODEL_ROW, HF__MODEL_ROW,
-                                            HF__MODEL_SESSION, HF__MODEL_QUORUM,
-                                            HF__MODEL_QUORUM};
+    static const enum hf__model models[] = {
+        HF__MODEL_ROW,   HF__MODEL_ROW,    HF__MODEL_ROW,    HF__MODEL_SESSION,
+        HF__MODEL_CROWD, HF__MODEL_QUORUM, HF__MODEL_QUORUM, HF__MODEL_CROWD};
     static const int members[] = {3, 3, 4, 5};
     bool may_lose = false;
 
-    p->model = models[hf__world_between(w, 0, 4)];
+    p->model = models[hf__world_between(w, 0, 7)];
+    p->names = 1;
     p->members =
         p->model == HF__MODEL_QUORUM ? members[hf__world_between(w, 0, 3)] : 1;
-    p->sees_death = p->model == HF__MODEL_ROW && hf__world_chance(w, 250);
+    if (p->model == HF__MODEL_CROWD) {
+        p->names = (int)hf__world_between(w, 1, HF__NAMES_MAX);
+        p->members = p->names;
+    }
+    p->sees_death = (p->model == HF__MODEL_ROW && hf__world_chance(w, 250)) ||
+                    (p->model == HF__MODEL_CROWD && hf__world_chance(w, 500));
     p->is_durable = p->sees_death || hf__world_chance(w, 500);
     p->faults = draw_faults(p, w);
     may_lose = (p->faults & HF__FAULT_FAILOVER) != 0 ||
@@ -94,6 +109,27 @@ static void draw_store(struct hf__plan *p, struct hf__world *w)
         (p->model == HF__MODEL_QUORUM || !may_lose) &&
         (p->model != HF__MODEL_SESSION ||
          (p->faults & (HF__FAULT_MEMBER_CRASH | FAULTS_OF_MESSAGES)) == 0);
+}
+
+/* How the claims of a crowd want their names; often one way alone, so that a
+ * writer may meet nobody but readers. */
+static void draw_crowd(struct hf__plan *p, struct hf__world *w)
+{
+    static const int parts[] = {0, 300, 600, 900};
+
+    p->shared = parts[hf__world_between(w, 0, 3)];
+    p->slotted = parts[hf__world_between(w, 0, 3)];
+    p->fair = parts[hf__world_between(w, 0, 3)];
+    p->many = p->names > 1 ? parts[hf__world_between(w, 0, 3)] : 0;
+    for (int i = 0; i < HF__NAMES_MAX; i++) {
+        p->slots[i] = (int)hf__world_between(w, 1, 3);
+    }
+    /* A waiter looks every 200 ms at the latest. */
+    p->poll_ns = hf__world_between(w, 50 * HF__MS, 200 * HF__MS);
+    p->limit_ns = hf__world_between(w, p->lease_ns / 6, p->lease_ns / 3);
+    p->work_ns = hf__world_between(w, p->lease_ns / 20, p->lease_ns / 2);
+    p->think_ns = hf__world_between(w, p->lease_ns / 4, p->lease_ns * 2);
+    p->hold_ns = hf__world_between(w, p->lease_ns / 4, p->lease_ns * 3);
 }
 
 static void draw_times(struct hf__plan *p, struct hf__world *w)
@@ -114,10 +150,11 @@ static void draw_times(struct hf__plan *p, struct hf__world *w)
     p->detect_ns = detect[hf__world_between(w, 0, 2)];
     p->lag_ns = hf__world_between(w, 1, lease);
     p->patience_ns = hf__world_between(w, lease / 2, lease * 8);
-    p->heal_ns = lease * HEAL_LEASES;
+    p->end_ns =
+        lease * (p->model == HF__MODEL_CROWD ? CROWD_LEASES : END_LEASES);
+    p->heal_ns = p->end_ns / 2;
     p->settle_ns = p->heal_ns + lease * SETTLE_LEASES;
-    p->drain_ns = lease * DRAIN_LEASES;
-    p->end_ns = lease * END_LEASES;
+    p->drain_ns = p->end_ns - lease * DRAIN_LEASES;
 }
 
 void hf__plan_make(struct hf__plan *p, struct hf__world *w,
@@ -125,7 +162,7 @@ void hf__plan_make(struct hf__plan *p, struct hf__world *w,
 {
     *p = (struct hf__plan){.mutant = mutant};
     draw_store(p, w);
-    p->clients = (int)hf__world_between(w, 2, HF__SIM_CLIENTS);
+    p->clients = (int)hf__world_between(w, 2, PROCESSES) * p->names;
     p->permille = (int)hf__world_between(w, 20, 300);
     p->buggify = (int)hf__world_between(w, 10, 50);
     p->auto_renew = hf__world_chance(w, 750);
@@ -133,10 +170,16 @@ void hf__plan_make(struct hf__plan *p, struct hf__world *w,
     /* A session's grants can't outlive it, nor a process's that is seen. */
     p->detaches = p->model != HF__MODEL_SESSION && !p->sees_death &&
                   hf__world_chance(w, 300);
-    p->lease_ms = draw_lease_ms(w);
+    p->lease_ms = draw_lease_ms(p, w);
     draw_times(p, w);
-    for (int i = 0; i < HF__SIM_CLIENTS; i++) {
-        p->client_ppm[i] = hf__world_between(w, -CLIENT_PPM, CLIENT_PPM);
+    if (p->model == HF__MODEL_CROWD) {
+        draw_crowd(p, w);
+    }
+    for (int i = 0; i < p->clients; i++) {
+        /* A process has one clock. */
+        p->client_ppm[i] = hf__plan_name(p, i) > 0
+                               ? p->client_ppm[i - 1]
+                               : hf__world_between(w, -CLIENT_PPM, CLIENT_PPM);
     }
     for (int i = 0; i < HF__MEMBERS_MAX; i++) {
         p->member_ppm[i] = hf__world_between(w, -STORE_PPM, STORE_PPM);
@@ -150,7 +193,7 @@ int64_t hf__plan_detaches_until(const struct hf__plan *p)
 
 void hf__plan_print(const struct hf__plan *p)
 {
-    static const char *const models[] = {"row", "session", "quorum"};
+    static const char *const models[] = {"row", "session", "quorum", "crowd"};
 
     printf("# %s of %d, %d clients, %s, fences %s%s\n", models[p->model],
            p->members, p->clients, p->is_durable ? "durable" : "volatile",
@@ -162,6 +205,12 @@ void hf__plan_print(const struct hf__plan *p)
            " poll %" PRId64 " hold %" PRId64 " patience %" PRId64 "\n",
            p->lease_ms, p->delay_ns / HF__MS, p->limit_ns / HF__MS,
            p->poll_ns / HF__MS, p->hold_ns / HF__MS, p->patience_ns / HF__MS);
+    if (p->model == HF__MODEL_CROWD) {
+        printf("# permille: shared %d, of the rest in slots %d, fair %d, many "
+               "%d; slots %d %d %d\n",
+               p->shared, p->slotted, p->fair, p->many, p->slots[0],
+               p->slots[1], p->slots[2]);
+    }
 }
 
 int64_t hf__plan_shown(int64_t true_ns, int64_t ppm)

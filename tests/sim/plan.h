@@ -4,6 +4,9 @@
  * and clocks of its own ("swarm testing", Groce et al. 2012: a random subset
  * of the faults finds more than all of them at once). Faults end at half of
  * the time; then what was promised for quiet times is asked for as well.
+ *
+ * A crowd has several names, each a member of its own, and processes that may
+ * want several at once: they have a client for each name.
  */
 #ifndef HF_TESTS_SIM_PLAN_H
 #define HF_TESTS_SIM_PLAN_H
@@ -34,15 +37,19 @@
 enum hf__model {
     HF__MODEL_ROW,     /* one row with a lease */
     HF__MODEL_SESSION, /* a queue of sessions */
-    HF__MODEL_QUORUM   /* several rows and a majority */
+    HF__MODEL_QUORUM,  /* several rows and a majority */
+    HF__MODEL_CROWD    /* rows with co-holders and a line, one for each name */
 };
+
+enum { HF__NAMES_MAX = 3 };
 
 struct hf__plan {
     enum hf__mutant mutant;
     enum hf__model model;
     unsigned faults;
-    int clients;
-    int members;
+    int clients;  /* processes times names */
+    int members;  /* of a crowd: names */
+    int names;    /* 1, but for a crowd */
     int permille; /* of messages that meet a given fault */
     int buggify;  /* permille of steps that meet one; 1 to 5 % */
     bool auto_renew;
@@ -51,8 +58,13 @@ struct hf__plan {
     bool is_durable; /* a crash loses nothing */
     bool sees_death; /* the store knows that a holder's process died */
     bool detaches;   /* some grants are left to their lease */
-    bool promises_fence;  /* nothing in this plan can take the fence back */
-    bool promises_update; /* nor can anything lose an update */
+    int shared;      /* permille of claims; of a crowd, as the next */
+    int slotted;     /* permille of those that are not shared */
+    int fair;        /* permille of those that wait */
+    int many;        /* permille that want several names */
+    int slots[HF__NAMES_MAX]; /* of each name */
+    bool promises_fence;      /* nothing in this plan can take the fence back */
+    bool promises_update;     /* nor can anything lose an update */
     int64_t lease_ms;
     int64_t lease_ns;
     int64_t delay_ns;    /* the most a message takes, if not late */
@@ -75,6 +87,15 @@ struct hf__plan {
 
 /* Draws from the world's chance. */
 void hf__plan_make(struct hf__plan *, struct hf__world *, enum hf__mutant);
+/* The name that a client is for, and the process that it is part of. */
+static inline int hf__plan_name(const struct hf__plan *p, int client)
+{
+    return client % p->names;
+}
+static inline int hf__plan_process(const struct hf__plan *p, int client)
+{
+    return client / p->names;
+}
 /* True time from which on no grant may be left to its lease any more. */
 int64_t hf__plan_detaches_until(const struct hf__plan *);
 /* The plan in words, to standard output, as TAP comments. */

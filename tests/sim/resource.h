@@ -7,14 +7,14 @@
 #ifndef HF_TESTS_SIM_RESOURCE_H
 #define HF_TESTS_SIM_RESOURCE_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "src/backend/backend.h"
 
 /* A grant that was detached: whoever knows the token may adopt it, once. */
 struct hf__parcel {
     uint64_t token; /* 0: none */
     uint64_t fence;
     int64_t invoked;
+    struct hf__manner manner;
 };
 
 struct hf__resource {

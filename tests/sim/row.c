@@ -7,11 +7,24 @@
  */
 #include "tests/sim/row.h"
 
+#include <stddef.h>
 #include <string.h>
+
+void hf__row_copy(struct hf__row *to, const struct hf__row *from)
+{
+    memcpy(to, from, offsetof(struct hf__row, sharers));
+    memcpy(to->sharers, from->sharers,
+           (size_t)from->n_sharers * sizeof from->sharers[0]);
+    memcpy(to->line, from->line, (size_t)from->n_line * sizeof from->line[0]);
+}
 
 void hf__row_init(struct hf__member *s, const struct hf__plan *plan, int index)
 {
-    memset(s, 0, sizeof *s);
+    /* The past is empty by its count. */
+    memset(&s->row, 0, sizeof s->row);
+    s->changes = 0;
+    s->incarnation = 0;
+    s->stepped_ns = 0;
     s->plan = plan;
     s->index = index;
     s->is_up = true;
@@ -44,15 +57,17 @@ uint64_t hf__row_next_fence(const struct hf__member *s, int64_t now)
                                                               : next;
 }
 
-/* A statement that was held up has an old NOW: it must not take from the
- * lease what a later one, which overtook it, has given. */
+void hf__row_extend(const struct hf__plan *p, int64_t begun, int64_t *ends)
+{
+    if (begun + p->lease_ns > *ends ||
+        p->mutant == HF__MUTANT_OLD_NOW_SHORTENS) {
+        *ends = begun + p->lease_ns;
+    }
+}
+
 static void extend(struct hf__member *s, const struct hf__message *m)
 {
-    int64_t ends = m->begun + s->plan->lease_ns;
-
-    if (ends > s->row.ends || s->plan->mutant == HF__MUTANT_OLD_NOW_SHORTENS) {
-        s->row.ends = ends;
-    }
+    hf__row_extend(s->plan, m->begun, &s->row.ends);
 }
 
 static int acquire(struct hf__member *s, const struct hf__message *m,
@@ -139,29 +154,38 @@ void hf__row_apply(struct hf__member *s, struct hf__message *m, bool is_orphan)
 void hf__row_break(struct hf__member *s)
 {
     s->row.token = 0;
+    s->row.n_sharers = 0;
     s->row.broken = s->row.fence;
     s->row.fence++;
 }
 
 void hf__row_remember(struct hf__member *s, int64_t true_ns)
 {
-    uint64_t i = s->changes++ % HF__PAST_LENGTH;
+    uint64_t i = 0;
 
+    if (s->plan->is_durable && (s->plan->faults & HF__FAULT_FAILOVER) == 0) {
+        return; /* it will not be asked for */
+    }
+    i = s->changes++ % HF__PAST_LENGTH;
     s->past[i].at = true_ns;
-    s->past[i].row = s->row;
+    hf__row_copy(&s->past[i].row, &s->row);
 }
 
 void hf__row_go_back(struct hf__member *s, int64_t true_ns)
 {
     uint64_t kept = s->changes < HF__PAST_LENGTH ? s->changes : HF__PAST_LENGTH;
-    struct hf__row row = {.token = 0};
+    const struct hf__row *row = NULL;
 
     for (uint64_t i = s->changes - kept; i < s->changes; i++) {
         bool is_oldest = i == s->changes - kept && i > 0;
 
         if (is_oldest || s->past[i % HF__PAST_LENGTH].at <= true_ns) {
-            row = s->past[i % HF__PAST_LENGTH].row;
+            row = &s->past[i % HF__PAST_LENGTH].row;
         }
     }
-    s->row = row;
+    if (row != NULL) {
+        hf__row_copy(&s->row, row);
+    } else {
+        memset(&s->row, 0, sizeof s->row);
+    }
 }

@@ -10,15 +10,38 @@
 
 #include "tests/sim/plan.h"
 
-enum { HF__PAST_LENGTH = 32 };
+enum { HF__PAST_LENGTH = 32, HF__SHARERS_MAX = 24, HF__TICKETS_MAX = 32 };
+
+/* A grant beside others. */
+struct hf__sharer {
+    uint64_t token;
+    int64_t ends;
+    uint64_t fence;
+    struct hf__manner manner;
+    int slot;
+    int client;
+    int life;
+};
+
+struct hf__ticket {
+    uint64_t token;
+    struct hf__manner manner;
+    int client;
+    int life;
+    int64_t beat; /* when it was last asked for, by the store's clock */
+};
 
 struct hf__row {
-    uint64_t token;  /* of the owner; 0: free */
+    uint64_t token;  /* of the owner, who is alone; 0: free, or shared */
     int64_t ends;    /* of the lease, by the store's clock */
     uint64_t fence;  /* the highest given so far */
     uint64_t broken; /* fence of the last grant that was broken */
     int client;      /* the owner's process, where the store sees its death */
     int life;
+    int n_sharers; /* of a crowd, as the next */
+    int n_line;
+    struct hf__sharer sharers[HF__SHARERS_MAX];
+    struct hf__ticket line[HF__TICKETS_MAX]; /* in order of arrival */
 };
 
 struct hf__member {
@@ -36,10 +59,15 @@ struct hf__member {
     } past[HF__PAST_LENGTH];
 };
 
+/* The row without what its lists do not have. */
+void hf__row_copy(struct hf__row *to, const struct hf__row *from);
 void hf__row_init(struct hf__member *, const struct hf__plan *, int index);
 int64_t hf__row_now(const struct hf__member *, int64_t true_ns);
 /* Somebody owns the name and the lease runs, if the clock shows `now`. */
 bool hf__row_is_held(const struct hf__member *, int64_t now);
+/* A statement that was held up has an old NOW: it must not take from the
+ * lease what a later one, which overtook it, has given. */
+void hf__row_extend(const struct hf__plan *, int64_t begun, int64_t *ends);
 /* The fence of a grant made when the clock shows `now`. */
 uint64_t hf__row_next_fence(const struct hf__member *, int64_t now);
 /*

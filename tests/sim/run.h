@@ -15,11 +15,12 @@ struct hf__sim {
     struct hf__store store;
     struct hf__network network;
     struct hf__oracle oracle;
-    struct hf__resource resource;
+    struct hf__resource resources[HF__NAMES_MAX];
     struct hf__tally tally; /* over all runs; the caller zeroes it */
     int64_t steps;          /* over all runs */
     uint64_t owner_session; /* that owns the name, as last seen */
     struct hf__sim_client clients[HF__SIM_CLIENTS];
+    struct hf__sim_many manies[HF__SIM_CLIENTS]; /* by process */
 };
 
 /* ---- run.c ---- */

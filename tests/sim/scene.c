@@ -16,6 +16,7 @@ void hf__scene_begin(enum hf__model model, int members)
     hf__scene.plan = (struct hf__plan){.model = model,
                                        .clients = 3,
                                        .members = members,
+                                       .names = 1,
                                        .auto_renew = true,
                                        .is_durable = true,
                                        .promises_fence = true,
@@ -85,11 +86,10 @@ void hf__scene_applied(enum hf__op_kind op, int result, uint64_t owner,
                        bool changes)
 {
     struct hf__message m = {.op = op, .token = 7, .result = result};
-    struct hf__applied a = {.m = &m,
-                            .before = {.token = owner, .fence = 5},
-                            .after = {.token = owner, .fence = 5},
-                            .was_running = owner != 0};
+    struct hf__row before = {.token = owner, .fence = 5};
+    struct hf__row after = {.token = changes ? 7 : owner, .fence = 5};
+    struct hf__applied a = {
+        .m = &m, .before = &before, .after = &after, .was_running = owner != 0};
 
-    a.after.token = changes ? 7 : owner;
     hf__oracle_applied(&hf__scene.oracle, &a);
 }

@@ -35,6 +35,36 @@ static void excuse(struct hf__sim *s, uint64_t token)
     hf__oracle_excuse(&s->oracle, token);
 }
 
+static bool has_still(const struct hf__row *row, const struct hf__sharer *s)
+{
+    for (int i = 0; i < row->n_sharers; i++) {
+        if (row->sharers[i].token == s->token &&
+            row->sharers[i].ends == s->ends) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Those that were granted before and are not now, or not for as long. */
+static void excuse_lost(struct hf__sim *s, const struct hf__row *before,
+                        const struct hf__row *after)
+{
+    if (before->token != after->token || before->ends != after->ends) {
+        excuse(s, before->token);
+    }
+    for (int i = 0; i < before->n_sharers; i++) {
+        if (!has_still(after, &before->sharers[i])) {
+            excuse(s, before->sharers[i].token);
+        }
+    }
+}
+
+static void excuse_all(struct hf__sim *s, const struct hf__row *row)
+{
+    excuse_lost(s, row, &(struct hf__row){.ends = INT64_MAX});
+}
+
 /* ---- the line ----------------------------------------------------------- */
 
 static void wake_served(struct hf__sim *s, const struct hf__seat *seat)
@@ -139,20 +169,24 @@ void hf__sim_check_session(struct hf__sim *s, uint64_t session)
 static bool is_taken(const struct hf__applied *a)
 {
     return a->m->op == HF__OP_ACQUIRE && a->m->result == HF_OK &&
-           a->before.token != 0 && a->before.token != a->m->token;
+           a->before->token != 0 && a->before->token != a->m->token;
 }
 
 static void apply(struct hf__sim *s, struct hf__message *m)
 {
     struct hf__member *member = &s->store.members[m->member];
     bool is_orphan = hf__store_is_orphan(&s->store, m->member);
-    struct hf__applied a = {.m = m, .before = member->row};
+    struct hf__row before;
+    struct hf__applied a = {.m = m,
+                            .before = &before,
+                            .after = &member->row,
+                            .lives = hf__store_lives(&s->store)};
 
+    hf__row_copy(&before, &member->row);
     /* By a clock that was stepped since, it may have been over. */
     a.was_running = m->stepped == member->stepped_ns &&
                     hf__store_is_held(&s->store, m->member, s->world.now);
     hf__store_apply(&s->store, m, s->world.now);
-    a.after = member->row;
     hf__world_note(&s->world,
                    &(struct hf__trace_line){.deed = HF__DEED_IS_APPLIED,
                                             .client = m->client,
@@ -172,7 +206,8 @@ static void apply(struct hf__sim *s, struct hf__message *m)
         /* By a clock that is no more it gave a lease, and may have ended one.
          */
         excuse(s, m->token);
-        excuse(s, a.before.token);
+        excuse(s, m->next_token);
+        excuse_all(s, &before);
     }
     if (s->plan.model == HF__MODEL_SESSION) {
         watch_line(s);
@@ -229,7 +264,7 @@ static void cut_all(struct hf__sim *s, int member)
 
 void hf__sim_member_down(struct hf__sim *s, int member)
 {
-    uint64_t owner = s->store.members[member].row.token;
+    struct hf__row before = s->store.members[member].row;
     int64_t lost = hf__world_between(&s->world, 0, 2 * s->plan.lag_ns);
     int64_t down = 0;
 
@@ -241,8 +276,12 @@ void hf__sim_member_down(struct hf__sim *s, int member)
         s->tally.rolled_back++;
         /* A quorum counts no member that may have forgotten. */
         if (s->plan.model != HF__MODEL_QUORUM) {
-            excuse(s, owner);
+            excuse(s, before.token);
         }
+    }
+    if (s->plan.model == HF__MODEL_CROWD) {
+        excuse_lost(s, &before, &s->store.members[member].row);
+        hf__oracle_line_is(&s->oracle, member, &s->store.members[member].row);
     }
     if (s->plan.model == HF__MODEL_SESSION) {
         watch_line(s);
@@ -277,9 +316,11 @@ void hf__sim_failover(struct hf__sim *s)
     m->incarnation++;
     hf__row_go_back(m, s->world.now - lag);
     hf__row_remember(m, s->world.now);
-    if (before.token != m->row.token || before.ends != m->row.ends) {
-        s->tally.rolled_back++;
-        excuse(s, before.token);
+    s->tally.rolled_back +=
+        before.token != m->row.token || before.ends != m->row.ends;
+    excuse_lost(s, &before, &m->row);
+    if (s->plan.model == HF__MODEL_CROWD) {
+        hf__oracle_line_is(&s->oracle, 0, &m->row);
     }
     cut_all(s, 0);
 }
@@ -291,7 +332,7 @@ static void break_row(struct hf__sim *s, int member)
     struct hf__member *m = &s->store.members[member];
 
     if (hf__store_is_held(&s->store, member, s->world.now)) {
-        excuse(s, m->row.token);
+        excuse_all(s, &m->row);
         hf__sim_note(s, HF__DEED_IS_BROKEN, member, (int64_t)m->row.fence);
         hf__row_break(m);
         hf__row_remember(m, s->world.now);
@@ -322,5 +363,5 @@ void hf__sim_step_clock(struct hf__sim *s, int member, int64_t by_ns)
         m->row.ends += by_ns; /* silence is counted on a clock of its own */
         return;
     }
-    excuse(s, m->row.token);
+    excuse_all(s, &m->row);
 }

@@ -7,6 +7,10 @@
  */
 #include "tests/sim/sim_driver.h"
 
+/* Permille of a crowd's claims that ask once, and of those for a slot that
+ * believe in one more than there are. */
+enum { TRIES = 100, MISFITS = 30 };
+
 void hf__driver_think(struct hf__sim_client *c)
 {
     hf__work_stop(c);
@@ -29,6 +33,30 @@ void hf__driver_end_session(struct hf__sim_client *c)
 static bool is_quorum(const struct hf__sim_client *c)
 {
     return c->plan->model == HF__MODEL_QUORUM;
+}
+
+/* How this claim wants its name. */
+static void draw_manner(struct hf__sim_client *c)
+{
+    const struct hf__plan *p = c->plan;
+
+    c->manner = (struct hf__manner){.mode = HF__MODE_EXCLUSIVE};
+    c->queueing = HF__QUEUE_NEVER;
+    if (p->model != HF__MODEL_CROWD) {
+        return;
+    }
+    if (hf__world_chance(c->world, p->shared)) {
+        c->manner.mode = HF__MODE_SHARED;
+    } else if (hf__world_chance(c->world, p->slotted)) {
+        c->manner.mode = HF__MODE_SLOTS;
+        c->manner.slots = p->slots[hf__plan_name(p, c->index)] +
+                          hf__world_chance(c->world, MISFITS);
+    }
+    if (!hf__world_chance(c->world, TRIES)) {
+        c->queueing = hf__world_chance(c->world, p->fair)
+                          ? HF__QUEUE_ALWAYS
+                          : HF__QUEUE_BEHIND_SHARED;
+    }
 }
 
 static void draw_token(struct hf__sim_client *c)
@@ -58,9 +86,11 @@ void hf__driver_attempt(struct hf__sim_client *c)
     hf__round_send(c, &c->claim, HF__OP_ACQUIRE, 0, HF__ALL_MEMBERS);
 }
 
-static void begin(struct hf__sim_client *c)
+void hf__driver_begin(struct hf__sim_client *c)
 {
     c->claim_no++;
+    c->has_ticket = false;
+    c->slot = -1;
     c->claimed_at = hf__driver_now(c);
     c->has_napped = false;
     c->store->name_lives = true;
@@ -77,7 +107,10 @@ static void begin(struct hf__sim_client *c)
 
 void hf__driver_claim(struct hf__sim_client *c)
 {
-    begin(c);
+    hf__driver_begin(c);
+    if (c->role == HF__ROLE_ALONE) {
+        draw_manner(c);
+    }
     draw_token(c);
     hf__driver_note(c, HF__DEED_CLAIMS, -1, (int64_t)c->claim_no);
     hf__driver_attempt(c);
@@ -91,7 +124,12 @@ void hf__driver_give_up(struct hf__sim_client *c)
     hf__driver_note(c, HF__DEED_GIVES_UP, -1, c->is_uncertain);
     c->tally->timed_out++;
     c->store->name_lives = false;
-    if (is_ours && (c->is_uncertain || is_out || c->session != 0)) {
+    c->tally->returned += c->has_ticket;
+    is_ours =
+        is_ours &&
+        (c->is_uncertain || is_out || c->session != 0 ||
+         (c->has_ticket && !hf__driver_is_mutant(c, HF__MUTANT_TICKET_KEPT)));
+    if (is_ours) {
         hf__debt_owe(c, c->token, HF__ALL_MEMBERS);
     }
     hf__round_end(&c->claim);
@@ -101,9 +139,8 @@ void hf__driver_give_up(struct hf__sim_client *c)
 
 /* ---- verdicts ----------------------------------------------------------- */
 
-/* By the attempt `won`; a quorum's fence is the one that was raised. */
-static void grant(struct hf__sim_client *c, const struct hf__round *won,
-                  uint64_t fence)
+void hf__driver_grant(struct hf__sim_client *c, const struct hf__round *won,
+                      uint64_t fence)
 {
     struct hf__view view;
     unsigned duties = hf__driver_feed(
@@ -115,15 +152,26 @@ static void grant(struct hf__sim_client *c, const struct hf__round *won,
 
     if (c->grant.phase != HF__PHASE_HELD) {
         HF_ASSERT(duties == HF__DO_GIVE_BACK);
+        if (c->role != HF__ROLE_ALONE) {
+            c->role = HF__ROLE_FAILED;
+        }
         c->tally->late_grants++;
         hf__driver_think(c);
         return;
     }
+    c->slot = won->slot;
+    c->has_ticket = false;
+    c->tally->shares += c->manner.mode != HF__MODE_EXCLUSIVE;
     c->tally->grants++;
     c->tally->resettled += c->is_uncertain;
     c->seen_fence = fence;
     c->app = HF__APP_HOLDS;
-    c->hold_until = hf__driver_soon(c, c->plan->hold_ns);
+    c->hold_until = c->is_draining ? hf__driver_now(c)
+                                   : hf__driver_soon(c, c->plan->hold_ns);
+    if (c->role != HF__ROLE_ALONE) {
+        c->role = HF__ROLE_KEEPS;
+        c->hold_until = c->many->until;
+    }
     c->app_at = c->hold_until;
     if (!c->plan->auto_renew) {
         c->app_at =
@@ -135,12 +183,15 @@ static void grant(struct hf__sim_client *c, const struct hf__round *won,
     hf__oracle_granted(c->oracle,
                        &(struct hf__grant_fact){.client = c->index,
                                                 .is_adopted = c->is_adopted,
+                                                .manner = c->manner,
                                                 .token = c->token,
                                                 .fence = fence,
                                                 .invoked = c->invoked,
                                                 .asked = won->sent_true,
                                                 .ok = c->world->now});
-    hf__work_begin(c);
+    if (c->role == HF__ROLE_ALONE && c->manner.mode == HF__MODE_EXCLUSIVE) {
+        hf__work_begin(c);
+    }
 }
 
 /* A quorum is not asked again with a token that some have granted and some
@@ -157,6 +208,15 @@ static void begin_anew(struct hf__sim_client *c, const struct hf__quorum *q)
     c->poll_at = hf__driver_soon(c, c->plan->poll_ns);
 }
 
+/* It asked once; what may have been applied is given back. */
+static void leave(struct hf__sim_client *c)
+{
+    if (c->is_uncertain || c->has_ticket) {
+        hf__debt_owe(c, c->token, HF__ALL_MEMBERS);
+    }
+    hf__driver_think(c);
+}
+
 static void try_again(struct hf__sim_client *c, const struct hf__round *done,
                       int verdict)
 {
@@ -164,8 +224,22 @@ static void try_again(struct hf__sim_client *c, const struct hf__round *done,
     if (done->quorum.fence > c->seen_fence) {
         c->seen_fence = done->quorum.fence;
     }
+    if (verdict == HF_BUSY && c->plan->model == HF__MODEL_CROWD) {
+        c->is_uncertain = false;
+        c->tally->queued += done->is_queued && !c->has_ticket;
+        c->has_ticket = done->is_queued;
+    }
     if (is_quorum(c)) {
         begin_anew(c, &done->quorum);
+    } else if (c->role == HF__ROLE_TRIES) {
+        c->role = verdict == HF_BUSY ? HF__ROLE_REFUSED : HF__ROLE_FAILED;
+        c->is_uncertain = verdict != HF_BUSY;
+        leave(c);
+    } else if (verdict == HF_EINVAL ||
+               (verdict == HF_BUSY && c->plan->model == HF__MODEL_CROWD &&
+                c->queueing == HF__QUEUE_NEVER)) {
+        c->tally->misfits += verdict == HF_EINVAL;
+        leave(c);
     } else if (verdict == HF_EUNKNOWN) {
         /* Idempotent by token: what was perhaps applied is found again. */
         c->is_uncertain = true;
@@ -181,13 +255,17 @@ static void take_over(struct hf__sim_client *c, const struct hf__round *won)
 {
     uint64_t fence = c->parcel.fence;
 
+    if (!is_quorum(c) && won->quorum.fence != 0) {
+        /* An acquire that came late may have made a lapsed grant anew. */
+        fence = won->quorum.fence;
+    }
     if (c->seen_fence == fence) {
         c->seen_fence = 0; /* it was ours before */
     }
     c->parcel.token = 0;
     c->is_adopted = true;
     c->tally->adopted++;
-    grant(c, won, fence);
+    hf__driver_grant(c, won, fence);
 }
 
 bool hf__driver_adopt(struct hf__sim_client *c)
@@ -198,8 +276,10 @@ bool hf__driver_adopt(struct hf__sim_client *c)
         return false;
     }
     c->resource->parcel.token = 0;
-    begin(c);
+    hf__driver_begin(c);
     c->parcel = found;
+    c->manner = found.manner;
+    c->queueing = HF__QUEUE_NEVER;
     c->token = found.token;
     c->invoked = found.invoked;
     c->is_uncertain = false;
@@ -242,7 +322,7 @@ void hf__driver_claimed(struct hf__sim_client *c, const struct hf__round *done)
         hf__round_send(c, &c->raise, HF__OP_RAISE, done->quorum.fence,
                        HF__ALL_MEMBERS);
     } else {
-        grant(c, done, done->quorum.fence);
+        hf__driver_grant(c, done, done->quorum.fence);
     }
 }
 
@@ -254,5 +334,5 @@ void hf__driver_raised(struct hf__sim_client *c, const struct hf__round *done)
         return;
     }
     c->tally->raised++;
-    grant(c, &c->won, done->fence);
+    hf__driver_grant(c, &c->won, done->fence);
 }

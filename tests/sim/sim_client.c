@@ -16,9 +16,9 @@ enum { OFFSET_DAYS = 30 };
 
 static bool is_settled(const struct hf__sim_client *c)
 {
-    return c->app == HF__APP_THINKS && !hf__debt_is_any(c) &&
-           c->claim.id == 0 && c->raise.id == 0 && c->release.id == 0 &&
-           c->session == 0;
+    return c->app == HF__APP_THINKS && c->role == HF__ROLE_ALONE &&
+           !hf__debt_is_any(c) && c->claim.id == 0 && c->raise.id == 0 &&
+           c->release.id == 0 && c->session == 0;
 }
 
 void hf__sim_client_view(const struct hf__sim_client *c, struct hf__view *view)
@@ -35,13 +35,18 @@ void hf__sim_client_view(const struct hf__sim_client *c, struct hf__view *view)
         .token = c->token,
         .session = c->session,
         .now = now,
-        .is_settled = is_settled(c)};
+        .is_settled = is_settled(c),
+        .manner = c->manner,
+        .slot = c->slot,
+        .is_idle = c->app == HF__APP_THINKS,
+        .is_part = c->role != HF__ROLE_ALONE,
+        .is_kept = c->role == HF__ROLE_KEEPS && c->many->phase != HF__MANY_HAS};
 }
 
 /* ---- timers ------------------------------------------------------------- */
 
 /* Ask to be woken at the next thing due; an older timer counts no more. */
-static void arm(struct hf__sim_client *c)
+void hf__sim_client_arm(struct hf__sim_client *c)
 {
     hf__time next = hf__earlier(c->app_at, hf__driver_next(c));
     int64_t at = INT64_MAX;
@@ -80,6 +85,10 @@ static void begin(struct hf__sim_client *c)
         c->app_at = c->stuck_until;
         return;
     }
+    if (c->plan->many > 0 && hf__world_chance(c->world, c->plan->many) &&
+        hf__many_begin(c)) {
+        return;
+    }
     c->app = HF__APP_CLAIMS;
     c->app_at = hf__after_ns(hf__driver_now(c), c->plan->patience_ns);
     if (!hf__driver_adopt(c)) {
@@ -103,6 +112,13 @@ static void stop_waiting(struct hf__sim_client *c)
     hf__driver_give_up(c);
 }
 
+/* To another claim of its own process. */
+static bool may_hand_over(const struct hf__sim_client *c)
+{
+    return c->manner.mode == HF__MODE_EXCLUSIVE && !c->is_draining &&
+           hf__grant_is_held(&c->grant, hf__driver_now(c));
+}
+
 /* Its hold is over, or (without automatic renewal) it renews by hand, sooner
  * or later than it should. */
 static void use(struct hf__sim_client *c)
@@ -112,8 +128,12 @@ static void use(struct hf__sim_client *c)
             c->app_at = c->work_at; /* a write is being done */
             return;
         }
-        if (c->plan->detaches && hf__world_chance(c->world, 300) &&
-            c->world->now < hf__plan_detaches_until(c->plan)) {
+        if (c->plan->model == HF__MODEL_CROWD && may_hand_over(c) &&
+            hf__world_chance(c->world, 300)) {
+            c->heir = ++c->world->seq;
+            hf__driver_release(c);
+        } else if (c->plan->detaches && hf__world_chance(c->world, 300) &&
+                   c->world->now < hf__plan_detaches_until(c->plan)) {
             hf__driver_detach(c);
         } else {
             hf__driver_release(c);
@@ -129,6 +149,10 @@ static void act(struct hf__sim_client *c)
 {
     hf__work_tick(c);
     if (hf__before(hf__driver_now(c), c->app_at)) {
+        return;
+    }
+    if (c->role != HF__ROLE_ALONE) {
+        hf__many_tick(c);
         return;
     }
     switch (c->app) {
@@ -149,13 +173,15 @@ static void act(struct hf__sim_client *c)
 void hf__sim_client_drain(struct hf__sim_client *c)
 {
     c->is_draining = true;
-    if (c->app == HF__APP_CLAIMS) {
+    if (c->role != HF__ROLE_ALONE) {
+        hf__many_end(c->many);
+    } else if (c->app == HF__APP_CLAIMS) {
         hf__driver_give_up(c);
     } else if (c->app == HF__APP_HOLDS) {
         c->hold_until = hf__driver_now(c);
         c->app_at = c->hold_until;
     }
-    arm(c);
+    hf__sim_client_arm(c);
 }
 
 void hf__sim_client_stick(struct hf__sim_client *c, int64_t for_ns)
@@ -176,8 +202,15 @@ void hf__sim_client_start(struct hf__sim_client *c)
     c->life++;
     c->is_up = true;
     c->is_paused = false;
-    c->offset = hf__world_between(c->world, 1, OFFSET_DAYS * INT64_C(86400)) *
-                HF__SECOND;
+    c->offset =
+        hf__plan_name(c->plan, c->index) > 0
+            ? c->many->clients[0].offset
+            : hf__world_between(c->world, 1, OFFSET_DAYS * INT64_C(86400)) *
+                  HF__SECOND;
+    c->role = HF__ROLE_ALONE;
+    c->many->phase = HF__MANY_IDLE;
+    c->has_ticket = false;
+    c->heir = 0;
     c->wakes_at = INT64_MAX;
     c->suspended_ns = 0;
     c->stopped_ns = 0;
@@ -199,7 +232,7 @@ void hf__sim_client_start(struct hf__sim_client *c)
     hf__driver_think(c);
     hf__oracle_forget(c->oracle, c->index);
     hf__driver_note(c, HF__DEED_RESTARTS, -1, c->life);
-    arm(c);
+    hf__sim_client_arm(c);
 }
 
 void hf__sim_client_crash(struct hf__sim_client *c)
@@ -211,7 +244,7 @@ void hf__sim_client_crash(struct hf__sim_client *c)
     c->store->lives[c->index] = 0;
     c->store->name_lives = false;
     hf__driver_end_session(c); /* its kernel does */
-    arm(c);
+    hf__sim_client_arm(c);
 }
 
 void hf__sim_client_wake(struct hf__sim_client *c, uint64_t wake_id)
@@ -231,7 +264,7 @@ void hf__sim_client_wake(struct hf__sim_client *c, uint64_t wake_id)
         hf__driver_tick(c);
         act(c);
     }
-    arm(c);
+    hf__sim_client_arm(c);
 }
 
 void hf__sim_client_hear(struct hf__sim_client *c, const struct hf__message *m)
@@ -245,14 +278,14 @@ void hf__sim_client_hear(struct hf__sim_client *c, const struct hf__message *m)
         return;
     }
     hf__driver_hear(c, m);
-    arm(c);
+    hf__sim_client_arm(c);
 }
 
 void hf__sim_client_cut(struct hf__sim_client *c, int member)
 {
     if (c->is_up && !c->is_paused) {
         hf__driver_cut(c, member);
-        arm(c);
+        hf__sim_client_arm(c);
     } /* Else its limits tell it. */
 }
 
@@ -261,7 +294,7 @@ void hf__sim_client_step_wall(struct hf__sim_client *c, int64_t by_ns)
     hf__driver_note(c, HF__DEED_WALL_STEPS, -1, by_ns);
     c->wall_ns += by_ns;
     if (c->plan->mutant == HF__MUTANT_WALL_CLOCK) {
-        arm(c);
+        hf__sim_client_arm(c);
     }
 }
 
@@ -272,10 +305,11 @@ void hf__sim_client_pause(struct hf__sim_client *c, enum hf__nap nap)
     }
     hf__driver_note(c, HF__DEED_PAUSES, -1, nap);
     c->has_napped = true;
+    c->many->has_napped = true;
     c->nap = nap;
     c->paused_at = c->world->now;
     c->is_paused = true;
-    arm(c);
+    hf__sim_client_arm(c);
 }
 
 /* What came meanwhile, in any order. */
@@ -311,5 +345,5 @@ void hf__sim_client_resume(struct hf__sim_client *c)
         empty_inbox(c);
         hf__driver_tick(c);
     }
-    arm(c);
+    hf__sim_client_arm(c);
 }

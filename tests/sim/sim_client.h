@@ -14,6 +14,7 @@
 #include "src/core/quorum.h"
 #include "tests/sim/network.h"
 #include "tests/sim/oracles.h"
+#include "tests/sim/sim_many.h"
 
 enum { HF__LEFT_MAX = 32, HF__DEBTS_MAX = 24, HF__INBOX_MAX = 256 };
 
@@ -48,6 +49,15 @@ enum { HF__LEFT_MAX = 32, HF__DEBTS_MAX = 24, HF__INBOX_MAX = 256 };
     X(hold_limits) /* lost at max_hold */                                      \
     X(served)      /* sessions that became the owner by waiting */             \
     X(silent)      /* sessions ended for their silence */                      \
+    X(shares)      /* grants beside others */                                  \
+    X(queued)      /* waits with a ticket in the store's line */               \
+    X(returned)    /* tickets of claims that gave up */                        \
+    X(misfits)     /* slots of another number were held */                     \
+    X(handed)      /* hand-overs */                                            \
+    X(not_handed)  /* refused for those in line */                             \
+    X(many)        /* several names, all granted */                            \
+    X(many_waits)  /* for one of them, keeping those before it */              \
+    X(many_failed)                                                             \
     X(writes)                                                                  \
     X(fenced_off)   /* writes that the fenced copy refused */                  \
     X(lost_updates) /* that the other copy suffered */
@@ -81,6 +91,8 @@ struct hf__round {
     unsigned out;   /* members that have not answered */
     unsigned lost;  /* members that say it is not ours */
     hf_reason reason;
+    int slot;
+    bool is_queued;
     struct hf__quorum quorum;
 };
 
@@ -91,6 +103,8 @@ struct hf__debt {
 };
 
 struct hf__sim_client {
+    struct hf__sim_many *many; /* of its process */
+    enum hf__role role;
     struct hf__world *world;
     const struct hf__plan *plan;
     struct hf__store *store; /* asked for nothing; its sign of life is set */
@@ -128,7 +142,12 @@ struct hf__sim_client {
     bool is_adopted;
     uint64_t session;
     uint64_t seen_fence;
-    bool is_uncertain;    /* an attempt of this claim may have been applied */
+    bool is_uncertain; /* an attempt of this claim may have been applied */
+    struct hf__manner manner;
+    enum hf__queueing queueing;
+    int slot;
+    bool has_ticket;
+    uint64_t heir;        /* the token that it is being handed over to */
     hf__time stuck_until; /* a claim for another name is in the session */
     hf__time poll_at;     /* the next attempt */
     bool has_release_due; /* waits until what is out is settled */
@@ -148,6 +167,8 @@ struct hf__sim_client {
 
 /* All pointers and index must be set. */
 void hf__sim_client_start(struct hf__sim_client *);
+/* Its next timer, after another client of its process was stepped. */
+void hf__sim_client_arm(struct hf__sim_client *);
 void hf__sim_client_view(const struct hf__sim_client *, struct hf__view *);
 
 /* What happens to it; each arms its next timer. */

@@ -57,17 +57,22 @@ static void hear_late(struct hf__sim_client *c, const struct hf__message *m)
                     (c->app == HF__APP_CLAIMS || hf__driver_is_ours(c));
 
     hf__driver_note(c, HF__DEED_HEARS_LATE, (int)m->op, m->result);
-    if (m->op == HF__OP_ACQUIRE && m->result == HF_OK && !is_alive &&
-        !did_detach(c, m->token) &&
+    if (m->op == HF__OP_ACQUIRE && (m->result == HF_OK || m->is_queued) &&
+        !is_alive && !did_detach(c, m->token) &&
         !hf__driver_is_mutant(c, HF__MUTANT_LATE_GRANT_KEPT)) {
         hf__debt_owe(c, m->token, 1u << m->member);
     }
+    if (m->op == HF__OP_HANDOVER && m->result == HF_OK &&
+        m->next_token != c->token) {
+        hf__debt_owe(c, m->next_token, 1u << m->member);
+    }
     if (m->op == HF__OP_RENEW && m->token == c->token && c->plan->hears_late &&
-        c->plan->model == HF__MODEL_ROW) {
+        (c->plan->model == HF__MODEL_ROW ||
+         c->plan->model == HF__MODEL_CROWD)) {
         struct hf__round late = {.token = m->token,
                                  .sent = m->sent,
                                  .sent_true = m->sent_true,
-                                 .out = 1};
+                                 .out = 1u << m->member};
 
         hf__quorum_init(&late.quorum, 1);
         hf__round_note(c, &late, m);

@@ -42,6 +42,12 @@ void hf__driver_claim(struct hf__sim_client *);
 bool hf__driver_adopt(struct hf__sim_client *);
 /* One attempt of it. */
 void hf__driver_attempt(struct hf__sim_client *);
+/* A claim is on: its grant and what belongs to it are new. */
+void hf__driver_begin(struct hf__sim_client *);
+/* Granted by the attempt `won`; a quorum's fence is the one that was
+ * raised. */
+void hf__driver_grant(struct hf__sim_client *, const struct hf__round *won,
+                      uint64_t fence);
 /* The claim ends without a grant. */
 void hf__driver_give_up(struct hf__sim_client *);
 /* The verdict of an attempt, of the fence's raise. */

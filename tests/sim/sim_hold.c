@@ -50,8 +50,9 @@ static void send_release(struct hf__sim_client *c)
     }
     c->has_release_due = false;
     c->release.token = c->token;
-    hf__round_send(c, &c->release, HF__OP_RELEASE, c->grant.fence,
-                   HF__ALL_MEMBERS);
+    hf__round_send(c, &c->release,
+                   c->heir != 0 ? HF__OP_HANDOVER : HF__OP_RELEASE,
+                   c->grant.fence, HF__ALL_MEMBERS);
 }
 
 unsigned hf__driver_feed(struct hf__sim_client *c, const struct hf__event *e)
@@ -76,6 +77,10 @@ unsigned hf__driver_feed(struct hf__sim_client *c, const struct hf__event *e)
         hf__driver_note(c, HF__DEED_IS_TOLD, -1, (int64_t)c->grant.reason);
         hf__driver_end_session(c); /* after the loss, not before */
         hf__round_end(&c->release);
+        if (c->heir != 0) {
+            hf__debt_owe(c, c->heir, HF__ALL_MEMBERS);
+            c->heir = 0;
+        }
         c->has_release_due = false;
         hf__driver_think(c);
     }
@@ -170,8 +175,10 @@ void hf__driver_detach(struct hf__sim_client *c)
     c->tally->detached++;
     hf__driver_note(c, HF__DEED_DETACHES, -1, (int64_t)c->grant.fence);
     c->left[c->left_count++ % HF__LEFT_MAX] = c->token;
-    c->resource->parcel = (struct hf__parcel){
-        .token = c->token, .fence = c->grant.fence, .invoked = c->invoked};
+    c->resource->parcel = (struct hf__parcel){.token = c->token,
+                                              .fence = c->grant.fence,
+                                              .invoked = c->invoked,
+                                              .manner = c->manner};
     hf__driver_think(c);
 }
 
@@ -197,10 +204,40 @@ static void release_again(struct hf__sim_client *c)
     hf__oracle_released_again(c->oracle, hf__grant_step(&c->grant, &e));
 }
 
+/* The next claim of this process has it. */
+static void go_on_as_heir(struct hf__sim_client *c,
+                          const struct hf__round *done, uint64_t heir)
+{
+    hf__driver_begin(c);
+    c->token = heir;
+    c->invoked = done->sent_true;
+    c->is_uncertain = false;
+    c->tally->handed++;
+    hf__driver_note(c, HF__DEED_IS_HEIR, -1, (int64_t)done->quorum.fence);
+    hf__driver_grant(c, done, done->quorum.fence);
+}
+
+/* True: a hand-over that was refused for those in line; it is released. */
+static bool is_refused(struct hf__sim_client *c, int verdict)
+{
+    if (c->heir == 0 || verdict != HF_BUSY) {
+        return false;
+    }
+    c->tally->not_handed++;
+    c->heir = 0;
+    send_release(c);
+    return true;
+}
+
 void hf__driver_released(struct hf__sim_client *c, const struct hf__round *done)
 {
     int verdict = hf__round_verdict(c, done);
+    uint64_t heir = c->heir;
 
+    if (is_refused(c, verdict)) {
+        return;
+    }
+    c->heir = 0;
     if (verdict > 0) {
         hf__oracle_refused(c->oracle, c->index, done->token);
     } else if (verdict < 0) {
@@ -216,6 +253,13 @@ void hf__driver_released(struct hf__sim_client *c, const struct hf__round *done)
                                            .reason = done->reason});
     release_again(c);
     hf__driver_end_session(c);
+    if (heir != 0 && verdict == HF_OK) {
+        go_on_as_heir(c, done, heir);
+        return;
+    }
+    if (heir != 0) {
+        hf__debt_owe(c, heir, HF__ALL_MEMBERS); /* it may have it */
+    }
     hf__driver_think(c);
 }
 

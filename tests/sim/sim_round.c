@@ -82,6 +82,9 @@ void hf__round_send(struct hf__sim_client *c, struct hf__round *round,
                             .session = c->session,
                             .token = round->token,
                             .fence = fence,
+                            .next_token = c->heir,
+                            .manner = c->manner,
+                            .queueing = c->queueing,
                             .sent = hf__driver_now(c),
                             .sent_true = c->world->now};
 
@@ -92,6 +95,9 @@ void hf__round_send(struct hf__sim_client *c, struct hf__round *round,
     round->until = hf__after_ns(m.sent, c->plan->limit_ns);
     round->out =
         members & (HF__ALL_MEMBERS >> (HF__MEMBERS_MAX - c->plan->members));
+    if (c->plan->model == HF__MODEL_CROWD) {
+        round->out = 1u << hf__plan_name(c->plan, c->index);
+    }
     round->lost = 0;
     round->reason = HF_REASON_NONE;
     hf__quorum_init(&round->quorum, __builtin_popcount(round->out));
@@ -140,6 +146,8 @@ bool hf__round_note(struct hf__sim_client *c, struct hf__round *round,
         round->lost |= 1u << m->member;
         round->reason = m->reason;
     }
+    round->slot = m->slot;
+    round->is_queued = m->is_queued;
     round->out &= ~(1u << m->member);
     hf__quorum_note(&round->quorum, result, m->fence);
     return hf__quorum_is_decided(&round->quorum);

@@ -26,15 +26,27 @@ bool hf__store_is_orphan(const struct hf__store *s, int member)
     if (!s->plan->sees_death || row->token == 0) {
         return false;
     }
-    return s->plan->mutant == HF__MUTANT_LIVENESS_BY_NAME
+    return s->plan->mutant == HF__MUTANT_LIVENESS_BY_NAME &&
+                   s->plan->model == HF__MODEL_ROW
                ? !s->name_lives
                : s->lives[row->client] != row->life;
+}
+
+const int *hf__store_lives(const struct hf__store *s)
+{
+    return s->plan->sees_death ? s->lives : NULL;
 }
 
 bool hf__store_is_held(const struct hf__store *s, int member, int64_t true_ns)
 {
     const struct hf__member *m = &s->members[member];
 
+    for (int i = 0; i < m->row.n_sharers; i++) {
+        if (hf__crowd_is_sharing(&m->row.sharers[i], hf__row_now(m, true_ns),
+                                 hf__store_lives(s))) {
+            return true;
+        }
+    }
     return m->row.token != 0 && hf__row_now(m, true_ns) < m->row.ends &&
            !(s->plan->sees_death && s->lives[m->row.client] != m->row.life);
 }
@@ -51,6 +63,16 @@ static int64_t uptime(const struct hf__member *m, int64_t true_ns)
     return hf__plan_shown(true_ns - m->started, m->plan->member_ppm[m->index]);
 }
 
+static bool owns(const struct hf__member *m, uint64_t token, int64_t now)
+{
+    for (int i = 0; i < m->row.n_sharers; i++) {
+        if (m->row.sharers[i].token == token) {
+            return now < m->row.sharers[i].ends;
+        }
+    }
+    return m->row.token == token && now < m->row.ends;
+}
+
 int hf__store_owned(const struct hf__store *s, uint64_t token, int64_t true_ns)
 {
     int owned = 0;
@@ -62,8 +84,7 @@ int hf__store_owned(const struct hf__store *s, uint64_t token, int64_t true_ns)
             (m->is_up && hf__store_counts(s->plan, uptime(m, true_ns)));
         bool is_closed = s->plan->model == HF__MODEL_QUORUM && !counts;
 
-        owned += is_closed || (m->row.token == token &&
-                               hf__row_now(m, true_ns) < m->row.ends);
+        owned += is_closed || owns(m, token, hf__row_now(m, true_ns));
     }
     return owned;
 }
@@ -76,6 +97,8 @@ void hf__store_apply(struct hf__store *s, struct hf__message *m,
     HF_ASSERT(member->is_up);
     if (s->plan->model == HF__MODEL_SESSION) {
         hf__line_apply(&s->line, m, true_ns);
+    } else if (s->plan->model == HF__MODEL_CROWD) {
+        hf__crowd_apply(member, m, hf__store_lives(s));
     } else {
         hf__row_apply(member, m, hf__store_is_orphan(s, m->member));
     }

@@ -7,6 +7,7 @@
 #ifndef HF_TESTS_SIM_STORE_H
 #define HF_TESTS_SIM_STORE_H
 
+#include "tests/sim/crowd.h"
 #include "tests/sim/line.h"
 
 struct hf__store {
@@ -22,6 +23,8 @@ void hf__store_init(struct hf__store *, const struct hf__plan *);
 void hf__store_apply(struct hf__store *, struct hf__message *, int64_t true_ns);
 /* The name is owned at that member, the lease runs and the owner lives. */
 bool hf__store_is_held(const struct hf__store *, int member, int64_t true_ns);
+/* Whose processes live, where the store sees it; else NULL. */
+const int *hf__store_lives(const struct hf__store *);
 /* The owner at that member is known to be dead. */
 bool hf__store_is_orphan(const struct hf__store *, int member);
 /* How many members this token owns, with those that nobody may count yet. */

@@ -42,6 +42,8 @@ void hf__world_init(struct hf__world *w, uint64_t seed)
     w->hash = UINT64_C(0xcbf29ce484222325);
     w->lines = 0;
     w->events = 0;
+    w->used = 0;
+    w->free_count = 0;
 }
 
 static uint64_t rotate(uint64_t x, int by)
@@ -76,30 +78,40 @@ bool hf__world_chance(struct hf__world *w, int permille)
     return hf__world_between(w, 0, 999) < permille;
 }
 
-static bool is_earlier(const struct hf__sim_event *a,
-                       const struct hf__sim_event *b)
+static bool is_earlier(const struct hf__sim_due *a, const struct hf__sim_due *b)
 {
     return a->at != b->at ? a->at < b->at : a->seq < b->seq;
 }
 
+/* Events are large and stay where they are; the heap sorts when they are
+ * due. */
+static int find_place(struct hf__world *w)
+{
+    if (w->free_count > 0) {
+        return w->free[--w->free_count];
+    }
+    HF_ASSERT(w->used < HF__EVENTS_MAX);
+    return w->used++;
+}
+
 void hf__world_add(struct hf__world *w, const struct hf__sim_event *added)
 {
-    struct hf__sim_event e = *added;
-    int i = w->events;
+    struct hf__sim_due due = {.at = added->at < w->now ? w->now : added->at,
+                              .seq = w->seq++,
+                              .where = find_place(w)};
+    int i = w->events++;
 
-    HF_ASSERT(w->events < HF__EVENTS_MAX);
-    e.at = e.at < w->now ? w->now : e.at;
-    e.seq = w->seq++;
-    w->events++;
-    while (i > 0 && is_earlier(&e, &w->heap[(i - 1) / 2])) {
+    w->places[due.where] = *added;
+    w->places[due.where].at = due.at;
+    while (i > 0 && is_earlier(&due, &w->heap[(i - 1) / 2])) {
         w->heap[i] = w->heap[(i - 1) / 2];
         i = (i - 1) / 2;
     }
-    w->heap[i] = e;
+    w->heap[i] = due;
 }
 
-/* Put `e` where the root was taken, keeping the order. */
-static void sink(struct hf__world *w, const struct hf__sim_event *e)
+/* Put it where the root was taken, keeping the order. */
+static void sink(struct hf__world *w, struct hf__sim_due due)
 {
     int i = 0;
 
@@ -110,28 +122,29 @@ static void sink(struct hf__world *w, const struct hf__sim_event *e)
             is_earlier(&w->heap[child + 1], &w->heap[child])) {
             child++;
         }
-        if (!is_earlier(&w->heap[child], e)) {
+        if (!is_earlier(&w->heap[child], &due)) {
             break;
         }
         w->heap[i] = w->heap[child];
         i = child;
     }
-    w->heap[i] = *e;
+    w->heap[i] = due;
 }
 
 bool hf__world_next(struct hf__world *w, int64_t end,
                     struct hf__sim_event *ret_event)
 {
+    int where = w->heap[0].where;
+
     if (w->events == 0 || w->heap[0].at >= end) {
         return false;
     }
-    *ret_event = w->heap[0];
+    *ret_event = w->places[where];
+    w->free[w->free_count++] = where;
     w->now = ret_event->at;
     w->events--;
     if (w->events > 0) {
-        struct hf__sim_event last = w->heap[w->events];
-
-        sink(w, &last);
+        sink(w, w->heap[w->events]);
     }
     return true;
 }

@@ -11,7 +11,7 @@
 #include "src/backend/backend.h"
 
 enum {
-    HF__SIM_CLIENTS = 4,
+    HF__SIM_CLIENTS = 12,
     HF__MEMBERS_MAX = 5,
     HF__EVENTS_MAX = 4096,
     HF__TRACE_LENGTH = 60
@@ -28,10 +28,15 @@ struct hf__message {
     int result;
     bool is_wake; /* from a store that knows who is next: look again */
     uint64_t id;
-    uint64_t session; /* of a session lock; else 0 */
-    uint64_t token;   /* 0: nobody */
+    uint64_t session;    /* of a session lock; else 0 */
+    uint64_t token;      /* 0: nobody */
+    uint64_t next_token; /* HANDOVER */
     uint64_t fence;
     hf_reason reason;
+    struct hf__manner manner; /* ACQUIRE, as the next; and their answers */
+    enum hf__queueing queueing;
+    int slot;
+    bool is_queued;
     hf__time sent;     /* by the client's clock, before it left */
     int64_t sent_true; /* the same by true time, for the oracles */
     int64_t begun;     /* the store's clock when the statement began */
@@ -70,7 +75,6 @@ enum hf__sim_kind {
 
 struct hf__sim_event {
     int64_t at; /* true time in nanoseconds */
-    uint64_t seq;
     enum hf__sim_kind kind;
     int client;
     uint64_t id;
@@ -108,7 +112,11 @@ struct hf__sim_event {
     X(IS_BROKEN, "is broken by an operator")                                   \
     X(CLOCK_STEPS, "the store's clock steps")                                  \
     X(HEALS, "the faults end")                                                 \
-    X(DRAINS, "nobody claims any more")
+    X(DRAINS, "nobody claims any more")                                        \
+    X(IS_HEIR, "is handed its next grant")                                     \
+    X(WANTS_MANY, "wants several names")                                       \
+    X(HAS_MANY, "has them all")                                                \
+    X(ENDS_MANY, "gives them all back")
 
 enum hf__deed {
 #define HF_X(name, text) HF__DEED_##name,
@@ -126,6 +134,13 @@ struct hf__trace_line {
     int64_t number; /* a result, a fence or a duration */
 };
 
+/* When an event is due, and where it lies. */
+struct hf__sim_due {
+    int64_t at;
+    uint64_t seq;
+    int where;
+};
+
 struct hf__world {
     int64_t now; /* true time in nanoseconds */
     uint64_t chance[4];
@@ -134,7 +149,11 @@ struct hf__world {
     uint64_t lines;
     int events;
     struct hf__trace_line trace[HF__TRACE_LENGTH];
-    struct hf__sim_event heap[HF__EVENTS_MAX];
+    struct hf__sim_due heap[HF__EVENTS_MAX];
+    int used; /* so many of the places were ever taken */
+    int free_count;
+    int free[HF__EVENTS_MAX];
+    struct hf__sim_event places[HF__EVENTS_MAX];
 };
 
 void hf__world_init(struct hf__world *, uint64_t seed);
@@ -144,7 +163,7 @@ uint64_t hf__world_random(struct hf__world *);
 int64_t hf__world_between(struct hf__world *, int64_t low, int64_t high);
 bool hf__world_chance(struct hf__world *, int permille);
 
-/* seq is given here: events of one instant happen in order of their making. */
+/* Events of one instant happen in order of their making. */
 void hf__world_add(struct hf__world *, const struct hf__sim_event *);
 /* The next event; time moves to it. False: none before `end`. */
 bool hf__world_next(struct hf__world *, int64_t end, struct hf__sim_event *);
