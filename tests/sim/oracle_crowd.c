@@ -209,12 +209,15 @@ static void check_passing(struct hf__oracle *o, const struct hf__line_fact *l,
     }
 }
 
-static bool is_any_shared(const struct hf__row *row, int64_t now,
-                          const int *lives)
+/* Those who hold it beside others and not beside this one, and so could
+ * follow each other for ever. */
+static bool is_any_stream(const struct hf__applied *a)
 {
+    const struct hf__row *row = a->before;
+
     for (int i = 0; i < row->n_sharers; i++) {
-        if (row->sharers[i].manner.mode == HF__MODE_SHARED &&
-            hf__crowd_is_sharing(&row->sharers[i], now, lives)) {
+        if (!hf__manners_agree(row->sharers[i].manner, a->m->manner) &&
+            hf__crowd_is_sharing(&row->sharers[i], a->m->begun, a->lives)) {
             return true;
         }
     }
@@ -226,9 +229,7 @@ static void check_ticket(struct hf__oracle *o, const struct hf__applied *a)
 {
     const struct hf__message *m = a->m;
     bool wants = m->queueing == HF__QUEUE_ALWAYS ||
-                 (m->queueing == HF__QUEUE_BEHIND_SHARED &&
-                  m->manner.mode != HF__MODE_SHARED &&
-                  is_any_shared(a->before, m->begun, a->lives));
+                 (m->queueing == HF__QUEUE_BEHIND_SHARED && is_any_stream(a));
 
     if (m->is_queued != has_ticket(a->after, m->token) ||
         (wants && !m->is_queued)) {
