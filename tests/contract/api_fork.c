@@ -202,7 +202,7 @@ TEST(no_descriptor_is_inherited_by_another_program)
     note_inherited(before);
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
-    AUTO_LOCK *job = acquire_leased(alice, "job", 300);
+    AUTO_LOCK *job = acquire_leased(alice, "job", patience(300));
     EXPECT_IS(attempt(bob, "job", 150), HF_TIMEDOUT);
     note_inherited(now);
     EXPECT_IS(memcmp(before, now, sizeof now), 0);
@@ -213,7 +213,7 @@ static void use_once(void)
 {
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
-    AUTO_LOCK *job = acquire_leased(alice, "job", 300);
+    AUTO_LOCK *job = acquire_leased(alice, "job", patience(300));
 
     EXPECT_IS(attempt(bob, "job", 150), HF_TIMEDOUT);
     EXPECT_IS(hf_renew(job, NULL), HF_OK);
