@@ -161,7 +161,6 @@ TEST(a_replaced_folder_is_noticed)
     (void)snprintf(away, sizeof away, "%s/away", hf__test_folder());
     EXPECT_IS(acquire(&me, "job", 1000), HF_OK);
     EXPECT_IS(rename(path_of(""), away), 0);
-    hf__test_pause_ms(2); /* it looks once a millisecond */
     EXPECT_IS(renew(&me, "job", 60000), HF_EUNSAFE);
     EXPECT_HAS(me.error.text, "removed or replaced");
     EXPECT(me.conn.is_dead);

@@ -18,9 +18,6 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
-/* A path that leads elsewhere is noticed so much later at most. */
-#define CHECK_NS HF__MS
-
 int hf__file_fail_errno(const struct hf__file_place *place, const char *doing,
                         const char *name, hf_error *err)
 {
@@ -220,15 +217,10 @@ void hf__file_place_fini(struct hf__file_place *place)
     *place = (struct hf__file_place){.fd = -1};
 }
 
-int hf__file_place_check(struct hf__file_place *place, hf_error *err)
+int hf__file_place_check(const struct hf__file_place *place, hf_error *err)
 {
-    hf__time now = hf__now();
     struct stat st;
 
-    if (hf__between_ns(place->checked, now) < CHECK_NS) {
-        return HF_OK;
-    }
-    place->checked = (hf__time){0};
     if (lstat(place->path, &st) || (uint64_t)st.st_ino != place->ino ||
         (uint64_t)st.st_dev != place->dev) {
         return hf__fail(err, HF_EUNSAFE,
@@ -236,7 +228,6 @@ int hf__file_place_check(struct hf__file_place *place, hf_error *err)
                         "stop all programs that use it, then start them again",
                         place->path);
     }
-    place->checked = now;
     return HF_OK;
 }
 

@@ -7,7 +7,6 @@
 #define HF_BACKEND_FILE_PLACE_H
 
 #include "src/base/base.h"
-#include "src/base/time.h"
 
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -21,7 +20,6 @@ struct hf__file_place {
     uid_t uid;   /* whose folder it is */
     gid_t gid;
     hf_reach reach;
-    hf__time checked; /* when the path last led here */
 };
 
 /*
@@ -34,9 +32,8 @@ HF_MUST_CHECK int hf__file_place_init(struct hf__file_place *place,
                                       hf_error *err);
 void hf__file_place_fini(struct hf__file_place *place);
 
-/* HF_OK, or HF_EUNSAFE: the path leads to another folder by now, or none.
- * Looks at most once in a millisecond. */
-HF_MUST_CHECK int hf__file_place_check(struct hf__file_place *place,
+/* HF_OK, or HF_EUNSAFE: the path leads to another folder by now, or none. */
+HF_MUST_CHECK int hf__file_place_check(const struct hf__file_place *place,
                                        hf_error *err);
 
 /* Give a file that was just made the folder's mode and group. */

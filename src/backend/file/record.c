@@ -31,17 +31,24 @@ static uint64_t stir(uint64_t sum, uint64_t word)
 /* In four lanes, which the processor stirs at once. */
 uint64_t hf__file_sum(const void *bytes, size_t length)
 {
-    uint64_t lanes[4] = {1, 2, 3, 4};
     const unsigned char *at = bytes;
+    uint64_t lane[4] = {1, 2, 3, 4};
+    uint64_t word[4] = {0, 0, 0, 0};
+    size_t done = 0;
 
-    HF_ASSERT(length % sizeof(uint64_t) == 0);
-    for (size_t i = 0; i < length / sizeof(uint64_t); i++) {
-        uint64_t word;
-
-        memcpy(&word, at + i * sizeof word, sizeof word);
-        lanes[i % 4] = stir(lanes[i % 4], word);
+    HF_ASSERT(length % sizeof *word == 0);
+    for (; length - done >= sizeof word; done += sizeof word) {
+        memcpy(word, at + done, sizeof word);
+        lane[0] = stir(lane[0], word[0]);
+        lane[1] = stir(lane[1], word[1]);
+        lane[2] = stir(lane[2], word[2]);
+        lane[3] = stir(lane[3], word[3]);
     }
-    return stir(stir(stir(lanes[0], lanes[1]), lanes[2]), lanes[3]);
+    for (; done < length; done += sizeof *word) {
+        memcpy(word, at + done, sizeof *word);
+        lane[0] = stir(lane[0], word[0]);
+    }
+    return stir(stir(stir(lane[0], lane[1]), lane[2]), lane[3]);
 }
 
 static uint64_t checksum(const struct hf__file_record *r)
