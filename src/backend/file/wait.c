@@ -14,7 +14,7 @@
 /* That another holder came is told at once if it was so before the wait, and
  * else not earlier than this: a claim that tries after each grant to others
  * would come for nothing. */
-#define NEWS_NS (1 * HF__SECOND)
+#define NEWS_NS (1 * HF__SECOND) /* tickets wait for their turn alone */
 
 struct vigil {
     struct hf__file *s;
@@ -62,7 +62,7 @@ static void weigh(struct vigil *v, struct hf__watch *watch,
         if (watch->has_fired && !has_ticket) {
             hf__bells_allow(&v->s->side->bells, hf__chime_of(&watch->key));
         }
-    } else if (is_news(watch, cell, &view)) {
+    } else if (!has_ticket && is_news(watch, cell, &view)) {
         watch->has_fired = !hf__before(hf__now(), v->news_at);
         v->due = hf__earlier(v->due, v->news_at);
     }
