@@ -32,6 +32,10 @@ static bool is_clean(const struct act *act, int r)
     if (kind == TRIP_MEMORY) {
         return r == HF_ENOMEM && !act->is_certain;
     }
+    /* Who is blind for good sees nobody let go. */
+    if (stays && act->result == HF_OK && r == HF_TIMEDOUT) {
+        return true;
+    }
     return r == HF_ENOMEM || r == HF_EUNAVAIL || r == HF_EUNKNOWN;
 }
 

@@ -261,6 +261,17 @@ static void sleep_once(struct vigil *v)
     hf__nap_on(&s->nap, &s->head, word, seen, limit);
 }
 
+/* Without memory nothing can be read now: look again in a while. */
+static void sleep_blind(struct hf__sqlite *s)
+{
+    atomic_uint *word = &s->side->board->belfry.any.word;
+    hf__time limit =
+        hf__after_ns(hf__now(), hf__random_between(LOOK_MIN_NS, LOOK_MAX_NS));
+
+    hf__nap_on(&s->nap, &s->head, word, atomic_load(word),
+               hf__earlier(limit, s->deadline));
+}
+
 static int watch_over(struct vigil *v, hf_error *err)
 {
     struct hf__sqlite *s = v->s;
@@ -279,10 +290,13 @@ static int watch_over(struct vigil *v, hf_error *err)
         if (s->db != NULL) {
             return hf__sql_status(s, rc, err);
         }
-        /* Without memory, or past the deadline: whoever asked looks again. */
-        if (rc != SQLITE_OK || has_fired || hf__is_interrupted(&s->head) ||
+        if (has_fired || hf__is_interrupted(&s->head) ||
             !hf__before(hf__now(), s->deadline)) {
             return HF_OK;
+        }
+        if (rc != SQLITE_OK) {
+            sleep_blind(s);
+            continue;
         }
         if (is_first) {
             v->news_at = hf__after_ns(hf__now(), NEWS_NS);
@@ -304,7 +318,8 @@ int hf__sqlite_wait(void *state, struct hf__watch *w[], int n,
 
     hf__sqlite_begin(s, deadline, err);
     if (sights == NULL) {
-        return HF_OK; /* nothing fired; the core waits in its own way */
+        sleep_blind(s);
+        return HF_OK; /* nothing fired: the core asks again */
     }
     hf__bells_arm(&s->side->bells, chime_of(w[0]), is_alone);
     r = watch_over(&v, err);
