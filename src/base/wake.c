@@ -13,6 +13,7 @@
 #include "src/base/wake.h"
 
 #include "src/base/fork.h"
+#include "src/base/list.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -99,10 +100,70 @@ void hf__sleep_until(hf__time limit)
     }
 }
 
+/* Put a member on its crew's list. Gives where the crew sleeps; NULL if the
+ * member is on the list already. It may go as soon as it is there. */
+static struct hf__parker *call_member(struct hf__parker *p)
+{
+    struct hf__crew *crew = p->crew;
+    struct hf__member *m = HF__ELEMENT(p, struct hf__member, parker);
+    struct hf__member *head = NULL;
+
+    if (atomic_exchange(&m->is_called, true)) {
+        return NULL;
+    }
+    head = atomic_load(&crew->called);
+    do {
+        m->next = head;
+    } while (!atomic_compare_exchange_weak(&crew->called, &head, m));
+    return &crew->parker;
+}
+
+void hf__crew_join(struct hf__crew *crew, struct hf__member *m)
+{
+    m->parker.crew = crew;
+    m->next = NULL;
+    atomic_init(&m->is_called, true);
+}
+
+struct hf__member *hf__crew_take(struct hf__crew *crew)
+{
+    struct hf__member *last = NULL;
+    struct hf__member *m = NULL;
+
+    if (atomic_load(&crew->called) != NULL) {
+        last = atomic_exchange(&crew->called, NULL);
+    }
+    while (last != NULL) {
+        struct hf__member *before = last->next;
+
+        last->next = m;
+        m = last;
+        last = before;
+    }
+    return m;
+}
+
+void hf__member_answer(struct hf__member *m)
+{
+    atomic_store(&m->is_called, false);
+}
+
+bool hf__member_retire(struct hf__member *m)
+{
+    return !atomic_exchange(&m->is_called, true);
+}
+
 atomic_uint *hf__unpark_begin(struct hf__parker *p)
 {
-    unsigned old = atomic_load(&p->word);
+    unsigned old = 0;
 
+    if (p->crew != NULL) {
+        p = call_member(p);
+    }
+    if (p == NULL) {
+        return NULL;
+    }
+    old = atomic_load(&p->word);
     while (!atomic_compare_exchange_weak(&p->word, &old,
                                          (old & ~SLEEPER) + ONE_WAKE)) {
         /* old is what the word is now. */

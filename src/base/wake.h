@@ -20,8 +20,11 @@
 
 #include <stdatomic.h>
 
+struct hf__crew;
+
 struct hf__parker {
     atomic_uint word;
+    struct hf__crew *crew; /* it is a member's; NULL: somebody sleeps here */
 };
 
 unsigned hf__parker_seen(const struct hf__parker *);
@@ -41,6 +44,32 @@ void hf__unpark_end(atomic_uint *word);
  * sleepers; gives how many were woken. */
 void hf__futex_wait_shared(atomic_uint *word, unsigned seen, hf__time limit);
 int hf__futex_wake_shared(atomic_uint *word, int count);
+
+/*
+ * A crew is many sleepers on one thread: who unparks a member's parker puts
+ * the member on the crew's list and wakes the thread, which sleeps on the
+ * crew's own parker and then takes the list. Async-signal-safe as well.
+ */
+struct hf__member {
+    struct hf__parker parker; /* only to be unparked */
+    struct hf__member *next;  /* in the list */
+    atomic_bool is_called;    /* in the list, or on its way there */
+};
+
+struct hf__crew {
+    struct hf__parker parker;
+    _Atomic(struct hf__member *) called; /* the last one first */
+};
+
+/* A new member; it is not called before it has been answered. */
+void hf__crew_join(struct hf__crew *, struct hf__member *);
+/* Those called since the last time, in their order; NULL: none. Each is to be
+ * answered, before one looks why it was called. */
+struct hf__member *hf__crew_take(struct hf__crew *);
+void hf__member_answer(struct hf__member *);
+/* Nobody unparks it any more: may it be freed? If not it has just been called
+ * and may be freed once it was taken. */
+HF_MUST_CHECK bool hf__member_retire(struct hf__member *);
 
 struct hf__alarm {
     int timer_fd;
