@@ -151,8 +151,10 @@ HF_API HF_MUST_CHECK int hf_open(const char *url, const hf_open_opts *opts,
 
 /*
  * Release what is still held, stop the client's threads, forget the client.
- * Locks that were not freed stay valid and answer lost. Takes NULL.
- * Blocks: up to io_timeout (5 s).
+ * Locks that were not freed stay valid and answer lost. Asynchronous calls end
+ * before: acquires as HF_CANCELLED, releases with their answer, and their
+ * callbacks run here. Takes NULL.
+ * Blocks: up to io_timeout (5 s), and as long as callbacks take.
  */
 HF_API void hf_close(hf_client *client);
 
@@ -433,6 +435,83 @@ HF_API HF_MUST_CHECK int hf_wait_lost(hf_lock *lock, int64_t wait_ms);
  * the store has none; a negative status on failure. They stay the library's.
  */
 HF_API HF_MUST_CHECK int hf_lock_fds(const hf_lock *lock, int *fds, int max);
+
+/* ---- without waiting --------------------------------------------------- */
+
+/*
+ * For programs with a loop of their own: calls that return at once, and answer
+ * by a callback. Callbacks run inside hf_dispatch() and hf_close(), on the
+ * thread that calls these, and nowhere else; under no lock of the library. They
+ * may call any function of it, also one that blocks, but not hf_close() on
+ * their own client. A lock is the same however it was acquired.
+ */
+
+/* How an acquire ended, as hf_acquire() would give it. With HF_OK the lock is
+ * the callee's, for hf_free(); else it is NULL. err says why; it is there for
+ * the call, and empty with HF_OK. */
+typedef void (*hf_acquire_fn)(void *arg, int status, hf_lock *lock,
+                              const hf_error *err);
+/* How a release ended, as hf_release() gives it. */
+typedef void (*hf_done_fn)(void *arg, int status, const hf_error *err);
+/* The lock was lost; it stays the caller's, for hf_free(). */
+typedef void (*hf_lost_fn)(void *arg, hf_lock *lock, hf_reason reason);
+
+/*
+ * As hf_acquire(), with the same options, but does not wait: fn(arg, …) is
+ * called once, whatever happens, if this gives HF_OK; else it is never called.
+ * Without an owner_id each acquire has an owner of its own.
+ *
+ * opts->cancel ends it in any state. A fire that returned before its callback
+ * is called makes it HF_CANCELLED, even if the lock had been granted: then it
+ * is given back (and a start that counted by once_ms taken back) behind the
+ * caller's back. The cancel object is used until the callback is called.
+ *
+ * Gives: HF_OK; HF_EINVAL (also `reentrant` without an owner_id), HF_ENOTSUP,
+ * HF_ENOMEM, HF_EUNAVAIL (no thread to be had; the client is being closed),
+ * HF_EFORK. The callback: what else hf_acquire() gives, at the same time.
+ */
+HF_API HF_MUST_CHECK int hf_acquire_async(hf_client *client, const char *name,
+                                          const hf_acquire_opts *opts,
+                                          hf_acquire_fn fn, void *arg,
+                                          hf_error *err);
+
+/*
+ * As hf_release(), but does not wait for the store. The lock is not held any
+ * more when this returns; it may be freed at once, also before the callback,
+ * and hf_free() does not block then. fn may be NULL: nobody wants to know.
+ * Gives: HF_OK (fn will be called once); HF_EINVAL, HF_ENOMEM, HF_EUNAVAIL (no
+ * thread to be had; the client is closed): the lock is as it was, fn is never
+ * called; HF_EFORK. The callback: what hf_release() gives, within its time.
+ */
+HF_API HF_MUST_CHECK int hf_release_async(hf_lock *lock, hf_done_fn fn,
+                                          void *arg, hf_error *err);
+
+/*
+ * Have fn called once when the lock is lost, or because it has been. A later
+ * call replaces it; NULL takes it back. It is not called after hf_release(),
+ * hf_release_async(), hf_detach() or hf_free() has returned; if it is running
+ * on another thread just then, they wait for its end.
+ * Gives: HF_OK; HF_EINVAL (released or detached), HF_EUNAVAIL (the client is
+ * closed), HF_EFORK.
+ */
+HF_API HF_MUST_CHECK int hf_on_lost(hf_lock *lock, hf_lost_fn fn, void *arg);
+
+/*
+ * A descriptor for poll() and its like: readable exactly while a callback is
+ * ready. It is the client's: only poll it; it is closed by hf_close(), and in
+ * a forked child. The same at each call.
+ * Gives: the descriptor; HF_EINVAL, HF_EUNAVAIL (none to be had), HF_ENOMEM,
+ * HF_EFORK.
+ */
+HF_API HF_MUST_CHECK int hf_fd(hf_client *client);
+
+/*
+ * Call what is ready now, in the order in which it became so; what becomes
+ * ready meanwhile may wait for the next call. Any thread, several at once too:
+ * each callback runs on one of them. From within a callback it calls what else
+ * is ready. Gives: how many callbacks ran, or HF_EINVAL, HF_EFORK.
+ */
+HF_API HF_MUST_CHECK int hf_dispatch(hf_client *client, hf_error *err);
 
 /* ---- looking ---------------------------------------------------------- */
 

@@ -4,6 +4,7 @@
  * checked here, before any I/O; the work is done by the parts. What a lock
  * answers is ask.c's. Called by users' threads.
  */
+#include "src/core/api.h"
 #include "src/base/error.h"
 #include "src/base/rand.h"
 #include "src/core/adopt.h"
@@ -34,9 +35,6 @@ static int read_options(hf_acquire_opts *opts, const hf_acquire_opts *given,
 {
     int r = hf__options_copy(opts, sizeof *opts, given, err);
 
-    if (opts->owner_id == 0) {
-        opts->owner_id = hf__random_of_thread();
-    }
     return r == HF_OK ? hf__options_check(opts, err) : r;
 }
 
@@ -130,6 +128,7 @@ static int check_caps(const hf_client *client, const hf_acquire_opts *opts,
  * start has to have the lock. The look before it spares a vain wait. */
 static int ask_once(struct wish *w, hf_lock *lock, hf_error *err)
 {
+    struct hf__owner owner;
     int r = hf__once_new(w->client, w->names[0], &w->opts, &lock->once, err);
 
     r = r == HF_OK ? hf__once_peek(w->client, lock->once, err) : r;
@@ -137,7 +136,8 @@ static int ask_once(struct wish *w, hf_lock *lock, hf_error *err)
     if (r != HF_OK) {
         return r;
     }
-    r = hf__once_mark(w->client, lock->once, &w->opts, err);
+    hf__client_owner(w->client, w->opts.owner, w->opts.note, &owner);
+    r = hf__once_mark(w->client, lock->once, &owner, err);
     if (r != HF_OK) {
         int released;
 
@@ -173,12 +173,22 @@ static int acquire_or_share(struct wish *w, hf_lock *lock, hf_error *err)
     return r;
 }
 
-static void count_refusal(struct hf__counters *counters, int r)
+int hf__acquire_check(hf_client *client, const char *name,
+                      const hf_acquire_opts *given, hf_acquire_opts *ret_opts,
+                      hf_error *err)
 {
-    if (r == HF_CANCELLED) {
-        hf__count(&counters->cancelled, 1);
-    } else {
-        hf__count(r < 0 ? &counters->failed : &counters->busy, 1);
+    int r = hf__client_usable(client, err);
+
+    r = r == HF_OK ? hf__name_check(name, err) : r;
+    r = r == HF_OK ? read_options(ret_opts, given, err) : r;
+    return r == HF_OK ? check_caps(client, ret_opts, err) : r;
+}
+
+/* Who asks, unless the caller has said: the calling thread. */
+static void complete(hf_acquire_opts *opts)
+{
+    if (opts->owner_id == 0) {
+        opts->owner_id = hf__random_of_thread();
     }
 }
 
@@ -191,6 +201,7 @@ static int acquire(struct wish *w, hf_lock *empty, hf_lock **ret_lock,
     hf_client *client = w->client;
     int r = HF_OK;
 
+    complete(&w->opts);
     if (lock == NULL) {
         return hf__fail(err, HF_ENOMEM, "out of memory");
     }
@@ -200,7 +211,7 @@ static int acquire(struct wish *w, hf_lock *empty, hf_lock **ret_lock,
     if (r == HF_OK) {
         *ret_lock = HF_MOVE(lock);
     } else {
-        count_refusal(&client->counters, r);
+        hf__count_refusal(&client->counters, r);
     }
     return r;
 }
@@ -211,9 +222,7 @@ int hf_acquire(hf_client *client, const char *name,
     struct wish w = {client, &name, HF_ACQUIRE_OPTS_INIT};
     int r = check_call(client, ret_lock, err);
 
-    r = r == HF_OK ? hf__name_check(name, err) : r;
-    r = r == HF_OK ? read_options(&w.opts, given, err) : r;
-    r = r == HF_OK ? check_caps(client, &w.opts, err) : r;
+    r = r == HF_OK ? hf__acquire_check(client, name, given, &w.opts, err) : r;
     return r == HF_OK ? acquire(&w, hf__hold_new(), ret_lock, err) : r;
 }
 
@@ -257,6 +266,7 @@ int hf_adopt(hf_client *client, const char *name, const char *token,
 
     r = r == HF_OK ? hf__name_check(name, err) : r;
     r = r == HF_OK ? read_options(&opts, given, err) : r;
+    complete(&opts);
     if (r == HF_OK && !hf__token_parse(token, &parsed)) {
         r = hf__fail(err, HF_EINVAL,
                      "a token is 32 lower-case hex digits, as hf_token() gives "
@@ -320,7 +330,9 @@ void hf_free(hf_lock *lock)
     if (lock == NULL || hf__hold_usable(lock, NULL) != HF_OK) {
         return;
     }
-    r = hf__hold_release(lock, NULL);
-    (void)r; /* an unconfirmed one is settled behind the caller's back */
+    if (!atomic_load(&lock->is_sent_away)) {
+        r = hf__hold_release(lock, NULL);
+        (void)r; /* an unconfirmed one is settled behind the caller's back */
+    }
     hf__hold_free(lock);
 }

@@ -35,6 +35,8 @@ void hf__client_unref(struct hf_client *c)
     }
     hf__session_fini(&c->renew);
     hf__keeper_fini(&c->keeper);
+    hf__stepper_fini(&c->stepper);
+    hf__board_fini(&c->board);
     hf__map_fini(&c->places);
     hf__mutex_fini(&c->mutex);
     hf__mutex_fini(&c->sentry.mutex);
@@ -57,38 +59,6 @@ int hf__client_usable(const struct hf_client *c, hf_error *err)
                         "the child");
     }
     return HF_OK;
-}
-
-/* ---- before the first grant */
-
-int hf__client_prepare(struct hf_client *c, hf_error *err)
-{
-    bool is_ready = false;
-    int r = HF_OK;
-
-    hf__mutex_lock(&c->mutex);
-    is_ready = c->is_ready;
-    hf__mutex_unlock(&c->mutex);
-    if (is_ready) {
-        return HF_OK;
-    }
-    r = hf__session_connect(&c->renew, c->settings.io_timeout_ms, err);
-    if (r == HF_OK) {
-        r = hf__keeper_start(&c->keeper);
-        if (r == HF_OK) {
-            r = hf__session_start_runner(&c->renew);
-        }
-        if (r != HF_OK) {
-            return hf__fail(err, r,
-                            "the system gives no thread for renewals: raise "
-                            "the limit (ulimit -u)");
-        }
-        hf__sentry_start(&c->sentry);
-        hf__mutex_lock(&c->mutex);
-        c->is_ready = true;
-        hf__mutex_unlock(&c->mutex);
-    }
-    return r;
 }
 
 /* ---- closing */
@@ -120,7 +90,7 @@ static void abandon_handles(struct hf_client *c)
 
 static void await_debts(struct hf_client *c)
 {
-    hf__time limit = hf__client_limit(c);
+    hf__time limit = hf__client_close_by(c);
 
     hf__mutex_lock(&c->mutex);
     while (c->unsettled > 0 && hf__before(hf__now(), limit)) {
@@ -133,13 +103,40 @@ static void await_debts(struct hf_client *c)
     hf__mutex_unlock(&c->mutex);
 }
 
+static void set_close_by(struct hf_client *c)
+{
+    HF_SCOPED_LOCK(&c->mutex);
+    c->close_by = hf__client_limit(c);
+}
+
+hf__time hf__client_close_by(struct hf_client *c)
+{
+    HF_SCOPED_LOCK(&c->mutex);
+    return c->close_by.ns == 0 ? HF__NEVER : c->close_by;
+}
+
+/* What was called off comes to its end, and its callers hear of it; a callback
+ * may let go of more. */
+static void tell_all(struct hf_client *c)
+{
+    do {
+        hf__stepper_drain(&c->stepper);
+    } while (hf__board_dispatch(&c->board) > 0);
+}
+
 void hf_close(hf_client *c)
 {
     if (c == NULL || c->fork_generation != hf__fork_generation()) {
         return;
     }
+    set_close_by(c);
+    hf__stepper_call_off(&c->stepper);
+    tell_all(c);
     abandon_handles(c);
     await_debts(c);
+    tell_all(c);
+    hf__board_close(&c->board);
+    hf__stepper_stop(&c->stepper);
     hf__keeper_stop(&c->keeper);
     hf__sentry_close(&c->sentry);
     if (c->watcher != NULL) {

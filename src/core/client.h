@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a client is made of. Lock order: a handle's mutex, then the client's,
- * then a session's or the keeper's; none is held while the store is asked or
- * a callback of the application runs.
+ * then a session's, the keeper's or the board's; none is held while the store
+ * is asked or a callback of the application runs.
  */
 #ifndef HF_CORE_CLIENT_H
 #define HF_CORE_CLIENT_H
 
 #include "src/base/map.h"
+#include "src/core/board.h"
 #include "src/core/keeper.h"
 #include "src/core/sentry.h"
 #include "src/core/session.h"
+#include "src/core/stepper.h"
 #include "src/core/watcher.h"
 
 /* Names of which a client remembers the highest fence; a newer name may push
@@ -40,7 +42,14 @@ struct hf_client {
     struct hf__session renew;
     struct hf__keeper keeper;
     struct hf__sentry sentry;
+    struct hf__stepper stepper;
+    struct hf__board board;
+    struct hf__request connect;  /* of the renewal session, for the unready */
+    hf_error connect_err;        /* of the last one */
     struct hf__mutex mutex;      /* all below */
+    struct hf__link unready;     /* who waits for it, in their order */
+    int n_unready;               /* these, and those told but not stepped */
+    bool is_connecting;          /* it is under way */
     struct hf__watcher *watcher; /* made at first need */
     struct hf__map places;
     struct hf__link handles; /* that were granted, for close */
@@ -49,6 +58,7 @@ struct hf_client {
     struct hf__seen *seen;
     int unsettled;             /* claims and handles with a debt */
     bool is_ready;             /* renewal session and keeper run */
+    hf__time close_by;         /* set when closing begins; 0: not yet */
     bool is_closed;            /* nobody tries a give-back again */
     struct hf__parker settled; /* unparked when unsettled falls */
 };
@@ -61,6 +71,22 @@ void hf__client_unref(struct hf_client *);
 /* The renewal session and the keeper, before the first grant. HF_OK or what
  * kept them from starting. Thread: user. Blocks: up to io_timeout. */
 HF_MUST_CHECK int hf__client_prepare(struct hf_client *, hf_error *err);
+/* The same in steps: true once u->result says how it went, else the parker is
+ * unparked when it does. Parker and err are the caller's to set, all else is
+ * zero at first; leave() is for who can't wait any longer. Thread: one at a
+ * time. */
+struct hf__unready {
+    struct hf__link link;
+    struct hf__parker *parker;
+    hf_error *err;
+    bool is_in_line;
+    bool has_result;
+    int told;
+    int result;
+};
+HF_MUST_CHECK bool hf__client_prepare_step(struct hf_client *,
+                                           struct hf__unready *u);
+void hf__client_prepare_leave(struct hf_client *, struct hf__unready *);
 /* The session of a name's acquires and releases. */
 struct hf__session *hf__client_session(struct hf_client *,
                                        const struct hf__key *);
@@ -73,6 +99,10 @@ void hf__client_see(struct hf_client *, const struct hf__key *, uint64_t fence);
 
 /* When a call that begins now must be back: after io_timeout. */
 hf__time hf__client_limit(const struct hf_client *);
+
+/* Until when what is still under way has to end: HF__NEVER unless it is being
+ * closed. */
+hf__time hf__client_close_by(struct hf_client *);
 
 /* A debt begins or ends; hf_close() waits for all, up to io_timeout. */
 void hf__client_owe(struct hf_client *);

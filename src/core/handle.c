@@ -67,10 +67,6 @@ unsigned hf__handle_feed(struct hf__handle *h, struct hf__event e)
     atomic_store(&h->state, (int)shown_state(h->grant.phase));
     atomic_store(&h->held_until,
                  hf__handle_is_ours(h) ? h->grant.deadline.ns : 0);
-    if (h->listener != NULL && !hf__handle_is_ours(h)) {
-        atomic_store(&h->listener->has_heard, 1);
-        hf__unpark(h->listener->parker);
-    }
     if (hf__handle_is_ours(h) || !h->is_owing) {
         hf__time due = hf__grant_next_tick(&h->grant);
 
@@ -114,6 +110,14 @@ static void tell_lost(struct hf__handle *h)
             (unsigned long long)h->grant.fence,
             hf_strreason((hf_reason)atomic_load(&h->reason)));
     hf__place_gone(h);
+    hf__mutex_lock(&h->mutex);
+    while (!hf__list_is_empty(&h->mourners)) {
+        struct hf__link *link = hf__list_pop(&h->mourners);
+        struct hf__mourner *m = HF__ELEMENT(link, struct hf__mourner, link);
+
+        m->tell(m);
+    }
+    hf__mutex_unlock(&h->mutex);
 }
 
 static void send(struct hf__handle *h, enum hf__errand errand);
@@ -132,7 +136,7 @@ void hf__handle_follow_up(struct hf__handle *h, unsigned duties)
     if ((duties & HF__DO_CHECK) != 0) {
         send(h, HF__ERRAND_CHECK);
     }
-    hf__unpark(&h->parker);
+    hf__handle_stir(h);
 }
 
 /* ---- errands */
@@ -158,7 +162,6 @@ static enum hf__op_kind kind_of(enum hf__errand errand)
     return is_renewal(errand) ? HF__OP_RENEW : HF__OP_RELEASE;
 }
 
-/* Under the mutex, with no errand under way. */
 void hf__handle_begin(struct hf__handle *h, enum hf__errand errand)
 {
     struct hf__op *op = &h->request.op;
@@ -398,6 +401,8 @@ struct hf__handle *hf__handle_new(struct hf_client *client,
     hf__list_init(&h->link);
     hf__list_init(&h->owing_link);
     hf__list_init(&h->home_link);
+    hf__list_init(&h->listeners);
+    hf__list_init(&h->mourners);
     h->holds = 1;
     h->owner_id = opts->owner_id;
     hf__mutex_init(&h->mutex);
@@ -443,16 +448,6 @@ void hf__handle_unref(struct hf__handle *h)
     hf__mutex_fini(&h->mutex);
     hf__free(h);
     hf__client_unref(client);
-}
-
-void hf__handle_listen(struct hf__handle *h, struct hf__listener *listener)
-{
-    HF_SCOPED_LOCK(&h->mutex);
-
-    h->listener = listener;
-    if (listener != NULL && !hf__handle_is_ours(h)) {
-        atomic_store(&listener->has_heard, 1); /* before it listened */
-    }
 }
 
 void hf__handle_begin_hold(struct hf__handle *h, const hf_acquire_opts *opts)

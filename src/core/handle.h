@@ -17,12 +17,6 @@
 
 struct hf__place;
 
-/* Who is told when one of several handles is no longer held. */
-struct hf__listener {
-    struct hf__parker *parker;
-    atomic_int has_heard;
-};
-
 enum hf__errand {
     HF__ERRAND_NONE,
     HF__ERRAND_RENEW,
@@ -30,6 +24,19 @@ enum hf__errand {
     HF__ERRAND_CHECK,  /* is it ours? Changes nothing */
     HF__ERRAND_RELEASE,
     HF__ERRAND_GIVE_BACK
+};
+
+/* Who waits for the handle's parker without sleeping on it. */
+struct hf__listener {
+    struct hf__link link;
+    struct hf__parker *parker;
+    bool is_listening;
+};
+
+/* Who is to be told of the loss: a hold, see hold.h. */
+struct hf__mourner {
+    struct hf__link link;
+    void (*tell)(struct hf__mourner *); /* under the handle's mutex, once */
 };
 
 struct hf__handle {
@@ -58,8 +65,10 @@ struct hf__handle {
 
     struct hf__mutex mutex; /* all below */
     struct hf__parker parker;
-    struct hf__listener *listener; /* NULL: none */
-    int holds;                     /* not let go yet */
+    struct hf__link listeners;
+    atomic_int n_listeners;
+    struct hf__link mourners;
+    int holds; /* not let go yet */
     struct hf__grant grant;
     struct hf__duty duty;
     struct hf__request request;
@@ -89,20 +98,20 @@ void hf__handle_unref(struct hf__handle *);
 HF_MUST_CHECK int hf__handle_grant(struct hf__handle *,
                                    const struct hf__token *, hf__time sent,
                                    uint64_t fence, hf_error *err);
-/* As hf_detach(), hf_release() and hf_renew(). Thread: user. */
+/* As hf_detach() and hf_renew(); releasing is parting.h's. Thread: user. */
 HF_MUST_CHECK int hf__handle_detach(struct hf__handle *, hf_error *err);
-HF_MUST_CHECK int hf__handle_release(struct hf__handle *, hf_error *err);
 HF_MUST_CHECK int hf__handle_renew(struct hf__handle *, hf_error *err);
 /* The same for several of one client, in one batch; all callers have them in
  * one order. Gives the status of each. */
-void hf__handle_release_all(struct hf__handle *const h[], int n, int *results);
 void hf__handle_renew_all(struct hf__handle *const h[], int n, int *results);
-/* Says what is wrong with a release, or a renewal, that ended so; gives r. */
-int hf__handle_tell_release(const struct hf__handle *, int r, hf_error *err);
+/* Says what is wrong with a renewal that ended so; gives r. */
 int hf__handle_tell_renewal(const struct hf__handle *, int r, hf_error *err);
-/* From now on that one is told, also of a loss before; NULL: nobody is.
- * Thread: user. */
-void hf__handle_listen(struct hf__handle *, struct hf__listener *);
+/* From now on that parker is unparked with the handle's own, no longer the one
+ * before: listen, then look. Thread: any. */
+void hf__handle_listen(struct hf__handle *, struct hf__listener *,
+                       struct hf__parker *);
+/* No longer; harmless if it does not listen. Thread: any. */
+void hf__handle_ignore(struct hf__handle *, struct hf__listener *);
 /* The holder has all that it needs: what it wished of the grant counts from
  * now on. Thread: user. */
 void hf__handle_begin_hold(struct hf__handle *, const hf_acquire_opts *);
@@ -136,6 +145,8 @@ void hf__handle_follow_up(struct hf__handle *, unsigned duties);
 unsigned hf__handle_end_renewal(struct hf__handle *, const struct hf__op *);
 /* The duties that waited for the errand; under the mutex. */
 unsigned hf__handle_overdue(struct hf__handle *);
+/* Whoever waits looks again; without locks. */
+void hf__handle_stir(struct hf__handle *);
 /* Sleep until no errand is under way; under the mutex. False at the limit. */
 HF_MUST_CHECK bool hf__handle_await_errand(struct hf__handle *, hf__time limit);
 /* Begin an errand, with none under way; under the mutex. Its request is to be

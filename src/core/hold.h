@@ -8,8 +8,8 @@
 #ifndef HF_CORE_HOLD_H
 #define HF_CORE_HOLD_H
 
-#include "src/core/handle.h"
 #include "src/core/once.h"
+#include "src/core/parting.h"
 
 struct hf_lock {
     /* With a reference, NULL before the grant; of several parts, the first
@@ -23,7 +23,17 @@ struct hf_lock {
     int n_parts;           /* 0: one name */
     struct hf_lock *parts; /* as the caller named them */
     struct hf__parker parker;
-    struct hf__listener listener; /* to the loss of a part */
+    struct hf_lock *whole;        /* what it is a part of; NULL: of nothing */
+    struct hf__listener listener; /* of a part: wakes who waits for the whole */
+
+    /* hf_on_lost(): who is to be told; under the handle's mutex. */
+    atomic_bool is_asked; /* somebody ever was */
+    atomic_bool is_mourned;
+    hf_lost_fn lost_fn;
+    void *lost_arg;
+    struct hf__mourner mourner; /* of each part, none of the whole */
+    struct hf__notice notice;
+    atomic_bool is_sent_away; /* its release goes on without it */
 };
 
 /* NULL: no memory. */
@@ -42,6 +52,16 @@ HF_MUST_CHECK int hf__hold_release(struct hf_lock *, hf_error *err);
  * was lost, else the first failure. */
 HF_MUST_CHECK int hf__hold_release_all(struct hf_lock *const holds[], int n,
                                        hf_error *err);
+/* Let go of each part, once (of the hold itself, if it has none): begin its
+ * parting, which has ended if others hold on to the handle. Parker and
+ * may_lead of each are set. Thread: user. */
+void hf__hold_leave(struct hf_lock *, struct hf__parting *);
+/* As hf_on_lost(). */
+HF_MUST_CHECK int hf__hold_on_lost(struct hf_lock *, hf_lost_fn, void *arg);
+/* The i-th part, or the hold itself, if it has none. */
+struct hf_lock *hf__hold_part(struct hf_lock *, int i);
+/* Drop the handle of a part, which is as new then. */
+void hf__hold_clear(struct hf_lock *);
 /* Nobody has used the grant: its release opens the name at once. */
 void hf__hold_waive(struct hf_lock *);
 /* The handle's, unless this hold was let go while others still held on. */

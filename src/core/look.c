@@ -48,16 +48,18 @@ int hf__look_new(hf_client *client, const char *name,
     return HF_OK;
 }
 
-int hf__look_run(hf_client *client, struct hf__look *k, hf__time limit,
-                 hf_error *err)
+static struct hf__session *session_of(hf_client *client, struct hf__look *k)
 {
-    struct hf__session *s =
-        k->session == NULL ? hf__client_session(client, &k->key) : k->session;
-    enum hf__ending ending = HF__ENDING_RAN;
+    return k->session == NULL ? hf__client_session(client, &k->key)
+                              : k->session;
+}
+
+/* The caller waits no longer; gives what it is told. */
+static int end(const hf_client *client, struct hf__look *k,
+               enum hf__ending ending, hf_error *err)
+{
     int r = HF_OK;
 
-    atomic_fetch_add(&k->refs, 1);
-    ending = hf__session_run(s, &k->request, &k->parker, limit, NULL);
     if (ending != HF__ENDING_RAN) {
         bool is_gone = ending == HF__ENDING_WITHDRAWN;
 
@@ -78,4 +80,38 @@ int hf__look_run(hf_client *client, struct hf__look *k, hf__time limit,
         hf__error_copy(err, &k->err);
     }
     return r;
+}
+
+int hf__look_run(hf_client *client, struct hf__look *k, hf__time limit,
+                 hf_error *err)
+{
+    enum hf__ending ending = HF__ENDING_RAN;
+
+    atomic_fetch_add(&k->refs, 1);
+    ending = hf__session_run(session_of(client, k), &k->request, &k->parker,
+                             limit, NULL);
+    return end(client, k, ending, err);
+}
+
+void hf__look_begin(hf_client *client, struct hf__look *k,
+                    struct hf__parker *parker, hf__time lead_by)
+{
+    atomic_fetch_add(&k->refs, 1);
+    hf__session_begin(session_of(client, k), &k->request, parker, lead_by);
+}
+
+bool hf__look_step(hf_client *client, struct hf__look *k, hf__time limit,
+                   int *ret_result, hf_error *err)
+{
+    struct hf__session *s = session_of(client, k);
+    enum hf__ending ending = HF__ENDING_RAN;
+
+    if (!hf__session_advance(s, &k->request)) {
+        if (hf__before(hf__now(), limit)) {
+            return false;
+        }
+        ending = hf__session_leave(s, &k->request);
+    }
+    *ret_result = end(client, k, ending, err);
+    return true;
 }

@@ -28,11 +28,11 @@ struct many {
     int order[HF_MANY_MAX]; /* where the caller named it */
     struct hf__claim *claims[HF_MANY_MAX]; /* of a round */
     bool is_started[HF_MANY_MAX];          /* it is in its place */
-    struct hf__listener listener;          /* to the loss of what is kept */
     struct hf__parker own_parker;
-    const atomic_int *stop; /* the cancel object's flag; NULL: none */
-    hf__time patience;      /* with all holders together */
-    hf__time answer_by;     /* the call returns by then */
+    struct hf__parker *parker; /* own, or the cancel object's */
+    const atomic_int *stop;    /* the cancel object's flag; NULL: none */
+    hf__time patience;         /* with all holders together */
+    hf__time answer_by;        /* the call returns by then */
     hf_error err;
 };
 
@@ -113,7 +113,7 @@ static int new_claim(struct many *m, int rank, int64_t wait_ms,
     }
     (*ret_claim)->patience = m->patience;
     (*ret_claim)->answer_by = m->answer_by;
-    (*ret_claim)->parker = m->listener.parker;
+    (*ret_claim)->parker = m->parker;
     return HF_OK;
 }
 
@@ -141,8 +141,23 @@ static bool is_stopped(const struct many *m)
 /* The next by rank is granted. */
 static void keep(struct many *m)
 {
-    hf__handle_listen(part(m, m->kept)->handle, &m->listener);
+    struct hf_lock *next = part(m, m->kept);
+
+    hf__handle_listen(next->handle, &next->listener, m->parker);
     m->kept++;
+}
+
+/* Has something kept been lost? */
+static bool is_torn(const struct many *m)
+{
+    for (int rank = 0; rank < m->kept; rank++) {
+        int state = atomic_load(&m->lock->parts[m->order[rank]].handle->state);
+
+        if (state != (int)HF_STATE_HELD && state != (int)HF_STATE_AT_RISK) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Everything from that rank on, in one batch. Nobody has had it, so it opens
@@ -158,7 +173,6 @@ static void give_back(struct many *m, int from)
         }
     }
     for (int i = 0; i < n; i++) {
-        hf__handle_listen(holds[i]->handle, NULL);
         hf__hold_waive(holds[i]);
     }
     if (n > 0) {
@@ -167,8 +181,7 @@ static void give_back(struct many *m, int from)
         (void)r;
     }
     for (int i = 0; i < n; i++) {
-        hf__handle_unref(holds[i]->handle);
-        memset(holds[i], 0, sizeof *holds[i]);
+        hf__hold_clear(holds[i]);
     }
     m->kept = from < m->kept ? from : m->kept;
 }
@@ -205,17 +218,15 @@ static int step_all(struct many *m, hf__time *ret_until)
 /* Until each has its answer, or can only sleep. */
 static void run_all(struct many *m)
 {
-    struct hf__parker *parker = m->listener.parker;
-
     for (;;) {
-        unsigned seen = hf__parker_seen(parker);
+        unsigned seen = hf__parker_seen(m->parker);
         hf__time until = HF__NEVER;
 
         if (step_all(m, &until) == 0) {
             return;
         }
         if (until.ns != 0) {
-            hf__park(parker, seen, until);
+            hf__park(m->parker, seen, until);
         }
     }
 }
@@ -334,7 +345,7 @@ static void run(struct many *m, struct hf__claim *c)
         unsigned seen = hf__parker_seen(c->parker);
         hf__time until = HF__NEVER;
 
-        if (atomic_load(&m->listener.has_heard) != 0) {
+        if (is_torn(m)) {
             hf__claim_call_off(c);
         }
         if (hf__claim_step(c, &until)) {
@@ -380,7 +391,7 @@ static int go_on(struct many *m)
 {
     const char *name = name_of(m, m->kept);
 
-    if (atomic_load(&m->listener.has_heard) != 0) {
+    if (is_torn(m)) {
         return HF_LOST;
     }
     if (is_stopped(m)) {
@@ -423,10 +434,10 @@ static int fill(struct many *m)
 static int hand_over(struct many *m)
 {
     for (int i = 0; i < m->n; i++) {
-        struct hf__handle *h = m->lock->parts[i].handle;
+        struct hf_lock *own = &m->lock->parts[i];
 
-        hf__handle_listen(h, &m->lock->listener);
-        hf__handle_begin_hold(h, m->opts);
+        hf__handle_listen(own->handle, &own->listener, &m->lock->parker);
+        hf__handle_begin_hold(own->handle, m->opts);
     }
     m->lock->handle = m->lock->parts[0].handle;
     return hf_held(m->lock) != 0 ? (int)HF_OK : (int)HF_LOST;
@@ -435,7 +446,6 @@ static int hand_over(struct many *m)
 /* HF_LOST: try anew while the patience lasts. */
 static int fail_lost(struct many *m)
 {
-    atomic_store(&m->listener.has_heard, 0);
     m->lock->handle = NULL;
     if (m->opts->wait_ms != 0 && hf__before(hf__now(), m->patience)) {
         return HF_OK;
@@ -479,9 +489,9 @@ int hf__many_acquire(struct hf_client *client, const char *const *names,
     m.patience = opts->wait_ms == HF_FOREVER ? HF__NEVER
                                              : hf__after_ms(now, opts->wait_ms);
     m.answer_by = hf__later(m.patience, hf__client_limit(client));
-    m.listener.parker = &m.own_parker;
+    m.parker = &m.own_parker;
     if (opts->cancel != NULL) {
-        m.listener.parker = &opts->cancel->parker;
+        m.parker = &opts->cancel->parker;
         m.stop = &opts->cancel->is_fired;
     }
     sort(names, m.n, sorted);

@@ -3,7 +3,7 @@
  * Marks of starts, over the operations that every store has: a detached
  * acquire with the shortest lease and a long keeping sets one, a release that
  * reopens takes it back. Both are idempotent by token, so that a lost answer
- * is asked for again. Called by users' threads.
+ * is asked for again. In steps, on users' threads or on the one that steps.
  */
 #include "src/core/once.h"
 
@@ -71,25 +71,6 @@ int hf__once_new(struct hf_client *client, const char *name,
 
 /* ---- asking */
 
-static int look_new(struct hf_client *client, const struct hf__once *once,
-                    enum hf__op_kind kind, struct hf__look **ret_look,
-                    hf_error *err)
-{
-    struct hf__op *op = NULL;
-    int r = hf__look_new(client, "", ret_look, err);
-
-    if (r != HF_OK) {
-        return r;
-    }
-    memcpy((*ret_look)->key_bytes, once->key_bytes, once->key.length);
-    (*ret_look)->key.length = once->key.length;
-    op = &(*ret_look)->request.op;
-    op->key = (*ret_look)->key;
-    op->kind = kind;
-    op->token = once->token;
-    return HF_OK;
-}
-
 static int started(const struct hf__once *once, const struct hf__record *mark,
                    hf_error *err)
 {
@@ -106,84 +87,186 @@ static int started(const struct hf__once *once, const struct hf__record *mark,
         once->name, hf__duration_format(left_ms, left, sizeof left));
 }
 
+static enum hf__op_kind kind_of(enum hf__once_do what)
+{
+    switch (what) {
+    case HF__ONCE_PEEK:
+        return HF__OP_INSPECT;
+    case HF__ONCE_MARK:
+        return HF__OP_ACQUIRE;
+    case HF__ONCE_UNDO:
+        return HF__OP_RELEASE;
+    }
+    HF_ASSERT(false && "nothing that one does with a mark");
+    return HF__OP_INSPECT;
+}
+
+static void fill(const struct hf__once_ask *a, struct hf__look *k)
+{
+    const struct hf__once *once = a->once;
+    struct hf__op *op = &k->request.op;
+
+    memcpy(k->key_bytes, once->key_bytes, once->key.length);
+    k->key.length = once->key.length;
+    op->key = k->key;
+    op->kind = kind_of(a->what);
+    op->token = once->token;
+    op->reopens = a->what == HF__ONCE_UNDO;
+    if (a->what == HF__ONCE_MARK) {
+        k->owner = *a->owner;
+        op->owner = &k->owner;
+        /* As short as can be: the keeping is what counts. */
+        op->lease_us = (once->keep_ms < HF_LEASE_MIN_MS ? once->keep_ms
+                                                        : HF_LEASE_MIN_MS) *
+                       1000;
+        op->keep_us = once->keep_ms * 1000;
+        op->is_detached =
+            (a->client->settings.backend->caps & HF_CAP_DETACH) != 0;
+    }
+}
+
+/* One try. HF_OK, or HF_ENOMEM. */
+static int begin(struct hf__once_ask *a, hf_error *err)
+{
+    int r = hf__look_new(a->client, "", &a->look, err);
+
+    if (a->limit.ns == 0) {
+        a->limit = hf__client_limit(a->client);
+        a->limit = a->by.ns == 0 ? a->limit : hf__earlier(a->limit, a->by);
+    }
+    if (r == HF_OK) {
+        fill(a, a->look);
+        hf__look_begin(a->client, a->look, a->parker,
+                       a->may_lead ? a->limit : (hf__time){0});
+    }
+    return r;
+}
+
+/* The try has its result: what does it say of the start? */
+static int read_answer(const struct hf__once_ask *a, int r, hf_error *err)
+{
+    const struct hf__record *mark = &a->look->record;
+
+    if (a->what == HF__ONCE_PEEK && r == HF_OK &&
+        (mark->is_held || mark->is_kept)) {
+        return started(a->once, mark, err);
+    }
+    if (a->what == HF__ONCE_MARK && r == HF_BUSY) {
+        return started(a->once, mark, err);
+    }
+    return a->what == HF__ONCE_UNDO && r == HF_LOST ? (int)HF_OK : r;
+}
+
+/* Is it to be tried again, until the store answers or io_timeout is over? */
+static bool tries_again(struct hf__once_ask *a, int r)
+{
+    hf__time now = hf__now();
+
+    a->is_unknown = a->is_unknown || r == HF_EUNKNOWN;
+    a->result = a->is_unknown && r == HF_EUNAVAIL ? (int)HF_EUNKNOWN : r;
+    if (a->what == HF__ONCE_PEEK || (r != HF_EUNAVAIL && r != HF_EUNKNOWN) ||
+        !hf__before(now, a->limit)) {
+        return false;
+    }
+    a->pause_until = hf__earlier(a->limit, hf__after_ms(now, RETRY_MS));
+    return true;
+}
+
+/* A mark of which nobody knows is taken back; if that fails too it counts:
+ * better not started than twice. */
+static bool goes_on(struct hf__once_ask *a)
+{
+    if (a->is_undoing) {
+        a->result = HF_EUNKNOWN;
+    } else if (a->what == HF__ONCE_MARK && a->result == HF_EUNKNOWN) {
+        a->what = HF__ONCE_UNDO;
+        a->is_undoing = true;
+        a->is_unknown = false;
+        a->limit = (hf__time){0};
+        return true;
+    }
+    a->limit = (hf__time){0};
+    a->is_unknown = false;
+    a->is_undoing = false;
+    return false;
+}
+
+bool hf__once_step(struct hf__once_ask *a, hf__time *ret_until, hf_error *err)
+{
+    for (;;) {
+        int r = HF_OK;
+
+        if (hf__before(hf__now(), a->pause_until)) {
+            *ret_until = a->pause_until;
+            return false;
+        }
+        err = a->is_undoing ? NULL : err;
+        if (a->look == NULL) {
+            r = begin(a, err);
+        }
+        if (r == HF_OK) {
+            if (!hf__look_step(a->client, a->look, a->limit, &r, err)) {
+                *ret_until = a->limit;
+                return false;
+            }
+            r = read_answer(a, r, err);
+            hf__look_unref(HF_MOVE(a->look));
+        }
+        if (!tries_again(a, r) && !goes_on(a)) {
+            return true;
+        }
+    }
+}
+
+void hf__once_hurry(struct hf__once_ask *a, hf__time by)
+{
+    a->by = by;
+    a->limit = hf__earlier(a->limit, by); /* none yet: stays so */
+}
+
+/* ---- and waiting for the answer */
+
+static int run(struct hf__once_ask a, hf_error *err)
+{
+    struct hf__parker parker = {0};
+
+    a.parker = &parker;
+    a.may_lead = true;
+    for (;;) {
+        unsigned seen = hf__parker_seen(&parker);
+        hf__time until = HF__NEVER;
+
+        if (hf__once_step(&a, &until, err)) {
+            return a.result;
+        }
+        hf__park(&parker, seen, until);
+    }
+}
+
 int hf__once_peek(struct hf_client *client, const struct hf__once *once,
                   hf_error *err)
 {
-    HF_AUTO(hf__look_unref_auto) struct hf__look *k = NULL;
-    int r = look_new(client, once, HF__OP_INSPECT, &k, err);
-
-    r = r == HF_OK ? hf__look_run(client, k, hf__client_limit(client), err) : r;
-    return r == HF_OK && (k->record.is_held || k->record.is_kept)
-               ? started(once, &k->record, err)
-               : r;
+    return run((struct hf__once_ask){.client = client,
+                                     .once = once,
+                                     .what = HF__ONCE_PEEK},
+               err);
 }
 
-static int ask(struct hf_client *client, const struct hf__once *once,
-               enum hf__op_kind kind, const hf_acquire_opts *opts,
-               hf__time limit, hf_error *err)
+int hf__once_mark(struct hf_client *client, const struct hf__once *once,
+                  const struct hf__owner *owner, hf_error *err)
 {
-    HF_AUTO(hf__look_unref_auto) struct hf__look *k = NULL;
-    int r = look_new(client, once, kind, &k, err);
-
-    if (r != HF_OK) {
-        return r;
-    }
-    if (kind == HF__OP_ACQUIRE) {
-        hf__client_owner(client, opts->owner, opts->note, &k->owner);
-        k->request.op.owner = &k->owner;
-        /* As short as can be: the keeping is what counts. */
-        k->request.op.lease_us =
-            (once->keep_ms < HF_LEASE_MIN_MS ? once->keep_ms
-                                             : HF_LEASE_MIN_MS) *
-            1000;
-        k->request.op.keep_us = once->keep_ms * 1000;
-        k->request.op.is_detached =
-            (client->settings.backend->caps & HF_CAP_DETACH) != 0;
-    }
-    k->request.op.reopens = kind == HF__OP_RELEASE;
-    r = hf__look_run(client, k, limit, err);
-    return r == HF_BUSY ? started(once, &k->record, err) : r;
-}
-
-/* Until the store answers, or io_timeout is over. */
-static int insist(struct hf_client *client, const struct hf__once *once,
-                  enum hf__op_kind kind, const hf_acquire_opts *opts,
-                  hf_error *err)
-{
-    hf__time limit = hf__client_limit(client);
-    bool is_unknown = false;
-
-    for (;;) {
-        int r = ask(client, once, kind, opts, limit, err);
-
-        is_unknown = is_unknown || r == HF_EUNKNOWN;
-        if (r != HF_EUNAVAIL && r != HF_EUNKNOWN) {
-            return r;
-        }
-        if (!hf__before(hf__now(), limit)) {
-            return is_unknown ? (int)HF_EUNKNOWN : r;
-        }
-        hf__sleep_until(hf__earlier(limit, hf__after_ms(hf__now(), RETRY_MS)));
-    }
+    return run((struct hf__once_ask){.client = client,
+                                     .once = once,
+                                     .what = HF__ONCE_MARK,
+                                     .owner = owner},
+               err);
 }
 
 int hf__once_undo(struct hf_client *client, const struct hf__once *once,
                   hf_error *err)
 {
-    int r = insist(client, once, HF__OP_RELEASE, NULL, err);
-
-    return r == HF_LOST ? (int)HF_OK : r;
-}
-
-int hf__once_mark(struct hf_client *client, const struct hf__once *once,
-                  const hf_acquire_opts *opts, hf_error *err)
-{
-    int r = insist(client, once, HF__OP_ACQUIRE, opts, err);
-
-    if (r == HF_EUNKNOWN) {
-        int undone = hf__once_undo(client, once, NULL);
-
-        (void)undone; /* else it counts: better not started than twice */
-    }
-    return r;
+    return run((struct hf__once_ask){.client = client,
+                                     .once = once,
+                                     .what = HF__ONCE_UNDO},
+               err);
 }

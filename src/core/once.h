@@ -28,10 +28,39 @@ HF_MUST_CHECK int hf__once_peek(struct hf_client *, const struct hf__once *,
                                 hf_error *err);
 /* The same, and from now on it has. After a failure it has not. */
 HF_MUST_CHECK int hf__once_mark(struct hf_client *, const struct hf__once *,
-                                const hf_acquire_opts *, hf_error *err);
+                                const struct hf__owner *, hf_error *err);
 /* As if it had not; HF_OK also if it had not. */
 HF_MUST_CHECK int hf__once_undo(struct hf_client *, const struct hf__once *,
                                 hf_error *err);
+
+enum hf__once_do { HF__ONCE_PEEK, HF__ONCE_MARK, HF__ONCE_UNDO };
+
+/* One of the three in steps. Client, once, what, owner (to mark) and parker
+ * are the caller's to set, all else is zero at first. */
+struct hf__once_ask {
+    struct hf_client *client;
+    const struct hf__once *once;
+    enum hf__once_do what;
+    const struct hf__owner *owner;
+    struct hf__parker *parker;
+    bool may_lead; /* the stepping thread may run a batch */
+
+    struct hf__look *look; /* under way */
+    hf__time limit;        /* set with the first try */
+    hf__time by;           /* no limit is later; 0: none */
+    hf__time pause_until;
+    bool is_unknown; /* a try got no answer */
+    bool is_undoing; /* the mark of which nobody knows */
+    int result;
+};
+
+/* True once it has its result, which is that of the three above; else step
+ * again when the parker was unparked, at *ret_until at the latest. A step that
+ * gave true may be followed by another question. Thread: one at a time. */
+HF_MUST_CHECK bool hf__once_step(struct hf__once_ask *, hf__time *ret_until,
+                                 hf_error *err);
+/* It must not take longer than that. Before a step. */
+void hf__once_hurry(struct hf__once_ask *, hf__time by);
 
 /* A key of locks becomes the beginning of all keys of marks. */
 void hf__once_space(struct hf__key *, char *bytes);

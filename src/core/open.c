@@ -195,6 +195,9 @@ static int init_client(struct hf_client *c, hf_error *err)
     hf__list_init(&c->handles);
     hf__list_init(&c->debts);
     hf__list_init(&c->owing);
+    hf__list_init(&c->unready);
+    hf__stepper_init(&c->stepper);
+    hf__board_init(&c->board);
     hf__session_init(&c->renew, &c->settings, "renew");
     c->renew.is_runners = true;
     if (gethostname(c->host, sizeof c->host - 1) != 0) {

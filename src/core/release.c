@@ -3,12 +3,12 @@
  * Letting go: to the next claim of this client in one step where the store
  * can, else by a release. This file decides which, tries again while there
  * is time, and makes sense of the answers; the errand itself is handle.c's.
- * Runs on the holder's thread; any thread may be the holder.
+ * Runs on the holder's thread (any may be that), or on the one that steps.
  */
-#include "src/core/debt.h"
-#include "src/core/handle.h"
+#include "src/core/parting.h"
 
 #include "src/base/error.h"
+#include "src/core/debt.h"
 
 #include <string.h>
 
@@ -52,81 +52,332 @@ static void handover_done(struct hf__request *q)
     hf__claim_unref(heir);
 }
 
-/* Hand the lock to the next in line. HF_OK, HF_LOST (+ reason), or a failure:
- * then release it. The request is the heir's, so that it may go on when the
- * holder's time is up. */
-static int hand_over(struct hf__handle *h, struct hf__claim *heir,
-                     hf__time limit, hf_reason *ret_reason)
+static void begin_handover(struct hf__parting *p, struct hf__claim *heir)
 {
-    int r = HF_EUNKNOWN;
+    struct hf__handle *h = p->handle;
 
     atomic_fetch_add(&heir->refs, 1);
     prepare_handover(h, heir);
     heir->request.done = handover_done;
-    switch (hf__session_run(hf__client_session(h->client, &h->key),
-                            &heir->request, &h->parker, limit, NULL)) {
-    case HF__ENDING_RAN:
-        break;
-    case HF__ENDING_WITHDRAWN:
+    p->heir = heir;
+    p->stage = HF__PARTING_HANDING;
+    hf__session_begin(hf__client_session(h->client, &h->key), &heir->request,
+                      p->parker, p->may_lead ? p->limit : (hf__time){0});
+}
+
+/* The request is the heir's, so that it may go on when the holder's time is
+ * up. Gives its result. */
+static int end_handover(struct hf__parting *p, enum hf__ending ending)
+{
+    struct hf__claim *heir = p->heir;
+    int r = HF_EUNKNOWN;
+
+    if (ending == HF__ENDING_DETACHED) {
+        return r;
+    }
+    if (ending == HF__ENDING_WITHDRAWN) {
         heir->request.op.result = HF_EUNAVAIL;
-        break;
-    case HF__ENDING_DETACHED:
-        return HF_EUNKNOWN;
     }
     r = heir->request.op.result;
-    *ret_reason = heir->request.op.ret_reason;
-    hf__place_gone(h);
+    p->reason = heir->request.op.ret_reason;
+    hf__place_gone(p->handle);
     handover_done(&heir->request);
     return r;
 }
 
-/* ---- releasing */
+/* ---- steps: each gives true when the next can be taken at once, else until
+ * when to sleep */
 
-/* Release by token until the store answers or the limit. A release whose
- * reply was lost shows as LOST the next time: before the deadline nobody but
- * us can have ended it, so that is success. */
-static int let_go(struct hf__handle *h, hf__time limit, bool is_unknown,
-                  hf_reason *ret_reason)
+static bool sleep_until(hf__time until, hf__time *ret_until)
 {
-    int r = HF_EUNAVAIL;
+    *ret_until = until;
+    return false;
+}
 
-    for (;;) {
-        hf__mutex_lock(&h->mutex);
-        if (!hf__handle_await_errand(h, limit)) {
-            r = HF_EUNAVAIL;
-        } else {
-            r = hf__handle_run(h, HF__ERRAND_RELEASE, limit, NULL);
-        }
-        if (r == HF_LOST) {
-            *ret_reason = h->request.op.ret_reason;
-        }
-        hf__mutex_unlock(&h->mutex);
-        is_unknown = is_unknown || r == HF_EUNKNOWN;
-        if (r >= 0 || !hf__before(hf__now(), limit)) {
+/* A request was begun. Who leads steps all that it has first, so that they go
+ * in one batch; else there is nothing to wait for. */
+static bool begun(const struct hf__parting *p, hf__time *ret_until)
+{
+    return !p->may_lead || sleep_until((hf__time){0}, ret_until);
+}
+
+static bool go_on(struct hf__parting *p, enum hf__parting_stage stage)
+{
+    p->stage = stage;
+    return true;
+}
+
+/* Everybody hears the result. */
+static bool end(struct hf__parting *p, int r)
+{
+    struct hf__handle *h = p->handle;
+
+    hf__mutex_lock(&h->mutex);
+    if (p->is_sender) {
+        p->duties |= hf__handle_feed(
+            h, (struct hf__event){.kind = HF__EVENT_RELEASE_ENDED,
+                                  .result = r,
+                                  .reason = p->reason,
+                                  .now = hf__now()});
+    }
+    if (r == HF_OK) {
+        hf__count(&h->client->counters.released, !h->is_unused);
+    }
+    h->release_result = r;
+    h->has_result = true;
+    hf__mutex_unlock(&h->mutex);
+    hf__place_gone(h);
+    hf__place_left(h);
+    hf__handle_follow_up(h, p->duties);
+    p->result = r;
+    return go_on(p, HF__PARTING_ENDED);
+}
+
+/* Who comes first gives the grant up, the others wait for its answer. Under
+ * the mutex. */
+static void give_up(struct hf__parting *p)
+{
+    struct hf__handle *h = p->handle;
+
+    if (h->has_result) {
+        p->result = h->release_result;
+        p->stage = HF__PARTING_ENDED;
+        return;
+    }
+    if (h->grant.phase == HF__PHASE_RELEASING) {
+        p->stage = HF__PARTING_OTHERS;
+        return;
+    }
+    p->result =
+        h->grant.phase == HF__PHASE_DETACHED ? (int)HF_EINVAL : (int)HF_LOST;
+    p->limit = hf__earlier(h->grant.deadline, hf__client_limit(h->client));
+    p->duties = hf__handle_feed(
+        h, (struct hf__event){.kind = HF__EVENT_RELEASE, .now = hf__now()});
+    p->is_sender = (p->duties & HF__DO_RELEASE) != 0;
+    p->stage = HF__PARTING_QUIET;
+}
+
+static bool step_others(struct hf__parting *p, hf__time *ret_until)
+{
+    HF_SCOPED_LOCK(&p->handle->mutex);
+
+    give_up(p);
+    return p->stage != HF__PARTING_OTHERS || sleep_until(HF__NEVER, ret_until);
+}
+
+static bool is_quiet(struct hf__handle *h)
+{
+    HF_SCOPED_LOCK(&h->mutex);
+    return h->errand == HF__ERRAND_NONE;
+}
+
+static bool step_quiet(struct hf__parting *p, hf__time *ret_until)
+{
+    struct hf__handle *h = p->handle;
+    struct hf__claim *heir = NULL;
+
+    if (!p->is_sender) {
+        return end(p, p->result); /* there was nothing to send */
+    }
+    if (!is_quiet(h)) {
+        return hf__before(hf__now(), p->limit)
+                   ? sleep_until(p->limit, ret_until)
+                   : go_on(p, HF__PARTING_ERRAND);
+    }
+    heir = hf__place_heir(h, h->grant.lease_ms);
+    if (heir == NULL) {
+        return go_on(p, HF__PARTING_ERRAND);
+    }
+    begin_handover(p, heir);
+    return begun(p, ret_until);
+}
+
+/* Gives false while the request goes on, else how it ended. */
+static bool is_over(struct hf__parting *p, struct hf__request *q,
+                    enum hf__ending *ret_ending)
+{
+    struct hf__handle *h = p->handle;
+    struct hf__session *s = hf__client_session(h->client, &h->key);
+
+    if (hf__session_advance(s, q)) {
+        *ret_ending = HF__ENDING_RAN;
+        return true;
+    }
+    if (hf__before(hf__now(), p->limit)) {
+        return false;
+    }
+    *ret_ending = hf__session_leave(s, q);
+    return true;
+}
+
+static bool step_handing(struct hf__parting *p, hf__time *ret_until)
+{
+    enum hf__ending ending = HF__ENDING_RAN;
+    int r = HF_OK;
+
+    if (!is_over(p, &p->heir->request, &ending)) {
+        return sleep_until(p->limit, ret_until);
+    }
+    r = end_handover(p, ending);
+    p->is_unknown = r == HF_EUNKNOWN;
+    return r == HF_OK || r == HF_LOST ? end(p, r)
+                                      : go_on(p, HF__PARTING_ERRAND);
+}
+
+/* The release has a result, or could not be sent. A release whose reply was
+ * lost shows as LOST the next time: before the deadline nobody but us can have
+ * ended it, so that is success. */
+static bool end_try(struct hf__parting *p, int r)
+{
+    hf__time now = hf__now();
+
+    p->is_unknown = p->is_unknown || r == HF_EUNKNOWN;
+    if (r < 0 && hf__before(now, p->limit)) {
+        p->pause_until = hf__earlier(p->limit, hf__after_ms(now, RETRY_MS));
+        return go_on(p, HF__PARTING_PAUSE);
+    }
+    if (r == HF_LOST && p->is_unknown && p->reason != HF_REASON_BROKEN) {
+        return end(p, HF_OK);
+    }
+    return end(p, r < 0 ? (int)HF_EUNKNOWN : r);
+}
+
+static bool step_errand(struct hf__parting *p, hf__time *ret_until)
+{
+    struct hf__handle *h = p->handle;
+    bool begins = false;
+
+    hf__mutex_lock(&h->mutex);
+    begins = h->errand == HF__ERRAND_NONE;
+    if (begins) {
+        hf__handle_begin(h, HF__ERRAND_RELEASE);
+    }
+    hf__mutex_unlock(&h->mutex);
+    if (begins) {
+        hf__session_begin(hf__client_session(h->client, &h->key), &h->request,
+                          p->parker, p->may_lead ? p->limit : (hf__time){0});
+        p->stage = HF__PARTING_SENT;
+        return begun(p, ret_until);
+    }
+    return hf__before(hf__now(), p->limit) ? sleep_until(p->limit, ret_until)
+                                           : end_try(p, HF_EUNAVAIL);
+}
+
+static bool step_sent(struct hf__parting *p, hf__time *ret_until)
+{
+    struct hf__handle *h = p->handle;
+    enum hf__ending ending = HF__ENDING_RAN;
+    int r = HF_OK;
+
+    if (!is_over(p, &h->request, &ending)) {
+        return sleep_until(p->limit, ret_until);
+    }
+    hf__mutex_lock(&h->mutex);
+    r = hf__handle_ended(h, ending, NULL);
+    if (r == HF_LOST) {
+        p->reason = h->request.op.ret_reason;
+    }
+    hf__mutex_unlock(&h->mutex);
+    return end_try(p, r);
+}
+
+static bool step_pause(struct hf__parting *p, hf__time *ret_until)
+{
+    return hf__before(hf__now(), p->pause_until)
+               ? sleep_until(p->pause_until, ret_until)
+               : go_on(p, HF__PARTING_ERRAND);
+}
+
+static bool step(struct hf__parting *p, hf__time *ret_until)
+{
+    bool goes_on = true;
+
+    while (goes_on) {
+        switch (p->stage) {
+        case HF__PARTING_OTHERS:
+            goes_on = step_others(p, ret_until);
             break;
+        case HF__PARTING_QUIET:
+            goes_on = step_quiet(p, ret_until);
+            break;
+        case HF__PARTING_HANDING:
+            goes_on = step_handing(p, ret_until);
+            break;
+        case HF__PARTING_ERRAND:
+            goes_on = step_errand(p, ret_until);
+            break;
+        case HF__PARTING_SENT:
+            goes_on = step_sent(p, ret_until);
+            break;
+        case HF__PARTING_PAUSE:
+            goes_on = step_pause(p, ret_until);
+            break;
+        case HF__PARTING_ENDED:
+            return true;
         }
-        hf__sleep_until(hf__earlier(limit, hf__after_ms(hf__now(), RETRY_MS)));
     }
-    if (r == HF_LOST && is_unknown && *ret_reason != HF_REASON_BROKEN) {
-        return HF_OK;
-    }
-    return r < 0 ? (int)HF_EUNKNOWN : r;
+    return false;
 }
 
-/* Under the mutex: has another thread begun to release? Then wait for it. */
-static bool await_other_release(struct hf__handle *h)
+/* ---- from outside */
+
+void hf__parting_begin(struct hf__parting *p)
 {
-    while (h->grant.phase == HF__PHASE_RELEASING && !h->has_result) {
-        unsigned seen = hf__parker_seen(&h->parker);
-
-        hf__mutex_unlock(&h->mutex);
-        hf__park(&h->parker, seen, HF__NEVER);
-        hf__mutex_lock(&h->mutex);
-    }
-    return h->has_result;
+    HF_SCOPED_LOCK(&p->handle->mutex);
+    give_up(p);
 }
 
-int hf__handle_tell_release(const struct hf__handle *h, int r, hf_error *err)
+bool hf__parting_step(struct hf__parting *p, hf__time *ret_until)
+{
+    struct hf__handle *h = p->handle;
+    bool has_ended = p->stage == HF__PARTING_ENDED;
+
+    if (!has_ended) {
+        if (p->parker != &h->parker && !p->listener.is_listening) {
+            hf__handle_listen(h, &p->listener, p->parker); /* then look */
+        }
+        has_ended = step(p, ret_until);
+    }
+    if (has_ended && p->listener.is_listening) {
+        hf__handle_ignore(h, &p->listener);
+    }
+    return has_ended;
+}
+
+bool hf__partings_step(struct hf__parting *p, int n, hf__time *ret_until)
+{
+    bool have_ended = true;
+
+    *ret_until = HF__NEVER;
+    for (int i = 0; i < n; i++) {
+        hf__time until = HF__NEVER;
+
+        if (!hf__parting_step(&p[i], &until)) {
+            *ret_until = hf__earlier(*ret_until, until);
+            have_ended = false;
+        }
+    }
+    return have_ended;
+}
+
+void hf__partings_run(struct hf__parting *p, int n, struct hf__parker *parker)
+{
+    for (;;) {
+        unsigned seen = hf__parker_seen(parker);
+        hf__time until = HF__NEVER;
+
+        if (hf__partings_step(p, n, &until)) {
+            return;
+        }
+        if (until.ns != 0) {
+            hf__park(parker, seen, until);
+        }
+    }
+}
+
+/* ---- what the caller is told */
+
+static int tell(const struct hf__handle *h, int r, hf_error *err)
 {
     const char *name = hf__handle_name(h);
 
@@ -149,167 +400,15 @@ int hf__handle_tell_release(const struct hf__handle *h, int r, hf_error *err)
                     name);
 }
 
-/* A release that is on its way. */
-struct departure {
-    hf__time limit;
-    hf_reason reason;
-    unsigned duties;
-    int result;
-    bool is_done;    /* by an earlier call, or another thread's */
-    bool is_sent;    /* its release is under way, in a batch */
-    bool is_unknown; /* the store may have done it */
-};
-
-/* Does the store have to be asked? */
-static bool must_ask(const struct departure *d)
+int hf__partings_tell(const struct hf__parting *p, int n, hf_error *err)
 {
-    return !d->is_done && (d->duties & HF__DO_RELEASE) != 0;
-}
+    int worst = 0;
 
-static void depart(struct hf__handle *h, struct departure *d)
-{
-    HF_SCOPED_LOCK(&h->mutex);
-
-    *d = (struct departure){.result = HF_LOST};
-    if (await_other_release(h)) {
-        d->result = h->release_result;
-        d->is_done = true;
-        return;
-    }
-    if (h->grant.phase == HF__PHASE_DETACHED) {
-        d->result = HF_EINVAL;
-    }
-    d->duties = hf__handle_feed(
-        h, (struct hf__event){.kind = HF__EVENT_RELEASE, .now = hf__now()});
-    d->limit = hf__earlier(h->grant.deadline, hf__client_limit(h->client));
-}
-
-/* Hand it on if somebody of this client waits. True: it is gone. */
-static bool pass_on(struct hf__handle *h, struct departure *d)
-{
-    struct hf__claim *heir = NULL;
-    bool is_quiet = false;
-
-    hf__mutex_lock(&h->mutex);
-    is_quiet = hf__handle_await_errand(h, d->limit);
-    hf__mutex_unlock(&h->mutex);
-    heir = is_quiet ? hf__place_heir(h, h->grant.lease_ms) : NULL;
-    if (heir == NULL) {
-        return false;
-    }
-    d->result = hand_over(h, heir, d->limit, &d->reason);
-    d->is_unknown = d->result == HF_EUNKNOWN;
-    return d->result == HF_OK || d->result == HF_LOST;
-}
-
-static void arrive(struct hf__handle *h, struct departure *d)
-{
-    struct hf__event e = {.kind = HF__EVENT_RELEASE_ENDED,
-                          .result = d->result,
-                          .reason = d->reason};
-
-    if (d->is_done) {
-        return;
-    }
-    hf__mutex_lock(&h->mutex);
-    if (must_ask(d)) {
-        e.now = hf__now();
-        d->duties |= hf__handle_feed(h, e);
-    }
-    if (d->result == HF_OK) {
-        hf__count(&h->client->counters.released, !h->is_unused);
-    }
-    h->release_result = d->result;
-    h->has_result = true;
-    hf__mutex_unlock(&h->mutex);
-    hf__place_gone(h);
-    hf__place_left(h);
-    hf__handle_follow_up(h, d->duties);
-}
-
-int hf__handle_release(struct hf__handle *h, hf_error *err)
-{
-    struct departure d;
-
-    depart(h, &d);
-    if (must_ask(&d) && !pass_on(h, &d)) {
-        d.result = let_go(h, d.limit, d.is_unknown, &d.reason);
-    }
-    arrive(h, &d);
-    return hf__handle_tell_release(h, d.result, err);
-}
-
-/* ---- several at once */
-
-/* Send the releases of all that nobody inherits as one batch. */
-static void send_together(struct hf__handle *const h[], int n,
-                          struct departure *d)
-{
-    struct hf__bunch bunch = {.n = 0};
-    hf__time limit = {0};
-    int sent[HF_MANY_MAX]; /* whose the i-th of the bunch is */
-
-    for (int i = 0; i < n; i++) {
-        HF_SCOPED_LOCK(&h[i]->mutex);
-
-        if (!d[i].is_sent || !hf__handle_await_errand(h[i], d[i].limit)) {
-            d[i].is_sent = false;
-            continue;
+    for (int i = 1; i < n; i++) {
+        if (p[worst].result != HF_LOST && p[i].result != HF_OK &&
+            (p[worst].result == HF_OK || p[i].result == HF_LOST)) {
+            worst = i;
         }
-        hf__handle_begin(h[i], HF__ERRAND_RELEASE);
-        limit = hf__later(limit, d[i].limit);
-        sent[bunch.n] = i;
-        hf__bunch_add(&bunch, hf__client_session(h[i]->client, &h[i]->key),
-                      &h[i]->request);
     }
-    if (bunch.n == 0) {
-        return;
-    }
-    hf__session_run_bunch(&bunch, &h[sent[0]]->parker, limit);
-    for (int i = 0; i < bunch.n; i++) {
-        struct hf__handle *own = h[sent[i]];
-        HF_SCOPED_LOCK(&own->mutex);
-
-        d[sent[i]].result =
-            hf__handle_ended(own, bunch.members[i].ending, NULL);
-        d[sent[i]].reason = d[sent[i]].result == HF_LOST
-                                ? own->request.op.ret_reason
-                                : HF_REASON_NONE;
-    }
-}
-
-/* What the batch did not settle is asked for again, one by one. */
-static void follow(struct hf__handle *h, struct departure *d)
-{
-    if (d->is_sent && d->result == HF_LOST && d->is_unknown &&
-        d->reason != HF_REASON_BROKEN) {
-        d->result = HF_OK; /* as in let_go() */
-    } else if (!d->is_sent || d->result < 0) {
-        d->is_unknown =
-            d->is_unknown || (d->is_sent && d->result == HF_EUNKNOWN);
-        d->result = let_go(h, d->limit, d->is_unknown, &d->reason);
-    }
-}
-
-void hf__handle_release_all(struct hf__handle *const h[], int n, int *results)
-{
-    struct departure d[HF_MANY_MAX];
-    bool is_left[HF_MANY_MAX];
-
-    HF_ASSERT(n <= HF_MANY_MAX);
-    for (int i = 0; i < n; i++) {
-        depart(h[i], &d[i]);
-    }
-    for (int i = 0; i < n; i++) {
-        is_left[i] = must_ask(&d[i]) && !pass_on(h[i], &d[i]);
-        d[i].is_sent = is_left[i];
-    }
-    send_together(h, n, d);
-    for (int i = 0; i < n; i++) {
-        if (is_left[i]) {
-            follow(h[i], &d[i]);
-        }
-        arrive(h[i], &d[i]);
-        results[i] = d[i].result;
-    }
+    return tell(p[worst].handle, p[worst].result, err);
 }

@@ -354,7 +354,7 @@ void hf__bunch_add(struct hf__bunch *b, struct hf__session *s,
                    struct hf__request *q)
 {
     HF_ASSERT(b->n < HF_MANY_MAX);
-    b->members[b->n++] = (struct hf__member){.session = s, .request = q};
+    b->members[b->n++] = (struct hf__bunched){.session = s, .request = q};
 }
 
 /* Gives whether all have run. */
@@ -363,7 +363,7 @@ static bool advance_bunch(struct hf__bunch *b)
     bool is_over = true;
 
     for (int i = 0; i < b->n; i++) {
-        struct hf__member *m = &b->members[i];
+        struct hf__bunched *m = &b->members[i];
 
         if (!m->is_over && hf__session_advance(m->session, m->request)) {
             m->is_over = true;
@@ -378,7 +378,7 @@ void hf__session_run_bunch(struct hf__bunch *b, struct hf__parker *parker,
                            hf__time limit)
 {
     for (int i = 0; i < b->n; i++) {
-        struct hf__member *m = &b->members[i];
+        struct hf__bunched *m = &b->members[i];
 
         hf__session_begin(m->session, m->request, parker, limit);
     }
@@ -394,7 +394,7 @@ void hf__session_run_bunch(struct hf__bunch *b, struct hf__parker *parker,
         hf__park(parker, seen, limit);
     }
     for (int i = 0; i < b->n; i++) {
-        struct hf__member *m = &b->members[i];
+        struct hf__bunched *m = &b->members[i];
 
         if (!m->is_over) {
             m->ending = hf__session_leave(m->session, m->request);

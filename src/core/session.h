@@ -124,7 +124,7 @@ HF_MUST_CHECK enum hf__ending hf__session_leave(struct hf__session *,
 /* Requests of one caller that go together, in the batch of each session. */
 struct hf__bunch {
     int n;
-    struct hf__member {
+    struct hf__bunched {
         struct hf__session *session;
         struct hf__request *request;
         bool is_over;

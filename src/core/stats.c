@@ -10,6 +10,15 @@
 
 #include <string.h>
 
+void hf__count_refusal(struct hf__counters *counters, int r)
+{
+    if (r == HF_CANCELLED) {
+        hf__count(&counters->cancelled, 1);
+    } else {
+        hf__count(r < 0 ? &counters->failed : &counters->busy, 1);
+    }
+}
+
 static void read_counters(struct hf__counters *from, hf_stats_info *to)
 {
 #define HF_X(name)                                                             \

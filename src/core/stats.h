@@ -36,4 +36,7 @@ static inline void hf__count(atomic_ullong *counter, unsigned long long n)
     atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
 }
 
+/* An acquire that ended with r, which is not HF_OK. */
+void hf__count_refusal(struct hf__counters *, int r);
+
 #endif

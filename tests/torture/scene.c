@@ -6,6 +6,7 @@
 #include "tests/torture/scene.h"
 
 #include "tests/contract/api.h"
+#include "tests/torture/async.h"
 #include "tests/torture/trip.h"
 
 int scene_open(struct scene *s)
@@ -371,6 +372,13 @@ static const struct act acts[] = {
     {"release", 0, with_job, play_release, HF_OK, true},
     {"free", 0, with_job, play_free, HF_OK, true},
     {"close", 0, with_job, play_close, HF_OK, true},
+    {"acquire, asynchronous", 0, scene_open, scene_acquire_async, HF_OK, false},
+    {"start, asynchronous", HF_CAP_KEEP, scene_open, scene_start_async, HF_OK,
+     false},
+    {"close, asynchronous", 0, scene_open, scene_close_async, HF_CANCELLED,
+     false},
+    {"release, asynchronous", 0, with_job, scene_release_async, HF_OK, false},
+    {"descriptor", 0, scene_open, scene_fd, HF_OK, false},
     {"inspect", 0, scene_open, play_inspect, HF_OK, false},
     {"list", HF_CAP_LIST, scene_open, play_list, HF_OK, false},
     {"break", 0, with_other, play_break, HF_OK, false},

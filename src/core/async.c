@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The asynchronous calls of holdfast.h. Arguments are checked here, before
+ * anything is accepted; an acquire is flight.c's, a release is stepped here
+ * and decided in release.c, what was lost is hold.c's, and telling board.c's.
+ * Called by users' threads; a release runs on the stepper's.
+ */
+#include "src/base/alloc.h"
+#include "src/base/error.h"
+#include "src/base/rand.h"
+#include "src/core/api.h"
+#include "src/core/flight.h"
+#include "src/core/parting.h"
+
+/* ---- what is common */
+
+static int check_open(struct hf_client *client, hf_error *err)
+{
+    return hf__board_is_closed(&client->board)
+               ? hf__fail(err, HF_EUNAVAIL,
+                          "the client is closed: nobody would dispatch")
+               : (int)HF_OK;
+}
+
+/* ---- acquiring */
+
+/* An asynchronous acquire belongs to no thread. */
+static int choose_owner(hf_acquire_opts *opts, hf_error *err)
+{
+    if (opts->owner_id != 0) {
+        return HF_OK;
+    }
+    if (opts->reentrant != 0) {
+        return hf__fail(err, HF_EINVAL,
+                        "reentrant needs an owner_id here: an asynchronous "
+                        "acquire has no thread to know its owner by");
+    }
+    while (opts->owner_id == 0) {
+        hf__random(&opts->owner_id, sizeof opts->owner_id);
+    }
+    return HF_OK;
+}
+
+int hf_acquire_async(hf_client *client, const char *name,
+                     const hf_acquire_opts *given, hf_acquire_fn fn, void *arg,
+                     hf_error *err)
+{
+    hf_acquire_opts opts = HF_ACQUIRE_OPTS_INIT;
+    struct hf__flight *f = NULL;
+    int r = hf__acquire_check(client, name, given, &opts, err);
+
+    if (r == HF_OK && fn == NULL) {
+        r = hf__fail(err, HF_EINVAL, "the call needs a function to call back");
+    }
+    r = r == HF_OK ? choose_owner(&opts, err) : r;
+    if (r == HF_OK && !hf__is_never(hf__client_close_by(client))) {
+        r = hf__fail(err, HF_EUNAVAIL, "the client is being closed");
+    }
+    r = r == HF_OK ? hf__flight_new(client, name, &opts, &f, err) : r;
+    if (r == HF_OK) {
+        hf__flight_start(f, &opts, fn, arg);
+    }
+    return r;
+}
+
+/* ---- letting go */
+
+struct departure {
+    struct hf__job job;
+    struct hf__notice notice;
+    struct hf_client *client; /* with a reference */
+    int result;
+    hf_error err;
+    hf_done_fn fn; /* NULL: nobody wants to know */
+    void *arg;
+    int n;
+    struct hf__parting partings[]; /* of each name, with its handle's ref */
+};
+
+static void departure_free(struct departure *d)
+{
+    struct hf_client *client = d->client;
+
+    for (int i = 0; i < d->n; i++) {
+        hf__handle_unref(d->partings[i].handle);
+    }
+    hf__free(d);
+    hf__client_unref(client);
+}
+
+static bool step(struct hf__job *j, hf__time *ret_until)
+{
+    struct departure *d = HF__ELEMENT(j, struct departure, job);
+    hf__time close_by = hf__client_close_by(d->client);
+
+    for (int i = 0; i < d->n; i++) {
+        d->partings[i].limit = hf__earlier(d->partings[i].limit, close_by);
+    }
+    if (!hf__partings_step(d->partings, d->n, ret_until)) {
+        return false;
+    }
+    d->result = hf__partings_tell(d->partings, d->n, &d->err);
+    return true;
+}
+
+static void call_off(struct hf__job *j)
+{
+    hf__unpark(&j->member.parker);
+}
+
+/* Also if nothing was to be sent: its answer is known. */
+static void arrive(struct departure *d)
+{
+    if (d->fn == NULL) {
+        departure_free(d);
+    } else {
+        hf__board_post(&d->client->board, &d->notice);
+    }
+}
+
+static void end(struct hf__job *j)
+{
+    arrive(HF__ELEMENT(j, struct departure, job));
+}
+
+static void tell(struct hf__notice *n)
+{
+    struct departure *d = HF__ELEMENT(n, struct departure, notice);
+    hf_done_fn fn = d->fn;
+    void *arg = d->arg;
+    hf_error err = d->err;
+    int r = d->result;
+
+    departure_free(d);
+    fn(arg, r, &err);
+}
+
+static struct departure *departure_new(struct hf_lock *lock)
+{
+    int n = hf_count(lock);
+    struct departure *d =
+        hf__alloc(sizeof *d + (size_t)n * sizeof d->partings[0]);
+
+    if (d == NULL) {
+        return NULL;
+    }
+    d->client = hf__client_ref(lock->handle->client);
+    d->err = (hf_error)HF_ERROR_INIT;
+    hf__list_init(&d->notice.link);
+    d->notice.tell = tell;
+    d->job.step = step;
+    d->job.end = end;
+    d->job.call_off = call_off;
+    hf__stepper_adopt(&d->client->stepper, &d->job);
+    d->n = n;
+    for (int i = 0; i < n; i++) {
+        atomic_fetch_add(&hf__hold_part(lock, i)->handle->refs, 1);
+        d->partings[i].parker = &d->job.member.parker;
+    }
+    return d;
+}
+
+static bool is_over(const struct departure *d)
+{
+    for (int i = 0; i < d->n; i++) {
+        if (d->partings[i].stage != HF__PARTING_ENDED) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void depart(struct departure *d, hf_lock *lock)
+{
+    atomic_store(&lock->is_sent_away, true);
+    hf__hold_leave(lock, d->partings);
+    if (is_over(d)) {
+        d->result = hf__partings_tell(d->partings, d->n, &d->err);
+        arrive(d);
+        return;
+    }
+    hf__stepper_add(&d->client->stepper, &d->job);
+}
+
+int hf_release_async(hf_lock *lock, hf_done_fn fn, void *arg, hf_error *err)
+{
+    struct departure *d = NULL;
+    int r = hf__hold_usable(lock, err);
+
+    r = r == HF_OK ? check_open(lock->handle->client, err) : r;
+    if (r != HF_OK) {
+        return r;
+    }
+    if (hf__stepper_start(&lock->handle->client->stepper) != HF_OK) {
+        return hf__fail(err, HF_EUNAVAIL,
+                        "the system gives no thread for asynchronous calls: "
+                        "raise the limit (ulimit -u), or use hf_release()");
+    }
+    d = departure_new(lock);
+    if (d == NULL) {
+        return hf__fail(err, HF_ENOMEM, "out of memory");
+    }
+    d->fn = fn;
+    d->arg = arg;
+    depart(d, lock);
+    return HF_OK;
+}
+
+/* ---- hearing of it */
+
+int hf_on_lost(hf_lock *lock, hf_lost_fn fn, void *arg)
+{
+    int r = hf__hold_usable(lock, NULL);
+
+    r = r == HF_OK ? check_open(lock->handle->client, NULL) : r;
+    return r == HF_OK ? hf__hold_on_lost(lock, fn, arg) : r;
+}
+
+int hf_fd(hf_client *client)
+{
+    int r = hf__client_usable(client, NULL);
+
+    return r == HF_OK ? hf__board_fd(&client->board) : r;
+}
+
+int hf_dispatch(hf_client *client, hf_error *err)
+{
+    int r = hf__client_usable(client, err);
+
+    return r == HF_OK ? hf__board_dispatch(&client->board) : r;
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Posting and telling. This file decides that each notice is told once, on
+ * the thread that dispatches, and that the descriptor says when there is one;
+ * what is told is its owner's. Posted to by any thread, under any lock of
+ * ours: the board's is the last.
+ */
+#include "src/core/board.h"
+
+#include "src/base/fork.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+/* Who tells what, on the teller's stack: the notice may be freed meanwhile. */
+struct teller {
+    struct hf__link link;
+    struct hf__notice *notice; /* NULL: none just now */
+    unsigned thread;
+};
+
+void hf__board_init(struct hf__board *b)
+{
+    hf__mutex_init(&b->mutex);
+    hf__list_init(&b->notices);
+    hf__list_init(&b->tellers);
+    b->fd = -1;
+}
+
+void hf__board_fini(struct hf__board *b)
+{
+    hf__fd_close(b->fd);
+    hf__mutex_fini(&b->mutex);
+}
+
+/* ---- the descriptor; under the mutex */
+
+static void show(const struct hf__board *b)
+{
+    const uint64_t one = 1;
+
+    if (b->fd >= 0 && write(b->fd, &one, sizeof one) < 0) {
+        HF_ASSERT(false && "an eventfd of ours can't be written");
+    }
+}
+
+static void unshow(const struct hf__board *b)
+{
+    uint64_t count = 0;
+
+    if (b->fd >= 0 && read(b->fd, &count, sizeof count) < 0) {
+        /* The application has read it: it is not readable, as it should. */
+    }
+}
+
+static void take_off(struct hf__board *b, struct hf__notice *n)
+{
+    hf__list_remove(&n->link);
+    if (--b->count == 0) {
+        unshow(b);
+    }
+}
+
+int hf__board_fd(struct hf__board *b)
+{
+    HF_SCOPED_LOCK(&b->mutex);
+    int fd = b->fd;
+    int r = HF_OK;
+
+    if (fd >= 0) {
+        return fd;
+    }
+    fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (fd < 0) {
+        return HF_EUNAVAIL;
+    }
+    r = hf__fd_register(fd);
+    if (r != HF_OK) {
+        close(fd);
+        return r;
+    }
+    b->fd = fd;
+    if (b->count > 0) {
+        show(b);
+    }
+    return fd;
+}
+
+/* ---- posting */
+
+void hf__board_post(struct hf__board *b, struct hf__notice *n)
+{
+    HF_SCOPED_LOCK(&b->mutex);
+
+    if (b->is_closed || !hf__list_is_empty(&n->link)) {
+        return;
+    }
+    hf__list_push(&b->notices, &n->link);
+    if (b->count++ == 0) {
+        show(b);
+    }
+}
+
+/* Under the mutex. A callback may itself let go of what it is told about. */
+static bool is_told_elsewhere(const struct hf__board *b,
+                              const struct hf__notice *n, unsigned self)
+{
+    HF__LIST_EACH (link, &b->tellers) {
+        const struct teller *t = HF__ELEMENT(link, struct teller, link);
+
+        if (t->notice == n && t->thread != self) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool hf__board_retract(struct hf__board *b, struct hf__notice *n)
+{
+    unsigned self = 0;
+
+    hf__mutex_lock(&b->mutex);
+    if (!hf__list_is_empty(&n->link)) {
+        take_off(b, n);
+        hf__mutex_unlock(&b->mutex);
+        return true;
+    }
+    self = hf__list_is_empty(&b->tellers) ? 0 : hf__thread_id();
+    while (self != 0 && is_told_elsewhere(b, n, self)) {
+        unsigned seen = hf__parker_seen(&b->told);
+
+        hf__mutex_unlock(&b->mutex);
+        hf__park(&b->told, seen, HF__NEVER);
+        hf__mutex_lock(&b->mutex);
+    }
+    hf__mutex_unlock(&b->mutex);
+    return false;
+}
+
+/* ---- telling */
+
+/* Out of line: the teller is taken off before it goes. */
+__attribute__((noinline)) static void begin_telling(struct hf__board *b,
+                                                    struct teller *t)
+{
+    t->thread = hf__thread_id();
+    t->notice = NULL;
+    hf__list_push(&b->tellers, &t->link);
+}
+
+/* Tell up to `most`; with the mutex held at call and return. */
+static int tell(struct hf__board *b, int most)
+{
+    struct teller t;
+    int n = 0;
+
+    begin_telling(b, &t);
+    while (n < most && !hf__list_is_empty(&b->notices)) {
+        t.notice = HF__ELEMENT(b->notices.next, struct hf__notice, link);
+        take_off(b, t.notice);
+        n++;
+        hf__mutex_unlock(&b->mutex);
+        t.notice->tell(t.notice);
+        hf__mutex_lock(&b->mutex);
+        t.notice = NULL;
+        hf__unpark(&b->told);
+    }
+    hf__list_remove(&t.link);
+    return n;
+}
+
+int hf__board_dispatch(struct hf__board *b)
+{
+    HF_SCOPED_LOCK(&b->mutex);
+    return b->count == 0 ? 0 : tell(b, b->count);
+}
+
+void hf__board_close(struct hf__board *b)
+{
+    HF_SCOPED_LOCK(&b->mutex);
+    b->is_closed = true;
+}
+
+bool hf__board_is_closed(struct hf__board *b)
+{
+    HF_SCOPED_LOCK(&b->mutex);
+    return b->is_closed;
+}

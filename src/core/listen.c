@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who waits for what becomes of several grants, or steps many things, sleeps
+ * on a parker of its own and listens to the handles. This file decides whom a
+ * change wakes; what has changed they see for themselves. Called by any
+ * thread, without locks.
+ */
+#include "src/core/handle.h"
+
+void hf__handle_listen(struct hf__handle *h, struct hf__listener *l,
+                       struct hf__parker *parker)
+{
+    HF_SCOPED_LOCK(&h->mutex);
+
+    l->parker = parker;
+    if (!l->is_listening) {
+        hf__list_push(&h->listeners, &l->link);
+        atomic_fetch_add(&h->n_listeners, 1);
+        l->is_listening = true;
+    }
+}
+
+void hf__handle_ignore(struct hf__handle *h, struct hf__listener *l)
+{
+    HF_SCOPED_LOCK(&h->mutex);
+
+    if (l->is_listening) {
+        hf__list_remove(&l->link);
+        atomic_fetch_sub(&h->n_listeners, 1);
+        l->is_listening = false;
+    }
+}
+
+void hf__handle_stir(struct hf__handle *h)
+{
+    hf__unpark(&h->parker);
+    if (atomic_load(&h->n_listeners) == 0) {
+        return; /* who has not listened yet has not looked either */
+    }
+    hf__mutex_lock(&h->mutex);
+    HF__LIST_EACH (link, &h->listeners) {
+        hf__unpark(HF__ELEMENT(link, struct hf__listener, link)->parker);
+    }
+    hf__mutex_unlock(&h->mutex);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Releasing a grant in steps, none of which sleeps: hf_release() takes them on
+ * its caller's thread, hf_release_async() on the stepper's. Of several that
+ * release one grant the first sends, the others share its answer.
+ */
+#ifndef HF_CORE_PARTING_H
+#define HF_CORE_PARTING_H
+
+#include "src/core/handle.h"
+
+struct hf__claim;
+
+enum hf__parting_stage {
+    HF__PARTING_OTHERS,  /* another has begun before: wait for its answer */
+    HF__PARTING_QUIET,   /* wait for the errand under way */
+    HF__PARTING_HANDING, /* it is being handed to the next claim */
+    HF__PARTING_ERRAND,  /* send the release, once no errand is under way */
+    HF__PARTING_SENT,
+    HF__PARTING_PAUSE, /* before the next try */
+    HF__PARTING_ENDED
+};
+
+/* Handle, parker and may_lead are the caller's to set, all else is zero at
+ * first. Several may share a parker. */
+struct hf__parting {
+    struct hf__handle *handle;
+    struct hf__parker *parker; /* the handle's, or one that listens to it */
+    bool may_lead;             /* the stepping thread may run a batch */
+
+    enum hf__parting_stage stage;
+    struct hf__listener listener;
+    bool is_sender;  /* this one ends the grant */
+    bool is_unknown; /* a try got no answer */
+    unsigned duties;
+    hf_reason reason;
+    hf__time limit;
+    hf__time pause_until;
+    struct hf__claim *heir;
+    int result;
+};
+
+/* From now on the lock is not held. Thread: any. */
+void hf__parting_begin(struct hf__parting *);
+/* True once it has its result; else step again when the parker was unparked,
+ * at *ret_until at the latest. Thread: one at a time. */
+HF_MUST_CHECK bool hf__parting_step(struct hf__parting *, hf__time *ret_until);
+/* The same for n at once, in one batch where they have a session in common:
+ * one that may lead asks for the next step at once (*ret_until has passed)
+ * when it has begun its request, so all have begun before the first leads. */
+HF_MUST_CHECK bool hf__partings_step(struct hf__parting *, int n,
+                                     hf__time *ret_until);
+/* Step them on the caller's thread, which sleeps on their parker, until all
+ * have their result. Thread: user. Blocks: up to io_timeout. */
+void hf__partings_run(struct hf__parting *, int n, struct hf__parker *);
+/* The result, with its text: of several the first loss, else the first
+ * failure. */
+int hf__partings_tell(const struct hf__parting *, int n, hf_error *err);
+
+#endif

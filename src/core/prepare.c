@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What must run before the first grant: the keeper, the renewal session with
+ * its runner, so that whatever is granted can be renewed, and the sentry. This
+ * file decides who sees to it: the first caller, who waits for the connection
+ * on its own thread, or the session's runner, for those who may not wait.
+ */
+#include "src/core/client.h"
+
+#include "src/base/error.h"
+
+static bool is_ready(struct hf_client *c)
+{
+    HF_SCOPED_LOCK(&c->mutex);
+    return c->is_ready;
+}
+
+static void set_ready(struct hf_client *c)
+{
+    HF_SCOPED_LOCK(&c->mutex);
+    c->is_ready = true;
+}
+
+static int start_threads(struct hf_client *c, hf_error *err)
+{
+    int r = hf__keeper_start(&c->keeper);
+
+    if (r == HF_OK) {
+        r = hf__session_start_runner(&c->renew);
+    }
+    if (r == HF_OK) {
+        hf__sentry_start(&c->sentry);
+    }
+    return r == HF_OK
+               ? r
+               : hf__fail(err, r,
+                          "the system gives no thread for renewals: raise "
+                          "the limit (ulimit -u)");
+}
+
+int hf__client_prepare(struct hf_client *c, hf_error *err)
+{
+    int r = HF_OK;
+
+    if (is_ready(c)) {
+        return HF_OK;
+    }
+    r = hf__session_connect(&c->renew, c->settings.io_timeout_ms, err);
+    r = r == HF_OK ? start_threads(c, err) : r;
+    if (r == HF_OK) {
+        set_ready(c);
+    }
+    return r;
+}
+
+/* ---- without waiting */
+
+/* The connection is all that is wanted. */
+static int do_nothing(struct hf__conn *conn, struct hf__request *q,
+                      hf__time deadline)
+{
+    (void)conn;
+    (void)deadline;
+    q->op.result = HF_OK;
+    return HF_OK;
+}
+
+/* Under the mutex. */
+static void tell(const struct hf_client *c, struct hf__unready *u, int r)
+{
+    u->has_result = true;
+    u->told = r;
+    if (r != HF_OK && c->connect_err.status == 0) {
+        (void)hf__fail(u->err, r, "the store could not be reached (%s)",
+                       hf_strstatus(r));
+    } else if (r != HF_OK) {
+        hf__error_copy(u->err, &c->connect_err);
+    }
+    hf__unpark(u->parker);
+}
+
+/* Tell all who wait; whoever comes now begins anew if it failed. */
+static void connect_done(struct hf__request *q)
+{
+    struct hf_client *c = HF__ELEMENT(q, struct hf_client, connect);
+    struct hf__link *link = NULL;
+    HF_SCOPED_LOCK(&c->mutex);
+
+    c->is_connecting = false;
+    c->is_ready = c->is_ready || q->op.result == HF_OK;
+    while ((link = hf__list_pop(&c->unready)) != NULL) {
+        tell(c, HF__ELEMENT(link, struct hf__unready, link),
+             c->is_ready ? (int)HF_OK : q->op.result);
+    }
+}
+
+/* Stand in the line. Under the mutex. */
+static void enter(struct hf_client *c, struct hf__unready *u)
+{
+    u->is_in_line = true;
+    c->n_unready++;
+    hf__list_push(&c->unready, &u->link);
+}
+
+/* True if the connecting is to begin, now. Under the mutex. */
+static bool begins(struct hf_client *c)
+{
+    if (c->is_connecting) {
+        return false;
+    }
+    c->is_connecting = true;
+    c->connect_err = (hf_error)HF_ERROR_INIT;
+    c->connect.op.err = &c->connect_err;
+    c->connect.call = do_nothing;
+    c->connect.done = connect_done;
+    return true;
+}
+
+/* Has it an answer? It is not to overtake those that were told and have yet
+ * to take their step. Under the mutex. */
+static bool has_answer(struct hf_client *c, struct hf__unready *u)
+{
+    if (c->is_ready && c->n_unready == 0) {
+        return true;
+    }
+    if (!u->is_in_line) {
+        enter(c, u);
+        if (c->is_ready) {
+            tell(c, u, HF_OK);
+            return false; /* it steps again, after them */
+        }
+    }
+    return u->has_result;
+}
+
+bool hf__client_prepare_step(struct hf_client *c, struct hf__unready *u)
+{
+    bool is_answered = false;
+    bool is_first = false;
+
+    u->result = is_ready(c) ? (int)HF_OK : start_threads(c, u->err);
+    if (u->result == HF_OK) {
+        hf__mutex_lock(&c->mutex);
+        is_answered = has_answer(c, u);
+        u->result = is_answered && u->has_result ? u->told : (int)HF_OK;
+        is_first = !is_answered && !c->is_ready && begins(c);
+        hf__mutex_unlock(&c->mutex);
+    }
+    if (u->result != HF_OK || is_answered) {
+        hf__client_prepare_leave(c, u);
+        return true;
+    }
+    if (is_first) {
+        hf__session_submit(&c->renew, &c->connect);
+    }
+    return false;
+}
+
+void hf__client_prepare_leave(struct hf_client *c, struct hf__unready *u)
+{
+    HF_SCOPED_LOCK(&c->mutex);
+
+    if (u->is_in_line) {
+        hf__list_remove(&u->link);
+        u->is_in_line = false;
+        c->n_unready--;
+    }
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stepping jobs: this file decides when one is stepped, and when it can be
+ * freed; what a step does is the job's. Jobs are added by any thread, stepped
+ * and ended by the stepper's own.
+ */
+#include "src/core/stepper.h"
+
+void hf__stepper_init(struct hf__stepper *s)
+{
+    hf__mutex_init(&s->mutex);
+    hf__list_init(&s->jobs);
+}
+
+void hf__stepper_fini(struct hf__stepper *s)
+{
+    hf__mutex_fini(&s->mutex);
+}
+
+/* ---- the thread */
+
+static void end_job(struct hf__stepper *s, struct hf__job *j)
+{
+    j->end(j);
+    hf__mutex_lock(&s->mutex);
+    if (--s->n_jobs == 0) {
+        hf__unpark(&s->idle);
+    }
+    hf__mutex_unlock(&s->mutex);
+}
+
+static void step(struct hf__stepper *s, struct hf__job *j)
+{
+    hf__time until = HF__NEVER;
+
+    if (!j->step(j, &until)) {
+        if (hf__is_never(until)) {
+            hf__heap_remove(&s->timers, &j->timer);
+        } else {
+            hf__heap_set(&s->timers, &j->timer, until);
+        }
+        return;
+    }
+    hf__heap_remove(&s->timers, &j->timer);
+    hf__mutex_lock(&s->mutex);
+    hf__list_remove(&j->link);
+    hf__mutex_unlock(&s->mutex);
+    j->is_over = true;
+    if (hf__member_retire(&j->member)) {
+        end_job(s, j);
+    }
+}
+
+/* Step those that were called. Gives whether there were any. */
+static bool answer_calls(struct hf__stepper *s)
+{
+    struct hf__member *m = hf__crew_take(&s->crew);
+    bool were_any = m != NULL;
+
+    while (m != NULL) {
+        struct hf__job *j = HF__ELEMENT(m, struct hf__job, member);
+
+        m = m->next;
+        if (j->is_over) {
+            end_job(s, j);
+        } else {
+            hf__member_answer(&j->member);
+            step(s, j);
+        }
+    }
+    return were_any;
+}
+
+static bool step_due(struct hf__stepper *s, hf__time now)
+{
+    struct hf__timer *first = hf__heap_first(&s->timers);
+
+    if (first == NULL || hf__before(now, first->due)) {
+        return false;
+    }
+    step(s, HF__ELEMENT(first, struct hf__job, timer));
+    return true;
+}
+
+static bool is_done(struct hf__stepper *s)
+{
+    HF_SCOPED_LOCK(&s->mutex);
+    return s->is_stopping;
+}
+
+static void stepper_main(void *arg)
+{
+    struct hf__stepper *s = arg;
+
+    while (!is_done(s)) {
+        unsigned seen = hf__parker_seen(&s->crew.parker);
+        bool is_busy = answer_calls(s);
+        hf__time now = hf__now();
+
+        while (step_due(s, now)) {
+            is_busy = true;
+        }
+        if (!is_busy) {
+            struct hf__timer *first = hf__heap_first(&s->timers);
+
+            hf__park(&s->crew.parker, seen,
+                     first == NULL ? HF__NEVER : first->due);
+        }
+    }
+}
+
+/* ---- from outside */
+
+int hf__stepper_start(struct hf__stepper *s)
+{
+    HF_SCOPED_LOCK(&s->mutex);
+
+    return s->thread.is_running ? HF_OK
+                                : hf__thread_start(&s->thread, "holdfast-async",
+                                                   stepper_main, s);
+}
+
+void hf__stepper_adopt(struct hf__stepper *s, struct hf__job *j)
+{
+    hf__crew_join(&s->crew, &j->member);
+    hf__list_init(&j->link);
+}
+
+void hf__stepper_add(struct hf__stepper *s, struct hf__job *j)
+{
+    hf__mutex_lock(&s->mutex);
+    hf__list_push(&s->jobs, &j->link);
+    s->n_jobs++;
+    if (s->is_closing) {
+        j->call_off(j);
+    }
+    hf__member_answer(&j->member);
+    hf__unpark(&j->member.parker);
+    hf__mutex_unlock(&s->mutex);
+}
+
+void hf__stepper_call_off(struct hf__stepper *s)
+{
+    HF_SCOPED_LOCK(&s->mutex);
+
+    s->is_closing = true;
+    HF__LIST_EACH (link, &s->jobs) {
+        struct hf__job *j = HF__ELEMENT(link, struct hf__job, link);
+
+        j->call_off(j);
+    }
+}
+
+void hf__stepper_drain(struct hf__stepper *s)
+{
+    hf__mutex_lock(&s->mutex);
+    while (s->n_jobs > 0) {
+        unsigned seen = hf__parker_seen(&s->idle);
+
+        hf__mutex_unlock(&s->mutex);
+        hf__park(&s->idle, seen, HF__NEVER);
+        hf__mutex_lock(&s->mutex);
+    }
+    hf__mutex_unlock(&s->mutex);
+}
+
+void hf__stepper_stop(struct hf__stepper *s)
+{
+    hf__mutex_lock(&s->mutex);
+    s->is_stopping = true;
+    hf__mutex_unlock(&s->mutex);
+    hf__unpark(&s->crew.parker);
+    hf__thread_stop(&s->thread);
+}
