@@ -8,6 +8,7 @@
 #include "bench/command.h"
 #include "bench/contest.h"
 #include "bench/footprint.h"
+#include "bench/loop.h"
 #include "bench/measure.h"
 #include "bench/renewal.h"
 #include "bench/report.h"
@@ -29,8 +30,8 @@ static const struct {
 } parts[] = {
     {"footprint", bench_footprint}, {"throughput", bench_throughput},
     {"files", bench_files},         {"waiting", bench_waiting},
-    {"contest", bench_contest},     {"renewal", bench_renewal},
-    {"command", bench_command},
+    {"contest", bench_contest},     {"loop", bench_loop},
+    {"renewal", bench_renewal},     {"command", bench_command},
 };
 
 static char folder[256];
@@ -84,9 +85,9 @@ static void write_json(const char *path)
 
 static void usage(void)
 {
-    bench_fail(
-        "usage: bench [--quick] [--only footprint|throughput|files|"
-        "waiting|contest|renewal|command] [--json FILE] [--command HOLDFAST]");
+    bench_fail("usage: bench [--quick] [--only footprint|throughput|files|"
+               "waiting|contest|loop|renewal|command] [--json FILE] "
+               "[--command HOLDFAST]");
 }
 
 int main(int argc, char *argv[])

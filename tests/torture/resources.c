@@ -183,7 +183,7 @@ TEST_WITHIN(60, one_block_of_the_store_is_refused)
     torture_all(TRIP_STORE_MEMORY, false);
 }
 
-TEST_WITHIN(60, the_store_gets_no_more_memory)
+TEST_WITHIN(90, the_store_gets_no_more_memory)
 {
     torture_all(TRIP_STORE_MEMORY, true);
 }

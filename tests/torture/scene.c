@@ -377,7 +377,7 @@ static const struct act acts[] = {
      false},
     {"close, asynchronous", 0, scene_open, scene_close_async, HF_CANCELLED,
      false},
-    {"release, asynchronous", 0, with_job, scene_release_async, HF_OK, false},
+    {"release, asynchronous", 0, with_job, scene_release_async, HF_OK, true},
     {"descriptor", 0, scene_open, scene_fd, HF_OK, false},
     {"inspect", 0, scene_open, play_inspect, HF_OK, false},
     {"list", HF_CAP_LIST, scene_open, play_list, HF_OK, false},
