@@ -11,7 +11,7 @@
 set -euo pipefail
 
 build=(gcc libc6-dev meson ninja-build pkg-config libsqlite3-dev)
-testing=(python3 g++ binutils sqlite3 procps util-linux)
+testing=(python3 g++ binutils sqlite3 procps util-linux libuv1-dev)
 ci=(clang clang-format clang-tidy cppcheck libclang-rt-14-dev
     valgrind libc6-dbg)
 
