@@ -40,7 +40,7 @@ static void show(const struct hf__board *b)
     const uint64_t one = 1;
 
     if (b->fd >= 0 && write(b->fd, &one, sizeof one) < 0) {
-        HF_ASSERT(false && "an eventfd of ours can't be written");
+        /* Its counter is full, so it is readable all the same. */
     }
 }
 

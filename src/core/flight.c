@@ -75,6 +75,7 @@ static bool go_on(struct hf__flight *f, enum stage stage)
 static bool arrive(struct hf__flight *f, int r, bool *ret_is_over)
 {
     f->result = r;
+    f->err.status = r; /* what was tried last may have said another */
     *ret_is_over = true;
     return false;
 }
@@ -140,6 +141,22 @@ static bool step_peek(struct hf__flight *f, bool *ret_is_over,
                                   : arrive(f, f->ask.result, ret_is_over);
 }
 
+/* What was won is let go; its caller is told r, unless it has been. */
+static bool turn_back(struct hf__flight *f, int r)
+{
+    f->result = r;
+    if (f->is_marked) {
+        f->is_marked = false;
+        return ask_once(f, HF__ONCE_UNDO) && go_on(f, STAGE_UNMARK);
+    }
+    f->parting = (struct hf__parting){.parker = &f->job.member.parker};
+    hf__hold_leave(f->lock, &f->parting);
+    if (f->parting.stage != HF__PARTING_ENDED) { /* nobody else holds on */
+        hf__hold_waive(f->lock);
+    }
+    return go_on(f, STAGE_LET_GO);
+}
+
 static bool step_claim(struct hf__flight *f, bool *ret_is_over,
                        hf__time *ret_until)
 {
@@ -155,23 +172,10 @@ static bool step_claim(struct hf__flight *f, bool *ret_is_over,
     if (r != HF_OK || f->lock->once == NULL) {
         return arrive(f, r, ret_is_over);
     }
+    if (is_stopped(f)) {
+        return turn_back(f, tell_cancelled(f, &f->err));
+    }
     return ask_once(f, HF__ONCE_MARK) && go_on(f, STAGE_MARK);
-}
-
-/* What was won is let go; its caller is told r, unless it has been. */
-static bool turn_back(struct hf__flight *f, int r)
-{
-    f->result = r;
-    if (f->is_marked) {
-        f->is_marked = false;
-        return ask_once(f, HF__ONCE_UNDO) && go_on(f, STAGE_UNMARK);
-    }
-    f->parting = (struct hf__parting){.parker = &f->job.member.parker};
-    hf__hold_leave(f->lock, &f->parting);
-    if (f->parting.stage != HF__PARTING_ENDED) { /* nobody else holds on */
-        hf__hold_waive(f->lock);
-    }
-    return go_on(f, STAGE_LET_GO);
 }
 
 static bool step_mark(struct hf__flight *f, bool *ret_is_over,

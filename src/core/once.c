@@ -237,6 +237,9 @@ static int run(struct hf__once_ask a, hf_error *err)
         hf__time until = HF__NEVER;
 
         if (hf__once_step(&a, &until, err)) {
+            if (a.result != HF_OK && err != NULL) {
+                err->status = a.result; /* of all tries */
+            }
             return a.result;
         }
         hf__park(&parker, seen, until);

@@ -269,3 +269,107 @@ TEST(an_alarm_without_descriptors_is_unavailable)
     few.rlim_cur = most;
     EXPECT_IS(setrlimit(RLIMIT_NOFILE, &few), 0);
 }
+
+/* ---- a crew */
+
+static struct hf__crew crew;
+static struct hf__member members[3];
+
+static int next_called(struct hf__member **list)
+{
+    struct hf__member *m = *list;
+
+    if (m == NULL) {
+        return -1;
+    }
+    *list = m->next;
+    hf__member_answer(m);
+    return (int)(m - members);
+}
+
+static void join_all(void)
+{
+    for (int i = 0; i < 3; i++) {
+        hf__crew_join(&crew, &members[i]);
+        hf__member_answer(&members[i]);
+    }
+}
+
+TEST(members_are_called_once_and_in_order)
+{
+    struct hf__member *list = NULL;
+
+    join_all();
+    EXPECT(hf__crew_take(&crew) == NULL);
+    hf__unpark(&members[2].parker);
+    hf__unpark(&members[0].parker);
+    hf__unpark(&members[2].parker);
+    list = hf__crew_take(&crew);
+    EXPECT_IS(next_called(&list), 2);
+    EXPECT_IS(next_called(&list), 0);
+    EXPECT_IS(next_called(&list), -1);
+    hf__unpark(&members[2].parker); /* it was answered */
+    list = hf__crew_take(&crew);
+    EXPECT_IS(next_called(&list), 2);
+    EXPECT(hf__crew_take(&crew) == NULL);
+}
+
+TEST(a_member_is_not_called_before_it_was_answered)
+{
+    hf__crew_join(&crew, &members[0]);
+    hf__unpark(&members[0].parker);
+    EXPECT(hf__crew_take(&crew) == NULL);
+    hf__member_answer(&members[0]);
+    hf__unpark(&members[0].parker);
+    EXPECT(hf__crew_take(&crew) == &members[0]);
+}
+
+TEST(a_member_that_was_called_may_go_only_when_it_was_taken)
+{
+    join_all();
+    EXPECT(hf__member_retire(&members[0]));
+    hf__unpark(&members[0].parker); /* too late */
+    EXPECT(hf__crew_take(&crew) == NULL);
+    hf__unpark(&members[1].parker);
+    EXPECT(!hf__member_retire(&members[1]));
+    EXPECT(hf__crew_take(&crew) == &members[1]);
+}
+
+static atomic_int calls_left;
+
+static void call_members(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < 20000; i++) {
+        hf__unpark(&members[i % 3].parker);
+    }
+    calls_left--;
+    hf__unpark(&members[0].parker);
+}
+
+TEST(a_sleeping_crew_misses_no_call)
+{
+    struct hf__test_thread *threads[3];
+    int64_t taken = 0;
+
+    join_all();
+    calls_left = 3;
+    for (int i = 0; i < 3; i++) {
+        threads[i] = hf__test_start(call_members, NULL);
+    }
+    while (calls_left > 0) {
+        unsigned seen = hf__parker_seen(&crew.parker);
+        struct hf__member *list = hf__crew_take(&crew);
+
+        if (list == NULL) {
+            hf__park(&crew.parker, seen, in_ms(5000));
+        }
+        while (next_called(&list) >= 0) {
+            taken++;
+        }
+    }
+    for (int i = 0; i < 3; i++) {
+        hf__test_join(threads[i]);
+    }
+    EXPECT_MORE(taken, 0);
+}
