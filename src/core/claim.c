@@ -146,7 +146,7 @@ static void prepare(struct hf__claim *c)
 /* One attempt at the store, already counted as unsettled. */
 static void begin_attempt(struct hf__claim *c)
 {
-    hf__time lead_by = c->never_leads ? (hf__time){0} : c->answer_by;
+    hf__time lead_by = !c->never_leads ? c->answer_by : (hf__time){0};
 
     prepare(c);
     atomic_fetch_add(&c->refs, 1); /* the debt's, should it become one */
