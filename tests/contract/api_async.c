@@ -123,6 +123,7 @@ TEST(an_asynchronous_acquire_says_what_one_that_waits_says)
     EXPECT_IS(await(alice, &waits), HF_TIMEDOUT);
     EXPECT_MORE(waits.at_ms - start, 99);
     EXPECT_LESS(waits.at_ms - start, 100 + patience(2000));
+    expect_held(job);
 }
 
 TEST(an_asynchronous_acquire_waits_for_another_clients_release)
