@@ -487,12 +487,12 @@ HF_API HF_MUST_CHECK int hf_release_async(hf_lock *lock, hf_done_fn fn,
                                           void *arg, hf_error *err);
 
 /*
- * Have fn called once when the lock is lost, or because it has been. A later
- * call replaces it; NULL takes it back. It is not called after hf_release(),
- * hf_release_async(), hf_detach() or hf_free() has returned; if it is running
- * on another thread just then, they wait for its end.
- * Gives: HF_OK; HF_EINVAL (released or detached), HF_EUNAVAIL (the client is
- * closed), HF_EFORK.
+ * Have fn called once when the lock is lost, or because it has been; of several
+ * names, when the first of them is. A later call replaces it; NULL takes it
+ * back. It is not called after hf_release(), hf_release_async(), hf_detach() or
+ * hf_free() has returned; if it is running on another thread just then, they
+ * wait for its end. Gives: HF_OK; HF_EINVAL (released or detached), HF_EUNAVAIL
+ * (the client is closed), HF_EFORK.
  */
 HF_API HF_MUST_CHECK int hf_on_lost(hf_lock *lock, hf_lost_fn fn, void *arg);
 
