@@ -188,6 +188,31 @@ TEST_WITHIN(60, who_wants_it_alone_is_not_starved_by_those_who_share)
     }
 }
 
+/* Behind a writer who waits, a reader sleeps as long as the holder stays. */
+TEST(a_reader_behind_a_writer_does_not_ask_all_the_time)
+{
+    NEEDS(HF_CAP_SHARED);
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    AUTO_CLIENT *carol = open_store();
+    hf_acquire_opts opts = shared(0);
+    hf_acquire_opts alone = wanting(patience(10000), 30000);
+    hf_stats_info stats = HF_STATS_INFO_INIT;
+    AUTO_LOCK *job = acquire_as(alice, "job", &opts);
+    struct waiter writer = {0};
+    struct waiter reader = {0};
+
+    start_waiter(&writer, bob, &alone);
+    await_waiters(alice, "job", 1);
+    opts.wait_ms = patience(10000);
+    start_waiter(&reader, carol, &opts);
+    hf__test_pause_ms(1000);
+    EXPECT(hf_stats(carol, &stats) == HF_OK && stats.operations < 30);
+    EXPECT_IS(hf_release(job, NULL), HF_OK);
+    EXPECT_IS(end_waiter(&writer), HF_OK);
+    EXPECT_IS(end_waiter(&reader), HF_OK);
+}
+
 /* ---- how they end */
 
 /* Shorter where the store sees that it died. */

@@ -303,3 +303,20 @@ TEST(a_restart_ends_lines_and_grants_beside_others)
     expect_sql("(SELECT count(*)=0 FROM holdfast_ticket)");
     expect_sql("(SELECT count(*)=0 FROM holdfast_beside)");
 }
+
+/* It lives by its lease alone and runs on by the wall clock; whose clock began
+ * anew can't lengthen it, for the two would be mixed. */
+TEST(a_grant_beside_others_of_another_boot_is_not_renewed)
+{
+    PEER(me);
+    PEER(other);
+
+    me.manner.mode = HF__MODE_SHARED;
+    EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
+    sql(path_of(""), "UPDATE holdfast_beside SET side=NULL,"
+                     "boot='00000000-0000-0000-0000-000000000000:1'");
+    EXPECT_IS(acquire(&other, "job", 1000), HF_BUSY);
+    EXPECT_IS(renew(&me, "job", 3600000), HF_LOST);
+    EXPECT_IS(acquire(&other, "job", 1000), HF_BUSY);
+    EXPECT_LESS(other.record.remaining_us, 61000000);
+}

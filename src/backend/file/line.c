@@ -195,15 +195,19 @@ static enum presence presence_of(const struct hf__cell *cell,
 {
     struct hf__file_side *side = cell->s->side;
     int64_t idle_ms = hf__ticket_idle_ms(&side->board->stamps, &t->token, now);
+    bool is_here = t->side_dev == side->dev && t->side_ino == side->ino;
+    int lives =
+        is_here && t->life != 0 ? hf__file_side_probe(side, t->life) : -1;
 
-    if (t->side_dev == side->dev && t->side_ino == side->ino && t->life != 0 &&
-        hf__file_side_probe(side, t->life) == 0) {
+    if (lives == 0) {
         return GONE;
     }
-    if (idle_ms < -HF__TICKET_PATIENCE_MS || idle_ms >= HF__TICKET_KEEP_MS) {
-        return GONE;
+    if (idle_ms > -HF__TICKET_PATIENCE_MS && idle_ms < HF__TICKET_PATIENCE_MS) {
+        return PRESENT;
     }
-    return idle_ms < HF__TICKET_PATIENCE_MS ? PRESENT : ABSENT;
+    /* Whose process lives keeps its place: it may have been stopped. */
+    return lives == 1 || (idle_ms >= 0 && idle_ms < HF__TICKET_KEEP_MS) ? ABSENT
+                                                                        : GONE;
 }
 
 const struct hf__file_ticket *hf__file_line_first(const struct hf__cell *cell,

@@ -119,6 +119,7 @@ void hf__mem_describe(const struct hf__mem_entry *e, hf__time now,
         ret_record->remaining_us = hf__between_ns(now, e->keep_end) / 1000;
     } else {
         ret_record->is_promised = hf__mem_is_awaited(e, now);
+        ret_record->remaining_us = ret_record->is_promised ? -1 : 0;
     }
     ret_record->fence = e->fence;
 }

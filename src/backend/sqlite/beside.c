@@ -59,6 +59,8 @@ int hf__beside_renew(struct hf__sqlite *s, const struct hf__op *op)
     (void)sqlite3_bind_int(statement, 2, op->is_detached);
     hf__bind_key(statement, 3, &op->key);
     hf__bind_token(statement, 4, &op->token);
+    (void)sqlite3_bind_int64(statement, 5, s->now_us);
+    hf__bind_text(statement, 6, s->boot);
     return hf__sql_run(s, HF__SQL_BESIDE_RENEW);
 }
 

@@ -250,6 +250,8 @@ static int renew(struct hf__sqlite *s, const struct hf__op *op,
                  const struct hf__row *name, const struct hf__row *own,
                  struct hf__outcome *out)
 {
+    int rc;
+
     if (!is_running(own)) {
         out->result = own->is_broken ? HF_OK : hf__refuse(op, own->standing);
         if (out->result == HF_OK) {
@@ -264,7 +266,13 @@ static int renew(struct hf__sqlite *s, const struct hf__op *op,
     } else {
         out->extend_us = s->now_us + op->lease_us;
     }
-    return hf__beside_renew(s, op);
+    rc = hf__beside_renew(s, op);
+    if (rc == SQLITE_OK && sqlite3_changes(s->db->handle) == 0) {
+        /* It began under another boot, whose clock is not this one. */
+        *out = (struct hf__outcome){.slot = -1};
+        lose(op, name, own, out);
+    }
+    return rc;
 }
 
 /* Fences of a name are unlike each other, also those of grants side by side. */

@@ -86,7 +86,10 @@ static bool weigh_grant(struct hf__sqlite *s, const struct hf__entrant *claim,
         return true;
     }
     if (hf__row_is_free(row)) {
-        note_gone(&view->grants, &row->token);
+        /* What has lapsed goes by its time; of the others the leases run. */
+        if (row->standing != HF__STANDS_EXPIRED) {
+            note_gone(&view->grants, &row->token);
+        }
         return false;
     }
     if (s->holders.n == 0) {
@@ -305,23 +308,49 @@ int hf__entry_ring(struct hf__sqlite *s, const struct hf__key *key,
 
 /* ---- for people */
 
-/* Those of holdfast_beside who are there, in the order of the statement, to
- * the crowd, or the first of them to the record. */
-static int tell_grants(struct hf__sqlite *s, const struct hf__key *key,
-                       struct hf__crowd *crowd, struct hf__record *record)
+/* To whom: all to the crowd, or (NULL) the first to the record, of one in line
+ * that there is one. */
+struct audience {
+    struct hf__crowd *crowd;
+    struct hf__record *record;
+};
+
+/* True: enough was told, or (*ret_rc) could not be. */
+static bool tell(const struct audience *to, const struct hf__party *party,
+                 int *ret_rc)
 {
+    if (to->crowd != NULL) {
+        bool is_told = hf__crowd_add(to->crowd, party) == HF_OK;
+
+        *ret_rc = is_told ? *ret_rc : SQLITE_NOMEM;
+        return !is_told;
+    }
+    if (party->is_waiting) {
+        to->record->is_promised = true;
+    } else {
+        *to->record = party->record;
+    }
+    return true;
+}
+
+/* Those of holdfast_beside who are there, in the order of the statement. */
+static int tell_grants(struct hf__sqlite *s, const struct hf__key *key,
+                       const struct audience *to)
+{
+    bool is_all = to->crowd != NULL;
     sqlite3_stmt *statement =
-        hf__sql(s, crowd != NULL ? HF__SQL_BESIDE_SORTED : HF__SQL_BESIDE);
-    int rc;
+        hf__sql(s, is_all ? HF__SQL_BESIDE_SORTED : HF__SQL_BESIDE);
+    bool is_over = false;
+    int rc = SQLITE_ROW;
 
     if (statement == NULL) {
         return hf__sql_failure(s);
     }
     hf__bind_key(statement, 1, key);
-    if (crowd == NULL) {
+    if (!is_all) {
         (void)sqlite3_bind_int(statement, 2, -1);
     }
-    while ((rc = sqlite3_step(statement)) == SQLITE_ROW) {
+    while (!is_over && (rc = sqlite3_step(statement)) == SQLITE_ROW) {
         struct hf__party party = {0};
         struct hf__row row;
 
@@ -329,31 +358,25 @@ static int tell_grants(struct hf__sqlite *s, const struct hf__key *key,
         if (!party.record.is_held || row.is_broken) {
             continue;
         }
-        if (crowd == NULL) {
-            *record = party.record;
-            break;
-        }
-        if (hf__crowd_add(crowd, &party) != HF_OK) {
-            rc = SQLITE_NOMEM;
-            break;
-        }
+        is_over = tell(to, &party, &rc);
     }
     (void)sqlite3_reset(statement);
     return ended(rc);
 }
 
-/* The same of the line: all to the crowd, or whether there is any. */
+/* The same of the line. */
 static int tell_line(struct hf__sqlite *s, const struct hf__key *key,
-                     struct hf__crowd *crowd, bool *ret_is_any)
+                     const struct audience *to)
 {
     sqlite3_stmt *statement = hf__sql(s, HF__SQL_LINE);
-    int rc;
+    bool is_over = false;
+    int rc = SQLITE_ROW;
 
     if (statement == NULL) {
         return hf__sql_failure(s);
     }
     hf__bind_key(statement, 1, key);
-    while ((rc = sqlite3_step(statement)) == SQLITE_ROW) {
+    while (!is_over && (rc = sqlite3_step(statement)) == SQLITE_ROW) {
         struct hf__ticket ticket;
         struct hf__party party;
 
@@ -361,14 +384,7 @@ static int tell_line(struct hf__sqlite *s, const struct hf__key *key,
         if (ticket.presence != HF__IN_LINE) {
             continue;
         }
-        if (crowd == NULL) {
-            *ret_is_any = true;
-            break;
-        }
-        if (hf__crowd_add(crowd, &party) != HF_OK) {
-            rc = SQLITE_NOMEM;
-            break;
-        }
+        is_over = tell(to, &party, &rc);
     }
     (void)sqlite3_reset(statement);
     return ended(rc);
@@ -377,16 +393,17 @@ static int tell_line(struct hf__sqlite *s, const struct hf__key *key,
 int hf__entry_tell(struct hf__sqlite *s, const struct hf__key *key,
                    const struct hf__row *name, struct hf__record *record)
 {
+    const struct audience to = {NULL, record};
     int rc = SQLITE_OK;
 
     if (record == NULL || record->is_held || record->is_kept) {
         return SQLITE_OK;
     }
     if (name->has_beside) {
-        rc = tell_grants(s, key, NULL, record);
+        rc = tell_grants(s, key, &to);
     }
     if (rc == SQLITE_OK && name->has_line && !record->is_held) {
-        rc = tell_line(s, key, NULL, &record->is_promised);
+        rc = tell_line(s, key, &to);
     }
     record->fence = name->fence;
     return rc;
@@ -395,13 +412,15 @@ int hf__entry_tell(struct hf__sqlite *s, const struct hf__key *key,
 int hf__entry_tell_all(struct hf__sqlite *s, const struct hf__key *key,
                        const struct hf__row *name, struct hf__crowd *crowd)
 {
+    struct hf__record first; /* of nobody: there is a crowd */
+    const struct audience to = {crowd, &first};
     int rc = SQLITE_OK;
 
     if (name->has_beside) {
-        rc = tell_grants(s, key, crowd, NULL);
+        rc = tell_grants(s, key, &to);
     }
     if (rc == SQLITE_OK && name->has_line) {
-        rc = tell_line(s, key, crowd, NULL);
+        rc = tell_line(s, key, &to);
     }
     return rc;
 }

@@ -12,7 +12,7 @@
 #include "src/backend/sqlite/line.h"
 
 /* As many that do not count any more are cleaned away at once. */
-#define HF__GONE_MAX 16
+#define HF__GONE_MAX 64
 
 struct hf__gone {
     struct hf__token token[HF__GONE_MAX];

@@ -36,16 +36,17 @@ static int64_t idle_ms(const struct hf__sqlite *s,
  * the store then. */
 static enum hf__presence by_stamp(const struct hf__sqlite *s,
                                   sqlite3_stmt *statement,
-                                  const struct hf__token *token)
+                                  const struct hf__token *token, int lives)
 {
     int64_t asked_us = sqlite3_column_int64(statement, COLUMN_ASKED);
     int64_t keep_us = HF__TICKET_KEEP_MS * INT64_C(1000);
     int64_t idle = idle_ms(s, token);
 
-    if (idle < HF__TICKET_PATIENCE_MS) {
+    /* A stamp of the future is nobody's of ours. */
+    if (idle > -HF__TICKET_PATIENCE_MS && idle < HF__TICKET_PATIENCE_MS) {
         return HF__IN_LINE;
     }
-    return idle < HF__TICKET_KEEP_MS ||
+    return lives == 1 || idle < HF__TICKET_KEEP_MS ||
                    (asked_us <= s->now_us && asked_us > s->now_us - keep_us)
                ? HF__PASSED
                : HF__LEFT_LINE;
@@ -62,7 +63,7 @@ static enum hf__presence judge(const struct hf__sqlite *s,
         return HF__LEFT_LINE;
     }
     if (is_same_clock) {
-        return by_stamp(s, statement, &ticket->token);
+        return by_stamp(s, statement, &ticket->token, lives);
     }
     return lives == 1 ? HF__IN_LINE : HF__LEFT_LINE;
 }

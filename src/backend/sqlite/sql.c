@@ -76,7 +76,8 @@ static const char *const texts[HF__SQL_COUNT] = {
         "acquired_at,ended,label,host,pid,thread,note) VALUES"
         "(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,0,?12,?13,?14,?15,?16)",
     [HF__SQL_BESIDE_RENEW] = "UPDATE holdfast_beside SET expires=?1,"
-                             "side=iif(?2,NULL,side) WHERE key=?3 AND token=?4",
+                             "side=iif(?2,NULL,side) WHERE key=?3 AND token=?4 "
+                             "AND expires>?5 AND boot=?6",
     [HF__SQL_BESIDE_RAISE] = "UPDATE holdfast_beside SET fence=?1 "
                              "WHERE key=?2 AND token=?3",
     [HF__SQL_BESIDE_BREAK] =

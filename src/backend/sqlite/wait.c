@@ -132,15 +132,16 @@ static int weigh_crowd(struct vigil *v, int i, struct hf__row *name)
     }
     if (view.entry == HF__ENTRY_HELD) {
         note(sight, &view.holder);
+        name->token = view.holder.token;
+        mind(v, i, name);
     } else {
+        /* Who holds it is no news to one who is only behind the line. */
         sight->is_behind = true;
         sight->ahead = view.ticket;
     }
     if (watch->manner.mode == HF__MODE_SLOTS) {
         sight->due = hf__earlier(sight->due, sight->look_at);
     }
-    name->token = view.holder.token;
-    mind(v, i, name);
     return SQLITE_OK;
 }
 
@@ -226,7 +227,7 @@ static bool may_differ(const struct vigil *v, int i, hf__time now)
 }
 
 /* Look at all; the first time in the database, then where needed. */
-static int look(struct vigil *v, bool is_first, bool *ret_has_fired)
+static int look(struct vigil *v, bool must_read, bool *ret_has_fired)
 {
     hf__time now = hf__now();
     int rc = SQLITE_OK;
@@ -234,7 +235,7 @@ static int look(struct vigil *v, bool is_first, bool *ret_has_fired)
     for (int i = 0; i < v->n && rc == SQLITE_OK; i++) {
         bool is_rung = has_rung(v, i);
 
-        if (is_first || is_rung || may_differ(v, i, now)) {
+        if (must_read || is_rung || may_differ(v, i, now)) {
             rc = read_one(v, i);
         }
         *ret_has_fired |= v->watches[i]->has_fired;
@@ -276,6 +277,7 @@ static int watch_over(struct vigil *v, hf_error *err)
 {
     struct hf__sqlite *s = v->s;
     bool is_first = true;
+    bool must_read = true;
     bool has_fired = false;
 
     for (;;) {
@@ -286,7 +288,7 @@ static int watch_over(struct vigil *v, hf_error *err)
         if (s->moved_file >= 0) {
             return hf__sqlite_fail_moved(s, s->moved_file, err);
         }
-        rc = look(v, is_first, &has_fired);
+        rc = look(v, must_read, &has_fired);
         if (s->db != NULL) {
             return hf__sql_status(s, rc, err);
         }
@@ -294,7 +296,8 @@ static int watch_over(struct vigil *v, hf_error *err)
             !hf__before(hf__now(), s->deadline)) {
             return HF_OK;
         }
-        if (rc != SQLITE_OK) {
+        must_read = rc != SQLITE_OK; /* what rang meanwhile was heard */
+        if (must_read) {
             sleep_blind(s);
             continue;
         }
