@@ -221,7 +221,7 @@ HF_API HF_MUST_CHECK int hf_check(hf_client *client, hf_check_fn fn, void *arg,
 /* ---- cancelling a wait ------------------------------------------------ */
 
 /* Gives: HF_OK, HF_EINVAL, HF_ENOMEM. The caller frees it after the last call
- * that uses it has returned. */
+ * that uses it has returned. Not for use in a forked child. */
 HF_API HF_MUST_CHECK int hf_cancel_new(hf_cancel **ret_cancel);
 /* Ends every wait that was given this object, now and later.
  * Async-signal-safe. Takes NULL. */

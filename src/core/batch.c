@@ -145,7 +145,10 @@ static hf__time deadline_of(const struct hf__session *s, int n)
         const struct hf__request *q = s->batch[i];
         int64_t sixth_ms = q->op.lease_us / 6000;
 
-        if (q->call == NULL && q->op.kind == HF__OP_RENEW &&
+        bool is_watchful = q->op.kind == HF__OP_RENEW ||
+                           q->op.kind == HF__OP_RAISE; /* a sentry's look */
+
+        if (q->call == NULL && is_watchful && sixth_ms > 0 &&
             sixth_ms < limit_ms) {
             limit_ms = sixth_ms;
         }

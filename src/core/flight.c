@@ -379,7 +379,9 @@ int hf__flight_new(struct hf_client *client, const char *name,
     f->unready.err = &f->err;
     f->follower.parker = &f->job.member.parker;
     r = build(f, name, opts, err);
-    if (r == HF_OK && hf__stepper_start(&client->stepper) != HF_OK) {
+    if (r == HF_OK && (hf__stepper_start(&client->stepper) != HF_OK ||
+                       hf__session_start_runner(hf__client_session(
+                           client, &f->claim->key)) != HF_OK)) {
         r = hf__fail(err, HF_EUNAVAIL,
                      "the system gives no thread for asynchronous calls: "
                      "raise the limit (ulimit -u)");

@@ -228,7 +228,11 @@ static unsigned end_check(struct hf__handle *h, const struct hf__op *op)
     struct hf__event e = {
         .kind = HF__EVENT_REFUSED, .now = hf__now(), .reason = op->ret_reason};
 
-    return op->result == HF_LOST ? hf__handle_feed(h, e) : 0;
+    if (op->result == HF_LOST) {
+        return hf__handle_feed(h, e);
+    }
+    /* A renewal that fell due meanwhile found this errand under way. */
+    return h->grant.is_renewing && hf__handle_is_ours(h) ? HF__DO_RENEW : 0;
 }
 
 unsigned hf__handle_overdue(struct hf__handle *h)

@@ -46,6 +46,7 @@ struct hf__handle {
     bool is_adopted;
     bool is_unbound; /* the store does not tie it to this process */
     bool is_unused;  /* nobody was given it: its release opens the name */
+    bool was_joined; /* there was more than one hold on it */
     int64_t min_hold_ms;
     struct hf__manner manner;   /* beside which others it may stand */
     int slot;                   /* −1: none */

@@ -115,6 +115,7 @@ int hf__hold_join(struct hf_lock *lock, struct hf__handle *h)
 
     if (r == HF_OK) {
         h->holds++;
+        h->was_joined = true;
         lock->handle = h;
     }
     return r;
@@ -312,6 +313,9 @@ static void waive(struct hf__handle *h)
 {
     HF_SCOPED_LOCK(&h->mutex);
 
+    if (h->was_joined) {
+        return; /* somebody else has used it */
+    }
     h->is_unused = true;
     h->kept_until = (hf__time){0};
 }
@@ -320,6 +324,7 @@ void hf__hold_waive(struct hf_lock *lock)
 {
     if (lock->parts == NULL) {
         waive(lock->handle);
+        return;
     }
     for (int i = 0; i < lock->n_parts; i++) {
         waive(lock->parts[i].handle);

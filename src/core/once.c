@@ -162,8 +162,9 @@ static bool tries_again(struct hf__once_ask *a, int r)
 {
     hf__time now = hf__now();
 
-    a->is_unknown = a->is_unknown || r == HF_EUNKNOWN;
-    a->result = a->is_unknown && r == HF_EUNAVAIL ? (int)HF_EUNKNOWN : r;
+    a->is_unknown = a->is_unknown || r == HF_EUNKNOWN ||
+                    (r == HF_EPROTO && a->what == HF__ONCE_MARK);
+    a->result = a->is_unknown && r < 0 ? (int)HF_EUNKNOWN : r;
     if (a->what == HF__ONCE_PEEK || (r != HF_EUNAVAIL && r != HF_EUNKNOWN) ||
         !hf__before(now, a->limit)) {
         return false;

@@ -93,7 +93,7 @@ void hf__handle_renew_all(struct hf__handle *const h[], int n, int *results)
     hf__time limit = hf__client_limit(h[0]->client);
     struct hf__bunch bunch = {.n = 0};
     unsigned duties[HF_MANY_MAX] = {0};
-    int sent[HF_MANY_MAX]; /* whose the i-th of the bunch is */
+    int sent[HF_MANY_MAX] = {0}; /* whose the i-th of the bunch is */
 
     for (int i = 0; i < n; i++) {
         HF_SCOPED_LOCK(&h[i]->mutex);
@@ -102,6 +102,7 @@ void hf__handle_renew_all(struct hf__handle *const h[], int n, int *results)
         if (begin_renewal(h[i], hf__earlier(limit, h[i]->grant.deadline),
                           &duties[i])) {
             hf__handle_begin(h[i], HF__ERRAND_RENEW);
+            limit = hf__earlier(limit, h[i]->grant.deadline);
             sent[bunch.n] = i;
             hf__bunch_add(&bunch, &h[i]->client->renew, &h[i]->request);
         }
