@@ -164,6 +164,13 @@ static bool is_mannered(const struct hf__backend *backend,
            (op->manner.mode == HF__MODE_SLOTS) == (op->manner.slots > 0);
 }
 
+static bool is_acquire(const struct hf__backend *backend,
+                       const struct hf__op *op)
+{
+    return is_lease(op) && op->owner != NULL && is_keeping(backend, op) &&
+           is_bound_as(backend, op) && is_mannered(backend, op);
+}
+
 static void check_op(const struct hf__backend *backend, const struct hf__op *op)
 {
     bool has_token = !hf__token_is_zero(&op->token);
@@ -171,9 +178,7 @@ static void check_op(const struct hf__backend *backend, const struct hf__op *op)
     HF_ASSERT(is_key(&op->key));
     switch (op->kind) {
     case HF__OP_ACQUIRE:
-        HF_ASSERT(has_token && is_lease(op) && op->owner != NULL);
-        HF_ASSERT(is_keeping(backend, op) && is_bound_as(backend, op));
-        HF_ASSERT(is_mannered(backend, op));
+        HF_ASSERT(has_token && is_acquire(backend, op));
         break;
     case HF__OP_RENEW:
         HF_ASSERT(has_token && is_lease(op) && is_bound_as(backend, op));

@@ -153,10 +153,10 @@ static _Atomic uint64_t *find_stamp(struct hf__stamps *stamps,
                                     struct hf__chime whose)
 {
     for (unsigned i = 0; i < HF__STAMP_REACH; i++) {
-        _Atomic uint64_t *stamp = stamp_at(stamps, whose, i);
+        _Atomic uint64_t *place = stamp_at(stamps, whose, i);
 
-        if (atomic_load(stamp) >> STAMP_BITS == stamp_tag(whose)) {
-            return stamp;
+        if (atomic_load(place) >> STAMP_BITS == stamp_tag(whose)) {
+            return place;
         }
     }
     return NULL;
@@ -170,12 +170,12 @@ static _Atomic uint64_t *oldest_stamp(struct hf__stamps *stamps,
     _Atomic uint64_t *oldest = NULL;
 
     for (unsigned i = 0; i < HF__STAMP_REACH; i++) {
-        _Atomic uint64_t *stamp = stamp_at(stamps, whose, i);
-        uint64_t value = atomic_load(stamp);
+        _Atomic uint64_t *place = stamp_at(stamps, whose, i);
+        uint64_t value = atomic_load(place);
 
         if (oldest == NULL ||
             (value & STAMP_MASK) < (*ret_value & STAMP_MASK)) {
-            oldest = stamp;
+            oldest = place;
             *ret_value = value;
         }
     }
@@ -187,25 +187,25 @@ void hf__stamps_set(struct hf__stamps *stamps, struct hf__chime whose,
 {
     uint64_t fresh = stamp_tag(whose) << STAMP_BITS |
                      ((uint64_t)(now.ns / HF__MS) & STAMP_MASK);
-    _Atomic uint64_t *stamp = find_stamp(stamps, whose);
-    bool is_set = stamp != NULL;
+    _Atomic uint64_t *place = find_stamp(stamps, whose);
+    bool is_set = place != NULL;
 
     if (is_set) {
-        atomic_store(stamp, fresh);
+        atomic_store(place, fresh);
     }
     /* Another may take the same one at the same time: then the next. */
     for (int i = 0; i < HF__STAMP_REACH && !is_set; i++) {
         uint64_t old = 0;
 
-        stamp = oldest_stamp(stamps, whose, &old);
-        is_set = atomic_compare_exchange_strong(stamp, &old, fresh);
+        place = oldest_stamp(stamps, whose, &old);
+        is_set = atomic_compare_exchange_strong(place, &old, fresh);
     }
 }
 
 hf__time hf__stamps_get(struct hf__stamps *stamps, struct hf__chime whose)
 {
-    _Atomic uint64_t *stamp = find_stamp(stamps, whose);
-    uint64_t value = stamp == NULL ? 0 : atomic_load(stamp);
+    _Atomic uint64_t *place = find_stamp(stamps, whose);
+    uint64_t value = place == NULL ? 0 : atomic_load(place);
 
     /* Taken by another meanwhile: then it was old. */
     if (value >> STAMP_BITS != stamp_tag(whose)) {

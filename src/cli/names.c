@@ -67,7 +67,7 @@ static int sort(const struct cli_options *o, const char **ret_names)
 int cli_names_check(const struct cli_options *o)
 {
     const char *verb = cli_verb_table[o->verb].word;
-    const char *names[HF_MANY_MAX];
+    const char *names[HF_MANY_MAX] = {NULL};
     int n;
 
     for (int i = 0; i < cli_names_count(o); i++) {

@@ -158,13 +158,16 @@ int hf_count(const hf_lock *lock)
     return lock->n_parts > 0 ? lock->n_parts : 1;
 }
 
-/* The i-th name's hold; NULL: there is none. */
+/* The hold of a name that there is. */
+static const hf_lock *part_of(const hf_lock *lock, int i)
+{
+    return lock->n_parts > 0 ? &lock->parts[i] : lock;
+}
+
+/* The i-th name's; NULL: there is none. */
 static const hf_lock *part_at(const hf_lock *lock, int i)
 {
-    if (i < 0 || i >= hf_count(lock)) {
-        return NULL;
-    }
-    return lock->n_parts > 0 ? &lock->parts[i] : lock;
+    return i < 0 || i >= hf_count(lock) ? NULL : part_of(lock, i);
 }
 
 const char *hf_name_at(const hf_lock *lock, int i)
@@ -183,7 +186,7 @@ hf_reason hf_lost_reason(const hf_lock *lock)
         return HF_REASON_SESSION;
     }
     for (int i = 0; i < hf_count(lock); i++) {
-        const hf_lock *part = part_at(lock, i);
+        const hf_lock *part = part_of(lock, i);
 
         if (state_of_one(part) == HF_STATE_LOST) {
             return hf__handle_reason(part->handle);

@@ -60,7 +60,7 @@ static void sort(const char *const *names, int n, struct named *ret_sorted)
 
 int hf__many_check(const char *const *names, int n, hf_error *err)
 {
-    struct named sorted[HF_MANY_MAX];
+    struct named sorted[HF_MANY_MAX] = {{NULL, 0}};
 
     if (names == NULL || n < 1 || n > HF_MANY_MAX) {
         return hf__fail(err, HF_EINVAL,

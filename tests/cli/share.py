@@ -15,10 +15,10 @@ def waiting(t, name='job'):
 
 def queue(t, *args, name='job'):
     """A run that stands in the line when this returns."""
-    before = len(waiting(t, name))
     process = t.start('run', '--fair', *args, name, '--',
                       *t.actor(f'say={len(t.started)}', 'exit=0'))
-    t.until(lambda: len(waiting(t, name)) > before or
+    t.until(lambda: process.pid in
+            [one['owner']['pid'] for one in waiting(t, name)] or
             not process.is_running(), 'it stands in line')
     t.check(process.is_running(), process.err)
     return process
@@ -65,7 +65,7 @@ def who_gives_up_or_dies_leaves_the_line(t):
     holder = t.hold('job')
     dead = queue(t)
     ended = queue(t)
-    tired = queue(t, '--wait', '1s')
+    tired = queue(t, '--wait', f'{2 * harness.SLOW}s')
     last = queue(t)
     dead.signal(signal.SIGKILL)
     ended.signal(signal.SIGTERM)

@@ -230,7 +230,9 @@ TEST(a_child_leaves_its_parents_loop_alone)
 
         EXPECT(read(fd, &count, sizeof count) < 0); /* it is closed here */
         expect_nothing_of_the_parents(alice, job);
-        _exit(0);
+        /* What the parent has is no leak of the child's, for memcheck. */
+        (void)execl("/bin/true", "true", (char *)NULL);
+        _exit(1);
     }
     EXPECT_IS(waitpid(pid, &status, 0), pid);
     EXPECT_IS(status, 0);

@@ -169,6 +169,7 @@ TEST(who_is_cancelled_as_it_asks_again_leaves_no_place)
     EXPECT_IS(end_waiter(&w[1]), HF_OK);
     next = acquire(alice, "job");
     await_waiters(alice, "job", 0);
+    expect_held(next);
 }
 
 TEST(a_client_that_is_closed_leaves_no_place_in_line)

@@ -256,9 +256,11 @@ TEST(a_mark_that_cannot_be_set_starts_nothing)
     AUTO_CLIENT *bob = open_store();
     hf_acquire_opts opts = once(60000, NULL);
     AUTO_LOCK *none = NULL;
+    int r;
 
     NEEDS(HF_CAP_KEEP);
-    EXPECT_IS(hf_acquire(alice, "job", &opts, &none, NULL), HF_EUNAVAIL);
+    r = hf_acquire(alice, "job", &opts, &none, NULL);
+    EXPECT(r == HF_EUNAVAIL || r == HF_EUNKNOWN); /* slow is unknown */
     EXPECT(!none);
     await_free(bob, "job", patience(3000));
     EXPECT_IS(start(bob, "job", 60000, NULL), HF_OK);

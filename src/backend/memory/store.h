@@ -140,7 +140,7 @@ HF_MUST_CHECK int hf__mem_tell_crowd(const struct hf__mem_entry *, hf__time now,
 
 /* ---- calls of the store; they take the mutex themselves */
 
-int hf__mem_wait(void *session, struct hf__watch *w[], int n, hf__time deadline,
+int hf__mem_wait(void *state, struct hf__watch *w[], int n, hf__time deadline,
                  hf_error *); /* wait.c */
 int hf__mem_list(void *session, const struct hf__key *prefix, hf__list_fn,
                  void *arg, hf__time deadline, hf_error *); /* survey.c */
