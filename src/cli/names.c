@@ -60,6 +60,7 @@ static int sort(const struct cli_options *o, const char **ret_names)
     for (int i = 0; i < n; i++) {
         ret_names[i] = cli_names_at(o, i);
     }
+    /* cppcheck-suppress uninitvar; it was filled just now */
     qsort(ret_names, (size_t)n, sizeof *ret_names, compare);
     return n;
 }
@@ -67,7 +68,7 @@ static int sort(const struct cli_options *o, const char **ret_names)
 int cli_names_check(const struct cli_options *o)
 {
     const char *verb = cli_verb_table[o->verb].word;
-    const char *names[HF_MANY_MAX] = {NULL};
+    const char *names[HF_MANY_MAX];
     int n;
 
     for (int i = 0; i < cli_names_count(o); i++) {

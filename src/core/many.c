@@ -55,12 +55,13 @@ static void sort(const char *const *names, int n, struct named *ret_sorted)
     for (int i = 0; i < n; i++) {
         ret_sorted[i] = (struct named){names[i], i};
     }
+    /* cppcheck-suppress uninitvar; it was filled just now */
     qsort(ret_sorted, (size_t)n, sizeof *ret_sorted, compare);
 }
 
 int hf__many_check(const char *const *names, int n, hf_error *err)
 {
-    struct named sorted[HF_MANY_MAX] = {{NULL, 0}};
+    struct named sorted[HF_MANY_MAX];
 
     if (names == NULL || n < 1 || n > HF_MANY_MAX) {
         return hf__fail(err, HF_EINVAL,
