@@ -13,9 +13,9 @@ case " $* " in
 *' --setup valgrind '*) log=$build/meson-logs/testlog-valgrind.json ;;
 esac
 rm -f "$log"
-# A test waits much more than it works: six at once for each processor.
+# A test waits much more than it works: four at once for each processor.
 meson test -C "$build" --no-rebuild --quiet \
-    --num-processes "$(($(nproc) * 6))" "$@" </dev/null
+    --num-processes "$(($(nproc) * 4))" "$@" </dev/null
 code=$?
 python3 "$tools/count_tap.py" "$log" || code=1
 exit "$code"
