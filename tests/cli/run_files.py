@@ -82,7 +82,8 @@ def a_good_run_in_figures(t):
 
 @case
 def a_wait_in_figures(t):
-    t.start('run', 'job', '--', *t.actor('say=up', 'pause=900', 'exit=0'))
+    pause = f'pause={900 * harness.SLOW}'
+    t.start('run', 'job', '--', *t.actor('say=up', pause, 'exit=0'))
     t.until(t.log, 'the holder starts')
     t.code(run(t, 'job', '--', 'true'), 0)
     t.check(0.3 < value(t, 'wait_seconds') < 5 * harness.SLOW, 'wait')
@@ -92,8 +93,8 @@ def a_wait_in_figures(t):
 @case
 def renewals_are_counted(t):
     url = f'fault+sqlite:{t.db}?fault=lose_reply:renew:2'
-    t.code(run(t, '--lease', '1s', '--url', url, 'job', '--', 'sleep', '1.8'),
-           0)
+    t.code(run(t, '--lease', f'{harness.SLOW}s', '--url', url, 'job', '--',
+               'sleep', str(1.8 * harness.SLOW)), 0)
     t.check(value(t, 'renewals', result='ok') >= 3, 'renewals')
     t.check(value(t, 'renewals', result='failed') >= 1, 'failed ones')
     t.check(value(t, 'store_operations') >= 5, 'operations')
