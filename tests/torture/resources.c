@@ -29,12 +29,12 @@ static bool is_clean(const struct act *act, int r)
     if (r == act->result) {
         return true;
     }
-    if (kind == TRIP_MEMORY) {
-        return r == HF_ENOMEM && !act->is_certain;
-    }
     /* Who is blind for good sees nobody let go. */
     if (stays && act->result == HF_OK && r == HF_TIMEDOUT) {
         return true;
+    }
+    if (kind == TRIP_MEMORY) {
+        return r == HF_ENOMEM && !act->is_certain;
     }
     return r == HF_ENOMEM || r == HF_EUNAVAIL || r == HF_EUNKNOWN;
 }
