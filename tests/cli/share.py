@@ -89,6 +89,9 @@ def a_stopped_one_is_passed_over_and_keeps_its_place(t):
             if pid == stopped.pid or harness.parent_of(pid) == stopped.pid]
     for pid in mine:
         os.kill(pid, signal.SIGSTOP)
+    # Its other threads go on until the first has heard of it.
+    t.until(lambda: all(harness.is_stopped(pid) for pid in mine),
+            'it is stopped')
     holder.signal(signal.SIGTERM)
     t.code(second.wait(), 0)
     t.code(third.wait(), 0)
