@@ -9,8 +9,6 @@
 #include "src/base/alloc.h"
 #include "src/base/error.h"
 
-#include <string.h>
-
 bool hf__manners_agree(struct hf__manner a, struct hf__manner b)
 {
     if (a.mode != b.mode || a.mode == HF__MODE_EXCLUSIVE) {
@@ -141,15 +139,12 @@ int hf__crowd_add(struct hf__crowd *crowd, const struct hf__party *party)
 {
     if (crowd->n == crowd->room) {
         int room = crowd->room == 0 ? 4 : 2 * crowd->room;
-        struct hf__party *list = hf__alloc((size_t)room * sizeof *list);
+        struct hf__party *list =
+            hf__resize(crowd->list, (size_t)room * sizeof *list);
 
         if (list == NULL) {
             return HF_ENOMEM;
         }
-        if (crowd->n > 0) {
-            memcpy(list, crowd->list, (size_t)crowd->n * sizeof *list);
-        }
-        hf__free(crowd->list);
         crowd->list = list;
         crowd->room = room;
     }

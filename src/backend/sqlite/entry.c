@@ -10,8 +10,6 @@
 #include "src/backend/sqlite/beside.h"
 #include "src/base/alloc.h"
 
-#include <string.h>
-
 /* So many are woken by one change; each wakes more if they may enter too. */
 #define HEADS 4
 
@@ -19,15 +17,12 @@ static int push(struct hf__party_room *room, const struct hf__stand *stand)
 {
     if (room->n == room->room) {
         int wanted = room->room == 0 ? 16 : 2 * room->room;
-        struct hf__stand *list = hf__alloc((size_t)wanted * sizeof *list);
+        struct hf__stand *list =
+            hf__resize(room->list, (size_t)wanted * sizeof *list);
 
         if (list == NULL) {
             return SQLITE_NOMEM;
         }
-        if (room->n > 0) {
-            memcpy(list, room->list, (size_t)room->n * sizeof *list);
-        }
-        hf__free(room->list);
         room->list = list;
         room->room = wanted;
     }
