@@ -549,7 +549,7 @@ int hf__handle_run(struct hf__handle *h, enum hf__errand errand, hf__time limit,
 
     hf__handle_begin(h, errand);
     hf__mutex_unlock(&h->mutex);
-    ending = hf__session_run(s, &h->request, &h->parker, limit, NULL);
+    ending = hf__session_run(s, &h->request, &h->parker, limit);
     hf__mutex_lock(&h->mutex);
     return hf__handle_ended(h, ending, ret_is_over);
 }

@@ -88,8 +88,8 @@ int hf__look_run(hf_client *client, struct hf__look *k, hf__time limit,
     enum hf__ending ending = HF__ENDING_RAN;
 
     atomic_fetch_add(&k->refs, 1);
-    ending = hf__session_run(session_of(client, k), &k->request, &k->parker,
-                             limit, NULL);
+    ending =
+        hf__session_run(session_of(client, k), &k->request, &k->parker, limit);
     return end(client, k, ending, err);
 }
 

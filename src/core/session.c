@@ -260,7 +260,7 @@ static bool lead_if_due(struct hf__session *s, struct hf__request *q,
 /* One turn of a waiting caller, with the mutex held: lead, or sleep. False
  * once it has waited long enough. */
 static bool take_turn(struct hf__session *s, struct hf__request *q,
-                      hf__time limit, const atomic_int *stop)
+                      hf__time limit)
 {
     unsigned seen = hf__parker_seen(q->parker);
     struct hf__parker *parker = q->parker;
@@ -269,7 +269,7 @@ static bool take_turn(struct hf__session *s, struct hf__request *q,
     if (lead_if_due(s, q, now)) {
         return true;
     }
-    if (!hf__before(now, limit) || (stop != NULL && atomic_load(stop) != 0)) {
+    if (!hf__before(now, limit)) {
         return false;
     }
     hf__mutex_unlock(&s->mutex);
@@ -302,14 +302,13 @@ static void begin(struct hf__session *s, struct hf__request *q,
 }
 
 enum hf__ending hf__session_run(struct hf__session *s, struct hf__request *q,
-                                struct hf__parker *parker, hf__time limit,
-                                const atomic_int *stop)
+                                struct hf__parker *parker, hf__time limit)
 {
     HF_SCOPED_LOCK(&s->mutex);
 
     begin(s, q, parker, limit);
     while (q->progress != HF__PROGRESS_DONE) {
-        if (!take_turn(s, q, limit, stop)) {
+        if (!take_turn(s, q, limit)) {
             return detach(s, q);
         }
     }

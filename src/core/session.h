@@ -101,12 +101,13 @@ enum hf__ending {
                              be called, so it must have one */
 };
 /*
- * Execute the request, leading or following, until it ran, `limit` came, or
- * *stop became nonzero (NULL: none). Thread: user.
+ * Execute the request, leading or following, until it ran or `limit` came.
+ * Thread: user.
  */
-HF_MUST_CHECK enum hf__ending
-hf__session_run(struct hf__session *, struct hf__request *, struct hf__parker *,
-                hf__time limit, const atomic_int *stop);
+HF_MUST_CHECK enum hf__ending hf__session_run(struct hf__session *,
+                                              struct hf__request *,
+                                              struct hf__parker *,
+                                              hf__time limit);
 /*
  * The same in steps, for who waits for several things at once. begin()
  * enqueues; from then on the parker says when to look again, and advance()

@@ -31,7 +31,6 @@ struct hf__watcher {
     struct hf__parker parker;
     bool is_waiting; /* on the store; may be interrupted */
     bool is_closing;
-    unsigned generation; /* of the wait that runs */
     struct hf__watch copies[HF__WATCH_MAX];
     struct hf__watch *pointers[HF__WATCH_MAX];
     char keys[HF__WATCH_MAX][HF__KEY_MAX]; /* a contender may leave any time */
