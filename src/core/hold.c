@@ -338,8 +338,7 @@ static int find_worst(const int *results, int n)
     int worst = 0;
 
     for (int i = 1; i < n; i++) {
-        if (results[worst] != HF_LOST && results[i] != HF_OK &&
-            (results[worst] == HF_OK || results[i] == HF_LOST)) {
+        if (hf__is_worse(results[i], results[worst])) {
             worst = i;
         }
     }

@@ -40,6 +40,14 @@ struct hf__parting {
     int result;
 };
 
+/* Of the answers for several names, which is to be told rather: a loss, then
+ * what is not HF_OK; the first of its kind. */
+static inline bool hf__is_worse(int result, int than)
+{
+    return than != HF_LOST && result != HF_OK &&
+           (than == HF_OK || result == HF_LOST);
+}
+
 /* From now on the lock is not held. Thread: any. */
 void hf__parting_begin(struct hf__parting *);
 /* True once it has its result; else step again when the parker was unparked,

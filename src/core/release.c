@@ -405,8 +405,7 @@ int hf__partings_tell(const struct hf__parting *p, int n, hf_error *err)
     int worst = 0;
 
     for (int i = 1; i < n; i++) {
-        if (p[worst].result != HF_LOST && p[i].result != HF_OK &&
-            (p[worst].result == HF_OK || p[i].result == HF_LOST)) {
+        if (hf__is_worse(p[i].result, p[worst].result)) {
             worst = i;
         }
     }
