@@ -64,27 +64,6 @@ static int claim_one(struct wish *w, hf_lock *lock, hf_error *err)
     return r;
 }
 
-static int check_order_caps(unsigned caps, const hf_acquire_opts *opts,
-                            hf_error *err)
-{
-    if (opts->fair != 0 && (caps & HF_CAP_FAIR) == 0) {
-        return hf__fail(err, HF_ENOTSUP,
-                        "fair: this store keeps no line of those who wait; "
-                        "leave it at 0, or use another store");
-    }
-    if (opts->shared != 0 && (caps & HF_CAP_SHARED) == 0) {
-        return hf__fail(err, HF_ENOTSUP,
-                        "shared: this store has one holder for each name; "
-                        "leave it at 0, or use another store");
-    }
-    if (opts->slots != 0 && (caps & HF_CAP_SLOTS) == 0) {
-        return hf__fail(err, HF_ENOTSUP,
-                        "slots: this store has one holder for each name; "
-                        "leave it at 0, or use another store");
-    }
-    return HF_OK;
-}
-
 static int ask_store(struct wish *w, hf_lock *lock, hf_error *err)
 {
     const hf_cancel *cancel = w->opts.cancel;
@@ -104,24 +83,38 @@ static int ask_store(struct wish *w, hf_lock *lock, hf_error *err)
 static int check_caps(const hf_client *client, const hf_acquire_opts *opts,
                       hf_error *err)
 {
+    const struct {
+        bool is_wanted;
+        unsigned cap;
+        const char *refusal;
+    } needs[] = {
+        {opts->detached != 0, HF_CAP_DETACH,
+         "detached: this store ties a lock to its process; acquire it "
+         "without, in a process that lives as long"},
+        {opts->min_hold_ms != 0, HF_CAP_KEEP,
+         "min_hold_ms: this store can't keep a name closed; leave it at 0, or "
+         "use another store"},
+        {opts->once_ms != 0, HF_CAP_KEEP,
+         "once_ms: this store can't keep the mark of a start; leave it at 0, "
+         "or use another store"},
+        {opts->fair != 0, HF_CAP_FAIR,
+         "fair: this store keeps no line of those who wait; leave it at 0, or "
+         "use another store"},
+        {opts->shared != 0, HF_CAP_SHARED,
+         "shared: this store has one holder for each name; leave it at 0, or "
+         "use another store"},
+        {opts->slots != 0, HF_CAP_SLOTS,
+         "slots: this store has one holder for each name; leave it at 0, or "
+         "use another store"},
+    };
     unsigned caps = client->settings.backend->caps;
 
-    if (opts->detached != 0 && (caps & HF_CAP_DETACH) == 0) {
-        return hf__fail(err, HF_ENOTSUP,
-                        "detached: this store ties a lock to its process; "
-                        "acquire it without, in a process that lives as long");
+    for (size_t i = 0; i < sizeof needs / sizeof *needs; i++) {
+        if (needs[i].is_wanted && (caps & needs[i].cap) == 0) {
+            return hf__fail(err, HF_ENOTSUP, "%s", needs[i].refusal);
+        }
     }
-    if (opts->min_hold_ms != 0 && (caps & HF_CAP_KEEP) == 0) {
-        return hf__fail(err, HF_ENOTSUP,
-                        "min_hold_ms: this store can't keep a name closed; "
-                        "leave it at 0, or use another store");
-    }
-    if (opts->once_ms != 0 && (caps & HF_CAP_KEEP) == 0) {
-        return hf__fail(err, HF_ENOTSUP,
-                        "once_ms: this store can't keep the mark of a start; "
-                        "leave it at 0, or use another store");
-    }
-    return check_order_caps(caps, opts, err);
+    return HF_OK;
 }
 
 /* With the lock in hand, one look and one mark are enough: who else would
