@@ -14,9 +14,8 @@
 #define FAULT "fault+"
 
 static const struct hf__backend *const backends[] = {
-    &hf__sqlite_backend,
-    &hf__file_backend,
-    &hf__memory_backend,
+    &hf__sqlite_backend,  &hf__file_backend,   &hf__mysql_backend,
+    &hf__mariadb_backend, &hf__memory_backend,
 };
 enum { N_BACKENDS = (int)(sizeof backends / sizeof *backends) };
 

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One table of the server's error numbers: whom each blames, which status it
+ * is and what helps. What is not in it is taken for the statement's own fault
+ * and told in the server's words. Thread: any.
+ */
+#include "src/backend/mysql/errors.h"
+
+#include "src/backend/mysql/mysql.h"
+#include "src/base/error.h"
+
+#include <string.h>
+
+struct meaning {
+    unsigned error;
+    enum hf__blame blame;
+    int status;
+    const char *remedy; /* NULL: the server's words say it */
+};
+
+static const struct meaning meanings[] = {
+    /* Undone as a whole or not begun. */
+    {1205, HF__BLAME_AGAIN, HF_EUNAVAIL,
+     "somebody keeps this lock's row locked in a transaction of their own"},
+    {1213, HF__BLAME_AGAIN, HF_EUNAVAIL, NULL},
+    {1020, HF__BLAME_AGAIN, HF_EUNAVAIL, NULL},
+    {3572, HF__BLAME_AGAIN, HF_EUNAVAIL, NULL},
+    /* Who we are. */
+    {1044, HF__BLAME_SERVER, HF_EAUTH, "grant this user the database"},
+    {1045, HF__BLAME_SERVER, HF_EAUTH, "check user and password"},
+    {1130, HF__BLAME_SERVER, HF_EAUTH, NULL},
+    {1142, HF__BLAME_SERVER, HF_EAUTH,
+     "grant SELECT, INSERT, UPDATE, DELETE on the holdfast_ tables"},
+    {1143, HF__BLAME_SERVER, HF_EAUTH, NULL},
+    {1227, HF__BLAME_SERVER, HF_EAUTH, NULL},
+    {1396, HF__BLAME_SERVER, HF_EAUTH, NULL},
+    {1698, HF__BLAME_SERVER, HF_EAUTH, "check user and password"},
+    {1862, HF__BLAME_SERVER, HF_EAUTH, "its password has expired"},
+    {3159, HF__BLAME_SERVER, HF_EAUTH, "the server wants TLS: tls=require"},
+    {4031, HF__BLAME_UNKNOWN, HF_EUNAVAIL, NULL},
+    {1049, HF__BLAME_SERVER, HF_EINVAL, "create it: CREATE DATABASE"},
+    /* The tables. */
+    {1146, HF__BLAME_UNKNOWN, HF_EUNAVAIL,
+     "the table was dropped; it is made anew when the session is"},
+    {1054, HF__BLAME_SERVER, HF_EPROTO,
+     "the table is not Holdfast's: \"holdfast check --ddl\" prints it"},
+    {1264, HF__BLAME_BATCH, HF_EPROTO, "the lock's row is damaged"},
+    {1690, HF__BLAME_BATCH, HF_EPROTO, "the lock's row is damaged"},
+    /* Full. Not applied. */
+    {1021, HF__BLAME_SERVER, HF_EUNAVAIL, "the server's disk is full"},
+    {1114, HF__BLAME_SERVER, HF_EUNAVAIL, "the server's disk is full"},
+    {1040, HF__BLAME_SERVER, HF_EUNAVAIL, "raise max_connections"},
+    {1203, HF__BLAME_SERVER, HF_EUNAVAIL, "raise max_user_connections"},
+    {1226, HF__BLAME_SERVER, HF_EUNAVAIL, "raise this user's limits"},
+    /* Not the primary, or not any more: the next session looks anew. */
+    {1290, HF__BLAME_UNKNOWN, HF_EUNAVAIL, "the server is read-only"},
+    {1836, HF__BLAME_UNKNOWN, HF_EUNAVAIL, "the server is read-only"},
+    {1792, HF__BLAME_UNKNOWN, HF_EUNAVAIL, "the server is read-only"},
+    {1047, HF__BLAME_UNKNOWN, HF_EUNAVAIL,
+     "this node has lost its cluster's majority"},
+    {1180, HF__BLAME_UNKNOWN, HF_EUNKNOWN, NULL},
+    /* Ended from outside. */
+    {1030, HF__BLAME_UNKNOWN, HF_EUNAVAIL, NULL},
+    {1053, HF__BLAME_UNKNOWN, HF_EUNAVAIL, NULL},
+    {1317, HF__BLAME_UNKNOWN, HF_EUNAVAIL, NULL},
+    {1927, HF__BLAME_UNKNOWN, HF_EUNAVAIL, NULL},
+    {1969, HF__BLAME_UNKNOWN, HF_EUNAVAIL, NULL},
+    {3024, HF__BLAME_UNKNOWN, HF_EUNAVAIL, NULL},
+};
+
+static const struct meaning *meaning_of(unsigned error)
+{
+    static const struct meaning unknown = {0, HF__BLAME_BATCH, HF_EPROTO, NULL};
+    static const struct meaning wire = {0, HF__BLAME_UNKNOWN, HF_EUNAVAIL,
+                                        NULL};
+
+    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++) {
+        if (meanings[i].error == error) {
+            return &meanings[i];
+        }
+    }
+    return error >= 2000 && error < 3000 ? &wire : &unknown;
+}
+
+enum hf__blame hf__mysql_blame(unsigned error)
+{
+    return meaning_of(error)->blame;
+}
+
+int hf__mysql_fail(const struct hf__mysql *s, hf_error *err)
+{
+    MYSQL *h = s->wire.handle;
+    unsigned error = h == NULL ? 0 : mysql_errno(h);
+    const struct meaning *m = meaning_of(error);
+    int r;
+
+    if (s->wire.is_suspended || error == 0) {
+        return hf__fail(err, HF_EUNAVAIL, "the server did not answer in time");
+    }
+    r = m->remedy == NULL
+            ? hf__fail_native(err, m->status, (int)error, "the server says: %s",
+                              mysql_error(h))
+            : hf__fail_native(err, m->status, (int)error,
+                              "the server says: %s (%s)", mysql_error(h),
+                              m->remedy);
+    if (err != NULL && err->size > offsetof(hf_error, sqlstate) + 5) {
+        memcpy(err->sqlstate, mysql_sqlstate(h), 5);
+        err->sqlstate[5] = '\0';
+    }
+    return r;
+}
+
+int hf__mysql_dead(struct hf__mysql *s)
+{
+    (void)hf__mysql_fail(s, s->err);
+    return HF_EUNAVAIL;
+}

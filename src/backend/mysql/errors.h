@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the numbers of MySQL and MariaDB mean for a lock. Thread: any.
+ */
+#ifndef HF_BACKEND_MYSQL_ERRORS_H
+#define HF_BACKEND_MYSQL_ERRORS_H
+
+#include "src/base/base.h"
+
+struct hf__mysql;
+
+enum hf__blame {
+    HF__BLAME_AGAIN,  /* rolled back, and worth another attempt: 1213, 1205 */
+    HF__BLAME_BATCH,  /* refused for what is in it: neighbours may pass */
+    HF__BLAME_SERVER, /* refused, and so would be whatever follows */
+    HF__BLAME_UNKNOWN /* the session is of no use; it may be applied */
+};
+
+/* Of a number that the server gave. */
+enum hf__blame hf__mysql_blame(unsigned error);
+/* Tell err (NULL is fine) what the last reply's error, or what ended the
+ * connection, means: its status, negative. */
+int hf__mysql_fail(const struct hf__mysql *s, hf_error *err);
+
+#endif

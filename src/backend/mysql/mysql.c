@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The store mysql://, also called mariadb://. Here a session is opened,
+ * closed and interrupted; see mysql.h for where the rest is. Called as
+ * backend.h says.
+ */
+#include "src/backend/mysql/mysql.h"
+
+#include "src/backend/mysql/place.h"
+#include "src/backend/mysql/schema.h"
+#include "src/backend/mysql/settings.h"
+#include "src/backend/registry.h"
+
+void hf__mysql_begin(struct hf__mysql *s, hf__time deadline, hf_error *err)
+{
+    s->deadline = deadline;
+    s->err = err;
+}
+
+static int mysql_open(void *state, const struct hf__url *url, const char *allow,
+                      hf__time deadline, hf_error *err)
+{
+    struct hf__mysql *s = state;
+    int r;
+
+    hf__mysql_begin(s, deadline, err);
+    r = hf__wire_init(s);
+    if (r == HF_OK) {
+        r = hf__mysql_place_connect(s, url, deadline);
+    }
+    if (r == HF_OK) {
+        r = hf__mysql_settings_apply(s, allow);
+    }
+    return r == HF_OK ? hf__mysql_schema_ready(s) : r;
+}
+
+static void mysql_close_session(void *state)
+{
+    struct hf__mysql *s = state;
+
+    hf__mysql_wait_fini(s);
+    hf__wire_fini(s);
+    hf__text_fini(&s->sql);
+}
+
+static void mysql_interrupt(void *state)
+{
+    struct hf__mysql *s = state;
+
+    hf__wire_wake(&s->wire);
+}
+
+#define CAPS                                                                   \
+    (HF_CAP_FENCE | HF_CAP_WAIT | HF_CAP_HANDOVER | HF_CAP_LIST |              \
+     HF_CAP_KEEP | HF_CAP_DETACH | HF_CAP_FAIR | HF_CAP_SHARED | HF_CAP_SLOTS)
+
+#define BACKEND(name)                                                          \
+    {                                                                          \
+        .scheme = (name), .caps = CAPS, .size = sizeof(struct hf__mysql),      \
+        .options = hf__mysql_options, .open = mysql_open,                      \
+        .close = mysql_close_session, .execute = hf__mysql_execute,            \
+        .wait = hf__mysql_wait, .list = hf__mysql_list, .gc = hf__mysql_gc,    \
+        .check = hf__mysql_check, .interrupt = mysql_interrupt                 \
+    }
+
+const struct hf__backend hf__mysql_backend = BACKEND("mysql");
+const struct hf__backend hf__mariadb_backend = BACKEND("mariadb");

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A session of the MySQL store (MariaDB, too), as the files of this folder
+ * share it.
+ *
+ *     mysql.c     opening, closing, interrupting
+ *     wire.c      the connection          text.c     SQL under construction
+ *     errors.c    what its numbers mean   settings.c how the session is set
+ *     schema.c    the tables              row.c      a record
+ *     batch.c     execute()               hot.c      names with one holder
+ *     crowded.c   names with more         wait.c     waiters
+ *     list.c      list()                  gc.c       gc()
+ *     check.c     check()                 place.c    URL options, secrets
+ *
+ * Thread: the session's, except hf__mysql_interrupt().
+ */
+#ifndef HF_BACKEND_MYSQL_MYSQL_H
+#define HF_BACKEND_MYSQL_MYSQL_H
+
+#include "src/backend/mysql/text.h"
+#include "src/backend/mysql/wire.h"
+
+/* The server's clock: microseconds since 1970 in UTC, at the start of the
+ * statement. UNIX_TIMESTAMP() would depend on a time zone. */
+#define HF__SQL_NOW "TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))"
+
+/* Bits of holdfast_lock.crowd: of that name the other tables may have rows. */
+#define HF__CROWD_BESIDE 1
+#define HF__CROWD_LINE   2
+
+/* What was found when the session was opened. */
+struct hf__server {
+    char version[64];
+    bool has_bells;     /* a session can hold several user locks, seen by all */
+    bool has_zero_wait; /* innodb_lock_wait_timeout=0 is taken */
+    bool is_galera;
+    uint64_t connection_id;
+};
+
+struct hf__mysql {
+    struct hf__head head;
+    struct hf__wire wire;
+    struct hf__server server;
+    struct hf__text sql;    /* the packet under construction */
+    struct hf__reply reply; /* the one that hf__wire_next() gave last */
+
+    /* Of the call that runs: */
+    hf__time deadline;
+    hf_error *err;
+
+    struct hf__parked *parked; /* wait.c's; NULL: it has not waited yet */
+};
+
+/* At the start of each call: its limits. */
+void hf__mysql_begin(struct hf__mysql *s, hf__time deadline, hf_error *err);
+/* HF_EUNAVAIL or worse, with s->err told why: the session is of no use. */
+HF_MUST_CHECK int hf__mysql_dead(struct hf__mysql *s);
+
+/* One operation on a name that several hold or wait for, or of a kind that
+ * needs all that is known of it: its result and all that goes with it. HF_OK,
+ * or the session is dead. */
+HF_MUST_CHECK int hf__mysql_crowded(struct hf__mysql *s, struct hf__op *op);
+
+int hf__mysql_execute(void *state, struct hf__op *ops[], int n,
+                      hf__time deadline, hf_error *err);
+int hf__mysql_wait(void *state, struct hf__watch *w[], int n, hf__time deadline,
+                   hf_error *err);
+/* At the end of the session. */
+void hf__mysql_wait_fini(struct hf__mysql *s);
+int hf__mysql_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
+                   void *arg, hf__time deadline, hf_error *err);
+int hf__mysql_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
+                 hf__time deadline, hf_error *err);
+int hf__mysql_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
+                    hf_error *err);
+
+#endif

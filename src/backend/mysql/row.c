@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reading rows. What a column holds that we did not write makes the row
+ * damaged; what is done about that is the callers'. Called by the session's
+ * thread.
+ */
+#include "src/backend/mysql/row.h"
+
+#include "src/base/utf8.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- columns */
+
+uint64_t hf__column_u64(const char *cell)
+{
+    return cell == NULL ? 0 : strtoull(cell, NULL, 10);
+}
+
+int64_t hf__column_i64(const char *cell)
+{
+    return cell == NULL ? 0 : strtoll(cell, NULL, 10);
+}
+
+bool hf__column_token(const char *cell, unsigned long length,
+                      struct hf__token *ret_token)
+{
+    memset(ret_token, 0, sizeof *ret_token);
+    if (cell == NULL || length != sizeof ret_token->bytes) {
+        return cell != NULL && length == 0;
+    }
+    memcpy(ret_token->bytes, cell, sizeof ret_token->bytes);
+    return true;
+}
+
+/* Cut where a letter ends. Bytes that are no text are left out. */
+static void read_text(const char *cell, unsigned long length, char *to,
+                      size_t size)
+{
+    size_t n = length < size ? length : size - 1;
+
+    to[0] = '\0';
+    if (cell == NULL || !hf__utf8_is_valid(cell, length)) {
+        return;
+    }
+    memcpy(to, cell, n);
+    to[n] = '\0';
+    to[hf__utf8_cut(to, n)] = '\0';
+}
+
+void hf__column_owner(const MYSQL_ROW row, const unsigned long *lengths, int at,
+                      struct hf__owner *o)
+{
+    read_text(row[at], lengths[at], o->label, sizeof o->label);
+    read_text(row[at + 1], lengths[at + 1], o->host, sizeof o->host);
+    o->pid = hf__column_i64(row[at + 2]);
+    read_text(row[at + 3], lengths[at + 3], o->thread, sizeof o->thread);
+    read_text(row[at + 4], lengths[at + 4], o->note, sizeof o->note);
+}
+
+void hf__mysql_owner_set(struct hf__text *t, const struct hf__owner *o)
+{
+    hf__text_add(t, "label=");
+    hf__text_string(t, o->label);
+    hf__text_add(t, ",host=");
+    hf__text_string(t, o->host);
+    hf__text_addf(t, ",pid=%lld,thread=", (long long)o->pid);
+    hf__text_string(t, o->thread);
+    hf__text_add(t, ",note=");
+    hf__text_string(t, o->note);
+}
+
+void hf__mysql_owner_values(struct hf__text *t, const struct hf__owner *o)
+{
+    hf__text_string(t, o->label);
+    hf__text_add(t, ",");
+    hf__text_string(t, o->host);
+    hf__text_addf(t, ",%lld,", (long long)o->pid);
+    hf__text_string(t, o->thread);
+    hf__text_add(t, ",");
+    hf__text_string(t, o->note);
+}
+
+/* ---- a row */
+
+void hf__mysql_row_read(struct hf__mysql *s, struct hf__mysql_row *ret_row)
+{
+    MYSQL_ROW row = hf__wire_row(s);
+    const unsigned long *lengths;
+
+    *ret_row = (struct hf__mysql_row){.is_there = row != NULL};
+    if (row == NULL) {
+        return;
+    }
+    lengths = hf__wire_lengths(s);
+    ret_row->key.bytes = row[0];
+    ret_row->key.length = (uint16_t)lengths[0];
+    ret_row->fence = hf__column_u64(row[1]);
+    ret_row->is_damaged =
+        !hf__column_token(row[2], lengths[2], &ret_row->token);
+    ret_row->expires_in = hf__column_i64(row[3]);
+    ret_row->kept_for = hf__column_i64(row[4]);
+    ret_row->acquired_at = hf__column_i64(row[5]);
+    ret_row->broken = hf__column_u64(row[6]);
+    ret_row->crowd = (unsigned)hf__column_u64(row[7]);
+    ret_row->revision = hf__column_u64(row[8]);
+    hf__column_owner(row, lengths, 9, &ret_row->owner);
+}
+
+bool hf__mysql_row_is_held(const struct hf__mysql_row *row)
+{
+    return !hf__token_is_zero(&row->token) && row->expires_in > 0;
+}
+
+bool hf__mysql_row_is_kept(const struct hf__mysql_row *row)
+{
+    return !hf__mysql_row_is_held(row) && row->kept_for > 0;
+}
+
+bool hf__mysql_row_is_free_for(const struct hf__mysql_row *row,
+                               const struct hf__token *token)
+{
+    return hf__token_equal(&row->token, token) ||
+           (!hf__mysql_row_is_held(row) && row->kept_for <= 0);
+}
+
+void hf__mysql_row_tell(const struct hf__mysql_row *row,
+                        struct hf__record *record)
+{
+    if (record == NULL) {
+        return;
+    }
+    *record =
+        (struct hf__record){.holder_lives = -1, .remaining_us = -1, .slot = -1};
+    record->fence = row->fence;
+    if (hf__mysql_row_is_held(row)) {
+        record->is_held = true;
+        record->token = row->token;
+        record->remaining_us = row->expires_in;
+        record->acquired_us = row->acquired_at;
+        record->owner = row->owner;
+    } else if (row->kept_for > 0) {
+        record->is_kept = true;
+        record->remaining_us = row->kept_for;
+        record->acquired_us = row->acquired_at;
+        record->owner = row->owner;
+    }
+}

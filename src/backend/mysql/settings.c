@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Setting up a session and looking at its server: two round trips. A probe
+ * that fails only takes away what it asked for. Called by the session's thread
+ * when it opens.
+ */
+#include "src/backend/mysql/settings.h"
+
+#include "src/backend/mysql/errors.h"
+#include "src/backend/mysql/mysql.h"
+#include "src/base/error.h"
+#include "src/base/rand.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a variable says. */
+struct variable {
+    const char *name;
+    char value[64];
+};
+
+enum {
+    VERSION,
+    LOG_BIN,
+    BINLOG_FORMAT,
+    WSREP_ON,
+    FLUSH,
+    AUTOCOMMIT,
+    SQL_MODE,
+    LOCK_WAIT,
+    N_VARIABLES
+};
+
+static bool is(const struct variable *v, const char *value)
+{
+    return strcasecmp(v->value, value) == 0;
+}
+
+static void read_variables(struct hf__mysql *s, struct variable *list)
+{
+    MYSQL_ROW row;
+
+    while ((row = hf__wire_row(s)) != NULL) {
+        for (int i = 0; i < N_VARIABLES; i++) {
+            if (strcasecmp(row[0], list[i].name) == 0 && row[1] != NULL) {
+                (void)snprintf(list[i].value, sizeof list[i].value, "%s",
+                               row[1]);
+            }
+        }
+    }
+}
+
+static int refuse(struct hf__mysql *s)
+{
+    return hf__mysql_fail(s, s->err);
+}
+
+/* Send s->sql; its last reply stays. The server's refusal is a failure. */
+static int ask(struct hf__mysql *s)
+{
+    int r = hf__wire_run(s);
+
+    return r == HF_OK && s->reply.error != 0 ? refuse(s) : r;
+}
+
+/* The session's own rules. */
+static int set(struct hf__mysql *s, uint64_t probe)
+{
+    hf__text_clear(&s->sql);
+    hf__text_add(&s->sql,
+                 "SET SESSION autocommit=1,"
+                 "sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION',"
+                 "innodb_lock_wait_timeout=1,wait_timeout=28800;"
+                 "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;");
+    /* Two at once, and seen as ours: one alone may have freed the other. */
+    hf__text_addf(&s->sql,
+                  "SELECT CONNECTION_ID(),"
+                  "GET_LOCK('hp.%016llxa',0),GET_LOCK('hp.%016llxb',0)",
+                  (unsigned long long)probe, (unsigned long long)probe);
+    return ask(s);
+}
+
+static void read_probe(struct hf__mysql *s)
+{
+    MYSQL_ROW row = hf__wire_row(s);
+
+    if (row != NULL && row[0] != NULL) {
+        s->server.connection_id = strtoull(row[0], NULL, 10);
+        s->server.has_bells = row[1] != NULL && row[2] != NULL &&
+                              *row[1] == '1' && *row[2] == '1';
+    }
+}
+
+/* Is it still the same connection, and does it hold both locks? */
+static int look(struct hf__mysql *s, uint64_t probe, struct variable *list)
+{
+    MYSQL_ROW row;
+    int r;
+
+    hf__text_clear(&s->sql);
+    hf__text_addf(&s->sql,
+                  "SELECT CONNECTION_ID(),IS_USED_LOCK('hp.%016llxa'),"
+                  "IS_USED_LOCK('hp.%016llxb'),RELEASE_LOCK('hp.%016llxa'),"
+                  "RELEASE_LOCK('hp.%016llxb');"
+                  "SHOW SESSION VARIABLES WHERE Variable_name IN(",
+                  (unsigned long long)probe, (unsigned long long)probe,
+                  (unsigned long long)probe, (unsigned long long)probe);
+    for (int i = 0; i < N_VARIABLES; i++) {
+        hf__text_addf(&s->sql, "%s'%s'", i == 0 ? "" : ",", list[i].name);
+    }
+    hf__text_add(&s->sql, ")");
+    r = hf__wire_send(s);
+    if (r != HF_OK || s->reply.error != 0) {
+        return r != HF_OK ? r : refuse(s);
+    }
+    row = hf__wire_row(s);
+    if (row != NULL) {
+        bool is_same = strtoull(row[0], NULL, 10) == s->server.connection_id;
+        bool has_both = row[1] != NULL && row[2] != NULL &&
+                        strcmp(row[1], row[0]) == 0 &&
+                        strcmp(row[2], row[0]) == 0;
+
+        s->server.has_bells = s->server.has_bells && is_same && has_both;
+    }
+    r = s->reply.is_last ? HF_OK : hf__wire_next(s);
+    if (r == HF_OK && s->reply.error == 0) {
+        read_variables(s, list);
+    }
+    return r == HF_OK && s->reply.error != 0 ? refuse(s) : r;
+}
+
+/* Statements in the log can't say what READ COMMITTED did: error 1665. */
+static int set_isolation(struct hf__mysql *s, const struct variable *list)
+{
+    if (!is(&list[LOG_BIN], "ON") || !is(&list[BINLOG_FORMAT], "STATEMENT")) {
+        return HF_OK;
+    }
+    hf__text_clear(&s->sql);
+    hf__text_add(&s->sql,
+                 "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+    return ask(s);
+}
+
+static int verify(struct hf__mysql *s, const struct variable *list)
+{
+    if (!is(&list[AUTOCOMMIT], "ON") ||
+        strstr(list[SQL_MODE].value, "STRICT_ALL_TABLES") == NULL) {
+        return hf__fail(s->err, HF_EUNSAFE,
+                        "the session's autocommit and sql_mode can't be set: "
+                        "connect to the server itself, not through a proxy "
+                        "that changes them");
+    }
+    return HF_OK;
+}
+
+int hf__mysql_settings_apply(struct hf__mysql *s, const char *allow)
+{
+    struct variable list[N_VARIABLES] = {
+        [VERSION] = {.name = "version"},
+        [LOG_BIN] = {.name = "log_bin"},
+        [BINLOG_FORMAT] = {.name = "binlog_format"},
+        [WSREP_ON] = {.name = "wsrep_on"},
+        [FLUSH] = {.name = "innodb_flush_log_at_trx_commit"},
+        [AUTOCOMMIT] = {.name = "autocommit"},
+        [SQL_MODE] = {.name = "sql_mode"},
+        [LOCK_WAIT] = {.name = "innodb_lock_wait_timeout"},
+    };
+    uint64_t probe;
+    int r;
+
+    (void)allow;
+    hf__random(&probe, sizeof probe);
+    r = set(s, probe);
+    if (r != HF_OK) {
+        return r;
+    }
+    read_probe(s);
+    r = look(s, probe, list);
+    if (r == HF_OK) {
+        r = set_isolation(s, list);
+    }
+    if (r == HF_OK) {
+        r = verify(s, list);
+    }
+    memcpy(s->server.version, list[VERSION].value, sizeof s->server.version);
+    s->server.is_galera = is(&list[WSREP_ON], "ON");
+    s->server.has_bells = s->server.has_bells && !s->server.is_galera;
+    s->head.facts.grade = is(&list[FLUSH], "0") ? 'D'
+                          : s->server.is_galera ? 'C'
+                                                : 'B';
+    s->head.facts.reach = HF_REACH_HOSTS;
+    return r;
+}

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Driving libmariadb. A call of it that would block gives up its own stack
+ * and says what it waits for; we sleep in poll() until that has come, the
+ * deadline has, or somebody interrupts. Which statements are sent, and what
+ * their errors mean, is decided elsewhere. Called by the session's thread.
+ */
+#include "src/backend/mysql/wire.h"
+
+#include "src/backend/mysql/mysql.h"
+#include "src/base/error.h"
+#include "src/base/fork.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* poll() takes an int. */
+#define SLEEP_MAX_MS 3600000
+
+int hf__wire_init(struct hf__mysql *s)
+{
+    s->wire.fd = -1;
+    s->wire.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (s->wire.wake_fd < 0) {
+        return hf__fail(s->err, HF_EUNAVAIL,
+                        "no file descriptor to be had: raise the limit "
+                        "(ulimit -n)");
+    }
+    return hf__fd_register(s->wire.wake_fd);
+}
+
+void hf__wire_wake(struct hf__wire *w)
+{
+    uint64_t one = 1;
+    ssize_t ignored = write(w->wake_fd, &one, sizeof one);
+
+    (void)ignored; /* full: it is awake already */
+}
+
+/* ---- sleeping */
+
+static void drain(int wake_fd)
+{
+    uint64_t count;
+    ssize_t ignored = read(wake_fd, &count, sizeof count);
+
+    (void)ignored;
+}
+
+static short events_of(int status)
+{
+    return (short)((status & MYSQL_WAIT_READ ? POLLIN : 0) |
+                   (status & MYSQL_WAIT_WRITE ? POLLOUT : 0) |
+                   (status & MYSQL_WAIT_EXCEPT ? POLLPRI : 0));
+}
+
+static int status_of(short events)
+{
+    return (events & (POLLIN | POLLHUP | POLLERR) ? MYSQL_WAIT_READ : 0) |
+           (events & (POLLOUT | POLLERR) ? MYSQL_WAIT_WRITE : 0) |
+           (events & POLLPRI ? MYSQL_WAIT_EXCEPT : 0);
+}
+
+/* Until what `status` names has come: gives what has, or 0 at `until` and
+ * when interrupted. */
+static int sleep_for(struct hf__mysql *s, int status, hf__time until)
+{
+    struct pollfd fds[2] = {
+        {.fd = status == 0 ? -1 : (int)mysql_get_socket(s->wire.handle),
+         .events = events_of(status)},
+        {.fd = s->wire.wake_fd, .events = POLLIN}};
+
+    for (;;) {
+        int64_t ms = hf__ms_until(until, hf__now());
+        int n;
+
+        if (hf__is_interrupted(&s->head)) {
+            return 0;
+        }
+        n = poll(fds, 2, (int)(ms < SLEEP_MAX_MS ? ms : SLEEP_MAX_MS));
+        if (n > 0 && fds[1].revents != 0) {
+            drain(s->wire.wake_fd); /* perhaps meant for an earlier call */
+        }
+        if (n > 0 && fds[0].revents != 0) {
+            return status_of(fds[0].revents);
+        }
+        if (n == 0 && ms < SLEEP_MAX_MS) {
+            return 0;
+        }
+    }
+}
+
+void hf__wire_sleep(struct hf__mysql *s, hf__time until)
+{
+    (void)sleep_for(s, 0, until);
+}
+
+/* For the call that runs: 0 gives it up, and with it the connection. */
+static int await(struct hf__mysql *s, int status)
+{
+    int got = sleep_for(s, status, s->deadline);
+
+    s->wire.is_suspended = got == 0;
+    return got;
+}
+
+static int dead(struct hf__mysql *s)
+{
+    s->wire.is_dead = true;
+    return hf__mysql_dead(s);
+}
+
+/* ---- connecting */
+
+static void set_options(MYSQL *handle, const struct hf__wire_target *t)
+{
+    my_bool yes = 1;
+    bool is_verified = t->tls != NULL && strcmp(t->tls, "verify") == 0;
+    bool is_plain = t->tls != NULL && strcmp(t->tls, "off") == 0;
+
+    (void)mysql_options(handle, MYSQL_OPT_NONBLOCK, NULL);
+    (void)mysql_options(handle, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+    if (t->socket == NULL) {
+        unsigned protocol = MYSQL_PROTOCOL_TCP;
+
+        (void)mysql_options(handle, MYSQL_OPT_PROTOCOL, &protocol);
+    }
+    if (is_plain) {
+        return;
+    }
+    if (t->tls != NULL) {
+        (void)mysql_options(handle, MYSQL_OPT_SSL_ENFORCE, &yes);
+    }
+    if (is_verified) {
+        (void)mysql_options(handle, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &yes);
+    }
+    if (t->ca != NULL || t->cert != NULL || t->key != NULL) {
+        (void)mysql_ssl_set(handle, t->key, t->cert, t->ca, NULL, NULL);
+    }
+}
+
+/* Its descriptor is ours to keep from other programs: the library opens it
+ * without the flag. */
+static int adopt_socket(struct hf__mysql *s)
+{
+    s->wire.fd = (int)mysql_get_socket(s->wire.handle);
+    (void)fcntl(s->wire.fd, F_SETFD, FD_CLOEXEC);
+    return hf__fd_register(s->wire.fd);
+}
+
+int hf__wire_connect(struct hf__mysql *s, const struct hf__wire_target *t,
+                     hf__time deadline)
+{
+    unsigned long flags = CLIENT_MULTI_STATEMENTS;
+    MYSQL *connected = NULL;
+    int status;
+
+    hf__wire_disconnect(s);
+    s->wire.handle = mysql_init(NULL);
+    if (s->wire.handle == NULL) {
+        return hf__fail(s->err, HF_ENOMEM, "out of memory for a connection");
+    }
+    set_options(s->wire.handle, t);
+    status = mysql_real_connect_start(&connected, s->wire.handle, t->host,
+                                      t->user, t->password, t->database,
+                                      (unsigned)t->port, t->socket, flags);
+    while (status != 0) {
+        int got = sleep_for(s, status, deadline);
+
+        s->wire.is_suspended = got == 0;
+        if (got == 0) {
+            s->wire.is_dead = true;
+            return hf__fail(s->err, HF_EUNAVAIL,
+                            "the server did not answer in time");
+        }
+        status = mysql_real_connect_cont(&connected, s->wire.handle, got);
+    }
+    if (connected == NULL) {
+        return dead(s);
+    }
+    return adopt_socket(s);
+}
+
+void hf__wire_disconnect(struct hf__mysql *s)
+{
+    struct hf__wire *w = &s->wire;
+
+    if (s->reply.rows != NULL) {
+        mysql_free_result(s->reply.rows);
+        s->reply.rows = NULL;
+    }
+    if (w->handle == NULL) {
+        return;
+    }
+    if (w->fd >= 0) {
+        hf__fd_unregister(w->fd);
+        w->fd = -1;
+    }
+    if (w->is_suspended || w->is_dead) {
+        /* Whoever does not answer need not be told that we go. */
+        (void)shutdown((int)mysql_get_socket(w->handle), SHUT_RDWR);
+    }
+    mysql_close(w->handle);
+    w->handle = NULL;
+    w->is_suspended = false;
+    w->is_dead = false;
+}
+
+void hf__wire_fini(struct hf__mysql *s)
+{
+    hf__wire_disconnect(s);
+    if (s->wire.wake_fd > 0) {
+        hf__fd_close(s->wire.wake_fd);
+        s->wire.wake_fd = -1;
+    }
+}
+
+/* ---- statements and replies */
+
+static void drop_rows(struct hf__mysql *s)
+{
+    if (s->reply.rows != NULL) {
+        mysql_free_result(s->reply.rows);
+    }
+    s->reply = (struct hf__reply){0};
+}
+
+/* Errors from 2000 on are the client library's: nothing can be asked on. */
+static int refused(struct hf__mysql *s)
+{
+    s->reply.error = mysql_errno(s->wire.handle);
+    s->reply.is_last = true;
+    return s->reply.error >= 2000 && s->reply.error < 3000 ? dead(s) : HF_OK;
+}
+
+static int take_rows(struct hf__mysql *s)
+{
+    MYSQL *h = s->wire.handle;
+    int status = mysql_store_result_start(&s->reply.rows, h);
+
+    while (status != 0) {
+        status = await(s, status);
+        if (status == 0) {
+            return dead(s);
+        }
+        status = mysql_store_result_cont(&s->reply.rows, h, status);
+    }
+    if (s->reply.rows == NULL && mysql_errno(h) != 0) {
+        return refused(s);
+    }
+    return HF_OK;
+}
+
+static int take_reply(struct hf__mysql *s)
+{
+    MYSQL *h = s->wire.handle;
+
+    s->reply.is_last = !mysql_more_results(h);
+    if (mysql_field_count(h) > 0) {
+        int r = take_rows(s);
+
+        s->reply.is_last = s->reply.error != 0 || !mysql_more_results(h);
+        return r;
+    }
+    s->reply.affected = mysql_affected_rows(h);
+    s->reply.insert_id = mysql_insert_id(h);
+    return HF_OK;
+}
+
+static bool is_sendable(struct hf__mysql *s)
+{
+    drop_rows(s);
+    return !s->sql.is_broken && !s->wire.is_dead;
+}
+
+static int unsendable(struct hf__mysql *s)
+{
+    return s->sql.is_broken ? hf__fail(s->err, HF_ENOMEM, "out of memory")
+                            : hf__mysql_dead(s);
+}
+
+int hf__wire_send(struct hf__mysql *s)
+{
+    MYSQL *h = s->wire.handle;
+    int failed = 0;
+    int status;
+
+    if (!is_sendable(s)) {
+        return unsendable(s);
+    }
+    status = mysql_real_query_start(&failed, h, s->sql.bytes, s->sql.length);
+    while (status != 0) {
+        status = await(s, status);
+        if (status == 0) {
+            return dead(s);
+        }
+        status = mysql_real_query_cont(&failed, h, status);
+    }
+    return failed ? refused(s) : take_reply(s);
+}
+
+int hf__wire_next(struct hf__mysql *s)
+{
+    MYSQL *h = s->wire.handle;
+    int failed = 0;
+    int status;
+
+    drop_rows(s);
+    status = mysql_next_result_start(&failed, h);
+    while (status != 0) {
+        status = await(s, status);
+        if (status == 0) {
+            return dead(s);
+        }
+        status = mysql_next_result_cont(&failed, h, status);
+    }
+    return failed > 0 ? refused(s) : take_reply(s);
+}
+
+int hf__wire_skip(struct hf__mysql *s)
+{
+    int r = HF_OK;
+
+    while (r == HF_OK && !s->reply.is_last) {
+        r = hf__wire_next(s);
+    }
+    return r;
+}
+
+int hf__wire_run(struct hf__mysql *s)
+{
+    int r = hf__wire_send(s);
+
+    return r == HF_OK ? hf__wire_skip(s) : r;
+}
+
+/* ---- a reply that may take long */
+
+int hf__wire_begin(struct hf__mysql *s)
+{
+    int failed = 0;
+    int status;
+
+    if (!is_sendable(s)) {
+        return unsendable(s);
+    }
+    status = mysql_send_query_start(&failed, s->wire.handle, s->sql.bytes,
+                                    s->sql.length);
+    while (status != 0) {
+        status = await(s, status);
+        if (status == 0) {
+            return dead(s);
+        }
+        status = mysql_send_query_cont(&failed, s->wire.handle, status);
+    }
+    return failed ? refused(s) : HF_OK;
+}
+
+static int read_reply(struct hf__mysql *s)
+{
+    MYSQL *h = s->wire.handle;
+    my_bool failed = 0;
+    int status = mysql_read_query_result_start(&failed, h);
+
+    while (status != 0) {
+        status = await(s, status);
+        if (status == 0) {
+            return dead(s);
+        }
+        status = mysql_read_query_result_cont(&failed, h, status);
+    }
+    return failed ? refused(s) : take_reply(s);
+}
+
+int hf__wire_await(struct hf__mysql *s, hf__time until, bool *ret_has_reply)
+{
+    *ret_has_reply = sleep_for(s, MYSQL_WAIT_READ, until) != 0;
+    return *ret_has_reply ? read_reply(s) : HF_OK;
+}
+
+MYSQL_ROW hf__wire_row(struct hf__mysql *s)
+{
+    return s->reply.rows == NULL ? NULL : mysql_fetch_row(s->reply.rows);
+}
+
+const unsigned long *hf__wire_lengths(struct hf__mysql *s)
+{
+    return mysql_fetch_lengths(s->reply.rows);
+}

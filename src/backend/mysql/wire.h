@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The connection to the server, with limits to the millisecond: libmariadb's
+ * own time-outs are whole seconds, so its non-blocking calls are driven here
+ * by poll(), which an interrupt ends too. Several statements go out as one
+ * packet and their replies come one after another. Whatever ends a call early
+ * ends the connection. Thread: the session's, except hf__wire_wake().
+ */
+#ifndef HF_BACKEND_MYSQL_WIRE_H
+#define HF_BACKEND_MYSQL_WIRE_H
+
+#include "src/backend/mysql/text.h"
+
+#include <mysql.h>
+
+struct hf__mysql;
+
+struct hf__wire {
+    MYSQL *handle;     /* NULL: not connected */
+    int fd;            /* its socket, registered; −1: none yet */
+    int wake_fd;       /* an eventfd; −1: none */
+    bool is_suspended; /* a call of the library was not finished */
+    bool is_dead;      /* nothing can be asked any more */
+};
+
+/* What the server said of one statement. */
+struct hf__reply {
+    MYSQL_RES *rows;    /* or NULL; the session frees it */
+    uint64_t affected;  /* rows changed */
+    uint64_t insert_id; /* LAST_INSERT_ID(expr) of an UPDATE or INSERT */
+    unsigned error;     /* the server refused it; no reply follows */
+    bool is_last;
+};
+
+/* Once, before connecting. HF_OK, HF_EUNAVAIL (no descriptor). */
+HF_MUST_CHECK int hf__wire_init(struct hf__mysql *s);
+/* To one server; `socket` is a unix socket's path, or NULL. s->err is told.
+ * HF_OK; HF_EAUTH, HF_EINVAL (no such database), HF_EUNAVAIL, HF_ENOMEM. */
+struct hf__wire_target {
+    const char *host;
+    int port;
+    const char *socket;
+    const char *user;
+    const char *password;
+    const char *database;
+    const char *tls; /* "verify", "require", "off"; NULL: if the server can */
+    const char *ca;
+    const char *cert;
+    const char *key;
+};
+HF_MUST_CHECK int hf__wire_connect(struct hf__mysql *s,
+                                   const struct hf__wire_target *target,
+                                   hf__time deadline);
+/* Before a new attempt to connect, and at the end. */
+void hf__wire_disconnect(struct hf__mysql *s);
+void hf__wire_fini(struct hf__mysql *s);
+
+/* Send s->sql; s->reply is the first statement's. HF_OK, or HF_EUNAVAIL: the
+ * connection is dead, and what was sent may be applied (is_dead is set). Of
+ * HF_ENOMEM nothing was sent. */
+HF_MUST_CHECK int hf__wire_send(struct hf__mysql *s);
+/* The next statement's reply; not after is_last. */
+HF_MUST_CHECK int hf__wire_next(struct hf__mysql *s);
+/* All replies that are left, unseen, but for an error, which stays in
+ * s->reply. */
+HF_MUST_CHECK int hf__wire_skip(struct hf__mysql *s);
+/* Send s->sql and take all replies; the last one, or the error, stays. */
+HF_MUST_CHECK int hf__wire_run(struct hf__mysql *s);
+
+/* The same as hf__wire_send() in two halves, for who waits for something else
+ * meanwhile: after begin() the reply is outstanding. await() gives HF_OK with
+ * *ret_has_reply false at `until`, and when interrupted. */
+HF_MUST_CHECK int hf__wire_begin(struct hf__mysql *s);
+HF_MUST_CHECK int hf__wire_await(struct hf__mysql *s, hf__time until,
+                                 bool *ret_has_reply);
+/* Sleep until then, or until interrupted. */
+void hf__wire_sleep(struct hf__mysql *s, hf__time until);
+
+/* The next row of s->reply, or NULL; lengths by hf__wire_lengths(). */
+MYSQL_ROW hf__wire_row(struct hf__mysql *s);
+const unsigned long *hf__wire_lengths(struct hf__mysql *s);
+
+/* End a sleep in poll(); any thread, async-signal-safe. */
+void hf__wire_wake(struct hf__wire *w);
+
+#endif
