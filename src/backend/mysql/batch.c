@@ -1,18 +1,384 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * To be written: execute().
- * Called by the session's thread.
+ * execute(): a batch is cut into units, each of which the server does or
+ * undoes as one; all units go out as one packet. This file decides what is
+ * known of each operation after each step that can fail, and re-runs in halves
+ * what failed as a unit, so that one row that somebody keeps locked costs no
+ * other name anything. What the statements say is hot.c's, and names with more
+ * than one holder are crowded.c's. Called by the session's thread.
  */
-#include "src/backend/mysql/mysql.h"
+#include "src/backend/mysql/bell.h"
+#include "src/backend/mysql/errors.h"
+#include "src/backend/mysql/hot.h"
+#include "src/base/error.h"
+
+/* As many operations at once, so that a statement stays short enough for any
+ * server's max_allowed_packet. */
+#define CHUNK 256
+/* Each operation may be a unit of its own. */
+#define UNITS CHUNK
+
+/* A row's lock is waited for that long, where that costs nobody else time. */
+#define LOCK_WAIT_S 1
+
+struct plan {
+    struct hf__op *ops[CHUNK]; /* by kind, then by key */
+    struct hf__unit units[UNITS];
+    int n_units;
+};
+
+/* ---- cutting */
+
+static bool is_hot(const struct hf__op *op)
+{
+    switch (op->kind) {
+    case HF__OP_RENEW:
+    case HF__OP_RELEASE:
+    case HF__OP_HANDOVER:
+        return true;
+    case HF__OP_ACQUIRE:
+        return op->manner.mode == HF__MODE_EXCLUSIVE;
+    case HF__OP_INSPECT:
+        return op->ret_crowd == NULL;
+    case HF__OP_RAISE:
+    case HF__OP_BREAK:
+        break;
+    }
+    return false;
+}
+
+static enum hf__form form_of(enum hf__op_kind kind)
+{
+    switch (kind) {
+    case HF__OP_RENEW:
+        return HF__FORM_RENEW;
+    case HF__OP_RELEASE:
+        return HF__FORM_RELEASE;
+    case HF__OP_HANDOVER:
+        return HF__FORM_HANDOVER;
+    case HF__OP_ACQUIRE:
+        return HF__FORM_ACQUIRE;
+    case HF__OP_INSPECT:
+    case HF__OP_RAISE:
+    case HF__OP_BREAK:
+        break;
+    }
+    return HF__FORM_INSPECT;
+}
+
+/* Operations of one kind become units of those that are alike. */
+static void cut_kind(struct plan *p, struct hf__op *const ops[], int n,
+                     enum hf__op_kind kind, int *at)
+{
+    struct hf__unit *unit = NULL;
+
+    for (int i = 0; i < n; i++) {
+        if (ops[i]->kind != kind || !is_hot(ops[i])) {
+            continue;
+        }
+        p->ops[*at] = ops[i];
+        if (unit == NULL || !hf__hot_are_alike(unit->ops[0], ops[i])) {
+            unit = &p->units[p->n_units++];
+            *unit = (struct hf__unit){form_of(kind), &p->ops[*at], 0};
+        }
+        unit->n++;
+        if (unit->form == HF__FORM_ACQUIRE && unit->n > 1) {
+            unit->form = HF__FORM_ACQUIRE_ANY;
+        }
+        (*at)++;
+    }
+}
+
+static void cut(struct plan *p, struct hf__op *const ops[], int n)
+{
+    int at = 0;
+
+    p->n_units = 0;
+    for (int kind = HF__OP_RENEW; kind <= HF__OP_BREAK; kind++) {
+        cut_kind(p, ops, n, (enum hf__op_kind)kind, &at);
+    }
+}
+
+/* ---- results */
+
+static void set_results(const struct hf__unit *u, int result)
+{
+    for (int i = 0; i < u->n; i++) {
+        u->ops[i]->result = result;
+    }
+}
+
+/* The reply was lost: what may have been applied is not known. */
+static void forget(const struct hf__unit *units, int n)
+{
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < units[i].n; k++) {
+            struct hf__op *op = units[i].ops[k];
+
+            if (op->result == HF__OPEN) {
+                op->result =
+                    op->kind == HF__OP_INSPECT ? HF_EUNAVAIL : HF_EUNKNOWN;
+            }
+        }
+    }
+}
+
+static int tell_failure(struct hf__mysql *s, const struct hf__unit *u)
+{
+    enum hf__blame blame = hf__mysql_blame(s->reply.error);
+
+    for (int i = 0; i < u->n; i++) {
+        struct hf__op *op = u->ops[i];
+        int r;
+
+        if (op->result != HF__OPEN) {
+            continue;
+        }
+        r = hf__mysql_fail(s, op->err);
+        op->result = blame == HF__BLAME_AGAIN ? HF__AGAIN : r;
+        if (op->kind == HF__OP_ACQUIRE) {
+            hf__bell_leave(s, &op->token);
+        }
+    }
+    return blame == HF__BLAME_UNKNOWN ? hf__mysql_dead(s) : HF_OK;
+}
+
+/* ---- a packet */
+
+static int run(struct hf__mysql *s, const struct hf__unit *units, int n);
+
+/* May a statement of it wait for a row that somebody has locked? Not where
+ * others would wait with it, nor longer than this call has time. */
+static int patience_of(const struct hf__mysql *s, const struct hf__unit *u)
+{
+    int64_t left_ms = hf__ms_until(s->deadline, hf__now());
+    bool is_patient = left_ms > 1500 * LOCK_WAIT_S &&
+                      (u->form != HF__FORM_RENEW || u->n == 1);
+
+    return is_patient || !s->server.has_zero_wait ? LOCK_WAIT_S : 0;
+}
+
+static int set_patience(struct hf__mysql *s, const struct hf__unit *u)
+{
+    int patience_s = patience_of(s, u);
+
+    if (patience_s == s->lock_wait_s) {
+        return 0;
+    }
+    s->lock_wait_s = patience_s;
+    hf__text_addf(&s->sql, "SET SESSION innodb_lock_wait_timeout=%d;",
+                  patience_s);
+    return 1;
+}
+
+/* What failed as a unit for what is in it. Halves of halves: as deep as the
+ * unit has bits. */
+/* NOLINTNEXTLINE(misc-no-recursion) */
+static int halve(struct hf__mysql *s, const struct hf__unit *u)
+{
+    struct hf__unit halves[2] = {{u->form, u->ops, u->n / 2},
+                                 {u->form, u->ops + u->n / 2, u->n - u->n / 2}};
+
+    s->lock_wait_s = -1; /* the statement that sets it back did not run */
+    return run(s, halves, 2);
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion) */
+static int refused(struct hf__mysql *s, const struct hf__unit *u)
+{
+    enum hf__blame blame = hf__mysql_blame(s->reply.error);
+
+    if (u->n > 1 && u->ops[0]->result == HF__OPEN &&
+        (blame == HF__BLAME_AGAIN || blame == HF__BLAME_BATCH)) {
+        return halve(s, u);
+    }
+    return tell_failure(s, u);
+}
+
+/* Take the replies of one unit. *ret_refused: it was, and those after it were
+ * not looked at. */
+static int hear(struct hf__mysql *s, const struct hf__unit *u, int first,
+                int replies, bool *ret_refused)
+{
+    int r = HF_OK;
+
+    *ret_refused = false;
+    for (int i = 0; i < first + replies; i++) {
+        if (s->reply.error != 0 && i > first + hf__hot_writes_at(s, u)) {
+            forget(u, 1); /* written it was; what was asked then is not known */
+        }
+        if (s->reply.error != 0) {
+            *ret_refused = true;
+            return HF_OK;
+        }
+        if (i >= first) {
+            hf__hot_hear(s, u, i - first);
+        }
+        if (!s->reply.is_last) {
+            r = hf__wire_next(s);
+        }
+        if (r != HF_OK) {
+            return r;
+        }
+    }
+    return HF_OK;
+}
+
+/* Send the units as one packet. Gives how many were dealt with: fewer if one
+ * was refused, which is the last of them. */
+static int send(struct hf__mysql *s, const struct hf__unit *units, int n,
+                int *ret_done, bool *ret_refused)
+{
+    int first[UNITS];
+    int replies[UNITS];
+    int r;
+
+    hf__bell_begin_packet(s, &first[0]);
+    for (int i = 0; i < n; i++) {
+        first[i] = (i == 0 ? first[0] : 0) + set_patience(s, &units[i]);
+        replies[i] = hf__hot_ask(s, &units[i]);
+        set_results(&units[i], HF__OPEN);
+    }
+    r = hf__wire_send(s);
+    *ret_refused = false;
+    for (*ret_done = 0; r == HF_OK && *ret_done < n && !*ret_refused;
+         (*ret_done)++) {
+        r = hear(s, &units[*ret_done], first[*ret_done], replies[*ret_done],
+                 ret_refused);
+    }
+    return r;
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion) */
+static int run(struct hf__mysql *s, const struct hf__unit *units, int n)
+{
+    int r = HF_OK;
+
+    while (n > 0 && r == HF_OK) {
+        bool is_refused = false;
+        int done = 0;
+
+        r = send(s, units, n, &done, &is_refused);
+        if (r != HF_OK) {
+            forget(units, n);
+            return r;
+        }
+        for (int i = done; i < n; i++) {
+            set_results(&units[i], HF_EUNAVAIL);
+        }
+        if (is_refused) {
+            r = refused(s, &units[done - 1]);
+        }
+        units += done;
+        n -= done;
+    }
+    return r;
+}
+
+/* ---- what is open after that */
+
+/* Those of the unit whose rows were not all there: what is with them? */
+static int look_at(struct hf__mysql *s, const struct hf__unit *u)
+{
+    int r;
+
+    hf__text_clear(&s->sql);
+    hf__hot_ask_rows(s, u->ops, u->n);
+    r = hf__wire_send(s);
+    if (r != HF_OK) {
+        forget(u, 1);
+        return r;
+    }
+    if (s->reply.error != 0) {
+        return tell_failure(s, u);
+    }
+    hf__hot_hear_rows(s, u->ops, u->n);
+    return HF_OK;
+}
+
+static bool is_any(const struct hf__unit *u, int result)
+{
+    for (int i = 0; i < u->n; i++) {
+        if (u->ops[i]->result == result) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int follow_up(struct hf__mysql *s, const struct hf__unit *u)
+{
+    struct hf__unit again = *u;
+
+    if (!is_any(u, HF__OPEN)) {
+        return HF_OK;
+    }
+    if (u->form != HF__FORM_ACQUIRE) {
+        return look_at(s, u);
+    }
+    again.form = HF__FORM_ACQUIRE_ANY;
+    return run(s, &again, 1);
+}
+
+static int run_crowded(struct hf__mysql *s, struct hf__op *const ops[], int n)
+{
+    int r = HF_OK;
+
+    for (int kind = HF__OP_RENEW; kind <= HF__OP_BREAK && r == HF_OK; kind++) {
+        for (int i = 0; i < n && r == HF_OK; i++) {
+            bool is_left = ops[i]->result == HF__CROWDED || !is_hot(ops[i]);
+
+            if (ops[i]->kind == (enum hf__op_kind)kind && is_left) {
+                ops[i]->result = HF_EUNAVAIL;
+                r = hf__mysql_crowded(s, ops[i]);
+            }
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        if (ops[i]->result == HF__CROWDED) {
+            ops[i]->result = HF_EUNAVAIL;
+        }
+    }
+    return r;
+}
+
+static int run_chunk(struct hf__mysql *s, struct hf__op *const ops[], int n)
+{
+    struct plan p;
+    int r;
+
+    cut(&p, ops, n);
+    r = run(s, p.units, p.n_units);
+    for (int i = 0; i < p.n_units && r == HF_OK; i++) {
+        r = follow_up(s, &p.units[i]);
+    }
+    if (r != HF_OK) {
+        forget(p.units, p.n_units);
+    }
+    return r == HF_OK ? run_crowded(s, ops, n) : r;
+}
+
+static void close_undecided(struct hf__op *const ops[], int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (ops[i]->result == HF__CROWDED) {
+            ops[i]->result = HF_EUNAVAIL;
+        }
+    }
+}
 
 int hf__mysql_execute(void *state, struct hf__op *ops[], int n,
                       hf__time deadline, hf_error *err)
 {
+    struct hf__mysql *s = state;
     int r = HF_OK;
+    int count;
 
-    hf__mysql_begin(state, deadline, err);
-    for (int i = 0; i < n && r == HF_OK; i++) {
-        r = hf__mysql_crowded(state, ops[i]);
+    hf__mysql_begin(s, deadline, err);
+    for (int i = 0; i < n && r == HF_OK; i += count) {
+        count = n - i < CHUNK ? n - i : CHUNK;
+        r = run_chunk(s, ops + i, count);
     }
+    close_undecided(ops, n);
     return r;
 }

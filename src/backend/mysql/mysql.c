@@ -41,6 +41,7 @@ static void mysql_close_session(void *state)
     hf__mysql_wait_fini(s);
     hf__wire_fini(s);
     hf__text_fini(&s->sql);
+    hf__text_fini(&s->stale);
 }
 
 static void mysql_interrupt(void *state)

@@ -8,6 +8,7 @@
  *     errors.c    what its numbers mean   settings.c how the session is set
  *     schema.c    the tables              row.c      a record
  *     batch.c     execute()               hot.c      names with one holder
+ *     bell.c      user locks that wake
  *     crowded.c   names with more         wait.c     waiters
  *     list.c      list()                  gc.c       gc()
  *     check.c     check()                 place.c    URL options, secrets
@@ -41,7 +42,9 @@ struct hf__mysql {
     struct hf__head head;
     struct hf__wire wire;
     struct hf__server server;
-    struct hf__text sql;    /* the packet under construction */
+    struct hf__text sql;   /* the packet under construction */
+    struct hf__text stale; /* bells of tokens that did not win, see bell.h */
+    int lock_wait_s; /* for rows that others have locked; −1: not known */
     struct hf__reply reply; /* the one that hf__wire_next() gave last */
 
     /* Of the call that runs: */

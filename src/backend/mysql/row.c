@@ -106,6 +106,8 @@ void hf__mysql_row_read(struct hf__mysql *s, struct hf__mysql_row *ret_row)
     ret_row->crowd = (unsigned)hf__column_u64(row[7]);
     ret_row->revision = hf__column_u64(row[8]);
     hf__column_owner(row, lengths, 9, &ret_row->owner);
+    ret_row->is_damaged |=
+        !hf__column_token(row[14], lengths[14], &ret_row->freed);
 }
 
 bool hf__mysql_row_is_held(const struct hf__mysql_row *row)

@@ -11,7 +11,7 @@
 /* The columns of a row that hf__mysql_row_read() takes, in its order. */
 #define HF__MYSQL_ROW_COLUMNS                                                  \
     "name_key,fence,token,expires-" HF__SQL_NOW ",keep_until-" HF__SQL_NOW     \
-    ",acquired_at,broken,crowd,revision,label,host,pid,thread,note"
+    ",acquired_at,broken,crowd,revision,label,host,pid,thread,note,freed"
 
 struct hf__mysql_row {
     bool is_there; /* false: nobody has had the name before */
@@ -26,6 +26,7 @@ struct hf__mysql_row {
     unsigned crowd; /* HF__CROWD_… */
     uint64_t revision;
     struct hf__owner owner;
+    struct hf__token freed; /* the one that was released last */
 };
 
 /* The next row of s->reply; is_there is false after the last. */

@@ -28,6 +28,7 @@ static const char ddl[] =
     " name_key VARBINARY(320) NOT NULL,\n"
     " fence BIGINT UNSIGNED NOT NULL DEFAULT 0,\n"
     " token VARBINARY(16) NOT NULL DEFAULT '',\n"
+    " freed VARBINARY(16) NOT NULL DEFAULT '',\n"
     " expires BIGINT NOT NULL DEFAULT 0,\n"
     " keep_until BIGINT NOT NULL DEFAULT 0,\n"
     " acquired_at BIGINT NOT NULL DEFAULT 0,\n"

@@ -72,11 +72,11 @@ static int set(struct hf__mysql *s, uint64_t probe)
     hf__text_add(&s->sql,
                  "SET SESSION autocommit=1,"
                  "sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION',"
-                 "innodb_lock_wait_timeout=1,wait_timeout=28800;"
+                 "innodb_lock_wait_timeout=0,wait_timeout=28800;"
                  "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;");
     /* Two at once, and seen as ours: one alone may have freed the other. */
     hf__text_addf(&s->sql,
-                  "SELECT CONNECTION_ID(),"
+                  "SELECT CONNECTION_ID(),@@innodb_lock_wait_timeout,"
                   "GET_LOCK('hp.%016llxa',0),GET_LOCK('hp.%016llxb',0)",
                   (unsigned long long)probe, (unsigned long long)probe);
     return ask(s);
@@ -88,8 +88,9 @@ static void read_probe(struct hf__mysql *s)
 
     if (row != NULL && row[0] != NULL) {
         s->server.connection_id = strtoull(row[0], NULL, 10);
-        s->server.has_bells = row[1] != NULL && row[2] != NULL &&
-                              *row[1] == '1' && *row[2] == '1';
+        s->server.has_zero_wait = row[1] != NULL && *row[1] == '0';
+        s->server.has_bells = row[2] != NULL && row[3] != NULL &&
+                              *row[2] == '1' && *row[3] == '1';
     }
 }
 
@@ -185,6 +186,7 @@ int hf__mysql_settings_apply(struct hf__mysql *s, const char *allow)
         r = verify(s, list);
     }
     memcpy(s->server.version, list[VERSION].value, sizeof s->server.version);
+    s->lock_wait_s = -1;
     s->server.is_galera = is(&list[WSREP_ON], "ON");
     s->server.has_bells = s->server.has_bells && !s->server.is_galera;
     s->head.facts.grade = is(&list[FLUSH], "0") ? 'D'

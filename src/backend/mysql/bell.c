@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The names of bells, and what is said of them in SQL. Who rings which is
+ * hot.c's, crowded.c's and wait.c's. Called by the session's thread.
+ */
+#include "src/backend/mysql/bell.h"
+
+static void name(struct hf__text *t, const char *prefix,
+                 const struct hf__token *token)
+{
+    hf__text_addf(t, "CONCAT('%s.',SHA1(", prefix);
+    hf__text_token(t, token);
+    hf__text_add(t, "))");
+}
+
+void hf__bell_of_grant(struct hf__text *t, const struct hf__token *token)
+{
+    name(t, "hf", token);
+}
+
+void hf__bell_of_ticket(struct hf__text *t, const struct hf__token *token)
+{
+    name(t, "hq", token);
+}
+
+void hf__bell_of_turn(struct hf__text *t, const struct hf__key *key)
+{
+    hf__text_add(t, "CONCAT('ht.',SHA1(CONCAT(DATABASE(),'/',");
+    hf__text_key(t, key);
+    hf__text_add(t, ")))");
+}
+
+void hf__bell_take(struct hf__text *t, const struct hf__token *token)
+{
+    hf__text_add(t, "GET_LOCK(");
+    hf__bell_of_grant(t, token);
+    hf__text_add(t, ",0)");
+}
+
+void hf__bell_drop(struct hf__text *t, const struct hf__token *token)
+{
+    hf__text_add(t, "RELEASE_LOCK(");
+    hf__bell_of_grant(t, token);
+    hf__text_add(t, ")");
+}
+
+void hf__bell_leave(struct hf__mysql *s, const struct hf__token *token)
+{
+    if (s->server.has_bells) {
+        hf__text_add(&s->stale, s->stale.length == 0 ? "DO " : ",");
+        hf__bell_drop(&s->stale, token);
+    }
+}
+
+void hf__bell_begin_packet(struct hf__mysql *s, int *ret_replies)
+{
+    hf__text_clear(&s->sql);
+    *ret_replies = 0;
+    if (s->stale.length > 0 && !s->stale.is_broken) {
+        hf__text_add(&s->sql, s->stale.bytes);
+        hf__text_add(&s->sql, ";");
+        *ret_replies = 1;
+    }
+    hf__text_clear(&s->stale); /* broken: they go with the session */
+}

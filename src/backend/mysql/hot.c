@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The statements of the hot path. Each condition is judged by the server in
+ * the statement that writes, so that nothing can come in between. Columns are
+ * set from left to right and later ones see what earlier ones became: what a
+ * condition reads is set last. Rows are found by their primary key, and no
+ * others are locked. Called by the session's thread.
+ */
+#include "src/backend/mysql/hot.h"
+
+#include "src/backend/mysql/bell.h"
+#include "src/backend/mysql/row.h"
+#include "src/base/error.h"
+
+#define TABLE "holdfast_lock FORCE INDEX(PRIMARY)"
+/* A statement that waited for the row's lock has an old clock: it must not
+ * shorten what a later one gave. */
+#define EXTEND                                                                 \
+    "expires=IF(" HF__SQL_NOW ">=changed_at," HF__SQL_NOW                      \
+    "+%lld,GREATEST(expires," HF__SQL_NOW "+%lld)),"
+#define TOUCH "changed_at=GREATEST(changed_at," HF__SQL_NOW "),"
+
+/* ---- words */
+
+static void add_keys(struct hf__text *t, struct hf__op *const ops[], int n)
+{
+    hf__text_add(t, "name_key IN(");
+    for (int i = 0; i < n; i++) {
+        hf__text_add(t, i == 0 ? "" : ",");
+        hf__text_key(t, &ops[i]->key);
+    }
+    hf__text_add(t, ")");
+}
+
+/* Tokens are of one claim each, so that two lists mean the same as pairs. */
+static void add_owned(struct hf__text *t, struct hf__op *const ops[], int n)
+{
+    add_keys(t, ops, n);
+    hf__text_add(t, " AND token IN(");
+    for (int i = 0; i < n; i++) {
+        hf__text_add(t, i == 0 ? "" : ",");
+        hf__text_token(t, &ops[i]->token);
+    }
+    hf__text_add(t, ")");
+}
+
+static void take_bells(struct hf__mysql *s, struct hf__op *const ops[], int n)
+{
+    for (int i = 0; i < n; i++) {
+        hf__text_add(&s->sql, i == 0 ? "DO " : ",");
+        hf__bell_take(&s->sql, ops[i]->kind == HF__OP_HANDOVER
+                                   ? &ops[i]->next_token
+                                   : &ops[i]->token);
+    }
+    hf__text_add(&s->sql, ";");
+}
+
+/* ---- what is asked */
+
+static int ask_renew(struct hf__mysql *s, const struct hf__unit *u)
+{
+    long long lease_us = u->ops[0]->lease_us;
+
+    hf__text_add(&s->sql, "UPDATE " TABLE " SET ");
+    hf__text_addf(&s->sql, EXTEND TOUCH "detached=%d,", lease_us, lease_us,
+                  u->ops[0]->is_detached);
+    hf__text_add(&s->sql, "revision=revision+1 WHERE ");
+    add_owned(&s->sql, u->ops, u->n);
+    hf__text_add(&s->sql, " AND expires>" HF__SQL_NOW ";");
+    return 1;
+}
+
+static int ask_release(struct hf__mysql *s, const struct hf__unit *u)
+{
+    hf__text_add(&s->sql,
+                 "UPDATE " TABLE " SET freed=token,token='',expires=0," TOUCH);
+    hf__text_add(&s->sql, u->ops[0]->reopens ? "keep_until=0," : "");
+    hf__text_add(&s->sql, "revision=revision+1 WHERE ");
+    add_owned(&s->sql, u->ops, u->n);
+    hf__text_add(&s->sql, ";");
+    if (!s->server.has_bells) {
+        return 1;
+    }
+    for (int i = 0; i < u->n; i++) {
+        hf__text_add(&s->sql, i == 0 ? "DO " : ",");
+        hf__bell_drop(&s->sql, &u->ops[i]->token);
+    }
+    hf__text_add(&s->sql, ";");
+    return 2;
+}
+
+/* All that a new holder writes but fence, token and lease. */
+static void add_facts(struct hf__text *t, const struct hf__op *op)
+{
+    if (op->keep_us > 0) {
+        hf__text_addf(t, "keep_until=" HF__SQL_NOW "+%lld,",
+                      (long long)op->keep_us);
+    } else {
+        hf__text_add(t, "keep_until=0,");
+    }
+    hf__text_addf(t, "detached=%d,", op->is_detached);
+    hf__mysql_owner_set(t, op->owner);
+    hf__text_add(t, ",revision=revision+1,");
+}
+
+static int ask_handover(struct hf__mysql *s, const struct hf__unit *u)
+{
+    const struct hf__op *op = u->ops[0];
+    long long lease_us = op->lease_us;
+
+    if (s->server.has_bells) {
+        take_bells(s, u->ops, 1);
+    }
+    hf__text_add(&s->sql, "UPDATE " TABLE " SET fence=LAST_INSERT_ID("
+                          "GREATEST(fence+1," HF__SQL_NOW ")),"
+                          "acquired_at=" HF__SQL_NOW ",");
+    add_facts(&s->sql, op);
+    hf__text_addf(&s->sql,
+                  "expires=" HF__SQL_NOW "+%lld," TOUCH "token=", lease_us);
+    hf__text_token(&s->sql, &op->next_token);
+    hf__text_add(&s->sql, " WHERE crowd=0 AND ");
+    add_owned(&s->sql, u->ops, 1);
+    hf__text_add(&s->sql, " AND expires>" HF__SQL_NOW ";");
+    if (!s->server.has_bells) {
+        return 1;
+    }
+    hf__text_add(&s->sql, "DO IF(ROW_COUNT()=1,");
+    hf__bell_drop(&s->sql, &op->token);
+    hf__text_add(&s->sql, ",");
+    hf__bell_drop(&s->sql, &op->next_token);
+    hf__text_add(&s->sql, ");");
+    return 3;
+}
+
+/* Ours already, by an attempt whose answer was lost: the same grant. */
+static void add_is_ours(struct hf__text *t, const struct hf__op *op)
+{
+    hf__text_add(t, "token=");
+    hf__text_token(t, &op->token);
+    hf__text_add(t, " AND expires>" HF__SQL_NOW);
+}
+
+static int ask_acquire(struct hf__mysql *s, const struct hf__unit *u)
+{
+    const struct hf__op *op = u->ops[0];
+    struct hf__text *t = &s->sql;
+    long long lease_us = op->lease_us;
+
+    if (s->server.has_bells) {
+        take_bells(s, u->ops, 1);
+    }
+    hf__text_add(t, "UPDATE " TABLE " SET fence=LAST_INSERT_ID(IF(");
+    add_is_ours(t, op);
+    hf__text_add(t,
+                 ",fence,GREATEST(fence+1," HF__SQL_NOW "))),acquired_at=IF(");
+    add_is_ours(t, op);
+    hf__text_add(t, ",acquired_at," HF__SQL_NOW "),");
+    add_facts(t, op);
+    hf__text_addf(t, EXTEND TOUCH "token=", lease_us, lease_us);
+    hf__text_token(t, &op->token);
+    hf__text_add(t, " WHERE crowd=0 AND ");
+    add_keys(t, u->ops, 1);
+    hf__text_add(t, " AND (token=");
+    hf__text_token(t, &op->token);
+    hf__text_add(t, " OR (expires<=" HF__SQL_NOW " AND keep_until<=" HF__SQL_NOW
+                    "));");
+    return s->server.has_bells ? 2 : 1;
+}
+
+static void add_values(struct hf__text *t, const struct hf__op *op)
+{
+    hf__text_add(t, "(");
+    hf__text_key(t, &op->key);
+    hf__text_add(t, ",");
+    hf__text_token(t, &op->token);
+    hf__text_addf(t,
+                  ",GREATEST(1," HF__SQL_NOW ")," HF__SQL_NOW "+%lld,"
+                  "%s+%lld," HF__SQL_NOW "," HF__SQL_NOW ",%d,",
+                  (long long)op->lease_us, op->keep_us > 0 ? HF__SQL_NOW : "0",
+                  (long long)op->keep_us, op->is_detached);
+    hf__mysql_owner_values(t, op->owner);
+    hf__text_add(t, ")");
+}
+
+/* Whether the row may be taken, and, once the token is set, whether it was. */
+#define MAY_TAKE                                                               \
+    "crowd=0 AND (token=VALUES(token) OR (expires<=" HF__SQL_NOW               \
+    " AND keep_until<=" HF__SQL_NOW "))"
+#define IS_OURS "token=VALUES(token) AND expires>" HF__SQL_NOW
+#define IF_TAKEN(column)                                                       \
+#column "=IF(token=VALUES(token),VALUES(" #column ")," #column "),"
+
+static const char take_if_free[] =
+    " ON DUPLICATE KEY UPDATE "
+    "fence=IF(" MAY_TAKE " AND NOT(" IS_OURS "),"
+    "GREATEST(fence+1," HF__SQL_NOW "),fence),"
+    "acquired_at=IF(" MAY_TAKE " AND NOT(" IS_OURS "),"
+    "VALUES(acquired_at),acquired_at),"
+    "token=IF(" MAY_TAKE ",VALUES(token),token)," IF_TAKEN(keep_until) IF_TAKEN(
+        detached) IF_TAKEN(label) IF_TAKEN(host) IF_TAKEN(pid) IF_TAKEN(thread)
+        IF_TAKEN(note) "revision=revision+(token=VALUES(token)),"
+                       "expires=IF(token=VALUES(token),IF(" HF__SQL_NOW
+                       ">=changed_at,VALUES(expires),GREATEST(expires,VALUES("
+                       "expires))),expires),"
+                       "changed_at=IF(token=VALUES(token),"
+                       "GREATEST(changed_at,VALUES(changed_at)),changed_at);";
+
+static int ask_acquire_any(struct hf__mysql *s, const struct hf__unit *u)
+{
+    struct hf__text *t = &s->sql;
+
+    if (s->server.has_bells) {
+        take_bells(s, u->ops, u->n);
+    }
+    hf__text_add(t, "INSERT INTO holdfast_lock(name_key,token,fence,expires,"
+                    "keep_until,acquired_at,changed_at,detached,label,host,"
+                    "pid,thread,note) VALUES");
+    for (int i = 0; i < u->n; i++) {
+        hf__text_add(t, i == 0 ? "" : ",");
+        add_values(t, u->ops[i]);
+    }
+    hf__text_add(t, take_if_free);
+    hf__hot_ask_rows(s, u->ops, u->n);
+    return s->server.has_bells ? 3 : 2;
+}
+
+void hf__hot_ask_rows(struct hf__mysql *s, struct hf__op *const ops[], int n)
+{
+    hf__text_add(&s->sql,
+                 "SELECT " HF__MYSQL_ROW_COLUMNS " FROM " TABLE " WHERE ");
+    add_keys(&s->sql, ops, n);
+    hf__text_add(&s->sql, ";");
+}
+
+int hf__hot_ask(struct hf__mysql *s, const struct hf__unit *u)
+{
+    switch (u->form) {
+    case HF__FORM_RENEW:
+        return ask_renew(s, u);
+    case HF__FORM_RELEASE:
+        return ask_release(s, u);
+    case HF__FORM_HANDOVER:
+        return ask_handover(s, u);
+    case HF__FORM_ACQUIRE:
+        return ask_acquire(s, u);
+    case HF__FORM_ACQUIRE_ANY:
+        return ask_acquire_any(s, u);
+    case HF__FORM_INSPECT:
+        break;
+    }
+    hf__hot_ask_rows(s, u->ops, u->n);
+    return 1;
+}
+
+bool hf__hot_are_alike(const struct hf__op *a, const struct hf__op *b)
+{
+    switch (a->kind) {
+    case HF__OP_RENEW:
+        return a->lease_us == b->lease_us && a->is_detached == b->is_detached;
+    case HF__OP_RELEASE:
+        return a->reopens == b->reopens;
+    case HF__OP_ACQUIRE:
+    case HF__OP_INSPECT:
+        return true;
+    case HF__OP_HANDOVER:
+    case HF__OP_RAISE:
+    case HF__OP_BREAK:
+        break;
+    }
+    return false;
+}
+
+/* ---- what is heard */
+
+static int refuse_damaged(const struct hf__op *op)
+{
+    return hf__fail(op->err, HF_EPROTO,
+                    "the row of this lock in holdfast_lock was changed by "
+                    "somebody else and makes no sense; delete it when nobody "
+                    "uses the lock");
+}
+
+static void hear_acquired(struct hf__mysql *s, struct hf__op *op,
+                          const struct hf__mysql_row *row)
+{
+    if (row->is_damaged) {
+        op->result = refuse_damaged(op);
+    } else if (hf__token_equal(&row->token, &op->token)) {
+        op->result = HF_OK;
+        op->fence = row->fence;
+        return;
+    } else if (row->crowd != 0 || op->queueing == HF__QUEUE_ALWAYS) {
+        op->result = HF__CROWDED;
+    } else {
+        op->result = HF_BUSY;
+        hf__mysql_row_tell(row, op->ret_record);
+    }
+    hf__bell_leave(s, &op->token);
+}
+
+static void lose(struct hf__op *op, const struct hf__mysql_row *row)
+{
+    op->result = HF_LOST;
+    op->ret_reason = hf__reason_for(op->fence, row->fence, row->broken);
+    op->fence = row->fence;
+    hf__mysql_row_tell(row, op->ret_record);
+}
+
+/* Was it renewed, or released, by the statement before? */
+static bool was_done(const struct hf__op *op, const struct hf__mysql_row *row)
+{
+    return op->kind == HF__OP_RENEW
+               ? hf__token_equal(&row->token, &op->token) && row->expires_in > 0
+               : hf__token_equal(&row->freed, &op->token);
+}
+
+static void hear_owned(struct hf__op *op, const struct hf__mysql_row *row,
+                       bool is_lone)
+{
+    if (row->is_damaged) {
+        op->result = refuse_damaged(op);
+    } else if (!is_lone && was_done(op, row)) {
+        op->result = HF_OK;
+    } else if (row->crowd != 0) {
+        op->result = HF__CROWDED;
+    } else {
+        lose(op, row);
+    }
+}
+
+static void hear_inspected(struct hf__op *op, const struct hf__mysql_row *row)
+{
+    if (row->crowd != 0) {
+        op->result = HF__CROWDED;
+        return;
+    }
+    op->result = row->is_damaged ? refuse_damaged(op) : HF_OK;
+    op->fence = row->fence;
+    hf__mysql_row_tell(row, op->ret_record);
+}
+
+static void decide(struct hf__mysql *s, struct hf__op *op,
+                   const struct hf__mysql_row *row, bool is_lone)
+{
+    if (op->kind == HF__OP_ACQUIRE) {
+        hear_acquired(s, op, row);
+    } else if (op->kind == HF__OP_INSPECT) {
+        hear_inspected(op, row);
+    } else {
+        hear_owned(op, row, is_lone);
+    }
+}
+
+static struct hf__op *find(struct hf__op *const ops[], int n,
+                           const struct hf__key *key)
+{
+    int low = 0;
+
+    while (n > 0) {
+        int order = hf__key_compare(key, &ops[low + n / 2]->key);
+
+        if (order == 0) {
+            return ops[low + n / 2];
+        }
+        low += order > 0 ? n / 2 + 1 : 0;
+        n = order > 0 ? n - n / 2 - 1 : n / 2;
+    }
+    return NULL;
+}
+
+/* No row: nobody has had the name, or somebody deleted it just now. */
+static void decide_missing(struct hf__mysql *s, struct hf__op *op)
+{
+    static const struct hf__mysql_row none;
+
+    if (op->kind == HF__OP_ACQUIRE) {
+        op->result = HF__AGAIN;
+        hf__bell_leave(s, &op->token);
+    } else {
+        decide(s, op, &none, true);
+    }
+}
+
+void hf__hot_hear_rows(struct hf__mysql *s, struct hf__op *const ops[], int n)
+{
+    struct hf__mysql_row row;
+
+    for (hf__mysql_row_read(s, &row); row.is_there;
+         hf__mysql_row_read(s, &row)) {
+        struct hf__op *op = find(ops, n, &row.key);
+
+        if (op != NULL && op->result == HF__OPEN) {
+            decide(s, op, &row, n == 1);
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        if (ops[i]->result == HF__OPEN) {
+            decide_missing(s, ops[i]);
+        }
+    }
+}
+
+/* The number of rows that were written says it all, or nothing. */
+static void hear_written(struct hf__mysql *s, const struct hf__unit *u)
+{
+    struct hf__op *op = u->ops[0];
+
+    if (s->reply.affected == (uint64_t)u->n) {
+        for (int i = 0; i < u->n; i++) {
+            u->ops[i]->result = HF_OK;
+        }
+        if (u->form == HF__FORM_HANDOVER || u->form == HF__FORM_ACQUIRE) {
+            op->fence = s->reply.insert_id;
+        }
+    } else if (u->form == HF__FORM_HANDOVER) {
+        op->result = HF__CROWDED;
+    }
+}
+
+/* Behind the taking of bells, whose reply says nothing. */
+int hf__hot_writes_at(const struct hf__mysql *s, const struct hf__unit *u)
+{
+    return s->server.has_bells &&
+           (u->form == HF__FORM_HANDOVER || u->form == HF__FORM_ACQUIRE ||
+            u->form == HF__FORM_ACQUIRE_ANY);
+}
+
+void hf__hot_hear(struct hf__mysql *s, const struct hf__unit *u, int which)
+{
+    int at = which - hf__hot_writes_at(s, u);
+
+    if (u->form == HF__FORM_INSPECT ||
+        (u->form == HF__FORM_ACQUIRE_ANY && at == 1)) {
+        hf__hot_hear_rows(s, u->ops, u->n);
+    } else if (u->form != HF__FORM_ACQUIRE_ANY && at == 0) {
+        hear_written(s, u);
+    }
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Operations on names that one holder has at most: several of a kind in one
+ * statement. What can't be decided so is left undecided, for crowded.c.
+ * Thread: the session's.
+ */
+#ifndef HF_BACKEND_MYSQL_HOT_H
+#define HF_BACKEND_MYSQL_HOT_H
+
+#include "src/backend/mysql/mysql.h"
+
+/* The result of an operation that this file has yet to find, and of one that
+ * is for crowded.c to find. */
+#define HF__OPEN    101
+#define HF__CROWDED 102
+
+/* What is done as a unit: by the statements of one form, and undone as one if
+ * it fails. */
+enum hf__form {
+    HF__FORM_RENEW,
+    HF__FORM_RELEASE,
+    HF__FORM_HANDOVER, /* one operation */
+    HF__FORM_ACQUIRE,  /* one operation, on a name that has a row */
+    HF__FORM_ACQUIRE_ANY,
+    HF__FORM_INSPECT
+};
+
+struct hf__unit {
+    enum hf__form form;
+    struct hf__op **ops; /* sorted by key */
+    int n;
+};
+
+/* Would the two do the same to their rows, so that one statement can? */
+bool hf__hot_are_alike(const struct hf__op *a, const struct hf__op *b);
+/* Add the unit's statements to s->sql; gives how many replies they have. */
+int hf__hot_ask(struct hf__mysql *s, const struct hf__unit *unit);
+/* Which of them is that of the statement that writes. */
+int hf__hot_writes_at(const struct hf__mysql *s, const struct hf__unit *unit);
+/* The reply `which` of the unit, which is no error, in s->reply. */
+void hf__hot_hear(struct hf__mysql *s, const struct hf__unit *unit, int which);
+/* Ask for the rows of operations that are open after a RENEW or a RELEASE, and
+ * decide them. */
+void hf__hot_ask_rows(struct hf__mysql *s, struct hf__op *const ops[], int n);
+void hf__hot_hear_rows(struct hf__mysql *s, struct hf__op *const ops[], int n);
+
+#endif
