@@ -10,8 +10,12 @@
 # without apt it names what is missing.
 set -euo pipefail
 
-build=(gcc libc6-dev meson ninja-build pkg-config libsqlite3-dev)
-testing=(python3 g++ binutils sqlite3 procps util-linux libuv1-dev)
+build=(gcc libc6-dev meson ninja-build pkg-config libsqlite3-dev
+    libmariadb-dev)
+# The servers without what would make them services: mariadb-server-core has
+# mariadbd, mariadb-client-core a tool that mariadb-install-db calls.
+testing=(python3 g++ binutils sqlite3 procps util-linux libuv1-dev
+    mariadb-server-core mariadb-client-core)
 ci=(clang clang-format clang-tidy cppcheck libclang-rt-14-dev
     valgrind libc6-dbg)
 
@@ -24,8 +28,10 @@ name_missing() {
     local missing=()
     local tool
     declare -A tools=([build]="cc meson ninja pkg-config"
-        [test]="cc meson ninja pkg-config python3 c++ nm sqlite3"
-        [ci]="cc meson ninja pkg-config python3 c++ nm sqlite3 clang
+        [test]="cc meson ninja pkg-config python3 c++ nm sqlite3
+                mariadb-install-db"
+        [ci]="cc meson ninja pkg-config python3 c++ nm sqlite3
+              mariadb-install-db clang
               clang-format clang-tidy cppcheck valgrind")
 
     for tool in ${tools[$1]}; do
@@ -33,6 +39,10 @@ name_missing() {
     done
     if command -v pkg-config >/dev/null && ! pkg-config --exists sqlite3; then
         missing+=("the development files of SQLite 3")
+    fi
+    if command -v pkg-config >/dev/null && ! pkg-config --exists libmariadb
+    then
+        missing+=("the development files of MariaDB Connector/C")
     fi
     if ((${#missing[@]})); then
         printf 'setup: this is no Debian; please install: %s\n' \

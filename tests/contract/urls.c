@@ -2,36 +2,81 @@
 /*
  * One row for each scheme: what comes after the colon. A store in memory is
  * fresh because each test is a process of its own; one in a file lies in the
- * folder of the test.
+ * folder of the test; one on a server is a database of the test, on a server
+ * that the program starts before its first test.
  */
 #include "tests/contract/urls.h"
 #include "tests/lib/test.h"
+#include "tests/servers/mariadb.h"
 
 #include <stdio.h>
 #include <string.h>
 
+static void in_memory(char *rest, size_t size)
+{
+    snprintf(rest, size, "%s", "");
+}
+
+static void in_file(char *rest, size_t size)
+{
+    snprintf(rest, size, "%s/locks.db", hf__test_folder());
+}
+
+static void in_folder(char *rest, size_t size)
+{
+    snprintf(rest, size, "%s/locks", hf__test_folder());
+}
+
+static void on_mariadb(char *rest, size_t size)
+{
+    char url[HF__MARIADB_URL];
+
+    hf__mariadb_test_url(url, sizeof url);
+    snprintf(rest, size, "%s", strchr(url, ':') + 1);
+}
+
 static const struct {
     const char *scheme;
-    const char *file; /* in the folder of the test; NULL: no path */
+    void (*write_rest)(char *rest, size_t size);
+    void (*prepare)(void); /* before the first test; or NULL */
 } known[] = {
-    {"memory", NULL},
-    {"sqlite", "locks.db"},
-    {"file", "locks"},
+    {"memory", in_memory, NULL},
+    {"sqlite", in_file, NULL},
+    {"file", in_folder, NULL},
+    {"mysql", on_mariadb, hf__mariadb_share},
+    {"mariadb", on_mariadb, hf__mariadb_share},
 };
+enum { KNOWN = sizeof known / sizeof known[0] };
 
 int hf__store_url(const char *scheme, char *url, size_t size)
 {
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        if (strcmp(scheme, known[i].scheme) != 0) {
-            continue;
+    int n;
+
+    for (int i = 0; i < KNOWN; i++) {
+        if (strcmp(scheme, known[i].scheme) == 0) {
+            n = snprintf(url, size, "%s:", scheme);
+            known[i].write_rest(url + n, size - (size_t)n);
+            return 0;
         }
-        if (known[i].file) {
-            snprintf(url, size, "%s:%s/%s", scheme, hf__test_folder(),
-                     known[i].file);
-        } else {
-            snprintf(url, size, "%s:", scheme);
-        }
-        return 0;
     }
     return -1;
+}
+
+/* The program's first argument is the scheme, perhaps as fault+X. */
+static void prepare_store(void)
+{
+    const char *scheme = hf__test_args[0] ? hf__test_args[0] : "";
+    const char *plus = strrchr(scheme, '+');
+
+    for (int i = 0; i < KNOWN; i++) {
+        if (strcmp(plus ? plus + 1 : scheme, known[i].scheme) == 0 &&
+            known[i].prepare) {
+            known[i].prepare();
+        }
+    }
+}
+
+__attribute__((constructor)) static void register_preparation(void)
+{
+    hf__test_prepare(prepare_store);
 }

@@ -39,6 +39,8 @@ void hf__test_each_number(const char *path, void (*each)(int, void *),
 /* Gives the children of the runner that long to end, then kills them. True if
  * one had to be killed. */
 bool hf__test_end_leftovers(int64_t grace_ms);
+/* Removes a folder with all in it, or a file. */
+void hf__test_remove_tree(const char *path);
 /* Removes the folder of the test, if it has one. */
 void hf__test_forget_folder(void);
 

@@ -71,7 +71,7 @@ bool hf__test_end_leftovers(int64_t grace_ms)
     return killed;
 }
 
-static void remove_tree(const char *path)
+void hf__test_remove_tree(const char *path)
 {
     DIR *dir;
     struct dirent *entry;
@@ -87,7 +87,7 @@ static void remove_tree(const char *path)
 
         if (strcmp(entry->d_name, ".") != 0 &&
             strcmp(entry->d_name, "..") != 0 && n < (int)sizeof inner) {
-            remove_tree(inner);
+            hf__test_remove_tree(inner);
         }
     }
     if (dir) {
@@ -99,6 +99,6 @@ static void remove_tree(const char *path)
 void hf__test_forget_folder(void)
 {
     if (atomic_load(&hf__test_page->folder_state) != HF__TEST_NO_FOLDER) {
-        remove_tree(hf__test_page->folder);
+        hf__test_remove_tree(hf__test_page->folder);
     }
 }

@@ -41,12 +41,18 @@ static uint64_t seed = 1;
 static const char *filter;
 static int part = 1; /* of how many */
 static int parts = 1;
+static void (*prepare)(void);
 char **hf__test_args;
 
 void hf__test_register(struct hf__test *t)
 {
     *last = t;
     last = &t->next;
+}
+
+void hf__test_prepare(void (*fn)(void))
+{
+    prepare = fn;
 }
 
 uint64_t hf__test_seed(void)
@@ -334,6 +340,10 @@ int main(int argc, char **argv)
     int place = 0;
 
     (void)argc;
+    /* Before the runner adopts orphans: what all tests share is none. */
+    if (prepare && !list) {
+        prepare();
+    }
     prepare_runner();
     for (struct hf__test *t = first; t; t = t->next) {
         if (!is_wanted(t, &place)) {

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Starting and ending a private MariaDB. The options make it small and quick
+ * to start, and change nothing of how it promises: what is committed is
+ * flushed. Ending it for sure is left to the warden, the first data to
+ * mariadb_template.c, statements to mariadb_sql.c.
+ */
+#include "tests/servers/mariadb.h"
+#include "tests/lib/test.h"
+#include "tests/servers/mariadb_private.h"
+#include "tests/servers/servers.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { STARTS_MS = 60000, STOPS_MS = 60000, PORT_TRIES = 5, ARGS_MAX = 60 };
+enum { NAME_ROOM = 320 };
+
+bool hf__mariadb_is_installed(void)
+{
+    char path[HF__SERVERS_PATH];
+
+    return hf__servers_find("mariadbd", path, sizeof path) &&
+           hf__servers_find("mariadb-install-db", path, sizeof path);
+}
+
+void hf__mariadb_need(void)
+{
+    if (!hf__mariadb_is_installed()) {
+        hf__servers_missing("mariadbd");
+    }
+}
+
+static void launch(struct hf__mariadb *m)
+{
+    static char *const fixed[] = {HF__MARIADB_SMALL, HF__MARIADB_PRIVATE};
+    char program[HF__SERVERS_PATH];
+    char own[3][NAME_ROOM];
+    char *argv[ARGS_MAX + 1] = {program, (char *)"--no-defaults", own[0],
+                                own[1], own[2]};
+    int n = 5;
+
+    hf__servers_find("mariadbd", program, sizeof program);
+    snprintf(own[0], NAME_ROOM, "--datadir=%s/data", m->folder);
+    snprintf(own[1], NAME_ROOM, "--socket=%s", m->socket);
+    snprintf(own[2], NAME_ROOM, "--port=%d", m->port);
+    for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++) {
+        argv[n++] = fixed[i];
+    }
+    if (geteuid() == 0) {
+        argv[n++] = (char *)"--user=root"; /* another needs other rights */
+    }
+    for (int i = 0; m->extra[i][0]; i++) {
+        argv[n++] = m->extra[i];
+    }
+    m->pid = hf__warden_start(m->warden, argv);
+}
+
+static void set_extra(struct hf__mariadb *m, const char *const *extra)
+{
+    int i = 0;
+
+    for (; extra && extra[i]; i++) {
+        if (i == HF__MARIADB_EXTRA ||
+            snprintf(m->extra[i], sizeof m->extra[i], "%s", extra[i]) >=
+                (int)sizeof m->extra[i]) {
+            hf__servers_fail("mariadbd: too many or too long options");
+        }
+    }
+    m->extra[i][0] = '\0';
+}
+
+/* False: it ended instead. */
+static bool wait_until_it_answers(struct hf__mariadb *m)
+{
+    int64_t until = hf__test_now_ms() + hf__servers_patience(STARTS_MS);
+
+    while (!hf__mariadb_answers(m)) {
+        if (hf__warden_wait(m->warden, 5)) {
+            return false;
+        }
+        if (hf__test_now_ms() > until) {
+            hf__warden_print_log(m->warden);
+            hf__servers_fail("mariadbd does not answer");
+        }
+    }
+    return true;
+}
+
+struct hf__mariadb *hf__mariadb_start(const struct hf__mariadb_opts *opts)
+{
+    struct hf__mariadb *m = calloc(1, sizeof *m);
+    char data[NAME_ROOM];
+
+    hf__mariadb_need();
+    if (!m) {
+        hf__servers_fail("out of memory");
+    }
+    m->warden = hf__warden_new("mariadb", opts && opts->on_disk);
+    snprintf(m->folder, sizeof m->folder, "%s", hf__warden_folder(m->warden));
+    snprintf(m->socket, sizeof m->socket, "%s/socket", m->folder);
+    snprintf(data, sizeof data, "%s/data", m->folder);
+    set_extra(m, opts ? opts->extra : NULL);
+    hf__mariadb_fill(data);
+    /* Somebody else may take the port before the server does. */
+    for (int i = 0; i < PORT_TRIES; i++) {
+        m->port = hf__servers_free_port();
+        launch(m);
+        if (wait_until_it_answers(m)) {
+            return m;
+        }
+    }
+    hf__warden_print_log(m->warden);
+    hf__servers_fail("mariadbd does not start");
+}
+
+void hf__mariadb_restart(struct hf__mariadb *m, const char *const *extra)
+{
+    if (extra) {
+        set_extra(m, extra);
+    }
+    launch(m);
+    if (!wait_until_it_answers(m)) {
+        hf__warden_print_log(m->warden);
+        hf__servers_fail("mariadbd does not start again");
+    }
+}
+
+static void end(struct hf__mariadb *m, int number)
+{
+    hf__warden_signal(m->warden, number);
+    if (!hf__warden_wait(m->warden, hf__servers_patience(STOPS_MS))) {
+        hf__warden_print_log(m->warden);
+        hf__servers_fail("mariadbd does not end");
+    }
+}
+
+void hf__mariadb_stop(struct hf__mariadb *m)
+{
+    end(m, SIGTERM);
+}
+
+void hf__mariadb_kill(struct hf__mariadb *m)
+{
+    end(m, SIGKILL);
+}
+
+void hf__mariadb_pause(struct hf__mariadb *m)
+{
+    hf__warden_signal(m->warden, SIGSTOP);
+}
+
+void hf__mariadb_resume(struct hf__mariadb *m)
+{
+    hf__warden_signal(m->warden, SIGCONT);
+}
+
+bool hf__mariadb_has_ended(struct hf__mariadb *m)
+{
+    return hf__warden_wait(m->warden, 0);
+}
+
+void hf__mariadb_free(struct hf__mariadb *m)
+{
+    if (m) {
+        hf__warden_free(m->warden);
+        free(m);
+    }
+}
+
+int hf__mariadb_port(const struct hf__mariadb *m)
+{
+    return m->port;
+}
+
+pid_t hf__mariadb_pid(const struct hf__mariadb *m)
+{
+    return m->pid;
+}
+
+const char *hf__mariadb_socket(const struct hf__mariadb *m)
+{
+    return m->socket;
+}
+
+const char *hf__mariadb_folder(const struct hf__mariadb *m)
+{
+    return m->folder;
+}

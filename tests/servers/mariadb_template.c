@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The data that each server starts with, made once by mariadb-install-db and
+ * kept in the build folder: system tables, the ordinary user and the
+ * administrator. Its name says for which mariadbd and which user it is good.
+ * Programs that run side by side make it once, under a lock; it appears whole,
+ * by a rename. Where the build folder can't be written to, each server's data
+ * are made anew.
+ */
+#include "tests/lib/runner.h"
+#include "tests/servers/mariadb.h"
+#include "tests/servers/mariadb_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { LAYOUT = 1 }; /* to be raised when the data below change */
+enum { ROOM = 1024 };
+
+/* The pattern of a grant takes "_" for any character, unless escaped. */
+static const char accounts[] =
+    "DROP DATABASE IF EXISTS sys;\n"
+    "FLUSH PRIVILEGES;\n"
+    "CREATE USER '" HF__MARIADB_ADMIN "'@'localhost'"
+    " IDENTIFIED BY '" HF__MARIADB_ADMIN_PASSWORD "';\n"
+    "GRANT ALL PRIVILEGES ON *.* TO '" HF__MARIADB_ADMIN "'@'localhost'"
+    " WITH GRANT OPTION;\n"
+    "CREATE USER '" HF__MARIADB_USER "'@'127.0.0.1'"
+    " IDENTIFIED BY '" HF__MARIADB_PASSWORD "';\n"
+    "CREATE USER '" HF__MARIADB_USER "'@'localhost'"
+    " IDENTIFIED BY '" HF__MARIADB_PASSWORD "';\n"
+    "GRANT ALL PRIVILEGES ON `hf\\_%`.* TO '" HF__MARIADB_USER "'@'127.0.0.1',"
+    " '" HF__MARIADB_USER "'@'localhost';\n";
+
+static void write_accounts(const char *path)
+{
+    FILE *f = fopen(path, "we");
+
+    if (!f || fputs(accounts, f) < 0 || fclose(f) != 0) {
+        hf__servers_fail("write %s: %s", path, strerror(errno));
+    }
+}
+
+/* The program's words go to a file, which is shown if it fails. */
+static bool run(char *const argv[], const char *log)
+{
+    int status = -1;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        int fd = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+        dup2(fd, STDOUT_FILENO);
+        dup2(fd, STDERR_FILENO);
+        execv(argv[0], argv);
+        _exit(127);
+    }
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    return status == 0;
+}
+
+static void print_file(const char *path)
+{
+    char line[ROOM];
+    FILE *f = fopen(path, "re");
+
+    while (f && fgets(line, sizeof line, f)) {
+        printf("# %s", line);
+    }
+    if (f) {
+        fclose(f);
+    }
+}
+
+static void install(const char *data)
+{
+    char program[HF__SERVERS_PATH];
+    char where[ROOM + 16];
+    char sql[ROOM + 16];
+    char extra[ROOM + 32];
+    char log[ROOM + 16];
+    char *argv[] = {
+        program,
+        (char *)"--no-defaults",
+        where,
+        extra,
+        (char *)"--skip-test-db",
+        (char *)"--auth-root-authentication-method=socket",
+        HF__MARIADB_SMALL,
+        geteuid() == 0 ? (char *)"--user=root" : NULL,
+        NULL,
+    };
+
+    hf__servers_find("mariadb-install-db", program, sizeof program);
+    snprintf(where, sizeof where, "--datadir=%s", data);
+    snprintf(sql, sizeof sql, "%s.sql", data);
+    snprintf(extra, sizeof extra, "--extra-file=%s", sql);
+    snprintf(log, sizeof log, "%s.log", data);
+    write_accounts(sql);
+    if (!run(argv, log)) {
+        print_file(log);
+        hf__servers_fail("mariadb-install-db failed");
+    }
+    unlink(sql);
+    unlink(log);
+}
+
+static bool template_name(char path[ROOM])
+{
+    char program[HF__SERVERS_PATH];
+    struct stat st;
+
+    hf__servers_find("mariadbd", program, sizeof program);
+    if (stat(program, &st) < 0 || access(HF__SERVERS_BUILD, W_OK | X_OK) < 0) {
+        return false;
+    }
+    snprintf(path, ROOM, "%s/mariadb-%d-%u-%lld-%lld", HF__SERVERS_BUILD,
+             LAYOUT, geteuid(), (long long)st.st_mtime, (long long)st.st_size);
+    return true;
+}
+
+void hf__mariadb_fill(const char *data)
+{
+    char name[ROOM];
+    char draft[ROOM + 8];
+    char path[ROOM + 8];
+    int lock;
+
+    if (!template_name(name)) {
+        install(data);
+        return;
+    }
+    snprintf(path, sizeof path, "%s.lock", name);
+    snprintf(draft, sizeof draft, "%s.draft", name);
+    lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (lock < 0 || flock(lock, LOCK_EX) < 0) {
+        hf__servers_fail("%s: %s", path, strerror(errno));
+    }
+    if (access(name, F_OK) < 0) {
+        hf__test_remove_tree(draft); /* of one that was killed */
+        install(draft);
+        if (rename(draft, name) < 0) {
+            hf__servers_fail("rename %s: %s", draft, strerror(errno));
+        }
+    }
+    close(lock);
+    hf__servers_copy(name, data);
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Does the fixture do what mariadb.h says: a server that answers, an ordinary
+ * user, data that survive or don't, and nothing left when its owner is killed?
+ */
+#include "tests/lib/test.h"
+#include "tests/servers/mariadb.h"
+#include "tests/servers/servers.h"
+
+#include <mysql.h>
+#include <mysqld_error.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The ordinary user's connection, by TCP. */
+static MYSQL *connect_user(const struct hf__mariadb *m, const char *database)
+{
+    MYSQL *db = mysql_init(NULL);
+
+    EXPECT(db);
+    if (!mysql_real_connect(db, "127.0.0.1", HF__MARIADB_USER,
+                            HF__MARIADB_PASSWORD, database,
+                            (unsigned)hf__mariadb_port(m), NULL, 0)) {
+        printf("%s\n", mysql_error(db));
+        mysql_close(db);
+        return NULL;
+    }
+    return db;
+}
+
+static unsigned query(MYSQL *db, const char *sql)
+{
+    if (mysql_query(db, sql) == 0) {
+        mysql_free_result(mysql_store_result(db));
+    }
+    return mysql_errno(db);
+}
+
+static bool is_gone(pid_t pid)
+{
+    int64_t until = hf__test_now_ms() + 10000;
+
+    while (kill(pid, 0) == 0 && hf__test_now_ms() < until) {
+        hf__test_pause_ms(5);
+    }
+    return kill(pid, 0) < 0;
+}
+
+static bool is_removed(const char *folder)
+{
+    int64_t until = hf__test_now_ms() + 10000;
+
+    while (access(folder, F_OK) == 0 && hf__test_now_ms() < until) {
+        hf__test_pause_ms(5);
+    }
+    return access(folder, F_OK) < 0;
+}
+
+static long rss_kb(pid_t pid)
+{
+    char path[64];
+    char line[256];
+    long kb = 0;
+    FILE *f;
+
+    snprintf(path, sizeof path, "/proc/%d/status", pid);
+    f = fopen(path, "re");
+    EXPECT(f);
+    while (fgets(line, sizeof line, f)) {
+        sscanf(line, "VmRSS: %ld", &kb);
+    }
+    fclose(f);
+    return kb;
+}
+
+TEST_WITHIN(60, a_server_starts_answers_and_leaves_nothing)
+{
+    int64_t start;
+    struct hf__mariadb *m;
+    char folder[256];
+    pid_t pid;
+
+    hf__mariadb_free(hf__mariadb_start(NULL)); /* with the template */
+    start = hf__test_now_ms();
+    m = hf__mariadb_start(NULL);
+    printf("%lld ms, %ld kB\n", (long long)(hf__test_now_ms() - start),
+           rss_kb(hf__mariadb_pid(m)));
+    EXPECT_TEXT(hf__mariadb_value(m, "SELECT %d + %d", 2, 3), "5");
+    EXPECT_TEXT(hf__mariadb_value(m, "SELECT NULL"), "");
+    snprintf(folder, sizeof folder, "%s", hf__mariadb_folder(m));
+    pid = hf__mariadb_pid(m);
+    start = hf__test_now_ms();
+    hf__mariadb_free(m);
+    printf("ended in %lld ms\n", (long long)(hf__test_now_ms() - start));
+    EXPECT(access(folder, F_OK) < 0);
+    EXPECT(kill(pid, 0) < 0);
+}
+
+TEST_WITHIN(60, the_user_is_an_ordinary_one)
+{
+    struct hf__mariadb *m = hf__mariadb_start(NULL);
+    char name[HF__MARIADB_NAME];
+    char other[HF__MARIADB_NAME];
+    MYSQL *db;
+
+    hf__mariadb_database(m, name);
+    hf__mariadb_database(m, other);
+    EXPECT(strcmp(name, other) != 0);
+    hf__mariadb_sql(m, "CREATE DATABASE hfx");
+    db = connect_user(m, name);
+    EXPECT(db);
+    EXPECT_IS(query(db, "CREATE TABLE t (a INT) ENGINE=InnoDB"), 0);
+    EXPECT_IS(query(db, "INSERT INTO t VALUES (7)"), 0);
+    EXPECT_IS(query(db, "CREATE DATABASE hf_more"), 0);
+    EXPECT_IS(query(db, "CREATE TABLE hfx.t (a INT)"),
+              ER_TABLEACCESS_DENIED_ERROR);
+    EXPECT_IS(query(db, "CREATE DATABASE more"), ER_DBACCESS_DENIED_ERROR);
+    EXPECT_IS(query(db, "SET GLOBAL max_connections = 10"),
+              ER_SPECIFIC_ACCESS_DENIED_ERROR);
+    EXPECT_TEXT(hf__mariadb_value(m, "SELECT a FROM %s.t", name), "7");
+    mysql_close(db);
+    hf__mariadb_free(m);
+}
+
+TEST_WITHIN(60, the_administrator_comes_by_the_socket_only)
+{
+    struct hf__mariadb *m = hf__mariadb_start(NULL);
+    MYSQL *db = mysql_init(NULL);
+
+    EXPECT(!mysql_real_connect(db, "127.0.0.1", "admin", "by-the-socket-only",
+                               NULL, (unsigned)hf__mariadb_port(m), NULL, 0));
+    EXPECT_IS(mysql_errno(db), ER_ACCESS_DENIED_ERROR);
+    mysql_close(db);
+    db = mysql_init(NULL);
+    EXPECT(!mysql_real_connect(db, "127.0.0.1", "root", "", NULL,
+                               (unsigned)hf__mariadb_port(m), NULL, 0));
+    mysql_close(db);
+    hf__mariadb_free(m);
+}
+
+static void survives(void (*end)(struct hf__mariadb *))
+{
+    struct hf__mariadb *m = hf__mariadb_start(NULL);
+    int port = hf__mariadb_port(m);
+    pid_t pid = hf__mariadb_pid(m);
+    char name[HF__MARIADB_NAME];
+    MYSQL *db;
+
+    hf__mariadb_database(m, name);
+    hf__mariadb_sql(m, "CREATE TABLE %s.t (a INT) ENGINE=InnoDB", name);
+    hf__mariadb_sql(m, "INSERT INTO %s.t VALUES (7)", name);
+    EXPECT(!hf__mariadb_has_ended(m));
+    end(m);
+    EXPECT(hf__mariadb_has_ended(m));
+    EXPECT(!connect_user(m, name));
+    hf__mariadb_restart(m, NULL);
+    EXPECT_NOT(hf__mariadb_pid(m), pid);
+    EXPECT_IS(hf__mariadb_port(m), port);
+    db = connect_user(m, name);
+    EXPECT(db);
+    mysql_close(db);
+    EXPECT_TEXT(hf__mariadb_value(m, "SELECT a FROM %s.t", name), "7");
+    hf__mariadb_free(m);
+}
+
+TEST_WITHIN(60, what_was_stopped_starts_again_with_its_data)
+{
+    survives(hf__mariadb_stop);
+}
+
+TEST_WITHIN(60, what_was_killed_starts_again_with_its_data)
+{
+    survives(hf__mariadb_kill);
+}
+
+TEST_WITHIN(60, options_are_given_and_changed)
+{
+    static const char *const first[] = {"--max-connections=11", "--log-bin",
+                                        NULL};
+    static const char *const second[] = {"--read-only", NULL};
+    const struct hf__mariadb_opts opts = {.extra = first, .on_disk = true};
+    struct hf__mariadb *m = hf__mariadb_start(&opts);
+
+    EXPECT(strncmp(hf__mariadb_folder(m), "/dev/shm/", 9) != 0);
+    EXPECT_TEXT(hf__mariadb_value(m, "SELECT @@max_connections"), "11");
+    EXPECT_TEXT(hf__mariadb_value(m, "SELECT @@log_bin"), "1");
+    EXPECT_TEXT(hf__mariadb_value(m, "SELECT @@innodb_flush_log_at_trx_commit"),
+                "1");
+    hf__mariadb_stop(m);
+    hf__mariadb_restart(m, second);
+    EXPECT_TEXT(hf__mariadb_value(m, "SELECT @@read_only"), "1");
+    EXPECT_TEXT(hf__mariadb_value(m, "SELECT @@log_bin"), "0");
+    hf__mariadb_free(m);
+}
+
+TEST_WITHIN(60, a_paused_server_is_silent_until_it_is_resumed)
+{
+    struct hf__mariadb *m = hf__mariadb_start(NULL);
+    unsigned second = 1;
+    MYSQL *db = connect_user(m, NULL);
+
+    EXPECT(db);
+    mysql_close(db);
+    db = mysql_init(NULL);
+    mysql_options(db, MYSQL_OPT_CONNECT_TIMEOUT, &second);
+    hf__mariadb_pause(m);
+    EXPECT(!mysql_real_connect(db, "127.0.0.1", HF__MARIADB_USER,
+                               HF__MARIADB_PASSWORD, NULL,
+                               (unsigned)hf__mariadb_port(m), NULL, 0));
+    mysql_close(db);
+    EXPECT(!hf__mariadb_has_ended(m));
+    hf__mariadb_resume(m);
+    EXPECT_TEXT(hf__mariadb_value(m, "SELECT 1"), "1");
+    hf__mariadb_free(m);
+}
+
+struct told {
+    pid_t server;
+    char folder[256];
+};
+
+/* Its owner is killed, with the group it is in, as a test past its limit. */
+TEST_WITHIN(60, nothing_is_left_of_an_owner_that_is_killed)
+{
+    struct told told = {0};
+    int ends[2];
+    pid_t owner;
+
+    hf__mariadb_need();
+    EXPECT_IS(pipe(ends), 0);
+    owner = fork();
+    if (owner == 0) {
+        struct hf__mariadb *m;
+
+        setpgid(0, 0);
+        m = hf__mariadb_start(NULL);
+        told.server = hf__mariadb_pid(m);
+        snprintf(told.folder, sizeof told.folder, "%s", hf__mariadb_folder(m));
+        EXPECT_IS(write(ends[1], &told, sizeof told), sizeof told);
+        pause();
+        _exit(0);
+    }
+    EXPECT_IS(read(ends[0], &told, sizeof told), sizeof told);
+    EXPECT_IS(kill(told.server, 0), 0);
+    EXPECT_IS(kill(-owner, SIGKILL), 0);
+    EXPECT_IS(waitpid(owner, NULL, 0), owner);
+    EXPECT(is_gone(told.server));
+    EXPECT(is_removed(told.folder));
+    close(ends[0]);
+    close(ends[1]);
+}
+
+/* The harness kills what a test past its limit leaves: the warden too. */
+TEST_WITHIN(60, a_warden_that_is_killed_takes_the_server_along)
+{
+    struct hf__mariadb *m = hf__mariadb_start(NULL);
+    char folder[256];
+    char path[64];
+    int warden = 0;
+    FILE *f;
+
+    snprintf(folder, sizeof folder, "%s", hf__mariadb_folder(m));
+    snprintf(path, sizeof path, "/proc/%d/stat", hf__mariadb_pid(m));
+    f = fopen(path, "re");
+    EXPECT(f);
+    EXPECT_IS(fscanf(f, "%*d (%*[^)]%*[)] %*c %d", &warden), 1);
+    fclose(f);
+    EXPECT_MORE(warden, 1);
+    EXPECT_IS(kill(warden, SIGKILL), 0);
+    EXPECT(is_gone(hf__mariadb_pid(m)));
+    EXPECT_IS(access(folder, F_OK), 0);
+    /* The next one cleans up. */
+    hf__mariadb_free(hf__mariadb_start(NULL));
+    EXPECT(access(folder, F_OK) < 0);
+    hf__mariadb_free(m);
+}

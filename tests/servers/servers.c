@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How fixtures fail, and what they look up before they start a server. Which
+ * server that is, they know themselves. Any process of a test may call this.
+ */
+#include "tests/servers/servers.h"
+#include "tests/lib/runner.h"
+#include "tests/lib/test.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { SLOW_FACTOR = 5, TRIES = 1000 };
+/* Below what the kernel gives to clients, so that a server which is started
+ * again finds its port free. */
+enum { LOWEST_PORT = 10000, PORTS = 20000 };
+
+void hf__servers_fail(const char *format, ...)
+{
+    char why[1024];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(why, sizeof why, format, args);
+    va_end(args);
+    if (hf__test_page) {
+        hf__test_conclude(HF__TEST_FAILED, "%s", why);
+        _exit(1);
+    }
+    printf("Bail out! %s\n", why);
+    exit(1);
+}
+
+void hf__servers_missing(const char *program)
+{
+    char why[200];
+    const char *ci = getenv("CI");
+
+    snprintf(why, sizeof why, "%s is not installed (tools/setup.sh test)",
+             program);
+    if (ci && ci[0]) {
+        hf__servers_fail("%s", why);
+    }
+    SKIP(why);
+}
+
+bool hf__servers_find(const char *program, char *path, size_t size)
+{
+    char folders[4096];
+    const char *given = getenv("PATH");
+    char *rest = folders;
+    char *folder;
+
+    snprintf(folders, sizeof folders, "%s:/usr/sbin:/usr/local/sbin:/sbin",
+             given ? given : "/usr/bin");
+    while ((folder = strsep(&rest, ":"))) {
+        int n = snprintf(path, size, "%s/%s", folder, program);
+
+        if (folder[0] == '/' && n < (int)size && access(path, X_OK) == 0) {
+            return true;
+        }
+    }
+    path[0] = '\0';
+    return false;
+}
+
+static bool is_free(int port)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)port),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool bound = fd >= 0 && bind(fd, (void *)&at, sizeof at) == 0;
+
+    close(fd);
+    return bound;
+}
+
+int hf__servers_free_port(void)
+{
+    for (int i = 0; i < TRIES; i++) {
+        unsigned r = 0;
+        int port;
+
+        if (getrandom(&r, sizeof r, 0) != sizeof r) {
+            break;
+        }
+        port = LOWEST_PORT + (int)(r % PORTS);
+        if (is_free(port)) {
+            return port;
+        }
+    }
+    hf__servers_fail("no free port");
+}
+
+int64_t hf__servers_patience(int64_t ms)
+{
+    return getenv("HOLDFAST_TEST_SLOW") ? ms * SLOW_FACTOR : ms;
+}

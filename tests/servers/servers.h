@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the fixtures of all servers share: how they fail, what happens when a
+ * server is not installed, their private folders, and the warden, a process
+ * that starts one server, ends it and removes its folder, also when the
+ * program that asked for it is killed.
+ */
+#ifndef HF_TESTS_SERVERS_SERVERS_H
+#define HF_TESTS_SERVERS_SERVERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Fails the test, or outside of one ends the program, with that reason. */
+__attribute__((format(printf, 1, 2))) _Noreturn void
+hf__servers_fail(const char *format, ...);
+/* Ends the test for want of a program: skipped, but failed where CI is set in
+ * the environment. */
+_Noreturn void hf__servers_missing(const char *program);
+/* Writes the path of a program in PATH or in a sbin folder; false: none. */
+bool hf__servers_find(const char *program, char *path, size_t size);
+/* A port of 127.0.0.1 that nobody listens on and no client is given. */
+int hf__servers_free_port(void);
+/* `ms`, stretched where HOLDFAST_TEST_SLOW says that all is slow. */
+int64_t hf__servers_patience(int64_t ms);
+
+/* ---- folders */
+
+enum { HF__SERVERS_PATH = 256 };
+
+/* A new folder, 0700, in memory if it may and there is room. The descriptor
+ * given back keeps a lock, by which others see that it is in use. Also removes
+ * what such folders of this user are in use no more. */
+int hf__servers_folder(const char *kind, bool on_disk,
+                       char path[HF__SERVERS_PATH]);
+void hf__servers_copy(const char *from, const char *to);
+
+/* ---- the warden */
+
+struct hf__warden;
+
+/* Its folder is removed with all in it when the warden ends: at
+ * hf__warden_free(), or when the calling process is gone. */
+struct hf__warden *hf__warden_new(const char *kind, bool on_disk);
+void hf__warden_free(struct hf__warden *);
+const char *hf__warden_folder(const struct hf__warden *);
+/* Starts the program, whose output goes to the end of the file "log" in the
+ * folder. One at a time. */
+pid_t hf__warden_start(struct hf__warden *, char *const argv[]);
+/* Sends a signal to what was started, if that runs still. */
+void hf__warden_signal(struct hf__warden *, int signal);
+/* Waits that long for its end. False: it runs still. */
+bool hf__warden_wait(struct hf__warden *, int64_t ms);
+/* Prints the last lines of the log. */
+void hf__warden_print_log(const struct hf__warden *);
+
+#endif
