@@ -131,7 +131,7 @@ static int tell_failure(struct hf__mysql *s, const struct hf__unit *u)
         struct hf__op *op = u->ops[i];
         int r;
 
-        if (op->result != HF__OPEN) {
+        if (!hf__hot_is_open(op)) {
             continue;
         }
         r = hf__mysql_fail(s, op->err);
@@ -296,10 +296,10 @@ static int look_at(struct hf__mysql *s, const struct hf__unit *u)
     return HF_OK;
 }
 
-static bool is_any(const struct hf__unit *u, int result)
+static bool is_any_open(const struct hf__unit *u)
 {
     for (int i = 0; i < u->n; i++) {
-        if (u->ops[i]->result == result) {
+        if (hf__hot_is_open(u->ops[i])) {
             return true;
         }
     }
@@ -310,7 +310,7 @@ static int follow_up(struct hf__mysql *s, const struct hf__unit *u)
 {
     struct hf__unit again = *u;
 
-    if (!is_any(u, HF__OPEN)) {
+    if (!is_any_open(u)) {
         return HF_OK;
     }
     if (u->form != HF__FORM_ACQUIRE) {

@@ -272,6 +272,11 @@ bool hf__hot_are_alike(const struct hf__op *a, const struct hf__op *b)
 
 /* ---- what is heard */
 
+bool hf__hot_is_open(const struct hf__op *op)
+{
+    return op->result == HF__OPEN || op->result == HF__UNDONE;
+}
+
 static int refuse_damaged(const struct hf__op *op)
 {
     return hf__fail(op->err, HF_EPROTO,
@@ -314,12 +319,11 @@ static bool was_done(const struct hf__op *op, const struct hf__mysql_row *row)
                : hf__token_equal(&row->freed, &op->token);
 }
 
-static void hear_owned(struct hf__op *op, const struct hf__mysql_row *row,
-                       bool is_lone)
+static void hear_owned(struct hf__op *op, const struct hf__mysql_row *row)
 {
     if (row->is_damaged) {
         op->result = refuse_damaged(op);
-    } else if (!is_lone && was_done(op, row)) {
+    } else if (op->result == HF__OPEN && was_done(op, row)) {
         op->result = HF_OK;
     } else if (row->crowd != 0) {
         op->result = HF__CROWDED;
@@ -340,14 +344,14 @@ static void hear_inspected(struct hf__op *op, const struct hf__mysql_row *row)
 }
 
 static void decide(struct hf__mysql *s, struct hf__op *op,
-                   const struct hf__mysql_row *row, bool is_lone)
+                   const struct hf__mysql_row *row)
 {
     if (op->kind == HF__OP_ACQUIRE) {
         hear_acquired(s, op, row);
     } else if (op->kind == HF__OP_INSPECT) {
         hear_inspected(op, row);
     } else {
-        hear_owned(op, row, is_lone);
+        hear_owned(op, row);
     }
 }
 
@@ -377,7 +381,7 @@ static void decide_missing(struct hf__mysql *s, struct hf__op *op)
         op->result = HF__AGAIN;
         hf__bell_leave(s, &op->token);
     } else {
-        decide(s, op, &none, true);
+        decide(s, op, &none);
     }
 }
 
@@ -389,12 +393,12 @@ void hf__hot_hear_rows(struct hf__mysql *s, struct hf__op *const ops[], int n)
          hf__mysql_row_read(s, &row)) {
         struct hf__op *op = find(ops, n, &row.key);
 
-        if (op != NULL && op->result == HF__OPEN) {
-            decide(s, op, &row, n == 1);
+        if (op != NULL && hf__hot_is_open(op)) {
+            decide(s, op, &row);
         }
     }
     for (int i = 0; i < n; i++) {
-        if (ops[i]->result == HF__OPEN) {
+        if (hf__hot_is_open(ops[i])) {
             decide_missing(s, ops[i]);
         }
     }
@@ -414,6 +418,10 @@ static void hear_written(struct hf__mysql *s, const struct hf__unit *u)
         }
     } else if (u->form == HF__FORM_HANDOVER) {
         op->result = HF__CROWDED;
+    } else if (s->reply.affected == 0) {
+        for (int i = 0; i < u->n; i++) {
+            u->ops[i]->result = HF__UNDONE;
+        }
     }
 }
 

@@ -12,7 +12,8 @@
 /* The result of an operation that this file has yet to find, and of one that
  * is for crowded.c to find. */
 #define HF__OPEN    101
-#define HF__CROWDED 102
+#define HF__UNDONE  102 /* the same: nothing was written of its unit */
+#define HF__CROWDED 103
 
 /* What is done as a unit: by the statements of one form, and undone as one if
  * it fails. */
@@ -31,6 +32,8 @@ struct hf__unit {
     int n;
 };
 
+/* Has it no result yet? */
+bool hf__hot_is_open(const struct hf__op *op);
 /* Would the two do the same to their rows, so that one statement can? */
 bool hf__hot_are_alike(const struct hf__op *a, const struct hf__op *b);
 /* Add the unit's statements to s->sql; gives how many replies they have. */
