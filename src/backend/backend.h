@@ -200,6 +200,7 @@ struct hf__gc {
 
 struct hf__backend {
     const char *scheme;         /* "sqlite" */
+    const char *alias;          /* another name of it; NULL: none */
     unsigned caps;              /* HF_CAP_… */
     size_t size;                /* of a session's state, hf__head first */
     const char *const *options; /* own URL options, NULL-ended */

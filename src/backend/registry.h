@@ -8,11 +8,13 @@
 
 #include "src/backend/backend.h"
 
-extern const struct hf__backend hf__sqlite_backend;  /* sqlite/ */
-extern const struct hf__backend hf__file_backend;    /* file/ */
-extern const struct hf__backend hf__memory_backend;  /* memory/ */
-extern const struct hf__backend hf__mysql_backend;   /* mysql/ */
-extern const struct hf__backend hf__mariadb_backend; /* mysql/ */
+extern const struct hf__backend hf__sqlite_backend; /* sqlite/ */
+extern const struct hf__backend hf__file_backend;   /* file/ */
+extern const struct hf__backend hf__memory_backend; /* memory/ */
+extern const struct hf__backend hf__mysql_backend;  /* mysql/ */
+
+/* Is that its scheme, or its other name? */
+bool hf__backend_is_called(const struct hf__backend *, const char *scheme);
 
 /* The store of that scheme behind the fault decorator, NULL if there is no
  * such store. fault/. Thread: any. */

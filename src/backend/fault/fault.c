@@ -19,6 +19,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define PREFIX "fault+"
+
 enum { STORES_MAX = 16, OPTIONS_MAX = 32, URL_OPTIONS_MAX = 64 };
 
 struct session {
@@ -268,10 +270,10 @@ static bool is_own(const char *name)
            strcmp(name, own_options[1]) == 0;
 }
 
-static const struct decorated *find_decorated(const char *scheme)
+static const struct decorated *find_decorated(const char *inner)
 {
     for (size_t i = 0; i < STORES_MAX && table[i].inner != NULL; i++) {
-        if (strcmp(table[i].scheme, scheme) == 0) {
+        if (hf__backend_is_called(table[i].inner, inner)) {
             return &table[i];
         }
     }
@@ -310,7 +312,7 @@ static int fault_open(void *state, const struct hf__url *url, const char *allow,
     if (r != HF_OK) {
         return r;
     }
-    const struct decorated *d = find_decorated(url->scheme);
+    const struct decorated *d = find_decorated(url->scheme + strlen(PREFIX));
     HF_ASSERT(d != NULL);
     s->inner = d->inner;
     r = open_inner(s, url, allow, deadline, err);
@@ -334,7 +336,7 @@ static void decorate(struct decorated *d, const struct hf__backend *inner)
 {
     size_t n = 0;
 
-    (void)snprintf(d->scheme, sizeof d->scheme, "fault+%s", inner->scheme);
+    (void)snprintf(d->scheme, sizeof d->scheme, PREFIX "%s", inner->scheme);
     for (size_t i = 0; inner->options[i] != NULL; i++) {
         HF_ASSERT(n < OPTIONS_MAX - N_OWN);
         d->options[n++] = inner->options[i];
@@ -371,11 +373,9 @@ static void build_table(void)
 
 const struct hf__backend *hf__fault_find(const char *scheme)
 {
+    const struct decorated *d = NULL;
+
     hf__once_run(&table_once, build_table);
-    for (size_t i = 0; i < STORES_MAX && table[i].inner != NULL; i++) {
-        if (strcmp(table[i].inner->scheme, scheme) == 0) {
-            return &table[i].backend;
-        }
-    }
-    return NULL;
+    d = find_decorated(scheme);
+    return d == NULL ? NULL : &d->backend;
 }

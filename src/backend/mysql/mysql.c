@@ -51,18 +51,20 @@ static void mysql_interrupt(void *state)
     hf__wire_wake(&s->wire);
 }
 
-#define CAPS                                                                   \
-    (HF_CAP_FENCE | HF_CAP_WAIT | HF_CAP_HANDOVER | HF_CAP_LIST |              \
-     HF_CAP_KEEP | HF_CAP_DETACH | HF_CAP_FAIR | HF_CAP_SHARED | HF_CAP_SLOTS)
-
-#define BACKEND(name)                                                          \
-    {                                                                          \
-        .scheme = (name), .caps = CAPS, .size = sizeof(struct hf__mysql),      \
-        .options = hf__mysql_options, .open = mysql_open,                      \
-        .close = mysql_close_session, .execute = hf__mysql_execute,            \
-        .wait = hf__mysql_wait, .list = hf__mysql_list, .gc = hf__mysql_gc,    \
-        .check = hf__mysql_check, .interrupt = mysql_interrupt                 \
-    }
-
-const struct hf__backend hf__mysql_backend = BACKEND("mysql");
-const struct hf__backend hf__mariadb_backend = BACKEND("mariadb");
+const struct hf__backend hf__mysql_backend = {
+    .scheme = "mysql",
+    .alias = "mariadb",
+    .caps = HF_CAP_FENCE | HF_CAP_WAIT | HF_CAP_HANDOVER | HF_CAP_LIST |
+            HF_CAP_KEEP | HF_CAP_DETACH | HF_CAP_FAIR | HF_CAP_SHARED |
+            HF_CAP_SLOTS,
+    .size = sizeof(struct hf__mysql),
+    .options = hf__mysql_options,
+    .open = mysql_open,
+    .close = mysql_close_session,
+    .execute = hf__mysql_execute,
+    .wait = hf__mysql_wait,
+    .list = hf__mysql_list,
+    .gc = hf__mysql_gc,
+    .check = hf__mysql_check,
+    .interrupt = mysql_interrupt,
+};
