@@ -630,8 +630,17 @@ HF_API HF_MUST_CHECK int hf_stats(hf_client *client, hf_stats_info *ret_stats);
 HF_API const char *hf_strstatus(int status);       /* "HF_BUSY"; never NULL */
 HF_API const char *hf_strreason(hf_reason reason); /* "expired" */
 HF_API const char *hf_version(void);               /* "0.1.0" */
-/* The i-th store that this build can open ("sqlite"), NULL past the last. */
+/* The i-th store that this build knows ("sqlite"), NULL past the last. Some are
+ * modules, which are loaded when the first URL names them. */
 HF_API const char *hf_backends(int i);
+/*
+ * Load the store's module now, if it is one: before a chroot or a sandbox, or
+ * to learn if it can be used. Gives: HF_OK (also for what is built in);
+ * HF_EINVAL (no such store); HF_ENOTSUP (the module or a library it needs is
+ * not installed, or it is of another version; the text says what to do);
+ * HF_EAUTH, HF_EUNAVAIL, HF_ENOMEM. hf_open() gives the same.
+ */
+HF_API HF_MUST_CHECK int hf_backend_load(const char *scheme, hf_error *err);
 
 /*
  * Replace malloc and free. Before the first other call of the library, from

@@ -200,7 +200,6 @@ struct hf__gc {
 
 struct hf__backend {
     const char *scheme;         /* "sqlite" */
-    const char *alias;          /* another name of it; NULL: none */
     unsigned caps;              /* HF_CAP_… */
     size_t size;                /* of a session's state, hf__head first */
     const char *const *options; /* own URL options, NULL-ended */
@@ -275,15 +274,17 @@ struct hf__backend {
 };
 
 /* memcmp order, shorter first; for sorting a batch. */
-int hf__key_compare(const struct hf__key *a, const struct hf__key *b);
+HF_MODULE_API int hf__key_compare(const struct hf__key *a,
+                                  const struct hf__key *b);
 
-bool hf__token_is_zero(const struct hf__token *);
-bool hf__token_equal(const struct hf__token *, const struct hf__token *);
+HF_MODULE_API bool hf__token_is_zero(const struct hf__token *);
+HF_MODULE_API bool hf__token_equal(const struct hf__token *,
+                                   const struct hf__token *);
 /* A number that tells tokens apart and says nothing of them. */
 uint64_t hf__token_tag(const struct hf__token *);
 
 /* The fence of the next grant: above `stored`, and not below the wall clock
  * in microseconds, so that it goes on rising after a record was lost. */
-uint64_t hf__fence_after(uint64_t stored, int64_t wall_us);
+HF_MODULE_API uint64_t hf__fence_after(uint64_t stored, int64_t wall_us);
 
 #endif

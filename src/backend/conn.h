@@ -11,9 +11,19 @@
 #include "src/backend/backend.h"
 #include "src/base/thread.h"
 
-/* The i-th built-in backend, NULL past the last. Decorators are not listed. */
-const struct hf__backend *hf__backend_at(int i);
-/* By URL scheme, "fault+X" included; NULL if this build has none. */
+/* The name of the i-th store, also of one that is still to be loaded; NULL past
+ * the last. Decorators are not listed. */
+const char *hf__store_name(int i);
+/*
+ * By URL scheme, "fault+X" and other names of a store included; loads its
+ * module if that is what it is. HF_OK; HF_EINVAL: this build has none of that
+ * name; HF_ENOTSUP: its module is not there or does not fit; HF_EAUTH,
+ * HF_EUNAVAIL, HF_ENOMEM: the system does not give it.
+ */
+HF_MUST_CHECK int hf__backend_load(const char *scheme,
+                                   const struct hf__backend **ret_backend,
+                                   hf_error *err);
+/* The same for who needs no reason: NULL if it can't be had. */
 const struct hf__backend *hf__backend_find(const char *scheme);
 
 /* One open session, as the core sees it. */

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stores that are built in: one line for each here, and one in the table
- * of registry.c. Only the registry itself and the decorators need this.
+ * The stores of this build: one line for each here. What works on memory and
+ * files is built in, and has a line in the table of registry.c, too; what
+ * needs a server's client library is a module, or linked in where there are
+ * none (linked.c and modules.c make the same table of one or the other).
+ * Only the registry itself, the decorators and the stores need this.
  */
 #ifndef HF_BACKEND_REGISTRY_H
 #define HF_BACKEND_REGISTRY_H
@@ -11,13 +14,35 @@
 extern const struct hf__backend hf__sqlite_backend; /* sqlite/ */
 extern const struct hf__backend hf__file_backend;   /* file/ */
 extern const struct hf__backend hf__memory_backend; /* memory/ */
-extern const struct hf__backend hf__mysql_backend;  /* mysql/ */
 
-/* Is that its scheme, or its other name? */
-bool hf__backend_is_called(const struct hf__backend *, const char *scheme);
+/* X(store, its other names "a,b", the Debian package of its client library):
+ * hf__STORE_backend in the folder STORE/, the module holdfast-STORE.so. */
+#define HF__MODULAR_MAP(X) X(mysql, "mariadb", "libmariadb3")
+#define HF_X(store, aliases, package)                                          \
+    extern const struct hf__backend hf__##store##_backend;
+HF__MODULAR_MAP(HF_X)
+#undef HF_X
 
-/* The store of that scheme behind the fault decorator, NULL if there is no
- * such store. fault/. Thread: any. */
-const struct hf__backend *hf__fault_find(const char *scheme);
+struct hf__modular {
+    const char *store;   /* its scheme; NULL ends the table */
+    const char *aliases; /* other schemes of it, separated by commas */
+    const char *package;
+    /* Sets backend, once. NULL: it is linked in. */
+    int (*load)(struct hf__modular *, hf_error *err);
+    _Atomic(const struct hf__backend *) backend; /* NULL: not loaded yet */
+};
+extern struct hf__modular hf__modulars[]; /* linked.c or modules.c */
+
+/*
+ * What hf__modular.load is for a module. HF_OK; HF_ENOTSUP: it is not there,
+ * or what it needs is not, or it is not of this build; HF_EAUTH, HF_EUNAVAIL,
+ * HF_ENOMEM: the system does not give it. One that was not loaded is tried
+ * again at the next call. Thread: any.
+ */
+HF_MUST_CHECK int hf__module_load(struct hf__modular *, hf_error *err);
+
+#define HF__FAULT_SCHEME "fault+"
+/* The store behind the fault decorator. fault/. Thread: any. */
+const struct hf__backend *hf__fault_over(const struct hf__backend *inner);
 
 #endif

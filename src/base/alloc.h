@@ -10,13 +10,13 @@
 #include "src/base/base.h"
 
 /* Zeroed memory, or NULL. */
-HF_MUST_CHECK void *hf__alloc(size_t size);
+HF_MODULE_API HF_MUST_CHECK void *hf__alloc(size_t size);
 /* As realloc(); new bytes are not zeroed. */
-HF_MUST_CHECK void *hf__resize(void *p, size_t size);
+HF_MODULE_API HF_MUST_CHECK void *hf__resize(void *p, size_t size);
 HF_MUST_CHECK char *hf__strdup(const char *text);
 HF_MUST_CHECK char *hf__strndup(const char *text, size_t length);
 /* Takes NULL. */
-void hf__free(void *p);
+HF_MODULE_API void hf__free(void *p);
 /* Cleanup for a char * local: HF_AUTO(hf__free_auto) char *text. */
 void hf__free_auto(void *p);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The five macros that every file may use, and no more. Nothing here knows
+ * The six macros that every file may use, and no more. Nothing here knows
  * of locks, threads or stores.
  */
 #ifndef HF_BASE_BASE_H
@@ -11,6 +11,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* What the modules of stores may use of the library; nothing else of ours is
+ * seen from outside. A test compares the marks with what the modules need. */
+#define HF_MODULE_API __attribute__((visibility("default")))
 
 /* Run fn(&variable) when the variable leaves its scope. */
 #define HF_AUTO(fn) __attribute__((cleanup(fn)))

@@ -10,11 +10,11 @@
 #include "src/base/base.h"
 
 /* Fill err (NULL is fine) and return status: `return hf__fail(err, …);`. */
-__attribute__((format(printf, 3, 4))) int hf__fail(hf_error *err, int status,
-                                                   const char *format, ...);
+HF_MODULE_API __attribute__((format(printf, 3, 4))) int
+hf__fail(hf_error *err, int status, const char *format, ...);
 
 /* The same with the store's own number, or errno. */
-__attribute__((format(printf, 4, 5))) int
+HF_MODULE_API __attribute__((format(printf, 4, 5))) int
 hf__fail_native(hf_error *err, int status, int native, const char *format, ...);
 
 /* Copy src to the caller's dst, whose size may be an older one. Both may be

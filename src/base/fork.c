@@ -2,8 +2,9 @@
 /*
  * The fork handlers and the register of descriptors that a child must not
  * keep: a bit for each descriptor number. The register's mutex is held
- * through every fork(), so that the child finds it whole. Which descriptors
- * matter is for those who open them to say. Thread: any.
+ * through every fork(), so that the child finds it whole, and so is the one
+ * that forbids forks. Which descriptors matter is for those who open them to
+ * say. Thread: any.
  */
 #include "src/base/fork.h"
 
@@ -15,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+static struct hf__mutex forbidding = HF__MUTEX_INIT; /* taken before lock */
 static struct hf__mutex lock = HF__MUTEX_INIT;
 static unsigned char *bits; /* guarded by lock, as is the next */
 static size_t n_bytes;
@@ -24,12 +26,14 @@ static atomic_uint generation = 1;
 
 static void before_fork(void)
 {
+    hf__mutex_lock(&forbidding);
     hf__mutex_lock(&lock);
 }
 
 static void after_fork_in_parent(void)
 {
     hf__mutex_unlock(&lock);
+    hf__mutex_unlock(&forbidding);
 }
 
 static void after_fork_in_child(void)
@@ -44,6 +48,7 @@ static void after_fork_in_child(void)
     }
     atomic_fetch_add(&generation, 1);
     hf__mutex_unlock(&lock);
+    hf__mutex_unlock(&forbidding);
 }
 
 static void install(void)
@@ -66,6 +71,16 @@ int hf__fork_watch(void)
 {
     hf__once_run(&watch_once, install);
     return is_watching ? HF_OK : HF_ENOMEM;
+}
+
+void hf__fork_forbid(void)
+{
+    hf__mutex_lock(&forbidding);
+}
+
+void hf__fork_allow(void)
+{
+    hf__mutex_unlock(&forbidding);
 }
 
 unsigned hf__fork_generation(void)

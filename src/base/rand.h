@@ -9,7 +9,7 @@
 #include "src/base/base.h"
 
 /* Fit for secrets. Cannot fail: getrandom() on Linux ≥ 5.4 doesn't. */
-void hf__random(void *bytes, size_t size);
+HF_MODULE_API void hf__random(void *bytes, size_t size);
 
 /* Evenly in [low, high]; for jitter. */
 int64_t hf__random_between(int64_t low, int64_t high);

@@ -23,8 +23,8 @@ void hf__mutex_fini(struct hf__mutex *);
 void hf__mutex_lock(struct hf__mutex *);
 void hf__mutex_unlock(struct hf__mutex *);
 /* For HF_SCOPED_LOCK. */
-struct hf__mutex *hf__mutex_hold(struct hf__mutex *);
-void hf__mutex_unlock_auto(struct hf__mutex **);
+HF_MODULE_API struct hf__mutex *hf__mutex_hold(struct hf__mutex *);
+HF_MODULE_API void hf__mutex_unlock_auto(struct hf__mutex **);
 
 struct hf__thread {
     pthread_t native;

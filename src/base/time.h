@@ -9,8 +9,7 @@
 #ifndef HF_BASE_TIME_H
 #define HF_BASE_TIME_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "src/base/base.h"
 
 typedef struct hf__time {
     int64_t ns; /* CLOCK_BOOTTIME */
@@ -20,7 +19,7 @@ typedef struct hf__time {
 #define HF__SECOND INT64_C(1000000000)
 #define HF__NEVER  ((hf__time){INT64_MAX})
 
-hf__time hf__now(void);
+HF_MODULE_API hf__time hf__now(void);
 
 /* CLOCK_MONOTONIC; only for calls that can sleep by no other clock. */
 int64_t hf__monotonic_ns(void);
@@ -55,11 +54,11 @@ static inline int64_t hf__between_ns(hf__time a, hf__time b)
 }
 
 /* Stops at HF__NEVER instead of overflowing. */
-hf__time hf__after_ns(hf__time t, int64_t ns);
-hf__time hf__after_ms(hf__time t, int64_t ms);
+HF_MODULE_API hf__time hf__after_ns(hf__time t, int64_t ns);
+HF_MODULE_API hf__time hf__after_ms(hf__time t, int64_t ms);
 
 /* Whole milliseconds from now until t, rounded up; 0 if past, INT64_MAX if
  * never. */
-int64_t hf__ms_until(hf__time t, hf__time now);
+HF_MODULE_API int64_t hf__ms_until(hf__time t, hf__time now);
 
 #endif

@@ -42,7 +42,8 @@ void hf__url_free(struct hf__url *);
 HF_CLEANUP_FN(struct hf__url, hf__url_free);
 
 /* The option's value, or NULL. */
-const char *hf__url_option(const struct hf__url *, const char *name);
+HF_MODULE_API const char *hf__url_option(const struct hf__url *,
+                                         const char *name);
 /* *ms_io holds the default; the option's duration replaces it if it is given.
  * HF_OK; HF_EINVAL unless it is within [min_ms, max_ms]. */
 HF_MUST_CHECK int hf__url_duration(const struct hf__url *, const char *name,

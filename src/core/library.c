@@ -5,6 +5,7 @@
  */
 #include "src/backend/conn.h"
 #include "src/base/alloc.h"
+#include "src/base/error.h"
 
 const char *hf_strstatus(int status)
 {
@@ -44,9 +45,18 @@ const char *hf_version(void)
 
 const char *hf_backends(int i)
 {
-    const struct hf__backend *b = hf__backend_at(i);
+    return hf__store_name(i);
+}
 
-    return b == NULL ? NULL : b->scheme;
+int hf_backend_load(const char *scheme, hf_error *err)
+{
+    const struct hf__backend *b = NULL;
+
+    if (scheme == NULL) {
+        return hf__fail(err, HF_EINVAL,
+                        "hf_backend_load() needs the name of a store");
+    }
+    return hf__backend_load(scheme, &b, err);
 }
 
 int hf_set_allocator(void *(*resize)(void *, size_t), void (*release)(void *))

@@ -149,14 +149,8 @@ static int build(struct hf_client *c, const char *text,
     c->settings.url = c->url;
     c->settings.log =
         (struct hf__log){opts->log, opts->log_arg, opts->log_level};
-    c->settings.backend = hf__backend_find(c->url->scheme);
-    if (c->settings.backend == NULL) {
-        return hf__fail(err, HF_EINVAL,
-                        "url: no store is called \"%s\" in this build; "
-                        "\"holdfast backends\" lists them",
-                        c->url->scheme);
-    }
-    r = read_url(c, err);
+    r = hf__backend_load(c->url->scheme, &c->settings.backend, err);
+    r = r == HF_OK ? read_url(c, err) : r;
     if (r == HF_OK) {
         r = join_allow(c, opts, err);
     }

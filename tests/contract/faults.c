@@ -349,10 +349,11 @@ TEST(only_stores_can_be_decorated)
     EXPECT(hf__backend_find("fault+") == NULL);
     EXPECT(hf__backend_find("fault+nothing") == NULL);
     EXPECT(hf__backend_find("fault+fault+memory") == NULL);
-    for (int i = 0; hf__backend_at(i) != NULL; i++) {
-        EXPECT(strchr(hf__backend_at(i)->scheme, '+') == NULL);
-        EXPECT(hf__backend_find(hf__backend_at(i)->scheme) ==
-               hf__backend_at(i));
+    for (int i = 0; hf__store_name(i) != NULL; i++) {
+        EXPECT(strchr(hf__store_name(i), '+') == NULL);
+        EXPECT(hf__backend_find(hf__store_name(i)) != NULL);
+        EXPECT_TEXT(hf__backend_find(hf__store_name(i))->scheme,
+                    hf__store_name(i));
     }
     EXPECT_TEXT(backend()->scheme, scheme());
 }

@@ -89,8 +89,8 @@ TEST(the_suite_is_run_for_every_registered_store)
     if (strchr(scheme(), '+') != NULL) {
         return;
     }
-    for (; hf__backend_at(n) != NULL; n++) {
-        EXPECT(is_argument(hf__backend_at(n)->scheme));
+    for (; hf__store_name(n) != NULL; n++) {
+        EXPECT(is_argument(hf__store_name(n)));
     }
     for (int i = 1; hf__test_args[i] != NULL; i++) {
         EXPECT(hf__backend_find(hf__test_args[i]) != NULL);

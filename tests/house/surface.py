@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """What the outside sees: the header stands alone in C11 and C++17, the
-library exports its header's functions and nothing else, and a call from a
-room to the one above does not link.
+library exports its header's functions, what modules need of it and nothing
+else, and a call from a room to the one above does not link.
 
-    surface.py ROOT LIBRARY BASE_ARCHIVE SANITIZE -- COMPILER...
+    surface.py ROOT LIBRARY BASE_ARCHIVE SANITIZE MODULE... -- COMPILER...
 """
 import pathlib
 import re
@@ -17,7 +17,9 @@ from tap import Tap
 
 ROOT = pathlib.Path(sys.argv[1])
 LIBRARY, BASE, SANITIZE = sys.argv[2:5]
+MODULES = sys.argv[5:sys.argv.index('--')]
 COMPILER = sys.argv[sys.argv.index('--') + 1:]
+PRIVATE = 'HOLDFAST_PRIVATE_0'
 MOST_EXPORTS = 80
 FLAGS = ['-pedantic', '-Wall', '-Wextra', '-Werror', '-fsyntax-only']
 
@@ -43,10 +45,18 @@ def check_header(tap):
     tap.ok(code == 0, 'the header alone is C++17', out)
 
 
+def symbols(which, file):
+    """Those of a shared object, as pairs: name, version or ''."""
+    code, out = run('nm', '-D', which, file)
+    assert code == 0, out
+    words = [line.split() for line in out.splitlines()]
+    return {tuple(re.split('@+', word[-1] + '@')[:2]) for word in words
+            if word[-2] != 'A'}
+
+
 def check_exports(tap):
-    _, out = run('nm', '-D', '--defined-only', LIBRARY)
-    names = {line.split()[-1].split('@')[0] for line in out.splitlines()
-             if line.split()[-2] != 'A'}
+    exported = symbols('--defined-only', LIBRARY)
+    names = {name for name, version in exported if version != PRIVATE}
     ours = {n for n in names if re.match(r'hf_[a-z]', n)}
     tap.ok(ours and names == ours, 'only hf_ names are exported',
            sorted(names - ours))
@@ -59,6 +69,24 @@ def check_exports(tap):
     tap.ok(declared == ours, 'what the header declares is what is exported',
            f'declared only: {sorted(declared - ours)}\n'
            f'exported only: {sorted(ours - declared)}')
+
+
+def check_private(tap):
+    """What is marked HF_MODULE_API is what some module needs."""
+    lent = {name for name, version in symbols('--defined-only', LIBRARY)
+            if version == PRIVATE}
+    needed = set()
+    for module in MODULES:
+        shown = {name for name, _ in symbols('--defined-only', module)}
+        tap.ok(shown == {'hf__module'},
+               f'{pathlib.Path(module).name} shows hf__module and no more',
+               sorted(shown))
+        needed |= {name for name, _ in symbols('--undefined-only', module)
+                   if name.startswith('hf__')}
+    tap.ok(needed and lent == needed,
+           'modules are given the names that they need, and no more',
+           f'HF_MODULE_API that no module needs: {sorted(lent - needed)}\n'
+           f'needed without it: {sorted(needed - lent)}')
 
 
 def link(folder, call):
@@ -84,6 +112,7 @@ def main():
     tap = Tap()
     check_header(tap)
     check_exports(tap)
+    check_private(tap)
     check_upward_call(tap)
     tap.done()
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fault+X: the store X behind a bad network. For each X of the registry there
+ * fault+X: the store X behind a bad network. For each X that is asked for there
  * is a decorated vtable with X's capabilities and options; its session state
  * has X's own at its end. Which call meets which fault is the plan's; here is
  * what it then does. In a batch the operation that is hit goes alone and its
@@ -18,8 +18,6 @@
 
 #include <stdio.h>
 #include <string.h>
-
-#define PREFIX "fault+"
 
 enum { STORES_MAX = 16, OPTIONS_MAX = 32, URL_OPTIONS_MAX = 64 };
 
@@ -43,8 +41,8 @@ struct decorated {
 static const char *const own_options[] = {"fault", "seed"};
 enum { N_OWN = 2 };
 
-static struct decorated table[STORES_MAX];
-static hf__once table_once = HF__ONCE_INIT;
+static struct hf__mutex table_mutex = HF__MUTEX_INIT;
+static struct decorated table[STORES_MAX]; /* grows only; by inner */
 
 /* The inner session learns which call runs. That it was interrupted it is
  * told by interrupt() alone: copying it here could undo that. */
@@ -270,16 +268,6 @@ static bool is_own(const char *name)
            strcmp(name, own_options[1]) == 0;
 }
 
-static const struct decorated *find_decorated(const char *inner)
-{
-    for (size_t i = 0; i < STORES_MAX && table[i].inner != NULL; i++) {
-        if (hf__backend_is_called(table[i].inner, inner)) {
-            return &table[i];
-        }
-    }
-    return NULL;
-}
-
 static int open_inner(struct session *s, const struct hf__url *url,
                       const char *allow, hf__time deadline, hf_error *err)
 {
@@ -312,9 +300,10 @@ static int fault_open(void *state, const struct hf__url *url, const char *allow,
     if (r != HF_OK) {
         return r;
     }
-    const struct decorated *d = find_decorated(url->scheme + strlen(PREFIX));
-    HF_ASSERT(d != NULL);
-    s->inner = d->inner;
+    const struct hf__backend *inner =
+        hf__backend_find(url->scheme + strlen(HF__FAULT_SCHEME));
+    HF_ASSERT(inner != NULL); /* it was found when this was decorated */
+    s->inner = inner;
     r = open_inner(s, url, allow, deadline, err);
     if (r != HF_OK) {
         return r;
@@ -336,7 +325,8 @@ static void decorate(struct decorated *d, const struct hf__backend *inner)
 {
     size_t n = 0;
 
-    (void)snprintf(d->scheme, sizeof d->scheme, PREFIX "%s", inner->scheme);
+    (void)snprintf(d->scheme, sizeof d->scheme, HF__FAULT_SCHEME "%s",
+                   inner->scheme);
     for (size_t i = 0; inner->options[i] != NULL; i++) {
         HF_ASSERT(n < OPTIONS_MAX - N_OWN);
         d->options[n++] = inner->options[i];
@@ -363,19 +353,17 @@ static void decorate(struct decorated *d, const struct hf__backend *inner)
     };
 }
 
-static void build_table(void)
+const struct hf__backend *hf__fault_over(const struct hf__backend *inner)
 {
-    for (int i = 0; hf__backend_at(i) != NULL; i++) {
+    size_t i = 0;
+
+    HF_SCOPED_LOCK(&table_mutex);
+    while (table[i].inner != NULL && table[i].inner != inner) {
+        i++;
         HF_ASSERT(i < STORES_MAX);
-        decorate(&table[i], hf__backend_at(i));
     }
-}
-
-const struct hf__backend *hf__fault_find(const char *scheme)
-{
-    const struct decorated *d = NULL;
-
-    hf__once_run(&table_once, build_table);
-    d = find_decorated(scheme);
-    return d == NULL ? NULL : &d->backend;
+    if (table[i].inner == NULL) {
+        decorate(&table[i], inner);
+    }
+    return &table[i].backend;
 }

@@ -53,7 +53,6 @@ static void mysql_interrupt(void *state)
 
 const struct hf__backend hf__mysql_backend = {
     .scheme = "mysql",
-    .alias = "mariadb",
     .caps = HF_CAP_FENCE | HF_CAP_WAIT | HF_CAP_HANDOVER | HF_CAP_LIST |
             HF_CAP_KEEP | HF_CAP_DETACH | HF_CAP_FAIR | HF_CAP_SHARED |
             HF_CAP_SLOTS,

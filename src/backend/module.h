@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a module shows: its store, and the stamp of the contract it was built
+ * against. A module shares structs with the library and has no compatibility
+ * across versions: one whose stamp differs in anything is not used.
+ */
+#ifndef HF_BACKEND_MODULE_H
+#define HF_BACKEND_MODULE_H
+
+#include "src/backend/backend.h"
+#include "src/backend/crowd.h"
+#include "src/backend/shared.h"
+#include "src/base/fork.h"
+#include "src/base/heap.h"
+#include "src/base/list.h"
+#include "src/base/log.h"
+#include "src/base/map.h"
+#include "src/base/thread.h"
+#include "src/base/wake.h"
+
+/* All that a store and the library hand to each other. */
+#define HF__STAMP_MAP(X)                                                       \
+    X(struct hf__backend)                                                      \
+    X(struct hf__op)                                                           \
+    X(struct hf__key)                                                          \
+    X(struct hf__token)                                                        \
+    X(struct hf__owner)                                                        \
+    X(struct hf__manner)                                                       \
+    X(struct hf__record)                                                       \
+    X(struct hf__crowd)                                                        \
+    X(struct hf__watch)                                                        \
+    X(struct hf__head)                                                         \
+    X(struct hf__facts)                                                        \
+    X(struct hf__gc)                                                           \
+    X(struct hf__report)                                                       \
+    X(struct hf__nap)                                                          \
+    X(struct hf__parker)                                                       \
+    X(struct hf__mutex)                                                        \
+    X(struct hf__heap)                                                         \
+    X(struct hf__map)                                                          \
+    X(struct hf__link)                                                         \
+    X(struct hf__log)                                                          \
+    X(struct hf__url)                                                          \
+    X(struct hf__url_host)                                                     \
+    X(struct hf__url_option)                                                   \
+    X(hf_check_item)                                                           \
+    X(hf_error)
+
+#define HF_X(type) +1
+enum { HF__STAMP_SIZES = 0 HF__STAMP_MAP(HF_X) };
+#undef HF_X
+
+struct hf__module {
+    const char *version; /* HF_VERSION; always first: it is compared first */
+    uint32_t n_sizes;
+    uint32_t sizes[HF__STAMP_SIZES]; /* of HF__STAMP_MAP, in its order */
+    const struct hf__backend *backend;
+};
+
+/* The one symbol of a module. entry.c */
+HF_MODULE_API extern const struct hf__module hf__module;
+
+#endif

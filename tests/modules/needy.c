@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Makes its module need a library, as one for a server needs that server's
+ * client library. The test leaves that one away.
+ */
+int gone(void);
+int needy(void);
+
+int needy(void)
+{
+    return gone();
+}
