@@ -36,11 +36,11 @@ void hf__mariadb_need(void)
 
 static void launch(struct hf__mariadb *m)
 {
-    static char *const fixed[] = {HF__MARIADB_SMALL, HF__MARIADB_PRIVATE};
+    static const char *const fixed[] = {HF__MARIADB_SMALL, HF__MARIADB_PRIVATE};
     char program[HF__SERVERS_PATH];
     char own[3][NAME_ROOM];
-    char *argv[ARGS_MAX + 1] = {program, (char *)"--no-defaults", own[0],
-                                own[1], own[2]};
+    const char *argv[ARGS_MAX + 1] = {program, "--no-defaults", own[0], own[1],
+                                      own[2]};
     int n = 5;
 
     hf__servers_find("mariadbd", program, sizeof program);
@@ -51,7 +51,7 @@ static void launch(struct hf__mariadb *m)
         argv[n++] = fixed[i];
     }
     if (geteuid() == 0) {
-        argv[n++] = (char *)"--user=root"; /* another needs other rights */
+        argv[n++] = "--user=root"; /* another needs other rights */
     }
     for (int i = 0; m->extra[i][0]; i++) {
         argv[n++] = m->extra[i];

@@ -22,18 +22,15 @@ struct hf__mariadb {
 
 /* Of the data as of the server: small files. */
 #define HF__MARIADB_SMALL                                                      \
-    (char *)"--innodb-log-file-size=4M",                                       \
-        (char *)"--innodb-autoextend-increment=1",                             \
-        (char *)"--skip-name-resolve"
+    "--innodb-log-file-size=4M", "--innodb-autoextend-increment=1",            \
+        "--skip-name-resolve"
 #define HF__MARIADB_PRIVATE                                                    \
-    (char *)"--bind-address=127.0.0.1", (char *)"--performance-schema=OFF",    \
-        (char *)"--innodb-buffer-pool-size=16M",                               \
-        (char *)"--innodb-log-buffer-size=1M",                                 \
-        (char *)"--innodb-temp-data-file-path=ibtmp1:2M:autoextend",           \
-        (char *)"--innodb-buffer-pool-dump-at-shutdown=OFF",                   \
-        (char *)"--innodb-buffer-pool-load-at-startup=OFF",                    \
-        (char *)"--key-buffer-size=1M",                                        \
-        (char *)"--aria-pagecache-buffer-size=1M"
+    "--bind-address=127.0.0.1", "--performance-schema=OFF",                    \
+        "--innodb-buffer-pool-size=16M", "--innodb-log-buffer-size=1M",        \
+        "--innodb-temp-data-file-path=ibtmp1:2M:autoextend",                   \
+        "--innodb-buffer-pool-dump-at-shutdown=OFF",                           \
+        "--innodb-buffer-pool-load-at-startup=OFF", "--key-buffer-size=1M",    \
+        "--aria-pagecache-buffer-size=1M"
 
 #define HF__MARIADB_ADMIN          "admin"
 #define HF__MARIADB_ADMIN_PASSWORD "by-the-socket-only"

@@ -48,7 +48,7 @@ static void write_accounts(const char *path)
 }
 
 /* The program's words go to a file, which is shown if it fails. */
-static bool run(char *const argv[], const char *log)
+static bool run(const char *const argv[], const char *log)
 {
     int status = -1;
     pid_t pid = fork();
@@ -58,8 +58,7 @@ static bool run(char *const argv[], const char *log)
 
         dup2(fd, STDOUT_FILENO);
         dup2(fd, STDERR_FILENO);
-        execv(argv[0], argv);
-        _exit(127);
+        hf__servers_exec(argv);
     }
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }
@@ -86,15 +85,15 @@ static void install(const char *data)
     char sql[ROOM + 16];
     char extra[ROOM + 32];
     char log[ROOM + 16];
-    char *argv[] = {
+    const char *argv[] = {
         program,
-        (char *)"--no-defaults",
+        "--no-defaults",
         where,
         extra,
-        (char *)"--skip-test-db",
-        (char *)"--auth-root-authentication-method=socket",
+        "--skip-test-db",
+        "--auth-root-authentication-method=socket",
         HF__MARIADB_SMALL,
-        geteuid() == 0 ? (char *)"--user=root" : NULL,
+        geteuid() == 0 ? "--user=root" : NULL,
         NULL,
     };
 

@@ -8,6 +8,7 @@
 #include "tests/lib/test.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -69,6 +70,19 @@ bool hf__servers_find(const char *program, char *path, size_t size)
     }
     path[0] = '\0';
     return false;
+}
+
+void hf__servers_exec(const char *const argv[])
+{
+    /* execv() changes no argument, though its type does not say so. */
+    union {
+        const char *const *ours;
+        char *const *theirs;
+    } args = {.ours = argv};
+
+    execv(argv[0], args.theirs);
+    fprintf(stderr, "%s: %s\n", argv[0], strerror(errno));
+    _exit(127);
 }
 
 static bool is_free(int port)

@@ -21,6 +21,9 @@ hf__servers_fail(const char *format, ...);
 _Noreturn void hf__servers_missing(const char *program);
 /* Writes the path of a program in PATH or in a sbin folder; false: none. */
 bool hf__servers_find(const char *program, char *path, size_t size);
+/* Becomes that program, argv[0], which is a path; NULL-ended. Exits with 127
+ * if it can't. */
+_Noreturn void hf__servers_exec(const char *const argv[]);
 /* A port of 127.0.0.1 that nobody listens on and no client is given. */
 int hf__servers_free_port(void);
 /* `ms`, stretched where HOLDFAST_TEST_SLOW says that all is slow. */
@@ -48,7 +51,7 @@ void hf__warden_free(struct hf__warden *);
 const char *hf__warden_folder(const struct hf__warden *);
 /* Starts the program, whose output goes to the end of the file "log" in the
  * folder. One at a time. */
-pid_t hf__warden_start(struct hf__warden *, char *const argv[]);
+pid_t hf__warden_start(struct hf__warden *, const char *const argv[]);
 /* Sends a signal to what was started, if that runs still. */
 void hf__warden_signal(struct hf__warden *, int signal);
 /* Waits that long for its end. False: it runs still. */

@@ -84,7 +84,7 @@ static void become_warden(struct hf__warden *w)
 static _Noreturn void become_server(const struct hf__warden *w,
                                     struct order *order, pid_t warden)
 {
-    char *argv[ARGV_MAX + 1] = {0};
+    const char *argv[ARGV_MAX + 1] = {0};
     char log[HF__SERVERS_PATH + 8];
     char *arg = order->argv;
     int fd;
@@ -101,8 +101,7 @@ static _Noreturn void become_server(const struct hf__warden *w,
     signal(SIGPIPE, SIG_DFL);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() == warden) {
-        execv(argv[0], argv);
-        dprintf(fd, "%s: %s\n", argv[0], strerror(errno));
+        hf__servers_exec(argv);
     }
     _exit(127);
 }
@@ -271,7 +270,7 @@ const char *hf__warden_folder(const struct hf__warden *w)
     return w->folder;
 }
 
-pid_t hf__warden_start(struct hf__warden *w, char *const argv[])
+pid_t hf__warden_start(struct hf__warden *w, const char *const argv[])
 {
     struct order order = {.op = OP_START};
 
