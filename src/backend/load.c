@@ -5,7 +5,8 @@
  * else, whatever the environment and the current folder are. Once loaded it
  * stays. The libraries that it needs are the loader's to find, as those of a
  * program. Only the shared library has this file. Thread: any; no fork() of
- * this process meets a load half done, for then a child could load nothing.
+ * this process meets a load half done, which a child would be left with; so a
+ * constructor must not fork, nor open a store.
  */
 #include "src/backend/module.h"
 #include "src/backend/registry.h"

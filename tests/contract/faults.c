@@ -344,6 +344,15 @@ TEST(a_rule_that_makes_no_sense_is_refused)
     }
 }
 
+static void decorated(const char *store)
+{
+    char as[64];
+
+    (void)snprintf(as, sizeof as, "fault+%s", store);
+    EXPECT(hf__backend_find(as) != NULL);
+    EXPECT_TEXT(hf__backend_find(as)->scheme, as);
+}
+
 TEST(only_stores_can_be_decorated)
 {
     EXPECT(hf__backend_find("fault+") == NULL);
@@ -354,6 +363,7 @@ TEST(only_stores_can_be_decorated)
         EXPECT(hf__backend_find(hf__store_name(i)) != NULL);
         EXPECT_TEXT(hf__backend_find(hf__store_name(i))->scheme,
                     hf__store_name(i));
+        decorated(hf__store_name(i));
     }
     EXPECT_TEXT(backend()->scheme, scheme());
 }

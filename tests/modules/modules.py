@@ -23,7 +23,7 @@ HOLDFAST, LIBRARY, GONE, VISITOR, PLUG = (
     pathlib.Path(word).absolute() for word in sys.argv[1:])
 BUILT = LIBRARY.parent
 SONAME = 'libholdfast.so.0'
-ALL = ('dummy', 'slow', 'needy', 'stale', 'odd')
+ALL = ('dummy', 'slow', 'needy', 'holey', 'stale', 'odd')
 ENVIRONMENT = {key: value for key, value in os.environ.items()
                if key == 'PATH' or key.endswith('SAN_OPTIONS')}
 
@@ -145,6 +145,9 @@ def refused_ones(tap, folder):
     refused(tap, place.visit('open', 'needy:'),
             'a missing library of a module is named',
             modules / 'holdfast-needy.so', GONE.name, 'libsome1')
+    refused(tap, place.visit('open', 'holey:'),
+            'a function that the library does not have is named',
+            modules / 'holdfast-holey.so', 'hf__not_there')
     refused(tap, place.visit('open', 'stale:'), 'another version is refused',
             modules / 'holdfast-stale.so', '0.0.7', 'of one version')
     refused(tap, place.visit('open', 'odd:'), 'another contract is refused',
@@ -185,11 +188,18 @@ def forks(tap, folder):
     place = Place(folder)
     ran = place.visit('forks', 'slow:')
     tap.ok(ran.returncode == 0 and ran.stdout.count('held') == 2 and
-           'child 0\n' in ran.stdout,
+           'whole 1\nchild 0\n' in ran.stdout,
            'a child forked while a module was being loaded can load', ran)
     ran = place.visit('inherits', 'dummy:')
     same(tap, ran, 0, 'held, fence 1\nchild 0\n',
          'a module that was loaded before a fork works in the child')
+
+
+@case
+def hidden(tap, folder):
+    place = Place(folder)
+    same(tap, place.visit('hides', 'dummy:'), 0, 'seen 0\n',
+         'what a module has is shown to nobody else')
 
 
 @case

@@ -6,7 +6,7 @@
 int gone(void);
 int needy(void);
 
-int needy(void)
+__attribute__((visibility("default"))) int needy(void)
 {
     return gone();
 }

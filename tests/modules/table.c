@@ -14,6 +14,7 @@ struct hf__modular hf__modulars[] = {
     ROW("dummy", "puppet,stand-in"),
     ROW("slow", ""),
     ROW("needy", ""),
+    ROW("holey", ""),
     ROW("stale", ""),
     ROW("odd", ""),
     ROW("alien", ""),

@@ -3,11 +3,12 @@
  * A program that uses stores by URL, each time in another way, and prints
  * what it found. Linked as any user's: to the shared library.
  *
- *     visitor open|lock|threads|forks|inherits|allocates URL
+ *     visitor open|lock|threads|forks|inherits|allocates|hides URL
  *     visitor chdir DIR URL
  */
 #include <holdfast.h>
 
+#include <dlfcn.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -133,7 +134,9 @@ static int forks(char *url)
     pid_t child = fork();
     if (child == 0) {
         alarm(10);
-        _exit(lock("dummy:") | lock(url));
+        int r = lock("dummy:") | lock(url);
+        printf("whole %d\n", getenv("SLOW_IS_WHOLE") != NULL);
+        _exit(r);
     }
     pthread_join(loader, &failed);
     return await(child) | (failed != NULL);
@@ -181,6 +184,15 @@ static int allocates(const char *url)
     return 0;
 }
 
+/* Nobody else is shown what a module has. */
+static int hides(const char *url)
+{
+    int r = just_open(url);
+
+    printf("seen %d\n", dlsym(RTLD_DEFAULT, "hf__module") != NULL);
+    return r;
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 2 ? argv[1] : "";
@@ -203,6 +215,9 @@ int main(int argc, char **argv)
     }
     if (strcmp(what, "allocates") == 0) {
         return allocates(argv[2]);
+    }
+    if (strcmp(what, "hides") == 0) {
+        return hides(argv[2]);
     }
     if (strcmp(what, "chdir") == 0 && argc == 4 && chdir(argv[2]) == 0) {
         return lock(argv[3]);

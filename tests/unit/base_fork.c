@@ -156,6 +156,36 @@ TEST_WITHIN(60, forks_among_busy_threads_do_not_hang)
     }
 }
 
+static atomic_bool is_half_done;
+
+static void do_in_halves(void *arg)
+{
+    (void)arg;
+    hf__fork_forbid();
+    atomic_store(&is_half_done, true);
+    hf__test_pause_ms(200);
+    atomic_store(&is_half_done, false);
+    hf__fork_allow();
+}
+
+TEST(a_fork_waits_while_it_is_forbidden)
+{
+    struct hf__test_thread *thread = hf__test_start(do_in_halves, NULL);
+
+    while (!atomic_load(&is_half_done)) {
+        hf__test_pause_ms(1);
+    }
+    pid_t child = fork();
+    if (child == 0) {
+        int r = atomic_load(&is_half_done);
+        hf__fork_forbid(); /* the child is free to do the same */
+        hf__fork_allow();
+        _exit(r);
+    }
+    EXPECT_IS(join(child), 0);
+    hf__test_join(thread);
+}
+
 struct token {
     unsigned char bytes[16];
 };
