@@ -167,7 +167,7 @@ const struct cli_verb cli_verb_table[CLI_VERBS] = {
                    "is the store fit for locks? exit 0: fit, 1: unfit",
                    CLI_NO_OPERAND, cli_check},
     [CLI_BACKENDS] = {"backends", "backends [--json]",
-                      "list the stores that this build can open",
+                      "list the stores, and why one cannot be used",
                       CLI_NO_OPERAND, cli_backends},
     [CLI_VERSION] = {"version", "version [--json]", "print the version",
                      CLI_NO_OPERAND, cli_version},

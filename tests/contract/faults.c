@@ -7,6 +7,7 @@
 #include "src/backend/fault/plan.h"
 #include "tests/contract/vocabulary.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* A party whose sessions meet the faults of these rules; the same rules are
