@@ -145,10 +145,13 @@ static int load_file(struct hf__modular *m, const char *path, hf_error *err)
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 
     if (handle == NULL) {
+        /* NOLINTNEXTLINE(concurrency-mt-unsafe): each thread has its own */
+        const char *why = dlerror();
+
         return hf__fail(err, HF_ENOTSUP,
                         "the store \"%s\" is a module that can't be loaded "
                         "(%s): %s; it needs the package %s",
-                        m->store, path, dlerror(), m->package);
+                        m->store, path, why, m->package);
     }
     const struct hf__module *module = dlsym(handle, "hf__module");
     int r = check_stamp(m, module, path, err);

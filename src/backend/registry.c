@@ -59,7 +59,7 @@ static int load_bare(const char *scheme, const struct hf__backend **ret_backend,
     struct hf__modular *m = find_modular(scheme);
     if (m == NULL) {
         return hf__fail(err, HF_EINVAL,
-                        "url: no store is called \"%s\" in this build; "
+                        "no store is called \"%s\" in this build; "
                         "\"holdfast backends\" lists them",
                         scheme);
     }

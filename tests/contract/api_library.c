@@ -89,6 +89,20 @@ TEST(an_unknown_store_is_named_and_a_way_to_see_the_known_ones)
     EXPECT_HAS(err.text, "holdfast backends");
 }
 
+TEST(a_store_can_be_loaded_before_it_is_opened)
+{
+    hf_error err = HF_ERROR_INIT;
+
+    for (int i = 0; hf_backends(i); i++) {
+        EXPECT_IS(hf_backend_load(hf_backends(i), &err), HF_OK);
+    }
+    EXPECT_IS(hf_backend_load("nosuch", &err), HF_EINVAL);
+    EXPECT_HAS(err.text, "nosuch");
+    EXPECT_IS(hf_backend_load("", &err), HF_EINVAL);
+    EXPECT_IS(hf_backend_load(NULL, &err), HF_EINVAL);
+    EXPECT_IS(hf_backend_load(NULL, NULL), HF_EINVAL);
+}
+
 /* For what it says, not because there is no such store. */
 static void expect_url_refused(const char *url, const char *why)
 {

@@ -49,7 +49,7 @@ static int just_open(const char *url)
 }
 
 /* Holds the name for a moment, if it is free. */
-static int lock(const char *url)
+static int hold(const char *url)
 {
     hf_acquire_opts once = HF_ACQUIRE_OPTS_INIT;
     hf_error err = HF_ERROR_INIT;
@@ -162,7 +162,7 @@ static int inherits(const char *url)
         alarm(10);
         int r = hf_ping(client, NULL) != HF_EFORK;
         hf_close(client);
-        _exit(r | lock(url));
+        _exit(r | hold(url));
     }
     int r = await(child) | (hf_ping(client, NULL) != HF_OK);
     hf_close(client);
@@ -209,7 +209,7 @@ int main(int argc, char **argv)
         return just_open(argv[2]);
     }
     if (strcmp(what, "lock") == 0) {
-        return lock(argv[2]);
+        return hold(argv[2]);
     }
     if (strcmp(what, "threads") == 0) {
         return threads(argv[2]);
@@ -227,7 +227,7 @@ int main(int argc, char **argv)
         return hides(argv[2]);
     }
     if (strcmp(what, "chdir") == 0 && argc == 4 && chdir(argv[2]) == 0) {
-        return lock(argv[3]);
+        return hold(argv[3]);
     }
     return 2;
 }
