@@ -6,7 +6,12 @@ store of its own in HOLDFAST_URL, and no HOME. Tests of a file run several at
 once. Each process that a test starts, and whatever that starts, carries the
 case's mark in its environment; at the end those that are left are killed by
 pid. Command lines of the tests: FILE.py HOLDFAST ACTOR [WORD], where WORD
-picks the tests whose name has it.
+picks the tests whose name has it; HOLDFAST_TEST_ONLY in the environment is
+the name of the one test to run.
+
+A test that failed by an ordinary check is marked: tools/again.py may run it a
+second time, with nothing beside it. What t.safe() found, a hang, a crash or a
+sanitizer's report in any process of the test is not.
 """
 import collections
 import concurrent.futures
@@ -25,10 +30,15 @@ import traceback
 
 # A sanitizer or a busy machine: every patience below is stretched.
 SLOW = 5 if os.environ.get('HOLDFAST_TEST_SLOW') else 1
-PATIENCE = 15 * SLOW
+PATIENCE = 30 * SLOW
 JOBS = 4
 
 MARK = 'HOLDFAST_TEST_CASE'
+MARKED = '# may be tried again alone'
+REPORT = re.compile(r'(WARNING|ERROR|SUMMARY): \w+Sanitizer|'
+                    r'^\S+:\d+:\d+: runtime error: |assertion failed:', re.M)
+CRASHES = {-signal.SIGABRT, -signal.SIGBUS, -signal.SIGFPE, -signal.SIGILL,
+           -signal.SIGSEGV, -signal.SIGSYS, -signal.SIGTRAP}
 Result = collections.namedtuple('Result', 'code out err seconds')
 Line = collections.namedtuple('Line', 'ns pid text')
 cases = []
@@ -43,6 +53,10 @@ class Late(Failed):
     be the machine's fault, but not three times."""
 
 
+class Fatal(Failed):
+    """No load excuses it: two were inside, a fence fell, a process hangs."""
+
+
 class Skipped(Exception):
     pass
 
@@ -50,6 +64,11 @@ class Skipped(Exception):
 def case(function):
     cases.append(function)
     return function
+
+
+def lease(seconds):
+    """For --lease: one that is renewed in time on a slow machine too."""
+    return f'{round(1000 * seconds * SLOW)}ms'
 
 
 def boot_ns():
@@ -158,8 +177,8 @@ class Process:
         try:
             code = self.popen.wait(seconds)
         except subprocess.TimeoutExpired:
-            raise Failed(f'did not end within {seconds} s: {self.argv}\n'
-                         f'stderr: {self.err}') from None
+            raise Fatal(f'did not end within {seconds} s: {self.argv}\n'
+                        f'stderr: {self.err}') from None
         return Result(code, self.out, self.err,
                       time.monotonic() - self.started)
 
@@ -297,6 +316,12 @@ class Case:
         if not condition:
             raise Late(message)
 
+    def safe(self, condition, message):
+        """A check that no load excuses: what fails here is never tried a
+        second time."""
+        if not condition:
+            raise Fatal(f'not safe: {message}')
+
     def equal(self, got, wanted, what):
         self.check(got == wanted, f'{what}: got {got!r}, wanted {wanted!r}')
 
@@ -320,8 +345,24 @@ class Case:
         starts = [line.ns for line in self.log() if line.text == 'next']
         self.equal(len(starts), count, 'next holders')
         margin = min(starts) - self.last_ns()
-        self.check(margin > 0, 'the old command was alive '
-                   f'{-margin / 1e6:.1f} ms after the next one started')
+        self.safe(margin > 0, 'the old command was alive '
+                  f'{-margin / 1e6:.1f} ms after the next one started')
+
+    def rising(self, fences):
+        self.safe(fences == sorted(set(fences)), f'fences: {fences}')
+
+    def reports(self):
+        """What an assertion or a sanitizer said in any process."""
+        texts = [path.read_text(errors='replace')
+                 for path in self.dir.glob('process*.err')]
+        return [text for text in texts if REPORT.search(text)]
+
+    def broken(self):
+        """What a crash left, or what is to be said of it; mostly ''."""
+        found = [f'{process.argv} ended with {process.popen.returncode}'
+                 for process in self.started
+                 if process.popen.poll() in CRASHES]
+        return '\n'.join(found + self.reports())
 
     def all_gone(self, seconds=PATIENCE):
         self.until(lambda: not self.left(), 'no process is left', seconds)
@@ -353,31 +394,36 @@ class Case:
 
 
 def attempt(function, holdfast, actor):
-    """What became of it, the details, and whether it was only late."""
+    """What became of it, the details, and by which exception."""
     test = Case(function.__name__, holdfast, actor)
     try:
         function(test)
-        return 'ok', '', False
+        test.safe(not test.reports(), 'a sanitizer reports something')
+        return 'ok', '', None
     except Skipped as reason:
-        return 'skip', str(reason), False
+        return 'skip', str(reason), None
     except Failed as failure:
         at = traceback.extract_tb(failure.__traceback__)
         line = [frame.lineno for frame in at
                 if frame.name == function.__name__]
-        return ('not ok', f'line {line[-1] if line else "?"}: {failure}',
-                isinstance(failure, Late))
-    except Exception:  # pylint: disable=broad-except
-        return 'not ok', traceback.format_exc(), False
+        detail = f'line {line[-1] if line else "?"}: {failure}'
+        broken = test.broken()
+        return ('not ok', f'{detail}\n{broken}' if broken else detail,
+                Fatal() if broken else failure)
+    except Exception as error:  # pylint: disable=broad-except
+        return 'not ok', traceback.format_exc(), error
     finally:
         test.finish()
 
 
-def report(number, function, result, detail):
+def report(number, function, result, detail, failure):
     name = function.__name__.replace('_', ' ')
     if result == 'skip':
         print(f'ok {number} - {name} # SKIP {detail}', flush=True)
         return
     print(f'{result} {number} - {name}', flush=True)
+    if isinstance(failure, Failed) and not isinstance(failure, Fatal):
+        print(MARKED, flush=True)
     for line in detail.splitlines():
         print(f'#   {re.sub("[^ -~]", "?", line)}', flush=True)
 
@@ -404,8 +450,10 @@ def main():
         leave_terminal()
     holdfast, actor = (str(pathlib.Path(word).resolve())
                        for word in sys.argv[1:3])
+    only = os.environ.pop('HOLDFAST_TEST_ONLY', None)
     chosen = [function for function in cases
-              if all(word in function.__name__ for word in sys.argv[3:])]
+              if only in (None, function.__name__.replace('_', ' ')) and
+              all(word in function.__name__ for word in sys.argv[3:])]
     os.umask(0o022)
     # Under nohup, or in the background of a shell, these are ignored.
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
@@ -417,14 +465,14 @@ def main():
 
     def perform(function):
         for left in (2, 1, 0):
-            result, detail, is_late = attempt(function, holdfast, actor)
-            if not is_late or not left:
+            result, detail, failure = attempt(function, holdfast, actor)
+            if not isinstance(failure, Late) or not left:
                 break
             with lock:
                 print(f'# {function.__name__} is late, and runs again: '
                       f'{detail}', flush=True)
         with lock:
-            report(next(numbers), function, result, detail)
+            report(next(numbers), function, result, detail, failure)
             if result == 'not ok':
                 failed.append(function)
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The harness itself: what is only late is run again, at most three times in
-all; what fails otherwise is not."""
+all; what fails otherwise is not. An ordinary failure is marked for
+tools/again.py; what no load excuses is not, and one test can be run alone."""
 import pathlib
 import sys
 
@@ -34,14 +35,59 @@ def wrong(t):
     t.check(count('wrong') > 1, 'wrong')
 
 
+@harness.case
+def unsafe(t):
+    t.safe(False, 'two holders')
+
+
+@harness.case
+def inside(t):
+    t.log_path.write_text('2 7 next\\n2 8 beat\\n')
+    t.excluded()
+
+
+@harness.case
+def falling(t):
+    t.rising([2, 1])
+
+
+@harness.case
+def hanging(t):
+    t.spawn(['sleep', '600']).wait(0.1)
+
+
+@harness.case
+def crashing(t):
+    t.check(t.spawn(['sh', '-c', 'kill -SEGV $$']).wait().code == 0, 'code')
+
+
+@harness.case
+def sanitized(t):
+    t.spawn(['sh', '-c', 'echo "==7==ERROR: AddressSanitizer: x" >&2']).wait()
+
+
+@harness.case
+def racing(t):
+    t.spawn(['sh', '-c', 'echo "WARNING: ThreadSanitizer: x" >&2']).wait()
+    t.check(False, 'ordinary')
+
+
+@harness.case
+def surprised(t):
+    t.log()[0]
+
+
 harness.main()
 '''
+AGAIN = harness.MARKED
 
 
-def results(t, word):
+def results(t, word, only=None):
+    words = [word] if word else []
     result = t.spawn([sys.executable, '-c', PROGRAM,
                       pathlib.Path(harness.__file__).parent, t.holdfast,
-                      t.actor_path, word]).wait()
+                      t.actor_path, *words],
+                     env={'HOLDFAST_TEST_ONLY': only}).wait()
     return result.code, [line for line in result.out.splitlines()
                          if 'ok' in line or 'again' in line]
 
@@ -56,12 +102,26 @@ def what_is_late_twice_passes(t):
 def what_is_late_three_times_fails(t):
     again = '# always is late, and runs again: line 20: late'
     t.equal(results(t, 'always'),
-            (1, [again, again, 'not ok 1 - always']), 'said')
+            (1, [again, again, 'not ok 1 - always', AGAIN]), 'said')
 
 
 @case
 def what_is_wrong_fails_at_once(t):
-    t.equal(results(t, 'wrong'), (1, ['not ok 1 - wrong']), 'said')
+    t.equal(results(t, 'wrong'), (1, ['not ok 1 - wrong', AGAIN]), 'said')
+
+
+@case
+def what_no_load_excuses_gets_no_second_chance(t):
+    for name in ('unsafe', 'inside', 'falling', 'hanging', 'crashing',
+                 'sanitized', 'racing', 'surprised'):
+        t.equal(results(t, name), (1, [f'not ok 1 - {name}']), name)
+
+
+@case
+def one_can_be_run_alone(t):
+    t.equal(results(t, None, 'wrong'), (1, ['not ok 1 - wrong', AGAIN]),
+            'said')
+    t.equal(results(t, None, 'wron'), (0, []), 'no such test')
 
 
 if __name__ == '__main__':

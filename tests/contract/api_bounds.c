@@ -220,12 +220,12 @@ static void stay_inside(hf_lock *lock)
 {
     int me = thread_number();
 
-    EXPECT(atomic_exchange(&last_fence, hf_fence(lock)) < hf_fence(lock) ||
-           !hf_fence(lock));
+    EXPECT_SAFE(atomic_exchange(&last_fence, hf_fence(lock)) < hf_fence(lock) ||
+                !hf_fence(lock));
     atomic_store(&inside, me);
     sched_yield();
     if (hf_held(lock)) {
-        EXPECT_IS(atomic_load(&inside), me);
+        EXPECT_SAFE_IS(atomic_load(&inside), me);
         atomic_fetch_add(&n_entered, 1);
     }
 }

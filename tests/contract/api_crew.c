@@ -26,14 +26,14 @@ static void work(hf_lock *job, int number)
 {
     int seen = atomic_load(&board->counter);
 
-    EXPECT(atomic_load(&board->fence) < hf_fence(job) || !hf_fence(job));
+    EXPECT_SAFE(atomic_load(&board->fence) < hf_fence(job) || !hf_fence(job));
     atomic_store(&board->fence, hf_fence(job));
     atomic_store(&board->inside, number + 1);
     sched_yield();
     atomic_store(&board->counter, seen + 1);
     atomic_fetch_add(&board->done[number], 1);
     if (hf_held(job)) {
-        EXPECT_IS(atomic_load(&board->inside), number + 1);
+        EXPECT_SAFE_IS(atomic_load(&board->inside), number + 1);
     }
 }
 

@@ -27,7 +27,7 @@ TEST(fair_waiters_enter_in_the_order_of_arrival)
     for (int i = 0; i < QUEUE; i++) {
         EXPECT_IS(end_waiter(&w[i]), HF_OK);
         EXPECT_IS(w[i].place, i + 1);
-        EXPECT(i == 0 || w[i].fence > w[i - 1].fence);
+        EXPECT_SAFE(i == 0 || w[i].fence > w[i - 1].fence);
     }
     await_waiters(alice, "job", 0);
 }
@@ -61,7 +61,7 @@ TEST(fair_waiters_of_several_processes_enter_in_the_order_of_arrival)
     EXPECT_IS(hf_release(job, NULL), HF_OK);
     for (int i = 0; i < PEERS; i++) {
         EXPECT_IS(peer_finish(p[i]), HF_OK);
-        EXPECT_MORE(peer_fence(p[i]), last);
+        EXPECT_SAFE_MORE(peer_fence(p[i]), last);
         last = peer_fence(p[i]);
         await_waiters(alice, "job", PEERS - i - 1);
         EXPECT_IS(peer_release(p[i]), HF_OK);
@@ -124,9 +124,9 @@ static void count_fairly(void *arg)
         hf_acquire_opts opts = fair(patience(15000));
         AUTO_LOCK *job = acquire_as(arg, "job", &opts);
 
-        EXPECT_IS(atomic_fetch_add(&inside, 1), 0);
+        EXPECT_SAFE_IS(atomic_fetch_add(&inside, 1), 0);
         counter++;
-        EXPECT_IS(atomic_fetch_sub(&inside, 1), 1);
+        EXPECT_SAFE_IS(atomic_fetch_sub(&inside, 1), 1);
         EXPECT_IS(hf_release(job, NULL), HF_OK);
     }
 }

@@ -33,7 +33,7 @@ TEST(the_fence_rises_from_release_to_grant)
     for (int i = 0; i < 20; i++) {
         uint64_t fence = next_fence(i % 3 ? alice : bob);
 
-        EXPECT_MORE(fence, last);
+        EXPECT_SAFE_MORE(fence, last);
         last = fence;
     }
 }
@@ -45,7 +45,7 @@ TEST(the_fence_rises_over_expiry)
     AUTO_CLIENT *bob = open_store();
     AUTO_LOCK *old = acquire_fixed(alice, "job", 100);
 
-    EXPECT_MORE(next_fence(bob), hf_fence(old));
+    EXPECT_SAFE_MORE(next_fence(bob), hf_fence(old));
 }
 
 TEST(the_fence_rises_over_a_break)
@@ -56,7 +56,7 @@ TEST(the_fence_rises_over_a_break)
     AUTO_LOCK *old = acquire(alice, "job");
 
     EXPECT_IS(hf_break(bob, "job", hf_fence(old), NULL), HF_OK);
-    EXPECT_MORE(next_fence(bob), hf_fence(old));
+    EXPECT_SAFE_MORE(next_fence(bob), hf_fence(old));
 }
 
 TEST(the_fence_rises_over_closing_and_opening)
@@ -69,7 +69,7 @@ TEST(the_fence_rises_over_closing_and_opening)
         AUTO_CLIENT *alice = open_store();
         uint64_t fence = next_fence(alice);
 
-        EXPECT_MORE(fence, last);
+        EXPECT_SAFE_MORE(fence, last);
         last = fence;
     }
 }
@@ -122,7 +122,7 @@ TEST(the_fence_rises_from_thread_to_thread)
     }
     EXPECT_IS(h.n, 50);
     for (int i = 1; i < 50; i++) {
-        EXPECT_MORE(h.fences[i], h.fences[i - 1]);
+        EXPECT_SAFE_MORE(h.fences[i], h.fences[i - 1]);
     }
 }
 

@@ -73,7 +73,7 @@ TEST(the_fence_goes_on_rising_after_cleaning)
     for (int i = 0; i < 5; i++) {
         AUTO_LOCK *job = acquire(alice, "job");
 
-        EXPECT_MORE(hf_fence(job), last);
+        EXPECT_SAFE_MORE(hf_fence(job), last);
         last = hf_fence(job);
         EXPECT_IS(hf_release(job, NULL), HF_OK);
         hf__test_pause_ms(2);

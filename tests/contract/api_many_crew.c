@@ -50,7 +50,7 @@ static void work(hf_lock *lock, const int *at, int number)
     for (int i = 0; i < hf_count(lock); i++) {
         uint64_t fence = hf_fence_at(lock, i);
 
-        EXPECT(atomic_load(&board->fence[at[i]]) < fence || !fence);
+        EXPECT_SAFE(atomic_load(&board->fence[at[i]]) < fence || !fence);
         atomic_store(&board->fence[at[i]], fence);
         atomic_store(&board->inside[at[i]], number + 1);
     }
@@ -59,7 +59,7 @@ static void work(hf_lock *lock, const int *at, int number)
         int who = atomic_load(&board->inside[at[i]]);
 
         if (hf_held(lock)) {
-            EXPECT_IS(who, number + 1);
+            EXPECT_SAFE_IS(who, number + 1);
         }
     }
 }

@@ -38,10 +38,10 @@ TEST(the_fence_rises_from_process_to_process)
         AUTO_LOCK *job = NULL;
 
         EXPECT_IS(peer_acquire(bob, "job", 0, 20000), HF_OK);
-        EXPECT_MORE(peer_fence(bob), last);
+        EXPECT_SAFE_MORE(peer_fence(bob), last);
         EXPECT_IS(peer_release(bob), HF_OK);
         job = acquire(alice, "job");
-        EXPECT_MORE(hf_fence(job), peer_fence(bob));
+        EXPECT_SAFE_MORE(hf_fence(job), peer_fence(bob));
         last = hf_fence(job);
     }
     end_peer(bob);
@@ -225,7 +225,7 @@ TEST(a_holder_stopped_past_its_lease_knows_when_it_goes_on)
     EXPECT_IS(peer_lost_reason(bob), HF_REASON_EXPIRED);
     EXPECT_IS(hf_renew(job, NULL), HF_OK);
     expect_held(job);
-    EXPECT_MORE(hf_fence(job) + !store_can(HF_CAP_FENCE), peer_fence(bob));
+    EXPECT_SAFE_MORE(hf_fence(job) + !store_can(HF_CAP_FENCE), peer_fence(bob));
     end_peer(bob);
 }
 

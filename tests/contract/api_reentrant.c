@@ -218,7 +218,7 @@ TEST(a_lost_lock_is_no_deadlock)
     EXPECT_IS(hf_acquire(alice, "job", &opts, &old, NULL), HF_OK);
     EXPECT_IS(hf_wait_lost(old, patience(5000)), HF_LOST);
     EXPECT_IS(hf_acquire(alice, "job", &opts, &new, NULL), HF_OK);
-    EXPECT_MORE(hf_fence(new), hf_fence(old));
+    EXPECT_SAFE_MORE(hf_fence(new), hf_fence(old));
 }
 
 TEST(a_hold_that_was_let_go_ends_its_wait_for_loss)

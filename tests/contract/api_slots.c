@@ -55,15 +55,15 @@ static void work_in_slots(void *arg)
         opts.fair = i % 2 == 0 && store_can(HF_CAP_FAIR);
         lock = acquire_as(arg, "job", &opts);
         inside = atomic_fetch_add(&n_inside, 1) + 1;
-        EXPECT(inside <= N);
+        EXPECT_SAFE(inside <= N);
         if (inside > atomic_load(&n_most)) {
             atomic_store(&n_most, inside);
         }
         EXPECT(hf_slot(lock) >= 0 && hf_slot(lock) < N);
-        EXPECT_IS(atomic_exchange(&in_slot[hf_slot(lock)], 1), 0);
+        EXPECT_SAFE_IS(atomic_exchange(&in_slot[hf_slot(lock)], 1), 0);
         atomic_fetch_add(&n_used[hf_slot(lock)], 1);
         hf__test_pause_ms(1);
-        EXPECT_IS(atomic_exchange(&in_slot[hf_slot(lock)], 0), 1);
+        EXPECT_SAFE_IS(atomic_exchange(&in_slot[hf_slot(lock)], 0), 1);
         atomic_fetch_sub(&n_inside, 1);
         EXPECT_IS(hf_release(lock, NULL), HF_OK);
     }

@@ -25,7 +25,7 @@ TEST(those_in_line_are_granted_in_their_order)
     EXPECT(!carol.record.is_held && carol.record.is_promised);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_OK);
     EXPECT(!bob.is_queued);
-    EXPECT_MORE(bob.fence, fence_of(&alice, "job"));
+    EXPECT_SAFE_MORE(bob.fence, fence_of(&alice, "job"));
     EXPECT_IS(queue_up(&carol, "job", ALONE), HF_BUSY);
     EXPECT_IS(release(&bob, "job"), HF_OK);
     EXPECT_IS(queue_up(&carol, "job", ALONE), HF_OK);

@@ -107,16 +107,16 @@ TEST(fences_rise_over_all_grants_of_a_name)
     NEEDS(HF_CAP_SHARED | HF_CAP_FENCE);
     for (int i = 0; i < 5; i++) {
         EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
-        EXPECT_MORE(alice.fence, last);
+        EXPECT_SAFE_MORE(alice.fence, last);
         EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
-        EXPECT_MORE(bob.fence, alice.fence);
+        EXPECT_SAFE_MORE(bob.fence, alice.fence);
         EXPECT_IS(release(&alice, "job"), HF_OK);
         EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
-        EXPECT_MORE(alice.fence, bob.fence);
+        EXPECT_SAFE_MORE(alice.fence, bob.fence);
         EXPECT_IS(release(&alice, "job"), HF_OK);
         EXPECT_IS(release(&bob, "job"), HF_OK);
         EXPECT_IS(try_as(&carol, "job", ALONE), HF_OK);
-        EXPECT_MORE(carol.fence, fence_of(&alice, "job"));
+        EXPECT_SAFE_MORE(carol.fence, fence_of(&alice, "job"));
         last = carol.fence;
         EXPECT_IS(release(&carol, "job"), HF_OK);
     }
@@ -132,14 +132,14 @@ TEST(a_fence_raised_beside_others_is_unlike_theirs)
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
     EXPECT_IS(raise_to(&alice, "job", fence_of(&bob, "job")), HF_OK);
-    EXPECT_MORE(alice.fence, fence_of(&bob, "job"));
+    EXPECT_SAFE_MORE(alice.fence, fence_of(&bob, "job"));
     uint64_t high = alice.fence + 1000000000;
     EXPECT_IS(raise_to(&bob, "job", high), HF_OK);
     EXPECT_IS(bob.fence, high);
     EXPECT_IS(raise_to(&bob, "job", 1), HF_OK);
     EXPECT_IS(bob.fence, high);
     EXPECT_IS(try_as(&carol, "job", SHARED), HF_OK);
-    EXPECT_MORE(carol.fence, high);
+    EXPECT_SAFE_MORE(carol.fence, high);
     EXPECT_IS(renew(&alice, "job"), HF_OK);
 }
 
@@ -155,7 +155,7 @@ TEST(a_break_without_a_fence_ends_all_grants)
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
     EXPECT_IS(break_it(&carol, "job", 0), HF_OK);
-    EXPECT_MORE(carol.fence, fence_of(&bob, "job"));
+    EXPECT_SAFE_MORE(carol.fence, fence_of(&bob, "job"));
     EXPECT(carol.record.is_held);
     EXPECT_IS(renew(&bob, "job"), HF_LOST);
     EXPECT_IS(bob.reason, HF_REASON_BROKEN);

@@ -118,7 +118,7 @@ TEST(an_expired_slot_is_used_again)
     EXPECT_TEXT(carol.record.owner.label, "alice");
     until_granted(&carol, "job", SLOT_OF(2));
     EXPECT_IS(carol.slot, 0);
-    EXPECT_MORE(carol.fence, fence_of(&bob, "job"));
+    EXPECT_SAFE_MORE(carol.fence, fence_of(&bob, "job"));
     EXPECT_IS(renew(&alice, "job"), HF_LOST);
     EXPECT_IS(release(&alice, "job"), HF_LOST);
     EXPECT_IS(renew(&carol, "job"), HF_OK);
@@ -151,9 +151,9 @@ TEST(fences_rise_over_all_slots)
     NEEDS(HF_CAP_SLOTS | HF_CAP_FENCE);
     for (int i = 0; i < 5; i++) {
         EXPECT_IS(try_as(&alice, "job", SLOT_OF(2)), HF_OK);
-        EXPECT_MORE(alice.fence, last);
+        EXPECT_SAFE_MORE(alice.fence, last);
         EXPECT_IS(try_as(&bob, "job", SLOT_OF(2)), HF_OK);
-        EXPECT_MORE(bob.fence, alice.fence);
+        EXPECT_SAFE_MORE(bob.fence, alice.fence);
         last = bob.fence;
         EXPECT_IS(release(&alice, "job"), HF_OK);
         EXPECT_IS(release(&bob, "job"), HF_OK);

@@ -18,9 +18,9 @@ static _Atomic uint64_t last_fence;
 /* Read, pause, write: two at once would lose an update. */
 static void count_one(struct party *p)
 {
-    EXPECT_IS(atomic_fetch_add(&inside, 1), 0);
+    EXPECT_SAFE_IS(atomic_fetch_add(&inside, 1), 0);
     if (has(HF_CAP_FENCE)) {
-        EXPECT_MORE(p->fence, atomic_load(&last_fence));
+        EXPECT_SAFE_MORE(p->fence, atomic_load(&last_fence));
         atomic_store(&last_fence, p->fence);
     }
     int seen = atomic_load(&counter);
@@ -28,7 +28,7 @@ static void count_one(struct party *p)
         hf__test_pause_ms(1);
     }
     atomic_store(&counter, seen + 1);
-    EXPECT_IS(atomic_fetch_sub(&inside, 1), 1);
+    EXPECT_SAFE_IS(atomic_fetch_sub(&inside, 1), 1);
 }
 
 static void until_acquired(struct party *p)

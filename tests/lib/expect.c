@@ -60,10 +60,33 @@ bool hf__test_conclude(enum hf__test_outcome o, const char *format, ...)
     return true;
 }
 
+/* The end of a test by an EXPECT; `is_first`: nothing had failed before. */
+static _Noreturn void end_ordinarily(bool is_first)
+{
+    if (is_first) {
+        atomic_store(&hf__test_page->is_ordinary, true);
+    }
+    _exit(1);
+}
+
+/* The end by a safety oracle, which also counts if it is not the first. */
+static _Noreturn void end_unsafely(void)
+{
+    atomic_store(&hf__test_page->is_unsafe, true);
+    _exit(1);
+}
+
 void hf__test_unexpected(const char *text, const char *file, int line)
 {
-    hf__test_conclude(HF__TEST_FAILED, "%s:%d: expected %s", file, line, text);
-    _exit(1);
+    end_ordinarily(hf__test_conclude(HF__TEST_FAILED, "%s:%d: expected %s",
+                                     file, line, text));
+}
+
+void hf__test_unsafe(const char *text, const char *file, int line)
+{
+    hf__test_conclude(HF__TEST_FAILED, "%s:%d: not safe: expected %s", file,
+                      line, text);
+    end_unsafely();
 }
 
 static bool relates(int64_t a, char relation, int64_t b)
@@ -92,8 +115,16 @@ void hf__test_compare(int64_t a, int64_t b, const char *relation,
                       const char *text, const char *file, int line)
 {
     if (!relates(a, relation[0], b)) {
+        end_ordinarily(conclude_numbers(a, b, text, file, line));
+    }
+}
+
+void hf__test_oracle(int64_t a, int64_t b, const char *relation,
+                     const char *text, const char *file, int line)
+{
+    if (!relates(a, relation[0], b)) {
         conclude_numbers(a, b, text, file, line);
-        _exit(1);
+        end_unsafely();
     }
 }
 
@@ -101,10 +132,12 @@ void hf__test_soon(int64_t took, int64_t bound, const char *text,
                    const char *file, int line)
 {
     if (took >= bound) {
-        if (conclude_numbers(took, bound, text, file, line)) {
+        bool is_first = conclude_numbers(took, bound, text, file, line);
+
+        if (is_first) {
             atomic_store(&hf__test_page->is_late, true);
         }
-        _exit(1);
+        end_ordinarily(is_first);
     }
 }
 
@@ -114,10 +147,9 @@ void hf__test_text(const char *a, const char *b, const char *a_text,
     if (a == b || (a && b && strcmp(a, b) == 0)) {
         return;
     }
-    hf__test_conclude(
+    end_ordinarily(hf__test_conclude(
         HF__TEST_FAILED, "%s:%d: expected %s == %s; they are\n\"%s\"\n\"%s\"",
-        file, line, a_text, b_text, a ? a : "(null)", b ? b : "(null)");
-    _exit(1);
+        file, line, a_text, b_text, a ? a : "(null)", b ? b : "(null)"));
 }
 
 void hf__test_has(const char *haystack, const char *needle, const char *text,
@@ -126,11 +158,10 @@ void hf__test_has(const char *haystack, const char *needle, const char *text,
     if (haystack && needle && strstr(haystack, needle)) {
         return;
     }
-    hf__test_conclude(HF__TEST_FAILED,
-                      "%s:%d: expected %s to contain\n\"%s\"\nit is\n\"%s\"",
-                      file, line, text, needle ? needle : "(null)",
-                      haystack ? haystack : "(null)");
-    _exit(1);
+    end_ordinarily(hf__test_conclude(
+        HF__TEST_FAILED, "%s:%d: expected %s to contain\n\"%s\"\nit is\n\"%s\"",
+        file, line, text, needle ? needle : "(null)",
+        haystack ? haystack : "(null)"));
 }
 
 _Noreturn void hf__test_skip(const char *reason, const char *file, int line)

@@ -22,7 +22,9 @@ enum { HF__TEST_NO_FOLDER, HF__TEST_MAKING_FOLDER, HF__TEST_HAVE_FOLDER };
 struct hf__test_page {
     _Atomic int outcome;
     _Atomic int folder_state;
-    _Atomic bool is_late; /* all that failed is an EXPECT_SOON() */
+    _Atomic bool is_late;     /* all that failed is an EXPECT_SOON() */
+    _Atomic bool is_ordinary; /* what failed first is an EXPECT */
+    _Atomic bool is_unsafe;   /* an EXPECT_SAFE failed, first or later */
     char why[2048];
     char folder[1024];
 };

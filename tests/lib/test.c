@@ -7,7 +7,10 @@
  * a test passes only if its function returned and nothing failed on the way.
  *
  * A test of which nothing failed but an EXPECT_SOON() is run again, up to
- * three times in all.
+ * three times in all. What failed by an EXPECT_ alone, in a test that came to
+ * its end otherwise, is marked: tools/again.py may run it a second time, with
+ * nothing beside it. A crash, a hang, a leftover, a sanitizer's exit code and
+ * EXPECT_SAFE() are not.
  *
  * The runner adopts orphans (PR_SET_CHILD_SUBREAPER); a process that outlives
  * its test is therefore found whatever session it moved to, and ended.
@@ -39,6 +42,7 @@ static struct hf__test **last = &first;
 static pid_t test_pid; /* in the test's process: itself */
 static uint64_t seed = 1;
 static const char *filter;
+static const char *only;
 static int part = 1; /* of how many */
 static int parts = 1;
 static void (*prepare)(void);
@@ -167,6 +171,9 @@ static void judge(int status)
     bool ended_well = WIFEXITED(status) && WEXITSTATUS(status) == 0;
     bool left = hf__test_end_leftovers(GRACE_MS);
 
+    if (!WIFEXITED(status) || WEXITSTATUS(status) > 1) {
+        atomic_store(&hf__test_page->is_ordinary, false);
+    }
     if (outcome != HF__TEST_FAILED && !ended_well) {
         snprintf(hf__test_page->why, sizeof hf__test_page->why,
                  "ended with %s %d%s",
@@ -197,6 +204,15 @@ static void print_comment(const char *text, size_t length)
     }
 }
 
+/* tools/again.py reads this line; what a test prints can't look like it. */
+static void print_mark(void)
+{
+    if (atomic_load(&hf__test_page->is_ordinary) &&
+        !atomic_load(&hf__test_page->is_unsafe)) {
+        printf("# may be tried again alone\n");
+    }
+}
+
 static void print_output(int output)
 {
     static char text[SHOWN_BYTES];
@@ -219,10 +235,12 @@ static bool report(const struct hf__test *t, int number, int output)
     if (!ok) {
         printf("# %s:%d: %s\n", t->file, t->line,
                t->must_fail ? "should have failed" : "failed");
+        print_mark();
         print_comment(hf__test_page->why, strlen(hf__test_page->why));
     }
     if (ok && t->must_fail) {
         printf("# failed as it must:\n");
+        print_mark();
         print_comment(hf__test_page->why, strlen(hf__test_page->why));
     } else {
         print_output(output);
@@ -268,7 +286,8 @@ static bool run_one(const struct hf__test *t, int number)
         int output = memfd_create("test-output", MFD_CLOEXEC);
 
         play(t, output);
-        if (i == RUNS || !atomic_load(&hf__test_page->is_late)) {
+        if (i == RUNS || !atomic_load(&hf__test_page->is_late) ||
+            atomic_load(&hf__test_page->is_unsafe)) {
             ok = report(t, number, output);
             close(output);
             return ok;
@@ -282,6 +301,9 @@ static bool run_one(const struct hf__test *t, int number)
 /* Called once for each test, in their order. */
 static bool is_wanted(const struct hf__test *t, int *place)
 {
+    if (only) {
+        return strcmp(t->name, only) == 0;
+    }
     return (!filter || strstr(t->name, filter)) &&
            (*place)++ % parts == part - 1;
 }
@@ -291,6 +313,9 @@ static bool read_arguments(char **argv)
 {
     bool list = false;
 
+    only = getenv("HOLDFAST_TEST_ONLY");
+    only = only ? strdup(only) : NULL;
+    unsetenv("HOLDFAST_TEST_ONLY"); /* what a test starts has other tests */
     for (++argv; *argv; argv++) {
         if (strcmp(*argv, "--list") == 0) {
             list = true;

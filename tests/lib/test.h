@@ -12,7 +12,8 @@
  *
  * A program links tests/lib and has no main of its own. Its arguments:
  * [--list] [--filter SUBSTRING] [--part K/N] (every N-th test, from the K-th)
- * [--seed N]; the rest is in hf__test_args.
+ * [--seed N]; the rest is in hf__test_args. HOLDFAST_TEST_ONLY in the
+ * environment is the name of the one test to run, whatever part it is in.
  */
 #ifndef HF_TESTS_LIB_TEST_H
 #define HF_TESTS_LIB_TEST_H
@@ -69,6 +70,16 @@ void hf__test_register(struct hf__test *);
 #define EXPECT_SOON(took, bound)                                               \
     hf__test_soon((int64_t)(took), (int64_t)(bound), #took " < " #bound,       \
                   __FILE__, __LINE__)
+/* The same for what no load excuses: that one is alone inside, that no fence
+ * falls. What fails here is never tried a second time. */
+#define EXPECT_SAFE(condition)                                                 \
+    ((condition) ? (void)0 : hf__test_unsafe(#condition, __FILE__, __LINE__))
+#define EXPECT_SAFE_IS(a, b)                                                   \
+    hf__test_oracle((int64_t)(a), (int64_t)(b), "==", #a " == " #b, __FILE__,  \
+                    __LINE__)
+#define EXPECT_SAFE_MORE(a, b)                                                 \
+    hf__test_oracle((int64_t)(a), (int64_t)(b), ">", #a " > " #b, __FILE__,    \
+                    __LINE__)
 #define EXPECT_TEXT(a, b) hf__test_text((a), (b), #a, #b, __FILE__, __LINE__)
 /* haystack contains needle */
 #define EXPECT_HAS(haystack, needle)                                           \
@@ -82,6 +93,9 @@ void hf__test_compare(int64_t a, int64_t b, const char *relation,
                       const char *text, const char *file, int line);
 void hf__test_soon(int64_t took, int64_t bound, const char *text,
                    const char *file, int line);
+_Noreturn void hf__test_unsafe(const char *text, const char *file, int line);
+void hf__test_oracle(int64_t a, int64_t b, const char *relation,
+                     const char *text, const char *file, int line);
 void hf__test_text(const char *a, const char *b, const char *a_text,
                    const char *b_text, const char *file, int line);
 void hf__test_has(const char *haystack, const char *needle, const char *text,

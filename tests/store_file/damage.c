@@ -116,7 +116,7 @@ TEST(a_half_written_record_leaves_the_one_before)
     fence = me.record.fence;
     EXPECT_IS(release(&me, "job"), HF_OK);
     EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
-    EXPECT_MORE(me.fence, fence);
+    EXPECT_SAFE_MORE(me.fence, fence);
 }
 
 TEST(a_half_written_record_of_a_living_holder_grants_nothing)
@@ -201,7 +201,7 @@ TEST(a_restart_frees_everything)
     fence = me.fence;
     age(file_of(JOB), 12345);
     EXPECT_IS(acquire(&other, "job", 60000), HF_OK);
-    EXPECT_MORE(other.fence, fence);
+    EXPECT_SAFE_MORE(other.fence, fence);
     EXPECT_IS(renew(&me, "job", 60000), HF_LOST);
 }
 
@@ -336,7 +336,7 @@ TEST(a_file_of_the_first_version_goes_on)
     EXPECT_IS(renew(&me, "job", 60000), HF_OK);
     EXPECT_IS(release(&me, "job"), HF_OK);
     EXPECT_IS(acquire(&other, "job", 60000), HF_OK);
-    EXPECT_MORE(other.fence, fence);
+    EXPECT_SAFE_MORE(other.fence, fence);
     read_slots(file_of(JOB), &slots);
     EXPECT_IS(slots.slot[0].record.version, 1);
     EXPECT_IS(slots.slot[1].record.version, 1);

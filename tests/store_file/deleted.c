@@ -44,7 +44,7 @@ TEST(a_file_deleted_while_held_lets_nobody_in)
     atomic_store(&stage->go, 1);
     EXPECT_IS(acquire_within(&me, "job", 5000), HF_OK);
     until(&stage->ready, 2);
-    EXPECT_MORE(me.fence, atomic_load(&stage->last_fence));
+    EXPECT_SAFE_MORE(me.fence, atomic_load(&stage->last_fence));
     atomic_store(&stage->stop, 1);
     EXPECT_IS(finish(holder), 0);
 }
@@ -60,7 +60,7 @@ TEST(a_file_deleted_while_its_holder_dies_is_free)
     EXPECT_IS(acquire(&me, "job", 1000), HF_BUSY);
     kill_now(holder);
     EXPECT_IS(acquire(&me, "job", 1000), HF_OK);
-    EXPECT_MORE(me.fence, atomic_load(&stage->last_fence));
+    EXPECT_SAFE_MORE(me.fence, atomic_load(&stage->last_fence));
 }
 
 TEST(a_file_deleted_while_its_holder_is_stopped_is_free_after_the_lease)
@@ -175,7 +175,7 @@ static void contend_while(int (*delete)(struct peer *))
         rounds += atomic_load(&stage->count[i]);
     }
     printf("%lld rounds, deleted %d times\n", rounds, deleted);
-    EXPECT_IS(atomic_load(&stage->clashes), 0);
+    EXPECT_SAFE_IS(atomic_load(&stage->clashes), 0);
     EXPECT_MORE(rounds, 200);
     EXPECT_MORE(deleted, 200);
 }
@@ -221,13 +221,13 @@ TEST(a_break_leaves_a_new_file_and_the_fence)
     fence = me.fence;
     EXPECT_IS(stat(file_of(JOB), &before), 0);
     EXPECT_IS(break_it(&operator, "job", fence), HF_OK);
-    EXPECT_MORE(operator.fence, fence);
+    EXPECT_SAFE_MORE(operator.fence, fence);
     EXPECT_IS(stat(file_of(JOB), &after), 0);
     EXPECT_NOT(before.st_ino, after.st_ino);
     EXPECT_IS(renew(&me, "job", 60000), HF_LOST);
     EXPECT_IS(me.record.fence, operator.fence);
     EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
-    EXPECT_MORE(me.fence, operator.fence);
+    EXPECT_SAFE_MORE(me.fence, operator.fence);
 }
 
 static void stop_in_the_middle(struct stage *stage, int index)

@@ -64,7 +64,7 @@ TEST_WITHIN(60, a_writer_killed_at_any_moment_leaves_a_whole_record)
 
             (void)snprintf(name, sizeof name, "n%d", k);
             EXPECT_IS(acquire(&me, name, 60000), HF_OK);
-            EXPECT_MORE(me.fence, fences[k]);
+            EXPECT_SAFE_MORE(me.fence, fences[k]);
             fences[k] = me.fence;
             EXPECT_IS(release(&me, name), HF_OK);
         }

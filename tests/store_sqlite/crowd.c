@@ -76,6 +76,7 @@ static void be_inside(struct stage *stage, int index, uint64_t fence)
     if (atomic_load(&stage->inside) != index + 1 ||
         before >= (long long)fence) {
         atomic_fetch_add(&stage->clashes, 1);
+        EXPECT_SAFE(false);
     }
 }
 
@@ -128,7 +129,7 @@ static struct stage *run_fair(void (*fn)(struct stage *, int), int enough)
     for (int i = 0; i < 3; i++) {
         stage = stage_new();
         run_crowd(fn, stage, 8, 3000);
-        EXPECT_IS(atomic_load(&stage->clashes), 0);
+        EXPECT_SAFE_IS(atomic_load(&stage->clashes), 0);
         if (fairness(stage, 8) > enough && longest(stage, 8) < LONG_US) {
             break;
         }
@@ -186,7 +187,7 @@ TEST(the_gate_survives_the_stopped_and_the_killed)
     for (i = 0; i < 8; i++) {
         EXPECT_IS(finish(pids[i]), i % 2 ? -SIGKILL : 0);
     }
-    EXPECT_IS(atomic_load(&stage->clashes), 0);
+    EXPECT_SAFE_IS(atomic_load(&stage->clashes), 0);
     EXPECT_MORE(total(stage, 8), before + 100);
 }
 
@@ -216,7 +217,7 @@ TEST(sixty_kills_in_a_row)
     }
     printf("%lld rounds, longest wait %lld us\n", (long long)total(stage, 6),
            (long long)longest(stage, 6));
-    EXPECT_IS(atomic_load(&stage->clashes), 0);
+    EXPECT_SAFE_IS(atomic_load(&stage->clashes), 0);
 }
 
 static void hold_until_go(struct stage *stage, int index)
@@ -307,7 +308,7 @@ TEST_WITHIN(30, two_hundred_processes_wait_for_one_name)
     printf("200 grants in %lld us, %lld us of CPU each\n",
            (long long)(now_us() - began),
            (long long)atomic_load(&stage->cpu_us) / 200);
-    EXPECT_IS(atomic_load(&stage->clashes), 0);
+    EXPECT_SAFE_IS(atomic_load(&stage->clashes), 0);
     EXPECT_IS(total(stage, 200), 200);
     EXPECT_SOON(now_us() - began, 5000000);
 }

@@ -92,6 +92,66 @@ TEST(and_was_not)
     EXPECT_IS(atomic_load(runs), 4);
 }
 
+static void end_child(void (*fn)(void))
+{
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        fn();
+        _exit(0);
+    }
+    EXPECT_IS(waitpid(pid, NULL, 0), pid);
+}
+
+static void expect_no_delay(void)
+{
+    EXPECT_SOON(5, 5);
+}
+
+MUST_FAIL(what_is_late_and_then_unsafe_is_not_run_again)
+{
+    atomic_fetch_add(runs, 1);
+    end_child(expect_no_delay);
+    EXPECT_SAFE(false);
+}
+
+TEST(and_was_run_once)
+{
+    EXPECT_IS(atomic_load(runs), 5);
+}
+
+MUST_FAIL(safe_of_false_fails)
+{
+    EXPECT_SAFE(false);
+}
+
+MUST_FAIL(safe_is_of_unequal_fails)
+{
+    EXPECT_SAFE_IS(1, 2);
+}
+
+MUST_FAIL(safe_more_of_equal_fails)
+{
+    EXPECT_SAFE_MORE(5, 5);
+}
+
+static void expect_what_is_not(void)
+{
+    EXPECT(false);
+}
+
+MUST_FAIL(what_is_unsafe_after_an_ordinary_failure_fails)
+{
+    end_child(expect_what_is_not);
+    EXPECT_SAFE_MORE(5, 5);
+}
+
+MUST_FAIL(a_sanitizer_that_ends_it_after_a_failure_fails)
+{
+    end_child(expect_what_is_not);
+    _exit(66);
+}
+
 MUST_FAIL(text_of_another_text_fails)
 {
     EXPECT_TEXT("hold", "holdfast");
