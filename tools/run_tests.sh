@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Runs the tests of a build folder, shows what failed and counts.
+# Runs the tests of a build folder, shows what failed and counts. A few that
+# failed in the crowd may get a second chance: see tools/again.py.
 #
 #     tools/run_tests.sh BUILD [argument of meson test]...
 set -u
@@ -12,10 +13,13 @@ log=$build/meson-logs/testlog.json
 case " $* " in
 *' --setup valgrind '*) log=$build/meson-logs/testlog-valgrind.json ;;
 esac
-rm -f "$log"
+rm -f "$log" "$log.again"
 # A test waits much more than it works: four at once for each processor.
 meson test -C "$build" --no-rebuild --quiet \
     --num-processes "$(($(nproc) * 4))" "$@" </dev/null
 code=$?
+if [ "$code" -ne 0 ] && [ -f "$log" ]; then
+    python3 "$tools/again.py" --failed "$code" "$build" "$log" && code=0
+fi
 python3 "$tools/count_tap.py" "$log" || code=1
 exit "$code"
