@@ -12,10 +12,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The exit code of the suite, of which it shows nothing. */
-static int run_suite(const char *test, const char *scheme)
+enum { AT_ONCE = 4, MUTANTS_MAX = 100 };
+
+static pid_t start_suite(const char *test, const char *scheme)
 {
-    int status = 0;
     pid_t pid = fork();
 
     if (pid == 0) {
@@ -25,26 +25,65 @@ static int run_suite(const char *test, const char *scheme)
               (char *)NULL);
         _exit(127);
     }
-    EXPECT_IS(waitpid(pid, &status, 0), pid);
+    EXPECT_MORE(pid, 0);
+    return pid;
+}
+
+/* Waits for one of them, whose place it gives, and its exit code. */
+static int finish_suite(const pid_t *pids, int n, int *ret_code)
+{
+    int status = 0;
+    pid_t pid = waitpid(-1, &status, 0);
+    int i = 0;
+
+    EXPECT_MORE(pid, 0);
+    while (i < n && pids[i] != pid) {
+        i++;
+    }
+    EXPECT_LESS(i, n);
     EXPECT(WIFEXITED(status));
-    return WEXITSTATUS(status);
+    *ret_code = WEXITSTATUS(status);
+    return i;
 }
 
 TEST(the_suite_can_be_run_on_a_sound_store)
 {
     EXPECT(hf__test_args[0] != NULL); /* usage: teeth SUITE */
-    EXPECT_IS(run_suite("a_second_claim_is_busy", "memory"), 0);
+    pid_t pid = start_suite("a_second_claim_is_busy", "memory");
+    int code = -1;
+
+    EXPECT_IS(finish_suite(&pid, 1, &code), 0);
+    EXPECT_IS(code, 0);
 }
 
-TEST_WITHIN(120, every_mutant_is_caught)
+static pid_t start_mutant(int i)
 {
     char scheme[80];
+
+    snprintf(scheme, sizeof scheme, "%s" MUTANT_SUFFIX, mutant_at(i));
+    return start_suite(mutant_test_at(i), scheme);
+}
+
+/* Each test waits for what does not come: some wait side by side. */
+TEST_WITHIN(120, every_mutant_is_caught)
+{
+    pid_t pids[MUTANTS_MAX];
     int survivors = 0;
+    int started = 0;
 
     EXPECT(hf__test_args[0] != NULL);
-    for (int i = 0; mutant_at(i) != NULL; i++) {
-        snprintf(scheme, sizeof scheme, "%s" MUTANT_SUFFIX, mutant_at(i));
-        if (run_suite(mutant_test_at(i), scheme) != 1) {
+    for (int ended = 0; ended < started || mutant_at(started); ended++) {
+        int code = -1;
+        int i;
+
+        while (mutant_at(started) && started < ended + AT_ONCE) {
+            EXPECT_LESS(started, MUTANTS_MAX);
+            pids[started] = start_mutant(started);
+            started++;
+        }
+        i = finish_suite(pids, started, &code);
+        pids[i] = -1;
+        if (code != 1) {
             printf("%s survives %s\n", mutant_at(i), mutant_test_at(i));
             survivors++;
         }
