@@ -38,7 +38,7 @@ def without_a_choice_it_is_usage_also_if_the_lock_is_free(t):
 
 @case
 def the_line_to_paste_breaks_exactly_that_grant(t):
-    holder = t.hold('it is', '--lease', '2s')
+    holder = t.hold('it is', '--lease', harness.lease(2))
     said = t.run('break', 'it is').err
     line = said[said.index('holdfast break'):].strip()
     result = t.spawn(['sh', '-c', line.replace('holdfast', '"$0"', 1),
@@ -60,7 +60,7 @@ def a_wrong_fence_breaks_nothing(t):
 
 @case
 def the_right_fence_breaks_it(t):
-    holder = t.hold('job', '--lease', '2s', '--owner', 'nightly')
+    holder = t.hold('job', '--lease', harness.lease(2), '--owner', 'nightly')
     fence = fence_of(t)
     result = t.run('break', '--fence', str(fence), 'job')
     t.code(result, 0)
@@ -106,7 +106,7 @@ def stale_breaks_a_dead_holder_or_finds_it_free(t):
 
 @case
 def force_breaks_whoever_holds_it(t):
-    holder = t.hold('job', '--lease', '2s')
+    holder = t.hold('job', '--lease', harness.lease(2))
     t.code(t.run('break', 'job', '--force'), 0)
     t.code(t.run('run', '-n', 'job', '--', 'true'), 0)
     t.code(holder.wait(), 76)
@@ -122,7 +122,8 @@ def a_runs_command_is_ended_at_once_by_a_break(t):
         broken = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
         t.code(holder.wait(), 76)
         took.append((t.log()[-1].ns - broken) / 1e6)
-    t.check(max(took) < 2000 and min(took) < 100, f'{took} ms')
+    t.soon(max(took) < 2000 + 1000 * (harness.SLOW - 1) and
+           min(took) < 100 * harness.SLOW, f'{took} ms')
 
 
 @case
@@ -135,7 +136,7 @@ def a_free_lock_has_nothing_to_break(t):
 
 @case
 def the_answer_as_json(t):
-    holder = t.hold('job', '--lease', '2s')
+    holder = t.hold('job', '--lease', harness.lease(2))
     fence = fence_of(t)
     result = t.run('break', '--json', 'job', '--fence', '1')
     t.code(result, 1)
@@ -155,7 +156,7 @@ def the_answer_as_json(t):
 
 @case
 def each_break_is_logged_with_both_owners(t):
-    holder = t.hold('job', '--lease', '2s', '--owner', 'nightly')
+    holder = t.hold('job', '--lease', harness.lease(2), '--owner', 'nightly')
     result = t.run('break', 'job', '--force')
     t.says(result.err, 'warning', 'event=broken', 'owner=nightly',
            f'owner_pid={holder.pid}', 'by=', 'by_pid=')
@@ -165,11 +166,11 @@ def each_break_is_logged_with_both_owners(t):
 def the_fence_rises_over_a_break(t):
     fences = []
     for _ in range(3):
-        holder = t.hold('job', '--lease', '2s')
+        holder = t.hold('job', '--lease', harness.lease(2))
         fences.append(fence_of(t))
         t.code(t.run('break', 'job', '--force'), 0)
         t.code(holder.wait(), 76)
-    t.equal(fences, sorted(set(fences)), 'fences')
+    t.rising(fences)
 
 
 if __name__ == '__main__':

@@ -77,7 +77,7 @@ def without_renewal_it_ends_with_its_lease(t):
 
 @case
 def a_renewal_begins_the_lease_anew(t):
-    token = acquire(t, '--lease', '2s')
+    token = acquire(t, '--lease', harness.lease(2))
     result = bring(t, 'renew', token, '--lease', '1h')
     t.code(result, 0)
     t.equal(result.out, 'job is yours for 1h\n', 'stdout')
@@ -300,8 +300,8 @@ def a_store_that_ends_with_the_process_is_refused(t):
 def a_command_may_release_the_lock_of_its_run(t):
     """The token of a run is one like any other: letting go is a loss."""
     script = '"$0" release job; read never'
-    process = t.start('run', '--lease', '2s', 'job', '--', 'sh', '-c', script,
-                      t.holdfast, stdin=subprocess.PIPE)
+    process = t.start('run', '--lease', harness.lease(2), 'job', '--', 'sh',
+                      '-c', script, t.holdfast, stdin=subprocess.PIPE)
     t.code(process.wait(), 76)
     t.says(process.out, 'job is released')
 

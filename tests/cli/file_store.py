@@ -40,7 +40,7 @@ def a_killed_holder_is_replaced_at_once(t):
 @case
 def a_break_ends_the_holder_and_lets_the_next_in(t):
     use_files(t)
-    holder = t.hold('job', '--lease', '2s')
+    holder = t.hold('job', '--lease', harness.lease(2))
     fence = t.json('who', 'job')['fence']
     t.code(t.run('break', 'job', '--fence', str(fence)), 0)
     t.code(holder.wait(), 76)
@@ -50,7 +50,7 @@ def a_break_ends_the_holder_and_lets_the_next_in(t):
 @case
 def a_deleted_file_makes_no_second_holder(t):
     folder = use_files(t)
-    holder = t.hold('job', '--lease', '3s')
+    holder = t.hold('job', '--lease', harness.lease(3))
     (folder / 'holdfast:job').unlink()
     t.code(t.run('run', '-n', 'job', '--', 'true'), 75)
     t.code(holder.wait(), 76)

@@ -114,10 +114,10 @@ def without_stdin_a_signal_ends_it(t):
 
 @case
 def it_is_renewed(t):
-    process = start(t, '--lease', '600ms')
+    process = start(t, '--lease', harness.lease(0.6))
     fence = t.json('who', 'job')['fence']
-    end = harness.boot_ns() + 2 * 10 ** 9
-    t.until(lambda: harness.boot_ns() > end, '2 s')
+    end = harness.boot_ns() + 2 * harness.SLOW * 10 ** 9
+    t.until(lambda: harness.boot_ns() > end, 'three leases')
     t.equal(t.json('who', 'job')['fence'], fence, 'fence')
     process.popen.stdin.close()
     t.code(process.wait(), 0)
@@ -125,7 +125,7 @@ def it_is_renewed(t):
 
 @case
 def a_loss_is_told_with_76(t):
-    process = start(t, '--lease', '1s')
+    process = start(t, '--lease', harness.lease(1))
     t.code(t.run('break', 'job', '--force'), 0)
     result = process.wait()
     t.code(result, 76)

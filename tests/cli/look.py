@@ -85,7 +85,7 @@ def who_of_a_dead_holder_says_so(t):
 
 @case
 def looking_takes_nothing(t):
-    holder = t.hold('job', '--lease', '3s')
+    holder = t.hold('job', '--lease', harness.lease(3))
     first = t.json('who', 'job')
     for _ in range(5):
         t.equal(t.json('who', 'job')['fence'], first['fence'], 'fence')

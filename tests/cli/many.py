@@ -90,7 +90,8 @@ def a_signal_ends_the_wait_and_leaves_nothing(t):
 
 @case
 def one_that_is_broken_ends_the_command_and_is_named(t):
-    run = t.start('run', '--lease', '3s', *THREE, '--', *t.actor('beat'))
+    run = t.start('run', '--lease', harness.lease(3), *THREE, '--',
+                  *t.actor('beat'))
     t.until(lambda: state(t, 'a') == 'held', 'held')
     t.until(t.log, 'the command runs')
     t.code(t.run('break', 'a', '--force'), 0)

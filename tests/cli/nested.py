@@ -139,7 +139,7 @@ def by_hand_with_acquire_it_passes_through(t):
 
 @case
 def a_loss_of_the_outer_lock_ends_the_inner_command(t):
-    outer = t.start('run', '--lease', '2s', 'job', '--', *inner(
+    outer = t.start('run', '--lease', harness.lease(2), 'job', '--', *inner(
         t, '--reentrant', command=t.actor('ignore=TERM', 'beat')))
     t.until(t.log, 'the command beats')
     t.code(t.run('break', 'job', '--force'), 0)

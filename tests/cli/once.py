@@ -83,7 +83,7 @@ def the_mark_survives_a_takeover(t):
 
 @case
 def the_mark_survives_a_break(t):
-    holder = t.hold('job', '--once-per', '1h', '--lease', '2s')
+    holder = t.hold('job', '--once-per', '1h', '--lease', harness.lease(2))
     t.code(t.run('break', 'job', '--force'), 0)
     t.code(holder.wait(), 76)
     t.code(once(t), 75)

@@ -160,15 +160,16 @@ def the_ends_of_a_lock_that_is_held(t):
 
 @case
 def a_loss_is_counted_with_its_reason(t):
-    holder = t.hold('job', '--lease', '3s', '--metrics-file', 'm.prom',
-                    '--status-file', 'status')
+    holder = t.hold('job', '--lease', harness.lease(3), '--metrics-file',
+                    'm.prom', '--status-file', 'status')
     t.code(t.run('break', 'job', '--force'), 0)
     result = holder.wait()
     t.code(result, 76)
     t.equal(value(t, 'lost', reason='broken'), 1, 'broken')
     t.equal(value(t, 'lost', reason='expired'), 0, 'expired')
     agree(t, result, 'lost')
-    holder = t.hold('job', '--lease', '1s', '--metrics-file', 'm.prom')
+    holder = t.hold('job', '--lease', harness.lease(1), '--metrics-file',
+                    'm.prom')
     holder.signal(signal.SIGSTOP)
     t.code(t.next_holder('job').wait(), 0)
     holder.signal(signal.SIGCONT)

@@ -94,8 +94,9 @@ def max_run_counts_from_the_start_of_the_command(t):
 
 @case
 def a_loss_wins_over_max_run(t):
-    holder = t.hold('job', '--max-run', '400ms', '--grace', '900ms',
-                    '--lease', '3s', words=('catch=TERM', 'beat'))
+    holder = t.hold('job', '--max-run', '400ms', '--grace',
+                    harness.lease(3), '--lease', harness.lease(9),
+                    words=('catch=TERM', 'beat'))
     t.until(lambda: t.pids('got TERM'), 'max-run is over')
     t.code(t.run('break', 'job', '--force'), 0)
     t.code(holder.wait(), 76)
@@ -103,31 +104,32 @@ def a_loss_wins_over_max_run(t):
 
 @case
 def on_lost_kill_sends_no_term(t):
-    holder = t.hold('job', '--url', deaf(t), '--lease', '2s', '--on-lost',
-                    'kill', words=('say=up', 'catch=TERM', 'beat'))
+    holder = t.hold('job', '--url', deaf(t), '--lease', harness.lease(2),
+                    '--on-lost', 'kill', words=('say=up', 'catch=TERM', 'beat'))
     waiter = t.next_holder('job')
     t.code(holder.wait(), 76)
     t.equal(t.pids('got TERM'), [], 'TERM')
     lived = (t.last_ns() - t.log()[0].ns) / 1e9
-    t.check(lived < 2, f'the command lived {lived:.2f} s of 2 s')
-    t.soon(lived > 1.2, f'the command lived {lived:.2f} s')
+    t.safe(lived < 2 * harness.SLOW, f'the command lived {lived:.2f} s')
+    t.soon(lived > 1.2 * harness.SLOW, f'the command lived {lived:.2f} s')
     t.code(waiter.wait(), 0)
     t.excluded()
 
 
 @case
 def on_lost_term_is_the_default(t):
-    holder = t.hold('job', '--url', deaf(t), '--lease', '2s', '--on-lost',
-                    'term', words=('say=up', 'catch=TERM', 'beat'))
+    holder = t.hold('job', '--url', deaf(t), '--lease', harness.lease(2),
+                    '--on-lost', 'term', words=('say=up', 'catch=TERM', 'beat'))
     t.code(holder.wait(), 76)
     t.check(t.pids('got TERM'), 'no TERM')
 
 
 @case
 def on_lost_ignore_leaves_the_command_running(t):
-    holder = t.hold('job', '--url', deaf(t), '--lease', '1s', '--on-lost',
-                    'ignore', '--status-file', 'status',
-                    words=('say=up', 'catch=TERM', 'pause=3000', 'say=end',
+    holder = t.hold('job', '--url', deaf(t), '--lease', harness.lease(1),
+                    '--on-lost', 'ignore', '--status-file', 'status',
+                    words=('say=up', 'catch=TERM',
+                           f'pause={3000 * harness.SLOW}', 'say=end',
                            'exit=0'))
     t.until(lambda: 'warning' in holder.err, 'the danger is said')
     result = holder.wait()
@@ -143,7 +145,7 @@ def on_lost_ignore_leaves_the_command_running(t):
 @case
 def on_lost_ignore_does_not_need_the_wrapper(t):
     """Stopped past the lease: the command goes on, the exit tells."""
-    holder = t.hold('job', '--lease', '1s', '--on-lost', 'ignore',
+    holder = t.hold('job', '--lease', harness.lease(1), '--on-lost', 'ignore',
                     '--lost-hook', HOOK)
     holder.signal(signal.SIGSTOP)
     t.code(t.next_holder('job').wait(), 0)
@@ -159,7 +161,7 @@ def on_lost_ignore_does_not_need_the_wrapper(t):
 
 @case
 def on_lost_ignore_of_a_broken_lock(t):
-    holder = t.hold('job', '--lease', '3s', '--on-lost', 'ignore')
+    holder = t.hold('job', '--lease', harness.lease(3), '--on-lost', 'ignore')
     t.code(t.run('break', 'job', '--force'), 0)
     t.until(lambda: 'goes on without it' in holder.err, 'the loss is said')
     count = len(t.log())
@@ -180,8 +182,8 @@ def a_killed_wrapper_ends_the_command_also_with_ignore(t):
 @case
 def the_hook_is_told_name_fence_and_reason_but_no_token(t):
     for mode in ('term', 'kill', 'ignore'):
-        holder = t.hold('my job', '--lease', '3s', '--on-lost', mode,
-                        '--lost-hook', HOOK)
+        holder = t.hold('my job', '--lease', harness.lease(3), '--on-lost',
+                        mode, '--lost-hook', HOOK)
         fence = t.json('who', 'my job')['fence']
         t.code(t.run('break', 'my job', '--force'), 0)
         t.until(lambda: hook_lines(t), 'the hook runs')
@@ -195,7 +197,7 @@ def the_hook_is_told_name_fence_and_reason_but_no_token(t):
 @case
 def the_hook_runs_once_and_for_an_expired_lease(t):
     for mode in ('term', 'kill', 'ignore'):
-        holder = t.hold('job', '--url', deaf(t), '--lease', '1s',
+        holder = t.hold('job', '--url', deaf(t), '--lease', harness.lease(1),
                         '--on-lost', mode, '--lost-hook', HOOK)
         t.until(lambda: hook_lines(t), 'the hook runs')
         if mode == 'ignore':
@@ -229,15 +231,15 @@ def no_loss_no_hook(t):
 
 @case
 def a_hook_that_hangs_delays_no_kill_and_no_next_holder(t):
-    holder = t.hold('job', '--lease', '2s', '--url', deaf(t), '--lost-hook',
-                    'trap "" TERM; sleep 1000 & sleep 1000',
+    holder = t.hold('job', '--lease', harness.lease(2), '--url', deaf(t),
+                    '--lost-hook', 'trap "" TERM; sleep 1000 & sleep 1000',
                     words=('ignore=TERM', 'beat'))
     waiter = t.next_holder('job')
     since = t.log()[0].ns
     t.code(waiter.wait(), 0)
     t.excluded()
     lived = (t.last_ns() - since) / 1e9
-    t.check(lived < 2, f'the command lived {lived:.2f} s of 2 s')
+    t.safe(lived < 2 * harness.SLOW, f'the command lived {lived:.2f} s')
     result = holder.wait(20 * harness.SLOW)
     t.code(result, 76)
     t.says(result.err, '--lost-hook did not end within 10 s')
@@ -249,7 +251,7 @@ def a_hook_that_hangs_delays_no_kill_and_no_next_holder(t):
 def the_exit_code_of_the_hook_is_told_and_not_used(t):
     for line, said in (('exit 7', 'exit code 7'), ('kill -9 $$', 'signal 9'),
                        ('echo to stdout', 'to stdout')):
-        holder = t.hold('job', '--lease', '3s', '--lost-hook', line)
+        holder = t.hold('job', '--lease', harness.lease(3), '--lost-hook', line)
         t.code(t.run('break', 'job', '--force'), 0)
         result = holder.wait()
         t.code(result, 76)
@@ -260,7 +262,7 @@ def the_exit_code_of_the_hook_is_told_and_not_used(t):
 @case
 def the_hook_has_a_group_of_its_own_and_none_of_our_descriptors(t):
     actor = ' '.join(str(word) for word in t.actor('say=hook', 'fds'))
-    holder = t.hold('job', '--lease', '3s', '--lost-hook',
+    holder = t.hold('job', '--lease', harness.lease(3), '--lost-hook',
                     f'ps -o pid=,pgid= -p $$ >group; {actor}')
     t.code(t.run('break', 'job', '--force'), 0)
     t.code(holder.wait(), 76)

@@ -131,11 +131,11 @@ def the_command_has_the_callers_signal_mask(t):
 
 @case
 def a_stopped_command_keeps_its_lock(t):
-    runner = t.hold('job', '--lease', '1s')
+    runner = t.hold('job', '--lease', harness.lease(1))
     command = t.command_pid()
     os.kill(command, signal.SIGSTOP)
     t.until(lambda: harness.state_of(command) == 'T', 'the command stops')
-    end = time.monotonic() + 2.5
+    end = time.monotonic() + 2.5 * harness.SLOW
     while time.monotonic() < end:
         t.code(t.run('run', '--try', 'job', '--', 'true'), 75)
         time.sleep(0.2)
@@ -146,12 +146,12 @@ def a_stopped_command_keeps_its_lock(t):
 
 @case
 def tstp_stops_the_command_but_not_who_renews(t):
-    runner = t.hold('job', '--lease', '1s')
+    runner = t.hold('job', '--lease', harness.lease(1))
     command = t.command_pid()
     runner.signal(signal.SIGTSTP)
     t.until(lambda: harness.state_of(command) == 'T', 'the command stops')
     t.check(harness.state_of(runner.pid) != 'T', 'the wrapper is stopped')
-    time.sleep(1.5)
+    time.sleep(1.5 * harness.SLOW)
     t.code(t.run('run', '--try', 'job', '--', 'true'), 75)
     runner.signal(signal.SIGCONT)
     runner.signal(signal.SIGTERM)

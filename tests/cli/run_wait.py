@@ -128,7 +128,7 @@ def the_busy_line_says_all_that_helps(t):
 
 @case
 def the_lines_to_paste_work(t):
-    holder = t.hold('my job', '--lease', '3s')
+    holder = t.hold('my job', '--lease', harness.lease(3))
     said = t.run('run', '-n', 'my job', '--', 'true').err
     look, end = (re.search(rf'holdfast {verb} [^;\n]*', said)[0]
                  for verb in ('who', 'break'))

@@ -367,34 +367,3 @@ int thread_number(void)
 {
     return (int)syscall(SYS_gettid);
 }
-
-/* Asleep, or gone. */
-static bool is_asleep(int thread)
-{
-    char path[64];
-    char stat[256] = "";
-    const char *end;
-    FILE *f;
-
-    snprintf(path, sizeof path, "/proc/self/task/%d/stat", thread);
-    f = fopen(path, "re");
-    if (!f) {
-        return true;
-    }
-    end = fgets(stat, sizeof stat, f) ? strrchr(stat, ')') : NULL;
-    fclose(f);
-    return !end || strncmp(end, ") S", 3) == 0;
-}
-
-void await_sleep(const _Atomic int *thread)
-{
-    int64_t start = hf__test_now_ms();
-    int times = 0;
-
-    while (times < 4 && since(start) < patience(2000)) {
-        int number = atomic_load(thread);
-
-        times = number && is_asleep(number) ? times + 1 : 0;
-        hf__test_pause_ms(1);
-    }
-}

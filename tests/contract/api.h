@@ -119,5 +119,8 @@ int count_fds(void);
 int thread_number(void);
 /* Waits until that thread has been asleep for some milliseconds, or ended. */
 void await_sleep(const _Atomic int *thread);
+/* Waits a moment for all threads of that process to be asleep: none of them
+ * is then in the midst of something that others wait for. */
+void await_rest(int process);
 
 #endif

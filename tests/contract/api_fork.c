@@ -298,7 +298,7 @@ TEST(signals_are_left_as_they_were)
 TEST(the_librarys_threads_take_no_signals)
 {
     AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = acquire_leased(alice, "job", 200);
+    AUTO_LOCK *job = acquire_leased(alice, "job", patience(600));
     sigset_t usr1;
     sigset_t pending;
 

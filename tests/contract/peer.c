@@ -213,6 +213,8 @@ void stop_peer(struct peer *p)
 {
     int status = 0;
 
+    /* Who is stopped while it opens the store lets nobody else open it. */
+    await_rest(p->pid);
     EXPECT_IS(kill(p->pid, SIGSTOP), 0);
     EXPECT_IS(waitpid(p->pid, &status, WUNTRACED), p->pid);
     EXPECT(WIFSTOPPED(status));
