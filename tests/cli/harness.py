@@ -71,6 +71,11 @@ def lease(seconds):
     return f'{round(1000 * seconds * SLOW)}ms'
 
 
+def io_timeout(ms):
+    """For a URL: who answers at all answers in time on a slow machine."""
+    return f'io_timeout={ms * SLOW}ms'
+
+
 def boot_ns():
     return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
 
@@ -266,13 +271,20 @@ class Case:
         return [line.pid for line in self.log() if line.text == text]
 
     def command_pid(self):
-        return self.log()[0].pid
+        return self.first_line().pid
+
+    def first_line(self):
+        log = self.log()
+        self.soon(log, 'the command logs nothing yet')
+        return log[0]
 
     def guardian(self):
         return parent_of(self.command_pid())
 
     def last_ns(self, text='beat'):
-        return max(line.ns for line in self.log() if line.text == text)
+        found = [line.ns for line in self.log() if line.text == text]
+        self.soon(found, f'no {text} yet')
+        return max(found)
 
     def left(self):
         return processes_with(self.mark)

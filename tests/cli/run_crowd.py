@@ -152,7 +152,8 @@ def an_outage_is_said_once_and_waited_through(t):
 def a_database_that_another_keeps_is_waited_for(t):
     """Longer than one attempt may take; then it goes on as if nothing was."""
     holder = t.hold('job', '--lease', '1h')
-    waiter = t.start('run', '--url', f'{t.url}?io_timeout=400ms', 'job', '--',
+    url = f'{t.url}?{harness.io_timeout(400)}'
+    waiter = t.start('run', '--url', url, 'job', '--',
                      *t.actor('say=next', 'exit=0'))
     t.until(lambda: 'waiting' in waiter.err, 'it waits')
     other = sqlite3.connect(t.db, isolation_level=None)
@@ -170,7 +171,8 @@ def a_database_that_another_keeps_is_waited_for(t):
 @case
 def an_outage_does_not_prolong_the_wait(t):
     t.hold('job', '--lease', '1h')
-    url = f'fault+sqlite:{t.db}?fault=die:acquire:2-&io_timeout=300ms'
+    url = (f'fault+sqlite:{t.db}?fault=die:acquire:2-&'
+           f'{harness.io_timeout(300)}')
     result = t.run('run', '--wait', '1500ms', '--url', url, 'job', '--',
                    'true')
     t.check(result.code in (69, 75), result)

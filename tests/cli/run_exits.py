@@ -107,17 +107,18 @@ def a_file_that_is_no_database_is_69(t):
 
 @case
 def a_release_without_answer_is_74(t):
-    url = fault(t, 'lose_request:release', '&io_timeout=500ms')
-    result = run(t, '--url', url, '--lease', '2s', 'job', '--', 'true')
+    url = fault(t, 'lose_request:release', f'&{harness.io_timeout(500)}')
+    result = run(t, '--url', url, '--lease', harness.lease(2), 'job', '--',
+                 'true')
     expect(t, result, 74, outcome='unconfirmed', child_exit=0)
     t.says(result.err, 'job', 'release')
 
 
 @case
 def a_failed_command_is_not_hidden_by_an_unconfirmed_release(t):
-    url = fault(t, 'lose_request:release', '&io_timeout=500ms')
-    result = run(t, '--url', url, '--lease', '2s', 'job', '--', 'sh', '-c',
-                 'exit 3')
+    url = fault(t, 'lose_request:release', f'&{harness.io_timeout(500)}')
+    result = run(t, '--url', url, '--lease', harness.lease(2), 'job', '--',
+                 'sh', '-c', 'exit 3')
     expect(t, result, 3, outcome='unconfirmed', child_exit=3)
     t.says(result.err, 'release')
 

@@ -103,7 +103,7 @@ def renewals_are_counted(t):
 
 @case
 def every_end_has_both_files(t):
-    url = f'fault+sqlite:{t.db}?io_timeout=500ms&fault='
+    url = f'fault+sqlite:{t.db}?{harness.io_timeout(500)}&fault='
     for args, code, outcome in (
             (('job', '--', 'true'), 0, 'exited'),
             (('job', '--', 'sh', '-c', 'exit 9'), 9, 'exited'),
@@ -116,8 +116,9 @@ def every_end_has_both_files(t):
             (('--url', f'{t.url}?x=1', 'job', '--', 'true'), 64, 'usage'),
             (('--url', f'{url}die:open', 'job', '--', 'true'), 69,
              'unavailable'),
-            (('--lease', '2s', '--url', f'{url}lose_request:release', 'r',
-              '--', 'true'), 74, 'unconfirmed')):
+            (('--lease', harness.lease(2), '--url',
+              f'{url}lose_request:release', 'r', '--', 'true'), 74,
+             'unconfirmed')):
         result = run(t, *args)
         t.code(result, code)
         agree(t, result, outcome)

@@ -14,7 +14,8 @@ HOOK = ('echo "$HOLDFAST_NAME|$HOLDFAST_FENCE|$HOLDFAST_LOST_REASON|'
 
 def deaf(t):
     """A store that grants, and then answers no renewal."""
-    return (f'fault+sqlite:{t.db}?fault=lose_request:renew&io_timeout=300ms')
+    return (f'fault+sqlite:{t.db}?fault=lose_request:renew&'
+            f'{harness.io_timeout(300)}')
 
 
 def hook_lines(t):
@@ -24,16 +25,20 @@ def hook_lines(t):
 
 @case
 def max_run_ends_the_command_and_is_124(t):
-    holder = t.hold('job', '--max-run', '700ms', '--status-file', 'status',
+    limit = 0.7 * harness.SLOW
+    holder = t.hold('job', '--max-run', harness.lease(0.7), '--status-file',
+                    'status',
                     words=('say=up', 'catch=TERM', 'pause=200', 'beat'))
     result = holder.wait()
     t.code(result, 124)
-    t.says(result.err, '--max-run', '700ms', 'TERM')
+    t.says(result.err, '--max-run', 'TERM',
+           '700ms' if harness.SLOW == 1 else 's, the time')
     t.equal(t.status(), {'outcome': 'max-run', 'status': 124,
                          'child_exit': None, 'child_signal': 9}, 'status')
     lived = (t.last_ns() - t.log()[0].ns) / 1e9
-    t.soon(0.7 + 5 - 0.3 < lived < (0.7 + 5) + 3 * harness.SLOW,
-           f'lived {lived:.2f} s of 0.7 s and a grace of 5 s')
+    t.soon(limit + 5 - 0.3 * harness.SLOW < lived < limit + 5 +
+           3 * harness.SLOW,
+           f'lived {lived:.2f} s of {limit} s and a grace of 5 s')
     t.code(t.run('who', 'job'), 1)
 
 
@@ -60,8 +65,8 @@ def a_command_that_ends_before_max_run_knows_nothing_of_it(t):
 
 @case
 def max_run_ends_a_tree_and_a_stopped_command(t):
-    holder = t.hold('job', '--max-run', '600ms', '--grace', '300ms',
-                    '--lease', '9s',
+    holder = t.hold('job', '--max-run', harness.lease(0.6), '--grace',
+                    '300ms', '--lease', '9s',
                     words=('fork=setsid', 'fork=daemon', 'beat'))
     t.until(lambda: len(set(t.pids('beat'))) == 3, 'all three beat')
     os.kill(t.command_pid(), signal.SIGSTOP)
@@ -72,13 +77,14 @@ def max_run_ends_a_tree_and_a_stopped_command(t):
 @case
 def max_run_does_not_need_the_wrapper(t):
     """The one that renews is stopped, the command ends nevertheless."""
-    holder = t.hold('job', '--max-run', '700ms', '--lease', '1m',
+    holder = t.hold('job', '--max-run', harness.lease(0.7), '--lease', '1m',
                     words=('say=up', 'beat'))
     holder.signal(signal.SIGSTOP)
     since = t.log()[0].ns
     t.until(lambda: not harness.state_of(t.command_pid()), 'it ends')
     lived = (t.last_ns() - since) / 1e9
-    t.soon(0.5 < lived < 0.7 + 2 * harness.SLOW, f'lived {lived:.2f} s')
+    t.soon(0.5 * harness.SLOW < lived < 2.7 * harness.SLOW,
+           f'lived {lived:.2f} s')
     holder.signal(signal.SIGCONT)
     t.code(holder.wait(), 124)
 
@@ -94,7 +100,7 @@ def max_run_counts_from_the_start_of_the_command(t):
 
 @case
 def a_loss_wins_over_max_run(t):
-    holder = t.hold('job', '--max-run', '400ms', '--grace',
+    holder = t.hold('job', '--max-run', harness.lease(0.4), '--grace',
                     harness.lease(3), '--lease', harness.lease(9),
                     words=('catch=TERM', 'beat'))
     t.until(lambda: t.pids('got TERM'), 'max-run is over')
@@ -105,7 +111,8 @@ def a_loss_wins_over_max_run(t):
 @case
 def on_lost_kill_sends_no_term(t):
     holder = t.hold('job', '--url', deaf(t), '--lease', harness.lease(2),
-                    '--on-lost', 'kill', words=('say=up', 'catch=TERM', 'beat'))
+                    '--on-lost', 'kill',
+                    words=('say=up', 'catch=TERM', 'beat'))
     waiter = t.next_holder('job')
     t.code(holder.wait(), 76)
     t.equal(t.pids('got TERM'), [], 'TERM')
@@ -119,7 +126,8 @@ def on_lost_kill_sends_no_term(t):
 @case
 def on_lost_term_is_the_default(t):
     holder = t.hold('job', '--url', deaf(t), '--lease', harness.lease(2),
-                    '--on-lost', 'term', words=('say=up', 'catch=TERM', 'beat'))
+                    '--on-lost', 'term',
+                    words=('say=up', 'catch=TERM', 'beat'))
     t.code(holder.wait(), 76)
     t.check(t.pids('got TERM'), 'no TERM')
 
@@ -251,7 +259,8 @@ def a_hook_that_hangs_delays_no_kill_and_no_next_holder(t):
 def the_exit_code_of_the_hook_is_told_and_not_used(t):
     for line, said in (('exit 7', 'exit code 7'), ('kill -9 $$', 'signal 9'),
                        ('echo to stdout', 'to stdout')):
-        holder = t.hold('job', '--lease', harness.lease(3), '--lost-hook', line)
+        holder = t.hold('job', '--lease', harness.lease(3), '--lost-hook',
+                        line)
         t.code(t.run('break', 'job', '--force'), 0)
         result = holder.wait()
         t.code(result, 76)

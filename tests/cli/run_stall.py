@@ -41,7 +41,12 @@ def as_nobody(t):
 
 def fault(t, rules):
     path = t.env['HOLDFAST_URL'].partition(':')[2]
-    return f'fault+sqlite:{path}?io_timeout=300ms&fault={rules}'
+    return f'fault+sqlite:{path}?{harness.io_timeout(300)}&fault={rules}'
+
+
+def await_start(t, holder):
+    t.until(lambda: t.log() or not holder.is_running(), 'the command starts')
+    t.check(t.log(), f'no command: {holder.argv}')
 
 
 @case
@@ -58,7 +63,7 @@ def failed_renewals_are_logged_without_waiting(t):
                           fault(t, 'lose_reply:renew:1-2'), 'job', '--',
                           actor, t.log_path, 'catch=TERM', 'beat'],
                          stderr=ends[1])
-        t.until(t.log, 'the command starts')
+        await_start(t, holder)
         end = time.monotonic() + 1.5 * seconds
         while time.monotonic() < end:
             t.check(holder.is_running(), 'the lock was lost')
@@ -76,10 +81,9 @@ def a_foreign_pipe_that_stalls_does_not_delay_the_end(t):
         t.log_path.write_text('')
         t.log_path.chmod(0o666)
         holder = t.spawn([*words, 'run', '--lease', harness.lease(2),
-                          '--url',
-                          fault(t, rules), 'job', '--', actor, t.log_path,
-                          'ignore=TERM', 'beat'], stderr=ends[1])
-        t.until(t.log, 'the command starts')
+                          '--url', fault(t, rules), 'job', '--', actor,
+                          t.log_path, 'ignore=TERM', 'beat'], stderr=ends[1])
+        await_start(t, holder)
         since = t.log()[0].ns
         t.until(lambda: not harness.state_of(t.command_pid()), 'it ends')
         lived = (t.last_ns() - since) / 1e9

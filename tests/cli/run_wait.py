@@ -229,7 +229,8 @@ def an_ended_waiter_leaves_nothing(t):
 @case
 def an_outage_while_waiting_is_waited_through(t):
     holder = t.hold('job', '--lease', '20s')
-    url = f'fault+sqlite:{t.db}?fault=die:acquire:2-3&io_timeout=300ms'
+    url = (f'fault+sqlite:{t.db}?fault=die:acquire:2-3&'
+           f'{harness.io_timeout(300)}')
     waiter = t.start('run', '--url', url, 'job', '--', 'true')
     t.until(lambda: '\n' in waiter.err, 'it says something')
     holder.signal(signal.SIGTERM)

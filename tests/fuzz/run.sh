@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Runs every fuzz target for a part of SECONDS, as many at once as there are
-# processors. What crashes is kept, and the command printed that replays it.
+# processors; 0 only builds them. What crashes is kept, and the command printed that replays it.
 #
 #     tests/fuzz/run.sh [SECONDS] [TARGET]...
 #
@@ -27,6 +27,9 @@ if [ ${#targets[@]} = 0 ]; then
 fi
 meson compile -C "$build" "${targets[@]/#/fuzz_}" >"$build/fuzz.log" 2>&1 ||
     { cat "$build/fuzz.log"; exit 1; }
+if [ "$seconds" = 0 ]; then
+    exit
+fi
 
 jobs=$(nproc)
 each=$((seconds * (jobs < ${#targets[@]} ? jobs : ${#targets[@]}) / ${#targets[@]}))
