@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Just enough of the MySQL protocol to tell where a statement and its reply
+ * begin and end: packets and the handshake; where a result ends is left to
+ * proxy_mysql_result.c. A packet is a unit. It knows no cursors and no LOAD
+ * DATA LOCAL, which a store has no use for; behind TLS it sees bytes only.
+ */
+#include "tests/servers/proxy_mysql.h"
+
+#include <string.h>
+
+enum { PACKET_HEAD = 4, SSL_REQUEST = 32 };
+enum { CAN_SSL = 0x800 };
+enum {
+    COM_QUIT = 0x01,
+    COM_STMT_SEND_LONG_DATA = 0x18,
+    COM_STMT_CLOSE = 0x19,
+};
+
+_Static_assert(sizeof(struct hf__mysql) <= HF__FRAMING_STATE, "the state fits");
+
+static size_t payload_length(const uint8_t *packet)
+{
+    return packet[0] | (size_t)packet[1] << 8 | (size_t)packet[2] << 16;
+}
+
+/* A payload of full length goes on in the next packet. */
+static size_t measure(const void *arg, enum hf__proxy_way way,
+                      const uint8_t *bytes, size_t n)
+{
+    const struct hf__mysql *s = arg;
+    size_t length = 0;
+    size_t part;
+
+    (void)way;
+    if (s->phase == HF__MYSQL_OPAQUE) {
+        return n;
+    }
+    do {
+        if (n < length + PACKET_HEAD) {
+            return 0;
+        }
+        part = payload_length(bytes + length);
+        length += PACKET_HEAD + part;
+    } while (part == HF__MYSQL_FULL);
+    return length;
+}
+
+/* ---- the handshake */
+
+/* Two halves, around what else was ever added to the greeting. */
+static uint32_t capabilities_of(const uint8_t *payload, size_t length)
+{
+    const uint8_t *version_end = memchr(payload + 1, '\0', length - 1);
+    size_t at =
+        version_end ? (size_t)(version_end - payload) + 1 + 4 + 8 + 1 : length;
+
+    if (at + 7 > length) {
+        return 0;
+    }
+    return hf__mysql_number(payload + at) | hf__mysql_number(payload + at + 5)
+                                                << 16;
+}
+
+static struct hf__mark read_greeting(struct hf__mysql *s,
+                                     const uint8_t *payload, size_t length)
+{
+    bool is_error = payload[0] == HF__MYSQL_ERR;
+
+    s->capabilities = capabilities_of(payload, length);
+    s->phase = is_error ? HF__MYSQL_OPAQUE : HF__MYSQL_LOGIN;
+    return (struct hf__mark){true, HF__HANDSHAKE, true, is_error};
+}
+
+static struct hf__mark read_login(struct hf__mysql *s, enum hf__proxy_way way,
+                                  const uint8_t *payload, size_t length)
+{
+    bool is_over = payload[0] == HF__MYSQL_OK || payload[0] == HF__MYSQL_ERR;
+
+    if (way == HF__TO_CLIENT) {
+        if (is_over) {
+            s->phase = payload[0] == HF__MYSQL_OK ? HF__MYSQL_CHATTER
+                                                  : HF__MYSQL_OPAQUE;
+        }
+        return (struct hf__mark){true, HF__HANDSHAKE, false, is_over};
+    }
+    if (!s->is_answered && length >= 4) {
+        s->is_answered = true;
+        s->capabilities &=
+            hf__mysql_number(payload) | hf__mysql_number(payload + 2) << 16;
+        if (length == SSL_REQUEST && s->capabilities & CAN_SSL) {
+            s->phase = HF__MYSQL_OPAQUE;
+        }
+    }
+    return (struct hf__mark){0};
+}
+
+/* ---- statements */
+
+static bool gets_reply(uint8_t command)
+{
+    return command != COM_QUIT && command != COM_STMT_CLOSE &&
+           command != COM_STMT_SEND_LONG_DATA;
+}
+
+/* Each command begins with packet number 0. */
+static struct hf__mark read_command(struct hf__mysql *s, uint8_t number,
+                                    uint8_t command)
+{
+    if (number != 0 || !gets_reply(command) ||
+        s->n_commands == HF__MYSQL_PIPELINE) {
+        return (struct hf__mark){0};
+    }
+    s->commands[s->n_commands++] = command;
+    return (struct hf__mark){true, HF__STATEMENT, true, true};
+}
+
+/* ---- replies */
+
+static struct hf__mark read_reply(struct hf__mysql *s, const uint8_t *payload,
+                                  size_t length)
+{
+    struct hf__mark mark = {true, HF__REPLY, !s->has_begun, false};
+
+    if (s->n_commands == 0) {
+        return (struct hf__mark){0}; /* the server's last words, unasked for */
+    }
+    mark.ends = hf__mysql_result(s, payload, length);
+    s->has_begun = !mark.ends;
+    if (mark.ends) {
+        s->step = HF__MYSQL_FIRST;
+        s->n_commands--;
+        memmove(s->commands, s->commands + 1, s->n_commands);
+    }
+    return mark;
+}
+
+static struct hf__mark read_packet(void *arg, enum hf__proxy_way way,
+                                   const uint8_t *unit, size_t length)
+{
+    static const uint8_t empty[16];
+    struct hf__mysql *s = arg;
+    const uint8_t *payload = length > PACKET_HEAD ? unit + PACKET_HEAD : empty;
+
+    length -= PACKET_HEAD;
+    switch (s->phase) {
+    case HF__MYSQL_GREETING:
+        return way == HF__TO_CLIENT ? read_greeting(s, payload, length)
+                                    : (struct hf__mark){0};
+    case HF__MYSQL_LOGIN:
+        return read_login(s, way, payload, length);
+    case HF__MYSQL_CHATTER:
+        return way == HF__TO_SERVER ? read_command(s, unit[3], payload[0])
+                                    : read_reply(s, payload, length);
+    case HF__MYSQL_OPAQUE:
+        break;
+    }
+    return (struct hf__mark){0};
+}
+
+const struct hf__framing hf__framing_mysql = {measure, read_packet};

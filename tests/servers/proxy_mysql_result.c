@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where the result of a MySQL command ends: it is one packet, or definitions
+ * and rows, each group perhaps ended by a packet of its own; and another may
+ * follow. Decides nothing else.
+ */
+#include "tests/servers/proxy_mysql.h"
+
+enum { CAN_DEPRECATE_EOF = 0x1000000, MORE_RESULTS = 0x8, LONGEST_EOF = 9 };
+enum { END_OF_ROWS = 0xFE };
+enum {
+    COM_STATISTICS = 0x09,
+    COM_CHANGE_USER = 0x11,
+    COM_STMT_PREPARE = 0x16,
+};
+
+uint32_t hf__mysql_number(const uint8_t *at)
+{
+    return (uint32_t)(at[0] | at[1] << 8);
+}
+
+/* Skips a number of one to nine bytes. */
+static size_t skip_number(const uint8_t *at)
+{
+    switch (*at) {
+    case 0xFC:
+        return 3;
+    case 0xFD:
+        return 4;
+    case 0xFE:
+        return 9;
+    default:
+        return 1;
+    }
+}
+
+static bool defines_eof(const struct hf__mysql *s)
+{
+    return !(s->capabilities & CAN_DEPRECATE_EOF);
+}
+
+static bool says_more(const uint8_t *status)
+{
+    return hf__mysql_number(status) & MORE_RESULTS;
+}
+
+/* The status stands behind two numbers of any length. */
+static bool ok_says_more(const uint8_t *payload, size_t length)
+{
+    size_t at = 1;
+
+    for (int i = 0; i < 2 && at < length; i++) {
+        at += skip_number(payload + at);
+    }
+    return at + 2 <= length && says_more(payload + at);
+}
+
+/* What follows a group of definitions. True: the reply is over. */
+static bool after_definitions(struct hf__mysql *s)
+{
+    if (!s->is_prepare) {
+        s->step = HF__MYSQL_ROWS;
+        return false;
+    }
+    s->definitions = s->definitions2;
+    s->definitions2 = 0;
+    s->step = HF__MYSQL_DEFINITIONS;
+    return s->definitions == 0;
+}
+
+static bool read_prepared(struct hf__mysql *s, const uint8_t *payload)
+{
+    s->is_prepare = true;
+    s->definitions2 = (uint16_t)hf__mysql_number(payload + 5);
+    s->definitions = (uint16_t)hf__mysql_number(payload + 7);
+    s->step = HF__MYSQL_DEFINITIONS;
+    return s->definitions == 0 && after_definitions(s);
+}
+
+/* The first packet of a result. True: it is all. */
+static bool read_first(struct hf__mysql *s, const uint8_t *payload,
+                       size_t length)
+{
+    uint8_t command = s->commands[0];
+
+    if (command == COM_STATISTICS || payload[0] == HF__MYSQL_ERR) {
+        return true;
+    }
+    if (command == COM_CHANGE_USER) {
+        return payload[0] == HF__MYSQL_OK;
+    }
+    if (payload[0] == HF__MYSQL_OK && command == COM_STMT_PREPARE &&
+        length >= 12) {
+        return read_prepared(s, payload);
+    }
+    if (payload[0] == HF__MYSQL_OK) {
+        return !ok_says_more(payload, length);
+    }
+    if (payload[0] == END_OF_ROWS && length < LONGEST_EOF) {
+        return true;
+    }
+    s->is_prepare = false;
+    s->definitions = payload[0] == 0xFC && length >= 3
+                         ? (uint16_t)hf__mysql_number(payload + 1)
+                         : payload[0];
+    s->step = HF__MYSQL_DEFINITIONS;
+    return false;
+}
+
+static bool read_row(struct hf__mysql *s, const uint8_t *payload, size_t length)
+{
+    bool is_end =
+        payload[0] == END_OF_ROWS &&
+        (defines_eof(s) ? length < LONGEST_EOF : length < HF__MYSQL_FULL);
+    bool more;
+
+    if (payload[0] == HF__MYSQL_ERR) {
+        return true;
+    }
+    if (!is_end) {
+        return false;
+    }
+    more = defines_eof(s) ? length >= 5 && says_more(payload + 3)
+                          : ok_says_more(payload, length);
+    s->step = HF__MYSQL_FIRST;
+    return !more;
+}
+
+bool hf__mysql_result(struct hf__mysql *s, const uint8_t *payload,
+                      size_t length)
+{
+    switch (s->step) {
+    case HF__MYSQL_FIRST:
+        return read_first(s, payload, length);
+    case HF__MYSQL_DEFINITIONS:
+        if (--s->definitions > 0) {
+            return false;
+        }
+        if (defines_eof(s)) {
+            s->step = HF__MYSQL_END_OF_DEFINITIONS;
+            return false;
+        }
+        return after_definitions(s);
+    case HF__MYSQL_END_OF_DEFINITIONS:
+        return after_definitions(s);
+    case HF__MYSQL_ROWS:
+        break;
+    }
+    return read_row(s, payload, length);
+}
