@@ -12,6 +12,7 @@
  *     crowded.c   names with more         wait.c     waiters
  *     list.c      list()                  gc.c       gc()
  *     check.c     check()                 place.c    URL options, secrets
+ *     shape.c     is a table ours?
  *
  * Thread: the session's, except hf__mysql_interrupt().
  */

@@ -4,74 +4,242 @@
  * its fence; holdfast_beside has the grants that stand beside others, and
  * holdfast_ticket those who wait in line. Times are microseconds since 1970 by
  * the server's clock. There is no second index: the fewer are locked, the
- * fewer deadlocks. Called by the session's thread when it opens.
+ * fewer deadlocks. Each column is said once, and both the statement that makes
+ * a table and the look at one that is there follow from it. Called by the
+ * session's thread when it opens.
  */
 #include "src/backend/mysql/schema.h"
 
 #include "src/backend/mysql/errors.h"
 #include "src/backend/mysql/mysql.h"
+#include "src/backend/mysql/shape.h"
+#include "src/base/error.h"
+#include "src/base/rand.h"
 
-/* Whose it is, for people. */
-#define OWNER                                                                  \
-    " label VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL"   \
-    "  DEFAULT '',\n"                                                          \
-    " host VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL"     \
-    "  DEFAULT '',\n"                                                          \
-    " pid BIGINT NOT NULL DEFAULT 0,\n"                                        \
-    " thread VARCHAR(16) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL"   \
-    "  DEFAULT '',\n"                                                          \
-    " note VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL"    \
-    "  DEFAULT '',\n"
+#include <stdio.h>
+#include <string.h>
 
-static const char ddl[] =
-    "CREATE TABLE IF NOT EXISTS holdfast_lock(\n"
-    " name_key VARBINARY(320) NOT NULL,\n"
-    " fence BIGINT UNSIGNED NOT NULL DEFAULT 0,\n"
-    " token VARBINARY(16) NOT NULL DEFAULT '',\n"
-    " freed VARBINARY(16) NOT NULL DEFAULT '',\n"
-    " expires BIGINT NOT NULL DEFAULT 0,\n"
-    " keep_until BIGINT NOT NULL DEFAULT 0,\n"
-    " acquired_at BIGINT NOT NULL DEFAULT 0,\n"
-    " changed_at BIGINT NOT NULL DEFAULT 0,\n"
-    " broken BIGINT UNSIGNED NOT NULL DEFAULT 0,\n"
-    " detached TINYINT NOT NULL DEFAULT 0,\n"
-    " crowd TINYINT UNSIGNED NOT NULL DEFAULT 0,\n"
-    " revision BIGINT UNSIGNED NOT NULL DEFAULT 0,\n" OWNER
-    " PRIMARY KEY(name_key)\n) ENGINE=InnoDB;\n"
-    "CREATE TABLE IF NOT EXISTS holdfast_beside(\n"
-    " name_key VARBINARY(320) NOT NULL,\n"
-    " token VARBINARY(16) NOT NULL,\n"
-    " fence BIGINT UNSIGNED NOT NULL,\n"
-    " mode TINYINT NOT NULL,\n"
-    " slots INT NOT NULL,\n"
-    " slot INT NOT NULL,\n"
-    " expires BIGINT NOT NULL,\n"
-    " acquired_at BIGINT NOT NULL,\n"
-    " changed_at BIGINT NOT NULL,\n"
-    " detached TINYINT NOT NULL,\n"
-    " ended TINYINT NOT NULL DEFAULT 0,\n" OWNER
-    " PRIMARY KEY(name_key,token)\n) ENGINE=InnoDB;\n"
-    "CREATE TABLE IF NOT EXISTS holdfast_ticket(\n"
-    " name_key VARBINARY(320) NOT NULL,\n"
-    " seq BIGINT UNSIGNED NOT NULL,\n"
-    " token VARBINARY(16) NOT NULL,\n"
-    " mode TINYINT NOT NULL,\n"
-    " slots INT NOT NULL,\n"
-    " since BIGINT NOT NULL,\n"
-    " asked BIGINT NOT NULL,\n" OWNER
-    " PRIMARY KEY(name_key,seq)\n) ENGINE=InnoDB";
+#define NUMBER " NOT NULL DEFAULT 0"
+#define WORDS(n)                                                               \
+    "VARCHAR(" #n ") CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"                \
+    " NOT NULL DEFAULT ''"
 
+#define OWNER_COLUMNS(X)                                                       \
+    X(label, HF__KIND_TEXT, 255, false, WORDS(255))                            \
+    X(host, HF__KIND_TEXT, 64, false, WORDS(64))                               \
+    X(pid, HF__KIND_SIGNED, 8, false, "BIGINT" NUMBER)                         \
+    X(thread, HF__KIND_TEXT, 16, false, WORDS(16))                             \
+    X(note, HF__KIND_TEXT, 255, false, WORDS(255))
+
+#define LOCK_COLUMNS(X)                                                        \
+    X(name_key, HF__KIND_BYTES, 320, true, "VARBINARY(320) NOT NULL")          \
+    X(fence, HF__KIND_UNSIGNED, 8, false, "BIGINT UNSIGNED" NUMBER)            \
+    X(token, HF__KIND_BYTES, 16, false, "VARBINARY(16) NOT NULL DEFAULT ''")   \
+    X(freed, HF__KIND_BYTES, 16, false, "VARBINARY(16) NOT NULL DEFAULT ''")   \
+    X(expires, HF__KIND_SIGNED, 8, false, "BIGINT" NUMBER)                     \
+    X(keep_until, HF__KIND_SIGNED, 8, false, "BIGINT" NUMBER)                  \
+    X(acquired_at, HF__KIND_SIGNED, 8, false, "BIGINT" NUMBER)                 \
+    X(changed_at, HF__KIND_SIGNED, 8, false, "BIGINT" NUMBER)                  \
+    X(broken, HF__KIND_UNSIGNED, 8, false, "BIGINT UNSIGNED" NUMBER)           \
+    X(detached, HF__KIND_SIGNED, 1, false, "TINYINT" NUMBER)                   \
+    X(crowd, HF__KIND_UNSIGNED, 1, false, "TINYINT UNSIGNED" NUMBER)           \
+    X(revision, HF__KIND_UNSIGNED, 8, false, "BIGINT UNSIGNED" NUMBER)         \
+    OWNER_COLUMNS(X)
+
+#define BESIDE_COLUMNS(X)                                                      \
+    X(name_key, HF__KIND_BYTES, 320, true, "VARBINARY(320) NOT NULL")          \
+    X(token, HF__KIND_BYTES, 16, true, "VARBINARY(16) NOT NULL")               \
+    X(fence, HF__KIND_UNSIGNED, 8, false, "BIGINT UNSIGNED" NUMBER)            \
+    X(mode, HF__KIND_SIGNED, 1, false, "TINYINT" NUMBER)                       \
+    X(slots, HF__KIND_SIGNED, 4, false, "INT" NUMBER)                          \
+    X(slot, HF__KIND_SIGNED, 4, false, "INT" NUMBER)                           \
+    X(expires, HF__KIND_SIGNED, 8, false, "BIGINT" NUMBER)                     \
+    X(acquired_at, HF__KIND_SIGNED, 8, false, "BIGINT" NUMBER)                 \
+    X(changed_at, HF__KIND_SIGNED, 8, false, "BIGINT" NUMBER)                  \
+    X(detached, HF__KIND_SIGNED, 1, false, "TINYINT" NUMBER)                   \
+    X(ended, HF__KIND_SIGNED, 1, false, "TINYINT" NUMBER)                      \
+    OWNER_COLUMNS(X)
+
+#define TICKET_COLUMNS(X)                                                      \
+    X(name_key, HF__KIND_BYTES, 320, true, "VARBINARY(320) NOT NULL")          \
+    X(seq, HF__KIND_UNSIGNED, 8, true, "BIGINT UNSIGNED NOT NULL")             \
+    X(token, HF__KIND_BYTES, 16, false, "VARBINARY(16) NOT NULL DEFAULT ''")   \
+    X(mode, HF__KIND_SIGNED, 1, false, "TINYINT" NUMBER)                       \
+    X(slots, HF__KIND_SIGNED, 4, false, "INT" NUMBER)                          \
+    X(since, HF__KIND_SIGNED, 8, false, "BIGINT" NUMBER)                       \
+    X(asked, HF__KIND_SIGNED, 8, false, "BIGINT" NUMBER)                       \
+    OWNER_COLUMNS(X)
+
+#define AS_SQL(name, kind, size, is_key, sql) "  " #name " " sql ",\n"
+#define AS_COLUMN(name, kind, size, is_key, sql)                               \
+    {#name, kind, size, is_key, sql},
+#define CREATE(table, columns, key)                                            \
+    "CREATE TABLE IF NOT EXISTS " table                                        \
+    " (\n" columns(AS_SQL) "  PRIMARY KEY (" key ")\n) ENGINE=InnoDB;\n"
+
+static const char ddl[] = CREATE("holdfast_lock", LOCK_COLUMNS, "name_key")
+    CREATE("holdfast_beside", BESIDE_COLUMNS, "name_key, token")
+        CREATE("holdfast_ticket", TICKET_COLUMNS, "name_key, seq");
+
+static const struct hf__column lock_columns[] = {LOCK_COLUMNS(AS_COLUMN)};
+static const struct hf__column beside_columns[] = {BESIDE_COLUMNS(AS_COLUMN)};
+static const struct hf__column ticket_columns[] = {TICKET_COLUMNS(AS_COLUMN)};
+
+#define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
+
+static const struct hf__table tables[] = {
+    {"holdfast_lock", lock_columns, COUNT(lock_columns), "name_key"},
+    {"holdfast_beside", beside_columns, COUNT(beside_columns),
+     "name_key, token"},
+    {"holdfast_ticket", ticket_columns, COUNT(ticket_columns), "name_key, seq"},
+};
 const char *hf__mysql_schema_ddl(void)
 {
     return ddl;
 }
 
-int hf__mysql_schema_ready(struct hf__mysql *s)
+enum { N_TABLES = COUNT(tables) };
+
+/* ---- looking and making */
+
+/* Told as 1146 by the server: there is no such table. */
+#define NO_TABLE     1146
+#define LOCK_TIMEOUT 1205
+
+static void add_look(struct hf__mysql *s)
+{
+    hf__text_clear(&s->sql);
+    /* Who alters a table, or locks it, is waited for in steps of a second,
+     * up to our deadline, and no statement of ours outlives us there. */
+    hf__text_add(&s->sql, "SET SESSION lock_wait_timeout=1");
+    for (int i = 0; i < N_TABLES; i++) {
+        hf__text_addf(&s->sql, ";SELECT * FROM %s LIMIT 0", tables[i].name);
+        for (int j = 0; j < HF__MYSQL_LABELS; j++) {
+            hf__text_addf(&s->sql, "%sCHARSET(t.%s)", j == 0 ? ";SELECT " : ",",
+                          hf__mysql_labels[j]);
+        }
+        hf__text_addf(&s->sql, " FROM (SELECT 1) d LEFT JOIN %s t ON 0",
+                      tables[i].name);
+    }
+    for (int i = 0; i < N_TABLES; i++) {
+        hf__text_addf(&s->sql,
+                      "%sSELECT TABLE_NAME,ENGINE,(SELECT MIN(INDEX_NAME) "
+                      "FROM information_schema.STATISTICS WHERE "
+                      "TABLE_SCHEMA=DATABASE() AND TABLE_NAME='%s' AND "
+                      "(SUB_PART IS NOT NULL OR "
+                      "(NON_UNIQUE=0 AND INDEX_NAME<>'PRIMARY'))) "
+                      "FROM information_schema.TABLES WHERE "
+                      "TABLE_SCHEMA=DATABASE() AND TABLE_NAME='%s'",
+                      i == 0 ? ";" : " UNION ALL ", tables[i].name,
+                      tables[i].name);
+    }
+}
+
+/* The next reply; *ret_error: the server refused that statement. */
+static int next(struct hf__mysql *s, unsigned *ret_error)
+{
+    int r = hf__wire_next(s);
+
+    *ret_error = r == HF_OK ? s->reply.error : 0;
+    return r;
+}
+
+/* HF_OK with *ret_error set: what the server refused. */
+static int look(struct hf__mysql *s, unsigned *ret_error)
+{
+    int r;
+
+    add_look(s);
+    r = hf__wire_send(s);
+    *ret_error = r == HF_OK ? s->reply.error : 0;
+    for (int i = 0; i < N_TABLES && r == HF_OK && *ret_error == 0; i++) {
+        r = next(s, ret_error);
+        if (r == HF_OK && *ret_error == 0) {
+            r = hf__mysql_shape_columns(s, &tables[i]);
+        }
+        if (r == HF_OK && *ret_error == 0) {
+            r = next(s, ret_error);
+        }
+        if (r == HF_OK && *ret_error == 0) {
+            r = hf__mysql_shape_letters(s, &tables[i]);
+        }
+    }
+    if (r == HF_OK && *ret_error == 0) {
+        r = next(s, ret_error);
+    }
+    return r == HF_OK && *ret_error == 0
+               ? hf__mysql_shape_engines(s, tables, N_TABLES)
+               : r;
+}
+
+static int make(struct hf__mysql *s, unsigned *ret_error)
 {
     int r;
 
     hf__text_clear(&s->sql);
     hf__text_add(&s->sql, ddl);
+    /* No statement after the last ';'. */
+    while (!s->sql.is_broken && s->sql.length > 0 &&
+           strchr(";\n", s->sql.bytes[s->sql.length - 1]) != NULL) {
+        s->sql.bytes[--s->sql.length] = '\0';
+    }
     r = hf__wire_run(s);
-    return r == HF_OK && s->reply.error != 0 ? hf__mysql_fail(s, s->err) : r;
+    *ret_error = r == HF_OK ? s->reply.error : 0;
+    return r;
+}
+
+static int fail_to_make(struct hf__mysql *s)
+{
+    char why[256];
+    int r = hf__mysql_fail(s, s->err);
+
+    if (r != HF_EAUTH) {
+        return r;
+    }
+    (void)snprintf(why, sizeof why, "%s", mysql_error(s->wire.handle));
+    return hf__fail_native(s->err, r, (int)mysql_errno(s->wire.handle),
+                           "the tables are not there and this user may not "
+                           "make them (%s): have an administrator run what "
+                           "\"holdfast check --ddl\" prints",
+                           why);
+}
+
+static int fail_to_look(struct hf__mysql *s, unsigned error)
+{
+    return error != LOCK_TIMEOUT
+               ? hf__mysql_fail(s, s->err)
+               : hf__fail_native(s->err, HF_EUNAVAIL, (int)error,
+                                 "the tables are locked by somebody else: "
+                                 "LOCK TABLES, ALTER TABLE, a backup or a "
+                                 "transaction that has used them");
+}
+
+int hf__mysql_schema_ready(struct hf__mysql *s)
+{
+    for (;;) {
+        unsigned error = 0;
+        bool is_making = false;
+        int r = look(s, &error);
+
+        if (r == HF_OK && error == NO_TABLE) {
+            is_making = true;
+            r = make(s, &error);
+        }
+        if (r != HF_OK || (error == 0 && !is_making)) {
+            return r;
+        }
+        if (error != 0 && error != LOCK_TIMEOUT &&
+            hf__mysql_blame(error) != HF__BLAME_AGAIN) {
+            return is_making ? fail_to_make(s) : fail_to_look(s, error);
+        }
+        if (!hf__before(hf__now(), s->deadline) ||
+            hf__is_interrupted(&s->head)) {
+            return fail_to_look(s, error);
+        }
+        if (error != 0) {
+            hf__wire_sleep(
+                s, hf__after_ns(hf__now(),
+                                hf__random_between(HF__MS, 20 * HF__MS)));
+        }
+    }
 }
