@@ -1,15 +1,386 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * To be written: deleting what nobody needs any more.
- * Called by the session's thread.
+ * gc(): delete the rows of names that nobody uses any more. What looks idle
+ * is read without a lock, and deleted row by row, by primary key, if it is
+ * still as it was read; each in a transaction of its own, so that a renewal
+ * waits for none and a row that somebody keeps locked stops no other. Called
+ * by the session's thread.
  */
-#include "src/backend/mysql/mysql.h"
+#include "src/backend/crowd.h"
+#include "src/backend/mysql/errors.h"
+#include "src/backend/mysql/row.h"
+#include "src/base/alloc.h"
+#include "src/base/error.h"
+
+#include <string.h>
+
+/* So many rows are looked at with one statement. */
+#define CHUNK 256
+/* And so many such in one call. */
+#define CHUNKS 8
+/* So many are deleted with one packet. */
+#define PACKET 32
+/* No packet is begun after so much of a call: others wait for the session. */
+#define SLICE_MS 250
+
+/*
+ * A fence goes on from the clock once its row is gone, so the clock must have
+ * passed it: also the clock of a statement that began before the deletion and
+ * was held up since. None of ours is held up for longer.
+ */
+#define GRACE_MS 2500
+
+struct name {
+    char bytes[HF__KEY_MAX + 1];
+    size_t length;
+    uint64_t fence;
+    uint64_t revision;
+    int64_t age_us; /* of the fence, by the server's clock, at the scan */
+    bool has_more;  /* in the other tables */
+    bool is_needed;
+};
+
+struct sweep {
+    int64_t idle_us;
+    struct name from; /* looked at next */
+    struct name end;
+    struct name idle[CHUNK];
+    int n_idle;
+    hf__time scanned;
+    hf__time slice_end; /* begin nothing more */
+    bool is_over;
+};
+
+static void sweep_free(struct sweep **sweep)
+{
+    hf__free(*sweep);
+}
+
+static void set_name(struct name *name, const char *bytes, size_t length)
+{
+    memcpy(name->bytes, bytes, length);
+    name->length = length;
+}
+
+/* HF_OK, or the session can't go on. A refusal is a failure. */
+static int run(struct hf__mysql *s)
+{
+    int r = hf__wire_run(s);
+
+    return r == HF_OK && s->reply.error != 0 ? hf__mysql_fail(s, s->err) : r;
+}
+
+/* ---- which are idle */
+
+/* Nobody holds it, nobody did lately, it is not kept closed, and the clock
+ * has passed its fence. */
+static void add_scan(struct hf__text *t, const struct sweep *w)
+{
+    long long idle = (long long)w->idle_us;
+
+    hf__text_clear(t);
+    hf__text_add(t, "SELECT name_key,fence,revision,crowd," HF__SQL_NOW
+                    "-CAST(fence AS SIGNED),");
+    hf__text_addf(t,
+                  "(token='' OR expires<=" HF__SQL_NOW "-%lld) AND "
+                  "changed_at<=" HF__SQL_NOW "-%lld AND "
+                  "keep_until<=" HF__SQL_NOW " AND fence<" HF__SQL_NOW,
+                  idle, idle);
+    hf__text_add(t, " FROM holdfast_lock WHERE name_key>=");
+    hf__text_hex(t, w->from.bytes, w->from.length);
+    hf__text_add(t, " AND name_key<");
+    hf__text_hex(t, w->end.bytes, w->end.length);
+    hf__text_addf(t, " ORDER BY name_key LIMIT %d", CHUNK);
+}
+
+static void note_idle(struct sweep *w, const MYSQL_ROW row)
+{
+    struct name *name = &w->idle[w->n_idle++];
+
+    *name = w->from;
+    name->fence = hf__column_u64(row[1]);
+    name->revision = hf__column_u64(row[2]);
+    name->has_more = hf__column_u64(row[3]) != 0;
+    name->is_needed = false;
+    name->age_us = hf__column_i64(row[4]);
+}
+
+/* Note which of the next rows look idle, and where to go on. */
+static int scan(struct hf__mysql *s, struct sweep *w)
+{
+    MYSQL_ROW row;
+    int seen = 0;
+    int r;
+
+    w->n_idle = 0;
+    w->scanned = hf__now();
+    add_scan(&s->sql, w);
+    r = run(s);
+    while (r == HF_OK && (row = hf__wire_row(s)) != NULL) {
+        size_t length = hf__wire_lengths(s)[0];
+
+        seen++;
+        if (length > HF__KEY_MAX) {
+            length = HF__KEY_MAX; /* none of ours: skipped, with its like */
+        } else if (row[5] != NULL && *row[5] == '1') {
+            set_name(&w->from, row[0], length);
+            note_idle(w, row);
+        }
+        set_name(&w->from, row[0], length);
+    }
+    /* The next look begins just behind the last one. */
+    if (seen > 0) {
+        bool is_full = w->from.length == HF__KEY_MAX;
+
+        w->from.bytes[w->from.length++] = is_full ? (char)0xff : '\0';
+    }
+    w->is_over = seen < CHUNK;
+    return r;
+}
+
+/* ---- which of them have more, and are needed for that */
+
+static int add_names(struct hf__text *t, const struct sweep *w)
+{
+    int n = 0;
+
+    hf__text_add(t, " name_key IN(");
+    for (int i = 0; i < w->n_idle; i++) {
+        if (w->idle[i].has_more) {
+            hf__text_add(t, n++ == 0 ? "" : ",");
+            hf__text_hex(t, w->idle[i].bytes, w->idle[i].length);
+        }
+    }
+    hf__text_add(t, ")");
+    return n;
+}
+
+static void mark_needed(struct hf__mysql *s, struct sweep *w)
+{
+    MYSQL_ROW row;
+
+    while ((row = hf__wire_row(s)) != NULL) {
+        size_t length = hf__wire_lengths(s)[0];
+
+        for (int i = 0; i < w->n_idle; i++) {
+            if (w->idle[i].length == length &&
+                memcmp(w->idle[i].bytes, row[0], length) == 0) {
+                w->idle[i].is_needed = true;
+            }
+        }
+    }
+}
+
+/* A grant that ran lately, a claim that is in line. */
+static int look_for_needed(struct hf__mysql *s, struct sweep *w)
+{
+    int r;
+
+    hf__text_clear(&s->sql);
+    hf__text_add(&s->sql, "SELECT DISTINCT name_key FROM holdfast_beside "
+                          "WHERE");
+    if (add_names(&s->sql, w) == 0) {
+        return HF_OK;
+    }
+    hf__text_addf(&s->sql, " AND ended=0 AND expires>" HF__SQL_NOW "-%lld",
+                  (long long)w->idle_us);
+    hf__text_add(&s->sql, " UNION SELECT DISTINCT name_key FROM "
+                          "holdfast_ticket WHERE");
+    (void)add_names(&s->sql, w);
+    hf__text_addf(&s->sql, " AND (asked>" HF__SQL_NOW "-%d",
+                  HF__TICKET_PATIENCE_MS * 1000);
+    hf__text_add(&s->sql, s->server.has_bells
+                              ? " OR IS_USED_LOCK(CONCAT('hq.',SHA1(token))) "
+                                "IS NOT NULL)"
+                              : ")");
+    r = run(s);
+    if (r == HF_OK) {
+        mark_needed(s, w);
+    }
+    return r;
+}
+
+/* ---- deleting */
+
+static void add_key(struct hf__text *t, const char *table,
+                    const struct name *name)
+{
+    hf__text_addf(t, "DELETE FROM %s WHERE name_key=", table);
+    hf__text_hex(t, name->bytes, name->length);
+}
+
+/* Its reply that counts is the first DELETE's. */
+static void add_deletion(struct hf__text *t, const struct name *name)
+{
+    if (name->has_more) {
+        hf__text_add(t, "BEGIN;");
+    }
+    add_key(t, "holdfast_lock", name);
+    hf__text_addf(t, " AND fence=%llu AND revision=%llu",
+                  (unsigned long long)name->fence,
+                  (unsigned long long)name->revision);
+    if (name->has_more) {
+        hf__text_add(t, ";SET @hf=ROW_COUNT();");
+        add_key(t, "holdfast_beside", name);
+        hf__text_add(t, " AND @hf=1;");
+        add_key(t, "holdfast_ticket", name);
+        hf__text_add(t, " AND @hf=1;COMMIT");
+    }
+}
+
+/* The replies of one deletion. *ret_refused: it was undone, and what followed
+ * in the packet has not been begun. */
+static int take_deletion(struct hf__mysql *s, const struct name *name,
+                         bool is_first, uint64_t *count_io, bool *ret_refused)
+{
+    int n_replies = name->has_more ? 6 : 1;
+    int counts_at = name->has_more ? 1 : 0;
+    uint64_t affected = 0;
+
+    *ret_refused = false;
+    for (int i = 0; i < n_replies; i++) {
+        int r = is_first && i == 0 ? HF_OK : hf__wire_next(s);
+
+        if (r != HF_OK) {
+            return r;
+        }
+        if (s->reply.error != 0) {
+            *ret_refused = true;
+            return HF_OK;
+        }
+        affected = i == counts_at ? s->reply.affected : affected;
+    }
+    *count_io += affected;
+    return HF_OK;
+}
+
+/* After a refusal: what the transaction did is undone, whatever it was, and
+ * if it was none of the row's own affairs, the session can't go on. */
+static int recover(struct hf__mysql *s)
+{
+    if (hf__mysql_blame(s->reply.error) != HF__BLAME_AGAIN) {
+        return hf__mysql_fail(s, s->err);
+    }
+    hf__text_clear(&s->sql);
+    hf__text_add(&s->sql, "ROLLBACK");
+    return run(s);
+}
+
+/* From idle[*at_io] on, as many as fit in a packet; *at_io is behind those
+ * that are settled. */
+static int delete_packet(struct hf__mysql *s, struct sweep *w, int *at_io,
+                         struct hf__gc *g)
+{
+    bool is_refused = false;
+    bool is_first = true;
+    int end = *at_io;
+    int n = 0;
+    int r;
+
+    hf__text_clear(&s->sql);
+    for (; end < w->n_idle && n < PACKET; end++) {
+        if (!w->idle[end].is_needed) {
+            hf__text_add(&s->sql, n++ == 0 ? "" : ";");
+            add_deletion(&s->sql, &w->idle[end]);
+        }
+    }
+    r = n == 0 ? HF_OK : hf__wire_send(s);
+    for (; r == HF_OK && *at_io < end && !is_refused; ++*at_io) {
+        if (!w->idle[*at_io].is_needed) {
+            r = take_deletion(s, &w->idle[*at_io], is_first, &g->count,
+                              &is_refused);
+            is_first = false;
+        }
+    }
+    return is_refused ? recover(s) : r;
+}
+
+/* Wait until the clock has passed the fences of all by the grace, as far as
+ * there is time; those that are too young even then stay. */
+static void await_grace(struct hf__mysql *s, struct sweep *w)
+{
+    int64_t youngest_us = (int64_t)GRACE_MS * 1000;
+    int64_t passed_us;
+
+    for (int i = 0; i < w->n_idle; i++) {
+        youngest_us =
+            w->idle[i].age_us < youngest_us ? w->idle[i].age_us : youngest_us;
+    }
+    if (youngest_us < (int64_t)GRACE_MS * 1000) {
+        int64_t ms = GRACE_MS + 1 - youngest_us / 1000;
+        int64_t left_ms = hf__ms_until(s->deadline, hf__now());
+
+        ms = ms < left_ms / 2 ? ms : left_ms / 2;
+        hf__wire_sleep(s, hf__after_ms(hf__now(), ms));
+    }
+    passed_us = hf__between_ns(w->scanned, hf__now()) / 1000;
+    for (int i = 0; i < w->n_idle; i++) {
+        if (w->idle[i].age_us + passed_us < (int64_t)GRACE_MS * 1000) {
+            w->idle[i].is_needed = true;
+        }
+    }
+}
+
+/* At least one packet of them; it goes on behind the last. */
+static int delete_idle(struct hf__mysql *s, struct sweep *w, struct hf__gc *g)
+{
+    int at = 0;
+    int r = HF_OK;
+
+    await_grace(s, w);
+    while (r == HF_OK && at < w->n_idle) {
+        r = delete_packet(s, w, &at, g);
+        if (!hf__before(hf__now(), w->slice_end)) {
+            break;
+        }
+    }
+    if (at < w->n_idle) {
+        set_name(&w->from, w->idle[at].bytes, w->idle[at].length);
+        w->is_over = false;
+    }
+    return r;
+}
+
+/* ---- the whole */
+
+static int sweep(struct hf__mysql *s, struct sweep *w, struct hf__gc *g)
+{
+    int64_t left_ms = hf__ms_until(s->deadline, hf__now());
+    int r = HF_OK;
+
+    w->slice_end = hf__after_ms(hf__now(), left_ms / 4 < SLICE_MS ? left_ms / 4
+                                                                  : SLICE_MS);
+    for (int i = 0; i < CHUNKS && !w->is_over && r == HF_OK; i++) {
+        r = scan(s, w);
+        r = r == HF_OK ? look_for_needed(s, w) : r;
+        r = r == HF_OK ? delete_idle(s, w, g) : r;
+        if (!hf__before(hf__now(), w->slice_end) ||
+            hf__is_interrupted(&s->head)) {
+            break;
+        }
+    }
+    return r;
+}
 
 int hf__mysql_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
                  hf__time deadline, hf_error *err)
 {
-    (void)prefix;
-    g->length = 0;
-    hf__mysql_begin(state, deadline, err);
-    return HF_OK;
+    struct hf__mysql *s = state;
+    HF_AUTO(sweep_free) struct sweep *w = hf__alloc(sizeof *w);
+    int r;
+
+    if (w == NULL) {
+        return hf__fail(err, HF_ENOMEM, "out of memory");
+    }
+    hf__mysql_begin(s, deadline, err);
+    w->idle_us = g->idle_us;
+    /* No byte of UTF-8 is as high as the one that ends the range. */
+    set_name(&w->end, prefix->bytes, prefix->length);
+    w->end.bytes[w->end.length++] = (char)0xff;
+    set_name(&w->from, g->length > 0 ? g->at : prefix->bytes,
+             g->length > 0 ? g->length : prefix->length);
+    r = sweep(s, w, g);
+    g->length = w->is_over ? 0 : w->from.length;
+    memcpy(g->at, w->from.bytes, g->length);
+    return r;
 }
