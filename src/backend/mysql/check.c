@@ -1,15 +1,405 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * To be written: is this server fit?
- * Called by the session's thread.
+ * check(): is this server fit for locks, and how good is it? Each thing that
+ * a promise rests on is one item. An ordinary user may ask all of this; what
+ * it may not see is said to be unseen. Called by the session's thread.
  */
-#include "src/backend/mysql/mysql.h"
+#include "src/backend/mysql/errors.h"
+#include "src/backend/mysql/row.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What a variable of the session or a status of the server says; "" where the
+ * server does not have it. */
+enum {
+    VERSION,
+    READ_ONLY,
+    WSREP_ON,
+    FLUSH,
+    LOG_BIN,
+    SYNC_BINLOG,
+    BINLOG_FORMAT,
+    DOUBLEWRITE,
+    ISOLATION,
+    ISOLATION_OLD,
+    MAX_CONNECTIONS,
+    N_VARIABLES,
+    CONNECTED = N_VARIABLES,
+    REPLICAS,
+    SEMI_SYNC,
+    SEMI_SYNC_NEW,
+    WSREP_STATE,
+    WSREP_SIZE,
+    N_FACTS
+};
+
+static const char *const names[N_FACTS] = {
+    [VERSION] = "version",
+    [READ_ONLY] = "read_only",
+    [WSREP_ON] = "wsrep_on",
+    [FLUSH] = "innodb_flush_log_at_trx_commit",
+    [LOG_BIN] = "log_bin",
+    [SYNC_BINLOG] = "sync_binlog",
+    [BINLOG_FORMAT] = "binlog_format",
+    [DOUBLEWRITE] = "innodb_doublewrite",
+    [ISOLATION] = "transaction_isolation",
+    [ISOLATION_OLD] = "tx_isolation",
+    [MAX_CONNECTIONS] = "max_connections",
+    [CONNECTED] = "Threads_connected",
+    [REPLICAS] = "Slaves_connected",
+    [SEMI_SYNC] = "Rpl_semi_sync_master_status",
+    [SEMI_SYNC_NEW] = "Rpl_semi_sync_source_status",
+    [WSREP_STATE] = "wsrep_local_state_comment",
+    [WSREP_SIZE] = "wsrep_cluster_size",
+};
+
+struct checking {
+    struct hf__mysql *s;
+    hf__check_fn fn;
+    void *arg;
+    bool is_over; /* the receiver has had enough */
+    char facts[N_FACTS][64];
+};
+
+static void tell(struct checking *c, const char *name, const char *value,
+                 hf_verdict verdict, const char *remedy)
+{
+    hf_check_item item = {.size = sizeof item,
+                          .name = name,
+                          .value = value,
+                          .verdict = verdict,
+                          .remedy = verdict == HF_FINE ? NULL : remedy};
+
+    if (!c->is_over) {
+        c->is_over = c->fn(c->arg, &item) != 0;
+    }
+}
+
+/* Fine, or a warning with what helps. */
+static void tell_if(struct checking *c, const char *name, const char *value,
+                    bool is_fine, const char *remedy)
+{
+    tell(c, name, value, is_fine ? HF_FINE : HF_WARN, remedy);
+}
+
+static bool is(const struct checking *c, int fact, const char *value)
+{
+    return strcasecmp(c->facts[fact], value) == 0;
+}
+
+/* ---- asking */
+
+static void note_facts(struct checking *c)
+{
+    MYSQL_ROW row;
+
+    while ((row = hf__wire_row(c->s)) != NULL) {
+        for (int i = 0; i < N_FACTS; i++) {
+            if (row[1] != NULL && strcasecmp(row[0], names[i]) == 0) {
+                (void)snprintf(c->facts[i], sizeof c->facts[i], "%s", row[1]);
+            }
+        }
+    }
+}
+
+static void add_names(struct hf__text *t, int from, int to)
+{
+    for (int i = from; i < to; i++) {
+        hf__text_addf(t, "%s'%s'", i == from ? "" : ",", names[i]);
+    }
+}
+
+static int read_facts(struct checking *c)
+{
+    struct hf__mysql *s = c->s;
+    int r;
+
+    hf__text_clear(&s->sql);
+    hf__text_add(&s->sql, "SHOW SESSION VARIABLES WHERE Variable_name IN(");
+    add_names(&s->sql, 0, N_VARIABLES);
+    hf__text_add(&s->sql, ");SHOW GLOBAL STATUS WHERE Variable_name IN(");
+    add_names(&s->sql, N_VARIABLES, N_FACTS);
+    hf__text_add(&s->sql, ")");
+    r = hf__wire_send(s);
+    for (;;) {
+        if (r != HF_OK || s->reply.error != 0) {
+            return r != HF_OK ? r : hf__mysql_fail(s, s->err);
+        }
+        note_facts(c);
+        if (s->reply.is_last) {
+            return HF_OK;
+        }
+        r = hf__wire_next(s);
+    }
+}
+
+/* One row of one statement; NULL where the server refuses it or has none. */
+static int ask(struct checking *c, const char *sql, MYSQL_ROW *ret_row)
+{
+    int r;
+
+    *ret_row = NULL;
+    hf__text_clear(&c->s->sql);
+    hf__text_add(&c->s->sql, sql);
+    r = hf__wire_run(c->s);
+    if (r == HF_OK && c->s->reply.error == 0) {
+        *ret_row = hf__wire_row(c->s);
+    }
+    return r;
+}
+
+/* ---- who we are, and what we may */
+
+/* What has to be allowed on each table; nothing of it is done. */
+static const struct {
+    const char *privilege;
+    const char *sql; /* after the table's name comes the rest */
+    const char *rest;
+} rights[] = {
+    {"SELECT", "EXPLAIN SELECT 1 FROM ", ""},
+    {"INSERT", "EXPLAIN INSERT INTO ", "(name_key) VALUES('')"},
+    {"UPDATE", "EXPLAIN UPDATE ", " SET label='' WHERE name_key=''"},
+    {"DELETE", "EXPLAIN DELETE FROM ", " WHERE name_key=''"},
+};
+
+static int probe_rights(struct checking *c, const char *table, char *missing,
+                        size_t size)
+{
+    int r = HF_OK;
+
+    for (size_t i = 0; i < sizeof rights / sizeof *rights && r == HF_OK; i++) {
+        size_t used = strlen(missing);
+        struct hf__text *t = &c->s->sql;
+
+        hf__text_clear(t);
+        hf__text_addf(t, "%s%s%s", rights[i].sql, table, rights[i].rest);
+        r = hf__wire_run(c->s);
+        if (r == HF_OK && c->s->reply.error != 0 &&
+            hf__mysql_fail(c->s, NULL) == HF_EAUTH) {
+            (void)snprintf(missing + used, size - used, "%s%s on %s",
+                           used == 0 ? "no " : ", ", rights[i].privilege,
+                           table);
+        }
+    }
+    return r;
+}
+
+static int check_rights(struct checking *c)
+{
+    static const char *const tables[] = {"holdfast_lock", "holdfast_beside",
+                                         "holdfast_ticket"};
+    char missing[512] = "";
+    int r = HF_OK;
+
+    for (int i = 0; i < 3 && r == HF_OK; i++) {
+        r = probe_rights(c, tables[i], missing, sizeof missing);
+    }
+    tell(c, "privileges",
+         missing[0] == '\0' ? "SELECT, INSERT, UPDATE, DELETE" : missing,
+         missing[0] == '\0' ? HF_FINE : HF_UNFIT,
+         "have an administrator grant SELECT, INSERT, UPDATE, DELETE on the "
+         "holdfast_ tables to this user");
+    return r;
+}
+
+/* May it make the tables, should they be gone? Roles are not looked into. */
+#define MAY_CREATE                                                             \
+    "(SELECT COUNT(*) FROM information_schema.USER_PRIVILEGES WHERE "          \
+    "PRIVILEGE_TYPE='CREATE')+(SELECT COUNT(*) FROM "                          \
+    "information_schema.SCHEMA_PRIVILEGES WHERE PRIVILEGE_TYPE='CREATE' AND "  \
+    "DATABASE() LIKE TABLE_SCHEMA)"
+
+static int check_us(struct checking *c)
+{
+    MYSQL_ROW row;
+    const char *cipher = mysql_get_ssl_cipher(c->s->wire.handle);
+    int r = ask(c, "SELECT CURRENT_USER(),DATABASE()," MAY_CREATE, &row);
+
+    if (r != HF_OK) {
+        return r;
+    }
+    if (row != NULL) {
+        tell(c, "user", row[0] == NULL ? "" : row[0], HF_FINE, NULL);
+        tell(c, "database", row[1] == NULL ? "" : row[1], HF_FINE, NULL);
+        tell(c, "create",
+             hf__column_u64(row[2]) > 0 ? "may make the tables"
+                                        : "none seen, and the tables are there",
+             HF_FINE, NULL);
+    }
+    tell(c, "tls", cipher == NULL ? "none" : cipher, HF_FINE, NULL);
+    return HF_OK;
+}
+
+/* ---- the server */
+
+static void check_writable(struct checking *c)
+{
+    bool is_off = is(c, READ_ONLY, "OFF") || is(c, READ_ONLY, "0");
+
+    tell(c, "read_only", c->facts[READ_ONLY], is_off ? HF_FINE : HF_UNFIT,
+         "name the primary: a replica's locks are nobody's");
+}
+
+static void check_durability(struct checking *c)
+{
+    const char *binlog = is(c, LOG_BIN, "ON") ? c->facts[SYNC_BINLOG] : "off";
+
+    tell_if(c, "innodb_flush_log_at_trx_commit", c->facts[FLUSH],
+            is(c, FLUSH, "1") || is(c, FLUSH, "3"),
+            is(c, FLUSH, "0")
+                ? "set it to 1: a crash of the server forgets grants of its "
+                  "last second"
+                : "set it to 1: a power failure forgets grants of its last "
+                  "second");
+    tell_if(c, "sync_binlog", binlog,
+            strcmp(binlog, "1") == 0 || strcmp(binlog, "off") == 0,
+            "set it to 1: after a power failure replicas may lack grants");
+    tell_if(c, "innodb_doublewrite", c->facts[DOUBLEWRITE],
+            !is(c, DOUBLEWRITE, "OFF") && !is(c, DOUBLEWRITE, "0"),
+            "set it to ON: a power failure may tear a page");
+    tell(c, "binlog_format",
+         is(c, LOG_BIN, "ON") ? c->facts[BINLOG_FORMAT] : "off", HF_FINE, NULL);
+    tell(c, "isolation",
+         c->facts[c->facts[ISOLATION][0] == '\0' ? ISOLATION_OLD : ISOLATION],
+         HF_FINE, NULL);
+}
+
+static void check_galera(struct checking *c)
+{
+    char value[160];
+
+    if (!is(c, WSREP_ON, "ON")) {
+        tell(c, "galera", "off", HF_FINE, NULL);
+        return;
+    }
+    (void)snprintf(value, sizeof value, "%s, one of %s", c->facts[WSREP_STATE],
+                   c->facts[WSREP_SIZE]);
+    tell(c, "galera", value, HF_WARN,
+         "grade C: nodes that crash together may forget grants; send all locks "
+         "to one node, with leases of 20 s or more");
+}
+
+/* Of those that copy from it. What it copies itself, if it does, an ordinary
+ * user may not see; such a server is read-only if it is set up well. */
+static void check_replicas(struct checking *c)
+{
+    bool is_waited_for = is(c, SEMI_SYNC, "ON") || is(c, SEMI_SYNC_NEW, "ON");
+    uint64_t count = hf__column_u64(c->facts[REPLICAS]);
+    char value[96];
+
+    if (c->facts[REPLICAS][0] == '\0') {
+        (void)snprintf(value, sizeof value, "can't be seen");
+    } else {
+        (void)snprintf(value, sizeof value, "%" PRIu64 " connected", count);
+    }
+    tell_if(c, "replicas", value, count == 0 || is_waited_for,
+            "grade C: after a failover to one of them grants may be "
+            "forgotten; let the server wait for them (semi-synchronous)");
+    tell(c, "semi_sync", is_waited_for ? "on" : "off", HF_FINE, NULL);
+}
+
+static int check_replica(struct checking *c)
+{
+    MYSQL_ROW row;
+    int r = ask(c, "SHOW SLAVE STATUS", &row);
+    bool is_seen = r == HF_OK && c->s->reply.error == 0;
+
+    tell(c, "replica",
+         row != NULL ? "of another server"
+         : is_seen   ? "no"
+                     : "can't be seen by this user",
+         row != NULL ? HF_WARN : HF_FINE,
+         "lock on the primary: what is granted here is not known there");
+    return r;
+}
+
+static void check_connections(struct checking *c)
+{
+    uint64_t used = hf__column_u64(c->facts[CONNECTED]);
+    uint64_t most = hf__column_u64(c->facts[MAX_CONNECTIONS]);
+    char value[96];
+
+    (void)snprintf(value, sizeof value, "%" PRIu64 " of %" PRIu64, used, most);
+    tell_if(c, "connections", value, used < most - most / 10,
+            "raise max_connections: a waiter costs one or two");
+}
+
+/* ---- clocks, proxies, waiting */
+
+static int check_clock(struct checking *c)
+{
+    MYSQL_ROW row;
+    int64_t before = hf__wall_us();
+    int r = ask(c, "SELECT " HF__SQL_NOW ",CONNECTION_ID()", &row);
+    int64_t after = hf__wall_us();
+    char value[96];
+
+    if (r != HF_OK || row == NULL) {
+        return r;
+    }
+    (void)snprintf(value, sizeof value, "%+" PRId64 " ms (± %" PRId64 ")",
+                   (hf__column_i64(row[0]) - (before / 2 + after / 2)) / 1000,
+                   (after - before) / 2000 + 1);
+    /* Leases are judged by the server's clock alone. */
+    tell(c, "clock_ahead_of_ours", value, HF_FINE, NULL);
+    tell_if(c, "connection",
+            c->s->server.connection_id == hf__column_u64(row[1])
+                ? "the server's own"
+                : "changes from statement to statement",
+            c->s->server.connection_id == hf__column_u64(row[1]),
+            "a proxy shares connections: name the server itself");
+    return HF_OK;
+}
+
+static void check_waiting(struct checking *c)
+{
+    const struct hf__server *server = &c->s->server;
+
+    tell(c, "waiting",
+         server->has_bells   ? "woken by user locks"
+         : server->is_galera ? "by polling: a node's user locks are its own"
+                             : "by polling: a session can't hold two user "
+                               "locks that others see",
+         HF_FINE, NULL);
+    tell(c, "row_lock_wait", server->has_zero_wait ? "none" : "up to a second",
+         HF_FINE, NULL);
+    tell(c, "worst_takeover",
+         server->has_bells ? "what is left of the lease, and half a second"
+                           : "what is left of the lease, and a poll",
+         HF_FINE, NULL);
+}
+
+static int check_all(struct checking *c)
+{
+    int r = read_facts(c);
+
+    if (r != HF_OK) {
+        return r;
+    }
+    tell(c, "version", c->facts[VERSION], HF_FINE, NULL);
+    r = check_us(c);
+    r = r == HF_OK ? check_rights(c) : r;
+    if (r != HF_OK) {
+        return r;
+    }
+    check_writable(c);
+    check_durability(c);
+    check_galera(c);
+    check_replicas(c);
+    r = check_replica(c);
+    check_connections(c);
+    r = r == HF_OK ? check_clock(c) : r;
+    check_waiting(c);
+    return r;
+}
 
 int hf__mysql_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
                     hf_error *err)
 {
-    (void)fn;
-    (void)arg;
-    hf__mysql_begin(state, deadline, err);
-    return HF_OK;
+    struct checking c = {.s = state, .fn = fn, .arg = arg};
+
+    hf__mysql_begin(c.s, deadline, err);
+    return check_all(&c);
 }

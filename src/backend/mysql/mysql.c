@@ -8,7 +8,6 @@
 
 #include "src/backend/mysql/place.h"
 #include "src/backend/mysql/schema.h"
-#include "src/backend/mysql/settings.h"
 #include "src/backend/registry.h"
 
 void hf__mysql_begin(struct hf__mysql *s, hf__time deadline, hf_error *err)
@@ -26,10 +25,7 @@ static int mysql_open(void *state, const struct hf__url *url, const char *allow,
     hf__mysql_begin(s, deadline, err);
     r = hf__wire_init(s);
     if (r == HF_OK) {
-        r = hf__mysql_place_connect(s, url, deadline);
-    }
-    if (r == HF_OK) {
-        r = hf__mysql_settings_apply(s, allow);
+        r = hf__mysql_place_connect(s, url, allow, deadline);
     }
     return r == HF_OK ? hf__mysql_schema_ready(s) : r;
 }

@@ -1,62 +1,243 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From a URL to a connection. The hosts are tried in their order, each with
- * its share of the time that is left. Called by the session's thread when it
- * opens.
+ * From a URL to a session. All that the URL says is judged first; then the
+ * hosts are tried in their order, each with its share of the time that is
+ * left, so that one that is silent leaves the next its own. A server that is
+ * there but can't be written to is passed by like one that is not. Called by
+ * the session's thread when it opens.
  */
 #include "src/backend/mysql/place.h"
 
 #include "src/backend/mysql/mysql.h"
+#include "src/backend/mysql/settings.h"
 #include "src/base/error.h"
+#include "src/base/secret.h"
 
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define PORT 3306
 
-const char *const hf__mysql_options[] = {"scheme", "socket", "tls", "ca",
-                                         "cert",   "key",    NULL};
+const char *const hf__mysql_options[] = {
+    "scheme", "socket", "tls", "ca", "cert", "key", "password_file", NULL};
 
-static int read_target(struct hf__mysql *s, const struct hf__url *url,
-                       struct hf__wire_target *ret_target)
+/* Whoever names no user is meant by the name that the system has for them. */
+struct login {
+    char bytes[1024];
+    const char *name;
+};
+
+static void read_login(struct login *login)
 {
-    const char *path = url->path;
+    struct passwd entry;
+    struct passwd *found = NULL;
 
-    if (path[0] != '/' || path[1] == '\0') {
-        return hf__fail(s->err, HF_EINVAL,
-                        "url: it names no database: "
-                        "mysql://user@host:3306/DATABASE");
+    login->name = NULL;
+    if (getpwuid_r(geteuid(), &entry, login->bytes, sizeof login->bytes,
+                   &found) == 0 &&
+        found != NULL) {
+        login->name = entry.pw_name;
     }
-    *ret_target = (struct hf__wire_target){
+}
+
+/* ---- what the URL says */
+
+static int check_word(const struct hf__url *url, const char *option,
+                      const char *const *words, hf_error *err)
+{
+    const char *given = hf__url_option(url, option);
+
+    for (int i = 0; given != NULL && words[i] != NULL; i++) {
+        if (strcmp(words[i], given) == 0) {
+            return HF_OK;
+        }
+    }
+    return given == NULL
+               ? HF_OK
+               : hf__fail(err, HF_EINVAL, "%s: \"%s\" is none of %s, %s, %s",
+                          option, given, words[0], words[1], words[2]);
+}
+
+static int check_scheme(const struct hf__url *url, hf_error *err)
+{
+    static const char *const words[] = {"table", "session", "row", NULL};
+    const char *given = hf__url_option(url, "scheme");
+    int r = check_word(url, "scheme", words, err);
+
+    if (r == HF_OK && given != NULL && strcmp(given, "table") != 0) {
+        r = hf__fail(err, HF_EINVAL,
+                     "scheme: this build has no scheme=%s; leave it out, or "
+                     "scheme=table",
+                     given);
+    }
+    return r;
+}
+
+/* The library's words for a file that it can't read don't name it. */
+static int check_file(const struct hf__url *url, const char *option,
+                      hf_error *err)
+{
+    const char *path = hf__url_option(url, option);
+    char words[64];
+
+    return path == NULL || access(path, R_OK) == 0
+               ? HF_OK
+               : hf__fail_native(err, HF_EAUTH, errno,
+                                 "%s: %s can't be read: %s", option, path,
+                                 hf__errno_text(errno, words, sizeof words));
+}
+
+static int check_tls(const struct hf__url *url, hf_error *err)
+{
+    static const char *const words[] = {"verify", "require", "off", NULL};
+    static const char *const files[] = {"ca", "cert", "key"};
+    const char *given = hf__url_option(url, "tls");
+    int r = check_word(url, "tls", words, err);
+
+    for (int i = 0; i < 3 && r == HF_OK; i++) {
+        if (hf__url_option(url, files[i]) == NULL) {
+            continue;
+        }
+        r = given != NULL && strcmp(given, "off") == 0
+                ? hf__fail(err, HF_EINVAL, "tls=off needs no %s", files[i])
+                : check_file(url, files[i], err);
+    }
+    if (r == HF_OK && (hf__url_option(url, "cert") == NULL) !=
+                          (hf__url_option(url, "key") == NULL)) {
+        r = hf__fail(err, HF_EINVAL, "cert and key go together: name both");
+    }
+    return r;
+}
+
+static bool is_here(const char *host)
+{
+    return strcasecmp(host, "localhost") == 0 ||
+           strcmp(host, "127.0.0.1") == 0 || strcmp(host, "::1") == 0;
+}
+
+static int check_socket(const struct hf__url *url, hf_error *err)
+{
+    const char *path = hf__url_option(url, "socket");
+
+    if (path == NULL) {
+        return url->n_hosts > 0
+                   ? HF_OK
+                   : hf__fail(err, HF_EINVAL,
+                              "url: it names no server: "
+                              "mysql://user@host:3306/database, or "
+                              "socket=PATH");
+    }
+    if (path[0] != '/') {
+        return hf__fail(err, HF_EINVAL,
+                        "socket: \"%s\" is no path that begins with /", path);
+    }
+    if (url->n_hosts > 1 ||
+        (url->n_hosts == 1 && !is_here(url->hosts[0].name))) {
+        return hf__fail(err, HF_EINVAL,
+                        "socket: %s is on this host, and %s need not be; name "
+                        "one of them",
+                        path, url->hosts[0].name);
+    }
+    return HF_OK;
+}
+
+static int check(const struct hf__url *url, hf_error *err)
+{
+    int r = check_scheme(url, err);
+
+    if (r == HF_OK && (url->path[0] != '/' || url->path[1] == '\0')) {
+        r = hf__fail(err, HF_EINVAL,
+                     "url: it names no database: "
+                     "mysql://user@host:3306/DATABASE");
+    }
+    r = r == HF_OK ? check_socket(url, err) : r;
+    return r == HF_OK ? check_tls(url, err) : r;
+}
+
+/* Who names an authority wants it asked. */
+static const char *tls_of(const struct hf__url *url)
+{
+    const char *given = hf__url_option(url, "tls");
+
+    if (given != NULL) {
+        return given;
+    }
+    if (hf__url_option(url, "ca") != NULL) {
+        return "verify";
+    }
+    return hf__url_option(url, "cert") != NULL ? "require" : NULL;
+}
+
+/* ---- going there */
+
+static int try_server(struct hf__mysql *s, const struct hf__wire_target *target,
+                      const char *allow, hf__time until)
+{
+    hf__time deadline = s->deadline;
+    int r;
+
+    s->deadline = until;
+    r = hf__wire_connect(s, target, until);
+    if (r == HF_OK) {
+        r = hf__mysql_settings_apply(s, allow);
+    }
+    s->deadline = deadline;
+    return r;
+}
+
+static int try_hosts(struct hf__mysql *s, const struct hf__url *url,
+                     struct hf__wire_target *target, const char *allow)
+{
+    int r = HF_EUNAVAIL;
+
+    for (size_t i = 0; i < url->n_hosts && r == HF_EUNAVAIL; i++) {
+        hf__time now = hf__now();
+        int64_t share =
+            hf__between_ns(now, s->deadline) / (int64_t)(url->n_hosts - i);
+        char shown[300];
+
+        target->host = url->hosts[i].name;
+        target->port = url->hosts[i].port == 0 ? PORT : url->hosts[i].port;
+        (void)snprintf(shown, sizeof shown, "%.255s port %d", target->host,
+                       target->port);
+        target->shown = shown;
+        r = try_server(s, target, allow, hf__after_ns(now, share));
+        target->shown = NULL;
+        if (hf__is_interrupted(&s->head)) {
+            break;
+        }
+    }
+    return r;
+}
+
+int hf__mysql_place_connect(struct hf__mysql *s, const struct hf__url *url,
+                            const char *allow, hf__time deadline)
+{
+    HF_AUTO(hf__secret_wipe) struct hf__secret secret = {0};
+    struct hf__wire_target target = {
         .socket = hf__url_option(url, "socket"),
+        .shown = hf__url_option(url, "socket"),
         .user = url->user,
-        .password = url->password,
-        .database = path + 1,
-        .tls = hf__url_option(url, "tls"),
+        .tls = tls_of(url),
         .ca = hf__url_option(url, "ca"),
         .cert = hf__url_option(url, "cert"),
         .key = hf__url_option(url, "key"),
     };
-    return HF_OK;
-}
+    struct login login;
+    int r = check(url, s->err);
 
-int hf__mysql_place_connect(struct hf__mysql *s, const struct hf__url *url,
-                            hf__time deadline)
-{
-    struct hf__wire_target target;
-    int r = read_target(s, url, &target);
-
-    if (r != HF_OK || target.socket != NULL) {
-        return r == HF_OK ? hf__wire_connect(s, &target, deadline) : r;
+    r = r == HF_OK ? hf__secret_read(url, &secret, s->err) : r;
+    if (r != HF_OK) {
+        return r;
     }
-    r = HF_EUNAVAIL;
-    for (size_t i = 0; i < url->n_hosts && r == HF_EUNAVAIL; i++) {
-        hf__time now = hf__now();
-        int64_t left = hf__between_ns(now, deadline);
-        int64_t share = left / (int64_t)(url->n_hosts - i);
-
-        target.host = url->hosts[i].name;
-        target.port = url->hosts[i].port == 0 ? PORT : url->hosts[i].port;
-        r = hf__wire_connect(s, &target, hf__after_ns(now, share));
-    }
-    return r;
+    read_login(&login);
+    s->deadline = deadline;
+    target.user = target.user == NULL ? login.name : target.user;
+    target.password = secret.is_given ? secret.text : NULL;
+    target.database = url->path + 1;
+    return target.socket != NULL ? try_server(s, &target, allow, deadline)
+                                 : try_hosts(s, url, &target, allow);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which server, as whom, how: what a mysql: URL says. Thread: any.
+ * Which server, as whom, how: what a mysql: URL says. Thread: the session's.
  */
 #ifndef HF_BACKEND_MYSQL_PLACE_H
 #define HF_BACKEND_MYSQL_PLACE_H
@@ -9,11 +9,12 @@
 
 extern const char *const hf__mysql_options[];
 
-/* To one of the URL's hosts after the other, until one lets us in or the
- * deadline has come. As hf__wire_connect(), and HF_EINVAL for what the URL
- * lacks. */
+/* To one of the URL's hosts after the other, until one lets us in and takes
+ * our settings, or the deadline has come. Gives what the last one gave:
+ * hf__wire_connect(), hf__mysql_settings_apply(); or HF_EINVAL and what
+ * hf__secret_read() gives for what is wrong with the URL. */
 HF_MUST_CHECK int hf__mysql_place_connect(struct hf__mysql *s,
                                           const struct hf__url *url,
-                                          hf__time deadline);
+                                          const char *allow, hf__time deadline);
 
 #endif

@@ -9,6 +9,7 @@
 #include "src/backend/mysql/errors.h"
 #include "src/backend/mysql/mysql.h"
 #include "src/base/error.h"
+#include "src/base/files.h"
 #include "src/base/rand.h"
 
 #include <stdio.h>
@@ -30,6 +31,12 @@ enum {
     AUTOCOMMIT,
     SQL_MODE,
     LOCK_WAIT,
+    READ_ONLY,
+    INNODB_READ_ONLY,
+    FIRST_STATUS, /* the server's; those above are the session's */
+    REPLICAS = FIRST_STATUS,
+    SEMI_SYNC,
+    SEMI_SYNC_NEW,
     N_VARIABLES
 };
 
@@ -94,10 +101,23 @@ static void read_probe(struct hf__mysql *s)
     }
 }
 
+static void read_second_probe(struct hf__mysql *s)
+{
+    MYSQL_ROW row = hf__wire_row(s);
+
+    if (row != NULL) {
+        bool is_same = strtoull(row[0], NULL, 10) == s->server.connection_id;
+        bool has_both = row[1] != NULL && row[2] != NULL &&
+                        strcmp(row[1], row[0]) == 0 &&
+                        strcmp(row[2], row[0]) == 0;
+
+        s->server.has_bells = s->server.has_bells && is_same && has_both;
+    }
+}
+
 /* Is it still the same connection, and does it hold both locks? */
 static int look(struct hf__mysql *s, uint64_t probe, struct variable *list)
 {
-    MYSQL_ROW row;
     int r;
 
     hf__text_clear(&s->sql);
@@ -108,26 +128,25 @@ static int look(struct hf__mysql *s, uint64_t probe, struct variable *list)
                   "SHOW SESSION VARIABLES WHERE Variable_name IN(",
                   (unsigned long long)probe, (unsigned long long)probe,
                   (unsigned long long)probe, (unsigned long long)probe);
-    for (int i = 0; i < N_VARIABLES; i++) {
+    for (int i = 0; i < FIRST_STATUS; i++) {
         hf__text_addf(&s->sql, "%s'%s'", i == 0 ? "" : ",", list[i].name);
+    }
+    hf__text_add(&s->sql, ");SHOW GLOBAL STATUS WHERE Variable_name IN(");
+    for (int i = FIRST_STATUS; i < N_VARIABLES; i++) {
+        hf__text_addf(&s->sql, "%s'%s'", i == FIRST_STATUS ? "" : ",",
+                      list[i].name);
     }
     hf__text_add(&s->sql, ")");
     r = hf__wire_send(s);
     if (r != HF_OK || s->reply.error != 0) {
         return r != HF_OK ? r : refuse(s);
     }
-    row = hf__wire_row(s);
-    if (row != NULL) {
-        bool is_same = strtoull(row[0], NULL, 10) == s->server.connection_id;
-        bool has_both = row[1] != NULL && row[2] != NULL &&
-                        strcmp(row[1], row[0]) == 0 &&
-                        strcmp(row[2], row[0]) == 0;
-
-        s->server.has_bells = s->server.has_bells && is_same && has_both;
-    }
-    r = s->reply.is_last ? HF_OK : hf__wire_next(s);
-    if (r == HF_OK && s->reply.error == 0) {
-        read_variables(s, list);
+    read_second_probe(s);
+    while (r == HF_OK && s->reply.error == 0 && !s->reply.is_last) {
+        r = hf__wire_next(s);
+        if (r == HF_OK && s->reply.error == 0) {
+            read_variables(s, list);
+        }
     }
     return r == HF_OK && s->reply.error != 0 ? refuse(s) : r;
 }
@@ -156,6 +175,35 @@ static int verify(struct hf__mysql *s, const struct variable *list)
     return HF_OK;
 }
 
+/* A server that takes no writes is a replica, or was a primary: others may be
+ * there that can be asked. */
+static int check_writable(struct hf__mysql *s, const struct variable *list,
+                          const char *allow)
+{
+    bool is_writable =
+        (is(&list[READ_ONLY], "OFF") || is(&list[READ_ONLY], "0")) &&
+        !is(&list[INNODB_READ_ONLY], "ON");
+
+    return is_writable || hf__is_allowed(allow, "replica")
+               ? HF_OK
+               : hf__fail(s->err, HF_EUNAVAIL,
+                          "the server is read-only: a replica, or no primary "
+                          "any more; name the primary");
+}
+
+/* DESIGN.md §1.8. What a replica was not waited for, a failover forgets. */
+static char grade_of(const struct hf__mysql *s, const struct variable *list)
+{
+    bool has_replicas = strtoull(list[REPLICAS].value, NULL, 10) > 0;
+    bool is_waited_for =
+        is(&list[SEMI_SYNC], "ON") || is(&list[SEMI_SYNC_NEW], "ON");
+
+    if (is(&list[FLUSH], "0")) {
+        return 'D';
+    }
+    return s->server.is_galera || (has_replicas && !is_waited_for) ? 'C' : 'B';
+}
+
 int hf__mysql_settings_apply(struct hf__mysql *s, const char *allow)
 {
     struct variable list[N_VARIABLES] = {
@@ -167,11 +215,15 @@ int hf__mysql_settings_apply(struct hf__mysql *s, const char *allow)
         [AUTOCOMMIT] = {.name = "autocommit"},
         [SQL_MODE] = {.name = "sql_mode"},
         [LOCK_WAIT] = {.name = "innodb_lock_wait_timeout"},
+        [READ_ONLY] = {.name = "read_only"},
+        [INNODB_READ_ONLY] = {.name = "innodb_read_only"},
+        [REPLICAS] = {.name = "Slaves_connected"},
+        [SEMI_SYNC] = {.name = "Rpl_semi_sync_master_status"},
+        [SEMI_SYNC_NEW] = {.name = "Rpl_semi_sync_source_status"},
     };
     uint64_t probe;
     int r;
 
-    (void)allow;
     hf__random(&probe, sizeof probe);
     r = set(s, probe);
     if (r != HF_OK) {
@@ -185,13 +237,12 @@ int hf__mysql_settings_apply(struct hf__mysql *s, const char *allow)
     if (r == HF_OK) {
         r = verify(s, list);
     }
+    r = r == HF_OK ? check_writable(s, list, allow) : r;
     memcpy(s->server.version, list[VERSION].value, sizeof s->server.version);
     s->lock_wait_s = -1;
     s->server.is_galera = is(&list[WSREP_ON], "ON");
     s->server.has_bells = s->server.has_bells && !s->server.is_galera;
-    s->head.facts.grade = is(&list[FLUSH], "0") ? 'D'
-                          : s->server.is_galera ? 'C'
-                                                : 'B';
+    s->head.facts.grade = grade_of(s, list);
     s->head.facts.reach = HF_REACH_HOSTS;
     return r;
 }

@@ -7,6 +7,7 @@
  */
 #include "src/backend/mysql/wire.h"
 
+#include "src/backend/mysql/errors.h"
 #include "src/backend/mysql/mysql.h"
 #include "src/base/error.h"
 #include "src/base/fork.h"
@@ -20,6 +21,8 @@
 
 /* poll() takes an int. */
 #define SLEEP_MAX_MS 3600000
+/* The library's: a certificate that is not trusted, or no TLS. */
+#define TLS_ERROR 2026
 
 int hf__wire_init(struct hf__mysql *s)
 {
@@ -116,11 +119,16 @@ static int dead(struct hf__mysql *s)
 
 /* ---- connecting */
 
+static bool is_tls(const struct hf__wire_target *t, const char *word)
+{
+    return t->tls != NULL && strcmp(t->tls, word) == 0;
+}
+
 static void set_options(MYSQL *handle, const struct hf__wire_target *t)
 {
-    my_bool yes = 1;
-    bool is_verified = t->tls != NULL && strcmp(t->tls, "verify") == 0;
-    bool is_plain = t->tls != NULL && strcmp(t->tls, "off") == 0;
+    my_bool is_verified = is_tls(t, "verify");
+    /* A unix socket is as private as it gets; but who asks, gets it. */
+    my_bool is_wanted = t->tls == NULL ? t->socket == NULL : !is_tls(t, "off");
 
     (void)mysql_options(handle, MYSQL_OPT_NONBLOCK, NULL);
     (void)mysql_options(handle, MYSQL_SET_CHARSET_NAME, "utf8mb4");
@@ -129,17 +137,15 @@ static void set_options(MYSQL *handle, const struct hf__wire_target *t)
 
         (void)mysql_options(handle, MYSQL_OPT_PROTOCOL, &protocol);
     }
-    if (is_plain) {
-        return;
+    /* Said in any case: other versions of the library default otherwise. */
+    (void)mysql_options(handle, MYSQL_OPT_SSL_ENFORCE, &is_wanted);
+    (void)mysql_options(handle, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &is_verified);
+    if (t->ca != NULL) {
+        (void)mysql_options(handle, MYSQL_OPT_SSL_CA, t->ca);
     }
-    if (t->tls != NULL) {
-        (void)mysql_options(handle, MYSQL_OPT_SSL_ENFORCE, &yes);
-    }
-    if (is_verified) {
-        (void)mysql_options(handle, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &yes);
-    }
-    if (t->ca != NULL || t->cert != NULL || t->key != NULL) {
-        (void)mysql_ssl_set(handle, t->key, t->cert, t->ca, NULL, NULL);
+    if (t->cert != NULL) {
+        (void)mysql_options(handle, MYSQL_OPT_SSL_CERT, t->cert);
+        (void)mysql_options(handle, MYSQL_OPT_SSL_KEY, t->key);
     }
 }
 
@@ -150,6 +156,29 @@ static int adopt_socket(struct hf__mysql *s)
     s->wire.fd = (int)mysql_get_socket(s->wire.handle);
     (void)fcntl(s->wire.fd, F_SETFD, FD_CLOEXEC);
     return hf__fd_register(s->wire.fd);
+}
+
+/* The library's copy, which it keeps to connect anew: we never ask it to. */
+static void forget_password(MYSQL *handle)
+{
+    if (handle->passwd != NULL) {
+        explicit_bzero(handle->passwd, strlen(handle->passwd));
+    }
+}
+
+/* The library takes a connection in the clear if the server has no other. */
+static int check_tls(struct hf__mysql *s, const struct hf__wire_target *t)
+{
+    int r = adopt_socket(s);
+
+    if (r == HF_OK && t->tls != NULL && !is_tls(t, "off") &&
+        mysql_get_ssl_cipher(s->wire.handle) == NULL) {
+        r = hf__fail(s->err, HF_EUNSAFE,
+                     "the server %s has no TLS, and tls=%s was asked for: set "
+                     "it up there",
+                     t->shown, t->tls);
+    }
+    return r;
 }
 
 int hf__wire_connect(struct hf__mysql *s, const struct hf__wire_target *t,
@@ -175,14 +204,20 @@ int hf__wire_connect(struct hf__mysql *s, const struct hf__wire_target *t,
         if (got == 0) {
             s->wire.is_dead = true;
             return hf__fail(s->err, HF_EUNAVAIL,
-                            "the server did not answer in time");
+                            "the server %s did not answer in time", t->shown);
         }
         status = mysql_real_connect_cont(&connected, s->wire.handle, got);
     }
+    forget_password(s->wire.handle);
     if (connected == NULL) {
-        return dead(s);
+        s->wire.is_dead = true;
+        return mysql_errno(s->wire.handle) == TLS_ERROR
+                   ? hf__fail_native(s->err, HF_EUNSAFE, TLS_ERROR,
+                                     "%s: %s (see tls= and ca= of the url)",
+                                     t->shown, mysql_error(s->wire.handle))
+                   : hf__mysql_fail(s, s->err);
     }
-    return adopt_socket(s);
+    return check_tls(s, t);
 }
 
 void hf__wire_disconnect(struct hf__mysql *s)

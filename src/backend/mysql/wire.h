@@ -47,6 +47,7 @@ struct hf__wire_target {
     const char *ca;
     const char *cert;
     const char *key;
+    const char *shown; /* where it is, for people */
 };
 HF_MUST_CHECK int hf__wire_connect(struct hf__mysql *s,
                                    const struct hf__wire_target *target,
