@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sending a change, and what its answer says. The grant's bell is taken
+ * before the row says who holds it, and let go of after it says so no more:
+ * whoever waits for it never finds it free while there is nothing new.
+ * Called by the session's thread.
+ */
+#include "src/backend/mysql/change.h"
+
+#include "src/backend/mysql/bell.h"
+#include "src/backend/mysql/errors.h"
+#include "src/base/error.h"
+
+/* ---- bells */
+
+/* Once only: what is taken twice has to be let go of twice. */
+static void take_bell(struct hf__text *t, const struct hf__token *token)
+{
+    hf__text_add(t, "SET @hf_bell=IF(IS_USED_LOCK(");
+    hf__bell_of_grant(t, token);
+    hf__text_add(t, ")<=>CONNECTION_ID(),0,");
+    hf__bell_take(t, token);
+    hf__text_add(t, ");");
+}
+
+static void drop_bell(struct hf__text *t, const struct hf__token *token,
+                      const char *condition)
+{
+    hf__text_addf(t, ";DO IF(%s,", condition);
+    hf__bell_drop(t, token);
+    hf__text_add(t, ",0)");
+}
+
+/* ---- the packet */
+
+/* A row's lock is waited for so long, if the call has the time. */
+#define LOCK_WAIT_S 1
+
+void hf__mysql_packet_begin(struct hf__mysql *s)
+{
+    int64_t left_ms = hf__ms_until(s->deadline, hf__now());
+    bool is_patient = left_ms > 1500 * LOCK_WAIT_S || !s->server.has_zero_wait;
+    int patience_s = is_patient ? LOCK_WAIT_S : 0;
+    int replies;
+
+    hf__bell_begin_packet(s, &replies);
+    if (s->lock_wait_s != patience_s) {
+        s->lock_wait_s = patience_s;
+        hf__text_addf(&s->sql, "SET SESSION innodb_lock_wait_timeout=%d;",
+                      patience_s);
+    }
+}
+
+void hf__mysql_change_begin(struct hf__mysql_change *c)
+{
+    c->sql = &c->s->sql;
+    c->is_done = false;
+    c->is_raced = false;
+    hf__mysql_packet_begin(c->s);
+    if (!c->s->server.has_bells) {
+        c->takes = NULL;
+        c->frees = NULL;
+    }
+    if (c->takes != NULL) {
+        take_bell(c->sql, c->takes);
+    }
+    hf__text_add(c->sql, "BEGIN;UPDATE holdfast_lock SET revision=revision+1");
+}
+
+void hf__mysql_change_where(struct hf__mysql_change *c,
+                            const struct hf__mysql_name *name)
+{
+    hf__text_add(c->sql, " WHERE name_key=");
+    hf__text_key(c->sql, &c->op->key);
+    /* The fence tells a record from one that was deleted and made anew. */
+    hf__text_addf(c->sql, " AND revision=%llu AND fence=%llu",
+                  (unsigned long long)name->row.revision,
+                  (unsigned long long)name->row.fence);
+}
+
+void hf__mysql_change_then(struct hf__mysql_change *c)
+{
+    hf__text_add(c->sql, ";SET @hf=ROW_COUNT()");
+}
+
+static int undo(struct hf__mysql_change *c)
+{
+    int r;
+
+    hf__text_clear(c->sql);
+    hf__text_add(c->sql, "ROLLBACK");
+    if (c->takes != NULL) {
+        drop_bell(c->sql, c->takes, "@hf_bell=1");
+    }
+    r = hf__wire_run(c->s);
+    return r == HF_OK && c->s->reply.error != 0 ? hf__mysql_dead(c->s) : r;
+}
+
+int hf__mysql_refused(struct hf__mysql *s, struct hf__op *op, int r)
+{
+    enum hf__blame blame;
+
+    s->lock_wait_s = -1; /* the statement that sets it may not have run */
+    if (r == HF_ENOMEM) {
+        op->result = hf__fail(op->err, HF_ENOMEM, "out of memory");
+        return HF_OK;
+    }
+    if (r != HF_OK) {
+        (void)hf__mysql_fail(s, op->err);
+        return r;
+    }
+    blame = hf__mysql_blame(s->reply.error);
+    r = hf__mysql_fail(s, op->err);
+    switch (blame) {
+    case HF__BLAME_AGAIN:
+        op->result = HF__AGAIN;
+        return HF_OK;
+    case HF__BLAME_BATCH:
+    case HF__BLAME_SERVER:
+        op->result = r;
+        return HF_OK;
+    case HF__BLAME_UNKNOWN:
+        break;
+    }
+    return hf__mysql_dead(s);
+}
+
+int hf__mysql_change_send(struct hf__mysql_change *c)
+{
+    struct hf__op *op = c->op;
+    MYSQL_ROW row;
+    int r;
+
+    hf__text_add(c->sql, ";COMMIT");
+    if (c->takes != NULL) {
+        drop_bell(c->sql, c->takes, "@hf<>1 AND @hf_bell=1");
+    }
+    if (c->frees != NULL) {
+        drop_bell(c->sql, c->frees, "@hf=1");
+    }
+    hf__text_add(c->sql, ";SELECT @hf,@hf_slot");
+    op->result = HF_EUNKNOWN;
+    r = hf__wire_run(c->s);
+    if (r != HF_OK || c->s->reply.error != 0) {
+        r = hf__mysql_refused(c->s, op, r);
+        return r == HF_OK && op->result != HF_ENOMEM ? undo(c) : r;
+    }
+    row = hf__wire_row(c->s);
+    c->is_done = row != NULL && hf__column_i64(row[0]) == 1;
+    c->is_raced = !c->is_done;
+    c->slot = row != NULL ? (int)hf__column_i64(row[1]) : -1;
+    op->result = HF__AGAIN;
+    return HF_OK;
+}
+
+/* ---- columns */
+
+void hf__mysql_sql_prolong(struct hf__text *t, int64_t lease_us)
+{
+    hf__text_addf(t,
+                  "expires=IF(" HF__SQL_NOW ">=changed_at," HF__SQL_NOW
+                  "+%lld,GREATEST(expires," HF__SQL_NOW "+%lld)),"
+                  "changed_at=GREATEST(changed_at," HF__SQL_NOW ")",
+                  (long long)lease_us, (long long)lease_us);
+}
+
+void hf__mysql_sql_own(struct hf__text *t, const struct hf__key *key,
+                       const struct hf__token *token)
+{
+    hf__text_add(t, "name_key=");
+    hf__text_key(t, key);
+    hf__text_add(t, " AND token=");
+    hf__text_token(t, token);
+}
