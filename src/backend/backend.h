@@ -174,6 +174,9 @@ struct hf__head {
     unsigned generation;     /* of the running call; set by the wrappers */
     bool only_listens; /* no call but listen() will come; set before open() */
     struct hf__facts facts; /* filled by open() */
+    /* Of the sessions before when open() begins; after close(), of them and
+     * this one. */
+    struct hf__remains remains;
 };
 
 /* True once the running call was asked to stop. For the session's thread. */

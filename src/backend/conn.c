@@ -85,6 +85,7 @@ int hf__conn_open(struct hf__conn *conn, const struct hf__backend *backend,
     conn->backend = backend;
     conn->is_dead = false;
     head_of(conn)->only_listens = conn->only_listens;
+    head_of(conn)->remains = conn->remains;
     begin(conn, &sigpipe);
     int r = backend->open(conn->state, url, allow, deadline, err);
     r = end(conn, &sigpipe, r);
@@ -108,6 +109,7 @@ void hf__conn_close(struct hf__conn *conn)
     hf__sigpipe_block(&sigpipe);
     conn->backend->close(conn->state);
     hf__sigpipe_restore(&sigpipe);
+    conn->remains = head_of(conn)->remains;
     hf__free(conn->state);
     conn->state = NULL;
     conn->is_dead = false;

@@ -29,16 +29,18 @@ const struct hf__backend *hf__backend_find(const char *scheme);
 /* One open session, as the core sees it. */
 struct hf__conn {
     const struct hf__backend *backend;
-    void *state;            /* NULL when not open */
-    bool is_dead;           /* a call said so; only close is left */
-    bool only_listens;      /* set before it is opened */
-    struct hf__mutex mutex; /* guards the rest; all zero is ready for use */
-    bool is_running;        /* a call is */
-    bool is_interrupted;    /* between two calls: kept for the next wait() */
-    unsigned generation;    /* of the running or last call */
+    void *state;                /* NULL when not open */
+    bool is_dead;               /* a call said so; only close is left */
+    bool only_listens;          /* set before it is opened */
+    struct hf__remains remains; /* of sessions that were closed */
+    struct hf__mutex mutex;     /* guards the rest; all zero is ready for use */
+    bool is_running;            /* a call is */
+    bool is_interrupted; /* between two calls: kept for the next wait() */
+    unsigned generation; /* of the running or last call */
 };
 
-/* conn must be zeroed or closed. On failure it is closed again. */
+/* conn must be zeroed or closed; what it keeps of its last session is for the
+ * same store. On failure it is closed again. */
 HF_MUST_CHECK int hf__conn_open(struct hf__conn *, const struct hf__backend *,
                                 const struct hf__url *, const char *allow,
                                 hf__time deadline, hf_error *);

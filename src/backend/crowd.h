@@ -45,15 +45,16 @@ enum hf__entry {
 /* May the claim of that token enter? Its own grant and ticket are never in
  * its way; a ticket gives it its place in line. ret_slot: −1 without slots;
  * for MISFIT, how many there are. */
-enum hf__entry hf__may_enter(const struct hf__stands *,
-                             const struct hf__token *, struct hf__manner,
-                             int *ret_slot);
+HF_MODULE_API enum hf__entry hf__may_enter(const struct hf__stands *,
+                                           const struct hf__token *,
+                                           struct hf__manner, int *ret_slot);
 /* Could the two be granted at the same time? Slots: as far as they suffice. */
 bool hf__manners_agree(struct hf__manner a, struct hf__manner b);
 /* Does the acquire, which may not enter, leave a ticket? */
-bool hf__leaves_ticket(const struct hf__stands *, const struct hf__op *);
+HF_MODULE_API bool hf__leaves_ticket(const struct hf__stands *,
+                                     const struct hf__op *);
 /* The acquire is HF__ENTRY_MISFIT: its result, with its text. */
-int hf__tell_misfit(const struct hf__op *, int slots_held);
+HF_MODULE_API int hf__tell_misfit(const struct hf__op *, int slots_held);
 
 /* ---- for people */
 
@@ -72,7 +73,8 @@ struct hf__crowd {
 };
 
 /* HF_OK, or HF_ENOMEM: then it is as before. */
-HF_MUST_CHECK int hf__crowd_add(struct hf__crowd *, const struct hf__party *);
+HF_MODULE_API HF_MUST_CHECK int hf__crowd_add(struct hf__crowd *,
+                                              const struct hf__party *);
 void hf__crowd_free(struct hf__crowd *);
 /* The holder whose lease ends first; without any, `record`. */
 const struct hf__record *hf__crowd_first_to_end(const struct hf__crowd *,

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a store keeps of a name and tells of it: whose the grant is, by which
- * token, beside which others, for how long still.
+ * token, beside which others, for how long still; and what a dead session may
+ * have left in it.
  */
 #ifndef HF_BACKEND_RECORD_H
 #define HF_BACKEND_RECORD_H
 
 #include "include/holdfast.h"
 #include "src/base/base.h"
+#include "src/base/time.h"
 
 /* Secret, random, new for each claim; all zero means "nobody". */
 struct hf__token {
@@ -50,6 +52,18 @@ struct hf__record {
     int64_t remaining_us;   /* of the lease, or of the keeping; −1 unknown */
     int64_t acquired_us;    /* wall clock of the holder; 0 unknown */
     struct hf__owner owner;
+};
+
+/*
+ * What a session that ended in the middle of a call may have left under way in
+ * the store: a ghost, which may yet be applied. The next session of the same
+ * conn is given it, so that it ends the ghost before it does anything else.
+ * All zero: nothing.
+ */
+struct hf__remains {
+    uint64_t mark;  /* by which the store knows that session; 0: it can't */
+    uint64_t place; /* which server it was on */
+    hf__time until; /* no longer than that can it be applied */
 };
 
 #endif

@@ -44,6 +44,7 @@
 #define HF_ASSERT(condition)                                                   \
     ((condition) ? (void)0 : hf__assert_failed(#condition, __FILE__, __LINE__))
 
-_Noreturn void hf__assert_failed(const char *text, const char *file, int line);
+HF_MODULE_API _Noreturn void hf__assert_failed(const char *text,
+                                               const char *file, int line);
 
 #endif

@@ -22,6 +22,6 @@ hf__fail_native(hf_error *err, int status, int native, const char *format, ...);
 void hf__error_copy(hf_error *dst, const hf_error *src);
 
 /* "No such file or directory", thread-safe, never NULL. buf ≥ 64 bytes. */
-const char *hf__errno_text(int number, char *buf, size_t size);
+HF_MODULE_API const char *hf__errno_text(int number, char *buf, size_t size);
 
 #endif

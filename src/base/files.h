@@ -16,6 +16,6 @@ const char *hf__netfs_name(uint64_t f_type);
 int hf__errno_status(int number);
 
 /* Is the word in the comma-separated list, as allow= has it? */
-bool hf__is_allowed(const char *allow, const char *word);
+HF_MODULE_API bool hf__is_allowed(const char *allow, const char *word);
 
 #endif

@@ -41,6 +41,6 @@ void hf__map_each(const struct hf__map *,
                   void (*fn)(void *arg, struct hf__map_link *), void *arg);
 
 /* FNV-1a, 64 bits; the same on every machine and in every version. */
-uint64_t hf__hash(const void *bytes, size_t length);
+HF_MODULE_API uint64_t hf__hash(const void *bytes, size_t length);
 
 #endif

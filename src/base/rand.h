@@ -12,7 +12,7 @@
 HF_MODULE_API void hf__random(void *bytes, size_t size);
 
 /* Evenly in [low, high]; for jitter. */
-int64_t hf__random_between(int64_t low, int64_t high);
+HF_MODULE_API int64_t hf__random_between(int64_t low, int64_t high);
 
 /* The calling thread's own number: random, not 0, the same at each call. */
 uint64_t hf__random_of_thread(void);

@@ -23,10 +23,11 @@ struct hf__secret {
  * not be able to read it. HF_OK; HF_EINVAL (two in one URL, or not a
  * password), HF_EAUTH (the file can't be read), HF_EUNSAFE (by others it can).
  */
-HF_MUST_CHECK int hf__secret_read(const struct hf__url *url,
-                                  struct hf__secret *ret_secret, hf_error *err);
+HF_MODULE_API HF_MUST_CHECK int hf__secret_read(const struct hf__url *url,
+                                                struct hf__secret *ret_secret,
+                                                hf_error *err);
 /* Also as a cleanup: HF_AUTO(hf__secret_wipe) struct hf__secret secret = {0};
  */
-void hf__secret_wipe(struct hf__secret *);
+HF_MODULE_API void hf__secret_wipe(struct hf__secret *);
 
 #endif

@@ -25,7 +25,7 @@ HF_MODULE_API hf__time hf__now(void);
 int64_t hf__monotonic_ns(void);
 
 /* Microseconds since 1970-01-01 UTC. May step. */
-int64_t hf__wall_us(void);
+HF_MODULE_API int64_t hf__wall_us(void);
 
 static inline bool hf__is_never(hf__time t)
 {

@@ -9,6 +9,7 @@
  */
 #include "src/backend/mysql/bell.h"
 #include "src/backend/mysql/errors.h"
+#include "src/backend/mysql/ghost.h"
 #include "src/backend/mysql/hot.h"
 #include "src/base/error.h"
 
@@ -380,5 +381,6 @@ int hf__mysql_execute(void *state, struct hf__op *ops[], int n,
         r = run_chunk(s, ops + i, count);
     }
     close_undecided(ops, n);
+    hf__ghost_doubt(s, ops, n);
     return r;
 }

@@ -6,6 +6,7 @@
  */
 #include "src/backend/mysql/mysql.h"
 
+#include "src/backend/mysql/ghost.h"
 #include "src/backend/mysql/place.h"
 #include "src/backend/mysql/schema.h"
 #include "src/backend/registry.h"
@@ -27,6 +28,9 @@ static int mysql_open(void *state, const struct hf__url *url, const char *allow,
     if (r == HF_OK) {
         r = hf__mysql_place_connect(s, url, allow, deadline);
     }
+    if (r == HF_OK) {
+        r = hf__ghost_end(s);
+    }
     return r == HF_OK ? hf__mysql_schema_ready(s) : r;
 }
 
@@ -34,6 +38,7 @@ static void mysql_close_session(void *state)
 {
     struct hf__mysql *s = state;
 
+    hf__ghost_leave(s);
     hf__mysql_wait_fini(s);
     hf__wire_fini(s);
     hf__text_fini(&s->sql);

@@ -9,6 +9,7 @@
  *     schema.c    the tables              row.c      a record
  *     batch.c     execute()               hot.c      names with one holder
  *     bell.c      user locks that wake
+ *     ghost.c     what a dead session left
  *     crowded.c   names with more         wait.c     waiters
  *     list.c      list()                  gc.c       gc()
  *     check.c     check()                 place.c    URL options, secrets
@@ -37,6 +38,8 @@ struct hf__server {
     bool has_zero_wait; /* innodb_lock_wait_timeout=0 is taken */
     bool is_galera;
     uint64_t connection_id;
+    uint64_t place; /* which server it is */
+    uint64_t mark;  /* names a user lock of this session's life; 0: none */
 };
 
 struct hf__mysql {
@@ -51,6 +54,10 @@ struct hf__mysql {
     /* Of the call that runs: */
     hf__time deadline;
     hf_error *err;
+
+    /* Nothing of the sessions before can be applied any more, unless: */
+    bool is_alone;
+    hf__time haunted_until;
 
     struct hf__parked *parked; /* wait.c's; NULL: it has not waited yet */
 };

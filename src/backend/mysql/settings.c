@@ -10,6 +10,7 @@
 #include "src/backend/mysql/mysql.h"
 #include "src/base/error.h"
 #include "src/base/files.h"
+#include "src/base/map.h"
 #include "src/base/rand.h"
 
 #include <stdio.h>
@@ -31,6 +32,10 @@ enum {
     AUTOCOMMIT,
     SQL_MODE,
     LOCK_WAIT,
+    HOSTNAME,
+    PORT,
+    DATADIR,
+    SERVER_UUID,
     READ_ONLY,
     INNODB_READ_ONLY,
     FIRST_STATUS, /* the server's; those above are the session's */
@@ -79,7 +84,8 @@ static int set(struct hf__mysql *s, uint64_t probe)
     hf__text_add(&s->sql,
                  "SET SESSION autocommit=1,"
                  "sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION',"
-                 "innodb_lock_wait_timeout=0,wait_timeout=28800;"
+                 "innodb_lock_wait_timeout=0,lock_wait_timeout=1,"
+                 "wait_timeout=28800;"
                  "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;");
     /* Two at once, and seen as ours: one alone may have freed the other. */
     hf__text_addf(&s->sql,
@@ -101,7 +107,7 @@ static void read_probe(struct hf__mysql *s)
     }
 }
 
-static void read_second_probe(struct hf__mysql *s)
+static void read_second_probe(struct hf__mysql *s, uint64_t probe)
 {
     MYSQL_ROW row = hf__wire_row(s);
 
@@ -111,11 +117,15 @@ static void read_second_probe(struct hf__mysql *s)
                         strcmp(row[1], row[0]) == 0 &&
                         strcmp(row[2], row[0]) == 0;
 
+        bool has_last = row[2] != NULL && strcmp(row[2], row[0]) == 0;
+
+        s->server.mark = is_same && has_last ? probe : 0;
         s->server.has_bells = s->server.has_bells && is_same && has_both;
     }
 }
 
-/* Is it still the same connection, and does it hold both locks? */
+/* Is it still the same connection, and does it hold both locks? The second is
+ * kept: see ghost.c. */
 static int look(struct hf__mysql *s, uint64_t probe, struct variable *list)
 {
     int r;
@@ -123,11 +133,10 @@ static int look(struct hf__mysql *s, uint64_t probe, struct variable *list)
     hf__text_clear(&s->sql);
     hf__text_addf(&s->sql,
                   "SELECT CONNECTION_ID(),IS_USED_LOCK('hp.%016llxa'),"
-                  "IS_USED_LOCK('hp.%016llxb'),RELEASE_LOCK('hp.%016llxa'),"
-                  "RELEASE_LOCK('hp.%016llxb');"
+                  "IS_USED_LOCK('hp.%016llxb'),RELEASE_LOCK('hp.%016llxa');"
                   "SHOW SESSION VARIABLES WHERE Variable_name IN(",
                   (unsigned long long)probe, (unsigned long long)probe,
-                  (unsigned long long)probe, (unsigned long long)probe);
+                  (unsigned long long)probe);
     for (int i = 0; i < FIRST_STATUS; i++) {
         hf__text_addf(&s->sql, "%s'%s'", i == 0 ? "" : ",", list[i].name);
     }
@@ -141,7 +150,7 @@ static int look(struct hf__mysql *s, uint64_t probe, struct variable *list)
     if (r != HF_OK || s->reply.error != 0) {
         return r != HF_OK ? r : refuse(s);
     }
-    read_second_probe(s);
+    read_second_probe(s, probe);
     while (r == HF_OK && s->reply.error == 0 && !s->reply.is_last) {
         r = hf__wire_next(s);
         if (r == HF_OK && s->reply.error == 0) {
@@ -204,6 +213,17 @@ static char grade_of(const struct hf__mysql *s, const struct variable *list)
     return s->server.is_galera || (has_replicas && !is_waited_for) ? 'C' : 'B';
 }
 
+/* Two servers that are not one differ in something of it. */
+static uint64_t place_of(const struct variable *list)
+{
+    char text[4 * sizeof list[0].value];
+    int length = snprintf(text, sizeof text, "%s %s %s %s",
+                          list[HOSTNAME].value, list[PORT].value,
+                          list[DATADIR].value, list[SERVER_UUID].value);
+
+    return hf__hash(text, (size_t)length);
+}
+
 int hf__mysql_settings_apply(struct hf__mysql *s, const char *allow)
 {
     struct variable list[N_VARIABLES] = {
@@ -215,6 +235,10 @@ int hf__mysql_settings_apply(struct hf__mysql *s, const char *allow)
         [AUTOCOMMIT] = {.name = "autocommit"},
         [SQL_MODE] = {.name = "sql_mode"},
         [LOCK_WAIT] = {.name = "innodb_lock_wait_timeout"},
+        [HOSTNAME] = {.name = "hostname"},
+        [PORT] = {.name = "port"},
+        [DATADIR] = {.name = "datadir"},
+        [SERVER_UUID] = {.name = "server_uuid"},
         [READ_ONLY] = {.name = "read_only"},
         [INNODB_READ_ONLY] = {.name = "innodb_read_only"},
         [REPLICAS] = {.name = "Slaves_connected"},
@@ -240,6 +264,7 @@ int hf__mysql_settings_apply(struct hf__mysql *s, const char *allow)
     r = r == HF_OK ? check_writable(s, list, allow) : r;
     memcpy(s->server.version, list[VERSION].value, sizeof s->server.version);
     s->lock_wait_s = -1;
+    s->server.place = place_of(list);
     s->server.is_galera = is(&list[WSREP_ON], "ON");
     s->server.has_bells = s->server.has_bells && !s->server.is_galera;
     s->head.facts.grade = grade_of(s, list);
