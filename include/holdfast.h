@@ -143,7 +143,8 @@ typedef struct hf_open_opts {
  * Open a store. `url` is one of those in docs/reference.md, for example
  * "sqlite:/var/lib/app/locks.db" or "memory:". opts may be NULL.
  * Gives: HF_OK and a client for hf_close(); HF_EINVAL (the URL or an option),
- * HF_EUNAVAIL, HF_EAUTH, HF_EPROTO, HF_EUNSAFE, HF_ENOMEM and no client.
+ * HF_ENOTSUP (the store's module is missing or does not fit), HF_EUNAVAIL,
+ * HF_EAUTH, HF_EPROTO, HF_EUNSAFE, HF_ENOMEM and no client.
  * Blocks: up to connect_timeout (10 s).
  */
 HF_API HF_MUST_CHECK int hf_open(const char *url, const hf_open_opts *opts,
