@@ -65,7 +65,8 @@ static unsigned run(const struct hf__mariadb *m, const char *sql, char *value,
     return r;
 }
 
-static void format_sql(char sql[SQL_BYTES], const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static void
+format_sql(char sql[SQL_BYTES], const char *format, va_list args)
 {
     if (vsnprintf(sql, SQL_BYTES, format, args) >= SQL_BYTES) {
         hf__servers_fail("too long a statement: %.80s", sql);

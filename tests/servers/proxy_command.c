@@ -20,8 +20,8 @@ static bool arm(struct hf__relay *relay, const struct hf__proxy_rule *rule)
 
 void hf__relay_cut(struct hf__relay *relay, enum hf__proxy_action action)
 {
-    for (struct hf__link *l = relay->links; l; l = l->next) {
-        hf__link_cut(l, action);
+    for (struct hf__passage *l = relay->passages; l; l = l->next) {
+        hf__passage_cut(l, action);
     }
 }
 
@@ -34,8 +34,8 @@ static bool heal(struct hf__relay *relay)
         relay->holds[i] = false;
         relay->delay_ms[i] = 0;
     }
-    for (struct hf__link *l = relay->links; l; l = l->next) {
-        hf__link_heal(l);
+    for (struct hf__passage *l = relay->passages; l; l = l->next) {
+        hf__passage_heal(l);
     }
     relay->accepts_silently = false;
     if (relay->listener < 0) {

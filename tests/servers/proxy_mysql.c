@@ -17,7 +17,8 @@ enum {
     COM_STMT_CLOSE = 0x19,
 };
 
-_Static_assert(sizeof(struct hf__mysql) <= HF__FRAMING_STATE, "the state fits");
+_Static_assert(sizeof(struct hf__dialog) <= HF__FRAMING_STATE,
+               "the state fits");
 
 static size_t payload_length(const uint8_t *packet)
 {
@@ -28,12 +29,12 @@ static size_t payload_length(const uint8_t *packet)
 static size_t measure(const void *arg, enum hf__proxy_way way,
                       const uint8_t *bytes, size_t n)
 {
-    const struct hf__mysql *s = arg;
+    const struct hf__dialog *s = arg;
     size_t length = 0;
     size_t part;
 
     (void)way;
-    if (s->phase == HF__MYSQL_OPAQUE) {
+    if (s->phase == HF__DIALOG_OPAQUE) {
         return n;
     }
     do {
@@ -42,7 +43,7 @@ static size_t measure(const void *arg, enum hf__proxy_way way,
         }
         part = payload_length(bytes + length);
         length += PACKET_HEAD + part;
-    } while (part == HF__MYSQL_FULL);
+    } while (part == HF__DIALOG_FULL);
     return length;
 }
 
@@ -58,38 +59,38 @@ static uint32_t capabilities_of(const uint8_t *payload, size_t length)
     if (at + 7 > length) {
         return 0;
     }
-    return hf__mysql_number(payload + at) | hf__mysql_number(payload + at + 5)
-                                                << 16;
+    return hf__dialog_number(payload + at) | hf__dialog_number(payload + at + 5)
+                                                 << 16;
 }
 
-static struct hf__mark read_greeting(struct hf__mysql *s,
+static struct hf__mark read_greeting(struct hf__dialog *s,
                                      const uint8_t *payload, size_t length)
 {
-    bool is_error = payload[0] == HF__MYSQL_ERR;
+    bool is_error = payload[0] == HF__DIALOG_ERR;
 
     s->capabilities = capabilities_of(payload, length);
-    s->phase = is_error ? HF__MYSQL_OPAQUE : HF__MYSQL_LOGIN;
+    s->phase = is_error ? HF__DIALOG_OPAQUE : HF__DIALOG_LOGIN;
     return (struct hf__mark){true, HF__HANDSHAKE, true, is_error};
 }
 
-static struct hf__mark read_login(struct hf__mysql *s, enum hf__proxy_way way,
+static struct hf__mark read_login(struct hf__dialog *s, enum hf__proxy_way way,
                                   const uint8_t *payload, size_t length)
 {
-    bool is_over = payload[0] == HF__MYSQL_OK || payload[0] == HF__MYSQL_ERR;
+    bool is_over = payload[0] == HF__DIALOG_OK || payload[0] == HF__DIALOG_ERR;
 
     if (way == HF__TO_CLIENT) {
         if (is_over) {
-            s->phase = payload[0] == HF__MYSQL_OK ? HF__MYSQL_CHATTER
-                                                  : HF__MYSQL_OPAQUE;
+            s->phase = payload[0] == HF__DIALOG_OK ? HF__DIALOG_CHATTER
+                                                   : HF__DIALOG_OPAQUE;
         }
         return (struct hf__mark){true, HF__HANDSHAKE, false, is_over};
     }
     if (!s->is_answered && length >= 4) {
         s->is_answered = true;
         s->capabilities &=
-            hf__mysql_number(payload) | hf__mysql_number(payload + 2) << 16;
+            hf__dialog_number(payload) | hf__dialog_number(payload + 2) << 16;
         if (length == SSL_REQUEST && s->capabilities & CAN_SSL) {
-            s->phase = HF__MYSQL_OPAQUE;
+            s->phase = HF__DIALOG_OPAQUE;
         }
     }
     return (struct hf__mark){0};
@@ -104,11 +105,11 @@ static bool gets_reply(uint8_t command)
 }
 
 /* Each command begins with packet number 0. */
-static struct hf__mark read_command(struct hf__mysql *s, uint8_t number,
+static struct hf__mark read_command(struct hf__dialog *s, uint8_t number,
                                     uint8_t command)
 {
     if (number != 0 || !gets_reply(command) ||
-        s->n_commands == HF__MYSQL_PIPELINE) {
+        s->n_commands == HF__DIALOG_PIPELINE) {
         return (struct hf__mark){0};
     }
     s->commands[s->n_commands++] = command;
@@ -117,7 +118,7 @@ static struct hf__mark read_command(struct hf__mysql *s, uint8_t number,
 
 /* ---- replies */
 
-static struct hf__mark read_reply(struct hf__mysql *s, const uint8_t *payload,
+static struct hf__mark read_reply(struct hf__dialog *s, const uint8_t *payload,
                                   size_t length)
 {
     struct hf__mark mark = {true, HF__REPLY, !s->has_begun, false};
@@ -125,10 +126,10 @@ static struct hf__mark read_reply(struct hf__mysql *s, const uint8_t *payload,
     if (s->n_commands == 0) {
         return (struct hf__mark){0}; /* the server's last words, unasked for */
     }
-    mark.ends = hf__mysql_result(s, payload, length);
+    mark.ends = hf__dialog_result(s, payload, length);
     s->has_begun = !mark.ends;
     if (mark.ends) {
-        s->step = HF__MYSQL_FIRST;
+        s->step = HF__DIALOG_FIRST;
         s->n_commands--;
         memmove(s->commands, s->commands + 1, s->n_commands);
     }
@@ -139,20 +140,20 @@ static struct hf__mark read_packet(void *arg, enum hf__proxy_way way,
                                    const uint8_t *unit, size_t length)
 {
     static const uint8_t empty[16];
-    struct hf__mysql *s = arg;
+    struct hf__dialog *s = arg;
     const uint8_t *payload = length > PACKET_HEAD ? unit + PACKET_HEAD : empty;
 
     length -= PACKET_HEAD;
     switch (s->phase) {
-    case HF__MYSQL_GREETING:
+    case HF__DIALOG_GREETING:
         return way == HF__TO_CLIENT ? read_greeting(s, payload, length)
                                     : (struct hf__mark){0};
-    case HF__MYSQL_LOGIN:
+    case HF__DIALOG_LOGIN:
         return read_login(s, way, payload, length);
-    case HF__MYSQL_CHATTER:
+    case HF__DIALOG_CHATTER:
         return way == HF__TO_SERVER ? read_command(s, unit[3], payload[0])
                                     : read_reply(s, payload, length);
-    case HF__MYSQL_OPAQUE:
+    case HF__DIALOG_OPAQUE:
         break;
     }
     return (struct hf__mark){0};

@@ -14,7 +14,7 @@ enum {
     COM_STMT_PREPARE = 0x16,
 };
 
-uint32_t hf__mysql_number(const uint8_t *at)
+uint32_t hf__dialog_number(const uint8_t *at)
 {
     return (uint32_t)(at[0] | at[1] << 8);
 }
@@ -34,14 +34,14 @@ static size_t skip_number(const uint8_t *at)
     }
 }
 
-static bool defines_eof(const struct hf__mysql *s)
+static bool defines_eof(const struct hf__dialog *s)
 {
     return !(s->capabilities & CAN_DEPRECATE_EOF);
 }
 
 static bool says_more(const uint8_t *status)
 {
-    return hf__mysql_number(status) & MORE_RESULTS;
+    return hf__dialog_number(status) & MORE_RESULTS;
 }
 
 /* The status stands behind two numbers of any length. */
@@ -56,44 +56,44 @@ static bool ok_says_more(const uint8_t *payload, size_t length)
 }
 
 /* What follows a group of definitions. True: the reply is over. */
-static bool after_definitions(struct hf__mysql *s)
+static bool after_definitions(struct hf__dialog *s)
 {
     if (!s->is_prepare) {
-        s->step = HF__MYSQL_ROWS;
+        s->step = HF__DIALOG_ROWS;
         return false;
     }
     s->definitions = s->definitions2;
     s->definitions2 = 0;
-    s->step = HF__MYSQL_DEFINITIONS;
+    s->step = HF__DIALOG_DEFINITIONS;
     return s->definitions == 0;
 }
 
-static bool read_prepared(struct hf__mysql *s, const uint8_t *payload)
+static bool read_prepared(struct hf__dialog *s, const uint8_t *payload)
 {
     s->is_prepare = true;
-    s->definitions2 = (uint16_t)hf__mysql_number(payload + 5);
-    s->definitions = (uint16_t)hf__mysql_number(payload + 7);
-    s->step = HF__MYSQL_DEFINITIONS;
+    s->definitions2 = (uint16_t)hf__dialog_number(payload + 5);
+    s->definitions = (uint16_t)hf__dialog_number(payload + 7);
+    s->step = HF__DIALOG_DEFINITIONS;
     return s->definitions == 0 && after_definitions(s);
 }
 
 /* The first packet of a result. True: it is all. */
-static bool read_first(struct hf__mysql *s, const uint8_t *payload,
+static bool read_first(struct hf__dialog *s, const uint8_t *payload,
                        size_t length)
 {
     uint8_t command = s->commands[0];
 
-    if (command == COM_STATISTICS || payload[0] == HF__MYSQL_ERR) {
+    if (command == COM_STATISTICS || payload[0] == HF__DIALOG_ERR) {
         return true;
     }
     if (command == COM_CHANGE_USER) {
-        return payload[0] == HF__MYSQL_OK;
+        return payload[0] == HF__DIALOG_OK;
     }
-    if (payload[0] == HF__MYSQL_OK && command == COM_STMT_PREPARE &&
+    if (payload[0] == HF__DIALOG_OK && command == COM_STMT_PREPARE &&
         length >= 12) {
         return read_prepared(s, payload);
     }
-    if (payload[0] == HF__MYSQL_OK) {
+    if (payload[0] == HF__DIALOG_OK) {
         return !ok_says_more(payload, length);
     }
     if (payload[0] == END_OF_ROWS && length < LONGEST_EOF) {
@@ -101,20 +101,21 @@ static bool read_first(struct hf__mysql *s, const uint8_t *payload,
     }
     s->is_prepare = false;
     s->definitions = payload[0] == 0xFC && length >= 3
-                         ? (uint16_t)hf__mysql_number(payload + 1)
+                         ? (uint16_t)hf__dialog_number(payload + 1)
                          : payload[0];
-    s->step = HF__MYSQL_DEFINITIONS;
+    s->step = HF__DIALOG_DEFINITIONS;
     return false;
 }
 
-static bool read_row(struct hf__mysql *s, const uint8_t *payload, size_t length)
+static bool read_row(struct hf__dialog *s, const uint8_t *payload,
+                     size_t length)
 {
     bool is_end =
         payload[0] == END_OF_ROWS &&
-        (defines_eof(s) ? length < LONGEST_EOF : length < HF__MYSQL_FULL);
+        (defines_eof(s) ? length < LONGEST_EOF : length < HF__DIALOG_FULL);
     bool more;
 
-    if (payload[0] == HF__MYSQL_ERR) {
+    if (payload[0] == HF__DIALOG_ERR) {
         return true;
     }
     if (!is_end) {
@@ -122,28 +123,28 @@ static bool read_row(struct hf__mysql *s, const uint8_t *payload, size_t length)
     }
     more = defines_eof(s) ? length >= 5 && says_more(payload + 3)
                           : ok_says_more(payload, length);
-    s->step = HF__MYSQL_FIRST;
+    s->step = HF__DIALOG_FIRST;
     return !more;
 }
 
-bool hf__mysql_result(struct hf__mysql *s, const uint8_t *payload,
-                      size_t length)
+bool hf__dialog_result(struct hf__dialog *s, const uint8_t *payload,
+                       size_t length)
 {
     switch (s->step) {
-    case HF__MYSQL_FIRST:
+    case HF__DIALOG_FIRST:
         return read_first(s, payload, length);
-    case HF__MYSQL_DEFINITIONS:
+    case HF__DIALOG_DEFINITIONS:
         if (--s->definitions > 0) {
             return false;
         }
         if (defines_eof(s)) {
-            s->step = HF__MYSQL_END_OF_DEFINITIONS;
+            s->step = HF__DIALOG_END_OF_DEFINITIONS;
             return false;
         }
         return after_definitions(s);
-    case HF__MYSQL_END_OF_DEFINITIONS:
+    case HF__DIALOG_END_OF_DEFINITIONS:
         return after_definitions(s);
-    case HF__MYSQL_ROWS:
+    case HF__DIALOG_ROWS:
         break;
     }
     return read_row(s, payload, length);

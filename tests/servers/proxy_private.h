@@ -55,14 +55,15 @@ struct hf__flow {
     struct hf__chunk **last;
 };
 
-struct hf__link {
-    struct hf__link *next;
+struct hf__passage {
+    struct hf__passage *next;
     int number;
     int ends[HF__PROXY_WAYS]; /* where each flow ends; −1: nowhere */
     struct hf__flow flows[HF__PROXY_WAYS];
     bool is_silenced;
     bool is_over;
-    char statement[1024]; /* the beginning of the last one */
+    uint8_t statement[1024]; /* the beginning of the last one */
+    size_t statement_length;
     uint64_t framing_state[HF__FRAMING_STATE / 8];
 };
 
@@ -84,7 +85,7 @@ struct hf__relay {
     int64_t delay_ms[HF__PROXY_WAYS];
     struct hf__armed rules[HF__PROXY_RULES];
     struct hf__proxy_counts counts;
-    struct hf__link *links;
+    struct hf__passage *passages;
 };
 
 /* proxy_flow.c: the bytes of one direction. */
@@ -99,21 +100,22 @@ bool hf__flow_write(struct hf__flow *, int fd);
 /* Writes all, due or not. */
 void hf__flow_flush(struct hf__flow *, int fd);
 
-/* proxy_link.c: a connection. */
-struct hf__link *hf__link_new(int client, int server, int number);
-void hf__link_free(struct hf__link *);
+/* proxy_passage.c: a connection. */
+struct hf__passage *hf__passage_new(int client, int server, int number);
+void hf__passage_free(struct hf__passage *);
 /* True: nothing shall pass that way now. */
-bool hf__link_is_held(const struct hf__relay *, const struct hf__link *,
-                      enum hf__proxy_way);
+bool hf__passage_is_held(const struct hf__relay *, const struct hf__passage *,
+                         enum hf__proxy_way);
 /* Passes on what may pass. */
-void hf__link_advance(struct hf__relay *, struct hf__link *);
+void hf__passage_advance(struct hf__relay *, struct hf__passage *);
 /* Ends it, after all that passed was written; or silences it. */
-void hf__link_cut(struct hf__link *, enum hf__proxy_action);
+void hf__passage_cut(struct hf__passage *, enum hf__proxy_action);
 /* No rule, silence or delay holds for it any more. */
-void hf__link_heal(struct hf__link *);
+void hf__passage_heal(struct hf__passage *);
 
 /* proxy_rules.c: which rule hits a message that begins here. */
-void hf__rules_begin(struct hf__relay *, struct hf__link *, struct hf__flow *);
+void hf__rules_begin(struct hf__relay *, struct hf__passage *,
+                     struct hf__flow *);
 
 enum hf__proxy_order {
     HF__ORDER_RULE,

@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { LINKS_MAX = 500, BACKLOG = 128, LONG_MS = 60000 };
+enum { PASSAGES_MAX = 500, BACKLOG = 128, LONG_MS = 60000 };
 enum { CONTROL, LISTENER, FIXED };
 
 static struct sockaddr_in at_port(int port)
@@ -65,7 +65,7 @@ static void accept_client(struct hf__relay *relay)
     int client =
         accept4(relay->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     int server = -1;
-    struct hf__link *link;
+    struct hf__passage *passage;
 
     if (client < 0) {
         return;
@@ -74,28 +74,28 @@ static void accept_client(struct hf__relay *relay)
     if (!relay->accepts_silently) {
         server = connect_server(relay->server_port);
     }
-    link = hf__link_new(client, server, ++relay->counts.connections);
+    passage = hf__passage_new(client, server, ++relay->counts.connections);
     if (server < 0 && !relay->accepts_silently) {
-        hf__link_cut(link, HF__RESET);
+        hf__passage_cut(passage, HF__RESET);
     }
-    link->next = relay->links;
-    relay->links = link;
+    passage->next = relay->passages;
+    relay->passages = passage;
     relay->counts.open++;
 }
 
 static void forget_what_is_over(struct hf__relay *relay)
 {
-    struct hf__link **at = &relay->links;
+    struct hf__passage **at = &relay->passages;
 
     while (*at) {
-        struct hf__link *link = *at;
+        struct hf__passage *passage = *at;
 
-        if (link->is_over) {
-            *at = link->next;
-            hf__link_free(link);
+        if (passage->is_over) {
+            *at = passage->next;
+            hf__passage_free(passage);
             relay->counts.open--;
         } else {
-            at = &link->next;
+            at = &passage->next;
         }
     }
 }
@@ -111,8 +111,8 @@ static void take_command(struct hf__relay *relay, int control)
     }
     answer.is_done = hf__relay_obey(relay, &command);
     /* What was kept back may pass now, without anything new having come. */
-    for (struct hf__link *l = relay->links; l; l = l->next) {
-        hf__link_advance(relay, l);
+    for (struct hf__passage *l = relay->passages; l; l = l->next) {
+        hf__passage_advance(relay, l);
     }
     forget_what_is_over(relay);
     answer.counts = relay->counts;
@@ -123,18 +123,19 @@ static void take_command(struct hf__relay *relay, int control)
 
 /* What a connection waits for: a descriptor without events is left out, for
  * poll() would tell of its end again and again. */
-static void await_link(const struct hf__relay *relay,
-                       const struct hf__link *link, struct pollfd *ends,
-                       int64_t *timeout)
+static void await_passage(const struct hf__relay *relay,
+                          const struct hf__passage *passage,
+                          struct pollfd *ends, int64_t *timeout)
 {
     int64_t now = hf__test_now_ms();
 
     for (int i = 0; i < HF__PROXY_WAYS; i++) {
-        const struct hf__flow *out = &link->flows[i];
+        const struct hf__flow *out = &passage->flows[i];
         enum hf__proxy_way in = i ? HF__TO_SERVER : HF__TO_CLIENT;
 
-        ends[i] = (struct pollfd){.fd = link->ends[i]};
-        if (!link->flows[in].at_end && !hf__link_is_held(relay, link, in)) {
+        ends[i] = (struct pollfd){.fd = passage->ends[i]};
+        if (!passage->flows[in].at_end &&
+            !hf__passage_is_held(relay, passage, in)) {
             ends[i].events = POLLIN;
         }
         if (out->first && out->first->due_ms <= now) {
@@ -148,40 +149,40 @@ static void await_link(const struct hf__relay *relay,
     }
 }
 
-static void serve_link(struct hf__relay *relay, struct hf__link *link,
-                       const struct pollfd *ends)
+static void serve_passage(struct hf__relay *relay, struct hf__passage *passage,
+                          const struct pollfd *ends)
 {
-    for (int i = 0; i < HF__PROXY_WAYS && !link->is_over; i++) {
+    for (int i = 0; i < HF__PROXY_WAYS && !passage->is_over; i++) {
         enum hf__proxy_way in = i ? HF__TO_SERVER : HF__TO_CLIENT;
 
         if (ends[i].events & POLLIN && ends[i].revents &&
-            !hf__flow_receive(&link->flows[in], link->ends[i])) {
-            hf__link_cut(link, HF__RESET);
+            !hf__flow_receive(&passage->flows[in], passage->ends[i])) {
+            hf__passage_cut(passage, HF__RESET);
         }
     }
-    hf__link_advance(relay, link);
+    hf__passage_advance(relay, passage);
 }
 
 static void turn(struct hf__relay *relay, int control)
 {
-    struct pollfd events[FIXED + 2 * LINKS_MAX];
-    struct hf__link *link;
+    struct pollfd events[FIXED + 2 * PASSAGES_MAX];
+    struct hf__passage *passage;
     int64_t timeout = LONG_MS;
     nfds_t n = FIXED;
 
     events[CONTROL] = (struct pollfd){.fd = control, .events = POLLIN};
-    for (link = relay->links; link; link = link->next) {
-        await_link(relay, link, &events[n], &timeout);
+    for (passage = relay->passages; passage; passage = passage->next) {
+        await_passage(relay, passage, &events[n], &timeout);
         n += HF__PROXY_WAYS;
     }
     events[LISTENER] = (struct pollfd){
-        .fd =
-            n + HF__PROXY_WAYS <= FIXED + 2 * LINKS_MAX ? relay->listener : -1,
+        .fd = n + HF__PROXY_WAYS <= FIXED + 2 * PASSAGES_MAX ? relay->listener
+                                                             : -1,
         .events = POLLIN};
     poll(events, n, (int)timeout);
     n = FIXED;
-    for (link = relay->links; link; link = link->next) {
-        serve_link(relay, link, &events[n]);
+    for (passage = relay->passages; passage; passage = passage->next) {
+        serve_passage(relay, passage, &events[n]);
         n += HF__PROXY_WAYS;
     }
     forget_what_is_over(relay);

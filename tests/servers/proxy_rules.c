@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which message a rule hits: each armed rule counts the messages that it is
- * about, from the moment it was given. What a hit does, proxy_link.c knows.
+ * about, from the moment it was given. What a hit does, proxy_passage.c knows.
  * Called in the proxy's process.
  */
 #include "tests/servers/proxy_private.h"
@@ -11,37 +11,37 @@
 /* The last statement stands for the message: it is one, or the one that the
  * message replies to. */
 static bool is_about(const struct hf__proxy_rule *rule,
-                     const struct hf__link *link, const struct hf__flow *flow)
+                     const struct hf__passage *passage,
+                     const struct hf__flow *flow)
 {
     return rule->what == flow->mark.what &&
-           (!rule->connection || rule->connection == link->number) &&
-           (!rule->text[0] || strstr(link->statement, rule->text));
+           (!rule->connection || rule->connection == passage->number) &&
+           (!rule->text[0] ||
+            memmem(passage->statement, passage->statement_length, rule->text,
+                   strlen(rule->text)));
 }
 
-static void keep_statement(struct hf__link *link, const struct hf__flow *flow)
+static void keep_statement(struct hf__passage *passage,
+                           const struct hf__flow *flow)
 {
-    size_t n = flow->unit < sizeof link->statement - 1
-                   ? flow->unit
-                   : sizeof link->statement - 1;
+    size_t room = sizeof passage->statement;
 
-    for (size_t i = 0; i < n; i++) {
-        link->statement[i] = flow->bytes[i] ? (char)flow->bytes[i] : '.';
-    }
-    link->statement[n] = '\0';
+    passage->statement_length = flow->unit < room ? flow->unit : room;
+    memcpy(passage->statement, flow->bytes, passage->statement_length);
 }
 
-void hf__rules_begin(struct hf__relay *relay, struct hf__link *link,
+void hf__rules_begin(struct hf__relay *relay, struct hf__passage *passage,
                      struct hf__flow *flow)
 {
     flow->message = 0;
     flow->has_rule = false;
     if (flow->mark.what == HF__STATEMENT) {
-        keep_statement(link, flow);
+        keep_statement(passage, flow);
     }
     for (int i = 0; i < HF__PROXY_RULES; i++) {
         struct hf__armed *a = &relay->rules[i];
 
-        if (!a->is_armed || !is_about(&a->rule, link, flow) ||
+        if (!a->is_armed || !is_about(&a->rule, passage, flow) ||
             ++a->seen < a->rule.n || flow->has_rule) {
             continue;
         }

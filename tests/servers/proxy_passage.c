@@ -12,27 +12,28 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-bool hf__link_is_held(const struct hf__relay *relay,
-                      const struct hf__link *link, enum hf__proxy_way way)
+bool hf__passage_is_held(const struct hf__relay *relay,
+                         const struct hf__passage *passage,
+                         enum hf__proxy_way way)
 {
-    return relay->holds[way] || link->is_silenced || link->is_over ||
-           link->ends[HF__TO_SERVER] < 0;
+    return relay->holds[way] || passage->is_silenced || passage->is_over ||
+           passage->ends[HF__TO_SERVER] < 0;
 }
 
-struct hf__link *hf__link_new(int client, int server, int number)
+struct hf__passage *hf__passage_new(int client, int server, int number)
 {
-    struct hf__link *link = calloc(1, sizeof *link);
+    struct hf__passage *passage = calloc(1, sizeof *passage);
 
-    if (!link) {
+    if (!passage) {
         abort();
     }
-    link->number = number;
-    link->ends[HF__TO_CLIENT] = client;
-    link->ends[HF__TO_SERVER] = server;
+    passage->number = number;
+    passage->ends[HF__TO_CLIENT] = client;
+    passage->ends[HF__TO_SERVER] = server;
     for (int i = 0; i < HF__PROXY_WAYS; i++) {
-        hf__flow_init(&link->flows[i]);
+        hf__flow_init(&passage->flows[i]);
     }
-    return link;
+    return passage;
 }
 
 static void close_end(int fd, enum hf__proxy_action action)
@@ -50,41 +51,41 @@ static void close_end(int fd, enum hf__proxy_action action)
     close(fd);
 }
 
-void hf__link_cut(struct hf__link *link, enum hf__proxy_action action)
+void hf__passage_cut(struct hf__passage *passage, enum hf__proxy_action action)
 {
     if (action == HF__SILENCE) {
-        link->is_silenced = true;
+        passage->is_silenced = true;
         return;
     }
     for (int i = 0; i < HF__PROXY_WAYS; i++) {
-        hf__flow_flush(&link->flows[i], link->ends[i]);
+        hf__flow_flush(&passage->flows[i], passage->ends[i]);
     }
     for (int i = 0; i < HF__PROXY_WAYS; i++) {
-        close_end(link->ends[i], action);
-        link->ends[i] = -1;
+        close_end(passage->ends[i], action);
+        passage->ends[i] = -1;
     }
-    link->is_over = true;
+    passage->is_over = true;
 }
 
-void hf__link_free(struct hf__link *link)
+void hf__passage_free(struct hf__passage *passage)
 {
-    if (!link->is_over) {
-        hf__link_cut(link, HF__CLOSE);
+    if (!passage->is_over) {
+        hf__passage_cut(passage, HF__CLOSE);
     }
     for (int i = 0; i < HF__PROXY_WAYS; i++) {
-        hf__flow_fini(&link->flows[i]);
+        hf__flow_fini(&passage->flows[i]);
     }
-    free(link);
+    free(passage);
 }
 
-void hf__link_heal(struct hf__link *link)
+void hf__passage_heal(struct hf__passage *passage)
 {
-    if (link->ends[HF__TO_SERVER] < 0 && !link->is_over) {
-        hf__link_cut(link, HF__CLOSE);
+    if (passage->ends[HF__TO_SERVER] < 0 && !passage->is_over) {
+        hf__passage_cut(passage, HF__CLOSE);
     }
-    link->is_silenced = false;
+    passage->is_silenced = false;
     for (int i = 0; i < HF__PROXY_WAYS; i++) {
-        struct hf__flow *flow = &link->flows[i];
+        struct hf__flow *flow = &passage->flows[i];
 
         flow->has_rule = false;
         for (struct hf__chunk *c = flow->first; c; c = c->next) {
@@ -96,20 +97,21 @@ void hf__link_heal(struct hf__link *link)
 /* ---- units */
 
 /* False: there is no whole one. */
-static bool take_unit(struct hf__relay *relay, struct hf__link *link,
+static bool take_unit(struct hf__relay *relay, struct hf__passage *passage,
                       enum hf__proxy_way way)
 {
-    struct hf__flow *flow = &link->flows[way];
-    size_t n = relay->framing->measure(link->framing_state, way, flow->bytes,
+    struct hf__flow *flow = &passage->flows[way];
+    size_t n = relay->framing->measure(passage->framing_state, way, flow->bytes,
                                        flow->length);
 
     if (!n || flow->length < n) {
         return false;
     }
     flow->unit = n;
-    flow->mark = relay->framing->read(link->framing_state, way, flow->bytes, n);
+    flow->mark =
+        relay->framing->read(passage->framing_state, way, flow->bytes, n);
     if (flow->mark.is_counted && flow->mark.starts) {
-        hf__rules_begin(relay, link, flow);
+        hf__rules_begin(relay, passage, flow);
     }
     return true;
 }
@@ -156,10 +158,10 @@ static void count_message(struct hf__relay *relay, enum hf__proxy_what what)
     }
 }
 
-static void pass(struct hf__relay *relay, struct hf__link *link,
+static void pass(struct hf__relay *relay, struct hf__passage *passage,
                  enum hf__proxy_way way, size_t n)
 {
-    struct hf__flow *flow = &link->flows[way];
+    struct hf__flow *flow = &passage->flows[way];
 
     hf__flow_pass(flow, n, relay->delay_ms[way]);
     flow->unit -= n;
@@ -170,58 +172,60 @@ static void pass(struct hf__relay *relay, struct hf__link *link,
 }
 
 /* False: nothing more can be done for now. */
-static bool pass_unit(struct hf__relay *relay, struct hf__link *link,
+static bool pass_unit(struct hf__relay *relay, struct hf__passage *passage,
                       enum hf__proxy_way way)
 {
-    struct hf__flow *flow = &link->flows[way];
+    struct hf__flow *flow = &passage->flows[way];
     size_t n;
 
-    if (hf__link_is_held(relay, link, way) ||
-        (!flow->unit && !take_unit(relay, link, way))) {
+    if (hf__passage_is_held(relay, passage, way) ||
+        (!flow->unit && !take_unit(relay, passage, way))) {
         return false;
     }
     if (find_hit(flow, &n)) {
-        pass(relay, link, way, n);
+        pass(relay, passage, way, n);
         flow->has_rule = false;
         relay->counts.hits++;
-        hf__link_cut(link, flow->rule.action);
+        hf__passage_cut(passage, flow->rule.action);
         return false;
     }
-    pass(relay, link, way, flow->unit);
+    pass(relay, passage, way, flow->unit);
     return true;
 }
 
 /* The other side is told of the end when it has got all. */
-static void pass_end(struct hf__relay *relay, struct hf__link *link,
+static void pass_end(struct hf__relay *relay, struct hf__passage *passage,
                      enum hf__proxy_way way)
 {
-    struct hf__flow *flow = &link->flows[way];
+    struct hf__flow *flow = &passage->flows[way];
 
-    if (!flow->at_end || flow->told_end || hf__link_is_held(relay, link, way)) {
+    if (!flow->at_end || flow->told_end ||
+        hf__passage_is_held(relay, passage, way)) {
         return;
     }
     if (flow->length) {
         hf__flow_pass(flow, flow->length, relay->delay_ms[way]);
     }
     if (!flow->first) {
-        shutdown(link->ends[way], SHUT_WR);
+        shutdown(passage->ends[way], SHUT_WR);
         flow->told_end = true;
     }
 }
 
-void hf__link_advance(struct hf__relay *relay, struct hf__link *link)
+void hf__passage_advance(struct hf__relay *relay, struct hf__passage *passage)
 {
-    for (int i = 0; i < HF__PROXY_WAYS && !link->is_over; i++) {
-        struct hf__flow *flow = &link->flows[i];
+    for (int i = 0; i < HF__PROXY_WAYS && !passage->is_over; i++) {
+        struct hf__flow *flow = &passage->flows[i];
 
-        while (pass_unit(relay, link, (enum hf__proxy_way)i)) {
+        while (pass_unit(relay, passage, (enum hf__proxy_way)i)) {
         }
-        if (!link->is_over && !hf__flow_write(flow, link->ends[i])) {
-            hf__link_cut(link, HF__RESET);
+        if (!passage->is_over && !hf__flow_write(flow, passage->ends[i])) {
+            hf__passage_cut(passage, HF__RESET);
         }
-        pass_end(relay, link, (enum hf__proxy_way)i);
+        pass_end(relay, passage, (enum hf__proxy_way)i);
     }
-    if (!link->is_over && link->flows[0].told_end && link->flows[1].told_end) {
-        hf__link_cut(link, HF__CLOSE);
+    if (!passage->is_over && passage->flows[0].told_end &&
+        passage->flows[1].told_end) {
+        hf__passage_cut(passage, HF__CLOSE);
     }
 }

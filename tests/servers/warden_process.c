@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The process of a warden, in a session of its own. It is the server's parent,
+ * so a signal never hits another process that got its number; it watches the
+ * process that asked for it, and when that is gone, it kills the server and
+ * removes the folder. Should it be killed itself, the kernel kills the server.
+ * What server it is, the fixtures know.
+ */
+#include "tests/lib/runner.h"
+#include "tests/servers/warden_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int hf__warden_open_process(pid_t pid)
+{
+    return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+static void close_unless_needed(int fd, void *warden)
+{
+    const struct hf__warden *w = warden;
+
+    if (fd != w->fd && fd != w->lock && fd != w->owner) {
+        close(fd);
+    }
+}
+
+/* Nothing of the owner but what a warden needs: no descriptors of a test, no
+ * terminal, no blocked signals. */
+static void become_warden(struct hf__warden *w)
+{
+    sigset_t none;
+
+    setsid();
+    sigemptyset(&none);
+    for (int i = 1; i < NSIG; i++) {
+        signal(i, SIG_DFL);
+    }
+    signal(SIGPIPE, SIG_IGN);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    hf__test_each_number("/proc/self/fd", close_unless_needed, w);
+    for (int i = 0; i < 3; i++) {
+        /* The first three are free now, unless the owner had closed them. */
+        if (fcntl(i, F_GETFD) < 0) {
+            open("/dev/null", O_RDWR);
+        }
+    }
+}
+
+static _Noreturn void become_server(const struct hf__warden *w,
+                                    struct hf__warden_order *order,
+                                    pid_t warden)
+{
+    const char *argv[HF__WARDEN_ARGV + 1] = {0};
+    char log[HF__SERVERS_PATH + 8];
+    char *arg = order->argv;
+    int fd;
+
+    for (int i = 0;
+         i < HF__WARDEN_ARGV && arg < order->argv + order->argv_length; i++) {
+        argv[i] = arg;
+        arg += strlen(arg) + 1;
+    }
+    snprintf(log, sizeof log, "%s/log", w->folder);
+    fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    dup2(fd, STDOUT_FILENO);
+    dup2(fd, STDERR_FILENO);
+    signal(SIGPIPE, SIG_DFL);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() == warden) {
+        hf__servers_exec(argv);
+    }
+    _exit(127);
+}
+
+static int64_t start_server(struct hf__warden *w,
+                            struct hf__warden_order *order)
+{
+    pid_t warden = getpid();
+
+    w->server = fork();
+    if (w->server == 0) {
+        become_server(w, order, warden);
+    }
+    return w->server;
+}
+
+/* 1: it has ended, 0: it runs still. */
+static int64_t await_server(struct hf__warden *w, int64_t ms)
+{
+    struct pollfd events[2] = {{.events = POLLIN},
+                               {.fd = w->owner, .events = POLLIN}};
+
+    if (!w->server) {
+        return 1;
+    }
+    events[0].fd = hf__warden_open_process(w->server);
+    poll(events, 2, (int)ms);
+    close(events[0].fd);
+    if (waitpid(w->server, NULL, WNOHANG) == w->server) {
+        w->server = 0;
+    }
+    return !w->server;
+}
+
+static int64_t signal_server(const struct hf__warden *w, int number)
+{
+    return w->server ? kill(w->server, number) : 0;
+}
+
+static int64_t obey(struct hf__warden *w, struct hf__warden_order *order)
+{
+    switch (order->op) {
+    case HF__WARDEN_START:
+        return start_server(w, order);
+    case HF__WARDEN_SIGNAL:
+        return signal_server(w, (int)order->value);
+    case HF__WARDEN_WAIT:
+        return await_server(w, order->value);
+    case HF__WARDEN_END:
+        break;
+    }
+    return 0;
+}
+
+static void clean_up(struct hf__warden *w)
+{
+    if (w->server) {
+        kill(w->server, SIGKILL);
+        waitpid(w->server, NULL, 0);
+    }
+    hf__test_remove_tree(w->folder);
+}
+
+void hf__warden_keep(struct hf__warden *w)
+{
+    static struct hf__warden_order order;
+    struct pollfd events[2] = {{.fd = w->fd, .events = POLLIN},
+                               {.fd = w->owner, .events = POLLIN}};
+    int64_t answer = 0;
+
+    become_warden(w);
+    for (;;) {
+        poll(events, 2, -1);
+        if (events[1].revents ||
+            recv(w->fd, &order, sizeof order, MSG_DONTWAIT) <= 0 ||
+            order.op == HF__WARDEN_END) {
+            break;
+        }
+        answer = obey(w, &order);
+        send(w->fd, &answer, sizeof answer, MSG_NOSIGNAL);
+    }
+    clean_up(w);
+    send(w->fd, &answer, sizeof answer, MSG_NOSIGNAL);
+    _exit(0);
+}
