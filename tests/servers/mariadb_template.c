@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The data that each server starts with, made once by mariadb-install-db and
- * kept in the build folder: system tables, the ordinary user and the
- * administrator. Its name says for which mariadbd and which user it is good.
- * Programs that run side by side make it once, under a lock; it appears whole,
- * by a rename. Where the build folder can't be written to, each server's data
- * are made anew.
+ * kept in the build folder, or in that of HOLDFAST_TEST_TEMPLATES: system
+ * tables, the ordinary user and the administrator. Its name says for which
+ * mariadbd and which user it is good. Programs that run side by side make it
+ * once, under a lock; it appears whole, by a rename. Where the build folder
+ * can't be written to, each server's data are made anew.
  */
 #include "tests/lib/runner.h"
 #include "tests/servers/mariadb.h"
@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -93,7 +94,9 @@ static void install(const char *data)
         "--skip-test-db",
         "--auth-root-authentication-method=socket",
         HF__MARIADB_SMALL,
-        geteuid() == 0 ? "--user=root" : NULL,
+        /* By its long name mariadb-install-db takes it for the user of the
+         * system's server, and gives that what is in the plugins' folder. */
+        geteuid() == 0 ? "-uroot" : NULL,
         NULL,
     };
 
@@ -113,15 +116,17 @@ static void install(const char *data)
 
 static bool template_name(char path[ROOM])
 {
+    const char *given = getenv("HOLDFAST_TEST_TEMPLATES");
+    const char *folder = given && given[0] ? given : HF__SERVERS_BUILD;
     char program[HF__SERVERS_PATH];
     struct stat st;
 
     hf__servers_find("mariadbd", program, sizeof program);
-    if (stat(program, &st) < 0 || access(HF__SERVERS_BUILD, W_OK | X_OK) < 0) {
+    if (stat(program, &st) < 0 || access(folder, W_OK | X_OK) < 0) {
         return false;
     }
-    snprintf(path, ROOM, "%s/mariadb-%d-%u-%lld-%lld", HF__SERVERS_BUILD,
-             LAYOUT, geteuid(), (long long)st.st_mtime, (long long)st.st_size);
+    snprintf(path, ROOM, "%s/mariadb-%d-%u-%lld-%lld", folder, LAYOUT,
+             geteuid(), (long long)st.st_mtime, (long long)st.st_size);
     return true;
 }
 

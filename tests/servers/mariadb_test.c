@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -216,6 +217,28 @@ TEST_WITHIN(60, a_paused_server_is_silent_until_it_is_resumed)
     hf__mariadb_resume(m);
     EXPECT_TEXT(hf__mariadb_value(m, "SELECT 1"), "1");
     hf__mariadb_free(m);
+}
+
+/* The system may have a MariaDB of its own, with a user of its own. */
+TEST_WITHIN(60, the_first_data_are_made_without_touching_the_system)
+{
+    struct hf__mariadb *m;
+    struct stat before = {0};
+    struct stat after = {0};
+    char path[1024];
+
+    m = hf__mariadb_start(NULL);
+    snprintf(path, sizeof path, "%s/auth_pam_tool_dir",
+             hf__mariadb_value(m, "SELECT @@plugin_dir"));
+    hf__mariadb_free(m);
+    stat(path, &before);
+    setenv("HOLDFAST_TEST_TEMPLATES", hf__test_folder(), 1);
+    m = hf__mariadb_start(NULL);
+    EXPECT_TEXT(hf__mariadb_value(m, "SELECT 1"), "1");
+    hf__mariadb_free(m);
+    stat(path, &after);
+    EXPECT_IS(before.st_ctim.tv_sec, after.st_ctim.tv_sec);
+    EXPECT_IS(before.st_ctim.tv_nsec, after.st_ctim.tv_nsec);
 }
 
 struct told {
