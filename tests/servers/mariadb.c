@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { STARTS_MS = 60000, STOPS_MS = 60000, PORT_TRIES = 5, ARGS_MAX = 60 };
@@ -38,15 +39,18 @@ static void launch(struct hf__mariadb *m)
 {
     static const char *const fixed[] = {HF__MARIADB_SMALL, HF__MARIADB_PRIVATE};
     char program[HF__SERVERS_PATH];
-    char own[3][NAME_ROOM];
-    const char *argv[ARGS_MAX + 1] = {program, "--no-defaults", own[0], own[1],
-                                      own[2]};
-    int n = 5;
+    char own[4][NAME_ROOM];
+    const char *argv[ARGS_MAX + 1] = {program, "--no-defaults", own[0],
+                                      own[1],  own[2],          own[3]};
+    int n = 6;
 
     hf__servers_find("mariadbd", program, sizeof program);
     snprintf(own[0], NAME_ROOM, "--datadir=%s/data", m->folder);
     snprintf(own[1], NAME_ROOM, "--socket=%s", m->socket);
     snprintf(own[2], NAME_ROOM, "--port=%d", m->port);
+    /* A server that starts removes what servers before it left in /tmp, and
+     * what others use there. */
+    snprintf(own[3], NAME_ROOM, "--tmpdir=%s/tmp", m->folder);
     for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++) {
         argv[n++] = fixed[i];
     }
@@ -94,6 +98,7 @@ struct hf__mariadb *hf__mariadb_start(const struct hf__mariadb_opts *opts)
 {
     struct hf__mariadb *m = calloc(1, sizeof *m);
     char data[NAME_ROOM];
+    char temporary[NAME_ROOM];
 
     hf__mariadb_need();
     if (!m) {
@@ -104,6 +109,8 @@ struct hf__mariadb *hf__mariadb_start(const struct hf__mariadb_opts *opts)
     snprintf(m->socket, sizeof m->socket, "%s/socket", m->folder);
     snprintf(data, sizeof data, "%s/data", m->folder);
     set_extra(m, opts ? opts->extra : NULL);
+    snprintf(temporary, sizeof temporary, "%s/tmp", m->folder);
+    mkdir(temporary, 0700);
     hf__mariadb_fill(data);
     /* Somebody else may take the port before the server does. */
     for (int i = 0; i < PORT_TRIES; i++) {

@@ -86,11 +86,14 @@ static void install(const char *data)
     char sql[ROOM + 16];
     char extra[ROOM + 32];
     char log[ROOM + 16];
+    char temporary[ROOM + 16];
+    char option[ROOM + 32];
     const char *argv[] = {
         program,
         "--no-defaults",
         where,
         extra,
+        option,
         "--skip-test-db",
         "--auth-root-authentication-method=socket",
         HF__MARIADB_SMALL,
@@ -105,6 +108,9 @@ static void install(const char *data)
     snprintf(sql, sizeof sql, "%s.sql", data);
     snprintf(extra, sizeof extra, "--extra-file=%s", sql);
     snprintf(log, sizeof log, "%s.log", data);
+    snprintf(temporary, sizeof temporary, "%s.tmp", data);
+    snprintf(option, sizeof option, "--tmpdir=%s", temporary);
+    mkdir(temporary, 0700);
     write_accounts(sql);
     if (!run(argv, log)) {
         print_file(log);
@@ -112,6 +118,7 @@ static void install(const char *data)
     }
     unlink(sql);
     unlink(log);
+    hf__test_remove_tree(temporary);
 }
 
 static bool template_name(char path[ROOM])

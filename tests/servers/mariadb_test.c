@@ -92,6 +92,8 @@ TEST_WITHIN(60, a_server_starts_answers_and_leaves_nothing)
            rss_kb(hf__mariadb_pid(m)));
     EXPECT_TEXT(hf__mariadb_value(m, "SELECT %d + %d", 2, 3), "5");
     EXPECT_TEXT(hf__mariadb_value(m, "SELECT NULL"), "");
+    EXPECT_HAS(hf__mariadb_value(m, "SELECT @@tmpdir"), hf__mariadb_folder(m));
+    EXPECT_HAS(hf__mariadb_value(m, "SELECT @@datadir"), hf__mariadb_folder(m));
     snprintf(folder, sizeof folder, "%s", hf__mariadb_folder(m));
     pid = hf__mariadb_pid(m);
     start = hf__test_now_ms();
