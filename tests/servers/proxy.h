@@ -10,7 +10,8 @@
  *     hf__proxy_rule(p, &(struct hf__proxy_rule){
  *         .what = HF__REPLY, .n = 3, .where = HF__BEFORE});
  *
- * Called by one thread at a time, of the process that started it.
+ * Called by one thread at a time, of the process that started it; it ends
+ * with the thread that did.
  */
 #ifndef HF_TESTS_SERVERS_PROXY_H
 #define HF_TESTS_SERVERS_PROXY_H

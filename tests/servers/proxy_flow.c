@@ -28,20 +28,30 @@ void hf__flow_fini(struct hf__flow *flow)
         free(flow->first);
         flow->first = next;
     }
-    free(flow->bytes);
+    free(flow->buffer);
+}
+
+/* Only here are bytes moved: a reply may have very many packets. */
+static void make_room(struct hf__flow *flow)
+{
+    if (flow->length) {
+        memmove(flow->buffer, flow->bytes, flow->length);
+    }
+    if (flow->size - flow->length < READ_BYTES) {
+        flow->size = 2 * flow->size + READ_BYTES;
+        flow->buffer = realloc(flow->buffer, flow->size);
+        if (!flow->buffer) {
+            abort();
+        }
+    }
+    flow->bytes = flow->buffer;
 }
 
 bool hf__flow_receive(struct hf__flow *flow, int fd)
 {
     ssize_t n;
 
-    if (flow->size - flow->length < READ_BYTES) {
-        flow->size = 2 * flow->size + READ_BYTES;
-        flow->bytes = realloc(flow->bytes, flow->size);
-        if (!flow->bytes) {
-            abort();
-        }
-    }
+    make_room(flow);
     n = recv(fd, flow->bytes + flow->length, flow->size - flow->length,
              MSG_DONTWAIT);
     if (n > 0) {
@@ -66,7 +76,7 @@ void hf__flow_pass(struct hf__flow *flow, size_t n, int64_t delay_ms)
         (struct hf__chunk){.due_ms = hf__test_now_ms() + delay_ms, .length = n};
     memcpy(c->bytes, flow->bytes, n);
     flow->length -= n;
-    memmove(flow->bytes, flow->bytes + n, flow->length);
+    flow->bytes += n;
     *flow->last = c;
     flow->last = &c->next;
 }

@@ -41,8 +41,9 @@ struct hf__chunk {
 };
 
 struct hf__flow {
-    uint8_t *bytes; /* received, not yet passed on */
+    uint8_t *bytes; /* received, not yet passed on; in the buffer */
     size_t length;
+    uint8_t *buffer;
     size_t size;
     size_t unit;    /* the length of the unit that waits in bytes; 0: none */
     size_t message; /* bytes of the message that were passed on before it */

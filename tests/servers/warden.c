@@ -26,7 +26,8 @@ static void fork_warden(const struct hf__warden *w, int their_end)
 
     fflush(stdout);
     theirs.fd = their_end;
-    theirs.owner = hf__warden_open_process(getpid());
+    theirs.owner = getpid();
+    theirs.owner_birth = hf__warden_birth(getpid());
     between = fork();
     if (between == 0) {
         if (fork() == 0) {
@@ -34,12 +35,11 @@ static void fork_warden(const struct hf__warden *w, int their_end)
         }
         _exit(0);
     }
-    if (between < 0 || theirs.owner < 0) {
+    if (between < 0 || !theirs.owner_birth) {
         hf__servers_fail("a warden: %s", strerror(errno));
     }
     while (waitpid(between, NULL, 0) < 0 && errno == EINTR) {
     }
-    close(theirs.owner);
 }
 
 struct hf__warden *hf__warden_new(const char *kind, bool on_disk)

@@ -28,12 +28,14 @@ struct hf__warden {
     char folder[HF__SERVERS_PATH];
     int fd; /* to the warden's process, from it to its owner */
     int lock;
-    int owner;    /* in the warden: pidfd */
+    pid_t owner;
+    uint64_t owner_birth;
     pid_t server; /* in the warden: 0: none */
 };
 
-/* The descriptor of a process; −1: there is none. */
-int hf__warden_open_process(pid_t);
+/* When a process was started, which with its number is its own; 0: it is
+ * gone. */
+uint64_t hf__warden_birth(pid_t);
 /* The warden's process, from its beginning to its end. */
 _Noreturn void hf__warden_keep(struct hf__warden *);
 
