@@ -52,8 +52,11 @@ static int attempt(struct hf__mysql_change *c)
     }
     *c = (struct hf__mysql_change){.s = s, .op = op};
     op->result = HF_EUNAVAIL;
-    r = op->kind == HF__OP_ACQUIRE ? hf__mysql_name_make(s, &op->key, &name)
-                                   : hf__mysql_name_read(s, &op->key, &name);
+    r = hf__mysql_name_read(s, &op->key, &name);
+    if (r == HF_OK && s->reply.error == 0 && !name.row.is_there &&
+        op->kind == HF__OP_ACQUIRE) {
+        r = hf__mysql_name_make(s, &op->key, &name);
+    }
     if (r != HF_OK || s->reply.error != 0) {
         return hf__mysql_refused(s, op, r);
     }

@@ -242,7 +242,7 @@ int hf__mysql_name_read(struct hf__mysql *s, const struct hf__key *key,
 int hf__mysql_name_make(struct hf__mysql *s, const struct hf__key *key,
                         struct hf__mysql_name *ret_name)
 {
-    *ret_name = (struct hf__mysql_name){0};
+    hf__mysql_name_fini(ret_name);
     hf__mysql_packet_begin(s);
     hf__text_add(&s->sql, "INSERT INTO holdfast_lock(name_key) VALUES(");
     hf__text_key(&s->sql, key);

@@ -57,7 +57,7 @@ struct hf__mysql_name {
 HF_MUST_CHECK int hf__mysql_name_read(struct hf__mysql *s,
                                       const struct hf__key *key,
                                       struct hf__mysql_name *ret_name);
-/* The same, and make its record before, if there is none. */
+/* The same of a name that has no record: make that before. */
 HF_MUST_CHECK int hf__mysql_name_make(struct hf__mysql *s,
                                       const struct hf__key *key,
                                       struct hf__mysql_name *ret_name);
