@@ -32,9 +32,11 @@ void hf__bell_of_turn(struct hf__text *t, const struct hf__key *key)
 
 void hf__bell_take(struct hf__text *t, const struct hf__token *token)
 {
-    hf__text_add(t, "GET_LOCK(");
+    hf__text_add(t, "IF(IS_USED_LOCK(");
     hf__bell_of_grant(t, token);
-    hf__text_add(t, ",0)");
+    hf__text_add(t, ")<=>CONNECTION_ID(),0,GET_LOCK(");
+    hf__bell_of_grant(t, token);
+    hf__text_add(t, ",0))");
 }
 
 void hf__bell_drop(struct hf__text *t, const struct hf__token *token)

@@ -16,7 +16,8 @@ void hf__bell_of_ticket(struct hf__text *t, const struct hf__token *token);
 /* Of the first who waits for a name, in the session's database. */
 void hf__bell_of_turn(struct hf__text *t, const struct hf__key *key);
 
-/* GET_LOCK(…,0) and RELEASE_LOCK(…) of a grant's bell, as SQL. */
+/* GET_LOCK(…,0) and RELEASE_LOCK(…) of a grant's bell, as SQL. It is taken
+ * once only, as what is taken twice has to be dropped twice; 1: it was now. */
 void hf__bell_take(struct hf__text *t, const struct hf__token *token);
 void hf__bell_drop(struct hf__text *t, const struct hf__token *token);
 

@@ -13,14 +13,11 @@
 
 /* ---- bells */
 
-/* Once only: what is taken twice has to be let go of twice. */
 static void take_bell(struct hf__text *t, const struct hf__token *token)
 {
-    hf__text_add(t, "SET @hf_bell=IF(IS_USED_LOCK(");
-    hf__bell_of_grant(t, token);
-    hf__text_add(t, ")<=>CONNECTION_ID(),0,");
+    hf__text_add(t, "SET @hf_bell=");
     hf__bell_take(t, token);
-    hf__text_add(t, ");");
+    hf__text_add(t, ";");
 }
 
 static void drop_bell(struct hf__text *t, const struct hf__token *token,
