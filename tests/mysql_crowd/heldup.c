@@ -6,6 +6,8 @@
  */
 #include "tests/mysql_crowd/stranger.h"
 
+#include "src/backend/mysql/mysql.h"
+
 #define LOCK "SELECT * FROM holdfast_lock WHERE name_key=%s FOR UPDATE"
 
 TEST(a_renewal_beside_others_that_was_held_up_revives_nothing)
@@ -107,6 +109,58 @@ TEST(a_row_that_stays_locked_is_tried_again_later)
     EXPECT_LESS(e.took_ms, slowly(3000));
     sql(db, "COMMIT");
     EXPECT_IS(break_it(&alice, "job", 0), HF_OK);
+}
+
+/* ---- ended from outside */
+
+static uint64_t session_of(const struct party *p)
+{
+    return ((struct hf__mysql *)p->conn.state)->server.connection_id;
+}
+
+/* Before the commit, so that nobody has to ask what became of it. */
+TEST(a_statement_that_was_killed_was_not_applied)
+{
+    PARTY(alice);
+    PARTY(bob);
+    STRANGER(db);
+    STRANGER(killer);
+    struct errand e;
+
+    EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
+    sql(db, "BEGIN");
+    sql(db, LOCK, spelled("job"));
+    start_errand(&e, &alice, HF__OP_ACQUIRE, "job", SHARED);
+    hf__test_pause_ms(300);
+    sql(killer, "KILL QUERY %llu", (unsigned long long)session_of(&alice));
+    EXPECT_IS(end_errand(&e), HF_EUNAVAIL);
+    EXPECT_IS(e.rq.op.result, HF_EUNAVAIL);
+    sql(db, "COMMIT");
+    rejoin(&alice);
+    expect_around(&bob, "job", 1, 0);
+    EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
+}
+
+TEST(what_became_of_a_packet_is_not_known_when_its_session_was_killed)
+{
+    PARTY(alice);
+    PARTY(bob);
+    STRANGER(db);
+    STRANGER(killer);
+    struct errand e;
+
+    EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
+    sql(db, "BEGIN");
+    sql(db, LOCK, spelled("job"));
+    start_errand(&e, &alice, HF__OP_ACQUIRE, "job", SHARED);
+    hf__test_pause_ms(300);
+    sql(killer, "KILL %llu", (unsigned long long)session_of(&alice));
+    EXPECT_IS(end_errand(&e), HF_EUNAVAIL);
+    EXPECT(e.rq.op.result == HF_EUNKNOWN || e.rq.op.result == HF_EUNAVAIL);
+    sql(db, "COMMIT");
+    rejoin(&alice);
+    expect_around(&bob, "job", 1, 0);
+    EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
 }
 
 /* ---- many at once */

@@ -122,13 +122,60 @@ int hf__mysql_refused(struct hf__mysql *s, struct hf__op *op, int r)
     return hf__mysql_dead(s);
 }
 
+/* How many statements come before: what goes into one from outside goes in as
+ * hexadecimals, which have no semicolon. */
+static int count_statements(const struct hf__text *t)
+{
+    int n = 0;
+
+    for (size_t i = 0; i < t->length; i++) {
+        n += t->bytes[i] == ';';
+    }
+    return n;
+}
+
+/* The statement `at` was refused, or its answer did not come (r). What comes
+ * before the commit was surely not applied. */
+static int fail(struct hf__mysql_change *c, int at, int commit_at, int r)
+{
+    struct hf__mysql *s = c->s;
+    struct hf__op *op = c->op;
+    bool is_late =
+        at > commit_at ||
+        (at == commit_at && hf__mysql_blame(s->reply.error) != HF__BLAME_AGAIN);
+
+    if (r == HF_OK && is_late) {
+        (void)hf__mysql_fail(s, op->err);
+        return hf__mysql_dead(s);
+    }
+    op->result = r == HF_OK ? HF_EUNAVAIL : HF_EUNKNOWN;
+    r = hf__mysql_refused(s, op, r);
+    return r == HF_OK && op->result != HF_ENOMEM ? undo(c) : r;
+}
+
+static int run(struct hf__mysql_change *c, int commit_at)
+{
+    struct hf__mysql *s = c->s;
+    int r = hf__wire_send(s);
+    int at = 0;
+
+    while (r == HF_OK && s->reply.error == 0 && !s->reply.is_last) {
+        r = hf__wire_next(s);
+        at++;
+    }
+    return r != HF_OK || s->reply.error != 0 ? fail(c, at, commit_at, r)
+                                             : HF_OK;
+}
+
 int hf__mysql_change_send(struct hf__mysql_change *c)
 {
-    struct hf__op *op = c->op;
+    struct hf__mysql *s = c->s;
     MYSQL_ROW row;
+    int commit_at;
     int r;
 
     hf__text_add(c->sql, ";COMMIT");
+    commit_at = count_statements(c->sql);
     if (c->takes != NULL) {
         drop_bell(c->sql, c->takes, "@hf<>1 AND @hf_bell=1");
     }
@@ -136,17 +183,16 @@ int hf__mysql_change_send(struct hf__mysql_change *c)
         drop_bell(c->sql, c->frees, "@hf=1");
     }
     hf__text_add(c->sql, ";SELECT @hf,@hf_slot");
-    op->result = HF_EUNKNOWN;
-    r = hf__wire_run(c->s);
-    if (r != HF_OK || c->s->reply.error != 0) {
-        r = hf__mysql_refused(c->s, op, r);
-        return r == HF_OK && op->result != HF_ENOMEM ? undo(c) : r;
+    c->op->result = HF_EUNKNOWN;
+    r = run(c, commit_at);
+    if (r != HF_OK || c->op->result != HF_EUNKNOWN) {
+        return r;
     }
-    row = hf__wire_row(c->s);
+    row = hf__wire_row(s);
     c->is_done = row != NULL && hf__column_i64(row[0]) == 1;
     c->is_raced = !c->is_done;
     c->slot = row != NULL ? (int)hf__column_i64(row[1]) : -1;
-    op->result = HF__AGAIN;
+    c->op->result = HF__AGAIN;
     return HF_OK;
 }
 

@@ -13,6 +13,7 @@ int hf__mysql_crowd_inspect(struct hf__mysql_change *c,
     struct hf__op *op = c->op;
 
     op->result = name->row.is_damaged ? hf__mysql_crowd_damaged(op) : HF_OK;
+    op->fence = name->row.fence;
     hf__mysql_name_tell(name, op->ret_record);
     if (op->ret_crowd == NULL) {
         return HF_OK;
