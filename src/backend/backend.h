@@ -34,6 +34,11 @@
  * 1213, LOADING …). Only an operation's result, never a caller's. */
 #define HF__AGAIN 100
 
+/* A session waits well for one name only: the core gives each that is waited
+ * for its own, while there are some. Not told outside. */
+#define HF__CAP_WAIT_ONE  (1U << 30)
+#define HF__CAPS_INTERNAL HF__CAP_WAIT_ONE
+
 #define HF__PREFIX_MAX 64
 #define HF__KEY_MAX    (HF__PREFIX_MAX + 1 + HF_NAME_MAX)
 
@@ -236,6 +241,13 @@ struct hf__backend {
      * return is fine; a lost notification may cost time, never
      * correctness. Gives HF_OK (also at the deadline and when interrupted),
      * negative: session dead.
+     *
+     * With HF__CAP_WAIT_ONE a session may keep, between two waits for the same
+     * key, ticket and manner, its place in a queue of the store's; it does so
+     * while the waiter tries. n == 0 says that nobody waits there any more:
+     * let go of it. This comes before a wait for anybody else. It may sleep
+     * for a reply that it is owed, up to the deadline; who can't let go gives
+     * a negative status, which nobody is told. Interrupted: as it pleases.
      */
     int (*wait)(void *s, struct hf__watch *w[], int n, hf__time deadline,
                 hf_error *);

@@ -321,13 +321,16 @@ int hf__conn_wait(struct hf__conn *conn, struct hf__watch *w[], int n,
 {
     struct hf__sigpipe sigpipe;
 
-    HF_ASSERT(is_usable(conn) && n >= 1);
+    HF_ASSERT(is_usable(conn) && n >= 0);
     for (int i = 0; i < n; i++) {
         HF_ASSERT(is_key(&w[i]->key));
         w[i]->has_fired = false;
     }
     if (conn->backend->wait == NULL) {
         return hf__fail(err, HF_ENOTSUP, "this store wakes no waiters");
+    }
+    if (n == 0 && (conn->backend->caps & HF__CAP_WAIT_ONE) == 0) {
+        return HF_OK; /* it keeps no places */
     }
     /* From begin() on an interrupt reaches the running call. */
     begin(conn, &sigpipe);

@@ -50,7 +50,7 @@ bool hf__conn_is_open(const struct hf__conn *);
 /* Sets every result to HF_EUNAVAIL first, reads the clock into sent. */
 HF_MUST_CHECK int hf__conn_execute(struct hf__conn *, struct hf__op *ops[],
                                    int n, hf__time deadline, hf_error *);
-/* HF_ENOTSUP if the backend has no wait. */
+/* HF_ENOTSUP if the backend has no wait. n == 0: nobody waits any more. */
 HF_MUST_CHECK int hf__conn_wait(struct hf__conn *, struct hf__watch *w[], int n,
                                 hf__time deadline, hf_error *);
 /* HF_ENOTSUP if the backend has no listen. */

@@ -229,7 +229,6 @@ static hf__time ask_again_at(const struct hf__claim *c)
  * claim's own patience ends. */
 static void begin_watching(struct hf__claim *c)
 {
-    struct hf__watcher *w = hf__client_watcher(c->client);
     struct hf__watching *g = &c->watching;
 
     g->parker = c->parker;
@@ -238,17 +237,25 @@ static void begin_watching(struct hf__claim *c)
     g->watch.token = c->record.token;
     g->watch.manner = c->manner;
     g->watch.ticket = c->has_ticket ? c->token : (struct hf__token){{0}};
-    c->is_watched = w != NULL && hf__watcher_add(w, g);
+    c->is_watched = hf__watchers_join(&c->client->watchers, g);
     c->look_at = ask_again_at(c);
     c->stage = HF__STAGE_HOLDER;
 }
 
-static void end_watching(struct hf__claim *c)
+/* It tries now, and may watch again: its place in the store stays. */
+static void stop_watching(struct hf__claim *c)
 {
     if (c->is_watched) {
-        hf__watcher_remove(hf__client_watcher(c->client), &c->watching);
+        hf__watcher_pause(&c->watching);
         c->is_watched = false;
     }
+}
+
+/* It does not try, or no more. */
+static void end_watching(struct hf__claim *c)
+{
+    stop_watching(c);
+    hf__watchers_leave(&c->client->watchers, &c->watching);
 }
 
 /* The store did not answer: pause before the next attempt, longer each time. */
@@ -256,6 +263,7 @@ static void begin_pause(struct hf__claim *c)
 {
     int64_t top_ms = RETRY_FIRST_MS;
 
+    end_watching(c);
     for (int i = 1; i < c->failures && top_ms < RETRY_MAX_MS; i++) {
         top_ms *= 2;
     }
@@ -270,6 +278,7 @@ static void begin_pause(struct hf__claim *c)
 
 static bool end(struct hf__claim *c, int r)
 {
+    end_watching(c);
     c->result = r;
     c->stage = HF__STAGE_ENDED;
     return true;
@@ -279,6 +288,7 @@ static bool end(struct hf__claim *c, int r)
  * that decides. */
 static bool give_up(struct hf__claim *c, int r)
 {
+    end_watching(c);
     c->result = r;
     c->stage = HF__STAGE_LEAVING;
     return true;
@@ -335,6 +345,7 @@ static bool stay_in_line(struct hf__claim *c, hf__time *ret_until)
     hf__time limit = c->wait_ms == 0 ? c->answer_by : c->patience;
     int last = HF_OK;
 
+    end_watching(c);
     if (hf__before(hf__now(), limit)) {
         return sleep_until(limit, ret_until);
     }
@@ -358,6 +369,7 @@ static bool step_turn(struct hf__claim *c, hf__time *ret_until)
         /* Others that are stepped too may join the batch. */
         return sleep_until((hf__time){0}, ret_until);
     case HF__TURN_HANDED:
+        end_watching(c);
         return hf__before(hf__now(), c->answer_by)
                    ? sleep_until(c->answer_by, ret_until)
                    : give_up(c, HF_EUNKNOWN);
@@ -408,7 +420,7 @@ static bool step_holder(struct hf__claim *c, hf__time *ret_until)
         hf__before(hf__now(), c->look_at)) {
         return sleep_until(c->look_at, ret_until);
     }
-    end_watching(c);
+    stop_watching(c);
     if (!hf__before(hf__now(), c->answer_by)) {
         return give_up(c, HF_TIMEDOUT); /* no time to ask once more */
     }

@@ -38,7 +38,7 @@ struct hf__claim {
     int result;               /* once it is leaving */
     int failures;             /* attempts without an answer, in a row */
     hf__time look_at;         /* the end of the stage HOLDER or PAUSE */
-    bool is_watched;          /* `watching` is with the watcher */
+    bool is_watched;          /* `watching` is in its watcher's list */
     bool never_leads;         /* who steps it must not run a batch */
     atomic_int is_called_off; /* see hf__claim_call_off() */
 

@@ -40,7 +40,7 @@ void hf__client_unref(struct hf_client *c)
     hf__map_fini(&c->places);
     hf__mutex_fini(&c->mutex);
     hf__mutex_fini(&c->sentry.mutex);
-    hf__free(c->watcher);
+    hf__watchers_fini(&c->watchers);
     hf__free(c->main);
     hf__free(c->seen);
     hf__free(c->allow);
@@ -139,9 +139,7 @@ void hf_close(hf_client *c)
     hf__stepper_stop(&c->stepper);
     hf__keeper_stop(&c->keeper);
     hf__sentry_close(&c->sentry);
-    if (c->watcher != NULL) {
-        hf__watcher_close(c->watcher);
-    }
+    hf__watchers_close(&c->watchers);
     for (int i = 0; i < c->n_main; i++) {
         hf__session_close(&c->main[i]);
     }
@@ -159,19 +157,6 @@ struct hf__session *hf__client_session(struct hf_client *c,
     uint64_t hash = c->n_main == 1 ? 0 : hf__hash(key->bytes, key->length);
 
     return &c->main[hash % (uint64_t)c->n_main];
-}
-
-struct hf__watcher *hf__client_watcher(struct hf_client *c)
-{
-    HF_SCOPED_LOCK(&c->mutex);
-
-    if (c->watcher == NULL && (c->settings.backend->caps & HF_CAP_WAIT) != 0) {
-        c->watcher = hf__alloc(sizeof *c->watcher);
-        if (c->watcher != NULL) {
-            hf__watcher_init(c->watcher, &c->settings);
-        }
-    }
-    return c->watcher;
 }
 
 hf__time hf__client_limit(const struct hf_client *c)

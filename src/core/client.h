@@ -13,13 +13,11 @@
 #include "src/core/sentry.h"
 #include "src/core/session.h"
 #include "src/core/stepper.h"
-#include "src/core/watcher.h"
+#include "src/core/watchers.h"
 
 /* Names of which a client remembers the highest fence; a newer name may push
  * out an older one with the same slot. */
 #define HF__SEEN_SLOTS 1024
-
-#define HF__CONNECTIONS_MAX 64
 
 struct hf__seen {
     uint64_t hash;
@@ -43,14 +41,14 @@ struct hf_client {
     struct hf__keeper keeper;
     struct hf__sentry sentry;
     struct hf__stepper stepper;
+    struct hf__watchers watchers;
     struct hf__board board;
-    struct hf__request connect;  /* of the renewal session, for the unready */
-    hf_error connect_err;        /* of the last one */
-    struct hf__mutex mutex;      /* all below */
-    struct hf__link unready;     /* who waits for it, in their order */
-    int n_unready;               /* these, and those told but not stepped */
-    bool is_connecting;          /* it is under way */
-    struct hf__watcher *watcher; /* made at first need */
+    struct hf__request connect; /* of the renewal session, for the unready */
+    hf_error connect_err;       /* of the last one */
+    struct hf__mutex mutex;     /* all below */
+    struct hf__link unready;    /* who waits for it, in their order */
+    int n_unready;              /* these, and those told but not stepped */
+    bool is_connecting;         /* it is under way */
     struct hf__map places;
     struct hf__link handles; /* that were granted, for close */
     struct hf__link debts;   /* claims whose give-back waits for a timer */
@@ -90,8 +88,6 @@ void hf__client_prepare_leave(struct hf_client *, struct hf__unready *);
 /* The session of a name's acquires and releases. */
 struct hf__session *hf__client_session(struct hf_client *,
                                        const struct hf__key *);
-/* NULL when there is no memory for one: the caller polls. */
-struct hf__watcher *hf__client_watcher(struct hf_client *);
 
 /* The highest fence seen for the name; 0 if none is remembered. */
 uint64_t hf__client_seen(struct hf_client *, const struct hf__key *);

@@ -18,10 +18,13 @@
 #define CONNECT_TIMEOUT_MS 10000
 #define TIMEOUT_MIN_MS     10
 #define TIMEOUT_MAX_MS     600000
+#define WAIT_CONNECTIONS   4
 #define DEFAULT_PREFIX     "holdfast"
 
 static const char *const common_options[] = {
-    "prefix", "io_timeout", "connect_timeout", "connections", "allow", NULL};
+    "prefix",      "io_timeout",       "connect_timeout",
+    "connections", "wait_connections", "allow",
+    NULL};
 
 /* What allow= may name; each is a promise given up. */
 static const char *const overrides[] = {"evicting", "replica", "proxy",
@@ -98,6 +101,7 @@ static int read_url(struct hf_client *c, hf_error *err)
 {
     struct hf__settings *t = &c->settings;
     int64_t connections = 1;
+    int64_t wait_connections = WAIT_CONNECTIONS;
     int r =
         hf__url_check_options(c->url, common_options, t->backend->options, err);
 
@@ -118,6 +122,11 @@ static int read_url(struct hf_client *c, hf_error *err)
         r = hf__url_int(c->url, "connections", 1, HF__CONNECTIONS_MAX,
                         &connections, err);
     }
+    if (r == HF_OK) {
+        r = hf__url_int(c->url, "wait_connections", 1, HF__CONNECTIONS_MAX,
+                        &wait_connections, err);
+    }
+    t->wait_connections = (int)wait_connections;
     c->n_main = (int)connections;
     return r;
 }
@@ -186,6 +195,7 @@ static int init_client(struct hf_client *c, hf_error *err)
     c->fork_generation = hf__fork_generation();
     hf__mutex_init(&c->mutex);
     hf__sentry_init(&c->sentry, c);
+    hf__watchers_init(&c->watchers, &c->settings);
     hf__list_init(&c->handles);
     hf__list_init(&c->debts);
     hf__list_init(&c->owing);

@@ -24,6 +24,9 @@
 #include "src/base/wake.h"
 #include "src/core/stats.h"
 
+/* Of one kind in a client. */
+#define HF__CONNECTIONS_MAX 64
+
 /* The most operations of one batch: 10,000 renewals are 20 round trips. */
 #define HF__BATCH_MAX 512
 
@@ -35,6 +38,7 @@ struct hf__settings {
     const char *allow;
     int64_t io_timeout_ms;
     int64_t connect_timeout_ms;
+    int wait_connections; /* the most, where one waits for one name */
     struct hf__log log;
 };
 

@@ -26,6 +26,11 @@ void hf__watcher_init(struct hf__watcher *w,
     hf__list_init(&w->list);
 }
 
+static bool keeps_places(const struct hf__watcher *w)
+{
+    return (w->settings->backend->caps & HF__CAP_WAIT_ONE) != 0;
+}
+
 /* Copy the first watches: the store reads them without the mutex, while
  * their contenders may leave. Under the mutex. */
 static int copy_watches(struct hf__watcher *w)
@@ -66,9 +71,27 @@ static hf__time let_others_be_first(struct hf__watcher *w, int n)
     return hf__after_ms(hf__now(), limit_ms);
 }
 
-static void fire(struct hf__watching *g)
+/* It leaves the list to try. Under the mutex. */
+static void let_try(struct hf__watching *g)
 {
     hf__list_remove(&g->link);
+    if (keeps_places(g->watcher)) {
+        g->is_trying = true;
+        g->watcher->trying++;
+    }
+}
+
+static void end_trying(struct hf__watching *g)
+{
+    if (g->is_trying) {
+        g->is_trying = false;
+        g->watcher->trying--;
+    }
+}
+
+static void fire(struct hf__watching *g)
+{
+    let_try(g);
     atomic_store(&g->has_fired, 1);
     hf__unpark(g->parker);
 }
@@ -105,33 +128,125 @@ static void fire_all(struct hf__watcher *w)
     }
 }
 
+/* ---- the store; all without the mutex */
+
 /* May the thread wait? Not if the list has changed since the watches were
  * copied, for that stirred nobody who waits. From here on it is stirred. */
 static bool begin_waiting(struct hf__watcher *w, unsigned seen)
 {
     HF_SCOPED_LOCK(&w->mutex);
 
-    w->is_waiting = hf__parker_seen(&w->parker) == seen;
-    return w->is_waiting;
+    if (hf__parker_seen(&w->parker) == seen) {
+        w->call = HF__CALL_WAIT;
+    }
+    return w->call == HF__CALL_WAIT;
 }
 
-/* Wait on the store once; without the mutex. */
+static bool begin_moving(struct hf__watcher *w)
+{
+    HF_SCOPED_LOCK(&w->mutex);
+
+    w->call = w->is_closing ? HF__CALL_NONE : HF__CALL_TO_MOVE;
+    return w->call == HF__CALL_TO_MOVE;
+}
+
+static void end_call(struct hf__watcher *w)
+{
+    HF_SCOPED_LOCK(&w->mutex);
+    w->call = HF__CALL_NONE;
+}
+
+static bool is_in_place(const struct hf__watcher *w, int n)
+{
+    const struct hf__watch *a = &w->place;
+    const struct hf__watch *b = &w->copies[0];
+
+    return n == 1 && hf__key_compare(&a->key, &b->key) == 0 &&
+           hf__token_equal(&a->ticket, &b->ticket) &&
+           a->manner.mode == b->manner.mode &&
+           a->manner.slots == b->manner.slots;
+}
+
+static void note_place(struct hf__watcher *w, int n)
+{
+    w->has_place = keeps_places(w) && n == 1;
+    if (w->has_place) {
+        w->place = w->copies[0];
+        memcpy(w->place_key, w->keys[0], w->place.key.length);
+        w->place.key.bytes = w->place_key;
+    }
+}
+
+/* Nobody waits any more where the store keeps a place. If it can't let go of
+ * it, closing does. */
+static void let_go(struct hf__watcher *w, hf__time limit)
+{
+    if (hf__conn_wait(&w->conn, NULL, 0, limit, NULL) != HF_OK) {
+        hf__conn_close(&w->conn);
+    }
+    end_call(w);
+    w->has_place = false;
+}
+
+/* To wait elsewhere, at once. */
+static void move(struct hf__watcher *w)
+{
+    if (begin_moving(w)) {
+        let_go(w, hf__now());
+    }
+}
+
+/* Nobody is in the list; sleep until somebody is, who may want the place that
+ * is being let go of. */
+static void idle(struct hf__watcher *w, unsigned seen, bool is_over)
+{
+    if (w->has_place && is_over && begin_waiting(w, seen)) {
+        let_go(w, hf__after_ms(hf__now(), w->settings->io_timeout_ms));
+        w->has_place =
+            hf__conn_is_open(&w->conn) && hf__parker_seen(&w->parker) != seen;
+    }
+    hf__park(&w->parker, seen, HF__NEVER);
+}
+
+static int connect_if_needed(struct hf__watcher *w)
+{
+    const struct hf__settings *t = w->settings;
+
+    if (!w->conn.is_dead && hf__conn_is_open(&w->conn)) {
+        return HF_OK;
+    }
+    hf__conn_close(&w->conn);
+    return hf__conn_open(&w->conn, t->backend, t->url, t->allow,
+                         hf__after_ms(hf__now(), t->io_timeout_ms), NULL);
+}
+
+/* Wait on the store once. */
 static int wait_once(struct hf__watcher *w, unsigned seen, int n,
                      hf__time limit)
 {
-    const struct hf__settings *t = w->settings;
-    int r = HF_OK;
+    int r;
 
-    if (w->conn.is_dead || !hf__conn_is_open(&w->conn)) {
-        hf__conn_close(&w->conn);
-        r = hf__conn_open(&w->conn, t->backend, t->url, t->allow,
-                          hf__after_ms(hf__now(), t->io_timeout_ms), NULL);
+    if (w->has_place && !is_in_place(w, n)) {
+        move(w);
     }
+    r = connect_if_needed(w);
     if (r != HF_OK || !begin_waiting(w, seen)) {
         return r;
     }
-    return hf__conn_wait(&w->conn, w->pointers, n, limit, NULL);
+    r = hf__conn_wait(&w->conn, w->pointers, n, limit, NULL);
+    if (r == HF_OK) {
+        note_place(w, n);
+    } else if (w->has_place) {
+        /* A store drops who keeps a place and does not wait: a stopped
+         * process, or one whose own try took long. Wait afresh. */
+        w->has_place = false;
+        hf__conn_close(&w->conn);
+        r = HF_OK;
+    }
+    return r;
 }
+
+/* ---- the thread */
 
 static void pause_until_poll(struct hf__watcher *w)
 {
@@ -150,11 +265,12 @@ static void watch_round(struct hf__watcher *w)
     unsigned seen = hf__parker_seen(&w->parker);
     int n = copy_watches(w);
     hf__time limit = let_others_be_first(w, n);
+    bool is_over = w->trying == 0;
     int r = HF_OK;
 
     hf__mutex_unlock(&w->mutex);
     if (n == 0) {
-        hf__park(&w->parker, seen, HF__NEVER);
+        idle(w, seen, is_over);
     } else {
         r = wait_once(w, seen, n, limit);
     }
@@ -163,7 +279,7 @@ static void watch_round(struct hf__watcher *w)
                 hf_strstatus(r));
     }
     hf__mutex_lock(&w->mutex);
-    w->is_waiting = false;
+    w->call = HF__CALL_NONE;
     if (r == HF_OK) {
         fire_changed(w, n);
         return;
@@ -187,13 +303,16 @@ static void watcher_main(void *arg)
 static void stir(struct hf__watcher *w)
 {
     hf__unpark(&w->parker);
-    if (w->is_waiting) {
+    if (w->call == HF__CALL_WAIT) {
         hf__conn_interrupt(&w->conn);
     }
 }
 
-bool hf__watcher_add(struct hf__watcher *w, struct hf__watching *g)
+/* ---- guests */
+
+bool hf__watcher_add(struct hf__watching *g)
 {
+    struct hf__watcher *w = g->watcher;
     HF_SCOPED_LOCK(&w->mutex);
 
     atomic_store(&g->has_fired, 0);
@@ -203,20 +322,36 @@ bool hf__watcher_add(struct hf__watcher *w, struct hf__watching *g)
             HF_OK) {
         return false;
     }
+    end_trying(g);
     hf__list_push(&w->list, &g->link);
     stir(w);
     return true;
 }
 
-void hf__watcher_remove(struct hf__watcher *w, struct hf__watching *g)
+void hf__watcher_pause(struct hf__watching *g)
 {
+    HF_SCOPED_LOCK(&g->watcher->mutex);
+
+    if (!hf__list_is_empty(&g->link)) {
+        let_try(g);
+        stir(g->watcher);
+    }
+}
+
+void hf__watcher_remove(struct hf__watching *g)
+{
+    struct hf__watcher *w = g->watcher;
     HF_SCOPED_LOCK(&w->mutex);
 
-    if (hf__list_is_empty(&g->link)) {
-        return;
+    if (!hf__list_is_empty(&g->link)) {
+        hf__list_remove(&g->link);
+        stir(w);
+    } else if (g->is_trying) {
+        end_trying(g);
+        if (w->trying == 0 && hf__list_is_empty(&w->list)) {
+            stir(w); /* to let go of its place */
+        }
     }
-    hf__list_remove(&g->link);
-    stir(w);
 }
 
 void hf__watcher_close(struct hf__watcher *w)
@@ -224,9 +359,11 @@ void hf__watcher_close(struct hf__watcher *w)
     hf__mutex_lock(&w->mutex);
     w->is_closing = true;
     stir(w);
+    if (w->call == HF__CALL_TO_MOVE) {
+        hf__conn_interrupt(&w->conn);
+    }
     fire_all(w);
     hf__mutex_unlock(&w->mutex);
     hf__thread_stop(&w->thread);
     hf__conn_close(&w->conn);
-    hf__mutex_fini(&w->mutex);
 }
