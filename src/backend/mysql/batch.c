@@ -376,6 +376,7 @@ int hf__mysql_execute(void *state, struct hf__op *ops[], int n,
     int count;
 
     hf__mysql_begin(s, deadline, err);
+    r = hf__mysql_wait_leave(s);
     for (int i = 0; i < n && r == HF_OK; i += count) {
         count = n - i < CHUNK ? n - i : CHUNK;
         r = run_chunk(s, ops + i, count);

@@ -38,8 +38,8 @@ static void mysql_close_session(void *state)
 {
     struct hf__mysql *s = state;
 
-    hf__ghost_leave(s);
     hf__mysql_wait_fini(s);
+    hf__ghost_leave(s);
     hf__wire_fini(s);
     hf__text_fini(&s->sql);
     hf__text_fini(&s->stale);
@@ -56,7 +56,7 @@ const struct hf__backend hf__mysql_backend = {
     .scheme = "mysql",
     .caps = HF_CAP_FENCE | HF_CAP_WAIT | HF_CAP_HANDOVER | HF_CAP_LIST |
             HF_CAP_KEEP | HF_CAP_DETACH | HF_CAP_FAIR | HF_CAP_SHARED |
-            HF_CAP_SLOTS,
+            HF_CAP_SLOTS | HF__CAP_WAIT_ONE,
     .size = sizeof(struct hf__mysql),
     .options = hf__mysql_options,
     .open = mysql_open,

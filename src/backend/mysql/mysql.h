@@ -8,8 +8,9 @@
  *     errors.c    what its numbers mean   settings.c how the session is set
  *     schema.c    the tables              row.c      a record
  *     batch.c     execute()               hot.c      names with one holder
- *     bell.c      user locks that wake
- *     ghost.c     what a dead session left
+ *     bell.c      user locks that wake    ghost.c    what a dead session left
+ *     look.c      what a waiter sees      question.c what it asks
+ *     poll.c      waiters without bells
  *     crowded.c   names with more         wait.c     waiters
  *     list.c      list()                  gc.c       gc()
  *     check.c     check()                 place.c    URL options, secrets
@@ -76,6 +77,9 @@ int hf__mysql_execute(void *state, struct hf__op *ops[], int n,
                       hf__time deadline, hf_error *err);
 int hf__mysql_wait(void *state, struct hf__watch *w[], int n, hf__time deadline,
                    hf_error *err);
+/* Before the session does anything else: it is in no queue any more. HF_OK, or
+ * the session is dead. */
+HF_MUST_CHECK int hf__mysql_wait_leave(struct hf__mysql *s);
 /* At the end of the session. */
 void hf__mysql_wait_fini(struct hf__mysql *s);
 int hf__mysql_list(void *state, const struct hf__key *prefix, hf__list_fn fn,

@@ -76,14 +76,21 @@ static int sleep_for(struct hf__mysql *s, int status, hf__time until)
         {.fd = status == 0 ? -1 : (int)mysql_get_socket(s->wire.handle),
          .events = events_of(status)},
         {.fd = s->wire.wake_fd, .events = POLLIN}};
+    bool is_ending = false;
 
     for (;;) {
-        int64_t ms = hf__ms_until(until, hf__now());
+        int64_t ms;
         int n;
 
-        if (hf__is_interrupted(&s->head)) {
-            return 0;
+        if (!is_ending && hf__is_interrupted(&s->head)) {
+            if (s->wire.grace_ms == 0) {
+                return 0;
+            }
+            is_ending = true;
+            until =
+                hf__earlier(until, hf__after_ms(hf__now(), s->wire.grace_ms));
         }
+        ms = hf__ms_until(until, hf__now());
         n = poll(fds, 2, (int)(ms < SLEEP_MAX_MS ? ms : SLEEP_MAX_MS));
         if (n > 0 && fds[1].revents != 0) {
             drain(s->wire.wake_fd); /* perhaps meant for an earlier call */

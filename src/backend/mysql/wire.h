@@ -21,6 +21,7 @@ struct hf__wire {
     int wake_fd;       /* an eventfd; −1: none */
     bool is_suspended; /* a call of the library was not finished */
     bool is_dead;      /* nothing can be asked any more */
+    int grace_ms;      /* so long may go on what is interrupted */
 };
 
 /* What the server said of one statement. */
