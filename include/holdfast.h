@@ -635,6 +635,14 @@ HF_API const char *hf_version(void);               /* "0.1.0" */
  * modules, which are loaded when the first URL names them. */
 HF_API const char *hf_backends(int i);
 /*
+ * What an administrator has to run once, on the URL's server, for users who
+ * may not make tables: SQL statements. The text is never freed. Gives: HF_OK;
+ * HF_ENOTSUP (the store has no tables); HF_EINVAL (the URL, or NULL),
+ * HF_ENOMEM. No server is asked.
+ */
+HF_API HF_MUST_CHECK int hf_ddl(const char *url, const char **ret_ddl,
+                                hf_error *err);
+/*
  * Load the store's module now, if it is one: before a chroot or a sandbox, or
  * to learn if it can be used. Gives: HF_OK (also for what is built in);
  * HF_EINVAL (no such store); HF_ENOTSUP (the module or a library it needs is

@@ -283,6 +283,9 @@ struct hf__backend {
     /* Required. Any thread, while another call runs, open() included: it soon
      * returns. The wrapper has stored head.interrupted; this wakes. */
     void (*interrupt)(void *s);
+    /* Optional: what an administrator has to run where open() may not make what
+     * it needs; text for people, never freed. */
+    const char *(*ddl)(void);
     /* Optional: the descriptors whose closing shows the store that the
      * holder died. Stores up to max, returns how many there are. */
     int (*lock_fds)(void *s, int *fds, int max);

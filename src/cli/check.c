@@ -10,6 +10,7 @@
 #include "src/cli/memory.h"
 #include "src/cli/output.h"
 #include "src/cli/say.h"
+#include "src/cli/secret.h"
 #include "src/cli/table.h"
 
 struct checking {
@@ -145,6 +146,31 @@ static int check(const struct cli_options *o, const struct cli_store *store,
     return r;
 }
 
+/* No server is asked: it may be one that lets this user make no tables. */
+static int print_ddl(const struct cli_options *o, const struct cli_store *store)
+{
+    struct cli_text text CLI_AUTO(cli_text_fini) = {0};
+    hf_error err = HF_ERROR_INIT;
+    const char *ddl = NULL;
+    int r = hf_ddl(store->url, &ddl, &err);
+
+    if (r) {
+        char *why CLI_AUTO(cli_free_auto) = cli_secret_hide_quoted(err.text);
+
+        return cli_fail(cli_exit_of(r), "check --ddl: %s", why);
+    }
+    if (o->is_json) {
+        cli_text_add(&text, "{\"store\":");
+        cli_text_json(&text, store->shown);
+        cli_text_add(&text, ",\"ddl\":");
+        cli_text_json(&text, ddl);
+        cli_text_add(&text, "}\n");
+    } else {
+        cli_text_add(&text, "%s", ddl);
+    }
+    return cli_output(&text, CLI_EXIT_DONE);
+}
+
 int cli_check(const struct cli_options *o)
 {
     struct cli_store store CLI_AUTO(cli_store_fini) = {0};
@@ -155,6 +181,9 @@ int cli_check(const struct cli_options *o)
 
     if (r) {
         return r;
+    }
+    if (o->is_ddl) {
+        return print_ddl(o, &store);
     }
     demanded = store.reach;
     store.reach = HF_REACH_PROCESS;

@@ -105,6 +105,8 @@ const struct cli_option cli_option_table[] = {
      "break whoever holds it"},
     {"idle", 0, CLI_DURATION, BIT(GC), FIELD(idle_ms), 0, HF_KEEP_MAX_MS, "DUR",
      "24h", "delete what nobody has used for so long"},
+    {"ddl", 0, CLI_FLAG, BIT(CHECK), FIELD(is_ddl), 0, 0, NULL, NULL,
+     "print the SQL that makes the store's tables, for an administrator"},
     {"options", 0, CLI_FLAG, BIT(HELP), FIELD(is_listing), 0, 0, NULL, NULL,
      "list all options for programs: verb, option, argument, default"},
     {"url", 0, CLI_TEXT, STORES, FIELD(url), 1, 65535, "URL", NULL,

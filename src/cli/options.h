@@ -76,6 +76,7 @@ struct cli_options {
     int64_t min_hold_ms;
     int64_t once_ms;
     int64_t idle_ms;
+    int64_t is_ddl;
     int64_t grace_ms;
     int64_t kill_after_ms;
     int64_t max_run_ms;

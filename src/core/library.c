@@ -59,6 +59,29 @@ int hf_backend_load(const char *scheme, hf_error *err)
     return hf__backend_load(scheme, &b, err);
 }
 
+int hf_ddl(const char *text, const char **ret_ddl, hf_error *err)
+{
+    HF_AUTO(hf__url_free_auto) struct hf__url *url = NULL;
+    const struct hf__backend *b = NULL;
+    int r;
+
+    if (text == NULL || ret_ddl == NULL) {
+        return hf__fail(err, HF_EINVAL,
+                        "hf_ddl() needs a URL and a place for the text");
+    }
+    r = hf__url_parse(text, &url, err);
+    r = r == HF_OK ? hf__backend_load(url->scheme, &b, err) : r;
+    if (r == HF_OK && b->ddl == NULL) {
+        r = hf__fail(err, HF_ENOTSUP,
+                     "the store %s has no tables that somebody must make",
+                     url->redacted);
+    }
+    if (r == HF_OK) {
+        *ret_ddl = b->ddl();
+    }
+    return r == HF_ENOMEM ? hf__fail(err, r, "out of memory") : r;
+}
+
 int hf_set_allocator(void *(*resize)(void *, size_t), void (*release)(void *))
 {
     return hf__alloc_replace(resize, release);

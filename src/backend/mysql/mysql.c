@@ -66,5 +66,6 @@ const struct hf__backend hf__mysql_backend = {
     .list = hf__mysql_list,
     .gc = hf__mysql_gc,
     .check = hf__mysql_check,
+    .ddl = hf__mysql_schema_ddl,
     .interrupt = mysql_interrupt,
 };
