@@ -616,10 +616,12 @@ typedef struct hf_stats_info {
     uint64_t held;         /* now: held or at risk */
     uint64_t waiting;      /* now: acquires under way */
     uint64_t owing;        /* now: outcomes that are still to be settled */
+    uint64_t collected;    /* idle records deleted: hf_gc(), gc= in the URL */
 } hf_stats_info;
 #define HF_STATS_INFO_INIT                                                     \
     {                                                                          \
-        sizeof(hf_stats_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0  \
+        sizeof(hf_stats_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+            0                                                                  \
     }
 
 /* Each figure is right by itself; together they are of about one moment.

@@ -49,8 +49,7 @@ HF_MODULE_API enum hf__entry hf__may_enter(const struct hf__stands *,
                                            const struct hf__token *,
                                            struct hf__manner, int *ret_slot);
 /* Could the two be granted at the same time? Slots: as far as they suffice. */
-HF_MODULE_API bool hf__manners_agree(struct hf__manner a,
-                                     struct hf__manner b);
+HF_MODULE_API bool hf__manners_agree(struct hf__manner a, struct hf__manner b);
 /* Does the acquire, which may not enter, leave a ticket? */
 HF_MODULE_API bool hf__leaves_ticket(const struct hf__stands *,
                                      const struct hf__op *);

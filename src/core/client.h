@@ -13,6 +13,7 @@
 #include "src/core/sentry.h"
 #include "src/core/session.h"
 #include "src/core/stepper.h"
+#include "src/core/sweeper.h"
 #include "src/core/watchers.h"
 
 /* Names of which a client remembers the highest fence; a newer name may push
@@ -43,6 +44,7 @@ struct hf_client {
     struct hf__stepper stepper;
     struct hf__watchers watchers;
     struct hf__board board;
+    struct hf__sweeper sweeper;
     struct hf__request connect; /* of the renewal session, for the unready */
     hf_error connect_err;       /* of the last one */
     struct hf__mutex mutex;     /* all below */

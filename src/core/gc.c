@@ -34,6 +34,7 @@ static int clean_some(hf_client *client, bool is_marks, struct hf__gc *g,
     k->request.call = run_gc;
     r = hf__look_run(client, k, hf__client_limit(client), err);
     if (r == HF_OK) {
+        hf__count(&client->counters.collected, k->gc.count - g->count);
         *g = k->gc;
     }
     return r;

@@ -10,6 +10,7 @@
 #include "src/base/utf8.h"
 #include "src/core/client.h"
 #include "src/core/options.h"
+#include "src/core/sweeper.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -24,7 +25,7 @@
 static const char *const common_options[] = {
     "prefix",      "io_timeout",       "connect_timeout",
     "connections", "wait_connections", "allow",
-    NULL};
+    "gc",          "gc_idle",          NULL};
 
 /* What allow= may name; each is a promise given up. */
 static const char *const overrides[] = {"evicting", "replica", "proxy",
@@ -128,7 +129,7 @@ static int read_url(struct hf_client *c, hf_error *err)
     }
     t->wait_connections = (int)wait_connections;
     c->n_main = (int)connections;
-    return r;
+    return r == HF_OK ? hf__sweeper_read(c, err) : r;
 }
 
 static int make_parts(struct hf_client *c)
@@ -248,6 +249,7 @@ int hf_open(const char *url, const hf_open_opts *given, hf_client **ret_client,
                                          c->settings.connect_timeout_ms, err)
                    : r;
     r = r == HF_OK ? check_reach(c, &opts, err) : r;
+    r = r == HF_OK ? hf__sweeper_start(c, err) : r;
     if (r != HF_OK) {
         hf_close(c);
         return r == HF_ENOMEM ? hf__fail(err, r, "out of memory") : r;

@@ -23,7 +23,8 @@
     X(renew_failed)                                                            \
     X(batches)                                                                 \
     X(operations)                                                              \
-    X(connects)
+    X(connects)                                                                \
+    X(collected)
 
 struct hf__counters {
 #define HF_X(name) atomic_ullong name;

@@ -26,9 +26,10 @@
 /*
  * A fence goes on from the clock once its row is gone, so the clock must have
  * passed it: also the clock of a statement that began before the deletion and
- * was held up since. None of ours is held up for longer.
+ * comes to the row after it. Rows are locked in the order of asking, so what
+ * lies between is the way to the row, no wait for it.
  */
-#define GRACE_MS 2500
+#define GRACE_MS 20
 
 struct name {
     char bytes[HF__KEY_MAX + 1];
