@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the words of world.h do. Thread: each door is used by one at a time.
+ */
+#include "tests/store_mysql/site.h"
+
+#include "src/base/rand.h"
+
+#include <string.h>
+
+__attribute__((constructor)) static void share_a_server(void)
+{
+    hf__mariadb_share();
+}
+
+void shut(struct door *d)
+{
+    hf__conn_close(&d->conn);
+}
+
+const struct hf__mariadb *server(void)
+{
+    return hf__mariadb_shared();
+}
+
+const char *url_with(const char *options)
+{
+    static _Thread_local char url[1024];
+    size_t length;
+
+    hf__mariadb_test_url(url, sizeof url);
+    length = strlen(url);
+    snprintf(url + length, sizeof url - length, "%s%s",
+             *options != '\0' ? "?" : "", options);
+    return url;
+}
+
+const char *database(void)
+{
+    static _Thread_local char name[HF__MARIADB_NAME];
+
+    snprintf(name, sizeof name, "%s", strrchr(url_with(""), '/') + 1);
+    return name;
+}
+
+const char *url_as(const char *user)
+{
+    static _Thread_local char url[1024];
+
+    snprintf(url, sizeof url, "mysql://%s127.0.0.1:%d/%s", user,
+             hf__mariadb_port(server()), database());
+    return url;
+}
+
+static int enter_as(struct door *d, const char *text, const char *allow,
+                    int64_t ms)
+{
+    HF_AUTO(hf__url_free_auto) struct hf__url *url = NULL;
+
+    hf__conn_close(&d->conn);
+    d->error = (hf_error)HF_ERROR_INIT;
+    EXPECT_IS(hf__url_parse(text, &url, &d->error), HF_OK);
+    return hf__conn_open(&d->conn, hf__backend_find(url->scheme), url, allow,
+                         hf__after_ms(hf__now(), ms), &d->error);
+}
+
+int enter(struct door *d, const char *url)
+{
+    return enter_as(d, url, "", 10000);
+}
+
+int enter_within(struct door *d, const char *url, int64_t ms)
+{
+    return enter_as(d, url, "", ms);
+}
+
+int enter_allowing(struct door *d, const char *url, const char *allow)
+{
+    return enter_as(d, url, allow, 10000);
+}
+
+void expect_refused(const char *url, int status, const char *words)
+{
+    DOOR(d);
+    int r = enter(&d, url);
+
+    if (r != status) {
+        printf("%s: %s\n", url, d.error.text);
+    }
+    EXPECT_IS(r, status);
+    EXPECT_IS(d.error.status, status);
+    EXPECT_HAS(d.error.text, words);
+}
+
+static int run(struct door *d, struct hf__op *op, const char *name)
+{
+    struct hf__op *ops[] = {op};
+    char key[HF__KEY_MAX];
+
+    snprintf(key, sizeof key, "holdfast:%s", name);
+    op->key = (struct hf__key){key, (uint16_t)strlen(key), 9};
+    op->err = &d->error;
+    EXPECT_IS(hf__conn_execute(&d->conn, ops, 1, hf__after_ms(hf__now(), 5000),
+                               &d->error),
+              HF_OK);
+    return op->result;
+}
+
+static int attempt(struct door *d, const char *name, struct hf__op *op)
+{
+    static const struct hf__owner owner = {.label = "test", .pid = 1};
+
+    *op = (struct hf__op){.kind = HF__OP_ACQUIRE, .lease_us = 30000000};
+    op->owner = &owner;
+    hf__random(&op->token, sizeof op->token);
+    return run(d, op, name);
+}
+
+int claim(struct door *d, const char *name, uint64_t *fence)
+{
+    struct hf__op op;
+    int r = attempt(d, name, &op);
+
+    if (fence != NULL) {
+        *fence = op.fence;
+    }
+    return r;
+}
+
+void use(struct door *d, const char *name)
+{
+    struct hf__op op;
+
+    EXPECT_IS(attempt(d, name, &op), HF_OK);
+    op.kind = HF__OP_RELEASE;
+    EXPECT_IS(run(d, &op, name), HF_OK);
+}
+
+struct search {
+    const char *name;
+    char value[600];
+    hf_verdict verdict;
+};
+
+static int compare(void *arg, const hf_check_item *item)
+{
+    struct search *s = arg;
+
+    if (strcmp(item->name, s->name) == 0) {
+        snprintf(s->value, sizeof s->value, "%s", item->value);
+        s->verdict = item->verdict;
+        EXPECT_IS(item->verdict == HF_FINE, item->remedy == NULL);
+    }
+    return 0;
+}
+
+const char *finding(struct door *d, const char *name, hf_verdict *ret_verdict)
+{
+    static _Thread_local struct search s;
+
+    s = (struct search){.name = name};
+    EXPECT_IS(hf__conn_check(&d->conn, compare, &s,
+                             hf__after_ms(hf__now(), 10000), &d->error),
+              HF_OK);
+    if (ret_verdict != NULL) {
+        *ret_verdict = s.verdict;
+    }
+    return s.value;
+}

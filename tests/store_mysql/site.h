@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the tests of the MySQL store share: a server of the program's, a
+ * database of the test's, and sessions at the contract with it. Each test has
+ * its own database; one that needs another server starts it.
+ */
+#ifndef HF_TESTS_STORE_MYSQL_SITE_H
+#define HF_TESTS_STORE_MYSQL_SITE_H
+
+#include "src/backend/conn.h"
+#include "tests/lib/test.h"
+#include "tests/servers/mariadb.h"
+
+#include <stdio.h>
+
+struct door {
+    struct hf__conn conn;
+    hf_error error; /* of the last call */
+};
+
+/* Closed at the end of the scope. */
+#define DOOR(name) HF_AUTO(shut) struct door name = {0}
+void shut(struct door *d);
+
+/* The shared server, and this test's database on it. */
+const struct hf__mariadb *server(void);
+const char *database(void);
+/* Its URL with these options ("" for none), for the ordinary user. */
+const char *url_with(const char *options);
+/* One at that port of 127.0.0.1, for that user ("" for none), of this
+ * database; "user:password@". */
+const char *url_as(const char *user);
+
+/* Open, with 10 s; gives the status, its text in d->error. */
+int enter(struct door *d, const char *url);
+int enter_within(struct door *d, const char *url, int64_t ms);
+int enter_allowing(struct door *d, const char *url, const char *allow);
+/* Expects the status, and its text to have these words. */
+void expect_refused(const char *url, int status, const char *words);
+/* One attempt at a name: its result; *fence if not NULL. */
+int claim(struct door *d, const char *name, uint64_t *fence);
+/* claim() and let go: expects both to do. */
+void use(struct door *d, const char *name);
+
+/* What check() says of `name`: its value, "" if it says nothing; its verdict
+ * in *ret_verdict if not NULL. Until the next call. */
+const char *finding(struct door *d, const char *name, hf_verdict *ret_verdict);
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * TLS: verify compares certificate, authority and host; require wants TLS from
+ * anybody; off wants none; unsaid, it is used where the server has it. The
+ * certificates are made here, by the openssl command.
+ */
+#include "tests/store_mysql/site.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define OPENSSL_QUIETLY ">/dev/null 2>&1 </dev/null"
+
+static void shell(const char *command)
+{
+    int status = system(command); /* NOLINT: our own words */
+
+    EXPECT_IS(status, 0);
+}
+
+static const char *path_of(const char *name)
+{
+    static _Thread_local char paths[4][512];
+    static _Thread_local unsigned turn;
+    char *path = paths[turn++ % 4];
+
+    snprintf(path, 512, "%s/%s", hf__test_folder(), name);
+    return path;
+}
+
+static void make_authority(const char *name)
+{
+    char command[2048];
+
+    snprintf(command, sizeof command,
+             "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=%s "
+             "-keyout %s.key -out %s.pem " OPENSSL_QUIETLY,
+             name, path_of(name), path_of(name));
+    shell(command);
+}
+
+/* Signed by the authority "ca", for that host: "IP:127.0.0.1". */
+static void make_certificate(const char *name, const char *host)
+{
+    const char *path = path_of(name);
+    char command[4096];
+
+    snprintf(command, sizeof command,
+             "cd %s && openssl req -newkey rsa:2048 -nodes -subj /CN=%s "
+             "-keyout %s.key -out %s.csr " OPENSSL_QUIETLY
+             " && echo subjectAltName=%s >%s.ext && openssl x509 -req -in "
+             "%s.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile "
+             "%s.ext -out %s.pem " OPENSSL_QUIETLY " && chmod 644 %s.key",
+             hf__test_folder(), name, name, name, host, name, name, name, name,
+             path);
+    shell(command);
+}
+
+/* One with a certificate for that host; its URL, for options, in *url. */
+static struct hf__mariadb *start_with(const char *host, char url[512])
+{
+    char options[3][600];
+    const char *extra[] = {options[0], options[1], options[2], NULL};
+    struct hf__mariadb_opts opts = {.extra = extra};
+    struct hf__mariadb *m;
+
+    if (system("openssl version " OPENSSL_QUIETLY) != 0) { /* NOLINT */
+        SKIP("the openssl command is not installed");
+    }
+    make_authority("ca");
+    make_authority("stranger");
+    make_certificate("server", host);
+    snprintf(options[0], sizeof options[0], "--ssl-ca=%s", path_of("ca.pem"));
+    snprintf(options[1], sizeof options[1], "--ssl-cert=%s",
+             path_of("server.pem"));
+    snprintf(options[2], sizeof options[2], "--ssl-key=%s",
+             path_of("server.key"));
+    m = hf__mariadb_start(&opts);
+    hf__mariadb_fresh_url(m, url, 512);
+    return m;
+}
+
+static const char *with(const char *url, const char *options, const char *ca)
+{
+    static _Thread_local char full[4096];
+
+    snprintf(full, sizeof full, "%s?%s%s", url, options,
+             ca != NULL ? path_of(ca) : "");
+    return full;
+}
+
+/* Without TLS it is "none". */
+static const char *cipher_of(const char *url)
+{
+    static _Thread_local char cipher[64];
+    DOOR(d);
+    int r = enter(&d, url);
+
+    if (r != HF_OK) {
+        printf("%s: %s\n", url, d.error.text);
+    }
+    EXPECT_IS(r, HF_OK);
+    snprintf(cipher, sizeof cipher, "%s", finding(&d, "tls", NULL));
+    return cipher;
+}
+
+static void expect_tls(const char *url)
+{
+    EXPECT(strcmp(cipher_of(url), "none") != 0);
+}
+
+TEST_WITHIN(90, a_server_with_tls)
+{
+    char url[512];
+    struct hf__mariadb *m = start_with("IP:127.0.0.1", url);
+
+    expect_tls(with(url, "tls=verify&ca=", "ca.pem"));
+    expect_tls(with(url, "ca=", "ca.pem")); /* means verify */
+    expect_tls(with(url, "tls=require", NULL));
+    expect_tls(with(url, "", NULL)); /* unsaid, it is used if it is there */
+    EXPECT_TEXT(cipher_of(with(url, "tls=off", NULL)), "none");
+    /* Signed by an authority that is not ours. */
+    expect_refused(with(url, "tls=verify&ca=", "stranger.pem"), HF_EUNSAFE,
+                   "certificate");
+    expect_refused(with(url, "tls=verify", NULL), HF_EUNSAFE, "certificate");
+    hf__mariadb_free(m);
+}
+
+/* The authority is right, and the host is another. */
+TEST_WITHIN(90, a_certificate_of_another_host)
+{
+    char url[512];
+    struct hf__mariadb *m = start_with("DNS:elsewhere.example", url);
+
+    expect_refused(with(url, "tls=verify&ca=", "ca.pem"), HF_EUNSAFE,
+                   "certificate");
+    expect_tls(with(url, "tls=require", NULL));
+    hf__mariadb_free(m);
+}
+
+TEST_WITHIN(90, a_client_shows_its_own_certificate)
+{
+    char url[512];
+    char options[2048];
+    struct hf__mariadb *m = start_with("IP:127.0.0.1", url);
+
+    make_certificate("client", "DNS:client.example");
+    hf__mariadb_sql(m, "ALTER USER '" HF__MARIADB_USER "'@'127.0.0.1' REQUIRE "
+                       "X509");
+    expect_refused(with(url, "tls=require", NULL), HF_EAUTH, "");
+    snprintf(options, sizeof options,
+             "cert=%s&key=%s&ca=", path_of("client.pem"),
+             path_of("client.key"));
+    expect_tls(with(url, options, "ca.pem"));
+    hf__mariadb_free(m);
+}
+
+TEST(a_server_without_tls)
+{
+    char ca[600];
+
+    if (system("openssl version " OPENSSL_QUIETLY) != 0) { /* NOLINT */
+        SKIP("the openssl command is not installed");
+    }
+    make_authority("ca");
+    expect_refused(url_with("tls=require"), HF_EUNSAFE, "no TLS");
+    snprintf(ca, sizeof ca, "tls=verify&ca=%s", path_of("ca.pem"));
+    expect_refused(url_with(ca), HF_EUNSAFE, "TLS");
+    EXPECT_TEXT(cipher_of(url_with("tls=off")), "none");
+    EXPECT_TEXT(cipher_of(url_with("")), "none");
+}
