@@ -37,9 +37,11 @@ static bool goes_again(struct hf__session *s, struct hf__request *q)
         return false;
     }
     if (s->is_closing || ++q->again > AGAIN_MAX) {
-        q->op.result =
-            hf__fail(q->op.err, HF_EUNAVAIL,
-                     "the store asked for a retry %d times", AGAIN_MAX);
+        q->op.result = HF_EUNAVAIL;
+        if (q->op.err != NULL && q->op.err->status == 0) {
+            (void)hf__fail(q->op.err, HF_EUNAVAIL,
+                           "the store asked for a retry %d times", AGAIN_MAX);
+        }
         return false;
     }
     q->progress = HF__PROGRESS_QUEUED;

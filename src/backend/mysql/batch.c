@@ -124,9 +124,18 @@ static void forget(const struct hf__unit *units, int n)
     }
 }
 
+/* Another attempt at once may help, unless this one waited as long as one may:
+ * for a row, or for a table. */
+static bool is_worth_another(const struct hf__mysql *s, enum hf__blame blame)
+{
+    return blame == HF__BLAME_AGAIN &&
+           hf__between_ns(s->sent_at, hf__now()) < LOCK_WAIT_S * 900 * HF__MS;
+}
+
 static int tell_failure(struct hf__mysql *s, const struct hf__unit *u)
 {
     enum hf__blame blame = hf__mysql_blame(s->reply.error);
+    bool goes_again = is_worth_another(s, blame);
 
     for (int i = 0; i < u->n; i++) {
         struct hf__op *op = u->ops[i];
@@ -136,7 +145,7 @@ static int tell_failure(struct hf__mysql *s, const struct hf__unit *u)
             continue;
         }
         r = hf__mysql_fail(s, op->err);
-        op->result = blame == HF__BLAME_AGAIN ? HF__AGAIN : r;
+        op->result = goes_again ? HF__AGAIN : r;
         if (op->kind == HF__OP_ACQUIRE) {
             hf__bell_leave(s, &op->token);
         }
@@ -240,6 +249,7 @@ static int send(struct hf__mysql *s, const struct hf__unit *units, int n,
         replies[i] = hf__hot_ask(s, &units[i]);
         set_results(&units[i], HF__OPEN);
     }
+    s->sent_at = hf__now();
     r = hf__wire_send(s);
     *ret_refused = false;
     for (*ret_done = 0; r == HF_OK && *ret_done < n && !*ret_refused;

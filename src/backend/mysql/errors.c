@@ -21,7 +21,7 @@ struct meaning {
 static const struct meaning meanings[] = {
     /* Undone as a whole or not begun. */
     {1205, HF__BLAME_AGAIN, HF_EUNAVAIL,
-     "somebody keeps this lock's row locked in a transaction of their own"},
+     "somebody keeps this lock's row, or the table, locked"},
     {1213, HF__BLAME_AGAIN, HF_EUNAVAIL, NULL},
     {1020, HF__BLAME_AGAIN, HF_EUNAVAIL, NULL},
     {3572, HF__BLAME_AGAIN, HF_EUNAVAIL, NULL},

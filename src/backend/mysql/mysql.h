@@ -54,6 +54,7 @@ struct hf__mysql {
 
     /* Of the call that runs: */
     hf__time deadline;
+    hf__time sent_at; /* its last packet */
     hf_error *err;
 
     /* Nothing of the sessions before can be applied any more, unless: */
