@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Somebody changes our tables while locks are held: drops, empties, deletes,
+ * writes nonsense. The holder hears of it at its renewal at the latest; no
+ * fence falls; nobody is granted what another holds.
+ */
+#include "tests/store_mysql/world.h"
+
+#include <inttypes.h>
+
+enum { LEASE_MS = 1500 };
+
+#define FENCE_END (UINT64_C(1) << 53)
+
+/* ---- what was held is gone */
+
+static void drop_table(void)
+{
+    hf__mariadb_sql(server(), "DROP TABLE %s.holdfast_lock", database());
+}
+
+static void empty_table(void)
+{
+    hf__mariadb_sql(server(), "TRUNCATE TABLE %s.holdfast_lock", database());
+}
+
+static void delete_row(void)
+{
+    hf__mariadb_sql(server(), "DELETE FROM %s.holdfast_lock", database());
+}
+
+static void drop_all_tables(void)
+{
+    hf__mariadb_sql(server(),
+                    "DROP TABLE %s.holdfast_lock, "
+                    "%s.holdfast_beside, %s.holdfast_ticket",
+                    database(), database(), database());
+}
+
+static void drop_database(void)
+{
+    hf__mariadb_sql(server(), "DROP DATABASE %s", database());
+    hf__mariadb_sql(server(), "CREATE DATABASE %s", database());
+}
+
+/* It is told before its lease would have ended, and no fence falls. */
+static void lose_by(void (*damage)(void))
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    AUTO_LOCK *job = acquire_leased(alice, "job", patience(LEASE_MS));
+    AUTO_LOCK *next = NULL;
+    int64_t start = hf__test_now_ms();
+
+    damage();
+    EXPECT_IS(hf_wait_lost(job, patience(LEASE_MS)), HF_LOST);
+    EXPECT_SOON(since(start), safe(patience(LEASE_MS)) - 100);
+    expect_lost(job, HF_REASON_STORE_GONE);
+    next = acquire_leased(bob, "job", patience(LEASE_MS));
+    EXPECT_MORE(hf_fence(next), hf_fence(job));
+    EXPECT_IS(hf_release(job, NULL), HF_LOST);
+    expect_held(next);
+    EXPECT_IS(try_once(alice, "other"), HF_OK);
+}
+
+TEST(a_row_that_is_deleted_is_a_lock_that_is_lost)
+{
+    lose_by(delete_row);
+}
+
+TEST(a_table_that_is_emptied_is_all_locks_lost)
+{
+    lose_by(empty_table);
+}
+
+TEST(a_table_that_is_dropped_is_made_anew)
+{
+    lose_by(drop_table);
+}
+
+TEST(all_tables_that_are_dropped_are_made_anew)
+{
+    lose_by(drop_all_tables);
+}
+
+TEST(a_database_that_is_made_anew_is_a_new_store)
+{
+    lose_by(drop_database);
+}
+
+/* What was taken meanwhile counts: the old holder does not get it back. */
+TEST(who_was_deleted_and_replaced_is_told_so)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    AUTO_LOCK *job = acquire_leased(alice, "job", patience(3000));
+    AUTO_LOCK *next = NULL;
+
+    delete_row();
+    next = acquire_leased(bob, "job", 30000);
+    EXPECT_MORE(hf_fence(next), hf_fence(job));
+    EXPECT_IS(hf_renew(job, NULL), HF_LOST);
+    expect_lost(job, HF_REASON_TAKEN);
+    EXPECT_IS(hf_release(job, NULL), HF_LOST);
+    expect_held(next);
+    EXPECT_IS(hf_renew(next, NULL), HF_OK);
+}
+
+/* ---- nonsense in a row that nobody holds */
+
+static int status_after(const char *assignments, hf_error *err)
+{
+    AUTO_CLIENT *alice = open_store();
+    hf_acquire_opts opts = wanting(0, 30000);
+    AUTO_LOCK *lock = NULL;
+    int r;
+
+    EXPECT_IS(try_once(alice, "new"), HF_OK); /* there are tables */
+    delete_row();
+    EXPECT_IS(try_once(alice, "job"), HF_OK);
+    set_row("job", assignments);
+    *err = (hf_error)HF_ERROR_INIT;
+    r = hf_acquire(alice, "job", &opts, &lock, err);
+    printf("%s: %s: %s\n", assignments, hf_strstatus(r), err->text);
+    EXPECT_IS(try_once(alice, "other"), HF_OK);
+    if (r == HF_OK) {
+        EXPECT_LESS(hf_fence(lock), FENCE_END);
+        EXPECT_IS(hf_release(lock, NULL), HF_OK);
+    }
+    return r;
+}
+
+TEST(a_fence_that_has_no_next_is_refused)
+{
+    hf_error err;
+
+    EXPECT_IS(status_after("fence=18446744073709551615", &err), HF_EPROTO);
+    EXPECT_IS(status_after("fence=9007199254740991", &err), HF_EPROTO);
+    EXPECT_IS(status_after("fence=9007199254740992", &err), HF_EPROTO);
+    EXPECT_TEXT(row_says("job", "token=''"), "1"); /* given back */
+    EXPECT_IS(status_after("fence=9007199254740000", &err), HF_OK);
+}
+
+TEST(a_fence_that_fell_is_not_believed)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_LOCK *job = acquire_leased(alice, "job", 30000);
+    uint64_t fence = hf_fence(job);
+    AUTO_LOCK *again = NULL;
+
+    EXPECT_IS(hf_release(job, NULL), HF_OK);
+    set_row("job", "fence=5");
+    again = acquire_leased(alice, "job", 30000);
+    EXPECT_MORE(hf_fence(again), fence);
+}
+
+TEST(a_token_that_is_none_of_ours_keeps_the_name)
+{
+    AUTO_CLIENT *alice = open_store();
+    hf_error err = HF_ERROR_INIT;
+    hf_info *info = NULL;
+
+    EXPECT_IS(status_after("token='mine',expires=4102444800000000", &err),
+              HF_EPROTO);
+    EXPECT_HAS(err.text, "makes no sense");
+    EXPECT_IS(hf_inspect(alice, "job", &info, &err), HF_EPROTO);
+    hf_info_free(info);
+    /* Its lease over, it is in nobody's way. */
+    EXPECT_IS(status_after("token='mine',expires=1", &err), HF_OK);
+}
+
+TEST(times_before_all_time_are_the_past)
+{
+    hf_error err;
+
+    EXPECT_IS(status_after("expires=-9223372036854775808", &err), HF_OK);
+    EXPECT_IS(status_after("keep_until=-5,changed_at=-5,acquired_at=-5", &err),
+              HF_OK);
+    EXPECT_IS(status_after("revision=18446744073709551615", &err), HF_EPROTO);
+}
+
+/* A clock that was far ahead once: the row would be closed for ever. */
+TEST(times_after_all_time_are_told)
+{
+    hf_error err;
+
+    EXPECT_IS(status_after("changed_at=9223372036854775807", &err), HF_OK);
+    EXPECT_IS(status_after("keep_until=9223372036854775807", &err), HF_BUSY);
+}
+
+/* ---- nonsense in a row that is held */
+
+static void hold_through(const char *assignments, int expected, hf_reason why)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_LOCK *job = acquire_leased(alice, "job", 30000);
+    hf_error err = HF_ERROR_INIT;
+
+    set_row("job", assignments);
+    EXPECT_IS(hf_renew(job, &err), expected);
+    if (expected == HF_LOST) {
+        expect_lost(job, why);
+    } else {
+        EXPECT_IS(hf_held(job), 1); /* until its deadline */
+    }
+    delete_row();
+}
+
+TEST(a_holder_whose_row_is_edited_is_told)
+{
+    hold_through("token='garbage'", HF_EPROTO, HF_REASON_NONE);
+    hold_through("token=''", HF_LOST, HF_REASON_EXPIRED);
+    hold_through("expires=1", HF_LOST, HF_REASON_EXPIRED);
+    hold_through("fence=1,token=''", HF_LOST, HF_REASON_STORE_GONE);
+    hold_through("fence=fence+1,token=REPEAT('x',16)", HF_LOST,
+                 HF_REASON_TAKEN);
+    hold_through("revision=18446744073709551615", HF_EPROTO, HF_REASON_NONE);
+    hold_through("label='\\0\\'x',note='\\t'", HF_OK, HF_REASON_NONE);
+}
