@@ -382,11 +382,14 @@ int hf__mysql_execute(void *state, struct hf__op *ops[], int n,
                       hf__time deadline, hf_error *err)
 {
     struct hf__mysql *s = state;
-    int r = HF_OK;
+    int r;
     int count;
 
     hf__mysql_begin(s, deadline, err);
-    r = hf__mysql_wait_leave(s);
+    r = hf__wire_look(s);
+    if (r == HF_OK) {
+        r = hf__mysql_wait_leave(s);
+    }
     for (int i = 0; i < n && r == HF_OK; i += count) {
         count = n - i < CHUNK ? n - i : CHUNK;
         r = run_chunk(s, ops + i, count);

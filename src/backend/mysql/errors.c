@@ -52,6 +52,10 @@ static const struct meaning meanings[] = {
     {1040, HF__BLAME_SERVER, HF_EUNAVAIL, "raise max_connections"},
     {1203, HF__BLAME_SERVER, HF_EUNAVAIL, "raise max_user_connections"},
     {1226, HF__BLAME_SERVER, HF_EUNAVAIL, "raise this user's limits"},
+    {1037, HF__BLAME_SERVER, HF_EUNAVAIL, "the server is out of memory"},
+    {1041, HF__BLAME_SERVER, HF_EUNAVAIL, "the server is out of memory"},
+    {1129, HF__BLAME_SERVER, HF_EUNAVAIL, "FLUSH HOSTS lets it in again"},
+    {1135, HF__BLAME_SERVER, HF_EUNAVAIL, "the server is out of threads"},
     /* Not the primary, or not any more: the next session looks anew. */
     {1290, HF__BLAME_UNKNOWN, HF_EUNAVAIL, "the server is read-only"},
     {1836, HF__BLAME_UNKNOWN, HF_EUNAVAIL, "the server is read-only"},
@@ -62,6 +66,9 @@ static const struct meaning meanings[] = {
     /* Ended from outside. */
     {1030, HF__BLAME_UNKNOWN, HF_EUNAVAIL, NULL},
     {1053, HF__BLAME_UNKNOWN, HF_EUNAVAIL, NULL},
+    {1152, HF__BLAME_UNKNOWN, HF_EUNAVAIL, NULL},
+    {1158, HF__BLAME_UNKNOWN, HF_EUNAVAIL, NULL},
+    {1159, HF__BLAME_UNKNOWN, HF_EUNAVAIL, NULL},
     {1317, HF__BLAME_UNKNOWN, HF_EUNAVAIL, NULL},
     {1927, HF__BLAME_UNKNOWN, HF_EUNAVAIL, NULL},
     {1969, HF__BLAME_UNKNOWN, HF_EUNAVAIL, NULL},

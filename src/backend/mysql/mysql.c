@@ -31,7 +31,10 @@ static int mysql_open(void *state, const struct hf__url *url, const char *allow,
     if (r == HF_OK) {
         r = hf__ghost_end(s);
     }
-    return r == HF_OK ? hf__mysql_schema_ready(s) : r;
+    if (r == HF_OK) {
+        r = hf__mysql_schema_ready(s);
+    }
+    return r == HF_EUNKNOWN ? (int)HF_EUNAVAIL : r; /* no lock was touched */
 }
 
 static void mysql_close_session(void *state)

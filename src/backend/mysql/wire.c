@@ -263,6 +263,17 @@ void hf__wire_fini(struct hf__mysql *s)
 
 /* ---- statements and replies */
 
+int hf__wire_look(struct hf__mysql *s)
+{
+    struct pollfd fd = {.fd = s->wire.fd, .events = POLLRDHUP};
+
+    if (poll(&fd, 1, 0) == 0) {
+        return HF_OK;
+    }
+    s->wire.is_dead = true;
+    return hf__fail(s->err, HF_EUNAVAIL, "the server has closed the connection");
+}
+
 static void drop_rows(struct hf__mysql *s)
 {
     if (s->reply.rows != NULL) {

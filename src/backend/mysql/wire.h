@@ -57,6 +57,9 @@ HF_MUST_CHECK int hf__wire_connect(struct hf__mysql *s,
 void hf__wire_disconnect(struct hf__mysql *s);
 void hf__wire_fini(struct hf__mysql *s);
 
+/* Has the server closed it meanwhile? HF_OK, or HF_EUNAVAIL: nothing was sent,
+ * so that nothing is unknown. */
+HF_MUST_CHECK int hf__wire_look(struct hf__mysql *s);
 /* Send s->sql; s->reply is the first statement's. HF_OK, or HF_EUNAVAIL: the
  * connection is dead, and what was sent may be applied (is_dead is set). Of
  * HF_ENOMEM nothing was sent. */
