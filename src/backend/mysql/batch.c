@@ -13,9 +13,14 @@
 #include "src/backend/mysql/hot.h"
 #include "src/base/error.h"
 
-/* As many operations at once, so that a statement stays short enough for any
- * server's max_allowed_packet. */
+#include <string.h>
+
+/* As many operations at once. */
 #define CHUNK 256
+/* What all statements of a packet may have in common, and what one operation
+ * adds at most besides its names: bytes. */
+#define PACKET_ROOM 6000
+#define OP_ROOM     2000
 /* Each operation may be a unit of its own. */
 #define UNITS CHUNK
 
@@ -378,6 +383,35 @@ static void close_undecided(struct hf__op *const ops[], int n)
     }
 }
 
+/* In hexadecimal, written and read back. */
+static size_t room_for(const struct hf__op *op)
+{
+    size_t room = OP_ROOM + 4 * (size_t)op->key.length;
+
+    if (op->owner != NULL) {
+        room += 2 * (strlen(op->owner->label) + strlen(op->owner->host) +
+                     strlen(op->owner->thread) + strlen(op->owner->note));
+    }
+    return room;
+}
+
+/* How many of the n make a packet that the server takes: one at least. */
+static int count_fitting(const struct hf__mysql *s, struct hf__op *const ops[],
+                         int n)
+{
+    size_t room = PACKET_ROOM;
+    int count = 0;
+
+    while (count < n && count < CHUNK) {
+        room += room_for(ops[count]);
+        if (count > 0 && room > s->server.packet_max) {
+            break;
+        }
+        count++;
+    }
+    return count;
+}
+
 int hf__mysql_execute(void *state, struct hf__op *ops[], int n,
                       hf__time deadline, hf_error *err)
 {
@@ -391,7 +425,7 @@ int hf__mysql_execute(void *state, struct hf__op *ops[], int n,
         r = hf__mysql_wait_leave(s);
     }
     for (int i = 0; i < n && r == HF_OK; i += count) {
-        count = n - i < CHUNK ? n - i : CHUNK;
+        count = count_fitting(s, ops + i, n - i);
         r = run_chunk(s, ops + i, count);
     }
     close_undecided(ops, n);

@@ -39,8 +39,9 @@ struct hf__server {
     bool has_zero_wait; /* innodb_lock_wait_timeout=0 is taken */
     bool is_galera;
     uint64_t connection_id;
-    uint64_t place; /* which server it is */
-    uint64_t mark;  /* names a user lock of this session's life; 0: none */
+    uint64_t packet_max; /* bytes that may be sent as one */
+    uint64_t place;      /* which server it is */
+    uint64_t mark;       /* names a user lock of this session's life; 0: none */
 };
 
 struct hf__mysql {

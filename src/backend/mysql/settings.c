@@ -17,6 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The longest statement on one name fits, whatever its name and owner. */
+#define PACKET_LEAST 16384
+
 /* What a variable says. */
 struct variable {
     const char *name;
@@ -38,6 +41,7 @@ enum {
     SERVER_UUID,
     READ_ONLY,
     INNODB_READ_ONLY,
+    PACKET,
     FIRST_STATUS, /* the server's; those above are the session's */
     REPLICAS = FIRST_STATUS,
     SEMI_SYNC,
@@ -82,7 +86,7 @@ static int set(struct hf__mysql *s, uint64_t probe)
 {
     hf__text_clear(&s->sql);
     hf__text_add(&s->sql,
-                 "SET SESSION autocommit=1,"
+                 "SET NAMES utf8mb4;SET SESSION autocommit=1,"
                  "sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION',"
                  "innodb_lock_wait_timeout=0,lock_wait_timeout=1,"
                  "wait_timeout=28800;"
@@ -181,6 +185,13 @@ static int verify(struct hf__mysql *s, const struct variable *list)
                         "connect to the server itself, not through a proxy "
                         "that changes them");
     }
+    s->server.packet_max = strtoull(list[PACKET].value, NULL, 10);
+    if (s->server.packet_max < PACKET_LEAST) {
+        return hf__fail(s->err, HF_EUNSAFE,
+                        "the server takes statements of %s bytes only: raise "
+                        "max_allowed_packet to %d at least",
+                        list[PACKET].value, PACKET_LEAST);
+    }
     return HF_OK;
 }
 
@@ -241,6 +252,7 @@ int hf__mysql_settings_apply(struct hf__mysql *s, const char *allow)
         [SERVER_UUID] = {.name = "server_uuid"},
         [READ_ONLY] = {.name = "read_only"},
         [INNODB_READ_ONLY] = {.name = "innodb_read_only"},
+        [PACKET] = {.name = "max_allowed_packet"},
         [REPLICAS] = {.name = "Slaves_connected"},
         [SEMI_SYNC] = {.name = "Rpl_semi_sync_master_status"},
         [SEMI_SYNC_NEW] = {.name = "Rpl_semi_sync_source_status"},

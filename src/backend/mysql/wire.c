@@ -271,7 +271,8 @@ int hf__wire_look(struct hf__mysql *s)
         return HF_OK;
     }
     s->wire.is_dead = true;
-    return hf__fail(s->err, HF_EUNAVAIL, "the server has closed the connection");
+    return hf__fail(s->err, HF_EUNAVAIL,
+                    "the server has closed the connection");
 }
 
 static void drop_rows(struct hf__mysql *s)

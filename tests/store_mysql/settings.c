@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Servers with odd defaults: a session sets what it needs, so that none of
+ * them changes what a lock does, or says clearly why it can't.
+ */
+#include "tests/store_mysql/world.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* Names and labels that a mode or a character set could mistake. */
+static const char *const names[] = {
+    "plain",
+    "it's",
+    "a\\b",
+    "100%",
+    "\"q\"",
+    "tab\t",
+    "J\xc3\xb6"
+    "b",
+    "job",
+    "Job",
+    "job ",
+    "\xf0\x9f\x94\x92",
+    "a;b",
+    "--",
+    "/*x*/",
+    "?",
+    "@@x",
+};
+enum { NAMES = sizeof names / sizeof names[0] };
+
+static hf_lock *acquire_as(hf_client *client, const char *name)
+{
+    hf_acquire_opts opts = wanting(5000, 30000);
+    hf_error err = HF_ERROR_INIT;
+    hf_lock *lock = NULL;
+
+    opts.owner = name;
+    opts.note = "\\'\"\xc3\xa9\xf0\x9f\x94\x92";
+    if (hf_acquire(client, name, &opts, &lock, &err) != HF_OK) {
+        printf("%s: %s\n", name, err.text);
+    }
+    EXPECT(lock);
+    return lock;
+}
+
+static void see(hf_client *client, const char *name, int64_t lease_ms)
+{
+    AUTO_INFO *info = look_at(client, name);
+
+    EXPECT_IS(hf_info_presence(info), HF_HELD_BY);
+    EXPECT_TEXT(hf_info_label(info), name);
+    EXPECT_TEXT(hf_info_note(info), "\\'\"\xc3\xa9\xf0\x9f\x94\x92");
+    EXPECT_MORE(hf_info_remaining_ms(info), lease_ms - patience(5000));
+    EXPECT_LESS(hf_info_remaining_ms(info), lease_ms + 1);
+}
+
+/* The whole life of some locks, seen by a second client. */
+static void live(void)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    hf_lock *locks[NAMES];
+    AUTO_LOCK *brief = NULL;
+
+    for (int i = 0; i < NAMES; i++) {
+        locks[i] = acquire_as(alice, names[i]);
+    }
+    for (int i = 0; i < NAMES; i++) {
+        see(bob, names[i], 30000);
+        EXPECT_IS(try_once(bob, names[i]), HF_BUSY);
+        EXPECT_IS(hf_renew(locks[i], NULL), HF_OK);
+    }
+    for (int i = 0; i < NAMES; i++) {
+        uint64_t fence = hf_fence(locks[i]);
+        AUTO_LOCK *next = NULL;
+
+        EXPECT_IS(hf_release(locks[i], NULL), HF_OK);
+        next = acquire_as(bob, names[i]);
+        EXPECT_MORE(hf_fence(next), fence);
+        hf_free(locks[i]);
+    }
+    brief = acquire_fixed(alice, "brief", 300);
+    EXPECT_IS(attempt(bob, "brief", patience(3000)), HF_OK);
+    EXPECT_IS(hf_release(brief, NULL), HF_LOST);
+}
+
+static void live_with(const char *const *extra)
+{
+    AUTO_SERVER *m = own_server(extra);
+
+    live();
+    EXPECT(!hf__mariadb_has_ended(m));
+}
+
+#define WITH(...) live_with((const char *const[]){__VA_ARGS__, NULL})
+
+TEST_WITHIN(60, sql_modes_change_nothing)
+{
+    WITH("--sql-mode=");
+}
+
+TEST_WITHIN(60, the_sql_of_others_changes_nothing)
+{
+    WITH("--sql-mode=ANSI_QUOTES,PIPES_AS_CONCAT,NO_BACKSLASH_ESCAPES,ANSI,"
+         "SIMULTANEOUS_ASSIGNMENT,EMPTY_STRING_IS_NULL,NO_ZERO_DATE,"
+         "PAD_CHAR_TO_FULL_LENGTH,NO_UNSIGNED_SUBTRACTION,"
+         "TIME_ROUND_FRACTIONAL");
+}
+
+TEST_WITHIN(60, the_sql_of_oracle_changes_nothing)
+{
+    WITH("--sql-mode=ORACLE", "--transaction-isolation=SERIALIZABLE");
+}
+
+TEST_WITHIN(60, a_server_that_does_not_commit_changes_nothing)
+{
+    WITH("--autocommit=0", "--transaction-isolation=SERIALIZABLE",
+         "--innodb-rollback-on-timeout=ON", "--innodb-lock-wait-timeout=1",
+         "--completion-type=CHAIN");
+}
+
+TEST_WITHIN(60, what_a_server_says_to_each_session_changes_nothing)
+{
+    WITH("--init-connect=SET autocommit=0, sql_mode='ANSI', "
+         "names latin1, time_zone='-03:00', tx_isolation='READ-UNCOMMITTED'",
+         "--default-time-zone=+05:30");
+}
+
+TEST_WITHIN(60, a_character_set_of_one_byte_changes_nothing)
+{
+    WITH("--character-set-server=latin1",
+         "--collation-server=latin1_general_ci",
+         "--skip-character-set-client-handshake");
+}
+
+TEST_WITHIN(60, a_character_set_of_two_bytes_changes_nothing)
+{
+    WITH("--character-set-server=utf16", "--collation-server=utf16_general_ci",
+         "--lower-case-table-names=1", "--default-time-zone=-08:00");
+}
+
+TEST_WITHIN(60, a_log_of_statements_changes_nothing)
+{
+    WITH("--log-bin", "--binlog-format=STATEMENT",
+         "--transaction-isolation=READ-COMMITTED");
+}
+
+TEST_WITHIN(60, a_log_of_rows_changes_nothing)
+{
+    WITH("--log-bin", "--binlog-format=ROW", "--binlog-row-image=MINIMAL",
+         "--sync-binlog=1");
+}
+
+TEST_WITHIN(60, a_mixed_log_changes_nothing)
+{
+    WITH("--log-bin", "--binlog-format=MIXED", "--slow-query-log=1",
+         "--long-query-time=0");
+}
+
+TEST_WITHIN(60, another_engine_by_default_changes_nothing)
+{
+    WITH("--default-storage-engine=MyISAM", "--explicit-defaults-for-timestamp",
+         "--old-mode=NO_PROGRESS_INFO", "--query-cache-type=1",
+         "--query-cache-size=1M");
+}
+
+static int many_names(hf_client *client, int n, hf_error *err)
+{
+    static char texts[HF_MANY_MAX][HF_NAME_MAX + 1];
+    static const char *list[HF_MANY_MAX];
+    hf_acquire_opts opts = wanting(0, 30000);
+    AUTO_LOCK *lock = NULL;
+    int r;
+
+    for (int i = 0; i < n; i++) {
+        snprintf(texts[i], sizeof texts[i], "%0*d", HF_NAME_MAX, i);
+        list[i] = texts[i];
+    }
+    r = hf_acquire_many(client, list, n, &opts, &lock, err);
+    if (r == HF_OK) {
+        EXPECT_IS(hf_renew(lock, err), HF_OK);
+        EXPECT_IS(hf_release(lock, err), HF_OK);
+    }
+    return r;
+}
+
+/* The least that a server allows is 1 K; who sets it so low is told. */
+TEST_WITHIN(60, short_packets_suffice)
+{
+    static const char *const extra[] = {"--max-allowed-packet=16K",
+                                        "--net-buffer-length=1K", NULL};
+    AUTO_SERVER *m = own_server(extra);
+    AUTO_CLIENT *alice = open_store();
+    hf_error err = HF_ERROR_INIT;
+    int r;
+
+    EXPECT_IS(try_once(alice, "job"), HF_OK);
+    r = many_names(alice, HF_MANY_MAX, &err);
+    printf("%d names: %s: %s\n", HF_MANY_MAX, hf_strstatus(r), err.text);
+    EXPECT_IS(r, HF_OK);
+    EXPECT(!hf__mariadb_has_ended(m));
+}
+
+TEST_WITHIN(60, packets_that_are_too_short_are_refused)
+{
+    static const char *const extra[] = {"--max-allowed-packet=8K",
+                                        "--net-buffer-length=1K", NULL};
+    AUTO_SERVER *m = own_server(extra);
+    hf_error err = HF_ERROR_INIT;
+
+    EXPECT_IS(open_status(store_url(NULL), &err), HF_EUNSAFE);
+    EXPECT_HAS(err.text, "max_allowed_packet");
+    EXPECT(!hf__mariadb_has_ended(m));
+}
