@@ -6,6 +6,7 @@
  */
 #include "src/backend/conn.h"
 #include "src/backend/record.h"
+#include "tests/servers/proxy.h"
 #include "tests/store_mysql/world.h"
 
 #include <string.h>
@@ -166,6 +167,34 @@ TEST(an_acquire_that_was_given_up_leaves_no_ghost)
     EXPECT_SOON(await_free(carol, "job", 10000), patience(500));
     hf__test_pause_ms(1300); /* and stays so */
     EXPECT_TEXT(row_says("job", "token=''"), "1");
+}
+
+/* The network delivers it when all is settled: the server has no session for
+ * it any more. */
+TEST(a_statement_that_comes_late_is_for_nobody)
+{
+    struct hf__proxy *proxy =
+        hf__proxy_start(hf__mariadb_port(server()), &hf__framing_mysql);
+    const struct hf__proxy_rule rule = {
+        .what = HF__STATEMENT, .where = HF__BEFORE, .action = HF__SILENCE};
+    hf_stats_info stats = HF_STATS_INFO_INIT;
+    hf_client *bob;
+
+    reach_by_port(hf__proxy_port(proxy));
+    bob = open_with("io_timeout=300ms");
+    EXPECT_IS(try_once(bob, "job"), HF_OK);
+    hf__proxy_rule(proxy, &rule);
+    EXPECT_IS(try_once(bob, "job"), HF_EUNKNOWN);
+    do {
+        hf__test_pause_ms(5);
+        EXPECT_IS(hf_stats(bob, &stats), HF_OK);
+    } while (stats.owing > 0);
+    EXPECT_IS(try_once(bob, "job"), HF_OK);
+    hf__proxy_heal(proxy);
+    hf__test_pause_ms(300);
+    EXPECT_TEXT(row_says("job", "token=''"), "1");
+    hf_close(bob);
+    hf__proxy_free(proxy);
 }
 
 /* A second client is not taken for the first, however alike they are. */
