@@ -10,6 +10,7 @@
 #include "bench/footprint.h"
 #include "bench/loop.h"
 #include "bench/measure.h"
+#include "bench/mysql.h"
 #include "bench/renewal.h"
 #include "bench/report.h"
 #include "bench/throughput.h"
@@ -32,6 +33,7 @@ static const struct {
     {"files", bench_files},         {"waiting", bench_waiting},
     {"contest", bench_contest},     {"loop", bench_loop},
     {"renewal", bench_renewal},     {"command", bench_command},
+    {"mysql", bench_mysql},
 };
 
 static char folder[256];
@@ -86,8 +88,8 @@ static void write_json(const char *path)
 static void usage(void)
 {
     bench_fail("usage: bench [--quick] [--only footprint|throughput|files|"
-               "waiting|contest|loop|renewal|command] [--json FILE] "
-               "[--command HOLDFAST]");
+               "waiting|contest|loop|renewal|command|mysql] "
+               "[--json FILE] [--command HOLDFAST]");
 }
 
 int main(int argc, char *argv[])

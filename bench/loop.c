@@ -122,6 +122,29 @@ static void add(int n, const char *where, const char *what, const char *unit,
     report_add(&f);
 }
 
+static void prepare(struct duel *d, hf_client *client, int n, bool is_one)
+{
+    int i;
+
+    d->n = n;
+    d->loop.client = client;
+    for (i = 0; i < n; i++) {
+        d->lane[i].loop = &d->loop;
+        d->args[i] = &d->lane[i];
+        (void)snprintf(d->lane[i].name, sizeof d->lane[i].name, "job:%d",
+                       is_one ? 0 : i);
+    }
+}
+
+double loop_fly(hf_client *client, int n, double seconds)
+{
+    static struct duel d;
+
+    prepare(&d, client, n, false);
+    d.seconds = seconds;
+    return fly(&d);
+}
+
 static void compare(const struct bench *b, int n, bool is_one, int rounds)
 {
     static struct duel d;
@@ -131,15 +154,8 @@ static void compare(const struct bench *b, int n, bool is_one, int rounds)
     double ratio[ROUNDS_MAX];
     int i;
 
-    d.n = n;
+    prepare(&d, bench_open(b, "loop.db"), n, is_one);
     d.seconds = b->is_quick ? 0.3 : 0.6;
-    d.loop.client = bench_open(b, "loop.db");
-    for (i = 0; i < n; i++) {
-        d.lane[i].loop = &d.loop;
-        d.args[i] = &d.lane[i];
-        (void)snprintf(d.lane[i].name, sizeof d.lane[i].name, "job:%d",
-                       is_one ? 0 : i);
-    }
     /* The first of each opens, prepares and fills caches. */
     (void)bench_load(n, 0.05, turn, d.args, NULL);
     (void)fly(&d);

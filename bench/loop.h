@@ -10,5 +10,7 @@
 #include "bench/measure.h"
 
 void bench_loop(const struct bench *b);
+/* Pairs per second of n in flight, on names of their own, for so long. */
+double loop_fly(hf_client *client, int n, double seconds);
 
 #endif

@@ -87,7 +87,11 @@ hf_client *bench_open_as(const struct bench *b, const char *scheme,
     hf_client *client = NULL;
     hf_error err = HF_ERROR_INIT;
 
-    (void)snprintf(url, sizeof url, "%s:%s/%s", scheme, b->folder, name);
+    if (!strcmp(scheme, "mysql")) {
+        (void)snprintf(url, sizeof url, "%s", b->mysql);
+    } else {
+        (void)snprintf(url, sizeof url, "%s:%s/%s", scheme, b->folder, name);
+    }
     if (hf_open(url, NULL, &client, &err)) {
         bench_fail("%s: %s", url, err.text);
     }

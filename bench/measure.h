@@ -19,6 +19,7 @@
 struct bench {
     const char *folder;  /* for databases; ours */
     const char *command; /* the holdfast command; NULL: leave it out */
+    const char *mysql; /* the server's URL, while there is one */
     bool is_quick;
 };
 
@@ -38,7 +39,7 @@ void bench_path(const struct bench *b, const char *name, char *path,
                 size_t size);
 /* A client on the SQLite store NAME in the bench's folder. */
 hf_client *bench_open(const struct bench *b, const char *name);
-/* The same on a store of another kind of files. */
+/* The same on a store of another kind of files, or on "mysql". */
 hf_client *bench_open_as(const struct bench *b, const char *scheme,
                          const char *name);
 /* Acquire for ever; release and free. */

@@ -11,7 +11,7 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
-#define FIGURES_MAX 64
+#define FIGURES_MAX 192
 
 static struct report_figure figures[FIGURES_MAX];
 static int n_figures;

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Pairs of acquire and release per second on a private MariaDB: by hand, and
+ * of the library, each on names of its own, with the log flushed at each
+ * commit and once a second. All sides take turns in short segments, so that
+ * what else the machine does hits all; ratios are medians over the rounds.
+ * What waiters cost is in contest.c and waiting.c. Thread: main.
+ */
+#include "bench/mysql.h"
+
+#include "bench/contest.h"
+#include "bench/loop.h"
+#include "bench/rawmysql.h"
+#include "bench/report.h"
+#include "bench/server.h"
+#include "bench/waiting.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define ROUNDS_MAX 16
+#define IN_FLIGHT  256
+
+struct lane {
+    char name[24];
+    char key[32];
+    hf_client *client;
+    struct rawmysql *raw;
+};
+
+/* A side of the comparison: n lanes, each a thread, or n in flight. */
+struct side {
+    char what[40];
+    int n;
+    bool is_in_flight;
+    bool (*turn)(struct bench_worker *);
+    struct lane lane[IN_FLIGHT];
+    double rate[ROUNDS_MAX];
+    uint64_t errors;
+};
+
+static bool turn_raw(struct bench_worker *w)
+{
+    struct lane *lane = w->arg;
+
+    return rawmysql_pair(lane->raw, lane->key);
+}
+
+static bool turn_library(struct bench_worker *w)
+{
+    struct lane *lane = w->arg;
+
+    bench_release(bench_acquire(lane->client, lane->name));
+    return true;
+}
+
+/* ---- sides --------------------------------------------------------------- */
+
+static void set_raw(struct side *side, const struct server *server, int n,
+                    enum rawmysql_way way)
+{
+    static const char *const names[] = {
+        [RAWMYSQL_PREPARED] = "raw, prepared",
+        [RAWMYSQL_TEXT] = "raw, text",
+        [RAWMYSQL_CLASSIC] = "INSERT/DELETE",
+    };
+    int i;
+
+    *side = (struct side){.n = n, .turn = turn_raw};
+    (void)snprintf(side->what, sizeof side->what, "%s", names[way]);
+    for (i = 0; i < n; i++) {
+        side->lane[i].raw = rawmysql_open(server, way);
+        (void)snprintf(side->lane[i].key, sizeof side->lane[i].key,
+                       "holdfast:job:%d", i);
+    }
+}
+
+static void end_raw(struct side *side)
+{
+    int i;
+
+    for (i = 0; i < side->n; i++) {
+        rawmysql_close(side->lane[i].raw);
+    }
+}
+
+static void set_library(struct side *side, hf_client *client, int n,
+                        bool is_in_flight)
+{
+    int i;
+
+    *side = (struct side){
+        .n = n, .is_in_flight = is_in_flight, .turn = turn_library};
+    (void)snprintf(side->what, sizeof side->what, "library%s",
+                   is_in_flight ? ", in flight" : "");
+    for (i = 0; i < n; i++) {
+        side->lane[i].client = client;
+        (void)snprintf(side->lane[i].name, sizeof side->lane[i].name, "job:%d",
+                       i);
+    }
+}
+
+static double run(struct side *side, double seconds)
+{
+    void *lanes[IN_FLIGHT];
+    uint64_t errors;
+    double rate;
+    int i;
+
+    if (side->is_in_flight) {
+        return loop_fly(side->lane[0].client, side->n, seconds);
+    }
+    for (i = 0; i < side->n; i++) {
+        lanes[i] = &side->lane[i];
+    }
+    rate = bench_load(side->n, seconds, side->turn, lanes, &errors);
+    side->errors += errors;
+    return rate;
+}
+
+static void take_turns(const struct bench *b, struct side *side[], int n_sides,
+                       int rounds)
+{
+    double seconds = b->is_quick ? 0.25 : 0.5;
+    int i;
+    int k;
+
+    /* The first segment of each opens and fills caches. */
+    for (k = 0; k < n_sides; k++) {
+        (void)run(side[k], 0.1);
+    }
+    for (i = 0; i < rounds; i++) {
+        for (k = 0; k < n_sides; k++) {
+            side[k]->rate[i] = run(side[k], seconds);
+        }
+    }
+}
+
+/* ---- figures ------------------------------------------------------------- */
+
+static struct report_figure figure(const struct side *side, int flush,
+                                   const char *what, double value)
+{
+    struct report_figure f = {.value = value, .unit = "pairs/s"};
+
+    (void)snprintf(f.name, sizeof f.name, "mysql flush=%d, %d %s: %s", flush,
+                   side->n, side->is_in_flight ? "async" : "thr", what);
+    return f;
+}
+
+static void report_rate(const struct side *side, int flush, int rounds)
+{
+    double rate[ROUNDS_MAX];
+    struct report_figure f;
+
+    memcpy(rate, side->rate, sizeof rate);
+    f = figure(side, flush, side->what, bench_median(rate, rounds));
+    report_add(&f);
+}
+
+/* The median of one side's rate over another's, round by round. */
+static double report_ratio(const struct side *side, const struct side *raw,
+                           int flush, int rounds, double target)
+{
+    double ratio[ROUNDS_MAX];
+    struct report_figure f;
+    char what[40];
+    int i;
+
+    for (i = 0; i < rounds; i++) {
+        ratio[i] = side->rate[i] / raw->rate[i];
+    }
+    (void)snprintf(what, sizeof what, "library / raw %d", raw->n);
+    f = figure(side, flush, what, bench_median(ratio, rounds));
+    (void)snprintf(f.unit, sizeof f.unit, "x");
+    if (target > 0) {
+        f.goal = REPORT_AT_LEAST;
+        f.target = target;
+    }
+    report_add(&f);
+    return f.value;
+}
+
+/* ---- comparisons --------------------------------------------------------- */
+
+struct arena {
+    const struct bench *b;
+    const struct server *server;
+    int flush;
+    enum rawmysql_way way; /* the faster one */
+    hf_client *client;
+};
+
+static int rounds_of(const struct arena *a, int full)
+{
+    return a->b->is_quick ? 4 : full;
+}
+
+/* Which yardstick is the longer one? */
+static void choose(struct arena *a)
+{
+    static struct side prepared;
+    static struct side text;
+    struct side *side[] = {&prepared, &text};
+    int rounds = rounds_of(a, 5);
+
+    set_raw(&prepared, a->server, 1, RAWMYSQL_PREPARED);
+    set_raw(&text, a->server, 1, RAWMYSQL_TEXT);
+    take_turns(a->b, side, 2, rounds);
+    end_raw(&prepared);
+    end_raw(&text);
+    report_rate(&prepared, a->flush, rounds);
+    report_rate(&text, a->flush, rounds);
+    a->way = bench_median(prepared.rate, rounds) >=
+                     bench_median(text.rate, rounds)
+                 ? RAWMYSQL_PREPARED
+                 : RAWMYSQL_TEXT;
+}
+
+struct bout {
+    int n;
+    int n_raw;
+    bool is_in_flight;
+    int rounds;
+    double target;
+};
+
+static void compare(const struct arena *a, const struct bout *bout)
+{
+    static struct side raw;
+    static struct side library;
+    struct side *side[] = {&raw, &library};
+    int rounds = rounds_of(a, bout->rounds);
+
+    set_raw(&raw, a->server, bout->n_raw, a->way);
+    set_library(&library, a->client, bout->n, bout->is_in_flight);
+    take_turns(a->b, side, 2, rounds);
+    end_raw(&raw);
+    report_rate(&raw, a->flush, rounds);
+    report_rate(&library, a->flush, rounds);
+    (void)report_ratio(&library, &raw, a->flush, rounds, bout->target);
+}
+
+/* On names of their own, and all on one, where the deadlocks are. */
+static void classic(const struct arena *a, int n, bool is_one)
+{
+    static struct side side;
+    struct side *sides[] = {&side};
+    struct report_figure f;
+    struct server_counts before;
+    struct server_counts after;
+    int i;
+
+    set_raw(&side, a->server, n, RAWMYSQL_CLASSIC);
+    for (i = 0; i < n && is_one; i++) {
+        (void)snprintf(side.lane[i].key, sizeof side.lane[i].key, "one name");
+    }
+    (void)snprintf(side.what, sizeof side.what, "INSERT/DELETE, %s",
+                   is_one ? "one name" : "own names");
+    before = server_count(a->server);
+    take_turns(a->b, sides, 1, 4);
+    after = server_count(a->server);
+    end_raw(&side);
+    report_rate(&side, a->flush, 4);
+    f = figure(&side, a->flush, is_one ? "its deadlocks, one name"
+                                       : "its deadlocks, own names",
+               (double)(after.deadlocks - before.deadlocks));
+    f.unit[0] = '\0';
+    report_add(&f);
+}
+
+static void own_names(struct arena *a, int flush)
+{
+    static const struct bout bouts[] = {
+        {1, 1, false, 11, 0.9}, {8, 8, false, 5, 0},  {32, 32, false, 7, 2.5},
+        {128, 32, false, 5, 0}, {IN_FLIGHT, 8, true, 7, 6},
+    };
+    size_t i;
+
+    a->flush = flush;
+    server_flush(a->server, flush);
+    server_print(a->server);
+    a->client = bench_open_as(a->b, "mysql", "");
+    choose(a);
+    for (i = 0; i < sizeof bouts / sizeof bouts[0]; i++) {
+        compare(a, &bouts[i]);
+    }
+    hf_close(a->client);
+    classic(a, 8, false);
+    classic(a, 8, true);
+}
+
+void bench_mysql(const struct bench *b)
+{
+    struct server *server = server_start();
+    struct bench with = *b;
+    struct arena a = {.b = &with, .server = server};
+
+    if (!server) {
+        printf("-- mysql: left out, mariadbd is not installed "
+               "(tools/setup.sh test)\n");
+        return;
+    }
+    with.mysql = server_url(server);
+    own_names(&a, 1);
+    own_names(&a, 2);
+    server_stop(server);
+}
