@@ -72,36 +72,41 @@ static enum hf__form form_of(enum hf__op_kind kind)
     return HF__FORM_INSPECT;
 }
 
-/* Operations of one kind become units of those that are alike. */
-static void cut_kind(struct plan *p, struct hf__op *const ops[], int n,
-                     enum hf__op_kind kind, int *at)
+/* A unit of all that are alike to the first, which are taken. */
+static void cut_alike(struct plan *p, struct hf__op *ops[], int n, int *at)
 {
-    struct hf__unit *unit = NULL;
+    struct hf__op *first = ops[0];
+    struct hf__unit *unit = &p->units[p->n_units++];
 
+    *unit = (struct hf__unit){form_of(first->kind), &p->ops[*at], 0, false};
     for (int i = 0; i < n; i++) {
-        if (ops[i]->kind != kind || !is_hot(ops[i])) {
-            continue;
+        bool is_alike =
+            i == 0 || (ops[i] != NULL && ops[i]->kind == first->kind &&
+                       hf__hot_are_alike(first, ops[i]));
+
+        if (is_alike) {
+            p->ops[(*at)++] = ops[i];
+            unit->n++;
+            ops[i] = NULL;
         }
-        p->ops[*at] = ops[i];
-        if (unit == NULL || !hf__hot_are_alike(unit->ops[0], ops[i])) {
-            unit = &p->units[p->n_units++];
-            *unit = (struct hf__unit){form_of(kind), &p->ops[*at], 0};
-        }
-        unit->n++;
-        if (unit->form == HF__FORM_ACQUIRE && unit->n > 1) {
-            unit->form = HF__FORM_ACQUIRE_ANY;
-        }
-        (*at)++;
     }
 }
 
 static void cut(struct plan *p, struct hf__op *const ops[], int n)
 {
+    struct hf__op *left[CHUNK];
     int at = 0;
 
     p->n_units = 0;
+    for (int i = 0; i < n; i++) {
+        left[i] = is_hot(ops[i]) ? ops[i] : NULL;
+    }
     for (int kind = HF__OP_RENEW; kind <= HF__OP_BREAK; kind++) {
-        cut_kind(p, ops, n, (enum hf__op_kind)kind, &at);
+        for (int i = 0; i < n; i++) {
+            if (left[i] != NULL && left[i]->kind == (enum hf__op_kind)kind) {
+                cut_alike(p, left + i, n - i, &at);
+            }
+        }
     }
 }
 
@@ -191,8 +196,9 @@ static int set_patience(struct hf__mysql *s, const struct hf__unit *u)
 /* NOLINTNEXTLINE(misc-no-recursion) */
 static int halve(struct hf__mysql *s, const struct hf__unit *u)
 {
-    struct hf__unit halves[2] = {{u->form, u->ops, u->n / 2},
-                                 {u->form, u->ops + u->n / 2, u->n - u->n / 2}};
+    int half = u->n / 2;
+    struct hf__unit halves[2] = {{u->form, u->ops, half, true},
+                                 {u->form, u->ops + half, u->n - half, true}};
 
     s->lock_wait_s = -1; /* the statement that sets it back did not run */
     return run(s, halves, 2);
@@ -308,7 +314,7 @@ static int look_at(struct hf__mysql *s, const struct hf__unit *u)
     if (s->reply.error != 0) {
         return tell_failure(s, u);
     }
-    hf__hot_hear_rows(s, u->ops, u->n);
+    hf__hot_hear_rows(s, u);
     return HF_OK;
 }
 
@@ -322,18 +328,28 @@ static bool is_any_open(const struct hf__unit *u)
     return false;
 }
 
+/* What ACQUIRE left open takes another statement, which costs more. Where
+ * there are several, most have been granted, or are held by others. */
+static int acquire_rest(struct hf__mysql *s, const struct hf__unit *u)
+{
+    struct hf__op *rest[CHUNK];
+    struct hf__unit again = {HF__FORM_ACQUIRE_ANY, rest, 0, true};
+    int r = u->n > 1 ? look_at(s, u) : HF_OK;
+
+    for (int i = 0; i < u->n && r == HF_OK; i++) {
+        if (hf__hot_is_open(u->ops[i])) {
+            rest[again.n++] = u->ops[i];
+        }
+    }
+    return again.n > 0 ? run(s, &again, 1) : r;
+}
+
 static int follow_up(struct hf__mysql *s, const struct hf__unit *u)
 {
-    struct hf__unit again = *u;
-
     if (!is_any_open(u)) {
         return HF_OK;
     }
-    if (u->form != HF__FORM_ACQUIRE) {
-        return look_at(s, u);
-    }
-    again.form = HF__FORM_ACQUIRE_ANY;
-    return run(s, &again, 1);
+    return u->form == HF__FORM_ACQUIRE ? acquire_rest(s, u) : look_at(s, u);
 }
 
 static int run_crowded(struct hf__mysql *s, struct hf__op *const ops[], int n)

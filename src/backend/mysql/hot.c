@@ -12,7 +12,8 @@
 #include "src/backend/mysql/row.h"
 #include "src/base/error.h"
 
-#define TABLE "holdfast_lock FORCE INDEX(PRIMARY)"
+#include <string.h>
+
 /* A statement that waited for the row's lock has an old clock: it must not
  * shorten what a later one gave. */
 #define EXTEND                                                                 \
@@ -22,7 +23,7 @@
 
 /* ---- words */
 
-static void add_keys(struct hf__text *t, struct hf__op *const ops[], int n)
+void hf__hot_add_keys(struct hf__text *t, struct hf__op *const ops[], int n)
 {
     hf__text_add(t, "name_key IN(");
     for (int i = 0; i < n; i++) {
@@ -35,7 +36,7 @@ static void add_keys(struct hf__text *t, struct hf__op *const ops[], int n)
 /* Tokens are of one claim each, so that two lists mean the same as pairs. */
 static void add_owned(struct hf__text *t, struct hf__op *const ops[], int n)
 {
-    add_keys(t, ops, n);
+    hf__hot_add_keys(t, ops, n);
     hf__text_add(t, " AND token IN(");
     for (int i = 0; i < n; i++) {
         hf__text_add(t, i == 0 ? "" : ",");
@@ -44,15 +45,20 @@ static void add_owned(struct hf__text *t, struct hf__op *const ops[], int n)
     hf__text_add(t, ")");
 }
 
-static void take_bells(struct hf__mysql *s, struct hf__op *const ops[], int n)
+/* A bell that is taken twice must be dropped twice. Gives how many replies. */
+int hf__hot_take_bells(struct hf__mysql *s, const struct hf__unit *u)
 {
-    for (int i = 0; i < n; i++) {
+    if (!s->server.has_bells || u->is_again) {
+        return 0;
+    }
+    for (int i = 0; i < u->n; i++) {
         hf__text_add(&s->sql, i == 0 ? "DO " : ",");
-        hf__bell_take(&s->sql, ops[i]->kind == HF__OP_HANDOVER
-                                   ? &ops[i]->next_token
-                                   : &ops[i]->token);
+        hf__bell_take(&s->sql, u->form == HF__FORM_HANDOVER
+                                   ? &u->ops[i]->next_token
+                                   : &u->ops[i]->token);
     }
     hf__text_add(&s->sql, ";");
+    return 1;
 }
 
 /* ---- what is asked */
@@ -61,7 +67,7 @@ static int ask_renew(struct hf__mysql *s, const struct hf__unit *u)
 {
     long long lease_us = u->ops[0]->lease_us;
 
-    hf__text_add(&s->sql, "UPDATE " TABLE " SET ");
+    hf__text_add(&s->sql, "UPDATE " HF__HOT_TABLE " SET ");
     hf__text_addf(&s->sql, EXTEND TOUCH "detached=%d,", lease_us, lease_us,
                   u->ops[0]->is_detached);
     hf__text_add(&s->sql, "revision=revision+1 WHERE ");
@@ -73,7 +79,8 @@ static int ask_renew(struct hf__mysql *s, const struct hf__unit *u)
 static int ask_release(struct hf__mysql *s, const struct hf__unit *u)
 {
     hf__text_add(&s->sql,
-                 "UPDATE " TABLE " SET freed=token,token='',expires=0," TOUCH);
+                 "UPDATE " HF__HOT_TABLE
+                 " SET freed=token,token=" HF__SQL_NOBODY ",expires=0," TOUCH);
     hf__text_add(&s->sql, u->ops[0]->reopens ? "keep_until=0," : "");
     hf__text_add(&s->sql, "revision=revision+1 WHERE ");
     add_owned(&s->sql, u->ops, u->n);
@@ -107,11 +114,9 @@ static int ask_handover(struct hf__mysql *s, const struct hf__unit *u)
 {
     const struct hf__op *op = u->ops[0];
     long long lease_us = op->lease_us;
+    int replies = hf__hot_take_bells(s, u);
 
-    if (s->server.has_bells) {
-        take_bells(s, u->ops, 1);
-    }
-    hf__text_add(&s->sql, "UPDATE " TABLE " SET fence=LAST_INSERT_ID("
+    hf__text_add(&s->sql, "UPDATE " HF__HOT_TABLE " SET fence=LAST_INSERT_ID("
                           "GREATEST(fence+1," HF__SQL_NOW ")),"
                           "acquired_at=" HF__SQL_NOW ",");
     add_facts(&s->sql, op);
@@ -122,113 +127,21 @@ static int ask_handover(struct hf__mysql *s, const struct hf__unit *u)
     add_owned(&s->sql, u->ops, 1);
     hf__text_add(&s->sql, " AND expires>" HF__SQL_NOW ";");
     if (!s->server.has_bells) {
-        return 1;
+        return replies + 1;
     }
     hf__text_add(&s->sql, "DO IF(ROW_COUNT()=1,");
     hf__bell_drop(&s->sql, &op->token);
     hf__text_add(&s->sql, ",");
     hf__bell_drop(&s->sql, &op->next_token);
     hf__text_add(&s->sql, ");");
-    return 3;
-}
-
-/* Ours already, by an attempt whose answer was lost: the same grant. */
-static void add_is_ours(struct hf__text *t, const struct hf__op *op)
-{
-    hf__text_add(t, "token=");
-    hf__text_token(t, &op->token);
-    hf__text_add(t, " AND expires>" HF__SQL_NOW);
-}
-
-static int ask_acquire(struct hf__mysql *s, const struct hf__unit *u)
-{
-    const struct hf__op *op = u->ops[0];
-    struct hf__text *t = &s->sql;
-    long long lease_us = op->lease_us;
-
-    if (s->server.has_bells) {
-        take_bells(s, u->ops, 1);
-    }
-    hf__text_add(t, "UPDATE " TABLE " SET fence=LAST_INSERT_ID(IF(");
-    add_is_ours(t, op);
-    hf__text_add(t,
-                 ",fence,GREATEST(fence+1," HF__SQL_NOW "))),acquired_at=IF(");
-    add_is_ours(t, op);
-    hf__text_add(t, ",acquired_at," HF__SQL_NOW "),");
-    add_facts(t, op);
-    hf__text_addf(t, EXTEND TOUCH "token=", lease_us, lease_us);
-    hf__text_token(t, &op->token);
-    hf__text_add(t, " WHERE crowd=0 AND ");
-    add_keys(t, u->ops, 1);
-    hf__text_add(t, " AND (token=");
-    hf__text_token(t, &op->token);
-    hf__text_add(t, " OR (expires<=" HF__SQL_NOW " AND keep_until<=" HF__SQL_NOW
-                    "));");
-    return s->server.has_bells ? 2 : 1;
-}
-
-static void add_values(struct hf__text *t, const struct hf__op *op)
-{
-    hf__text_add(t, "(");
-    hf__text_key(t, &op->key);
-    hf__text_add(t, ",");
-    hf__text_token(t, &op->token);
-    hf__text_addf(t,
-                  ",GREATEST(1," HF__SQL_NOW ")," HF__SQL_NOW "+%lld,"
-                  "%s+%lld," HF__SQL_NOW "," HF__SQL_NOW ",%d,",
-                  (long long)op->lease_us, op->keep_us > 0 ? HF__SQL_NOW : "0",
-                  (long long)op->keep_us, op->is_detached);
-    hf__mysql_owner_values(t, op->owner);
-    hf__text_add(t, ")");
-}
-
-/* Whether the row may be taken, and, once the token is set, whether it was. */
-#define MAY_TAKE                                                               \
-    "crowd=0 AND (token=VALUES(token) OR (expires<=" HF__SQL_NOW               \
-    " AND keep_until<=" HF__SQL_NOW "))"
-#define IS_OURS "token=VALUES(token) AND expires>" HF__SQL_NOW
-#define IF_TAKEN(column)                                                       \
-#column "=IF(token=VALUES(token),VALUES(" #column ")," #column "),"
-
-static const char take_if_free[] =
-    " ON DUPLICATE KEY UPDATE "
-    "fence=IF(" MAY_TAKE " AND NOT(" IS_OURS "),"
-    "GREATEST(fence+1," HF__SQL_NOW "),fence),"
-    "acquired_at=IF(" MAY_TAKE " AND NOT(" IS_OURS "),"
-    "VALUES(acquired_at),acquired_at),"
-    "token=IF(" MAY_TAKE ",VALUES(token),token)," IF_TAKEN(keep_until) IF_TAKEN(
-        detached) IF_TAKEN(label) IF_TAKEN(host) IF_TAKEN(pid) IF_TAKEN(thread)
-        IF_TAKEN(note) "revision=revision+(token=VALUES(token)),"
-                       "expires=IF(token=VALUES(token),IF(" HF__SQL_NOW
-                       ">=changed_at,VALUES(expires),GREATEST(expires,VALUES("
-                       "expires))),expires),"
-                       "changed_at=IF(token=VALUES(token),"
-                       "GREATEST(changed_at,VALUES(changed_at)),changed_at);";
-
-static int ask_acquire_any(struct hf__mysql *s, const struct hf__unit *u)
-{
-    struct hf__text *t = &s->sql;
-
-    if (s->server.has_bells) {
-        take_bells(s, u->ops, u->n);
-    }
-    hf__text_add(t, "INSERT INTO holdfast_lock(name_key,token,fence,expires,"
-                    "keep_until,acquired_at,changed_at,detached,label,host,"
-                    "pid,thread,note) VALUES");
-    for (int i = 0; i < u->n; i++) {
-        hf__text_add(t, i == 0 ? "" : ",");
-        add_values(t, u->ops[i]);
-    }
-    hf__text_add(t, take_if_free);
-    hf__hot_ask_rows(s, u->ops, u->n);
-    return s->server.has_bells ? 3 : 2;
+    return replies + 2;
 }
 
 void hf__hot_ask_rows(struct hf__mysql *s, struct hf__op *const ops[], int n)
 {
-    hf__text_add(&s->sql,
-                 "SELECT " HF__MYSQL_ROW_COLUMNS " FROM " TABLE " WHERE ");
-    add_keys(&s->sql, ops, n);
+    hf__text_add(&s->sql, "SELECT " HF__MYSQL_ROW_COLUMNS " FROM " HF__HOT_TABLE
+                          " WHERE ");
+    hf__hot_add_keys(&s->sql, ops, n);
     hf__text_add(&s->sql, ";");
 }
 
@@ -242,9 +155,9 @@ int hf__hot_ask(struct hf__mysql *s, const struct hf__unit *u)
     case HF__FORM_HANDOVER:
         return ask_handover(s, u);
     case HF__FORM_ACQUIRE:
-        return ask_acquire(s, u);
+        return hf__hot_ask_acquire(s, u);
     case HF__FORM_ACQUIRE_ANY:
-        return ask_acquire_any(s, u);
+        return hf__hot_ask_acquire_any(s, u);
     case HF__FORM_INSPECT:
         break;
     }
@@ -260,6 +173,10 @@ bool hf__hot_are_alike(const struct hf__op *a, const struct hf__op *b)
     case HF__OP_RELEASE:
         return a->reopens == b->reopens;
     case HF__OP_ACQUIRE:
+        return a->lease_us == b->lease_us && a->keep_us == b->keep_us &&
+               a->is_detached == b->is_detached &&
+               a->owner->pid == b->owner->pid &&
+               strcmp(a->owner->host, b->owner->host) == 0;
     case HF__OP_INSPECT:
         return true;
     case HF__OP_HANDOVER:
@@ -285,8 +202,8 @@ static int refuse_damaged(const struct hf__op *op)
                     "uses the lock");
 }
 
-static void hear_acquired(struct hf__mysql *s, struct hf__op *op,
-                          const struct hf__mysql_row *row)
+static void hear_acquired(struct hf__mysql *s, enum hf__form form,
+                          struct hf__op *op, const struct hf__mysql_row *row)
 {
     if (row->is_damaged) {
         op->result = refuse_damaged(op);
@@ -296,6 +213,9 @@ static void hear_acquired(struct hf__mysql *s, struct hf__op *op,
         return;
     } else if (row->crowd != 0 || op->queueing == HF__QUEUE_ALWAYS) {
         op->result = HF__CROWDED;
+    } else if (form == HF__FORM_ACQUIRE &&
+               hf__mysql_row_is_free_for(row, &op->token)) {
+        return; /* its fence is not behind the clock */
     } else {
         op->result = HF_BUSY;
         hf__mysql_row_tell(row, op->ret_record);
@@ -343,11 +263,11 @@ static void hear_inspected(struct hf__op *op, const struct hf__mysql_row *row)
     hf__mysql_row_tell(row, op->ret_record);
 }
 
-static void decide(struct hf__mysql *s, struct hf__op *op,
+static void decide(struct hf__mysql *s, enum hf__form form, struct hf__op *op,
                    const struct hf__mysql_row *row)
 {
     if (op->kind == HF__OP_ACQUIRE) {
-        hear_acquired(s, op, row);
+        hear_acquired(s, form, op, row);
     } else if (op->kind == HF__OP_INSPECT) {
         hear_inspected(op, row);
     } else {
@@ -373,33 +293,34 @@ static struct hf__op *find(struct hf__op *const ops[], int n,
 }
 
 /* No row: nobody has had the name, or somebody deleted it just now. */
-static void decide_missing(struct hf__mysql *s, struct hf__op *op)
+static void decide_missing(struct hf__mysql *s, enum hf__form form,
+                           struct hf__op *op)
 {
     static const struct hf__mysql_row none;
 
-    if (op->kind == HF__OP_ACQUIRE) {
+    if (op->kind != HF__OP_ACQUIRE) {
+        decide(s, form, op, &none);
+    } else if (form == HF__FORM_ACQUIRE_ANY) {
         op->result = HF__AGAIN;
         hf__bell_leave(s, &op->token);
-    } else {
-        decide(s, op, &none);
     }
 }
 
-void hf__hot_hear_rows(struct hf__mysql *s, struct hf__op *const ops[], int n)
+void hf__hot_hear_rows(struct hf__mysql *s, const struct hf__unit *u)
 {
     struct hf__mysql_row row;
 
     for (hf__mysql_row_read(s, &row); row.is_there;
          hf__mysql_row_read(s, &row)) {
-        struct hf__op *op = find(ops, n, &row.key);
+        struct hf__op *op = find(u->ops, u->n, &row.key);
 
         if (op != NULL && hf__hot_is_open(op)) {
-            decide(s, op, &row);
+            decide(s, u->form, op, &row);
         }
     }
-    for (int i = 0; i < n; i++) {
-        if (hf__hot_is_open(ops[i])) {
-            decide_missing(s, ops[i]);
+    for (int i = 0; i < u->n; i++) {
+        if (hf__hot_is_open(u->ops[i])) {
+            decide_missing(s, u->form, u->ops[i]);
         }
     }
 }
@@ -412,9 +333,9 @@ static void hear_written(struct hf__mysql *s, const struct hf__unit *u)
     if (s->reply.affected == (uint64_t)u->n) {
         for (int i = 0; i < u->n; i++) {
             u->ops[i]->result = HF_OK;
-        }
-        if (u->form == HF__FORM_HANDOVER || u->form == HF__FORM_ACQUIRE) {
-            op->fence = s->reply.insert_id;
+            if (u->form == HF__FORM_HANDOVER || u->form == HF__FORM_ACQUIRE) {
+                u->ops[i]->fence = s->reply.insert_id;
+            }
         }
     } else if (u->form == HF__FORM_HANDOVER) {
         op->result = HF__CROWDED;
@@ -428,7 +349,7 @@ static void hear_written(struct hf__mysql *s, const struct hf__unit *u)
 /* Behind the taking of bells, whose reply says nothing. */
 int hf__hot_writes_at(const struct hf__mysql *s, const struct hf__unit *u)
 {
-    return s->server.has_bells &&
+    return s->server.has_bells && !u->is_again &&
            (u->form == HF__FORM_HANDOVER || u->form == HF__FORM_ACQUIRE ||
             u->form == HF__FORM_ACQUIRE_ANY);
 }
@@ -439,7 +360,7 @@ void hf__hot_hear(struct hf__mysql *s, const struct hf__unit *u, int which)
 
     if (u->form == HF__FORM_INSPECT ||
         (u->form == HF__FORM_ACQUIRE_ANY && at == 1)) {
-        hf__hot_hear_rows(s, u->ops, u->n);
+        hf__hot_hear_rows(s, u);
     } else if (u->form != HF__FORM_ACQUIRE_ANY && at == 0) {
         hear_written(s, u);
     }

@@ -21,7 +21,7 @@ enum hf__form {
     HF__FORM_RENEW,
     HF__FORM_RELEASE,
     HF__FORM_HANDOVER, /* one operation */
-    HF__FORM_ACQUIRE,  /* one operation, on a name that has a row */
+    HF__FORM_ACQUIRE,  /* names that are free and have a row, all alike */
     HF__FORM_ACQUIRE_ANY,
     HF__FORM_INSPECT
 };
@@ -30,7 +30,10 @@ struct hf__unit {
     enum hf__form form;
     struct hf__op **ops; /* sorted by key */
     int n;
+    bool is_again; /* its bells are taken */
 };
+
+#define HF__HOT_TABLE "holdfast_lock FORCE INDEX(PRIMARY)"
 
 /* Has it no result yet? */
 bool hf__hot_is_open(const struct hf__op *op);
@@ -38,13 +41,19 @@ bool hf__hot_is_open(const struct hf__op *op);
 bool hf__hot_are_alike(const struct hf__op *a, const struct hf__op *b);
 /* Add the unit's statements to s->sql; gives how many replies they have. */
 int hf__hot_ask(struct hf__mysql *s, const struct hf__unit *unit);
+/* Of the units that acquire. hot_acquire.c */
+int hf__hot_ask_acquire(struct hf__mysql *s, const struct hf__unit *unit);
+int hf__hot_ask_acquire_any(struct hf__mysql *s, const struct hf__unit *unit);
+/* Words of theirs: name_key IN(…); the bells, which gives how many replies. */
+void hf__hot_add_keys(struct hf__text *t, struct hf__op *const ops[], int n);
+int hf__hot_take_bells(struct hf__mysql *s, const struct hf__unit *unit);
 /* Which of them is that of the statement that writes. */
 int hf__hot_writes_at(const struct hf__mysql *s, const struct hf__unit *unit);
 /* The reply `which` of the unit, which is no error, in s->reply. */
 void hf__hot_hear(struct hf__mysql *s, const struct hf__unit *unit, int which);
-/* Ask for the rows of operations that are open after a RENEW or a RELEASE, and
- * decide them. */
+/* Ask for the rows of operations that are open after a RENEW, a RELEASE or an
+ * ACQUIRE, and decide them; of an ACQUIRE some may stay open. */
 void hf__hot_ask_rows(struct hf__mysql *s, struct hf__op *const ops[], int n);
-void hf__hot_hear_rows(struct hf__mysql *s, struct hf__op *const ops[], int n);
+void hf__hot_hear_rows(struct hf__mysql *s, const struct hf__unit *unit);
 
 #endif

@@ -8,9 +8,9 @@
  *     errors.c    what its numbers mean   settings.c how the session is set
  *     schema.c    the tables              row.c      a record
  *     batch.c     execute()               hot.c      names with one holder
- *     bell.c      user locks that wake    ghost.c    what a dead session left
- *     look.c      what a waiter sees      question.c what it asks
- *     poll.c      waiters without bells
+ *     bell.c      user locks that wake    hot_acquire.c  acquiring these
+ *     look.c      what a waiter sees      ghost.c    what a dead session left
+ *     poll.c      waiters without bells   question.c what it asks
  *     crowded.c   names with more         wait.c     waiters
  *     list.c      list()                  gc.c       gc()
  *     check.c     check()                 place.c    URL options, secrets
@@ -27,6 +27,10 @@
 /* The server's clock: microseconds since 1970 in UTC, at the start of the
  * statement. UNIX_TIMESTAMP() would depend on a time zone. */
 #define HF__SQL_NOW "TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))"
+
+/* A token of nobody. It is as long as any other: a row whose length stays the
+ * same is changed where it is, in half the time. */
+#define HF__SQL_NOBODY "x'00000000000000000000000000000000'"
 
 /* Bits of holdfast_lock.crowd: of that name the other tables may have rows. */
 #define HF__CROWD_BESIDE 1
