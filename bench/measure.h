@@ -19,7 +19,7 @@
 struct bench {
     const char *folder;  /* for databases; ours */
     const char *command; /* the holdfast command; NULL: leave it out */
-    const char *mysql; /* the server's URL, while there is one */
+    const char *mysql;   /* the server's URL, while there is one */
     bool is_quick;
 };
 

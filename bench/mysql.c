@@ -211,10 +211,10 @@ static void choose(struct arena *a)
     end_raw(&text);
     report_rate(&prepared, a->flush, rounds);
     report_rate(&text, a->flush, rounds);
-    a->way = bench_median(prepared.rate, rounds) >=
-                     bench_median(text.rate, rounds)
-                 ? RAWMYSQL_PREPARED
-                 : RAWMYSQL_TEXT;
+    a->way =
+        bench_median(prepared.rate, rounds) >= bench_median(text.rate, rounds)
+            ? RAWMYSQL_PREPARED
+            : RAWMYSQL_TEXT;
 }
 
 struct bout {
@@ -262,8 +262,8 @@ static void classic(const struct arena *a, int n, bool is_one)
     after = server_count(a->server);
     end_raw(&side);
     report_rate(&side, a->flush, 4);
-    f = figure(&side, a->flush, is_one ? "its deadlocks, one name"
-                                       : "its deadlocks, own names",
+    f = figure(&side, a->flush,
+               is_one ? "its deadlocks, one name" : "its deadlocks, own names",
                (double)(after.deadlocks - before.deadlocks));
     f.unit[0] = '\0';
     report_add(&f);
@@ -272,8 +272,9 @@ static void classic(const struct arena *a, int n, bool is_one)
 static void own_names(struct arena *a, int flush)
 {
     static const struct bout bouts[] = {
-        {1, 1, false, 11, 0.9}, {8, 8, false, 5, 0},  {32, 32, false, 7, 2.5},
-        {128, 32, false, 5, 0}, {IN_FLIGHT, 8, true, 7, 6},
+        {1, 1, false, 11, 0.9},     {8, 8, false, 5, 0},
+        {32, 32, false, 7, 2.5},    {128, 32, false, 5, 0},
+        {IN_FLIGHT, 8, true, 7, 6},
     };
     size_t i;
 

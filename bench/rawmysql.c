@@ -28,7 +28,8 @@ enum { ACQUIRE, RELEASE, COUNT };
 
 /* The text is for a printf(), whose compiler wants to see it. */
 #define TAKE_AS_TEXT                                                           \
-    TAKE "owner=x'%s',host='localhost',pid=%d WHERE name='%s' AND expires<=" NOW
+    TAKE "owner=x'%s',host='localhost',pid=%d WHERE name='%s' AND "            \
+         "expires<=" NOW
 #define FREE_AS_TEXT                                                           \
     "UPDATE raw_lock SET owner='',expires=0 WHERE name='%s' AND owner=x'%s'"
 
@@ -194,9 +195,8 @@ static long run_text(struct rawmysql *raw, int which, unsigned *ret_error)
 static bool run(struct rawmysql *raw, int which)
 {
     unsigned error = 0;
-    long changed = raw->way == RAWMYSQL_TEXT
-                       ? run_text(raw, which, &error)
-                       : run_prepared(raw, which, &error);
+    long changed = raw->way == RAWMYSQL_TEXT ? run_text(raw, which, &error)
+                                             : run_prepared(raw, which, &error);
 
     if (changed < 0 && error != ER_DUP_ENTRY && error != ER_LOCK_DEADLOCK &&
         error != ER_LOCK_WAIT_TIMEOUT && error != ER_CHECKREAD) {

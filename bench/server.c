@@ -109,8 +109,9 @@ static double cpu_seconds(pid_t pid)
     }
     after = strrchr(text, ')');
     if (after) {
-        (void)sscanf(after, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u "
-                            "%lu %lu",
+        (void)sscanf(after,
+                     ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u "
+                     "%lu %lu",
                      &user, &system);
     }
     return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
