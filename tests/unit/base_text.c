@@ -7,7 +7,6 @@
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/rand.h"
-#include "src/base/sha1.h"
 #include "src/base/utf8.h"
 #include "tests/lib/test.h"
 
@@ -22,28 +21,6 @@
 static bool is_valid(const char *text)
 {
     return hf__utf8_is_valid(text, strlen(text));
-}
-
-static bool has_sha1(const char *text, size_t length, const char *expected)
-{
-    char hex[HF__SHA1_HEX];
-
-    hf__sha1_hex(text, length, hex);
-    return strcmp(hex, expected) == 0;
-}
-
-TEST(sha1_is_that_of_the_standard)
-{
-    char many[120];
-
-    memset(many, 'a', sizeof many);
-    EXPECT(has_sha1("", 0, "da39a3ee5e6b4b0d3255bfef95601890afd80709"));
-    EXPECT(has_sha1("abc", 3, "a9993e364706816aba3e25717850c26c9cd0d89d"));
-    /* The length just fits the last block, does not, begins another. */
-    EXPECT(has_sha1(many, 55, "c1c8bbdc22796e28c0e15163d20899b65621d65a"));
-    EXPECT(has_sha1(many, 56, "c2db330f6083854c99d4b5bfb6e8f29f201be699"));
-    EXPECT(has_sha1(many, 64, "0098ba824b5c16427bd7a1122a5a442a25ec644d"));
-    EXPECT(has_sha1(many, 120, "f34c1488385346a55709ba056ddd08280dd4c6d6"));
 }
 
 TEST(well_formed_text_is_valid)
