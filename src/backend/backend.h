@@ -295,12 +295,6 @@ struct hf__backend {
 HF_MODULE_API int hf__key_compare(const struct hf__key *a,
                                   const struct hf__key *b);
 
-HF_MODULE_API bool hf__token_is_zero(const struct hf__token *);
-HF_MODULE_API bool hf__token_equal(const struct hf__token *,
-                                   const struct hf__token *);
-/* A number that tells tokens apart and says nothing of them. */
-HF_MODULE_API uint64_t hf__token_tag(const struct hf__token *);
-
 /* The fence of the next grant: above `stored`, and not below the wall clock
  * in microseconds, so that it goes on rising after a record was lost. */
 HF_MODULE_API uint64_t hf__fence_after(uint64_t stored, int64_t wall_us);

@@ -4,7 +4,7 @@
  * drawn and written is core/token.c's. Pure, so that the rule of crowd.c runs
  * in the simulation as it is. Thread: any.
  */
-#include "src/backend/backend.h"
+#include "src/backend/record.h"
 
 #include <string.h>
 
