@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Waiting without polling: how soon a waiter of another process goes on, and
+ * what it costs the server, waiting and being served. Those who wait are
+ * processes, because threads of one client stand in its own line.
+ */
+#include "tests/contract/peer.h"
+#include "tests/store_mysql/world.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Statements that the server was sent so far; this one is the last. */
+static int64_t questions(void)
+{
+    MYSQL *db = stranger();
+    MYSQL_RES *rows;
+    int64_t count;
+
+    EXPECT_IS(mysql_query(db, "SHOW GLOBAL STATUS LIKE 'Questions'"), 0);
+    rows = mysql_store_result(db);
+    count = atoll(mysql_fetch_row(rows)[1]);
+    mysql_free_result(rows);
+    mysql_close(db);
+    return count;
+}
+
+static int64_t now_us(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * INT64_C(1000000) + t.tv_nsec / 1000;
+}
+
+/* ---- how soon */
+
+enum { ROUNDS = 60 };
+
+static struct {
+    atomic_int round; /* of the holder: it holds the lock this time */
+    atomic_llong released_at;
+    atomic_int waiter_done;
+} * stage;
+
+static void until(atomic_int *value, int least)
+{
+    int64_t start = hf__test_now_ms();
+
+    while (atomic_load(value) < least) {
+        EXPECT_LESS(hf__test_now_ms() - start, patience(60000));
+        hf__test_pause_ms(1);
+    }
+}
+
+/* Each time it lets go when the other has surely fallen asleep. */
+static void hold_again_and_again(int number)
+{
+    AUTO_CLIENT *client = open_store();
+
+    (void)number;
+    for (int i = 1; i <= ROUNDS; i++) {
+        AUTO_LOCK *lock = acquire(client, "job");
+
+        atomic_store(&stage->round, i);
+        hf__test_pause_ms(15);
+        atomic_store(&stage->released_at, now_us());
+        EXPECT_IS(hf_release(lock, NULL), HF_OK);
+        until(&stage->waiter_done, i);
+    }
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const int64_t *x = a;
+    const int64_t *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+TEST(a_waiter_of_another_process_is_woken_within_2_ms)
+{
+    int64_t took[ROUNDS];
+    pid_t holder;
+
+    stage = shared_page(sizeof *stage);
+    holder = start_crew(hold_again_and_again, 0);
+    AUTO_CLIENT *client = open_store();
+    for (int i = 1; i <= ROUNDS; i++) {
+        AUTO_LOCK *lock = NULL;
+
+        until(&stage->round, i);
+        lock = acquire(client, "job");
+        took[i - 1] = now_us() - atomic_load(&stage->released_at);
+        EXPECT_IS(hf_release(lock, NULL), HF_OK);
+        atomic_store(&stage->waiter_done, i);
+    }
+    end_crew(holder);
+    qsort(took, ROUNDS, sizeof *took, by_size);
+    printf("p50 %lld us, p90 %lld us, longest %lld us\n",
+           (long long)took[ROUNDS / 2], (long long)took[ROUNDS * 9 / 10],
+           (long long)took[ROUNDS - 1]);
+    EXPECT_SOON(took[ROUNDS / 2], patience(2000));
+}
+
+/* ---- at what cost */
+
+enum { CREW = 64 };
+
+static struct {
+    atomic_int ready; /* connected */
+    atomic_int go;    /* somebody has the lock */
+    atomic_int waiting;
+    atomic_int served;
+    atomic_int inside;
+    atomic_int may_end;
+} * crowd;
+
+static void wait_in_the_crowd(int is_fair)
+{
+    AUTO_CLIENT *client = open_store();
+    hf_acquire_opts opts = wanting(patience(60000), 60000);
+    AUTO_LOCK *warm = NULL;
+    AUTO_LOCK *lock = NULL;
+    char own[32];
+
+    /* What a client does once only is done: it renews already. */
+    snprintf(own, sizeof own, "own %d", (int)getpid());
+    warm = acquire(client, own);
+    opts.fair = is_fair;
+    atomic_fetch_add(&crowd->ready, 1);
+    until(&crowd->go, 1);
+    atomic_fetch_add(&crowd->waiting, 1);
+    EXPECT_IS(hf_acquire(client, "job", &opts, &lock, NULL), HF_OK);
+    EXPECT_IS(atomic_fetch_add(&crowd->inside, 1), 0);
+    atomic_fetch_sub(&crowd->inside, 1);
+    EXPECT_IS(hf_release(lock, NULL), HF_OK);
+    atomic_fetch_add(&crowd->served, 1);
+    until(&crowd->may_end, 1);
+}
+
+/* All wait, then one after the other is served: statements for each. */
+static int64_t cost_of_a_handover(int n, int is_fair)
+{
+    pid_t crew[CREW];
+    int64_t asked;
+    int64_t began;
+    AUTO_LOCK *lock = NULL;
+
+    crowd = shared_page(sizeof *crowd);
+    for (int i = 0; i < n; i++) {
+        crew[i] = start_crew(wait_in_the_crowd, is_fair);
+    }
+    AUTO_CLIENT *client = open_store();
+    lock = acquire_leased(client, "job", 60000);
+    until(&crowd->ready, n);
+    atomic_store(&crowd->go, 1);
+    until(&crowd->waiting, n);
+    hf__test_pause_ms(patience(2000)); /* they have fallen asleep */
+    asked = questions();
+    began = hf__test_now_ms();
+    EXPECT_IS(hf_release(lock, NULL), HF_OK);
+    until(&crowd->served, n);
+    asked = questions() - asked;
+    printf("%d %s waiters: %lld statements, %lld ms, each\n", n,
+           is_fair ? "fair" : "unfair", (long long)(asked / n),
+           (long long)((hf__test_now_ms() - began) / n));
+    atomic_store(&crowd->may_end, 1);
+    for (int i = 0; i < n; i++) {
+        end_crew(crew[i]);
+    }
+    return asked / n;
+}
+
+/* Each of them has three connections. */
+static const char *const roomy[] = {"--max-connections=400", NULL};
+
+TEST(a_handover_costs_as_many_statements_among_64_as_among_8)
+{
+    AUTO_SERVER *own = own_server(roomy);
+
+    EXPECT(own);
+    EXPECT_LESS(cost_of_a_handover(8, 0), 15);
+    EXPECT_LESS(cost_of_a_handover(CREW, 0), 15);
+}
+
+TEST(so_it_does_in_line)
+{
+    AUTO_SERVER *own = own_server(roomy);
+
+    EXPECT(own);
+    EXPECT_LESS(cost_of_a_handover(8, 1), 30);
+    EXPECT_LESS(cost_of_a_handover(CREW, 1), 30);
+}
+
+static void expect_idle(int is_fair)
+{
+    struct peer *waiter = start_peer();
+    AUTO_CLIENT *client = open_store();
+    AUTO_LOCK *lock = acquire_leased(client, "job", 60000);
+    hf_acquire_opts opts = wanting(60000, 60000);
+    int64_t asked;
+
+    opts.fair = is_fair;
+    peer_begin_acquire_as(waiter, "job", &opts);
+    hf__test_pause_ms(patience(1500));
+    asked = questions();
+    hf__test_pause_ms(5000);
+    asked = questions() - asked;
+    printf("%lld statements in 5 s\n", (long long)asked);
+    EXPECT_LESS(asked, 2 * 5 + 3);
+    EXPECT_IS(hf_release(lock, NULL), HF_OK);
+    EXPECT_IS(peer_finish(waiter), HF_OK);
+    end_peer(waiter);
+}
+
+TEST(who_waits_asks_at_most_twice_a_second)
+{
+    expect_idle(0);
+}
+
+TEST(who_waits_in_line_asks_at_most_twice_a_second)
+{
+    expect_idle(1);
+}
