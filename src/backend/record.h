@@ -20,7 +20,7 @@ HF_MODULE_API bool hf__token_is_zero(const struct hf__token *);
 HF_MODULE_API bool hf__token_equal(const struct hf__token *,
                                    const struct hf__token *);
 /* A number that tells tokens apart and says nothing of them. */
-HF_MODULE_API uint64_t hf__token_tag(const struct hf__token *);
+uint64_t hf__token_tag(const struct hf__token *);
 
 /* Labels for people; never compared. All are valid UTF-8. */
 struct hf__owner {

@@ -115,7 +115,8 @@ const char *bell(const char *prefix, const struct claim *claim)
     char hex[2 * sizeof claim->token.bytes + 1];
 
     add_hex(hex, sizeof hex, claim->token.bytes, sizeof claim->token.bytes);
-    snprintf(text, sizeof text, "CONCAT('%s.',SHA1(x'%s'))", prefix, hex);
+    snprintf(text, sizeof text, "CONCAT('%s.',HEX(LEFT(x'%s',8)))", prefix,
+             hex);
     return text;
 }
 

@@ -10,7 +10,12 @@
 
 #include "src/backend/mysql/mysql.h"
 
-/* Names of user locks, as SQL. A name tells nothing of the token. */
+/* Whose connection has the bell of the token in that column: "hf", a grant's;
+ * "hq", a ticket's. */
+#define HF__BELL_OF_TOKEN(prefix)                                              \
+    "IS_USED_LOCK(CONCAT('" prefix ".',HEX(LEFT(token,8))))"
+
+/* Names of user locks, as SQL. */
 void hf__bell_of_grant(struct hf__text *t, const struct hf__token *token);
 void hf__bell_of_ticket(struct hf__text *t, const struct hf__token *token);
 /* Of the first who waits for a name, in the session's database. */

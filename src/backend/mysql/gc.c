@@ -7,6 +7,7 @@
  * by the session's thread.
  */
 #include "src/backend/crowd.h"
+#include "src/backend/mysql/bell.h"
 #include "src/backend/mysql/errors.h"
 #include "src/backend/mysql/row.h"
 #include "src/base/alloc.h"
@@ -191,8 +192,8 @@ static int look_for_needed(struct hf__mysql *s, struct sweep *w)
     hf__text_addf(&s->sql, " AND (asked>" HF__SQL_NOW "-%d",
                   HF__TICKET_PATIENCE_MS * 1000);
     hf__text_add(&s->sql, s->server.has_bells
-                              ? " OR IS_USED_LOCK(CONCAT('hq.',SHA1(token))) "
-                                "IS NOT NULL)"
+                              ? " OR " HF__BELL_OF_TOKEN("hq") " "
+                                                               "IS NOT NULL)"
                               : ")");
     r = run(s);
     if (r == HF_OK) {

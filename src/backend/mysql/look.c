@@ -9,6 +9,7 @@
  */
 #include "src/backend/mysql/look.h"
 
+#include "src/backend/mysql/bell.h"
 #include "src/backend/mysql/row.h"
 #include "src/base/alloc.h"
 
@@ -37,7 +38,7 @@ static void add_part(struct hf__mysql *s, const char *bell, const char *table,
     struct hf__text *t = &s->sql;
 
     if (s->server.has_bells) {
-        hf__text_addf(t, "IS_USED_LOCK(CONCAT('%s.',SHA1(token)))", bell);
+        hf__text_add(t, bell);
     } else {
         hf__text_add(t, "NULL");
     }
@@ -53,14 +54,14 @@ void hf__look_ask(struct hf__mysql *s, struct hf__watch *const w[], int n)
 {
     hf__text_add(&s->sql, "SELECT 0,name_key,token,fence,expires-" HF__SQL_NOW
                           ",keep_until-" HF__SQL_NOW ",0,0,-1,");
-    add_part(s, "hf", "holdfast_lock", w, n);
+    add_part(s, HF__BELL_OF_TOKEN("hf"), "holdfast_lock", w, n);
     hf__text_add(&s->sql,
                  " UNION ALL SELECT 1,name_key,token,fence,expires-" HF__SQL_NOW
                  ",ended,mode,slots,slot,");
-    add_part(s, "hf", "holdfast_beside", w, n);
+    add_part(s, HF__BELL_OF_TOKEN("hf"), "holdfast_beside", w, n);
     hf__text_add(&s->sql, " UNION ALL SELECT 2,name_key,token,seq," HF__SQL_NOW
                           "-asked,0,mode,slots,-1,");
-    add_part(s, "hq", "holdfast_ticket", w, n);
+    add_part(s, HF__BELL_OF_TOKEN("hq"), "holdfast_ticket", w, n);
     hf__text_add(&s->sql, ";");
 }
 

@@ -7,6 +7,7 @@
  */
 #include "src/backend/mysql/name.h"
 
+#include "src/backend/mysql/bell.h"
 #include "src/backend/mysql/change.h"
 #include "src/base/alloc.h"
 
@@ -46,9 +47,8 @@ static void ask(struct hf__mysql *s, const struct hf__key *key)
     hf__text_add(t, " UNION ALL "
                     "SELECT 2,seq,token,asked-" HF__SQL_NOW ",since,"
                     "mode,slots,");
-    hf__text_add(t, s->server.has_bells
-                        ? "IS_USED_LOCK(CONCAT('hq.',SHA1(token))) IS NOT NULL"
-                        : "0");
+    hf__text_add(t, s->server.has_bells ? HF__BELL_OF_TOKEN("hq") " IS NOT NULL"
+                                        : "0");
     hf__text_add(t, ",0,0,label,host,pid,thread,note "
                     "FROM holdfast_ticket WHERE name_key=");
     hf__text_key(t, key);
