@@ -84,7 +84,7 @@ static void stay(atomic_int *kind)
         atomic_store(&n_shared_most, n);
     }
     EXPECT_IS(atomic_load(kind == &n_shared ? &n_alone : &n_shared), 0);
-    sched_yield();
+    hf__test_pause_ms(1);
     EXPECT_IS(atomic_load(kind == &n_shared ? &n_alone : &n_shared), 0);
     atomic_fetch_sub(kind, 1);
 }

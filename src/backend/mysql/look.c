@@ -243,14 +243,17 @@ static int place_of(const struct view *v)
     return -1;
 }
 
-/* The ticket for which it waits: the one before its own; of somebody without
- * one the last that it may not pass. −1: none. */
+/* The ticket for which it waits: the one before its own; of a shared one, and
+ * of somebody without a ticket, the last that it may not stand beside. −1:
+ * none. */
 static int ticket_before(const struct view *v, int own)
 {
-    if (own >= 0) {
-        return own - 1;
+    int last = own >= 0 ? own - 1 : v->n_line - 1;
+
+    if (own >= 0 && v->watch->manner.mode != HF__MODE_SHARED) {
+        return last;
     }
-    for (int i = v->n_line - 1; i >= 0; i--) {
+    for (int i = last; i >= 0; i--) {
         if (!hf__manners_agree(v->looking->line[i].manner, v->watch->manner)) {
             return i;
         }
