@@ -317,9 +317,9 @@ bool hf__watcher_add(struct hf__watching *g)
 
     atomic_store(&g->has_fired, 0);
     hf__list_init(&g->link);
-    if (!w->thread.is_running && !w->is_closing &&
-        hf__thread_start(&w->thread, "holdfast-watch", watcher_main, w) !=
-            HF_OK) {
+    if (w->is_closing ||
+        (!w->thread.is_running && hf__thread_start(&w->thread, "holdfast-watch",
+                                                   watcher_main, w) != HF_OK)) {
         return false;
     }
     end_trying(g);

@@ -54,7 +54,7 @@ struct hf__watcher {
 };
 
 void hf__watcher_init(struct hf__watcher *, const struct hf__settings *);
-/* Begin to watch for a guest. False if the system gives no thread for it.
+/* Begin to watch for a guest. False without a thread for it, and once closed.
  * Thread: user. */
 HF_MUST_CHECK bool hf__watcher_add(struct hf__watching *);
 /* The guest tries, whether it was woken or not. Thread: user. */

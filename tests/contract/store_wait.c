@@ -246,3 +246,91 @@ TEST(a_woken_waiter_can_wait_again)
         expect_woken(&w);
     }
 }
+
+/* ---- letting go */
+
+static int let_go(struct party *p, int64_t ms)
+{
+    return hf__conn_wait(&p->conn, NULL, 0, hf__after_ms(hf__now(), ms),
+                         &p->error);
+}
+
+TEST(who_has_not_waited_can_let_go)
+{
+    PARTY(alice);
+
+    NEEDS(HF_CAP_WAIT);
+    EXPECT_IS(let_go(&alice, slowly(5000)), HF_OK);
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+}
+
+/* Whoever was first and tries no more is in nobody's way. */
+TEST(who_lets_go_holds_nobody_up)
+{
+    PARTY(alice);
+    PARTY(bob);
+    PARTY(carol);
+    struct waiting first;
+    struct waiting second;
+
+    NEEDS(HF_CAP_WAIT);
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    bob_sees(&first, &bob, "job");
+    bob_sees(&second, &carol, "job");
+    start_waiting(&first);
+    start_waiting(&second);
+    EXPECT_IS(release(&alice, "job"), HF_OK);
+    expect_woken(&first);
+    EXPECT_IS(let_go(&bob, slowly(5000)), HF_OK);
+    expect_woken(&second);
+    EXPECT_IS(acquire(&carol, "job"), HF_OK);
+    EXPECT_IS(release(&carol, "job"), HF_OK);
+}
+
+/* Interrupted, and then not to come back. */
+TEST(who_was_interrupted_lets_go)
+{
+    PARTY(alice);
+    PARTY(bob);
+    struct waiting w;
+
+    NEEDS(HF_CAP_WAIT);
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    bob_sees(&w, &bob, "job");
+    w.thread = hf__test_start(wait_once, &w);
+    hf__test_pause_ms(50);
+    hf__conn_interrupt(&bob.conn);
+    stop_waiting(&w);
+    EXPECT_IS(let_go(&bob, slowly(5000)), HF_OK);
+    EXPECT_IS(let_go(&bob, slowly(5000)), HF_OK);
+    bob_sees(&w, &bob, "job");
+    start_waiting(&w);
+    EXPECT_IS(release(&alice, "job"), HF_OK);
+    expect_woken(&w);
+}
+
+/* It has no time: then the session is of no use, or it has let go. */
+TEST(letting_go_takes_no_longer_than_it_may)
+{
+    PARTY(alice);
+    PARTY(bob);
+    struct waiting w;
+    int64_t start;
+    int r;
+
+    NEEDS(HF_CAP_WAIT);
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    bob_sees(&w, &bob, "job");
+    w.thread = hf__test_start(wait_once, &w);
+    hf__test_pause_ms(50);
+    hf__conn_interrupt(&bob.conn);
+    stop_waiting(&w);
+    start = hf__test_now_ms();
+    r = let_go(&bob, 0);
+    EXPECT_SOON(hf__test_now_ms() - start, slowly(400));
+    EXPECT(r <= 0);
+    if (r < 0) {
+        rejoin(&bob);
+    }
+    EXPECT_IS(acquire(&bob, "job"), HF_BUSY);
+}

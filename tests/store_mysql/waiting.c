@@ -116,7 +116,19 @@ static struct {
     atomic_int served;
     atomic_int inside;
     atomic_int may_end;
+    atomic_llong granted_at;
+    atomic_llong longest_us; /* from one grant to the next */
 } * crowd;
+
+static void note_grant(void)
+{
+    int64_t now = now_us();
+    int64_t gap = now - atomic_exchange(&crowd->granted_at, now);
+
+    if (gap > atomic_load(&crowd->longest_us)) {
+        atomic_store(&crowd->longest_us, gap); /* one at a time is here */
+    }
+}
 
 static void wait_in_the_crowd(int is_fair)
 {
@@ -135,6 +147,7 @@ static void wait_in_the_crowd(int is_fair)
     atomic_fetch_add(&crowd->waiting, 1);
     EXPECT_IS(hf_acquire(client, "job", &opts, &lock, NULL), HF_OK);
     EXPECT_IS(atomic_fetch_add(&crowd->inside, 1), 0);
+    note_grant();
     atomic_fetch_sub(&crowd->inside, 1);
     EXPECT_IS(hf_release(lock, NULL), HF_OK);
     atomic_fetch_add(&crowd->served, 1);
@@ -161,12 +174,14 @@ static int64_t cost_of_a_handover(int n, int is_fair)
     hf__test_pause_ms(patience(2000)); /* they have fallen asleep */
     asked = questions();
     began = hf__test_now_ms();
+    atomic_store(&crowd->granted_at, now_us());
     EXPECT_IS(hf_release(lock, NULL), HF_OK);
     until(&crowd->served, n);
     asked = questions() - asked;
-    printf("%d %s waiters: %lld statements, %lld ms, each\n", n,
-           is_fair ? "fair" : "unfair", (long long)(asked / n),
-           (long long)((hf__test_now_ms() - began) / n));
+    printf("%d %s waiters: %lld statements, %lld ms, each; longest %lld ms\n",
+           n, is_fair ? "fair" : "unfair", (long long)(asked / n),
+           (long long)((hf__test_now_ms() - began) / n),
+           (long long)atomic_load(&crowd->longest_us) / 1000);
     atomic_store(&crowd->may_end, 1);
     for (int i = 0; i < n; i++) {
         end_crew(crew[i]);

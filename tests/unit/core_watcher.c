@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Watchers over a store whose sessions wait for one name each: who gets which
+ * session, and when a place is let go of. The store only notes what it is
+ * asked; the test says when something fires.
+ */
+#include "src/core/watchers.h"
+#include "tests/lib/test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { SESSIONS = 16 };
+
+/* What one session was asked last, and whether it keeps a place. */
+struct seen {
+    atomic_int n; /* names of the wait that runs; −1: none runs */
+    atomic_int let_go;
+    atomic_int waits;
+    atomic_int fires; /* the wait that runs fires this time */
+    atomic_int dies;  /* … or kills the session */
+    char name[32];    /* of a wait for one */
+};
+
+static struct seen seen[SESSIONS];
+static atomic_int opened;
+
+struct session {
+    struct hf__head head;
+    struct seen *seen;
+};
+
+static int fake_open(void *state, const struct hf__url *url, const char *allow,
+                     hf__time deadline, hf_error *err)
+{
+    struct session *s = state;
+
+    (void)url;
+    (void)allow;
+    (void)deadline;
+    (void)err;
+    s->head.facts = (struct hf__facts){'B', HF_REACH_HOST};
+    s->seen = &seen[atomic_fetch_add(&opened, 1)];
+    atomic_store(&s->seen->n, -1);
+    return HF_OK;
+}
+
+static void fake_close(void *state)
+{
+    (void)state;
+}
+
+static int fake_wait(void *state, struct hf__watch *w[], int n,
+                     hf__time deadline, hf_error *err)
+{
+    struct session *s = state;
+
+    (void)err;
+    if (n == 0) {
+        atomic_fetch_add(&s->seen->let_go, 1);
+        return HF_OK;
+    }
+    snprintf(s->seen->name, sizeof s->seen->name, "%.*s", w[0]->key.length,
+             w[0]->key.bytes);
+    atomic_fetch_add(&s->seen->waits, 1);
+    atomic_store(&s->seen->n, n);
+    while (!hf__is_interrupted(&s->head) && !w[0]->has_fired &&
+           hf__before(hf__now(), deadline)) {
+        w[0]->has_fired = atomic_exchange(&s->seen->fires, 0) != 0;
+        if (atomic_exchange(&s->seen->dies, 0) != 0) {
+            atomic_store(&s->seen->n, -1);
+            return HF_EUNAVAIL;
+        }
+        hf__test_pause_ms(1);
+    }
+    atomic_store(&s->seen->n, -1);
+    return HF_OK;
+}
+
+static void fake_interrupt(void *state)
+{
+    (void)state;
+}
+
+static const char *const no_options[] = {NULL};
+static const struct hf__backend fake = {
+    .scheme = "fake",
+    .caps = HF_CAP_WAIT | HF__CAP_WAIT_ONE,
+    .size = sizeof(struct session),
+    .options = no_options,
+    .open = fake_open,
+    .close = fake_close,
+    .wait = fake_wait,
+    .interrupt = fake_interrupt,
+};
+
+/* ---- guests */
+
+struct guest {
+    struct hf__watching watching;
+    struct hf__parker parker;
+};
+
+static struct hf__url *url;
+static struct hf__settings settings;
+static struct hf__watchers watchers;
+
+static void begin(int connections)
+{
+    EXPECT_IS(hf__url_parse("fake:", &url, NULL), HF_OK);
+    settings = (struct hf__settings){.backend = &fake,
+                                     .url = url,
+                                     .allow = "",
+                                     .io_timeout_ms = 1000,
+                                     .wait_connections = connections};
+    hf__watchers_init(&watchers, &settings);
+}
+
+static void end(void)
+{
+    hf__watchers_close(&watchers);
+    hf__watchers_fini(&watchers);
+    hf__url_free(url);
+}
+
+static void join(struct guest *g, const char *name)
+{
+    g->watching.parker = &g->parker;
+    g->watching.watch.key = (struct hf__key){name, (uint16_t)strlen(name), 0};
+    EXPECT(hf__watchers_join(&watchers, &g->watching));
+}
+
+static void leave(struct guest *g)
+{
+    hf__watchers_leave(&watchers, &g->watching);
+}
+
+static void until(atomic_int *value, int wanted)
+{
+    int64_t start = hf__test_now_ms();
+
+    while (atomic_load(value) != wanted) {
+        EXPECT_LESS(hf__test_now_ms() - start, 10000);
+        hf__test_pause_ms(1);
+    }
+}
+
+TEST(each_name_has_a_session_while_there_are_some)
+{
+    struct guest a = {0};
+    struct guest b = {0};
+    struct guest c = {0};
+
+    begin(2);
+    join(&a, "a");
+    until(&seen[0].n, 1);
+    join(&b, "b");
+    until(&seen[1].n, 1);
+    join(&c, "c");
+    until(&seen[1].n, 2); /* the last is shared */
+    EXPECT_IS(atomic_load(&opened), 2);
+    EXPECT_IS(atomic_load(&seen[1].let_go), 1);
+    EXPECT_IS(atomic_load(&seen[0].waits), 1);
+    leave(&a);
+    leave(&b);
+    leave(&c);
+    end();
+}
+
+TEST(who_shares_one_moves_to_one_that_is_free)
+{
+    struct guest a = {0};
+    struct guest b = {0};
+    struct guest c = {0};
+
+    begin(2);
+    join(&a, "a");
+    until(&seen[0].n, 1);
+    join(&b, "b");
+    until(&seen[1].n, 1);
+    join(&c, "c");
+    until(&seen[1].n, 2);
+    leave(&a);
+    until(&seen[0].n, -1);
+    hf__watcher_pause(&c.watching);
+    join(&c, "c");
+    until(&seen[0].n, 1);
+    EXPECT_TEXT(seen[0].name, "c");
+    until(&seen[1].n, 1);
+    leave(&b);
+    leave(&c);
+    end();
+}
+
+TEST(a_place_is_kept_while_its_guest_tries)
+{
+    struct guest a = {0};
+
+    begin(4);
+    join(&a, "a");
+    until(&seen[0].n, 1);
+    atomic_store(&seen[0].fires, 1);
+    until(&a.watching.has_fired, 1);
+    hf__test_pause_ms(50);
+    hf__watcher_pause(&a.watching);
+    EXPECT_IS(atomic_load(&seen[0].let_go), 0);
+    join(&a, "a"); /* it was in vain */
+    until(&seen[0].n, 1);
+    hf__watcher_pause(&a.watching); /* and once more, by itself */
+    hf__test_pause_ms(50);
+    EXPECT_IS(atomic_load(&seen[0].let_go), 0);
+    EXPECT_IS(atomic_load(&seen[0].n), -1);
+    leave(&a);
+    until(&seen[0].let_go, 1);
+    hf__test_pause_ms(20);
+    EXPECT_IS(atomic_load(&seen[0].let_go), 1); /* once is enough */
+    EXPECT_IS(atomic_load(&opened), 1);
+    end();
+}
+
+TEST(who_wants_another_name_does_not_get_the_place)
+{
+    struct guest a = {0};
+    struct guest b = {0};
+
+    begin(1);
+    join(&a, "a");
+    until(&seen[0].n, 1);
+    hf__watcher_pause(&a.watching);
+    join(&b, "b");
+    until(&seen[0].waits, 2);
+    EXPECT_IS(atomic_load(&seen[0].let_go), 1);
+    EXPECT_TEXT(seen[0].name, "b");
+    leave(&a);
+    leave(&b);
+    end();
+}
+
+/* The store drops who keeps a place and is silent for long: no failure. */
+TEST(a_session_that_was_dropped_with_its_place_is_replaced_quietly)
+{
+    struct guest a = {0};
+
+    begin(1);
+    join(&a, "a");
+    until(&seen[0].n, 1);
+    hf__watcher_pause(&a.watching);
+    until(&seen[0].n, -1);
+    join(&a, "a");
+    until(&seen[0].n, 1);
+    atomic_store(&seen[0].dies, 1);
+    until(&opened, 2);
+    until(&seen[1].n, 1);
+    EXPECT_IS(atomic_load(&a.watching.has_fired), 0);
+    /* A second time is one. */
+    atomic_store(&seen[1].dies, 1);
+    until(&a.watching.has_fired, 1);
+    leave(&a);
+    end();
+}
+
+TEST(closing_fires_what_is_left)
+{
+    struct guest a = {0};
+
+    begin(1);
+    join(&a, "a");
+    until(&seen[0].n, 1);
+    hf__watchers_close(&watchers);
+    EXPECT_IS(atomic_load(&a.watching.has_fired), 1);
+    leave(&a);
+    EXPECT(!hf__watchers_join(&watchers, &a.watching));
+    hf__watchers_fini(&watchers);
+    hf__url_free(url);
+}
