@@ -34,11 +34,6 @@
  * 1213, LOADING …). Only an operation's result, never a caller's. */
 #define HF__AGAIN 100
 
-/* A session waits well for one name only: the core gives each that is waited
- * for its own, while there are some. Not told outside. */
-#define HF__CAP_WAIT_ONE  (1U << 30)
-#define HF__CAPS_INTERNAL HF__CAP_WAIT_ONE
-
 #define HF__PREFIX_MAX 64
 #define HF__KEY_MAX    (HF__PREFIX_MAX + 1 + HF_NAME_MAX)
 

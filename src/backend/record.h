@@ -31,6 +31,12 @@ struct hf__owner {
     int64_t pid;
 };
 
+/* A session waits well for one name only: the core gives each that is waited
+ * for its own, while there are some. A bit of hf__backend.caps that is not told
+ * outside. */
+#define HF__CAP_WAIT_ONE  (1U << 30)
+#define HF__CAPS_INTERNAL HF__CAP_WAIT_ONE
+
 /* Which grants of one name may stand side by side (crowd.h has the rule). */
 enum hf__mode {
     HF__MODE_EXCLUSIVE, /* alone */

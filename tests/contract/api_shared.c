@@ -7,7 +7,6 @@
 #include "tests/contract/api_line.h"
 #include "tests/contract/peer.h"
 
-#include <sched.h>
 
 enum { READERS = 6, ROUNDS = 60 };
 

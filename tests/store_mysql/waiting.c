@@ -21,7 +21,7 @@ static int64_t questions(void)
 
     EXPECT_IS(mysql_query(db, "SHOW GLOBAL STATUS LIKE 'Questions'"), 0);
     rows = mysql_store_result(db);
-    count = atoll(mysql_fetch_row(rows)[1]);
+    count = strtoll(mysql_fetch_row(rows)[1], NULL, 10);
     mysql_free_result(rows);
     mysql_close(db);
     return count;

@@ -138,10 +138,10 @@ static void cut_holder(const char *name)
 {
     const char *id =
         row_says(name, "IS_USED_LOCK(CONCAT('hf.',HEX(LEFT(token,8))))");
-    int number = atoi(id);
+    long number = strtol(id, NULL, 10);
 
     EXPECT_MORE(number, 0);
-    hf__mariadb_sql(server(), "KILL %d", number);
+    hf__mariadb_sql(server(), "KILL %ld", number);
 }
 
 TEST(a_holder_without_its_connection_is_heard_within_half_a_second)
@@ -216,11 +216,12 @@ static const char *name_of(int i)
 /* How many connections of the database there are. */
 static int connections(void)
 {
-    return atoi(hf__mariadb_value(server(),
-                                  "SELECT COUNT(*) FROM "
-                                  "information_schema.processlist "
-                                  "WHERE db='%s'",
-                                  database()));
+    const char *count = hf__mariadb_value(
+        server(),
+        "SELECT COUNT(*) FROM information_schema.processlist WHERE db='%s'",
+        database());
+
+    return (int)strtol(count, NULL, 10);
 }
 
 TEST(a_thousand_names_are_waited_for_on_four_connections)
