@@ -109,7 +109,8 @@ struct hf__op {
     bool is_detached; /* ACQUIRE, HANDOVER, RENEW: from now on it lives by its
                          lease alone; needs HF_CAP_DETACH */
     bool reopens;     /* RELEASE: ends the keeping too */
-    struct hf__manner manner;   /* ACQUIRE */
+    struct hf__manner manner;   /* ACQUIRE · RENEW, RELEASE: how it was asked
+                                   for, a hint; exclusive may be wrong */
     enum hf__queueing queueing; /* ACQUIRE */
     bool is_queued; /* out: ACQUIRE that is BUSY: its ticket is in line */
     int slot;       /* out: ACQUIRE, RENEW of HF__MODE_SLOTS; else −1 */

@@ -69,6 +69,7 @@ static void give_back(struct hf__claim *c)
     op->kind = HF__OP_RELEASE;
     op->key = c->key;
     op->token = c->token;
+    op->manner = c->manner;
     op->reopens = true; /* nobody has held it */
     c->request.done = release_done;
     hf__log(&c->client->settings.log, HF_LOG_INFO,

@@ -176,6 +176,7 @@ void hf__handle_begin(struct hf__handle *h, enum hf__errand errand)
     op->reopens = h->is_unused;
     op->key = h->key;
     op->token = h->token;
+    op->manner = h->manner;
     op->fence = h->grant.fence;
     op->lease_us = h->grant.lease_ms * 1000;
     op->ret_reason = HF_REASON_NONE;

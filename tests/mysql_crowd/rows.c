@@ -49,6 +49,27 @@ TEST(a_record_that_says_too_much_is_set_right)
     EXPECT_IS(renew(&alice, "job"), HF_LOST);
 }
 
+/* A wrong hint costs time only. */
+TEST(a_grant_is_found_wherever_it_is)
+{
+    PARTY(alice);
+    struct request rq;
+
+    for (int i = 0; i < 4; i++) {
+        struct hf__manner asked = i % 2 == 0 ? SHARED : ALONE;
+
+        begin_anew(&alice, "job");
+        EXPECT_IS(try_as(&alice, "job", asked), HF_OK);
+        ask(&alice, &rq, HF__OP_RENEW, "job");
+        rq.op.manner = i / 2 == 0 ? SHARED : ALONE;
+        EXPECT_IS(send_one_request(&alice, &rq), HF_OK);
+        ask(&alice, &rq, HF__OP_RELEASE, "job");
+        rq.op.manner = i / 2 == 0 ? SHARED : ALONE;
+        EXPECT_IS(send_one_request(&alice, &rq), HF_OK);
+        expect_around(&alice, "job", 0, 0);
+    }
+}
+
 TEST(every_change_of_other_rows_is_one_of_the_record)
 {
     PARTY(alice);

@@ -38,10 +38,10 @@ struct plan {
 static bool is_hot(const struct hf__op *op)
 {
     switch (op->kind) {
-    case HF__OP_RENEW:
-    case HF__OP_RELEASE:
     case HF__OP_HANDOVER:
         return true;
+    case HF__OP_RENEW:
+    case HF__OP_RELEASE:
     case HF__OP_ACQUIRE:
         return op->manner.mode == HF__MODE_EXCLUSIVE;
     case HF__OP_INSPECT:
