@@ -12,6 +12,9 @@
  *     look.c      what a waiter sees      ghost.c    what a dead session left
  *     poll.c      waiters without bells   question.c what it asks
  *     crowded.c   names with more         wait.c     waiters
+ *     name.c      such a name, read       tell.c     what is told of it
+ *     change.c    how it is written       beside.c   its other rows
+ *     acquire.c, owned.c, operate.c: what operations make of it
  *     list.c      list()                  gc.c       gc()
  *     check.c     check()                 place.c    URL options, secrets
  *     shape.c     is a table ours?
