@@ -12,7 +12,8 @@ otherwise as it should, without any report of a sanitizer. Such a test is run
 three times, with nothing beside it, and passes if it passes each time. A few
 tests may be unlucky; if it is more of them, none is tried again.
 
-HOLDFAST_BESIDE is a process group that is stopped meanwhile.
+HOLDFAST_BESIDE is a process group that is stopped meanwhile, if its leader is
+there and of the same HOLDFAST_CI: its number may have become another's.
 
 Writes LOG.again for count_tap.py and exits 0 if nothing failed after all.
 """
@@ -20,6 +21,7 @@ import argparse
 import contextlib
 import json
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -115,16 +117,25 @@ def try_again(build, run, name):
     return True
 
 
+def is_ours(leader):
+    mark = f'HOLDFAST_CI={os.environ.get("HOLDFAST_CI")}'.encode()
+    try:
+        environ = pathlib.Path(f'/proc/{leader}/environ').read_bytes()
+        return mark in environ.split(b'\0')
+    except OSError:
+        return False
+
+
 @contextlib.contextmanager
 def nothing_beside():
     group = int(os.environ.get('HOLDFAST_BESIDE') or 0)
+    stopped = group > 1 and is_ours(group)
     try:
-        if group > 1:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(group, signal.SIGSTOP)
+        if stopped:
+            os.killpg(group, signal.SIGSTOP)
         yield
     finally:
-        if group > 1:
+        if stopped:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(group, signal.SIGCONT)
 

@@ -59,6 +59,7 @@ def the_one_in_the_way_is_named_while_waiting(t):
     result = run.wait()
     t.code(result, 0)
     events = {event['event']: event for event in t.events(result.err)}
+    t.soon(events['waiting']['holder'], 'it was not known at that moment')
     t.equal(events['waiting']['holder']['name'], 'b', 'in the way')
     t.equal(events['waiting']['name'], 'a', 'the event is about NAME')
     locks = events['acquired']['locks']

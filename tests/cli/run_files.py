@@ -71,8 +71,8 @@ def a_good_run_in_figures(t):
     t.equal(metrics(t)['labels'], {('job', t.url)}, 'labels')
     t.check(before - 1 < value(t, 'start_timestamp_seconds') <
             value(t, 'end_timestamp_seconds') < time.time() + 1, 'times')
-    t.check(0.3 <= value(t, 'hold_seconds') < 5 * harness.SLOW, 'hold')
-    t.check(value(t, 'wait_seconds') < 2 * harness.SLOW, 'wait')
+    t.soon(0.3 <= value(t, 'hold_seconds') < 5 * harness.SLOW, 'hold')
+    t.soon(value(t, 'wait_seconds') < 2 * harness.SLOW, 'wait')
     for name, wanted in (('attempts', 1), ('acquired', 1), ('exit_code', 0)):
         t.equal(value(t, name), wanted, name)
     t.equal(set(metrics(t)['holdfast_run_lost'].values()), {0}, 'lost')
@@ -86,7 +86,7 @@ def a_wait_in_figures(t):
     t.start('run', 'job', '--', *t.actor('say=up', pause, 'exit=0'))
     t.until(t.log, 'the holder starts')
     t.code(run(t, 'job', '--', 'true'), 0)
-    t.check(0.3 < value(t, 'wait_seconds') < 5 * harness.SLOW, 'wait')
+    t.soon(0.3 < value(t, 'wait_seconds') < 5 * harness.SLOW, 'wait')
     t.check(value(t, 'attempts') >= 2, 'attempts')
 
 

@@ -179,7 +179,7 @@ def a_process_that_hops_from_pid_to_pid_is_caught(t):
     t.code(waiter.wait(), 0)
     time.sleep(0.1)
     late = t.last_ns('hop') - t.last_ns('next')
-    t.check(late < 0, f'it hopped {late / 1e6:.1f} ms into the next hold')
+    t.safe(late < 0, f'it hopped {late / 1e6:.1f} ms into the next hold')
     t.all_gone()
 
 

@@ -26,7 +26,7 @@ def taken_over(t, waiter, since_ns, seconds):
     t.code(waiter.wait(), 0)
     t.excluded()
     passed = (t.last_ns('next') - since_ns) / 1e9
-    t.check(passed < seconds * harness.SLOW, f'free after {passed:.2f} s')
+    t.soon(passed < seconds * harness.SLOW, f'free after {passed:.2f} s')
 
 
 @case
@@ -73,7 +73,7 @@ def stop_past_the_lease(t, words):
     holder.signal(signal.SIGSTOP)
     taken_over(t, waiter, before, 6)
     lived = (t.last_ns() - before) / 1e9
-    t.check(lived < 2, f'the command lived {lived:.2f} s, the lease is 2 s')
+    t.safe(lived < 2, f'the command lived {lived:.2f} s, the lease is 2 s')
     early = (t.last_ns('next') - before) / 1e9
     t.check(early > 1, f'free after {early:.2f} s of a lease of 2 s')
     return holder
@@ -106,7 +106,7 @@ def a_command_that_obeys_term_is_gone_before_the_kill(t):
     before = harness.boot_ns()
     t.until(lambda: not harness.state_of(t.command_pid()), 'it ends')
     lived = (t.last_ns() - before) / 1e9
-    t.check(lived < 2, f'the command lived {lived:.2f} s')
+    t.safe(lived < 2, f'the command lived {lived:.2f} s')
     holder.signal(signal.SIGCONT)
     t.code(holder.wait(), 76)
     t.equal(t.status()['status'], 76, 'status')

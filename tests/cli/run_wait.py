@@ -23,7 +23,7 @@ def alternate(t, count):
     found = turns(t)
     t.equal(len(found), count, 'commands that ran')
     for (_, end), (start, _) in zip(found, found[1:]):
-        t.check(end < start, f'two at once, for {(end - start) / 1e6} ms')
+        t.safe(end < start, f'two at once, for {(end - start) / 1e6} ms')
 
 
 @case
@@ -86,7 +86,7 @@ def a_waiter_is_woken_soon_after_the_release(t):
         t.code(holder.wait(), 0)
         t.code(waiter.wait(), 0)
         delays.append((t.last_ns('next') - t.last_ns('end')) / 1e6)
-    t.check(sorted(delays)[2] < 100 * harness.SLOW, f'{delays} ms')
+    t.soon(sorted(delays)[2] < 100 * harness.SLOW, f'{delays} ms')
 
 
 @case

@@ -196,7 +196,7 @@ def ran(t):
 def judge_run(t, result, before, what):
     is_free(t, what)
     fences = ran(t)
-    t.check(fences == sorted(set(fences)) and 0 not in fences,
+    t.safe(fences == sorted(set(fences)) and 0 not in fences,
             f'{what}: fences {fences[-3:]}')
     t.check(result.code or len(fences) > len(before), f'{what}: did not run')
 
@@ -227,7 +227,7 @@ def a_busy_run_without_memory(t):
     t.hold('job')
     args = ['run', '--wait', '20ms', 'job', '--', *t.actor('say=ran')]
     for _, _, what in refuse_everywhere(t, args, 75, {69}):
-        t.check(not t.pids('ran'), f'{what}: ran beside the holder')
+        t.safe(not t.pids('ran'), f'{what}: ran beside the holder')
 
 
 KINDS = ('lose_request:any:{}', 'lose_reply:any:{}', 'die:any:{}',

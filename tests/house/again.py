@@ -25,7 +25,7 @@ import os, pathlib, sys
 assert os.environ['FROM_THE_LOG'] == 'yes'
 name = os.environ['HOLDFAST_TEST_ONLY']
 runs = pathlib.Path('runs')
-runs.write_text(runs.read_text() + name + '\\n' if runs.exists() else name + '\\n')
+runs.write_text((runs.read_text() if runs.exists() else '') + name + '\\n')
 fails = len(runs.read_text().splitlines()) == int(sys.argv[1])
 print('1..1')
 print('not ok 1 -' if fails else 'ok 1 -', name, *sys.argv[2:])
@@ -135,20 +135,25 @@ def check_beside(tap, bench):
             'state = pathlib.Path("/proc", sys.argv[1], "stat").read_text()\n'
             'print("1..1\\nok 1 -" if state.rpartition(")")[2].split()[0] =='
             ' "T" else "not ok 1 -", os.environ["HOLDFAST_TEST_ONLY"])')
+    os.environ['HOLDFAST_CI'] = 'this one'
     with subprocess.Popen(['sleep', '60'], start_new_session=True) as other:
         os.environ['HOLDFAST_BESIDE'] = str(other.pid)
         run = bench.program()
         run['command'] = [sys.executable, '-c', look, str(other.pid)]
         code, out = bench.again(run)
-        del os.environ['HOLDFAST_BESIDE']
         stat = pathlib.Path(f'/proc/{other.pid}/stat').read_text()
+        os.environ['HOLDFAST_CI'] = 'another'
+        foreign = bench.again(run)
         other.kill()
+    del os.environ['HOLDFAST_BESIDE'], os.environ['HOLDFAST_CI']
     tap.ok(code == 0 and stat.rpartition(')')[2].split()[0] != 'T',
            'what runs beside is stopped meanwhile, and goes on', out)
+    tap.ok(foreign[0] == 1, 'what is not of this CI is not stopped', foreign)
 
 
 def main():
     tap = Tap()
+    os.environ.pop('HOLDFAST_BESIDE', None)  # of the CI that runs this
     with tempfile.TemporaryDirectory() as folder:
         for check in (check_chance, check_none, check_many, check_beside):
             check(tap, Bench(folder))

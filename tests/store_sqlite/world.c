@@ -11,13 +11,14 @@
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { TRIES = 20 };
+enum { TRIES = 20, SLOW_FACTOR = 5 };
 
 const char *path_of(const char *suffix)
 {
@@ -32,9 +33,15 @@ const char *path_of(const char *suffix)
 
 /* ---- sessions ----------------------------------------------------------- */
 
+int64_t stretched(int64_t time)
+{
+    return getenv("HOLDFAST_TEST_SLOW") ? time * SLOW_FACTOR : time;
+}
+
 static hf__time patience(const struct peer *p)
 {
-    return hf__after_ms(hf__now(), p->patience_ms ? p->patience_ms : 5000);
+    return hf__after_ms(hf__now(),
+                        p->patience_ms ? p->patience_ms : stretched(5000));
 }
 
 int enter_path(struct peer *p, const char *path)
@@ -253,7 +260,7 @@ int64_t now_us(void)
 
 void until(atomic_int *value, int least)
 {
-    int64_t end = now_us() + 10000000;
+    int64_t end = now_us() + stretched(10000000);
 
     while (atomic_load(value) < least) {
         EXPECT_LESS(now_us(), end);

@@ -26,7 +26,7 @@ struct peer {
     uint64_t fence;
     struct hf__record record;
     hf_error error;
-    int64_t patience_ms; /* of each call; 0: 5 s */
+    int64_t patience_ms; /* of each call; 0: 5 s, stretched */
     /* Of its acquires, and what the last one said: */
     struct hf__manner manner;
     bool is_fair;
@@ -94,6 +94,9 @@ void kill_now(pid_t);
 /* Until *value is at least `least`; fails the test after 10 s. */
 void until(atomic_int *value, int least);
 int64_t now_us(void);
+/* A bound, for the machine the tests run on: five times as much where
+ * HOLDFAST_TEST_SLOW says that sanitizers watch. */
+int64_t stretched(int64_t time);
 
 /* Jain's index of count[0..n): 1 is fair, 1/n is not. In thousandths. */
 int fairness(struct stage *, int n);
