@@ -141,7 +141,7 @@ TEST(a_fence_ahead_of_the_clock_is_not_forgotten)
 }
 
 /* More than a store looks at in one step. */
-TEST(many_idle_records_are_deleted_among_held_ones)
+TEST_WITHIN(60, many_idle_records_are_deleted_among_held_ones)
 {
     PARTY(alice);
     PARTY(bob);

@@ -4,7 +4,7 @@
 limits and stores in docs/reference.md; the tests that docs/guarantees.md
 names; the C example of the README; and every relative link.
 
-    docs.py ROOT HOLDFAST
+    docs.py ROOT HOLDFAST WITH_MARIADB
 """
 import json
 import pathlib
@@ -17,6 +17,8 @@ from tap import Tap
 
 ROOT = pathlib.Path(sys.argv[1])
 COMMAND = sys.argv[2]
+# A store on a server: the program that runs a command beside one.
+SERVERS = {'mysql': sys.argv[3]}
 PAGES = [ROOT / name for name in (
     'README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md',
     'docs/reference.md', 'docs/guarantees.md')]
@@ -99,6 +101,19 @@ def check_stores(tap):
            f'{text.split()} and {told}')
 
 
+def ask_store(store, folder):
+    """What check says of a new store, or None: no such server here."""
+    check = [COMMAND, 'check', '--json', '--url']
+    if store in SERVERS:
+        check = [SERVERS[store], '--', 'sh', '-c', 'exec "$@" '
+                 f'"$HOLDFAST_TEST_{store.upper()}_URL"', 'sh'] + check
+    else:
+        check += [f'{store}:{folder}/x-{store}']
+    text = subprocess.run(check, capture_output=True, text=True,
+                          check=False).stdout
+    return None if text.startswith('1..0 # SKIP') else json.loads(text)
+
+
 def check_abilities(tap):
     """The table of what each store can do is what `check` finds."""
     header = next(split(line) for line in
@@ -113,10 +128,12 @@ def check_abilities(tap):
     real = {}
     with tempfile.TemporaryDirectory() as folder:
         for store in stores:
-            text = subprocess.run(
-                [COMMAND, 'check', '--json', '--url', f'{store}:{folder}/x-' +
-                 store], capture_output=True, text=True).stdout
-            real[store] = set(json.loads(text)['can'])
+            found = ask_store(store, folder)
+            if found:
+                real[store] = set(found['can'])
+            else:
+                tap.skip(f'what {store} can do', 'its server is not installed')
+                del told[store]
     tap.ok(real == told and len(real) > 2,
            'docs/reference.md says what each store can do',
            f'{real}\n{told}')
