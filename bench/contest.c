@@ -9,11 +9,15 @@
 #include "bench/contest.h"
 
 #include "bench/report.h"
+#include "bench/server.h"
 #include "bench/traffic.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 #define NAME "contested"
+/* On a server, until all have connected and wait. */
+#define WARM_MS 1000
 
 struct rival {
     uint64_t grants;
@@ -27,6 +31,7 @@ struct contest {
     bool is_fair;
     int n;
     hf_client *client;
+    struct server_counts begun;
     atomic_int ready;
     atomic_bool has_begun;
     atomic_bool is_over;
@@ -89,17 +94,26 @@ static double length(const struct bench *b)
     return b->is_quick ? 1 : 4;
 }
 
-/* What the store did for each grant; of this process only. */
-static void report_traffic(const struct contest *c,
-                           const struct traffic *traffic)
+static uint64_t grants_of(const struct contest *c)
 {
-    struct report_figure f = {.unit = "a hand-over"};
     uint64_t grants = 0;
     int i;
 
     for (i = 0; i < c->n; i++) {
         grants += c->rival[i].grants;
     }
+    return grants;
+}
+
+/* ---- what the store did -------------------------------------------------- */
+
+/* For each grant; of this process only. */
+static double report_traffic(const struct contest *c,
+                             const struct traffic *traffic)
+{
+    struct report_figure f = {.unit = "a hand-over"};
+    uint64_t grants = grants_of(c);
+
     f.value = (double)traffic->transactions / (double)grants;
     (void)snprintf(f.name, sizeof f.name, "%d threads, one name: transactions",
                    c->n);
@@ -111,6 +125,37 @@ static void report_traffic(const struct contest *c,
     (void)snprintf(f.name, sizeof f.name, "%d threads, one name: statements",
                    c->n);
     report_add(&f);
+    return f.value;
+}
+
+/* What was before that is forgotten. */
+static void begin_counting(struct contest *c)
+{
+    memset(c->rival, 0, sizeof c->rival);
+    c->begun = server_count(c->b->server);
+}
+
+/* Of all processes: the server counts them. */
+static double report_server(const struct contest *c, const char *kind,
+                            uint64_t grants)
+{
+    struct server_counts now = server_count(c->b->server);
+    struct report_figure f = {.unit = "a hand-over"};
+    double statements =
+        (double)(now.statements - c->begun.statements) / (double)grants;
+
+    f.value = statements;
+    (void)snprintf(f.name, sizeof f.name, "%d %s, one name: statements", c->n,
+                   kind);
+    report_add(&f);
+    f = (struct report_figure){.value =
+                                   (double)(now.deadlocks - c->begun.deadlocks),
+                               .goal = REPORT_BELOW,
+                               .target = 1};
+    (void)snprintf(f.name, sizeof f.name, "%d %s, one name: deadlocks", c->n,
+                   kind);
+    report_add(&f);
+    return statements;
 }
 
 /* ---- threads ------------------------------------------------------------ */
@@ -123,26 +168,34 @@ static bool turn(struct bench_worker *w)
     return true;
 }
 
-static void threads(const struct bench *b, int n)
+double contest_threads(const struct bench *b, const struct contest_field *f)
 {
     struct contest *c = bench_shared(sizeof *c);
+    bool is_server = !strcmp(f->scheme, "mysql");
     void *args[BENCH_THREADS_MAX];
     struct traffic traffic;
     double rate;
     int i;
 
-    c->n = n;
+    c->b = b;
+    c->n = f->n;
+    c->is_fair = f->is_fair;
     traffic_start();
-    c->client = bench_open(b, "contest.db");
-    for (i = 0; i < n; i++) {
+    c->client = bench_open_as(b, f->scheme, "contest.db");
+    for (i = 0; i < f->n; i++) {
         args[i] = c;
     }
-    rate = bench_load(n, length(b), turn, args, NULL);
+    if (is_server) {
+        (void)bench_load(f->n, WARM_MS / 1e3, turn, args, NULL);
+        begin_counting(c);
+    }
+    rate = bench_load(f->n, length(b), turn, args, NULL);
     traffic = traffic_since();
     hf_close(c->client);
     traffic_stop();
-    report(c, "threads", rate);
-    report_traffic(c, &traffic);
+    report(c, is_server ? "threads, mysql" : "threads", rate);
+    return is_server ? report_server(c, "threads, mysql", grants_of(c))
+                     : report_traffic(c, &traffic);
 }
 
 /* ---- processes ---------------------------------------------------------- */
@@ -193,65 +246,82 @@ static bool has_fair(const struct bench *b, const char *scheme)
     return c->is_fair;
 }
 
-struct field {
-    const char *scheme;
-    int n;
-    bool is_fair;
-};
-
-static void processes(const struct bench *b, const struct field *field)
+static void start_all(struct contest *c, pid_t pid[])
 {
-    int n = field->n;
-    char kind[48];
-
-    struct contest *c = bench_shared(sizeof *c);
-    pid_t pid[BENCH_THREADS_MAX];
-    uint64_t grants = 0;
-    int64_t begun;
     int i;
 
-    c->b = b;
-    c->scheme = field->scheme;
-    c->is_fair = field->is_fair;
-    c->n = n;
-    for (i = 0; i < n; i++) {
+    for (i = 0; i < c->n; i++) {
         pid[i] = bench_fork(compete, &(struct competitor){c, &c->rival[i]});
     }
-    while (atomic_load(&c->ready) < n) {
+    while (atomic_load(&c->ready) < c->n) {
         bench_pause_ms(5);
     }
-    begun = bench_now_ns();
     atomic_store(&c->has_begun, true);
-    bench_pause_ms((int)(length(b) * 1000));
-    for (i = 0; i < n; i++) {
-        grants += c->rival[i].grants;
-    }
-    begun = bench_now_ns() - begun;
+}
+
+static void end_all(struct contest *c, const pid_t pid[])
+{
+    int i;
+
     atomic_store(&c->is_over, true);
-    for (i = 0; i < n; i++) {
+    for (i = 0; i < c->n; i++) {
         bench_join(pid[i]);
     }
-    (void)snprintf(kind, sizeof kind, "processes, %s%s", field->scheme,
-                   field->is_fair ? ", fair" : "");
+}
+
+double contest_processes(const struct bench *b, const struct contest_field *f)
+{
+    struct contest *c = bench_shared(sizeof *c);
+    bool is_server = !strcmp(f->scheme, "mysql");
+    pid_t pid[BENCH_THREADS_MAX];
+    double statements = 0;
+    uint64_t grants;
+    int64_t begun;
+    char kind[48];
+
+    c->b = b;
+    c->scheme = f->scheme;
+    c->is_fair = f->is_fair;
+    c->n = f->n;
+    (void)snprintf(kind, sizeof kind, "processes, %s%s", f->scheme,
+                   f->is_fair ? ", fair" : "");
+    start_all(c, pid);
+    if (is_server) {
+        bench_pause_ms(WARM_MS);
+        begin_counting(c);
+    }
+    begun = bench_now_ns();
+    bench_pause_ms((int)(length(b) * 1000));
+    grants = grants_of(c);
+    begun = bench_now_ns() - begun;
+    if (is_server) {
+        statements = report_server(c, kind, grants);
+    }
+    end_all(c, pid);
     report(c, kind, (double)grants * 1e9 / (double)begun);
+    return statements;
 }
 
 /* As many as a machine's jobs may be, in line and not. */
 static void crowd(const struct bench *b, const char *scheme)
 {
-    processes(b, &(struct field){scheme, 64, false});
+    (void)contest_processes(b, &(struct contest_field){scheme, 64, false});
     if (has_fair(b, scheme)) {
-        processes(b, &(struct field){scheme, 64, true});
+        (void)contest_processes(b, &(struct contest_field){scheme, 64, true});
     }
 }
 
 void bench_contest(const struct bench *b)
 {
-    threads(b, 8);
-    threads(b, 64);
-    threads(b, 1000);
-    processes(b, &(struct field){"sqlite", 8, false});
-    processes(b, &(struct field){"sqlite", 8, true});
+    static const int n[] = {8, 64, 1000};
+    size_t i;
+
+    for (i = 0; i < sizeof n / sizeof n[0]; i++) {
+        (void)contest_threads(b,
+                              &(struct contest_field){"sqlite", n[i], false});
+    }
+    (void)contest_processes(b, &(struct contest_field){"sqlite", 8, false});
+    (void)contest_processes(b, &(struct contest_field){"sqlite", 8, true});
     crowd(b, "sqlite");
     crowd(b, "file");
 }

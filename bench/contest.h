@@ -10,4 +10,16 @@
 
 void bench_contest(const struct bench *b);
 
+struct contest_field {
+    const char *scheme;
+    int n;
+    bool is_fair;
+};
+
+/* In one process, and in as many as there are rivals. Each gives what the
+ * store did for a hand-over, in statements; of processes only a server knows.
+ */
+double contest_threads(const struct bench *b, const struct contest_field *f);
+double contest_processes(const struct bench *b, const struct contest_field *f);
+
 #endif

@@ -5,6 +5,8 @@
  */
 #include "bench/measure.h"
 
+#include "bench/server.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -88,7 +90,7 @@ hf_client *bench_open_as(const struct bench *b, const char *scheme,
     hf_error err = HF_ERROR_INIT;
 
     if (!strcmp(scheme, "mysql")) {
-        (void)snprintf(url, sizeof url, "%s", b->mysql);
+        (void)snprintf(url, sizeof url, "%s", server_url(b->server));
     } else {
         (void)snprintf(url, sizeof url, "%s:%s/%s", scheme, b->folder, name);
     }

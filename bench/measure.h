@@ -16,10 +16,12 @@
 
 #define BENCH_THREADS_MAX 1000
 
+struct server;
+
 struct bench {
-    const char *folder;  /* for databases; ours */
-    const char *command; /* the holdfast command; NULL: leave it out */
-    const char *mysql;   /* the server's URL, while there is one */
+    const char *folder;          /* for databases; ours */
+    const char *command;         /* the holdfast command; NULL: leave it out */
+    const struct server *server; /* of "mysql", while there is one */
     bool is_quick;
 };
 

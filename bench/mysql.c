@@ -17,6 +17,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #define ROUNDS_MAX 16
 #define IN_FLIGHT  256
@@ -30,12 +31,14 @@ struct lane {
 
 /* A side of the comparison: n lanes, each a thread, or n in flight. */
 struct side {
-    char what[40];
+    char what[28];
     int n;
     bool is_in_flight;
     bool (*turn)(struct bench_worker *);
     struct lane lane[IN_FLIGHT];
     double rate[ROUNDS_MAX];
+    double pairs;
+    double cpu_seconds; /* of this process and of the server */
     uint64_t errors;
 };
 
@@ -100,7 +103,7 @@ static void set_library(struct side *side, hf_client *client, int n,
     }
 }
 
-static double run(struct side *side, double seconds)
+static double run_once(struct side *side, double seconds)
 {
     void *lanes[IN_FLIGHT];
     uint64_t errors;
@@ -118,6 +121,27 @@ static double run(struct side *side, double seconds)
     return rate;
 }
 
+static double used_seconds(const struct server *server)
+{
+    struct rusage usage;
+
+    (void)getrusage(RUSAGE_SELF, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6 +
+           server_seconds(server);
+}
+
+static double run(const struct bench *b, struct side *side, double seconds)
+{
+    double used = used_seconds(b->server);
+    int64_t begun = bench_now_ns();
+    double rate = run_once(side, seconds);
+
+    side->pairs += rate * (double)(bench_now_ns() - begun) / 1e9;
+    side->cpu_seconds += used_seconds(b->server) - used;
+    return rate;
+}
+
 static void take_turns(const struct bench *b, struct side *side[], int n_sides,
                        int rounds)
 {
@@ -127,11 +151,11 @@ static void take_turns(const struct bench *b, struct side *side[], int n_sides,
 
     /* The first segment of each opens and fills caches. */
     for (k = 0; k < n_sides; k++) {
-        (void)run(side[k], 0.1);
+        (void)run(b, side[k], 0.1);
     }
     for (i = 0; i < rounds; i++) {
         for (k = 0; k < n_sides; k++) {
-            side[k]->rate[i] = run(side[k], seconds);
+            side[k]->rate[i] = run(b, side[k], seconds);
         }
     }
 }
@@ -155,6 +179,18 @@ static void report_rate(const struct side *side, int flush, int rounds)
 
     memcpy(rate, side->rate, sizeof rate);
     f = figure(side, flush, side->what, bench_median(rate, rounds));
+    report_add(&f);
+}
+
+/* What does not depend on what else the machine does: processor time. */
+static void report_cost(const struct side *side, int flush)
+{
+    char what[48];
+    struct report_figure f;
+
+    (void)snprintf(what, sizeof what, "%s, CPU", side->what);
+    f = figure(side, flush, what, side->cpu_seconds * 1e6 / side->pairs);
+    (void)snprintf(f.unit, sizeof f.unit, "us/pair");
     report_add(&f);
 }
 
@@ -237,7 +273,9 @@ static void compare(const struct arena *a, const struct bout *bout)
     take_turns(a->b, side, 2, rounds);
     end_raw(&raw);
     report_rate(&raw, a->flush, rounds);
+    report_cost(&raw, a->flush);
     report_rate(&library, a->flush, rounds);
+    report_cost(&library, a->flush);
     (void)report_ratio(&library, &raw, a->flush, rounds, bout->target);
 }
 
@@ -291,6 +329,33 @@ static void own_names(struct arena *a, int flush)
     classic(a, 8, true);
 }
 
+/* ---- one name -------------------------------------------------------------
+ */
+
+/* In one process and in several; in one, more waiters are no more work. */
+static void one_name(const struct bench *b)
+{
+    static const int n[] = {2, 8, 64, 256};
+    double statements[sizeof n / sizeof n[0]];
+    struct report_figure f = {.unit = "x", .goal = REPORT_BELOW, .target = 1.3};
+    size_t i;
+
+    for (i = 0; i < sizeof n / sizeof n[0]; i++) {
+        statements[i] =
+            contest_threads(b, &(struct contest_field){"mysql", n[i], false});
+    }
+    (void)snprintf(f.name, sizeof f.name,
+                   "mysql, statements a hand-over, 256 thr / 2");
+    f.value = statements[3] / statements[0];
+    report_add(&f);
+    for (i = 0; i < 4; i++) {
+        struct contest_field field = {"mysql", i % 2 ? 64 : 8, i > 1};
+
+        (void)contest_processes(b, &field);
+    }
+    waiting_wake(b, "mysql", 2);
+}
+
 void bench_mysql(const struct bench *b)
 {
     struct server *server = server_start();
@@ -302,8 +367,9 @@ void bench_mysql(const struct bench *b)
                "(tools/setup.sh test)\n");
         return;
     }
-    with.mysql = server_url(server);
+    with.server = server;
     own_names(&a, 1);
     own_names(&a, 2);
+    one_name(&with);
     server_stop(server);
 }

@@ -12,6 +12,7 @@
 
 #include <mysql.h>
 #include <mysqld_error.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

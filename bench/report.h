@@ -13,7 +13,7 @@
 enum report_goal { REPORT_NO_GOAL, REPORT_AT_LEAST, REPORT_BELOW };
 
 struct report_figure {
-    char name[56];
+    char name[80];
     char unit[16];
     double value;
     enum report_goal goal;

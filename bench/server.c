@@ -92,7 +92,7 @@ const char *server_database(const struct server *server)
     return server->database;
 }
 
-static double cpu_seconds(pid_t pid)
+double server_seconds(const struct server *server)
 {
     char path[64];
     char text[1024] = "";
@@ -101,7 +101,8 @@ static double cpu_seconds(pid_t pid)
     const char *after;
     FILE *in;
 
-    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    (void)snprintf(path, sizeof path, "/proc/%d/stat",
+                   (int)hf__mariadb_pid(server->mariadb));
     in = fopen(path, "re");
     if (in) {
         (void)fread(text, 1, sizeof text - 1, in);
@@ -122,7 +123,6 @@ struct server_counts server_count(const struct server *server)
     struct server_counts counts = {
         .deadlocks = status(server, "Innodb_deadlocks"),
         .statements = status(server, "Questions"),
-        .cpu_seconds = cpu_seconds(hf__mariadb_pid(server->mariadb)),
     };
 
     return counts;

@@ -27,10 +27,11 @@ const char *server_database(const struct server *server);
 struct server_counts {
     uint64_t statements;
     uint64_t deadlocks;
-    double cpu_seconds; /* that its process has used */
 };
 
 /* Since it started. */
 struct server_counts server_count(const struct server *server);
+/* Of processor time that it has used. */
+double server_seconds(const struct server *server);
 
 #endif

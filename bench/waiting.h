@@ -9,5 +9,8 @@
 #include "bench/measure.h"
 
 void bench_waiting(const struct bench *b);
+/* From a release in one process to the grant in another, on such a store:
+ * the median should be below that. */
+void waiting_wake(const struct bench *b, const char *scheme, double goal_ms);
 
 #endif
