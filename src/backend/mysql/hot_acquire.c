@@ -77,63 +77,36 @@ static void add_owners(struct hf__text *t, const struct hf__unit *u)
     add_each(t, u, add_note, is_note);
 }
 
-/* The clock is read in many places of a statement: where the bell has a
- * statement of its own, it is read there, and only once. Gives the words for
- * it from then on. */
-static const char *take_bells_and_clock(struct hf__mysql *s,
-                                        const struct hf__unit *u,
-                                        int *ret_replies)
-{
-    if (u->n > 1 || !s->server.has_bells || u->is_again) {
-        *ret_replies = hf__hot_take_bells(s, u);
-        return HF__SQL_NOW;
-    }
-    hf__text_add(&s->sql, "SET @hf_now=" HF__SQL_NOW ",@hf_bell=");
-    hf__bell_take(&s->sql, &u->ops[0]->token);
-    hf__text_add(&s->sql, ";");
-    *ret_replies = 1;
-    return "@hf_now";
-}
-
-/* As EXTEND and TOUCH have it. */
-static void add_lease(struct hf__text *t, const char *now, int64_t lease_us)
-{
-    long long us = lease_us;
-
-    hf__text_addf(t,
-                  "expires=IF(%s>=changed_at,%s+%lld,GREATEST(expires,%s+"
-                  "%lld)),changed_at=GREATEST(changed_at,%s),",
-                  now, now, us, now, us, now);
-}
-
 /*
  * Free rows whose fence is behind the clock, which is nearly all: they get the
  * same fence, so that the reply says it for all of them. Whatever else there
- * is, ACQUIRE_ANY finds out.
+ * is, ACQUIRE_ANY finds out. To read the clock takes the server as long as all
+ * the rest: acquired_at has it for the columns after it.
  */
 int hf__hot_ask_acquire(struct hf__mysql *s, const struct hf__unit *u)
 {
     const struct hf__op *op = u->ops[0];
     struct hf__text *t = &s->sql;
-    int replies = 0;
-    const char *now = take_bells_and_clock(s, u, &replies);
+    long long lease_us = op->lease_us;
+    int replies = hf__hot_take_bells(s, u);
 
     hf__text_addf(t,
-                  "UPDATE " HF__HOT_TABLE " SET fence=LAST_INSERT_ID(%s),"
-                  "acquired_at=%s,keep_until=%s+%lld,detached=%d,",
-                  now, now, op->keep_us > 0 ? now : "0", (long long)op->keep_us,
+                  "UPDATE " HF__HOT_TABLE " SET acquired_at=" HF__SQL_NOW
+                  ",fence=LAST_INSERT_ID(acquired_at),keep_until=%s+%lld,"
+                  "detached=%d,",
+                  op->keep_us > 0 ? "acquired_at" : "0", (long long)op->keep_us,
                   op->is_detached);
     add_owners(t, u);
-    hf__text_add(t, ",revision=revision+1,");
-    add_lease(t, now, op->lease_us);
-    hf__text_add(t, "token=");
+    hf__text_addf(t,
+                  ",revision=revision+1,expires=IF(acquired_at>=changed_at,"
+                  "acquired_at+%lld,GREATEST(expires,acquired_at+%lld)),"
+                  "changed_at=GREATEST(changed_at,acquired_at),token=",
+                  lease_us, lease_us);
     add_each(t, u, add_token, false);
     hf__text_add(t, " WHERE ");
     hf__hot_add_keys(t, u->ops, u->n);
-    hf__text_addf(t,
-                  " AND crowd=0 AND fence<%s AND expires<=%s AND "
-                  "keep_until<=%s;",
-                  now, now, now);
+    hf__text_add(t, " AND crowd=0 AND fence<" HF__SQL_NOW
+                    " AND GREATEST(expires,keep_until)<=" HF__SQL_NOW ";");
     return replies + 1;
 }
 
