@@ -25,9 +25,11 @@ struct crowd {
 
 static long long deadlocks(void)
 {
-    return atoll(hf__mariadb_value(
-        server(), "SELECT COUNT FROM information_schema.innodb_metrics "
-                  "WHERE name='lock_deadlocks'"));
+    return strtoll(
+        hf__mariadb_value(server(),
+                          "SELECT COUNT FROM information_schema.innodb_metrics "
+                          "WHERE name='lock_deadlocks'"),
+        NULL, 10);
 }
 
 static unsigned roll(unsigned *state)
