@@ -7,7 +7,6 @@
 #include "tests/contract/api_line.h"
 #include "tests/contract/peer.h"
 
-
 enum { READERS = 6, ROUNDS = 60 };
 
 TEST(shared_locks_stand_side_by_side_and_exclude_others)

@@ -1,23 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A session of the MySQL store (MariaDB, too), as the files of this folder
- * share it.
- *
- *     mysql.c     opening, closing, interrupting
- *     wire.c      the connection          text.c     SQL under construction
- *     errors.c    what its numbers mean   settings.c how the session is set
- *     schema.c    the tables              row.c      a record
- *     batch.c     execute()               hot.c      names with one holder
- *     bell.c      user locks that wake    hot_acquire.c  acquiring these
- *     look.c      what a waiter sees      ghost.c    what a dead session left
- *     poll.c      waiters without bells   question.c what it asks
- *     crowded.c   names with more         wait.c     waiters
- *     name.c      such a name, read       tell.c     what is told of it
- *     change.c    how it is written       beside.c   its other rows
- *     acquire.c, owned.c, operate.c: what operations make of it
- *     list.c      list()                  gc.c       gc()
- *     check.c     check()                 place.c    URL options, secrets
- *     shape.c     is a table ours?
+ * A session of the MySQL store, as the files of this folder share it: mysql.c
+ * opens and closes; wire text errors settings place ghost are the connection,
+ * schema shape row the tables; batch is execute(), hot and hot_acquire for
+ * names with one holder, crowded for those with more (name change beside
+ * acquire owned operate tell); bell wait look question poll are waiting.
  *
  * Thread: the session's, except hf__mysql_interrupt().
  */
