@@ -267,9 +267,8 @@ struct hf__backend {
      * Optional: delete records whose key starts with the bytes of `prefix`,
      * which nobody has held for g->idle_us (0: at all), which are not kept
      * closed, in whose line nobody stands, and whose fence the wall clock has
-     * passed, so that the next one is above it all the same. Looks at some
-     * thousand records, counts what it deleted, and leaves in g->at where to
-     * go on. As list().
+     * passed, so that the next one is above it. Looks at some thousand, counts
+     * what it deleted, and leaves in g->at where to go on. As list().
      */
     int (*gc)(void *s, const struct hf__key *prefix, struct hf__gc *g,
               hf__time deadline, hf_error *);
@@ -279,8 +278,7 @@ struct hf__backend {
     /* Required. Any thread, while another call runs, open() included: it soon
      * returns. The wrapper has stored head.interrupted; this wakes. */
     void (*interrupt)(void *s);
-    /* Optional: what an administrator has to run where open() may not make what
-     * it needs; text for people, never freed. */
+    /* Optional: what makes its tables, where open() may not; never freed. */
     const char *(*ddl)(void);
     /* Optional: the descriptors whose closing shows the store that the
      * holder died. Stores up to max, returns how many there are. */
