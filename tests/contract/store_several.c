@@ -13,7 +13,7 @@ TEST(each_lease_beside_others_ends_for_itself)
     PARTY(carol);
 
     NEEDS(HF_CAP_SHARED);
-    EXPECT_IS(try_for(&alice, "job", SHARED, 300), HF_OK);
+    EXPECT_IS(try_for(&alice, "job", SHARED, slowly(300)), HF_OK);
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
     until_held_by(&carol, "job", 1);
     EXPECT_TEXT(carol.record.owner.label, "bob");
@@ -90,7 +90,7 @@ TEST(an_expired_grant_beside_others_can_be_released)
     PARTY(bob);
 
     NEEDS(HF_CAP_SHARED);
-    EXPECT_IS(try_for(&alice, "job", SHARED, 100), HF_OK);
+    EXPECT_IS(try_for(&alice, "job", SHARED, slowly(200)), HF_OK);
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
     until_held_by(&bob, "job", 1);
     EXPECT_IS(release(&alice, "job"), HF_OK);
@@ -236,7 +236,7 @@ TEST(names_with_several_holders_or_a_line_are_not_deleted)
     }
     EXPECT_IS(try_for(&alice, "shared", SHARED, 100), HF_OK);
     EXPECT_IS(try_as(&bob, "shared", SHARED), HF_OK);
-    EXPECT_IS(try_for(&alice, "awaited", SHARED, 100), HF_OK);
+    EXPECT_IS(try_for(&alice, "awaited", SHARED, slowly(200)), HF_OK);
     EXPECT_IS(want(&carol, "awaited", ALONE), HF_BUSY);
     until_free(&bob, "awaited");
     EXPECT_IS(collect_garbage(&bob, 0, &count), HF_OK);

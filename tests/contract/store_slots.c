@@ -75,7 +75,7 @@ TEST(another_number_of_slots_is_refused_while_one_is_held)
     PARTY(bob);
 
     NEEDS(HF_CAP_SLOTS);
-    EXPECT_IS(try_for(&alice, "job", SLOT_OF(7), 300), HF_OK);
+    EXPECT_IS(try_for(&alice, "job", SLOT_OF(7), slowly(300)), HF_OK);
     EXPECT_IS(want(&bob, "job", SLOT_OF(4)), HF_EINVAL);
     EXPECT_HAS(bob.error.text, "\"job\"");
     EXPECT_HAS(bob.error.text, "7");
@@ -112,7 +112,7 @@ TEST(an_expired_slot_is_used_again)
     PARTY(carol);
 
     NEEDS(HF_CAP_SLOTS);
-    EXPECT_IS(try_for(&alice, "job", SLOT_OF(2), 300), HF_OK);
+    EXPECT_IS(try_for(&alice, "job", SLOT_OF(2), slowly(300)), HF_OK);
     EXPECT_IS(try_as(&bob, "job", SLOT_OF(2)), HF_OK);
     EXPECT_IS(try_as(&carol, "job", SLOT_OF(2)), HF_BUSY);
     EXPECT_TEXT(carol.record.owner.label, "alice");
