@@ -209,6 +209,8 @@ struct hf__backend {
     const char *const *options; /* own URL options, NULL-ended */
     bool is_local; /* works on memory and files: it can cause no SIGPIPE, and
                       is spared four system calls for each of its own */
+    bool has_kinds_apart; /* operations of two kinds are two commits, so that
+                             those of one go together */
 
     /*
      * Required. open() is given a zeroed state with its head set; on failure

@@ -10,17 +10,21 @@
 
 #include <string.h>
 
-/* Where key belongs among the first n of the sorted batch; −1 if the batch
- * has it already: one operation for each name. */
-static int place_in_batch(const struct hf__session *s, int n,
-                          const struct hf__key *key)
+/* Requests sorted by key. */
+struct sorted {
+    struct hf__request **list;
+    int n;
+};
+
+/* Where the key belongs; −1 if one with that key is there already. */
+static int place_of(const struct sorted *s, const struct hf__key *key)
 {
     int low = 0;
-    int high = n;
+    int high = s->n;
 
     while (low < high) {
         int middle = low + (high - low) / 2;
-        int order = hf__key_compare(&s->batch[middle]->op.key, key);
+        int order = hf__key_compare(&s->list[middle]->op.key, key);
 
         if (order == 0) {
             return -1;
@@ -34,32 +38,65 @@ static int place_in_batch(const struct hf__session *s, int n,
     return low;
 }
 
+/* One for each name, the first; false: it has one. */
+static bool put(struct sorted *s, struct hf__request *q)
+{
+    int at = q->call != NULL ? 0 : place_of(s, &q->op.key);
+
+    if (at < 0) {
+        return false;
+    }
+    memmove(&s->list[at + 1], &s->list[at],
+            (size_t)(s->n - at) * sizeof s->list[0]);
+    s->list[at] = q;
+    s->n++;
+    return true;
+}
+
+/* Does it go with a later batch, as the first that waits is of another kind?
+ * So do those after it that are of the same name. Callers fall into step by
+ * that: they acquire together and release together. */
+static bool is_for_later(const struct hf__session *s,
+                         const struct sorted *taken, struct sorted *left,
+                         struct hf__request *q)
+{
+    bool is_same = taken->n == 0 || taken->list[0]->op.kind == q->op.kind;
+
+    if (!s->settings->backend->has_kinds_apart || q->call != NULL) {
+        return false;
+    }
+    if (is_same) {
+        return left->n > 0 && place_of(left, &q->op.key) < 0;
+    }
+    if (left->n < HF__BATCH_MAX) {
+        (void)put(left, q);
+    }
+    return true;
+}
+
 int hf__batch_take(struct hf__session *s)
 {
-    int n = 0;
+    struct hf__request *later[HF__BATCH_MAX];
+    struct sorted left = {later, 0};
+    struct sorted taken = {s->batch, 0};
 
     HF__LIST_EACH (link, &s->queue) {
         struct hf__request *q = HF__ELEMENT(link, struct hf__request, link);
-        int at = q->call != NULL ? 0 : place_in_batch(s, n, &q->op.key);
 
-        if (q->call != NULL && n > 0) {
+        if ((q->call != NULL && taken.n > 0) || left.n == HF__BATCH_MAX) {
             break;
         }
-        if (at < 0) {
+        if (is_for_later(s, &taken, &left, q) || !put(&taken, q)) {
             continue;
         }
         hf__list_remove(&q->link);
-        memmove(&s->batch[at + 1], &s->batch[at],
-                (size_t)(n - at) * sizeof s->batch[0]);
-        s->batch[at] = q;
         q->progress = HF__PROGRESS_RUNNING;
         q->must_lead = false;
-        n++;
-        if (q->call != NULL || n == HF__BATCH_MAX) {
+        if (q->call != NULL || taken.n == HF__BATCH_MAX) {
             break;
         }
     }
-    return n;
+    return taken.n;
 }
 
 static void set_executing(struct hf__session *s, bool is_executing)
