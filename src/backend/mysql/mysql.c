@@ -62,6 +62,7 @@ const struct hf__backend hf__mysql_backend = {
             HF_CAP_SLOTS | HF__CAP_WAIT_ONE,
     .size = sizeof(struct hf__mysql),
     .options = hf__mysql_options,
+    .has_kinds_apart = true,
     .open = mysql_open,
     .close = mysql_close_session,
     .execute = hf__mysql_execute,
