@@ -186,6 +186,7 @@ TEST(an_attempt_that_is_left_remembers_the_lost_one_before)
     struct claimer left = {.opts = wanting(150, 12000)};
 
     start_claimer(&first, alice, "other");
+    hf__test_pause_ms(50); /* it is on its way, once the client is ready */
     start_claimer(&left, alice, "job");
     hf__test_join(left.thread);
     EXPECT_IS(left.status, HF_EUNKNOWN);

@@ -62,7 +62,7 @@ static void work_in_slots(void *arg)
         EXPECT(hf_slot(lock) >= 0 && hf_slot(lock) < N);
         EXPECT_SAFE_IS(atomic_exchange(&in_slot[hf_slot(lock)], 1), 0);
         atomic_fetch_add(&n_used[hf_slot(lock)], 1);
-        hf__test_pause_ms(1);
+        hf__test_pause_ms(10); /* long enough to meet the others there */
         EXPECT_SAFE_IS(atomic_exchange(&in_slot[hf_slot(lock)], 0), 1);
         atomic_fetch_sub(&n_inside, 1);
         EXPECT_IS(hf_release(lock, NULL), HF_OK);
