@@ -51,6 +51,12 @@ static void wait_until_fired(void *arg)
     } while (w->result == HF_OK && !w->watch.has_fired &&
              hf__test_now_ms() - start < w->limit_ms);
     w->took_ms = hf__test_now_ms() - start;
+    if (w->result == HF_OK && w->watch.has_fired) {
+        /* Its session has other things to do now than to wait. */
+        w->result = hf__conn_wait(&w->who->conn, NULL, 0,
+                                  hf__after_ms(hf__now(), slowly(5000)),
+                                  &w->who->error);
+    }
 }
 
 void start_waiting(struct waiting *w)

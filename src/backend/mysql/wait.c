@@ -54,10 +54,18 @@ static int write_farewell(struct hf__mysql *s)
         hf__text_add(&s->sql, ");");
     }
     hf__text_add(&s->sql, "SET SESSION wait_timeout=28800");
+    if (p->has_own_bell) {
+        /* Its ticket lives on for a while, as of one that asked just now. */
+        hf__text_add(&s->sql, ";UPDATE holdfast_ticket FORCE INDEX(PRIMARY) "
+                              "SET asked=" HF__SQL_NOW " WHERE name_key=");
+        hf__text_key(&s->sql, &p->place.key);
+        hf__text_add(&s->sql, " AND token=");
+        hf__text_token(&s->sql, &p->place.ticket);
+    }
     s->deadline = hf__later(limit, hf__after_ms(hf__now(), HF__BRIEF_MS));
-    r = hf__wire_run(s);
+    r = hf__wire_run(s); /* refused is only what was too much to ask */
     s->deadline = limit;
-    return r == HF_OK && s->reply.error != 0 ? hf__mysql_fail(s, s->err) : r;
+    return r;
 }
 
 /* HF_OK, if interrupted too: then it is placed still. */
