@@ -182,6 +182,8 @@ static int64_t cost_of_a_handover(int n, int is_fair)
            n, is_fair ? "fair" : "unfair", (long long)(asked / n),
            (long long)((hf__test_now_ms() - began) / n),
            (long long)atomic_load(&crowd->longest_us) / 1000);
+    /* Nobody slept until its next look, which is half a second later. */
+    EXPECT_SOON(atomic_load(&crowd->longest_us), patience(400000));
     atomic_store(&crowd->may_end, 1);
     for (int i = 0; i < n; i++) {
         end_crew(crew[i]);

@@ -41,7 +41,9 @@ struct hf__parked {
     bool is_fresh;              /* nothing was seen since this watch came */
     uint64_t told_fence;        /* of which it was told last that it is news */
     struct hf__token asked_for; /* whose bell */
-    struct hf__token unmanned;  /* a bell that was had at once, in vain */
+    bool asked_ticket; /* … of its ticket: a grant has the same token */
+    struct hf__token unmanned; /* a bell that was had at once, in vain */
+    bool unmanned_ticket;
     struct hf__sight sight;
     struct hf__looking looking;
 };

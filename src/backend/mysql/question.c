@@ -98,6 +98,7 @@ int hf__parked_ask(struct hf__mysql *s, enum hf__question q)
                  : ms;
         ms = ms_up_to(ms, p->due);
         p->asked_for = p->sight.bell;
+        p->asked_ticket = p->sight.is_ticket;
     }
     write_question(s, q, ms);
     s->wire.grace_ms = HF__GRACE_MS;
@@ -133,6 +134,7 @@ static void hear_answer(struct hf__mysql *s, enum hf__question q)
         p->is_fresh = false;
         if (row == NULL || row[1] == NULL || is_had) {
             p->unmanned = p->asked_for;
+            p->unmanned_ticket = p->asked_ticket;
         }
     }
 }

@@ -123,14 +123,15 @@ static bool must_fire(struct hf__parked *p)
 static enum hf__question choose(const struct hf__parked *p)
 {
     bool has_ticket = !hf__token_is_zero(&p->place.ticket);
+    bool is_in_vain;
 
     if (has_ticket ? !p->has_own_bell : !p->has_turn) {
         return has_ticket ? HF__ASK_OWN_BELL : HF__ASK_TURN;
     }
-    return hf__token_is_zero(&p->sight.bell) ||
-                   hf__token_equal(&p->sight.bell, &p->unmanned)
-               ? HF__ASK_NOTHING
-               : HF__ASK_BELL;
+    is_in_vain = hf__token_equal(&p->sight.bell, &p->unmanned) &&
+                 p->sight.is_ticket == p->unmanned_ticket;
+    return hf__token_is_zero(&p->sight.bell) || is_in_vain ? HF__ASK_NOTHING
+                                                           : HF__ASK_BELL;
 }
 
 /* After a look that told nothing. */
