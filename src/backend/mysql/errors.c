@@ -9,6 +9,7 @@
 #include "src/backend/mysql/mysql.h"
 #include "src/base/error.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct meaning {
@@ -95,10 +96,22 @@ enum hf__blame hf__mysql_blame(unsigned error)
     return meaning_of(error)->blame;
 }
 
+/* What a server says before TLS has begun, libmariadb wraps in words of its
+ * own, with its own number: "… cannot be verified: 1040 - Too many …". */
+static unsigned number_of(MYSQL *h)
+{
+    static const char wrapper[] = "cannot be verified: ";
+    const char *inner = strstr(mysql_error(h), wrapper);
+    unsigned long number =
+        inner == NULL ? 0 : strtoul(inner + sizeof wrapper - 1, NULL, 10);
+
+    return number >= 1000 && number < 2000 ? (unsigned)number : mysql_errno(h);
+}
+
 int hf__mysql_fail(const struct hf__mysql *s, hf_error *err)
 {
     MYSQL *h = s->wire.handle;
-    unsigned error = h == NULL ? 0 : mysql_errno(h);
+    unsigned error = h == NULL ? 0 : number_of(h);
     const struct meaning *m = meaning_of(error);
     int r;
 
