@@ -55,7 +55,7 @@ static void release_done(struct hf__request *q)
     hf__list_push(&c->client->debts, &c->debt_link);
     hf__mutex_unlock(&c->client->mutex);
     hf__keeper_set(&c->client->keeper, &c->duty,
-                   hf__after_ms(now, c->lease_ms / 12), 0);
+                   hf__lease_give_back_at(now, c->lease_ms), 0);
 }
 
 /* The request is idle and ours: turn it into the release of its token. */

@@ -268,7 +268,7 @@ static void end_give_back(struct hf__handle *h, const struct hf__op *op)
     h->is_owing = set_retry(h, is_open);
     if (h->is_owing) {
         hf__keeper_set(&h->client->keeper, &h->duty,
-                       hf__after_ms(now, h->grant.lease_ms / 12), 0);
+                       hf__lease_give_back_at(now, h->grant.lease_ms), 0);
     }
 }
 

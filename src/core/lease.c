@@ -13,6 +13,8 @@
 
 #define MOOT_DIVISOR  50
 #define MOOT_FLOOR_MS 1000
+/* Between two tries to give something back. */
+#define GIVE_BACK_MAX_MS 2000
 
 hf__time hf__lease_deadline(hf__time sent, int64_t lease_ms)
 {
@@ -36,4 +38,10 @@ hf__time hf__lease_moot_at(hf__time sent, int64_t lease_ms)
 hf__time hf__lease_retry_at(hf__time now, int64_t lease_ms)
 {
     return hf__after_ns(now, lease_ms * HF__MS / 12);
+}
+
+hf__time hf__lease_give_back_at(hf__time now, int64_t lease_ms)
+{
+    return hf__earlier(hf__lease_retry_at(now, lease_ms),
+                       hf__after_ms(now, GIVE_BACK_MAX_MS));
 }

@@ -30,4 +30,8 @@ hf__time hf__lease_moot_at(hf__time sent, int64_t lease_ms);
 /* When to try again after a renewal that failed at `now`. */
 hf__time hf__lease_retry_at(hf__time now, int64_t lease_ms);
 
+/* When to try again to give back what nobody holds: as soon, but however long
+ * the lease, others wait for it. */
+hf__time hf__lease_give_back_at(hf__time now, int64_t lease_ms);
+
 #endif

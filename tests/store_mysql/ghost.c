@@ -197,6 +197,33 @@ TEST(a_statement_that_comes_late_is_for_nobody)
     hf__proxy_free(proxy);
 }
 
+/* The server is out of reach at the first try: the next one comes soon, though
+ * the lease is a day. */
+TEST_WITHIN(60, what_nobody_holds_is_given_back_however_long_its_lease)
+{
+    struct hf__proxy *proxy =
+        hf__proxy_start(hf__mariadb_port(server()), &hf__framing_mysql);
+    const struct hf__proxy_rule rule = {
+        .what = HF__STATEMENT, .where = HF__AFTER, .action = HF__SILENCE};
+    AUTO_CLIENT *carol = open_store();
+    hf_acquire_opts opts = wanting(0, HF_LEASE_MAX_MS);
+    hf_lock *none = NULL;
+    hf_client *bob;
+
+    reach_by_port(hf__proxy_port(proxy));
+    bob = open_with("io_timeout=300ms");
+    EXPECT_IS(try_once(bob, "job"), HF_OK);
+    hf__proxy_rule(proxy, &rule);
+    hf__proxy_refuse(proxy);
+    EXPECT_IS(hf_acquire(bob, "job", &opts, &none, NULL), HF_EUNKNOWN);
+    hf__test_pause_ms(200);
+    EXPECT_IS(try_once(carol, "job"), HF_BUSY);
+    hf__proxy_heal(proxy);
+    EXPECT_SOON(await_free(carol, "job", 30000), patience(3500));
+    hf_close(bob);
+    hf__proxy_free(proxy);
+}
+
 /* A second client is not taken for the first, however alike they are. */
 TEST(only_ones_own_connection_is_ended)
 {

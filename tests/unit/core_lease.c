@@ -86,3 +86,15 @@ TEST(a_lease_is_moot_two_percent_and_a_second_after_its_end)
     EXPECT_IS(hf__between_ns(sent, hf__lease_moot_at(sent, 100)),
               (100 + 2 + 1000) * HF__MS);
 }
+
+TEST(what_is_owed_is_given_back_within_seconds)
+{
+    hf__time now = {7 * HF__SECOND};
+
+    EXPECT_IS(hf__between_ns(now, hf__lease_give_back_at(now, 1200)),
+              100 * HF__MS);
+    EXPECT_IS(hf__between_ns(now, hf__lease_give_back_at(now, 30000)),
+              2000 * HF__MS);
+    EXPECT_IS(hf__between_ns(now, hf__lease_give_back_at(now, HF_LEASE_MAX_MS)),
+              2000 * HF__MS);
+}
