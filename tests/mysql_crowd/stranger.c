@@ -33,7 +33,8 @@ void end_stranger(MYSQL **db)
     mysql_close(*db);
 }
 
-static unsigned run(MYSQL *db, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static unsigned
+run(MYSQL *db, const char *format, va_list args)
 {
     char text[STATEMENT];
     int length = vsnprintf(text, sizeof text, format, args);

@@ -16,8 +16,7 @@ static const char *const names[] = {
     "100%",
     "\"q\"",
     "tab\t",
-    "J\xc3\xb6"
-    "b",
+    "gr\303\266\303\237er",
     "job",
     "Job",
     "job ",
