@@ -78,7 +78,7 @@ static void cut_alike(struct plan *p, struct hf__op *ops[], int n, int *at)
     struct hf__op *first = ops[0];
     struct hf__unit *unit = &p->units[p->n_units++];
 
-    *unit = (struct hf__unit){form_of(first->kind), &p->ops[*at], 0, false};
+    *unit = (struct hf__unit){form_of(first->kind), &p->ops[*at], 0};
     for (int i = 0; i < n; i++) {
         bool is_alike =
             i == 0 || (ops[i] != NULL && ops[i]->kind == first->kind &&
@@ -197,8 +197,8 @@ static int set_patience(struct hf__mysql *s, const struct hf__unit *u)
 static int halve(struct hf__mysql *s, const struct hf__unit *u)
 {
     int half = u->n / 2;
-    struct hf__unit halves[2] = {{u->form, u->ops, half, true},
-                                 {u->form, u->ops + half, u->n - half, true}};
+    struct hf__unit halves[2] = {{u->form, u->ops, half},
+                                 {u->form, u->ops + half, u->n - half}};
 
     s->lock_wait_s = -1; /* the statement that sets it back did not run */
     return run(s, halves, 2);
@@ -333,7 +333,7 @@ static bool is_any_open(const struct hf__unit *u)
 static int acquire_rest(struct hf__mysql *s, const struct hf__unit *u)
 {
     struct hf__op *rest[CHUNK];
-    struct hf__unit again = {HF__FORM_ACQUIRE_ANY, rest, 0, true};
+    struct hf__unit again = {HF__FORM_ACQUIRE_ANY, rest, 0};
     int r = u->n > 1 ? look_at(s, u) : HF_OK;
 
     for (int i = 0; i < u->n && r == HF_OK; i++) {

@@ -45,10 +45,10 @@ static void add_owned(struct hf__text *t, struct hf__op *const ops[], int n)
     hf__text_add(t, ")");
 }
 
-/* A bell that is taken twice must be dropped twice. Gives how many replies. */
+/* Gives how many replies. */
 int hf__hot_take_bells(struct hf__mysql *s, const struct hf__unit *u)
 {
-    if (!s->server.has_bells || u->is_again) {
+    if (!s->server.has_bells) {
         return 0;
     }
     for (int i = 0; i < u->n; i++) {
@@ -349,9 +349,9 @@ static void hear_written(struct hf__mysql *s, const struct hf__unit *u)
 /* Behind the taking of bells, whose reply says nothing. */
 int hf__hot_writes_at(const struct hf__mysql *s, const struct hf__unit *u)
 {
-    return s->server.has_bells && !u->is_again &&
-           (u->form == HF__FORM_HANDOVER || u->form == HF__FORM_ACQUIRE ||
-            u->form == HF__FORM_ACQUIRE_ANY);
+    return s->server.has_bells &&
+           (u->form == HF__FORM_HANDOVER || u->form == HF__FORM_ACQUIRE_ANY ||
+            (u->form == HF__FORM_ACQUIRE && !s->server.has_inner_bells));
 }
 
 void hf__hot_hear(struct hf__mysql *s, const struct hf__unit *u, int which)

@@ -30,7 +30,6 @@ struct hf__unit {
     enum hf__form form;
     struct hf__op **ops; /* sorted by key */
     int n;
-    bool is_again; /* its bells are taken */
 };
 
 #define HF__HOT_TABLE "holdfast_lock FORCE INDEX(PRIMARY)"

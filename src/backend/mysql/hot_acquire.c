@@ -38,6 +38,11 @@ static void add_token(struct hf__text *t, const struct hf__op *op)
     hf__text_token(t, &op->token);
 }
 
+static void add_bell(struct hf__text *t, const struct hf__op *op)
+{
+    hf__bell_take(t, &op->token);
+}
+
 static void add_label(struct hf__text *t, const struct hf__op *op)
 {
     hf__text_string(t, op->owner->label);
@@ -88,7 +93,7 @@ int hf__hot_ask_acquire(struct hf__mysql *s, const struct hf__unit *u)
     const struct hf__op *op = u->ops[0];
     struct hf__text *t = &s->sql;
     long long lease_us = op->lease_us;
-    int replies = hf__hot_take_bells(s, u);
+    int replies = s->server.has_inner_bells ? 0 : hf__hot_take_bells(s, u);
 
     hf__text_addf(t,
                   "UPDATE " HF__HOT_TABLE " SET acquired_at=" HF__SQL_NOW
@@ -106,7 +111,15 @@ int hf__hot_ask_acquire(struct hf__mysql *s, const struct hf__unit *u)
     hf__text_add(t, " WHERE ");
     hf__hot_add_keys(t, u->ops, u->n);
     hf__text_add(t, " AND crowd=0 AND fence<" HF__SQL_NOW
-                    " AND GREATEST(expires,keep_until)<=" HF__SQL_NOW ";");
+                    " AND GREATEST(expires,keep_until)<=" HF__SQL_NOW);
+    if (s->server.has_inner_bells) {
+        /* Of a row that is locked by now and not committed yet, so that nobody
+         * can ask for it before. */
+        hf__text_add(t, " AND COALESCE(");
+        add_each(t, u, add_bell, false);
+        hf__text_add(t, ",0)>=0");
+    }
+    hf__text_add(t, ";");
     return replies + 1;
 }
 

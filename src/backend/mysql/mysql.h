@@ -29,8 +29,10 @@
 /* What was found when the session was opened. */
 struct hf__server {
     char version[64];
-    bool has_bells;     /* a session can hold several user locks, seen by all */
-    bool has_zero_wait; /* innodb_lock_wait_timeout=0 is taken */
+    bool has_bells; /* a session can hold several user locks, seen by all */
+    bool has_inner_bells; /* … and take them in a statement that writes: a
+                             replica would do so, too, if it got statements */
+    bool has_zero_wait;   /* innodb_lock_wait_timeout=0 is taken */
     bool is_galera;
     uint64_t connection_id;
     uint64_t packet_max; /* bytes that may be sent as one */

@@ -164,10 +164,16 @@ static int look(struct hf__mysql *s, uint64_t probe, struct variable *list)
     return r == HF_OK && s->reply.error != 0 ? refuse(s) : r;
 }
 
+/* Do replicas get our statements, rather than what they changed? */
+static bool logs_statements(const struct variable *list)
+{
+    return is(&list[LOG_BIN], "ON") && is(&list[BINLOG_FORMAT], "STATEMENT");
+}
+
 /* Statements in the log can't say what READ COMMITTED did: error 1665. */
 static int set_isolation(struct hf__mysql *s, const struct variable *list)
 {
-    if (!is(&list[LOG_BIN], "ON") || !is(&list[BINLOG_FORMAT], "STATEMENT")) {
+    if (!logs_statements(list)) {
         return HF_OK;
     }
     hf__text_clear(&s->sql);
@@ -279,6 +285,7 @@ int hf__mysql_settings_apply(struct hf__mysql *s, const char *allow)
     s->server.place = place_of(list);
     s->server.is_galera = is(&list[WSREP_ON], "ON");
     s->server.has_bells = s->server.has_bells && !s->server.is_galera;
+    s->server.has_inner_bells = s->server.has_bells && !logs_statements(list);
     s->head.facts.grade = grade_of(s, list);
     s->head.facts.reach = HF_REACH_HOSTS;
     return r;
