@@ -181,7 +181,10 @@ static int join_line(struct hf__mysql_change *c,
                  ";INSERT INTO holdfast_ticket(name_key,seq,token,mode,slots,"
                  "since,asked,label,host,pid,thread,note) SELECT ");
     hf__text_key(c->sql, &op->key);
-    hf__text_add(c->sql, ",COALESCE(MAX(seq),0)+1,");
+    hf__text_add(c->sql, ",GREATEST(COALESCE(MAX(seq),0)+1,(SELECT l.revision "
+                         "FROM holdfast_lock l WHERE l.name_key=");
+    hf__text_key(c->sql, &op->key);
+    hf__text_add(c->sql, ")),");
     hf__text_token(c->sql, &op->token);
     hf__text_addf(c->sql, ",%d,%d," HF__SQL_NOW "," HF__SQL_NOW ",",
                   (int)op->manner.mode, op->manner.slots);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * execute(): a batch is cut into units, each of which the server does or
- * undoes as one; all units go out as one packet. This file decides what is
+ * execute(): a batch is cut into units (plan.c), each of which the server does
+ * or undoes as one; all go out as one packet. This file decides what is
  * known of each operation after each step that can fail, and re-runs in halves
  * what failed as a unit, so that one row that somebody keeps locked costs no
  * other name anything. What the statements say is hot.c's, and names with more
@@ -10,105 +10,18 @@
 #include "src/backend/mysql/bell.h"
 #include "src/backend/mysql/errors.h"
 #include "src/backend/mysql/ghost.h"
-#include "src/backend/mysql/hot.h"
+#include "src/backend/mysql/plan.h"
 #include "src/base/error.h"
 
 #include <string.h>
 
-/* As many operations at once. */
-#define CHUNK 256
 /* What all statements of a packet may have in common, and what one operation
  * adds at most besides its names: bytes. */
 #define PACKET_ROOM 6000
 #define OP_ROOM     2000
-/* Each operation may be a unit of its own. */
-#define UNITS CHUNK
-
-/* A row's lock is waited for that long, where that costs nobody else time. */
-#define LOCK_WAIT_S 1
-
-struct plan {
-    struct hf__op *ops[CHUNK]; /* by kind, then by key */
-    struct hf__unit units[UNITS];
-    int n_units;
-};
-
-/* ---- cutting */
-
-static bool is_hot(const struct hf__op *op)
-{
-    switch (op->kind) {
-    case HF__OP_HANDOVER:
-        return true;
-    case HF__OP_RENEW:
-    case HF__OP_RELEASE:
-    case HF__OP_ACQUIRE:
-        return op->manner.mode == HF__MODE_EXCLUSIVE;
-    case HF__OP_INSPECT:
-        return op->ret_crowd == NULL;
-    case HF__OP_RAISE:
-    case HF__OP_BREAK:
-        break;
-    }
-    return false;
-}
-
-static enum hf__form form_of(enum hf__op_kind kind)
-{
-    switch (kind) {
-    case HF__OP_RENEW:
-        return HF__FORM_RENEW;
-    case HF__OP_RELEASE:
-        return HF__FORM_RELEASE;
-    case HF__OP_HANDOVER:
-        return HF__FORM_HANDOVER;
-    case HF__OP_ACQUIRE:
-        return HF__FORM_ACQUIRE;
-    case HF__OP_INSPECT:
-    case HF__OP_RAISE:
-    case HF__OP_BREAK:
-        break;
-    }
-    return HF__FORM_INSPECT;
-}
-
-/* A unit of all that are alike to the first, which are taken. */
-static void cut_alike(struct plan *p, struct hf__op *ops[], int n, int *at)
-{
-    struct hf__op *first = ops[0];
-    struct hf__unit *unit = &p->units[p->n_units++];
-
-    *unit = (struct hf__unit){form_of(first->kind), &p->ops[*at], 0};
-    for (int i = 0; i < n; i++) {
-        bool is_alike =
-            i == 0 || (ops[i] != NULL && ops[i]->kind == first->kind &&
-                       hf__hot_are_alike(first, ops[i]));
-
-        if (is_alike) {
-            p->ops[(*at)++] = ops[i];
-            unit->n++;
-            ops[i] = NULL;
-        }
-    }
-}
-
-static void cut(struct plan *p, struct hf__op *const ops[], int n)
-{
-    struct hf__op *left[CHUNK];
-    int at = 0;
-
-    p->n_units = 0;
-    for (int i = 0; i < n; i++) {
-        left[i] = is_hot(ops[i]) ? ops[i] : NULL;
-    }
-    for (int kind = HF__OP_RENEW; kind <= HF__OP_BREAK; kind++) {
-        for (int i = 0; i < n; i++) {
-            if (left[i] != NULL && left[i]->kind == (enum hf__op_kind)kind) {
-                cut_alike(p, left + i, n - i, &at);
-            }
-        }
-    }
-}
+/* Nothing new is begun so shortly before the deadline, which ends the
+ * session. */
+#define PARTING_MS 50
 
 /* ---- results */
 
@@ -129,23 +42,17 @@ static void forget(const struct hf__unit *units, int n)
             if (op->result == HF__OPEN) {
                 op->result =
                     op->kind == HF__OP_INSPECT ? HF_EUNAVAIL : HF_EUNKNOWN;
+            } else if (op->result == HF__UNDONE) {
+                op->result = HF_EUNAVAIL;
             }
         }
     }
 }
 
-/* Another attempt at once may help, unless this one waited as long as one may:
- * for a row, or for a table. */
-static bool is_worth_another(const struct hf__mysql *s, enum hf__blame blame)
-{
-    return blame == HF__BLAME_AGAIN &&
-           hf__between_ns(s->sent_at, hf__now()) < LOCK_WAIT_S * 900 * HF__MS;
-}
-
 static int tell_failure(struct hf__mysql *s, const struct hf__unit *u)
 {
     enum hf__blame blame = hf__mysql_blame(s->reply.error);
-    bool goes_again = is_worth_another(s, blame);
+    bool goes_again = blame == HF__BLAME_AGAIN && hf__mysql_is_worth_another(s);
 
     for (int i = 0; i < u->n; i++) {
         struct hf__op *op = u->ops[i];
@@ -154,7 +61,7 @@ static int tell_failure(struct hf__mysql *s, const struct hf__unit *u)
         if (!hf__hot_is_open(op)) {
             continue;
         }
-        r = hf__mysql_fail(s, op->err);
+        r = hf__mysql_refusal(s, op->err);
         op->result = goes_again ? HF__AGAIN : r;
         if (op->kind == HF__OP_ACQUIRE) {
             hf__bell_leave(s, &op->token);
@@ -172,10 +79,9 @@ static int run(struct hf__mysql *s, const struct hf__unit *units, int n);
 static int patience_of(const struct hf__mysql *s, const struct hf__unit *u)
 {
     int64_t left_ms = hf__ms_until(s->deadline, hf__now());
-    bool is_patient = left_ms > 1500 * LOCK_WAIT_S &&
-                      (u->form != HF__FORM_RENEW || u->n == 1);
+    bool is_patient = left_ms > 1500 * HF__LOCK_WAIT_S && u->n == 1;
 
-    return is_patient || !s->server.has_zero_wait ? LOCK_WAIT_S : 0;
+    return is_patient || !s->server.has_zero_wait ? HF__LOCK_WAIT_S : 0;
 }
 
 static int set_patience(struct hf__mysql *s, const struct hf__unit *u)
@@ -200,7 +106,6 @@ static int halve(struct hf__mysql *s, const struct hf__unit *u)
     struct hf__unit halves[2] = {{u->form, u->ops, half},
                                  {u->form, u->ops + half, u->n - half}};
 
-    s->lock_wait_s = -1; /* the statement that sets it back did not run */
     return run(s, halves, 2);
 }
 
@@ -209,6 +114,7 @@ static int refused(struct hf__mysql *s, const struct hf__unit *u)
 {
     enum hf__blame blame = hf__mysql_blame(s->reply.error);
 
+    s->lock_wait_s = -1; /* what would have set it back did not run */
     if (u->n > 1 && u->ops[0]->result == HF__OPEN &&
         (blame == HF__BLAME_AGAIN || blame == HF__BLAME_BATCH)) {
         return halve(s, u);
@@ -250,8 +156,8 @@ static int hear(struct hf__mysql *s, const struct hf__unit *u, int first,
 static int send(struct hf__mysql *s, const struct hf__unit *units, int n,
                 int *ret_done, bool *ret_refused)
 {
-    int first[UNITS];
-    int replies[UNITS];
+    int first[HF__PLAN_MAX];
+    int replies[HF__PLAN_MAX];
     int r;
 
     hf__bell_begin_packet(s, &first[0]);
@@ -312,7 +218,10 @@ static int look_at(struct hf__mysql *s, const struct hf__unit *u)
         return r;
     }
     if (s->reply.error != 0) {
-        return tell_failure(s, u);
+        forget(u, 1); /* some of it may have been written */
+        return hf__mysql_blame(s->reply.error) == HF__BLAME_UNKNOWN
+                   ? hf__mysql_dead(s)
+                   : HF_OK;
     }
     hf__hot_hear_rows(s, u);
     return HF_OK;
@@ -332,7 +241,7 @@ static bool is_any_open(const struct hf__unit *u)
  * there are several, most have been granted, or are held by others. */
 static int acquire_rest(struct hf__mysql *s, const struct hf__unit *u)
 {
-    struct hf__op *rest[CHUNK];
+    struct hf__op *rest[HF__PLAN_MAX];
     struct hf__unit again = {HF__FORM_ACQUIRE_ANY, rest, 0};
     int r = u->n > 1 ? look_at(s, u) : HF_OK;
 
@@ -352,23 +261,31 @@ static int follow_up(struct hf__mysql *s, const struct hf__unit *u)
     return u->form == HF__FORM_ACQUIRE ? acquire_rest(s, u) : look_at(s, u);
 }
 
+/* One by one, as long as there is time: what is left then is surely not
+ * applied, and it is not always the same. */
+static int run_one_crowded(struct hf__mysql *s, struct hf__op *op)
+{
+    if (hf__ms_until(s->deadline, hf__now()) < PARTING_MS) {
+        op->result = HF__AGAIN;
+        return HF_OK;
+    }
+    op->result = HF_EUNAVAIL;
+    return hf__mysql_crowded(s, op);
+}
+
 static int run_crowded(struct hf__mysql *s, struct hf__op *const ops[], int n)
 {
+    int first = (int)(s->n_crowded++ % (unsigned)n);
     int r = HF_OK;
 
     for (int kind = HF__OP_RENEW; kind <= HF__OP_BREAK && r == HF_OK; kind++) {
         for (int i = 0; i < n && r == HF_OK; i++) {
-            bool is_left = ops[i]->result == HF__CROWDED || !is_hot(ops[i]);
+            struct hf__op *op = ops[(first + i) % n];
+            bool is_left = op->result == HF__CROWDED || !hf__plan_is_hot(op);
 
-            if (ops[i]->kind == (enum hf__op_kind)kind && is_left) {
-                ops[i]->result = HF_EUNAVAIL;
-                r = hf__mysql_crowded(s, ops[i]);
+            if (op->kind == (enum hf__op_kind)kind && is_left) {
+                r = run_one_crowded(s, op);
             }
-        }
-    }
-    for (int i = 0; i < n; i++) {
-        if (ops[i]->result == HF__CROWDED) {
-            ops[i]->result = HF_EUNAVAIL;
         }
     }
     return r;
@@ -376,10 +293,10 @@ static int run_crowded(struct hf__mysql *s, struct hf__op *const ops[], int n)
 
 static int run_chunk(struct hf__mysql *s, struct hf__op *const ops[], int n)
 {
-    struct plan p;
+    struct hf__plan p;
     int r;
 
-    cut(&p, ops, n);
+    hf__plan_make(&p, ops, n);
     r = run(s, p.units, p.n_units);
     for (int i = 0; i < p.n_units && r == HF_OK; i++) {
         r = follow_up(s, &p.units[i]);
@@ -418,7 +335,7 @@ static int count_fitting(const struct hf__mysql *s, struct hf__op *const ops[],
     size_t room = PACKET_ROOM;
     int count = 0;
 
-    while (count < n && count < CHUNK) {
+    while (count < n && count < HF__PLAN_MAX) {
         room += room_for(ops[count]);
         if (count > 0 && room > s->server.packet_max) {
             break;

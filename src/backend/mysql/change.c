@@ -30,16 +30,15 @@ static void drop_bell(struct hf__text *t, const struct hf__token *token,
 
 /* ---- the packet */
 
-/* A row's lock is waited for so long, if the call has the time. */
-#define LOCK_WAIT_S 1
-
 void hf__mysql_packet_begin(struct hf__mysql *s)
 {
     int64_t left_ms = hf__ms_until(s->deadline, hf__now());
-    bool is_patient = left_ms > 1500 * LOCK_WAIT_S || !s->server.has_zero_wait;
-    int patience_s = is_patient ? LOCK_WAIT_S : 0;
+    bool is_patient =
+        left_ms > 1500 * HF__LOCK_WAIT_S || !s->server.has_zero_wait;
+    int patience_s = is_patient ? HF__LOCK_WAIT_S : 0;
     int replies;
 
+    s->sent_at = hf__now();
     hf__bell_begin_packet(s, &replies);
     if (s->lock_wait_s != patience_s) {
         s->lock_wait_s = patience_s;
@@ -107,10 +106,10 @@ int hf__mysql_refused(struct hf__mysql *s, struct hf__op *op, int r)
         return r;
     }
     blame = hf__mysql_blame(s->reply.error);
-    r = hf__mysql_fail(s, op->err);
+    r = hf__mysql_refusal(s, op->err);
     switch (blame) {
     case HF__BLAME_AGAIN:
-        op->result = HF__AGAIN;
+        op->result = hf__mysql_is_worth_another(s) ? HF__AGAIN : r;
         return HF_OK;
     case HF__BLAME_BATCH:
     case HF__BLAME_SERVER:

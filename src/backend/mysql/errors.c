@@ -131,6 +131,25 @@ int hf__mysql_fail(const struct hf__mysql *s, hf_error *err)
     return r;
 }
 
+int hf__mysql_refusal(const struct hf__mysql *s, hf_error *err)
+{
+    int r = hf__mysql_fail(s, err);
+
+    if (r == HF_EINVAL) {
+        r = HF_EUNAVAIL; /* the database was dropped under us */
+        if (err != NULL) {
+            err->status = r;
+        }
+    }
+    return r;
+}
+
+bool hf__mysql_is_worth_another(const struct hf__mysql *s)
+{
+    return hf__between_ns(s->sent_at, hf__now()) <
+           HF__LOCK_WAIT_S * 900 * HF__MS;
+}
+
 int hf__mysql_dead(struct hf__mysql *s)
 {
     (void)hf__mysql_fail(s, s->err);

@@ -22,4 +22,14 @@ enum hf__blame hf__mysql_blame(unsigned error);
  * connection, means: its status, negative. */
 int hf__mysql_fail(const struct hf__mysql *s, hf_error *err);
 
+/* The same of an operation, which can't be HF_EINVAL. */
+int hf__mysql_refusal(const struct hf__mysql *s, hf_error *err);
+
+/* A lock that somebody else has is waited for that long, where that costs
+ * nobody else time. */
+#define HF__LOCK_WAIT_S 1
+/* Refused as HF__BLAME_AGAIN: may another attempt at once help? Not if this
+ * one waited as long as one may, for a row or for a table. */
+bool hf__mysql_is_worth_another(const struct hf__mysql *s);
+
 #endif

@@ -93,10 +93,11 @@ void hf__ghost_leave(struct hf__mysql *s)
     }
     s->head.remains = (struct hf__remains){.until = s->haunted_until};
     if (s->wire.is_dead) {
-        s->head.remains =
-            (struct hf__remains){.mark = s->server.mark,
-                                 .place = s->server.place,
-                                 .until = hf__after_ms(hf__now(), HAUNTS_MS)};
+        s->head.remains = (struct hf__remains){
+            .mark = s->server.mark,
+            .place = s->server.place,
+            .until = hf__later(s->haunted_until,
+                               hf__after_ms(hf__now(), HAUNTS_MS))};
     }
 }
 

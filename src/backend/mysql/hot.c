@@ -45,10 +45,16 @@ static void add_owned(struct hf__text *t, struct hf__op *const ops[], int n)
     hf__text_add(t, ")");
 }
 
+/* Nobody would drop the bell of a grant that outlives its session. */
+bool hf__hot_rings(const struct hf__mysql *s, const struct hf__unit *u)
+{
+    return s->server.has_bells && !u->ops[0]->is_detached;
+}
+
 /* Gives how many replies. */
 int hf__hot_take_bells(struct hf__mysql *s, const struct hf__unit *u)
 {
-    if (!s->server.has_bells) {
+    if (!hf__hot_rings(s, u)) {
         return 0;
     }
     for (int i = 0; i < u->n; i++) {
@@ -208,6 +214,9 @@ static void hear_acquired(struct hf__mysql *s, enum hf__form form,
     if (row->is_damaged) {
         op->result = refuse_damaged(op);
     } else if (hf__token_equal(&row->token, &op->token)) {
+        if (form == HF__FORM_ACQUIRE && row->fence != op->fence) {
+            return; /* of an attempt before: its lease is to begin anew */
+        }
         op->result = HF_OK;
         op->fence = row->fence;
         return;
@@ -220,6 +229,7 @@ static void hear_acquired(struct hf__mysql *s, enum hf__form form,
         op->result = HF_BUSY;
         hf__mysql_row_tell(row, op->ret_record);
     }
+    op->fence = row->fence;
     hf__bell_leave(s, &op->token);
 }
 
@@ -339,9 +349,13 @@ static void hear_written(struct hf__mysql *s, const struct hf__unit *u)
         }
     } else if (u->form == HF__FORM_HANDOVER) {
         op->result = HF__CROWDED;
-    } else if (s->reply.affected == 0) {
+    } else {
         for (int i = 0; i < u->n; i++) {
-            u->ops[i]->result = HF__UNDONE;
+            if (u->form == HF__FORM_ACQUIRE) {
+                u->ops[i]->fence =
+                    s->reply.affected == 0 ? 0 : s->reply.insert_id;
+            }
+            u->ops[i]->result = s->reply.affected == 0 ? HF__UNDONE : HF__OPEN;
         }
     }
 }
@@ -349,7 +363,7 @@ static void hear_written(struct hf__mysql *s, const struct hf__unit *u)
 /* Behind the taking of bells, whose reply says nothing. */
 int hf__hot_writes_at(const struct hf__mysql *s, const struct hf__unit *u)
 {
-    return s->server.has_bells &&
+    return hf__hot_rings(s, u) &&
            (u->form == HF__FORM_HANDOVER || u->form == HF__FORM_ACQUIRE_ANY ||
             (u->form == HF__FORM_ACQUIRE && !s->server.has_inner_bells));
 }

@@ -112,7 +112,7 @@ int hf__hot_ask_acquire(struct hf__mysql *s, const struct hf__unit *u)
     hf__hot_add_keys(t, u->ops, u->n);
     hf__text_add(t, " AND crowd=0 AND fence<" HF__SQL_NOW
                     " AND GREATEST(expires,keep_until)<=" HF__SQL_NOW);
-    if (s->server.has_inner_bells) {
+    if (s->server.has_inner_bells && hf__hot_rings(s, u)) {
         /* Of a row that is locked by now and not committed yet, so that nobody
          * can ask for it before. */
         hf__text_add(t, " AND COALESCE(");

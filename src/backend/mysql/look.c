@@ -294,6 +294,14 @@ static bool is_news(const struct view *v)
            (!hf__token_is_zero(&watch->token) && !v->has_seen_holder);
 }
 
+/* A damaged row may say anything. */
+static int64_t in_a_day_at_most(int64_t us)
+{
+    const int64_t day_us = INT64_C(86400) * 1000000;
+
+    return us < 0 ? 0 : us < day_us ? us : day_us;
+}
+
 static void judge(struct view *v)
 {
     bool has_ticket = !hf__token_is_zero(&v->watch->ticket);
@@ -306,7 +314,8 @@ static void judge(struct view *v)
     before = ticket_before(v, own);
     sight->is_crowded = !v->is_held && wants_ticket(v);
     if (v->is_kept || v->is_in_way) {
-        sight->due = hf__after_ns(hf__now(), v->ends_us * 1000);
+        sight->due =
+            hf__after_ns(hf__now(), in_a_day_at_most(v->ends_us) * 1000);
     }
     if (before >= 0) {
         sight->bell = v->looking->line[before].token;

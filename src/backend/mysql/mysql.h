@@ -2,9 +2,10 @@
 /*
  * A session of the MySQL store, as the files of this folder share it: mysql.c
  * opens and closes; wire text errors settings place ghost are the connection,
- * schema shape row the tables; batch is execute(), hot and hot_acquire for
- * names with one holder, crowded for those with more (name change beside
- * acquire owned operate tell); bell wait look question poll are waiting.
+ * schema shape row the tables; batch and plan are execute(), hot and
+ * hot_acquire for names with one holder, crowded for those with more (name
+ * change beside acquire owned operate tell); bell wait look question poll are
+ * waiting.
  *
  * Thread: the session's, except hf__mysql_interrupt().
  */
@@ -51,7 +52,8 @@ struct hf__mysql {
 
     /* Of the call that runs: */
     hf__time deadline;
-    hf__time sent_at; /* its last packet */
+    hf__time sent_at;   /* its last packet */
+    unsigned n_crowded; /* batches, by which the first one changes */
     hf_error *err;
 
     /* Nothing of the sessions before can be applied any more, unless: */

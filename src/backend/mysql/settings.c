@@ -86,6 +86,7 @@ static int set(struct hf__mysql *s, uint64_t probe)
 {
     hf__text_clear(&s->sql);
     hf__text_add(&s->sql,
+                 "SET SESSION sql_mode='';" /* or what is too low is refused */
                  "SET NAMES utf8mb4;SET SESSION autocommit=1,"
                  "sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION',"
                  "innodb_lock_wait_timeout=0,lock_wait_timeout=1,"

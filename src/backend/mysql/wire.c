@@ -24,32 +24,39 @@
 /* The library's: a certificate that is not trusted, or no TLS. */
 #define TLS_ERROR 2026
 
+/* −1: there is none yet. */
+static int wake_fd(struct hf__wire *w)
+{
+    return atomic_load(&w->waker) - 1;
+}
+
 int hf__wire_init(struct hf__mysql *s)
 {
     s->wire.fd = -1;
-    s->wire.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (s->wire.wake_fd < 0) {
-        return hf__fail(s->err, HF_EUNAVAIL,
-                        "no file descriptor to be had: raise the limit "
-                        "(ulimit -n)");
+    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+
+    if (fd < 0) {
+        return hf__fail(s->err, HF_EUNAVAIL, "out of descriptors (ulimit -n)");
     }
-    return hf__fd_register(s->wire.wake_fd);
+    atomic_store(&s->wire.waker, fd + 1);
+    return hf__fd_register(fd);
 }
 
 void hf__wire_wake(struct hf__wire *w)
 {
+    int fd = wake_fd(w);
     uint64_t one = 1;
-    ssize_t ignored = write(w->wake_fd, &one, sizeof one);
+    ssize_t ignored = fd < 0 ? 0 : write(fd, &one, sizeof one);
 
     (void)ignored; /* full: it is awake already */
 }
 
 /* ---- sleeping */
 
-static void drain(int wake_fd)
+static void drain(int fd)
 {
     uint64_t count;
-    ssize_t ignored = read(wake_fd, &count, sizeof count);
+    ssize_t ignored = read(fd, &count, sizeof count);
 
     (void)ignored;
 }
@@ -75,7 +82,7 @@ static int sleep_for(struct hf__mysql *s, int status, hf__time until)
     struct pollfd fds[2] = {
         {.fd = status == 0 ? -1 : (int)mysql_get_socket(s->wire.handle),
          .events = events_of(status)},
-        {.fd = s->wire.wake_fd, .events = POLLIN}};
+        {.fd = wake_fd(&s->wire), .events = POLLIN}};
     bool is_ending = false;
 
     for (;;) {
@@ -93,7 +100,7 @@ static int sleep_for(struct hf__mysql *s, int status, hf__time until)
         ms = hf__ms_until(until, hf__now());
         n = poll(fds, 2, (int)(ms < SLEEP_MAX_MS ? ms : SLEEP_MAX_MS));
         if (n > 0 && fds[1].revents != 0) {
-            drain(s->wire.wake_fd); /* perhaps meant for an earlier call */
+            drain(fds[1].fd); /* perhaps meant for an earlier call */
         }
         if (n > 0 && fds[0].revents != 0) {
             return status_of(fds[0].revents);
@@ -191,7 +198,7 @@ static int check_tls(struct hf__mysql *s, const struct hf__wire_target *t)
 int hf__wire_connect(struct hf__mysql *s, const struct hf__wire_target *t,
                      hf__time deadline)
 {
-    unsigned long flags = CLIENT_MULTI_STATEMENTS;
+    unsigned long flags = CLIENT_MULTI_STATEMENTS | CLIENT_FOUND_ROWS;
     MYSQL *connected = NULL;
     int status;
 
@@ -227,14 +234,19 @@ int hf__wire_connect(struct hf__mysql *s, const struct hf__wire_target *t,
     return check_tls(s, t);
 }
 
+static void drop_rows(struct hf__mysql *s)
+{
+    if (s->reply.rows != NULL) {
+        mysql_free_result(s->reply.rows);
+    }
+    s->reply = (struct hf__reply){0};
+}
+
 void hf__wire_disconnect(struct hf__mysql *s)
 {
     struct hf__wire *w = &s->wire;
 
-    if (s->reply.rows != NULL) {
-        mysql_free_result(s->reply.rows);
-        s->reply.rows = NULL;
-    }
+    drop_rows(s);
     if (w->handle == NULL) {
         return;
     }
@@ -255,10 +267,8 @@ void hf__wire_disconnect(struct hf__mysql *s)
 void hf__wire_fini(struct hf__mysql *s)
 {
     hf__wire_disconnect(s);
-    if (s->wire.wake_fd > 0) {
-        hf__fd_close(s->wire.wake_fd);
-        s->wire.wake_fd = -1;
-    }
+    hf__fd_close(wake_fd(&s->wire));
+    atomic_store(&s->wire.waker, 0);
 }
 
 /* ---- statements and replies */
@@ -273,14 +283,6 @@ int hf__wire_look(struct hf__mysql *s)
     s->wire.is_dead = true;
     return hf__fail(s->err, HF_EUNAVAIL,
                     "the server has closed the connection");
-}
-
-static void drop_rows(struct hf__mysql *s)
-{
-    if (s->reply.rows != NULL) {
-        mysql_free_result(s->reply.rows);
-    }
-    s->reply = (struct hf__reply){0};
 }
 
 /* Errors from 2000 on are the client library's: nothing can be asked on. */

@@ -18,7 +18,7 @@ struct hf__mysql;
 struct hf__wire {
     MYSQL *handle;     /* NULL: not connected */
     int fd;            /* its socket, registered; −1: none yet */
-    int wake_fd;       /* an eventfd; −1: none */
+    atomic_int waker;  /* an eventfd, plus 1; 0: none */
     bool is_suspended; /* a call of the library was not finished */
     bool is_dead;      /* nothing can be asked any more */
     int grace_ms;      /* so long may go on what is interrupted */
