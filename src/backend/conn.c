@@ -408,6 +408,11 @@ void hf__conn_interrupt(struct hf__conn *conn)
     }
 }
 
+void hf__conn_forget_interrupt(struct hf__conn *conn)
+{
+    (void)take_interrupt(conn);
+}
+
 int hf__conn_lock_fds(struct hf__conn *conn, int *fds, int max)
 {
     HF_ASSERT(conn->state != NULL);

@@ -69,6 +69,8 @@ HF_MUST_CHECK int hf__conn_check(struct hf__conn *, hf__check_fn, void *arg,
  * hf__conn_wait() or hf__conn_listen() returns at once: a thread that was about
  * to wait is not missed. */
 void hf__conn_interrupt(struct hf__conn *);
+/* The next call is not to return at once: what came was for the last one. */
+void hf__conn_forget_interrupt(struct hf__conn *);
 int hf__conn_lock_fds(struct hf__conn *, int *fds, int max);
 /* Grade and reach found at open. */
 struct hf__facts hf__conn_facts(const struct hf__conn *);

@@ -130,12 +130,17 @@ static void fire_all(struct hf__watcher *w)
 
 /* ---- the store; all without the mutex */
 
-/* May the thread wait? Not if the list has changed since the watches were
- * copied, for that stirred nobody who waits. From here on it is stirred. */
+/*
+ * May the thread wait? Not if the list has changed since the watches were
+ * copied, for that stirred nobody who waits. From here on it is stirred. An
+ * interrupt from before was meant for a call that had ended by itself; who
+ * sent it has changed the list, which is looked at now.
+ */
 static bool begin_waiting(struct hf__watcher *w, unsigned seen)
 {
     HF_SCOPED_LOCK(&w->mutex);
 
+    hf__conn_forget_interrupt(&w->conn);
     if (hf__parker_seen(&w->parker) == seen) {
         w->call = HF__CALL_WAIT;
     }
@@ -146,6 +151,7 @@ static bool begin_moving(struct hf__watcher *w)
 {
     HF_SCOPED_LOCK(&w->mutex);
 
+    hf__conn_forget_interrupt(&w->conn);
     w->call = w->is_closing ? HF__CALL_NONE : HF__CALL_TO_MOVE;
     return w->call == HF__CALL_TO_MOVE;
 }

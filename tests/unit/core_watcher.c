@@ -259,6 +259,39 @@ TEST(a_session_that_was_dropped_with_its_place_is_replaced_quietly)
     end();
 }
 
+static void until_no_call_runs(struct hf__conn *conn)
+{
+    for (bool is_running = true; is_running;) {
+        HF_SCOPED_LOCK(&conn->mutex);
+        is_running = conn->is_running;
+    }
+}
+
+/*
+ * Its guest leaves when the store's call is over and the watcher has not yet
+ * said so: who has just had the mutex gets it again before one who must be
+ * woken for it.
+ */
+TEST(a_place_is_let_go_of_although_its_wait_had_just_ended)
+{
+    begin(1);
+    for (int i = 0; i < 100; i++) {
+        struct guest a = {0};
+
+        join(&a, "a");
+        until(&seen[0].n, 1);
+        struct hf__watcher *w = watchers.list[0];
+        hf__mutex_lock(&w->mutex);
+        atomic_store(&seen[0].fires, 1);
+        until(&seen[0].n, -1);
+        until_no_call_runs(&w->conn);
+        hf__mutex_unlock(&w->mutex);
+        leave(&a);
+        until(&seen[0].let_go, i + 1);
+    }
+    end();
+}
+
 TEST(closing_fires_what_is_left)
 {
     struct guest a = {0};
