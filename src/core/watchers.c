@@ -68,6 +68,14 @@ static void depart(struct hf__watching *g)
     }
 }
 
+static void arrive(struct hf__watching *g, struct hf__watcher *w)
+{
+    g->watcher = w;
+    w->guests++;
+    hf__list_init(&g->link);
+    g->is_trying = false;
+}
+
 /* Who shares one moves to one of its own, if that has become free. */
 static void settle(struct hf__watchers *ws, struct hf__watching *g)
 {
@@ -75,13 +83,36 @@ static void settle(struct hf__watchers *ws, struct hf__watching *g)
         depart(g);
     }
     if (g->watcher == NULL) {
-        g->watcher = choose(ws);
-        if (g->watcher != NULL) {
-            g->watcher->guests++;
-            hf__list_init(&g->link);
-            g->is_trying = false;
+        struct hf__watcher *w = choose(ws);
+
+        if (w != NULL) {
+            arrive(g, w);
         }
     }
+}
+
+static void free_one(struct hf__watcher *w)
+{
+    hf__mutex_fini(&w->mutex);
+    hf__free(w);
+}
+
+/* No thread could be had for the newest, which is in nobody's use. It goes, so
+ * that nobody is sent to it, and the guest shares the one before. */
+static bool share_instead(struct hf__watchers *ws, struct hf__watching *g)
+{
+    struct hf__watcher *last = ws->list[ws->n - 1];
+
+    if (ws->is_closed || last->thread.is_running) {
+        return false;
+    }
+    HF_ASSERT(last->guests == 0);
+    free_one(last);
+    ws->n--;
+    if (ws->n > 0) {
+        arrive(g, ws->list[ws->n - 1]);
+    }
+    return ws->n > 0;
 }
 
 /* ---- guests */
@@ -94,11 +125,17 @@ bool hf__watchers_join(struct hf__watchers *ws, struct hf__watching *g)
     if (g->watcher == NULL) {
         return false;
     }
-    if (!hf__watcher_add(g)) {
-        depart(g);
-        return false;
+    if (hf__watcher_add(g)) {
+        return true;
     }
-    return true;
+    depart(g);
+    if (share_instead(ws, g)) {
+        if (hf__watcher_add(g)) {
+            return true;
+        }
+        depart(g);
+    }
+    return false;
 }
 
 void hf__watchers_leave(struct hf__watchers *ws, struct hf__watching *g)
@@ -124,8 +161,7 @@ void hf__watchers_close(struct hf__watchers *ws)
 void hf__watchers_fini(struct hf__watchers *ws)
 {
     for (int i = 0; i < ws->n; i++) {
-        hf__mutex_fini(&ws->list[i]->mutex);
-        hf__free(ws->list[i]);
+        free_one(ws->list[i]);
     }
     hf__mutex_fini(&ws->mutex);
 }

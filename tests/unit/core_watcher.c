@@ -4,6 +4,7 @@
  * session, and when a place is let go of. The store only notes what it is
  * asked; the test says when something fires.
  */
+#include "src/base/alloc.h"
 #include "src/core/watchers.h"
 #include "tests/lib/test.h"
 
@@ -256,6 +257,30 @@ TEST(a_session_that_was_dropped_with_its_place_is_replaced_quietly)
     atomic_store(&seen[1].dies, 1);
     until(&a.watching.has_fired, 1);
     leave(&a);
+    end();
+}
+
+/* As if the system gave no thread for the second one. */
+TEST(who_gets_no_session_of_its_own_shares_another)
+{
+    struct guest a = {0};
+    struct guest b = {0};
+    struct hf__watcher *w = hf__alloc(sizeof *w);
+
+    begin(2);
+    join(&a, "a");
+    until(&seen[0].n, 1);
+    hf__watcher_init(w, &settings);
+    w->is_closing = true; /* it starts none */
+    watchers.list[watchers.n++] = w;
+    join(&b, "b");
+    until(&seen[0].n, 2);
+    EXPECT_IS(watchers.n, 1);
+    leave(&b);
+    join(&b, "b"); /* there are threads again */
+    until(&seen[1].n, 1);
+    leave(&a);
+    leave(&b);
     end();
 }
 
