@@ -15,6 +15,7 @@
 #include "src/base/list.h"
 #include "src/base/log.h"
 #include "src/base/map.h"
+#include "src/base/secret.h"
 #include "src/base/thread.h"
 #include "src/base/wake.h"
 
@@ -28,9 +29,13 @@
     X(struct hf__manner)                                                       \
     X(struct hf__record)                                                       \
     X(struct hf__crowd)                                                        \
+    X(struct hf__stand)                                                        \
+    X(struct hf__stands)                                                       \
+    X(struct hf__party)                                                        \
     X(struct hf__watch)                                                        \
     X(struct hf__head)                                                         \
     X(struct hf__facts)                                                        \
+    X(struct hf__remains)                                                      \
     X(struct hf__gc)                                                           \
     X(struct hf__report)                                                       \
     X(struct hf__nap)                                                          \
@@ -43,6 +48,8 @@
     X(struct hf__url)                                                          \
     X(struct hf__url_host)                                                     \
     X(struct hf__url_option)                                                   \
+    X(struct hf__secret)                                                       \
+    X(struct hf__time)                                                         \
     X(hf_check_item)                                                           \
     X(hf_error)
 
