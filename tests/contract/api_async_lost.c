@@ -6,7 +6,6 @@
 #include "tests/contract/loop.h"
 
 #include <stdatomic.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static void ask(hf_lock *lock, struct outcome *o)
@@ -217,7 +216,6 @@ TEST(a_child_leaves_its_parents_loop_alone)
     AUTO_OUTCOME waits = {0};
     AUTO_OUTCOME ready = {0};
     int fd = hf_fd(alice);
-    int status = -1;
     pid_t pid;
 
     begin(alice, "job", NULL, &waits);
@@ -234,8 +232,7 @@ TEST(a_child_leaves_its_parents_loop_alone)
         (void)execl("/bin/true", "true", (char *)NULL);
         _exit(1);
     }
-    EXPECT_IS(waitpid(pid, &status, 0), pid);
-    EXPECT_IS(status, 0);
+    EXPECT_IS(hf__test_exit_code(pid), 0);
     EXPECT(is_ready(alice, 0));
     EXPECT_IS(await(alice, &ready), HF_OK);
     EXPECT_IS(hf_release(job, NULL), HF_OK);

@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static hf_client *client_before;
@@ -53,15 +52,13 @@ static void expect_foreign_client(void)
 static void in_child(void (*fn)(void))
 {
     pid_t pid = fork();
-    int status = -1;
 
     EXPECT(pid >= 0);
     if (pid == 0) {
         fn();
         _exit(0);
     }
-    EXPECT_IS(waitpid(pid, &status, 0), pid);
-    EXPECT_IS(status, 0);
+    EXPECT_IS(hf__test_exit_code(pid), 0);
 }
 
 static void expect_foreign(void)
@@ -131,7 +128,6 @@ TEST(a_child_may_open_the_store_for_itself)
 TEST(a_child_forked_twice_is_no_nearer)
 {
     pid_t pid;
-    int status = -1;
 
     client_before = open_store();
     lock_before = acquire(client_before, "job");
@@ -141,8 +137,7 @@ TEST(a_child_forked_twice_is_no_nearer)
         expect_foreign();
         _exit(0);
     }
-    EXPECT_IS(waitpid(pid, &status, 0), pid);
-    EXPECT_IS(status, 0);
+    EXPECT_IS(hf__test_exit_code(pid), 0);
     expect_held(lock_before);
     free_all();
 }

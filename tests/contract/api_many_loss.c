@@ -8,7 +8,6 @@
 
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static const char *const pair[] = {"b", "a"};
@@ -216,7 +215,6 @@ TEST(a_child_has_no_lock_of_many_names)
     AUTO_LOCK *lock = acquire_pair(alice, HF_LEASE_DEFAULT_MS);
     hf_lock *none = NULL;
     pid_t pid = fork();
-    int status = -1;
 
     EXPECT(pid >= 0);
     if (pid == 0) {
@@ -228,8 +226,7 @@ TEST(a_child_has_no_lock_of_many_names)
         hf_free(lock);
         _exit(0);
     }
-    EXPECT_IS(waitpid(pid, &status, 0), pid);
-    EXPECT_IS(status, 0);
+    EXPECT_IS(hf__test_exit_code(pid), 0);
     expect_held(lock);
 }
 

@@ -373,10 +373,7 @@ pid_t start_crew(void (*fn)(int number), int number)
 
 void end_crew(pid_t pid)
 {
-    int status = -1;
-
-    EXPECT_IS(waitpid(pid, &status, 0), pid);
-    EXPECT_IS(status, 0);
+    EXPECT_IS(hf__test_exit_code(pid), 0);
 }
 
 void kill_crew(pid_t pid)

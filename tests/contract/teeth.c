@@ -41,7 +41,7 @@ static int finish_suite(const pid_t *pids, int n, int *ret_code)
         i++;
     }
     EXPECT_LESS(i, n);
-    EXPECT(WIFEXITED(status));
+    EXPECT_SAFE(WIFEXITED(status));
     *ret_code = WEXITSTATUS(status);
     return i;
 }

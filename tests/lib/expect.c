@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -191,6 +192,18 @@ const char *hf__test_folder(void)
         hf__test_pause_ms(1);
     }
     return hf__test_page->folder;
+}
+
+int hf__test_exit_code(int pid)
+{
+    int status = -1;
+
+    EXPECT_IS(waitpid(pid, &status, 0), pid);
+    if (WIFSIGNALED(status)) {
+        printf("process %d ended with signal %d\n", pid, WTERMSIG(status));
+    }
+    EXPECT_SAFE(WIFEXITED(status));
+    return WEXITSTATUS(status);
 }
 
 static void *thread_main(void *arg)

@@ -24,7 +24,8 @@ struct hf__test_page {
     _Atomic int folder_state;
     _Atomic bool is_late;     /* all that failed is an EXPECT_SOON() */
     _Atomic bool is_ordinary; /* what failed first is an EXPECT */
-    _Atomic bool is_unsafe;   /* an EXPECT_SAFE failed, first or later */
+    _Atomic bool is_unsafe;   /* first or later: an EXPECT_SAFE, a crash, a
+                                 hang */
     char why[2048];
     char folder[1024];
 };
@@ -38,6 +39,8 @@ hf__test_conclude(enum hf__test_outcome, const char *format, ...);
 /* Calls each(number, data) for every entry of a folder that is a number. */
 void hf__test_each_number(const char *path, void (*each)(int, void *),
                           void *data);
+/* Looks at how a process of the test ended: a crash is never excused. */
+void hf__test_note_end(int status);
 /* Gives the children of the runner that long to end, then kills them. True if
  * one had to be killed. */
 bool hf__test_end_leftovers(int64_t grace_ms);

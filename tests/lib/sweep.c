@@ -54,13 +54,27 @@ static void kill_if_ours(int pid, void *killed)
     }
 }
 
+void hf__test_note_end(int status)
+{
+    int sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+
+    if (sig == SIGABRT || sig == SIGSEGV || sig == SIGBUS || sig == SIGILL ||
+        sig == SIGFPE || sig == SIGSYS || sig == SIGTRAP) {
+        atomic_store(&hf__test_page->is_unsafe, true);
+    }
+}
+
 bool hf__test_end_leftovers(int64_t grace_ms)
 {
     int64_t until = hf__test_now_ms() + grace_ms;
     bool killed = false;
+    int status = 0;
     pid_t got;
 
-    while ((got = waitpid(-1, NULL, WNOHANG)) >= 0) {
+    while ((got = waitpid(-1, &status, WNOHANG)) >= 0) {
+        if (got > 0) {
+            hf__test_note_end(status);
+        }
         if (got == 0 && hf__test_now_ms() >= until) {
             hf__test_each_number("/proc", kill_if_ours, &killed);
         }

@@ -9,8 +9,9 @@
  * A test of which nothing failed but an EXPECT_SOON() is run again, up to
  * three times in all. What failed by an EXPECT_ alone, in a test that came to
  * its end otherwise, is marked: tools/again.py may run it a second time, with
- * nothing beside it. A crash, a hang, a leftover, a sanitizer's exit code and
- * EXPECT_SAFE() are not.
+ * nothing beside it. EXPECT_SAFE(), a hang, a sanitizer's exit code and a
+ * crash are not, of whichever of its processes, whatever failed before. Nor is
+ * a leftover, unless something else failed: then who was still at work is one.
  *
  * The runner adopts orphans (PR_SET_CHILD_SUBREAPER); a process that outlives
  * its test is therefore found whatever session it moved to, and ended.
@@ -136,6 +137,7 @@ static bool wait_for(pid_t pid, int limit_s, int *status)
                 *status = st;
                 return true;
             }
+            hf__test_note_end(st);
         }
         if (left <= 0) {
             return false;
@@ -159,6 +161,7 @@ static void end_past_limit(pid_t pid, int limit_s)
         snprintf(hf__test_page->why, sizeof hf__test_page->why,
                  "still running after %d s", limit_s);
     }
+    atomic_store(&hf__test_page->is_unsafe, true);
     kill(-pid, SIGKILL);
     kill(pid, SIGKILL);
     hf__test_end_leftovers(0);
@@ -172,7 +175,7 @@ static void judge(int status)
     bool left = hf__test_end_leftovers(GRACE_MS);
 
     if (!WIFEXITED(status) || WEXITSTATUS(status) > 1) {
-        atomic_store(&hf__test_page->is_ordinary, false);
+        atomic_store(&hf__test_page->is_unsafe, true);
     }
     if (outcome != HF__TEST_FAILED && !ended_well) {
         snprintf(hf__test_page->why, sizeof hf__test_page->why,

@@ -116,6 +116,9 @@ const char *hf__test_folder(void);
 int64_t hf__test_now_ms(void);
 /* Sleep; for tests that must let time pass. */
 void hf__test_pause_ms(int64_t ms);
+/* Waits for a forked child that nobody kills, and gives its exit code. A crash
+ * of it is as an EXPECT_SAFE that failed. */
+int hf__test_exit_code(int pid);
 /* Threads, so that a test needs no pthread_ of its own: fn(arg) runs in a new
  * thread; EXPECT may be used there. join waits for it. */
 struct hf__test_thread;

@@ -50,15 +50,13 @@ TEST(each_process_and_thread_of_a_test_has_the_same_database)
     char url[HF__MARIADB_URL];
     const char *name = database(url);
     struct hf__test_thread *thread;
-    int status = -1;
     pid_t pid = fork();
 
     if (pid == 0) {
         see_same(url);
         _exit(0);
     }
-    EXPECT_IS(waitpid(pid, &status, 0), pid);
-    EXPECT_IS(status, 0);
+    EXPECT_IS(hf__test_exit_code(pid), 0);
     thread = hf__test_start(see_same, url);
     hf__test_join(thread);
     hf__mariadb_sql(hf__mariadb_shared(), "CREATE TABLE %s.t (a INT)", name);

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { SCHEDULES = 10000, SLOW_SCHEDULES = 1500, REPLAYS = 200, MET = 2000 };
@@ -117,7 +116,6 @@ static void run_again(const char *seed, char *text, size_t size)
     int ends[2];
     size_t got = 0;
     ssize_t n = 0;
-    int status = 0;
     pid_t pid = 0;
 
     EXPECT_IS(pipe(ends), 0);
@@ -134,8 +132,7 @@ static void run_again(const char *seed, char *text, size_t size)
     }
     text[got] = '\0';
     close(ends[0]);
-    EXPECT_IS(waitpid(pid, &status, 0), pid);
-    EXPECT_IS(status, 0);
+    EXPECT_IS(hf__test_exit_code(pid), 0);
 }
 
 TEST_WITHIN(60, another_process_does_the_same)

@@ -7,7 +7,6 @@
 
 #include <mysql.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { MANY = 8 };
@@ -49,10 +48,7 @@ TEST_WITHIN(60, many_processes_make_them_at_once)
         }
     }
     for (int i = 0; i < MANY; i++) {
-        int status = -1;
-
-        EXPECT_IS(waitpid(pids[i], &status, 0), pids[i]);
-        EXPECT_IS(status, 0);
+        EXPECT_IS(hf__test_exit_code(pids[i]), 0);
     }
 }
 

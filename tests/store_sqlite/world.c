@@ -244,6 +244,7 @@ int finish(pid_t pid)
     int status = 0;
 
     EXPECT_IS(waitpid(pid, &status, 0), pid);
+    EXPECT_SAFE(WIFEXITED(status) || WTERMSIG(status) == SIGKILL);
     return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 

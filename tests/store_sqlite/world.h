@@ -88,7 +88,7 @@ struct stage {
 struct stage *stage_new(void);
 /* A child that runs fn(stage, index) and exits; it dies with the test. */
 pid_t start(void (*fn)(struct stage *, int), struct stage *, int index);
-/* Reap it; gives its exit code, or −signal. */
+/* Reap it; gives its exit code, or −SIGKILL. */
 int finish(pid_t);
 void kill_now(pid_t);
 /* Until *value is at least `least`; fails the test after 10 s. */

@@ -16,7 +16,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static bool is_open(int fd)
@@ -35,12 +34,8 @@ static int open_null(void)
 /* The exit code of the child; EXPECT works in it. */
 static int join(pid_t child)
 {
-    int status = -1;
-
     EXPECT_MORE(child, 0);
-    EXPECT_IS(waitpid(child, &status, 0), child);
-    EXPECT(WIFEXITED(status));
-    return WEXITSTATUS(status);
+    return hf__test_exit_code(child);
 }
 
 TEST(a_child_has_the_next_generation)

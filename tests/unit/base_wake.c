@@ -15,7 +15,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/time.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static struct hf__parker parker;
@@ -187,7 +186,6 @@ TEST(a_shared_word_wakes_another_process)
 {
     atomic_uint *word = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    int status = -1;
     int n = 0;
 
     EXPECT(word != MAP_FAILED);
@@ -204,8 +202,7 @@ TEST(a_shared_word_wakes_another_process)
     EXPECT_IS(n, 1);
     atomic_store(word, 1);
     (void)hf__futex_wake_shared(word, 1);
-    EXPECT_IS(waitpid(child, &status, 0), child);
-    EXPECT_IS(status, 0);
+    EXPECT_IS(hf__test_exit_code(child), 0);
     hf__futex_wait_shared(word, 0, HF__NEVER); /* it is 1: at once */
     hf__futex_wait_shared(word, 1, in_ms(5));
     EXPECT_IS(hf__futex_wake_shared(word, 1), 0);
@@ -238,7 +235,6 @@ TEST(an_alarm_rings_at_its_limit_and_when_poked)
 TEST(a_child_does_not_hold_the_alarm)
 {
     struct hf__alarm a;
-    int status = -1;
 
     EXPECT_IS(hf__alarm_init(&a), HF_OK);
     pid_t child = fork();
@@ -246,8 +242,7 @@ TEST(a_child_does_not_hold_the_alarm)
         _exit(fcntl(a.timer_fd, F_GETFD) >= 0 ||
               fcntl(a.poke_fd, F_GETFD) >= 0);
     }
-    EXPECT_IS(waitpid(child, &status, 0), child);
-    EXPECT_IS(status, 0);
+    EXPECT_IS(hf__test_exit_code(child), 0);
     hf__alarm_fini(&a);
 }
 

@@ -152,6 +152,71 @@ MUST_FAIL(a_sanitizer_that_ends_it_after_a_failure_fails)
     _exit(66);
 }
 
+static void crash(void)
+{
+    signal(SIGSEGV, SIG_DFL); /* a sanitizer's handler would exit */
+    raise(SIGSEGV);
+}
+
+MUST_FAIL(a_child_that_crashed_fails)
+{
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        crash();
+    }
+    EXPECT_IS(hf__test_exit_code(pid), 0);
+}
+
+/* Nobody waits for it: the parent sees something else that is wrong. */
+MUST_FAIL(a_failure_beside_a_child_that_aborted_fails)
+{
+    siginfo_t info;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        abort();
+    }
+    EXPECT_IS(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+    EXPECT(false);
+}
+
+static void orphan_one_that_crashes(void)
+{
+    if (fork() == 0) {
+        hf__test_pause_ms(100);
+        crash();
+    }
+}
+
+MUST_FAIL(a_failure_before_an_orphan_crashes_fails)
+{
+    end_child(orphan_one_that_crashes);
+    EXPECT(false);
+}
+
+MUST_FAIL(a_failure_in_a_child_and_then_a_hang_fails)
+{
+    end_child(expect_what_is_not);
+    for (;;) {
+        pause();
+    }
+}
+
+MUST_FAIL(what_is_late_and_then_hangs_is_not_run_again)
+{
+    atomic_fetch_add(runs, 1);
+    end_child(expect_no_delay);
+    for (;;) {
+        pause();
+    }
+}
+
+TEST(and_was_run_just_once)
+{
+    EXPECT_IS(atomic_load(runs), 6);
+}
+
 MUST_FAIL(text_of_another_text_fails)
 {
     EXPECT_TEXT("hold", "holdfast");
