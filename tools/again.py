@@ -6,11 +6,12 @@
 
 LOG is what "meson test" left in BUILD, which called N programs failed. A
 test may be tried again if it failed by an ordinary expectation: the harness
-marks those, and marks no crash, no hang, nothing left behind and no
-EXPECT_SAFE() (t.safe() for the command). Its program must have ended
-otherwise as it should, without any report of a sanitizer. Such a test is run
-three times, with nothing beside it, and passes if it passes each time. A few
-tests may be unlucky; if it is more of them, none is tried again.
+marks those, and marks no crash, no hang and no EXPECT_SAFE() (t.safe() for
+the command). No process of the test may have failed an assertion, and its
+program must have ended otherwise as it should, without any report of a
+sanitizer. Such a test is run three times, with nothing beside it, and passes
+if it passes each time. A few tests may be unlucky; if it is more of them, none
+is tried again.
 
 HOLDFAST_BESIDE is a process group that is stopped meanwhile, if its leader is
 there and of the same HOLDFAST_CI: its number may have become another's.
@@ -29,6 +30,7 @@ import sys
 import count_tap
 
 MARK = '# may be tried again alone'
+ASSERTION = ': assertion failed: '
 RUNS = 3
 MOST_PROGRAMS = 4
 MOST_TESTS = 8
@@ -57,7 +59,8 @@ def failed_tests(run):
     if not failed:
         raise Refused('no test of it failed')
     for at, name in failed:
-        if MARK not in comments_of(lines, at):
+        comments = comments_of(lines, at)
+        if MARK not in comments or any(ASSERTION in line for line in comments):
             raise Refused(f'{name} failed in a way that no load excuses')
     return [name for _, name in failed]
 

@@ -5,7 +5,8 @@
     count_tap.py [--total] [--passed N] [--failed N] LOG...
 
 Shows what failed and what was skipped, unless --total, and then
-"N passed, N failed, N skipped". More of both can be added.
+"N passed when tried again alone", which are among those of the last line,
+"N passed, N failed, N skipped". More passed and failed ones can be added.
 
 A program that ended badly, or without all the tests it announced, or in whose
 output memcheck or a sanitizer reports anything, is one failed test more. What
@@ -35,6 +36,7 @@ class Count:
         self.failed = failed
         self.show = print if show else lambda *_: None
         self.skipped = 0
+        self.forgiven = 0
         self.again = {}
 
     def program(self, run):
@@ -74,6 +76,7 @@ class Count:
             self.show((run.get('stderr') or '')[-4000:])
         self.failed += failures
         self.passed += forgiven
+        self.forgiven += forgiven
 
     def show_comments(self, lines):
         for line in lines:
@@ -107,6 +110,7 @@ def main():
         except FileNotFoundError:
             count.failed += 1
             count.show(f'FAILED  {path}: the tests did not run')
+    print(f'{count.forgiven} passed when tried again alone')
     print(f'{count.passed} passed, {count.failed} failed, '
           f'{count.skipped} skipped')
     sys.exit(0 if count.passed and not count.failed else 1)

@@ -58,7 +58,9 @@ class Bench:
         ran = subprocess.run(
             [sys.executable, ROOT / 'tools/count_tap.py', self.log],
             capture_output=True, text=True, check=False)
-        return ran.returncode, ran.stdout.splitlines()[-1]
+        again, total = ran.stdout.splitlines()[-2:]
+        self.forgiven = again
+        return ran.returncode, total
 
     def alone(self):
         path = self.folder / 'runs'
@@ -72,6 +74,8 @@ def check_chance(tap, bench):
            '#   why' in out, 'what passes three times alone has passed', out)
     tap.ok(bench.count() == (0, '2 passed, 0 failed, 0 skipped'),
            'it is counted once', bench.count())
+    tap.ok(bench.forgiven == '1 passed when tried again alone',
+           'it is counted as one that was tried again', bench.forgiven)
     for at in '123':
         code, out = bench.again(bench.program(at))
         tap.ok(code == 1 and bench.alone() == ['bad test'] * int(at) and
@@ -108,6 +112,9 @@ def check_none(tap, bench):
             'a report in stdout': {'stdout': FAILED + '# ' + report},
             'a race': {'stdout': FAILED +
                        '#   WARNING: ThreadSanitizer: data race (pid=7)\n'},
+            'an assertion of a process of the test': {
+                'stdout': FAILED +
+                '#   holdfast: a.c:1: assertion failed: x\n'},
             'undefined behaviour': {
                 'stdout': FAILED + '#   a.c:1:2: runtime error: x\n'},
     }.items():
