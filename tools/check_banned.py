@@ -31,6 +31,10 @@ CODE = (
      'clocks are read in src/base/time.c'),
     (r'\bpthread_\w+', r'src/.*', r'src/base/(thread\.[ch]|fork\.c)|src/cli/worker\.c',
      'threads come from src/base/thread.h'),
+    (r'\bEXPECT(?:_IS|_LESS)?\([^;]*\b(?:inside|clashes|fallen)\b',
+     r'tests/.*', None, 'two inside is EXPECT_SAFE'),
+    (r'\bEXPECT_MORE\([^;,]*fence[^;,]*,(?!\s*(?:0\)|UINT64_C))',
+     r'tests/.*', None, 'a fence that falls is EXPECT_SAFE'),
     (r'^[ \t]*#[ \t]*(?:if|elif)', r'(src|include)/.*',
      r'src/base/.*|src/backend/backend\.c', 'choose by file, not by #if'),
 )

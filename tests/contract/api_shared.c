@@ -19,7 +19,8 @@ TEST(shared_locks_stand_side_by_side_and_exclude_others)
     AUTO_LOCK *second = acquire_as(bob, "job", &opts);
 
     EXPECT_IS(hf_slot(first), -1);
-    EXPECT(store_can(HF_CAP_FENCE) ? hf_fence(second) > hf_fence(first) : 1);
+    EXPECT_SAFE(store_can(HF_CAP_FENCE) ? hf_fence(second) > hf_fence(first)
+                                        : 1);
     EXPECT_IS(try_once(bob, "job"), HF_BUSY);
     {
         AUTO_INFO *info = look_at(alice, "job");

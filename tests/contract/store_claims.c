@@ -155,7 +155,7 @@ TEST(the_fence_rises_with_each_grant)
         struct party *p = i % 3 == 0 ? &alice : &bob;
 
         EXPECT_IS(acquire(p, "job"), HF_OK);
-        EXPECT_MORE(p->fence, last);
+        EXPECT_SAFE_MORE(p->fence, last);
         EXPECT_LESS(p->fence, INT64_C(1) << 53);
         last = p->fence;
         EXPECT_IS(release(p, "job"), HF_OK);
@@ -200,7 +200,7 @@ TEST(a_raised_fence_is_the_one_of_the_grant)
     EXPECT_IS(bob.record.fence, high);
     EXPECT_IS(release(&alice, "job"), HF_OK);
     EXPECT_IS(acquire(&bob, "job"), HF_OK);
-    EXPECT_MORE(bob.fence, high);
+    EXPECT_SAFE_MORE(bob.fence, high);
 }
 
 TEST(a_stranger_cannot_raise_the_fence)
@@ -223,7 +223,7 @@ TEST(a_handover_is_a_grant_to_the_next)
     EXPECT_IS(acquire_for(&alice, "job", 5000), HF_OK);
     uint64_t fence = alice.fence;
     EXPECT_IS(hand_over(&alice, "job", &bob), HF_OK);
-    EXPECT_MORE(alice.fence, fence);
+    EXPECT_SAFE_MORE(alice.fence, fence);
     EXPECT_IS(inspect(&alice, "job"), HF_OK);
     EXPECT_IS(alice.record.fence, fence_of(&bob, "job"));
     EXPECT_TEXT(alice.record.owner.label, "bob");
@@ -283,7 +283,7 @@ TEST(the_fence_rises_though_all_sessions_ended)
     EXPECT_IS(release(&alice, "job"), HF_OK);
     rejoin(&alice);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
-    EXPECT_MORE(alice.fence, fence);
+    EXPECT_SAFE_MORE(alice.fence, fence);
 }
 
 TEST(a_grant_lives_though_all_sessions_ended)

@@ -69,18 +69,18 @@ static void stay(const struct party *p, struct hf__manner manner)
 
     note_most(n);
     if (manner.mode == HF__MODE_EXCLUSIVE) {
-        EXPECT_IS(n, 1);
+        EXPECT_SAFE_IS(n, 1);
     }
     if (manner.mode == HF__MODE_SLOTS) {
         EXPECT(p->slot >= 0 && p->slot < SLOTS);
-        EXPECT_IS(atomic_fetch_add(&in_slot[p->slot], 1), 0);
+        EXPECT_SAFE_IS(atomic_fetch_add(&in_slot[p->slot], 1), 0);
     }
     linger(manner);
-    EXPECT(manner.mode == HF__MODE_EXCLUSIVE || atomic_load(&alone) == 0);
-    EXPECT(manner.mode == HF__MODE_SHARED || atomic_load(&sharing) == 0);
-    EXPECT(manner.mode == HF__MODE_SLOTS || atomic_load(&in_slots) == 0);
+    EXPECT_SAFE(manner.mode == HF__MODE_EXCLUSIVE || atomic_load(&alone) == 0);
+    EXPECT_SAFE(manner.mode == HF__MODE_SHARED || atomic_load(&sharing) == 0);
+    EXPECT_SAFE(manner.mode == HF__MODE_SLOTS || atomic_load(&in_slots) == 0);
     if (manner.mode == HF__MODE_SLOTS) {
-        EXPECT_IS(atomic_fetch_sub(&in_slot[p->slot], 1), 1);
+        EXPECT_SAFE_IS(atomic_fetch_sub(&in_slot[p->slot], 1), 1);
     }
     atomic_fetch_sub(notes_of(manner), 1);
 }
@@ -140,6 +140,6 @@ TEST_WITHIN(120, a_crew_of_every_manner_meets_only_its_like)
     }
     qsort(fences, CREW * TURNS, sizeof fences[0], by_number);
     for (int i = 1; i < CREW * TURNS; i++) {
-        EXPECT_MORE(fences[i], fences[i - 1]);
+        EXPECT_SAFE_MORE(fences[i], fences[i - 1]);
     }
 }

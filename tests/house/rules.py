@@ -107,6 +107,10 @@ DIRTY = (
     ('banned', 'src/base/a.c', HEAD + 'a = b + atoi(c);\n', 6),
     ('banned', 'tests/sim/a.c', HEAD + 'sleep(1);\n', 6),
     ('banned', 'src/base/a.c', HEAD + 'p = malloc(1);\n', 6),
+    ('banned', 'tests/a.c', HEAD + 'EXPECT_IS(load(&page->inside), 1);\n', 6),
+    ('banned', 'tests/a.c', HEAD + 'EXPECT(p.clashes == 0);\n', 6),
+    ('banned', 'tests/a.c', HEAD + 'EXPECT_MORE(hf_fence(b), hf_fence(a));\n',
+     6),
     ('banned', 'src/core/a.c', HEAD + 'free(p);\n', 6),
     ('banned', 'src/cli/a.c', HEAD + 'p = strdup(q);\n', 6),
     ('banned', 'src/core/a.c', HEAD + 'now = time(NULL);\n', 6),
@@ -133,6 +137,10 @@ HARMLESS = (
     ('banned', 'src/core/a.h', HEAD + '#ifndef HF_A_H\n#endif\n'),
     ('banned', 'src/base/alloc.c', HEAD + 'p = malloc(1);\n'),
     ('banned', 'tests/a.c', HEAD + 'p = mkdtemp("XXXXXX");\n'),
+    ('banned', 'tests/a.c', HEAD + 'EXPECT_SAFE_IS(load(&page->inside), 1);\n'
+                                   'EXPECT_SAFE_MORE(b.fence, a.fence);\n'
+                                   'EXPECT_MORE(a.fence, 0);\n'
+                                   'EXPECT(s(".inside"));\n'),
 )
 
 

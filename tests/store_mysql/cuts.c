@@ -26,7 +26,7 @@ static hf_client *open_by(int port)
 
 void see_fence(struct scene *s, uint64_t fence)
 {
-    EXPECT_MORE(fence, s->fence);
+    EXPECT_SAFE_MORE(fence, s->fence);
     s->fence = fence;
 }
 

@@ -57,7 +57,7 @@ static void lose_by(void (*damage)(void))
     EXPECT_SOON(since(start), safe(patience(LEASE_MS)) - 100);
     expect_lost(job, HF_REASON_STORE_GONE);
     next = acquire_leased(bob, "job", patience(LEASE_MS));
-    EXPECT_MORE(hf_fence(next), hf_fence(job));
+    EXPECT_SAFE_MORE(hf_fence(next), hf_fence(job));
     EXPECT_IS(hf_release(job, NULL), HF_LOST);
     expect_held(next);
     EXPECT_IS(try_once(alice, "other"), HF_OK);
@@ -98,7 +98,7 @@ TEST(who_was_deleted_and_replaced_is_told_so)
 
     delete_row();
     next = acquire_leased(bob, "job", 30000);
-    EXPECT_MORE(hf_fence(next), hf_fence(job));
+    EXPECT_SAFE_MORE(hf_fence(next), hf_fence(job));
     EXPECT_IS(hf_renew(job, NULL), HF_LOST);
     expect_lost(job, HF_REASON_TAKEN);
     EXPECT_IS(hf_release(job, NULL), HF_LOST);
@@ -151,7 +151,7 @@ TEST(a_fence_that_fell_is_not_believed)
     EXPECT_IS(hf_release(job, NULL), HF_OK);
     set_row("job", "fence=5");
     again = acquire_leased(alice, "job", 30000);
-    EXPECT_MORE(hf_fence(again), fence);
+    EXPECT_SAFE_MORE(hf_fence(again), fence);
 }
 
 TEST(a_token_that_is_none_of_ours_keeps_the_name)

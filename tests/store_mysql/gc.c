@@ -138,7 +138,7 @@ TEST_WITHIN(60, a_name_that_is_taken_meanwhile_is_not_deleted)
     for (int i = 0; i < 100; i++) {
         (void)clean(&d, 0);
         EXPECT_IS(claim(&other, "job", &fence), HF_OK);
-        EXPECT_MORE(fence, last);
+        EXPECT_SAFE_MORE(fence, last);
         last = fence;
         EXPECT_IS(clean(&d, 0), 0);
         EXPECT_IS(rows("holdfast_lock"), 1);

@@ -77,7 +77,7 @@ static void live(void)
 
         EXPECT_IS(hf_release(locks[i], NULL), HF_OK);
         next = acquire_as(bob, names[i]);
-        EXPECT_MORE(hf_fence(next), fence);
+        EXPECT_SAFE_MORE(hf_fence(next), fence);
         hf_free(locks[i]);
     }
     brief = acquire_fixed(alice, "brief", 300);

@@ -146,7 +146,7 @@ static void wait_in_the_crowd(int is_fair)
     until(&crowd->go, 1);
     atomic_fetch_add(&crowd->waiting, 1);
     EXPECT_IS(hf_acquire(client, "job", &opts, &lock, NULL), HF_OK);
-    EXPECT_IS(atomic_fetch_add(&crowd->inside, 1), 0);
+    EXPECT_SAFE_IS(atomic_fetch_add(&crowd->inside, 1), 0);
     note_grant();
     atomic_fetch_sub(&crowd->inside, 1);
     EXPECT_IS(hf_release(lock, NULL), HF_OK);

@@ -68,7 +68,7 @@ static void after_the_end(struct stage *stage, int index)
 
     (void)index;
     EXPECT_IS(acquire_within(&me, "job", 5000), HF_OK);
-    EXPECT_MORE(me.fence, atomic_load(&stage->count[0]));
+    EXPECT_SAFE_MORE(me.fence, atomic_load(&stage->count[0]));
     EXPECT_IS(release(&me, "job"), HF_OK);
 }
 

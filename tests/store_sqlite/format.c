@@ -299,7 +299,7 @@ TEST(a_restart_ends_lines_and_grants_beside_others)
     EXPECT_IS(inspect(&me, "job"), HF_OK);
     EXPECT(!me.record.is_held && !me.record.is_promised);
     EXPECT_IS(acquire(&me, "job", 20000), HF_OK);
-    EXPECT_MORE(me.fence, atomic_load(&stage->count[0]));
+    EXPECT_SAFE_MORE(me.fence, atomic_load(&stage->count[0]));
     expect_sql("(SELECT count(*)=0 FROM holdfast_ticket)");
     expect_sql("(SELECT count(*)=0 FROM holdfast_beside)");
 }

@@ -58,7 +58,7 @@ static void live(struct stage *stage, int index)
         EXPECT_IS(release(&me, "job"), HF_OK);
         begin_anew(&me);
         EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
-        EXPECT_MORE(me.fence, atomic_load(&stage->count[0]));
+        EXPECT_SAFE_MORE(me.fence, atomic_load(&stage->count[0]));
         atomic_store(&stage->count[0], (long long)me.fence);
     }
 }
@@ -89,7 +89,7 @@ static void lock_new_name(struct stage *stage, int index)
         EXPECT_IS(raise_to(&me, "later", me.fence + UINT64_C(3610000000)),
                   HF_OK);
     }
-    EXPECT_MORE(me.fence, atomic_load(&stage->count[0]));
+    EXPECT_SAFE_MORE(me.fence, atomic_load(&stage->count[0]));
     atomic_store(&stage->count[0], (long long)me.fence);
 }
 
@@ -133,7 +133,7 @@ TEST(fences_of_deleted_records_rise_though_the_clock_is_set_back)
     sql(path_of(""), text);
     begin_anew(&me);
     EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
-    EXPECT_MORE(me.fence, before + hour_us);
+    EXPECT_SAFE_MORE(me.fence, before + hour_us);
 }
 
 /* Records from before the restart: nobody holds them any more. */
