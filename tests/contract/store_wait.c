@@ -328,7 +328,6 @@ TEST(letting_go_takes_no_longer_than_it_may)
     start = hf__test_now_ms();
     r = let_go(&bob, 0);
     EXPECT_SOON(hf__test_now_ms() - start, slowly(400));
-    EXPECT(r <= 0);
     if (r < 0) {
         rejoin(&bob);
     }
