@@ -85,6 +85,20 @@ TEST(a_break_wakes_a_waiter)
     expect_woken(&w);
 }
 
+/* Two wait for what alice holds, then she releases it: the first is woken. */
+static void release_to(struct party *alice, struct party *bob,
+                       struct waiting *first, struct party *carol,
+                       struct waiting *second)
+{
+    EXPECT_IS(acquire(alice, "job"), HF_OK);
+    bob_sees(first, bob, "job");
+    bob_sees(second, carol, "job");
+    start_waiting(first);
+    start_waiting(second);
+    EXPECT_IS(release(alice, "job"), HF_OK);
+    expect_woken(first);
+}
+
 TEST(a_release_wakes_all_waiters)
 {
     PARTY(alice);
@@ -94,13 +108,7 @@ TEST(a_release_wakes_all_waiters)
     struct waiting second;
 
     NEEDS(HF_CAP_WAIT);
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
-    bob_sees(&first, &bob, "job");
-    bob_sees(&second, &carol, "job");
-    start_waiting(&first);
-    start_waiting(&second);
-    EXPECT_IS(release(&alice, "job"), HF_OK);
-    expect_woken(&first);
+    release_to(&alice, &bob, &first, &carol, &second);
     expect_woken(&second);
 }
 
@@ -274,13 +282,7 @@ TEST(who_lets_go_holds_nobody_up)
     struct waiting second;
 
     NEEDS(HF_CAP_WAIT);
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
-    bob_sees(&first, &bob, "job");
-    bob_sees(&second, &carol, "job");
-    start_waiting(&first);
-    start_waiting(&second);
-    EXPECT_IS(release(&alice, "job"), HF_OK);
-    expect_woken(&first);
+    release_to(&alice, &bob, &first, &carol, &second);
     EXPECT_IS(let_go(&bob, slowly(5000)), HF_OK);
     expect_woken(&second);
     EXPECT_IS(acquire(&carol, "job"), HF_OK);

@@ -5,14 +5,21 @@
  */
 #include "tests/store_mysql/cuts.h"
 
-static void renew_cut(struct scene *s, const struct hf__proxy_rule *rule)
+static hf_lock *acquire_seen(struct scene *s)
 {
     hf_acquire_opts opts = fixed(patient_ms());
-    AUTO_LOCK *job = NULL;
-    int r;
+    hf_lock *job = NULL;
 
     EXPECT_IS(hf_acquire(s->alice, "job", &opts, &job, NULL), HF_OK);
     see_fence(s, hf_fence(job));
+    return job;
+}
+
+static void renew_cut(struct scene *s, const struct hf__proxy_rule *rule)
+{
+    AUTO_LOCK *job = acquire_seen(s);
+    int r;
+
     hf__proxy_rule(s->proxy, rule);
     r = hf_renew(job, NULL);
     hf__proxy_heal(s->proxy);
@@ -28,12 +35,9 @@ static void renew_cut(struct scene *s, const struct hf__proxy_rule *rule)
 
 static void release_cut(struct scene *s, const struct hf__proxy_rule *rule)
 {
-    hf_acquire_opts opts = fixed(patient_ms());
-    AUTO_LOCK *job = NULL;
+    AUTO_LOCK *job = acquire_seen(s);
     int r;
 
-    EXPECT_IS(hf_acquire(s->alice, "job", &opts, &job, NULL), HF_OK);
-    see_fence(s, hf_fence(job));
     hf__proxy_rule(s->proxy, rule);
     r = hf_release(job, NULL);
     hf__proxy_heal(s->proxy);
@@ -59,14 +63,11 @@ static void inherit(void *arg)
 static void hand_over_cut(struct scene *s, const struct hf__proxy_rule *rule)
 {
     struct heir heir = {.scene = s};
-    hf_acquire_opts opts = fixed(patient_ms());
     hf_stats_info stats = HF_STATS_INFO_INIT;
     struct hf__test_thread *thread;
-    AUTO_LOCK *job = NULL;
+    AUTO_LOCK *job = acquire_seen(s);
     int r;
 
-    EXPECT_IS(hf_acquire(s->alice, "job", &opts, &job, NULL), HF_OK);
-    see_fence(s, hf_fence(job));
     thread = hf__test_start(inherit, &heir);
     while (stats.waiting == 0) {
         EXPECT_IS(hf_stats(s->alice, &stats), HF_OK);

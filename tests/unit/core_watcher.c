@@ -146,19 +146,25 @@ static void until(atomic_int *value, int wanted)
     }
 }
 
+/* Three guests of two sessions: the last session is shared. */
+static void begin_shared(struct guest *a, struct guest *b, struct guest *c)
+{
+    begin(2);
+    join(a, "a");
+    until(&seen[0].n, 1);
+    join(b, "b");
+    until(&seen[1].n, 1);
+    join(c, "c");
+    until(&seen[1].n, 2);
+}
+
 TEST(each_name_has_a_session_while_there_are_some)
 {
     struct guest a = {0};
     struct guest b = {0};
     struct guest c = {0};
 
-    begin(2);
-    join(&a, "a");
-    until(&seen[0].n, 1);
-    join(&b, "b");
-    until(&seen[1].n, 1);
-    join(&c, "c");
-    until(&seen[1].n, 2); /* the last is shared */
+    begin_shared(&a, &b, &c);
     EXPECT_IS(atomic_load(&opened), 2);
     EXPECT_IS(atomic_load(&seen[1].let_go), 1);
     EXPECT_IS(atomic_load(&seen[0].waits), 1);
@@ -174,13 +180,7 @@ TEST(who_shares_one_moves_to_one_that_is_free)
     struct guest b = {0};
     struct guest c = {0};
 
-    begin(2);
-    join(&a, "a");
-    until(&seen[0].n, 1);
-    join(&b, "b");
-    until(&seen[1].n, 1);
-    join(&c, "c");
-    until(&seen[1].n, 2);
+    begin_shared(&a, &b, &c);
     leave(&a);
     until(&seen[0].n, -1);
     hf__watcher_pause(&c.watching);
