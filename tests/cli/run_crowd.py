@@ -32,7 +32,8 @@ def alone(t):
 
 
 def member(t, *args, pause=0):
-    return t.start('run', '--url', f'{t.url}?{harness.io_timeout(2000)}',
+    url = f'{t.url}?{harness.io_timeout(2000)}&connect_timeout={10 * harness.SLOW}s'
+    return t.start('run', '--url', url,
                    *args, 'job', '--',
                    *t.actor('say=in', f'pause={pause}', 'say=out', 'exit=0'))
 
