@@ -9,6 +9,7 @@
 #include "tests/servers/proxy.h"
 #include "tests/store_mysql/world.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- at the contract */
@@ -18,17 +19,24 @@ struct visitor {
     struct hf__owner owner;
 };
 
-static void enter(struct visitor *v, int64_t ms)
+/* `over` stands before the scheme: "fault+", or nothing. */
+static void enter_by(struct visitor *v, const char *over)
 {
     struct hf__url *url = NULL;
     hf_error err = HF_ERROR_INIT;
-    int r = hf__url_parse(store_url(NULL), &url, &err);
+    char text[2200];
 
-    EXPECT_IS(r, HF_OK);
-    r = hf__conn_open(&v->conn, hf__backend_find("mysql"), url, "",
-                      hf__after_ms(hf__now(), ms), &err);
-    EXPECT_IS(r, HF_OK);
+    snprintf(text, sizeof text, "%s%s", over, store_url(NULL));
+    EXPECT_IS(hf__url_parse(text, &url, &err), HF_OK);
+    EXPECT_IS(hf__conn_open(&v->conn, hf__backend_find(url->scheme), url, "",
+                            hf__after_ms(hf__now(), 5000), &err),
+              HF_OK);
     hf__url_free(url);
+}
+
+static void enter(struct visitor *v)
+{
+    enter_by(v, "");
 }
 
 static struct hf__op op_on(const char *key, enum hf__op_kind kind, int token,
@@ -80,15 +88,15 @@ static void leave_a_ghost(struct visitor *v, MYSQL *db)
     hf__conn_close(&v->conn);
 }
 
-TEST(what_a_given_up_packet_would_still_do_is_ended)
+static void end_a_ghost(const char *over)
 {
     struct visitor v = {0};
     AUTO_STRANGER *db = stranger();
     struct hf__op b = op_on("holdfast:b", HF__OP_RELEASE, 3, &v);
 
-    enter(&v, 5000);
+    enter_by(&v, over);
     leave_a_ghost(&v, db);
-    enter(&v, 5000);
+    enter_by(&v, over);
     EXPECT_IS(run(&v, &b, NULL, 5000), HF_OK);
     EXPECT_SAFE_IS(b.result, HF_LOST);
     tell(db, "COMMIT");
@@ -99,6 +107,16 @@ TEST(what_a_given_up_packet_would_still_do_is_ended)
     hf__conn_close(&v.conn);
 }
 
+TEST(what_a_given_up_packet_would_still_do_is_ended)
+{
+    end_a_ghost("");
+}
+
+TEST(it_is_ended_behind_a_bad_network_too)
+{
+    end_a_ghost("fault+");
+}
+
 /* As if the name of the server now led to another: then time must do. */
 TEST(what_cannot_be_ended_is_given_back_again_later)
 {
@@ -106,10 +124,10 @@ TEST(what_cannot_be_ended_is_given_back_again_later)
     AUTO_STRANGER *db = stranger();
     struct hf__op b = op_on("holdfast:b", HF__OP_RELEASE, 3, &v);
 
-    enter(&v, 5000);
+    enter(&v);
     leave_a_ghost(&v, db);
     v.conn.remains.place++;
-    enter(&v, 5000);
+    enter(&v);
     EXPECT_IS(run(&v, &b, NULL, 5000), HF_OK);
     EXPECT_IS(b.result, HF_EUNAVAIL);
     tell(db, "COMMIT");
@@ -126,7 +144,7 @@ TEST(without_that_the_packet_goes_on)
     struct visitor v = {0};
     AUTO_STRANGER *db = stranger();
 
-    enter(&v, 5000);
+    enter(&v);
     leave_a_ghost(&v, db);
     tell(db, "COMMIT");
     hf__test_pause_ms(300);

@@ -44,14 +44,17 @@ enum { N_OWN = 2 };
 static struct hf__mutex table_mutex = HF__MUTEX_INIT;
 static struct decorated table[STORES_MAX]; /* grows only; by inner */
 
+static struct hf__head *inner_head(struct session *s)
+{
+    return (struct hf__head *)(void *)s->state;
+}
+
 /* The inner session learns which call runs. That it was interrupted it is
  * told by interrupt() alone: copying it here could undo that. */
 static void *enter(struct session *s)
 {
-    struct hf__head *inner = (struct hf__head *)(void *)s->state;
-
-    inner->generation = s->head.generation;
-    return inner;
+    inner_head(s)->generation = s->head.generation;
+    return s->state;
 }
 
 /* False if the deadline or an interrupt came first. */
@@ -110,7 +113,7 @@ static int execute_hit(struct session *s, struct hf__op *op,
     case HF__FAULT_DIE:
         return fail_lost(err, HF_EUNAVAIL);
     case HF__FAULT_AGAIN:
-        op->result = HF__AGAIN;
+        op->result = hf__fail(op->err, HF__AGAIN, "asked to try again (fault)");
         return HF_OK;
     case HF__FAULT_DUPLICATE:
         r = execute_inner(s, &op, 1, deadline, err);
@@ -247,13 +250,12 @@ static int fault_check(void *state, hf__check_fn fn, void *arg,
 static void fault_interrupt(void *state)
 {
     struct session *s = state;
-    struct hf__head *inner_head = (struct hf__head *)(void *)s->state;
     const struct hf__backend *inner = s->inner;
 
     if (inner != NULL) {
-        atomic_store(&inner_head->interrupted,
+        atomic_store(&inner_head(s)->interrupted,
                      atomic_load(&s->head.interrupted));
-        inner->interrupt(inner_head);
+        inner->interrupt(s->state);
     }
     hf__unpark(&s->parker);
 }
@@ -288,6 +290,7 @@ static int open_inner(struct session *s, const struct hf__url *url,
             kept[inner_url.n_options++] = url->options[i];
         }
     }
+    inner_head(s)->remains = s->head.remains;
     return s->inner->open(enter(s), &inner_url, allow, deadline, err);
 }
 
@@ -313,7 +316,7 @@ static int fault_open(void *state, const struct hf__url *url, const char *allow,
     if (r != HF_OK) {
         return r;
     }
-    s->head.facts = ((struct hf__head *)(void *)s->state)->facts;
+    s->head.facts = inner_head(s)->facts;
     return after(s, fault, deadline, err);
 }
 
@@ -323,6 +326,7 @@ static void fault_close(void *state)
 
     if (s->inner != NULL) {
         s->inner->close(enter(s));
+        s->head.remains = inner_head(s)->remains;
     }
 }
 
