@@ -36,6 +36,9 @@ static bool goes_again(struct hf__session *s, struct hf__request *q)
     if (q->op.result != HF__AGAIN) {
         return false;
     }
+    if (q->op.err != NULL && q->op.err->status == HF__AGAIN) {
+        q->op.err->status = HF_EUNAVAIL; /* what people are told */
+    }
     if (s->is_closing || ++q->again > AGAIN_MAX) {
         q->op.result = HF_EUNAVAIL;
         if (q->op.err != NULL && q->op.err->status == 0) {

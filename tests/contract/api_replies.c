@@ -98,6 +98,24 @@ TEST(a_store_that_asks_to_try_again_is_asked_again)
     EXPECT_IS(try_once(bob, "job"), HF_OK);
 }
 
+TEST(that_a_store_asks_to_try_again_is_told_nobody)
+{
+    AUTO_CLIENT *alice = open_faulty("fault=again:inspect:*,again:acquire:*");
+    hf_info *info = NULL;
+    hf_lock *lock = NULL;
+    hf_error err = HF_ERROR_INIT;
+
+    EXPECT_IS(hf_inspect(alice, "job", &info, &err), HF_EUNAVAIL);
+    EXPECT_IS(err.status, HF_EUNAVAIL);
+    EXPECT_HAS(err.text, "asked to try again");
+    err = (hf_error)HF_ERROR_INIT;
+    hf_acquire_opts opts = HF_ACQUIRE_OPTS_INIT;
+    opts.wait_ms = 0;
+    int r = hf_acquire(alice, "job", &opts, &lock, &err);
+    EXPECT_LESS(r, 0);
+    EXPECT_IS(err.status, r);
+}
+
 TEST(a_store_that_always_asks_to_try_again_is_given_up)
 {
     AUTO_CLIENT *alice = open_faulty("io_timeout=500ms&fault=again:acquire:*");
