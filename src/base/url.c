@@ -424,6 +424,7 @@ int hf__url_parse(const char *text, struct hf__url **ret_url, hf_error *err)
     HF_AUTO(hf__url_free_auto) struct hf__url *url = hf__alloc(sizeof *url);
     if (url != NULL) {
         url->memory = hf__alloc(size);
+        url->memory_size = size;
         url->redacted = hf__alloc(length + 1);
     }
     if (url == NULL || url->memory == NULL || url->redacted == NULL) {
@@ -446,6 +447,9 @@ void hf__url_free(struct hf__url *url)
     hf__free(url->hosts);
     hf__free(url->options);
     hf__free(url->redacted);
-    hf__free(url->memory);
+    if (url->memory != NULL) {
+        explicit_bzero(url->memory, url->memory_size); /* a password */
+        hf__free(url->memory);
+    }
     hf__free(url);
 }

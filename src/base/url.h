@@ -32,6 +32,7 @@ struct hf__url {
     size_t n_options;
     char *redacted; /* the URL without its password, for people */
     char *memory;   /* what the strings above point into */
+    size_t memory_size;
 };
 
 /* HF_OK; HF_EINVAL naming the part that is wrong; HF_ENOMEM. At most 4096

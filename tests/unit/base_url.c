@@ -216,6 +216,39 @@ TEST(a_password_is_redacted)
     expect_redacted("a:x?", "a:x");
 }
 
+static int n_found; /* blocks that had it when they were given back */
+
+/* The blocks of this one have a header with their size. */
+static void *resize_noting(void *p, size_t size)
+{
+    size_t *block =
+        realloc(p != NULL ? (size_t *)p - 2 : NULL, size + 2 * sizeof *block);
+
+    EXPECT(block != NULL);
+    *block = size;
+    return block + 2;
+}
+
+static void release_noting(void *p)
+{
+    size_t *block = (size_t *)p - 2;
+
+    n_found += memmem(p, *block, "s3cret", 6) != NULL;
+    free(block);
+}
+
+TEST(a_password_is_wiped_when_the_url_is_freed)
+{
+    struct hf__url *url = NULL;
+
+    EXPECT_IS(hf__alloc_replace(resize_noting, release_noting), HF_OK);
+    url = parsed("a://u:s3cret@h/p?x=1");
+    EXPECT_TEXT(url->password, "s3cret");
+    hf__url_free(url);
+    EXPECT_IS(hf__url_parse("a://u:s3cret@h:x/p", &url, &err), HF_EINVAL);
+    EXPECT_IS(n_found, 0);
+}
+
 TEST(a_password_is_in_no_error)
 {
     static const char *const urls[] = {
