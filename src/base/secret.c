@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reading a password: from a URL, a file or the environment, in that order,
- * because what is said of one store goes before what is said of all. A file
- * is refused that others could read, as a key is by ssh. Any thread.
+ * because what is said of one store goes before what is said of all. An empty
+ * variable is none. A file is refused that everybody could read; its group
+ * may, as that of a service's secrets does. Any thread.
  */
 #include "src/base/secret.h"
 
@@ -149,7 +150,7 @@ int hf__secret_read(const struct hf__url *url, struct hf__secret *secret,
     if (file != NULL) {
         return read_file(secret, file, err);
     }
-    if (word != NULL) {
+    if (word != NULL && *word != '\0') {
         return take(secret, word, "HOLDFAST_PASSWORD", err);
     }
     return word_file == NULL || *word_file == '\0'

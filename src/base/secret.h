@@ -19,8 +19,9 @@ struct hf__secret {
 
 /*
  * The first of: the URL's, its option password_file=, HOLDFAST_PASSWORD,
- * HOLDFAST_PASSWORD_FILE. A file's last newline does not count; others must
- * not be able to read it. HF_OK; HF_EINVAL (two in one URL, or not a
+ * HOLDFAST_PASSWORD_FILE; an empty variable counts as unset. A file's last
+ * newline does not count; others than its owner and its group must not be able
+ * to read it. HF_OK; HF_EINVAL (two in one URL, or not a
  * password), HF_EAUTH (the file can't be read), HF_EUNSAFE (by others it can).
  */
 HF_MODULE_API HF_MUST_CHECK int hf__secret_read(const struct hf__url *url,
