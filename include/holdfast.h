@@ -640,7 +640,8 @@ HF_API const char *hf_backends(int i);
  * What an administrator has to run once, on the URL's server, for users who
  * may not make tables: SQL statements. The text is never freed. Gives: HF_OK;
  * HF_ENOTSUP (the store has no tables); HF_EINVAL (the URL, or NULL),
- * HF_ENOMEM. No server is asked.
+ * HF_ENOMEM; and what hf_backend_load() gives, for it loads the module. No
+ * server is asked. Blocks: as hf_backend_load(). Not in a constructor.
  */
 HF_API HF_MUST_CHECK int hf_ddl(const char *url, const char **ret_ddl,
                                 hf_error *err);
@@ -649,7 +650,9 @@ HF_API HF_MUST_CHECK int hf_ddl(const char *url, const char **ret_ddl,
  * to learn if it can be used. Gives: HF_OK (also for what is built in);
  * HF_EINVAL (no such store); HF_ENOTSUP (the module or a library it needs is
  * not installed, or it is of another version; the text says what to do);
- * HF_EAUTH, HF_EUNAVAIL, HF_ENOMEM. hf_open() gives the same.
+ * HF_EAUTH, HF_EUNAVAIL, HF_ENOMEM. hf_open() gives the same. Blocks: while
+ * files are read; other loads and any fork() wait for it. From any thread, but
+ * not in a constructor of a shared object, where the loader is busy.
  */
 HF_API HF_MUST_CHECK int hf_backend_load(const char *scheme, hf_error *err);
 

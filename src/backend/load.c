@@ -6,7 +6,7 @@
  * stays. The libraries that it needs are the loader's to find, as those of a
  * program. Only the shared library has this file. Thread: any; no fork() of
  * this process meets a load half done, which a child would be left with; so a
- * constructor must not fork, nor open a store.
+ * constructor must not open a store, nor fork while another thread may.
  */
 #include "src/backend/module.h"
 #include "src/backend/registry.h"
