@@ -136,6 +136,57 @@ void use(struct door *d, const char *name)
     EXPECT_IS(run(d, &op, name), HF_OK);
 }
 
+void prepare(struct batch *b, const char *stem, int n, int64_t lease_us)
+{
+    static const struct hf__owner owner = {.label = "test", .pid = 1};
+
+    b->n = n;
+    for (int i = 0; i < n; i++) {
+        struct hf__op *op = b->ops[i] = &b->op[i];
+        int length =
+            snprintf(b->key[i], sizeof b->key[i], "holdfast:%s%03d", stem, i);
+
+        *op = (struct hf__op){.kind = HF__OP_ACQUIRE,
+                              .key = {b->key[i], (uint16_t)length, 9},
+                              .lease_us = lease_us,
+                              .owner = &owner};
+        hf__random(&op->token, sizeof op->token);
+    }
+}
+
+void prepare_shared(struct batch *b, const char *stem, int n, int64_t lease_us)
+{
+    prepare(b, stem, n, lease_us);
+    for (int i = 0; i < n; i++) {
+        b->op[i].manner.mode = HF__MODE_SHARED;
+    }
+}
+
+int ask(struct door *d, struct batch *b, enum hf__op_kind kind, int64_t ms)
+{
+    for (int i = 0; i < b->n; i++) {
+        b->op[i].kind = kind;
+    }
+    return hf__conn_execute(&d->conn, b->ops, b->n, hf__after_ms(hf__now(), ms),
+                            &d->error);
+}
+
+int count(const struct batch *b, int result)
+{
+    int n = 0;
+
+    for (int i = 0; i < b->n; i++) {
+        n += b->op[i].result == result;
+    }
+    return n;
+}
+
+void ask_all(struct door *d, struct batch *b, enum hf__op_kind kind)
+{
+    EXPECT_IS(ask(d, b, kind, 15000), HF_OK);
+    EXPECT_IS(count(b, HF_OK), b->n);
+}
+
 struct search {
     const char *name;
     char value[600];
