@@ -148,7 +148,7 @@ TEST_WITHIN(60, a_table_that_is_locked_for_a_while_is_survived)
 {
     AUTO_STRANGER *db = stranger();
     AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = acquire_leased(alice, "job", patience(3000));
+    AUTO_LOCK *job = acquire_leased(alice, "job", 3000);
     hf_acquire_opts opts = wanting(0, 30000);
     hf_error err = HF_ERROR_INIT;
     hf_lock *none = NULL;
@@ -161,6 +161,7 @@ TEST_WITHIN(60, a_table_that_is_locked_for_a_while_is_survived)
            err.text);
     EXPECT(r == HF_EUNAVAIL || r == HF_EUNKNOWN);
     EXPECT_SOON(since(start), patience(5500));
+    EXPECT_IS(hf_wait_lost(job, 10000), HF_LOST);
     tell(db, "UNLOCK TABLES");
     hf_free(none);
     expect_lost(job, HF_REASON_EXPIRED);
