@@ -84,7 +84,7 @@ TEST(what_can_be_done_by_half_is_undone)
         spelled("job"));
     int64_t before = number(db, "SELECT revision FROM holdfast_lock");
     start_errand(&e, &alice, HF__OP_RENEW, "job", SHARED);
-    EXPECT_IS(end_errand(&e), HF__AGAIN);
+    EXPECT_IS(end_errand(&e), HF_EUNAVAIL);
     EXPECT_LESS(e.took_ms, slowly(3000));
     EXPECT_IS(number(db, "SELECT revision FROM holdfast_lock"), before);
     sql(db, "SET SESSION innodb_lock_wait_timeout=0");
@@ -95,7 +95,7 @@ TEST(what_can_be_done_by_half_is_undone)
     EXPECT_IS(release(&bob, "job"), HF_OK);
 }
 
-TEST(a_row_that_stays_locked_is_tried_again_later)
+TEST(a_row_that_stays_locked_is_told_after_a_second)
 {
     PARTY(alice);
     STRANGER(db);
@@ -105,7 +105,7 @@ TEST(a_row_that_stays_locked_is_tried_again_later)
     sql(db, "BEGIN");
     sql(db, LOCK, spelled("job"));
     start_errand(&e, &alice, HF__OP_BREAK, "job", SHARED);
-    EXPECT_IS(end_errand(&e), HF__AGAIN);
+    EXPECT_IS(end_errand(&e), HF_EUNAVAIL);
     EXPECT_LESS(e.took_ms, slowly(3000));
     sql(db, "COMMIT");
     EXPECT_IS(break_it(&alice, "job", 0), HF_OK);
