@@ -273,7 +273,7 @@ double contest_processes(const struct bench *b, const struct contest_field *f)
 {
     struct contest *c = bench_shared(sizeof *c);
     bool is_server = !strcmp(f->scheme, "mysql");
-    pid_t pid[BENCH_THREADS_MAX];
+    pid_t pid[BENCH_THREADS_MAX] = {0};
     double statements = 0;
     uint64_t grants;
     int64_t begun;

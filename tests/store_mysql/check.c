@@ -127,12 +127,12 @@ static int stop(void *arg, const hf_check_item *item)
 TEST(a_check_ends_when_told)
 {
     DOOR(d);
-    int count = 0;
+    int looked_at = 0;
 
     EXPECT_IS(enter(&d, url_with("")), HF_OK);
-    EXPECT_IS(hf__conn_check(&d.conn, stop, &count,
+    EXPECT_IS(hf__conn_check(&d.conn, stop, &looked_at,
                              hf__after_ms(hf__now(), 10000), &d.error),
               HF_OK);
-    EXPECT_IS(count, 1);
+    EXPECT_IS(looked_at, 1);
     use(&d, "job");
 }

@@ -63,16 +63,20 @@ static void drain(int fd)
 
 static short events_of(int status)
 {
-    return (short)((status & MYSQL_WAIT_READ ? POLLIN : 0) |
-                   (status & MYSQL_WAIT_WRITE ? POLLOUT : 0) |
-                   (status & MYSQL_WAIT_EXCEPT ? POLLPRI : 0));
+    return (short)(((status & MYSQL_WAIT_READ) != 0 ? POLLIN : 0) |
+                   ((status & MYSQL_WAIT_WRITE) != 0 ? POLLOUT : 0) |
+                   ((status & MYSQL_WAIT_EXCEPT) != 0 ? POLLPRI : 0));
 }
 
 static int status_of(short events)
 {
-    return (events & (POLLIN | POLLHUP | POLLERR) ? MYSQL_WAIT_READ : 0) |
-           (events & (POLLOUT | POLLERR) ? MYSQL_WAIT_WRITE : 0) |
-           (events & POLLPRI ? MYSQL_WAIT_EXCEPT : 0);
+    bool is_readable = (events & (POLLIN | POLLHUP | POLLERR)) != 0;
+    bool is_writable = (events & (POLLOUT | POLLERR)) != 0;
+    bool is_urgent = (events & POLLPRI) != 0;
+
+    return (is_readable ? MYSQL_WAIT_READ : 0) |
+           (is_writable ? MYSQL_WAIT_WRITE : 0) |
+           (is_urgent ? MYSQL_WAIT_EXCEPT : 0);
 }
 
 /* Until what `status` names has come: gives what has, or 0 at `until` and
