@@ -98,7 +98,7 @@ double server_seconds(const struct server *server)
     char text[1024] = "";
     unsigned long user = 0;
     unsigned long system = 0;
-    const char *after;
+    char *after;
     FILE *in;
 
     (void)snprintf(path, sizeof path, "/proc/%d/stat",
@@ -110,10 +110,12 @@ double server_seconds(const struct server *server)
     }
     after = strrchr(text, ')');
     if (after) {
-        (void)sscanf(after,
-                     ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u "
-                     "%lu %lu",
-                     &user, &system);
+        /* utime and stime are the 12th and 13th field after it. */
+        for (int i = 0; i < 12 && after; i++) {
+            after = strchr(after + 1, ' ');
+        }
+        user = after ? strtoul(after, &after, 10) : 0;
+        system = after ? strtoul(after, NULL, 10) : 0;
     }
     return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
 }

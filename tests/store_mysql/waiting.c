@@ -141,6 +141,7 @@ static void wait_in_the_crowd(int is_fair)
     /* What a client does once only is done: it renews already. */
     snprintf(own, sizeof own, "own %d", (int)getpid());
     warm = acquire(client, own);
+    expect_held(warm);
     opts.fair = is_fair;
     atomic_fetch_add(&crowd->ready, 1);
     until(&crowd->go, 1);

@@ -95,7 +95,7 @@ static void add_scan(struct hf__text *t, const struct sweep *w)
     hf__text_addf(t, " ORDER BY name_key LIMIT %d", CHUNK);
 }
 
-static void note_idle(struct sweep *w, const MYSQL_ROW row)
+static void note_idle(struct sweep *w, char *const *row)
 {
     struct name *name = &w->idle[w->n_idle++];
 

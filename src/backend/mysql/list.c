@@ -55,7 +55,7 @@ static struct hf__manner manner_of(const char *mode, const char *slots)
 }
 
 /* False: not a grant that we wrote. */
-static bool read_grant(const MYSQL_ROW row, const unsigned long *lengths,
+static bool read_grant(char *const *row, const unsigned long *lengths,
                        struct hf__record *record)
 {
     *record = (struct hf__record){.is_held = true, .holder_lives = -1};

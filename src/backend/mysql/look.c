@@ -120,7 +120,7 @@ static bool grow_line(struct hf__looking *l, int n)
     return true;
 }
 
-static struct hf__manner manner_of(const MYSQL_ROW row)
+static struct hf__manner manner_of(char *const *row)
 {
     return (struct hf__manner){
         .mode = (enum hf__mode)hf__column_i64(row[MODE]),
@@ -130,7 +130,7 @@ static struct hf__manner manner_of(const MYSQL_ROW row)
 
 /* A grant that the claim can't stand beside. */
 static void note_in_way(struct view *v, const struct hf__token *token,
-                        const MYSQL_ROW row)
+                        char *const *row)
 {
     int64_t ends_us = hf__column_i64(row[ENDS]);
 
@@ -143,7 +143,7 @@ static void note_in_way(struct view *v, const struct hf__token *token,
     }
 }
 
-static void hear_lock(struct view *v, const MYSQL_ROW row,
+static void hear_lock(struct view *v, char *const *row,
                       const struct hf__token *token)
 {
     bool has_token = !hf__token_is_zero(token);
@@ -160,7 +160,7 @@ static void hear_lock(struct view *v, const MYSQL_ROW row,
     }
 }
 
-static int hear_beside(struct view *v, const MYSQL_ROW row,
+static int hear_beside(struct view *v, char *const *row,
                        const struct hf__token *token)
 {
     struct hf__looking *l = v->looking;
@@ -183,7 +183,7 @@ static int hear_beside(struct view *v, const MYSQL_ROW row,
 }
 
 /* In the order of their numbers, in which they mostly come. */
-static int hear_ticket(struct view *v, const MYSQL_ROW row,
+static int hear_ticket(struct view *v, char *const *row,
                        const struct hf__token *token)
 {
     struct hf__looking *l = v->looking;
@@ -209,7 +209,7 @@ static int hear_ticket(struct view *v, const MYSQL_ROW row,
     return HF_OK;
 }
 
-static int hear_row(struct view *v, const MYSQL_ROW row,
+static int hear_row(struct view *v, char *const *row,
                     const unsigned long *lengths)
 {
     struct hf__token token;

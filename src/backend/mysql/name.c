@@ -56,7 +56,7 @@ static void ask(struct hf__mysql *s, const struct hf__key *key)
 
 /* ---- rows */
 
-static bool read_manner(const MYSQL_ROW row, struct hf__manner *ret_manner)
+static bool read_manner(char *const *row, struct hf__manner *ret_manner)
 {
     int64_t mode = hf__column_i64(row[A]);
     int64_t slots = hf__column_i64(row[B]);
@@ -76,7 +76,7 @@ static bool is_fence(uint64_t fence)
     return fence > 0 && fence < HF__FENCE_END;
 }
 
-static void read_record(const MYSQL_ROW row, const unsigned long *lengths,
+static void read_record(char *const *row, const unsigned long *lengths,
                         struct hf__mysql_name *name)
 {
     struct hf__mysql_row *r = &name->row;
@@ -96,7 +96,7 @@ static void read_record(const MYSQL_ROW row, const unsigned long *lengths,
     hf__column_owner(row, lengths, OWNER, &r->owner);
 }
 
-static void read_grant(const MYSQL_ROW row, const unsigned long *lengths,
+static void read_grant(char *const *row, const unsigned long *lengths,
                        struct hf__mysql_grant *g)
 {
     int64_t slot = hf__column_i64(row[C]);
@@ -126,7 +126,7 @@ static enum hf__presence presence_of(const struct hf__mysql_ticket *t,
                                                            : HF__LEFT_LINE;
 }
 
-static void read_ticket(const MYSQL_ROW row, const unsigned long *lengths,
+static void read_ticket(char *const *row, const unsigned long *lengths,
                         struct hf__mysql_ticket *t)
 {
     bool is_ours = hf__column_token(row[TOKEN], lengths[TOKEN], &t->token) &&

@@ -49,14 +49,17 @@ static void read_text(const char *cell, unsigned long length, char *to,
     to[hf__utf8_cut(to, n)] = '\0';
 }
 
-void hf__column_owner(const MYSQL_ROW row, const unsigned long *lengths, int at,
-                      struct hf__owner *o)
+void hf__column_owner(char *const *row, const unsigned long *lengths, int at,
+                      struct hf__owner *ret_owner)
 {
-    read_text(row[at], lengths[at], o->label, sizeof o->label);
-    read_text(row[at + 1], lengths[at + 1], o->host, sizeof o->host);
-    o->pid = hf__column_i64(row[at + 2]);
-    read_text(row[at + 3], lengths[at + 3], o->thread, sizeof o->thread);
-    read_text(row[at + 4], lengths[at + 4], o->note, sizeof o->note);
+    read_text(row[at], lengths[at], ret_owner->label, sizeof ret_owner->label);
+    read_text(row[at + 1], lengths[at + 1], ret_owner->host,
+              sizeof ret_owner->host);
+    ret_owner->pid = hf__column_i64(row[at + 2]);
+    read_text(row[at + 3], lengths[at + 3], ret_owner->thread,
+              sizeof ret_owner->thread);
+    read_text(row[at + 4], lengths[at + 4], ret_owner->note,
+              sizeof ret_owner->note);
 }
 
 void hf__mysql_owner_set(struct hf__text *t, const struct hf__owner *o)

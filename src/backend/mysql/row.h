@@ -48,7 +48,7 @@ bool hf__column_token(const char *cell, unsigned long length,
 uint64_t hf__column_u64(const char *cell);
 int64_t hf__column_i64(const char *cell);
 /* Label, host, pid, thread, note: five columns that follow one another. */
-void hf__column_owner(const MYSQL_ROW row, const unsigned long *lengths, int at,
+void hf__column_owner(char *const *row, const unsigned long *lengths, int at,
                       struct hf__owner *ret_owner);
 /* "label=…,host=…,…" of an UPDATE; "…,…" of an INSERT, in the same order. */
 void hf__mysql_owner_set(struct hf__text *t, const struct hf__owner *owner);

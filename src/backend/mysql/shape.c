@@ -213,7 +213,7 @@ int hf__mysql_shape_letters(struct hf__mysql *s, const struct hf__table *t)
 }
 
 static int check_engine(struct hf__mysql *s, const struct hf__table *t,
-                        const MYSQL_ROW row)
+                        char *const *row)
 {
     char why[160];
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Driving libmariadb. A call of it that would block gives up its own stack
- * and says what it waits for; we sleep in poll() until that has come, the
- * deadline has, or somebody interrupts. Which statements are sent, and what
- * their errors mean, is decided elsewhere. Called by the session's thread.
+ * Driving libmariadb. A call of it that would block says what it waits for; we
+ * sleep in poll() until that has come, the deadline has, or somebody
+ * interrupts. What is sent is decided elsewhere. Called by the session's
+ * thread.
  */
 #include "src/backend/mysql/wire.h"
 
@@ -45,8 +45,7 @@ int hf__wire_init(struct hf__mysql *s)
 void hf__wire_wake(struct hf__wire *w)
 {
     int fd = wake_fd(w);
-    uint64_t one = 1;
-    ssize_t ignored = fd < 0 ? 0 : write(fd, &one, sizeof one);
+    ssize_t ignored = fd < 0 ? 0 : write(fd, &(uint64_t){1}, sizeof(uint64_t));
 
     (void)ignored; /* full: it is awake already */
 }
@@ -70,13 +69,10 @@ static short events_of(int status)
 
 static int status_of(short events)
 {
-    bool is_readable = (events & (POLLIN | POLLHUP | POLLERR)) != 0;
-    bool is_writable = (events & (POLLOUT | POLLERR)) != 0;
-    bool is_urgent = (events & POLLPRI) != 0;
-
-    return (is_readable ? MYSQL_WAIT_READ : 0) |
-           (is_writable ? MYSQL_WAIT_WRITE : 0) |
-           (is_urgent ? MYSQL_WAIT_EXCEPT : 0);
+    return ((events & (POLLIN | POLLHUP | POLLERR)) != 0 ? MYSQL_WAIT_READ
+                                                         : 0) |
+           ((events & (POLLOUT | POLLERR)) != 0 ? MYSQL_WAIT_WRITE : 0) |
+           ((events & POLLPRI) != 0 ? MYSQL_WAIT_EXCEPT : 0);
 }
 
 /* Until what `status` names has come: gives what has, or 0 at `until` and
@@ -144,9 +140,10 @@ static bool is_tls(const struct hf__wire_target *t, const char *word)
 
 static void set_options(MYSQL *handle, const struct hf__wire_target *t)
 {
-    my_bool is_verified = is_tls(t, "verify");
+    my_bool is_verified = is_tls(t, "verify") ? 1 : 0;
     /* A unix socket is as private as it gets; but who asks, gets it. */
-    my_bool is_wanted = t->tls == NULL ? t->socket == NULL : !is_tls(t, "off");
+    bool is_off = t->tls == NULL ? t->socket != NULL : is_tls(t, "off");
+    my_bool is_wanted = is_off ? 0 : 1;
 
     (void)mysql_options(handle, MYSQL_OPT_NONBLOCK, NULL);
     (void)mysql_options(handle, MYSQL_SET_CHARSET_NAME, "utf8mb4");
