@@ -81,6 +81,25 @@ TEST_WITHIN(60, a_deadline_amid_many_renewals_costs_the_session_nothing)
     ask_all(&d, &b, HF__OP_RENEW);
 }
 
+/* A renewal has a sixth of its lease: a short one may not be put off for ever
+ * because little time is left. */
+TEST(a_short_deadline_is_time_for_one)
+{
+    DOOR(d);
+    struct batch b;
+    int64_t start;
+    int r;
+
+    EXPECT_IS(enter(&d, url_with("")), HF_OK);
+    prepare_shared(&b, "n", 2, 60000000);
+    ask_all(&d, &b, HF__OP_ACQUIRE);
+    start = hf__test_now_ms();
+    r = ask(&d, &b, HF__OP_RENEW, 40);
+    EXPECT_SOON(hf__test_now_ms() - start, 40);
+    EXPECT_IS(r, HF_OK);
+    EXPECT_MORE(count(&b, HF_OK), 0);
+}
+
 /* ---- bells */
 
 /* Does a session have the bell of that grant? */

@@ -19,8 +19,8 @@
  * adds at most besides its names: bytes. */
 #define PACKET_ROOM 6000
 #define OP_ROOM     2000
-/* Nothing new is begun so shortly before the deadline, which ends the
- * session. */
+/* No second crowded operation is begun so shortly before the deadline, which
+ * ends the session. */
 #define PARTING_MS 50
 
 /* ---- results */
@@ -261,31 +261,34 @@ static int follow_up(struct hf__mysql *s, const struct hf__unit *u)
     return u->form == HF__FORM_ACQUIRE ? acquire_rest(s, u) : look_at(s, u);
 }
 
-/* One by one, as long as there is time: what is left then is surely not
- * applied, and it is not always the same. */
-static int run_one_crowded(struct hf__mysql *s, struct hf__op *op)
+static bool is_left_for_crowded(const struct hf__op *op, enum hf__op_kind kind)
 {
-    if (hf__ms_until(s->deadline, hf__now()) < PARTING_MS) {
-        op->result = HF__AGAIN;
-        return HF_OK;
-    }
-    op->result = HF_EUNAVAIL;
-    return hf__mysql_crowded(s, op);
+    return op->kind == kind &&
+           (op->result == HF__CROWDED || !hf__plan_is_hot(op));
 }
 
+/* One by one, and after the first as long as there is time: what is left then
+ * is surely not applied, and it is not always the same. */
 static int run_crowded(struct hf__mysql *s, struct hf__op *const ops[], int n)
 {
     int first = (int)(s->n_crowded++ % (unsigned)n);
+    int done = 0;
     int r = HF_OK;
 
-    for (int kind = HF__OP_RENEW; kind <= HF__OP_BREAK && r == HF_OK; kind++) {
+    for (int kind = HF__OP_RENEW; kind <= HF__OP_BREAK; kind++) {
         for (int i = 0; i < n && r == HF_OK; i++) {
             struct hf__op *op = ops[(first + i) % n];
-            bool is_left = op->result == HF__CROWDED || !hf__plan_is_hot(op);
 
-            if (op->kind == (enum hf__op_kind)kind && is_left) {
-                r = run_one_crowded(s, op);
+            if (!is_left_for_crowded(op, (enum hf__op_kind)kind)) {
+                continue;
             }
+            if (done > 0 && hf__ms_until(s->deadline, hf__now()) < PARTING_MS) {
+                op->result = HF__AGAIN;
+                continue;
+            }
+            op->result = HF_EUNAVAIL;
+            r = hf__mysql_crowded(s, op);
+            done++;
         }
     }
     return r;
