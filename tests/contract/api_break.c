@@ -156,5 +156,11 @@ TEST(a_loss_is_logged)
 
     EXPECT_IS(hf_break(bob, "the-job", 0, NULL), HF_OK);
     EXPECT_IS(hf_renew(job, NULL), HF_LOST);
+    /* Who tells the loss may be another thread than who sees it first. */
+    for (int64_t start = hf__test_now_ms();
+         !logged("event=lost", "the-job", "broken", NULL) &&
+         since(start) < patience(1000);) {
+        hf__test_pause_ms(1);
+    }
     EXPECT(logged("event=lost", "the-job", "broken", NULL));
 }
