@@ -137,6 +137,29 @@ static void torture(const struct act *act)
            (long long)since(start));
 }
 
+static int break_and_wait(hf_client *bob, hf_client *carol)
+{
+    AUTO_LOCK *lock = acquire_fixed(bob, "heard", HF_LEASE_MAX_MS);
+
+    EXPECT_IS(hf_break(carol, "heard", hf_fence(lock), NULL), HF_OK);
+    return hf_wait_lost(lock, 100);
+}
+
+/* The thread that hears of breaks opens a connection of its own, when the
+ * first acquire is long done: it has one once it has told of a break. */
+static void await_listening(hf_client *bob)
+{
+    AUTO_CLIENT *carol = open_store();
+    int64_t start = hf__test_now_ms();
+    int r = HF_TIMEDOUT;
+
+    while (store_can(HF_CAP_PUSH) && r == HF_TIMEDOUT &&
+           since(start) < patience(5000)) {
+        r = break_and_wait(bob, carol);
+    }
+    EXPECT(r == HF_LOST || !store_can(HF_CAP_PUSH));
+}
+
 static void torture_with_bob(void)
 {
     AUTO_CLIENT *bob = open_store();
@@ -145,6 +168,7 @@ static void torture_with_bob(void)
 
     scene = (struct scene){.url = store_url(NULL), .bob = bob};
     expect_held(taken);
+    await_listening(bob);
     for (int i = 0; (act = act_at(i)) != NULL; i++) {
         torture(act);
     }
