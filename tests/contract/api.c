@@ -217,6 +217,27 @@ int64_t await_free(hf_client *client, const char *name, int64_t wait_ms)
     return took;
 }
 
+static int break_and_wait(hf_client *client, hf_client *other)
+{
+    AUTO_LOCK *lock = acquire_fixed(client, "heard", HF_LEASE_MAX_MS);
+
+    EXPECT_IS(hf_break(other, "heard", hf_fence(lock), NULL), HF_OK);
+    return hf_wait_lost(lock, 100);
+}
+
+void await_listening(hf_client *client)
+{
+    AUTO_CLIENT *other = open_store();
+    int64_t start = hf__test_now_ms();
+    int r = HF_TIMEDOUT;
+
+    while (store_can(HF_CAP_PUSH) && r == HF_TIMEDOUT &&
+           since(start) < patience(5000)) {
+        r = break_and_wait(client, other);
+    }
+    EXPECT(r == HF_LOST || !store_can(HF_CAP_PUSH));
+}
+
 void expect_lost(hf_lock *lock, hf_reason reason)
 {
     EXPECT_IS(hf_held(lock), 0);

@@ -89,6 +89,9 @@ int try_once(hf_client *, const char *name);
 /* Waits at most so long for the name, gives it back, and says how many
  * milliseconds it took. Fails the test if it stays held. */
 int64_t await_free(hf_client *, const char *name, int64_t wait_ms);
+/* The thread that hears of breaks opens a connection of its own when the first
+ * acquire is long done. Returns once it has told of one, of "heard". */
+void await_listening(hf_client *);
 /* Fails the test unless the lock is lost, with that reason, in every way
  * one can ask. */
 void expect_lost(hf_lock *, hf_reason);

@@ -17,7 +17,7 @@
 enum { MOST = 80, MOST_SLOW = 16, PART_LASTING = 5, NEVER = 1000000 };
 
 static struct scene scene;
-/* Descriptors that a store in use may keep in reserve. */
+/* Descriptors, and blocks, that a store in use may keep in reserve. */
 enum { KEPT = 2 };
 
 static enum trip kind;
@@ -60,20 +60,29 @@ static struct level now(void)
     return (struct level){trip_blocks(), count_fds()};
 }
 
+static bool is_level(const struct level *before, const struct level *found,
+                     int kept)
+{
+    return abs(found->blocks - before->blocks) <= kept &&
+           found->fds <= before->fds + kept;
+}
+
 /* Soon: bob's threads may still be busy with what he let go. And while he has
  * the store open, it may keep a descriptor or two to use them again: SQLite
- * closes none while another connection of the process has a lock. */
+ * closes none while another connection of the process has a lock. So does a
+ * connection that met a line, or holders side by side, keep the room for the
+ * next ones until it is made anew; whether one of bob's did is a matter of who
+ * was faster. Nothing is kept when he is gone. */
 static void expect_level(const struct level *before, int kept)
 {
     int64_t start = hf__test_now_ms();
     struct level found = now();
 
-    while ((found.blocks != before->blocks || found.fds > before->fds + kept) &&
-           since(start) < patience(1000)) {
+    while (!is_level(before, &found, kept) && since(start) < patience(1000)) {
         hf__test_pause_ms(1);
         found = now();
     }
-    EXPECT_IS(found.blocks, before->blocks);
+    EXPECT_LESS(abs(found.blocks - before->blocks), kept + 1);
     EXPECT(found.fds <= before->fds + kept);
 }
 
@@ -135,29 +144,6 @@ static void torture(const struct act *act)
     }
     printf("%s: %d of %d requests failed, %lld ms\n", act->name, times, total,
            (long long)since(start));
-}
-
-static int break_and_wait(hf_client *bob, hf_client *carol)
-{
-    AUTO_LOCK *lock = acquire_fixed(bob, "heard", HF_LEASE_MAX_MS);
-
-    EXPECT_IS(hf_break(carol, "heard", hf_fence(lock), NULL), HF_OK);
-    return hf_wait_lost(lock, 100);
-}
-
-/* The thread that hears of breaks opens a connection of its own, when the
- * first acquire is long done: it has one once it has told of a break. */
-static void await_listening(hf_client *bob)
-{
-    AUTO_CLIENT *carol = open_store();
-    int64_t start = hf__test_now_ms();
-    int r = HF_TIMEDOUT;
-
-    while (store_can(HF_CAP_PUSH) && r == HF_TIMEDOUT &&
-           since(start) < patience(5000)) {
-        r = break_and_wait(bob, carol);
-    }
-    EXPECT(r == HF_LOST || !store_can(HF_CAP_PUSH));
 }
 
 static void torture_with_bob(void)
