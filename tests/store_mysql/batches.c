@@ -61,21 +61,28 @@ TEST_WITHIN(60, a_row_that_a_person_keeps_locked_holds_up_no_other_of_a_call)
     mysql_close(person);
 }
 
+/* Of n shared grants, in so little time: the session lives. */
+static void renew_shared(struct door *d, struct batch *b, int n, int64_t ms)
+{
+    int64_t start;
+    int r;
+
+    prepare_shared(b, "n", n, 60000000);
+    ask_all(d, b, HF__OP_ACQUIRE);
+    start = hf__test_now_ms();
+    r = ask(d, b, HF__OP_RENEW, ms);
+    /* Only who is stopped by the system for so long may miss it. */
+    EXPECT_SOON(hf__test_now_ms() - start, ms);
+    EXPECT_IS(r, HF_OK);
+}
+
 TEST_WITHIN(60, a_deadline_amid_many_renewals_costs_the_session_nothing)
 {
     DOOR(d);
     struct batch b;
-    int64_t start;
-    int r;
 
     EXPECT_IS(enter(&d, url_with("")), HF_OK);
-    prepare_shared(&b, "n", 100, 60000000);
-    ask_all(&d, &b, HF__OP_ACQUIRE);
-    start = hf__test_now_ms();
-    r = ask(&d, &b, HF__OP_RENEW, 60);
-    /* Only who is stopped by the system for so long may miss it. */
-    EXPECT_SOON(hf__test_now_ms() - start, 60);
-    EXPECT_IS(r, HF_OK);
+    renew_shared(&d, &b, 100, 60);
     EXPECT_MORE(count(&b, HF__AGAIN), 0);
     EXPECT_IS(count(&b, HF_OK) + count(&b, HF__AGAIN), b.n);
     ask_all(&d, &b, HF__OP_RENEW);
@@ -87,16 +94,9 @@ TEST(a_short_deadline_is_time_for_one)
 {
     DOOR(d);
     struct batch b;
-    int64_t start;
-    int r;
 
     EXPECT_IS(enter(&d, url_with("")), HF_OK);
-    prepare_shared(&b, "n", 2, 60000000);
-    ask_all(&d, &b, HF__OP_ACQUIRE);
-    start = hf__test_now_ms();
-    r = ask(&d, &b, HF__OP_RENEW, 40);
-    EXPECT_SOON(hf__test_now_ms() - start, 40);
-    EXPECT_IS(r, HF_OK);
+    renew_shared(&d, &b, 2, 40);
     EXPECT_MORE(count(&b, HF_OK), 0);
 }
 
