@@ -19,7 +19,7 @@ hf__fail_native(hf_error *err, int status, int native, const char *format, ...);
 
 /* Copy src to the caller's dst, whose size may be an older one. Both may be
  * NULL. */
-void hf__error_copy(hf_error *dst, const hf_error *src);
+HF_MODULE_API void hf__error_copy(hf_error *dst, const hf_error *src);
 
 /* "No such file or directory", thread-safe, never NULL. buf ≥ 64 bytes. */
 HF_MODULE_API const char *hf__errno_text(int number, char *buf, size_t size);

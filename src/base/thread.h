@@ -61,7 +61,7 @@ struct hf__sigpipe {
     bool was_blocked;
     bool was_pending;
 };
-void hf__sigpipe_block(struct hf__sigpipe *);
-void hf__sigpipe_restore(const struct hf__sigpipe *);
+HF_MODULE_API void hf__sigpipe_block(struct hf__sigpipe *);
+HF_MODULE_API void hf__sigpipe_restore(const struct hf__sigpipe *);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "src/base/alloc.h"
 #include "src/base/error.h"
+#include "src/base/url_several.h"
 #include "src/base/utf8.h"
 
 #include <string.h>
@@ -411,13 +412,8 @@ static int check_text(const char *text, hf_error *err)
     return HF_OK;
 }
 
-int hf__url_parse(const char *text, struct hf__url **ret_url, hf_error *err)
+static int parse_one(const char *text, struct hf__url **ret_url, hf_error *err)
 {
-    int r = check_text(text, err);
-
-    if (r != HF_OK) {
-        return r;
-    }
     /* Decoding never lengthens; each string has one NUL besides. */
     size_t length = strlen(text);
     size_t size = length + FIXED_STRINGS + MAX_HOSTS + (size_t)2 * MAX_OPTIONS;
@@ -431,12 +427,97 @@ int hf__url_parse(const char *text, struct hf__url **ret_url, hf_error *err)
         return hf__fail(err, HF_ENOMEM, "out of memory");
     }
     struct parser p = {.url = url, .free = url->memory, .err = err};
-    r = parse(&p, (struct span){text, length});
+    int r = parse(&p, (struct span){text, length});
     if (r == HF_OK) {
         redact(&p, (struct span){text, length});
         *ret_url = HF_MOVE(url);
     }
     return r;
+}
+
+int hf__url_parse(const char *text, struct hf__url **ret_url, hf_error *err)
+{
+    char *joined = NULL;
+    int r = check_text(text, err);
+
+    r = r == HF_OK ? hf__url_join(text, &joined, err) : r;
+    r = r == HF_OK ? parse_one(joined == NULL ? text : joined, ret_url, err)
+                   : r;
+    if (joined != NULL) {
+        explicit_bzero(joined, strlen(joined));
+        hf__free(joined);
+    }
+    return r;
+}
+
+/* Each string that the URL has: what one asks of all. */
+static size_t sum_strings(const struct hf__url *url)
+{
+    size_t sum = strlen(url->scheme) + strlen(url->path) + 2;
+
+    sum += url->user != NULL ? strlen(url->user) + 1 : 0;
+    sum += url->password != NULL ? strlen(url->password) + 1 : 0;
+    for (size_t i = 0; i < url->n_hosts; i++) {
+        sum += strlen(url->hosts[i].name) + 1;
+    }
+    for (size_t i = 0; i < url->n_options; i++) {
+        sum += strlen(url->options[i].name) + 1;
+        sum += strlen(url->options[i].value) + 1;
+    }
+    return sum;
+}
+
+static const char *put_string(char **to, const char *text)
+{
+    char *at = *to;
+
+    if (text == NULL) {
+        return NULL;
+    }
+    memcpy(at, text, strlen(text) + 1);
+    *to += strlen(text) + 1;
+    return at;
+}
+
+static void put_strings(const struct hf__url *from, struct hf__url *to)
+{
+    char *at = to->memory;
+
+    to->scheme = put_string(&at, from->scheme);
+    to->user = put_string(&at, from->user);
+    to->password = put_string(&at, from->password);
+    to->path = put_string(&at, from->path);
+    for (size_t i = 0; i < from->n_hosts; i++) {
+        to->hosts[i].name = put_string(&at, from->hosts[i].name);
+        to->hosts[i].port = from->hosts[i].port;
+    }
+    for (size_t i = 0; i < from->n_options; i++) {
+        to->options[i].name = put_string(&at, from->options[i].name);
+        to->options[i].value = put_string(&at, from->options[i].value);
+    }
+}
+
+int hf__url_copy(const struct hf__url *url, struct hf__url **ret_url)
+{
+    HF_AUTO(hf__url_free_auto) struct hf__url *copy = hf__alloc(sizeof *copy);
+
+    if (copy == NULL) {
+        return HF_ENOMEM;
+    }
+    copy->n_hosts = url->n_hosts;
+    copy->n_options = url->n_options;
+    copy->memory_size = sum_strings(url);
+    copy->hosts = hf__alloc((url->n_hosts + 1) * sizeof *copy->hosts);
+    copy->options = hf__alloc((url->n_options + 1) * sizeof *copy->options);
+    copy->redacted = hf__strdup(url->redacted);
+    copy->memory = hf__alloc(copy->memory_size);
+    if (copy->hosts == NULL || copy->options == NULL ||
+        copy->redacted == NULL || copy->memory == NULL) {
+        return HF_ENOMEM;
+    }
+    put_strings(url, copy);
+    *ret_url = HF_MOVE(copy);
+    return HF_OK;
 }
 
 void hf__url_free(struct hf__url *url)

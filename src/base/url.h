@@ -36,10 +36,14 @@ struct hf__url {
 };
 
 /* HF_OK; HF_EINVAL naming the part that is wrong; HF_ENOMEM. At most 4096
- * bytes, 16 hosts, 64 options. */
+ * bytes, 16 hosts, 64 options. "redis://a redis://b/0" is redlock://a,b/0 in
+ * other words. */
 HF_MUST_CHECK int hf__url_parse(const char *text, struct hf__url **ret_url,
                                 hf_error *err);
-void hf__url_free(struct hf__url *);
+/* For who needs it longer than it is lent. HF_OK, HF_ENOMEM. */
+HF_MODULE_API HF_MUST_CHECK int hf__url_copy(const struct hf__url *,
+                                             struct hf__url **ret_url);
+HF_MODULE_API void hf__url_free(struct hf__url *);
 HF_CLEANUP_FN(struct hf__url, hf__url_free);
 
 /* The option's value, or NULL. */
@@ -47,9 +51,10 @@ HF_MODULE_API const char *hf__url_option(const struct hf__url *,
                                          const char *name);
 /* *ms_io holds the default; the option's duration replaces it if it is given.
  * HF_OK; HF_EINVAL unless it is within [min_ms, max_ms]. */
-HF_MUST_CHECK int hf__url_duration(const struct hf__url *, const char *name,
-                                   int64_t min_ms, int64_t max_ms,
-                                   int64_t *ms_io, hf_error *err);
+HF_MODULE_API HF_MUST_CHECK int hf__url_duration(const struct hf__url *,
+                                                 const char *name,
+                                                 int64_t min_ms, int64_t max_ms,
+                                                 int64_t *ms_io, hf_error *err);
 /* The same for a whole number. */
 HF_MUST_CHECK int hf__url_int(const struct hf__url *, const char *name,
                               int64_t min, int64_t max, int64_t *value_io,

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Several URLs in one string, separated by spaces, are the members of a quorum:
+ * the same as one redlock: URL that names all hosts. This file decides what is
+ * several, and that they agree in all but the host; the one URL is taken apart
+ * by url.c. Nothing that may be a password is quoted. Thread: any.
+ */
+#include "src/base/url_several.h"
+
+#include "src/base/alloc.h"
+#include "src/base/error.h"
+
+#include <string.h>
+#include <strings.h>
+
+enum { URLS_MAX = 16 };
+
+#define JOINED_SCHEME "redlock://"
+#define VERIFIED      "tls=verify"
+
+struct span {
+    const char *at;
+    size_t length;
+};
+
+/* scheme://user@host/path?options; each with its sign. */
+struct one {
+    struct span scheme;
+    struct span user;
+    struct span host;
+    struct span path;
+    struct span options;
+};
+
+static bool is_of_scheme(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.';
+}
+
+/* "scheme://": how long; 0: it does not begin with one. */
+static size_t scheme_length(const char *text)
+{
+    size_t n = 0;
+
+    while (is_of_scheme(text[n])) {
+        n++;
+    }
+    return n > 0 && strncmp(text + n, "://", 3) == 0 ? n + 3 : 0;
+}
+
+/* Where the next URL begins, or NULL. */
+static const char *next_url(const char *text)
+{
+    const char *space = strchr(text, ' ');
+
+    while (space != NULL && scheme_length(space + strspn(space, " ")) == 0) {
+        space = strchr(space + strspn(space, " "), ' ');
+    }
+    return space == NULL ? NULL : space + strspn(space, " ");
+}
+
+/* Up to the first of the signs, which stays in *rest. */
+static struct span cut(struct span *rest, const char *signs)
+{
+    struct span head = {rest->at, 0};
+
+    while (head.length < rest->length &&
+           strchr(signs, rest->at[head.length]) == NULL) {
+        head.length++;
+    }
+    rest->at += head.length;
+    rest->length -= head.length;
+    return head;
+}
+
+static void take_apart(struct span text, struct one *ret_one)
+{
+    size_t n = scheme_length(text.at);
+    struct span rest = {text.at + n, text.length - n};
+    struct span authority = cut(&rest, "/?");
+    const char *at = authority.length > 0
+                         ? memrchr(authority.at, '@', authority.length)
+                         : NULL;
+    size_t user = at == NULL ? 0 : (size_t)(at - authority.at) + 1;
+
+    ret_one->scheme = (struct span){text.at, n};
+    ret_one->user = (struct span){authority.at, user};
+    ret_one->host = (struct span){authority.at + user, authority.length - user};
+    ret_one->path = cut(&rest, "?");
+    ret_one->options = rest;
+}
+
+/* HF_OK, and how many; HF_EINVAL: too many. */
+static int split(const char *text, struct one list[URLS_MAX], int *ret_n,
+                 hf_error *err)
+{
+    *ret_n = 0;
+    while (text != NULL) {
+        const char *next = next_url(text);
+        size_t length = next == NULL ? strlen(text) : (size_t)(next - text);
+
+        while (length > 0 && text[length - 1] == ' ') {
+            length--;
+        }
+        if (*ret_n == URLS_MAX) {
+            return hf__fail(err, HF_EINVAL,
+                            "url: more than %d URLs in one string", URLS_MAX);
+        }
+        take_apart((struct span){text, length}, &list[(*ret_n)++]);
+        text = next;
+    }
+    return HF_OK;
+}
+
+static bool is_same(struct span a, struct span b)
+{
+    return a.length == b.length &&
+           (a.length == 0 || memcmp(a.at, b.at, a.length) == 0);
+}
+
+/* In what they differ; NULL: in the host alone. */
+static const char *difference(const struct one *a, const struct one *b)
+{
+    if (a->scheme.length != b->scheme.length ||
+        strncasecmp(a->scheme.at, b->scheme.at, a->scheme.length) != 0) {
+        return "scheme";
+    }
+    if (!is_same(a->user, b->user)) {
+        return "user or password";
+    }
+    if (!is_same(a->path, b->path)) {
+        return "database";
+    }
+    return is_same(a->options, b->options) ? NULL : "options";
+}
+
+static bool is_scheme(const struct one *one, const char *scheme)
+{
+    return one->scheme.length == strlen(scheme) &&
+           strncasecmp(one->scheme.at, scheme, one->scheme.length) == 0;
+}
+
+static int check(const struct one *list, int n, hf_error *err)
+{
+    if (!is_scheme(&list[0], "redis://") && !is_scheme(&list[0], "rediss://")) {
+        return hf__fail(err, HF_EINVAL,
+                        "url: several URLs in one string are the members of a "
+                        "quorum, and of %.*s there is none; of redis:// there "
+                        "is",
+                        (int)list[0].scheme.length, list[0].scheme.at);
+    }
+    for (int i = 0; i < n; i++) {
+        const char *what = difference(&list[0], &list[i]);
+
+        if (what != NULL) {
+            return hf__fail(err, HF_EINVAL,
+                            "url: the first and number %d differ in %s; the "
+                            "members of a quorum differ in the host alone",
+                            i + 1, what);
+        }
+        if (list[i].host.length == 0) {
+            return hf__fail(err, HF_EINVAL, "url: number %d has no host",
+                            i + 1);
+        }
+    }
+    return HF_OK;
+}
+
+static void add(char **to, const char *bytes, size_t length)
+{
+    memcpy(*to, bytes, length);
+    *to += length;
+}
+
+/* Is there an option whose text begins so? Not in another one's value. */
+static bool has_option(struct span options, const char *start)
+{
+    size_t n = strlen(start);
+
+    while (options.length > 0) {
+        options.at++; /* past '?' or '&' */
+        options.length--;
+        if (options.length >= n && memcmp(options.at, start, n) == 0) {
+            return true;
+        }
+        (void)cut(&options, "&");
+    }
+    return false;
+}
+
+static void join(const struct one *list, int n, char *to)
+{
+    const struct one *first = &list[0];
+
+    add(&to, JOINED_SCHEME, strlen(JOINED_SCHEME));
+    add(&to, first->user.at, first->user.length);
+    for (int i = 0; i < n; i++) {
+        add(&to, ",", i > 0);
+        add(&to, list[i].host.at, list[i].host.length);
+    }
+    add(&to, first->path.at, first->path.length);
+    add(&to, first->options.at, first->options.length);
+    if (is_scheme(first, "rediss://") && !has_option(first->options, "tls=")) {
+        add(&to, first->options.length > 0 ? "&" : "?", 1);
+        add(&to, VERIFIED, strlen(VERIFIED));
+    }
+    *to = '\0';
+}
+
+int hf__url_join(const char *text, char **ret_joined, hf_error *err)
+{
+    struct one list[URLS_MAX];
+    int n = 0;
+    int r;
+
+    *ret_joined = NULL;
+    text += strspn(text, " ");
+    if (scheme_length(text) == 0 || next_url(text) == NULL) {
+        return HF_OK;
+    }
+    r = split(text, list, &n, err);
+    r = r == HF_OK ? check(list, n, err) : r;
+    if (r != HF_OK) {
+        return r;
+    }
+    /* The first one is shorter by a letter at least than the joined scheme. */
+    *ret_joined =
+        hf__alloc(strlen(text) + sizeof JOINED_SCHEME + sizeof VERIFIED);
+    if (*ret_joined == NULL) {
+        return hf__fail(err, HF_ENOMEM, "out of memory");
+    }
+    join(list, n, *ret_joined);
+    return HF_OK;
+}
