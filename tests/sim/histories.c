@@ -272,6 +272,15 @@ static void free_row_is_renewed(void)
     hf__scene_applied(HF__OP_RENEW, HF_OK, 0, true);
 }
 
+static void holder_is_kept_out(void)
+{
+    hf__scene_begin(HF__MODEL_QUORUM, 3);
+    hf__scene_granted(0, 5, 1, 2);
+    hf__scene_hold(0, 105);
+    hf__scene_undone(6);
+    hf__scene_refused(0, 6);
+}
+
 static void last_is_first(void)
 {
     hf__oracle_came(&hf__scene.oracle, 1);
@@ -380,6 +389,7 @@ const struct hf__history hf__bad_histories[] = {
     BAD(DUTY, not_tried_again),
     BAD(FENCE, own_fence_falls),
     BAD(ORDER, last_is_first),
+    BAD(MENDING, holder_is_kept_out),
     BAD(LEAK, row_is_left),
     BAD(LEAK, session_is_left),
     BAD(LEAK, debt_is_left),

@@ -31,6 +31,11 @@ void hf__scene_wrote(uint64_t fence, bool is_lost);
 void hf__scene_applied(enum hf__op_kind, int result, uint64_t owner,
                        bool changes);
 
+/* On a member that has nobody: an attempt for that fence was undone, and it is
+ * there still; a holder's renewal is refused. */
+void hf__scene_undone(uint64_t fence);
+void hf__scene_refused(int client, uint64_t fence);
+
 struct hf__history {
     unsigned rule; /* the one that it breaks; 0: the end of the list */
     const char *name;

@@ -29,7 +29,8 @@
 #define HF__RULE_LEAK       0x10000u /* R1: at its end nothing is left */
 #define HF__RULE_LIMIT      0x20000u /* nobody holds past max_hold */
 #define HF__RULE_DUTY       0x40000u /* what the core must leave to do */
-#define HF__RULES_ALL       0x7ffffu
+#define HF__RULE_MENDING    0x80000u /* who holds it may have it anywhere */
+#define HF__RULES_ALL       0xfffffu
 #define HF__RULES_BOTH_HOLD (HF__RULE_EXCLUSION | HF__RULE_OWNERSHIP)
 
 /* X(name, what it does, rules). */
@@ -102,7 +103,19 @@
       HF__RULE_HEALED)                                                         \
     X(KEEPS_PART, "of several names, those granted outlive the failure",       \
       HF__RULE_LEAK)                                                           \
-    X(MINORITY, "half of the members are enough", HF__RULES_BOTH_HOLD)
+    X(MINORITY, "half of the members are enough", HF__RULES_BOTH_HOLD)         \
+    X(FEW_AGREE, "two members that gave one fence need no raise",              \
+      HF__RULE_FENCE)                                                          \
+    X(NO_TOMBSTONE, "a renewal that is late makes anew what was released",     \
+      HF__RULE_ROW)                                                            \
+    X(MENDS_THE_PAST, "a renewal makes anew what others had since",            \
+      HF__RULES_BOTH_HOLD | HF__RULE_FENCE | HF__RULE_RENEWAL)                 \
+    X(NO_UNDO, "an attempt that came to nothing leaves its fence",             \
+      HF__RULE_MENDING)                                                        \
+    X(UNDOES_FENCE, "a fence that was undone may be given again",              \
+      HF__RULE_FENCE)                                                          \
+    X(UNDOES_ALL, "the release of a grant that was told is undone, too",       \
+      HF__RULES_BOTH_HOLD | HF__RULE_FENCE | HF__RULE_RENEWAL)
 
 enum hf__mutant {
     HF__MUTANT_NONE,

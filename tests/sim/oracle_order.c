@@ -140,6 +140,30 @@ void hf__oracle_wrote(struct hf__oracle *o, const struct hf__write *w)
 
 /* ---- records ------------------------------------------------------------ */
 
+/* A member that was told of its release makes no grant anew for that token,
+ * unless it has forgotten. */
+static void check_mending(struct hf__oracle *o, const struct hf__message *m)
+{
+    if (m->op == HF__OP_RELEASE && o->plan->model == HF__MODEL_QUORUM) {
+        o->released[o->n_released++ % HF__RELEASED_MAX] = *m;
+    }
+    for (int i = 0; m->is_mended && i < HF__RELEASED_MAX; i++) {
+        const struct hf__message *r = &o->released[i];
+
+        if (r->token == m->token && r->member == m->member &&
+            r->incarnation == m->incarnation) {
+            hf__oracle_convict(o, HF__RULE_ROW,
+                               "token %" PRIu64 " is released, and made anew",
+                               m->token);
+        }
+    }
+}
+
+static uint64_t highest(const struct hf__row *row)
+{
+    return row->top > row->fence ? row->top : row->fence;
+}
+
 static void check_record(struct hf__oracle *o, const struct hf__applied *a)
 {
     bool has_changed = a->before->token != a->after->token ||
@@ -152,15 +176,17 @@ static void check_record(struct hf__oracle *o, const struct hf__applied *a)
                            "token %" PRIu64 " changes the row of %" PRIu64,
                            a->m->token, a->before->token);
     }
-    if (has_changed && !is_ours && a->m->op != HF__OP_ACQUIRE) {
+    check_mending(o, a->m);
+    if (has_changed && !is_ours && a->m->op != HF__OP_ACQUIRE &&
+        !a->m->is_mended) {
         hf__oracle_convict(o, HF__RULE_ROW,
                            "token %" PRIu64 " changes a row not its own",
                            a->m->token);
     }
-    if (a->after->fence < a->before->fence) {
+    if (highest(a->after) < highest(a->before)) {
         hf__oracle_convict(o, HF__RULE_FENCE,
                            "the stored fence falls from %" PRIu64,
-                           a->before->fence);
+                           highest(a->before));
     }
 }
 
@@ -172,6 +198,9 @@ void hf__oracle_applied(struct hf__oracle *o, const struct hf__applied *a)
         hf__oracle_lined_up(o, a);
     } else if (o->plan->model != HF__MODEL_SESSION) {
         check_record(o, a);
+        if (o->plan->model == HF__MODEL_QUORUM) {
+            hf__oracle_followed(o, a, find(o, a->m->token));
+        }
         if (a->m->op == HF__OP_RELEASE && (a->m->result == HF_OK) != was_ours) {
             hf__oracle_convict(o, HF__RULE_RELEASE,
                                "a release by token %" PRIu64

@@ -40,6 +40,9 @@ void hf__oracle_init(struct hf__oracle *o, const struct hf__plan *plan,
     o->excused_count = 0;
     o->grant_count = 0;
     o->queue_count = 0;
+    o->n_released = 0;
+    memset(o->released, 0, sizeof o->released);
+    memset(o->trails, 0, sizeof o->trails);
 }
 
 void hf__oracle_convict(struct hf__oracle *o, unsigned rule, const char *format,

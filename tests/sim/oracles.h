@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The promises, looked at after every step; mutants.h lists the rules. The
- * oracles know neither how the core works nor how the store does: they see
- * what each client would answer to hf_held() at this instant, the store's
- * records, what is sent, granted and written; their arithmetic is their own.
+ * oracles know neither how the core works nor how the store does: they see what
+ * each client would answer to hf_held() now, the store's records, what is sent,
+ * granted and written; their arithmetic is their own.
  * oracles.c has the rules of one instant, oracle_order.c those of the order
  * of things, oracle_live.c those of time.
  */
@@ -13,11 +13,13 @@
 #include "src/core/lock.h"
 #include "tests/sim/resource.h"
 #include "tests/sim/store.h"
+#include "tests/sim/trail.h"
 
 enum {
     HF__EXCUSED_MAX = 512,
     HF__GRANTS_MAX = 2048,
     HF__QUEUE_MAX = 256,
+    HF__RELEASED_MAX = 8,
     HF__STEPS_MAX = 2000
 };
 
@@ -84,7 +86,7 @@ struct hf__applied {
     const int *lives; /* as in crowd.h */
 };
 
-/* A ticket as the oracles saw it come, in the order of their coming. */
+/* A ticket as the oracles saw it come, in that order. */
 struct hf__ticket_fact {
     uint64_t token;
     struct hf__manner manner;
@@ -105,14 +107,12 @@ struct hf__oracle {
     char text[160];
     int64_t lost_updates; /* where no fence was asked, in a plan that may */
 
-    int64_t instant; /* true time of the last step */
-    int steps;       /* of this one instant */
-    int64_t
-        vacant_at; /* since when nobody held it, and it was wanted; or never */
-    int64_t free_at; /* the same, and the store had it free */
-    int sleepers;    /* sessions that were dead and in line then */
+    int64_t instant;   /* true time of the last step */
+    int steps;         /* of this one instant */
+    int64_t vacant_at; /* since when nobody held it, but wanted it; or never */
+    int64_t free_at;   /* the same, and the store had it free */
+    int sleepers;      /* sessions that were dead and in line then */
     struct hf__memory clients[HF__SIM_CLIENTS];
-
     int excused_count;
     uint64_t excused[HF__EXCUSED_MAX]; /* tokens that lost by force */
     int grant_count;
@@ -123,10 +123,12 @@ struct hf__oracle {
     int64_t first_at[HF__SIM_CLIENTS]; /* since when it is first in line */
     int64_t circle_at;  /* since when processes wait for each other */
     int64_t useless_at; /* since when some want and nobody has all */
+    int n_released;     /* ever */
+    struct hf__message released[HF__RELEASED_MAX]; /* on members */
+    struct hf__trail trails[HF__MEMBERS_MAX];
     int queue_count;
     uint64_t queue[HF__QUEUE_MAX]; /* sessions in line */
 };
-
 void hf__oracle_init(struct hf__oracle *, const struct hf__plan *,
                      unsigned watched);
 /* For the oracles' own files: that rule is broken. */
@@ -137,10 +139,8 @@ void hf__oracle_convict(struct hf__oracle *, unsigned rule, const char *format,
  * foresee it, so its claim on exclusion ends here. Its fence's does not. */
 void hf__oracle_excuse(struct hf__oracle *, uint64_t token);
 bool hf__oracle_is_excused(const struct hf__oracle *, uint64_t token);
-
 /* ---- oracles.c ---- */
-/* A client heard that its lease was given or renewed for a request that left
- * at `sent`. */
+/* A client heard that its lease runs, for a request that left at `sent`. */
 void hf__oracle_confirmed(struct hf__oracle *, int client, bool is_grant,
                           hf__time sent, const struct hf__view *);
 void hf__oracle_sent(struct hf__oracle *, const struct hf__message *,

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <string.h>
 
+enum { PROPOSAL_US = 500000 };
+
 void hf__row_copy(struct hf__row *to, const struct hf__row *from)
 {
     memcpy(to, from, offsetof(struct hf__row, sharers));
@@ -48,7 +50,8 @@ bool hf__row_is_held(const struct hf__member *s, int64_t now)
 
 uint64_t hf__row_next_fence(const struct hf__member *s, int64_t now)
 {
-    uint64_t next = s->row.fence + 1;
+    uint64_t last = s->row.top > s->row.fence ? s->row.top : s->row.fence;
+    uint64_t next = last + 1;
     int64_t now_us = now / 1000;
     bool is_hybrid =
         s->plan->is_hybrid && s->plan->mutant != HF__MUTANT_FENCE_COUNTS;
@@ -70,6 +73,81 @@ static void extend(struct hf__member *s, const struct hf__message *m)
     hf__row_extend(s->plan, m->begun, &s->row.ends);
 }
 
+/* A quorum's members are to give the same number: each takes what the client
+ * proposes, unless that is far from its clock. */
+static uint64_t next_fence(const struct hf__member *s,
+                           const struct hf__message *m)
+{
+    uint64_t next = hf__row_next_fence(s, m->begun);
+    int64_t most_us = m->begun / 1000 + PROPOSAL_US;
+
+    return s->plan->is_hybrid && m->proposal > next &&
+                   (int64_t)m->proposal <= most_us
+               ? m->proposal
+               : next;
+}
+
+static bool is_buried(const struct hf__row *row, uint64_t token)
+{
+    for (int i = 0; i < HF__BURIED_MAX; i++) {
+        if (row->buried[i] == token) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What is late on another connection must not have the name any more. */
+static void bury(struct hf__member *s, uint64_t token)
+{
+    if (s->plan->model == HF__MODEL_QUORUM &&
+        s->plan->mutant != HF__MUTANT_NO_TOMBSTONE) {
+        s->row.buried[s->row.n_buried++ % HF__BURIED_MAX] = token;
+    }
+}
+
+/* A quorum's grant, of which this member does not know: it was not there, or
+ * has forgotten. Not once somebody had it since. */
+static bool recreate(struct hf__member *s, struct hf__message *m)
+{
+    bool is_past =
+        m->fence < s->row.fence && s->plan->mutant != HF__MUTANT_MENDS_THE_PAST;
+
+    if (s->plan->model != HF__MODEL_QUORUM || is_past ||
+        hf__row_is_held(s, m->begun) || is_buried(&s->row, m->token)) {
+        return false;
+    }
+    s->row.token = m->token;
+    s->row.fence = m->fence > s->row.fence ? m->fence : s->row.fence;
+    s->row.ends = INT64_MIN;
+    s->row.client = m->client;
+    s->row.life = m->life;
+    m->is_mended = true;
+    return true;
+}
+
+/* Of an attempt that came to nothing, and was told to nobody: who has the name
+ * on other members may have it here. Not if the fence was raised since. */
+static void undo(struct hf__member *s, const struct hf__message *m)
+{
+    struct hf__row *row = &s->row;
+
+    bool is_told = !m->undoes && s->plan->mutant != HF__MUTANT_UNDOES_ALL;
+
+    if (s->plan->model != HF__MODEL_QUORUM || is_told ||
+        row->fence != row->gave || s->plan->mutant == HF__MUTANT_NO_UNDO) {
+        return;
+    }
+    row->top =
+        row->fence > row->top && s->plan->mutant != HF__MUTANT_UNDOES_FENCE
+            ? row->fence
+            : row->top;
+    row->fence = row->was;
+    row->token = row->was_of;
+    row->ends = m->begun;
+    row->gave = 0;
+}
+
 static int acquire(struct hf__member *s, const struct hf__message *m,
                    bool is_orphan)
 {
@@ -77,32 +155,34 @@ static int acquire(struct hf__member *s, const struct hf__message *m,
     bool is_lapsed = !hf__row_is_held(s, m->begun) &&
                      s->plan->mutant != HF__MUTANT_LAPSED_KEEPS_FENCE;
 
-    if (is_held && s->row.token != m->token) {
+    if ((is_held && s->row.token != m->token) || is_buried(&s->row, m->token)) {
         return HF_BUSY;
     }
     /* Idempotent by token: our own record stays as it is. Not a lapsed one:
      * it may be of a past to which the store went back, and others may have
      * held the name since. */
     if (s->row.token != m->token || is_lapsed) {
-        s->row.fence = hf__row_next_fence(s, m->begun);
+        s->row.was = s->row.fence;
+        s->row.was_of = s->row.token;
+        s->row.fence = next_fence(s, m);
+        s->row.gave = s->row.fence;
         s->row.token = m->token;
         s->row.ends = INT64_MIN;
         s->row.client = m->client;
         s->row.life = m->life;
     }
-    /* A member that forgot is told the fence of the grant that it renews. */
-    s->row.fence = m->fence > s->row.fence ? m->fence : s->row.fence;
     extend(s, m);
     return HF_OK;
 }
 
-static int renew(struct hf__member *s, const struct hf__message *m)
+static int renew(struct hf__member *s, struct hf__message *m)
 {
     bool is_owner = s->row.token == m->token;
 
     if (s->plan->mutant == HF__MUTANT_RENEW_ANYBODY) {
         s->row.token = m->token;
-    } else if (!is_owner || !hf__row_is_held(s, m->begun)) {
+    } else if ((!is_owner || !hf__row_is_held(s, m->begun)) &&
+               !recreate(s, m)) {
         return HF_LOST;
     }
     extend(s, m);
@@ -111,11 +191,13 @@ static int renew(struct hf__member *s, const struct hf__message *m)
 
 static int release(struct hf__member *s, const struct hf__message *m)
 {
+    bury(s, m->token);
     if (s->row.token != m->token &&
         s->plan->mutant != HF__MUTANT_RELEASE_ANYBODY) {
         return HF_LOST;
     }
     s->row.token = 0;
+    undo(s, m);
     if (s->plan->mutant == HF__MUTANT_FENCE_RESET) {
         s->row.fence = 0;
     }

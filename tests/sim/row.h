@@ -10,7 +10,12 @@
 
 #include "tests/sim/plan.h"
 
-enum { HF__PAST_LENGTH = 32, HF__SHARERS_MAX = 24, HF__TICKETS_MAX = 32 };
+enum {
+    HF__PAST_LENGTH = 32,
+    HF__SHARERS_MAX = 24,
+    HF__TICKETS_MAX = 32,
+    HF__BURIED_MAX = 16
+};
 
 /* A grant beside others. */
 struct hf__sharer {
@@ -36,9 +41,15 @@ struct hf__row {
     int64_t ends;    /* of the lease, by the store's clock */
     uint64_t fence;  /* the highest given so far */
     uint64_t broken; /* fence of the last grant that was broken */
+    uint64_t gave;   /* of a quorum: the fence of the last grant here … */
+    uint64_t was;    /* … and the one before */
+    uint64_t was_of; /* … and whose it was */
+    uint64_t top;    /* the highest given, where that was undone */
     int client;      /* the owner's process, where the store sees its death */
     int life;
-    int n_sharers; /* of a crowd, as the next */
+    uint64_t buried[HF__BURIED_MAX]; /* tokens that were given back, of late */
+    int n_buried;                    /* ever */
+    int n_sharers;                   /* of a crowd, as the next */
     int n_line;
     struct hf__sharer sharers[HF__SHARERS_MAX];
     struct hf__ticket line[HF__TICKETS_MAX]; /* in order of arrival */

@@ -93,3 +93,36 @@ void hf__scene_applied(enum hf__op_kind op, int result, uint64_t owner,
 
     hf__oracle_applied(&hf__scene.oracle, &a);
 }
+
+static void apply_on_free(struct hf__message *m, uint64_t before,
+                          uint64_t after)
+{
+    struct hf__row old = {.fence = before,
+                          .token = m->op == HF__OP_RELEASE ? m->token : 0};
+    struct hf__row new = {.fence = after,
+                          .token = m->op == HF__OP_ACQUIRE ? m->token : 0};
+    struct hf__applied a = {.m = m, .before = &old, .after = &new};
+
+    hf__oracle_applied(&hf__scene.oracle, &a);
+}
+
+void hf__scene_undone(uint64_t fence)
+{
+    struct hf__message m = {.op = HF__OP_ACQUIRE, .client = 1, .token = 8};
+
+    apply_on_free(&m, 0, fence);
+    m.op = HF__OP_RELEASE;
+    m.undoes = true;
+    apply_on_free(&m, fence, fence);
+}
+
+void hf__scene_refused(int client, uint64_t fence)
+{
+    struct hf__message m = {.op = HF__OP_RENEW,
+                            .client = client,
+                            .token = hf__scene.views[client].token,
+                            .result = HF_LOST};
+
+    hf__scene.oracle.clients[client].last = hf__scene.views[client];
+    apply_on_free(&m, fence, fence);
+}

@@ -98,7 +98,6 @@ void hf__driver_begin(struct hf__sim_client *c)
     c->is_adopted = false;
     /* Of the last grant: its answer comes late now. */
     hf__round_end(&c->renewal);
-    hf__round_end(&c->mend);
     hf__grant_init(&c->grant, c->plan->lease_ms, c->plan->auto_renew);
     if (!hf__driver_is_mutant(c, HF__MUTANT_HOLDS_PAST_LIMIT)) {
         c->grant.max_hold_ms = c->plan->max_hold_ms;
@@ -130,7 +129,7 @@ void hf__driver_give_up(struct hf__sim_client *c)
         (c->is_uncertain || is_out || c->session != 0 ||
          (c->has_ticket && !hf__driver_is_mutant(c, HF__MUTANT_TICKET_KEPT)));
     if (is_ours) {
-        hf__debt_owe(c, c->token, HF__ALL_MEMBERS);
+        hf__debt_undo(c, c->token);
     }
     hf__round_end(&c->claim);
     hf__round_end(&c->raise);
@@ -200,7 +199,7 @@ static void begin_anew(struct hf__sim_client *c, const struct hf__quorum *q)
 {
     if (q->granted > 0 || q->unknown > 0 || c->is_uncertain) {
         c->tally->split += q->granted > 0;
-        hf__debt_owe(c, c->token, HF__ALL_MEMBERS);
+        hf__debt_undo(c, c->token);
     }
     if (!hf__driver_is_mutant(c, HF__MUTANT_TOKEN_REUSED)) {
         c->token = 0;
@@ -307,22 +306,48 @@ static void end_adoption(struct hf__sim_client *c, const struct hf__round *done,
     }
 }
 
+/* Has a majority given one fence? The highest, if not. */
+static bool is_agreed(struct hf__sim_client *c, const struct hf__round *done,
+                      uint64_t *ret_fence)
+{
+    int needed = hf__driver_is_mutant(c, HF__MUTANT_FEW_AGREE)
+                     ? 2
+                     : hf__quorum_majority(c->plan->members);
+
+    *ret_fence = done->quorum.fence;
+    for (int i = 0; i < c->plan->members; i++) {
+        int same = 0;
+
+        for (int j = 0; j < c->plan->members; j++) {
+            same += (done->granted >> i & done->granted >> j & 1) != 0 &&
+                    done->fences[i] == done->fences[j];
+        }
+        if (same >= needed) {
+            *ret_fence = done->fences[i];
+            c->tally->agreed++;
+            return true;
+        }
+    }
+    return false;
+}
+
 void hf__driver_claimed(struct hf__sim_client *c, const struct hf__round *done)
 {
+    uint64_t fence = done->quorum.fence;
     int verdict = hf__round_verdict(c, done);
 
     if (c->parcel.token != 0) {
         end_adoption(c, done, verdict);
     } else if (verdict != HF_OK) {
         try_again(c, done, verdict);
-    } else if (is_quorum(c) &&
+    } else if (is_quorum(c) && !is_agreed(c, done, &fence) &&
                !hf__driver_is_mutant(c, HF__MUTANT_FENCE_BEFORE_RAISE)) {
         c->won = *done;
         c->raise.token = c->token;
         hf__round_send(c, &c->raise, HF__OP_RAISE, done->quorum.fence,
                        HF__ALL_MEMBERS);
     } else {
-        hf__driver_grant(c, done, done->quorum.fence);
+        hf__driver_grant(c, done, fence);
     }
 }
 

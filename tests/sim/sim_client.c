@@ -223,7 +223,7 @@ void hf__sim_client_start(struct hf__sim_client *c)
     c->stuck_until = hf__driver_now(c);
     c->has_release_due = false;
     c->has_renewal_due = false;
-    c->claim = c->raise = c->renewal = c->mend = c->release = none;
+    c->claim = c->raise = c->renewal = c->release = none;
     memset(c->debts, 0, sizeof c->debts);
     c->inbox_count = 0;
     c->work = HF__WORK_NONE;

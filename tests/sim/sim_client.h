@@ -11,7 +11,7 @@
 #ifndef HF_TESTS_SIM_SIM_CLIENT_H
 #define HF_TESTS_SIM_SIM_CLIENT_H
 
-#include "src/core/quorum.h"
+#include "src/backend/quorum.h"
 #include "tests/sim/network.h"
 #include "tests/sim/oracles.h"
 #include "tests/sim/sim_many.h"
@@ -40,6 +40,7 @@ enum { HF__LEFT_MAX = 32, HF__DEBTS_MAX = 24, HF__INBOX_MAX = 256 };
     X(not_counted) /* answers of a member that had just restarted */           \
     X(split)       /* attempts at a quorum that won some, and gave back */     \
     X(mended)      /* a member that forgot is told of the grant again */       \
+    X(agreed)      /* fences that a majority gave at once */                   \
     X(raised)      /* fences raised on a majority */                           \
     X(detected)    /* waiters whose death was seen */                          \
     X(cuts)        /* connections that a client lost */                        \
@@ -88,11 +89,14 @@ struct hf__round {
     int64_t sent_true;
     uint64_t token;
     uint64_t fence; /* that was sent along */
+    bool undoes;    /* RELEASE: it was told to nobody */
     unsigned out;   /* members that have not answered */
     unsigned lost;  /* members that say it is not ours */
     hf_reason reason;
     int slot;
     bool is_queued;
+    unsigned granted;                 /* members … */
+    uint64_t fences[HF__MEMBERS_MAX]; /* … that gave these */
     struct hf__quorum quorum;
 };
 
@@ -156,7 +160,6 @@ struct hf__sim_client {
     struct hf__round won; /* the claim's, while its fence is raised */
     struct hf__round raise;
     struct hf__round renewal;
-    struct hf__round mend;
     struct hf__round release;
     int left_count;
     uint64_t left[HF__LEFT_MAX]; /* tokens of the last grants it detached */

@@ -17,7 +17,8 @@ static struct hf__debt *find(struct hf__sim_client *c, uint64_t token)
     return NULL;
 }
 
-void hf__debt_owe(struct hf__sim_client *c, uint64_t token, unsigned members)
+static void owe(struct hf__sim_client *c, uint64_t token, unsigned members,
+                bool undoes)
 {
     struct hf__debt *d = find(c, token);
 
@@ -35,14 +36,26 @@ void hf__debt_owe(struct hf__sim_client *c, uint64_t token, unsigned members)
         d = find(c, 0);
         HF_ASSERT(d != NULL);
         d->round.out = 0;
+        d->round.undoes = false;
         c->tally->debts++;
     }
     hf__driver_note(c, HF__DEED_OWES, -1, (int64_t)token);
     d->token = token;
     d->until = hf__after_ns(hf__driver_now(c), 2 * c->plan->lease_ns);
     d->round.token = token;
+    d->round.undoes = d->round.undoes || undoes;
     /* A member that has answered once may have granted it since. */
     hf__round_send(c, &d->round, HF__OP_RELEASE, 0, d->round.out | members);
+}
+
+void hf__debt_owe(struct hf__sim_client *c, uint64_t token, unsigned members)
+{
+    owe(c, token, members, false);
+}
+
+void hf__debt_undo(struct hf__sim_client *c, uint64_t token)
+{
+    owe(c, token, HF__ALL_MEMBERS, c->plan->model == HF__MODEL_QUORUM);
 }
 
 bool hf__debt_is_any(const struct hf__sim_client *c)

@@ -10,7 +10,7 @@ static struct hf__round *find(struct hf__sim_client *c,
                               const struct hf__message *m)
 {
     struct hf__round *rounds[] = {&c->claim, &c->raise, &c->renewal,
-                                  &c->release, &c->mend};
+                                  &c->release};
 
     for (size_t i = 0; i < sizeof rounds / sizeof rounds[0]; i++) {
         if (hf__round_awaits(rounds[i], m)) {
@@ -31,9 +31,9 @@ static void conclude(struct hf__sim_client *c, struct hf__round *round)
         hf__driver_raised(c, &done);
     } else if (round == &c->renewal) {
         hf__driver_renewed(c, &done);
-    } else if (round == &c->release) {
+    } else {
         hf__driver_released(c, &done);
-    } /* What a mended member answers changes nothing. */
+    }
 }
 
 /* ---- answers ------------------------------------------------------------ */
@@ -105,7 +105,7 @@ void hf__driver_hear(struct hf__sim_client *c, const struct hf__message *m)
         return;
     }
     hf__driver_note(c, HF__DEED_HEARS, (int)m->op, m->result);
-    if (hf__round_note(c, round, m) && (round != &c->mend || round->out == 0)) {
+    if (hf__round_note(c, round, m)) {
         conclude(c, round);
     }
     hf__driver_hold_tick(c);
@@ -120,8 +120,7 @@ static void give_up_on(struct hf__sim_client *c, struct hf__round *round,
         return;
     }
     hf__round_give_up(round, members);
-    if (hf__quorum_is_decided(&round->quorum) &&
-        (round != &c->mend || round->out == 0)) {
+    if (hf__quorum_is_decided(&round->quorum)) {
         conclude(c, round);
     }
 }
@@ -175,7 +174,6 @@ void hf__driver_cut(struct hf__sim_client *c, int member)
     give_up_on(c, &c->claim, bit);
     give_up_on(c, &c->raise, bit);
     give_up_on(c, &c->renewal, bit);
-    give_up_on(c, &c->mend, bit);
     give_up_on(c, &c->release, bit);
     hf__driver_hold_tick(c);
 }
@@ -201,7 +199,6 @@ void hf__driver_tick(struct hf__sim_client *c)
     tick_limit(c, &c->claim, HF__OP_ACQUIRE);
     tick_limit(c, &c->raise, HF__OP_RAISE);
     tick_limit(c, &c->renewal, HF__OP_RENEW);
-    tick_limit(c, &c->mend, HF__OP_ACQUIRE);
     tick_limit(c, &c->release, HF__OP_RELEASE);
     if (hf__driver_is_past(c, hf__grant_next_tick(&c->grant))) {
         hf__driver_feed(c, &(struct hf__event){.kind = HF__EVENT_TICK,
@@ -221,7 +218,6 @@ hf__time hf__driver_next(const struct hf__sim_client *c)
     next = hf__earlier(next, c->claim.until);
     next = hf__earlier(next, c->raise.until);
     next = hf__earlier(next, c->renewal.until);
-    next = hf__earlier(next, c->mend.until);
     next = hf__earlier(next, c->release.until);
     if (c->has_renewal_due) {
         next = hf__earlier(next, c->stuck_until);

@@ -85,6 +85,8 @@ hf__time hf__driver_next(const struct hf__sim_client *);
 /* ---- sim_debt.c ---- */
 /* Release the token on those members until each has answered. */
 void hf__debt_owe(struct hf__sim_client *, uint64_t token, unsigned members);
+/* The same for one that was told to nobody, on all members. */
+void hf__debt_undo(struct hf__sim_client *, uint64_t token);
 bool hf__debt_is_any(const struct hf__sim_client *);
 /* True if the answer was to a debt. */
 bool hf__debt_hear(struct hf__sim_client *, const struct hf__message *);

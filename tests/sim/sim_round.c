@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A client's clocks, and one operation on all members at once. This file
- * decides what an answer counts for; the majority rule is src/core/quorum.c's
+ * decides what an answer counts for; the majority rule is backend/quorum.c's
  * and what follows from a verdict is left to the callers.
  */
 #include "tests/sim/sim_driver.h"
 
 #include <string.h>
+
+/* A client proposes fences so far ahead of its clock, at most. */
+enum { MARGIN_US = 100000 };
 
 bool hf__driver_is_mutant(const struct hf__sim_client *c,
                           enum hf__mutant mutant)
@@ -85,6 +88,7 @@ void hf__round_send(struct hf__sim_client *c, struct hf__round *round,
                             .next_token = c->heir,
                             .manner = c->manner,
                             .queueing = c->queueing,
+                            .undoes = round->undoes,
                             .sent = hf__driver_now(c),
                             .sent_true = c->world->now};
 
@@ -98,9 +102,17 @@ void hf__round_send(struct hf__sim_client *c, struct hf__round *round,
     if (c->plan->model == HF__MODEL_CROWD) {
         round->out = 1u << hf__plan_name(c->plan, c->index);
     }
+    if (op == HF__OP_ACQUIRE && c->plan->model == HF__MODEL_QUORUM) {
+        m.proposal = (uint64_t)(c->world->now / 1000 +
+                                hf__world_between(c->world, 0, MARGIN_US));
+    }
     round->lost = 0;
+    round->granted = 0;
     round->reason = HF_REASON_NONE;
     hf__quorum_init(&round->quorum, __builtin_popcount(round->out));
+    if (op == HF__OP_RENEW || op == HF__OP_RELEASE) {
+        hf__quorum_mends(&round->quorum);
+    }
     hf__driver_note(c, HF__DEED_SENDS, (int)op, (int64_t)m.id);
     hf__sim_client_view(c, &view);
     if (round != &c->claim) {
@@ -145,6 +157,11 @@ bool hf__round_note(struct hf__sim_client *c, struct hf__round *round,
     if (result == HF_LOST) {
         round->lost |= 1u << m->member;
         round->reason = m->reason;
+    }
+    if (result == HF_OK) {
+        round->granted |= 1u << m->member;
+        round->fences[m->member] = m->fence;
+        c->tally->mended += m->is_mended;
     }
     round->slot = m->slot;
     round->is_queued = m->is_queued;

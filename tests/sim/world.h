@@ -32,6 +32,9 @@ struct hf__message {
     uint64_t token;      /* 0: nobody */
     uint64_t next_token; /* HANDOVER */
     uint64_t fence;
+    uint64_t proposal; /* ACQUIRE: the fence that a quorum would like */
+    bool is_mended;    /* RENEW: made anew */
+    bool undoes;       /* RELEASE of what was told to nobody */
     hf_reason reason;
     struct hf__manner manner; /* ACQUIRE, as the next; and their answers */
     enum hf__queueing queueing;

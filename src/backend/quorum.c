@@ -4,7 +4,7 @@
  * sending to them, time limits and giving back what a failed attempt won are
  * left to the caller, and so is the locking. Any thread.
  */
-#include "src/core/quorum.h"
+#include "src/backend/quorum.h"
 
 #include "src/base/base.h"
 
@@ -15,6 +15,11 @@ void hf__quorum_init(struct hf__quorum *q, int members)
     HF_ASSERT(members >= 1);
     memset(q, 0, sizeof *q);
     q->members = members;
+}
+
+void hf__quorum_mends(struct hf__quorum *q)
+{
+    q->is_mending = true;
 }
 
 static int answered(const struct hf__quorum *q)
@@ -55,14 +60,18 @@ bool hf__quorum_is_decided(const struct hf__quorum *q)
 {
     int majority = hf__quorum_majority(q->members);
     int left = outstanding(q);
+    int refusals = q->is_mending ? q->refused : answered(q);
 
     if (left == 0 || q->granted >= majority) {
         return true;
     }
-    if (answered(q) >= majority) {
+    if (refusals >= majority) {
         return q->granted + left < majority; /* refused for good */
     }
-    return answered(q) + left < majority && q->unknown > 0;
+    if (q->granted + left >= majority || refusals + left >= majority) {
+        return false;
+    }
+    return q->unknown > 0 || (q->is_mending && answered(q) >= majority);
 }
 
 int hf__quorum_verdict(const struct hf__quorum *q)
@@ -73,8 +82,9 @@ int hf__quorum_verdict(const struct hf__quorum *q)
     if (q->granted >= majority) {
         return HF_OK;
     }
-    if (answered(q) >= majority) {
-        return q->outcome;
+    if (answered(q) < majority) {
+        return q->unknown > 0 ? (int)HF_EUNKNOWN : q->failure;
     }
-    return q->unknown > 0 ? (int)HF_EUNKNOWN : q->failure;
+    return q->is_mending && q->refused < majority ? (int)HF_EUNKNOWN
+                                                  : q->outcome;
 }
