@@ -78,8 +78,8 @@ enum hf__op_kind {
                         out it may be a higher one).
                         Beside others, and in line: see crowd.h.
                         OK (+ fence, slot) · BUSY (+ record, is_queued) ·
-                        EINVAL (the slots that are held are of another
-                        number) */
+                        EINVAL (slots of another number; RENEW too: so long a
+                        lease can't be) */
     HF__OP_INSPECT,  /* OK (+ record; is_held false for an unknown name) */
     HF__OP_BREAK     /* held or kept, and fence is 0 or equal → free and open,
                         fence raised. Of several grants, the one of that fence;
@@ -109,6 +109,7 @@ struct hf__op {
     bool is_detached; /* ACQUIRE, HANDOVER, RENEW: from now on it lives by its
                          lease alone; needs HF_CAP_DETACH */
     bool reopens;     /* RELEASE: ends the keeping too */
+    bool is_doubtful; /* a claim of it got no answer; RELEASE keeps it out */
     struct hf__manner manner;   /* ACQUIRE · RENEW, RELEASE: how it was asked
                                    for, a hint; exclusive may be wrong */
     enum hf__queueing queueing; /* ACQUIRE */
@@ -174,6 +175,8 @@ struct hf__head {
     atomic_uint interrupted; /* generation that was asked to stop */
     unsigned generation;     /* of the running call; set by the wrappers */
     bool only_listens; /* no call but listen() will come; set before open() */
+    uint64_t client;   /* random, of all sessions of one client the same; 0:
+                          of none. Set before open() */
     struct hf__facts facts; /* filled by open() */
     /* Of the sessions before when open() begins; after close(), of them and
      * this one. */
@@ -207,8 +210,8 @@ struct hf__backend {
     unsigned caps;              /* HF_CAP_… */
     size_t size;                /* of a session's state, hf__head first */
     const char *const *options; /* own URL options, NULL-ended */
-    bool is_local; /* works on memory and files: it can cause no SIGPIPE, and
-                      is spared four system calls for each of its own */
+    bool has_no_sigpipe;  /* it works on memory and files, or its sockets are
+                             told: it is spared four system calls a call */
     bool has_kinds_apart; /* operations of two kinds are two commits, so that
                              those of one go together */
 
@@ -236,17 +239,16 @@ struct hf__backend {
      * return at once if a record differs from what the watch saw (or the
      * waiter may enter), else sleep until one may differ or the deadline. Sets
      * has_fired. A ticket lives on while its watch is waited for. A spurious
-     * return is fine; a lost notification may cost time, never
-     * correctness. Gives HF_OK (also at the deadline and when interrupted),
-     * negative: session dead.
-     *
+     * return is fine; a lost notification may cost time, never correctness.
+     * Gives HF_OK (also at the deadline and when interrupted), negative: dead.
      * With HF__CAP_WAIT_ONE a session may keep, between two waits for the same
      * key, ticket and manner, its place in a queue of the store's; it does so
      * while the waiter tries. n == 0 says that nobody waits there any more:
      * let go of it. This comes before a wait for anybody else. It may sleep
      * for a reply that it is owed, up to the deadline; who can't let go gives
-     * a negative status, which nobody is told. Interrupted: as it pleases.
-     */
+     * a negative status, which nobody is told. Interrupted: as it pleases. With
+     * HF__CAP_WAIT_LEAVES it keeps one for each watch, but those that are not
+     * in the next list; who was told that it has fired tries. */
     int (*wait)(void *s, struct hf__watch *w[], int n, hf__time deadline,
                 hf_error *);
     /*

@@ -37,7 +37,7 @@ static bool is_usable(const struct hf__conn *conn)
 /* Every call of a store but close stands between begin() and end(). */
 static void begin(struct hf__conn *conn, struct hf__sigpipe *sigpipe)
 {
-    if (!conn->backend->is_local) {
+    if (!conn->backend->has_no_sigpipe) {
         hf__sigpipe_block(sigpipe);
     }
     HF_SCOPED_LOCK(&conn->mutex);
@@ -54,7 +54,7 @@ static int end(struct hf__conn *conn, const struct hf__sigpipe *sigpipe, int r)
     hf__mutex_lock(&conn->mutex);
     conn->is_running = false;
     hf__mutex_unlock(&conn->mutex);
-    if (!conn->backend->is_local) {
+    if (!conn->backend->has_no_sigpipe) {
         hf__sigpipe_restore(sigpipe);
     }
     if (r < 0) {
@@ -85,6 +85,7 @@ int hf__conn_open(struct hf__conn *conn, const struct hf__backend *backend,
     conn->backend = backend;
     conn->is_dead = false;
     head_of(conn)->only_listens = conn->only_listens;
+    head_of(conn)->client = conn->client;
     head_of(conn)->remains = conn->remains;
     begin(conn, &sigpipe);
     int r = backend->open(conn->state, url, allow, deadline, err);
@@ -254,8 +255,9 @@ static bool is_possible_result(const struct hf__op *op)
 {
     int r = op->result;
 
-    if (r == HF_EINVAL) {
-        return op->kind == HF__OP_ACQUIRE && op->manner.mode == HF__MODE_SLOTS;
+    if (r == HF_EINVAL) { /* slots of another number; too long a lease */
+        return op->kind == HF__OP_RENEW || (op->kind == HF__OP_ACQUIRE &&
+                                            op->manner.mode != HF__MODE_SHARED);
     }
     return r == HF_OK || r == outcome_of(op->kind) || r == HF__AGAIN ||
            (r == HF_BUSY && op->kind == HF__OP_HANDOVER) ||
@@ -329,7 +331,8 @@ int hf__conn_wait(struct hf__conn *conn, struct hf__watch *w[], int n,
     if (conn->backend->wait == NULL) {
         return hf__fail(err, HF_ENOTSUP, "this store wakes no waiters");
     }
-    if (n == 0 && (conn->backend->caps & HF__CAP_WAIT_ONE) == 0) {
+    if (n == 0 &&
+        (conn->backend->caps & (HF__CAP_WAIT_ONE | HF__CAP_WAIT_LEAVES)) == 0) {
         return HF_OK; /* it keeps no places */
     }
     /* From begin() on an interrupt reaches the running call. */

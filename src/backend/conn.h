@@ -32,6 +32,7 @@ struct hf__conn {
     void *state;                /* NULL when not open */
     bool is_dead;               /* a call said so; only close is left */
     bool only_listens;          /* set before it is opened */
+    uint64_t client;            /* also; see hf__head */
     struct hf__remains remains; /* of sessions that were closed */
     struct hf__mutex mutex;     /* guards the rest; all zero is ready for use */
     bool is_running;            /* a call is */

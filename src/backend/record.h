@@ -34,8 +34,17 @@ struct hf__owner {
 /* A session waits well for one name only: the core gives each that is waited
  * for its own, while there are some. A bit of hf__backend.caps that is not told
  * outside. */
-#define HF__CAP_WAIT_ONE  (1U << 30)
-#define HF__CAPS_INTERNAL HF__CAP_WAIT_ONE
+#define HF__CAP_WAIT_ONE (1U << 30)
+/* A session is known to the store as a waiter until it says that it is none:
+ * by its next wait(), or by one for nobody. Not told outside. Its turn is told
+ * it, so it may sleep on when another holds the name than it saw. */
+#define HF__CAP_WAIT_LEAVES (1U << 29)
+/* What an acquire that is BUSY had won, or may win yet if it was in doubt, the
+ * store gives back itself, and that may come later than the next attempt: which
+ * has a token of its own. */
+#define HF__CAP_TOKEN_ONCE (1U << 28)
+#define HF__CAPS_INTERNAL                                                      \
+    (HF__CAP_WAIT_ONE | HF__CAP_WAIT_LEAVES | HF__CAP_TOKEN_ONCE)
 
 /* Which grants of one name may stand side by side (crowd.h has the rule). */
 enum hf__mode {

@@ -115,6 +115,7 @@ int hf__batch_connect(struct hf__session *s, hf__time deadline, hf_error *err)
     }
     hf__conn_close(&s->conn);
     set_executing(s, true);
+    s->conn.client = t->mark;
     r = hf__conn_open(&s->conn, t->backend, t->url, t->allow, deadline, err);
     set_executing(s, false);
     hf__log(&t->log, r == HF_OK ? HF_LOG_DEBUG : HF_LOG_INFO,

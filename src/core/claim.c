@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * From the wish for a name to the grant, in steps that do not sleep. This file
- * decides when to ask the store, when to wait for its holder, and what the
- * caller is told; turns are kept by place.c, late outcomes settled by debt.c.
+ * decides when to ask the store and when to wait for its holder; turns are
+ * kept by place.c, late outcomes settled by debt.c, and what a caller who got
+ * nothing is told is refusal.c's.
  * Runs on the caller's thread, or on the one that steps for it; the claim
  * outlives the call only as a debt.
  */
@@ -125,9 +126,16 @@ void hf__claim_call_off(struct hf__claim *c)
 static void prepare(struct hf__claim *c)
 {
     struct hf__op *op = &c->request.op;
+    unsigned caps = c->client->settings.backend->caps;
 
+    if ((caps & HF__CAP_TOKEN_ONCE) != 0 && op->result == HF_BUSY) {
+        hf__debt_leave_to_store(c);
+    }
     memset(&c->request, 0, sizeof c->request);
     memset(&c->record, 0, sizeof c->record);
+    if (c->err.status < 0) {
+        c->last_err = c->err;
+    }
     c->err.status = 0;
     op->kind = HF__OP_ACQUIRE;
     op->key = c->key;
@@ -135,6 +143,7 @@ static void prepare(struct hf__claim *c)
     op->lease_us = c->lease_ms * 1000;
     op->keep_us = c->handle->min_hold_ms * 1000;
     op->is_detached = c->handle->is_unbound;
+    op->is_doubtful = c->is_doubtful;
     op->manner = c->manner;
     op->queueing = c->queueing;
     op->owner = &c->owner;
@@ -172,8 +181,9 @@ static int end_attempt(struct hf__claim *c, enum hf__ending ending)
         return is_stopped(c) ? (int)HF_CANCELLED : (int)HF_EUNKNOWN;
     }
     atomic_fetch_sub(&c->refs, 1);
-    if (r == HF_EUNKNOWN || r == HF_EPROTO) {
+    if (hf__debt_may_stand(r, c->request.op.sent)) {
         c->is_unknown = true;
+        c->is_doubtful = true;
     } else if (r == HF_OK || r == HF_BUSY) {
         c->is_unknown = false;
         c->has_ticket = r == HF_BUSY && c->request.op.is_queued;
@@ -186,8 +196,10 @@ static int end_attempt(struct hf__claim *c, enum hf__ending ending)
 
 static int take_grant(struct hf__claim *c, hf__time sent, uint64_t fence)
 {
-    int r = hf__handle_grant(c->handle, &c->token, sent, fence, &c->err);
+    int r = HF_OK;
 
+    c->handle->is_doubtful = c->is_doubtful;
+    r = hf__handle_grant(c->handle, &c->token, sent, fence, &c->err);
     if (r == HF_OK) {
         hf__place_granted(c);
     } else {
@@ -343,7 +355,6 @@ static bool end_turn(struct hf__claim *c, int r)
 static bool stay_in_line(struct hf__claim *c, hf__time *ret_until)
 {
     hf__time limit = c->wait_ms == 0 ? c->answer_by : c->patience;
-    int last = HF_OK;
 
     end_watching(c);
     if (hf__before(hf__now(), limit)) {
@@ -352,7 +363,7 @@ static bool stay_in_line(struct hf__claim *c, hf__time *ret_until)
     if (c->wait_ms == 0) {
         return end_turn(c, HF_EUNAVAIL);
     }
-    last = hf__place_last_result(c);
+    int last = hf__place_last_result(c);
     return end_turn(c, last < 0 ? last : (int)HF_TIMEDOUT);
 }
 
@@ -384,7 +395,6 @@ static bool step_attempt(struct hf__claim *c, hf__time *ret_until)
 {
     struct hf__session *s = hf__client_session(c->client, &c->key);
     enum hf__ending ending = HF__ENDING_RAN;
-    int r = HF_OK;
 
     if (!hf__session_advance(s, &c->request)) {
         if (!is_stopped(c) && hf__before(hf__now(), c->answer_by)) {
@@ -396,7 +406,7 @@ static bool step_attempt(struct hf__claim *c, hf__time *ret_until)
             hf__client_settle(c->client);
         }
     }
-    r = end_attempt(c, ending);
+    int r = end_attempt(c, ending);
     c->stage = HF__STAGE_TURN;
     if (r == HF_OK) {
         c->handle->slot = c->request.op.slot;
@@ -491,59 +501,6 @@ bool hf__claim_step(struct hf__claim *c, hf__time *ret_until)
     return false;
 }
 
-/* ---- what the caller is told */
-
-static int tell_busy(const struct hf__claim *c, int r, hf_error *err)
-{
-    const struct hf__record *k = &c->record;
-    const char *name = hf__handle_name(c->handle);
-
-    if (k->is_kept) {
-        return hf__fail(err, r, "\"%s\" is kept closed for %lld ms more", name,
-                        (long long)(k->remaining_us / 1000));
-    }
-    if (k->is_promised) {
-        return hf__fail(err, r,
-                        "\"%s\" is free, but others are before this one "
-                        "in line",
-                        name);
-    }
-    if (!k->is_held) {
-        return hf__fail(err, r,
-                        "\"%s\" is not free: other threads of this process "
-                        "(pid %lld) hold it or are before this one",
-                        name, (long long)c->owner.pid);
-    }
-    return hf__fail(err, r,
-                    "\"%s\" is held by %s on %s (pid %lld), fence %llu, %lld "
-                    "ms left",
-                    name, k->owner.label, k->owner.host,
-                    (long long)k->owner.pid, (unsigned long long)k->fence,
-                    (long long)(k->remaining_us / 1000));
-}
-
-static int tell(const struct hf__claim *c, int r, hf_error *err)
-{
-    const char *name = hf__handle_name(c->handle);
-
-    if (r == HF_BUSY || r == HF_TIMEDOUT) {
-        return tell_busy(c, r, err);
-    }
-    if (r == HF_CANCELLED) {
-        return hf__fail(err, r, "the wait for \"%s\" was cancelled", name);
-    }
-    if (c->is_detached || c->err.status == 0) {
-        /* The store still writes to c->err, or had nothing to say. */
-        return hf__fail(err, r, "no answer from the store for \"%s\" in time",
-                        name);
-    }
-    hf__error_copy(err, &c->err);
-    if (err != NULL) {
-        err->status = r;
-    }
-    return r;
-}
-
 /* ---- running */
 
 int hf__claim_start(struct hf__claim *c, hf_error *err)
@@ -558,13 +515,14 @@ int hf__claim_finish(struct hf__claim *c, struct hf__handle **ret_handle,
 {
     int r = c->result;
 
-    if (r != HF_OK && (c->is_unknown || c->has_ticket) && !c->is_detached) {
+    if (r != HF_OK && !c->is_detached &&
+        (c->is_unknown || c->is_doubtful || c->has_ticket)) {
         hf__debt_open(c);
     }
     if (r == HF_OK) {
         *ret_handle = HF_MOVE(c->handle);
     } else {
-        r = tell(c, r, err);
+        r = hf__claim_tell(c, r, err);
     }
     hf__place_leave(c);
     return r;

@@ -59,8 +59,11 @@ struct hf__claim {
     struct hf__owner owner;
     struct hf__request request;
     struct hf__record record; /* of the holder, after BUSY */
-    hf_error err;
+    hf_error err;             /* of the attempt under way, or the last one */
+    hf_error last_err;        /* of the last one before it that had one */
     bool is_unknown;  /* an attempt got no answer, and none has told since */
+    bool is_doubtful; /* one by this token got none, whatever was told since:
+                         it may still arrive. Once true it stays so */
     bool is_detached; /* the request went on without the caller */
 
     struct hf__watching watching;
@@ -103,6 +106,8 @@ HF_MUST_CHECK bool hf__claim_step(struct hf__claim *, hf__time *ret_until);
 HF_MUST_CHECK int hf__claim_finish(struct hf__claim *,
                                    struct hf__handle **ret_handle,
                                    hf_error *err);
+/* What its caller is told, who got nothing; gives r. refusal.c */
+int hf__claim_tell(const struct hf__claim *, int r, hf_error *err);
 /* From now on it is cancelled: the next step ends it. Thread: any. */
 void hf__claim_call_off(struct hf__claim *);
 /* Its time begins now rather than when it was made. Before start(). */

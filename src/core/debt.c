@@ -8,6 +8,7 @@
  */
 #include "src/core/debt.h"
 
+#include "src/base/rand.h"
 #include "src/core/lease.h"
 
 #include <string.h>
@@ -16,6 +17,13 @@ bool hf__debt_is_open(int result)
 {
     return result == HF_EUNAVAIL || result == HF_EUNKNOWN ||
            result == HF_ENOMEM;
+}
+
+/* A store that refuses may have been stopped by that in the middle. */
+bool hf__debt_may_stand(int result, hf__time sent)
+{
+    return result == HF_EUNKNOWN || result == HF_EPROTO ||
+           (result == HF_EAUTH && sent.ns != 0);
 }
 
 static void close_debt(struct hf__claim *c)
@@ -58,6 +66,12 @@ static void release_done(struct hf__request *q)
                    hf__lease_give_back_at(now, c->lease_ms), 0);
 }
 
+static void tell(const struct hf__claim *c)
+{
+    hf__log(&c->client->settings.log, HF_LOG_INFO,
+            "event=give_back fence=unknown");
+}
+
 /* The request is idle and ours: turn it into the release of its token. */
 static void give_back(struct hf__claim *c)
 {
@@ -71,26 +85,27 @@ static void give_back(struct hf__claim *c)
     op->token = c->token;
     op->manner = c->manner;
     op->reopens = true; /* nobody has held it */
+    op->is_doubtful = c->is_doubtful;
     c->request.done = release_done;
-    hf__log(&c->client->settings.log, HF_LOG_INFO,
-            "event=give_back fence=unknown");
+    tell(c);
     send_release(c);
 }
 
 /* May the store have something of this token, a grant or a place in line?
- * Also if this attempt was surely not applied: one before it may have been. */
+ * Also if this attempt was surely not applied, or is answered: one before it
+ * may have been, or may still be. */
 static bool may_be_there(const struct hf__claim *c)
 {
-    int r = c->request.op.result;
-
-    return r == HF_OK || r == HF_EUNKNOWN || r == HF_EPROTO ||
-           (r < 0 && c->is_unknown) || c->has_ticket || c->request.op.is_queued;
+    return c->request.op.result == HF_OK || c->is_unknown || c->is_doubtful ||
+           c->has_ticket || c->request.op.is_queued;
 }
 
 void hf__debt_from_attempt(struct hf__request *q)
 {
     struct hf__claim *c = HF__ELEMENT(q, struct hf__claim, request);
 
+    c->is_doubtful =
+        c->is_doubtful || hf__debt_may_stand(q->op.result, q->op.sent);
     if (may_be_there(c)) {
         give_back(c);
     } else {
@@ -104,6 +119,15 @@ void hf__debt_open(struct hf__claim *c)
     hf__place_unsettle(c);
     hf__client_owe(c->client);
     give_back(c);
+}
+
+void hf__debt_leave_to_store(struct hf__claim *c)
+{
+    if (c->is_doubtful) {
+        tell(c);
+    }
+    c->is_doubtful = false;
+    hf__random(c->token.bytes, sizeof c->token.bytes);
 }
 
 void hf__debt_drop_all(struct hf_client *client)

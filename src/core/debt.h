@@ -15,9 +15,15 @@
 void hf__debt_from_attempt(struct hf__request *);
 /* Begin one for a claim whose request is idle. */
 void hf__debt_open(struct hf__claim *);
+/* The store has given back what the claim was refused (HF__CAP_TOKEN_ONCE),
+ * also what was in doubt: it goes on with another token. */
+void hf__debt_leave_to_store(struct hf__claim *);
 /* Is a release with this result to be tried again? Not when it was answered,
  * and not when the store refuses: then only the lease can end the grant. */
 bool hf__debt_is_open(int result);
+/* Has a request with this result, executed at `sent` if at all, perhaps left
+ * something, or may still do so? Beside HF_OK. */
+bool hf__debt_may_stand(int result, hf__time sent);
 /* For hf_close(), when nothing fires any more: give up those that wait for
  * their timer. */
 void hf__debt_drop_all(struct hf_client *);

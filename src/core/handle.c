@@ -174,6 +174,7 @@ void hf__handle_begin(struct hf__handle *h, enum hf__errand errand)
     op->kind = kind_of(errand);
     op->is_detached = errand == HF__ERRAND_DETACH;
     op->reopens = h->is_unused;
+    op->is_doubtful = h->is_doubtful;
     op->key = h->key;
     op->token = h->token;
     op->manner = h->manner;

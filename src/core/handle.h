@@ -44,9 +44,10 @@ struct hf__handle {
     struct hf_client *client;
     uint64_t owner_id; /* who acquired it */
     bool is_adopted;
-    bool is_unbound; /* the store does not tie it to this process */
-    bool is_unused;  /* nobody was given it: its release opens the name */
-    bool was_joined; /* there was more than one hold on it */
+    bool is_unbound;  /* the store does not tie it to this process */
+    bool is_unused;   /* nobody was given it: its release opens the name */
+    bool was_joined;  /* there was more than one hold on it */
+    bool is_doubtful; /* of the claim, see claim.h */
     int64_t min_hold_ms;
     struct hf__manner manner;   /* beside which others it may stand */
     int slot;                   /* −1: none */

@@ -7,6 +7,7 @@
 #include "src/base/alloc.h"
 #include "src/base/error.h"
 #include "src/base/fork.h"
+#include "src/base/rand.h"
 #include "src/base/utf8.h"
 #include "src/core/client.h"
 #include "src/core/options.h"
@@ -194,6 +195,7 @@ static int init_client(struct hf_client *c, hf_error *err)
 
     atomic_init(&c->refs, 1);
     c->fork_generation = hf__fork_generation();
+    hf__random(&c->settings.mark, sizeof c->settings.mark);
     hf__mutex_init(&c->mutex);
     hf__sentry_init(&c->sentry, c);
     hf__watchers_init(&c->watchers, &c->settings);

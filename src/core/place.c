@@ -9,6 +9,7 @@
 
 #include "src/base/alloc.h"
 #include "src/core/claim.h"
+#include "src/core/debt.h"
 #include "src/core/handle.h"
 
 #include <string.h>
@@ -345,6 +346,7 @@ struct hf__claim *hf__place_heir(struct hf__handle *h, int64_t lease_ms)
 
     if (heir == NULL || heir->is_asking || !may_be_inherited(h) ||
         heir->standing != HF__STANDING_LINE || heir->is_unknown ||
+        h->is_doubtful || /* what may still come, a release keeps out */
         !may_hand_over(p, lease_ms)) {
         return NULL;
     }
@@ -383,7 +385,8 @@ bool hf__place_served(struct hf__claim *c, int result, hf__time sent,
     }
     HF_ASSERT(c->standing == HF__STANDING_HANDED);
     c->standing = result == HF_OK ? HF__STANDING_SERVED : HF__STANDING_LINE;
-    c->is_unknown = result == HF_EUNKNOWN || result == HF_EPROTO;
+    c->is_unknown = hf__debt_may_stand(result, sent);
+    c->is_doubtful = c->is_doubtful || c->is_unknown;
     c->served_sent = sent;
     c->served_fence = fence;
     hf__unpark(c->parker);

@@ -43,8 +43,11 @@ static void handover_done(struct hf__request *q)
     int r = q->op.result;
 
     if (!hf__place_served(heir, r, q->op.sent, q->op.fence)) {
-        if (r == HF_OK || hf__debt_is_open(r) || r == HF_EPROTO ||
-            heir->has_ticket) {
+        bool may_stand = hf__debt_may_stand(r, q->op.sent);
+
+        heir->is_doubtful = heir->is_doubtful || may_stand;
+        if (r == HF_OK || hf__debt_is_open(r) || may_stand ||
+            heir->is_doubtful || heir->has_ticket) {
             hf__debt_open(heir);
         }
         hf__place_forget(heir);

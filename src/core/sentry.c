@@ -69,6 +69,7 @@ static int listen_once(struct hf__sentry *l)
 
     if (l->conn.is_dead || !hf__conn_is_open(&l->conn)) {
         hf__conn_close(&l->conn);
+        l->conn.client = t->mark;
         r = hf__conn_open(&l->conn, t->backend, t->url, t->allow,
                           hf__after_ms(now, t->io_timeout_ms), NULL);
     }

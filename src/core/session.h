@@ -36,6 +36,7 @@ struct hf__settings {
     const struct hf__backend *backend;
     const struct hf__url *url;
     const char *allow;
+    uint64_t mark; /* by which stores know that sessions are of one client */
     int64_t io_timeout_ms;
     int64_t connect_timeout_ms;
     int wait_connections; /* the most, where one waits for one name */

@@ -26,9 +26,16 @@ void hf__watcher_init(struct hf__watcher *w,
     hf__list_init(&w->list);
 }
 
-static bool keeps_places(const struct hf__watcher *w)
+/* For one name only, which it has to leave before it waits for another. */
+static bool keeps_one_place(const struct hf__watcher *w)
 {
     return (w->settings->backend->caps & HF__CAP_WAIT_ONE) != 0;
+}
+
+static bool keeps_places(const struct hf__watcher *w)
+{
+    return keeps_one_place(w) ||
+           (w->settings->backend->caps & HF__CAP_WAIT_LEAVES) != 0;
 }
 
 /* Copy the first watches: the store reads them without the mutex, while
@@ -175,7 +182,7 @@ static bool is_in_place(const struct hf__watcher *w, int n)
 
 static void note_place(struct hf__watcher *w, int n)
 {
-    w->has_place = keeps_places(w) && n == 1;
+    w->has_place = keeps_places(w) && (n == 1 || !keeps_one_place(w));
     if (w->has_place) {
         w->place = w->copies[0];
         memcpy(w->place_key, w->keys[0], w->place.key.length);
@@ -222,6 +229,7 @@ static int connect_if_needed(struct hf__watcher *w)
         return HF_OK;
     }
     hf__conn_close(&w->conn);
+    w->conn.client = t->mark;
     return hf__conn_open(&w->conn, t->backend, t->url, t->allow,
                          hf__after_ms(hf__now(), t->io_timeout_ms), NULL);
 }
@@ -232,7 +240,7 @@ static int wait_once(struct hf__watcher *w, unsigned seen, int n,
 {
     int r;
 
-    if (w->has_place && !is_in_place(w, n)) {
+    if (w->has_place && keeps_one_place(w) && !is_in_place(w, n)) {
         move(w);
     }
     r = connect_if_needed(w);
@@ -244,7 +252,8 @@ static int wait_once(struct hf__watcher *w, unsigned seen, int n,
         note_place(w, n);
     } else if (w->has_place) {
         /* A store drops who keeps a place and does not wait: a stopped
-         * process, or one whose own try took long. Wait afresh. */
+         * process, or one whose own try took long; and a connection may just
+         * be lost. Wait afresh. */
         w->has_place = false;
         hf__conn_close(&w->conn);
         r = HF_OK;

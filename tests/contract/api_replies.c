@@ -284,3 +284,53 @@ TEST(a_break_whose_reply_is_lost_broke_the_lock)
     EXPECT_IS(hf_renew(job, NULL), HF_LOST);
     expect_lost(job, HF_REASON_BROKEN);
 }
+
+/* ---- doubt */
+
+static void count_give_backs(void *arg, hf_level level, const char *line)
+{
+    atomic_int *n = arg;
+
+    (void)level;
+    atomic_fetch_add(n, strstr(line, "event=give_back") ? 1 : 0);
+}
+
+static hf_client *open_counting(const char *options, atomic_int *n)
+{
+    hf_open_opts opts = HF_OPEN_OPTS_INIT;
+    hf_client *client = NULL;
+    char url[2200];
+
+    opts.log = count_give_backs;
+    opts.log_arg = n;
+    opts.log_level = HF_LOG_INFO;
+    snprintf(url, sizeof url, "fault+%s", store_url(options));
+    EXPECT_IS(hf_open(url, &opts, &client, NULL), HF_OK);
+    return client;
+}
+
+/* What is on its way may arrive after an answer to what was sent later. */
+static void expect_give_backs(const char *fault, int expected)
+{
+    atomic_int n = 0;
+    AUTO_CLIENT *alice = open_counting(fault, &n);
+    AUTO_CLIENT *bob = open_store();
+    AUTO_LOCK *job = acquire(bob, "job");
+
+    EXPECT_IS(attempt(alice, "job", patience(500)), HF_TIMEDOUT);
+    hf_close(alice); /* by then it is settled */
+    alice = NULL;
+    EXPECT_IS(atomic_load(&n), expected);
+    expect_held(job);
+}
+
+TEST(who_was_answered_after_a_lost_request_gives_back_all_the_same)
+{
+    expect_give_backs("fault=lose_request:acquire:1", 1);
+    expect_give_backs("fault=lose_reply:acquire:1", 1);
+}
+
+TEST(who_never_was_in_doubt_gives_nothing_back)
+{
+    expect_give_backs("fault=die:acquire:1", 0);
+}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Watchers over a store whose sessions wait for one name each: who gets which
- * session, and when a place is let go of. The store only notes what it is
+ * Watchers over a store whose sessions wait for one name each, and over one
+ * where they keep a place for each of many: who gets which session, and when a
+ * place is let go of. The store only notes what it is
  * asked; the test says when something fires.
  */
 #include "src/base/alloc.h"
@@ -95,6 +96,17 @@ static const struct hf__backend fake = {
     .interrupt = fake_interrupt,
 };
 
+static const struct hf__backend fake_for_many = {
+    .scheme = "fake",
+    .caps = HF_CAP_WAIT | HF__CAP_WAIT_LEAVES,
+    .size = sizeof(struct session),
+    .options = no_options,
+    .open = fake_open,
+    .close = fake_close,
+    .wait = fake_wait,
+    .interrupt = fake_interrupt,
+};
+
 /* ---- guests */
 
 struct guest {
@@ -115,6 +127,12 @@ static void begin(int connections)
                                      .io_timeout_ms = 1000,
                                      .wait_connections = connections};
     hf__watchers_init(&watchers, &settings);
+}
+
+static void begin_for_many(void)
+{
+    begin(4);
+    settings.backend = &fake_for_many;
 }
 
 static void end(void)
@@ -330,4 +348,47 @@ TEST(closing_fires_what_is_left)
     EXPECT(!hf__watchers_join(&watchers, &a.watching));
     hf__watchers_fini(&watchers);
     hf__url_free(url);
+}
+
+/* ---- many places */
+
+TEST(many_share_a_session_and_the_last_lets_go)
+{
+    struct guest a = {0};
+    struct guest b = {0};
+
+    begin_for_many();
+    join(&a, "a");
+    until(&seen[0].n, 1);
+    join(&b, "b");
+    until(&seen[0].n, 2);
+    leave(&a);
+    until(&seen[0].n, 1);
+    EXPECT_IS(atomic_load(&seen[0].let_go), 0);
+    leave(&b);
+    until(&seen[0].let_go, 1);
+    hf__test_pause_ms(20);
+    EXPECT_IS(atomic_load(&seen[0].let_go), 1);
+    EXPECT_IS(atomic_load(&opened), 1);
+    end();
+}
+
+TEST(nothing_is_let_go_of_while_one_of_many_tries)
+{
+    struct guest a = {0};
+    struct guest b = {0};
+
+    begin_for_many();
+    join(&a, "a");
+    join(&b, "b");
+    until(&seen[0].n, 2);
+    hf__watcher_pause(&a.watching);
+    until(&seen[0].n, 1);
+    leave(&b);
+    until(&seen[0].n, -1);
+    hf__test_pause_ms(50);
+    EXPECT_IS(atomic_load(&seen[0].let_go), 0);
+    leave(&a);
+    until(&seen[0].let_go, 1);
+    end();
 }

@@ -281,7 +281,7 @@ static int open_inner(struct session *s, const struct hf__url *url,
     struct hf__url_option kept[URL_OPTIONS_MAX];
     struct hf__url inner_url = *url;
 
-    inner_url.scheme = s->inner->scheme;
+    inner_url.scheme = url->scheme + strlen(HF__FAULT_SCHEME);
     inner_url.options = kept;
     inner_url.n_options = 0;
     HF_ASSERT(url->n_options <= URL_OPTIONS_MAX); /* hf__url_parse sees to it */
@@ -291,6 +291,8 @@ static int open_inner(struct session *s, const struct hf__url *url,
         }
     }
     inner_head(s)->remains = s->head.remains;
+    inner_head(s)->client = s->head.client;
+    inner_head(s)->only_listens = s->head.only_listens;
     return s->inner->open(enter(s), &inner_url, allow, deadline, err);
 }
 

@@ -111,7 +111,7 @@ const struct hf__backend hf__file_backend = {
             HF_CAP_FAIR,
     .size = sizeof(struct hf__file),
     .options = no_options,
-    .is_local = true,
+    .has_no_sigpipe = true,
     .open = file_open,
     .close = file_close,
     .execute = hf__file_execute,

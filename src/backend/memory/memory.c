@@ -412,7 +412,7 @@ const struct hf__backend hf__memory_backend = {
             HF_CAP_SLOTS | HF_CAP_PUSH,
     .size = sizeof(struct hf__mem_session),
     .options = no_options,
-    .is_local = true,
+    .has_no_sigpipe = true,
     .open = memory_open,
     .close = memory_close,
     .execute = memory_execute,

@@ -314,7 +314,7 @@ const struct hf__backend hf__sqlite_backend = {
             HF_CAP_SHARED | HF_CAP_SLOTS | HF_CAP_PUSH,
     .size = sizeof(struct hf__sqlite),
     .options = no_options,
-    .is_local = true,
+    .has_no_sigpipe = true,
     .open = sqlite_open,
     .close = sqlite_close,
     .execute = hf__sqlite_execute,

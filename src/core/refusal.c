@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a caller is told whose claim got nothing: who is in the way, or what
+ * kept the store from answering. Decides nothing else. Called by users'
+ * threads, and by the one that steps for them.
+ */
+#include "src/core/claim.h"
+
+#include "src/base/error.h"
+#include "src/core/handle.h"
+
+#include <stdio.h>
+
+static int tell_busy(const struct hf__claim *c, int r, hf_error *err)
+{
+    const struct hf__record *k = &c->record;
+    const char *name = hf__handle_name(c->handle);
+    char left[40] = ""; /* nobody can tell when a session will end */
+
+    if (k->is_kept) {
+        return hf__fail(err, r, "\"%s\" is kept closed for %lld ms more", name,
+                        (long long)(k->remaining_us / 1000));
+    }
+    if (k->is_promised) {
+        return hf__fail(err, r,
+                        "\"%s\" is free, but others are before this one "
+                        "in line",
+                        name);
+    }
+    if (!k->is_held) {
+        return hf__fail(err, r,
+                        "\"%s\" is not free: other threads of this process "
+                        "(pid %lld) hold it or are before this one",
+                        name, (long long)c->owner.pid);
+    }
+    if (k->remaining_us >= 0) {
+        (void)snprintf(left, sizeof left, ", %lld ms left",
+                       (long long)(k->remaining_us / 1000));
+    }
+    return hf__fail(err, r,
+                    "\"%s\" is held by %s on %s (pid %lld), fence %llu%s", name,
+                    k->owner.label, k->owner.host, (long long)k->owner.pid,
+                    (unsigned long long)k->fence, left);
+}
+
+/* The store still writes to c->err, or had nothing to say. */
+static int tell_silence(const struct hf__claim *c, int r, hf_error *err)
+{
+    bool has_said = c->last_err.status < 0;
+
+    return hf__fail(err, r, "no answer from the store for \"%s\" in time%s%s",
+                    hf__handle_name(c->handle), has_said ? "; before: " : "",
+                    has_said ? c->last_err.text : "");
+}
+
+int hf__claim_tell(const struct hf__claim *c, int r, hf_error *err)
+{
+    const char *name = hf__handle_name(c->handle);
+
+    if (r == HF_BUSY || r == HF_TIMEDOUT) {
+        return tell_busy(c, r, err);
+    }
+    if (r == HF_CANCELLED) {
+        return hf__fail(err, r, "the wait for \"%s\" was cancelled", name);
+    }
+    if (c->is_detached || c->err.status == 0) {
+        return tell_silence(c, r, err);
+    }
+    hf__error_copy(err, &c->err);
+    if (err != NULL) {
+        err->status = r;
+    }
+    return r;
+}
