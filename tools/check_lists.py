@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Every .c file stands in the meson.build of its folder.
+"""Every .c and .lua file stands in the meson.build of its folder.
 
 Prints each file that does not, and each listed file that does not exist.
 With --write, a new file goes into the list of its folder that is named after
@@ -36,7 +36,7 @@ def rewrite(build, present):
                if name in listed(text) or f"'{name}'" not in text}
     lists = {found[1]: names_in(found[2]) for found in LIST.finditer(text)}
     for name in present - set(listed(text)):
-        if not name.endswith('.c'):
+        if not name.endswith(('.c', '.lua')):
             continue
         own = re.split('[_.]', name)[0] + '_sources'
         lists[own if own in lists else list(lists)[-1]].append(name)
@@ -54,7 +54,7 @@ def check(root):
         text = build.read_text()
         where = build.relative_to(root).as_posix()
         for name in sorted(present):
-            if name.endswith('.c') and f"'{name}'" not in text:
+            if name.endswith(('.c', '.lua')) and f"'{name}'" not in text:
                 yield f'{where}:1: {name} is in no list'
         for name in sorted(set(listed(text)) - present):
             yield f'{where}:1: {name} does not exist'

@@ -11,11 +11,13 @@
 set -euo pipefail
 
 build=(gcc libc6-dev meson ninja-build pkg-config libsqlite3-dev
-    libmariadb-dev)
+    libmariadb-dev libhiredis-dev libssl-dev)
 # The servers without what would make them services: mariadb-server-core has
-# mariadbd, mariadb-client-core a tool that mariadb-install-db calls.
+# mariadbd, mariadb-client-core a tool that mariadb-install-db calls, and
+# redis-tools the server's binary as redis-check-rdb, which by another name is
+# redis-server: the package of that name would add a link and a service.
 testing=(python3 g++ binutils sqlite3 procps util-linux libuv1-dev
-    mariadb-server-core mariadb-client-core)
+    mariadb-server-core mariadb-client-core redis-tools openssl)
 ci=(clang clang-format clang-tidy cppcheck libclang-rt-14-dev
     valgrind libc6-dbg)
 
@@ -26,24 +28,27 @@ say() {
 # Without dpkg only the tools can be looked for.
 name_missing() {
     local missing=()
-    local tool
+    local tool library
     declare -A tools=([build]="cc meson ninja pkg-config"
         [test]="cc meson ninja pkg-config python3 c++ nm sqlite3
-                mariadb-install-db"
+                mariadb-install-db redis-server redis-cli openssl"
         [ci]="cc meson ninja pkg-config python3 c++ nm sqlite3
-              mariadb-install-db clang
+              mariadb-install-db redis-server redis-cli openssl clang
               clang-format clang-tidy cppcheck valgrind")
+    declare -A libraries=([sqlite3]="SQLite 3"
+        [libmariadb]="MariaDB Connector/C"
+        [hiredis]="hiredis"
+        [openssl]="OpenSSL")
 
     for tool in ${tools[$1]}; do
         command -v "$tool" >/dev/null || missing+=("$tool")
     done
-    if command -v pkg-config >/dev/null && ! pkg-config --exists sqlite3; then
-        missing+=("the development files of SQLite 3")
-    fi
-    if command -v pkg-config >/dev/null && ! pkg-config --exists libmariadb
-    then
-        missing+=("the development files of MariaDB Connector/C")
-    fi
+    for library in sqlite3 libmariadb hiredis openssl; do
+        if command -v pkg-config >/dev/null &&
+            ! pkg-config --exists "$library"; then
+            missing+=("the development files of ${libraries[$library]}")
+        fi
+    done
     if ((${#missing[@]})); then
         printf 'setup: this is no Debian; please install: %s\n' \
             "$(printf '%s, ' "${missing[@]}" | sed 's/, $//')" >&2

@@ -18,7 +18,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { LAYOUT = 1 }; /* to be raised when the data below change */
@@ -45,37 +44,6 @@ static void write_accounts(const char *path)
 
     if (!f || fputs(accounts, f) < 0 || fclose(f) != 0) {
         hf__servers_fail("write %s: %s", path, strerror(errno));
-    }
-}
-
-/* The program's words go to a file, which is shown if it fails. */
-static bool run(const char *const argv[], const char *log)
-{
-    int status = -1;
-    pid_t pid = fork();
-
-    if (pid == 0) {
-        int fd = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-
-        dup2(fd, STDOUT_FILENO);
-        dup2(fd, STDERR_FILENO);
-        hf__servers_exec(argv);
-    }
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    return status == 0;
-}
-
-static void print_file(const char *path)
-{
-    char line[ROOM];
-    FILE *f = fopen(path, "re");
-
-    while (f && fgets(line, sizeof line, f)) {
-        printf("# %s", line);
-    }
-    if (f) {
-        fclose(f);
     }
 }
 
@@ -112,8 +80,7 @@ static void install(const char *data)
     snprintf(option, sizeof option, "--tmpdir=%s", temporary);
     mkdir(temporary, 0700);
     write_accounts(sql);
-    if (!run(argv, log)) {
-        print_file(log);
+    if (!hf__servers_run(argv, log)) {
         hf__servers_fail("mariadb-install-db failed");
     }
     unlink(sql);

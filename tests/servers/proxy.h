@@ -28,6 +28,10 @@ extern const struct hf__framing hf__framing_none;
 /* MySQL and MariaDB, unless the connection turns to TLS. A statement is any
  * command that gets a reply. */
 extern const struct hf__framing hf__framing_mysql;
+/* Redis in RESP2, unless the connection begins with TLS. Each command is a
+ * statement, AUTH and SELECT too, in a pipeline as alone; there is no
+ * handshake. */
+extern const struct hf__framing hf__framing_redis;
 
 /* Listens on a port of 127.0.0.1 and forwards to another. */
 struct hf__proxy *hf__proxy_start(int server_port, const struct hf__framing *);
@@ -41,6 +45,7 @@ enum hf__proxy_what {
     HF__HANDSHAKE, /* from the server's first byte until it lets a client in */
     HF__STATEMENT,
     HF__REPLY,
+    HF__PUSH, /* what no statement asked for: a message to a subscriber */
 };
 enum hf__proxy_where {
     HF__BEFORE, /* none of its bytes is passed on, but all were received */
@@ -62,8 +67,9 @@ struct hf__proxy_rule {
     size_t bytes;   /* for HF__INSIDE */
     bool always;    /* and at each after it; else once */
     int connection; /* only there; by number, from 1; 0: any */
-    char text[HF__PROXY_TEXT]; /* only statements with this in them, and the
-                                * replies to such; "": any */
+    char text[HF__PROXY_TEXT]; /* only statements with this in their first
+                                * 1024 bytes, the replies to such, and pushes
+                                * with it; "": any */
 };
 
 /* Up to eight at a time. A message is hit by one at most, the first given that
@@ -101,6 +107,7 @@ struct hf__proxy_counts {
     int handshakes;  /* completed */
     int statements;  /* passed on in full */
     int replies;     /* passed on in full */
+    int pushes;      /* passed on in full */
     int hits;        /* of rules */
 };
 

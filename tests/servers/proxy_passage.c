@@ -28,6 +28,7 @@ struct hf__passage *hf__passage_new(int client, int server, int number)
         abort();
     }
     passage->number = number;
+    passage->last_question = &passage->questions;
     passage->ends[HF__TO_CLIENT] = client;
     passage->ends[HF__TO_SERVER] = server;
     for (int i = 0; i < HF__PROXY_WAYS; i++) {
@@ -75,6 +76,7 @@ void hf__passage_free(struct hf__passage *passage)
     for (int i = 0; i < HF__PROXY_WAYS; i++) {
         hf__flow_fini(&passage->flows[i]);
     }
+    hf__rules_forget(passage);
     free(passage);
 }
 
@@ -155,6 +157,9 @@ static void count_message(struct hf__relay *relay, enum hf__proxy_what what)
     case HF__REPLY:
         relay->counts.replies++;
         break;
+    case HF__PUSH:
+        relay->counts.pushes++;
+        break;
     }
 }
 
@@ -168,6 +173,7 @@ static void pass(struct hf__relay *relay, struct hf__passage *passage,
     flow->message += n;
     if (!flow->unit && flow->mark.is_counted && flow->mark.ends) {
         count_message(relay, flow->mark.what);
+        hf__rules_end(passage, flow->mark.what);
     }
 }
 

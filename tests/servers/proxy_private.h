@@ -56,6 +56,13 @@ struct hf__flow {
     struct hf__chunk **last;
 };
 
+/* What was asked and not yet answered in full; a pipeline has many. */
+struct hf__question {
+    struct hf__question *next;
+    size_t length;
+    uint8_t statement[1024]; /* its beginning */
+};
+
 struct hf__passage {
     struct hf__passage *next;
     int number;
@@ -63,8 +70,9 @@ struct hf__passage {
     struct hf__flow flows[HF__PROXY_WAYS];
     bool is_silenced;
     bool is_over;
-    uint8_t statement[1024]; /* the beginning of the last one */
-    size_t statement_length;
+    struct hf__question *questions; /* the oldest first */
+    struct hf__question **last_question;
+    struct hf__question *answered; /* the last one that was; or NULL */
     uint64_t framing_state[HF__FRAMING_STATE / 8];
 };
 
@@ -114,9 +122,13 @@ void hf__passage_cut(struct hf__passage *, enum hf__proxy_action);
 /* No rule, silence or delay holds for it any more. */
 void hf__passage_heal(struct hf__passage *);
 
-/* proxy_rules.c: which rule hits a message that begins here. */
+/* proxy_rules.c: which rule hits a message that begins here; and that one has
+ * passed in full. */
 void hf__rules_begin(struct hf__relay *, struct hf__passage *,
                      struct hf__flow *);
+void hf__rules_end(struct hf__passage *, enum hf__proxy_what);
+/* Frees what was kept of a connection. */
+void hf__rules_forget(struct hf__passage *);
 
 enum hf__proxy_order {
     HF__ORDER_RULE,

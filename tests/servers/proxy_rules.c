@@ -6,28 +6,81 @@
  */
 #include "tests/servers/proxy_private.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-/* The last statement stands for the message: it is one, or the one that the
- * message replies to. */
+static bool has_text(const uint8_t *bytes, size_t length, const char *text)
+{
+    return !text[0] || memmem(bytes, length, text, strlen(text));
+}
+
+/* The statement that the message is, or replies to. A reply to none belongs to
+ * the last one that was answered: some have several. NULL: there was none. */
+static const struct hf__question *question_of(const struct hf__passage *passage,
+                                              enum hf__proxy_what what)
+{
+    const struct hf__question *q = passage->questions;
+
+    while (what == HF__STATEMENT && q && q->next) {
+        q = q->next;
+    }
+    return q ? q : passage->answered;
+}
+
 static bool is_about(const struct hf__proxy_rule *rule,
                      const struct hf__passage *passage,
                      const struct hf__flow *flow)
 {
-    return rule->what == flow->mark.what &&
-           (!rule->connection || rule->connection == passage->number) &&
-           (!rule->text[0] ||
-            memmem(passage->statement, passage->statement_length, rule->text,
-                   strlen(rule->text)));
+    const struct hf__question *q = question_of(passage, flow->mark.what);
+
+    if (rule->what != flow->mark.what ||
+        (rule->connection && rule->connection != passage->number)) {
+        return false;
+    }
+    if (flow->mark.what == HF__PUSH) {
+        return has_text(flow->bytes, flow->unit, rule->text);
+    }
+    return q ? has_text(q->statement, q->length, rule->text) : !rule->text[0];
 }
 
 static void keep_statement(struct hf__passage *passage,
                            const struct hf__flow *flow)
 {
-    size_t room = sizeof passage->statement;
+    struct hf__question *q = calloc(1, sizeof *q);
 
-    passage->statement_length = flow->unit < room ? flow->unit : room;
-    memcpy(passage->statement, flow->bytes, passage->statement_length);
+    if (!q) {
+        abort();
+    }
+    q->length =
+        flow->unit < sizeof q->statement ? flow->unit : sizeof q->statement;
+    memcpy(q->statement, flow->bytes, q->length);
+    *passage->last_question = q;
+    passage->last_question = &q->next;
+}
+
+void hf__rules_end(struct hf__passage *passage, enum hf__proxy_what what)
+{
+    struct hf__question *q = passage->questions;
+
+    if (what != HF__REPLY || !q) {
+        return;
+    }
+    passage->questions = q->next;
+    if (!q->next) {
+        passage->last_question = &passage->questions;
+    }
+    free(passage->answered);
+    passage->answered = q;
+    q->next = NULL;
+}
+
+void hf__rules_forget(struct hf__passage *passage)
+{
+    while (passage->questions) {
+        hf__rules_end(passage, HF__REPLY);
+    }
+    free(passage->answered);
+    passage->answered = NULL;
 }
 
 void hf__rules_begin(struct hf__relay *relay, struct hf__passage *passage,

@@ -9,6 +9,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { SLOW_FACTOR = 5, TRIES = 1000 };
@@ -83,6 +85,39 @@ void hf__servers_exec(const char *const argv[])
     execv(argv[0], args.theirs);
     fprintf(stderr, "%s: %s\n", argv[0], strerror(errno));
     _exit(127);
+}
+
+static void print_file(const char *path)
+{
+    char line[1024];
+    FILE *f = fopen(path, "re");
+
+    while (f && fgets(line, sizeof line, f)) {
+        printf("# %s", line);
+    }
+    if (f) {
+        fclose(f);
+    }
+}
+
+bool hf__servers_run(const char *const argv[], const char *log)
+{
+    int status = -1;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        int fd = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+        dup2(fd, STDOUT_FILENO);
+        dup2(fd, STDERR_FILENO);
+        hf__servers_exec(argv);
+    }
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (status != 0) {
+        print_file(log);
+    }
+    return status == 0;
 }
 
 static bool is_free(int port)

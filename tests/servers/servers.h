@@ -24,6 +24,9 @@ bool hf__servers_find(const char *program, char *path, size_t size);
 /* Becomes that program, argv[0], which is a path; NULL-ended. Exits with 127
  * if it can't. */
 _Noreturn void hf__servers_exec(const char *const argv[]);
+/* Runs that program to its end. Its words go to a file, and are printed if it
+ * fails. */
+bool hf__servers_run(const char *const argv[], const char *log);
 /* A port of 127.0.0.1 that nobody listens on and no client is given. */
 int hf__servers_free_port(void);
 /* `ms`, stretched where HOLDFAST_TEST_SLOW says that all is slow. */

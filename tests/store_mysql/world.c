@@ -6,6 +6,7 @@
 #include "tests/store_mysql/world.h"
 #include "tests/contract/urls.h"
 #include "tests/servers/servers.h"
+#include "tests/store_server/server.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -89,6 +90,62 @@ int hf__store_url(const char *scheme, char *url, size_t size)
     snprintf(url, size, "%s://%s:%s@127.0.0.1:%d/%s", scheme, HF__MARIADB_USER,
              HF__MARIADB_PASSWORD, port, database());
     return 0;
+}
+
+/* ---- as the tests of every store on a server know it */
+
+static struct hf__mariadb *owned;
+
+struct own_server begin_own_server(bool is_durable)
+{
+    owned = is_durable ? own_server_on_disk(NULL) : own_server(NULL);
+    return (struct own_server){true};
+}
+
+void end_own_server(struct own_server *own)
+{
+    (void)own;
+    hf__mariadb_free(owned);
+}
+
+void stop_server(void)
+{
+    hf__mariadb_stop(owned);
+}
+
+void kill_server(void)
+{
+    hf__mariadb_kill(owned);
+}
+
+void restart_server(void)
+{
+    hf__mariadb_restart(owned, NULL);
+}
+
+void pause_server(void)
+{
+    hf__mariadb_pause(owned);
+}
+
+void resume_server(void)
+{
+    hf__mariadb_resume(owned);
+}
+
+int server_port(void)
+{
+    return hf__mariadb_port(server());
+}
+
+const struct hf__framing *server_framing(void)
+{
+    return &hf__framing_mysql;
+}
+
+void forget_all(void)
+{
+    hf__mariadb_sql(server(), "DELETE FROM %s.holdfast_lock", database());
 }
 
 /* ---- strangers */

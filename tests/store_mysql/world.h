@@ -8,8 +8,8 @@
 #ifndef HF_TESTS_STORE_MYSQL_WORLD_H
 #define HF_TESTS_STORE_MYSQL_WORLD_H
 
-#include "tests/contract/api.h"
 #include "tests/servers/mariadb.h"
+#include "tests/store_server/server.h"
 
 #include <mysql.h>
 
@@ -26,8 +26,6 @@ struct hf__mariadb *own_server_on_disk(const char *const *extra);
 /* Where the store is. */
 const struct hf__mariadb *server(void);
 const char *database(void);
-/* From now on the store's URL has this port of 127.0.0.1. */
-void reach_by_port(int port);
 /* A URL of the test's database with other parts; till the next call. */
 const char *url_as(const char *user_and_password, const char *host, int port,
                    const char *name);

@@ -3,7 +3,7 @@
  * An acquire whose connection breaks at any point: one grant or none, and none
  * that stays after its caller was told of a failure.
  */
-#include "tests/store_mysql/cuts.h"
+#include "tests/store_server/cuts.h"
 
 static void acquire_cut(struct scene *s, const struct hf__proxy_rule *rule)
 {
@@ -25,7 +25,7 @@ static void acquire_cut(struct scene *s, const struct hf__proxy_rule *rule)
 static void first_acquire_cut(struct scene *s,
                               const struct hf__proxy_rule *rule)
 {
-    hf__mariadb_sql(server(), "DELETE FROM %s.holdfast_lock", database());
+    forget_all();
     acquire_cut(s, rule);
 }
 

@@ -3,7 +3,7 @@
  * The words of cuts.h: which rules there are, and what must be true after each.
  * The proxy stands before one client; the other sees what the store has.
  */
-#include "tests/store_mysql/cuts.h"
+#include "tests/store_server/cuts.h"
 
 /* Below the second for which a session waits for a row on the server, so that
  * nothing but the cut is slow. */
@@ -107,8 +107,7 @@ static void play_where(struct scene *s, play_fn play,
 void play_all(play_fn play, int messages)
 {
     struct scene s = {
-        .proxy =
-            hf__proxy_start(hf__mariadb_port(server()), &hf__framing_mysql),
+        .proxy = hf__proxy_start(server_port(), server_framing()),
     };
     struct hf__proxy_rule rule = {.what = HF__STATEMENT};
 

@@ -3,11 +3,10 @@
  * The words of the tests that cut the connection before, inside and after each
  * statement and reply of an operation.
  */
-#ifndef HF_TESTS_STORE_MYSQL_CUTS_H
-#define HF_TESTS_STORE_MYSQL_CUTS_H
+#ifndef HF_TESTS_STORE_SERVER_CUTS_H
+#define HF_TESTS_STORE_SERVER_CUTS_H
 
-#include "tests/servers/proxy.h"
-#include "tests/store_mysql/world.h"
+#include "tests/store_server/server.h"
 
 struct scene {
     struct hf__proxy *proxy;

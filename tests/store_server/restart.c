@@ -3,31 +3,31 @@
  * One holder while its server is killed, started again, or stands still: a
  * lock outlives what is shorter than its lease, and is lost in time else.
  */
-#include "tests/store_mysql/world.h"
+#include "tests/store_server/server.h"
 
-static void stop_and_restart(struct hf__mariadb *m)
+static void stop_and_restart(void)
 {
-    hf__mariadb_stop(m);
-    hf__mariadb_restart(m, NULL);
+    stop_server();
+    restart_server();
 }
 
-static void kill_and_restart(struct hf__mariadb *m)
+static void kill_and_restart(void)
 {
-    hf__mariadb_kill(m);
-    hf__mariadb_restart(m, NULL);
+    kill_server();
+    restart_server();
 }
 
 TEST_WITHIN(60, a_restart_costs_no_lock)
 {
-    AUTO_SERVER *m = own_server_on_disk(NULL);
+    OWN_SERVER(true);
     AUTO_CLIENT *alice = open_with("io_timeout=1s");
     AUTO_CLIENT *bob = open_with("io_timeout=1s");
     AUTO_LOCK *job = acquire_leased(alice, "job", patience(12000));
 
-    stop_and_restart(m);
+    stop_and_restart();
     EXPECT_IS(hf_held(job), 1);
     EXPECT_IS(attempt(bob, "job", 1000), HF_TIMEDOUT);
-    kill_and_restart(m);
+    kill_and_restart();
     EXPECT_IS(hf_held(job), 1);
     while (hf_renew(job, NULL) != HF_OK) {
         EXPECT_IS(hf_held(job), 1);
@@ -39,20 +39,20 @@ TEST_WITHIN(60, a_restart_costs_no_lock)
 
 TEST_WITHIN(60, a_server_that_stands_still_for_less_than_the_lease_costs_none)
 {
-    AUTO_SERVER *m = own_server(NULL);
+    OWN_SERVER(false);
     AUTO_CLIENT *alice = open_with("io_timeout=500ms");
     AUTO_LOCK *job = acquire_leased(alice, "job", patience(6000));
     hf_acquire_opts opts = wanting(0, 30000);
     hf_lock *none = NULL;
     int64_t start;
 
-    hf__mariadb_pause(m);
+    pause_server();
     start = hf__test_now_ms();
     EXPECT_IS(hf_acquire(alice, "other", &opts, &none, NULL), HF_EUNKNOWN);
     EXPECT_SOON(since(start), patience(600));
     hf__test_pause_ms(2000 - since(start));
     EXPECT_IS(hf_held(job), 1);
-    hf__mariadb_resume(m);
+    resume_server();
     EXPECT_SOON(await_free(alice, "other", 10000), patience(3000));
     hf__test_pause_ms(patience(4000));
     expect_held(job);
@@ -60,19 +60,19 @@ TEST_WITHIN(60, a_server_that_stands_still_for_less_than_the_lease_costs_none)
 
 TEST_WITHIN(60, a_server_that_stands_still_for_longer_is_a_lock_lost_in_time)
 {
-    AUTO_SERVER *m = own_server(NULL);
+    OWN_SERVER(false);
     AUTO_CLIENT *alice = open_with("io_timeout=500ms");
     int64_t lease_ms = patience(1500);
     AUTO_LOCK *job = acquire_leased(alice, "job", lease_ms);
     AUTO_LOCK *next = NULL;
     int64_t start = hf__test_now_ms();
 
-    hf__mariadb_pause(m);
+    pause_server();
     EXPECT_IS(hf_wait_lost(job, 2 * lease_ms), HF_LOST);
     EXPECT_LESS(since(start), lease_ms);
     expect_lost(job, HF_REASON_EXPIRED);
     hf__test_pause_ms(lease_ms);
-    hf__mariadb_resume(m);
+    resume_server();
     next = acquire_leased(alice, "job", 30000);
     EXPECT_SAFE_MORE(hf_fence(next), hf_fence(job));
     hf__test_pause_ms(1500); /* what was under way then comes too late */

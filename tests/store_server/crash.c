@@ -2,11 +2,10 @@
 /*
  * The server is killed, stopped and started again while eight processes
  * contend for two locks, and their history is checked: never two holders at a
- * time, no fence that falls, and all go on afterwards. Its data are on the
- * disk, flushed at each commit.
+ * time, no fence that falls, and all go on afterwards. It is durable.
  */
 #include "tests/contract/peer.h"
-#include "tests/store_mysql/world.h"
+#include "tests/store_server/server.h"
 
 #include <stdatomic.h>
 
@@ -105,19 +104,19 @@ static void await_progress(void)
     printf("all went on within %lld ms\n", (long long)since(start));
 }
 
-static void stir(struct hf__mariadb *m, void (*disturb)(struct hf__mariadb *))
+static void stir(void (*disturb)(void))
 {
     pid_t crew[CREW];
     long long grants = 0;
 
-    hf_close(open_store()); /* the tables */
+    hf_close(open_store()); /* what the first to come makes */
     page = shared_page(sizeof *page);
     for (int i = 0; i < CREW; i++) {
         crew[i] = start_crew(contend, i);
     }
     await_progress();
     for (int i = 0; i < 2; i++) {
-        disturb(m);
+        disturb();
         await_progress();
     }
     atomic_store(&page->is_over, 1);
@@ -131,43 +130,43 @@ static void stir(struct hf__mariadb *m, void (*disturb)(struct hf__mariadb *))
     EXPECT_IS(atomic_load(&page->strange), 0);
 }
 
-static void kill_and_restart(struct hf__mariadb *m)
+static void kill_and_restart(void)
 {
-    hf__mariadb_kill(m);
+    kill_server();
     hf__test_pause_ms(100);
-    hf__mariadb_restart(m, NULL);
+    restart_server();
 }
 
 TEST_WITHIN(90, eight_go_on_when_the_server_is_killed)
 {
-    AUTO_SERVER *m = own_server_on_disk(NULL);
+    OWN_SERVER(true);
 
-    stir(m, kill_and_restart);
+    stir(kill_and_restart);
 }
 
-static void stop_and_restart(struct hf__mariadb *m)
+static void stop_and_restart(void)
 {
-    hf__mariadb_stop(m);
-    hf__mariadb_restart(m, NULL);
+    stop_server();
+    restart_server();
 }
 
 TEST_WITHIN(90, eight_go_on_when_the_server_is_restarted)
 {
-    AUTO_SERVER *m = own_server_on_disk(NULL);
+    OWN_SERVER(true);
 
-    stir(m, stop_and_restart);
+    stir(stop_and_restart);
 }
 
-static void pause_for_long(struct hf__mariadb *m)
+static void pause_for_long(void)
 {
-    hf__mariadb_pause(m);
+    pause_server();
     hf__test_pause_ms(patience(LEASE_MS) + 700);
-    hf__mariadb_resume(m);
+    resume_server();
 }
 
 TEST_WITHIN(90, eight_go_on_when_the_server_stands_still)
 {
-    AUTO_SERVER *m = own_server(NULL);
+    OWN_SERVER(false);
 
-    stir(m, pause_for_long);
+    stir(pause_for_long);
 }

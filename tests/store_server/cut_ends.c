@@ -3,7 +3,7 @@
  * What holders do, while the connection breaks at any point: a renewal costs
  * no lock, a release is done all the same, a hand-over has one heir or none.
  */
-#include "tests/store_mysql/cuts.h"
+#include "tests/store_server/cuts.h"
 
 static hf_lock *acquire_seen(struct scene *s)
 {

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Starting and ending a private Redis. Ending it for sure is left to the
+ * warden, what lies in its folder to redis_folder.c, commands to
+ * redis_command.c.
+ */
+#include "tests/servers/redis.h"
+#include "tests/lib/test.h"
+#include "tests/servers/redis_private.h"
+#include "tests/servers/servers.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { STARTS_MS = 30000, STOPS_MS = 30000, PORT_TRIES = 5, LOOKS_MS = 2 };
+
+bool hf__redis_is_installed(void)
+{
+    char path[HF__SERVERS_PATH];
+
+    return hf__redis_find(path, sizeof path);
+}
+
+void hf__redis_need(void)
+{
+    if (!hf__redis_is_installed()) {
+        hf__servers_missing("redis-server");
+    }
+}
+
+static void set_extra(struct hf__redis *s, const char *const *extra)
+{
+    int i = 0;
+
+    for (; extra && extra[i]; i++) {
+        if (i == HF__REDIS_EXTRA ||
+            snprintf(s->extra[i], sizeof s->extra[i], "%s", extra[i]) >=
+                (int)sizeof s->extra[i]) {
+            hf__servers_fail("redis-server: too many or too long lines");
+        }
+    }
+    s->extra[i][0] = '\0';
+}
+
+/* The server decides by the name it is called by what it is. */
+static void start_process(struct hf__redis *s)
+{
+    char program[HF__REDIS_ROOM];
+    char config[HF__REDIS_ROOM];
+    const char *argv[] = {program, config, NULL};
+
+    snprintf(program, sizeof program, "%s/redis-server", s->folder);
+    snprintf(config, sizeof config, "%s/redis.conf", s->folder);
+    hf__redis_write_config(s);
+    s->pid = hf__warden_start(s->warden, argv);
+}
+
+static void take_ports(struct hf__redis *s)
+{
+    s->port = hf__servers_free_port();
+    do {
+        s->tls_port = s->has_tls ? hf__servers_free_port() : 0;
+    } while (s->tls_port == s->port);
+}
+
+/* False: it ended instead. */
+static bool wait_until_it_answers(struct hf__redis *s)
+{
+    int64_t until = hf__test_now_ms() + hf__servers_patience(STARTS_MS);
+
+    while (!hf__redis_answers(s)) {
+        if (hf__warden_wait(s->warden, LOOKS_MS)) {
+            return false;
+        }
+        if (hf__test_now_ms() > until) {
+            hf__warden_print_log(s->warden);
+            hf__servers_fail("redis-server does not answer");
+        }
+    }
+    return true;
+}
+
+static void fill_folder(struct hf__redis *s, const struct hf__redis_opts *opts)
+{
+    char program[HF__SERVERS_PATH];
+    char path[HF__REDIS_ROOM];
+
+    hf__redis_find(program, sizeof program);
+    snprintf(path, sizeof path, "%s/redis-server", s->folder);
+    if (symlink(program, path) < 0) {
+        hf__servers_fail("symlink %s", path);
+    }
+    snprintf(path, sizeof path, "%s/data", s->folder);
+    mkdir(path, 0700);
+    hf__redis_write_users(s, opts->users);
+    if (s->has_tls) {
+        hf__redis_make_certificates(s);
+    }
+}
+
+struct hf__redis *hf__redis_new(const struct hf__redis_opts *given)
+{
+    static const struct hf__redis_opts none;
+    const struct hf__redis_opts *opts = given ? given : &none;
+    struct hf__redis *s = calloc(1, sizeof *s);
+
+    hf__redis_need();
+    if (!s) {
+        hf__servers_fail("out of memory");
+    }
+    s->warden = hf__warden_new("redis", opts->on_disk);
+    snprintf(s->folder, sizeof s->folder, "%s", hf__warden_folder(s->warden));
+    snprintf(s->socket, sizeof s->socket, "%s/socket", s->folder);
+    snprintf(s->password, sizeof s->password, "%s",
+             opts->password ? opts->password : "");
+    s->has_aof = opts->has_aof;
+    s->has_tls = opts->has_tls;
+    set_extra(s, opts->extra);
+    fill_folder(s, opts);
+    take_ports(s);
+    start_process(s);
+    return s;
+}
+
+/* Somebody else may take the port before the server does. */
+void hf__redis_settle(struct hf__redis *s)
+{
+    for (int i = 0; i < PORT_TRIES; i++) {
+        if (wait_until_it_answers(s)) {
+            return;
+        }
+        take_ports(s);
+        start_process(s);
+    }
+    hf__warden_print_log(s->warden);
+    hf__servers_fail("redis-server does not start");
+}
+
+struct hf__redis *hf__redis_start(const struct hf__redis_opts *opts)
+{
+    struct hf__redis *s = hf__redis_new(opts);
+
+    hf__redis_settle(s);
+    return s;
+}
+
+void hf__redis_launch(struct hf__redis *s, const char *const *extra)
+{
+    if (extra) {
+        set_extra(s, extra);
+    }
+    start_process(s);
+}
+
+void hf__redis_await(struct hf__redis *s)
+{
+    if (!wait_until_it_answers(s)) {
+        hf__warden_print_log(s->warden);
+        hf__servers_fail("redis-server does not start again");
+    }
+}
+
+void hf__redis_restart(struct hf__redis *s, const char *const *extra)
+{
+    hf__redis_launch(s, extra);
+    hf__redis_await(s);
+}
+
+static void end(struct hf__redis *s, int number)
+{
+    hf__warden_signal(s->warden, number);
+    if (!hf__warden_wait(s->warden, hf__servers_patience(STOPS_MS))) {
+        hf__warden_print_log(s->warden);
+        hf__servers_fail("redis-server does not end");
+    }
+}
+
+void hf__redis_stop(struct hf__redis *s)
+{
+    end(s, SIGTERM);
+}
+
+void hf__redis_kill(struct hf__redis *s)
+{
+    end(s, SIGKILL);
+}
+
+void hf__redis_pause(struct hf__redis *s)
+{
+    hf__warden_signal(s->warden, SIGSTOP);
+}
+
+void hf__redis_resume(struct hf__redis *s)
+{
+    hf__warden_signal(s->warden, SIGCONT);
+}
+
+bool hf__redis_has_ended(struct hf__redis *s)
+{
+    return hf__warden_wait(s->warden, 0);
+}
+
+void hf__redis_free(struct hf__redis *s)
+{
+    if (s) {
+        hf__warden_free(s->warden);
+        free(s);
+    }
+}
+
+int hf__redis_port(const struct hf__redis *s)
+{
+    return s->port;
+}
+
+int hf__redis_tls_port(const struct hf__redis *s)
+{
+    return s->tls_port;
+}
+
+pid_t hf__redis_pid(const struct hf__redis *s)
+{
+    return s->pid;
+}
+
+const char *hf__redis_socket(const struct hf__redis *s)
+{
+    return s->socket;
+}
+
+const char *hf__redis_folder(const struct hf__redis *s)
+{
+    return s->folder;
+}
+
+void hf__redis_url(const struct hf__redis *s, int database, char *url,
+                   size_t size)
+{
+    snprintf(url, size, "redis://%s%s%s127.0.0.1:%d/%d",
+             s->password[0] ? ":" : "", s->password, s->password[0] ? "@" : "",
+             s->port, database);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the files of the Redis fixture share, and nobody else sees: the struct,
+ * what lies in its folder, and the administrator.
+ */
+#ifndef HF_TESTS_SERVERS_REDIS_PRIVATE_H
+#define HF_TESTS_SERVERS_REDIS_PRIVATE_H
+
+#include "tests/servers/redis.h"
+#include "tests/servers/servers.h"
+
+enum { HF__REDIS_EXTRA = 16, HF__REDIS_ROOM = 320 };
+
+struct hf__redis {
+    struct hf__warden *warden;
+    char folder[HF__SERVERS_PATH];
+    char socket[HF__SERVERS_PATH + 8];
+    char extra[HF__REDIS_EXTRA + 1][256]; /* ended by an empty one */
+    char password[64];                    /* "": none */
+    bool has_aof;
+    bool has_tls;
+    int port;
+    int tls_port;
+    pid_t pid;
+    /* For the commands of this process: each has its copy of all this. */
+    _Atomic int database;
+};
+
+#define HF__REDIS_ADMIN          "admin"
+#define HF__REDIS_ADMIN_PASSWORD "whatever-the-test-forbids"
+
+/* redis.c: the two halves of hf__redis_start(): it runs, and it answers. */
+struct hf__redis *hf__redis_new(const struct hf__redis_opts *);
+void hf__redis_settle(struct hf__redis *);
+
+/* redis_folder.c: what a server finds in its folder. */
+/* The program as it shall be called; false: there is none. */
+bool hf__redis_find(char *path, size_t size);
+void hf__redis_write_users(const struct hf__redis *, const char *more);
+void hf__redis_write_config(const struct hf__redis *);
+/* redis_tls.c: the folder "tls" with the certificates. */
+void hf__redis_make_certificates(const struct hf__redis *);
+
+/* redis_command.c: is it done with loading, and takes commands? */
+bool hf__redis_answers(const struct hf__redis *);
+
+#endif

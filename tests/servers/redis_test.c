@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Does the fixture do what redis.h says: a server that answers, an
+ * administrator whom nothing keeps out, data that survive or don't, and
+ * nothing left when its owner is killed? TLS has tests of its own.
+ */
+#include "tests/lib/test.h"
+#include "tests/servers/redis.h"
+#include "tests/servers/servers.h"
+
+#include <hiredis.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* A client by TCP; NULL: it is refused. */
+static redisContext *connect_client(const struct hf__redis *s)
+{
+    struct timeval patience = {.tv_sec = 1};
+    redisContext *c =
+        redisConnectWithTimeout("127.0.0.1", hf__redis_port(s), patience);
+
+    EXPECT(c);
+    if (c->err) {
+        printf("%s\n", c->errstr);
+        redisFree(c);
+        return NULL;
+    }
+    redisSetTimeout(c, patience);
+    return c;
+}
+
+/* What a client by TCP gets for a command; "": nothing. */
+__attribute__((format(printf, 2, 3))) static const char *
+ask(const struct hf__redis *s, const char *format, ...)
+{
+    static char text[256];
+    redisContext *c = connect_client(s);
+    redisReply *reply;
+    va_list args;
+
+    text[0] = '\0';
+    if (c) {
+        va_start(args, format);
+        reply = redisvCommand(c, format, args);
+        va_end(args);
+        snprintf(text, sizeof text, "%s",
+                 reply && reply->str ? reply->str : "");
+        freeReplyObject(reply);
+        redisFree(c);
+    }
+    return text;
+}
+
+static bool is_gone(pid_t pid)
+{
+    int64_t until = hf__test_now_ms() + 10000;
+
+    while (kill(pid, 0) == 0 && hf__test_now_ms() < until) {
+        hf__test_pause_ms(5);
+    }
+    return kill(pid, 0) < 0;
+}
+
+static bool is_removed(const char *folder)
+{
+    int64_t until = hf__test_now_ms() + 10000;
+
+    while (access(folder, F_OK) == 0 && hf__test_now_ms() < until) {
+        hf__test_pause_ms(5);
+    }
+    return access(folder, F_OK) < 0;
+}
+
+TEST_WITHIN(60, a_server_starts_answers_and_leaves_nothing)
+{
+    int64_t start = hf__test_now_ms();
+    struct hf__redis *s = hf__redis_start(NULL);
+    int64_t took = hf__test_now_ms() - start;
+    char folder[256];
+    pid_t pid = hf__redis_pid(s);
+
+    printf("%lld ms\n", (long long)took);
+    EXPECT_TEXT(hf__redis_command(s, "PING"), "PONG");
+    EXPECT_TEXT(ask(s, "PING"), "PONG");
+    EXPECT_HAS(hf__redis_value(s, "dir", "CONFIG GET dir"),
+               hf__redis_folder(s));
+    EXPECT_TEXT(hf__redis_value(s, "save", "CONFIG GET save"), "");
+    EXPECT_TEXT(hf__redis_value(s, "databases", "CONFIG GET databases"),
+                "10000");
+    EXPECT_TEXT(hf__redis_value(s, "aof_enabled", "INFO"), "0");
+    snprintf(folder, sizeof folder, "%s", hf__redis_folder(s));
+    start = hf__test_now_ms();
+    hf__redis_free(s);
+    printf("ended in %lld ms\n", (long long)(hf__test_now_ms() - start));
+    EXPECT(access(folder, F_OK) < 0);
+    EXPECT(kill(pid, 0) < 0);
+    EXPECT_SOON(took, hf__servers_patience(1000));
+}
+
+TEST_WITHIN(60, replies_come_as_text)
+{
+    struct hf__redis *s = hf__redis_start(NULL);
+
+    EXPECT_TEXT(hf__redis_command(s, "SET k %s", "two words"), "OK");
+    EXPECT_TEXT(hf__redis_command(s, "GET k"), "two words");
+    EXPECT_TEXT(hf__redis_command(s, "GET nothing"), "");
+    EXPECT_TEXT(hf__redis_command(s, "HSET h a 1 b %d", -2), "2");
+    EXPECT_TEXT(hf__redis_command(s, "HMGET h a none b"), "1\n\n-2");
+    EXPECT_TEXT(hf__redis_value(s, "b", "HGETALL h"), "-2");
+    EXPECT_TEXT(hf__redis_value(s, "c", "HGETALL h"), "");
+    EXPECT_TEXT(hf__redis_value(s, "role", "INFO replication"), "master");
+    EXPECT_TEXT(hf__redis_value(s, "rol", "INFO replication"), "");
+    EXPECT_TEXT(hf__redis_command(s, "EVAL %s 0", "return {1, {'a', 'b'}, 2}"),
+                "1\na\nb\n2");
+    EXPECT_TEXT(hf__redis_command(s, "KEYS none*"), "");
+    EXPECT(!hf__redis_try(s, "SET k 1"));
+    EXPECT_HAS(hf__redis_try(s, "LPUSH k 1"), "WRONGTYPE");
+    hf__redis_select(s, 77);
+    EXPECT_TEXT(hf__redis_command(s, "EXISTS k"), "0");
+    hf__redis_select(s, 0);
+    EXPECT_TEXT(hf__redis_command(s, "EXISTS k"), "1");
+    hf__redis_free(s);
+}
+
+static void restart(bool has_aof, void (*end)(struct hf__redis *),
+                    const char *found)
+{
+    const struct hf__redis_opts opts = {.has_aof = has_aof};
+    struct hf__redis *s = hf__redis_start(&opts);
+    int port = hf__redis_port(s);
+    pid_t pid = hf__redis_pid(s);
+
+    EXPECT_TEXT(ask(s, "SET k found"), "OK");
+    EXPECT(!hf__redis_has_ended(s));
+    end(s);
+    EXPECT(hf__redis_has_ended(s));
+    EXPECT(!connect_client(s));
+    EXPECT(hf__redis_try(s, "PING"));
+    hf__redis_restart(s, NULL);
+    EXPECT_NOT(hf__redis_pid(s), pid);
+    EXPECT_IS(hf__redis_port(s), port);
+    EXPECT_TEXT(ask(s, "GET k"), found);
+    hf__redis_free(s);
+}
+
+TEST_WITHIN(60, what_was_stopped_or_killed_starts_again_with_its_file)
+{
+    restart(true, hf__redis_stop, "found");
+    restart(true, hf__redis_kill, "found");
+}
+
+TEST_WITHIN(60, what_has_no_file_starts_again_empty)
+{
+    restart(false, hf__redis_stop, "");
+    restart(false, hf__redis_kill, "");
+}
+
+TEST_WITHIN(60, lines_are_given_and_changed)
+{
+    static const char *const first[] = {"maxmemory 20mb",
+                                        "maxmemory-policy allkeys-lru",
+                                        "appendfsync no", NULL};
+    static const char *const second[] = {"maxclients 77", NULL};
+    const struct hf__redis_opts opts = {
+        .extra = first, .has_aof = true, .on_disk = true};
+    struct hf__redis *s = hf__redis_start(&opts);
+
+    EXPECT(strncmp(hf__redis_folder(s), "/dev/shm/", 9) != 0);
+    EXPECT_TEXT(hf__redis_value(s, "maxmemory", "CONFIG GET maxmemory"),
+                "20971520");
+    EXPECT_TEXT(hf__redis_value(s, "maxmemory_policy", "INFO memory"),
+                "allkeys-lru");
+    EXPECT_TEXT(hf__redis_value(s, "appendfsync", "CONFIG GET appendfsync"),
+                "no");
+    hf__redis_stop(s);
+    hf__redis_restart(s, second);
+    EXPECT_TEXT(hf__redis_value(s, "maxclients", "CONFIG GET maxclients"),
+                "77");
+    EXPECT_TEXT(hf__redis_value(s, "maxmemory_policy", "INFO memory"),
+                "noeviction");
+    EXPECT_TEXT(hf__redis_value(s, "appendfsync", "CONFIG GET appendfsync"),
+                "always");
+    hf__redis_free(s);
+}
+
+TEST_WITHIN(60, a_server_may_be_met_while_it_loads)
+{
+    static const char *const slowly[] = {
+        "key-load-delay 20000", "loading-process-events-interval-bytes 1024",
+        NULL};
+    const struct hf__redis_opts opts = {.has_aof = true};
+    struct hf__redis *s = hf__redis_start(&opts);
+    const char *error;
+    int64_t until = hf__test_now_ms() + 20000;
+
+    hf__redis_command(s, "EVAL %s 0",
+                      "for i = 1, 50 do redis.call('SET', i, "
+                      "string.rep('x', 1000)) end");
+    hf__redis_command(s, "BGREWRITEAOF");
+    while (strcmp(hf__redis_value(s, "aof_rewrite_in_progress", "INFO"), "0")) {
+        hf__test_pause_ms(2);
+    }
+    hf__redis_kill(s);
+    hf__redis_launch(s, slowly);
+    do {
+        error = hf__redis_try(s, "GET 50");
+    } while ((!error || !strstr(error, "LOADING")) &&
+             hf__test_now_ms() < until);
+    EXPECT_HAS(error ? error : "no error", "LOADING");
+    hf__redis_await(s);
+    EXPECT_HAS(hf__redis_command(s, "GET 50"), "xxx");
+    hf__redis_free(s);
+}
+
+TEST_WITHIN(60, a_paused_server_is_silent_until_it_is_resumed)
+{
+    struct hf__redis *s = hf__redis_start(NULL);
+
+    EXPECT_TEXT(ask(s, "PING"), "PONG");
+    hf__redis_pause(s);
+    EXPECT_TEXT(ask(s, "PING"), "");
+    EXPECT(!hf__redis_has_ended(s));
+    hf__redis_resume(s);
+    EXPECT_TEXT(ask(s, "PING"), "PONG");
+    hf__redis_free(s);
+}
+
+TEST_WITHIN(60, a_password_and_users_bind_all_but_the_administrator)
+{
+    const struct hf__redis_opts opts = {
+        .password = "knock-twice",
+        .users = "user bob on >bobs ~bob:* resetchannels +@read"};
+    struct hf__redis *s = hf__redis_start(&opts);
+    char url[HF__REDIS_URL];
+    redisContext *c = connect_client(s);
+    redisReply *reply;
+
+    hf__redis_url(s, 7, url, sizeof url);
+    EXPECT_HAS(url, "redis://:knock-twice@127.0.0.1:");
+    EXPECT_TEXT(strrchr(url, '/'), "/7");
+    EXPECT_HAS(ask(s, "GET k"), "NOAUTH");
+    EXPECT_HAS(ask(s, "AUTH wrong"), "WRONGPASS");
+    EXPECT_TEXT(ask(s, "AUTH knock-twice"), "OK");
+    EXPECT(c);
+    freeReplyObject(redisCommand(c, "AUTH bob bobs"));
+    reply = redisCommand(c, "SET bob:k 1");
+    EXPECT(reply);
+    EXPECT_HAS(reply->str, "NOPERM");
+    freeReplyObject(reply);
+    redisFree(c);
+    hf__redis_command(s, "ACL SETUSER default off");
+    EXPECT_HAS(ask(s, "AUTH knock-twice"), "WRONGPASS");
+    EXPECT_TEXT(hf__redis_command(s, "ACL WHOAMI"), "admin");
+    hf__redis_kill(s);
+    hf__redis_restart(s, NULL);
+    EXPECT_TEXT(ask(s, "AUTH knock-twice"), "OK");
+    hf__redis_free(s);
+}
+
+struct told {
+    pid_t server;
+    char folder[256];
+};
+
+/* Its owner is killed, with the group it is in, as a test past its limit. */
+TEST_WITHIN(60, nothing_is_left_of_an_owner_that_is_killed)
+{
+    struct told told = {0};
+    int ends[2];
+    pid_t owner;
+
+    hf__redis_need();
+    EXPECT_IS(pipe(ends), 0);
+    owner = fork();
+    if (owner == 0) {
+        struct hf__redis *s;
+
+        setpgid(0, 0);
+        s = hf__redis_start(NULL);
+        told.server = hf__redis_pid(s);
+        snprintf(told.folder, sizeof told.folder, "%s", hf__redis_folder(s));
+        EXPECT_IS(write(ends[1], &told, sizeof told), sizeof told);
+        pause();
+        _exit(0);
+    }
+    EXPECT_IS(read(ends[0], &told, sizeof told), sizeof told);
+    EXPECT_IS(kill(told.server, 0), 0);
+    EXPECT_IS(kill(-owner, SIGKILL), 0);
+    EXPECT_IS(waitpid(owner, NULL, 0), owner);
+    EXPECT(is_gone(told.server));
+    EXPECT(is_removed(told.folder));
+    close(ends[0]);
+    close(ends[1]);
+}
+
+TEST_WITHIN(60, a_group_starts_at_once_and_each_member_is_alone)
+{
+    int64_t start = hf__test_now_ms();
+    struct hf__redis_group *g = hf__redis_group_start(0, NULL);
+    char url[HF__REDIS_URL];
+    char part[32];
+
+    printf("%lld ms\n", (long long)(hf__test_now_ms() - start));
+    EXPECT_IS(hf__redis_group_size(g), HF__REDIS_GROUP);
+    hf__redis_group_url(g, 3, url, sizeof url);
+    printf("%s\n", url);
+    EXPECT_IS(strncmp(url, "redlock://127.0.0.1:", 20), 0);
+    EXPECT_HAS(url, "/3");
+    for (int i = 0; i < HF__REDIS_GROUP; i++) {
+        snprintf(part, sizeof part, "127.0.0.1:%d",
+                 hf__redis_port(hf__redis_member(g, i)));
+        EXPECT_HAS(url, part);
+    }
+    hf__redis_command(hf__redis_member(g, 1), "SET k 1");
+    hf__redis_kill(hf__redis_member(g, 2));
+    hf__redis_pause(hf__redis_member(g, 4));
+    EXPECT_TEXT(ask(hf__redis_member(g, 0), "GET k"), "");
+    EXPECT_TEXT(ask(hf__redis_member(g, 1), "GET k"), "1");
+    EXPECT_TEXT(ask(hf__redis_member(g, 2), "PING"), "");
+    EXPECT_TEXT(ask(hf__redis_member(g, 3), "PING"), "PONG");
+    hf__redis_restart(hf__redis_member(g, 2), NULL);
+    EXPECT_TEXT(ask(hf__redis_member(g, 2), "PING"), "PONG");
+    hf__redis_group_free(g);
+}
