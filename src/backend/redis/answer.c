@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Replies of the scripts as results. A reply that makes no sense was made by
+ * somebody else's hand in the store: HF_EPROTO, and nothing is believed of it.
+ * Called by the session's thread.
+ */
+#include "src/backend/redis/ask.h"
+
+#include "src/base/error.h"
+#include "src/base/utf8.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- elements */
+
+static const redisReply *element(const redisReply *reply, size_t i)
+{
+    static const redisReply nothing = {.type = REDIS_REPLY_NIL};
+
+    return reply->type == REDIS_REPLY_ARRAY && i < reply->elements
+               ? reply->element[i]
+               : &nothing;
+}
+
+static bool is_word(const redisReply *reply, const char *word)
+{
+    return reply->type == REDIS_REPLY_STRING &&
+           (size_t)reply->len == strlen(word) &&
+           memcmp(reply->str, word, (size_t)reply->len) == 0;
+}
+
+/* Scripts give numbers as such; what was read from a field is a string. 0 if
+ * it is none. */
+static int64_t number_in(const redisReply *reply)
+{
+    char *end = NULL;
+    long long number;
+
+    if (reply->type == REDIS_REPLY_INTEGER) {
+        return reply->integer;
+    }
+    if (reply->type != REDIS_REPLY_STRING) {
+        return 0;
+    }
+    errno = 0;
+    number = strtoll(reply->str, &end, 10);
+    return errno == 0 && *end == '\0' ? number : 0;
+}
+
+/* One that is damaged is at the end, which the wrappers refuse. */
+static uint64_t fence_in(const redisReply *reply)
+{
+    int64_t fence = number_in(reply);
+
+    return fence < 0 || (uint64_t)fence >= HF__FENCE_END ? HF__FENCE_END
+                                                         : (uint64_t)fence;
+}
+
+static void read_text(const redisReply *reply, char *to, size_t size)
+{
+    size_t length = 0;
+
+    if (reply->type == REDIS_REPLY_STRING &&
+        hf__utf8_is_valid(reply->str, (size_t)reply->len) &&
+        strlen(reply->str) == (size_t)reply->len) {
+        length = (size_t)reply->len < size ? (size_t)reply->len
+                                           : hf__utf8_cut(reply->str, size - 1);
+        memcpy(to, reply->str, length);
+    }
+    to[length] = '\0';
+}
+
+static int digit_of(char c)
+{
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static bool read_token(const redisReply *reply, struct hf__token *token)
+{
+    if (reply->type != REDIS_REPLY_STRING ||
+        (size_t)reply->len != 2 * sizeof token->bytes) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof token->bytes; i++) {
+        int high = digit_of(reply->str[2 * i]);
+        int low = digit_of(reply->str[2 * i + 1]);
+
+        if (high < 0 || low < 0) {
+            return false;
+        }
+        token->bytes[i] = (unsigned char)(high * 16 + low);
+    }
+    return true;
+}
+
+/* ---- records */
+
+/* Where each thing stands in what crowd.lua tells of a name or a grant. */
+enum part {
+    STATE,
+    FENCE,
+    LEFT,
+    MODE,
+    SLOTS,
+    SLOT,
+    TOKEN,
+    ACQUIRED,
+    LABEL,
+    HOST,
+    THREAD,
+    NOTE,
+    PID
+};
+
+static bool read_manner(const redisReply *told, struct hf__record *record)
+{
+    const redisReply *mode = element(told, MODE);
+    int64_t slots = number_in(element(told, SLOTS));
+    int64_t slot = number_in(element(told, SLOT));
+
+    record->slot = -1;
+    if (is_word(mode, "x") || is_word(mode, "s")) {
+        record->manner.mode =
+            is_word(mode, "s") ? HF__MODE_SHARED : HF__MODE_EXCLUSIVE;
+        return slots == 0;
+    }
+    if (!is_word(mode, "n") || slots < 1 || slots > HF_SLOTS_MAX ||
+        slot >= slots) {
+        return false;
+    }
+    record->manner = (struct hf__manner){HF__MODE_SLOTS, (int)slots};
+    record->slot = slot < 0 ? -1 : (int)slot;
+    return true;
+}
+
+static void read_owner(const redisReply *told, struct hf__owner *owner)
+{
+    read_text(element(told, LABEL), owner->label, sizeof owner->label);
+    read_text(element(told, HOST), owner->host, sizeof owner->host);
+    read_text(element(told, THREAD), owner->thread, sizeof owner->thread);
+    read_text(element(told, NOTE), owner->note, sizeof owner->note);
+    owner->pid = number_in(element(told, PID));
+}
+
+/* A grant, or one who waits. */
+static bool read_party(const redisReply *told, struct hf__party *party)
+{
+    struct hf__record *record = &party->record;
+
+    *record = (struct hf__record){.holder_lives = -1};
+    party->is_waiting = is_word(element(told, STATE), "waiting");
+    record->is_held = is_word(element(told, STATE), "held");
+    if (party->is_waiting == record->is_held || !read_manner(told, record)) {
+        return false;
+    }
+    record->fence = fence_in(element(told, FENCE));
+    record->remaining_us = number_in(element(told, LEFT));
+    record->acquired_us = number_in(element(told, ACQUIRED));
+    read_owner(told, &record->owner);
+    return party->is_waiting ||
+           read_token(element(told, TOKEN), &record->token);
+}
+
+static bool read_record(const redisReply *told, struct hf__record *record)
+{
+    const redisReply *state = element(told, STATE);
+    struct hf__party party;
+
+    if (is_word(state, "held")) {
+        if (!read_party(told, &party)) {
+            return false;
+        }
+        *record = party.record;
+        return true;
+    }
+    *record = (struct hf__record){.holder_lives = -1, .slot = -1};
+    record->is_kept = is_word(state, "kept");
+    record->is_promised = is_word(state, "promised");
+    record->fence = fence_in(element(told, FENCE));
+    record->remaining_us = number_in(element(told, LEFT));
+    return record->is_kept || record->is_promised || is_word(state, "free") ||
+           is_word(state, "none");
+}
+
+/* ---- replies */
+
+static bool read_lost(const redisReply *reply, const struct hf__op *op,
+                      struct hf__answer *a)
+{
+    const redisReply *why = element(reply, 1);
+
+    if (!read_record(element(reply, 3), &a->record)) {
+        return false;
+    }
+    a->result = HF_LOST;
+    a->fence = a->record.fence;
+    if (is_word(why, "broken")) {
+        a->reason = HF_REASON_BROKEN;
+    } else if (is_word(why, "expired")) {
+        a->reason = HF_REASON_EXPIRED;
+    } else {
+        a->reason =
+            hf__reason_for(op->fence, a->fence, fence_in(element(reply, 2)));
+    }
+    return true;
+}
+
+static bool read_crowd(const redisReply *reply, const struct hf__op *op,
+                       struct hf__answer *a)
+{
+    for (size_t i = 2; i < reply->elements; i++) {
+        struct hf__party party;
+
+        if (!read_party(element(reply, i), &party)) {
+            return false;
+        }
+        if (op->ret_crowd != NULL &&
+            hf__crowd_add(op->ret_crowd, &party) != HF_OK) {
+            a->result =
+                hf__fail(&a->err, HF_ENOMEM, "out of memory for a look");
+            return true;
+        }
+    }
+    return true;
+}
+
+static bool read_ok(const redisReply *reply, const struct hf__op *op,
+                    struct hf__answer *a)
+{
+    const redisReply *place = element(reply, 2);
+    int64_t slot = number_in(place);
+
+    a->result = HF_OK;
+    switch (op->kind) {
+    case HF__OP_INSPECT:
+        if (!read_record(element(reply, 1), &a->record)) {
+            return false;
+        }
+        a->fence = a->record.fence;
+        return read_crowd(reply, op, a);
+    case HF__OP_BREAK:
+        a->fence = fence_in(element(reply, 1));
+        return read_record(element(reply, 2), &a->record);
+    case HF__OP_ACQUIRE:
+    case HF__OP_RENEW:
+        a->fence = fence_in(element(reply, 1));
+        a->slot = (int)slot;
+        return place->type != REDIS_REPLY_NIL && slot >= -1 &&
+               slot < HF_SLOTS_MAX;
+    case HF__OP_RELEASE:
+    case HF__OP_HANDOVER:
+    case HF__OP_RAISE:
+        break;
+    }
+    a->fence = fence_in(element(reply, 1));
+    return true;
+}
+
+/* What it is where nobody else is at the name: all went well. */
+static bool read_fence(const redisReply *reply, const struct hf__op *op,
+                       struct hf__answer *a)
+{
+    a->result = HF_OK;
+    a->fence = fence_in(reply);
+    return op->kind == HF__OP_ACQUIRE || op->kind == HF__OP_RENEW ||
+           op->kind == HF__OP_RELEASE || op->kind == HF__OP_HANDOVER;
+}
+
+static bool read_busy(const redisReply *reply, struct hf__answer *a)
+{
+    a->result = HF_BUSY;
+    a->is_queued = number_in(element(reply, 1)) == 1;
+    if (!read_record(element(reply, 2), &a->record)) {
+        return false;
+    }
+    a->fence = a->record.fence;
+    return true;
+}
+
+static bool read_misfit(const redisReply *reply, const struct hf__op *op,
+                        struct hf__answer *a)
+{
+    struct hf__op told = *op;
+    int64_t slots = number_in(element(reply, 1));
+
+    told.err = &a->err;
+    a->result = hf__tell_misfit(&told, (int)slots);
+    return op->manner.mode == HF__MODE_SLOTS && slots >= 1 &&
+           slots <= HF_SLOTS_MAX;
+}
+
+static bool read_conflict(const redisReply *reply, struct hf__answer *a)
+{
+    a->result = HF_CONFLICT;
+    if (!read_record(element(reply, 1), &a->record)) {
+        return false;
+    }
+    a->fence = a->record.fence;
+    return true;
+}
+
+static bool read_reply(const redisReply *reply, const struct hf__op *op,
+                       struct hf__answer *a)
+{
+    const redisReply *word = element(reply, 0);
+    bool may_wait = op->kind == HF__OP_ACQUIRE || op->kind == HF__OP_HANDOVER;
+
+    if (reply->type == REDIS_REPLY_INTEGER) {
+        return read_fence(reply, op, a);
+    }
+    if (is_word(word, "ok")) {
+        return read_ok(reply, op, a);
+    }
+    if (op->kind == HF__OP_BREAK) {
+        return is_word(word, "conflict") && read_conflict(reply, a);
+    }
+    if (may_wait && is_word(word, "busy")) {
+        return read_busy(reply, a);
+    }
+    if (op->kind == HF__OP_ACQUIRE && is_word(word, "misfit")) {
+        return read_misfit(reply, op, a);
+    }
+    if (op->kind == HF__OP_ACQUIRE && is_word(word, "void")) {
+        a->result =
+            hf__fail(&a->err, HF_EUNAVAIL, "this claim was given back already");
+        return true;
+    }
+    return op->kind != HF__OP_ACQUIRE && op->kind != HF__OP_INSPECT &&
+           is_word(word, "lost") && read_lost(reply, op, a);
+}
+
+static bool begins_with(const char *words, const char *word)
+{
+    return strncmp(words, word, strlen(word)) == 0;
+}
+
+static void read_error(const redisReply *reply, const struct hf__op *op,
+                       struct hf__answer *a)
+{
+    const char *words = hf__redis_words(reply);
+
+    a->has_no_script = begins_with(words, "NOSCRIPT");
+    a->is_elsewhere =
+        begins_with(words, "READONLY") || begins_with(words, "MASTERDOWN");
+    a->result = hf__redis_error(reply, &op->key, &a->err);
+    if (a->result == HF_EINVAL) {
+        a->result = HF_EPROTO; /* no fault of the operation's */
+    }
+}
+
+void hf__answer_read(const redisReply *reply, const struct hf__op *op,
+                     struct hf__answer *a)
+{
+    *a = (struct hf__answer){
+        .slot = -1,
+        .record = {.holder_lives = -1, .remaining_us = -1, .slot = -1},
+        .err = HF_ERROR_INIT,
+    };
+    if (reply->type == REDIS_REPLY_ERROR) {
+        read_error(reply, op, a);
+    } else if (!read_reply(reply, op, a)) {
+        a->result = hf__fail(&a->err, HF_EPROTO,
+                             "\"%.*s\": what the store keeps of it makes no "
+                             "sense; it was written by something else",
+                             (int)(op->key.length - op->key.name_at),
+                             op->key.bytes + op->key.name_at);
+    }
+}
+
+void hf__answer_give(const struct hf__answer *a, struct hf__op *op)
+{
+    op->result = a->result;
+    op->is_queued = a->is_queued;
+    op->slot = a->slot;
+    if (a->result < 0) {
+        if (a->err.status != 0) {
+            hf__error_copy(op->err, &a->err);
+        }
+        return;
+    }
+    op->fence = a->fence;
+    op->ret_reason = a->reason;
+    if (op->ret_record != NULL) {
+        *op->ret_record = a->record;
+    }
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Operations as scripts, and their replies as results: the same for one server
+ * and for the members of a quorum. Thread: the session's.
+ */
+#ifndef HF_BACKEND_REDIS_ASK_H
+#define HF_BACKEND_REDIS_ASK_H
+
+#include "src/backend/crowd.h"
+#include "src/backend/redis/script.h"
+
+#include <hiredis/hiredis.h>
+
+/* What an operation says beyond itself. */
+struct hf__ask {
+    uint64_t client;   /* whose session asks; see hf__head */
+    uint64_t proposal; /* ACQUIRE, BREAK: the fence that it would like, if it is
+                          not far from the server's clock; 0: none. A quorum's,
+                          so that its members give the same */
+    bool recreates;    /* of a quorum's member. RENEW: where nobody has it, it
+                          is ours again, with op->fence. RELEASE: a renewal that
+                          comes later does not do so */
+    bool buries;       /* RELEASE: as if it were doubtful */
+    bool undoes;    /* RELEASE of what was granted by this one alone, and told
+                       to nobody: as if it had not been */
+    bool with_text; /* EVAL: the server does not know the script */
+};
+
+/* What one server answered. */
+struct hf__answer {
+    int result;         /* as hf__op.result */
+    bool has_no_script; /* ask again with_text */
+    bool is_elsewhere;  /* this server is no master any more */
+    uint64_t fence;
+    hf_reason reason;
+    int slot;
+    bool is_queued;
+    struct hf__record record;
+    hf_error err; /* text of a negative result */
+};
+
+/* By which the scripts know a client: 16 hexadecimal digits. */
+#define HF__MARK_SIZE 17
+void hf__mark_write(uint64_t client, char mark[HF__MARK_SIZE]);
+
+/* What an operation says behind its script and the names of its keys, to what
+ * `args` has. */
+struct hf__ask_words {
+    struct hf__args args;
+    char mark[HF__MARK_SIZE];
+    /* JSON: every byte may take six, "\u0001". */
+    char owner[6 * sizeof(struct hf__owner) + 80];
+};
+void hf__ask_words(struct hf__ask_words *, const struct hf__op *,
+                   const struct hf__ask *);
+enum hf__script hf__script_of(enum hf__op_kind);
+
+/* Add the operation's command. */
+void hf__ask_add(struct hf__bytes *, const struct hf__op *,
+                 const struct hf__ask *);
+/* Or that of several of one kind, which are one step of the server then. Others
+ * wait for so long: what may have to read a thousand holders goes alone. */
+enum { HF__MANY_MAX = 64 };
+/* May it go with others of its kind? */
+bool hf__many_can(const struct hf__op *);
+void hf__many_add(struct hf__bytes *, struct hf__op *const ops[], int n,
+                  const struct hf__ask *);
+/* The reply of each. */
+const redisReply *hf__many_reply(const redisReply *, int i, int n);
+/* Read its reply, an error included. INSPECT adds to op->ret_crowd. */
+void hf__answer_read(const redisReply *, const struct hf__op *,
+                     struct hf__answer *);
+/* The answer is the operation's result. */
+void hf__answer_give(const struct hf__answer *, struct hf__op *);
+
+/* An error reply's status: HF__AGAIN (LOADING, BUSY: surely not applied),
+ * HF_EAUTH (NOAUTH, NOPERM, WRONGPASS), HF_EUNAVAIL (READONLY, OOM, MISCONF,
+ * MASTERDOWN, max number of clients), HF_EPROTO (WRONGTYPE: something else is
+ * at the key) …; errors.c has all of them, with text and remedy for people. */
+int hf__redis_error(const redisReply *, const struct hf__key *, hf_error *err);
+/* What it says, without what is around an error in a script before Redis 7. */
+const char *hf__redis_words(const redisReply *);
+/* Is it among what servers say? */
+bool hf__redis_knows(const redisReply *);
+/* The same for what was said with a password: a server may repeat what it does
+ * not understand, so only words that are known are told. */
+int hf__redis_auth_error(const redisReply *, hf_error *err);
+
+#endif

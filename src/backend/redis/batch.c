@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * execute(): the batch is one pipeline, in the order of the operations' kinds,
+ * a command for several of a kind; what fails for one of them does nothing to
+ * its neighbours, and what is refused as a whole goes out again one by one.
+ * Scripts that the server does not know go out again with their
+ * text. This file decides what is known of each operation when a connection
+ * ends. Called by the session's thread.
+ */
+#include "src/backend/redis/redis.h"
+
+#include "src/base/error.h"
+
+#include <string.h>
+
+/* Results of this file alone: sent, and without an answer; not begun, for the
+ * server does not know the script, or did not take it with others. */
+enum { SENT = 101, TEXTLESS, ALONE };
+
+/* Texts for several, each alone, texts for those, and once more where the first
+ * of them, which had the text, was refused. */
+#define AGAIN_MAX 4
+
+/* Those of a batch that have a result, kind by kind. */
+struct round {
+    struct hf__op **ops;
+    int n;
+    int wanted;
+    int most; /* of one command */
+    int kind;
+    int i;
+};
+
+static struct round begin_round(const struct hf__redis *s, struct hf__op **ops,
+                                int n, int wanted)
+{
+    return (struct round){
+        ops, n, wanted, s->is_apart ? 1 : HF__MANY_MAX, HF__OP_RENEW, 0};
+}
+
+/* NULL: there are no more. Results of those behind it may change. */
+static struct hf__op *next_of(struct round *round)
+{
+    for (; round->kind <= HF__OP_BREAK; round->kind++, round->i = 0) {
+        while (round->i < round->n) {
+            struct hf__op *op = round->ops[round->i++];
+
+            if ((int)op->kind == round->kind && op->result == round->wanted) {
+                return op;
+            }
+        }
+    }
+    return NULL;
+}
+
+static void set_results(struct hf__op *const ops[], int n, int result)
+{
+    for (int i = 0; i < n; i++) {
+        ops[i]->result = result;
+    }
+}
+
+static void change_results(struct hf__op **ops, int n, int from, int to)
+{
+    for (int i = 0; i < n; i++) {
+        if (ops[i]->result == from) {
+            ops[i]->result = to;
+        }
+    }
+}
+
+static bool go_together(const struct hf__op *a, const struct hf__op *b)
+{
+    return a->kind == b->kind && hf__many_can(a) && hf__many_can(b);
+}
+
+/* Those of the next command, how many; 0: there are no more. Results of those
+ * before it may have changed since the same was asked. */
+static int next_command(struct round *round, struct hf__op *ops[HF__MANY_MAX])
+{
+    int n = 0;
+
+    for (struct round ahead = *round; n < round->most; *round = ahead) {
+        struct hf__op *op = next_of(&ahead);
+
+        if (op == NULL || (n > 0 && !go_together(ops[0], op))) {
+            return n;
+        }
+        ops[n++] = op;
+    }
+    return n;
+}
+
+/* Send those that have that result, all at once; with_text: the first of each
+ * script, which makes it known. HF_OK; HF_ENOMEM: none was sent. */
+static int say(struct hf__redis *s, struct round round, bool with_text)
+{
+    struct hf__resp *resp = &s->peer.resp;
+    struct hf__ask ask = {.client = s->client};
+    struct round all = round;
+    struct hf__op *ops[HF__MANY_MAX];
+    int last = 0; /* the script: kinds, and the same below 0 for several */
+    int n;
+
+    while ((n = next_command(&round, ops)) > 0) {
+        int script = n > 1 ? -1 - (int)ops[0]->kind : 1 + (int)ops[0]->kind;
+
+        ask.with_text = with_text && script != last;
+        last = script;
+        if (n > 1) {
+            hf__many_add(&resp->out, ops, n, &ask);
+        } else {
+            hf__ask_add(&resp->out, ops[0], &ask);
+        }
+    }
+    hf__resp_mark(resp);
+    if (hf__resp_queue(resp) != HF_OK) {
+        change_results(all.ops, all.n, all.wanted, HF_ENOMEM);
+        return HF_ENOMEM;
+    }
+    change_results(all.ops, all.n, all.wanted, SENT);
+    (void)hf__resp_flush(resp); /* the replies will tell */
+    return HF_OK;
+}
+
+/* What answers is a door to several servers, which have a share of the names
+ * each, and says so in words of its own, which no server says. What a script of
+ * ours says it says of each operation. */
+static bool is_too_wide(const redisReply *reply)
+{
+    return strncmp(hf__redis_words(reply), "CROSSSLOT", 9) == 0 ||
+           (!hf__redis_knows(reply) && hf__redis_words(reply) == reply->str &&
+            strstr(reply->str, "user_script") == NULL);
+}
+
+/* Were all of them refused, of which each may go alone? None was begun: a user
+ * who may not have one of the keys is refused before the script is. */
+static bool is_refused(struct hf__redis *s, const redisReply *reply, int n)
+{
+    if (n == 1 || reply->type != REDIS_REPLY_ERROR) {
+        return false;
+    }
+    if (is_too_wide(reply)) {
+        s->is_apart = true;
+        return true;
+    }
+    return strncmp(reply->str, "NOPERM", 6) == 0;
+}
+
+static void read_replies(const redisReply *reply, struct hf__op *const ops[],
+                         int n, bool *ret_is_elsewhere)
+{
+    struct hf__answer answer;
+
+    for (int i = 0; i < n; i++) {
+        hf__answer_read(n > 1 ? hf__many_reply(reply, i, n) : reply, ops[i],
+                        &answer);
+        *ret_is_elsewhere |= answer.is_elsewhere;
+        if (answer.has_no_script) {
+            ops[i]->result = TEXTLESS;
+        } else {
+            hf__answer_give(&answer, ops[i]);
+        }
+    }
+}
+
+/* Take the replies of those that were sent, as they come: a server that can't
+ * get rid of them takes no more commands. *ret_is_elsewhere: it is no master
+ * any more. HF_OK; else the session is dead. */
+static int hear(struct hf__redis *s, struct round round, hf__time deadline,
+                bool *ret_is_elsewhere)
+{
+    struct hf__op *ops[HF__MANY_MAX];
+    int n;
+
+    while ((n = next_command(&round, ops)) > 0) {
+        redisReply *reply = NULL;
+        int r = hf__peer_reply(&s->peer, &s->waker, &s->head, deadline, &reply);
+
+        if (r != HF_OK) {
+            return r;
+        }
+        if (is_refused(s, reply, n)) {
+            set_results(ops, n, ALONE);
+        } else {
+            read_replies(reply, ops, n, ret_is_elsewhere);
+        }
+        freeReplyObject(reply);
+    }
+    return HF_OK;
+}
+
+static bool is_any(struct hf__op *const ops[], int n, int result)
+{
+    for (int i = 0; i < n; i++) {
+        if (ops[i]->result == result) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* No more replies will come. Who only looked changed nothing; what the server
+ * had no script for was not begun. */
+static void close_open(struct hf__op **ops, int n, bool has_sent)
+{
+    for (int i = 0; i < n; i++) {
+        if (ops[i]->result == SENT) {
+            ops[i]->result = has_sent && ops[i]->kind != HF__OP_INSPECT
+                                 ? HF_EUNKNOWN
+                                 : HF_EUNAVAIL;
+        }
+    }
+    change_results(ops, n, TEXTLESS, HF__AGAIN);
+    change_results(ops, n, ALONE, HF__AGAIN);
+}
+
+/* A connection is not idle yet. */
+#define BUSY_MS 1
+
+/* Has the server ended an idle connection? Then nothing was sent yet. What it
+ * says unasked would be taken for an answer. Of one that is in use all the time
+ * only what has been read already is looked at. */
+static void look(struct hf__redis *s, hf__time now)
+{
+    struct hf__peer *p = &s->peer;
+    bool is_idle = !hf__before(now, hf__after_ms(s->heard_at, BUSY_MS));
+    redisReply *reply = NULL;
+
+    if (p->state != HF__PEER_READY) {
+        return;
+    }
+    if (is_idle && hf__resp_fill(&p->resp) != HF_OK) {
+        hf__peer_fail(p, HF_EUNAVAIL, "the server has closed the connection");
+    } else if (hf__resp_next(&p->resp, &reply) != HF_OK || reply != NULL) {
+        hf__peer_fail(p, HF_EUNAVAIL, "the server speaks without being asked");
+        freeReplyObject(reply);
+    }
+}
+
+/* Once more: those that must go alone, or else those that need the text. HF_OK
+ * if there were none, too. */
+static int run_again(struct hf__redis *s, struct round all, hf__time deadline,
+                     bool *ret_is_elsewhere)
+{
+    if (!is_any(all.ops, all.n, all.wanted)) {
+        return HF_OK;
+    }
+    if (say(s, all, all.wanted == TEXTLESS) != HF_OK) {
+        return HF_OK; /* it is the operations' */
+    }
+    all.wanted = SENT;
+    return hear(s, all, deadline, ret_is_elsewhere);
+}
+
+/* Until all have been answered. */
+static int run_rest(struct hf__redis *s, struct hf__op *ops[], int n,
+                    hf__time deadline, bool *ret_is_elsewhere)
+{
+    bool is_alone = false;
+    int r = HF_OK;
+
+    for (int i = 0; r == HF_OK && i < AGAIN_MAX; i++) {
+        struct round round = begin_round(s, ops, n, TEXTLESS);
+
+        if (is_any(ops, n, ALONE)) {
+            is_alone = true;
+            round.wanted = ALONE;
+        }
+        round.most = is_alone ? 1 : round.most;
+        r = run_again(s, round, deadline, ret_is_elsewhere);
+    }
+    return r;
+}
+
+static int run(struct hf__redis *s, struct hf__op *ops[], int n,
+               hf__time deadline)
+{
+    bool is_elsewhere = false;
+    int r = say(s, begin_round(s, ops, n, HF_EUNAVAIL), false);
+
+    if (r != HF_OK) {
+        return HF_OK; /* it is the operations' */
+    }
+    r = hear(s, begin_round(s, ops, n, SENT), deadline, &is_elsewhere);
+    r = r == HF_OK ? run_rest(s, ops, n, deadline, &is_elsewhere) : r;
+    if (r == HF_OK && is_elsewhere) {
+        hf__peer_fail(&s->peer, HF_EUNAVAIL,
+                      "it is a replica, or was the master");
+        r = s->peer.status;
+    }
+    s->heard_at = hf__now();
+    return r;
+}
+
+int hf__redis_execute(void *state, struct hf__op *ops[], int n,
+                      hf__time deadline, hf_error *err)
+{
+    struct hf__redis *s = state;
+    int r = HF_OK;
+
+    if (s->peer.state == HF__PEER_READY) {
+        r = hf__redis_wait_leave(s, deadline, err);
+    }
+    if (r != HF_OK) {
+        return r;
+    }
+    look(s, n > 0 ? ops[0]->sent : hf__now());
+    r = HF_EUNAVAIL;
+    if (s->peer.state == HF__PEER_READY) {
+        r = run(s, ops, n, deadline);
+        close_open(ops, n, s->peer.resp.has_sent);
+    }
+    if (r != HF_OK) {
+        hf__error_copy(err, &s->peer.err);
+    }
+    return r;
+}

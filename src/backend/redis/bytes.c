@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Commands as bytes: an array of strings, each with its length before it.
+ * Whoever adds too many arguments or numbers has a bug; too little memory is
+ * remembered, and what was added after it is not there. Called by the
+ * session's thread.
+ */
+#include "src/backend/redis/bytes.h"
+
+#include "src/base/alloc.h"
+
+#include <string.h>
+
+/* "*40\r\n", or "$1024\r\n" and the "\r\n" behind the argument. */
+#define HEAD_MAX 24
+/* A lone operation and its owner fit at once. */
+#define ROOM_LEAST 2048
+/* What a crowded batch needed once is not kept for ever; 64 operations with
+ * long names and owners are less. */
+#define ROOM_KEPT 262144
+
+/* A password may have been in it. */
+static void drop(char *at, size_t room)
+{
+    if (at != NULL) {
+        explicit_bzero(at, room);
+        hf__free(at);
+    }
+}
+
+void hf__bytes_clear(struct hf__bytes *b)
+{
+    if (b->room > ROOM_KEPT) {
+        drop(b->at, b->room);
+        *b = (struct hf__bytes){0};
+    }
+    b->length = 0;
+    b->commands = 0;
+    b->is_broken = false;
+}
+
+void hf__bytes_fini(struct hf__bytes *b)
+{
+    drop(b->at, b->room);
+    *b = (struct hf__bytes){0};
+}
+
+void hf__args_clear(struct hf__args *a)
+{
+    a->n = 0;
+    a->used = 0;
+}
+
+void hf__args_begin(struct hf__args *a, const char *command)
+{
+    hf__args_clear(a);
+    hf__args_word(a, command);
+}
+
+void hf__args_word(struct hf__args *a, const char *word)
+{
+    hf__args_bytes(a, word, strlen(word));
+}
+
+void hf__args_bytes(struct hf__args *a, const void *bytes, size_t length)
+{
+    HF_ASSERT(a->n < HF__ARGS_MAX);
+    a->at[a->n] = bytes;
+    a->length[a->n] = length;
+    a->n++;
+}
+
+/* What was written behind a->text + a->used is the next argument. */
+static void take_text(struct hf__args *a, int length)
+{
+    HF_ASSERT(length >= 0 && a->used + (size_t)length < sizeof a->text);
+    hf__args_bytes(a, a->text + a->used, (size_t)length);
+    a->used += (size_t)length;
+}
+
+/* Behind it; 20 bytes at most. */
+static char *put_number(char *to, uint64_t number)
+{
+    char digits[HEAD_MAX];
+    int n = 0;
+
+    do {
+        digits[n++] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    while (n > 0) {
+        *to++ = digits[--n];
+    }
+    return to;
+}
+
+/* By hand: there are several in each operation. */
+void hf__args_number(struct hf__args *a, int64_t number)
+{
+    char *from = a->text + a->used;
+    char *to = from;
+
+    HF_ASSERT(a->used + HEAD_MAX < sizeof a->text);
+    if (number < 0) {
+        *to++ = '-';
+    }
+    to = put_number(to, number < 0 ? 0 - (uint64_t)number : (uint64_t)number);
+    take_text(a, (int)(to - from));
+}
+
+void hf__args_token(struct hf__args *a, const struct hf__token *token)
+{
+    static const char digits[] = "0123456789abcdef";
+    char *to = a->text + a->used;
+
+    HF_ASSERT(a->used + 2 * sizeof token->bytes < sizeof a->text);
+    for (size_t i = 0; i < sizeof token->bytes; i++) {
+        to[2 * i] = digits[token->bytes[i] >> 4];
+        to[2 * i + 1] = digits[token->bytes[i] & 15];
+    }
+    take_text(a, 2 * (int)sizeof token->bytes);
+}
+
+static size_t room_for(const struct hf__args *a)
+{
+    size_t room = HEAD_MAX;
+
+    for (int i = 0; i < a->n; i++) {
+        room += HEAD_MAX + a->length[i];
+    }
+    return room;
+}
+
+/* Not by hf__resize(), which leaves what was there as it is. */
+static bool make_room(struct hf__bytes *b, size_t more)
+{
+    size_t room = b->room < ROOM_LEAST ? ROOM_LEAST : b->room;
+    char *at;
+
+    while (room < b->length + more) {
+        room *= 2;
+    }
+    if (room == b->room) {
+        return true;
+    }
+    at = hf__resize(NULL, room);
+    if (at == NULL) {
+        return false;
+    }
+    if (b->length > 0) {
+        memcpy(at, b->at, b->length);
+    }
+    drop(b->at, b->room);
+    b->at = at;
+    b->room = room;
+    return true;
+}
+
+/* "*3\r\n", "$16\r\n". */
+static char *put_head(char *to, char kind, size_t number)
+{
+    *to++ = kind;
+    to = put_number(to, number);
+    *to++ = '\r';
+    *to++ = '\n';
+    return to;
+}
+
+static char *put_word(char *to, const void *bytes, size_t length)
+{
+    to = put_head(to, '$', length);
+    memcpy(to, bytes, length);
+    to += length;
+    *to++ = '\r';
+    *to++ = '\n';
+    return to;
+}
+
+void hf__bytes_add(struct hf__bytes *b, const struct hf__args *a)
+{
+    char *to;
+
+    if (b->is_broken || !make_room(b, room_for(a))) {
+        b->is_broken = true;
+        return;
+    }
+    to = put_head(b->at + b->length, '*', (size_t)a->n);
+    for (int i = 0; i < a->n; i++) {
+        to = put_word(to, a->at[i], a->length[i]);
+    }
+    b->length = (size_t)(to - b->at);
+    b->commands++;
+}
+
+/* Leaves room for the longest head. */
+size_t hf__bytes_begin(struct hf__bytes *b)
+{
+    size_t begun = b->length;
+
+    if (b->is_broken || !make_room(b, HEAD_MAX)) {
+        b->is_broken = true;
+    } else {
+        b->length += HEAD_MAX;
+    }
+    return begun;
+}
+
+void hf__bytes_word(struct hf__bytes *b, const void *bytes, size_t length)
+{
+    if (b->is_broken || !make_room(b, HEAD_MAX + length)) {
+        b->is_broken = true;
+        return;
+    }
+    b->length = (size_t)(put_word(b->at + b->length, bytes, length) - b->at);
+}
+
+void hf__bytes_end(struct hf__bytes *b, size_t begun, int n)
+{
+    size_t words = b->length - begun - HEAD_MAX;
+    char *to = b->at + begun;
+
+    if (b->is_broken) {
+        return;
+    }
+    to = put_head(to, '*', (size_t)n);
+    memmove(to, b->at + begun + HEAD_MAX, words);
+    b->length = (size_t)(to - b->at) + words;
+    b->commands++;
+}
+
+void hf__bytes_append(struct hf__bytes *b, const struct hf__bytes *from)
+{
+    if (b->is_broken || from->is_broken || !make_room(b, from->length)) {
+        b->is_broken = true;
+        return;
+    }
+    memcpy(b->at + b->length, from->at, from->length);
+    b->length += from->length;
+    b->commands += from->commands;
+}

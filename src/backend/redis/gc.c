@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gc(): delete the records of names that nobody uses. They would expire by
+ * themselves; this is for who wants them gone earlier. Each is looked at and
+ * deleted by one script, so nobody can come in between; the bookmark is the
+ * server's own cursor. Called by the session's thread.
+ */
+#include "src/backend/redis/survey.h"
+
+#include "src/base/error.h"
+
+#include <string.h>
+
+/* So many pages are looked at in one call. */
+#define PAGES 16
+/* And no page is begun after so much of it: others wait for the session. */
+#define SLICE_MS 250
+
+static void add_collection(const struct hf__survey *v, struct hf__bytes *out,
+                           const struct hf__key *key, bool with_text)
+{
+    const struct hf__gc *g = v->arg;
+    struct hf__script_keys keys;
+    struct hf__args args;
+
+    hf__script_begin(&args, HF__SCRIPT_COLLECT, with_text, key, &keys);
+    hf__args_word(&args, "");
+    hf__args_number(&args, g->idle_us);
+    hf__bytes_add(out, &args);
+}
+
+/* {'ok', how many were deleted} */
+static int take_collection(const struct hf__survey *v,
+                           const struct hf__key *key, const redisReply *reply)
+{
+    struct hf__gc *g = v->arg;
+    int r;
+
+    if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
+        reply->element[1]->type == REDIS_REPLY_INTEGER) {
+        g->count += reply->element[1]->integer == 1;
+        return HF_OK;
+    }
+    if (reply->type != REDIS_REPLY_ERROR) {
+        return hf__survey_fail(v, HF_EPROTO, "a cleaning without an answer");
+    }
+    if (strncmp(reply->str, "NOSCRIPT", 8) == 0) {
+        return HF__AGAIN;
+    }
+    if (hf__survey_is_strange(reply)) {
+        return HF_OK;
+    }
+    r = hf__redis_error(reply, key, v->err);
+    return r < 0 ? r : hf__survey_fail(v, HF_EUNAVAIL, reply->str);
+}
+
+static int sweep(const struct hf__survey *v, struct hf__scan *scan,
+                 struct hf__names *names)
+{
+    int64_t left_ms = hf__ms_until(v->deadline, hf__now());
+    hf__time end = hf__after_ms(hf__now(), left_ms / 4 < SLICE_MS ? left_ms / 4
+                                                                  : SLICE_MS);
+    int r = HF_OK;
+
+    for (int i = 0; i < PAGES && !scan->is_over && r == HF_OK; i++) {
+        hf__names_clear(names);
+        r = hf__survey_page(v, scan, names);
+        hf__names_sort(names);
+        r = r == HF_OK ? hf__survey_ask(v, names) : r;
+        if (!hf__before(hf__now(), end) || hf__is_interrupted(&v->s->head)) {
+            break;
+        }
+    }
+    return r;
+}
+
+int hf__redis_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
+                 hf__time deadline, hf_error *err)
+{
+    HF_AUTO(hf__names_fini) struct hf__names names = {0};
+    struct hf__survey v = {.s = state,
+                           .deadline = deadline,
+                           .err = err,
+                           .arg = g,
+                           .add = add_collection,
+                           .take = take_collection};
+    struct hf__scan scan;
+    int r;
+
+    hf__scan_begin(&scan, prefix);
+    if (g->length > 0 && !hf__scan_resume(&scan, g->at, g->length)) {
+        return hf__fail(err, HF_EINVAL,
+                        "a cleaning goes on from no bookmark "
+                        "of this store");
+    }
+    r = sweep(&v, &scan, &names);
+    g->length = scan.is_over ? 0 : strlen(scan.cursor);
+    memcpy(g->at, scan.cursor, g->length);
+    return r;
+}

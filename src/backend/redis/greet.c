@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is said to a server first, what it answers, and whether it is fit to
+ * keep locks. All questions go out at once. Called by the session's thread.
+ */
+#include "src/backend/redis/ask.h"
+#include "src/backend/redis/peer.h"
+#include "src/backend/redis/script.h"
+#include "src/base/error.h"
+#include "src/base/files.h"
+#include "src/base/map.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum greeting {
+    AUTH,
+    INFO,
+    ROLE,
+    FSYNC,
+    SAVE,
+    POLICY,
+    SELECT,
+    NAME,
+    ID,
+    KNOWN, /* which of our scripts it knows */
+    LOAD,
+    END /* of the connection before */
+};
+
+static int refuse(struct hf__peer *p, int status, const char *why)
+{
+    return hf__fail(&p->err, status, "%s: %s", p->target.shown, why);
+}
+
+/* ---- asking */
+
+static void say(struct hf__peer *p, enum greeting what,
+                const struct hf__args *args)
+{
+    HF_ASSERT(p->greetings < HF__GREETINGS);
+    p->greeting[p->greetings++] = (unsigned char)what;
+    hf__bytes_add(&p->resp.out, args);
+}
+
+static void ask(struct hf__peer *p, enum greeting what, const char *command,
+                const char *second, const char *third)
+{
+    struct hf__args args;
+
+    hf__args_begin(&args, command);
+    if (second != NULL) {
+        hf__args_word(&args, second);
+    }
+    if (third != NULL) {
+        hf__args_word(&args, third);
+    }
+    say(p, what, &args);
+}
+
+static void ask_for_scripts(struct hf__peer *p)
+{
+    struct hf__args args;
+
+    hf__args_begin(&args, "SCRIPT");
+    hf__args_word(&args, "EXISTS");
+    for (int i = 0; i < HF__SCRIPTS; i++) {
+        hf__args_word(&args, hf__script_hash((enum hf__script)i));
+    }
+    say(p, KNOWN, &args);
+}
+
+/* Who may not has tombstones instead: release.lua's. */
+static void end_ghost(struct hf__peer *p)
+{
+    struct hf__args args;
+
+    if (p->ghost.id != 0 && p->ghost.place == p->server.place) {
+        hf__args_begin(&args, "CLIENT");
+        hf__args_word(&args, "KILL");
+        hf__args_word(&args, "ID");
+        hf__args_number(&args, (int64_t)p->ghost.id);
+        say(p, END, &args);
+    }
+}
+
+/* Who may not ask, or load, has each text sent with its first use. */
+static int load_scripts(struct hf__peer *p, const redisReply *known)
+{
+    size_t n = known->type == REDIS_REPLY_ARRAY ? known->elements : 0;
+
+    for (size_t i = 0; i < n && i < HF__SCRIPTS; i++) {
+        if (known->element[i]->integer == 0) {
+            ask(p, LOAD, "SCRIPT", "LOAD", hf__script_text((enum hf__script)i));
+        }
+    }
+    end_ghost(p);
+    return hf__resp_queue(&p->resp) == HF_OK
+               ? HF_OK
+               : refuse(p, HF_ENOMEM, "out of memory for a connection");
+}
+
+int hf__greet_queue(struct hf__peer *p, const struct hf__secret *secret)
+{
+    char database[16];
+
+    p->greetings = 0;
+    p->greeted = 0;
+    if (secret->is_given || p->target.user != NULL) {
+        const char *password = secret->is_given ? secret->text : "";
+        const char *user = p->target.user;
+
+        ask(p, AUTH, "AUTH", user == NULL ? password : user,
+            user == NULL ? NULL : password);
+    }
+    ask(p, INFO, "INFO", NULL, NULL);
+    ask(p, ROLE, "ROLE", NULL, NULL);
+    ask(p, FSYNC, "CONFIG", "GET", "appendfsync");
+    ask(p, SAVE, "CONFIG", "GET", "save");
+    ask(p, POLICY, "CONFIG", "GET", "maxmemory-policy");
+    if (p->target.database != 0) {
+        (void)snprintf(database, sizeof database, "%d", p->target.database);
+        ask(p, SELECT, "SELECT", database, NULL);
+    }
+    ask(p, NAME, "CLIENT", "SETNAME", "holdfast");
+    ask(p, ID, "CLIENT", "ID", NULL);
+    ask_for_scripts(p);
+    return hf__resp_queue(&p->resp);
+}
+
+/* ---- reading what it says of itself */
+
+/* "key:value\r\n" of INFO; "" if it is not there. */
+static void read_field(const char *info, const char *key, char *to, size_t size)
+{
+    size_t length = strlen(key);
+
+    to[0] = '\0';
+    for (const char *at = info; at != NULL; at = strchr(at, '\n')) {
+        at += *at == '\n' ? 1 : 0;
+        if (strncmp(at, key, length) == 0 && at[length] == ':') {
+            const char *value = at + length + 1;
+
+            (void)snprintf(to, size, "%.*s", (int)strcspn(value, "\r\n"),
+                           value);
+            return;
+        }
+    }
+}
+
+static int64_t read_number(const char *info, const char *key)
+{
+    char text[24];
+
+    read_field(info, key, text, sizeof text);
+    return strtoll(text, NULL, 10);
+}
+
+static void read_info(struct hf__peer *p, const char *info)
+{
+    struct hf__redis_server *s = &p->server;
+
+    read_field(info, "redis_version", s->version, sizeof s->version);
+    read_field(info, "run_id", s->run_id, sizeof s->run_id);
+    read_field(info, "master_replid", s->replid, sizeof s->replid);
+    read_field(info, "master_replid2", s->replid2, sizeof s->replid2);
+    read_field(info, "redis_mode", s->mode, sizeof s->mode);
+    if (s->mode[0] == '\0') { /* Valkey */
+        read_field(info, "server_mode", s->mode, sizeof s->mode);
+    }
+    read_field(info, "role", s->role, sizeof s->role);
+    read_field(info, "maxmemory_policy", s->policy, sizeof s->policy);
+    s->has_aof = read_number(info, "aof_enabled") != 0;
+    s->is_loading = read_number(info, "loading") != 0;
+    s->replicas = (int)read_number(info, "connected_slaves");
+    s->uptime_s = read_number(info, "uptime_in_seconds");
+    s->place = s->run_id[0] != '\0'
+                   ? hf__hash(s->run_id, strlen(s->run_id))
+                   : hf__hash(p->target.shown, strlen(p->target.shown));
+    s->place = s->place == 0 ? 1 : s->place;
+}
+
+/* What CONFIG GET answers: a name and its value; "" if it is refused. */
+static const char *value_of(const redisReply *reply)
+{
+    return reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
+                   reply->element[1]->str != NULL
+               ? reply->element[1]->str
+               : "";
+}
+
+static void copy(char *to, size_t size, const char *text)
+{
+    if (text[0] != '\0') {
+        (void)snprintf(to, size, "%s", text);
+    }
+}
+
+/* ---- judging it */
+
+static int refused(struct hf__peer *p, enum greeting what,
+                   const redisReply *reply)
+{
+    hf_error said = HF_ERROR_INIT;
+    int r = what == AUTH ? hf__redis_auth_error(reply, &said)
+                         : hf__redis_error(reply, NULL, &said);
+
+    return refuse(p, r == HF__AGAIN ? (int)HF_EUNAVAIL : r, said.text);
+}
+
+static int judge_eviction(struct hf__peer *p)
+{
+    const char *policy = p->server.policy;
+
+    if (policy[0] == '\0' || strcmp(policy, "noeviction") == 0 ||
+        hf__is_allowed(p->allow, "evicting")) {
+        return HF_OK;
+    }
+    return hf__fail(&p->err, HF_EUNSAFE,
+                    "%s: the server throws locks away when its memory is full "
+                    "(maxmemory-policy %s): set it to noeviction, or say "
+                    "allow=evicting",
+                    p->target.shown, policy);
+}
+
+static int judge(struct hf__peer *p)
+{
+    const struct hf__redis_server *s = &p->server;
+
+    if (strcmp(s->mode, "sentinel") == 0) {
+        return refuse(p, HF_EINVAL,
+                      "it is a Redis Sentinel, which keeps no locks: name the "
+                      "server that it watches");
+    }
+    if (strcmp(s->mode, "cluster") == 0) {
+        return refuse(p, HF_EUNSAFE,
+                      "it is a node of a Redis Cluster, where a failover "
+                      "forgets locks: name a server of its own, or several by "
+                      "redlock:");
+    }
+    if (s->is_loading) {
+        return refuse(p, HF_EUNAVAIL,
+                      "the server has just started and still loads its data: "
+                      "wait a moment");
+    }
+    if (strcmp(s->role, "slave") == 0 && !hf__is_allowed(p->allow, "replica")) {
+        return refuse(p, HF_EUNSAFE,
+                      "the server is a replica, or no master any more: name "
+                      "the master");
+    }
+    return judge_eviction(p);
+}
+
+/* HF_OK: on to the next. */
+static int take(struct hf__peer *p, enum greeting what, const redisReply *reply)
+{
+    struct hf__redis_server *s = &p->server;
+    bool is_error = reply->type == REDIS_REPLY_ERROR;
+
+    switch (what) {
+    case AUTH:
+    case SELECT:
+        return is_error ? refused(p, what, reply) : HF_OK;
+    case INFO:
+        if (is_error) {
+            return refused(p, what, reply);
+        }
+        if (reply->type != REDIS_REPLY_STRING) {
+            return refuse(p, HF_EPROTO, "what answers there is no Redis");
+        }
+        read_info(p, reply->str);
+        return HF_OK;
+    case ROLE:
+        if (reply->type == REDIS_REPLY_ARRAY && reply->elements > 0 &&
+            reply->element[0]->str != NULL) {
+            copy(s->role, sizeof s->role, reply->element[0]->str);
+            s->has_told_role = true;
+        }
+        return HF_OK;
+    case FSYNC:
+        copy(s->fsync, sizeof s->fsync, value_of(reply));
+        return HF_OK;
+    case SAVE:
+        s->has_snapshots = value_of(reply)[0] != '\0';
+        return HF_OK;
+    case POLICY:
+        copy(s->policy, sizeof s->policy, value_of(reply));
+        return HF_OK;
+    case KNOWN:
+        return load_scripts(p, reply);
+    case ID:
+        s->id = reply->type == REDIS_REPLY_INTEGER && reply->integer > 0
+                    ? (uint64_t)reply->integer
+                    : 0;
+        return HF_OK;
+    case END:
+        if (!is_error) {
+            p->ghost = (struct hf__ghost){0};
+        }
+        return HF_OK;
+    case NAME:
+    case LOAD:
+        return HF_OK;
+    }
+    return HF_OK;
+}
+
+int hf__greet_take(struct hf__peer *p, const redisReply *reply)
+{
+    int r;
+
+    if (p->greeted >= p->greetings) {
+        return refuse(p, HF_EPROTO, "it answers what nobody asked");
+    }
+    r = take(p, (enum greeting)p->greeting[p->greeted++], reply);
+    if (r == HF_OK) {
+        r = p->greeted < p->greetings ? (int)HF_BUSY : judge(p);
+    }
+    return r;
+}
+
+bool hf__greet_is_one(const struct hf__redis_server *s)
+{
+    return strcmp(s->mode, "standalone") == 0 && s->run_id[0] != '\0' &&
+           s->has_told_role;
+}
+
+char hf__greet_grade(const struct hf__redis_server *s)
+{
+    if (!s->has_aof) {
+        return 'D';
+    }
+    return s->replicas > 0 || strcmp(s->role, "slave") == 0 ? 'C' : 'B';
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the server says to who waits: what a look found, which sets when to look
+ * again, and messages, which are told at once. One look or message is for all
+ * watches that share a place among those who sleep. What the server refuses
+ * fires after a moment, so that the claim is told why when it asks. Called by
+ * the session's thread.
+ */
+#include "src/backend/redis/armed.h"
+
+#include "src/base/rand.h"
+
+#include <string.h>
+
+/* Who sleeps looks again after about a second, in case that no message came;
+ * not all at once. */
+#define LOOK_LOW_MS  800
+#define LOOK_HIGH_MS 1200
+/* Who is in line has to be seen more often; twice for each patience. */
+#define TICKET_MS (HF__TICKET_PATIENCE_MS / 2)
+/* Without messages. */
+#define POLL_LOW_MS  50
+#define POLL_HIGH_MS 150
+/* The server is loading, or busy. */
+#define AGAIN_MS 100
+/* What was to end has surely ended. */
+#define SLACK_US 1000
+
+/* ---- messages */
+
+static void fire(struct hf__arm *a)
+{
+    a->has_fired = true;
+    a->is_entered = false;
+}
+
+/* All that wait for the name in that manner, in no line: they share a place
+ * among those who sleep. */
+static void fire_alike(struct hf__armed *p, const struct hf__key *key,
+                       const char *kind, bool is_woken)
+{
+    for (int i = 0; i < p->n; i++) {
+        struct hf__arm *a = &p->list[i];
+        struct hf__key own = hf__arm_key(a);
+
+        if (!hf__arm_has_ticket(a) && hf__key_compare(&own, key) == 0 &&
+            strcmp(hf__arm_kind(a).text, kind) == 0) {
+            fire(a);
+            a->was_woken |= is_woken;
+        }
+    }
+}
+
+static void fire_ticket(struct hf__armed *p, const char *digits)
+{
+    for (int i = 0; i < p->n; i++) {
+        struct hf__args args;
+
+        hf__args_begin(&args, "");
+        hf__args_token(&args, &p->list[i].watch.ticket);
+        if (memcmp(digits, args.at[1], args.length[1]) == 0) {
+            fire(&p->list[i]);
+        }
+    }
+}
+
+/* "x holdfast:job", "t0123… holdfast:job". What is not one is nobody's. */
+static void hear(struct hf__armed *p, const redisReply *text)
+{
+    const char *space = text->type == REDIS_REPLY_STRING
+                            ? memchr(text->str, ' ', (size_t)text->len)
+                            : NULL;
+    struct hf__key key = {.bytes = space == NULL ? NULL : space + 1};
+    struct hf__arm_kind kind = {""};
+    size_t length;
+
+    if (space == NULL) {
+        return;
+    }
+    length = (size_t)(space - text->str);
+    key.length = (uint16_t)((size_t)text->len - length - 1);
+    if (text->str[0] == 't' && length == 33) {
+        fire_ticket(p, text->str + 1);
+    } else if (length < sizeof kind.text) {
+        memcpy(kind.text, text->str, length);
+        fire_alike(p, &key, kind.text, true);
+    }
+}
+
+/* ---- replies */
+
+static bool is_error(const redisReply *reply, const char *word)
+{
+    return reply->type == REDIS_REPLY_ERROR &&
+           strncmp(reply->str, word, strlen(word)) == 0;
+}
+
+/* "wait": so long at most, or −1; "look", and is the name offered to us? */
+static void take_look(struct hf__armed *p, struct hf__arm *a,
+                      const redisReply *reply)
+{
+    const redisReply *word = reply->element[0];
+    int64_t n = reply->element[1]->integer;
+    hf__time now = hf__now();
+    int64_t look_ms = hf__arm_has_ticket(a)
+                          ? TICKET_MS
+                          : hf__random_between(LOOK_LOW_MS, LOOK_HIGH_MS);
+
+    if (strcmp(word->str, "look") == 0) {
+        struct hf__key key = hf__arm_key(a);
+
+        fire(a);
+        if (!hf__arm_has_ticket(a)) {
+            fire_alike(p, &key, hf__arm_kind(a).text, n != 0);
+        }
+        return;
+    }
+    if (p->has_no_channel) {
+        look_ms = hf__random_between(POLL_LOW_MS, POLL_HIGH_MS);
+    }
+    a->due = hf__after_ms(now, look_ms);
+    a->is_exact = false;
+    if (n >= 0 && n + SLACK_US < look_ms * 1000) {
+        a->due = hf__after_ns(now, (n + SLACK_US) * 1000);
+        a->is_exact = true;
+    }
+}
+
+static bool is_look(const redisReply *reply)
+{
+    return reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
+           reply->element[0]->type == REDIS_REPLY_STRING &&
+           reply->element[1]->type == REDIS_REPLY_INTEGER;
+}
+
+/* Others of the name that wait in this session were not woken in its place. */
+static void look_again(struct hf__armed *p, const struct hf__key *key)
+{
+    for (int i = 0; i < p->n; i++) {
+        struct hf__key own = hf__arm_key(&p->list[i]);
+
+        if (p->list[i].is_wanted && hf__key_compare(&own, key) == 0) {
+            p->list[i].due = (hf__time){0};
+        }
+    }
+}
+
+static void take_one(struct hf__armed *p, struct hf__arm *a,
+                     const redisReply *reply)
+{
+    struct hf__key key = hf__arm_key(a);
+
+    a->is_asked = false;
+    if (is_error(reply, "NOSCRIPT")) {
+        p->with_text[a->is_leaving] = true; /* due as it was */
+        return;
+    }
+    if (a->is_leaving) {
+        if (a->was_woken) {
+            look_again(p, &key);
+        }
+        a->is_entered = false; /* if it was refused, messages are in vain */
+        a->was_woken = false;
+        return;
+    }
+    if (is_look(reply)) {
+        take_look(p, a, reply);
+        return;
+    }
+    a->is_failing = reply->type != REDIS_REPLY_ERROR ||
+                    hf__redis_error(reply, &key, NULL) != HF__AGAIN;
+    a->due =
+        hf__after_ms(hf__now(), hf__random_between(POLL_LOW_MS, POLL_HIGH_MS));
+}
+
+static struct hf__arm *next_asked(struct hf__armed *p)
+{
+    for (int i = 0; i < p->n; i++) {
+        if (p->list[i].is_asked) {
+            return &p->list[i];
+        }
+    }
+    return NULL;
+}
+
+/* The server took none of it. */
+static int take_discarded(struct hf__redis *s, const redisReply *reply)
+{
+    struct hf__armed *p = s->armed;
+    int r = p->is_discarded ? p->refusal
+                            : hf__redis_error(reply, NULL, &s->peer.err);
+
+    p->is_discarded = false;
+    p->is_subscribed = p->is_apart;
+    for (int i = 0; i < p->n; i++) {
+        struct hf__arm *a = &p->list[i];
+
+        if (a->is_asked && r == HF__AGAIN) {
+            a->due = hf__after_ms(hf__now(), AGAIN_MS);
+        }
+        a->is_asked = false;
+    }
+    if (r == HF__AGAIN) {
+        return HF_OK;
+    }
+    if (r == HF_EAUTH && !p->has_no_channel) {
+        p->has_no_channel = true; /* what is forbidden besides is found out */
+        return HF_OK;
+    }
+    return hf__arm_dead(s, r, "it refuses to be waited on");
+}
+
+static int take_batch(struct hf__redis *s, const redisReply *reply)
+{
+    struct hf__armed *p = s->armed;
+    struct hf__arm *a;
+
+    p->owes_batch = false;
+    if (reply->type == REDIS_REPLY_ERROR) {
+        return take_discarded(s, reply);
+    }
+    for (size_t i = 0; reply->type == REDIS_REPLY_ARRAY &&
+                       i < reply->elements && (a = next_asked(p)) != NULL;
+         i++) {
+        take_one(p, a, reply->element[i]);
+    }
+    return next_asked(p) == NULL
+               ? HF_OK
+               : hf__arm_dead(s, HF_EPROTO,
+                              "it answers less than it was asked");
+}
+
+/* Of a channel: "message", "subscribe" … */
+static bool is_news(const redisReply *reply, const char *what)
+{
+    return reply->type == REDIS_REPLY_ARRAY && reply->elements == 3 &&
+           reply->element[0]->type == REDIS_REPLY_STRING &&
+           strcmp(reply->element[0]->str, what) == 0;
+}
+
+/* Said of a part: "+OK", "+QUEUED", the end of listening. */
+static void take_ack(struct hf__redis *s, const redisReply *reply)
+{
+    struct hf__armed *p = s->armed;
+
+    p->acks--;
+    p->is_apart |= is_news(reply, "subscribe");
+    if (reply->type == REDIS_REPLY_ERROR && !p->is_discarded) {
+        p->is_discarded = true;
+        p->refusal = hf__redis_error(reply, NULL, &s->peer.err);
+    }
+}
+
+int hf__arm_take(struct hf__redis *s, const redisReply *reply)
+{
+    struct hf__armed *p = s->armed;
+    struct hf__arm *a;
+
+    if (is_news(reply, "message")) {
+        s->peer.resp.owed++; /* it was not asked for */
+        hear(p, reply->element[2]);
+        return HF_OK;
+    }
+    if (p->acks > 0) {
+        take_ack(s, reply);
+        return HF_OK;
+    }
+    if (p->owes_batch) {
+        return take_batch(s, reply);
+    }
+    a = next_asked(p);
+    if (a == NULL) {
+        return hf__arm_dead(s, HF_EPROTO, "it answers more than it was asked");
+    }
+    take_one(p, a, reply);
+    return HF_OK;
+}

@@ -1,0 +1,31 @@
+-- SPDX-License-Identifier: MIT
+-- COLLECT: delete the name if nobody has held it for so long, nobody waits, and
+-- the clock has passed its fence, so that the next one is higher. ARGV: '',
+-- how long.
+-- {'ok', how many were deleted: 0 or 1}
+
+-- include: crowd.lua
+
+local at = look()
+local since = expires -- it is over, or was freed
+local is_awaited = false
+
+for _, g in pairs(at.grants) do
+    if not g.broken and g.expires > since then
+        since = g.expires
+    end
+end
+-- Who comes back finds its place for a while; who sleeps looks now and then.
+for _, t in pairs(at.tickets) do
+    is_awaited = is_awaited or t.seen + KEEP > now
+end
+if call('ZCOUNT', KEYS[2], S(now - KEEP), '+inf') > 0 then
+    is_awaited = true
+end
+if not is_there or #at.holders > 0 or at.is_kept or is_awaited or
+   at.is_damaged or #read_void() > 0 or fence >= now or top >= now or
+   since + tonumber(ARGV[2]) > now then
+    return {'ok', 0}
+end
+call('DEL', KEYS[1], KEYS[2], KEYS[3], KEYS[4])
+return {'ok', 1}

@@ -1,0 +1,43 @@
+-- SPDX-License-Identifier: MIT
+-- The name's record, as an operation finds it. It stands behind common.lua, in
+-- every script; in those for several operations once, run for each.
+--
+-- KEYS: 1 the record, a hash; 2 those who sleep, see wake.lua; 3 the line and
+-- 4 those beside one another, see crowd.lua. ARGV[1] is the token that asks, or
+-- ''. Of the record what every name has is read; its field `more` says that
+-- there may be others, `crowd` among them that there may be a 3 or a 4. So a
+-- name that one holds alone costs one short read. A reply to its claims is the
+-- fence and no more, for an array costs the server as much as a command.
+-- Where there is no record, it is looked whether there is a 4: of a name's keys
+-- somebody may have deleted one.
+
+local owner, fence, expires, keep, more =
+    unpack(call('HMGET', KEYS[1], 'token', 'fence', 'expires', 'keep', 'more'))
+local crowd, offer, offered, void, top
+if more then
+    crowd, offer, offered, void, top = unpack(call('HMGET', KEYS[1], 'crowd',
+        'offer', 'offer_until', 'void', 'top'))
+end
+if not fence and call('EXISTS', KEYS[1], KEYS[4]) > 0 then
+    if call('EXISTS', KEYS[1]) == 1 then
+        return redis.error_reply('HOLDFAST its key is a hash of something else')
+    end
+    crowd = '1' -- they are beside one another still
+end
+local is_there = fence
+fence, expires = tonumber(fence or 0), tonumber(expires or 0)
+keep, offered = tonumber(keep or 0), tonumber(offered or 0)
+top = tonumber(top or 0) -- the highest fence given, where that was undone
+if not (fence and expires and keep and offered and top) then
+    return redis.error_reply('HOLDFAST its record is damaged')
+end
+if owner == '' then
+    owner = false
+end
+-- Given back: the token may not have the name any more, see keep.lua.
+local function is_void(token)
+    return void and
+           tonumber(string.match(void, token .. ':(%d+)') or 0) > now
+end
+-- By one alone.
+local is_held = owner and expires > now

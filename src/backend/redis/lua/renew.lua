@@ -1,0 +1,51 @@
+-- SPDX-License-Identifier: MIT
+-- RENEW: a lease that runs, anew. ARGV: token, lease and, of a quorum's member,
+-- the fence of our grant, '1' if it is ours again where nobody has it (the
+-- majority says that it is).
+-- The fence · {'ok', fence, slot} ·
+-- {'lost', why, fence of the last that was broken, name}
+-- many
+
+local token, lease = ARGV[1], tonumber(ARGV[2])
+
+if is_held and owner == token then
+    -- In this order: a server whose memory is full lets PEXPIRE through, and
+    -- what a script writes after it.
+    local longest = keep > now + lease and keep - now or lease
+    longest = fence - now > longest and fence - now or longest
+    call('PEXPIRE', KEYS[1], text_of(math.ceil(longest / 1000) + DAY))
+    call('HSET', KEYS[1], 'expires', text_of(now + lease))
+    return fence
+end
+
+-- include: crowd.lua
+
+local at = look()
+local mine = at.grants[token]
+if mine and not mine.broken and mine.expires > now then
+    mine.expires = now + lease
+    restore()
+    retain(KEYS[1], lease)
+    retain(KEYS[4], lease)
+    call('HDEL', KEYS[4], '') -- as PEXPIRE above
+    put_grant(mine)
+    return {'ok', mine.fence, mine.slot}
+end
+
+-- A record that has our fence and not our token is of a grant that was
+-- released: this renewal is late.
+local ours = tonumber(ARGV[3])
+if ARGV[4] == '1' and #at.holders == 0 and not mine and
+   (fence < ours or (fence == ours and owner == token)) and
+   (not at.is_kept or owner == token) and not is_void(token) then
+    restore()
+    call('HMSET', KEYS[1], 'token', token, 'fence', S(ours),
+         'expires', S(now + lease))
+    fence = ours
+    if owner ~= token then
+        call('HMSET', KEYS[1], 'acquired', stamp, 'owner', '{}')
+    end
+    retain(KEYS[1], lease)
+    return {'ok', ours, -1}
+end
+return lost(at)

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What check() finds out about the user: may it do what the store does? The
+ * rules of an ACL are asked of the server itself (7 and later), or found by
+ * commands that have nothing to do, on keys that nobody has. Called by the
+ * session's thread.
+ */
+#include "src/backend/redis/check.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Answers with those of our scripts' commands that it may not call. A server
+ * before 7 is not asked for HSET and HMSET, which always have something to do.
+ */
+static const char probe[] =
+    "local k, z = KEYS[1], KEYS[2]\n"
+    "local calls = {{'TIME'}, {'HMGET', k, 'f'}, {'HGET', k, 'f'},\n"
+    "  {'HGETALL', k}, {'HDEL', k, 'f'}, {'EXISTS', k}, {'DEL', k},\n"
+    "  {'PEXPIRE', k, '1'}, {'PTTL', k}, {'ZCOUNT', z, '0', '1'},\n"
+    "  {'ZRANGE', z, '0', '0'}, {'ZREM', z, 'm'},\n"
+    "  {'ZADD', z, 'XX', '1', 'm'}, {'HSET', k, 'f', '1'},\n"
+    "  {'HMSET', k, 'f', '1'}}\n"
+    "local missing = {}\n"
+    "for _, call in ipairs(calls) do\n"
+    "  local may = true\n"
+    "  if redis.acl_check_cmd then\n"
+    "    local ok, answer = pcall(redis.acl_check_cmd, unpack(call))\n"
+    "    may = ok and answer\n"
+    "  elseif not string.find(call[1], 'SET') then\n"
+    "    local answer = redis.pcall(unpack(call))\n"
+    "    local e = type(answer) == 'table' and answer.err or ''\n"
+    "    may = not (string.find(e, \"can't\") or string.find(e, 'nknown'))\n"
+    "  end\n"
+    "  if not may then table.insert(missing, call[1]) end\n"
+    "end\n"
+    "return table.concat(missing, ' ')\n";
+
+enum { MISSING_MAX = 320 };
+
+static void add_missing(char *missing, const char *word)
+{
+    size_t used = strlen(missing);
+
+    (void)snprintf(missing + used, MISSING_MAX - used, "%s%s",
+                   used == 0 ? "no " : " ", word);
+}
+
+/* Refused by an ACL, or the server has it not: it is renamed away. */
+static bool is_refused(const redisReply *reply)
+{
+    return reply->type == REDIS_REPLY_ERROR &&
+           (strncmp(reply->str, "NOPERM", 6) == 0 ||
+            strncmp(reply->str, "ERR unknown", 11) == 0);
+}
+
+/* One command of words, NULL-ended; whether it may be given. */
+static int try(struct hf__checking *c, const char *const words[], bool *ret_may)
+{
+    HF_AUTO(hf__check_free_reply) redisReply *reply = NULL;
+    struct hf__args args;
+    int r;
+
+    hf__args_begin(&args, words[0]);
+    for (int i = 1; words[i] != NULL; i++) {
+        hf__args_word(&args, words[i]);
+    }
+    r = hf__check_ask(c, &args, &reply);
+    *ret_may = r == HF_OK && !is_refused(reply);
+    return r;
+}
+
+/* ---- what our scripts call */
+
+static int probe_scripts(struct hf__checking *c, char *missing)
+{
+    HF_AUTO(hf__check_free_reply) redisReply *reply = NULL;
+    char keys[2][HF__PREFIX_MAX + 32];
+    struct hf__args args;
+    int r;
+
+    hf__args_begin(&args, "EVAL");
+    hf__args_word(&args, probe);
+    hf__args_word(&args, "2");
+    for (int i = 0; i < 2; i++) {
+        (void)snprintf(keys[i], sizeof keys[i], "%s:{holdfast-check}:%d",
+                       c->s->prefix, i);
+        hf__args_word(&args, keys[i]);
+    }
+    r = hf__check_ask(c, &args, &reply);
+    if (r != HF_OK) {
+        return r;
+    }
+    if (is_refused(reply)) {
+        add_missing(missing, strstr(reply->str, "keys") == NULL
+                                 ? "EVAL"
+                                 : "access to its keys");
+    } else if (reply->type == REDIS_REPLY_STRING && reply->len > 0) {
+        add_missing(missing, reply->str);
+    }
+    return HF_OK;
+}
+
+static int check_commands(struct hf__checking *c)
+{
+    static const char *const by_hash[] = {
+        "EVALSHA", "0000000000000000000000000000000000000000", "0", NULL};
+    static const char *const scan[] = {"SCAN", "0", "COUNT", "1", NULL};
+    char missing[MISSING_MAX] = "";
+    bool may = true;
+    int r = probe_scripts(c, missing);
+
+    r = r == HF_OK ? try(c, by_hash, &may) : r;
+    if (r == HF_OK && !may) {
+        add_missing(missing, "EVALSHA");
+    }
+    hf__check_tell(c, "privileges",
+                   missing[0] == '\0' ? "all that locks need" : missing,
+                   missing[0] == '\0' ? HF_FINE : HF_UNFIT,
+                   "have an administrator give this user the rules of "
+                   "docs/reference.md, \"Redis\", by ACL SETUSER");
+    r = r == HF_OK ? try(c, scan, &may) : r;
+    hf__check_tell(c, "listing", may ? "by SCAN" : "no SCAN",
+                   may ? HF_FINE : HF_WARN,
+                   "give this user +scan: without it there is no ls and no gc");
+    return r;
+}
+
+/* ---- channels */
+
+/* Of nobody who waits, and of this client alone, so that no stray message
+ * comes while it is open. */
+static int check_channels(struct hf__checking *c)
+{
+    char channel[HF__PREFIX_MAX + 48];
+    const char *const publish[] = {"PUBLISH", channel, "", NULL};
+    const char *const subscribe[] = {"SUBSCRIBE", channel, NULL};
+    const char *const unsubscribe[] = {"UNSUBSCRIBE", channel, NULL};
+    bool may_tell = false;
+    bool may_hear = false;
+    int r;
+
+    (void)snprintf(channel, sizeof channel, "%s;wake:check-%016llx",
+                   c->s->prefix, (unsigned long long)c->s->client);
+    r = try(c, publish, &may_tell);
+    r = r == HF_OK ? try(c, subscribe, &may_hear) : r;
+    if (r == HF_OK && may_hear) {
+        bool is_done;
+
+        r = try(c, unsubscribe, &is_done);
+    }
+    c->has_channels = may_tell && may_hear;
+    hf__check_tell(c, "channels",
+                   c->has_channels ? "may publish and subscribe"
+                   : may_hear      ? "no PUBLISH"
+                   : may_tell      ? "no SUBSCRIBE"
+                                   : "neither PUBLISH nor SUBSCRIBE",
+                   c->has_channels ? HF_FINE : HF_WARN,
+                   "give this user +publish +subscribe +unsubscribe and the "
+                   "channels &PREFIX;*: without them waiters poll");
+    return r;
+}
+
+/* Before the lowest there is none to be ended. */
+static int check_ending(struct hf__checking *c)
+{
+    static const char *const end[] = {"CLIENT", "KILL", "ID", "0", NULL};
+    bool may = false;
+    int r = try(c, end, &may);
+
+    may = may && c->s->peer.server.id != 0;
+    hf__check_tell(c, "late requests",
+                   may ? "ended by CLIENT KILL" : "no CLIENT ID or KILL",
+                   may ? HF_FINE : HF_WARN,
+                   "give this user +client|id +client|kill: without them a "
+                   "request that was given up is kept out for ten minutes");
+    return r;
+}
+
+int hf__check_user(struct hf__checking *c)
+{
+    HF_AUTO(hf__check_free_reply) redisReply *reply = NULL;
+    struct hf__args args;
+    int r;
+
+    hf__args_begin(&args, "ACL");
+    hf__args_word(&args, "WHOAMI");
+    r = hf__check_ask(c, &args, &reply);
+    if (r != HF_OK) {
+        return r;
+    }
+    hf__check_tell(c, "user",
+                   reply->type == REDIS_REPLY_STRING ? reply->str
+                   : c->s->peer.target.user == NULL  ? "default"
+                                                     : c->s->peer.target.user,
+                   HF_FINE, NULL);
+    r = check_commands(c);
+    r = r == HF_OK ? check_channels(c) : r;
+    return r == HF_OK ? check_ending(c) : r;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One server as a session knows it: connecting to it, letting it say what it
+ * is, and then talking to it; all in steps, so that several go side by side on
+ * one thread. dial.c connects, peer.c moves a peer from state to state, greet.c
+ * has what is said at first, poll.c sleeps meanwhile. Thread: the session's,
+ * except hf__waker_wake().
+ */
+#ifndef HF_BACKEND_REDIS_PEER_H
+#define HF_BACKEND_REDIS_PEER_H
+
+#include "src/backend/redis/place.h"
+#include "src/backend/redis/resp.h"
+
+#include <netdb.h>
+
+/* Ends the sleep of a session, from any thread. */
+struct hf__waker {
+    atomic_int fd;   /* an eventfd, plus 1; 0: none */
+    int grace_ms;    /* so long may go on what is interrupted */
+    unsigned ending; /* the generation whose grace runs; 0: none */
+    hf__time ending_until;
+};
+/* HF_OK, HF_EUNAVAIL (no descriptor) or HF_ENOMEM. */
+HF_MUST_CHECK int hf__waker_init(struct hf__waker *, hf_error *err);
+void hf__waker_fini(struct hf__waker *);
+void hf__waker_wake(struct hf__waker *);
+
+enum hf__peer_state {
+    HF__PEER_IDLE,       /* not connected */
+    HF__PEER_CONNECTING, /* connect() is under way */
+    HF__PEER_SECURING,   /* the TLS handshake is */
+    HF__PEER_GREETING,   /* it is asked what it is */
+    HF__PEER_READY,
+    HF__PEER_DEAD /* with status and text; hf__peer_close() makes it IDLE */
+};
+
+/* What it said of itself. */
+struct hf__redis_server {
+    char version[32];
+    char run_id[41];
+    char replid[41];  /* of its history of writes, the same on its replicas */
+    char replid2[41]; /* of the one that it went on from when it stopped being
+                         a replica; zeros: none */
+    char mode[16];    /* "standalone", "cluster", "sentinel" */
+    char role[16];    /* "master", "slave" */
+    char policy[32];  /* maxmemory-policy; "" if it is not told */
+    char fsync[16];   /* appendfsync; "" if it may not be asked */
+    bool has_aof;
+    bool has_snapshots; /* save points: INFO can't tell, CONFIG can */
+    bool is_loading;
+    /* By ROLE, which a door to several servers does not let through. */
+    bool has_told_role;
+    int replicas; /* connected */
+    int64_t uptime_s;
+    uint64_t place; /* a hash of run_id, never 0 */
+    uint64_t id;    /* of this connection; 0: it is not told */
+};
+
+/* A connection that ended with commands that were not answered: they may still
+ * be before the server, or on their way. The next one to the same server ends
+ * it first, and with it what it has not done yet. */
+struct hf__ghost {
+    uint64_t id;    /* as CLIENT ID told it; 0: none */
+    uint64_t place; /* of its server */
+};
+
+/* What a name was looked up to, to be had again without looking. */
+enum { HF__ADDRESSES_MAX = 8 };
+struct hf__addresses {
+    int n; /* 0: never */
+    struct sockaddr_storage at[HF__ADDRESSES_MAX];
+    struct addrinfo list[HF__ADDRESSES_MAX]; /* linked when it is used */
+};
+
+/* The most commands of a greeting. */
+#define HF__GREETINGS 32
+
+struct hf__peer {
+    struct hf__resp resp;
+    enum hf__peer_state state;
+    struct hf__target target;
+    struct hf__redis_server server;
+    struct hf__ghost ghost;     /* outlives hf__peer_close() */
+    const char *allow;          /* overrides; lent by who opens */
+    struct addrinfo *addresses; /* of the host; freed once connected */
+    struct addrinfo *address;   /* the one that is tried */
+    struct hf__addresses known; /* that which was connected to first */
+    hf__time
+        address_until; /* then the next one is; HF__NEVER: it is the last */
+    unsigned char greeting[HF__GREETINGS]; /* what was said, in order */
+    int greetings;
+    int greeted;  /* replies of the greeting that have come */
+    int status;   /* of one that is DEAD: HF_EUNAVAIL, HF_EAUTH,
+                     HF_EUNSAFE, HF_EPROTO, HF_EINVAL, HF_ENOMEM */
+    hf_error err; /* what happened, naming target.shown */
+};
+
+void hf__peer_init(struct hf__peer *);
+/* Begin to connect: the first step is done. `secret` is used up (wiped by the
+ * caller). What fails shows as DEAD. */
+void hf__peer_start(struct hf__peer *, const struct hf__target *,
+                    const struct hf__secret *, const char *allow);
+/* The same, at the addresses that are known since then, or else at none:
+ * looking up blocks. */
+void hf__peer_start_again(struct hf__peer *, const struct hf__target *,
+                          const struct hf__secret *, const char *allow);
+/* After poll(): what can be done now. READY: bytes are sent and received, and
+ * hf__resp_next() has the replies. */
+void hf__peer_advance(struct hf__peer *, short events);
+/* After poll(), of one that had no events: if its address has had its time,
+ * on to the next one, or it is DEAD; true then. */
+bool hf__peer_tick(struct hf__peer *);
+/* Known addresses stay. */
+void hf__peer_close(struct hf__peer *);
+/* It is of no use any more: DEAD, with that text unless it has one. */
+void hf__peer_fail(struct hf__peer *, int status, const char *why);
+/* Why there is no reply, after hf__resp_next(): for hf__peer_fail(). */
+const char *hf__peer_why(int status);
+
+/* Sleep until one of them has something to do (and let it), until `until`, or
+ * until interrupted and the waker's grace is over: false then, and at
+ * `until`. */
+HF_MUST_CHECK bool hf__peers_poll(struct hf__peer *const peers[], int n,
+                                  struct hf__waker *, struct hf__head *,
+                                  hf__time until);
+
+/* ---- with one server */
+
+/* Connect and greet. HF_OK; else its status, with err told why; HF_EUNAVAIL at
+ * the deadline and when interrupted. */
+HF_MUST_CHECK int hf__peer_open(struct hf__peer *, struct hf__waker *,
+                                struct hf__head *, hf__time deadline,
+                                hf_error *err);
+/* Wait for the next reply; the caller frees it. HF_OK; HF_EUNAVAIL and worse:
+ * the peer is DEAD. */
+HF_MUST_CHECK int hf__peer_reply(struct hf__peer *, struct hf__waker *,
+                                 struct hf__head *, hf__time deadline,
+                                 redisReply **ret_reply);
+
+/* ---- dial.c, for peer.c */
+
+/* Begin to connect: to the host, which blocks while its name is looked up; to
+ * the addresses that are known of it; to the unix socket. True: connected;
+ * false: under way, or DEAD. */
+HF_MUST_CHECK bool hf__dial_host(struct hf__peer *);
+HF_MUST_CHECK bool hf__dial_known(struct hf__peer *);
+HF_MUST_CHECK bool hf__dial_socket(struct hf__peer *);
+/* What was under way has ended, one way or the other: the same. */
+HF_MUST_CHECK bool hf__dial_finish(struct hf__peer *);
+/* Has the address had its time? On to the next one: the same. */
+bool hf__dial_is_late(const struct hf__peer *);
+HF_MUST_CHECK bool hf__dial_next(struct hf__peer *);
+/* What the name was just looked up to, not what is known. */
+void hf__dial_forget(struct hf__peer *);
+
+/* ---- greet.c, for peer.c */
+
+/* Queue what is said first: AUTH, INFO, ROLE, CONFIG GET (may be refused),
+ * SELECT, CLIENT SETNAME and ID, and which scripts it knows; those that it does
+ * not know are loaded then, and the ghost is ended. HF_OK, HF_ENOMEM. */
+HF_MUST_CHECK int hf__greet_queue(struct hf__peer *, const struct hf__secret *);
+/* One of its replies. HF_BUSY: more are to come; HF_OK: it is fit; else why it
+ * is not (an override in `allow` lets it through), with p->err told: HF_EAUTH,
+ * HF_EUNSAFE (it evicts, is a replica, a cluster), HF_EUNAVAIL (LOADING …),
+ * HF_EINVAL (a sentinel, no such database), HF_EPROTO, HF_ENOMEM. */
+HF_MUST_CHECK int hf__greet_take(struct hf__peer *, const redisReply *);
+/* Is it surely a server of its own, no door to several? */
+bool hf__greet_is_one(const struct hf__redis_server *);
+/* 'B', 'C' or 'D', by what was found. */
+char hf__greet_grade(const struct hf__redis_server *);
+
+#endif

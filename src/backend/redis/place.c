@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a URL says of its servers, judged before any of them is asked. Called
+ * by the session's thread when it opens.
+ */
+#include "src/backend/redis/place.h"
+
+#include "src/base/error.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PORT         6379
+#define DATABASE_MAX 1000000
+
+const char *const hf__redis_options[] = {
+    "socket", "tls", "ca", "cert", "key", "password_file", NULL};
+
+static bool is_secure_scheme(const struct hf__url *url)
+{
+    return strcmp(url->scheme, "rediss") == 0;
+}
+
+static int read_mode(const struct hf__url *url, enum hf__tls_mode *ret_mode,
+                     hf_error *err)
+{
+    static const char *const words[] = {
+        [HF__TLS_OFF] = "off",
+        [HF__TLS_REQUIRE] = "require",
+        [HF__TLS_VERIFY] = "verify",
+    };
+    const char *given = hf__url_option(url, "tls");
+
+    if (given == NULL) {
+        /* Who names an authority, or shows who it is, wants to know whom it
+         * talks to. */
+        *ret_mode = is_secure_scheme(url) ||
+                            hf__url_option(url, "ca") != NULL ||
+                            hf__url_option(url, "cert") != NULL
+                        ? HF__TLS_VERIFY
+                        : HF__TLS_OFF;
+        return HF_OK;
+    }
+    for (int i = HF__TLS_OFF; i <= HF__TLS_VERIFY; i++) {
+        if (strcmp(words[i], given) == 0) {
+            *ret_mode = (enum hf__tls_mode)i;
+            return HF_OK;
+        }
+    }
+    return hf__fail(err, HF_EINVAL,
+                    "tls: \"%s\" is none of verify, require, off", given);
+}
+
+/* TLS would name a file that it can't read in words that help nobody. */
+static int check_file(const struct hf__url *url, const char *option,
+                      hf_error *err)
+{
+    const char *path = hf__url_option(url, option);
+    char words[64];
+
+    return path == NULL || access(path, R_OK) == 0
+               ? HF_OK
+               : hf__fail_native(err, HF_EAUTH, errno,
+                                 "%s: %s can't be read: %s", option, path,
+                                 hf__errno_text(errno, words, sizeof words));
+}
+
+static int read_tls(const struct hf__url *url, struct hf__target *t,
+                    hf_error *err)
+{
+    static const char *const files[] = {"ca", "cert", "key"};
+    int r = read_mode(url, &t->tls, err);
+
+    if (r == HF_OK && t->tls == HF__TLS_OFF && is_secure_scheme(url)) {
+        r = hf__fail(err, HF_EINVAL,
+                     "tls=off: a rediss: url is one with TLS; say redis: for "
+                     "one without");
+    }
+    for (int i = 0; i < 3 && r == HF_OK; i++) {
+        if (hf__url_option(url, files[i]) == NULL) {
+            continue;
+        }
+        r = t->tls == HF__TLS_OFF
+                ? hf__fail(err, HF_EINVAL, "tls=off needs no %s", files[i])
+                : check_file(url, files[i], err);
+    }
+    t->ca = hf__url_option(url, "ca");
+    t->cert = hf__url_option(url, "cert");
+    t->key = hf__url_option(url, "key");
+    if (r == HF_OK && t->tls != HF__TLS_OFF && t->socket != NULL) {
+        r = hf__fail(err, HF_EINVAL,
+                     "socket: Redis has no TLS there: name a host, or say "
+                     "redis: without tls=, ca=, cert= and key=");
+    }
+    if (r == HF_OK && (t->cert == NULL) != (t->key == NULL)) {
+        r = hf__fail(err, HF_EINVAL, "cert and key go together: name both");
+    }
+    return r;
+}
+
+static int read_database(const struct hf__url *url, struct hf__target *t,
+                         hf_error *err)
+{
+    const char *text = url->path[0] == '/' ? url->path + 1 : url->path;
+    size_t n = strspn(text, "0123456789");
+
+    /* NOLINTNEXTLINE(cert-err34-c): it has only digits, at most seven */
+    t->database =
+        n < 8 && text[n] == '\0' && n > 0 ? (int)strtol(text, NULL, 10) : 0;
+    return n < 8 && text[n] == '\0' && t->database <= DATABASE_MAX
+               ? HF_OK
+               : hf__fail(err, HF_EINVAL,
+                          "url: \"%s\" is no number of a database: "
+                          "redis://host:6379/0",
+                          text);
+}
+
+static bool is_here(const char *host)
+{
+    return strcasecmp(host, "localhost") == 0 ||
+           strcmp(host, "127.0.0.1") == 0 || strcmp(host, "::1") == 0;
+}
+
+static int read_socket(const struct hf__url *url, struct hf__target *t,
+                       hf_error *err)
+{
+    t->socket = hf__url_option(url, "socket");
+    if (t->socket == NULL) {
+        return url->n_hosts > 0
+                   ? HF_OK
+                   : hf__fail(err, HF_EINVAL,
+                              "url: it names no server: redis://host:6379/0, "
+                              "or redis:///0?socket=PATH");
+    }
+    if (t->socket[0] != '/') {
+        return hf__fail(err, HF_EINVAL,
+                        "socket: \"%s\" is no path that begins with /",
+                        t->socket);
+    }
+    if (url->n_hosts > 1 ||
+        (url->n_hosts == 1 && !is_here(url->hosts[0].name))) {
+        return hf__fail(err, HF_EINVAL,
+                        "socket: %s is on this host, and %s need not be; name "
+                        "one of them",
+                        t->socket, url->hosts[0].name);
+    }
+    return HF_OK;
+}
+
+static void show(struct hf__target *t)
+{
+    const char *scheme = t->tls == HF__TLS_OFF ? "redis" : "rediss";
+    bool is_v6 = t->socket == NULL && strchr(t->host, ':') != NULL;
+
+    if (t->socket != NULL) {
+        (void)snprintf(t->shown, sizeof t->shown, "%.200s", t->socket);
+        return;
+    }
+    (void)snprintf(t->shown, sizeof t->shown, "%s://%s%.255s%s:%d/%d", scheme,
+                   is_v6 ? "[" : "", t->host, is_v6 ? "]" : "", t->port,
+                   t->database);
+}
+
+int hf__redis_target(const struct hf__url *url, size_t i,
+                     struct hf__target *ret_target, hf_error *err)
+{
+    struct hf__target *t = ret_target;
+    int r;
+
+    *t = (struct hf__target){.user = url->user};
+    r = read_socket(url, t, err);
+    r = r == HF_OK ? read_database(url, t, err) : r;
+    r = r == HF_OK ? read_tls(url, t, err) : r;
+    if (r == HF_OK && t->socket == NULL) {
+        HF_ASSERT(i < url->n_hosts);
+        t->host = url->hosts[i].name;
+        t->port = url->hosts[i].port == 0 ? PORT : url->hosts[i].port;
+    }
+    if (r == HF_OK) {
+        show(t);
+    }
+    return r;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The store redis://, also called rediss:// where TLS is meant. Here a session
+ * is opened, closed and interrupted; see redis.h for where the rest is. The
+ * URL's servers are tried in their order, each with its share of the time that
+ * is left; one that is there but is a replica, or loads its data, is passed by.
+ * A master that is not the first of them must have been a replica, or have one
+ * of them as its own: two that know nothing of each other would each grant all
+ * locks. Called as backend.h says.
+ */
+#include "src/backend/redis/redis.h"
+
+#include "src/backend/registry.h"
+#include "src/base/error.h"
+#include "src/base/rand.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* So long goes on what is interrupted when its command may have left: the
+ * reply of a server that is well is there by then. */
+#define GRACE_MS 50
+
+static int try_server(struct hf__redis *s, const struct hf__target *target,
+                      const struct hf__secret *secret, const char *allow,
+                      hf__time until, hf_error *err)
+{
+    hf__peer_start(&s->peer, target, secret, allow);
+    return hf__peer_open(&s->peer, &s->waker, &s->head, until, err);
+}
+
+/* May another server be what this one is not? */
+static bool is_worth_another(const struct hf__redis *s, int r)
+{
+    return r == HF_EUNAVAIL ||
+           (r == HF_EUNSAFE && strcmp(s->peer.server.role, "slave") == 0);
+}
+
+/* Is it the successor of a master, or the master of the replica that was passed
+ * by? Who is let in as a replica is no master at all. */
+static bool is_related(const struct hf__redis_server *server,
+                       const char *followed)
+{
+    bool has_followed = server->replid2[strspn(server->replid2, "0")] != '\0';
+
+    return strcmp(server->role, "slave") == 0 || has_followed ||
+           (followed[0] != '\0' && strcmp(server->replid, followed) == 0);
+}
+
+/* `followed`: the history of the replica that was last passed by, or "". */
+static int judge_kin(struct hf__redis *s, const char *followed, hf_error *err)
+{
+    if (s->host == 0 || is_related(&s->peer.server, followed)) {
+        return HF_OK;
+    }
+    if (followed[0] != '\0') {
+        /* It may be about to find its master again. */
+        hf__peer_fail(&s->peer, HF_EUNAVAIL,
+                      "it is not the master of the replica that the url names "
+                      "before it, or not yet");
+    } else {
+        hf__peer_fail(&s->peer, HF_EUNSAFE,
+                      "it has never followed the hosts that the url names "
+                      "before it, and masters that know nothing of each other "
+                      "grant one lock twice: name one host, the master first, "
+                      "or several by redlock:");
+    }
+    hf__error_copy(err, &s->peer.err);
+    return s->peer.status;
+}
+
+/* The server that is passed by: whose writes does it have? */
+static void note_followed(const struct hf__redis *s,
+                          char followed[sizeof s->peer.server.replid])
+{
+    if (strcmp(s->peer.server.role, "slave") == 0) {
+        (void)snprintf(followed, sizeof s->peer.server.replid, "%s",
+                       s->peer.server.replid);
+    }
+}
+
+static int try_hosts(struct hf__redis *s, const struct hf__url *url,
+                     const char *allow, hf__time deadline, hf_error *err)
+{
+    HF_AUTO(hf__secret_wipe) struct hf__secret secret = {0};
+    size_t n = hf__url_option(url, "socket") != NULL ? 1 : url->n_hosts;
+    char followed[sizeof s->peer.server.replid] = "";
+    struct hf__target target;
+    int r = hf__redis_target(url, 0, &target, err);
+
+    r = r == HF_OK ? hf__secret_read(url, &secret, err) : r;
+    if (r != HF_OK) {
+        return r;
+    }
+    s->n_hosts = n;
+    for (s->host = 0; s->host < n; s->host++) {
+        hf__time now = hf__now();
+        int64_t share = hf__between_ns(now, deadline) / (int64_t)(n - s->host);
+
+        r = hf__redis_target(url, s->host, &target, err);
+        if (r == HF_OK) {
+            r = try_server(s, &target, &secret, allow, hf__after_ns(now, share),
+                           err);
+        }
+        r = r == HF_OK ? judge_kin(s, followed, err) : r;
+        if (!is_worth_another(s, r) || hf__is_interrupted(&s->head)) {
+            break;
+        }
+        note_followed(s, followed);
+    }
+    return r;
+}
+
+/* With several hosts the next of them may be a replica that was not told all,
+ * or somebody may reach another one than we do. */
+static char grade_of(const struct hf__redis *s)
+{
+    char grade = hf__greet_grade(&s->peer.server);
+
+    if (s->n_hosts > 1 && grade < 'C') {
+        grade = 'C';
+    }
+    return grade;
+}
+
+static void note_prefix(struct hf__redis *s, const struct hf__url *url)
+{
+    const char *prefix = hf__url_option(url, "prefix");
+
+    (void)snprintf(s->prefix, sizeof s->prefix, "%s",
+                   prefix == NULL ? "holdfast" : prefix);
+}
+
+static int redis_open(void *state, const struct hf__url *url, const char *allow,
+                      hf__time deadline, hf_error *err)
+{
+    struct hf__redis *s = state;
+    int r;
+
+    hf__peer_init(&s->peer);
+    s->peer.ghost =
+        (struct hf__ghost){s->head.remains.mark, s->head.remains.place};
+    note_prefix(s, url);
+    s->client = s->head.client;
+    while (s->client == 0) {
+        hf__random(&s->client, sizeof s->client);
+    }
+    r = hf__waker_init(&s->waker, err);
+    r = r == HF_OK ? try_hosts(s, url, allow, deadline, err) : r;
+    s->waker.grace_ms = GRACE_MS;
+    s->is_apart = !hf__greet_is_one(&s->peer.server);
+    if (r == HF_OK) {
+        s->head.facts.grade = grade_of(s);
+        s->head.facts.reach = HF_REACH_HOSTS;
+    }
+    return r;
+}
+
+static void redis_close_session(void *state)
+{
+    struct hf__redis *s = state;
+
+    hf__redis_wait_fini(s);
+    hf__peer_close(&s->peer);
+    s->head.remains = (struct hf__remains){.mark = s->peer.ghost.id,
+                                           .place = s->peer.ghost.place};
+    hf__waker_fini(&s->waker);
+}
+
+static void redis_interrupt(void *state)
+{
+    struct hf__redis *s = state;
+
+    hf__waker_wake(&s->waker);
+}
+
+int hf__redis_ask(struct hf__redis *s, const struct hf__args *args,
+                  hf__time deadline, redisReply **ret_reply, hf_error *err)
+{
+    int r;
+
+    *ret_reply = NULL;
+    r = hf__redis_wait_leave(s, deadline, err);
+    if (r != HF_OK) {
+        return r;
+    }
+    hf__bytes_add(&s->peer.resp.out, args);
+    if (hf__resp_queue(&s->peer.resp) != HF_OK) {
+        return hf__fail(err, HF_ENOMEM, "out of memory for a command");
+    }
+    (void)hf__resp_flush(&s->peer.resp); /* the reply will tell */
+    r = hf__peer_reply(&s->peer, &s->waker, &s->head, deadline, ret_reply);
+    if (r != HF_OK) {
+        hf__error_copy(err, &s->peer.err);
+    }
+    return r;
+}
+
+const struct hf__backend hf__redis_backend = {
+    .scheme = "redis",
+    .caps = HF_CAP_FENCE | HF_CAP_WAIT | HF_CAP_HANDOVER | HF_CAP_LIST |
+            HF_CAP_KEEP | HF_CAP_DETACH | HF_CAP_FAIR | HF_CAP_SHARED |
+            HF_CAP_SLOTS | HF__CAP_WAIT_LEAVES,
+    .size = sizeof(struct hf__redis),
+    .options = hf__redis_options,
+    .has_no_sigpipe = true,
+    .open = redis_open,
+    .close = redis_close_session,
+    .execute = hf__redis_execute,
+    .wait = hf__redis_wait,
+    .list = hf__redis_list,
+    .gc = hf__redis_gc,
+    .check = hf__redis_check,
+    .interrupt = redis_interrupt,
+};

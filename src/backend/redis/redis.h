@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A session of the store redis://, as the files of this folder share it:
+ * redis.c opens and closes; bytes resp tls place dial peer poll greet errors
+ * are the connection, script ask answer (and lua/) the operations, scan the
+ * names, which redlock/ uses too; batch is execute(), wait (by armed arm hear)
+ * is waiting, list gc (by survey) and check (by may) are looking around.
+ *
+ * Thread: the session's, except interrupt().
+ */
+#ifndef HF_BACKEND_REDIS_REDIS_H
+#define HF_BACKEND_REDIS_REDIS_H
+
+#include "src/backend/redis/ask.h"
+#include "src/backend/redis/peer.h"
+
+struct hf__redis {
+    struct hf__head head;
+    struct hf__waker waker;
+    struct hf__peer peer;
+    uint64_t client;                 /* head.client, or of this session alone */
+    char prefix[HF__PREFIX_MAX + 1]; /* the URL's; check() asks by it */
+    size_t n_hosts;                  /* of the URL */
+    size_t host;                     /* the one that is used, from 0 */
+    hf__time heard_at;               /* the last reply of a batch */
+    bool is_apart;                   /* no command may have several names: a
+                                        proxy sends it where its first key is */
+
+    struct hf__armed *armed; /* wait.c's; NULL: it has not waited yet */
+};
+
+int hf__redis_execute(void *state, struct hf__op *ops[], int n,
+                      hf__time deadline, hf_error *err);
+int hf__redis_wait(void *state, struct hf__watch *w[], int n, hf__time deadline,
+                   hf_error *err);
+/* Before the session is used for anything else: it listens no more. Costs
+ * nothing if it has not waited. HF_OK; else it is dead and err is told. */
+HF_MUST_CHECK int hf__redis_wait_leave(struct hf__redis *s, hf__time deadline,
+                                       hf_error *err);
+/* At the end of the session, while the peer is open. */
+void hf__redis_wait_fini(struct hf__redis *s);
+int hf__redis_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
+                   void *arg, hf__time deadline, hf_error *err);
+int hf__redis_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
+                 hf__time deadline, hf_error *err);
+int hf__redis_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
+                    hf_error *err);
+/* Send one command and take its reply, which the caller frees. HF_OK; else the
+ * session is dead, or (HF_ENOMEM) nothing was sent; err is told. */
+HF_MUST_CHECK int hf__redis_ask(struct hf__redis *s,
+                                const struct hf__args *args, hf__time deadline,
+                                redisReply **ret_reply, hf_error *err);
+
+#endif
