@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Looking around: the names that any member has a record of, of which those are
+ * told that a majority holds; and whether the members are fit to be a quorum.
+ * Called by the session's thread.
+ */
+#include "src/backend/redis/scan.h"
+#include "src/backend/redlock/tell.h"
+
+#include "src/base/error.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- list() */
+
+/* Names that are looked at in one batch. */
+enum { LOOKS = 64 };
+
+/* A page takes no longer, and once a majority has sent it, who has not has so
+ * long still. */
+#define PAGE_MS 1000
+#define LAST_MS 50
+
+struct scanning {
+    struct hf__scan scans[HF__MEMBERS_MAX];
+    struct hf__names names;
+    unsigned out;    /* owe a page */
+    unsigned over;   /* have told all */
+    unsigned failed; /* … will not */
+    int status;      /* of what ends it all */
+};
+
+static void take_page(struct hf__redlock *s, int member, int at,
+                      const redisReply *reply)
+{
+    struct scanning *g = s->arg;
+    unsigned own = 1u << member;
+
+    (void)at;
+    g->out &= ~own;
+    if (reply == NULL || reply->type == REDIS_REPLY_ERROR) {
+        g->failed |= own;
+        if (reply != NULL) {
+            hf_error why = HF_ERROR_INIT;
+
+            (void)hf__redis_error(reply, NULL, &why);
+            hf__refusal_note(&s->members[member], &why);
+        }
+        return;
+    }
+    int r = hf__scan_take(&g->scans[member], reply, &g->names);
+    g->status = r == HF_ENOMEM ? r : g->status;
+    g->failed |= r != HF_OK ? own : 0;
+    g->over |= r == HF_OK && g->scans[member].is_over ? own : 0;
+}
+
+/* A name that is held is known to one of any majority. */
+static bool is_majority(const struct hf__redlock *s, unsigned members)
+{
+    return __builtin_popcount(members) >= hf__redlock_majority(s);
+}
+
+static void hear_pages(struct hf__redlock *s, struct scanning *g,
+                       unsigned asked, hf__time deadline)
+{
+    hf__time until = hf__earlier(deadline, hf__after_ms(hf__now(), PAGE_MS));
+    bool is_hurried = false;
+
+    while (g->out != 0 && !is_majority(s, g->over) && hf__wave_turn(s, until)) {
+        if (!is_hurried && is_majority(s, asked & ~g->failed & ~g->out)) {
+            is_hurried = true;
+            until = hf__earlier(until, hf__after_ms(hf__now(), LAST_MS));
+        }
+    }
+}
+
+/* The next page of each who has one. */
+static void turn_pages(struct hf__redlock *s, struct scanning *g,
+                       unsigned asked, hf__time deadline)
+{
+    hf__wave_begin(s, take_page, g);
+    g->out = 0;
+    for (int i = 0; i < s->n; i++) {
+        if (((asked & ~g->over & ~g->failed) >> i & 1) == 0) {
+            continue;
+        }
+        hf__bytes_clear(&s->bytes);
+        hf__scan_add(&s->bytes, &g->scans[i]);
+        g->out |= 1u << i; /* before it may be gone */
+        if (s->bytes.is_broken || hf__wave_send(s, 1u << i, 0, true) == 0) {
+            g->out &= ~(1u << i);
+            g->failed |= 1u << i;
+        }
+    }
+    hear_pages(s, g, asked, deadline);
+    g->failed |= g->out;
+    hf__wave_end(s);
+}
+
+/* All names of a majority of the members; of the others, those that come
+ * meanwhile. */
+static int scan_all(struct hf__redlock *s, struct scanning *g,
+                    const struct hf__key *prefix, hf__time deadline)
+{
+    unsigned asked = 0;
+
+    hf__members_tend(s);
+    hf__members_await(s, deadline);
+    for (int i = 0; i < s->n; i++) {
+        hf__scan_begin(&g->scans[i], prefix);
+        if (hf__member_counts(&s->members[i], hf__now())) {
+            asked |= 1u << i;
+        }
+    }
+    while ((asked & ~g->over & ~g->failed) != 0 && !is_majority(s, g->over) &&
+           g->status == HF_OK) {
+        turn_pages(s, g, asked, deadline);
+    }
+    if (g->status != HF_OK) {
+        return g->status;
+    }
+    return is_majority(s, g->over) ? (int)HF_OK : (int)HF_EUNAVAIL;
+}
+
+static int look_at(struct hf__redlock *s, const struct hf__key *keys, int n,
+                   struct hf__record *records, hf__time deadline, hf_error *err)
+{
+    struct hf__op ops[LOOKS] = {{.kind = HF__OP_INSPECT}};
+    struct hf__op *list[LOOKS];
+    int r = HF_OK;
+
+    for (int i = 0; i < n; i++) {
+        ops[i] = (struct hf__op){.kind = HF__OP_INSPECT,
+                                 .key = keys[i],
+                                 .result = HF_EUNAVAIL,
+                                 .ret_record = &records[i],
+                                 .err = err,
+                                 .sent = hf__now()};
+        records[i] = (struct hf__record){0};
+        list[i] = &ops[i];
+    }
+    if (hf__redlock_execute(s, list, n, deadline, err) != HF_OK) {
+        return HF_EUNAVAIL;
+    }
+    for (int i = 0; i < n && r == HF_OK; i++) {
+        r = ops[i].result;
+    }
+    return r;
+}
+
+/* In the order of the names; they are looked at in batches. */
+static int tell_names(struct hf__redlock *s, const struct hf__names *names,
+                      hf__list_fn fn, void *arg, hf__time deadline,
+                      hf_error *err)
+{
+    struct hf__record records[LOOKS];
+    int r = HF_OK;
+
+    for (size_t at = 0; at < names->n && r == HF_OK; at += LOOKS) {
+        size_t left = names->n - at;
+        int n = left < LOOKS ? (int)left : LOOKS;
+
+        r = look_at(s, names->keys + at, n, records, deadline, err);
+        for (int i = 0; i < n && r == HF_OK; i++) {
+            const struct hf__key *key = &names->keys[at + (size_t)i];
+
+            if (records[i].is_held &&
+                fn(arg, key->bytes + key->name_at,
+                   (size_t)(key->length - key->name_at), &records[i]) != 0) {
+                return HF_OK;
+            }
+        }
+    }
+    return r;
+}
+
+int hf__redlock_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
+                     void *arg, hf__time deadline, hf_error *err)
+{
+    struct hf__redlock *s = state;
+    struct scanning g = {.status = HF_OK};
+    int r;
+
+    hf__refusals_begin(s);
+    r = scan_all(s, &g, prefix, deadline);
+    if (r == HF_OK) {
+        hf__names_sort(&g.names);
+        r = tell_names(s, &g.names, fn, arg, deadline, err);
+    } else if (r == HF_ENOMEM) {
+        r = hf__fail(err, r, "out of memory for a list");
+    } else {
+        r = hf__members_tell(s, r, err);
+    }
+    hf__names_fini(&g.names);
+    return r;
+}
+
+/* ---- check() */
+
+struct checking {
+    hf__check_fn fn;
+    void *arg;
+    bool is_over; /* the receiver has had enough */
+    unsigned out;
+    int64_t ahead_us[HF__MEMBERS_MAX]; /* its clock, of ours */
+    unsigned has_clock;
+    int64_t asked_us;
+};
+
+static void tell(struct checking *c, const char *name, const char *value,
+                 hf_verdict verdict, const char *remedy)
+{
+    hf_check_item item = {.size = sizeof item,
+                          .name = name,
+                          .value = value,
+                          .verdict = verdict,
+                          .remedy = verdict == HF_FINE ? NULL : remedy};
+
+    if (!c->is_over) {
+        c->is_over = c->fn(c->arg, &item) != 0;
+    }
+}
+
+static int64_t number(const redisReply *reply)
+{
+    return reply->str == NULL ? 0 : strtoll(reply->str, NULL, 10);
+}
+
+static void take_clock(struct hf__redlock *s, int member, int at,
+                       const redisReply *reply)
+{
+    struct checking *c = s->arg;
+    int64_t now = hf__wall_us();
+
+    (void)at;
+    c->out &= ~(1u << member);
+    if (reply != NULL && reply->type == REDIS_REPLY_ARRAY &&
+        reply->elements == 2) {
+        c->has_clock |= 1u << member;
+        c->ahead_us[member] = number(reply->element[0]) * 1000000 +
+                              number(reply->element[1]) -
+                              (c->asked_us / 2 + now / 2);
+    }
+}
+
+static void ask_clocks(struct hf__redlock *s, struct checking *c,
+                       hf__time deadline)
+{
+    hf__time until = hf__earlier(deadline, hf__after_ms(hf__now(), 1000));
+    struct hf__args args;
+
+    hf__wave_begin(s, take_clock, c);
+    hf__bytes_clear(&s->bytes);
+    hf__args_begin(&args, "TIME");
+    hf__bytes_add(&s->bytes, &args);
+    c->asked_us = hf__wall_us();
+    c->out = (1u << s->n) - 1; /* before one may be gone */
+    c->out &= s->bytes.is_broken ? 0 : hf__wave_send(s, c->out, 0, true);
+    while (c->out != 0 && hf__wave_turn(s, until)) {
+    }
+    hf__wave_end(s);
+}
+
+static void check_member(const struct hf__redlock *s, struct checking *c, int i)
+{
+    const struct hf__voter *m = &s->members[i];
+    const struct hf__redis_server *v = &m->peer.server;
+    char name[400];
+    char value[600];
+    bool counts = hf__member_counts(m, hf__now());
+    bool is_silent = counts && (c->has_clock >> i & 1) == 0;
+
+    (void)snprintf(name, sizeof name, "member %d (%s)", i + 1, m->target.shown);
+    if (!counts || is_silent) {
+        hf__member_describe(s, i, value, sizeof value);
+        tell(c, name, value, HF_WARN,
+             m->twin >= 0 ? "name each server once: it has one vote"
+                          : "without a majority of its members this store "
+                            "grants nothing");
+        return;
+    }
+    (void)snprintf(value, sizeof value,
+                   "%s, up %" PRId64 " s, %s, maxmemory-policy %s, %d replicas",
+                   v->version, v->uptime_s,
+                   m->is_durable ? "each write is flushed"
+                   : v->has_aof  ? "appendonly, not each write is flushed"
+                                 : "no appendonly file",
+                   v->policy[0] == '\0' ? "not told" : v->policy, v->replicas);
+    tell(c, name, value, HF_FINE, NULL);
+}
+
+/* Why one that answers counts, or does not yet. */
+static void check_memory(const struct hf__redlock *s, struct checking *c, int i)
+{
+    const struct hf__voter *m = &s->members[i];
+    int64_t left_ms = hf__ms_until(m->counts_at, hf__now());
+    char name[64];
+    char had[400];
+    char value[500];
+
+    if (!m->is_in) {
+        return;
+    }
+    (void)snprintf(name, sizeof name, "member %d remembers", i + 1);
+    hf__memory_tell(s, m, had, sizeof had);
+    if (left_ms <= 0) {
+        tell(c, name, had, HF_FINE, NULL);
+        return;
+    }
+    (void)snprintf(value, sizeof value, "%s; counts in %" PRId64 " s", had,
+                   hf__seconds_left(left_ms));
+    tell(c, name, m->memory.is_unmarked ? had : value, HF_WARN,
+         "wait: until then somebody may hold what it has forgotten");
+}
+
+static void check_quorum(const struct hf__redlock *s, struct checking *c)
+{
+    int counting = hf__members_count(s);
+    int majority = hf__redlock_majority(s);
+    char value[160];
+
+    (void)snprintf(value, sizeof value,
+                   "%d of %d members count, %d must; %d can be without",
+                   counting, s->n, majority,
+                   counting < majority ? 0 : counting - majority);
+    tell(c, "quorum", value,
+         counting < majority    ? HF_UNFIT
+         : counting == majority ? HF_WARN
+                                : HF_FINE,
+         "see the members that do not count");
+    (void)snprintf(value, sizeof value, "%" PRId64 " ms", s->longest_ms);
+    tell(c, "longest_lease", value, HF_FINE, NULL);
+}
+
+/* Each member ends its own leases by its own clock, so what differs does no
+ * harm; what steps does. Far apart, each grant's fence costs a second round. */
+static void check_clocks(const struct hf__redlock *s, struct checking *c)
+{
+    int64_t low = INT64_MAX;
+    int64_t high = INT64_MIN;
+    char value[160];
+
+    for (int i = 0; i < s->n; i++) {
+        if ((c->has_clock >> i & 1) != 0) {
+            low = c->ahead_us[i] < low ? c->ahead_us[i] : low;
+            high = c->ahead_us[i] > high ? c->ahead_us[i] : high;
+        }
+    }
+    if (c->has_clock == 0) {
+        return;
+    }
+    (void)snprintf(value, sizeof value,
+                   "%" PRId64 " ms apart, %+" PRId64 " to %+" PRId64
+                   " ms of ours",
+                   (high - low) / 1000, low / 1000, high / 1000);
+    tell(c, "clocks", value, high - low < 50000 ? HF_FINE : HF_WARN,
+         "let NTP keep them: a step of a clock ends leases early, and fences "
+         "take two rounds");
+}
+
+static void check_durability(const struct hf__redlock *s, struct checking *c)
+{
+    int n = 0;
+    char value[160];
+
+    for (int i = 0; i < s->n; i++) {
+        n += s->members[i].is_in && s->members[i].is_durable;
+    }
+    (void)snprintf(value, sizeof value, "%d of %d keep all their data", n,
+                   s->n);
+    tell(c, "durability", value, n == s->n ? HF_FINE : HF_WARN,
+         s->allows_volatile
+             ? "allow=volatile: who restarts counts at once, and two holders "
+               "may be the end of it"
+             : "appendonly yes and appendfsync always, and who restarts counts "
+               "at once; the others after longest_lease");
+}
+
+int hf__redlock_check(void *state, hf__check_fn fn, void *arg,
+                      hf__time deadline, hf_error *err)
+{
+    struct hf__redlock *s = state;
+    struct checking c = {.fn = fn, .arg = arg};
+
+    (void)err;
+    hf__members_tend(s);
+    hf__members_await(s, deadline);
+    ask_clocks(s, &c, deadline);
+    check_quorum(s, &c);
+    for (int i = 0; i < s->n; i++) {
+        check_member(s, &c, i);
+        check_memory(s, &c, i);
+    }
+    check_durability(s, &c);
+    check_clocks(s, &c);
+    tell(&c, "waiting", "by polling, every 20 to 120 ms", HF_FINE, NULL);
+    return HF_OK;
+}

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One member's coming and going. This file decides when it is connected to
+ * again, when it is hung up on, and whether its answers count: not while it
+ * may have forgotten a grant that still runs, and not twice if two names lead
+ * to one server. Called by the session's thread.
+ */
+#include "src/backend/redlock/redlock.h"
+
+#include <poll.h>
+#include <string.h>
+
+/* Between two attempts to connect: doubled each time. */
+#define RETRY_FIRST_MS 100
+#define RETRY_MAX_MS   2000
+/* Who has said nothing for so long, or is not there yet, is hung up on. Not
+ * sooner: what is to be given back to it waits in its socket behind what it
+ * was asked, and is in order there. */
+#define SILENT_MS  2000
+#define CONNECT_MS 3000
+/* A client that only renews polls once in a while: no more than this of the
+ * time between counts, and those who are coming may take these steps. */
+#define IDLE_MS       500
+#define IDLE_TURNS_MS 50
+/* Who is behind, and was heard just now, is waited for. */
+#define BEHIND_MS 20
+
+int hf__redlock_majority(const struct hf__redlock *s)
+{
+    return hf__quorum_majority(s->n);
+}
+
+bool hf__member_counts(const struct hf__voter *m, hf__time now)
+{
+    return m->is_in && m->twin < 0 && !hf__before(now, m->counts_at);
+}
+
+bool hf__member_is_due(const struct hf__voter *m)
+{
+    return !m->is_in && !m->is_over;
+}
+
+int hf__members_count(const struct hf__redlock *s)
+{
+    hf__time now = hf__now();
+    int n = 0;
+
+    for (int i = 0; i < s->n; i++) {
+        n += hf__member_counts(&s->members[i], now);
+    }
+    return n;
+}
+
+/* ---- coming */
+
+/* That blocks for as long as a resolver takes, and what is held would be lost
+ * meanwhile: not while a majority counts, nor at the first attempt. */
+static bool needs_look_up(const struct hf__redlock *s,
+                          const struct hf__voter *m)
+{
+    return hf__members_count(s) < hf__redlock_majority(s) &&
+           (m->failures > 0 || m->peer.known.n == 0);
+}
+
+void hf__member_start(struct hf__redlock *s, int member)
+{
+    HF_AUTO(hf__secret_wipe) struct hf__secret secret = {0};
+    struct hf__voter *m = &s->members[member];
+    hf_error err = HF_ERROR_INIT;
+    int r = hf__secret_read(s->url, &secret, &err);
+
+    m->is_over = false;
+    m->is_in = false;
+    m->is_asked = false;
+    m->learned = 0;
+    m->owed_n = 0;
+    m->answered = 0;
+    if (r != HF_OK) {
+        hf__peer_close(&m->peer);
+        m->peer.target = m->target;
+        hf__peer_fail(&m->peer, r, err.text);
+    } else {
+        (needs_look_up(s, m) ? hf__peer_start : hf__peer_start_again)(
+            &m->peer, &m->target, &secret, s->allow);
+    }
+    m->silent_from = hf__now(); /* the look up may have taken long */
+    hf__member_settle(s, member);
+}
+
+static int find_twin(const struct hf__redlock *s, int member)
+{
+    const struct hf__redis_server *own = &s->members[member].peer.server;
+
+    for (int i = 0; i < s->n; i++) {
+        const struct hf__voter *m = &s->members[i];
+
+        if (i != member && m->is_in && m->twin < 0 && own->run_id[0] != '\0' &&
+            strcmp(m->peer.server.run_id, own->run_id) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static void judge(struct hf__redlock *s, int member)
+{
+    struct hf__voter *m = &s->members[member];
+    const struct hf__redis_server *server = &m->peer.server;
+
+    m->is_in = true;
+    m->failures = 0;
+    m->is_durable = server->has_aof && strcmp(server->fsync, "always") == 0 &&
+                    !m->memory.is_lax;
+    m->judged_at = hf__now();
+    m->counts_at = hf__memory_counts_at(s, m);
+    m->twin = find_twin(s, member);
+    m->silent_from = hf__now();
+    hf__leftover_tell(s, member);
+}
+
+/* Of the scripts, those that a quorum needs. */
+static const enum hf__script needed[] = {
+    HF__SCRIPT_ACQUIRE, HF__SCRIPT_RENEW, HF__SCRIPT_RELEASE,
+    HF__SCRIPT_RAISE,   HF__SCRIPT_BREAK, HF__SCRIPT_INSPECT};
+enum { NEEDED = (int)(sizeof needed / sizeof *needed) };
+
+/* Which of them does it know, and what does it remember? */
+static void ask_all(const struct hf__redlock *s, struct hf__voter *m)
+{
+    struct hf__args args;
+
+    m->is_asked = true;
+    hf__args_begin(&args, "SCRIPT");
+    hf__args_word(&args, "EXISTS");
+    for (int i = 0; i < NEEDED; i++) {
+        hf__args_word(&args, hf__script_hash(needed[i]));
+    }
+    hf__bytes_add(&m->peer.resp.out, &args);
+    hf__memory_ask(s, m);
+    if (hf__resp_queue(&m->peer.resp) != HF_OK) {
+        hf__peer_fail(&m->peer, HF_ENOMEM, "out of memory");
+    } else {
+        hf__peer_advance(&m->peer, POLLOUT);
+    }
+}
+
+void hf__member_teach(struct hf__voter *m, unsigned scripts)
+{
+    for (int i = 0; i < NEEDED; i++) {
+        struct hf__args args;
+
+        if ((scripts >> i & 1) != 0) {
+            hf__args_begin(&args, "SCRIPT");
+            hf__args_word(&args, "LOAD");
+            hf__args_word(&args, hf__script_text(needed[i]));
+            hf__bytes_add(&m->peer.resp.out, &args);
+        }
+    }
+    hf__wave_disown(m);
+}
+
+static bool is_told_of(const redisReply *reply, size_t i)
+{
+    return reply->type == REDIS_REPLY_ARRAY && i < reply->elements &&
+           reply->element[i]->integer == 1;
+}
+
+static void take_scripts(struct hf__voter *m, const redisReply *reply)
+{
+    unsigned unknown = 0;
+
+    for (int i = 0; i < NEEDED; i++) {
+        unknown |= is_told_of(reply, (size_t)i) ? 0 : 1u << i;
+    }
+    if (unknown != 0) {
+        hf__member_teach(m, unknown);
+    }
+}
+
+/* True once it knows what it needs, or will before what comes next. */
+static bool learns(const struct hf__redlock *s, struct hf__voter *m)
+{
+    if (!m->is_asked) {
+        ask_all(s, m);
+    }
+    while (m->learned <= HF__MEMORY_QUESTIONS) {
+        redisReply *reply = NULL;
+        int r = hf__resp_next(&m->peer.resp, &reply);
+
+        if (r != HF_OK) {
+            hf__peer_fail(&m->peer, r, "its answer can't be understood");
+        }
+        if (reply == NULL) {
+            return false;
+        }
+        if (m->learned == 0) {
+            take_scripts(m, reply);
+        } else {
+            hf__memory_take(m, m->learned - 1, reply);
+        }
+        m->learned++;
+        freeReplyObject(reply);
+    }
+    return true;
+}
+
+/* ---- going */
+
+static void note_end(struct hf__redlock *s, int member)
+{
+    struct hf__voter *m = &s->members[member];
+    int64_t pause_ms = 0;
+
+    if (m->is_in && m->owed_n > 0 && s->take != NULL) {
+        s->take(s, member, 0, NULL);
+    }
+    for (int i = 0; i < s->n; i++) {
+        if (s->members[i].twin == member) {
+            s->members[i].twin = -1; /* judged again when it comes back */
+        }
+    }
+    if (!m->is_in) {
+        pause_ms = RETRY_FIRST_MS;
+        for (int i = 0; i < m->failures && pause_ms < RETRY_MAX_MS; i++) {
+            pause_ms *= 2;
+        }
+        m->failures++;
+    }
+    m->retry_at = hf__after_ms(
+        hf__now(), pause_ms < RETRY_MAX_MS ? pause_ms : RETRY_MAX_MS);
+    if (m->is_in) {
+        hf__leftover_settle(s, member);
+        m->gone_us = hf__wall_us();
+    }
+    m->is_in = false;
+    m->is_over = true;
+    m->owed_n = 0;
+}
+
+void hf__member_settle(struct hf__redlock *s, int member)
+{
+    struct hf__voter *m = &s->members[member];
+
+    if (m->peer.state == HF__PEER_READY && !m->is_in && learns(s, m)) {
+        judge(s, member);
+    }
+    if (m->peer.state == HF__PEER_DEAD && !m->is_over) {
+        note_end(s, member);
+    }
+}
+
+static void hang_up(struct hf__redlock *s, int member, hf__time now)
+{
+    struct hf__voter *m = &s->members[member];
+    int64_t silent_ms = hf__between_ns(m->silent_from, now) / HF__MS;
+
+    if (m->is_in && m->owed_n > 0 && silent_ms >= SILENT_MS) {
+        hf__peer_fail(&m->peer, HF_EUNAVAIL, "it has stopped to answer");
+        hf__member_settle(s, member);
+        m->retry_at = hf__after_ms(now, RETRY_FIRST_MS);
+    } else if (hf__member_is_due(m) && silent_ms >= CONNECT_MS) {
+        hf__peer_fail(&m->peer, HF_EUNAVAIL, "it does not answer");
+    }
+    hf__member_settle(s, member);
+}
+
+/* Members that are there, but slow: a batch is decided by the others, and the
+ * next one comes before these have answered. They have a moment; then they are
+ * asked for nothing new. */
+static bool is_anybody_behind(const struct hf__redlock *s, hf__time now)
+{
+    unsigned behind = hf__wave_behind(s);
+
+    for (int i = 0; i < s->n; i++) {
+        const struct hf__voter *m = &s->members[i];
+
+        if ((behind >> i & 1) != 0 &&
+            hf__between_ns(m->silent_from, now) < BEHIND_MS * HF__MS) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void await_slow(struct hf__redlock *s)
+{
+    hf__time now = hf__now();
+    hf__time until = hf__after_ms(now, BEHIND_MS);
+
+    while (is_anybody_behind(s, hf__now()) && hf__wave_turn(s, until)) {
+    }
+}
+
+static bool is_anybody_due(const struct hf__redlock *s)
+{
+    for (int i = 0; i < s->n; i++) {
+        if (hf__member_is_due(&s->members[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Nobody has listened to them. */
+static void excuse(struct hf__redlock *s, int64_t idle_ns)
+{
+    for (int i = 0; i < s->n; i++) {
+        struct hf__voter *m = &s->members[i];
+
+        if (hf__member_is_due(m)) {
+            m->silent_from =
+                hf__after_ns(m->silent_from, idle_ns - IDLE_MS * HF__MS);
+        }
+    }
+}
+
+static void let_come(struct hf__redlock *s)
+{
+    hf__time until = hf__after_ms(hf__now(), IDLE_TURNS_MS);
+
+    while (is_anybody_due(s) && hf__wave_turn(s, until)) {
+    }
+}
+
+void hf__members_tend(struct hf__redlock *s)
+{
+    hf__time now = hf__now();
+    int64_t idle_ns = hf__between_ns(s->polled_at, now);
+    bool was_idle = idle_ns > IDLE_MS * HF__MS;
+
+    if (was_idle) {
+        excuse(s, idle_ns);
+    }
+    bool has_moved = hf__wave_turn(s, now);
+
+    (void)has_moved;
+    await_slow(s);
+    for (int i = 0; i < s->n; i++) {
+        struct hf__voter *m = &s->members[i];
+
+        hang_up(s, i, now);
+        if (m->is_over && !hf__before(hf__now(), m->retry_at)) {
+            hf__member_start(s, i);
+        }
+    }
+    if (was_idle) {
+        let_come(s);
+    }
+    (void)hf__memories_settle(s);
+}
+
+/* When the next one counts that is there and does not yet; HF__NEVER: none. */
+static hf__time next_to_count(const struct hf__redlock *s)
+{
+    hf__time now = hf__now();
+    hf__time next = HF__NEVER;
+
+    for (int i = 0; i < s->n; i++) {
+        const struct hf__voter *m = &s->members[i];
+
+        if (m->is_in && m->twin < 0 && hf__before(now, m->counts_at)) {
+            next = hf__earlier(next, m->counts_at);
+        }
+    }
+    return next;
+}
+
+void hf__members_await(struct hf__redlock *s, hf__time until)
+{
+    while (hf__members_count(s) < hf__redlock_majority(s)) {
+        hf__time next = next_to_count(s);
+
+        if (!is_anybody_due(s) && !hf__before(next, until)) {
+            return;
+        }
+        if (!hf__wave_turn(s, hf__earlier(next, until)) &&
+            hf__before(hf__now(), hf__earlier(next, until))) {
+            return; /* interrupted, or nobody is left */
+        }
+        if (!hf__before(hf__now(), until)) {
+            return;
+        }
+    }
+}

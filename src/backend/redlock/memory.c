@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a member remembers. A mark in each member says since when it has been
+ * known to forget nothing: who is without one was emptied, or is new, and may
+ * have forgotten a grant that still runs, however long it is up and however
+ * durable it is. This file decides from when on a member's answers count for
+ * that reason. Called by the session's thread.
+ */
+#include "src/backend/redlock/redlock.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* In this order; see hf__memory_take(). */
+enum { MARK, CLOCK, REPLICATION, REWRITE };
+
+/* The first one stays; unless ARGV[3] says that it is another's. */
+static const char mark_script[] =
+    "if ARGV[3] == '1' or redis.call('EXISTS', KEYS[1]) == 0 then\n"
+    "  redis.call('HMSET', KEYS[1], 'since', ARGV[1], 'replid', ARGV[2])\n"
+    "end\n"
+    "return 1\n";
+
+struct mark_key {
+    char text[300];
+};
+
+static struct mark_key mark_key(const struct hf__redlock *s)
+{
+    const char *prefix = hf__url_option(s->url, "prefix");
+    struct mark_key key;
+
+    (void)snprintf(key.text, sizeof key.text, "%s;member",
+                   prefix == NULL ? "holdfast" : prefix);
+    return key;
+}
+
+/* ---- asking */
+
+static void ask(struct hf__voter *m, const char *const words[4])
+{
+    struct hf__args args;
+
+    hf__args_begin(&args, words[0]);
+    for (int i = 1; i < 4 && words[i] != NULL; i++) {
+        hf__args_word(&args, words[i]);
+    }
+    hf__bytes_add(&m->peer.resp.out, &args);
+}
+
+void hf__memory_ask(const struct hf__redlock *s, struct hf__voter *m)
+{
+    struct mark_key key = mark_key(s);
+
+    m->memory = (struct hf__memory){.is_unseen = false};
+    ask(m, (const char *const[4]){"HMGET", key.text, "since", "replid"});
+    ask(m, (const char *const[4]){"TIME"});
+    ask(m, (const char *const[4]){"INFO", "replication"});
+    ask(m,
+        (const char *const[4]){"CONFIG", "GET", "no-appendfsync-on-rewrite"});
+}
+
+/* ---- its answers */
+
+static const char *text_at(const redisReply *reply, size_t i)
+{
+    return reply->type == REDIS_REPLY_ARRAY && i < reply->elements &&
+                   reply->element[i]->str != NULL
+               ? reply->element[i]->str
+               : "";
+}
+
+static void take_mark(struct hf__memory *y, const redisReply *reply)
+{
+    const char *since = text_at(reply, 0);
+
+    y->is_unseen = reply->type != REDIS_REPLY_ARRAY; /* or something else */
+    y->is_unmarked = !y->is_unseen && !isdigit((unsigned char)since[0]);
+    y->is_wrong = y->is_unmarked && since[0] != '\0';
+    y->since_us = strtoll(since, NULL, 10);
+    (void)snprintf(y->marked, sizeof y->marked, "%s", text_at(reply, 1));
+}
+
+/* "\nkey:value" of INFO. */
+static void read_field(const char *info, const char *key, char *to, size_t size)
+{
+    const char *at = strstr(info, key);
+
+    to[0] = '\0';
+    if (at != NULL) {
+        at += strlen(key);
+        (void)snprintf(to, size, "%.*s", (int)strcspn(at, "\r\n"), at);
+    }
+}
+
+/*
+ * Who was a replica since it was marked has another's data, the mark included.
+ * Its history has another name since then, and the one before is told.
+ */
+static void take_history(struct hf__memory *y, const redisReply *reply)
+{
+    const char *info = reply->type == REDIS_REPLY_STRING ? reply->str : "";
+    char before[41];
+
+    read_field(info, "\nmaster_replid:", y->replid, sizeof y->replid);
+    read_field(info, "\nmaster_replid2:", before, sizeof before);
+    if (before[strspn(before, "0")] != '\0' &&
+        strcmp(y->replid, y->marked) != 0 && !y->is_unseen) {
+        y->is_unmarked = true;
+        y->is_wrong = true;
+    }
+}
+
+/* A mark of the future is from before its clock was set back. */
+static void take_clock(struct hf__memory *y, const redisReply *reply)
+{
+    y->server_us = strtoll(text_at(reply, 0), NULL, 10) * 1000000 +
+                   strtoll(text_at(reply, 1), NULL, 10);
+    if (!y->is_unseen && y->since_us > y->server_us) {
+        y->is_unmarked = true;
+        y->is_wrong = true;
+    }
+}
+
+void hf__memory_take(struct hf__voter *m, int at, const redisReply *reply)
+{
+    switch (at) {
+    case MARK:
+        take_mark(&m->memory, reply);
+        break;
+    case CLOCK:
+        take_clock(&m->memory, reply);
+        break;
+    case REPLICATION:
+        take_history(&m->memory, reply);
+        break;
+    case REWRITE:
+        m->memory.is_lax = strcmp(text_at(reply, 1), "yes") == 0;
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- what follows */
+
+/* Since when it has surely forgotten nothing, in ms before it was judged. Its
+ * uptime has whole seconds, so one is taken off. */
+static int64_t remembered_ms(const struct hf__voter *m)
+{
+    const struct hf__memory *y = &m->memory;
+    int64_t up_ms = (m->peer.server.uptime_s - 1) * 1000;
+    int64_t known_ms = (y->server_us - y->since_us) / 1000;
+
+    up_ms = up_ms > 0 ? up_ms : 0;
+    if (y->is_unseen) {
+        return up_ms;
+    }
+    return m->is_durable || known_ms < up_ms ? known_ms : up_ms;
+}
+
+/* Its clock may be 2 % faster than ours (lease.c). */
+hf__time hf__memory_counts_at(const struct hf__redlock *s,
+                              const struct hf__voter *m)
+{
+    int64_t needed_ms = s->longest_ms + s->longest_ms / 50;
+    int64_t had_ms = remembered_ms(m);
+
+    if (s->allows_volatile) {
+        return m->judged_at;
+    }
+    if (m->memory.is_unmarked) {
+        return HF__NEVER; /* until hf__memories_settle() */
+    }
+    return had_ms >= needed_ms ? m->judged_at
+                               : hf__after_ms(m->judged_at, needed_ms - had_ms);
+}
+
+static void mark(const struct hf__redlock *s, struct hf__voter *m,
+                 int64_t since_us)
+{
+    struct mark_key key = mark_key(s);
+    struct hf__args args;
+
+    hf__args_begin(&args, "EVAL");
+    hf__args_word(&args, mark_script);
+    hf__args_word(&args, "1");
+    hf__args_word(&args, key.text);
+    hf__args_number(&args, since_us);
+    hf__args_word(&args, m->memory.replid);
+    hf__args_word(&args, m->memory.is_wrong ? "1" : "0");
+    hf__bytes_add(&m->peer.resp.out, &args);
+    if (m->owed_n == 0) {
+        m->silent_from = hf__now();
+    }
+    hf__wave_disown(m);
+    (void)hf__resp_flush(&m->peer.resp); /* if it is dead, polling tells */
+    m->memory.since_us = since_us;
+    m->memory.is_unmarked = false;
+    m->counts_at = hf__memory_counts_at(s, m);
+}
+
+static bool is_blank(const struct hf__voter *m)
+{
+    return m->is_in && m->memory.is_unmarked && !m->memory.is_wrong;
+}
+
+bool hf__memory_may_be_marked(const struct hf__redlock *s, int member)
+{
+    bool is_any_marked = false;
+
+    for (int i = 0; i < s->n; i++) {
+        const struct hf__voter *m = &s->members[i];
+
+        is_any_marked = is_any_marked || (m->is_in && !is_blank(m));
+    }
+    return is_any_marked && is_blank(&s->members[member]);
+}
+
+/*
+ * If all members are there, and no one has ever been marked, the group is new:
+ * nothing was granted, nothing is forgotten. Else who is without a mark has it
+ * from now on. A minority is marked by nobody: a group that is not yet whole
+ * may be new still.
+ */
+bool hf__memories_settle(struct hf__redlock *s)
+{
+    int in = 0;
+    int unmarked = 0;
+    bool is_new = true;
+    bool has_marked = false;
+
+    for (int i = 0; i < s->n; i++) {
+        const struct hf__voter *m = &s->members[i];
+
+        in += m->is_in;
+        unmarked += m->is_in && m->memory.is_unmarked;
+        is_new = is_new && is_blank(m);
+    }
+    for (int i = 0; i < s->n && in >= hf__redlock_majority(s) && unmarked > 0;
+         i++) {
+        struct hf__voter *m = &s->members[i];
+
+        if (m->is_in && m->memory.is_unmarked) {
+            mark(s, m, is_new ? 0 : m->memory.server_us);
+            has_marked = true;
+        }
+    }
+    return has_marked;
+}
+
+int hf__memory_describe(const struct hf__voter *m, int64_t left_ms, char *to,
+                        size_t size)
+{
+    int64_t seconds = hf__seconds_left(left_ms);
+
+    if (m->memory.is_unmarked) {
+        return snprintf(to, size,
+                        "%s: it is new, or was emptied: too few others are "
+                        "there to tell",
+                        m->target.shown);
+    }
+    if (!m->memory.is_unseen &&
+        (m->is_durable ||
+         m->peer.server.uptime_s * 1000 > remembered_ms(m) + 2000)) {
+        return snprintf(
+            to, size, "%s: it is new, or was emptied, counted in %" PRId64 " s",
+            m->target.shown, seconds);
+    }
+    return snprintf(to, size,
+                    "%s: restarted %" PRId64 " s ago, counted again in "
+                    "%" PRId64 " s",
+                    m->target.shown, m->peer.server.uptime_s, seconds);
+}
+
+void hf__memory_tell(const struct hf__redlock *s, const struct hf__voter *m,
+                     char *to, size_t size)
+{
+    const struct hf__memory *y = &m->memory;
+    struct mark_key key = mark_key(s);
+    bool is_by_mark = (y->server_us - y->since_us) / 1000 <= remembered_ms(m);
+    int64_t had_ms =
+        remembered_ms(m) + hf__between_ns(m->judged_at, hf__now()) / HF__MS;
+
+    if (y->is_unseen) {
+        (void)snprintf(to, size,
+                       "no more than its start, %" PRId64
+                       " s ago: this user may not read %s",
+                       had_ms / 1000, key.text);
+    } else if (y->is_unmarked) {
+        (void)snprintf(to, size, "nothing that is known: there is no %s",
+                       key.text);
+    } else if (y->since_us == 0 && m->is_durable) {
+        (void)snprintf(to, size, "all since the group was new (%s)", key.text);
+    } else {
+        (void)snprintf(to, size, "all since %" PRId64 " s ago (%s)",
+                       had_ms / 1000, is_by_mark ? key.text : "its start");
+    }
+}

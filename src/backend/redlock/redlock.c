@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The store redlock://, a majority of independent Redis servers. Here a session
+ * is opened, closed and interrupted; see redlock.h for where the rest is. It
+ * lives as long as its client wants: members come and go inside it, and what
+ * too few of them answer is each operation's own result. Called as backend.h
+ * says.
+ */
+#include "src/backend/redlock/redlock.h"
+
+#include "src/backend/redlock/tell.h"
+#include "src/backend/registry.h"
+#include "src/base/alloc.h"
+#include "src/base/error.h"
+
+/* Once a majority counts, the others have so long still. */
+#define LAST_MS 50
+/* Unless a majority counts, all have so long. */
+#define ALL_MS 1000
+/* The first clients of a new group come together: who marks its members has so
+ * long, so often. */
+#define MARKING_MS     100
+#define MARKING_ROUNDS 3
+/* So long goes on what is interrupted; as redis.c's. */
+#define GRACE_MS 50
+
+static bool is_any_due(const struct hf__redlock *s, unsigned of)
+{
+    for (int i = 0; i < s->n; i++) {
+        if ((of >> i & 1) != 0 && hf__member_is_due(&s->members[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int check_twins(const struct hf__redlock *s, hf_error *err)
+{
+    for (int i = 0; i < s->n; i++) {
+        const struct hf__voter *m = &s->members[i];
+
+        if (m->is_in && m->twin >= 0) {
+            return hf__fail(err, HF_EUNSAFE,
+                            "%s and %s are one server (run_id %s): it has one "
+                            "vote; name each member once",
+                            s->members[m->twin].target.shown, m->target.shown,
+                            m->peer.server.run_id);
+        }
+    }
+    return HF_OK;
+}
+
+static bool is_anything_owed(const struct hf__redlock *s)
+{
+    for (int i = 0; i < s->n; i++) {
+        if (s->members[i].is_in && s->members[i].owed_n > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void look_again(struct hf__redlock *s, hf__time deadline)
+{
+    hf__time until = hf__earlier(deadline, hf__after_ms(hf__now(), MARKING_MS));
+    unsigned again = 0;
+
+    for (int i = 0; i < s->n; i++) {
+        again |= hf__memory_may_be_marked(s, i) ? 1u << i : 0;
+    }
+    while (again != 0 && hf__wave_turn(s, until)) {
+    }
+    for (int i = 0; i < s->n; i++) {
+        if ((again >> i & 1) != 0) {
+            hf__member_start(s, i);
+        }
+    }
+    while (is_any_due(s, again) && hf__wave_turn(s, deadline)) {
+    }
+}
+
+/* Whether the group is new is known when all have said what they are. Its
+ * marks are there before anything is granted, or they would be missed. */
+static void mark_all(struct hf__redlock *s, hf__time deadline)
+{
+    hf__time until = hf__earlier(deadline, hf__after_ms(hf__now(), ALL_MS));
+
+    hf__members_await(s, until);
+    for (int i = 0; i < MARKING_ROUNDS; i++) {
+        look_again(s, deadline);
+    }
+    if (hf__memories_settle(s)) {
+        until = hf__earlier(deadline, hf__after_ms(hf__now(), ALL_MS));
+        while (is_anything_owed(s) && hf__wave_turn(s, until)) {
+        }
+    }
+}
+
+static int connect_all(struct hf__redlock *s, hf__time deadline, hf_error *err)
+{
+    hf__time until;
+    int r;
+
+    for (int i = 0; i < s->n; i++) {
+        hf__member_start(s, i);
+    }
+    mark_all(s, deadline);
+    hf__members_await(s, deadline);
+    if (hf__members_count(s) < hf__redlock_majority(s)) {
+        mark_all(s, deadline); /* those who came late */
+        hf__members_await(s, deadline);
+    }
+    until = hf__earlier(deadline, hf__after_ms(hf__now(), LAST_MS));
+    while (is_any_due(s, ~0U) && hf__wave_turn(s, until)) {
+    }
+    r = check_twins(s, err);
+    if (r == HF_OK && hf__members_count(s) < hf__redlock_majority(s)) {
+        r = hf__members_tell(s, hf__members_status(s), err);
+    }
+    return r;
+}
+
+static int redlock_open(void *state, const struct hf__url *url,
+                        const char *allow, hf__time deadline, hf_error *err)
+{
+    struct hf__redlock *s = state;
+    int r = hf__redlock_place(s, url, allow, err);
+
+    r = r == HF_OK ? hf__redlock_reserve(s, err) : r;
+    r = r == HF_OK ? hf__waker_init(&s->waker, err) : r;
+    r = r == HF_OK ? connect_all(s, deadline, err) : r;
+    s->waker.grace_ms = GRACE_MS;
+    /* However durable its members: a clock that steps, or a lease that two of
+     * them forget, is seen by nobody. */
+    s->head.facts = (struct hf__facts){'C', HF_REACH_HOSTS};
+    return r;
+}
+
+static void redlock_close(void *state)
+{
+    struct hf__redlock *s = state;
+
+    for (int i = 0; i < s->n; i++) {
+        hf__peer_close(&s->members[i].peer);
+    }
+    hf__waker_fini(&s->waker);
+    hf__bytes_fini(&s->bytes);
+    hf__free(s->votes);
+    hf__free(s->order);
+    hf__free(s->allow);
+    hf__url_free(s->url);
+}
+
+static void redlock_interrupt(void *state)
+{
+    struct hf__redlock *s = state;
+
+    hf__waker_wake(&s->waker);
+}
+
+const struct hf__backend hf__redlock_backend = {
+    .scheme = "redlock",
+    .caps = HF_CAP_FENCE | HF_CAP_LIST | HF_CAP_KEEP | HF_CAP_DETACH |
+            HF__CAP_TOKEN_ONCE,
+    .size = sizeof(struct hf__redlock),
+    .options = hf__redlock_options,
+    .has_no_sigpipe = true,
+    .open = redlock_open,
+    .close = redlock_close,
+    .execute = hf__redlock_execute,
+    .list = hf__redlock_list,
+    .check = hf__redlock_check,
+    .interrupt = redlock_interrupt,
+};
