@@ -132,22 +132,25 @@ static double report_traffic(const struct contest *c,
 static void begin_counting(struct contest *c)
 {
     memset(c->rival, 0, sizeof c->rival);
-    c->begun = server_count(c->b->server);
+    c->begun = c->b->server->count(c->b->server);
 }
 
 /* Of all processes: the server counts them. */
 static double report_server(const struct contest *c, const char *kind,
                             uint64_t grants)
 {
-    struct server_counts now = server_count(c->b->server);
+    const struct server *server = c->b->server;
+    struct server_counts now = server->count(server);
     struct report_figure f = {.unit = "a hand-over"};
-    double statements =
-        (double)(now.statements - c->begun.statements) / (double)grants;
+    double asked = (double)(now.asked - c->begun.asked) / (double)grants;
 
-    f.value = statements;
-    (void)snprintf(f.name, sizeof f.name, "%d %s, one name: statements", c->n,
-                   kind);
+    f.value = asked;
+    (void)snprintf(f.name, sizeof f.name, "%d %s, one name: %s", c->n, kind,
+                   server->asked);
     report_add(&f);
+    if (!server->has_deadlocks) {
+        return asked;
+    }
     f = (struct report_figure){.value =
                                    (double)(now.deadlocks - c->begun.deadlocks),
                                .goal = REPORT_BELOW,
@@ -155,7 +158,7 @@ static double report_server(const struct contest *c, const char *kind,
     (void)snprintf(f.name, sizeof f.name, "%d %s, one name: deadlocks", c->n,
                    kind);
     report_add(&f);
-    return statements;
+    return asked;
 }
 
 /* ---- threads ------------------------------------------------------------ */
@@ -171,9 +174,10 @@ static bool turn(struct bench_worker *w)
 double contest_threads(const struct bench *b, const struct contest_field *f)
 {
     struct contest *c = bench_shared(sizeof *c);
-    bool is_server = !strcmp(f->scheme, "mysql");
+    bool is_server = server_has(b->server, f->scheme);
     void *args[BENCH_THREADS_MAX];
     struct traffic traffic;
+    char kind[48];
     double rate;
     int i;
 
@@ -193,8 +197,10 @@ double contest_threads(const struct bench *b, const struct contest_field *f)
     traffic = traffic_since();
     hf_close(c->client);
     traffic_stop();
-    report(c, is_server ? "threads, mysql" : "threads", rate);
-    return is_server ? report_server(c, "threads, mysql", grants_of(c))
+    (void)snprintf(kind, sizeof kind, "threads%s%s%s", is_server ? ", " : "",
+                   is_server ? f->scheme : "", f->is_fair ? ", fair" : "");
+    report(c, kind, rate);
+    return is_server ? report_server(c, kind, grants_of(c))
                      : report_traffic(c, &traffic);
 }
 
@@ -272,9 +278,9 @@ static void end_all(struct contest *c, const pid_t pid[])
 double contest_processes(const struct bench *b, const struct contest_field *f)
 {
     struct contest *c = bench_shared(sizeof *c);
-    bool is_server = !strcmp(f->scheme, "mysql");
+    bool is_server = server_has(b->server, f->scheme);
     pid_t pid[BENCH_THREADS_MAX] = {0};
-    double statements = 0;
+    double asked = 0;
     uint64_t grants;
     int64_t begun;
     char kind[48];
@@ -295,11 +301,22 @@ double contest_processes(const struct bench *b, const struct contest_field *f)
     grants = grants_of(c);
     begun = bench_now_ns() - begun;
     if (is_server) {
-        statements = report_server(c, kind, grants);
+        asked = report_server(c, kind, grants);
     }
     end_all(c, pid);
     report(c, kind, (double)grants * 1e9 / (double)begun);
-    return statements;
+    return asked;
+}
+
+void contest_crowds(const struct bench *b, const char *scheme)
+{
+    int i;
+
+    for (i = 0; i < 4; i++) {
+        struct contest_field field = {scheme, i % 2 ? 64 : 8, i > 1};
+
+        (void)contest_processes(b, &field);
+    }
 }
 
 /* As many as a machine's jobs may be, in line and not. */

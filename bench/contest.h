@@ -17,9 +17,12 @@ struct contest_field {
 };
 
 /* In one process, and in as many as there are rivals. Each gives what the
- * store did for a hand-over, in statements; of processes only a server knows.
+ * store did for a hand-over, in statements or what its clients ask; of
+ * processes only a server knows.
  */
 double contest_threads(const struct bench *b, const struct contest_field *f);
 double contest_processes(const struct bench *b, const struct contest_field *f);
+/* 8 and 64 processes, in line and not. */
+void contest_crowds(const struct bench *b, const char *scheme);
 
 #endif

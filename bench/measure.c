@@ -89,8 +89,8 @@ hf_client *bench_open_as(const struct bench *b, const char *scheme,
     hf_client *client = NULL;
     hf_error err = HF_ERROR_INIT;
 
-    if (!strcmp(scheme, "mysql")) {
-        (void)snprintf(url, sizeof url, "%s", server_url(b->server));
+    if (server_has(b->server, scheme)) {
+        (void)snprintf(url, sizeof url, "%s", b->server->url);
     } else {
         (void)snprintf(url, sizeof url, "%s:%s/%s", scheme, b->folder, name);
     }

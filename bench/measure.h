@@ -21,7 +21,7 @@ struct server;
 struct bench {
     const char *folder;          /* for databases; ours */
     const char *command;         /* the holdfast command; NULL: leave it out */
-    const struct server *server; /* of "mysql", while there is one */
+    const struct server *server; /* whose store is measured; or NULL */
     bool is_quick;
 };
 
@@ -41,7 +41,7 @@ void bench_path(const struct bench *b, const char *name, char *path,
                 size_t size);
 /* A client on the SQLite store NAME in the bench's folder. */
 hf_client *bench_open(const struct bench *b, const char *name);
-/* The same on a store of another kind of files, or on "mysql". */
+/* The same on a store of another kind of files, or on the server. */
 hf_client *bench_open_as(const struct bench *b, const char *scheme,
                          const char *name);
 /* Acquire for ever; release and free. */

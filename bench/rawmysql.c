@@ -112,7 +112,7 @@ static void prepare_all(struct rawmysql *raw)
     prepare(raw, RELEASE);
 }
 
-struct rawmysql *rawmysql_open(const struct server *server,
+struct rawmysql *rawmysql_open(const struct servermysql *mysql,
                                enum rawmysql_way way)
 {
     struct rawmysql *raw = calloc(1, sizeof *raw);
@@ -129,8 +129,8 @@ struct rawmysql *rawmysql_open(const struct server *server,
     (void)snprintf(raw->host, sizeof raw->host, "localhost");
     (void)mysql_options(raw->db, MYSQL_OPT_PROTOCOL, &protocol);
     if (!mysql_real_connect(raw->db, "127.0.0.1", HF__MARIADB_USER,
-                            HF__MARIADB_PASSWORD, server_database(server),
-                            (unsigned)server_port(server), NULL, 0)) {
+                            HF__MARIADB_PASSWORD, servermysql_database(mysql),
+                            (unsigned)servermysql_port(mysql), NULL, 0)) {
         bench_fail("%s", mysql_error(raw->db));
     }
     query(raw, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");

@@ -7,7 +7,7 @@
 #ifndef BENCH_RAWMYSQL_H
 #define BENCH_RAWMYSQL_H
 
-#include "bench/server.h"
+#include "bench/servermysql.h"
 
 struct rawmysql;
 
@@ -18,7 +18,7 @@ enum rawmysql_way {
 };
 
 /* Makes the tables if need be. */
-struct rawmysql *rawmysql_open(const struct server *server,
+struct rawmysql *rawmysql_open(const struct servermysql *mysql,
                                enum rawmysql_way way);
 void rawmysql_close(struct rawmysql *raw);
 /* Acquire `key` and release it. False: somebody else has it, or was quicker

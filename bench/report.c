@@ -11,7 +11,7 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
-#define FIGURES_MAX 192
+#define FIGURES_MAX 384
 
 static struct report_figure figures[FIGURES_MAX];
 static int n_figures;
@@ -55,7 +55,7 @@ void report_machine(const struct bench *b)
     printf("holdfast %s, SQLite %s, %s, %ld cores, load %.1f before\n\n",
            hf_version(), sqlite3_libversion(), machine.fs, machine.cores,
            machine.load);
-    printf("%-44s %18s  %-8s\n", "figure", "measured", "target");
+    printf("%-56s %18s  %-8s\n", "figure", "measured", "target");
 }
 
 static bool is_met(const struct report_figure *f)
@@ -76,7 +76,7 @@ void report_add(const struct report_figure *f)
 
     (void)snprintf(measured, sizeof measured, "%.*f %s", decimals(f->value),
                    f->value, f->unit);
-    printf("%-44s %18s", f->name, measured);
+    printf("%-56s %18s", f->name, measured);
     if (f->goal != REPORT_NO_GOAL) {
         printf("  %s %-5g %s", f->goal == REPORT_AT_LEAST ? ">=" : "< ",
                f->target, is_met(f) ? "met" : "NOT MET");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The private MariaDB of the benchmarks: started for them, with the data on
- * the disk and the memory that the server takes by default; what it counts.
+ * A private server of the benchmarks, as those measurements see it that are
+ * the same for every kind. What starts one is in server<KIND>.h.
  * Thread: main.
  */
 #ifndef BENCH_SERVER_H
@@ -9,29 +9,25 @@
 
 #include "bench/measure.h"
 
-struct server;
-
-/* NULL: it is not installed. No client may be open. */
-struct server *server_start(void);
-void server_stop(struct server *server);
-/* innodb_flush_log_at_trx_commit: 1 or 2. */
-void server_flush(const struct server *server, int flush);
-/* One line: which server, and what it promises. */
-void server_print(const struct server *server);
-
-/* For a client of the library; for a raw connection. */
-const char *server_url(const struct server *server);
-int server_port(const struct server *server);
-const char *server_database(const struct server *server);
-
+/* Since the server started. */
 struct server_counts {
-    uint64_t statements;
+    uint64_t asked; /* by clients: statements, scripts */
     uint64_t deadlocks;
 };
 
-/* Since it started. */
-struct server_counts server_count(const struct server *server);
-/* Of processor time that it has used. */
-double server_seconds(const struct server *server);
+struct server {
+    const char *scheme; /* of its URL */
+    const char *url;
+    const char *asked; /* what it is that clients ask: "statements" */
+    bool has_deadlocks;
+    struct server_counts (*count)(const struct server *);
+    /* Of processor time that it has used. */
+    double (*seconds)(const struct server *);
+};
+
+/* Is a store of that scheme on it? None (NULL) has any. */
+bool server_has(const struct server *server, const char *scheme);
+/* Of processor time that a process has used. */
+double server_process_seconds(pid_t pid);
 
 #endif

@@ -7,6 +7,7 @@
 #include "bench/waiting.h"
 
 #include "bench/report.h"
+#include "bench/server.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -103,20 +104,22 @@ static double wake_once(struct stage *stage, hf_client *client)
     return (double)(atomic_load(&stage->granted_ns) - released_ns) / 1000;
 }
 
-static void report_waking(const char *scheme, double us[], int n,
+static void report_waking(const struct stage *stage, double us[],
                           double goal_ms)
 {
     static const int percents[] = {50, 90, 99};
-    bool is_server = !strcmp(scheme, "mysql");
+    bool is_server = server_has(stage->b->server, stage->scheme);
     size_t i;
 
     for (i = 0; i < sizeof percents / sizeof percents[0]; i++) {
         struct report_figure f = {.unit = "ms"};
 
-        (void)snprintf(f.name, sizeof f.name, "wake-up after release%s, p%d",
-                       is_server ? ", mysql" : "", percents[i]);
-        f.value = bench_percentile(us, n, percents[i] / 100.0) / 1000;
-        f.goal = i == 0 ? REPORT_BELOW : REPORT_NO_GOAL;
+        (void)snprintf(f.name, sizeof f.name, "wake-up after release%s%s, p%d",
+                       is_server ? ", " : "", is_server ? stage->scheme : "",
+                       percents[i]);
+        f.value =
+            bench_percentile(us, stage->rounds, percents[i] / 100.0) / 1000;
+        f.goal = i == 0 && goal_ms > 0 ? REPORT_BELOW : REPORT_NO_GOAL;
         f.target = goal_ms;
         report_add(&f);
     }
@@ -140,7 +143,7 @@ void waiting_wake(const struct bench *b, const char *scheme, double goal_ms)
     bench_join(pid);
     hf_close(client);
     tear_down(stage);
-    report_waking(scheme, us, stage->rounds, goal_ms);
+    report_waking(stage, us, goal_ms);
 }
 
 /* ---- idling ------------------------------------------------------------- */
