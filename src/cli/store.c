@@ -30,15 +30,25 @@ const char *cli_reach_word(hf_reach reach)
     return reach_words[reach];
 }
 
-const char *cli_grade_word(char grade)
+static bool is_redlock(const char *store)
 {
-    switch (grade) {
+    static const char fault[] = "fault+";
+    size_t skipped =
+        store && strncmp(store, fault, sizeof fault - 1) ? 0 : sizeof fault - 1;
+
+    return store && !strncmp(store + skipped, "redlock:", 8);
+}
+
+const char *cli_grade_word(const hf_caps_info *caps)
+{
+    switch (caps->grade) {
     case 'A':
         return "quorum";
     case 'B':
         return "one durable server";
     case 'C':
-        return "asynchronous replication";
+        return is_redlock(caps->store) ? "majority of independent servers"
+                                       : "asynchronous replication";
     case 'S':
         return "ends with its session";
     case 'D':

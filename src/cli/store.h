@@ -42,7 +42,8 @@ int cli_store_say_failed(const struct cli_store *, int status,
 /* For CLI_AUTO. */
 void cli_client_auto(hf_client **client);
 
-const char *cli_reach_word(hf_reach);   /* "host" */
-const char *cli_grade_word(char grade); /* "one durable server" */
+const char *cli_reach_word(hf_reach); /* "host" */
+/* "one durable server" */
+const char *cli_grade_word(const hf_caps_info *caps);
 
 #endif

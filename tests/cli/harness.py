@@ -5,7 +5,7 @@ A test is a function with @case that gets a Case: a folder of its own, a
 store of its own in HOLDFAST_URL, and no HOME. Tests of a file run several at
 once. Each process that a test starts, and whatever that starts, carries the
 case's mark in its environment; at the end those that are left are killed by
-pid. Command lines of the tests: FILE.py HOLDFAST ACTOR [WORD], where WORD
+pid, and so is what the test itself started. Command lines of the tests: FILE.py HOLDFAST ACTOR [WORD], where WORD
 picks the tests whose name has it; HOLDFAST_TEST_ONLY in the environment is
 the name of the one test to run.
 
@@ -42,6 +42,8 @@ CRASHES = {-signal.SIGABRT, -signal.SIGBUS, -signal.SIGFPE, -signal.SIGILL,
 Result = collections.namedtuple('Result', 'code out err seconds')
 Line = collections.namedtuple('Line', 'ns pid text')
 cases = []
+under_way = []  # the Case of each
+is_ending = threading.Event()
 
 
 class Failed(Exception):
@@ -208,6 +210,7 @@ class Case:
 
     def spawn(self, argv, env=None, stdin=None, pass_fds=(), stderr=None):
         """Starts any program; `env` changes variables, None removes one."""
+        self.safe(not is_ending.is_set(), 'it was told to end')
         merged = {key: value for key, value in
                   {**self.env, **(env or {})}.items() if value is not None}
         process = Process(self, [str(word) for word in argv], merged, stdin,
@@ -385,15 +388,16 @@ class Case:
     # -- ending ------------------------------------------------------------
 
     def finish(self):
+        """Who wrote a title over its environment has lost the mark: what was
+        started here is known by its pid, too."""
         for _ in range(100):
-            pids = self.left()
+            pids = {process.pid for process in self.started
+                    if process.is_running()} | set(self.left())
             for pid in pids:
                 try:
                     os.kill(pid, signal.SIGKILL)
                 except ProcessLookupError:
                     pass
-            for process in self.started:
-                process.popen.poll()
             if not pids:
                 break
             time.sleep(0.02)
@@ -408,6 +412,7 @@ class Case:
 def attempt(function, holdfast, actor):
     """What became of it, the details, and by which exception."""
     test = Case(function.__name__, holdfast, actor)
+    under_way.append(test)
     try:
         function(test)
         test.safe(not test.reports(), 'a sanitizer reports something')
@@ -426,6 +431,17 @@ def attempt(function, holdfast, actor):
         return 'not ok', traceback.format_exc(), error
     finally:
         test.finish()
+        under_way.remove(test)
+
+
+def end_all(number, _frame):
+    """When told to end, as by a limit of time: leave no process behind."""
+    is_ending.set()
+    for _ in range(2):  # one may just be starting
+        for test in list(under_way):
+            test.finish()
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
 
 
 def report(number, function, result, detail, failure):
@@ -471,11 +487,14 @@ def main():
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
         if signal.getsignal(number) == signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, end_all)
     lock = threading.Lock()
     numbers = iter(range(1, len(chosen) + 1))
     failed = []
 
     def perform(function):
+        if is_ending.is_set():
+            return
         for left in (2, 1, 0):
             result, detail, failure = attempt(function, holdfast, actor)
             if not isinstance(failure, Late) or not left:

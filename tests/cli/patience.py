@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
 """The harness itself: what is only late is run again, at most three times in
 all; what fails otherwise is not. An ordinary failure is marked for
-tools/again.py; what no load excuses is not, and one test can be run alone."""
+tools/again.py; what no load excuses is not, and one test can be run alone.
+What a test started ends with it."""
+import os
 import pathlib
+import signal
 import sys
 
 import harness
@@ -73,6 +76,26 @@ def racing(t):
 
 
 @harness.case
+def leaving(t):
+    """One with the mark and one that has lost it."""
+    t.spawn(['sh', '-c', 'sleep 600 & echo $!; exec sleep 600'])
+    t.spawn(['sh', '-c', 'echo $$; exec sleep 600'], env={harness.MARK: None})
+    t.until(lambda: all(process.out for process in t.started), 'they run')
+    print(*[word for process in t.started
+            for word in (process.pid, *process.out.split())])
+    t.check(False, 'ordinary')
+
+
+@harness.case
+def stuck(t):
+    """Until it is told to end, and then it would begin anew."""
+    while True:
+        process = t.spawn(['sleep', '600'], env={harness.MARK: None})
+        print(process.pid, flush=True)
+        process.wait()
+
+
+@harness.case
 def surprised(t):
     t.log()[0]
 
@@ -82,14 +105,28 @@ harness.main()
 AGAIN = harness.MARKED
 
 
+def start_program(t, *words, only=None):
+    return t.spawn([sys.executable, '-c', PROGRAM,
+                    pathlib.Path(harness.__file__).parent, t.holdfast,
+                    t.actor_path, *words],
+                   env={'HOLDFAST_TEST_ONLY': only})
+
+
+def run_program(t, *words, only=None):
+    return start_program(t, *words, only=only).wait()
+
+
 def results(t, word, only=None):
-    words = [word] if word else []
-    result = t.spawn([sys.executable, '-c', PROGRAM,
-                      pathlib.Path(harness.__file__).parent, t.holdfast,
-                      t.actor_path, *words],
-                     env={'HOLDFAST_TEST_ONLY': only}).wait()
+    result = run_program(t, *([word] if word else []), only=only)
     return result.code, [line for line in result.out.splitlines()
                          if 'ok' in line or 'again' in line]
+
+
+def expect_gone(t, pids):
+    alive = [pid for pid in pids if harness.state_of(pid) not in ('', 'Z')]
+    for pid in alive:
+        os.kill(pid, signal.SIGKILL)
+    t.safe(not alive, f'alive: {alive}')
 
 
 @case
@@ -115,6 +152,31 @@ def what_no_load_excuses_gets_no_second_chance(t):
     for name in ('unsafe', 'inside', 'falling', 'hanging', 'crashing',
                  'sanitized', 'racing', 'surprised'):
         t.equal(results(t, name), (1, [f'not ok 1 - {name}']), name)
+
+
+@case
+def what_a_failed_test_started_is_gone(t):
+    """Also what is without the mark, as a server that has written a title
+    over its environment."""
+    result = run_program(t, 'leaving')
+    pids = [int(word) for line in result.out.splitlines()
+            for word in line.split() if line[0].isdigit() and '.' not in line]
+    t.equal((result.code, len(pids)), (1, 4), result)
+    expect_gone(t, pids)
+
+
+@case
+def what_a_program_started_is_gone_when_that_is_ended(t):
+    """As by a limit of time for all its tests."""
+    program = start_program(t, 'stuck')
+
+    def pids():
+        return [int(line) for line in program.out.splitlines()
+                if line.isdigit()]
+    t.until(pids, 'it is stuck')
+    program.signal(signal.SIGTERM)
+    t.equal(program.wait().code, -signal.SIGTERM, 'the exit code')
+    expect_gone(t, pids())
 
 
 @case

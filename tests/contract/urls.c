@@ -2,12 +2,13 @@
 /*
  * One row for each scheme: what comes after the colon. A store in memory is
  * fresh because each test is a process of its own; one in a file lies in the
- * folder of the test; one on a server is a database of the test, on a server
- * that the program starts before its first test.
+ * folder of the test; one on a server is a database of the test, on a server,
+ * or a group of them, that the program starts before its first test.
  */
 #include "tests/contract/urls.h"
 #include "tests/lib/test.h"
 #include "tests/servers/mariadb.h"
+#include "tests/servers/redis.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -35,6 +36,22 @@ static void on_mariadb(char *rest, size_t size)
     snprintf(rest, size, "%s", strchr(url, ':') + 1);
 }
 
+static void on_redis(char *rest, size_t size)
+{
+    char url[HF__REDIS_URL];
+
+    hf__redis_test_url(url, sizeof url);
+    snprintf(rest, size, "%s", strchr(url, ':') + 1);
+}
+
+static void on_five_redis(char *rest, size_t size)
+{
+    char url[HF__REDIS_URL];
+
+    hf__redlock_test_url(url, sizeof url);
+    snprintf(rest, size, "%s", strchr(url, ':') + 1);
+}
+
 static const struct {
     const char *scheme;
     void (*write_rest)(char *rest, size_t size);
@@ -45,6 +62,8 @@ static const struct {
     {"file", in_folder, NULL},
     {"mysql", on_mariadb, hf__mariadb_share},
     {"mariadb", on_mariadb, hf__mariadb_share},
+    {"redis", on_redis, hf__redis_share},
+    {"redlock", on_five_redis, hf__redis_share_group},
 };
 enum { KNOWN = sizeof known / sizeof known[0] };
 

@@ -4,7 +4,7 @@
 limits and stores in docs/reference.md; the tests that docs/guarantees.md
 names; the C example of the README; and every relative link.
 
-    docs.py ROOT HOLDFAST WITH_MARIADB
+    docs.py ROOT HOLDFAST WITH_MARIADB WITH_REDIS
 """
 import json
 import pathlib
@@ -18,7 +18,8 @@ from tap import Tap
 ROOT = pathlib.Path(sys.argv[1])
 COMMAND = sys.argv[2]
 # A store on a server: the program that runs a command beside one.
-SERVERS = {'mysql': sys.argv[3]}
+SERVERS = {'mysql': (sys.argv[3], 'MYSQL'), 'redis': (sys.argv[4], 'REDIS'),
+           'redlock': (sys.argv[4], 'REDIS', '--group', '5')}
 PAGES = [ROOT / name for name in (
     'README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md',
     'docs/reference.md', 'docs/guarantees.md')]
@@ -105,8 +106,9 @@ def ask_store(store, folder):
     """What check says of a new store, or None: no such server here."""
     check = [COMMAND, 'check', '--json', '--url']
     if store in SERVERS:
-        check = [SERVERS[store], '--', 'sh', '-c', 'exec "$@" '
-                 f'"$HOLDFAST_TEST_{store.upper()}_URL"', 'sh'] + check
+        server, variable, *how = SERVERS[store]
+        check = [server, *how, '--', 'sh', '-c',
+                 f'exec "$@" "$HOLDFAST_TEST_{variable}_URL"', 'sh'] + check
     else:
         check += [f'{store}:{folder}/x-{store}']
     text = subprocess.run(check, capture_output=True, text=True,

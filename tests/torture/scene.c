@@ -260,9 +260,16 @@ static int play_adopt(struct scene *s)
     return r;
 }
 
+/* Stores that can't are not asked. */
+static int with_gc(struct scene *s)
+{
+    s->can_gc = hf_gc(s->bob, 0, NULL, NULL) != HF_ENOTSUP;
+    return scene_open(s);
+}
+
 static int play_gc(struct scene *s)
 {
-    return hf_gc(s->alice, 0, NULL, NULL);
+    return s->can_gc ? hf_gc(s->alice, 0, NULL, NULL) : (int)HF_OK;
 }
 
 static int play_renew(struct scene *s)
@@ -322,10 +329,8 @@ static int play_list(struct scene *s)
 
 static int play_break(struct scene *s)
 {
-    int r = hf_break(s->alice, "job", 0, NULL);
-
     /* Bob's fence was passed, or he still has it. */
-    return r;
+    return hf_break(s->alice, "job", 0, NULL);
 }
 
 static int count_item(void *arg, const hf_check_item *item)
@@ -367,7 +372,7 @@ static const struct act acts[] = {
     {"reenter", 0, with_own, play_reenter, HF_OK, false},
     {"detach", HF_CAP_DETACH, with_job, play_detach, HF_OK, true},
     {"adopt", HF_CAP_DETACH, with_detached, play_adopt, HF_OK, false},
-    {"collect", 0, scene_open, play_gc, HF_OK, false},
+    {"collect", 0, with_gc, play_gc, HF_OK, false},
     {"renew", 0, with_job, play_renew, HF_OK, true},
     {"release", 0, with_job, play_release, HF_OK, true},
     {"free", 0, with_job, play_free, HF_OK, true},

@@ -24,6 +24,7 @@ struct scene {
     hf_lock *prepared; /* bob's, for this scene only */
     hf_cancel *cancel;
     hf_info *info;
+    bool can_gc; /* as bob was told */
 };
 
 struct act {

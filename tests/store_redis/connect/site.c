@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the words of site.h do. Thread: each door is used by one at a time.
+ */
+#include "tests/store_redis/connect/site.h"
+
+#include <arpa/inet.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+__attribute__((constructor)) static void share_a_server(void)
+{
+    hf__redis_share();
+}
+
+void shut(struct door *d)
+{
+    hf__conn_close(&d->conn);
+}
+
+void end_server(struct hf__redis **r)
+{
+    hf__redis_free(*r);
+}
+
+const char *url_of(const char *format, ...)
+{
+    static _Thread_local char url[2048];
+    va_list list;
+
+    va_start(list, format);
+    vsnprintf(url, sizeof url, format, list);
+    va_end(list);
+    return url;
+}
+
+const char *at(const struct hf__redis *r)
+{
+    static _Thread_local char text[4][32];
+    static _Thread_local unsigned turn;
+    char *to = text[turn++ % 4];
+
+    snprintf(to, 32, "127.0.0.1:%d", hf__redis_port(r));
+    return to;
+}
+
+void has_been_a_replica(struct hf__redis *r)
+{
+    hf__redis_command(r, "REPLICAOF 127.0.0.1 %d", hf__servers_free_port());
+    hf__redis_command(r, "REPLICAOF NO ONE");
+}
+
+static int enter_as(struct door *d, const char *text, const char *allow,
+                    int64_t ms)
+{
+    HF_AUTO(hf__url_free_auto) struct hf__url *url = NULL;
+
+    hf__conn_close(&d->conn);
+    d->error = (hf_error)HF_ERROR_INIT;
+    EXPECT_IS(hf__url_parse(text, &url, &d->error), HF_OK);
+    return hf__conn_open(&d->conn, hf__backend_find(url->scheme), url, allow,
+                         hf__after_ms(hf__now(), ms), &d->error);
+}
+
+int enter(struct door *d, const char *url)
+{
+    return enter_as(d, url, "", 10000);
+}
+
+int enter_within(struct door *d, const char *url, int64_t ms)
+{
+    return enter_as(d, url, "", ms);
+}
+
+int enter_allowing(struct door *d, const char *url, const char *allow)
+{
+    return enter_as(d, url, allow, 10000);
+}
+
+char expect_open(const char *url)
+{
+    DOOR(d);
+    int r = enter(&d, url);
+
+    if (r != HF_OK) {
+        printf("%s: %s\n", url, d.error.text);
+    }
+    EXPECT_IS(r, HF_OK);
+    return hf__conn_facts(&d.conn).grade;
+}
+
+void expect_refused(const char *url, int status, const char *words)
+{
+    DOOR(d);
+    int r = enter(&d, url);
+
+    if (r != status) {
+        printf("%s: %s\n", url, d.error.text);
+    }
+    EXPECT_IS(r, status);
+    EXPECT_IS(d.error.status, status);
+    EXPECT_HAS(d.error.text, words);
+}
+
+int listen_silently(int *ret_port)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof to;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    EXPECT(fd >= 0);
+    EXPECT_IS(bind(fd, (struct sockaddr *)&to, sizeof to), 0);
+    EXPECT_IS(listen(fd, 8), 0);
+    EXPECT_IS(getsockname(fd, (struct sockaddr *)&to, &length), 0);
+    *ret_port = ntohs(to.sin_port);
+    return fd;
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Somebody deletes or overwrites our keys while locks are held. The holder
+ * hears of it at its renewal at the latest; no fence falls; nobody is granted
+ * what another holds; and what is not ours stays as it is.
+ */
+#include "tests/store_redis/world.h"
+
+#include <string.h>
+
+enum { LEASE_MS = 1500 };
+
+/* ---- what was held is gone */
+
+static void flush_all(void)
+{
+    hf__redis_command(server(), "FLUSHALL");
+}
+
+static void delete_key(void)
+{
+    EXPECT_TEXT(hf__redis_command(server(), "DEL %s", record("job")), "1");
+}
+
+/* It is told before its lease would have ended, and no fence falls. */
+static void lose_by(void (*damage)(void))
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    AUTO_LOCK *job = acquire_leased(alice, "job", patience(LEASE_MS));
+    AUTO_LOCK *next = NULL;
+    int64_t start = hf__test_now_ms();
+
+    damage();
+    EXPECT_IS(hf_wait_lost(job, patience(LEASE_MS)), HF_LOST);
+    EXPECT_SOON(since(start), safe(patience(LEASE_MS)) - 100);
+    expect_lost(job, HF_REASON_STORE_GONE);
+    next = acquire_leased(bob, "job", patience(LEASE_MS));
+    EXPECT_SAFE_MORE(hf_fence(next), hf_fence(job));
+    EXPECT_IS(hf_release(job, NULL), HF_LOST);
+    expect_held(next);
+    EXPECT_IS(try_once(alice, "other"), HF_OK);
+}
+
+TEST(a_key_that_is_deleted_is_a_lock_that_is_lost)
+{
+    lose_by(delete_key);
+}
+
+TEST_WITHIN(60, a_server_that_is_flushed_is_all_locks_lost)
+{
+    OWN_SERVER(false);
+
+    lose_by(flush_all);
+}
+
+/* What was taken meanwhile counts: the old holder does not get it back. */
+TEST(who_was_deleted_and_replaced_is_told_that_it_was_taken)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    AUTO_LOCK *job = acquire_fixed(alice, "job", 30000);
+    AUTO_LOCK *next = NULL;
+
+    delete_key();
+    next = acquire(bob, "job");
+    EXPECT_SAFE_MORE(hf_fence(next), hf_fence(job));
+    EXPECT_IS(hf_renew(job, NULL), HF_LOST);
+    expect_lost(job, HF_REASON_TAKEN);
+    expect_held(next);
+}
+
+/* A shared grant is in another key than the record. */
+TEST(a_grant_beside_others_that_is_deleted_is_lost)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_LOCK *job = NULL;
+    hf_acquire_opts opts = wanting(0, patience(LEASE_MS));
+
+    opts.shared = 1;
+    EXPECT_IS(hf_acquire(alice, "job", &opts, &job, NULL), HF_OK);
+    forget_all();
+    EXPECT_IS(hf_wait_lost(job, patience(LEASE_MS)), HF_LOST);
+    expect_lost(job, HF_REASON_STORE_GONE);
+    EXPECT_IS(try_once(alice, "job"), HF_OK);
+}
+
+TEST(scripts_that_are_flushed_cost_nobody_an_error)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_store();
+    AUTO_LOCK *job = NULL;
+    AUTO_LOCK *next = NULL;
+
+    for (int i = 0; i < 3; i++) {
+        hf__redis_command(server(), "SCRIPT FLUSH");
+        hf_free(job);
+        job = acquire(alice, "job");
+        hf__redis_command(server(), "SCRIPT FLUSH");
+        EXPECT_IS(hf_renew(job, NULL), HF_OK);
+        hf__redis_command(server(), "SCRIPT FLUSH");
+        EXPECT_IS(try_once(bob, "job"), HF_BUSY);
+        hf__redis_command(server(), "SCRIPT FLUSH");
+        EXPECT_IS(presence(bob, "job"), HF_HELD_BY);
+        hf__redis_command(server(), "SCRIPT FLUSH");
+        EXPECT_IS(hf_release(job, NULL), HF_OK);
+    }
+    next = acquire(bob, "job");
+    expect_held(next);
+}
+
+/* ---- something else is at the key */
+
+static void put_string(void)
+{
+    hf__redis_command(server(), "SET %s precious", record("job"));
+}
+
+static void put_list(void)
+{
+    hf__redis_command(server(), "RPUSH %s precious", record("job"));
+}
+
+static void put_hash(void)
+{
+    hf__redis_command(server(), "HSET %s color precious", record("job"));
+}
+
+static void dump(char *bytes, size_t size)
+{
+    snprintf(bytes, size, "%s",
+             hf__redis_command(server(), "DUMP %s", record("job")));
+}
+
+/* Named with what helps, by whatever comes; and left as it is. */
+static void expect_refused(void (*put)(void))
+{
+    AUTO_CLIENT *alice = open_store();
+    hf_acquire_opts opts = wanting(0, 30000);
+    hf_error err = HF_ERROR_INIT;
+    hf_info *info = NULL;
+    hf_lock *none = NULL;
+    char before[256];
+    char after[256];
+
+    put();
+    dump(before, sizeof before);
+    EXPECT_IS(hf_acquire(alice, "job", &opts, &none, &err), HF_EPROTO);
+    printf("%s\n", err.text);
+    EXPECT_HAS(err.text, "job");
+    EXPECT_HAS(err.text, "another prefix");
+    opts.shared = 1;
+    EXPECT_IS(hf_acquire(alice, "job", &opts, &none, &err), HF_EPROTO);
+    EXPECT_IS(hf_inspect(alice, "job", &info, &err), HF_EPROTO);
+    EXPECT_IS(hf_break(alice, "job", 0, &err), HF_EPROTO);
+    EXPECT_IS(try_once(alice, "other"), HF_OK);
+    dump(after, sizeof after);
+    EXPECT_TEXT(after, before);
+    EXPECT_TEXT(hf__redis_command(server(), "PTTL %s", record("job")), "-1");
+}
+
+TEST(a_string_at_the_key_is_named_and_left_alone)
+{
+    expect_refused(put_string);
+}
+
+TEST(a_list_at_the_key_is_named_and_left_alone)
+{
+    expect_refused(put_list);
+}
+
+TEST(a_hash_of_something_else_is_named_and_left_alone)
+{
+    expect_refused(put_hash);
+}
+
+static int count_one(void *arg, const hf_info *info)
+{
+    (void)info;
+    ++*(int *)arg;
+    return 0;
+}
+
+/* Neither told, nor deleted, nor in the way of the others. */
+TEST(what_is_not_ours_is_neither_listed_nor_cleaned_away)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_LOCK *held = acquire(alice, "held");
+    uint64_t removed = 0;
+    int listed = 0;
+
+    put_string();
+    hf__redis_command(server(), "HSET holdfast:{other} color blue");
+    hf__redis_command(server(), "SET holdfast:job x");
+    EXPECT_IS(hf_list(alice, NULL, count_one, &listed, NULL), HF_OK);
+    EXPECT_IS(listed, 1);
+    EXPECT_IS(hf_gc(alice, 0, &removed, NULL), HF_OK);
+    EXPECT_IS(removed, 0);
+    EXPECT_IS(count_keys(), 4);
+    EXPECT_IS(hf_release(held, NULL), HF_OK);
+}
+
+/* ---- nonsense in a record of ours */
+
+TEST(nonsense_in_a_record_grants_nothing)
+{
+    static const char *const fields[] = {"fence", "expires", "keep"};
+    AUTO_CLIENT *alice = open_store();
+    hf_acquire_opts opts = wanting(0, 30000);
+    hf_error err = HF_ERROR_INIT;
+    hf_lock *none = NULL;
+
+    for (int i = 0; i < 3; i++) {
+        forget_all();
+        EXPECT_IS(try_once(alice, "job"), HF_OK);
+        hf__redis_command(server(), "HSET %s %s twelve", record("job"),
+                          fields[i]);
+        EXPECT_IS(hf_acquire(alice, "job", &opts, &none, &err), HF_EPROTO);
+        EXPECT_HAS(err.text, "job");
+        EXPECT_HAS(err.text, "DEL");
+        EXPECT_TEXT(record_says("job", fields[i]), "twelve");
+    }
+    EXPECT_IS(try_once(alice, "other"), HF_OK);
+}
+
+TEST(a_fence_that_has_no_next_is_refused)
+{
+    AUTO_CLIENT *alice = open_store();
+    hf_acquire_opts opts = wanting(0, 30000);
+    hf_error err = HF_ERROR_INIT;
+    hf_lock *none = NULL;
+
+    EXPECT_IS(try_once(alice, "job"), HF_OK);
+    hf__redis_command(server(), "HSET %s fence 9007199254740992",
+                      record("job"));
+    EXPECT_IS(hf_acquire(alice, "job", &opts, &none, &err), HF_EPROTO);
+    printf("%s\n", err.text);
+    EXPECT_IS(try_once(alice, "other"), HF_OK);
+}

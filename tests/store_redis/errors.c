@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What servers of all versions say, as statuses: the words of those that are
+ * not installed here, too.
+ */
+#include "src/backend/redis/ask.h"
+#include "tests/store_redis/world.h"
+
+#include <string.h>
+
+#define SCRIPT_5 "ERR Error running script (call to f_0123456789abcdef): "
+
+static const struct {
+    const char *said;
+    int status;
+    const char *has;
+} cases[] = {
+    {"LOADING Redis is loading the dataset in memory", HF__AGAIN, "wait"},
+    {"BUSY Redis is busy running a script.", HF__AGAIN, "SCRIPT KILL"},
+    {"NOAUTH Authentication required.", HF_EAUTH, "password"},
+    {"OOM command not allowed when used memory > 'maxmemory'.", HF_EUNAVAIL,
+     "maxmemory"},
+    {SCRIPT_5 "@user_script:1: @user_script: 1: -OOM command not allowed when "
+              "used memory > 'maxmemory'.",
+     HF_EUNAVAIL, "raise maxmemory"},
+    {SCRIPT_5 "@user_script:12: @user_script: 12: -READONLY You can't write "
+              "against a read only replica.",
+     HF_EUNAVAIL, "name the master"},
+    {SCRIPT_5 "@user_script:7: @user_script: 7: -MISCONF Redis is configured "
+              "to save RDB snapshots",
+     HF_EUNAVAIL, "disk"},
+    {SCRIPT_5 "@user_script:13: WRONGTYPE Operation against a key holding the "
+              "wrong kind of value",
+     HF_EPROTO, "another prefix"},
+    {SCRIPT_5 "@user_script:1: @user_script: 1: The user executing the script "
+              "can't run this command or subcommand",
+     HF_EAUTH, "allow this user"},
+    {SCRIPT_5 "@user_script: 1: Wrong number of args calling Redis command "
+              "From Lua script",
+     HF_EPROTO, "Wrong number"},
+    {"HOLDFAST its key is a hash of something else", HF_EPROTO,
+     "another prefix"},
+    {"HOLDFAST its record is damaged", HF_EPROTO, "DEL"},
+    {"ERR what nobody has ever heard of", HF_EPROTO, "nobody has ever"},
+};
+
+TEST(what_servers_say_is_told_with_what_helps)
+{
+    const struct hf__key key = {"holdfast:job", 12, 9};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char said[256];
+        redisReply reply = {.type = REDIS_REPLY_ERROR, .str = said};
+        hf_error err = HF_ERROR_INIT;
+
+        snprintf(said, sizeof said, "%s", cases[i].said);
+        EXPECT_IS(hf__redis_error(&reply, &key, &err), cases[i].status);
+        EXPECT_HAS(err.text, cases[i].has);
+        EXPECT_HAS(err.text, "job");
+        EXPECT(!strstr(err.text, "user_script"));
+    }
+}

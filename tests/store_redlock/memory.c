@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Members that keep their data and forgot it all the same: emptied, copied from
+ * another, or not flushed. Who comes next does not count them.
+ */
+#include "tests/store_redlock/world.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A grant on 0, 1 and 2 of five; 3 and 4 never heard of it. */
+static hf_lock *hold_on_three(hf_client *client)
+{
+    hf_lock *job;
+
+    hf__redis_kill(member(3));
+    hf__redis_kill(member(4));
+    job = acquire_fixed(client, "job", 30000);
+    hf__redis_restart(member(3), NULL);
+    hf__redis_restart(member(4), NULL);
+    return job;
+}
+
+static void expect_no_second_holder(hf_lock *job)
+{
+    AUTO_CLIENT *bob = open_store();
+
+    EXPECT_SAFE_IS(try_once(bob, "job"), HF_BUSY);
+    expect_held(job);
+}
+
+TEST_WITHIN(60, one_that_was_emptied_makes_no_second_holder)
+{
+    AUTO_GROUP *g = durable_group(5);
+    AUTO_CLIENT *alice = open_store();
+    AUTO_LOCK *job = hold_on_three(alice);
+
+    EXPECT_IS(hf__redis_group_size(g), 5);
+    (void)hf__redis_command(member(2), "FLUSHALL");
+    expect_no_second_holder(job);
+    expect_no_second_holder(job); /* also not for who comes then */
+}
+
+TEST_WITHIN(60, one_that_lost_its_file_makes_no_second_holder)
+{
+    AUTO_GROUP *g = durable_group(5);
+    AUTO_CLIENT *alice = open_store();
+    AUTO_LOCK *job = hold_on_three(alice);
+
+    EXPECT_IS(hf__redis_group_size(g), 5);
+    (void)hf__redis_command(member(2), "FLUSHALL");
+    hf__redis_kill(member(2));
+    hf__redis_restart(member(2), NULL);
+    expect_no_second_holder(job);
+}
+
+TEST_WITHIN(60, one_that_was_a_replica_makes_no_second_holder)
+{
+    AUTO_GROUP *g = durable_group(5);
+    AUTO_CLIENT *alice = open_store();
+    AUTO_LOCK *job = hold_on_three(alice);
+    char port[16];
+    int64_t start = hf__test_now_ms();
+
+    EXPECT_IS(hf__redis_group_size(g), 5);
+    snprintf(port, sizeof port, "%d", port_of(4));
+    (void)hf__redis_command(member(2), "REPLICAOF 127.0.0.1 %s", port);
+    while (strcmp(hf__redis_value(member(2), "master_link_status",
+                                  "INFO replication"),
+                  "up") != 0) {
+        EXPECT_LESS(since(start), patience(20000));
+        hf__test_pause_ms(50);
+    }
+    (void)hf__redis_command(member(2), "REPLICAOF NO ONE");
+    expect_no_second_holder(job);
+    expect_no_second_holder(job);
+}
+
+/* Its data are in no file for as long as it rewrites that. */
+TEST_WITHIN(60, one_that_rewrites_without_flushing_is_not_durable)
+{
+    static const char *const lax[] = {"no-appendfsync-on-rewrite yes", NULL};
+    AUTO_GROUP *g = durable_group(3);
+    AUTO_CLIENT *alice = open_store();
+    hf_error err = HF_ERROR_INIT;
+
+    EXPECT_IS(try_once(alice, "job"), HF_OK);
+    for (int i = 0; i < hf__redis_group_size(g) - 1; i++) {
+        hf__redis_kill(member(i));
+        hf__redis_restart(member(i), lax);
+    }
+    EXPECT_SAFE_IS(open_status(store_url(NULL), &err), HF_EUNAVAIL);
+    EXPECT_HAS(err.text, "1 of 3 members count, 2 must");
+    EXPECT_HAS(err.text, "counted again in");
+}
+
+static void open_and_try(void *arg)
+{
+    AUTO_CLIENT *client = open_store();
+    hf_acquire_opts opts = wanting(20000, 1000);
+    AUTO_LOCK *job = NULL;
+
+    (void)arg;
+    EXPECT_IS(hf_acquire(client, "job", &opts, &job, NULL), HF_OK);
+    EXPECT_IS(hf_release(job, NULL), HF_OK);
+}
+
+/* One of them marks the members while the others look. */
+TEST_WITHIN(60, the_first_clients_of_a_new_group_may_come_together)
+{
+    AUTO_GROUP *g = new_group(5);
+    struct hf__test_thread *threads[8];
+
+    for (int i = 0; i < 8; i++) {
+        threads[i] = hf__test_start(open_and_try, NULL);
+    }
+    for (int i = 0; i < 8; i++) {
+        hf__test_join(threads[i]);
+    }
+    for (int i = 0; i < hf__redis_group_size(g); i++) {
+        EXPECT_TEXT(hf__redis_command(member(i), "HGET holdfast;member since"),
+                    "0");
+    }
+}
+
+/* All must be there: one that is away may remember what these forgot. */
+TEST_WITHIN(60, a_new_group_that_is_not_whole_is_waited_for)
+{
+    AUTO_GROUP *g = new_group(3);
+    hf_error err = HF_ERROR_INIT;
+    int64_t start = hf__test_now_ms();
+
+    EXPECT_IS(hf__redis_group_size(g), 3);
+    hf__redis_kill(member(2));
+    EXPECT_SAFE_IS(open_status(url_of(~0U, "longest_lease=2s&"
+                                           "connect_timeout=300ms"),
+                               &err),
+                   HF_EUNAVAIL);
+    EXPECT_HAS(err.text, "it is new, or was emptied, counted in");
+    EXPECT_IS(open_status(url_of(~0U, "allow=volatile"), NULL), HF_OK);
+    while (open_status(url_of(~0U, "longest_lease=2s"), NULL) != HF_OK) {
+        EXPECT_LESS(since(start), patience(10000));
+        hf__test_pause_ms(100);
+    }
+    EXPECT_SAFE_MORE(since(start), 1900);
+}
+
+/* One that joins counts when it has been there for long enough. */
+TEST_WITHIN(60, a_new_group_counts_at_once)
+{
+    AUTO_GROUP *g = new_group(3);
+    AUTO_CLIENT *alice = open_store();
+
+    EXPECT_IS(try_once(alice, "job"), HF_OK);
+    for (int i = 0; i < hf__redis_group_size(g); i++) {
+        EXPECT_TEXT(hf__redis_command(member(i), "HGET holdfast;member since"),
+                    "0");
+    }
+    (void)hf__redis_command(member(0), "FLUSHALL");
+    AUTO_CLIENT *bob = open_store();
+    EXPECT_IS(try_once(bob, "job"), HF_OK);
+    EXPECT_MORE(
+        strtoll(hf__redis_command(member(0), "HGET holdfast;member since"),
+                NULL, 10),
+        0);
+}
