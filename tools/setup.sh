@@ -11,13 +11,16 @@
 set -euo pipefail
 
 build=(gcc libc6-dev meson ninja-build pkg-config libsqlite3-dev
-    libmariadb-dev libhiredis-dev libssl-dev)
+    libmariadb-dev libhiredis-dev libssl-dev libzookeeper-mt-dev)
 # The servers without what would make them services: mariadb-server-core has
 # mariadbd, mariadb-client-core a tool that mariadb-install-db calls, and
 # redis-tools the server's binary as redis-check-rdb, which by another name is
 # redis-server: the package of that name would add a link and a service.
+# ZooKeeper is one of the classes in libzookeeper-java; the package of its name
+# would add scripts, and a JRE with windows.
 testing=(python3 g++ binutils sqlite3 procps util-linux libuv1-dev
-    mariadb-server-core mariadb-client-core redis-tools openssl)
+    mariadb-server-core mariadb-client-core redis-tools openssl
+    libzookeeper-java default-jre-headless)
 ci=(clang clang-format clang-tidy cppcheck libclang-rt-14-dev
     valgrind libc6-dbg)
 
@@ -31,9 +34,9 @@ name_missing() {
     local tool library
     declare -A tools=([build]="cc meson ninja pkg-config"
         [test]="cc meson ninja pkg-config python3 c++ nm sqlite3
-                mariadb-install-db redis-server redis-cli openssl"
+                mariadb-install-db redis-server redis-cli openssl java"
         [ci]="cc meson ninja pkg-config python3 c++ nm sqlite3
-              mariadb-install-db redis-server redis-cli openssl clang
+              mariadb-install-db redis-server redis-cli openssl java clang
               clang-format clang-tidy cppcheck valgrind")
     declare -A libraries=([sqlite3]="SQLite 3"
         [libmariadb]="MariaDB Connector/C"
@@ -49,6 +52,14 @@ name_missing() {
             missing+=("the development files of ${libraries[$library]}")
         fi
     done
+    if command -v cc >/dev/null &&
+        ! cc -E -include zookeeper/zookeeper.h -x c /dev/null >/dev/null 2>&1
+    then
+        missing+=("the development files of ZooKeeper's C client")
+    fi
+    if [ "$1" != build ] && [ ! -e /usr/share/java/zookeeper.jar ]; then
+        missing+=("ZooKeeper as /usr/share/java/zookeeper.jar")
+    fi
     if ((${#missing[@]})); then
         printf 'setup: this is no Debian; please install: %s\n' \
             "$(printf '%s, ' "${missing[@]}" | sed 's/, $//')" >&2

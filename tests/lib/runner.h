@@ -39,6 +39,9 @@ hf__test_conclude(enum hf__test_outcome, const char *format, ...);
 /* Calls each(number, data) for every entry of a folder that is a number. */
 void hf__test_each_number(const char *path, void (*each)(int, void *),
                           void *data);
+/* Remembers which descriptors there are; fails for those that came since. */
+void hf__test_note_fds(void);
+void hf__test_check_fds(void);
 /* Looks at how a process of the test ended: a crash is never excused. */
 void hf__test_note_end(int status);
 /* Gives the children of the runner that long to end, then kills them. True if

@@ -35,7 +35,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LIMIT_S = 20, SLOW_FACTOR = 5, GRACE_MS = 1000, MAX_FD = 4096 };
+enum { LIMIT_S = 20, SLOW_FACTOR = 5, GRACE_MS = 1000 };
 enum { SHOWN_BYTES = 65536, RUNS = 3 };
 
 static struct hf__test *first;
@@ -65,32 +65,9 @@ uint64_t hf__test_seed(void)
     return seed;
 }
 
-static void note_fd(int fd, void *known)
-{
-    if (fd < MAX_FD) {
-        ((bool *)known)[fd] = true;
-    }
-}
-
-static void check_fd(int fd, void *known)
-{
-    char link[64];
-    char target[256] = "";
-
-    if (fd >= MAX_FD || ((bool *)known)[fd]) {
-        return;
-    }
-    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    if (readlink(link, target, sizeof target - 1) >= 0) {
-        hf__test_conclude(HF__TEST_FAILED, "leaves descriptor %d open: %s", fd,
-                          target);
-    }
-}
-
 /* The test's process. It ends by exit(), so that leak checkers run. */
 static _Noreturn void run_test(const struct hf__test *t, int output)
 {
-    static bool known[MAX_FD];
     int null = open("/dev/null", O_RDONLY);
     sigset_t none;
 
@@ -107,14 +84,14 @@ static _Noreturn void run_test(const struct hf__test *t, int output)
     close(null);
     close(output);
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
-    hf__test_each_number("/proc/self/fd", note_fd, known);
+    hf__test_note_fds();
     t->run();
     if (getpid() != test_pid) {
         hf__test_conclude(HF__TEST_FAILED,
                           "a forked child returned from the test");
         _exit(1);
     }
-    hf__test_each_number("/proc/self/fd", check_fd, known);
+    hf__test_check_fds();
     exit(hf__test_conclude(HF__TEST_PASSED, "%s", "") ? 0 : 1);
 }
 

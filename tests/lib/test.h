@@ -112,6 +112,8 @@ uint64_t hf__test_seed(void);
 /* A private temporary folder of this test, removed with all in it after the
  * test, also when it failed. Never NULL. */
 const char *hf__test_folder(void);
+/* That this descriptor is still open at the end of the test is no leak. */
+void hf__test_keep_fd(int fd);
 /* Milliseconds on CLOCK_MONOTONIC. */
 int64_t hf__test_now_ms(void);
 /* Sleep; for tests that must let time pass. */

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { STARTS_MS = 60000, STOPS_MS = 60000, PORT_TRIES = 5, ARGS_MAX = 60 };
+enum { STARTS_MS = 60000, STOPS_MS = 60000, ARGS_MAX = 60 };
 enum { NAME_ROOM = 320 };
 
 bool hf__mariadb_is_installed(void)
@@ -77,21 +77,19 @@ static void set_extra(struct hf__mariadb *m, const char *const *extra)
     m->extra[i][0] = '\0';
 }
 
-/* False: it ended instead. */
-static bool wait_until_it_answers(struct hf__mariadb *m)
+static void await(struct hf__mariadb *m)
 {
     int64_t until = hf__test_now_ms() + hf__servers_patience(STARTS_MS);
 
     while (!hf__mariadb_answers(m)) {
-        if (hf__warden_wait(m->warden, 5)) {
-            return false;
-        }
-        if (hf__test_now_ms() > until) {
+        bool has_ended = hf__warden_wait(m->warden, 5);
+
+        if (has_ended || hf__test_now_ms() > until) {
             hf__warden_print_log(m->warden);
-            hf__servers_fail("mariadbd does not answer");
+            hf__servers_fail("mariadbd %s",
+                             has_ended ? "does not start" : "does not answer");
         }
     }
-    return true;
 }
 
 struct hf__mariadb *hf__mariadb_start(const struct hf__mariadb_opts *opts)
@@ -112,16 +110,10 @@ struct hf__mariadb *hf__mariadb_start(const struct hf__mariadb_opts *opts)
     snprintf(temporary, sizeof temporary, "%s/tmp", m->folder);
     mkdir(temporary, 0700);
     hf__mariadb_fill(data);
-    /* Somebody else may take the port before the server does. */
-    for (int i = 0; i < PORT_TRIES; i++) {
-        m->port = hf__servers_free_port();
-        launch(m);
-        if (wait_until_it_answers(m)) {
-            return m;
-        }
-    }
-    hf__warden_print_log(m->warden);
-    hf__servers_fail("mariadbd does not start");
+    m->port = hf__servers_take_port();
+    launch(m);
+    await(m);
+    return m;
 }
 
 void hf__mariadb_restart(struct hf__mariadb *m, const char *const *extra)
@@ -130,10 +122,7 @@ void hf__mariadb_restart(struct hf__mariadb *m, const char *const *extra)
         set_extra(m, extra);
     }
     launch(m);
-    if (!wait_until_it_answers(m)) {
-        hf__warden_print_log(m->warden);
-        hf__servers_fail("mariadbd does not start again");
-    }
+    await(m);
 }
 
 static void end(struct hf__mariadb *m, int number)

@@ -1,27 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The data that each server starts with, made once by mariadb-install-db and
- * kept in the build folder, or in that of HOLDFAST_TEST_TEMPLATES: system
- * tables, the ordinary user and the administrator. Its name says for which
- * mariadbd and which user it is good. Programs that run side by side make it
- * once, under a lock; it appears whole, by a rename. Where the build folder
- * can't be written to, each server's data are made anew.
+ * The data that each server starts with, a template made by mariadb-install-db:
+ * system tables, the ordinary user and the administrator. Where no template can
+ * be kept, each server's data are made anew.
  */
 #include "tests/lib/runner.h"
 #include "tests/servers/mariadb.h"
 #include "tests/servers/mariadb_private.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum { LAYOUT = 1 }; /* to be raised when the data below change */
-enum { ROOM = 1024 };
+enum { ROOM = HF__TEMPLATE_PATH + 8 };
 
 /* The pattern of a grant takes "_" for any character, unless escaped. */
 static const char accounts[] =
@@ -88,46 +82,17 @@ static void install(const char *data)
     hf__test_remove_tree(temporary);
 }
 
-static bool template_name(char path[ROOM])
-{
-    const char *given = getenv("HOLDFAST_TEST_TEMPLATES");
-    const char *folder = given && given[0] ? given : HF__SERVERS_BUILD;
-    char program[HF__SERVERS_PATH];
-    struct stat st;
-
-    hf__servers_find("mariadbd", program, sizeof program);
-    if (stat(program, &st) < 0 || access(folder, W_OK | X_OK) < 0) {
-        return false;
-    }
-    snprintf(path, ROOM, "%s/mariadb-%d-%u-%lld-%lld", folder, LAYOUT,
-             geteuid(), (long long)st.st_mtime, (long long)st.st_size);
-    return true;
-}
-
 void hf__mariadb_fill(const char *data)
 {
-    char name[ROOM];
-    char draft[ROOM + 8];
-    char path[ROOM + 8];
-    int lock;
+    char program[HF__SERVERS_PATH];
+    char path[HF__TEMPLATE_PATH];
+    const struct hf__template template = {
+        .kind = "mariadb", .layout = LAYOUT, .of = {program}, .make = install};
 
-    if (!template_name(name)) {
+    hf__servers_find("mariadbd", program, sizeof program);
+    if (hf__servers_template(&template, path)) {
+        hf__servers_copy(path, data);
+    } else {
         install(data);
-        return;
     }
-    snprintf(path, sizeof path, "%s.lock", name);
-    snprintf(draft, sizeof draft, "%s.draft", name);
-    lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (lock < 0 || flock(lock, LOCK_EX) < 0) {
-        hf__servers_fail("%s: %s", path, strerror(errno));
-    }
-    if (access(name, F_OK) < 0) {
-        hf__test_remove_tree(draft); /* of one that was killed */
-        install(draft);
-        if (rename(draft, name) < 0) {
-            hf__servers_fail("rename %s: %s", draft, strerror(errno));
-        }
-    }
-    close(lock);
-    hf__servers_copy(name, data);
 }

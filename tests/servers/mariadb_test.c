@@ -5,6 +5,7 @@
  */
 #include "tests/lib/test.h"
 #include "tests/servers/mariadb.h"
+#include "tests/servers/owner.h"
 #include "tests/servers/servers.h"
 
 #include <mysql.h>
@@ -14,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* The ordinary user's connection, by TCP. */
@@ -39,26 +39,6 @@ static unsigned query(MYSQL *db, const char *sql)
         mysql_free_result(mysql_store_result(db));
     }
     return mysql_errno(db);
-}
-
-static bool is_gone(pid_t pid)
-{
-    int64_t until = hf__test_now_ms() + 10000;
-
-    while (kill(pid, 0) == 0 && hf__test_now_ms() < until) {
-        hf__test_pause_ms(5);
-    }
-    return kill(pid, 0) < 0;
-}
-
-static bool is_removed(const char *folder)
-{
-    int64_t until = hf__test_now_ms() + 10000;
-
-    while (access(folder, F_OK) == 0 && hf__test_now_ms() < until) {
-        hf__test_pause_ms(5);
-    }
-    return access(folder, F_OK) < 0;
 }
 
 static long rss_kb(pid_t pid)
@@ -243,40 +223,19 @@ TEST_WITHIN(60, the_first_data_are_made_without_touching_the_system)
     EXPECT_IS(before.st_ctim.tv_nsec, after.st_ctim.tv_nsec);
 }
 
-struct told {
-    pid_t server;
-    char folder[256];
-};
+static struct owned start_owned(void)
+{
+    struct hf__mariadb *m = hf__mariadb_start(NULL);
+    struct owned owned = {.server = hf__mariadb_pid(m)};
 
-/* Its owner is killed, with the group it is in, as a test past its limit. */
+    snprintf(owned.folder, sizeof owned.folder, "%s", hf__mariadb_folder(m));
+    return owned;
+}
+
 TEST_WITHIN(60, nothing_is_left_of_an_owner_that_is_killed)
 {
-    struct told told = {0};
-    int ends[2];
-    pid_t owner;
-
     hf__mariadb_need();
-    EXPECT_IS(pipe(ends), 0);
-    owner = fork();
-    if (owner == 0) {
-        struct hf__mariadb *m;
-
-        setpgid(0, 0);
-        m = hf__mariadb_start(NULL);
-        told.server = hf__mariadb_pid(m);
-        snprintf(told.folder, sizeof told.folder, "%s", hf__mariadb_folder(m));
-        EXPECT_IS(write(ends[1], &told, sizeof told), sizeof told);
-        pause();
-        _exit(0);
-    }
-    EXPECT_IS(read(ends[0], &told, sizeof told), sizeof told);
-    EXPECT_IS(kill(told.server, 0), 0);
-    EXPECT_IS(kill(-owner, SIGKILL), 0);
-    EXPECT_IS(waitpid(owner, NULL, 0), owner);
-    EXPECT(is_gone(told.server));
-    EXPECT(is_removed(told.folder));
-    close(ends[0]);
-    close(ends[1]);
+    owner_is_killed(start_owned);
 }
 
 /* The harness kills what a test past its limit leaves: the warden too. */
@@ -296,9 +255,8 @@ TEST_WITHIN(60, a_warden_that_is_killed_takes_the_server_along)
     fclose(f);
     EXPECT_MORE(warden, 1);
     EXPECT_IS(kill(warden, SIGKILL), 0);
-    EXPECT(is_gone(hf__mariadb_pid(m)));
-    EXPECT_IS(access(folder, F_OK), 0);
-    /* The next one cleans up. */
+    EXPECT(hf__servers_is_gone(hf__mariadb_pid(m)));
+    /* The next one cleans up; or one of another test's has, meanwhile. */
     hf__mariadb_free(hf__mariadb_start(NULL));
     EXPECT(access(folder, F_OK) < 0);
     hf__mariadb_free(m);

@@ -20,8 +20,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PORT_TRIES = 100 };
-
 struct hf__proxy {
     int port;
     int control;
@@ -57,22 +55,10 @@ static _Noreturn void become_relay(struct hf__relay *relay, int control,
     hf__relay_run(relay, control);
 }
 
-static void listen_somewhere(struct hf__relay *relay)
-{
-    for (int i = 0; i < PORT_TRIES && relay->listener < 0; i++) {
-        relay->port = hf__servers_free_port();
-        relay->listener = hf__relay_listen(relay->port);
-    }
-    if (relay->listener < 0) {
-        hf__servers_fail("the proxy finds no port");
-    }
-}
-
 struct hf__proxy *hf__proxy_start(int server_port,
                                   const struct hf__framing *framing)
 {
-    struct hf__relay relay = {
-        .framing = framing, .server_port = server_port, .listener = -1};
+    struct hf__relay relay = {.framing = framing, .server_port = server_port};
     struct hf__proxy *p = calloc(1, sizeof *p);
     pid_t parent = getpid();
     int ends[2];
@@ -80,7 +66,11 @@ struct hf__proxy *hf__proxy_start(int server_port,
     if (!p || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
         hf__servers_fail("a proxy: %s", strerror(errno));
     }
-    listen_somewhere(&relay);
+    relay.port = hf__servers_take_port();
+    relay.listener = hf__relay_listen(relay.port);
+    if (relay.listener < 0) {
+        hf__servers_fail("a proxy's port %d: %s", relay.port, strerror(errno));
+    }
     fflush(stdout);
     p->pid = fork();
     if (p->pid == 0) {

@@ -32,6 +32,11 @@ extern const struct hf__framing hf__framing_mysql;
  * statement, AUTH and SELECT too, in a pipeline as alone; there is no
  * handshake. */
 extern const struct hf__framing hf__framing_redis;
+/* ZooKeeper. Each request but a ping is a statement, each event a push; the
+ * answer to who wants a session is the handshake. What a rule finds in a
+ * statement is its type, a space and its path, such as "create2 /a/b"; the type
+ * as the protocol has it: create, getChildren, setWatches, closeSession … */
+extern const struct hf__framing hf__framing_zookeeper;
 
 /* Listens on a port of 127.0.0.1 and forwards to another. */
 struct hf__proxy *hf__proxy_start(int server_port, const struct hf__framing *);
@@ -53,9 +58,11 @@ enum hf__proxy_where {
     HF__AFTER,  /* all are */
 };
 enum hf__proxy_action {
-    HF__CLOSE,   /* both sides of its connection, in order */
-    HF__RESET,   /* both sides, with RST */
-    HF__SILENCE, /* nothing passes any more on this connection, until healed */
+    HF__CLOSE,    /* both sides of its connection, in order */
+    HF__RESET,    /* both sides, with RST */
+    HF__SILENCE,  /* nothing passes any more on this connection, until healed */
+    HF__DISGUISE, /* a statement, BEFORE: it passes as one that no server knows,
+                   * as it were to one too old for it; ZooKeeper's only */
 };
 enum { HF__PROXY_TEXT = 64 };
 

@@ -24,4 +24,5 @@ static struct hf__mark read_nothing(void *state, enum hf__proxy_way way,
     return (struct hf__mark){0};
 }
 
-const struct hf__framing hf__framing_none = {measure_nothing, read_nothing};
+const struct hf__framing hf__framing_none = {measure_nothing, read_nothing,
+                                             NULL, NULL};

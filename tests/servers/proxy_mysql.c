@@ -159,4 +159,4 @@ static struct hf__mark read_packet(void *arg, enum hf__proxy_way way,
     return (struct hf__mark){0};
 }
 
-const struct hf__framing hf__framing_mysql = {measure, read_packet};
+const struct hf__framing hf__framing_mysql = {measure, read_packet, NULL, NULL};

@@ -6,6 +6,7 @@
  */
 #include "tests/lib/test.h"
 #include "tests/servers/scene.h"
+#include "tests/servers/scene_cuts.h"
 
 #include <errmsg.h>
 #include <mysqld_error.h>
@@ -128,8 +129,8 @@ TEST(prepared_statements_are_counted)
 
 /* A rule for the second of three inserts: how many rows there are after it,
  * and which insert shows the client that it was cut off. */
-static void cut_second(enum hf__proxy_what what, enum hf__proxy_where where,
-                       enum hf__proxy_action action, int rows, int shown_by)
+void scene_cut_second(enum hf__proxy_what what, enum hf__proxy_where where,
+                      enum hf__proxy_action action, int rows, int shown_by)
 {
     struct scene s = scene_start();
     MYSQL *db = scene_connect(&s, PATIENCE_S);
@@ -157,41 +158,6 @@ static void cut_second(enum hf__proxy_what what, enum hf__proxy_where where,
     EXPECT_IS(scene_rows(&s), rows + 3);
     mysql_close(db);
     scene_end(&s);
-}
-
-TEST(cut_before_a_statement_it_is_not_done)
-{
-    cut_second(HF__STATEMENT, HF__BEFORE, HF__CLOSE, 1, 2);
-    cut_second(HF__STATEMENT, HF__BEFORE, HF__RESET, 1, 2);
-}
-
-TEST(cut_inside_a_statement_it_is_not_done)
-{
-    cut_second(HF__STATEMENT, HF__INSIDE, HF__CLOSE, 1, 2);
-    cut_second(HF__STATEMENT, HF__INSIDE, HF__RESET, 1, 2);
-}
-
-TEST(cut_after_a_statement_it_is_done)
-{
-    cut_second(HF__STATEMENT, HF__AFTER, HF__CLOSE, 2, 2);
-}
-
-TEST(cut_before_a_reply_it_is_done)
-{
-    cut_second(HF__REPLY, HF__BEFORE, HF__CLOSE, 2, 2);
-    cut_second(HF__REPLY, HF__BEFORE, HF__RESET, 2, 2);
-}
-
-TEST(cut_inside_a_reply_it_is_done)
-{
-    cut_second(HF__REPLY, HF__INSIDE, HF__CLOSE, 2, 2);
-    cut_second(HF__REPLY, HF__INSIDE, HF__RESET, 2, 2);
-}
-
-TEST(cut_after_a_reply_the_next_one_shows_it)
-{
-    cut_second(HF__REPLY, HF__AFTER, HF__CLOSE, 2, 3);
-    cut_second(HF__REPLY, HF__AFTER, HF__RESET, 2, 3);
 }
 
 /* However many bytes are asked for, one is kept back. */
@@ -302,8 +268,8 @@ static void try_insert(void *arg)
 }
 
 /* Silent at that place, then healed: the insert goes on as if nothing were. */
-static void silence(enum hf__proxy_what what, enum hf__proxy_where where,
-                    int rows_meanwhile)
+void scene_silence(enum hf__proxy_what what, enum hf__proxy_where where,
+                   int rows_meanwhile)
 {
     struct scene s = scene_start();
     struct attempt attempt = {scene_connect(&s, PATIENCE_S), 99};
@@ -327,17 +293,4 @@ static void silence(enum hf__proxy_what what, enum hf__proxy_where where,
     EXPECT_IS(scene_insert(attempt.db), 0);
     mysql_close(attempt.db);
     scene_end(&s);
-}
-
-TEST(silence_at_a_statement_keeps_it_until_healed)
-{
-    silence(HF__STATEMENT, HF__BEFORE, 0);
-    silence(HF__STATEMENT, HF__INSIDE, 0);
-}
-
-TEST(silence_at_a_reply_keeps_that_until_healed)
-{
-    silence(HF__STATEMENT, HF__AFTER, 1);
-    silence(HF__REPLY, HF__BEFORE, 1);
-    silence(HF__REPLY, HF__INSIDE, 1);
 }

@@ -188,7 +188,11 @@ static bool pass_unit(struct hf__relay *relay, struct hf__passage *passage,
         (!flow->unit && !take_unit(relay, passage, way))) {
         return false;
     }
-    if (find_hit(flow, &n)) {
+    if (find_hit(flow, &n) && flow->rule.action == HF__DISGUISE) {
+        relay->framing->disguise(flow->bytes, flow->unit);
+        flow->has_rule = false;
+        relay->counts.hits++;
+    } else if (find_hit(flow, &n)) {
         pass(relay, passage, way, n);
         flow->has_rule = false;
         relay->counts.hits++;

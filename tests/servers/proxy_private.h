@@ -28,6 +28,12 @@ struct hf__framing {
     /* One unit in full; state is HF__FRAMING_STATE bytes, zero at first. */
     struct hf__mark (*read)(void *state, enum hf__proxy_way,
                             const uint8_t *unit, size_t length);
+    /* What rules find in a statement, as text; how long it is. NULL: its own
+     * bytes. */
+    size_t (*describe)(const uint8_t *unit, size_t length, uint8_t *text,
+                       size_t size);
+    /* Makes a statement one that no server knows; NULL: it can't. */
+    void (*disguise)(uint8_t *unit, size_t length);
 };
 
 /* ---- the proxy's process */

@@ -195,4 +195,4 @@ static struct hf__mark read_unit(void *arg, enum hf__proxy_way way,
                                 : read_reply(s, unit, length);
 }
 
-const struct hf__framing hf__framing_redis = {measure, read_unit};
+const struct hf__framing hf__framing_redis = {measure, read_unit, NULL, NULL};

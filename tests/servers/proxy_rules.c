@@ -43,7 +43,16 @@ static bool is_about(const struct hf__proxy_rule *rule,
     return q ? has_text(q->statement, q->length, rule->text) : !rule->text[0];
 }
 
-static void keep_statement(struct hf__passage *passage,
+static size_t copy(const uint8_t *unit, size_t length, uint8_t *text,
+                   size_t size)
+{
+    length = length < size ? length : size;
+    memcpy(text, unit, length);
+    return length;
+}
+
+static void keep_statement(const struct hf__framing *framing,
+                           struct hf__passage *passage,
                            const struct hf__flow *flow)
 {
     struct hf__question *q = calloc(1, sizeof *q);
@@ -51,9 +60,8 @@ static void keep_statement(struct hf__passage *passage,
     if (!q) {
         abort();
     }
-    q->length =
-        flow->unit < sizeof q->statement ? flow->unit : sizeof q->statement;
-    memcpy(q->statement, flow->bytes, q->length);
+    q->length = (framing->describe ? framing->describe : copy)(
+        flow->bytes, flow->unit, q->statement, sizeof q->statement);
     *passage->last_question = q;
     passage->last_question = &q->next;
 }
@@ -89,7 +97,7 @@ void hf__rules_begin(struct hf__relay *relay, struct hf__passage *passage,
     flow->message = 0;
     flow->has_rule = false;
     if (flow->mark.what == HF__STATEMENT) {
-        keep_statement(passage, flow);
+        keep_statement(relay->framing, passage, flow);
     }
     for (int i = 0; i < HF__PROXY_RULES; i++) {
         struct hf__armed *a = &relay->rules[i];

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { STARTS_MS = 30000, STOPS_MS = 30000, PORT_TRIES = 5, LOOKS_MS = 2 };
+enum { STARTS_MS = 30000, STOPS_MS = 30000, LOOKS_MS = 2 };
 
 bool hf__redis_is_installed(void)
 {
@@ -59,29 +59,19 @@ static void start_process(struct hf__redis *s)
     s->pid = hf__warden_start(s->warden, argv);
 }
 
-static void take_ports(struct hf__redis *s)
-{
-    s->port = hf__servers_free_port();
-    do {
-        s->tls_port = s->has_tls ? hf__servers_free_port() : 0;
-    } while (s->tls_port == s->port);
-}
-
-/* False: it ended instead. */
-static bool wait_until_it_answers(struct hf__redis *s)
+void hf__redis_await(struct hf__redis *s)
 {
     int64_t until = hf__test_now_ms() + hf__servers_patience(STARTS_MS);
 
     while (!hf__redis_answers(s)) {
-        if (hf__warden_wait(s->warden, LOOKS_MS)) {
-            return false;
-        }
-        if (hf__test_now_ms() > until) {
+        bool has_ended = hf__warden_wait(s->warden, LOOKS_MS);
+
+        if (has_ended || hf__test_now_ms() > until) {
             hf__warden_print_log(s->warden);
-            hf__servers_fail("redis-server does not answer");
+            hf__servers_fail("redis-server %s",
+                             has_ended ? "does not start" : "does not answer");
         }
     }
-    return true;
 }
 
 static void fill_folder(struct hf__redis *s, const struct hf__redis_opts *opts)
@@ -121,30 +111,17 @@ struct hf__redis *hf__redis_new(const struct hf__redis_opts *given)
     s->has_tls = opts->has_tls;
     set_extra(s, opts->extra);
     fill_folder(s, opts);
-    take_ports(s);
+    s->port = hf__servers_take_port();
+    s->tls_port = s->has_tls ? hf__servers_take_port() : 0;
     start_process(s);
     return s;
-}
-
-/* Somebody else may take the port before the server does. */
-void hf__redis_settle(struct hf__redis *s)
-{
-    for (int i = 0; i < PORT_TRIES; i++) {
-        if (wait_until_it_answers(s)) {
-            return;
-        }
-        take_ports(s);
-        start_process(s);
-    }
-    hf__warden_print_log(s->warden);
-    hf__servers_fail("redis-server does not start");
 }
 
 struct hf__redis *hf__redis_start(const struct hf__redis_opts *opts)
 {
     struct hf__redis *s = hf__redis_new(opts);
 
-    hf__redis_settle(s);
+    hf__redis_await(s);
     return s;
 }
 
@@ -154,14 +131,6 @@ void hf__redis_launch(struct hf__redis *s, const char *const *extra)
         set_extra(s, extra);
     }
     start_process(s);
-}
-
-void hf__redis_await(struct hf__redis *s)
-{
-    if (!wait_until_it_answers(s)) {
-        hf__warden_print_log(s->warden);
-        hf__servers_fail("redis-server does not start again");
-    }
 }
 
 void hf__redis_restart(struct hf__redis *s, const char *const *extra)

@@ -29,7 +29,7 @@ struct hf__redis_group *hf__redis_group_start(int n,
         g->members[i] = hf__redis_new(opts);
     }
     for (int i = 0; i < g->n; i++) {
-        hf__redis_settle(g->members[i]);
+        hf__redis_await(g->members[i]);
     }
     return g;
 }

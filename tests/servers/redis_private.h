@@ -29,9 +29,8 @@ struct hf__redis {
 #define HF__REDIS_ADMIN          "admin"
 #define HF__REDIS_ADMIN_PASSWORD "whatever-the-test-forbids"
 
-/* redis.c: the two halves of hf__redis_start(): it runs, and it answers. */
+/* redis.c: it runs, but does not answer yet. */
 struct hf__redis *hf__redis_new(const struct hf__redis_opts *);
-void hf__redis_settle(struct hf__redis *);
 
 /* redis_folder.c: what a server finds in its folder. */
 /* The program as it shall be called; false: there is none. */

@@ -5,6 +5,7 @@
  * nothing left when its owner is killed? TLS has tests of its own.
  */
 #include "tests/lib/test.h"
+#include "tests/servers/owner.h"
 #include "tests/servers/redis.h"
 #include "tests/servers/servers.h"
 
@@ -14,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* A client by TCP; NULL: it is refused. */
@@ -54,26 +54,6 @@ ask(const struct hf__redis *s, const char *format, ...)
         redisFree(c);
     }
     return text;
-}
-
-static bool is_gone(pid_t pid)
-{
-    int64_t until = hf__test_now_ms() + 10000;
-
-    while (kill(pid, 0) == 0 && hf__test_now_ms() < until) {
-        hf__test_pause_ms(5);
-    }
-    return kill(pid, 0) < 0;
-}
-
-static bool is_removed(const char *folder)
-{
-    int64_t until = hf__test_now_ms() + 10000;
-
-    while (access(folder, F_OK) == 0 && hf__test_now_ms() < until) {
-        hf__test_pause_ms(5);
-    }
-    return access(folder, F_OK) < 0;
 }
 
 TEST_WITHIN(60, a_server_starts_answers_and_leaves_nothing)
@@ -262,40 +242,19 @@ TEST_WITHIN(60, a_password_and_users_bind_all_but_the_administrator)
     hf__redis_free(s);
 }
 
-struct told {
-    pid_t server;
-    char folder[256];
-};
+static struct owned start_owned(void)
+{
+    struct hf__redis *s = hf__redis_start(NULL);
+    struct owned owned = {.server = hf__redis_pid(s)};
 
-/* Its owner is killed, with the group it is in, as a test past its limit. */
+    snprintf(owned.folder, sizeof owned.folder, "%s", hf__redis_folder(s));
+    return owned;
+}
+
 TEST_WITHIN(60, nothing_is_left_of_an_owner_that_is_killed)
 {
-    struct told told = {0};
-    int ends[2];
-    pid_t owner;
-
     hf__redis_need();
-    EXPECT_IS(pipe(ends), 0);
-    owner = fork();
-    if (owner == 0) {
-        struct hf__redis *s;
-
-        setpgid(0, 0);
-        s = hf__redis_start(NULL);
-        told.server = hf__redis_pid(s);
-        snprintf(told.folder, sizeof told.folder, "%s", hf__redis_folder(s));
-        EXPECT_IS(write(ends[1], &told, sizeof told), sizeof told);
-        pause();
-        _exit(0);
-    }
-    EXPECT_IS(read(ends[0], &told, sizeof told), sizeof told);
-    EXPECT_IS(kill(told.server, 0), 0);
-    EXPECT_IS(kill(-owner, SIGKILL), 0);
-    EXPECT_IS(waitpid(owner, NULL, 0), owner);
-    EXPECT(is_gone(told.server));
-    EXPECT(is_removed(told.folder));
-    close(ends[0]);
-    close(ends[1]);
+    owner_is_killed(start_owned);
 }
 
 TEST_WITHIN(60, a_group_starts_at_once_and_each_member_is_alone)

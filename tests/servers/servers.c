@@ -7,23 +7,17 @@
 #include "tests/lib/runner.h"
 #include "tests/lib/test.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SLOW_FACTOR = 5, TRIES = 1000 };
-/* Below what the kernel gives to clients, so that a server which is started
- * again finds its port free. */
-enum { LOWEST_PORT = 10000, PORTS = 20000 };
+enum { SLOW_FACTOR = 5, GONE_MS = 10000 };
 
 void hf__servers_fail(const char *format, ...)
 {
@@ -120,36 +114,27 @@ bool hf__servers_run(const char *const argv[], const char *log)
     return status == 0;
 }
 
-static bool is_free(int port)
-{
-    struct sockaddr_in at = {.sin_family = AF_INET,
-                             .sin_port = htons((uint16_t)port),
-                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool bound = fd >= 0 && bind(fd, (void *)&at, sizeof at) == 0;
-
-    close(fd);
-    return bound;
-}
-
-int hf__servers_free_port(void)
-{
-    for (int i = 0; i < TRIES; i++) {
-        unsigned r = 0;
-        int port;
-
-        if (getrandom(&r, sizeof r, 0) != sizeof r) {
-            break;
-        }
-        port = LOWEST_PORT + (int)(r % PORTS);
-        if (is_free(port)) {
-            return port;
-        }
-    }
-    hf__servers_fail("no free port");
-}
-
 int64_t hf__servers_patience(int64_t ms)
 {
     return getenv("HOLDFAST_TEST_SLOW") ? ms * SLOW_FACTOR : ms;
+}
+
+bool hf__servers_is_gone(pid_t pid)
+{
+    int64_t until = hf__test_now_ms() + GONE_MS;
+
+    while (kill(pid, 0) == 0 && hf__test_now_ms() < until) {
+        hf__test_pause_ms(5);
+    }
+    return kill(pid, 0) < 0;
+}
+
+bool hf__servers_is_removed(const char *folder)
+{
+    int64_t until = hf__test_now_ms() + GONE_MS;
+
+    while (access(folder, F_OK) == 0 && hf__test_now_ms() < until) {
+        hf__test_pause_ms(5);
+    }
+    return access(folder, F_OK) < 0;
 }

@@ -27,8 +27,10 @@ _Noreturn void hf__servers_exec(const char *const argv[]);
 /* Runs that program to its end. Its words go to a file, and are printed if it
  * fails. */
 bool hf__servers_run(const char *const argv[], const char *log);
-/* A port of 127.0.0.1 that nobody listens on and no client is given. */
-int hf__servers_free_port(void);
+/* A port of 127.0.0.1 that nobody listens on and no client is given. While this
+ * process lives nobody else is given it either, whether a server of ours is
+ * there or not: each that is started there must set SO_REUSEADDR. */
+int hf__servers_take_port(void);
 /* `ms`, stretched where HOLDFAST_TEST_SLOW says that all is slow. */
 int64_t hf__servers_patience(int64_t ms);
 
@@ -42,6 +44,21 @@ enum { HF__SERVERS_PATH = 256 };
 int hf__servers_folder(const char *kind, bool on_disk,
                        char path[HF__SERVERS_PATH]);
 void hf__servers_copy(const char *from, const char *to);
+
+/* ---- templates: what is made once for many servers */
+
+enum { HF__TEMPLATE_FILES = 2, HF__TEMPLATE_PATH = 1024 };
+
+struct hf__template {
+    const char *kind;
+    int layout;                         /* raised when what is made changes */
+    const char *of[HF__TEMPLATE_FILES]; /* another file, another template */
+    void (*make)(const char *path);     /* a file or a folder there */
+};
+
+/* Its path; made first if there is none. False: there is no place for it. */
+bool hf__servers_template(const struct hf__template *,
+                          char path[HF__TEMPLATE_PATH]);
 
 /* ---- the warden */
 
@@ -59,6 +76,10 @@ pid_t hf__warden_start(struct hf__warden *, const char *const argv[]);
 void hf__warden_signal(struct hf__warden *, int signal);
 /* Waits that long for its end. False: it runs still. */
 bool hf__warden_wait(struct hf__warden *, int64_t ms);
+/* For tests of it: waits for the end of a process, and of a folder. False: it
+ * is there still, after ten seconds. */
+bool hf__servers_is_gone(pid_t);
+bool hf__servers_is_removed(const char *folder);
 /* Prints the last lines of the log. */
 void hf__warden_print_log(const struct hf__warden *);
 

@@ -135,9 +135,26 @@ static int64_t await_server(struct hf__warden *w, int64_t ms)
     return 1;
 }
 
+/* The last of its threads may run for a while after the signal was sent. */
+static void await_stop(pid_t server)
+{
+    siginfo_t what;
+
+    while (waitid(P_PID, (id_t)server, &what, WSTOPPED | WEXITED | WNOWAIT) <
+               0 &&
+           errno == EINTR) {
+    }
+}
+
 static int64_t signal_server(const struct hf__warden *w, int number)
 {
-    return w->server ? kill(w->server, number) : 0;
+    if (w->server) {
+        kill(w->server, number);
+    }
+    if (w->server && number == SIGSTOP) {
+        await_stop(w->server);
+    }
+    return 0;
 }
 
 static int64_t obey(struct hf__warden *w, struct hf__warden_order *order)

@@ -12,112 +12,46 @@
  * with its data; other signals are passed on. Without MariaDB it says in TAP
  * that all is skipped, or in CI that it failed.
  */
+#include "tests/servers/beside.h"
 #include "tests/servers/mariadb.h"
 #include "tests/servers/mariadb_private.h"
 #include "tests/servers/servers.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-enum { USAGE = 2, CANT_RUN = 127, BY_SIGNAL = 128 };
+enum { USAGE = 2 };
 
-static const int handled[] = {SIGCHLD, SIGTERM, SIGINT,
-                              SIGHUP,  SIGUSR1, SIGUSR2};
-
-static int say_missing(void)
-{
-    const char *ci = getenv("CI");
-
-    if (ci && ci[0]) {
-        puts("Bail out! mariadbd is not installed (tools/setup.sh test)");
-        return EXIT_FAILURE;
-    }
-    puts("1..0 # SKIP mariadbd is not installed (tools/setup.sh test)");
-    return EXIT_SUCCESS;
-}
-
-static void export_text(const char *name, const char *value)
-{
-    char full[64];
-
-    snprintf(full, sizeof full, "HOLDFAST_TEST_MYSQL_%s", name);
-    setenv(full, value, 1);
-}
-
-static void export_number(const char *name, int value)
-{
-    char text[32];
-
-    snprintf(text, sizeof text, "%d", value);
-    export_text(name, text);
-}
-
-static void export_server(const struct hf__mariadb *m)
+static void tell(const struct hf__mariadb *m)
 {
     char url[HF__MARIADB_URL];
 
     hf__mariadb_fresh_url(m, url, sizeof url);
-    export_text("URL", url);
-    export_number("PORT", hf__mariadb_port(m));
-    export_number("PID", hf__mariadb_pid(m));
-    export_text("SOCKET", hf__mariadb_socket(m));
-    export_text("ADMIN", HF__MARIADB_ADMIN);
-    export_text("ADMIN_PASSWORD", HF__MARIADB_ADMIN_PASSWORD);
+    hf__beside_tell("MYSQL", "URL", url);
+    hf__beside_add_number("MYSQL", "PORT", hf__mariadb_port(m), true);
+    hf__beside_add_number("MYSQL", "PID", hf__mariadb_pid(m), true);
+    hf__beside_tell("MYSQL", "SOCKET", hf__mariadb_socket(m));
+    hf__beside_tell("MYSQL", "ADMIN", HF__MARIADB_ADMIN);
+    hf__beside_tell("MYSQL", "ADMIN_PASSWORD", HF__MARIADB_ADMIN_PASSWORD);
 }
 
-static pid_t start(char **argv, const sigset_t *before)
+static void kill_server(void *m)
 {
-    pid_t parent = getpid();
-    pid_t pid = fork();
-
-    if (pid == 0) {
-        sigprocmask(SIG_SETMASK, before, NULL);
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() == parent) {
-            execvp(argv[0], argv);
-            fprintf(stderr, "with_mariadb: %s: %s\n", argv[0], strerror(errno));
-        }
-        _exit(CANT_RUN);
-    }
-    if (pid < 0) {
-        hf__servers_fail("fork: %s", strerror(errno));
-    }
-    return pid;
+    hf__mariadb_kill(m);
 }
 
-/* Obeys signals until the program has ended; how, as the shell tells it. */
-static int attend(struct hf__mariadb *m, pid_t pid, const sigset_t *signals)
+static void restart(void *m)
 {
-    int status;
-    int number;
-
-    while (waitpid(pid, &status, WNOHANG) != pid) {
-        sigwait(signals, &number);
-        if (number == SIGUSR1) {
-            hf__mariadb_kill(m);
-        } else if (number == SIGUSR2) {
-            hf__mariadb_restart(m, NULL);
-        } else if (number != SIGCHLD) {
-            kill(pid, number);
-        }
-    }
-    return WIFEXITED(status) ? WEXITSTATUS(status)
-                             : BY_SIGNAL + WTERMSIG(status);
+    hf__mariadb_restart(m, NULL);
 }
 
 int main(int argc, char **argv)
 {
     const char *extra[HF__MARIADB_EXTRA + 1] = {0};
     const struct hf__mariadb_opts opts = {.extra = extra};
+    struct hf__beside beside = {
+        .command = "with_mariadb", .kill = kill_server, .launch = restart};
     struct hf__mariadb *m;
-    sigset_t signals;
-    sigset_t before;
     int n = 0;
     int code;
 
@@ -137,16 +71,12 @@ int main(int argc, char **argv)
         return USAGE;
     }
     if (!hf__mariadb_is_installed()) {
-        return say_missing();
-    }
-    sigemptyset(&signals);
-    for (size_t i = 0; i < sizeof handled / sizeof handled[0]; i++) {
-        sigaddset(&signals, handled[i]);
+        return hf__beside_missing("mariadbd");
     }
     m = hf__mariadb_start(&opts);
-    export_server(m);
-    sigprocmask(SIG_BLOCK, &signals, &before);
-    code = attend(m, start(argv, &before), &signals);
+    tell(m);
+    beside.servers = m;
+    code = hf__beside_run(&beside, argv);
     hf__mariadb_free(m);
     return code;
 }

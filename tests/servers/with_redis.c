@@ -16,25 +16,18 @@
  * on. Without Redis it says in TAP that all is skipped, or in CI that it
  * failed.
  */
+#include "tests/servers/beside.h"
 #include "tests/servers/redis.h"
 #include "tests/servers/redis_private.h"
 #include "tests/servers/servers.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-enum { USAGE = 2, CANT_RUN = 127, BY_SIGNAL = 128, LINE = 256 };
+enum { USAGE = 2, LINE = 256 };
 
 #define PASSWORD "--requirepass="
-
-static const int handled[] = {SIGCHLD, SIGTERM, SIGINT,
-                              SIGHUP,  SIGUSR1, SIGUSR2};
 
 struct wish {
     struct hf__redis_opts opts;
@@ -87,103 +80,44 @@ static char **read_wish(struct wish *w, char **argv)
 
 /* ---- what is told */
 
-static int say_missing(const char *program)
-{
-    const char *ci = getenv("CI");
-
-    if (ci && ci[0]) {
-        printf("Bail out! %s is not installed (tools/setup.sh test)\n",
-               program);
-        return EXIT_FAILURE;
-    }
-    printf("1..0 # SKIP %s is not installed (tools/setup.sh test)\n", program);
-    return EXIT_SUCCESS;
-}
-
-static void export_text(const char *name, const char *value)
-{
-    char full[64];
-
-    snprintf(full, sizeof full, "HOLDFAST_TEST_REDIS_%s", name);
-    setenv(full, value, 1);
-}
-
-/* One text more in the list of that name. */
-static void export_member(const char *name, const char *value, bool is_first)
-{
-    char full[64];
-    char list[HF__REDIS_MEMBERS * (HF__SERVERS_PATH + 8)];
-    const char *before;
-
-    snprintf(full, sizeof full, "HOLDFAST_TEST_REDIS_%s", name);
-    before = is_first ? NULL : getenv(full);
-    snprintf(list, sizeof list, "%s%s%s", before ? before : "",
-             before ? " " : "", value);
-    setenv(full, list, 1);
-}
-
-static void export_number(const char *name, int value, bool is_first)
-{
-    char text[32];
-
-    snprintf(text, sizeof text, "%d", value);
-    export_member(name, text, is_first);
-}
-
-static void export_servers(const struct hf__redis_group *g, bool is_group)
+static void tell(const struct hf__redis_group *g, bool is_group)
 {
     char url[HF__REDIS_URL];
 
     for (int i = 0; i < hf__redis_group_size(g); i++) {
         const struct hf__redis *s = hf__redis_member(g, i);
 
-        export_number("PORT", hf__redis_port(s), i == 0);
-        export_number("TLS_PORT", hf__redis_tls_port(s), i == 0);
-        export_number("PID", hf__redis_pid(s), i == 0);
-        export_member("SOCKET", hf__redis_socket(s), i == 0);
-        export_member("FOLDER", hf__redis_folder(s), i == 0);
+        hf__beside_add_number("REDIS", "PORT", hf__redis_port(s), i == 0);
+        hf__beside_add_number("REDIS", "TLS_PORT", hf__redis_tls_port(s),
+                              i == 0);
+        hf__beside_add_number("REDIS", "PID", hf__redis_pid(s), i == 0);
+        hf__beside_add("REDIS", "SOCKET", hf__redis_socket(s), i == 0);
+        hf__beside_add("REDIS", "FOLDER", hf__redis_folder(s), i == 0);
     }
     if (is_group) {
         hf__redis_group_url(g, 0, url, sizeof url);
     } else {
         hf__redis_url(hf__redis_member(g, 0), 0, url, sizeof url);
     }
-    export_text("URL", url);
-    export_text("ADMIN", HF__REDIS_ADMIN);
-    export_text("ADMIN_PASSWORD", HF__REDIS_ADMIN_PASSWORD);
+    hf__beside_tell("REDIS", "URL", url);
+    hf__beside_tell("REDIS", "ADMIN", HF__REDIS_ADMIN);
+    hf__beside_tell("REDIS", "ADMIN_PASSWORD", HF__REDIS_ADMIN_PASSWORD);
 }
 
-/* ---- the program */
+/* ---- the servers */
 
-static pid_t start(char **argv, const sigset_t *before)
+static void kill_all(void *group)
 {
-    pid_t parent = getpid();
-    pid_t pid = fork();
+    struct hf__redis_group *g = group;
 
-    if (pid == 0) {
-        sigprocmask(SIG_SETMASK, before, NULL);
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() == parent) {
-            execvp(argv[0], argv);
-            fprintf(stderr, "with_redis: %s: %s\n", argv[0], strerror(errno));
-        }
-        _exit(CANT_RUN);
-    }
-    if (pid < 0) {
-        hf__servers_fail("fork: %s", strerror(errno));
-    }
-    return pid;
-}
-
-static void kill_all(struct hf__redis_group *g)
-{
     for (int i = 0; i < hf__redis_group_size(g); i++) {
         hf__redis_kill(hf__redis_member(g, i));
     }
 }
 
-static void start_what_ended(struct hf__redis_group *g)
+static void start_what_ended(void *group)
 {
+    struct hf__redis_group *g = group;
     bool is_started[HF__REDIS_MEMBERS] = {false};
 
     for (int i = 0; i < hf__redis_group_size(g); i++) {
@@ -199,33 +133,13 @@ static void start_what_ended(struct hf__redis_group *g)
     }
 }
 
-/* Obeys signals until the program has ended; how, as the shell tells it. */
-static int attend(struct hf__redis_group *g, pid_t pid, const sigset_t *signals)
-{
-    int status;
-    int number;
-
-    while (waitpid(pid, &status, WNOHANG) != pid) {
-        sigwait(signals, &number);
-        if (number == SIGUSR1) {
-            kill_all(g);
-        } else if (number == SIGUSR2) {
-            start_what_ended(g);
-        } else if (number != SIGCHLD) {
-            kill(pid, number);
-        }
-    }
-    return WIFEXITED(status) ? WEXITSTATUS(status)
-                             : BY_SIGNAL + WTERMSIG(status);
-}
-
 int main(int argc, char **argv)
 {
     static struct wish w = {.opts = {.has_aof = true}};
+    struct hf__beside beside = {
+        .command = "with_redis", .kill = kill_all, .launch = start_what_ended};
     struct hf__redis_group *g;
     char path[HF__SERVERS_PATH];
-    sigset_t signals;
-    sigset_t before;
     int code;
 
     (void)argc;
@@ -237,20 +151,16 @@ int main(int argc, char **argv)
         return USAGE;
     }
     if (!hf__redis_is_installed()) {
-        return say_missing("redis-server");
+        return hf__beside_missing("redis-server");
     }
     if (w.opts.has_tls && !hf__servers_find("openssl", path, sizeof path)) {
-        return say_missing("openssl");
-    }
-    sigemptyset(&signals);
-    for (size_t i = 0; i < sizeof handled / sizeof handled[0]; i++) {
-        sigaddset(&signals, handled[i]);
+        return hf__beside_missing("openssl");
     }
     w.opts.extra = w.lines;
     g = hf__redis_group_start(w.n ? w.n : 1, &w.opts);
-    export_servers(g, w.n > 0);
-    sigprocmask(SIG_BLOCK, &signals, &before);
-    code = attend(g, start(argv, &before), &signals);
+    tell(g, w.n > 0);
+    beside.servers = g;
+    code = hf__beside_run(&beside, argv);
     hf__redis_group_free(g);
     return code;
 }

@@ -12,9 +12,9 @@ import socket
 import ssl
 import subprocess
 import sys
-import time
 
-PATIENCE_S = 50
+import beside
+from beside import run, until
 
 
 def env(name):
@@ -29,20 +29,6 @@ def ask(line, port=None):
             return s.recv(64).decode()
     except OSError:
         return None
-
-
-def until(condition):
-    end = time.monotonic() + PATIENCE_S
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.01)
-    return bool(condition())
-
-
-def runs(pid):
-    try:
-        return '\nState:\tZ' not in pathlib.Path(f'/proc/{pid}/status').read_text()
-    except OSError:
-        return False
 
 
 # What the program beside the server does, by its name.
@@ -83,9 +69,9 @@ def encrypted():
 
 def restarts(kept='$5\r\nthere\r\n'):
     assert ask('SET k there') == '+OK\r\n'
-    os.kill(os.getppid(), signal.SIGUSR1)
+    beside.obeys(signal.SIGUSR1)
     assert until(lambda: ask('PING') is None)
-    os.kill(os.getppid(), signal.SIGUSR2)
+    beside.obeys(signal.SIGUSR2)
     assert until(lambda: ask('PING') == '+PONG\r\n')
     assert ask('GET k') == kept, ask('GET k')
     return 0
@@ -103,42 +89,16 @@ def several():
     os.kill(int(env('PID').split()[1]), signal.SIGKILL)
     assert until(lambda: ask('PING', ports[1]) is None)
     assert all(ask('PING', port) for port in ports if port != ports[1])
-    os.kill(os.getppid(), signal.SIGUSR2)
+    beside.obeys(signal.SIGUSR2)
     assert until(lambda: ask('PING', ports[1]))
     return 0
 
 
 def hangs():
-    print(env('PID'), env('FOLDER'), os.getpid(), sep='\n', flush=True)
-    signal.pause()
+    beside.hang(env('PID'), env('FOLDER'))
 
 
-def dies():
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-BESIDE = {f.__name__: f for f in (see, options, knocks, encrypted, restarts, restarts_empty,
-                                  several, hangs, dies)}
-
-
-# The tests.
-def command(*what, before=()):
-    return [sys.argv[1], *before, sys.executable, __file__, sys.argv[1], *what]
-
-
-def run(*what, before=()):
-    return subprocess.run(command('--beside', *what, before=before), check=False,
-                          stdout=subprocess.PIPE, text=True, timeout=PATIENCE_S)
-
-
-def test_the_program_finds_a_server_and_its_code_comes_through():
-    done = run('see')
-    assert done.returncode == 42, done
-    pid, folder = done.stdout.split()
-    assert not runs(pid)
-    assert not pathlib.Path(folder).exists()
-
-
+# The tests, besides those of beside.py.
 def test_options_go_to_the_server():
     assert run('options', '--after', before=['--maxclients=17', '--']).returncode == 0
 
@@ -161,54 +121,13 @@ def test_there_may_be_several():
 def test_wrong_usage_is_told():
     for wrong in (['--group', '0', 'true'], ['--group', '99', 'true'], ['--nonsense', 'true'],
                   ['--'], []):
-        done = subprocess.run([sys.argv[1], *wrong], check=False, stderr=subprocess.PIPE)
-        assert done.returncode == 2 and done.stderr.startswith(b'usage'), done
-
-
-def test_a_program_that_is_killed_shows():
-    assert run('dies').returncode == 128 + signal.SIGKILL
-
-
-def ended_by(number):
-    with subprocess.Popen(command('--beside', 'hangs', before=['--group', '3']),
-                          stdout=subprocess.PIPE, text=True) as child:
-        pids = child.stdout.readline().split()
-        folders = child.stdout.readline().split()
-        program = child.stdout.readline().strip()
-        assert len(pids) == len(folders) == 3
-        assert all(runs(pid) for pid in pids) and runs(program)
-        child.send_signal(number)
-        code = child.wait(PATIENCE_S)
-    assert until(lambda: not any(runs(pid) for pid in pids))
-    assert until(lambda: not runs(program))
-    assert until(lambda: not any(pathlib.Path(folder).exists() for folder in folders))
-    return code
-
-
-def test_a_signal_is_passed_on():
-    assert ended_by(signal.SIGTERM) == 128 + signal.SIGTERM
+        assert beside.wrong_usage(*wrong), wrong
 
 
 def test_nothing_is_left_when_it_is_killed():
-    assert ended_by(signal.SIGKILL) == -signal.SIGKILL
-
-
-def main():
-    failed = 0
-    tests = [(n, f) for n, f in globals().items() if n.startswith('test_')]
-    for number, (name, test) in enumerate(tests, 1):
-        try:
-            test()
-            print(f'ok {number} - {name[5:]}', flush=True)
-        except (AssertionError, subprocess.TimeoutExpired) as why:
-            failed += 1
-            print(f'not ok {number} - {name[5:]}\n# {why!r}', flush=True)
-    print(f'1..{len(tests)}')
-    return 1 if failed else 0
+    assert beside.ended_by(signal.SIGKILL, ['--group', '3'], 3) == -signal.SIGKILL
 
 
 if __name__ == '__main__':
-    if sys.argv[2:3] == ['--beside']:
-        del sys.argv[2]
-        sys.exit(BESIDE[sys.argv[2]]())
-    sys.exit(main())
+    sys.exit(beside.main(globals(), (see, options, knocks, encrypted, restarts, restarts_empty,
+                                     several, hangs)))

@@ -45,7 +45,7 @@ TEST(a_dead_host_is_passed_by_at_once)
     int64_t start = hf__test_now_ms();
 
     snprintf(hosts, sizeof hosts, "127.0.0.1:%d,127.0.0.1:%d",
-             hf__servers_free_port(), hf__mariadb_port(server()));
+             hf__servers_take_port(), hf__mariadb_port(server()));
     EXPECT_IS(enter(&d, url_at(hosts, "")), HF_OK);
     EXPECT_SOON(hf__test_now_ms() - start, 2000);
     use(&d, "job");

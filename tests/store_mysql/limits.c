@@ -50,7 +50,7 @@ TEST_WITHIN(60, where_nobody_listens_is_told_at_once)
     int64_t start = hf__test_now_ms();
     char url[512];
 
-    EXPECT_IS(open_status(url_as(LETS_IN, "127.0.0.1", hf__servers_free_port(),
+    EXPECT_IS(open_status(url_as(LETS_IN, "127.0.0.1", hf__servers_take_port(),
                                  database()),
                           &err),
               HF_EUNAVAIL);

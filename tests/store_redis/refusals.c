@@ -224,7 +224,7 @@ TEST_WITHIN(60, a_master_that_turns_replica_is_at_risk_and_then_lost)
     AUTO_LOCK *job = acquire_leased(alice, "job", patience(2500));
     bool was_at_risk = false;
 
-    hf__redis_command(r, "REPLICAOF 127.0.0.1 %d", hf__servers_free_port());
+    hf__redis_command(r, "REPLICAOF 127.0.0.1 %d", hf__servers_take_port());
     expect_refused(alice, HF_EUNSAFE, "master");
     expect_closed(store_url(NULL), HF_EUNSAFE, "replica");
     while (hf_held(job)) {

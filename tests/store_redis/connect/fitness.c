@@ -6,6 +6,7 @@
  */
 #include "tests/store_redis/connect/site.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static void expect_grade(const char *url, const char *allow, char grade)
@@ -73,8 +74,11 @@ TEST_WITHIN(60, a_replica_is_refused_and_lowers_the_grade_of_its_master)
 
 TEST(a_node_of_a_cluster_is_refused)
 {
-    static const char *const extra[] = {"cluster-enabled yes", NULL};
+    char bus[40]; /* else that is 10,000 above, and may be anybody's */
+    const char *const extra[] = {"cluster-enabled yes", bus, NULL};
     struct hf__redis_opts opts = {.extra = extra};
+
+    snprintf(bus, sizeof bus, "cluster-port %d", hf__servers_take_port());
     AUTO_SERVER *r = hf__redis_start(&opts);
 
     expect_refused(url_of("redis://%s", at(r)), HF_EUNSAFE, "Cluster");

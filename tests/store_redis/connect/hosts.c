@@ -12,7 +12,7 @@
 TEST(a_dead_host_is_told_at_once_and_passed_by)
 {
     AUTO_SERVER *r = hf__redis_start(NULL);
-    int port = hf__servers_free_port();
+    int port = hf__servers_take_port();
     int64_t start;
 
     expect_refused(url_of("redis://127.0.0.1:%d", port), HF_EUNAVAIL,

@@ -48,7 +48,7 @@ const char *at(const struct hf__redis *r)
 
 void has_been_a_replica(struct hf__redis *r)
 {
-    hf__redis_command(r, "REPLICAOF 127.0.0.1 %d", hf__servers_free_port());
+    hf__redis_command(r, "REPLICAOF 127.0.0.1 %d", hf__servers_take_port());
     hf__redis_command(r, "REPLICAOF NO ONE");
 }
 

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Does with_zookeeper run a program beside one ZooKeeper or an ensemble, pass
+on how it ended, and leave nothing, also when it is killed? And does
+zookeeper_ask look and strike as it says?
+
+    with_zookeeper_test.py WITH_ZOOKEEPER
+"""
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+
+import beside
+from beside import run, until
+
+
+def env(name):
+    return os.environ['HOLDFAST_TEST_ZOOKEEPER_' + name]
+
+
+def ask(*words, member=0, code=0):
+    done = subprocess.run([env('ASK'), env('PORT').split()[member], *words], check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert code is None or done.returncode == code, (words, done)
+    return done.stdout.strip()
+
+
+def mode(member=0):
+    for line in ask('word', 'srvr', member=member, code=None).split('\n'):
+        if line.startswith('Mode: '):
+            return line[6:]
+    return None
+
+
+# What the program beside the servers does, by its name.
+def see():
+    assert env('URL') == f'zookeeper://127.0.0.1:{env("PORT")}', env('URL')
+    assert 'QuorumPeerMain' in pathlib.Path(f'/proc/{env("PID")}/cmdline').read_text()
+    assert mode() == 'standalone'
+    print(env('PID'), env('FOLDER'))
+    return 42
+
+
+def options():
+    assert 'maxClientCnxns=17' in ask('word', 'conf')
+    assert '-Dhf.test=here' in pathlib.Path(f'/proc/{env("PID")}/cmdline').read_text()
+    assert sys.argv[3:] == ['--after'], sys.argv
+    return 0
+
+
+def asks():
+    ask('get', '/a/b', code=1)
+    ask('ls', '/a', code=1)
+    ask('put', '/a/b', 'two words')
+    ask('put', '/a/c', '')
+    assert ask('get', '/a/b') == 'two words'
+    assert ask('ls', '/a') == 'b\nc'
+    stat = dict(line.split() for line in ask('stat', '/a').split('\n'))
+    assert (stat['children'], stat['owner']) == ('2', '0x0'), stat
+    assert int(stat['pzxid']) > int(stat['czxid']) > 0, stat
+    assert ask('acl', '/a') == 'world:anyone:rwcda'
+    ask('setacl', '/a', 'world:anyone:r')
+    assert ask('acl', '/a') == 'world:anyone:r'
+    ask('rm', '/a')
+    ask('rm', '/a', code=1)
+    ask('expire', '0x1234', code=1)
+    assert ask('sessions') == '0'
+    assert ask('word', 'ruok') == 'imok'
+    for wrong in ([], ['ls'], ['nonsense', '/'], ['sessions', '/']):
+        ask(*wrong, code=2)
+    return 0
+
+
+def restarts():
+    ask('put', '/k', 'there')
+    beside.obeys(signal.SIGUSR1)
+    assert until(lambda: ask('word', 'ruok', code=None) == '')
+    beside.obeys(signal.SIGUSR2)
+    assert until(lambda: mode() == 'standalone')
+    assert ask('get', '/k') == 'there'
+    return 0
+
+
+def several():
+    ports = env('PORT').split()
+    n = int(sys.argv[3])
+    assert len(set(ports)) == len(ports) == n
+    assert env('URL') == 'zookeeper://' + ','.join('127.0.0.1:' + port for port in ports)
+    ask('put', '/k', 'there', member=0)
+    assert ask('get', '/k', member=n - 1) == 'there'
+    os.kill(int(env('PID').split()[1]), signal.SIGKILL)
+    assert until(lambda: not mode(1))
+    beside.obeys(signal.SIGUSR2)
+    assert until(lambda: mode(1) in ('leader', 'follower'))
+    assert ask('get', '/k', member=1) == 'there'
+    return 0
+
+
+def hangs():
+    beside.hang(env('PID'), env('FOLDER'))
+
+
+# The tests, besides those of beside.py.
+def test_options_go_to_the_server():
+    options_of = ['--maxClientCnxns=17', '-Dhf.test=here', '--on-disk', '--']
+    assert run('options', '--after', before=options_of).returncode == 0
+
+
+def test_what_is_asked_is_answered():
+    assert run('asks').returncode == 0
+
+
+def test_the_server_is_killed_and_started_again():
+    assert run('restarts').returncode == 0
+
+
+def test_there_may_be_several():
+    assert run('several', '3', before=['--ensemble', '3']).returncode == 0
+
+
+def test_wrong_usage_is_told():
+    for wrong in (['--ensemble', '1', 'true'], ['--ensemble', '99', 'true'], ['--nonsense', 'true'],
+                  ['--'], []):
+        assert beside.wrong_usage(*wrong), wrong
+
+
+def test_without_java_all_is_skipped_and_in_ci_that_fails():
+    for more, code, said in (({}, 0, '1..0 # SKIP zookeeper is not installed'),
+                             ({'CI': 'true'}, 1, 'Bail out! zookeeper is not installed')):
+        done = subprocess.run([sys.argv[1], '--', 'true'], check=False, stdout=subprocess.PIPE,
+                              text=True, env={'PATH': '/nonexistent', **more})
+        assert done.returncode == code and done.stdout.startswith(said), done
+
+
+def test_nothing_is_left_when_it_is_killed():
+    assert beside.ended_by(signal.SIGKILL, ['--ensemble', '3'], 3) == -signal.SIGKILL
+
+
+if __name__ == '__main__':
+    sys.exit(beside.main(globals(), (see, options, asks, restarts, several, hangs)))
