@@ -165,7 +165,7 @@ HF_API void hf_close(hf_client *client);
 #define HF_CAP_HANDOVER 0x004u /* release and next grant in one step */
 #define HF_CAP_LIST     0x008u /* hf_list() */
 #define HF_CAP_DEATH    0x010u /* a dead holder is seen before its lease ends */
-#define HF_CAP_SESSION  0x020u /* no lease: a grant lives with its session */
+#define HF_CAP_SESSION  0x020u /* a grant lives with its session: lease_ms */
 #define HF_CAP_KEEP     0x040u /* a grant can keep the name closed a while */
 #define HF_CAP_DETACH   0x080u /* a grant can live by its lease alone */
 #define HF_CAP_FAIR     0x100u /* waiters can be served in order of arrival */
@@ -179,11 +179,12 @@ typedef struct hf_caps_info {
     hf_reach reach;
     char grade; /* A quorum, B durable, C replicated, S session, D volatile */
     const char
-        *store; /* the URL without secrets; lives as long as the client */
+        *store;       /* the URL without secrets; lives as long as the client */
+    int64_t lease_ms; /* HF_CAP_SESSION: that of each grant; else 0 */
 } hf_caps_info;
 #define HF_CAPS_INFO_INIT                                                      \
     {                                                                          \
-        sizeof(hf_caps_info), 0, HF_REACH_PROCESS, '?', NULL                   \
+        sizeof(hf_caps_info), 0, HF_REACH_PROCESS, '?', NULL, 0                \
     }
 
 /* Gives: HF_OK, HF_EINVAL (size), HF_EFORK. */
@@ -235,7 +236,8 @@ HF_API void hf_cancel_free(hf_cancel *cancel);
 typedef struct hf_acquire_opts {
     size_t size;       /* sizeof(hf_acquire_opts) */
     int64_t wait_ms;   /* patience with a holder: 0 tries once, HF_FOREVER */
-    int64_t lease_ms;  /* how long the grant lives without renewal */
+    int64_t lease_ms;  /* how long the grant lives without renewal; with
+                          HF_CAP_SESSION leave it at the default */
     int auto_renew;    /* 1: the library renews it at a third of the lease */
     const char *owner; /* label for people, ≤ 255 bytes; NULL: program name */
     const char *note;  /* for people, ≤ 255 bytes; NULL: none */
@@ -262,8 +264,10 @@ typedef struct hf_acquire_opts {
 
 /*
  * Acquire the lock called `name` (1–255 bytes of UTF-8, kept byte-exact).
- * opts NULL means HF_ACQUIRE_OPTS_INIT: wait for ever, 30 s lease, renewed.
- * The lease counts from before the request left; see docs/guarantees.md.
+ * opts NULL means HF_ACQUIRE_OPTS_INIT: wait for ever, 30 s lease, renewed;
+ * with HF_CAP_SESSION the lease is hf_caps_info.lease_ms, and another, or
+ * auto_renew 0, is HF_ENOTSUP. It counts from before the request left;
+ * docs/guarantees.md.
  *
  * A second acquire of a lock that its owner (thread, or owner_id) holds
  * through this client is HF_DEADLOCK at once. With `reentrant` it gives one
@@ -272,13 +276,14 @@ typedef struct hf_acquire_opts {
  *
  * fair: who waits has a place in the name's line, in the order in which the
  * requests reached the store, also across processes. Nobody goes before those
- * in line, asked for as fair or not; who died, was stopped for a second or
- * gave up is passed over. shared: excludes exclusive grants and slots alone; a
- * waiting exclusive claim comes before later shared ones. slots: as many at
- * once as the number says, HF_EINVAL while others hold it with another number;
- * a waiting exclusive claim comes before later ones; each holder has the
- * lowest free slot, hf_slot(). Stores that can't give
- * HF_ENOTSUP: see HF_CAP_FAIR, HF_CAP_SHARED, HF_CAP_SLOTS.
+ * in line, asked for as fair or not; who gave up, died or was stopped for a
+ * second (HF_CAP_SESSION: once its session is over) is passed over. shared:
+ * excludes exclusive grants and slots alone; a waiting exclusive claim comes
+ * before later shared ones. slots: as many at once as the number says,
+ * HF_EINVAL while others hold it with another number; a waiting exclusive claim
+ * comes before later ones; each holder has the lowest free slot, hf_slot().
+ * Stores that can't give HF_ENOTSUP: see HF_CAP_FAIR, HF_CAP_SHARED,
+ * HF_CAP_SLOTS; HF_CAP_KEEP for min_hold_ms, once_ms.
  *
  * once_ms: the grant counts as a start. The mark of it, by the store's clock,
  * outlives release, crash, takeover and break; hf_once_undo() takes it back.
@@ -286,10 +291,11 @@ typedef struct hf_acquire_opts {
  * Gives: HF_OK and a lock for hf_free(); HF_BUSY (wait_ms 0), HF_TIMEDOUT,
  * HF_CANCELLED, HF_DEADLOCK, HF_CONFLICT (once_ms), HF_LOST (reentrant, and the
  * grant is no longer held); HF_EINVAL, HF_ENOMEM, HF_EUNAVAIL, HF_EUNKNOWN (a
- * grant that may have happened is given back by token), HF_EAUTH, HF_ENOTSUP,
- * HF_EPROTO, HF_EUNSAFE, HF_EFORK; and no lock. Blocks: up to max(wait_ms,
- * io_timeout); with once_ms up to io_timeout more for the look at the mark
- * before and for setting it after, and twice that more if it cannot be set.
+ * grant that may have happened is given back by token, as after HF_TIMEDOUT and
+ * HF_CANCELLED), HF_EAUTH, HF_ENOTSUP, HF_EPROTO, HF_EUNSAFE, HF_EFORK; and no
+ * lock. Blocks: up to max(wait_ms, io_timeout); with once_ms up to io_timeout
+ * more for the look at the mark before and for setting it after, and twice
+ * that more if it cannot be set.
  */
 HF_API HF_MUST_CHECK int hf_acquire(hf_client *client, const char *name,
                                     const hf_acquire_opts *opts,

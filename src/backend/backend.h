@@ -70,7 +70,8 @@ enum hf__op_kind {
                         the grant is not exclusive: release it) */
     HF__OP_RAISE,    /* token owns it → fence = max(fence, given); of several
                         grants no two have the same, so it may be higher.
-                        OK (+ fence) · LOST */
+                        OK (+ fence) · LOST · with HF_CAP_SESSION: ENOTSUP if
+                        it is lower, for there it is the server's number */
     HF__OP_ACQUIRE,  /* free or expired and not kept closed, or already this
                         token → token, lease, keeping, owner, fence. One
                         attempt; idempotent by token: a second one renews the
@@ -103,7 +104,8 @@ struct hf__op {
      * Out: what the store now has for the name; 0 if it has no record. */
     uint64_t fence;
     hf_reason ret_reason; /* LOST: why, by hf__reason_for() */
-    int64_t lease_us;     /* ACQUIRE, RENEW, HANDOVER */
+    int64_t lease_us;     /* ACQUIRE, RENEW, HANDOVER; by the wrappers that of
+                             facts.lease_us, where the store has one */
     int64_t keep_us;  /* ACQUIRE, HANDOVER: for so long nobody else may have it,
                          whatever becomes of the grant; needs HF_CAP_KEEP */
     bool is_detached; /* ACQUIRE, HANDOVER, RENEW: from now on it lives by its
@@ -165,11 +167,6 @@ struct hf__watch {
     bool has_fired;           /* out: look again */
 };
 
-struct hf__facts {
-    char grade; /* of the server found: 'A' 'B' 'C' 'S' 'D' */
-    hf_reach reach;
-};
-
 /* First member of every backend's session state; zeroed by the core. */
 struct hf__head {
     atomic_uint interrupted; /* generation that was asked to stop */
@@ -207,7 +204,7 @@ struct hf__gc {
 
 struct hf__backend {
     const char *scheme;         /* "sqlite" */
-    unsigned caps;              /* HF_CAP_… */
+    unsigned caps;              /* HF_CAP_… of a URL without options */
     size_t size;                /* of a session's state, hf__head first */
     const char *const *options; /* own URL options, NULL-ended */
     bool has_no_sigpipe;  /* it works on memory and files, or its sockets are
@@ -215,6 +212,8 @@ struct hf__backend {
     bool has_kinds_apart; /* operations of two kinds are two commits, so that
                              those of one go together */
 
+    /* Optional: the caps of that URL, whose options are still unchecked. */
+    unsigned (*caps_of)(const struct hf__url *);
     /*
      * Required. open() is given a zeroed state with its head set; on failure
      * the core calls close() all the same. Gives HF_OK, HF_EUNAVAIL,
@@ -256,7 +255,8 @@ struct hf__backend {
      * first of all that are remembered, sleeping until there is one or the
      * deadline. What is told is a hint: the grant's own token knows the truth.
      * What is not, its next renewal finds. Costs nothing while nothing is
-     * broken, however many grants are held. Gives as wait().
+     * broken, however many grants are held; with HF_CAP_SESSION, where it runs
+     * from hf_open() on, what the session needs. Gives as wait().
      */
     int (*listen)(void *s, hf__broken_fn, void *arg, hf__time deadline,
                   hf_error *err);

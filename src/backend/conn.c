@@ -69,6 +69,12 @@ static bool is_possible_open(int r)
            r == HF_EUNSAFE || r == HF_EINVAL || r == HF_ENOMEM;
 }
 
+unsigned hf__caps_of(const struct hf__backend *backend,
+                     const struct hf__url *url)
+{
+    return backend->caps_of == NULL ? backend->caps : backend->caps_of(url);
+}
+
 int hf__conn_open(struct hf__conn *conn, const struct hf__backend *backend,
                   const struct hf__url *url, const char *allow,
                   hf__time deadline, hf_error *err)
@@ -83,6 +89,7 @@ int hf__conn_open(struct hf__conn *conn, const struct hf__backend *backend,
         return hf__fail(err, HF_ENOMEM, "out of memory for a session");
     }
     conn->backend = backend;
+    conn->caps = hf__caps_of(backend, url);
     conn->is_dead = false;
     head_of(conn)->only_listens = conn->only_listens;
     head_of(conn)->client = conn->client;
@@ -96,6 +103,8 @@ int hf__conn_open(struct hf__conn *conn, const struct hf__backend *backend,
         return r;
     }
     HF_ASSERT(head_of(conn)->facts.grade != '\0');
+    HF_ASSERT(((conn->caps & HF_CAP_SESSION) != 0) ==
+              (head_of(conn)->facts.lease_us != 0));
     return HF_OK;
 }
 
@@ -134,22 +143,19 @@ static bool is_lease(const struct hf__op *op)
     return op->lease_us > 0 && op->lease_us <= LEASE_MAX_US;
 }
 
-static bool is_bound_as(const struct hf__backend *backend,
-                        const struct hf__op *op)
+static bool is_bound_as(unsigned caps, const struct hf__op *op)
 {
-    return !op->is_detached || (backend->caps & HF_CAP_DETACH) != 0;
+    return !op->is_detached || (caps & HF_CAP_DETACH) != 0;
 }
 
-static bool is_keeping(const struct hf__backend *backend,
-                       const struct hf__op *op)
+static bool is_keeping(unsigned caps, const struct hf__op *op)
 {
-    return op->keep_us == 0 || ((backend->caps & HF_CAP_KEEP) != 0 &&
-                                op->keep_us > 0 && op->keep_us <= KEEP_MAX_US);
+    return op->keep_us == 0 || ((caps & HF_CAP_KEEP) != 0 && op->keep_us > 0 &&
+                                op->keep_us <= KEEP_MAX_US);
 }
 
 /* Beside others, or in line, only where the store can. */
-static bool is_mannered(const struct hf__backend *backend,
-                        const struct hf__op *op)
+static bool is_mannered(unsigned caps, const struct hf__op *op)
 {
     unsigned needed = 0;
 
@@ -161,36 +167,35 @@ static bool is_mannered(const struct hf__backend *backend,
     if (op->queueing == HF__QUEUE_ALWAYS) {
         needed |= HF_CAP_FAIR;
     }
-    return (backend->caps & needed) == needed &&
+    return (caps & needed) == needed &&
            (op->manner.mode == HF__MODE_EXCLUSIVE || op->keep_us == 0) &&
            op->manner.slots <= HF_SLOTS_MAX &&
            (op->manner.mode == HF__MODE_SLOTS) == (op->manner.slots > 0);
 }
 
-static bool is_acquire(const struct hf__backend *backend,
-                       const struct hf__op *op)
+static bool is_acquire(unsigned caps, const struct hf__op *op)
 {
-    return is_lease(op) && op->owner != NULL && is_keeping(backend, op) &&
-           is_bound_as(backend, op) && is_mannered(backend, op);
+    return is_lease(op) && op->owner != NULL && is_keeping(caps, op) &&
+           is_bound_as(caps, op) && is_mannered(caps, op);
 }
 
-static void check_op(const struct hf__backend *backend, const struct hf__op *op)
+static void check_op(unsigned caps, const struct hf__op *op)
 {
     bool has_token = !hf__token_is_zero(&op->token);
 
     HF_ASSERT(is_key(&op->key));
     switch (op->kind) {
     case HF__OP_ACQUIRE:
-        HF_ASSERT(has_token && is_acquire(backend, op));
+        HF_ASSERT(has_token && is_acquire(caps, op));
         break;
     case HF__OP_RENEW:
-        HF_ASSERT(has_token && is_lease(op) && is_bound_as(backend, op));
+        HF_ASSERT(has_token && is_lease(op) && is_bound_as(caps, op));
         break;
     case HF__OP_RELEASE:
         HF_ASSERT(has_token);
         break;
     case HF__OP_HANDOVER:
-        HF_ASSERT(is_keeping(backend, op) && is_bound_as(backend, op));
+        HF_ASSERT(is_keeping(caps, op) && is_bound_as(caps, op));
         HF_ASSERT(has_token && is_lease(op) && op->owner != NULL);
         HF_ASSERT(!hf__token_is_zero(&op->next_token));
         HF_ASSERT(!hf__token_equal(&op->token, &op->next_token));
@@ -211,15 +216,16 @@ static void check_batch(const struct hf__conn *conn, struct hf__op *const ops[],
 {
     HF_ASSERT(is_usable(conn) && n >= 1);
     for (int i = 0; i < n; i++) {
-        check_op(conn->backend, ops[i]);
+        check_op(conn->caps, ops[i]);
         HF_ASSERT(i == 0 ||
                   hf__key_compare(&ops[i - 1]->key, &ops[i]->key) < 0);
     }
 }
 
-static void prepare(struct hf__op *op, hf__time now)
+static void prepare(struct hf__op *op, hf__time now, int64_t lease_us)
 {
     op->result = HF_EUNAVAIL;
+    op->lease_us = lease_us != 0 ? lease_us : op->lease_us;
     op->sent = now;
     op->is_queued = false;
     op->slot = -1;
@@ -273,11 +279,11 @@ static bool gives_fence(enum hf__op_kind kind)
 /* The store keeps the fences, so a damaged or foreign record can give any.
  * The grant may stand there: as with every failure but HF_EUNAVAIL, the core
  * gives it back by token. */
-static void check_result(const struct hf__backend *backend, struct hf__op *op)
+static void check_result(unsigned caps, struct hf__op *op)
 {
     HF_ASSERT(is_possible_result(op));
     if (op->result == HF_OK && gives_fence(op->kind) &&
-        (backend->caps & HF_CAP_FENCE) != 0 &&
+        (caps & HF_CAP_FENCE) != 0 &&
         (op->fence == 0 || op->fence >= HF__FENCE_END)) {
         op->result =
             hf__fail(op->err, HF_EPROTO,
@@ -296,12 +302,12 @@ int hf__conn_execute(struct hf__conn *conn, struct hf__op *ops[], int n,
     begin(conn, &sigpipe);
     hf__time now = hf__now();
     for (int i = 0; i < n; i++) {
-        prepare(ops[i], now);
+        prepare(ops[i], now, head_of(conn)->facts.lease_us);
     }
     int r = conn->backend->execute(conn->state, ops, n, deadline, err);
     r = end(conn, &sigpipe, r);
     for (int i = 0; i < n; i++) {
-        check_result(conn->backend, ops[i]);
+        check_result(conn->caps, ops[i]);
     }
     return r;
 }
@@ -332,7 +338,7 @@ int hf__conn_wait(struct hf__conn *conn, struct hf__watch *w[], int n,
         return hf__fail(err, HF_ENOTSUP, "this store wakes no waiters");
     }
     if (n == 0 &&
-        (conn->backend->caps & (HF__CAP_WAIT_ONE | HF__CAP_WAIT_LEAVES)) == 0) {
+        (conn->caps & (HF__CAP_WAIT_ONE | HF__CAP_WAIT_LEAVES)) == 0) {
         return HF_OK; /* it keeps no places */
     }
     /* From begin() on an interrupt reaches the running call. */

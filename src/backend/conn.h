@@ -26,9 +26,13 @@ HF_MUST_CHECK int hf__backend_load(const char *scheme,
 /* The same for who needs no reason: NULL if it can't be had. */
 const struct hf__backend *hf__backend_find(const char *scheme);
 
+/* HF_CAP_… of the store at that URL. */
+unsigned hf__caps_of(const struct hf__backend *, const struct hf__url *);
+
 /* One open session, as the core sees it. */
 struct hf__conn {
     const struct hf__backend *backend;
+    unsigned caps;              /* of its URL */
     void *state;                /* NULL when not open */
     bool is_dead;               /* a call said so; only close is left */
     bool only_listens;          /* set before it is opened */

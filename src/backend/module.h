@@ -9,6 +9,7 @@
 
 #include "src/backend/backend.h"
 #include "src/backend/crowd.h"
+#include "src/backend/report.h"
 #include "src/backend/shared.h"
 #include "src/base/fork.h"
 #include "src/base/heap.h"
@@ -40,6 +41,7 @@
     X(struct hf__report)                                                       \
     X(struct hf__nap)                                                          \
     X(struct hf__parker)                                                       \
+    X(struct hf__waker)                                                        \
     X(struct hf__mutex)                                                        \
     X(struct hf__heap)                                                         \
     X(struct hf__map)                                                          \

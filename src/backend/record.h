@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a store keeps of a name and tells of it: whose the grant is, by which
- * token, beside which others, for how long still; and what a dead session may
- * have left in it.
+ * token, beside which others, for how long still; what it found of itself when
+ * it was opened, and what a dead session may have left in it.
  */
 #ifndef HF_BACKEND_RECORD_H
 #define HF_BACKEND_RECORD_H
@@ -19,6 +19,18 @@ struct hf__token {
 HF_MODULE_API bool hf__token_is_zero(const struct hf__token *);
 HF_MODULE_API bool hf__token_equal(const struct hf__token *,
                                    const struct hf__token *);
+/* As text: 32 lower-case hex digits, and NUL. */
+enum { HF__TOKEN_DIGITS = 32, HF__TOKEN_TEXT_SIZE = HF__TOKEN_DIGITS + 1 };
+void hf__token_format(const struct hf__token *, char text[HF__TOKEN_TEXT_SIZE]);
+/* False unless it is such a text, and not all zero; NULL is none. */
+HF_MUST_CHECK bool hf__token_parse(const char *text,
+                                   struct hf__token *ret_token);
+/* The digits alone, inside of what goes on. False unless they are all there;
+ * what is no digit ends the reading. Zero may be read. */
+HF_MODULE_API void hf__token_write(const struct hf__token *,
+                                   char digits[HF__TOKEN_DIGITS]);
+HF_MODULE_API HF_MUST_CHECK bool hf__token_read(const char *digits,
+                                                struct hf__token *ret_token);
 /* A number that tells tokens apart and says nothing of them. */
 uint64_t hf__token_tag(const struct hf__token *);
 
@@ -43,8 +55,11 @@ struct hf__owner {
  * store gives back itself, and that may come later than the next attempt: which
  * has a token of its own. */
 #define HF__CAP_TOKEN_ONCE (1U << 28)
+/* All who wait there stand in line, asked for as fair or not. */
+#define HF__CAP_QUEUES (1U << 27)
 #define HF__CAPS_INTERNAL                                                      \
-    (HF__CAP_WAIT_ONE | HF__CAP_WAIT_LEAVES | HF__CAP_TOKEN_ONCE)
+    (HF__CAP_WAIT_ONE | HF__CAP_WAIT_LEAVES | HF__CAP_TOKEN_ONCE |             \
+     HF__CAP_QUEUES)
 
 /* Which grants of one name may stand side by side (crowd.h has the rule). */
 enum hf__mode {
@@ -73,6 +88,17 @@ struct hf__record {
     int64_t remaining_us;   /* of the lease, or of the keeping; −1 unknown */
     int64_t acquired_us;    /* wall clock of the holder; 0 unknown */
     struct hf__owner owner;
+};
+
+/* Found by open(). */
+struct hf__facts {
+    char grade; /* of the server found: 'A' 'B' 'C' 'S' 'D' */
+    hf_reach reach;
+    /* HF_CAP_SESSION: for so long after a grant or a renewal was sent, nobody
+     * else has it; the lease of each, whatever was asked for. A session to
+     * which its server promises less than before is dead. 0: leases are the
+     * caller's to choose. */
+    int64_t lease_us;
 };
 
 /*

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sleeping on shared words, and telling what a check found. What the words
- * mean is bells.c's, when to sleep the stores' own to say. Called by the
- * sessions' threads; naps are ended by any.
+ * Sleeping on shared words. What the words mean is bells.c's, when to sleep
+ * the stores' own to say. Called by the sessions' threads; naps are ended by
+ * any.
  */
 #include "src/backend/shared.h"
 
@@ -60,19 +60,5 @@ void hf__nap_hold_back(struct hf__nap *nap, struct hf__head *head,
         now = hf__after_ns(now, hf__random_between(HF__MS / 10, HF__MS / 2));
         hf__park(&nap->parker, seen, hf__earlier(now, limit));
         now = hf__now();
-    }
-}
-
-void hf__report_say(struct hf__report *report, const char *name,
-                    const char *value, const char *remedy)
-{
-    hf_check_item item = {.size = sizeof item,
-                          .name = name,
-                          .value = value,
-                          .verdict = remedy != NULL ? HF_WARN : HF_FINE,
-                          .remedy = remedy};
-
-    if (!report->is_over) {
-        report->is_over = report->fn(report->arg, &item) != 0;
     }
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the stores have in common whose waiters sleep in memory that they
- * share with other processes: how a session sleeps and is woken, when it lets
- * others go first, and how it reports on itself. Thread: the session's,
- * except hf__nap_end().
+ * share with other processes: how a session sleeps and is woken, and when it
+ * lets others go first. Thread: the session's, except hf__nap_end().
  */
 #ifndef HF_BACKEND_SHARED_H
 #define HF_BACKEND_SHARED_H
@@ -52,16 +51,5 @@ static inline int64_t hf__ticket_idle_ms(struct hf__stamps *stamps,
  * try; see bells.h. */
 void hf__nap_hold_back(struct hf__nap *, struct hf__head *, struct hf__bells *,
                        struct hf__op *const ops[], int n, hf__time deadline);
-
-/* check(): to whom items are told, until he has had enough. */
-struct hf__report {
-    hf__check_fn fn;
-    void *arg;
-    bool is_over;
-};
-
-/* Fine without a remedy, else a warning. */
-void hf__report_say(struct hf__report *, const char *name, const char *value,
-                    const char *remedy);
 
 #endif

@@ -150,6 +150,19 @@ void hf__once_run(hf__once *once, void (*fn)(void))
     HF_ASSERT(pthread_once(once, fn) == 0);
 }
 
+void hf__signals_block(struct hf__signals *s)
+{
+    sigset_t all;
+
+    sigfillset(&all);
+    HF_ASSERT(pthread_sigmask(SIG_SETMASK, &all, &s->before) == 0);
+}
+
+void hf__signals_restore(const struct hf__signals *s)
+{
+    HF_ASSERT(pthread_sigmask(SIG_SETMASK, &s->before, NULL) == 0);
+}
+
 static bool is_sigpipe_pending(void)
 {
     sigset_t pending;

@@ -9,6 +9,7 @@
 #include "src/base/base.h"
 
 #include <pthread.h>
+#include <signal.h>
 
 struct hf__mutex {
     pthread_mutex_t native;
@@ -54,6 +55,14 @@ void hf__thread_name(char *buf, size_t size);
 #define HF__ONCE_INIT PTHREAD_ONCE_INIT
 typedef pthread_once_t hf__once;
 void hf__once_run(hf__once *, void (*fn)(void));
+
+/* All signals are blocked for this thread between the two, and for good in the
+ * threads that it starts meanwhile. */
+struct hf__signals {
+    sigset_t before;
+};
+void hf__signals_block(struct hf__signals *);
+void hf__signals_restore(const struct hf__signals *);
 
 /* SIGPIPE is blocked for this thread between the two; one that arose in
  * between is swallowed, no disposition is touched. */

@@ -59,6 +59,11 @@ HF_MODULE_API HF_MUST_CHECK int hf__url_duration(const struct hf__url *,
 HF_MUST_CHECK int hf__url_int(const struct hf__url *, const char *name,
                               int64_t min, int64_t max, int64_t *value_io,
                               hf_error *err);
+/* The files of the options ca=, cert= and key=, as far as they are given.
+ * HF_OK; HF_EAUTH: one can't be read; HF_EINVAL: TLS is off, what are they for?
+ */
+HF_MODULE_API HF_MUST_CHECK int
+hf__url_check_tls_files(const struct hf__url *, bool is_tls_off, hf_error *err);
 /* HF_OK if each option is in one of the two NULL-ended lists and none is
  * repeated; else HF_EINVAL that lists the valid ones. `more` may be NULL. */
 HF_MUST_CHECK int hf__url_check_options(const struct hf__url *,

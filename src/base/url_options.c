@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading the options of a URL: by name, as a duration, as a number, and
- * whether there are any that nobody knows. Each error names the option, what
- * was given and what is right. Thread: any.
+ * Reading the options of a URL: by name, as a duration, as a number, as files,
+ * and whether there are any that nobody knows. Each error names the option,
+ * what was given and what is right. Thread: any.
  */
 #include "src/base/url.h"
 
 #include "src/base/duration.h"
 #include "src/base/error.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *hf__url_option(const struct hf__url *url, const char *name)
 {
@@ -84,6 +86,36 @@ int hf__url_int(const struct hf__url *url, const char *name, int64_t min,
     }
     *value_io = value;
     return HF_OK;
+}
+
+/* The words of those who would read it don't name it. */
+static int check_readable(const char *option, const char *path, hf_error *err)
+{
+    char words[64];
+
+    return access(path, R_OK) == 0
+               ? HF_OK
+               : hf__fail_native(err, HF_EAUTH, errno,
+                                 "%s: %s can't be read: %s", option, path,
+                                 hf__errno_text(errno, words, sizeof words));
+}
+
+int hf__url_check_tls_files(const struct hf__url *url, bool is_tls_off,
+                            hf_error *err)
+{
+    static const char *const files[] = {"ca", "cert", "key"};
+    int r = HF_OK;
+
+    for (int i = 0; i < 3 && r == HF_OK; i++) {
+        const char *path = hf__url_option(url, files[i]);
+
+        if (path != NULL) {
+            r = is_tls_off
+                    ? hf__fail(err, HF_EINVAL, "tls=off needs no %s", files[i])
+                    : check_readable(files[i], path, err);
+        }
+    }
+    return r;
 }
 
 static bool has(const char *const *list, const char *name)

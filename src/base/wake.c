@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Futexes and the alarm: how to sleep and how to wake, never why.
+ * Futexes, the waker and the alarm: how to sleep and how to wake, never why.
  *
  * The lowest bit of a parker's word says that somebody may sleep there; the
  * rest counts the wakes. A sleeper sets the bit and sleeps only as long as
@@ -12,6 +12,7 @@
  */
 #include "src/base/wake.h"
 
+#include "src/base/error.h"
 #include "src/base/fork.h"
 #include "src/base/list.h"
 
@@ -195,6 +196,64 @@ int hf__futex_wake_shared(atomic_uint *word, int count)
     return futex_wake(word, count, 0);
 }
 
+static void ring(int fd)
+{
+    const uint64_t one = 1;
+    int saved = errno;
+
+    if (write(fd, &one, sizeof one) < 0) {
+        /* The counter is full, so the sleeper wakes all the same. */
+    }
+    errno = saved;
+}
+
+static void drain(int fd)
+{
+    uint64_t count = 0;
+
+    if (read(fd, &count, sizeof count) < 0) {
+        /* Nothing there: of the alarm's two the other one fired. */
+    }
+}
+
+int hf__waker_init(struct hf__waker *w, hf_error *err)
+{
+    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+
+    if (fd < 0) {
+        return hf__fail(err, HF_EUNAVAIL, "out of descriptors (ulimit -n)");
+    }
+    atomic_store(&w->fd, fd + 1);
+    return hf__fd_register(fd) == HF_OK
+               ? HF_OK
+               : hf__fail(err, HF_ENOMEM, "out of memory for a session");
+}
+
+int hf__waker_fd(const struct hf__waker *w)
+{
+    return atomic_load(&w->fd) - 1;
+}
+
+void hf__waker_fini(struct hf__waker *w)
+{
+    hf__fd_close(hf__waker_fd(w));
+    atomic_store(&w->fd, 0);
+}
+
+void hf__waker_wake(struct hf__waker *w)
+{
+    int fd = hf__waker_fd(w);
+
+    if (fd >= 0) {
+        ring(fd);
+    }
+}
+
+void hf__waker_drain(struct hf__waker *w)
+{
+    drain(hf__waker_fd(w));
+}
+
 int hf__alarm_init(struct hf__alarm *a)
 {
     a->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
@@ -219,15 +278,6 @@ void hf__alarm_fini(struct hf__alarm *a)
     hf__fd_close(a->poke_fd);
     a->timer_fd = -1;
     a->poke_fd = -1;
-}
-
-static void drain(int fd)
-{
-    uint64_t count = 0;
-
-    if (read(fd, &count, sizeof count) < 0) {
-        /* Nothing there: it was the other one that fired. */
-    }
 }
 
 static void set_timer(int fd, hf__time limit)
@@ -261,11 +311,5 @@ void hf__alarm_sleep(struct hf__alarm *a, hf__time limit)
 
 void hf__alarm_poke(struct hf__alarm *a)
 {
-    const uint64_t one = 1;
-    int saved = errno;
-
-    if (write(a->poke_fd, &one, sizeof one) < 0) {
-        /* The counter is full, so the sleeper wakes all the same. */
-    }
-    errno = saved;
+    ring(a->poke_fd);
 }

@@ -9,6 +9,9 @@
  * Sleeping is by CLOCK_MONOTONIC (all that a futex offers); the callers
  * decide by hf__now() and look again after each return.
  *
+ * A waker is an eventfd, for who sleeps in poll() among sockets. Waking is
+ * async-signal-safe as well.
+ *
  * A pokeable clock (struct hf__alarm) is a timerfd on CLOCK_BOOTTIME plus an
  * eventfd: the keeper sleeps on it, also through a suspend.
  */
@@ -70,6 +73,20 @@ void hf__member_answer(struct hf__member *);
 /* Nobody unparks it any more: may it be freed? If not it has just been called
  * and may be freed once it was taken. */
 HF_MUST_CHECK bool hf__member_retire(struct hf__member *);
+
+struct hf__waker {
+    atomic_int fd; /* plus 1; 0: none */
+};
+
+/* HF_OK, HF_EUNAVAIL (no descriptor) or HF_ENOMEM. */
+HF_MODULE_API HF_MUST_CHECK int hf__waker_init(struct hf__waker *,
+                                               hf_error *err);
+HF_MODULE_API void hf__waker_fini(struct hf__waker *);
+/* Also before init() and after fini(): nothing. Thread: any. */
+HF_MODULE_API void hf__waker_wake(struct hf__waker *);
+/* To be polled for POLLIN, then drained; −1: none. */
+HF_MODULE_API int hf__waker_fd(const struct hf__waker *);
+HF_MODULE_API void hf__waker_drain(struct hf__waker *);
 
 struct hf__alarm {
     int timer_fd;

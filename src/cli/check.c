@@ -5,6 +5,7 @@
  * than --reach demands is refused as everywhere, with 77. What is looked at
  * is the store's own affair. Thread: main.
  */
+#include "src/cli/duration.h"
 #include "src/cli/exit.h"
 #include "src/cli/holder.h"
 #include "src/cli/memory.h"
@@ -84,19 +85,29 @@ static int show(const struct cli_options *o, const struct checking *c,
                 const hf_caps_info *caps)
 {
     struct cli_text text CLI_AUTO(cli_text_fini) = {0};
+    char lease[CLI_DURATION_SIZE];
 
     if (o->is_json) {
         cli_text_add(&text, "{\"fit\":%s,", c->is_unfit ? "false" : "true");
         cli_caps_json(&text, caps);
         cli_text_add(&text, ",\"can\":[");
         add_abilities(&text, caps->flags, "\"", ",");
-        cli_text_add(&text, "],\"items\":[%s]}\n",
+        cli_text_add(&text, "]");
+        if (caps->lease_ms) {
+            cli_text_add(&text, ",\"lease_ms\":%lld",
+                         (long long)caps->lease_ms);
+        }
+        cli_text_add(&text, ",\"items\":[%s]}\n",
                      c->json.data ? c->json.data : "");
     } else {
         cli_table_write(&c->table, &text);
         cli_text_add(&text, "can: ");
         add_abilities(&text, caps->flags, "", ", ");
         cli_text_add(&text, "\n");
+        if (caps->lease_ms) {
+            cli_text_add(&text, "lease: %s, that of the session\n",
+                         cli_duration(caps->lease_ms, lease));
+        }
         cli_text_add(&text, "%s for locks; ", c->is_unfit ? "unfit" : "fit");
         cli_caps_line(&text, caps);
         cli_text_add(&text, "\n");

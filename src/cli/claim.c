@@ -77,6 +77,7 @@ static int acquire(struct cli_claim *claim)
     int r;
 
     claim->started_ns = cli_boot_ns();
+    claim->started_us = cli_wall_us();
     enter(claim, CLI_CLAIM_TRYING);
     r = attempt(claim, 0);
     if (r == HF_BUSY && claim->wait_ms) {
@@ -91,7 +92,15 @@ static int open_store(struct cli_claim *claim)
     int r = cli_store_open(claim->store, &claim->client, &claim->err);
 
     claim->caps = (hf_caps_info)HF_CAPS_INFO_INIT;
-    return r ? r : hf_caps(claim->client, &claim->caps);
+    r = r ? r : hf_caps(claim->client, &claim->caps);
+    return r ? r
+             : cli_wish_fits(claim->options, claim->caps.lease_ms, &claim->err);
+}
+
+int64_t cli_claim_lease_ms(const struct cli_claim *claim)
+{
+    return claim->caps.lease_ms ? claim->caps.lease_ms
+                                : claim->options->lease_ms;
 }
 
 static void run(void *arg)
@@ -109,7 +118,8 @@ static void run(void *arg)
         return;
     }
     if (r == HF_BUSY || r == HF_TIMEDOUT) {
-        claim->info = cli_names_look(claim->options, claim->client);
+        claim->info =
+            cli_names_look(claim->options, claim->client, claim->started_us);
     }
     enter(claim, CLI_CLAIM_FAILED);
 }

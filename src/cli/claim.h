@@ -27,6 +27,7 @@ struct cli_claim {
     const struct cli_store *store;
     int64_t wait_ms;
     int64_t started_ns; /* the first attempt */
+    int64_t started_us; /* the same by the wall clock */
     int64_t granted_ns; /* 0: it was not */
     int attempts;
     int event_fd; /* readable when the phase changed */
@@ -49,5 +50,7 @@ enum cli_claim_phase cli_claim_look(struct cli_claim *);
 /* End whatever is still going on: the wait, the hold, the thread, the client.
  * Not while the store is being opened. */
 void cli_claim_finish(struct cli_claim *);
+/* That of its grant, once the store is open. */
+int64_t cli_claim_lease_ms(const struct cli_claim *);
 
 #endif

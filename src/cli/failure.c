@@ -65,13 +65,35 @@ static void name_busy(const struct cli_claim *claim, struct cli_result *result)
     cli_event(result->outcome, fields.data, "%s", line.data);
 }
 
+/* The library names what is not there as a program says it, here it is as it
+ * was typed; in the library's order, which tells of the first. */
 static const char *advice(const struct cli_claim *claim)
 {
-    bool is_about_detaching = claim->options->verb == CLI_ACQUIRE &&
-                              claim->status == HF_ENOTSUP &&
-                              !(claim->caps.flags & HF_CAP_DETACH);
+    static const struct {
+        const char *option; /* NULL: the verb "acquire" */
+        unsigned cap;
+        const char *text;
+    } needs[] = {
+        {NULL, HF_CAP_DETACH, "; use `holdfast hold` or `holdfast run`"},
+        {"min-hold", HF_CAP_KEEP, "; leave out --min-hold"},
+        {"once-per", HF_CAP_KEEP, "; leave out --once-per"},
+        {"once-key", HF_CAP_KEEP, "; leave out --once-key"},
+        {"fair", HF_CAP_FAIR, "; leave out --fair"},
+        {"shared", HF_CAP_SHARED, "; leave out --shared"},
+        {"slots", HF_CAP_SLOTS, "; leave out --slots"},
+    };
 
-    return is_about_detaching ? "; use `holdfast hold` or `holdfast run`" : "";
+    for (size_t i = 0; i < sizeof needs / sizeof *needs; i++) {
+        bool is_wanted = needs[i].option
+                             ? cli_option_given(claim->options, needs[i].option)
+                             : claim->options->verb == CLI_ACQUIRE;
+
+        if (claim->status == HF_ENOTSUP && is_wanted &&
+            !(claim->caps.flags & needs[i].cap)) {
+            return needs[i].text;
+        }
+    }
+    return "";
 }
 
 static void name_error(const struct cli_claim *claim, struct cli_result *result)

@@ -39,7 +39,7 @@
 #define DOUBLE_MS 5000
 
 struct guardian {
-    const struct cli_guard_plan *plan;
+    struct cli_guard_plan *plan;
     struct cli_signals signals;
     struct cli_ending ending;
     struct cli_ear ear;
@@ -338,6 +338,7 @@ static void start_child(struct guardian *g, struct cli_link_message *message)
 static void handle_start(struct guardian *g, struct cli_link_message *message)
 {
     g->deadline_ns = message->head.at_ns;
+    cli_limits_init(&g->plan->limits, g->plan->options, message->head.number);
     if (cli_boot_ns() >= last_ns(g)) {
         tell(g, CLI_LINK_LAPSED, 0);
         order_hook(g, CLI_HOOK_EXPIRED);
@@ -449,7 +450,7 @@ static void guard(struct guardian *g)
     }
 }
 
-_Noreturn static void be_guardian(const struct cli_guard_plan *plan, int link)
+_Noreturn static void be_guardian(struct cli_guard_plan *plan, int link)
 {
     struct guardian g = {
         .plan = plan,
@@ -475,7 +476,7 @@ _Noreturn static void be_guardian(const struct cli_guard_plan *plan, int link)
     _exit(0);
 }
 
-int cli_guardian_start(const struct cli_guard_plan *plan,
+int cli_guardian_start(struct cli_guard_plan *plan,
                        struct cli_guardian *ret_guardian)
 {
     int ends[2];

@@ -27,7 +27,7 @@ struct cli_guardian {
 
 /* Fork it. To be called while there is one thread, before the store is
  * opened. 0, or -1 and errno. */
-int cli_guardian_start(const struct cli_guard_plan *,
+int cli_guardian_start(struct cli_guard_plan *,
                        struct cli_guardian *ret_guardian);
 
 #endif

@@ -122,7 +122,8 @@ static int tell_held(const struct hold *h)
         cli_text_add(&text, "held ");
         cli_text_clean(&text, g->options->name);
         cli_text_add(&text, " fence=%" PRIu64 " lease_ms=%" PRId64 " pid=%ld",
-                     hf_fence(lock), g->options->lease_ms, (long)getpid());
+                     hf_fence(lock), cli_claim_lease_ms(&g->claim),
+                     (long)getpid());
         for (int i = 0; i < hf_count(lock) && hf_count(lock) > 1; i++) {
             cli_text_add(&text, "%s%" PRIu64,
                          i ? "," : " fences=", hf_fence_at(lock, i));

@@ -20,10 +20,11 @@ static int64_t before(int64_t deadline_ns, int64_t ms)
                                     : deadline_ns - ms * CLI_NS_PER_MS;
 }
 
-void cli_limits_init(struct cli_limits *limits, const struct cli_options *o)
+void cli_limits_init(struct cli_limits *limits, const struct cli_options *o,
+                     int64_t lease_ms)
 {
-    int64_t grace_ms = o->lease_ms / GRACE_PART;
-    int64_t margin_ms = o->lease_ms / 20;
+    int64_t grace_ms = lease_ms / GRACE_PART;
+    int64_t margin_ms = lease_ms / 20;
 
     grace_ms = grace_ms > o->grace_ms ? o->grace_ms : grace_ms;
     limits->grace_ms = cli_option_given(o, "grace") ? o->grace_ms : grace_ms;

@@ -16,7 +16,9 @@ struct cli_limits {
     int64_t margin_ms; /* between KILL and the deadline */
 };
 
-void cli_limits_init(struct cli_limits *, const struct cli_options *);
+/* Of a grant with this lease: the option's, or the store's own. */
+void cli_limits_init(struct cli_limits *, const struct cli_options *,
+                     int64_t lease_ms);
 /* With this deadline TERM, and KILL, is due then; INT64_MAX: never. */
 int64_t cli_limits_term_ns(const struct cli_limits *, int64_t deadline_ns);
 int64_t cli_limits_kill_ns(const struct cli_limits *, int64_t deadline_ns);

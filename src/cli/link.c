@@ -44,11 +44,12 @@ int cli_link_send(int fd, enum cli_link_kind kind, int number, int64_t at_ns)
     return send_packet(fd, &packet);
 }
 
-int cli_link_send_start(int fd, int64_t deadline_ns,
+int cli_link_send_start(int fd, int64_t deadline_ns, int64_t lease_ms,
                         const struct cli_text *payload, const int *fds,
                         int fd_count)
 {
-    struct cli_link_head head = {CLI_LINK_START, 0, deadline_ns};
+    struct cli_link_head head = {CLI_LINK_START, (int32_t)lease_ms,
+                                 deadline_ns};
     struct iovec parts[2] = {{&head, sizeof head},
                              {payload->data, payload->length}};
     struct msghdr packet = {.msg_iov = parts, .msg_iovlen = 2};

@@ -16,7 +16,8 @@
 
 enum cli_link_kind {
     /* wrapper to guardian */
-    CLI_LINK_START,    /* at_ns: deadline; payload: K=V strings; fds */
+    CLI_LINK_START,    /* at_ns: deadline; number: the lease in ms; payload:
+                          K=V strings; fds */
     CLI_LINK_DEADLINE, /* at_ns: the new deadline */
     CLI_LINK_SIGNAL,   /* number: pass it on to the command's group */
     CLI_LINK_KILL,     /* number: enum cli_kill_reason; kill all, now */
@@ -52,7 +53,7 @@ struct cli_link_message {
 int cli_link_pair(int ret_ends[2]);
 /* Never blocks. 0, or -1 and errno. */
 int cli_link_send(int fd, enum cli_link_kind, int number, int64_t at_ns);
-int cli_link_send_start(int fd, int64_t deadline_ns,
+int cli_link_send_start(int fd, int64_t deadline_ns, int64_t lease_ms,
                         const struct cli_text *payload, const int *fds,
                         int fd_count);
 /* 1: a message (its payload is the caller's), 0: none is there yet. */

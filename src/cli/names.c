@@ -104,7 +104,9 @@ int cli_names_acquire(const struct cli_options *o, hf_client *client,
     return hf_acquire_many(client, names, n, opts, ret_lock, err);
 }
 
-/* While one is waited for, those before it are held by ourselves. */
+/* Clocks differ. */
+#define SLACK_US INT64_C(60000000)
+
 static bool is_ours(const hf_info *info)
 {
     const char *holder = hf_info_host(info);
@@ -116,26 +118,30 @@ static bool is_ours(const hf_info *info)
     return hf_info_pid(info) == getpid() && holder && !strcmp(holder, host);
 }
 
-static bool is_in_way(const hf_info *info)
+/* While one of several is waited for, those before it are held by ourselves. Of
+ * one all is told but a grant that came too late and is just being given back;
+ * pids repeat in containers, so an older one is another's. */
+static bool is_in_way(const hf_info *info, int n, int64_t since_us)
 {
-    return cli_holder_kept_ms(info) > 0 ||
-           (hf_info_presence(info) == HF_HELD_BY && !is_ours(info));
+    if (hf_info_presence(info) != HF_HELD_BY) {
+        return n == 1 || cli_holder_kept_ms(info) > 0;
+    }
+    return !is_ours(info) ||
+           (n == 1 && hf_info_acquired_us(info) < since_us - SLACK_US);
 }
 
-hf_info *cli_names_look(const struct cli_options *o, hf_client *client)
+hf_info *cli_names_look(const struct cli_options *o, hf_client *client,
+                        int64_t since_us)
 {
     const char *names[HF_MANY_MAX];
     hf_info *info = NULL;
     int n = sort(o, names);
 
-    if (n == 1) {
-        return hf_inspect(client, o->name, &info, NULL) ? NULL : info;
-    }
     for (int i = 0; i < n; i++) {
         if (hf_inspect(client, names[i], &info, NULL)) {
             return NULL;
         }
-        if (is_in_way(info)) {
+        if (is_in_way(info, n, since_us)) {
             return info;
         }
         hf_info_free(info);

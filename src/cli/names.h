@@ -21,10 +21,12 @@ int cli_names_acquire(const struct cli_options *, hf_client *,
 
 /*
  * Which of them is in the way? Several are got in the order of their names,
- * so it is the first that another process holds, or that is kept closed. Gives
- * what the store says of it; NULL: it does not answer, or nothing is.
+ * so it is the first that another process holds, or that is kept closed. What
+ * this one was granted since then (wall clock) is not. Gives what the store
+ * says of it; NULL: it does not answer, or nothing is.
  */
-hf_info *cli_names_look(const struct cli_options *, hf_client *);
+hf_info *cli_names_look(const struct cli_options *, hf_client *,
+                        int64_t since_us);
 /* Its name if it is known, else NAME. */
 const char *cli_names_in_way(const struct cli_options *, const hf_info *);
 

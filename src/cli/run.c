@@ -26,8 +26,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LEASE_MIN_MS 1000
-
 static int check(const struct cli_options *o)
 {
     int r = cli_wish_check(o);
@@ -35,7 +33,7 @@ static int check(const struct cli_options *o)
     if (r) {
         return r;
     }
-    if (o->lease_ms < LEASE_MIN_MS) {
+    if (o->lease_ms < CLI_RUN_LEASE_MIN_MS) {
         return cli_fail(CLI_EXIT_USAGE,
                         "run: --lease is below 1s; ending a command in time "
                         "needs that much");
@@ -60,7 +58,7 @@ static void plan(struct cli_wrapper *w)
         .terminal = &w->terminal,
         .hook = -1,
     };
-    cli_limits_init(&w->plan.limits, w->options);
+    cli_limits_init(&w->plan.limits, w->options, w->options->lease_ms);
 }
 
 static int start_hook(struct cli_wrapper *w)
@@ -208,7 +206,7 @@ static void tell_acquired(const struct cli_wrapper *w)
     unsigned long long fence = hf_fence(w->claim.lock);
 
     cli_text_add(&fields, ",\"fence\":%llu,\"lease_ms\":%lld", fence,
-                 (long long)w->options->lease_ms);
+                 (long long)cli_claim_lease_ms(&w->claim));
     cli_names_json(&fields, w->claim.lock);
     cli_text_add(&fields, ",");
     cli_caps_json(&fields, &w->claim.caps);

@@ -29,7 +29,8 @@ static void look(void *arg)
     struct pollfd stop = {w->stop_fd, POLLIN, 0};
 
     do {
-        hf_info *info = cli_names_look(w->claim->options, w->claim->client);
+        hf_info *info = cli_names_look(w->claim->options, w->claim->client,
+                                       w->claim->started_us);
 
         if (info) {
             hf_info_free(atomic_exchange(&w->fresh, info));

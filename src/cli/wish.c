@@ -5,10 +5,13 @@
  * Thread: main checks; any thread may fill.
  */
 #include "src/cli/wish.h"
+#include "src/cli/duration.h"
 #include "src/cli/event.h"
 #include "src/cli/exit.h"
 #include "src/cli/names.h"
 #include "src/cli/say.h"
+
+#include <stdio.h>
 
 /* 0: starts are not counted. */
 static int64_t once_ms(const struct cli_options *o)
@@ -51,6 +54,35 @@ int cli_wish_check(const struct cli_options *o)
                         "so it needs --once-per DUR or --once-key KEY");
     }
     return 0;
+}
+
+int cli_wish_fits(const struct cli_options *o, int64_t lease_ms, hf_error *err)
+{
+    char lease[CLI_DURATION_SIZE];
+    const char *what = NULL;
+    int status = HF_EINVAL;
+
+    if (!lease_ms || o->verb == CLI_ACQUIRE) {
+        return HF_OK; /* what it is refused for, the library says */
+    }
+    if (cli_option_given(o, "lease") && o->lease_ms != lease_ms) {
+        what = "leave out --lease, or set session_timeout= in the URL";
+        status = HF_ENOTSUP;
+    } else if (o->verb == CLI_RUN && lease_ms < CLI_RUN_LEASE_MIN_MS) {
+        what = "ending a command in time needs 1s, so set a longer "
+               "session_timeout= in the URL";
+    } else if (o->verb == CLI_RUN && cli_option_given(o, "grace") &&
+               o->grace_ms > lease_ms / 3) {
+        what = "--grace can be a third of that at most";
+    } else {
+        return HF_OK;
+    }
+    (void)snprintf(err->text, sizeof err->text,
+                   "this store's locks live with the session, which is a lease "
+                   "of %s; %s",
+                   cli_duration(lease_ms, lease), what);
+    err->status = status;
+    return status;
 }
 
 int64_t cli_wish_wait_ms(const struct cli_options *o)

@@ -9,9 +9,16 @@
 #include "include/holdfast.h"
 #include "src/cli/options.h"
 
+/* Ending a command in time needs a lease that long. */
+#define CLI_RUN_LEASE_MIN_MS 1000
+
 /* Can there be such a lock, for run, hold and acquire? 0, or 64 after having
  * said. */
 int cli_wish_check(const struct cli_options *);
+/* Does it fit a store whose grants all have this lease (0: the one wished
+ * for)? HF_OK, or a status and why. */
+int cli_wish_fits(const struct cli_options *, int64_t lease_ms,
+                  hf_error *ret_err);
 /* The patience with a holder. */
 int64_t cli_wish_wait_ms(const struct cli_options *);
 /* All but wait_ms and cancel. */

@@ -306,7 +306,7 @@ static void watch_kill_after(struct cli_wrapper *w)
 
 static int tick_ms(const struct cli_wrapper *w)
 {
-    int64_t ms = w->options->lease_ms / 12;
+    int64_t ms = cli_claim_lease_ms(&w->claim) / 12;
 
     if (w->kill_ns != INT64_MAX) {
         int64_t left_ms = (w->kill_ns - cli_boot_ns()) / CLI_NS_PER_MS + 1;
@@ -324,7 +324,9 @@ static bool start(struct cli_wrapper *w)
     struct cli_text payload CLI_AUTO(cli_text_fini) = {0};
     int fds[CLI_LINK_FDS];
     int count = hf_lock_fds(w->claim.lock, fds, CLI_LINK_FDS);
+    int64_t lease_ms = cli_claim_lease_ms(&w->claim);
 
+    cli_limits_init(&w->plan.limits, w->options, lease_ms);
     cli_hook_arm(w->hook.fd, hf_fence(w->claim.lock));
     /* The store was slow, or we were stopped as it answered. */
     if (is_near(w, safe_deadline(w))) {
@@ -340,7 +342,7 @@ static bool start(struct cli_wrapper *w)
     w->is_serving = true;
     wake_guardian(w);
     w->is_guard_dead |= cli_link_send_start(w->guardian.link, w->deadline_ns,
-                                            &payload, fds, count) < 0;
+                                            lease_ms, &payload, fds, count) < 0;
     return true;
 }
 

@@ -10,11 +10,11 @@
 #include "src/core/adopt.h"
 #include "src/core/cancel.h"
 #include "src/core/claim.h"
+#include "src/core/fit.h"
 #include "src/core/hold.h"
 #include "src/core/many.h"
 #include "src/core/options.h"
 #include "src/core/reenter.h"
-#include "src/core/token.h"
 
 /* ---- acquiring */
 
@@ -80,43 +80,6 @@ static int ask_store(struct wish *w, hf_lock *lock, hf_error *err)
                : r;
 }
 
-static int check_caps(const hf_client *client, const hf_acquire_opts *opts,
-                      hf_error *err)
-{
-    const struct {
-        bool is_wanted;
-        unsigned cap;
-        const char *refusal;
-    } needs[] = {
-        {opts->detached != 0, HF_CAP_DETACH,
-         "detached: this store ties a lock to its process; acquire it "
-         "without, in a process that lives as long"},
-        {opts->min_hold_ms != 0, HF_CAP_KEEP,
-         "min_hold_ms: this store can't keep a name closed; leave it at 0, or "
-         "use another store"},
-        {opts->once_ms != 0, HF_CAP_KEEP,
-         "once_ms: this store can't keep the mark of a start; leave it at 0, "
-         "or use another store"},
-        {opts->fair != 0, HF_CAP_FAIR,
-         "fair: this store keeps no line of those who wait; leave it at 0, or "
-         "use another store"},
-        {opts->shared != 0, HF_CAP_SHARED,
-         "shared: this store has one holder for each name; leave it at 0, or "
-         "use another store"},
-        {opts->slots != 0, HF_CAP_SLOTS,
-         "slots: this store has one holder for each name; leave it at 0, or "
-         "use another store"},
-    };
-    unsigned caps = client->settings.backend->caps;
-
-    for (size_t i = 0; i < sizeof needs / sizeof *needs; i++) {
-        if (needs[i].is_wanted && (caps & needs[i].cap) == 0) {
-            return hf__fail(err, HF_ENOTSUP, "%s", needs[i].refusal);
-        }
-    }
-    return HF_OK;
-}
-
 /* With the lock in hand, one look and one mark are enough: who else would
  * start has to have the lock. The look before it spares a vain wait. */
 static int ask_once(struct wish *w, hf_lock *lock, hf_error *err)
@@ -174,7 +137,7 @@ int hf__acquire_check(hf_client *client, const char *name,
 
     r = r == HF_OK ? hf__name_check(name, err) : r;
     r = r == HF_OK ? read_options(ret_opts, given, err) : r;
-    return r == HF_OK ? check_caps(client, ret_opts, err) : r;
+    return r == HF_OK ? hf__fit_options(client, ret_opts, err) : r;
 }
 
 /* Who asks, unless the caller has said: the calling thread. */
@@ -245,7 +208,7 @@ int hf_acquire_many(hf_client *client, const char *const *names, int n,
     r = r == HF_OK ? hf__many_check(names, n, err) : r;
     r = r == HF_OK ? read_options(&w.opts, given, err) : r;
     r = r == HF_OK ? check_many(&w.opts, err) : r;
-    r = r == HF_OK ? check_caps(client, &w.opts, err) : r;
+    r = r == HF_OK ? hf__fit_options(client, &w.opts, err) : r;
     return r == HF_OK ? acquire(&w, hf__hold_new_many(n), ret_lock, err) : r;
 }
 
@@ -265,6 +228,7 @@ int hf_adopt(hf_client *client, const char *name, const char *token,
                      "a token is 32 lower-case hex digits, as hf_token() gives "
                      "them");
     }
+    r = r == HF_OK ? hf__fit_adoption(client, err) : r;
     if (r != HF_OK) {
         return r;
     }

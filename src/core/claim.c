@@ -2,8 +2,8 @@
 /*
  * From the wish for a name to the grant, in steps that do not sleep. This file
  * decides when to ask the store and when to wait for its holder; turns are
- * kept by place.c, late outcomes settled by debt.c, and what a caller who got
- * nothing is told is refusal.c's.
+ * kept by place.c, late outcomes settled by debt.c; what it means that time is
+ * over is timeup.c's, and what a caller who got nothing is told refusal.c's.
  * Runs on the caller's thread, or on the one that steps for it; the claim
  * outlives the call only as a debt.
  */
@@ -48,11 +48,10 @@ static enum hf__queueing queueing_of(const struct hf_client *client,
     if (opts->wait_ms == 0) {
         return HF__QUEUE_NEVER;
     }
-    if (opts->fair != 0) {
+    if (opts->fair != 0 || (client->settings.caps & HF__CAP_QUEUES) != 0) {
         return HF__QUEUE_ALWAYS;
     }
-    return (client->settings.backend->caps & (HF_CAP_SHARED | HF_CAP_SLOTS)) !=
-                   0
+    return (client->settings.caps & (HF_CAP_SHARED | HF_CAP_SLOTS)) != 0
                ? HF__QUEUE_BEHIND_SHARED
                : HF__QUEUE_NEVER;
 }
@@ -126,13 +125,13 @@ void hf__claim_call_off(struct hf__claim *c)
 static void prepare(struct hf__claim *c)
 {
     struct hf__op *op = &c->request.op;
-    unsigned caps = c->client->settings.backend->caps;
+    unsigned caps = c->client->settings.caps;
 
     if ((caps & HF__CAP_TOKEN_ONCE) != 0 && op->result == HF_BUSY) {
         hf__debt_leave_to_store(c);
     }
     memset(&c->request, 0, sizeof c->request);
-    memset(&c->record, 0, sizeof c->record);
+    memset(&c->reply, 0, sizeof c->reply);
     if (c->err.status < 0) {
         c->last_err = c->err;
     }
@@ -147,7 +146,7 @@ static void prepare(struct hf__claim *c)
     op->manner = c->manner;
     op->queueing = c->queueing;
     op->owner = &c->owner;
-    op->ret_record = &c->record;
+    op->ret_record = &c->reply;
     op->err = &c->err;
     c->request.done = hf__debt_from_attempt;
 }
@@ -188,6 +187,10 @@ static int end_attempt(struct hf__claim *c, enum hf__ending ending)
         c->is_unknown = false;
         c->has_ticket = r == HF_BUSY && c->request.op.is_queued;
     }
+    if (r == HF_BUSY) {
+        c->record = c->reply;
+        c->is_heard = c->wait_ms != 0;
+    }
     hf__place_attempted(c, r);
     return r;
 }
@@ -225,9 +228,12 @@ static hf__time ask_again_at(const struct hf__claim *c)
     hf__time until = c->patience;
 
     if (c->record.remaining_us >= 0) {
-        until =
-            hf__earlier(until, hf__after_ns(now, c->record.remaining_us * 1000 +
-                                                     EXPIRY_SLACK_NS));
+        int64_t left_ns = c->record.remaining_us * 1000 + EXPIRY_SLACK_NS;
+
+        until = hf__earlier(until, hf__after_ns(now, left_ns));
+    } else if ((c->client->settings.caps & HF_CAP_SESSION) != 0) {
+        /* When it will end nobody can tell; what wakes may be lost. */
+        until = hf__earlier(until, hf__after_ms(now, c->lease_ms));
     }
     if (!c->is_watched) {
         int64_t poll_ms = hf__random_between(POLL_LOW_MS, POLL_HIGH_MS);
@@ -383,7 +389,7 @@ static bool step_turn(struct hf__claim *c, hf__time *ret_until)
         end_watching(c);
         return hf__before(hf__now(), c->answer_by)
                    ? sleep_until(c->answer_by, ret_until)
-                   : give_up(c, HF_EUNKNOWN);
+                   : give_up(c, hf__claim_cut_handover(c));
     case HF__TURN_WAIT:
         return stay_in_line(c, ret_until);
     }
@@ -407,9 +413,14 @@ static bool step_attempt(struct hf__claim *c, hf__time *ret_until)
         }
     }
     int r = end_attempt(c, ending);
+    if (ending != HF__ENDING_RAN && r != HF_CANCELLED) {
+        r = hf__claim_cut_short(c, r);
+    }
     c->stage = HF__STAGE_TURN;
     if (r == HF_OK) {
         c->handle->slot = c->request.op.slot;
+        /* That of the session which granted it, where the store has one. */
+        c->handle->grant.lease_ms = c->request.op.lease_us / 1000;
         r = take_grant(c, c->request.op.sent, c->request.op.fence);
     }
     return end_turn(c, r);
@@ -461,6 +472,9 @@ static bool step_leaving(struct hf__claim *c, hf__time *ret_until)
             return true; /* it has just ended */
         }
         c->is_detached = true;
+        if (c->result == HF_TIMEDOUT) {
+            c->result = hf__claim_cut_handover(c);
+        }
         break;
     case HF__STANDING_SERVED:
         c->result = take_handover(c);

@@ -29,8 +29,9 @@ struct hf__claim {
     struct hf__place *place;
     struct hf__link link; /* line, apart */
     enum hf__standing standing;
-    bool is_asking;   /* an attempt of it is under way */
-    bool is_forsaken; /* it left while it was being handed the lock */
+    bool is_asking;    /* an attempt of it is under way */
+    hf__time asked_at; /* when that, or the hand-over to it, began */
+    bool is_forsaken;  /* it left while it was being handed the lock */
     hf__time served_sent;
     uint64_t served_fence;
 
@@ -46,6 +47,9 @@ struct hf__claim {
     struct hf__parker *parker; /* own, the cancel object's, or a crowd's */
     const atomic_int *stop;    /* the cancel object's flag; NULL: none */
     int64_t wait_ms;
+    bool is_heard;     /* the store has told the call, which waits, of others */
+    bool is_cut_short; /* its time was up before the store, not late yet, had
+                          answered once more */
     struct hf__manner manner;
     enum hf__queueing queueing;
     bool is_apart;      /* asks the store beside this client's line */
@@ -58,7 +62,8 @@ struct hf__claim {
     struct hf__key key;
     struct hf__owner owner;
     struct hf__request request;
-    struct hf__record record; /* of the holder, after BUSY */
+    struct hf__record record; /* of the holder, as last heard */
+    struct hf__record reply;  /* to the attempt under way: the session's */
     hf_error err;             /* of the attempt under way, or the last one */
     hf_error last_err;        /* of the last one before it that had one */
     bool is_unknown;  /* an attempt got no answer, and none has told since */
@@ -106,6 +111,10 @@ HF_MUST_CHECK bool hf__claim_step(struct hf__claim *, hf__time *ret_until);
 HF_MUST_CHECK int hf__claim_finish(struct hf__claim *,
                                    struct hf__handle **ret_handle,
                                    hf_error *err);
+/* Its time is over, timeup.c: while the store is asked (gives HF_TIMEDOUT, or
+ * r), or while it is handed the lock. */
+HF_MUST_CHECK int hf__claim_cut_short(struct hf__claim *, int r);
+HF_MUST_CHECK int hf__claim_cut_handover(struct hf__claim *);
 /* What its caller is told, who got nothing; gives r. refusal.c */
 int hf__claim_tell(const struct hf__claim *, int r, hf_error *err);
 /* From now on it is cancelled: the next step ends it. Thread: any. */

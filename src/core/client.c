@@ -12,6 +12,7 @@
 #include "src/base/utf8.h"
 #include "src/core/debt.h"
 #include "src/core/handle.h"
+#include "src/core/lease.h"
 
 #include <errno.h>
 #include <string.h>
@@ -157,6 +158,22 @@ struct hf__session *hf__client_session(struct hf_client *c,
     uint64_t hash = c->n_main == 1 ? 0 : hf__hash(key->bytes, key->length);
 
     return &c->main[hash % (uint64_t)c->n_main];
+}
+
+int64_t hf__client_lease_ms(struct hf_client *c)
+{
+    if ((c->settings.caps & HF_CAP_SESSION) == 0) {
+        return 0;
+    }
+    return hf__session_facts(&c->main[0]).lease_us / 1000;
+}
+
+hf__time hf__client_moot_at(const struct hf_client *c, hf__time sent,
+                            int64_t lease_ms)
+{
+    return (c->settings.caps & HF_CAP_SESSION) != 0
+               ? HF__NEVER
+               : hf__lease_moot_at(sent, lease_ms);
 }
 
 hf__time hf__client_limit(const struct hf_client *c)

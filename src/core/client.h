@@ -95,6 +95,15 @@ struct hf__session *hf__client_session(struct hf_client *,
 uint64_t hf__client_seen(struct hf_client *, const struct hf__key *);
 void hf__client_see(struct hf_client *, const struct hf__key *, uint64_t fence);
 
+/* The lease of grants that live with a session, as the last one had it; 0:
+ * the caller chooses. */
+int64_t hf__client_lease_ms(struct hf_client *);
+/* When the store has surely ended what was asked for at `sent`; HF__NEVER: as
+ * long as the session lives it has not, and whether it does only the store can
+ * tell: it is asked until it answers, however long it is away. */
+hf__time hf__client_moot_at(const struct hf_client *, hf__time sent,
+                            int64_t lease_ms);
+
 /* When a call that begins now must be back: after io_timeout. */
 hf__time hf__client_limit(const struct hf_client *);
 

@@ -19,17 +19,18 @@ bool hf__debt_is_open(int result)
            result == HF_ENOMEM;
 }
 
-/* A store that refuses may have been stopped by that in the middle. */
+/* A store that refuses, or has no memory for an answer, may have been stopped
+ * by that in the middle. */
 bool hf__debt_may_stand(int result, hf__time sent)
 {
     return result == HF_EUNKNOWN || result == HF_EPROTO ||
-           (result == HF_EAUTH && sent.ns != 0);
+           ((result == HF_EAUTH || result == HF_ENOMEM) && sent.ns != 0);
 }
 
 static void close_debt(struct hf__claim *c)
 {
     hf__keeper_cancel(&c->client->keeper, &c->duty);
-    hf__place_attempted(c, HF_OK);
+    hf__place_attempted(c, c->request.op.result);
     hf__client_settle(c->client);
     hf__claim_unref(c);
 }
@@ -59,6 +60,7 @@ static void release_done(struct hf__request *q)
         close_debt(c);
         return;
     }
+    hf__place_met(c, q->op.result);
     hf__mutex_lock(&c->client->mutex);
     hf__list_push(&c->client->debts, &c->debt_link);
     hf__mutex_unlock(&c->client->mutex);
@@ -77,7 +79,7 @@ static void give_back(struct hf__claim *c)
 {
     struct hf__op *op = &c->request.op;
 
-    c->moot_at = hf__lease_moot_at(hf__now(), c->lease_ms);
+    c->moot_at = hf__client_moot_at(c->client, hf__now(), c->lease_ms);
     c->duty.fire = fire;
     memset(&c->request, 0, sizeof c->request);
     op->kind = HF__OP_RELEASE;
@@ -107,6 +109,7 @@ void hf__debt_from_attempt(struct hf__request *q)
     c->is_doubtful =
         c->is_doubtful || hf__debt_may_stand(q->op.result, q->op.sent);
     if (may_be_there(c)) {
+        hf__place_met(c, q->op.result); /* who is in line waits for the rest */
         give_back(c);
     } else {
         close_debt(c);

@@ -2,14 +2,13 @@
 /*
  * Real events in, real duties done. This file feeds the pure grant under the
  * handle's mutex, publishes what hf_held() reads, and runs the errands; what a
- * grant does is decided in lock.c, releasing is release.c's, renewing by hand
- * renew.c's. Called by users' threads, by the keeper, which ticks, and by
- * whoever executed an errand.
+ * grant does is decided in lock.c, what a grant is worth in granted.c,
+ * releasing is release.c's, renewing by hand renew.c's. Called by users'
+ * threads, by the keeper, which ticks, and by whoever executed an errand.
  */
 #include "src/core/handle.h"
 
 #include "src/base/alloc.h"
-#include "src/base/error.h"
 #include "src/core/debt.h"
 #include "src/core/lease.h"
 #include "src/core/options.h"
@@ -210,8 +209,9 @@ unsigned hf__handle_end_renewal(struct hf__handle *h, const struct hf__op *op)
     struct hf__event e = {.now = hf__now()};
 
     if (op->result == HF_OK || op->result == HF_EUNKNOWN) {
-        h->moot_at = hf__later(h->moot_at,
-                               hf__lease_moot_at(op->sent, h->grant.lease_ms));
+        h->moot_at =
+            hf__later(h->moot_at, hf__client_moot_at(h->client, op->sent,
+                                                     h->grant.lease_ms));
     }
     hf__count(op->result == HF_OK ? &h->client->counters.renewed
                                   : &h->client->counters.renew_failed,
@@ -454,76 +454,6 @@ void hf__handle_unref(struct hf__handle *h)
     hf__mutex_fini(&h->mutex);
     hf__free(h);
     hf__client_unref(client);
-}
-
-void hf__handle_begin_hold(struct hf__handle *h, const hf_acquire_opts *opts)
-{
-    hf__time now = hf__now();
-    unsigned duties = 0;
-
-    hf__mutex_lock(&h->mutex);
-    hf__grant_begin(&h->grant, opts->max_hold_ms, opts->auto_renew != 0, now);
-    duties = hf__handle_feed(
-        h, (struct hf__event){.kind = HF__EVENT_TICK, .now = now});
-    hf__mutex_unlock(&h->mutex);
-    hf__handle_follow_up(h, duties);
-}
-
-static int refuse_grant(const struct hf__handle *h, const struct hf__event *e,
-                        hf_error *err)
-{
-    if (e->fence != 0 && e->fence <= e->seen_fence) {
-        return hf__fail(err, HF_EPROTO,
-                        "the fence of \"%s\" fell to %llu after %llu: was an "
-                        "old copy of the store put back?",
-                        hf__handle_name(h), (unsigned long long)e->fence,
-                        (unsigned long long)e->seen_fence);
-    }
-    return hf__fail(err, HF_EUNAVAIL,
-                    "the grant of \"%s\" came after its lease of %lld ms: "
-                    "the store is too slow for it; ask for a longer one",
-                    hf__handle_name(h), (long long)h->grant.lease_ms);
-}
-
-/* The fence that the grant's must be above; 0: any will do. */
-static uint64_t fence_to_pass(const struct hf__handle *h, uint64_t fence)
-{
-    uint64_t seen = 0;
-
-    if (h->manner.mode != HF__MODE_EXCLUSIVE) {
-        /* Others were granted it beside this one, and were heard of first. */
-        return h->is_adopted ? 0 : h->seen_before;
-    }
-    seen = hf__client_seen(h->client, &h->key);
-    /* An adopted one may have been acquired in this process. */
-    return h->is_adopted && seen == fence ? 0 : seen;
-}
-
-int hf__handle_grant(struct hf__handle *h, const struct hf__token *token,
-                     hf__time sent, uint64_t fence, hf_error *err)
-{
-    struct hf__event e = {.kind = HF__EVENT_GRANTED,
-                          .sent = sent,
-                          .fence = fence,
-                          .seen_fence = fence_to_pass(h, fence)};
-    unsigned duties = 0;
-
-    hf__mutex_lock(&h->mutex);
-    h->token = *token;
-    hf__token_format(token, h->token_text);
-    h->moot_at = hf__lease_moot_at(sent, h->grant.lease_ms);
-    e.now = hf__now();
-    h->kept_until = hf__after_ms(e.now, h->min_hold_ms);
-    duties = hf__handle_feed(h, e);
-    hf__mutex_unlock(&h->mutex);
-    if ((duties & HF__DO_GIVE_BACK) != 0) {
-        return refuse_grant(h, &e, err);
-    }
-    hf__client_see(h->client, &h->key, fence);
-    hf__mutex_lock(&h->client->mutex);
-    hf__list_push(&h->client->handles, &h->link);
-    hf__mutex_unlock(&h->client->mutex);
-    return HF_OK;
 }
 
 bool hf__handle_await_errand(struct hf__handle *h, hf__time limit)

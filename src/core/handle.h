@@ -13,7 +13,6 @@
 
 #include "src/core/client.h"
 #include "src/core/lock.h"
-#include "src/core/token.h"
 
 struct hf__place;
 
@@ -134,7 +133,7 @@ static inline const char *hf__handle_name(const struct hf__handle *h)
 /* Why it was lost; for a handle that is. */
 hf_reason hf__handle_reason(const struct hf__handle *);
 
-/* ---- between handle.c, renew.c and release.c */
+/* ---- between handle.c, granted.c, renew.c and release.c */
 
 /* Held or at risk; under the handle's mutex. */
 bool hf__handle_is_ours(const struct hf__handle *);

@@ -41,7 +41,6 @@ int hf__info_set_crowd(struct hf_info *info, unsigned caps,
         return HF_ENOMEM;
     }
     info->n_holders = 0;
-    info->n_waiters = 0;
     info->record = *hf__crowd_first_to_end(crowd, &info->record);
     for (int i = 0; i < crowd->n; i++) {
         hf_info *one = &info->party[i];
@@ -51,7 +50,11 @@ int hf__info_set_crowd(struct hf_info *info, unsigned caps,
                          .n_holders = -1,
                          .n_waiters = -1};
         memcpy(one->name, info->name, sizeof one->name);
-        *(one->is_waiting ? &info->n_waiters : &info->n_holders) += 1;
+        if (one->is_waiting) {
+            info->n_waiters = info->n_waiters < 0 ? 1 : info->n_waiters + 1;
+        } else {
+            info->n_holders++;
+        }
     }
     return HF_OK;
 }

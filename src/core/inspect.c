@@ -16,8 +16,8 @@ static int tell_all(const hf_client *client, const char *name,
 {
     hf_info *info = hf__info_new(name, strlen(name), &k->record);
 
-    if (info == NULL || hf__info_set_crowd(info, client->settings.backend->caps,
-                                           &k->crowd) != HF_OK) {
+    if (info == NULL ||
+        hf__info_set_crowd(info, client->settings.caps, &k->crowd) != HF_OK) {
         hf_info_free(info);
         return hf__fail(err, HF_ENOMEM, "out of memory");
     }

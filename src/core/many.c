@@ -31,6 +31,8 @@ struct many {
     struct hf__parker own_parker;
     struct hf__parker *parker; /* own, or the cancel object's */
     const atomic_int *stop;    /* the cancel object's flag; NULL: none */
+    bool is_heard;             /* the store has told of holders, and has
+                                  answered since */
     hf__time patience;         /* with all holders together */
     hf__time answer_by;        /* the call returns by then */
     hf_error err;
@@ -112,6 +114,7 @@ static int new_claim(struct many *m, int rank, int64_t wait_ms,
     if (r != HF_OK) {
         return hf__fail(&m->err, r, "out of memory");
     }
+    (*ret_claim)->is_heard = m->is_heard;
     (*ret_claim)->patience = m->patience;
     (*ret_claim)->answer_by = m->answer_by;
     (*ret_claim)->parker = m->parker;
@@ -179,7 +182,7 @@ static void give_back(struct many *m, int from)
     if (n > 0) {
         int r = hf__hold_release_all(holds, n, NULL);
 
-        (void)r;
+        m->is_heard = m->is_heard && r >= 0;
     }
     for (int i = 0; i < n; i++) {
         hf__hold_clear(holds[i]);
@@ -188,6 +191,17 @@ static void give_back(struct many *m, int from)
 }
 
 /* ---- a round of tries */
+
+/* The store has answered so: that others have it, or that it is granted now,
+ * or not at all. */
+static void hear(struct many *m, int r)
+{
+    if (r == HF_BUSY || r == HF_OK) {
+        m->is_heard = m->opts->wait_ms != 0;
+    } else if (r != HF__AGAIN) {
+        m->is_heard = false;
+    }
+}
 
 /* Can it only sleep, although none of its attempts is open? Another attempt of
  * this client at the name is under way, or the store did not answer. */
@@ -256,27 +270,36 @@ static int answer_of(const struct many *m, const struct hf__claim *c)
     return c->result;
 }
 
-/* Must all be given up? Also what was perhaps granted. */
-static bool is_final(int r)
+/* How much an answer counts in a round: who was not granted, above that what
+ * makes all be given up, and most what failed for good, as what was perhaps
+ * granted. */
+static int weight_of(int r)
 {
-    return r != HF_OK && r != HF_BUSY && r != HF_EUNAVAIL && r != HF__AGAIN;
+    if (r == HF_OK) {
+        return 0;
+    }
+    if (r == HF_BUSY || r == HF_EUNAVAIL || r == HF__AGAIN) {
+        return 1;
+    }
+    return r > 0 ? 2 : 3;
 }
 
-/* Whose answer decides the round: the first that is final, else the first
- * that was not granted; n if all were. */
+/* Whose answer decides the round: the first of those that count most; n if all
+ * were granted. */
 static int find_verdict(const struct many *m)
 {
-    int first = m->n;
+    int verdict = m->n;
+    int most = 1;
 
     for (int rank = m->n - 1; rank >= m->kept; rank--) {
-        first = m->claims[rank]->result != HF_OK ? rank : first;
-    }
-    for (int rank = first; rank < m->n; rank++) {
-        if (is_final(answer_of(m, m->claims[rank]))) {
-            return rank;
+        int weight = weight_of(answer_of(m, m->claims[rank]));
+
+        if (weight >= most) {
+            verdict = rank;
+            most = weight;
         }
     }
-    return first;
+    return verdict;
 }
 
 /* A claim for each that is missing, all in their places. */
@@ -292,6 +315,19 @@ static int begin_round(struct many *m)
         }
     }
     return r;
+}
+
+/* Has any of them had no answer? */
+static bool has_missed(const struct many *m)
+{
+    for (int rank = m->kept; rank < m->n && m->claims[rank] != NULL; rank++) {
+        const struct hf__claim *c = m->claims[rank];
+
+        if (c->failures > 0 && c->result != HF_OK && c->result != HF_BUSY) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* All that were begun have ended: take what they were granted. */
@@ -327,6 +363,7 @@ static int try_rest(struct many *m)
         verdict = find_verdict(m);
         r = verdict == m->n ? (int)HF_OK : answer_of(m, m->claims[verdict]);
     }
+    hear(m, has_missed(m) ? (int)HF_EUNAVAIL : r);
     end_round(m, verdict);
     if (verdict < m->n) {
         name_failure(m, verdict);
@@ -374,6 +411,7 @@ static int queue(struct many *m)
     if (c != NULL) {
         hf__claim_unref(c);
     }
+    hear(m, r);
     if (r == HF_OK) {
         keep(m);
     }

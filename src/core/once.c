@@ -120,8 +120,7 @@ static void fill(const struct hf__once_ask *a, struct hf__look *k)
                                                         : HF_LEASE_MIN_MS) *
                        1000;
         op->keep_us = once->keep_ms * 1000;
-        op->is_detached =
-            (a->client->settings.backend->caps & HF_CAP_DETACH) != 0;
+        op->is_detached = (a->client->settings.caps & HF_CAP_DETACH) != 0;
     }
 }
 

@@ -163,6 +163,7 @@ static int build(struct hf_client *c, const char *text,
     r = hf__backend_load(c->url->scheme, &c->settings.backend, err);
     r = r == HF_OK ? read_url(c, err) : r;
     if (r == HF_OK) {
+        c->settings.caps = hf__caps_of(c->settings.backend, c->url);
         r = join_allow(c, opts, err);
     }
     c->settings.allow = c->allow;
@@ -252,6 +253,9 @@ int hf_open(const char *url, const hf_open_opts *given, hf_client **ret_client,
                    : r;
     r = r == HF_OK ? check_reach(c, &opts, err) : r;
     r = r == HF_OK ? hf__sweeper_start(c, err) : r;
+    if (r == HF_OK && (c->settings.caps & HF_CAP_SESSION) != 0) {
+        hf__sentry_start(&c->sentry); /* its store needs it to be listening */
+    }
     if (r != HF_OK) {
         hf_close(c);
         return r == HF_ENOMEM ? hf__fail(err, r, "out of memory") : r;

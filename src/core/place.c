@@ -136,6 +136,7 @@ enum hf__turn hf__place_turn(struct hf__claim *c)
         return HF__TURN_WAIT;
     }
     c->is_asking = true;
+    c->asked_at = hf__now();
     c->place->unsettled++;
     c->place->users++;
     return HF__TURN_ASK;
@@ -173,10 +174,23 @@ void hf__place_unsettle(struct hf__claim *c)
     c->place->users++;
 }
 
+void hf__place_met(struct hf__claim *c, int result)
+{
+    HF_SCOPED_LOCK(&c->client->mutex);
+
+    c->place->last_result = result;
+}
+
 int hf__place_last_result(struct hf__claim *c)
 {
     HF_SCOPED_LOCK(&c->client->mutex);
     return c->place->last_result;
+}
+
+hf__time hf__place_asked_at(struct hf__claim *c)
+{
+    HF_SCOPED_LOCK(&c->client->mutex);
+    return c->asked_at;
 }
 
 void hf__place_unserve(struct hf__claim *c)
@@ -335,7 +349,7 @@ static bool may_hand_over(struct hf__place *p, int64_t lease_ms)
 static bool may_be_inherited(const struct hf__handle *h)
 {
     return !h->is_adopted && !hf__before(hf__now(), h->kept_until) &&
-           (h->client->settings.backend->caps & HF_CAP_HANDOVER) != 0;
+           (h->client->settings.caps & HF_CAP_HANDOVER) != 0;
 }
 
 struct hf__claim *hf__place_heir(struct hf__handle *h, int64_t lease_ms)
@@ -352,6 +366,7 @@ struct hf__claim *hf__place_heir(struct hf__handle *h, int64_t lease_ms)
     }
     p->handovers++;
     heir->standing = HF__STANDING_HANDED;
+    heir->asked_at = hf__now();
     return heir;
 }
 

@@ -32,7 +32,7 @@ struct hf__place {
     struct hf__link owned;     /* handles whose holds are not all let go */
     int users;
     int unsettled;         /* attempts whose outcome is not known */
-    int last_result;       /* of the last attempt at the store */
+    int last_result;       /* of the last attempt, or its settling */
     int handovers;         /* in a row, without asking the store's others */
     hf__time handed_since; /* the first of them */
     char key[];
@@ -61,9 +61,13 @@ enum hf__turn hf__place_turn(struct hf__claim *);
 void hf__place_attempted(struct hf__claim *, int result);
 /* One more attempt that somebody must settle. */
 void hf__place_unsettle(struct hf__claim *);
-/* What the last attempt of this place met; HF_OK before the first. */
+/* One that is not settled yet has met this. */
+void hf__place_met(struct hf__claim *, int result);
+/* What was last met at this place; HF_OK before the first. */
 int hf__place_last_result(struct hf__claim *);
 
+/* When its attempt, or the hand-over to it, began. */
+hf__time hf__place_asked_at(struct hf__claim *);
 /* What it was handed was of no use: it stands in line again. */
 void hf__place_unserve(struct hf__claim *);
 /* The claim's lock is held now. */

@@ -11,12 +11,38 @@
 
 #include <stdio.h>
 
+static int tell_holder(const struct hf__claim *c, int r, const char *verb,
+                       const char *when, hf_error *err)
+{
+    const struct hf__record *k = &c->record;
+
+    return hf__fail(
+        err, r, "\"%s\" %s held by %s on %s (pid %lld), fence %llu%s",
+        hf__handle_name(c->handle), verb, k->owner.label, k->owner.host,
+        (long long)k->owner.pid, (unsigned long long)k->fence, when);
+}
+
+/* The store was being asked when the time was up. */
+static int tell_last(const struct hf__claim *c, int r, hf_error *err)
+{
+    if (c->record.is_held) {
+        return tell_holder(c, r, "was", ", when the store last answered", err);
+    }
+    return hf__fail(err, r,
+                    "the time for \"%s\" was over before the store had "
+                    "answered once more",
+                    hf__handle_name(c->handle));
+}
+
 static int tell_busy(const struct hf__claim *c, int r, hf_error *err)
 {
     const struct hf__record *k = &c->record;
     const char *name = hf__handle_name(c->handle);
     char left[40] = ""; /* nobody can tell when a session will end */
 
+    if (c->is_cut_short) {
+        return tell_last(c, r, err);
+    }
     if (k->is_kept) {
         return hf__fail(err, r, "\"%s\" is kept closed for %lld ms more", name,
                         (long long)(k->remaining_us / 1000));
@@ -37,10 +63,7 @@ static int tell_busy(const struct hf__claim *c, int r, hf_error *err)
         (void)snprintf(left, sizeof left, ", %lld ms left",
                        (long long)(k->remaining_us / 1000));
     }
-    return hf__fail(err, r,
-                    "\"%s\" is held by %s on %s (pid %lld), fence %llu%s", name,
-                    k->owner.label, k->owner.host, (long long)k->owner.pid,
-                    (unsigned long long)k->fence, left);
+    return tell_holder(c, r, "is", left, err);
 }
 
 /* The store still writes to c->err, or had nothing to say. */

@@ -153,8 +153,7 @@ static int check_detach(struct hf__handle *h, bool *ret_is_done, hf_error *err)
         h->grant.phase == HF__PHASE_RELEASED) {
         return hf__fail(err, HF_EINVAL, "\"%s\" has been released", name);
     }
-    if (!h->is_unbound &&
-        (h->client->settings.backend->caps & HF_CAP_DETACH) == 0) {
+    if (!h->is_unbound && (h->client->settings.caps & HF_CAP_DETACH) == 0) {
         return hf__fail(err, HF_ENOTSUP,
                         "this store ties \"%s\" to its process: release it, "
                         "or let the process live on",

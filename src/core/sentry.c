@@ -105,7 +105,7 @@ void hf__sentry_start(struct hf__sentry *l)
 {
     HF_SCOPED_LOCK(&l->mutex);
 
-    if ((l->client->settings.backend->caps & HF_CAP_PUSH) != 0 &&
+    if ((l->client->settings.caps & HF_CAP_PUSH) != 0 &&
         !l->thread.is_running && !l->is_closing) {
         /* Without it a holder learns at its next renewal. */
         (void)!hf__thread_start(&l->thread, "holdfast-hear", sentry_main, l);

@@ -5,7 +5,9 @@
  * store; if one of the client's has that tag, it asks the store whether it is
  * lost. So a holder learns of a break at once, without asking more often than
  * its renewals. When the connection fails, renewals must do until it is back.
- * The thread starts before the first grant and ends with the client.
+ * The thread starts before the first grant, or, where grants live with a
+ * session (HF_CAP_SESSION), with the client, for who listens may have to see to
+ * that session; and it ends with the client.
  */
 #ifndef HF_CORE_SENTRY_H
 #define HF_CORE_SENTRY_H

@@ -34,6 +34,7 @@
 struct hf__settings {
     struct hf__counters *counters;
     const struct hf__backend *backend;
+    unsigned caps; /* of the store at the URL */
     const struct hf__url *url;
     const char *allow;
     uint64_t mark; /* by which stores know that sessions are of one client */

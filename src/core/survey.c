@@ -213,10 +213,11 @@ int hf_caps(hf_client *client, hf_caps_info *ret_caps)
     }
     const struct hf__facts facts = hf__session_facts(&client->main[0]);
     caps.size = ret_caps->size;
-    caps.flags = client->settings.backend->caps & ~HF__CAPS_INTERNAL;
+    caps.flags = client->settings.caps & ~HF__CAPS_INTERNAL;
     caps.reach = facts.reach;
     caps.grade = facts.grade;
     caps.store = client->url->redacted;
+    caps.lease_ms = facts.lease_us / 1000;
     memcpy(ret_caps, &caps, caps.size);
     return HF_OK;
 }

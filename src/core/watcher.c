@@ -29,13 +29,12 @@ void hf__watcher_init(struct hf__watcher *w,
 /* For one name only, which it has to leave before it waits for another. */
 static bool keeps_one_place(const struct hf__watcher *w)
 {
-    return (w->settings->backend->caps & HF__CAP_WAIT_ONE) != 0;
+    return (w->settings->caps & HF__CAP_WAIT_ONE) != 0;
 }
 
 static bool keeps_places(const struct hf__watcher *w)
 {
-    return keeps_one_place(w) ||
-           (w->settings->backend->caps & HF__CAP_WAIT_LEAVES) != 0;
+    return keeps_one_place(w) || (w->settings->caps & HF__CAP_WAIT_LEAVES) != 0;
 }
 
 /* Copy the first watches: the store reads them without the mutex, while

@@ -20,7 +20,7 @@ void hf__watchers_init(struct hf__watchers *ws,
 
 static int most(const struct hf__watchers *ws)
 {
-    unsigned caps = ws->settings->backend->caps;
+    unsigned caps = ws->settings->caps;
 
     if ((caps & HF_CAP_WAIT) == 0 || ws->is_closed) {
         return 0;

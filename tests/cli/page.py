@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""What docs/reference.md has for people to copy, in its chapter on Redis."""
+"""What docs/reference.md has for people to copy, in its chapters on stores."""
 import pathlib
 import re
 
 PAGE = (pathlib.Path(__file__).parents[2] / 'docs/reference.md').read_text()
-CHAPTER = PAGE[PAGE.index('### Redis'):PAGE.index('### What each store')]
-BLOCKS = re.findall(r'```\w*\n(.*?)```', CHAPTER, re.S)
+CHAPTER = PAGE[PAGE.index('### Redis'):PAGE.index('### ZooKeeper')]
+BLOCKS = re.findall(r'```\w*\n(.*?)```', PAGE, re.S)
 
 
 def block_with(word):

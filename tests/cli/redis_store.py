@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import socket
 import subprocess
 import zlib
 
@@ -36,6 +37,12 @@ def denied(user):
         if entry.get('username') == user:
             found.add(entry['object'])
     return found
+
+
+def listens(path):
+    """The file of a socket is there before somebody listens on it."""
+    with socket.socket(socket.AF_UNIX) as s:
+        return s.connect_ex(str(path)) == 0
 
 
 def fence_of(name, n):
@@ -178,7 +185,7 @@ def a_password_that_the_server_repeats_is_not_shown(t):
     t.spawn(['setpriv', '--pdeathsig', 'KILL', program, '--port', '0',
              '--unixsocket', path, '--save', '', '--dir', t.dir,
              '--rename-command', 'AUTH', 'XAUTH'])
-    t.until(path.exists, 'the server starts')
+    t.until(lambda: listens(path), 'the server starts')
     for user in ('u', ''):
         url = f'redis://{user}:s3cretpw@localhost/0?socket={path}'
         t.env['HOLDFAST_URL'] = url

@@ -6,13 +6,10 @@
 #include "tests/contract/api.h"
 #include "tests/contract/urls.h"
 
-#include <dirent.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 enum { PATIENT_MS = 10000, SLOW_FACTOR = 5, LINES = 32, LINE_BYTES = 1024 };
 
@@ -55,10 +52,19 @@ int64_t safe(int64_t lease_ms)
     return lease_ms - lease_ms / 100 - 5;
 }
 
-const char *scheme(void)
+/* Which store, as the build names it. */
+static const char *store(void)
 {
     EXPECT(hf__test_args[0]);
     return hf__test_args[0];
+}
+
+const char *scheme(void)
+{
+    static _Thread_local char text[40];
+
+    snprintf(text, sizeof text, "%.*s", (int)strcspn(store(), ":"), store());
+    return text;
 }
 
 const char *store_url(const char *options)
@@ -66,10 +72,11 @@ const char *store_url(const char *options)
     static _Thread_local char url[2048];
     size_t length;
 
-    EXPECT_IS(hf__store_url(scheme(), url, sizeof url), 0);
+    EXPECT_IS(hf__store_url(store(), url, sizeof url), 0);
     length = strlen(url);
     if (options) {
-        snprintf(url + length, sizeof url - length, "?%s", options);
+        snprintf(url + length, sizeof url - length, "%c%s",
+                 strchr(url, '?') ? '&' : '?', options);
     }
     return url;
 }
@@ -98,6 +105,29 @@ hf_client *open_with(const char *options)
     return open_url(store_url(options), NULL);
 }
 
+/* The time-out of urls.c can't be given twice. */
+void write_timed_url(char *to, size_t size, const char *options,
+                     int64_t timeout_ms)
+{
+    const char *given = store_url(options);
+    const char *at = strstr(given, "session_timeout=");
+
+    snprintf(to, size, "%s", given);
+    if (at) {
+        snprintf(to + (at - given), size - (size_t)(at - given),
+                 "session_timeout=%lldms%s", (long long)timeout_ms,
+                 at + strcspn(at, "&"));
+    }
+}
+
+hf_client *open_lasting(const char *options)
+{
+    char url[2200];
+
+    write_timed_url(url, sizeof url, options, 60000);
+    return open_url(url, NULL);
+}
+
 hf_client *open_faulty(const char *options)
 {
     char url[2200];
@@ -116,34 +146,30 @@ int open_status(const char *url, hf_error *err)
     return r;
 }
 
-static hf_caps_info caps(void)
-{
-    AUTO_CLIENT *client = open_store();
-    hf_caps_info info = HF_CAPS_INFO_INIT;
-
-    EXPECT_IS(hf_caps(client, &info), HF_OK);
-    return info;
-}
-
-bool store_can(unsigned flags)
-{
-    return (caps().flags & flags) == flags;
-}
-
-bool store_reaches(hf_reach reach)
-{
-    return caps().reach >= reach;
-}
-
 hf_acquire_opts wanting(int64_t wait_ms, int64_t lease_ms)
 {
     static atomic_uint owners;
     hf_acquire_opts opts = HF_ACQUIRE_OPTS_INIT;
 
     opts.wait_ms = wait_ms;
-    opts.lease_ms = lease_ms;
+    opts.lease_ms = store_leases() ? lease_ms : opts.lease_ms;
     opts.owner_id = ++owners;
     return opts;
+}
+
+void set_lease(hf_acquire_opts *opts, int64_t lease_ms)
+{
+    opts->lease_ms = store_leases() ? lease_ms : opts->lease_ms;
+}
+
+void end_after(hf_acquire_opts *opts, int64_t ms)
+{
+    if (store_leases()) {
+        opts->lease_ms = ms;
+        opts->auto_renew = 0;
+    } else {
+        opts->max_hold_ms = ms;
+    }
 }
 
 static hf_lock *must_acquire(hf_client *client, const char *name,
@@ -177,7 +203,7 @@ hf_lock *acquire_fixed(hf_client *client, const char *name, int64_t lease_ms)
 {
     hf_acquire_opts opts = wanting(patience(PATIENT_MS), lease_ms);
 
-    opts.auto_renew = 0;
+    end_after(&opts, lease_ms);
     return must_acquire(client, name, &opts);
 }
 
@@ -341,57 +367,4 @@ const char *logged(const char *first, ...)
         printf("logged: %s\n", lines[i]);
     }
     return NULL;
-}
-
-static int count_entries(const char *path)
-{
-    DIR *folder = opendir(path);
-    int n = 0;
-
-    EXPECT(folder);
-    for (struct dirent *e; (e = readdir(folder));) {
-        n += e->d_name[0] != '.';
-    }
-    closedir(folder);
-    return n;
-}
-
-extern void __tsan_init(void) __attribute__((weak));
-
-bool is_watched_by_tsan(void)
-{
-    return __tsan_init != NULL;
-}
-
-extern void __asan_init(void) __attribute__((weak));
-
-bool is_watched_by_asan(void)
-{
-    return __asan_init != NULL;
-}
-
-int count_threads(void)
-{
-    return count_entries("/proc/self/task");
-}
-
-int threads_after_ending(int n)
-{
-    int64_t start = hf__test_now_ms();
-
-    /* A joined thread may be listed for a moment. */
-    while (count_threads() > n && since(start) < patience(1000)) {
-        hf__test_pause_ms(1);
-    }
-    return count_threads();
-}
-
-int count_fds(void)
-{
-    return count_entries("/proc/self/fd");
-}
-
-int thread_number(void)
-{
-    return (int)syscall(SYS_gettid);
 }

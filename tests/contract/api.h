@@ -25,6 +25,16 @@
             return;                                                            \
         }                                                                      \
     } while (0)
+/* Ends its test unless a grant has the lease that its caller asks for: one
+ * that lives with its session has the session's, and api_session.c says what
+ * holds there instead. */
+#define NEEDS_LEASES()                                                         \
+    do {                                                                       \
+        if (!store_leases()) {                                                 \
+            puts("not applicable: the store has HF_CAP_SESSION");              \
+            return;                                                            \
+        }                                                                      \
+    } while (0)
 /* Ends its test unless programs that far apart can share the store. */
 #define NEEDS_REACH(reach)                                                     \
     do {                                                                       \
@@ -59,12 +69,31 @@ int64_t safe(int64_t lease_ms);
 
 const char *scheme(void);
 bool store_can(unsigned flags);
+bool store_leases(void);
+/* Does all that waits stand in line there? */
+bool store_queues(void);
+/* The lease that a grant really has which was asked for with this one. */
+int64_t lease_given(int64_t lease_ms);
+/* How long a holder that is dead and not seen to be has it at most: a session
+ * is given half as much again, and a tick of the server. */
+int64_t end_given(int64_t lease_ms);
+/* Is a place in line its session's, and gone with that? */
+bool has_session_places(void);
+/* How long one that is dead, or does not ask again, is waited for in a line at
+ * most: as long as said, or till the end of the session whose place it is. */
+int64_t wait_given(int64_t ms);
 bool store_reaches(hf_reach);
 /* The URL of this test's own store; the same in all its processes. With
  * options, "prefix=a&io_timeout=1s", or NULL. */
 const char *store_url(const char *options);
+/* The same with another time-out of sessions, where the store has them. */
+void write_timed_url(char *to, size_t size, const char *options,
+                     int64_t timeout_ms);
 hf_client *open_store(void);
 hf_client *open_with(const char *options);
+/* Its session, if a lease is that one's, lasts as long as any lease that a test
+ * asks for, so that nothing is renewed but by the test. */
+hf_client *open_lasting(const char *options);
 /* The same store, seen through faults: "fault=lose_reply:acquire:1". */
 hf_client *open_faulty(const char *options);
 /* hf_open() of any URL, for those that must be refused. */
@@ -72,15 +101,20 @@ int open_status(const char *url, hf_error *err);
 
 /* ---- locks */
 
-/* Options with this patience and lease; renewed unless said otherwise; of an
- * owner of their own, as if another thread asked. */
+/* Options with this patience and lease, or the session's; renewed unless said
+ * otherwise; of an owner of their own, as if another thread asked. */
 hf_acquire_opts wanting(int64_t wait_ms, int64_t lease_ms);
 /* Waits up to 10 s; fails the test unless granted. Lease 30 s. */
 hf_lock *acquire(hf_client *, const char *name);
 /* The same with this lease, renewed by the library … */
 hf_lock *acquire_leased(hf_client *, const char *name, int64_t lease_ms);
-/* … or not renewed. */
+/* … or not renewed: so it is lost. A session's lease is not the caller's to
+ * choose, so there it is held no longer than that, which loses it as well. */
 hf_lock *acquire_fixed(hf_client *, const char *name, int64_t lease_ms);
+/* The options for it: a lease, if it is the caller's to choose … */
+void set_lease(hf_acquire_opts *, int64_t lease_ms);
+/* … or such an end. */
+void end_after(hf_acquire_opts *, int64_t ms);
 /* The status of one attempt; a grant is given back. */
 int attempt_with(hf_client *, const char *name, const hf_acquire_opts *);
 /* The same with this patience and the usual lease. */

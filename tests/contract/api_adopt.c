@@ -114,6 +114,7 @@ TEST(renewing_by_token_leaves_it_detached)
 
 TEST(a_wrong_token_adopts_nothing)
 {
+    NEEDS_LEASES();
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     AUTO_LOCK *job = acquire(alice, "job");
@@ -133,6 +134,7 @@ TEST(a_wrong_token_adopts_nothing)
 
 TEST(a_token_that_was_released_adopts_nothing)
 {
+    NEEDS_LEASES();
     AUTO_CLIENT *alice = open_store();
     AUTO_LOCK *job = acquire(alice, "job");
     AUTO_LOCK *none = NULL;

@@ -60,8 +60,9 @@ TEST(a_wait_is_not_negative_unless_for_ever)
 
 static int refused_lease(int64_t lease_ms)
 {
-    hf_acquire_opts opts = wanting(0, lease_ms);
+    hf_acquire_opts opts = wanting(0, HF_LEASE_DEFAULT_MS);
 
+    opts.lease_ms = lease_ms;
     return refusal("job", &opts);
 }
 
@@ -77,6 +78,7 @@ TEST(a_lease_has_bounds)
 
 TEST(the_bounds_of_a_lease_are_leases)
 {
+    NEEDS_LEASES();
     AUTO_CLIENT *alice = open_store();
     AUTO_LOCK *shortest = acquire_fixed(alice, "short", HF_LEASE_MIN_MS);
     AUTO_LOCK *longest = acquire_fixed(alice, "long", HF_LEASE_MAX_MS);

@@ -328,13 +328,13 @@ TEST(a_start_whose_mark_gets_no_answer_is_settled)
 
 TEST(a_start_that_is_closed_meanwhile_does_not_count)
 {
+    NEEDS(HF_CAP_KEEP);
     hf_client *alice = open_faulty("fault=delay:acquire:2:300ms");
     AUTO_CLIENT *bob = open_store();
     hf_acquire_opts opts = wanting(HF_FOREVER, HF_LEASE_DEFAULT_MS);
     AUTO_OUTCOME job = {0};
     AUTO_OUTCOME next = {0};
 
-    NEEDS(HF_CAP_KEEP);
     opts.once_ms = 60000;
     begin(alice, "job", &opts, &job);
     hf__test_pause_ms(patience(100));
@@ -370,12 +370,12 @@ TEST(an_owner_acquires_again_without_waiting)
 
 TEST(a_detached_grant_can_be_acquired_asynchronously)
 {
+    NEEDS(HF_CAP_DETACH);
     hf_client *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     hf_acquire_opts opts = wanting(0, patience(1000));
     AUTO_OUTCOME job = {0};
 
-    NEEDS(HF_CAP_DETACH);
     opts.detached = 1;
     begin(alice, "job", &opts, &job);
     EXPECT_IS(await(alice, &job), HF_OK);

@@ -10,12 +10,12 @@
 
 TEST(a_detached_grant_outlives_its_handle_and_client)
 {
+    NEEDS(HF_CAP_DETACH);
     AUTO_CLIENT *bob = open_store();
     hf_client *alice = open_store();
     hf_acquire_opts opts = detached(20000);
     hf_lock *job = NULL;
 
-    NEEDS(HF_CAP_DETACH);
     EXPECT_IS(hf_acquire(alice, "job", &opts, &job, NULL), HF_OK);
     EXPECT_IS(hf_detach(job, NULL), HF_OK);
     EXPECT_IS(hf_state(job), HF_STATE_DETACHED);

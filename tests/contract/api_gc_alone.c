@@ -73,6 +73,18 @@ static void await_collected(hf_client *client, uint64_t count)
     EXPECT_IS(collected(client), count);
 }
 
+/* Its line comes when a round is over: a little later than what it counts. */
+static void await_rounds(struct sink *sink, int rounds)
+{
+    int64_t start = hf__test_now_ms();
+
+    while (atomic_load(&sink->rounds) < rounds &&
+           since(start) < patience(15000)) {
+        hf__test_pause_ms(20);
+    }
+    EXPECT(atomic_load(&sink->rounds) >= rounds);
+}
+
 static void await_line(struct sink *sink)
 {
     int64_t start = hf__test_now_ms();
@@ -103,7 +115,6 @@ TEST_WITHIN(60, a_client_cleans_by_itself)
     expect_held(held);
     EXPECT_IS(hf_renew(held, NULL), HF_OK);
     EXPECT_IS(collected(alice), 0);
-    /* Its line comes when the round is over, which is a little later. */
     await_line(&sink);
     EXPECT_HAS(sink.line, "result=HF_OK");
     EXPECT_IS(hf_release(held, NULL), HF_OK);
@@ -121,23 +132,19 @@ TEST_WITHIN(60, a_client_cleans_again_and_again)
     await_collected(cleaner, 1);
     EXPECT_IS(try_once(cleaner, "second"), HF_OK);
     await_collected(cleaner, 2);
-    EXPECT(atomic_load(&sink.rounds) >= 2);
+    await_rounds(&sink, 2);
 }
 
 TEST_WITHIN(60, what_is_young_is_left_alone)
 {
     struct sink sink = {0};
     AUTO_CLIENT *cleaner = open_cleaner("gc=1s", &sink);
-    int64_t start = hf__test_now_ms();
 
     if (cleaner == NULL) {
         return;
     }
     EXPECT_IS(try_once(cleaner, "job"), HF_OK);
-    while (atomic_load(&sink.rounds) < 2 && since(start) < patience(15000)) {
-        hf__test_pause_ms(20);
-    }
-    EXPECT(atomic_load(&sink.rounds) >= 2);
+    await_rounds(&sink, 2);
     EXPECT_IS(collected(cleaner), 0);
 }
 

@@ -109,7 +109,7 @@ TEST(the_least_hold_outlives_its_holder)
     hf_acquire_opts opts = at_least(patience(1000));
     int64_t start = hf__test_now_ms();
 
-    opts.lease_ms = patience(300);
+    set_lease(&opts, patience(300));
     EXPECT_IS(peer_acquire_as(bob, "job", &opts), HF_OK);
     kill_peer(bob);
     await_free(alice, "job", patience(5000));
@@ -192,7 +192,7 @@ TEST(renewing_by_hand_does_not_prolong_the_longest_hold)
     AUTO_LOCK *job = NULL;
     int64_t start = hf__test_now_ms();
 
-    opts.auto_renew = 0;
+    opts.auto_renew = !store_leases();
     opts.max_hold_ms = patience(300);
     EXPECT_IS(hf_acquire(alice, "job", &opts, &job, NULL), HF_OK);
     EXPECT_IS(hf_renew(job, NULL), HF_OK);

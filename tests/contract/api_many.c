@@ -141,7 +141,7 @@ static uint64_t batches(hf_client *client)
 
 TEST(the_most_names_cost_one_batch_each_way)
 {
-    AUTO_CLIENT *alice = open_with("connections=1");
+    AUTO_CLIENT *alice = open_lasting("connections=1");
     hf_acquire_opts opts = wanting(0, HF_LEASE_MAX_MS);
     const char *names[HF_MANY_MAX];
     char texts[HF_MANY_MAX][8];
@@ -197,6 +197,7 @@ TEST(a_wait_keeps_what_sorts_before_and_no_more)
 
     start_wait(&w, alice, NULL);
     await_presence(bob, "a", HF_HELD_BY);
+    await_presence(bob, "c", HF_FREE); /* it is given back, if it was had */
     await_sleep(&w.number);
     EXPECT_IS(presence(bob, "c"), HF_FREE);
     EXPECT_IS(try_once(bob, "a"), HF_BUSY);

@@ -139,7 +139,7 @@ TEST(the_mark_outlives_a_killed_holder_and_a_takeover)
     AUTO_CLIENT *alice = open_store();
     hf_acquire_opts opts = once(60000, NULL);
 
-    opts.lease_ms = patience(300);
+    set_lease(&opts, patience(300));
     EXPECT_IS(peer_acquire_as(bob, "job", &opts), HF_OK);
     kill_peer(bob);
     await_free(alice, "job", patience(5000));

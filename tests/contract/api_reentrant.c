@@ -188,8 +188,7 @@ TEST(a_grant_that_was_lost_is_not_shared)
     AUTO_LOCK *none = NULL;
     hf_error err = HF_ERROR_INIT;
 
-    opts.auto_renew = 0;
-    opts.lease_ms = patience(200);
+    end_after(&opts, patience(200));
     EXPECT_IS(hf_acquire(alice, "job", &opts, &outer, NULL), HF_OK);
     EXPECT_IS(hf_acquire(alice, "job", &opts, &inner, NULL), HF_OK);
     EXPECT_IS(hf_wait_lost(inner, patience(5000)), HF_LOST);
@@ -212,9 +211,8 @@ TEST(a_lost_lock_is_no_deadlock)
     AUTO_LOCK *old = NULL;
     AUTO_LOCK *new = NULL;
 
-    opts.auto_renew = 0;
     opts.reentrant = 0;
-    opts.lease_ms = patience(200);
+    end_after(&opts, patience(200));
     EXPECT_IS(hf_acquire(alice, "job", &opts, &old, NULL), HF_OK);
     EXPECT_IS(hf_wait_lost(old, patience(5000)), HF_LOST);
     EXPECT_IS(hf_acquire(alice, "job", &opts, &new, NULL), HF_OK);

@@ -177,7 +177,7 @@ TEST(a_slot_whose_holder_is_killed_is_used_again)
     struct peer *carol = start_peer();
     hf_acquire_opts opts = slots(0, 2);
 
-    opts.lease_ms = patience(1500);
+    set_lease(&opts, patience(1500));
     EXPECT_IS(peer_acquire_as(carol, "job", &opts), HF_OK);
     AUTO_CLIENT *alice = open_store();
     opts = slots(0, 2);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether a thread, or a whole process, has come to rest. The kernel knows:
- * who is asleep has nothing under way but a wait. Called by any thread.
+ * What the kernel knows of this process: whether a thread, or a whole process,
+ * has come to rest, for who is asleep has nothing under way but a wait; and how
+ * many threads and descriptors there are. Called by any thread.
  */
 #include "tests/contract/api.h"
 
@@ -9,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* Asleep, or gone. */
@@ -70,4 +72,59 @@ void await_rest(int process)
         times = are_asleep(process) ? times + 1 : 0;
         hf__test_pause_ms(1);
     }
+}
+
+/* ---- what this process has */
+
+static int count_entries(const char *path)
+{
+    DIR *folder = opendir(path);
+    int n = 0;
+
+    EXPECT(folder);
+    for (struct dirent *e; (e = readdir(folder));) {
+        n += e->d_name[0] != '.';
+    }
+    closedir(folder);
+    return n;
+}
+
+extern void __tsan_init(void) __attribute__((weak));
+
+bool is_watched_by_tsan(void)
+{
+    return __tsan_init != NULL;
+}
+
+extern void __asan_init(void) __attribute__((weak));
+
+bool is_watched_by_asan(void)
+{
+    return __asan_init != NULL;
+}
+
+int count_threads(void)
+{
+    return count_entries("/proc/self/task");
+}
+
+int threads_after_ending(int n)
+{
+    int64_t start = hf__test_now_ms();
+
+    /* A joined thread may be listed for a moment. */
+    while (count_threads() > n && since(start) < patience(1000)) {
+        hf__test_pause_ms(1);
+    }
+    return count_threads();
+}
+
+int count_fds(void)
+{
+    return count_entries("/proc/self/fd");
+}
+
+int thread_number(void)
+{
+    return (int)syscall(SYS_gettid);
 }

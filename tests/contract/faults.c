@@ -20,7 +20,8 @@ static int join_with(struct party *p, const char *label, const char *options)
 {
     char url[2000];
 
-    snprintf(url, sizeof url, "%s?%s", store_url(), options);
+    snprintf(url, sizeof url, "%s%c%s", store_url(),
+             strchr(store_url(), '?') ? '&' : '?', options);
     return join_url(p, label, url);
 }
 
@@ -54,9 +55,13 @@ TEST(a_lost_reply_is_unknown_and_applied)
     EXPECT_IS(alice.fence, 0);
     EXPECT_IS(acquire(&bob, "job"), HF_BUSY);
     EXPECT_TEXT(bob.record.owner.label, "alice");
+    NEEDS_NO(HF_CAP_SESSION); /* the next one is another owner */
     join_again(&alice, "alice", "fault=lose_reply:acquire:1");
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
-    EXPECT_IS(alice.fence, bob.record.fence);
+    EXPECT_SAFE(alice.fence >= bob.record.fence);
+    /* Who polls a quorum may hear of more: of a member that had not answered.
+     */
+    EXPECT(alice.fence == bob.record.fence || !has(HF_CAP_WAIT));
 }
 
 TEST(a_release_whose_reply_is_lost_has_released)
@@ -118,7 +123,8 @@ TEST(a_delay_comes_before_the_operation)
     EXPECT_IS(acquire_for(&alice, "job", 10000), HF_OK);
     EXPECT_MORE(hf__test_now_ms() - start, 298);
     EXPECT_IS(inspect(&bob, "job"), HF_OK);
-    EXPECT_MORE(bob.record.remaining_us, 10000000 - slowly(250) * 1000);
+    EXPECT(has(HF_CAP_SESSION) ||
+           bob.record.remaining_us > 10000000 - slowly(250) * 1000);
 }
 
 TEST(a_late_reply_may_come_after_the_lease)
@@ -126,6 +132,7 @@ TEST(a_late_reply_may_come_after_the_lease)
     VICTIM(alice, "fault=late_reply:acquire:1:400ms");
     PARTY(bob);
 
+    NEEDS_NO(HF_CAP_SESSION);
     EXPECT_IS(acquire_for(&alice, "job", 100), HF_OK);
     EXPECT_IS(acquire(&bob, "job"), HF_OK);
     if (has(HF_CAP_FENCE)) {

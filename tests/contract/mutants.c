@@ -18,7 +18,10 @@
 struct mutant {
     const char *name;
     const char *test; /* the one that is to catch it */
+    const char *kind; /* ":session": of memory: with sessions */
     bool stops_at_refusal;
+    int (*open)(void *s, const struct hf__url *, const char *allow,
+                hf__time deadline, hf_error *);
     void (*request)(void *s, struct hf__op *);
     void (*answer)(void *s, struct hf__op *);
     int (*wait)(void *s, struct hf__watch *w[], int n, hf__time deadline,
@@ -294,6 +297,15 @@ static const struct mutant mutants[] = {
      .answer = slot_is_given_twice},
     {"slot-is-given-twice", "the_most_slots_are_told_apart",
      .answer = slot_is_given_twice},
+    {"lease-outlives-session",
+     "a_session_that_is_cut_keeps_what_it_has_for_its_lease",
+     .kind = ":session", .open = lease_outlives_session},
+    {"session-ends-at-once",
+     "a_session_that_is_cut_keeps_what_it_has_for_its_lease",
+     .kind = ":session", .open = session_ends_at_once},
+    {"session-is-anybodys",
+     "what_lives_with_a_session_is_no_other_clients_to_renew",
+     .kind = ":session", .answer = session_is_anybodys},
 };
 enum { N_MUTANTS = (int)(sizeof mutants / sizeof *mutants) };
 
@@ -334,11 +346,19 @@ const char *mutant_test_at(int i)
     return i >= 0 && i < N_MUTANTS ? mutants[i].test : NULL;
 }
 
+const char *mutant_kind_at(int i)
+{
+    return mutants[i].kind != NULL ? mutants[i].kind : "";
+}
+
 static void activate(const struct mutant *m)
 {
     active = m;
     active_backend = hf__memory_backend;
     active_backend.execute = mutant_execute;
+    if (m->open != NULL) {
+        active_backend.open = m->open;
+    }
     if (m->wait != NULL) {
         active_backend.wait = m->wait;
     }

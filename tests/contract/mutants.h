@@ -13,6 +13,8 @@
 
 /* The name of the i-th mutant, NULL past the last. */
 const char *mutant_at(int i);
+/* What comes behind MUTANT_SUFFIX: the kind of store, as urls.c knows it. */
+const char *mutant_kind_at(int i);
 /* The name, or the beginning of it, of the test that is to catch it. */
 const char *mutant_test_at(int i);
 /* The store of the scheme MUTANT+memory; NULL if it is no mutant. */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests altered on their way to the store, one rule of the contract broken
- * by each. Which mutant uses which is the table's in mutants.c.
+ * Requests altered on their way to the store, and sessions that are not what
+ * they seem, one rule of the contract broken by each. Which mutant uses which
+ * is the table's in mutants.c.
  */
 #include "tests/contract/spoil.h"
 
+#include "src/backend/memory/store.h"
 #include "src/backend/registry.h"
 
 #include <ctype.h>
@@ -168,4 +170,40 @@ void labels_are_cut(void *s, struct hf__op *op)
         cut.note[100] = '\0';
         op->owner = &cut;
     }
+}
+
+/* ---- grants that live with a session */
+
+/* As one that takes the token for the proof of whose grant it is. */
+void session_is_anybodys(void *s, struct hf__op *op)
+{
+    struct hf__record record = look_at(s, op);
+
+    if (op->kind == HF__OP_RENEW && op->result == HF_LOST && record.is_held &&
+        hf__token_equal(&record.token, &op->token)) {
+        op->result = HF_OK;
+        op->fence = record.fence;
+    }
+}
+
+/* A holder may believe in it for twice as long as its session lives. */
+int lease_outlives_session(void *s, const struct hf__url *url,
+                           const char *allow, hf__time deadline, hf_error *err)
+{
+    struct hf__head *head = s;
+    int r = hf__memory_backend.open(s, url, allow, deadline, err);
+
+    head->facts.lease_us *= 3;
+    return r;
+}
+
+/* The server ends it as soon as it does not hear of it. */
+int session_ends_at_once(void *s, const struct hf__url *url, const char *allow,
+                         hf__time deadline, hf_error *err)
+{
+    struct hf__mem_session *session = s;
+    int r = hf__memory_backend.open(s, url, allow, deadline, err);
+
+    session->life->timeout_ms = 0;
+    return r;
 }

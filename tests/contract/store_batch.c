@@ -49,6 +49,7 @@ TEST(batches_of_every_size)
 
 TEST(a_batch_gives_each_name_its_own_fence)
 {
+    NEEDS_NO(HF_CAP_SESSION);
     PARTY(alice);
     struct request rq[3];
 
@@ -92,7 +93,8 @@ TEST(every_kind_in_one_batch)
     ask(&alice, &rq[6], HF__OP_BREAK, "broken");
     EXPECT_IS(send_batch(&alice, rq, 7), HF_OK);
     for (int i = 0; i < 7; i++) {
-        bool is_missing = i == 2 && !has(HF_CAP_HANDOVER);
+        bool is_missing = (i == 2 && !has(HF_CAP_HANDOVER)) ||
+                          (i == 3 && has(HF_CAP_SESSION));
         EXPECT_IS(rq[i].op.result, is_missing ? HF_ENOTSUP : HF_OK);
     }
     EXPECT_TEXT(rq[5].record.owner.label, "bob");

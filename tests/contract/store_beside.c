@@ -146,6 +146,7 @@ TEST(who_waits_behind_shared_and_is_gone_stops_nobody_for_long)
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
     EXPECT_IS(want(&carol, "job", ALONE), HF_BUSY);
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_BUSY);
+    fall_silent(&carol);
     until_granted(&bob, "job", SHARED);
     expect_around(&bob, "job", 2, 0);
 }

@@ -59,6 +59,7 @@ TEST(acquiring_again_with_the_same_token_is_the_same_grant)
 
 TEST(acquiring_again_renews_the_lease)
 {
+    NEEDS_NO(HF_CAP_SESSION);
     PARTY(alice);
 
     EXPECT_IS(acquire_for(&alice, "job", 5000), HF_OK);
@@ -69,6 +70,7 @@ TEST(acquiring_again_renews_the_lease)
 
 TEST(acquiring_again_from_another_session_is_the_same_grant)
 {
+    NEEDS_NO(HF_CAP_SESSION);
     PARTY(alice);
     PARTY(again);
 
@@ -133,6 +135,7 @@ TEST(a_name_that_never_was_is_lost_without_a_fence)
 
 TEST(a_renewal_makes_the_lease_what_it_says)
 {
+    NEEDS_NO(HF_CAP_SESSION);
     PARTY(alice);
 
     EXPECT_IS(acquire_for(&alice, "job", 5000), HF_OK);
@@ -170,7 +173,10 @@ TEST(the_fence_stays_when_a_lock_is_released)
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(release(&alice, "job"), HF_OK);
     EXPECT_IS(inspect(&alice, "job"), HF_OK);
-    EXPECT_IS(alice.record.fence, fence_of(&alice, "job"));
+    /* Where it is the server's number, the release has one, too. */
+    EXPECT(
+        alice.record.fence == fence_of(&alice, "job") ||
+        (has(HF_CAP_SESSION) && alice.record.fence > fence_of(&alice, "job")));
 }
 
 TEST(renewing_leaves_the_fence_alone)
@@ -186,6 +192,7 @@ TEST(renewing_leaves_the_fence_alone)
 
 TEST(a_raised_fence_is_the_one_of_the_grant)
 {
+    NEEDS_NO(HF_CAP_SESSION);
     PARTY(alice);
     PARTY(bob);
 
@@ -201,6 +208,98 @@ TEST(a_raised_fence_is_the_one_of_the_grant)
     EXPECT_IS(release(&alice, "job"), HF_OK);
     EXPECT_IS(acquire(&bob, "job"), HF_OK);
     EXPECT_SAFE_MORE(bob.fence, high);
+}
+
+/* Of a session it is the server's own number; asking for it tells who owns. */
+TEST(a_fence_that_cannot_be_raised_can_be_asked_for)
+{
+    PARTY(alice);
+    PARTY(bob);
+
+    NEEDS(HF_CAP_FENCE | HF_CAP_SESSION);
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    uint64_t fence = alice.fence;
+    EXPECT_IS(raise_to(&alice, "job", fence), HF_OK);
+    EXPECT_IS(alice.fence, fence);
+    EXPECT_IS(raise_to(&alice, "job", 1), HF_OK);
+    EXPECT_IS(alice.fence, fence);
+    EXPECT_IS(raise_to(&bob, "job", 1), HF_LOST);
+    EXPECT_IS(raise_to(&alice, "job", fence + 1), HF_ENOTSUP);
+    EXPECT_IS(renew(&alice, "job"), HF_OK);
+}
+
+static void join_as(struct party *p, const char *label, uint64_t client)
+{
+    p->conn.client = client;
+    join(p, label);
+}
+
+/* The sessions of a client are one to the store. */
+TEST(what_one_session_of_a_client_was_granted_is_anothers)
+{
+    HF_AUTO(give_back_and_leave) struct party alice = {0};
+    HF_AUTO(give_back_and_leave) struct party again = {0};
+    PARTY(bob);
+
+    join_as(&alice, "alice", 7);
+    join_as(&again, "again", 7);
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    claim_of(&again, "job")->token = claim_of(&alice, "job")->token;
+    EXPECT_IS(acquire(&again, "job"), HF_OK);
+    EXPECT_IS(again.fence, alice.fence);
+    leave(&alice);
+    EXPECT_IS(renew(&again, "job"), HF_OK);
+    EXPECT_IS(acquire(&bob, "job"), HF_BUSY);
+    EXPECT_IS(release(&again, "job"), HF_OK);
+    EXPECT_IS(acquire(&bob, "job"), HF_OK);
+}
+
+/* By its token it may still be given up, by whoever has that. */
+TEST(what_lives_with_a_session_is_no_other_clients_to_renew)
+{
+    PARTY(alice);
+    PARTY(bob);
+    PARTY(carol);
+
+    NEEDS(HF_CAP_SESSION);
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    claim_of(&bob, "job")->token = claim_of(&alice, "job")->token;
+    EXPECT_IS(renew(&bob, "job"), HF_LOST);
+    EXPECT_IS(bob.reason, HF_REASON_SESSION);
+    EXPECT_IS(renew(&alice, "job"), HF_OK);
+    EXPECT_IS(acquire(&carol, "job"), HF_BUSY);
+}
+
+/* It ends with its session, and not before its holder can know. */
+TEST(a_session_that_is_cut_keeps_what_it_has_for_its_lease)
+{
+    PARTY(alice);
+    PARTY(bob);
+
+    NEEDS(HF_CAP_SESSION);
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    int64_t lease_ms = hf__conn_facts(&alice.conn).lease_us / 1000;
+    int64_t start = hf__test_now_ms();
+    EXPECT_IS(renew(&alice, "job"), HF_OK);
+    leave(&alice);
+    until_free(&bob, "job");
+    EXPECT_MORE(hf__test_now_ms() - start, lease_ms);
+    EXPECT_IS(acquire(&bob, "job"), HF_OK);
+    if (has(HF_CAP_FENCE)) {
+        EXPECT_SAFE_MORE(bob.fence, alice.fence);
+    }
+}
+
+TEST(a_session_that_has_nothing_leaves_nothing)
+{
+    PARTY(alice);
+    PARTY(bob);
+
+    NEEDS(HF_CAP_SESSION);
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    EXPECT_IS(release(&alice, "job"), HF_OK);
+    leave(&alice);
+    EXPECT_IS(acquire(&bob, "job"), HF_OK);
 }
 
 TEST(a_stranger_cannot_raise_the_fence)

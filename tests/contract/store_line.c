@@ -118,15 +118,37 @@ TEST(who_is_gone_is_passed_over)
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
     EXPECT_IS(queue_up(&carol, "job", ALONE), HF_BUSY);
     EXPECT_IS(release(&alice, "job"), HF_OK);
+    fall_silent(&bob);
     while (queue_up(&carol, "job", ALONE) == HF_BUSY) {
-        EXPECT_SOON(hf__test_now_ms() - start, slowly(4000));
+        EXPECT_SOON(hf__test_now_ms() - start, slowly_to_the_end(&carol, 4000));
         hf__test_pause_ms(10);
     }
-    EXPECT_MORE(hf__test_now_ms() - start, HF__TICKET_PATIENCE_MS - 10);
+    if (!has(HF_CAP_SESSION)) {
+        EXPECT_MORE(hf__test_now_ms() - start, HF__TICKET_PATIENCE_MS - 10);
+    }
+}
+
+/* What a session has stays there while it lives, however little it says. */
+TEST(who_lives_is_not_passed_over)
+{
+    PARTY(alice);
+    PARTY(bob);
+    PARTY(carol);
+
+    NEEDS(HF_CAP_FAIR | HF_CAP_SESSION);
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
+    EXPECT_IS(queue_up(&carol, "job", ALONE), HF_BUSY);
+    EXPECT_IS(release(&alice, "job"), HF_OK);
+    hf__test_pause_ms(HF__TICKET_PATIENCE_MS + 200);
+    EXPECT_IS(queue_up(&carol, "job", ALONE), HF_BUSY);
+    EXPECT(is_next(&alice, "job", 0, &bob));
+    EXPECT_IS(queue_up(&bob, "job", ALONE), HF_OK);
 }
 
 TEST(who_comes_back_has_its_place_again)
 {
+    NEEDS_NO(HF_CAP_SESSION);
     PARTY(alice);
     PARTY(bob);
     PARTY(carol);

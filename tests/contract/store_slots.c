@@ -82,6 +82,7 @@ TEST(another_number_of_slots_is_refused_while_one_is_held)
     EXPECT_HAS(bob.error.text, "4");
     EXPECT(!bob.is_queued);
     expect_around(&bob, "job", 1, 0);
+    fall_silent(&alice);
     until_free(&bob, "job");
     EXPECT_IS(want(&bob, "job", SLOT_OF(4)), HF_OK);
     EXPECT_IS(release(&bob, "job"), HF_OK);
@@ -116,6 +117,7 @@ TEST(an_expired_slot_is_used_again)
     EXPECT_IS(try_as(&bob, "job", SLOT_OF(2)), HF_OK);
     EXPECT_IS(try_as(&carol, "job", SLOT_OF(2)), HF_BUSY);
     EXPECT_TEXT(carol.record.owner.label, "alice");
+    fall_silent(&alice);
     until_granted(&carol, "job", SLOT_OF(2));
     EXPECT_IS(carol.slot, 0);
     EXPECT_SAFE_MORE(carol.fence, fence_of(&bob, "job"));

@@ -137,6 +137,8 @@ TEST(who_is_next_is_woken_when_those_before_are_gone)
     queue_and_watch(&w, &dave);
     start_waiting(&w);
     EXPECT_IS(release(&alice, "job"), HF_OK);
+    fall_silent(&bob);
+    fall_silent(&carol);
     expect_woken(&w); /* for both of them not longer than for one */
     EXPECT_IS(queue_up(&dave, "job", ALONE), HF_OK);
 }
@@ -169,6 +171,7 @@ TEST(who_is_next_is_woken_at_the_end_of_a_lease)
     EXPECT_IS(acquire_for(&alice, "job", slowly(400)), HF_OK);
     queue_and_watch(&w, &bob);
     start_waiting(&w);
+    fall_silent(&alice);
     expect_woken(&w);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_OK);
 }

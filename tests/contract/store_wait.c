@@ -123,6 +123,7 @@ TEST(the_end_of_a_lease_wakes_a_waiter)
     EXPECT_IS(acquire_for(&alice, "job", slowly(400)), HF_OK);
     bob_sees(&w, &bob, "job");
     start_waiting(&w);
+    fall_silent(&alice);
     expect_woken(&w);
     EXPECT_IS(acquire(&bob, "job"), HF_OK);
 }

@@ -54,13 +54,17 @@ TEST(the_suite_can_be_run_on_a_sound_store)
 
     EXPECT_IS(finish_suite(&pid, 1, &code), 0);
     EXPECT_IS(code, 0);
+    pid = start_suite("a_session_that_is_cut", "memory:session");
+    EXPECT_IS(finish_suite(&pid, 1, &code), 0);
+    EXPECT_IS(code, 0);
 }
 
 static pid_t start_mutant(int i)
 {
     char scheme[80];
 
-    snprintf(scheme, sizeof scheme, "%s" MUTANT_SUFFIX, mutant_at(i));
+    snprintf(scheme, sizeof scheme, "%s" MUTANT_SUFFIX "%s", mutant_at(i),
+             mutant_kind_at(i));
     return start_suite(mutant_test_at(i), scheme);
 }
 

@@ -8,9 +8,10 @@
 
 #include <stddef.h>
 
-/* Writes the URL of this test's store, without options: the same one at each
- * call and in each process of the test, empty when the test begins. 0, or −1
- * for a scheme that the tests do not know. */
-int hf__store_url(const char *scheme, char *url, size_t size);
+/* Writes the URL of this test's store: the same one at each call and in each
+ * process of the test, empty when the test begins. The store is named by its
+ * scheme, or, where options make another store of it, SCHEME:KIND; then they
+ * are in the URL. 0, or −1 for one that the tests do not know. */
+int hf__store_url(const char *store, char *url, size_t size);
 
 #endif

@@ -21,10 +21,19 @@ enum { AGAIN_MAX = 2000 };
 
 /* ---- the store */
 
+/* Which store, as the build names it. */
+static const char *store(void)
+{
+    EXPECT(hf__test_args[0] != NULL); /* usage: store STORE ALL SCHEMES */
+    return hf__test_args[0];
+}
+
 const char *scheme(void)
 {
-    EXPECT(hf__test_args[0] != NULL); /* usage: store SCHEME ALL SCHEMES */
-    return hf__test_args[0];
+    static _Thread_local char text[80];
+
+    snprintf(text, sizeof text, "%.*s", (int)strcspn(store(), ":"), store());
+    return text;
 }
 
 const struct hf__backend *backend(void)
@@ -40,17 +49,20 @@ const struct hf__backend *backend(void)
 
 bool has(unsigned caps)
 {
-    return (backend()->caps & caps) == caps;
+    HF_AUTO(hf__url_free_auto) struct hf__url *url = NULL;
+
+    EXPECT_IS(hf__url_parse(store_url(), &url, NULL), HF_OK);
+    return (hf__caps_of(backend(), url) & caps) == caps;
 }
 
 const char *store_url(void)
 {
     static _Thread_local char url[1200];
-    const char *plus = strrchr(scheme(), '+');
-    const char *plain = plus != NULL ? plus + 1 : scheme();
-    size_t before = (size_t)(plain - scheme());
+    const char *plus = strrchr(store(), '+');
+    const char *plain = plus != NULL ? plus + 1 : store();
+    size_t before = (size_t)(plain - store());
 
-    memcpy(url, scheme(), before);
+    memcpy(url, store(), before);
     EXPECT_IS(hf__store_url(plain, url + before, sizeof url - before), 0);
     return url;
 }
@@ -95,6 +107,25 @@ void rejoin(struct party *p)
     memcpy(label, p->owner.label, sizeof label);
     leave(p);
     join(p, label);
+}
+
+void fall_silent(struct party *p)
+{
+    if (has(HF_CAP_SESSION)) {
+        rejoin(p);
+    }
+}
+
+int64_t lease_given(const struct party *p, int64_t lease_ms)
+{
+    int64_t lease_us = hf__conn_facts(&p->conn).lease_us;
+
+    return lease_us == 0 ? lease_ms : lease_us / 1000;
+}
+
+int64_t slowly_to_the_end(const struct party *p, int64_t ms)
+{
+    return slowly(ms) + 2 * lease_given(p, 0);
 }
 
 void leave(struct party *p)
@@ -362,16 +393,8 @@ void give_back_and_leave(struct party *p)
     leave(p);
 }
 
-void until_free(struct party *p, const char *name)
+void expect_last_fence(struct party *p, const char *name)
 {
-    int64_t start = hf__test_now_ms();
-
-    for (;;) {
-        EXPECT_IS(inspect(p, name), HF_OK);
-        if (!p->record.is_held && !p->record.is_kept) {
-            return;
-        }
-        EXPECT_SOON(hf__test_now_ms() - start, slowly(10000));
-        hf__test_pause_ms(5);
-    }
+    EXPECT(p->record.fence == fence_of(p, name) ||
+           (has(HF_CAP_SESSION) && p->record.fence > fence_of(p, name)));
 }

@@ -88,6 +88,14 @@ void join(struct party *, const char *label);
 int join_url(struct party *p, const char *label, const char *text);
 /* Close and open again; claims and tokens stay. */
 void rejoin(struct party *);
+/* Who asks no more, so that leases and tickets end. Where these live with their
+ * session, that one is cut, and the party has another. */
+void fall_silent(struct party *);
+/* The lease of a grant that asks for this one: the session's, if it has one. */
+int64_t lease_given(const struct party *, int64_t lease_ms);
+/* A bound for what may take the end of a session that was cut besides, which
+ * has half as much again as a lease of it, and a tick of the server. */
+int64_t slowly_to_the_end(const struct party *, int64_t ms);
 void leave(struct party *);
 /* Release all claims, over a session that meets no injected faults. */
 void give_back_and_leave(struct party *);
@@ -117,6 +125,9 @@ int break_it(struct party *, const char *name, uint64_t fence);
 /* Of the party's claim of that name. */
 uint64_t fence_of(struct party *, const char *name);
 struct claim *claim_of(struct party *, const char *name);
+/* The record that was last told has the fence of the party's grant, or, where
+ * fences are the server's own numbers, perhaps a later one. */
+void expect_last_fence(struct party *, const char *name);
 /* Ask until the name is no longer held nor kept, up to 10 s. */
 void until_free(struct party *, const char *name);
 

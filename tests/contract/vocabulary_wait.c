@@ -75,9 +75,25 @@ void expect_woken(struct waiting *w)
 {
     int64_t start = hf__test_now_ms();
 
+    /* Perhaps for the end of a session. */
     stop_waiting(w);
-    EXPECT_SOON(hf__test_now_ms() - start, slowly(2000));
+    EXPECT_SOON(hf__test_now_ms() - start,
+                slowly(has(HF_CAP_SESSION) ? 5000 : 2000));
     EXPECT(w->watch.has_fired);
+}
+
+void until_free(struct party *p, const char *name)
+{
+    int64_t start = hf__test_now_ms();
+
+    for (;;) {
+        EXPECT_IS(inspect(p, name), HF_OK);
+        if (!p->record.is_held && !p->record.is_kept) {
+            return;
+        }
+        EXPECT_SOON(hf__test_now_ms() - start, slowly(10000));
+        hf__test_pause_ms(5);
+    }
 }
 
 /* ---- listing */

@@ -4,7 +4,7 @@
 limits and stores in docs/reference.md; the tests that docs/guarantees.md
 names; the C example of the README; and every relative link.
 
-    docs.py ROOT HOLDFAST WITH_MARIADB WITH_REDIS
+    docs.py ROOT HOLDFAST WITH_MARIADB WITH_REDIS WITH_ZOOKEEPER
 """
 import json
 import pathlib
@@ -19,7 +19,8 @@ ROOT = pathlib.Path(sys.argv[1])
 COMMAND = sys.argv[2]
 # A store on a server: the program that runs a command beside one.
 SERVERS = {'mysql': (sys.argv[3], 'MYSQL'), 'redis': (sys.argv[4], 'REDIS'),
-           'redlock': (sys.argv[4], 'REDIS', '--group', '5')}
+           'redlock': (sys.argv[4], 'REDIS', '--group', '5'),
+           'zookeeper': (sys.argv[5], 'ZOOKEEPER')}
 PAGES = [ROOT / name for name in (
     'README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md',
     'docs/reference.md', 'docs/guarantees.md')]
@@ -103,12 +104,15 @@ def check_stores(tap):
 
 
 def ask_store(store, folder):
-    """What check says of a new store, or None: no such server here."""
+    """What check says of a new store, or None: no such server here. A column
+    may name an option of the URL."""
+    store, _, option = store.partition(' ')
     check = [COMMAND, 'check', '--json', '--url']
     if store in SERVERS:
         server, variable, *how = SERVERS[store]
         check = [server, *how, '--', 'sh', '-c',
-                 f'exec "$@" "$HOLDFAST_TEST_{variable}_URL"', 'sh'] + check
+                 f'exec "$@" "$HOLDFAST_TEST_{variable}_URL{option and "?"}'
+                 f'{option}"', 'sh'] + check
     else:
         check += [f'{store}:{folder}/x-{store}']
     text = subprocess.run(check, capture_output=True, text=True,

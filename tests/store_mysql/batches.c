@@ -13,12 +13,9 @@
 /* Keeps that row locked until it is closed. */
 static MYSQL *keep(const char *key)
 {
-    MYSQL *person = mysql_init(NULL);
+    MYSQL *person = stranger();
     char sql[200];
 
-    EXPECT(mysql_real_connect(person, "127.0.0.1", HF__MARIADB_USER,
-                              HF__MARIADB_PASSWORD, database(),
-                              (unsigned)hf__mariadb_port(server()), NULL, 0));
     EXPECT_IS(mysql_query(person, "BEGIN"), 0);
     snprintf(sql, sizeof sql,
              "SELECT fence FROM holdfast_lock WHERE name_key='%s' FOR UPDATE",

@@ -4,11 +4,10 @@
  * writes nonsense. The holder hears of it at its renewal at the latest; no
  * fence falls; nobody is granted what another holds.
  */
+#include "tests/store_server/damage.h"
 #include "tests/store_mysql/world.h"
 
 #include <inttypes.h>
-
-enum { LEASE_MS = 1500 };
 
 #define FENCE_END (UINT64_C(1) << 53)
 
@@ -41,26 +40,6 @@ static void drop_database(void)
 {
     hf__mariadb_sql(server(), "DROP DATABASE %s", database());
     hf__mariadb_sql(server(), "CREATE DATABASE %s", database());
-}
-
-/* It is told before its lease would have ended, and no fence falls. */
-static void lose_by(void (*damage)(void))
-{
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
-    AUTO_LOCK *job = acquire_leased(alice, "job", patience(LEASE_MS));
-    AUTO_LOCK *next = NULL;
-    int64_t start = hf__test_now_ms();
-
-    damage();
-    EXPECT_IS(hf_wait_lost(job, patience(LEASE_MS)), HF_LOST);
-    EXPECT_SOON(since(start), safe(patience(LEASE_MS)) - 100);
-    expect_lost(job, HF_REASON_STORE_GONE);
-    next = acquire_leased(bob, "job", patience(LEASE_MS));
-    EXPECT_SAFE_MORE(hf_fence(next), hf_fence(job));
-    EXPECT_IS(hf_release(job, NULL), HF_LOST);
-    expect_held(next);
-    EXPECT_IS(try_once(alice, "other"), HF_OK);
 }
 
 TEST(a_row_that_is_deleted_is_a_lock_that_is_lost)

@@ -103,7 +103,7 @@ TEST(a_grant_that_ended_lately_keeps_its_name)
 TEST_WITHIN(60, a_row_that_a_person_keeps_locked_stops_no_other)
 {
     DOOR(d);
-    MYSQL *person = mysql_init(NULL);
+    MYSQL *person = stranger();
     char name[16];
 
     EXPECT_IS(enter(&d, url_with("")), HF_OK);
@@ -111,9 +111,6 @@ TEST_WITHIN(60, a_row_that_a_person_keeps_locked_stops_no_other)
         snprintf(name, sizeof name, "n%02d", i);
         add_idle(name, 0);
     }
-    EXPECT(mysql_real_connect(person, "127.0.0.1", HF__MARIADB_USER,
-                              HF__MARIADB_PASSWORD, database(),
-                              (unsigned)hf__mariadb_port(server()), NULL, 0));
     EXPECT_IS(mysql_query(person, "BEGIN"), 0);
     EXPECT_IS(mysql_query(person, "SELECT fence FROM holdfast_lock WHERE "
                                   "name_key='holdfast:n17' FOR UPDATE"),

@@ -4,10 +4,12 @@
  * lost, a look that finds no connection any more, a renewal after the server's
  * clock stepped back; and two who do the same to the line at the same time.
  */
+#include "src/backend/crowd.h"
 #include "tests/servers/proxy.h"
 #include "tests/store_mysql/site.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* A number that the test's database says. */
 static int64_t number(const char *expression, const char *table)
@@ -169,4 +171,99 @@ TEST_WITHIN(60, two_who_get_in_line_at_once_both_stand_there)
                        2 * (i + 1));
     }
     hf__proxy_free(p);
+}
+
+/* ---- a wait that ends */
+
+struct waiter {
+    struct door *d;
+    struct hf__watch watch;
+    hf__time until;
+};
+
+/* Then its session has other things to do than to wait. */
+static void wait_and_leave(void *arg)
+{
+    struct waiter *w = arg;
+    struct hf__watch *one = &w->watch;
+
+    while (!w->watch.has_fired && hf__before(hf__now(), w->until)) {
+        EXPECT_IS(hf__conn_wait(&w->d->conn, &one, 1, w->until, &w->d->error),
+                  HF_OK);
+    }
+    EXPECT_IS(hf__conn_wait(&w->d->conn, NULL, 0, hf__after_ms(hf__now(), 5000),
+                            &w->d->error),
+              HF_OK);
+}
+
+/* Nobody can change the tickets that are there until the person is gone. */
+static void lock_tickets(MYSQL *person)
+{
+    EXPECT_IS(mysql_query(person, "SET SESSION TRANSACTION ISOLATION LEVEL "
+                                  "READ COMMITTED"),
+              0);
+    EXPECT_IS(mysql_query(person, "BEGIN"), 0);
+    EXPECT_IS(mysql_query(person, "SELECT 1 FROM holdfast_ticket FOR UPDATE"),
+              0);
+    mysql_free_result(mysql_store_result(person));
+}
+
+static void await_stamping(void)
+{
+    int64_t start = hf__test_now_ms();
+
+    while (strcmp(hf__mariadb_value(server(),
+                                    "SELECT COUNT(*)>0 FROM "
+                                    "information_schema.processlist WHERE info "
+                                    "LIKE 'UPDATE holdfast_ticket%%'"),
+                  "1") != 0) {
+        EXPECT_LESS(hf__test_now_ms() - start, 10000);
+        hf__test_pause_ms(1);
+    }
+}
+
+/* Its ticket is as old as the wait, and cannot be stamped: until it is, the
+ * bell alone says that somebody stands there. */
+TEST_WITHIN(60, who_ends_a_wait_is_in_line_all_the_time)
+{
+    DOOR(alice);
+    DOOR(bob);
+    DOOR(carol);
+    MYSQL *person = stranger();
+    struct batch held;
+    struct batch queued;
+    struct batch tried;
+
+    EXPECT_IS(enter(&alice, url_with("")), HF_OK);
+    EXPECT_IS(enter(&bob, url_with("")), HF_OK);
+    EXPECT_IS(enter(&carol, url_with("")), HF_OK);
+    prepare(&held, "n", 1, 60000000);
+    prepare(&queued, "n", 1, 20000000);
+    prepare(&tried, "n", 1, 20000000);
+    ask_all(&alice, &held, HF__OP_ACQUIRE);
+    queued.op[0].queueing = HF__QUEUE_ALWAYS;
+    tried.op[0].queueing = HF__QUEUE_ALWAYS;
+    EXPECT_IS(ask(&bob, &queued, HF__OP_ACQUIRE, 1000), HF_OK);
+    EXPECT(queued.op[0].is_queued);
+    struct waiter w = {
+        .d = &bob,
+        .watch = {.key = queued.op[0].key,
+                  .token = held.op[0].token,
+                  .fence = held.op[0].fence,
+                  .ticket = queued.op[0].token},
+        .until = hf__after_ms(hf__now(), 30000),
+    };
+    struct hf__test_thread *thread = hf__test_start(wait_and_leave, &w);
+
+    hf__test_pause_ms(HF__TICKET_PATIENCE_MS + 200);
+    lock_tickets(person);
+    ask_all(&alice, &held, HF__OP_RELEASE);
+    await_stamping();
+    EXPECT_IS(ask(&carol, &tried, HF__OP_ACQUIRE, 5000), HF_OK);
+    EXPECT_IS(tried.op[0].result, HF_BUSY);
+    mysql_close(person);
+    hf__test_join(thread);
+    EXPECT(w.watch.has_fired);
+    EXPECT_IS(ask(&bob, &queued, HF__OP_ACQUIRE, 5000), HF_OK);
+    EXPECT_IS(queued.op[0].result, HF_OK);
 }

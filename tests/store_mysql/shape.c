@@ -155,15 +155,12 @@ TEST(a_view_in_place_of_a_table_is_refused)
 /* Somebody has locked the tables until mysql_close(). */
 static MYSQL *lock_the_tables(void)
 {
-    MYSQL *other = mysql_init(NULL);
+    MYSQL *other = stranger();
     char sql[512];
 
     snprintf(sql, sizeof sql,
              "LOCK TABLES holdfast_lock WRITE,holdfast_beside WRITE,"
              "holdfast_ticket WRITE");
-    EXPECT(mysql_real_connect(other, "127.0.0.1", HF__MARIADB_USER,
-                              HF__MARIADB_PASSWORD, database(),
-                              (unsigned)hf__mariadb_port(server()), NULL, 0));
     EXPECT_IS(mysql_query(other, sql), 0);
     return other;
 }

@@ -7,20 +7,12 @@
 #ifndef HF_TESTS_STORE_MYSQL_SITE_H
 #define HF_TESTS_STORE_MYSQL_SITE_H
 
-#include "src/backend/conn.h"
 #include "tests/lib/test.h"
 #include "tests/servers/mariadb.h"
+#include "tests/store_server/door.h"
 
+#include <mysql.h>
 #include <stdio.h>
-
-struct door {
-    struct hf__conn conn;
-    hf_error error; /* of the last call */
-};
-
-/* Closed at the end of the scope. */
-#define DOOR(name) HF_AUTO(shut) struct door name = {0}
-void shut(struct door *d);
 
 /* The shared server, and this test's database on it. */
 const struct hf__mariadb *server(void);
@@ -31,12 +23,10 @@ const char *url_with(const char *options);
  * database; "user:password@". */
 const char *url_as(const char *user);
 
-/* Open, with 10 s; gives the status, its text in d->error. */
-int enter(struct door *d, const char *url);
-int enter_within(struct door *d, const char *url, int64_t ms);
-int enter_allowing(struct door *d, const char *url, const char *allow);
-/* Expects the status, and its text to have these words. */
-void expect_refused(const char *url, int status, const char *words);
+/* A connection of the ordinary user's to the test's database that is no session
+ * of ours. The caller closes it. */
+MYSQL *stranger(void);
+
 /* One attempt at a name: its result; *fence if not NULL. */
 int claim(struct door *d, const char *name, uint64_t *fence);
 /* claim() and let go: expects both to do. */

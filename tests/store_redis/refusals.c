@@ -7,7 +7,7 @@
 #include "tests/servers/servers.h"
 #include "tests/store_redis/world.h"
 
-#include <hiredis.h>
+#include <hiredis/hiredis.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -195,19 +195,25 @@ static void fill(const struct hf__redis *r, int keys)
 TEST_WITHIN(60, a_server_that_loads_its_data_is_waited_for)
 {
     static const char *const slow[] = {
-        "key-load-delay 200", "loading-process-events-interval-bytes 1024",
+        "key-load-delay 10", "loading-process-events-interval-bytes 1024",
         NULL};
     AUTO_SERVER *r = own_server_with_aof(NULL);
+    char limits[2][64];
+
+    snprintf(limits[0], sizeof limits[0], "io_timeout=%lldms",
+             (long long)patience(500));
+    snprintf(limits[1], sizeof limits[1], "connect_timeout=%lldms",
+             (long long)patience(500));
     AUTO_CLIENT *alice = open_with("io_timeout=500ms");
-    AUTO_CLIENT *bob = open_with("io_timeout=500ms");
+    AUTO_CLIENT *bob = open_with(limits[0]);
     AUTO_LOCK *job = acquire_leased(alice, "job", patience(20000));
 
-    fill(r, 5000);
+    fill(r, 30000);
     hf__redis_kill(r);
     hf__redis_launch(r, slow);
     hf__test_pause_ms(200);
     expect_refused(bob, HF_EUNAVAIL, "load");
-    expect_closed(url_as("", "connect_timeout=500ms"), HF_EUNAVAIL, "load");
+    expect_closed(url_as("", limits[1]), HF_EUNAVAIL, "load");
     hf__redis_await(r);
     EXPECT_IS(hf_held(job), 1);
     EXPECT_IS(try_once(bob, "job"), HF_BUSY);

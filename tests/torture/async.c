@@ -65,14 +65,14 @@ static int acquire_async(struct scene *s, const hf_acquire_opts *opts)
 
 int scene_acquire_async(struct scene *s)
 {
-    hf_acquire_opts opts = wanting(patience(1500), patience(1000));
+    hf_acquire_opts opts = wanting(patience(1500), patience(LEASE_MS));
 
     return acquire_async(s, &opts);
 }
 
 int scene_start_async(struct scene *s)
 {
-    hf_acquire_opts opts = wanting(patience(1500), patience(1000));
+    hf_acquire_opts opts = wanting(patience(1500), patience(LEASE_MS));
     int r;
 
     opts.once_ms = 1; /* so that the next scene may start it again */
@@ -84,7 +84,7 @@ int scene_start_async(struct scene *s)
 /* In the line behind bob, and then let go by closing. */
 int scene_close_async(struct scene *s)
 {
-    hf_acquire_opts opts = wanting(HF_FOREVER, patience(1000));
+    hf_acquire_opts opts = wanting(HF_FOREVER, patience(LEASE_MS));
     struct answer a[2] = {{0}};
     int r[2];
 

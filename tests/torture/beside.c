@@ -42,7 +42,7 @@ static int acquire_with(struct scene *s, hf_acquire_opts opts)
 
 static int play_shared(struct scene *s)
 {
-    hf_acquire_opts opts = wanting(patience(1500), patience(1000));
+    hf_acquire_opts opts = wanting(patience(1500), patience(LEASE_MS));
 
     opts.shared = 1;
     return acquire_with(s, opts);
@@ -50,7 +50,7 @@ static int play_shared(struct scene *s)
 
 static int play_slot(struct scene *s)
 {
-    hf_acquire_opts opts = wanting(patience(1500), patience(1000));
+    hf_acquire_opts opts = wanting(patience(1500), patience(LEASE_MS));
     int r;
 
     opts.slots = 2;
@@ -68,7 +68,7 @@ static int play_wait_shared(struct scene *s)
 static int play_wait_fair(struct scene *s)
 {
     struct hf__test_thread *t = hf__test_start(free_soon, s->prepared);
-    hf_acquire_opts opts = wanting(patience(1500), patience(1000));
+    hf_acquire_opts opts = wanting(patience(1500), patience(LEASE_MS));
     int r;
 
     opts.fair = 1;
@@ -80,7 +80,7 @@ static int play_wait_fair(struct scene *s)
 
 static int play_tire_fair(struct scene *s)
 {
-    hf_acquire_opts opts = wanting(5, patience(1000));
+    hf_acquire_opts opts = wanting(5, patience(LEASE_MS));
 
     opts.fair = 1;
     return acquire_with(s, opts);

@@ -48,7 +48,7 @@ static bool play(struct scene *s, const struct act *act, bool is_harmless)
     }
     scene_expect_exclusive(s);
     scene_clear(s);
-    scene_expect_free(patience(1500));
+    scene_expect_free(patience(500));
     return hf__fault_count() > before;
 }
 
@@ -69,10 +69,12 @@ static int torture(struct scene *s, const struct act *act,
     bool has_failed = true;
 
     for (; has_failed && n < CALLS_MAX; n += step) {
+        char plain[2100];
         char url[2200];
 
-        snprintf(url, sizeof url, "fault+%s&seed=%u&fault=%s:%d%s",
-                 store_url(options), ++times, rule->head, n, rule->tail);
+        scene_url(plain, sizeof plain, options);
+        snprintf(url, sizeof url, "fault+%s&seed=%u&fault=%s:%d%s", plain,
+                 ++times, rule->head, n, rule->tail);
         s->url = url;
         has_failed = play(s, act, rule->is_harmless);
     }
@@ -83,7 +85,7 @@ static int torture(struct scene *s, const struct act *act,
 static void torture_all(const char *head, const char *tail, bool is_harmless)
 {
     struct rule rule = {head, tail, is_harmless, *tail == '-' ? 3 : 1};
-    AUTO_CLIENT *bob = open_store();
+    AUTO_CLIENT *bob = open_lasting(NULL);
     AUTO_LOCK *taken = acquire_fixed(bob, "taken", HF_LEASE_MAX_MS);
     struct scene scene = {.bob = bob};
     const struct act *act = NULL;

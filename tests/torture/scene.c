@@ -39,26 +39,10 @@ void scene_clear(struct scene *s)
     *s = (struct scene){.url = s->url, .bob = s->bob};
 }
 
-void scene_expect_exclusive(struct scene *s)
-{
-    if (s->job && hf_state(s->job) == HF_STATE_HELD) {
-        EXPECT_IS(try_once(s->bob, hf_name(s->job)), HF_BUSY);
-    }
-}
-
-/* Asked by a newcomer: who waits keeps a connection for it. */
-void scene_expect_free(int64_t limit_ms)
-{
-    AUTO_CLIENT *carol = open_store();
-
-    EXPECT_SOON(await_free(carol, "job", 2 * limit_ms), limit_ms);
-    EXPECT_SOON(await_free(carol, "hob", 2 * limit_ms), limit_ms);
-}
-
 int acquire_as(hf_client *client, const char *name, int64_t wait_ms,
                hf_lock **ret_lock)
 {
-    hf_acquire_opts opts = wanting(wait_ms, patience(1000));
+    hf_acquire_opts opts = wanting(wait_ms, patience(LEASE_MS));
     hf_error err = HF_ERROR_INIT;
     int r = hf_acquire(client, name, &opts, ret_lock, &err);
 
@@ -125,7 +109,7 @@ static int play_acquire(struct scene *s)
 
 static int acquire_two(struct scene *s, const char *other, int64_t wait_ms)
 {
-    hf_acquire_opts opts = wanting(wait_ms, patience(1000));
+    hf_acquire_opts opts = wanting(wait_ms, patience(LEASE_MS));
     const char *const names[] = {"job", other};
     hf_error err = HF_ERROR_INIT;
     int r = hf_acquire_many(s->alice, names, 2, &opts, &s->job, &err);
@@ -223,7 +207,7 @@ static int play_cancel(struct scene *s)
 
 static int acquire_own(struct scene *s, hf_lock **ret_lock)
 {
-    hf_acquire_opts opts = wanting(0, patience(1000));
+    hf_acquire_opts opts = wanting(0, patience(LEASE_MS));
     int r;
 
     opts.owner_id = 1;
@@ -252,7 +236,7 @@ static int play_detach(struct scene *s)
 
 static int play_adopt(struct scene *s)
 {
-    hf_acquire_opts opts = wanting(0, patience(1000));
+    hf_acquire_opts opts = wanting(0, patience(LEASE_MS));
     int r =
         hf_adopt(s->alice, "job", hf_token(s->earlier), &opts, &s->job, NULL);
 

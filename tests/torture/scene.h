@@ -12,6 +12,8 @@
 #include "include/holdfast.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* Alice meets the trouble; bob sees the store as it is, and holds "taken"
  * for the whole test. */
@@ -41,6 +43,9 @@ const struct act *act_at(int i);
 /* Of beside.c: fair, shared and slotted acquires. */
 const struct act *act_beside_at(int i);
 
+/* The lease that is asked for, before patience(). */
+enum { LEASE_MS = 1000 };
+
 /* Acquire with a short lease: what can't be given back ends soon. */
 int acquire_as(hf_client *client, const char *name, int64_t wait_ms,
                hf_lock **ret_lock);
@@ -55,7 +60,11 @@ int scene_open(struct scene *);
 void scene_clear(struct scene *);
 /* While alice believes to hold it, bob does not get it. */
 void scene_expect_exclusive(struct scene *);
-/* Cleared, it leaves no lock behind for longer than that. */
-void scene_expect_free(int64_t limit_ms);
+/* The store as alice has it: a session, where the store has them, gives the
+ * lease that she would ask for. */
+void scene_url(char *to, size_t size, const char *options);
+/* Cleared, it leaves no lock behind for longer than the lease that it had, or
+ * than its session is given, and so much more. */
+void scene_expect_free(int64_t more_ms);
 
 #endif

@@ -302,6 +302,34 @@ TEST(a_zero_token_is_nobody)
     EXPECT(!hf__token_equal(&t, &last));
 }
 
+TEST(a_token_as_text)
+{
+    static const struct hf__token token = {{0x01, 0x9a, 0xbf, [15] = 0xe0}};
+    const char *digits = "019abf000000000000000000000000e0";
+    char text[HF__TOKEN_TEXT_SIZE];
+    struct hf__token t;
+
+    hf__token_format(&token, text);
+    EXPECT_TEXT(text, digits);
+    EXPECT(hf__token_parse(text, &t) && hf__token_equal(&t, &token));
+    EXPECT(!hf__token_parse("019abf000000000000000000000000e00", &t));
+    EXPECT(!hf__token_parse("00000000000000000000000000000000", &t));
+    EXPECT(!hf__token_parse(NULL, &t));
+    /* In the middle of other things, where zero is nobody. */
+    memset(text, '.', sizeof text);
+    hf__token_write(&token, text);
+    EXPECT(memcmp(text, digits, HF__TOKEN_DIGITS) == 0);
+    EXPECT_IS(text[HF__TOKEN_DIGITS], '.');
+    EXPECT(hf__token_read(text, &t) && hf__token_equal(&t, &token));
+    EXPECT(hf__token_read("00000000000000000000000000000000/x", &t));
+    EXPECT(hf__token_is_zero(&t));
+    EXPECT(!hf__token_read("019abf", &t));
+    EXPECT(!hf__token_read("0", &t));
+    EXPECT(!hf__token_read("", &t));
+    EXPECT(!hf__token_read("019ABF000000000000000000000000e0", &t));
+    EXPECT(!hf__token_read("019abg000000000000000000000000e0", &t));
+}
+
 TEST(the_next_fence_is_above_and_not_below_the_clock)
 {
     EXPECT_IS(hf__fence_after(0, 1000), 1000);

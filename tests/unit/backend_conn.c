@@ -25,7 +25,16 @@ static struct {
     atomic_bool is_waiting;
     hf__time called;
     int first_result;
+    int64_t lease_us; /* of its sessions; 0: the caller's */
+    int64_t asked_lease_us;
 } fake;
+
+static unsigned fake_caps(const struct hf__url *url)
+{
+    (void)url;
+    return HF_CAP_FENCE | HF_CAP_WAIT |
+           (fake.lease_us != 0 ? HF_CAP_SESSION : 0);
+}
 
 static int fake_open(void *s, const struct hf__url *url, const char *allow,
                      hf__time deadline, hf_error *err)
@@ -36,7 +45,8 @@ static int fake_open(void *s, const struct hf__url *url, const char *allow,
     (void)allow;
     (void)deadline;
     (void)err;
-    head->facts = (struct hf__facts){'B', HF_REACH_HOST};
+    head->facts = (struct hf__facts){
+        .grade = 'B', .reach = HF_REACH_HOST, .lease_us = fake.lease_us};
     fake.opened++;
     return fake.open_result;
 }
@@ -65,6 +75,7 @@ static int fake_execute(void *s, struct hf__op *ops[], int n, hf__time deadline,
     (void)err;
     fake.called = hf__now();
     fake.first_result = ops[0]->result;
+    fake.asked_lease_us = ops[0]->lease_us;
     if (fake.breaks_pipe) {
         write_to_broken_pipe();
     }
@@ -109,6 +120,7 @@ static void fake_interrupt(void *s)
 static const struct hf__backend backend = {
     .scheme = "fake",
     .caps = HF_CAP_FENCE | HF_CAP_WAIT,
+    .caps_of = fake_caps,
     .size = sizeof(struct hf__head),
     .open = fake_open,
     .close = fake_close,
@@ -261,6 +273,25 @@ TEST(what_a_store_lacks_is_not_supported)
         hf__conn_list(&conn, &prefix, see_nothing, NULL, HF__NEVER, &error),
         HF_ENOTSUP);
     EXPECT(!conn.is_dead);
+    hf__conn_close(&conn);
+}
+
+TEST(a_session_gives_its_own_lease)
+{
+    struct hf__op op = make_op(HF__OP_ACQUIRE, "k");
+
+    fake.fence = 1;
+    open_fake();
+    EXPECT_IS(execute_one(&op), HF_OK);
+    EXPECT_IS(fake.asked_lease_us, 1000000);
+    EXPECT_IS(op.lease_us, 1000000);
+    hf__conn_close(&conn);
+
+    fake.lease_us = 600000;
+    open_fake();
+    EXPECT_IS(execute_one(&op), HF_OK);
+    EXPECT_IS(fake.asked_lease_us, 600000);
+    EXPECT_IS(op.lease_us, 600000);
     hf__conn_close(&conn);
 }
 

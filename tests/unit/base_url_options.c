@@ -6,23 +6,11 @@
 #include "src/base/base.h"
 #include "src/base/url.h"
 #include "tests/lib/test.h"
+#include "tests/unit/url.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-
-static hf_error err = HF_ERROR_INIT;
-
-/* The caller frees it. */
-static struct hf__url *parsed(const char *text)
-{
-    struct hf__url *url = NULL;
-
-    if (hf__url_parse(text, &url, &err) != HF_OK) {
-        EXPECT_TEXT(err.text, "");
-    }
-    EXPECT_MORE(url != NULL, 0);
-    return url;
-}
 
 TEST(options_are_found_and_decoded)
 {
@@ -36,6 +24,25 @@ TEST(options_are_found_and_decoded)
     EXPECT_TEXT(hf__url_option(url, "w_"), "?/@");
     EXPECT(hf__url_option(url, "q") == NULL);
     EXPECT(hf__url_option(url, "") == NULL);
+}
+
+TEST(files_of_tls)
+{
+    HF_AUTO(hf__url_free_auto)
+    struct hf__url *good = parsed("a:?ca=/dev/null&key=/dev/null&q=/none");
+    HF_AUTO(hf__url_free_auto)
+    struct hf__url *bad = parsed("a:?ca=/dev/null&cert=/none");
+    HF_AUTO(hf__url_free_auto) struct hf__url *none = parsed("a:?q=/none");
+
+    EXPECT_IS(hf__url_check_tls_files(good, false, &err), HF_OK);
+    EXPECT_IS(hf__url_check_tls_files(good, true, &err), HF_EINVAL);
+    EXPECT_TEXT(err.text, "tls=off needs no ca");
+    EXPECT_IS(hf__url_check_tls_files(bad, false, &err), HF_EAUTH);
+    EXPECT_IS(err.native, ENOENT);
+    EXPECT_TEXT(err.text,
+                "cert: /none can't be read: No such file or directory");
+    EXPECT_IS(hf__url_check_tls_files(none, false, &err), HF_OK);
+    EXPECT_IS(hf__url_check_tls_files(none, true, &err), HF_OK);
 }
 
 TEST(duration_options)

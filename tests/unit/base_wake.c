@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sleeping and waking: no wake is lost, a handler may wake, a limit is kept,
- * and a child has none of the descriptors.
+ * Sleeping and waking: no wake is lost, a handler may wake, a limit is kept.
  */
 #include "src/base/base.h"
 #include "src/base/wake.h"
 #include "tests/lib/test.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -168,8 +165,10 @@ TEST(a_signal_handler_wakes_a_thread_of_ours)
 
 TEST(waking_keeps_errno)
 {
+    struct hf__waker w = {0};
     struct hf__alarm a;
 
+    EXPECT_IS(hf__waker_init(&w, NULL), HF_OK);
     EXPECT_IS(hf__alarm_init(&a), HF_OK);
     hf__park(&parker, hf__parker_seen(&parker), in_ms(1));
     errno = 4711;
@@ -177,9 +176,12 @@ TEST(waking_keeps_errno)
     EXPECT_IS(errno, 4711);
     hf__alarm_poke(&a);
     EXPECT_IS(errno, 4711);
+    hf__waker_wake(&w);
+    EXPECT_IS(errno, 4711);
     (void)hf__now();
     EXPECT_IS(errno, 4711);
     hf__alarm_fini(&a);
+    hf__waker_fini(&w);
 }
 
 TEST(a_shared_word_wakes_another_process)
@@ -207,62 +209,6 @@ TEST(a_shared_word_wakes_another_process)
     hf__futex_wait_shared(word, 1, in_ms(5));
     EXPECT_IS(hf__futex_wake_shared(word, 1), 0);
     munmap(word, 4096);
-}
-
-TEST(an_alarm_rings_at_its_limit_and_when_poked)
-{
-    hf__time start = hf__now();
-    struct hf__alarm a;
-
-    EXPECT_IS(hf__alarm_init(&a), HF_OK);
-    hf__alarm_sleep(&a, hf__after_ms(start, 30));
-    EXPECT(hf__between_ns(start, hf__now()) >= 30 * HF__MS);
-    hf__alarm_sleep(&a, start);
-    hf__alarm_sleep(&a, (hf__time){0});
-    hf__alarm_sleep(&a, (hf__time){-5});
-    hf__alarm_poke(&a);
-    hf__alarm_poke(&a);
-    hf__alarm_sleep(&a, HF__NEVER);
-    start = hf__now();
-    hf__alarm_sleep(&a, hf__after_ms(start, 20)); /* the pokes are spent */
-    EXPECT(hf__between_ns(start, hf__now()) >= 20 * HF__MS);
-    EXPECT_IS(fcntl(a.timer_fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
-    EXPECT_IS(fcntl(a.poke_fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
-    hf__alarm_fini(&a);
-    hf__alarm_fini(&a);
-}
-
-TEST(a_child_does_not_hold_the_alarm)
-{
-    struct hf__alarm a;
-
-    EXPECT_IS(hf__alarm_init(&a), HF_OK);
-    pid_t child = fork();
-    if (child == 0) {
-        _exit(fcntl(a.timer_fd, F_GETFD) >= 0 ||
-              fcntl(a.poke_fd, F_GETFD) >= 0);
-    }
-    EXPECT_IS(hf__test_exit_code(child), 0);
-    hf__alarm_fini(&a);
-}
-
-TEST(an_alarm_without_descriptors_is_unavailable)
-{
-    struct rlimit few = {0, 0};
-    struct hf__alarm a;
-
-    EXPECT_IS(getrlimit(RLIMIT_NOFILE, &few), 0);
-    rlim_t most = few.rlim_cur;
-    for (rlim_t n = 0; n < 2; n++) {
-        int next = dup(0);
-        close(next);
-        few.rlim_cur = (rlim_t)next + n;
-        EXPECT_IS(setrlimit(RLIMIT_NOFILE, &few), 0);
-        EXPECT_IS(hf__alarm_init(&a), HF_EUNAVAIL);
-        EXPECT_IS(a.timer_fd, -1);
-    }
-    few.rlim_cur = most;
-    EXPECT_IS(setrlimit(RLIMIT_NOFILE, &few), 0);
 }
 
 /* ---- a crew */

@@ -15,7 +15,7 @@ static struct cli_limits limits(const char *on_lost, int64_t lease_ms)
         .on_lost = on_lost, .lease_ms = lease_ms, .grace_ms = 5000};
     struct cli_limits found;
 
-    cli_limits_init(&found, &o);
+    cli_limits_init(&found, &o, o.lease_ms);
     return found;
 }
 

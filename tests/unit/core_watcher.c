@@ -41,7 +41,7 @@ static int fake_open(void *state, const struct hf__url *url, const char *allow,
     (void)allow;
     (void)deadline;
     (void)err;
-    s->head.facts = (struct hf__facts){'B', HF_REACH_HOST};
+    s->head.facts = (struct hf__facts){.grade = 'B', .reach = HF_REACH_HOST};
     s->seen = &seen[atomic_fetch_add(&opened, 1)];
     atomic_store(&s->seen->n, -1);
     return HF_OK;
@@ -122,6 +122,7 @@ static void begin(int connections)
 {
     EXPECT_IS(hf__url_parse("fake:", &url, NULL), HF_OK);
     settings = (struct hf__settings){.backend = &fake,
+                                     .caps = fake.caps,
                                      .url = url,
                                      .allow = "",
                                      .io_timeout_ms = 1000,
@@ -133,6 +134,7 @@ static void begin_for_many(void)
 {
     begin(4);
     settings.backend = &fake_for_many;
+    settings.caps = fake_for_many.caps;
 }
 
 static void end(void)

@@ -332,6 +332,16 @@ static void fault_close(void *state)
     }
 }
 
+/* Nobody listens for breaks: a plan counts what it can foresee. */
+static unsigned fault_caps(const struct hf__url *url)
+{
+    const struct hf__backend *inner =
+        hf__backend_find(url->scheme + strlen(HF__FAULT_SCHEME));
+
+    HF_ASSERT(inner != NULL); /* it was found when this was decorated */
+    return hf__caps_of(inner, url) & ~HF_CAP_PUSH;
+}
+
 static void decorate(struct decorated *d, const struct hf__backend *inner)
 {
     size_t n = 0;
@@ -348,8 +358,8 @@ static void decorate(struct decorated *d, const struct hf__backend *inner)
     d->inner = inner;
     d->backend = (struct hf__backend){
         .scheme = d->scheme,
-        /* Nobody listens for breaks: a plan counts what it can foresee. */
         .caps = inner->caps & ~HF_CAP_PUSH,
+        .caps_of = fault_caps,
         .size = sizeof(struct session) + inner->size,
         .options = d->options,
         .open = fault_open,

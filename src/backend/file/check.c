@@ -5,6 +5,7 @@
  * thread.
  */
 #include "src/backend/file/file.h"
+#include "src/backend/report.h"
 #include "src/base/files.h"
 
 #include <stdio.h>

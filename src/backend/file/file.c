@@ -30,7 +30,8 @@ static int file_open(void *state, const struct hf__url *url, const char *allow,
         r = hf__file_side_get(&s->place, &s->head, deadline, &s->side, err);
     }
     if (r == HF_OK) {
-        s->head.facts = (struct hf__facts){'S', s->place.reach};
+        s->head.facts =
+            (struct hf__facts){.grade = 'S', .reach = s->place.reach};
     }
     return r;
 }

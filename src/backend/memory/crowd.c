@@ -47,6 +47,7 @@ void hf__mem_drop_grant(struct hf__mem_grant *g)
 {
     if (g != NULL) {
         hf__list_remove(&g->link);
+        hf__mem_quit(g->life);
         hf__free(g);
     }
 }
@@ -55,6 +56,7 @@ void hf__mem_drop_ticket(struct hf__mem_ticket *t)
 {
     if (t != NULL) {
         hf__list_remove(&t->link);
+        hf__mem_quit(t->life);
         hf__free(t);
     }
 }
@@ -62,7 +64,7 @@ void hf__mem_drop_ticket(struct hf__mem_ticket *t)
 void hf__mem_drop_ended(struct hf__mem_entry *e, hf__time now)
 {
     HF__LIST_EACH (link, &e->grants) {
-        if (!hf__before(now, HF__MEM_GRANT(link)->lease_end)) {
+        if (!hf__before(now, hf__mem_ends(HF__MEM_GRANT(link)))) {
             hf__mem_drop_grant(HF__MEM_GRANT(link));
         }
     }
@@ -71,11 +73,13 @@ void hf__mem_drop_ended(struct hf__mem_entry *e, hf__time now)
 void hf__mem_drop_forgotten(struct hf__mem_entry *e, hf__time now)
 {
     HF__LIST_EACH (link, &e->line) {
-        hf__time end =
-            hf__after_ms(HF__MEM_TICKET(link)->seen, HF__TICKET_KEEP_MS);
+        struct hf__mem_ticket *t = HF__MEM_TICKET(link);
+        hf__time end = t->life != NULL
+                           ? hf__mem_life_end(t->life)
+                           : hf__after_ms(t->seen, HF__TICKET_KEEP_MS);
 
         if (!hf__before(now, end)) {
-            hf__mem_drop_ticket(HF__MEM_TICKET(link));
+            hf__mem_drop_ticket(t);
         }
     }
 }

@@ -54,6 +54,7 @@ static int grant(struct hf__mem_entry *e, struct hf__mem_grant as,
     hf__mem_drop_grant(hf__mem_grant_of(e, &as.token));
     hf__mem_drop_ticket(hf__mem_ticket_of(e, &as.token));
     hf__mem_drop_ended(e, now);
+    (void)hf__mem_join(as.life);
     e->fence = hf__fence_after(e->fence, hf__wall_us());
     e->touched = now;
     e->keep_end = after_us(now, op->keep_us);
@@ -76,7 +77,9 @@ static int lost(const struct hf__mem_entry *e, struct hf__op *op, hf__time now)
 
     hf__mem_describe(e, now, op->ret_record);
     if (g != NULL) {
-        op->ret_reason = g->is_broken ? HF_REASON_BROKEN : HF_REASON_EXPIRED;
+        op->ret_reason = g->is_broken      ? HF_REASON_BROKEN
+                         : g->life != NULL ? HF_REASON_SESSION
+                                           : HF_REASON_EXPIRED;
     } else {
         op->ret_reason = hf__reason_for(op->fence, stored, 0);
     }
@@ -85,13 +88,14 @@ static int lost(const struct hf__mem_entry *e, struct hf__op *op, hf__time now)
 }
 
 /* The claim may not enter: it has, or gets, its place in line. */
-static int wait_in_line(struct hf__mem_entry *e, const struct hf__stands *s,
-                        struct hf__op *op, hf__time now)
+static int wait_in_line(struct hf__mem_session *s, struct hf__mem_entry *e,
+                        const struct hf__stands *stands, struct hf__op *op,
+                        hf__time now)
 {
     struct hf__mem_ticket *t = hf__mem_ticket_of(e, &op->token);
 
     hf__mem_describe(e, now, op->ret_record);
-    if (t == NULL && hf__leaves_ticket(s, op)) {
+    if (t == NULL && hf__leaves_ticket(stands, op)) {
         t = hf__alloc(sizeof *t);
         if (t == NULL) {
             return hf__fail(op->err, HF_ENOMEM, "out of memory for a ticket");
@@ -100,6 +104,7 @@ static int wait_in_line(struct hf__mem_entry *e, const struct hf__stands *s,
         t->manner = op->manner;
         t->since_us = hf__wall_us();
         t->owner = *op->owner;
+        t->life = hf__mem_join(s->life);
         hf__list_push(&e->line, &t->link);
     }
     if (t != NULL) {
@@ -110,20 +115,21 @@ static int wait_in_line(struct hf__mem_entry *e, const struct hf__stands *s,
 }
 
 /* A claim that does not own the name. */
-static int enter(struct hf__mem_store *store, struct hf__mem_entry *e,
+static int enter(struct hf__mem_session *s, struct hf__mem_entry *e,
                  struct hf__op *op, hf__time now)
 {
-    struct hf__mem_grant as = {.token = op->token, .manner = op->manner};
-    struct hf__stands s;
+    struct hf__mem_grant as = {
+        .token = op->token, .manner = op->manner, .life = s->life};
+    struct hf__stands stands;
 
     hf__mem_drop_forgotten(e, now);
-    if (hf__mem_stands(store, e, now, &s) != HF_OK) {
+    if (hf__mem_stands(s->store, e, now, &stands) != HF_OK) {
         return hf__fail(op->err, HF_ENOMEM, "out of memory for a look");
     }
     if (hf__mem_is_kept(e, now) && owned(e, &op->token) == NULL) {
-        return wait_in_line(e, &s, op, now);
+        return wait_in_line(s, e, &stands, op, now);
     }
-    switch (hf__may_enter(&s, &op->token, op->manner, &as.slot)) {
+    switch (hf__may_enter(&stands, &op->token, op->manner, &as.slot)) {
     case HF__ENTRY_OPEN:
         return grant(e, as, op, now);
     case HF__ENTRY_MISFIT:
@@ -132,15 +138,15 @@ static int enter(struct hf__mem_store *store, struct hf__mem_entry *e,
     case HF__ENTRY_PROMISED:
         break;
     }
-    return wait_in_line(e, &s, op, now);
+    return wait_in_line(s, e, &stands, op, now);
 }
 
-static int acquire(struct hf__mem_store *store, struct hf__mem_entry *e,
+static int acquire(struct hf__mem_session *s, struct hf__mem_entry *e,
                    struct hf__op *op, hf__time now)
 {
     struct hf__mem_grant *g = running(e, &op->token, now);
 
-    if (g != NULL) {
+    if (g != NULL && g->life == s->life) {
         g->lease_end = after_us(now, op->lease_us);
         e->keep_end = after_us(now, op->keep_us);
         g->owner = *op->owner;
@@ -148,18 +154,19 @@ static int acquire(struct hf__mem_store *store, struct hf__mem_entry *e,
         op->slot = g->slot;
         return HF_OK;
     }
-    e = e == NULL ? hf__mem_add(store, &op->key) : e;
+    e = e == NULL ? hf__mem_add(s->store, &op->key) : e;
     if (e == NULL) {
         return hf__fail(op->err, HF_ENOMEM, "out of memory for a record");
     }
-    return enter(store, e, op, now);
+    return enter(s, e, op, now);
 }
 
-static int renew(struct hf__mem_entry *e, struct hf__op *op, hf__time now)
+static int renew(struct hf__mem_session *s, struct hf__mem_entry *e,
+                 struct hf__op *op, hf__time now)
 {
     struct hf__mem_grant *g = running(e, &op->token, now);
 
-    if (g == NULL) {
+    if (g == NULL || g->life != s->life) {
         return lost(e, op, now);
     }
     g->lease_end = after_us(now, op->lease_us);
@@ -228,6 +235,9 @@ static int raise_fence(struct hf__mem_entry *e, struct hf__op *op, hf__time now)
     if (g == NULL) {
         return lost(e, op, now);
     }
+    if (op->fence > g->fence && g->life != NULL) {
+        return hf__fail(op->err, HF_ENOTSUP, "a session's fence stays");
+    }
     if (op->fence > g->fence) {
         g->fence = op->fence > e->fence ? op->fence : e->fence + 1;
         e->fence = g->fence;
@@ -286,23 +296,23 @@ static int inspect(struct hf__mem_entry *e, struct hf__op *op, hf__time now)
     return HF_OK;
 }
 
-static int apply(struct hf__mem_store *store, struct hf__op *op, hf__time now)
+static int apply(struct hf__mem_session *s, struct hf__op *op, hf__time now)
 {
-    struct hf__mem_entry *e = hf__mem_find(store, &op->key);
+    struct hf__mem_entry *e = hf__mem_find(s->store, &op->key);
 
     switch (op->kind) {
     case HF__OP_RENEW:
-        return renew(e, op, now);
+        return renew(s, e, op, now);
     case HF__OP_RELEASE:
         return release(e, op, now);
     case HF__OP_HANDOVER:
-        return hand_over(e, op, now);
+        return s->life == NULL ? hand_over(e, op, now) : HF_ENOTSUP;
     case HF__OP_RAISE:
         return raise_fence(e, op, now);
     case HF__OP_ACQUIRE:
-        return acquire(store, e, op, now);
+        return acquire(s, e, op, now);
     case HF__OP_BREAK:
-        return break_grant(store, e, op, now);
+        return break_grant(s->store, e, op, now);
     case HF__OP_INSPECT:
         break;
     }
@@ -312,18 +322,18 @@ static int apply(struct hf__mem_store *store, struct hf__op *op, hf__time now)
 /* Nothing here can fail halfway, so no result is ever HF_EUNKNOWN. The names
  * of a batch differ and the batch is one step: the order of its kinds, which
  * backend.h fixes, can't be seen. */
-static int memory_execute(void *s, struct hf__op *ops[], int n,
+static int memory_execute(void *state, struct hf__op *ops[], int n,
                           hf__time deadline, hf_error *err)
 {
-    struct hf__mem_store *store = ((struct hf__mem_session *)s)->store;
+    struct hf__mem_session *s = state;
 
     (void)deadline;
     (void)err;
     HF_SCOPED_LOCK(&hf__mem_mutex);
     for (int i = 0; i < n; i++) {
-        ops[i]->result = apply(store, ops[i], hf__now());
+        ops[i]->result = apply(s, ops[i], hf__now());
     }
-    hf__unpark(&store->changed);
+    hf__unpark(&s->store->changed);
     return HF_OK;
 }
 
@@ -350,27 +360,6 @@ static void memory_interrupt(void *state)
     }
 }
 
-/* ---- looking */
-
-static int memory_check(void *s, hf__check_fn fn, void *arg, hf__time deadline,
-                        hf_error *err)
-{
-    const hf_check_item item = {
-        .size = sizeof item,
-        .name = "durability",
-        .value = "none (memory)",
-        .verdict = HF_WARN,
-        .remedy = "the locks end with this process; use sqlite:PATH for locks "
-                  "between processes",
-    };
-
-    (void)s;
-    (void)deadline;
-    (void)err;
-    (void)fn(arg, &item);
-    return HF_OK;
-}
-
 /* ---- sessions */
 
 static int memory_open(void *state, const struct hf__url *url,
@@ -387,8 +376,8 @@ static int memory_open(void *state, const struct hf__url *url,
         return hf__fail(err, HF_ENOMEM, "out of memory for a store");
     }
     s->store->sessions++;
-    s->head.facts = (struct hf__facts){'D', HF_REACH_PROCESS};
-    return HF_OK;
+    s->head.facts = (struct hf__facts){.grade = 'D', .reach = HF_REACH_PROCESS};
+    return hf__mem_begin_life(s, url, err);
 }
 
 static void memory_close(void *state)
@@ -397,21 +386,38 @@ static void memory_close(void *state)
 
     HF_SCOPED_LOCK(&hf__mem_mutex);
     if (s->store != NULL) {
+        hf__mem_end_life(s);
+        hf__unpark(&s->store->changed); /* who waits for its end knows when */
         s->store->sessions--;
         s->store = NULL;
         hf__mem_sweep();
     }
 }
 
-static const char *const no_options[] = {NULL};
+static const char *const options[] = {"session_timeout", NULL};
+
+#define CAPS                                                                   \
+    (HF_CAP_FENCE | HF_CAP_WAIT | HF_CAP_HANDOVER | HF_CAP_LIST |              \
+     HF_CAP_KEEP | HF_CAP_DETACH | HF_CAP_FAIR | HF_CAP_SHARED |               \
+     HF_CAP_SLOTS | HF_CAP_PUSH)
+
+/* As with a server that has sessions: what a grant needs to outlive its own
+ * is not there, and who waits has left something that stands in a line. */
+static unsigned memory_caps(const struct hf__url *url)
+{
+    if (hf__url_option(url, "session_timeout") == NULL) {
+        return CAPS;
+    }
+    return (CAPS & ~(HF_CAP_HANDOVER | HF_CAP_KEEP | HF_CAP_DETACH)) |
+           HF_CAP_SESSION | HF__CAP_QUEUES;
+}
 
 const struct hf__backend hf__memory_backend = {
     .scheme = "memory",
-    .caps = HF_CAP_FENCE | HF_CAP_WAIT | HF_CAP_HANDOVER | HF_CAP_LIST |
-            HF_CAP_KEEP | HF_CAP_DETACH | HF_CAP_FAIR | HF_CAP_SHARED |
-            HF_CAP_SLOTS | HF_CAP_PUSH,
+    .caps = CAPS,
+    .caps_of = memory_caps,
     .size = sizeof(struct hf__mem_session),
-    .options = no_options,
+    .options = options,
     .has_no_sigpipe = true,
     .open = memory_open,
     .close = memory_close,
@@ -420,6 +426,6 @@ const struct hf__backend hf__memory_backend = {
     .listen = memory_listen,
     .list = hf__mem_list,
     .gc = hf__mem_gc,
-    .check = memory_check,
+    .check = hf__mem_check,
     .interrupt = memory_interrupt,
 };

@@ -13,9 +13,14 @@
 struct hf__mutex hf__mem_mutex = HF__MUTEX_INIT;
 static struct hf__link stores = {&stores, &stores};
 
+hf__time hf__mem_ends(const struct hf__mem_grant *g)
+{
+    return g->life == NULL ? g->lease_end : hf__mem_life_end(g->life);
+}
+
 bool hf__mem_runs(const struct hf__mem_grant *g, hf__time now)
 {
-    return !g->is_broken && hf__before(now, g->lease_end);
+    return !g->is_broken && hf__before(now, hf__mem_ends(g));
 }
 
 /* Of those that run, the one whose lease ends first; NULL if none does. */
@@ -28,7 +33,8 @@ static const struct hf__mem_grant *first_to_end(const struct hf__mem_entry *e,
         const struct hf__mem_grant *g = HF__MEM_GRANT(link);
 
         if (hf__mem_runs(g, now) &&
-            (first == NULL || hf__before(g->lease_end, first->lease_end))) {
+            (first == NULL ||
+             hf__before(hf__mem_ends(g), hf__mem_ends(first)))) {
             first = g;
         }
     }
@@ -47,7 +53,9 @@ bool hf__mem_is_kept(const struct hf__mem_entry *e, hf__time now)
 
 bool hf__mem_waits(const struct hf__mem_ticket *t, hf__time now)
 {
-    return hf__before(now, hf__after_ms(t->seen, HF__TICKET_PATIENCE_MS));
+    return hf__before(now, t->life != NULL
+                               ? hf__mem_life_end(t->life)
+                               : hf__after_ms(t->seen, HF__TICKET_PATIENCE_MS));
 }
 
 bool hf__mem_is_awaited(const struct hf__mem_entry *e, hf__time now)
@@ -94,7 +102,8 @@ void hf__mem_describe_grant(const struct hf__mem_grant *g, hf__time now,
         .holder_lives = -1,
         .fence = g->fence,
         .token = g->token,
-        .remaining_us = hf__between_ns(now, g->lease_end) / 1000,
+        .remaining_us =
+            g->life != NULL ? -1 : hf__between_ns(now, g->lease_end) / 1000,
         .acquired_us = g->acquired_us,
         .owner = g->owner,
     };
@@ -183,6 +192,7 @@ static struct hf__mem_store *store_new(const char *name)
         return NULL;
     }
     memcpy(store->name, name, length + 1);
+    hf__list_init(&store->lives);
     hf__list_push(&stores, &store->link);
     return store;
 }

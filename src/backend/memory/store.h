@@ -4,7 +4,8 @@
  * opened its name. It lives as long as one of them is open or a lease or a
  * keeping runs, so that a client whose only session died finds its grants
  * again, as on a server; then it is forgotten, and the fences go on rising by
- * the wall clock. Everything here is called under hf__mem_mutex.
+ * the wall clock. With session_timeout in the URL grants and tickets live with
+ * their client instead (life.c). Everything here is called under hf__mem_mutex.
  */
 #ifndef HF_BACKEND_MEMORY_STORE_H
 #define HF_BACKEND_MEMORY_STORE_H
@@ -16,6 +17,18 @@
 #include "src/base/thread.h"
 #include "src/base/wake.h"
 
+/* A client whose grants live with it: while a session of it is open, and for
+ * the timeout after the last one was closed, unless nothing was left by then.
+ * It is freed once nothing refers to it. */
+struct hf__mem_life {
+    struct hf__link link; /* in the store's lives */
+    uint64_t client;      /* 0: of one session alone */
+    int64_t timeout_ms;
+    unsigned sessions;
+    unsigned stands; /* grants and tickets of it */
+    hf__time until;  /* once no session is left */
+};
+
 /* One who was granted the name. The record stays until its release, or until
  * a later grant finds that its lease has ended: the owner can learn why it
  * is not the owner any more. */
@@ -25,6 +38,7 @@ struct hf__mem_grant {
     struct hf__manner manner;
     int slot; /* −1: none */
     uint64_t fence;
+    struct hf__mem_life *life; /* NULL: it has a lease */
     hf__time lease_end;
     int64_t acquired_us;
     bool is_broken; /* the token owns nothing now */
@@ -36,6 +50,7 @@ struct hf__mem_ticket {
     struct hf__link link;
     struct hf__token token;
     struct hf__manner manner;
+    struct hf__mem_life *life; /* as of a grant */
     hf__time seen; /* when its claim last asked, or was seen to wait */
     int64_t since_us;
     struct hf__owner owner;
@@ -56,6 +71,7 @@ struct hf__mem_entry {
 struct hf__mem_store {
     struct hf__link link;
     unsigned sessions;
+    struct hf__link lives;
     struct hf__map entries;
     struct hf__parker changed; /* of a record; the sleepers look again */
     struct hf__breaks breaks;
@@ -69,6 +85,7 @@ extern struct hf__mutex hf__mem_mutex;
 struct hf__mem_session {
     struct hf__head head;
     struct hf__mem_store *store; /* NULL: not opened */
+    struct hf__mem_life *life;   /* NULL: grants have leases */
     struct hf__nap nap;
     struct hf__heard heard;
 };
@@ -77,8 +94,23 @@ struct hf__mem_session {
 #define HF__MEM_GRANT(it)  HF__ELEMENT(it, struct hf__mem_grant, link)
 #define HF__MEM_TICKET(it) HF__ELEMENT(it, struct hf__mem_ticket, link)
 
+/* ---- clients whose grants live with them (life.c) */
+
+/* By the URL: HF_OK, and s->life if they are to; HF_EINVAL, HF_ENOMEM. */
+HF_MUST_CHECK int hf__mem_begin_life(struct hf__mem_session *,
+                                     const struct hf__url *, hf_error *);
+/* The session is closed. */
+void hf__mem_end_life(struct hf__mem_session *);
+/* A grant or a ticket begins or ends. Both take NULL and give it. */
+struct hf__mem_life *hf__mem_join(struct hf__mem_life *);
+void hf__mem_quit(struct hf__mem_life *);
+/* When what is of that life will end; HF__NEVER while it has a session. */
+hf__time hf__mem_life_end(const struct hf__mem_life *);
+
 /* ---- what counts (store.c) */
 
+/* When the lease will end, or that which stands for it. */
+hf__time hf__mem_ends(const struct hf__mem_grant *);
 /* The token owns the name and the lease runs. */
 bool hf__mem_runs(const struct hf__mem_grant *, hf__time now);
 /* Any grant runs. */
@@ -146,5 +178,7 @@ int hf__mem_list(void *session, const struct hf__key *prefix, hf__list_fn,
                  void *arg, hf__time deadline, hf_error *); /* survey.c */
 int hf__mem_gc(void *session, const struct hf__key *prefix, struct hf__gc *,
                hf__time deadline, hf_error *); /* survey.c */
+int hf__mem_check(void *session, hf__check_fn, void *arg, hf__time deadline,
+                  hf_error *); /* survey.c */
 
 #endif

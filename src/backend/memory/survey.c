@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Going through all records of a store: listing those that are held, and
- * deleting those that nobody uses. Called by the session's thread.
+ * A store as a whole: going through all records to list those that are held,
+ * or to delete those that nobody uses; and what it is worth. Called by the
+ * session's thread.
  */
 #include "src/backend/memory/store.h"
+#include "src/backend/report.h"
 
 #include "src/base/alloc.h"
 #include "src/base/error.h"
@@ -121,7 +123,7 @@ static bool is_idle(struct hf__mem_entry *e, const struct sweep *w)
     HF__LIST_EACH (link, &e->grants) {
         since = hf__later(since, HF__MEM_GRANT(link)->is_broken
                                      ? since
-                                     : HF__MEM_GRANT(link)->lease_end);
+                                     : hf__mem_ends(HF__MEM_GRANT(link)));
     }
     return !hf__mem_is_held(e, w->now) && !hf__mem_is_kept(e, w->now) &&
            hf__list_is_empty(&e->line) &&
@@ -154,5 +156,21 @@ int hf__mem_gc(void *s, const struct hf__key *prefix, struct hf__gc *g,
     HF_SCOPED_LOCK(&hf__mem_mutex);
     hf__map_each(&w.store->entries, sweep_one, &w);
     g->length = 0;
+    return HF_OK;
+}
+
+/* ---- its worth */
+
+int hf__mem_check(void *s, hf__check_fn fn, void *arg, hf__time deadline,
+                  hf_error *err)
+{
+    struct hf__report to = {.fn = fn, .arg = arg};
+
+    (void)s;
+    (void)deadline;
+    (void)err;
+    hf__report_say(&to, "durability", "none (memory)",
+                   "the locks end with this process; use sqlite:PATH for locks "
+                   "between processes");
     return HF_OK;
 }

@@ -51,7 +51,7 @@ static bool look_for(struct hf__mem_store *store, const struct hf__watch *w,
     }
     HF__LIST_EACH (link, &e->grants) {
         if (hf__mem_runs(HF__MEM_GRANT(link), now)) {
-            *next = hf__earlier(*next, HF__MEM_GRANT(link)->lease_end);
+            *next = hf__earlier(*next, hf__mem_ends(HF__MEM_GRANT(link)));
         }
     }
     if (hf__mem_is_kept(e, now)) {

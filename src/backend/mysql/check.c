@@ -6,6 +6,7 @@
  */
 #include "src/backend/mysql/errors.h"
 #include "src/backend/mysql/row.h"
+#include "src/backend/report.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -56,32 +57,16 @@ static const char *const names[N_FACTS] = {
 };
 
 struct checking {
+    struct hf__report to;
     struct hf__mysql *s;
-    hf__check_fn fn;
-    void *arg;
-    bool is_over; /* the receiver has had enough */
     char facts[N_FACTS][64];
 };
-
-static void tell(struct checking *c, const char *name, const char *value,
-                 hf_verdict verdict, const char *remedy)
-{
-    hf_check_item item = {.size = sizeof item,
-                          .name = name,
-                          .value = value,
-                          .verdict = verdict,
-                          .remedy = verdict == HF_FINE ? NULL : remedy};
-
-    if (!c->is_over) {
-        c->is_over = c->fn(c->arg, &item) != 0;
-    }
-}
 
 /* Fine, or a warning with what helps. */
 static void tell_if(struct checking *c, const char *name, const char *value,
                     bool is_fine, const char *remedy)
 {
-    tell(c, name, value, is_fine ? HF_FINE : HF_WARN, remedy);
+    hf__report_tell(&c->to, name, value, is_fine ? HF_FINE : HF_WARN, remedy);
 }
 
 static bool is(const struct checking *c, int fact, const char *value)
@@ -196,11 +181,12 @@ static int check_rights(struct checking *c)
     for (int i = 0; i < 3 && r == HF_OK; i++) {
         r = probe_rights(c, tables[i], missing, sizeof missing);
     }
-    tell(c, "privileges",
-         missing[0] == '\0' ? "SELECT, INSERT, UPDATE, DELETE" : missing,
-         missing[0] == '\0' ? HF_FINE : HF_UNFIT,
-         "have an administrator grant SELECT, INSERT, UPDATE, DELETE on the "
-         "holdfast_ tables to this user");
+    hf__report_tell(
+        &c->to, "privileges",
+        missing[0] == '\0' ? "SELECT, INSERT, UPDATE, DELETE" : missing,
+        missing[0] == '\0' ? HF_FINE : HF_UNFIT,
+        "have an administrator grant SELECT, INSERT, UPDATE, DELETE on the "
+        "holdfast_ tables to this user");
     return r;
 }
 
@@ -221,14 +207,18 @@ static int check_us(struct checking *c)
         return r;
     }
     if (row != NULL) {
-        tell(c, "user", row[0] == NULL ? "" : row[0], HF_FINE, NULL);
-        tell(c, "database", row[1] == NULL ? "" : row[1], HF_FINE, NULL);
-        tell(c, "create",
-             hf__column_u64(row[2]) > 0 ? "may make the tables"
-                                        : "none seen, and the tables are there",
-             HF_FINE, NULL);
+        hf__report_tell(&c->to, "user", row[0] == NULL ? "" : row[0], HF_FINE,
+                        NULL);
+        hf__report_tell(&c->to, "database", row[1] == NULL ? "" : row[1],
+                        HF_FINE, NULL);
+        hf__report_tell(&c->to, "create",
+                        hf__column_u64(row[2]) > 0
+                            ? "may make the tables"
+                            : "none seen, and the tables are there",
+                        HF_FINE, NULL);
     }
-    tell(c, "tls", cipher == NULL ? "none" : cipher, HF_FINE, NULL);
+    hf__report_tell(&c->to, "tls", cipher == NULL ? "none" : cipher, HF_FINE,
+                    NULL);
     return HF_OK;
 }
 
@@ -238,8 +228,9 @@ static void check_writable(struct checking *c)
 {
     bool is_off = is(c, READ_ONLY, "OFF") || is(c, READ_ONLY, "0");
 
-    tell(c, "read_only", c->facts[READ_ONLY], is_off ? HF_FINE : HF_UNFIT,
-         "name the primary: a replica's locks are nobody's");
+    hf__report_tell(&c->to, "read_only", c->facts[READ_ONLY],
+                    is_off ? HF_FINE : HF_UNFIT,
+                    "name the primary: a replica's locks are nobody's");
 }
 
 static void check_durability(struct checking *c)
@@ -259,11 +250,13 @@ static void check_durability(struct checking *c)
     tell_if(c, "innodb_doublewrite", c->facts[DOUBLEWRITE],
             !is(c, DOUBLEWRITE, "OFF") && !is(c, DOUBLEWRITE, "0"),
             "set it to ON: a power failure may tear a page");
-    tell(c, "binlog_format",
-         is(c, LOG_BIN, "ON") ? c->facts[BINLOG_FORMAT] : "off", HF_FINE, NULL);
-    tell(c, "isolation",
-         c->facts[c->facts[ISOLATION][0] == '\0' ? ISOLATION_OLD : ISOLATION],
-         HF_FINE, NULL);
+    hf__report_tell(&c->to, "binlog_format",
+                    is(c, LOG_BIN, "ON") ? c->facts[BINLOG_FORMAT] : "off",
+                    HF_FINE, NULL);
+    hf__report_tell(
+        &c->to, "isolation",
+        c->facts[c->facts[ISOLATION][0] == '\0' ? ISOLATION_OLD : ISOLATION],
+        HF_FINE, NULL);
 }
 
 static void check_galera(struct checking *c)
@@ -271,14 +264,15 @@ static void check_galera(struct checking *c)
     char value[160];
 
     if (!is(c, WSREP_ON, "ON")) {
-        tell(c, "galera", "off", HF_FINE, NULL);
+        hf__report_tell(&c->to, "galera", "off", HF_FINE, NULL);
         return;
     }
     (void)snprintf(value, sizeof value, "%s, one of %s", c->facts[WSREP_STATE],
                    c->facts[WSREP_SIZE]);
-    tell(c, "galera", value, HF_WARN,
-         "grade C: nodes that crash together may forget grants; send all locks "
-         "to one node, with leases of 20 s or more");
+    hf__report_tell(
+        &c->to, "galera", value, HF_WARN,
+        "grade C: nodes that crash together may forget grants; send all locks "
+        "to one node, with leases of 20 s or more");
 }
 
 /* Of those that copy from it. What it copies itself, if it does, an ordinary
@@ -297,7 +291,8 @@ static void check_replicas(struct checking *c)
     tell_if(c, "replicas", value, count == 0 || is_waited_for,
             "grade C: after a failover to one of them grants may be "
             "forgotten; let the server wait for them (semi-synchronous)");
-    tell(c, "semi_sync", is_waited_for ? "on" : "off", HF_FINE, NULL);
+    hf__report_tell(&c->to, "semi_sync", is_waited_for ? "on" : "off", HF_FINE,
+                    NULL);
 }
 
 static int check_replica(struct checking *c)
@@ -306,12 +301,13 @@ static int check_replica(struct checking *c)
     int r = ask(c, "SHOW SLAVE STATUS", &row);
     bool is_seen = r == HF_OK && c->s->reply.error == 0;
 
-    tell(c, "replica",
-         row != NULL ? "of another server"
-         : is_seen   ? "no"
-                     : "can't be seen by this user",
-         row != NULL ? HF_WARN : HF_FINE,
-         "lock on the primary: what is granted here is not known there");
+    hf__report_tell(
+        &c->to, "replica",
+        row != NULL ? "of another server"
+        : is_seen   ? "no"
+                    : "can't be seen by this user",
+        row != NULL ? HF_WARN : HF_FINE,
+        "lock on the primary: what is granted here is not known there");
     return r;
 }
 
@@ -343,7 +339,7 @@ static int check_clock(struct checking *c)
                    (hf__column_i64(row[0]) - (before / 2 + after / 2)) / 1000,
                    (after - before) / 2000 + 1);
     /* Leases are judged by the server's clock alone. */
-    tell(c, "clock_ahead_of_ours", value, HF_FINE, NULL);
+    hf__report_tell(&c->to, "clock_ahead_of_ours", value, HF_FINE, NULL);
     tell_if(c, "connection",
             c->s->server.connection_id == hf__column_u64(row[1])
                 ? "the server's own"
@@ -357,18 +353,21 @@ static void check_waiting(struct checking *c)
 {
     const struct hf__server *server = &c->s->server;
 
-    tell(c, "waiting",
-         server->has_bells   ? "woken by user locks"
-         : server->is_galera ? "by polling: a node's user locks are its own"
-                             : "by polling: a session can't hold two user "
-                               "locks that others see",
-         HF_FINE, NULL);
-    tell(c, "row_lock_wait", server->has_zero_wait ? "none" : "up to a second",
-         HF_FINE, NULL);
-    tell(c, "worst_takeover",
-         server->has_bells ? "what is left of the lease, and half a second"
-                           : "what is left of the lease, and a poll",
-         HF_FINE, NULL);
+    hf__report_tell(&c->to, "waiting",
+                    server->has_bells ? "woken by user locks"
+                    : server->is_galera
+                        ? "by polling: a node's user locks are its own"
+                        : "by polling: a session can't hold two user "
+                          "locks that others see",
+                    HF_FINE, NULL);
+    hf__report_tell(&c->to, "row_lock_wait",
+                    server->has_zero_wait ? "none" : "up to a second", HF_FINE,
+                    NULL);
+    hf__report_tell(&c->to, "worst_takeover",
+                    server->has_bells
+                        ? "what is left of the lease, and half a second"
+                        : "what is left of the lease, and a poll",
+                    HF_FINE, NULL);
 }
 
 static int check_all(struct checking *c)
@@ -378,7 +377,7 @@ static int check_all(struct checking *c)
     if (r != HF_OK) {
         return r;
     }
-    tell(c, "version", c->facts[VERSION], HF_FINE, NULL);
+    hf__report_tell(&c->to, "version", c->facts[VERSION], HF_FINE, NULL);
     r = check_us(c);
     r = r == HF_OK ? check_rights(c) : r;
     if (r != HF_OK) {
@@ -398,7 +397,7 @@ static int check_all(struct checking *c)
 int hf__mysql_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
                     hf_error *err)
 {
-    struct checking c = {.s = state, .fn = fn, .arg = arg};
+    struct checking c = {.to = {.fn = fn, .arg = arg}, .s = state};
 
     hf__mysql_begin(c.s, deadline, err);
     return check_all(&c);

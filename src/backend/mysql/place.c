@@ -13,7 +13,6 @@
 #include "src/base/error.h"
 #include "src/base/secret.h"
 
-#include <errno.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
@@ -76,34 +75,16 @@ static int check_scheme(const struct hf__url *url, hf_error *err)
     return r;
 }
 
-/* The library's words for a file that it can't read don't name it. */
-static int check_file(const struct hf__url *url, const char *option,
-                      hf_error *err)
-{
-    const char *path = hf__url_option(url, option);
-    char words[64];
-
-    return path == NULL || access(path, R_OK) == 0
-               ? HF_OK
-               : hf__fail_native(err, HF_EAUTH, errno,
-                                 "%s: %s can't be read: %s", option, path,
-                                 hf__errno_text(errno, words, sizeof words));
-}
-
 static int check_tls(const struct hf__url *url, hf_error *err)
 {
     static const char *const words[] = {"verify", "require", "off", NULL};
-    static const char *const files[] = {"ca", "cert", "key"};
     const char *given = hf__url_option(url, "tls");
     int r = check_word(url, "tls", words, err);
 
-    for (int i = 0; i < 3 && r == HF_OK; i++) {
-        if (hf__url_option(url, files[i]) == NULL) {
-            continue;
-        }
-        r = given != NULL && strcmp(given, "off") == 0
-                ? hf__fail(err, HF_EINVAL, "tls=off needs no %s", files[i])
-                : check_file(url, files[i], err);
+    if (r == HF_OK) {
+        bool is_off = given != NULL && strcmp(given, "off") == 0;
+
+        r = hf__url_check_tls_files(url, is_off, err);
     }
     if (r == HF_OK && (hf__url_option(url, "cert") == NULL) !=
                           (hf__url_option(url, "key") == NULL)) {

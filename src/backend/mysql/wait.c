@@ -14,6 +14,7 @@
  * session's thread.
  */
 #include "src/backend/mysql/bell.h"
+#include "src/backend/mysql/change.h"
 #include "src/backend/mysql/errors.h"
 #include "src/backend/mysql/parked.h"
 #include "src/base/alloc.h"
@@ -37,33 +38,74 @@ static bool is_same_place(const struct hf__watch *a, const struct hf__watch *b)
            a->manner.slots == b->manner.slots;
 }
 
-static int write_farewell(struct hf__mysql *s)
+/* Its ticket lives on for a while, as of one that asks when this is begun. */
+static void write_stamp(struct hf__text *sql, const struct hf__watch *place)
 {
-    struct hf__parked *p = s->parked;
-    hf__time limit = s->deadline;
+    hf__text_add(sql, ";UPDATE holdfast_ticket FORCE INDEX(PRIMARY) "
+                      "SET asked=" HF__SQL_NOW " WHERE name_key=");
+    hf__text_key(sql, &place->key);
+    hf__text_add(sql, " AND token=");
+    hf__text_token(sql, &place->ticket);
+}
+
+static void write_release(struct hf__text *sql, const struct hf__parked *p)
+{
+    hf__text_add(sql, "DO RELEASE_LOCK(");
+    if (p->has_turn) {
+        hf__bell_of_turn(sql, &p->place.key);
+    } else {
+        hf__bell_of_ticket(sql, &p->place.ticket);
+    }
+    hf__text_add(sql, ")");
+}
+
+static int send_release(struct hf__mysql *s)
+{
     int r;
 
     hf__text_clear(&s->sql);
-    if (p->has_turn || p->has_own_bell) {
-        hf__text_add(&s->sql, "DO RELEASE_LOCK(");
-        if (p->has_turn) {
-            hf__bell_of_turn(&s->sql, &p->place.key);
-        } else {
-            hf__bell_of_ticket(&s->sql, &p->place.ticket);
-        }
-        hf__text_add(&s->sql, ");");
+    write_release(&s->sql, s->parked);
+    r = hf__wire_run(s);
+    if (r == HF_OK && s->reply.error != 0) {
+        s->wire.is_dead = true; /* or it would keep the lock */
+        r = hf__mysql_dead(s);
     }
+    return r;
+}
+
+/* The bell shows that it stands in line until its stamp does: so it goes last,
+ * and the stamp may wait for a row that others have locked. What the server
+ * refuses stops a packet before the bell has gone. */
+static int send_farewell(struct hf__mysql *s)
+{
+    const struct hf__parked *p = s->parked;
+    bool has_lock = p->has_turn || p->has_own_bell;
+    int r;
+
+    hf__mysql_packet_begin(s);
     hf__text_add(&s->sql, "SET SESSION wait_timeout=28800");
     if (p->has_own_bell) {
-        /* Its ticket lives on for a while, as of one that asked just now. */
-        hf__text_add(&s->sql, ";UPDATE holdfast_ticket FORCE INDEX(PRIMARY) "
-                              "SET asked=" HF__SQL_NOW " WHERE name_key=");
-        hf__text_key(&s->sql, &p->place.key);
-        hf__text_add(&s->sql, " AND token=");
-        hf__text_token(&s->sql, &p->place.ticket);
+        write_stamp(&s->sql, &p->place);
     }
+    if (has_lock) {
+        hf__text_add(&s->sql, ";");
+        write_release(&s->sql, p);
+    }
+    r = hf__wire_run(s);
+    if (r == HF_OK && s->reply.error != 0) {
+        s->lock_wait_s = -1; /* the statement that sets it may not have run */
+        r = has_lock ? send_release(s) : HF_OK;
+    }
+    return r;
+}
+
+static int say_farewell(struct hf__mysql *s)
+{
+    hf__time limit = s->deadline;
+    int r;
+
     s->deadline = hf__later(limit, hf__after_ms(hf__now(), HF__BRIEF_MS));
-    r = hf__wire_run(s); /* refused is only what was too much to ask */
+    r = send_farewell(s);
     s->deadline = limit;
     return r;
 }
@@ -84,7 +126,7 @@ static int let_go(struct hf__mysql *s)
         }
     }
     if (r == HF_OK && (p->is_short || p->has_turn || p->has_own_bell)) {
-        r = write_farewell(s);
+        r = say_farewell(s);
     }
     p->is_placed = false;
     p->is_short = false;

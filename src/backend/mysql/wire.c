@@ -15,50 +15,25 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 /* poll() takes an int. */
 #define SLEEP_MAX_MS 3600000
 /* The library's: a certificate that is not trusted, or no TLS. */
 #define TLS_ERROR 2026
 
-/* −1: there is none yet. */
-static int wake_fd(struct hf__wire *w)
-{
-    return atomic_load(&w->waker) - 1;
-}
-
 int hf__wire_init(struct hf__mysql *s)
 {
     s->wire.fd = -1;
-    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-
-    if (fd < 0) {
-        return hf__fail(s->err, HF_EUNAVAIL, "out of descriptors (ulimit -n)");
-    }
-    atomic_store(&s->wire.waker, fd + 1);
-    return hf__fd_register(fd);
+    return hf__waker_init(&s->wire.waker, s->err);
 }
 
 void hf__wire_wake(struct hf__wire *w)
 {
-    int fd = wake_fd(w);
-    ssize_t ignored = fd < 0 ? 0 : write(fd, &(uint64_t){1}, sizeof(uint64_t));
-
-    (void)ignored; /* full: it is awake already */
+    hf__waker_wake(&w->waker);
 }
 
 /* ---- sleeping */
-
-static void drain(int fd)
-{
-    uint64_t count;
-    ssize_t ignored = read(fd, &count, sizeof count);
-
-    (void)ignored;
-}
 
 static short events_of(int status)
 {
@@ -82,7 +57,7 @@ static int sleep_for(struct hf__mysql *s, int status, hf__time until)
     struct pollfd fds[2] = {
         {.fd = status == 0 ? -1 : (int)mysql_get_socket(s->wire.handle),
          .events = events_of(status)},
-        {.fd = wake_fd(&s->wire), .events = POLLIN}};
+        {.fd = hf__waker_fd(&s->wire.waker), .events = POLLIN}};
     bool is_ending = false;
 
     for (;;) {
@@ -100,7 +75,8 @@ static int sleep_for(struct hf__mysql *s, int status, hf__time until)
         ms = hf__ms_until(until, hf__now());
         n = poll(fds, 2, (int)(ms < SLEEP_MAX_MS ? ms : SLEEP_MAX_MS));
         if (n > 0 && fds[1].revents != 0) {
-            drain(fds[1].fd); /* perhaps meant for an earlier call */
+            hf__waker_drain(
+                &s->wire.waker); /* perhaps meant for an earlier call */
         }
         if (n > 0 && fds[0].revents != 0) {
             return status_of(fds[0].revents);
@@ -268,8 +244,7 @@ void hf__wire_disconnect(struct hf__mysql *s)
 void hf__wire_fini(struct hf__mysql *s)
 {
     hf__wire_disconnect(s);
-    hf__fd_close(wake_fd(&s->wire));
-    atomic_store(&s->wire.waker, 0);
+    hf__waker_fini(&s->wire.waker);
 }
 
 /* ---- statements and replies */

@@ -10,15 +10,16 @@
 #define HF_BACKEND_MYSQL_WIRE_H
 
 #include "src/backend/mysql/text.h"
+#include "src/base/wake.h"
 
 #include <mysql.h>
 
 struct hf__mysql;
 
 struct hf__wire {
-    MYSQL *handle;     /* NULL: not connected */
-    int fd;            /* its socket, registered; −1: none yet */
-    atomic_int waker;  /* an eventfd, plus 1; 0: none */
+    MYSQL *handle; /* NULL: not connected */
+    int fd;        /* its socket, registered; −1: none yet */
+    struct hf__waker waker;
     bool is_suspended; /* a call of the library was not finished */
     bool is_dead;      /* nothing can be asked any more */
     int grace_ms;      /* so long may go on what is interrupted */
@@ -33,7 +34,7 @@ struct hf__reply {
     bool is_last;
 };
 
-/* Once, before connecting. HF_OK, HF_EUNAVAIL (no descriptor). */
+/* Once, before connecting. HF_OK, HF_EUNAVAIL (no descriptor) or HF_ENOMEM. */
 HF_MUST_CHECK int hf__wire_init(struct hf__mysql *s);
 /* To one server; `socket` is a unix socket's path, or NULL. s->err is told.
  * HF_OK; HF_EAUTH, HF_EINVAL (no such database), HF_EUNAVAIL, HF_ENOMEM. */

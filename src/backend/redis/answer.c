@@ -72,30 +72,11 @@ static void read_text(const redisReply *reply, char *to, size_t size)
     to[length] = '\0';
 }
 
-static int digit_of(char c)
-{
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static bool read_token(const redisReply *reply, struct hf__token *token)
 {
-    if (reply->type != REDIS_REPLY_STRING ||
-        (size_t)reply->len != 2 * sizeof token->bytes) {
-        return false;
-    }
-    for (size_t i = 0; i < sizeof token->bytes; i++) {
-        int high = digit_of(reply->str[2 * i]);
-        int low = digit_of(reply->str[2 * i + 1]);
-
-        if (high < 0 || low < 0) {
-            return false;
-        }
-        token->bytes[i] = (unsigned char)(high * 16 + low);
-    }
-    return true;
+    return reply->type == REDIS_REPLY_STRING &&
+           (size_t)reply->len == HF__TOKEN_DIGITS &&
+           hf__token_read(reply->str, token);
 }
 
 /* ---- records */

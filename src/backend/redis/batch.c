@@ -175,7 +175,7 @@ static int hear(struct hf__redis *s, struct round round, hf__time deadline,
 
     while ((n = next_command(&round, ops)) > 0) {
         redisReply *reply = NULL;
-        int r = hf__peer_reply(&s->peer, &s->waker, &s->head, deadline, &reply);
+        int r = hf__peer_reply(&s->peer, &s->rest, &s->head, deadline, &reply);
 
         if (r != HF_OK) {
             return r;

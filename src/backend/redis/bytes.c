@@ -110,15 +110,9 @@ void hf__args_number(struct hf__args *a, int64_t number)
 
 void hf__args_token(struct hf__args *a, const struct hf__token *token)
 {
-    static const char digits[] = "0123456789abcdef";
-    char *to = a->text + a->used;
-
-    HF_ASSERT(a->used + 2 * sizeof token->bytes < sizeof a->text);
-    for (size_t i = 0; i < sizeof token->bytes; i++) {
-        to[2 * i] = digits[token->bytes[i] >> 4];
-        to[2 * i + 1] = digits[token->bytes[i] & 15];
-    }
-    take_text(a, 2 * (int)sizeof token->bytes);
+    HF_ASSERT(a->used + HF__TOKEN_DIGITS < sizeof a->text);
+    hf__token_write(token, a->text + a->used);
+    take_text(a, HF__TOKEN_DIGITS);
 }
 
 static size_t room_for(const struct hf__args *a)

@@ -79,24 +79,10 @@ static const char *shown(const struct findings *f, int fact)
     return f->is_seen[fact] ? f->facts[fact] : "can't be seen by this user";
 }
 
-void hf__check_tell(struct hf__checking *c, const char *name, const char *value,
-                    hf_verdict verdict, const char *remedy)
-{
-    hf_check_item item = {.size = sizeof item,
-                          .name = name,
-                          .value = value,
-                          .verdict = verdict,
-                          .remedy = verdict == HF_FINE ? NULL : remedy};
-
-    if (!c->is_over) {
-        c->is_over = c->fn(c->arg, &item) != 0;
-    }
-}
-
 static void tell(struct findings *f, const char *name, const char *value,
                  hf_verdict verdict, const char *remedy)
 {
-    hf__check_tell(f->c, name, value, verdict, remedy);
+    hf__report_tell(&f->c->to, name, value, verdict, remedy);
 }
 
 /* Fine, or a warning with what helps. */
@@ -424,8 +410,10 @@ static int check_all(struct findings *f)
 int hf__redis_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
                     hf_error *err)
 {
-    struct hf__checking c = {
-        .s = state, .fn = fn, .arg = arg, .deadline = deadline, .err = err};
+    struct hf__checking c = {.to = {.fn = fn, .arg = arg},
+                             .s = state,
+                             .deadline = deadline,
+                             .err = err};
     struct findings f = {.c = &c};
 
     return check_all(&f);

@@ -6,19 +6,16 @@
 #define HF_BACKEND_REDIS_CHECK_H
 
 #include "src/backend/redis/redis.h"
+#include "src/backend/report.h"
 
 struct hf__checking {
+    struct hf__report to;
     struct hf__redis *s;
-    hf__check_fn fn;
-    void *arg;
     hf__time deadline;
     hf_error *err;
-    bool is_over;      /* the receiver has had enough */
     bool has_channels; /* waiters can be woken */
 };
 
-void hf__check_tell(struct hf__checking *c, const char *name, const char *value,
-                    hf_verdict verdict, const char *remedy);
 /* One command and its reply, which may be an error. HF_OK, or the session is
  * dead. */
 HF_MUST_CHECK int hf__check_ask(struct hf__checking *c,

@@ -114,15 +114,15 @@ static int check_commands(struct hf__checking *c)
     if (r == HF_OK && !may) {
         add_missing(missing, "EVALSHA");
     }
-    hf__check_tell(c, "privileges",
-                   missing[0] == '\0' ? "all that locks need" : missing,
-                   missing[0] == '\0' ? HF_FINE : HF_UNFIT,
-                   "have an administrator give this user the rules of "
-                   "docs/reference.md, \"Redis\", by ACL SETUSER");
+    hf__report_tell(&c->to, "privileges",
+                    missing[0] == '\0' ? "all that locks need" : missing,
+                    missing[0] == '\0' ? HF_FINE : HF_UNFIT,
+                    "have an administrator give this user the rules of "
+                    "docs/reference.md, \"Redis\", by ACL SETUSER");
     r = r == HF_OK ? try(c, scan, &may) : r;
-    hf__check_tell(c, "listing", may ? "by SCAN" : "no SCAN",
-                   may ? HF_FINE : HF_WARN,
-                   "give this user +scan: without it there is no ls and no gc");
+    hf__report_tell(
+        &c->to, "listing", may ? "by SCAN" : "no SCAN", may ? HF_FINE : HF_WARN,
+        "give this user +scan: without it there is no ls and no gc");
     return r;
 }
 
@@ -150,14 +150,14 @@ static int check_channels(struct hf__checking *c)
         r = try(c, unsubscribe, &is_done);
     }
     c->has_channels = may_tell && may_hear;
-    hf__check_tell(c, "channels",
-                   c->has_channels ? "may publish and subscribe"
-                   : may_hear      ? "no PUBLISH"
-                   : may_tell      ? "no SUBSCRIBE"
-                                   : "neither PUBLISH nor SUBSCRIBE",
-                   c->has_channels ? HF_FINE : HF_WARN,
-                   "give this user +publish +subscribe +unsubscribe and the "
-                   "channels &PREFIX;*: without them waiters poll");
+    hf__report_tell(&c->to, "channels",
+                    c->has_channels ? "may publish and subscribe"
+                    : may_hear      ? "no PUBLISH"
+                    : may_tell      ? "no SUBSCRIBE"
+                                    : "neither PUBLISH nor SUBSCRIBE",
+                    c->has_channels ? HF_FINE : HF_WARN,
+                    "give this user +publish +subscribe +unsubscribe and the "
+                    "channels &PREFIX;*: without them waiters poll");
     return r;
 }
 
@@ -169,11 +169,11 @@ static int check_ending(struct hf__checking *c)
     int r = try(c, end, &may);
 
     may = may && c->s->peer.server.id != 0;
-    hf__check_tell(c, "late requests",
-                   may ? "ended by CLIENT KILL" : "no CLIENT ID or KILL",
-                   may ? HF_FINE : HF_WARN,
-                   "give this user +client|id +client|kill: without them a "
-                   "request that was given up is kept out for ten minutes");
+    hf__report_tell(&c->to, "late requests",
+                    may ? "ended by CLIENT KILL" : "no CLIENT ID or KILL",
+                    may ? HF_FINE : HF_WARN,
+                    "give this user +client|id +client|kill: without them a "
+                    "request that was given up is kept out for ten minutes");
     return r;
 }
 
@@ -189,11 +189,11 @@ int hf__check_user(struct hf__checking *c)
     if (r != HF_OK) {
         return r;
     }
-    hf__check_tell(c, "user",
-                   reply->type == REDIS_REPLY_STRING ? reply->str
-                   : c->s->peer.target.user == NULL  ? "default"
-                                                     : c->s->peer.target.user,
-                   HF_FINE, NULL);
+    hf__report_tell(&c->to, "user",
+                    reply->type == REDIS_REPLY_STRING ? reply->str
+                    : c->s->peer.target.user == NULL  ? "default"
+                                                      : c->s->peer.target.user,
+                    HF_FINE, NULL);
     r = check_commands(c);
     r = r == HF_OK ? check_channels(c) : r;
     return r == HF_OK ? check_ending(c) : r;

@@ -3,28 +3,24 @@
  * One server as a session knows it: connecting to it, letting it say what it
  * is, and then talking to it; all in steps, so that several go side by side on
  * one thread. dial.c connects, peer.c moves a peer from state to state, greet.c
- * has what is said at first, poll.c sleeps meanwhile. Thread: the session's,
- * except hf__waker_wake().
+ * has what is said at first, poll.c sleeps meanwhile. Thread: the session's.
  */
 #ifndef HF_BACKEND_REDIS_PEER_H
 #define HF_BACKEND_REDIS_PEER_H
 
 #include "src/backend/redis/place.h"
 #include "src/backend/redis/resp.h"
+#include "src/base/wake.h"
 
 #include <netdb.h>
 
-/* Ends the sleep of a session, from any thread. */
-struct hf__waker {
-    atomic_int fd;   /* an eventfd, plus 1; 0: none */
-    int grace_ms;    /* so long may go on what is interrupted */
-    unsigned ending; /* the generation whose grace runs; 0: none */
+/* How a session sleeps. */
+struct hf__rest {
+    struct hf__waker waker; /* ends it */
+    int grace_ms;           /* so long may go on what is interrupted */
+    unsigned ending;        /* the generation whose grace runs; 0: none */
     hf__time ending_until;
 };
-/* HF_OK, HF_EUNAVAIL (no descriptor) or HF_ENOMEM. */
-HF_MUST_CHECK int hf__waker_init(struct hf__waker *, hf_error *err);
-void hf__waker_fini(struct hf__waker *);
-void hf__waker_wake(struct hf__waker *);
 
 enum hf__peer_state {
     HF__PEER_IDLE,       /* not connected */
@@ -119,22 +115,21 @@ void hf__peer_fail(struct hf__peer *, int status, const char *why);
 const char *hf__peer_why(int status);
 
 /* Sleep until one of them has something to do (and let it), until `until`, or
- * until interrupted and the waker's grace is over: false then, and at
- * `until`. */
+ * until interrupted and the grace is over: false then, and at `until`. */
 HF_MUST_CHECK bool hf__peers_poll(struct hf__peer *const peers[], int n,
-                                  struct hf__waker *, struct hf__head *,
+                                  struct hf__rest *, struct hf__head *,
                                   hf__time until);
 
 /* ---- with one server */
 
 /* Connect and greet. HF_OK; else its status, with err told why; HF_EUNAVAIL at
  * the deadline and when interrupted. */
-HF_MUST_CHECK int hf__peer_open(struct hf__peer *, struct hf__waker *,
+HF_MUST_CHECK int hf__peer_open(struct hf__peer *, struct hf__rest *,
                                 struct hf__head *, hf__time deadline,
                                 hf_error *err);
 /* Wait for the next reply; the caller frees it. HF_OK; HF_EUNAVAIL and worse:
  * the peer is DEAD. */
-HF_MUST_CHECK int hf__peer_reply(struct hf__peer *, struct hf__waker *,
+HF_MUST_CHECK int hf__peer_reply(struct hf__peer *, struct hf__rest *,
                                  struct hf__head *, hf__time deadline,
                                  redisReply **ret_reply);
 

@@ -7,11 +7,9 @@
 
 #include "src/base/error.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define PORT         6379
 #define DATABASE_MAX 1000000
@@ -54,24 +52,9 @@ static int read_mode(const struct hf__url *url, enum hf__tls_mode *ret_mode,
                     "tls: \"%s\" is none of verify, require, off", given);
 }
 
-/* TLS would name a file that it can't read in words that help nobody. */
-static int check_file(const struct hf__url *url, const char *option,
-                      hf_error *err)
-{
-    const char *path = hf__url_option(url, option);
-    char words[64];
-
-    return path == NULL || access(path, R_OK) == 0
-               ? HF_OK
-               : hf__fail_native(err, HF_EAUTH, errno,
-                                 "%s: %s can't be read: %s", option, path,
-                                 hf__errno_text(errno, words, sizeof words));
-}
-
 static int read_tls(const struct hf__url *url, struct hf__target *t,
                     hf_error *err)
 {
-    static const char *const files[] = {"ca", "cert", "key"};
     int r = read_mode(url, &t->tls, err);
 
     if (r == HF_OK && t->tls == HF__TLS_OFF && is_secure_scheme(url)) {
@@ -79,13 +62,8 @@ static int read_tls(const struct hf__url *url, struct hf__target *t,
                      "tls=off: a rediss: url is one with TLS; say redis: for "
                      "one without");
     }
-    for (int i = 0; i < 3 && r == HF_OK; i++) {
-        if (hf__url_option(url, files[i]) == NULL) {
-            continue;
-        }
-        r = t->tls == HF__TLS_OFF
-                ? hf__fail(err, HF_EINVAL, "tls=off needs no %s", files[i])
-                : check_file(url, files[i], err);
+    if (r == HF_OK) {
+        r = hf__url_check_tls_files(url, t->tls == HF__TLS_OFF, err);
     }
     t->ca = hf__url_option(url, "ca");
     t->cert = hf__url_option(url, "cert");

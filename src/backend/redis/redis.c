@@ -26,7 +26,7 @@ static int try_server(struct hf__redis *s, const struct hf__target *target,
                       hf__time until, hf_error *err)
 {
     hf__peer_start(&s->peer, target, secret, allow);
-    return hf__peer_open(&s->peer, &s->waker, &s->head, until, err);
+    return hf__peer_open(&s->peer, &s->rest, &s->head, until, err);
 }
 
 /* May another server be what this one is not? */
@@ -145,9 +145,9 @@ static int redis_open(void *state, const struct hf__url *url, const char *allow,
     while (s->client == 0) {
         hf__random(&s->client, sizeof s->client);
     }
-    r = hf__waker_init(&s->waker, err);
+    r = hf__waker_init(&s->rest.waker, err);
     r = r == HF_OK ? try_hosts(s, url, allow, deadline, err) : r;
-    s->waker.grace_ms = GRACE_MS;
+    s->rest.grace_ms = GRACE_MS;
     s->is_apart = !hf__greet_is_one(&s->peer.server);
     if (r == HF_OK) {
         s->head.facts.grade = grade_of(s);
@@ -164,14 +164,14 @@ static void redis_close_session(void *state)
     hf__peer_close(&s->peer);
     s->head.remains = (struct hf__remains){.mark = s->peer.ghost.id,
                                            .place = s->peer.ghost.place};
-    hf__waker_fini(&s->waker);
+    hf__waker_fini(&s->rest.waker);
 }
 
 static void redis_interrupt(void *state)
 {
     struct hf__redis *s = state;
 
-    hf__waker_wake(&s->waker);
+    hf__waker_wake(&s->rest.waker);
 }
 
 int hf__redis_ask(struct hf__redis *s, const struct hf__args *args,
@@ -189,7 +189,7 @@ int hf__redis_ask(struct hf__redis *s, const struct hf__args *args,
         return hf__fail(err, HF_ENOMEM, "out of memory for a command");
     }
     (void)hf__resp_flush(&s->peer.resp); /* the reply will tell */
-    r = hf__peer_reply(&s->peer, &s->waker, &s->head, deadline, ret_reply);
+    r = hf__peer_reply(&s->peer, &s->rest, &s->head, deadline, ret_reply);
     if (r != HF_OK) {
         hf__error_copy(err, &s->peer.err);
     }

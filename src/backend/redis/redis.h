@@ -16,7 +16,7 @@
 
 struct hf__redis {
     struct hf__head head;
-    struct hf__waker waker;
+    struct hf__rest rest;
     struct hf__peer peer;
     uint64_t client;                 /* head.client, or of this session alone */
     char prefix[HF__PREFIX_MAX + 1]; /* the URL's; check() asks by it */

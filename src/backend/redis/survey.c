@@ -28,7 +28,7 @@ static int next_reply(const struct hf__survey *v, redisReply **ret_reply)
 {
     struct hf__redis *s = v->s;
     int r =
-        hf__peer_reply(&s->peer, &s->waker, &s->head, v->deadline, ret_reply);
+        hf__peer_reply(&s->peer, &s->rest, &s->head, v->deadline, ret_reply);
 
     return r == HF_OK ? HF_OK : hf__fail(v->err, r, "%s", s->peer.err.text);
 }

@@ -54,7 +54,7 @@ static int sleep_until(struct hf__redis *s, hf__time until)
     struct hf__peer *peer = &s->peer;
     int r = HF_OK;
 
-    if (hf__peers_poll(&peer, 1, &s->waker, &s->head, until)) {
+    if (hf__peers_poll(&peer, 1, &s->rest, &s->head, until)) {
         r = take_replies(s);
     }
     return s->peer.state == HF__PEER_DEAD ? s->peer.status : r;
@@ -98,7 +98,7 @@ static int sleep_blindly(struct hf__redis *s, hf__time deadline)
     hf__time until = hf__earlier(deadline, hf__after_ms(hf__now(), BLIND_MS));
 
     while (hf__before(hf__now(), until) &&
-           hf__peers_poll(&peer, 1, &s->waker, &s->head, until) &&
+           hf__peers_poll(&peer, 1, &s->rest, &s->head, until) &&
            peer->state == HF__PEER_READY) {
         /* What came is looked at by the next call. */
     }
@@ -195,10 +195,10 @@ int hf__redis_wait(void *state, struct hf__watch *w[], int n, hf__time deadline,
     if (s->armed == NULL) {
         return n > 0 ? sleep_blindly(s, deadline) : HF_OK;
     }
-    grace_ms = s->waker.grace_ms;
-    s->waker.grace_ms = 0; /* what is owed can be read by the next call */
+    grace_ms = s->rest.grace_ms;
+    s->rest.grace_ms = 0; /* what is owed can be read by the next call */
     r = n > 0 ? wait_for_news(s, w, n, deadline) : part(s, true, deadline);
-    s->waker.grace_ms = grace_ms;
+    s->rest.grace_ms = grace_ms;
     return r == HF_OK ? HF_OK : tell_dead(s, err);
 }
 

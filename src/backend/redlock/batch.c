@@ -115,17 +115,6 @@ static void take(struct hf__redlock *s, int member, int at,
     }
 }
 
-/* Those who died while they were sent something. */
-static unsigned gone(const struct hf__redlock *s, unsigned sent)
-{
-    unsigned found = 0;
-
-    for (int i = 0; i < s->n; i++) {
-        found |= s->members[i].is_in ? 0 : 1u << i;
-    }
-    return sent & found;
-}
-
 /* Who is behind is asked for nothing, but told what keeps or ends a grant, so
  * that it is not hung up on and has nothing of what is over. */
 static void tell_slow(struct hf__redlock *s, int n)
@@ -151,6 +140,7 @@ static void tell_slow(struct hf__redlock *s, int n)
 static void ask(struct hf__redlock *s, int n, hf__time deadline)
 {
     unsigned sent;
+    unsigned gone; /* those who died while they were sent something */
 
     hf__wave_begin(s, take, NULL);
     s->take = NULL; /* there is nothing to count yet */
@@ -161,18 +151,18 @@ static void ask(struct hf__redlock *s, int n, hf__time deadline)
     }
     s->lacks_memory |= s->bytes.is_broken;
     sent = s->bytes.is_broken ? 0 : hf__wave_send(s, all_members(s), 0, true);
+    gone = sent & hf__members_away(s);
     s->take = take;
     s->undecided = 0;
     hf__redlock_set_limits(s, n, deadline);
     for (int i = 0; i < n; i++) {
         struct hf__vote *v = &s->votes[s->order[i]];
 
-        hf__vote_begin(v, s->n, sent,
-                       hf__redlock_counting(s, v->op) | gone(s, sent));
+        hf__vote_begin(v, s->n, sent, hf__redlock_counting(s, v->op) | gone);
         s->undecided += !v->is_decided;
     }
     for (int i = 0; i < s->n; i++) {
-        if ((gone(s, sent) >> i & 1) != 0) {
+        if ((gone >> i & 1) != 0) {
             miss_all(s, i);
         }
     }

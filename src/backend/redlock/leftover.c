@@ -183,7 +183,7 @@ static struct hf__op release_of(const struct hf__vote *v)
  * be made anew, and who was told of a loss shall not find it undone. */
 static bool was_granted(const struct hf__redlock *s, const struct hf__vote *v)
 {
-    return __builtin_popcount(v->granted) >= hf__redlock_majority(s);
+    return hf__is_majority(s, v->granted);
 }
 
 static struct hf__ask how_to_give_back(const struct hf__redlock *s,
@@ -203,22 +203,14 @@ static unsigned perhaps(const struct hf__redlock *s, const struct hf__vote *v)
                               : v->granted | v->out | v->blank;
 }
 
-static unsigned away(const struct hf__redlock *s)
-{
-    unsigned found = 0;
-
-    for (int i = 0; i < s->n; i++) {
-        found |= s->members[i].is_in ? 0 : 1u << i;
-    }
-    return found;
-}
-
 /* For when they are connected to again. */
 static void note_leftovers(struct hf__redlock *s)
 {
+    unsigned away = s->lacks_memory ? ~0U : hf__members_away(s);
+
     for (int i = 0; i < s->n_votes; i++) {
         const struct hf__vote *v = &s->votes[i];
-        unsigned without = s->lacks_memory ? ~0U : away(s) | v->out | v->blank;
+        unsigned without = away | v->out | v->blank;
 
         if (v->is_refused) {
             continue;
@@ -259,7 +251,7 @@ static void give_back_to(struct hf__redlock *s, int member)
 /* Who came while the batch ran was told of what was over before it. */
 static void tell_newcomers(struct hf__redlock *s)
 {
-    unsigned old = away(s);
+    unsigned old = hf__members_away(s);
 
     for (int i = 0; i < s->n_votes; i++) {
         old |= s->votes[i].sent | s->votes[i].blank;

@@ -7,6 +7,7 @@
 #include "src/backend/redis/scan.h"
 #include "src/backend/redlock/tell.h"
 
+#include "src/backend/report.h"
 #include "src/base/error.h"
 
 #include <inttypes.h>
@@ -57,20 +58,15 @@ static void take_page(struct hf__redlock *s, int member, int at,
     g->over |= r == HF_OK && g->scans[member].is_over ? own : 0;
 }
 
-/* A name that is held is known to one of any majority. */
-static bool is_majority(const struct hf__redlock *s, unsigned members)
-{
-    return __builtin_popcount(members) >= hf__redlock_majority(s);
-}
-
 static void hear_pages(struct hf__redlock *s, struct scanning *g,
                        unsigned asked, hf__time deadline)
 {
     hf__time until = hf__earlier(deadline, hf__after_ms(hf__now(), PAGE_MS));
     bool is_hurried = false;
 
-    while (g->out != 0 && !is_majority(s, g->over) && hf__wave_turn(s, until)) {
-        if (!is_hurried && is_majority(s, asked & ~g->failed & ~g->out)) {
+    while (g->out != 0 && !hf__is_majority(s, g->over) &&
+           hf__wave_turn(s, until)) {
+        if (!is_hurried && hf__is_majority(s, asked & ~g->failed & ~g->out)) {
             is_hurried = true;
             until = hf__earlier(until, hf__after_ms(hf__now(), LAST_MS));
         }
@@ -115,14 +111,15 @@ static int scan_all(struct hf__redlock *s, struct scanning *g,
             asked |= 1u << i;
         }
     }
-    while ((asked & ~g->over & ~g->failed) != 0 && !is_majority(s, g->over) &&
-           g->status == HF_OK) {
+    while ((asked & ~g->over & ~g->failed) != 0 &&
+           !hf__is_majority(s, g->over) && g->status == HF_OK) {
         turn_pages(s, g, asked, deadline);
     }
     if (g->status != HF_OK) {
         return g->status;
     }
-    return is_majority(s, g->over) ? (int)HF_OK : (int)HF_EUNAVAIL;
+    /* A name that is held is known to one of any majority. */
+    return hf__is_majority(s, g->over) ? (int)HF_OK : (int)HF_EUNAVAIL;
 }
 
 static int look_at(struct hf__redlock *s, const struct hf__key *keys, int n,
@@ -201,28 +198,12 @@ int hf__redlock_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
 /* ---- check() */
 
 struct checking {
-    hf__check_fn fn;
-    void *arg;
-    bool is_over; /* the receiver has had enough */
+    struct hf__report to;
     unsigned out;
     int64_t ahead_us[HF__MEMBERS_MAX]; /* its clock, of ours */
     unsigned has_clock;
     int64_t asked_us;
 };
-
-static void tell(struct checking *c, const char *name, const char *value,
-                 hf_verdict verdict, const char *remedy)
-{
-    hf_check_item item = {.size = sizeof item,
-                          .name = name,
-                          .value = value,
-                          .verdict = verdict,
-                          .remedy = verdict == HF_FINE ? NULL : remedy};
-
-    if (!c->is_over) {
-        c->is_over = c->fn(c->arg, &item) != 0;
-    }
-}
 
 static int64_t number(const redisReply *reply)
 {
@@ -276,10 +257,11 @@ static void check_member(const struct hf__redlock *s, struct checking *c, int i)
     (void)snprintf(name, sizeof name, "member %d (%s)", i + 1, m->target.shown);
     if (!counts || is_silent) {
         hf__member_describe(s, i, value, sizeof value);
-        tell(c, name, value, HF_WARN,
-             m->twin >= 0 ? "name each server once: it has one vote"
-                          : "without a majority of its members this store "
-                            "grants nothing");
+        hf__report_tell(&c->to, name, value, HF_WARN,
+                        m->twin >= 0
+                            ? "name each server once: it has one vote"
+                            : "without a majority of its members this store "
+                              "grants nothing");
         return;
     }
     (void)snprintf(value, sizeof value,
@@ -289,7 +271,7 @@ static void check_member(const struct hf__redlock *s, struct checking *c, int i)
                    : v->has_aof  ? "appendonly, not each write is flushed"
                                  : "no appendonly file",
                    v->policy[0] == '\0' ? "not told" : v->policy, v->replicas);
-    tell(c, name, value, HF_FINE, NULL);
+    hf__report_tell(&c->to, name, value, HF_FINE, NULL);
 }
 
 /* Why one that answers counts, or does not yet. */
@@ -307,13 +289,13 @@ static void check_memory(const struct hf__redlock *s, struct checking *c, int i)
     (void)snprintf(name, sizeof name, "member %d remembers", i + 1);
     hf__memory_tell(s, m, had, sizeof had);
     if (left_ms <= 0) {
-        tell(c, name, had, HF_FINE, NULL);
+        hf__report_tell(&c->to, name, had, HF_FINE, NULL);
         return;
     }
     (void)snprintf(value, sizeof value, "%s; counts in %" PRId64 " s", had,
                    hf__seconds_left(left_ms));
-    tell(c, name, m->memory.is_unmarked ? had : value, HF_WARN,
-         "wait: until then somebody may hold what it has forgotten");
+    hf__report_tell(&c->to, name, m->memory.is_unmarked ? had : value, HF_WARN,
+                    "wait: until then somebody may hold what it has forgotten");
 }
 
 static void check_quorum(const struct hf__redlock *s, struct checking *c)
@@ -326,13 +308,13 @@ static void check_quorum(const struct hf__redlock *s, struct checking *c)
                    "%d of %d members count, %d must; %d can be without",
                    counting, s->n, majority,
                    counting < majority ? 0 : counting - majority);
-    tell(c, "quorum", value,
-         counting < majority    ? HF_UNFIT
-         : counting == majority ? HF_WARN
-                                : HF_FINE,
-         "see the members that do not count");
+    hf__report_tell(&c->to, "quorum", value,
+                    counting < majority    ? HF_UNFIT
+                    : counting == majority ? HF_WARN
+                                           : HF_FINE,
+                    "see the members that do not count");
     (void)snprintf(value, sizeof value, "%" PRId64 " ms", s->longest_ms);
-    tell(c, "longest_lease", value, HF_FINE, NULL);
+    hf__report_tell(&c->to, "longest_lease", value, HF_FINE, NULL);
 }
 
 /* Each member ends its own leases by its own clock, so what differs does no
@@ -356,9 +338,10 @@ static void check_clocks(const struct hf__redlock *s, struct checking *c)
                    "%" PRId64 " ms apart, %+" PRId64 " to %+" PRId64
                    " ms of ours",
                    (high - low) / 1000, low / 1000, high / 1000);
-    tell(c, "clocks", value, high - low < 50000 ? HF_FINE : HF_WARN,
-         "let NTP keep them: a step of a clock ends leases early, and fences "
-         "take two rounds");
+    hf__report_tell(
+        &c->to, "clocks", value, high - low < 50000 ? HF_FINE : HF_WARN,
+        "let NTP keep them: a step of a clock ends leases early, and fences "
+        "take two rounds");
 }
 
 static void check_durability(const struct hf__redlock *s, struct checking *c)
@@ -371,19 +354,20 @@ static void check_durability(const struct hf__redlock *s, struct checking *c)
     }
     (void)snprintf(value, sizeof value, "%d of %d keep all their data", n,
                    s->n);
-    tell(c, "durability", value, n == s->n ? HF_FINE : HF_WARN,
-         s->allows_volatile
-             ? "allow=volatile: who restarts counts at once, and two holders "
-               "may be the end of it"
-             : "appendonly yes and appendfsync always, and who restarts counts "
-               "at once; the others after longest_lease");
+    hf__report_tell(
+        &c->to, "durability", value, n == s->n ? HF_FINE : HF_WARN,
+        s->allows_volatile
+            ? "allow=volatile: who restarts counts at once, and two holders "
+              "may be the end of it"
+            : "appendonly yes and appendfsync always, and who restarts counts "
+              "at once; the others after longest_lease");
 }
 
 int hf__redlock_check(void *state, hf__check_fn fn, void *arg,
                       hf__time deadline, hf_error *err)
 {
     struct hf__redlock *s = state;
-    struct checking c = {.fn = fn, .arg = arg};
+    struct checking c = {.to = {.fn = fn, .arg = arg}};
 
     (void)err;
     hf__members_tend(s);
@@ -396,6 +380,7 @@ int hf__redlock_check(void *state, hf__check_fn fn, void *arg,
     }
     check_durability(s, &c);
     check_clocks(s, &c);
-    tell(&c, "waiting", "by polling, every 20 to 120 ms", HF_FINE, NULL);
+    hf__report_tell(&c.to, "waiting", "by polling, every 20 to 120 ms", HF_FINE,
+                    NULL);
     return HF_OK;
 }

@@ -30,6 +30,11 @@ int hf__redlock_majority(const struct hf__redlock *s)
     return hf__quorum_majority(s->n);
 }
 
+bool hf__is_majority(const struct hf__redlock *s, unsigned members)
+{
+    return __builtin_popcount(members) >= hf__redlock_majority(s);
+}
+
 bool hf__member_counts(const struct hf__voter *m, hf__time now)
 {
     return m->is_in && m->twin < 0 && !hf__before(now, m->counts_at);
@@ -38,6 +43,26 @@ bool hf__member_counts(const struct hf__voter *m, hf__time now)
 bool hf__member_is_due(const struct hf__voter *m)
 {
     return !m->is_in && !m->is_over;
+}
+
+bool hf__is_any_due(const struct hf__redlock *s, unsigned of)
+{
+    for (int i = 0; i < s->n; i++) {
+        if ((of >> i & 1) != 0 && hf__member_is_due(&s->members[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+unsigned hf__members_away(const struct hf__redlock *s)
+{
+    unsigned found = 0;
+
+    for (int i = 0; i < s->n; i++) {
+        found |= s->members[i].is_in ? 0 : 1u << i;
+    }
+    return found;
 }
 
 int hf__members_count(const struct hf__redlock *s)
@@ -291,16 +316,6 @@ static void await_slow(struct hf__redlock *s)
     }
 }
 
-static bool is_anybody_due(const struct hf__redlock *s)
-{
-    for (int i = 0; i < s->n; i++) {
-        if (hf__member_is_due(&s->members[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Nobody has listened to them. */
 static void excuse(struct hf__redlock *s, int64_t idle_ns)
 {
@@ -318,7 +333,7 @@ static void let_come(struct hf__redlock *s)
 {
     hf__time until = hf__after_ms(hf__now(), IDLE_TURNS_MS);
 
-    while (is_anybody_due(s) && hf__wave_turn(s, until)) {
+    while (hf__is_any_due(s, ~0U) && hf__wave_turn(s, until)) {
     }
 }
 
@@ -370,7 +385,7 @@ void hf__members_await(struct hf__redlock *s, hf__time until)
     while (hf__members_count(s) < hf__redlock_majority(s)) {
         hf__time next = next_to_count(s);
 
-        if (!is_anybody_due(s) && !hf__before(next, until)) {
+        if (!hf__is_any_due(s, ~0U) && !hf__before(next, until)) {
             return;
         }
         if (!hf__wave_turn(s, hf__earlier(next, until)) &&

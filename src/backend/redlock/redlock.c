@@ -24,16 +24,6 @@
 /* So long goes on what is interrupted; as redis.c's. */
 #define GRACE_MS 50
 
-static bool is_any_due(const struct hf__redlock *s, unsigned of)
-{
-    for (int i = 0; i < s->n; i++) {
-        if ((of >> i & 1) != 0 && hf__member_is_due(&s->members[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static int check_twins(const struct hf__redlock *s, hf_error *err)
 {
     for (int i = 0; i < s->n; i++) {
@@ -75,7 +65,7 @@ static void look_again(struct hf__redlock *s, hf__time deadline)
             hf__member_start(s, i);
         }
     }
-    while (is_any_due(s, again) && hf__wave_turn(s, deadline)) {
+    while (hf__is_any_due(s, again) && hf__wave_turn(s, deadline)) {
     }
 }
 
@@ -111,7 +101,7 @@ static int connect_all(struct hf__redlock *s, hf__time deadline, hf_error *err)
         hf__members_await(s, deadline);
     }
     until = hf__earlier(deadline, hf__after_ms(hf__now(), LAST_MS));
-    while (is_any_due(s, ~0U) && hf__wave_turn(s, until)) {
+    while (hf__is_any_due(s, ~0U) && hf__wave_turn(s, until)) {
     }
     r = check_twins(s, err);
     if (r == HF_OK && hf__members_count(s) < hf__redlock_majority(s)) {
@@ -127,12 +117,12 @@ static int redlock_open(void *state, const struct hf__url *url,
     int r = hf__redlock_place(s, url, allow, err);
 
     r = r == HF_OK ? hf__redlock_reserve(s, err) : r;
-    r = r == HF_OK ? hf__waker_init(&s->waker, err) : r;
+    r = r == HF_OK ? hf__waker_init(&s->rest.waker, err) : r;
     r = r == HF_OK ? connect_all(s, deadline, err) : r;
-    s->waker.grace_ms = GRACE_MS;
+    s->rest.grace_ms = GRACE_MS;
     /* However durable its members: a clock that steps, or a lease that two of
      * them forget, is seen by nobody. */
-    s->head.facts = (struct hf__facts){'C', HF_REACH_HOSTS};
+    s->head.facts = (struct hf__facts){.grade = 'C', .reach = HF_REACH_HOSTS};
     return r;
 }
 
@@ -143,7 +133,7 @@ static void redlock_close(void *state)
     for (int i = 0; i < s->n; i++) {
         hf__peer_close(&s->members[i].peer);
     }
-    hf__waker_fini(&s->waker);
+    hf__waker_fini(&s->rest.waker);
     hf__bytes_fini(&s->bytes);
     hf__free(s->votes);
     hf__free(s->order);
@@ -155,7 +145,7 @@ static void redlock_interrupt(void *state)
 {
     struct hf__redlock *s = state;
 
-    hf__waker_wake(&s->waker);
+    hf__waker_wake(&s->rest.waker);
 }
 
 const struct hf__backend hf__redlock_backend = {

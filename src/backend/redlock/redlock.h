@@ -84,7 +84,7 @@ typedef void (*hf__wave_fn)(struct hf__redlock *, int member, int at,
 
 struct hf__redlock {
     struct hf__head head;
-    struct hf__waker waker;
+    struct hf__rest rest;
     struct hf__url *url; /* ours: members are connected to at any time */
     char *allow;
     int64_t longest_ms;   /* no lease is longer */
@@ -133,10 +133,14 @@ void hf__member_start(struct hf__redlock *s, int member);
 void hf__member_settle(struct hf__redlock *s, int member);
 /* Are its answers worth something now? */
 bool hf__member_counts(const struct hf__voter *m, hf__time now);
-/* It is still coming. */
+/* It is still coming; one of those is. */
 bool hf__member_is_due(const struct hf__voter *m);
+bool hf__is_any_due(const struct hf__redlock *s, unsigned of);
+/* Those who are not in. */
+unsigned hf__members_away(const struct hf__redlock *s);
 int hf__members_count(const struct hf__redlock *s);
 int hf__redlock_majority(const struct hf__redlock *s);
+bool hf__is_majority(const struct hf__redlock *s, unsigned members);
 /* Connect again to those whose time it is, hang up on those that are silent
  * for too long, hear what has come. Sleeps for a moment, if one is behind, or
  * is coming and nobody has listened for long. */

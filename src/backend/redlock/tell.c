@@ -41,7 +41,10 @@ int hf__member_describe(const struct hf__redlock *s, int member, char *to,
 void hf__refusals_begin(struct hf__redlock *s)
 {
     for (int i = 0; i < s->n; i++) {
-        s->members[i].said = (hf_error)HF_ERROR_INIT;
+        hf_error *said = &s->members[i].said;
+
+        said->size = sizeof *said; /* without a status the rest is not read */
+        said->status = HF_OK;
     }
 }
 

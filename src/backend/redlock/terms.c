@@ -38,9 +38,11 @@ static unsigned members_in(const struct hf__redlock *s, bool is_durable)
  * where nothing is forgotten. */
 static bool refuse_long(struct hf__redlock *s, struct hf__vote *v)
 {
-    int left = s->n - __builtin_popcount(members_in(s, false));
-
-    if (!is_long(s, v->op) || left >= hf__redlock_majority(s)) {
+    if (!is_long(s, v->op)) {
+        return false;
+    }
+    if (s->n - __builtin_popcount(members_in(s, false)) >=
+        hf__redlock_majority(s)) {
         return false;
     }
     v->is_refused = true;
@@ -75,9 +77,8 @@ unsigned hf__redlock_counting(const struct hf__redlock *s,
 /* Nothing is asked for that too few could grant; what is held goes on. */
 static bool refuse_few(struct hf__redlock *s, struct hf__vote *v)
 {
-    int n = __builtin_popcount(hf__redlock_counting(s, v->op));
-
-    if (v->op->kind != HF__OP_ACQUIRE || n >= hf__redlock_majority(s)) {
+    if (v->op->kind != HF__OP_ACQUIRE ||
+        hf__is_majority(s, hf__redlock_counting(s, v->op))) {
         return false;
     }
     v->is_refused = true;

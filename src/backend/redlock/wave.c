@@ -180,7 +180,7 @@ bool hf__wave_turn(struct hf__redlock *s, hf__time until)
         }
     }
     bool has_moved =
-        n > 0 && hf__peers_poll(peers, n, &s->waker, &s->head, until);
+        n > 0 && hf__peers_poll(peers, n, &s->rest, &s->head, until);
     s->polled_at = hf__now();
     if (!has_moved) {
         return false;

@@ -3,6 +3,7 @@
  * check(): is this database, its folder and this kernel fit for locks? Each
  * thing that a promise rests on is one item. Called by the session's thread.
  */
+#include "src/backend/report.h"
 #include "src/backend/sqlite/pool.h"
 #include "src/backend/sqlite/sqlite.h"
 

@@ -214,7 +214,8 @@ static int sqlite_open(void *state, const struct hf__url *url,
         hf__pool_give(s);
     }
     if (r == HF_OK) {
-        s->head.facts = (struct hf__facts){'B', s->place.reach};
+        s->head.facts =
+            (struct hf__facts){.grade = 'B', .reach = s->place.reach};
     }
     return r;
 }

@@ -44,7 +44,7 @@ TEST(an_address_that_does_not_answer_leaves_the_next_one_time)
     struct hf__head head = {.generation = 1};
     struct hf__secret none = {0};
     hf_error err = HF_ERROR_INIT;
-    struct hf__waker waker = {0};
+    struct hf__rest rest = {0};
     struct hf__peer p;
     int silent = 0;
     int others[8];
@@ -53,7 +53,7 @@ TEST(an_address_that_does_not_answer_leaves_the_next_one_time)
 
     fill(fd, silent, others);
     hf__peer_init(&p);
-    EXPECT_IS(hf__waker_init(&waker, &err), HF_OK);
+    EXPECT_IS(hf__waker_init(&rest.waker, &err), HF_OK);
     snprintf(p.target.shown, sizeof p.target.shown, "three addresses");
     EXPECT_IS(hf__greet_queue(&p, &none), HF_OK);
     /* One that is over, one that is silent, and the server's. */
@@ -68,13 +68,13 @@ TEST(an_address_that_does_not_answer_leaves_the_next_one_time)
     EXPECT(hf__peer_tick(&p));
     EXPECT_IS(p.state, HF__PEER_CONNECTING);
     EXPECT_IS(
-        hf__peer_open(&p, &waker, &head, hf__after_ms(hf__now(), 5000), &err),
+        hf__peer_open(&p, &rest, &head, hf__after_ms(hf__now(), 5000), &err),
         HF_OK);
     EXPECT_MORE(hf__test_now_ms() - start, 900);
     EXPECT_SOON(hf__test_now_ms() - start, 2000);
     EXPECT(p.addresses == NULL);
     hf__peer_close(&p);
-    hf__waker_fini(&waker);
+    hf__waker_fini(&rest.waker);
     for (int i = 0; i < 8; i++) {
         close(others[i]);
     }

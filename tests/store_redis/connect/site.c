@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the words of site.h do. Thread: each door is used by one at a time.
+ * What the words of site.h do. Thread: any.
  */
 #include "tests/store_redis/connect/site.h"
 
@@ -13,11 +13,6 @@
 __attribute__((constructor)) static void share_a_server(void)
 {
     hf__redis_share();
-}
-
-void shut(struct door *d)
-{
-    hf__conn_close(&d->conn);
 }
 
 void end_server(struct hf__redis **r)
@@ -52,33 +47,6 @@ void has_been_a_replica(struct hf__redis *r)
     hf__redis_command(r, "REPLICAOF NO ONE");
 }
 
-static int enter_as(struct door *d, const char *text, const char *allow,
-                    int64_t ms)
-{
-    HF_AUTO(hf__url_free_auto) struct hf__url *url = NULL;
-
-    hf__conn_close(&d->conn);
-    d->error = (hf_error)HF_ERROR_INIT;
-    EXPECT_IS(hf__url_parse(text, &url, &d->error), HF_OK);
-    return hf__conn_open(&d->conn, hf__backend_find(url->scheme), url, allow,
-                         hf__after_ms(hf__now(), ms), &d->error);
-}
-
-int enter(struct door *d, const char *url)
-{
-    return enter_as(d, url, "", 10000);
-}
-
-int enter_within(struct door *d, const char *url, int64_t ms)
-{
-    return enter_as(d, url, "", ms);
-}
-
-int enter_allowing(struct door *d, const char *url, const char *allow)
-{
-    return enter_as(d, url, allow, 10000);
-}
-
 char expect_open(const char *url)
 {
     DOOR(d);
@@ -89,19 +57,6 @@ char expect_open(const char *url)
     }
     EXPECT_IS(r, HF_OK);
     return hf__conn_facts(&d.conn).grade;
-}
-
-void expect_refused(const char *url, int status, const char *words)
-{
-    DOOR(d);
-    int r = enter(&d, url);
-
-    if (r != status) {
-        printf("%s: %s\n", url, d.error.text);
-    }
-    EXPECT_IS(r, status);
-    EXPECT_IS(d.error.status, status);
-    EXPECT_HAS(d.error.text, words);
 }
 
 int listen_silently(int *ret_port)

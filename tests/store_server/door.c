@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the words of door.h do. Thread: each door is used by one at a time.
+ */
+#include "tests/store_server/door.h"
+
+#include "tests/lib/test.h"
+
+#include <stdio.h>
+
+void shut(struct door *d)
+{
+    hf__conn_close(&d->conn);
+}
+
+static int enter_as(struct door *d, const char *text, const char *allow,
+                    int64_t ms)
+{
+    HF_AUTO(hf__url_free_auto) struct hf__url *url = NULL;
+
+    hf__conn_close(&d->conn);
+    d->error = (hf_error)HF_ERROR_INIT;
+    EXPECT_IS(hf__url_parse(text, &url, &d->error), HF_OK);
+    return hf__conn_open(&d->conn, hf__backend_find(url->scheme), url, allow,
+                         hf__after_ms(hf__now(), ms), &d->error);
+}
+
+int enter(struct door *d, const char *url)
+{
+    return enter_as(d, url, "", 10000);
+}
+
+int enter_within(struct door *d, const char *url, int64_t ms)
+{
+    return enter_as(d, url, "", ms);
+}
+
+int enter_allowing(struct door *d, const char *url, const char *allow)
+{
+    return enter_as(d, url, allow, 10000);
+}
+
+void expect_refused(const char *url, int status, const char *words)
+{
+    DOOR(d);
+    int r = enter(&d, url);
+
+    if (r != status) {
+        printf("%s: %s\n", url, d.error.text);
+    }
+    EXPECT_IS(r, status);
+    EXPECT_IS(d.error.status, status);
+    EXPECT_HAS(d.error.text, words);
+}
