@@ -32,7 +32,7 @@ HF_MODULE_API void hf__token_write(const struct hf__token *,
 HF_MODULE_API HF_MUST_CHECK bool hf__token_read(const char *digits,
                                                 struct hf__token *ret_token);
 /* A number that tells tokens apart and says nothing of them. */
-uint64_t hf__token_tag(const struct hf__token *);
+HF_MODULE_API uint64_t hf__token_tag(const struct hf__token *);
 
 /* Labels for people; never compared. All are valid UTF-8. */
 struct hf__owner {

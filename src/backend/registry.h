@@ -20,7 +20,8 @@ extern const struct hf__backend hf__memory_backend; /* memory/ */
 #define HF__MODULAR_MAP(X)                                                     \
     X(mysql, "mariadb", "libmariadb3")                                         \
     X(redis, "rediss", "libhiredis0.14")                                       \
-    X(redlock, "", "libhiredis0.14")
+    X(redlock, "", "libhiredis0.14")                                           \
+    X(zookeeper, "zk", "libzookeeper-mt2")
 #define HF_X(store, aliases, package)                                          \
     extern const struct hf__backend hf__##store##_backend;
 HF__MODULAR_MAP(HF_X)

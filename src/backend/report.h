@@ -19,7 +19,7 @@ HF_MODULE_API void hf__report_tell(struct hf__report *, const char *name,
                                    const char *value, hf_verdict verdict,
                                    const char *remedy);
 /* Fine without a remedy, else a warning. */
-void hf__report_say(struct hf__report *, const char *name, const char *value,
-                    const char *remedy);
+HF_MODULE_API void hf__report_say(struct hf__report *, const char *name,
+                                  const char *value, const char *remedy);
 
 #endif

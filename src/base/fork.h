@@ -16,12 +16,12 @@
  * or HF_ENOMEM if there was no memory for that. */
 HF_MUST_CHECK int hf__fork_watch(void);
 /* Rises by one in each forked child; 1 in the process that loaded us. */
-unsigned hf__fork_generation(void);
+HF_MODULE_API unsigned hf__fork_generation(void);
 
 /* No fork() of this process happens between the two. For what would be half
  * done in the child for ever. Not to be called twice by one thread. */
-void hf__fork_forbid(void);
-void hf__fork_allow(void);
+HF_MODULE_API void hf__fork_forbid(void);
+HF_MODULE_API void hf__fork_allow(void);
 
 /* Close fd in every later child of this process. HF_OK or HF_ENOMEM. */
 HF_MODULE_API HF_MUST_CHECK int hf__fd_register(int fd);

@@ -19,10 +19,10 @@ struct hf__mutex {
         PTHREAD_MUTEX_INITIALIZER                                              \
     }
 
-void hf__mutex_init(struct hf__mutex *);
-void hf__mutex_fini(struct hf__mutex *);
-void hf__mutex_lock(struct hf__mutex *);
-void hf__mutex_unlock(struct hf__mutex *);
+HF_MODULE_API void hf__mutex_init(struct hf__mutex *);
+HF_MODULE_API void hf__mutex_fini(struct hf__mutex *);
+HF_MODULE_API void hf__mutex_lock(struct hf__mutex *);
+HF_MODULE_API void hf__mutex_unlock(struct hf__mutex *);
 /* For HF_SCOPED_LOCK. */
 HF_MODULE_API struct hf__mutex *hf__mutex_hold(struct hf__mutex *);
 HF_MODULE_API void hf__mutex_unlock_auto(struct hf__mutex **);
@@ -54,15 +54,15 @@ void hf__thread_name(char *buf, size_t size);
 /* Run fn once in this process. */
 #define HF__ONCE_INIT PTHREAD_ONCE_INIT
 typedef pthread_once_t hf__once;
-void hf__once_run(hf__once *, void (*fn)(void));
+HF_MODULE_API void hf__once_run(hf__once *, void (*fn)(void));
 
 /* All signals are blocked for this thread between the two, and for good in the
  * threads that it starts meanwhile. */
 struct hf__signals {
     sigset_t before;
 };
-void hf__signals_block(struct hf__signals *);
-void hf__signals_restore(const struct hf__signals *);
+HF_MODULE_API void hf__signals_block(struct hf__signals *);
+HF_MODULE_API void hf__signals_restore(const struct hf__signals *);
 
 /* SIGPIPE is blocked for this thread between the two; one that arose in
  * between is swallowed, no disposition is touched. */

@@ -12,7 +12,7 @@ HF_MODULE_API HF_MUST_CHECK bool hf__utf8_is_valid(const char *text,
                                                    size_t length);
 /* Bytes of the character that text begins with; 0 if it is not well-formed
  * within `length`, or length is 0. */
-size_t hf__utf8_length(const char *text, size_t length);
+HF_MODULE_API size_t hf__utf8_length(const char *text, size_t length);
 /* The longest prefix of text, at most max bytes, that ends between
  * characters. */
 HF_MODULE_API size_t hf__utf8_cut(const char *text, size_t max);

@@ -30,18 +30,18 @@ struct hf__parker {
     struct hf__crew *crew; /* it is a member's; NULL: somebody sleeps here */
 };
 
-unsigned hf__parker_seen(const struct hf__parker *);
+HF_MODULE_API unsigned hf__parker_seen(const struct hf__parker *);
 /* Sleep until unparked since `seen`, or until `limit`. Thread: any. */
-void hf__park(struct hf__parker *, unsigned seen, hf__time limit);
+HF_MODULE_API void hf__park(struct hf__parker *, unsigned seen, hf__time limit);
 /* Sleep until `limit`: a pause that nobody ends. Thread: any. */
-void hf__sleep_until(hf__time limit);
+HF_MODULE_API void hf__sleep_until(hf__time limit);
 /* Wake everybody who sleeps there. Thread: any; async-signal-safe. */
-void hf__unpark(struct hf__parker *);
+HF_MODULE_API void hf__unpark(struct hf__parker *);
 /* The same in two steps, so that the kernel can be called after a mutex was
  * let go that the woken wants: begin() gives what to hand to end(), NULL if
  * nobody sleeps there. Between the two the parker may go. */
-atomic_uint *hf__unpark_begin(struct hf__parker *);
-void hf__unpark_end(atomic_uint *word);
+HF_MODULE_API atomic_uint *hf__unpark_begin(struct hf__parker *);
+HF_MODULE_API void hf__unpark_end(atomic_uint *word);
 
 /* The same on a word in shared memory, between processes. Wakes `count`
  * sleepers; gives how many were woken. */

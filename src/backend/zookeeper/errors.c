@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One table of ZooKeeper's codes: which status each is, and what helps. What
+ * is not in it is told in the library's words. Thread: any.
+ */
+#include "src/backend/zookeeper/errors.h"
+
+#include "src/base/error.h"
+
+#include <stddef.h>
+
+struct meaning {
+    int rc;
+    int status;
+    const char *text;
+    const char *remedy; /* NULL: the text says it */
+};
+
+/* Of 3.7, which the header of 3.8 does not name. */
+#define QUOTA_EXCEEDED (-125)
+
+static const struct meaning meanings[] = {
+    /* Nobody knows what became of it. */
+    {HF__ZK_PENDING, HF_EUNKNOWN, "no answer came in time", NULL},
+    {ZCONNECTIONLOSS, HF_EUNKNOWN, "the connection was lost",
+     "the session lives on, and connects again"},
+    {ZOPERATIONTIMEOUT, HF_EUNKNOWN, "the server was silent for too long",
+     "the session lives on, and looks for another server"},
+    {HF__ZK_NO_MEMORY, HF_ENOMEM, "out of memory", NULL},
+    {ZSYSTEMERROR, HF_EUNKNOWN, "the client library failed",
+     "memory or descriptors may be short"},
+    {ZMARSHALLINGERROR, HF_EUNKNOWN, "the client library failed",
+     "memory may be short"},
+    {ZDATAINCONSISTENCY, HF_EUNKNOWN, "an answer can't be read", NULL},
+    {ZRUNTIMEINCONSISTENCY, HF_EUNKNOWN, "answers came out of order", NULL},
+    {ZSESSIONEXPIRED, HF_EUNKNOWN, "the server has ended the session", NULL},
+    {ZCLOSING, HF_EUNKNOWN, "the session is being closed", NULL},
+    /* Not applied. */
+    {ZINVALIDSTATE, HF_EUNAVAIL, "the session is over", NULL},
+    {ZSESSIONMOVED, HF_EUNAVAIL, "the session has moved to another server",
+     "it is tried again there"},
+    {ZTHROTTLEDOP, HF_EUNAVAIL, "the server has too much to do", NULL},
+    {ZNOTREADONLY, HF_EUNAVAIL, "the server has no majority and only reads",
+     "wait for its ensemble"},
+    {ZRECONFIGINPROGRESS, HF_EUNAVAIL, "the ensemble is being changed", NULL},
+    {ZSSLCONNECTIONERROR, HF_EUNAVAIL, "TLS with the server failed", NULL},
+    {QUOTA_EXCEEDED, HF_EUNAVAIL, "a quota above the node is used up",
+     "see listquota of it and of those above; setquota raises it"},
+    {ZNEWCONFIGNOQUORUM, HF_EUNAVAIL, "the ensemble has no majority", NULL},
+    /* Who may do what. */
+    {ZNOAUTH, HF_EAUTH, "the node's ACL does not let us",
+     "give the user and password of whoever made it, or change its ACL: "
+     "setAcl"},
+    {ZAUTHFAILED, HF_EAUTH, "the server refuses user and password", NULL},
+    {ZSESSIONCLOSEDREQUIRESASLAUTH, HF_EAUTH,
+     "the server wants to know who comes",
+     "give user and password, if it takes digests; SASL this library can't: "
+     "see the server's enforce.auth.schemes"},
+    {ZINVALIDACL, HF_EAUTH, "the server takes no ACL of this user's",
+     "check user and password"},
+    /* Not what it is for. */
+    {ZEPHEMERALONLOCALSESSION, HF_EUNSAFE,
+     "its sessions are local, and locks need global ones",
+     "set localSessionsUpgradingEnabled=true"},
+    {ZUNIMPLEMENTED, HF_ENOTSUP, "the server is too old for it",
+     "ZooKeeper 3.5 has it"},
+    {ZBADARGUMENTS, HF_EINVAL, "the server takes no such path", NULL},
+    {ZNOCHILDRENFOREPHEMERALS, HF_EPROTO,
+     "a node above it is ephemeral, so somebody else's",
+     "choose another chroot or prefix"},
+    {ZNONODE, HF_EPROTO, "there is no such node", NULL},
+    {ZNODEEXISTS, HF_EPROTO, "the node is there already", NULL},
+    {ZNOTEMPTY, HF_EPROTO, "the node has children", NULL},
+    {ZBADVERSION, HF_EPROTO, "somebody else wrote to the node", NULL},
+};
+
+static const struct meaning *meaning_of(int rc)
+{
+    static const struct meaning unknown = {0, HF_EPROTO, NULL, NULL};
+
+    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++) {
+        if (meanings[i].rc == rc) {
+            return &meanings[i];
+        }
+    }
+    return &unknown;
+}
+
+bool hf__zk_is_unknown(int rc)
+{
+    return rc == HF__ZK_NO_MEMORY || meaning_of(rc)->status == HF_EUNKNOWN;
+}
+
+bool hf__zk_is_short(int rc)
+{
+    return rc == HF__ZK_NO_MEMORY || rc == ZSYSTEMERROR ||
+           rc == ZMARSHALLINGERROR;
+}
+
+int hf__zk_fail(struct hf__zk_front *f, const struct hf__zk_answer *answer,
+                const char *path, bool changes, hf_error *err)
+{
+    const struct meaning *m = meaning_of(answer->rc);
+    int status = m->status;
+    char server[256];
+
+    if (status == HF_EUNKNOWN && (!changes || !answer->was_sent)) {
+        status = HF_EUNAVAIL;
+    }
+    return hf__fail_native(
+        err, status, answer->rc > 0 ? 0 : answer->rc, "%s: %s: %s%s%s%s",
+        hf__zk_server(f, server, sizeof server), path,
+        m->text == NULL ? zerror(answer->rc) : m->text,
+        m->remedy == NULL ? "" : " (", m->remedy == NULL ? "" : m->remedy,
+        m->remedy == NULL ? "" : ")");
+}
+
+int hf__zk_fail_away(struct hf__zk_front *f, hf_error *err)
+{
+    char server[256];
+
+    return hf__fail(err, HF_EUNAVAIL,
+                    "%s: there is no connection to a server that serves",
+                    hf__zk_server(f, server, sizeof server));
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a code of ZooKeeper's means to a caller. Thread: any.
+ */
+#ifndef HF_BACKEND_ZOOKEEPER_ERRORS_H
+#define HF_BACKEND_ZOOKEEPER_ERRORS_H
+
+#include "src/backend/zookeeper/call.h"
+
+/* Is the rc no answer, or one that there was no memory for: the request may
+ * have been applied, or not? */
+bool hf__zk_is_unknown(int rc);
+
+/* Is the rc that memory was short, on our side, or may have been? */
+bool hf__zk_is_short(int rc);
+
+/* The status of a rc that is not ZOK, with a text that names the server and
+ * the path and says what helps. An unanswered request is HF_EUNKNOWN if it was
+ * sent and `changes` something, else HF_EUNAVAIL. */
+int hf__zk_fail(struct hf__zk_front *, const struct hf__zk_answer *,
+                const char *path, bool changes, hf_error *);
+/* HF_EUNAVAIL: nothing was sent, for it is not connected. */
+int hf__zk_fail_away(struct hf__zk_front *, hf_error *);
+
+#endif

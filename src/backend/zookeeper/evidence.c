@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a link knows of when its session was heard of by the ensemble's leader,
+ * who alone decides when it ends: T after the last time that he knows of.
+ *
+ * He hears of it himself when it is made, and when another server takes it
+ * over. From the server that it is at he hears only with that one's answer to
+ * his ping, each half tick, and not by the writes which it passes on. But what
+ * comes from there comes in its order: a write that is sent half a tick after
+ * an answer, and answered, shows that he knows of what was answered. A server's
+ * T is two ticks or more, by default, so half a tick is no more than T/4.
+ *
+ * So a lease that counts from t and ends before t + L is safe if there was an
+ * exchange that began after t − (T − L), and was over T/4 before the write; or
+ * if the connection, by which the session was made or taken over, began then.
+ * Called by the fronts' threads, and by the library's with answers.
+ */
+#include "src/backend/zookeeper/parts.h"
+
+/* Of T: how close exchanges are remembered, how long before a write one must
+ * be over, how long silence is taken for slowness, on a fast network, the same
+ * at least where there is no other server to go to, and how seldom a connection
+ * is cut for it, for all servers may be slow. */
+#define NOTED_PER_T        64
+#define RELAYED_PER_T      4
+#define SILENCE_PER_T      8
+#define LONE_SILENCE_PER_T 5
+#define SILENCE_MIN_MS     250
+#define CUTS_PER_T         3
+
+static int64_t timeout_ns(const struct hf__zk_link *link)
+{
+    return (int64_t)atomic_load(&link->timeout_ms) * HF__MS;
+}
+
+void hf__zk_note_connected(struct hf__zk_link *link)
+{
+    HF_SCOPED_LOCK(&link->mutex);
+    struct hf__zk_evidence *e = &link->evidence;
+
+    /* When it began to connect nobody tells; it was after whatever was
+     * answered on the connection before. */
+    e->direct = hf__later(link->made_at, e->newest);
+    e->n = 0;
+    e->connected_at = hf__now();
+    atomic_fetch_add(&link->connection, 1);
+}
+
+void hf__zk_note_answer(struct hf__zk_link *link, hf__time sent)
+{
+    int64_t apart_ns = timeout_ns(link) / NOTED_PER_T;
+    hf__time now = hf__now();
+
+    atomic_store(&link->heard_ns, now.ns);
+    if (sent.ns < atomic_load(&link->noted_ns) + apart_ns) {
+        return;
+    }
+    HF_SCOPED_LOCK(&link->mutex);
+    struct hf__zk_evidence *e = &link->evidence;
+
+    e->exchanges[e->n++ % HF__ZK_EXCHANGES] =
+        (struct hf__zk_exchange){.sent = sent, .answered = now};
+    e->newest = hf__later(e->newest, sent);
+    atomic_store(&link->noted_ns, e->newest.ns);
+}
+
+/* The first answer to what was sent since; HF__NEVER: there is none. */
+static hf__time first_answer(const struct hf__zk_evidence *e, hf__time since)
+{
+    hf__time first = HF__NEVER;
+
+    for (unsigned i = 0; i < HF__ZK_EXCHANGES && i < e->n; i++) {
+        if (!hf__before(e->exchanges[i].sent, since)) {
+            first = hf__earlier(first, e->exchanges[i].answered);
+        }
+    }
+    return first;
+}
+
+hf__time hf__zk_provable_from(struct hf__zk_front *f, hf__time from,
+                              int64_t lease_us)
+{
+    struct hf__zk_link *link = f->link;
+    int64_t t_ns = timeout_ns(link);
+    hf__time since = hf__after_ns(from, lease_us * 1000 - t_ns);
+    HF_SCOPED_LOCK(&link->mutex);
+    hf__time first = first_answer(&link->evidence, since);
+
+    if (atomic_load(&link->state) != HF__ZK_CONNECTED) {
+        return HF__NEVER;
+    }
+    if (!hf__before(link->evidence.direct, since)) {
+        return link->evidence.connected_at; /* by that leader */
+    }
+    return hf__is_never(first) ? first
+                               : hf__after_ns(first, t_ns / RELAYED_PER_T);
+}
+
+/* Where there is no other, nobody is cut off who still waits for an answer. */
+static int64_t silence_limit_ns(const struct hf__zk_link *link, bool has_choice)
+{
+    int64_t ns =
+        timeout_ns(link) / (has_choice ? SILENCE_PER_T : LONE_SILENCE_PER_T);
+    int64_t least_ns =
+        HF__MS * (has_choice ? SILENCE_MIN_MS : link->io_timeout_ms);
+
+    return ns < least_ns ? least_ns : ns;
+}
+
+hf__time hf__zk_mind_silence(struct hf__zk_front *f, hf__time since)
+{
+    struct hf__zk_link *link = f->link;
+    int64_t limit_ns = silence_limit_ns(link, hf__zk_has_choice(f));
+    hf__time now = hf__now();
+    hf__time due;
+
+    if (atomic_load(&link->state) != HF__ZK_CONNECTED) {
+        return hf__zk_mind_handshake(link);
+    }
+    hf__mutex_lock(&link->mutex);
+    since = hf__later(since, link->evidence.connected_at);
+    since = hf__later(since, link->evidence.cut_at);
+    since = hf__later(since, (hf__time){atomic_load(&link->heard_ns)});
+    due = hf__after_ns(since, limit_ns);
+    if (link->evidence.cut_at.ns != 0) {
+        due = hf__later(due, hf__after_ns(link->evidence.cut_at,
+                                          timeout_ns(link) / CUTS_PER_T));
+    }
+    if (!hf__before(now, due)) {
+        link->evidence.cut_at = now;
+        (void)hf__zk_hang_up(link);
+        due = hf__after_ns(now, limit_ns);
+    }
+    hf__mutex_unlock(&link->mutex);
+    return due;
+}
+
+bool hf__zk_reconnect(struct hf__zk_front *f, unsigned connection)
+{
+    struct hf__zk_link *link = f->link;
+    HF_SCOPED_LOCK(&link->mutex);
+
+    return atomic_load(&link->connection) != connection ||
+           atomic_load(&link->state) != HF__ZK_CONNECTED ||
+           hf__zk_hang_up(link);
+}
+
+unsigned hf__zk_connection(const struct hf__zk_front *f)
+{
+    return atomic_load(&f->link->connection);
+}
+
+hf__time hf__zk_heard_at(const struct hf__zk_front *f)
+{
+    return (hf__time){atomic_load(&f->link->heard_ns)};
+}
+
+bool hf__zk_is_connected(const struct hf__zk_front *f)
+{
+    return atomic_load(&f->link->state) == HF__ZK_CONNECTED;
+}
+
+bool hf__zk_has_choice(const struct hf__zk_front *f)
+{
+    return atomic_load(&f->link->n_addresses) > 1;
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Changes that are sent together: as a transaction of the server, whose parts
+ * cost it a fraction of what they cost alone. The library does not tell of a
+ * node that was made so which zxid it has. That is the whole transaction's; so
+ * another node is made, written to, for that answer tells, and deleted again by
+ * the same transaction, and nobody ever sees it. One change that is alone is
+ * sent as it would be anyway.
+ * Called by the front's thread, and by the library's with answers.
+ */
+#include "src/backend/zookeeper/errors.h"
+#include "src/backend/zookeeper/parts.h"
+#include "src/base/alloc.h"
+
+#include <string.h>
+
+/* Far below what a server takes in one request, which is a megabyte, unless it
+ * was told another limit. */
+enum { BYTES_MAX = 256 * 1024 };
+/* What the server adds to a name. */
+enum { SEQUENCE_ROOM = 16 };
+/* What tells the zxid: three parts more. */
+enum { TELLER_OPS = 3 };
+
+struct member {
+    int i; /* of the calls */
+    char *path;
+    char *data; /* NULL: it is deleted */
+    int length;
+    int mode;
+    char *made; /* the path that it got */
+};
+
+struct hf__zk_join {
+    struct hf__zk_calls *calls;
+    struct hf__zk_join *next;
+    bool was_sent;
+    int n;
+    size_t bytes;
+    char *teller;             /* of the zxid; NULL: nobody asks for it */
+    struct Stat stat;         /* its own */
+    zoo_op_result_t *results; /* the library's until it answers */
+    struct member members[];
+};
+
+/* ---- memory */
+
+static void free_member(struct member *m)
+{
+    hf__free(m->path);
+    hf__free(m->data);
+    hf__free(m->made);
+}
+
+void hf__zk_joins_free(struct hf__zk_calls *calls)
+{
+    struct hf__zk_join *join = NULL;
+
+    while ((join = calls->joins) != NULL) {
+        calls->joins = join->next;
+        for (int i = 0; i < join->n; i++) {
+            free_member(&join->members[i]);
+        }
+        hf__free(join->teller);
+        hf__free(join->results);
+        hf__free(join);
+    }
+}
+
+/* One that was not sent, with room for so much more. NULL: out of memory. */
+static struct hf__zk_join *open_join(struct hf__zk_calls *calls, size_t bytes)
+{
+    struct hf__zk_join *join = calls->joins;
+
+    if (join != NULL && !join->was_sent && join->bytes + bytes > BYTES_MAX) {
+        hf__zk_join_send(calls);
+    }
+    if (join != NULL && !join->was_sent) {
+        return join;
+    }
+    join = hf__alloc(sizeof *join + (size_t)calls->n * sizeof *join->members);
+    if (join != NULL) {
+        join->calls = calls;
+        join->next = calls->joins;
+        calls->joins = join;
+    }
+    return join;
+}
+
+static char *copy(const char *bytes, size_t length, size_t more)
+{
+    char *to = hf__alloc(length + more);
+
+    if (to != NULL && length > 0) {
+        memcpy(to, bytes, length);
+    }
+    return to;
+}
+
+/* ---- what is joined */
+
+void hf__zk_join_create(struct hf__zk_calls *calls, int i, const char *path,
+                        const char *data, int length, int mode)
+{
+    size_t size = strlen(path);
+    struct hf__zk_join *join = open_join(calls, 2 * size + (size_t)length);
+    struct member m = {.i = i, .length = length, .mode = mode};
+
+    if (join != NULL) {
+        m.path = copy(path, size, 1);
+        m.data = copy(data, (size_t)length, 1);
+        m.made = copy("", 0, size + SEQUENCE_ROOM);
+    }
+    if (m.path == NULL || m.data == NULL || m.made == NULL) {
+        free_member(&m);
+        hf__zk_create(calls, i, path, data, length, mode);
+        return;
+    }
+    join->members[join->n++] = m;
+    join->bytes += 2 * size + (size_t)length;
+}
+
+void hf__zk_join_delete(struct hf__zk_calls *calls, int i, const char *path)
+{
+    size_t size = strlen(path);
+    struct hf__zk_join *join = open_join(calls, size);
+    struct member m = {.i = i};
+
+    if (join != NULL) {
+        m.path = copy(path, size, 1);
+    }
+    if (m.path == NULL) {
+        hf__zk_delete(calls, i, path, -1);
+        return;
+    }
+    join->members[join->n++] = m;
+    join->bytes += size;
+}
+
+/* ---- what comes back */
+
+/* Nothing was applied, that is sure. */
+static bool is_refusal(int rc)
+{
+    return rc < ZAPIERROR && rc != ZSESSIONEXPIRED && rc != ZCLOSING &&
+           !hf__zk_is_unknown(rc);
+}
+
+static struct hf__zk_answer answer_of(struct hf__zk_join *join,
+                                      struct member *m, int rc)
+{
+    struct hf__zk_answer answer = {.rc = rc, .was_sent = true};
+
+    if (is_refusal(rc)) {
+        answer.rc = HF__ZK_UNDONE;
+        answer.was_sent = false;
+    } else if (rc == ZOK && m->data != NULL) {
+        answer.text = m->made;
+        answer.length = (int)strlen(m->made);
+        answer.stat.czxid = join->stat.mzxid;
+        answer.stat.mzxid = join->stat.mzxid;
+        answer.stat.pzxid = join->stat.mzxid;
+        m->made = NULL;
+    }
+    return answer;
+}
+
+/* With the last answer, all may be gone. */
+static void answer_all(struct hf__zk_join *join, int rc, bool was_sent)
+{
+    struct hf__zk_calls *calls = join->calls;
+    int n = join->n;
+
+    for (int i = 0; i < n; i++) {
+        struct member *m = &join->members[i];
+        struct hf__zk_answer answer = answer_of(join, m, rc);
+
+        answer.was_sent &= was_sent;
+        hf__zk_slot_answer(&calls->slots[m->i], &answer);
+    }
+}
+
+static void on_joined(int rc, const void *data)
+{
+    answer_all(hf__zk_mutable(data), rc, true);
+}
+
+/* ---- what is sent */
+
+static void send_apart(struct hf__zk_calls *calls, const struct member *m)
+{
+    if (m->data != NULL) {
+        hf__zk_create(calls, m->i, m->path, m->data, m->length, m->mode);
+    } else {
+        hf__zk_delete(calls, m->i, m->path, -1);
+    }
+}
+
+/* Who may use what we make. */
+static const struct ACL_vector *acl_of(const struct hf__zk_join *join)
+{
+    return join->calls->link->has_user ? &ZOO_CREATOR_ALL_ACL
+                                       : &ZOO_OPEN_ACL_UNSAFE;
+}
+
+/* Named as the first node, with an end that no claim has. */
+static int add_teller(struct hf__zk_join *join, const struct member *m,
+                      zoo_op_t *ops)
+{
+    static const char end[] = "zxid";
+    size_t length = strlen(m->path);
+
+    join->teller = copy(m->path, length, sizeof end);
+    if (join->teller == NULL) {
+        return 0;
+    }
+    memcpy(join->teller + length, end, sizeof end);
+    zoo_create_op_init(&ops[0], join->teller, "", 0, acl_of(join),
+                       ZOO_EPHEMERAL, NULL, 0);
+    zoo_set_op_init(&ops[1], join->teller, "", 0, -1, &join->stat);
+    zoo_delete_op_init(&ops[2], join->teller, -1);
+    return TELLER_OPS;
+}
+
+static int add_member(const struct hf__zk_join *join, struct member *m,
+                      zoo_op_t *op)
+{
+    if (m->data == NULL) {
+        zoo_delete_op_init(op, m->path, -1);
+    } else {
+        zoo_create_op_init(op, m->path, m->data, m->length, acl_of(join),
+                           m->mode, m->made,
+                           (int)strlen(m->path) + SEQUENCE_ROOM);
+    }
+    return 1;
+}
+
+/* How many parts; 0: out of memory. */
+static int add_all(struct hf__zk_join *join, zoo_op_t *ops)
+{
+    int n = 0;
+
+    for (int i = 0; i < join->n; i++) {
+        n += add_member(join, &join->members[i], &ops[n]);
+    }
+    for (int i = 0; i < join->n; i++) {
+        if (join->members[i].data != NULL) {
+            int added = add_teller(join, &join->members[i], &ops[n]);
+
+            return added > 0 ? n + added : 0;
+        }
+    }
+    return n;
+}
+
+/* False: out of memory, and nothing is sent. */
+static bool send_together(struct hf__zk_join *join, zoo_op_t *ops)
+{
+    struct hf__zk_calls *calls = join->calls;
+    int n = join->results == NULL || ops == NULL ? 0 : add_all(join, ops);
+    int rc;
+
+    if (n == 0) {
+        return false;
+    }
+    for (int i = 0; i < join->n; i++) {
+        (void)hf__zk_slot_sent(calls, join->members[i].i);
+    }
+    rc = hf__zk_multi(calls->link->handle, n, ops, join->results, on_joined,
+                      join);
+    /* What it could not finish it may answer all the same, when the connection
+     * ends. */
+    if (rc != ZOK && rc != ZMARSHALLINGERROR) {
+        answer_all(join, rc, false);
+    }
+    return true;
+}
+
+void hf__zk_join_send(struct hf__zk_calls *calls)
+{
+    struct hf__zk_join *join = calls->joins;
+    size_t n = 0;
+    zoo_op_t *ops = NULL;
+
+    if (join == NULL || join->was_sent) {
+        return;
+    }
+    join->was_sent = true;
+    if (join->n > 1) {
+        n = (size_t)join->n + TELLER_OPS;
+        join->results = hf__alloc(n * sizeof *join->results);
+        ops = hf__alloc(n * sizeof *ops);
+    }
+    if (join->n <= 1 || !send_together(join, ops)) {
+        for (int i = 0; i < join->n; i++) {
+            send_apart(calls, &join->members[i]);
+        }
+    }
+    hf__free(ops);
+}

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Telling who is at a name: INSPECT, and the record of every other operation.
+ * The listing says who was let in; the children's data says who they are, and
+ * whether one whose turn it is has noticed: until then the name is promised,
+ * not held. Who has a slot is said by the slot's own child. Only reads. Called
+ * by the session's thread.
+ */
+#include "src/backend/zookeeper/task.h"
+
+#include "src/base/alloc.h"
+#include "src/base/error.h"
+
+#include <string.h>
+
+/* ---- what is to be read */
+
+static bool is_in(const struct hf__zk_claim *claim)
+{
+    return claim->entry == HF__ENTRY_OPEN;
+}
+
+static bool is_of_slots(const struct hf__zk_claim *claim)
+{
+    return claim->child.manner.mode == HF__MODE_SLOTS;
+}
+
+static void add_party(struct hf__zk_task *t, int claim, int taken)
+{
+    t->parties[t->n_parties++] =
+        (struct hf__zk_party){.claim = claim, .taken = taken};
+}
+
+static void add_slots(struct hf__zk_task *t)
+{
+    for (int i = 0; i < t->line.n_taken; i++) {
+        if (t->line.taken[i].claim >= 0) {
+            add_party(t, t->line.taken[i].claim, i);
+        }
+    }
+}
+
+/* From one claim up to another, but those that have slots. */
+static void add_claims(struct hf__zk_task *t, int from, int to)
+{
+    for (int i = from; i < to; i++) {
+        if (t->line.claims[i].taken < 0) {
+            add_party(t, i, -1);
+        }
+    }
+}
+
+/* Holders, of slots the lowest first, then those who wait. A lock of the simple
+ * recipe's that somebody made beside claims drives nobody out. */
+static void add_all(struct hf__zk_task *t)
+{
+    add_slots(t);
+    add_claims(t, 0, t->line.n_in);
+    if (t->line.has_lock) {
+        add_party(t, -1, -1);
+    }
+    add_claims(t, t->line.n_in, t->line.n);
+}
+
+/* Who has the lowest slot, or who was let in first. */
+static void add_first(struct hf__zk_task *t)
+{
+    for (int i = 0; i < t->line.n_taken; i++) {
+        if (t->line.taken[i].claim >= 0) {
+            add_party(t, t->line.taken[i].claim, i);
+            return;
+        }
+    }
+    if (t->line.n_in > 0 && !is_of_slots(&t->line.claims[0])) {
+        add_party(t, 0, -1);
+    }
+}
+
+void hf__zk_look_fini(struct hf__zk_task *t)
+{
+    if (t->parties != &t->one) {
+        hf__free(t->parties);
+    }
+    t->parties = NULL;
+    t->n_parties = 0;
+}
+
+int hf__zk_look_plan_one(struct hf__zk_task *t)
+{
+    hf__zk_look_fini(t);
+    t->parties = &t->one;
+    if (!t->line.has_lock || !hf__zk_is_simple(t)) {
+        add_first(t);
+    }
+    if (t->line.has_lock && t->n_parties == 0) {
+        add_party(t, -1, -1);
+    }
+    return t->n_parties;
+}
+
+int hf__zk_look_plan(struct hf__zk_task *t)
+{
+    if (t->line.n == 0) {
+        return hf__zk_look_plan_one(t);
+    }
+    hf__zk_look_fini(t);
+    t->parties = hf__alloc(((size_t)t->line.n + 1) * sizeof *t->parties);
+    if (t->parties == NULL) {
+        hf__zk_fail_memory(t, "a look");
+        return -1;
+    }
+    add_all(t);
+    return t->n_parties;
+}
+
+static const char *name_of(const struct hf__zk_task *t, int k)
+{
+    const struct hf__zk_party *party = &t->parties[k];
+
+    if (party->taken >= 0) {
+        return t->line.taken[party->taken].name;
+    }
+    return party->claim >= 0 ? t->line.claims[party->claim].name
+                             : HF__ZK_LOCK_NAME;
+}
+
+void hf__zk_look_ask(struct hf__zk_task *t, int i)
+{
+    for (int k = 0; k < t->n_parties; k++) {
+        hf__zk_ask_get(t, i + k, name_of(t, k));
+    }
+}
+
+/* ---- what was read */
+
+/* Does that node say that its claim holds the name? */
+static bool is_holding(const struct hf__zk_task *t,
+                       const struct hf__zk_party *party,
+                       const struct hf__zk_facts *facts)
+{
+    const struct hf__zk_claim *claim;
+
+    if (party->claim < 0 || party->taken >= 0) {
+        return true;
+    }
+    claim = &t->line.claims[party->claim];
+    if (!is_in(claim) || is_of_slots(claim)) {
+        return false;
+    }
+    switch (facts->state) {
+    case HF__ZK_ENTERS:
+    case HF__ZK_HOLDS:
+        return true;
+    case HF__ZK_TRIES:
+        return facts->foreseen == claim->child.sequence;
+    case HF__ZK_WAITS:
+        break;
+    }
+    return false;
+}
+
+/* A holder by its record, or one who waits. */
+static void read_party(const struct hf__zk_task *t, struct hf__zk_party *party,
+                       const struct hf__zk_answer *a, struct hf__party *to)
+{
+    struct hf__record *record = &to->record;
+    struct hf__zk_facts facts;
+
+    hf__zk_facts_read(a->text, (size_t)a->length, &facts);
+    party->is_holder = is_holding(t, party, &facts);
+    party->is_try = !party->is_holder && facts.state == HF__ZK_TRIES;
+    party->fence = (uint64_t)a->stat.mzxid;
+    party->token = facts.token;
+    *record = (struct hf__record){
+        .is_held = party->is_holder,
+        .slot = party->taken < 0 ? -1 : t->line.taken[party->taken].child.slot,
+        .holder_lives = -1,
+        .remaining_us = -1,
+        .acquired_us = facts.acquired_us,
+        .owner = facts.owner};
+    to->is_waiting = !party->is_holder;
+    if (party->claim >= 0) {
+        record->manner = t->line.claims[party->claim].child.manner;
+    }
+    if (party->is_holder) {
+        record->fence = party->fence;
+        record->token = party->claim < 0
+                            ? facts.token
+                            : t->line.claims[party->claim].child.token;
+    }
+}
+
+/* What is told where nobody is known to hold it. */
+static void describe_free(const struct hf__zk_task *t,
+                          struct hf__record *record)
+{
+    *record = (struct hf__record){.slot = -1,
+                                  .holder_lives = -1,
+                                  .is_promised = t->line.n > 0,
+                                  .remaining_us = t->line.n > 0 ? -1 : 0,
+                                  .fence = t->changed};
+}
+
+static void tell_record(struct hf__zk_task *t, const struct hf__record *record)
+{
+    t->op->fence = record->fence;
+    if (t->op->ret_record != NULL) {
+        *t->op->ret_record = *record;
+    }
+}
+
+static void tell_crowd(struct hf__zk_task *t, const struct hf__party *party)
+{
+    if (t->op->ret_crowd != NULL &&
+        hf__crowd_add(t->op->ret_crowd, party) != HF_OK) {
+        t->verdict =
+            hf__fail(t->op->err, HF_ENOMEM, "out of memory for a look");
+    }
+}
+
+/* A break tells of the one that is meant. */
+static bool is_the_meant(const struct hf__zk_task *t,
+                         const struct hf__record *record)
+{
+    return t->broken != 0 && record->fence == t->broken;
+}
+
+bool hf__zk_look_take(struct hf__zk_task *t, int i)
+{
+    bool is_whole = true;
+    bool has_record = false;
+    struct hf__record record;
+
+    describe_free(t, &record);
+    for (int k = 0; k < t->n_parties; k++) {
+        const struct hf__zk_answer *a = hf__zk_answered(t, i + k);
+        struct hf__party party;
+
+        is_whole &= a->rc == ZOK || a->rc == ZNONODE;
+        if (a->rc != ZOK) {
+            continue; /* it has just gone */
+        }
+        read_party(t, &t->parties[k], a, &party);
+        if (!party.is_waiting &&
+            (!has_record || is_the_meant(t, &party.record))) {
+            record = party.record;
+            has_record = true;
+        }
+        tell_crowd(t, &party);
+    }
+    tell_record(t, &record);
+    return is_whole;
+}
+
+void hf__zk_look_fail(struct hf__zk_task *t, int i)
+{
+    int k = 0;
+
+    while (hf__zk_rc(t, i + k) == ZOK || hf__zk_rc(t, i + k) == ZNONODE) {
+        k++;
+    }
+    hf__zk_fail_at(t, i + k, name_of(t, k));
+}
+
+/* ---- telling, at last */
+
+/* The session remembers what it lost by another's hand; of what it does not
+ * know, nothing but that it was another session's, or given back. */
+static void settle_reason(struct hf__zk_task *t)
+{
+    if (t->verdict == HF_LOST && t->op->ret_reason == HF_REASON_NONE) {
+        t->op->ret_reason =
+            hf__zk_own_was_broken(hf__zk_task_common(t), &t->op->token)
+                ? HF_REASON_BROKEN
+                : HF_REASON_SESSION;
+    }
+}
+
+static void finish_telling(struct hf__zk_task *t)
+{
+    settle_reason(t);
+    hf__zk_finish(t, t->verdict);
+}
+
+static void ask_parties(struct hf__zk_task *t)
+{
+    hf__zk_look_ask(t, 0);
+}
+
+/* Who could not be read is no reason to hide what has been done. */
+static void take_parties(struct hf__zk_task *t)
+{
+    bool is_whole = hf__zk_look_take(t, 0);
+
+    if (!is_whole && t->op->kind == HF__OP_INSPECT) {
+        hf__zk_look_fail(t, 0);
+    } else {
+        finish_telling(t);
+    }
+}
+
+static const struct hf__zk_step reading = {false, ask_parties, take_parties};
+
+void hf__zk_tell(struct hf__zk_task *t)
+{
+    int n = t->op->ret_crowd != NULL ? hf__zk_look_plan(t)
+                                     : hf__zk_look_plan_one(t);
+
+    if (n > 0) {
+        hf__zk_next(t, &reading, n);
+    } else if (n == 0) {
+        (void)hf__zk_look_take(t, 0);
+        finish_telling(t);
+    }
+}
+
+static void ask_listing(struct hf__zk_task *t)
+{
+    hf__zk_ask_list(t, 0);
+}
+
+static void take_listing(struct hf__zk_task *t)
+{
+    if (hf__zk_see(t, 0)) {
+        hf__zk_tell(t);
+    }
+}
+
+static const struct hf__zk_step listing = {false, ask_listing, take_listing};
+
+void hf__zk_list_and_tell(struct hf__zk_task *t)
+{
+    hf__zk_next(t, &listing, 1);
+}
+
+/* A server may be behind the others: a sync before makes it catch up. */
+static void take_fresh(struct hf__zk_task *t)
+{
+    if (hf__zk_search_take(t)) {
+        hf__zk_tell(t);
+    }
+}
+
+static const struct hf__zk_step inspecting = {false, hf__zk_search_ask,
+                                              take_fresh};
+
+void hf__zk_inspect(struct hf__zk_task *t)
+{
+    t->verdict = HF_OK;
+    hf__zk_next(t, &inspecting, 2);
+}

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is sent, by the library's asynchronous functions, and what comes back.
+ * A request that the library has not surely refused counts as sent: it answers
+ * it some time, or never.
+ * Called by the front's thread, and by the library's with answers.
+ */
+#include "src/backend/zookeeper/parts.h"
+#include "src/base/alloc.h"
+
+#include <string.h>
+
+/* ---- what comes back */
+
+static void answer(const void *data, struct hf__zk_answer *found, bool has_set)
+{
+    struct hf__zk_slot *slot = hf__zk_mutable(data);
+
+    found->was_sent = true;
+    if (slot->watch != NULL) {
+        hf__zk_watch_answered(slot->watch, has_set);
+    }
+    hf__zk_slot_answer(slot, found);
+}
+
+/* A NUL behind it, always. False: out of memory. */
+static bool copy_text(struct hf__zk_answer *to, const char *text, int length)
+{
+    to->length = length < 0 ? 0 : length;
+    to->text = hf__alloc((size_t)to->length + 1);
+    if (to->text != NULL && to->length > 0) {
+        memcpy(to->text, text, (size_t)to->length);
+    }
+    return to->text != NULL;
+}
+
+static bool copy_names(struct hf__zk_names *to,
+                       const struct String_vector *from)
+{
+    if (from->count <= 0) {
+        return true;
+    }
+    to->list = hf__alloc((size_t)from->count * sizeof *to->list);
+    for (int i = 0; to->list != NULL && i < from->count; i++) {
+        size_t size = strlen(from->data[i]) + 1;
+
+        to->list[i] = hf__alloc(size);
+        if (to->list[i] == NULL) {
+            return false;
+        }
+        memcpy(to->list[i], from->data[i], size);
+        to->n++;
+    }
+    return to->list != NULL;
+}
+
+static void on_void(int rc, const void *data)
+{
+    struct hf__zk_answer found = {.rc = rc};
+
+    answer(data, &found, false);
+}
+
+static void on_string(int rc, const char *path, const void *data)
+{
+    (void)path;
+    on_void(rc, data);
+}
+
+/* What there is no memory for may have been applied: that is told. */
+static void on_created(int rc, const char *path, const struct Stat *stat,
+                       const void *data)
+{
+    struct hf__zk_answer found = {.rc = rc};
+
+    if (rc == ZOK) {
+        found.stat = *stat;
+        if (!copy_text(&found, path, (int)strlen(path))) {
+            found.rc = HF__ZK_NO_MEMORY;
+        }
+    }
+    answer(data, &found, false);
+}
+
+static void on_data(int rc, const char *value, int length,
+                    const struct Stat *stat, const void *data)
+{
+    struct hf__zk_answer found = {.rc = rc};
+
+    if (rc == ZOK) {
+        found.stat = *stat;
+        if (!copy_text(&found, value, length)) {
+            found.rc = HF__ZK_NO_MEMORY;
+        }
+    }
+    answer(data, &found, rc == ZOK);
+}
+
+static void on_set(int rc, const struct Stat *stat, const void *data)
+{
+    struct hf__zk_answer found = {.rc = rc};
+
+    if (rc == ZOK) {
+        found.stat = *stat;
+    }
+    answer(data, &found, false);
+}
+
+static void on_exists(int rc, const struct Stat *stat, const void *data)
+{
+    struct hf__zk_answer found = {.rc = rc};
+
+    if (rc == ZOK) {
+        found.stat = *stat;
+    }
+    answer(data, &found, rc == ZOK || rc == ZNONODE);
+}
+
+static void on_children(int rc, const struct String_vector *names,
+                        const struct Stat *stat, const void *data)
+{
+    struct hf__zk_answer found = {.rc = rc};
+
+    if (rc == ZOK) {
+        found.stat = *stat;
+        if (!copy_names(&found.names, names)) {
+            found.rc = HF__ZK_NO_MEMORY;
+        }
+    }
+    answer(data, &found, rc == ZOK);
+}
+
+/* Before the one that failed, they say that they were fine, and behind it that
+ * they were not tried. */
+static void on_pair(int rc, const void *data)
+{
+    const struct hf__zk_slot *slot = data;
+    struct hf__zk_answer found = {.rc = rc};
+
+    found.part = slot->results[0].err == rc ? 0 : 1;
+    answer(data, &found, false);
+}
+
+static bool is_open(const struct ACL_vector *acl)
+{
+    for (int i = 0; i < acl->count; i++) {
+        if (strcmp(acl->data[i].id.scheme, "world") == 0 &&
+            (acl->data[i].perms & ~ZOO_PERM_READ) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* cppcheck-suppress constParameter; the library's type */
+static void on_acl(int rc, struct ACL_vector *acl, struct Stat *stat,
+                   const void *data)
+{
+    struct hf__zk_answer found = {.rc = rc};
+
+    if (rc == ZOK) {
+        const char *word = is_open(acl) ? "open" : "";
+
+        found.stat = *stat;
+        if (!copy_text(&found, word, (int)strlen(word))) {
+            found.rc = HF__ZK_NO_MEMORY;
+        }
+    }
+    answer(data, &found, false);
+}
+
+/* ---- what is sent */
+
+static void refuse(struct hf__zk_slot *slot, int rc)
+{
+    struct hf__zk_answer found = {.rc = rc};
+
+    if (slot->watch != NULL) {
+        hf__zk_watch_answered(slot->watch, false);
+    }
+    hf__zk_slot_answer(slot, &found);
+}
+
+/* A request that it could not finish (ZMARSHALLINGERROR) it may have in its
+ * list all the same, and answer when the connection ends. */
+static void sent(struct hf__zk_slot *slot, int rc)
+{
+    if (rc != ZOK && rc != ZMARSHALLINGERROR) {
+        refuse(slot, rc);
+    }
+}
+
+static zhandle_t *handle_of(const struct hf__zk_calls *calls)
+{
+    return calls->link->handle;
+}
+
+static struct hf__zk_slot *watching(struct hf__zk_calls *calls, int i,
+                                    const char *path, struct hf__zk_watch *w,
+                                    bool is_list)
+{
+    struct hf__zk_slot *slot = hf__zk_slot_sent(calls, i);
+
+    if (w != NULL && hf__zk_watch_sent(w, path, is_list)) {
+        slot->watch = w;
+    }
+    return slot;
+}
+
+static watcher_fn watcher_of(const struct hf__zk_slot *slot)
+{
+    return slot->watch != NULL ? hf__zk_watch_fn() : NULL;
+}
+
+/* Who may use what we make. */
+static const struct ACL_vector *acl_of(const struct hf__zk_calls *calls)
+{
+    return calls->link->has_user ? &ZOO_CREATOR_ALL_ACL : &ZOO_OPEN_ACL_UNSAFE;
+}
+
+void hf__zk_create(struct hf__zk_calls *calls, int i, const char *path,
+                   const char *data, int length, int mode)
+{
+    struct hf__zk_slot *slot = hf__zk_slot_sent(calls, i);
+
+    sent(slot, zoo_acreate2(handle_of(calls), path, data, length, acl_of(calls),
+                            mode, on_created, slot));
+}
+
+int hf__zk_multi(zhandle_t *handle, int n, const zoo_op_t *ops,
+                 zoo_op_result_t *results, void_completion_t completion,
+                 const void *data)
+{
+    if (zoo_state(handle) < 0) {
+        return ZINVALIDSTATE;
+    }
+    return zoo_amulti(handle, n, ops, results, completion, data);
+}
+
+static void send_pair(struct hf__zk_calls *calls, int i, const zoo_op_t ops[2])
+{
+    struct hf__zk_slot *slot = hf__zk_slot_sent(calls, i);
+
+    sent(slot,
+         hf__zk_multi(handle_of(calls), 2, ops, slot->results, on_pair, slot));
+}
+
+void hf__zk_create_pair(struct hf__zk_calls *calls, int i,
+                        const char *const paths[2], const char *data,
+                        int length)
+{
+    zoo_op_t ops[2];
+
+    zoo_create_op_init(&ops[0], paths[0], data, length, acl_of(calls),
+                       ZOO_EPHEMERAL, NULL, 0);
+    zoo_create_op_init(&ops[1], paths[1], "", 0, acl_of(calls), ZOO_EPHEMERAL,
+                       NULL, 0);
+    send_pair(calls, i, ops);
+}
+
+void hf__zk_delete_pair(struct hf__zk_calls *calls, int i,
+                        const char *const paths[2])
+{
+    zoo_op_t ops[2];
+
+    zoo_delete_op_init(&ops[0], paths[0], -1);
+    zoo_delete_op_init(&ops[1], paths[1], -1);
+    send_pair(calls, i, ops);
+}
+
+void hf__zk_delete(struct hf__zk_calls *calls, int i, const char *path,
+                   int version)
+{
+    struct hf__zk_slot *slot = hf__zk_slot_sent(calls, i);
+
+    sent(slot, zoo_adelete(handle_of(calls), path, version, on_void, slot));
+}
+
+void hf__zk_children(struct hf__zk_calls *calls, int i, const char *path,
+                     struct hf__zk_watch *watch)
+{
+    struct hf__zk_slot *slot = watching(calls, i, path, watch, true);
+
+    sent(slot, zoo_awget_children2(handle_of(calls), path, watcher_of(slot),
+                                   slot->watch, on_children, slot));
+}
+
+void hf__zk_get(struct hf__zk_calls *calls, int i, const char *path,
+                struct hf__zk_watch *watch)
+{
+    struct hf__zk_slot *slot = watching(calls, i, path, watch, false);
+
+    sent(slot, zoo_awget(handle_of(calls), path, watcher_of(slot), slot->watch,
+                         on_data, slot));
+}
+
+void hf__zk_exists(struct hf__zk_calls *calls, int i, const char *path,
+                   struct hf__zk_watch *watch)
+{
+    struct hf__zk_slot *slot = watching(calls, i, path, watch, false);
+
+    sent(slot, zoo_awexists(handle_of(calls), path, watcher_of(slot),
+                            slot->watch, on_exists, slot));
+}
+
+void hf__zk_set(struct hf__zk_calls *calls, int i, const char *path,
+                const char *data, int length, int version)
+{
+    struct hf__zk_slot *slot = hf__zk_slot_sent(calls, i);
+
+    sent(slot,
+         zoo_aset(handle_of(calls), path, data, length, version, on_set, slot));
+}
+
+void hf__zk_sync(struct hf__zk_calls *calls, int i, const char *path)
+{
+    struct hf__zk_slot *slot = hf__zk_slot_sent(calls, i);
+
+    sent(slot, zoo_async(handle_of(calls), path, on_string, slot));
+}
+
+void hf__zk_config(struct hf__zk_calls *calls, int i)
+{
+    struct hf__zk_slot *slot = hf__zk_slot_sent(calls, i);
+
+    sent(slot, zoo_agetconfig(handle_of(calls), 0, on_data, slot));
+}
+
+void hf__zk_acl(struct hf__zk_calls *calls, int i, const char *path)
+{
+    struct hf__zk_slot *slot = hf__zk_slot_sent(calls, i);
+
+    sent(slot, zoo_aget_acl(handle_of(calls), path, on_acl, slot));
+}

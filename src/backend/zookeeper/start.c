@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The library's handle: how it is made so that it disturbs nobody. It is given
+ * numbers for its hosts, which we looked up: it would look names up on the
+ * thread that also keeps the session alive, and runs wild if that fails. It is
+ * told to keep their order, which we have shuffled, for else it seeds the
+ * application's random numbers anew. Its log goes nowhere. Called by the thread
+ * of the front that opens a link.
+ */
+#include "src/backend/zookeeper/fds.h"
+#include "src/backend/zookeeper/parts.h"
+#include "src/backend/zookeeper/place.h"
+#include "src/base/error.h"
+#include "src/base/fork.h"
+#include "src/base/rand.h"
+#include "src/base/secret.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <string.h>
+
+struct addresses {
+    char text[HF__ZK_ADDRESSES][INET6_ADDRSTRLEN + 32]; /* "::1:2181" */
+    int n;
+};
+
+/* ---- where to */
+
+static void add_address(struct addresses *to, const struct addrinfo *found,
+                        const char *port)
+{
+    char host[INET6_ADDRSTRLEN + 16];
+
+    if (to->n < HF__ZK_ADDRESSES &&
+        getnameinfo(found->ai_addr, found->ai_addrlen, host, sizeof host, NULL,
+                    0, NI_NUMERICHOST) == 0) {
+        (void)snprintf(to->text[to->n++], sizeof *to->text, "%s:%s", host,
+                       port);
+    }
+}
+
+static int look_up(struct addresses *to, const char *host, const char *port,
+                   int flags)
+{
+    struct addrinfo hints = {.ai_family = AF_UNSPEC,
+                             .ai_socktype = SOCK_STREAM,
+                             .ai_flags = AI_NUMERICSERV | flags};
+    struct addrinfo *found = NULL;
+    int error = getaddrinfo(host, port, &hints, &found);
+
+    for (const struct addrinfo *it = found; it != NULL; it = it->ai_next) {
+        add_address(to, it, port);
+    }
+    if (found != NULL) {
+        freeaddrinfo(found);
+    }
+    return error;
+}
+
+/* One that is not known leaves the others. Gives the last error, or 0. */
+static int look_up_all(const char *hosts, struct addresses *to)
+{
+    char copy[HF__ZK_HOSTS_MAX];
+    char *rest = NULL;
+    int failed = 0;
+
+    (void)snprintf(copy, sizeof copy, "%s", hosts);
+    for (char *host = strtok_r(copy, ",", &rest); host != NULL;
+         host = strtok_r(NULL, ",", &rest)) {
+        char *port = strrchr(host, ':');
+
+        *port++ = '\0';
+        if (host[0] == '[') {
+            host[strlen(host) - 1] = '\0';
+            host++;
+        }
+        if (look_up(to, host, port, AI_NUMERICHOST) != 0) {
+            int error = look_up(to, host, port, 0);
+
+            failed = error != 0 ? error : failed;
+        }
+    }
+    return failed;
+}
+
+/* Which comes first is chance, so that an ensemble has its clients spread. */
+static void join_shuffled(struct addresses *from, char *to, size_t size)
+{
+    size_t length = 0;
+
+    to[0] = '\0';
+    for (int left = from->n; left > 0; left--) {
+        int64_t i = hf__random_between(0, left - 1);
+        int added = snprintf(to + length, size - length, "%s%s",
+                             length > 0 ? "," : "", from->text[i]);
+
+        if (added > 0 && (size_t)added < size - length) {
+            length += (size_t)added;
+        }
+        memmove(from->text[i], from->text[left - 1], sizeof *from->text);
+    }
+    to[length] = '\0';
+}
+
+/* ---- who we are */
+
+static void heard(int rc, const void *data)
+{
+    struct hf__zk_link *link = hf__zk_mutable(data);
+
+    /* Lost with the connection, it is sent again, and first, with the next
+     * one. What is refused ends the session by an event of its own. */
+    if (rc != ZOK && rc != ZCONNECTIONLOSS && rc != ZOPERATIONTIMEOUT) {
+        return;
+    }
+    hf__mutex_lock(&link->mutex);
+    link->is_known = true;
+    hf__mutex_unlock(&link->mutex);
+    hf__zk_news(link);
+}
+
+static int introduce(zhandle_t *handle, struct hf__zk_link *link,
+                     const struct hf__zk_target *target, hf_error *err)
+{
+    HF_AUTO(hf__secret_wipe) struct hf__secret both = {0};
+    int length = snprintf(both.text, sizeof both.text, "%s:%s", target->user,
+                          target->password);
+
+    if (length < 0 || (size_t)length >= sizeof both.text) {
+        return hf__fail(err, HF_EINVAL, "user and password are too long");
+    }
+    int rc = zoo_add_auth(handle, "digest", both.text, length, heard, link);
+    return rc == ZOK ? (int)HF_OK
+                     : hf__fail_native(err, HF_ENOMEM, rc,
+                                       "out of memory for user and password");
+}
+
+/* ---- the handle */
+
+static void hear_session(zhandle_t *handle, int type, int state,
+                         const char *path, void *arg)
+{
+    (void)path;
+    if (type == ZOO_SESSION_EVENT) {
+        hf__zk_session_event(arg, handle, state);
+    }
+}
+
+static void ignore(const char *line)
+{
+    (void)line;
+}
+
+static void keep_order(void)
+{
+    zoo_deterministic_conn_order(1);
+}
+
+/* Its threads inherit that all signals are blocked: they are the
+ * application's. No fork comes in between: it asks the C library which
+ * addresses this host has, whose lock a child would find taken for ever. (When
+ * it connects, it asks again, and of that moment no fork can be kept out.) Nor
+ * is another link made meanwhile, whose pipe would be new as well. */
+static zhandle_t *make_handle(struct hf__zk_link *link, const char *hosts,
+                              int timeout_ms)
+{
+    static hf__once once = HF__ONCE_INIT;
+    struct hf__signals signals;
+    HF_AUTO(hf__zk_fds_free) struct hf__zk_fds before = {0};
+
+    hf__once_run(&once, keep_order);
+    hf__fork_forbid();
+    hf__zk_fds_note(&before);
+    hf__signals_block(&signals);
+    zhandle_t *handle = zookeeper_init2(hosts, hear_session, timeout_ms, NULL,
+                                        link, ZOO_NO_LOG_CLIENTENV, ignore);
+    int saved = errno;
+    hf__signals_restore(&signals);
+    if (handle != NULL) {
+        (void)zoo_set_servers_resolution_delay(handle, -1);
+        hf__zk_fds_keep_pipe(&before);
+    }
+    hf__fork_allow();
+    errno = saved;
+    return handle;
+}
+
+static int fail_lookup(const struct hf__zk_link *link, int error, hf_error *err)
+{
+    return hf__fail(err, HF_EUNAVAIL, "%s: the name can't be looked up: %s",
+                    link->shown, gai_strerror(error));
+}
+
+static int make(struct hf__zk_link *link, const char *hosts,
+                const struct hf__zk_target *target, hf_error *err)
+{
+    char words[64];
+
+    hf__mutex_lock(&link->mutex);
+    memcpy(link->addresses, hosts, strlen(hosts) + 1);
+    link->made_at = hf__now();
+    hf__mutex_unlock(&link->mutex);
+    hf__zk_move(link, HF__ZK_AWAY);
+    zhandle_t *handle = make_handle(link, hosts, target->timeout_ms);
+    if (handle == NULL) {
+        return hf__fail_native(err, errno == ENOMEM ? HF_ENOMEM : HF_EUNAVAIL,
+                               errno, "%s: no session was made: %s",
+                               link->shown,
+                               hf__errno_text(errno, words, sizeof words));
+    }
+    hf__zk_made(link, handle);
+    return link->has_user ? introduce(handle, link, target, err) : (int)HF_OK;
+}
+
+int hf__zk_start(struct hf__zk_link *link, const struct hf__zk_target *target,
+                 hf_error *err)
+{
+    struct addresses addresses = {.n = 0};
+    char hosts[HF__ZK_ADDRESSES_MAX];
+
+    int error = look_up_all(target->hosts, &addresses);
+    if (addresses.n == 0) {
+        return fail_lookup(link, error, err);
+    }
+    atomic_store(&link->n_addresses, addresses.n);
+    join_shuffled(&addresses, hosts, sizeof hosts);
+    return make(link, hosts, target, err);
+}
+
+/* The first becomes the last. */
+static void rotate(const char *from, char *to, size_t size)
+{
+    const char *rest = strchr(from, ',');
+
+    if (rest == NULL) {
+        (void)snprintf(to, size, "%s", from);
+    } else {
+        (void)snprintf(to, size, "%s,%.*s", rest + 1, (int)(rest - from), from);
+    }
+}
+
+/* Its handle, which is nobody's from then on; NULL: it was let in, and fronts
+ * that joined it may use it; or it is over, or has none. */
+static zhandle_t *give_up(struct hf__zk_link *link, char *ret_hosts,
+                          size_t size)
+{
+    HF_SCOPED_LOCK(&link->mutex);
+
+    if (atomic_load(&link->state) != HF__ZK_AWAY || link->was_let_in ||
+        link->handle == NULL) {
+        return NULL;
+    }
+    rotate(link->addresses, ret_hosts, size);
+    link->given_up = link->handle;
+    link->handle = NULL;
+    return link->given_up;
+}
+
+int hf__zk_start_elsewhere(struct hf__zk_link *link,
+                           const struct hf__zk_target *target, hf_error *err)
+{
+    char hosts[HF__ZK_ADDRESSES_MAX];
+    zhandle_t *handle = give_up(link, hosts, sizeof hosts);
+
+    if (handle == NULL) {
+        return HF_OK;
+    }
+    (void)zookeeper_close(handle);
+    hf__mutex_lock(&link->mutex);
+    link->given_up = NULL;
+    link->is_known = !link->has_user;
+    hf__mutex_unlock(&link->mutex);
+    atomic_store(&link->session, 0);
+    atomic_store(&link->timeout_ms, 0);
+    return make(link, hosts, target, err);
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How the library's handle is closed, and its session ended with it, or kept.
+ * zookeeper_close() ends the session of a handle that is connected. So the
+ * session's password is taken from it first: whichever server it connects to
+ * from then on does not let it in, and the session is not touched. Then its
+ * connection is shut down, through our duplicate of its socket, for the library
+ * has threads that use the socket and may close it. Called by the thread that
+ * closes a link's last front, or abandons the link, and by the library's.
+ */
+#include "src/backend/zookeeper/parts.h"
+
+#include <string.h>
+#include <sys/socket.h>
+
+/* Of a millisecond and more: by then it has heard that its connection was shut
+ * down, and a server that is there has answered a handshake. */
+#define HEARD_TURNS 100
+/* By then a server has said that it knows no such session. */
+#define TOLD_MS 100
+
+/* The library compares addresses without their ports, and keeps a connection
+ * that goes to one of the new ones: so this is not 127.0.0.1. */
+#define NOWHERE "127.203.86.45:1"
+
+static void take_password(zhandle_t *handle)
+{
+    clientid_t *id = hf__zk_mutable(zoo_client_id(handle));
+
+    explicit_bzero(id->passwd, sizeof id->passwd);
+}
+
+bool hf__zk_hang_up(struct hf__zk_link *link)
+{
+    return link->socket >= 0 && shutdown(link->socket, SHUT_RDWR) == 0;
+}
+
+static bool hang_up(struct hf__zk_link *link)
+{
+    HF_SCOPED_LOCK(&link->mutex);
+    return hf__zk_hang_up(link);
+}
+
+/* Where nobody would know the session: the library drops its connection. It
+ * does so on this thread, and another of its own may be using it: the last
+ * resort. */
+static void lead_astray(zhandle_t *handle)
+{
+    (void)zoo_set_servers(handle, NOWHERE);
+}
+
+void hf__zk_cut(struct hf__zk_link *link)
+{
+    if (link->handle == NULL) {
+        return;
+    }
+    take_password(link->handle);
+    if (!hang_up(link) && zoo_state(link->handle) == ZOO_CONNECTED_STATE) {
+        lead_astray(link->handle);
+    }
+}
+
+/*
+ * Until no connection is one of the session's, nor will be: a handshake that
+ * was under way when its password was taken may still be answered, and brings
+ * it again; one that was sent later is not let in. That it is not is the last
+ * that the library has to tell, and what it has to tell while its handle is
+ * closed, it leaks: so it is waited for, if only for so long. False: the handle
+ * is connected still.
+ */
+static bool cut_off(struct hf__zk_link *link, int patience_ms)
+{
+    hf__time told_by = hf__after_ms(hf__now(), patience_ms);
+    bool was_in = false;
+
+    for (int turn = 0; turn < 2 * HEARD_TURNS; turn++) {
+        int state = zoo_state(link->handle);
+        bool is_in = state == ZOO_CONNECTED_STATE;
+        bool is_out = !is_in && (was_in || state != ZOO_ASSOCIATING_STATE);
+
+        take_password(link->handle);
+        if (atomic_load(&link->has_told_all) ||
+            (is_out && !hf__before(hf__now(), told_by))) {
+            return true;
+        }
+        if (turn == HEARD_TURNS || (is_in && !was_in && !hang_up(link))) {
+            lead_astray(link->handle);
+            told_by = hf__now(); /* nobody will say so */
+        }
+        was_in = was_in || is_in;
+        hf__sleep_until(hf__after_ms(hf__now(), 1));
+    }
+    return false;
+}
+
+/* ---- a last answer */
+
+enum { WAITING, ANSWERED, LOST };
+
+static void hear_answer(int rc, const struct Stat *stat, const void *data)
+{
+    struct hf__zk_link *link = hf__zk_mutable(data);
+
+    (void)stat;
+    bool is_lost =
+        rc == ZCLOSING || rc == ZCONNECTIONLOSS || rc == ZOPERATIONTIMEOUT;
+
+    atomic_store(&link->farewell, is_lost ? LOST : ANSWERED);
+    hf__unpark(&link->closer);
+}
+
+static bool is_connected(const struct hf__zk_link *link)
+{
+    return zoo_state(link->handle) == ZOO_CONNECTED_STATE;
+}
+
+/* The library would wait for seconds until a silent server has closed the
+ * connection. */
+static bool is_silent(struct hf__zk_link *link)
+{
+    hf__time limit = hf__after_ms(hf__now(), link->io_timeout_ms / 2);
+
+    if (!is_connected(link) ||
+        zoo_aexists(link->handle, "/", 0, hear_answer, link) != ZOK) {
+        return true;
+    }
+    for (;;) {
+        unsigned seen = hf__parker_seen(&link->closer);
+        int farewell = atomic_load(&link->farewell);
+
+        if (farewell != WAITING || !is_connected(link) ||
+            !hf__before(hf__now(), limit)) {
+            return farewell != ANSWERED;
+        }
+        hf__park(&link->closer, seen, limit);
+    }
+}
+
+bool hf__zk_stop(struct hf__zk_link *link, bool keeps_session)
+{
+    /* Nobody has let in a handle that has no session: there is none to keep. */
+    bool has_session = atomic_load(&link->session) != 0;
+
+    if (has_session && (keeps_session || is_silent(link)) &&
+        !cut_off(link, keeps_session ? TOLD_MS : 0)) {
+        return false;
+    }
+    (void)zookeeper_close(link->handle);
+    link->handle = NULL;
+    return true;
+}

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wait(): who waits looks at the listing, and if it may not enter, watches the
+ * one who is in its way, and nobody else (line.h says whom). What it is told is
+ * a hint: it looks again, for who went may have stood in line as well. Only if
+ * nobody else was before it, it tries at once. A predecessor that went between
+ * the listing and the watch is noticed by the answer that sets the watch. If
+ * there is no room for one more watch (watch.h), it looks again and again.
+ *
+ * By the simple recipe all who wait watch the one node, and when it goes each
+ * lets a moment of its own pass, so that they don't all come at once.
+ * Called by the session's thread.
+ */
+#include "src/backend/zookeeper/waits.h"
+
+#include "src/base/alloc.h"
+#include "src/base/error.h"
+#include "src/base/rand.h"
+
+#include <string.h>
+
+/* In line for slots: of those before it one may be told to enter, and stay
+ * away; then nobody is in the way of the next, and nobody tells it. Who is
+ * further back looks less often, for its turn is later. */
+#define LOOK_MS   1000
+#define LOOKS_MAX 10 /* times that */
+/* Without a watch: as the core polls stores that can't be waited on. */
+#define POLL_LOW_MS  50
+#define POLL_HIGH_MS 150
+/* Without memory nothing can be asked. */
+#define BLIND_MS 100
+/* So long at most the simple recipe's waiters let pass. */
+#define JITTER_MS 20
+
+/* ---- looking */
+
+/* It was let in; of slots, one may have been left there by who is gone. */
+static bool can_enter(const struct hf__zk_line *line, int place,
+                      const struct hf__zk_own *own)
+{
+    const struct hf__zk_claim *claim = &line->claims[place];
+
+    return claim->entry == HF__ENTRY_OPEN &&
+           (claim->child.manner.mode != HF__MODE_SLOTS ||
+            own->slot_name[0] != '\0' ||
+            hf__zk_line_free_slot(line, place) >= 0);
+}
+
+static int64_t look_ms(const struct hf__zk_line *line, int place)
+{
+    int before = place - line->n_in;
+
+    before = before < 1 ? 1 : before;
+    return LOOK_MS * (int64_t)(before > LOOKS_MAX ? LOOKS_MAX : before);
+}
+
+/* By the listing, it may try; if not, it is known whom to watch. */
+static bool may_try(struct hf__zk *s, struct hf__zk_wait *w,
+                    const struct hf__zk_line *line)
+{
+    struct hf__op op = {.key = w->wish.key, .token = w->wish.ticket};
+    struct hf__zk_ahead ahead;
+    struct hf__zk_own own;
+    int place;
+
+    if (!hf__zk_own_find(hf__zk_common(&s->front), &op, &own)) {
+        return true; /* it has to queue anew */
+    }
+    place = hf__zk_line_find(line, own.name);
+    if (place < 0 || line->claims[place].entry == HF__ENTRY_MISFIT ||
+        line->has_lock || can_enter(line, place, &own)) {
+        if (place >= 0 && line->claims[place].entry == HF__ENTRY_OPEN) {
+            hf__zk_own_call(hf__zk_common(&s->front), &op.token, &op.key);
+        }
+        return true;
+    }
+    ahead = hf__zk_line_ahead(line, place);
+    w->sight = ahead.sight;
+    w->is_next = place == 1;
+    if (ahead.who >= 0) {
+        memcpy(w->ahead, line->claims[ahead.who].name,
+               strlen(line->claims[ahead.who].name) + 1);
+    }
+    if (ahead.sight == HF__ZK_SEE_DATA) {
+        w->look_at = hf__after_ms(hf__now(), look_ms(line, place));
+    }
+    return false;
+}
+
+/* The same of one that stands in no line: whoever has the name is another, or
+ * it could enter. */
+static bool may_try_apart(struct hf__zk_wait *w, const struct hf__zk_line *line)
+{
+    enum hf__entry entry = hf__zk_line_would(line, w->wish.manner);
+    const struct hf__zk_claim *first = line->claims;
+
+    w->sight = HF__ZK_SEE_ALL;
+    if (line->has_lock) {
+        w->sight = HF__ZK_SEE_NODE;
+        memcpy(w->ahead, HF__ZK_LOCK_NAME, sizeof HF__ZK_LOCK_NAME);
+        return false;
+    }
+    if (entry == HF__ENTRY_OPEN || entry == HF__ENTRY_MISFIT) {
+        return true;
+    }
+    return line->n_in > 0 && !hf__token_is_zero(&w->wish.token) &&
+           first->child.manner.mode != HF__MODE_SLOTS &&
+           !hf__token_equal(&first->child.token, &w->wish.token);
+}
+
+/* HF_OK, or HF_ENOMEM. */
+static int judge(struct hf__zk *s, struct hf__zk_wait *w,
+                 const struct hf__zk_answer *a)
+{
+    HF_AUTO(hf__zk_line_fini) struct hf__zk_line line = {0};
+    bool has_ticket = !hf__token_is_zero(&w->wish.ticket);
+
+    if (hf__zk_is_short(a->rc)) {
+        return HF_ENOMEM;
+    }
+    w->look_at = HF__NEVER;
+    w->is_seen = a->rc == ZOK || a->rc == ZNONODE;
+    if (!w->is_seen) {
+        /* Not known: it looks again. Refused: who asks is told why. */
+        w->has_fired = !hf__zk_is_unknown(a->rc);
+        return HF_OK;
+    }
+    if (hf__zk_line_read(&line, a->names.list, a->rc == ZOK ? a->names.n : 0,
+                         hf__zk_next_sequence(a->stat.cversion,
+                                              a->stat.numChildren)) != HF_OK) {
+        return HF_ENOMEM;
+    }
+    w->has_fired = has_ticket ? may_try(s, w, &line) : may_try_apart(w, &line);
+    return HF_OK;
+}
+
+/* ---- one round for all that have to look */
+
+static bool has_lost_place(const struct hf__zk_wait *w)
+{
+    return w->own_watch != NULL && hf__zk_watch_has_fired(w->own_watch);
+}
+
+/* One without a watch has none that could fire. */
+static bool has_news(const struct hf__zk_wait *w)
+{
+    return w->watch != NULL && hf__zk_watch_has_fired(w->watch);
+}
+
+static bool has_to_look(const struct hf__zk_wait *w, hf__time now)
+{
+    return !w->has_fired && (!w->is_armed || has_news(w) || has_lost_place(w) ||
+                             !hf__before(now, w->look_at));
+}
+
+static bool must_look(const struct hf__zk_waits *p, hf__time now)
+{
+    for (int i = 0; i < p->n_wanted; i++) {
+        if (has_to_look(p->list[i], now)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void folder_of(const struct hf__zk *s, const struct hf__zk_wait *w,
+                      char to[HF__ZK_FOLDER_MAX])
+{
+    (void)hf__zk_name_path(s->place.chroot, &w->wish.key, to);
+}
+
+/* What it has to see. A claim has no children: to watch their list fires when
+ * it goes, and not when it says that it has entered. */
+static void sight_of(const struct hf__zk *s, const struct hf__zk_wait *w,
+                     char to[HF__ZK_PATH_MAX])
+{
+    char folder[HF__ZK_FOLDER_MAX];
+
+    folder_of(s, w, folder);
+    if (w->sight == HF__ZK_SEE_ALL) {
+        memcpy(to, folder, strlen(folder) + 1);
+    } else {
+        hf__zk_child_path(folder, w->ahead, to);
+    }
+}
+
+/* Sends what sets the watch, unless it is set on that. One that is set on
+ * another, or that may be set, is in vain. HF_OK or HF_ENOMEM. */
+static int ask_watch(struct hf__zk *s, struct hf__zk_wait *w,
+                     struct hf__zk_calls *calls, int i)
+{
+    bool is_list = w->sight != HF__ZK_SEE_DATA;
+    char path[HF__ZK_PATH_MAX];
+
+    sight_of(s, w, path);
+    if (w->watch != NULL && hf__zk_watch_is_on(w->watch, path, is_list)) {
+        w->is_armed = true;
+        return HF_OK;
+    }
+    if (w->watch == NULL || hf__zk_watch_is_set(w->watch)) {
+        hf__zk_watch_drop(w->watch);
+        w->watch = hf__zk_watch_new(&s->front);
+    }
+    if (w->watch == NULL) {
+        return HF_ENOMEM;
+    }
+    if (is_list) {
+        hf__zk_children(calls, i, path, w->watch);
+    } else {
+        hf__zk_get(calls, i, path, w->watch);
+    }
+    return HF_OK;
+}
+
+/* The one that was there when it looked has gone, or is another now. */
+static void take_watch(struct hf__zk *s, struct hf__zk_wait *w,
+                       const struct hf__zk_answer *a, int *r)
+{
+    bool is_simple = s->place.recipe == HF__ZK_SIMPLE;
+
+    w->is_armed = a->rc == ZOK;
+    if (hf__zk_is_short(a->rc)) {
+        *r = HF_ENOMEM;
+    } else if (w->is_armed && w->sight == HF__ZK_SEE_ALL) {
+        *r = judge(s, w, a);
+    } else if (w->is_armed && is_simple && w->wish.fence != 0) {
+        w->has_fired = (uint64_t)a->stat.czxid != w->wish.fence;
+    } else if (a->rc != ZNONODE && !hf__zk_is_unknown(a->rc)) {
+        w->has_fired = !w->is_armed; /* refused */
+    }
+    if (w->is_armed && !has_news(w) && !hf__zk_watch_is_set(w->watch)) {
+        int64_t ms = hf__random_between(POLL_LOW_MS, POLL_HIGH_MS);
+
+        w->look_at = hf__earlier(w->look_at, hf__after_ms(hf__now(), ms));
+    }
+}
+
+static int list_all(struct hf__zk *s, struct hf__zk_wait *lookers[], int n,
+                    hf__time deadline, hf_error *err)
+{
+    HF_AUTO(hf__zk_calls_drop_auto)
+    struct hf__zk_calls *calls = hf__zk_calls_new(&s->front, n);
+    char folder[HF__ZK_FOLDER_MAX];
+    int r;
+
+    if (calls == NULL) {
+        return HF_ENOMEM;
+    }
+    for (int i = 0; i < n; i++) {
+        folder_of(s, lookers[i], folder);
+        hf__zk_children(calls, i, folder, NULL);
+    }
+    r = hf__zk_await(calls, deadline, err);
+    for (int i = 0; r >= 0 && i < n; i++) {
+        lookers[i]->is_armed = false;
+        if (judge(s, lookers[i], hf__zk_answer(calls, i)) != HF_OK) {
+            return HF_ENOMEM;
+        }
+    }
+    return r;
+}
+
+/* Those that did not fire by the listing. */
+static int watch_all(struct hf__zk *s, struct hf__zk_wait *lookers[], int n,
+                     hf__time deadline, hf_error *err)
+{
+    HF_AUTO(hf__zk_calls_drop_auto)
+    struct hf__zk_calls *calls = hf__zk_calls_new(&s->front, n);
+    int r = HF_OK;
+
+    if (calls == NULL) {
+        return HF_ENOMEM;
+    }
+    for (int i = 0; i < n && r == HF_OK; i++) {
+        if (!lookers[i]->has_fired && lookers[i]->is_seen) {
+            r = ask_watch(s, lookers[i], calls, i);
+        }
+    }
+    r = r == HF_OK ? hf__zk_await(calls, deadline, err) : r;
+    for (int i = 0; r >= 0 && i < n; i++) {
+        const struct hf__zk_answer *a = hf__zk_answer(calls, i);
+        int judged = HF_OK;
+
+        if (a->was_sent) {
+            take_watch(s, lookers[i], a, &judged);
+        }
+        r = judged == HF_OK ? r : judged;
+    }
+    return r;
+}
+
+/* ---- waiting */
+
+/* Who was the only one before it has gone: it need not look first. */
+static void fire_next(struct hf__zk *s)
+{
+    struct hf__zk_waits *p = s->waits;
+
+    for (int i = 0; i < p->n_wanted; i++) {
+        struct hf__zk_wait *w = p->list[i];
+
+        if (w->is_armed && w->is_next && w->sight == HF__ZK_SEE_NODE &&
+            hf__zk_watch_has_fired(w->watch)) {
+            hf__zk_own_call(hf__zk_common(&s->front), &w->wish.ticket,
+                            &w->wish.key);
+            w->has_fired = true;
+            w->is_armed = false;
+        }
+    }
+}
+
+static bool has_any_fired(const struct hf__zk_waits *p)
+{
+    for (int i = 0; i < p->n_wanted; i++) {
+        if (p->list[i]->has_fired) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static hf__time next_look(const struct hf__zk_waits *p, hf__time deadline)
+{
+    for (int i = 0; i < p->n_wanted; i++) {
+        deadline = hf__earlier(deadline, p->list[i]->look_at);
+    }
+    return deadline;
+}
+
+/* News come at any time, so they are not counted first: there is room for
+ * all. Gives how many they are. */
+static int find_lookers(const struct hf__zk_waits *p, hf__time now,
+                        struct hf__zk_wait **ret_lookers)
+{
+    int n = 0;
+
+    for (int i = 0; i < p->n_wanted; i++) {
+        if (has_to_look(p->list[i], now)) {
+            ret_lookers[n++] = p->list[i];
+        }
+    }
+    return n;
+}
+
+/* HF_OK; HF_BUSY: time is up; HF_ENOMEM; negative: the session is over. */
+static int look(struct hf__zk *s, hf__time deadline, hf_error *err)
+{
+    struct hf__zk_waits *p = s->waits;
+    hf__time now = hf__now();
+    struct hf__zk_wait **lookers;
+    int n;
+    int r;
+
+    if (!must_look(p, now)) {
+        return HF_OK;
+    }
+    r = hf__zk_ready(&s->front, deadline, err);
+    if (r != HF_OK) {
+        return r;
+    }
+    lookers = hf__alloc((size_t)p->n_wanted * sizeof *lookers);
+    if (lookers == NULL) {
+        return HF_ENOMEM;
+    }
+    n = find_lookers(p, now, lookers);
+    r = list_all(s, lookers, n, deadline, err);
+    if (r == HF_OK) {
+        r = watch_all(s, lookers, n, deadline, err);
+    }
+    if (r == HF_OK) {
+        r = hf__zk_watch_places(s, lookers, n, deadline, err);
+    }
+    hf__free(lookers);
+    return r;
+}
+
+static int wait_for_news(struct hf__zk *s, hf__time deadline, hf_error *err)
+{
+    struct hf__zk_waits *p = s->waits;
+    bool has_slept = false;
+    int r = HF_OK;
+
+    while (r == HF_OK) {
+        unsigned seen = hf__parker_seen(&s->front.parker);
+
+        fire_next(s);
+        r = has_any_fired(p) ? (int)HF_OK : look(s, deadline, err);
+        if (has_any_fired(p) || hf__is_interrupted(&s->head) ||
+            !hf__before(hf__now(), deadline)) {
+            break;
+        }
+        if (r == HF_OK && !must_look(p, hf__now())) {
+            hf__park(&s->front.parker, seen, next_look(p, deadline));
+            has_slept = true;
+            r = hf__zk_is_over(&s->front, err);
+        }
+    }
+    if (has_slept && has_any_fired(p) && s->place.recipe == HF__ZK_SIMPLE) {
+        hf__zk_pause(s,
+                     hf__after_ms(hf__now(), hf__random_between(0, JITTER_MS)));
+    }
+    return r == HF_BUSY ? (int)HF_OK : r;
+}
+
+/* Nothing fired: the core asks again. */
+static int sleep_blindly(struct hf__zk *s, hf__time deadline)
+{
+    hf__time until = hf__earlier(deadline, hf__after_ms(hf__now(), BLIND_MS));
+    unsigned seen = hf__parker_seen(&s->front.parker);
+
+    if (!hf__is_interrupted(&s->head)) {
+        hf__park(&s->front.parker, seen, until);
+    }
+    return HF_OK;
+}
+
+int hf__zk_wait(void *state, struct hf__watch *wishes[], int n,
+                hf__time deadline, hf_error *err)
+{
+    struct hf__zk *s = state;
+    int r;
+
+    if (hf__zk_waits_of(s) == NULL) {
+        return sleep_blindly(s, deadline);
+    }
+    r = hf__zk_waits_take(s, wishes, n);
+    r = r == HF_OK ? wait_for_news(s, deadline, err) : r;
+    if (r == HF_ENOMEM && !has_any_fired(s->waits)) {
+        return sleep_blindly(s, deadline);
+    }
+    hf__zk_waits_tell(s->waits, wishes, n);
+    return r == HF_ENOMEM ? (int)HF_OK : r;
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The list of what a session waits for: what one call of wait() wanted, the
+ * next finds, with its watch. Of more waits than one call has room for, the
+ * core leaves out some each time: so who was left out keeps its watch for a
+ * while, and to wait goes on costing nothing. Called by the session's thread.
+ */
+#include "src/backend/zookeeper/waits.h"
+
+#include "src/base/alloc.h"
+
+#include <string.h>
+
+/* Who was left out by so many calls has left. Between them all that can be
+ * watched at once (watch.h) has its turn. */
+#define KEPT_CALLS 32
+
+struct hf__zk_waits *hf__zk_waits_of(struct hf__zk *s)
+{
+    struct hf__zk_waits *p = s->waits;
+
+    if (p == NULL) {
+        p = hf__alloc(sizeof *p);
+        if (p != NULL && hf__map_init(&p->map) != HF_OK) {
+            hf__free(p);
+            p = NULL;
+        }
+        s->waits = p;
+    }
+    return p;
+}
+
+static void wait_free(struct hf__zk_waits *p, struct hf__zk_wait *w)
+{
+    hf__map_remove(&p->map, &w->in_map);
+    hf__zk_watch_drop(w->watch);
+    hf__zk_watch_drop(w->own_watch);
+    hf__free(w);
+}
+
+static size_t put(char *to, size_t at, const void *bytes, size_t length)
+{
+    memcpy(to + at, bytes, length);
+    return at + length;
+}
+
+/* Two wishes that have the same are one. Who has a ticket has nothing else that
+ * would tell it from others: what it sees changes. */
+static size_t write_id(char to[HF__ZK_WISH_MAX], const struct hf__watch *wish)
+{
+    int manner[2] = {(int)wish->manner.mode, wish->manner.slots};
+    size_t at = put(to, 0, wish->ticket.bytes, sizeof wish->ticket.bytes);
+
+    if (hf__token_is_zero(&wish->ticket)) {
+        at = put(to, at, wish->token.bytes, sizeof wish->token.bytes);
+        at = put(to, at, &wish->fence, sizeof wish->fence);
+        at = put(to, at, manner, sizeof manner);
+    }
+    return put(to, at, wish->key.bytes, wish->key.length);
+}
+
+static struct hf__zk_wait *find(const struct hf__zk_waits *p,
+                                const struct hf__watch *wish)
+{
+    char id[HF__ZK_WISH_MAX];
+    size_t length = write_id(id, wish);
+    struct hf__map_link *link = hf__map_find(&p->map, id, length);
+
+    return link == NULL ? NULL : HF__ELEMENT(link, struct hf__zk_wait, in_map);
+}
+
+/* HF_OK or HF_ENOMEM. */
+static int grow(struct hf__zk_waits *p)
+{
+    int more = p->room == 0 ? 8 : 2 * p->room;
+    struct hf__zk_wait **grown;
+
+    if (p->n < p->room) {
+        return HF_OK;
+    }
+    grown = hf__resize(p->list, (size_t)more * sizeof *grown);
+    if (grown == NULL) {
+        return HF_ENOMEM;
+    }
+    p->list = grown;
+    p->room = more;
+    return HF_OK;
+}
+
+static struct hf__zk_wait *add(struct hf__zk_waits *p,
+                               const struct hf__watch *wish)
+{
+    struct hf__zk_wait *w = hf__alloc(sizeof *w);
+
+    if (w == NULL || grow(p) != HF_OK) {
+        hf__free(w);
+        return NULL;
+    }
+    w->wish = *wish;
+    memcpy(w->bytes, wish->key.bytes, wish->key.length);
+    w->wish.key.bytes = w->bytes;
+    w->look_at = HF__NEVER;
+    hf__map_add(&p->map, &w->in_map, w->id, write_id(w->id, wish));
+    p->list[p->n++] = w;
+    return w;
+}
+
+/* Those that are wanted, then those that are kept; others are taken away. */
+static void arrange(struct hf__zk_waits *p)
+{
+    int kept = 0;
+
+    p->n_wanted = 0;
+    for (int i = 0; i < p->n; i++) {
+        struct hf__zk_wait *w = p->list[i];
+
+        if (w->missed > KEPT_CALLS) {
+            wait_free(p, w);
+            continue;
+        }
+        p->list[kept++] = w;
+        if (w->missed == 0) {
+            p->list[kept - 1] = p->list[p->n_wanted];
+            p->list[p->n_wanted++] = w;
+        }
+    }
+    p->n = kept;
+}
+
+int hf__zk_waits_take(struct hf__zk *s, struct hf__watch *wishes[], int n)
+{
+    struct hf__zk_waits *p = s->waits;
+    int r = HF_OK;
+
+    for (int i = 0; i < p->n; i++) {
+        p->list[i]->missed++;
+    }
+    for (int i = 0; i < n && r == HF_OK; i++) {
+        struct hf__zk_wait *w = find(p, wishes[i]);
+
+        w = w == NULL ? add(p, wishes[i]) : w;
+        if (w != NULL) {
+            w->missed = 0;
+            w->has_fired = false;
+        }
+        r = w != NULL ? (int)HF_OK : (int)HF_ENOMEM;
+    }
+    arrange(p);
+    return r;
+}
+
+void hf__zk_wait_fini(struct hf__zk *s)
+{
+    struct hf__zk_waits *p = s->waits;
+
+    if (p == NULL) {
+        return;
+    }
+    for (int i = 0; i < p->n; i++) {
+        wait_free(p, p->list[i]);
+    }
+    hf__map_fini(&p->map);
+    hf__free(p->list);
+    hf__free(p);
+    s->waits = NULL;
+}
+
+void hf__zk_waits_tell(const struct hf__zk_waits *p, struct hf__watch *wishes[],
+                       int n)
+{
+    for (int i = 0; i < n; i++) {
+        struct hf__zk_wait *w = find(p, wishes[i]);
+
+        wishes[i]->has_fired = w != NULL && w->has_fired;
+        if (wishes[i]->has_fired) { /* who comes in needs it no more */
+            hf__zk_watch_drop(w->own_watch);
+            w->own_watch = NULL;
+        }
+    }
+}
+
+void hf__zk_pause(struct hf__zk *s, hf__time until)
+{
+    while (hf__before(hf__now(), until) && !hf__is_interrupted(&s->head)) {
+        hf__park(&s->front.parker, hf__parker_seen(&s->front.parker), until);
+    }
+}

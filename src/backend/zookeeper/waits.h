@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a session that waits has set watches for. It stays between two calls,
+ * for what happens meanwhile is found by the next.
+ * Thread: the session's.
+ */
+#ifndef HF_BACKEND_ZOOKEEPER_WAITS_H
+#define HF_BACKEND_ZOOKEEPER_WAITS_H
+
+#include "src/backend/zookeeper/line.h"
+#include "src/backend/zookeeper/own.h"
+#include "src/backend/zookeeper/zookeeper.h"
+
+/* A key, a ticket, and of who has none what was seen: a token, a fence and a
+ * manner. */
+enum { HF__ZK_WISH_MAX = HF__KEY_MAX + 2 * (int)sizeof(struct hf__token) + 16 };
+
+/* One name that somebody waits for. */
+struct hf__zk_wait {
+    struct hf__map_link in_map;
+    char id[HF__ZK_WISH_MAX]; /* whose it is, of all waits */
+    struct hf__watch wish;    /* of the call before, its key in `bytes` */
+    char bytes[HF__KEY_MAX];
+    struct hf__zk_watch *watch;
+    struct hf__zk_watch *own_watch; /* of its place in line; or NULL */
+    enum hf__zk_sight sight;        /* what the watch is set on */
+    char ahead[HF__ZK_CHILD_MAX];
+    bool is_next; /* nobody else is before it */
+    bool is_seen; /* the listing was */
+    bool is_armed;
+    bool has_fired;
+    int missed;       /* so many calls did not want it; 0: this one does */
+    hf__time look_at; /* and without being woken, then */
+};
+
+struct hf__zk_waits {
+    struct hf__map map;        /* all of the list, by id */
+    struct hf__zk_wait **list; /* those that this call wants are the first */
+    int n_wanted;
+    int n;
+    int room;
+};
+
+/* NULL: out of memory. */
+HF_MUST_CHECK struct hf__zk_waits *hf__zk_waits_of(struct hf__zk *);
+/* These are wanted now, and none has fired; others are not, and those that were
+ * not for long are forgotten. HF_OK or HF_ENOMEM. */
+HF_MUST_CHECK int hf__zk_waits_take(struct hf__zk *, struct hf__watch *wishes[],
+                                    int n);
+/* Which have fired. */
+void hf__zk_waits_tell(const struct hf__zk_waits *, struct hf__watch *wishes[],
+                       int n);
+/* Those of them that stand in line, and do not watch their places yet, do; who
+ * has none any more is to look again. HF_OK; HF_BUSY: time is up; HF_ENOMEM;
+ * negative: the session is over. wait_own.c */
+HF_MUST_CHECK int hf__zk_watch_places(struct hf__zk *,
+                                      struct hf__zk_wait *waits[], int n,
+                                      hf__time deadline, hf_error *);
+
+#endif

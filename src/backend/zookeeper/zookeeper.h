@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A session of the store zookeeper://, as the files of this folder share it.
+ * zookeeper.c opens and closes, place.c reads the URL, link.c has the session
+ * with the server, which all sessions of one client share, call.c sends and
+ * hears, watch.c is told of changes, errors.c says what codes mean, check.c
+ * judges the server. What locks are made of is said in batch.c.
+ *
+ * Thread: the session's, except interrupt().
+ */
+#ifndef HF_BACKEND_ZOOKEEPER_ZOOKEEPER_H
+#define HF_BACKEND_ZOOKEEPER_ZOOKEEPER_H
+
+#include "src/backend/zookeeper/call.h"
+#include "src/backend/zookeeper/errors.h"
+#include "src/backend/zookeeper/place.h"
+
+struct hf__zk_listened;
+struct hf__zk_waits;
+
+/* The last that was asked so that there is evidence (prove.c). */
+struct hf__zk_pulse {
+    hf__time sent;
+    unsigned connection;
+};
+
+struct hf__zk {
+    struct hf__head head;
+    struct hf__zk_front front;
+    struct hf__zk_place place;
+    int members;   /* of the ensemble; 1: or not known */
+    bool is_alone; /* it is, and said so */
+    struct hf__zk_pulse pulse;
+    struct hf__zk_waits *waits;       /* wait.c's; NULL: none */
+    struct hf__zk_listened *listened; /* listen.c's; NULL: none */
+};
+
+/* ---- batch.c, wait.c, list.c, gc.c: as backend.h says */
+
+int hf__zk_execute(void *state, struct hf__op *ops[], int n, hf__time deadline,
+                   hf_error *err);
+int hf__zk_wait(void *state, struct hf__watch *w[], int n, hf__time deadline,
+                hf_error *err);
+int hf__zk_listen(void *state, hf__broken_fn fn, void *arg, hf__time deadline,
+                  hf_error *err);
+int hf__zk_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
+                void *arg, hf__time deadline, hf_error *err);
+int hf__zk_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
+              hf__time deadline, hf_error *err);
+/* Free s->waits and s->listened; the front is still open, if it ever was. */
+void hf__zk_wait_fini(struct hf__zk *s);
+void hf__zk_listen_fini(struct hf__zk *s);
+/* Sleep until then, or an interrupt. */
+void hf__zk_pause(struct hf__zk *s, hf__time until);
+
+/* ---- over.c */
+
+/* The session is over, and leaves a server that does not know so, unless one
+ * of its grants is believed in still. */
+void hf__zk_leave_session(struct hf__zk *s);
+
+/* ---- facts.c */
+
+/* Fills head.facts and members. */
+HF_MUST_CHECK int hf__zk_facts(struct hf__zk *s, hf__time deadline,
+                               hf_error *err);
+/* How many members the ensemble of that configuration has that vote; 1 for a
+ * server that stands alone. Pure. */
+int hf__zk_count_members(const char *config);
+
+/* ---- prove.c */
+
+/* Of what a batch gave with a lease: doubt it unless the leader has surely
+ * heard of the session late enough. HF_OK, or as hf__zk_is_over(). */
+HF_MUST_CHECK int hf__zk_prove(struct hf__zk *s, struct hf__op *ops[], int n,
+                               hf__time deadline, hf_error *err);
+/* Is it the answer to a write that went through the leader? */
+bool hf__zk_shows_life(int rc);
+/* Sleep on the front's parker, and see to it that there is evidence. */
+void hf__zk_doze(struct hf__zk *s, unsigned seen, hf__time until);
+
+/* ---- check.c */
+
+int hf__zk_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
+                 hf_error *err);
+
+#endif
