@@ -18,6 +18,7 @@
 #include "bench/report.h"
 #include "bench/throughput.h"
 #include "bench/waiting.h"
+#include "bench/zookeeper.h"
 
 #include <errno.h>
 #include <ftw.h>
@@ -37,7 +38,7 @@ static const struct {
     {"contest", bench_contest},      {"loop", bench_loop},
     {"renewal", bench_renewal},      {"command", bench_command},
     {"mysql", bench_mysql},          {"redis", bench_redis},
-    {"redis-quorum", bench_redlock},
+    {"redis-quorum", bench_redlock}, {"zookeeper", bench_zookeeper},
 };
 
 static char folder[256];
@@ -92,8 +93,8 @@ static void write_json(const char *path)
 static void usage(void)
 {
     bench_fail("usage: bench [--quick] [--only footprint|throughput|files|"
-               "waiting|contest|loop|renewal|command|mysql|redis|redis-quorum] "
-               "[--json FILE] [--command HOLDFAST]");
+               "waiting|contest|loop|renewal|command|mysql|redis|redis-quorum|"
+               "zookeeper] [--json FILE] [--command HOLDFAST]");
 }
 
 int main(int argc, char *argv[])

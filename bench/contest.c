@@ -204,6 +204,23 @@ double contest_threads(const struct bench *b, const struct contest_field *f)
                      : report_traffic(c, &traffic);
 }
 
+void contest_steady(const struct bench *b, const char *scheme, const int n[],
+                    size_t count)
+{
+    struct report_figure f = {.unit = "x", .goal = REPORT_BELOW, .target = 1.3};
+    double asked[8] = {0};
+    size_t i;
+
+    for (i = 0; i < count; i++) {
+        asked[i] =
+            contest_threads(b, &(struct contest_field){scheme, n[i], false});
+    }
+    (void)snprintf(f.name, sizeof f.name, "%s, %s a hand-over, %d thr / %d",
+                   scheme, b->server->asked, n[count - 1], n[0]);
+    f.value = asked[count - 1] / asked[0];
+    report_add(&f);
+}
+
 /* ---- processes ---------------------------------------------------------- */
 
 struct competitor {

@@ -22,6 +22,10 @@ struct contest_field {
  */
 double contest_threads(const struct bench *b, const struct contest_field *f);
 double contest_processes(const struct bench *b, const struct contest_field *f);
+/* In one process, with more and more threads: the last number of them should
+ * be no more work for the store, a hand-over, than the first. */
+void contest_steady(const struct bench *b, const char *scheme, const int n[],
+                    size_t count);
 /* 8 and 64 processes, in line and not. */
 void contest_crowds(const struct bench *b, const char *scheme);
 

@@ -16,48 +16,52 @@
 
 #include <stdio.h>
 
-static bool turn_raw(struct bench_worker *w)
-{
-    struct side_lane *lane = w->arg;
-
-    return rawmysql_pair(lane->raw, lane->key);
-}
-
 struct arena {
     struct sides sides;
     const struct servermysql *mysql;
     char label[24];
-    enum rawmysql_way way; /* the faster one */
-    hf_client *client;
+    enum rawmysql_way way;
 };
 
-static void set_raw(const struct arena *a, struct side *side, int n,
-                    enum rawmysql_way way)
+static void *open_raw(const void *of)
+{
+    const struct arena *a = of;
+
+    return rawmysql_open(a->mysql, a->way);
+}
+
+static void close_raw(void *raw)
+{
+    rawmysql_close(raw);
+}
+
+static bool pair_raw(void *raw, const char *key)
+{
+    return rawmysql_pair(raw, key);
+}
+
+static void choose(struct arena *a, enum rawmysql_way way)
 {
     static const char *const names[] = {
         [RAWMYSQL_PREPARED] = "raw, prepared",
         [RAWMYSQL_TEXT] = "raw, text",
         [RAWMYSQL_CLASSIC] = "INSERT/DELETE",
     };
-    int i;
 
-    side_set_raw(side, names[way], n, turn_raw);
-    for (i = 0; i < n; i++) {
-        side->lane[i].raw = rawmysql_open(a->mysql, way);
-    }
+    a->way = way;
+    a->sides.raw =
+        (struct sides_raw){names[way], a, open_raw, close_raw, pair_raw, NULL};
 }
 
-static void end_raw(struct side *side)
+static void set_raw(struct arena *a, struct side *side, int n,
+                    enum rawmysql_way way)
 {
-    int i;
-
-    for (i = 0; i < side->n; i++) {
-        rawmysql_close(side->lane[i].raw);
-    }
+    choose(a, way);
+    side_set_raw(side, &a->sides.raw, n, false);
 }
 
 /* Which yardstick is the longer one? */
-static void choose(struct arena *a)
+static void choose_longer(struct arena *a)
 {
     static struct side prepared;
     static struct side text;
@@ -67,40 +71,21 @@ static void choose(struct arena *a)
     set_raw(a, &prepared, 1, RAWMYSQL_PREPARED);
     set_raw(a, &text, 1, RAWMYSQL_TEXT);
     sides_take_turns(&a->sides, side, 2, rounds);
-    end_raw(&prepared);
-    end_raw(&text);
+    side_end_raw(&prepared);
+    side_end_raw(&text);
     sides_report_rate(&a->sides, &prepared, rounds);
     sides_report_rate(&a->sides, &text, rounds);
-    a->way =
-        bench_median(prepared.rate, rounds) >= bench_median(text.rate, rounds)
-            ? RAWMYSQL_PREPARED
-            : RAWMYSQL_TEXT;
-}
-
-struct bout {
-    int n;
-    int n_raw;
-    bool is_in_flight;
-    int rounds;
-    double target;
-};
-
-static void compare(const struct arena *a, const struct bout *bout)
-{
-    static struct side raw;
-    static struct side library;
-
-    set_raw(a, &raw, bout->n_raw, a->way);
-    side_set_library(&library, a->client, bout->n, bout->is_in_flight);
-    sides_compare(&a->sides, &raw, &library, bout->rounds, bout->target);
-    end_raw(&raw);
+    choose(a, bench_median(prepared.rate, rounds) >=
+                      bench_median(text.rate, rounds)
+                  ? RAWMYSQL_PREPARED
+                  : RAWMYSQL_TEXT);
 }
 
 /* On names of their own, and all on one, where the deadlocks are. */
-static void classic(const struct arena *a, int n, bool is_one)
+static void classic(struct arena *a, int n, bool is_one)
 {
     static struct side side;
-    const struct server *server = servermysql_server(a->mysql);
+    const struct server *server = a->sides.b->server;
     struct side *sides[] = {&side};
     struct report_figure f;
     uint64_t deadlocks;
@@ -115,7 +100,7 @@ static void classic(const struct arena *a, int n, bool is_one)
     deadlocks = server->count(server).deadlocks;
     sides_take_turns(&a->sides, sides, 1, 4);
     deadlocks = server->count(server).deadlocks - deadlocks;
-    end_raw(&side);
+    side_end_raw(&side);
     sides_report_rate(&a->sides, &side, 4);
     f = sides_figure(&a->sides, &side,
                      is_one ? "its deadlocks, one name"
@@ -127,42 +112,27 @@ static void classic(const struct arena *a, int n, bool is_one)
 
 static void own_names(struct arena *a, int flush)
 {
-    static const struct bout bouts[] = {
+    static const struct sides_bout bouts[] = {
         {1, 1, false, 11, 0.9},           {8, 8, false, 5, 0},
         {32, 32, false, 7, 2.5},          {128, 32, false, 5, 0},
         {SIDES_IN_FLIGHT, 8, true, 7, 6},
     };
-    size_t i;
 
     (void)snprintf(a->label, sizeof a->label, "mysql flush=%d", flush);
     servermysql_flush(a->mysql, flush);
     servermysql_print(a->mysql);
-    a->client = bench_open_as(a->sides.b, "mysql", "");
-    choose(a);
-    for (i = 0; i < sizeof bouts / sizeof bouts[0]; i++) {
-        compare(a, &bouts[i]);
-    }
-    hf_close(a->client);
+    choose_longer(a);
+    sides_own_names(&a->sides, bouts, sizeof bouts / sizeof bouts[0]);
     classic(a, 8, false);
     classic(a, 8, true);
 }
 
-/* In one process and in several; in one, more waiters are no more work. */
+/* In one process and in several. */
 static void one_name(const struct bench *b)
 {
     static const int n[] = {2, 8, 64, 256};
-    double statements[sizeof n / sizeof n[0]];
-    struct report_figure f = {.unit = "x", .goal = REPORT_BELOW, .target = 1.3};
-    size_t i;
 
-    for (i = 0; i < sizeof n / sizeof n[0]; i++) {
-        statements[i] =
-            contest_threads(b, &(struct contest_field){"mysql", n[i], false});
-    }
-    (void)snprintf(f.name, sizeof f.name,
-                   "mysql, statements a hand-over, 256 thr / 2");
-    f.value = statements[3] / statements[0];
-    report_add(&f);
+    contest_steady(b, "mysql", n, sizeof n / sizeof n[0]);
     contest_crowds(b, "mysql");
     waiting_wake(b, "mysql", 2);
 }
@@ -171,11 +141,10 @@ void bench_mysql(const struct bench *b)
 {
     struct servermysql *mysql = servermysql_start();
     struct bench with = *b;
-    struct arena a = {.sides = {&with, a.label}, .mysql = mysql};
+    struct arena a = {.sides = {.b = &with, .label = a.label}, .mysql = mysql};
 
     if (!mysql) {
-        printf("-- mysql: left out, mariadbd is not installed "
-               "(tools/setup.sh test)\n");
+        server_leave_out("mysql", "mariadbd");
         return;
     }
     with.server = servermysql_server(mysql);

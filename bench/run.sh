@@ -5,10 +5,10 @@
 #     bench/run.sh [--quick] [--only PART] [--json FILE]
 #
 # BUILD is the build folder. The databases go to a folder of their own in
-# TMPDIR (or /tmp), whose file system is printed. About eight minutes; --quick
-# takes four. A part whose server is not installed says so and is left out
+# TMPDIR (or /tmp), whose file system is printed. About ten minutes; --quick
+# takes five. A part whose server is not installed says so and is left out
 # (--only mysql: MariaDB; --only redis: one Redis, and a quorum of five, which
-# is --only redis-quorum alone). On a machine that does other work the ratios,
+# is --only redis-quorum alone; --only zookeeper). On a machine that does other work the ratios,
 # whose sides take turns, are worth more than the rates.
 set -euo pipefail
 

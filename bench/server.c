@@ -9,6 +9,22 @@
 #include <string.h>
 #include <unistd.h>
 
+void *server_new(size_t size)
+{
+    void *server = calloc(1, size);
+
+    if (!server) {
+        bench_fail("out of memory");
+    }
+    return server;
+}
+
+void server_leave_out(const char *part, const char *program)
+{
+    printf("-- %s: left out, %s is not installed (tools/setup.sh test)\n", part,
+           program);
+}
+
 bool server_has(const struct server *server, const char *scheme)
 {
     return server && !strcmp(server->scheme, scheme);

@@ -25,6 +25,10 @@ struct server {
     double (*seconds)(const struct server *);
 };
 
+/* Zeroed memory. */
+void *server_new(size_t size);
+/* Says that this part is. */
+void server_leave_out(const char *part, const char *program);
 /* Is a store of that scheme on it? None (NULL) has any. */
 bool server_has(const struct server *server, const char *scheme);
 /* Of processor time that a process has used. */

@@ -59,10 +59,7 @@ struct servermysql *servermysql_start(void)
     if (!hf__mariadb_is_installed()) {
         return NULL;
     }
-    mysql = calloc(1, sizeof *mysql);
-    if (!mysql) {
-        bench_fail("out of memory");
-    }
+    mysql = server_new(sizeof *mysql);
     mysql->mariadb = hf__mariadb_start(&opts);
     hf__mariadb_database(mysql->mariadb, mysql->database);
     hf__mariadb_url(mysql->mariadb, mysql->database, mysql->url,

@@ -106,10 +106,7 @@ struct serverredis *serverredis_start(int n)
     if (!hf__redis_is_installed()) {
         return NULL;
     }
-    redis = calloc(1, sizeof *redis);
-    if (!redis) {
-        bench_fail("out of memory");
-    }
+    redis = server_new(sizeof *redis);
     redis->n = n;
     redis->group = hf__redis_group_start(n, NULL);
     find_places(redis);

@@ -11,6 +11,18 @@
 #include <string.h>
 #include <sys/resource.h>
 
+static bool turn_raw(struct bench_worker *w)
+{
+    struct side_lane *lane = w->arg;
+
+    return lane->pair(lane->raw, lane->key);
+}
+
+static double fly_raw(struct side *side, double seconds)
+{
+    return side->by_hand->fly(side->lane[0].raw, side->n, seconds);
+}
+
 static bool turn_library(struct bench_worker *w)
 {
     struct side_lane *lane = w->arg;
@@ -24,16 +36,34 @@ static double fly_library(struct side *side, double seconds)
     return loop_fly(side->lane[0].client, side->n, seconds);
 }
 
-void side_set_raw(struct side *side, const char *what, int n,
-                  bool (*turn)(struct bench_worker *))
+void side_set_raw(struct side *side, const struct sides_raw *raw, int n,
+                  bool is_in_flight)
 {
+    int connections = is_in_flight ? 1 : n;
     int i;
 
-    *side = (struct side){.n = n, .turn = turn};
-    (void)snprintf(side->what, sizeof side->what, "%s", what);
+    *side = (struct side){.n = n,
+                          .by_hand = raw,
+                          .turn = turn_raw,
+                          .fly = is_in_flight ? fly_raw : NULL};
+    (void)snprintf(side->what, sizeof side->what, "%s%s", raw->name,
+                   is_in_flight ? ", in flight" : "");
     for (i = 0; i < n; i++) {
         (void)snprintf(side->lane[i].key, sizeof side->lane[i].key,
                        "holdfast:job:%d", i);
+        side->lane[i].pair = raw->pair;
+    }
+    for (i = 0; i < connections; i++) {
+        side->lane[i].raw = raw->open(raw->of);
+    }
+}
+
+void side_end_raw(struct side *side)
+{
+    int i;
+
+    for (i = 0; i < side->n && side->lane[i].raw; i++) {
+        side->by_hand->close(side->lane[i].raw);
     }
 }
 
@@ -214,4 +244,35 @@ void sides_compare(const struct sides *s, struct side *raw,
         report_cost(s, side[i]);
     }
     report_ratio(s, (const struct side *[]){raw, library}, rounds, target);
+}
+
+/* ---- bouts --------------------------------------------------------------- */
+
+static void fight(const struct sides *s, hf_client *client,
+                  const struct sides_bout *bout)
+{
+    static struct side raw;
+    static struct side library;
+
+    side_set_raw(&raw, &s->raw, bout->n_raw ? bout->n_raw : bout->n,
+                 bout->is_in_flight && s->raw.fly);
+    side_set_library(&library, client, bout->n, bout->is_in_flight);
+    sides_compare(s, &raw, &library, bout->rounds, bout->target);
+    if (s->after) {
+        s->after(s, &raw);
+        s->after(s, &library);
+    }
+    side_end_raw(&raw);
+}
+
+void sides_own_names(const struct sides *s, const struct sides_bout bouts[],
+                     size_t n)
+{
+    hf_client *client = bench_open_as(s->b, s->b->server->scheme, "");
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        fight(s, client, &bouts[i]);
+    }
+    hf_close(client);
 }

@@ -14,17 +14,33 @@
 #define SIDES_ROUNDS_MAX 32
 #define SIDES_IN_FLIGHT  256
 
+/* Locks by hand: on a connection for each thread, or on one with all pairs in
+ * flight. */
+struct sides_raw {
+    const char *name;
+    const void *of; /* what open() is given */
+    void *(*open)(const void *of);
+    void (*close)(void *raw);
+    /* False: nothing is held. */
+    bool (*pair)(void *raw, const char *key);
+    /* Pairs per second of n in flight, on names of their own; NULL: threads
+     * only. */
+    double (*fly)(void *raw, int n, double seconds);
+};
+
 struct side_lane {
     char name[24];
     char key[32];
     hf_client *client;
     void *raw;
+    bool (*pair)(void *raw, const char *key);
 };
 
 /* A side of the comparison: n lanes, each a thread, or n in flight. */
 struct side {
     char what[28];
     int n;
+    const struct sides_raw *by_hand;     /* NULL: the library */
     bool (*turn)(struct bench_worker *); /* of a thread; its arg is the lane */
     /* Of one thread that has all of them in flight, for so long: pairs per
      * second. NULL: they have threads. */
@@ -37,9 +53,9 @@ struct side {
     uint64_t errors;
 };
 
-/* Lanes with keys, without anything raw yet. */
-void side_set_raw(struct side *side, const char *what, int n,
-                  bool (*turn)(struct bench_worker *));
+void side_set_raw(struct side *side, const struct sides_raw *raw, int n,
+                  bool is_in_flight);
+void side_end_raw(struct side *side);
 void side_set_library(struct side *side, hf_client *client, int n,
                       bool is_in_flight);
 
@@ -47,6 +63,9 @@ void side_set_library(struct side *side, hf_client *client, int n,
 struct sides {
     const struct bench *b;
     const char *label; /* "mysql flush=1" */
+    struct sides_raw raw;
+    /* Of each side after a bout; may be NULL. */
+    void (*after)(const struct sides *s, struct side *side);
 };
 
 int sides_rounds(const struct sides *s, int full);
@@ -56,6 +75,17 @@ void sides_take_turns(const struct sides *s, struct side *side[], int n_sides,
  * is not 0. */
 void sides_compare(const struct sides *s, struct side *raw,
                    struct side *library, int full_rounds, double target);
+
+struct sides_bout {
+    int n;
+    int n_raw; /* threads of the raw side; 0: it is as the library's */
+    bool is_in_flight;
+    int rounds;
+    double target;
+};
+/* One after the other, with one client of the library for all. */
+void sides_own_names(const struct sides *s, const struct sides_bout bouts[],
+                     size_t n);
 
 struct report_figure sides_figure(const struct sides *s,
                                   const struct side *side, const char *what,
