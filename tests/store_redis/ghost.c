@@ -39,8 +39,8 @@ static struct late begin_late(const char *rights)
     s.proxy = hf__proxy_start(server_port(), &hf__framing_redis);
     s.bob = open_store();
     snprintf(text, sizeof text,
-             "redis://alice:pw@127.0.0.1:%d/0?io_timeout=400ms",
-             hf__proxy_port(s.proxy));
+             "redis://alice:pw@127.0.0.1:%d/0?io_timeout=%lldms",
+             hf__proxy_port(s.proxy), (long long)patience(400));
     EXPECT_IS(hf_open(text, NULL, &s.alice, NULL), HF_OK);
     EXPECT_IS(try_once(s.alice, "job"), HF_OK);
     return s;
