@@ -173,7 +173,7 @@ static void make_row(const char *name)
 TEST(an_acquire_that_was_given_up_leaves_no_ghost)
 {
     AUTO_STRANGER *db = stranger();
-    AUTO_CLIENT *bob = open_with("io_timeout=300ms");
+    AUTO_CLIENT *bob = open_with("io_timeout=1s");
     AUTO_CLIENT *carol = open_store();
     int64_t start;
 
