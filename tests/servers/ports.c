@@ -23,13 +23,18 @@ enum { TRIES = 1000 };
  * server is away. */
 enum { LOWEST_PORT = 10000, PORTS = 20000 };
 
+struct sockaddr_in hf__servers_at(int port)
+{
+    return (struct sockaddr_in){.sin_family = AF_INET,
+                                .sin_port = htons((uint16_t)port),
+                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+}
+
 /* SO_REUSEADDR comes last, so that it opens the port to a server and not to
  * the next who would keep it. −1: another has it. */
 static int keep(int port)
 {
-    struct sockaddr_in at = {.sin_family = AF_INET,
-                             .sin_port = htons((uint16_t)port),
-                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in at = hf__servers_at(port);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     int on = 1;
 

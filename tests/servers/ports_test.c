@@ -6,7 +6,6 @@
 #include "tests/lib/test.h"
 #include "tests/servers/servers.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -16,17 +15,10 @@
 /* So many of the 20,000 that two of them are hardly ever apart by chance. */
 enum { MANY = 500 };
 
-static struct sockaddr_in at_port(int port)
-{
-    return (struct sockaddr_in){.sin_family = AF_INET,
-                                .sin_port = htons((uint16_t)port),
-                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-}
-
 /* 0, or why the port can't be bound to as hf__servers_take_port() does. */
 static int bind_error(int port)
 {
-    struct sockaddr_in at = at_port(port);
+    struct sockaddr_in at = hf__servers_at(port);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     int error = bind(fd, (void *)&at, sizeof at) < 0 ? errno : 0;
 
@@ -36,7 +28,7 @@ static int bind_error(int port)
 
 static int connect_error(int port)
 {
-    struct sockaddr_in at = at_port(port);
+    struct sockaddr_in at = hf__servers_at(port);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     int error = connect(fd, (void *)&at, sizeof at) < 0 ? errno : 0;
 
@@ -46,7 +38,7 @@ static int connect_error(int port)
 
 static int serve(int port)
 {
-    struct sockaddr_in at = at_port(port);
+    struct sockaddr_in at = hf__servers_at(port);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     int on = 1;
 

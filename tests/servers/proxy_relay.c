@@ -5,8 +5,8 @@
  */
 #include "tests/lib/test.h"
 #include "tests/servers/proxy_private.h"
+#include "tests/servers/servers.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -18,16 +18,9 @@
 enum { PASSAGES_MAX = 500, BACKLOG = 128, LONG_MS = 60000 };
 enum { CONTROL, LISTENER, FIXED };
 
-static struct sockaddr_in at_port(int port)
-{
-    return (struct sockaddr_in){.sin_family = AF_INET,
-                                .sin_port = htons((uint16_t)port),
-                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-}
-
 int hf__relay_listen(int port)
 {
-    struct sockaddr_in at = at_port(port);
+    struct sockaddr_in at = hf__servers_at(port);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     int on = 1;
 
@@ -49,7 +42,7 @@ static void hurry(int fd)
 /* −1: there is no server. One that is slow to accept shows later. */
 static int connect_server(int port)
 {
-    struct sockaddr_in at = at_port(port);
+    struct sockaddr_in at = hf__servers_at(port);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     if (connect(fd, (void *)&at, sizeof at) < 0 && errno != EINPROGRESS) {

@@ -8,7 +8,6 @@
 #include "tests/servers/scene.h"
 #include "tests/servers/servers.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -40,9 +39,7 @@ static void try_insert(void *arg)
 /* A connection that speaks no MySQL; −1: refused. */
 static int connect_plainly(const struct hf__proxy *p)
 {
-    struct sockaddr_in at = {.sin_family = AF_INET,
-                             .sin_port = htons((uint16_t)hf__proxy_port(p)),
-                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in at = hf__servers_at(hf__proxy_port(p));
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     if (connect(fd, (void *)&at, sizeof at) < 0) {

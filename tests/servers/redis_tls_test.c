@@ -6,8 +6,8 @@
  */
 #include "tests/lib/test.h"
 #include "tests/servers/redis.h"
+#include "tests/servers/servers.h"
 
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <openssl/ssl.h>
 #include <openssl/x509_vfy.h>
@@ -20,9 +20,7 @@ static const struct hf__redis_opts with_tls = {.has_tls = true};
 
 static int connect_to(int port)
 {
-    struct sockaddr_in at = {.sin_family = AF_INET,
-                             .sin_port = htons((uint16_t)port),
-                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in at = hf__servers_at(port);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     EXPECT_IS(connect(fd, (void *)&at, sizeof at), 0);

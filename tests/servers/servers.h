@@ -8,6 +8,7 @@
 #ifndef HF_TESTS_SERVERS_SERVERS_H
 #define HF_TESTS_SERVERS_SERVERS_H
 
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,6 +28,8 @@ _Noreturn void hf__servers_exec(const char *const argv[]);
 /* Runs that program to its end. Its words go to a file, and are printed if it
  * fails. */
 bool hf__servers_run(const char *const argv[], const char *log);
+/* That port of 127.0.0.1; 0: the kernel chooses one. */
+struct sockaddr_in hf__servers_at(int port);
 /* A port of 127.0.0.1 that nobody listens on and no client is given. While this
  * process lives nobody else is given it either, whether a server of ours is
  * there or not: each that is started there must set SO_REUSEADDR. */

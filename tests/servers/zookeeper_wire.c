@@ -6,7 +6,6 @@
 #include "tests/servers/zookeeper_wire.h"
 #include "tests/servers/servers.h"
 
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
@@ -20,9 +19,7 @@ enum { PATIENCE_MS = 20000 };
 
 int hf__wire_reach(int port, int64_t patience_ms)
 {
-    struct sockaddr_in at = {.sin_family = AF_INET,
-                             .sin_port = htons((uint16_t)port),
-                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in at = hf__servers_at(port);
     int64_t ms = hf__servers_patience(patience_ms);
     struct timeval patience = {.tv_sec = ms / 1000,
                                .tv_usec = ms % 1000 * 1000};

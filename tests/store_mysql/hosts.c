@@ -25,8 +25,7 @@ static const char *url_at(const char *hosts, const char *rest)
 /* A port that takes connections and says nothing. */
 static int listen_silently(int *ret_port)
 {
-    struct sockaddr_in at = {.sin_family = AF_INET,
-                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in at = hf__servers_at(0);
     socklen_t length = sizeof at;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 

@@ -66,8 +66,7 @@ TEST_WITHIN(60, where_nobody_listens_is_told_at_once)
 /* Accepts, and says nothing. */
 static int listen_silently(int *ret_port)
 {
-    struct sockaddr_in at = {.sin_family = AF_INET,
-                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in at = hf__servers_at(0);
     socklen_t size = sizeof at;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 

@@ -7,7 +7,6 @@
 #include "src/base/error.h"
 #include "tests/store_redis/connect/site.h"
 
-#include <arpa/inet.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -26,9 +25,7 @@ static struct addrinfo *address_of(int port)
 /* A port whose line is full, so that a connection to it is never made. */
 static void fill(int fd, int port, int others[8])
 {
-    struct sockaddr_in to = {.sin_family = AF_INET,
-                             .sin_port = htons((uint16_t)port),
-                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in to = hf__servers_at(port);
 
     EXPECT_IS(listen(fd, 0), 0);
     for (int i = 0; i < 8; i++) {

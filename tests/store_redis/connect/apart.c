@@ -7,7 +7,6 @@
  */
 #include "tests/store_redis/connect/site.h"
 
-#include <arpa/inet.h>
 #include <hiredis/hiredis.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,9 +109,7 @@ static void answer(const struct passage *p, const redisReply *command,
 
 static int dial(int port)
 {
-    struct sockaddr_in to = {.sin_family = AF_INET,
-                             .sin_port = htons((uint16_t)port),
-                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in to = hf__servers_at(port);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     EXPECT(fd >= 0);

@@ -61,8 +61,7 @@ char expect_open(const char *url)
 
 int listen_silently(int *ret_port)
 {
-    struct sockaddr_in to = {.sin_family = AF_INET,
-                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in to = hf__servers_at(0);
     socklen_t length = sizeof to;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 

@@ -36,8 +36,7 @@ static void start_listening(struct listener *l)
 {
     socklen_t size = sizeof l->at;
 
-    l->at = (struct sockaddr_in){.sin_family = AF_INET,
-                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    l->at = hf__servers_at(0);
     l->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     EXPECT_IS(bind(l->fd, (struct sockaddr *)&l->at, size), 0);
     EXPECT_IS(listen(l->fd, 8), 0);
