@@ -223,12 +223,9 @@ int hf__zk_await(struct hf__zk_calls *calls, hf__time deadline, hf_error *err)
         if (is_answered(calls, &asked)) {
             return HF_OK;
         }
-        int r = hf__zk_is_over(f, err);
+        int r = hf__zk_may_wait(f, deadline, err);
         if (r != HF_OK) {
             return r;
-        }
-        if (hf__is_interrupted(f->head) || !hf__before(hf__now(), deadline)) {
-            return HF_BUSY;
         }
         hf__park(&f->parker, seen,
                  hf__earlier(deadline, hf__zk_mind_silence(f, asked)));

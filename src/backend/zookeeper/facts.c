@@ -37,11 +37,10 @@ static int await_end(struct hf__zk *s, hf__time deadline, hf_error *err)
 {
     for (;;) {
         unsigned seen = hf__parker_seen(&s->front.parker);
-        int r = hf__zk_is_over(&s->front, err);
+        int r = hf__zk_may_wait(&s->front, deadline, err);
 
-        if (r != HF_OK || hf__is_interrupted(&s->head) ||
-            !hf__before(hf__now(), deadline)) {
-            return r;
+        if (r != HF_OK) {
+            return r == HF_BUSY ? HF_OK : r;
         }
         hf__park(&s->front.parker, seen, deadline);
     }

@@ -87,6 +87,9 @@ HF_MUST_CHECK int hf__zk_ready(struct hf__zk_front *, hf__time deadline,
                                hf_error *);
 /* HF_OK, or the negative status and the text of why it is over. */
 HF_MUST_CHECK int hf__zk_is_over(struct hf__zk_front *, hf_error *);
+/* The same while there is time: HF_BUSY after the deadline, or an interrupt. */
+HF_MUST_CHECK int hf__zk_may_wait(struct hf__zk_front *, hf__time deadline,
+                                  hf_error *);
 
 /* Of a link that is over: the server hears of us no more, and so the session
  * ends there in its time. */

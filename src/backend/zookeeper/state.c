@@ -217,6 +217,18 @@ static bool is_ready(struct hf__zk_link *link)
     return state_of(link) == HF__ZK_CONNECTED && link->is_known;
 }
 
+int hf__zk_may_wait(struct hf__zk_front *f, hf__time deadline, hf_error *err)
+{
+    int r = hf__zk_is_over(f, err);
+
+    if (r != HF_OK) {
+        return r;
+    }
+    return hf__is_interrupted(f->head) || !hf__before(hf__now(), deadline)
+               ? HF_BUSY
+               : HF_OK;
+}
+
 int hf__zk_ready(struct hf__zk_front *f, hf__time deadline, hf_error *err)
 {
     for (;;) {
@@ -227,12 +239,9 @@ int hf__zk_ready(struct hf__zk_front *f, hf__time deadline, hf_error *err)
         if (is_ready(f->link)) {
             return HF_OK;
         }
-        int r = hf__zk_is_over(f, err);
+        int r = hf__zk_may_wait(f, deadline, err);
         if (r != HF_OK) {
             return r;
-        }
-        if (hf__is_interrupted(f->head) || !hf__before(hf__now(), deadline)) {
-            return HF_BUSY;
         }
         hf__park(&f->parker, seen, hf__earlier(again, deadline));
     }
