@@ -211,6 +211,28 @@ TEST(slots_and_the_lock_are_told_apart)
     EXPECT(hf__token_equal(&child.token, &token));
 }
 
+TEST(a_path_for_people_has_no_token)
+{
+    static const char *const paths[][2] = {
+        {"/a/job/x-" HEX "-0000000001", "/a/job/x-…-0000000001"},
+        {"/a/job/x-" HEX "-", "/a/job/x-…-"},
+        {"/a/job/s-" HEX "-0000000001", "/a/job/s-…-0000000001"},
+        {"/a/job/n12-" HEX "-2147483647", "/a/job/n12-…-2147483647"},
+        {"/a/job/k3-" HEX "-0000000001", "/a/job/k3-…-0000000001"},
+        {"/a/job/lock-" HEX, "/a/job/lock-…"},
+        {"/a/job/lock", "/a/job/lock"},
+        {"/a/my-" HEX, "/a/my-" HEX},
+        {"/a/" HEX, "/a/" HEX},
+        {"/", "/"},
+        {"no path", "no path"}};
+
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        char shown[HF__ZK_PATH_MAX];
+
+        EXPECT_TEXT(hf__zk_path_show(paths[i][0], shown), paths[i][1]);
+    }
+}
+
 /* As a server of 3.8 does: it stays at the last one, and what is made while
  * another is under way is the lowest of all. */
 TEST(near_the_end_a_sequence_says_nothing)

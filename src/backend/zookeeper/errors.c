@@ -5,6 +5,7 @@
  */
 #include "src/backend/zookeeper/errors.h"
 
+#include "src/backend/zookeeper/node.h"
 #include "src/base/error.h"
 
 #include <stddef.h>
@@ -103,13 +104,14 @@ int hf__zk_fail(struct hf__zk_front *f, const struct hf__zk_answer *answer,
     const struct meaning *m = meaning_of(answer->rc);
     int status = m->status;
     char server[256];
+    char shown[HF__ZK_PATH_MAX];
 
     if (status == HF_EUNKNOWN && (!changes || !answer->was_sent)) {
         status = HF_EUNAVAIL;
     }
     return hf__fail_native(
         err, status, answer->rc > 0 ? 0 : answer->rc, "%s: %s: %s%s%s%s",
-        hf__zk_server(f, server, sizeof server), path,
+        hf__zk_server(f, server, sizeof server), hf__zk_path_show(path, shown),
         m->text == NULL ? zerror(answer->rc) : m->text,
         m->remedy == NULL ? "" : " (", m->remedy == NULL ? "" : m->remedy,
         m->remedy == NULL ? "" : ")");

@@ -15,8 +15,8 @@ bool hf__zk_is_unknown(int rc);
 bool hf__zk_is_short(int rc);
 
 /* The status of a rc that is not ZOK, with a text that names the server and
- * the path and says what helps. An unanswered request is HF_EUNKNOWN if it was
- * sent and `changes` something, else HF_EUNAVAIL. */
+ * the path, without a token, and says what helps. An unanswered request is
+ * HF_EUNKNOWN if it was sent and `changes` something, else HF_EUNAVAIL. */
 int hf__zk_fail(struct hf__zk_front *, const struct hf__zk_answer *,
                 const char *path, bool changes, hf_error *);
 /* HF_EUNAVAIL: nothing was sent, for it is not connected. */
