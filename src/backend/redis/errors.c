@@ -135,12 +135,30 @@ bool hf__redis_knows(const redisReply *reply)
 
 /* A command that a server does not know is repeated with its arguments, which
  * are nobody's business: "ERR unknown command 'X', with args beginning …". */
-static int quoted_length(const char *text)
+static size_t told_length(const char *text)
 {
     const char *end = strstr(text, ", with args beginning with");
-    size_t length = end == NULL ? strlen(text) : (size_t)(end - text);
 
-    return length < QUOTED_MAX ? (int)length : QUOTED_MAX;
+    return end == NULL ? strlen(text) : (size_t)(end - text);
+}
+
+/* What we quote of it: no token, which a proxy may repeat as well. */
+static void quote(const char *text, char to[QUOTED_MAX + 1])
+{
+    size_t length = told_length(text);
+    size_t n = 0;
+
+    for (size_t i = 0; i < length && n < QUOTED_MAX; i++) {
+        size_t digits = strspn(text + i, "0123456789abcdef");
+
+        if (digits >= HF__TOKEN_DIGITS) {
+            i += digits - 1;
+            to[n++] = '*';
+        } else {
+            to[n++] = text[i];
+        }
+    }
+    to[n] = '\0';
 }
 
 int hf__redis_auth_error(const redisReply *reply, hf_error *err)
@@ -164,12 +182,13 @@ int hf__redis_error(const redisReply *reply, const struct hf__key *key,
     const struct meaning *m = meaning_of(text);
     const char *name = key == NULL ? "" : key->bytes + key->name_at;
     int length = key == NULL ? 0 : key->length - key->name_at;
-    int quoted = quoted_length(text);
+    char quoted[QUOTED_MAX + 1];
 
+    quote(text, quoted);
     return m->remedy == NULL
-               ? hf__fail(err, m->status, "%.*s%sthe server says: %.*s", length,
-                          name, length > 0 ? ": " : "", quoted, text)
-               : hf__fail(err, m->status, "%.*s%sthe server says: %.*s (%s)",
-                          length, name, length > 0 ? ": " : "", quoted, text,
+               ? hf__fail(err, m->status, "%.*s%sthe server says: %s", length,
+                          name, length > 0 ? ": " : "", quoted)
+               : hf__fail(err, m->status, "%.*s%sthe server says: %s (%s)",
+                          length, name, length > 0 ? ": " : "", quoted,
                           m->remedy);
 }

@@ -65,8 +65,10 @@ int hf__survey_page(const struct hf__survey *v, struct hf__scan *scan,
         return r;
     }
     if (reply->type == REDIS_REPLY_ERROR) {
-        r = hf__redis_error(reply, NULL, v->err);
-        return r < 0 ? r : hf__survey_fail(v, HF_EUNAVAIL, reply->str);
+        hf_error said = HF_ERROR_INIT;
+
+        r = hf__redis_error(reply, NULL, &said);
+        return hf__survey_fail(v, r < 0 ? r : (int)HF_EUNAVAIL, said.text);
     }
     r = hf__scan_take(scan, reply, names);
     if (r == HF_ENOMEM) {

@@ -94,6 +94,25 @@ TEST(what_a_server_repeats_is_not_told)
     }
 }
 
+/* As a proxy might that tells what it was sent. */
+TEST(a_token_that_a_server_repeats_is_not_told)
+{
+    static const char token[] = "0123456789abcdeffedcba9876543210";
+    char said[300];
+    redisReply reply = {.type = REDIS_REPLY_ERROR, .str = said};
+
+    for (int before = 0; before < 180; before += 10) {
+        hf_error err = HF_ERROR_INIT;
+
+        snprintf(said, sizeof said, "ERR %*s not for me: '%s' and more", before,
+                 "evalsha", token);
+        reply.len = strlen(said);
+        EXPECT_IS(hf__redis_error(&reply, NULL, &err), HF_EPROTO);
+        EXPECT_HAS(err.text, "not for me: '");
+        EXPECT(strstr(err.text, "0123456789") == NULL);
+    }
+}
+
 TEST(the_lock_is_named_and_long_words_are_cut)
 {
     static const struct hf__key key = {"holdfast:job-1", 14, 9};
