@@ -6,6 +6,7 @@
  */
 #include "src/base/thread.h"
 
+#include "src/base/time.h"
 #include "src/base/utf8.h"
 
 #include <errno.h>
@@ -13,6 +14,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,6 +32,7 @@
 #endif
 
 enum { STACK_SIZE = 256 * 1024 };
+enum { ASKED_MAX = 4, ASKED_ROOM = 1024 * 1024, GONE_WITHIN_MS = 100 };
 
 void hf__mutex_init(struct hf__mutex *m)
 {
@@ -107,6 +110,76 @@ int hf__thread_start(struct hf__thread *t, const char *name, void (*fn)(void *),
     pthread_attr_destroy(&attr);
     t->is_running = failed == 0;
     return failed == 0 ? HF_OK : HF_EUNAVAIL;
+}
+
+/* One that is asked for. */
+struct asked {
+    pthread_t native;
+    pid_t number;
+    struct hf__mutex *gate;
+};
+
+static void *pass_gate(void *arg)
+{
+    struct asked *a = arg;
+
+    a->number = gettid();
+    hf__mutex_lock(a->gate);
+    hf__mutex_unlock(a->gate);
+    return NULL;
+}
+
+static bool start_asked(struct asked *a, struct hf__mutex *gate,
+                        const pthread_attr_t *usual)
+{
+    a->gate = gate;
+    return pthread_create(&a->native, usual, pass_gate, a) == 0;
+}
+
+/* Little is left once that is refused. */
+static bool has_room(void)
+{
+    void *room =
+        mmap(NULL, ASKED_ROOM, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    return room != MAP_FAILED && munmap(room, ASKED_ROOM) == 0;
+}
+
+/* Whom we joined, the kernel may count for a moment yet. */
+static void await_gone(pid_t number, hf__time until)
+{
+    while (tgkill(getpid(), number, 0) == 0 && hf__before(hf__now(), until)) {
+        hf__thread_yield();
+    }
+}
+
+int hf__threads_ask(int n)
+{
+    struct hf__mutex gate = HF__MUTEX_INIT;
+    struct asked asked[ASKED_MAX];
+    pthread_attr_t usual;
+    int started = 0;
+
+    HF_ASSERT(n <= ASKED_MAX);
+    if (pthread_attr_init(&usual) != 0) {
+        return HF_ENOMEM;
+    }
+    hf__mutex_lock(&gate); /* so that all are there at once */
+    while (started < n && start_asked(&asked[started], &gate, &usual)) {
+        started++;
+    }
+    bool is_had = started == n && has_room();
+    hf__mutex_unlock(&gate);
+    for (int i = 0; i < started; i++) {
+        HF_ASSERT(pthread_join(asked[i].native, NULL) == 0);
+    }
+    hf__time until = hf__after_ms(hf__now(), GONE_WITHIN_MS);
+    for (int i = 0; i < started; i++) {
+        await_gone(asked[i].number, until);
+    }
+    pthread_attr_destroy(&usual);
+    hf__mutex_fini(&gate);
+    return is_had ? HF_OK : HF_ENOMEM;
 }
 
 void hf__thread_stop(struct hf__thread *t)

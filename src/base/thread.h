@@ -42,6 +42,13 @@ struct hf__thread {
  */
 HF_MUST_CHECK int hf__thread_start(struct hf__thread *, const char *name,
                                    void (*fn)(void *), void *arg);
+/*
+ * Ask for a library that does not live without its threads: can it have n (≤ 4)
+ * with stacks of the usual size, and a megabyte beside? They are started, and
+ * are gone when it returns. HF_OK, or HF_ENOMEM. Whoever takes what is there a
+ * moment later is not kept from it.
+ */
+HF_MODULE_API HF_MUST_CHECK int hf__threads_ask(int n);
 /* Joins; harmless if it was never started. */
 void hf__thread_stop(struct hf__thread *);
 /* The kernel's number of the calling thread; never 0. */

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* What a thread of ours found out about itself. */
@@ -57,6 +58,17 @@ TEST(a_name_that_was_cut_in_a_character_stays_text)
     EXPECT_IS(pthread_setname_np(pthread_self(), ""), 0);
     hf__thread_name(name, sizeof name);
     EXPECT_TEXT(name, "");
+}
+
+TEST(threads_that_were_asked_for_are_gone)
+{
+    struct stat own;
+
+    for (int n = 0; n <= 4; n++) {
+        EXPECT_IS(hf__threads_ask(n), HF_OK);
+    }
+    EXPECT_IS(stat("/proc/self/task", &own), 0);
+    EXPECT_IS(own.st_nlink, 3); /* it, its parent, and this one's */
 }
 
 static struct hf__mutex mutex = HF__MUTEX_INIT;

@@ -21,6 +21,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Of the library's, for a handle. */
+enum { THREADS = 2 };
+
 struct addresses {
     char text[HF__ZK_ADDRESSES][INET6_ADDRSTRLEN + 32]; /* "::1:2181" */
     int n;
@@ -158,13 +161,36 @@ static void keep_order(void)
     zoo_deterministic_conn_order(1);
 }
 
+/* The library ends the process where it can't have its threads, so they are
+ * asked for first; with glibc their stacks are kept for it. */
+static int init(struct hf__zk_link *link, const char *hosts, int timeout_ms,
+                zhandle_t **ret_handle, hf_error *err)
+{
+    char words[64];
+
+    if (hf__threads_ask(THREADS) != HF_OK) {
+        return hf__fail(err, HF_ENOMEM,
+                        "%s: no session was made: the system gives no two "
+                        "threads more (see ulimit -u, ulimit -v)",
+                        link->shown);
+    }
+    *ret_handle = zookeeper_init2(hosts, hear_session, timeout_ms, NULL, link,
+                                  ZOO_NO_LOG_CLIENTENV, ignore);
+    return *ret_handle != NULL
+               ? (int)HF_OK
+               : hf__fail_native(err, errno == ENOMEM ? HF_ENOMEM : HF_EUNAVAIL,
+                                 errno, "%s: no session was made: %s",
+                                 link->shown,
+                                 hf__errno_text(errno, words, sizeof words));
+}
+
 /* Its threads inherit that all signals are blocked: they are the
  * application's. No fork comes in between: it asks the C library which
  * addresses this host has, whose lock a child would find taken for ever. (When
  * it connects, it asks again, and of that moment no fork can be kept out.) Nor
  * is another link made meanwhile, whose pipe would be new as well. */
-static zhandle_t *make_handle(struct hf__zk_link *link, const char *hosts,
-                              int timeout_ms)
+static int make_handle(struct hf__zk_link *link, const char *hosts,
+                       int timeout_ms, zhandle_t **ret_handle, hf_error *err)
 {
     static hf__once once = HF__ONCE_INIT;
     struct hf__signals signals;
@@ -174,17 +200,14 @@ static zhandle_t *make_handle(struct hf__zk_link *link, const char *hosts,
     hf__fork_forbid();
     hf__zk_fds_note(&before);
     hf__signals_block(&signals);
-    zhandle_t *handle = zookeeper_init2(hosts, hear_session, timeout_ms, NULL,
-                                        link, ZOO_NO_LOG_CLIENTENV, ignore);
-    int saved = errno;
+    int r = init(link, hosts, timeout_ms, ret_handle, err);
     hf__signals_restore(&signals);
-    if (handle != NULL) {
-        (void)zoo_set_servers_resolution_delay(handle, -1);
+    if (r == HF_OK) {
+        (void)zoo_set_servers_resolution_delay(*ret_handle, -1);
         hf__zk_fds_keep_pipe(&before);
     }
     hf__fork_allow();
-    errno = saved;
-    return handle;
+    return r;
 }
 
 static int fail_lookup(const struct hf__zk_link *link, int error, hf_error *err)
@@ -196,19 +219,16 @@ static int fail_lookup(const struct hf__zk_link *link, int error, hf_error *err)
 static int make(struct hf__zk_link *link, const char *hosts,
                 const struct hf__zk_target *target, hf_error *err)
 {
-    char words[64];
+    zhandle_t *handle = NULL;
 
     hf__mutex_lock(&link->mutex);
     memcpy(link->addresses, hosts, strlen(hosts) + 1);
     link->made_at = hf__now();
     hf__mutex_unlock(&link->mutex);
     hf__zk_move(link, HF__ZK_AWAY);
-    zhandle_t *handle = make_handle(link, hosts, target->timeout_ms);
-    if (handle == NULL) {
-        return hf__fail_native(err, errno == ENOMEM ? HF_ENOMEM : HF_EUNAVAIL,
-                               errno, "%s: no session was made: %s",
-                               link->shown,
-                               hf__errno_text(errno, words, sizeof words));
+    int r = make_handle(link, hosts, target->timeout_ms, &handle, err);
+    if (r != HF_OK) {
+        return r;
     }
     hf__zk_made(link, handle);
     return link->has_user ? introduce(handle, link, target, err) : (int)HF_OK;
