@@ -3,27 +3,34 @@
  * A list of all objects of one kind in this process, that knows of fork().
  * A child finds its own list empty and what it inherited apart: the parent's
  * objects are there in memory, but their descriptors and mappings are not.
- * The mutex is made anew in the child, because a thread of the parent may
- * have held it in the moment of the fork. Thread: any.
+ * Thread: any.
  */
 #ifndef HF_BASE_FAMILY_H
 #define HF_BASE_FAMILY_H
 
 #include "src/base/base.h"
+#include "src/base/fork.h"
 #include "src/base/list.h"
-#include "src/base/thread.h"
 
-#include <stdatomic.h>
-
+/* In static memory, zeroed. */
 struct hf__family {
-    struct hf__mutex lock;
-    atomic_uint generation;    /* of fork, for which the rest is made */
+    struct hf__process_mutex mutex;
+    unsigned generation;       /* of fork, for which the rest is made */
     struct hf__link members;   /* of this process */
-    struct hf__link inherited; /* of its parent, at the fork */
+    struct hf__link inherited; /* of those before it, at the fork */
 };
 
 /* Lock it, after sorting out what a fork left. */
 void hf__family_lock(struct hf__family *f);
 void hf__family_unlock(struct hf__family *f);
+
+/* For HF_SCOPED_FAMILY. */
+struct hf__family *hf__family_hold(struct hf__family *f);
+void hf__family_unlock_auto(struct hf__family **f);
+/* Hold it until the end of the scope. */
+#define HF_SCOPED_FAMILY(f)                                                    \
+    HF_AUTO(hf__family_unlock_auto)                                            \
+    __attribute__((unused)) struct hf__family *scoped_family_ =                \
+        hf__family_hold(f)
 
 #endif

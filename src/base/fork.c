@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fork handlers and the register of descriptors that a child must not
- * keep: a bit for each descriptor number. The register's mutex is held
- * through every fork(), so that the child finds it whole, and so is the one
- * that forbids forks. Which descriptors matter is for those who open them to
- * say. Thread: any.
+ * The fork handlers, the mutexes that they hold, and the register of
+ * descriptors that a child must not keep: a bit for each descriptor number.
+ * What a fork() holds, in this order: the mutex that forbids it, the one of the
+ * list of the process's mutexes, these, and the register's. So the child
+ * finds all of them free, and what they guard whole. Which descriptors matter
+ * is for those who open them to say. Thread: any.
  */
 #include "src/base/fork.h"
 
@@ -16,7 +17,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct hf__mutex forbidding = HF__MUTEX_INIT; /* taken before lock */
+static struct hf__mutex forbidding = HF__MUTEX_INIT;
+static struct hf__mutex listing = HF__MUTEX_INIT;
+static struct hf__process_mutex *process_mutexes; /* guarded by listing */
 static struct hf__mutex lock = HF__MUTEX_INIT;
 static unsigned char *bits; /* guarded by lock, as is the next */
 static size_t n_bytes;
@@ -27,12 +30,20 @@ static atomic_uint generation = 1;
 static void before_fork(void)
 {
     hf__mutex_lock(&forbidding);
+    hf__mutex_lock(&listing);
+    for (struct hf__process_mutex *m = process_mutexes; m; m = m->next) {
+        hf__mutex_lock(&m->mutex);
+    }
     hf__mutex_lock(&lock);
 }
 
 static void after_fork_in_parent(void)
 {
     hf__mutex_unlock(&lock);
+    for (struct hf__process_mutex *m = process_mutexes; m; m = m->next) {
+        hf__mutex_unlock(&m->mutex);
+    }
+    hf__mutex_unlock(&listing);
     hf__mutex_unlock(&forbidding);
 }
 
@@ -47,8 +58,7 @@ static void after_fork_in_child(void)
         memset(bits, 0, n_bytes);
     }
     atomic_fetch_add(&generation, 1);
-    hf__mutex_unlock(&lock);
-    hf__mutex_unlock(&forbidding);
+    after_fork_in_parent(); /* the same are let go */
 }
 
 static void install(void)
@@ -81,6 +91,20 @@ void hf__fork_forbid(void)
 void hf__fork_allow(void)
 {
     hf__mutex_unlock(&forbidding);
+}
+
+struct hf__mutex *hf__process_mutex(struct hf__process_mutex *m)
+{
+    if (!atomic_load(&m->is_known)) {
+        HF_SCOPED_LOCK(&listing);
+        if (!atomic_load(&m->is_known)) {
+            hf__mutex_init(&m->mutex);
+            m->next = process_mutexes;
+            process_mutexes = m;
+            atomic_store(&m->is_known, true);
+        }
+    }
+    return &m->mutex;
 }
 
 unsigned hf__fork_generation(void)

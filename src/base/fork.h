@@ -11,6 +11,9 @@
 #define HF_BASE_FORK_H
 
 #include "src/base/base.h"
+#include "src/base/thread.h"
+
+#include <stdatomic.h>
 
 /* Are the handlers installed? They are since the library was loaded. HF_OK,
  * or HF_ENOMEM if there was no memory for that. */
@@ -22,6 +25,20 @@ HF_MODULE_API unsigned hf__fork_generation(void);
  * done in the child for ever. Not to be called twice by one thread. */
 HF_MODULE_API void hf__fork_forbid(void);
 HF_MODULE_API void hf__fork_allow(void);
+
+/*
+ * A mutex of the whole process, in static memory, zeroed. Every fork() holds it
+ * from its first use on, so that a child finds it free, and what it guards
+ * whole. Who has one takes no other, and forbids no fork; who forbids forks may
+ * take one.
+ */
+struct hf__process_mutex {
+    struct hf__mutex mutex;
+    atomic_bool is_known; /* to fork() */
+    struct hf__process_mutex *next;
+};
+/* To be locked: HF_SCOPED_LOCK(hf__process_mutex(&its_mutex)). */
+HF_MODULE_API struct hf__mutex *hf__process_mutex(struct hf__process_mutex *);
 
 /* Close fd in every later child of this process. HF_OK or HF_ENOMEM. */
 HF_MODULE_API HF_MUST_CHECK int hf__fd_register(int fd);

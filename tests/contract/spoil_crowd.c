@@ -21,7 +21,7 @@ static struct hf__mem_entry *entry_of(void *s, const struct hf__op *op)
 
 static void put_line_aside(void *s, const struct hf__op *op)
 {
-    HF_SCOPED_LOCK(&hf__mem_mutex);
+    HF_SCOPED_FAMILY(&hf__mem_stores);
     struct hf__mem_entry *e = entry_of(s, op);
 
     hf__list_init(&aside);
@@ -45,7 +45,7 @@ static void put_back(struct hf__link *list)
 
 static void put_line_back(void *s, const struct hf__op *op)
 {
-    HF_SCOPED_LOCK(&hf__mem_mutex);
+    HF_SCOPED_FAMILY(&hf__mem_stores);
     struct hf__mem_entry *e = entry_of(s, op);
 
     if (e != NULL && aside.next != NULL) {
@@ -56,7 +56,7 @@ static void put_line_back(void *s, const struct hf__op *op)
 static void put_grants_aside(void *s, const struct hf__op *op,
                              enum hf__mode mode)
 {
-    HF_SCOPED_LOCK(&hf__mem_mutex);
+    HF_SCOPED_FAMILY(&hf__mem_stores);
     struct hf__mem_entry *e = entry_of(s, op);
 
     hf__list_init(&aside);
@@ -94,7 +94,7 @@ void barging_answer(void *s, struct hf__op *op)
 
 void tickets_live_for_ever(void *s, struct hf__op *op)
 {
-    HF_SCOPED_LOCK(&hf__mem_mutex);
+    HF_SCOPED_FAMILY(&hf__mem_stores);
     struct hf__mem_entry *e = entry_of(s, op);
 
     if (e != NULL) {
@@ -106,7 +106,7 @@ void tickets_live_for_ever(void *s, struct hf__op *op)
 
 void asking_again_begins_anew(void *s, struct hf__op *op)
 {
-    HF_SCOPED_LOCK(&hf__mem_mutex);
+    HF_SCOPED_FAMILY(&hf__mem_stores);
     struct hf__mem_entry *e = entry_of(s, op);
     struct hf__mem_ticket *t =
         e == NULL ? NULL : hf__mem_ticket_of(e, &op->token);
@@ -138,7 +138,7 @@ void grant_keeps_ticket(void *s, struct hf__op *op)
         op->queueing != HF__QUEUE_ALWAYS) {
         return;
     }
-    HF_SCOPED_LOCK(&hf__mem_mutex);
+    HF_SCOPED_FAMILY(&hf__mem_stores);
     t = hf__alloc(sizeof *t);
     HF_ASSERT(t != NULL);
     t->token = op->token;
@@ -183,7 +183,7 @@ void alone_beside_shared_request(void *s, struct hf__op *op)
 
 void beside_answer(void *s, struct hf__op *op)
 {
-    HF_SCOPED_LOCK(&hf__mem_mutex);
+    HF_SCOPED_FAMILY(&hf__mem_stores);
     struct hf__mem_entry *e = entry_of(s, op);
 
     if (e != NULL && aside.next != NULL) {
@@ -194,7 +194,7 @@ void beside_answer(void *s, struct hf__op *op)
 void break_ends_one(void *s, struct hf__op *op)
 {
     if (op->kind == HF__OP_BREAK && op->fence == 0) {
-        HF_SCOPED_LOCK(&hf__mem_mutex);
+        HF_SCOPED_FAMILY(&hf__mem_stores);
         struct hf__mem_entry *e = entry_of(s, op);
 
         if (e != NULL && !hf__list_is_empty(&e->grants)) {
@@ -206,7 +206,7 @@ void break_ends_one(void *s, struct hf__op *op)
 /* One lease for the name, not for each grant. */
 void renewal_is_for_all(void *s, struct hf__op *op)
 {
-    HF_SCOPED_LOCK(&hf__mem_mutex);
+    HF_SCOPED_FAMILY(&hf__mem_stores);
     struct hf__mem_entry *e = entry_of(s, op);
     hf__time end = hf__after_ns(hf__now(), op->lease_us * 1000);
 
@@ -227,7 +227,7 @@ void any_number_of_slots_fits(void *s, struct hf__op *op)
 
 void slot_is_given_twice(void *s, struct hf__op *op)
 {
-    HF_SCOPED_LOCK(&hf__mem_mutex);
+    HF_SCOPED_FAMILY(&hf__mem_stores);
     struct hf__mem_entry *e = entry_of(s, op);
     struct hf__mem_grant *g =
         e == NULL ? NULL : hf__mem_grant_of(e, &op->token);
@@ -241,7 +241,7 @@ void slot_is_given_twice(void *s, struct hf__op *op)
 /* A counter for each that stands there, not one for the name. */
 void fence_is_each_ones_own(void *s, struct hf__op *op)
 {
-    HF_SCOPED_LOCK(&hf__mem_mutex);
+    HF_SCOPED_FAMILY(&hf__mem_stores);
     struct hf__mem_entry *e = entry_of(s, op);
 
     if (op->kind == HF__OP_ACQUIRE && op->result == HF_OK) {

@@ -13,7 +13,7 @@
 #include "src/backend/registry.h"
 
 #include "src/base/error.h"
-#include "src/base/thread.h"
+#include "src/base/fork.h"
 #include "src/base/wake.h"
 
 #include <stdio.h>
@@ -41,7 +41,7 @@ struct decorated {
 static const char *const own_options[] = {"fault", "seed"};
 enum { N_OWN = 2 };
 
-static struct hf__mutex table_mutex = HF__MUTEX_INIT;
+static struct hf__process_mutex table_mutex;
 static struct decorated table[STORES_MAX]; /* grows only; by inner */
 
 static struct hf__head *inner_head(struct session *s)
@@ -378,7 +378,7 @@ const struct hf__backend *hf__fault_over(const struct hf__backend *inner)
 {
     size_t i = 0;
 
-    HF_SCOPED_LOCK(&table_mutex);
+    HF_SCOPED_LOCK(hf__process_mutex(&table_mutex));
     while (table[i].inner != NULL && table[i].inner != inner) {
         i++;
         HF_ASSERT(i < STORES_MAX);

@@ -9,8 +9,8 @@
 #include "src/base/alloc.h"
 #include "src/base/duration.h"
 #include "src/base/error.h"
+#include "src/base/fork.h"
 #include "src/base/list.h"
-#include "src/base/thread.h"
 
 #include <string.h>
 
@@ -77,7 +77,7 @@ static const struct word targets[] = {
     {NULL, 0, 0, false},
 };
 
-static struct hf__mutex mutex = HF__MUTEX_INIT;
+static struct hf__process_mutex mutex;
 static struct hf__link plans = {&plans, &plans};
 static unsigned n_fired;
 
@@ -269,7 +269,7 @@ static int new_plan(const struct hf__url *url, struct hf__fault_plan **ret_plan,
 int hf__fault_plan_of(const struct hf__url *url,
                       struct hf__fault_plan **ret_plan, hf_error *err)
 {
-    HF_SCOPED_LOCK(&mutex);
+    HF_SCOPED_LOCK(hf__process_mutex(&mutex));
     struct hf__fault_plan *plan = find_plan(url->redacted);
 
     if (plan == NULL) {
@@ -305,7 +305,7 @@ struct hf__fault hf__fault_next(struct hf__fault_plan *plan, int target)
 {
     struct hf__fault fault = {HF__FAULT_NONE, 0};
 
-    HF_SCOPED_LOCK(&mutex);
+    HF_SCOPED_LOCK(hf__process_mutex(&mutex));
     for (size_t i = 0; i < plan->n_rules; i++) {
         struct rule *rule = &plan->rules[i];
         if (does_match(plan, rule, target) && fault.what == HF__FAULT_NONE) {
@@ -318,6 +318,6 @@ struct hf__fault hf__fault_next(struct hf__fault_plan *plan, int target)
 
 unsigned hf__fault_count(void)
 {
-    HF_SCOPED_LOCK(&mutex);
+    HF_SCOPED_LOCK(hf__process_mutex(&mutex));
     return n_fired;
 }

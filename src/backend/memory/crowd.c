@@ -2,7 +2,8 @@
 /*
  * Those at one name of memory:, grants and tickets: finding them, dropping
  * them, and showing them to the rule by which claims enter. What an operation
- * does with them is memory.c's. Thread: any, under hf__mem_mutex.
+ * does with them is memory.c's. Thread: any, under the
+ * mutex of hf__mem_stores.
  */
 #include "src/backend/memory/store.h"
 

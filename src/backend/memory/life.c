@@ -4,7 +4,8 @@
  * server with sessions. The server is this process, so that a client which has
  * a session open is known to live; who closed the last one without giving back
  * what it had keeps that for the timeout, like one whose connection was cut.
- * Thread: any, under hf__mem_mutex.
+ * Thread: any, under the
+ * mutex of hf__mem_stores.
  */
 #include "src/backend/memory/store.h"
 

@@ -329,7 +329,7 @@ static int memory_execute(void *state, struct hf__op *ops[], int n,
 
     (void)deadline;
     (void)err;
-    HF_SCOPED_LOCK(&hf__mem_mutex);
+    HF_SCOPED_FAMILY(&hf__mem_stores);
     for (int i = 0; i < n; i++) {
         ops[i]->result = apply(s, ops[i], hf__now());
     }
@@ -354,7 +354,7 @@ static void memory_interrupt(void *state)
     struct hf__mem_session *s = state;
 
     hf__nap_end(&s->nap);
-    HF_SCOPED_LOCK(&hf__mem_mutex);
+    HF_SCOPED_FAMILY(&hf__mem_stores);
     if (s->store != NULL) {
         hf__unpark(&s->store->changed);
     }
@@ -369,7 +369,7 @@ static int memory_open(void *state, const struct hf__url *url,
 
     (void)allow;
     (void)deadline;
-    HF_SCOPED_LOCK(&hf__mem_mutex);
+    HF_SCOPED_FAMILY(&hf__mem_stores);
     hf__mem_sweep();
     s->store = hf__mem_store(url->path);
     if (s->store == NULL) {
@@ -384,7 +384,7 @@ static void memory_close(void *state)
 {
     struct hf__mem_session *s = state;
 
-    HF_SCOPED_LOCK(&hf__mem_mutex);
+    HF_SCOPED_FAMILY(&hf__mem_stores);
     if (s->store != NULL) {
         hf__mem_end_life(s);
         hf__unpark(&s->store->changed); /* who waits for its end knows when */

@@ -2,7 +2,8 @@
 /*
  * The stores of memory: and their records: finding them, making them, and
  * forgetting them once nothing in them can matter any more. What an operation
- * does to a record is memory.c's. Thread: any, under hf__mem_mutex.
+ * does to a record is memory.c's. Thread: any, under the
+ * mutex of hf__mem_stores.
  */
 #include "src/backend/memory/store.h"
 
@@ -10,8 +11,7 @@
 
 #include <string.h>
 
-struct hf__mutex hf__mem_mutex = HF__MUTEX_INIT;
-static struct hf__link stores = {&stores, &stores};
+struct hf__family hf__mem_stores;
 
 hf__time hf__mem_ends(const struct hf__mem_grant *g)
 {
@@ -169,7 +169,7 @@ static void note_running(void *arg, struct hf__map_link *link)
 
 void hf__mem_sweep(void)
 {
-    HF__LIST_EACH (link, &stores) {
+    HF__LIST_EACH (link, &hf__mem_stores.members) {
         struct hf__mem_store *store =
             HF__ELEMENT(link, struct hf__mem_store, link);
         bool is_needed = store->sessions > 0;
@@ -193,13 +193,13 @@ static struct hf__mem_store *store_new(const char *name)
     }
     memcpy(store->name, name, length + 1);
     hf__list_init(&store->lives);
-    hf__list_push(&stores, &store->link);
+    hf__list_push(&hf__mem_stores.members, &store->link);
     return store;
 }
 
 struct hf__mem_store *hf__mem_store(const char *name)
 {
-    HF__LIST_EACH (link, &stores) {
+    HF__LIST_EACH (link, &hf__mem_stores.members) {
         struct hf__mem_store *store =
             HF__ELEMENT(link, struct hf__mem_store, link);
         if (strcmp(store->name, name) == 0) {

@@ -5,16 +5,17 @@
  * keeping runs, so that a client whose only session died finds its grants
  * again, as on a server; then it is forgotten, and the fences go on rising by
  * the wall clock. With session_timeout in the URL grants and tickets live with
- * their client instead (life.c). Everything here is called under hf__mem_mutex.
+ * their client instead (life.c). A forked child has none of its parent's.
+ * Everything here is called under the mutex of hf__mem_stores.
  */
 #ifndef HF_BACKEND_MEMORY_STORE_H
 #define HF_BACKEND_MEMORY_STORE_H
 
 #include "src/backend/breaks.h"
 #include "src/backend/crowd.h"
+#include "src/base/family.h"
 #include "src/base/list.h"
 #include "src/base/map.h"
-#include "src/base/thread.h"
 #include "src/base/wake.h"
 
 /* A client whose grants live with it: while a session of it is open, and for
@@ -80,7 +81,7 @@ struct hf__mem_store {
     char name[];
 };
 
-extern struct hf__mutex hf__mem_mutex;
+extern struct hf__family hf__mem_stores;
 
 struct hf__mem_session {
     struct hf__head head;

@@ -74,7 +74,7 @@ static int compare_listed(const void *a, const void *b)
  * it may use the store. */
 static int take_listing(struct hf__mem_store *store, struct listing *l)
 {
-    HF_SCOPED_LOCK(&hf__mem_mutex);
+    HF_SCOPED_FAMILY(&hf__mem_stores);
     hf__map_each(&store->entries, add_to_listing, l);
     l->found = hf__alloc((l->count + 1) * sizeof *l->found);
     if (l->found == NULL) {
@@ -153,7 +153,7 @@ int hf__mem_gc(void *s, const struct hf__key *prefix, struct hf__gc *g,
 
     (void)deadline;
     (void)err;
-    HF_SCOPED_LOCK(&hf__mem_mutex);
+    HF_SCOPED_FAMILY(&hf__mem_stores);
     hf__map_each(&w.store->entries, sweep_one, &w);
     g->length = 0;
     return HF_OK;

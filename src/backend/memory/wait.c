@@ -77,7 +77,7 @@ static bool look(struct hf__mem_store *store, struct hf__watch *w[], int n,
     hf__time now = hf__now();
     bool has_fired = false;
 
-    HF_SCOPED_LOCK(&hf__mem_mutex);
+    HF_SCOPED_FAMILY(&hf__mem_stores);
     for (int i = 0; i < n; i++) {
         w[i]->has_fired = look_for(store, w[i], now, next);
         has_fired |= w[i]->has_fired;

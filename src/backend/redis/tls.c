@@ -9,7 +9,7 @@
 
 #include "src/base/alloc.h"
 #include "src/base/error.h"
-#include "src/base/thread.h"
+#include "src/base/fork.h"
 
 #include <arpa/inet.h>
 #include <openssl/err.h>
@@ -50,12 +50,12 @@ static int fail_file(const char *option, const char *path, hf_error *err)
 
 /* What the system trusts takes long to read, and is the same for all: it is
  * read once, and never freed. */
-static struct hf__mutex system_mutex = HF__MUTEX_INIT;
+static struct hf__process_mutex system_mutex;
 static X509_STORE *system_store;
 
 static bool trust_system(SSL_CTX *context)
 {
-    HF_SCOPED_LOCK(&system_mutex);
+    HF_SCOPED_LOCK(hf__process_mutex(&system_mutex));
 
     if (system_store == NULL) {
         X509_STORE *store = X509_STORE_new();

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Mutexes of the process and the families they guard: a child that is forked
+ * while threads use them finds them free and whole.
+ */
+#include "src/base/family.h"
+#include "tests/lib/test.h"
+
+#include <stdatomic.h>
+#include <unistd.h>
+
+static atomic_bool is_over;
+static atomic_bool is_half_done;
+static struct hf__process_mutex halves_mutex;
+
+static void hold_in_halves(void *arg)
+{
+    (void)arg;
+    hf__mutex_lock(hf__process_mutex(&halves_mutex));
+    atomic_store(&is_half_done, true);
+    hf__test_pause_ms(200);
+    atomic_store(&is_half_done, false);
+    hf__mutex_unlock(hf__process_mutex(&halves_mutex));
+    while (!atomic_load(&is_over)) {
+        hf__test_pause_ms(1);
+    }
+}
+
+TEST(a_fork_waits_for_a_mutex_of_the_process)
+{
+    static struct hf__test_thread *thread;
+
+    thread = hf__test_start(hold_in_halves, NULL);
+    while (!atomic_load(&is_half_done)) {
+        hf__test_pause_ms(1);
+    }
+    pid_t child = fork();
+    if (child == 0) {
+        HF_SCOPED_LOCK(hf__process_mutex(&halves_mutex));
+        _exit(atomic_load(&is_half_done));
+    }
+    EXPECT_IS(hf__test_exit_code(child), 0);
+    atomic_store(&is_over, true);
+    hf__test_join(thread);
+}
+
+enum { KINDS = 20, MEMBERS = 3 };
+static struct hf__family families[KINDS];
+
+static int count(struct hf__link *list)
+{
+    int n = 0;
+
+    HF__LIST_EACH (it, list) {
+        n++;
+    }
+    return n;
+}
+
+/* Each family is used for the first time in the midst of the forks. */
+static void join_and_leave(void *arg)
+{
+    struct hf__link links[MEMBERS];
+
+    (void)arg;
+    for (int n = 0; !atomic_load(&is_over); n++) {
+        struct hf__family *f = &families[n < 1000 * KINDS ? n / 1000 : 0];
+        for (int i = 0; i < MEMBERS; i++) {
+            HF_SCOPED_FAMILY(f);
+            hf__list_push(&f->members, &links[i]);
+        }
+        HF_SCOPED_FAMILY(f);
+        for (int i = 0; i < MEMBERS; i++) {
+            hf__list_remove(&links[i]);
+        }
+    }
+}
+
+/* Of what a thread of the parent was doing, a child finds nothing half done. */
+static void expect_whole_families(void)
+{
+    for (int i = 0; i < KINDS; i++) {
+        struct hf__link link;
+
+        HF_SCOPED_FAMILY(&families[i]);
+        EXPECT_IS(count(&families[i].members), 0);
+        EXPECT_LESS(count(&families[i].inherited), 3 * MEMBERS + 1);
+        hf__list_push(&families[i].members, &link);
+        EXPECT_IS(count(&families[i].members), 1);
+        hf__list_remove(&link);
+    }
+}
+
+TEST_WITHIN(60, a_child_finds_the_families_of_busy_threads_whole)
+{
+    struct hf__test_thread *threads[3];
+
+    for (int i = 0; i < 3; i++) {
+        threads[i] = hf__test_start(join_and_leave, NULL);
+    }
+    for (int i = 0; i < 100; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            expect_whole_families();
+            _exit(0);
+        }
+        EXPECT_IS(hf__test_exit_code(child), 0);
+    }
+    atomic_store(&is_over, true);
+    for (int i = 0; i < 3; i++) {
+        hf__test_join(threads[i]);
+    }
+}
