@@ -3,7 +3,8 @@
  * The checked wrappers: the only way from the core into a store. What the
  * core asks and what a store answers are asserted here, once for all stores,
  * as far as only a bug of ours can break them. What a server, a file or a
- * user could cause is an answer instead: a fence out of range is HF_EPROTO.
+ * user could cause is an answer instead: a fence out of range is HF_EPROTO, a
+ * time out of range is at its end.
  *
  * Here too, for every store: no SIGPIPE reaches the caller's thread, the
  * clock is read immediately before a batch goes out, and an interrupt hits
@@ -23,6 +24,8 @@
 /* Both fit the public API and far beyond; neither overflows nanoseconds. */
 #define LEASE_MAX_US ((int64_t)HF_LEASE_MAX_MS * 1000)
 #define KEEP_MAX_US  (INT64_C(100) * 366 * 86400 * 1000000)
+/* The wall clock at the end of the year 9999, the last that has four digits. */
+#define WALL_MAX_US (INT64_C(253402300800) * 1000000 - 1)
 
 static struct hf__head *head_of(const struct hf__conn *conn)
 {
@@ -276,6 +279,30 @@ static bool gives_fence(enum hf__op_kind kind)
            kind == HF__OP_RAISE || kind == HF__OP_BREAK;
 }
 
+/* A damaged or edited record can say anything of times, and all who read it
+ * calculate with them. */
+static void bound_times(struct hf__record *record)
+{
+    if (record->remaining_us < 0) {
+        record->remaining_us = -1;
+    } else if (record->remaining_us > KEEP_MAX_US) {
+        record->remaining_us = KEEP_MAX_US;
+    }
+    if (record->acquired_us < 0 || record->acquired_us > WALL_MAX_US) {
+        record->acquired_us = 0;
+    }
+}
+
+static void bound_told(struct hf__op *op)
+{
+    if (op->ret_record != NULL) {
+        bound_times(op->ret_record);
+    }
+    for (int i = 0; op->ret_crowd != NULL && i < op->ret_crowd->n; i++) {
+        bound_times(&op->ret_crowd->list[i].record);
+    }
+}
+
 /* The store keeps the fences, so a damaged or foreign record can give any.
  * The grant may stand there: as with every failure but HF_EUNAVAIL, the core
  * gives it back by token. */
@@ -308,6 +335,7 @@ int hf__conn_execute(struct hf__conn *conn, struct hf__op *ops[], int n,
     r = end(conn, &sigpipe, r);
     for (int i = 0; i < n; i++) {
         check_result(conn->caps, ops[i]);
+        bound_told(ops[i]);
     }
     return r;
 }
@@ -365,9 +393,25 @@ int hf__conn_listen(struct hf__conn *conn, hf__broken_fn fn, void *arg,
     return end(conn, &sigpipe, r);
 }
 
+struct listing {
+    hf__list_fn fn;
+    void *arg;
+};
+
+static int list_bounded(void *arg, const char *name, size_t length,
+                        const struct hf__record *told)
+{
+    const struct listing *l = arg;
+    struct hf__record record = *told;
+
+    bound_times(&record);
+    return l->fn(l->arg, name, length, &record);
+}
+
 int hf__conn_list(struct hf__conn *conn, const struct hf__key *prefix,
                   hf__list_fn fn, void *arg, hf__time deadline, hf_error *err)
 {
+    struct listing l = {fn, arg};
     struct hf__sigpipe sigpipe;
 
     HF_ASSERT(is_usable(conn) && fn != NULL);
@@ -376,7 +420,8 @@ int hf__conn_list(struct hf__conn *conn, const struct hf__key *prefix,
         return hf__fail(err, HF_ENOTSUP, "this store cannot list its locks");
     }
     begin(conn, &sigpipe);
-    int r = conn->backend->list(conn->state, prefix, fn, arg, deadline, err);
+    int r = conn->backend->list(conn->state, prefix, list_bounded, &l, deadline,
+                                err);
     return end(conn, &sigpipe, r);
 }
 

@@ -51,14 +51,24 @@ hf__time hf__after_ns(hf__time t, int64_t ns)
     return (hf__time){sum};
 }
 
-hf__time hf__after_ms(hf__time t, int64_t ms)
+static hf__time after(hf__time t, int64_t n, int64_t unit_ns)
 {
     int64_t ns = 0;
 
-    if (__builtin_mul_overflow(ms, HF__MS, &ns)) {
-        ns = ms > 0 ? INT64_MAX : INT64_MIN;
+    if (__builtin_mul_overflow(n, unit_ns, &ns)) {
+        ns = n > 0 ? INT64_MAX : INT64_MIN;
     }
     return hf__after_ns(t, ns);
+}
+
+hf__time hf__after_us(hf__time t, int64_t us)
+{
+    return after(t, us, 1000);
+}
+
+hf__time hf__after_ms(hf__time t, int64_t ms)
+{
+    return after(t, ms, HF__MS);
 }
 
 int64_t hf__ms_until(hf__time t, hf__time now)

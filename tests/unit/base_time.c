@@ -41,8 +41,11 @@ TEST(adding_stops_at_never)
 {
     EXPECT_IS(hf__after_ns(at(5), 7).ns, 12);
     EXPECT_IS(hf__after_ns(at(5), -7).ns, -2);
+    EXPECT_IS(hf__after_us(at(5), 2).ns, 2005);
     EXPECT_IS(hf__after_ms(at(5), 2).ns, 2000005);
     EXPECT(hf__is_never(hf__after_ns(at(5), INT64_MAX)));
+    EXPECT(hf__is_never(hf__after_us(at(5), INT64_C(20000000000000000))));
+    EXPECT_IS(hf__after_us(at(-5), INT64_MIN).ns, INT64_MIN);
     EXPECT(hf__is_never(hf__after_ms(at(5), INT64_MAX)));
     EXPECT(hf__is_never(hf__after_ms(at(5), INT64_MAX / 1000000 + 1)));
     EXPECT(hf__is_never(hf__after_ns(HF__NEVER, -1)));

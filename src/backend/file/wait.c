@@ -51,8 +51,8 @@ static void weigh(struct vigil *v, struct hf__watch *watch,
     }
     hf__file_look(cell, NULL, &view);
     if (view.remaining_us >= 0) {
-        v->due = hf__earlier(v->due,
-                             hf__after_ns(hf__now(), view.remaining_us * 1000));
+        v->due =
+            hf__earlier(v->due, hf__after_us(hf__now(), view.remaining_us));
     }
     if (has_ticket && !hf__file_line_has(&cell->line, &watch->ticket)) {
         watch->has_fired = true; /* it is to ask for another */

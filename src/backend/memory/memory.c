@@ -18,11 +18,6 @@
 /* Of this process, the only one there is. */
 #define LIFE 1
 
-static hf__time after_us(hf__time t, int64_t us)
-{
-    return hf__after_ns(t, us * 1000);
-}
-
 /* ---- the operations */
 
 /* The running or ended grant of that token; NULL if it owns none. */
@@ -57,11 +52,11 @@ static int grant(struct hf__mem_entry *e, struct hf__mem_grant as,
     (void)hf__mem_join(as.life);
     e->fence = hf__fence_after(e->fence, hf__wall_us());
     e->touched = now;
-    e->keep_end = after_us(now, op->keep_us);
+    e->keep_end = hf__after_us(now, op->keep_us);
     *g = as;
     g->fence = e->fence;
     g->acquired_us = hf__wall_us();
-    g->lease_end = after_us(now, op->lease_us);
+    g->lease_end = hf__after_us(now, op->lease_us);
     g->owner = *op->owner;
     hf__mem_put(e, g);
     op->fence = g->fence;
@@ -147,8 +142,8 @@ static int acquire(struct hf__mem_session *s, struct hf__mem_entry *e,
     struct hf__mem_grant *g = running(e, &op->token, now);
 
     if (g != NULL && g->life == s->life) {
-        g->lease_end = after_us(now, op->lease_us);
-        e->keep_end = after_us(now, op->keep_us);
+        g->lease_end = hf__after_us(now, op->lease_us);
+        e->keep_end = hf__after_us(now, op->keep_us);
         g->owner = *op->owner;
         op->fence = g->fence;
         op->slot = g->slot;
@@ -169,7 +164,7 @@ static int renew(struct hf__mem_session *s, struct hf__mem_entry *e,
     if (g == NULL || g->life != s->life) {
         return lost(e, op, now);
     }
-    g->lease_end = after_us(now, op->lease_us);
+    g->lease_end = hf__after_us(now, op->lease_us);
     op->slot = g->slot;
     return HF_OK;
 }

@@ -127,7 +127,7 @@ static bool is_idle(struct hf__mem_entry *e, const struct sweep *w)
     }
     return !hf__mem_is_held(e, w->now) && !hf__mem_is_kept(e, w->now) &&
            hf__list_is_empty(&e->line) &&
-           !hf__before(w->now, hf__after_ns(since, w->gc->idle_us * 1000)) &&
+           !hf__before(w->now, hf__after_us(since, w->gc->idle_us)) &&
            (int64_t)e->fence < hf__wall_us();
 }
 

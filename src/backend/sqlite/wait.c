@@ -89,7 +89,7 @@ static void note(struct sight *sight, const struct hf__row *row)
     sight->life = row->life;
     sight->due = row->remaining_us < 0
                      ? HF__NEVER
-                     : hf__after_ns(hf__now(), row->remaining_us * 1000);
+                     : hf__after_us(hf__now(), row->remaining_us);
 }
 
 /* It may enter, or has to be told why not. */
