@@ -3,6 +3,8 @@
 # set-up on Debian. BUILD is the build folder, SETUP goes to meson setup.
 BUILD ?= build
 SETUP ?=
+# Where Debian says what is installed.
+PACKAGES ?= /var/lib/dpkg/status
 
 all: build
 
@@ -26,8 +28,12 @@ soak: setup-test build
 fuzz: setup-test
 	tests/fuzz/run.sh $(or $(SECONDS),60)
 
-configure:
-	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) $(SETUP)
+configure: $(BUILD)/build.ninja
+
+# Again when something was installed since, as by the set-up of test in what
+# demo has configured: what was not found before may be there now.
+$(BUILD)/build.ninja: $(wildcard $(PACKAGES))
+	@meson setup $(if $(wildcard $@),--reconfigure) $(BUILD) $(SETUP)
 
 build: configure
 	@meson compile -C $(BUILD)

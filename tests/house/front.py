@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Proves when the Makefile configures: with a set-up, a meson and a list of
+installed packages that are made of straw.
+
+    front.py ROOT
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from tap import Tap
+
+ROOT = pathlib.Path(sys.argv[1])
+# The set-up installs what the file `missing` says, as apt would.
+SETUP = '#!/bin/sh\n[ ! -f missing ] || { rm missing; touch packages; }\n'
+MESON = '''#!/bin/sh
+echo "$*" >>said
+case $1 in setup) mkdir -p build; touch build/build.ninja ;; esac
+'''
+
+
+def program(path, text):
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+def make(folder, *arguments):
+    """What meson was asked for."""
+    env = {**os.environ, 'PATH': f'{folder}/bin:{os.environ["PATH"]}'}
+    for name in ('MAKEFLAGS', 'MFLAGS', 'MAKELEVEL', 'BUILD', 'SETUP'):
+        env.pop(name, None)
+    (folder / 'said').write_text('')
+    ran = subprocess.run(
+        ['make', '-f', ROOT / 'Makefile', 'PACKAGES=packages', *arguments],
+        cwd=folder, env=env, capture_output=True, text=True, check=False)
+    return (ran.returncode, (folder / 'said').read_text().split('\n')[:-1],
+            ran.stdout + ran.stderr)
+
+
+def main():
+    tap = Tap()
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        program(folder / 'bin/meson', MESON)
+        program(folder / 'tools/setup.sh', SETUP)
+        program(folder / 'tools/run_tests.sh', '#!/bin/sh\n')
+        program(folder / 'examples/demo.sh', '#!/bin/sh\n')
+        (folder / 'packages').touch()
+        code, said, out = make(folder, 'demo', 'SETUP=-Dx=y')
+        tap.ok(code == 0 and said[:1] == ['setup build -Dx=y'],
+               'what is not configured is configured', (said, out))
+        code, said, out = make(folder, 'test')
+        tap.ok(code == 0 and said == ['compile -C build'],
+               'what is configured stays so', (said, out))
+        (folder / 'missing').touch()
+        code, said, out = make(folder, 'test')
+        tap.ok(code == 0 and said == ['setup --reconfigure build',
+                                      'compile -C build'],
+               'what was installed since is found', (said, out))
+        code, said, out = make(folder, 'test')
+        tap.ok(code == 0 and said == ['compile -C build'],
+               'and found once', (said, out))
+        (folder / 'packages').unlink()
+        code, said, out = make(folder, 'test')
+        tap.ok(code == 0 and said == ['compile -C build'],
+               'a system without such a list is left alone', (said, out))
+    tap.done()
+
+
+main()
