@@ -8,6 +8,7 @@
 #include "src/base/rand.h"
 
 #include <fcntl.h>
+#include <grp.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -282,6 +284,46 @@ int fairness(struct stage *stage, int n)
         squares += count * count;
     }
     return squares > 0 ? (int)(1000 * sum * sum / (n * squares)) : 0;
+}
+
+/* ---- others ------------------------------------------------------------- */
+
+void become(int uid)
+{
+    if (geteuid() == 0) {
+        EXPECT_IS(setgroups(0, NULL), 0);
+        EXPECT_IS(setgid(uid == MEMBER ? GROUP : STRANGER), 0);
+        EXPECT_IS(setuid((uid_t)uid), 0);
+    }
+}
+
+void open_to_all(void)
+{
+    EXPECT_IS(chmod(hf__test_folder(), 01777), 0);
+}
+
+const char *secret(void)
+{
+    return path_of(".private/secret");
+}
+
+void keep_a_secret(void)
+{
+    int fd;
+
+    EXPECT_IS(mkdir(path_of(".private"), 0700), 0);
+    fd = open(secret(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    EXPECT(fd >= 0);
+    EXPECT_IS(write(fd, "precious", 8), 8);
+    (void)close(fd);
+}
+
+void expect_the_secret_kept(void)
+{
+    struct stat st;
+
+    EXPECT_IS(stat(secret(), &st), 0);
+    EXPECT_IS(st.st_size, 8);
 }
 
 /* ---- the database ------------------------------------------------------- */

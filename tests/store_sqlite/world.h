@@ -101,6 +101,21 @@ int64_t stretched(int64_t time);
 /* Jain's index of count[0..n): 1 is fair, 1/n is not. In thousandths. */
 int fairness(struct stage *, int n);
 
+/* ---- others ------------------------------------------------------------- */
+
+#define GROUP    12
+#define STRANGER 65534
+#define MEMBER   4321 /* of the group */
+
+/* In a child of root: be that user. Of anybody else's: stay who you are. */
+void become(int uid);
+/* Everybody may make files in the folder, and remove his own. */
+void open_to_all(void);
+/* A file in a folder that nobody else may enter, and its path. */
+void keep_a_secret(void);
+const char *secret(void);
+void expect_the_secret_kept(void);
+
 /* ---- the database, from outside ----------------------------------------- */
 
 /* Run SQL with a connection of its own; SQLite's code. Not in a process that

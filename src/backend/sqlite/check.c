@@ -90,6 +90,25 @@ static void check_files(struct report *report)
     }
 }
 
+/* Others can put one there; see vfs.h. */
+static void check_journal(struct report *report)
+{
+    const char *path = report->s->place.journal;
+    struct stat st;
+    char value[512];
+
+    if (lstat(path, &st)) {
+        hf__report_say(&report->to, "journal", "none", NULL);
+        return;
+    }
+    (void)snprintf(value, sizeof value, "%s (%04o, user %ld, group %ld)", path,
+                   (unsigned)st.st_mode & 07777, (long)st.st_uid,
+                   (long)st.st_gid);
+    hf__report_say(&report->to, "journal", value,
+                   "it is none of the database's, and ignored here; remove "
+                   "it, for sqlite3 and other programs would play it back");
+}
+
 static void check_folder(struct report *report)
 {
     const struct hf__place *place = &report->s->place;
@@ -173,6 +192,7 @@ int hf__sqlite_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
     sqlite3_progress_handler(s->db->handle, 0, NULL, NULL);
     hf__pool_give(s);
     check_files(&report);
+    check_journal(&report);
     check_folder(&report);
     check_clock(&report);
     return HF_OK;

@@ -39,6 +39,10 @@ static int fail_errno(hf_error *err, const char *doing, const char *path)
         return hf__fail_native(err, HF_EUNSAFE, number,
                                "%s is a symbolic link; remove it", path);
     }
+    if (number == EISDIR || number == ENXIO) {
+        return hf__fail_native(err, HF_EPROTO, number,
+                               "%s is not a regular file", path);
+    }
     if (number == ENOSPC || number == EDQUOT || number == EFBIG) {
         return hf__fail_native(err, HF_EUNAVAIL, number,
                                "disk full: cannot %s %s", doing, path);
@@ -60,6 +64,7 @@ static int open_file(const struct hf__place *place, struct hf__door *door,
 {
     const char *path = place->path[HF__FILE_SIDE];
     struct stat st;
+    int r;
 
     door->fd =
         open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
@@ -70,8 +75,9 @@ static int open_file(const struct hf__place *place, struct hf__door *door,
     if (hf__fd_register(door->fd)) {
         return hf__fail(err, HF_ENOMEM, "out of memory");
     }
-    if (!S_ISREG(st.st_mode)) {
-        return hf__fail(err, HF_EPROTO, "%s is not a regular file", path);
+    r = hf__place_judge(path, &st, err);
+    if (r != HF_OK) {
+        return r;
     }
     if (hf__place_is_strange(place, &st)) {
         return hf__fail(err, HF_EUNSAFE,

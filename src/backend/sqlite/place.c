@@ -62,6 +62,8 @@ static int name_files(struct hf__place *place, const char *path, hf_error *err)
         (void)snprintf(whole + used, size, "%s", suffixes[i]);
         place->path[i] = hf__strdup(whole);
     }
+    (void)snprintf(whole + used, sizeof whole - used, "-journal");
+    place->journal = hf__strdup(whole);
     whole[used] = '\0';
     slash = strrchr(whole, '/');
     if (slash[1] == '\0') {
@@ -70,11 +72,13 @@ static int name_files(struct hf__place *place, const char *path, hf_error *err)
     slash[slash == whole] = '\0';
     place->folder = hf__strdup(whole);
     for (int i = 0; i < HF__FILE_COUNT; i++) {
-        if (place->path[i] == NULL || place->folder == NULL) {
+        if (place->path[i] == NULL) {
             return hf__fail(err, HF_ENOMEM, "out of memory");
         }
     }
-    return HF_OK;
+    return place->folder != NULL && place->journal != NULL
+               ? HF_OK
+               : hf__fail(err, HF_ENOMEM, "out of memory");
 }
 
 /* The folder: is it there, who may write into it, is it on this machine? */
@@ -122,22 +126,20 @@ bool hf__place_is_strange(const struct hf__place *place, const struct stat *st)
            !((place->mode & S_IWGRP) && st->st_gid == place->gid);
 }
 
-/* Log and index count as much as the database: in a folder where everybody
- * may make files, somebody may have made them first. Not asked where everybody
- * may write the database, or where only those make files who are trusted. */
-int hf__place_look_beside(const struct hf__place *place, hf_error *err)
+int hf__place_judge(const char *path, const struct stat *st, hf_error *err)
 {
-    if (!place->is_public || (place->mode & S_IWOTH)) {
-        return HF_OK;
+    if (S_ISLNK(st->st_mode)) {
+        return hf__fail(err, HF_EUNSAFE, "%s is a symbolic link; remove it",
+                        path);
     }
-    for (int i = HF__FILE_WAL; i <= HF__FILE_SHM; i++) {
-        struct stat st;
-
-        if (!lstat(place->path[i], &st) && hf__place_is_strange(place, &st)) {
-            return hf__fail(err, HF_EUNSAFE,
-                            "%s belongs to a stranger (user %ld); remove it",
-                            place->path[i], (long)st.st_uid);
-        }
+    if (!S_ISREG(st->st_mode)) {
+        return hf__fail(err, HF_EPROTO, "%s is not a regular file", path);
+    }
+    if (st->st_nlink > 1) {
+        return hf__fail(err, HF_EUNSAFE,
+                        "%s has a second name (a hard link), and may be "
+                        "anybody's file; remove it",
+                        path);
     }
     return HF_OK;
 }
@@ -231,6 +233,7 @@ void hf__place_fini(struct hf__place *place)
     for (int i = 0; i < HF__FILE_COUNT; i++) {
         hf__free(place->path[i]);
     }
+    hf__free(place->journal);
     hf__free(place->folder);
     *place = (struct hf__place){0};
 }
@@ -276,6 +279,43 @@ int hf__place_create_db(struct hf__place *place, hf_error *err)
     (void)close(fd);
     place->db_exists = true;
     return HF_OK;
+}
+
+/* Log and index count as much as the database: in a folder where everybody
+ * may make files, somebody may have made them first. Not asked where everybody
+ * may write the database, or where only those make files who are trusted. What
+ * is ours, or was judged, nobody else can replace in such a folder. */
+static int make_one(const struct hf__place *place, const char *path,
+                    hf_error *err)
+{
+    bool is_open_to_all = place->is_public && !(place->mode & S_IWOTH);
+    struct stat st;
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+                  place->mode);
+    int r;
+
+    if (fd >= 0) {
+        hf__place_adorn(place, fd);
+        (void)close(fd);
+        return HF_OK;
+    }
+    if (lstat(path, &st)) {
+        return fail_errno(err, "create", path);
+    }
+    r = hf__place_judge(path, &st, err);
+    if (r == HF_OK && is_open_to_all && hf__place_is_strange(place, &st)) {
+        r = hf__fail(err, HF_EUNSAFE,
+                     "%s belongs to a stranger (user %ld); remove it", path,
+                     (long)st.st_uid);
+    }
+    return r;
+}
+
+int hf__place_make_beside(const struct hf__place *place, hf_error *err)
+{
+    int r = make_one(place, place->path[HF__FILE_WAL], err);
+
+    return r == HF_OK ? make_one(place, place->path[HF__FILE_SHM], err) : r;
 }
 
 static struct hf__file_id id_of(const char *path)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where a SQLite store lives: four files beside each other in one folder.
+ * Where a SQLite store lives: four files beside each other in one folder, and
+ * never a fifth: a rollback journal.
  * Decides whether that place can be trusted with locks (who may write there,
  * is it on a network), with which mode new files are made, and whether the
  * files that a session opened are still the ones that the names lead to.
@@ -33,6 +34,7 @@ struct hf__file_ids {
 struct hf__place {
     char *folder;
     char *path[HF__FILE_COUNT]; /* absolute; FILE_DB is the URL's */
+    char *journal;              /* what is there is none of ours */
     bool is_public;             /* everybody may make files in the folder */
     bool db_exists;
     mode_t mode; /* of files yet to be made: the database's, if it exists */
@@ -61,8 +63,13 @@ void hf__place_fini(struct hf__place *place);
 
 /* Does the file belong to neither us nor the database's owner or group? */
 bool hf__place_is_strange(const struct hf__place *place, const struct stat *st);
-/* HF_OK, or HF_EUNSAFE: the log or its index is strange. */
-HF_MUST_CHECK int hf__place_look_beside(const struct hf__place *place,
+/* HF_OK; HF_EUNSAFE: the file is a symbolic link, or has a second name;
+ * HF_EPROTO: it is not regular. */
+HF_MUST_CHECK int hf__place_judge(const char *path, const struct stat *st,
+                                  hf_error *err);
+/* Behind the door, before SQLite would: make the log and its index, empty, or
+ * judge those that are there. HF_EUNSAFE also if one is strange. */
+HF_MUST_CHECK int hf__place_make_beside(const struct hf__place *place,
                                         hf_error *err);
 
 /* Make the database file, empty, with the place's mode, unless it exists. The

@@ -12,13 +12,13 @@
  */
 #include "src/backend/sqlite/schema.h"
 
+#include "src/backend/sqlite/header.h"
 #include "src/backend/sqlite/sqlite.h"
 #include "src/base/error.h"
 
 #include <string.h>
 
-#define APPLICATION_ID 0x48466c6b /* "HFlk" */
-#define VERSION        2
+#define VERSION 2
 
 /* Times are microseconds: expires and keep_until on CLOCK_BOOTTIME of `boot`,
  * acquired_at and freed_at since 1970. `side` names the file in which the
@@ -94,7 +94,7 @@ static const char schema[] =
     "PRAGMA application_id=1212574827;"
     "PRAGMA user_version=2";
 
-_Static_assert(APPLICATION_ID == 1212574827, "as in the text above");
+_Static_assert(HF__SQLITE_APPLICATION_ID == 1212574827, "as in the text above");
 
 int hf__schema_identify(struct hf__sqlite *s, hf_error *err)
 {
@@ -116,11 +116,8 @@ int hf__schema_identify(struct hf__sqlite *s, hf_error *err)
     if (id == 0 && version == 0 && tables == 0) {
         return HF_OK;
     }
-    if (id != APPLICATION_ID) {
-        return hf__fail(err, HF_EPROTO,
-                        "%s is another program's database; it was left as it "
-                        "is: name another file",
-                        path);
+    if (id != HF__SQLITE_APPLICATION_ID) {
+        return hf__header_fail_foreign(&s->place, err);
     }
     if (version > VERSION) {
         return hf__fail(err, HF_EPROTO,

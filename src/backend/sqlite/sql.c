@@ -9,6 +9,7 @@
 #include "src/backend/sqlite/inherit.h"
 #include "src/backend/sqlite/schema.h"
 #include "src/backend/sqlite/sqlite.h"
+#include "src/backend/sqlite/vfs.h"
 #include "src/base/alloc.h"
 #include "src/base/error.h"
 #include "src/base/rand.h"
@@ -366,10 +367,10 @@ int hf__sql_open(struct hf__sqlite *s, hf_error *err)
     /* Known before it is opened: a fork meanwhile must find it busy. */
     hf__place_ids(&s->place, &s->db->ids);
     hf__inherit_add(s->db);
-    rc = sqlite3_open_v2(s->place.path[HF__FILE_DB], &s->db->handle,
-                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
-                             SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE,
-                         NULL);
+    rc = hf__vfs_open(s->place.path[HF__FILE_DB],
+                      SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
+                          SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE,
+                      &s->db->handle);
     if (rc != SQLITE_OK) {
         return hf__sql_status(s, rc, err);
     }

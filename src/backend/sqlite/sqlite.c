@@ -10,6 +10,7 @@
 #include "src/backend/registry.h"
 #include "src/backend/sqlite/entry.h"
 #include "src/backend/sqlite/fence.h"
+#include "src/backend/sqlite/header.h"
 #include "src/backend/sqlite/inherit.h"
 #include "src/backend/sqlite/pool.h"
 #include "src/backend/sqlite/row.h"
@@ -155,20 +156,16 @@ static int enter(struct hf__sqlite *s, const struct hf__door *door,
     hf__place_ids(&s->place, &seen);
     r = compare_ids(s, door, &seen, err);
     if (r == HF_OK) {
-        r = hf__inherit_clean(&s->place, &seen, err);
-    }
-    if (r == HF_OK) {
         r = hf__place_create_db(&s->place, err);
     }
     if (r == HF_OK) {
-        r = hf__place_look_beside(&s->place, err);
+        r = hf__place_make_beside(&s->place, err);
+    }
+    if (r == HF_OK) {
+        r = hf__header_prepare(&s->place, s->deadline, err);
     }
     if (r == HF_OK) {
         r = open_database(s, err);
-    }
-    /* Again, for who was faster than SQLite. */
-    if (r == HF_OK) {
-        r = hf__place_look_beside(&s->place, err);
     }
     return r == HF_OK ? settle(s, door, err) : r;
 }
@@ -186,6 +183,17 @@ static int enter_side(struct hf__sqlite *s, const struct hf__door *door,
     return r;
 }
 
+/* Before anything is made: is what is there a store's, or may become one? */
+static int look(struct hf__sqlite *s, hf_error *err)
+{
+    struct hf__file_ids seen;
+    int r;
+
+    hf__place_ids(&s->place, &seen);
+    r = hf__inherit_clean(&s->place, &seen, err);
+    return r == HF_OK ? hf__header_look(&s->place, err) : r;
+}
+
 static int sqlite_open(void *state, const struct hf__url *url,
                        const char *allow, hf__time deadline, hf_error *err)
 {
@@ -200,6 +208,9 @@ static int sqlite_open(void *state, const struct hf__url *url,
     }
     if (r == HF_OK) {
         r = hf__place_init(&s->place, url->path, allow, err);
+    }
+    if (r == HF_OK && !s->head.only_listens) {
+        r = look(s, err);
     }
     if (r == HF_OK) {
         r = hf__door_open(&s->place, deadline, &door, err);

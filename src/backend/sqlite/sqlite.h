@@ -13,8 +13,8 @@
  *     pool.c     idle connections               list.c    list()
  *     gc.c       gc()                           beside.c  grants side by side
  *     line.c     tickets                        entry.c   who may enter
- *     crowded.c  an operation where others are
- *     operate.c  inspecting, breaking
+ *     crowded.c  an operation where others are  vfs.c     what SQLite may open
+ *     operate.c  inspecting, breaking           header.c  whose file it is
  *
  * Thread: the session's, except hf__sqlite_interrupt().
  */

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The first hundred bytes of a database, as sqlite.org/fileformat2.html has
+ * them. A new database is begun here and not by SQLite, which begins each in
+ * rollback mode, with a journal on the disk. What else is in the file is for
+ * schema.c. Called by whoever opens a session.
+ */
+#include "src/backend/sqlite/header.h"
+
+#include "src/backend/sqlite/vfs.h"
+#include "src/base/alloc.h"
+#include "src/base/error.h"
+#include "src/base/fork.h"
+#include "src/base/rand.h"
+#include "src/base/wake.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    PAGE_SIZE = 4096,
+    HEADER_SIZE = 100,
+    AT_WRITE_MODE = 18, /* 1: rollback journal, 2: WAL */
+    AT_READ_MODE = 19,
+    AT_CHANGES = 24,
+    AT_SCHEMA = 40, /* rises with each change of it; 0: there never was one */
+    AT_USER_VERSION = 60,
+    AT_APPLICATION_ID = 68,
+    AT_VALID_FOR = 92, /* the count of changes that goes with the next */
+    AT_LIBRARY = 96
+};
+
+/* A database with nothing in it, but that it is in WAL mode: pages of 4096
+ * bytes, of which there is one, an empty leaf. */
+static const unsigned char blank[PAGE_SIZE] = {'S',
+                                               'Q',
+                                               'L',
+                                               'i',
+                                               't',
+                                               'e',
+                                               ' ',
+                                               'f',
+                                               'o',
+                                               'r',
+                                               'm',
+                                               'a',
+                                               't',
+                                               ' ',
+                                               '3',
+                                               [16] = PAGE_SIZE >> 8,
+                                               [AT_WRITE_MODE] = 2,
+                                               [AT_READ_MODE] = 2,
+                                               [21] = 64,
+                                               [22] = 32,
+                                               [23] = 32,
+                                               [AT_CHANGES + 3] = 1,
+                                               [31] = 1, /* pages */
+                                               [AT_VALID_FOR + 3] = 1,
+                                               [HEADER_SIZE] = 0x0d,
+                                               [HEADER_SIZE + 5] =
+                                                   PAGE_SIZE >> 8};
+
+struct opened {
+    const char *name;
+    bool is_readonly;
+    sqlite3_int64 size;
+    unsigned char header[HEADER_SIZE];
+    sqlite3_file file; /* the VFS's own is longer */
+};
+
+static void opened_free(struct opened *o)
+{
+    if (o == NULL) {
+        return;
+    }
+    if (o->file.pMethods != NULL) {
+        (void)o->file.pMethods->xClose(&o->file);
+    }
+    sqlite3_free_filename((void *)(uintptr_t)o->name);
+    hf__free(o);
+}
+
+HF_CLEANUP_FN(struct opened, opened_free);
+
+static uint32_t number_at(const unsigned char *bytes)
+{
+    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 |
+           (uint32_t)bytes[2] << 8 | bytes[3];
+}
+
+static void put_number(unsigned char *bytes, uint32_t number)
+{
+    for (int i = 0; i < 4; i++) {
+        bytes[i] = (unsigned char)(number >> (24 - 8 * i));
+    }
+}
+
+static int fail(const struct hf__place *place, int rc, hf_error *err)
+{
+    const char *db = place->path[HF__FILE_DB];
+    int number = errno;
+    char text[128];
+
+    switch (rc) {
+    case SQLITE_OK:
+        return HF_OK;
+    case SQLITE_NOMEM:
+        return hf__fail(err, HF_ENOMEM, "out of memory");
+    case SQLITE_BUSY:
+        return HF_CONFLICT;
+    case SQLITE_FULL:
+        return hf__fail_native(err, HF_EUNAVAIL, rc,
+                               "disk full: %s cannot grow; free space in %s",
+                               db, place->folder);
+    default:
+        return hf__fail_native(
+            err, hf__errno_status(number), rc, "cannot use %s: %s", db,
+            number != 0 ? hf__errno_text(number, text, sizeof text)
+                        : sqlite3_errstr(rc));
+    }
+}
+
+static int read_header(struct opened *o)
+{
+    const sqlite3_io_methods *do_ = o->file.pMethods;
+    int rc = do_->xFileSize(&o->file, &o->size);
+
+    if (rc == SQLITE_OK && o->size > 0) {
+        rc = do_->xRead(&o->file, o->header, HEADER_SIZE, 0);
+    }
+    return rc == SQLITE_IOERR_SHORT_READ ? SQLITE_OK : rc;
+}
+
+/* SQLite's code; *ret_opened is set early. */
+static int open_file(const struct hf__place *place, struct opened **ret_opened)
+{
+    const char *db = place->path[HF__FILE_DB];
+    sqlite3_vfs *vfs = hf__vfs_below();
+    struct opened *o;
+    int flags = 0;
+    int rc;
+
+    if (vfs == NULL) {
+        return SQLITE_NOMEM;
+    }
+    o = hf__alloc(sizeof *o + (size_t)vfs->szOsFile);
+    *ret_opened = o;
+    if (o == NULL) {
+        return SQLITE_NOMEM;
+    }
+    o->name = sqlite3_create_filename(db, place->journal,
+                                      place->path[HF__FILE_WAL], 0, NULL);
+    if (o->name == NULL) {
+        return SQLITE_NOMEM;
+    }
+    errno = 0;
+    rc = vfs->xOpen(vfs, o->name, &o->file,
+                    SQLITE_OPEN_READWRITE | SQLITE_OPEN_MAIN_DB, &flags);
+    o->is_readonly = (flags & SQLITE_OPEN_READONLY) != 0;
+    return rc == SQLITE_OK ? read_header(o) : rc;
+}
+
+static bool is_out_of_wal(const struct opened *o)
+{
+    return o->header[AT_WRITE_MODE] == 1 && o->header[AT_READ_MODE] == 1;
+}
+
+int hf__header_fail_foreign(const struct hf__place *place, hf_error *err)
+{
+    return hf__fail(err, HF_EPROTO,
+                    "%s is another program's database; it was left as it "
+                    "is: name another file",
+                    place->path[HF__FILE_DB]);
+}
+
+/* What has never been checkpointed says nothing of itself: others look then
+ * at what is in its log. */
+static int judge(const struct hf__place *place, const struct opened *o,
+                 hf_error *err)
+{
+    const char *db = place->path[HF__FILE_DB];
+    const unsigned char *header = o->header;
+    uint32_t id = number_at(header + AT_APPLICATION_ID);
+    struct stat st;
+
+    if (o->size == 0) {
+        return HF_OK;
+    }
+    if (memcmp(header, blank, 16) != 0) {
+        return hf__fail(err, HF_EPROTO,
+                        "%s is not a database; it was left as it is: name "
+                        "another file",
+                        db);
+    }
+    if (id != HF__SQLITE_APPLICATION_ID &&
+        (id != 0 || number_at(header + AT_USER_VERSION) != 0 ||
+         number_at(header + AT_SCHEMA) != 0)) {
+        return hf__header_fail_foreign(place, err);
+    }
+    /* A stranger's can't be its own. */
+    if (is_out_of_wal(o) && lstat(place->journal, &st) == 0 &&
+        !hf__place_is_strange(place, &st)) {
+        return hf__fail(err, HF_EUNSAFE,
+                        "%s was taken out of WAL mode, and %s may have what "
+                        "belongs to it; look whose that is, then end the "
+                        "transaction with what began it, or remove the journal",
+                        db, place->journal);
+    }
+    return HF_OK;
+}
+
+static int look(const struct hf__place *place, hf_error *err)
+{
+    HF_AUTO(opened_free_auto) struct opened *o = NULL;
+    int rc = open_file(place, &o);
+
+    if (rc != SQLITE_OK) {
+        return errno == ENOENT ? HF_OK : fail(place, rc, err);
+    }
+    return judge(place, o, err);
+}
+
+int hf__header_look(const struct hf__place *place, hf_error *err)
+{
+    int r;
+
+    if (!place->db_exists) {
+        return HF_OK;
+    }
+    hf__fork_forbid(); /* a child would find SQLite entered */
+    r = look(place, err);
+    hf__fork_allow();
+    return r;
+}
+
+/* A log beside an empty file is of another database, that was deleted. */
+static int begin(const struct hf__place *place, struct opened *o, hf_error *err)
+{
+    unsigned char page[PAGE_SIZE];
+    int r;
+
+    if (unlink(place->path[HF__FILE_WAL]) != 0) {
+        return fail(place, SQLITE_IOERR, err);
+    }
+    r = hf__place_make_beside(place, err);
+    if (r != HF_OK) {
+        return r;
+    }
+    memcpy(page, blank, sizeof page);
+    put_number(page + AT_LIBRARY, (uint32_t)sqlite3_libversion_number());
+    return fail(place, o->file.pMethods->xWrite(&o->file, page, sizeof page, 0),
+                err);
+}
+
+/* As SQLite does it; who has pages in memory sees that there was a change. */
+static int put_back(const struct hf__place *place, struct opened *o,
+                    hf_error *err)
+{
+    uint32_t changes = number_at(o->header + AT_CHANGES) + 1;
+
+    o->header[AT_WRITE_MODE] = 2;
+    o->header[AT_READ_MODE] = 2;
+    put_number(o->header + AT_CHANGES, changes);
+    put_number(o->header + AT_VALID_FOR, changes);
+    return fail(place,
+                o->file.pMethods->xWrite(&o->file, o->header, HEADER_SIZE, 0),
+                err);
+}
+
+static bool is_ready(const struct opened *o)
+{
+    return o->size > 0 && !is_out_of_wal(o);
+}
+
+/* Alone: what was read is read again behind SQLite's own locks. */
+static int rewrite(const struct hf__place *place, struct opened *o,
+                   hf_error *err)
+{
+    const sqlite3_io_methods *do_ = o->file.pMethods;
+    int rc = do_->xLock(&o->file, SQLITE_LOCK_SHARED);
+    int r;
+
+    if (rc == SQLITE_OK) {
+        rc = do_->xLock(&o->file, SQLITE_LOCK_EXCLUSIVE);
+    }
+    if (rc == SQLITE_OK) {
+        rc = read_header(o);
+    }
+    r = rc == SQLITE_OK ? judge(place, o, err) : fail(place, rc, err);
+    if (r == HF_OK && !is_ready(o)) {
+        r = o->size == 0 ? begin(place, o, err) : put_back(place, o, err);
+    }
+    if (r == HF_OK) {
+        r = fail(place, do_->xSync(&o->file, SQLITE_SYNC_NORMAL), err);
+    }
+    (void)do_->xUnlock(&o->file, SQLITE_LOCK_NONE);
+    return r;
+}
+
+/* HF_CONFLICT: somebody else has it locked. */
+static int prepare(const struct hf__place *place, hf_error *err)
+{
+    HF_AUTO(opened_free_auto) struct opened *o = NULL;
+    int r = fail(place, open_file(place, &o), err);
+
+    if (r == HF_OK) {
+        r = judge(place, o, err);
+    }
+    /* Why it can't be written is said by who opens it. */
+    return r != HF_OK || is_ready(o) || o->is_readonly ? r
+                                                       : rewrite(place, o, err);
+}
+
+int hf__header_prepare(const struct hf__place *place, hf__time deadline,
+                       hf_error *err)
+{
+    for (;;) {
+        hf__time now;
+        int r;
+
+        hf__fork_forbid();
+        r = prepare(place, err);
+        hf__fork_allow();
+        if (r != HF_CONFLICT) {
+            return r;
+        }
+        now = hf__now();
+        if (!hf__before(now, deadline)) {
+            return hf__fail(err, HF_EUNAVAIL,
+                            "%s is locked by another program's transaction; "
+                            "see: fuser -v '%s'",
+                            place->path[HF__FILE_DB], place->path[HF__FILE_DB]);
+        }
+        now = hf__after_ns(now, hf__random_between(HF__MS / 4, 3 * HF__MS));
+        hf__sleep_until(hf__earlier(now, deadline));
+    }
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a database file begins with: is it one, whose, and in which mode? Asked
+ * before anything is made beside it, and before SQLite is given the file, for
+ * vfs.h is right for a database in WAL mode alone. Read through SQLite's own
+ * VFS, as closing a descriptor of ours would drop the POSIX locks that
+ * somebody else in this process may have on the file. Thread: any.
+ */
+#ifndef HF_BACKEND_SQLITE_HEADER_H
+#define HF_BACKEND_SQLITE_HEADER_H
+
+#include "src/backend/sqlite/place.h"
+#include "src/base/base.h"
+#include "src/base/time.h"
+
+#define HF__SQLITE_APPLICATION_ID 1212574827 /* "HFlk" */
+
+/* Changes nothing. HF_OK, also if there is no file; HF_EPROTO: it is no
+ * database, or another program's; HF_EUNSAFE: it was taken out of WAL mode,
+ * and has a journal that may count; HF_EAUTH, HF_EUNAVAIL, HF_ENOMEM. */
+HF_MUST_CHECK int hf__header_look(const struct hf__place *place, hf_error *err);
+/* Behind the door, with log and index there: an empty file becomes an empty
+ * database in WAL mode, one that was taken out of it is put back. Same results.
+ */
+HF_MUST_CHECK int hf__header_prepare(const struct hf__place *place,
+                                     hf__time deadline, hf_error *err);
+
+/* HF_EPROTO: "… is another program's database; …" */
+HF_MUST_CHECK int hf__header_fail_foreign(const struct hf__place *place,
+                                          hf_error *err);
+
+#endif
