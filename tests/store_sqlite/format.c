@@ -74,6 +74,38 @@ TEST(a_database_of_format_1_is_brought_to_the_present_one)
     EXPECT_IS(release(&me, "job"), HF_OK);
 }
 
+static void take_two(struct peer *me, const char *lasts, const char *ends)
+{
+    EXPECT_IS(acquire(me, lasts, 600000), HF_OK);
+    begin_anew(me);
+    EXPECT_IS(acquire(me, ends, 20), HF_OK);
+    begin_anew(me);
+}
+
+/* Also in a database that was made with another view. */
+TEST(the_view_shows_who_holds_and_nobody_else)
+{
+    {
+        PEER(me);
+    }
+    sql(path_of(""), "DROP VIEW holdfast_held;"
+                     "CREATE VIEW holdfast_held AS SELECT 1 AS key");
+    PEER(me);
+    take_two(&me, "job", "over");
+    take_two(&me, "mark", "over2");
+    me.manner.mode = HF__MODE_SHARED;
+    take_two(&me, "read", "read over");
+    EXPECT_IS(acquire(&me, "let go", 600000), HF_OK);
+    EXPECT_IS(release(&me, "let go"), HF_OK);
+    sql(path_of(""), "UPDATE holdfast_lock SET key='test;3:job:' "
+                     "WHERE key='test:mark'");
+    hf__test_pause_ms(100);
+    expect_sql("(SELECT count(*)=2 FROM holdfast_held)");
+    expect_sql("(SELECT mode='alone' FROM holdfast_held WHERE key='test:job')");
+    expect_sql("(SELECT mode='shared' FROM holdfast_held "
+               "WHERE key='test:read')");
+}
+
 /* A process of the first version: its board, and its presence there. */
 static void be_of_version_1(struct stage *stage, int index)
 {

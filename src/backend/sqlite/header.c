@@ -304,9 +304,10 @@ static int prepare(const struct hf__place *place, hf_error *err)
     HF_AUTO(opened_free_auto) struct opened *o = NULL;
     int r = fail(place, open_file(place, &o), err);
 
-    if (r == HF_OK) {
-        r = judge(place, o, err);
+    if (r != HF_OK || o == NULL) {
+        return r;
     }
+    r = judge(place, o, err);
     /* Why it can't be written is said by who opens it. */
     return r != HF_OK || is_ready(o) || o->is_readonly ? r
                                                        : rewrite(place, o, err);

@@ -28,8 +28,26 @@
  * they are 0, nobody looks there. */
 static const char from_1[] =
     "ALTER TABLE holdfast_lock ADD COLUMN beside INTEGER NOT NULL DEFAULT 0;"
-    "ALTER TABLE holdfast_lock ADD COLUMN line INTEGER NOT NULL DEFAULT 0;"
-    "DROP VIEW IF EXISTS holdfast_held";
+    "ALTER TABLE holdfast_lock ADD COLUMN line INTEGER NOT NULL DEFAULT 0";
+
+/* A lease in terms of the wall clock, as plain SQL has no other; a lock's own
+ * row has when it was granted as the difference of two. What has a ; before
+ * its first : is the mark of a start, and nobody's. */
+#define RUNS_STILL                                                             \
+    "(julianday('now')-2440587.5)*86400000000<acquired_at+expires-"
+
+static const char view[] =
+    "CREATE VIEW holdfast_held AS"
+    " SELECT key,fence,label,host,pid,thread,note,"
+    "  datetime(acquired_at/1000000,'unixepoch') AS acquired_utc,"
+    "  'alone' AS mode,NULL AS slot"
+    " FROM holdfast_lock WHERE token IS NOT NULL"
+    "  AND " RUNS_STILL "(keep_until-keep_us)"
+    "  AND instr(substr(key,1,instr(key,':')),';')=0"
+    " UNION ALL SELECT key,fence,label,host,pid,thread,note,"
+    "  datetime(acquired_at/1000000,'unixepoch'),"
+    "  iif(mode=1,'shared','one of '||slots),iif(mode=1,NULL,slot)"
+    " FROM holdfast_beside WHERE ended=0 AND " RUNS_STILL "granted";
 
 static const char schema[] =
     "CREATE TABLE IF NOT EXISTS holdfast_lock("
@@ -82,15 +100,7 @@ static const char schema[] =
     " boot TEXT NOT NULL,"
     " fence_base INTEGER NOT NULL,"
     " fence_ceiling INTEGER NOT NULL);"
-    "CREATE VIEW IF NOT EXISTS holdfast_held AS"
-    " SELECT key,fence,label,host,pid,thread,note,"
-    "  datetime(acquired_at/1000000,'unixepoch') AS acquired_utc,"
-    "  'alone' AS mode,NULL AS slot"
-    " FROM holdfast_lock WHERE token IS NOT NULL"
-    " UNION ALL SELECT key,fence,label,host,pid,thread,note,"
-    "  datetime(acquired_at/1000000,'unixepoch'),"
-    "  iif(mode=1,'shared','one of '||slots),iif(mode=1,NULL,slot)"
-    " FROM holdfast_beside WHERE ended=0;"
+    "DROP VIEW IF EXISTS holdfast_held;"
     "PRAGMA application_id=1212574827;"
     "PRAGMA user_version=2";
 
@@ -128,7 +138,7 @@ int hf__schema_identify(struct hf__sqlite *s, hf_error *err)
     return HF_OK;
 }
 
-/* Also the first read in WAL mode, which makes the -wal and -shm files. */
+/* It is since its first byte; where it can't be, SQLite says so here. */
 static int set_wal(struct hf__sqlite *s, hf_error *err)
 {
     sqlite3_stmt *statement = NULL;
@@ -159,6 +169,26 @@ static int set_wal(struct hf__sqlite *s, hf_error *err)
     return HF_OK;
 }
 
+/* No format of its own: it is for people, and the newest serves all. */
+static int find_view(struct hf__sqlite *s, bool *ret_is_there)
+{
+    sqlite3_stmt *statement = NULL;
+    int rc = sqlite3_prepare_v2(
+        s->db->handle,
+        "SELECT 1 FROM sqlite_schema WHERE type='view' AND sql=?1", -1,
+        &statement, NULL);
+
+    if (rc == SQLITE_OK) {
+        rc = sqlite3_bind_text(statement, 1, view, -1, SQLITE_STATIC);
+    }
+    if (rc == SQLITE_OK) {
+        rc = sqlite3_step(statement);
+    }
+    *ret_is_there = rc == SQLITE_ROW;
+    (void)sqlite3_finalize(statement);
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
 /* All of it or nothing. */
 static int build(struct hf__sqlite *s, int64_t version)
 {
@@ -171,12 +201,16 @@ static int build(struct hf__sqlite *s, int64_t version)
     if (rc == SQLITE_OK) {
         rc = sqlite3_exec(handle, schema, NULL, NULL, NULL);
     }
+    if (rc == SQLITE_OK) {
+        rc = sqlite3_exec(handle, view, NULL, NULL, NULL);
+    }
     return rc == SQLITE_OK ? hf__sql_run(s, HF__SQL_COMMIT) : rc;
 }
 
 int hf__schema_prepare(struct hf__sqlite *s, hf_error *err)
 {
     int64_t version = 0;
+    bool has_view = false;
     int rc;
     int r = set_wal(s, err);
 
@@ -184,7 +218,10 @@ int hf__schema_prepare(struct hf__sqlite *s, hf_error *err)
         return r;
     }
     rc = hf__sql_number(s, "PRAGMA user_version", &version);
-    if (rc != SQLITE_OK || version == VERSION) {
+    if (rc == SQLITE_OK) {
+        rc = find_view(s, &has_view);
+    }
+    if (rc != SQLITE_OK || (version == VERSION && has_view)) {
         return hf__sql_status(s, rc, err);
     }
     rc = build(s, version);
