@@ -4,6 +4,7 @@
  * anybody; off wants none; unsaid, it is used where the server has it. The
  * certificates are made here, by the openssl command.
  */
+#include "tests/store_mysql/impostor.h"
 #include "tests/store_mysql/site.h"
 
 #include <stdlib.h>
@@ -58,6 +59,16 @@ static void make_certificate(const char *name, const char *host)
     shell(command);
 }
 
+static void make_certificates(const char *host)
+{
+    if (system("openssl version " OPENSSL_QUIETLY) != 0) { /* NOLINT */
+        SKIP("the openssl command is not installed");
+    }
+    make_authority("ca");
+    make_authority("stranger");
+    make_certificate("server", host);
+}
+
 /* One with a certificate for that host; its URL, for options, in *url. */
 static struct hf__mariadb *start_with(const char *host, char url[512])
 {
@@ -66,12 +77,7 @@ static struct hf__mariadb *start_with(const char *host, char url[512])
     struct hf__mariadb_opts opts = {.extra = extra};
     struct hf__mariadb *m;
 
-    if (system("openssl version " OPENSSL_QUIETLY) != 0) { /* NOLINT */
-        SKIP("the openssl command is not installed");
-    }
-    make_authority("ca");
-    make_authority("stranger");
-    make_certificate("server", host);
+    make_certificates(host);
     snprintf(options[0], sizeof options[0], "--ssl-ca=%s", path_of("ca.pem"));
     snprintf(options[1], sizeof options[1], "--ssl-cert=%s",
              path_of("server.pem"));
@@ -170,4 +176,79 @@ TEST(a_server_without_tls)
     expect_refused(url_with(ca), HF_EUNSAFE, "TLS");
     EXPECT_TEXT(cipher_of(url_with("tls=off")), "none");
     EXPECT_TEXT(cipher_of(url_with("")), "none");
+}
+
+/* ---- a server that asks for the password itself, by TLS */
+
+#define PASSWORD "not-for-everybody"
+
+static void expect_asked(struct hf__impostor *m, const char *options,
+                         const char *ca, int status, bool is_told)
+{
+    DOOR(d);
+    char url[512];
+    int r;
+
+    snprintf(url, sizeof url, "mysql://who:" PASSWORD "@127.0.0.1:%d/db",
+             hf__impostor_port(m));
+    r = enter(&d, with(url, options, ca));
+    if (r != status) {
+        printf("%s: %s\n", options, d.error.text);
+    }
+    EXPECT_IS(r, status);
+    EXPECT_HAS(d.error.text, status == HF_EUNSAFE ? "ca=" : "check user");
+    EXPECT_IS(hf__impostor_has_heard(m, PASSWORD), is_told);
+}
+
+static void ask_by(struct hf__impostor_opts opts)
+{
+    struct hf__impostor *m = hf__impostor_start(&opts);
+
+    expect_asked(m, "tls=require", NULL, HF_EUNSAFE, false);
+    expect_asked(m, "", NULL, HF_EUNSAFE, false);
+    expect_asked(m, "tls=verify", NULL, HF_EUNSAFE, false);
+    expect_asked(m, "ca=", "stranger.pem", HF_EUNSAFE, false);
+    expect_asked(m, "ca=", "ca.pem", HF_EAUTH, true);
+    hf__impostor_free(m);
+}
+
+TEST_WITHIN(60, a_password_is_told_to_a_verified_server_only)
+{
+    char cert[600];
+    char key[600];
+    struct hf__impostor_opts opts = {.cert = cert, .key = key};
+
+    make_certificates("IP:127.0.0.1");
+    snprintf(cert, sizeof cert, "%s", path_of("server.pem"));
+    snprintf(key, sizeof key, "%s", path_of("server.key"));
+    opts.asks_by = "mysql_clear_password";
+    ask_by(opts);
+    opts.asks_by = "sha256_password";
+    ask_by(opts);
+    opts.asks_by = "caching_sha2_password";
+    opts.then = "\1\4"; /* the scramble is not enough */
+    ask_by(opts);
+}
+
+/* A greeting that comes byte by byte is waited for. */
+TEST_WITHIN(60, a_slow_greeting_with_tls_is_answered_by_tls)
+{
+    char cert[600];
+    char key[600];
+    struct hf__impostor_opts opts = {
+        .cert = cert, .key = key, .in_pieces = true};
+    struct hf__impostor *m;
+    DOOR(d);
+    char url[512];
+
+    make_certificates("IP:127.0.0.1");
+    snprintf(cert, sizeof cert, "%s", path_of("server.pem"));
+    snprintf(key, sizeof key, "%s", path_of("server.key"));
+    m = hf__impostor_start(&opts);
+    snprintf(url, sizeof url, "mysql://who:" PASSWORD "@127.0.0.1:%d/db",
+             hf__impostor_port(m));
+    EXPECT_IS(enter(&d, with(url, "tls=require", NULL)), HF_EAUTH);
+    EXPECT(hf__impostor_has_heard(m, "who"));
+    EXPECT_IS(hf__impostor_packets(m), 1);
+    hf__impostor_free(m);
 }

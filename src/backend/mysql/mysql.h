@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A session of the MySQL store, as the files of this folder share it: mysql.c
- * opens and closes; wire text errors settings place ghost are the connection,
- * schema shape row the tables; batch and plan are execute(), hot and
- * hot_acquire for names with one holder, crowded for those with more (name
- * change beside acquire owned operate tell); bell wait look question poll are
- * waiting.
+ * opens and closes; wire connect login greeting text errors settings place
+ * ghost are the connection, schema shape row the tables; batch and plan are
+ * execute(), hot and hot_acquire for names with one holder, crowded for those
+ * with more (name change beside acquire owned operate tell); bell wait look
+ * question poll are waiting.
  *
  * Thread: the session's, except hf__mysql_interrupt().
  */

@@ -12,15 +12,11 @@
 #include "src/base/error.h"
 #include "src/base/fork.h"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/socket.h>
 
 /* poll() takes an int. */
 #define SLEEP_MAX_MS 3600000
-/* The library's: a certificate that is not trusted, or no TLS. */
-#define TLS_ERROR 2026
 
 int hf__wire_init(struct hf__mysql *s)
 {
@@ -50,9 +46,7 @@ static int status_of(short events)
            ((events & POLLPRI) != 0 ? MYSQL_WAIT_EXCEPT : 0);
 }
 
-/* Until what `status` names has come: gives what has, or 0 at `until` and
- * when interrupted. */
-static int sleep_for(struct hf__mysql *s, int status, hf__time until)
+int hf__wire_sleep_for(struct hf__mysql *s, int status, hf__time until)
 {
     struct pollfd fds[2] = {
         {.fd = status == 0 ? -1 : (int)mysql_get_socket(s->wire.handle),
@@ -89,13 +83,13 @@ static int sleep_for(struct hf__mysql *s, int status, hf__time until)
 
 void hf__wire_sleep(struct hf__mysql *s, hf__time until)
 {
-    (void)sleep_for(s, 0, until);
+    (void)hf__wire_sleep_for(s, 0, until);
 }
 
 /* For the call that runs: 0 gives it up, and with it the connection. */
 static int await(struct hf__mysql *s, int status)
 {
-    int got = sleep_for(s, status, s->deadline);
+    int got = hf__wire_sleep_for(s, status, s->deadline);
 
     s->wire.is_suspended = got == 0;
     return got;
@@ -107,109 +101,7 @@ static int dead(struct hf__mysql *s)
     return hf__mysql_dead(s);
 }
 
-/* ---- connecting */
-
-static bool is_tls(const struct hf__wire_target *t, const char *word)
-{
-    return t->tls != NULL && strcmp(t->tls, word) == 0;
-}
-
-static void set_options(MYSQL *handle, const struct hf__wire_target *t)
-{
-    my_bool is_verified = is_tls(t, "verify") ? 1 : 0;
-    /* A unix socket is as private as it gets; but who asks, gets it. */
-    bool is_off = t->tls == NULL ? t->socket != NULL : is_tls(t, "off");
-    my_bool is_wanted = is_off ? 0 : 1;
-
-    (void)mysql_options(handle, MYSQL_OPT_NONBLOCK, NULL);
-    (void)mysql_options(handle, MYSQL_SET_CHARSET_NAME, "utf8mb4");
-    if (t->socket == NULL) {
-        unsigned protocol = MYSQL_PROTOCOL_TCP;
-
-        (void)mysql_options(handle, MYSQL_OPT_PROTOCOL, &protocol);
-    }
-    /* Said in any case: other versions of the library default otherwise. */
-    (void)mysql_options(handle, MYSQL_OPT_SSL_ENFORCE, &is_wanted);
-    (void)mysql_options(handle, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &is_verified);
-    if (t->ca != NULL) {
-        (void)mysql_options(handle, MYSQL_OPT_SSL_CA, t->ca);
-    }
-    if (t->cert != NULL) {
-        (void)mysql_options(handle, MYSQL_OPT_SSL_CERT, t->cert);
-        (void)mysql_options(handle, MYSQL_OPT_SSL_KEY, t->key);
-    }
-}
-
-/* Its descriptor is ours to keep from other programs: the library opens it
- * without the flag. */
-static int adopt_socket(struct hf__mysql *s)
-{
-    s->wire.fd = (int)mysql_get_socket(s->wire.handle);
-    (void)fcntl(s->wire.fd, F_SETFD, FD_CLOEXEC);
-    return hf__fd_register(s->wire.fd);
-}
-
-/* The library's copy, which it keeps to connect anew: we never ask it to. */
-static void forget_password(MYSQL *handle)
-{
-    if (handle->passwd != NULL) {
-        explicit_bzero(handle->passwd, strlen(handle->passwd));
-    }
-}
-
-/* The library takes a connection in the clear if the server has no other. */
-static int check_tls(struct hf__mysql *s, const struct hf__wire_target *t)
-{
-    int r = adopt_socket(s);
-
-    if (r == HF_OK && t->tls != NULL && !is_tls(t, "off") &&
-        mysql_get_ssl_cipher(s->wire.handle) == NULL) {
-        r = hf__fail(s->err, HF_EUNSAFE,
-                     "the server %s has no TLS, and tls=%s was asked for: set "
-                     "it up there",
-                     t->shown, t->tls);
-    }
-    return r;
-}
-
-int hf__wire_connect(struct hf__mysql *s, const struct hf__wire_target *t,
-                     hf__time deadline)
-{
-    unsigned long flags = CLIENT_MULTI_STATEMENTS | CLIENT_FOUND_ROWS;
-    MYSQL *connected = NULL;
-    int status;
-
-    hf__wire_disconnect(s);
-    s->wire.handle = mysql_init(NULL);
-    if (s->wire.handle == NULL) {
-        return hf__fail(s->err, HF_ENOMEM, "out of memory for a connection");
-    }
-    set_options(s->wire.handle, t);
-    status = mysql_real_connect_start(&connected, s->wire.handle, t->host,
-                                      t->user, t->password, t->database,
-                                      (unsigned)t->port, t->socket, flags);
-    while (status != 0) {
-        int got = sleep_for(s, status, deadline);
-
-        s->wire.is_suspended = got == 0;
-        if (got == 0) {
-            s->wire.is_dead = true;
-            return hf__fail(s->err, HF_EUNAVAIL,
-                            "the server %s did not answer in time", t->shown);
-        }
-        status = mysql_real_connect_cont(&connected, s->wire.handle, got);
-    }
-    forget_password(s->wire.handle);
-    if (connected == NULL) {
-        s->wire.is_dead = true;
-        return mysql_errno(s->wire.handle) == TLS_ERROR
-                   ? hf__fail_native(s->err, HF_EUNSAFE, TLS_ERROR,
-                                     "%s: %s (see tls= and ca= of the url)",
-                                     t->shown, mysql_error(s->wire.handle))
-                   : hf__mysql_fail(s, s->err);
-    }
-    return check_tls(s, t);
-}
+/* ---- the end */
 
 static void drop_rows(struct hf__mysql *s)
 {
@@ -410,7 +302,7 @@ static int read_reply(struct hf__mysql *s)
 
 int hf__wire_await(struct hf__mysql *s, hf__time until, bool *ret_has_reply)
 {
-    *ret_has_reply = sleep_for(s, MYSQL_WAIT_READ, until) != 0;
+    *ret_has_reply = hf__wire_sleep_for(s, MYSQL_WAIT_READ, until) != 0;
     return *ret_has_reply ? read_reply(s) : HF_OK;
 }
 

@@ -79,6 +79,9 @@ HF_MUST_CHECK int hf__wire_run(struct hf__mysql *s);
 HF_MUST_CHECK int hf__wire_begin(struct hf__mysql *s);
 HF_MUST_CHECK int hf__wire_await(struct hf__mysql *s, hf__time until,
                                  bool *ret_has_reply);
+/* Until what `status`, the library's, names has come: gives what has, or 0 at
+ * `until` and when interrupted. */
+int hf__wire_sleep_for(struct hf__mysql *s, int status, hf__time until);
 /* Sleep until then, or until interrupted. */
 void hf__wire_sleep(struct hf__mysql *s, hf__time until);
 

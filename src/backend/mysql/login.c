@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The lists of plugins, and the options of a handle. The library looks for a
+ * plugin's file before it asks whether the plugin is allowed, and takes a part
+ * of an allowed name for one; so all that are listed are loaded once, by name,
+ * and each connection looks for files where there are none. It does that under
+ * a mutex and the loader's, which must not be held when a child is forked.
+ * An option that can't be set ends the connection: it might be the one that
+ * keeps the password. Thread: any.
+ */
+#include "src/backend/mysql/login.h"
+
+#include "src/base/error.h"
+#include "src/base/fork.h"
+#include "src/base/thread.h"
+
+#include <string.h>
+
+/* Of mysql/client_plugin.h, which Debian's package can't compile. */
+#define AUTHENTICATION 2
+
+/* The library's: a plugin is not in the list. */
+#define NOT_ALLOWED 5010
+/* No file is in it. */
+#define NO_FOLDER "/dev/null"
+
+/*
+ * A password can't be told from what these send. By the next ones it can:
+ * they send it as it is, or under a key that the server names; so the server
+ * must be known to be the one that was meant.
+ */
+#define BY_PROOF     "mysql_native_password,client_ed25519"
+#define BY_PASSWORD  ",caching_sha2_password,sha256_password"
+#define BY_CLEARTEXT ",mysql_clear_password"
+
+static const char *const plugins[] = {"client_ed25519", "caching_sha2_password",
+                                      "sha256_password",
+                                      "mysql_clear_password"};
+
+static hf__once load_once = HF__ONCE_INIT;
+
+/* One that is not there is told when a server asks for it. */
+static void load_plugins(void)
+{
+    MYSQL *handle = mysql_init(NULL);
+
+    for (size_t i = 0; handle != NULL && i < sizeof plugins / sizeof *plugins;
+         i++) {
+        (void)mysql_client_find_plugin(handle, plugins[i], AUTHENTICATION);
+    }
+    if (handle != NULL) {
+        mysql_close(handle);
+    }
+}
+
+bool hf__login_is_tls(const struct hf__wire_target *t, const char *word)
+{
+    return t->tls != NULL && strcmp(t->tls, word) == 0;
+}
+
+static const char *allowed(const struct hf__wire_target *t)
+{
+    if (t->socket != NULL) {
+        return BY_PROOF BY_PASSWORD;
+    }
+    return hf__login_is_tls(t, "verify") ? BY_PROOF BY_PASSWORD BY_CLEARTEXT
+                                         : BY_PROOF;
+}
+
+/* ---- options */
+
+/* A copy that had no memory is not told of by mysql_options(). */
+static bool set_text(MYSQL *handle, enum mysql_option option, const char *text)
+{
+    const char *kept = NULL;
+
+    return text == NULL || (mysql_options(handle, option, text) == 0 &&
+                            mysql_get_option(handle, option, &kept) == 0 &&
+                            kept != NULL && strcmp(kept, text) == 0);
+}
+
+static bool set_tls(MYSQL *handle, const struct hf__wire_target *t)
+{
+    my_bool is_verified = hf__login_is_tls(t, "verify") ? 1 : 0;
+    /* A unix socket is as private as it gets; but who asks, gets it. */
+    bool is_off =
+        t->tls == NULL ? t->socket != NULL : hf__login_is_tls(t, "off");
+    my_bool is_wanted = is_off ? 0 : 1;
+
+    /* Said in any case: other versions of the library default otherwise. */
+    return mysql_options(handle, MYSQL_OPT_SSL_ENFORCE, &is_wanted) == 0 &&
+           mysql_options(handle, MYSQL_OPT_SSL_VERIFY_SERVER_CERT,
+                         &is_verified) == 0 &&
+           set_text(handle, MYSQL_OPT_SSL_CA, t->ca) &&
+           set_text(handle, MYSQL_OPT_SSL_CERT, t->cert) &&
+           set_text(handle, MYSQL_OPT_SSL_KEY, t->key);
+}
+
+/* The first answer is by a proof, whatever the server named first: it asks for
+ * another if it must. */
+static bool set_plugins(MYSQL *handle, const struct hf__wire_target *t)
+{
+    return set_text(handle, MYSQL_PLUGIN_DIR, NO_FOLDER) &&
+           set_text(handle, MYSQL_DEFAULT_AUTH, "mysql_native_password") &&
+           mysql_options(handle, MARIADB_OPT_RESTRICTED_AUTH, allowed(t)) == 0;
+}
+
+static bool set_options(MYSQL *handle, const struct hf__wire_target *t)
+{
+    unsigned protocol = MYSQL_PROTOCOL_TCP;
+    unsigned sends_files = 0;
+
+    return mysql_options(handle, MYSQL_OPT_NONBLOCK, NULL) == 0 &&
+           set_text(handle, MYSQL_SET_CHARSET_NAME, "utf8mb4") &&
+           mysql_options(handle, MYSQL_OPT_LOCAL_INFILE, &sends_files) == 0 &&
+           (t->socket != NULL ||
+            mysql_options(handle, MYSQL_OPT_PROTOCOL, &protocol) == 0) &&
+           set_plugins(handle, t) && set_tls(handle, t);
+}
+
+MYSQL *hf__login_prepare(const struct hf__wire_target *t, hf_error *err)
+{
+    MYSQL *handle;
+
+    hf__fork_forbid();
+    hf__once_run(&load_once, load_plugins);
+    handle = mysql_init(NULL);
+    if (handle != NULL && !set_options(handle, t)) {
+        mysql_close(handle);
+        handle = NULL;
+    }
+    hf__fork_allow();
+    if (handle == NULL) {
+        (void)hf__fail(err, HF_ENOMEM, "out of memory for a connection");
+    }
+    return handle;
+}
+
+/* ---- refusals */
+
+/* Which plugin it was, the library does not say: what it says instead is some
+ * bytes of another packet. */
+int hf__login_judge(MYSQL *handle, const struct hf__wire_target *t,
+                    hf_error *err)
+{
+    if (mysql_errno(handle) != NOT_ALLOWED) {
+        return HF_OK;
+    }
+    return hf__fail_native(
+        err, HF_EUNSAFE, NOT_ALLOWED,
+        "%s asks for more than a proof of the password (by caching_sha2_"
+        "password, dialog or the like): name its certificate's authority "
+        "(ca=), or give the user mysql_native_password or ed25519",
+        t->shown);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What libmariadb may do for a connection: by which plugins it may prove to a
+ * server who we are, and its other options. A server chooses the plugin, and
+ * some give it the password as it is, or read it from our terminal; so only
+ * those that are listed for this way to the server are used, and no others are
+ * ever loaded. Thread: any.
+ */
+#ifndef HF_BACKEND_MYSQL_LOGIN_H
+#define HF_BACKEND_MYSQL_LOGIN_H
+
+#include "src/backend/mysql/wire.h"
+
+/* A new handle with all its options; forks are forbidden meanwhile. NULL: no
+ * memory, *err is told. */
+MYSQL *hf__login_prepare(const struct hf__wire_target *, hf_error *err);
+/* HF_EUNSAFE with *err told, if that is why the connection failed: the server
+ * wants the password by a plugin that it may not have it by; else HF_OK. */
+int hf__login_judge(MYSQL *, const struct hf__wire_target *, hf_error *err);
+
+/* tls= is that word. */
+bool hf__login_is_tls(const struct hf__wire_target *, const char *word);
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Servers that are none, and somebody who stands between: what they are told
+ * of a password, of a terminal, of a file. With TLS: see tls.c.
+ */
+#include "tests/store_mysql/impostor.h"
+#include "tests/store_mysql/site.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define USER     "who-comes"
+#define PASSWORD "not-for-everybody"
+
+static const char *url_of(const struct hf__impostor *m, const char *options)
+{
+    static _Thread_local char url[512];
+
+    snprintf(url, sizeof url, "mysql://" USER ":" PASSWORD "@127.0.0.1:%d/db%s",
+             hf__impostor_port(m), options);
+    return url;
+}
+
+/* It is refused, and learns the user's name. */
+static void expect_nothing_told(const struct hf__impostor_opts *opts,
+                                const char *options)
+{
+    struct hf__impostor *m = hf__impostor_start(opts);
+    char words[96];
+
+    snprintf(words, sizeof words,
+             "127.0.0.1 port %d asks for more than a proof",
+             hf__impostor_port(m));
+    expect_refused(url_of(m, options), HF_EUNSAFE, words);
+    EXPECT(!hf__impostor_has_heard(m, PASSWORD));
+    EXPECT_IS(hf__impostor_packets(m), 1);
+    hf__impostor_free(m);
+}
+
+static void ask_in_clear(const char *options)
+{
+    expect_nothing_told(
+        &(struct hf__impostor_opts){.asks_by = "mysql_clear_password"},
+        options);
+    expect_nothing_told(&(struct hf__impostor_opts){.asks_by = "dialog",
+                                                    .question = "\4Password"},
+                        options);
+    /* They want it in clear, or by a key that the impostor has made. */
+    expect_nothing_told(
+        &(struct hf__impostor_opts){.asks_by = "sha256_password"}, options);
+    expect_nothing_told(
+        &(struct hf__impostor_opts){.asks_by = "caching_sha2_password",
+                                    .then = "\1\4"},
+        options);
+    /* Known by an older scramble, by no name, by a part of a good one. */
+    expect_nothing_told(
+        &(struct hf__impostor_opts){.asks_by = "mysql_old_password"}, options);
+    expect_nothing_told(&(struct hf__impostor_opts){.asks_by = "nobody_knows"},
+                        options);
+}
+
+TEST(a_password_is_told_to_no_server_in_clear)
+{
+    ask_in_clear("");
+    ask_in_clear("?tls=off");
+}
+
+/* It finds no such plugin, and has nothing to say. */
+TEST(a_part_of_a_plugins_name_is_none)
+{
+    struct hf__impostor_opts opts = {.asks_by = "password"};
+    struct hf__impostor *m = hf__impostor_start(&opts);
+    DOOR(d);
+
+    EXPECT_NOT(enter(&d, url_of(m, "")), HF_OK);
+    EXPECT(!hf__impostor_has_heard(m, PASSWORD));
+    hf__impostor_free(m);
+}
+
+/* The one that it names first is not what counts. */
+TEST(a_greeting_by_another_plugin_is_answered_by_a_scramble)
+{
+    struct hf__impostor_opts opts = {.plugin = "caching_sha2_password",
+                                     .asks_by = "mysql_native_password"};
+    struct hf__impostor *m = hf__impostor_start(&opts);
+
+    expect_refused(url_of(m, ""), HF_EAUTH, "check user and password");
+    EXPECT(hf__impostor_has_heard(m, USER));
+    EXPECT(!hf__impostor_has_heard(m, PASSWORD));
+    EXPECT_IS(hf__impostor_packets(m), 2);
+    hf__impostor_free(m);
+}
+
+TEST(a_server_reads_nothing_of_our_input)
+{
+    struct hf__impostor_opts opts = {.asks_by = "dialog",
+                                     .question = "\4What you have"};
+    struct hf__impostor *m = hf__impostor_start(&opts);
+    static const char line[] = "the next program's\n";
+    char left[sizeof line];
+    int saved = dup(STDIN_FILENO);
+    int ends[2];
+
+    EXPECT_IS(pipe(ends), 0);
+    EXPECT_IS(write(ends[1], line, sizeof line), sizeof line);
+    EXPECT_IS(dup2(ends[0], STDIN_FILENO), STDIN_FILENO);
+    expect_refused(url_of(m, ""), HF_EUNSAFE, "than a proof");
+    EXPECT(!hf__impostor_has_heard(m, "the next"));
+    EXPECT_IS(read(ends[0], left, sizeof left), sizeof left);
+    EXPECT_TEXT(left, line);
+    EXPECT_NOT(dup2(saved, STDIN_FILENO), -1);
+    EXPECT_IS(close(saved) + close(ends[0]) + close(ends[1]), 0);
+    hf__impostor_free(m);
+}
+
+TEST(a_server_is_sent_no_file)
+{
+    char path[512];
+    struct hf__impostor_opts opts = {.file = path};
+    FILE *f;
+    struct hf__impostor *m;
+    DOOR(d);
+
+    snprintf(path, sizeof path, "%s/secret", hf__test_folder());
+    f = fopen(path, "we");
+    EXPECT(f != NULL);
+    EXPECT(fputs("of this host only", f) >= 0);
+    EXPECT_IS(fclose(f), 0);
+    m = hf__impostor_start(&opts);
+    EXPECT_NOT(enter(&d, url_of(m, "")), HF_OK);
+    EXPECT(!hf__impostor_has_heard(m, "of this host only"));
+    hf__impostor_free(m);
+}
+
+/* ---- a server, or somebody between, that has no TLS */
+
+static void expect_silence(const struct hf__impostor_opts *opts, int status,
+                           const char *words)
+{
+    struct hf__impostor *m = hf__impostor_start(opts);
+
+    expect_refused(url_of(m, "?tls=require"), status, words);
+    EXPECT_IS(hf__impostor_heard(m), 0);
+    expect_refused(url_of(m, "?tls=verify"), status, words);
+    EXPECT_IS(hf__impostor_heard(m), 0);
+    hf__impostor_free(m);
+}
+
+TEST(who_takes_tls_away_hears_nothing)
+{
+    expect_silence(&(struct hf__impostor_opts){0}, HF_EUNSAFE, "has no TLS");
+    expect_silence(&(struct hf__impostor_opts){.in_pieces = true}, HF_EUNSAFE,
+                   "has no TLS");
+}
+
+#define GREETING(bytes) .greeting = (bytes), .greeting_bytes = sizeof(bytes) - 1
+#define WITHOUT_TLS                                                            \
+    "\x4c\0\0\1\x0a"                                                           \
+    "10.11.0\0\1\0\0\0"                                                        \
+    "01234567\0\x5d\xf7\x2d\2\0\xbf\x81\x15\0\0\0\0\0\0\0\0\0\0"               \
+    "89abcdefghij\0mysql_native_password"
+
+TEST(a_greeting_that_is_none_is_not_answered)
+{
+    /* A report of progress, and a second greeting after it. */
+    expect_silence(
+        &(struct hf__impostor_opts){GREETING("\x0a\0\0\0\xff\xff\xff"
+                                             "\1\1\1\0\0\0\1" WITHOUT_TLS)},
+        HF_EPROTO, "no greeting of MySQL");
+    /* One of an older protocol, one that is cut, one that never ends. */
+    expect_silence(&(struct hf__impostor_opts){GREETING("\x08\0\0\0\x09"
+                                                        "3.21.0\0")},
+                   HF_EPROTO, "no greeting of MySQL");
+    expect_silence(&(struct hf__impostor_opts){GREETING("\x0a\0\0\0\x0a"
+                                                        "10.11.0\0\1")},
+                   HF_EPROTO, "no greeting of MySQL");
+    expect_silence(&(struct hf__impostor_opts){GREETING("SSH-2.0-OpenSSH_9\n")},
+                   HF_EPROTO, "no greeting of MySQL");
+}
+
+TEST(an_error_in_place_of_a_greeting_is_told)
+{
+    expect_silence(
+        &(struct hf__impostor_opts){GREETING("\x17\0\0\0\xff\x10\4"
+                                             "Too many connections")},
+        HF_EUNAVAIL, "raise max_connections");
+}
