@@ -115,7 +115,7 @@ const struct cli_option cli_option_table[] = {
      "refuse a store that reaches less far, with 77"},
     {"allow", 0, CLI_TEXT, STORES, FIELD(allow), 1, 4096, "LIST", NULL,
      "use a store in spite of: evicting,replica,proxy,galera,netfs,"
-     "few-members,volatile"},
+     "few-members,volatile,hosts"},
     {"json", 0, CLI_FLAG, ALL, FIELD(is_json), 0, 0, NULL, NULL,
      "for programs; run: events on stderr, others: stdout"},
     {"help", 'h', CLI_FLAG, ALL, FIELD(is_help), 0, 0, NULL, NULL,

@@ -31,7 +31,7 @@ static const char *const common_options[] = {
 /* What allow= may name; each is a promise given up. */
 static const char *const overrides[] = {"evicting", "replica", "proxy",
                                         "galera",   "netfs",   "few-members",
-                                        "volatile"};
+                                        "volatile", "hosts"};
 
 static bool is_override(const char *word, size_t length)
 {
@@ -52,7 +52,8 @@ static int check_allow(const char *list, hf_error *err)
         if (length > 0 && !is_override(list, length)) {
             return hf__fail(err, HF_EINVAL,
                             "allow: \"%.*s\" is none of evicting, replica, "
-                            "proxy, galera, netfs, few-members, volatile",
+                            "proxy, galera, netfs, few-members, volatile, "
+                            "hosts",
                             (int)length, list);
         }
         list += length + (list[length] == ',');

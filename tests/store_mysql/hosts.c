@@ -37,6 +37,22 @@ static int listen_silently(int *ret_port)
     return fd;
 }
 
+/* The first is a server of its own, and is away for a while. */
+TEST(two_servers_that_know_nothing_of_each_other_are_refused)
+{
+    DOOR(d);
+    char hosts[96];
+
+    snprintf(hosts, sizeof hosts, "127.0.0.1:%d,127.0.0.1:%d",
+             hf__servers_take_port(), hf__mariadb_port(server()));
+    expect_refused(url_at(hosts, ""), HF_EUNSAFE, "name one, or allow=hosts");
+    snprintf(hosts, sizeof hosts, "127.0.0.1:%d,127.0.0.1:%d",
+             hf__mariadb_port(server()), hf__mariadb_port(server()));
+    expect_refused(url_at(hosts, ""), HF_EUNSAFE, "it names 2 servers");
+    EXPECT_IS(enter_allowing(&d, url_at(hosts, ""), "hosts"), HF_OK);
+    EXPECT_IS(hf__conn_facts(&d.conn).grade, 'C');
+}
+
 TEST(a_dead_host_is_passed_by_at_once)
 {
     DOOR(d);
@@ -45,7 +61,7 @@ TEST(a_dead_host_is_passed_by_at_once)
 
     snprintf(hosts, sizeof hosts, "127.0.0.1:%d,127.0.0.1:%d",
              hf__servers_take_port(), hf__mariadb_port(server()));
-    EXPECT_IS(enter(&d, url_at(hosts, "")), HF_OK);
+    EXPECT_IS(enter_allowing(&d, url_at(hosts, ""), "hosts"), HF_OK);
     EXPECT_SOON(hf__test_now_ms() - start, 2000);
     use(&d, "job");
 }
@@ -60,7 +76,7 @@ TEST(a_silent_host_costs_its_share)
 
     snprintf(hosts, sizeof hosts, "127.0.0.1:%d,127.0.0.1:%d", port,
              hf__mariadb_port(server()));
-    EXPECT_IS(enter_within(&d, url_at(hosts, ""), 3000), HF_OK);
+    EXPECT_IS(enter_by(&d, url_at(hosts, ""), "hosts", 3000), HF_OK);
     EXPECT_MORE(hf__test_now_ms() - start, 1400);
     EXPECT_SOON(hf__test_now_ms() - start, 2900);
     close(fd);
@@ -93,7 +109,7 @@ TEST(who_is_not_let_in_is_not_tried_elsewhere)
              "mysql://holdfast:wrong@127.0.0.1:%d,127.0.0.1:1"
              "/%s",
              hf__mariadb_port(server()), database());
-    EXPECT_IS(enter(&d, url), HF_EAUTH);
+    EXPECT_IS(enter_allowing(&d, url, "hosts"), HF_EAUTH);
 }
 
 TEST_WITHIN(90, a_read_only_server_is_passed_by)
@@ -108,7 +124,7 @@ TEST_WITHIN(90, a_read_only_server_is_passed_by)
     snprintf(hosts, sizeof hosts, "127.0.0.1:%d,127.0.0.1:%d",
              hf__mariadb_port(m), hf__mariadb_port(server()));
     hf__mariadb_sql(m, "CREATE DATABASE %s", database());
-    EXPECT_IS(enter(&d, url_at(hosts, "")), HF_OK);
+    EXPECT_IS(enter_allowing(&d, url_at(hosts, ""), "hosts"), HF_OK);
     use(&d, "job");
     hf__mariadb_url(m, database(), url, sizeof url);
     EXPECT_IS(enter(&d, url), HF_EUNAVAIL);

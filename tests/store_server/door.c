@@ -13,8 +13,7 @@ void shut(struct door *d)
     hf__conn_close(&d->conn);
 }
 
-static int enter_as(struct door *d, const char *text, const char *allow,
-                    int64_t ms)
+int enter_by(struct door *d, const char *text, const char *allow, int64_t ms)
 {
     HF_AUTO(hf__url_free_auto) struct hf__url *url = NULL;
 
@@ -27,17 +26,17 @@ static int enter_as(struct door *d, const char *text, const char *allow,
 
 int enter(struct door *d, const char *url)
 {
-    return enter_as(d, url, "", 10000);
+    return enter_by(d, url, "", 10000);
 }
 
 int enter_within(struct door *d, const char *url, int64_t ms)
 {
-    return enter_as(d, url, "", ms);
+    return enter_by(d, url, "", ms);
 }
 
 int enter_allowing(struct door *d, const char *url, const char *allow)
 {
-    return enter_as(d, url, allow, 10000);
+    return enter_by(d, url, allow, 10000);
 }
 
 void expect_refused(const char *url, int status, const char *words)

@@ -21,6 +21,7 @@ void shut(struct door *d);
 int enter(struct door *d, const char *url);
 int enter_within(struct door *d, const char *url, int64_t ms);
 int enter_allowing(struct door *d, const char *url, const char *allow);
+int enter_by(struct door *d, const char *url, const char *allow, int64_t ms);
 /* Expects the status, and its text to have these words. */
 void expect_refused(const char *url, int status, const char *words);
 

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From a URL to a session. All that the URL says is judged first; then the
- * hosts are tried in their order, each with its share of the time that is
- * left, so that one that is silent leaves the next its own. A server that is
- * there but can't be written to is passed by like one that is not. Called by
- * the session's thread when it opens.
+ * From a URL to a session. All that the URL says is judged first; several
+ * hosts are for who allows them: they are tried in their order, each with its
+ * share of the time that is left, so that one that is silent leaves the next
+ * its own. A server that is there but can't be written to is passed by like one
+ * that is not. Called by the session's thread when it opens.
  */
 #include "src/backend/mysql/place.h"
 
 #include "src/backend/mysql/mysql.h"
 #include "src/backend/mysql/settings.h"
 #include "src/base/error.h"
+#include "src/base/files.h"
 #include "src/base/secret.h"
 
 #include <pwd.h>
@@ -125,7 +126,21 @@ static int check_socket(const struct hf__url *url, hf_error *err)
     return HF_OK;
 }
 
-static int check(const struct hf__url *url, hf_error *err)
+/* Two that do not copy each other, or do so late, grant the same lock twice. */
+static int check_hosts(const struct hf__url *url, const char *allow,
+                       hf_error *err)
+{
+    if (url->n_hosts <= 1 || hf__is_allowed(allow, "hosts")) {
+        return HF_OK;
+    }
+    return hf__fail(err, HF_EUNSAFE,
+                    "url: it names %zu servers, and while one is away the next "
+                    "would grant what the first has granted: name one, or "
+                    "allow=hosts",
+                    url->n_hosts);
+}
+
+static int check(const struct hf__url *url, const char *allow, hf_error *err)
 {
     int r = check_scheme(url, err);
 
@@ -135,6 +150,7 @@ static int check(const struct hf__url *url, hf_error *err)
                      "mysql://user@host:3306/DATABASE");
     }
     r = r == HF_OK ? check_socket(url, err) : r;
+    r = r == HF_OK ? check_hosts(url, allow, err) : r;
     return r == HF_OK ? check_tls(url, err) : r;
 }
 
@@ -191,6 +207,9 @@ static int try_hosts(struct hf__mysql *s, const struct hf__url *url,
             break;
         }
     }
+    if (url->n_hosts > 1 && s->head.facts.grade < 'C') {
+        s->head.facts.grade = 'C';
+    }
     return r;
 }
 
@@ -208,7 +227,7 @@ int hf__mysql_place_connect(struct hf__mysql *s, const struct hf__url *url,
         .key = hf__url_option(url, "key"),
     };
     struct login login;
-    int r = check(url, s->err);
+    int r = check(url, allow, s->err);
 
     r = r == HF_OK ? hf__secret_read(url, &secret, s->err) : r;
     if (r != HF_OK) {
