@@ -97,10 +97,11 @@ static const char *with(const char *url, const char *options, const char *ca)
     return full;
 }
 
-/* Without TLS it is "none". */
-static const char *cipher_of(const char *url)
+/* Without TLS it is "none"; the server may be known by it or not. */
+static const char *cipher_of(const char *url, hf_verdict verdict)
 {
     static _Thread_local char cipher[64];
+    hf_verdict found;
     DOOR(d);
     int r = enter(&d, url);
 
@@ -108,13 +109,22 @@ static const char *cipher_of(const char *url)
         printf("%s: %s\n", url, d.error.text);
     }
     EXPECT_IS(r, HF_OK);
-    snprintf(cipher, sizeof cipher, "%s", finding(&d, "tls", NULL));
+    snprintf(cipher, sizeof cipher, "%s", finding(&d, "tls", &found));
+    EXPECT_IS(found, verdict);
     return cipher;
 }
 
-static void expect_tls(const char *url)
+static void expect_verified(const char *url)
 {
-    EXPECT(strcmp(cipher_of(url), "none") != 0);
+    const char *cipher = cipher_of(url, HF_FINE);
+
+    EXPECT(strcmp(cipher, "none") != 0);
+    EXPECT(strstr(cipher, "not verified") == NULL);
+}
+
+static void expect_unverified(const char *url)
+{
+    EXPECT_HAS(cipher_of(url, HF_WARN), ", not verified");
 }
 
 TEST_WITHIN(90, a_server_with_tls)
@@ -122,11 +132,12 @@ TEST_WITHIN(90, a_server_with_tls)
     char url[512];
     struct hf__mariadb *m = start_with("IP:127.0.0.1", url);
 
-    expect_tls(with(url, "tls=verify&ca=", "ca.pem"));
-    expect_tls(with(url, "ca=", "ca.pem")); /* means verify */
-    expect_tls(with(url, "tls=require", NULL));
-    expect_tls(with(url, "", NULL)); /* unsaid, it is used if it is there */
-    EXPECT_TEXT(cipher_of(with(url, "tls=off", NULL)), "none");
+    expect_verified(with(url, "tls=verify&ca=", "ca.pem"));
+    expect_verified(with(url, "ca=", "ca.pem")); /* means verify */
+    expect_unverified(with(url, "tls=require", NULL));
+    expect_unverified(
+        with(url, "", NULL)); /* unsaid, it is used if it is there */
+    EXPECT_TEXT(cipher_of(with(url, "tls=off", NULL), HF_FINE), "none");
     /* Signed by an authority that is not ours. */
     expect_refused(with(url, "tls=verify&ca=", "stranger.pem"), HF_EUNSAFE,
                    "certificate");
@@ -142,7 +153,7 @@ TEST_WITHIN(90, a_certificate_of_another_host)
 
     expect_refused(with(url, "tls=verify&ca=", "ca.pem"), HF_EUNSAFE,
                    "certificate");
-    expect_tls(with(url, "tls=require", NULL));
+    expect_unverified(with(url, "tls=require", NULL));
     hf__mariadb_free(m);
 }
 
@@ -159,7 +170,7 @@ TEST_WITHIN(90, a_client_shows_its_own_certificate)
     snprintf(options, sizeof options,
              "cert=%s&key=%s&ca=", path_of("client.pem"),
              path_of("client.key"));
-    expect_tls(with(url, options, "ca.pem"));
+    expect_verified(with(url, options, "ca.pem"));
     hf__mariadb_free(m);
 }
 
@@ -174,8 +185,8 @@ TEST(a_server_without_tls)
     expect_refused(url_with("tls=require"), HF_EUNSAFE, "no TLS");
     snprintf(ca, sizeof ca, "tls=verify&ca=%s", path_of("ca.pem"));
     expect_refused(url_with(ca), HF_EUNSAFE, "TLS");
-    EXPECT_TEXT(cipher_of(url_with("tls=off")), "none");
-    EXPECT_TEXT(cipher_of(url_with("")), "none");
+    EXPECT_TEXT(cipher_of(url_with("tls=off"), HF_FINE), "none");
+    EXPECT_TEXT(cipher_of(url_with(""), HF_FINE), "none");
 }
 
 /* ---- a server that asks for the password itself, by TLS */

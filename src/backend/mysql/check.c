@@ -9,8 +9,10 @@
 #include "src/backend/report.h"
 
 #include <inttypes.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 
 /* What a variable of the session or a status of the server says; "" where the
  * server does not have it. */
@@ -197,10 +199,45 @@ static int check_rights(struct checking *c)
     "information_schema.SCHEMA_PRIVILEGES WHERE PRIVILEGE_TYPE='CREATE' AND "  \
     "DATABASE() LIKE TABLE_SCHEMA)"
 
+/* Nobody stands between us and what is on this host. */
+static bool is_here(int fd)
+{
+    union {
+        struct sockaddr any;
+        struct sockaddr_in in;
+        struct sockaddr_in6 in6;
+        struct sockaddr_storage room;
+    } peer = {.room = {0}};
+    socklen_t size = sizeof peer;
+
+    if (getpeername(fd, &peer.any, &size) != 0) {
+        return false;
+    }
+    return peer.any.sa_family == AF_UNIX ||
+           (peer.any.sa_family == AF_INET &&
+            ntohl(peer.in.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET) ||
+           (peer.any.sa_family == AF_INET6 &&
+            IN6_IS_ADDR_LOOPBACK(&peer.in6.sin6_addr));
+}
+
+static void check_tls(struct checking *c)
+{
+    const char *cipher = mysql_get_ssl_cipher(c->s->wire.handle);
+    bool is_verified = c->s->server.is_verified;
+    char value[96];
+
+    (void)snprintf(value, sizeof value, "%.64s%s",
+                   cipher == NULL ? "none" : cipher,
+                   cipher == NULL || is_verified ? "" : ", not verified");
+    tell_if(c, "tls", value,
+            cipher == NULL ? is_here(c->s->wire.fd) : is_verified,
+            "name the authority of the server's certificate (ca=): whoever "
+            "stands between can be the server");
+}
+
 static int check_us(struct checking *c)
 {
     MYSQL_ROW row;
-    const char *cipher = mysql_get_ssl_cipher(c->s->wire.handle);
     int r = ask(c, "SELECT CURRENT_USER(),DATABASE()," MAY_CREATE, &row);
 
     if (r != HF_OK) {
@@ -217,8 +254,7 @@ static int check_us(struct checking *c)
                             : "none seen, and the tables are there",
                         HF_FINE, NULL);
     }
-    hf__report_tell(&c->to, "tls", cipher == NULL ? "none" : cipher, HF_FINE,
-                    NULL);
+    check_tls(c);
     return HF_OK;
 }
 

@@ -189,6 +189,7 @@ int hf__wire_connect(struct hf__mysql *s, const struct hf__wire_target *t,
         s->wire.is_dead = true;
         return r;
     }
+    s->server.is_verified = hf__login_is_tls(t, "verify");
     r = adopt_socket(s);
     /* By a unix socket the library may have gone on without. */
     return r == HF_OK && wants_tls(t) &&

@@ -35,6 +35,7 @@ struct hf__server {
                              replica would do so, too, if it got statements */
     bool has_zero_wait;   /* innodb_lock_wait_timeout=0 is taken */
     bool is_galera;
+    bool is_verified; /* by TLS it has shown that it is the one we meant */
     uint64_t connection_id;
     uint64_t packet_max; /* bytes that may be sent as one */
     uint64_t place;      /* which server it is */
