@@ -8,6 +8,7 @@
  * Thread: main.
  */
 #include "src/cli/nested.h"
+#include "src/cli/around.h"
 #include "src/cli/event.h"
 #include "src/cli/exit.h"
 #include "src/cli/failure.h"
@@ -107,16 +108,26 @@ static void name_lost(struct nested *n)
               line.data, n->result.status);
 }
 
+/* Is there a run that renews the grant, and ends us when it is lost? */
+static bool is_guarded(const struct nested *n)
+{
+    return cli_around_is((pid_t)hf_info_pid(find_outer(n)));
+}
+
 static void name_deadlock(struct nested *n)
 {
+    const char *around = is_guarded(n)
+                             ? "the run around this one, which waits for us"
+                             : "the token in HOLDFAST_TOKEN; this would wait "
+                               "for who has it";
+    bool may_pass = is_guarded(n) && n->options->verb == CLI_RUN &&
+                    !n->options->locks.count;
+
     n->result.outcome = cli_outcome_of(HF_DEADLOCK);
     n->result.status = (int)n->options->busy_exit;
-    cli_event(n->result.outcome, NULL,
-              "%s is held by the run around this one, which waits for us%s",
-              n->name,
-              n->options->verb == CLI_RUN && !n->options->locks.count
-                  ? "; with --reentrant the command runs under that lock"
-                  : "");
+    cli_event(n->result.outcome, NULL, "%s is held by %s%s", n->name, around,
+              may_pass ? "; with --reentrant the command runs under that lock"
+                       : "");
 }
 
 static void name_failure(struct nested *n, int status)
@@ -137,28 +148,43 @@ static void pass(struct nested *n)
     cli_passage(n->options, &n->result);
 }
 
+/* The grant is there, but nobody would end the command when it is lost. */
+static void name_unguarded(struct nested *n)
+{
+    n->result.outcome = cli_outcome_of(HF_EUNSAFE);
+    n->result.status = CLI_EXIT_UNSAFE;
+    cli_event(n->result.outcome, NULL,
+              "%s is held by the token in HOLDFAST_TOKEN, but by no run around "
+              "this one, which would renew it and end the command before it is "
+              "lost; lock %s by `holdfast run` alone, without `holdfast "
+              "acquire` before it and without --reentrant",
+              n->name, n->name);
+}
+
+static void reenter(struct nested *n)
+{
+    if (!is_held(n)) {
+        name_lost(n);
+    } else if (!is_guarded(n)) {
+        name_unguarded(n);
+    } else {
+        pass(n);
+    }
+}
+
 /* False: nothing that concerns this run. */
 static bool decide(struct nested *n)
 {
     bool is_reentrant = n->options->is_reentrant;
     int r = look(n);
 
-    if (r) {
-        if (is_reentrant) {
-            name_failure(n, r);
-        }
-        return is_reentrant;
-    }
-    if (is_held(n)) {
-        if (is_reentrant) {
-            pass(n);
-        } else {
-            name_deadlock(n);
-        }
+    if (r && is_reentrant) {
+        name_failure(n, r);
+    } else if (!r && is_reentrant) {
+        reenter(n);
+    } else if (!r && is_held(n)) {
+        name_deadlock(n);
         return true;
-    }
-    if (is_reentrant) {
-        name_lost(n);
     }
     return is_reentrant;
 }
@@ -170,7 +196,8 @@ static bool name_unknown(struct nested *n)
     n->result.status =
         cli_fail(CLI_EXIT_USAGE,
                  "run: --reentrant: without HOLDFAST_FENCE it cannot be told "
-                 "whether HOLDFAST_TOKEN still holds %s; set it, too",
+                 "whether HOLDFAST_TOKEN still holds %s; the command of a run "
+                 "has both, pass on all HOLDFAST_ variables or none",
                  n->name);
     cli_result_tell(n->options, &n->result);
     return true;

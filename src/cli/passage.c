@@ -7,39 +7,22 @@
  * Thread: main.
  */
 #include "src/cli/passage.h"
+#include "src/cli/around.h"
 #include "src/cli/child.h"
 #include "src/cli/event.h"
 #include "src/cli/outcome.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static bool is_guardian(pid_t pid)
-{
-    char path[40];
-    char comm[32] = "";
-    FILE *file;
-    bool is_one;
-
-    (void)snprintf(path, sizeof path, "/proc/%ld/comm", (long)pid);
-    file = fopen(path, "re");
-    if (!file) {
-        return false;
-    }
-    is_one =
-        fgets(comm, sizeof comm, file) && !strcmp(comm, "holdfast-guard\n");
-    (void)fclose(file);
-    return is_one;
-}
-
 static void pass_on(const struct signalfd_siginfo *info, pid_t child)
 {
-    if (info->ssi_code != SI_KERNEL && !is_guardian((pid_t)info->ssi_pid)) {
+    if (info->ssi_code != SI_KERNEL &&
+        !cli_around_is_guardian((pid_t)info->ssi_pid)) {
         (void)kill(child, (int)info->ssi_signo);
     }
 }

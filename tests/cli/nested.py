@@ -128,13 +128,45 @@ def a_token_without_its_fence_is_64(t):
 
 
 @case
-def by_hand_with_acquire_it_passes_through(t):
-    shown = t.json('acquire', 'job')
+def under_a_token_of_acquire_nothing_is_started(t):
+    shown = t.json('acquire', '--lease', '1h', 'job')
     env = {'HOLDFAST_NAME': 'job', 'HOLDFAST_TOKEN': shown['token'],
            'HOLDFAST_FENCE': str(shown['fence'])}
-    t.code(t.run('run', '--reentrant', 'job', '--', 'sh', '-c', 'exit 5',
-                 env=env), 5)
-    t.code(t.run('run', 'job', '--', 'true', env=env), 75)
+    args = ('--status-file', 'status', 'job', '--', *t.actor('say=started'))
+    result = t.run('run', '--reentrant', *args, env=env)
+    t.code(result, 77)
+    t.says(result.err, 'job', 'no run around', 'without --reentrant')
+    t.equal(t.status()['outcome'], 'unsafe', 'outcome')
+    result = t.run('run', *args, env=env)
+    t.code(result, 75)
+    t.says(result.err, 'the token in HOLDFAST_TOKEN')
+    t.check('--reentrant' not in result.err, result.err)
+    t.equal(t.pids('started'), [], 'started')
+    t.check(env['HOLDFAST_TOKEN'] not in result.err, 'the token is shown')
+
+
+@case
+def a_copied_environment_is_not_inside(t):
+    _, env = carried(t)
+    result = t.run('run', '--reentrant', 'job', '--', *t.actor('say=started'),
+                   env=env)
+    t.code(result, 77)
+    t.says(result.err, 'no run around')
+    # The guardian of another lock would not end it either.
+    copied = [f'{key}={value}' for key, value in env.items()
+              if key in ('HOLDFAST_NAME', 'HOLDFAST_TOKEN', 'HOLDFAST_FENCE')]
+    t.code(t.run('run', 'other', '--', 'env', *copied, *inner(
+        t, '--reentrant', command=t.actor('say=started'))), 77)
+    t.equal(t.pids('started'), [], 'started')
+
+
+@case
+def an_orphan_of_the_command_is_inside(t):
+    script = '("$@"; echo $? >done.tmp; mv done.tmp done) & exit'
+    script = f"sh -c '{script}' \"$@\"; until test -e done; do sleep .1; done"
+    t.code(t.run('run', 'job', '--', 'sh', '-c', script, 'sh', 'sh', *inner(
+        t, '--reentrant', command=t.actor('say=inside', 'exit=3'))), 0)
+    t.equal((t.dir / 'done').read_text(), '3\n', 'exit')
 
 
 @case
