@@ -150,7 +150,8 @@ static void carry_over(struct page *page, const char *path)
     char *old CLI_AUTO(cli_free_auto) = cli_alloc(OLD_SIZE);
     char *line CLI_AUTO(cli_free_auto) =
         cli_format("\n" SUCCESS "{%s} ", page->labels);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd =
+        open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY);
     ssize_t n = fd < 0 ? 0 : read(fd, old, OLD_SIZE - 1);
     const char *at = n > 0 ? strstr(old, line) : NULL;
     size_t length = at ? strspn(at + strlen(line), "0123456789.") : 0;

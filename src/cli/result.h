@@ -15,8 +15,7 @@ struct cli_result {
     int child_signal;    /* 0: no signal ended it */
 };
 
-/* Are there folders that take the --status-file and the --metrics-file? 0,
- * or 64. */
+/* May the --status-file and the --metrics-file be written? 0, or 64. */
 int cli_result_check(const struct cli_options *);
 /* Write the --status-file, atomically, and the event "exit". */
 void cli_result_tell(const struct cli_options *, const struct cli_result *);

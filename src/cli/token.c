@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Decides where a token is read and how its file is written: a draft with a
- * random name and mode 0600 beside it, then a rename. What is there and is
- * no plain file (a symbolic link, a device, a folder) is never replaced; a
- * plain file is, for it may be left over from a script that was killed, and
- * no lock may need a human. Thread: main.
+ * random name and mode 0600 beside it, then a rename, which may replace a
+ * plain file: it may be left over from a script that was killed, and no lock
+ * may need a human. Thread: main.
  */
 #include "src/cli/token.h"
 #include "src/cli/exit.h"
@@ -107,19 +106,12 @@ int cli_token_read(const struct cli_options *o, char ret_token[CLI_TOKEN_SIZE])
 int cli_token_check(const struct cli_options *o)
 {
     char *option CLI_AUTO(cli_free_auto) = NULL;
-    struct stat st;
 
     if (!o->token_file) {
         return 0;
     }
     option = cli_format("%s: --token-file", verb_of(o));
-    if (!lstat(o->token_file, &st) && !S_ISREG(st.st_mode)) {
-        return cli_fail(CLI_EXIT_USAGE, "%s: %s is %s, and is not replaced",
-                        option, o->token_file,
-                        S_ISLNK(st.st_mode) ? "a symbolic link"
-                                            : "no plain file");
-    }
-    return cli_whole_check_folder(option, o->token_file);
+    return cli_whole_check(option, o->token_file);
 }
 
 static bool put(int fd, const char *token)
@@ -128,20 +120,6 @@ static bool put(int fd, const char *token)
     int length = snprintf(line, sizeof line, "%s\n", token);
 
     return write(fd, line, (size_t)length) == length;
-}
-
-static bool publish(const char *draft, const char *path, bool may_replace)
-{
-    struct stat st;
-
-    if (!may_replace) {
-        return !link(draft, path);
-    }
-    if (!lstat(path, &st) && !S_ISREG(st.st_mode)) {
-        errno = EEXIST;
-        return false;
-    }
-    return !rename(draft, path);
 }
 
 int cli_token_write(const struct cli_options *o, const char *token,
@@ -158,7 +136,9 @@ int cli_token_write(const struct cli_options *o, const char *token,
     }
     is_written = put(fd, token);
     is_written = !close(fd) && is_written;
-    is_written = is_written && publish(draft, o->token_file, may_replace);
+    is_written =
+        is_written && (may_replace ? cli_whole_replace(draft, o->token_file)
+                                   : !link(draft, o->token_file));
     code = errno;
     /* After a rename there is none. */
     (void)unlink(draft);

@@ -2,7 +2,9 @@
 /*
  * Decides that a file is written under another name first, which no other
  * process can choose: two containers may have the same pid and share a
- * folder. A link in its place is replaced, not followed. Thread: main.
+ * folder. What is there already is replaced if it is a plain file, which may
+ * be left over from before; a rename over a device, a fifo or a link would
+ * take away what others use. Thread: main.
  */
 #include "src/cli/whole.h"
 #include "src/cli/clock.h"
@@ -31,31 +33,54 @@ static char *folder_of(const char *path)
     return cli_strndup(path, slash == path ? 1 : (size_t)(slash - path));
 }
 
-int cli_whole_check_folder(const char *option, const char *path)
+/* What the path is, if that must not be replaced, else NULL. */
+static const char *find_foreign(const char *path)
+{
+    struct stat st;
+
+    if (path[strlen(path) - 1] == '/') {
+        return "a folder";
+    }
+    if (lstat(path, &st) || S_ISREG(st.st_mode)) {
+        return NULL;
+    }
+    return S_ISDIR(st.st_mode)    ? "a folder"
+           : S_ISLNK(st.st_mode)  ? "a symbolic link"
+           : S_ISFIFO(st.st_mode) ? "a fifo"
+           : S_ISSOCK(st.st_mode) ? "a socket"
+                                  : "a device";
+}
+
+int cli_whole_check(const char *option, const char *path)
 {
     char *folder CLI_AUTO(cli_free_auto) = folder_of(path);
+    char *shown CLI_AUTO(cli_free_auto) = NULL;
+    const char *foreign = find_foreign(path);
+    int code = 0;
 
-    if (access(folder, W_OK | X_OK)) {
-        int code = errno;
-        char *shown CLI_AUTO(cli_free_auto) = cli_secret_hide_all(folder);
-
+    if (foreign) {
+        shown = cli_secret_hide_all(path);
+        return cli_fail(CLI_EXIT_USAGE,
+                        "%s: %s is %s, and is not replaced; name a plain file, "
+                        "or one that is not there yet",
+                        option, shown, foreign);
+    }
+    code = access(folder, W_OK | X_OK) ? errno : 0;
+    if (code) {
+        shown = cli_secret_hide_all(folder);
         return cli_fail(CLI_EXIT_USAGE, "%s: cannot write to %s: %s", option,
                         shown, strerror(code));
     }
     return 0;
 }
 
-int cli_whole_check(const char *option, const char *path)
+bool cli_whole_replace(const char *draft, const char *path)
 {
-    struct stat st;
-
-    if (path[strlen(path) - 1] == '/' ||
-        (!lstat(path, &st) && S_ISDIR(st.st_mode))) {
-        char *shown CLI_AUTO(cli_free_auto) = cli_secret_hide_all(path);
-
-        return cli_fail(CLI_EXIT_USAGE, "%s: %s is a folder", option, shown);
+    if (find_foreign(path)) {
+        errno = EEXIST;
+        return false;
     }
-    return cli_whole_check_folder(option, path);
+    return !rename(draft, path);
 }
 
 static bool write_new(const char *path, const struct cli_text *text,
@@ -79,7 +104,7 @@ void cli_whole_write(const char *option, const char *path,
         cli_format("%s.%ld-%" PRIx64 ".tmp", path, (long)getpid(),
                    (uint64_t)cli_boot_ns());
 
-    if (!write_new(draft, text, mode) || rename(draft, path)) {
+    if (!write_new(draft, text, mode) || !cli_whole_replace(draft, path)) {
         cli_event("not-written", NULL, "%s: cannot write %s: %s", option, path,
                   strerror(errno));
         (void)unlink(draft);

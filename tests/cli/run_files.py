@@ -4,6 +4,7 @@ run, and that they appear whole."""
 import os
 import re
 import signal
+import socket
 import stat
 import threading
 import time
@@ -280,14 +281,51 @@ def the_files_are_always_whole(t):
             'drafts')
 
 
-@case
-def a_link_is_replaced_and_its_target_left_alone(t):
+def special_files(t):
+    """What no rename may take away, in the test's own folder; devices only
+    where we may make some."""
     (t.dir / 'precious').write_text('precious')
-    for name in ('m.prom', 'status'):
-        (t.dir / name).symlink_to('precious')
-    t.code(run(t, 'job', '--', 'true'), 0)
+    (t.dir / 'link').symlink_to('precious')
+    (t.dir / 'dangling').symlink_to('nowhere')
+    os.mkfifo(t.dir / 'fifo')
+    (t.dir / 'folder').mkdir()
+    with socket.socket(socket.AF_UNIX) as heard:
+        heard.bind(f'{t.dir}/socket')
+    try:
+        os.mknod(t.dir / 'device', 0o600 | stat.S_IFCHR, os.makedev(1, 3))
+    except PermissionError:
+        return ['link', 'dangling', 'fifo', 'folder', 'socket']
+    return ['link', 'dangling', 'fifo', 'folder', 'socket', 'device']
+
+
+@case
+def what_is_no_plain_file_is_not_replaced(t):
+    for path in special_files(t):
+        before = os.lstat(t.dir / path)
+        for option in ('--status-file', '--metrics-file'):
+            result = t.run('run', option, path, 'job', '--',
+                           *t.actor('say=ran', 'exit=0'))
+            t.code(result, 64)
+            t.says(result.err, option, path, 'not replaced')
+        result = t.run('acquire', '--token-file', path, 'job')
+        t.code(result, 64)
+        t.says(result.err, '--token-file', path, 'not replaced')
+        t.safe(os.path.samestat(os.lstat(t.dir / path), before),
+               f'{path} is gone')
+    t.equal(t.log(), [], 'what ran')
     t.equal((t.dir / 'precious').read_text(), 'precious', 'the target')
-    t.check(not (t.dir / 'm.prom').is_symlink(), 'still a link')
+    t.code(t.run('who', 'job'), 1)
+
+
+@case
+def what_came_meanwhile_is_not_replaced(t):
+    result = run(t, 'job', '--', 'mkfifo', 'm.prom', 'status')
+    t.code(result, 0)
+    t.says(result.err, '--metrics-file', '--status-file', 'File exists')
+    for path in ('m.prom', 'status'):
+        t.safe((t.dir / path).is_fifo(), f'{path} is gone')
+    t.equal([name for name in os.listdir(t.dir) if name.endswith('.tmp')], [],
+            'drafts')
 
 
 @case
