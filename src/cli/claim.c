@@ -93,8 +93,7 @@ static int open_store(struct cli_claim *claim)
 
     claim->caps = (hf_caps_info)HF_CAPS_INFO_INIT;
     r = r ? r : hf_caps(claim->client, &claim->caps);
-    return r ? r
-             : cli_wish_fits(claim->options, claim->caps.lease_ms, &claim->err);
+    return r ? r : cli_wish_fits(claim->options, &claim->caps, &claim->err);
 }
 
 int64_t cli_claim_lease_ms(const struct cli_claim *claim)

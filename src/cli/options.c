@@ -111,8 +111,10 @@ const struct cli_option cli_option_table[] = {
      "list all options for programs: verb, option, argument, default"},
     {"url", 0, CLI_TEXT, STORES, FIELD(url), 1, 65535, "URL", NULL,
      "the store; default: HOLDFAST_URL, the configuration, else sqlite"},
-    {"reach", 0, CLI_WORD, STORES, FIELD(reach), 0, 0, "user|host|hosts", NULL,
-     "refuse a store that reaches less far, with 77"},
+    {"reach", 0, CLI_WORD, STORES, FIELD(reach), 0, 0,
+     "process|user|host|hosts", NULL,
+     "refuse a store that reaches less far, with 77; run and hold use one that "
+     "reaches this process only if told so, acquire never"},
     {"allow", 0, CLI_TEXT, STORES, FIELD(allow), 1, 4096, "LIST", NULL,
      "use a store in spite of: evicting,replica,proxy,galera,netfs,"
      "few-members,volatile,hosts"},

@@ -56,23 +56,45 @@ int cli_wish_check(const struct cli_options *o)
     return 0;
 }
 
-int cli_wish_fits(const struct cli_options *o, int64_t lease_ms, hf_error *err)
+/* Whom it keeps out ends with us, and nobody else comes. */
+static bool is_vain(const struct cli_options *o, const hf_caps_info *caps)
+{
+    return caps->reach == HF_REACH_PROCESS &&
+           (!o->reach || o->verb == CLI_ACQUIRE);
+}
+
+static int refuse_vain(const struct cli_options *o, hf_error *err)
+{
+    (void)snprintf(err->text, sizeof err->text,
+                   "a lock in this store ends with this process and excludes "
+                   "no other; use another store%s",
+                   o->verb == CLI_ACQUIRE ? ""
+                                          : ", or for a test --reach process");
+    err->status = HF_EUNSAFE;
+    return HF_EUNSAFE;
+}
+
+int cli_wish_fits(const struct cli_options *o, const hf_caps_info *caps,
+                  hf_error *err)
 {
     char lease[CLI_DURATION_SIZE];
     const char *what = NULL;
     int status = HF_EINVAL;
 
-    if (!lease_ms || o->verb == CLI_ACQUIRE) {
+    if (is_vain(o, caps)) {
+        return refuse_vain(o, err);
+    }
+    if (!caps->lease_ms || o->verb == CLI_ACQUIRE) {
         return HF_OK; /* what it is refused for, the library says */
     }
-    if (cli_option_given(o, "lease") && o->lease_ms != lease_ms) {
+    if (cli_option_given(o, "lease") && o->lease_ms != caps->lease_ms) {
         what = "leave out --lease, or set session_timeout= in the URL";
         status = HF_ENOTSUP;
-    } else if (o->verb == CLI_RUN && lease_ms < CLI_RUN_LEASE_MIN_MS) {
+    } else if (o->verb == CLI_RUN && caps->lease_ms < CLI_RUN_LEASE_MIN_MS) {
         what = "ending a command in time needs 1s, so set a longer "
                "session_timeout= in the URL";
     } else if (o->verb == CLI_RUN && cli_option_given(o, "grace") &&
-               o->grace_ms > lease_ms / 3) {
+               o->grace_ms > caps->lease_ms / 3) {
         what = "--grace can be a third of that at most";
     } else {
         return HF_OK;
@@ -80,7 +102,7 @@ int cli_wish_fits(const struct cli_options *o, int64_t lease_ms, hf_error *err)
     (void)snprintf(err->text, sizeof err->text,
                    "this store's locks live with the session, which is a lease "
                    "of %s; %s",
-                   cli_duration(lease_ms, lease), what);
+                   cli_duration(caps->lease_ms, lease), what);
     err->status = status;
     return status;
 }

@@ -15,9 +15,9 @@
 /* Can there be such a lock, for run, hold and acquire? 0, or 64 after having
  * said. */
 int cli_wish_check(const struct cli_options *);
-/* Does it fit a store whose grants all have this lease (0: the one wished
- * for)? HF_OK, or a status and why. */
-int cli_wish_fits(const struct cli_options *, int64_t lease_ms,
+/* Does it fit the store: does a lock there exclude anybody, and may it have
+ * the lease of all grants there? HF_OK, or a status and why. */
+int cli_wish_fits(const struct cli_options *, const hf_caps_info *,
                   hf_error *ret_err);
 /* The patience with a holder. */
 int64_t cli_wish_wait_ms(const struct cli_options *);

@@ -282,14 +282,6 @@ def a_malformed_token_is_64_and_not_repeated(t):
 
 
 @case
-def a_store_that_ends_with_the_process_is_refused(t):
-    result = t.run('acquire', '--url', 'memory:x', 'job')
-    t.code(result, 77)
-    t.equal(result.out, '', 'stdout')
-    t.says(result.err, 'memory:x')
-
-
-@case
 def a_command_may_release_the_lock_of_its_run(t):
     """The token of a run is one like any other: letting go is a loss."""
     script = '"$0" release job; read never'

@@ -165,6 +165,27 @@ def a_broken_lock_is_76_although_the_command_ended_well(t):
 
 
 @case
+def a_store_that_excludes_nobody_is_77(t):
+    for url in ('memory:x', 'fault+memory:', 'memory:?session_timeout=3s'):
+        command = ('--', *t.actor('say=ran', 'exit=0'))
+        result = run(t, '--url', url, 'job', *command)
+        t.code(result, 77)
+        t.says(result.err, 'this process', 'another store', '--reach process')
+        t.equal(t.status()['outcome'], 'unsafe', 'outcome')
+        for verb, words in (('acquire', ()), ('hold', ()),
+                            ('acquire', ('--reach', 'process'))):
+            result = t.run(verb, '--url', url, *words, 'job')
+            t.code(result, 77)
+            t.equal(result.out, '', 'stdout')
+            t.says(result.err, 'another store')
+        t.equal(t.log(), [], 'what ran')
+        t.code(t.run('check', '--url', url), 0)
+        t.code(t.run('who', '--url', url, 'job'), 1)
+    t.code(run(t, '--reach', 'process', '--url', 'memory:', 'job', *command), 0)
+    t.equal(len(t.pids('ran')), 1, 'what ran')
+
+
+@case
 def a_store_that_reaches_less_than_demanded_is_77(t):
     result = run(t, '--reach', 'hosts', 'job', '--', 'true')
     expect(t, result, 77, outcome='unsafe')
