@@ -48,7 +48,7 @@ static int deliver_file(const struct cli_grant *g, const struct cli_text *text)
                         "acquire: --token-file: cannot write %s: %s",
                         o->token_file, strerror(errno));
     }
-    if (!cli_output(text, CLI_EXIT_DONE)) {
+    if (!cli_output_held(text)) {
         return 0;
     }
     (void)cli_token_remove(o);
@@ -84,7 +84,7 @@ static int deliver(const struct cli_grant *g)
                         err.text);
     }
     r = g->options->token_file ? deliver_file(g, &text)
-                               : cli_output(&text, CLI_EXIT_DONE);
+                               : cli_output_held(&text);
     if (r) {
         give_back(g);
     }

@@ -131,7 +131,7 @@ static int tell_held(const struct hold *h)
         cli_text_add(&text, "\n");
     }
     cli_grant_tell(g);
-    return cli_output(&text, CLI_EXIT_DONE);
+    return cli_output_held(&text);
 }
 
 static int end_lost(const struct hold *h)

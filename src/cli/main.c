@@ -10,13 +10,15 @@
 /*
  * A caller may have closed stdin, stdout or stderr. What we open next must
  * not land there, or a message would go into a database; and the command
- * that we run must find them closed, as it would without us.
+ * that we run must find them closed, as it would without us. Stdout stays
+ * as good as closed: an answer that goes nowhere is none.
  */
 static void fill_standard(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         if (fcntl(fd, F_GETFD) < 0) {
-            (void)open("/dev/null", O_RDWR | O_CLOEXEC);
+            (void)open("/dev/null",
+                       (fd == STDERR_FILENO ? O_RDWR : O_RDONLY) | O_CLOEXEC);
         }
     }
 }

@@ -1,32 +1,73 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decides that an answer is one text, written at once, and that an answer
- * nobody could read is not a success. Thread: main.
+ * Decides that an answer is one text, and that an answer nobody could read is
+ * not a success. Where a lock hangs on it its reader is not waited for long.
+ * Thread: main.
  */
 #include "src/cli/output.h"
+#include "src/cli/clock.h"
 #include "src/cli/exit.h"
 #include "src/cli/say.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
-int cli_output(const struct cli_text *text, int code)
+#define HASTE_MS 5000
+
+/* Can so much be written that a pipe surely takes it at once? */
+static bool is_ready(int64_t end_ns)
 {
+    struct pollfd out = {STDOUT_FILENO, POLLOUT, 0};
+    int64_t left_ms = (end_ns - cli_boot_ns()) / CLI_NS_PER_MS;
+    int n = poll(&out, 1, left_ms > 0 ? (int)left_ms : 0);
+
+    errno = n ? errno : ETIMEDOUT;
+    return n > 0 || (n < 0 && errno == EINTR);
+}
+
+/* `end_ns` INT64_MAX: as long as it takes. */
+static int put(const struct cli_text *text, int64_t end_ns)
+{
+    bool is_hasty = end_ns < INT64_MAX;
     size_t done = 0;
 
     while (done < text->length) {
-        ssize_t n =
-            write(STDOUT_FILENO, text->data + done, text->length - done);
+        size_t part = text->length - done;
+        ssize_t n;
 
-        if (n < 0 && errno == EINTR) {
-            continue;
+        if (is_hasty && !is_ready(end_ns)) {
+            return errno;
         }
-        if (n <= 0) {
-            return cli_fail(CLI_EXIT_INTERNAL, "cannot write to stdout: %s",
-                            strerror(errno));
+        part = is_hasty && part > PIPE_BUF ? PIPE_BUF : part;
+        n = write(STDOUT_FILENO, text->data + done, part);
+        if (!n || (n < 0 && errno != EINTR)) {
+            return n ? errno : EIO;
         }
-        done += (size_t)n;
+        done += n > 0 ? (size_t)n : 0;
     }
-    return code;
+    return 0;
+}
+
+static int output(const struct cli_text *text, int code, int64_t end_ns)
+{
+    int error = put(text, end_ns);
+
+    return error ? cli_fail(CLI_EXIT_INTERNAL, "cannot write to stdout: %s",
+                            strerror(error))
+                 : code;
+}
+
+int cli_output(const struct cli_text *text, int code)
+{
+    return output(text, code, INT64_MAX);
+}
+
+int cli_output_held(const struct cli_text *text)
+{
+    return output(text, CLI_EXIT_DONE,
+                  cli_boot_ns() + HASTE_MS * CLI_NS_PER_MS);
 }

@@ -10,5 +10,8 @@
 /* Write it all to stdout. Gives `code`, or 70 after having said that stdout
  * took not all of it. */
 int cli_output(const struct cli_text *, int code);
+/* The same of a lock that is held for whoever reads this; 0 or 70, and 70
+ * also where nobody makes room for it within some seconds. */
+int cli_output_held(const struct cli_text *);
 
 #endif

@@ -190,13 +190,35 @@ def a_file_that_is_there_is_replaced(t):
     t.check(is_free(t, 'two'), 'held though refused')
 
 
+def deaf(t, kind):
+    """acquire, with a stdout that takes nothing."""
+    if kind in ('>&-', '>/dev/full', '0<&- 1>&- 2>&-'):
+        return t.spawn(['sh', '-c', f'exec "$0" acquire job {kind}',
+                        t.holdfast]).wait()
+    read_end, write_end = harness.full_pipe() if kind == 'full' else os.pipe()
+    if kind == 'no reader':
+        os.close(read_end)
+    script = f'exec "$0" acquire --json job >&{write_end}'
+    process = t.spawn(['sh', '-c', script, t.holdfast], pass_fds=[write_end])
+    os.close(write_end)
+    result = process.wait()
+    if kind == 'full':
+        os.close(read_end)
+    return result
+
+
 @case
 def what_cannot_be_delivered_is_given_back(t):
-    result = t.spawn(['sh', '-c', '"$0" acquire job >/dev/full',
-                      t.holdfast]).wait()
-    t.code(result, 70)
-    t.says(result.err, 'stdout')
-    t.check(is_free(t), 'held though nobody knows the token')
+    for kind in ('>/dev/full', '>&-', 'no reader', 'full', '0<&- 1>&- 2>&-'):
+        result = deaf(t, kind)
+        t.code(result, 70)
+        if '2>' not in kind:
+            t.says(result.err, 'stdout')
+        t.check(is_free(t), f'{kind}: held though nobody knows the token')
+
+
+@case
+def what_the_file_cannot_take_is_given_back(t):
     folder = t.dir / 'folder'
     folder.mkdir()
     holder = t.hold('job')

@@ -217,11 +217,12 @@ def in_the_background_of_a_terminal_it_holds_on(t):
 
 @case
 def a_line_that_nobody_reads_holds_nothing(t):
-    result = t.spawn(['sh', '-c', '"$0" hold job >/dev/full',
-                      t.holdfast]).wait()
-    t.code(result, 70)
-    t.says(result.err, 'stdout')
-    t.check(is_free(t), 'still held')
+    for shut in ('>/dev/full', '>&-'):
+        result = t.spawn(['sh', '-c', f'exec "$0" hold job {shut}',
+                          t.holdfast]).wait()
+        t.code(result, 70)
+        t.says(result.err, 'stdout')
+        t.check(is_free(t), 'still held')
 
 
 if __name__ == '__main__':
