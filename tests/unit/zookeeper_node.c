@@ -4,6 +4,7 @@
  * written, what ZooKeeper refuses is never written, and what we did not write
  * is not ours.
  */
+#include "src/backend/zookeeper/errors.h"
 #include "src/backend/zookeeper/node.h"
 #include "tests/lib/test.h"
 

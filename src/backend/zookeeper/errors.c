@@ -5,10 +5,11 @@
  */
 #include "src/backend/zookeeper/errors.h"
 
-#include "src/backend/zookeeper/node.h"
 #include "src/base/error.h"
 
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 
 struct meaning {
     int rc;
@@ -96,6 +97,36 @@ bool hf__zk_is_short(int rc)
 {
     return rc == HF__ZK_NO_MEMORY || rc == ZSYSTEMERROR ||
            rc == ZMARSHALLINGERROR;
+}
+
+/* One that is being made ends before its number. */
+static bool has_token(const char *name)
+{
+    size_t length = strlen(name);
+    bool is_begun = length > 0 && name[length - 1] == '-';
+    char whole[HF__ZK_CHILD_MAX + 16];
+    struct hf__zk_child child;
+
+    (void)snprintf(whole, sizeof whole, "%s%s", name,
+                   is_begun ? "0000000000" : "");
+    hf__zk_child_read(whole, &child);
+    return child.kind != HF__ZK_FOREIGN && child.kind != HF__ZK_LOCK;
+}
+
+const char *hf__zk_path_show(const char *path, char to[HF__ZK_PATH_MAX])
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash == NULL ? path : slash + 1;
+
+    if (has_token(name)) {
+        const char *token = strchr(name, '-') + 1;
+
+        (void)snprintf(to, HF__ZK_PATH_MAX, "%.*s…%s", (int)(token - path),
+                       path, token + HF__TOKEN_DIGITS);
+    } else {
+        (void)snprintf(to, HF__ZK_PATH_MAX, "%s", path);
+    }
+    return to;
 }
 
 int hf__zk_fail(struct hf__zk_front *f, const struct hf__zk_answer *answer,

@@ -259,24 +259,6 @@ void hf__zk_child_read(const char *name, struct hf__zk_child *child)
     }
 }
 
-const char *hf__zk_path_show(const char *path, char to[HF__ZK_PATH_MAX])
-{
-    const char *slash = strrchr(path, '/');
-    const char *name = slash == NULL ? path : slash + 1;
-    const char *token = strchr(name, '-');
-    struct hf__zk_child child;
-
-    if (token == NULL || token++ == name ||
-        !read_manner(name, (size_t)(token - name - 1), &child) ||
-        read_token(token, &child.token) == NULL) {
-        (void)snprintf(to, HF__ZK_PATH_MAX, "%s", path);
-    } else {
-        (void)snprintf(to, HF__ZK_PATH_MAX, "%.*s…%s", (int)(token - path),
-                       path, token + HF__TOKEN_DIGITS);
-    }
-    return to;
-}
-
 void hf__zk_claim_write(const struct hf__token *token, struct hf__manner manner,
                         char to[HF__ZK_CHILD_MAX])
 {

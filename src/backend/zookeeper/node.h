@@ -60,9 +60,6 @@ struct hf__zk_child {
 };
 
 void hf__zk_child_read(const char *name, struct hf__zk_child *);
-/* A path as people may see it: of a child of ours without its token, which is
- * its holder's secret. Returns `to`. */
-const char *hf__zk_path_show(const char *path, char to[HF__ZK_PATH_MAX]);
 /* What the names begin with; the server adds the sequence. */
 void hf__zk_claim_write(const struct hf__token *, struct hf__manner,
                         char to[HF__ZK_CHILD_MAX]);
