@@ -2,9 +2,9 @@
 /*
  * Taking a URL apart. This file decides the grammar, the limits and what an
  * error may quote; reading options is in url_options.c, what a part means is
- * the store's. All strings are decoded into one block. A password is quoted
- * nowhere; where a URL looks as if one was not encoded, so that its pieces
- * would be taken for ports or paths, nothing of it is quoted. Thread: any.
+ * the store's. All strings are decoded into one block. Nothing of the URL is
+ * quoted: where a password was not encoded, or has no @ behind it, its pieces
+ * look like ports, paths or options. Thread: any.
  */
 #include "src/base/url.h"
 
@@ -13,6 +13,7 @@
 #include "src/base/url_several.h"
 #include "src/base/utf8.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { MAX_BYTES = 4096, MAX_HOSTS = 16, MAX_OPTIONS = 64 };
@@ -83,7 +84,7 @@ static int decode(struct parser *p, struct span s, const char *part,
             int low = i + 2 < s.length ? hex_value(s.at[i + 2]) : -1;
             if (high < 0 || low < 0) {
                 return hf__fail(p->err, HF_EINVAL,
-                                "url: a %% in the %s is not followed by two "
+                                "url: a %% in %s is not followed by two "
                                 "hex digits; write a bare %% as %%25",
                                 part);
             }
@@ -91,7 +92,7 @@ static int decode(struct parser *p, struct span s, const char *part,
             i += 2;
         }
         if (c == '\0') {
-            return hf__fail(p->err, HF_EINVAL, "url: %%00 in the %s", part);
+            return hf__fail(p->err, HF_EINVAL, "url: %%00 in %s", part);
         }
         *to++ = c;
     }
@@ -124,11 +125,13 @@ static void take_scheme(struct parser *p, struct span s)
     *p->free++ = '\0';
 }
 
-static int fail_port(struct parser *p, struct span port, const char *host)
+/* Which is not quoted: of a URL without its @ it is the password. */
+static int fail_port(struct parser *p)
 {
     return hf__fail(p->err, HF_EINVAL,
-                    "url: port \"%.*s\" of host \"%s\" is not 1–65535",
-                    (int)port.length, port.at, host);
+                    "url: the port of host %zu is not 1–65535; if it is a "
+                    "password, an @ and the host follow it",
+                    p->url->n_hosts);
 }
 
 static int take_port(struct parser *p, struct span s, struct hf__url_host *host)
@@ -136,16 +139,16 @@ static int take_port(struct parser *p, struct span s, struct hf__url_host *host)
     int port = 0;
 
     if (s.length > 5) {
-        return fail_port(p, s, host->name);
+        return fail_port(p);
     }
     for (size_t i = 0; i < s.length; i++) {
         if (s.at[i] < '0' || s.at[i] > '9') {
-            return fail_port(p, s, host->name);
+            return fail_port(p);
         }
         port = port * 10 + (s.at[i] - '0');
     }
     if (port < 1 || port > 65535) {
-        return fail_port(p, s, host->name);
+        return fail_port(p);
     }
     host->port = port;
     return HF_OK;
@@ -189,7 +192,7 @@ static int take_host(struct parser *p, struct span s)
         r = hf__fail(p->err, HF_EINVAL, "url: host %zu is empty", number);
     }
     if (r == HF_OK) {
-        r = decode(p, name, "host", &host->name);
+        r = decode(p, name, "the host", &host->name);
     }
     if (r == HF_OK && port.length > 0) {
         r = take_port(p, span_of(port.at + 1, port.at + port.length), host);
@@ -230,10 +233,10 @@ static int take_user(struct parser *p, struct span s)
     p->has_password = count(s, ':') > 0;
     p->user = split(s, ':', &p->password);
     if (p->user.length > 0) {
-        r = decode(p, p->user, "user", &p->url->user);
+        r = decode(p, p->user, "the user", &p->url->user);
     }
     if (r == HF_OK && p->has_password) {
-        r = decode(p, p->password, "password", &p->url->password);
+        r = decode(p, p->password, "the password", &p->url->password);
     }
     return r;
 }
@@ -275,6 +278,7 @@ static int take_option(struct parser *p, struct span s)
     struct hf__url_option *option = &p->url->options[p->url->n_options++];
     struct span value;
     struct span name = split(s, '=', &value);
+    char part[32];
 
     if (!is_option_name(name)) {
         return hf__fail(p->err, HF_EINVAL,
@@ -284,11 +288,13 @@ static int take_option(struct parser *p, struct span s)
     }
     if (name.length == s.length) {
         return hf__fail(p->err, HF_EINVAL,
-                        "url: option \"%.*s\" has no value; write %.*s=…",
-                        (int)name.length, name.at, (int)name.length, name.at);
+                        "url: option %zu has no value; options are as in "
+                        "?x=1&y=2",
+                        p->url->n_options);
     }
-    int r = decode(p, name, "options", &option->name);
-    return r == HF_OK ? decode(p, value, option->name, &option->value) : r;
+    (void)snprintf(part, sizeof part, "option %zu", p->url->n_options);
+    int r = decode(p, name, part, &option->name);
+    return r == HF_OK ? decode(p, value, part, &option->value) : r;
 }
 
 static int take_options(struct parser *p, struct span s)
@@ -341,7 +347,7 @@ static int parse(struct parser *p, struct span text)
     }
     struct span path = split(rest, '?', &options);
     if (r == HF_OK) {
-        r = decode(p, path, "path", &p->url->path);
+        r = decode(p, path, "the path", &p->url->path);
     }
     return r == HF_OK ? take_options(p, options) : r;
 }

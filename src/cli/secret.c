@@ -2,7 +2,8 @@
 /*
  * Decides which bytes of a URL are secret: what stands between ':' and '@'
  * of an authority, and the value of an option such as `password`, also where
- * they were mistyped, and no less than the library hides. Several URLs may
+ * they were mistyped, and no less than the library hides; of what was meant as
+ * a URL also what is the value of no option that there is. Several URLs may
  * stand in one string, separated by spaces. Thread: main.
  */
 #include "src/cli/secret.h"
@@ -112,19 +113,57 @@ static bool is_secret_option(const char *name, size_t length)
            memmem(name, length, "pass", 4);
 }
 
-static struct range option(const char *url, size_t at)
+/* An option of some store, whose value is no secret. */
+static bool is_known_option(const char *name, size_t length)
+{
+    static const char *const known[] = {"allow",
+                                        "ca",
+                                        "cert",
+                                        "connect_timeout",
+                                        "connections",
+                                        "fault",
+                                        "gc",
+                                        "gc_idle",
+                                        "io_timeout",
+                                        "key",
+                                        "longest_lease",
+                                        "password_file",
+                                        "prefix",
+                                        "recipe",
+                                        "scheme",
+                                        "seed",
+                                        "session_timeout",
+                                        "socket",
+                                        "tls",
+                                        "wait_connections"};
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strlen(known[i]) == length && !memcmp(known[i], name, length)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* is_url: more than a word in which there may be one. */
+static struct range option(const char *url, size_t at, bool is_url)
 {
     size_t all = end_of_url(url, at);
     size_t equals = at + strcspn(url + at, "=&? ");
     size_t end = equals + strcspn(url + equals, "&");
+    bool has_value = url[equals] == '=';
+    bool is_secret = has_value && is_secret_option(url + at, equals - at);
 
-    return url[equals] == '=' && is_secret_option(url + at, equals - at)
-               ? (struct range){equals + 1, end < all ? end : all}
-               : (struct range){0, 0};
+    if (is_url) {
+        is_secret = !has_value || !is_known_option(url + at, equals - at);
+    }
+    return is_secret ? (struct range){has_value ? equals + 1 : at,
+                                      end < all ? end : all}
+                     : (struct range){0, 0};
 }
 
 /* The first secret at or behind `from`; empty: there is none. */
-static struct range find(const char *url, size_t from)
+static struct range find(const char *url, size_t from, bool is_url)
 {
     for (size_t i = from; url[i]; i++) {
         struct range found = {0, 0};
@@ -132,7 +171,7 @@ static struct range find(const char *url, size_t from)
         if (i >= 3 && !memcmp(url + i - 3, "://", 3)) {
             found = authority(url, i);
         } else if (i && (url[i - 1] == '?' || url[i - 1] == '&')) {
-            found = option(url, i);
+            found = option(url, i, is_url);
         }
         if (found.to > found.from) {
             return found;
@@ -143,22 +182,28 @@ static struct range find(const char *url, size_t from)
 
 bool cli_secret_is_in(const char *url)
 {
-    return find(url, 0).to > 0;
+    return find(url, 0, false).to > 0;
 }
 
-char *cli_secret_hide(const char *url)
+static char *hide(const char *url, bool is_url)
 {
     struct cli_text shown = {0};
     size_t at = 0;
 
     cli_text_bytes(&shown, "", 0);
-    for (struct range r = find(url, 0); r.to > r.from; r = find(url, r.to)) {
+    for (struct range r = find(url, 0, is_url); r.to > r.from;
+         r = find(url, r.to, is_url)) {
         cli_text_bytes(&shown, url + at, r.from - at);
         cli_text_add(&shown, "***");
         at = r.to;
     }
     cli_text_add(&shown, "%s", url + at);
     return shown.data;
+}
+
+char *cli_secret_hide(const char *text)
+{
+    return hide(text, false);
 }
 
 static bool is_local(const char *word)
@@ -182,7 +227,7 @@ char *cli_secret_hide_all(const char *word)
 
     if (sign <= colon + 1 || sign == length || is_local(word) ||
         strstr(word, "://")) {
-        return cli_secret_hide(word);
+        return hide(word, true);
     }
     return cli_format("%.*s***%s", (int)colon + 1, word, word + sign);
 }
@@ -210,7 +255,8 @@ char *cli_secret_hide_quoted(const char *text)
 
 void cli_secret_wipe(char *url)
 {
-    for (struct range r = find(url, 0); r.to > r.from; r = find(url, r.to)) {
+    for (struct range r = find(url, 0, false); r.to > r.from;
+         r = find(url, r.to, false)) {
         memset(url + r.from, '*', r.to - r.from);
     }
 }

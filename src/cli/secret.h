@@ -9,9 +9,10 @@
 #include <stdbool.h>
 
 /* A new string with each password replaced by "***". */
-char *cli_secret_hide(const char *url);
-/* The same for a word that was no URL, or not a right one, but may have been
- * meant as one: user:password@host is enough. */
+char *cli_secret_hide(const char *text);
+/* The same for a URL, or a word that was none, or not a right one, but may have
+ * been meant as one: user:password@host is enough. What is the value of an
+ * option that no store has is hidden, too. */
 char *cli_secret_hide_all(const char *word);
 /* A message of the library, which quotes what people wrote: "…". */
 char *cli_secret_hide_quoted(const char *text);

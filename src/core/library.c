@@ -73,8 +73,9 @@ int hf_ddl(const char *text, const char **ret_ddl, hf_error *err)
     r = r == HF_OK ? hf__backend_load(url->scheme, &b, err) : r;
     if (r == HF_OK && b->ddl == NULL) {
         return hf__fail(err, HF_ENOTSUP,
-                        "the store %s has no tables that somebody must make",
-                        url->redacted);
+                        "the store \"%s\" has no tables that somebody must "
+                        "make",
+                        url->scheme);
     }
     if (r == HF_OK) {
         *ret_ddl = b->ddl();

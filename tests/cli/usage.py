@@ -206,6 +206,8 @@ def a_mistyped_password_is_never_shown(t):
             'redis//user:s3cr3t@host', 'redis://user:pa/s3cr3t@host',
             'redis://user:pa#s3cr3t@host', 'redis://user:pa?s3cr3t@host',
             'redis://h/0?Password=s3cr3t', 'redis://h/0?pasword=s3cr3t',
+            'redis://h/0?token=s3cr3t', 'redis://h/0?s3cr3t',
+            'mysql://root:s3cr3t/db', 'redis://h,root:s3cr3t/db',
             'redis://:s3cr3t @host', 'redlock:redis://a:s3cr3t@b',
             'fault+redis://user:s3cr3t@host/0?bogus=1')
     after = ('job', '--', 'true')
@@ -229,6 +231,18 @@ def a_mistyped_password_is_never_shown(t):
             t.check('s3cr3t' not in result.out + result.err, result)
         result = t.run('who', 'job', env={'HOLDFAST_URL': url})
         t.check('s3cr3t' not in result.out + result.err, result)
+
+
+@case
+def the_options_that_there_are_are_shown(t):
+    stores = t.run('backends').out.split()
+    t.check('sqlite' in stores and 'redis' in stores, stores)
+    for store in (*stores, 'fault+memory'):
+        result = t.run('who', '--url', f'{store}:/x?bogus=1', 'job')
+        for option in result.err.split('valid ones: ')[1].split(','):
+            word = f'{option.strip()}=plain'
+            t.says(t.run('who', '--url', f'{store}:/x?{word}&bogus=1',
+                         'job').err, f'/x?{word}&bogus=***')
 
 
 @case

@@ -144,6 +144,7 @@ TEST(a_mistyped_password_is_hidden)
     expect_hidden("redis://u:p#w@h", "redis://u:***@h");
     expect_hidden("redis://:secret", "redis://:***");
     expect_hidden("redis://h?Password=x&a=b", "redis://h?Password=***&a=b");
+    expect_hidden("a && b=c", "a && b=c");
     expect_hidden("redis://h?pasword=x", "redis://h?pasword=***");
     expect_hidden("redis://h?pwd=x&secret=y", "redis://h?pwd=***&secret=***");
 }
@@ -165,6 +166,11 @@ TEST(what_may_have_been_meant_as_a_url_hides_its_password)
     expect_all_hidden("sqlite:/a:b@c", "sqlite:/a:b@c");
     expect_all_hidden("fault+file:/a:b@c", "fault+file:/a:b@c");
     expect_all_hidden("a@b:c", "a@b:c");
+    expect_all_hidden("redis://h/0?token=x&tls=off&y",
+                      "redis://h/0?token=***&tls=off&***");
+    expect_all_hidden("sqlite:/a?Prefix=b&prefix=b",
+                      "sqlite:/a?Prefix=***&prefix=b");
+    expect_all_hidden("redis://root:pw/0", "redis://root:***");
     expect_all_hidden(":@", ":@");
     expect_all_hidden("", "");
 }

@@ -91,9 +91,8 @@ static int read_database(const struct hf__url *url, struct hf__target *t,
     return n < 8 && text[n] == '\0' && t->database <= DATABASE_MAX
                ? HF_OK
                : hf__fail(err, HF_EINVAL,
-                          "url: \"%s\" is no number of a database: "
-                          "redis://host:6379/0",
-                          text);
+                          "url: its path is no number of a database: "
+                          "redis://host:6379/0");
 }
 
 static bool is_here(const char *host)

@@ -117,9 +117,8 @@ static int read_chroot(const struct hf__url *url, struct hf__zk_place *place,
 
         if (*at != '/' || !is_folder(at + 1, n)) {
             return hf__fail(err, HF_EINVAL,
-                            "url: \"%s\" is no path of a node: a part is "
-                            "empty, \".\" or \"..\", or has control characters",
-                            url->path);
+                            "url: its path is none of a node: a part is empty, "
+                            "\".\" or \"..\", or has control characters");
         }
         at += 1 + n;
     }
