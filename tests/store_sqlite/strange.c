@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What is no file of ours under the names that are: it is refused or passed
- * over, what it leads to is not touched, and nothing is made beside it.
+ * over, what it leads to is not touched, and nothing is made beside it. Who
+ * only looks leaves no trace.
  */
+#include "src/backend/sqlite/header.h"
 #include "src/backend/sqlite/place.h"
+#include "src/backend/sqlite/vfs.h"
 #include "tests/store_sqlite/world.h"
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -117,6 +121,31 @@ TEST(a_strangers_database_that_appears_meanwhile_is_refused)
     hf__place_fini(&place);
 }
 
+/* Once the place was judged, what else has its name is not followed. */
+TEST(a_link_that_appears_meanwhile_is_not_followed)
+{
+    struct hf__place place = {0};
+    hf_error error = HF_ERROR_INIT;
+    sqlite3 *db = NULL;
+    struct stat st;
+
+    {
+        PEER(me);
+    }
+    EXPECT_IS(hf__place_init(&place, path_of(""), "", &error), HF_OK);
+    EXPECT_IS(rename(path_of(""), path_of(".real")), 0);
+    EXPECT_IS(symlink(path_of(".real"), path_of("")), 0);
+    EXPECT_IS(hf__vfs_open(path_of(""), SQLITE_OPEN_READWRITE, &db),
+              SQLITE_CANTOPEN);
+    EXPECT_IS(sqlite3_close(db), SQLITE_OK);
+    EXPECT_IS(truncate(path_of(".real"), 0), 0);
+    EXPECT_IS(hf__header_prepare(&place, hf__after_ms(hf__now(), 5000), &error),
+              HF_EUNAVAIL);
+    EXPECT_IS(stat(path_of(".real"), &st), 0);
+    EXPECT_IS(st.st_size, 0);
+    hf__place_fini(&place);
+}
+
 /* ---- look before making ------------------------------------------------- */
 
 static int count_files(void)
@@ -157,4 +186,61 @@ TEST(nothing_is_made_beside_what_is_no_store)
     expect_left_alone("another program");
     sql(path_of(""), "PRAGMA application_id=7");
     expect_left_alone("another program");
+}
+
+TEST(nothing_is_made_where_the_path_is_too_long)
+{
+    char path[1024];
+    size_t used = (size_t)snprintf(path, sizeof path, "%s", path_of(".deep"));
+    struct peer me = {0};
+    struct stat st;
+
+    for (int i = 0; i < 3; i++) {
+        EXPECT_IS(mkdir(path, 0700), 0);
+        used += (size_t)snprintf(path + used, sizeof path - used, "/%0150d", i);
+    }
+    EXPECT_IS(mkdir(path, 0700), 0);
+    (void)snprintf(path + used, sizeof path - used, "/%050d.db", 1);
+    EXPECT_IS(enter_path(&me, path), HF_EINVAL);
+    EXPECT_HAS(me.error.text, "too long");
+    leave(&me);
+    EXPECT_IS(stat(path, &st), -1);
+    /* With what SQLite puts behind it is just short enough. */
+    path[512 - sizeof "-journal" + 1] = '\0';
+    EXPECT_IS(enter_path(&me, path), HF_OK);
+    leave(&me);
+}
+
+/* POSIX locks are the process's: were the file opened and closed by the way,
+ * a program that has a transaction on its own would lose its locks. */
+static void write_meanwhile(struct stage *stage, int index)
+{
+    sqlite3 *db = NULL;
+
+    (void)index;
+    until(&stage->go, 1);
+    EXPECT_IS(sqlite3_open(path_of(""), &db), SQLITE_OK);
+    EXPECT_IS(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL),
+              SQLITE_BUSY);
+    EXPECT_IS(sqlite3_close(db), SQLITE_OK);
+    atomic_fetch_add(&stage->served, 1);
+}
+
+TEST(who_looks_at_a_database_drops_no_lock_on_it)
+{
+    struct stage *stage = stage_new();
+    pid_t other = start(write_meanwhile, stage, 0);
+    sqlite3 *db = NULL;
+
+    EXPECT_IS(sqlite3_open(path_of(""), &db), SQLITE_OK);
+    EXPECT_IS(
+        sqlite3_exec(db, "CREATE TABLE t(a);BEGIN IMMEDIATE", NULL, NULL, NULL),
+        SQLITE_OK);
+    struct peer me = {0};
+    EXPECT_IS(enter(&me), HF_EPROTO);
+    leave(&me);
+    atomic_store(&stage->go, 1);
+    EXPECT_IS(finish(other), 0);
+    EXPECT_IS(atomic_load(&stage->served), 1);
+    EXPECT_IS(sqlite3_close(db), SQLITE_OK);
 }

@@ -213,8 +213,19 @@ static int judge(const struct hf__place *place, const struct opened *o,
 static int look(const struct hf__place *place, hf_error *err)
 {
     HF_AUTO(opened_free_auto) struct opened *o = NULL;
-    int rc = open_file(place, &o);
+    sqlite3_vfs *vfs = hf__vfs_below();
+    int rc;
 
+    if (vfs != NULL && strlen(place->journal) > (size_t)vfs->mxPathname) {
+        return hf__fail(err, HF_EINVAL,
+                        "the path %.64s… is too long: with -journal SQLite "
+                        "takes %d bytes",
+                        place->path[HF__FILE_DB], vfs->mxPathname);
+    }
+    if (!place->db_exists) {
+        return HF_OK;
+    }
+    rc = open_file(place, &o);
     if (rc != SQLITE_OK) {
         return errno == ENOENT ? HF_OK : fail(place, rc, err);
     }
@@ -225,9 +236,6 @@ int hf__header_look(const struct hf__place *place, hf_error *err)
 {
     int r;
 
-    if (!place->db_exists) {
-        return HF_OK;
-    }
     hf__fork_forbid(); /* a child would find SQLite entered */
     r = look(place, err);
     hf__fork_allow();

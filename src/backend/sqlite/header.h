@@ -17,7 +17,8 @@
 
 /* Changes nothing. HF_OK, also if there is no file; HF_EPROTO: it is no
  * database, or another program's; HF_EUNSAFE: it was taken out of WAL mode,
- * and has a journal that may count; HF_EAUTH, HF_EUNAVAIL, HF_ENOMEM. */
+ * and has a journal that may count; HF_EINVAL: SQLite takes no path as long;
+ * HF_EAUTH, HF_EUNAVAIL, HF_ENOMEM. */
 HF_MUST_CHECK int hf__header_look(const struct hf__place *place, hf_error *err);
 /* Behind the door, with log and index there: an empty file becomes an empty
  * database in WAL mode, one that was taken out of it is put back. Same results.
