@@ -6,7 +6,9 @@
 #include "tests/store_mysql/impostor.h"
 #include "tests/store_mysql/site.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define USER     "who-comes"
@@ -74,6 +76,21 @@ TEST(a_part_of_a_plugins_name_is_none)
 
     EXPECT_NOT(enter(&d, url_of(m, "")), HF_OK);
     EXPECT(!hf__impostor_has_heard(m, PASSWORD));
+    hf__impostor_free(m);
+}
+
+/* Who looked for it there would wait for a writer for ever, with the library's
+ * mutex and the loader's locked. */
+TEST(a_plugin_that_a_server_names_is_not_looked_for)
+{
+    struct hf__impostor_opts opts = {.asks_by = "of_its_own"};
+    struct hf__impostor *m = hf__impostor_start(&opts);
+    char path[512];
+
+    snprintf(path, sizeof path, "%s/of_its_own.so", hf__test_folder());
+    EXPECT_IS(mkfifo(path, 0600), 0);
+    EXPECT_IS(setenv("MARIADB_PLUGIN_DIR", hf__test_folder(), 1), 0);
+    expect_refused(url_of(m, ""), HF_EUNSAFE, "than a proof");
     hf__impostor_free(m);
 }
 

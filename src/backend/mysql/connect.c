@@ -11,6 +11,7 @@
 #include "src/base/error.h"
 #include "src/base/fork.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -18,13 +19,35 @@
 /* The library's: a certificate that is not trusted, or no TLS. */
 #define TLS_ERROR 2026
 
-/* Its descriptor is ours to keep from other programs: the library opens it
- * without the flag. */
+/* To connect once: the library's calls for it. */
+struct attempt {
+    bool is_started;
+    int status; /* what it waits for; 0: it has ended */
+    int got;    /* of that */
+    MYSQL *connected;
+};
+
+/* Its descriptor is ours to keep from other programs, and from children: the
+ * library opens it without the flag, and may try several addresses. */
 static int adopt_socket(struct hf__mysql *s)
 {
-    s->wire.fd = (int)mysql_get_socket(s->wire.handle);
-    (void)fcntl(s->wire.fd, F_SETFD, FD_CLOEXEC);
-    return hf__fd_register(s->wire.fd);
+    int fd = (int)mysql_get_socket(s->wire.handle);
+
+    if (fd < 0) {
+        return HF_OK;
+    }
+    (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+    s->wire.fd = fd;
+    return hf__fd_register(fd);
+}
+
+/* The library may close it, and then it is another's number. */
+static void leave_socket(struct hf__mysql *s)
+{
+    if (s->wire.fd >= 0) {
+        hf__fd_unregister(s->wire.fd);
+        s->wire.fd = -1;
+    }
 }
 
 /* The library's copy, which it keeps to connect anew: we never ask it to. */
@@ -42,7 +65,6 @@ static bool wants_tls(const struct hf__wire_target *t)
 
 static int late(struct hf__mysql *s, const struct hf__wire_target *t)
 {
-    s->wire.is_suspended = true;
     return hf__fail(s->err, HF_EUNAVAIL, "the server %s did not answer in time",
                     t->shown);
 }
@@ -83,74 +105,81 @@ static int await_greeting(struct hf__mysql *s, const struct hf__wire_target *t,
                           hf__time deadline)
 {
     enum hf__greeting greeting = HF__GREETING_PART;
-    int fd = (int)mysql_get_socket(s->wire.handle);
     size_t n_seen = 0;
 
     while (greeting == HF__GREETING_PART) {
         if (hf__wire_sleep_for(s, MYSQL_WAIT_READ, deadline) == 0) {
             return late(s, t);
         }
-        greeting = hf__greeting_peek(fd, &n_seen);
+        greeting = hf__greeting_peek(s->wire.fd, &n_seen);
     }
     return judge_greeting(s, t, greeting);
 }
 
-static bool is_connected(MYSQL *handle)
+static bool is_connected(int fd)
 {
     struct sockaddr_storage peer;
     socklen_t size = sizeof peer;
 
-    return getpeername((int)mysql_get_socket(handle), (struct sockaddr *)&peer,
-                       &size) == 0;
+    return getpeername(fd, (struct sockaddr *)&peer, &size) == 0;
 }
 
-/* It may look up a name, for long: others may fork meanwhile. */
-static int start(struct hf__mysql *s, const struct hf__wire_target *t,
-                 MYSQL **ret_connected)
+static bool is_address(const char *host)
 {
-    return mysql_real_connect_start(
-        ret_connected, s->wire.handle, t->host, t->user, t->password,
-        t->database, (unsigned)t->port, t->socket,
-        CLIENT_MULTI_STATEMENTS | CLIENT_FOUND_ROWS);
+    unsigned char address[sizeof(struct in6_addr)];
+
+    return inet_pton(AF_INET, host, address) == 1 ||
+           inet_pton(AF_INET6, host, address) == 1;
 }
 
-/* It does not block; what it has locked a child would find locked for ever. */
-static int go_on(struct hf__mysql *s, int got, MYSQL **ret_connected)
+/* One call of the library's. Who forks meanwhile would leave its locks locked
+ * in the child for ever, and it does not block, unless it looks up a name. */
+static int step(struct hf__mysql *s, const struct hf__wire_target *t,
+                struct attempt *a)
 {
-    int status;
+    bool is_short = a->is_started || t->socket != NULL || is_address(t->host);
+    int r;
 
-    hf__fork_forbid();
-    status = mysql_real_connect_cont(ret_connected, s->wire.handle, got);
-    hf__fork_allow();
-    return status;
+    if (is_short) {
+        hf__fork_forbid();
+    }
+    leave_socket(s);
+    a->status =
+        a->is_started
+            ? mysql_real_connect_cont(&a->connected, s->wire.handle, a->got)
+            : mysql_real_connect_start(
+                  &a->connected, s->wire.handle, t->host, t->user, t->password,
+                  t->database, (unsigned)t->port, t->socket,
+                  CLIENT_MULTI_STATEMENTS | CLIENT_FOUND_ROWS);
+    r = adopt_socket(s);
+    if (is_short) {
+        hf__fork_allow();
+    }
+    a->is_started = true;
+    s->wire.is_suspended = a->status != 0;
+    return r;
 }
 
 /* By TCP the library waits for its connection before it reads. A unix socket
  * it may have read from already; nobody stands between there. */
 static int drive(struct hf__mysql *s, const struct hf__wire_target *t,
-                 hf__time deadline, MYSQL **ret_connected)
+                 hf__time deadline, struct attempt *a)
 {
     bool is_greeted = t->socket != NULL;
-    int status = start(s, t, ret_connected);
+    int r = step(s, t, a);
 
-    while (status != 0) {
-        int got = hf__wire_sleep_for(s, status, deadline);
-
-        if (got == 0) {
+    while (r == HF_OK && a->status != 0) {
+        a->got = hf__wire_sleep_for(s, a->status, deadline);
+        if (a->got == 0) {
             return late(s, t);
         }
-        if (!is_greeted && is_connected(s->wire.handle)) {
-            int r = await_greeting(s, t, deadline);
-
-            if (r != HF_OK) {
-                s->wire.is_suspended = true;
-                return r;
-            }
+        if (!is_greeted && is_connected(s->wire.fd)) {
+            r = await_greeting(s, t, deadline);
             is_greeted = true;
         }
-        status = go_on(s, got, ret_connected);
+        r = r == HF_OK ? step(s, t, a) : r;
     }
-    return HF_OK;
+    return r;
 }
 
 /* Why the library gave up. */
@@ -172,7 +201,7 @@ static int refuse(struct hf__mysql *s, const struct hf__wire_target *t)
 int hf__wire_connect(struct hf__mysql *s, const struct hf__wire_target *t,
                      hf__time deadline)
 {
-    MYSQL *connected = NULL;
+    struct attempt attempt = {0};
     int r;
 
     hf__wire_disconnect(s);
@@ -180,9 +209,9 @@ int hf__wire_connect(struct hf__mysql *s, const struct hf__wire_target *t,
     if (s->wire.handle == NULL) {
         return HF_ENOMEM;
     }
-    r = drive(s, t, deadline, &connected);
+    r = drive(s, t, deadline, &attempt);
     forget_password(s->wire.handle);
-    if (r == HF_OK && connected == NULL) {
+    if (r == HF_OK && attempt.connected == NULL) {
         r = refuse(s, t);
     }
     if (r != HF_OK) {
@@ -190,10 +219,8 @@ int hf__wire_connect(struct hf__mysql *s, const struct hf__wire_target *t,
         return r;
     }
     s->server.is_verified = hf__login_is_tls(t, "verify");
-    r = adopt_socket(s);
     /* By a unix socket the library may have gone on without. */
-    return r == HF_OK && wants_tls(t) &&
-                   mysql_get_ssl_cipher(s->wire.handle) == NULL
+    return wants_tls(t) && mysql_get_ssl_cipher(s->wire.handle) == NULL
                ? has_no_tls(s, t)
-               : r;
+               : HF_OK;
 }
