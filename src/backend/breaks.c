@@ -6,53 +6,68 @@
 #include "src/backend/breaks.h"
 
 #include "src/base/map.h"
+
 #include <limits.h>
+#include <stddef.h>
+
+/* Nobody can wake who sleeps in a file that was cut off meanwhile. */
+#define NAP_MS 1000
 
 uint64_t hf__token_tag(const struct hf__token *t)
 {
     return hf__hash(t->bytes, sizeof t->bytes);
 }
 
-static atomic_uint *ear_of(struct hf__breaks *breaks, uint64_t life)
+static size_t ear_at(size_t breaks, uint64_t life)
 {
-    return &breaks->ear[(life >> 3) % HF__EARS];
+    return breaks + offsetof(struct hf__breaks, ear) +
+           (size_t)((life >> 3) % HF__EARS) * sizeof(atomic_uint);
 }
 
-static void ring(atomic_uint *ear)
+/* Where the next tag goes. */
+static size_t take_place(struct hf__words *words, size_t breaks)
 {
-    atomic_fetch_add(ear, 1);
-    (void)hf__futex_wake_shared(ear, INT_MAX);
+    size_t next = breaks + offsetof(struct hf__breaks, next);
+    unsigned place = 0;
+
+    hf__words_lock(words);
+    place = hf__words_get(words, next);
+    hf__words_set(words, next, place + 1);
+    hf__words_unlock(words);
+    return breaks + offsetof(struct hf__breaks, tag) +
+           (size_t)(place % HF__BREAKS) * sizeof(uint64_t);
 }
 
-void hf__breaks_tell(struct hf__breaks *breaks, const struct hf__token *token,
-                     uint64_t life)
+void hf__breaks_tell(struct hf__words *words, size_t at,
+                     const struct hf__token *token, uint64_t life)
 {
-    unsigned at = atomic_fetch_add(&breaks->next, 1) % HF__BREAKS;
+    uint64_t tag = hf__token_tag(token);
 
     if (hf__token_is_zero(token)) {
         return; /* it was only kept closed */
     }
-    atomic_store(&breaks->tag[at], hf__token_tag(token));
+    hf__words_write(words, take_place(words, at), &tag, sizeof tag);
     if (life != 0) {
-        ring(ear_of(breaks, life));
+        (void)hf__words_ring(words, ear_at(at, life), INT_MAX);
         return;
     }
-    for (int i = 0; i < HF__EARS; i++) {
-        ring(&breaks->ear[i]);
+    for (uint64_t i = 0; i < HF__EARS; i++) {
+        (void)hf__words_ring(words, ear_at(at, i << 3), INT_MAX);
     }
 }
 
 /* All of the ring, for whoever took a place in it may have filled it late. */
 static bool hear(const struct hf__listening *l, hf__broken_fn fn, void *arg)
 {
+    uint64_t tags[HF__BREAKS];
     bool has_any = false;
 
+    hf__words_read(l->words, l->at + offsetof(struct hf__breaks, tag), tags,
+                   sizeof tags);
     for (int i = 0; i < HF__BREAKS; i++) {
-        uint64_t tag = atomic_load(&l->breaks->tag[i]);
-
-        if (tag != l->heard->tag[i]) {
-            l->heard->tag[i] = tag;
-            fn(arg, tag);
+        if (tags[i] != l->heard->tag[i]) {
+            l->heard->tag[i] = tags[i];
+            fn(arg, tags[i]);
             has_any = true;
         }
     }
@@ -62,12 +77,13 @@ static bool hear(const struct hf__listening *l, hf__broken_fn fn, void *arg)
 void hf__breaks_listen(const struct hf__listening *l, hf__broken_fn fn,
                        void *arg, hf__time deadline)
 {
-    atomic_uint *ear = ear_of(l->breaks, l->life);
-    unsigned seen = atomic_load(ear);
+    size_t ear = ear_at(l->at, l->life);
+    unsigned seen = hf__words_get(l->words, ear);
 
     while (!hear(l, fn, arg) && !hf__is_interrupted(l->head) &&
            hf__before(hf__now(), deadline)) {
-        hf__nap_on(l->nap, l->head, ear, seen, deadline);
-        seen = atomic_load(ear);
+        hf__nap_on(l->nap, l->head, hf__words_name(l->words, ear), seen,
+                   hf__earlier(deadline, hf__after_ms(hf__now(), NAP_MS)));
+        seen = hf__words_get(l->words, ear);
     }
 }

@@ -31,13 +31,15 @@ struct hf__heard {
     uint64_t tag[HF__BREAKS];
 };
 
-/* After the break was written. life: of the holder's process; 0: of none. */
-void hf__breaks_tell(struct hf__breaks *, const struct hf__token *,
+/* After the break was written. at: of the breaks in the words; life: of the
+ * holder's process; 0: of none. */
+void hf__breaks_tell(struct hf__words *, size_t at, const struct hf__token *,
                      uint64_t life);
 
 /* Who listens. */
 struct hf__listening {
-    struct hf__breaks *breaks;
+    const struct hf__words *words;
+    size_t at;     /* of the breaks in them */
     uint64_t life; /* of this process */
     struct hf__nap *nap;
     struct hf__head *head;

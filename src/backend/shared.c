@@ -26,8 +26,7 @@ void hf__nap_end(struct hf__nap *nap)
 
     hf__unpark(&nap->parker);
     if (word != NULL) {
-        atomic_fetch_add(word, 1);
-        (void)hf__futex_wake_shared(word, INT32_MAX);
+        (void)hf__futex_ring_shared(word, INT32_MAX);
     }
 }
 

@@ -15,7 +15,7 @@
 /* Where a session sleeps; all zero is awake. */
 struct hf__nap {
     struct hf__parker parker;
-    _Atomic(atomic_uint *) word; /* in shared memory; NULL: none */
+    _Atomic(atomic_uint *) word; /* its name, see words.h; NULL: none */
 };
 
 /* Until the word is no longer `seen`, or the limit, or an interrupt. */
@@ -38,11 +38,12 @@ static inline struct hf__chime hf__chime_of_ticket(const struct hf__token *t)
 
 /* For how long has nobody asked or waited for the ticket? For that of one who
  * lives and is not stopped it stays below HF__TICKET_PATIENCE_MS. */
-static inline int64_t hf__ticket_idle_ms(struct hf__stamps *stamps,
+static inline int64_t hf__ticket_idle_ms(const struct hf__words *words,
+                                         size_t stamps,
                                          const struct hf__token *token,
                                          hf__time now)
 {
-    hf__time seen = hf__stamps_get(stamps, hf__chime_of_ticket(token));
+    hf__time seen = hf__stamps_get(words, stamps, hf__chime_of_ticket(token));
 
     return hf__between_ns(seen, now) / HF__MS;
 }

@@ -6,9 +6,9 @@
 #include "src/base/bells.h"
 
 #include "src/base/map.h"
-#include "src/base/wake.h"
 
 #include <limits.h>
+#include <stddef.h>
 
 static uint64_t hash_of(struct hf__chime name)
 {
@@ -26,9 +26,44 @@ unsigned hf__bell_index(struct hf__chime name)
     return fold(hash_of(name));
 }
 
-static struct hf__bell *find(struct hf__bells *bells, struct hf__chime name)
+/* Where the bell of the name is. */
+static size_t bell_at(const struct hf__bells *bells, struct hf__chime name)
 {
-    return &bells->belfry->bell[hf__bell_index(name)];
+    return bells->at + offsetof(struct hf__belfry, bell) +
+           hf__bell_index(name) * sizeof(struct hf__bell);
+}
+
+size_t hf__bells_word(const struct hf__bells *bells, struct hf__chime name)
+{
+    return bell_at(bells, name) + offsetof(struct hf__bell, word);
+}
+
+size_t hf__bells_any(const struct hf__bells *bells)
+{
+    return bells->at + offsetof(struct hf__belfry, any) +
+           offsetof(struct hf__bell, word);
+}
+
+/* What stands there now; not the bell itself. */
+static struct hf__bell read_bell(const struct hf__bells *bells, size_t at)
+{
+    struct hf__bell bell;
+
+    hf__words_read(bells->words, at, &bell, sizeof bell);
+    return bell;
+}
+
+static void set_grace(const struct hf__bells *bells, size_t at, unsigned value)
+{
+    hf__words_set(bells->words, at + offsetof(struct hf__bell, grace), value);
+}
+
+/* Nobody sleeps on the grace. */
+static void count(const struct hf__bells *bells, size_t at, size_t member,
+                  int by)
+{
+    hf__words_add(bells->words, at + member, by,
+                  at + offsetof(struct hf__bell, grace));
 }
 
 /* Milliseconds that wrap, never zero. */
@@ -39,55 +74,47 @@ static unsigned stamp(hf__time t)
 
 void hf__bells_taken(struct hf__bells *bells, struct hf__chime name)
 {
-    struct hf__bell *bell = find(bells, name);
+    size_t at = bell_at(bells, name);
+    unsigned grace =
+        hf__words_get(bells->words, at + offsetof(struct hf__bell, grace));
 
-    atomic_fetch_add(&bell->word, 1);
-    if (atomic_load(&bell->grace) != 0) {
-        atomic_store(&bell->grace, 0);
+    count(bells, at, offsetof(struct hf__bell, word), 1);
+    if (grace != 0) {
+        set_grace(bells, at, 0);
     }
 }
 
-static void wake_one(struct hf__bell *bell)
+static void ring_any(const struct hf__bells *bells)
 {
-    int count = atomic_load(&bell->tag) ? 1 : INT_MAX;
-    hf__time until = hf__after_ms(hf__now(), HF__GRACE_MS);
+    size_t any = hf__bells_any(bells);
 
-    atomic_store(&bell->grace, stamp(until));
-    if (hf__futex_wake_shared(&bell->word, count) == 0) {
-        atomic_store(&bell->grace, 0);
-    }
-}
-
-static void wake_any(struct hf__bells *bells)
-{
-    struct hf__bell *any = &bells->belfry->any;
-
-    if (atomic_load(&any->sleepers) > 0) {
-        atomic_fetch_add(&any->word, 1);
-        (void)hf__futex_wake_shared(&any->word, INT_MAX);
+    if (hf__words_get(bells->words, any + offsetof(struct hf__bell, sleepers)) >
+        0) {
+        (void)hf__words_ring(bells->words, any, INT_MAX);
     }
 }
 
 void hf__bells_freed(struct hf__bells *bells, struct hf__chime name)
 {
-    struct hf__bell *bell = find(bells, name);
+    size_t at = bell_at(bells, name);
+    /* Who is not counted yet has not read the record yet. */
+    struct hf__bell bell = read_bell(bells, at);
 
-    atomic_fetch_add(&bell->word, 1);
-    if (atomic_load(&bell->sleepers) > 0) {
-        wake_one(bell);
+    if (bell.sleepers > 0) {
+        set_grace(bells, at, stamp(hf__after_ms(hf__now(), HF__GRACE_MS)));
+        if (hf__words_ring(bells->words, at, bell.tag ? 1 : INT_MAX) == 0) {
+            set_grace(bells, at, 0);
+        }
+    } else {
+        count(bells, at, offsetof(struct hf__bell, word), 1);
     }
-    wake_any(bells);
+    ring_any(bells);
 }
 
 void hf__bells_ring(struct hf__bells *bells, struct hf__chime whose)
 {
-    struct hf__bell *bell = find(bells, whose);
-
-    atomic_fetch_add(&bell->word, 1);
-    if (atomic_load(&bell->sleepers) > 0) {
-        (void)hf__futex_wake_shared(&bell->word, INT_MAX);
-    }
-    wake_any(bells);
+    (void)hf__words_ring(bells->words, hf__bells_word(bells, whose), INT_MAX);
+    ring_any(bells);
 }
 
 void hf__bells_allow(struct hf__bells *bells, struct hf__chime name)
@@ -98,38 +125,48 @@ void hf__bells_allow(struct hf__bells *bells, struct hf__chime name)
 bool hf__bells_must_hold_back(struct hf__bells *bells, struct hf__chime name,
                               hf__time now)
 {
-    unsigned index = hf__bell_index(name);
-    unsigned grace = atomic_load(&bells->belfry->bell[index].grace);
-    unsigned left = grace - stamp(now);
+    atomic_uchar *pass = &bells->passes[hf__bell_index(name)];
+    unsigned grace = 0;
+    unsigned left = 0;
 
-    if (atomic_load(&bells->passes[index]) != 0) {
-        atomic_store(&bells->passes[index], 0);
+    if (atomic_load(pass) != 0) {
+        atomic_store(pass, 0);
         return false;
     }
+    grace = hf__words_get(bells->words, bell_at(bells, name) +
+                                            offsetof(struct hf__bell, grace));
+    left = grace - stamp(now);
     /* What was left there long ago is not near now. */
     return grace != 0 && left != 0 && left <= HF__GRACE_MS + 1;
+}
+
+static size_t sleep_at(const struct hf__bells *bells, struct hf__chime name,
+                       bool is_alone)
+{
+    return is_alone ? bell_at(bells, name)
+                    : bells->at + offsetof(struct hf__belfry, any);
 }
 
 void hf__bells_arm(struct hf__bells *bells, struct hf__chime name,
                    bool is_alone)
 {
-    struct hf__bell *bell = is_alone ? find(bells, name) : &bells->belfry->any;
+    size_t at = sleep_at(bells, name, is_alone);
     unsigned tag = (unsigned)(hash_of(name) >> 32) | 1u;
-    unsigned others = atomic_fetch_add(&bell->sleepers, 1);
+    struct hf__bell bell;
 
-    if (others == 0) {
-        atomic_store(&bell->tag, tag);
-    } else if (atomic_load(&bell->tag) != tag) {
-        atomic_store(&bell->tag, 0);
+    count(bells, at, offsetof(struct hf__bell, sleepers), 1);
+    bell = read_bell(bells, at);
+    if (bell.tag != tag) {
+        hf__words_set(bells->words, at + offsetof(struct hf__bell, tag),
+                      bell.sleepers <= 1 ? tag : 0);
     }
 }
 
 void hf__bells_disarm(struct hf__bells *bells, struct hf__chime name,
                       bool is_alone)
 {
-    struct hf__bell *bell = is_alone ? find(bells, name) : &bells->belfry->any;
-
-    atomic_fetch_sub(&bell->sleepers, 1);
+    count(bells, sleep_at(bells, name, is_alone),
+          offsetof(struct hf__bell, sleepers), -1);
 }
 
 /* ---- stamps: 24 bits tell whose, the rest is milliseconds */
@@ -142,74 +179,79 @@ static uint64_t stamp_tag(struct hf__chime whose)
     return hf__hash(whose.bytes, whose.length) >> STAMP_BITS;
 }
 
-static _Atomic uint64_t *stamp_at(struct hf__stamps *stamps,
-                                  struct hf__chime whose, unsigned i)
+/* The stamps near its place by hash. */
+struct reach {
+    size_t at; /* of the first */
+    uint64_t stamp[HF__STAMP_REACH];
+};
+
+static struct reach read_reach(const struct hf__words *words, size_t at,
+                               struct hf__chime whose)
 {
-    return &stamps->stamp[(hf__bell_index(whose) + i) % HF__BELLS];
+    unsigned index = hf__bell_index(whose);
+    unsigned last = HF__BELLS - HF__STAMP_REACH;
+    struct reach reach = {.at = at + sizeof(uint64_t) *
+                                         (index < last ? index : last)};
+
+    hf__words_read(words, reach.at, reach.stamp, sizeof reach.stamp);
+    return reach;
 }
 
-/* Its own stamp; NULL: it has none. */
-static _Atomic uint64_t *find_stamp(struct hf__stamps *stamps,
-                                    struct hf__chime whose)
+/* Its own stamp; −1: it has none. */
+static int find_stamp(const struct reach *reach, struct hf__chime whose)
 {
-    for (unsigned i = 0; i < HF__STAMP_REACH; i++) {
-        _Atomic uint64_t *place = stamp_at(stamps, whose, i);
-
-        if (atomic_load(place) >> STAMP_BITS == stamp_tag(whose)) {
-            return place;
+    for (int i = 0; i < HF__STAMP_REACH; i++) {
+        if (reach->stamp[i] >> STAMP_BITS == stamp_tag(whose)) {
+            return i;
         }
     }
-    return NULL;
+    return -1;
 }
 
 /* One that nobody has used for longer than the others near. */
-static _Atomic uint64_t *oldest_stamp(struct hf__stamps *stamps,
-                                      struct hf__chime whose,
-                                      uint64_t *ret_value)
+static int oldest_stamp(const struct reach *reach)
 {
-    _Atomic uint64_t *oldest = NULL;
+    int oldest = 0;
 
-    for (unsigned i = 0; i < HF__STAMP_REACH; i++) {
-        _Atomic uint64_t *place = stamp_at(stamps, whose, i);
-        uint64_t value = atomic_load(place);
-
-        if (oldest == NULL ||
-            (value & STAMP_MASK) < (*ret_value & STAMP_MASK)) {
-            oldest = place;
-            *ret_value = value;
+    for (int i = 1; i < HF__STAMP_REACH; i++) {
+        if ((reach->stamp[i] & STAMP_MASK) <
+            (reach->stamp[oldest] & STAMP_MASK)) {
+            oldest = i;
         }
     }
     return oldest;
 }
 
-void hf__stamps_set(struct hf__stamps *stamps, struct hf__chime whose,
+void hf__stamps_set(struct hf__words *words, size_t at, struct hf__chime whose,
                     hf__time now)
 {
     uint64_t fresh = stamp_tag(whose) << STAMP_BITS |
                      ((uint64_t)(now.ns / HF__MS) & STAMP_MASK);
-    _Atomic uint64_t *place = find_stamp(stamps, whose);
-    bool is_set = place != NULL;
+    struct reach reach = read_reach(words, at, whose);
+    int place = find_stamp(&reach, whose);
 
-    if (is_set) {
-        atomic_store(place, fresh);
+    if (place >= 0) {
+        hf__words_write(words, reach.at + (size_t)place * sizeof fresh, &fresh,
+                        sizeof fresh);
+        return;
     }
-    /* Another may take the same one at the same time: then the next. */
-    for (int i = 0; i < HF__STAMP_REACH && !is_set; i++) {
-        uint64_t old = 0;
-
-        place = oldest_stamp(stamps, whose, &old);
-        is_set = atomic_compare_exchange_strong(place, &old, fresh);
-    }
+    /* Another may take the same one at the same time. */
+    hf__words_lock(words);
+    reach = read_reach(words, at, whose);
+    hf__words_write(words,
+                    reach.at + (size_t)oldest_stamp(&reach) * sizeof fresh,
+                    &fresh, sizeof fresh);
+    hf__words_unlock(words);
 }
 
-hf__time hf__stamps_get(struct hf__stamps *stamps, struct hf__chime whose)
+hf__time hf__stamps_get(const struct hf__words *words, size_t at,
+                        struct hf__chime whose)
 {
-    _Atomic uint64_t *place = find_stamp(stamps, whose);
-    uint64_t value = place == NULL ? 0 : atomic_load(place);
+    struct reach reach = read_reach(words, at, whose);
+    int place = find_stamp(&reach, whose);
 
-    /* Taken by another meanwhile: then it was old. */
-    if (value >> STAMP_BITS != stamp_tag(whose)) {
+    if (place < 0) {
         return (hf__time){0};
     }
-    return (hf__time){(int64_t)(value & STAMP_MASK) * HF__MS};
+    return (hf__time){(int64_t)(reach.stamp[place] & STAMP_MASK) * HF__MS};
 }

@@ -5,7 +5,7 @@
  *
  * A name's bucket has a word that is bumped after each change of its record,
  * and a count of those who sleep on it, so that a release with nobody waiting
- * costs no system call. A release wakes one sleeper, or all where names share
+ * wakes nobody. A release wakes one sleeper, or all where names share
  * the bucket. The one that was woken has some milliseconds of grace, in which
  * processes that did not wait hold back: else whoever releases and acquires
  * in a loop would always win against the sleeper's wake-up, and starve it.
@@ -22,6 +22,7 @@
 
 #include "src/base/base.h"
 #include "src/base/time.h"
+#include "src/base/words.h"
 
 #include <stdatomic.h>
 
@@ -30,10 +31,10 @@
 
 /* Sleepers of all names with one hash. */
 struct hf__bell {
-    atomic_uint word;     /* bumped when a record changed */
-    atomic_uint sleepers; /* at least so many; dead ones stay counted */
-    atomic_uint tag;      /* of the name waited for; 0: of several */
-    atomic_uint grace;    /* until when a woken waiter goes first */
+    _Alignas(8) atomic_uint word; /* bumped when a record changed */
+    atomic_uint sleepers;         /* at least so many; dead ones stay counted */
+    atomic_uint tag;              /* of the name waited for; 0: of several */
+    atomic_uint grace;            /* until when a woken waiter goes first */
 };
 
 /* In shared memory; all zero is ready for use. */
@@ -55,7 +56,8 @@ struct hf__stamps {
 
 /* A belfry as one process sees it. */
 struct hf__bells {
-    struct hf__belfry *belfry;
+    const struct hf__words *words;
+    size_t at; /* of the belfry in them */
     /* Set when a waiter of this process was woken: it may acquire within the
      * grace that others must let pass. */
     atomic_uchar passes[HF__BELLS];
@@ -68,6 +70,9 @@ struct hf__chime {
 };
 
 unsigned hf__bell_index(struct hf__chime);
+/* The word on which those sleep who wait for that name alone; for several. */
+size_t hf__bells_word(const struct hf__bells *, struct hf__chime);
+size_t hf__bells_any(const struct hf__bells *);
 
 /* After the change. */
 void hf__bells_taken(struct hf__bells *, struct hf__chime);
@@ -89,8 +94,9 @@ bool hf__bells_must_hold_back(struct hf__bells *, struct hf__chime,
 void hf__bells_arm(struct hf__bells *, struct hf__chime, bool is_alone);
 void hf__bells_disarm(struct hf__bells *, struct hf__chime, bool is_alone);
 
-/* Whoever has this stamp is there; when was it last? */
-void hf__stamps_set(struct hf__stamps *, struct hf__chime, hf__time now);
-hf__time hf__stamps_get(struct hf__stamps *, struct hf__chime);
+/* Whoever has this stamp is there; when was it last? `at`: of the stamps. */
+void hf__stamps_set(struct hf__words *, size_t at, struct hf__chime,
+                    hf__time now);
+hf__time hf__stamps_get(const struct hf__words *, size_t at, struct hf__chime);
 
 #endif

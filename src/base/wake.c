@@ -29,6 +29,7 @@
 #define SLEEPER   1u
 #define ONE_WAKE  2u
 #define MAX_SLEEP (INT64_C(86400) * 1000 * HF__SECOND)
+#define GONE_MS   10
 
 /* What SYS_futex takes, whatever the C library's time_t is. */
 struct futex_time {
@@ -47,31 +48,39 @@ static struct futex_time monotonic_limit(int64_t left_ns)
                                (long)(at % HF__SECOND)};
 }
 
-static void futex_wait(atomic_uint *word, unsigned seen, hf__time limit,
+/* False: there is no such word. */
+static bool futex_wait(atomic_uint *word, unsigned seen, hf__time limit,
                        int flags)
 {
+    int saved = errno;
+    bool is_there;
+
     struct futex_time until = {0, 0};
     bool is_limited = !hf__is_never(limit);
 
     if (is_limited) {
         hf__time now = hf__now();
         if (!hf__before(now, limit)) {
-            return;
+            return true;
         }
         until = monotonic_limit(hf__between_ns(now, limit));
     }
-    /* The result doesn't matter: any return may be spurious. */
-    (void)syscall(SYS_futex, word, FUTEX_WAIT_BITSET | flags, seen,
-                  is_limited ? &until : NULL, NULL, FUTEX_BITSET_MATCH_ANY);
+    /* Else the result doesn't matter: any return may be spurious. */
+    is_there = syscall(SYS_futex, word, FUTEX_WAIT_BITSET | flags, seen,
+                       is_limited ? &until : NULL, NULL,
+                       FUTEX_BITSET_MATCH_ANY) >= 0 ||
+               errno != EFAULT;
+    errno = saved;
+    return is_there;
 }
 
-static int futex_wake(atomic_uint *word, int count, int flags)
+static void futex_wake(atomic_uint *word, int count)
 {
     int saved = errno;
-    long n = syscall(SYS_futex, word, FUTEX_WAKE | flags, count, NULL, NULL, 0);
 
+    (void)syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count, NULL,
+                  NULL, 0);
     errno = saved;
-    return n > 0 ? (int)n : 0;
 }
 
 unsigned hf__parker_seen(const struct hf__parker *p)
@@ -89,7 +98,7 @@ void hf__park(struct hf__parker *p, unsigned seen, hf__time limit)
         word != (seen | SLEEPER)) {
         return;
     }
-    futex_wait(&p->word, seen | SLEEPER, limit, FUTEX_PRIVATE_FLAG);
+    (void)futex_wait(&p->word, seen | SLEEPER, limit, FUTEX_PRIVATE_FLAG);
 }
 
 void hf__sleep_until(hf__time limit)
@@ -177,7 +186,7 @@ void hf__unpark_end(atomic_uint *word)
     /* The woken may have freed it: the kernel takes the address only as a
      * name. */
     if (word != NULL) {
-        (void)futex_wake(word, INT_MAX, FUTEX_PRIVATE_FLAG);
+        futex_wake(word, INT_MAX);
     }
 }
 
@@ -188,12 +197,28 @@ void hf__unpark(struct hf__parker *p)
 
 void hf__futex_wait_shared(atomic_uint *word, unsigned seen, hf__time limit)
 {
-    futex_wait(word, seen, limit, 0);
+    if (!futex_wait(word, seen, limit, 0)) {
+        hf__sleep_until(hf__earlier(limit, hf__after_ms(hf__now(), GONE_MS)));
+    }
 }
 
-int hf__futex_wake_shared(atomic_uint *word, int count)
+int hf__futex_add_shared(atomic_uint *word, int by, atomic_uint *sleepers,
+                         int count)
 {
-    return futex_wake(word, count, 0);
+    /* If the word was -2048 one who sleeps there may wake, for nothing. */
+    unsigned op = (unsigned)FUTEX_OP_ADD << 28 |
+                  (unsigned)FUTEX_OP_CMP_EQ << 24 |
+                  ((unsigned)by & 0xfffu) << 12 | 0x800u;
+    int saved = errno;
+    long n = syscall(SYS_futex, sleepers, FUTEX_WAKE_OP, count, NULL, word, op);
+
+    errno = saved;
+    return n > 0 ? (int)n : 0;
+}
+
+int hf__futex_ring_shared(atomic_uint *word, int count)
+{
+    return hf__futex_add_shared(word, 1, word, count);
 }
 
 static void ring(int fd)

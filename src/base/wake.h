@@ -43,10 +43,18 @@ HF_MODULE_API void hf__unpark(struct hf__parker *);
 HF_MODULE_API atomic_uint *hf__unpark_begin(struct hf__parker *);
 HF_MODULE_API void hf__unpark_end(atomic_uint *word);
 
-/* The same on a word in shared memory, between processes. Wakes `count`
- * sleepers; gives how many were woken. */
+/*
+ * The same on a word in shared memory, between processes; none of them follows
+ * the pointer here, the kernel does. Where the word is gone, as in a file that
+ * was cut off, waiting is a short pause and waking does nothing.
+ *
+ * To add is one step with waking `count` who sleep on another word, or, by one
+ * and on the same word, with ringing it. They give how many were woken.
+ */
 void hf__futex_wait_shared(atomic_uint *word, unsigned seen, hf__time limit);
-int hf__futex_wake_shared(atomic_uint *word, int count);
+int hf__futex_add_shared(atomic_uint *word, int by, atomic_uint *sleepers,
+                         int count);
+int hf__futex_ring_shared(atomic_uint *word, int count);
 
 /*
  * A crew is many sleepers on one thread: who unparks a member's parker puts

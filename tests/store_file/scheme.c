@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 const char *const store_scheme = "file";
+const char *const store_side = "/.holdfast";
 const bool store_has_one_writer = false;
 
 const char *file_of(const char *name)

@@ -26,7 +26,7 @@ static void hold_through_it(struct stage *stage, int index)
     atomic_fetch_add(&stage->ready, 1);
     until(&stage->go, 1);
     EXPECT_IS(renew(&me, "job", 60000), HF_EUNSAFE);
-    EXPECT_HAS(me.error.text, "deleted or replaced while in use");
+    EXPECT_HAS(me.error.text, "deleted, cut off or replaced while in use");
     EXPECT(me.conn.is_dead);
     leave(&me);
     EXPECT_IS(enter(&me), index);

@@ -12,11 +12,20 @@
 #include <unistd.h>
 
 static struct hf__gate gate;
+static struct hf__words words;
 static struct hf__head head = {.generation = 1};
 
 static hf__time in_ms(int64_t ms)
 {
     return hf__after_ms(hf__now(), ms);
+}
+
+static struct hf__gate_at at_gate(void)
+{
+    if (words.map == NULL) {
+        hf__words_own(&words, &gate, sizeof gate);
+    }
+    return (struct hf__gate_at){&words, 0};
 }
 
 TEST(an_empty_gate_is_open)
@@ -25,8 +34,8 @@ TEST(an_empty_gate_is_open)
     int i;
 
     for (i = 0; i < 200; i++) {
-        EXPECT_IS(hf__gate_enter(&gate, &head, in_ms(0), &ticket), HF_OK);
-        hf__gate_leave(&gate, ticket);
+        EXPECT_IS(hf__gate_enter(at_gate(), &head, in_ms(0), &ticket), HF_OK);
+        hf__gate_leave(at_gate(), ticket);
     }
     EXPECT_IS(atomic_load(&gate.serving), atomic_load(&gate.next));
 }
@@ -37,12 +46,12 @@ TEST(who_does_not_leave_is_passed_over)
     unsigned second;
     int64_t began = now_us();
 
-    EXPECT_IS(hf__gate_enter(&gate, &head, in_ms(1000), &first), HF_OK);
-    EXPECT_IS(hf__gate_enter(&gate, &head, in_ms(1000), &second), HF_OK);
+    EXPECT_IS(hf__gate_enter(at_gate(), &head, in_ms(1000), &first), HF_OK);
+    EXPECT_IS(hf__gate_enter(at_gate(), &head, in_ms(1000), &second), HF_OK);
     EXPECT_MORE(now_us() - began, HF__GATE_PATIENCE_MS * 1000 - 1000);
     EXPECT_SOON(now_us() - began, HF__GATE_LIMIT_MS * 1000);
-    hf__gate_leave(&gate, second);
-    hf__gate_leave(&gate, first); /* late, and without effect */
+    hf__gate_leave(at_gate(), second);
+    hf__gate_leave(at_gate(), first); /* late, and without effect */
     EXPECT_IS(atomic_load(&gate.serving), atomic_load(&gate.next));
 }
 
@@ -52,12 +61,12 @@ TEST(who_gives_up_is_not_waited_for)
     unsigned none;
     unsigned third;
 
-    EXPECT_IS(hf__gate_enter(&gate, &head, in_ms(1000), &first), HF_OK);
-    EXPECT_IS(hf__gate_enter(&gate, &head, in_ms(5), &none), HF_EUNAVAIL);
-    hf__gate_leave(&gate, first);
+    EXPECT_IS(hf__gate_enter(at_gate(), &head, in_ms(1000), &first), HF_OK);
+    EXPECT_IS(hf__gate_enter(at_gate(), &head, in_ms(5), &none), HF_EUNAVAIL);
+    hf__gate_leave(at_gate(), first);
     EXPECT_IS(atomic_load(&gate.serving), atomic_load(&gate.next));
-    EXPECT_IS(hf__gate_enter(&gate, &head, in_ms(0), &third), HF_OK);
-    hf__gate_leave(&gate, third);
+    EXPECT_IS(hf__gate_enter(at_gate(), &head, in_ms(0), &third), HF_OK);
+    hf__gate_leave(at_gate(), third);
 }
 
 TEST(an_interrupt_ends_the_waiting_at_the_gate)
@@ -67,9 +76,10 @@ TEST(an_interrupt_ends_the_waiting_at_the_gate)
     unsigned none;
 
     atomic_store(&other.interrupted, 5);
-    EXPECT_IS(hf__gate_enter(&gate, &head, in_ms(1000), &first), HF_OK);
-    EXPECT_IS(hf__gate_enter(&gate, &other, in_ms(1000), &none), HF_EUNAVAIL);
-    hf__gate_leave(&gate, first);
+    EXPECT_IS(hf__gate_enter(at_gate(), &head, in_ms(1000), &first), HF_OK);
+    EXPECT_IS(hf__gate_enter(at_gate(), &other, in_ms(1000), &none),
+              HF_EUNAVAIL);
+    hf__gate_leave(at_gate(), first);
 }
 
 TEST(many_who_do_not_leave_cost_no_more_than_the_limit)
@@ -79,9 +89,9 @@ TEST(many_who_do_not_leave_cost_no_more_than_the_limit)
 
     atomic_store(&gate.next, 50); /* fifty that were killed in the queue */
     began = now_us();
-    EXPECT_IS(hf__gate_enter(&gate, &head, in_ms(5000), &ticket), HF_OK);
+    EXPECT_IS(hf__gate_enter(at_gate(), &head, in_ms(5000), &ticket), HF_OK);
     EXPECT_SOON(now_us() - began, (HF__GATE_LIMIT_MS + 150) * 1000);
-    hf__gate_leave(&gate, ticket);
+    hf__gate_leave(at_gate(), ticket);
 }
 
 TEST(a_queue_that_cannot_be_is_set_right)
@@ -91,11 +101,11 @@ TEST(a_queue_that_cannot_be_is_set_right)
 
     memset(&gate, 0x77, sizeof gate);
     atomic_store(&gate.serving, 5);
-    EXPECT_IS(hf__gate_enter(&gate, &head, in_ms(5000), &ticket), HF_OK);
-    hf__gate_leave(&gate, ticket);
+    EXPECT_IS(hf__gate_enter(at_gate(), &head, in_ms(5000), &ticket), HF_OK);
+    hf__gate_leave(at_gate(), ticket);
     EXPECT_SOON(now_us() - began, HF__GATE_LIMIT_MS * 1000);
-    EXPECT_IS(hf__gate_enter(&gate, &head, in_ms(0), &ticket), HF_OK);
-    hf__gate_leave(&gate, ticket);
+    EXPECT_IS(hf__gate_enter(at_gate(), &head, in_ms(0), &ticket), HF_OK);
+    hf__gate_leave(at_gate(), ticket);
 }
 
 /* An opener that was stopped in the door. */

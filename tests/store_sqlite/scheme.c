@@ -5,4 +5,5 @@
 #include "tests/store_sqlite/world.h"
 
 const char *const store_scheme = "sqlite";
+const char *const store_side = "-holdfast";
 const bool store_has_one_writer = true;

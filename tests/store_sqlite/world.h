@@ -17,6 +17,8 @@
 
 /* Of the store that is tested: crowd.c and death.c serve two. */
 extern const char *const store_scheme;
+/* Its side file, behind path_of(""). */
+extern const char *const store_side;
 /* Do changes of different names wait for each other? */
 extern const bool store_has_one_writer;
 

@@ -198,16 +198,18 @@ TEST(a_shared_word_wakes_another_process)
         }
         _exit(0);
     }
-    while ((n = hf__futex_wake_shared(word, 1)) == 0) {
+    while ((n = hf__futex_add_shared(word, 0, word, 1)) == 0) {
         hf__test_pause_ms(1); /* until it sleeps */
     }
     EXPECT_IS(n, 1);
-    atomic_store(word, 1);
-    (void)hf__futex_wake_shared(word, 1);
+    (void)hf__futex_ring_shared(word, 1);
     EXPECT_IS(hf__test_exit_code(child), 0);
+    EXPECT_IS(atomic_load(word), 1);
     hf__futex_wait_shared(word, 0, HF__NEVER); /* it is 1: at once */
     hf__futex_wait_shared(word, 1, in_ms(5));
-    EXPECT_IS(hf__futex_wake_shared(word, 1), 0);
+    EXPECT_IS(hf__futex_ring_shared(word, 1), 0);
+    EXPECT_IS(hf__futex_add_shared(word, -2, word + 1, 1), 0);
+    EXPECT_IS(atomic_load(word), 0);
     munmap(word, 4096);
 }
 

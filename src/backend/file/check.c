@@ -91,7 +91,7 @@ int hf__file_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
 {
     struct hf__file *s = state;
     struct report report = {{fn, arg, false}, s};
-    int r = hf__file_place_check(&s->place, err);
+    int r = hf__file_check_ground(s, err);
 
     s->deadline = deadline;
     if (r != HF_OK) {

@@ -101,7 +101,8 @@ static int settle(const struct hf__cell *cell, struct hf__op *op,
         hf__bells_taken(&s->side->bells, name);
     }
     if (out->is_broken) {
-        hf__breaks_tell(&s->side->board->breaks, &out->let_go, out->life);
+        hf__breaks_tell(&s->side->words, HF__ON_FILE_BOARD(breaks),
+                        &out->let_go, out->life);
     }
     if (out->is_freed) {
         wake_next(cell, op);
@@ -330,7 +331,7 @@ int hf__file_execute(void *state, struct hf__op *ops[], int n,
                      hf__time deadline, hf_error *err)
 {
     struct hf__file *s = state;
-    int r = hf__file_place_check(&s->place, err);
+    int r = hf__file_check_ground(s, err);
 
     s->deadline = deadline;
     if (r == HF_OK) {
@@ -338,9 +339,8 @@ int hf__file_execute(void *state, struct hf__op *ops[], int n,
                           s->deadline);
     }
     for (int i = 0; i < n; i++) {
-        ops[i]->result = r == HF_OK
-                             ? run(s, ops[i])
-                             : hf__file_place_check(&s->place, ops[i]->err);
+        ops[i]->result =
+            r == HF_OK ? run(s, ops[i]) : hf__file_check_ground(s, ops[i]->err);
         if (r != HF_OK && ops[i]->result == HF_OK) {
             ops[i]->result = HF_EUNAVAIL; /* it is back, just now */
         }

@@ -36,6 +36,13 @@ static int file_open(void *state, const struct hf__url *url, const char *allow,
     return r;
 }
 
+int hf__file_check_ground(const struct hf__file *s, hf_error *err)
+{
+    int r = hf__file_place_check(&s->place, err);
+
+    return r == HF_OK ? hf__file_side_check(s->side, &s->place, err) : r;
+}
+
 static void close_cell(struct hf__cell *cell)
 {
     hf__cell_close(cell);
@@ -71,7 +78,7 @@ static bool part_one(void *arg, const struct hf__key *key,
 static void part_with_grants(struct hf__file *s)
 {
     s->deadline = hf__after_ms(hf__now(), PARTING_MS);
-    if (hf__file_place_check(&s->place, NULL) == HF_OK) {
+    if (hf__file_check_ground(s, NULL) == HF_OK) {
         hf__file_held_part(&s->side->held, part_one, s);
     }
 }

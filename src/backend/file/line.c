@@ -194,7 +194,8 @@ static enum presence presence_of(const struct hf__cell *cell,
                                  const struct hf__file_ticket *t, hf__time now)
 {
     struct hf__file_side *side = cell->s->side;
-    int64_t idle_ms = hf__ticket_idle_ms(&side->board->stamps, &t->token, now);
+    int64_t idle_ms = hf__ticket_idle_ms(
+        &side->words, HF__ON_FILE_BOARD(stamps), &t->token, now);
     bool is_here = t->side_dev == side->dev && t->side_ino == side->ino;
     int lives =
         is_here && t->life != 0 ? hf__file_side_probe(side, t->life) : -1;
@@ -245,8 +246,8 @@ bool hf__file_line_is_before(const struct hf__cell *cell,
 void hf__file_line_stamp(const struct hf__cell *cell,
                          const struct hf__token *token)
 {
-    hf__stamps_set(&cell->s->side->board->stamps, hf__chime_of_ticket(token),
-                   hf__now());
+    hf__stamps_set(&cell->s->side->words, HF__ON_FILE_BOARD(stamps),
+                   hf__chime_of_ticket(token), hf__now());
 }
 
 /* ---- coming and going */

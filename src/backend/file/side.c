@@ -16,21 +16,14 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #define VERSION 1
 
-/* What a board begins with; the rest of it is zero when new. */
-struct head {
-    char magic[8];
-    uint32_t version;
-    uint32_t size;
-};
-
-static const struct head our_head = {{'H', 'F', 'f', 'l', 's', 'i', 'd', 'e'},
-                                     VERSION,
-                                     sizeof(struct hf__file_board)};
+static const struct hf__file_head our_head = {
+    {'H', 'F', 'f', 'l', 's', 'i', 'd', 'e'},
+    VERSION,
+    sizeof(struct hf__file_board)};
 
 static struct hf__family sides;
 
@@ -47,21 +40,45 @@ int hf__file_side_probe(const struct hf__file_side *side, uint64_t life)
                               : hf__ofd_test(side->fd, F_WRLCK, byte_of(life));
 }
 
-static _Atomic int64_t *until_of(const struct hf__file_side *side,
-                                 const struct hf__key *key)
+int hf__file_side_check(const struct hf__file_side *side,
+                        const struct hf__file_place *place, hf_error *err)
 {
-    return &side->board->until_us[hf__bell_index(hf__chime_of(key))];
+    struct hf__file_head head;
+
+    hf__words_read(&side->words, HF__ON_FILE_BOARD(head), &head, sizeof head);
+    if (memcmp(&head, &our_head, sizeof head) != 0) {
+        return hf__fail(err, HF_EUNSAFE,
+                        "%s/%s was cut off or written over while in use; stop "
+                        "all programs that use %s, then start them again",
+                        place->path, HF__SIDE_NAME, place->path);
+    }
+    return HF_OK;
+}
+
+static size_t until_at(const struct hf__key *key)
+{
+    return HF__ON_FILE_BOARD(until_us) +
+           hf__bell_index(hf__chime_of(key)) * sizeof(int64_t);
+}
+
+static int64_t until_of(const struct hf__file_side *side,
+                        const struct hf__key *key)
+{
+    int64_t until_us;
+
+    hf__words_read(&side->words, until_at(key), &until_us, sizeof until_us);
+    return until_us;
 }
 
 void hf__file_side_hold(struct hf__file_side *side, const struct hf__key *key,
                         int64_t until_us)
 {
-    _Atomic int64_t *until = until_of(side, key);
-    int64_t seen = atomic_load(until);
-
-    while (seen < until_us &&
-           !atomic_compare_exchange_weak(until, &seen, until_us)) {
+    hf__words_lock(&side->words);
+    if (until_of(side, key) < until_us) {
+        hf__words_write(&side->words, until_at(key), &until_us,
+                        sizeof until_us);
     }
+    hf__words_unlock(&side->words);
 }
 
 int64_t hf__file_side_held_until(struct hf__file_side *side,
@@ -71,7 +88,7 @@ int64_t hf__file_side_held_until(struct hf__file_side *side,
     int64_t until_us = hf__file_held_until(&side->held, key, mine);
 
     if (until_us <= now_us) {
-        until_us = atomic_load(until_of(side, key));
+        until_us = until_of(side, key);
         /* Nothing of ours sets it later; the page may have been scribbled. */
         if (until_us > now_us + HF_LEASE_MAX_MS * INT64_C(1000)) {
             until_us = now_us + HF_LEASE_MAX_MS * INT64_C(1000);
@@ -104,9 +121,9 @@ static int open_file(const struct hf__file_place *place,
     return hf__file_place_trust(place, HF__SIDE_NAME, &st, err);
 }
 
-static bool is_blank(const struct head *head)
+static bool is_blank(const struct hf__file_head *head)
 {
-    static const struct head zero;
+    static const struct hf__file_head zero;
 
     return memcmp(head, &zero, sizeof zero) == 0;
 }
@@ -115,7 +132,7 @@ static int examine(const struct hf__file_place *place,
                    const struct hf__file_side *side, bool is_alone,
                    hf_error *err)
 {
-    struct head head = {0};
+    struct hf__file_head head = {0};
     struct stat st;
 
     if (fstat(side->fd, &st) || pread(side->fd, &head, sizeof head, 0) < 0) {
@@ -123,7 +140,9 @@ static int examine(const struct hf__file_place *place,
     }
     if (!is_blank(&head) &&
         memcmp(head.magic, our_head.magic, sizeof head.magic) != 0) {
-        return hf__fail(err, HF_EPROTO, "%s/%s is another program's file",
+        return hf__fail(err, HF_EPROTO,
+                        "%s/%s is another program's file, or was written over "
+                        "by one; if no program uses the folder, remove it",
                         place->path, HF__SIDE_NAME);
     }
     if (head.version > VERSION) {
@@ -207,9 +226,7 @@ static void side_free(struct hf__file_side *side)
         return;
     }
     hf__file_held_fini(&side->held);
-    if (side->board != NULL) {
-        (void)munmap(side->board, sizeof *side->board);
-    }
+    hf__words_fini(&side->words);
     hf__fd_close(side->fd);
     hf__free(side);
 }
@@ -219,16 +236,11 @@ HF_CLEANUP_FN(struct hf__file_side, side_free);
 static int map_board(const struct hf__file_place *place,
                      struct hf__file_side *side, hf_error *err)
 {
-    void *map = mmap(NULL, sizeof *side->board, PROT_READ | PROT_WRITE,
-                     MAP_SHARED, side->fd, 0);
-
-    if (map == MAP_FAILED) {
+    if (hf__words_map(&side->words, side->fd, sizeof(struct hf__file_board))) {
         return hf__file_fail_errno(place, "map", HF__SIDE_NAME, err);
     }
-    side->board = map;
-    side->bells.belfry = &side->board->belfry;
-    /* A child has no business here; see fork.h. */
-    (void)madvise(map, sizeof *side->board, MADV_DONTFORK);
+    side->bells.words = &side->words;
+    side->bells.at = HF__ON_FILE_BOARD(belfry);
     return HF_OK;
 }
 

@@ -5,8 +5,9 @@
  * Bytes, locked by its open file in each process: one found by a random
  * number, the process's life, which records name, so that a free byte says
  * that the holder is dead; one for each name that the process holds (held.h);
- * and one that says that somebody is there at all. A board, mapped by all:
- * the bells of waiters, and until when names are held at most; only hints.
+ * and one that says that somebody is there at all. A board: the bells of
+ * waiters, and until when names are held at most; only hints, and nobody
+ * touches it but by base/words.h.
  * Nobody else's board or bytes are ever believed to free a lock: where this
  * file was deleted while in use, holders count as alive until their leases
  * end. Thread: any.
@@ -20,6 +21,8 @@
 #include "src/base/bells.h"
 #include "src/base/list.h"
 
+#include <stddef.h>
+
 #define HF__SIDE_NAME ".holdfast"
 
 /* Far behind the contents. Lives: exclusive. Names and presence: shared;
@@ -28,16 +31,24 @@
 #define HF__BYTE_LIVES    (INT64_C(1) << 61)
 #define HF__BYTE_NAMES    (UINT64_C(1) << 62)
 
-struct hf__file_board {
+/* What a board begins with; the rest of it is zero when new. */
+struct hf__file_head {
     char magic[8];
     uint32_t version;
     uint32_t size;
+};
+
+struct hf__file_board {
+    struct hf__file_head head;
     struct hf__belfry belfry;
     struct hf__breaks breaks;
     struct hf__stamps stamps;
     /* By bell: no bound grant of its names has a lease beyond (boot clock). */
-    _Atomic int64_t until_us[HF__BELLS];
+    _Alignas(8) int64_t until_us[HF__BELLS];
 };
+
+/* Where a part of the board is. */
+#define HF__ON_FILE_BOARD(member) offsetof(struct hf__file_board, member)
 
 /* One side file in this process, shared by its sessions. */
 struct hf__file_side {
@@ -46,7 +57,7 @@ struct hf__file_side {
     uint64_t ino;
     int refs;
     int fd;
-    struct hf__file_board *board;
+    struct hf__words words; /* a board */
     uint64_t life;
     struct hf__file_held held;
     struct hf__bells bells;
@@ -68,6 +79,11 @@ void hf__file_side_put(struct hf__file_side *side);
 
 /* 1: the process of that life is there; 0: it is gone; −1: can't tell. */
 int hf__file_side_probe(const struct hf__file_side *side, uint64_t life);
+
+/* HF_OK, or HF_EUNSAFE: the file was cut off, or written over in place. */
+HF_MUST_CHECK int hf__file_side_check(const struct hf__file_side *side,
+                                      const struct hf__file_place *place,
+                                      hf_error *err);
 
 /* Note how long a name is held at most. */
 void hf__file_side_hold(struct hf__file_side *side, const struct hf__key *key,

@@ -220,7 +220,7 @@ int hf__file_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
     HF_AUTO(names_fini) struct names names = {NULL, 0, 0};
     HF_AUTO(listed_free) struct listed *found = NULL;
     size_t count = 0;
-    int r = hf__file_place_check(&s->place, err);
+    int r = hf__file_check_ground(s, err);
 
     s->deadline = deadline;
     if (r == HF_OK) {
@@ -295,7 +295,7 @@ int hf__file_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
     HF_AUTO(names_fini) struct names names = {NULL, 0, 0};
     char after[sizeof g->at + 1] = "";
     size_t i;
-    int r = hf__file_place_check(&s->place, err);
+    int r = hf__file_check_ground(s, err);
 
     s->deadline = deadline;
     memcpy(after, g->at, g->length);

@@ -102,23 +102,24 @@ static void look_at_all(struct vigil *v)
     }
 }
 
-static void sleep_on(struct vigil *v, struct hf__bell *bell, unsigned seen)
+static void sleep_on(struct vigil *v, size_t word, unsigned seen)
 {
     struct hf__file *s = v->s;
     hf__time limit =
         hf__after_ns(hf__now(), hf__random_between(LOOK_MIN_NS, LOOK_MAX_NS));
 
     limit = hf__earlier(limit, hf__earlier(v->due, s->deadline));
-    hf__nap_on(&s->nap, &s->head, &bell->word, seen, limit);
+    hf__nap_on(&s->nap, &s->head, hf__words_name(&s->side->words, word), seen,
+               limit);
 }
 
-static int watch_over(struct vigil *v, struct hf__bell *bell, hf_error *err)
+static int watch_over(struct vigil *v, size_t word, hf_error *err)
 {
     bool is_first = true;
 
     for (;;) {
-        unsigned seen = atomic_load(&bell->word);
-        int r = hf__file_place_check(&v->s->place, err);
+        unsigned seen = hf__words_get(&v->s->side->words, word);
+        int r = hf__file_check_ground(v->s, err);
 
         if (r != HF_OK) {
             return r;
@@ -132,7 +133,7 @@ static int watch_over(struct vigil *v, struct hf__bell *bell, hf_error *err)
             v->news_at = hf__after_ns(hf__now(), NEWS_NS);
             is_first = false;
         }
-        sleep_on(v, bell, seen);
+        sleep_on(v, word, seen);
     }
 }
 
@@ -150,14 +151,13 @@ int hf__file_wait(void *state, struct hf__watch *w[], int n, hf__time deadline,
     struct hf__file *s = state;
     struct hf__bells *bells = &s->side->bells;
     struct hf__chime name = bell_of(w[0]);
-    struct hf__bell *bell = n == 1 ? &bells->belfry->bell[hf__bell_index(name)]
-                                   : &bells->belfry->any;
+    size_t word = n == 1 ? hf__bells_word(bells, name) : hf__bells_any(bells);
     struct vigil v = {s, w, n, hf__now(), HF__NEVER, false};
     int r;
 
     s->deadline = deadline;
     hf__bells_arm(bells, name, n == 1);
-    r = watch_over(&v, bell, err);
+    r = watch_over(&v, word, err);
     hf__bells_disarm(bells, name, n == 1);
     return r;
 }
@@ -166,9 +166,10 @@ int hf__file_listen(void *state, hf__broken_fn fn, void *arg, hf__time deadline,
                     hf_error *err)
 {
     struct hf__file *s = state;
-    struct hf__listening l = {&s->side->board->breaks, s->side->life, &s->nap,
-                              &s->head, &s->heard};
-    int r = hf__file_place_check(&s->place, err);
+    struct hf__listening l = {&s->side->words, HF__ON_FILE_BOARD(breaks),
+                              s->side->life,   &s->nap,
+                              &s->head,        &s->heard};
+    int r = hf__file_check_ground(s, err);
 
     if (r == HF_OK) {
         hf__breaks_listen(&l, fn, arg, deadline);

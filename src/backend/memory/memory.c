@@ -258,7 +258,7 @@ static int break_meant(struct hf__mem_store *store, struct hf__mem_entry *e,
             hf__mem_describe_grant(g, now, op->ret_record);
         }
         g->is_broken = true;
-        hf__breaks_tell(&store->breaks, &g->token, LIFE);
+        hf__breaks_tell(&store->words, 0, &g->token, LIFE);
         n++;
     }
     return n;
@@ -336,8 +336,8 @@ static int memory_listen(void *state, hf__broken_fn fn, void *arg,
                          hf__time deadline, hf_error *err)
 {
     struct hf__mem_session *s = state;
-    struct hf__listening l = {&s->store->breaks, LIFE, &s->nap, &s->head,
-                              &s->heard};
+    struct hf__listening l = {&s->store->words, 0,        LIFE,
+                              &s->nap,          &s->head, &s->heard};
 
     (void)err;
     hf__breaks_listen(&l, fn, arg, deadline);

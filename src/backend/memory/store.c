@@ -154,6 +154,7 @@ static void store_free(struct hf__mem_store *store)
     }
     hf__map_fini(&store->entries);
     hf__free(store->stands);
+    hf__words_fini(&store->words);
     hf__free(store);
 }
 
@@ -192,6 +193,7 @@ static struct hf__mem_store *store_new(const char *name)
         return NULL;
     }
     memcpy(store->name, name, length + 1);
+    hf__words_own(&store->words, &store->breaks, sizeof store->breaks);
     hf__list_init(&store->lives);
     hf__list_push(&hf__mem_stores.members, &store->link);
     return store;

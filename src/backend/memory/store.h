@@ -76,6 +76,7 @@ struct hf__mem_store {
     struct hf__map entries;
     struct hf__parker changed; /* of a record; the sleepers look again */
     struct hf__breaks breaks;
+    struct hf__words words;   /* the breaks */
     struct hf__stand *stands; /* for hf__mem_stands() */
     int stands_room;
     char name[];

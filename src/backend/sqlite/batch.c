@@ -53,8 +53,8 @@ static void settle(struct hf__sqlite *s, struct hf__op *ops[], int n)
         hf__bells_ring(&s->side->bells, hf__chime_of_ticket(&s->rings[i]));
     }
     for (int i = 0; i < s->n_broken; i++) {
-        hf__breaks_tell(&s->side->board->breaks, &s->broken[i].token,
-                        s->broken[i].life);
+        hf__breaks_tell(&s->side->words, HF__ON_BOARD(breaks),
+                        &s->broken[i].token, s->broken[i].life);
     }
 }
 
@@ -184,7 +184,7 @@ static int transact(struct hf__sqlite *s, struct hf__op *ops[], int n,
 static int take_turn(struct hf__sqlite *s, struct hf__op *ops[], int n,
                      bool *ret_is_unknown)
 {
-    struct hf__gate *gate = &s->side->board->gate;
+    struct hf__gate_at gate = hf__side_gate(s->side);
     unsigned ticket;
     int rc;
 
@@ -293,9 +293,8 @@ static int look(struct hf__sqlite *s, struct hf__op *ops[], int n)
 {
     int rc;
 
-    s->moved_file = hf__place_changed(&s->place, &s->watch);
-    rc = s->moved_file >= 0 ? SQLITE_READONLY_DBMOVED
-                            : hf__sql_run(s, HF__SQL_BEGIN_READ);
+    rc = hf__sqlite_has_moved(s) ? SQLITE_READONLY_DBMOVED
+                                 : hf__sql_run(s, HF__SQL_BEGIN_READ);
     if (rc == SQLITE_OK) {
         hf__row_set_clock(s);
         rc = apply_all(s, ops, n);

@@ -182,8 +182,7 @@ int hf__sqlite_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
     struct report report = {{fn, arg, false}, s};
 
     hf__sqlite_begin(s, deadline, err);
-    s->moved_file = hf__place_changed(&s->place, &s->watch);
-    if (s->moved_file >= 0) {
+    if (hf__sqlite_has_moved(s)) {
         return hf__sqlite_fail_moved(s, s->moved_file, err);
     }
     hf__pool_take(s);

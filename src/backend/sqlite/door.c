@@ -21,14 +21,10 @@
 /* 2: stamps, and databases of format 2. */
 #define VERSION 2
 
-/* What a board begins with; the rest of it is zero when new. */
-struct head {
-    char magic[8];
-    uint32_t version;
-    uint32_t size;
-};
-
-static const char magic[8] = {'H', 'F', 'l', 'k', 's', 'i', 'd', 'e'};
+const struct hf__board_head hf__our_head = {
+    {'H', 'F', 'l', 'k', 's', 'i', 'd', 'e'},
+    VERSION,
+    sizeof(struct hf__board)};
 
 static int fail_errno(hf_error *err, const char *doing, const char *path)
 {
@@ -121,8 +117,6 @@ static int reset(const struct hf__place *place, const struct hf__door *door,
                  hf_error *err)
 {
     static const struct hf__board blank;
-    const struct head head = {
-        {'H', 'F', 'l', 'k', 's', 'i', 'd', 'e'}, VERSION, sizeof blank};
     const char *path = place->path[HF__FILE_SIDE];
 
     /* Allocated, so that no page is missing when the disk is full. */
@@ -131,16 +125,17 @@ static int reset(const struct hf__place *place, const struct hf__door *door,
         return fail_errno(err, "fill", path);
     }
     if (pwrite(door->fd, &blank, sizeof blank, 0) != (ssize_t)sizeof blank ||
-        pwrite(door->fd, &head, sizeof head, 0) != (ssize_t)sizeof head) {
+        pwrite(door->fd, &hf__our_head, sizeof hf__our_head, 0) !=
+            (ssize_t)sizeof hf__our_head) {
         return fail_errno(err, "write", path);
     }
     hf__place_adorn(place, door->fd);
     return HF_OK;
 }
 
-static bool is_blank(const struct head *head)
+static bool is_blank(const struct hf__board_head *head)
 {
-    static const struct head zero;
+    static const struct hf__board_head zero;
 
     return memcmp(head, &zero, sizeof zero) == 0;
 }
@@ -149,14 +144,18 @@ static int examine(const struct hf__place *place, const struct hf__door *door,
                    hf_error *err)
 {
     const char *path = place->path[HF__FILE_SIDE];
-    struct head head = {0};
+    struct hf__board_head head = {0};
     struct stat st;
 
     if (fstat(door->fd, &st) || pread(door->fd, &head, sizeof head, 0) < 0) {
         return fail_errno(err, "read", path);
     }
-    if (!is_blank(&head) && memcmp(head.magic, magic, sizeof magic) != 0) {
-        return hf__fail(err, HF_EPROTO, "%s is another program's file", path);
+    if (!is_blank(&head) &&
+        memcmp(head.magic, hf__our_head.magic, sizeof head.magic) != 0) {
+        return hf__fail(err, HF_EPROTO,
+                        "%s is another program's file, or was written over by "
+                        "one; if no program uses %s, remove it",
+                        path, place->path[HF__FILE_DB]);
     }
     if (head.version > VERSION) {
         return hf__fail(err, HF_EPROTO,
@@ -175,7 +174,7 @@ static int examine(const struct hf__place *place, const struct hf__door *door,
                         "it brings the file to the new format",
                         place->path[HF__FILE_DB]);
     }
-    if (head.size != sizeof(struct hf__board) ||
+    if (head.size != hf__our_head.size ||
         st.st_size < (off_t)sizeof(struct hf__board)) {
         return hf__fail(err, HF_EPROTO,
                         "%s is damaged; stop all programs that use %s, then "

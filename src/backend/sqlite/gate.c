@@ -10,40 +10,67 @@
 #include "src/base/wake.h"
 
 #include <limits.h>
+#include <stddef.h>
 
 /* A queue longer than this is not one: a process died between two steps long
  * ago, or the memory was damaged. */
 #define PLAUSIBLE_QUEUE 4096
 
+static size_t next_at(struct hf__gate_at gate)
+{
+    return gate.at + offsetof(struct hf__gate, next);
+}
+
+static size_t serving_at(struct hf__gate_at gate)
+{
+    return gate.at + offsetof(struct hf__gate, serving);
+}
+
+static size_t turn_at(struct hf__gate_at gate, unsigned ticket)
+{
+    return gate.at + offsetof(struct hf__gate, turn) +
+           ticket % HF__GATE_SLOTS * sizeof(atomic_uint);
+}
+
+static size_t abandoned_at(struct hf__gate_at gate, unsigned ticket)
+{
+    return gate.at + offsetof(struct hf__gate, abandoned) +
+           ticket % HF__GATE_SLOTS * sizeof(atomic_uint);
+}
+
+static unsigned serving_of(struct hf__gate_at gate)
+{
+    return hf__words_get(gate.words, serving_at(gate));
+}
+
 /* The turn of `ticket` is over: the next one's begins, unless somebody else
  * has already said so. Tickets that were given up are passed over. */
-static void pass_on(struct hf__gate *gate, unsigned ticket)
+static void pass_on(struct hf__gate_at gate, unsigned ticket)
 {
-    unsigned serving = ticket;
-    unsigned slot;
+    unsigned serving = serving_of(gate);
+    bool is_given_up = true;
 
-    do {
-        if (!atomic_compare_exchange_strong(&gate->serving, &serving,
-                                            serving + 1)) {
+    if (serving != ticket) {
+        return;
+    }
+    while (is_given_up) {
+        serving++;
+        hf__words_set(gate.words, serving_at(gate), serving);
+        if (hf__words_get(gate.words, next_at(gate)) == serving) {
             return;
         }
-        serving++;
-        slot = serving % HF__GATE_SLOTS;
-    } while (atomic_load(&gate->abandoned[slot]) == serving + 1);
-    if (atomic_load(&gate->next) != serving) {
-        atomic_fetch_add(&gate->turn[slot], 1);
-        (void)hf__futex_wake_shared(&gate->turn[slot], INT_MAX);
+        is_given_up = hf__words_get(gate.words, abandoned_at(gate, serving)) ==
+                      serving + 1;
     }
+    (void)hf__words_ring(gate.words, turn_at(gate, serving), INT_MAX);
 }
 
 /* The mark comes first: either who passes the turn on sees it, or we see
  * that the turn has come. */
-static void give_up(struct hf__gate *gate, unsigned ticket)
+static void give_up(struct hf__gate_at gate, unsigned ticket)
 {
-    atomic_store(&gate->abandoned[ticket % HF__GATE_SLOTS], ticket + 1);
-    if (atomic_load(&gate->serving) == ticket) {
-        pass_on(gate, ticket);
-    }
+    hf__words_set(gate.words, abandoned_at(gate, ticket), ticket + 1);
+    pass_on(gate, ticket);
 }
 
 struct stance {
@@ -53,14 +80,13 @@ struct stance {
 };
 
 /* Move a turn that has stood still for too long. True: go without a turn. */
-static bool lose_patience(struct hf__gate *gate, struct stance *stance,
+static bool lose_patience(struct hf__gate_at gate, struct stance *stance,
                           hf__time now)
 {
-    unsigned serving = atomic_load(&gate->serving);
+    unsigned serving = serving_of(gate);
 
     if (stance->ticket - serving > PLAUSIBLE_QUEUE) {
-        (void)atomic_compare_exchange_strong(&gate->serving, &serving,
-                                             stance->ticket + 1);
+        hf__words_set(gate.words, serving_at(gate), stance->ticket + 1);
         return true;
     }
     if (serving != stance->serving) {
@@ -74,16 +100,16 @@ static bool lose_patience(struct hf__gate *gate, struct stance *stance,
     return false;
 }
 
-static int wait_turn(struct hf__gate *gate, struct hf__head *head,
+static int wait_turn(struct hf__gate_at gate, struct hf__head *head,
                      hf__time deadline, unsigned ticket)
 {
-    atomic_uint *turn = &gate->turn[ticket % HF__GATE_SLOTS];
+    size_t turn = turn_at(gate, ticket);
     struct stance stance = {ticket, ticket - 1, hf__now()};
     hf__time limit = hf__after_ms(stance.since, HF__GATE_LIMIT_MS);
 
     for (;;) {
-        unsigned seen = atomic_load(turn);
-        int ahead = (int)(ticket - atomic_load(&gate->serving));
+        unsigned seen = hf__words_get(gate.words, turn);
+        int ahead = (int)(ticket - serving_of(gate));
         hf__time now = hf__now();
 
         if (ahead <= 0) {
@@ -99,28 +125,32 @@ static int wait_turn(struct hf__gate *gate, struct hf__head *head,
         }
         /* The jitter keeps all who wait from losing patience at once. */
         hf__futex_wait_shared(
-            turn, seen,
+            hf__words_name(gate.words, turn), seen,
             hf__earlier(deadline, hf__after_ms(stance.since,
                                                HF__GATE_PATIENCE_MS +
                                                    hf__random_between(0, 5))));
     }
 }
 
-int hf__gate_enter(struct hf__gate *gate, struct hf__head *head,
+int hf__gate_enter(struct hf__gate_at gate, struct hf__head *head,
                    hf__time deadline, unsigned *ret_ticket)
 {
-    unsigned ticket = atomic_fetch_add(&gate->next, 1);
+    struct {
+        unsigned next;
+        unsigned serving;
+    } seen;
 
-    *ret_ticket = ticket;
-    if (atomic_load(&gate->serving) == ticket) {
-        return HF_OK;
-    }
-    return wait_turn(gate, head, deadline, ticket);
+    hf__words_read(gate.words, next_at(gate), &seen, sizeof seen);
+    /* Behind the turn was left by one who was slow to write it. */
+    *ret_ticket =
+        (int)(seen.next - seen.serving) < 0 ? seen.serving : seen.next;
+    hf__words_set(gate.words, next_at(gate), *ret_ticket + 1);
+    return *ret_ticket == seen.serving
+               ? HF_OK
+               : wait_turn(gate, head, deadline, *ret_ticket);
 }
 
-void hf__gate_leave(struct hf__gate *gate, unsigned ticket)
+void hf__gate_leave(struct hf__gate_at gate, unsigned ticket)
 {
-    if (atomic_load(&gate->serving) == ticket) {
-        pass_on(gate, ticket);
-    }
+    pass_on(gate, ticket);
 }

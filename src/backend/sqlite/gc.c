@@ -229,7 +229,7 @@ static int transact(struct hf__sqlite *s, struct sweep *w)
 
 static int sweep_chunk(struct hf__sqlite *s, struct sweep *w)
 {
-    struct hf__gate *gate = &s->side->board->gate;
+    struct hf__gate_at gate = hf__side_gate(s->side);
     unsigned ticket;
     int rc;
 

@@ -29,7 +29,8 @@ static const char *text_of(sqlite3_stmt *statement, enum column column)
 static int64_t idle_ms(const struct hf__sqlite *s,
                        const struct hf__token *token)
 {
-    return hf__ticket_idle_ms(&s->side->board->stamps, token, hf__now());
+    return hf__ticket_idle_ms(&s->side->words, HF__ON_BOARD(stamps), token,
+                              hf__now());
 }
 
 /* By this clock. The stamp may have been set to nothing since: nobody was in
@@ -156,8 +157,8 @@ int hf__line_leave(struct hf__sqlite *s, const struct hf__key *key,
 
 void hf__line_show(const struct hf__sqlite *s, const struct hf__token *token)
 {
-    hf__stamps_set(&s->side->board->stamps, hf__chime_of_ticket(token),
-                   hf__now());
+    hf__stamps_set(&s->side->words, HF__ON_BOARD(stamps),
+                   hf__chime_of_ticket(token), hf__now());
 }
 
 bool hf__line_has_gone(const struct hf__sqlite *s,

@@ -62,8 +62,7 @@ int hf__sqlite_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
     int r;
 
     hf__sqlite_begin(s, deadline, err);
-    s->moved_file = hf__place_changed(&s->place, &s->watch);
-    if (s->moved_file >= 0) {
+    if (hf__sqlite_has_moved(s)) {
         return hf__sqlite_fail_moved(s, s->moved_file, err);
     }
     /* No byte of UTF-8 is as high as the one that ends the range. */

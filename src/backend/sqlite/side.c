@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 
 #define LIFE_DIGITS 16
@@ -50,11 +49,19 @@ uint64_t hf__side_life(const struct hf__side *side, const char *text)
     return end == text + length + LIFE_DIGITS && *end == '\0' ? life : 0;
 }
 
+bool hf__side_is_spoilt(const struct hf__side *side)
+{
+    struct hf__board_head head;
+
+    hf__words_read(&side->words, HF__ON_BOARD(head), &head, sizeof head);
+    return memcmp(&head, &hf__our_head, sizeof head) != 0;
+}
+
 void hf__side_drop_ballast(struct hf__side *side)
 {
     /* Keeps the board's last block whole: holes are cut along blocks. */
     (void)fallocate(side->holder_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                    (off_t)sizeof *side->board, HF__BALLAST);
+                    (off_t)sizeof(struct hf__board), HF__BALLAST);
 }
 
 static void side_free(struct hf__side *side)
@@ -63,9 +70,7 @@ static void side_free(struct hf__side *side)
         return;
     }
     hf__held_fini(&side->held);
-    if (side->board != NULL) {
-        (void)munmap(side->board, sizeof *side->board);
-    }
+    hf__words_fini(&side->words);
     hf__fd_close(side->prober_fd);
     hf__fd_close(side->holder_fd);
     hf__mutex_fini(&side->idle_lock);
@@ -142,16 +147,12 @@ static int come_alive(struct hf__side *side, const struct hf__place *place,
 static int map_board(struct hf__side *side, const struct hf__place *place,
                      hf_error *err)
 {
-    void *map = mmap(NULL, sizeof *side->board, PROT_READ | PROT_WRITE,
-                     MAP_SHARED, side->holder_fd, 0);
-
-    if (map == MAP_FAILED) {
+    if (hf__words_map(&side->words, side->holder_fd,
+                      sizeof(struct hf__board))) {
         return fail_errno(err, "map", place);
     }
-    side->board = map;
-    side->bells.belfry = &side->board->belfry;
-    /* A child has no business here; see fork.h. */
-    (void)madvise(map, sizeof *side->board, MADV_DONTFORK);
+    side->bells.words = &side->words;
+    side->bells.at = HF__ON_BOARD(belfry);
     return HF_OK;
 }
 

@@ -7,9 +7,9 @@
  * that number locked; records name the life of their holder, and if its byte
  * is free, the holder is dead. See ofd.h for the other bytes. Identities: the
  * database, -wal and -shm that belong together, so that one which was replaced
- * while in use is noticed. A board, mapped by all: the writers' gate and the
- * words on which waiters sleep; only hints, nothing on it is believed. Stamps
- * say when those in line were last seen.
+ * while in use is noticed. A board: the writers' gate and the words on which
+ * waiters sleep; only hints, nothing on it is believed, and nobody touches it
+ * but by base/words.h. Stamps say when those in line were last seen.
  *
  * Thread: any, except that a door belongs to the thread that opened it.
  */
@@ -23,22 +23,29 @@
 #include "src/base/bells.h"
 #include "src/base/list.h"
 
+#include <stddef.h>
+
 /* Behind the board the file has blocks that are of no use but one: given back
  * when the disk is full, they let the log be merged into the database, so that
  * the locks that are held can still be renewed. */
 #define HF__BALLAST (INT64_C(1) << 20)
 
-/* hf__file_ids in shared memory. The door keeps openers apart, also two of one
- * process; the atomics say so to those who cannot see a file lock. */
 struct hf__shared_ids {
-    _Atomic uint64_t dev[HF__FILE_COUNT];
-    _Atomic uint64_t ino[HF__FILE_COUNT];
+    _Alignas(8) uint64_t dev[HF__FILE_COUNT];
+    _Alignas(8) uint64_t ino[HF__FILE_COUNT];
 };
 
-struct hf__board {
+/* What a board begins with; the rest of it is zero when new. */
+struct hf__board_head {
     char magic[8];
     uint32_t version;
     uint32_t size;
+};
+
+extern const struct hf__board_head hf__our_head;
+
+struct hf__board {
+    struct hf__board_head head;
     struct hf__shared_ids ids; /* read and written behind the door only */
     struct hf__gate gate;
     struct hf__belfry belfry;
@@ -54,7 +61,7 @@ struct hf__side {
     int users;     /* sessions that are open; no more than refs */
     int holder_fd; /* has the life and the presence */
     int prober_fd;
-    struct hf__board *board;
+    struct hf__words words; /* a board */
     uint64_t life;
     char text[64]; /* "dev:ino:life", as records name it */
     struct hf__held held;
@@ -93,6 +100,9 @@ HF_MUST_CHECK bool hf__side_leave(struct hf__side *side);
  * store abandoned. */
 void hf__side_put(struct hf__side *side);
 
+/* Is the board gone, for the file was cut off or written over in place? */
+bool hf__side_is_spoilt(const struct hf__side *side);
+
 /* Give the ballast back to the disk; the next who opens the store takes it up
  * again. */
 void hf__side_drop_ballast(struct hf__side *side);
@@ -101,5 +111,13 @@ void hf__side_drop_ballast(struct hf__side *side);
 uint64_t hf__side_life(const struct hf__side *side, const char *text);
 /* 1: the process of that life is there; 0: it is gone; −1: can't tell. */
 int hf__side_probe(const struct hf__side *side, uint64_t life);
+
+/* Where a part of the board is. */
+#define HF__ON_BOARD(member) offsetof(struct hf__board, member)
+
+static inline struct hf__gate_at hf__side_gate(const struct hf__side *side)
+{
+    return (struct hf__gate_at){&side->words, HF__ON_BOARD(gate)};
+}
 
 #endif

@@ -31,9 +31,18 @@ void hf__sqlite_note_broken(struct hf__sqlite *s, const struct hf__token *token,
 int hf__sqlite_fail_moved(const struct hf__sqlite *s, int file, hf_error *err)
 {
     return hf__fail(err, HF_EUNSAFE,
-                    "%s was deleted or replaced while in use; stop all "
-                    "programs that use %s, then start them again",
+                    "%s was deleted, cut off or replaced while in use; "
+                    "stop all programs that use %s, then start them again",
                     s->place.path[file], s->place.path[HF__FILE_DB]);
+}
+
+bool hf__sqlite_has_moved(struct hf__sqlite *s)
+{
+    s->moved_file = hf__place_changed(&s->place, &s->watch);
+    if (s->moved_file < 0 && hf__side_is_spoilt(s->side)) {
+        s->moved_file = HF__FILE_SIDE;
+    }
+    return s->moved_file >= 0;
 }
 
 void hf__sqlite_begin(struct hf__sqlite *s, hf__time deadline, hf_error *err)
@@ -50,8 +59,7 @@ int hf__sqlite_begin_write(struct hf__sqlite *s)
     if (rc != SQLITE_OK) {
         return rc;
     }
-    s->moved_file = hf__place_changed(&s->place, &s->watch);
-    if (s->moved_file >= 0) {
+    if (hf__sqlite_has_moved(s)) {
         hf__sql_undo(s);
         return SQLITE_READONLY_DBMOVED;
     }
@@ -61,25 +69,26 @@ int hf__sqlite_begin_write(struct hf__sqlite *s)
 
 static void load_ids(const struct hf__side *side, struct hf__file_ids *ret_ids)
 {
-    const struct hf__shared_ids *ids = &side->board->ids;
+    struct hf__shared_ids ids;
 
+    hf__words_read(&side->words, HF__ON_BOARD(ids), &ids, sizeof ids);
     for (int i = 0; i < HF__FILE_COUNT; i++) {
-        ret_ids->file[i].dev = atomic_load(&ids->dev[i]);
-        ret_ids->file[i].ino = atomic_load(&ids->ino[i]);
+        ret_ids->file[i] = (struct hf__file_id){ids.dev[i], ids.ino[i]};
     }
 }
 
 /* Without the side file: it is the door itself. */
 static void store_ids(struct hf__side *side, const struct hf__file_ids *seen)
 {
-    struct hf__shared_ids *ids = &side->board->ids;
+    struct hf__shared_ids ids;
 
     for (int i = 0; i < HF__FILE_COUNT; i++) {
         bool is_door = i == HF__FILE_SIDE;
 
-        atomic_store(&ids->dev[i], is_door ? 0 : seen->file[i].dev);
-        atomic_store(&ids->ino[i], is_door ? 0 : seen->file[i].ino);
+        ids.dev[i] = is_door ? 0 : seen->file[i].dev;
+        ids.ino[i] = is_door ? 0 : seen->file[i].ino;
     }
+    hf__words_write(&side->words, HF__ON_BOARD(ids), &ids, sizeof ids);
 }
 
 /* Those that the database consists of. */
@@ -268,7 +277,7 @@ static bool part_one(void *arg, const struct hf__token *token,
 static void part_with_grants(struct hf__sqlite *s)
 {
     s->deadline = hf__after_ms(hf__now(), PARTING_MS);
-    if (hf__place_changed(&s->place, &s->watch) >= 0 ||
+    if (hf__sqlite_has_moved(s) ||
         hf__sql_run(s, HF__SQL_BEGIN_WRITE) != SQLITE_OK) {
         return;
     }

@@ -115,7 +115,9 @@ HF_MUST_CHECK int hf__sqlite_begin_write(struct hf__sqlite *s);
 void hf__sqlite_note_broken(struct hf__sqlite *s, const struct hf__token *token,
                             uint64_t life);
 
-/* "PATH-wal was deleted or replaced while in use; …" */
+/* Are the files no longer those that were opened? s->moved_file says which. */
+HF_MUST_CHECK bool hf__sqlite_has_moved(struct hf__sqlite *s);
+/* "PATH-wal was deleted, cut off or replaced while in use; …" */
 HF_MUST_CHECK int hf__sqlite_fail_moved(const struct hf__sqlite *s, int file,
                                         hf_error *err);
 

@@ -64,14 +64,21 @@ static struct hf__chime chime_of(const struct hf__watch *watch)
                              : hf__chime_of(&watch->key);
 }
 
-static atomic_uint *word_at(const struct vigil *v, struct hf__chime chime)
+static unsigned word_of(const struct vigil *v, struct hf__chime chime)
 {
-    return &v->s->side->board->belfry.bell[hf__bell_index(chime)].word;
+    return hf__words_get(&v->s->side->words,
+                         hf__bells_word(&v->s->side->bells, chime));
 }
 
-static atomic_uint *word_of(const struct vigil *v, int i)
+/* Of the name itself. */
+static unsigned name_word(const struct vigil *v, int i)
 {
-    return word_at(v, hf__chime_of(&v->watches[i]->key));
+    return word_of(v, hf__chime_of(&v->watches[i]->key));
+}
+
+static unsigned any_word(const struct hf__sqlite *s)
+{
+    return hf__words_get(&s->side->words, hf__bells_any(&s->side->bells));
 }
 
 static bool is_news(const struct hf__watch *watch, const struct hf__row *row)
@@ -182,7 +189,7 @@ static int read_one(struct vigil *v, int i)
     struct hf__row row;
     int rc;
 
-    sight->seen = atomic_load(word_of(v, i));
+    sight->seen = name_word(v, i);
     sight->look_at = hf__after_ns(hf__now(), LOOK_MIN_NS);
     hf__pool_take(s);
     hf__row_set_clock(s);
@@ -207,7 +214,7 @@ static bool has_rung(struct vigil *v, int i)
         return false;
     }
     hf__line_show(v->s, &watch->ticket);
-    ring = atomic_load(word_at(v, chime_of(watch)));
+    ring = word_of(v, chime_of(watch));
     has_moved = ring != v->sights[i].ring;
     v->sights[i].ring = ring;
     return has_moved;
@@ -220,7 +227,7 @@ static bool may_differ(const struct vigil *v, int i, hf__time now)
     bool is_told =
         !has_ticket(v->watches[i]) || !hf__before(now, sight->look_at);
 
-    return (is_told && atomic_load(word_of(v, i)) != sight->seen) ||
+    return (is_told && name_word(v, i) != sight->seen) ||
            !hf__before(now, sight->due) ||
            (sight->is_behind && hf__line_has_gone(v->s, &sight->ahead)) ||
            (sight->life != 0 && hf__side_probe(v->s->side, sight->life) == 0);
@@ -247,8 +254,9 @@ static void sleep_once(struct vigil *v)
 {
     struct hf__sqlite *s = v->s;
     bool is_alone = v->n == 1;
-    atomic_uint *word = is_alone ? word_at(v, chime_of(v->watches[0]))
-                                 : &s->side->board->belfry.any.word;
+    const struct hf__bells *bells = &s->side->bells;
+    size_t word = is_alone ? hf__bells_word(bells, chime_of(v->watches[0]))
+                           : hf__bells_any(bells);
     unsigned seen = !is_alone                   ? v->any_seen
                     : has_ticket(v->watches[0]) ? v->sights[0].ring
                                                 : v->sights[0].seen;
@@ -259,18 +267,19 @@ static void sleep_once(struct vigil *v)
         limit = hf__earlier(limit, v->sights[i].due);
     }
     limit = hf__earlier(limit, s->deadline);
-    hf__nap_on(&s->nap, &s->head, word, seen, limit);
+    hf__nap_on(&s->nap, &s->head, hf__words_name(bells->words, word), seen,
+               limit);
 }
 
 /* Without memory nothing can be read now: look again in a while. */
 static void sleep_blind(struct hf__sqlite *s)
 {
-    atomic_uint *word = &s->side->board->belfry.any.word;
+    size_t word = hf__bells_any(&s->side->bells);
     hf__time limit =
         hf__after_ns(hf__now(), hf__random_between(LOOK_MIN_NS, LOOK_MAX_NS));
 
-    hf__nap_on(&s->nap, &s->head, word, atomic_load(word),
-               hf__earlier(limit, s->deadline));
+    hf__nap_on(&s->nap, &s->head, hf__words_name(&s->side->words, word),
+               any_word(s), hf__earlier(limit, s->deadline));
 }
 
 static int watch_over(struct vigil *v, hf_error *err)
@@ -283,9 +292,8 @@ static int watch_over(struct vigil *v, hf_error *err)
     for (;;) {
         int rc;
 
-        v->any_seen = atomic_load(&s->side->board->belfry.any.word);
-        s->moved_file = hf__place_changed(&s->place, &s->watch);
-        if (s->moved_file >= 0) {
+        v->any_seen = any_word(s);
+        if (hf__sqlite_has_moved(s)) {
             return hf__sqlite_fail_moved(s, s->moved_file, err);
         }
         rc = look(v, must_read, &has_fired);
@@ -334,12 +342,12 @@ int hf__sqlite_listen(void *state, hf__broken_fn fn, void *arg,
                       hf__time deadline, hf_error *err)
 {
     struct hf__sqlite *s = state;
-    struct hf__listening l = {&s->side->board->breaks, s->side->life, &s->nap,
-                              &s->head, &s->heard};
+    struct hf__listening l = {&s->side->words, HF__ON_BOARD(breaks),
+                              s->side->life,   &s->nap,
+                              &s->head,        &s->heard};
 
     hf__sqlite_begin(s, deadline, err);
-    s->moved_file = hf__place_changed(&s->place, &s->watch);
-    if (s->moved_file >= 0) {
+    if (hf__sqlite_has_moved(s)) {
         return hf__sqlite_fail_moved(s, s->moved_file, err);
     }
     hf__breaks_listen(&l, fn, arg, deadline);
