@@ -3,7 +3,8 @@
  * Decides the syntax: lines of `key = value`, blank lines, and comments from
  * a # that begins a line or follows a space. Keys are url and reach, each
  * once; anything else is refused, because a misspelt key would silently
- * choose another store. Thread: main.
+ * choose another store. So is a password in a file that all users can read,
+ * as the library refuses such a password_file. Thread: main.
  */
 #include "src/cli/config.h"
 #include "src/cli/exit.h"
@@ -16,6 +17,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* More than this is no configuration of ours. */
@@ -27,7 +29,8 @@ struct reader {
     struct cli_config *config;
     const char *path;
     int line;
-    bool has_url; /* in this file */
+    unsigned mode; /* of the file */
+    bool has_url;  /* in this file */
     bool has_reach;
 };
 
@@ -47,6 +50,18 @@ static int bad_key(const struct reader *in, const char *written)
     return cli_fail(CLI_EXIT_CONFIG,
                     "%s:%d: unknown key '%s'; the keys are url and reach",
                     in->path, in->line, key);
+}
+
+static int check_secret(const struct reader *in, const char *url)
+{
+    if (!(in->mode & S_IRWXO) || !cli_secret_is_in(url)) {
+        return 0;
+    }
+    return cli_fail(CLI_EXIT_CONFIG,
+                    "%s:%d: the url has a password, and the file is open to "
+                    "all users (%04o): chmod 600 it, or take the password out "
+                    "and name a file for it with ?password_file=PATH",
+                    in->path, in->line, in->mode);
 }
 
 static int store(const struct reader *in, const char *value, char **slot,
@@ -77,7 +92,10 @@ static int take(struct reader *in, const char *key, const char *value)
                         in->line, key);
     }
     if (is_url) {
-        return store(in, value, &in->config->url, &in->config->url_from);
+        int r = check_secret(in, value);
+
+        return r ? r
+                 : store(in, value, &in->config->url, &in->config->url_from);
     }
     if (strcmp(value, "user") && strcmp(value, "host") &&
         strcmp(value, "hosts")) {
@@ -149,9 +167,10 @@ static int read_lines(struct reader *in, char *text)
 }
 
 /* The file's text; NULL and errno 0: there is no such file. */
-static char *load(const char *path, size_t *ret_length)
+static char *load(const char *path, size_t *ret_length, unsigned *ret_mode)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    struct stat st;
     char *text;
     ssize_t n;
 
@@ -159,6 +178,7 @@ static char *load(const char *path, size_t *ret_length)
         errno = errno == ENOENT || errno == ENOTDIR ? 0 : errno;
         return NULL;
     }
+    *ret_mode = fstat(fd, &st) ? 0777 : st.st_mode & 07777;
     text = cli_alloc(CONFIG_MAX + 1);
     *ret_length = 0;
     do {
@@ -180,7 +200,7 @@ int cli_config_read(struct cli_config *config, const char *path)
 {
     struct reader in = {.config = config, .path = path};
     size_t length = 0;
-    char *text CLI_AUTO(cli_free_auto) = load(path, &length);
+    char *text CLI_AUTO(cli_free_auto) = load(path, &length, &in.mode);
 
     if (!text && !errno) {
         return 0;

@@ -265,6 +265,35 @@ def a_configuration_that_cannot_be_read_is_78(t):
 
 
 @case
+def a_password_in_a_configuration_for_all_is_78(t):
+    world = World(t)
+    path = world.user_config('')
+    os.chown(path, USER, USER)
+    for url in ('mysql://me:sesame@127.0.0.1:9/db',
+                'redis://me@127.0.0.1:9/0?password=sesame'):
+        path.write_text(f'reach = host\nurl = {url}\n')
+        for mode in (0o644, 0o604, 0o602):
+            path.chmod(mode)
+            result = world.run('who', 'job')
+            t.code(result, 78)
+            t.says(result.err, f'{path}:2:', f'({mode:04o})', 'chmod 600',
+                   'password_file=')
+            t.check('sesame' not in result.err, result.err)
+        for mode in (0o600, 0o640):
+            path.chmod(mode)
+            result = world.run('who', 'job')
+            t.check(result.code != 78 or 'chmod' not in result.err, result.err)
+    path.chmod(0o644)
+    path.write_text(f'url = sqlite:{world.home}/x.db\n')
+    t.code(world.run('who', 'job'), 1)
+    path.unlink()
+    world.system_config('url = mysql://me:sesame@127.0.0.1:9/db\n')
+    result = world.run('who', 'job')
+    t.code(result, 78)
+    t.says(result.err, '/etc/holdfast/config:1:', 'chmod 600')
+
+
+@case
 def a_bad_url_in_a_configuration_is_78_and_names_it(t):
     world = World(t)
     path = world.user_config(f'url = sqlite:{world.home}/x.db?nonsense=1\n')
