@@ -23,7 +23,7 @@ static bool set_environment(const struct cli_child_plan *plan)
     const char *end = entry + plan->length;
 
     for (; entry < end; entry += strlen(entry) + 1) {
-        if (putenv(entry)) {
+        if (strchr(entry, '=') ? putenv(entry) : unsetenv(entry)) {
             return false;
         }
     }

@@ -15,7 +15,7 @@ struct cli_child_plan {
     bool is_shell;      /* /bin/sh -c command[0] */
     bool is_foreground; /* give it the terminal */
     bool is_of_us;      /* it stays in our process group */
-    char *environment;  /* "K=V" strings, each ended by NUL */
+    char *environment;  /* "K=V" strings, or "K" to remove, each NUL-ended */
     size_t length;      /* of all of them */
     const struct cli_signals *signals;
     const struct cli_terminal *terminal;

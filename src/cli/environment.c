@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decides the variables; `help run` explains them. Nothing else of the
- * caller's environment changes. Thread: main.
+ * Decides the variables; `help run` explains them. The password of the store
+ * is ours alone, and goes on to no command that did not ask for it. Nothing
+ * else of the caller's environment changes. Thread: main.
  */
 #include "src/cli/environment.h"
 #include "src/cli/clock.h"
@@ -13,11 +14,20 @@ static void end(struct cli_text *text)
     cli_text_bytes(text, "", 1);
 }
 
+void cli_environment_guard(struct cli_text *text, const struct cli_options *o)
+{
+    if (!o->is_pass_password) {
+        cli_text_add(text, CLI_ENVIRONMENT_PASSWORD);
+        end(text);
+    }
+}
+
 void cli_environment_fill(struct cli_text *text, const struct cli_claim *claim,
                           int64_t deadline_ns)
 {
     const hf_lock *lock = claim->lock;
 
+    cli_environment_guard(text, claim->options);
     cli_text_add(text, "HOLDFAST_NAME=%s", hf_name(lock));
     end(text);
     cli_text_add(text, "HOLDFAST_FENCE=%" PRIu64, hf_fence(lock));

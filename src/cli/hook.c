@@ -9,6 +9,7 @@
 #include "src/cli/hook.h"
 #include "src/cli/clock.h"
 #include "src/cli/ending.h"
+#include "src/cli/environment.h"
 #include "src/cli/event.h"
 #include "src/cli/memory.h"
 
@@ -90,6 +91,9 @@ static void set_environment(const struct hook *h)
     (void)unsetenv("HOLDFAST_SLOT");
     (void)unsetenv("HOLDFAST_STORE");
     (void)unsetenv("HOLDFAST_DEADLINE_MS");
+    if (!h->options->is_pass_password) {
+        (void)unsetenv(CLI_ENVIRONMENT_PASSWORD);
+    }
     (void)setenv("HOLDFAST_NAME", h->options->name, 1);
     (void)setenv("HOLDFAST_FENCE", fence, 1);
     (void)setenv("HOLDFAST_LOST_REASON", h->order.reason, 1);

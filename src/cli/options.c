@@ -61,6 +61,8 @@ const struct cli_option cli_option_table[] = {
      NULL, "a CMD that failed does not count as a start"},
     {"reentrant", 0, CLI_FLAG, BIT(RUN), FIELD(is_reentrant), 0, 0, NULL, NULL,
      "inside of a run that holds NAME, run CMD under that lock"},
+    {"pass-password", 0, CLI_FLAG, BIT(RUN), FIELD(is_pass_password), 0, 0,
+     NULL, NULL, "leave HOLDFAST_PASSWORD in the environment of CMD"},
     {"grace", 0, CLI_DURATION, BIT(RUN), FIELD(grace_ms), 0, HF_LEASE_MAX_MS,
      "DUR", "5s",
      "time between TERM and KILL when the lock is about to be lost, at most a "

@@ -65,6 +65,7 @@ struct cli_options {
     int64_t is_shell;
     int64_t is_retry_failed;
     int64_t is_reentrant;
+    int64_t is_pass_password;
     int64_t is_fair;
     int64_t is_shared;
     int64_t slots;

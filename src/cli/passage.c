@@ -9,7 +9,9 @@
 #include "src/cli/passage.h"
 #include "src/cli/around.h"
 #include "src/cli/child.h"
+#include "src/cli/environment.h"
 #include "src/cli/event.h"
+#include "src/cli/memory.h"
 #include "src/cli/outcome.h"
 
 #include <errno.h>
@@ -51,6 +53,7 @@ static int serve(const struct cli_signals *signals, pid_t child)
 
 void cli_passage(const struct cli_options *o, struct cli_result *result)
 {
+    struct cli_text environment CLI_AUTO(cli_text_fini) = {0};
     struct cli_signals signals;
     struct cli_child_plan plan = {
         .command = o->command,
@@ -63,6 +66,9 @@ void cli_passage(const struct cli_options *o, struct cli_result *result)
     pid_t child;
     int code;
 
+    cli_environment_guard(&environment, o);
+    plan.environment = environment.data;
+    plan.length = environment.length;
     if (cli_signals_setup(&signals)) {
         cli_event("internal", NULL, "run: cannot start: %s", strerror(errno));
         return;

@@ -185,14 +185,27 @@ int cli_store_open(const struct cli_store *store, hf_client **ret_client,
     return hf_open(store->url, &opts, ret_client, err);
 }
 
+/* The command of a run has not the password that the run has. */
+static const char *advice(int status, const char *why)
+{
+    const char *file = getenv("HOLDFAST_PASSWORD_FILE");
+
+    return (status == HF_EAUTH || status == HF_EINVAL) &&
+                   strstr(why, "password") && getenv("HOLDFAST_TOKEN") &&
+                   !getenv("HOLDFAST_PASSWORD") && (!file || !*file)
+               ? "; a run keeps HOLDFAST_PASSWORD from its command: set "
+                 "HOLDFAST_PASSWORD_FILE for both, or use run --pass-password"
+               : "";
+}
+
 int cli_store_failed(const struct cli_store *store, int status,
                      const hf_error *err, char **ret_text)
 {
     char *why CLI_AUTO(cli_free_auto) = cli_secret_hide_quoted(err->text);
 
-    *ret_text =
-        cli_format("cannot open the store %s (from %s): %s", store->shown,
-                   store->from, *why ? why : hf_strstatus(status));
+    *ret_text = cli_format(
+        "cannot open the store %s (from %s): %s%s", store->shown, store->from,
+        *why ? why : hf_strstatus(status), advice(status, why));
     return status == HF_EINVAL && store->is_config ? CLI_EXIT_CONFIG
                                                    : cli_exit_of(status);
 }

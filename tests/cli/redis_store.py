@@ -219,6 +219,29 @@ def the_page_reads_what_is_stored(t):
 
 
 @case
+def a_run_inside_without_the_password_is_told_how(t):
+    n = fresh(t)
+    admin('ACL', 'SETUSER', 'carol', 'on', '>sesame', '~*', '&*', '+@all')
+    t.env['HOLDFAST_URL'] = url_of('carol', n)
+    inner = ('--', t.holdfast, 'run', 'two', '--', *t.actor('say=in', 'exit=0'))
+    result = t.run('run', 'one', *inner, env={'HOLDFAST_PASSWORD': 'sesame'})
+    t.code(result, 77)
+    t.says(result.err, 'HOLDFAST_PASSWORD_FILE', '--pass-password')
+    t.equal(t.log(), [], 'started')
+    t.code(t.run('run', '--pass-password', 'one', *inner,
+                 env={'HOLDFAST_PASSWORD': 'sesame'}), 0)
+    path = t.dir / 'password'
+    path.write_text('sesame')
+    path.chmod(0o600)
+    t.code(t.run('run', 'one', *inner,
+                 env={'HOLDFAST_PASSWORD_FILE': str(path)}), 0)
+    t.equal(len(t.pids('in')), 2, 'started')
+    result = t.run('run', 'one', *inner)
+    t.code(result, 77)
+    t.check('--pass-password' not in result.err, result.err)
+
+
+@case
 def the_rule_of_the_page_suffices(t):
     """A user who may only what the page says: all that the command does."""
     n = fresh(t)

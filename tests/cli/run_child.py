@@ -43,6 +43,26 @@ def the_rest_of_the_environment_is_as_it_was(t):
 
 
 @case
+def the_password_of_the_store_stays_with_holdfast(t):
+    t.env.update(HOLDFAST_PASSWORD='sesame', HOLDFAST_PASSWORD_FILE='file')
+    for args, password in (((), None), (('--pass-password',), 'sesame')):
+        found = environment(t, *args)
+        t.equal(found.get('HOLDFAST_PASSWORD'), password, f'{args}')
+        t.equal(found['HOLDFAST_PASSWORD_FILE'], 'file', 'the file')
+        hook = 'echo "hook: $HOLDFAST_PASSWORD."'
+        holder = t.start('run', *args, '--lost-hook', hook, 'lost', '--',
+                         'sleep', '60')
+        t.until(lambda: t.run('who', 'lost').code == 0, 'held')
+        t.code(t.run('break', 'lost', '--force'), 0)
+        t.says(holder.wait().err, f'hook: {password or ""}.')
+        inner = ('--', t.holdfast, 'run', *args, '--reentrant', 'job', '--',
+                 'sh', '-c', 'echo "inner: $HOLDFAST_PASSWORD."')
+        result = t.run('run', 'job', '--', 'env', 'HOLDFAST_PASSWORD=sesame',
+                       *inner[1:])
+        t.equal(result.out, f'inner: {password or ""}.\n', 'inner')
+
+
+@case
 def an_inherited_url_stays_as_it_was(t):
     other = f'sqlite:{t.dir}/other.db'
     found = environment(t, '--url', other)
