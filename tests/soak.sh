@@ -4,11 +4,13 @@
 # the suites that live from chance, again and again until the time is up.
 # The fuzzers have a target of their own: make fuzz SECONDS=3600.
 #
-#     [SOAK_MINUTES=10] [SOAK_SCHEDULES=1000000] [BUILD=build] tests/soak.sh
+#     [SOAK_MINUTES=10] [SOAK_ATTACK_MINUTES=5] [SOAK_SCHEDULES=1000000]
+#         [BUILD=build] tests/soak.sh
 set -eu
 cd "$(dirname "$0")/.."
 build=${BUILD:-build}
 minutes=${SOAK_MINUTES:-10}
+attack_minutes=${SOAK_ATTACK_MINUTES:-5}
 schedules=${SOAK_SCHEDULES:-1000000}
 seed=$(date +%s)000000
 end=$(($(date +%s) + minutes * 60))
@@ -23,6 +25,12 @@ for store in sqlite file; do
     HOLDFAST_TEST_MANY_S=60 "$build/tests/contract/contract_api" \
         --filter eight_processes_with_overlapping "$store" "$store"
 done
+
+# Each round prints its seed, and a flaw how to see it again.
+printf 'the attack: %s minutes\n' "$attack_minutes"
+tests/attack/attack.py --seconds $((attack_minutes * 60)) "$build/holdfast" \
+    "$build"/libholdfast.so.*.*.* "$build"/holdfast-*.so \
+    "$build/tests/attack/attack_player"
 
 round=0
 while [ "$(date +%s)" -lt "$end" ]; do

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: MIT
+"""Judges what the attack has logged: who was inside when, what went wrong.
+
+A log has a line for each event: time (ns of CLOCK_BOOTTIME), event, whose.
+
+    T in ID NAME FENCE MODE SLOT LEASE_MS   it is inside; MODE x, s or N slots
+    T beat ID, T out ID                     it still was, at T
+    T lost ID                               it was told that it is not
+    T cut ID                                it is stopped: nothing later counts
+    T token ID TOKEN                        the secret of its grant
+    T act ACT NAME, T did ACT NAME          a permitted act began, has ended
+    T flaw RULE TEXT                        seen by the attack itself
+
+NAME "*" of an act is all names. An act excuses what the sentence of
+docs/guarantees.md says that stands beside it in EXCUSES, until the lease of
+who held meanwhile is over, and nothing else.
+"""
+import collections
+
+NS = 10 ** 9
+Excuse = collections.namedtuple('Excuse', 'sentence fence')
+Found = collections.namedtuple('Found', 'rule text excuse')
+
+# Act, the sentence that admits two holders, whether fences may fall, too.
+EXCUSES = {
+    'sqlite-row': Excuse(
+        'a row that was deleted ends what it stood for, and whoever had it '
+        'learns at its next renewal', True),
+    'sqlite-over': Excuse(
+        'the database and *all* its side files deleted at once, or the '
+        'database copied over in place', True),
+    'file-delete': Excuse(
+        'the name is free as the store answers that renewal, a moment before '
+        'the holder has read it', False),
+    'file-folder': Excuse(
+        "in files, a lock's file deleted by hand while a *detached* grant "
+        'runs, or together with the side file', False),
+    'mysql-delete': Excuse(
+        'until then somebody else can be granted the lock, with a higher '
+        'fence', False),
+    'mysql-edit': Excuse(
+        'a fence that fell is not believed by who knows better', True),
+    'redis-delete': Excuse(
+        'keys are deleted by hand, or FLUSHALL', False),
+    'redis-edit': Excuse(
+        "something else is at a lock's key, or nonsense in a record", True),
+    'zookeeper-delete': Excuse(
+        'a node, or the whole tree, is deleted by hand', False),
+    'break': Excuse(
+        'the new holder may enter before the old one learns of it', False),
+}
+
+
+class Grant:
+    def __init__(self, at, words):
+        self.id, self.name, fence, self.mode, self.slot, lease = words
+        self.fence = int(fence)
+        self.lease = int(lease) * 10 ** 6
+        self.start = self.end = at
+        self.is_over = False
+
+    def agrees(self, other):
+        if self.mode != other.mode or self.mode == 'x':
+            return False
+        return self.mode == 's' or self.slot != other.slot
+
+    def __str__(self):
+        return f'{self.id}/{self.fence}'
+
+
+class Log:
+    def __init__(self, lines):
+        self.grants = {}
+        self.acts = []
+        self.flaws = []
+        self.tokens = set()
+        self.open = {}
+        for line in lines:
+            words = line.split()
+            if len(words) > 2 and words[0].isdigit():
+                self.take(int(words[0]), words[1], words[2:])
+        for (act, name), at in self.open.items():
+            self.acts.append((at, at + 3600 * NS, act, name))
+
+    def take(self, at, event, words):
+        if event == 'in' and len(words) == 6:
+            self.grants.setdefault(words[0], Grant(at, words))
+        elif event in ('beat', 'out', 'cut'):
+            self.extend(self.grants.get(words[0]), at, event)
+        elif event == 'token' and words[1] != '-':
+            self.tokens.add(words[1])
+        elif event == 'act':
+            self.open[tuple(words)] = at
+        elif event == 'did':
+            self.acts.append((self.open.pop(tuple(words), at), at, *words))
+        elif event == 'flaw':
+            self.flaws.append(Found(words[0], ' '.join(words[1:]), None))
+
+    def extend(self, grant, at, event):
+        if grant and not grant.is_over:
+            grant.end = max(grant.end, at)
+            grant.is_over = event == 'cut'
+
+    def excuse(self, name, since, until, victims):
+        """The sentence by which both may be inside from since to until."""
+        for begun, done, act, whom in self.acts:
+            if act in EXCUSES and whom in (name, '*') and begun <= since:
+                if any(v.start <= done and until <= done + v.lease
+                       for v in victims):
+                    return EXCUSES[act].sentence
+        return None
+
+    def excuse_fall(self, name, until):
+        for begun, _, act, whom in self.acts:
+            if act in EXCUSES and whom in (name, '*') and begun <= until and \
+                    EXCUSES[act].fence:
+                return EXCUSES[act].sentence
+        return None
+
+
+def overlaps(log, grants):
+    """Each two that were inside at once and do not agree."""
+    inside = []
+    for g in grants:
+        inside = [o for o in inside if o.end > g.start]
+        for o in inside:
+            until = min(o.end, g.end)
+            if until > g.start and not g.agrees(o):
+                ms = (until - g.start) / 1e6
+                yield Found('two', f'{o} and {g} in {g.name} for {ms:.1f} ms',
+                            log.excuse(g.name, g.start, until, (o, g)))
+        inside.append(g)
+
+
+def falls(log, grants):
+    """Each fence that is not above that of one who had left before."""
+    left = sorted(grants, key=lambda g: g.end)
+    top = None
+    seen = {}
+    for g in grants:
+        while left and left[0].end < g.start:
+            gone = left.pop(0)
+            top = gone if not top or gone.fence > top.fence else top
+        other = seen.setdefault(g.fence, g)
+        if other is g:
+            other = top if top and g.fence <= top.fence else None
+        if other:
+            yield Found('fence', f'{g} after {other} in {g.name}',
+                        log.excuse_fall(g.name, g.start))
+
+
+def judge(lines):
+    """What was found, and the log as it was read."""
+    log = Log(lines)
+    found = list(log.flaws)
+    by_name = collections.defaultdict(list)
+    for grant in sorted(log.grants.values(), key=lambda g: g.start):
+        by_name[grant.name].append(grant)
+    for grants in by_name.values():
+        found.extend(overlaps(log, grants))
+        found.extend(falls(log, grants))
+    return found, log

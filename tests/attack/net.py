@@ -1,0 +1,367 @@
+# SPDX-License-Identifier: MIT
+"""Servers started by their own commands, and clients of them by hand: RESP,
+ZooKeeper's protocol, SQL through the mariadb program. And what a client with
+ordinary rights may do there, drawn by seed.
+"""
+import contextlib
+import os
+import random
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import threading
+import time
+
+from world import PASSWORD, SLOW
+
+ODD = ('9223372036854775807', '-9223372036854775808', '-1', '0', '',
+       '99999999999999999', 'nonsense', 'x' * 60000, '1e999', '\0' * 16)
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(('127.0.0.1', 0))
+        return s.getsockname()[1]
+
+
+def find(*names):
+    path = os.environ['PATH'] + ':/usr/sbin:/sbin'
+    return next(filter(None, (shutil.which(n, path=path) for n in names)),
+                None)
+
+
+class Server:
+    def __init__(self, world):
+        self.world = world
+        self.folder = world.path('server')
+        os.mkdir(self.folder)
+        self.port = free_port()
+        self.process = None
+
+    def spawn(self, argv, **more):
+        with open(self.folder + '/said', 'wb') as out:
+            # Without the mark of the world: it outlives what is looked for.
+            self.process = subprocess.Popen(
+                argv, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                cwd=self.folder, start_new_session=True, **more)
+        until = time.monotonic() + 20 * SLOW
+        while True:
+            with contextlib.suppress(OSError, EOFError):
+                return self.greet()
+            if self.process.poll() is not None or time.monotonic() > until:
+                self.stop()
+                with open(self.folder + '/said', errors='replace',
+                          encoding='utf-8') as f:
+                    raise RuntimeError('the server does not start: ' +
+                                       f.read()[-1000:])
+            time.sleep(0.05)
+
+    def stop(self):
+        if self.process:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+
+class Redis(Server):
+    program = find('redis-server', 'redis-check-rdb')
+
+    def __init__(self, world):
+        super().__init__(world)
+        self.url = f'redis://:{PASSWORD}@127.0.0.1:{self.port}/0'
+        self.spawn(['redis-server', '--port', str(self.port), '--bind',
+                    '127.0.0.1', '--dir', self.folder, '--save', '',
+                    '--appendonly', 'yes', '--requirepass', PASSWORD],
+                   executable=self.program)
+
+    def greet(self):
+        assert Resp(self.port).ask('PING') == 'PONG'
+
+    def asked(self):
+        info = Resp(self.port).ask('INFO', 'stats')
+        return int(info.split('total_commands_processed:')[1].split()[0])
+
+
+class Resp:
+    """A client of Redis."""
+
+    def __init__(self, port):
+        self.socket = socket.create_connection(('127.0.0.1', port), 5)
+        self.file = self.socket.makefile('rb')
+        self.ask('AUTH', PASSWORD)
+
+    def send(self, *words):
+        words = [str(w).encode() for w in words]
+        self.socket.sendall(b'*%d\r\n' % len(words) + b''.join(
+            b'$%d\r\n%s\r\n' % (len(w), w) for w in words))
+
+    def ask(self, *words):
+        self.send(*words)
+        return self.reply()
+
+    def reply(self):
+        line = self.file.readline()
+        if not line:
+            raise EOFError
+        kind, rest = line[:1], line[1:-2]
+        if kind == b'*':
+            return [self.reply() for _ in range(int(rest))]
+        if kind == b'$':
+            n = int(rest)
+            return None if n < 0 else self.file.read(n + 2)[:-2].decode(
+                errors='replace')
+        return int(rest) if kind == b':' else rest.decode(errors='replace')
+
+
+class MariaDB(Server):
+    program = find('mariadbd') and find('mariadb')
+    root = ['--user=root'] if os.geteuid() == 0 else []
+
+    def __init__(self, world):
+        super().__init__(world)
+        self.url = f'mysql://hf:{PASSWORD}@127.0.0.1:{self.port}/hf'
+        os.mkdir(self.folder + '/tmp')
+        common = [f'--datadir={self.folder}/data', *self.root,
+                  f'--tmpdir={self.folder}/tmp', '--innodb-log-file-size=4M']
+        subprocess.run([find('mariadb-install-db'), '--no-defaults', *common,
+                        '--skip-test-db', '--skip-name-resolve',
+                        '--auth-root-authentication-method=normal'],
+                       check=True, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL, timeout=120)
+        self.spawn([find('mariadbd'), '--no-defaults', *common,
+                    f'--port={self.port}', '--bind-address=127.0.0.1',
+                    f'--socket={self.folder}/socket', '--skip-name-resolve',
+                    '--innodb-buffer-pool-size=16M'])
+        self.sql('create database hf; create user hf@127.0.0.1 identified by '
+                 f"'{PASSWORD}'; grant all on hf.* to hf@127.0.0.1;")
+
+    def greet(self):
+        assert self.sql('select 1') == '1\n'
+
+    def sql(self, text, user='root'):
+        own = [] if user == 'root' else [f'-p{PASSWORD}', '-h127.0.0.1',
+                                         f'-P{self.port}']
+        r = subprocess.run(
+            [find('mariadb'), '--no-defaults', '-N', '-u', user, *own,
+             '--force', f'--socket={self.folder}/socket',
+             *(['-Dhf'] if user != 'root' else [])], input=text.encode(),
+            capture_output=True, timeout=30)
+        if r.returncode and not r.stdout:
+            raise OSError(r.stderr.decode(errors='replace')[:300])
+        return r.stdout.decode(errors='replace')
+
+    def asked(self):
+        return int(self.sql("show global status like 'Questions'").split()[1])
+
+
+class ZooKeeper(Server):
+    program = os.path.exists('/usr/share/java/zookeeper.jar') and find('java')
+
+    def __init__(self, world):
+        super().__init__(world)
+        self.url = (f'zookeeper://127.0.0.1:{self.port}/locks'
+                    '?session_timeout=1500ms')
+        with open(self.folder + '/zoo.cfg', 'w', encoding='ascii') as f:
+            f.write(f'clientPort={self.port}\nclientPortAddress=127.0.0.1\n'
+                    f'dataDir={self.folder}/data\ntickTime=200\n'
+                    'maxClientCnxns=0\nadmin.enableServer=false\n')
+        self.spawn([self.program, '-cp', '/usr/share/java/slf4j-simple.jar:'
+                    '/usr/share/java/zookeeper.jar', '-XX:+UseSerialGC',
+                    '-XX:TieredStopAtLevel=1', '-Xmx96m',
+                    'org.apache.zookeeper.server.quorum.QuorumPeerMain',
+                    self.folder + '/zoo.cfg'])
+
+    def greet(self):
+        Zoo(self.port).children('/')
+
+
+class Zoo:
+    """A client of ZooKeeper: connects, lists, makes, changes, deletes."""
+    OPEN = struct.pack('>ii', 1, 31) + b'\0\0\0\5world\0\0\0\6anyone'
+
+    def __init__(self, port):
+        self.socket = socket.create_connection(('127.0.0.1', port), 5)
+        self.xid = 0
+        self.send(struct.pack('>iqiqi', 0, 0, 4000, 0, 16) + b'\0' * 16)
+        self.take()
+
+    def send(self, data):
+        self.socket.sendall(struct.pack('>i', len(data)) + data)
+
+    def read(self, n):
+        data = b''
+        while len(data) < n:
+            more = self.socket.recv(n - len(data))
+            if not more:
+                raise EOFError
+            data += more
+        return data
+
+    def take(self):
+        return self.read(struct.unpack('>i', self.read(4))[0])
+
+    def ask(self, kind, path, rest=b''):
+        self.xid += 1
+        path = path.encode()
+        self.send(struct.pack('>iii', self.xid, kind, len(path)) + path + rest)
+        reply = self.take()
+        code = struct.unpack('>i', reply[12:16])[0]
+        if code:
+            raise OSError(f'ZooKeeper says {code}')
+        return reply[16:]
+
+    def create(self, path, flags=0):
+        return self.ask(1, path, struct.pack('>i', 4) + b'junk' + self.OPEN +
+                        struct.pack('>i', flags))
+
+    def delete(self, path):
+        return self.ask(2, path, struct.pack('>i', -1))
+
+    def put(self, path, data):
+        return self.ask(5, path, struct.pack('>i', len(data)) + data +
+                        struct.pack('>i', -1))
+
+    def children(self, path):
+        reply = self.ask(8, path, b'\0')
+        at, names = 4, []
+        for _ in range(struct.unpack('>i', reply[:4])[0]):
+            n = struct.unpack('>i', reply[at:at + 4])[0]
+            names.append(reply[at + 4:at + 4 + n].decode())
+            at += 4 + n
+        return names
+
+    def tree(self, path):
+        for name in self.children(path):
+            below = f'{path.rstrip("/")}/{name}'
+            if below != '/zookeeper':
+                yield from self.tree(below)
+                yield below
+
+
+class Mischief(threading.Thread):
+    """A client with ordinary rights."""
+
+    def __init__(self, world, server):
+        super().__init__(daemon=True)
+        self.world = world
+        self.server = server
+        self.random = random.Random(f'{world.seed} mischief')
+        # Some seeds only disturb, and change nothing of what is held.
+        self.edits = self.random.random() < 0.6
+        self.steps = {Redis: self.redis, MariaDB: self.mysql,
+                      ZooKeeper: self.zookeeper}[type(server)]
+
+    def run(self):
+        while not self.world.is_over.wait(self.random.uniform(0.01, 0.25)):
+            what, name, do = self.random.choice(self.steps(
+                self.random.choice(self.world.names)))
+            with self.world.log.act(what, name):
+                do()
+
+    # ---- Redis
+
+    def redis(self, name):
+        key = 'holdfast:{%s}%s' % (name, self.random.choice(('', '', ':b',
+                                                             ':q', ':w')))
+        field = self.random.choice((
+            'token', 'fence', 'expires', 'acquired', 'owner', 'keep', 'more',
+            'crowd', 'offer', 'offer_until', 'void', 'top', 'was', 't', 's'))
+        odd = self.random.choice(ODD)
+
+        def ask(*words):
+            return lambda: Resp(self.server.port).ask(*words)
+
+        def flood():
+            r = Resp(self.server.port)
+            for channel in r.ask('PUBSUB', 'CHANNELS', '*')[:20] * 20:
+                r.ask('PUBLISH', channel, odd)
+        acts = [
+            ('kill', '*', ask('CLIENT', 'KILL', 'TYPE', 'normal')),
+            ('kill', '*', ask('CLIENT', 'KILL', 'TYPE', 'pubsub')),
+            ('flush', '*', ask('SCRIPT', 'FLUSH')),
+            ('flood', '*', flood),
+            ('pause', '*', ask('CLIENT', 'PAUSE', '200', 'ALL')),
+        ]
+        if self.edits:
+            acts += [
+                ('redis-delete', name, ask('DEL', key)),
+                ('redis-edit', name, ask('HSET', key, field, odd)),
+                ('redis-edit', name, ask('HDEL', key, field)),
+                ('redis-edit', name, ask('SET', key, odd)),
+                ('redis-edit', name, ask('ZADD', key + ':q', '1', odd)),
+                ('redis-edit', name, ask('PEXPIRE', key, '100')),
+                ('redis-edit', name, ask('DEL', key, key + ':b')),
+            ]
+        return acts
+
+    # ---- MySQL
+
+    def mysql(self, name):
+        column = self.random.choice((
+            'fence', 'token', 'freed', 'expires', 'keep_until', 'changed_at',
+            'broken', 'detached', 'crowd', 'revision', 'label', 'pid'))
+        table = self.random.choice(('lock', 'lock', 'beside', 'ticket'))
+        odd = self.random.choice(ODD[:8]).replace('\0', '')
+        where = f"where name_key like '%{name}'"
+        pause = self.random.uniform(0.05, 0.8)
+
+        def sql(text):
+            return lambda: self.server.sql(
+                'set innodb_lock_wait_timeout=1; set sql_mode="";' + text,
+                'hf')
+
+        def kill():
+            ids = self.server.sql('select id from '
+                                  'information_schema.processlist where '
+                                  'id <> connection_id()', 'hf').split()
+            self.server.sql(''.join(f'kill {i};' for i in ids
+                                    if self.random.random() < 0.5), 'hf')
+        acts = [
+            ('kill', '*', kill),
+            ('lock-rows', name, sql(
+                f'begin; select * from holdfast_lock {where} for update;'
+                f'select sleep({pause}); rollback')),
+            ('lock-table', '*', sql(
+                f'lock tables holdfast_{table} write; select sleep({pause})')),
+            ('user-lock', name, sql(
+                f"select get_lock('{name}', 0), get_lock('holdfast:{name}',"
+                f'0), sleep({pause})')),
+        ]
+        if self.edits:
+            acts += [
+                ('mysql-delete', name, sql(
+                    f'delete from holdfast_{table} {where}')),
+                ('mysql-edit', name, sql(
+                    f"update ignore holdfast_lock set {column} = '{odd}' "
+                    f'{where}')),
+                ('mysql-edit', name, sql(
+                    f"update ignore holdfast_beside set slots = '{odd}', "
+                    f"mode = {self.random.randrange(4)} {where}")),
+            ]
+        return acts
+
+    # ---- ZooKeeper
+
+    def zookeeper(self, name):
+        zoo = Zoo(self.server.port)
+
+        def any_node():
+            return self.random.choice([p for p in zoo.tree('/')])
+
+        def below():
+            return self.random.choice([p for p in zoo.tree('/')
+                                       if name in p]) + '/' + \
+                self.random.choice(('junk', 'x-0000000000', 'é', 'y' * 300))
+        acts = [
+            ('foreign', name, lambda: zoo.create(below())),
+            ('foreign', name, lambda: zoo.create(below(), 3)),
+            ('data', '*', lambda: [zoo.put(any_node(), b'\xff' * n)
+                                   for n in (0, 9, 70000)]),
+        ]
+        if self.edits:
+            acts += [('zookeeper-delete', '*', lambda: zoo.delete(any_node())),
+                     ('zookeeper-delete', '*', lambda: [
+                         zoo.delete(p) for p in zoo.tree('/')])]
+        return acts
