@@ -32,9 +32,8 @@ def report(world, found, log):
     print(f'# {world.url or "scene"} seed {world.seed}: '
           f'{len(log.grants)} grants, {len(log.acts)} acts, '
           f'{len(excused)} excused')
-    for sentence in sorted({f.excuse for f in excused}):
-        n = sum(f.excuse == sentence for f in excused)
-        print(f'#   {n} by: {sentence}')
+    for f in excused:
+        print(f'#   {f.rule}: {f.text}, by: {f.excuse}')
     return [f'{f.rule}: {f.text}' for f in found if not f.excuse]
 
 

@@ -17,37 +17,39 @@ who held meanwhile is over, and nothing else.
 """
 import collections
 
+MS = 10 ** 6
 NS = 10 ** 9
-Excuse = collections.namedtuple('Excuse', 'sentence fence')
 Found = collections.namedtuple('Found', 'rule text excuse')
+# The sentence that admits two holders; whether fences may fall, too; whether a
+# detached grant alone is meant; the longest, where that is not the lease.
+Excuse = collections.namedtuple('Excuse', 'sentence fence detached ms',
+                                defaults=(False, False, None))
 
-# Act, the sentence that admits two holders, whether fences may fall, too.
 EXCUSES = {
-    'sqlite-row': Excuse(
+    'sqlite-row': [Excuse(
         'a row that was deleted ends what it stood for, and whoever had it '
-        'learns at its next renewal', True),
-    'sqlite-over': Excuse(
+        'learns at its next renewal', fence=True)],
+    'sqlite-over': [Excuse(
         'the database and *all* its side files deleted at once, or the '
-        'database copied over in place', True),
-    'file-delete': Excuse(
-        'the name is free as the store answers that renewal, a moment before '
-        'the holder has read it', False),
-    'file-folder': Excuse(
-        "in files, a lock's file deleted by hand while a *detached* grant "
-        'runs, or together with the side file', False),
-    'mysql-delete': Excuse(
+        'database copied over in place', fence=True)],
+    'file-delete': [
+        Excuse("a lock's file deleted by hand while a *detached* grant runs",
+               detached=True),
+        Excuse('the name is free as the store answers that renewal, a moment '
+               'before the holder has read it', ms=50)],
+    'file-folder': [Excuse(
+        'or together with the side file, or the whole folder replaced')],
+    'mysql-delete': [Excuse(
         'until then somebody else can be granted the lock, with a higher '
-        'fence', False),
-    'mysql-edit': Excuse(
-        'a fence that fell is not believed by who knows better', True),
-    'redis-delete': Excuse(
-        'keys are deleted by hand, or FLUSHALL', False),
-    'redis-edit': Excuse(
-        "something else is at a lock's key, or nonsense in a record", True),
-    'zookeeper-delete': Excuse(
-        'a node, or the whole tree, is deleted by hand', False),
-    'break': Excuse(
-        'the new holder may enter before the old one learns of it', False),
+        'fence')],
+    'mysql-edit': [Excuse(
+        'a fence that fell is not believed by who knows better', fence=True)],
+    'redis-delete': [Excuse('keys are deleted by hand, or FLUSHALL')],
+    'redis-edit': [Excuse(
+        "something else is at a lock's key, or nonsense in a record",
+        fence=True)],
+    'zookeeper-delete': [Excuse(
+        'a node, or the whole tree, is deleted by hand', ms=500)],
 }
 
 
@@ -55,7 +57,8 @@ class Grant:
     def __init__(self, at, words):
         self.id, self.name, fence, self.mode, self.slot, lease = words
         self.fence = int(fence)
-        self.lease = int(lease) * 10 ** 6
+        self.is_detached = self.id.startswith('acquire')
+        self.lease = int(lease) * MS
         self.start = self.end = at
         self.is_over = False
 
@@ -101,21 +104,26 @@ class Log:
             grant.end = max(grant.end, at)
             grant.is_over = event == 'cut'
 
-    def excuse(self, name, since, until, victims):
-        """The sentence by which both may be inside from since to until."""
+    def acts_on(self, name, until):
+        """Acts that had begun by then, each with an excuse it is."""
         for begun, done, act, whom in self.acts:
-            if act in EXCUSES and whom in (name, '*') and begun <= since:
-                if any(v.start <= done and until <= done + v.lease
-                       for v in victims):
-                    return EXCUSES[act].sentence
+            if whom in (name, '*') and begun <= until:
+                for excuse in EXCUSES.get(act, ()):
+                    yield done, excuse
+
+    def excuse(self, since, until, victims):
+        """The sentence by which both may be inside from since to until."""
+        for done, excuse in self.acts_on(victims[0].name, since):
+            if excuse.ms and until - since > excuse.ms * MS:
+                continue
+            if any(v.start <= done and until <= done + v.lease and
+                   (v.is_detached or not excuse.detached) for v in victims):
+                return excuse.sentence
         return None
 
     def excuse_fall(self, name, until):
-        for begun, _, act, whom in self.acts:
-            if act in EXCUSES and whom in (name, '*') and begun <= until and \
-                    EXCUSES[act].fence:
-                return EXCUSES[act].sentence
-        return None
+        return next((excuse.sentence for _, excuse in self.acts_on(name, until)
+                     if excuse.fence), None)
 
 
 def overlaps(log, grants):
@@ -126,9 +134,9 @@ def overlaps(log, grants):
         for o in inside:
             until = min(o.end, g.end)
             if until > g.start and not g.agrees(o):
-                ms = (until - g.start) / 1e6
+                ms = (until - g.start) / MS
                 yield Found('two', f'{o} and {g} in {g.name} for {ms:.1f} ms',
-                            log.excuse(g.name, g.start, until, (o, g)))
+                            log.excuse(g.start, until, (o, g)))
         inside.append(g)
 
 

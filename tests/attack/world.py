@@ -140,7 +140,6 @@ class World:
             p = subprocess.Popen(argv, stderr=err, env=env, **user(uid),
                                  start_new_session=True, cwd='/', **more)
         p.name = name
-        p.was_hit = False
         return p
 
     def said(self, p, which='err'):
@@ -337,27 +336,22 @@ class Tormentor(threading.Thread):
             with world.lock:
                 live = sorted(world.live)
                 name = self.random.choice(live) if live else None
-                if name and world.live[name].poll() is None:
+                if name:
                     self.hit(world.live[name])
 
     def hit(self, p):
         world = self.world
         how = self.random.choice(('stop', 'stop', 'kill', 'term'))
         world.log.say('hit', how, p.name)
-        p.was_hit = True
-        if how == 'kill':
-            os.kill(p.pid, signal.SIGKILL)
-        elif how == 'term':
-            os.kill(p.pid, signal.SIGTERM)
-        else:
-            os.kill(p.pid, signal.SIGSTOP)
+        p.send_signal({'kill': signal.SIGKILL, 'term': signal.SIGTERM,
+                       'stop': signal.SIGSTOP}[how])
+        if how == 'stop':
             timer = threading.Timer(self.random.choice((0.05, 0.5, 1.5, 2.5)),
                                     self.go_on, [p])
             timer.daemon = True
             timer.start()
 
     def go_on(self, p):
-        # Not yet waited for, or a pid that nobody has: both do no harm here.
-        with self.world.lock:
-            if p.name in self.world.live and p.poll() is None:
-                os.kill(p.pid, signal.SIGCONT)
+        # Of what was waited for, the number may be another's by now, and
+        # send_signal() then sends nothing.
+        p.send_signal(signal.SIGCONT)
