@@ -112,7 +112,8 @@ def plan(args):
     for test in TESTS:
         yield 'judge ' + test.__name__, True, test
     for name, do in scenes.LOCAL.items():
-        yield 'scene ' + name, is_root or name not in scenes.OF_ROOT, \
+        part = 'strict ' if name in scenes.STRICT else 'scene '
+        yield part + name, is_root or name not in scenes.OF_ROOT, \
             lambda do=do: scene(args.binaries, do)
     for scheme, several in scenes.OF_SERVER.items():
         for do in several:

@@ -109,20 +109,27 @@ class Log:
         for begun, done, act, whom in self.acts:
             if whom in (name, '*') and begun <= until:
                 for excuse in EXCUSES.get(act, ()):
-                    yield done, excuse
+                    yield begun, done, excuse
 
-    def excuse(self, since, until, victims):
-        """The sentence by which both may be inside from since to until."""
-        for done, excuse in self.acts_on(victims[0].name, since):
+    def excuse(self, since, until, two):
+        """The sentence by which two may be inside from since to until: the
+        one is mistaken until its lease is over, the other came after."""
+        mistaken, other = sorted(two, key=lambda g: g.fence)
+        for begun, done, excuse in self.acts_on(other.name, since):
             if excuse.ms and until - since > excuse.ms * MS:
                 continue
-            if any(v.start <= done and until <= done + v.lease and
-                   (v.is_detached or not excuse.detached) for v in victims):
+            pairs = [(mistaken, other)]
+            if excuse.fence:
+                pairs.append((other, mistaken))
+            # A grant is older than its first line, by a start of a process.
+            if any(m.start <= done + NS and until <= done + m.lease and
+                   begun <= o.start and (m.is_detached or not excuse.detached)
+                   for m, o in pairs):
                 return excuse.sentence
         return None
 
     def excuse_fall(self, name, until):
-        return next((excuse.sentence for _, excuse in self.acts_on(name, until)
+        return next((excuse.sentence for _, _, excuse in self.acts_on(name, until)
                      if excuse.fence), None)
 
 

@@ -5,6 +5,7 @@ Nothing here is Holdfast's: it runs the built command and the player, and
 writes what it sees to the log that judge.py reads.
 """
 import contextlib
+import json
 import os
 import random
 import select
@@ -15,7 +16,7 @@ import tempfile
 import threading
 import time
 
-from judge import judge
+from judge import Found, judge
 
 PASSWORD = 'Pw-in-the-open-9137'
 GROUP = 61000
@@ -197,7 +198,6 @@ class World:
         return found, log
 
     def secrets(self, log):
-        from judge import Found
         for name in sorted(os.listdir(self.path('out'))):
             with open(self.path('out/' + name), errors='replace',
                       encoding='utf-8') as f:
@@ -219,22 +219,22 @@ class Client(threading.Thread):
     """One after the other: locks by run, hold, acquire or the library."""
     KINDS = ('run', 'run', 'lib', 'lib', 'hold', 'acquire')
 
-    def __init__(self, world, number, kinds=KINDS, holders=HOLDERS):
+    def __init__(self, world, number):
         super().__init__(daemon=True)
         self.world = world
         self.random = random.Random(f'{world.seed} {number}')
-        self.uid = self.random.choice(holders)
-        self.kinds = kinds
+        self.uid = self.random.choice(HOLDERS)
 
     def run(self):
         while not self.world.is_over.is_set():
-            kind = self.random.choice(self.kinds)
+            kind = self.random.choice(self.KINDS)
+            if kind == 'acquire' and not self.lease():
+                kind = 'lib'    # a store of sessions has no detached grants
             name = self.random.choice(self.world.names)
             ms = self.random.choice((20, 100, 300, 800))
             getattr(self, 'by_' + kind)(self.world.next_id(kind), name, ms)
 
     def mode(self):
-        # Each name is for one mode most of the time.
         return self.random.choice(('x', 'x', 'x', 's', '2'))
 
     def live(self, p, limit=15):
@@ -290,16 +290,13 @@ class Client(threading.Thread):
 
     def by_acquire(self, gid, name, ms):
         world = self.world
-        if not self.lease():
-            return self.by_lib(gid, name, ms)
         sent = now()
         args = ('--url', world.url, name)
         p = world.run('acquire', '--json', '--wait', 0, *self.lease(), *args,
                       uid=self.uid, name='acquire-' + gid)
         if p.returncode != 0:
             time.sleep(0.05)
-            return None
-        import json
+            return
         grant = json.loads(world.said(p, 'out'))
         world.log.say('token', gid, grant['token'])
         env = {'HOLDFAST_TOKEN': grant['token']}
@@ -312,7 +309,6 @@ class Client(threading.Thread):
             p = world.run(verb, *more, *args, uid=self.uid, env=env)
             if verb == 'renew' and p.returncode == 0:
                 self.go_on(gid, sent)
-        return None
 
     def go_on(self, gid, sent):
         end = sent + int(0.99 * 10 ** 9) - 5 * 10 ** 6
