@@ -55,7 +55,7 @@ static inline int64_t hf__between_ns(hf__time a, hf__time b)
 
 /* Stops at HF__NEVER instead of overflowing. */
 HF_MODULE_API hf__time hf__after_ns(hf__time t, int64_t ns);
-HF_MODULE_API hf__time hf__after_us(hf__time t, int64_t us);
+hf__time hf__after_us(hf__time t, int64_t us);
 HF_MODULE_API hf__time hf__after_ms(hf__time t, int64_t ms);
 
 /* Whole milliseconds from now until t, rounded up; 0 if past, INT64_MAX if

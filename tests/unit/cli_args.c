@@ -124,7 +124,7 @@ TEST(wrong_lines_are_usage)
         "break a --fence 0",
         "break a --fence 9007199254740992",
         "break a --fence 99999999999999999999999",
-        "run --reach process job -- x",
+        "run --reach world job -- x",
     };
 
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
