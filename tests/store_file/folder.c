@@ -66,6 +66,21 @@ TEST(a_setgid_folder_shares_with_its_group)
     EXPECT_IS(hf__conn_facts(&me.conn).reach, HF_REACH_HOST);
 }
 
+/* There a stranger's files have the folder's group, too. */
+TEST(a_folder_open_to_everybody_is_no_groups)
+{
+    EXPECT_IS(mkdir(path_of(""), 0700), 0);
+    if (chown(path_of(""), 0, 12) || chmod(path_of(""), 03777)) {
+        SKIP("needs root, to give the folder to a group");
+    }
+    write_bytes(file_of(".holdfast"), "", 0);
+    EXPECT_IS(chown(file_of(".holdfast"), 1, 12), 0);
+    expect_refused(path_of(""), HF_EUNSAFE, "stranger");
+    EXPECT_IS(unlink(file_of(".holdfast")), 0);
+    PEER(me);
+    EXPECT_IS(hf__conn_facts(&me.conn).reach, HF_REACH_USER);
+}
+
 TEST(a_folder_open_to_everybody_is_refused)
 {
     EXPECT_IS(mkdir(path_of(""), 0700), 0);

@@ -323,6 +323,29 @@ TEST(a_strangers_log_is_refused)
     EXPECT_IS(acquire(&me, "job", 1000), HF_OK);
 }
 
+static void make_a_log(struct stage *stage, int index)
+{
+    (void)stage;
+    (void)index;
+    become(STRANGER);
+    write_file(path_of("-wal"), "");
+}
+
+/* There a stranger's files have the folder's group, too. */
+TEST(a_group_that_a_folder_gives_to_all_proves_nothing)
+{
+    struct stat st;
+
+    if (chown(hf__test_folder(), (uid_t)-1, GROUP) ||
+        chmod(hf__test_folder(), 03777)) {
+        SKIP("needs root, to give the folder to a group");
+    }
+    EXPECT_IS(finish(start(make_a_log, NULL, 0)), 0);
+    EXPECT_IS(stat(path_of("-wal"), &st), 0);
+    EXPECT_IS(st.st_gid, GROUP);
+    expect_refused(path_of(""), HF_EUNSAFE, "-wal belongs to a stranger");
+}
+
 /* As when a container is given the file without its folder: the log would be
  * another one inside. */
 TEST(a_database_mounted_without_its_folder_is_refused)

@@ -129,11 +129,18 @@ static int open_folder(struct hf__file_place *place, struct stat *ret_st,
                : hf__fail(err, HF_EUNAVAIL, "%s is not a folder", place->path);
 }
 
+/* With a group: what is made there is of it. Where everybody may make files,
+ * that says nothing of who did. */
+static bool is_of_group(const struct stat *st)
+{
+    return (st->st_mode & S_ISGID) != 0 && (st->st_mode & S_IWOTH) == 0;
+}
+
 /* A folder of another user serves only where that was meant to be shared. */
 static int look_at_mode(const struct hf__file_place *place,
                         const struct stat *st, hf_error *err)
 {
-    bool is_shared = (st->st_mode & S_ISGID) && (st->st_mode & S_IWGRP);
+    bool is_shared = is_of_group(st) && (st->st_mode & S_IWGRP);
 
     if ((st->st_mode & S_IWOTH) && !(st->st_mode & S_ISVTX)) {
         return hf__fail(err, HF_EUNSAFE,
@@ -196,7 +203,7 @@ int hf__file_place_init(struct hf__file_place *place, const char *path,
         r = look_at_system(place, allow, err);
     }
     if (r == HF_OK) {
-        bool is_shared = (st.st_mode & S_ISGID) != 0;
+        bool is_shared = is_of_group(&st);
 
         place->dev = (uint64_t)st.st_dev;
         place->ino = (uint64_t)st.st_ino;

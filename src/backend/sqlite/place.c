@@ -115,6 +115,7 @@ static int look_at_folder(struct hf__place *place, const char *allow,
                         place->folder, network);
     }
     place->is_public = (ret_st->st_mode & S_IWOTH) != 0;
+    place->lends_group = place->is_public && (ret_st->st_mode & S_ISGID) != 0;
     place->folder_id = (struct hf__file_id){(uint64_t)ret_st->st_dev,
                                             (uint64_t)ret_st->st_ino};
     return HF_OK;
@@ -123,7 +124,8 @@ static int look_at_folder(struct hf__place *place, const char *allow,
 bool hf__place_is_strange(const struct hf__place *place, const struct stat *st)
 {
     return st->st_uid != place->uid && st->st_uid != geteuid() && st->st_uid &&
-           !((place->mode & S_IWGRP) && st->st_gid == place->gid);
+           !((place->mode & S_IWGRP) && st->st_gid == place->gid &&
+             !place->lends_group);
 }
 
 int hf__place_judge(const char *path, const struct stat *st, hf_error *err)

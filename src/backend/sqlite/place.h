@@ -36,6 +36,7 @@ struct hf__place {
     char *path[HF__FILE_COUNT]; /* absolute; FILE_DB is the URL's */
     char *journal;              /* what is there is none of ours */
     bool is_public;             /* everybody may make files in the folder */
+    bool lends_group;           /* and whatever is made there is of its group */
     bool db_exists;
     mode_t mode; /* of files yet to be made: the database's, if it exists */
     uid_t uid;
