@@ -2,11 +2,11 @@
 /*
  * The lists of plugins, and the options of a handle. The library looks for a
  * plugin's file before it asks whether the plugin is allowed, and takes a part
- * of an allowed name for one; so all that are listed are loaded once, by name,
- * and each connection looks for files where there are none. It does that under
- * a mutex and the loader's, which must not be held when a child is forked.
- * An option that can't be set ends the connection: it might be the one that
- * keeps the password. Thread: any.
+ * of an allowed name for one; so those that are listed are loaded once, by
+ * name, and each connection looks for files where there are none. It does that
+ * under a mutex and the loader's, which must not be held when a child is
+ * forked. An option that can't be set ends the connection: it might be the one
+ * that keeps the password. Thread: any.
  */
 #include "src/backend/mysql/login.h"
 
@@ -33,24 +33,32 @@
 #define BY_PASSWORD  ",caching_sha2_password,sha256_password"
 #define BY_CLEARTEXT ",mysql_clear_password"
 
-static const char *const plugins[] = {"client_ed25519", "caching_sha2_password",
-                                      "sha256_password",
-                                      "mysql_clear_password"};
-
-static hf__once load_once = HF__ONCE_INIT;
+static hf__once proof_once = HF__ONCE_INIT;
+static hf__once password_once = HF__ONCE_INIT;
 
 /* One that is not there is told when a server asks for it. */
-static void load_plugins(void)
+static void load(const char *const *plugins)
 {
     MYSQL *handle = mysql_init(NULL);
 
-    for (size_t i = 0; handle != NULL && i < sizeof plugins / sizeof *plugins;
-         i++) {
-        (void)mysql_client_find_plugin(handle, plugins[i], AUTHENTICATION);
+    for (; handle != NULL && *plugins != NULL; plugins++) {
+        (void)mysql_client_find_plugin(handle, *plugins, AUTHENTICATION);
     }
     if (handle != NULL) {
         mysql_close(handle);
     }
+}
+
+/* The other one is the library's own. */
+static void load_proof(void)
+{
+    load((const char *const[]){"client_ed25519", NULL});
+}
+
+static void load_password(void)
+{
+    load((const char *const[]){"caching_sha2_password", "sha256_password",
+                               "mysql_clear_password", NULL});
 }
 
 bool hf__login_is_tls(const struct hf__wire_target *t, const char *word)
@@ -123,7 +131,10 @@ MYSQL *hf__login_prepare(const struct hf__wire_target *t, hf_error *err)
     MYSQL *handle;
 
     hf__fork_forbid();
-    hf__once_run(&load_once, load_plugins);
+    hf__once_run(&proof_once, load_proof);
+    if (strcmp(allowed(t), BY_PROOF) != 0) {
+        hf__once_run(&password_once, load_password);
+    }
     handle = mysql_init(NULL);
     if (handle != NULL && !set_options(handle, t)) {
         mysql_close(handle);
