@@ -169,8 +169,8 @@ static void greet(struct visit *v)
 
 static bool begin_tls(struct visit *v)
 {
-    if (v->length != SSL_REQUEST || v->of->tls == NULL) {
-        return v->length != SSL_REQUEST;
+    if (v->of->tls == NULL || v->length != SSL_REQUEST) {
+        return true;
     }
     v->tls = SSL_new(v->of->tls);
     return v->tls != NULL && SSL_set_fd(v->tls, v->fd) == 1 &&
@@ -266,7 +266,7 @@ struct hf__impostor *hf__impostor_start(const struct hf__impostor_opts *opts)
     EXPECT(m != NULL);
     m->opts = *opts;
     hf__mutex_init(&m->lock);
-    if (opts->cert != NULL && opts->key != NULL) {
+    if (opts->cert != NULL) {
         prepare_tls(m);
     }
     m->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -16,12 +16,12 @@
 struct hf__impostor;
 
 struct hf__impostor_opts {
-    const char *plugin;    /* of its greeting; NULL: mysql_native_password */
-    const char *asks_by;   /* the plugin that it goes on with; NULL: none */
-    const char *question;  /* its first words in that one; NULL: a scramble */
-    const char *then;      /* its answer to the answer, NULL: it ends there */
-    const char *cert;      /* PEM files: it has TLS */
-    const char *key;       /* NULL with cert: it says so, and has it not */
+    const char *plugin;   /* of its greeting; NULL: mysql_native_password */
+    const char *asks_by;  /* the plugin that it goes on with; NULL: none */
+    const char *question; /* its first words in that one; NULL: a scramble */
+    const char *then;     /* its answer to the answer, NULL: it ends there */
+    const char *cert;     /* with its key, PEM files: it has TLS */
+    const char *key;
     const char *file;      /* lets the client in, and wants this file of it */
     const char *greeting;  /* its first packet instead, raw */
     size_t greeting_bytes; /* of it */
