@@ -12,6 +12,7 @@ command, its library and modules, and the player.
 """
 import argparse
 import os
+import signal
 import sys
 import time
 
@@ -52,6 +53,12 @@ def attack_local(world, scheme, path, seconds):
     return scenes.fork_as(MEMBER, lambda: attack.go(scheme, seconds))
 
 
+def end_child(pid):
+    """It may wait for ever, in a fifo of its own."""
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+
+
 def melee(binaries, scheme, seed, seconds, clients=5):
     """Clients of one store among attackers, for so long."""
     world = World(binaries, seed)
@@ -77,13 +84,16 @@ def melee(binaries, scheme, seed, seconds, clients=5):
         for thread in threads:
             thread.join(60)
         if attacker:
-            os.waitpid(attacker, 0)
+            end_child(attacker)
+            attacker = None
         found, log = world.end()
         flaws = report(world, found, log)
         if not log.grants:
             flaws.append('vacuous: nobody was granted anything')
         return flaws
     finally:
+        if attacker:
+            end_child(attacker)
         if server:
             server.stop()
         world.remove()
