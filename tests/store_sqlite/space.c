@@ -6,6 +6,7 @@
 #include "tests/store_sqlite/world.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -143,6 +144,87 @@ TEST(a_full_disk_takes_no_share_from_anybody)
         EXPECT_IS(renew(&holder, "shared", 60000), HF_OK);
         share_a_full_disk(&holder, &me);
     }
+    EXPECT_IS(umount2(hf__test_folder(), MNT_DETACH), 0);
+}
+
+/* Takes each block that becomes free. */
+static void eat(struct stage *stage, int index)
+{
+    char path[600];
+
+    (void)index;
+    (void)snprintf(path, sizeof path, "%s/filler", hf__test_folder());
+    until(&stage->go, 1);
+    while (!atomic_load(&stage->stop)) {
+        fill(path);
+        atomic_store(&stage->ready, 1);
+        (void)sched_yield();
+    }
+}
+
+static void take_more(struct stage *stage, int index)
+{
+    char name[32];
+    int i;
+    PEER(me);
+
+    until(&stage->go, 1);
+    for (i = 0; !atomic_load(&stage->stop); i++) {
+        int r;
+
+        (void)snprintf(name, sizeof name, "more-%d-%d", index, i);
+        begin_anew(&me);
+        r = acquire(&me, name, 60000);
+        EXPECT(r == HF_OK || r == HF_EUNAVAIL);
+        atomic_fetch_add(r == HF_OK ? &stage->served : &stage->tries, 1);
+    }
+}
+
+/* As the keeper does: again, as long as the lease runs. */
+static void keep(struct peer *me, const char *name)
+{
+    int64_t end = now_us() + stretched(3000000);
+    int r = renew(me, name, 60000);
+
+    while (r == HF_EUNAVAIL && now_us() < end) {
+        hf__test_pause_ms(5);
+        r = renew(me, name, 60000);
+    }
+    EXPECT_SAFE_IS(r, HF_OK);
+}
+
+TEST(a_full_disk_whose_free_blocks_others_take_costs_no_lock)
+{
+    struct stage *stage;
+    pid_t others[3];
+
+    if (geteuid() != 0 || mount("tmpfs", hf__test_folder(), "tmpfs", 0,
+                                "size=4m,mode=700") != 0) {
+        SKIP("needs root, to mount a small file system");
+    }
+    stage = stage_new();
+    others[0] = start(take_more, stage, 0);
+    others[1] = start(take_more, stage, 1);
+    others[2] = start(eat, stage, 2);
+    {
+        PEER(holder);
+
+        EXPECT_IS(acquire(&holder, "held", 60000), HF_OK);
+        atomic_store(&stage->go, 1);
+        until(&stage->ready, 1);
+        until(&stage->tries, 1);
+        for (int i = 0; i < 1000; i++) {
+            keep(&holder, "held");
+        }
+        EXPECT_IS(acquire(&holder, "held", 60000), HF_OK);
+        EXPECT_IS(release(&holder, "held"), HF_OK);
+    }
+    atomic_store(&stage->stop, 1);
+    for (int i = 0; i < 3; i++) {
+        EXPECT_IS(finish(others[i]), 0);
+    }
+    printf("%d more were granted, %d refused\n", atomic_load(&stage->served),
+           atomic_load(&stage->tries));
     EXPECT_IS(umount2(hf__test_folder(), MNT_DETACH), 0);
 }
 

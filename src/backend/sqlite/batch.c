@@ -9,7 +9,7 @@
 #include "src/backend/sqlite/fence.h"
 #include "src/backend/sqlite/pool.h"
 #include "src/backend/sqlite/row.h"
-#include "src/backend/sqlite/sqlite.h"
+#include "src/backend/sqlite/space.h"
 #include "src/base/error.h"
 
 /* More raises in a row mean that the ceiling does not hold. */
@@ -172,9 +172,15 @@ static int transact(struct hf__sqlite *s, struct hf__op *ops[], int n,
     }
     rc = apply_all(s, ops, n);
     if (rc == SQLITE_OK) {
+        rc = hf__space_take(s);
+    }
+    if (rc == SQLITE_OK) {
         rc = commit(s, ops, n, ret_is_unknown);
     }
     hf__sql_undo(s);
+    if (rc == SQLITE_OK) {
+        hf__space_settle(s);
+    }
     if (rc != SQLITE_OK && !*ret_is_unknown) {
         undo(s, n);
     }
@@ -214,32 +220,6 @@ static bool is_modest(struct hf__op *const ops[], int n)
     return true;
 }
 
-static bool merge_log(struct hf__sqlite *s)
-{
-    return sqlite3_wal_checkpoint_v2(s->db->handle, "main",
-                                     SQLITE_CHECKPOINT_PASSIVE, NULL,
-                                     NULL) == SQLITE_OK;
-}
-
-/* What fits no disk may still fit into the log once that is merged into the
- * database: its blocks are used again. Only for what is held the merging may
- * use up the ballast. */
-static bool make_room(struct hf__sqlite *s, struct hf__op *const ops[], int n,
-                      int rc)
-{
-    if (!hf__sql_is_full(s, rc)) {
-        return false;
-    }
-    if (merge_log(s)) {
-        return true;
-    }
-    if (!is_modest(ops, n)) {
-        return false;
-    }
-    hf__side_drop_ballast(s->side);
-    return merge_log(s);
-}
-
 /* Failed for what is in it, not for where it goes? */
 static bool is_divisible(const struct hf__sqlite *s, int rc)
 {
@@ -261,7 +241,7 @@ static int run_once(struct hf__sqlite *s, struct hf__op *ops[], int n,
             rc = take_turn(s, ops, n, ret_is_unknown);
         }
     }
-    if (make_room(s, ops, n, rc)) {
+    if (hf__sql_is_full(s, rc) && hf__space_make(s, is_modest(ops, n))) {
         rc = take_turn(s, ops, n, ret_is_unknown);
     }
     return rc;

@@ -26,8 +26,8 @@
 #include <stddef.h>
 
 /* Behind the board the file has blocks that are of no use but one: given back
- * when the disk is full, they let the log be merged into the database, so that
- * the locks that are held can still be renewed. */
+ * when the disk is full, they are for a renewal that space.h has no blocks for,
+ * unless others are faster. */
 #define HF__BALLAST (INT64_C(1) << 20)
 
 struct hf__shared_ids {

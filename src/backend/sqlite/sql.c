@@ -113,6 +113,7 @@ static const char *const texts[HF__SQL_COUNT] = {
         "(id,boot,fence_base,fence_ceiling) VALUES(1,?1,?2,?3)",
     [HF__SQL_RAISE_BASE] = "UPDATE holdfast_meta SET fence_base=?1 "
                            "WHERE id=1 AND fence_base<?1",
+    [HF__SQL_PAGES] = "PRAGMA page_count",
 };
 
 sqlite3_stmt *hf__sql(struct hf__sqlite *s, enum hf__statement which)

@@ -51,10 +51,11 @@ enum hf__statement {
     HF__SQL_LINE_LEAVE,  /* key, token */
     HF__SQL_LINE_DELETE, /* all: key */
     HF__SQL_GET_META,
-    HF__SQL_PUT_META,  /* boot, base, ceiling */
-    HF__SQL_RAISE_BASE /* base */
+    HF__SQL_PUT_META,   /* boot, base, ceiling */
+    HF__SQL_RAISE_BASE, /* base */
+    HF__SQL_PAGES
 };
-#define HF__SQL_COUNT (HF__SQL_RAISE_BASE + 1)
+#define HF__SQL_COUNT (HF__SQL_PAGES + 1)
 
 /* Apart from the session, because a forked child must find it after the core
  * has freed that: see inherit.h. */
@@ -65,7 +66,11 @@ struct hf__connection {
     sqlite3 *handle;
     sqlite3_stmt *statement[HF__SQL_COUNT];
     struct hf__file_ids ids;
-    int system_errno;    /* of the last statement that failed */
+    int system_errno; /* of the last statement that failed */
+    /* See space.h. */
+    int64_t page_size;
+    int64_t bytes; /* of all pages, at the last change */
+    bool has_grown;
     atomic_bool is_busy; /* between the first and last call of SQLite */
 };
 
