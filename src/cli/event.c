@@ -158,6 +158,19 @@ void cli_event(const char *event, const char *fields, const char *format, ...)
     }
 }
 
+void cli_event_fail(const char *event, const char *fields, const char *format,
+                    ...)
+{
+    va_list list;
+    char *text CLI_AUTO(cli_free_auto) = NULL;
+
+    va_start(list, format);
+    text = render(format, list);
+    va_end(list);
+    cli_failed_by(text, fields);
+    cli_event(event, fields, "%s", text);
+}
+
 void cli_event_quiet(const char *event, const char *fields, const char *format,
                      ...)
 {

@@ -17,6 +17,9 @@ int cli_event_setup(const struct cli_options *);
  * "holdfast: ". */
 void cli_event(const char *event, const char *fields, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The same of what ends a verb without its answer. Thread: main. */
+void cli_event_fail(const char *event, const char *fields, const char *format,
+                    ...) __attribute__((format(printf, 3, 4)));
 /* The same, but the text only with --verbose. */
 void cli_event_quiet(const char *event, const char *fields, const char *format,
                      ...) __attribute__((format(printf, 3, 4)));

@@ -13,6 +13,7 @@
 #include "src/cli/memory.h"
 #include "src/cli/names.h"
 #include "src/cli/nested.h"
+#include "src/cli/output.h"
 #include "src/cli/say.h"
 #include "src/cli/terminal.h"
 #include "src/cli/wish.h"
@@ -62,9 +63,9 @@ static enum cli_claim_phase wait_for_it(struct cli_grant *g, int *ended_by)
 
 static int fail_interrupted(const struct cli_grant *g, int number)
 {
-    cli_event("interrupted", NULL,
-              "the wait for %s was ended by signal %d (%s)", g->options->name,
-              number, strsignal(number));
+    cli_event_fail("interrupted", NULL,
+                   "the wait for %s was ended by signal %d (%s)",
+                   g->options->name, number, strsignal(number));
     return CLI_EXIT_SIGNAL + number;
 }
 
@@ -130,7 +131,7 @@ int cli_grant_get(const struct cli_options *o, struct cli_grant *ret_grant)
     }
     if (phase == CLI_CLAIM_OPENING) {
         /* The thread is inside of hf_open() and holds nothing yet. */
-        _exit(r);
+        _exit(cli_output_end(r));
     }
     return r;
 }

@@ -3,8 +3,10 @@
  * The command `holdfast`: parses the line and starts the verb. Thread: main.
  */
 #include "src/cli/args.h"
+#include "src/cli/output.h"
 
 #include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
 /*
@@ -23,6 +25,21 @@ static void fill_standard(void)
     }
 }
 
+/* A line that is wrong may still ask for JSON. */
+static bool wants_json(int argc, char **argv, const struct cli_options *o,
+                       bool is_parsed)
+{
+    if (o->verb == CLI_RUN || is_parsed) {
+        return o->verb != CLI_RUN && o->is_json;
+    }
+    for (int i = 2; i < argc && strcmp(argv[i], "--"); i++) {
+        if (!strcmp(argv[i], "--json")) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int main(int argc, char **argv)
 {
     struct cli_options options = {0};
@@ -30,11 +47,12 @@ int main(int argc, char **argv)
 
     fill_standard();
     r = cli_parse(argc, argv, &options);
-    if (r) {
-        return r;
+    if (wants_json(argc, argv, &options, !r)) {
+        cli_output_owe();
     }
-    if (options.is_help) {
-        return cli_help(&options);
+    if (!r) {
+        r = options.is_help ? cli_help(&options)
+                            : cli_verb_table[options.verb].start(&options);
     }
-    return cli_verb_table[options.verb].start(&options);
+    return cli_output_end(r);
 }

@@ -12,11 +12,21 @@
 #include <string.h>
 #include <unistd.h>
 
+static const char *answer;
+
+void cli_memory_answer(const char *text)
+{
+    answer = text;
+}
+
 _Noreturn static void fail(void)
 {
     static const char text[] = "holdfast: out of memory\n";
     ssize_t n = write(STDERR_FILENO, text, sizeof text - 1);
 
+    if (answer) {
+        n = write(STDOUT_FILENO, answer, strlen(answer));
+    }
     (void)n;
     _exit(CLI_EXIT_MEMORY);
 }

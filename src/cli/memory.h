@@ -12,6 +12,9 @@
 /* Run fn(&variable) when the variable leaves its scope. */
 #define CLI_AUTO(fn) __attribute__((cleanup(fn)))
 
+/* What goes to stdout when there is no memory; NULL: nothing. */
+void cli_memory_answer(const char *text);
+
 /* Zeroed. */
 void *cli_alloc(size_t size);
 /* As realloc(); the new bytes are not zeroed. */

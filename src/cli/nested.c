@@ -104,8 +104,9 @@ static void name_lost(struct nested *n)
     } else {
         cli_text_add(&line, "nor by anybody else");
     }
-    cli_event("lost-exit", NULL, "%s; the command was not started; exit %d",
-              line.data, n->result.status);
+    cli_event_fail("lost-exit", NULL,
+                   "%s; the command was not started; exit %d", line.data,
+                   n->result.status);
 }
 
 /* Is there a run that renews the grant, and ends us when it is lost? */
@@ -125,9 +126,9 @@ static void name_deadlock(struct nested *n)
 
     n->result.outcome = cli_outcome_of(HF_DEADLOCK);
     n->result.status = (int)n->options->busy_exit;
-    cli_event(n->result.outcome, NULL, "%s is held by %s%s", n->name, around,
-              may_pass ? "; with --reentrant the command runs under that lock"
-                       : "");
+    cli_event_fail(
+        n->result.outcome, NULL, "%s is held by %s%s", n->name, around,
+        may_pass ? "; with --reentrant the command runs under that lock" : "");
 }
 
 static void name_failure(struct nested *n, int status)
@@ -153,12 +154,13 @@ static void name_unguarded(struct nested *n)
 {
     n->result.outcome = cli_outcome_of(HF_EUNSAFE);
     n->result.status = CLI_EXIT_UNSAFE;
-    cli_event(n->result.outcome, NULL,
-              "%s is held by the token in HOLDFAST_TOKEN, but by no run around "
-              "this one, which would renew it and end the command before it is "
-              "lost; lock %s by `holdfast run` alone, without `holdfast "
-              "acquire` before it and without --reentrant",
-              n->name, n->name);
+    cli_event_fail(
+        n->result.outcome, NULL,
+        "%s is held by the token in HOLDFAST_TOKEN, but by no run around "
+        "this one, which would renew it and end the command before it is "
+        "lost; lock %s by `holdfast run` alone, without `holdfast "
+        "acquire` before it and without --reentrant",
+        n->name, n->name);
 }
 
 static void reenter(struct nested *n)

@@ -2,11 +2,13 @@
 /*
  * Decides that an answer is one text, and that an answer nobody could read is
  * not a success. Where a lock hangs on it its reader is not waited for long.
- * Thread: main.
+ * Who asked for JSON gets one object in any case: what failed, if no answer
+ * was begun. Thread: main.
  */
 #include "src/cli/output.h"
 #include "src/cli/clock.h"
 #include "src/cli/exit.h"
+#include "src/cli/memory.h"
 #include "src/cli/say.h"
 
 #include <errno.h>
@@ -17,6 +19,8 @@
 #include <unistd.h>
 
 #define HASTE_MS 5000
+
+static bool is_owed; /* an object of JSON */
 
 /* Can so much be written that a pipe surely takes it at once? */
 static bool is_ready(int64_t end_ns)
@@ -35,6 +39,8 @@ static int put(const struct cli_text *text, int64_t end_ns)
     bool is_hasty = end_ns < INT64_MAX;
     size_t done = 0;
 
+    is_owed = false;
+    cli_memory_answer(NULL);
     while (done < text->length) {
         size_t part = text->length - done;
         ssize_t n;
@@ -70,4 +76,25 @@ int cli_output_held(const struct cli_text *text)
 {
     return output(text, CLI_EXIT_DONE,
                   cli_boot_ns() + HASTE_MS * CLI_NS_PER_MS);
+}
+
+void cli_output_owe(void)
+{
+    is_owed = true;
+    cli_memory_answer("{\"error\":\"out of memory\",\"exit\":71}\n");
+}
+
+int cli_output_end(int code)
+{
+    struct cli_text text CLI_AUTO(cli_text_fini) = {0};
+    const char *fields = NULL;
+    const char *why = cli_failed(&fields);
+
+    if (code && is_owed) {
+        cli_text_add(&text, "{\"error\":");
+        cli_text_json(&text, why);
+        cli_text_add(&text, ",\"exit\":%d%s}\n", code, fields ? fields : "");
+        (void)put(&text, cli_boot_ns() + HASTE_MS * CLI_NS_PER_MS);
+    }
+    return code;
 }

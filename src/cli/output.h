@@ -14,4 +14,10 @@ int cli_output(const struct cli_text *, int code);
  * also where nobody makes room for it within some seconds. */
 int cli_output_held(const struct cli_text *);
 
+/* From now on a failure is owed an object of JSON. */
+void cli_output_owe(void);
+/* Before the end: pay it, if the code is not 0 and nothing was written yet.
+ * Gives the code. */
+int cli_output_end(int code);
+
 #endif

@@ -94,19 +94,25 @@ static bool is_safe(const char *path, mode_t refused)
     struct stat st;
 
     if (lstat(path, &st)) {
-        cli_say("cannot look at %s: %s%s", path, strerror(errno), ways);
+        (void)cli_fail(CLI_EXIT_CONFIG, "cannot look at %s: %s%s", path,
+                       strerror(errno), ways);
     } else if (!S_ISDIR(st.st_mode)) {
-        cli_say("%s is not a folder, or is a symbolic link; the store would "
-                "not be safe there%s",
-                path, ways);
+        (void)cli_fail(
+            CLI_EXIT_CONFIG,
+            "%s is not a folder, or is a symbolic link; the store would "
+            "not be safe there%s",
+            path, ways);
     } else if (st.st_uid != geteuid()) {
-        cli_say("%s belongs to uid %ld, not to you; the store would not be "
-                "safe there%s",
-                path, (long)st.st_uid, ways);
+        (void)cli_fail(
+            CLI_EXIT_CONFIG,
+            "%s belongs to uid %ld, not to you; the store would not be "
+            "safe there%s",
+            path, (long)st.st_uid, ways);
     } else if (st.st_mode & refused) {
-        cli_say("%s can be used by others (mode %03o): chmod %s %s%s", path,
-                (unsigned)st.st_mode & 0777,
-                refused & S_IRUSR >> 3 ? "0700" : "go-w", path, ways);
+        (void)cli_fail(CLI_EXIT_CONFIG,
+                       "%s can be used by others (mode %03o): chmod %s %s%s",
+                       path, (unsigned)st.st_mode & 0777,
+                       refused & S_IRUSR >> 3 ? "0700" : "go-w", path, ways);
     } else {
         return true;
     }
@@ -118,7 +124,8 @@ static bool make(const char *path)
     if (!mkdir(path, 0700) || errno == EEXIST) {
         return true;
     }
-    cli_say("cannot create %s: %s%s", path, strerror(errno), ways);
+    (void)cli_fail(CLI_EXIT_CONFIG, "cannot create %s: %s%s", path,
+                   strerror(errno), ways);
     return false;
 }
 
@@ -145,8 +152,8 @@ static char *in_home(char *home)
     char *path;
 
     if (access(home, X_OK)) {
-        cli_say("your home %s cannot be used: %s%s", home, strerror(errno),
-                ways);
+        (void)cli_fail(CLI_EXIT_CONFIG, "your home %s cannot be used: %s%s",
+                       home, strerror(errno), ways);
         return NULL;
     }
     path = cli_format("%s/.local/state/holdfast", home);
@@ -177,8 +184,9 @@ char *cli_place_default(void)
         return NULL;
     }
     if (!home) {
-        cli_say("uid %ld has no home in the passwd database%s", (long)geteuid(),
-                ways);
+        (void)cli_fail(CLI_EXIT_CONFIG,
+                       "uid %ld has no home in the passwd database%s",
+                       (long)geteuid(), ways);
         return NULL;
     }
     if (is_network(home)) {

@@ -3,6 +3,7 @@
  * Decides how a message for people leaves the program. Thread: any.
  */
 #include "src/cli/say.h"
+#include "src/cli/memory.h"
 #include "src/cli/text.h"
 
 #include <errno.h>
@@ -10,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#define LINE_SIZE 8192
 
 void cli_write(int fd, const char *text)
 {
@@ -36,16 +39,28 @@ void cli_say_through(void (*fn)(const char *line))
     sink = fn;
 }
 
-__attribute__((format(printf, 1, 0))) static void say(const char *format,
-                                                      va_list list)
-{
-    char line[8192];
-    int n = vsnprintf(line, sizeof line, format, list);
-    struct cli_text text = {0};
+/* Of the last failure. */
+static char *why;
+static char *more;
 
-    if (n < 0) {
-        return;
-    }
+void cli_failed_by(const char *line, const char *fields)
+{
+    cli_free(why);
+    cli_free(more);
+    why = cli_strdup(line);
+    more = fields ? cli_strdup(fields) : NULL;
+}
+
+const char *cli_failed(const char **ret_fields)
+{
+    *ret_fields = more;
+    return why;
+}
+
+static void say(const char *line)
+{
+    struct cli_text text CLI_AUTO(cli_text_fini) = {0};
+
     if (sink) {
         sink(line);
         return;
@@ -54,24 +69,34 @@ __attribute__((format(printf, 1, 0))) static void say(const char *format,
     cli_text_clean(&text, line);
     cli_text_add(&text, "\n");
     cli_write(STDERR_FILENO, text.data);
-    cli_text_fini(&text);
 }
 
 void cli_say(const char *format, ...)
 {
+    char line[LINE_SIZE];
     va_list list;
+    int n;
 
     va_start(list, format);
-    say(format, list);
+    n = vsnprintf(line, sizeof line, format, list);
     va_end(list);
+    if (n >= 0) {
+        say(line);
+    }
 }
 
 int cli_fail(int code, const char *format, ...)
 {
+    char line[LINE_SIZE];
     va_list list;
+    int n;
 
     va_start(list, format);
-    say(format, list);
+    n = vsnprintf(line, sizeof line, format, list);
     va_end(list);
+    if (n >= 0) {
+        cli_failed_by(line, NULL);
+        say(line);
+    }
     return code;
 }

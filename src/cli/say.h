@@ -12,6 +12,11 @@ void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int cli_fail(int code, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* What failed last, for cli_output_end(): the line, and NULL or further
+ * fields of JSON, beginning with a comma. Thread: main. */
+void cli_failed_by(const char *line, const char *fields);
+const char *cli_failed(const char **ret_fields);
+
 /* From now on both give their line to `fn`, without "holdfast: ". While there
  * is one thread. */
 void cli_say_through(void (*fn)(const char *line));

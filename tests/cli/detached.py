@@ -252,7 +252,7 @@ def nobody_reads_half_a_token(t):
 @case
 def a_busy_lock_is_75_and_leaves_no_file(t):
     acquire(t, '--owner', 'first')
-    for args in (('-n',), ('-w', '200ms'), ('-n', '--json')):
+    for args in (('-n',), ('-w', '200ms')):
         result = t.run('acquire', *args, 'job', '--token-file', 'token')
         t.code(result, 75)
         t.equal(result.out, '', 'stdout')

@@ -292,5 +292,57 @@ def an_answer_that_nobody_can_read_is_no_success(t):
         t.says(result.err, 'stdout')
 
 
+VERBS = {'hold': ('job',), 'acquire': ('job',), 'renew': ('job',),
+         'release': ('job',), 'who': ('job',), 'ls': (),
+         'break': ('job', '--force'), 'gc': (), 'check': ()}
+
+
+def failure(t, code, *args, **env):
+    """The one object that a failure is."""
+    result = t.run(*args, '--json', env=env)
+    t.code(result, code)
+    t.equal(result.out.count('\n'), 1, f'lines of {args}: {result.out}')
+    told = json.loads(result.out)
+    t.equal(told['exit'], code, 'exit')
+    t.check(told['error'] and told['error'] in result.err, result)
+    return told
+
+
+@case
+def a_failure_is_one_object_too(t):
+    token = {'HOLDFAST_TOKEN': '0123456789abcdef' * 2}
+    for verb, words in VERBS.items():
+        url = f'sqlite:{t.dir}/none/x.db'
+        told = failure(t, 69, verb, '--url', url, *words, **token)
+        t.equal(set(told), {'error', 'exit'}, verb)
+        t.says(told['error'], f'{t.dir}/none')
+        failure(t, 77, verb, '--reach', 'hosts', *words, **token)
+        failure(t, 64, verb, '--url', 'mysql://a:s3cr3t', *words, **token)
+        failure(t, 64, verb, '--url', 'pigeon:', *words, **token)
+        failure(t, 64, verb, '--nonsense', *words, **token)
+    for args in (('backends', 'x'), ('version', 'x'), ('help', 'x'), ('x',),
+                 ('break', 'job'), ('renew', 'job'), ('who',)):
+        failure(t, 64, *args)
+    t.equal(t.run('who', '--nonsense', 'job').out, '', 'not asked for')
+    t.equal(t.run('run', '--json', '--nonsense', 'job', '--', 'true').out, '',
+            'run has no answer')
+
+
+@case
+def a_lock_that_is_busy_is_one_object_with_its_holder(t):
+    holder = t.hold('job')
+    for verb in ('hold', 'acquire'):
+        for wait in ('-n', '-w100ms'):
+            told = failure(t, 75, verb, wait, 'job')
+            t.equal(told['holder']['owner']['pid'], holder.pid, 'holder')
+            t.equal(told['store'], t.url, 'store')
+        waiter = t.start(verb, '--json', 'job')
+        t.until(lambda: 'waiting' in waiter.err, 'it waits')
+        waiter.signal(signal.SIGTERM)
+        result = waiter.wait()
+        t.code(result, 143)
+        t.equal(json.loads(result.out)['exit'], 143, 'exit')
+
+
 if __name__ == '__main__':
     harness.main()

@@ -173,6 +173,8 @@ def no_place_at_all_is_78_with_the_ways_to_set_one(t):
         t.code(result, 78)
         t.says(result.err, '/nonexistent', *WAYS)
         t.equal(result.err.count('\n'), 1, result.err)
+    told = json.loads(world.run('who', '--json', 'job').out)
+    t.says(told['error'], '/nonexistent', *WAYS)
     url = f'sqlite:{world.home}/x.db'
     t.equal(world.store(HOLDFAST_URL=url), url, 'a way')
 
