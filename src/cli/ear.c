@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 _Noreturn static void listen_for(pid_t parent, int fd)
@@ -77,9 +76,6 @@ void cli_ear_stop(struct cli_ear *ear)
 {
     if (ear->pid) {
         (void)kill(ear->pid, SIGKILL);
-        while (waitpid(ear->pid, NULL, 0) < 0 && errno == EINTR) {
-            continue;
-        }
         (void)close(ear->fd);
     }
     ear->pid = 0;

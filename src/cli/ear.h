@@ -20,7 +20,7 @@ void cli_ear_start(struct cli_ear *, pid_t group);
 int cli_ear_count(const struct cli_ear *);
 /* That child was reaped; if it was the ear, there is none any more. */
 void cli_ear_reaped(struct cli_ear *, pid_t);
-/* Ends it and waits for its end. */
+/* Ends it; it is reaped like any child. */
 void cli_ear_stop(struct cli_ear *);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decides how a command is ended: its group at once, so that none of it
- * escapes by forking, and then by pid whoever left the group. Whom we may
- * not signal is named, once. When it is ended, guardian.c decides.
- * Thread: main of the guardian, or of the wrapper.
+ * Decides how a command is ended: its group at once and first, so that none of
+ * it escapes by forking and nothing delays it, and then by pid whoever left
+ * the group. Whom we may not signal is named, once; all get their signal
+ * before anybody is named. When it is ended, guardian.c decides.
+ * Thread: as tree.h.
  */
 #include "src/cli/ending.h"
 #include "src/cli/event.h"
@@ -11,9 +12,29 @@
 #include "src/cli/text.h"
 
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* More names than this help nobody. */
 #define NAMED_MAX 8
+
+struct named {
+    pid_t pid;
+    struct cli_facts facts;
+};
+
+/* One walk through the tree. */
+struct round {
+    struct cli_ending *ending;
+    int number;
+    pid_t passed; /* this group has its signal; 0: none has */
+    int left_max; /* of those who live so many are named */
+    int count;
+    int left_count;
+    int denied_count;
+    struct named left[NAMED_MAX];
+    struct named denied[CLI_REPORTED_MAX];
+};
 
 static bool is_new(struct cli_ending *ending, pid_t pid)
 {
@@ -29,54 +50,89 @@ static bool is_new(struct cli_ending *ending, pid_t pid)
     return true;
 }
 
-static void add_process(struct cli_text *fields,
-                        const struct cli_process *process)
+/* False: it does not live. */
+static bool find_name(const struct cli_process *process, struct named *ret)
 {
-    cli_text_add(fields, ",\"pid\":%ld,\"process\":", (long)process->pid);
-    cli_text_json(fields, process->name);
+    ret->pid = process->pid;
+    return cli_process_look(process, &ret->facts) &&
+           cli_process_lives(&ret->facts);
 }
 
-static void tell_denied(void *arg, const struct cli_process *process,
-                        bool is_denied)
+static void note_denied(struct round *round, const struct cli_process *process)
+{
+    struct named *denied = &round->denied[round->denied_count];
+
+    if (round->denied_count < CLI_REPORTED_MAX && find_name(process, denied) &&
+        is_new(round->ending, process->pid)) {
+        round->denied_count++;
+    }
+}
+
+static void visit(void *arg, const struct cli_process *process)
+{
+    struct round *round = arg;
+    bool is_passed = round->passed && getpgid(process->pid) == round->passed;
+
+    round->count++;
+    if (round->left_count < round->left_max) {
+        round->left_count +=
+            find_name(process, &round->left[round->left_count]);
+    }
+    if (!cli_process_signal(process, is_passed ? 0 : round->number)) {
+        note_denied(round, process);
+    }
+    if (!is_passed && round->number == SIGTERM) {
+        (void)cli_process_signal(process, SIGCONT);
+    }
+}
+
+static void add_process(struct cli_text *fields, const struct named *named)
+{
+    cli_text_add(fields, ",\"pid\":%ld,\"process\":", (long)named->pid);
+    cli_text_json(fields, named->facts.name);
+}
+
+static void tell_left(const struct named *left)
 {
     struct cli_text fields CLI_AUTO(cli_text_fini) = {0};
 
-    if (!is_denied || !is_new(arg, process->pid)) {
-        return;
-    }
-    add_process(&fields, process);
+    add_process(&fields, left);
+    cli_event("left", fields.data,
+              "the command ended and left %s (pid %ld) behind; it is ended, "
+              "too, before the lock is let go",
+              left->facts.name, (long)left->pid);
+}
+
+static void tell_denied(const struct named *denied)
+{
+    struct cli_text fields CLI_AUTO(cli_text_fini) = {0};
+
+    add_process(&fields, denied);
     cli_event("denied", fields.data,
               "%s (pid %ld) belongs to another user and may not be "
               "signalled; it still runs, end it by hand",
-              process->name, (long)process->pid);
+              denied->facts.name, (long)denied->pid);
 }
 
-struct membership {
-    pid_t group;
-    bool is_there;
-};
-
-static void find_member(void *arg, const struct cli_process *process,
-                        bool is_denied)
+static void run(struct round *round, int64_t until_ns)
 {
-    struct membership *wanted = arg;
-
-    (void)is_denied;
-    wanted->is_there |= process->group == wanted->group;
+    (void)cli_tree_walk(&round->ending->tree, until_ns, visit, round);
+    for (int i = 0; i < round->left_count; i++) {
+        tell_left(&round->left[i]);
+    }
+    for (int i = 0; i < round->denied_count; i++) {
+        tell_denied(&round->denied[i]);
+    }
 }
 
-/* While its leader was not reaped, or a descendant of ours is in it, nobody
- * else can have the number. Where there is no /proc to see that, ending what
- * is left matters more. */
+/* A child of ours in the group, alive or not, holds its number until we wait
+ * for it. Is there none, the number may be a stranger's. */
 static bool is_group_ours(const struct cli_ending *ending)
 {
-    struct membership wanted = {ending->group, !ending->is_reaped};
+    siginfo_t info;
 
-    if (!wanted.is_there) {
-        wanted.is_there |=
-            cli_tree_signal(&ending->tree, 0, find_member, &wanted) < 0;
-    }
-    return ending->group && wanted.is_there;
+    return ending->group && !waitid(P_PGID, (id_t)ending->group, &info,
+                                    WEXITED | WNOHANG | WNOWAIT | __WALL);
 }
 
 void cli_ending_pass(const struct cli_ending *ending, int number)
@@ -86,45 +142,25 @@ void cli_ending_pass(const struct cli_ending *ending, int number)
     }
 }
 
-void cli_ending_ask(struct cli_ending *ending)
+void cli_ending_ask(struct cli_ending *ending, int64_t until_ns, bool is_naming)
 {
-    struct cli_tree others = ending->tree;
+    struct round round = {.ending = ending,
+                          .number = SIGTERM,
+                          .left_max = is_naming ? NAMED_MAX : 0};
 
     if (is_group_ours(ending)) {
         (void)kill(-ending->group, SIGTERM);
         (void)kill(-ending->group, SIGCONT);
-        others.passed = ending->group;
+        round.passed = ending->group;
     }
-    (void)cli_tree_signal(&others, SIGTERM, NULL, NULL);
-    (void)cli_tree_signal(&others, SIGCONT, NULL, NULL);
-    (void)cli_tree_signal(&ending->tree, 0, tell_denied, ending);
+    run(&round, until_ns);
 }
 
-void cli_ending_kill(struct cli_ending *ending)
+int cli_ending_kill(struct cli_ending *ending)
 {
+    struct round round = {.ending = ending, .number = SIGKILL};
+
     cli_ending_pass(ending, SIGKILL);
-    (void)cli_tree_signal(&ending->tree, SIGKILL, tell_denied, ending);
-}
-
-static void tell_left(void *arg, const struct cli_process *process,
-                      bool is_denied)
-{
-    struct cli_text fields CLI_AUTO(cli_text_fini) = {0};
-
-    (void)is_denied;
-    if (++*(int *)arg > NAMED_MAX) {
-        return;
-    }
-    add_process(&fields, process);
-    cli_event("left", fields.data,
-              "the command ended and left %s (pid %ld) behind; it is ended, "
-              "too, before the lock is let go",
-              process->name, (long)process->pid);
-}
-
-void cli_ending_name_left(const struct cli_ending *ending)
-{
-    int count = 0;
-
-    (void)cli_tree_signal(&ending->tree, 0, tell_left, &count);
+    run(&round, INT64_MAX);
+    return round.count;
 }

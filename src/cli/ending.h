@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ending the command and all that it left. Thread: main of the guardian, or
- * of the wrapper after its guardian died.
+ * Ending the command and all that it left. Thread: as tree.h.
  */
 #ifndef HF_CLI_ENDING_H
 #define HF_CLI_ENDING_H
@@ -13,19 +12,18 @@
 
 struct cli_ending {
     struct cli_tree tree;
-    pid_t group;    /* the command's; 0: not known */
-    bool is_reaped; /* its leader was: the number may be a stranger's */
+    pid_t group;                      /* the command's; 0: not known */
     pid_t reported[CLI_REPORTED_MAX]; /* who was named already */
     int reported_count;
 };
 
 /* A signal to the command's group. */
 void cli_ending_pass(const struct cli_ending *, int number);
-/* TERM, then CONT, to the group and to everybody else in the tree. */
-void cli_ending_ask(struct cli_ending *);
-/* KILL to all. */
-void cli_ending_kill(struct cli_ending *);
-/* Name those who are left although the command ended. */
-void cli_ending_name_left(const struct cli_ending *);
+/* TERM, then CONT, to the group at once and to everybody else in the tree
+ * until that time. `is_naming`: the command ended; name those who are left. */
+void cli_ending_ask(struct cli_ending *, int64_t until_ns, bool is_naming);
+/* One round of KILL to all. Gives how many it came to, dead ones that nobody
+ * waited for among them; 0: nobody is left, or /proc cannot be read. */
+int cli_ending_kill(struct cli_ending *);
 
 #endif

@@ -9,7 +9,9 @@
  * waitpid() says that nobody is left. It sits in a process group of its own and
  * blocks every signal, so that nothing typed at a terminal reaches it. It waits
  * for nobody: not for exec, not for a reader of its words, and it acts first
- * and speaks then. Thread: main of the guardian, which has no other.
+ * and speaks then. Whatever the command does, however many it starts or leaves
+ * to be reaped, each turn is short: no loop here goes on past its timer.
+ * Thread: main of the guardian, which has no other.
  */
 #include "src/cli/guardian.h"
 #include "src/cli/child.h"
@@ -30,11 +32,19 @@
 
 /* What ends by itself when the command ended (a tee on its pipe) may. */
 #define LINGER_MS 500
-/* Between two rounds of KILL; and after so many, when those who are left
- * may not be signalled, or are stuck in the kernel. */
+/* Between two rounds of KILL: while some die, for who dies may have forked;
+ * when nobody did; and after so many of those, when all who are left may not
+ * be signalled, or are stuck in the kernel. */
+#define SWEEP_FAST_MS 1
 #define SWEEP_MS      20
 #define SWEEPS        100
 #define SWEEP_SLOW_MS 500
+/* What one turn takes of the dead, and of the wrapper's words: all that its
+ * socket has room for, since of the deadlines told the last one counts. */
+#define REAP_MAX 256
+/* And who makes orphans without end does not wake us for each. */
+#define REAP_PAUSE_MS 3
+#define MESSAGE_MAX   1024
 /* Two Ctrl-C that belong together. */
 #define DOUBLE_MS 5000
 
@@ -52,7 +62,10 @@ struct guardian {
     int64_t kill_ns;      /* KILL is due; INT64_MAX: not yet known */
     int64_t linger_ns;    /* what is left is named and gets TERM */
     int64_t interrupt_ns; /* the last Ctrl-C */
-    int sweeps;           /* rounds of KILL */
+    int64_t sweep_ns;     /* the next round of KILL */
+    int sweeps;           /* rounds in which nobody died */
+    bool is_behind;       /* more of the dead are to be reaped */
+    bool is_reaping;      /* the last turn reaped an orphan */
     bool is_asked;        /* all got TERM because of the deadline */
     bool is_let_go;       /* lost, and left running: --on-lost ignore */
     bool is_killing;
@@ -101,10 +114,26 @@ static bool is_ignoring(const struct guardian *g)
     return g->plan->limits.on_lost == CLI_ON_LOST_IGNORE;
 }
 
+/* KILL waits for nothing else: what is asked of others is over by then. */
+static int64_t next_kill_ns(const struct guardian *g)
+{
+    return earlier(last_ns(g), g->kill_ns);
+}
+
 static void sweep(struct guardian *g)
 {
     g->sweeps++;
-    cli_ending_kill(&g->ending);
+    (void)cli_ending_kill(&g->ending);
+    g->sweep_ns =
+        cli_boot_ns() +
+        (g->sweeps < SWEEPS ? SWEEP_MS : SWEEP_SLOW_MS) * CLI_NS_PER_MS;
+}
+
+static void hasten_sweep(struct guardian *g)
+{
+    g->sweeps = 0;
+    g->sweep_ns =
+        earlier(g->sweep_ns, cli_boot_ns() + SWEEP_FAST_MS * CLI_NS_PER_MS);
 }
 
 static void start_killing(struct guardian *g, const char *reason)
@@ -141,7 +170,7 @@ static void handle_lapse(struct guardian *g)
 
     g->is_asked = true;
     tell(g, CLI_LINK_LAPSED, 0);
-    cli_ending_ask(&g->ending);
+    cli_ending_ask(&g->ending, next_kill_ns(g), false);
     order_hook(g, CLI_HOOK_EXPIRED);
     cli_event("ending", ",\"signal\":\"TERM\"",
               "the lock was not renewed in time; the command gets TERM, and "
@@ -168,10 +197,10 @@ static void handle_overrun(struct guardian *g, int64_t now_ns)
     char grace[CLI_DURATION_SIZE];
 
     g->over_ns = INT64_MAX;
-    tell(g, CLI_LINK_OVERRUN, 0);
-    cli_ending_ask(&g->ending);
     g->kill_ns =
         earlier(g->kill_ns, now_ns + g->plan->limits.grace_ms * CLI_NS_PER_MS);
+    tell(g, CLI_LINK_OVERRUN, 0);
+    cli_ending_ask(&g->ending, next_kill_ns(g), false);
     cli_event("ending", ",\"signal\":\"TERM\"",
               "the command runs for %s, the time of --max-run; it gets TERM, "
               "and KILL after %s",
@@ -183,10 +212,9 @@ static void handle_overrun(struct guardian *g, int64_t now_ns)
 static void handle_linger(struct guardian *g, int64_t now_ns)
 {
     g->linger_ns = INT64_MAX;
-    cli_ending_name_left(&g->ending);
-    cli_ending_ask(&g->ending);
     g->kill_ns =
         earlier(g->kill_ns, now_ns + g->plan->limits.grace_ms * CLI_NS_PER_MS);
+    cli_ending_ask(&g->ending, next_kill_ns(g), true);
 }
 
 static void handle_time(struct guardian *g)
@@ -197,7 +225,9 @@ static void handle_time(struct guardian *g)
         return;
     }
     if (g->is_killing) {
-        sweep(g);
+        if (now_ns >= g->sweep_ns) {
+            sweep(g);
+        }
     } else if (now_ns >= last_ns(g)) {
         handle_last(g);
     } else if (now_ns >= g->kill_ns) {
@@ -216,11 +246,9 @@ static void arm(const struct guardian *g)
     int64_t at_ns = INT64_MAX;
 
     if (g->is_killing) {
-        at_ns = cli_boot_ns() +
-                (g->sweeps < SWEEPS ? SWEEP_MS : SWEEP_SLOW_MS) * CLI_NS_PER_MS;
+        at_ns = g->sweep_ns;
     } else if (g->child) {
-        at_ns = earlier(earlier(term_ns(g), last_ns(g)),
-                        earlier(g->kill_ns, g->linger_ns));
+        at_ns = earlier(earlier(term_ns(g), next_kill_ns(g)), g->linger_ns);
         at_ns = earlier(at_ns, g->over_ns);
     }
     cli_timer_set(g->timer, at_ns);
@@ -246,7 +274,6 @@ static void take_report(struct guardian *g)
 static void handle_exit(struct guardian *g, int status)
 {
     take_report(g);
-    g->ending.is_reaped = true;
     g->is_exited = true;
     g->linger_ns = cli_boot_ns() + LINGER_MS * CLI_NS_PER_MS;
     g->over_ns = INT64_MAX;
@@ -259,6 +286,7 @@ static void handle_status(struct guardian *g, pid_t pid, int status)
     if (pid != g->child) {
         if (!WIFSTOPPED(status) && !WIFCONTINUED(status)) {
             cli_ear_reaped(&g->ear, pid);
+            g->is_reaping = true;
         }
         return;
     }
@@ -275,8 +303,11 @@ static void handle_status(struct guardian *g, pid_t pid, int status)
 
 static void reap(struct guardian *g)
 {
+    int left = REAP_MAX;
     pid_t pid;
 
+    g->is_behind = false;
+    g->is_reaping = false;
     if (!g->child || g->is_done) {
         return;
     }
@@ -287,7 +318,11 @@ static void reap(struct guardian *g)
         if (pid > 0) {
             handle_status(g, pid, status);
         }
-    } while (pid > 0 || (pid < 0 && errno == EINTR));
+    } while ((pid > 0 && --left > 0) || (pid < 0 && errno == EINTR));
+    g->is_behind = pid > 0;
+    if (left < REAP_MAX && g->is_killing) {
+        hasten_sweep(g);
+    }
     if (pid < 0 && errno == ECHILD) {
         end(g);
     }
@@ -415,13 +450,19 @@ static void read_link(struct guardian *g, struct pollfd *source)
 {
     struct cli_link_message message;
 
-    while (source->fd >= 0 && !g->is_done &&
-           cli_link_receive(g->link, &message)) {
+    for (int left = MESSAGE_MAX; left > 0 && source->fd >= 0 && !g->is_done &&
+                                 cli_link_receive(g->link, &message);
+         left--) {
         if (message.head.kind == CLI_LINK_CLOSED) {
             source->fd = -1;
         }
         handle_message(g, &message);
     }
+}
+
+static int pause_ms(const struct guardian *g)
+{
+    return g->is_behind ? 0 : g->is_reaping ? REAP_PAUSE_MS : -1;
 }
 
 /* Who was stopped for a while first learns what happened meanwhile, and only
@@ -438,10 +479,9 @@ static void guard(struct guardian *g)
         arm(g);
         fds[3].fd = g->ear.pid ? g->ear.fd : -1;
         fds[4].fd = g->report;
-        (void)poll(fds, sizeof fds / sizeof *fds, -1);
-        while (cli_signals_next(&g->signals)) {
-            continue;
-        }
+        fds[2].fd = g->is_reaping ? -1 : g->signals.fd;
+        (void)poll(fds, sizeof fds / sizeof *fds, pause_ms(g));
+        (void)cli_signals_next(&g->signals);
         take_report(g);
         reap(g);
         read_link(g, &fds[0]);
@@ -464,7 +504,6 @@ _Noreturn static void be_guardian(struct cli_guard_plan *plan, int link)
         .ear = {.fd = -1},
     };
 
-    g.ending.tree.root = getpid();
     (void)setpgid(0, 0);
     (void)prctl(PR_SET_NAME, "holdfast-guard");
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1L);
@@ -496,6 +535,6 @@ int cli_guardian_start(struct cli_guard_plan *plan,
         return -1;
     }
     (void)setpgid(ret_guardian->pid, ret_guardian->pid);
-    ret_guardian->started = cli_tree_started(ret_guardian->pid);
+    ret_guardian->started = cli_process_started(ret_guardian->pid);
     return 0;
 }

@@ -27,6 +27,8 @@
 /* Between two rounds of KILL, and how many. */
 #define SWEEP_MS 20
 #define SWEEPS   100
+/* Nobody dies so fast that the time is not looked at. */
+#define REAP_MAX 256
 
 struct word {
     uint64_t fence;  /* 0: see reason */
@@ -39,7 +41,8 @@ struct hook {
     struct cli_signals signals;
     struct cli_ending ending;
     struct word order;
-    int status; /* of the shell; -1: it still runs */
+    int status;     /* of the shell; -1: it still runs */
+    bool is_behind; /* more of the dead are to be reaped */
 };
 
 static void tell(int fd, const struct word *word)
@@ -116,20 +119,19 @@ _Noreturn static void become_shell(const struct hook *h)
 /* Gives whether anything of it is left. */
 static bool reap(struct hook *h)
 {
+    int left = REAP_MAX;
     int status;
     pid_t pid;
 
-    while (cli_signals_next(&h->signals)) {
-        continue;
-    }
+    (void)cli_signals_next(&h->signals);
     do {
         pid = waitpid(-1, &status, WNOHANG);
         if (pid > 0 && pid == h->ending.group) {
             h->status = status;
-            h->ending.is_reaped = true;
         }
-    } while (pid > 0 || (pid < 0 && errno == EINTR));
-    return !pid;
+    } while ((pid > 0 && --left > 0) || (pid < 0 && errno == EINTR));
+    h->is_behind = pid > 0;
+    return pid >= 0;
 }
 
 /* Gives whether it ended within its time. */
@@ -143,7 +145,7 @@ static bool wait_for_end(struct hook *h)
         if (left_ms <= 0) {
             return false;
         }
-        (void)poll(&change, 1, (int)left_ms);
+        (void)poll(&change, 1, h->is_behind ? 0 : (int)left_ms);
         left_ms = (end_ns - cli_boot_ns()) / CLI_NS_PER_MS + 1;
     }
     return true;
@@ -154,7 +156,7 @@ static void kill_rest(struct hook *h)
     int sweeps = 0;
 
     do {
-        cli_ending_kill(&h->ending);
+        (void)cli_ending_kill(&h->ending);
         (void)poll(NULL, 0, SWEEP_MS);
     } while (reap(h) && ++sweeps < SWEEPS);
 }
@@ -205,7 +207,6 @@ _Noreturn static void be_hook(const struct cli_options *o,
 {
     struct hook h = {.options = o, .before = before, .signals = *before};
 
-    h.ending.tree.root = getpid();
     (void)setpgid(0, 0);
     (void)prctl(PR_SET_NAME, "holdfast-hook");
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1L);

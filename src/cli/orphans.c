@@ -9,26 +9,25 @@
 
 #include <poll.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #define SWEEP_MS 10
+/* Nobody dies so fast that we are kept from the next round. */
+#define REAP_MAX 1024
 
 void cli_orphans_kill(const struct cli_guardian *guardian, pid_t except,
                       pid_t group)
 {
     struct cli_ending ending = {
-        .tree = {.root = getpid(),
-                 .except = except,
-                 .since = guardian->started},
+        .tree = {.except = except, .since = guardian->started},
         .group = group,
-        .is_reaped = true,
     };
 
-    do {
-        cli_ending_kill(&ending);
-        while (waitpid(-1, NULL, WNOHANG) > 0) {
-            continue;
+    while (cli_ending_kill(&ending) > 0) {
+        int left = REAP_MAX;
+
+        (void)poll(NULL, 0, SWEEP_MS);
+        while (left > 0 && waitpid(-1, NULL, WNOHANG) > 0) {
+            left--;
         }
-    } while (cli_tree_signal(&ending.tree, 0, NULL, NULL) > 0 &&
-             poll(NULL, 0, SWEEP_MS) == 0);
+    }
 }

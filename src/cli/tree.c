@@ -1,207 +1,216 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decides who descends from the root and how each is signalled without ever
- * hitting a stranger who got the same pid: by a pidfd that was opened first
- * and checked to be the same process afterwards. Thread: main.
+ * Decides in which order descendants are come to: from the list of children
+ * that the kernel keeps of each thread, so that strangers cost nothing. Our
+ * own list is whole, and its numbers are safe, for nobody but us can wait for
+ * those in it; of all others it is made sure that they are still who was
+ * listed. Thread: as tree.h.
  */
 #include "src/cli/tree.h"
+#include "src/cli/clock.h"
 #include "src/cli/memory.h"
+#include "src/cli/scan.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-struct snapshot {
-    struct cli_process *list;
+/* A tree that grows as fast as it is walked is begun again at its root. */
+#define ROUND_MS 100
+
+/* Where the walk goes on. */
+struct place {
+    pid_t pid;
+    uint64_t started; /* 0: a child of ours */
+};
+
+struct walk {
+    const struct cli_tree *tree;
+    cli_tree_fn fn;
+    void *arg;
+    pid_t self;
+    int64_t until_ns;
+    struct place *places;
     size_t count;
     size_t room;
 };
 
-static bool read_stat(pid_t pid, char *text, size_t size)
+static bool has_time(const struct walk *w)
 {
-    char path[40];
+    return cli_boot_ns() < w->until_ns;
+}
+
+static void add(struct walk *w, pid_t pid, uint64_t started)
+{
+    if (w->count == w->room) {
+        w->room = w->room ? w->room * 2 : 64;
+        w->places = cli_resize(w->places, w->room * sizeof *w->places);
+    }
+    w->places[w->count++] = (struct place){pid, started};
+}
+
+static void visit_own(struct walk *w, pid_t pid)
+{
+    const struct cli_process child = {pid, -1};
+
+    if (pid != w->tree->except &&
+        (!w->tree->since || cli_process_started(pid) >= w->tree->since)) {
+        w->fn(w->arg, &child);
+        add(w, pid, 0);
+    }
+}
+
+/* If its parent is there now, it was all the time, and its number its own. */
+static bool is_of(const struct walk *w, const struct cli_process *parent,
+                  const struct cli_facts *child)
+{
+    return child->parent == w->self ||
+           (child->parent == parent->pid && cli_process_is_there(parent));
+}
+
+static void visit_other(struct walk *w, const struct cli_process *parent,
+                        pid_t pid)
+{
+    struct cli_process child;
+    struct cli_facts facts;
+
+    if (!cli_process_open(pid, &child)) {
+        return;
+    }
+    if (cli_process_look(&child, &facts) && is_of(w, parent, &facts)) {
+        w->fn(w->arg, &child);
+        add(w, pid, facts.started);
+    }
+    cli_process_close(&child);
+}
+
+/* "12 345 6 ", which may be cut anywhere: `pid` is what was read of one. */
+static void visit_listed(struct walk *w, const struct cli_process *parent,
+                         const char *text, ssize_t length, pid_t *pid)
+{
+    for (ssize_t i = 0; i < length; i++) {
+        if (text[i] >= '0' && text[i] <= '9') {
+            *pid = *pid * 10 + (text[i] - '0');
+        } else if (*pid && has_time(w)) {
+            if (parent->pid == w->self) {
+                visit_own(w, *pid);
+            } else {
+                visit_other(w, parent, *pid);
+            }
+            *pid = 0;
+        }
+    }
+}
+
+static void visit_children(struct walk *w, const struct cli_process *parent,
+                           const char *thread)
+{
+    char path[64];
+    char text[4096];
+    pid_t pid = 0;
     ssize_t n;
     int fd;
 
-    (void)snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return false;
+    (void)snprintf(path, sizeof path, "task/%.20s/children", thread);
+    fd = openat(parent->folder, path, O_RDONLY | O_CLOEXEC);
+    while (fd >= 0 && has_time(w) && (n = read(fd, text, sizeof text)) > 0) {
+        visit_listed(w, parent, text, n, &pid);
     }
-    n = read(fd, text, size - 1);
-    (void)close(fd);
-    text[n > 0 ? n : 0] = 0;
-    return n > 0;
-}
-
-/* "pid (name) state parent …"; a name may hold blanks and brackets, so its
- * end is the last one. Field 22 is the start. */
-static bool look(pid_t pid, struct cli_process *ret)
-{
-    char text[1024];
-    char *name;
-    char *end;
-    long parent;
-    long group;
-    unsigned long long started;
-
-    if (!read_stat(pid, text, sizeof text)) {
-        return false;
+    if (fd >= 0) {
+        (void)close(fd);
     }
-    name = strchr(text, '(');
-    end = strrchr(text, ')');
-    if (!name || !end || end < name) {
-        return false;
-    }
-    *end = 0;
-    *ret = (struct cli_process){.pid = pid};
-    (void)snprintf(ret->name, sizeof ret->name, "%.31s", name + 1);
-    /* NOLINTNEXTLINE(cert-err34-c): the kernel writes no number too large */
-    if (sscanf(end + 1,
-               " %c %ld %ld %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d "
-               "%*d %*d %ld %*d %llu",
-               &ret->state, &parent, &group, &ret->threads, &started) != 5) {
-        return false;
-    }
-    ret->parent = (pid_t)parent;
-    ret->group = (pid_t)group;
-    ret->started = started;
-    return true;
 }
 
-/* A process whose first thread ended is a zombie by its state, and goes on in
- * its other threads. */
-static bool lives(const struct cli_process *process)
+static void descend(struct walk *w, const struct cli_process *parent)
 {
-    return process->state != 'X' &&
-           (process->state != 'Z' || process->threads > 1);
-}
-
-uint64_t cli_tree_started(pid_t pid)
-{
-    struct cli_process process;
-
-    return look(pid, &process) ? process.started : 0;
-}
-
-static int by_pid(const void *a, const void *b)
-{
-    const struct cli_process *one = a;
-    const struct cli_process *other = b;
-
-    return (one->pid > other->pid) - (one->pid < other->pid);
-}
-
-static bool take_snapshot(struct snapshot *all)
-{
-    DIR *folder = opendir("/proc");
+    int fd = openat(parent->folder, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *threads = fd < 0 ? NULL : fdopendir(fd);
     const struct dirent *entry;
 
-    if (!folder) {
-        return false;
-    }
-    while ((entry = readdir(folder))) {
-        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-
-        if (pid <= 0) {
-            continue;
+    if (!threads) {
+        if (fd >= 0) {
+            (void)close(fd);
         }
-        if (all->count == all->room) {
-            all->room = all->room ? all->room * 2 : 256;
-            all->list = cli_resize(all->list, all->room * sizeof *all->list);
-        }
-        all->count += look(pid, &all->list[all->count]);
+        return;
     }
-    (void)closedir(folder);
-    if (all->count) {
-        qsort(all->list, all->count, sizeof *all->list, by_pid);
-    }
-    return true;
-}
-
-static bool is_child_of_ours(const struct snapshot *all, pid_t root,
-                             const struct cli_process *process)
-{
-    const struct cli_process wanted = {.pid = process->parent};
-    const struct cli_process *parent;
-
-    if (process->parent == root) {
-        return true;
-    }
-    parent = bsearch(&wanted, all->list, all->count, sizeof wanted, by_pid);
-    return parent && parent->is_ours;
-}
-
-/* A parent may have a higher pid than its child: repeat until nothing new. */
-static void mark(struct snapshot *all, const struct cli_tree *tree)
-{
-    bool is_new = true;
-
-    while (is_new) {
-        is_new = false;
-        for (size_t i = 0; i < all->count; i++) {
-            struct cli_process *process = &all->list[i];
-
-            if (!process->is_ours && process->pid != tree->except &&
-                process->started >= tree->since &&
-                is_child_of_ours(all, tree->root, process)) {
-                process->is_ours = true;
-                is_new = true;
-            }
+    while (has_time(w) && (entry = readdir(threads))) {
+        if (entry->d_name[0] != '.') {
+            visit_children(w, parent, entry->d_name);
         }
     }
+    (void)closedir(threads);
 }
 
-/* False: it may not be signalled. Gone is as good as signalled. */
-static bool signal_one(const struct cli_process *process, int number)
+/* Who has many orphans made has many dead children, too. */
+static bool is_dead(pid_t child)
 {
-    int fd = (int)syscall(SYS_pidfd_open, process->pid, 0);
-    bool is_denied = false;
+    siginfo_t info = {0};
 
-    if (fd < 0 && errno == ESRCH) {
-        return true;
-    }
-    if (fd < 0) {
-        return !kill(process->pid, number) || errno != EPERM;
-    }
-    if (cli_tree_started(process->pid) == process->started) {
-        is_denied = syscall(SYS_pidfd_send_signal, fd, number, NULL, 0) < 0 &&
-                    errno == EPERM;
-    }
-    (void)close(fd);
-    return !is_denied;
+    return !waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) &&
+           info.si_pid;
 }
 
-int cli_tree_signal(const struct cli_tree *tree, int number, cli_tree_fn fn,
-                    void *arg)
+static void go_on(struct walk *w, const struct place *place)
 {
-    struct snapshot all = {0};
-    int count = 0;
+    struct cli_process process;
+    struct cli_facts now;
 
-    if (!take_snapshot(&all)) {
+    if ((!place->started && is_dead(place->pid)) ||
+        !cli_process_open(place->pid, &process)) {
+        return;
+    }
+    if (!place->started ||
+        (cli_process_look(&process, &now) && now.started == place->started)) {
+        descend(w, &process);
+    }
+    cli_process_close(&process);
+}
+
+/* In a /proc of other numbers ours would be a stranger's. */
+static bool is_proc_ours(pid_t self)
+{
+    char text[24];
+    ssize_t n = readlink("/proc/self", text, sizeof text - 1);
+
+    text[n > 0 ? n : 0] = 0;
+    return strtol(text, NULL, 10) == self;
+}
+
+static bool lists_children(const struct cli_process *self)
+{
+    char path[64];
+
+    (void)snprintf(path, sizeof path, "task/%ld/children", (long)self->pid);
+    return !faccessat(self->folder, path, F_OK, 0);
+}
+
+int cli_tree_walk(const struct cli_tree *tree, int64_t until_ns, cli_tree_fn fn,
+                  void *arg)
+{
+    struct walk w = {tree, fn, arg, .self = getpid(), .until_ns = until_ns};
+    struct cli_process self;
+
+    if (!is_proc_ours(w.self) || !cli_process_open(w.self, &self)) {
         return -1;
     }
-    mark(&all, tree);
-    for (size_t i = 0; i < all.count; i++) {
-        const struct cli_process *process = &all.list[i];
-        bool is_denied;
-
-        if (!process->is_ours || !lives(process) ||
-            process->group == tree->passed) {
-            continue;
-        }
-        is_denied = !signal_one(process, number);
-        count++;
-        if (fn) {
-            fn(arg, process, is_denied);
-        }
+    if (!lists_children(&self)) {
+        cli_process_close(&self);
+        return cli_scan(tree, until_ns, fn, arg);
     }
-    cli_free(all.list);
-    return count;
+    descend(&w, &self);
+    cli_process_close(&self);
+    if (until_ns == INT64_MAX) {
+        w.until_ns = cli_boot_ns() + ROUND_MS * CLI_NS_PER_MS;
+    }
+    for (size_t i = 0; i < w.count && has_time(&w); i++) {
+        const struct place place = w.places[i];
+
+        go_on(&w, &place);
+    }
+    cli_free(w.places);
+    return 0;
 }

@@ -1,46 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All processes that descend from one, found in /proc, and signals to them.
- * The root is a child subreaper, so that whoever loses his parent becomes
- * the root's child: nobody leaves the tree. Thread: main of the guardian, or
- * of the wrapper after its guardian died.
+ * All processes that descend from this one, which is a child subreaper: who
+ * loses his parent becomes its child, so nobody leaves the tree.
+ * Thread: main of the guardian, of the hook's process, or of the wrapper after
+ * its guardian died; nothing else may wait for children meanwhile.
  */
 #ifndef HF_CLI_TREE_H
 #define HF_CLI_TREE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
-
-struct cli_process {
-    pid_t pid;
-    pid_t parent;
-    pid_t group;
-    char state;   /* 'Z': a zombie, or its first thread is one */
-    long threads; /* the zombie first thread counts, too */
-    bool is_ours;
-    uint64_t started; /* ticks since boot: tells a pid's owners apart */
-    char name[32];
-};
+#include "src/cli/process.h"
 
 struct cli_tree {
-    pid_t root;
-    pid_t except;   /* and not this process; 0: none */
-    pid_t passed;   /* and not this group; 0: none */
+    pid_t except;   /* not this one, and what it started; 0: none */
     uint64_t since; /* only what started then or later; 0: all */
 };
 
-/* Called for each living descendant; `is_denied`: it may not be signalled. */
-typedef void (*cli_tree_fn)(void *arg, const struct cli_process *,
-                            bool is_denied);
+typedef void (*cli_tree_fn)(void *arg, const struct cli_process *);
 
-/* Send `number` to each living descendant (0: only look) and tell `fn` of
- * each, which may be NULL. Gives how many there are; -1: /proc cannot be
- * read. */
-int cli_tree_signal(const struct cli_tree *, int number, cli_tree_fn fn,
-                    void *arg);
-/* The start of a process in ticks since boot; 0: unknown. */
-uint64_t cli_tree_started(pid_t);
+/* Call fn for each descendant, zombies too, parents before their children and
+ * our own children first, and be back at that time, with some left out if it
+ * must be; INT64_MAX: one round, after which others shall come. -1: /proc
+ * cannot be read. What forks meanwhile may be missed, but never all of it:
+ * a walk that comes to nobody proves that nobody is left. */
+int cli_tree_walk(const struct cli_tree *, int64_t until_ns, cli_tree_fn fn,
+                  void *arg);
 
 #endif

@@ -21,6 +21,10 @@
 #define TICK_MAX_MS 1000
 /* And with a terminal, to see whether it became ours. */
 #define TICK_TERMINAL_MS 200
+/* What one turn takes of the dead, and of signals: who makes more of them does
+ * not keep us from renewing. */
+#define REAP_MAX   256
+#define SIGNAL_MAX 64
 
 /* Somebody may have stopped it, and then it would do nothing. */
 static void wake_guardian(const struct cli_wrapper *w)
@@ -39,13 +43,14 @@ static void tell_guardian(const struct cli_wrapper *w, enum cli_link_kind kind,
 
 static void reap(struct cli_wrapper *w)
 {
+    int left = REAP_MAX;
     pid_t pid;
 
     do {
         pid = waitpid(-1, NULL, WNOHANG);
         w->is_guard_reaped |= pid == w->guardian.pid;
         w->hook.is_reaped |= pid == w->hook.pid;
-    } while (pid > 0);
+    } while (pid > 0 && --left > 0);
 }
 
 static void handle_while_waiting(struct cli_wrapper *w, int number)
@@ -88,9 +93,10 @@ static void handle_while_running(struct cli_wrapper *w, int number)
 
 static void handle_signals(struct cli_wrapper *w)
 {
+    int left = SIGNAL_MAX;
     int number;
 
-    while ((number = cli_signals_next(&w->signals))) {
+    while (left-- > 0 && (number = cli_signals_next(&w->signals))) {
         if (number == SIGCHLD) {
             reap(w);
         } else if (w->is_serving) {

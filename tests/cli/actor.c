@@ -10,7 +10,9 @@
  *     say=TEXT  ignore=SIGNAL  catch=SIGNAL  pause=MS  fds  exit=N  die=SIGNAL
  *     fork=plain|setsid|daemon    a process that beats and has these habits
  *     leaderless                  one that beats though its first thread ended
- *     hop                         one that forks and ends, on and on
+ *     hop=N                       N that fork and end, on and on; 1 without N
+ *     crowd=N                     N processes that do nothing, until TERM ends
+ *                                 them and it; 93: so many are not allowed
  *     beat                        a line each 5 ms, until it is killed
  *
  * Thread: one.
@@ -23,15 +25,24 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define BEAT_MS 5
+/* Of so many pids of one that hops one is logged. */
+#define HOPS_A_LINE 8
+/* A storm that nobody ends is over then, or when there is no pid left. */
+#define HOPS_END_MS 15000
+/* Enough to sleep on. */
+#define STACK_SIZE 8192
 
 static const struct {
     const char *name;
@@ -185,16 +196,72 @@ static void start_leaderless(void)
 /* Another pid, and another session, at each moment. */
 static void start_hopper(void)
 {
+    hf__time end = hf__after_ms(hf__now(), HOPS_END_MS);
+
     if (fork()) {
         return;
     }
-    for (;;) {
+    for (unsigned hops = 0; hf__before(hf__now(), end); hops++) {
         (void)setsid();
-        note("hop");
-        if (fork() > 0) {
-            _exit(0);
+        if (hops % HOPS_A_LINE == 0) {
+            note("hop");
+        }
+        if (fork()) {
+            break;
         }
     }
+    _exit(0);
+}
+
+static int do_nothing(void *arg)
+{
+    (void)arg;
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (;;) {
+        (void)syscall(SYS_pause);
+    }
+    return 0;
+}
+
+/* They share our memory, so that thousands cost little. Gives how many there
+ * are now. */
+static long start_crowd(pid_t *pids, long count)
+{
+    char *stacks =
+        mmap(NULL, (size_t)count * STACK_SIZE, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    long i = 0;
+
+    for (; stacks != MAP_FAILED && i < count; i++) {
+        pids[i] = clone(do_nothing, stacks + (i + 1) * STACK_SIZE,
+                        CLONE_VM | SIGCHLD, NULL);
+        if (pids[i] < 0) {
+            break;
+        }
+    }
+    return i;
+}
+
+/* Not every init reaps thousands in time: all are waited for here. */
+_Noreturn static void be_crowd(long count)
+{
+    pid_t *pids = calloc((size_t)count, sizeof *pids);
+    long started;
+    sigset_t term;
+
+    (void)sigemptyset(&term);
+    (void)sigaddset(&term, SIGTERM);
+    (void)sigprocmask(SIG_BLOCK, &term, NULL);
+    started = pids ? start_crowd(pids, count) : 0;
+    if (started == count) {
+        note("crowd");
+        (void)sigwaitinfo(&term, NULL);
+    }
+    for (long i = 0; i < started; i++) {
+        (void)kill(pids[i], SIGKILL);
+        (void)waitpid(pids[i], NULL, 0);
+    }
+    _exit(started == count ? 0 : 93);
 }
 
 static void act(const char *word, const char *value)
@@ -214,7 +281,11 @@ static void act(const char *word, const char *value)
     } else if (!strcmp(word, "leaderless")) {
         start_leaderless();
     } else if (!strcmp(word, "hop")) {
-        start_hopper();
+        for (long n = *value ? strtol(value, NULL, 10) : 1; n > 0; n--) {
+            start_hopper();
+        }
+    } else if (!strcmp(word, "crowd")) {
+        be_crowd(strtol(value, NULL, 10));
     } else if (!strcmp(word, "exit")) {
         _exit((int)strtol(value, NULL, 10));
     } else if (!strcmp(word, "die")) {

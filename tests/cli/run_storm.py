@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT
+"""The guardian keeps its times whatever there is of processes: thousands of
+strangers beside it, and a command that makes new ones faster than they can be
+looked at."""
+import contextlib
+import signal
+import time
+
+import harness
+from harness import case
+
+STRANGERS = 10000
+CHAINS = 20
+
+
+@contextlib.contextmanager
+def crowd(t):
+    """Many processes that are nobody's business."""
+    path = t.dir / 'crowd'
+    strangers = t.spawn([t.actor_path, path, f'crowd={STRANGERS}'])
+    t.until(lambda: path.exists() and path.read_text() or
+            not strangers.is_running(), 'the crowd is there')
+    if not strangers.is_running():
+        raise harness.Skipped(f'{STRANGERS} processes are too many here')
+    try:
+        yield
+    finally:
+        strangers.signal(signal.SIGTERM)
+        strangers.wait()
+
+
+def stop_holdfast(t, *args, words):
+    """Its lease ends; gives who had the lock."""
+    t.log_path.unlink(missing_ok=True)
+    holder = t.hold('job', *args, words=words)
+    waiter = t.next_holder('job')
+    t.until(lambda: 'waiting' in waiter.err, 'the next one waits')
+    holder.signal(signal.SIGSTOP)
+    t.code(waiter.wait(), 0)
+    return holder
+
+
+@case
+def many_processes_do_not_delay_the_kill(t):
+    with crowd(t):
+        for habits in ('beat',), ('fork=daemon', 'beat'):
+            for _ in range(3):
+                holder = stop_holdfast(t, '--lease', '1s',
+                                       words=('ignore=TERM', *habits))
+                t.excluded()
+                holder.signal(signal.SIGCONT)
+                t.code(holder.wait(), 76)
+
+
+def hopped_late(t, since_ns):
+    time.sleep(0.1)
+    return (t.last_ns('hop') - since_ns) / 1e9
+
+
+@case
+def a_storm_of_orphans_is_over_before_the_next_one_enters(t):
+    for habits in (), ('ignore=TERM',):
+        holder = stop_holdfast(t, '--lease', '2s',
+                               words=(*habits, f'hop={CHAINS}', 'beat'))
+        late = hopped_late(t, t.last_ns('next'))
+        t.safe(late < 0, f'it hopped {late:.3f} s into the next hold')
+        t.excluded()
+        holder.signal(signal.SIGCONT)
+        t.code(holder.wait(), 76)
+        t.all_gone()
+
+
+@case
+def a_storm_of_orphans_ends_with_the_wrapper(t):
+    holder = t.hold('job', words=('ignore=TERM', f'hop={CHAINS}', 'beat'))
+    waiter = t.next_holder('job')
+    t.until(lambda: 'waiting' in waiter.err, 'the next one waits')
+    holder.signal(signal.SIGKILL)
+    killed_ns = harness.boot_ns()
+    t.code(waiter.wait(), 0)
+    late = hopped_late(t, t.last_ns('next'))
+    t.safe(late < 0, f'it hopped {late:.3f} s into the next hold')
+    lived = hopped_late(t, killed_ns)
+    t.soon(lived < harness.SLOW, f'it hopped on for {lived:.2f} s')
+    t.all_gone()
+
+
+@case
+def a_storm_of_orphans_ends_with_max_run(t):
+    for habits in (), ('ignore=TERM',):
+        t.log_path.unlink(missing_ok=True)
+        holder = t.hold('job', '--max-run', '1s', '--grace', '200ms',
+                        words=(*habits, f'hop={CHAINS}', 'beat'))
+        t.code(holder.wait(), 124)
+        lived = hopped_late(t, t.log()[0].ns) - 1.2
+        t.soon(lived < harness.SLOW, f'it hopped on for {lived:.2f} s')
+        t.all_gone()
+
+
+if __name__ == '__main__':
+    harness.JOBS = 1  # each of them fills the machine
+    harness.main()
