@@ -59,6 +59,9 @@ _Noreturn static void become(const struct cli_child_plan *plan, pid_t parent,
     if (getppid() != parent) {
         _exit(127);
     }
+    if (plan->priority) {
+        cli_priority_restore(plan->priority);
+    }
     cli_signals_restore(plan->signals);
     if (set_environment(plan)) {
         execute(plan);

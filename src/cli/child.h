@@ -5,6 +5,7 @@
 #ifndef HF_CLI_CHILD_H
 #define HF_CLI_CHILD_H
 
+#include "src/cli/priority.h"
 #include "src/cli/signals.h"
 #include "src/cli/terminal.h"
 
@@ -19,6 +20,7 @@ struct cli_child_plan {
     size_t length;      /* of all of them */
     const struct cli_signals *signals;
     const struct cli_terminal *terminal;
+    const struct cli_priority *priority; /* the caller's; NULL: as ours */
 };
 
 /* Start it, in a process group of its own or ours; it dies with its parent.

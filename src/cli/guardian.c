@@ -53,6 +53,7 @@ struct guardian {
     struct cli_signals signals;
     struct cli_ending ending;
     struct cli_ear ear;
+    struct cli_priority before;
     int link;
     int timer;
     int report; /* exec has not answered yet; else -1 */
@@ -352,6 +353,7 @@ static void start_child(struct guardian *g, struct cli_link_message *message)
         .length = message->length,
         .signals = g->plan->signals,
         .terminal = g->plan->terminal,
+        .priority = &g->before,
         .is_foreground = is_ours,
     };
     int code;
@@ -507,6 +509,7 @@ _Noreturn static void be_guardian(struct cli_guard_plan *plan, int link)
     (void)setpgid(0, 0);
     (void)prctl(PR_SET_NAME, "holdfast-guard");
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1L);
+    cli_priority_raise(&g.before);
     g.timer = cli_timer_new();
     if (g.timer < 0 || cli_signals_guard(&g.signals)) {
         _exit(1);
