@@ -227,11 +227,14 @@ static void serve(void *arg)
 {
     struct hf__impostor *m = arg;
     struct timeval patience = {.tv_sec = 10};
+    struct hf__sigpipe blocked;
 
+    hf__sigpipe_block(&blocked); /* OpenSSL writes to who has gone */
     for (;;) {
         struct visit v = {.of = m, .fd = accept(m->listener, NULL, NULL)};
 
         if (v.fd < 0) {
+            hf__sigpipe_restore(&blocked);
             return;
         }
         (void)setsockopt(v.fd, SOL_SOCKET, SO_RCVTIMEO, &patience,
