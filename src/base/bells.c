@@ -75,11 +75,11 @@ static unsigned stamp(hf__time t)
 void hf__bells_taken(struct hf__bells *bells, struct hf__chime name)
 {
     size_t at = bell_at(bells, name);
-    unsigned grace =
-        hf__words_get(bells->words, at + offsetof(struct hf__bell, grace));
+    atomic_uchar *pass = &bells->passes[hf__bell_index(name)];
 
     count(bells, at, offsetof(struct hf__bell, word), 1);
-    if (grace != 0) {
+    if (atomic_load(pass) == HF__WENT_FIRST) {
+        atomic_store(pass, 0);
         set_grace(bells, at, 0);
     }
 }
@@ -119,7 +119,7 @@ void hf__bells_ring(struct hf__bells *bells, struct hf__chime whose)
 
 void hf__bells_allow(struct hf__bells *bells, struct hf__chime name)
 {
-    atomic_store(&bells->passes[hf__bell_index(name)], 1);
+    atomic_store(&bells->passes[hf__bell_index(name)], HF__GOES_FIRST);
 }
 
 bool hf__bells_must_hold_back(struct hf__bells *bells, struct hf__chime name,
@@ -129,15 +129,19 @@ bool hf__bells_must_hold_back(struct hf__bells *bells, struct hf__chime name,
     unsigned grace = 0;
     unsigned left = 0;
 
-    if (atomic_load(pass) != 0) {
-        atomic_store(pass, 0);
+    if (atomic_load(pass) == HF__GOES_FIRST) {
+        atomic_store(pass, HF__WENT_FIRST);
         return false;
     }
     grace = hf__words_get(bells->words, bell_at(bells, name) +
                                             offsetof(struct hf__bell, grace));
-    left = grace - stamp(now);
+    if (grace == 0) {
+        return false;
+    }
     /* What was left there long ago is not near now. */
-    return grace != 0 && left != 0 && left <= HF__GRACE_MS + 1;
+    atomic_store(pass, HF__WENT_FIRST);
+    left = grace - stamp(now);
+    return left != 0 && left <= HF__GRACE_MS + 1;
 }
 
 static size_t sleep_at(const struct hf__bells *bells, struct hf__chime name,

@@ -54,12 +54,16 @@ struct hf__stamps {
     _Atomic uint64_t stamp[HF__BELLS];
 };
 
+#define HF__GOES_FIRST 1
+#define HF__WENT_FIRST 2
+
 /* A belfry as one process sees it. */
 struct hf__bells {
     const struct hf__words *words;
     size_t at; /* of the belfry in them */
-    /* Set when a waiter of this process was woken: it may acquire within the
-     * grace that others must let pass. */
+    /* HF__GOES_FIRST when a waiter of this process was woken: it may acquire
+     * within the grace that others must let pass. HF__WENT_FIRST when it tries
+     * to: the grace ends with its grant. */
     atomic_uchar passes[HF__BELLS];
 };
 

@@ -11,6 +11,7 @@
 /* Readers keep the log from being merged, for microseconds each. */
 #define MERGE_TRIES 20
 
+/* In the transaction that runs. */
 static int count_pages(struct hf__sqlite *s, int64_t *ret_pages)
 {
     sqlite3_stmt *statement = hf__sql(s, HF__SQL_PAGES);
@@ -55,9 +56,15 @@ int hf__space_take(struct hf__sqlite *s)
     if (rc != SQLITE_OK) {
         return rc;
     }
-    s->db->has_grown = pages * s->db->page_size > s->db->bytes;
-    s->db->bytes = pages * s->db->page_size;
-    return grow(s, s->db->bytes);
+    pages *= s->db->page_size;
+    s->db->has_grown = pages > s->db->bytes;
+    if (s->db->has_grown) {
+        rc = grow(s, pages);
+    }
+    if (rc == SQLITE_OK) {
+        s->db->bytes = pages;
+    }
+    return rc;
 }
 
 void hf__space_settle(struct hf__sqlite *s)

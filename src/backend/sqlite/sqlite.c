@@ -38,8 +38,13 @@ int hf__sqlite_fail_moved(const struct hf__sqlite *s, int file, hf_error *err)
 
 bool hf__sqlite_has_moved(struct hf__sqlite *s)
 {
+    hf__time looked_at = s->watch.looked_at;
+
     s->moved_file = hf__place_changed(&s->place, &s->watch);
-    if (s->moved_file < 0 && hf__side_is_spoilt(s->side)) {
+    /* As often as it looks itself. */
+    if (s->moved_file < 0 && s->watch.looked_at.ns != looked_at.ns &&
+        hf__side_is_spoilt(s->side)) {
+        s->watch.looked_at = looked_at;
         s->moved_file = HF__FILE_SIDE;
     }
     return s->moved_file >= 0;
