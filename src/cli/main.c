@@ -25,14 +25,12 @@ static void fill_standard(void)
     }
 }
 
-/* A line that is wrong may still ask for JSON. */
-static bool wants_json(int argc, char **argv, const struct cli_options *o,
-                       bool is_parsed)
+/* Asked before the line is parsed, which may fail. */
+static bool wants_json(int argc, char **argv)
 {
-    if (o->verb == CLI_RUN || is_parsed) {
-        return o->verb != CLI_RUN && o->is_json;
-    }
-    for (int i = 2; i < argc && strcmp(argv[i], "--"); i++) {
+    for (int i = 2;
+         i < argc && strcmp(argv[1], "run") != 0 && strcmp(argv[i], "--") != 0;
+         i++) {
         if (!strcmp(argv[i], "--json")) {
             return true;
         }
@@ -46,10 +44,10 @@ int main(int argc, char **argv)
     int r;
 
     fill_standard();
-    r = cli_parse(argc, argv, &options);
-    if (wants_json(argc, argv, &options, !r)) {
+    if (wants_json(argc, argv)) {
         cli_output_owe();
     }
+    r = cli_parse(argc, argv, &options);
     if (!r) {
         r = options.is_help ? cli_help(&options)
                             : cli_verb_table[options.verb].start(&options);

@@ -12,6 +12,7 @@ Long rows are sampled by TORTURE_SEED, which is printed; TORTURE_POINTS says
 how many points of each.
 """
 import errno
+import json
 import os
 import random
 import re
@@ -115,8 +116,11 @@ def who_without_memory(t):
     t.hold('job')
     for _ in refuse_everywhere(t, ['who', 'job'], 0, set()):
         pass
-    for _ in refuse_everywhere(t, ['who', 'job', '--json'], 0, set()):
-        pass
+    for _, result, what in refuse_everywhere(t, ['who', 'job', '--json'], 0,
+                                             set()):
+        t.check(result.out, f'{what}: {result}')
+        told = json.loads(result.out)
+        t.equal(told.get('exit', 0), result.code, what)
 
 
 @case
