@@ -393,9 +393,8 @@ def without_resources(world, _=None, steps=5):
     """No thread, no memory, no descriptor: an error, never a crash."""
     limits = [(resource.RLIMIT_NPROC, 1), (resource.RLIMIT_NOFILE, 6),
               (resource.RLIMIT_NOFILE, 12)]
-    if SLOW == 1:   # a sanitizer's own memory is beyond any limit
-        limits += [(resource.RLIMIT_AS, (8 + 40 * i // steps) << 20)
-                   for i in range(steps)]
+    limits += [(resource.RLIMIT_AS, (8 + 40 * i // steps) << 20)
+               for i in range(steps)]
     for what, limit in limits:
         def less(what=what, limit=limit):
             # A user that nobody else is: the limit counts all of a user's.
