@@ -265,7 +265,7 @@ def outputs_that_are_closed(world):
            'acquire without stdout keeps the lock')
     for closed in ('<&-', '>&-', '2>&-', '<&- >&- 2>&-'):
         p = world.start(['sh', '-c', f'exec {world.holdfast} run --lease 1 '
-                         f'--url {url} b -- sleep 1.5 {closed}'])
+                         f'--url {url} b -- sleep 0.2 {closed}'])
         world.finish(p, 20)
         expect(world, p.returncode == 0, 'closed',
                f'run with {closed} is exit {p.returncode}')
