@@ -31,7 +31,7 @@ def the_ddl_is_printed_without_a_server(t):
 def a_store_without_tables_has_no_ddl(t):
     result = t.run('check', '--ddl', '--url', 'memory:')
     t.code(result, 77)
-    t.check('memory: has no tables' in result.err, result.err)
+    t.check('"memory" has no tables' in result.err, result.err)
     t.code(t.run('check', '--ddl', '--url', 'mysql://h:x/db'), 64)
     t.code(t.run('check', '--ddl', '--url', 'nonsense://x/y'), 64)
 

@@ -292,7 +292,7 @@ def a_url_that_is_wrong_is_told_what_helps(t):
             (url('/x', 'nonsense=1'), 'valid ones'),
             (url('/x', 'tls=verify'), 'no TLS'),
             ('zookeeper:///x', 'zookeeper://h1:2181'),
-            (url('/x//y'), 'is no path of a node'),
+            (url('/x//y'), 'is none of a node'),
             (url('/x', user='bob@'), 'no password is given')):
         result = t.run('run', '--url', words, 'job', '--', 'true')
         t.code(result, 64)
