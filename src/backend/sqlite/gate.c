@@ -48,20 +48,17 @@ static unsigned serving_of(struct hf__gate_at gate)
 static void pass_on(struct hf__gate_at gate, unsigned ticket)
 {
     unsigned serving = serving_of(gate);
-    bool is_given_up = true;
 
     if (serving != ticket) {
         return;
     }
-    while (is_given_up) {
+    do {
         serving++;
         hf__words_set(gate.words, serving_at(gate), serving);
-        if (hf__words_get(gate.words, next_at(gate)) == serving) {
-            return;
-        }
-        is_given_up = hf__words_get(gate.words, abandoned_at(gate, serving)) ==
-                      serving + 1;
-    }
+    } while (hf__words_get(gate.words, abandoned_at(gate, serving)) ==
+             serving + 1);
+    /* Also where nobody seems to wait: of two who came at the same time the
+     * slower one may have set `next` back. */
     (void)hf__words_ring(gate.words, turn_at(gate, serving), INT_MAX);
 }
 
