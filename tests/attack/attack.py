@@ -133,7 +133,7 @@ def plan(args):
     for scheme in STORES:
         there = scheme not in SERVERS or SERVERS[scheme].program
         yield f'melee melee_of_{scheme}', there, \
-            lambda s=scheme: melee(args.binaries, s, args.seed or 1, 3)
+            lambda s=scheme: melee(args.binaries, s, args.seed or 12, 3)
 
 
 def short(args):
