@@ -173,7 +173,7 @@ class Attack:
         if level >= 2:
             acts += [('side-spoil', '*', lambda: self.spoil_file(side))] * 2
         if level >= 3:
-            acts += [('file-folder', name, lambda: self.spoil_file(path)),
+            acts += [('file-spoil', name, lambda: self.spoil_file(path)),
                      ('file-folder', '*', lambda: self.replace(side))]
         return self.random.choice(acts)
 

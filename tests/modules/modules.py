@@ -223,7 +223,8 @@ def the_command(tap, folder):
     tap.ok({'dummy', 'stale', 'sqlite'} <= set(told['backends']) and
            'dummy' not in unusable and '0.0.7' in unusable['stale'],
            'as JSON, too', ran)
-    ran = place.run(HOLDFAST, 'run', '--url', 'dummy:', 'job', '--', 'true')
+    ran = place.run(HOLDFAST, 'run', '--reach', 'process', '--url',
+                    'dummy:', 'job', '--', 'true')
     same(tap, ran, 0, '', 'a command runs under a lock of a module')
     ran = place.run(HOLDFAST, 'run', '--url', 'stale:', 'job', '--', 'true')
     tap.ok(ran.returncode == 77 and '0.0.7' in ran.stderr,
