@@ -28,6 +28,13 @@ int hf__alloc_replace(void *(*resize)(void *, size_t), void (*release)(void *))
     return HF_OK;
 }
 
+void hf__alloc_wake(void)
+{
+    void *volatile first = malloc(1);
+
+    free(first);
+}
+
 void *hf__resize(void *p, size_t size)
 {
     /* Looked at before it is written, so that the line stays shared. */

@@ -20,6 +20,9 @@ HF_MODULE_API void hf__free(void *p);
 /* Cleanup for a char * local: HF_AUTO(hf__free_auto) char *text. */
 void hf__free_auto(void *p);
 
+/* Calls the system's heap for the first time, if nobody has, so that it has
+ * done what it does then; it may still be replaced. */
+void hf__alloc_wake(void);
 /* What hf_set_allocator() does: HF_OK, HF_EINVAL (a NULL function), or
  * HF_CONFLICT once anything was allocated. release(NULL) is never called. */
 HF_MUST_CHECK int hf__alloc_replace(void *(*resize)(void *, size_t),

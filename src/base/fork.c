@@ -61,8 +61,12 @@ static void after_fork_in_child(void)
     after_fork_in_parent(); /* the same are let go */
 }
 
+/* Of what is registered last the handler runs first. An allocator's takes its
+ * lock, behind which the owner of one of these mutexes may wait: so it has to
+ * run after ours. Many register theirs at their first call. */
 static void install(void)
 {
+    hf__alloc_wake();
     is_watching = pthread_atfork(before_fork, after_fork_in_parent,
                                  after_fork_in_child) == 0;
 }

@@ -12,7 +12,6 @@
 
 #include "src/base/error.h"
 #include "src/base/fork.h"
-#include "src/base/thread.h"
 
 #include <string.h>
 
@@ -33,32 +32,19 @@
 #define BY_PASSWORD  ",caching_sha2_password,sha256_password"
 #define BY_CLEARTEXT ",mysql_clear_password"
 
-static hf__once proof_once = HF__ONCE_INIT;
-static hf__once password_once = HF__ONCE_INIT;
+/* Beside the one that is the library's own. */
+static const char *const by_proof[] = {"client_ed25519", NULL};
+static const char *const by_password[] = {
+    "caching_sha2_password", "sha256_password", "mysql_clear_password", NULL};
 
-/* One that is not there is told when a server asks for it. */
-static void load(const char *const *plugins)
+/* Again for each connection, for one may have failed for want of memory: what
+ * is loaded is found at once. One that is not installed is told when a server
+ * asks for it. */
+static void load(MYSQL *handle, const char *const *plugins)
 {
-    MYSQL *handle = mysql_init(NULL);
-
-    for (; handle != NULL && *plugins != NULL; plugins++) {
+    for (; *plugins != NULL; plugins++) {
         (void)mysql_client_find_plugin(handle, *plugins, AUTHENTICATION);
     }
-    if (handle != NULL) {
-        mysql_close(handle);
-    }
-}
-
-/* The other one is the library's own. */
-static void load_proof(void)
-{
-    load((const char *const[]){"client_ed25519", NULL});
-}
-
-static void load_password(void)
-{
-    load((const char *const[]){"caching_sha2_password", "sha256_password",
-                               "mysql_clear_password", NULL});
 }
 
 bool hf__login_is_tls(const struct hf__wire_target *t, const char *word)
@@ -131,11 +117,13 @@ MYSQL *hf__login_prepare(const struct hf__wire_target *t, hf_error *err)
     MYSQL *handle;
 
     hf__fork_forbid();
-    hf__once_run(&proof_once, load_proof);
-    if (strcmp(allowed(t), BY_PROOF) != 0) {
-        hf__once_run(&password_once, load_password);
-    }
     handle = mysql_init(NULL);
+    if (handle != NULL) {
+        load(handle, by_proof);
+    }
+    if (handle != NULL && strcmp(allowed(t), BY_PROOF) != 0) {
+        load(handle, by_password);
+    }
     if (handle != NULL && !set_options(handle, t)) {
         mysql_close(handle);
         handle = NULL;
@@ -154,6 +142,13 @@ MYSQL *hf__login_prepare(const struct hf__wire_target *t, hf_error *err)
 int hf__login_judge(MYSQL *handle, const struct hf__wire_target *t,
                     hf_error *err)
 {
+    if (strstr(mysql_error(handle), NO_FOLDER "/") != NULL) {
+        return hf__fail_native(err, HF_ENOTSUP, (int)mysql_errno(handle),
+                               "%s asks for a plugin of MariaDB's client "
+                               "library that is not installed here (see "
+                               "mariadb_config --plugindir)",
+                               t->shown);
+    }
     if (mysql_errno(handle) != NOT_ALLOWED) {
         return HF_OK;
     }
@@ -161,6 +156,7 @@ int hf__login_judge(MYSQL *handle, const struct hf__wire_target *t,
         err, HF_EUNSAFE, NOT_ALLOWED,
         "%s asks for more than a proof of the password (by caching_sha2_"
         "password, dialog or the like): name its certificate's authority "
-        "(ca=), or give the user mysql_native_password or ed25519",
+        "(ca=), use its unix socket, or give the user "
+        "mysql_native_password or ed25519",
         t->shown);
 }

@@ -248,7 +248,7 @@ static int begin(const struct hf__place *place, struct opened *o, hf_error *err)
     unsigned char page[PAGE_SIZE];
     int r;
 
-    if (unlink(place->path[HF__FILE_WAL]) != 0) {
+    if (unlink(place->path[HF__FILE_WAL]) != 0 && errno != ENOENT) {
         return fail(place, SQLITE_IOERR, err);
     }
     r = hf__place_make_beside(place, err);

@@ -294,6 +294,7 @@ static int make_one(const struct hf__place *place, const char *path,
     struct stat st;
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
                   place->mode);
+    int number = errno;
     int r;
 
     if (fd >= 0) {
@@ -302,6 +303,7 @@ static int make_one(const struct hf__place *place, const char *path,
         return HF_OK;
     }
     if (lstat(path, &st)) {
+        errno = number;
         return fail_errno(err, "create", path);
     }
     r = hf__place_judge(path, &st, err);

@@ -77,11 +77,11 @@ static int sleep_us(sqlite3_vfs *vfs, int us)
     return under->xSleep(under, us);
 }
 
-static int read_clock(sqlite3_vfs *vfs, double *ret_day)
+static int read_clock(sqlite3_vfs *vfs, sqlite3_int64 *ret_ms)
 {
     sqlite3_vfs *under = vfs->pAppData;
 
-    return under->xCurrentTime(under, ret_day);
+    return under->xCurrentTimeInt64(under, ret_ms);
 }
 
 static int last_error(sqlite3_vfs *vfs, int size, char *to)
@@ -91,8 +91,12 @@ static int last_error(sqlite3_vfs *vfs, int size, char *to)
     return under->xGetLastError ? under->xGetLastError(under, size, to) : 0;
 }
 
+/* By its name: what the application made the default it may free again. */
 sqlite3_vfs *hf__vfs_below(void)
 {
+    if (below == NULL) {
+        below = sqlite3_vfs_find("unix");
+    }
     if (below == NULL) {
         below = sqlite3_vfs_find(NULL);
     }
@@ -102,7 +106,7 @@ sqlite3_vfs *hf__vfs_below(void)
 static bool set_up(void)
 {
     if (shim.zName == NULL && hf__vfs_below() != NULL) {
-        shim = (sqlite3_vfs){.iVersion = 1,
+        shim = (sqlite3_vfs){.iVersion = 2,
                              .szOsFile = below->szOsFile,
                              .mxPathname = below->mxPathname,
                              .zName = "holdfast",
@@ -113,8 +117,8 @@ static bool set_up(void)
                              .xFullPathname = name_file,
                              .xRandomness = draw_bytes,
                              .xSleep = sleep_us,
-                             .xCurrentTime = read_clock,
-                             .xGetLastError = last_error};
+                             .xGetLastError = last_error,
+                             .xCurrentTimeInt64 = read_clock};
     }
     return shim.zName != NULL;
 }

@@ -56,8 +56,10 @@ TEST(a_database_is_taken_from_the_path)
     expect_open(url_of("redis://%s/", server));
     expect_open(url_of("redis://%s/7", server));
     expect_refused(url_of("redis://%s/999999", server), HF_EINVAL, "databases");
-    expect_refused(url_of("redis://%s/locks", server), HF_EINVAL, "\"locks\"");
-    expect_refused(url_of("redis://%s/-1", server), HF_EINVAL, "\"-1\"");
+    expect_refused(url_of("redis://%s/locks", server), HF_EINVAL,
+                   "no number of a database");
+    expect_refused(url_of("redis://%s/-1", server), HF_EINVAL,
+                   "no number of a database");
     expect_refused(url_of("redis://%s/99999999", server), HF_EINVAL,
-                   "99999999");
+                   "no number of a database");
 }

@@ -30,9 +30,9 @@ TEST(a_url_is_judged_before_anybody_is_asked)
                    "session_timeout");
     expect_refused("zookeeper://h/a?tls=require", HF_EINVAL, "tls");
     expect_refused("zookeeper://h/a?ca=/x", HF_EINVAL, "ca");
-    expect_refused("zookeeper://h/a//b", HF_EINVAL, "/a//b");
-    expect_refused("zookeeper://h/a/../b", HF_EINVAL, "/a/../b");
-    expect_refused("zookeeper://h/.", HF_EINVAL, "\"/.\"");
+    expect_refused("zookeeper://h/a//b", HF_EINVAL, "none of a node");
+    expect_refused("zookeeper://h/a/../b", HF_EINVAL, "none of a node");
+    expect_refused("zookeeper://h/.", HF_EINVAL, "none of a node");
     expect_refused("zookeeper://h/a%01", HF_EINVAL, "control");
     expect_refused("zookeeper:///a", HF_EINVAL, "server");
     expect_refused("zookeeper://ann@h/a", HF_EINVAL, "no password");
