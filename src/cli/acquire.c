@@ -4,6 +4,7 @@
  * is no lock: when stdout or --token-file cannot take it, the lock is given
  * back. Otherwise the lock outlives this process by its lease. Thread: main.
  */
+#include "src/cli/clock.h"
 #include "src/cli/event.h"
 #include "src/cli/exit.h"
 #include "src/cli/grant.h"
@@ -39,7 +40,8 @@ static void give_back(const struct cli_grant *g)
     hf_free(lock);
 }
 
-static int deliver_file(const struct cli_grant *g, const struct cli_text *text)
+static int deliver_file(const struct cli_grant *g, const struct cli_text *text,
+                        int64_t left_ms)
 {
     const struct cli_options *o = g->options;
 
@@ -48,7 +50,7 @@ static int deliver_file(const struct cli_grant *g, const struct cli_text *text)
                         "acquire: --token-file: cannot write %s: %s",
                         o->token_file, strerror(errno));
     }
-    if (!cli_output_held(text)) {
+    if (!cli_output_held(text, left_ms)) {
         return 0;
     }
     (void)cli_token_remove(o);
@@ -73,9 +75,12 @@ static int deliver(const struct cli_grant *g)
 {
     struct cli_text text CLI_AUTO(cli_text_fini) = {0};
     hf_error err = HF_ERROR_INIT;
+    int64_t end_ns;
+    int64_t left_ms;
     int r;
 
     /* Before it is detached, for then it has no time that remains. */
+    end_ns = cli_boot_ns() + hf_remaining_ms(g->claim.lock) * CLI_NS_PER_MS;
     add_answer(&text, g);
     r = hf_detach(g->claim.lock, &err);
     if (r) {
@@ -83,8 +88,9 @@ static int deliver(const struct cli_grant *g)
         return cli_fail(cli_exit_of(r), "acquire %s: %s", g->options->name,
                         err.text);
     }
-    r = g->options->token_file ? deliver_file(g, &text)
-                               : cli_output_held(&text);
+    left_ms = (end_ns - cli_boot_ns()) / CLI_NS_PER_MS;
+    r = g->options->token_file ? deliver_file(g, &text, left_ms)
+                               : cli_output_held(&text, left_ms);
     if (r) {
         give_back(g);
     }

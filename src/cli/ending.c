@@ -125,14 +125,15 @@ static void run(struct round *round, int64_t until_ns)
     }
 }
 
-/* A child of ours in the group, alive or not, holds its number until we wait
- * for it. Is there none, the number may be a stranger's. */
+/* Its leader, or a child of ours in the group, alive or not, holds its number
+ * until we wait for it. Is there none, the number may be a stranger's. */
 static bool is_group_ours(const struct cli_ending *ending)
 {
     siginfo_t info;
 
-    return ending->group && !waitid(P_PGID, (id_t)ending->group, &info,
-                                    WEXITED | WNOHANG | WNOWAIT | __WALL);
+    return ending->group &&
+           (ending->is_led || !waitid(P_PGID, (id_t)ending->group, &info,
+                                      WEXITED | WNOHANG | WNOWAIT | __WALL));
 }
 
 void cli_ending_pass(const struct cli_ending *ending, int number)

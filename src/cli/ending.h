@@ -13,6 +13,7 @@
 struct cli_ending {
     struct cli_tree tree;
     pid_t group;                      /* the command's; 0: not known */
+    bool is_led;                      /* its leader was not waited for */
     pid_t reported[CLI_REPORTED_MAX]; /* who was named already */
     int reported_count;
 };

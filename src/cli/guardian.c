@@ -275,6 +275,7 @@ static void take_report(struct guardian *g)
 static void handle_exit(struct guardian *g, int status)
 {
     take_report(g);
+    g->ending.is_led = false;
     g->is_exited = true;
     g->linger_ns = cli_boot_ns() + LINGER_MS * CLI_NS_PER_MS;
     g->over_ns = INT64_MAX;
@@ -365,6 +366,7 @@ static void start_child(struct guardian *g, struct cli_link_message *message)
         return;
     }
     g->ending.group = g->child;
+    g->ending.is_led = true;
     if (o->max_run_ms >= 0) {
         g->over_ns = cli_boot_ns() + o->max_run_ms * CLI_NS_PER_MS;
     }

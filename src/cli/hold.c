@@ -131,7 +131,7 @@ static int tell_held(const struct hold *h)
         cli_text_add(&text, "\n");
     }
     cli_grant_tell(g);
-    return cli_output_held(&text);
+    return cli_output_held(&text, INT64_MAX);
 }
 
 static int end_lost(const struct hold *h)

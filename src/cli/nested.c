@@ -24,6 +24,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct nested {
     const struct cli_options *options;
@@ -109,10 +110,21 @@ static void name_lost(struct nested *n)
                    n->result.status);
 }
 
+/* Elsewhere another process has that number: in containers it is 1. */
+static bool is_of_here(const hf_info *outer)
+{
+    const char *host = hf_info_host(outer);
+    char ours[256] = "";
+
+    return !gethostname(ours, sizeof ours - 1) && host && !strcmp(host, ours);
+}
+
 /* Is there a run that renews the grant, and ends us when it is lost? */
 static bool is_guarded(const struct nested *n)
 {
-    return cli_around_is((pid_t)hf_info_pid(find_outer(n)));
+    const hf_info *outer = find_outer(n);
+
+    return is_of_here(outer) && cli_around_is((pid_t)hf_info_pid(outer));
 }
 
 static void name_deadlock(struct nested *n)

@@ -29,8 +29,11 @@ static bool is_ready(int64_t end_ns)
     int64_t left_ms = (end_ns - cli_boot_ns()) / CLI_NS_PER_MS;
     int n = poll(&out, 1, left_ms > 0 ? (int)left_ms : 0);
 
+    if (n < 0 && errno == EINTR) {
+        return is_ready(end_ns);
+    }
     errno = n ? errno : ETIMEDOUT;
-    return n > 0 || (n < 0 && errno == EINTR);
+    return n > 0;
 }
 
 /* `end_ns` INT64_MAX: as long as it takes. */
@@ -72,10 +75,12 @@ int cli_output(const struct cli_text *text, int code)
     return output(text, code, INT64_MAX);
 }
 
-int cli_output_held(const struct cli_text *text)
+int cli_output_held(const struct cli_text *text, int64_t left_ms)
 {
+    int64_t haste_ms = left_ms < HASTE_MS ? left_ms : HASTE_MS;
+
     return output(text, CLI_EXIT_DONE,
-                  cli_boot_ns() + HASTE_MS * CLI_NS_PER_MS);
+                  cli_boot_ns() + haste_ms * CLI_NS_PER_MS);
 }
 
 void cli_output_owe(void)

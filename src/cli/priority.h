@@ -14,6 +14,7 @@ struct cli_priority {
     int policy; /* the rest is what it was */
     struct sched_param param;
     int nice;
+    int slack_ns; /* of its timers */
 };
 
 /* As high as needed, if we may; children don't get it. */

@@ -91,14 +91,26 @@ bool cli_process_is_there(const struct cli_process *process)
     return !faccessat(process->folder, "stat", F_OK, 0);
 }
 
+static bool is_known_to_work(void)
+{
+    static int fd = -2;
+
+    fd = fd == -2 ? open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : fd;
+    return fd >= 0 && !syscall(SYS_pidfd_send_signal, fd, 0, NULL, 0);
+}
+
 /* An old kernel, or a filter of system calls, knows no signal to a
- * descriptor; then the number, which was checked a moment ago, must do. */
+ * descriptor; then the number, which was checked a moment ago, must do. Where
+ * it does, EPERM is the process's own: its number may be another's by now. */
 bool cli_process_signal(const struct cli_process *process, int number)
 {
     if (process->folder >= 0 &&
         (!syscall(SYS_pidfd_send_signal, process->folder, number, NULL, 0) ||
          errno == ESRCH)) {
         return true;
+    }
+    if (process->folder >= 0 && errno == EPERM && is_known_to_work()) {
+        return false;
     }
     return !kill(process->pid, number) || errno != EPERM;
 }

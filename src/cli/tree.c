@@ -88,6 +88,19 @@ static void visit_other(struct walk *w, const struct cli_process *parent,
     cli_process_close(&child);
 }
 
+static void visit_one(struct walk *w, const struct cli_process *parent,
+                      pid_t pid)
+{
+    if (!has_time(w)) {
+        return;
+    }
+    if (parent->pid == w->self) {
+        visit_own(w, pid);
+    } else {
+        visit_other(w, parent, pid);
+    }
+}
+
 /* "12 345 6 ", which may be cut anywhere: `pid` is what was read of one. */
 static void visit_listed(struct walk *w, const struct cli_process *parent,
                          const char *text, ssize_t length, pid_t *pid)
@@ -95,12 +108,8 @@ static void visit_listed(struct walk *w, const struct cli_process *parent,
     for (ssize_t i = 0; i < length; i++) {
         if (text[i] >= '0' && text[i] <= '9') {
             *pid = *pid * 10 + (text[i] - '0');
-        } else if (*pid && has_time(w)) {
-            if (parent->pid == w->self) {
-                visit_own(w, *pid);
-            } else {
-                visit_other(w, parent, *pid);
-            }
+        } else if (*pid) {
+            visit_one(w, parent, *pid);
             *pid = 0;
         }
     }

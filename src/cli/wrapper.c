@@ -377,7 +377,8 @@ void cli_wrapper_serve(struct cli_wrapper *w)
         if (!w->is_guard_reaped) {
             (void)kill(w->guardian.pid, SIGKILL);
         }
-        cli_orphans_kill(&w->guardian, w->hook.pid, w->child);
+        cli_orphans_kill(&w->guardian, w->hook.is_reaped ? 0 : w->hook.pid,
+                         w->child);
         cli_event("internal", NULL,
                   "the guardian process died; what it guarded was killed");
     }

@@ -115,13 +115,15 @@ def a_storm_of_orphans_ends_with_max_run(t):
 @case
 def the_command_has_the_priority_of_the_caller(t):
     """The guardian may have another."""
-    look = ['sh', '-c', 'exec cut -d" " -f19,40,41 /proc/self/stat']
+    look = ['sh', '-c', 'cut -d" " -f19,40,41 /proc/self/stat; '
+            'exec cat /proc/self/timerslack_ns']
     for nice in '0', '7':
         plain = t.spawn(['nice', '-n', nice, *look]).wait()
         guarded = t.spawn(['nice', '-n', nice, t.holdfast, 'run', 'job', '--',
                            *look]).wait()
         t.code(guarded, 0)
-        t.equal(guarded.out, plain.out, 'nice, real-time priority, policy')
+        t.equal(guarded.out, plain.out,
+                'nice, real-time priority, policy, slack of timers')
 
 
 if __name__ == '__main__':
