@@ -30,34 +30,48 @@ void hf__nap_end(struct hf__nap *nap)
     }
 }
 
-static bool must_hold_back(struct hf__bells *bells, struct hf__op *const ops[],
-                           int n, hf__time now)
+static bool must_hold_back(const struct hf__nap *nap, struct hf__bells *bells,
+                           struct hf__op *const ops[], int n, hf__time now)
 {
     bool must = false;
 
     for (int i = 0; i < n; i++) {
         if (ops[i]->kind == HF__OP_ACQUIRE &&
-            hf__bells_must_hold_back(bells, hf__chime_of(&ops[i]->key), now)) {
+            hf__bells_must_hold_back(bells, hf__chime_of(&ops[i]->key),
+                                     &nap->lobby, now)) {
             must = true;
         }
     }
     return must;
 }
 
-void hf__nap_hold_back(struct hf__nap *nap, struct hf__head *head,
+bool hf__nap_hold_back(struct hf__nap *nap, struct hf__head *head,
                        struct hf__bells *bells, struct hf__op *const ops[],
                        int n, hf__time deadline)
 {
     hf__time now = hf__now();
     hf__time limit = hf__after_ms(now, HF__GRACE_MS + 1);
+    bool has_waited = false;
 
     limit = hf__earlier(limit, deadline);
-    while (must_hold_back(bells, ops, n, now) && hf__before(now, limit) &&
+    while (must_hold_back(nap, bells, ops, n, now) && hf__before(now, limit) &&
            !hf__is_interrupted(head)) {
         unsigned seen = hf__parker_seen(&nap->parker);
 
         now = hf__after_ns(now, hf__random_between(HF__MS / 10, HF__MS / 2));
         hf__park(&nap->parker, seen, hf__earlier(now, limit));
         now = hf__now();
+        has_waited = true;
+        hf__bells_look(bells, &nap->lobby);
     }
+    return has_waited;
+}
+
+void hf__nap_tell_taken(struct hf__nap *nap, struct hf__bells *bells,
+                        const struct hf__op *op)
+{
+    if (op->kind != HF__OP_ACQUIRE) {
+        hf__bells_look(bells, &nap->lobby); /* it was another's all along */
+    }
+    hf__bells_taken(bells, hf__chime_of(&op->key), &nap->lobby);
 }

@@ -16,6 +16,7 @@
 struct hf__nap {
     struct hf__parker parker;
     _Atomic(atomic_uint *) word; /* its name, see words.h; NULL: none */
+    struct hf__lobby lobby;      /* as seen before a batch */
 };
 
 /* Until the word is no longer `seen`, or the limit, or an interrupt. */
@@ -48,9 +49,12 @@ static inline int64_t hf__ticket_idle_ms(const struct hf__words *words,
     return hf__between_ns(seen, now) / HF__MS;
 }
 
-/* Before a batch with acquires: let a waiter that was just woken have its
- * try; see bells.h. */
-void hf__nap_hold_back(struct hf__nap *, struct hf__head *, struct hf__bells *,
+/* Before a batch with acquires, the lobby just seen: let a waiter that was just
+ * woken have its try; see bells.h. True: it was waited for. */
+bool hf__nap_hold_back(struct hf__nap *, struct hf__head *, struct hf__bells *,
                        struct hf__op *const ops[], int n, hf__time deadline);
+/* The operation of that batch took its name. */
+void hf__nap_tell_taken(struct hf__nap *, struct hf__bells *,
+                        const struct hf__op *);
 
 #endif

@@ -40,8 +40,25 @@ size_t hf__bells_word(const struct hf__bells *bells, struct hf__chime name)
 
 size_t hf__bells_any(const struct hf__bells *bells)
 {
-    return bells->at + offsetof(struct hf__belfry, any) +
+    return bells->at + offsetof(struct hf__belfry, lobby.any) +
            offsetof(struct hf__bell, word);
+}
+
+void hf__bells_look(const struct hf__bells *bells, struct hf__lobby *ret_lobby)
+{
+    /* What was changed before is seen by whoever is counted after this. */
+    atomic_thread_fence(memory_order_seq_cst);
+    hf__words_read(bells->words, bells->at + offsetof(struct hf__belfry, lobby),
+                   ret_lobby, sizeof *ret_lobby);
+}
+
+/* Who is not counted yet has not read the record yet. */
+static struct hf__lobby read_lobby(const struct hf__bells *bells)
+{
+    struct hf__lobby lobby;
+
+    hf__bells_look(bells, &lobby);
+    return lobby;
 }
 
 /* What stands there now; not the bell itself. */
@@ -58,6 +75,13 @@ static void set_grace(const struct hf__bells *bells, size_t at, unsigned value)
     hf__words_set(bells->words, at + offsetof(struct hf__bell, grace), value);
 }
 
+/* Of two who say it at the same time one may be heard: both are near. */
+static void announce_grace(const struct hf__bells *bells, unsigned value)
+{
+    hf__words_set(bells->words,
+                  bells->at + offsetof(struct hf__belfry, lobby.grace), value);
+}
+
 /* Nobody sleeps on the grace. */
 static void count(const struct hf__bells *bells, size_t at, size_t member,
                   int by)
@@ -72,49 +96,77 @@ static unsigned stamp(hf__time t)
     return (unsigned)(t.ns / HF__MS) | 1u;
 }
 
-void hf__bells_taken(struct hf__bells *bells, struct hf__chime name)
+/* What was left there long ago is not near now. */
+static bool is_near(unsigned grace, hf__time now)
+{
+    unsigned left = grace - stamp(now);
+
+    return grace != 0 && left != 0 && left <= HF__GRACE_MS + 1;
+}
+
+void hf__bells_taken(struct hf__bells *bells, struct hf__chime name,
+                     const struct hf__lobby *lobby)
 {
     size_t at = bell_at(bells, name);
     atomic_uchar *pass = &bells->passes[hf__bell_index(name)];
 
-    count(bells, at, offsetof(struct hf__bell, word), 1);
+    if (lobby->sleepers > 0) {
+        count(bells, at, offsetof(struct hf__bell, word), 1);
+    }
     if (atomic_load(pass) == HF__WENT_FIRST) {
         atomic_store(pass, 0);
         set_grace(bells, at, 0);
     }
 }
 
-static void ring_any(const struct hf__bells *bells)
+static void ring_any(const struct hf__bells *bells,
+                     const struct hf__lobby *lobby)
 {
-    size_t any = hf__bells_any(bells);
+    if (lobby->any.sleepers > 0) {
+        (void)hf__words_ring(bells->words, hf__bells_any(bells), INT_MAX);
+    }
+}
 
-    if (hf__words_get(bells->words, any + offsetof(struct hf__bell, sleepers)) >
-        0) {
-        (void)hf__words_ring(bells->words, any, INT_MAX);
+/* The grace comes first, or who is woken could be overtaken. */
+static void wake_one(const struct hf__bells *bells, size_t at,
+                     const struct hf__bell *bell)
+{
+    unsigned grace = stamp(hf__after_ms(hf__now(), HF__GRACE_MS));
+
+    set_grace(bells, at, grace);
+    announce_grace(bells, grace);
+    if (hf__words_ring(bells->words, at, bell->tag ? 1 : INT_MAX) == 0) {
+        set_grace(bells, at, 0);
     }
 }
 
 void hf__bells_freed(struct hf__bells *bells, struct hf__chime name)
 {
+    struct hf__lobby lobby = read_lobby(bells);
     size_t at = bell_at(bells, name);
-    /* Who is not counted yet has not read the record yet. */
-    struct hf__bell bell = read_bell(bells, at);
+    struct hf__bell bell;
 
+    if (lobby.sleepers == 0) {
+        return;
+    }
+    bell = read_bell(bells, at);
     if (bell.sleepers > 0) {
-        set_grace(bells, at, stamp(hf__after_ms(hf__now(), HF__GRACE_MS)));
-        if (hf__words_ring(bells->words, at, bell.tag ? 1 : INT_MAX) == 0) {
-            set_grace(bells, at, 0);
-        }
+        wake_one(bells, at, &bell);
     } else {
         count(bells, at, offsetof(struct hf__bell, word), 1);
     }
-    ring_any(bells);
+    ring_any(bells, &lobby);
 }
 
 void hf__bells_ring(struct hf__bells *bells, struct hf__chime whose)
 {
+    struct hf__lobby lobby = read_lobby(bells);
+
+    if (lobby.sleepers == 0) {
+        return;
+    }
     (void)hf__words_ring(bells->words, hf__bells_word(bells, whose), INT_MAX);
-    ring_any(bells);
+    ring_any(bells, &lobby);
 }
 
 void hf__bells_allow(struct hf__bells *bells, struct hf__chime name)
@@ -123,14 +175,16 @@ void hf__bells_allow(struct hf__bells *bells, struct hf__chime name)
 }
 
 bool hf__bells_must_hold_back(struct hf__bells *bells, struct hf__chime name,
-                              hf__time now)
+                              const struct hf__lobby *lobby, hf__time now)
 {
     atomic_uchar *pass = &bells->passes[hf__bell_index(name)];
     unsigned grace = 0;
-    unsigned left = 0;
 
     if (atomic_load(pass) == HF__GOES_FIRST) {
         atomic_store(pass, HF__WENT_FIRST);
+        return false;
+    }
+    if (!is_near(lobby->grace, now)) {
         return false;
     }
     grace = hf__words_get(bells->words, bell_at(bells, name) +
@@ -138,17 +192,24 @@ bool hf__bells_must_hold_back(struct hf__bells *bells, struct hf__chime name,
     if (grace == 0) {
         return false;
     }
-    /* What was left there long ago is not near now. */
     atomic_store(pass, HF__WENT_FIRST);
-    left = grace - stamp(now);
-    return left != 0 && left <= HF__GRACE_MS + 1;
+    return is_near(grace, now);
 }
 
 static size_t sleep_at(const struct hf__bells *bells, struct hf__chime name,
                        bool is_alone)
 {
     return is_alone ? bell_at(bells, name)
-                    : bells->at + offsetof(struct hf__belfry, any);
+                    : bells->at + offsetof(struct hf__belfry, lobby.any);
+}
+
+/* Of all bells. */
+static void count_all(const struct hf__bells *bells, int by)
+{
+    size_t lobby = bells->at + offsetof(struct hf__belfry, lobby);
+
+    hf__words_add(bells->words, lobby + offsetof(struct hf__lobby, sleepers),
+                  by, lobby + offsetof(struct hf__lobby, grace));
 }
 
 void hf__bells_arm(struct hf__bells *bells, struct hf__chime name,
@@ -158,6 +219,7 @@ void hf__bells_arm(struct hf__bells *bells, struct hf__chime name,
     unsigned tag = (unsigned)(hash_of(name) >> 32) | 1u;
     struct hf__bell bell;
 
+    count_all(bells, 1);
     count(bells, at, offsetof(struct hf__bell, sleepers), 1);
     bell = read_bell(bells, at);
     if (bell.tag != tag) {
@@ -171,6 +233,7 @@ void hf__bells_disarm(struct hf__bells *bells, struct hf__chime name,
 {
     count(bells, sleep_at(bells, name, is_alone),
           offsetof(struct hf__bell, sleepers), -1);
+    count_all(bells, -1);
 }
 
 /* ---- stamps: 24 bits tell whose, the rest is milliseconds */

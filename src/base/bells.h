@@ -3,12 +3,13 @@
  * Words in shared memory by which threads of all processes wake each other,
  * told apart by the hash of a name.
  *
- * A name's bucket has a word that is bumped after each change of its record,
- * and a count of those who sleep on it, so that a release with nobody waiting
- * wakes nobody. A release wakes one sleeper, or all where names share
- * the bucket. The one that was woken has some milliseconds of grace, in which
- * processes that did not wait hold back: else whoever releases and acquires
- * in a loop would always win against the sleeper's wake-up, and starve it.
+ * A name's bucket has a word that is bumped after each change of its record
+ * while anybody sleeps, and a count of those who sleep on it, so that a release
+ * with nobody waiting wakes nobody. A release wakes one sleeper, or all where
+ * names share the bucket. The one that was woken has some milliseconds of
+ * grace, in which processes that did not wait hold back: else whoever releases
+ * and acquires in a loop would always win against the sleeper's wake-up, and
+ * starve it.
  *
  * Who waits in line sleeps on a bell of its own, told apart by its token: it
  * is rung when its turn has come, and needs no grace, for the order is kept by
@@ -37,9 +38,17 @@ struct hf__bell {
     atomic_uint grace;            /* until when a woken waiter goes first */
 };
 
+/* What is read of all bells at once: with nobody asleep no bell is looked at.
+ */
+struct hf__lobby {
+    _Alignas(8) atomic_uint sleepers; /* of all bells, counted like theirs */
+    atomic_uint grace;   /* until when some woken waiter goes first */
+    struct hf__bell any; /* for who waits for several names */
+};
+
 /* In shared memory; all zero is ready for use. */
 struct hf__belfry {
-    struct hf__bell any; /* for who waits for several names */
+    struct hf__lobby lobby;
     struct hf__bell bell[HF__BELLS];
 };
 
@@ -78,8 +87,13 @@ unsigned hf__bell_index(struct hf__chime);
 size_t hf__bells_word(const struct hf__bells *, struct hf__chime);
 size_t hf__bells_any(const struct hf__bells *);
 
-/* After the change. */
-void hf__bells_taken(struct hf__bells *, struct hf__chime);
+/* What stands in the lobby now. */
+void hf__bells_look(const struct hf__bells *, struct hf__lobby *ret_lobby);
+
+/* After the change. lobby: seen before it, for one that was free, since whoever
+ * is counted meanwhile sees that; else after it. */
+void hf__bells_taken(struct hf__bells *, struct hf__chime,
+                     const struct hf__lobby *lobby);
 void hf__bells_freed(struct hf__bells *, struct hf__chime);
 
 /* Wake all who sleep there, without grace: the one in line whose turn has come,
@@ -89,9 +103,9 @@ void hf__bells_ring(struct hf__bells *, struct hf__chime);
 /* A watch of this process on the name fired: it goes first, once. */
 void hf__bells_allow(struct hf__bells *, struct hf__chime);
 /* Must an acquire of the name still hold back for a woken waiter? Takes the
- * permission that hf__bells_allow() gave. */
+ * permission that hf__bells_allow() gave. lobby: as just seen. */
 bool hf__bells_must_hold_back(struct hf__bells *, struct hf__chime,
-                              hf__time now);
+                              const struct hf__lobby *lobby, hf__time now);
 
 /* Count as a sleeper, before reading the record, and no longer. Alone: on
  * the name's own word; else on that for several names. */

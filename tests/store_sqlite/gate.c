@@ -5,9 +5,11 @@
  */
 #include "src/backend/sqlite/gate.h"
 #include "src/backend/sqlite/ofd.h"
+#include "src/backend/sqlite/side.h"
 #include "tests/store_sqlite/world.h"
 
 #include <fcntl.h>
+#include <sqlite3.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -38,6 +40,30 @@ TEST(an_empty_gate_is_open)
         hf__gate_leave(at_gate(), ticket);
     }
     EXPECT_IS(atomic_load(&gate.serving), atomic_load(&gate.next));
+}
+
+static bool is_empty(void)
+{
+    const struct hf__gate_front front = {atomic_load(&gate.next),
+                                         atomic_load(&gate.serving)};
+
+    return hf__gate_is_empty(&front);
+}
+
+TEST(a_queue_is_seen_until_the_last_has_left)
+{
+    unsigned first;
+    unsigned none;
+
+    EXPECT(is_empty());
+    EXPECT_IS(hf__gate_enter(at_gate(), &head, in_ms(1000), &first), HF_OK);
+    EXPECT(!is_empty());
+    EXPECT_IS(hf__gate_enter(at_gate(), &head, in_ms(1), &none), HF_EUNAVAIL);
+    EXPECT(!is_empty());
+    hf__gate_leave(at_gate(), first);
+    EXPECT(is_empty());
+    atomic_fetch_sub(&gate.next, 1); /* by one who was slow to write it */
+    EXPECT(is_empty());
 }
 
 TEST(who_does_not_leave_is_passed_over)
@@ -106,6 +132,68 @@ TEST(a_queue_that_cannot_be_is_set_right)
     EXPECT_SOON(now_us() - began, HF__GATE_LIMIT_MS * 1000);
     EXPECT_IS(hf__gate_enter(at_gate(), &head, in_ms(0), &ticket), HF_OK);
     hf__gate_leave(at_gate(), ticket);
+}
+
+static unsigned tickets_given(void)
+{
+    int fd = open(path_of("-holdfast"), O_RDONLY | O_CLOEXEC);
+    unsigned next = 0;
+
+    EXPECT_IS(
+        pread(fd, &next, sizeof next, offsetof(struct hf__board, gate.next)),
+        sizeof next);
+    (void)close(fd);
+    return next;
+}
+
+/* Another program's transaction, as of one who came when nobody queued. */
+static void write_meanwhile(struct stage *stage, int index)
+{
+    sqlite3 *db = NULL;
+
+    (void)index;
+    EXPECT_IS(sqlite3_open(path_of(""), &db), SQLITE_OK);
+    EXPECT_IS(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+    atomic_fetch_add(&stage->ready, 1);
+    until(&stage->go, 1);
+    EXPECT_IS(sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
+    (void)sqlite3_close(db);
+}
+
+static void acquire_once(struct stage *stage, int index)
+{
+    PEER(me);
+
+    (void)index;
+    EXPECT_IS(acquire(&me, "job", 1000), HF_OK);
+    atomic_fetch_add(&stage->ready, 1);
+}
+
+/* Who finds the write lock taken queues, and whoever comes then stands
+ * behind him; with nobody there no ticket is given. */
+TEST(only_who_must_wait_takes_a_ticket)
+{
+    struct stage *stage = stage_new();
+    PEER(me);
+    pid_t writer;
+    pid_t waiter;
+    int64_t began = now_us();
+
+    EXPECT_IS(acquire(&me, "mine", 1000), HF_OK);
+    EXPECT_IS(tickets_given(), 0);
+    writer = start(write_meanwhile, stage, 0);
+    until(&stage->ready, 1);
+    waiter = start(acquire_once, stage, 1);
+    while (tickets_given() == 0 && now_us() - began < 30000000) {
+        hf__test_pause_ms(1);
+    }
+    EXPECT_IS(tickets_given(), 1);
+    atomic_store(&stage->go, 1);
+    until(&stage->ready, 2);
+    EXPECT_IS(finish(writer), 0);
+    EXPECT_IS(finish(waiter), 0);
+    EXPECT_IS(acquire(&me, "another", 1000), HF_OK);
+    EXPECT_IS(tickets_given(), 1);
 }
 
 /* An opener that was stopped in the door. */

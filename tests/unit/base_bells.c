@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stamps of those in line: each its own, also where many are near each other.
+ * Bells: rung only while somebody sleeps. Stamps of those in line: each its
+ * own, also where many are near each other.
  */
 #include "src/base/bells.h"
 #include "tests/lib/test.h"
@@ -88,4 +89,84 @@ TEST(what_was_not_seen_longest_gives_way)
         expect_seen(i, 1 + i);
     }
     expect_seen(0, 0);
+}
+
+static struct hf__belfry belfry;
+static struct hf__bells bells;
+
+static void begin_bells(void)
+{
+    hf__words_fini(&words);
+    memset(&belfry, 0, sizeof belfry);
+    memset(&bells, 0, sizeof bells);
+    hf__words_own(&words, &belfry, sizeof belfry);
+    bells.words = &words;
+}
+
+static unsigned word_of(const struct token *name)
+{
+    return hf__words_get(&words, hf__bells_word(&bells, chime_of(name)));
+}
+
+static void change(const struct token *name)
+{
+    struct hf__lobby lobby;
+
+    hf__bells_look(&bells, &lobby);
+    hf__bells_taken(&bells, chime_of(name), &lobby);
+    hf__bells_freed(&bells, chime_of(name));
+}
+
+TEST(with_nobody_asleep_no_bell_is_touched)
+{
+    static const struct hf__belfry untouched;
+    struct token name = numbered(1);
+
+    begin_bells();
+    change(&name);
+    hf__bells_ring(&bells, chime_of(&name));
+    EXPECT_IS(memcmp(&belfry, &untouched, sizeof belfry), 0);
+}
+
+/* Who is in line sleeps on a bell of its own, and minds the name's word too. */
+TEST(while_anybody_sleeps_each_change_is_told)
+{
+    struct token name = numbered(1);
+    struct token ticket = numbered(2);
+
+    for (int is_alone = 0; is_alone < 2; is_alone++) {
+        begin_bells();
+        hf__bells_arm(&bells, chime_of(&ticket), is_alone);
+        change(&name);
+        EXPECT_IS(word_of(&name), 2);
+        hf__bells_ring(&bells, chime_of(&ticket));
+        EXPECT_IS(word_of(&ticket), 1);
+        EXPECT_IS(hf__words_get(&words, hf__bells_any(&bells)),
+                  is_alone ? 0 : 2);
+        hf__bells_disarm(&bells, chime_of(&ticket), is_alone);
+        change(&name);
+        EXPECT_IS(word_of(&name), 2);
+    }
+}
+
+/* A waiter that was counted and is woken goes first, by any path. */
+TEST(a_grace_is_seen_in_the_lobby)
+{
+    struct token name = numbered(1);
+    struct token other = numbered(2);
+    struct hf__lobby lobby;
+    hf__time now = hf__now();
+    unsigned grace =
+        (unsigned)(hf__after_ms(now, HF__GRACE_MS).ns / HF__MS) | 1u;
+
+    begin_bells();
+    atomic_store(&belfry.bell[hf__bell_index(chime_of(&name))].grace, grace);
+    hf__bells_look(&bells, &lobby);
+    EXPECT(!hf__bells_must_hold_back(&bells, chime_of(&name), &lobby, now));
+    atomic_store(&belfry.lobby.grace, grace);
+    hf__bells_look(&bells, &lobby);
+    EXPECT(hf__bells_must_hold_back(&bells, chime_of(&name), &lobby, now));
+    EXPECT(!hf__bells_must_hold_back(&bells, chime_of(&other), &lobby, now));
+    now = hf__after_ms(now, 2L * HF__GRACE_MS);
+    EXPECT(!hf__bells_must_hold_back(&bells, chime_of(&name), &lobby, now));
 }

@@ -88,7 +88,6 @@ static int settle(const struct hf__cell *cell, struct hf__op *op,
                   const struct hf__file_outcome *out)
 {
     struct hf__file *s = cell->s;
-    struct hf__chime name = hf__chime_of(&op->key);
 
     op->ret_reason = out->reason;
     if (out->fence != 0 || out->result == HF_LOST) {
@@ -98,7 +97,7 @@ static int settle(const struct hf__cell *cell, struct hf__op *op,
         hf__file_held_remove(&s->side->held, &op->key, &out->let_go);
     }
     if (out->is_taken) {
-        hf__bells_taken(&s->side->bells, name);
+        hf__nap_tell_taken(&s->nap, &s->side->bells, op);
     }
     if (out->is_broken) {
         hf__breaks_tell(&s->side->words, HF__ON_FILE_BOARD(breaks),
@@ -335,8 +334,8 @@ int hf__file_execute(void *state, struct hf__op *ops[], int n,
 
     s->deadline = deadline;
     if (r == HF_OK) {
-        hf__nap_hold_back(&s->nap, &s->head, &s->side->bells, ops, n,
-                          s->deadline);
+        (void)hf__nap_hold_back(&s->nap, &s->head, &s->side->bells, ops, n,
+                                s->deadline);
     }
     for (int i = 0; i < n; i++) {
         ops[i]->result =

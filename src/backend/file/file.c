@@ -36,11 +36,13 @@ static int file_open(void *state, const struct hf__url *url, const char *allow,
     return r;
 }
 
-int hf__file_check_ground(const struct hf__file *s, hf_error *err)
+int hf__file_check_ground(struct hf__file *s, hf_error *err)
 {
     int r = hf__file_place_check(&s->place, err);
 
-    return r == HF_OK ? hf__file_side_check(s->side, &s->place, err) : r;
+    return r == HF_OK
+               ? hf__file_side_check(s->side, &s->place, &s->nap.lobby, err)
+               : r;
 }
 
 static void close_cell(struct hf__cell *cell)

@@ -37,8 +37,7 @@ static inline bool hf__file_is_over(struct hf__file *s)
 }
 
 /* HF_OK, or HF_EUNSAFE: the folder or the side file is not what it was. */
-HF_MUST_CHECK int hf__file_check_ground(const struct hf__file *s,
-                                        hf_error *err);
+HF_MUST_CHECK int hf__file_check_ground(struct hf__file *s, hf_error *err);
 
 int hf__file_execute(void *state, struct hf__op *ops[], int n,
                      hf__time deadline, hf_error *err);

@@ -41,12 +41,14 @@ int hf__file_side_probe(const struct hf__file_side *side, uint64_t life)
 }
 
 int hf__file_side_check(const struct hf__file_side *side,
-                        const struct hf__file_place *place, hf_error *err)
+                        const struct hf__file_place *place,
+                        struct hf__lobby *ret_lobby, hf_error *err)
 {
-    struct hf__file_head head;
+    struct hf__file_threshold seen;
 
-    hf__words_read(&side->words, HF__ON_FILE_BOARD(head), &head, sizeof head);
-    if (memcmp(&head, &our_head, sizeof head) != 0) {
+    hf__words_read(&side->words, HF__ON_FILE_BOARD(head), &seen, sizeof seen);
+    *ret_lobby = seen.lobby;
+    if (memcmp(&seen.head, &our_head, sizeof our_head) != 0) {
         return hf__fail(err, HF_EUNSAFE,
                         "%s/%s was cut off or written over while in use; stop "
                         "all programs that use %s, then start them again",

@@ -40,12 +40,21 @@ struct hf__file_head {
 
 struct hf__file_board {
     struct hf__file_head head;
-    struct hf__belfry belfry;
+    struct hf__belfry belfry; /* its lobby beside the head */
     struct hf__breaks breaks;
     struct hf__stamps stamps;
     /* By bell: no bound grant of its names has a lease beyond (boot clock). */
     _Alignas(8) int64_t until_us[HF__BELLS];
 };
+
+/* What is looked at before each batch, in one step. */
+struct hf__file_threshold {
+    struct hf__file_head head;
+    struct hf__lobby lobby;
+};
+_Static_assert(offsetof(struct hf__file_board, belfry.lobby) ==
+                   offsetof(struct hf__file_threshold, lobby),
+               "a threshold is what the board begins with");
 
 /* Where a part of the board is. */
 #define HF__ON_FILE_BOARD(member) offsetof(struct hf__file_board, member)
@@ -80,9 +89,11 @@ void hf__file_side_put(struct hf__file_side *side);
 /* 1: the process of that life is there; 0: it is gone; −1: can't tell. */
 int hf__file_side_probe(const struct hf__file_side *side, uint64_t life);
 
-/* HF_OK, or HF_EUNSAFE: the file was cut off, or written over in place. */
+/* HF_OK, or HF_EUNSAFE: the file was cut off, or written over in place. Gives
+ * what stands in the bells' lobby. */
 HF_MUST_CHECK int hf__file_side_check(const struct hf__file_side *side,
                                       const struct hf__file_place *place,
+                                      struct hf__lobby *ret_lobby,
                                       hf_error *err);
 
 /* Note how long a name is held at most. */

@@ -34,7 +34,7 @@ static void settle_one(struct hf__sqlite *s, struct hf__op *op,
         hf__held_extend(&s->side->held, &op->token, out->extend_us);
     }
     if (out->is_taken) {
-        hf__bells_taken(&s->side->bells, hf__chime_of(&op->key));
+        hf__nap_tell_taken(&s->nap, &s->side->bells, op);
     }
     if (out->is_freed) {
         hf__bells_freed(&s->side->bells, hf__chime_of(&op->key));
@@ -187,20 +187,38 @@ static int transact(struct hf__sqlite *s, struct hf__op *ops[], int n,
     return rc;
 }
 
-static int take_turn(struct hf__sqlite *s, struct hf__op *ops[], int n,
-                     bool *ret_is_unknown)
+/* Stand in the queue for it. */
+static int queue_up(struct hf__sqlite *s, struct hf__op *ops[], int n,
+                    bool *ret_is_unknown)
 {
     struct hf__gate_at gate = hf__side_gate(s->side);
     unsigned ticket;
     int rc;
 
-    *ret_is_unknown = false;
-    s->fence_wanted = 0;
     if (hf__gate_enter(gate, &s->head, s->deadline, &ticket)) {
         return SQLITE_BUSY;
     }
     rc = transact(s, ops, n, ret_is_unknown);
     hf__gate_leave(gate, ticket);
+    return rc;
+}
+
+static int take_turn(struct hf__sqlite *s, struct hf__op *ops[], int n,
+                     bool *ret_is_unknown)
+{
+    int rc = SQLITE_BUSY;
+
+    *ret_is_unknown = false;
+    s->fence_wanted = 0;
+    s->is_hasty = s->has_no_queue;
+    if (s->has_no_queue) {
+        s->has_no_queue = false; /* it may differ the next time */
+        rc = transact(s, ops, n, ret_is_unknown);
+    }
+    if ((rc & 0xff) == SQLITE_BUSY && !*ret_is_unknown) {
+        s->fence_wanted = 0;
+        rc = queue_up(s, ops, n, ret_is_unknown);
+    }
     if (rc == SQLITE_OK) {
         settle(s, ops, n);
     }
@@ -306,11 +324,16 @@ int hf__sqlite_execute(void *state, struct hf__op *ops[], int n,
                        hf__time deadline, hf_error *err)
 {
     struct hf__sqlite *s = state;
+    struct hf__threshold seen;
     int r = HF_OK;
     int count;
 
     hf__sqlite_begin(s, deadline, err);
-    hf__nap_hold_back(&s->nap, &s->head, &s->side->bells, ops, n, s->deadline);
+    hf__side_look(s->side, &seen);
+    s->nap.lobby = seen.lobby;
+    s->has_no_queue = !hf__nap_hold_back(&s->nap, &s->head, &s->side->bells,
+                                         ops, n, s->deadline) &&
+                      hf__gate_is_empty(&seen.front);
     hf__pool_take(s);
     for (int i = 0; i < n && r == HF_OK; i += count) {
         count = n - i < HF__SQLITE_BATCH ? n - i : HF__SQLITE_BATCH;

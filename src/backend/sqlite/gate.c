@@ -129,18 +129,19 @@ static int wait_turn(struct hf__gate_at gate, struct hf__head *head,
     }
 }
 
+/* Behind the turn was left by one who was slow to write it. */
+bool hf__gate_is_empty(const struct hf__gate_front *front)
+{
+    return (int)(front->next - front->serving) <= 0;
+}
+
 int hf__gate_enter(struct hf__gate_at gate, struct hf__head *head,
                    hf__time deadline, unsigned *ret_ticket)
 {
-    struct {
-        unsigned next;
-        unsigned serving;
-    } seen;
+    struct hf__gate_front seen;
 
     hf__words_read(gate.words, next_at(gate), &seen, sizeof seen);
-    /* Behind the turn was left by one who was slow to write it. */
-    *ret_ticket =
-        (int)(seen.next - seen.serving) < 0 ? seen.serving : seen.next;
+    *ret_ticket = hf__gate_is_empty(&seen) ? seen.serving : seen.next;
     hf__words_set(gate.words, next_at(gate), *ret_ticket + 1);
     return *ret_ticket == seen.serving
                ? HF_OK

@@ -24,11 +24,18 @@
 
 /* In shared words; all zero is a gate that nobody stands at. */
 struct hf__gate {
+    /* By ticket modulo HF__GATE_SLOTS: */
+    _Alignas(8) atomic_uint turn[HF__GATE_SLOTS]; /* bumped when it comes */
+    atomic_uint abandoned[HF__GATE_SLOTS]; /* ticket + 1 that was given up */
+    /* Seen together, see hf__gate_front. */
     _Alignas(8) atomic_uint next; /* the ticket for the next who comes */
     atomic_uint serving;          /* the ticket whose turn it is */
-    /* By ticket modulo HF__GATE_SLOTS: */
-    atomic_uint turn[HF__GATE_SLOTS];      /* bumped when the turn comes */
-    atomic_uint abandoned[HF__GATE_SLOTS]; /* ticket + 1 that was given up */
+};
+
+/* The end of a gate, as once seen. */
+struct hf__gate_front {
+    unsigned next;
+    unsigned serving;
 };
 
 /* Where one is. */
@@ -36,6 +43,11 @@ struct hf__gate_at {
     const struct hf__words *words;
     size_t at;
 };
+
+/* Does nobody queue? Then a turn may be done without: who tries for the write
+ * lock at once, and comes in for a turn if it is not to be had, passes nobody
+ * who waits by more than that one try. */
+bool hf__gate_is_empty(const struct hf__gate_front *);
 
 /* Wait for a turn. HF_OK: go on, and leave() with the ticket. HF_EUNAVAIL:
  * the deadline passed or the call was interrupted; there is no ticket. */

@@ -57,6 +57,13 @@ bool hf__side_is_spoilt(const struct hf__side *side)
     return memcmp(&head, &hf__our_head, sizeof head) != 0;
 }
 
+void hf__side_look(const struct hf__side *side,
+                   struct hf__threshold *ret_threshold)
+{
+    hf__words_read(&side->words, HF__ON_BOARD(gate.next), ret_threshold,
+                   sizeof *ret_threshold);
+}
+
 void hf__side_drop_ballast(struct hf__side *side)
 {
     /* Keeps the board's last block whole: holes are cut along blocks. */

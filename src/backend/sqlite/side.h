@@ -44,14 +44,25 @@ struct hf__board_head {
 
 extern const struct hf__board_head hf__our_head;
 
+/* What is looked at before each batch, in one step. */
+struct hf__threshold {
+    _Alignas(8) struct hf__gate_front front;
+    struct hf__lobby lobby;
+};
+
 struct hf__board {
     struct hf__board_head head;
     struct hf__shared_ids ids; /* read and written behind the door only */
     struct hf__gate gate;
-    struct hf__belfry belfry;
+    struct hf__belfry belfry; /* its lobby beside the gate's front */
     struct hf__stamps stamps;
     struct hf__breaks breaks;
 };
+
+_Static_assert(offsetof(struct hf__board, belfry.lobby) ==
+                   offsetof(struct hf__board, gate.next) +
+                       offsetof(struct hf__threshold, lobby),
+               "a threshold is one piece of the board");
 
 /* One side file in this process, shared by its sessions. */
 struct hf__side {
@@ -111,6 +122,10 @@ void hf__side_drop_ballast(struct hf__side *side);
 uint64_t hf__side_life(const struct hf__side *side, const char *text);
 /* 1: the process of that life is there; 0: it is gone; −1: can't tell. */
 int hf__side_probe(const struct hf__side *side, uint64_t life);
+
+/* What stands on the threshold now. */
+void hf__side_look(const struct hf__side *side,
+                   struct hf__threshold *ret_threshold);
 
 /* Where a part of the board is. */
 #define HF__ON_BOARD(member) offsetof(struct hf__board, member)

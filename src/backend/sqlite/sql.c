@@ -317,21 +317,25 @@ int hf__sql_status(const struct hf__sqlite *s, int rc, hf_error *err)
 
 /* ---- opening */
 
-/* Somebody who does not stand at the gate has the write lock: a shell, a
- * backup. Short sleeps of changing length, so that two who wait for each
- * other's lock do not keep step. */
+/* Somebody who does not stand at the gate has the write lock: one who came
+ * when nobody queued, and is about to be ready; a shell, a backup. Short sleeps
+ * of changing length, so that two who wait for each other's lock do not keep
+ * step. */
 static int wait_for_stranger(void *arg, int count)
 {
     struct hf__connection *db = arg;
     struct hf__sqlite *s = db->session;
-    int64_t longest = count < 10 ? HF__MS : 10 * HF__MS;
+    int64_t longest = count < 5    ? HF__MS / 20
+                      : count < 15 ? HF__MS
+                                   : 10 * HF__MS;
     unsigned seen = hf__parker_seen(&s->nap.parker);
     hf__time now = hf__now();
 
-    if (hf__is_interrupted(&s->head) || !hf__before(now, s->deadline)) {
+    if (s->is_hasty || hf__is_interrupted(&s->head) ||
+        !hf__before(now, s->deadline)) {
         return 0;
     }
-    now = hf__after_ns(now, hf__random_between(HF__MS / 10, longest));
+    now = hf__after_ns(now, hf__random_between(longest / 10, longest));
     hf__park(&s->nap.parker, seen, hf__earlier(now, s->deadline));
     return 1;
 }

@@ -61,6 +61,7 @@ int hf__sqlite_begin_write(struct hf__sqlite *s)
 {
     int rc = hf__sql_run(s, HF__SQL_BEGIN_WRITE);
 
+    s->is_hasty = false;
     if (rc != SQLITE_OK) {
         return rc;
     }

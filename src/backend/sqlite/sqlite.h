@@ -80,7 +80,9 @@ struct hf__sqlite {
     /* Of the call that runs: */
     hf__time deadline;
     hf_error *err;
-    int moved_file; /* enum hf__place_file, −1: none */
+    int moved_file;    /* enum hf__place_file, −1: none */
+    bool has_no_queue; /* at the gate when it began */
+    bool is_hasty;     /* the next BEGIN does not wait */
 
     /* Of the transaction that runs: */
     int64_t now_us;  /* CLOCK_BOOTTIME */
