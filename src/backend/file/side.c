@@ -20,6 +20,10 @@
 
 #define VERSION 1
 
+/* So much beyond the lease: who takes a name again and again writes it seldom.
+ * Only a name whose file was deleted while held is free as much later. */
+#define AHEAD_US INT64_C(100000)
+
 static const struct hf__file_head our_head = {
     {'H', 'F', 'f', 'l', 's', 'i', 'd', 'e'},
     VERSION,
@@ -75,8 +79,12 @@ static int64_t until_of(const struct hf__file_side *side,
 void hf__file_side_hold(struct hf__file_side *side, const struct hf__key *key,
                         int64_t until_us)
 {
+    if (until_of(side, key) >= until_us) {
+        return; /* it only grows */
+    }
     hf__words_lock(&side->words);
     if (until_of(side, key) < until_us) {
+        until_us += AHEAD_US;
         hf__words_write(&side->words, until_at(key), &until_us,
                         sizeof until_us);
     }

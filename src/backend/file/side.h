@@ -43,7 +43,8 @@ struct hf__file_board {
     struct hf__belfry belfry; /* its lobby beside the head */
     struct hf__breaks breaks;
     struct hf__stamps stamps;
-    /* By bell: no bound grant of its names has a lease beyond (boot clock). */
+    /* By bell: no bound grant of its names has a lease beyond (boot clock);
+     * often a little late, never early. */
     _Alignas(8) int64_t until_us[HF__BELLS];
 };
 
