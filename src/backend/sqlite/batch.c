@@ -157,7 +157,7 @@ static int commit(struct hf__sqlite *s, struct hf__op *ops[], int n,
     for (int i = 0; i < n; i++) {
         ops[i]->result = HF_EUNKNOWN;
     }
-    rc = hf__sql_run(s, HF__SQL_COMMIT);
+    rc = hf__space_commit(s);
     *ret_is_unknown = may_last(s, rc);
     return rc;
 }
@@ -167,65 +167,38 @@ static int transact(struct hf__sqlite *s, struct hf__op *ops[], int n,
 {
     int rc = hf__sqlite_begin_write(s);
 
+    *ret_is_unknown = false;
+    s->fence_wanted = 0;
     if (rc != SQLITE_OK) {
         return rc;
     }
     rc = apply_all(s, ops, n);
     if (rc == SQLITE_OK) {
-        rc = hf__space_take(s);
-    }
-    if (rc == SQLITE_OK) {
         rc = commit(s, ops, n, ret_is_unknown);
     }
     hf__sql_undo(s);
-    if (rc == SQLITE_OK) {
-        hf__space_settle(s);
-    }
     if (rc != SQLITE_OK && !*ret_is_unknown) {
         undo(s, n);
     }
     return rc;
 }
 
-/* Stand in the queue for it. */
-static int queue_up(struct hf__sqlite *s, struct hf__op *ops[], int n,
-                    bool *ret_is_unknown)
+/* A transaction, with the ceiling raised where that helps. */
+static int transact_below(struct hf__sqlite *s, struct hf__op *ops[], int n,
+                          bool *ret_is_unknown)
 {
-    struct hf__gate_at gate = hf__side_gate(s->side);
-    unsigned ticket;
-    int rc;
+    int rc = transact(s, ops, n, ret_is_unknown);
 
-    if (hf__gate_enter(gate, &s->head, s->deadline, &ticket)) {
-        return SQLITE_BUSY;
-    }
-    rc = transact(s, ops, n, ret_is_unknown);
-    hf__gate_leave(gate, ticket);
-    return rc;
-}
-
-static int take_turn(struct hf__sqlite *s, struct hf__op *ops[], int n,
-                     bool *ret_is_unknown)
-{
-    int rc = SQLITE_BUSY;
-
-    *ret_is_unknown = false;
-    s->fence_wanted = 0;
-    s->is_hasty = s->has_no_queue;
-    if (s->has_no_queue) {
-        s->has_no_queue = false; /* it may differ the next time */
-        rc = transact(s, ops, n, ret_is_unknown);
-    }
-    if ((rc & 0xff) == SQLITE_BUSY && !*ret_is_unknown) {
-        s->fence_wanted = 0;
-        rc = queue_up(s, ops, n, ret_is_unknown);
-    }
-    if (rc == SQLITE_OK) {
-        settle(s, ops, n);
+    for (int raises = 0; rc == HF__SQLITE_RAISE_FIRST && s->fence_wanted != 0 &&
+                         raises < RAISES_MAX;
+         raises++) {
+        rc = hf__fence_raise(s);
+        if (rc == SQLITE_OK) {
+            rc = transact(s, ops, n, ret_is_unknown);
+        }
     }
     return rc;
 }
-
-/* ---- batches */
 
 /* Does it only go on with what is held, and takes no new name in? */
 static bool is_modest(struct hf__op *const ops[], int n)
@@ -238,6 +211,55 @@ static bool is_modest(struct hf__op *const ops[], int n)
     return true;
 }
 
+/* Stand in the queue for it. In one turn: what was made room for, nobody else
+ * in the queue may use. */
+static int queue_up(struct hf__sqlite *s, struct hf__op *ops[], int n,
+                    bool *ret_is_unknown)
+{
+    struct hf__gate_at gate = hf__side_gate(s->side);
+    unsigned ticket;
+    int rc;
+
+    if (hf__gate_enter(gate, &s->head, s->deadline, &ticket)) {
+        return SQLITE_BUSY;
+    }
+    rc = transact_below(s, ops, n, ret_is_unknown);
+    if (hf__sql_is_full(s, rc)) {
+        hf__space_merge(s);
+        rc = transact_below(s, ops, n, ret_is_unknown);
+    }
+    if (hf__sql_is_full(s, rc) && is_modest(ops, n)) {
+        hf__side_drop_ballast(s->side);
+        hf__space_merge(s);
+        rc = transact_below(s, ops, n, ret_is_unknown);
+    }
+    hf__gate_leave(gate, ticket);
+    return rc;
+}
+
+static int take_turn(struct hf__sqlite *s, struct hf__op *ops[], int n,
+                     bool *ret_is_unknown)
+{
+    int rc = SQLITE_BUSY;
+
+    *ret_is_unknown = false;
+    s->is_hasty = s->has_no_queue;
+    if (s->has_no_queue) {
+        s->has_no_queue = false; /* it may differ the next time */
+        rc = transact_below(s, ops, n, ret_is_unknown);
+    }
+    if (((rc & 0xff) == SQLITE_BUSY || hf__sql_is_full(s, rc)) &&
+        !*ret_is_unknown) {
+        rc = queue_up(s, ops, n, ret_is_unknown);
+    }
+    if (rc == SQLITE_OK) {
+        settle(s, ops, n);
+    }
+    return rc;
+}
+
+/* ---- batches */
+
 /* Failed for what is in it, not for where it goes? */
 static bool is_divisible(const struct hf__sqlite *s, int rc)
 {
@@ -245,32 +267,12 @@ static bool is_divisible(const struct hf__sqlite *s, int rc)
            !hf__sql_is_fatal(s, rc);
 }
 
-/* A transaction, with the ceiling raised and room made where that helps. */
-static int run_once(struct hf__sqlite *s, struct hf__op *ops[], int n,
-                    bool *ret_is_unknown)
-{
-    int rc = take_turn(s, ops, n, ret_is_unknown);
-
-    for (int raises = 0; rc == HF__SQLITE_RAISE_FIRST && s->fence_wanted != 0 &&
-                         raises < RAISES_MAX;
-         raises++) {
-        rc = hf__fence_raise(s);
-        if (rc == SQLITE_OK) {
-            rc = take_turn(s, ops, n, ret_is_unknown);
-        }
-    }
-    if (hf__sql_is_full(s, rc) && hf__space_make(s, is_modest(ops, n))) {
-        rc = take_turn(s, ops, n, ret_is_unknown);
-    }
-    return rc;
-}
-
 /* Halves of halves: at most as deep as the batch has bits. */
 /* NOLINTNEXTLINE(misc-no-recursion) */
 static int run(struct hf__sqlite *s, struct hf__op *ops[], int n)
 {
     bool is_unknown = false;
-    int rc = run_once(s, ops, n, &is_unknown);
+    int rc = take_turn(s, ops, n, &is_unknown);
     int r;
 
     if (rc == SQLITE_OK) {

@@ -10,7 +10,7 @@
 #include "src/backend/sqlite/line.h"
 #include "src/backend/sqlite/pool.h"
 #include "src/backend/sqlite/row.h"
-#include "src/backend/sqlite/sqlite.h"
+#include "src/backend/sqlite/space.h"
 #include "src/base/alloc.h"
 #include "src/base/error.h"
 
@@ -221,7 +221,7 @@ static int transact(struct hf__sqlite *s, struct sweep *w)
         rc = hf__fence_forget(s, w->highest);
     }
     if (rc == SQLITE_OK) {
-        rc = hf__sql_run(s, HF__SQL_COMMIT);
+        rc = hf__space_commit(s);
     }
     hf__sql_undo(s);
     return rc;

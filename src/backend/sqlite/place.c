@@ -26,6 +26,11 @@
 /* STATX_ATTR_MOUNT_ROOT, which older headers lack. */
 #define MOUNT_ROOT UINT64_C(0x2000)
 
+/* Far more than one change writes: 63 pages. */
+#define LOG_BYTES 262144
+
+#define BLOCK_BYTES 512 /* of st_blocks, whatever the file system's are */
+
 static const char *const suffixes[HF__FILE_COUNT] = {"", "-wal", "-shm",
                                                      "-holdfast"};
 
@@ -315,10 +320,39 @@ static int make_one(const struct hf__place *place, const char *path,
     return r;
 }
 
+/* What follows the frames in a log counts for nothing. One that has grown
+ * without this does without where the disk is full: what it has is used again,
+ * too. */
+static int fill_log(const struct hf__place *place, hf_error *err)
+{
+    const char *path = place->path[HF__FILE_WAL];
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    struct stat st;
+    int r = HF_OK;
+
+    if (fd < 0) {
+        return HF_OK; /* why, is said by who opens it to use it */
+    }
+    if (fstat(fd, &st) == 0) {
+        r = hf__place_judge(path, &st, err);
+    }
+    if (r == HF_OK &&
+        (st.st_size < LOG_BYTES || st.st_blocks < LOG_BYTES / BLOCK_BYTES) &&
+        fallocate(fd, 0, 0, LOG_BYTES) != 0 &&
+        (errno == ENOSPC || errno == EDQUOT) && st.st_size == 0) {
+        r = fail_errno(err, "fill", path);
+    }
+    (void)close(fd);
+    return r;
+}
+
 int hf__place_make_beside(const struct hf__place *place, hf_error *err)
 {
     int r = make_one(place, place->path[HF__FILE_WAL], err);
 
+    if (r == HF_OK) {
+        r = fill_log(place, err);
+    }
     return r == HF_OK ? make_one(place, place->path[HF__FILE_SHM], err) : r;
 }
 

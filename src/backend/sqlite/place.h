@@ -68,8 +68,9 @@ bool hf__place_is_strange(const struct hf__place *place, const struct stat *st);
  * HF_EPROTO: it is not regular. */
 HF_MUST_CHECK int hf__place_judge(const char *path, const struct stat *st,
                                   hf_error *err);
-/* Behind the door, before SQLite would: make the log and its index, empty, or
- * judge those that are there. HF_EUNSAFE also if one is strange. */
+/* Behind the door, before SQLite would: make the log and its index, without
+ * content, or judge those that are there. The log gets the blocks that changes
+ * need on a full disk. HF_EUNSAFE also if one is strange. */
 HF_MUST_CHECK int hf__place_make_beside(const struct hf__place *place,
                                         hf_error *err);
 

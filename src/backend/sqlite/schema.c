@@ -13,6 +13,7 @@
 #include "src/backend/sqlite/schema.h"
 
 #include "src/backend/sqlite/header.h"
+#include "src/backend/sqlite/space.h"
 #include "src/backend/sqlite/sqlite.h"
 #include "src/base/error.h"
 
@@ -193,7 +194,7 @@ static int find_view(struct hf__sqlite *s, bool *ret_is_there)
 static int build(struct hf__sqlite *s, int64_t version)
 {
     sqlite3 *handle = s->db->handle;
-    int rc = hf__sql_run(s, HF__SQL_BEGIN_WRITE);
+    int rc = hf__space_begin(s);
 
     if (rc == SQLITE_OK && version == 1) {
         rc = sqlite3_exec(handle, from_1, NULL, NULL, NULL);
@@ -204,7 +205,7 @@ static int build(struct hf__sqlite *s, int64_t version)
     if (rc == SQLITE_OK) {
         rc = sqlite3_exec(handle, view, NULL, NULL, NULL);
     }
-    return rc == SQLITE_OK ? hf__sql_run(s, HF__SQL_COMMIT) : rc;
+    return rc == SQLITE_OK ? hf__space_commit(s) : rc;
 }
 
 int hf__schema_prepare(struct hf__sqlite *s, hf_error *err)

@@ -69,9 +69,9 @@ struct hf__connection {
     int system_errno; /* of the last statement that failed */
     /* See space.h. */
     int64_t page_size;
-    int64_t bytes; /* of all pages when it last looked; they have blocks */
-    bool has_grown;
-    atomic_bool is_busy; /* between the first and last call of SQLite */
+    int64_t bytes_before; /* of all pages, as the transaction began */
+    int64_t bytes;        /* of all pages at a commit; they have blocks */
+    atomic_bool is_busy;  /* between the first and last call of SQLite */
 };
 
 /*

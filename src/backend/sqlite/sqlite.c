@@ -14,6 +14,7 @@
 #include "src/backend/sqlite/inherit.h"
 #include "src/backend/sqlite/pool.h"
 #include "src/backend/sqlite/row.h"
+#include "src/backend/sqlite/space.h"
 #include "src/base/alloc.h"
 #include "src/base/error.h"
 
@@ -59,10 +60,11 @@ void hf__sqlite_begin(struct hf__sqlite *s, hf__time deadline, hf_error *err)
 
 int hf__sqlite_begin_write(struct hf__sqlite *s)
 {
-    int rc = hf__sql_run(s, HF__SQL_BEGIN_WRITE);
+    int rc = hf__space_begin(s);
 
     s->is_hasty = false;
     if (rc != SQLITE_OK) {
+        hf__sql_undo(s);
         return rc;
     }
     if (hf__sqlite_has_moved(s)) {
