@@ -46,7 +46,7 @@ void hf__breaks_tell(struct hf__words *words, size_t at,
     if (hf__token_is_zero(token)) {
         return; /* it was only kept closed */
     }
-    hf__words_write(words, take_place(words, at), &tag, sizeof tag);
+    (void)hf__words_write(words, take_place(words, at), &tag, sizeof tag);
     if (life != 0) {
         (void)hf__words_ring(words, ear_at(at, life), INT_MAX);
         return;

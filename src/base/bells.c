@@ -298,16 +298,16 @@ void hf__stamps_set(struct hf__words *words, size_t at, struct hf__chime whose,
     int place = find_stamp(&reach, whose);
 
     if (place >= 0) {
-        hf__words_write(words, reach.at + (size_t)place * sizeof fresh, &fresh,
-                        sizeof fresh);
+        (void)hf__words_write(words, reach.at + (size_t)place * sizeof fresh,
+                              &fresh, sizeof fresh);
         return;
     }
     /* Another may take the same one at the same time. */
     hf__words_lock(words);
     reach = read_reach(words, at, whose);
-    hf__words_write(words,
-                    reach.at + (size_t)oldest_stamp(&reach) * sizeof fresh,
-                    &fresh, sizeof fresh);
+    (void)hf__words_write(
+        words, reach.at + (size_t)oldest_stamp(&reach) * sizeof fresh, &fresh,
+        sizeof fresh);
     hf__words_unlock(words);
 }
 

@@ -12,16 +12,32 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 /* Together about two milliseconds. */
 #define LOCK_TRIES    20
 #define LOCK_PAUSE_NS (HF__MS / 10)
 
+/* Beyond it each write would be refused, and a signal sent, also where nothing
+ * grows. */
+static bool is_within_limit(size_t size)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur >= size;
+}
+
 int hf__words_map(struct hf__words *w, int fd, size_t size)
 {
-    void *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *map;
 
+    if (!is_within_limit(size)) {
+        errno = EFBIG;
+        return HF_EUNAVAIL;
+    }
+    map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (map == MAP_FAILED) {
         return HF_EUNAVAIL;
     }
@@ -99,17 +115,28 @@ static void read_file(const struct hf__words *w, size_t at,
     errno = saved;
 }
 
-static void write_file(const struct hf__words *w, size_t at, const void *bytes,
+/* By the kernel into the mapping: an error where there is nothing behind it,
+ * and no limit on the sizes of files. */
+static bool write_map(const struct hf__words *w, size_t at, const void *bytes,
+                      size_t size)
+{
+    struct iovec from = {(void *)(uintptr_t)bytes, size};
+    struct iovec to = {w->map + at, size};
+
+    return process_vm_writev(getpid(), &from, 1, &to, 1, 0) == (ssize_t)size;
+}
+
+static bool write_file(const struct hf__words *w, size_t at, const void *bytes,
                        size_t size)
 {
     int saved = errno;
+    bool is_written = pwrite(w->fd, bytes, size, (off_t)at) == (ssize_t)size ||
+                      write_map(w, at, bytes, size);
 
-    if (pwrite(w->fd, bytes, size, (off_t)at) < 0) {
-        /* No room for a file that was cut off: only a hint is lost. */
-    }
     errno = saved;
     /* What is read next was written no earlier than this. */
     atomic_thread_fence(memory_order_seq_cst);
+    return is_written;
 }
 
 void hf__words_read(const struct hf__words *w, size_t at, void *ret_value,
@@ -118,14 +145,14 @@ void hf__words_read(const struct hf__words *w, size_t at, void *ret_value,
     (w->fd < 0 ? read_own : read_file)(w, at, ret_value, size);
 }
 
-void hf__words_write(const struct hf__words *w, size_t at, const void *value,
+bool hf__words_write(const struct hf__words *w, size_t at, const void *value,
                      size_t size)
 {
     if (w->fd < 0) {
         write_own(w, at, value, size);
-    } else {
-        write_file(w, at, value, size);
+        return true;
     }
+    return write_file(w, at, value, size);
 }
 
 unsigned hf__words_get(const struct hf__words *w, size_t at)
@@ -144,7 +171,7 @@ void hf__words_set(const struct hf__words *w, size_t at, unsigned value)
     if (w->fd < 0) {
         atomic_store(hf__words_name(w, at), value);
     } else {
-        write_file(w, at, &value, sizeof value);
+        (void)write_file(w, at, &value, sizeof value);
     }
 }
 

@@ -32,7 +32,8 @@ struct hf__words {
     struct hf__mutex lock;
 };
 
-/* The first `size` bytes of the file. HF_OK, or HF_EUNAVAIL with errno. */
+/* The first `size` bytes of the file. HF_OK, or HF_EUNAVAIL with errno: EFBIG
+ * where the process may not write as far (ulimit -f). */
 HF_MUST_CHECK int hf__words_map(struct hf__words *, int fd, size_t size);
 /* The same on memory that nobody else sees. */
 void hf__words_own(struct hf__words *, void *memory, size_t size);
@@ -42,7 +43,8 @@ void hf__words_fini(struct hf__words *);
 /* What is not there is zero. */
 void hf__words_read(const struct hf__words *, size_t at, void *ret_value,
                     size_t size);
-void hf__words_write(const struct hf__words *, size_t at, const void *value,
+/* False: there is no room for a file that was cut off. */
+bool hf__words_write(const struct hf__words *, size_t at, const void *value,
                      size_t size);
 unsigned hf__words_get(const struct hf__words *, size_t at);
 void hf__words_set(const struct hf__words *, size_t at, unsigned value);

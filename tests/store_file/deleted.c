@@ -11,6 +11,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -47,6 +48,52 @@ TEST(a_file_deleted_while_held_lets_nobody_in)
     EXPECT_SAFE_MORE(me.fence, atomic_load(&stage->last_fence));
     atomic_store(&stage->stop, 1);
     EXPECT_IS(finish(holder), 0);
+}
+
+/* Less than the side file is long. */
+static void limit_files(void)
+{
+    struct rlimit limit;
+
+    EXPECT(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+    EXPECT_IS(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = 40960;
+    EXPECT_IS(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static void open_within_limit(struct stage *stage, int number)
+{
+    struct peer me = {0};
+
+    (void)stage;
+    (void)number;
+    limit_files();
+    EXPECT_IS(enter_path(&me, path_of("")), HF_EUNAVAIL);
+    EXPECT_HAS(me.error.text, ".holdfast");
+}
+
+static void hold_within_limit(struct stage *stage, int lease_ms)
+{
+    PEER(me);
+
+    limit_files();
+    EXPECT_IS(acquire(&me, "job", lease_ms), HF_OK);
+    atomic_store(&stage->ready, 1);
+    until(&stage->stop, 1);
+}
+
+TEST(a_limit_on_file_sizes_lets_nobody_in)
+{
+    struct stage *stage = stage_new();
+    pid_t holder = start(hold_within_limit, stage, 60000);
+    PEER(me);
+
+    until(&stage->ready, 1);
+    EXPECT_IS(unlink(file_of(JOB)), 0);
+    EXPECT_SAFE_IS(acquire(&me, "job", 1000), HF_BUSY);
+    atomic_store(&stage->stop, 1);
+    EXPECT_IS(finish(holder), 0);
+    EXPECT_IS(finish(start(open_within_limit, stage, 0)), 0);
 }
 
 TEST(a_file_deleted_while_its_holder_dies_is_free)

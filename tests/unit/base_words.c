@@ -7,9 +7,12 @@
 #include "src/base/words.h"
 #include "tests/lib/test.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -35,7 +38,7 @@ TEST(words_are_the_same_by_whatever_way)
     uint64_t two[2] = {7, 0};
 
     EXPECT_IS(hf__words_map(&w, fd, SIZE), HF_OK);
-    hf__words_write(&w, FAR, two, sizeof two);
+    EXPECT(hf__words_write(&w, FAR, two, sizeof two));
     hf__words_add(&w, FAR + 8, 5, FAR + 16);
     hf__words_add(&w, FAR + 8, -2, FAR + 16);
     EXPECT_IS(hf__words_ring(&w, FAR + 8, INT_MAX), 0);
@@ -58,7 +61,7 @@ TEST(words_of_a_file_that_was_cut_off_are_zero)
     struct stat st;
 
     EXPECT_IS(hf__words_map(&w, fd, SIZE), HF_OK);
-    hf__words_write(&w, FAR, &value, sizeof value);
+    EXPECT(hf__words_write(&w, FAR, &value, sizeof value));
     EXPECT_IS(ftruncate(fd, 0), 0);
     hf__words_read(&w, FAR, &value, sizeof value);
     EXPECT_IS(value, 0);
@@ -88,7 +91,7 @@ static void count_up(void *arg)
         hf__words_lock(w);
         hf__words_read(w, 0, &value, sizeof value);
         value++;
-        hf__words_write(w, 0, &value, sizeof value);
+        EXPECT(hf__words_write(w, 0, &value, sizeof value));
         hf__words_unlock(w);
         hf__words_add(w, 8, 1, 16);
     }
@@ -104,6 +107,30 @@ static void expect_all_counted(struct hf__words *w)
     hf__words_read(w, 0, &value, sizeof value);
     EXPECT_IS(value, 2000);
     EXPECT_IS(hf__words_get(w, 8), 2000);
+}
+
+TEST(a_limit_on_file_sizes_keeps_no_word_from_being_written)
+{
+    struct hf__words w = {0};
+    struct hf__words late = {0};
+    int fd = make_file();
+    uint64_t value = 3;
+    struct rlimit limit;
+
+    EXPECT_IS(hf__words_map(&w, fd, SIZE), HF_OK);
+    EXPECT(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+    EXPECT_IS(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = FAR;
+    EXPECT_IS(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    EXPECT(hf__words_write(&w, FAR, &value, sizeof value));
+    EXPECT_IS(hf__words_get(&w, FAR), 3);
+    /* Behind a cut there is nothing that could be written. */
+    EXPECT_IS(ftruncate(fd, 0), 0);
+    EXPECT(!hf__words_write(&w, FAR, &value, sizeof value));
+    EXPECT_IS(hf__words_map(&late, fd, SIZE), HF_EUNAVAIL);
+    EXPECT_IS(errno, EFBIG);
+    hf__words_fini(&w);
+    EXPECT_IS(close(fd), 0);
 }
 
 TEST(who_locks_is_alone)

@@ -40,13 +40,15 @@ static int bind(struct hf__file *s, const struct hf__op *op,
         return HF_OK;
     }
     if (out->is_bound) {
-        hf__file_side_hold(s->side, &op->key, out->extend_us);
-        r = hf__file_held_add(held, &op->key, &out->hold, out->extend_us,
-                              ret_is_new);
+        r = hf__file_side_hold(s->side, &op->key, out->extend_us);
+        if (r == HF_OK) {
+            r = hf__file_held_add(held, &op->key, &out->hold, out->extend_us,
+                                  ret_is_new);
+        }
     } else if (hf__token_is_zero(&out->hold) &&
                hf__file_held_extend(held, &op->key, &op->token,
                                     out->extend_us)) {
-        hf__file_side_hold(s->side, &op->key, out->extend_us);
+        r = hf__file_side_hold(s->side, &op->key, out->extend_us);
     }
     return r == HF_OK ? r
                       : hf__fail(op->err, r,

@@ -76,19 +76,22 @@ static int64_t until_of(const struct hf__file_side *side,
     return until_us;
 }
 
-void hf__file_side_hold(struct hf__file_side *side, const struct hf__key *key,
-                        int64_t until_us)
+int hf__file_side_hold(struct hf__file_side *side, const struct hf__key *key,
+                       int64_t until_us)
 {
+    bool is_noted = true;
+
     if (until_of(side, key) >= until_us) {
-        return; /* it only grows */
+        return HF_OK; /* it only grows */
     }
     hf__words_lock(&side->words);
     if (until_of(side, key) < until_us) {
         until_us += AHEAD_US;
-        hf__words_write(&side->words, until_at(key), &until_us,
-                        sizeof until_us);
+        is_noted = hf__words_write(&side->words, until_at(key), &until_us,
+                                   sizeof until_us);
     }
     hf__words_unlock(&side->words);
+    return is_noted ? HF_OK : HF_EUNAVAIL;
 }
 
 int64_t hf__file_side_held_until(struct hf__file_side *side,

@@ -97,9 +97,11 @@ HF_MUST_CHECK int hf__file_side_check(const struct hf__file_side *side,
                                       struct hf__lobby *ret_lobby,
                                       hf_error *err);
 
-/* Note how long a name is held at most. */
-void hf__file_side_hold(struct hf__file_side *side, const struct hf__key *key,
-                        int64_t until_us);
+/* Note how long a name is held at most. HF_OK, or HF_EUNAVAIL: it can't be, so
+ * it must not be held. */
+HF_MUST_CHECK int hf__file_side_hold(struct hf__file_side *side,
+                                     const struct hf__key *key,
+                                     int64_t until_us);
 /* Of a name without a record: until when is it perhaps held by another token
  * all the same (boot clock, µs)? 0: it is not. */
 int64_t hf__file_side_held_until(struct hf__file_side *side,

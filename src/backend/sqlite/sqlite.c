@@ -96,7 +96,7 @@ static void store_ids(struct hf__side *side, const struct hf__file_ids *seen)
         ids.dev[i] = is_door ? 0 : seen->file[i].dev;
         ids.ino[i] = is_door ? 0 : seen->file[i].ino;
     }
-    hf__words_write(&side->words, HF__ON_BOARD(ids), &ids, sizeof ids);
+    (void)hf__words_write(&side->words, HF__ON_BOARD(ids), &ids, sizeof ids);
 }
 
 /* Those that the database consists of. */
