@@ -67,14 +67,13 @@ TEST(a_password_is_told_to_no_server_in_clear)
     ask_in_clear("?tls=off");
 }
 
-/* It finds no such plugin, and has nothing to say. */
+/* There is no such file. */
 TEST(a_part_of_a_plugins_name_is_none)
 {
     struct hf__impostor_opts opts = {.asks_by = "password"};
     struct hf__impostor *m = hf__impostor_start(&opts);
-    DOOR(d);
 
-    EXPECT_NOT(enter(&d, url_of(m, "")), HF_OK);
+    expect_refused(url_of(m, ""), HF_EAUTH, "not installed");
     EXPECT(!hf__impostor_has_heard(m, PASSWORD));
     hf__impostor_free(m);
 }

@@ -143,7 +143,7 @@ int hf__login_judge(MYSQL *handle, const struct hf__wire_target *t,
                     hf_error *err)
 {
     if (strstr(mysql_error(handle), NO_FOLDER "/") != NULL) {
-        return hf__fail_native(err, HF_ENOTSUP, (int)mysql_errno(handle),
+        return hf__fail_native(err, HF_EAUTH, (int)mysql_errno(handle),
                                "%s asks for a plugin of MariaDB's client "
                                "library that is not installed here (see "
                                "mariadb_config --plugindir)",

@@ -14,8 +14,9 @@
 /* A new handle with all its options; forks are forbidden meanwhile. NULL: no
  * memory, *err is told. */
 MYSQL *hf__login_prepare(const struct hf__wire_target *, hf_error *err);
-/* HF_EUNSAFE with *err told, if that is why the connection failed: the server
- * wants the password by a plugin that it may not have it by; else HF_OK. */
+/* If that is why the connection failed, with *err told: HF_EUNSAFE, the server
+ * wants the password by a plugin that it may not have it by; HF_EAUTH, by one
+ * that is not installed. Else HF_OK. */
 int hf__login_judge(MYSQL *, const struct hf__wire_target *, hf_error *err);
 
 /* tls= is that word. */
