@@ -8,7 +8,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -69,22 +68,26 @@ static void expect_foreign(void)
     expect_foreign_client();
 }
 
-TEST(a_child_has_none_of_its_parents_locks)
+static void take_job(void)
 {
     client_before = open_store();
     lock_before = acquire(client_before, "job");
-    in_child(expect_foreign);
-    expect_held(lock_before);
-    EXPECT_IS(hf_renew(lock_before, NULL), HF_OK);
-    EXPECT_IS(hf_release(lock_before, NULL), HF_OK);
-    hf_free(lock_before);
-    hf_close(client_before);
 }
 
 static void free_all(void)
 {
     hf_free(lock_before);
     hf_close(client_before);
+}
+
+TEST(a_child_has_none_of_its_parents_locks)
+{
+    take_job();
+    in_child(expect_foreign);
+    expect_held(lock_before);
+    EXPECT_IS(hf_renew(lock_before, NULL), HF_OK);
+    EXPECT_IS(hf_release(lock_before, NULL), HF_OK);
+    free_all();
 }
 
 static void do_nothing(void)
@@ -127,8 +130,7 @@ static void let_the_heap_rest(void)
 TEST(a_child_may_open_the_store_for_itself)
 {
     NEEDS_REACH(HF_REACH_USER);
-    client_before = open_store();
-    lock_before = acquire(client_before, "job");
+    take_job();
     let_the_heap_rest();
     if (!is_watched_by_tsan()) {
         in_child(exclude_each_other);
@@ -140,70 +142,7 @@ TEST(a_child_may_open_the_store_for_itself)
 static void find_all_free(void)
 {
     AUTO_CLIENT *own = open_store();
-
     EXPECT_IS(try_once(own, "job"), HF_OK);
-}
-
-static atomic_bool is_over;
-
-static void use_until_over(void *arg)
-{
-    (void)arg;
-    while (!atomic_load(&is_over)) {
-        AUTO_CLIENT *alice = open_store();
-        AUTO_CLIENT *bob = open_faulty("fault=lose_reply:renew:9");
-
-        for (int i = 0; i < 50; i++) {
-            EXPECT(try_once(alice, "mine") >= 0);
-            EXPECT(try_once(bob, "theirs") >= 0);
-        }
-    }
-}
-
-/* Which ends as said, or by the alarm if something was left locked. */
-static bool can_child_use_it(void)
-{
-    int status = -1;
-    pid_t pid = fork();
-
-    EXPECT(pid >= 0);
-    if (pid == 0) {
-        alarm((unsigned)(patience(10000) / 1000));
-        AUTO_CLIENT *own = open_store();
-        AUTO_CLIENT *other = open_faulty("fault=lose_reply:renew:9");
-
-        /* Whatever threads of the parent held in its copy of the memory. */
-        EXPECT_IS(try_once(own, "mine"), HF_OK);
-        EXPECT_IS(try_once(other, "theirs"), HF_OK);
-        _exit(0);
-    }
-    EXPECT_IS(waitpid(pid, &status, 0), pid);
-    return status == 0;
-}
-
-/* A store in memory, which has no other home than its process. */
-TEST_WITHIN(100, a_child_of_busy_threads_may_open_a_store_in_memory)
-{
-    struct hf__test_thread *threads[4];
-    int failed = 0;
-
-    if (store_reaches(HF_REACH_USER) || is_watched_by_asan() ||
-        is_watched_by_tsan()) {
-        puts("not applicable: another process has it, or a sanitizer's heap "
-             "stays locked in the child");
-        return;
-    }
-    for (int i = 0; i < 4; i++) {
-        threads[i] = hf__test_start(use_until_over, NULL);
-    }
-    for (int i = 0; i < 100; i++) {
-        failed += !can_child_use_it();
-    }
-    atomic_store(&is_over, true);
-    for (int i = 0; i < 4; i++) {
-        hf__test_join(threads[i]);
-    }
-    EXPECT_IS(failed, 0);
 }
 
 TEST(a_child_has_no_lock_in_memory_of_its_own)
@@ -212,8 +151,7 @@ TEST(a_child_has_no_lock_in_memory_of_its_own)
         puts("not applicable: another process has it");
         return;
     }
-    client_before = open_store();
-    lock_before = acquire(client_before, "job");
+    take_job();
     let_the_heap_rest();
     in_child(find_all_free);
     expect_held(lock_before);
@@ -224,8 +162,7 @@ TEST(a_child_forked_twice_is_no_nearer)
 {
     pid_t pid;
 
-    client_before = open_store();
-    lock_before = acquire(client_before, "job");
+    take_job();
     pid = fork();
     if (pid == 0) {
         in_child(expect_foreign);

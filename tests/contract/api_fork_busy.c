@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A child that was forked while threads of its parent used a store finds
+ * nothing of the library's locked.
+ */
+#include "tests/contract/api.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static atomic_bool is_over;
+
+static void use_until_over(void *arg)
+{
+    (void)arg;
+    while (!atomic_load(&is_over)) {
+        AUTO_CLIENT *alice = open_store();
+        AUTO_CLIENT *bob = open_faulty("fault=lose_reply:renew:9");
+
+        for (int i = 0; i < 50; i++) {
+            EXPECT(try_once(alice, "mine") >= 0);
+            EXPECT(try_once(bob, "theirs") >= 0);
+        }
+    }
+}
+
+/* Which ends as said, or by the alarm if something was left locked. */
+static bool can_child_use_it(void)
+{
+    int status = -1;
+    pid_t pid = fork();
+
+    EXPECT(pid >= 0);
+    if (pid == 0) {
+        alarm((unsigned)(patience(10000) / 1000));
+        AUTO_CLIENT *own = open_store();
+        AUTO_CLIENT *other = open_faulty("fault=lose_reply:renew:9");
+
+        /* Whatever threads of the parent held in its copy of the memory. */
+        EXPECT_IS(try_once(own, "mine"), HF_OK);
+        EXPECT_IS(try_once(other, "theirs"), HF_OK);
+        _exit(0);
+    }
+    EXPECT_IS(waitpid(pid, &status, 0), pid);
+    return status == 0;
+}
+
+/* A store in memory, which has no other home than its process. */
+TEST_WITHIN(100, a_child_of_busy_threads_may_open_a_store_in_memory)
+{
+    struct hf__test_thread *threads[4];
+    int failed = 0;
+
+    if (store_reaches(HF_REACH_USER) || is_watched_by_asan() ||
+        is_watched_by_tsan()) {
+        puts("not applicable: another process has it, or a sanitizer's heap "
+             "stays locked in the child");
+        return;
+    }
+    for (int i = 0; i < 4; i++) {
+        threads[i] = hf__test_start(use_until_over, NULL);
+    }
+    for (int i = 0; i < 100; i++) {
+        failed += !can_child_use_it();
+    }
+    atomic_store(&is_over, true);
+    for (int i = 0; i < 4; i++) {
+        hf__test_join(threads[i]);
+    }
+    EXPECT_IS(failed, 0);
+}
