@@ -228,9 +228,9 @@ static hf__time ask_again_at(const struct hf__claim *c)
     hf__time until = c->patience;
 
     if (c->record.remaining_us >= 0) {
-        hf__time end = hf__after_us(now, c->record.remaining_us);
+        hf__time its_end = hf__after_us(now, c->record.remaining_us);
 
-        until = hf__earlier(until, hf__after_ns(end, EXPIRY_SLACK_NS));
+        until = hf__earlier(until, hf__after_ns(its_end, EXPIRY_SLACK_NS));
     } else if ((c->client->settings.caps & HF_CAP_SESSION) != 0) {
         /* When it will end nobody can tell; what wakes may be lost. */
         until = hf__earlier(until, hf__after_ms(now, c->lease_ms));

@@ -7,7 +7,9 @@
 #include "tests/store_mysql/site.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 static enum { WORKS, FAILS, IS_FORGOTTEN } way; /* what happens to … */
 static enum mysql_option hit;                   /* … this one */
@@ -28,17 +30,17 @@ int STDCALL mysql_options(MYSQL *handle, enum mysql_option option,
 
 static const char *url_with_all(void)
 {
-    static char options[2048];
+    static char words[2048];
     char path[512];
-    FILE *f;
+    int fd;
 
     snprintf(path, sizeof path, "%s/any.pem", hf__test_folder());
-    f = fopen(path, "we");
-    EXPECT(f != NULL);
-    EXPECT_IS(fclose(f), 0);
-    snprintf(options, sizeof options, "tls=verify&ca=%s&cert=%s&key=%s", path,
-             path, path);
-    return url_with(options);
+    fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    EXPECT(fd >= 0);
+    EXPECT_IS(close(fd), 0);
+    snprintf(words, sizeof words, "tls=verify&ca=%s&cert=%s&key=%s", path, path,
+             path);
+    return url_with(words);
 }
 
 /* The last ones are texts, of which the library makes copies. */
