@@ -26,12 +26,13 @@ static bool is_owed; /* an object of JSON */
 static bool is_ready(int64_t end_ns)
 {
     struct pollfd out = {STDOUT_FILENO, POLLOUT, 0};
-    int64_t left_ms = (end_ns - cli_boot_ns()) / CLI_NS_PER_MS;
-    int n = poll(&out, 1, left_ms > 0 ? (int)left_ms : 0);
+    int n;
 
-    if (n < 0 && errno == EINTR) {
-        return is_ready(end_ns);
-    }
+    do {
+        int64_t left_ms = (end_ns - cli_boot_ns()) / CLI_NS_PER_MS;
+
+        n = poll(&out, 1, left_ms > 0 ? (int)left_ms : 0);
+    } while (n < 0 && errno == EINTR);
     errno = n ? errno : ETIMEDOUT;
     return n > 0;
 }
