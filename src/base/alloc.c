@@ -30,9 +30,11 @@ int hf__alloc_replace(void *(*resize)(void *, size_t), void (*release)(void *))
 
 void hf__alloc_wake(void)
 {
-    void *volatile first = malloc(1);
+    void *first = resize_fn(NULL, 1);
 
-    free(first);
+    if (first != NULL) {
+        release_fn(first);
+    }
 }
 
 void *hf__resize(void *p, size_t size)
