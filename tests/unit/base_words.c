@@ -3,7 +3,6 @@
  * Words in a file: counted and rung by the kernel, and still no more than
  * zeros when the file is cut off under who uses them.
  */
-#include "src/base/wake.h"
 #include "src/base/words.h"
 #include "tests/lib/test.h"
 
@@ -69,8 +68,6 @@ TEST(words_of_a_file_that_was_cut_off_are_zero)
     hf__words_add(&w, FAR, 1, FAR + 8);
     EXPECT_IS(hf__words_ring(&w, FAR, INT_MAX), 0);
     EXPECT_IS(hf__words_get(&w, FAR), 0);
-    hf__futex_wait_shared(hf__words_name(&w, FAR), 0,
-                          hf__after_ms(hf__now(), 60000));
     hf__words_lock(&w);
     hf__words_unlock(&w);
     EXPECT_IS(fstat(fd, &st), 0);
