@@ -95,6 +95,37 @@ TEST(who_gives_up_is_not_waited_for)
     hf__gate_leave(at_gate(), third);
 }
 
+/* Whoever sees a turn that is over says so, and so may two at once. */
+static void pass_turns_on(void *arg)
+{
+    struct hf__gate_at at = {arg, 0};
+    unsigned last = 0;
+
+    for (int i = 0; i < 20000; i++) {
+        unsigned serving =
+            hf__words_get(arg, offsetof(struct hf__gate, serving));
+
+        EXPECT((int)(serving - last) >= 0);
+        last = serving;
+        hf__gate_leave(at, serving);
+    }
+}
+
+TEST(a_turn_that_two_pass_on_does_not_come_back)
+{
+    struct hf__words shared = {0};
+    int fd = open(path_of(""), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    struct hf__test_thread *thread;
+
+    EXPECT_IS(ftruncate(fd, sizeof gate), 0);
+    EXPECT_IS(hf__words_map(&shared, fd, sizeof gate), HF_OK);
+    thread = hf__test_start(pass_turns_on, &shared);
+    pass_turns_on(&shared);
+    hf__test_join(thread);
+    hf__words_fini(&shared);
+    EXPECT_IS(close(fd), 0);
+}
+
 TEST(an_interrupt_ends_the_waiting_at_the_gate)
 {
     struct hf__head other = {.generation = 5};

@@ -43,8 +43,22 @@ static unsigned serving_of(struct hf__gate_at gate)
     return hf__words_get(gate.words, serving_at(gate));
 }
 
+/* In one step, so that of two who do it neither sets it back. Gives whose turn
+ * it is now. */
+static unsigned move_on(struct hf__gate_at gate)
+{
+    hf__words_add(gate.words, serving_at(gate), 1, next_at(gate));
+    return serving_of(gate);
+}
+
+static void call(struct hf__gate_at gate, unsigned ticket)
+{
+    (void)hf__words_ring(gate.words, turn_at(gate, ticket), INT_MAX);
+}
+
 /* The turn of `ticket` is over: the next one's begins, unless somebody else
- * has already said so. Tickets that were given up are passed over. */
+ * has already said so. Tickets that were given up are passed over. If two say
+ * it at once one ticket more is, whose holder is called all the same. */
 static void pass_on(struct hf__gate_at gate, unsigned ticket)
 {
     unsigned serving = serving_of(gate);
@@ -53,13 +67,15 @@ static void pass_on(struct hf__gate_at gate, unsigned ticket)
         return;
     }
     do {
-        serving++;
-        hf__words_set(gate.words, serving_at(gate), serving);
+        serving = move_on(gate);
     } while (hf__words_get(gate.words, abandoned_at(gate, serving)) ==
              serving + 1);
     /* Also where nobody seems to wait: of two who came at the same time the
      * slower one may have set `next` back. */
-    (void)hf__words_ring(gate.words, turn_at(gate, serving), INT_MAX);
+    call(gate, serving);
+    if (serving != ticket + 1) {
+        call(gate, ticket + 1);
+    }
 }
 
 /* The mark comes first: either who passes the turn on sees it, or we see
