@@ -47,7 +47,7 @@ size_t hf__bells_any(const struct hf__bells *bells)
 void hf__bells_look(const struct hf__bells *bells, struct hf__lobby *ret_lobby)
 {
     /* What was changed before is seen by whoever is counted after this. */
-    atomic_thread_fence(memory_order_seq_cst);
+    hf__barrier();
     hf__words_read(bells->words, bells->at + offsetof(struct hf__belfry, lobby),
                    ret_lobby, sizeof *ret_lobby);
 }

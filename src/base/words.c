@@ -135,7 +135,7 @@ static bool write_file(const struct hf__words *w, size_t at, const void *bytes,
 
     errno = saved;
     /* What is read next was written no earlier than this. */
-    atomic_thread_fence(memory_order_seq_cst);
+    hf__barrier();
     return is_written;
 }
 

@@ -3,6 +3,7 @@
  * Words in a file: counted and rung by the kernel, and still no more than
  * zeros when the file is cut off under who uses them.
  */
+#include "src/base/ofd.h"
 #include "src/base/words.h"
 #include "tests/lib/test.h"
 
@@ -127,6 +128,27 @@ TEST(a_limit_on_file_sizes_keeps_no_word_from_being_written)
     EXPECT_IS(hf__words_map(&late, fd, SIZE), HF_EUNAVAIL);
     EXPECT_IS(errno, EFBIG);
     hf__words_fini(&w);
+    EXPECT_IS(close(fd), 0);
+}
+
+TEST(who_locks_is_seen_by_other_processes)
+{
+    struct hf__words w = {0};
+    int fd = make_file();
+    char path[600];
+    int other;
+
+    (void)snprintf(path, sizeof path, "%s/words", hf__test_folder());
+    other = open(path, O_RDWR | O_CLOEXEC);
+    EXPECT(other >= 0);
+    EXPECT_IS(hf__words_map(&w, fd, SIZE), HF_OK);
+    EXPECT_IS(hf__ofd_test(other, F_WRLCK, HF__BYTE_WORDS), 0);
+    hf__words_lock(&w);
+    EXPECT_IS(hf__ofd_test(other, F_WRLCK, HF__BYTE_WORDS), 1);
+    hf__words_unlock(&w);
+    EXPECT_IS(hf__ofd_test(other, F_WRLCK, HF__BYTE_WORDS), 0);
+    hf__words_fini(&w);
+    EXPECT_IS(close(other), 0);
     EXPECT_IS(close(fd), 0);
 }
 
