@@ -403,26 +403,48 @@ static int check_operands(const struct parse *p)
     return 0;
 }
 
+static int parse(struct parse *p)
+{
+    struct cli_options *o = p->options;
+    int r;
+
+    if (p->argc < 2) {
+        return unknown_verb("-");
+    }
+    if (!strcmp(p->argv[1], "-h") || !strcmp(p->argv[1], "--help")) {
+        o->verb = CLI_HELP;
+    } else if (!strcmp(p->argv[1], "-V") || !strcmp(p->argv[1], "--version")) {
+        o->verb = CLI_VERSION;
+    } else {
+        o->verb = cli_verb_find(p->argv[1]);
+    }
+    if (o->verb == CLI_VERBS) {
+        return unknown_verb(p->argv[1]);
+    }
+    p->word = cli_verb_table[o->verb].word;
+    r = parse_words(p);
+    return r ? r : check_operands(p);
+}
+
+/* The words behind the one that was wrong: --json asks for this, too. */
+static void look_for_json(struct parse *p)
+{
+    for (; p->at < p->argc && strcmp(p->argv[p->at], "--") != 0; p->at++) {
+        if (!strcmp(p->argv[p->at], "--json")) {
+            p->options->is_json = 1;
+        }
+    }
+}
+
 int cli_parse(int argc, char **argv, struct cli_options *ret_options)
 {
     struct parse p = {argc, argv, 2, ret_options, NULL};
     int r;
 
     set_defaults(ret_options);
-    if (argc < 2) {
-        return unknown_verb("-");
+    r = parse(&p);
+    if (r) {
+        look_for_json(&p);
     }
-    if (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help")) {
-        ret_options->verb = CLI_HELP;
-    } else if (!strcmp(argv[1], "-V") || !strcmp(argv[1], "--version")) {
-        ret_options->verb = CLI_VERSION;
-    } else {
-        ret_options->verb = cli_verb_find(argv[1]);
-    }
-    if (ret_options->verb == CLI_VERBS) {
-        return unknown_verb(argv[1]);
-    }
-    p.word = cli_verb_table[ret_options->verb].word;
-    r = parse_words(&p);
-    return r ? r : check_operands(&p);
+    return r;
 }

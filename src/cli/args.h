@@ -8,7 +8,7 @@
 #include "src/cli/options.h"
 
 /* Fills the options from argv. 0, or the exit code after having said what is
- * wrong. The strings stay argv's. */
+ * wrong; is_json is right in either case. The strings stay argv's. */
 int cli_parse(int argc, char **argv, struct cli_options *ret_options);
 /* The option of that name for a verb; NULL: there is none. */
 const struct cli_option *cli_option_find(enum cli_verb_id, const char *name,

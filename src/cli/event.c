@@ -51,6 +51,8 @@ static void take_message(const char *line)
 
 int cli_event_setup(const struct cli_options *o)
 {
+    int mode;
+
     out.name = o->name;
     out.is_verbose = o->is_verbose;
     out.is_silent = o->is_json && o->json_fd < 0;
@@ -63,9 +65,12 @@ int cli_event_setup(const struct cli_options *o)
     if (o->json_fd < 0) {
         return 0;
     }
-    if (!o->json_fd || fcntl((int)o->json_fd, F_GETFD) < 0) {
+    mode = fcntl((int)o->json_fd, F_GETFL);
+    /* Stdout that was closed is, too; see fill_standard(). */
+    if (!o->json_fd || mode < 0 || (mode & O_ACCMODE) == O_RDONLY) {
         out.is_json = false;
-        return cli_fail(CLI_EXIT_USAGE, "--json-fd: descriptor %d is not open",
+        return cli_fail(CLI_EXIT_USAGE,
+                        "--json-fd: descriptor %d is not open for writing",
                         (int)o->json_fd);
     }
     if (o->json_fd > STDERR_FILENO) {

@@ -6,7 +6,6 @@
 #include "src/cli/output.h"
 
 #include <fcntl.h>
-#include <string.h>
 #include <unistd.h>
 
 /*
@@ -25,29 +24,16 @@ static void fill_standard(void)
     }
 }
 
-/* Asked before the line is parsed, which may fail. */
-static bool wants_json(int argc, char **argv)
-{
-    for (int i = 2;
-         i < argc && strcmp(argv[1], "run") != 0 && strcmp(argv[i], "--") != 0;
-         i++) {
-        if (!strcmp(argv[i], "--json")) {
-            return true;
-        }
-    }
-    return false;
-}
-
 int main(int argc, char **argv)
 {
     struct cli_options options = {0};
     int r;
 
     fill_standard();
-    if (wants_json(argc, argv)) {
+    r = cli_parse(argc, argv, &options);
+    if (options.is_json && options.verb != CLI_RUN) {
         cli_output_owe();
     }
-    r = cli_parse(argc, argv, &options);
     if (!r) {
         r = options.is_help ? cli_help(&options)
                             : cli_verb_table[options.verb].start(&options);

@@ -6,6 +6,7 @@
  * may need a human. Thread: main.
  */
 #include "src/cli/token.h"
+#include "src/cli/clock.h"
 #include "src/cli/exit.h"
 #include "src/cli/memory.h"
 #include "src/cli/say.h"
@@ -13,11 +14,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* With the writer of a pipe, who may have to ask for a password. */
+#define PATIENCE_MS 60000
 
 static const char digits[] = "0123456789abcdef";
 
@@ -40,30 +45,56 @@ static int malformed(const struct cli_options *o, const char *from)
                     verb_of(o), from);
 }
 
+/* As read(2); where nothing is there yet its writer is waited for, but not for
+ * ever. */
+static ssize_t read_by(int64_t end_ns, int fd, char *buf, size_t size)
+{
+    struct pollfd in = {fd, POLLIN, 0};
+
+    for (;;) {
+        ssize_t n = read(fd, buf, size);
+        int64_t left_ms = (end_ns - cli_boot_ns()) / CLI_NS_PER_MS;
+
+        if (n >= 0 || (errno != EINTR && errno != EAGAIN)) {
+            return n;
+        }
+        if (left_ms <= 0) {
+            errno = ETIMEDOUT;
+            return -1;
+        }
+        (void)poll(&in, 1, (int)left_ms);
+    }
+}
+
+static ssize_t read_whole(int fd, char *buf, size_t size)
+{
+    int64_t end_ns = cli_boot_ns() + PATIENCE_MS * CLI_NS_PER_MS;
+    size_t length = 0;
+    ssize_t n = 1;
+
+    while (length < size && n > 0) {
+        n = read_by(end_ns, fd, buf + length, size - length);
+        length += n > 0 ? (size_t)n : 0;
+    }
+    return n < 0 ? -1 : (ssize_t)length;
+}
+
 /* Up to size - 1 bytes; how many, or -1 and errno. */
 static ssize_t load(const char *path, char *buf, size_t size)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    size_t length = 0;
-    ssize_t n = 1;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    ssize_t length;
+    int code;
 
     if (fd < 0) {
         return -1;
     }
-    while (length < size - 1 && n) {
-        n = read(fd, buf + length, size - 1 - length);
-        if (n < 0 && errno != EINTR) {
-            int code = errno;
-
-            (void)close(fd);
-            errno = code;
-            return -1;
-        }
-        length += n > 0 ? (size_t)n : 0;
-    }
+    length = read_whole(fd, buf, size - 1);
+    code = errno;
     (void)close(fd);
-    buf[length] = 0;
-    return (ssize_t)length;
+    errno = code;
+    buf[length < 0 ? 0 : length] = 0;
+    return length;
 }
 
 static int read_file(const struct cli_options *o, char token[CLI_TOKEN_SIZE])

@@ -164,7 +164,8 @@ def the_file_wins_over_the_environment_and_may_be_a_pipe(t):
     (t.dir / 'token').write_text(token)
     t.code(t.run('renew', 'job', '--token-file', 'token',
                  env={'HOLDFAST_TOKEN': '0' * 32}), 0)
-    script = 'echo "$TOKEN" | "$0" release job --token-file /dev/stdin'
+    script = '{ sleep 0.1; echo "$TOKEN"; } | ' \
+        '"$0" release job --token-file /dev/stdin'
     t.code(t.spawn(['sh', '-c', script, t.holdfast],
                    env={'TOKEN': token}).wait(), 0)
     t.check((t.dir / 'token').exists(), 'not the file that was named')
@@ -298,7 +299,9 @@ def a_malformed_token_is_64_and_not_repeated(t):
             result = t.run(verb, 'job', '--token-file', 'bad')
             t.code(result, 64)
             t.check(bad not in result.err, 'it is repeated')
-    t.code(t.run('release', 'job', '--token-file', 'none'), 64)
+    os.mkfifo(t.dir / 'fifo')
+    for path in ('none', 'fifo'):
+        t.code(t.run('release', 'job', '--token-file', path), 64)
     t.check((t.dir / 'bad').exists(), 'the file was removed')
     t.check(not t.db.exists(), 'a store was made')
 

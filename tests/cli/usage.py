@@ -161,6 +161,10 @@ def a_name_that_cannot_be_is_refused(t):
 def a_descriptor_or_a_file_that_cannot_be_written_is_named(t):
     refused(t, ('run', '--json-fd', '77', 'job', '--', 'true'), '--json-fd',
             '77')
+    result = t.spawn(['sh', '-c', '"$0" run --json-fd 1 job -- true >&-',
+                      t.holdfast]).wait()
+    t.code(result, 64)
+    t.says(result.err, '--json-fd', 'descriptor 1')
     refused(t, ('run', '--status-file', f'{t.dir}/none/status', 'job', '--',
                 'true'), '--status-file', f'{t.dir}/none')
 
@@ -266,6 +270,19 @@ def options_stand_before_or_after_the_name(t):
         t.code(result, 1)
         t.says(result.out, '"state":"free"')
     t.code(t.run('who', '--', '--job'), 1)
+
+
+@case
+def json_is_asked_for_by_an_option_alone(t):
+    for args, is_asked in ((('who', '--url', '--json', 'job'), False),
+                           (('who', '--url', '--json', '--json', 'job'), True),
+                           (('who', '--bogus', '--json'), True),
+                           (('who', '--bogus', '--', '--json'), False),
+                           (('whom', '--json'), True),
+                           (('run', '--json', '--bogus', 'job'), False)):
+        result = t.run(*args)
+        t.check(result.code != 0, result)
+        t.check(result.out.startswith('{"error":') == is_asked, result)
 
 
 if __name__ == '__main__':
