@@ -9,6 +9,7 @@
 #include "tests/store_sqlite/world.h"
 
 #include <fcntl.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/inotify.h>
@@ -297,6 +298,44 @@ TEST(a_database_out_of_wal_mode_is_put_back_unless_it_has_a_journal)
         expect_the_lock_held();
         expect_the_secret_kept();
     }
+}
+
+/* A shell's transaction, out of WAL mode. */
+static void write_with_a_journal(struct stage *stage, int index)
+{
+    sqlite3 *db = NULL;
+
+    (void)index;
+    EXPECT_IS(sqlite3_open(path_of(""), &db), SQLITE_OK);
+    EXPECT_IS(sqlite3_exec(db,
+                           "PRAGMA journal_mode=DELETE;BEGIN IMMEDIATE;"
+                           "UPDATE holdfast_lock SET keep_us=keep_us+1",
+                           NULL, NULL, NULL),
+              SQLITE_OK);
+    atomic_fetch_add(&stage->ready, 1);
+    until(&stage->go, 1);
+    EXPECT_IS(sqlite3_exec(db, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
+    (void)sqlite3_close(db);
+}
+
+TEST(a_journal_of_a_transaction_that_goes_on_is_waited_for)
+{
+    struct stage *stage = stage_new();
+    struct peer early = {.patience_ms = 200};
+    pid_t writer;
+
+    {
+        PEER(me);
+        EXPECT_IS(acquire(&me, "job", 600000), HF_OK);
+    }
+    writer = start(write_with_a_journal, stage, 0);
+    until(&stage->ready, 1);
+    EXPECT_IS(access(path_of("-journal"), F_OK), 0);
+    EXPECT_IS(enter(&early), HF_EUNAVAIL);
+    EXPECT_HAS(early.error.text, "locked by another program's transaction");
+    atomic_store(&stage->go, 1);
+    EXPECT_IS(finish(writer), 0);
+    expect_the_lock_held();
 }
 
 /* What the check says of a journal: its verdict, −1: nothing. */

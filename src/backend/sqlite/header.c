@@ -182,7 +182,6 @@ static int judge(const struct hf__place *place, const struct opened *o,
     const char *db = place->path[HF__FILE_DB];
     const unsigned char *header = o->header;
     uint32_t id = number_at(header + AT_APPLICATION_ID);
-    struct stat st;
 
     if (o->size == 0) {
         return HF_OK;
@@ -198,14 +197,23 @@ static int judge(const struct hf__place *place, const struct opened *o,
          number_at(header + AT_SCHEMA) != 0)) {
         return hf__header_fail_foreign(place, err);
     }
-    /* A stranger's can't be its own. */
+    return HF_OK;
+}
+
+/* With the database locked: a journal of a transaction that goes on would be
+ * none that was left over. A stranger's can't be its own. */
+static int judge_journal(const struct hf__place *place, const struct opened *o,
+                         hf_error *err)
+{
+    struct stat st;
+
     if (is_out_of_wal(o) && lstat(place->journal, &st) == 0 &&
         !hf__place_is_strange(place, &st)) {
         return hf__fail(err, HF_EUNSAFE,
                         "%s was taken out of WAL mode, and %s may have what "
                         "belongs to it; look whose that is, then end the "
                         "transaction with what began it, or remove the journal",
-                        db, place->journal);
+                        place->path[HF__FILE_DB], place->journal);
     }
     return HF_OK;
 }
@@ -296,6 +304,9 @@ static int rewrite(const struct hf__place *place, struct opened *o,
         rc = read_header(o);
     }
     r = rc == SQLITE_OK ? judge(place, o, err) : fail(place, rc, err);
+    if (r == HF_OK) {
+        r = judge_journal(place, o, err);
+    }
     if (r == HF_OK && !is_ready(o)) {
         r = o->size == 0 ? begin(place, o, err) : put_back(place, o, err);
     }
