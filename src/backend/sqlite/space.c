@@ -56,7 +56,9 @@ static int grow(struct hf__sqlite *s, int64_t bytes)
     chunk = 0;
     (void)sqlite3_file_control(s->db->handle, "main", SQLITE_FCNTL_CHUNK_SIZE,
                                &chunk);
-    return rc == SQLITE_OK ? SQLITE_OK : SQLITE_FULL;
+    /* What the system's VFS does not know it does not do: then the log is what
+     * a change needs blocks for. */
+    return rc == SQLITE_OK || rc == SQLITE_NOTFOUND ? SQLITE_OK : SQLITE_FULL;
 }
 
 int hf__space_begin(struct hf__sqlite *s)

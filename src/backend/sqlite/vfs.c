@@ -8,11 +8,14 @@
 
 #include "src/base/fork.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Both are set once, with forks forbidden, which is one lock for all. */
 static sqlite3_vfs *below;
 static sqlite3_vfs shim;
+/* This library's alone: a program may have two, one in a plugin. */
+static char shim_name[32];
 
 /* SQLite asks for no others by name but journals. */
 static bool is_log(const char *name)
@@ -106,10 +109,12 @@ sqlite3_vfs *hf__vfs_below(void)
 static bool set_up(void)
 {
     if (shim.zName == NULL && hf__vfs_below() != NULL) {
+        (void)snprintf(shim_name, sizeof shim_name, "holdfast-%p",
+                       (void *)&shim);
         shim = (sqlite3_vfs){.iVersion = 2,
                              .szOsFile = below->szOsFile,
                              .mxPathname = below->mxPathname,
-                             .zName = "holdfast",
+                             .zName = shim_name,
                              .pAppData = below,
                              .xOpen = open_file,
                              .xDelete = delete_file,
