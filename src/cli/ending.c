@@ -7,6 +7,7 @@
  * Thread: as tree.h.
  */
 #include "src/cli/ending.h"
+#include "src/cli/clock.h"
 #include "src/cli/event.h"
 #include "src/cli/memory.h"
 #include "src/cli/text.h"
@@ -17,6 +18,9 @@
 
 /* More names than this help nobody. */
 #define NAMED_MAX 8
+/* So long nothing else is heard. Who is left out of a tree as large gets
+ * KILL, if nothing more. */
+#define ASK_MS 500
 
 struct named {
     pid_t pid;
@@ -148,13 +152,14 @@ void cli_ending_ask(struct cli_ending *ending, int64_t until_ns, bool is_naming)
     struct round round = {.ending = ending,
                           .number = SIGTERM,
                           .left_max = is_naming ? NAMED_MAX : 0};
+    int64_t limit_ns = cli_boot_ns() + ASK_MS * CLI_NS_PER_MS;
 
     if (is_group_ours(ending)) {
         (void)kill(-ending->group, SIGTERM);
         (void)kill(-ending->group, SIGCONT);
         round.passed = ending->group;
     }
-    run(&round, until_ns);
+    run(&round, until_ns < limit_ns ? until_ns : limit_ns);
 }
 
 int cli_ending_kill(struct cli_ending *ending)

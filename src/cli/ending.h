@@ -21,7 +21,8 @@ struct cli_ending {
 /* A signal to the command's group. */
 void cli_ending_pass(const struct cli_ending *, int number);
 /* TERM, then CONT, to the group at once and to everybody else in the tree
- * until that time. `is_naming`: the command ended; name those who are left. */
+ * until that time, or for half a second. `is_naming`: the command ended; name
+ * those who are left. */
 void cli_ending_ask(struct cli_ending *, int64_t until_ns, bool is_naming);
 /* One round of KILL to all. Gives how many it came to, dead ones that nobody
  * waited for among them; 0: nobody is left, or /proc cannot be read. */
