@@ -76,7 +76,8 @@ def hopped_late(t, since_ns):
 def a_storm_of_orphans_is_over_before_the_next_one_enters(t):
     for habits in (), ('ignore=TERM',):
         holder = stop_holdfast(t, '--lease', '2s',
-                               words=(*habits, f'hop={CHAINS}', 'beat'))
+                               words=(*habits, 'fork=plain',
+                                      f'hop={CHAINS}', 'beat'))
         late = hopped_late(t, t.last_ns('next'))
         t.safe(late < 0, f'it hopped {late:.3f} s into the next hold')
         t.excluded()
