@@ -129,7 +129,8 @@ TEST(a_side_file_that_is_written_over_kills_nobody)
     }
 }
 
-/* One turn after the other, until told that the side file is no more. */
+/* One turn after the other, until told that the side file is no more, or to
+ * stop. */
 static void take_turns(struct stage *stage, int index)
 {
     bool has_fired = false;
@@ -137,7 +138,7 @@ static void take_turns(struct stage *stage, int index)
     PEER(me);
 
     atomic_fetch_add(&stage->ready, 1);
-    while (r != HF_EUNSAFE) {
+    while (r != HF_EUNSAFE && !atomic_load(&stage->stop)) {
         begin_anew(&me);
         r = acquire(&me, "job", 60000);
         if (r == HF_OK) {
@@ -149,7 +150,9 @@ static void take_turns(struct stage *stage, int index)
         r = r == HF_OK ? release(&me, "job") : r;
         r = r == HF_BUSY ? wait_for(&me, "job", 1000, &has_fired) : r;
     }
-    expect_told(&me);
+    if (!atomic_load(&stage->stop)) {
+        expect_told(&me);
+    }
 }
 
 #define CROWD 4
@@ -172,4 +175,25 @@ TEST(a_side_file_may_be_cut_off_at_any_moment)
         atomic_store(&stage->inside, 0);
     }
     EXPECT_IS(finish(start(begin_again, stage, 0)), 0);
+}
+
+/* What it begins with is whole: nobody is told, and they get on without. */
+TEST(a_side_file_cut_off_behind_its_head_costs_no_lock)
+{
+    struct stage *stage = stage_new();
+    pid_t crowd[CROWD];
+
+    for (int i = 0; i < CROWD; i++) {
+        crowd[i] = start(take_turns, stage, i);
+    }
+    until(&stage->ready, CROWD);
+    for (int round = 1; round <= 8; round++) {
+        until(&stage->served, round * 20);
+        EXPECT_IS(truncate(side_path(), 64), 0);
+    }
+    until(&stage->served, 9 * 20);
+    atomic_store(&stage->stop, 1);
+    for (int i = 0; i < CROWD; i++) {
+        EXPECT_SAFE_IS(finish(crowd[i]), 0);
+    }
 }
