@@ -390,12 +390,13 @@ void hf__file_line_copy(const struct hf__cell *cell, int fd)
 {
     for (int i = 0; i < cell->line.n; i++) {
         const struct hf__file_waiting *one = &cell->line.list[i];
+        const struct hf__file_ticket t = one->ticket;
         struct waiter w;
 
         if (read_waiter(cell, one, &w)) {
             (void)!pwrite(fd, &w, sizeof w, waiter_at(i));
         }
-        (void)!pwrite(fd, &one->ticket, sizeof one->ticket, ticket_at(i));
+        (void)!pwrite(fd, &t, sizeof t, ticket_at(i));
     }
 }
 
