@@ -128,7 +128,7 @@ static void check_sequence(int results[], int count, int n, bool mends)
     unsigned possible = 0;
     bool is_fixed = false;
 
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count && i < MOST; i++) {
         copy[i] = results[i];
     }
     possible = outcomes(copy, count, n, mends);
