@@ -111,17 +111,37 @@ static void pass_turns_on(void *arg)
     }
 }
 
+static int map_gate(struct hf__words *shared)
+{
+    int fd = open(path_of(""), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+    EXPECT_IS(ftruncate(fd, sizeof gate), 0);
+    EXPECT_IS(hf__words_map(shared, fd, sizeof gate), HF_OK);
+    return fd;
+}
+
 TEST(a_turn_that_two_pass_on_does_not_come_back)
 {
     struct hf__words shared = {0};
-    int fd = open(path_of(""), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int fd = map_gate(&shared);
     struct hf__test_thread *thread;
 
-    EXPECT_IS(ftruncate(fd, sizeof gate), 0);
-    EXPECT_IS(hf__words_map(&shared, fd, sizeof gate), HF_OK);
     thread = hf__test_start(pass_turns_on, &shared);
     pass_turns_on(&shared);
     hf__test_join(thread);
+    hf__words_fini(&shared);
+    EXPECT_IS(close(fd), 0);
+}
+
+/* What is counted up there is not in the file, and read as zero again. */
+TEST(a_turn_that_was_cut_off_is_passed_on_once)
+{
+    struct hf__words shared = {0};
+    int fd = map_gate(&shared);
+
+    hf__words_set(&shared, offsetof(struct hf__gate, abandoned), 1);
+    EXPECT_IS(ftruncate(fd, offsetof(struct hf__gate, next)), 0);
+    hf__gate_leave((struct hf__gate_at){&shared, 0}, 0);
     hf__words_fini(&shared);
     EXPECT_IS(close(fd), 0);
 }

@@ -56,9 +56,25 @@ static void call(struct hf__gate_at gate, unsigned ticket)
     (void)hf__words_ring(gate.words, turn_at(gate, ticket), INT_MAX);
 }
 
+/* Tickets that were given up are passed over; where the board was cut off it
+ * may look as if all were. Gives whose turn it is now. */
+static unsigned move_to_next(struct hf__gate_at gate)
+{
+    unsigned serving = move_on(gate);
+
+    for (int i = 0; i < HF__GATE_SLOTS; i++) {
+        if (hf__words_get(gate.words, abandoned_at(gate, serving)) !=
+            serving + 1) {
+            break;
+        }
+        serving = move_on(gate);
+    }
+    return serving;
+}
+
 /* The turn of `ticket` is over: the next one's begins, unless somebody else
- * has already said so. Tickets that were given up are passed over. If two say
- * it at once one ticket more is, whose holder is called all the same. */
+ * has already said so. If two say it at once one ticket more is passed over,
+ * whose holder is called all the same. */
 static void pass_on(struct hf__gate_at gate, unsigned ticket)
 {
     unsigned serving = serving_of(gate);
@@ -66,10 +82,7 @@ static void pass_on(struct hf__gate_at gate, unsigned ticket)
     if (serving != ticket) {
         return;
     }
-    do {
-        serving = move_on(gate);
-    } while (hf__words_get(gate.words, abandoned_at(gate, serving)) ==
-             serving + 1);
+    serving = move_to_next(gate);
     /* Also where nobody seems to wait: of two who came at the same time the
      * slower one may have set `next` back. */
     call(gate, serving);
