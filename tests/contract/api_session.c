@@ -2,7 +2,7 @@
 /*
  * Locks that live with their session: whose lease that is, what is refused for
  * it, and that its end is seen by the holder first. What leases that callers
- * choose do instead is in api_lease.c.
+ * choose do instead is in core_lease.c.
  */
 #include "tests/contract/api.h"
 
