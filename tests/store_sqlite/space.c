@@ -58,10 +58,23 @@ static int64_t blocks_of(const char *suffix)
     return st.st_blocks;
 }
 
-static void fill(const char *path)
+static const char *filler(void)
+{
+    static char path[600];
+
+    (void)snprintf(path, sizeof path, "%s/filler", hf__test_folder());
+    return path;
+}
+
+static void remove_filler(void)
+{
+    EXPECT_IS(unlink(filler()), 0);
+}
+
+static void fill(void)
 {
     static char block[4096];
-    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    int fd = open(filler(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 
     EXPECT(fd >= 0);
     while (write(fd, block, sizeof block) > 0) {
@@ -118,8 +131,6 @@ static void renew_and_acquire(struct peer *holder)
 
 TEST(a_full_disk_takes_no_lock_from_anybody)
 {
-    char path[600];
-
     mount_small();
     {
         PEER(holder);
@@ -127,14 +138,13 @@ TEST(a_full_disk_takes_no_lock_from_anybody)
 
         EXPECT_IS(acquire(&holder, "held", 60000), HF_OK);
         EXPECT_IS(acquire(&me, "mine", 60000), HF_OK);
-        (void)snprintf(path, sizeof path, "%s/filler", hf__test_folder());
-        fill(path);
+        fill();
         crowd_out(&me, &holder);
         renew_and_acquire(&holder);
         EXPECT_IS(renew(&holder, "held", 60000), HF_OK);
         EXPECT_IS(release(&me, "mine"), HF_OK);
         EXPECT_IS(renew(&holder, "held", 60000), HF_OK);
-        EXPECT_IS(unlink(path), 0);
+        remove_filler();
         EXPECT_IS(acquire(&me, "room-again", 60000), HF_OK);
     }
 }
@@ -156,14 +166,25 @@ static void share_a_full_disk(struct peer *holder, struct peer *me)
     EXPECT_IS(holders, 1);
     EXPECT_IS(waiters, me->is_queued);
     EXPECT_IS(release(holder, "shared"), HF_OK);
-    EXPECT_IS(acquire_within(me, "shared", 2000), HF_OK);
+}
+
+/* Whether a row that grows still fits its page depends on what it tells of its
+ * holder, the length of a pid for one: so that is granted or refused. */
+static void take_what_was_shared(struct peer *me)
+{
+    int r = acquire_within(me, "shared", 2000);
+
+    if (r == HF_EUNAVAIL) {
+        EXPECT_HAS(me->error.text, "disk full");
+        remove_filler();
+        r = acquire_within(me, "shared", 2000);
+    }
+    EXPECT_IS(r, HF_OK);
     EXPECT_IS(release(me, "shared"), HF_OK);
 }
 
 TEST(a_full_disk_takes_no_share_from_anybody)
 {
-    char path[600];
-
     mount_small();
     {
         PEER(holder);
@@ -173,25 +194,22 @@ TEST(a_full_disk_takes_no_share_from_anybody)
         EXPECT_IS(acquire(&held, "held", 60000), HF_OK);
         holder.manner.mode = HF__MODE_SHARED;
         EXPECT_IS(acquire(&holder, "shared", 60000), HF_OK);
-        (void)snprintf(path, sizeof path, "%s/filler", hf__test_folder());
-        fill(path);
+        fill();
         crowd_out(&me, &held);
         begin_anew(&me);
         EXPECT_IS(renew(&holder, "shared", 60000), HF_OK);
         share_a_full_disk(&holder, &me);
+        take_what_was_shared(&me);
     }
 }
 
 /* Takes each block that becomes free. */
 static void eat(struct stage *stage, int index)
 {
-    char path[600];
-
     (void)index;
-    (void)snprintf(path, sizeof path, "%s/filler", hf__test_folder());
     until(&stage->go, 1);
     while (!atomic_load(&stage->stop)) {
-        fill(path);
+        fill();
         atomic_store(&stage->ready, 1);
         (void)sched_yield();
     }
@@ -296,14 +314,12 @@ static void grow_by_pages(struct stage *stage, int index)
 TEST(a_renewal_on_a_full_disk_needs_no_block)
 {
     int64_t ballast;
-    char path[600];
 
     mount_small();
     PEER(holder);
     EXPECT_IS(acquire(&holder, "held", 60000), HF_OK);
     EXPECT_IS(finish(start(grow_by_pages, stage_new(), 0)), 0);
-    (void)snprintf(path, sizeof path, "%s/filler", hf__test_folder());
-    fill(path);
+    fill();
     ballast = blocks_of("-holdfast");
     for (int i = 0; i < 200; i++) {
         EXPECT_IS(renew(&holder, "held", 60000), HF_OK);
