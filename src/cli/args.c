@@ -310,21 +310,27 @@ static int parse_letters(struct parse *p, const char *word)
     return 0;
 }
 
+static int unexpected(const struct parse *p, const char *word)
+{
+    char *shown CLI_AUTO(cli_free_auto) = cli_secret_hide_all(word);
+    const char *name = p->options->name;
+
+    return cli_fail(CLI_EXIT_USAGE, "%s: unexpected word '%s'%s%s%s", p->word,
+                    shown, name ? " after '" : "", name ? name : "",
+                    name ? "'" : "");
+}
+
+/* A line that is right needs no memory: what asks for --json is known by when
+ * there is none. */
 static int parse_operand(struct parse *p, const char *word)
 {
     const struct cli_verb *verb = &cli_verb_table[p->options->verb];
-    char *shown CLI_AUTO(cli_free_auto) = cli_secret_hide_all(word);
 
-    if (verb->operand == CLI_NO_OPERAND) {
-        return cli_fail(CLI_EXIT_USAGE, "%s: unexpected word '%s'", p->word,
-                        shown);
-    }
     if (p->options->name && p->options->verb == CLI_RUN) {
         return cli_correct_dashes(p->argv, p->argc, p->at);
     }
-    if (p->options->name) {
-        return cli_fail(CLI_EXIT_USAGE, "%s: unexpected word '%s' after '%s'",
-                        p->word, shown, p->options->name);
+    if (verb->operand == CLI_NO_OPERAND || p->options->name) {
+        return unexpected(p, word);
     }
     p->options->name = word;
     return 0;
