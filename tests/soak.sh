@@ -1,44 +1,87 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: MIT
-# Tests for long: new schedules of the simulation from a seed of its own, and
-# the suites that live from chance, again and again until the time is up.
-# The fuzzers have a target of their own: make fuzz SECONDS=3600.
+# Tests for as long as it is told: the attack, new schedules of the simulation
+# beside all the rest, and the tests that live from chance, in an order and
+# with seeds of this run, among them what takes too long for make test. The
+# fuzzers have a target of their own: make fuzz SECONDS=3600.
 #
-#     [SOAK_MINUTES=10] [SOAK_ATTACK_MINUTES=5] [SOAK_SCHEDULES=1000000]
-#         [BUILD=build] tests/soak.sh
-set -eu
+#     [SOAK_MINUTES=30] [SOAK_SEED=N] [BUILD=build] tests/soak.sh
+#
+# What was started in time is ended, which takes a minute or two more. Files
+# are on the disk, where make test has them in memory.
+set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${BUILD:-build}
-minutes=${SOAK_MINUTES:-10}
-attack_minutes=${SOAK_ATTACK_MINUTES:-5}
-schedules=${SOAK_SCHEDULES:-1000000}
-seed=$(date +%s)000000
-end=$(($(date +%s) + minutes * 60))
+minutes=${SOAK_MINUTES:-30}
+seed=${SOAK_SEED:-$(date +%s)}
+end=$((SECONDS + minutes * 60))
+slice=20000 # schedules, some twenty seconds
+simulated=$build/meson-logs/soak-simulation.txt
+simulation=
 
-printf 'simulation: %s schedules from seed %s\n' "$schedules" "$seed"
 # A seed that breaks a promise is printed with its plan and how to see it again.
-"$build/tests/sim/sim" --filter every_schedule --seed "$seed" "$schedules"
+simulate() {
+    local first
 
-for store in sqlite file; do
-    printf 'overlapping sets of names on %s: a minute, and one with kills\n' \
-        "$store"
-    HOLDFAST_TEST_MANY_S=60 "$build/tests/contract/contract_api" \
-        --filter eight_processes_with_overlapping "$store" "$store"
-done
+    for ((first = seed * 1000000; SECONDS < end; first += slice)); do
+        "$build/tests/sim/sim" --filter every_schedule --seed "$first" "$slice"
+    done
+}
 
 # Each round prints its seed, and a flaw how to see it again.
-printf 'the attack: %s minutes\n' "$attack_minutes"
-tests/attack/attack.py --seconds $((attack_minutes * 60)) "$build/holdfast" \
-    "$build"/libholdfast.so.*.*.* "$build"/holdfast-*.so \
-    "$build/tests/attack/attack_player"
+attack() {
+    tests/attack/attack.py --seconds $((minutes * 10)) "$build/holdfast" \
+        "$build"/libholdfast.so.*.*.* "$build"/holdfast-*.so \
+        "$build/tests/attack/attack_player"
+}
 
-round=0
-while [ "$(date +%s)" -lt "$end" ]; do
-    round=$((round + 1))
-    printf 'round %d\n' "$round"
-    # Each round other points at which the command is made to fail.
-    TORTURE_SEED=$round TORTURE_POINTS=1000 \
-        meson test -C "$build" --no-rebuild --quiet --num-processes 2 \
-        --suite contract --suite store --suite cli --suite torture
+overlap() {
+    HOLDFAST_TEST_MANY_S=$((minutes * 2)) "$build/tests/contract/contract_api" \
+        --filter eight_processes_with_overlapping "$1" "$1"
+}
+
+# The names of all such tests, each time in the order of the seed.
+names() {
+    meson test -C "$build" --no-rebuild --list --suite contract --suite store \
+        --suite cli --suite torture 2>/dev/null | sed -n 's|^[^/]* / ||p' |
+        shuf --random-source=<(yes "$1")
+}
+
+# A test is told this seed; those that sample take others each time.
+run() {
+    HOLDFAST_TEST_SEED=$((seed + SECONDS)) TORTURE_POINTS=1000 \
+        meson test -C "$build" --no-rebuild --quiet --print-errorlogs \
+        --num-processes $(($(nproc) * 2)) "$@" </dev/null
+}
+
+end_simulation() {
+    if [ "$simulation" ]; then
+        kill -- "-$simulation" 2>/dev/null || true
+    fi
+}
+
+printf 'soak: %s minutes, SOAK_SEED=%s\n' "$minutes" "$seed"
+trap end_simulation EXIT
+set -m
+simulate >"$simulated" &
+set +m
+simulation=$!
+attack
+for store in sqlite file; do
+    overlap "$store"
 done
-printf 'soak: passed, %d rounds\n' "$round"
+count=0
+for ((round = 1; SECONDS < end; round++)); do
+    mapfile -t tests < <(names "$seed$round")
+    for ((i = 0; i < ${#tests[@]} && SECONDS < end; i += 16)); do
+        run "${tests[@]:i:16}"
+        count=$((count + $(printf '%s\n' "${tests[@]:i:16}" | wc -l)))
+    done
+done
+if ! wait "$simulation"; then
+    cat "$simulated"
+    exit 1
+fi
+simulation=
+printf 'soak: passed, %d programs, %d schedules of the simulation\n' "$count" \
+    $(($(grep -c '^ok' "$simulated") * slice))

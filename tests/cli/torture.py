@@ -8,8 +8,8 @@ no command started without the lock, no lock left behind, never two holders.
 
     torture.py HOLDFAST ACTOR [WORD] with TORTURE_SHIM=refuse.so
 
-Long rows are sampled by TORTURE_SEED, which is printed; TORTURE_POINTS says
-how many points of each.
+Long rows are sampled by HOLDFAST_TEST_SEED, which is printed; TORTURE_POINTS
+says how many points of each.
 """
 import errno
 import json
@@ -22,7 +22,7 @@ import harness
 from harness import case
 
 SHIM = os.environ['TORTURE_SHIM']
-SEED = int(os.environ.get('TORTURE_SEED', '1'))
+SEED = int(os.environ.get('HOLDFAST_TEST_SEED', '1'))
 # All of the first points of a row are tried, and so many of the others.
 FIRST, OTHERS = (20, 10) if harness.SLOW > 1 else (80, 60)
 OTHERS = int(os.environ.get('TORTURE_POINTS', OTHERS))

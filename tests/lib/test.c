@@ -291,8 +291,10 @@ static bool is_wanted(const struct hf__test *t, int *place)
 /* True: the tests shall be listed, not run. */
 static bool read_arguments(char **argv)
 {
+    const char *given = getenv("HOLDFAST_TEST_SEED");
     bool list = false;
 
+    seed = given ? strtoull(given, NULL, 0) : seed;
     only = getenv("HOLDFAST_TEST_ONLY");
     only = only ? strdup(only) : NULL;
     unsetenv("HOLDFAST_TEST_ONLY"); /* what a test starts has other tests */
