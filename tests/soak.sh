@@ -31,7 +31,7 @@ simulate() {
 # Each round prints its seed, and a flaw how to see it again.
 attack() {
     tests/attack/attack.py --seconds $((minutes * 10)) "$build/holdfast" \
-        "$build"/libholdfast.so.*.*.* "$build"/holdfast-*.so \
+        "$(realpath "$build/libholdfast.so")" "$build"/holdfast-*.so \
         "$build/tests/attack/attack_player"
 }
 
