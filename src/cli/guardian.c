@@ -283,9 +283,10 @@ static void handle_exit(struct guardian *g, int status)
     tell(g, CLI_LINK_EXITED, status);
 }
 
+/* The number of a command that was waited for may be an orphan's by now. */
 static void handle_status(struct guardian *g, pid_t pid, int status)
 {
-    if (pid != g->child) {
+    if (pid != g->child || g->is_exited) {
         if (!WIFSTOPPED(status) && !WIFCONTINUED(status)) {
             cli_ear_reaped(&g->ear, pid);
             g->is_reaping = true;

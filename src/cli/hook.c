@@ -41,7 +41,8 @@ struct hook {
     struct cli_signals signals;
     struct cli_ending ending;
     struct word order;
-    int status;     /* of the shell; -1: it still runs */
+    bool is_exited; /* the shell was waited for */
+    int status;     /* then: how it ended */
     bool is_behind; /* more of the dead are to be reaped */
 };
 
@@ -116,7 +117,7 @@ _Noreturn static void become_shell(const struct hook *h)
     _exit(127);
 }
 
-/* Gives whether anything of it is left. */
+/* Gives whether anything of it is left. What it left may have its number. */
 static bool reap(struct hook *h)
 {
     int left = REAP_MAX;
@@ -126,7 +127,8 @@ static bool reap(struct hook *h)
     (void)cli_signals_next(&h->signals);
     do {
         pid = waitpid(-1, &status, WNOHANG);
-        if (pid > 0 && pid == h->ending.group) {
+        if (pid > 0 && pid == h->ending.group && !h->is_exited) {
+            h->is_exited = true;
             h->status = status;
         }
     } while ((pid > 0 && --left > 0) || (pid < 0 && errno == EINTR));
@@ -170,7 +172,7 @@ static void tell_end(const struct hook *h, bool is_ended)
     (void)snprintf(fields, sizeof fields, ",\"hook_%s\":%d",
                    is_exit ? "exit" : "signal", number);
     if (!is_ended) {
-        cli_event("lost-hook", fields,
+        cli_event("lost-hook", h->is_exited ? fields : NULL,
                   "--lost-hook did not end within %d s and was killed",
                   LIMIT_MS / 1000);
     } else if (is_exit && !number) {

@@ -3,6 +3,7 @@
 daemons. All of it is gone before the lock is free. And the run as PID 1."""
 import os
 import signal
+import sys
 import time
 
 import harness
@@ -195,6 +196,76 @@ def as_pid_1_it_passes_signals(t):
     t.until(lambda: t.pids('got USR1'), 'USR1 is passed on')
     os.kill(wrapper, signal.SIGTERM)
     t.code(outer.wait(), 128 + signal.SIGTERM)
+    t.all_gone()
+
+
+# It ends with 5 and leaves an heir in a session of its own. Once it was waited
+# for, the heir has a child with its number, and leaves that one an orphan,
+# which ends with 7.
+HEIRS = '''
+import os, signal, sys
+
+number = os.getpid()
+if os.fork():
+    os._exit(int(sys.argv[1]))
+os.setsid()
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+heir = os.getpid()
+while os.path.exists(f'/proc/{number}'):
+    pass
+for _ in range(1000):
+    try:
+        with open('/proc/sys/kernel/ns_last_pid', 'w') as last:
+            last.write(str(number - 1))
+    except OSError:
+        break
+    pid = os.fork()
+    while not pid and os.getppid() == heir:
+        pass
+    if not pid:
+        os._exit(7)
+    if pid == number:
+        os.write(2, b'its number is an orphan\\'s')
+        break
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+'''
+
+
+def heirs(t, code):
+    """The line of shell that ends with that code and has such an heir."""
+    (t.dir / 'heirs').write_text(HEIRS)
+    return f'exec {sys.executable} heirs {code}'
+
+
+def had_heir(t, result):
+    if 'unshare: ' in result.err:
+        raise harness.Skipped('no PID namespace may be made')
+    if 'its number is an orphan' not in result.err:
+        raise harness.Skipped('/proc/sys/kernel/ns_last_pid is not to be had')
+
+
+@case
+def an_orphan_with_the_commands_number_is_not_the_command(t):
+    result = as_init(t, t.holdfast, 'run', '--status-file', 'status', '-c',
+                     'job', '--', heirs(t, 5)).wait()
+    had_heir(t, result)
+    t.code(result, 5)
+    t.equal(t.status()['child_exit'], 5, 'child_exit')
+    t.all_gone()
+
+
+@case
+def an_orphan_with_the_hooks_number_is_not_the_hook(t):
+    holder = as_init(t, t.holdfast, 'run', '--lost-hook', heirs(t, 0), 'job',
+                     '--', *t.actor('beat'))
+    t.until(lambda: t.log() or not holder.is_running(), 'the command starts')
+    if holder.is_running():
+        t.code(t.run('break', '--force', 'job'), 0)
+    result = holder.wait()
+    had_heir(t, result)
+    t.code(result, 76)
+    t.check('ended with exit code' not in result.err, result.err)
     t.all_gone()
 
 
