@@ -29,10 +29,15 @@ static size_t last(const char *text, size_t from, size_t to, char sign)
     return at > from ? at - 1 : to;
 }
 
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
 static bool is_of_scheme(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.';
+    return is_letter(c) || (c >= '0' && c <= '9') || c == '+' || c == '-' ||
+           c == '.';
 }
 
 /* Where the URL ends that `from` is in: several may stand in one string, with
@@ -73,30 +78,91 @@ static size_t find_odd_colon(const char *url, size_t at, size_t end)
     return end;
 }
 
+/* Where the scheme begins that ends at `colon`. */
+static size_t start_of_scheme(const char *text, size_t colon)
+{
+    size_t at = colon;
+
+    while (at > 0 && is_of_scheme(text[at - 1])) {
+        at--;
+    }
+    return at + strspn(text + at, "-");
+}
+
+static bool is_local(const char *word)
+{
+    static const char *const schemes[] = {"sqlite:", "file:", "memory:"};
+
+    word += strncasecmp(word, "fault+", 6) ? 0 : 6;
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
+        if (!strncasecmp(word, schemes[i], strlen(schemes[i]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A '?' of a password is none before options: an '@' comes before a '='. */
+static size_t end_of_path(const char *url, size_t at, size_t all)
+{
+    size_t mark = at + strcspn(url + at, "?");
+
+    if (mark >= all) {
+        return all;
+    }
+    return url[mark + 1 + strcspn(url + mark + 1, "=&@")] == '@' ? all : mark;
+}
+
+/* Of hosts without a user, or behind him: what stands for a port and is none,
+ * and all behind it, for its '/' may be one of a password. */
+static struct range odd_port(const char *url, size_t at)
+{
+    size_t all = end_of_url(url, at);
+    size_t end = at + strcspn(url + at, "/?");
+    size_t colon;
+
+    end = end < all ? end : all;
+    colon = find_odd_colon(url, at, end);
+    return colon < end ? (struct range){colon + 1, all} : (struct range){0, 0};
+}
+
+/* Without '@': a user and a password at the place of hosts, or of a path. */
+static struct range without_host(const char *url, size_t at, size_t path)
+{
+    size_t all = end_of_url(url, at);
+    size_t colon = at + strcspn(url + at, ":");
+    bool is_empty = url[at] == '/';
+    struct range found = odd_port(url, at);
+
+    if (is_empty && colon + 1 < path) {
+        return (struct range){colon + 1, all};
+    }
+    if (found.to && last(url, found.from, all, '@') < all) {
+        found.to = last(url, found.from, all, '@');
+    }
+    return found;
+}
+
 /*
- * The password of the authority that begins at `at`, or an empty range. It
- * ends at the last '@', also of the path. A password in which '/' or '?' was
- * not written as %XX ends the authority too early; then what stands behind
- * the ':' is no port.
+ * The first secret of the authority that begins at `at`, or an empty range. A
+ * password ends at the last '@', also of the path: one in which '/' or '?' was
+ * not written as %XX ends the authority too early, and one behind "///" has
+ * none. No right URL has an '@' in a path behind hosts.
  */
 static struct range authority(const char *url, size_t at)
 {
-    size_t all = end_of_url(url, at);
-    size_t path = at + strcspn(url + at, "?");
-    size_t end = at + strcspn(url + at, "/?");
+    size_t path = end_of_path(url, at, end_of_url(url, at));
+    size_t sign = last(url, at, path, '@');
     size_t colon = at + strcspn(url + at, ":@");
-    size_t sign;
 
-    path = path < all ? path : all;
-    end = end < all ? end : all;
-    sign = last(url, at, path, '@');
-    if (last(url, at, end, '@') == end) {
-        colon = find_odd_colon(url, at, end);
-        sign = last(url, at, all, '@');
-        sign = colon < end && sign < colon ? all : sign;
+    if (url[at] == '/' && is_local(url + start_of_scheme(url, at - 3))) {
+        return (struct range){0, 0};
     }
-    return colon < end && colon + 1 < sign ? (struct range){colon + 1, sign}
-                                           : (struct range){0, 0};
+    if (sign == path) {
+        return without_host(url, at, path);
+    }
+    return colon + 1 < sign ? (struct range){colon + 1, sign}
+                            : odd_port(url, sign + 1);
 }
 
 /* Also as people write it who do not know its name. */
@@ -162,22 +228,23 @@ static struct range option(const char *url, size_t at, bool is_url)
                      : (struct range){0, 0};
 }
 
-/* The first secret at or behind `from`; empty: there is none. */
+/* The first secret at or behind `from`; empty: there is none. Where one ended
+ * at its '@', hosts follow. */
 static struct range find(const char *url, size_t from, bool is_url)
 {
-    for (size_t i = from; url[i]; i++) {
-        struct range found = {0, 0};
+    struct range found = {0, 0};
 
+    if (from && url[from] == '@') {
+        found = odd_port(url, from + 1);
+    }
+    for (size_t i = from; found.to <= found.from && url[i]; i++) {
         if (i >= 3 && !memcmp(url + i - 3, "://", 3)) {
             found = authority(url, i);
         } else if (i && (url[i - 1] == '?' || url[i - 1] == '&')) {
             found = option(url, i, is_url);
         }
-        if (found.to > found.from) {
-            return found;
-        }
     }
-    return (struct range){0, 0};
+    return found;
 }
 
 bool cli_secret_is_in(const char *url)
@@ -185,14 +252,14 @@ bool cli_secret_is_in(const char *url)
     return find(url, 0, false).to > 0;
 }
 
-static char *hide(const char *url, bool is_url)
+/* r: the first of them. */
+static char *hide(const char *url, struct range r, bool is_url)
 {
     struct cli_text shown = {0};
     size_t at = 0;
 
     cli_text_bytes(&shown, "", 0);
-    for (struct range r = find(url, 0, is_url); r.to > r.from;
-         r = find(url, r.to, is_url)) {
+    for (; r.to > r.from; r = find(url, r.to, is_url)) {
         cli_text_bytes(&shown, url + at, r.from - at);
         cli_text_add(&shown, "***");
         at = r.to;
@@ -203,33 +270,38 @@ static char *hide(const char *url, bool is_url)
 
 char *cli_secret_hide(const char *text)
 {
-    return hide(text, false);
+    return hide(text, find(text, 0, false), false);
 }
 
-static bool is_local(const char *word)
+/* Of what may be a URL without "://", or one without a scheme. */
+static struct range without_slashes(const char *word)
 {
-    static const char *const schemes[] = {"sqlite:", "file:", "memory:"};
+    size_t length = strlen(word);
+    size_t colon = strcspn(word, ":");
+    size_t scheme = start_of_scheme(word, colon);
+    size_t sign = last(word, colon, length, '@');
+    size_t hosts;
+    bool is_path;
 
-    word += strncmp(word, "fault+", 6) ? 0 : 6;
-    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
-        if (!strncmp(word, schemes[i], strlen(schemes[i]))) {
-            return true;
-        }
+    if (strstr(word, "://") || is_local(word + scheme)) {
+        return (struct range){0, 0};
     }
-    return false;
+    if (sign < length) {
+        return sign > colon + 1 ? (struct range){colon + 1, sign}
+                                : (struct range){0, 0};
+    }
+    hosts = colon + strspn(word + colon, ":/");
+    is_path = scheme && word[scheme - 1] == '/';
+    return is_letter(word[scheme]) && !is_path && odd_port(word, hosts).to
+               ? (struct range){colon + 1, length}
+               : (struct range){0, 0};
 }
 
 char *cli_secret_hide_all(const char *word)
 {
-    size_t length = strlen(word);
-    size_t colon = strcspn(word, ":");
-    size_t sign = last(word, colon, length, '@');
+    struct range first = without_slashes(word);
 
-    if (sign <= colon + 1 || sign == length || is_local(word) ||
-        strstr(word, "://")) {
-        return hide(word, true);
-    }
-    return cli_format("%.*s***%s", (int)colon + 1, word, word + sign);
+    return hide(word, first.to ? first : find(word, 0, true), true);
 }
 
 char *cli_secret_hide_quoted(const char *text)

@@ -213,6 +213,12 @@ def a_mistyped_password_is_never_shown(t):
             'redis://h/0?token=s3cr3t', 'redis://h/0?s3cr3t',
             'mysql://root:s3cr3t/db', 'redis://h,root:s3cr3t/db',
             'redis://:s3cr3t @host', 'redlock:redis://a:s3cr3t@b',
+            'mysql:///root:s3cr3t@h/db', 'mysql:///root:s3cr3t',
+            'mysql:///root:a?s3cr3t@h/db', 'redis://h/u:s3cr3t@h',
+            'redis://u:12/s3cr3t@h/0', 'redis://u:12?s3cr3t@h/0',
+            'redlock://:a@h1,b:s3cr3t,h3/0', 'mysql://u:p@h:s3cr3t/db',
+            'mysql://u@h:s3cr3t/db', 'redis:u:p@h:s3cr3t/0',
+            'mysql:u:s3cr3t', 'mysql:/u:s3cr3t', 'fault+mysql:u:s3cr3t/db',
             'fault+redis://user:s3cr3t@host/0?bogus=1')
     after = ('job', '--', 'true')
     for url in urls:

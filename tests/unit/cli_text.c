@@ -143,6 +143,16 @@ TEST(a_mistyped_password_is_hidden)
     expect_hidden("redis://u:p?w@h/0", "redis://u:***@h/0");
     expect_hidden("redis://u:p#w@h", "redis://u:***@h");
     expect_hidden("redis://:secret", "redis://:***");
+    expect_hidden("mysql:///u:pw@h/db", "mysql:///u:***@h/db");
+    expect_hidden("mysql:///u:pw", "mysql:///u:***");
+    expect_hidden("redis:///u:p?w@h", "redis:///u:***@h");
+    expect_hidden("redis://h/u:pw@h", "redis://h/u:***@h");
+    expect_hidden("redis://u:12/pw@h/0", "redis://u:***@h/0");
+    expect_hidden("redis://u:12?pw@h/0", "redis://u:***@h/0");
+    expect_hidden("mysql://u@h:pw/db", "mysql://u@h:***");
+    expect_hidden("redlock://:a@h:1,b:pw,c/0", "redlock://:***@h:1,b:***");
+    expect_hidden("redis://u:a@h:pw redis://v:b@2",
+                  "redis://u:***@h:*** redis://v:***@2");
     expect_hidden("redis://h?Password=x&a=b", "redis://h?Password=***&a=b");
     expect_hidden("a && b=c", "a && b=c");
     expect_hidden("redis://h?pasword=x", "redis://h?pasword=***");
@@ -166,6 +176,16 @@ TEST(what_may_have_been_meant_as_a_url_hides_its_password)
     expect_all_hidden("sqlite:/a:b@c", "sqlite:/a:b@c");
     expect_all_hidden("fault+file:/a:b@c", "fault+file:/a:b@c");
     expect_all_hidden("a@b:c", "a@b:c");
+    expect_all_hidden("mysql:u:pw", "mysql:***");
+    expect_all_hidden("--urll=fault+mysql:u:pw/d", "--urll=fault+mysql:***");
+    expect_all_hidden("redis:u:p@h:pw/0", "redis:***@h:***");
+    expect_all_hidden("redis:u:p@h?token=x", "redis:***@h?token=***");
+    expect_all_hidden("mysql:/u:pw", "mysql:***");
+    expect_all_hidden("redis:h:6379/0", "redis:h:6379/0");
+    expect_all_hidden("db:migrate", "db:migrate");
+    expect_all_hidden("12:30:5x", "12:30:5x");
+    expect_all_hidden("./a:b:c", "./a:b:c");
+    expect_all_hidden("--url=sqlite:/a:b:c", "--url=sqlite:/a:b:c");
     expect_all_hidden("redis://h/0?token=x&tls=off&y",
                       "redis://h/0?token=***&tls=off&***");
     expect_all_hidden("sqlite:/a?Prefix=b&prefix=b",
@@ -208,6 +228,9 @@ TEST(a_url_without_password_stays_as_it_is)
         "redis://h:1?x=a@b redis://h:2",
         "redis://h:/0",
         "redis://h?password_file=/a:b@c",
+        "sqlite:///a:b@c",
+        "fault+FILE:///a:b@c",
+        "redis:///0?socket=/a:b@c",
     };
 
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
@@ -223,6 +246,21 @@ TEST(a_password_can_be_wiped_in_place)
     EXPECT(cli_secret_is_in(url));
     cli_secret_wipe(url);
     EXPECT_TEXT(url, "redis://u:******@h?password=*");
+}
+
+TEST(a_mistyped_password_can_be_wiped_in_place)
+{
+    char empty[] = "mysql:///u:secret@h/db";
+    char path[] = "redis://u:12/34@h/0";
+    char port[] = "mysql://u:p@h:secret/db";
+
+    EXPECT(cli_secret_is_in(empty) && cli_secret_is_in(path));
+    cli_secret_wipe(empty);
+    cli_secret_wipe(path);
+    cli_secret_wipe(port);
+    EXPECT_TEXT(empty, "mysql:///u:******@h/db");
+    EXPECT_TEXT(path, "redis://u:*****@h/0");
+    EXPECT_TEXT(port, "mysql://u:*@h:*********");
 }
 
 static const char *nearest(const char *word)
