@@ -46,23 +46,26 @@ static int malformed(const struct cli_options *o, const char *from)
 }
 
 /* As read(2); where nothing is there yet its writer is waited for, but not for
- * ever. */
+ * ever. A fifo whose writer is late reads as one at its end, but polls as one
+ * that waits. */
 static ssize_t read_by(int64_t end_ns, int fd, char *buf, size_t size)
 {
     struct pollfd in = {fd, POLLIN, 0};
 
     for (;;) {
-        ssize_t n = read(fd, buf, size);
         int64_t left_ms = (end_ns - cli_boot_ns()) / CLI_NS_PER_MS;
 
-        if (n >= 0 || (errno != EINTR && errno != EAGAIN)) {
-            return n;
+        if (poll(&in, 1, left_ms > 0 ? (int)left_ms : 0) > 0) {
+            ssize_t n = read(fd, buf, size);
+
+            if (n >= 0 || (errno != EINTR && errno != EAGAIN)) {
+                return n;
+            }
         }
         if (left_ms <= 0) {
             errno = ETIMEDOUT;
             return -1;
         }
-        (void)poll(&in, 1, (int)left_ms);
     }
 }
 
