@@ -23,6 +23,7 @@ struct cli_guardian {
     pid_t pid;
     int link;         /* the wrapper's end */
     uint64_t started; /* ticks since boot */
+    bool is_reaped;   /* its pid may be somebody else's */
 };
 
 /* Fork it. To be called while there is one thread, before the store is

@@ -19,9 +19,9 @@
 #define CLI_HOOK_DIED    "died"
 
 struct cli_hook {
-    pid_t pid; /* 0: none */
-    int fd;    /* -1: none */
-    bool is_reaped;
+    pid_t pid;      /* 0: none */
+    int fd;         /* -1: none */
+    bool is_reaped; /* its pid may be somebody else's */
 };
 
 /* Fork it if there is a --lost-hook. While there is one thread, and before

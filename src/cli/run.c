@@ -98,7 +98,7 @@ static int prepare(struct cli_wrapper *w)
 static void end_guardian(struct cli_wrapper *w)
 {
     (void)close(w->guardian.link);
-    if (!w->is_guard_reaped) {
+    if (!w->guardian.is_reaped) {
         (void)kill(w->guardian.pid, SIGCONT);
         while (waitpid(w->guardian.pid, NULL, 0) < 0 && errno == EINTR) {
             continue;

@@ -29,7 +29,7 @@
 /* Somebody may have stopped it, and then it would do nothing. */
 static void wake_guardian(const struct cli_wrapper *w)
 {
-    if (!w->is_guard_reaped) {
+    if (!w->guardian.is_reaped) {
         (void)kill(w->guardian.pid, SIGCONT);
     }
 }
@@ -39,18 +39,6 @@ static void tell_guardian(const struct cli_wrapper *w, enum cli_link_kind kind,
 {
     wake_guardian(w);
     (void)cli_link_send(w->guardian.link, kind, number, 0);
-}
-
-static void reap(struct cli_wrapper *w)
-{
-    int left = REAP_MAX;
-    pid_t pid;
-
-    do {
-        pid = waitpid(-1, NULL, WNOHANG);
-        w->is_guard_reaped |= pid == w->guardian.pid;
-        w->hook.is_reaped |= pid == w->hook.pid;
-    } while (pid > 0 && --left > 0);
 }
 
 static void handle_while_waiting(struct cli_wrapper *w, int number)
@@ -98,7 +86,7 @@ static void handle_signals(struct cli_wrapper *w)
 
     while (left-- > 0 && (number = cli_signals_next(&w->signals))) {
         if (number == SIGCHLD) {
-            reap(w);
+            cli_orphans_reap(&w->guardian, &w->hook, REAP_MAX);
         } else if (w->is_serving) {
             handle_while_running(w, number);
         } else {
@@ -374,11 +362,10 @@ void cli_wrapper_serve(struct cli_wrapper *w)
         watch_kill_after(w);
     }
     if (!w->is_gone) {
-        if (!w->is_guard_reaped) {
+        if (!w->guardian.is_reaped) {
             (void)kill(w->guardian.pid, SIGKILL);
         }
-        cli_orphans_kill(&w->guardian, w->hook.is_reaped ? 0 : w->hook.pid,
-                         w->child);
+        cli_orphans_kill(&w->guardian, &w->hook, w->child);
         cli_event("internal", NULL,
                   "the guardian process died; what it guarded was killed");
     }

@@ -33,17 +33,16 @@ struct cli_wrapper {
     int child_status;    /* as of wait() */
     int exec_errno;      /* the command could not be started */
     hf_reason lost_reason;
-    int wait_signal;      /* ended the wait; 0: none did */
-    int stop_signal;      /* stopped the command; 0: it runs */
-    int interrupts;       /* SIGINT that we got while the command ran */
-    bool is_serving;      /* the command was ordered: signals are its own */
-    bool is_child_done;   /* child_status is valid */
-    bool is_lapsed;       /* ended because the deadline came near */
-    bool is_overrun;      /* ended by --max-run */
-    bool is_lost;         /* ended because the store said so */
-    bool is_gone;         /* nothing of the command is left */
-    bool is_guard_reaped; /* its pid may be somebody else's */
-    bool is_guard_dead;   /* it died before that */
+    int wait_signal;    /* ended the wait; 0: none did */
+    int stop_signal;    /* stopped the command; 0: it runs */
+    int interrupts;     /* SIGINT that we got while the command ran */
+    bool is_serving;    /* the command was ordered: signals are its own */
+    bool is_child_done; /* child_status is valid */
+    bool is_lapsed;     /* ended because the deadline came near */
+    bool is_overrun;    /* ended by --max-run */
+    bool is_lost;       /* ended because the store said so */
+    bool is_gone;       /* nothing of the command is left */
+    bool is_guard_dead; /* it died before that */
 };
 
 /* Until the lock is held, the claim failed, or a signal ended a wait that
