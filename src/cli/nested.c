@@ -26,6 +26,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define HOST_SIZE 256
+
 struct nested {
     const struct cli_options *options;
     const char *name;       /* that is held around us */
@@ -110,13 +112,21 @@ static void name_lost(struct nested *n)
                    n->result.status);
 }
 
+/* As the library gives it to the store. */
+static void read_host(char ret_host[HOST_SIZE])
+{
+    memset(ret_host, 0, HOST_SIZE);
+    (void)gethostname(ret_host, HOST_SIZE - 1);
+}
+
 /* Elsewhere another process has that number: in containers it is 1. */
 static bool is_of_here(const hf_info *outer)
 {
     const char *host = hf_info_host(outer);
-    char ours[256] = "";
+    char ours[HOST_SIZE];
 
-    return !gethostname(ours, sizeof ours - 1) && host && !strcmp(host, ours);
+    read_host(ours);
+    return *ours && host && !strcmp(host, ours);
 }
 
 /* Is there a run that renews the grant, and ends us when it is lost? */
@@ -161,18 +171,39 @@ static void pass(struct nested *n)
     cli_passage(n->options, &n->result);
 }
 
+static void say_unguarded(struct cli_text *line, const hf_info *outer)
+{
+    char ours[HOST_SIZE];
+
+    if (is_of_here(outer)) {
+        cli_text_add(line,
+                     ", but by no run around this one, which would renew it "
+                     "and end the command before it is lost");
+        return;
+    }
+    read_host(ours);
+    cli_text_add(line, " from the host \"");
+    cli_text_clean(line, hf_info_host(outer) ? hf_info_host(outer) : "");
+    cli_text_add(line, "\"; on this one, \"");
+    cli_text_clean(line, ours);
+    cli_text_add(line, "\", it cannot be told whether a run around this one "
+                       "renews it and ends the command before it is lost");
+}
+
 /* The grant is there, but nobody would end the command when it is lost. */
 static void name_unguarded(struct nested *n)
 {
+    struct cli_text line CLI_AUTO(cli_text_fini) = {0};
+
     n->result.outcome = cli_outcome_of(HF_EUNSAFE);
     n->result.status = CLI_EXIT_UNSAFE;
+    say_unguarded(&line, find_outer(n));
     cli_event_fail(
         n->result.outcome, NULL,
-        "%s is held by the token in HOLDFAST_TOKEN, but by no run around "
-        "this one, which would renew it and end the command before it is "
-        "lost; lock %s by `holdfast run` alone, without `holdfast "
-        "acquire` before it and without --reentrant",
-        n->name, n->name);
+        "%s is held by the token in HOLDFAST_TOKEN%s; lock %s by `holdfast "
+        "run` alone, without `holdfast acquire` before it and without "
+        "--reentrant",
+        n->name, line.data, n->name);
 }
 
 static void reenter(struct nested *n)

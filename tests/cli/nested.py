@@ -261,5 +261,22 @@ def a_store_that_is_down_is_69(t):
     t.equal(t.pids('started'), [], 'started')
 
 
+@case
+def under_another_host_name_it_is_said_that_it_cannot_be_told(t):
+    if os.geteuid():
+        raise harness.Skipped('needs root')
+    script = 'echo elsewhere >/proc/sys/kernel/hostname && exec "$@"'
+    result = t.run('run', '--lost-exit', '9', 'job', '--', 'unshare', '--uts',
+                   'sh', '-c', script, 'sh',
+                   *inner(t, '--reentrant', command=('echo', 'started')))
+    if 'unshare: ' in result.err or '/proc/sys' in result.err:
+        raise harness.Skipped('the host may get no other name')
+    t.code(result, 77)
+    t.equal(result.out, '', 'stdout')
+    t.says(result.err, 'job', os.uname().nodename, 'elsewhere',
+           'cannot be told')
+    t.check('by no run around' not in result.err, result.err)
+
+
 if __name__ == '__main__':
     harness.main()
