@@ -358,3 +358,30 @@ TEST(a_limit_on_file_sizes_is_a_full_disk)
     limit.rlim_cur = limit.rlim_max;
     EXPECT_IS(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
+
+/* Lives by its lease, once the process has left. */
+static void hold_for_later(struct stage *stage, int index)
+{
+    PEER(me);
+
+    (void)index;
+    EXPECT_IS(acquire(&me, "held", 60000), HF_OK);
+    memcpy((void *)stage->count, me.token.bytes, sizeof me.token.bytes);
+}
+
+/* As the last one out, a shell takes log and index away. */
+TEST(a_log_that_was_taken_away_is_made_again_on_a_full_disk)
+{
+    struct stage *stage = stage_new();
+    struct stat st;
+
+    mount_small();
+    EXPECT_IS(finish(start(hold_for_later, stage, 0)), 0);
+    sql(path_of(""), "SELECT count(*) FROM holdfast_held");
+    EXPECT(stat(path_of("-wal"), &st) != 0);
+    fill();
+    PEER(me);
+    memcpy(me.token.bytes, (void *)stage->count, sizeof me.token.bytes);
+    EXPECT_IS(renew(&me, "held", 60000), HF_OK);
+    EXPECT_IS(release(&me, "held"), HF_OK);
+}

@@ -18,6 +18,8 @@
 #include "src/base/alloc.h"
 #include "src/base/error.h"
 
+#include <errno.h>
+
 /* How long closing may wait for another program's transaction. */
 #define PARTING_MS 100
 
@@ -160,10 +162,29 @@ static int settle(struct hf__sqlite *s, const struct hf__door *door,
     return r;
 }
 
+/* The last one out may have taken log and index away, as a shell does. For
+ * those of a store that was there the ballast makes room: what is held in it
+ * must be renewed. */
+static int make_beside(struct hf__sqlite *s, bool was_there, hf_error *err)
+{
+    hf_error why = HF_ERROR_INIT;
+    int r = hf__place_make_beside(&s->place, &why);
+
+    if (was_there && (why.native == ENOSPC || why.native == EDQUOT)) {
+        hf__side_drop_ballast(s->side);
+        return hf__place_make_beside(&s->place, err);
+    }
+    if (r != HF_OK) {
+        hf__error_copy(err, &why);
+    }
+    return r;
+}
+
 /* With the door open: nobody else opens or makes anything meanwhile. */
 static int enter(struct hf__sqlite *s, const struct hf__door *door,
                  hf_error *err)
 {
+    bool was_there = s->place.db_exists;
     struct hf__file_ids seen;
     int r = hf__side_get(&s->place, door, &s->side, err);
 
@@ -176,7 +197,7 @@ static int enter(struct hf__sqlite *s, const struct hf__door *door,
         r = hf__place_create_db(&s->place, err);
     }
     if (r == HF_OK) {
-        r = hf__place_make_beside(&s->place, err);
+        r = make_beside(s, was_there, err);
     }
     if (r == HF_OK) {
         r = hf__header_prepare(&s->place, s->deadline, err);
