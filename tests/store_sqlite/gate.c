@@ -185,6 +185,38 @@ TEST(a_queue_that_cannot_be_is_set_right)
     hf__gate_leave(at_gate(), ticket);
 }
 
+/* Turns that go on so fast that whoever comes is passed over while he looks. */
+static void hurry(void *arg)
+{
+    atomic_bool *stop = arg;
+    unsigned last = 0;
+
+    while (!atomic_load(stop)) {
+        unsigned serving = atomic_fetch_add(&gate.serving, 1);
+
+        EXPECT((int)(serving - last) >= 0);
+        last = serving;
+        atomic_store(&gate.next, serving + 5);
+    }
+}
+
+TEST(who_is_passed_over_does_not_set_the_turn_back)
+{
+    atomic_bool stop = false;
+    struct hf__gate_at at = at_gate();
+    struct hf__test_thread *thread = hf__test_start(hurry, &stop);
+    hf__time end = in_ms(500);
+    hf__time now = hf__now();
+    unsigned ticket;
+
+    for (; hf__before(now, end); now = hf__now()) {
+        (void)!hf__gate_enter(at, &head, hf__after_ns(now, HF__MS / 20),
+                              &ticket);
+    }
+    atomic_store(&stop, true);
+    hf__test_join(thread);
+}
+
 static unsigned tickets_given(void)
 {
     int fd = open(path_of("-holdfast"), O_RDONLY | O_CLOEXEC);

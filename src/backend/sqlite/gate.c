@@ -105,12 +105,11 @@ struct stance {
     hf__time since;   /* when it was first seen so */
 };
 
-/* Move a turn that has stood still for too long. True: go without a turn. */
+/* Move a turn that has stood still for too long: the one that was just seen to
+ * be before ours, for by now ours may have come. True: go without a turn. */
 static bool lose_patience(struct hf__gate_at gate, struct stance *stance,
-                          hf__time now)
+                          unsigned serving, hf__time now)
 {
-    unsigned serving = serving_of(gate);
-
     if (stance->ticket - serving > PLAUSIBLE_QUEUE) {
         hf__words_set(gate.words, serving_at(gate), stance->ticket + 1);
         return true;
@@ -135,17 +134,18 @@ static int wait_turn(struct hf__gate_at gate, struct hf__head *head,
 
     for (;;) {
         unsigned seen = hf__words_get(gate.words, turn);
-        int ahead = (int)(ticket - serving_of(gate));
+        unsigned serving = serving_of(gate);
         hf__time now = hf__now();
 
-        if (ahead <= 0) {
+        if ((int)(ticket - serving) <= 0) {
             return HF_OK; /* ours; below zero: we were passed over */
         }
         if (hf__is_interrupted(head) || !hf__before(now, deadline)) {
             give_up(gate, ticket);
             return HF_EUNAVAIL;
         }
-        if (!hf__before(now, limit) || lose_patience(gate, &stance, now)) {
+        if (!hf__before(now, limit) ||
+            lose_patience(gate, &stance, serving, now)) {
             give_up(gate, ticket);
             return HF_OK;
         }
