@@ -3,88 +3,16 @@
  * A full disk: what was not written is said not to be, and the locks of others
  * stand.
  */
+#include "tests/store_sqlite/disk.h"
 #include "tests/store_sqlite/world.h"
 
-#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static bool write_line(const char *path, const char *text)
-{
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    bool is_written = fd >= 0 && write(fd, text, strlen(text)) > 0;
-
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-    return is_written;
-}
-
-/* Ordinary users may mount where they may have namespaces of their own. */
-static bool become_root(void)
-{
-    char users[32];
-    char groups[32];
-
-    (void)snprintf(users, sizeof users, "0 %ld 1", (long)geteuid());
-    (void)snprintf(groups, sizeof groups, "0 %ld 1", (long)getegid());
-    return unshare(CLONE_NEWUSER) == 0 &&
-           write_line("/proc/self/setgroups", "deny") &&
-           write_line("/proc/self/uid_map", users) &&
-           write_line("/proc/self/gid_map", groups);
-}
-
-/* The folder, for this process and its children. */
-static void mount_small(void)
-{
-    if ((geteuid() != 0 && !become_root()) || unshare(CLONE_NEWNS) ||
-        mount("", "/", NULL, MS_REC | MS_PRIVATE, "") ||
-        mount("tmpfs", hf__test_folder(), "tmpfs", 0, "size=4m,mode=700")) {
-        SKIP("needs to mount a small file system, as root may");
-    }
-}
-
-static int64_t blocks_of(const char *suffix)
-{
-    struct stat st;
-
-    EXPECT_IS(stat(path_of(suffix), &st), 0);
-    return st.st_blocks;
-}
-
-static const char *filler(void)
-{
-    static char path[600];
-
-    (void)snprintf(path, sizeof path, "%s/filler", hf__test_folder());
-    return path;
-}
-
-static void remove_filler(void)
-{
-    EXPECT_IS(unlink(filler()), 0);
-}
-
-static void fill(void)
-{
-    static char block[4096];
-    int fd = open(filler(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-
-    EXPECT(fd >= 0);
-    while (write(fd, block, sizeof block) > 0) {
-        /* Until there is no room for another one. */
-    }
-    while (write(fd, block, 1) > 0) {
-        /* Nor for a byte. */
-    }
-    (void)close(fd);
-}
 
 /* Locks until nothing more goes in; then what is there must still work. */
 static void crowd_out(struct peer *me, struct peer *holder)
@@ -358,31 +286,4 @@ TEST(a_limit_on_file_sizes_is_a_full_disk)
     crowd_out(&me, &holder);
     limit.rlim_cur = limit.rlim_max;
     EXPECT_IS(setrlimit(RLIMIT_FSIZE, &limit), 0);
-}
-
-/* Lives by its lease, once the process has left. */
-static void hold_for_later(struct stage *stage, int index)
-{
-    PEER(me);
-
-    (void)index;
-    EXPECT_IS(acquire(&me, "held", 60000), HF_OK);
-    memcpy((void *)stage->count, me.token.bytes, sizeof me.token.bytes);
-}
-
-/* As the last one out, a shell takes log and index away. */
-TEST(a_log_that_was_taken_away_is_made_again_on_a_full_disk)
-{
-    struct stage *stage = stage_new();
-    struct stat st;
-
-    mount_small();
-    EXPECT_IS(finish(start(hold_for_later, stage, 0)), 0);
-    sql(path_of(""), "SELECT count(*) FROM holdfast_held");
-    EXPECT(stat(path_of("-wal"), &st) != 0);
-    fill();
-    PEER(me);
-    memcpy(me.token.bytes, (void *)stage->count, sizeof me.token.bytes);
-    EXPECT_IS(renew(&me, "held", 60000), HF_OK);
-    EXPECT_IS(release(&me, "held"), HF_OK);
 }

@@ -224,11 +224,11 @@ static int queue_up(struct hf__sqlite *s, struct hf__op *ops[], int n,
         return SQLITE_BUSY;
     }
     rc = transact_below(s, ops, n, ret_is_unknown);
-    if (hf__sql_is_full(s, rc)) {
+    if (hf__sql_is_full(s, rc) && !*ret_is_unknown) {
         hf__space_merge(s);
         rc = transact_below(s, ops, n, ret_is_unknown);
     }
-    if (hf__sql_is_full(s, rc) && is_modest(ops, n)) {
+    if (hf__sql_is_full(s, rc) && !*ret_is_unknown && is_modest(ops, n)) {
         hf__side_drop_ballast(s->side);
         hf__space_merge(s);
         rc = transact_below(s, ops, n, ret_is_unknown);
@@ -260,6 +260,16 @@ static int take_turn(struct hf__sqlite *s, struct hf__op *ops[], int n,
 
 /* ---- batches */
 
+/* For the next try: one that asks anew, for what became of this is not known.
+ */
+static void make_room(struct hf__sqlite *s, struct hf__op *const ops[], int n,
+                      int rc)
+{
+    if (hf__sql_is_full(s, rc) && is_modest(ops, n)) {
+        hf__side_drop_ballast(s->side);
+    }
+}
+
 /* Failed for what is in it, not for where it goes? */
 static bool is_divisible(const struct hf__sqlite *s, int rc)
 {
@@ -279,6 +289,7 @@ static int run(struct hf__sqlite *s, struct hf__op *ops[], int n)
         return HF_OK;
     }
     if (is_unknown) {
+        make_room(s, ops, n, rc);
         return say_unknown(s, ops, n, rc);
     }
     if (n == 1 || !is_divisible(s, rc)) {
