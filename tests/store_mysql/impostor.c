@@ -126,7 +126,7 @@ static size_t write_greeting(const struct hf__impostor_opts *o,
 {
     const char *plugin =
         o->plugin == NULL ? "mysql_native_password" : o->plugin;
-    unsigned can = CAN | (o->cert != NULL ? CAN_SSL : 0);
+    unsigned can = CAN | (o->cert != NULL || o->hears_only ? CAN_SSL : 0);
     unsigned char low[] = {(unsigned char)can, (unsigned char)(can >> 8)};
     unsigned char high[] = {(unsigned char)(can >> 16),
                             (unsigned char)(can >> 24)};
@@ -167,8 +167,23 @@ static void greet(struct visit *v)
     put(v, packet + (o->in_pieces ? n + 3 : 0), o->in_pieces ? 1 : n + 4);
 }
 
+/* Till the client goes, or its patience ends. */
+static void hear_only(struct visit *v)
+{
+    ssize_t n;
+
+    while ((n = recv(v->fd, v->packet, PACKET_MAX, 0)) > 0) {
+        v->length = (size_t)n;
+        note(v);
+    }
+}
+
 static bool begin_tls(struct visit *v)
 {
+    if (v->of->opts.hears_only) {
+        hear_only(v);
+        return false;
+    }
     if (v->of->tls == NULL || v->length != SSL_REQUEST) {
         return true;
     }
@@ -207,6 +222,16 @@ static void want_file(struct visit *v)
     }
 }
 
+/* What begins a record of TLS, and no more of it. */
+static void stop_midway(struct visit *v)
+{
+    put_packet(v, OK_PACKET, sizeof OK_PACKET - 1);
+    if (get_packet(v)) {
+        (void)send(v->fd, "\x17\3\3", 3, MSG_NOSIGNAL);
+        hear_only(v);
+    }
+}
+
 static void talk(struct visit *v)
 {
     greet(v);
@@ -216,7 +241,9 @@ static void talk(struct visit *v)
     if (v->of->opts.asks_by != NULL) {
         ask(v);
     }
-    if (v->of->opts.file != NULL) {
+    if (v->of->opts.stops_midway) {
+        stop_midway(v);
+    } else if (v->of->opts.file != NULL) {
         want_file(v);
     } else {
         put_packet(v, DENIED, sizeof DENIED - 1);

@@ -26,6 +26,8 @@ struct hf__impostor_opts {
     const char *greeting;  /* its first packet instead, raw */
     size_t greeting_bytes; /* of it */
     bool in_pieces;        /* the greeting comes byte by byte */
+    bool hears_only;       /* begins TLS, and is silent after the hello */
+    bool stops_midway;     /* lets the client in, then says half a record */
 };
 
 /* What opts points to lasts till hf__impostor_free(). */

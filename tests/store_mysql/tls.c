@@ -263,3 +263,29 @@ TEST_WITHIN(60, a_slow_greeting_with_tls_is_answered_by_tls)
     EXPECT_IS(hf__impostor_packets(m), 1);
     hf__impostor_free(m);
 }
+
+/* Half a record is waited for as long as a whole one. */
+TEST_WITHIN(60, who_stops_within_a_record_is_left_in_time)
+{
+    char cert[600];
+    char key[600];
+    struct hf__impostor_opts opts = {
+        .cert = cert, .key = key, .stops_midway = true};
+    struct hf__impostor *m;
+    DOOR(d);
+    char url[512];
+    int64_t start;
+
+    make_certificates("IP:127.0.0.1");
+    snprintf(cert, sizeof cert, "%s", path_of("server.pem"));
+    snprintf(key, sizeof key, "%s", path_of("server.key"));
+    m = hf__impostor_start(&opts);
+    snprintf(url, sizeof url, "mysql://who:" PASSWORD "@127.0.0.1:%d/db",
+             hf__impostor_port(m));
+    start = hf__test_now_ms();
+    EXPECT_IS(enter_within(&d, with(url, "tls=require", NULL), 700),
+              HF_EUNAVAIL);
+    EXPECT_SOON(hf__test_now_ms() - start, 900);
+    EXPECT_MORE(hf__impostor_packets(m), 1); /* it was let in, and asked */
+    hf__impostor_free(m);
+}

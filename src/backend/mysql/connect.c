@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Connecting, up to the server's yes. The greeting is judged before the
- * library answers it; what the library may do then is said in login.c. Called
- * by the session's thread.
+ * library answers it; what the library may do then is said in login.c. It
+ * begins TLS on a blocking socket, within one call: so the socket has short
+ * time-outs meanwhile, after which the library asks us to wait. Called by the
+ * session's thread.
  */
 #include "src/backend/mysql/errors.h"
 #include "src/backend/mysql/greeting.h"
@@ -15,17 +17,26 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 
 /* The library's: a certificate that is not trusted, or no TLS. */
 #define TLS_ERROR 2026
 
 /* To connect once: the library's calls for it. */
 struct attempt {
+    struct hf__mysql *s;
+    const struct hf__wire_target *t;
+    hf__time deadline;
     bool is_started;
-    int status; /* what it waits for; 0: it has ended */
-    int got;    /* of that */
+    bool is_short; /* the call that runs: forks are forbidden meanwhile */
+    int status;    /* what it waits for; 0: it has ended */
+    int got;       /* of that */
+    int failure;   /* of a wait within a call; s->err is told */
     MYSQL *connected;
 };
+
+/* Whose call of the library's runs in this thread. */
+static _Thread_local struct attempt *calling;
 
 /* Its descriptor is ours to keep from other programs, and from children: the
  * library opens it without the flag, and may try several addresses. */
@@ -132,54 +143,121 @@ static bool is_address(const char *host)
            inet_pton(AF_INET6, host, address) == 1;
 }
 
-/* One call of the library's. Who forks meanwhile would leave its locks locked
- * in the child for ever, and it does not block, unless it looks up a name. */
-static int step(struct hf__mysql *s, const struct hf__wire_target *t,
-                struct attempt *a)
+/* The library may have made it blocking. It takes the time-outs off itself,
+ * in the end. */
+static void shorten_waits(int fd)
 {
-    bool is_short = a->is_started || t->socket != NULL || is_address(t->host);
-    int r;
+    struct timeval least = {.tv_usec = 1};
 
-    if (is_short) {
+    if (fd >= 0) {
+        (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &least, sizeof least);
+        (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &least, sizeof least);
+    }
+}
+
+/* What begins TLS waits for the server: meanwhile forks are free again. */
+static int wait_within(struct attempt *a, int status)
+{
+    int got = 0;
+
+    a->failure = adopt_socket(a->s);
+    if (a->failure != HF_OK) {
+        return 0;
+    }
+    if (a->is_short) {
+        hf__fork_allow();
+    }
+    got = hf__wire_sleep_for(a->s, status, a->deadline);
+    if (a->is_short) {
         hf__fork_forbid();
     }
-    leave_socket(s);
-    a->status =
-        a->is_started
-            ? mysql_real_connect_cont(&a->connected, s->wire.handle, a->got)
-            : mysql_real_connect_start(
-                  &a->connected, s->wire.handle, t->host, t->user, t->password,
-                  t->database, (unsigned)t->port, t->socket,
-                  CLIENT_MULTI_STATEMENTS | CLIENT_FOUND_ROWS);
-    r = adopt_socket(s);
-    if (is_short) {
+    leave_socket(a->s);
+    if (got == 0) {
+        a->failure = late(a->s, a->t);
+    }
+    return got;
+}
+
+/* The library's question, when a call can't go on: above 0 it may. A session
+ * that ends waits for nobody. */
+static int wait_for_library(my_socket fd, my_bool is_read, int timeout)
+{
+    (void)fd;
+    (void)timeout;
+    return calling != NULL &&
+           wait_within(calling, is_read ? MYSQL_WAIT_READ : MYSQL_WAIT_WRITE) !=
+               0;
+}
+
+static void call_library(struct attempt *a)
+{
+    const struct hf__wire_target *t = a->t;
+    MYSQL *h = a->s->wire.handle;
+
+    calling = a;
+    a->status = a->is_started
+                    ? mysql_real_connect_cont(&a->connected, h, a->got)
+                    : mysql_real_connect_start(
+                          &a->connected, h, t->host, t->user, t->password,
+                          t->database, (unsigned)t->port, t->socket,
+                          CLIENT_MULTI_STATEMENTS | CLIENT_FOUND_ROWS);
+    calling = NULL;
+}
+
+/* One call of the library's. Who forks meanwhile would leave its locks locked
+ * in the child for ever, and it does not block, unless it looks up a name. */
+static int step(struct attempt *a)
+{
+    const struct hf__wire_target *t = a->t;
+    int r;
+
+    a->is_short = a->is_started || t->socket != NULL || is_address(t->host);
+    if (a->is_short) {
+        hf__fork_forbid();
+    }
+    leave_socket(a->s);
+    call_library(a);
+    r = adopt_socket(a->s);
+    if (a->is_short) {
         hf__fork_allow();
     }
     a->is_started = true;
-    s->wire.is_suspended = a->status != 0;
-    return r;
+    a->s->wire.is_suspended = a->status != 0;
+    shorten_waits(a->s->wire.fd);
+    return a->failure != HF_OK ? a->failure : r;
 }
 
 /* By TCP the library waits for its connection before it reads. A unix socket
  * it may have read from already; nobody stands between there. */
-static int drive(struct hf__mysql *s, const struct hf__wire_target *t,
-                 hf__time deadline, struct attempt *a)
+static int drive(struct attempt *a)
 {
-    bool is_greeted = t->socket != NULL;
-    int r = step(s, t, a);
+    struct hf__mysql *s = a->s;
+    bool is_greeted = a->t->socket != NULL;
+    int r = step(a);
 
     while (r == HF_OK && a->status != 0) {
-        a->got = hf__wire_sleep_for(s, a->status, deadline);
+        a->got = hf__wire_sleep_for(s, a->status, a->deadline);
         if (a->got == 0) {
-            return late(s, t);
+            return late(s, a->t);
         }
         if (!is_greeted && is_connected(s->wire.fd)) {
-            r = await_greeting(s, t, deadline);
+            r = await_greeting(s, a->t, a->deadline);
             is_greeted = true;
         }
-        r = r == HF_OK ? step(s, t, a) : r;
+        r = r == HF_OK ? step(a) : r;
     }
     return r;
+}
+
+/* So that what comes by TLS in pieces is waited for like anything else. */
+static void never_block(int fd)
+{
+    struct timeval none = {0};
+    int flags = fcntl(fd, F_GETFL);
+
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &none, sizeof none);
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &none, sizeof none);
+    (void)fcntl(fd, F_SETFL, flags | O_NONBLOCK);
 }
 
 /* Why the library gave up. */
@@ -201,15 +279,15 @@ static int refuse(struct hf__mysql *s, const struct hf__wire_target *t)
 int hf__wire_connect(struct hf__mysql *s, const struct hf__wire_target *t,
                      hf__time deadline)
 {
-    struct attempt attempt = {0};
+    struct attempt attempt = {.s = s, .t = t, .deadline = deadline};
     int r;
 
     hf__wire_disconnect(s);
-    s->wire.handle = hf__login_prepare(t, s->err);
+    s->wire.handle = hf__login_prepare(t, wait_for_library, s->err);
     if (s->wire.handle == NULL) {
         return HF_ENOMEM;
     }
-    r = drive(s, t, deadline, &attempt);
+    r = drive(&attempt);
     forget_password(s->wire.handle);
     if (r == HF_OK && attempt.connected == NULL) {
         r = refuse(s, t);
@@ -218,6 +296,7 @@ int hf__wire_connect(struct hf__mysql *s, const struct hf__wire_target *t,
         s->wire.is_dead = true;
         return r;
     }
+    never_block(s->wire.fd);
     s->server.is_verified = hf__login_is_tls(t, "verify");
     /* By a unix socket the library may have gone on without. */
     return wants_tls(t) && mysql_get_ssl_cipher(s->wire.handle) == NULL

@@ -99,12 +99,14 @@ static bool set_plugins(MYSQL *handle, const struct hf__wire_target *t)
            mysql_options(handle, MARIADB_OPT_RESTRICTED_AUTH, allowed(t)) == 0;
 }
 
-static bool set_options(MYSQL *handle, const struct hf__wire_target *t)
+static bool set_options(MYSQL *handle, const struct hf__wire_target *t,
+                        hf__login_wait_fn wait)
 {
     unsigned protocol = MYSQL_PROTOCOL_TCP;
     unsigned sends_files = 0;
 
     return mysql_options(handle, MYSQL_OPT_NONBLOCK, NULL) == 0 &&
+           mysql_options(handle, MARIADB_OPT_IO_WAIT, wait) == 0 &&
            set_text(handle, MYSQL_SET_CHARSET_NAME, "utf8mb4") &&
            mysql_options(handle, MYSQL_OPT_LOCAL_INFILE, &sends_files) == 0 &&
            (t->socket != NULL ||
@@ -112,7 +114,8 @@ static bool set_options(MYSQL *handle, const struct hf__wire_target *t)
            set_plugins(handle, t) && set_tls(handle, t);
 }
 
-MYSQL *hf__login_prepare(const struct hf__wire_target *t, hf_error *err)
+MYSQL *hf__login_prepare(const struct hf__wire_target *t,
+                         hf__login_wait_fn wait, hf_error *err)
 {
     MYSQL *handle;
 
@@ -124,7 +127,7 @@ MYSQL *hf__login_prepare(const struct hf__wire_target *t, hf_error *err)
     if (handle != NULL && strcmp(allowed(t), BY_PROOF) != 0) {
         load(handle, by_password);
     }
-    if (handle != NULL && !set_options(handle, t)) {
+    if (handle != NULL && !set_options(handle, t, wait)) {
         mysql_close(handle);
         handle = NULL;
     }

@@ -11,9 +11,13 @@
 
 #include "src/backend/mysql/wire.h"
 
+/* Asked by the library where it would wait in a call: above 0 it goes on. */
+typedef int (*hf__login_wait_fn)(my_socket, my_bool is_read, int timeout);
+
 /* A new handle with all its options; forks are forbidden meanwhile. NULL: no
  * memory, *err is told. */
-MYSQL *hf__login_prepare(const struct hf__wire_target *, hf_error *err);
+MYSQL *hf__login_prepare(const struct hf__wire_target *, hf__login_wait_fn,
+                         hf_error *err);
 /* If that is why the connection failed, with *err told: HF_EUNSAFE, the server
  * wants the password by a plugin that it may not have it by; HF_EAUTH, by one
  * that is not installed. Else HF_OK. */
