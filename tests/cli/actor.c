@@ -10,7 +10,8 @@
  *     say=TEXT  ignore=SIGNAL  catch=SIGNAL  pause=MS  fds  exit=N  die=SIGNAL
  *     fork=plain|setsid|daemon    a process that beats and has these habits
  *     leaderless                  one that beats though its first thread ended
- *     hop=N                       N that fork and end, on and on; 1 without N
+ *     hop=N                       N that fork and end, on and on; 1 without N.
+ *                                 LOG.hops has the time of the last hop of each
  *     crowd=N                     N processes that do nothing, until TERM ends
  *                                 them and it; 93: so many are not allowed
  *     beat                        a line each 5 ms, until it is killed
@@ -54,6 +55,7 @@ static const struct {
 };
 enum { SIGNALS = sizeof signals / sizeof *signals };
 
+static const char *log_path;
 static int log_fd;
 static volatile sig_atomic_t caught[SIGNALS];
 
@@ -193,8 +195,28 @@ static void start_leaderless(void)
     }
 }
 
+/* Memory that outlives a process that is killed: a file of their times. */
+static int64_t *share_times(long count)
+{
+    char path[512];
+    void *times = MAP_FAILED;
+    size_t size = (size_t)count * sizeof(int64_t);
+    int fd;
+
+    (void)snprintf(path, sizeof path, "%.500s.hops", log_path);
+    fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd >= 0 && !ftruncate(fd, (off_t)size)) {
+        times = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    }
+    if (times == MAP_FAILED) {
+        _exit(92);
+    }
+    (void)close(fd);
+    return times;
+}
+
 /* Another pid, and another session, at each moment. */
-static void start_hopper(void)
+static void start_hopper(volatile int64_t *ret_last)
 {
     hf__time end = hf__after_ms(hf__now(), HOPS_END_MS);
 
@@ -203,6 +225,7 @@ static void start_hopper(void)
     }
     for (unsigned hops = 0; hf__before(hf__now(), end); hops++) {
         (void)setsid();
+        *ret_last = hf__now().ns;
         if (hops % HOPS_A_LINE == 0) {
             note("hop");
         }
@@ -211,6 +234,15 @@ static void start_hopper(void)
         }
     }
     _exit(0);
+}
+
+static void start_hoppers(long count)
+{
+    int64_t *times = share_times(count);
+
+    for (long i = 0; i < count; i++) {
+        start_hopper(&times[i]);
+    }
 }
 
 static int do_nothing(void *arg)
@@ -281,9 +313,7 @@ static void act(const char *word, const char *value)
     } else if (!strcmp(word, "leaderless")) {
         start_leaderless();
     } else if (!strcmp(word, "hop")) {
-        for (long n = *value ? strtol(value, NULL, 10) : 1; n > 0; n--) {
-            start_hopper();
-        }
+        start_hoppers(*value ? strtol(value, NULL, 10) : 1);
     } else if (!strcmp(word, "crowd")) {
         be_crowd(strtol(value, NULL, 10));
     } else if (!strcmp(word, "exit")) {
@@ -302,7 +332,8 @@ int main(int argc, char **argv)
     if (argc < 2) {
         return 95;
     }
-    log_fd = open(argv[1], O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    log_path = argv[1];
+    log_fd = open(log_path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
     if (log_fd >= 0) {
         /* High, so that it can't be mistaken for one that we were given. */
         int high = fcntl(log_fd, F_DUPFD_CLOEXEC, 500);
