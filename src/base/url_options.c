@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reading the options of a URL: by name, as a duration, as a number, as files,
- * and whether there are any that nobody knows. Each error names the option,
- * what was given and what is right. Thread: any.
+ * and whether there are any that nobody knows. Each error names the option and
+ * what is right, never what was given: behind a '?' that was not written as %3F
+ * it is the rest of a password, and so is a name that nobody knows. Thread:
+ * any.
  */
 #include "src/base/url.h"
 
@@ -36,10 +38,9 @@ int hf__url_duration(const struct hf__url *url, const char *name,
     if (value != NULL &&
         (!hf__duration_parse(value, &ms) || ms < min_ms || ms > max_ms)) {
         return hf__fail(err, HF_EINVAL,
-                        "url: option \"%s\" is \"%.80s\", not a duration from "
-                        "%s to %s, such as 250ms, 30s, 1h30m",
-                        name, value,
-                        hf__duration_format(min_ms, low, sizeof low),
+                        "url: option \"%s\" is not a duration from %s to %s, "
+                        "such as 250ms, 30s, 1h30m",
+                        name, hf__duration_format(min_ms, low, sizeof low),
                         hf__duration_format(max_ms, high, sizeof high));
     }
     *ms_io = ms;
@@ -80,9 +81,9 @@ int hf__url_int(const struct hf__url *url, const char *name, int64_t min,
     if (text != NULL &&
         (!parse_int(text, &value) || value < min || value > max)) {
         return hf__fail(err, HF_EINVAL,
-                        "url: option \"%s\" is \"%.80s\", not a whole number "
-                        "from %lld to %lld",
-                        name, text, (long long)min, (long long)max);
+                        "url: option \"%s\" is not a whole number from %lld "
+                        "to %lld",
+                        name, (long long)min, (long long)max);
     }
     *value_io = value;
     return HF_OK;
@@ -141,6 +142,21 @@ static bool is_repeated(const struct hf__url *url, size_t i)
     return hf__url_option(url, url->options[i].name) != url->options[i].value;
 }
 
+/* By its place, where the name is perhaps none. */
+static int refuse(const struct hf__url *url, size_t i, bool is_known,
+                  const char *list, hf_error *err)
+{
+    list = list[0] != '\0' ? list : "none";
+    return is_known
+               ? hf__fail(err, HF_EINVAL,
+                          "url: option \"%.40s\" is given twice; valid ones: "
+                          "%s",
+                          url->options[i].name, list)
+               : hf__fail(err, HF_EINVAL,
+                          "url: option %zu is unknown; valid ones: %s", i + 1,
+                          list);
+}
+
 int hf__url_check_options(const struct hf__url *url, const char *const *valid,
                           const char *const *more, hf_error *err)
 {
@@ -155,10 +171,7 @@ int hf__url_check_options(const struct hf__url *url, const char *const *valid,
         }
         append_list(list, sizeof list, valid);
         append_list(list, sizeof list, more);
-        return hf__fail(err, HF_EINVAL,
-                        "url: option \"%.40s\" is %s; valid ones: %s", name,
-                        is_known ? "given twice" : "unknown",
-                        list[0] != '\0' ? list : "none");
+        return refuse(url, i, is_known, list, err);
     }
     return HF_OK;
 }
