@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -90,4 +91,31 @@ TEST(an_index_that_cannot_grow_costs_no_lock)
     EXPECT_IS(renew(&again, "held", 60000), HF_OK);
     atomic_store(&stage->stop, 1);
     EXPECT_IS(finish(reader), 0);
+}
+
+/* So much of a schema that the view has no place on its pages. */
+static void make_another_view(void)
+{
+    char text[2400];
+
+    (void)snprintf(text, sizeof text,
+                   "DROP VIEW holdfast_held;VACUUM;"
+                   "CREATE VIEW holdfast_held AS SELECT 1;"
+                   "CREATE TABLE another(number DEFAULT '%0*d');"
+                   "PRAGMA wal_checkpoint",
+                   2000, 0);
+    sql(path_of(""), text);
+}
+
+/* The view is for people: another one is as good where there is no room. */
+TEST(a_store_with_anothers_view_can_be_opened_on_a_full_disk)
+{
+    mount_small();
+    PEER(holder);
+    EXPECT_IS(acquire(&holder, "held", 60000), HF_OK);
+    make_another_view();
+    fill();
+    PEER(me);
+    EXPECT_IS(acquire(&me, "held", 60000), HF_BUSY);
+    EXPECT_IS(renew(&holder, "held", 60000), HF_OK);
 }

@@ -170,7 +170,8 @@ static int set_wal(struct hf__sqlite *s, hf_error *err)
     return HF_OK;
 }
 
-/* No format of its own: it is for people, and the newest serves all. */
+/* No format of its own: it is for people, and the newest serves all. Where the
+ * disk has no room for it, a store does without. */
 static int find_view(struct hf__sqlite *s, bool *ret_is_there)
 {
     sqlite3_stmt *statement = NULL;
@@ -227,7 +228,9 @@ int hf__schema_prepare(struct hf__sqlite *s, hf_error *err)
     }
     rc = build(s, version);
     if (rc != SQLITE_OK) {
-        r = hf__sql_status(s, rc, err);
+        bool does_without = version == VERSION && hf__sql_is_full(s, rc);
+
+        r = does_without ? HF_OK : hf__sql_status(s, rc, err);
         hf__sql_undo(s);
     }
     return r;
