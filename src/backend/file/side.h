@@ -44,7 +44,9 @@ struct hf__file_board {
     struct hf__breaks breaks;
     struct hf__stamps stamps;
     /* By bell: no bound grant of its names has a lease beyond (boot clock);
-     * often a little late, never early. */
+     * often a little late. Early only where somebody was stopped with the words
+     * locked: who no longer waits for that, as hf__words_lock() does not, may
+     * write a time over a later one that another has just written. */
     _Alignas(8) int64_t until_us[HF__BELLS];
 };
 
