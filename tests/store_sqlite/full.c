@@ -13,6 +13,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* From one process of the test to another. */
+static void pass_token(struct stage *stage, const struct hf__token *token)
+{
+    for (size_t i = 0; i < sizeof token->bytes; i++) {
+        atomic_store(&stage->count[i], token->bytes[i]);
+    }
+}
+
+static struct hf__token passed_token(struct stage *stage)
+{
+    struct hf__token token;
+
+    for (size_t i = 0; i < sizeof token.bytes; i++) {
+        token.bytes[i] = (unsigned char)atomic_load(&stage->count[i]);
+    }
+    return token;
+}
+
 /* Lives by its lease, once the process has left. */
 static void hold_for_later(struct stage *stage, int index)
 {
@@ -20,7 +38,7 @@ static void hold_for_later(struct stage *stage, int index)
 
     (void)index;
     EXPECT_IS(acquire(&me, "held", 60000), HF_OK);
-    memcpy((void *)stage->count, me.token.bytes, sizeof me.token.bytes);
+    pass_token(stage, &me.token);
 }
 
 /* As the last one out, a shell takes log and index away. */
@@ -35,7 +53,7 @@ TEST(a_log_that_was_taken_away_is_made_again_on_a_full_disk)
     EXPECT(stat(path_of("-wal"), &st) != 0);
     fill();
     PEER(me);
-    memcpy(me.token.bytes, (void *)stage->count, sizeof me.token.bytes);
+    me.token = passed_token(stage);
     EXPECT_IS(renew(&me, "held", 60000), HF_OK);
     EXPECT_IS(release(&me, "held"), HF_OK);
 }
