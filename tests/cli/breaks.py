@@ -88,7 +88,7 @@ def stale_leaves_a_living_holder_alone(t):
     t.code(result, 1)
     t.says(result.err, 'job', 'nightly', str(holder.pid))
     still_held(t, holder)
-    holder.signal(signal.SIGSTOP)
+    t.stop(holder.pid)
     t.code(t.run('break', 'job', '--stale'), 1)
 
 

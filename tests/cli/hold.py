@@ -131,7 +131,7 @@ def a_loss_is_told_with_76(t):
     t.code(result, 76)
     t.says(result.err, 'job', 'lost', 'broken', '76')
     process = start(t, '--lease', '1s', '--lost-exit', '9')
-    process.signal(signal.SIGSTOP)
+    t.stop(process.pid)
     t.until(lambda: is_free(t), 'the lease ends')
     t.code(t.run('run', 'job', '--', 'true'), 0)
     process.signal(signal.SIGCONT)

@@ -172,7 +172,7 @@ def a_loss_is_counted_with_its_reason(t):
     agree(t, result, 'lost')
     holder = t.hold('job', '--lease', harness.lease(1), '--metrics-file',
                     'm.prom')
-    holder.signal(signal.SIGSTOP)
+    t.stop(holder.pid)
     t.code(t.next_holder('job').wait(), 0)
     holder.signal(signal.SIGCONT)
     t.code(holder.wait(), 76)

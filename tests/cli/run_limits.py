@@ -79,7 +79,7 @@ def max_run_does_not_need_the_wrapper(t):
     """The one that renews is stopped, the command ends nevertheless."""
     holder = t.hold('job', '--max-run', harness.lease(0.7), '--lease', '1m',
                     words=('say=up', 'beat'))
-    holder.signal(signal.SIGSTOP)
+    t.stop(holder.pid)
     since = t.log()[0].ns
     t.until(lambda: not harness.state_of(t.command_pid()), 'it ends')
     lived = (t.last_ns() - since) / 1e9
@@ -155,7 +155,7 @@ def on_lost_ignore_does_not_need_the_wrapper(t):
     """Stopped past the lease: the command goes on, the exit tells."""
     holder = t.hold('job', '--lease', harness.lease(1), '--on-lost', 'ignore',
                     '--lost-hook', HOOK)
-    holder.signal(signal.SIGSTOP)
+    t.stop(holder.pid)
     t.code(t.next_holder('job').wait(), 0)
     t.until(lambda: hook_lines(t), 'the hook runs')
     time.sleep(0.1)

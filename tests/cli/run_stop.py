@@ -58,7 +58,7 @@ def kill_of_the_wrapper_while_the_guardian_is_stopped(t):
 @case
 def kill_of_a_stopped_wrapper_ends_the_command(t):
     holder, waiter = hold_tree(t)
-    holder.signal(signal.SIGSTOP)
+    t.stop(holder.pid)
     before = harness.boot_ns()
     holder.signal(signal.SIGKILL)
     taken_over(t, waiter, before, 5)
@@ -70,7 +70,7 @@ def stop_past_the_lease(t, words):
     waiter = t.next_holder('job')
     t.until(lambda: 'waiting' in waiter.err, 'the next one waits')
     before = harness.boot_ns()
-    holder.signal(signal.SIGSTOP)
+    t.stop(holder.pid)
     taken_over(t, waiter, before, 6)
     lived = (t.last_ns() - before) / 1e9
     t.safe(lived < 2, f'the command lived {lived:.2f} s, the lease is 2 s')
@@ -102,7 +102,7 @@ def stop_of_the_wrapper_ends_a_tree_that_ignores_term(t):
 def a_command_that_obeys_term_is_gone_before_the_kill(t):
     holder = t.hold('job', '--lease', '2s', '--grace', '600ms',
                     '--status-file', 'status')
-    holder.signal(signal.SIGSTOP)
+    t.stop(holder.pid)
     before = harness.boot_ns()
     t.until(lambda: not harness.state_of(t.command_pid()), 'it ends')
     lived = (t.last_ns() - before) / 1e9
@@ -116,7 +116,7 @@ def a_command_that_obeys_term_is_gone_before_the_kill(t):
 def a_short_stop_costs_nothing(t):
     holder = t.hold('job', '--lease', '4s')
     for _ in range(3):
-        holder.signal(signal.SIGSTOP)
+        t.stop(holder.pid)
         time.sleep(0.4)
         holder.signal(signal.SIGCONT)
         time.sleep(0.1)
@@ -144,7 +144,7 @@ def kill_of_the_guardian_of_a_stopped_wrapper(t):
     holder = t.hold('job', '--lease', '2s')
     waiter = t.next_holder('job')
     guardian = t.guardian()
-    holder.signal(signal.SIGSTOP)
+    t.stop(holder.pid)
     os.kill(guardian, signal.SIGKILL)
     t.code(waiter.wait(), 0)
     t.excluded()
@@ -170,7 +170,7 @@ def kill_of_both_ends_the_command(t):
     holder = t.hold('job')
     waiter = t.next_holder('job')
     guardian = t.guardian()
-    holder.signal(signal.SIGSTOP)
+    t.stop(holder.pid)
     os.kill(guardian, signal.SIGKILL)
     before = harness.boot_ns()
     holder.signal(signal.SIGKILL)

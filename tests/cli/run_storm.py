@@ -57,7 +57,7 @@ def stop_holdfast(t, *args, words):
     waiter = t.next_holder('job')
     t.until(lambda: 'waiting' in waiter.err, 'the next one waits')
     t.check(holder.is_running(), f'it ended by itself: {holder.err}')
-    holder.signal(signal.SIGSTOP)
+    t.stop(holder.pid)
     t.until(lambda: harness.is_stopped(holder.pid), 'it is stopped')
     t.code(waiter.wait(), 0)
     return holder
