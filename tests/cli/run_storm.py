@@ -31,7 +31,8 @@ def may_go_first():
     return not os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-CHAINS = 100 if may_go_first() else 20
+# Under a sanitizer each sweep takes ten times as long.
+CHAINS = 100 if may_go_first() and harness.SLOW == 1 else 20
 
 
 @contextlib.contextmanager
@@ -58,7 +59,6 @@ def stop_holdfast(t, *args, words):
     t.until(lambda: 'waiting' in waiter.err, 'the next one waits')
     t.check(holder.is_running(), f'it ended by itself: {holder.err}')
     t.stop(holder.pid)
-    t.until(lambda: harness.is_stopped(holder.pid), 'it is stopped')
     t.code(waiter.wait(), 0)
     return holder
 
