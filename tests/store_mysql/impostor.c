@@ -12,9 +12,11 @@
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
 #include <openssl/ssl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 enum { HEARD_MAX = 65536, PACKET_MAX = 4096, SSL_REQUEST = 32 };
@@ -153,6 +155,9 @@ static void greet(struct visit *v)
     unsigned char packet[PACKET_MAX + 4] = {0};
     size_t n;
 
+    if (o->socket != NULL) {
+        hf__test_pause_ms(100); /* the library has looked, and waits */
+    }
     if (o->greeting != NULL) {
         put(v, o->greeting, o->greeting_bytes);
         return;
@@ -164,7 +169,11 @@ static void greet(struct visit *v)
         put(v, packet + i, 1);
         hf__test_pause_ms(1);
     }
-    put(v, packet + (o->in_pieces ? n + 3 : 0), o->in_pieces ? 1 : n + 4);
+    n += 4;
+    if (o->behind != NULL) {
+        n = add(packet, n, o->behind, o->behind_bytes);
+    }
+    put(v, packet + (o->in_pieces ? n - 1 : 0), o->in_pieces ? 1 : n);
 }
 
 /* Till the client goes, or its patience ends. */
@@ -186,6 +195,9 @@ static bool begin_tls(struct visit *v)
     }
     if (v->of->tls == NULL || v->length != SSL_REQUEST) {
         return true;
+    }
+    if (v->of->opts.behind != NULL) {
+        hf__test_pause_ms(100); /* the client waits, in the handshake */
     }
     v->tls = SSL_new(v->of->tls);
     return v->tls != NULL && SSL_set_fd(v->tls, v->fd) == 1 &&
@@ -287,11 +299,33 @@ static void prepare_tls(struct hf__impostor *m)
         SSL_CTX_use_PrivateKey_file(m->tls, m->opts.key, SSL_FILETYPE_PEM), 1);
 }
 
+static void listen_at_port(struct hf__impostor *m)
+{
+    struct sockaddr_in at = hf__servers_at(0);
+    socklen_t length = sizeof at;
+
+    m->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    EXPECT(m->listener >= 0);
+    EXPECT_IS(bind(m->listener, (struct sockaddr *)&at, sizeof at), 0);
+    EXPECT_IS(listen(m->listener, 8), 0);
+    EXPECT_IS(getsockname(m->listener, (struct sockaddr *)&at, &length), 0);
+    m->port = ntohs(at.sin_port);
+}
+
+static void listen_at_path(struct hf__impostor *m)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+
+    snprintf(at.sun_path, sizeof at.sun_path, "%s", m->opts.socket);
+    m->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    EXPECT(m->listener >= 0);
+    EXPECT_IS(bind(m->listener, (struct sockaddr *)&at, sizeof at), 0);
+    EXPECT_IS(listen(m->listener, 8), 0);
+}
+
 struct hf__impostor *hf__impostor_start(const struct hf__impostor_opts *opts)
 {
     struct hf__impostor *m = calloc(1, sizeof *m);
-    struct sockaddr_in at = hf__servers_at(0);
-    socklen_t length = sizeof at;
 
     EXPECT(m != NULL);
     m->opts = *opts;
@@ -299,12 +333,11 @@ struct hf__impostor *hf__impostor_start(const struct hf__impostor_opts *opts)
     if (opts->cert != NULL) {
         prepare_tls(m);
     }
-    m->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    EXPECT(m->listener >= 0);
-    EXPECT_IS(bind(m->listener, (struct sockaddr *)&at, sizeof at), 0);
-    EXPECT_IS(listen(m->listener, 8), 0);
-    EXPECT_IS(getsockname(m->listener, (struct sockaddr *)&at, &length), 0);
-    m->port = ntohs(at.sin_port);
+    if (opts->socket != NULL) {
+        listen_at_path(m);
+    } else {
+        listen_at_port(m);
+    }
     m->thread = hf__test_start(serve, m);
     return m;
 }

@@ -289,3 +289,60 @@ TEST_WITHIN(60, who_stops_within_a_record_is_left_in_time)
     EXPECT_MORE(hf__impostor_packets(m), 1); /* it was let in, and asked */
     hf__impostor_free(m);
 }
+
+/* ---- words behind the greeting, which would be taken for words by TLS */
+
+#define BEHIND(bytes) .behind = (bytes), .behind_bytes = sizeof(bytes) - 1
+/* As the answer to our login: go on by that plugin; you are let in. */
+#define ASK_IN_CLEAR "\x16\0\0\3\xfemysql_clear_password\0"
+#define LET_IN       "\7\0\0\3\0\0\0\2\0\0\0"
+
+static void expect_not_believed(struct hf__impostor_opts opts)
+{
+    struct hf__impostor *m = hf__impostor_start(&opts);
+    char url[1024];
+    char words[1536];
+
+    if (opts.socket == NULL) {
+        snprintf(url, sizeof url, "mysql://who:" PASSWORD "@127.0.0.1:%d/db",
+                 hf__impostor_port(m));
+        snprintf(words, sizeof words, "%s", "ca=");
+    } else {
+        snprintf(url, sizeof url, "mysql://who:" PASSWORD "@localhost/db");
+        snprintf(words, sizeof words, "socket=%s&ca=", opts.socket);
+    }
+    expect_refused(with(url, words, "ca.pem"), HF_EUNSAFE,
+                   "says more than its greeting");
+    EXPECT(!hf__impostor_has_heard(m, PASSWORD));
+    EXPECT(!hf__impostor_has_heard(m, "who"));
+    hf__impostor_free(m);
+}
+
+TEST_WITHIN(60, what_comes_behind_a_greeting_is_not_believed)
+{
+    char cert[600];
+    char key[600];
+
+    make_certificates("IP:127.0.0.1");
+    snprintf(cert, sizeof cert, "%s", path_of("server.pem"));
+    snprintf(key, sizeof key, "%s", path_of("server.key"));
+    expect_not_believed((struct hf__impostor_opts){
+        .cert = cert, .key = key, BEHIND(ASK_IN_CLEAR)});
+    expect_not_believed(
+        (struct hf__impostor_opts){.cert = cert, .key = key, BEHIND(LET_IN)});
+}
+
+/* The library has read it before anybody could look. */
+TEST_WITHIN(60, what_comes_behind_a_greeting_by_a_socket_is_not_believed)
+{
+    char path[100];
+    char cert[600];
+    char key[600];
+
+    make_certificates("DNS:localhost");
+    snprintf(cert, sizeof cert, "%s", path_of("server.pem"));
+    snprintf(key, sizeof key, "%s", path_of("server.key"));
+    snprintf(path, sizeof path, "%s", path_of("impostor.sock"));
+    expect_not_believed((struct hf__impostor_opts){
+        .cert = cert, .key = key, .socket = path, BEHIND(LET_IN)});
+}

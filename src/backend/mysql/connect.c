@@ -15,6 +15,7 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <ma_pvio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -88,6 +89,15 @@ static int has_no_tls(struct hf__mysql *s, const struct hf__wire_target *t)
                     t->shown, t->tls);
 }
 
+/* Not by TLS, and would be taken for the server's own. */
+static int says_more(struct hf__mysql *s, const struct hf__wire_target *t)
+{
+    return hf__fail(s->err, HF_EUNSAFE,
+                    "%s says more than its greeting before it is answered: "
+                    "somebody may stand between",
+                    t->shown);
+}
+
 static int judge_greeting(struct hf__mysql *s, const struct hf__wire_target *t,
                           enum hf__greeting greeting)
 {
@@ -97,6 +107,8 @@ static int judge_greeting(struct hf__mysql *s, const struct hf__wire_target *t,
                         "what %s says is no greeting of MySQL 4.1 or later: is "
                         "the port right?",
                         t->shown);
+    case HF__GREETING_MORE:
+        return says_more(s, t);
     case HF__GREETING_END:
         return hf__fail(s->err, HF_EUNAVAIL,
                         "the server %s has closed the connection", t->shown);
@@ -155,12 +167,22 @@ static void shorten_waits(int fd)
     }
 }
 
+/* What has come before TLS, and is not read yet: it may have come after we had
+ * looked at the greeting. */
+static bool has_left(const MYSQL *handle)
+{
+    const MARIADB_PVIO *io = handle->net.pvio;
+
+    return io != NULL && io->cache_pos < io->cache + io->cache_size;
+}
+
 /* What begins TLS waits for the server: meanwhile forks are free again. */
 static int wait_within(struct attempt *a, int status)
 {
     int got = 0;
 
-    a->failure = adopt_socket(a->s);
+    a->failure = has_left(a->s->wire.handle) ? says_more(a->s, a->t)
+                                             : adopt_socket(a->s);
     if (a->failure != HF_OK) {
         return 0;
     }

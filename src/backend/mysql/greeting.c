@@ -4,7 +4,8 @@
  * one with TLS must be one with TLS there. What the packet begins with: its
  * length (3) and number (1); then the protocol's version (1), the server's
  * version and a NUL, the connection's id (4), a scramble (9), the lower half
- * of the capabilities (2) and 16 bytes or more. Thread: any.
+ * of the capabilities (2) and 16 bytes or more. What came behind it the library
+ * would read with it, and take for words that came by TLS. Thread: any.
  */
 #include "src/backend/mysql/greeting.h"
 
@@ -17,12 +18,12 @@ enum {
     BEFORE_CAPABILITIES = 13,
     AFTER_CAPABILITIES = 16,
     VERSION_MAX = 255,
-    PACKET_FULL = 0xffffff, /* it goes on in the next one */
     PROTOCOL = 10,
     REFUSAL = 0xff,
     PROGRESS = 0xffff, /* a refusal by this number is none: more follows */
     CAN_SSL = 0x800,
-    PEEK_MAX = HEAD + 1 + VERSION_MAX + 1 + BEFORE_CAPABILITIES + 2,
+    LENGTH_MAX = 1024, /* twice the longest text of an error */
+    PEEK_MAX = HEAD + LENGTH_MAX + 1,
 };
 
 static unsigned number(const unsigned char *at)
@@ -68,23 +69,36 @@ static enum hf__greeting read_payload(const unsigned char *payload, size_t n,
                                                  : HF__GREETING_PLAIN;
 }
 
+/* Of HEAD and `length` bytes `n` are there, or more. */
+static enum hf__greeting await_end(enum hf__greeting found, size_t n,
+                                   size_t length)
+{
+    if (found == HF__GREETING_NONE || n == HEAD + length) {
+        return found;
+    }
+    return n < HEAD + length ? HF__GREETING_PART : HF__GREETING_MORE;
+}
+
 enum hf__greeting hf__greeting_read(const unsigned char *bytes, size_t n)
 {
+    enum hf__greeting found;
     size_t length;
+    size_t seen;
 
     if (n < HEAD) {
         return HF__GREETING_PART;
     }
     length = number(bytes) | (size_t)bytes[2] << 16;
-    if (length == 0 || length == PACKET_FULL || bytes[3] != 0) {
+    if (length == 0 || length > LENGTH_MAX || bytes[3] != 0) {
         return HF__GREETING_NONE;
     }
-    n = n - HEAD < length ? n - HEAD : length;
-    if (n == 0) {
+    seen = n - HEAD < length ? n - HEAD : length;
+    if (seen == 0) {
         return HF__GREETING_PART;
     }
-    return bytes[HEAD] == REFUSAL ? read_refusal(bytes + HEAD, n, length)
-                                  : read_payload(bytes + HEAD, n, length);
+    found = bytes[HEAD] == REFUSAL ? read_refusal(bytes + HEAD, seen, length)
+                                   : read_payload(bytes + HEAD, seen, length);
+    return await_end(found, n, length);
 }
 
 /* It is readable from so many bytes on. */

@@ -15,6 +15,7 @@ enum hf__greeting {
     HF__GREETING_PLAIN, /* it has none */
     HF__GREETING_ERROR, /* it lets nobody in, and says why */
     HF__GREETING_NONE,  /* it is none, or could be taken for another one */
+    HF__GREETING_MORE,  /* more has come behind it, and nobody has answered */
     HF__GREETING_END,   /* the connection ended before it was whole */
 };
 
