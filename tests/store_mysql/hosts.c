@@ -53,6 +53,22 @@ TEST(two_servers_that_know_nothing_of_each_other_are_refused)
     EXPECT_IS(hf__conn_facts(&d.conn).grade, 'C');
 }
 
+/* The library would take it for two. */
+TEST(a_host_with_a_comma_in_it_is_none)
+{
+    char hosts[96];
+
+    snprintf(hosts, sizeof hosts, "127.0.0.1%%2C127.0.0.1:%d",
+             hf__mariadb_port(server()));
+    expect_refused(url_at(hosts, ""), HF_EINVAL, "is no name and no address");
+    expect_refused(url_at("one%20host", ""), HF_EINVAL,
+                   "is no name and no address");
+    expect_refused(url_at("127.0.0.1%2Fx", ""), HF_EINVAL,
+                   "is no name and no address");
+    expect_refused(url_at("127.0.0.1:1,b%2Cc", ""), HF_EINVAL,
+                   "is no name and no address");
+}
+
 TEST(a_dead_host_is_passed_by_at_once)
 {
     DOOR(d);

@@ -94,6 +94,27 @@ static int check_tls(const struct hf__url *url, hf_error *err)
     return r;
 }
 
+/* The library takes a comma for the end of a host, and goes on to the next one,
+ * which check_hosts() would not know of. */
+static int check_names(const struct hf__url *url, hf_error *err)
+{
+    static const char fit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                              "abcdefghijklmnopqrstuvwxyz0123456789._:%-";
+
+    for (size_t i = 0; i < url->n_hosts; i++) {
+        const char *name = url->hosts[i].name;
+
+        /* Not quoted: it may be a piece of a password. */
+        if (name[strspn(name, fit)] != '\0') {
+            return hf__fail(err, HF_EINVAL,
+                            "url: host %zu is no name and no address: they "
+                            "have letters, digits and . _ : %% - only",
+                            i + 1);
+        }
+    }
+    return HF_OK;
+}
+
 static bool is_here(const char *host)
 {
     return strcasecmp(host, "localhost") == 0 ||
@@ -150,6 +171,7 @@ static int check(const struct hf__url *url, const char *allow, hf_error *err)
                      "mysql://user@host:3306/DATABASE");
     }
     r = r == HF_OK ? check_socket(url, err) : r;
+    r = r == HF_OK ? check_names(url, err) : r;
     r = r == HF_OK ? check_hosts(url, allow, err) : r;
     return r == HF_OK ? check_tls(url, err) : r;
 }
