@@ -229,8 +229,7 @@ static void check_tls(struct checking *c)
     (void)snprintf(value, sizeof value, "%.64s%s",
                    cipher == NULL ? "none" : cipher,
                    cipher == NULL || is_verified ? "" : ", not verified");
-    tell_if(c, "tls", value,
-            cipher == NULL ? is_here(c->s->wire.fd) : is_verified,
+    tell_if(c, "tls", value, is_here(c->s->wire.fd) || is_verified,
             "name the authority of the server's certificate (ca=): whoever "
             "stands between can be the server");
 }
