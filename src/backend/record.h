@@ -31,6 +31,10 @@ HF_MODULE_API void hf__token_write(const struct hf__token *,
                                    char digits[HF__TOKEN_DIGITS]);
 HF_MODULE_API HF_MUST_CHECK bool hf__token_read(const char *digits,
                                                 struct hf__token *ret_token);
+/* The text's first bytes, as many as fit, without tokens: what is most of one,
+ * in letters of either case, becomes a star. */
+HF_MODULE_API void hf__token_hide(const char *text, size_t length, char *to,
+                                  size_t size);
 /* A number that tells tokens apart and says nothing of them. */
 HF_MODULE_API uint64_t hf__token_tag(const struct hf__token *);
 

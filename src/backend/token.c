@@ -8,6 +8,9 @@
 
 #include <string.h>
 
+/* The text may be cut within a token; times and fences have fewer digits. */
+#define LEAST_HIDDEN 24
+
 bool hf__token_is_zero(const struct hf__token *t)
 {
     static const struct hf__token nobody;
@@ -58,6 +61,23 @@ bool hf__token_read(const char *digits, struct hf__token *ret_token)
         ret_token->bytes[i] = (unsigned char)(high * 16 + low);
     }
     return true;
+}
+
+void hf__token_hide(const char *text, size_t length, char *to, size_t size)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < length && n + 1 < size; i++) {
+        size_t digits = strspn(text + i, "0123456789abcdefABCDEF");
+
+        if (digits >= LEAST_HIDDEN) {
+            i += digits - 1;
+            to[n++] = '*';
+        } else {
+            to[n++] = text[i];
+        }
+    }
+    to[n] = '\0';
 }
 
 bool hf__token_parse(const char *text, struct hf__token *ret_token)

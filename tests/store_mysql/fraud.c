@@ -201,3 +201,18 @@ TEST(an_error_in_place_of_a_greeting_is_told)
                                              "Too many connections")},
         HF_EUNAVAIL, "raise max_connections");
 }
+
+#define TOKEN "0123456789abcdef0123456789ABCDEF"
+
+TEST(a_token_that_a_server_repeats_is_not_told)
+{
+    struct hf__impostor_opts opts = {
+        .says = "rejected: UPDATE holdfast_lock SET token=x'" TOKEN
+                "' … near x'0123456789ABCDEF01234567"};
+    struct hf__impostor *m = hf__impostor_start(&opts);
+    DOOR(d);
+
+    EXPECT_IS(enter(&d, url_of(m, "")), HF_EAUTH);
+    EXPECT_HAS(d.error.text, "SET token=x'*' … near x'* (check");
+    hf__impostor_free(m);
+}

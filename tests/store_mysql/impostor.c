@@ -24,7 +24,7 @@ enum { CAN_SSL = 0x800 };
 #define CAN         0x81bff75du /* all that counts, but TLS and compression */
 #define SCRAMBLE    "0123456789abcdefghij"
 #define OK_PACKET   "\0\0\0\2\0\0\0"
-#define DENIED      "\xff\x15\x04#28000Access denied by the impostor"
+#define DENIED      "\xff\x15\x04#28000"
 #define LOCAL_FILES '\xfb'
 
 struct hf__impostor {
@@ -244,6 +244,17 @@ static void stop_midway(struct visit *v)
     }
 }
 
+static void deny(struct visit *v)
+{
+    const char *says = v->of->opts.says;
+    unsigned char packet[PACKET_MAX];
+    size_t n = add(packet, 0, DENIED, sizeof DENIED - 1);
+
+    says = says == NULL ? "Access denied by the impostor" : says;
+    n = add(packet, n, says, strlen(says));
+    put_packet(v, packet, n);
+}
+
 static void talk(struct visit *v)
 {
     greet(v);
@@ -258,7 +269,7 @@ static void talk(struct visit *v)
     } else if (v->of->opts.file != NULL) {
         want_file(v);
     } else {
-        put_packet(v, DENIED, sizeof DENIED - 1);
+        deny(v);
     }
 }
 

@@ -20,6 +20,7 @@ struct hf__impostor_opts {
     const char *asks_by;  /* the plugin that it goes on with; NULL: none */
     const char *question; /* its first words in that one; NULL: a scramble */
     const char *then;     /* its answer to the answer, NULL: it ends there */
+    const char *says;     /* why it lets nobody in; NULL: its own words */
     const char *cert;     /* with its key, PEM files: it has TLS */
     const char *key;
     const char *file;      /* lets the client in, and wants this file of it */

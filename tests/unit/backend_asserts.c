@@ -326,6 +326,13 @@ TEST(a_token_as_text)
     EXPECT(!hf__token_read("019abf", &t));
     EXPECT(!hf__token_read("0", &t));
     EXPECT(!hf__token_read("", &t));
+    hf__token_hide("a 019ABF000000000000000000000000e0! 1764050000000000", 52,
+                   text, sizeof text);
+    EXPECT_TEXT(text, "a *! 1764050000000000");
+    hf__token_hide(digits, HF__TOKEN_DIGITS, text, sizeof text);
+    EXPECT_TEXT(text, "*");
+    hf__token_hide("cut, at its end: x'019abf", 25, text, 5);
+    EXPECT_TEXT(text, "cut,");
     EXPECT(!hf__token_read("019ABF000000000000000000000000e0", &t));
     EXPECT(!hf__token_read("019abg000000000000000000000000e0", &t));
 }

@@ -108,22 +108,30 @@ static unsigned number_of(MYSQL *h)
     return number >= 1000 && number < 2000 ? (unsigned)number : mysql_errno(h);
 }
 
+void hf__mysql_words(const struct hf__mysql *s, char *to, size_t size)
+{
+    const char *text = mysql_error(s->wire.handle);
+
+    hf__token_hide(text, strlen(text), to, size);
+}
+
 int hf__mysql_fail(const struct hf__mysql *s, hf_error *err)
 {
     MYSQL *h = s->wire.handle;
     unsigned error = h == NULL ? 0 : number_of(h);
     const struct meaning *m = meaning_of(error);
+    char quoted[MYSQL_ERRMSG_SIZE];
     int r;
 
     if (s->wire.is_suspended || error == 0) {
         return hf__fail(err, HF_EUNAVAIL, "the server did not answer in time");
     }
+    hf__mysql_words(s, quoted, sizeof quoted);
     r = m->remedy == NULL
             ? hf__fail_native(err, m->status, (int)error, "the server says: %s",
-                              mysql_error(h))
+                              quoted)
             : hf__fail_native(err, m->status, (int)error,
-                              "the server says: %s (%s)", mysql_error(h),
-                              m->remedy);
+                              "the server says: %s (%s)", quoted, m->remedy);
     if (err != NULL && err->size > offsetof(hf_error, sqlstate) + 5) {
         memcpy(err->sqlstate, mysql_sqlstate(h), 5);
         err->sqlstate[5] = '\0';

@@ -18,6 +18,8 @@ enum hf__blame {
 
 /* Of a number that the server gave. */
 enum hf__blame hf__mysql_blame(unsigned error);
+/* What it said, without tokens: a server or a proxy may repeat a statement. */
+void hf__mysql_words(const struct hf__mysql *s, char *to, size_t size);
 /* Tell err (NULL is fine) what the last reply's error, or what ended the
  * connection, means: its status, negative. */
 int hf__mysql_fail(const struct hf__mysql *s, hf_error *err);

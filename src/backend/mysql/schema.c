@@ -196,7 +196,7 @@ static int fail_to_make(struct hf__mysql *s)
     if (r != HF_EAUTH) {
         return r;
     }
-    (void)snprintf(why, sizeof why, "%s", mysql_error(s->wire.handle));
+    hf__mysql_words(s, why, sizeof why);
     return hf__fail_native(s->err, r, (int)mysql_errno(s->wire.handle),
                            "the tables are not there and this user may not "
                            "make them (%s): have an administrator run what "

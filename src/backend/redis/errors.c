@@ -142,25 +142,6 @@ static size_t told_length(const char *text)
     return end == NULL ? strlen(text) : (size_t)(end - text);
 }
 
-/* What we quote of it: no token, which a proxy may repeat as well. */
-static void quote(const char *text, char to[QUOTED_MAX + 1])
-{
-    size_t length = told_length(text);
-    size_t n = 0;
-
-    for (size_t i = 0; i < length && n < QUOTED_MAX; i++) {
-        size_t digits = strspn(text + i, "0123456789abcdef");
-
-        if (digits >= HF__TOKEN_DIGITS) {
-            i += digits - 1;
-            to[n++] = '*';
-        } else {
-            to[n++] = text[i];
-        }
-    }
-    to[n] = '\0';
-}
-
 int hf__redis_auth_error(const redisReply *reply, hf_error *err)
 {
     const struct meaning *m = meaning_of(reply->str == NULL ? "" : reply->str);
@@ -184,7 +165,8 @@ int hf__redis_error(const redisReply *reply, const struct hf__key *key,
     int length = key == NULL ? 0 : key->length - key->name_at;
     char quoted[QUOTED_MAX + 1];
 
-    quote(text, quoted);
+    /* A proxy may repeat what it was told. */
+    hf__token_hide(text, told_length(text), quoted, sizeof quoted);
     return m->remedy == NULL
                ? hf__fail(err, m->status, "%.*s%sthe server says: %s", length,
                           name, length > 0 ? ": " : "", quoted)

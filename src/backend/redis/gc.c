@@ -34,6 +34,7 @@ static int take_collection(const struct hf__survey *v,
                            const struct hf__key *key, const redisReply *reply)
 {
     struct hf__gc *g = v->arg;
+    hf_error said = HF_ERROR_INIT;
     int r;
 
     if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
@@ -50,8 +51,8 @@ static int take_collection(const struct hf__survey *v,
     if (hf__survey_is_strange(reply)) {
         return HF_OK;
     }
-    r = hf__redis_error(reply, key, v->err);
-    return r < 0 ? r : hf__survey_fail(v, HF_EUNAVAIL, reply->str);
+    r = hf__redis_error(reply, key, &said);
+    return hf__survey_fail(v, r < 0 ? r : (int)HF_EUNAVAIL, said.text);
 }
 
 static int sweep(const struct hf__survey *v, struct hf__scan *scan,
