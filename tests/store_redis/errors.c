@@ -3,6 +3,7 @@
  * What servers of all versions say, as statuses: the words of those that are
  * not installed here, too.
  */
+#include "src/backend/redis/armed.h"
 #include "src/backend/redis/ask.h"
 #include "tests/store_redis/world.h"
 
@@ -59,4 +60,23 @@ TEST(what_servers_say_is_told_with_what_helps)
         EXPECT_HAS(err.text, "job");
         EXPECT(!strstr(err.text, "user_script"));
     }
+}
+
+/* A look's answer, of a server that means us no good: there is no such time. */
+TEST(an_end_that_is_beyond_all_times_is_no_end)
+{
+    static struct hf__redis session;
+    static char wait[] = "wait";
+    struct hf__arm arm = {.is_asked = true};
+    struct hf__armed armed = {.list = &arm, .n = 1};
+    redisReply word = {.type = REDIS_REPLY_STRING, .str = wait, .len = 4};
+    redisReply number = {.type = REDIS_REPLY_INTEGER, .integer = INT64_MAX};
+    redisReply *elements[] = {&word, &number};
+    redisReply reply = {
+        .type = REDIS_REPLY_ARRAY, .elements = 2, .element = elements};
+
+    session.armed = &armed;
+    EXPECT_IS(hf__arm_take(&session, &reply), HF_OK);
+    EXPECT(!arm.is_exact);
+    EXPECT(hf__before(hf__now(), arm.due));
 }

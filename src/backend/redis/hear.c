@@ -120,7 +120,7 @@ static void take_look(struct hf__armed *p, struct hf__arm *a,
     }
     a->due = hf__after_ms(now, look_ms);
     a->is_exact = false;
-    if (n >= 0 && n + SLACK_US < look_ms * 1000) {
+    if (n >= 0 && n < look_ms * 1000 - SLACK_US) {
         a->due = hf__after_ns(now, (n + SLACK_US) * 1000);
         a->is_exact = true;
     }
