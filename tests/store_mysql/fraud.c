@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define STRANGER 65534
+
 #define USER     "who-comes"
 #define PASSWORD "not-for-everybody"
 
@@ -215,4 +217,57 @@ TEST(a_token_that_a_server_repeats_is_not_told)
     EXPECT_IS(enter(&d, url_of(m, "")), HF_EAUTH);
     EXPECT_HAS(d.error.text, "SET token=x'*' … near x'* (check");
     hf__impostor_free(m);
+}
+
+/* ---- at a unix socket */
+
+/* Does whoever made it as that user, in a folder of that one, get the password
+ * when it asks for it? */
+static bool is_told(uid_t maker, uid_t owner, mode_t mode)
+{
+    static int n;
+    char folder[512];
+    char path[600];
+    char url[800];
+    struct hf__impostor_opts opts = {
+        .asks_by = "caching_sha2_password", .then = "\1\4", .socket = path};
+    struct hf__impostor *m;
+    bool was_told;
+    DOOR(d);
+
+    snprintf(folder, sizeof folder, "%s/%d", hf__test_folder(), ++n);
+    snprintf(path, sizeof path, "%s/s", folder);
+    EXPECT_IS(chmod(hf__test_folder(), 0711), 0);
+    EXPECT_IS(mkdir(folder, 0700), 0);
+    EXPECT_IS(chown(folder, owner, (gid_t)-1), 0);
+    EXPECT_IS(chmod(folder, mode), 0);
+    EXPECT_IS(seteuid(maker), 0);
+    m = hf__impostor_start(&opts);
+    EXPECT_IS(seteuid(getuid()), 0);
+    snprintf(url, sizeof url,
+             "mysql://" USER ":" PASSWORD "@localhost/db?socket=%s", path);
+    EXPECT_IS(chmod(path, 0777), 0);
+    EXPECT_NOT(enter(&d, url), HF_OK);
+    was_told = hf__impostor_has_heard(m, PASSWORD);
+    EXPECT_IS(d.error.status, was_told ? HF_EAUTH : HF_EUNSAFE);
+    hf__impostor_free(m);
+    return was_told;
+}
+
+TEST(a_socket_of_our_own_is_told_the_password)
+{
+    EXPECT(is_told(geteuid(), geteuid(), 0700));
+    EXPECT(is_told(geteuid(), geteuid(), 01777));
+}
+
+TEST(a_strangers_socket_is_told_no_password)
+{
+    if (geteuid() != 0) {
+        SKIP("only root can make a socket as somebody else");
+    }
+    EXPECT(!is_told(STRANGER, 0, 01777));
+    EXPECT(!is_told(STRANGER, STRANGER, 0775));
+    EXPECT(!is_told(STRANGER, STRANGER, 01777));
+    /* As of mysqld, in /run/mysqld. */
+    EXPECT(is_told(STRANGER, STRANGER, 0755));
 }

@@ -240,6 +240,9 @@ static int step(struct attempt *a)
     leave_socket(a->s);
     call_library(a);
     r = adopt_socket(a->s);
+    if (r == HF_OK && !a->is_started) {
+        r = hf__login_meet(a->s->wire.handle, t, a->s->wire.fd, a->s->err);
+    }
     if (a->is_short) {
         hf__fork_allow();
     }

@@ -13,7 +13,12 @@
 #include "src/base/error.h"
 #include "src/base/fork.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* Of mysql/client_plugin.h, which Debian's package can't compile. */
 #define AUTHENTICATION 2
@@ -54,11 +59,49 @@ bool hf__login_is_tls(const struct hf__wire_target *t, const char *word)
 
 static const char *allowed(const struct hf__wire_target *t)
 {
-    if (t->socket != NULL) {
-        return BY_PROOF BY_PASSWORD;
+    if (!hf__login_is_tls(t, "verify")) {
+        return BY_PROOF;
     }
-    return hf__login_is_tls(t, "verify") ? BY_PROOF BY_PASSWORD BY_CLEARTEXT
-                                         : BY_PROOF;
+    return t->socket != NULL ? BY_PROOF BY_PASSWORD
+                             : BY_PROOF BY_PASSWORD BY_CLEARTEXT;
+}
+
+/* ---- who listens at a unix socket */
+
+/* Nobody else can put a socket into the folder of that one. */
+static bool owns_folder(const char *socket, uid_t uid)
+{
+    char folder[PATH_MAX];
+    struct stat st;
+    int n = (int)(strrchr(socket, '/') - socket);
+
+    return snprintf(folder, sizeof folder, "%.*s/", n, socket) <
+               (int)sizeof folder &&
+           stat(folder, &st) == 0 && st.st_uid == uid &&
+           (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+static bool is_believed(const struct hf__wire_target *t, int fd)
+{
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+           (peer.uid == 0 || peer.uid == geteuid() ||
+            owns_folder(t->socket, peer.uid));
+}
+
+int hf__login_meet(MYSQL *handle, const struct hf__wire_target *t, int fd,
+                   hf_error *err)
+{
+    if (t->socket == NULL || fd < 0 || hf__login_is_tls(t, "verify") ||
+        !is_believed(t, fd)) {
+        return HF_OK;
+    }
+    return mysql_options(handle, MARIADB_OPT_RESTRICTED_AUTH,
+                         BY_PROOF BY_PASSWORD) == 0
+               ? HF_OK
+               : hf__fail(err, HF_ENOMEM, "out of memory for a connection");
 }
 
 /* ---- options */
@@ -124,7 +167,8 @@ MYSQL *hf__login_prepare(const struct hf__wire_target *t,
     if (handle != NULL) {
         load(handle, by_proof);
     }
-    if (handle != NULL && strcmp(allowed(t), BY_PROOF) != 0) {
+    if (handle != NULL &&
+        (t->socket != NULL || hf__login_is_tls(t, "verify"))) {
         load(handle, by_password);
     }
     if (handle != NULL && !set_options(handle, t, wait)) {
@@ -159,7 +203,7 @@ int hf__login_judge(MYSQL *handle, const struct hf__wire_target *t,
         err, HF_EUNSAFE, NOT_ALLOWED,
         "%s asks for more than a proof of the password (by caching_sha2_"
         "password, dialog or the like): name its certificate's authority "
-        "(ca=), use its unix socket, or give the user "
+        "(ca=), use its unix socket in a folder of its own, or give the user "
         "mysql_native_password or ed25519",
         t->shown);
 }

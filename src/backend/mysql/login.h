@@ -18,6 +18,11 @@ typedef int (*hf__login_wait_fn)(my_socket, my_bool is_read, int timeout);
  * memory, *err is told. */
 MYSQL *hf__login_prepare(const struct hf__wire_target *, hf__login_wait_fn,
                          hf_error *err);
+/* Once it is connected: whoever listens at a unix socket may have the password
+ * if it is root, us, or the owner of the socket's folder, where nobody else can
+ * write. HF_OK, also if not; HF_ENOMEM, *err is told. */
+HF_MUST_CHECK int hf__login_meet(MYSQL *, const struct hf__wire_target *,
+                                 int fd, hf_error *err);
 /* If that is why the connection failed, with *err told: HF_EUNSAFE, the server
  * wants the password by a plugin that it may not have it by; HF_EAUTH, by one
  * that is not installed. Else HF_OK. */
