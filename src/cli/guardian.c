@@ -10,8 +10,9 @@
  * blocks every signal, so that nothing typed at a terminal reaches it. It waits
  * for nobody: not for exec, not for a reader of its words, and it acts first
  * and speaks then. Whatever the command does, however many it starts or leaves
- * to be reaped, each turn is short: no loop here goes on past its timer.
- * Thread: main of the guardian, which has no other.
+ * to be reaped, each turn is short: no loop here goes on past its timer, nor a
+ * round of KILL past a fifth of a second, but where the kernel lists no
+ * children. Thread: main of the guardian, which has no other.
  */
 #include "src/cli/guardian.h"
 #include "src/cli/child.h"

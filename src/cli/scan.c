@@ -79,11 +79,12 @@ static bool is_child_of_ours(const struct snapshot *all,
 }
 
 /* A parent may have a higher pid than its child: repeat until nothing new. */
-static void mark(struct snapshot *all, const struct cli_tree *tree)
+static void mark(struct snapshot *all, const struct cli_tree *tree,
+                 int64_t until_ns)
 {
     bool is_new = true;
 
-    while (is_new) {
+    while (is_new && cli_boot_ns() < until_ns) {
         is_new = false;
         for (size_t i = 0; i < all->count; i++) {
             struct found *process = &all->list[i];
@@ -125,7 +126,7 @@ int cli_scan(const struct cli_tree *tree, int64_t until_ns, cli_tree_fn fn,
     if (!take_snapshot(&all, until_ns)) {
         return -1;
     }
-    mark(&all, tree);
+    mark(&all, tree, until_ns);
     for (size_t i = 0; i < all.count && cli_boot_ns() < until_ns; i++) {
         if (all.list[i].is_ours) {
             visit(&all.list[i], fn, arg);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Decides in which order descendants are come to: from the list of children
- * that the kernel keeps of each thread, so that strangers cost nothing. Our
- * own list is whole, and its numbers are safe, for nobody but us can wait for
- * those in it; of all others it is made sure that they are still who was
- * listed. Thread: as tree.h.
+ * that the kernel keeps of each thread, so that strangers cost nothing. In our
+ * own list the oldest come first, and its numbers are safe, for nobody but us
+ * can wait for those in it; of all others it is made sure that they are still
+ * who was listed. Thread: as tree.h.
  */
 #include "src/cli/tree.h"
 #include "src/cli/clock.h"
@@ -19,8 +19,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A tree that grows as fast as it is walked is begun again at its root. */
+/* A tree that grows as fast as it is walked is begun again at its root; so is
+ * our own list, which grows by orphans, after its first OWN_MIN at least:
+ * when they are dead and waited for, the next ones are first. */
 #define ROUND_MS 100
+#define OWN_MIN  256
 
 /* Where the walk goes on. */
 struct place {
@@ -34,6 +37,7 @@ struct walk {
     void *arg;
     pid_t self;
     int64_t until_ns;
+    size_t least; /* so many are come to whatever the time is */
     struct place *places;
     size_t count;
     size_t room;
@@ -41,7 +45,7 @@ struct walk {
 
 static bool has_time(const struct walk *w)
 {
-    return cli_boot_ns() < w->until_ns;
+    return w->count < w->least || cli_boot_ns() < w->until_ns;
 }
 
 static void add(struct walk *w, pid_t pid, uint64_t started)
@@ -197,9 +201,15 @@ static bool lists_children(const struct cli_process *self)
     return !faccessat(self->folder, path, F_OK, 0);
 }
 
+static int64_t round_end_ns(void)
+{
+    return cli_boot_ns() + ROUND_MS * CLI_NS_PER_MS;
+}
+
 int cli_tree_walk(const struct cli_tree *tree, int64_t until_ns, cli_tree_fn fn,
                   void *arg)
 {
+    bool is_round = until_ns == INT64_MAX;
     struct walk w = {tree, fn, arg, .self = getpid(), .until_ns = until_ns};
     struct cli_process self;
 
@@ -210,11 +220,12 @@ int cli_tree_walk(const struct cli_tree *tree, int64_t until_ns, cli_tree_fn fn,
         cli_process_close(&self);
         return cli_scan(tree, until_ns, fn, arg);
     }
+    w.until_ns = is_round ? round_end_ns() : until_ns;
+    w.least = is_round ? OWN_MIN : 0;
     descend(&w, &self);
     cli_process_close(&self);
-    if (until_ns == INT64_MAX) {
-        w.until_ns = cli_boot_ns() + ROUND_MS * CLI_NS_PER_MS;
-    }
+    w.until_ns = is_round ? round_end_ns() : until_ns;
+    w.least = 0;
     for (size_t i = 0; i < w.count && has_time(&w); i++) {
         const struct place place = w.places[i];
 

@@ -19,9 +19,9 @@ typedef void (*cli_tree_fn)(void *arg, const struct cli_process *);
 
 /* Call fn for each descendant, zombies too, parents before their children and
  * our own children first, and be back at that time, with some left out if it
- * must be; INT64_MAX: one round, after which others shall come. -1: /proc
- * cannot be read. What forks meanwhile may be missed, but never all of it:
- * a walk that comes to nobody proves that nobody is left. */
+ * must be; INT64_MAX: one round of some 200 ms at most, after which others
+ * shall come. -1: /proc cannot be read. What forks meanwhile may be missed, but
+ * never all of it: a walk that comes to nobody proves that nobody is left. */
 int cli_tree_walk(const struct cli_tree *, int64_t until_ns, cli_tree_fn fn,
                   void *arg);
 

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -172,4 +173,32 @@ TEST(a_walk_that_is_out_of_time_is_back_at_once)
         EXPECT_IS(seen.count, 0);
     }
     end_all();
+}
+
+enum { MANY = 600 };
+
+/* As who forks while it is looked for: there is always one more. */
+static void note_and_fork(void *arg, const struct cli_process *process)
+{
+    int *count = arg;
+
+    (void)process;
+    (void)poll(NULL, 0, 1);
+    if (++*count < MANY && !fork()) {
+        _exit(0);
+    }
+}
+
+TEST(a_round_ends_though_children_come_as_fast_as_they_are_listed)
+{
+    const struct cli_tree all = {0};
+    int count = 0;
+
+    if (!fork()) {
+        _exit(0);
+    }
+    EXPECT_IS(cli_tree_walk(&all, INT64_MAX, note_and_fork, &count), 0);
+    EXPECT(count > 0 && count < MANY);
+    end_all();
+    EXPECT_IS(see(cli_tree_walk, &all).count, 0);
 }
