@@ -21,7 +21,9 @@ MS = 10 ** 6
 NS = 10 ** 9
 Found = collections.namedtuple('Found', 'rule text excuse')
 # The sentence that admits two holders; whether fences may fall, too; whether a
-# detached grant alone is meant; the longest, where that is not the lease.
+# detached grant alone is meant; the longest, where that is not the lease. Of
+# "a moment" that is less than from one renewal to the next, for a busy machine
+# may keep who has its answer from reading it.
 Excuse = collections.namedtuple('Excuse', 'sentence fence detached ms',
                                 defaults=(False, False, None))
 
@@ -36,7 +38,7 @@ EXCUSES = {
         Excuse("a lock's file deleted by hand while a *detached* grant runs",
                detached=True),
         Excuse('the name is free as the store answers that renewal, a moment '
-               'before the holder has read it', ms=50)],
+               'before the holder has read it', ms=300)],
     'file-folder': [Excuse(
         'or together with the side file, or the whole folder replaced')],
     'mysql-delete': [Excuse(

@@ -75,8 +75,9 @@ def judge_excuses_no_more_than_is_said():
         (['two'], ('0 in a n 10 x - 100', *act, *next_one, '400 out a',
                    '390 out b')),
         # A file that is deleted: a moment, or what a detached grant has left.
-        (['two'], (*FIRST, '90 act file-delete n', '91 did file-delete n',
-                   '100 in b n 11 x - 1000', '160 beat b')),
+        (['two'], ('0 in a n 10 x - 1000', '900 out a',
+                   '90 act file-delete n', '91 did file-delete n',
+                   '100 in b n 11 x - 1000', '410 beat b')),
         (['(two)'], (*FIRST, '90 act file-delete n', '91 did file-delete n',
                      '190 in b n 11 x - 1000', '210 beat b')),
         (['(two)'], ('0 in acquire1 n 10 x - 1000', '200 out acquire1',
