@@ -47,11 +47,17 @@ names() {
         shuf --random-source=<(yes "$1")
 }
 
-# A test is told this seed; those that sample take others each time.
+# A test is told this seed; those that sample take others each time. What was
+# late beside the others has the second chance of make test.
 run() {
+    local log=$build/meson-logs/testlog.json code=0
+
     HOLDFAST_TEST_SEED=$((seed + SECONDS)) TORTURE_POINTS=1000 \
         meson test -C "$build" --no-rebuild --quiet --print-errorlogs \
-        --num-processes $(($(nproc) * 2)) "$@" </dev/null
+        --num-processes $(($(nproc) * 2)) "$@" </dev/null || code=$?
+    if ((code)); then
+        python3 tools/again.py --failed "$code" "$build" "$log"
+    fi
 }
 
 end_simulation() {
