@@ -44,13 +44,15 @@ static _Thread_local struct attempt *calling;
 static int adopt_socket(struct hf__mysql *s)
 {
     int fd = (int)mysql_get_socket(s->wire.handle);
+    int r;
 
     if (fd < 0) {
         return HF_OK;
     }
     (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
-    s->wire.fd = fd;
-    return hf__fd_register(fd);
+    r = hf__fd_register(fd);
+    s->wire.fd = r == HF_OK ? fd : -1;
+    return r;
 }
 
 /* The library may close it, and then it is another's number. */
