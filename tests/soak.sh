@@ -79,6 +79,10 @@ done
 count=0
 for ((round = 1; SECONDS < end; round++)); do
     mapfile -t tests < <(names "$seed$round")
+    if ((${#tests[@]} == 0)); then
+        echo "soak: $build has no tests" >&2
+        exit 1
+    fi
     for ((i = 0; i < ${#tests[@]} && SECONDS < end; i += 16)); do
         run "${tests[@]:i:16}"
         count=$((count + $(printf '%s\n' "${tests[@]:i:16}" | wc -l)))
