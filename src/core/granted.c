@@ -58,9 +58,9 @@ int hf__handle_grant(struct hf__handle *h, const struct hf__token *token,
     h->moot_at = hf__client_moot_at(h->client, sent, h->grant.lease_ms);
     e.now = hf__now();
     h->kept_until = hf__after_ms(e.now, h->min_hold_ms);
-    duties = hf__handle_feed(h, e);
+    duties = hf__handle_step(h, e);
     hf__mutex_unlock(&h->mutex);
-    if ((duties & HF__DO_GIVE_BACK) != 0) {
+    if ((duties & HF__DO_GIVE_BACK) != 0) { /* the claim sees to it */
         return refuse_grant(h, &e, err);
     }
     hf__client_see(h->client, &h->key, fence);

@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-/* ---- feeding the grant */
+/* ---- what is shown */
 
 static hf_lock_state shown_state(enum hf__phase phase)
 {
@@ -57,7 +57,90 @@ static int64_t renewal_slack(const struct hf__handle *h)
     return h->grant.lease_ms * HF__MS / 24;
 }
 
-unsigned hf__handle_feed(struct hf__handle *h, struct hf__event e)
+/* ---- beginning errands */
+
+static void errand_done(struct hf__request *);
+
+static bool is_renewal(enum hf__errand errand)
+{
+    return errand == HF__ERRAND_RENEW || errand == HF__ERRAND_DETACH;
+}
+
+/* With a lease that goes on, and an answer that is worth nothing after it. */
+static bool is_for_holder(enum hf__errand errand)
+{
+    return is_renewal(errand) || errand == HF__ERRAND_CHECK;
+}
+
+static enum hf__op_kind kind_of(enum hf__errand errand)
+{
+    if (errand == HF__ERRAND_CHECK) {
+        return HF__OP_RAISE; /* to what it is: by token, and writes nothing */
+    }
+    return is_renewal(errand) ? HF__OP_RENEW : HF__OP_RELEASE;
+}
+
+void hf__handle_begin(struct hf__handle *h, enum hf__errand errand)
+{
+    struct hf__op *op = &h->request.op;
+
+    HF_ASSERT(h->errand == HF__ERRAND_NONE);
+    HF_ASSERT(!is_for_holder(errand) || hf__handle_is_ours(h));
+    h->errand = errand;
+    h->owes = false;
+    h->is_doubted = false;
+    atomic_fetch_add(&h->refs, 1);
+    op->kind = kind_of(errand);
+    op->is_detached = errand == HF__ERRAND_DETACH;
+    op->reopens = h->is_unused;
+    op->is_doubtful = h->is_doubtful;
+    op->key = h->key;
+    op->token = h->token;
+    op->manner = h->manner;
+    op->fence = h->grant.fence;
+    op->lease_us = h->grant.lease_ms * 1000;
+    op->ret_reason = HF_REASON_NONE;
+    h->request.send_by = is_for_holder(errand) ? h->grant.deadline : HF__NEVER;
+    h->request.done = errand_done;
+}
+
+static enum hf__errand errand_of(unsigned duties)
+{
+    if ((duties & HF__DO_GIVE_BACK) != 0) {
+        return HF__ERRAND_GIVE_BACK;
+    }
+    if ((duties & HF__DO_RENEW) != 0) {
+        return HF__ERRAND_RENEW;
+    }
+    return (duties & HF__DO_CHECK) != 0 ? HF__ERRAND_CHECK : HF__ERRAND_NONE;
+}
+
+/* Take on what the store must be asked for, in the critical section that found
+ * it due: a release that begins in between would not know of a renewal that
+ * begins after it. Gives what is left to do without the mutex. */
+static unsigned take(struct hf__handle *h, unsigned duties)
+{
+    enum hf__errand errand = errand_of(duties);
+    unsigned left = duties & (HF__DO_TELL | HF__DO_RELEASE);
+
+    if (errand == HF__ERRAND_GIVE_BACK && !h->is_owing) {
+        /* A debt of the client, with a reference, until it is settled. */
+        h->is_owing = true;
+        atomic_fetch_add(&h->refs, 1);
+        hf__client_owe(h->client);
+    }
+    if (errand != HF__ERRAND_NONE && h->errand == HF__ERRAND_NONE) {
+        hf__handle_begin(h, errand);
+        return left | HF__DO_SUBMIT;
+    }
+    h->owes = h->owes || errand == HF__ERRAND_GIVE_BACK;
+    h->is_doubted = h->is_doubted || errand == HF__ERRAND_CHECK;
+    return left;
+}
+
+/* ---- feeding the grant */
+
+unsigned hf__handle_step(struct hf__handle *h, struct hf__event e)
 {
     unsigned duties = hf__grant_step(&h->grant, &e);
 
@@ -75,6 +158,11 @@ unsigned hf__handle_feed(struct hf__handle *h, struct hf__event e)
                        due.ns == h->grant.renew_at.ns ? renewal_slack(h) : 0);
     }
     return duties;
+}
+
+unsigned hf__handle_feed(struct hf__handle *h, struct hf__event e)
+{
+    return take(h, hf__handle_step(h, e));
 }
 
 /*
@@ -119,90 +207,18 @@ static void tell_lost(struct hf__handle *h)
     hf__mutex_unlock(&h->mutex);
 }
 
-static void send(struct hf__handle *h, enum hf__errand errand);
-
-void hf__handle_follow_up(struct hf__handle *h, unsigned duties)
+void hf__handle_follow_up(struct hf__handle *h, unsigned left)
 {
-    if ((duties & HF__DO_TELL) != 0) {
+    if ((left & HF__DO_TELL) != 0) {
         tell_lost(h);
     }
-    if ((duties & HF__DO_RENEW) != 0) {
-        send(h, HF__ERRAND_RENEW);
-    }
-    if ((duties & HF__DO_GIVE_BACK) != 0) {
-        send(h, HF__ERRAND_GIVE_BACK);
-    }
-    if ((duties & HF__DO_CHECK) != 0) {
-        send(h, HF__ERRAND_CHECK);
+    if ((left & HF__DO_SUBMIT) != 0) {
+        hf__session_submit(&h->client->renew, &h->request);
     }
     hf__handle_stir(h);
 }
 
-/* ---- errands */
-
-static void errand_done(struct hf__request *);
-
-static bool is_renewal(enum hf__errand errand)
-{
-    return errand == HF__ERRAND_RENEW || errand == HF__ERRAND_DETACH;
-}
-
-/* With a lease that goes on, and an answer that is worth nothing after it. */
-static bool is_for_holder(enum hf__errand errand)
-{
-    return is_renewal(errand) || errand == HF__ERRAND_CHECK;
-}
-
-static enum hf__op_kind kind_of(enum hf__errand errand)
-{
-    if (errand == HF__ERRAND_CHECK) {
-        return HF__OP_RAISE; /* to what it is: by token, and writes nothing */
-    }
-    return is_renewal(errand) ? HF__OP_RENEW : HF__OP_RELEASE;
-}
-
-void hf__handle_begin(struct hf__handle *h, enum hf__errand errand)
-{
-    struct hf__op *op = &h->request.op;
-
-    HF_ASSERT(h->errand == HF__ERRAND_NONE);
-    h->errand = errand;
-    h->owes = false;
-    h->is_doubted = false;
-    atomic_fetch_add(&h->refs, 1);
-    op->kind = kind_of(errand);
-    op->is_detached = errand == HF__ERRAND_DETACH;
-    op->reopens = h->is_unused;
-    op->is_doubtful = h->is_doubtful;
-    op->key = h->key;
-    op->token = h->token;
-    op->manner = h->manner;
-    op->fence = h->grant.fence;
-    op->lease_us = h->grant.lease_ms * 1000;
-    op->ret_reason = HF_REASON_NONE;
-    h->request.send_by = is_for_holder(errand) ? h->grant.deadline : HF__NEVER;
-    h->request.done = errand_done;
-}
-
-static void send(struct hf__handle *h, enum hf__errand errand)
-{
-    hf__mutex_lock(&h->mutex);
-    if (errand == HF__ERRAND_GIVE_BACK && !h->is_owing) {
-        /* A debt of the client, with a reference, until it is settled. */
-        h->is_owing = true;
-        atomic_fetch_add(&h->refs, 1);
-        hf__client_owe(h->client);
-    }
-    if (h->errand != HF__ERRAND_NONE) {
-        h->owes = h->owes || errand == HF__ERRAND_GIVE_BACK;
-        h->is_doubted = h->is_doubted || errand == HF__ERRAND_CHECK;
-        hf__mutex_unlock(&h->mutex);
-        return;
-    }
-    hf__handle_begin(h, errand);
-    hf__mutex_unlock(&h->mutex);
-    hf__session_submit(&h->client->renew, &h->request);
-}
+/* ---- errands that have ended */
 
 unsigned hf__handle_end_renewal(struct hf__handle *h, const struct hf__op *op)
 {
@@ -234,13 +250,16 @@ static unsigned end_check(struct hf__handle *h, const struct hf__op *op)
         return hf__handle_feed(h, e);
     }
     /* A renewal that fell due meanwhile found this errand under way. */
-    return h->grant.is_renewing && hf__handle_is_ours(h) ? HF__DO_RENEW : 0;
+    return h->grant.is_renewing && hf__handle_is_ours(h) ? take(h, HF__DO_RENEW)
+                                                         : 0;
 }
 
 unsigned hf__handle_overdue(struct hf__handle *h)
 {
-    return (h->owes ? HF__DO_GIVE_BACK : 0) |
-           (h->is_doubted && hf__handle_is_ours(h) ? HF__DO_CHECK : 0);
+    bool is_doubted = h->is_doubted && hf__handle_is_ours(h);
+
+    return take(h, (h->owes ? HF__DO_GIVE_BACK : 0) |
+                       (is_doubted ? HF__DO_CHECK : 0));
 }
 
 /* Gives whether the give-back waits for another try: not once the client is
@@ -257,7 +276,8 @@ static bool set_retry(struct hf__handle *h, bool is_waiting)
     return false;
 }
 
-/* A release that nobody waits for: settled, or to be tried again. */
+/* A release that nobody waits for: settled, or to be tried again. What is owed
+ * as well is what it has just done, or will. */
 static void end_give_back(struct hf__handle *h, const struct hf__op *op)
 {
     hf__time now = hf__now();
@@ -266,6 +286,7 @@ static void end_give_back(struct hf__handle *h, const struct hf__op *op)
     if (!h->is_owing) {
         return;
     }
+    h->owes = false;
     h->is_owing = set_retry(h, is_open);
     if (h->is_owing) {
         hf__keeper_set(&h->client->keeper, &h->duty,
@@ -370,8 +391,8 @@ static void fire(struct hf__duty *duty, hf__time now)
         duties = hf__handle_feed(
             h, (struct hf__event){.kind = HF__EVENT_TICK, .now = now});
     } else if (h->is_owing) {
-        duties = HF__DO_GIVE_BACK;
         (void)set_retry(h, false);
+        duties = take(h, HF__DO_GIVE_BACK);
     }
     hf__mutex_unlock(&h->mutex);
     hf__handle_follow_up(h, duties);
@@ -380,14 +401,12 @@ static void fire(struct hf__duty *duty, hf__time now)
 
 void hf__handle_doubt(struct hf__handle *h)
 {
-    bool is_ours = false;
+    unsigned duties = 0;
 
     hf__mutex_lock(&h->mutex);
-    is_ours = hf__handle_is_ours(h);
+    duties = hf__handle_is_ours(h) ? take(h, HF__DO_CHECK) : 0;
     hf__mutex_unlock(&h->mutex);
-    if (is_ours) {
-        send(h, HF__ERRAND_CHECK);
-    }
+    hf__handle_follow_up(h, duties);
 }
 
 /* ---- making and dropping */
@@ -503,27 +522,33 @@ int hf__handle_ended(struct hf__handle *h, enum hf__ending ending,
     return h->request.op.result;
 }
 
+/* Under the mutex. */
+static unsigned lose(struct hf__handle *h, hf_reason reason)
+{
+    return hf__handle_feed(h, (struct hf__event){.kind = HF__EVENT_CLOSED,
+                                                 .now = hf__now(),
+                                                 .reason = reason});
+}
+
 void hf__handle_refuse(struct hf__handle *h, hf_reason reason)
 {
     unsigned duties = 0;
 
     hf__mutex_lock(&h->mutex);
-    duties = hf__handle_feed(h, (struct hf__event){.kind = HF__EVENT_CLOSED,
-                                                   .now = hf__now(),
-                                                   .reason = reason});
+    duties = lose(h, reason);
     hf__mutex_unlock(&h->mutex);
     hf__handle_follow_up(h, duties);
 }
 
 void hf__handle_abandon(struct hf__handle *h)
 {
-    bool was_ours = false;
+    unsigned duties = 0;
 
     hf__mutex_lock(&h->mutex);
-    was_ours = hf__handle_is_ours(h);
-    hf__mutex_unlock(&h->mutex);
-    if (was_ours) {
-        hf__handle_refuse(h, HF_REASON_SESSION);
-        send(h, HF__ERRAND_GIVE_BACK);
+    if (hf__handle_is_ours(h)) {
+        duties = lose(h, HF_REASON_SESSION);
+        duties |= take(h, HF__DO_GIVE_BACK);
     }
+    hf__mutex_unlock(&h->mutex);
+    hf__handle_follow_up(h, duties);
 }

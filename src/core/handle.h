@@ -139,12 +139,16 @@ hf_reason hf__handle_reason(const struct hf__handle *);
 bool hf__handle_is_ours(const struct hf__handle *);
 /* Step the grant and show the result; under the handle's mutex. Gives the
  * duties. */
+unsigned hf__handle_step(struct hf__handle *, struct hf__event);
+/* The same, and begin the errand that it asks for. Gives what is left for
+ * hf__handle_follow_up(), once the mutex is let go. */
 unsigned hf__handle_feed(struct hf__handle *, struct hf__event);
-/* Do what a step asked for; without locks. */
-void hf__handle_follow_up(struct hf__handle *, unsigned duties);
-/* A renewal that its caller waited for has its result. Gives the duties. */
+/* Do what is left; without locks. */
+void hf__handle_follow_up(struct hf__handle *, unsigned left);
+/* A renewal that its caller waited for has its result. Gives what is left. */
 unsigned hf__handle_end_renewal(struct hf__handle *, const struct hf__op *);
-/* The duties that waited for the errand; under the mutex. */
+/* Begin what waited for the errand to end; under the mutex. Gives what is
+ * left. */
 unsigned hf__handle_overdue(struct hf__handle *);
 /* Whoever waits looks again; without locks. */
 void hf__handle_stir(struct hf__handle *);

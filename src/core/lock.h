@@ -65,8 +65,10 @@ struct hf__event {
 #define HF__DO_TELL    4u /* it was lost just now: tell the holder */
 /* The store may think it ours: release by token; nobody waits for it. */
 #define HF__DO_GIVE_BACK 8u
-/* Ask the store whether it is ours; no step's, but the handle's own. */
-#define HF__DO_CHECK 16u
+/* The handle's own, no step's: ask the store whether it is ours; hand the
+ * errand that was begun to its session. */
+#define HF__DO_CHECK  16u
+#define HF__DO_SUBMIT 32u
 
 /* A grant that is wanted. */
 void hf__grant_init(struct hf__grant *, int64_t lease_ms, bool auto_renew);

@@ -39,3 +39,46 @@ TEST(a_timer_that_fires_into_the_last_free_finds_nobody)
     EXPECT_IS(atomic_load(&client->refs), 1);
     hf_close(client);
 }
+
+static void release(void *arg)
+{
+    EXPECT_IS(hf_release(arg, NULL), HF_OK);
+}
+
+/* The release has been answered, or waits for what is under way. */
+static bool has_settled(struct hf__handle *h)
+{
+    HF_SCOPED_LOCK(&h->mutex);
+
+    return h->has_result || (h->grant.phase == HF__PHASE_RELEASING &&
+                             h->errand == HF__ERRAND_RENEW);
+}
+
+/* The keeper has found a renewal due, and its thread is stopped before it can
+ * do more. */
+TEST(a_renewal_that_was_due_before_a_release_is_not_sent_after_it)
+{
+    hf_client *client = NULL;
+    hf_lock *lock = NULL;
+    struct hf__handle *h = NULL;
+    struct hf__test_thread *releaser = NULL;
+    unsigned left = 0;
+
+    EXPECT_IS(hf_open("memory:due", NULL, &client, NULL), HF_OK);
+    EXPECT_IS(hf_acquire(client, "job", NULL, &lock, NULL), HF_OK);
+    h = lock->handle;
+    hf__mutex_lock(&h->mutex);
+    left = hf__handle_feed(h, (struct hf__event){.kind = HF__EVENT_TICK,
+                                                 .now = h->grant.renew_at});
+    hf__mutex_unlock(&h->mutex);
+    releaser = hf__test_start(release, lock);
+    while (!has_settled(h)) {
+        hf__test_pause_ms(1);
+    }
+    hf__handle_follow_up(h, left);
+    hf__test_join(releaser);
+    /* One that comes after the release is refused, and not counted. */
+    EXPECT_IS(atomic_load(&client->counters.renewed), 1);
+    hf_free(lock);
+    hf_close(client);
+}
