@@ -67,6 +67,7 @@ int hf__claim_new(struct hf_client *client, const char *name,
     atomic_init(&c->refs, 1);
     c->client = hf__client_ref(client);
     hf__list_init(&c->link);
+    hf__list_init(&c->asker);
     hf__list_init(&c->debt_link);
     hf__client_key(client, name, c->key_bytes, &c->key);
     hf__client_owner(client, opts->owner, opts->note, &c->owner);
@@ -125,11 +126,8 @@ void hf__claim_call_off(struct hf__claim *c)
 static void prepare(struct hf__claim *c)
 {
     struct hf__op *op = &c->request.op;
-    unsigned caps = c->client->settings.caps;
 
-    if ((caps & HF__CAP_TOKEN_ONCE) != 0 && op->result == HF_BUSY) {
-        hf__debt_leave_to_store(c);
-    }
+    HF_ASSERT(c->use == HF__USE_ATTEMPT);
     memset(&c->request, 0, sizeof c->request);
     memset(&c->reply, 0, sizeof c->reply);
     if (c->err.status < 0) {
@@ -163,50 +161,31 @@ static void begin_attempt(struct hf__claim *c)
                       c->parker, lead_by);
 }
 
-/* It has its result, or (an outcome of the ending) none. Gives it. */
-static int end_attempt(struct hf__claim *c, enum hf__ending ending)
+void hf__claim_hear(struct hf__claim *c)
 {
-    int r = HF_OK;
+    const struct hf__op *op = &c->request.op;
 
-    switch (ending) {
-    case HF__ENDING_RAN:
-        r = c->request.op.result;
-        break;
-    case HF__ENDING_WITHDRAWN:
-        r = is_stopped(c) ? (int)HF_CANCELLED : (int)HF_EUNAVAIL;
-        break;
-    case HF__ENDING_DETACHED:
-        c->is_detached = true;
-        return is_stopped(c) ? (int)HF_CANCELLED : (int)HF_EUNKNOWN;
+    c->trace = hf__trace_after(c->trace, op);
+    c->is_doubtful = c->is_doubtful || hf__debt_may_stand(op->result, op->sent);
+    if (op->result == HF_OK) {
+        c->granted_sent = op->sent;
+        c->granted_fence = op->fence;
     }
-    atomic_fetch_sub(&c->refs, 1);
-    if (hf__debt_may_stand(r, c->request.op.sent)) {
-        c->is_unknown = true;
-        c->is_doubtful = true;
-    } else if (r == HF_OK || r == HF_BUSY) {
-        c->is_unknown = false;
-        c->has_ticket = r == HF_BUSY && c->request.op.is_queued;
-    }
-    if (r == HF_BUSY) {
-        c->record = c->reply;
-        c->is_heard = c->wait_ms != 0;
-    }
-    hf__place_attempted(c, r);
-    return r;
 }
 
 /* ---- the grant */
 
-static int take_grant(struct hf__claim *c, hf__time sent, uint64_t fence)
+/* It is refused if it is worth nothing: then the store still thinks it ours. */
+static int take_grant(struct hf__claim *c)
 {
     int r = HF_OK;
 
     c->handle->is_doubtful = c->is_doubtful;
-    r = hf__handle_grant(c->handle, &c->token, sent, fence, &c->err);
+    r = hf__handle_grant(c->handle, &c->token, c->granted_sent,
+                         c->granted_fence, &c->err);
     if (r == HF_OK) {
         hf__place_granted(c);
     } else {
-        c->is_unknown = true; /* the store thinks it ours: give it back */
         hf__place_unserve(c);
     }
     return r;
@@ -214,10 +193,49 @@ static int take_grant(struct hf__claim *c, hf__time sent, uint64_t fence)
 
 static int take_handover(struct hf__claim *c)
 {
-    int r = take_grant(c, c->served_sent, c->served_fence);
+    int r = take_grant(c);
 
     hf__count(&c->client->counters.handed_over, r == HF_OK);
     return r;
+}
+
+/* The attempt was answered, or surely not applied. Gives what it came to. */
+static int take_answer(struct hf__claim *c)
+{
+    const struct hf__op *op = &c->request.op;
+    int answer = op->result;
+    int r = answer;
+
+    hf__claim_hear(c);
+    if (r == HF_BUSY) {
+        c->record = c->reply;
+        c->is_heard = c->wait_ms != 0;
+        if ((c->client->settings.caps & HF__CAP_TOKEN_ONCE) != 0) {
+            hf__debt_leave_to_store(c);
+        }
+    } else if (r == HF_OK) {
+        c->handle->slot = op->slot;
+        /* That of the session which granted it, where the store has one. */
+        c->handle->grant.lease_ms = op->lease_us / 1000;
+        r = take_grant(c);
+    }
+    hf__place_attempted(c, answer); /* from here the request is anybody's */
+    return r;
+}
+
+/* The attempt has ended so. Gives what it came to. */
+static int end_attempt(struct hf__claim *c, enum hf__ending ending)
+{
+    if (ending == HF__ENDING_DETACHED) {
+        c->is_detached = true;
+        return is_stopped(c) ? (int)HF_CANCELLED : (int)HF_EUNKNOWN;
+    }
+    atomic_fetch_sub(&c->refs, 1);
+    if (ending == HF__ENDING_WITHDRAWN) {
+        c->request.op.result =
+            is_stopped(c) ? (int)HF_CANCELLED : (int)HF_EUNAVAIL;
+    }
+    return take_answer(c);
 }
 
 /* ---- waiting */
@@ -254,7 +272,8 @@ static void begin_watching(struct hf__claim *c)
     g->watch.fence = c->record.fence;
     g->watch.token = c->record.token;
     g->watch.manner = c->manner;
-    g->watch.ticket = c->has_ticket ? c->token : (struct hf__token){{0}};
+    g->watch.ticket =
+        c->trace == HF__TRACE_TICKET ? c->token : (struct hf__token){{0}};
     c->is_watched = hf__watchers_join(&c->client->watchers, g);
     c->look_at = ask_again_at(c);
     c->stage = HF__STAGE_HOLDER;
@@ -327,7 +346,8 @@ static bool may_retry(const struct hf__claim *c, int r)
         !hf__before(hf__now(), c->answer_by)) {
         return false;
     }
-    return c->wait_ms != 0 || c->is_unknown || c->failures < TRIES_MAX;
+    return c->wait_ms != 0 || hf__claim_is_unknown(c) ||
+           c->failures < TRIES_MAX;
 }
 
 /* A turn ended: granted, to be tried again, or given up. */
@@ -346,8 +366,9 @@ static bool end_turn(struct hf__claim *c, int r)
     }
     c->failures++;
     if (!may_retry(c, r)) {
-        return give_up(c, r == HF_EUNAVAIL && c->is_unknown ? (int)HF_EUNKNOWN
-                                                            : r);
+        return give_up(c, r == HF_EUNAVAIL && hf__claim_is_unknown(c)
+                              ? (int)HF_EUNKNOWN
+                              : r);
     }
     if (c->failures == 1) {
         hf__log(&c->client->settings.log, HF_LOG_WARN, "event=outage result=%s",
@@ -366,6 +387,7 @@ static bool stay_in_line(struct hf__claim *c, hf__time *ret_until)
     if (hf__before(hf__now(), limit)) {
         return sleep_until(limit, ret_until);
     }
+    hf__place_pass(c);
     if (c->wait_ms == 0) {
         return end_turn(c, HF_EUNAVAIL);
     }
@@ -417,12 +439,6 @@ static bool step_attempt(struct hf__claim *c, hf__time *ret_until)
         r = hf__claim_cut_short(c, r);
     }
     c->stage = HF__STAGE_TURN;
-    if (r == HF_OK) {
-        c->handle->slot = c->request.op.slot;
-        /* That of the session which granted it, where the store has one. */
-        c->handle->grant.lease_ms = c->request.op.lease_us / 1000;
-        r = take_grant(c, c->request.op.sent, c->request.op.fence);
-    }
     return end_turn(c, r);
 }
 
@@ -478,6 +494,9 @@ static bool step_leaving(struct hf__claim *c, hf__time *ret_until)
         break;
     case HF__STANDING_SERVED:
         c->result = take_handover(c);
+        if (c->result != HF_OK) {
+            return true; /* it stands in line again: it leaves once more */
+        }
         break;
     case HF__STANDING_OUT:
     case HF__STANDING_APART:
@@ -529,8 +548,7 @@ int hf__claim_finish(struct hf__claim *c, struct hf__handle **ret_handle,
 {
     int r = c->result;
 
-    if (r != HF_OK && !c->is_detached &&
-        (c->is_unknown || c->is_doubtful || c->has_ticket)) {
+    if (r != HF_OK && !c->is_detached && hf__claim_may_be_there(c)) {
         hf__debt_open(c);
     }
     if (r == HF_OK) {

@@ -22,18 +22,26 @@ enum hf__stage {
     HF__STAGE_ENDED
 };
 
+/* What the store may have of a claim's token, as far as it was told; each is
+ * more than the one before. */
+enum hf__trace {
+    HF__TRACE_NONE,
+    HF__TRACE_TICKET, /* a place in its line */
+    HF__TRACE_DOUBT,  /* it was asked, and has not answered since */
+    HF__TRACE_GRANT
+};
+
 struct hf__claim {
     atomic_int refs;
     struct hf_client *client;
     struct hf__handle *handle; /* goes to the caller once it is granted */
     struct hf__place *place;
-    struct hf__link link; /* line, apart */
+    struct hf__link link;  /* line, apart, out */
+    struct hf__link asker; /* in its place's, while it waits for its turn */
     enum hf__standing standing;
-    bool is_asking;    /* an attempt of it is under way */
-    hf__time asked_at; /* when that, or the hand-over to it, began */
-    bool is_forsaken;  /* it left while it was being handed the lock */
-    hf__time served_sent;
-    uint64_t served_fence;
+    enum hf__use use;  /* who has the request */
+    hf__time asked_at; /* when its attempt, or the hand-over to it, began */
+    bool has_left;     /* its caller has left the place */
 
     enum hf__stage stage;
     int result;               /* once it is leaving */
@@ -53,7 +61,6 @@ struct hf__claim {
     struct hf__manner manner;
     enum hf__queueing queueing;
     bool is_apart;      /* asks the store beside this client's line */
-    bool has_ticket;    /* in the store's line */
     hf__time patience;  /* with a holder */
     hf__time answer_by; /* the call returns by then */
 
@@ -66,10 +73,13 @@ struct hf__claim {
     struct hf__record reply;  /* to the attempt under way: the session's */
     hf_error err;             /* of the attempt under way, or the last one */
     hf_error last_err;        /* of the last one before it that had one */
-    bool is_unknown;  /* an attempt got no answer, and none has told since */
-    bool is_doubtful; /* one by this token got none, whatever was told since:
-                         it may still arrive. Once true it stays so */
+    enum hf__trace trace;
+    bool is_doubtful; /* a request with this token got no answer, whatever was
+                         told since: it may still arrive. Once true it stays
+                         so */
     bool is_detached; /* the request went on without the caller */
+    hf__time granted_sent; /* of the request that was granted */
+    uint64_t granted_fence;
 
     struct hf__watching watching;
     struct hf__duty duty;      /* tries the give-back again */
@@ -77,6 +87,20 @@ struct hf__claim {
     hf__time moot_at;          /* the store's lease is surely over */
     char key_bytes[HF__KEY_MAX];
 };
+
+/* What the last answer does not tell: the store may have granted it. */
+static inline bool hf__claim_is_unknown(const struct hf__claim *c)
+{
+    return c->trace >= HF__TRACE_DOUBT;
+}
+/* May the store have anything of it, or get it yet? */
+static inline bool hf__claim_may_be_there(const struct hf__claim *c)
+{
+    return c->trace != HF__TRACE_NONE || c->is_doubtful;
+}
+/* Its request, an attempt or a hand-over, has a result: what the store may
+ * have of it now. By who has the request. */
+void hf__claim_hear(struct hf__claim *);
 
 /* HF_OK and a claim with its handle, not granted yet; HF_ENOMEM. */
 HF_MUST_CHECK int hf__claim_new(struct hf_client *, const char *name,

@@ -27,6 +27,20 @@ bool hf__debt_may_stand(int result, hf__time sent)
            ((result == HF_EAUTH || result == HF_ENOMEM) && sent.ns != 0);
 }
 
+enum hf__trace hf__trace_after(enum hf__trace before, const struct hf__op *op)
+{
+    if (op->result == HF_OK) {
+        return HF__TRACE_GRANT;
+    }
+    if (hf__debt_may_stand(op->result, op->sent)) {
+        return HF__TRACE_DOUBT;
+    }
+    if (op->result == HF_BUSY && op->kind == HF__OP_ACQUIRE) {
+        return op->is_queued ? HF__TRACE_TICKET : HF__TRACE_NONE;
+    }
+    return before; /* it was surely not applied */
+}
+
 static void close_debt(struct hf__claim *c)
 {
     hf__keeper_cancel(&c->client->keeper, &c->duty);
@@ -79,6 +93,7 @@ static void give_back(struct hf__claim *c)
 {
     struct hf__op *op = &c->request.op;
 
+    HF_ASSERT(c->use == HF__USE_DEBT);
     c->moot_at = hf__client_moot_at(c->client, hf__now(), c->lease_ms);
     c->duty.fire = fire;
     memset(&c->request, 0, sizeof c->request);
@@ -93,22 +108,12 @@ static void give_back(struct hf__claim *c)
     send_release(c);
 }
 
-/* May the store have something of this token, a grant or a place in line?
- * Also if this attempt was surely not applied, or is answered: one before it
- * may have been, or may still be. */
-static bool may_be_there(const struct hf__claim *c)
-{
-    return c->request.op.result == HF_OK || c->is_unknown || c->is_doubtful ||
-           c->has_ticket || c->request.op.is_queued;
-}
-
 void hf__debt_from_attempt(struct hf__request *q)
 {
     struct hf__claim *c = HF__ELEMENT(q, struct hf__claim, request);
 
-    c->is_doubtful =
-        c->is_doubtful || hf__debt_may_stand(q->op.result, q->op.sent);
-    if (may_be_there(c)) {
+    hf__claim_hear(c);
+    if (hf__claim_may_be_there(c)) {
         hf__place_met(c, q->op.result); /* who is in line waits for the rest */
         give_back(c);
     } else {

@@ -208,7 +208,7 @@ static void hear(struct many *m, int r)
 static bool is_idle(const struct hf__claim *c)
 {
     return (c->stage == HF__STAGE_TURN || c->stage == HF__STAGE_PAUSE) &&
-           !c->is_unknown;
+           !hf__claim_is_unknown(c);
 }
 
 /* Step those that have not ended. Gives how many of them must be waited for,
@@ -264,7 +264,8 @@ static void call_off_rest(struct many *m)
 /* What the end of a claim means here. */
 static int answer_of(const struct many *m, const struct hf__claim *c)
 {
-    if (c->result == HF_CANCELLED && !is_stopped(m) && !c->is_unknown) {
+    if (c->result == HF_CANCELLED && !is_stopped(m) &&
+        !hf__claim_is_unknown(c)) {
         return HF__AGAIN; /* it was called off */
     }
     return c->result;

@@ -37,16 +37,20 @@ static struct hf__place *make(struct hf_client *client,
     }
     hf__list_init(&p->line);
     hf__list_init(&p->apart);
+    hf__list_init(&p->out);
+    hf__list_init(&p->askers);
     hf__list_init(&p->owned);
     memcpy(p->key, key->bytes, key->length);
     hf__map_add(&client->places, &p->link, p->key, key->length);
     return p;
 }
 
-static void unuse(struct hf_client *client, struct hf__place *p)
+/* It goes with the last that needs it. */
+static void tidy(struct hf_client *client, struct hf__place *p)
 {
-    HF_ASSERT(p->users > 0);
-    if (--p->users == 0) {
+    if (hf__list_is_empty(&p->line) && hf__list_is_empty(&p->apart) &&
+        hf__list_is_empty(&p->out) && hf__list_is_empty(&p->owned) &&
+        p->holder == NULL && p->unsettled == 0) {
         hf__map_remove(&client->places, &p->link);
         hf__free(p);
     }
@@ -68,6 +72,57 @@ static void wake_first(struct hf__place *p)
     }
 }
 
+/* ---- whose turn it is to ask */
+
+/* Does nobody of this client stand in its way but who asks just now? */
+static bool is_first(const struct hf__claim *c)
+{
+    return c->standing == HF__STANDING_APART ||
+           (c->standing == HF__STANDING_LINE && first_in_line(c->place) == c &&
+            c->place->holder == NULL);
+}
+
+/* NULL: nobody waits for a turn that may be had. */
+static struct hf__claim *next_asker(struct hf__place *p)
+{
+    HF__LIST_EACH (link, &p->askers) {
+        struct hf__claim *c = HF__ELEMENT(link, struct hf__claim, asker);
+
+        if (is_first(c)) {
+            return c;
+        }
+    }
+    return NULL;
+}
+
+/* In their order, or who asks in a loop would leave those before it no moment;
+ * and one by one, for only one of them can have the turn. */
+static void wake_asker(struct hf__place *p)
+{
+    struct hf__claim *next = p->unsettled > 0 ? NULL : next_asker(p);
+
+    if (next != NULL) {
+        hf__unpark(next->parker);
+    }
+}
+
+/* It waits for its turn no longer. */
+static void pass(struct hf__claim *c)
+{
+    if (!hf__list_is_empty(&c->asker)) {
+        hf__list_remove(&c->asker);
+        wake_asker(c->place);
+    }
+}
+
+void hf__place_pass(struct hf__claim *c)
+{
+    HF_SCOPED_LOCK(&c->client->mutex);
+    pass(c);
+}
+
+/* ---- coming and going */
+
 int hf__place_enter(struct hf__claim *c)
 {
     HF_SCOPED_LOCK(&c->client->mutex);
@@ -79,7 +134,6 @@ int hf__place_enter(struct hf__claim *c)
     if (p == NULL) {
         return HF_ENOMEM;
     }
-    p->users++;
     c->place = p;
     c->standing = c->is_apart ? HF__STANDING_APART : HF__STANDING_LINE;
     hf__list_push(c->is_apart ? &p->apart : &p->line, &c->link);
@@ -90,7 +144,9 @@ int hf__place_enter(struct hf__claim *c)
 static void step_out(struct hf__claim *c)
 {
     hf__list_remove(&c->link);
+    hf__list_push(&c->place->out, &c->link);
     c->standing = HF__STANDING_OUT;
+    pass(c);
     wake_first(c->place);
 }
 
@@ -104,23 +160,27 @@ enum hf__standing hf__place_withdraw(struct hf__claim *c)
     return c->standing;
 }
 
+/* Its caller has left; a hand-over that was forsaken still needs it there.
+ * Under the mutex. */
+static void go_if_left(struct hf__claim *c)
+{
+    if (c->has_left && c->use != HF__USE_HANDOVER) {
+        hf__list_remove(&c->link);
+        tidy(c->client, c->place);
+    }
+}
+
 void hf__place_leave(struct hf__claim *c)
 {
     HF_SCOPED_LOCK(&c->client->mutex);
 
     HF_ASSERT(c->standing != HF__STANDING_HANDED);
     step_out(c);
-    unuse(c->client, c->place);
+    c->has_left = true;
+    go_if_left(c);
 }
 
-static bool may_ask(const struct hf__claim *c)
-{
-    struct hf__place *p = c->place;
-    bool is_first = c->standing == HF__STANDING_APART ||
-                    (first_in_line(p) == c && p->holder == NULL);
-
-    return is_first && p->unsettled == 0;
-}
+/* ---- asking */
 
 enum hf__turn hf__place_turn(struct hf__claim *c)
 {
@@ -132,27 +192,21 @@ enum hf__turn hf__place_turn(struct hf__claim *c)
     if (c->standing == HF__STANDING_HANDED) {
         return HF__TURN_HANDED;
     }
-    if (!may_ask(c)) {
+    if (!is_first(c)) {
         return HF__TURN_WAIT;
     }
-    c->is_asking = true;
+    if (hf__list_is_empty(&c->asker)) {
+        hf__list_push(&c->place->askers, &c->asker);
+    }
+    if (c->place->unsettled > 0 || next_asker(c->place) != c) {
+        return HF__TURN_WAIT;
+    }
+    hf__list_remove(&c->asker);
+    HF_ASSERT(c->use == HF__USE_NONE);
+    c->use = HF__USE_ATTEMPT;
     c->asked_at = hf__now();
     c->place->unsettled++;
-    c->place->users++;
     return HF__TURN_ASK;
-}
-
-/* One attempt less is unsettled: others may ask now. */
-static void settle(struct hf__place *p)
-{
-    HF_ASSERT(p->unsettled > 0);
-    if (--p->unsettled > 0) {
-        return;
-    }
-    wake_first(p);
-    HF__LIST_EACH (link, &p->apart) {
-        hf__unpark(HF__ELEMENT(link, struct hf__claim, link)->parker);
-    }
 }
 
 void hf__place_attempted(struct hf__claim *c, int result)
@@ -160,24 +214,31 @@ void hf__place_attempted(struct hf__claim *c, int result)
     HF_SCOPED_LOCK(&c->client->mutex);
     struct hf__place *p = c->place;
 
-    c->is_asking = false;
+    HF_ASSERT(c->use == HF__USE_ATTEMPT || c->use == HF__USE_DEBT);
+    HF_ASSERT(p->unsettled > 0);
+    c->use = HF__USE_NONE;
     p->last_result = result;
-    settle(p);
-    unuse(c->client, p);
+    p->unsettled--;
+    wake_asker(p);
+    tidy(c->client, p);
 }
 
 void hf__place_unsettle(struct hf__claim *c)
 {
     HF_SCOPED_LOCK(&c->client->mutex);
 
+    HF_ASSERT(c->standing == HF__STANDING_OUT &&
+              (c->use == HF__USE_NONE || c->use == HF__USE_HANDOVER));
+    c->use = HF__USE_DEBT;
     c->place->unsettled++;
-    c->place->users++;
 }
 
 void hf__place_met(struct hf__claim *c, int result)
 {
     HF_SCOPED_LOCK(&c->client->mutex);
 
+    HF_ASSERT(c->use == HF__USE_ATTEMPT || c->use == HF__USE_DEBT);
+    c->use = HF__USE_DEBT;
     c->place->last_result = result;
 }
 
@@ -206,7 +267,6 @@ void hf__place_unserve(struct hf__claim *c)
 static void install(struct hf__place *p, struct hf__handle *h)
 {
     h->home = p;
-    p->users++;
     hf__list_push(&p->owned, &h->home_link);
     if (atomic_load(&h->state) == (int)HF_STATE_LOST) {
         return; /* already: hf__place_gone() has been called, and will not be
@@ -218,11 +278,10 @@ static void install(struct hf__place *p, struct hf__handle *h)
     /* An older grant of this client may be lost and not know it yet. */
     if (p->holder != NULL) {
         p->holder->place = NULL;
-        unuse(h->client, p);
     }
     p->holder = h;
     h->place = p;
-    p->users++;
+    wake_asker(p); /* the first in line has its turn no longer */
 }
 
 void hf__place_adopted(struct hf__handle *h)
@@ -259,7 +318,7 @@ void hf__place_gone(struct hf__handle *h)
     p->holder = NULL;
     h->place = NULL;
     wake_first(p);
-    unuse(h->client, p);
+    tidy(h->client, p);
 }
 
 static bool is_broken(struct hf__handle *h, uint64_t fence, uint64_t risen)
@@ -328,7 +387,7 @@ void hf__place_left(struct hf__handle *h)
 
     if (h->home != NULL) {
         hf__list_remove(&h->home_link);
-        unuse(h->client, HF_MOVE(h->home));
+        tidy(h->client, HF_MOVE(h->home));
     }
 }
 
@@ -358,14 +417,16 @@ struct hf__claim *hf__place_heir(struct hf__handle *h, int64_t lease_ms)
     struct hf__place *p = h->place;
     struct hf__claim *heir = p == NULL ? NULL : first_in_line(p);
 
-    if (heir == NULL || heir->is_asking || !may_be_inherited(h) ||
-        heir->standing != HF__STANDING_LINE || heir->is_unknown ||
+    if (heir == NULL || heir->use != HF__USE_NONE || !may_be_inherited(h) ||
+        heir->standing != HF__STANDING_LINE || hf__claim_is_unknown(heir) ||
         h->is_doubtful || /* what may still come, a release keeps out */
         !may_hand_over(p, lease_ms)) {
         return NULL;
     }
     p->handovers++;
     heir->standing = HF__STANDING_HANDED;
+    heir->use = HF__USE_HANDOVER;
+    pass(heir);
     heir->asked_at = hf__now();
     return heir;
 }
@@ -377,8 +438,6 @@ bool hf__place_forsake(struct hf__claim *c)
     if (c->standing != HF__STANDING_HANDED) {
         return false;
     }
-    c->is_forsaken = true;
-    c->place->users++;
     step_out(c);
     return true;
 }
@@ -387,23 +446,26 @@ void hf__place_forget(struct hf__claim *c)
 {
     HF_SCOPED_LOCK(&c->client->mutex);
 
-    unuse(c->client, c->place);
+    if (c->use == HF__USE_HANDOVER) {
+        c->use = HF__USE_NONE;
+    }
+    go_if_left(c);
 }
 
-bool hf__place_served(struct hf__claim *c, int result, hf__time sent,
-                      uint64_t fence)
+bool hf__place_served(struct hf__claim *c)
 {
     HF_SCOPED_LOCK(&c->client->mutex);
+    bool is_forsaken = c->standing == HF__STANDING_OUT;
 
-    if (c->is_forsaken) {
+    HF_ASSERT(c->use == HF__USE_HANDOVER);
+    hf__claim_hear(c);
+    if (is_forsaken) {
         return false;
     }
     HF_ASSERT(c->standing == HF__STANDING_HANDED);
-    c->standing = result == HF_OK ? HF__STANDING_SERVED : HF__STANDING_LINE;
-    c->is_unknown = hf__debt_may_stand(result, sent);
-    c->is_doubtful = c->is_doubtful || c->is_unknown;
-    c->served_sent = sent;
-    c->served_fence = fence;
+    c->use = HF__USE_NONE;
+    c->standing =
+        c->request.op.result == HF_OK ? HF__STANDING_SERVED : HF__STANDING_LINE;
     hf__unpark(c->parker);
     return true;
 }

@@ -24,17 +24,28 @@ enum hf__standing {
     HF__STANDING_SERVED  /* handed over; see served_… */
 };
 
+/* Who has a claim's request, from when it is cleared until its outcome is
+ * known; under the client's mutex. */
+enum hf__use {
+    HF__USE_NONE,
+    HF__USE_ATTEMPT,  /* the claim asks the store */
+    HF__USE_HANDOVER, /* a holder hands it the lock */
+    HF__USE_DEBT      /* what is left of it is given back */
+};
+
 struct hf__place {
     struct hf__map_link link;
     struct hf__link line;      /* claims, the first contends */
     struct hf__link apart;     /* claims that do not wait for those before */
+    struct hf__link out;       /* claims that want the lock no more */
+    struct hf__link askers;    /* of line and apart: whose turn it is when none
+                                  is unsettled, in their order */
     struct hf__handle *holder; /* of this client, alone; NULL if none */
     struct hf__link owned;     /* handles whose holds are not all let go */
-    int users;
-    int unsettled;         /* attempts whose outcome is not known */
-    int last_result;       /* of the last attempt, or its settling */
-    int handovers;         /* in a row, without asking the store's others */
-    hf__time handed_since; /* the first of them */
+    int unsettled;             /* attempts whose outcome is not known */
+    int last_result;           /* of the last attempt, or its settling */
+    int handovers;             /* in a row, without asking the store's others */
+    hf__time handed_since;     /* the first of them */
     char key[];
 };
 
@@ -57,11 +68,15 @@ enum hf__turn {
     HF__TURN_SERVED  /* it was handed over: result in the claim */
 };
 enum hf__turn hf__place_turn(struct hf__claim *);
-/* The attempt that HF__TURN_ASK counted has its outcome. */
+/* It does not wait for its turn just now: that is the next one's. */
+void hf__place_pass(struct hf__claim *);
+/* The attempt that HF__TURN_ASK counted, or the debt, has its outcome: the
+ * request is free. */
 void hf__place_attempted(struct hf__claim *, int result);
-/* One more attempt that somebody must settle. */
+/* The request, free or forsaken, is a debt's: one more outcome that somebody
+ * must settle. */
 void hf__place_unsettle(struct hf__claim *);
-/* One that is not settled yet has met this. */
+/* What is not settled yet has met this, and is a debt's. */
 void hf__place_met(struct hf__claim *, int result);
 /* What was last met at this place; HF_OK before the first. */
 int hf__place_last_result(struct hf__claim *);
@@ -90,11 +105,10 @@ void hf__place_left(struct hf__handle *);
 /* Who gets the lock when it is released now, or NULL: then really release
  * it. The claim stays put until hf__place_served(). */
 struct hf__claim *hf__place_heir(struct hf__handle *, int64_t lease_ms);
-/* The hand-over ended. OK: granted, as sent and fence tell; else the claim
- * asks the store itself. False if it has been forsaken: then its place is
- * kept until hf__place_forget(). */
-HF_MUST_CHECK bool hf__place_served(struct hf__claim *, int result,
-                                    hf__time sent, uint64_t fence);
+/* The hand-over ended. OK: granted, as its request tells; else the claim asks
+ * the store itself. False if it has been forsaken: then its place is kept until
+ * hf__place_forget(). */
+HF_MUST_CHECK bool hf__place_served(struct hf__claim *);
 void hf__place_forget(struct hf__claim *);
 
 #endif

@@ -21,6 +21,7 @@ static void prepare_handover(struct hf__handle *h, struct hf__claim *heir)
 {
     struct hf__op *op = &heir->request.op;
 
+    HF_ASSERT(heir->use == HF__USE_HANDOVER);
     memset(&heir->request, 0, sizeof heir->request);
     heir->err.status = 0;
     op->kind = HF__OP_HANDOVER;
@@ -40,14 +41,9 @@ static void prepare_handover(struct hf__handle *h, struct hf__claim *heir)
 static void handover_done(struct hf__request *q)
 {
     struct hf__claim *heir = HF__ELEMENT(q, struct hf__claim, request);
-    int r = q->op.result;
 
-    if (!hf__place_served(heir, r, q->op.sent, q->op.fence)) {
-        bool may_stand = hf__debt_may_stand(r, q->op.sent);
-
-        heir->is_doubtful = heir->is_doubtful || may_stand;
-        if (r == HF_OK || hf__debt_is_open(r) || may_stand ||
-            heir->is_doubtful || heir->has_ticket) {
+    if (!hf__place_served(heir)) {
+        if (hf__claim_may_be_there(heir)) {
             hf__debt_open(heir);
         }
         hf__place_forget(heir);

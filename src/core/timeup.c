@@ -21,8 +21,8 @@ static bool is_asked_late(struct hf__claim *c)
 
 int hf__claim_cut_short(struct hf__claim *c, int r)
 {
-    c->is_cut_short =
-        c->is_heard && c->failures == 0 && !c->is_unknown && is_asked_late(c);
+    c->is_cut_short = c->is_heard && c->failures == 0 &&
+                      !hf__claim_is_unknown(c) && is_asked_late(c);
     return c->is_cut_short ? (int)HF_TIMEDOUT : r;
 }
 

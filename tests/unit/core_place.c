@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whose turn it is to ask, where claims of one client meet on one name: the
+ * claims are stepped by hand, so that each order of events can be had, and a
+ * wake is seen by what it leaves on the parker of who is woken. And what the
+ * store may have of a claim, after each answer.
+ */
+#include "src/core/claim.h"
+#include "src/core/debt.h"
+#include "src/core/handle.h"
+#include "src/core/hold.h"
+#include "tests/lib/test.h"
+
+#include <string.h>
+
+enum { READERS = 20 };
+
+static struct hf__claim *enter(hf_client *client, int is_shared,
+                               int64_t wait_ms)
+{
+    hf_acquire_opts opts = HF_ACQUIRE_OPTS_INIT;
+    struct hf__claim *c = NULL;
+
+    opts.shared = is_shared;
+    opts.wait_ms = wait_ms;
+    EXPECT_IS(hf__claim_new(client, "job", &opts, &c), HF_OK);
+    EXPECT_IS(hf__place_enter(c), HF_OK);
+    return c;
+}
+
+static void leave(struct hf__claim *c)
+{
+    hf__place_leave(c);
+    hf__claim_unref(c);
+}
+
+/* How often since then; a wake adds two to the word where nobody sleeps. */
+static unsigned woken(const struct hf__claim *c, unsigned before)
+{
+    return (hf__parker_seen(c->parker) - before) / 2;
+}
+
+TEST(readers_are_woken_one_by_one)
+{
+    hf_client *client = NULL;
+    struct hf__claim *readers[READERS];
+    unsigned wakes = 0;
+
+    EXPECT_IS(hf_open("memory:readers", NULL, &client, NULL), HF_OK);
+    for (int i = 0; i < READERS; i++) {
+        readers[i] = enter(client, 1, 1000);
+        EXPECT_IS(hf__place_turn(readers[i]),
+                  i == 0 ? HF__TURN_ASK : HF__TURN_WAIT);
+    }
+    for (int i = 0; i < READERS; i++) {
+        unsigned before[READERS];
+
+        for (int k = 0; k < READERS; k++) {
+            before[k] = hf__parker_seen(readers[k]->parker);
+        }
+        hf__place_attempted(readers[i], HF_BUSY);
+        for (int k = 0; k < READERS; k++) {
+            wakes += woken(readers[k], before[k]);
+        }
+        if (i + 1 < READERS) {
+            EXPECT_IS(woken(readers[i + 1], before[i + 1]), 1);
+            EXPECT_IS(hf__place_turn(readers[i + 1]), HF__TURN_ASK);
+        }
+    }
+    EXPECT_IS(wakes, READERS - 1);
+    for (int i = 0; i < READERS; i++) {
+        leave(readers[i]);
+    }
+    hf_close(client);
+}
+
+TEST(tries_in_a_loop_leave_the_first_in_line_its_turn)
+{
+    hf_client *client = NULL;
+    struct hf__claim *first = NULL;
+    struct hf__claim *try = NULL;
+    struct hf__claim *next = NULL;
+
+    EXPECT_IS(hf_open("memory:tries", NULL, &client, NULL), HF_OK);
+    try = enter(client, 0, 0);
+    first = enter(client, 0, 1000);
+    EXPECT_IS(hf__place_turn(try), HF__TURN_ASK);
+    EXPECT_IS(hf__place_turn(first), HF__TURN_WAIT);
+    hf__place_attempted(try, HF_BUSY);
+    leave(try);
+    /* The next try is there before the first in line has woken up. */
+    next = enter(client, 0, 0);
+    EXPECT_IS(hf__place_turn(next), HF__TURN_WAIT);
+    EXPECT_IS(hf__place_turn(first), HF__TURN_ASK);
+    hf__place_attempted(first, HF_BUSY);
+    EXPECT_IS(hf__place_turn(next), HF__TURN_ASK);
+    hf__place_attempted(next, HF_BUSY);
+    leave(next);
+    leave(first);
+    hf_close(client);
+}
+
+TEST(who_leaves_passes_its_turn_on)
+{
+    hf_client *client = NULL;
+    struct hf__claim *asks = NULL;
+    struct hf__claim *leaves = NULL;
+    struct hf__claim *pauses = NULL;
+    struct hf__claim *last = NULL;
+    unsigned before = 0;
+
+    EXPECT_IS(hf_open("memory:pass", NULL, &client, NULL), HF_OK);
+    asks = enter(client, 1, 1000);
+    leaves = enter(client, 1, 1000);
+    pauses = enter(client, 1, 1000);
+    last = enter(client, 1, 1000);
+    EXPECT_IS(hf__place_turn(asks), HF__TURN_ASK);
+    EXPECT_IS(hf__place_turn(leaves), HF__TURN_WAIT);
+    EXPECT_IS(hf__place_turn(pauses), HF__TURN_WAIT);
+    EXPECT_IS(hf__place_turn(last), HF__TURN_WAIT);
+    hf__place_attempted(asks, HF_BUSY);
+    leave(asks);
+    before = hf__parker_seen(pauses->parker);
+    leave(leaves);
+    EXPECT_IS(woken(pauses, before), 1);
+    before = hf__parker_seen(last->parker);
+    hf__place_pass(pauses);
+    EXPECT_IS(woken(last, before), 1);
+    EXPECT_IS(hf__place_turn(last), HF__TURN_ASK);
+    hf__place_attempted(last, HF_BUSY);
+    leave(pauses);
+    leave(last);
+    hf_close(client);
+}
+
+/* The lock was adopted while the first in line had the turn: it can't use it,
+ * and others may still ask. */
+TEST(who_is_kept_by_a_holder_keeps_nobody_from_asking)
+{
+    hf_client *client = NULL;
+    hf_lock *lock = NULL;
+    struct hf__claim *try = NULL;
+    struct hf__claim *first = NULL;
+    struct hf__claim *next = NULL;
+    unsigned before = 0;
+
+    EXPECT_IS(hf_open("memory:kept", NULL, &client, NULL), HF_OK);
+    EXPECT_IS(hf_acquire(client, "job", NULL, &lock, NULL), HF_OK);
+    hf__place_gone(lock->handle);
+    hf__place_left(lock->handle);
+    try = enter(client, 0, 0);
+    first = enter(client, 0, 1000);
+    next = enter(client, 0, 0);
+    EXPECT_IS(hf__place_turn(try), HF__TURN_ASK);
+    EXPECT_IS(hf__place_turn(first), HF__TURN_WAIT);
+    EXPECT_IS(hf__place_turn(next), HF__TURN_WAIT);
+    hf__place_attempted(try, HF_BUSY);
+    leave(try);
+    before = hf__parker_seen(next->parker);
+    hf__place_adopted(lock->handle);
+    EXPECT_IS(woken(next, before), 1);
+    EXPECT_IS(hf__place_turn(first), HF__TURN_WAIT);
+    EXPECT_IS(hf__place_turn(next), HF__TURN_ASK);
+    hf__place_attempted(next, HF_BUSY);
+    leave(next);
+    before = hf__parker_seen(first->parker);
+    hf__place_gone(lock->handle);
+    EXPECT(woken(first, before) > 0);
+    EXPECT_IS(hf__place_turn(first), HF__TURN_ASK);
+    hf__place_attempted(first, HF_BUSY);
+    leave(first);
+    hf__place_left(lock->handle);
+    EXPECT_IS(hf_release(lock, NULL), HF_OK);
+    hf_free(lock);
+    hf_close(client);
+}
+
+/* A hand-over to a claim that has left goes on, and needs the claim's place
+ * until it has ended, whoever comes last. */
+TEST(a_forsaken_claim_stays_in_its_place_for_its_hand_over)
+{
+    for (int leaves_first = 0; leaves_first < 2; leaves_first++) {
+        hf_client *client = NULL;
+        hf_lock *lock = NULL;
+        struct hf__claim *heir = NULL;
+
+        EXPECT_IS(hf_open("memory:forsaken", NULL, &client, NULL), HF_OK);
+        EXPECT_IS(hf_acquire(client, "job", NULL, &lock, NULL), HF_OK);
+        heir = enter(client, 0, 1000);
+        EXPECT_IS(hf__place_turn(heir), HF__TURN_WAIT);
+        EXPECT(hf__place_heir(lock->handle, 30000) == heir);
+        EXPECT_IS(heir->use, HF__USE_HANDOVER);
+        EXPECT(hf__place_heir(lock->handle, 30000) == NULL);
+        EXPECT(hf__place_forsake(heir));
+        if (leaves_first != 0) {
+            hf__place_leave(heir);
+        }
+        heir->request.op.kind = HF__OP_HANDOVER;
+        heir->request.op.result = HF_EUNAVAIL;
+        EXPECT(!hf__place_served(heir));
+        EXPECT(!hf__claim_may_be_there(heir));
+        hf__place_forget(heir);
+        EXPECT_IS(heir->use, HF__USE_NONE);
+        if (leaves_first == 0) {
+            hf__place_leave(heir);
+        }
+        hf__claim_unref(heir);
+        EXPECT_IS(hf_release(lock, NULL), HF_OK);
+        hf_free(lock);
+        EXPECT(hf__map_find(&client->places, "holdfast:job", 12) == NULL);
+        hf_close(client);
+    }
+}
+
+/* ---- what the store may have */
+
+struct answer {
+    enum hf__op_kind kind;
+    int result;
+    bool is_sent;
+    bool is_queued;
+    enum hf__trace after[HF__TRACE_GRANT + 1]; /* by what it was before */
+};
+
+#define ALL(x)                                                                 \
+    {                                                                          \
+        HF__TRACE_##x, HF__TRACE_##x, HF__TRACE_##x, HF__TRACE_##x             \
+    }
+#define AS_BEFORE                                                              \
+    {                                                                          \
+        HF__TRACE_NONE, HF__TRACE_TICKET, HF__TRACE_DOUBT, HF__TRACE_GRANT     \
+    }
+
+static const struct answer answers[] = {
+    {HF__OP_ACQUIRE, HF_OK, true, false, ALL(GRANT)},
+    {HF__OP_ACQUIRE, HF_BUSY, true, false, ALL(NONE)},
+    {HF__OP_ACQUIRE, HF_BUSY, true, true, ALL(TICKET)},
+    {HF__OP_ACQUIRE, HF_EUNKNOWN, true, false, ALL(DOUBT)},
+    {HF__OP_ACQUIRE, HF_EPROTO, true, false, ALL(DOUBT)},
+    {HF__OP_ACQUIRE, HF_EAUTH, true, false, ALL(DOUBT)},
+    {HF__OP_ACQUIRE, HF_EAUTH, false, false, AS_BEFORE},
+    {HF__OP_ACQUIRE, HF_ENOMEM, true, false, ALL(DOUBT)},
+    {HF__OP_ACQUIRE, HF_ENOMEM, false, false, AS_BEFORE},
+    {HF__OP_ACQUIRE, HF_EUNAVAIL, true, false, AS_BEFORE},
+    {HF__OP_ACQUIRE, HF_EUNAVAIL, false, false, AS_BEFORE},
+    {HF__OP_ACQUIRE, HF_CANCELLED, false, false, AS_BEFORE},
+    {HF__OP_ACQUIRE, HF_EINVAL, true, false, AS_BEFORE},
+    {HF__OP_HANDOVER, HF_OK, true, false, ALL(GRANT)},
+    {HF__OP_HANDOVER, HF_LOST, true, false, AS_BEFORE},
+    {HF__OP_HANDOVER, HF_BUSY, true, false, AS_BEFORE},
+    {HF__OP_HANDOVER, HF_EUNKNOWN, true, false, ALL(DOUBT)},
+    {HF__OP_HANDOVER, HF_EUNAVAIL, true, false, AS_BEFORE},
+};
+
+TEST(each_answer_says_what_the_store_may_have)
+{
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
+        const struct answer *a = &answers[i];
+        struct hf__op op = {.kind = a->kind,
+                            .result = a->result,
+                            .is_queued = a->is_queued,
+                            .sent = {a->is_sent ? 1 : 0}};
+
+        for (int before = 0; before <= (int)HF__TRACE_GRANT; before++) {
+            EXPECT_IS(hf__trace_after((enum hf__trace)before, &op),
+                      a->after[before]);
+        }
+    }
+}
