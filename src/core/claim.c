@@ -538,8 +538,14 @@ bool hf__claim_step(struct hf__claim *c, hf__time *ret_until)
 
 int hf__claim_start(struct hf__claim *c, hf_error *err)
 {
-    int r = hf__place_enter(c);
+    int r = hf__session_start_runner(hf__client_session(c->client, &c->key));
 
+    if (r != HF_OK) { /* nobody would give back what it may leave behind */
+        return hf__fail(err, r,
+                        "the system gives no thread for give-backs: raise the "
+                        "limit (ulimit -u)");
+    }
+    r = hf__place_enter(c);
     return r == HF_OK ? r : hf__fail(err, r, "out of memory");
 }
 

@@ -116,12 +116,13 @@ HF_MUST_CHECK int hf__claim_run(struct hf__claim *,
                                 struct hf__handle **ret_handle, hf_error *err);
 
 /*
- * The same in steps. start() enters the claim's place: HF_OK or HF_ENOMEM, and
- * then finish() must follow. step() does what can be done now and gives true
- * once the claim has ended, with c->result; else sleep on c->parker, as it was
- * seen before the step, until *ret_until at the latest, and step again. A
- * claim that may lead blocks in a step for its batch; one that `never_leads`
- * never does. finish() gives the result as run() does, and leaves the place.
+ * The same in steps. start() enters the claim's place: HF_OK, and then finish()
+ * must follow; HF_ENOMEM; or HF_EUNAVAIL without a thread for give-backs.
+ * step() does what can be done now and gives true once the claim has ended,
+ * with c->result; else sleep on c->parker, as it was seen before the step,
+ * until *ret_until at the latest, and step again. A claim that may lead blocks
+ * in a step for its batch; one that `never_leads` never does. finish() gives
+ * the result as run() does, and leaves the place.
  *
  * Several claims may share a parker, set before start(). One that has begun
  * an attempt asks for the next step at once (*ret_until has passed): who has

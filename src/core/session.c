@@ -39,7 +39,9 @@ static bool goes_again(struct hf__session *s, struct hf__request *q)
     if (q->op.err != NULL && q->op.err->status == HF__AGAIN) {
         q->op.err->status = HF_EUNAVAIL; /* what people are told */
     }
-    if (s->is_closing || ++q->again > AGAIN_MAX) {
+    /* Nobody waits for it, and nobody would come to execute it? */
+    if (s->is_closing || (q->parker == NULL && !s->runner.is_running) ||
+        ++q->again > AGAIN_MAX) {
         q->op.result = HF_EUNAVAIL;
         if (q->op.err != NULL && q->op.err->status == 0) {
             (void)hf__fail(q->op.err, HF_EUNAVAIL,
@@ -86,13 +88,16 @@ static void runner_main(void *arg);
 /* Under the mutex. */
 static int start_runner(struct hf__session *s)
 {
-    return s->is_closing || s->runner.is_running
-               ? HF_OK
-               : hf__thread_start(&s->runner, "holdfast-run", runner_main, s);
+    int r = s->is_closing || s->runner.is_running
+                ? HF_OK
+                : hf__thread_start(&s->runner, "holdfast-run", runner_main, s);
+
+    atomic_store(&s->has_runner, r == HF_OK);
+    return r;
 }
 
-/* The runner, started at first need. Without one (no thread to be had) the
- * next caller that leads will take the work along. Under the mutex. */
+/* The runner, started at first need. False: there is no thread to be had, so
+ * all that is queued has a caller who waits. Under the mutex. */
 static bool wake_runner(struct hf__session *s)
 {
     if (start_runner(s) != HF_OK) {
@@ -103,10 +108,8 @@ static bool wake_runner(struct hf__session *s)
 }
 
 /* The first waiting caller that has the time to lead; NULL if none. */
-static struct hf__request *find_leader(struct hf__session *s)
+static struct hf__request *find_leader(struct hf__session *s, hf__time now)
 {
-    hf__time now = hf__now();
-
     HF__LIST_EACH (link, &s->queue) {
         struct hf__request *q = HF__ELEMENT(link, struct hf__request, link);
 
@@ -122,14 +125,15 @@ static void pass_on(struct hf__session *s)
 {
     s->is_led = false;
     if (!hf__list_is_empty(&s->queue)) {
-        struct hf__request *next = find_leader(s);
+        struct hf__request *next = find_leader(s, hf__now());
 
+        if (next == NULL && !wake_runner(s)) {
+            next = find_leader(s, (hf__time){-1}); /* late, not never */
+        }
         if (next != NULL) {
             s->is_led = true;
             next->must_lead = true;
             hf__unpark(next->parker);
-        } else {
-            (void)wake_runner(s);
         }
     }
     if (s->is_closing) {
@@ -414,6 +418,7 @@ void hf__session_submit(struct hf__session *s, struct hf__request *q)
     hf__mutex_lock(&s->mutex);
     is_refused = s->is_closing;
     if (!is_refused) {
+        HF_ASSERT(s->runner.is_running);
         enqueue(s, q);
         if (!s->is_led) {
             (void)wake_runner(s);
@@ -451,6 +456,9 @@ int hf__session_connect(struct hf__session *s, int64_t limit_ms, hf_error *err)
 
 int hf__session_start_runner(struct hf__session *s)
 {
+    if (atomic_load(&s->has_runner)) {
+        return HF_OK; /* as before every acquire but the first */
+    }
     HF_SCOPED_LOCK(&s->mutex);
     return start_runner(s);
 }

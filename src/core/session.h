@@ -6,9 +6,11 @@
  * and hands over. A lone caller pays no thread switch, and under load
  * batches form by themselves. A leader leads one batch only.
  *
- * The runner is the session's own thread, started at first need, for work
- * that no caller waits for. Invariant under the session's mutex: queue not
- * empty ⇒ exactly one leader executes (or was chosen), or the runner is awake.
+ * The runner is the session's own thread, for work that no caller waits for. It
+ * is started before the first claim, so that what a claim leaves behind has
+ * somebody who sends it; else at first need. Invariant under the session's
+ * mutex: queue not empty ⇒ exactly one leader executes (or was chosen), or the
+ * runner is awake.
  *
  * Requests belong to their owner, who keeps them alive until they are done;
  * the session allocates nothing. A dead connection is reopened by the next
@@ -80,6 +82,7 @@ struct hf__session {
     bool is_runners;       /* no caller leads: a stopped one stops nothing */
     bool is_closing;
     struct hf__thread runner;
+    atomic_bool has_runner; /* or needs none: it is being closed */
     struct hf__parker runner_parker;
     struct hf__parker idle_parker; /* hf__session_close waits for the leader */
     struct hf__facts facts;        /* found at the last open */
@@ -96,8 +99,9 @@ void hf__session_init(struct hf__session *, const struct hf__settings *,
  * the limit. Gives what the backend's open gives. */
 HF_MUST_CHECK int hf__session_connect(struct hf__session *, int64_t limit_ms,
                                       hf_error *);
-/* Start the runner now: HF_OK, or HF_EUNAVAIL if the system gives no thread.
- * For a session that no caller leads. Thread: user. */
+/* Start the runner unless it runs: HF_OK, or HF_EUNAVAIL if the system gives no
+ * thread. Before anything is submitted, or begun that may go on with nobody
+ * waiting and then has to be undone. Thread: user. */
 HF_MUST_CHECK int hf__session_start_runner(struct hf__session *);
 
 enum hf__ending {
@@ -144,8 +148,8 @@ void hf__bunch_add(struct hf__bunch *, struct hf__session *,
 /* As hf__session_run() for all of them; gives their endings. */
 void hf__session_run_bunch(struct hf__bunch *, struct hf__parker *,
                            hf__time limit);
-/* Enqueue; done() is called when it has been executed. Thread: any. Never
- * blocks on the store. */
+/* Enqueue, on a session whose runner was started; done() is called when it has
+ * been executed. Thread: any. Never blocks on the store. */
 void hf__session_submit(struct hf__session *, struct hf__request *);
 /* Give up what is queued (HF_EUNAVAIL), interrupt what runs, end the runner,
  * close the connection. Requests submitted later fail at once. */

@@ -94,18 +94,24 @@ static void fire(struct hf__duty *duty, hf__time now)
 {
     struct hf__sweeper *w = HF__ELEMENT(duty, struct hf__sweeper, duty);
     struct hf_client *c = client_of(w);
+    struct hf__session *s = NULL;
 
     (void)now;
     hf__client_key(c, "", w->key_bytes, &w->key);
     if (w->is_marks) {
         hf__once_space(&w->key, w->key_bytes);
     }
+    s = hf__client_session(c, &w->key);
+    if (hf__session_start_runner(s) != HF_OK) {
+        end_round(c, HF_EUNAVAIL); /* there may be threads the next time */
+        return;
+    }
     w->gc.idle_us = w->idle_ms * 1000;
     w->err = (hf_error)HF_ERROR_INIT;
     w->request = (struct hf__request){.call = run, .done = swept};
     w->request.op.key = w->key;
     w->request.op.err = &w->err;
-    hf__session_submit(hf__client_session(c, &w->key), &w->request);
+    hf__session_submit(s, &w->request);
 }
 
 int hf__sweeper_start(struct hf_client *c, hf_error *err)

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who executes what is queued on a session, where the system gives no thread
+ * for its runner and where the caller it would choose is at work elsewhere.
+ * Both need the insides: threads are refused by their name.
+ */
+#include "src/core/client.h"
+#include "tests/lib/test.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+static atomic_bool refuses_runners;
+
+int __real_pthread_create(pthread_t *, const pthread_attr_t *,
+                          void *(*)(void *), void *);
+int __wrap_pthread_create(pthread_t *, const pthread_attr_t *,
+                          void *(*)(void *), void *);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr,
+                          void *(*fn)(void *), void *arg)
+{
+    /* Those of the library say their stack, and are told by their name. */
+    bool is_runner = attr != NULL && strcmp(((struct hf__thread *)arg)->name,
+                                            "holdfast-run") == 0;
+
+    return is_runner && atomic_load(&refuses_runners)
+               ? EAGAIN
+               : __real_pthread_create(thread, attr, fn, arg);
+}
+
+static hf_client *open_store(const char *url)
+{
+    hf_client *client = NULL;
+
+    EXPECT_IS(hf_open(url, NULL, &client, NULL), HF_OK);
+    return client;
+}
+
+static int acquire(hf_client *client, const char *name, int64_t wait_ms,
+                   hf_lock **ret_lock, hf_error *err)
+{
+    hf_acquire_opts opts = HF_ACQUIRE_OPTS_INIT;
+
+    opts.wait_ms = wait_ms;
+    return hf_acquire(client, name, &opts, ret_lock, err);
+}
+
+/* ---- without threads ---------------------------------------------------- */
+
+TEST(a_debt_is_settled_although_no_thread_is_to_be_had)
+{
+    hf_client *client = open_store("fault+memory:debt?io_timeout=1s&"
+                                   "fault=late_reply:acquire:2:1h");
+    hf_lock *warm = NULL;
+    hf_lock *lock = NULL;
+
+    EXPECT_IS(acquire(client, "warm", 0, &warm, NULL), HF_OK);
+    atomic_store(&refuses_runners, true);
+    EXPECT_IS(acquire(client, "job", 0, &lock, NULL), HF_EUNKNOWN);
+    atomic_store(&refuses_runners, false);
+    EXPECT_IS(acquire(client, "job", 5000, &lock, NULL), HF_OK);
+    hf_free(lock);
+    hf_free(warm);
+    hf_close(client);
+}
+
+TEST(a_claim_without_a_thread_for_its_debts_is_refused)
+{
+    hf_client *client = open_store("memory:refused");
+    hf_error err = HF_ERROR_INIT;
+    hf_lock *lock = NULL;
+
+    EXPECT_IS(hf__client_prepare(client, NULL), HF_OK);
+    atomic_store(&refuses_runners, true);
+    EXPECT_IS(acquire(client, "job", 0, &lock, &err), HF_EUNAVAIL);
+    EXPECT_HAS(err.text, "the system gives no thread");
+    atomic_store(&refuses_runners, false);
+    EXPECT_IS(acquire(client, "job", 0, &lock, NULL), HF_OK);
+    hf_free(lock);
+    hf_close(client);
+}
+
+/* A request that stays at the store until it is let go. */
+struct stay {
+    struct hf__request request;
+    struct hf__parker parker;
+    struct hf__session *session;
+    hf__time limit;
+    enum hf__ending ending;
+    atomic_bool is_there;
+    atomic_bool may_go;
+};
+
+static int stay_there(struct hf__conn *conn, struct hf__request *q,
+                      hf__time deadline)
+{
+    struct stay *t = (struct stay *)q; /* its first member */
+
+    (void)conn;
+    (void)deadline;
+    atomic_store(&t->is_there, true);
+    while (!atomic_load(&t->may_go)) {
+        hf__test_pause_ms(1);
+    }
+    q->op.result = HF_OK;
+    return HF_OK;
+}
+
+static void run_stay(void *arg)
+{
+    struct stay *t = arg;
+
+    t->request.call = stay_there;
+    t->ending = hf__session_run(t->session, &t->request, &t->parker, t->limit);
+}
+
+static bool is_queued(struct hf__session *s)
+{
+    HF_SCOPED_LOCK(&s->mutex);
+    return !hf__list_is_empty(&s->queue);
+}
+
+static void await_queued(struct hf__session *s)
+{
+    while (!is_queued(s)) {
+        hf__test_pause_ms(1);
+    }
+}
+
+static void await_there(struct stay *t)
+{
+    while (!atomic_load(&t->is_there)) {
+        hf__test_pause_ms(1);
+    }
+}
+
+/* Its io_timeout is longer than the patience of who follows, and that longer
+ * than the test's. */
+TEST(without_a_thread_who_is_late_to_lead_leads_nevertheless)
+{
+    hf_client *client = open_store("memory:late?io_timeout=60s");
+    struct hf__session *s = &client->main[0];
+    struct stay first = {.session = s, .limit = HF__NEVER};
+    struct stay late = {.session = s, .limit = hf__after_ms(hf__now(), 50000)};
+    struct hf__test_thread *threads[2];
+
+    atomic_store(&refuses_runners, true);
+    atomic_store(&late.may_go, true);
+    threads[0] = hf__test_start(run_stay, &first);
+    await_there(&first);
+    threads[1] = hf__test_start(run_stay, &late);
+    await_queued(s);
+    atomic_store(&first.may_go, true);
+    for (int i = 0; i < 2; i++) {
+        hf__test_join(threads[i]);
+    }
+    EXPECT_IS(late.ending, HF__ENDING_RAN);
+    hf_close(client);
+}
