@@ -390,7 +390,7 @@ HF_API HF_MUST_CHECK int hf_once_undo(hf_lock *lock, hf_error *err);
 
 typedef enum hf_lock_state {
     HF_STATE_HELD = 0,
-    HF_STATE_AT_RISK = 1,  /* a renewal failed; held until the deadline */
+    HF_STATE_AT_RISK = 1,  /* a renewal failed or hangs; held to the deadline */
     HF_STATE_LOST = 2,     /* final */
     HF_STATE_RELEASED = 3, /* final */
     HF_STATE_DETACHED = 4  /* final: it lives on by its lease */

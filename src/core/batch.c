@@ -170,28 +170,45 @@ static int execute_batch(struct hf__session *s, int n, hf__time deadline,
     return r;
 }
 
-/*
- * How long the batch may take, connecting included: io_timeout, and for a
- * renewal no more than a sixth of its lease, so that a store that hangs shows
- * as a lock at risk while there is time for another try.
- */
-static hf__time deadline_of(const struct hf__session *s, int n)
+/* A renewal, or a sentry's look: with a lease that goes on meanwhile. */
+static bool is_watchful(const struct hf__request *q)
 {
-    int64_t limit_ms = s->settings->io_timeout_ms;
+    return q->call == NULL &&
+           (q->op.kind == HF__OP_RENEW || q->op.kind == HF__OP_RAISE);
+}
+
+/*
+ * Until when to connect: as long as any of them may still be sent. A limit for
+ * each try would let a store that is merely slow to open end every try, each of
+ * which begins anew, and with it the lock. That a store hangs shows by the
+ * clock meanwhile (lock.c).
+ */
+static hf__time connect_by(const struct hf__session *s, int n, hf__time limit)
+{
+    hf__time last = {0};
 
     for (int i = 0; i < n; i++) {
         const struct hf__request *q = s->batch[i];
-        int64_t sixth_ms = q->op.lease_us / 6000;
 
-        bool is_watchful = q->op.kind == HF__OP_RENEW ||
-                           q->op.kind == HF__OP_RAISE; /* a sentry's look */
+        last = hf__later(last, q->send_by.ns == 0 ? limit : q->send_by);
+    }
+    return hf__earlier(last, limit);
+}
 
-        if (q->call == NULL && is_watchful && sixth_ms > 0 &&
-            sixth_ms < limit_ms) {
-            limit_ms = sixth_ms;
+/* Until when to wait for the answers: for a renewal's a sixth of its lease, so
+ * that there is time for another try. */
+static hf__time answer_by(const struct hf__session *s, int n, hf__time limit)
+{
+    hf__time now = hf__now();
+
+    for (int i = 0; i < n; i++) {
+        const struct hf__request *q = s->batch[i];
+
+        if (is_watchful(q) && q->op.lease_us > 0) {
+            limit = hf__earlier(limit, hf__after_us(now, q->op.lease_us / 6));
         }
     }
-    return hf__after_ms(hf__now(), limit_ms);
+    return limit;
 }
 
 /* The connection could not be had, or died: say so where it is not said. */
@@ -212,11 +229,11 @@ static void note_failure(struct hf__session *s, int n, const hf_error *err)
 void hf__batch_run(struct hf__session *s, int n)
 {
     hf_error err = HF_ERROR_INIT;
-    hf__time deadline = deadline_of(s, n);
-    int r = hf__batch_connect(s, deadline, &err);
+    hf__time limit = hf__after_ms(hf__now(), s->settings->io_timeout_ms);
+    int r = hf__batch_connect(s, connect_by(s, n, limit), &err);
 
     if (r == HF_OK) {
-        r = execute_batch(s, n, deadline, &err);
+        r = execute_batch(s, n, answer_by(s, n, limit), &err);
     } else {
         for (int i = 0; i < n; i++) {
             s->batch[i]->op.result = r;

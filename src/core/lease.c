@@ -35,6 +35,11 @@ hf__time hf__lease_moot_at(hf__time sent, int64_t lease_ms)
                         lease_ms + lease_ms / MOOT_DIVISOR + MOOT_FLOOR_MS);
 }
 
+hf__time hf__lease_risk_at(hf__time now, int64_t lease_ms)
+{
+    return hf__after_ns(now, lease_ms * HF__MS / 6);
+}
+
 hf__time hf__lease_retry_at(hf__time now, int64_t lease_ms)
 {
     return hf__after_ns(now, lease_ms * HF__MS / 12);

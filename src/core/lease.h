@@ -27,6 +27,10 @@ hf__time hf__lease_renew_at(hf__time sent, int64_t lease_ms);
  * pointless from then on. */
 hf__time hf__lease_moot_at(hf__time sent, int64_t lease_ms);
 
+/* When a renewal that began at `now` has been without an answer for so long
+ * that its holder should know: as long as its batch may wait for one. */
+hf__time hf__lease_risk_at(hf__time now, int64_t lease_ms);
+
 /* When to try again after a renewal that failed at `now`. */
 hf__time hf__lease_retry_at(hf__time now, int64_t lease_ms);
 

@@ -95,13 +95,24 @@ static unsigned granted(struct hf__grant *g, const struct hf__event *e)
     return 0;
 }
 
+static void begin_renewing(struct hf__grant *g, hf__time now)
+{
+    g->is_renewing = true;
+    g->risk_at = hf__lease_risk_at(now, g->lease_ms);
+}
+
 static unsigned tick(struct hf__grant *g, hf__time now)
 {
     unsigned duties = expire(g, now);
 
-    if (is_ours(g) && !g->is_renewing && !hf__before(now, g->renew_at)) {
-        g->is_renewing = true;
+    if (!is_ours(g)) {
+        return duties;
+    }
+    if (!g->is_renewing && !hf__before(now, g->renew_at)) {
+        begin_renewing(g, now);
         duties |= HF__DO_RENEW;
+    } else if (g->is_renewing && !hf__before(now, g->risk_at)) {
+        move(g, HF__PHASE_AT_RISK); /* the store hangs, or is slow */
     }
     return duties;
 }
@@ -111,7 +122,7 @@ static unsigned renew_begun(struct hf__grant *g, hf__time now)
     unsigned duties = expire(g, now);
 
     if (is_ours(g)) {
-        g->is_renewing = true;
+        begin_renewing(g, now);
     }
     return duties;
 }
@@ -249,5 +260,9 @@ hf__time hf__grant_next_tick(const struct hf__grant *g)
     if (!is_ours(g)) {
         return HF__NEVER;
     }
-    return g->is_renewing ? g->deadline : hf__earlier(g->renew_at, g->deadline);
+    if (!g->is_renewing) {
+        return hf__earlier(g->renew_at, g->deadline);
+    }
+    return g->phase == HF__PHASE_HELD ? hf__earlier(g->risk_at, g->deadline)
+                                      : g->deadline;
 }

@@ -16,7 +16,7 @@
 enum hf__phase {
     HF__PHASE_CLAIMING, /* wanted, not yet granted */
     HF__PHASE_HELD,
-    HF__PHASE_AT_RISK,   /* a renewal failed; held until the deadline */
+    HF__PHASE_AT_RISK, /* a renewal failed, or hangs; held until the deadline */
     HF__PHASE_RELEASING, /* given up by us; the store may not know yet */
     HF__PHASE_RELEASED,  /* final */
     HF__PHASE_DETACHED,  /* final: it lives on without us */
@@ -34,6 +34,7 @@ struct hf__grant {
     hf__time deadline; /* ours until then, by our clock */
     hf__time hold_end; /* no deadline is later */
     hf__time renew_at; /* the next renewal is due; HF__NEVER if none */
+    hf__time risk_at;  /* one that is on its way then hangs */
 };
 
 enum hf__event_kind {
@@ -82,7 +83,8 @@ void hf__grant_begin(struct hf__grant *, int64_t max_hold_ms, bool auto_renew,
 hf__time hf__grant_promise(const struct hf__grant *, hf__time sent);
 /* Nobody else can have it, by our clock. */
 bool hf__grant_is_held(const struct hf__grant *, hf__time now);
-/* When the next TICK matters: a renewal due or the deadline; HF__NEVER. */
+/* When the next TICK matters: a renewal is due or hangs, the deadline;
+ * HF__NEVER. */
 hf__time hf__grant_next_tick(const struct hf__grant *);
 
 #endif

@@ -47,6 +47,16 @@ TEST(a_renewal_over_a_dead_session_is_a_risk_that_passes)
     expect_risk_and_recovery("fault=die:renew:1");
 }
 
+/* Each new connection takes longer than a renewal may. */
+TEST(a_renewal_that_has_to_connect_has_the_time)
+{
+    char options[64];
+
+    snprintf(options, sizeof options, "fault=die:renew:1,delay:open:3-:%dms",
+             (int)patience(360));
+    expect_risk_and_recovery(options);
+}
+
 /* Renewals never arrive: told in time, and only then may another enter. */
 static void expect_loss(const char *options)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pure grant whose renewals end: one that is not renewed by itself, and
- * one with a limit to how long it may be held.
+ * The pure grant whose renewals end: one that is not renewed by itself, one
+ * with a limit to how long it may be held, and one whose renewal has no answer.
  */
 #include "src/core/lease.h"
 #include "src/core/lock.h"
 #include "tests/lib/test.h"
 
 enum { LEASE = 3000, SENT = 1000, RENEW = 2000, BELIEVED = 2965 };
+enum { DEADLINE = SENT + BELIEVED, RISK = RENEW + LEASE / 6 };
 
 static hf__time at(int64_t ms)
 {
@@ -101,4 +102,58 @@ TEST(a_hold_that_begins_without_renewal_is_renewed_no_more)
     hf__grant_begin(&g, 0, true, at(2 * LEASE + SENT));
     EXPECT_IS(g.phase, HF__PHASE_LOST);
     EXPECT(hf__is_never(hf__grant_next_tick(&g)));
+}
+
+/* ---- without an answer -------------------------------------------------- */
+
+static struct hf__grant renewing_since(int64_t begun)
+{
+    struct hf__grant g = held_at_most(0);
+
+    EXPECT_IS(step(&g, HF__EVENT_RENEW_BEGUN, begun), 0);
+    return g;
+}
+
+TEST(a_renewal_without_an_answer_for_a_sixth_is_a_risk)
+{
+    struct hf__grant g = renewing_since(RENEW);
+
+    EXPECT_IS(hf__grant_next_tick(&g).ns, at(RISK).ns);
+    EXPECT_IS(step(&g, HF__EVENT_TICK, RISK - 1), 0);
+    EXPECT_IS(g.phase, HF__PHASE_HELD);
+    EXPECT_IS(step(&g, HF__EVENT_TICK, RISK), 0);
+    EXPECT_IS(g.phase, HF__PHASE_AT_RISK);
+    EXPECT(g.is_renewing);
+    EXPECT(hf__grant_is_held(&g, at(RISK)));
+    EXPECT_IS(hf__grant_next_tick(&g).ns, at(DEADLINE).ns);
+}
+
+TEST(an_answer_ends_the_risk)
+{
+    struct hf__grant g = renewing_since(RENEW);
+
+    step(&g, HF__EVENT_TICK, RISK);
+    EXPECT_IS(step(&g, HF__EVENT_RENEWED, RISK + 1), 0);
+    EXPECT_IS(g.phase, HF__PHASE_HELD);
+    EXPECT_IS(hf__grant_next_tick(&g).ns, at(RISK + 1 + LEASE / 3).ns);
+    EXPECT_IS(step(&g, HF__EVENT_TICK, RISK + 2), 0);
+    EXPECT_IS(g.phase, HF__PHASE_HELD);
+}
+
+TEST(the_failure_of_one_that_was_a_risk_is_tried_again)
+{
+    struct hf__grant g = renewing_since(RENEW);
+
+    step(&g, HF__EVENT_TICK, RISK);
+    EXPECT_IS(step(&g, HF__EVENT_RENEW_FAILED, RISK + 1), 0);
+    EXPECT_IS(g.phase, HF__PHASE_AT_RISK);
+    EXPECT_IS(hf__grant_next_tick(&g).ns, at(RISK + 1 + LEASE / 12).ns);
+    EXPECT_IS(step(&g, HF__EVENT_TICK, RISK + 1 + LEASE / 12), HF__DO_RENEW);
+}
+
+TEST(a_renewal_near_the_deadline_is_no_risk_before_it)
+{
+    struct hf__grant g = renewing_since(DEADLINE - 1);
+
+    EXPECT_IS(hf__grant_next_tick(&g).ns, at(DEADLINE).ns);
 }

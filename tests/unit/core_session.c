@@ -159,3 +159,26 @@ TEST(without_a_thread_who_is_late_to_lead_leads_nevertheless)
     EXPECT_IS(late.ending, HF__ENDING_RAN);
     hf_close(client);
 }
+
+/* ---- connecting --------------------------------------------------------- */
+
+TEST(a_store_that_hangs_while_it_is_connected_is_a_risk_before_it_is_a_loss)
+{
+    hf_client *client = open_store("fault+memory:hangs?fault=delay:open:3-:1h");
+    hf_acquire_opts opts = HF_ACQUIRE_OPTS_INIT;
+    hf_lock *lock = NULL;
+    bool was_at_risk = false;
+
+    opts.lease_ms = 1200;
+    EXPECT_IS(hf_acquire(client, "job", &opts, &lock, NULL), HF_OK);
+    hf__mutex_lock(&client->renew.mutex);
+    client->renew.conn.is_dead = true; /* it died while nothing was asked */
+    hf__mutex_unlock(&client->renew.mutex);
+    while (hf_held(lock)) {
+        was_at_risk |= hf_state(lock) == HF_STATE_AT_RISK;
+        hf__test_pause_ms(2);
+    }
+    EXPECT(was_at_risk);
+    hf_free(lock);
+    hf_close(client);
+}
