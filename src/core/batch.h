@@ -14,6 +14,9 @@ int hf__batch_take(struct hf__session *);
 /* Open the connection unless it is. Without the mutex. Blocks. */
 HF_MUST_CHECK int hf__batch_connect(struct hf__session *, hf__time deadline,
                                     hf_error *err);
+/* The call of a request to which the connection is all that is wanted. */
+int hf__batch_nothing(struct hf__conn *, struct hf__request *,
+                      hf__time deadline);
 /* Run the batch of n, connecting first if need be, all within io_timeout;
  * every request has its result afterwards. Without the mutex. Blocks. */
 void hf__batch_run(struct hf__session *, int n);

@@ -2,23 +2,19 @@
 /*
  * What must run before the first grant: the keeper, the renewal session with
  * its runner, so that whatever is granted can be renewed, and the sentry. This
- * file decides who sees to it: the first caller, who waits for the connection
- * on its own thread, or the session's runner, for those who may not wait.
+ * file decides who sees to it: the first caller starts the threads, the
+ * session's runner connects, and all who come meanwhile wait for how that ends,
+ * asleep or in steps.
  */
 #include "src/core/client.h"
 
 #include "src/base/error.h"
+#include "src/core/batch.h"
 
 static bool is_ready(struct hf_client *c)
 {
     HF_SCOPED_LOCK(&c->mutex);
     return c->is_ready;
-}
-
-static void set_ready(struct hf_client *c)
-{
-    HF_SCOPED_LOCK(&c->mutex);
-    c->is_ready = true;
 }
 
 static int start_threads(struct hf_client *c, hf_error *err)
@@ -28,41 +24,11 @@ static int start_threads(struct hf_client *c, hf_error *err)
     if (r == HF_OK) {
         r = hf__session_start_runner(&c->renew);
     }
-    if (r == HF_OK) {
-        hf__sentry_start(&c->sentry);
-    }
     return r == HF_OK
                ? r
                : hf__fail(err, r,
                           "the system gives no thread for renewals: raise "
                           "the limit (ulimit -u)");
-}
-
-int hf__client_prepare(struct hf_client *c, hf_error *err)
-{
-    int r = HF_OK;
-
-    if (is_ready(c)) {
-        return HF_OK;
-    }
-    r = hf__session_connect(&c->renew, c->settings.io_timeout_ms, err);
-    r = r == HF_OK ? start_threads(c, err) : r;
-    if (r == HF_OK) {
-        set_ready(c);
-    }
-    return r;
-}
-
-/* ---- without waiting */
-
-/* The connection is all that is wanted. */
-static int do_nothing(struct hf__conn *conn, struct hf__request *q,
-                      hf__time deadline)
-{
-    (void)conn;
-    (void)deadline;
-    q->op.result = HF_OK;
-    return HF_OK;
 }
 
 /* Under the mutex. */
@@ -84,13 +50,15 @@ static void connect_done(struct hf__request *q)
 {
     struct hf_client *c = HF__ELEMENT(q, struct hf_client, connect);
     struct hf__link *link = NULL;
-    HF_SCOPED_LOCK(&c->mutex);
 
+    if (q->op.result == HF_OK) {
+        hf__sentry_start(&c->sentry);
+    }
+    HF_SCOPED_LOCK(&c->mutex);
     c->is_connecting = false;
-    c->is_ready = c->is_ready || q->op.result == HF_OK;
+    c->is_ready = q->op.result == HF_OK;
     while ((link = hf__list_pop(&c->unready)) != NULL) {
-        tell(c, HF__ELEMENT(link, struct hf__unready, link),
-             c->is_ready ? (int)HF_OK : q->op.result);
+        tell(c, HF__ELEMENT(link, struct hf__unready, link), q->op.result);
     }
 }
 
@@ -111,7 +79,7 @@ static bool begins(struct hf_client *c)
     c->is_connecting = true;
     c->connect_err = (hf_error)HF_ERROR_INIT;
     c->connect.op.err = &c->connect_err;
-    c->connect.call = do_nothing;
+    c->connect.call = hf__batch_nothing;
     c->connect.done = connect_done;
     return true;
 }
@@ -164,5 +132,23 @@ void hf__client_prepare_leave(struct hf_client *c, struct hf__unready *u)
         hf__list_remove(&u->link);
         u->is_in_line = false;
         c->n_unready--;
+    }
+}
+
+int hf__client_prepare(struct hf_client *c, hf_error *err)
+{
+    struct hf__parker parker = {0};
+    struct hf__unready u = {.parker = &parker, .err = err};
+
+    if (is_ready(c)) {
+        return HF_OK;
+    }
+    for (;;) {
+        unsigned seen = hf__parker_seen(&parker);
+
+        if (hf__client_prepare_step(c, &u)) {
+            return u.result;
+        }
+        hf__park(&parker, seen, HF__NEVER);
     }
 }

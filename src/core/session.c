@@ -436,22 +436,7 @@ void hf__session_submit(struct hf__session *s, struct hf__request *q)
 
 int hf__session_connect(struct hf__session *s, int64_t limit_ms, hf_error *err)
 {
-    hf__time deadline = hf__after_ms(hf__now(), limit_ms);
-    bool is_mine = false;
-    int r = HF_OK;
-
-    hf__mutex_lock(&s->mutex);
-    is_mine = !s->is_led && !s->is_closing;
-    s->is_led = s->is_led || is_mine;
-    hf__mutex_unlock(&s->mutex);
-    if (!is_mine) {
-        return HF_OK;
-    }
-    r = hf__batch_connect(s, deadline, err);
-    hf__mutex_lock(&s->mutex);
-    pass_on(s);
-    hf__mutex_unlock(&s->mutex);
-    return r;
+    return hf__batch_connect(s, hf__after_ms(hf__now(), limit_ms), err);
 }
 
 int hf__session_start_runner(struct hf__session *s)

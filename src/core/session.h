@@ -95,8 +95,9 @@ struct hf__session {
 
 void hf__session_init(struct hf__session *, const struct hf__settings *,
                       const char *role);
-/* Connect now rather than with the first batch. Thread: user. Blocks: up to
- * the limit. Gives what the backend's open gives. */
+/* Connect before anybody else knows the session, rather than with the first
+ * batch. Thread: user. Blocks: up to the limit. Gives what the backend's open
+ * gives. */
 HF_MUST_CHECK int hf__session_connect(struct hf__session *, int64_t limit_ms,
                                       hf_error *);
 /* Start the runner unless it runs: HF_OK, or HF_EUNAVAIL if the system gives no

@@ -182,3 +182,59 @@ TEST(a_store_that_hangs_while_it_is_connected_is_a_risk_before_it_is_a_loss)
     hf_free(lock);
     hf_close(client);
 }
+
+/* ---- the renewal session ------------------------------------------------ */
+
+struct early {
+    hf_client *client;
+    int result;
+    hf_lock *lock;
+};
+
+static void acquire_first(void *arg)
+{
+    struct early *e = arg;
+
+    e->result = acquire(e->client, "first", 0, &e->lock, NULL);
+}
+
+static bool is_connecting(struct hf__session *s)
+{
+    HF_SCOPED_LOCK(&s->mutex);
+    return s->is_executing;
+}
+
+/* Two come at once, the second while the renewal session is being connected
+ * for the first: both fare alike. */
+static void come_while_connecting(const char *url, int result)
+{
+    struct early first = {.client = open_store(url)};
+    struct hf__session *renew = &first.client->renew;
+    struct hf__test_thread *thread = hf__test_start(acquire_first, &first);
+    hf_lock *lock = NULL;
+
+    while (!is_connecting(renew)) {
+        hf__test_pause_ms(1);
+    }
+    EXPECT_IS(acquire(first.client, "second", 0, &lock, NULL), result);
+    EXPECT_IS(atomic_load(&first.client->counters.connects),
+              result == HF_OK ? 2 : 1);
+    hf__test_join(thread);
+    EXPECT_IS(first.result, result);
+    hf_free(lock);
+    EXPECT_IS(acquire(first.client, "third", 0, &lock, NULL), HF_OK);
+    hf_free(lock);
+    hf_free(first.lock);
+    hf_close(first.client);
+}
+
+TEST(nothing_is_granted_before_it_can_be_renewed)
+{
+    come_while_connecting("fault+memory:early?fault=delay:open:2:500ms", HF_OK);
+}
+
+TEST(who_finds_the_renewal_session_being_connected_fails_with_it)
+{
+    come_while_connecting(
+        "fault+memory:early?io_timeout=1s&fault=delay:open:2:1h", HF_EUNAVAIL);
+}
