@@ -195,6 +195,17 @@ void hf__unpark(struct hf__parker *p)
     hf__unpark_end(hf__unpark_begin(p));
 }
 
+bool hf__parker_engage(struct hf__parker *p)
+{
+    return !atomic_load(&p->is_engaged) &&
+           !atomic_exchange(&p->is_engaged, true);
+}
+
+void hf__parker_disengage(struct hf__parker *p)
+{
+    atomic_store(&p->is_engaged, false);
+}
+
 void hf__futex_wait_shared(atomic_uint *word, unsigned seen, hf__time limit)
 {
     if (!futex_wait(word, seen, limit, 0)) {

@@ -27,7 +27,8 @@ struct hf__crew;
 
 struct hf__parker {
     atomic_uint word;
-    struct hf__crew *crew; /* it is a member's; NULL: somebody sleeps here */
+    atomic_bool is_engaged; /* see hf__parker_engage() */
+    struct hf__crew *crew;  /* it is a member's; NULL: somebody sleeps here */
 };
 
 HF_MODULE_API unsigned hf__parker_seen(const struct hf__parker *);
@@ -42,6 +43,10 @@ HF_MODULE_API void hf__unpark(struct hf__parker *);
  * nobody sleeps there. Between the two the parker may go. */
 HF_MODULE_API atomic_uint *hf__unpark_begin(struct hf__parker *);
 HF_MODULE_API void hf__unpark_end(atomic_uint *word);
+/* Who sleeps there has something to do, and for nobody else until disengaged.
+ * False: it has already. Thread: any. */
+HF_MUST_CHECK bool hf__parker_engage(struct hf__parker *);
+void hf__parker_disengage(struct hf__parker *);
 
 /*
  * The same on a word in shared memory, between processes; none of them follows

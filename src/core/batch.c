@@ -91,7 +91,6 @@ int hf__batch_take(struct hf__session *s)
         }
         hf__list_remove(&q->link);
         q->progress = HF__PROGRESS_RUNNING;
-        q->must_lead = false;
         if (q->call != NULL || taken.n == HF__BATCH_MAX) {
             break;
         }

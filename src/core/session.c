@@ -30,6 +30,37 @@ void hf__session_init(struct hf__session *s,
     hf__list_init(&s->queue);
 }
 
+/* The invariant of session.h. */
+static bool is_seen_to(const struct hf__session *s)
+{
+    switch (s->lead) {
+    case HF__LEAD_NOBODY: /* who closes it takes what is there */
+        return hf__list_is_empty(&s->queue) || s->is_closing;
+    case HF__LEAD_LEADER:
+        return true;
+    case HF__LEAD_CHOSEN:
+    case HF__LEAD_BEGUN:
+        return s->chosen->progress == HF__PROGRESS_QUEUED &&
+               s->chosen->parker != NULL;
+    case HF__LEAD_RUNNER:
+        return s->runner.is_running;
+    }
+    return false;
+}
+
+static struct hf__session *hold(struct hf__session *s)
+{
+    hf__mutex_lock(&s->mutex);
+    return s;
+}
+
+static void let_go(struct hf__session *s)
+{
+    HF_ASSERT(is_seen_to(s));
+    hf__mutex_unlock(&s->mutex);
+}
+HF_CLEANUP_FN(struct hf__session, let_go);
+
 /* Surely not applied, and asked to try again: back to the end of the queue. */
 static bool goes_again(struct hf__session *s, struct hf__request *q)
 {
@@ -96,48 +127,82 @@ static int start_runner(struct hf__session *s)
     return r;
 }
 
-/* The runner, started at first need. False: there is no thread to be had, so
- * all that is queued has a caller who waits. Under the mutex. */
+/* The runner, started at first need, is to lead. False: there is no thread to
+ * be had, so all that is queued has a caller who waits. Under the mutex. */
 static bool wake_runner(struct hf__session *s)
 {
     if (start_runner(s) != HF_OK) {
         return false;
     }
+    s->lead = HF__LEAD_RUNNER;
     hf__unpark(&s->runner_parker);
     return true;
 }
 
-/* The first waiting caller that has the time to lead; NULL if none. */
-static struct hf__request *find_leader(struct hf__session *s, hf__time now)
+/* True: the caller of the request leads here, and nowhere else meanwhile. */
+static bool engage(struct hf__request *q)
+{
+    q->is_engaged = hf__parker_engage(q->parker);
+    return q->is_engaged;
+}
+
+/* Several may share a parker: only who engaged it lets it go. */
+static void disengage(struct hf__request *q)
+{
+    if (q->is_engaged) {
+        q->is_engaged = false;
+        hf__parker_disengage(q->parker);
+    }
+}
+
+/* Choose the first waiting caller that has the time to lead, or (`at_all`) will
+ * come some time. NULL if there is none. */
+static struct hf__request *choose(struct hf__session *s, hf__time now,
+                                  bool at_all)
 {
     HF__LIST_EACH (link, &s->queue) {
         struct hf__request *q = HF__ELEMENT(link, struct hf__request, link);
 
-        if (q->parker != NULL && hf__before(now, q->lead_until)) {
+        if (q->parker != NULL && hf__before(now, q->lead_until) &&
+            (engage(q) || at_all)) {
+            s->lead = HF__LEAD_CHOSEN;
+            s->chosen = q;
             return q;
         }
     }
     return NULL;
 }
 
-/* Under the mutex, by a leader that ends: choose the next one. */
+/* Something is queued and nobody sees to it: choose who does. The caller of
+ * `own`, if any, is here and need not be woken. Under the mutex. */
+static void appoint(struct hf__session *s, const struct hf__request *own)
+{
+    const hf__time any_time = {INT64_MIN}; /* late rather than never */
+    struct hf__request *next = choose(s, hf__now(), false);
+
+    if (next == NULL && wake_runner(s)) {
+        return;
+    }
+    if (next == NULL) {
+        next = choose(s, any_time, false);
+    }
+    if (next == NULL) {
+        next = choose(s, any_time, true);
+    }
+    if (next != NULL && next != own) {
+        hf__unpark(next->parker);
+    }
+}
+
+/* Under the mutex, by who leads or was chosen, and does so no more. */
 static void pass_on(struct hf__session *s)
 {
-    s->is_led = false;
-    if (!hf__list_is_empty(&s->queue)) {
-        struct hf__request *next = find_leader(s, hf__now());
-
-        if (next == NULL && !wake_runner(s)) {
-            next = find_leader(s, (hf__time){-1}); /* late, not never */
-        }
-        if (next != NULL) {
-            s->is_led = true;
-            next->must_lead = true;
-            hf__unpark(next->parker);
-        }
-    }
+    s->lead = HF__LEAD_NOBODY;
+    s->chosen = NULL;
     if (s->is_closing) {
         hf__unpark(&s->idle_parker);
+    } else if (!hf__list_is_empty(&s->queue)) {
+        appoint(s, NULL);
     }
 }
 
@@ -147,7 +212,7 @@ static void pass_on(struct hf__session *s)
 static void gather(struct hf__session *s)
 {
     if (s->last_n > 1) {
-        hf__mutex_unlock(&s->mutex);
+        let_go(s);
         hf__thread_yield();
         hf__mutex_lock(&s->mutex);
     }
@@ -162,25 +227,27 @@ static void wake_sleepers(struct hf__session *s)
 }
 
 /* Lead one batch, `own` in it or not. With the mutex held at call and
- * return; is_led is ours. */
-static void lead(struct hf__session *s, const struct hf__request *own)
+ * return. */
+static void lead(struct hf__session *s, struct hf__request *own)
 {
     bool again = false;
     int n = 0;
     int left = 0;
 
+    s->lead = HF__LEAD_LEADER;
+    s->chosen = NULL;
     gather(s);
     n = hf__batch_take(s);
     s->last_n = n;
     if (n > 0) {
-        hf__mutex_unlock(&s->mutex);
+        let_go(s);
         hf__batch_run(s, n);
         hf__mutex_lock(&s->mutex);
         left = complete_batch(s, n, own, &again);
     }
     if (left > 0 || again || s->n_sleepers > 0) {
         /* Still leading: nobody else touches the batch. */
-        hf__mutex_unlock(&s->mutex);
+        let_go(s);
         wake_sleepers(s);
         for (int i = 0; i < left; i++) {
             s->batch[i]->done(s->batch[i]);
@@ -190,6 +257,9 @@ static void lead(struct hf__session *s, const struct hf__request *own)
                      hf__after_ms(hf__now(), AGAIN_PAUSE_MS));
         }
         hf__mutex_lock(&s->mutex);
+    }
+    if (own != NULL) {
+        disengage(own);
     }
     pass_on(s);
 }
@@ -202,16 +272,15 @@ static void runner_main(void *arg)
     while (!s->is_closing) {
         unsigned seen = hf__parker_seen(&s->runner_parker);
 
-        if (!s->is_led && !hf__list_is_empty(&s->queue)) {
-            s->is_led = true;
+        if (s->lead == HF__LEAD_RUNNER) {
             lead(s, NULL);
             continue;
         }
-        hf__mutex_unlock(&s->mutex);
+        let_go(s);
         hf__park(&s->runner_parker, seen, HF__NEVER);
         hf__mutex_lock(&s->mutex);
     }
-    hf__mutex_unlock(&s->mutex);
+    let_go(s);
 }
 
 /* ---- callers */
@@ -221,7 +290,6 @@ static void enqueue(struct hf__session *s, struct hf__request *q)
     HF_ASSERT(q->progress == HF__PROGRESS_IDLE ||
               q->progress == HF__PROGRESS_DONE);
     q->progress = HF__PROGRESS_QUEUED;
-    q->must_lead = false;
     q->again = 0;
     q->op.result = HF_EUNAVAIL;
     hf__list_push(&s->queue, &q->link);
@@ -230,6 +298,7 @@ static void enqueue(struct hf__session *s, struct hf__request *q)
 /* Under the mutex: the caller waits no longer. */
 static enum hf__ending detach(struct hf__session *s, struct hf__request *q)
 {
+    disengage(q);
     q->parker = NULL;
     if (q->progress != HF__PROGRESS_QUEUED) {
         HF_ASSERT(q->done != NULL);
@@ -237,33 +306,24 @@ static enum hf__ending detach(struct hf__session *s, struct hf__request *q)
     }
     hf__list_remove(&q->link);
     q->progress = HF__PROGRESS_IDLE;
-    if (q->must_lead) {
+    if (s->chosen == q) {
         pass_on(s);
     }
     return HF__ENDING_WITHDRAWN;
 }
 
-/* Nobody leads: may this caller? It should have the time, else it leaves the
- * work to the runner; without a thread for one it is late rather than never.
- * Under the mutex. */
-static bool may_lead(struct hf__session *s, const struct hf__request *q,
-                     hf__time now)
+/* May this caller lead: was it chosen, or is it here, with the time for it,
+ * before the runner? Under the mutex. */
+static bool may_lead(struct hf__session *s, struct hf__request *q)
 {
-    return hf__before(now, q->lead_until) || !wake_runner(s);
-}
-
-/* A caller looks whether it is its turn to lead, and leads then. Gives whether
- * it did. Under the mutex. */
-static bool lead_if_due(struct hf__session *s, struct hf__request *q,
-                        hf__time now)
-{
-    if (!q->must_lead && (s->is_led || !may_lead(s, q, now))) {
-        return false;
+    if (s->lead == HF__LEAD_BEGUN && s->chosen == q) {
+        pass_on(s);
     }
-    s->is_led = true;
-    q->must_lead = false;
-    lead(s, q);
-    return true;
+    if (s->lead == HF__LEAD_CHOSEN) {
+        return s->chosen == q;
+    }
+    return (s->lead == HF__LEAD_RUNNER || s->lead == HF__LEAD_BEGUN) &&
+           !s->is_closing && hf__before(hf__now(), q->lead_until) && engage(q);
 }
 
 /* One turn of a waiting caller, with the mutex held: lead, or sleep. False
@@ -273,24 +333,24 @@ static bool take_turn(struct hf__session *s, struct hf__request *q,
 {
     unsigned seen = hf__parker_seen(q->parker);
     struct hf__parker *parker = q->parker;
-    hf__time now = hf__now();
 
-    if (lead_if_due(s, q, now)) {
+    if (may_lead(s, q)) {
+        lead(s, q);
         return true;
     }
-    if (!hf__before(now, limit)) {
+    if (!hf__before(hf__now(), limit)) {
         return false;
     }
-    hf__mutex_unlock(&s->mutex);
+    let_go(s);
     hf__park(parker, seen, limit);
     hf__mutex_lock(&s->mutex);
     return true;
 }
 
-/* Until when a caller with this limit may begin to lead. */
+/* Until when a caller with this limit may begin to lead; 0: never. */
 static hf__time lead_limit(const struct hf__session *s, hf__time limit)
 {
-    if (s->is_runners) {
+    if (s->is_runners || limit.ns == 0) {
         return (hf__time){0};
     }
     return hf__after_ms(limit, LEAD_SLACK_MS - s->settings->io_timeout_ms);
@@ -308,12 +368,19 @@ static void begin(struct hf__session *s, struct hf__request *q,
     q->parker = parker;
     q->lead_until = lead_limit(s, lead_by);
     enqueue(s, q);
+    if (s->lead == HF__LEAD_NOBODY && q->lead_until.ns != 0) {
+        appoint(s, q);
+    } else if (s->lead == HF__LEAD_NOBODY) {
+        s->lead = HF__LEAD_BEGUN;
+        s->chosen = q;
+    }
 }
 
-enum hf__ending hf__session_run(struct hf__session *s, struct hf__request *q,
+enum hf__ending hf__session_run(struct hf__session *session,
+                                struct hf__request *q,
                                 struct hf__parker *parker, hf__time limit)
 {
-    HF_SCOPED_LOCK(&s->mutex);
+    HF_AUTO(let_go_auto) struct hf__session *s = hold(session);
 
     begin(s, q, parker, limit);
     while (q->progress != HF__PROGRESS_DONE) {
@@ -325,20 +392,20 @@ enum hf__ending hf__session_run(struct hf__session *s, struct hf__request *q,
     return HF__ENDING_RAN;
 }
 
-void hf__session_begin(struct hf__session *s, struct hf__request *q,
+void hf__session_begin(struct hf__session *session, struct hf__request *q,
                        struct hf__parker *parker, hf__time lead_by)
 {
-    HF_SCOPED_LOCK(&s->mutex);
+    HF_AUTO(let_go_auto) struct hf__session *s = hold(session);
 
     begin(s, q, parker, lead_by);
 }
 
-bool hf__session_advance(struct hf__session *s, struct hf__request *q)
+bool hf__session_advance(struct hf__session *session, struct hf__request *q)
 {
-    HF_SCOPED_LOCK(&s->mutex);
+    HF_AUTO(let_go_auto) struct hf__session *s = hold(session);
 
-    if (q->progress != HF__PROGRESS_DONE) {
-        (void)lead_if_due(s, q, hf__now());
+    if (q->progress != HF__PROGRESS_DONE && may_lead(s, q)) {
+        lead(s, q);
     }
     if (q->progress != HF__PROGRESS_DONE) {
         return false;
@@ -347,9 +414,10 @@ bool hf__session_advance(struct hf__session *s, struct hf__request *q)
     return true;
 }
 
-enum hf__ending hf__session_leave(struct hf__session *s, struct hf__request *q)
+enum hf__ending hf__session_leave(struct hf__session *session,
+                                  struct hf__request *q)
 {
-    HF_SCOPED_LOCK(&s->mutex);
+    HF_AUTO(let_go_auto) struct hf__session *s = hold(session);
 
     if (q->progress != HF__PROGRESS_DONE) {
         return detach(s, q);
@@ -420,11 +488,11 @@ void hf__session_submit(struct hf__session *s, struct hf__request *q)
     if (!is_refused) {
         HF_ASSERT(s->runner.is_running);
         enqueue(s, q);
-        if (!s->is_led) {
-            (void)wake_runner(s);
+        if (s->lead == HF__LEAD_NOBODY || s->lead == HF__LEAD_BEGUN) {
+            pass_on(s);
         }
     }
-    hf__mutex_unlock(&s->mutex);
+    let_go(s);
     if (is_refused) {
         q->op.result = HF_EUNAVAIL;
         q->progress = HF__PROGRESS_DONE;
@@ -454,11 +522,15 @@ static void fail_queue(struct hf__session *s, struct hf__link *unwaited)
 {
     struct hf__link *link = NULL;
 
+    if (s->chosen != NULL) {
+        disengage(s->chosen);
+        s->chosen = NULL;
+    }
+    s->lead = HF__LEAD_NOBODY;
     while ((link = hf__list_pop(&s->queue)) != NULL) {
         struct hf__request *q = HF__ELEMENT(link, struct hf__request, link);
 
         q->op.result = HF_EUNAVAIL;
-        q->must_lead = false;
         q->progress = HF__PROGRESS_DONE;
         if (q->parker != NULL) {
             hf__unpark(q->parker);
@@ -476,19 +548,19 @@ void hf__session_close(struct hf__session *s)
     hf__list_init(&unwaited);
     hf__mutex_lock(&s->mutex);
     s->is_closing = true;
-    while (s->is_led) {
+    while (s->lead == HF__LEAD_LEADER) {
         unsigned seen = hf__parker_seen(&s->idle_parker);
 
         if (s->is_executing) {
             hf__conn_interrupt(&s->conn);
         }
-        hf__mutex_unlock(&s->mutex);
+        let_go(s);
         hf__park(&s->idle_parker, seen, hf__after_ms(hf__now(), 20));
         hf__mutex_lock(&s->mutex);
     }
     fail_queue(s, &unwaited);
     hf__unpark(&s->runner_parker);
-    hf__mutex_unlock(&s->mutex);
+    let_go(s);
 
     while ((link = hf__list_pop(&unwaited)) != NULL) {
         struct hf__request *q = HF__ELEMENT(link, struct hf__request, link);

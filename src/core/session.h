@@ -6,11 +6,9 @@
  * and hands over. A lone caller pays no thread switch, and under load
  * batches form by themselves. A leader leads one batch only.
  *
- * The runner is the session's own thread, for work that no caller waits for. It
- * is started before the first claim, so that what a claim leaves behind has
- * somebody who sends it; else at first need. Invariant under the session's
- * mutex: queue not empty ⇒ exactly one leader executes (or was chosen), or the
- * runner is awake.
+ * The runner is the session's own thread, for work that no caller waits for:
+ * started before the first claim, so that what a claim leaves behind has
+ * somebody who sends it; else at first need.
  *
  * Requests belong to their owner, who keeps them alive until they are done;
  * the session allocates nothing. A dead connection is reopened by the next
@@ -62,7 +60,7 @@ struct hf__request {
     int (*call)(struct hf__conn *, struct hf__request *, hf__time deadline);
     struct hf__link link;
     enum hf__progress progress;
-    bool must_lead;            /* its waiting caller was chosen */
+    bool is_engaged;           /* it engaged its parker, to lead */
     hf__time send_by;          /* not sent later; 0: no such limit */
     hf__time lead_until;       /* its caller has the time to lead until then */
     int again;                 /* HF__AGAIN answers so far */
@@ -71,15 +69,33 @@ struct hf__request {
     void (*done)(struct hf__request *);
 };
 
+/*
+ * Who sees to the queue; asserted whenever the mutex is let go.
+ *
+ * Who waits for several things sleeps on one parker and leads one session at a
+ * time: to lead or to be chosen is to engage the parker, and who is engaged is
+ * chosen nowhere else. Where nobody can be chosen who has the time the runner
+ * leads; without a thread for one somebody who is late, or at work elsewhere.
+ */
+enum hf__lead {
+    HF__LEAD_NOBODY, /* it is empty */
+    HF__LEAD_LEADER, /* somebody executes a batch, and will pass it on */
+    HF__LEAD_CHOSEN, /* the caller of `chosen`, which is queued, is to lead */
+    HF__LEAD_RUNNER, /* the runner was woken; a caller may come before it */
+    HF__LEAD_BEGUN   /* that of `chosen` never leads: it wakes the runner at its
+                        next step, so that what it begins meanwhile goes too */
+};
+
 struct hf__session {
     const struct hf__settings *settings;
     const char *role; /* "main", for log lines */
     struct hf__mutex mutex;
     struct hf__conn conn;  /* the leader's alone, but for interrupting it */
     struct hf__link queue; /* requests, in order of arrival */
-    bool is_led;           /* somebody executes, or was chosen to */
-    bool is_executing;     /* the connection may be interrupted */
-    bool is_runners;       /* no caller leads: a stopped one stops nothing */
+    enum hf__lead lead;
+    struct hf__request *chosen; /* NULL unless somebody was */
+    bool is_executing;          /* the connection may be interrupted */
+    bool is_runners; /* no caller leads: a stopped one stops nothing */
     bool is_closing;
     struct hf__thread runner;
     atomic_bool has_runner; /* or needs none: it is being closed */
@@ -121,11 +137,12 @@ HF_MUST_CHECK enum hf__ending hf__session_run(struct hf__session *,
                                               hf__time limit);
 /*
  * The same in steps, for who waits for several things at once. begin()
- * enqueues; from then on the parker says when to look again, and advance()
- * gives true when the request ran, leading meanwhile if the caller may: up to
- * `lead_by`, its limit; zero if it never leads. Who may lead advances soon
- * after it began. leave() ends the waiting before that. Thread: user.
- * Blocks: advance() of a caller that leads, for its batch; else never.
+ * enqueues, and chooses the caller if it may lead and nobody does: up to
+ * `lead_by`, its limit; zero if it never leads. From then on the parker says
+ * when to look again, and advance() gives true when the request ran, leading
+ * meanwhile if the caller may. Who began advances soon.
+ * leave() ends the waiting before that. Thread: user. Blocks: advance() of a
+ * caller that leads, for its batch; else never.
  */
 void hf__session_begin(struct hf__session *, struct hf__request *,
                        struct hf__parker *, hf__time lead_by);

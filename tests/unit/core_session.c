@@ -238,3 +238,141 @@ TEST(who_finds_the_renewal_session_being_connected_fails_with_it)
     come_while_connecting(
         "fault+memory:early?io_timeout=1s&fault=delay:open:2:1h", HF_EUNAVAIL);
 }
+
+/* ---- at work elsewhere -------------------------------------------------- */
+
+/* Two requests of one caller, on a session each, and who else is there. */
+struct crossing {
+    hf_client *client;
+    struct hf__parker parker;
+    struct stay here;   /* the caller leads the first session for it */
+    struct stay there;  /* queued on the second, behind `before` */
+    struct stay before; /* leads the second */
+    struct stay behind; /* queued on the second as well, of another caller */
+    struct hf__bunch bunch;
+};
+
+static void run_both(void *arg)
+{
+    struct crossing *x = arg;
+
+    hf__bunch_add(&x->bunch, &x->client->main[0], &x->here.request);
+    hf__bunch_add(&x->bunch, &x->client->main[1], &x->there.request);
+    hf__session_run_bunch(&x->bunch, &x->parker, HF__NEVER);
+}
+
+static int queue_length(struct hf__session *s)
+{
+    int n = 0;
+    HF_SCOPED_LOCK(&s->mutex);
+
+    HF__LIST_EACH (link, &s->queue) {
+        n++;
+    }
+    return n;
+}
+
+/* While the caller leads the first session, the second is passed on: to the
+ * other caller, who waits until `limit`. All but the first is done before the
+ * first session's batch is. */
+static void pass_by(const char *url, hf__time limit)
+{
+    struct crossing x = {.client = open_store(url)};
+    struct hf__session *second = &x.client->main[1];
+    struct hf__test_thread *threads[3];
+
+    x.here.request.call = stay_there;
+    x.there.request.call = stay_there;
+    x.before = (struct stay){.session = second, .limit = HF__NEVER};
+    x.behind = (struct stay){.session = second, .limit = limit};
+    atomic_store(&x.there.may_go, true);
+    atomic_store(&x.behind.may_go, true);
+    threads[0] = hf__test_start(run_stay, &x.before);
+    await_there(&x.before);
+    threads[1] = hf__test_start(run_both, &x);
+    await_there(&x.here);
+    threads[2] = hf__test_start(run_stay, &x.behind);
+    while (queue_length(second) < 2) {
+        hf__test_pause_ms(1);
+    }
+    atomic_store(&x.before.may_go, true);
+    hf__test_join(threads[2]);
+    EXPECT_IS(x.behind.ending, HF__ENDING_RAN);
+    EXPECT(atomic_load(&x.there.is_there));
+    atomic_store(&x.here.may_go, true);
+    hf__test_join(threads[0]);
+    hf__test_join(threads[1]);
+    EXPECT_IS(x.bunch.members[1].ending, HF__ENDING_RAN);
+    hf_close(x.client);
+}
+
+TEST(who_leads_elsewhere_is_passed_by_for_another_caller)
+{
+    pass_by("memory:pass?connections=2", HF__NEVER);
+}
+
+TEST(who_leads_elsewhere_is_passed_by_for_the_runner)
+{
+    pass_by("memory:pass?connections=2&io_timeout=60s",
+            hf__after_ms(hf__now(), 50000));
+}
+
+TEST(without_a_thread_who_leads_elsewhere_leads_afterwards)
+{
+    struct crossing x = {.client = open_store("memory:pass?connections=2")};
+    struct hf__session *second = &x.client->main[1];
+    struct hf__test_thread *threads[2];
+
+    atomic_store(&refuses_runners, true);
+    x.here.request.call = stay_there;
+    x.there.request.call = stay_there;
+    x.before = (struct stay){.session = second, .limit = HF__NEVER};
+    atomic_store(&x.there.may_go, true);
+    threads[0] = hf__test_start(run_stay, &x.before);
+    await_there(&x.before);
+    threads[1] = hf__test_start(run_both, &x);
+    await_there(&x.here);
+    atomic_store(&x.before.may_go, true);
+    hf__test_join(threads[0]);
+    atomic_store(&x.here.may_go, true);
+    hf__test_join(threads[1]);
+    EXPECT_IS(x.bunch.members[1].ending, HF__ENDING_RAN);
+    hf_close(x.client);
+}
+
+TEST(who_was_chosen_and_leaves_passes_it_on)
+{
+    hf_client *client = open_store("memory:leaves");
+    struct hf__session *s = &client->main[0];
+    struct stay chosen = {.may_go = true};
+    struct stay next = {.session = s, .limit = HF__NEVER, .may_go = true};
+    struct hf__test_thread *thread = NULL;
+
+    chosen.request.call = stay_there;
+    hf__session_begin(s, &chosen.request, &chosen.parker, HF__NEVER);
+    thread = hf__test_start(run_stay, &next);
+    while (queue_length(s) < 2) {
+        hf__test_pause_ms(1);
+    }
+    EXPECT_IS(hf__session_leave(s, &chosen.request), HF__ENDING_WITHDRAWN);
+    hf__test_join(thread);
+    EXPECT_IS(next.ending, HF__ENDING_RAN);
+    EXPECT(!atomic_load(&chosen.is_there));
+    EXPECT(hf__parker_engage(&chosen.parker));
+    hf_close(client);
+}
+
+TEST(closing_ends_what_somebody_was_chosen_for)
+{
+    hf_client *client = open_store("memory:closes");
+    struct stay chosen = {.may_go = true};
+
+    chosen.request.call = stay_there;
+    hf__session_begin(&client->main[0], &chosen.request, &chosen.parker,
+                      HF__NEVER);
+    hf_close(client);
+    EXPECT_IS(chosen.request.progress, HF__PROGRESS_DONE);
+    EXPECT_IS(chosen.request.op.result, HF_EUNAVAIL);
+    EXPECT(!atomic_load(&chosen.is_there));
+    EXPECT(hf__parker_engage(&chosen.parker));
+}
