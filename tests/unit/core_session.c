@@ -160,85 +160,6 @@ TEST(without_a_thread_who_is_late_to_lead_leads_nevertheless)
     hf_close(client);
 }
 
-/* ---- connecting --------------------------------------------------------- */
-
-TEST(a_store_that_hangs_while_it_is_connected_is_a_risk_before_it_is_a_loss)
-{
-    hf_client *client = open_store("fault+memory:hangs?fault=delay:open:3-:1h");
-    hf_acquire_opts opts = HF_ACQUIRE_OPTS_INIT;
-    hf_lock *lock = NULL;
-    bool was_at_risk = false;
-
-    opts.lease_ms = 1200;
-    EXPECT_IS(hf_acquire(client, "job", &opts, &lock, NULL), HF_OK);
-    hf__mutex_lock(&client->renew.mutex);
-    client->renew.conn.is_dead = true; /* it died while nothing was asked */
-    hf__mutex_unlock(&client->renew.mutex);
-    while (hf_held(lock)) {
-        was_at_risk |= hf_state(lock) == HF_STATE_AT_RISK;
-        hf__test_pause_ms(2);
-    }
-    EXPECT(was_at_risk);
-    hf_free(lock);
-    hf_close(client);
-}
-
-/* ---- the renewal session ------------------------------------------------ */
-
-struct early {
-    hf_client *client;
-    int result;
-    hf_lock *lock;
-};
-
-static void acquire_first(void *arg)
-{
-    struct early *e = arg;
-
-    e->result = acquire(e->client, "first", 0, &e->lock, NULL);
-}
-
-static bool is_connecting(struct hf__session *s)
-{
-    HF_SCOPED_LOCK(&s->mutex);
-    return s->is_executing;
-}
-
-/* Two come at once, the second while the renewal session is being connected
- * for the first: both fare alike. */
-static void come_while_connecting(const char *url, int result)
-{
-    struct early first = {.client = open_store(url)};
-    struct hf__session *renew = &first.client->renew;
-    struct hf__test_thread *thread = hf__test_start(acquire_first, &first);
-    hf_lock *lock = NULL;
-
-    while (!is_connecting(renew)) {
-        hf__test_pause_ms(1);
-    }
-    EXPECT_IS(acquire(first.client, "second", 0, &lock, NULL), result);
-    EXPECT_IS(atomic_load(&first.client->counters.connects),
-              result == HF_OK ? 2 : 1);
-    hf__test_join(thread);
-    EXPECT_IS(first.result, result);
-    hf_free(lock);
-    EXPECT_IS(acquire(first.client, "third", 0, &lock, NULL), HF_OK);
-    hf_free(lock);
-    hf_free(first.lock);
-    hf_close(first.client);
-}
-
-TEST(nothing_is_granted_before_it_can_be_renewed)
-{
-    come_while_connecting("fault+memory:early?fault=delay:open:2:500ms", HF_OK);
-}
-
-TEST(who_finds_the_renewal_session_being_connected_fails_with_it)
-{
-    come_while_connecting(
-        "fault+memory:early?io_timeout=1s&fault=delay:open:2:1h", HF_EUNAVAIL);
-}
-
 /* ---- at work elsewhere -------------------------------------------------- */
 
 /* Two requests of one caller, on a session each, and who else is there. */
@@ -375,4 +296,43 @@ TEST(closing_ends_what_somebody_was_chosen_for)
     EXPECT_IS(chosen.request.op.result, HF_EUNAVAIL);
     EXPECT(!atomic_load(&chosen.is_there));
     EXPECT(hf__parker_engage(&chosen.parker));
+}
+
+TEST(who_never_leads_and_has_yet_to_step_keeps_nobody_waiting)
+{
+    hf_client *client = open_store("memory:begun");
+    struct hf__session *s = &client->main[0];
+    struct stay begun = {.may_go = true};
+    struct stay next = {.session = s, .limit = HF__NEVER, .may_go = true};
+
+    atomic_store(&refuses_runners, true);
+    begun.request.call = stay_there;
+    hf__session_begin(s, &begun.request, &begun.parker, (hf__time){0});
+    run_stay(&next);
+    EXPECT_IS(next.ending, HF__ENDING_RAN);
+    EXPECT(hf__session_advance(s, &begun.request));
+    hf_close(client);
+}
+
+static void note_done(struct hf__request *q)
+{
+    atomic_store(&((struct stay *)q)->is_there, true);
+}
+
+TEST(what_is_submitted_waits_for_nobody_who_has_yet_to_step)
+{
+    hf_client *client = open_store("memory:begun");
+    struct hf__session *s = &client->main[0];
+    struct stay begun = {.may_go = true};
+    struct stay sent = {.may_go = true};
+
+    EXPECT_IS(hf__session_start_runner(s), HF_OK);
+    begun.request.call = stay_there;
+    hf__session_begin(s, &begun.request, &begun.parker, (hf__time){0});
+    sent.request.call = stay_there;
+    sent.request.done = note_done;
+    hf__session_submit(s, &sent.request);
+    await_there(&sent);
+    EXPECT(hf__session_advance(s, &begun.request));
+    hf_close(client);
 }
