@@ -24,7 +24,9 @@ void hf__keeper_fini(struct hf__keeper *k)
     hf__mutex_fini(&k->mutex);
 }
 
-/* The next duty that is due, or nearly; taken out. Under the mutex. */
+/* The next duty that is due, or nearly; taken out. Under the mutex. It is early
+ * once in a round: who asks for the same moment again is left until then, or it
+ * would be taken for ever, and nobody behind it. */
 static struct hf__duty *take_due(struct hf__keeper *k, hf__time now)
 {
     struct hf__timer *first = hf__heap_first(&k->heap);
@@ -34,8 +36,12 @@ static struct hf__duty *take_due(struct hf__keeper *k, hf__time now)
         return NULL;
     }
     d = HF__ELEMENT(first, struct hf__duty, timer);
-    if (hf__before(hf__after_ns(now, d->slack_ns), first->due)) {
-        return NULL;
+    if (hf__before(now, first->due)) {
+        if (d->early_in == k->round ||
+            hf__before(hf__after_ns(now, d->slack_ns), first->due)) {
+            return NULL;
+        }
+        d->early_in = k->round;
     }
     hf__heap_remove(&k->heap, first);
     return d;
@@ -78,6 +84,7 @@ static void fire_due(struct hf__keeper *k)
     if (first == NULL || hf__before(now, first->due)) {
         return;
     }
+    k->round++;
     while ((d = take_due(k, now)) != NULL) {
         fire(k, d, now);
     }

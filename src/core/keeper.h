@@ -17,9 +17,9 @@
  * the keeper, and may set the timer again; it must not block on a store. */
 struct hf__duty {
     struct hf__timer timer;
-    int64_t slack_ns; /* may fire so much early, to go with others; set with
-                         the timer. Who fires early must not ask for the same
-                         moment again */
+    int64_t slack_ns;  /* may fire so much early, to go with others; set with
+                          the timer */
+    unsigned early_in; /* round in which it did so last */
     void (*fire)(struct hf__duty *, hf__time now);
 };
 
@@ -31,6 +31,7 @@ struct hf__keeper {
     struct hf__duty *firing; /* now, without the mutex */
     struct hf__parker quiet; /* unparked when firing ends */
     hf__time sleeps_until;   /* or was poked for; past while it is awake */
+    unsigned round;          /* the number of times that something was due */
     unsigned thread_id;      /* of the keeper's thread; 0 before it runs */
     bool is_closing;
 };
