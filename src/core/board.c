@@ -12,10 +12,11 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* Who tells what, on the teller's stack: the notice may be freed meanwhile. */
+/* Who tells what, on the teller's stack. The notice may be freed meanwhile, and
+ * another be made where it was: its serial number tells which it is. */
 struct teller {
     struct hf__link link;
-    struct hf__notice *notice; /* NULL: none just now */
+    uint64_t serial; /* 0: none just now */
     unsigned thread;
 };
 
@@ -95,6 +96,9 @@ void hf__board_post(struct hf__board *b, struct hf__notice *n)
     if (b->is_closed || !hf__list_is_empty(&n->link)) {
         return;
     }
+    if (n->serial == 0) {
+        n->serial = ++b->last_serial;
+    }
     hf__list_push(&b->notices, &n->link);
     if (b->count++ == 0) {
         show(b);
@@ -102,13 +106,13 @@ void hf__board_post(struct hf__board *b, struct hf__notice *n)
 }
 
 /* Under the mutex. A callback may itself let go of what it is told about. */
-static bool is_told_elsewhere(const struct hf__board *b,
-                              const struct hf__notice *n, unsigned self)
+static bool is_told_elsewhere(const struct hf__board *b, uint64_t serial,
+                              unsigned self)
 {
     HF__LIST_EACH (link, &b->tellers) {
         const struct teller *t = HF__ELEMENT(link, struct teller, link);
 
-        if (t->notice == n && t->thread != self) {
+        if (t->serial == serial && t->thread != self) {
             return true;
         }
     }
@@ -117,16 +121,18 @@ static bool is_told_elsewhere(const struct hf__board *b,
 
 bool hf__board_retract(struct hf__board *b, struct hf__notice *n)
 {
+    uint64_t serial = 0;
     unsigned self = 0;
 
     hf__mutex_lock(&b->mutex);
+    serial = n->serial;
     if (!hf__list_is_empty(&n->link)) {
         take_off(b, n);
         hf__mutex_unlock(&b->mutex);
         return true;
     }
-    self = hf__list_is_empty(&b->tellers) ? 0 : hf__thread_id();
-    while (self != 0 && is_told_elsewhere(b, n, self)) {
+    self = serial == 0 || hf__list_is_empty(&b->tellers) ? 0 : hf__thread_id();
+    while (self != 0 && is_told_elsewhere(b, serial, self)) {
         unsigned seen = hf__parker_seen(&b->told);
 
         hf__mutex_unlock(&b->mutex);
@@ -144,7 +150,7 @@ __attribute__((noinline)) static void begin_telling(struct hf__board *b,
                                                     struct teller *t)
 {
     t->thread = hf__thread_id();
-    t->notice = NULL;
+    t->serial = 0;
     hf__list_push(&b->tellers, &t->link);
 }
 
@@ -156,13 +162,16 @@ static int tell(struct hf__board *b, int most)
 
     begin_telling(b, &t);
     while (n < most && !hf__list_is_empty(&b->notices)) {
-        t.notice = HF__ELEMENT(b->notices.next, struct hf__notice, link);
-        take_off(b, t.notice);
+        struct hf__notice *notice =
+            HF__ELEMENT(b->notices.next, struct hf__notice, link);
+
+        take_off(b, notice);
         n++;
+        t.serial = notice->serial;
         hf__mutex_unlock(&b->mutex);
-        t.notice->tell(t.notice);
+        notice->tell(notice);
         hf__mutex_lock(&b->mutex);
-        t.notice = NULL;
+        t.serial = 0;
         hf__unpark(&b->told);
     }
     hf__list_remove(&t.link);

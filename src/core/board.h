@@ -14,6 +14,9 @@
 
 struct hf__notice {
     struct hf__link link;
+    /* Given when it is posted first, and kept; 0 until then, as in a new one.
+     * Under the board's mutex. */
+    uint64_t serial;
     /* Calls the application. The notice is off the board, and may be freed
      * meanwhile. */
     void (*tell)(struct hf__notice *);
@@ -23,6 +26,7 @@ struct hf__board {
     struct hf__mutex mutex;
     struct hf__link notices;
     int count;
+    uint64_t last_serial;
     int fd;                  /* −1 until somebody asks for it */
     bool is_closed;          /* nobody will dispatch any more */
     struct hf__link tellers; /* who is in a callback now */
