@@ -212,6 +212,20 @@ static void count_all(const struct hf__bells *bells, int by)
                   by, lobby + offsetof(struct hf__lobby, grace));
 }
 
+static void set_tag(const struct hf__bells *bells, size_t at, unsigned tag)
+{
+    hf__words_set(bells->words, at + offsetof(struct hf__bell, tag), tag);
+}
+
+/*
+ * Where sleepers of two names are, neither name may be left as the tag. Each
+ * sleeper counts itself before it reads the tag; who sets its own looks at the
+ * count again behind that. Another that is counted by then makes it zero; one
+ * that is not reads the tag after it was set, finds that it is not its own, and
+ * makes it zero itself. Two of one name may make it zero as well: both are
+ * woken then. Until a tag that came late is zero, a wake can go to the wrong
+ * sleeper: the right one looks by itself.
+ */
 void hf__bells_arm(struct hf__bells *bells, struct hf__chime name,
                    bool is_alone)
 {
@@ -222,9 +236,16 @@ void hf__bells_arm(struct hf__bells *bells, struct hf__chime name,
     count_all(bells, 1);
     count(bells, at, offsetof(struct hf__bell, sleepers), 1);
     bell = read_bell(bells, at);
-    if (bell.tag != tag) {
-        hf__words_set(bells->words, at + offsetof(struct hf__bell, tag),
-                      bell.sleepers <= 1 ? tag : 0);
+    if (bell.tag == tag) {
+        return;
+    }
+    if (bell.sleepers <= 1) {
+        set_tag(bells, at, tag);
+        hf__barrier();
+        bell = read_bell(bells, at);
+    }
+    if (bell.sleepers > 1) {
+        set_tag(bells, at, 0);
     }
 }
 

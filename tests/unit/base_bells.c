@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Bells: rung only while somebody sleeps. Stamps of those in line: each its
- * own, also where many are near each other.
+ * own, also where many are near each other. Sleepers who come at once: in every
+ * order of their steps, which they take when they are told to, by the linker's
+ * --wrap.
  */
 #include "src/base/bells.h"
 #include "tests/lib/test.h"
@@ -169,4 +171,136 @@ TEST(a_grace_is_seen_in_the_lobby)
     EXPECT(!hf__bells_must_hold_back(&bells, chime_of(&other), &lobby, now));
     now = hf__after_ms(now, 2L * HF__GRACE_MS);
     EXPECT(!hf__bells_must_hold_back(&bells, chime_of(&name), &lobby, now));
+}
+
+/* ---- two who come at once */
+
+#define STEPS 6 /* of one who comes, at most */
+
+struct sleeper {
+    struct token name;
+    atomic_int asked; /* for leave to take so many steps */
+    atomic_int given;
+    atomic_bool sleeps;
+};
+
+static _Thread_local struct sleeper *self;
+
+static void ask_for_step(void)
+{
+    int step = 0;
+
+    if (self == NULL) {
+        return;
+    }
+    step = atomic_fetch_add(&self->asked, 1) + 1;
+    while (atomic_load(&self->given) < step) {
+        hf__thread_yield();
+    }
+}
+
+void __real_hf__words_add(const struct hf__words *, size_t, int, size_t);
+void __wrap_hf__words_add(const struct hf__words *, size_t, int, size_t);
+void __wrap_hf__words_add(const struct hf__words *w, size_t at, int by,
+                          size_t idle)
+{
+    ask_for_step();
+    __real_hf__words_add(w, at, by, idle);
+}
+
+void __real_hf__words_read(const struct hf__words *, size_t, void *, size_t);
+void __wrap_hf__words_read(const struct hf__words *, size_t, void *, size_t);
+void __wrap_hf__words_read(const struct hf__words *w, size_t at, void *value,
+                           size_t size)
+{
+    ask_for_step();
+    __real_hf__words_read(w, at, value, size);
+}
+
+void __real_hf__words_set(const struct hf__words *, size_t, unsigned);
+void __wrap_hf__words_set(const struct hf__words *, size_t, unsigned);
+void __wrap_hf__words_set(const struct hf__words *w, size_t at, unsigned value)
+{
+    ask_for_step();
+    __real_hf__words_set(w, at, value);
+}
+
+static void go_to_sleep(void *arg)
+{
+    self = arg;
+    hf__bells_arm(&bells, chime_of(&self->name), true);
+    atomic_store(&self->sleeps, true);
+}
+
+/* Until it sleeps or asks for its next step. */
+static void await_next(struct sleeper *s)
+{
+    while (!atomic_load(&s->sleeps) &&
+           atomic_load(&s->asked) == atomic_load(&s->given)) {
+        hf__thread_yield();
+    }
+}
+
+static void let_step(struct sleeper *s)
+{
+    await_next(s);
+    if (!atomic_load(&s->sleeps)) {
+        atomic_fetch_add(&s->given, 1);
+        await_next(s);
+    }
+}
+
+/* Bit i of the order says who takes the i-th step. */
+static void come_at_once(struct sleeper s[2], unsigned order)
+{
+    struct hf__test_thread *threads[2];
+
+    for (int i = 0; i < 2; i++) {
+        threads[i] = hf__test_start(go_to_sleep, &s[i]);
+    }
+    for (int i = 0; i < 2 * STEPS; i++) {
+        let_step(&s[order >> i & 1]);
+    }
+    for (int i = 0; i < 2; i++) {
+        EXPECT(atomic_load(&s[i].sleeps));
+        hf__test_join(threads[i]);
+    }
+}
+
+static struct token one_at_the_same_bell(const struct token *name)
+{
+    for (unsigned i = 2;; i++) {
+        struct token other = numbered(i);
+
+        if (hf__bell_index(chime_of(&other)) ==
+            hf__bell_index(chime_of(name))) {
+            return other;
+        }
+    }
+}
+
+/* Who has slept there before leaves its tag: nobody, one of them, the other. */
+TEST_WITHIN(120, of_two_names_at_one_bell_none_is_its_tag)
+{
+    struct token name = numbered(1);
+    struct token other = one_at_the_same_bell(&name);
+    const struct hf__bell *bell = &belfry.bell[hf__bell_index(chime_of(&name))];
+
+    for (unsigned order = 0; order < 1u << 2 * STEPS; order++) {
+        for (int before = 0; before < 3; before++) {
+            struct sleeper s[2] = {{.name = name}, {.name = other}};
+
+            if (__builtin_popcount(order) != STEPS) {
+                continue;
+            }
+            begin_bells();
+            if (before > 0) {
+                hf__bells_arm(&bells, chime_of(&s[before - 1].name), true);
+                hf__bells_disarm(&bells, chime_of(&s[before - 1].name), true);
+            }
+            come_at_once(s, order);
+            EXPECT_IS(atomic_load(&bell->sleepers), 2);
+            EXPECT_IS(atomic_load(&bell->tag), 0);
+        }
+    }
 }
