@@ -53,6 +53,18 @@ static inline int64_t hf__between_ns(hf__time a, hf__time b)
     return b.ns - a.ns;
 }
 
+/* Microseconds, some 140 years: nothing that we wrote is further from zero. */
+#define HF__TIME_END (INT64_C(1) << 52)
+
+/* What others may have written, within bounds in which a few are added and
+ * subtracted, or one is multiplied by a thousand, without overflow. */
+static inline int64_t hf__time_bounded(int64_t t)
+{
+    return t > HF__TIME_END    ? HF__TIME_END
+           : t < -HF__TIME_END ? -HF__TIME_END
+                               : t;
+}
+
 /* Stops at HF__NEVER instead of overflowing. */
 HF_MODULE_API hf__time hf__after_ns(hf__time t, int64_t ns);
 hf__time hf__after_us(hf__time t, int64_t us);

@@ -222,6 +222,63 @@ TEST(a_detached_grant_outlives_a_restart_by_the_wall_clock)
     EXPECT_IS(release(&me, "released"), HF_OK);
 }
 
+/* As who may write the file can have it. */
+static void edit(const char *path, size_t time_at, int64_t us)
+{
+    struct hf__file_slots slots;
+
+    read_slots(path, &slots);
+    for (int i = 0; i < 2; i++) {
+        memcpy(slots.slot[i].bytes + time_at, &us, sizeof us);
+        hf__file_record_seal(&slots.slot[i].record);
+    }
+    write_bytes(path, &slots, sizeof slots);
+}
+
+#define AT(member) offsetof(struct hf__file_record, member)
+
+/* Held or kept closed, in this boot or another, with one time edited. */
+static void expect_sense(struct peer *me, const char *name, size_t time_at,
+                         int way)
+{
+    const char *path = file_of(name);
+    const char *own = name + strlen("test:");
+    int64_t end_us = (way & 1) != 0 ? INT64_MAX : INT64_MIN;
+    bool is_kept = (way & 2) != 0;
+    bool has_fired = false;
+
+    begin_anew(me);
+    EXPECT_IS(acquire(me, own, 60000), HF_OK);
+    if (is_kept) {
+        edit(path, AT(keep_us), 1000000);
+        EXPECT_IS(release(me, own), HF_OK);
+    }
+    if ((way & 4) != 0) {
+        age(path, 0);
+    }
+    edit(path, time_at, end_us);
+    begin_anew(me);
+    EXPECT_IS(inspect(me, own), HF_OK);
+    EXPECT(is_kept || time_at != AT(expires_us) ||
+           me->record.is_held == (end_us > 0));
+    EXPECT_IS(wait_for(me, own, 1, &has_fired), HF_OK);
+    EXPECT_IS(has_fired, !me->record.is_held && !me->record.is_kept);
+    EXPECT_IS(acquire(me, own, 60000), has_fired ? HF_OK : HF_BUSY);
+}
+
+TEST(times_out_of_range_are_at_their_ends)
+{
+    char name[32];
+    PEER(me);
+
+    for (size_t at = AT(expires_us); at <= AT(freed_at_us); at += 8) {
+        for (int way = 0; way < 8; way++) {
+            (void)snprintf(name, sizeof name, "test:job%zu%d", at, way);
+            expect_sense(&me, name, at, way);
+        }
+    }
+}
+
 TEST(what_was_changed_before_the_start_is_told_by_two_clocks)
 {
     int64_t wall_us = INT64_C(1700000000000000);

@@ -99,6 +99,16 @@ static bool is_twin(const struct hf__file_record *torn,
     return memcmp(torn, whole, offsetof(struct hf__file_record, sequence)) == 0;
 }
 
+/* Whoever may write the file can have sealed any times. */
+static void bound_times(struct hf__file_record *r)
+{
+    r->expires_us = hf__time_bounded(r->expires_us);
+    r->keep_until_us = hf__time_bounded(r->keep_until_us);
+    r->keep_us = hf__time_bounded(r->keep_us);
+    r->acquired_at_us = hf__time_bounded(r->acquired_at_us);
+    r->freed_at_us = hf__time_bounded(r->freed_at_us);
+}
+
 enum hf__file_finding hf__file_record_pick(const struct hf__file_slots *slots,
                                            size_t length,
                                            const struct hf__key *key,
@@ -127,6 +137,7 @@ enum hf__file_finding hf__file_record_pick(const struct hf__file_slots *slots,
         return HF__FOUND_OTHER;
     }
     *ret_record = *best;
+    bound_times(ret_record);
     return a_is_whole && b_is_whole ? HF__FOUND : HF__FOUND_TORN;
 }
 

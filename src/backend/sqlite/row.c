@@ -36,10 +36,6 @@ enum column {
     COLUMN_IS_BROKEN
 };
 
-/* Microseconds, some 140 years: later than what hf__time can hold is nothing
- * that we wrote. */
-#define TIME_END (INT64_C(1) << 52)
-
 void hf__row_set_clock(struct hf__sqlite *s)
 {
     s->now_us = hf__now().ns / 1000;
@@ -64,13 +60,10 @@ void hf__bind_text(sqlite3_stmt *statement, int at, const char *text)
     (void)sqlite3_bind_text(statement, at, text, -1, SQLITE_STATIC);
 }
 
-/* The number, within bounds in which adding and subtracting times is safe:
- * the record may have been edited by hand. */
+/* The record may have been edited by hand. */
 static int64_t time_of(sqlite3_stmt *statement, enum column column)
 {
-    int64_t us = sqlite3_column_int64(statement, (int)column);
-
-    return us > TIME_END ? TIME_END : us < -TIME_END ? -TIME_END : us;
+    return hf__time_bounded(sqlite3_column_int64(statement, (int)column));
 }
 
 static const char *text_of(sqlite3_stmt *statement, int column)
