@@ -58,6 +58,20 @@ static uint64_t fence_in(const redisReply *reply)
                                                          : (uint64_t)fence;
 }
 
+int64_t hf__answer_time(const redisReply *reply)
+{
+    int64_t seconds = 0;
+
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2) {
+        return 0;
+    }
+    seconds = number_in(reply->element[0]);
+    if (seconds < 0 || seconds > HF__TIME_END / 1000000) {
+        return 0;
+    }
+    return seconds * 1000000 + hf__time_bounded(number_in(reply->element[1]));
+}
+
 static void read_text(const redisReply *reply, char *to, size_t size)
 {
     size_t length = 0;

@@ -70,6 +70,8 @@ const redisReply *hf__many_reply(const redisReply *, int i, int n);
 /* Read its reply, an error included. INSPECT adds to op->ret_crowd. */
 void hf__answer_read(const redisReply *, const struct hf__op *,
                      struct hf__answer *);
+/* What TIME answers, in microseconds; 0: it is no time. */
+int64_t hf__answer_time(const redisReply *);
 /* The answer is the operation's result. */
 void hf__answer_give(const struct hf__answer *, struct hf__op *);
 

@@ -327,12 +327,10 @@ static int check_clock(struct findings *f)
     hf__args_begin(&args, "TIME");
     r = hf__check_ask(f->c, &args, &reply);
     after = hf__wall_us();
-    if (r != HF_OK || reply->type != REDIS_REPLY_ARRAY ||
-        reply->elements != 2) {
+    theirs = r == HF_OK ? hf__answer_time(reply) : 0;
+    if (theirs == 0) {
         return r;
     }
-    theirs = strtoll(reply->element[0]->str, NULL, 10) * 1000000 +
-             strtoll(reply->element[1]->str, NULL, 10);
     (void)snprintf(value, sizeof value, "%+" PRId64 " ms (± %" PRId64 ")",
                    (theirs - (before / 2 + after / 2)) / 1000,
                    (after - before) / 2000 + 1);

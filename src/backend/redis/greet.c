@@ -174,7 +174,7 @@ static void read_info(struct hf__peer *p, const char *info)
     s->has_aof = read_number(info, "aof_enabled") != 0;
     s->is_loading = read_number(info, "loading") != 0;
     s->replicas = (int)read_number(info, "connected_slaves");
-    s->uptime_s = read_number(info, "uptime_in_seconds");
+    s->uptime_s = hf__time_bounded(read_number(info, "uptime_in_seconds"));
     s->place = s->run_id[0] != '\0'
                    ? hf__hash(s->run_id, strlen(s->run_id))
                    : hf__hash(p->target.shown, strlen(p->target.shown));

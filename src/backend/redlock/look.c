@@ -12,7 +12,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- list() */
@@ -205,25 +204,18 @@ struct checking {
     int64_t asked_us;
 };
 
-static int64_t number(const redisReply *reply)
-{
-    return reply->str == NULL ? 0 : strtoll(reply->str, NULL, 10);
-}
-
 static void take_clock(struct hf__redlock *s, int member, int at,
                        const redisReply *reply)
 {
     struct checking *c = s->arg;
     int64_t now = hf__wall_us();
+    int64_t theirs = reply == NULL ? 0 : hf__answer_time(reply);
 
     (void)at;
     c->out &= ~(1u << member);
-    if (reply != NULL && reply->type == REDIS_REPLY_ARRAY &&
-        reply->elements == 2) {
+    if (theirs != 0) {
         c->has_clock |= 1u << member;
-        c->ahead_us[member] = number(reply->element[0]) * 1000000 +
-                              number(reply->element[1]) -
-                              (c->asked_us / 2 + now / 2);
+        c->ahead_us[member] = theirs - (c->asked_us / 2 + now / 2);
     }
 }
 

@@ -117,8 +117,7 @@ static void take_history(struct hf__memory *y, const redisReply *reply)
 /* A mark of the future is from before its clock was set back. */
 static void take_clock(struct hf__memory *y, const redisReply *reply)
 {
-    y->server_us = strtoll(text_at(reply, 0), NULL, 10) * 1000000 +
-                   strtoll(text_at(reply, 1), NULL, 10);
+    y->server_us = hf__answer_time(reply);
     if (!y->is_unseen && y->since_us > y->server_us) {
         y->is_unmarked = true;
         y->is_wrong = true;
