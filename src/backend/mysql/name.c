@@ -134,7 +134,7 @@ static void read_ticket(char *const *row, const unsigned long *lengths,
 
     is_ours = read_manner(row, &t->manner) && is_ours;
     t->seq = hf__column_u64(row[NUMBER]);
-    t->idle_us = -hf__column_i64(row[LEFT]);
+    t->idle_us = -hf__time_bounded(hf__column_i64(row[LEFT]));
     t->since = hf__column_i64(row[SINCE]);
     t->presence =
         is_ours ? presence_of(t, hf__column_i64(row[C]) != 0) : HF__LEFT_LINE;
