@@ -45,7 +45,7 @@ static int await(const struct cleaning *c, struct hf__zk_calls *calls)
  * folder was made. */
 static bool is_idle(const struct cleaning *c, const struct hf__zk_answer *a)
 {
-    int64_t since_us = a->stat.mtime * 1000;
+    int64_t since_us = hf__time_bounded(a->stat.mtime) * 1000;
 
     return a->rc == ZOK && a->stat.numChildren == 0 &&
            hf__wall_us() - since_us >= c->g->idle_us;
