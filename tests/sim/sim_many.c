@@ -105,6 +105,9 @@ bool hf__many_begin(struct hf__sim_client *c)
 {
     struct hf__sim_many *m = c->many;
 
+    if (m->phase != HF__MANY_IDLE) {
+        return false; /* one more wish would forget who has a part in it */
+    }
     for (int i = 0; i < m->names; i++) {
         if (!is_quiet(&m->clients[i])) {
             return false;
