@@ -61,6 +61,8 @@ TEST_WITHIN(7200, every_schedule_keeps_the_promises)
 static const uint64_t once_failed[] = {
     /* A process wanted several names before its last such wish had ended. */
     UINT64_C(1795590266119890),
+    /* A member that had forgotten the last holder confirmed the one before. */
+    UINT64_C(313629),
 };
 
 TEST(seeds_that_once_failed_keep_the_promises)

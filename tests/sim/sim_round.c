@@ -147,11 +147,11 @@ bool hf__round_note(struct hf__sim_client *c, struct hf__round *round,
                   hf__driver_is_mutant(c, HF__MUTANT_COUNTS_RESTARTED) ||
                   hf__store_counts(c->plan, m->uptime_ns);
 
-    if (m->op == HF__OP_ACQUIRE && result == HF_OK && !counts) {
-        /* It may have forgotten a grant that still runs elsewhere. What it
-         * gave is ours all the same, and given back. */
+    if (!counts) {
+        /* It may have forgotten a grant that still runs elsewhere, and confirm
+         * the one before. What it gave is ours all the same, and given back. */
+        c->is_uncertain |= m->op == HF__OP_ACQUIRE && result == HF_OK;
         result = HF_EUNAVAIL;
-        c->is_uncertain = true;
         c->tally->not_counted++;
     }
     if (result == HF_LOST) {
