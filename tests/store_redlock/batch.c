@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Batches as the core sends them, past it: how long each operation of one waits
- * for members that are slow, and what goes out of one that is interrupted.
+ * for members that are slow, what goes out of one that is interrupted, and who
+ * confirms a renewal.
  */
 #include "src/backend/redlock/redlock.h"
 #include "tests/servers/proxy.h"
@@ -166,4 +167,47 @@ TEST_WITHIN(60, who_is_interrupted_claims_nothing_and_gives_back)
     for (int i = 0; i < 3; i++) {
         EXPECT_TEXT(hf__redis_command(member(i), "EXISTS holdfast:{a}"), "0");
     }
+}
+
+/* ---- a renewal of what is over */
+
+static bool has_token(int i, const char *token)
+{
+    return strcmp(token_at(i, "a"), token) == 0;
+}
+
+/* As of who adopts: one has never heard of the grant after, another has
+ * forgotten it, and both make the renewed one anew. */
+TEST_WITHIN(60, one_that_forgot_confirms_no_renewal_of_what_was_before)
+{
+    AUTO_GROUP *g = forgetful_group(3);
+    struct hf__op a = op_of(HF__OP_ACQUIRE, "holdfast:a", 1000);
+    struct hf__op b = op_of(HF__OP_ACQUIRE, "holdfast:a", 4000);
+    char token[33];
+    bool are_told = false;
+    int64_t start;
+
+    EXPECT_IS(hf__redis_group_size(g), 3);
+    say_options("longest_lease=4s");
+    hf_close(open_counted());
+    open_session(url_of(~0U, "longest_lease=4s"));
+    run(&a, NULL);
+    EXPECT_IS(a.result, HF_OK);
+    snprintf(token, sizeof token, "%s", token_at(0, "a"));
+    hf__test_pause_ms(1100);
+    memset(b.token.bytes, 'b', sizeof b.token.bytes);
+    run(&b, NULL);
+    EXPECT_IS(b.result, HF_OK);
+    clear_at(2, "a");
+    start = hf__test_now_ms();
+    hf__redis_kill(member(1));
+    hf__redis_restart(member(1), NULL);
+    a.kind = HF__OP_RENEW;
+    while (!are_told) {
+        are_told = has_token(1, token) && has_token(2, token);
+        run(&a, NULL);
+        EXPECT_SOON(since(start), 3000); /* else it counts again */
+        EXPECT_SAFE(a.result != HF_OK);
+    }
+    hf__redlock_backend.close(&session);
 }
