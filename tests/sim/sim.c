@@ -63,6 +63,10 @@ static const uint64_t once_failed[] = {
     UINT64_C(1795590266119890),
     /* A member that had forgotten the last holder confirmed the one before. */
     UINT64_C(313629),
+    /* A renewal failed several times, and each put off the next try. */
+    UINT64_C(1795595219575066),
+    /* The renewal of an adoption that was given up counted as a holder's. */
+    UINT64_C(1795595319336494),
 };
 
 TEST(seeds_that_once_failed_keep_the_promises)

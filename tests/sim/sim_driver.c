@@ -66,7 +66,9 @@ static void hear_late(struct hf__sim_client *c, const struct hf__message *m)
         m->next_token != c->token) {
         hf__debt_owe(c, m->next_token, 1u << m->member);
     }
-    if (m->op == HF__OP_RENEW && m->token == c->token && c->plan->hears_late &&
+    /* That nothing came was counted once; and who adopts holds nothing yet. */
+    if (m->op == HF__OP_RENEW && m->result >= 0 && m->token == c->token &&
+        c->grant.phase != HF__PHASE_CLAIMING && c->plan->hears_late &&
         (c->plan->model == HF__MODEL_ROW ||
          c->plan->model == HF__MODEL_CROWD)) {
         struct hf__round late = {.token = m->token,
