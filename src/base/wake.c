@@ -206,6 +206,11 @@ void hf__parker_disengage(struct hf__parker *p)
     atomic_store(&p->is_engaged, false);
 }
 
+bool hf__parker_is_engaged(const struct hf__parker *p)
+{
+    return atomic_load(&p->is_engaged);
+}
+
 void hf__futex_wait_shared(atomic_uint *word, unsigned seen, hf__time limit)
 {
     if (!futex_wait(word, seen, limit, 0)) {

@@ -47,6 +47,7 @@ HF_MODULE_API void hf__unpark_end(atomic_uint *word);
  * False: it has already. Thread: any. */
 HF_MUST_CHECK bool hf__parker_engage(struct hf__parker *);
 void hf__parker_disengage(struct hf__parker *);
+bool hf__parker_is_engaged(const struct hf__parker *);
 
 /*
  * The same on a word in shared memory, between processes; none of them follows

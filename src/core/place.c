@@ -82,27 +82,45 @@ static bool is_first(const struct hf__claim *c)
             c->place->holder == NULL);
 }
 
-/* NULL: nobody waits for a turn that may be had. */
-static struct hf__claim *next_asker(struct hf__place *p)
+/* Will it use its turn at once? Not who can't use it, or executes a batch
+ * elsewhere, which may take long. */
+static bool is_prompt(const struct hf__claim *c)
+{
+    return is_first(c) && !hf__parker_is_engaged(c->parker);
+}
+
+/* Turns are in the order of asking, or who asks in a loop would leave those
+ * before it no moment. */
+static bool is_its_turn(const struct hf__claim *own)
+{
+    HF__LIST_EACH (link, &own->place->askers) {
+        struct hf__claim *c = HF__ELEMENT(link, struct hf__claim, asker);
+
+        if (c == own) {
+            break;
+        }
+        if (is_prompt(c)) {
+            return false;
+        }
+    }
+    return own->place->unsettled == 0;
+}
+
+/* The next, alone, for only one can have the turn; and who is before it. */
+static void wake_asker(struct hf__place *p)
 {
     HF__LIST_EACH (link, &p->askers) {
         struct hf__claim *c = HF__ELEMENT(link, struct hf__claim, asker);
 
-        if (is_first(c)) {
-            return c;
+        if (p->unsettled > 0) {
+            break;
         }
-    }
-    return NULL;
-}
-
-/* In their order, or who asks in a loop would leave those before it no moment;
- * and one by one, for only one of them can have the turn. */
-static void wake_asker(struct hf__place *p)
-{
-    struct hf__claim *next = p->unsettled > 0 ? NULL : next_asker(p);
-
-    if (next != NULL) {
-        hf__unpark(next->parker);
+        if (is_first(c)) {
+            hf__unpark(c->parker);
+        }
+        if (is_prompt(c)) {
+            break;
+        }
     }
 }
 
@@ -198,7 +216,7 @@ enum hf__turn hf__place_turn(struct hf__claim *c)
     if (hf__list_is_empty(&c->asker)) {
         hf__list_push(&c->place->askers, &c->asker);
     }
-    if (c->place->unsettled > 0 || next_asker(c->place) != c) {
+    if (!is_its_turn(c)) {
         return HF__TURN_WAIT;
     }
     hf__list_remove(&c->asker);

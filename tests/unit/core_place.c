@@ -133,6 +133,48 @@ TEST(who_leaves_passes_its_turn_on)
     hf_close(client);
 }
 
+/* Its thread leads a batch for another name: it comes later, and meanwhile the
+ * others need not wait for it. */
+TEST(who_is_at_work_elsewhere_keeps_nobody_from_asking)
+{
+    hf_client *client = NULL;
+    struct hf__claim *asks = NULL;
+    struct hf__claim *works = NULL;
+    struct hf__claim *next = NULL;
+    struct hf__claim *last = NULL;
+    unsigned before[3] = {0};
+
+    EXPECT_IS(hf_open("memory:works", NULL, &client, NULL), HF_OK);
+    asks = enter(client, 1, 1000);
+    works = enter(client, 1, 1000);
+    next = enter(client, 1, 1000);
+    last = enter(client, 1, 1000);
+    EXPECT_IS(hf__place_turn(asks), HF__TURN_ASK);
+    EXPECT_IS(hf__place_turn(works), HF__TURN_WAIT);
+    EXPECT_IS(hf__place_turn(next), HF__TURN_WAIT);
+    EXPECT_IS(hf__place_turn(last), HF__TURN_WAIT);
+    EXPECT(hf__parker_engage(works->parker));
+    before[0] = hf__parker_seen(works->parker);
+    before[1] = hf__parker_seen(next->parker);
+    before[2] = hf__parker_seen(last->parker);
+    hf__place_attempted(asks, HF_BUSY);
+    EXPECT_IS(woken(works, before[0]), 1);
+    EXPECT_IS(woken(next, before[1]), 1);
+    EXPECT_IS(woken(last, before[2]), 0);
+    EXPECT_IS(hf__place_turn(last), HF__TURN_WAIT);
+    EXPECT_IS(hf__place_turn(next), HF__TURN_ASK);
+    hf__parker_disengage(works->parker);
+    hf__place_attempted(next, HF_BUSY);
+    EXPECT_IS(hf__place_turn(last), HF__TURN_WAIT);
+    EXPECT_IS(hf__place_turn(works), HF__TURN_ASK);
+    hf__place_attempted(works, HF_BUSY);
+    leave(asks);
+    leave(works);
+    leave(next);
+    leave(last);
+    hf_close(client);
+}
+
 /* The lock was adopted while the first in line had the turn: it can't use it,
  * and others may still ask. */
 TEST(who_is_kept_by_a_holder_keeps_nobody_from_asking)
