@@ -208,16 +208,18 @@ static hf__time connect_by(const struct hf__session *s, int n, hf__time limit)
  * that there is time for another try. */
 static hf__time answer_by(const struct hf__session *s, int n, hf__time limit)
 {
-    hf__time now = hf__now();
+    int64_t least_us = INT64_MAX; /* most batches need no look at the clock */
 
     for (int i = 0; i < n; i++) {
         const struct hf__request *q = s->batch[i];
 
-        if (is_watchful(q) && q->op.lease_us > 0) {
-            limit = hf__earlier(limit, hf__after_us(now, q->op.lease_us / 6));
+        if (is_watchful(q) && q->op.lease_us > 0 && q->op.lease_us < least_us) {
+            least_us = q->op.lease_us;
         }
     }
-    return limit;
+    return least_us == INT64_MAX
+               ? limit
+               : hf__earlier(limit, hf__after_us(hf__now(), least_us / 6));
 }
 
 /* The connection could not be had, or died: say so where it is not said. */
