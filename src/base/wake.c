@@ -195,15 +195,17 @@ void hf__unpark(struct hf__parker *p)
     hf__unpark_end(hf__unpark_begin(p));
 }
 
+/* Once for each operation of a caller: ordered as taking and leaving a lock. */
 bool hf__parker_engage(struct hf__parker *p)
 {
-    return !atomic_load(&p->is_engaged) &&
-           !atomic_exchange(&p->is_engaged, true);
+    return !atomic_load_explicit(&p->is_engaged, memory_order_relaxed) &&
+           !atomic_exchange_explicit(&p->is_engaged, true,
+                                     memory_order_acquire);
 }
 
 void hf__parker_disengage(struct hf__parker *p)
 {
-    atomic_store(&p->is_engaged, false);
+    atomic_store_explicit(&p->is_engaged, false, memory_order_release);
 }
 
 bool hf__parker_is_engaged(const struct hf__parker *p)
