@@ -11,6 +11,7 @@
 
 /* A grant that was detached: whoever knows the token may adopt it, once. */
 struct hf__parcel {
+    int64_t until;  /* true time: a quorum's is adopted before */
     uint64_t token; /* 0: none */
     uint64_t fence;
     int64_t invoked;

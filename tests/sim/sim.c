@@ -62,7 +62,9 @@ static const uint64_t once_failed[] = {
     /* A process wanted several names before its last such wish had ended. */
     UINT64_C(1795590266119890),
     /* A member that had forgotten the last holder confirmed the one before. */
-    UINT64_C(313629),
+    UINT64_C(812507),
+    /* A grant was adopted that was over before most members forgot the next. */
+    UINT64_C(1795596251390228),
     /* A renewal failed several times, and each put off the next try. */
     UINT64_C(1795595219575066),
     /* The renewal of an adoption that was given up counted as a holder's. */

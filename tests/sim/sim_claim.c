@@ -275,6 +275,9 @@ bool hf__driver_adopt(struct hf__sim_client *c)
         return false;
     }
     c->resource->parcel.token = 0;
+    if (is_quorum(c) && c->world->now >= found.until) {
+        return false;
+    }
     hf__driver_begin(c);
     c->parcel = found;
     c->manner = found.manner;

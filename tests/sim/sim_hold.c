@@ -156,6 +156,15 @@ void hf__driver_renewed(struct hf__sim_client *c, const struct hf__round *done)
     }
 }
 
+/* Who adopts has looked while the lease ran, and renews within his limit; so
+ * nobody does who comes when members that forgot what followed count again:
+ * there a quorum makes anew what is renewed. */
+static int64_t adoptable_until(const struct hf__sim_client *c)
+{
+    return hf__driver_true(c, c->grant.deadline) + c->plan->lease_ns -
+           c->plan->limit_ns;
+}
+
 void hf__driver_detach(struct hf__sim_client *c)
 {
     hf__work_stop(c);
@@ -167,7 +176,8 @@ void hf__driver_detach(struct hf__sim_client *c)
     c->tally->detached++;
     hf__driver_note(c, HF__DEED_DETACHES, -1, (int64_t)c->grant.fence);
     c->left[c->left_count++ % HF__LEFT_MAX] = c->token;
-    c->resource->parcel = (struct hf__parcel){.token = c->token,
+    c->resource->parcel = (struct hf__parcel){.until = adoptable_until(c),
+                                              .token = c->token,
                                               .fence = c->grant.fence,
                                               .invoked = c->invoked,
                                               .manner = c->manner};
