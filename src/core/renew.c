@@ -50,8 +50,11 @@ static bool begin_renewal(struct hf__handle *h, hf__time limit,
 /* Under the mutex: what its result makes of the grant. */
 static unsigned end_renewal(struct hf__handle *h)
 {
-    /* It was given up or broken meanwhile, and had to wait for this. */
-    return hf__handle_end_renewal(h, &h->request.op) | hf__handle_overdue(h);
+    unsigned duties = hf__handle_end_renewal(h, &h->request.op);
+
+    /* Then, for it may use the request anew: what it was given up or broken
+     * for meanwhile, and had to wait for this. */
+    return duties | hf__handle_overdue(h);
 }
 
 static int renew_as(struct hf__handle *h, enum hf__errand errand, hf_error *err)
