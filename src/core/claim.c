@@ -272,8 +272,9 @@ static void begin_watching(struct hf__claim *c)
     g->watch.fence = c->record.fence;
     g->watch.token = c->record.token;
     g->watch.manner = c->manner;
-    g->watch.ticket =
-        c->trace == HF__TRACE_TICKET ? c->token : (struct hf__token){{0}};
+    g->watch.ticket = hf__place_trace(c) == HF__TRACE_TICKET
+                          ? c->token
+                          : (struct hf__token){{0}};
     c->is_watched = hf__watchers_join(&c->client->watchers, g);
     c->look_at = ask_again_at(c);
     c->stage = HF__STAGE_HOLDER;
@@ -337,8 +338,14 @@ static bool sleep_until(hf__time until, hf__time *ret_until)
     return false;
 }
 
+/* By its caller, with no attempt under way: a hand-over may have begun. */
+static bool is_unknown(struct hf__claim *c)
+{
+    return hf__place_trace(c) >= HF__TRACE_DOUBT;
+}
+
 /* After a failed attempt: true if another one may help. */
-static bool may_retry(const struct hf__claim *c, int r)
+static bool may_retry(struct hf__claim *c, int r)
 {
     bool is_outage = r == HF_EUNAVAIL || r == HF_EUNKNOWN;
 
@@ -346,8 +353,7 @@ static bool may_retry(const struct hf__claim *c, int r)
         !hf__before(hf__now(), c->answer_by)) {
         return false;
     }
-    return c->wait_ms != 0 || hf__claim_is_unknown(c) ||
-           c->failures < TRIES_MAX;
+    return c->wait_ms != 0 || c->failures < TRIES_MAX || is_unknown(c);
 }
 
 /* A turn ended: granted, to be tried again, or given up. */
@@ -366,9 +372,8 @@ static bool end_turn(struct hf__claim *c, int r)
     }
     c->failures++;
     if (!may_retry(c, r)) {
-        return give_up(c, r == HF_EUNAVAIL && hf__claim_is_unknown(c)
-                              ? (int)HF_EUNKNOWN
-                              : r);
+        return give_up(c, r == HF_EUNAVAIL && is_unknown(c) ? (int)HF_EUNKNOWN
+                                                            : r);
     }
     if (c->failures == 1) {
         hf__log(&c->client->settings.log, HF_LOG_WARN, "event=outage result=%s",
@@ -423,11 +428,14 @@ static bool step_attempt(struct hf__claim *c, hf__time *ret_until)
 {
     struct hf__session *s = hf__client_session(c->client, &c->key);
     enum hf__ending ending = HF__ENDING_RAN;
+    bool was_unknown = false;
 
     if (!hf__session_advance(s, &c->request)) {
         if (!is_stopped(c) && hf__before(hf__now(), c->answer_by)) {
             return sleep_until(c->answer_by, ret_until);
         }
+        /* Who leaves its request to others can't look at this any more. */
+        was_unknown = hf__claim_is_unknown(c);
         hf__client_owe(c->client); /* before anybody could settle it */
         ending = hf__session_leave(s, &c->request);
         if (ending != HF__ENDING_DETACHED) {
@@ -436,7 +444,7 @@ static bool step_attempt(struct hf__claim *c, hf__time *ret_until)
     }
     int r = end_attempt(c, ending);
     if (ending != HF__ENDING_RAN && r != HF_CANCELLED) {
-        r = hf__claim_cut_short(c, r);
+        r = hf__claim_cut_short(c, was_unknown, r);
     }
     c->stage = HF__STAGE_TURN;
     return end_turn(c, r);

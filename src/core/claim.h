@@ -22,15 +22,6 @@ enum hf__stage {
     HF__STAGE_ENDED
 };
 
-/* What the store may have of a claim's token, as far as it was told; each is
- * more than the one before. */
-enum hf__trace {
-    HF__TRACE_NONE,
-    HF__TRACE_TICKET, /* a place in its line */
-    HF__TRACE_DOUBT,  /* it was asked, and has not answered since */
-    HF__TRACE_GRANT
-};
-
 struct hf__claim {
     atomic_int refs;
     struct hf_client *client;
@@ -73,11 +64,13 @@ struct hf__claim {
     struct hf__record reply;  /* to the attempt under way: the session's */
     hf_error err;             /* of the attempt under way, or the last one */
     hf_error last_err;        /* of the last one before it that had one */
+    bool is_detached;         /* the request went on without the caller */
+
+    /* By who has the request; for others under the client's mutex. */
     enum hf__trace trace;
     bool is_doubtful; /* a request with this token got no answer, whatever was
                          told since: it may still arrive. Once true it stays
                          so */
-    bool is_detached; /* the request went on without the caller */
     hf__time granted_sent; /* of the request that was granted */
     uint64_t granted_fence;
 
@@ -137,8 +130,10 @@ HF_MUST_CHECK int hf__claim_finish(struct hf__claim *,
                                    struct hf__handle **ret_handle,
                                    hf_error *err);
 /* Its time is over, timeup.c: while the store is asked (gives HF_TIMEDOUT, or
- * r), or while it is handed the lock. */
-HF_MUST_CHECK int hf__claim_cut_short(struct hf__claim *, int r);
+ * r), with what came of the attempts before unknown or not; or while it is
+ * handed the lock. */
+HF_MUST_CHECK int hf__claim_cut_short(struct hf__claim *, bool was_unknown,
+                                      int r);
 HF_MUST_CHECK int hf__claim_cut_handover(struct hf__claim *);
 /* What its caller is told, who got nothing; gives r. refusal.c */
 int hf__claim_tell(const struct hf__claim *, int r, hf_error *err);

@@ -266,6 +266,12 @@ int hf__place_last_result(struct hf__claim *c)
     return c->place->last_result;
 }
 
+enum hf__trace hf__place_trace(struct hf__claim *c)
+{
+    HF_SCOPED_LOCK(&c->client->mutex);
+    return c->trace;
+}
+
 hf__time hf__place_asked_at(struct hf__claim *c)
 {
     HF_SCOPED_LOCK(&c->client->mutex);

@@ -33,6 +33,15 @@ enum hf__use {
     HF__USE_DEBT      /* what is left of it is given back */
 };
 
+/* What the store may have of a claim's token, as far as it was told; each is
+ * more than the one before. */
+enum hf__trace {
+    HF__TRACE_NONE,
+    HF__TRACE_TICKET, /* a place in its line */
+    HF__TRACE_DOUBT,  /* it was asked, and has not answered since */
+    HF__TRACE_GRANT
+};
+
 struct hf__place {
     struct hf__map_link link;
     struct hf__link line;      /* claims, the first contends */
@@ -81,6 +90,9 @@ void hf__place_met(struct hf__claim *, int result);
 /* What was last met at this place; HF_OK before the first. */
 int hf__place_last_result(struct hf__claim *);
 
+/* What the store may have of it, for its caller while the request is free, or
+ * a holder's who hands it the lock. */
+enum hf__trace hf__place_trace(struct hf__claim *);
 /* When its attempt, or the hand-over to it, began. */
 hf__time hf__place_asked_at(struct hf__claim *);
 /* What it was handed was of no use: it stands in line again. */

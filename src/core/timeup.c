@@ -19,10 +19,10 @@ static bool is_asked_late(struct hf__claim *c)
     return hf__before(hf__earlier(hf__now(), c->answer_by), late_at);
 }
 
-int hf__claim_cut_short(struct hf__claim *c, int r)
+int hf__claim_cut_short(struct hf__claim *c, bool was_unknown, int r)
 {
-    c->is_cut_short = c->is_heard && c->failures == 0 &&
-                      !hf__claim_is_unknown(c) && is_asked_late(c);
+    c->is_cut_short =
+        c->is_heard && c->failures == 0 && !was_unknown && is_asked_late(c);
     return c->is_cut_short ? (int)HF_TIMEDOUT : r;
 }
 
