@@ -118,8 +118,9 @@ TEST_WITHIN(60, a_row_that_a_person_keeps_locked_stops_no_other)
     mysql_free_result(mysql_store_result(person));
     EXPECT_IS(clean(&d, 1000000), 99);
     EXPECT_IS(rows("holdfast_lock"), 1);
-    mysql_close(person);
+    EXPECT_IS(mysql_query(person, "ROLLBACK"), 0);
     EXPECT_IS(clean(&d, 1000000), 1);
+    mysql_close(person);
 }
 
 /* Between the look and the deletion somebody may come: then it stays. */
