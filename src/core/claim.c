@@ -25,6 +25,8 @@
 /* A try that was surely not applied is repeated so often: a connection that
  * died while idle costs nobody an error. */
 #define TRIES_MAX 3
+/* For whoever is before a claim to take the turn. */
+#define SOON_MS 20
 /* Asking again when the holder's lease should have ended. */
 #define EXPIRY_SLACK_NS (1 * HF__MS)
 /* Between looks at a store that cannot be waited on. */
@@ -383,14 +385,15 @@ static bool end_turn(struct hf__claim *c, int r)
     return true;
 }
 
-/* It is not this claim's turn. */
-static bool stay_in_line(struct hf__claim *c, hf__time *ret_until)
+/* It is not this claim's turn: it looks again then, unless it is woken. */
+static bool stay_in_line(struct hf__claim *c, hf__time look_at,
+                         hf__time *ret_until)
 {
     hf__time limit = c->wait_ms == 0 ? c->answer_by : c->patience;
 
     end_watching(c);
     if (hf__before(hf__now(), limit)) {
-        return sleep_until(limit, ret_until);
+        return sleep_until(hf__earlier(limit, look_at), ret_until);
     }
     hf__place_pass(c);
     if (c->wait_ms == 0) {
@@ -418,7 +421,9 @@ static bool step_turn(struct hf__claim *c, hf__time *ret_until)
                    ? sleep_until(c->answer_by, ret_until)
                    : give_up(c, hf__claim_cut_handover(c));
     case HF__TURN_WAIT:
-        return stay_in_line(c, ret_until);
+        return stay_in_line(c, HF__NEVER, ret_until);
+    case HF__TURN_SOON:
+        return stay_in_line(c, hf__after_ms(hf__now(), SOON_MS), ret_until);
     }
     HF_ASSERT(false && "a turn of no kind");
     return true;

@@ -89,8 +89,8 @@ static bool is_prompt(const struct hf__claim *c)
     return is_first(c) && !hf__parker_is_engaged(c->parker);
 }
 
-/* Turns are in the order of asking, or who asks in a loop would leave those
- * before it no moment. */
+/* Of those that wait, when nobody asks. Turns are in the order of asking, or
+ * who asks in a loop would leave those before it no moment. */
 static bool is_its_turn(const struct hf__claim *own)
 {
     HF__LIST_EACH (link, &own->place->askers) {
@@ -103,7 +103,7 @@ static bool is_its_turn(const struct hf__claim *own)
             return false;
         }
     }
-    return own->place->unsettled == 0;
+    return true;
 }
 
 /* The next, alone, for only one can have the turn; and who is before it. */
@@ -216,8 +216,11 @@ enum hf__turn hf__place_turn(struct hf__claim *c)
     if (hf__list_is_empty(&c->asker)) {
         hf__list_push(&c->place->askers, &c->asker);
     }
-    if (!is_its_turn(c)) {
+    if (c->place->unsettled > 0) {
         return HF__TURN_WAIT;
+    }
+    if (!is_its_turn(c)) {
+        return HF__TURN_SOON;
     }
     hf__list_remove(&c->asker);
     HF_ASSERT(c->use == HF__USE_NONE);

@@ -21,7 +21,7 @@ enum hf__standing {
     HF__STANDING_APART,  /* beside the line: asks the store when it likes */
     HF__STANDING_LINE,   /* in line; asks the store when it is first */
     HF__STANDING_HANDED, /* being handed the lock by its holder */
-    HF__STANDING_SERVED  /* handed over; see served_… */
+    HF__STANDING_SERVED  /* handed over; see granted_… */
 };
 
 /* Who has a claim's request, from when it is cleared until its outcome is
@@ -72,6 +72,8 @@ void hf__place_leave(struct hf__claim *);
 
 enum hf__turn {
     HF__TURN_WAIT,   /* park */
+    HF__TURN_SOON,   /* park a moment: who is before it should ask at once, but
+                        may be put to work elsewhere before it comes to that */
     HF__TURN_ASK,    /* ask the store; an attempt is now counted */
     HF__TURN_HANDED, /* the lock is being handed to it: stay */
     HF__TURN_SERVED  /* it was handed over: result in the claim */

@@ -90,7 +90,7 @@ TEST(tries_in_a_loop_leave_the_first_in_line_its_turn)
     leave(try);
     /* The next try is there before the first in line has woken up. */
     next = enter(client, 0, 0);
-    EXPECT_IS(hf__place_turn(next), HF__TURN_WAIT);
+    EXPECT_IS(hf__place_turn(next), HF__TURN_SOON);
     EXPECT_IS(hf__place_turn(first), HF__TURN_ASK);
     hf__place_attempted(first, HF_BUSY);
     EXPECT_IS(hf__place_turn(next), HF__TURN_ASK);
@@ -161,17 +161,55 @@ TEST(who_is_at_work_elsewhere_keeps_nobody_from_asking)
     EXPECT_IS(woken(works, before[0]), 1);
     EXPECT_IS(woken(next, before[1]), 1);
     EXPECT_IS(woken(last, before[2]), 0);
-    EXPECT_IS(hf__place_turn(last), HF__TURN_WAIT);
+    EXPECT_IS(hf__place_turn(last), HF__TURN_SOON);
     EXPECT_IS(hf__place_turn(next), HF__TURN_ASK);
     hf__parker_disengage(works->parker);
     hf__place_attempted(next, HF_BUSY);
-    EXPECT_IS(hf__place_turn(last), HF__TURN_WAIT);
+    EXPECT_IS(hf__place_turn(last), HF__TURN_SOON);
     EXPECT_IS(hf__place_turn(works), HF__TURN_ASK);
     hf__place_attempted(works, HF_BUSY);
     leave(asks);
     leave(works);
     leave(next);
     leave(last);
+    hf_close(client);
+}
+
+/* It is put to work elsewhere after it alone was woken: nobody wakes the next
+ * then, who looks by itself. */
+TEST(who_is_put_to_work_before_its_turn_keeps_nobody_for_long)
+{
+    hf_client *client = NULL;
+    struct hf__claim *asks = NULL;
+    struct hf__claim *works = NULL;
+    struct hf__claim *next = NULL;
+    struct hf__handle *handle = NULL;
+    hf__time until = HF__NEVER;
+
+    EXPECT_IS(hf_open("memory:late", NULL, &client, NULL), HF_OK);
+    EXPECT_IS(hf__client_prepare(client, NULL), HF_OK);
+    asks = enter(client, 1, 1000);
+    works = enter(client, 1, 1000);
+    next = enter(client, 1, 60000);
+    EXPECT_IS(hf__place_turn(asks), HF__TURN_ASK);
+    EXPECT_IS(hf__place_turn(works), HF__TURN_WAIT);
+    EXPECT(!hf__claim_step(next, &until));
+    EXPECT(hf__before(hf__after_ms(hf__now(), 30000), until));
+    hf__place_attempted(asks, HF_BUSY);
+    EXPECT(!hf__claim_step(next, &until));
+    EXPECT(hf__before(until, hf__after_ms(hf__now(), 1000)));
+    EXPECT(hf__parker_engage(works->parker));
+    while (!hf__claim_step(next, &until)) {
+        EXPECT_IS(next->stage, HF__STAGE_ATTEMPT);
+    }
+    EXPECT_IS(hf__claim_finish(next, &handle, NULL), HF_OK);
+    hf__parker_disengage(works->parker);
+    hf__claim_unref(next);
+    leave(works);
+    leave(asks);
+    hf__place_gone(handle);
+    hf__place_left(handle);
+    hf__handle_unref(handle);
     hf_close(client);
 }
 
