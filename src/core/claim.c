@@ -193,12 +193,19 @@ static int take_grant(struct hf__claim *c)
     return r;
 }
 
+/* Before its thread comes to take it, it may be broken, and another of this
+ * client be granted the lock: then its fence is below that one's, and no sign
+ * of a store that forgot. If it is one the next answer will tell. */
 static int take_handover(struct hf__claim *c)
 {
     int r = take_grant(c);
 
     hf__count(&c->client->counters.handed_over, r == HF_OK);
-    return r;
+    return r == HF_EPROTO ? hf__fail(&c->err, HF_EUNAVAIL,
+                                     "\"%s\" was handed over and then taken "
+                                     "away again",
+                                     hf__handle_name(c->handle))
+                          : r;
 }
 
 /* The attempt was answered, or surely not applied. Gives what it came to. */

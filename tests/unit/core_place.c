@@ -292,6 +292,47 @@ TEST(a_forsaken_claim_stays_in_its_place_for_its_hand_over)
     }
 }
 
+/* The lock was handed over, broken, and granted to another of this client
+ * before the thread of the first has woken up: its fence is below one that was
+ * seen, and yet the store has lost nothing. */
+TEST(a_hand_over_that_was_broken_is_no_old_copy)
+{
+    hf_acquire_opts opts = HF_ACQUIRE_OPTS_INIT;
+    hf_client *client = NULL;
+    hf_client *other = NULL;
+    hf_lock *lock = NULL;
+    struct hf__claim *heir = NULL;
+    struct hf__handle *handle = NULL;
+    hf__time until = HF__NEVER;
+
+    opts.wait_ms = 0;
+    EXPECT_IS(hf_open("memory:broken", NULL, &client, NULL), HF_OK);
+    EXPECT_IS(hf_open("memory:broken", NULL, &other, NULL), HF_OK);
+    EXPECT_IS(hf_acquire(client, "job", NULL, &lock, NULL), HF_OK);
+    heir = enter(client, 0, 60000);
+    EXPECT(!hf__claim_step(heir, &until));
+    EXPECT_IS(hf_release(lock, NULL), HF_OK);
+    hf_free(lock);
+    EXPECT_IS(heir->standing, HF__STANDING_SERVED);
+    EXPECT_IS(hf_break(other, "job", 0, NULL), HF_OK);
+    opts.owner_id = 7;
+    EXPECT_IS(hf_acquire(client, "job", &opts, &lock, NULL), HF_OK);
+    EXPECT(!hf__claim_step(heir, &until));
+    EXPECT_IS(hf_release(lock, NULL), HF_OK);
+    while (!hf__claim_step(heir, &until)) {
+        hf__test_pause_ms(1);
+    }
+    EXPECT_IS(hf__claim_finish(heir, &handle, NULL), HF_OK);
+    EXPECT(handle->grant.fence > hf_fence(lock));
+    hf_free(lock);
+    hf__claim_unref(heir);
+    hf__place_gone(handle);
+    hf__place_left(handle);
+    hf__handle_unref(handle);
+    hf_close(client);
+    hf_close(other);
+}
+
 /* ---- what the store may have */
 
 struct answer {
