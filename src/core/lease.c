@@ -37,7 +37,7 @@ hf__time hf__lease_moot_at(hf__time sent, int64_t lease_ms)
 
 hf__time hf__lease_risk_at(hf__time now, int64_t lease_ms)
 {
-    return hf__after_ns(now, lease_ms * HF__MS / 6);
+    return hf__after_ns(now, lease_ms * HF__MS / 3);
 }
 
 hf__time hf__lease_retry_at(hf__time now, int64_t lease_ms)

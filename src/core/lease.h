@@ -28,7 +28,8 @@ hf__time hf__lease_renew_at(hf__time sent, int64_t lease_ms);
 hf__time hf__lease_moot_at(hf__time sent, int64_t lease_ms);
 
 /* When a renewal that began at `now` has been without an answer for so long
- * that its holder should know: as long as its batch may wait for one. */
+ * that its holder should know: twice what a batch may wait for one, since
+ * another's may be before its own. */
 hf__time hf__lease_risk_at(hf__time now, int64_t lease_ms);
 
 /* When to try again after a renewal that failed at `now`. */

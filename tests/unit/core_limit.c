@@ -8,7 +8,7 @@
 #include "tests/lib/test.h"
 
 enum { LEASE = 3000, SENT = 1000, RENEW = 2000, BELIEVED = 2965 };
-enum { DEADLINE = SENT + BELIEVED, RISK = RENEW + LEASE / 6 };
+enum { DEADLINE = SENT + BELIEVED, RISK = RENEW + LEASE / 3 };
 
 static hf__time at(int64_t ms)
 {
@@ -114,7 +114,7 @@ static struct hf__grant renewing_since(int64_t begun)
     return g;
 }
 
-TEST(a_renewal_without_an_answer_for_a_sixth_is_a_risk)
+TEST(a_renewal_without_an_answer_for_a_third_is_a_risk)
 {
     struct hf__grant g = renewing_since(RENEW);
 

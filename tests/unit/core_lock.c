@@ -252,7 +252,7 @@ TEST(a_renewal_goes_out_once_when_it_is_due)
     EXPECT_IS(step(&g, HF__EVENT_TICK, RENEW), HF__DO_RENEW);
     EXPECT(g.is_renewing);
     EXPECT_IS(step(&g, HF__EVENT_TICK, RENEW + 1), 0);
-    EXPECT_IS(hf__grant_next_tick(&g).ns, at(RENEW + LEASE / 6).ns);
+    EXPECT_IS(hf__grant_next_tick(&g).ns, at(RENEW + LEASE / 3).ns);
 }
 
 TEST(a_confirmed_renewal_counts_from_before_its_request)
