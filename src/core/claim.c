@@ -163,18 +163,6 @@ static void begin_attempt(struct hf__claim *c)
                       c->parker, lead_by);
 }
 
-void hf__claim_hear(struct hf__claim *c)
-{
-    const struct hf__op *op = &c->request.op;
-
-    c->trace = hf__trace_after(c->trace, op);
-    c->is_doubtful = c->is_doubtful || hf__debt_may_stand(op->result, op->sent);
-    if (op->result == HF_OK) {
-        c->granted_sent = op->sent;
-        c->granted_fence = op->fence;
-    }
-}
-
 /* ---- the grant */
 
 /* It is refused if it is worth nothing: then the store still thinks it ours. */

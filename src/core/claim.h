@@ -92,7 +92,7 @@ static inline bool hf__claim_may_be_there(const struct hf__claim *c)
     return c->trace != HF__TRACE_NONE || c->is_doubtful;
 }
 /* Its request, an attempt or a hand-over, has a result: what the store may
- * have of it now. By who has the request. */
+ * have of it now. By who has the request. debt.c */
 void hf__claim_hear(struct hf__claim *);
 
 /* HF_OK and a claim with its handle, not granted yet; HF_ENOMEM. */

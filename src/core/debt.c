@@ -41,6 +41,18 @@ enum hf__trace hf__trace_after(enum hf__trace before, const struct hf__op *op)
     return before; /* it was surely not applied */
 }
 
+void hf__claim_hear(struct hf__claim *c)
+{
+    const struct hf__op *op = &c->request.op;
+
+    c->trace = hf__trace_after(c->trace, op);
+    c->is_doubtful = c->is_doubtful || hf__debt_may_stand(op->result, op->sent);
+    if (op->result == HF_OK) {
+        c->granted_sent = op->sent;
+        c->granted_fence = op->fence;
+    }
+}
+
 static void close_debt(struct hf__claim *c)
 {
     hf__keeper_cancel(&c->client->keeper, &c->duty);
