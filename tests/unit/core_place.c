@@ -255,6 +255,64 @@ TEST(who_is_kept_by_a_holder_keeps_nobody_from_asking)
     hf_close(client);
 }
 
+/* A holder that lets go just when a claim of its client is granted the lock:
+ * it is asked for its heir where the claim learns of its grant. */
+static struct hf__handle *leaver;
+static struct hf__claim *heir_of_leaver;
+
+int __real_hf__handle_grant(struct hf__handle *, const struct hf__token *,
+                            hf__time sent, uint64_t fence, hf_error *);
+int __wrap_hf__handle_grant(struct hf__handle *, const struct hf__token *,
+                            hf__time sent, uint64_t fence, hf_error *);
+int __wrap_hf__handle_grant(struct hf__handle *h, const struct hf__token *token,
+                            hf__time sent, uint64_t fence, hf_error *err)
+{
+    if (leaver != NULL) {
+        heir_of_leaver = hf__place_heir(leaver, 30000);
+    }
+    return __real_hf__handle_grant(h, token, sent, fence, err);
+}
+
+/* Its client was told of no break: the lock was adopted while the claim asked,
+ * and broken by others, so that the claim got it. */
+TEST(who_is_being_granted_the_lock_is_nobodys_heir)
+{
+    static const char url[] = "fault+memory:heir?fault=die:gc:9";
+    hf_acquire_opts opts = HF_ACQUIRE_OPTS_INIT;
+    hf_client *client = NULL;
+    hf_client *other = NULL;
+    hf_lock *lock = NULL;
+    hf_lock *won = hf__hold_new();
+    struct hf__claim *c = NULL;
+    hf__time until = HF__NEVER;
+
+    EXPECT_IS(hf_open(url, NULL, &client, NULL), HF_OK);
+    EXPECT_IS(hf_open(url, NULL, &other, NULL), HF_OK);
+    EXPECT_IS(hf_acquire(client, "job", NULL, &lock, NULL), HF_OK);
+    hf__place_gone(lock->handle);
+    hf__place_left(lock->handle);
+    opts.wait_ms = 1000;
+    EXPECT_IS(hf__claim_new(client, "job", &opts, &c), HF_OK);
+    EXPECT_IS(hf__claim_start(c, NULL), HF_OK);
+    EXPECT(!hf__claim_step(c, &until));
+    EXPECT_IS(c->use, HF__USE_ATTEMPT);
+    hf__place_adopted(lock->handle);
+    EXPECT_IS(hf_break(other, "job", 0, NULL), HF_OK);
+    leaver = lock->handle;
+    EXPECT(hf__claim_step(c, &until));
+    leaver = NULL;
+    EXPECT_IS(c->result, HF_OK);
+    EXPECT(heir_of_leaver == NULL);
+    EXPECT_IS(hf__claim_finish(c, &won->handle, NULL), HF_OK);
+    hf__claim_unref(c);
+    EXPECT_IS(hf_release(won, NULL), HF_OK);
+    hf_free(won);
+    EXPECT_IS(hf_release(lock, NULL), HF_LOST);
+    hf_free(lock);
+    hf_close(other);
+    hf_close(client);
+}
+
 /* A hand-over to a claim that has left goes on, and needs the claim's place
  * until it has ended, whoever comes last. */
 TEST(a_forsaken_claim_stays_in_its_place_for_its_hand_over)
