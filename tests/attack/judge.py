@@ -9,7 +9,8 @@ A log has a line for each event: time (ns of CLOCK_BOOTTIME), event, whose.
     T cut ID                                it is stopped: nothing later counts
     T token ID TOKEN                        the secret of its grant
     T act ACT NAME, T did ACT NAME          a permitted act began, has ended
-    T flaw RULE TEXT                        seen by the attack itself
+    T flaw RULE TEXT                        seen by the attack itself: bus is a
+                                            crash by SIGBUS
 
 NAME "*" of an act is all names. An act excuses what the sentence of
 docs/guarantees.md says that stands beside it in EXCUSES, until the lease of
@@ -34,6 +35,9 @@ EXCUSES = {
     'sqlite-over': [Excuse(
         'the database and *all* its side files deleted at once, or the '
         'database copied over in place', fence=True)],
+    'sqlite-shm': [Excuse(
+        'the database and *all* its side files deleted at once, or the '
+        'database copied over in place', fence=True)],
     'file-delete': [
         Excuse("a lock's file deleted by hand while a *detached* grant runs",
                detached=True),
@@ -53,6 +57,9 @@ EXCUSES = {
     'zookeeper-delete': [Excuse(
         'a node, or the whole tree, is deleted by hand', ms=500)],
 }
+# The act after which a process may end by SIGBUS.
+MAPPED = 'sqlite-shm'
+BUS = 'cut off, `-shm` is a SIGBUS within SQLite, which maps it'
 
 
 class Grant:
@@ -99,7 +106,12 @@ class Log:
         elif event == 'did':
             self.acts.append((self.open.pop(tuple(words), at), at, *words))
         elif event == 'flaw':
-            self.flaws.append(Found(words[0], ' '.join(words[1:]), None))
+            self.flaws.append(Found(
+                words[0], ' '.join(words[1:]),
+                BUS if words[0] == 'bus' and self.is_cut() else None))
+
+    def is_cut(self):
+        return any(MAPPED in act for act in (*self.acts, *self.open))
 
     def extend(self, grant, at, event):
         if grant and not grant.is_over:

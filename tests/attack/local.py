@@ -151,8 +151,9 @@ class Attack:
             acts += [('replace', '*', lambda: self.replace(
                 self.random.choice((side, self.path + '-wal'))))]
         if level >= 4:
-            acts += [('sqlite-over', '*', lambda: self.spoil_file(
-                self.path + self.random.choice(('', '-wal', '-shm'))))]
+            end = self.random.choice(('', '-wal', '-shm'))
+            acts += [('sqlite-shm' if end == '-shm' else 'sqlite-over', '*',
+                      lambda: self.spoil_file(self.path + end))]
         return self.random.choice(acts)
 
     # ---- files

@@ -160,8 +160,9 @@ class World:
             p.wait()
         words = self.said(p)
         if p.returncode in CRASHES or any(r in words for r in REPORTS):
-            self.log.flaw('crash', f'{p.name} {p.returncode}: {what}: '
-                          f'{words[-600:]}')
+            is_bus = p.returncode == -signal.SIGBUS
+            self.log.flaw('bus' if is_bus else 'crash',
+                          f'{p.name} {p.returncode}: {what}: {words[-600:]}')
         elif p.returncode == 70:
             self.log.flaw('internal', f'{p.name}: {what}: {words[-300:]}')
         return p.returncode
