@@ -154,6 +154,19 @@ __attribute__((noinline)) static void begin_telling(struct hf__board *b,
     hf__list_push(&b->tellers, &t->link);
 }
 
+/* With the mutex held at call and return. */
+static void tell_one(struct hf__board *b, struct teller *t,
+                     struct hf__notice *notice)
+{
+    take_off(b, notice);
+    t->serial = notice->serial;
+    hf__mutex_unlock(&b->mutex);
+    notice->tell(notice);
+    hf__mutex_lock(&b->mutex);
+    t->serial = 0;
+    hf__unpark(&b->told);
+}
+
 /* Tell up to `most`; with the mutex held at call and return. */
 static int tell(struct hf__board *b, int most)
 {
@@ -162,17 +175,8 @@ static int tell(struct hf__board *b, int most)
 
     begin_telling(b, &t);
     while (n < most && !hf__list_is_empty(&b->notices)) {
-        struct hf__notice *notice =
-            HF__ELEMENT(b->notices.next, struct hf__notice, link);
-
-        take_off(b, notice);
+        tell_one(b, &t, HF__ELEMENT(b->notices.next, struct hf__notice, link));
         n++;
-        t.serial = notice->serial;
-        hf__mutex_unlock(&b->mutex);
-        notice->tell(notice);
-        hf__mutex_lock(&b->mutex);
-        t.serial = 0;
-        hf__unpark(&b->told);
     }
     hf__list_remove(&t.link);
     return n;

@@ -175,10 +175,11 @@ static struct hf__request *choose(struct hf__session *s, hf__time now,
 
 /* Something is queued and nobody sees to it: choose who does. The caller of
  * `own`, if any, is here and need not be woken. Under the mutex. */
-static void appoint(struct hf__session *s, const struct hf__request *own)
+static void appoint(struct hf__session *s, const struct hf__request *own,
+                    hf__time now)
 {
     const hf__time any_time = {INT64_MIN}; /* late rather than never */
-    struct hf__request *next = choose(s, hf__now(), false);
+    struct hf__request *next = choose(s, now, false);
 
     if (next == NULL && wake_runner(s)) {
         return;
@@ -202,7 +203,7 @@ static void pass_on(struct hf__session *s)
     if (s->is_closing) {
         hf__unpark(&s->idle_parker);
     } else if (!hf__list_is_empty(&s->queue)) {
-        appoint(s, NULL);
+        appoint(s, NULL, hf__now());
     }
 }
 
@@ -368,9 +369,13 @@ static void begin(struct hf__session *s, struct hf__request *q,
     q->parker = parker;
     q->lead_until = lead_limit(s, lead_by);
     enqueue(s, q);
-    if (s->lead == HF__LEAD_NOBODY && q->lead_until.ns != 0) {
-        appoint(s, q);
-    } else if (s->lead == HF__LEAD_NOBODY) {
+    if (s->lead != HF__LEAD_NOBODY) {
+        return;
+    }
+    hf__time now = q->lead_until.ns == 0 ? HF__NEVER : hf__now();
+    if (hf__before(now, q->lead_until)) {
+        appoint(s, q, now);
+    } else {
         s->lead = HF__LEAD_BEGUN;
         s->chosen = q;
     }

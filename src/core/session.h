@@ -82,8 +82,9 @@ enum hf__lead {
     HF__LEAD_LEADER, /* somebody executes a batch, and will pass it on */
     HF__LEAD_CHOSEN, /* the caller of `chosen`, which is queued, is to lead */
     HF__LEAD_RUNNER, /* the runner was woken; a caller may come before it */
-    HF__LEAD_BEGUN   /* that of `chosen` never leads: it wakes the runner at its
-                        next step, so that what it begins meanwhile goes too */
+    HF__LEAD_BEGUN   /* that of `chosen` has no time to lead, or never does: it
+                        wakes the runner at its next step, so that what it
+                        begins meanwhile goes too */
 };
 
 struct hf__session {

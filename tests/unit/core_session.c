@@ -314,6 +314,30 @@ TEST(who_never_leads_and_has_yet_to_step_keeps_nobody_waiting)
     hf_close(client);
 }
 
+/* Who takes long to begin many must not find that the first ran alone. */
+TEST(who_has_no_time_to_lead_begins_all_before_the_runner_comes)
+{
+    hf_client *client = open_store("memory:late");
+    struct hf__session *s = &client->main[0];
+    struct stay late[2] = {{.may_go = true}, {.may_go = true}};
+
+    EXPECT_IS(hf__session_start_runner(s), HF_OK);
+    for (int i = 0; i < 2; i++) {
+        late[i].request.call = stay_there;
+        hf__session_begin(s, &late[i].request, &late[0].parker, hf__now());
+        EXPECT_IS(s->lead, HF__LEAD_BEGUN);
+    }
+    for (int i = 0; i < 2; i++) {
+        unsigned seen = hf__parker_seen(&late[0].parker);
+
+        while (!hf__session_advance(s, &late[i].request)) {
+            hf__park(&late[0].parker, seen, HF__NEVER);
+            seen = hf__parker_seen(&late[0].parker);
+        }
+    }
+    hf_close(client);
+}
+
 static void note_done(struct hf__request *q)
 {
     atomic_store(&((struct stay *)q)->is_there, true);
