@@ -80,4 +80,16 @@ struct hf__sigpipe {
 HF_MODULE_API void hf__sigpipe_block(struct hf__sigpipe *);
 HF_MODULE_API void hf__sigpipe_restore(const struct hf__sigpipe *);
 
+/* What a library writes between these is no race to ThreadSanitizer: for one
+ * that is known and can't be helped. */
+#if defined(__SANITIZE_THREAD__)
+void AnnotateIgnoreWritesBegin(const char *file, int line);
+void AnnotateIgnoreWritesEnd(const char *file, int line);
+#define HF_RACE_BEGIN() AnnotateIgnoreWritesBegin(__FILE__, __LINE__)
+#define HF_RACE_END()   AnnotateIgnoreWritesEnd(__FILE__, __LINE__)
+#else
+#define HF_RACE_BEGIN() ((void)0)
+#define HF_RACE_END()   ((void)0)
+#endif
+
 #endif
