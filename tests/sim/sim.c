@@ -65,6 +65,8 @@ static const uint64_t once_failed[] = {
     UINT64_C(812507),
     /* A grant was adopted that was over before most members forgot the next. */
     UINT64_C(1795596251390228),
+    /* The same, while its lease might still have run with some of them. */
+    UINT64_C(1795600943128153),
     /* A renewal failed several times, and each put off the next try. */
     UINT64_C(1795595219575066),
     /* The renewal of an adoption that was given up counted as a holder's. */

@@ -161,8 +161,7 @@ void hf__driver_renewed(struct hf__sim_client *c, const struct hf__round *done)
  * there a quorum makes anew what is renewed. */
 static int64_t adoptable_until(const struct hf__sim_client *c)
 {
-    return hf__driver_true(c, c->grant.deadline) + c->plan->lease_ns -
-           c->plan->limit_ns;
+    return hf__driver_true(c, c->grant.deadline) + c->plan->limit_ns;
 }
 
 void hf__driver_detach(struct hf__sim_client *c)
