@@ -46,7 +46,7 @@ void hf__claim_hear(struct hf__claim *c)
     const struct hf__op *op = &c->request.op;
 
     c->trace = hf__trace_after(c->trace, op);
-    c->is_doubtful = c->is_doubtful || hf__debt_may_stand(op->result, op->sent);
+    c->is_doubtful = c->is_doubtful || c->trace == HF__TRACE_DOUBT;
     if (op->result == HF_OK) {
         c->granted_sent = op->sent;
         c->granted_fence = op->fence;
