@@ -24,6 +24,16 @@ static struct hf__claim *enter(hf_client *client, int is_shared,
     return c;
 }
 
+/* Readers in the order in which they want to ask: the first one does. */
+static void enter_readers(hf_client *client, struct hf__claim **readers, int n)
+{
+    for (int i = 0; i < n; i++) {
+        readers[i] = enter(client, 1, 1000);
+        EXPECT_IS(hf__place_turn(readers[i]),
+                  i == 0 ? HF__TURN_ASK : HF__TURN_WAIT);
+    }
+}
+
 static void leave(struct hf__claim *c)
 {
     hf__place_leave(c);
@@ -43,11 +53,7 @@ TEST(readers_are_woken_one_by_one)
     unsigned wakes = 0;
 
     EXPECT_IS(hf_open("memory:readers", NULL, &client, NULL), HF_OK);
-    for (int i = 0; i < READERS; i++) {
-        readers[i] = enter(client, 1, 1000);
-        EXPECT_IS(hf__place_turn(readers[i]),
-                  i == 0 ? HF__TURN_ASK : HF__TURN_WAIT);
-    }
+    enter_readers(client, readers, READERS);
     for (int i = 0; i < READERS; i++) {
         unsigned before[READERS];
 
@@ -99,21 +105,16 @@ TEST(tries_in_a_loop_leave_the_first_in_line_its_turn)
 TEST(who_leaves_passes_its_turn_on)
 {
     hf_client *client = NULL;
-    struct hf__claim *asks = NULL;
-    struct hf__claim *leaves = NULL;
-    struct hf__claim *pauses = NULL;
-    struct hf__claim *last = NULL;
+    struct hf__claim *readers[4];
     unsigned before = 0;
 
     EXPECT_IS(hf_open("memory:pass", NULL, &client, NULL), HF_OK);
-    asks = enter(client, 1, 1000);
-    leaves = enter(client, 1, 1000);
-    pauses = enter(client, 1, 1000);
-    last = enter(client, 1, 1000);
-    EXPECT_IS(hf__place_turn(asks), HF__TURN_ASK);
-    EXPECT_IS(hf__place_turn(leaves), HF__TURN_WAIT);
-    EXPECT_IS(hf__place_turn(pauses), HF__TURN_WAIT);
-    EXPECT_IS(hf__place_turn(last), HF__TURN_WAIT);
+    enter_readers(client, readers, 4);
+    struct hf__claim *asks = readers[0];
+    struct hf__claim *leaves = readers[1];
+    struct hf__claim *pauses = readers[2];
+    struct hf__claim *last = readers[3];
+
     hf__place_attempted(asks, HF_BUSY);
     leave(asks);
     before = hf__parker_seen(pauses->parker);
@@ -134,21 +135,16 @@ TEST(who_leaves_passes_its_turn_on)
 TEST(who_is_at_work_elsewhere_keeps_nobody_from_asking)
 {
     hf_client *client = NULL;
-    struct hf__claim *asks = NULL;
-    struct hf__claim *works = NULL;
-    struct hf__claim *next = NULL;
-    struct hf__claim *last = NULL;
+    struct hf__claim *readers[4];
     unsigned before[3] = {0};
 
     EXPECT_IS(hf_open("memory:works", NULL, &client, NULL), HF_OK);
-    asks = enter(client, 1, 1000);
-    works = enter(client, 1, 1000);
-    next = enter(client, 1, 1000);
-    last = enter(client, 1, 1000);
-    EXPECT_IS(hf__place_turn(asks), HF__TURN_ASK);
-    EXPECT_IS(hf__place_turn(works), HF__TURN_WAIT);
-    EXPECT_IS(hf__place_turn(next), HF__TURN_WAIT);
-    EXPECT_IS(hf__place_turn(last), HF__TURN_WAIT);
+    enter_readers(client, readers, 4);
+    struct hf__claim *asks = readers[0];
+    struct hf__claim *works = readers[1];
+    struct hf__claim *next = readers[2];
+    struct hf__claim *last = readers[3];
+
     EXPECT(hf__parker_engage(works->parker));
     before[0] = hf__parker_seen(works->parker);
     before[1] = hf__parker_seen(next->parker);
@@ -176,19 +172,18 @@ TEST(who_is_at_work_elsewhere_keeps_nobody_from_asking)
 TEST(who_is_put_to_work_before_its_turn_keeps_nobody_for_long)
 {
     hf_client *client = NULL;
-    struct hf__claim *asks = NULL;
-    struct hf__claim *works = NULL;
+    struct hf__claim *readers[2];
     struct hf__claim *next = NULL;
     struct hf__handle *handle = NULL;
     hf__time until = HF__NEVER;
 
     EXPECT_IS(hf_open("memory:late", NULL, &client, NULL), HF_OK);
     EXPECT_IS(hf__client_prepare(client, NULL), HF_OK);
-    asks = enter(client, 1, 1000);
-    works = enter(client, 1, 1000);
+    enter_readers(client, readers, 2);
+    struct hf__claim *asks = readers[0];
+    struct hf__claim *works = readers[1];
+
     next = enter(client, 1, 60000);
-    EXPECT_IS(hf__place_turn(asks), HF__TURN_ASK);
-    EXPECT_IS(hf__place_turn(works), HF__TURN_WAIT);
     EXPECT(!hf__claim_step(next, &until));
     EXPECT(hf__before(hf__after_ms(hf__now(), 30000), until));
     hf__place_attempted(asks, HF_BUSY);
