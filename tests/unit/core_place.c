@@ -49,7 +49,7 @@ static unsigned woken(const struct hf__claim *c, unsigned before)
 TEST(readers_are_woken_one_by_one)
 {
     hf_client *client = NULL;
-    struct hf__claim *readers[READERS];
+    struct hf__claim *readers[READERS] = {0};
     unsigned wakes = 0;
 
     EXPECT_IS(hf_open("memory:readers", NULL, &client, NULL), HF_OK);
@@ -105,7 +105,7 @@ TEST(tries_in_a_loop_leave_the_first_in_line_its_turn)
 TEST(who_leaves_passes_its_turn_on)
 {
     hf_client *client = NULL;
-    struct hf__claim *readers[4];
+    struct hf__claim *readers[4] = {0};
     unsigned before = 0;
 
     EXPECT_IS(hf_open("memory:pass", NULL, &client, NULL), HF_OK);
@@ -135,7 +135,7 @@ TEST(who_leaves_passes_its_turn_on)
 TEST(who_is_at_work_elsewhere_keeps_nobody_from_asking)
 {
     hf_client *client = NULL;
-    struct hf__claim *readers[4];
+    struct hf__claim *readers[4] = {0};
     unsigned before[3] = {0};
 
     EXPECT_IS(hf_open("memory:works", NULL, &client, NULL), HF_OK);
@@ -172,7 +172,7 @@ TEST(who_is_at_work_elsewhere_keeps_nobody_from_asking)
 TEST(who_is_put_to_work_before_its_turn_keeps_nobody_for_long)
 {
     hf_client *client = NULL;
-    struct hf__claim *readers[2];
+    struct hf__claim *readers[2] = {0};
     struct hf__claim *next = NULL;
     struct hf__handle *handle = NULL;
     hf__time until = HF__NEVER;
