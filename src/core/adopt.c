@@ -10,6 +10,12 @@
 #include "src/core/look.h"
 #include "src/core/place.h"
 
+/* What a look tells of a grant, and until when that is so for sure. */
+struct sight {
+    struct hf__record record;
+    hf__time until;
+};
+
 static int tell_lost(const char *name, const struct hf__record *record,
                      hf_error *err)
 {
@@ -41,7 +47,7 @@ static void find_among(struct hf__look *k, const struct hf__token *token)
 /* Does the token own the name now? With what is known of its grant. */
 static int look_up(struct hf_client *client, const char *name,
                    const struct hf__token *token, hf__time limit,
-                   struct hf__record *ret_found, hf_error *err)
+                   struct sight *ret_seen, hf_error *err)
 {
     HF_AUTO(hf__look_unref_auto) struct hf__look *k = NULL;
     int r = hf__look_new(client, name, &k, err);
@@ -65,14 +71,21 @@ static int look_up(struct hf_client *client, const char *name,
                         name, (long long)k->record.owner.pid);
     }
     if (r == HF_OK) {
-        *ret_found = k->record;
+        ret_seen->record = k->record;
+        ret_seen->until =
+            k->record.remaining_us >= 0
+                ? hf__after_us(k->request.op.sent, k->record.remaining_us)
+                : HF__NEVER;
     }
     return r;
 }
 
+/* As a holder's, it is not sent any more when the lease may be over. Then it
+ * ends as HF_EUNAVAIL. */
 static int renew(struct hf__handle *h, const struct hf__token *token,
-                 uint64_t fence, hf__time limit, hf_error *err)
+                 const struct sight *seen, hf__time limit, hf_error *err)
 {
+    uint64_t fence = seen->record.fence;
     const char *name = hf__handle_name(h);
     HF_AUTO(hf__look_unref_auto) struct hf__look *k = NULL;
     int r = hf__look_new(h->client, name, &k, err);
@@ -81,6 +94,7 @@ static int renew(struct hf__handle *h, const struct hf__token *token,
         return r;
     }
     k->session = &h->client->renew; /* as every renewal */
+    k->request.send_by = seen->until;
     k->request.op.kind = HF__OP_RENEW;
     k->request.op.token = *token;
     k->request.op.fence = fence;
@@ -94,6 +108,27 @@ static int renew(struct hf__handle *h, const struct hf__token *token,
                : r;
 }
 
+/* Where the time went by between the two, another look tells what became of
+ * the grant. */
+static int take_up(struct hf__handle *h, const struct hf__token *token,
+                   hf__time limit, hf_error *err)
+{
+    struct sight seen = {0};
+    int r = HF_OK;
+
+    do {
+        r = look_up(h->client, hf__handle_name(h), token, limit, &seen, err);
+        if (r != HF_OK) {
+            return r;
+        }
+        h->manner = seen.record.manner;
+        h->slot = h->manner.mode == HF__MODE_SLOTS ? seen.record.slot : -1;
+        r = renew(h, token, &seen, limit, err);
+    } while (r == HF_EUNAVAIL && !hf__before(hf__now(), seen.until) &&
+             hf__before(hf__now(), limit));
+    return r;
+}
+
 int hf__adopt(struct hf_client *client, const char *name,
               const struct hf__token *token, const hf_acquire_opts *opts,
               struct hf__handle **ret_handle, hf_error *err)
@@ -102,10 +137,8 @@ int hf__adopt(struct hf_client *client, const char *name,
     struct hf__key key;
     hf__time limit = hf__client_limit(client);
     struct hf__handle *h = NULL;
-    struct hf__record found = {0};
     int r = hf__client_prepare(client, err);
 
-    r = r == HF_OK ? look_up(client, name, token, limit, &found, err) : r;
     if (r != HF_OK) {
         return r;
     }
@@ -117,9 +150,7 @@ int hf__adopt(struct hf_client *client, const char *name,
     h->is_adopted = true;
     h->is_unbound = true; /* or bound to another process, and stays so */
     h->min_hold_ms = 0;
-    h->manner = found.manner;
-    h->slot = found.manner.mode == HF__MODE_SLOTS ? found.slot : -1;
-    r = renew(h, token, found.fence, limit, err);
+    r = take_up(h, token, limit, err);
     if (r != HF_OK) {
         hf__handle_unref(h);
         return r;

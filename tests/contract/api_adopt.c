@@ -112,6 +112,22 @@ TEST(renewing_by_token_leaves_it_detached)
     EXPECT_MORE(since(start), safe(patience(600)));
 }
 
+/* A renewal may make anew what most of a quorum have forgotten. */
+TEST(a_grant_that_ended_during_the_look_is_not_renewed)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_LOCK *job = NULL;
+    char options[64];
+    char token[33];
+
+    NEEDS(HF_CAP_DETACH);
+    snprintf(options, sizeof options, "fault=late_reply:inspect:1:%dms",
+             (int)patience(600));
+    AUTO_CLIENT *bob = open_faulty(options);
+    leave_behind(alice, "job", patience(400), token);
+    EXPECT_IS(hf_adopt(bob, "job", token, NULL, &job, NULL), HF_LOST);
+}
+
 TEST(a_wrong_token_adopts_nothing)
 {
     NEEDS_LEASES();
