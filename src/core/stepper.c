@@ -82,18 +82,22 @@ static bool step_due(struct hf__stepper *s, hf__time now)
     return true;
 }
 
-static bool is_done(struct hf__stepper *s)
+/* What happens after the parker was looked at ends the sleep; also for the word
+ * to stop, of which this tells. */
+static bool goes_on(struct hf__stepper *s, unsigned *ret_seen)
 {
     HF_SCOPED_LOCK(&s->mutex);
-    return s->is_stopping;
+
+    *ret_seen = hf__parker_seen(&s->crew.parker);
+    return !s->is_stopping;
 }
 
 static void stepper_main(void *arg)
 {
     struct hf__stepper *s = arg;
+    unsigned seen = 0;
 
-    while (!is_done(s)) {
-        unsigned seen = hf__parker_seen(&s->crew.parker);
+    while (goes_on(s, &seen)) {
         bool is_busy = answer_calls(s);
         hf__time now = hf__now();
 
