@@ -99,7 +99,7 @@ def what_is_left_but_ends_by_itself_is_waited_for(t):
 @case
 def what_is_left_gets_time_for_term(t):
     words = ('catch=TERM', 'fork=setsid', 'exit=0')
-    result = t.start('run', '--lease', f'{6 * harness.SLOW}s', '--grace',
+    result = t.start('run', '--lease', harness.lease(6), '--grace',
                      f'{500 * harness.SLOW}ms', 'job', '--',
                      *t.actor(*words)).wait()
     t.code(result, 0)
