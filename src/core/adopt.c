@@ -109,11 +109,12 @@ static int renew(struct hf__handle *h, const struct hf__token *token,
 }
 
 /* Where the time went by between the two, another look tells what became of
- * the grant. */
+ * the grant: then the renewal that was not sent is no failure. */
 static int take_up(struct hf__handle *h, const struct hf__token *token,
                    hf__time limit, hf_error *err)
 {
     struct sight seen = {0};
+    hf_error why = HF_ERROR_INIT;
     int r = HF_OK;
 
     do {
@@ -123,9 +124,12 @@ static int take_up(struct hf__handle *h, const struct hf__token *token,
         }
         h->manner = seen.record.manner;
         h->slot = h->manner.mode == HF__MODE_SLOTS ? seen.record.slot : -1;
-        r = renew(h, token, &seen, limit, err);
+        r = renew(h, token, &seen, limit, &why);
     } while (r == HF_EUNAVAIL && !hf__before(hf__now(), seen.until) &&
              hf__before(hf__now(), limit));
+    if (r != HF_OK) {
+        hf__error_copy(err, &why);
+    }
     return r;
 }
 

@@ -128,6 +128,38 @@ TEST(a_grant_that_ended_during_the_look_is_not_renewed)
     EXPECT_IS(hf_adopt(bob, "job", token, NULL, &job, NULL), HF_LOST);
 }
 
+static char renewed_token[33];
+
+static void renew_for_long(void *arg)
+{
+    hf_acquire_opts opts = wanting(0, patience(20000));
+    AUTO_LOCK *job = NULL;
+
+    hf__test_pause_ms(patience(100)); /* so that the other has looked */
+    EXPECT_IS(hf_adopt(arg, "job", renewed_token, &opts, &job, NULL), HF_OK);
+    EXPECT_IS(hf_detach(job, NULL), HF_OK);
+}
+
+/* Its first look is answered when the lease of then is over. */
+TEST(a_grant_that_was_renewed_during_the_look_is_adopted)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_LOCK *job = NULL;
+    char options[64];
+    hf_error err = HF_ERROR_INIT;
+
+    NEEDS(HF_CAP_DETACH);
+    snprintf(options, sizeof options, "fault=late_reply:inspect:1:%dms",
+             (int)patience(1300));
+    AUTO_CLIENT *bob = open_faulty(options);
+    leave_behind(alice, "job", patience(1000), renewed_token);
+    struct hf__test_thread *thread = hf__test_start(renew_for_long, alice);
+    EXPECT_IS(hf_adopt(bob, "job", renewed_token, NULL, &job, &err), HF_OK);
+    hf__test_join(thread);
+    expect_held(job);
+    EXPECT_IS(err.status, 0); /* a call that succeeds leaves it alone */
+}
+
 TEST(a_wrong_token_adopts_nothing)
 {
     NEEDS_LEASES();
