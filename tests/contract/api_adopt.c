@@ -145,12 +145,13 @@ TEST(a_grant_that_was_renewed_during_the_look_is_adopted)
 {
     AUTO_CLIENT *alice = open_store();
     AUTO_LOCK *job = NULL;
-    char options[64];
+    char options[80];
     hf_error err = HF_ERROR_INIT;
 
     NEEDS(HF_CAP_DETACH);
-    snprintf(options, sizeof options, "fault=late_reply:inspect:1:%dms",
-             (int)patience(1300));
+    snprintf(options, sizeof options,
+             "io_timeout=%dms&fault=late_reply:inspect:1:%dms",
+             (int)patience(5000), (int)patience(1300));
     AUTO_CLIENT *bob = open_faulty(options);
     leave_behind(alice, "job", patience(1000), renewed_token);
     struct hf__test_thread *thread = hf__test_start(renew_for_long, alice);
