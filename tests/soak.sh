@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Tests for as long as it is told: the attack, new schedules of the simulation
-# beside all the rest, and the tests that live from chance, in an order and
-# with seeds of this run, among them what takes too long for make test. The
-# fuzzers have a target of their own: make fuzz SECONDS=3600.
+# Tests for as long as it is told: the attack; new schedules of the simulation
+# and of the core in virtual time, beside all the rest; and the tests that live
+# from chance, in an order and with seeds of this run, among them what takes too
+# long for make test. The fuzzers have a target of their own: make fuzz
+# SECONDS=3600.
 #
 #     [SOAK_MINUTES=30] [SOAK_SEED=N] [BUILD=build] tests/soak.sh
 #
@@ -19,12 +20,33 @@ slice=20000 # schedules, some twenty seconds
 simulated=$build/meson-logs/soak-simulation.txt
 simulation=
 
+# What failed is shown with how to see it again.
+in_virtual_time() {
+    local log=$build/meson-logs/soak-virtual.txt
+
+    HOLDFAST_TEST_VIRTUAL=1 HOLDFAST_TEST_SEED=$1 \
+        "$build/tests/contract/$2" "${@:3}" >"$log" && return
+    printf 'not ok: HOLDFAST_TEST_VIRTUAL=1 HOLDFAST_TEST_SEED=%s %s/%s\n' \
+        "$1" "$build/tests/contract" "${*:2}"
+    grep -A 20 '^not ok' "$log"
+    return 1
+}
+
 # A seed that breaks a promise is printed with its plan and how to see it again.
+# After each slice the tests in virtual time, with another seed: that is another
+# schedule of the core's threads.
 simulate() {
-    local first
+    local first virtual=$seed
 
     for ((first = seed * 1000000; SECONDS < end; first += slice)); do
         "$build/tests/sim/sim" --filter every_schedule --seed "$first" "$slice"
+        for store in memory memory:session; do
+            in_virtual_time "$virtual" contract_api "$store" memory
+            in_virtual_time "$virtual" contract_core "$store" memory
+            in_virtual_time "$virtual" contract_store "fault+$store" memory
+            in_virtual_time "$virtual" contract_faults "fault+$store"
+        done
+        virtual=$((virtual + 1))
     done
 }
 
@@ -93,5 +115,6 @@ if ! wait "$simulation"; then
     exit 1
 fi
 simulation=
-printf 'soak: passed, %d programs, %d schedules of the simulation\n' "$count" \
-    $(($(grep -c '^ok' "$simulated") * slice))
+slices=$(grep -c '^ok' "$simulated")
+printf 'soak: passed, %d programs, %d schedules of the simulation, %d seeds\n' \
+    "$count" $((slices * slice)) "$slices"

@@ -47,6 +47,7 @@ static const char *only;
 static int part = 1; /* of how many */
 static int parts = 1;
 static void (*prepare)(void);
+static void (*before_each)(void);
 char **hf__test_args;
 
 void hf__test_register(struct hf__test *t)
@@ -58,6 +59,11 @@ void hf__test_register(struct hf__test *t)
 void hf__test_prepare(void (*fn)(void))
 {
     prepare = fn;
+}
+
+void hf__test_before(void (*fn)(void))
+{
+    before_each = fn;
 }
 
 uint64_t hf__test_seed(void)
@@ -85,6 +91,9 @@ static _Noreturn void run_test(const struct hf__test *t, int output)
     close(output);
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
     hf__test_note_fds();
+    if (before_each) {
+        before_each();
+    }
     t->run();
     if (getpid() != test_pid) {
         hf__test_conclude(HF__TEST_FAILED,

@@ -107,6 +107,9 @@ extern char **hf__test_args;
 /* fn runs in the runner before the first test, with the arguments known: for
  * what all tests share, such as a server. At most one, from a constructor. */
 void hf__test_prepare(void (*fn)(void));
+/* fn runs in each test's process before the test. At most one, from a
+ * constructor. */
+void hf__test_before(void (*fn)(void));
 /* The number after --seed; 1 if there is none. */
 uint64_t hf__test_seed(void);
 /* A private temporary folder of this test, removed with all in it after the
