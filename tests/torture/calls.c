@@ -8,6 +8,7 @@
 #include "src/backend/fault/plan.h"
 #include "tests/contract/api.h"
 #include "tests/torture/scene.h"
+#include "tests/virtual/virtual.h"
 
 #include <stdlib.h>
 
@@ -57,14 +58,15 @@ struct rule {
     const char *head;
     const char *tail;
     bool is_harmless;
-    int step; /* from one n to the next: an outage takes its time */
+    int step; /* from one n to the next, where an outage takes its time */
 };
 
 static int torture(struct scene *s, const struct act *act,
                    const struct rule *rule)
 {
     static unsigned times; /* each time a plan of its own, counting from 1 */
-    int step = rule->step * (getenv("HOLDFAST_TEST_SLOW") ? 3 : 1);
+    int slow = rule->step * (getenv("HOLDFAST_TEST_SLOW") ? 3 : 1);
+    int step = hf__virtual_is_on() ? 1 : slow;
     int n = 1 + rand() % step;
     bool has_failed = true;
 

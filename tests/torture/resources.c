@@ -9,6 +9,7 @@
 #include "tests/contract/api.h"
 #include "tests/torture/scene.h"
 #include "tests/torture/trip.h"
+#include "tests/virtual/virtual.h"
 
 #include <stdlib.h>
 
@@ -132,13 +133,16 @@ static bool play(const struct act *act, int n)
     return has_failed;
 }
 
-/* All n of a few, else about MOST of them. What must let go tries for as long
- * as the lease lasts. */
+/* All n of a few, and in virtual time, else about MOST of them. What must let
+ * go tries for as long as the lease lasts. */
 static int after(const struct act *act, int n, int total)
 {
     int most = getenv("HOLDFAST_TEST_SLOW") ? MOST_SLOW : MOST;
     int step;
 
+    if (hf__virtual_is_on()) {
+        return n + 1;
+    }
     most = stays ? most / PART_LASTING : most;
     most = stays && act->is_certain ? 1 + most / PART_LASTING : most;
     step = 2 * total / most;

@@ -7,6 +7,7 @@
 
 #include "include/holdfast.h"
 #include "tests/lib/test.h"
+#include "tests/virtual/virtual.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -106,8 +107,6 @@ static void *sqlite_realloc(void *p, int size)
 
 /* ---- threads and descriptors */
 
-int __real_pthread_create(pthread_t *, const pthread_attr_t *,
-                          void *(*)(void *), void *);
 int __wrap_pthread_create(pthread_t *, const pthread_attr_t *,
                           void *(*)(void *), void *);
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr,
@@ -116,7 +115,7 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr,
     /* The library says how large a stack it wants, a test does not. */
     return attr && trips(TRIP_SYSTEM)
                ? EAGAIN
-               : __real_pthread_create(thread, attr, fn, arg);
+               : hf__virtual_pthread_create(thread, attr, fn, arg);
 }
 
 static bool lacks_descriptor(void)

@@ -316,11 +316,18 @@ long __wrap_syscall(long number, ...)
 
 /* ---- threads */
 
-int __wrap_pthread_create(pthread_t *native, const pthread_attr_t *attr,
-                          void *(*run)(void *), void *arg)
+int hf__virtual_pthread_create(pthread_t *native, const pthread_attr_t *attr,
+                               void *(*run)(void *), void *arg)
 {
     return hf__virtual_is_on() ? hf__virtual_create(native, attr, run, arg)
                                : __real_pthread_create(native, attr, run, arg);
+}
+
+__attribute__((weak)) int __wrap_pthread_create(pthread_t *native,
+                                                const pthread_attr_t *attr,
+                                                void *(*run)(void *), void *arg)
+{
+    return hf__virtual_pthread_create(native, attr, run, arg);
 }
 
 int __wrap_pthread_join(pthread_t native, void **result)

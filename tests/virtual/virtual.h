@@ -49,6 +49,10 @@ int hf__virtual_ring(const void *place, int count);
 
 int hf__virtual_create(pthread_t *native, const pthread_attr_t *attr,
                        void *(*run)(void *), void *arg);
+/* The same if virtual time is on, else the system's own: for a program that
+ * has a __wrap_pthread_create() itself. */
+int hf__virtual_pthread_create(pthread_t *, const pthread_attr_t *,
+                               void *(*run)(void *), void *arg);
 int hf__virtual_join(pthread_t native, void **result);
 pid_t hf__virtual_fork(void);
 
