@@ -5,8 +5,10 @@
     count_tap.py [--total] [--passed N] [--failed N] LOG...
 
 Shows what failed and what was skipped, unless --total, and then
-"N passed when tried again alone", which are among those of the last line,
-"N passed, N failed, N skipped". More passed and failed ones can be added.
+"N do not apply", of which a store lacks what they are about, so that they are
+in no other number, "N passed when tried again alone", which are among those of
+the last line, "N passed, N failed, N skipped". More passed and failed ones can
+be added.
 
 A program that ended badly, or without all the tests it announced, or in whose
 output memcheck or a sanitizer reports anything, is one failed test more. What
@@ -22,6 +24,7 @@ RESULT = re.compile(r'(not )?ok\b\s*\d*\s*-?\s*([^#]*)(#\s*skip\b.*)?', re.I)
 # The leak checker says of a thread that just ends that it can't look at it.
 REPORT = re.compile(r'^(# *)?==\d+==(?!Unable to get registers )|(WARNING|ERROR|SUMMARY): \w+Sanitizer|'
                     r'^(# *)?\S+:\d+:\d+: runtime error: ', re.M)
+UNFIT = re.compile(r'# SKIP does not apply: ')
 PLAN = re.compile(r'1\.\.(\d+)')
 
 
@@ -36,6 +39,7 @@ class Count:
         self.failed = failed
         self.show = print if show else lambda *_: None
         self.skipped = 0
+        self.unfit = 0
         self.forgiven = 0
         self.again = {}
 
@@ -61,6 +65,8 @@ class Count:
                 failures += 1
                 self.show(f'FAILED  {where}')
                 self.show_comments(lines[number + 1:])
+            elif UNFIT.match(result[3] or ''):
+                self.unfit += 1
             elif result[3]:
                 self.skipped += 1
                 self.show(f'SKIPPED {where} {result[3]}')
@@ -110,6 +116,7 @@ def main():
         except FileNotFoundError:
             count.failed += 1
             count.show(f'FAILED  {path}: the tests did not run')
+    print(f'{count.unfit} do not apply')
     print(f'{count.forgiven} passed when tried again alone')
     print(f'{count.passed} passed, {count.failed} failed, '
           f'{count.skipped} skipped')

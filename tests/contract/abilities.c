@@ -4,12 +4,10 @@
  * others wait: by its capabilities alone. Any thread of a test may call them.
  */
 #include "src/backend/conn.h"
-#include "src/base/thread.h"
 #include "tests/contract/api.h"
+#include "tests/contract/urls.h"
 
-static unsigned flags_by_url;
-
-static hf_caps_info caps(void)
+hf_caps_info store_info(void)
 {
     AUTO_CLIENT *client = open_store();
     hf_caps_info info = HF_CAPS_INFO_INIT;
@@ -20,40 +18,36 @@ static hf_caps_info caps(void)
 
 bool store_can(unsigned flags)
 {
-    return (caps().flags & flags) == flags;
-}
+    struct hf__url kind;
 
-/* Once, for a test may have left the library without memory since. */
-static void read_url(void)
-{
-    HF_AUTO(hf__url_free_auto) struct hf__url *url = NULL;
-
-    EXPECT_IS(hf__url_parse(store_url(NULL), &url, NULL), HF_OK);
-    flags_by_url = hf__caps_of(hf__backend_find(scheme()), url);
-}
-
-/* Without asking the store: what its URL says, so that any word may ask. */
-static bool has(unsigned flag)
-{
-    static hf__once once = HF__ONCE_INIT;
-
-    hf__once_run(&once, read_url);
-    return (flags_by_url & flag) != 0;
+    EXPECT(hf__test_args[0]);
+    kind = hf__store_kind(hf__test_args[0], scheme());
+    return (hf__caps_of(hf__backend_find(scheme()), &kind) & flags) == flags;
 }
 
 bool store_leases(void)
 {
-    return !has(HF_CAP_SESSION);
+    return !store_can(HF_CAP_SESSION);
 }
 
 bool store_queues(void)
 {
-    return has(HF__CAP_QUEUES);
+    return store_can(HF__CAP_QUEUES);
+}
+
+bool store_is_shared(void)
+{
+    return hf__store_has_place(hf__test_args[0]);
+}
+
+bool store_cleans(void)
+{
+    return hf__backend_find(scheme())->gc != NULL;
 }
 
 int64_t lease_given(int64_t lease_ms)
 {
-    return store_leases() ? lease_ms : caps().lease_ms;
+    return store_leases() ? lease_ms : store_info().lease_ms;
 }
 
 int64_t end_given(int64_t lease_ms)
@@ -69,9 +63,4 @@ bool has_session_places(void)
 int64_t wait_given(int64_t ms)
 {
     return has_session_places() ? end_given(ms) : ms;
-}
-
-bool store_reaches(hf_reach reach)
-{
-    return caps().reach >= reach;
 }

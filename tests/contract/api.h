@@ -2,9 +2,8 @@
 /*
  * The words of the contract tests over the public API. A test reads as a
  * sentence about a store; which store it is, the program's first argument
- * says, and no test asks. Differences are capabilities: NEEDS() ends a test
- * that speaks of one which the store has not. It counts as passed, for a
- * capability that is absent is no missing server.
+ * says, and no test asks. Differences are capabilities: a test that speaks of
+ * one which not all stores have is a TEST_IF().
  *
  * All of it fails the running test when something unexpected happens, so
  * that only what a test is about has a status.
@@ -16,33 +15,6 @@
 #include "tests/lib/test.h"
 
 #include <stdio.h>
-
-/* Ends its test unless the store has all these HF_CAP_ flags. */
-#define NEEDS(flags)                                                           \
-    do {                                                                       \
-        if (!store_can(flags)) {                                               \
-            puts("not applicable: the store has no " #flags);                  \
-            return;                                                            \
-        }                                                                      \
-    } while (0)
-/* Ends its test unless a grant has the lease that its caller asks for: one
- * that lives with its session has the session's, and api_session.c says what
- * holds there instead. */
-#define NEEDS_LEASES()                                                         \
-    do {                                                                       \
-        if (!store_leases()) {                                                 \
-            puts("not applicable: the store has HF_CAP_SESSION");              \
-            return;                                                            \
-        }                                                                      \
-    } while (0)
-/* Ends its test unless programs that far apart can share the store. */
-#define NEEDS_REACH(reach)                                                     \
-    do {                                                                       \
-        if (!store_reaches(reach)) {                                           \
-            puts("not applicable: the store has not " #reach);                 \
-            return;                                                            \
-        }                                                                      \
-    } while (0)
 
 /* Close or free what the variable has when its scope ends. Locks declared
  * after their client are freed before it is closed. */
@@ -68,10 +40,20 @@ int64_t safe(int64_t lease_ms);
 /* ---- the store */
 
 const char *scheme(void);
+/* What its URL says of it, so that the runner may ask, and any word: has it all
+ * these HF_CAP_ flags? */
 bool store_can(unsigned flags);
+/* Has a grant the lease that its caller asks for? One that lives with its
+ * session has the session's, and api_session.c says what holds there. */
 bool store_leases(void);
+/* Can other processes have it? */
+bool store_is_shared(void);
+/* Can it delete what nobody uses? */
+bool store_cleans(void);
 /* Does all that waits stand in line there? */
 bool store_queues(void);
+/* What it says of itself when it is opened. */
+hf_caps_info store_info(void);
 /* The lease that a grant really has which was asked for with this one. */
 int64_t lease_given(int64_t lease_ms);
 /* How long a holder that is dead and not seen to be has it at most: a session
@@ -82,7 +64,6 @@ bool has_session_places(void);
 /* How long one that is dead, or does not ask again, is waited for in a line at
  * most: as long as said, or till the end of the session whose place it is. */
 int64_t wait_given(int64_t ms);
-bool store_reaches(hf_reach);
 /* The URL of this test's own store; the same in all its processes. With
  * options, "prefix=a&io_timeout=1s", or NULL. */
 const char *store_url(const char *options);

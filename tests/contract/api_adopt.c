@@ -21,14 +21,13 @@ static hf_lock *adopt(hf_client *client, const char *name, const char *token)
     return lock;
 }
 
-TEST(a_grant_is_adopted_by_its_token)
+TEST_IF(store_can(HF_CAP_DETACH), a_grant_is_adopted_by_its_token)
 {
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     AUTO_LOCK *job = NULL;
     char token[33];
 
-    NEEDS(HF_CAP_DETACH);
     leave_behind(alice, "job", 20000, token);
     job = adopt(bob, "job", token);
     expect_held(job);
@@ -39,10 +38,9 @@ TEST(a_grant_is_adopted_by_its_token)
     EXPECT_IS(try_once(alice, "job"), HF_OK);
 }
 
-TEST(a_grant_is_adopted_by_another_process)
+TEST_IF(store_is_shared() && store_can(HF_CAP_DETACH),
+        a_grant_is_adopted_by_another_process)
 {
-    NEEDS_REACH(HF_REACH_USER);
-    NEEDS(HF_CAP_DETACH);
     struct peer *bob = start_peer();
     AUTO_CLIENT *alice = open_store();
     AUTO_LOCK *job = NULL;
@@ -58,7 +56,7 @@ TEST(a_grant_is_adopted_by_another_process)
     end_peer(bob);
 }
 
-TEST(the_client_that_acquired_it_may_adopt_it)
+TEST_IF(store_can(HF_CAP_DETACH), the_client_that_acquired_it_may_adopt_it)
 {
     AUTO_CLIENT *alice = open_store();
     AUTO_LOCK *job = NULL;
@@ -66,7 +64,6 @@ TEST(the_client_that_acquired_it_may_adopt_it)
     uint64_t fence;
     char token[33];
 
-    NEEDS(HF_CAP_DETACH);
     leave_behind(alice, "job", 20000, token);
     job = adopt(alice, "job", token);
     fence = hf_fence(job);
@@ -75,7 +72,7 @@ TEST(the_client_that_acquired_it_may_adopt_it)
     EXPECT_SAFE(fence == 0 || hf_fence(next) > fence);
 }
 
-TEST(adopting_renews_and_goes_on_renewing)
+TEST_IF(store_can(HF_CAP_DETACH), adopting_renews_and_goes_on_renewing)
 {
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
@@ -83,7 +80,6 @@ TEST(adopting_renews_and_goes_on_renewing)
     hf_acquire_opts opts = wanting(0, patience(600));
     char token[33];
 
-    NEEDS(HF_CAP_DETACH);
     leave_behind(alice, "job", patience(400), token);
     EXPECT_IS(hf_adopt(bob, "job", token, &opts, &job, NULL), HF_OK);
     hf__test_pause_ms(patience(1000));
@@ -91,14 +87,13 @@ TEST(adopting_renews_and_goes_on_renewing)
     EXPECT_IS(try_once(alice, "job"), HF_BUSY);
 }
 
-TEST(renewing_by_token_leaves_it_detached)
+TEST_IF(store_can(HF_CAP_DETACH), renewing_by_token_leaves_it_detached)
 {
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     char token[33];
     int64_t start;
 
-    NEEDS(HF_CAP_DETACH);
     leave_behind(alice, "job", patience(300), token);
     start = hf__test_now_ms();
     for (int i = 0; i < 2; i++) {
@@ -113,14 +108,14 @@ TEST(renewing_by_token_leaves_it_detached)
 }
 
 /* A renewal may make anew what most of a quorum have forgotten. */
-TEST(a_grant_that_ended_during_the_look_is_not_renewed)
+TEST_IF(store_can(HF_CAP_DETACH),
+        a_grant_that_ended_during_the_look_is_not_renewed)
 {
     AUTO_CLIENT *alice = open_store();
     AUTO_LOCK *job = NULL;
     char options[64];
     char token[33];
 
-    NEEDS(HF_CAP_DETACH);
     snprintf(options, sizeof options, "fault=late_reply:inspect:1:%dms",
              (int)patience(600));
     AUTO_CLIENT *bob = open_faulty(options);
@@ -141,14 +136,14 @@ static void renew_for_long(void *arg)
 }
 
 /* Its first look is answered when the lease of then is over. */
-TEST(a_grant_that_was_renewed_during_the_look_is_adopted)
+TEST_IF(store_can(HF_CAP_DETACH),
+        a_grant_that_was_renewed_during_the_look_is_adopted)
 {
     AUTO_CLIENT *alice = open_store();
     AUTO_LOCK *job = NULL;
     char options[80];
     hf_error err = HF_ERROR_INIT;
 
-    NEEDS(HF_CAP_DETACH);
     snprintf(options, sizeof options,
              "io_timeout=%dms&fault=late_reply:inspect:1:%dms",
              (int)patience(5000), (int)patience(1300));
@@ -161,9 +156,8 @@ TEST(a_grant_that_was_renewed_during_the_look_is_adopted)
     EXPECT_IS(err.status, 0); /* a call that succeeds leaves it alone */
 }
 
-TEST(a_wrong_token_adopts_nothing)
+TEST_IF(store_leases(), a_wrong_token_adopts_nothing)
 {
-    NEEDS_LEASES();
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     AUTO_LOCK *job = acquire(alice, "job");
@@ -181,9 +175,8 @@ TEST(a_wrong_token_adopts_nothing)
     expect_held(job);
 }
 
-TEST(a_token_that_was_released_adopts_nothing)
+TEST_IF(store_leases(), a_token_that_was_released_adopts_nothing)
 {
-    NEEDS_LEASES();
     AUTO_CLIENT *alice = open_store();
     AUTO_LOCK *job = acquire(alice, "job");
     AUTO_LOCK *none = NULL;
@@ -194,13 +187,12 @@ TEST(a_token_that_was_released_adopts_nothing)
     EXPECT(!none);
 }
 
-TEST(a_token_whose_lease_ran_out_adopts_nothing)
+TEST_IF(store_can(HF_CAP_DETACH), a_token_whose_lease_ran_out_adopts_nothing)
 {
     AUTO_CLIENT *alice = open_store();
     AUTO_LOCK *none = NULL;
     char token[33];
 
-    NEEDS(HF_CAP_DETACH);
     leave_behind(alice, "job", 100, token);
     hf__test_pause_ms(150);
     EXPECT_IS(hf_adopt(alice, "job", token, NULL, &none, NULL), HF_LOST);
@@ -237,7 +229,8 @@ static void wait_a_little(void *client)
 }
 
 /* Who adopts it knows nothing of the least hold; the store does. */
-TEST(the_least_hold_outlives_an_adoption)
+TEST_IF(store_can(HF_CAP_DETACH | HF_CAP_KEEP),
+        the_least_hold_outlives_an_adoption)
 {
     AUTO_CLIENT *alice = open_store();
     struct hf__test_thread *waiter = NULL;
@@ -245,7 +238,6 @@ TEST(the_least_hold_outlives_an_adoption)
     AUTO_LOCK *adopted = NULL;
     hf_acquire_opts opts = detached(20000);
 
-    NEEDS(HF_CAP_DETACH | HF_CAP_KEEP);
     opts.min_hold_ms = 20000;
     EXPECT_IS(hf_acquire(alice, "job", &opts, &job, NULL), HF_OK);
     EXPECT_IS(hf_detach(job, NULL), HF_OK);
@@ -257,10 +249,9 @@ TEST(the_least_hold_outlives_an_adoption)
 }
 
 /* It may be granted to somebody else at any moment. */
-TEST(a_grant_whose_process_died_is_not_adopted)
+TEST_IF(store_is_shared() && store_can(HF_CAP_DEATH),
+        a_grant_whose_process_died_is_not_adopted)
 {
-    NEEDS_REACH(HF_REACH_USER);
-    NEEDS(HF_CAP_DEATH);
     struct peer *bob = start_peer();
     AUTO_CLIENT *alice = open_store();
     AUTO_LOCK *none = NULL;

@@ -76,9 +76,8 @@ TEST(a_lease_has_bounds)
     EXPECT_IS(refused_lease(INT64_MAX), HF_EINVAL);
 }
 
-TEST(the_bounds_of_a_lease_are_leases)
+TEST_IF(store_leases(), the_bounds_of_a_lease_are_leases)
 {
-    NEEDS_LEASES();
     AUTO_CLIENT *alice = open_store();
     AUTO_LOCK *shortest = acquire_fixed(alice, "short", HF_LEASE_MIN_MS);
     AUTO_LOCK *longest = acquire_fixed(alice, "long", HF_LEASE_MAX_MS);

@@ -16,9 +16,8 @@ static hf_acquire_opts unowned(hf_acquire_opts opts)
     return opts;
 }
 
-TEST(fair_flights_enter_in_the_order_of_arrival)
+TEST_IF(store_can(HF_CAP_FAIR), fair_flights_enter_in_the_order_of_arrival)
 {
-    NEEDS(HF_CAP_FAIR);
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     hf_lock *job = acquire(bob, "job");
@@ -46,9 +45,8 @@ TEST(fair_flights_enter_in_the_order_of_arrival)
     await_waiters(alice, "job", 0);
 }
 
-TEST(a_cancelled_flight_leaves_no_place_in_line)
+TEST_IF(store_can(HF_CAP_FAIR), a_cancelled_flight_leaves_no_place_in_line)
 {
-    NEEDS(HF_CAP_FAIR);
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     hf_lock *job = acquire(bob, "job");
@@ -68,9 +66,8 @@ TEST(a_cancelled_flight_leaves_no_place_in_line)
     hf_cancel_free(cancel);
 }
 
-TEST(flights_have_slots_of_their_own)
+TEST_IF(store_can(HF_CAP_SLOTS), flights_have_slots_of_their_own)
 {
-    NEEDS(HF_CAP_SLOTS);
     AUTO_CLIENT *alice = open_store();
     hf_acquire_opts opts = unowned(slots(HF_FOREVER, N));
     hf_acquire_opts once = slots(0, N);
@@ -97,9 +94,8 @@ TEST(flights_have_slots_of_their_own)
     }
 }
 
-TEST(flights_that_share_are_granted_side_by_side)
+TEST_IF(store_can(HF_CAP_SHARED), flights_that_share_are_granted_side_by_side)
 {
-    NEEDS(HF_CAP_SHARED);
     AUTO_CLIENT *alice = open_store();
     hf_acquire_opts opts = unowned(shared(HF_FOREVER));
     struct outcome o[QUEUE] = {{0}};

@@ -282,4 +282,6 @@ TEST(a_store_answers_and_says_what_it_can_do)
     EXPECT_HAS("ABCSD", ((char[]){caps.grade, 0}));
     EXPECT_HAS(caps.store, scheme());
     EXPECT(caps.reach >= HF_REACH_PROCESS && caps.reach <= HF_REACH_HOSTS);
+    EXPECT_IS(caps.reach >= HF_REACH_USER, store_is_shared());
+    EXPECT(store_can(caps.flags));
 }

@@ -54,9 +54,8 @@ TEST(the_release_of_a_broken_lock_says_so)
     expect_lost(job, HF_REASON_BROKEN);
 }
 
-TEST(a_break_with_another_fence_is_refused)
+TEST_IF(store_can(HF_CAP_FENCE), a_break_with_another_fence_is_refused)
 {
-    NEEDS(HF_CAP_FENCE);
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     AUTO_LOCK *job = acquire(alice, "job");
@@ -97,9 +96,8 @@ TEST(an_expired_grant_cannot_be_broken)
     expect_lost(job, HF_REASON_EXPIRED);
 }
 
-TEST(a_grant_is_broken_once)
+TEST_IF(store_can(HF_CAP_FENCE), a_grant_is_broken_once)
 {
-    NEEDS(HF_CAP_FENCE);
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     AUTO_LOCK *old = acquire(alice, "job");

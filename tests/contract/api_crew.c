@@ -71,9 +71,9 @@ static void await_progress(int steps)
     }
 }
 
-TEST_WITHIN(40, processes_killed_at_work_neither_block_nor_overlap)
+TEST_WITHIN_IF(40, store_is_shared(),
+               processes_killed_at_work_neither_block_nor_overlap)
 {
-    NEEDS_REACH(HF_REACH_USER);
     unsigned seed = (unsigned)hf__test_seed();
     pid_t crew[CREW];
     int missing;
@@ -111,9 +111,8 @@ static void work_a_hundred(int number)
     }
 }
 
-TEST_WITHIN(40, no_update_of_four_processes_is_lost)
+TEST_WITHIN_IF(40, store_is_shared(), no_update_of_four_processes_is_lost)
 {
-    NEEDS_REACH(HF_REACH_USER);
     pid_t crew[CREW];
 
     board = shared_page(sizeof *board);
@@ -158,9 +157,9 @@ static void work_in_threads(int number)
     }
 }
 
-TEST(a_process_that_hands_over_within_does_not_starve_another)
+TEST_IF(store_is_shared(),
+        a_process_that_hands_over_within_does_not_starve_another)
 {
-    NEEDS_REACH(HF_REACH_USER);
     pid_t crew[PAIR];
     int total;
 

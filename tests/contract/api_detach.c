@@ -8,9 +8,9 @@
 
 #include <string.h>
 
-TEST(a_detached_grant_outlives_its_handle_and_client)
+TEST_IF(store_can(HF_CAP_DETACH),
+        a_detached_grant_outlives_its_handle_and_client)
 {
-    NEEDS(HF_CAP_DETACH);
     AUTO_CLIENT *bob = open_store();
     hf_client *alice = open_store();
     hf_acquire_opts opts = detached(20000);
@@ -29,7 +29,7 @@ TEST(a_detached_grant_outlives_its_handle_and_client)
     EXPECT_IS(try_once(bob, "job"), HF_BUSY);
 }
 
-TEST(a_detached_grant_ends_with_its_lease)
+TEST_IF(store_can(HF_CAP_DETACH), a_detached_grant_ends_with_its_lease)
 {
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
@@ -37,7 +37,6 @@ TEST(a_detached_grant_ends_with_its_lease)
     int64_t lease_ms = patience(500);
     int64_t start;
 
-    NEEDS(HF_CAP_DETACH);
     start = hf__test_now_ms();
     leave_behind(alice, "job", lease_ms, token);
     await_free(bob, "job", patience(5000));
@@ -45,10 +44,9 @@ TEST(a_detached_grant_ends_with_its_lease)
     EXPECT_SOON(since(start), lease_ms + patience(400));
 }
 
-TEST(a_detached_grant_outlives_its_process)
+TEST_IF(store_is_shared() && store_can(HF_CAP_DETACH),
+        a_detached_grant_outlives_its_process)
 {
-    NEEDS_REACH(HF_REACH_USER);
-    NEEDS(HF_CAP_DETACH);
     struct peer *carol = start_peer();
     struct peer *bob = start_peer();
     AUTO_CLIENT *alice = open_store();
@@ -65,10 +63,9 @@ TEST(a_detached_grant_outlives_its_process)
 }
 
 /* The other side of it: one that was only acquired does not. */
-TEST(a_bound_grant_ends_with_its_process)
+TEST_IF(store_is_shared() && store_can(HF_CAP_DEATH),
+        a_bound_grant_ends_with_its_process)
 {
-    NEEDS_REACH(HF_REACH_USER);
-    NEEDS(HF_CAP_DEATH);
     struct peer *bob = start_peer();
     AUTO_CLIENT *alice = open_store();
 
@@ -77,14 +74,13 @@ TEST(a_bound_grant_ends_with_its_process)
     EXPECT_SOON(await_free(alice, "job", patience(5000)), patience(2000));
 }
 
-TEST(a_detached_handle_releases_nothing)
+TEST_IF(store_can(HF_CAP_DETACH), a_detached_handle_releases_nothing)
 {
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     AUTO_LOCK *job = NULL;
     hf_error err = HF_ERROR_INIT;
 
-    NEEDS(HF_CAP_DETACH);
     job = acquire(alice, "job");
     EXPECT_IS(hf_detach(job, NULL), HF_OK);
     EXPECT_IS(hf_release(job, &err), HF_EINVAL);
@@ -92,27 +88,25 @@ TEST(a_detached_handle_releases_nothing)
     EXPECT_IS(try_once(bob, "job"), HF_BUSY);
 }
 
-TEST(what_is_not_held_is_not_detached)
+TEST_IF(store_can(HF_CAP_DETACH), what_is_not_held_is_not_detached)
 {
     AUTO_CLIENT *alice = open_store();
     AUTO_LOCK *released = acquire(alice, "released");
     AUTO_LOCK *lost = acquire(alice, "lost");
 
-    NEEDS(HF_CAP_DETACH);
     EXPECT_IS(hf_release(released, NULL), HF_OK);
     EXPECT_IS(hf_detach(released, NULL), HF_EINVAL);
     EXPECT_IS(hf_break(alice, "lost", 0, NULL), HF_OK);
     EXPECT_IS(hf_detach(lost, NULL), HF_LOST);
 }
 
-TEST(a_shared_grant_is_not_detached)
+TEST_IF(store_can(HF_CAP_DETACH), a_shared_grant_is_not_detached)
 {
     AUTO_CLIENT *alice = open_store();
     AUTO_LOCK *outer = NULL;
     AUTO_LOCK *inner = NULL;
     hf_acquire_opts opts = wanting(0, HF_LEASE_DEFAULT_MS);
 
-    NEEDS(HF_CAP_DETACH);
     opts.reentrant = 1;
     EXPECT_IS(hf_acquire(alice, "job", &opts, &outer, NULL), HF_OK);
     EXPECT_IS(hf_acquire(alice, "job", &opts, &inner, NULL), HF_OK);
@@ -133,7 +127,8 @@ static void detach_slowly(void *arg)
     d->result = hf_detach(d->lock, NULL);
 }
 
-TEST(a_grant_that_is_shared_meanwhile_is_not_detached)
+TEST_IF(store_can(HF_CAP_DETACH),
+        a_grant_that_is_shared_meanwhile_is_not_detached)
 {
     AUTO_CLIENT *alice = open_faulty("fault=delay:renew:1:500ms");
     hf_acquire_opts opts = wanting(0, HF_LEASE_DEFAULT_MS);
@@ -142,7 +137,6 @@ TEST(a_grant_that_is_shared_meanwhile_is_not_detached)
     AUTO_LOCK *outer = NULL;
     AUTO_LOCK *inner = NULL;
 
-    NEEDS(HF_CAP_DETACH);
     opts.reentrant = 1;
     EXPECT_IS(hf_acquire(alice, "job", &opts, &outer, NULL), HF_OK);
     d.lock = outer;
@@ -157,24 +151,23 @@ TEST(a_grant_that_is_shared_meanwhile_is_not_detached)
 }
 
 /* A detaching without an answer: it is held as before, or not at all. */
-TEST(a_detaching_that_fails_changes_nothing)
+TEST_IF(store_can(HF_CAP_DETACH), a_detaching_that_fails_changes_nothing)
 {
     AUTO_CLIENT *alice = open_faulty("fault=die:renew:1");
     AUTO_LOCK *job = acquire(alice, "job");
 
-    NEEDS(HF_CAP_DETACH);
     EXPECT_IS(hf_detach(job, NULL), HF_EUNAVAIL);
     EXPECT_IS(hf_held(job), 1);
     EXPECT_IS(hf_detach(job, NULL), HF_OK);
 }
 
-TEST(a_waiter_of_the_same_client_waits_for_a_detached_grant)
+TEST_IF(store_can(HF_CAP_DETACH),
+        a_waiter_of_the_same_client_waits_for_a_detached_grant)
 {
     AUTO_CLIENT *alice = open_store();
     char token[33];
     int64_t start;
 
-    NEEDS(HF_CAP_DETACH);
     start = hf__test_now_ms();
     leave_behind(alice, "job", patience(400), token);
     await_free(alice, "job", patience(5000));

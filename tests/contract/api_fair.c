@@ -11,9 +11,8 @@
 
 enum { QUEUE = 8, PEERS = 4, ROUNDS = 20 };
 
-TEST(fair_waiters_enter_in_the_order_of_arrival)
+TEST_IF(store_can(HF_CAP_FAIR), fair_waiters_enter_in_the_order_of_arrival)
 {
-    NEEDS(HF_CAP_FAIR);
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     AUTO_LOCK *job = acquire(alice, "job");
@@ -45,10 +44,9 @@ static void line_up_peers(struct peer *p[], int n, hf_client *client)
     }
 }
 
-TEST(fair_waiters_of_several_processes_enter_in_the_order_of_arrival)
+TEST_IF(store_can(HF_CAP_FAIR) && store_is_shared(),
+        fair_waiters_of_several_processes_enter_in_the_order_of_arrival)
 {
-    NEEDS(HF_CAP_FAIR);
-    NEEDS_REACH(HF_REACH_USER);
     struct peer *p[PEERS];
     uint64_t last = 0;
 
@@ -72,9 +70,8 @@ TEST(fair_waiters_of_several_processes_enter_in_the_order_of_arrival)
 }
 
 /* Longer than a place in line lives without being seen to. */
-TEST(who_waits_for_long_keeps_its_place)
+TEST_IF(store_can(HF_CAP_FAIR), who_waits_for_long_keeps_its_place)
 {
-    NEEDS(HF_CAP_FAIR);
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     AUTO_LOCK *job = acquire(alice, "job");
@@ -95,9 +92,8 @@ TEST(who_waits_for_long_keeps_its_place)
 
 /* It asks again with the same token: once as it lines up, once for the grant.
  */
-TEST(a_place_in_line_outlives_lost_replies)
+TEST_IF(store_can(HF_CAP_FAIR), a_place_in_line_outlives_lost_replies)
 {
-    NEEDS(HF_CAP_FAIR);
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob =
         open_faulty("fault=lose_reply:acquire:1,lose_reply:acquire:3");
@@ -131,9 +127,9 @@ static void count_fairly(void *arg)
     }
 }
 
-TEST_WITHIN(60, no_update_of_those_who_are_fair_is_lost)
+TEST_WITHIN_IF(60, store_can(HF_CAP_FAIR),
+               no_update_of_those_who_are_fair_is_lost)
 {
-    NEEDS(HF_CAP_FAIR);
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     struct hf__test_thread *threads[QUEUE];
@@ -150,9 +146,9 @@ TEST_WITHIN(60, no_update_of_those_who_are_fair_is_lost)
 
 /* ---- nobody goes past it */
 
-TEST(neither_a_try_nor_an_unfair_wait_goes_past_the_line)
+TEST_IF(store_can(HF_CAP_FAIR),
+        neither_a_try_nor_an_unfair_wait_goes_past_the_line)
 {
-    NEEDS(HF_CAP_FAIR);
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     AUTO_LOCK *job = acquire(alice, "job");
@@ -173,9 +169,9 @@ TEST(neither_a_try_nor_an_unfair_wait_goes_past_the_line)
 }
 
 /* Those of the holder's own process would be handed the lock. */
-TEST(a_handover_within_the_process_does_not_go_past_the_line)
+TEST_IF(store_can(HF_CAP_FAIR),
+        a_handover_within_the_process_does_not_go_past_the_line)
 {
-    NEEDS(HF_CAP_FAIR);
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     AUTO_LOCK *job = acquire(alice, "job");
@@ -198,9 +194,8 @@ TEST(a_handover_within_the_process_does_not_go_past_the_line)
     }
 }
 
-TEST(who_is_behind_a_line_is_told_so)
+TEST_IF(store_can(HF_CAP_FAIR), who_is_behind_a_line_is_told_so)
 {
-    NEEDS(HF_CAP_FAIR);
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *slow =
         open_faulty("fault=delay:acquire:2:400ms"); /* when its turn comes */
@@ -218,9 +213,8 @@ TEST(who_is_behind_a_line_is_told_so)
     EXPECT_IS(end_waiter(&w), HF_OK);
 }
 
-TEST(a_fair_try_leaves_no_place_in_line)
+TEST_IF(store_can(HF_CAP_FAIR), a_fair_try_leaves_no_place_in_line)
 {
-    NEEDS(HF_CAP_FAIR);
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     AUTO_LOCK *job = acquire(alice, "job");
@@ -233,9 +227,8 @@ TEST(a_fair_try_leaves_no_place_in_line)
     EXPECT_IS(attempt_as(bob, "job", &opts), HF_OK);
 }
 
-TEST(a_look_tells_of_all_in_line)
+TEST_IF(store_can(HF_CAP_FAIR), a_look_tells_of_all_in_line)
 {
-    NEEDS(HF_CAP_FAIR);
     AUTO_CLIENT *alice = open_store();
     AUTO_LOCK *job = acquire(alice, "job");
     hf_acquire_opts opts = fair(HF_FOREVER);

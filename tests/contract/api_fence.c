@@ -23,9 +23,8 @@ TEST(a_store_without_fences_gives_none)
     EXPECT_IS(next_fence(alice) != 0, store_can(HF_CAP_FENCE));
 }
 
-TEST(the_fence_rises_from_release_to_grant)
+TEST_IF(store_can(HF_CAP_FENCE), the_fence_rises_from_release_to_grant)
 {
-    NEEDS(HF_CAP_FENCE);
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     uint64_t last = 0;
@@ -38,9 +37,8 @@ TEST(the_fence_rises_from_release_to_grant)
     }
 }
 
-TEST(the_fence_rises_over_expiry)
+TEST_IF(store_can(HF_CAP_FENCE), the_fence_rises_over_expiry)
 {
-    NEEDS(HF_CAP_FENCE);
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     AUTO_LOCK *old = acquire_fixed(alice, "job", 100);
@@ -48,9 +46,8 @@ TEST(the_fence_rises_over_expiry)
     EXPECT_SAFE_MORE(next_fence(bob), hf_fence(old));
 }
 
-TEST(the_fence_rises_over_a_break)
+TEST_IF(store_can(HF_CAP_FENCE), the_fence_rises_over_a_break)
 {
-    NEEDS(HF_CAP_FENCE);
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     AUTO_LOCK *old = acquire(alice, "job");
@@ -59,10 +56,9 @@ TEST(the_fence_rises_over_a_break)
     EXPECT_SAFE_MORE(next_fence(bob), hf_fence(old));
 }
 
-TEST(the_fence_rises_over_closing_and_opening)
+TEST_IF(store_can(HF_CAP_FENCE) && store_is_shared(),
+        the_fence_rises_over_closing_and_opening)
 {
-    NEEDS(HF_CAP_FENCE);
-    NEEDS_REACH(HF_REACH_USER);
     uint64_t last = 0;
 
     for (int i = 0; i < 5; i++) {
@@ -107,9 +103,8 @@ static void take_turns(void *arg)
     }
 }
 
-TEST(the_fence_rises_from_thread_to_thread)
+TEST_IF(store_can(HF_CAP_FENCE), the_fence_rises_from_thread_to_thread)
 {
-    NEEDS(HF_CAP_FENCE);
     AUTO_CLIENT *alice = open_store();
     struct hand h = {.client = alice};
     struct hf__test_thread *threads[5];
@@ -126,9 +121,8 @@ TEST(the_fence_rises_from_thread_to_thread)
     }
 }
 
-TEST(names_have_fences_of_their_own)
+TEST_IF(store_can(HF_CAP_FENCE), names_have_fences_of_their_own)
 {
-    NEEDS(HF_CAP_FENCE);
     AUTO_CLIENT *alice = open_store();
     AUTO_LOCK *job = acquire(alice, "job");
     AUTO_LOCK *other = acquire(alice, "other");

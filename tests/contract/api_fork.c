@@ -127,14 +127,13 @@ static void let_the_heap_rest(void)
     }
 }
 
-TEST(a_child_may_open_the_store_for_itself)
+/* ThreadSanitizer does not follow a child of several threads. */
+TEST_IF(store_is_shared() && !is_watched_by_tsan(),
+        a_child_may_open_the_store_for_itself)
 {
-    NEEDS_REACH(HF_REACH_USER);
     take_job();
     let_the_heap_rest();
-    if (!is_watched_by_tsan()) {
-        in_child(exclude_each_other);
-    }
+    in_child(exclude_each_other);
     expect_held(lock_before);
     free_all();
 }
@@ -145,12 +144,9 @@ static void find_all_free(void)
     EXPECT_IS(try_once(own, "job"), HF_OK);
 }
 
-TEST(a_child_has_no_lock_in_memory_of_its_own)
+TEST_IF(!store_is_shared() && !is_watched_by_tsan(),
+        a_child_has_no_lock_in_memory_of_its_own)
 {
-    if (store_reaches(HF_REACH_USER) || is_watched_by_tsan()) {
-        puts("not applicable: another process has it");
-        return;
-    }
     take_job();
     let_the_heap_rest();
     in_child(find_all_free);
@@ -186,10 +182,9 @@ static void expect_free_without(struct peer *holder, hf_client *client,
     EXPECT_IS(kill(orphan, SIGKILL), 0);
 }
 
-TEST(another_program_does_not_keep_the_lock_of_its_dead_parent)
+TEST_IF(store_is_shared() && store_can(HF_CAP_DEATH),
+        another_program_does_not_keep_the_lock_of_its_dead_parent)
 {
-    NEEDS_REACH(HF_REACH_USER);
-    NEEDS(HF_CAP_DEATH);
     struct peer *bob = start_peer();
     AUTO_CLIENT *alice = open_store();
 
@@ -197,10 +192,9 @@ TEST(another_program_does_not_keep_the_lock_of_its_dead_parent)
     expect_free_without(bob, alice, peer_spawns_program(bob));
 }
 
-TEST(a_copy_does_not_keep_the_lock_of_its_dead_parent)
+TEST_IF(store_is_shared() && store_can(HF_CAP_DEATH),
+        a_copy_does_not_keep_the_lock_of_its_dead_parent)
 {
-    NEEDS_REACH(HF_REACH_USER);
-    NEEDS(HF_CAP_DEATH);
     struct peer *bob = start_peer();
     AUTO_CLIENT *alice = open_store();
 

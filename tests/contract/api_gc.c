@@ -7,26 +7,12 @@
 
 #include <string.h>
 
-static bool store_cleans(hf_client *client)
-{
-    int r = hf_gc(client, 0, NULL, NULL);
-
-    EXPECT(r == HF_OK || r == HF_ENOTSUP);
-    if (r == HF_ENOTSUP) {
-        puts("not applicable: the store keeps no idle records");
-    }
-    return r == HF_OK;
-}
-
-TEST(idle_names_are_cleaned_up_and_counted)
+TEST_IF(store_cleans(), idle_names_are_cleaned_up_and_counted)
 {
     AUTO_CLIENT *alice = open_store();
     AUTO_LOCK *held = acquire(alice, "held");
     uint64_t count = 99;
 
-    if (!store_cleans(alice)) {
-        return;
-    }
     for (int i = 0; i < 3; i++) {
         char name[8];
 
@@ -44,15 +30,12 @@ TEST(idle_names_are_cleaned_up_and_counted)
     EXPECT_IS(hf_release(held, NULL), HF_OK);
 }
 
-TEST(another_prefix_is_left_alone)
+TEST_IF(store_cleans(), another_prefix_is_left_alone)
 {
     AUTO_CLIENT *alice = open_with("prefix=app");
     AUTO_CLIENT *bob = open_with("prefix=ap");
     uint64_t count = 0;
 
-    if (!store_cleans(alice)) {
-        return;
-    }
     EXPECT_IS(try_once(alice, "job"), HF_OK);
     hf__test_pause_ms(5);
     EXPECT_IS(hf_gc(bob, 0, &count, NULL), HF_OK);
@@ -61,15 +44,12 @@ TEST(another_prefix_is_left_alone)
     EXPECT_IS(count, 1);
 }
 
-TEST(the_fence_goes_on_rising_after_cleaning)
+TEST_IF(store_can(HF_CAP_FENCE) && store_cleans(),
+        the_fence_goes_on_rising_after_cleaning)
 {
     AUTO_CLIENT *alice = open_store();
     uint64_t last = 0;
 
-    NEEDS(HF_CAP_FENCE);
-    if (!store_cleans(alice)) {
-        return;
-    }
     for (int i = 0; i < 5; i++) {
         AUTO_LOCK *job = acquire(alice, "job");
 
@@ -91,15 +71,12 @@ static void come_and_go(void *arg)
     }
 }
 
-TEST(cleaning_disturbs_nobody)
+TEST_IF(store_cleans(), cleaning_disturbs_nobody)
 {
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     struct hf__test_thread *threads[3];
 
-    if (!store_cleans(alice)) {
-        return;
-    }
     for (int i = 0; i < 3; i++) {
         threads[i] = hf__test_start(come_and_go, i == 0 ? bob : alice);
     }
@@ -121,4 +98,14 @@ TEST(cleaning_with_bad_arguments_is_refused)
     EXPECT_IS(hf_gc(alice, -1, NULL, &err), HF_EINVAL);
     EXPECT(strstr(err.text, "idle_ms"));
     EXPECT_IS(hf_gc(alice, INT64_MAX, NULL, &err), HF_EINVAL);
+}
+
+TEST_IF(!store_cleans(), what_keeps_no_idle_records_says_so)
+{
+    AUTO_CLIENT *alice = open_store();
+    hf_error err = HF_ERROR_INIT;
+
+    EXPECT_IS(hf_gc(alice, 0, NULL, NULL), HF_ENOTSUP);
+    EXPECT_IS(open_status(store_url("gc=1s"), &err), HF_EINVAL);
+    EXPECT_HAS(err.text, "gc: this store keeps no idle");
 }

@@ -9,9 +9,8 @@
 
 enum { PEERS = 4 };
 
-TEST(who_times_out_in_line_holds_nobody_up)
+TEST_IF(store_can(HF_CAP_FAIR), who_times_out_in_line_holds_nobody_up)
 {
-    NEEDS(HF_CAP_FAIR);
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     AUTO_LOCK *job = acquire(alice, "job");
@@ -35,9 +34,8 @@ TEST(who_times_out_in_line_holds_nobody_up)
     EXPECT_IS(w[2].place, 2);
 }
 
-TEST(who_is_cancelled_in_line_holds_nobody_up)
+TEST_IF(store_can(HF_CAP_FAIR), who_is_cancelled_in_line_holds_nobody_up)
 {
-    NEEDS(HF_CAP_FAIR);
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     AUTO_LOCK *job = acquire(alice, "job");
@@ -69,9 +67,9 @@ static void expect_no_place_left(hf_client *client)
     EXPECT_IS(count, r == HF_OK ? 1 : 0);
 }
 
-TEST(who_is_cancelled_before_it_knows_its_place_leaves_none)
+TEST_IF(store_can(HF_CAP_FAIR),
+        who_is_cancelled_before_it_knows_its_place_leaves_none)
 {
-    NEEDS(HF_CAP_FAIR);
     AUTO_CLIENT *alice = open_store();
     hf_client *bob = open_faulty("fault=late_reply:acquire:1:300ms");
     AUTO_LOCK *job = acquire(alice, "job");
@@ -91,9 +89,8 @@ TEST(who_is_cancelled_before_it_knows_its_place_leaves_none)
 
 /* It asks again when the lease that it saw should be over. The answer, that
  * it is still in line, comes when nobody waits for it any more. */
-TEST(who_is_answered_too_late_leaves_no_place)
+TEST_IF(store_can(HF_CAP_FAIR), who_is_answered_too_late_leaves_no_place)
 {
-    NEEDS(HF_CAP_FAIR);
     int64_t lease_ms = patience(1000);
     char options[100];
     struct waiter w = {0};
@@ -115,9 +112,9 @@ TEST(who_is_answered_too_late_leaves_no_place)
 
 /* It is in line behind who shares. Then its own process is granted the name,
  * means to hand it over, and may not: a stranger is in line as well. */
-TEST(who_is_cancelled_as_it_is_handed_the_lock_leaves_no_place)
+TEST_IF(store_can(HF_CAP_FAIR | HF_CAP_SHARED | HF_CAP_HANDOVER),
+        who_is_cancelled_as_it_is_handed_the_lock_leaves_no_place)
 {
-    NEEDS(HF_CAP_FAIR | HF_CAP_SHARED | HF_CAP_HANDOVER);
     AUTO_CLIENT *alice = open_store();
     hf_client *bob = open_faulty("fault=late_reply:handover:1:600ms");
     hf_acquire_opts sharing = shared(0);
@@ -147,9 +144,9 @@ TEST(who_is_cancelled_as_it_is_handed_the_lock_leaves_no_place)
     expect_no_place_left(alice);
 }
 
-TEST(who_is_cancelled_as_it_asks_again_leaves_no_place)
+TEST_IF(store_can(HF_CAP_FAIR),
+        who_is_cancelled_as_it_asks_again_leaves_no_place)
 {
-    NEEDS(HF_CAP_FAIR);
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_faulty("fault=lose_request:acquire:2");
     AUTO_LOCK *job = acquire(alice, "job");
@@ -175,9 +172,8 @@ TEST(who_is_cancelled_as_it_asks_again_leaves_no_place)
     expect_held(next);
 }
 
-TEST(a_client_that_is_closed_leaves_no_place_in_line)
+TEST_IF(store_can(HF_CAP_FAIR), a_client_that_is_closed_leaves_no_place_in_line)
 {
-    NEEDS(HF_CAP_FAIR);
     AUTO_CLIENT *alice = open_store();
     AUTO_LOCK *job = acquire(alice, "job");
     hf_acquire_opts opts = fair(50);
@@ -220,10 +216,9 @@ static void expect_last_is_served(struct peer *p[PEERS], hf_lock *job)
     EXPECT_SOON(since(start), wait_given(patience(2500)));
 }
 
-TEST(waiters_that_are_killed_hold_nobody_up_for_long)
+TEST_IF(store_can(HF_CAP_FAIR) && store_is_shared(),
+        waiters_that_are_killed_hold_nobody_up_for_long)
 {
-    NEEDS(HF_CAP_FAIR);
-    NEEDS_REACH(HF_REACH_USER);
     struct peer *p[PEERS];
 
     start_peers(p);
@@ -238,10 +233,9 @@ TEST(waiters_that_are_killed_hold_nobody_up_for_long)
     await_waiters(alice, "job", 0);
 }
 
-TEST(waiters_that_are_stopped_are_passed_over_once_for_all)
+TEST_IF(store_can(HF_CAP_FAIR) && store_is_shared(),
+        waiters_that_are_stopped_are_passed_over_once_for_all)
 {
-    NEEDS(HF_CAP_FAIR);
-    NEEDS_REACH(HF_REACH_USER);
     struct peer *p[PEERS];
 
     start_peers(p);

@@ -48,7 +48,7 @@ static void wait_for_job(void *client)
     EXPECT_IS(attempt(client, "job", patience(500)), HF_TIMEDOUT);
 }
 
-TEST(a_slow_sink_holds_up_no_other_wait)
+TEST_IF(store_can(HF_CAP_WAIT), a_slow_sink_holds_up_no_other_wait)
 {
     struct slow_sink sink = {.text = "event=watch_failed"};
     AUTO_CLIENT *alice = open_store();
@@ -58,7 +58,6 @@ TEST(a_slow_sink_holds_up_no_other_wait)
     struct hf__test_thread *waiter;
     int64_t start;
 
-    NEEDS(HF_CAP_WAIT);
     waiter = hf__test_start(wait_for_job, bob);
     while (!atomic_load(&sink.is_in)) {
         hf__test_pause_ms(1);

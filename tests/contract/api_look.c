@@ -118,9 +118,8 @@ static struct seen list_of(hf_client *client, const char *prefix, int stop)
     return s;
 }
 
-TEST(a_list_is_sorted_and_has_only_what_is_held)
+TEST_IF(store_can(HF_CAP_LIST), a_list_is_sorted_and_has_only_what_is_held)
 {
-    NEEDS(HF_CAP_LIST);
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     AUTO_LOCK *c = acquire(alice, "c");
@@ -139,9 +138,8 @@ TEST(a_list_is_sorted_and_has_only_what_is_held)
     EXPECT(c && aa && a && gone && b);
 }
 
-TEST(a_prefix_of_a_list_is_no_pattern)
+TEST_IF(store_can(HF_CAP_LIST), a_prefix_of_a_list_is_no_pattern)
 {
-    NEEDS(HF_CAP_LIST);
     AUTO_CLIENT *alice = open_store();
     AUTO_LOCK *plain = acquire(alice, "abc");
     AUTO_LOCK *odd = acquire(alice, "a%c");

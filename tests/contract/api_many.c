@@ -287,9 +287,8 @@ TEST_WITHIN(40, a_cancel_at_any_moment_leaves_nothing)
     }
 }
 
-TEST(min_hold_does_not_keep_what_was_given_back)
+TEST_IF(store_can(HF_CAP_KEEP), min_hold_does_not_keep_what_was_given_back)
 {
-    NEEDS(HF_CAP_KEEP);
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     AUTO_LOCK *busy = acquire(bob, "b");

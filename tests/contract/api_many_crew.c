@@ -166,15 +166,15 @@ static void run_crew(bool is_killing)
     expect_progress(CREW, least);
 }
 
-TEST_WITHIN(180, eight_processes_with_overlapping_names_all_get_on)
+TEST_WITHIN_IF(180, store_is_shared(),
+               eight_processes_with_overlapping_names_all_get_on)
 {
-    NEEDS_REACH(HF_REACH_USER);
     run_crew(false);
 }
 
-TEST_WITHIN(180, eight_processes_with_overlapping_names_survive_kills)
+TEST_WITHIN_IF(180, store_is_shared(),
+               eight_processes_with_overlapping_names_survive_kills)
 {
-    NEEDS_REACH(HF_REACH_USER);
     run_crew(true);
 }
 

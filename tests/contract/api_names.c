@@ -77,9 +77,9 @@ static int next_odd(void *position, const hf_info *info)
     return 0;
 }
 
-TEST(odd_names_are_listed_in_the_order_of_their_bytes)
+TEST_IF(store_can(HF_CAP_LIST),
+        odd_names_are_listed_in_the_order_of_their_bytes)
 {
-    NEEDS(HF_CAP_LIST);
     AUTO_CLIENT *alice = open_store();
     hf_lock *locks[ODD];
     int n = 0;
@@ -192,9 +192,8 @@ static int count_one(void *n, const hf_info *info)
     return 0;
 }
 
-TEST(a_list_shows_only_the_own_prefix)
+TEST_IF(store_can(HF_CAP_LIST), a_list_shows_only_the_own_prefix)
 {
-    NEEDS(HF_CAP_LIST);
     AUTO_CLIENT *alice = open_with("prefix=a");
     AUTO_CLIENT *bob = open_with("prefix=ab");
     AUTO_LOCK *mine = acquire(alice, "mine");

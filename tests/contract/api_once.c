@@ -26,13 +26,13 @@ static int start(hf_client *client, const char *name, int64_t once_ms,
     return attempt_with(client, name, &opts);
 }
 
-TEST(what_has_started_does_not_start_again_for_a_while)
+TEST_IF(store_can(HF_CAP_KEEP),
+        what_has_started_does_not_start_again_for_a_while)
 {
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     int64_t began = hf__test_now_ms();
 
-    NEEDS(HF_CAP_KEEP);
     EXPECT_IS(start(alice, "job", patience(500), NULL), HF_OK);
     EXPECT_IS(start(alice, "job", patience(500), NULL), HF_CONFLICT);
     EXPECT_IS(start(bob, "job", patience(500), NULL), HF_CONFLICT);
@@ -44,7 +44,7 @@ TEST(what_has_started_does_not_start_again_for_a_while)
     EXPECT_IS(start(alice, "job", 60000, NULL), HF_CONFLICT);
 }
 
-TEST(a_conflict_is_told_at_once_and_says_until_when)
+TEST_IF(store_can(HF_CAP_KEEP), a_conflict_is_told_at_once_and_says_until_when)
 {
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
@@ -55,7 +55,6 @@ TEST(a_conflict_is_told_at_once_and_says_until_when)
     AUTO_LOCK *none = NULL;
     int64_t began = hf__test_now_ms();
 
-    NEEDS(HF_CAP_KEEP);
     EXPECT_IS(hf_acquire(alice, "job", &opts, &job, NULL), HF_OK);
     /* Though it is held, and there is patience to wait for it. */
     EXPECT_IS(hf_acquire(bob, "job", &opts, &none, &err), HF_CONFLICT);
@@ -72,23 +71,21 @@ TEST(a_conflict_is_told_at_once_and_says_until_when)
     EXPECT_SOON(since(began), patience(2000));
 }
 
-TEST(the_lock_itself_is_not_kept_closed)
+TEST_IF(store_can(HF_CAP_KEEP), the_lock_itself_is_not_kept_closed)
 {
     AUTO_CLIENT *alice = open_store();
 
-    NEEDS(HF_CAP_KEEP);
     EXPECT_IS(start(alice, "job", 60000, NULL), HF_OK);
     EXPECT_IS(try_once(alice, "job"), HF_OK);
     EXPECT_IS(presence(alice, "job"), HF_FREE);
     EXPECT_IS(start(alice, "job", 60000, NULL), HF_CONFLICT);
 }
 
-TEST(each_key_is_started_once)
+TEST_IF(store_can(HF_CAP_KEEP), each_key_is_started_once)
 {
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
 
-    NEEDS(HF_CAP_KEEP);
     EXPECT_IS(start(alice, "job", HF_FOREVER, "monday"), HF_OK);
     EXPECT_IS(start(bob, "job", HF_FOREVER, "tuesday"), HF_OK);
     EXPECT_IS(start(bob, "job", HF_FOREVER, "monday"), HF_CONFLICT);
@@ -97,11 +94,10 @@ TEST(each_key_is_started_once)
 }
 
 /* Nor is the mark of one pair that of another which reads the same. */
-TEST(name_and_key_do_not_run_together)
+TEST_IF(store_can(HF_CAP_KEEP), name_and_key_do_not_run_together)
 {
     AUTO_CLIENT *alice = open_store();
 
-    NEEDS(HF_CAP_KEEP);
     EXPECT_IS(start(alice, "a", HF_FOREVER, "b:c"), HF_OK);
     EXPECT_IS(start(alice, "a:b", HF_FOREVER, "c"), HF_OK);
     EXPECT_IS(start(alice, "a:b:c", HF_FOREVER, NULL), HF_OK);
@@ -109,11 +105,10 @@ TEST(name_and_key_do_not_run_together)
 }
 
 /* Nor longer than it was told to, however short that is. */
-TEST(a_start_may_count_for_milliseconds)
+TEST_IF(store_can(HF_CAP_KEEP), a_start_may_count_for_milliseconds)
 {
     AUTO_CLIENT *alice = open_store();
 
-    NEEDS(HF_CAP_KEEP);
     EXPECT_IS(start(alice, "job", 1, NULL), HF_OK);
     hf__test_pause_ms(3);
     EXPECT_IS(start(alice, "job", 20, NULL), HF_OK);
@@ -121,20 +116,18 @@ TEST(a_start_may_count_for_milliseconds)
     EXPECT_IS(start(alice, "job", 1, NULL), HF_OK);
 }
 
-TEST(a_mark_is_no_lock)
+TEST_IF(store_can(HF_CAP_KEEP), a_mark_is_no_lock)
 {
     AUTO_CLIENT *alice = open_store();
 
-    NEEDS(HF_CAP_KEEP);
     EXPECT_IS(start(alice, "job", 60000, NULL), HF_OK);
     EXPECT_IS(try_once(alice, "3:job:"), HF_OK);
     EXPECT_IS(presence(alice, "3:job:"), HF_FREE);
 }
 
-TEST(the_mark_outlives_a_killed_holder_and_a_takeover)
+TEST_IF(store_is_shared() && store_can(HF_CAP_KEEP),
+        the_mark_outlives_a_killed_holder_and_a_takeover)
 {
-    NEEDS_REACH(HF_REACH_USER);
-    NEEDS(HF_CAP_KEEP);
     struct peer *bob = start_peer();
     AUTO_CLIENT *alice = open_store();
     hf_acquire_opts opts = once(60000, NULL);
@@ -146,13 +139,12 @@ TEST(the_mark_outlives_a_killed_holder_and_a_takeover)
     EXPECT_IS(start(alice, "job", 60000, NULL), HF_CONFLICT);
 }
 
-TEST(the_mark_outlives_a_break)
+TEST_IF(store_can(HF_CAP_KEEP), the_mark_outlives_a_break)
 {
     AUTO_CLIENT *alice = open_store();
     hf_acquire_opts opts = once(60000, NULL);
     AUTO_LOCK *job = NULL;
 
-    NEEDS(HF_CAP_KEEP);
     EXPECT_IS(hf_acquire(alice, "job", &opts, &job, NULL), HF_OK);
     EXPECT_IS(hf_break(alice, "job", 0, NULL), HF_OK);
     EXPECT_IS(start(alice, "job", 60000, NULL), HF_CONFLICT);
@@ -167,12 +159,11 @@ static bool cleans(hf_client *client, uint64_t *ret_count)
     return r == HF_OK;
 }
 
-TEST(the_mark_outlives_cleaning)
+TEST_IF(store_can(HF_CAP_KEEP), the_mark_outlives_cleaning)
 {
     AUTO_CLIENT *alice = open_store();
     uint64_t count = 0;
 
-    NEEDS(HF_CAP_KEEP);
     EXPECT_IS(start(alice, "job", 60000, NULL), HF_OK);
     hf__test_pause_ms(150);
     if (cleans(alice, &count)) {
@@ -181,12 +172,11 @@ TEST(the_mark_outlives_cleaning)
     EXPECT_IS(start(alice, "job", 60000, NULL), HF_CONFLICT);
 }
 
-TEST(a_mark_that_is_over_is_cleaned_up)
+TEST_IF(store_can(HF_CAP_KEEP), a_mark_that_is_over_is_cleaned_up)
 {
     AUTO_CLIENT *alice = open_store();
     uint64_t count = 0;
 
-    NEEDS(HF_CAP_KEEP);
     EXPECT_IS(start(alice, "job", 100, NULL), HF_OK);
     hf__test_pause_ms(200);
     if (cleans(alice, &count)) {
@@ -194,14 +184,13 @@ TEST(a_mark_that_is_over_is_cleaned_up)
     }
 }
 
-TEST(a_failed_start_can_be_taken_back)
+TEST_IF(store_can(HF_CAP_KEEP), a_failed_start_can_be_taken_back)
 {
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     hf_acquire_opts opts = once(60000, NULL);
     AUTO_LOCK *job = NULL;
 
-    NEEDS(HF_CAP_KEEP);
     EXPECT_IS(hf_acquire(alice, "job", &opts, &job, NULL), HF_OK);
     hf__test_pause_ms(150); /* longer than the mark's own lease */
     EXPECT_IS(hf_once_undo(job, NULL), HF_OK);
@@ -224,7 +213,7 @@ TEST(without_a_start_there_is_nothing_to_take_back)
     EXPECT_IS(hf_once_undo(NULL, NULL), HF_EINVAL);
 }
 
-TEST(a_busy_lock_leaves_no_mark)
+TEST_IF(store_can(HF_CAP_KEEP), a_busy_lock_leaves_no_mark)
 {
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
@@ -232,7 +221,6 @@ TEST(a_busy_lock_leaves_no_mark)
     hf_acquire_opts opts = once(60000, NULL);
     AUTO_LOCK *none = NULL;
 
-    NEEDS(HF_CAP_KEEP);
     opts.wait_ms = 0;
     EXPECT_IS(hf_acquire(bob, "job", &opts, &none, NULL), HF_BUSY);
     EXPECT_IS(hf_release(job, NULL), HF_OK);
@@ -240,13 +228,12 @@ TEST(a_busy_lock_leaves_no_mark)
 }
 
 /* The mark's answer is lost, or it is never sent: it is asked for again. */
-TEST(a_lost_answer_makes_no_second_start)
+TEST_IF(store_can(HF_CAP_KEEP), a_lost_answer_makes_no_second_start)
 {
     static const char *const faults[] = {
         "fault=lose_reply:acquire:2", "fault=lose_request:acquire:2",
         "fault=die:acquire:2", "fault=again:acquire:2", "fault=die:inspect:1"};
 
-    NEEDS(HF_CAP_KEEP);
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         AUTO_CLIENT *alice = open_faulty(faults[i]);
         AUTO_CLIENT *bob = open_store();
@@ -261,7 +248,7 @@ TEST(a_lost_answer_makes_no_second_start)
     }
 }
 
-TEST(a_mark_that_cannot_be_set_starts_nothing)
+TEST_IF(store_can(HF_CAP_KEEP), a_mark_that_cannot_be_set_starts_nothing)
 {
     AUTO_CLIENT *alice = open_faulty("io_timeout=200ms&fault=die:acquire:2-");
     AUTO_CLIENT *bob = open_store();
@@ -269,7 +256,6 @@ TEST(a_mark_that_cannot_be_set_starts_nothing)
     AUTO_LOCK *none = NULL;
     int r;
 
-    NEEDS(HF_CAP_KEEP);
     r = hf_acquire(alice, "job", &opts, &none, NULL);
     EXPECT(r == HF_EUNAVAIL || r == HF_EUNKNOWN); /* slow is unknown */
     EXPECT(!none);
@@ -292,14 +278,13 @@ static void rush_in(void *arg)
     atomic_fetch_add(&rush->starts, r == HF_OK);
 }
 
-TEST(of_many_at_once_one_starts)
+TEST_IF(store_can(HF_CAP_KEEP), of_many_at_once_one_starts)
 {
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     struct rush rushes[2] = {{alice, 0}, {bob, 0}};
     struct hf__test_thread *threads[8];
 
-    NEEDS(HF_CAP_KEEP);
     for (int i = 0; i < 8; i++) {
         threads[i] = hf__test_start(rush_in, &rushes[i % 2]);
     }
@@ -310,14 +295,13 @@ TEST(of_many_at_once_one_starts)
               1);
 }
 
-TEST(once_that_makes_no_sense_is_refused)
+TEST_IF(store_can(HF_CAP_KEEP), once_that_makes_no_sense_is_refused)
 {
     AUTO_CLIENT *alice = open_store();
     AUTO_LOCK *none = NULL;
     hf_acquire_opts opts = once(-2, NULL);
     hf_error err = HF_ERROR_INIT;
 
-    NEEDS(HF_CAP_KEEP);
     EXPECT_IS(hf_acquire(alice, "job", &opts, &none, &err), HF_EINVAL);
     EXPECT(strstr(err.text, "once_ms"));
     opts = once(0, "key");
@@ -328,7 +312,7 @@ TEST(once_that_makes_no_sense_is_refused)
     EXPECT(strstr(err.text, "UTF-8"));
 }
 
-TEST(a_name_and_its_key_have_250_bytes_together)
+TEST_IF(store_can(HF_CAP_KEEP), a_name_and_its_key_have_250_bytes_together)
 {
     AUTO_CLIENT *alice = open_store();
     char name[201] = "";
@@ -337,7 +321,6 @@ TEST(a_name_and_its_key_have_250_bytes_together)
     hf_error err = HF_ERROR_INIT;
     AUTO_LOCK *job = NULL;
 
-    NEEDS(HF_CAP_KEEP);
     memset(name, 'n', 200);
     memset(key, 'k', 51);
     EXPECT_IS(hf_acquire(alice, name, &opts, &job, &err), HF_EINVAL);
@@ -366,7 +349,7 @@ static void start_in_turn(void *arg)
 }
 
 /* The least hold is for who starts: one that came too late has held nothing. */
-TEST(who_may_not_start_keeps_nothing_closed)
+TEST_IF(store_can(HF_CAP_KEEP), who_may_not_start_keeps_nothing_closed)
 {
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
@@ -375,7 +358,6 @@ TEST(who_may_not_start_keeps_nothing_closed)
     struct hf__test_thread *threads[2];
     AUTO_LOCK *job = NULL;
 
-    NEEDS(HF_CAP_KEEP);
     job = acquire(alice, "job");
     threads[0] = hf__test_start(start_in_turn, &first);
     await_sleep(&first.thread);

@@ -12,9 +12,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-TEST(a_lock_excludes_other_processes)
+TEST_IF(store_is_shared(), a_lock_excludes_other_processes)
 {
-    NEEDS_REACH(HF_REACH_USER);
     struct peer *bob = start_peer();
     AUTO_CLIENT *alice = open_store();
 
@@ -26,10 +25,9 @@ TEST(a_lock_excludes_other_processes)
     end_peer(bob);
 }
 
-TEST(the_fence_rises_from_process_to_process)
+TEST_IF(store_is_shared() && store_can(HF_CAP_FENCE),
+        the_fence_rises_from_process_to_process)
 {
-    NEEDS_REACH(HF_REACH_USER);
-    NEEDS(HF_CAP_FENCE);
     struct peer *bob = start_peer();
     AUTO_CLIENT *alice = open_store();
     uint64_t last = 0;
@@ -47,9 +45,8 @@ TEST(the_fence_rises_from_process_to_process)
     end_peer(bob);
 }
 
-TEST(a_release_wakes_a_waiter_of_another_process)
+TEST_IF(store_is_shared(), a_release_wakes_a_waiter_of_another_process)
 {
-    NEEDS_REACH(HF_REACH_USER);
     struct peer *bob = start_peer();
     AUTO_CLIENT *alice = open_store();
     int64_t start;
@@ -83,9 +80,9 @@ static int64_t time_to_inherit(int64_t lease_ms)
     return since(died);
 }
 
-TEST(the_lock_of_a_killed_holder_is_free_when_its_lease_ends)
+TEST_IF(store_is_shared(),
+        the_lock_of_a_killed_holder_is_free_when_its_lease_ends)
 {
-    NEEDS_REACH(HF_REACH_USER);
     int64_t took = time_to_inherit(800);
 
     EXPECT_SOON(took, end_given(800) + patience(400));
@@ -95,18 +92,15 @@ TEST(the_lock_of_a_killed_holder_is_free_when_its_lease_ends)
     }
 }
 
-TEST(where_a_death_is_seen_the_lock_is_free_soon)
+TEST_IF(store_is_shared() && store_can(HF_CAP_DEATH),
+        where_a_death_is_seen_the_lock_is_free_soon)
 {
-    NEEDS_REACH(HF_REACH_USER);
-    NEEDS(HF_CAP_DEATH);
-
     EXPECT_LESS(time_to_inherit(20000), patience(2000));
 }
 
-TEST(where_a_death_is_seen_it_is_shown)
+TEST_IF(store_is_shared() && store_can(HF_CAP_DEATH),
+        where_a_death_is_seen_it_is_shown)
 {
-    NEEDS_REACH(HF_REACH_USER);
-    NEEDS(HF_CAP_DEATH);
     struct peer *bob = start_peer();
     AUTO_CLIENT *alice = open_store();
     AUTO_INFO *info = NULL;
@@ -121,10 +115,9 @@ TEST(where_a_death_is_seen_it_is_shown)
            hf_info_holder_lives(later) == 0);
 }
 
-TEST(who_has_the_descriptors_keeps_the_lock_of_a_dead_holder)
+TEST_IF(store_is_shared() && store_can(HF_CAP_DEATH),
+        who_has_the_descriptors_keeps_the_lock_of_a_dead_holder)
 {
-    NEEDS_REACH(HF_REACH_USER);
-    NEEDS(HF_CAP_DEATH);
     struct peer *bob = start_peer();
     AUTO_CLIENT *alice = open_store();
     int fds[8];
@@ -152,9 +145,8 @@ static void exit_with_lock(int number)
     exit(number);
 }
 
-TEST(an_exit_without_release_does_not_hang)
+TEST_IF(store_is_shared(), an_exit_without_release_does_not_hang)
 {
-    NEEDS_REACH(HF_REACH_USER);
     int64_t start = hf__test_now_ms();
 
     end_crew(start_crew(exit_with_lock, 0));
@@ -164,9 +156,8 @@ TEST(an_exit_without_release_does_not_hang)
     EXPECT_SOON(since(start), patience(1500) + end_given(patience(1000)));
 }
 
-TEST(a_killed_waiter_holds_nobody_up)
+TEST_IF(store_is_shared(), a_killed_waiter_holds_nobody_up)
 {
-    NEEDS_REACH(HF_REACH_USER);
     struct peer *bob = start_peer();
     struct peer *carol = start_peer();
     AUTO_CLIENT *alice = open_store();
@@ -185,9 +176,8 @@ TEST(a_killed_waiter_holds_nobody_up)
     end_peer(carol);
 }
 
-TEST(a_stopped_waiter_holds_nobody_up)
+TEST_IF(store_is_shared(), a_stopped_waiter_holds_nobody_up)
 {
-    NEEDS_REACH(HF_REACH_USER);
     struct peer *bob = start_peer();
     struct peer *carol = start_peer();
     AUTO_CLIENT *alice = open_store();
@@ -207,9 +197,9 @@ TEST(a_stopped_waiter_holds_nobody_up)
     end_peer(carol);
 }
 
-TEST(a_holder_stopped_past_its_lease_knows_when_it_goes_on)
+TEST_IF(store_is_shared(),
+        a_holder_stopped_past_its_lease_knows_when_it_goes_on)
 {
-    NEEDS_REACH(HF_REACH_USER);
     struct peer *bob = start_peer();
     AUTO_CLIENT *alice = open_store();
     AUTO_LOCK *job = NULL;
@@ -229,9 +219,8 @@ TEST(a_holder_stopped_past_its_lease_knows_when_it_goes_on)
     end_peer(bob);
 }
 
-TEST(a_holder_stopped_for_less_than_its_lease_still_holds)
+TEST_IF(store_is_shared(), a_holder_stopped_for_less_than_its_lease_still_holds)
 {
-    NEEDS_REACH(HF_REACH_USER);
     struct peer *bob = start_peer();
     AUTO_CLIENT *alice = open_store();
 
@@ -247,9 +236,8 @@ TEST(a_holder_stopped_for_less_than_its_lease_still_holds)
     end_peer(bob);
 }
 
-TEST(a_process_breaks_the_lock_of_another)
+TEST_IF(store_is_shared(), a_process_breaks_the_lock_of_another)
 {
-    NEEDS_REACH(HF_REACH_USER);
     struct peer *bob = start_peer();
     AUTO_CLIENT *alice = open_store();
     int64_t start;

@@ -39,9 +39,8 @@ static int64_t time_of_loss(hf_client *breaker, hf_lock *job)
     return took;
 }
 
-TEST(a_holder_learns_of_a_break_at_once)
+TEST_IF(store_can(HF_CAP_PUSH), a_holder_learns_of_a_break_at_once)
 {
-    NEEDS(HF_CAP_PUSH);
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     int64_t best = WORST_MS;
@@ -54,9 +53,9 @@ TEST(a_holder_learns_of_a_break_at_once)
     EXPECT_SOON(best, NOMINAL_MS);
 }
 
-TEST(a_holder_that_does_not_renew_learns_of_a_break_at_once)
+TEST_IF(store_can(HF_CAP_PUSH),
+        a_holder_that_does_not_renew_learns_of_a_break_at_once)
 {
-    NEEDS(HF_CAP_PUSH);
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     AUTO_LOCK *job = acquire_fixed(alice, "job", 30000);
@@ -96,21 +95,21 @@ static void break_one_then_all(int slots)
     EXPECT_SOON(since(start), WORST_MS);
 }
 
-TEST(shared_holders_learn_of_breaks_at_once)
+TEST_IF(store_can(HF_CAP_PUSH | HF_CAP_SHARED),
+        shared_holders_learn_of_breaks_at_once)
 {
-    NEEDS(HF_CAP_PUSH | HF_CAP_SHARED);
     break_one_then_all(0);
 }
 
-TEST(holders_of_slots_learn_of_breaks_at_once)
+TEST_IF(store_can(HF_CAP_PUSH | HF_CAP_SLOTS),
+        holders_of_slots_learn_of_breaks_at_once)
 {
-    NEEDS(HF_CAP_PUSH | HF_CAP_SLOTS);
     break_one_then_all(3);
 }
 
-TEST(a_detached_grant_that_was_adopted_hears_of_its_break)
+TEST_IF(store_can(HF_CAP_PUSH | HF_CAP_DETACH),
+        a_detached_grant_that_was_adopted_hears_of_its_break)
 {
-    NEEDS(HF_CAP_PUSH | HF_CAP_DETACH);
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     AUTO_LOCK *job = acquire(alice, "job");
@@ -121,9 +120,8 @@ TEST(a_detached_grant_that_was_adopted_hears_of_its_break)
     (void)time_of_loss(bob, taken);
 }
 
-TEST(a_break_tells_no_other_holder)
+TEST_IF(store_can(HF_CAP_PUSH), a_break_tells_no_other_holder)
 {
-    NEEDS(HF_CAP_PUSH);
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     AUTO_LOCK *other = acquire_fixed(alice, "other", 30000);
@@ -138,9 +136,8 @@ TEST(a_break_tells_no_other_holder)
     EXPECT(hf_remaining_ms(other) < left || !store_leases());
 }
 
-TEST_WITHIN(60, one_of_many_locks_hears_of_its_break)
+TEST_WITHIN_IF(60, store_can(HF_CAP_PUSH), one_of_many_locks_hears_of_its_break)
 {
-    NEEDS(HF_CAP_PUSH);
     static hf_lock *locks[LOCKS];
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
@@ -176,10 +173,9 @@ static void break_each_round(int number)
     }
 }
 
-TEST(a_holder_learns_of_another_processs_break_at_once)
+TEST_IF(store_can(HF_CAP_PUSH) && store_is_shared(),
+        a_holder_learns_of_another_processs_break_at_once)
 {
-    NEEDS(HF_CAP_PUSH);
-    NEEDS_REACH(HF_REACH_USER);
     int64_t best = WORST_MS;
     pid_t breaker;
 

@@ -48,9 +48,9 @@ static void expect_unable(hf_client *client, const hf_acquire_opts *opts,
     EXPECT_IS(presence(client, "job"), HF_FREE);
 }
 
-TEST(another_lease_than_the_sessions_is_not_supported)
+TEST_IF(store_can(HF_CAP_SESSION),
+        another_lease_than_the_sessions_is_not_supported)
 {
-    NEEDS(HF_CAP_SESSION);
     AUTO_CLIENT *alice = open_store();
     hf_acquire_opts opts = wanting(0, HF_LEASE_DEFAULT_MS);
 
@@ -67,9 +67,8 @@ TEST(another_lease_than_the_sessions_is_not_supported)
     EXPECT_IS(attempt_with(alice, "job", &opts), HF_OK);
 }
 
-TEST(what_lives_with_its_session_cannot_leave_it)
+TEST_IF(store_can(HF_CAP_SESSION), what_lives_with_its_session_cannot_leave_it)
 {
-    NEEDS(HF_CAP_SESSION);
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     AUTO_LOCK *job = acquire(alice, "job");
@@ -89,9 +88,8 @@ TEST(what_lives_with_its_session_cannot_leave_it)
 }
 
 /* The busy line claims to know nothing that nobody knows. */
-TEST(who_is_busy_hears_of_no_time_that_is_left)
+TEST_IF(store_can(HF_CAP_SESSION), who_is_busy_hears_of_no_time_that_is_left)
 {
-    NEEDS(HF_CAP_SESSION);
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     AUTO_LOCK *job = acquire(alice, "job");
@@ -109,9 +107,9 @@ TEST(who_is_busy_hears_of_no_time_that_is_left)
 
 /* Nothing that is sent arrives any more, and then the client is gone: nobody
  * enters before the holder knew, and somebody does in the end. */
-TEST(a_session_that_is_cut_is_lost_to_its_holder_first)
+TEST_IF(store_can(HF_CAP_SESSION),
+        a_session_that_is_cut_is_lost_to_its_holder_first)
 {
-    NEEDS(HF_CAP_SESSION);
     hf_client *alice = open_faulty(
         "io_timeout=300ms&fault=lose_request:renew:*,lose_request:release:*");
     AUTO_CLIENT *bob = open_store();
@@ -130,7 +128,7 @@ TEST(a_session_that_is_cut_is_lost_to_its_holder_first)
 }
 
 /* Where it costs nothing to stand in line, all who wait do. */
-TEST(who_waits_at_a_store_of_lines_is_seen_there)
+TEST_IF(store_queues(), who_waits_at_a_store_of_lines_is_seen_there)
 {
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
@@ -138,10 +136,6 @@ TEST(who_waits_at_a_store_of_lines_is_seen_there)
     AUTO_LOCK *none = NULL;
     hf_acquire_opts opts = wanting(300, HF_LEASE_DEFAULT_MS);
 
-    if (!store_queues()) {
-        puts("not applicable: not all who wait there stand in line");
-        return;
-    }
     EXPECT_IS(hf_acquire(bob, "job", &opts, &none, NULL), HF_TIMEDOUT);
     EXPECT(!none);
     for (int64_t start = hf__test_now_ms();;) {

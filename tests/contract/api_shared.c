@@ -9,9 +9,9 @@
 
 enum { READERS = 6 };
 
-TEST(shared_locks_stand_side_by_side_and_exclude_others)
+TEST_IF(store_can(HF_CAP_SHARED),
+        shared_locks_stand_side_by_side_and_exclude_others)
 {
-    NEEDS(HF_CAP_SHARED);
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     hf_acquire_opts opts = shared(0);
@@ -41,9 +41,9 @@ TEST(shared_locks_stand_side_by_side_and_exclude_others)
     expect_held(alone);
 }
 
-TEST(several_shared_locks_of_one_client_are_all_renewed)
+TEST_IF(store_can(HF_CAP_SHARED),
+        several_shared_locks_of_one_client_are_all_renewed)
 {
-    NEEDS(HF_CAP_SHARED);
     AUTO_CLIENT *alice = open_store();
     hf_lock *all[READERS];
     int64_t start;
@@ -71,10 +71,9 @@ TEST(several_shared_locks_of_one_client_are_all_renewed)
 /* ---- how they end */
 
 /* Shorter where the store sees that it died. */
-TEST(a_reader_that_is_killed_blocks_no_longer_than_its_lease)
+TEST_IF(store_can(HF_CAP_SHARED) && store_is_shared(),
+        a_reader_that_is_killed_blocks_no_longer_than_its_lease)
 {
-    NEEDS(HF_CAP_SHARED);
-    NEEDS_REACH(HF_REACH_USER);
     struct peer *carol = start_peer();
     struct peer *dave = start_peer();
     hf_acquire_opts opts = shared(patience(5000));
@@ -94,9 +93,9 @@ TEST(a_reader_that_is_killed_blocks_no_longer_than_its_lease)
     end_peer(dave);
 }
 
-TEST(a_shared_lock_that_is_not_renewed_ends_for_itself)
+TEST_IF(store_can(HF_CAP_SHARED),
+        a_shared_lock_that_is_not_renewed_ends_for_itself)
 {
-    NEEDS(HF_CAP_SHARED);
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     hf_acquire_opts opts = shared(0);
@@ -113,9 +112,9 @@ TEST(a_shared_lock_that_is_not_renewed_ends_for_itself)
     EXPECT_SOON(await_free(bob, "job", patience(5000)), patience(1000));
 }
 
-TEST(a_break_ends_all_who_share_or_the_one_that_is_meant)
+TEST_IF(store_can(HF_CAP_SHARED | HF_CAP_FENCE),
+        a_break_ends_all_who_share_or_the_one_that_is_meant)
 {
-    NEEDS(HF_CAP_SHARED | HF_CAP_FENCE);
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     hf_acquire_opts opts = shared(0);
@@ -139,9 +138,9 @@ TEST(a_break_ends_all_who_share_or_the_one_that_is_meant)
 
 /* ---- owners */
 
-TEST(who_holds_it_in_one_mode_does_not_get_it_in_another)
+TEST_IF(store_can(HF_CAP_SHARED),
+        who_holds_it_in_one_mode_does_not_get_it_in_another)
 {
-    NEEDS(HF_CAP_SHARED);
     AUTO_CLIENT *alice = open_store();
     hf_acquire_opts opts = shared(HF_FOREVER);
     hf_error err = HF_ERROR_INIT;
@@ -165,9 +164,9 @@ TEST(who_holds_it_in_one_mode_does_not_get_it_in_another)
 }
 
 /* The lost one was not let go yet, and comes first among its owner's. */
-TEST(a_lost_lock_does_not_hide_the_one_that_is_held)
+TEST_IF(store_can(HF_CAP_SHARED),
+        a_lost_lock_does_not_hide_the_one_that_is_held)
 {
-    NEEDS(HF_CAP_SHARED);
     AUTO_CLIENT *alice = open_store();
     hf_acquire_opts opts = shared(0);
     hf_error err = HF_ERROR_INIT;
@@ -196,9 +195,9 @@ TEST(a_lost_lock_does_not_hide_the_one_that_is_held)
     hf_free(more);
 }
 
-TEST(a_client_that_is_closed_gives_back_all_that_it_shares)
+TEST_IF(store_can(HF_CAP_SHARED),
+        a_client_that_is_closed_gives_back_all_that_it_shares)
 {
-    NEEDS(HF_CAP_SHARED);
     AUTO_CLIENT *alice = open_store();
     hf_client *bob = open_store();
     hf_lock *all[READERS];
@@ -217,9 +216,9 @@ TEST(a_client_that_is_closed_gives_back_all_that_it_shares)
 }
 
 /* Its fence is below what this client has seen since. */
-TEST(a_shared_lock_can_be_adopted_beside_a_later_one)
+TEST_IF(store_can(HF_CAP_SHARED | HF_CAP_DETACH),
+        a_shared_lock_can_be_adopted_beside_a_later_one)
 {
-    NEEDS(HF_CAP_SHARED | HF_CAP_DETACH);
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     hf_acquire_opts opts = shared(0);

@@ -59,9 +59,9 @@ static void be_alone_again_and_again(void *arg)
     }
 }
 
-TEST_WITHIN(60, shared_locks_of_one_client_are_granted_side_by_side)
+TEST_WITHIN_IF(60, store_can(HF_CAP_SHARED),
+               shared_locks_of_one_client_are_granted_side_by_side)
 {
-    NEEDS(HF_CAP_SHARED);
     AUTO_CLIENT *alice = open_store();
     struct hf__test_thread *threads[READERS];
 
@@ -73,9 +73,9 @@ TEST_WITHIN(60, shared_locks_of_one_client_are_granted_side_by_side)
     }
 }
 
-TEST_WITHIN(60, who_shares_and_who_is_alone_never_meet)
+TEST_WITHIN_IF(60, store_can(HF_CAP_SHARED),
+               who_shares_and_who_is_alone_never_meet)
 {
-    NEEDS(HF_CAP_SHARED);
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     struct hf__test_thread *threads[READERS];
@@ -111,9 +111,9 @@ static void share_in_turns(void *arg)
     }
 }
 
-TEST_WITHIN(60, who_wants_it_alone_is_not_starved_by_those_who_share)
+TEST_WITHIN_IF(60, store_can(HF_CAP_SHARED),
+               who_wants_it_alone_is_not_starved_by_those_who_share)
 {
-    NEEDS(HF_CAP_SHARED);
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     struct hf__test_thread *threads[3];
@@ -135,9 +135,9 @@ TEST_WITHIN(60, who_wants_it_alone_is_not_starved_by_those_who_share)
 }
 
 /* Behind a writer who waits, a reader sleeps as long as the holder stays. */
-TEST(a_reader_behind_a_writer_does_not_ask_all_the_time)
+TEST_IF(store_can(HF_CAP_SHARED),
+        a_reader_behind_a_writer_does_not_ask_all_the_time)
 {
-    NEEDS(HF_CAP_SHARED);
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     AUTO_CLIENT *carol = open_store();

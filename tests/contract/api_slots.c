@@ -8,9 +8,8 @@
 
 enum { N = 3, CREW = 3 * N, ROUNDS = 30 };
 
-TEST(each_holder_has_the_lowest_slot_that_is_free)
+TEST_IF(store_can(HF_CAP_SLOTS), each_holder_has_the_lowest_slot_that_is_free)
 {
-    NEEDS(HF_CAP_SLOTS);
     AUTO_CLIENT *alice = open_store();
     hf_lock *held[N];
     hf_acquire_opts opts;
@@ -87,9 +86,9 @@ static void work_in_slots(void *arg)
     }
 }
 
-TEST_WITHIN(60, no_more_are_inside_than_there_are_slots)
+TEST_WITHIN_IF(60, store_can(HF_CAP_SLOTS),
+               no_more_are_inside_than_there_are_slots)
 {
-    NEEDS(HF_CAP_SLOTS);
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     struct hf__test_thread *threads[CREW];
@@ -129,10 +128,9 @@ static void work_in_slots_of_processes(int number)
     }
 }
 
-TEST_WITHIN(60, processes_share_the_slots_among_them)
+TEST_WITHIN_IF(60, store_can(HF_CAP_SLOTS) && store_is_shared(),
+               processes_share_the_slots_among_them)
 {
-    NEEDS(HF_CAP_SLOTS);
-    NEEDS_REACH(HF_REACH_USER);
     pid_t crew[2 * N];
 
     board = shared_page(sizeof *board);
@@ -147,9 +145,8 @@ TEST_WITHIN(60, processes_share_the_slots_among_them)
     }
 }
 
-TEST(a_freed_slot_goes_to_who_waits)
+TEST_IF(store_can(HF_CAP_SLOTS), a_freed_slot_goes_to_who_waits)
 {
-    NEEDS(HF_CAP_SLOTS);
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     hf_acquire_opts opts = slots(0, 2);
@@ -170,10 +167,9 @@ TEST(a_freed_slot_goes_to_who_waits)
     expect_held(first);
 }
 
-TEST(a_slot_whose_holder_is_killed_is_used_again)
+TEST_IF(store_can(HF_CAP_SLOTS) && store_is_shared(),
+        a_slot_whose_holder_is_killed_is_used_again)
 {
-    NEEDS(HF_CAP_SLOTS);
-    NEEDS_REACH(HF_REACH_USER);
     struct peer *carol = start_peer();
     hf_acquire_opts opts = slots(0, 2);
 
@@ -190,9 +186,9 @@ TEST(a_slot_whose_holder_is_killed_is_used_again)
     expect_held(second);
 }
 
-TEST(another_number_of_slots_is_an_error_that_names_both)
+TEST_IF(store_can(HF_CAP_SLOTS),
+        another_number_of_slots_is_an_error_that_names_both)
 {
-    NEEDS(HF_CAP_SLOTS);
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     hf_acquire_opts opts = slots(0, 7);
@@ -211,9 +207,9 @@ TEST(another_number_of_slots_is_an_error_that_names_both)
     EXPECT_IS(attempt_as(bob, "job", &opts), HF_OK);
 }
 
-TEST(an_adopted_slot_is_the_same_slot)
+TEST_IF(store_can(HF_CAP_SLOTS | HF_CAP_DETACH),
+        an_adopted_slot_is_the_same_slot)
 {
-    NEEDS(HF_CAP_SLOTS | HF_CAP_DETACH);
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     hf_acquire_opts opts = slots(0, 3);

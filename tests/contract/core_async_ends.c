@@ -270,7 +270,7 @@ TEST(closing_with_calls_in_flight_does_not_wait_past_io_timeout)
 
 /* ---- options */
 
-TEST(an_asynchronous_start_counts_once)
+TEST_IF(store_can(HF_CAP_KEEP), an_asynchronous_start_counts_once)
 {
     AUTO_CLIENT *alice = open_store();
     hf_acquire_opts opts = wanting(HF_FOREVER, HF_LEASE_DEFAULT_MS);
@@ -278,7 +278,6 @@ TEST(an_asynchronous_start_counts_once)
     AUTO_OUTCOME second = {0};
     AUTO_OUTCOME third = {0};
 
-    NEEDS(HF_CAP_KEEP);
     opts.once_ms = 60000;
     opts.owner_id = 0;
     begin(alice, "job", &opts, &first);
@@ -291,7 +290,8 @@ TEST(an_asynchronous_start_counts_once)
     EXPECT_IS(await(alice, &third), HF_OK);
 }
 
-TEST(a_start_that_was_cancelled_before_it_was_told_does_not_count)
+TEST_IF(store_can(HF_CAP_KEEP),
+        a_start_that_was_cancelled_before_it_was_told_does_not_count)
 {
     AUTO_CLIENT *alice = open_store();
     AUTO_CANCEL *cancel = new_cancel();
@@ -299,7 +299,6 @@ TEST(a_start_that_was_cancelled_before_it_was_told_does_not_count)
     AUTO_OUTCOME first = {0};
     AUTO_OUTCOME second = {0};
 
-    NEEDS(HF_CAP_KEEP);
     opts.once_ms = 60000;
     opts.min_hold_ms = 60000;
     opts.owner_id = 0;
@@ -313,22 +312,20 @@ TEST(a_start_that_was_cancelled_before_it_was_told_does_not_count)
     EXPECT_IS(await(alice, &second), HF_OK);
 }
 
-TEST(a_start_whose_mark_gets_no_answer_is_settled)
+TEST_IF(store_can(HF_CAP_KEEP), a_start_whose_mark_gets_no_answer_is_settled)
 {
     AUTO_CLIENT *alice = open_faulty("fault=lose_reply:acquire:2");
     hf_acquire_opts opts = wanting(HF_FOREVER, HF_LEASE_DEFAULT_MS);
     AUTO_OUTCOME job = {0};
 
-    NEEDS(HF_CAP_KEEP);
     opts.once_ms = 60000;
     begin(alice, "job", &opts, &job);
     EXPECT_IS(await(alice, &job), HF_OK);
     expect_held(job.lock);
 }
 
-TEST(a_start_that_is_closed_meanwhile_does_not_count)
+TEST_IF(store_can(HF_CAP_KEEP), a_start_that_is_closed_meanwhile_does_not_count)
 {
-    NEEDS(HF_CAP_KEEP);
     hf_client *alice = open_faulty("fault=delay:acquire:2:300ms");
     AUTO_CLIENT *bob = open_store();
     hf_acquire_opts opts = wanting(HF_FOREVER, HF_LEASE_DEFAULT_MS);
@@ -368,9 +365,9 @@ TEST(an_owner_acquires_again_without_waiting)
     EXPECT_IS(try_once(bob, "job"), HF_BUSY);
 }
 
-TEST(a_detached_grant_can_be_acquired_asynchronously)
+TEST_IF(store_can(HF_CAP_DETACH),
+        a_detached_grant_can_be_acquired_asynchronously)
 {
-    NEEDS(HF_CAP_DETACH);
     hf_client *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     hf_acquire_opts opts = wanting(0, patience(1000));

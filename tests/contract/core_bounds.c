@@ -73,9 +73,8 @@ static int never_called(void *arg, const hf_info *info)
     return 0;
 }
 
-TEST(a_hanging_list_is_given_up)
+TEST_IF(store_can(HF_CAP_LIST), a_hanging_list_is_given_up)
 {
-    NEEDS(HF_CAP_LIST);
     AUTO_CLIENT *alice = open_faulty("io_timeout=300ms&fault=delay:list:*:5s");
     int64_t start = hf__test_now_ms();
     int r = hf_list(alice, "", never_called, NULL, NULL);
@@ -97,9 +96,8 @@ TEST(a_hanging_release_is_given_up)
     EXPECT_IS(hf_release(job, NULL), HF_EUNKNOWN);
 }
 
-TEST(a_hanging_adoption_is_given_up)
+TEST_IF(store_leases(), a_hanging_adoption_is_given_up)
 {
-    NEEDS_LEASES();
     AUTO_CLIENT *alice = open_faulty("io_timeout=500ms&fault=delay:inspect:*:"
                                      "400ms,delay:renew:*:5s");
     AUTO_CLIENT *bob = open_store();
@@ -114,7 +112,7 @@ TEST(a_hanging_adoption_is_given_up)
 }
 
 /* It fails for a while, is asked for again, and hangs when time is short. */
-TEST(taking_back_a_start_that_hangs_is_given_up)
+TEST_IF(store_can(HF_CAP_KEEP), taking_back_a_start_that_hangs_is_given_up)
 {
     AUTO_CLIENT *alice = open_faulty("io_timeout=1s&fault=die:release:1-20,"
                                      "delay:release:21-22:5s");
@@ -123,7 +121,6 @@ TEST(taking_back_a_start_that_hangs_is_given_up)
     int64_t start;
     int r;
 
-    NEEDS(HF_CAP_KEEP);
     opts.once_ms = 60000;
     EXPECT_IS(hf_acquire(alice, "job", &opts, &job, NULL), HF_OK);
     start = hf__test_now_ms();

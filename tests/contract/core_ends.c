@@ -110,9 +110,10 @@ TEST(a_wait_that_ends_while_it_asks_has_timed_out)
                HF_TIMEDOUT);
 }
 
-TEST(a_wait_that_ends_while_the_store_is_silent_has_no_answer)
+/* Where nobody can wait it asks all the time, and is answered late. */
+TEST_IF(store_can(HF_CAP_WAIT),
+        a_wait_that_ends_while_the_store_is_silent_has_no_answer)
 {
-    NEEDS(HF_CAP_WAIT); /* or it asks all the time, and is answered late */
     expect_end(IO_OPTION "fault=late_reply:acquire:3-:9s", LATE_MS,
                HF_EUNKNOWN);
 }
@@ -133,9 +134,10 @@ TEST(a_wait_for_many_that_ends_while_it_asks_has_timed_out)
 
 /* The first came, and the second is held: what a round has heard, the wait for
  * the second knows. */
-TEST(a_wait_for_many_that_ends_behind_the_second_has_timed_out)
+/* Where nobody can wait it asks so often that all answers are late. */
+TEST_IF(store_can(HF_CAP_WAIT),
+        a_wait_for_many_that_ends_behind_the_second_has_timed_out)
 {
-    NEEDS(HF_CAP_WAIT); /* or it asks so often that all answers are late */
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_warm(IO_OPTION "fault=late_reply:acquire:9-:700ms");
     AUTO_LOCK *first = acquire(alice, "a");
@@ -148,9 +150,9 @@ TEST(a_wait_for_many_that_ends_behind_the_second_has_timed_out)
     expect_free_all();
 }
 
-TEST(a_wait_that_ends_while_it_is_handed_the_lock_has_timed_out)
+TEST_IF(store_can(HF_CAP_HANDOVER),
+        a_wait_that_ends_while_it_is_handed_the_lock_has_timed_out)
 {
-    NEEDS(HF_CAP_HANDOVER);
     AUTO_CLIENT *alice =
         open_warm(IO_OPTION "fault=late_reply:handover:1:700ms");
     AUTO_LOCK *busy = acquire(alice, "job");
@@ -193,9 +195,9 @@ TEST(a_wait_for_a_store_that_hangs_has_no_answer)
 
 /* The first goes on without an answer, and what it may have been granted can't
  * be given back; so who comes after it never gets to ask. */
-TEST(a_wait_behind_a_question_without_an_answer_has_none)
+TEST_IF(store_can(HF_CAP_WAIT),
+        a_wait_behind_a_question_without_an_answer_has_none)
 {
-    NEEDS(HF_CAP_WAIT);
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_warm("io_timeout=1s&fault=late_reply:acquire:3-:9s,"
                                  "delay:release:2-:9s");

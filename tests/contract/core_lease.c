@@ -63,9 +63,8 @@ TEST(a_fixed_lease_ends_on_time_and_a_waiter_enters_soon)
     expect_held(next);
 }
 
-TEST(an_expired_lock_is_free_to_try)
+TEST_IF(store_leases(), an_expired_lock_is_free_to_try)
 {
-    NEEDS_LEASES();
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     int64_t lease_ms = patience(200);
@@ -81,9 +80,8 @@ TEST(an_expired_lock_is_free_to_try)
     expect_lost(job, HF_REASON_EXPIRED);
 }
 
-TEST(what_remains_is_less_than_the_lease_and_falls)
+TEST_IF(store_leases(), what_remains_is_less_than_the_lease_and_falls)
 {
-    NEEDS_LEASES();
     AUTO_CLIENT *alice = open_store();
     int64_t before = hf__test_now_ms();
     AUTO_LOCK *job = acquire_fixed(alice, "job", 500);
@@ -184,9 +182,8 @@ TEST(many_may_wait_for_one_loss)
     }
 }
 
-TEST(a_renewal_extends_the_lease)
+TEST_IF(store_leases(), a_renewal_extends_the_lease)
 {
-    NEEDS_LEASES();
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     int64_t lease_ms = patience(500);

@@ -25,7 +25,7 @@ static void expect_kept_until(int64_t end)
     EXPECT_SOON(past, patience(400));
 }
 
-TEST(a_lock_released_early_is_kept_from_others)
+TEST_IF(store_can(HF_CAP_KEEP), a_lock_released_early_is_kept_from_others)
 {
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
@@ -35,7 +35,6 @@ TEST(a_lock_released_early_is_kept_from_others)
     hf_error err = HF_ERROR_INIT;
     int64_t start;
 
-    NEEDS(HF_CAP_KEEP);
     start = hf__test_now_ms();
     EXPECT_IS(hf_acquire(alice, "job", &opts, &job, NULL), HF_OK);
     EXPECT_IS(hf_release(job, NULL), HF_OK);
@@ -47,14 +46,14 @@ TEST(a_lock_released_early_is_kept_from_others)
     expect_kept_until(start + patience(400));
 }
 
-TEST(a_lock_released_early_is_kept_from_its_own_client)
+TEST_IF(store_can(HF_CAP_KEEP),
+        a_lock_released_early_is_kept_from_its_own_client)
 {
     AUTO_CLIENT *alice = open_store();
     hf_acquire_opts opts = at_least(patience(400));
     AUTO_LOCK *job = NULL;
     int64_t start;
 
-    NEEDS(HF_CAP_KEEP);
     start = hf__test_now_ms();
     EXPECT_IS(hf_acquire(alice, "job", &opts, &job, NULL), HF_OK);
     EXPECT_IS(hf_release(job, NULL), HF_OK);
@@ -68,7 +67,7 @@ static void wait_for_job(void *arg)
 }
 
 /* The next in line would get it handed over. */
-TEST(a_waiter_in_line_waits_for_the_least_hold_too)
+TEST_IF(store_can(HF_CAP_KEEP), a_waiter_in_line_waits_for_the_least_hold_too)
 {
     AUTO_CLIENT *alice = open_store();
     hf_acquire_opts opts = at_least(patience(400));
@@ -76,7 +75,6 @@ TEST(a_waiter_in_line_waits_for_the_least_hold_too)
     struct hf__test_thread *waiter;
     int64_t start;
 
-    NEEDS(HF_CAP_KEEP);
     start = hf__test_now_ms();
     EXPECT_IS(hf_acquire(alice, "job", &opts, &job, NULL), HF_OK);
     waiter = hf__test_start(wait_for_job, alice);
@@ -86,24 +84,22 @@ TEST(a_waiter_in_line_waits_for_the_least_hold_too)
     expect_kept_until(start + patience(400));
 }
 
-TEST(a_lock_held_longer_is_free_at_once)
+TEST_IF(store_can(HF_CAP_KEEP), a_lock_held_longer_is_free_at_once)
 {
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     hf_acquire_opts opts = at_least(100);
     AUTO_LOCK *job = NULL;
 
-    NEEDS(HF_CAP_KEEP);
     EXPECT_IS(hf_acquire(alice, "job", &opts, &job, NULL), HF_OK);
     hf__test_pause_ms(110);
     EXPECT_IS(hf_release(job, NULL), HF_OK);
     EXPECT_IS(try_once(bob, "job"), HF_OK);
 }
 
-TEST(the_least_hold_outlives_its_holder)
+TEST_IF(store_is_shared() && store_can(HF_CAP_KEEP),
+        the_least_hold_outlives_its_holder)
 {
-    NEEDS_REACH(HF_REACH_USER);
-    NEEDS(HF_CAP_KEEP);
     struct peer *bob = start_peer();
     AUTO_CLIENT *alice = open_store();
     hf_acquire_opts opts = at_least(patience(1000));
@@ -117,7 +113,7 @@ TEST(the_least_hold_outlives_its_holder)
 }
 
 /* Nobody has held it, so nobody is kept from it. */
-TEST(a_claim_that_was_given_back_keeps_nobody_out)
+TEST_IF(store_can(HF_CAP_KEEP), a_claim_that_was_given_back_keeps_nobody_out)
 {
     AUTO_CLIENT *alice =
         open_faulty("io_timeout=1s&fault=late_reply:acquire:1:2s");
@@ -125,20 +121,18 @@ TEST(a_claim_that_was_given_back_keeps_nobody_out)
     hf_acquire_opts opts = at_least(60000);
     AUTO_LOCK *none = NULL;
 
-    NEEDS(HF_CAP_KEEP);
     opts.wait_ms = 0;
     EXPECT_IS(hf_acquire(alice, "job", &opts, &none, NULL), HF_EUNKNOWN);
     await_free(bob, "job", patience(5000));
 }
 
-TEST(a_break_ends_the_least_hold)
+TEST_IF(store_can(HF_CAP_KEEP), a_break_ends_the_least_hold)
 {
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     hf_acquire_opts opts = at_least(60000);
     AUTO_LOCK *job = NULL;
 
-    NEEDS(HF_CAP_KEEP);
     EXPECT_IS(hf_acquire(alice, "job", &opts, &job, NULL), HF_OK);
     EXPECT_IS(hf_release(job, NULL), HF_OK);
     EXPECT_IS(hf_break(bob, "job", 0, NULL), HF_OK);

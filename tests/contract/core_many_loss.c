@@ -91,9 +91,8 @@ TEST(what_is_kept_is_renewed_in_a_wait_longer_than_its_lease)
 }
 
 /* Without auto_renew the library stops renewing when it has them all. */
-TEST(what_is_kept_is_the_callers_to_renew_when_all_are_held)
+TEST_IF(store_leases(), what_is_kept_is_the_callers_to_renew_when_all_are_held)
 {
-    NEEDS_LEASES();
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     AUTO_LOCK *busy = acquire(bob, "b");
@@ -352,9 +351,8 @@ TEST(who_holds_one_of_many_is_told_instead_of_waiting)
     hf_free(none);
 }
 
-TEST(once_counts_a_start_of_the_first_name_given)
+TEST_IF(store_can(HF_CAP_KEEP), once_counts_a_start_of_the_first_name_given)
 {
-    NEEDS(HF_CAP_KEEP);
     AUTO_CLIENT *alice = open_store();
     hf_acquire_opts opts = wanting(0, HF_LEASE_DEFAULT_MS);
     const char *const turned[] = {"a", "b"};

@@ -59,9 +59,9 @@ TEST(a_lock_that_ends_by_itself_costs_no_other_its_renewals)
 
 /* ---- handing over */
 
-TEST(a_lock_handed_over_too_late_is_asked_for_again)
+TEST_IF(store_can(HF_CAP_HANDOVER),
+        a_lock_handed_over_too_late_is_asked_for_again)
 {
-    NEEDS(HF_CAP_HANDOVER);
     AUTO_CLIENT *alice = open_faulty("fault=late_reply:handover:1:700ms");
     AUTO_LOCK *job = acquire(alice, "job");
     struct claimer heir = {.opts = wanting(HF_FOREVER, 500)};
@@ -81,9 +81,9 @@ static void release_job(void *lock)
 
 /* The heir is cancelled while the hand-over is under way, whose reply is
  * lost; when it wakes, the session is busy with another claim. */
-TEST(a_lock_perhaps_handed_to_a_cancelled_waiter_is_given_back)
+TEST_IF(store_can(HF_CAP_HANDOVER),
+        a_lock_perhaps_handed_to_a_cancelled_waiter_is_given_back)
 {
-    NEEDS(HF_CAP_HANDOVER);
     AUTO_CLIENT *alice =
         open_faulty("io_timeout=400ms&fault=late_reply:handover:1:2s,"
                     "delay:acquire:2:300ms");
@@ -106,9 +106,9 @@ TEST(a_lock_perhaps_handed_to_a_cancelled_waiter_is_given_back)
     EXPECT_SOON(await_free(bob, "job", patience(8000)), patience(1000));
 }
 
-TEST(a_waiter_waits_for_a_handover_no_longer_than_it_may)
+TEST_IF(store_can(HF_CAP_HANDOVER),
+        a_waiter_waits_for_a_handover_no_longer_than_it_may)
 {
-    NEEDS(HF_CAP_HANDOVER);
     AUTO_CLIENT *alice =
         open_faulty("io_timeout=2s&fault=late_reply:handover:1:9s");
     AUTO_CLIENT *bob = open_store();
@@ -127,9 +127,9 @@ TEST(a_waiter_waits_for_a_handover_no_longer_than_it_may)
     EXPECT_SOON(await_free(bob, "job", patience(8000)), patience(2000));
 }
 
-TEST(a_cancelled_waiter_does_not_wait_for_a_handover)
+TEST_IF(store_can(HF_CAP_HANDOVER),
+        a_cancelled_waiter_does_not_wait_for_a_handover)
 {
-    NEEDS(HF_CAP_HANDOVER);
     AUTO_CLIENT *alice =
         open_faulty("io_timeout=3s&fault=late_reply:handover:1:9s");
     AUTO_CLIENT *bob = open_store();
@@ -196,9 +196,9 @@ TEST(an_attempt_that_is_left_remembers_the_lost_one_before)
 
 /* ---- waiting */
 
-TEST(a_wait_that_begins_while_another_connects_is_woken)
+TEST_IF(store_can(HF_CAP_WAIT),
+        a_wait_that_begins_while_another_connects_is_woken)
 {
-    NEEDS(HF_CAP_WAIT);
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_faulty("fault=delay:open:3:600ms");
     AUTO_LOCK *a = acquire(alice, "a");

@@ -201,9 +201,8 @@ TEST(a_reply_later_than_the_lease_is_no_grant)
     EXPECT_SOON(since(start), 600 + patience(800));
 }
 
-TEST(a_late_reply_within_the_lease_leaves_what_is_left_of_it)
+TEST_IF(store_leases(), a_late_reply_within_the_lease_leaves_what_is_left_of_it)
 {
-    NEEDS_LEASES();
     AUTO_CLIENT *alice = open_faulty("fault=late_reply:acquire:1:500ms");
     AUTO_LOCK *job = acquire_fixed(alice, "job", patience(1000));
 

@@ -47,13 +47,12 @@ TEST(batches_of_every_size)
     }
 }
 
-TEST(a_batch_gives_each_name_its_own_fence)
+TEST_IF(!has(HF_CAP_SESSION) && has(HF_CAP_FENCE),
+        a_batch_gives_each_name_its_own_fence)
 {
-    NEEDS_NO(HF_CAP_SESSION);
     PARTY(alice);
     struct request rq[3];
 
-    NEEDS(HF_CAP_FENCE);
     EXPECT_IS(acquire(&alice, "b"), HF_OK);
     EXPECT_IS(raise_to(&alice, "b", alice.fence + 1000000000000), HF_OK);
     uint64_t high = alice.fence;

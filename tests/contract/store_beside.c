@@ -6,13 +6,12 @@
  */
 #include "tests/contract/vocabulary_crowd.h"
 
-TEST(shared_grants_stand_side_by_side)
+TEST_IF(has(HF_CAP_SHARED), shared_grants_stand_side_by_side)
 {
     PARTY(alice);
     PARTY(bob);
     struct scene s;
 
-    NEEDS(HF_CAP_SHARED);
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
     EXPECT_IS(alice.slot, -1);
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
@@ -36,13 +35,12 @@ TEST(shared_grants_stand_side_by_side)
     EXPECT_IS(renew(&bob, "job"), HF_OK);
 }
 
-TEST(alone_waits_for_all_who_share)
+TEST_IF(has(HF_CAP_SHARED), alone_waits_for_all_who_share)
 {
     PARTY(alice);
     PARTY(bob);
     PARTY(carol);
 
-    NEEDS(HF_CAP_SHARED);
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
     EXPECT_IS(try_as(&carol, "job", ALONE), HF_BUSY);
@@ -58,12 +56,11 @@ TEST(alone_waits_for_all_who_share)
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
 }
 
-TEST(asking_again_beside_others_is_the_same_grant)
+TEST_IF(has(HF_CAP_SHARED), asking_again_beside_others_is_the_same_grant)
 {
     PARTY(alice);
     PARTY(bob);
 
-    NEEDS(HF_CAP_SHARED);
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
     uint64_t fence = alice.fence;
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
@@ -72,13 +69,12 @@ TEST(asking_again_beside_others_is_the_same_grant)
     expect_around(&bob, "job", 2, 0);
 }
 
-TEST(a_grant_beside_others_outlives_its_session)
+TEST_IF(has(HF_CAP_SHARED) && !has(HF_CAP_SESSION),
+        a_grant_beside_others_outlives_its_session)
 {
     PARTY(alice);
     PARTY(bob);
 
-    NEEDS(HF_CAP_SHARED);
-    NEEDS_NO(HF_CAP_SESSION);
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
     rejoin(&alice);
@@ -88,13 +84,12 @@ TEST(a_grant_beside_others_outlives_its_session)
 
 /* ---- who is before whom */
 
-TEST(who_waits_behind_shared_stops_those_who_come_later)
+TEST_IF(has(HF_CAP_SHARED), who_waits_behind_shared_stops_those_who_come_later)
 {
     PARTY(alice);
     PARTY(bob);
     PARTY(carol);
 
-    NEEDS(HF_CAP_SHARED);
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
     EXPECT_IS(want(&carol, "job", ALONE), HF_BUSY);
     EXPECT(carol.is_queued);
@@ -109,25 +104,23 @@ TEST(who_waits_behind_shared_stops_those_who_come_later)
     EXPECT_IS(want(&bob, "job", SHARED), HF_OK);
 }
 
-TEST(a_try_behind_shared_stops_nobody)
+TEST_IF(has(HF_CAP_SHARED), a_try_behind_shared_stops_nobody)
 {
     PARTY(alice);
     PARTY(bob);
     PARTY(carol);
 
-    NEEDS(HF_CAP_SHARED);
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
     EXPECT_IS(try_as(&carol, "job", ALONE), HF_BUSY);
     EXPECT(!carol.is_queued);
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
 }
 
-TEST(who_waits_behind_one_alone_leaves_no_ticket)
+TEST_IF(has(HF_CAP_SHARED), who_waits_behind_one_alone_leaves_no_ticket)
 {
     PARTY(alice);
     PARTY(bob);
 
-    NEEDS(HF_CAP_SHARED);
     EXPECT_IS(try_as(&alice, "job", ALONE), HF_OK);
     EXPECT_IS(want(&bob, "job", ALONE), HF_BUSY);
     EXPECT(!bob.is_queued);
@@ -136,13 +129,13 @@ TEST(who_waits_behind_one_alone_leaves_no_ticket)
     expect_around(&alice, "job", 1, 0);
 }
 
-TEST(who_waits_behind_shared_and_is_gone_stops_nobody_for_long)
+TEST_IF(has(HF_CAP_SHARED),
+        who_waits_behind_shared_and_is_gone_stops_nobody_for_long)
 {
     PARTY(alice);
     PARTY(bob);
     PARTY(carol);
 
-    NEEDS(HF_CAP_SHARED);
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
     EXPECT_IS(want(&carol, "job", ALONE), HF_BUSY);
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_BUSY);
@@ -151,7 +144,8 @@ TEST(who_waits_behind_shared_and_is_gone_stops_nobody_for_long)
     expect_around(&bob, "job", 2, 0);
 }
 
-TEST(shared_ones_enter_together_up_to_the_first_other)
+TEST_IF(has(HF_CAP_SHARED | HF_CAP_FAIR),
+        shared_ones_enter_together_up_to_the_first_other)
 {
     PARTY(alice);
     PARTY(bob);
@@ -159,7 +153,6 @@ TEST(shared_ones_enter_together_up_to_the_first_other)
     PARTY(dave);
     PARTY(erin);
 
-    NEEDS(HF_CAP_SHARED | HF_CAP_FAIR);
     EXPECT_IS(try_as(&alice, "job", ALONE), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", SHARED), HF_BUSY);
     EXPECT_IS(queue_up(&carol, "job", SHARED), HF_BUSY);
@@ -180,7 +173,8 @@ TEST(shared_ones_enter_together_up_to_the_first_other)
     EXPECT_IS(queue_up(&erin, "job", SHARED), HF_OK);
 }
 
-TEST(all_shared_ones_whose_turn_it_is_are_woken)
+TEST_IF(has(HF_CAP_SHARED | HF_CAP_FAIR | HF_CAP_WAIT),
+        all_shared_ones_whose_turn_it_is_are_woken)
 {
     PARTY(alice);
     PARTY(bob);
@@ -188,7 +182,6 @@ TEST(all_shared_ones_whose_turn_it_is_are_woken)
     struct waiting first;
     struct waiting second;
 
-    NEEDS(HF_CAP_SHARED | HF_CAP_FAIR | HF_CAP_WAIT);
     EXPECT_IS(try_as(&alice, "job", ALONE), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", SHARED), HF_BUSY);
     watch_name(&first, &bob, "job");
@@ -206,14 +199,14 @@ TEST(all_shared_ones_whose_turn_it_is_are_woken)
     EXPECT_IS(queue_up(&bob, "job", SHARED), HF_OK);
 }
 
-TEST(the_last_shared_release_wakes_who_wants_it_alone)
+TEST_IF(has(HF_CAP_SHARED | HF_CAP_WAIT),
+        the_last_shared_release_wakes_who_wants_it_alone)
 {
     PARTY(alice);
     PARTY(bob);
     PARTY(carol);
     struct waiting w;
 
-    NEEDS(HF_CAP_SHARED | HF_CAP_WAIT);
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
     EXPECT_IS(want(&carol, "job", ALONE), HF_BUSY);
@@ -225,14 +218,14 @@ TEST(the_last_shared_release_wakes_who_wants_it_alone)
     EXPECT_IS(want(&carol, "job", ALONE), HF_OK);
 }
 
-TEST(a_reader_behind_a_writers_ticket_is_woken_when_it_goes)
+TEST_IF(has(HF_CAP_SHARED | HF_CAP_WAIT),
+        a_reader_behind_a_writers_ticket_is_woken_when_it_goes)
 {
     PARTY(alice);
     PARTY(bob);
     PARTY(carol);
     struct waiting w;
 
-    NEEDS(HF_CAP_SHARED | HF_CAP_WAIT);
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
     EXPECT_IS(want(&carol, "job", ALONE), HF_BUSY);
     EXPECT_IS(want(&bob, "job", SHARED), HF_BUSY);

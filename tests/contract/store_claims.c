@@ -57,9 +57,8 @@ TEST(acquiring_again_with_the_same_token_is_the_same_grant)
     EXPECT(!alice.record.is_held);
 }
 
-TEST(acquiring_again_renews_the_lease)
+TEST_IF(!has(HF_CAP_SESSION), acquiring_again_renews_the_lease)
 {
-    NEEDS_NO(HF_CAP_SESSION);
     PARTY(alice);
 
     EXPECT_IS(acquire_for(&alice, "job", 5000), HF_OK);
@@ -68,9 +67,9 @@ TEST(acquiring_again_renews_the_lease)
     EXPECT_MORE(alice.record.remaining_us, 30000000);
 }
 
-TEST(acquiring_again_from_another_session_is_the_same_grant)
+TEST_IF(!has(HF_CAP_SESSION),
+        acquiring_again_from_another_session_is_the_same_grant)
 {
-    NEEDS_NO(HF_CAP_SESSION);
     PARTY(alice);
     PARTY(again);
 
@@ -133,9 +132,8 @@ TEST(a_name_that_never_was_is_lost_without_a_fence)
     EXPECT_IS(alice.record.fence, 0);
 }
 
-TEST(a_renewal_makes_the_lease_what_it_says)
+TEST_IF(!has(HF_CAP_SESSION), a_renewal_makes_the_lease_what_it_says)
 {
-    NEEDS_NO(HF_CAP_SESSION);
     PARTY(alice);
 
     EXPECT_IS(acquire_for(&alice, "job", 5000), HF_OK);
@@ -147,13 +145,12 @@ TEST(a_renewal_makes_the_lease_what_it_says)
     EXPECT_LESS(alice.record.remaining_us, 5000001);
 }
 
-TEST(the_fence_rises_with_each_grant)
+TEST_IF(has(HF_CAP_FENCE), the_fence_rises_with_each_grant)
 {
     PARTY(alice);
     PARTY(bob);
     uint64_t last = 0;
 
-    NEEDS(HF_CAP_FENCE);
     for (int i = 0; i < 20; i++) {
         struct party *p = i % 3 == 0 ? &alice : &bob;
 
@@ -165,11 +162,10 @@ TEST(the_fence_rises_with_each_grant)
     }
 }
 
-TEST(the_fence_stays_when_a_lock_is_released)
+TEST_IF(has(HF_CAP_FENCE), the_fence_stays_when_a_lock_is_released)
 {
     PARTY(alice);
 
-    NEEDS(HF_CAP_FENCE);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(release(&alice, "job"), HF_OK);
     EXPECT_IS(inspect(&alice, "job"), HF_OK);
@@ -179,24 +175,22 @@ TEST(the_fence_stays_when_a_lock_is_released)
         (has(HF_CAP_SESSION) && alice.record.fence > fence_of(&alice, "job")));
 }
 
-TEST(renewing_leaves_the_fence_alone)
+TEST_IF(has(HF_CAP_FENCE), renewing_leaves_the_fence_alone)
 {
     PARTY(alice);
 
-    NEEDS(HF_CAP_FENCE);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(renew(&alice, "job"), HF_OK);
     EXPECT_IS(inspect(&alice, "job"), HF_OK);
     EXPECT_IS(alice.record.fence, fence_of(&alice, "job"));
 }
 
-TEST(a_raised_fence_is_the_one_of_the_grant)
+TEST_IF(!has(HF_CAP_SESSION) && has(HF_CAP_FENCE),
+        a_raised_fence_is_the_one_of_the_grant)
 {
-    NEEDS_NO(HF_CAP_SESSION);
     PARTY(alice);
     PARTY(bob);
 
-    NEEDS(HF_CAP_FENCE);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     uint64_t high = alice.fence + 1000000000;
     EXPECT_IS(raise_to(&alice, "job", high), HF_OK);
@@ -211,12 +205,12 @@ TEST(a_raised_fence_is_the_one_of_the_grant)
 }
 
 /* Of a session it is the server's own number; asking for it tells who owns. */
-TEST(a_fence_that_cannot_be_raised_can_be_asked_for)
+TEST_IF(has(HF_CAP_FENCE | HF_CAP_SESSION),
+        a_fence_that_cannot_be_raised_can_be_asked_for)
 {
     PARTY(alice);
     PARTY(bob);
 
-    NEEDS(HF_CAP_FENCE | HF_CAP_SESSION);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     uint64_t fence = alice.fence;
     EXPECT_IS(raise_to(&alice, "job", fence), HF_OK);
@@ -255,13 +249,13 @@ TEST(what_one_session_of_a_client_was_granted_is_anothers)
 }
 
 /* By its token it may still be given up, by whoever has that. */
-TEST(what_lives_with_a_session_is_no_other_clients_to_renew)
+TEST_IF(has(HF_CAP_SESSION),
+        what_lives_with_a_session_is_no_other_clients_to_renew)
 {
     PARTY(alice);
     PARTY(bob);
     PARTY(carol);
 
-    NEEDS(HF_CAP_SESSION);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     claim_of(&bob, "job")->token = claim_of(&alice, "job")->token;
     EXPECT_IS(renew(&bob, "job"), HF_LOST);
@@ -271,12 +265,12 @@ TEST(what_lives_with_a_session_is_no_other_clients_to_renew)
 }
 
 /* It ends with its session, and not before its holder can know. */
-TEST(a_session_that_is_cut_keeps_what_it_has_for_its_lease)
+TEST_IF(has(HF_CAP_SESSION),
+        a_session_that_is_cut_keeps_what_it_has_for_its_lease)
 {
     PARTY(alice);
     PARTY(bob);
 
-    NEEDS(HF_CAP_SESSION);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     int64_t lease_ms = hf__conn_facts(&alice.conn).lease_us / 1000;
     int64_t start = hf__test_now_ms();
@@ -290,35 +284,32 @@ TEST(a_session_that_is_cut_keeps_what_it_has_for_its_lease)
     }
 }
 
-TEST(a_session_that_has_nothing_leaves_nothing)
+TEST_IF(has(HF_CAP_SESSION), a_session_that_has_nothing_leaves_nothing)
 {
     PARTY(alice);
     PARTY(bob);
 
-    NEEDS(HF_CAP_SESSION);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(release(&alice, "job"), HF_OK);
     leave(&alice);
     EXPECT_IS(acquire(&bob, "job"), HF_OK);
 }
 
-TEST(a_stranger_cannot_raise_the_fence)
+TEST_IF(has(HF_CAP_FENCE), a_stranger_cannot_raise_the_fence)
 {
     PARTY(alice);
     PARTY(bob);
 
-    NEEDS(HF_CAP_FENCE);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(raise_to(&bob, "job", alice.fence + 1000), HF_LOST);
     EXPECT_IS(bob.record.fence, alice.fence);
 }
 
-TEST(a_handover_is_a_grant_to_the_next)
+TEST_IF(has(HF_CAP_HANDOVER), a_handover_is_a_grant_to_the_next)
 {
     PARTY(alice);
     PARTY(bob);
 
-    NEEDS(HF_CAP_HANDOVER);
     EXPECT_IS(acquire_for(&alice, "job", 5000), HF_OK);
     uint64_t fence = alice.fence;
     EXPECT_IS(hand_over(&alice, "job", &bob), HF_OK);
@@ -333,13 +324,12 @@ TEST(a_handover_is_a_grant_to_the_next)
     EXPECT_IS(release(&bob, "job"), HF_OK);
 }
 
-TEST(a_stranger_cannot_hand_over)
+TEST_IF(has(HF_CAP_HANDOVER), a_stranger_cannot_hand_over)
 {
     PARTY(alice);
     PARTY(bob);
     PARTY(carol);
 
-    NEEDS(HF_CAP_HANDOVER);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(hand_over(&bob, "job", &carol), HF_LOST);
     EXPECT_IS(bob.record.fence, alice.fence);
@@ -358,12 +348,11 @@ TEST(a_store_without_handover_says_so)
     EXPECT_IS(renew(has(HF_CAP_HANDOVER) ? &bob : &alice, "job"), HF_OK);
 }
 
-TEST(a_grant_outlives_the_session_that_won_it)
+TEST_IF(!has(HF_CAP_SESSION), a_grant_outlives_the_session_that_won_it)
 {
     PARTY(alice);
     PARTY(bob);
 
-    NEEDS_NO(HF_CAP_SESSION);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     rejoin(&alice);
     EXPECT_IS(acquire(&bob, "job"), HF_BUSY);
@@ -372,11 +361,10 @@ TEST(a_grant_outlives_the_session_that_won_it)
     EXPECT_IS(acquire(&bob, "job"), HF_OK);
 }
 
-TEST(the_fence_rises_though_all_sessions_ended)
+TEST_IF(has(HF_CAP_FENCE), the_fence_rises_though_all_sessions_ended)
 {
     PARTY(alice);
 
-    NEEDS(HF_CAP_FENCE);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     uint64_t fence = alice.fence;
     EXPECT_IS(release(&alice, "job"), HF_OK);
@@ -385,11 +373,10 @@ TEST(the_fence_rises_though_all_sessions_ended)
     EXPECT_SAFE_MORE(alice.fence, fence);
 }
 
-TEST(a_grant_lives_though_all_sessions_ended)
+TEST_IF(!has(HF_CAP_SESSION), a_grant_lives_though_all_sessions_ended)
 {
     PARTY(alice);
 
-    NEEDS_NO(HF_CAP_SESSION);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     rejoin(&alice);
     EXPECT_IS(renew(&alice, "job"), HF_OK);

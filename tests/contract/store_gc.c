@@ -8,27 +8,17 @@
 
 #include "src/base/time.h"
 
-/* Ends its test unless the store cleans up on demand. */
-#define NEEDS_GC()                                                             \
-    do {                                                                       \
-        if (backend()->gc == NULL) {                                           \
-            puts("not applicable: the store has no gc");                       \
-            return;                                                            \
-        }                                                                      \
-    } while (0)
-
 static void use(struct party *p, const char *name)
 {
     EXPECT_IS(acquire(p, name), HF_OK);
     EXPECT_IS(release(p, name), HF_OK);
 }
 
-TEST(idle_records_are_deleted_and_counted)
+TEST_IF(cleans(), idle_records_are_deleted_and_counted)
 {
     PARTY(alice);
     uint64_t count = 99;
 
-    NEEDS_GC();
     EXPECT_IS(collect_garbage(&alice, 0, &count), HF_OK);
     EXPECT_IS(count, 0);
     use(&alice, "a");
@@ -42,12 +32,11 @@ TEST(idle_records_are_deleted_and_counted)
     EXPECT_IS(count, 0);
 }
 
-TEST(what_is_in_use_is_not_deleted)
+TEST_IF(cleans(), what_is_in_use_is_not_deleted)
 {
     PARTY(alice);
     uint64_t count = 0;
 
-    NEEDS_GC();
     EXPECT_IS(acquire(&alice, "held"), HF_OK);
     use(&alice, "idle");
     hf__test_pause_ms(5);
@@ -56,14 +45,12 @@ TEST(what_is_in_use_is_not_deleted)
     EXPECT_IS(renew(&alice, "held"), HF_OK);
 }
 
-TEST(what_is_kept_closed_is_not_deleted)
+TEST_IF(cleans() && has(HF_CAP_KEEP), what_is_kept_closed_is_not_deleted)
 {
     PARTY(alice);
     PARTY(bob);
     uint64_t count = 0;
 
-    NEEDS_GC();
-    NEEDS(HF_CAP_KEEP);
     EXPECT_IS(acquire_and_keep(&alice, "released", LEASE_MS, 60000), HF_OK);
     EXPECT_IS(release(&alice, "released"), HF_OK);
     EXPECT_IS(acquire_and_keep(&alice, "expired", 100, 60000), HF_OK);
@@ -74,12 +61,11 @@ TEST(what_is_kept_closed_is_not_deleted)
     EXPECT_IS(acquire(&bob, "expired"), HF_BUSY);
 }
 
-TEST(young_records_stay)
+TEST_IF(cleans(), young_records_stay)
 {
     PARTY(alice);
     uint64_t count = 99;
 
-    NEEDS_GC();
     use(&alice, "free");
     EXPECT_IS(acquire_for(&alice, "expired", 100), HF_OK);
     hf__test_pause_ms(150);
@@ -89,12 +75,11 @@ TEST(young_records_stay)
     EXPECT_MORE(alice.record.fence, 0);
 }
 
-TEST(expired_records_are_deleted)
+TEST_IF(cleans(), expired_records_are_deleted)
 {
     PARTY(alice);
     uint64_t count = 0;
 
-    NEEDS_GC();
     EXPECT_IS(acquire_for(&alice, "job", 100), HF_OK);
     fall_silent(&alice);
     until_free(&alice, "job");
@@ -103,14 +88,12 @@ TEST(expired_records_are_deleted)
     EXPECT_IS(renew(&alice, "job"), HF_LOST);
 }
 
-TEST(a_fence_rises_across_cleaning)
+TEST_IF(cleans() && has(HF_CAP_FENCE), a_fence_rises_across_cleaning)
 {
     PARTY(alice);
     uint64_t before = 0;
     uint64_t count = 0;
 
-    NEEDS_GC();
-    NEEDS(HF_CAP_FENCE);
     for (int i = 0; i < 5; i++) {
         EXPECT_IS(acquire(&alice, "job"), HF_OK);
         EXPECT_SAFE_MORE(alice.fence, before);
@@ -123,15 +106,13 @@ TEST(a_fence_rises_across_cleaning)
 }
 
 /* It may have been raised there: the clock would begin below it again. */
-TEST(a_fence_ahead_of_the_clock_is_not_forgotten)
+TEST_IF(!has(HF_CAP_SESSION) && cleans() && has(HF_CAP_FENCE),
+        a_fence_ahead_of_the_clock_is_not_forgotten)
 {
-    NEEDS_NO(HF_CAP_SESSION);
     PARTY(alice);
     uint64_t ahead = (uint64_t)hf__wall_us() + 3600000000;
     uint64_t count = 0;
 
-    NEEDS_GC();
-    NEEDS(HF_CAP_FENCE);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(raise_to(&alice, "job", ahead), HF_OK);
     EXPECT_IS(release(&alice, "job"), HF_OK);
@@ -166,13 +147,12 @@ static void send_group(struct party *p, int group, enum hf__op_kind kind)
 }
 
 /* More than a store looks at in one step. */
-TEST_WITHIN(60, many_idle_records_are_deleted_among_held_ones)
+TEST_WITHIN_IF(60, cleans(), many_idle_records_are_deleted_among_held_ones)
 {
     PARTY(alice);
     PARTY(bob);
     uint64_t count = 0;
 
-    NEEDS_GC();
     for (int group = 0; group < GROUPS; group++) {
         EXPECT_IS(acquire_for(&alice, name_of(group, 0), 600000), HF_OK);
         send_group(&bob, group, HF__OP_ACQUIRE);

@@ -7,13 +7,12 @@
 
 #include "src/base/time.h"
 
-TEST(those_in_line_are_granted_in_their_order)
+TEST_IF(has(HF_CAP_FAIR), those_in_line_are_granted_in_their_order)
 {
     PARTY(alice);
     PARTY(bob);
     PARTY(carol);
 
-    NEEDS(HF_CAP_FAIR);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
     EXPECT(bob.is_queued);
@@ -31,13 +30,12 @@ TEST(those_in_line_are_granted_in_their_order)
     EXPECT_IS(queue_up(&carol, "job", ALONE), HF_OK);
 }
 
-TEST(nobody_barges_past_the_line)
+TEST_IF(has(HF_CAP_FAIR), nobody_barges_past_the_line)
 {
     PARTY(alice);
     PARTY(bob);
     PARTY(carol);
 
-    NEEDS(HF_CAP_FAIR);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
     EXPECT_IS(release(&alice, "job"), HF_OK);
@@ -54,13 +52,12 @@ TEST(nobody_barges_past_the_line)
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_OK);
 }
 
-TEST(who_asks_again_keeps_its_place)
+TEST_IF(has(HF_CAP_FAIR), who_asks_again_keeps_its_place)
 {
     PARTY(alice);
     PARTY(bob);
     PARTY(carol);
 
-    NEEDS(HF_CAP_FAIR);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     for (int i = 0; i < 3; i++) {
         EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
@@ -72,13 +69,12 @@ TEST(who_asks_again_keeps_its_place)
     EXPECT(is_next(&alice, "job", 1, &carol));
 }
 
-TEST(a_release_takes_a_ticket_out_of_line)
+TEST_IF(has(HF_CAP_FAIR), a_release_takes_a_ticket_out_of_line)
 {
     PARTY(alice);
     PARTY(bob);
     PARTY(carol);
 
-    NEEDS(HF_CAP_FAIR);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
     EXPECT_IS(queue_up(&carol, "job", ALONE), HF_BUSY);
@@ -90,12 +86,11 @@ TEST(a_release_takes_a_ticket_out_of_line)
     EXPECT_IS(queue_up(&carol, "job", ALONE), HF_OK);
 }
 
-TEST(a_grant_takes_its_ticket_out_of_line)
+TEST_IF(has(HF_CAP_FAIR), a_grant_takes_its_ticket_out_of_line)
 {
     PARTY(alice);
     PARTY(bob);
 
-    NEEDS(HF_CAP_FAIR);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
     EXPECT_IS(release(&alice, "job"), HF_OK);
@@ -106,13 +101,12 @@ TEST(a_grant_takes_its_ticket_out_of_line)
 }
 
 /* Carol asks all the time, Bob not once more. */
-TEST(who_is_gone_is_passed_over)
+TEST_IF(has(HF_CAP_FAIR), who_is_gone_is_passed_over)
 {
     PARTY(alice);
     PARTY(bob);
     PARTY(carol);
 
-    NEEDS(HF_CAP_FAIR);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     int64_t start = hf__test_now_ms();
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
@@ -129,13 +123,12 @@ TEST(who_is_gone_is_passed_over)
 }
 
 /* What a session has stays there while it lives, however little it says. */
-TEST(who_lives_is_not_passed_over)
+TEST_IF(has(HF_CAP_FAIR | HF_CAP_SESSION), who_lives_is_not_passed_over)
 {
     PARTY(alice);
     PARTY(bob);
     PARTY(carol);
 
-    NEEDS(HF_CAP_FAIR | HF_CAP_SESSION);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
     EXPECT_IS(queue_up(&carol, "job", ALONE), HF_BUSY);
@@ -146,14 +139,13 @@ TEST(who_lives_is_not_passed_over)
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_OK);
 }
 
-TEST(who_comes_back_has_its_place_again)
+TEST_IF(!has(HF_CAP_SESSION) && has(HF_CAP_FAIR),
+        who_comes_back_has_its_place_again)
 {
-    NEEDS_NO(HF_CAP_SESSION);
     PARTY(alice);
     PARTY(bob);
     PARTY(carol);
 
-    NEEDS(HF_CAP_FAIR);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
     EXPECT_IS(queue_up(&carol, "job", ALONE), HF_BUSY);
@@ -168,14 +160,13 @@ TEST(who_comes_back_has_its_place_again)
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_OK);
 }
 
-TEST(a_place_in_line_outlives_its_session)
+TEST_IF(has(HF_CAP_FAIR) && !has(HF_CAP_SESSION),
+        a_place_in_line_outlives_its_session)
 {
     PARTY(alice);
     PARTY(bob);
     PARTY(carol);
 
-    NEEDS(HF_CAP_FAIR);
-    NEEDS_NO(HF_CAP_SESSION);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
     EXPECT_IS(queue_up(&carol, "job", ALONE), HF_BUSY);
@@ -185,13 +176,13 @@ TEST(a_place_in_line_outlives_its_session)
     EXPECT(is_next(&alice, "job", 1, &carol));
 }
 
-TEST(a_handover_does_not_go_past_the_line)
+TEST_IF(has(HF_CAP_FAIR | HF_CAP_HANDOVER),
+        a_handover_does_not_go_past_the_line)
 {
     PARTY(alice);
     PARTY(bob);
     PARTY(carol);
 
-    NEEDS(HF_CAP_FAIR | HF_CAP_HANDOVER);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(queue_up(&carol, "job", ALONE), HF_BUSY);
     EXPECT_IS(hand_over(&alice, "job", &bob), HF_BUSY);
@@ -202,26 +193,26 @@ TEST(a_handover_does_not_go_past_the_line)
     EXPECT_IS(hand_over(&alice, "job", &bob), HF_OK);
 }
 
-TEST(a_handover_does_not_wait_for_who_is_gone)
+TEST_IF(has(HF_CAP_FAIR | HF_CAP_HANDOVER),
+        a_handover_does_not_wait_for_who_is_gone)
 {
     PARTY(alice);
     PARTY(bob);
     PARTY(carol);
 
-    NEEDS(HF_CAP_FAIR | HF_CAP_HANDOVER);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(queue_up(&carol, "job", ALONE), HF_BUSY);
     hf__test_pause_ms(HF__TICKET_PATIENCE_MS + 200);
     EXPECT_IS(hand_over(&alice, "job", &bob), HF_OK);
 }
 
-TEST(a_handover_to_who_is_in_line_takes_it_out)
+TEST_IF(has(HF_CAP_FAIR | HF_CAP_HANDOVER),
+        a_handover_to_who_is_in_line_takes_it_out)
 {
     PARTY(alice);
     PARTY(bob);
     struct request rq;
 
-    NEEDS(HF_CAP_FAIR | HF_CAP_HANDOVER);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
     ask(&alice, &rq, HF__OP_HANDOVER, "job");
@@ -231,13 +222,12 @@ TEST(a_handover_to_who_is_in_line_takes_it_out)
     EXPECT_IS(renew(&bob, "job"), HF_OK);
 }
 
-TEST(a_break_leaves_the_line_as_it_is)
+TEST_IF(has(HF_CAP_FAIR), a_break_leaves_the_line_as_it_is)
 {
     PARTY(alice);
     PARTY(bob);
     PARTY(carol);
 
-    NEEDS(HF_CAP_FAIR);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
     EXPECT_IS(break_it(&carol, "job", 0), HF_OK);
@@ -245,7 +235,7 @@ TEST(a_break_leaves_the_line_as_it_is)
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_OK);
 }
 
-TEST(those_in_line_are_told_of_in_order)
+TEST_IF(has(HF_CAP_FAIR), those_in_line_are_told_of_in_order)
 {
     PARTY(alice);
     PARTY(bob);
@@ -253,7 +243,6 @@ TEST(those_in_line_are_told_of_in_order)
     struct scene s;
     int64_t before = hf__wall_us();
 
-    NEEDS(HF_CAP_FAIR);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
     snprintf(carol.owner.note, sizeof carol.owner.note, "a 'note'");

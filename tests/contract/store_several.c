@@ -6,13 +6,12 @@
  */
 #include "tests/contract/vocabulary_crowd.h"
 
-TEST(each_lease_beside_others_ends_for_itself)
+TEST_IF(has(HF_CAP_SHARED), each_lease_beside_others_ends_for_itself)
 {
     PARTY(alice);
     PARTY(bob);
     PARTY(carol);
 
-    NEEDS(HF_CAP_SHARED);
     EXPECT_IS(try_for(&alice, "job", SHARED, slowly(300)), HF_OK);
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
     fall_silent(&alice);
@@ -30,14 +29,14 @@ TEST(each_lease_beside_others_ends_for_itself)
            (has(HF_CAP_SESSION) && alice.reason == HF_REASON_SESSION));
 }
 
-TEST(an_ended_lease_beside_others_wakes_who_waits)
+TEST_IF(has(HF_CAP_SHARED | HF_CAP_WAIT),
+        an_ended_lease_beside_others_wakes_who_waits)
 {
     PARTY(alice);
     PARTY(bob);
     PARTY(carol);
     struct waiting w;
 
-    NEEDS(HF_CAP_SHARED | HF_CAP_WAIT);
     EXPECT_IS(try_for(&alice, "job", SHARED, slowly(300)), HF_OK);
     EXPECT_IS(try_for(&bob, "job", SHARED, slowly(500)), HF_OK);
     EXPECT_IS(want(&carol, "job", ALONE), HF_BUSY);
@@ -49,14 +48,13 @@ TEST(an_ended_lease_beside_others_wakes_who_waits)
     EXPECT_IS(want(&carol, "job", ALONE), HF_OK);
 }
 
-TEST(a_renewal_beside_others_is_of_ones_own_lease)
+TEST_IF(!has(HF_CAP_SESSION) && has(HF_CAP_SHARED),
+        a_renewal_beside_others_is_of_ones_own_lease)
 {
-    NEEDS_NO(HF_CAP_SESSION);
     PARTY(alice);
     PARTY(bob);
     struct scene s;
 
-    NEEDS(HF_CAP_SHARED);
     EXPECT_IS(try_for(&alice, "job", SHARED, 5000), HF_OK);
     EXPECT_IS(try_for(&bob, "job", SHARED, 5000), HF_OK);
     EXPECT_IS(renew_for(&alice, "job", 60000), HF_OK);
@@ -70,13 +68,12 @@ TEST(a_renewal_beside_others_is_of_ones_own_lease)
     EXPECT_IS(alice.record.fence, fence_of(&bob, "job"));
 }
 
-TEST(a_release_beside_others_is_of_ones_own_grant)
+TEST_IF(has(HF_CAP_SHARED), a_release_beside_others_is_of_ones_own_grant)
 {
     PARTY(alice);
     PARTY(bob);
     PARTY(carol);
 
-    NEEDS(HF_CAP_SHARED);
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
     EXPECT_IS(release(&carol, "job"), HF_LOST);
@@ -90,13 +87,12 @@ TEST(a_release_beside_others_is_of_ones_own_grant)
     expect_around(&carol, "job", 1, 0);
 }
 
-TEST(an_expired_grant_beside_others_can_be_released)
+TEST_IF(!has(HF_CAP_SESSION) && has(HF_CAP_SHARED),
+        an_expired_grant_beside_others_can_be_released)
 {
-    NEEDS_NO(HF_CAP_SESSION);
     PARTY(alice);
     PARTY(bob);
 
-    NEEDS(HF_CAP_SHARED);
     EXPECT_IS(try_for(&alice, "job", SHARED, slowly(200)), HF_OK);
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
     until_held_by(&bob, "job", 1);
@@ -104,14 +100,14 @@ TEST(an_expired_grant_beside_others_can_be_released)
     EXPECT_IS(release(&alice, "job"), HF_LOST);
 }
 
-TEST(fences_rise_over_all_grants_of_a_name)
+TEST_IF(has(HF_CAP_SHARED | HF_CAP_FENCE),
+        fences_rise_over_all_grants_of_a_name)
 {
     PARTY(alice);
     PARTY(bob);
     PARTY(carol);
     uint64_t last = 0;
 
-    NEEDS(HF_CAP_SHARED | HF_CAP_FENCE);
     for (int i = 0; i < 5; i++) {
         EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
         EXPECT_SAFE_MORE(alice.fence, last);
@@ -129,14 +125,13 @@ TEST(fences_rise_over_all_grants_of_a_name)
     }
 }
 
-TEST(a_fence_raised_beside_others_is_unlike_theirs)
+TEST_IF(!has(HF_CAP_SESSION) && has(HF_CAP_SHARED | HF_CAP_FENCE),
+        a_fence_raised_beside_others_is_unlike_theirs)
 {
-    NEEDS_NO(HF_CAP_SESSION);
     PARTY(alice);
     PARTY(bob);
     PARTY(carol);
 
-    NEEDS(HF_CAP_SHARED | HF_CAP_FENCE);
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
     EXPECT_IS(raise_to(&alice, "job", fence_of(&bob, "job")), HF_OK);
@@ -153,13 +148,12 @@ TEST(a_fence_raised_beside_others_is_unlike_theirs)
 
 /* ---- breaking */
 
-TEST(a_break_without_a_fence_ends_all_grants)
+TEST_IF(has(HF_CAP_SHARED), a_break_without_a_fence_ends_all_grants)
 {
     PARTY(alice);
     PARTY(bob);
     PARTY(carol);
 
-    NEEDS(HF_CAP_SHARED);
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
     EXPECT_IS(break_it(&carol, "job", 0), HF_OK);
@@ -175,14 +169,14 @@ TEST(a_break_without_a_fence_ends_all_grants)
     EXPECT_IS(renew(&carol, "job"), HF_OK);
 }
 
-TEST(a_break_with_a_fence_ends_that_grant_of_several)
+TEST_IF(has(HF_CAP_SHARED | HF_CAP_FENCE),
+        a_break_with_a_fence_ends_that_grant_of_several)
 {
     PARTY(alice);
     PARTY(bob);
     PARTY(carol);
     PARTY(dave);
 
-    NEEDS(HF_CAP_SHARED | HF_CAP_FENCE);
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
     EXPECT_IS(try_as(&carol, "job", SHARED), HF_OK);
@@ -204,14 +198,13 @@ TEST(a_break_with_a_fence_ends_that_grant_of_several)
 
 /* ---- the rest of a store */
 
-TEST(a_list_has_each_grant_of_a_name)
+TEST_IF(has(HF_CAP_SHARED | HF_CAP_LIST), a_list_has_each_grant_of_a_name)
 {
     PARTY(alice);
     PARTY(bob);
     PARTY(carol);
     struct listing all = {0};
 
-    NEEDS(HF_CAP_SHARED | HF_CAP_LIST);
     EXPECT_IS(try_as(&alice, "b", SHARED), HF_OK);
     EXPECT_IS(try_as(&bob, "b", SHARED), HF_OK);
     EXPECT_IS(try_as(&carol, "a", ALONE), HF_OK);
@@ -230,19 +223,14 @@ TEST(a_list_has_each_grant_of_a_name)
     EXPECT_IS(all.records[2].manner.mode, HF__MODE_SHARED);
 }
 
-TEST(names_with_several_holders_or_a_line_are_not_deleted)
+TEST_IF(!has(HF_CAP_SESSION) && has(HF_CAP_SHARED) && cleans(),
+        names_with_several_holders_or_a_line_are_not_deleted)
 {
-    NEEDS_NO(HF_CAP_SESSION);
     PARTY(alice);
     PARTY(bob);
     PARTY(carol);
     uint64_t count = 0;
 
-    NEEDS(HF_CAP_SHARED);
-    if (backend()->gc == NULL) {
-        puts("not applicable: the store has no gc");
-        return;
-    }
     EXPECT_IS(try_for(&alice, "shared", SHARED, 100), HF_OK);
     EXPECT_IS(try_as(&bob, "shared", SHARED), HF_OK);
     /* Shorter than a ticket lives that nobody asks for. */
@@ -259,13 +247,13 @@ TEST(names_with_several_holders_or_a_line_are_not_deleted)
     EXPECT_IS(count, 2);
 }
 
-TEST(a_grant_beside_others_can_live_by_its_lease_alone)
+TEST_IF(has(HF_CAP_SHARED | HF_CAP_DETACH),
+        a_grant_beside_others_can_live_by_its_lease_alone)
 {
     PARTY(alice);
     PARTY(bob);
     struct request rq;
 
-    NEEDS(HF_CAP_SHARED | HF_CAP_DETACH);
     ask(&alice, &rq, HF__OP_ACQUIRE, "job");
     rq.op.manner = SHARED;
     rq.op.is_detached = true;
@@ -281,12 +269,11 @@ TEST(a_grant_beside_others_can_live_by_its_lease_alone)
     EXPECT_IS(release(&bob, "job"), HF_OK);
 }
 
-TEST(what_is_shared_is_not_handed_over)
+TEST_IF(has(HF_CAP_SHARED | HF_CAP_HANDOVER), what_is_shared_is_not_handed_over)
 {
     PARTY(alice);
     PARTY(bob);
 
-    NEEDS(HF_CAP_SHARED | HF_CAP_HANDOVER);
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
     EXPECT_IS(hand_over(&alice, "job", &bob), HF_BUSY);
     EXPECT_IS(renew(&alice, "job"), HF_OK);

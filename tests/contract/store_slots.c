@@ -6,7 +6,8 @@
  */
 #include "tests/contract/vocabulary_crowd.h"
 
-TEST(slots_are_given_lowest_first_and_no_more_than_there_are)
+TEST_IF(has(HF_CAP_SLOTS),
+        slots_are_given_lowest_first_and_no_more_than_there_are)
 {
     PARTY(alice);
     PARTY(bob);
@@ -14,7 +15,6 @@ TEST(slots_are_given_lowest_first_and_no_more_than_there_are)
     PARTY(dave);
     struct scene s;
 
-    NEEDS(HF_CAP_SLOTS);
     EXPECT_IS(try_as(&alice, "job", SLOT_OF(3)), HF_OK);
     EXPECT_IS(alice.slot, 0);
     EXPECT_IS(try_as(&bob, "job", SLOT_OF(3)), HF_OK);
@@ -39,12 +39,11 @@ TEST(slots_are_given_lowest_first_and_no_more_than_there_are)
     hf__crowd_free(&s.crowd);
 }
 
-TEST(a_slot_stays_with_its_grant)
+TEST_IF(has(HF_CAP_SLOTS), a_slot_stays_with_its_grant)
 {
     PARTY(alice);
     PARTY(bob);
 
-    NEEDS(HF_CAP_SLOTS);
     EXPECT_IS(try_as(&alice, "job", SLOT_OF(2)), HF_OK);
     EXPECT_IS(try_as(&bob, "job", SLOT_OF(2)), HF_OK);
     uint64_t fence = bob.fence;
@@ -56,12 +55,11 @@ TEST(a_slot_stays_with_its_grant)
     EXPECT_IS(bob.slot, 1);
 }
 
-TEST(one_slot_is_a_lock)
+TEST_IF(has(HF_CAP_SLOTS), one_slot_is_a_lock)
 {
     PARTY(alice);
     PARTY(bob);
 
-    NEEDS(HF_CAP_SLOTS);
     EXPECT_IS(try_as(&alice, "job", SLOT_OF(1)), HF_OK);
     EXPECT_IS(alice.slot, 0);
     EXPECT_IS(try_as(&bob, "job", SLOT_OF(1)), HF_BUSY);
@@ -69,12 +67,11 @@ TEST(one_slot_is_a_lock)
     EXPECT_IS(try_as(&bob, "job", SLOT_OF(1)), HF_OK);
 }
 
-TEST(another_number_of_slots_is_refused_while_one_is_held)
+TEST_IF(has(HF_CAP_SLOTS), another_number_of_slots_is_refused_while_one_is_held)
 {
     PARTY(alice);
     PARTY(bob);
 
-    NEEDS(HF_CAP_SLOTS);
     EXPECT_IS(try_for(&alice, "job", SLOT_OF(7), slowly(300)), HF_OK);
     EXPECT_IS(want(&bob, "job", SLOT_OF(4)), HF_EINVAL);
     EXPECT_HAS(bob.error.text, "\"job\"");
@@ -89,12 +86,11 @@ TEST(another_number_of_slots_is_refused_while_one_is_held)
     EXPECT_IS(try_as(&alice, "job", SLOT_OF(7)), HF_OK);
 }
 
-TEST(slots_stand_beside_slots_alone)
+TEST_IF(has(HF_CAP_SLOTS), slots_stand_beside_slots_alone)
 {
     PARTY(alice);
     PARTY(bob);
 
-    NEEDS(HF_CAP_SLOTS);
     EXPECT_IS(try_as(&alice, "job", SLOT_OF(3)), HF_OK);
     EXPECT_IS(try_as(&bob, "job", ALONE), HF_BUSY);
     if (has(HF_CAP_SHARED)) {
@@ -106,13 +102,12 @@ TEST(slots_stand_beside_slots_alone)
     EXPECT_IS(try_as(&alice, "alone", SLOT_OF(3)), HF_BUSY);
 }
 
-TEST(an_expired_slot_is_used_again)
+TEST_IF(has(HF_CAP_SLOTS), an_expired_slot_is_used_again)
 {
     PARTY(alice);
     PARTY(bob);
     PARTY(carol);
 
-    NEEDS(HF_CAP_SLOTS);
     EXPECT_IS(try_for(&alice, "job", SLOT_OF(2), slowly(300)), HF_OK);
     EXPECT_IS(try_as(&bob, "job", SLOT_OF(2)), HF_OK);
     EXPECT_IS(try_as(&carol, "job", SLOT_OF(2)), HF_BUSY);
@@ -127,13 +122,12 @@ TEST(an_expired_slot_is_used_again)
     EXPECT_IS(renew(&bob, "job"), HF_OK);
 }
 
-TEST(a_broken_slot_is_used_again)
+TEST_IF(has(HF_CAP_SLOTS | HF_CAP_FENCE), a_broken_slot_is_used_again)
 {
     PARTY(alice);
     PARTY(bob);
     PARTY(carol);
 
-    NEEDS(HF_CAP_SLOTS | HF_CAP_FENCE);
     EXPECT_IS(try_as(&alice, "job", SLOT_OF(2)), HF_OK);
     EXPECT_IS(try_as(&bob, "job", SLOT_OF(2)), HF_OK);
     EXPECT_IS(break_it(&carol, "job", fence_of(&alice, "job")), HF_OK);
@@ -144,13 +138,12 @@ TEST(a_broken_slot_is_used_again)
     EXPECT_IS(renew(&carol, "job"), HF_OK);
 }
 
-TEST(fences_rise_over_all_slots)
+TEST_IF(has(HF_CAP_SLOTS | HF_CAP_FENCE), fences_rise_over_all_slots)
 {
     PARTY(alice);
     PARTY(bob);
     uint64_t last = 0;
 
-    NEEDS(HF_CAP_SLOTS | HF_CAP_FENCE);
     for (int i = 0; i < 5; i++) {
         EXPECT_IS(try_as(&alice, "job", SLOT_OF(2)), HF_OK);
         EXPECT_SAFE_MORE(alice.fence, last);
@@ -162,7 +155,8 @@ TEST(fences_rise_over_all_slots)
     }
 }
 
-TEST(as_many_in_line_enter_as_there_are_slots)
+TEST_IF(has(HF_CAP_SLOTS | HF_CAP_FAIR),
+        as_many_in_line_enter_as_there_are_slots)
 {
     PARTY(alice);
     PARTY(bob);
@@ -170,7 +164,6 @@ TEST(as_many_in_line_enter_as_there_are_slots)
     PARTY(dave);
     PARTY(erin);
 
-    NEEDS(HF_CAP_SLOTS | HF_CAP_FAIR);
     EXPECT_IS(try_as(&alice, "job", SLOT_OF(2)), HF_OK);
     EXPECT_IS(try_as(&bob, "job", SLOT_OF(2)), HF_OK);
     EXPECT_IS(queue_up(&carol, "job", SLOT_OF(2)), HF_BUSY);
@@ -190,13 +183,12 @@ TEST(as_many_in_line_enter_as_there_are_slots)
     EXPECT_IS(queue_up(&erin, "job", SLOT_OF(2)), HF_OK);
 }
 
-TEST(who_waits_behind_slots_stops_those_who_come_later)
+TEST_IF(has(HF_CAP_SLOTS), who_waits_behind_slots_stops_those_who_come_later)
 {
     PARTY(alice);
     PARTY(bob);
     PARTY(carol);
 
-    NEEDS(HF_CAP_SLOTS);
     EXPECT_IS(try_as(&alice, "job", SLOT_OF(2)), HF_OK);
     EXPECT_IS(want(&carol, "job", ALONE), HF_BUSY);
     EXPECT(carol.is_queued);
@@ -206,25 +198,24 @@ TEST(who_waits_behind_slots_stops_those_who_come_later)
     EXPECT_IS(want(&carol, "job", ALONE), HF_OK);
 }
 
-TEST(who_waits_for_a_slot_of_the_same_number_leaves_no_ticket)
+TEST_IF(has(HF_CAP_SLOTS),
+        who_waits_for_a_slot_of_the_same_number_leaves_no_ticket)
 {
     PARTY(alice);
     PARTY(bob);
 
-    NEEDS(HF_CAP_SLOTS);
     EXPECT_IS(try_as(&alice, "job", SLOT_OF(1)), HF_OK);
     EXPECT_IS(want(&bob, "job", SLOT_OF(1)), HF_BUSY);
     EXPECT(!bob.is_queued);
 }
 
-TEST(a_freed_slot_wakes_who_waits)
+TEST_IF(has(HF_CAP_SLOTS | HF_CAP_WAIT), a_freed_slot_wakes_who_waits)
 {
     PARTY(alice);
     PARTY(bob);
     PARTY(carol);
     struct waiting w;
 
-    NEEDS(HF_CAP_SLOTS | HF_CAP_WAIT);
     EXPECT_IS(try_for(&alice, "job", SLOT_OF(2), 10000), HF_OK);
     EXPECT_IS(try_for(&bob, "job", SLOT_OF(2), 20000), HF_OK);
     EXPECT_IS(want(&carol, "job", SLOT_OF(2)), HF_BUSY);
@@ -237,13 +228,12 @@ TEST(a_freed_slot_wakes_who_waits)
     EXPECT_IS(carol.slot, 1);
 }
 
-TEST(a_list_has_each_slot)
+TEST_IF(has(HF_CAP_SLOTS | HF_CAP_LIST), a_list_has_each_slot)
 {
     PARTY(alice);
     PARTY(bob);
     struct listing all = {0};
 
-    NEEDS(HF_CAP_SLOTS | HF_CAP_LIST);
     EXPECT_IS(try_as(&bob, "job", SLOT_OF(2)), HF_OK);
     EXPECT_IS(try_as(&alice, "job", SLOT_OF(2)), HF_OK);
     EXPECT_IS(release(&bob, "job"), HF_OK);
@@ -259,13 +249,12 @@ TEST(a_list_has_each_slot)
 }
 
 /* Many at once, all of whose numbers are in use. */
-TEST(the_most_slots_are_told_apart)
+TEST_IF(has(HF_CAP_SLOTS), the_most_slots_are_told_apart)
 {
     enum { N = 64 };
     static struct party all[N];
     bool is_used[N] = {false};
 
-    NEEDS(HF_CAP_SLOTS);
     for (int i = 0; i < N; i++) {
         join(&all[i], "one of many");
         EXPECT_IS(try_as(&all[i], "job", SLOT_OF(N)), HF_OK);

@@ -23,9 +23,8 @@ TEST(a_lease_lasts_as_long_as_it_says)
     }
 }
 
-TEST(busy_tells_how_long_the_lease_still_runs)
+TEST_IF(!has(HF_CAP_SESSION), busy_tells_how_long_the_lease_still_runs)
 {
-    NEEDS_NO(HF_CAP_SESSION);
     PARTY(alice);
     PARTY(bob);
 
@@ -51,12 +50,11 @@ TEST(a_renewal_after_the_lease_ran_out_is_lost)
     EXPECT(!alice.record.is_held);
 }
 
-TEST(a_handover_after_the_lease_ran_out_is_lost)
+TEST_IF(has(HF_CAP_HANDOVER), a_handover_after_the_lease_ran_out_is_lost)
 {
     PARTY(alice);
     PARTY(bob);
 
-    NEEDS(HF_CAP_HANDOVER);
     EXPECT_IS(acquire_for(&alice, "job", 100), HF_OK);
     until_free(&alice, "job");
     EXPECT_IS(hand_over(&alice, "job", &bob), HF_LOST);
@@ -65,9 +63,8 @@ TEST(a_handover_after_the_lease_ran_out_is_lost)
     EXPECT(!alice.record.is_held);
 }
 
-TEST(an_expired_record_of_ours_can_be_released)
+TEST_IF(!has(HF_CAP_SESSION), an_expired_record_of_ours_can_be_released)
 {
-    NEEDS_NO(HF_CAP_SESSION);
     PARTY(alice);
 
     EXPECT_IS(acquire_for(&alice, "job", 100), HF_OK);
@@ -98,12 +95,11 @@ TEST(who_was_late_can_do_nothing_to_the_next_holder)
     }
 }
 
-TEST(a_late_duplicate_of_an_acquire_does_not_lower_the_fence)
+TEST_IF(!has(HF_CAP_SESSION) && has(HF_CAP_FENCE),
+        a_late_duplicate_of_an_acquire_does_not_lower_the_fence)
 {
-    NEEDS_NO(HF_CAP_SESSION);
     PARTY(alice);
 
-    NEEDS(HF_CAP_FENCE);
     EXPECT_IS(acquire_for(&alice, "job", 100), HF_OK);
     uint64_t fence = alice.fence;
     until_free(&alice, "job");
@@ -126,13 +122,12 @@ TEST(a_renewed_lease_runs_from_the_renewal)
     EXPECT_TEXT(bob.record.owner.label, "alice");
 }
 
-TEST(a_released_name_can_be_kept_closed)
+TEST_IF(has(HF_CAP_KEEP), a_released_name_can_be_kept_closed)
 {
     PARTY(alice);
     PARTY(bob);
     int64_t start = hf__test_now_ms();
 
-    NEEDS(HF_CAP_KEEP);
     EXPECT_IS(acquire_and_keep(&alice, "job", LEASE_MS, 600), HF_OK);
     EXPECT_IS(release(&alice, "job"), HF_OK);
     EXPECT_IS(acquire(&bob, "job"), HF_BUSY);
@@ -146,13 +141,12 @@ TEST(a_released_name_can_be_kept_closed)
     EXPECT_IS(acquire(&bob, "job"), HF_OK);
 }
 
-TEST(an_expired_name_can_be_kept_closed)
+TEST_IF(has(HF_CAP_KEEP), an_expired_name_can_be_kept_closed)
 {
     PARTY(alice);
     PARTY(bob);
     int64_t start = hf__test_now_ms();
 
-    NEEDS(HF_CAP_KEEP);
     EXPECT_IS(acquire_and_keep(&alice, "job", 100, slowly(800)), HF_OK);
     hf__test_pause_ms(150);
     EXPECT_IS(acquire(&bob, "job"), HF_BUSY);
@@ -164,35 +158,32 @@ TEST(an_expired_name_can_be_kept_closed)
 }
 
 /* Who asks again for an answer that was lost meets its own keeping. */
-TEST(a_claim_does_not_lock_itself_out)
+TEST_IF(has(HF_CAP_KEEP), a_claim_does_not_lock_itself_out)
 {
     PARTY(alice);
 
-    NEEDS(HF_CAP_KEEP);
     EXPECT_IS(acquire_and_keep(&alice, "job", 100, 60000), HF_OK);
     hf__test_pause_ms(150);
     EXPECT_IS(acquire_and_keep(&alice, "job", 100, 60000), HF_OK);
     EXPECT_IS(release_and_reopen(&alice, "job"), HF_OK);
 }
 
-TEST(the_owner_can_reopen_what_it_kept_closed)
+TEST_IF(has(HF_CAP_KEEP), the_owner_can_reopen_what_it_kept_closed)
 {
     PARTY(alice);
     PARTY(bob);
 
-    NEEDS(HF_CAP_KEEP);
     EXPECT_IS(acquire_and_keep(&alice, "job", LEASE_MS, 60000), HF_OK);
     EXPECT_IS(release_and_reopen(&alice, "job"), HF_OK);
     EXPECT_IS(acquire(&bob, "job"), HF_OK);
 }
 
 /* Also when its lease is long over: its token is still there. */
-TEST(a_lapsed_owner_can_reopen_what_it_kept_closed)
+TEST_IF(has(HF_CAP_KEEP), a_lapsed_owner_can_reopen_what_it_kept_closed)
 {
     PARTY(alice);
     PARTY(bob);
 
-    NEEDS(HF_CAP_KEEP);
     EXPECT_IS(acquire_and_keep(&alice, "job", 100, 60000), HF_OK);
     hf__test_pause_ms(150);
     EXPECT_IS(acquire(&bob, "job"), HF_BUSY);
@@ -200,12 +191,11 @@ TEST(a_lapsed_owner_can_reopen_what_it_kept_closed)
     EXPECT_IS(acquire(&bob, "job"), HF_OK);
 }
 
-TEST(what_is_kept_closed_is_held_by_nobody)
+TEST_IF(has(HF_CAP_KEEP), what_is_kept_closed_is_held_by_nobody)
 {
     PARTY(alice);
     struct listing all = {0};
 
-    NEEDS(HF_CAP_KEEP);
     EXPECT_IS(acquire_and_keep(&alice, "job", LEASE_MS, 60000), HF_OK);
     EXPECT_IS(release(&alice, "job"), HF_OK);
     EXPECT_IS(renew(&alice, "job"), HF_LOST);
@@ -216,12 +206,11 @@ TEST(what_is_kept_closed_is_held_by_nobody)
     EXPECT_IS(all.count, 0);
 }
 
-TEST(a_break_opens_what_is_kept_closed)
+TEST_IF(has(HF_CAP_KEEP), a_break_opens_what_is_kept_closed)
 {
     PARTY(alice);
     PARTY(bob);
 
-    NEEDS(HF_CAP_KEEP);
     EXPECT_IS(acquire_and_keep(&alice, "held", LEASE_MS, 60000), HF_OK);
     EXPECT_IS(break_it(&bob, "held", 0), HF_OK);
     EXPECT_IS(acquire(&bob, "held"), HF_OK);
@@ -234,12 +223,11 @@ TEST(a_break_opens_what_is_kept_closed)
 }
 
 /* What the grant before kept closed is over; only the new one counts. */
-TEST(each_grant_keeps_for_itself)
+TEST_IF(has(HF_CAP_KEEP), each_grant_keeps_for_itself)
 {
     PARTY(alice);
     PARTY(bob);
 
-    NEEDS(HF_CAP_KEEP);
     EXPECT_IS(acquire_and_keep(&alice, "job", LEASE_MS, 100), HF_OK);
     EXPECT_IS(release(&alice, "job"), HF_OK);
     until_free(&bob, "job");
@@ -248,11 +236,10 @@ TEST(each_grant_keeps_for_itself)
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
 }
 
-TEST(keeping_outlives_the_session)
+TEST_IF(has(HF_CAP_KEEP), keeping_outlives_the_session)
 {
     PARTY(alice);
 
-    NEEDS(HF_CAP_KEEP);
     EXPECT_IS(acquire_and_keep(&alice, "job", LEASE_MS, 60000), HF_OK);
     EXPECT_IS(release(&alice, "job"), HF_OK);
     rejoin(&alice);

@@ -12,7 +12,7 @@ static void queue_and_watch(struct waiting *w, struct party *p)
     watch_name(w, p, "job");
 }
 
-TEST(a_ticket_is_woken_when_its_turn_comes)
+TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT), a_ticket_is_woken_when_its_turn_comes)
 {
     PARTY(alice);
     PARTY(bob);
@@ -20,7 +20,6 @@ TEST(a_ticket_is_woken_when_its_turn_comes)
     struct waiting first;
     struct waiting second;
 
-    NEEDS(HF_CAP_FAIR | HF_CAP_WAIT);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     queue_and_watch(&first, &bob);
     queue_and_watch(&second, &carol);
@@ -53,13 +52,12 @@ static int looks_of(struct party *p, struct hf__manner manner,
     return looks;
 }
 
-TEST(a_ticket_sleeps_until_its_turn_comes)
+TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT), a_ticket_sleeps_until_its_turn_comes)
 {
     PARTY(alice);
     PARTY(bob);
     PARTY(carol);
 
-    NEEDS(HF_CAP_FAIR | HF_CAP_WAIT);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_LESS(looks_of(&bob, ALONE, queue_up), 20);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
@@ -68,27 +66,26 @@ TEST(a_ticket_sleeps_until_its_turn_comes)
 }
 
 /* Free, but not for her: she need not ask all the time. */
-TEST(who_is_not_in_line_sleeps_behind_it)
+TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT), who_is_not_in_line_sleeps_behind_it)
 {
     PARTY(alice);
     PARTY(bob);
     PARTY(carol);
 
-    NEEDS(HF_CAP_FAIR | HF_CAP_WAIT);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
     EXPECT_IS(release(&alice, "job"), HF_OK);
     EXPECT_LESS(looks_of(&carol, ALONE, want), 20);
 }
 
-TEST(who_is_not_in_line_is_woken_when_it_is_over)
+TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT),
+        who_is_not_in_line_is_woken_when_it_is_over)
 {
     PARTY(alice);
     PARTY(bob);
     PARTY(carol);
     struct waiting w;
 
-    NEEDS(HF_CAP_FAIR | HF_CAP_WAIT);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
     EXPECT_IS(release(&alice, "job"), HF_OK);
@@ -101,14 +98,13 @@ TEST(who_is_not_in_line_is_woken_when_it_is_over)
 }
 
 /* Bob does nothing but wait, for longer than a ticket lives without. */
-TEST(a_wait_keeps_a_ticket_alive)
+TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT), a_wait_keeps_a_ticket_alive)
 {
     PARTY(alice);
     PARTY(bob);
     PARTY(carol);
     struct waiting w;
 
-    NEEDS(HF_CAP_FAIR | HF_CAP_WAIT);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     queue_and_watch(&w, &bob);
     start_waiting(&w);
@@ -122,7 +118,8 @@ TEST(a_wait_keeps_a_ticket_alive)
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_OK);
 }
 
-TEST(who_is_next_is_woken_when_those_before_are_gone)
+TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT),
+        who_is_next_is_woken_when_those_before_are_gone)
 {
     PARTY(alice);
     PARTY(bob);
@@ -130,7 +127,6 @@ TEST(who_is_next_is_woken_when_those_before_are_gone)
     PARTY(dave);
     struct waiting w;
 
-    NEEDS(HF_CAP_FAIR | HF_CAP_WAIT);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
     EXPECT_IS(queue_up(&carol, "job", ALONE), HF_BUSY);
@@ -143,14 +139,14 @@ TEST(who_is_next_is_woken_when_those_before_are_gone)
     EXPECT_IS(queue_up(&dave, "job", ALONE), HF_OK);
 }
 
-TEST(who_is_next_is_woken_when_who_was_before_leaves)
+TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT),
+        who_is_next_is_woken_when_who_was_before_leaves)
 {
     PARTY(alice);
     PARTY(bob);
     PARTY(carol);
     struct waiting w;
 
-    NEEDS(HF_CAP_FAIR | HF_CAP_WAIT);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
     queue_and_watch(&w, &carol);
@@ -161,13 +157,13 @@ TEST(who_is_next_is_woken_when_who_was_before_leaves)
     EXPECT_IS(queue_up(&carol, "job", ALONE), HF_OK);
 }
 
-TEST(who_is_next_is_woken_at_the_end_of_a_lease)
+TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT),
+        who_is_next_is_woken_at_the_end_of_a_lease)
 {
     PARTY(alice);
     PARTY(bob);
     struct waiting w;
 
-    NEEDS(HF_CAP_FAIR | HF_CAP_WAIT);
     EXPECT_IS(acquire_for(&alice, "job", slowly(400)), HF_OK);
     queue_and_watch(&w, &bob);
     start_waiting(&w);
@@ -176,13 +172,12 @@ TEST(who_is_next_is_woken_at_the_end_of_a_lease)
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_OK);
 }
 
-TEST(who_is_next_is_woken_by_a_break)
+TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT), who_is_next_is_woken_by_a_break)
 {
     PARTY(alice);
     PARTY(bob);
     struct waiting w;
 
-    NEEDS(HF_CAP_FAIR | HF_CAP_WAIT);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     queue_and_watch(&w, &bob);
     start_waiting(&w);
@@ -192,13 +187,13 @@ TEST(who_is_next_is_woken_by_a_break)
 }
 
 /* Told at once, not only when the waiter looks around by itself. */
-TEST(a_wait_for_a_turn_that_has_come_ends_at_once)
+TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT),
+        a_wait_for_a_turn_that_has_come_ends_at_once)
 {
     PARTY(alice);
     PARTY(bob);
     struct waiting w;
 
-    NEEDS(HF_CAP_FAIR | HF_CAP_WAIT);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     queue_and_watch(&w, &bob);
     EXPECT_IS(release(&alice, "job"), HF_OK);
@@ -207,13 +202,13 @@ TEST(a_wait_for_a_turn_that_has_come_ends_at_once)
     EXPECT_SOON(w.took_ms, slowly(1000));
 }
 
-TEST(who_is_in_line_waits_for_what_is_kept_closed)
+TEST_IF(has(HF_CAP_FAIR | HF_CAP_KEEP | HF_CAP_WAIT),
+        who_is_in_line_waits_for_what_is_kept_closed)
 {
     PARTY(alice);
     PARTY(bob);
     struct waiting w;
 
-    NEEDS(HF_CAP_FAIR | HF_CAP_KEEP | HF_CAP_WAIT);
     EXPECT_IS(acquire_and_keep(&alice, "job", LEASE_MS, slowly(500)), HF_OK);
     EXPECT_IS(release(&alice, "job"), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);

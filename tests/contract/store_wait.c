@@ -12,25 +12,24 @@ static void bob_sees(struct waiting *w, struct party *bob, const char *name)
     watch_name(w, bob, name);
 }
 
-TEST(a_wait_ends_at_once_if_the_name_is_free)
+TEST_IF(has(HF_CAP_WAIT), a_wait_ends_at_once_if_the_name_is_free)
 {
     PARTY(bob);
     struct waiting w;
 
-    NEEDS(HF_CAP_WAIT);
     watch_name(&w, &bob, "never");
     EXPECT_IS(wait_up_to(&w, 5000), HF_OK);
     EXPECT(w.watch.has_fired);
     EXPECT_SOON(w.took_ms, slowly(1000));
 }
 
-TEST(a_wait_ends_at_once_if_the_name_was_released_meanwhile)
+TEST_IF(has(HF_CAP_WAIT),
+        a_wait_ends_at_once_if_the_name_was_released_meanwhile)
 {
     PARTY(alice);
     PARTY(bob);
     struct waiting w;
 
-    NEEDS(HF_CAP_WAIT);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     bob_sees(&w, &bob, "job");
     EXPECT_IS(release(&alice, "job"), HF_OK);
@@ -39,15 +38,15 @@ TEST(a_wait_ends_at_once_if_the_name_was_released_meanwhile)
     EXPECT_SOON(w.took_ms, slowly(1000));
 }
 
-TEST(a_wait_ends_at_once_if_another_holds_it_meanwhile)
+/* Who is in its place need not ask again. */
+TEST_IF(has(HF_CAP_WAIT) && !has(HF__CAP_WAIT_LEAVES),
+        a_wait_ends_at_once_if_another_holds_it_meanwhile)
 {
     PARTY(alice);
     PARTY(carol);
     PARTY(bob);
     struct waiting w;
 
-    NEEDS(HF_CAP_WAIT);
-    NEEDS_NO(HF__CAP_WAIT_LEAVES); /* it is in its place: why ask again? */
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     bob_sees(&w, &bob, "job");
     EXPECT_IS(release(&alice, "job"), HF_OK);
@@ -57,13 +56,12 @@ TEST(a_wait_ends_at_once_if_another_holds_it_meanwhile)
     EXPECT_SOON(w.took_ms, slowly(1000));
 }
 
-TEST(a_release_wakes_a_waiter)
+TEST_IF(has(HF_CAP_WAIT), a_release_wakes_a_waiter)
 {
     PARTY(alice);
     PARTY(bob);
     struct waiting w;
 
-    NEEDS(HF_CAP_WAIT);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     bob_sees(&w, &bob, "job");
     start_waiting(&w);
@@ -72,13 +70,12 @@ TEST(a_release_wakes_a_waiter)
     EXPECT_IS(acquire(&bob, "job"), HF_OK);
 }
 
-TEST(a_break_wakes_a_waiter)
+TEST_IF(has(HF_CAP_WAIT), a_break_wakes_a_waiter)
 {
     PARTY(alice);
     PARTY(bob);
     struct waiting w;
 
-    NEEDS(HF_CAP_WAIT);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     bob_sees(&w, &bob, "job");
     start_waiting(&w);
@@ -100,7 +97,7 @@ static void release_to(struct party *alice, struct party *bob,
     expect_woken(first);
 }
 
-TEST(a_release_wakes_all_waiters)
+TEST_IF(has(HF_CAP_WAIT), a_release_wakes_all_waiters)
 {
     PARTY(alice);
     PARTY(bob);
@@ -108,18 +105,16 @@ TEST(a_release_wakes_all_waiters)
     struct waiting first;
     struct waiting second;
 
-    NEEDS(HF_CAP_WAIT);
     release_to(&alice, &bob, &first, &carol, &second);
     expect_woken(&second);
 }
 
-TEST(the_end_of_a_lease_wakes_a_waiter)
+TEST_IF(has(HF_CAP_WAIT), the_end_of_a_lease_wakes_a_waiter)
 {
     PARTY(alice);
     PARTY(bob);
     struct waiting w;
 
-    NEEDS(HF_CAP_WAIT);
     EXPECT_IS(acquire_for(&alice, "job", slowly(400)), HF_OK);
     bob_sees(&w, &bob, "job");
     start_waiting(&w);
@@ -128,13 +123,12 @@ TEST(the_end_of_a_lease_wakes_a_waiter)
     EXPECT_IS(acquire(&bob, "job"), HF_OK);
 }
 
-TEST(the_end_of_keeping_wakes_a_waiter)
+TEST_IF(has(HF_CAP_WAIT | HF_CAP_KEEP), the_end_of_keeping_wakes_a_waiter)
 {
     PARTY(alice);
     PARTY(bob);
     struct waiting w;
 
-    NEEDS(HF_CAP_WAIT | HF_CAP_KEEP);
     EXPECT_IS(acquire_and_keep(&alice, "job", LEASE_MS, slowly(400)), HF_OK);
     EXPECT_IS(release(&alice, "job"), HF_OK);
     bob_sees(&w, &bob, "job");
@@ -144,14 +138,13 @@ TEST(the_end_of_keeping_wakes_a_waiter)
 }
 
 /* A store need not wake anybody for a handover: nothing became free. */
-TEST(a_waiter_outlasts_a_handover)
+TEST_IF(has(HF_CAP_WAIT | HF_CAP_HANDOVER), a_waiter_outlasts_a_handover)
 {
     PARTY(alice);
     PARTY(bob);
     PARTY(carol);
     struct waiting w;
 
-    NEEDS(HF_CAP_WAIT | HF_CAP_HANDOVER);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     bob_sees(&w, &bob, "job");
     start_waiting(&w);
@@ -162,7 +155,7 @@ TEST(a_waiter_outlasts_a_handover)
     EXPECT_IS(acquire(&bob, "job"), HF_OK);
 }
 
-TEST(one_of_many_watches_is_enough)
+TEST_IF(has(HF_CAP_WAIT), one_of_many_watches_is_enough)
 {
     PARTY(alice);
     PARTY(bob);
@@ -170,7 +163,6 @@ TEST(one_of_many_watches_is_enough)
     struct hf__watch *all[3];
     static const char *const names[] = {"a", "b", "c"};
 
-    NEEDS(HF_CAP_WAIT);
     for (int i = 0; i < 3; i++) {
         EXPECT_IS(acquire(&alice, names[i]), HF_OK);
         bob_sees(&w[i], &bob, names[i]);
@@ -184,13 +176,12 @@ TEST(one_of_many_watches_is_enough)
     EXPECT(!all[2]->has_fired);
 }
 
-TEST(a_wait_ends_at_its_deadline)
+TEST_IF(has(HF_CAP_WAIT), a_wait_ends_at_its_deadline)
 {
     PARTY(alice);
     PARTY(bob);
     struct waiting w;
 
-    NEEDS(HF_CAP_WAIT);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     bob_sees(&w, &bob, "job");
     EXPECT_IS(wait_up_to(&w, 300), HF_OK);
@@ -206,13 +197,12 @@ static void wait_once(void *arg)
     EXPECT_IS(wait_up_to(w, slowly(6000)), HF_OK);
 }
 
-TEST(an_interrupt_ends_a_wait)
+TEST_IF(has(HF_CAP_WAIT), an_interrupt_ends_a_wait)
 {
     PARTY(alice);
     PARTY(bob);
     struct waiting w;
 
-    NEEDS(HF_CAP_WAIT);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     bob_sees(&w, &bob, "job");
     w.thread = hf__test_start(wait_once, &w);
@@ -225,13 +215,12 @@ TEST(an_interrupt_ends_a_wait)
     EXPECT_IS(acquire(&bob, "job"), HF_BUSY);
 }
 
-TEST(an_interrupt_between_two_calls_ends_the_next_wait)
+TEST_IF(has(HF_CAP_WAIT), an_interrupt_between_two_calls_ends_the_next_wait)
 {
     PARTY(alice);
     PARTY(bob);
     struct waiting w;
 
-    NEEDS(HF_CAP_WAIT);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     bob_sees(&w, &bob, "job");
     hf__conn_interrupt(&bob.conn);
@@ -241,13 +230,12 @@ TEST(an_interrupt_between_two_calls_ends_the_next_wait)
     EXPECT(!w.watch.has_fired);
 }
 
-TEST(a_woken_waiter_can_wait_again)
+TEST_IF(has(HF_CAP_WAIT), a_woken_waiter_can_wait_again)
 {
     PARTY(alice);
     PARTY(bob);
     struct waiting w;
 
-    NEEDS(HF_CAP_WAIT);
     for (int i = 0; i < 5; i++) {
         EXPECT_IS(acquire(&alice, "job"), HF_OK);
         bob_sees(&w, &bob, "job");
@@ -265,17 +253,16 @@ static int let_go(struct party *p, int64_t ms)
                          &p->error);
 }
 
-TEST(who_has_not_waited_can_let_go)
+TEST_IF(has(HF_CAP_WAIT), who_has_not_waited_can_let_go)
 {
     PARTY(alice);
 
-    NEEDS(HF_CAP_WAIT);
     EXPECT_IS(let_go(&alice, slowly(5000)), HF_OK);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
 }
 
 /* Whoever was first and tries no more is in nobody's way. */
-TEST(who_lets_go_holds_nobody_up)
+TEST_IF(has(HF_CAP_WAIT), who_lets_go_holds_nobody_up)
 {
     PARTY(alice);
     PARTY(bob);
@@ -283,7 +270,6 @@ TEST(who_lets_go_holds_nobody_up)
     struct waiting first;
     struct waiting second;
 
-    NEEDS(HF_CAP_WAIT);
     release_to(&alice, &bob, &first, &carol, &second);
     EXPECT_IS(let_go(&bob, slowly(5000)), HF_OK);
     expect_woken(&second);
@@ -292,13 +278,12 @@ TEST(who_lets_go_holds_nobody_up)
 }
 
 /* Interrupted, and then not to come back. */
-TEST(who_was_interrupted_lets_go)
+TEST_IF(has(HF_CAP_WAIT), who_was_interrupted_lets_go)
 {
     PARTY(alice);
     PARTY(bob);
     struct waiting w;
 
-    NEEDS(HF_CAP_WAIT);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     bob_sees(&w, &bob, "job");
     w.thread = hf__test_start(wait_once, &w);
@@ -314,7 +299,7 @@ TEST(who_was_interrupted_lets_go)
 }
 
 /* It has no time: then the session is of no use, or it has let go. */
-TEST(letting_go_takes_no_longer_than_it_may)
+TEST_IF(has(HF_CAP_WAIT), letting_go_takes_no_longer_than_it_may)
 {
     PARTY(alice);
     PARTY(bob);
@@ -322,7 +307,6 @@ TEST(letting_go_takes_no_longer_than_it_may)
     int64_t start;
     int r;
 
-    NEEDS(HF_CAP_WAIT);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     bob_sees(&w, &bob, "job");
     w.thread = hf__test_start(wait_once, &w);

@@ -6,12 +6,22 @@
 #ifndef HF_TESTS_CONTRACT_URLS_H
 #define HF_TESTS_CONTRACT_URLS_H
 
+#include "src/base/url.h"
+
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Writes the URL of this test's store: the same one at each call and in each
  * process of the test, empty when the test begins. The store is named by its
  * scheme, or, where options make another store of it, SCHEME:KIND; then they
- * are in the URL. 0, or −1 for one that the tests do not know. */
+ * are in the URL. fault+X is that of X. 0, or −1 for one that the tests do not
+ * know. */
 int hf__store_url(const char *store, char *url, size_t size);
+/* What such a name says by itself: a URL with its options and nothing else … */
+struct hf__url hf__store_kind(const char *store, const char *scheme);
+/* … whether other processes can have that store … */
+bool hf__store_has_place(const char *store);
+/* … and X of fault+X. */
+const char *hf__store_plain(const char *store);
 
 #endif

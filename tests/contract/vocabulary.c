@@ -49,21 +49,21 @@ const struct hf__backend *backend(void)
 
 bool has(unsigned caps)
 {
-    HF_AUTO(hf__url_free_auto) struct hf__url *url = NULL;
+    struct hf__url kind = hf__store_kind(store(), scheme());
 
-    EXPECT_IS(hf__url_parse(store_url(), &url, NULL), HF_OK);
-    return (hf__caps_of(backend(), url) & caps) == caps;
+    return (hf__caps_of(backend(), &kind) & caps) == caps;
+}
+
+bool cleans(void)
+{
+    return backend()->gc != NULL;
 }
 
 const char *store_url(void)
 {
     static _Thread_local char url[1200];
-    const char *plus = strrchr(store(), '+');
-    const char *plain = plus != NULL ? plus + 1 : store();
-    size_t before = (size_t)(plain - store());
 
-    memcpy(url, store(), before);
-    EXPECT_IS(hf__store_url(plain, url + before, sizeof url - before), 0);
+    EXPECT_IS(hf__store_url(store(), url, sizeof url), 0);
     return url;
 }
 

@@ -53,29 +53,14 @@ struct party {
     HF_AUTO(give_back_and_leave) struct party who = {0};                       \
     join(&who, #who)
 
-/* Ends its test unless the store has all these HF_CAP_ flags. */
-#define NEEDS(flags)                                                           \
-    do {                                                                       \
-        if (!has(flags)) {                                                     \
-            puts("not applicable: the store has no " #flags);                  \
-            return;                                                            \
-        }                                                                      \
-    } while (0)
-
-/* The opposite. */
-#define NEEDS_NO(flag)                                                         \
-    do {                                                                       \
-        if (has(flag)) {                                                       \
-            puts("not applicable: the store has " #flag);                      \
-            return;                                                            \
-        }                                                                      \
-    } while (0)
-
 /* ---- the store */
 
 const char *scheme(void);
 const struct hf__backend *backend(void);
+/* By its URL alone: the runner asks, too. */
 bool has(unsigned caps);
+/* Can it delete what nobody uses? */
+bool cleans(void);
 /* "sqlite:/…/locks.db", the same at each call of a test. */
 const char *store_url(void);
 /* A time that sanitizers and valgrind may stretch. */

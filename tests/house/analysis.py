@@ -98,9 +98,16 @@ def main():
             prove(tap, folder, part)
         good = 'ok 1 - a\n1..1\n'
         tap.ok(count(folder, '--passed', '2', stdout=good) ==
-               (0, '0 passed when tried again alone\n'
+               (0, '0 do not apply\n0 passed when tried again alone\n'
                 '3 passed, 0 failed, 0 skipped\n'),
                'what passed elsewhere is added')
+        code, out = count(folder, '--total', stdout=good.replace('1..1', (
+            'ok 2 - b # SKIP does not apply: needs x\n'
+            'ok 3 - c # SKIP no server\n1..3')))
+        tap.ok((code, out) ==
+               (0, '1 do not apply\n0 passed when tried again alone\n'
+                '1 passed, 0 failed, 1 skipped\n'),
+               'what does not apply is neither passed nor skipped', out)
         for where, report in (('stdout', '#   ==12== 8 bytes are lost\n'),
                               ('stderr', '==12==ERROR: a sanitizer\n')):
             logs = {'stdout': good, 'stderr': ''}

@@ -210,6 +210,13 @@ static void print_output(int output)
     print_comment(text, n > 0 ? (size_t)n : 0);
 }
 
+/* tools/count_tap.py tells this from a skip. */
+static void report_unfit(const struct hf__test *t, int number)
+{
+    printf("ok %d - %s # SKIP does not apply: needs %s\n", number, t->name,
+           t->condition);
+}
+
 static bool report(const struct hf__test *t, int number, int output)
 {
     int outcome = atomic_load(&hf__test_page->outcome);
@@ -368,6 +375,8 @@ int main(int argc, char **argv)
         count++;
         if (list) {
             printf("%s\n", t->name);
+        } else if (t->applies && !t->applies()) {
+            report_unfit(t, count);
         } else {
             all_ok &= run_one(t, count);
         }

@@ -10,6 +10,10 @@
  *         EXPECT_IS(acquire("job"), HF_BUSY);
  *     }
  *
+ * What not each store, or machine, can be asked is said before the test:
+ *
+ *     TEST_IF(store_can(HF_CAP_FAIR), who_asks_first_is_first) { … }
+ *
  * A program links tests/lib and has no main of its own. Its arguments:
  * [--list] [--filter SUBSTRING] [--part K/N] (every N-th test, from the K-th)
  * [--seed N]; the rest is in hf__test_args. HOLDFAST_TEST_ONLY in the
@@ -28,26 +32,41 @@ struct hf__test {
     void (*run)(void);
     int limit_s;    /* 0: 20 seconds */
     bool must_fail; /* proves the harness: the test counts as ok iff it fails */
+    bool (*applies)(void); /* asked in the runner; NULL: it does */
+    const char *condition; /* of that, as it is written */
     struct hf__test *next;
 };
 
 void hf__test_register(struct hf__test *);
 
-#define HF__TEST_AS(ident, limit, fails)                                       \
+#define HF__TEST_AS(ident, limit, fails, applies, condition)                   \
     static void ident(void);                                                   \
-    static struct hf__test ident##_test = {#ident, __FILE__, __LINE__, ident,  \
-                                           limit,  fails,    0};               \
+    static struct hf__test ident##_test = {#ident,  __FILE__,  __LINE__,       \
+                                           ident,   limit,     fails,          \
+                                           applies, condition, 0};             \
     __attribute__((constructor)) static void ident##_register(void)            \
     {                                                                          \
         hf__test_register(&ident##_test);                                      \
     }                                                                          \
     static void ident(void)
 
-#define TEST(ident) HF__TEST_AS(ident, 0, false)
+#define TEST(ident) HF__TEST_AS(ident, 0, false, 0, "")
 /* A test that may take up to `seconds`. */
-#define TEST_WITHIN(seconds, ident) HF__TEST_AS(ident, seconds, false)
+#define TEST_WITHIN(seconds, ident) HF__TEST_AS(ident, seconds, false, 0, "")
 /* A test that must fail, crash or hang past its limit. */
-#define MUST_FAIL(ident) HF__TEST_AS(ident, 3, true)
+#define MUST_FAIL(ident) HF__TEST_AS(ident, 3, true, 0, "")
+/* A test that is run where this holds. Elsewhere it does not apply, which is
+ * counted apart: nothing passed, and nothing that could be had is missing. The
+ * condition is looked at in the runner, so it opens and makes nothing. */
+#define TEST_IF(condition, ident) HF__TEST_IF(0, condition, #condition, ident)
+#define TEST_WITHIN_IF(seconds, condition, ident)                              \
+    HF__TEST_IF(seconds, condition, #condition, ident)
+#define HF__TEST_IF(seconds, condition, text, ident)                           \
+    static bool ident##_applies(void)                                          \
+    {                                                                          \
+        return condition;                                                      \
+    }                                                                          \
+    HF__TEST_AS(ident, seconds, false, ident##_applies, text)
 
 /* A failed EXPECT prints both values and ends the test. */
 #define EXPECT(condition)                                                      \
@@ -84,7 +103,8 @@ void hf__test_register(struct hf__test *);
 /* haystack contains needle */
 #define EXPECT_HAS(haystack, needle)                                           \
     hf__test_has((haystack), (needle), #haystack, __FILE__, __LINE__)
-/* Ends the test as skipped; CI counts a skip as a failure. */
+/* Ends the test as skipped, for what the machine lacks and could have; CI
+ * counts a skip as a failure. */
 #define SKIP(reason) hf__test_skip((reason), __FILE__, __LINE__)
 
 _Noreturn void hf__test_unexpected(const char *text, const char *file,

@@ -196,6 +196,11 @@ TEST(a_pause_takes_that_long)
     EXPECT_MORE(hf__test_now_ms() - start, 28);
 }
 
+TEST_WITHIN_IF(30, hf__test_seed() > 0, what_applies_is_run)
+{
+    EXPECT(getppid() > 1);
+}
+
 TEST_WITHIN(30, a_limit_can_be_named)
 {
     EXPECT_NOT(hf__test_seed(), 0);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Which failures of a C test the harness marks for tools/again.py: those of an
-expectation, in a test that came to its end otherwise, and no others.
+expectation, in a test that came to its end otherwise, and no others. And what
+it says of a test that does not apply, for tools/count_tap.py.
 
     marks.py HARNESS_MUST_FAIL
 """
@@ -31,18 +32,20 @@ UNMARKED = (
     'a_descriptor_left_open_fails', 'a_child_left_running_fails',
     'a_forked_child_that_returns_fails',
 )
+UNFIT = 'what_does_not_apply_is_not_run'
+SAID = {UNFIT: f'{UNFIT} # SKIP does not apply: needs getpid() != runner'}
 
 
 def main():
     failed = 0
-    names = [(name, name in MARKED) for name in (*MARKED, *UNMARKED)]
+    names = [(name, name in MARKED) for name in (*MARKED, *UNMARKED, UNFIT)]
     print(f'1..{len(names)}')
     for number, (name, is_marked) in enumerate(names, 1):
         ran = subprocess.run(
             sys.argv[1:2], env={**os.environ, 'HOLDFAST_TEST_ONLY': name},
             capture_output=True, text=True, check=False)
         lines = ran.stdout.splitlines()
-        ok = (f'ok 1 - {name}' in lines and lines[-1] == '1..1' and
+        ok = (f'ok 1 - {SAID.get(name, name)}' in lines and lines[-1] == '1..1' and
               lines.count(MARK) == is_marked)
         failed += not ok
         print('ok' if ok else 'not ok', number, '-', name,

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is known of a store by its name alone, as the build says it: the options
+ * that make another kind of it, and whether it is anywhere. The runner asks, so
+ * nothing is made, nor any of the library's memory used.
+ */
+#include "tests/contract/urls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Long enough for machines that are watched by sanitizers. */
+static struct hf__url_option lasting[] = {{"session_timeout", "3000ms"}};
+static struct hf__url_option fair[] = {{"session_timeout", "3000ms"},
+                                       {"recipe", "fair"}};
+static struct hf__url_option simple[] = {{"session_timeout", "3000ms"},
+                                         {"recipe", "simple"}};
+
+static const struct {
+    const char *store;
+    struct hf__url_option *options;
+    size_t n;
+} known[] = {
+    {"memory:session", lasting, 1},
+    {"zookeeper", fair, 2},
+    {"zookeeper:simple", simple, 2},
+};
+
+const char *hf__store_plain(const char *store)
+{
+    const char *plus = strrchr(store, '+');
+
+    return plus ? plus + 1 : store;
+}
+
+struct hf__url hf__store_kind(const char *store, const char *scheme)
+{
+    struct hf__url url = {.scheme = scheme, .path = ""};
+
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (strcmp(hf__store_plain(store), known[i].store) == 0) {
+            url.options = known[i].options;
+            url.n_options = known[i].n;
+            if (getenv("HOLDFAST_TEST_SLOW")) {
+                url.options[0].value = "15000ms";
+            }
+        }
+    }
+    return url;
+}
+
+bool hf__store_has_place(const char *store)
+{
+    return strncmp(hf__store_plain(store), "memory", strlen("memory")) != 0;
+}
