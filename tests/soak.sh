@@ -69,8 +69,8 @@ names() {
         shuf --random-source=<(yes "$1")
 }
 
-# A test is told this seed; those that sample take others each time. What was
-# late beside the others has the second chance of make test.
+# A test is told this seed; those that sample take others each time, but for the
+# command's torture, which has all its points. What was late beside the others has the second chance of make test.
 run() {
     local log=$build/meson-logs/testlog.json code=0
 

@@ -5,6 +5,7 @@
  */
 #include "tests/contract/api.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 TEST_IF(store_cleans(), idle_names_are_cleaned_up_and_counted)
@@ -61,32 +62,53 @@ TEST_IF(store_can(HF_CAP_FENCE) && store_cleans(),
     }
 }
 
+enum { NAMES = 10, TURNS = 300, COMERS = 3 };
+static atomic_int inside[NAMES];
+static atomic_uint_least64_t fences[NAMES]; /* of each, the last */
+static atomic_int n_done;
+
 static void come_and_go(void *arg)
 {
+    hf_acquire_opts opts = wanting(patience(5000), HF_LEASE_DEFAULT_MS);
     char name[16];
 
-    for (int i = 0; i < 300; i++) {
-        snprintf(name, sizeof name, "n%d", i % 10);
-        EXPECT_IS(attempt(arg, name, patience(5000)), HF_OK);
+    for (int i = 0; i < TURNS; i++) {
+        AUTO_LOCK *lock = NULL;
+        int n = i % NAMES;
+
+        snprintf(name, sizeof name, "n%d", n);
+        EXPECT_IS(hf_acquire(arg, name, &opts, &lock, NULL), HF_OK);
+        EXPECT_SAFE_IS(atomic_fetch_add(&inside[n], 1), 0);
+        EXPECT_SAFE(hf_fence(lock) >
+                    atomic_exchange(&fences[n], hf_fence(lock)));
+        atomic_fetch_sub(&inside[n], 1);
+        EXPECT_IS(hf_release(lock, NULL), HF_OK);
     }
+    atomic_fetch_add(&n_done, 1);
 }
 
-TEST_IF(store_cleans(), cleaning_disturbs_nobody)
+TEST_IF(store_can(HF_CAP_FENCE) && store_cleans(), cleaning_disturbs_nobody)
 {
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
-    struct hf__test_thread *threads[3];
+    struct hf__test_thread *threads[COMERS];
+    uint64_t count = 0;
 
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < COMERS; i++) {
         threads[i] = hf__test_start(come_and_go, i == 0 ? bob : alice);
     }
-    for (int i = 0; i < 50; i++) {
+    while (atomic_load(&n_done) < COMERS) {
         EXPECT_IS(hf_gc(bob, 0, NULL, NULL), HF_OK);
         hf__test_pause_ms(2);
     }
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < COMERS; i++) {
         hf__test_join(threads[i]);
     }
+    hf__test_pause_ms(5);
+    EXPECT_IS(hf_gc(bob, 0, &count, NULL), HF_OK);
+    EXPECT_LESS(count, NAMES + 1);
+    EXPECT_IS(hf_gc(bob, 0, &count, NULL), HF_OK);
+    EXPECT_IS(count, 0);
 }
 
 TEST(cleaning_with_bad_arguments_is_refused)

@@ -56,7 +56,12 @@ TEST_IF(has(HF_CAP_WAIT) && !has(HF__CAP_WAIT_LEAVES),
     EXPECT_SOON(w.took_ms, slowly(1000));
 }
 
-TEST_IF(has(HF_CAP_WAIT), a_release_wakes_a_waiter)
+/* Whoever waits also looks by himself, after a tenth of a second at the
+ * soonest. That nothing but a wake can have been so quick proves the wake; a
+ * busy machine is late, but not each time. */
+enum { LOOK_MS = 100, ROUNDS = 40, WAKES = 2 };
+
+static bool is_woken_by(int (*end)(struct party *, const char *))
 {
     PARTY(alice);
     PARTY(bob);
@@ -65,22 +70,35 @@ TEST_IF(has(HF_CAP_WAIT), a_release_wakes_a_waiter)
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     bob_sees(&w, &bob, "job");
     start_waiting(&w);
-    EXPECT_IS(release(&alice, "job"), HF_OK);
+    EXPECT_IS(end(&alice, "job"), HF_OK);
     expect_woken(&w);
     EXPECT_IS(acquire(&bob, "job"), HF_OK);
+    return w.took_ms < LOOK_MS;
 }
 
-TEST_IF(has(HF_CAP_WAIT), a_break_wakes_a_waiter)
+static void expect_wakes(int (*end)(struct party *, const char *))
 {
-    PARTY(alice);
-    PARTY(bob);
-    struct waiting w;
+    int wakes = 0;
 
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
-    bob_sees(&w, &bob, "job");
-    start_waiting(&w);
-    EXPECT_IS(break_it(&alice, "job", 0), HF_OK);
-    expect_woken(&w);
+    for (int i = 0; i < ROUNDS && wakes < WAKES; i++) {
+        wakes += is_woken_by(end);
+    }
+    EXPECT_IS(wakes, WAKES);
+}
+
+TEST_WITHIN_IF(60, has(HF_CAP_WAIT), a_release_wakes_a_waiter)
+{
+    expect_wakes(release);
+}
+
+static int break_all(struct party *p, const char *name)
+{
+    return break_it(p, name, 0);
+}
+
+TEST_WITHIN_IF(60, has(HF_CAP_WAIT), a_break_wakes_a_waiter)
+{
+    expect_wakes(break_all);
 }
 
 /* Two wait for what alice holds, then she releases it: the first is woken. */

@@ -45,7 +45,7 @@ static void wait_until_fired(void *arg)
     struct waiting *w = arg;
     int64_t start = hf__test_now_ms();
 
-    w->limit_ms = slowly(6000);
+    w->limit_ms = slowly(12000);
     do {
         wait_now(w);
     } while (w->result == HF_OK && !w->watch.has_fired &&
@@ -62,7 +62,7 @@ static void wait_until_fired(void *arg)
 void start_waiting(struct waiting *w)
 {
     w->thread = hf__test_start(wait_until_fired, w);
-    hf__test_pause_ms(50); /* long enough to be asleep */
+    hf__test_pause_ms(30); /* long enough to be asleep, and no look has come */
 }
 
 void stop_waiting(struct waiting *w)
@@ -77,8 +77,7 @@ void expect_woken(struct waiting *w)
 
     /* Perhaps for the end of a session. */
     stop_waiting(w);
-    EXPECT_SOON(hf__test_now_ms() - start,
-                slowly(has(HF_CAP_SESSION) ? 5000 : 2000));
+    EXPECT_SOON(hf__test_now_ms() - start, slowly(6000));
     EXPECT(w->watch.has_fired);
 }
 

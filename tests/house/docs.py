@@ -146,17 +146,23 @@ def check_abilities(tap):
 
 
 def test_names():
-    text = ''.join(path.read_text() for path in
-                   (ROOT / 'tests').rglob('*') if path.suffix in
-                   ('.c', '.py'))
-    return text
+    """Of the tests themselves: that another text names one is not enough."""
+    names = set()
+    for path in (ROOT / 'tests').rglob('*'):
+        if path.suffix == '.c':
+            names |= set(re.findall(r'^TEST\w*\([^;{]*?(\w+)\)\n\{',
+                                    path.read_text(), re.M))
+        elif path.suffix == '.py':
+            names |= set(re.findall(r'^@case\ndef (\w+)\(',
+                                    path.read_text(), re.M))
+    return names
 
 
 def check_guarantees(tap):
     known = test_names()
     named = re.findall(r'`([a-z0-9]+(?:_[a-z0-9]+){2,})`',
                        (ROOT / 'docs/guarantees.md').read_text())
-    missing = sorted({name for name in named if name not in known})
+    missing = sorted(set(named) - known - {'max_allowed_packet'})  # a server's
     tap.ok(not missing and len(named) > 10,
            'every test that docs/guarantees.md names is there', missing)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A name with several addresses, of which the first does not answer: made by
- * hand, for no name has such here.
+ * hand, for each has a port of its own.
  */
 #include "src/backend/redis/peer.h"
 #include "src/base/error.h"

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which server a URL means: several hosts of which some are dead or silent; a
- * unix socket; options that contradict each other; one that is no Redis.
+ * Which server a URL means: several hosts, or addresses, of which some are dead
+ * or silent; a unix socket; options that contradict each other; one that is no
+ * Redis.
  */
 #include "tests/store_redis/connect/site.h"
 
+#include <dlfcn.h>
+#include <netdb.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -43,11 +46,33 @@ TEST(a_silent_host_costs_its_share)
     close(fd);
 }
 
-/* The name has two addresses here as a rule, and nobody listens on one. */
+/* A resolver that knows one name more, which has two addresses. */
+int getaddrinfo(const char *node, const char *service,
+                const struct addrinfo *hints, struct addrinfo **ret_list)
+{
+    static int (*real)(const char *, const char *, const struct addrinfo *,
+                       struct addrinfo **);
+    int error;
+
+    if (real == NULL) {
+        *(void **)&real = dlsym(RTLD_NEXT, "getaddrinfo");
+    }
+    if (strcmp(node, "two.test") != 0) {
+        return real(node, service, hints, ret_list);
+    }
+    error = real("127.0.0.2", service, hints, ret_list);
+    return error != 0
+               ? error
+               : real("127.0.0.1", service, hints, &(*ret_list)->ai_next);
+}
+
 TEST(each_address_of_a_name_is_tried)
 {
-    expect_open(
-        url_of("redis://localhost:%d", hf__redis_port(hf__redis_shared())));
+    int port = hf__redis_port(hf__redis_shared());
+
+    expect_refused(url_of("redis://127.0.0.2:%d", port), HF_EUNAVAIL,
+                   "Connection refused");
+    expect_open(url_of("redis://two.test:%d", port));
 }
 
 TEST(a_unix_socket)

@@ -142,10 +142,32 @@ TEST(a_watch_fires_once_and_may_be_set_again)
     wait_for(watch);
 }
 
+struct sleeper {
+    struct hf__zk_front *front;
+    const struct hf__zk_watch *watch;
+};
+
+static void sleep_until_fired(void *arg)
+{
+    const struct sleeper *who = arg;
+
+    for (;;) {
+        unsigned seen = hf__parker_seen(&who->front->parker);
+
+        if (hf__zk_watch_has_fired(who->watch)) {
+            break;
+        }
+        hf__park(&who->front->parker, seen, HF__NEVER);
+    }
+}
+
+/* Who sleeps, sleeps for ever unless it is woken. */
 TEST(a_watch_on_children_unparks_its_front)
 {
     SIDE(s);
     SIDE(other);
+    struct sleeper who = {.front = &s.front};
+    struct hf__test_thread *thread;
 
     EXPECT_IS(meet(&s, hf__zookeeper_shared(), 1), HF_OK);
     EXPECT_IS(meet(&other, hf__zookeeper_shared(), 1), HF_OK);
@@ -153,15 +175,11 @@ TEST(a_watch_on_children_unparks_its_front)
     CALLS(calls) = calls_of(&s, 1);
     hf__zk_children(calls, 0, hf__zookeeper_test_chroot(), watch);
     await(calls);
+    who.watch = watch;
+    thread = hf__test_start(sleep_until_fired, &who);
+    hf__test_pause_ms(50);
     EXPECT_IS(create(&other, under("child"), ZOO_EPHEMERAL), ZOK);
-    for (;;) {
-        unsigned seen = hf__parker_seen(&s.front.parker);
-
-        if (hf__zk_watch_has_fired(watch)) {
-            break;
-        }
-        hf__park(&s.front.parker, seen, HF__NEVER);
-    }
+    hf__test_join(thread);
 }
 
 /* Nor is it set again after a lost connection. */
