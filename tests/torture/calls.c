@@ -11,11 +11,14 @@
 #include "tests/virtual/virtual.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Calls that one act makes at most; far more than any does. */
 enum { CALLS_MAX = 200 };
 
-static const char *const options = "io_timeout=200ms&connect_timeout=400ms";
+/* Who must not notice has some time; who shall notice does so soon. */
+static const char *const ample = "io_timeout=200ms&connect_timeout=400ms";
+static const char *const brief = "io_timeout=50ms&connect_timeout=100ms";
 
 /* Undisturbed, or what a caller must be ready for. A delay is no failure as
  * long as it is short. */
@@ -58,7 +61,8 @@ struct rule {
     const char *head;
     const char *tail;
     bool is_harmless;
-    int step; /* from one n to the next, where an outage takes its time */
+    bool is_brief; /* the store's time, which is waited out */
+    int step;      /* from one n to the next, where an outage takes its time */
 };
 
 static int torture(struct scene *s, const struct act *act,
@@ -74,7 +78,7 @@ static int torture(struct scene *s, const struct act *act,
         char plain[2100];
         char url[2200];
 
-        scene_url(plain, sizeof plain, options);
+        scene_url(plain, sizeof plain, rule->is_brief ? brief : ample);
         snprintf(url, sizeof url, "fault+%s&seed=%u&fault=%s:%d%s", plain,
                  ++times, rule->head, n, rule->tail);
         s->url = url;
@@ -86,7 +90,11 @@ static int torture(struct scene *s, const struct act *act,
 
 static void torture_all(const char *head, const char *tail, bool is_harmless)
 {
-    struct rule rule = {head, tail, is_harmless, *tail == '-' ? 3 : 1};
+    struct rule rule = {.head = head,
+                        .tail = tail,
+                        .is_harmless = is_harmless,
+                        .is_brief = strcmp(tail, ":2s") == 0,
+                        .step = *tail == '-' ? 5 : 1};
     AUTO_CLIENT *bob = open_lasting(NULL);
     AUTO_LOCK *taken = acquire_fixed(bob, "taken", HF_LEASE_MAX_MS);
     struct scene scene = {.bob = bob};

@@ -15,7 +15,7 @@
 
 /* Of the requests of an act, how many are made to fail, less where that
  * takes its time: under sanitizers, and when nothing gets better. */
-enum { MOST = 80, MOST_SLOW = 16, PART_LASTING = 5, NEVER = 1000000 };
+enum { MOST = 40, MOST_SLOW = 16, PART_LASTING = 5, NEVER = 1000000 };
 
 static struct scene scene;
 /* Descriptors, and blocks, that a store in use may keep in reserve. */
