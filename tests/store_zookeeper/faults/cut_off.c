@@ -93,9 +93,8 @@ TEST_WITHIN(90, a_holder_in_a_black_hole_knows_before_the_claim_is_gone)
 {
     AUTO_SERVER *s = start_server("");
 
-    for (unsigned ways = 1; ways <= (TO_SERVER | TO_CLIENT); ways++) {
-        black_hole(s, "fair", ways);
-    }
+    black_hole(s, "fair", TO_SERVER);
+    black_hole(s, "fair", TO_CLIENT);
     black_hole(s, "simple", TO_SERVER | TO_CLIENT);
 }
 
@@ -221,16 +220,17 @@ static void expect_unavailable(hf_client *client)
     EXPECT(r == HF_EUNAVAIL || r == HF_EUNKNOWN);
 }
 
-static void lose_quorum(struct hf__zookeeper_ensemble *e, int first)
+/* The others than that one. */
+static void lose_quorum(struct hf__zookeeper_ensemble *e, int leader)
 {
-    hf__zookeeper_kill(hf__zookeeper_member(e, (first + 1) % 3));
-    hf__zookeeper_kill(hf__zookeeper_member(e, (first + 2) % 3));
+    hf__zookeeper_kill(hf__zookeeper_member(e, (leader + 1) % 3));
+    hf__zookeeper_kill(hf__zookeeper_member(e, (leader + 2) % 3));
 }
 
-static void regain_quorum(struct hf__zookeeper_ensemble *e, int first)
+static void regain_quorum(struct hf__zookeeper_ensemble *e, int leader)
 {
-    hf__zookeeper_launch(hf__zookeeper_member(e, (first + 1) % 3), NULL);
-    hf__zookeeper_launch(hf__zookeeper_member(e, (first + 2) % 3), NULL);
+    hf__zookeeper_launch(hf__zookeeper_member(e, (leader + 1) % 3), NULL);
+    hf__zookeeper_launch(hf__zookeeper_member(e, (leader + 2) % 3), NULL);
     for (int i = 0; i < 3; i++) {
         hf__zookeeper_await(hf__zookeeper_member(e, i));
     }
@@ -257,25 +257,32 @@ static void expect_risk_and_loss(hf_lock *job, int64_t start)
     expect_lost(job, HF_REASON_EXPIRED);
 }
 
-static void go_without_quorum(struct hf__zookeeper_ensemble *e, int first)
+TEST_WITHIN(120, a_quorum_that_is_lost_and_regained_costs_grants_no_client)
 {
+    char options[100];
+
+    snprintf(options, sizeof options,
+             "io_timeout=%lldms&session_timeout=%lldms",
+             (long long)patience(1000), (long long)patience(QUORUM_SESSION_MS));
+    AUTO_ENSEMBLE *e = start_ensemble(options);
+    int leader = hf__zookeeper_await_leader(e, -1);
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     AUTO_LOCK *job = acquire(alice, "job");
     AUTO_LOCK *again = NULL;
-    const struct hf__zookeeper *last = hf__zookeeper_member(e, first);
+    const struct hf__zookeeper *last = hf__zookeeper_member(e, leader);
     struct waiter w;
     int64_t start;
 
     begin_to_wait(&w, bob, "job", patience(60000));
     await_claims(last, "job", 2);
     start = hf__test_now_ms();
-    lose_quorum(e, first);
+    lose_quorum(e, leader);
     expect_risk_and_loss(job, start);
     await_no_service(last);
     expect_unavailable(alice);
     EXPECT_SAFE(!atomic_load(&w.is_done));
-    regain_quorum(e, first);
+    regain_quorum(e, leader);
     start = hf__test_now_ms();
     again = acquire(alice, "another");
     printf("granted %lld ms after it was back\n", (long long)since(start));
@@ -287,18 +294,4 @@ static void go_without_quorum(struct hf__zookeeper_ensemble *e, int first)
     EXPECT_IS(try_once(alice, "job"), HF_OK);
     await_claims(last, "job", 0);
     await_claims(last, "another", 0);
-}
-
-TEST_WITHIN(120, a_quorum_that_is_lost_and_regained_costs_grants_no_client)
-{
-    char options[100];
-    AUTO_ENSEMBLE *e;
-
-    snprintf(options, sizeof options,
-             "io_timeout=%lldms&session_timeout=%lldms",
-             (long long)patience(1000), (long long)patience(QUORUM_SESSION_MS));
-    e = start_ensemble(options);
-    go_without_quorum(e, hf__zookeeper_await_leader(e, -1));
-    say_options(options);
-    go_without_quorum(e, (hf__zookeeper_await_leader(e, -1) + 1) % 3);
 }

@@ -89,7 +89,7 @@ TEST_WITHIN(60, an_ended_session_is_known_to_its_holders)
 {
     AUTO_SERVER *s = start_server("");
     AUTO_CLIENT *bob = open_living(hf__zookeeper_port(s), 30000);
-    AUTO_CLIENT *alice = open_living(hf__zookeeper_port(s), 30000);
+    AUTO_CLIENT *alice = open_living(hf__zookeeper_port(s), 12000);
     AUTO_LOCK *job = acquire(alice, "job");
     hf_acquire_opts opts = wanting(patience(10000), HF_LEASE_DEFAULT_MS);
     hf_lock *next = NULL;
