@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A lock's timer fires on the keeper's thread while its last owner lets go:
- * the two must not both free it. The moment is held open here, which needs
- * the lock's insides.
+ * What happens to a lock at moments that are held open here, which needs its
+ * insides: its timer fires on the keeper's thread while its last owner lets go,
+ * and the two must not both free it; it is over while a renewal is under way.
  */
 #include "src/core/hold.h"
 #include "tests/lib/test.h"
@@ -79,6 +79,157 @@ TEST(a_renewal_that_was_due_before_a_release_is_not_sent_after_it)
     hf__test_join(releaser);
     /* One that comes after the release is refused, and not counted. */
     EXPECT_IS(atomic_load(&client->counters.renewed), 1);
+    hf_free(lock);
+    hf_close(client);
+}
+
+static hf_lock *acquire(hf_client *client, int64_t wait_ms)
+{
+    hf_acquire_opts opts = HF_ACQUIRE_OPTS_INIT;
+    hf_lock *lock = NULL;
+
+    opts.wait_ms = wait_ms;
+    EXPECT_IS(hf_acquire(client, "job", &opts, &lock, NULL), HF_OK);
+    return lock;
+}
+
+/* hf_held() has said so just before the answer, by the old deadline. */
+TEST(a_renewal_that_was_answered_too_late_revives_nothing)
+{
+    struct hf__op op = {.kind = HF__OP_RENEW, .result = HF_OK};
+    hf_client *client = NULL;
+    hf_lock *lock = NULL;
+    unsigned left = 0;
+
+    EXPECT_IS(hf_open("memory:late", NULL, &client, NULL), HF_OK);
+    lock = acquire(client, 0);
+    op.sent = hf__now();
+    hf__mutex_lock(&lock->handle->mutex);
+    atomic_store(&lock->handle->held_until, 0);
+    left = hf__handle_end_renewal(lock->handle, &op);
+    hf__mutex_unlock(&lock->handle->mutex);
+    hf__handle_follow_up(lock->handle, left);
+    EXPECT_IS(hf_held(lock), 0);
+    EXPECT_IS(hf_lost_reason(lock), HF_REASON_EXPIRED);
+    hf_free(lock);
+    hf_close(client);
+}
+
+/* The store has it till the end of its lease, if nobody says more. */
+TEST(what_is_over_while_it_is_renewed_is_given_back)
+{
+    hf_client *client = NULL;
+    hf_client *other = NULL;
+    hf_lock *lock = NULL;
+    struct hf__handle *h = NULL;
+    unsigned left = 0;
+
+    EXPECT_IS(hf_open("memory:over", NULL, &client, NULL), HF_OK);
+    EXPECT_IS(hf_open("memory:over", NULL, &other, NULL), HF_OK);
+    lock = acquire(client, 0);
+    h = lock->handle;
+    hf__mutex_lock(&h->mutex);
+    hf__handle_begin(h, HF__ERRAND_RENEW);
+    left = hf__handle_feed(h, (struct hf__event){.kind = HF__EVENT_TICK,
+                                                 .now = h->grant.deadline});
+    EXPECT_IS(hf__handle_ended(h, HF__ENDING_WITHDRAWN, NULL), HF_EUNAVAIL);
+    left |= hf__handle_overdue(h);
+    hf__mutex_unlock(&h->mutex);
+    hf__handle_follow_up(h, left);
+    hf_free(acquire(other, 15000));
+    hf_free(lock);
+    hf_close(other);
+    hf_close(client);
+}
+
+static uint64_t count(atomic_ullong *counter)
+{
+    return atomic_load(counter);
+}
+
+/* It had to wait for its session so long. */
+TEST(a_renewal_is_not_sent_after_the_deadline)
+{
+    hf_client *client = NULL;
+    hf_lock *lock = NULL;
+    struct hf__handle *h = NULL;
+
+    EXPECT_IS(hf_open("memory:deadline", NULL, &client, NULL), HF_OK);
+    lock = acquire(client, 0);
+    h = lock->handle;
+    hf__mutex_lock(&h->mutex);
+    hf__handle_begin(h, HF__ERRAND_RENEW);
+    EXPECT_IS(h->request.send_by.ns, h->grant.deadline.ns);
+    h->request.send_by = hf__now();
+    hf__mutex_unlock(&h->mutex);
+    hf__handle_follow_up(h, HF__DO_SUBMIT);
+    while (count(&client->counters.renewed) +
+               count(&client->counters.renew_failed) ==
+           0) {
+        hf__test_pause_ms(1);
+    }
+    EXPECT_IS(count(&client->counters.renew_failed), 1);
+    hf_free(lock);
+    hf_close(client);
+}
+
+TEST(a_renewal_that_fell_due_during_a_check_follows_it)
+{
+    hf_client *client = NULL;
+    hf_lock *lock = NULL;
+    struct hf__handle *h = NULL;
+
+    EXPECT_IS(hf_open("memory:check", NULL, &client, NULL), HF_OK);
+    lock = acquire(client, 0);
+    h = lock->handle;
+    hf__mutex_lock(&h->mutex);
+    hf__handle_begin(h, HF__ERRAND_CHECK);
+    EXPECT_IS(hf__handle_feed(h, (struct hf__event){.kind = HF__EVENT_TICK,
+                                                    .now = h->grant.renew_at}),
+              0);
+    h->request.op.result = HF_OK;
+    hf__mutex_unlock(&h->mutex);
+    h->request.done(&h->request);
+    while (count(&client->counters.renewed) == 0) {
+        hf__test_pause_ms(1);
+    }
+    hf_free(lock);
+    hf_close(client);
+}
+
+/* Before the keeper has seen it. */
+TEST(nobody_joins_what_is_over)
+{
+    hf_client *client = NULL;
+    hf_lock *lock = NULL;
+
+    EXPECT_IS(hf_open("memory:joins", NULL, &client, NULL), HF_OK);
+    lock = acquire(client, 0);
+    EXPECT_IS(hf__hold_standing(lock->handle), HF_OK);
+    hf__mutex_lock(&lock->handle->mutex);
+    lock->handle->grant.deadline = hf__now();
+    hf__mutex_unlock(&lock->handle->mutex);
+    EXPECT_IS(hf__hold_standing(lock->handle), HF_LOST);
+    hf_free(lock);
+    hf_close(client);
+}
+
+/* There is time for another try then. */
+TEST(a_renewal_waits_a_sixth_of_its_lease_for_an_answer)
+{
+    hf_acquire_opts opts = HF_ACQUIRE_OPTS_INIT;
+    hf_client *client = NULL;
+    hf_lock *lock = NULL;
+
+    opts.lease_ms = 3000;
+    opts.auto_renew = 0;
+    EXPECT_IS(hf_open("fault+memory:sixth?io_timeout=10m&"
+                      "fault=delay:renew:1:1h",
+                      NULL, &client, NULL),
+              HF_OK);
+    EXPECT_IS(hf_acquire(client, "job", &opts, &lock, NULL), HF_OK);
+    EXPECT_IS(hf_renew(lock, NULL), HF_EUNKNOWN);
+    EXPECT_IS(hf_renew(lock, NULL), HF_OK);
     hf_free(lock);
     hf_close(client);
 }

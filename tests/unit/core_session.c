@@ -360,3 +360,37 @@ TEST(what_is_submitted_waits_for_nobody_who_has_yet_to_step)
     EXPECT(hf__session_advance(s, &begun.request));
     hf_close(client);
 }
+
+/* Who can't be renewed in time is told so when the lease is over. */
+static void renew_behind_others(int n)
+{
+    static const char *const names[] = {"a", "b"};
+    hf_client *client = open_store("memory:others?io_timeout=10m");
+    struct stay other = {.session = &client->renew, .limit = HF__NEVER};
+    hf_acquire_opts opts = HF_ACQUIRE_OPTS_INIT;
+    struct hf__test_thread *thread = NULL;
+    hf_lock *lock = NULL;
+
+    opts.lease_ms = 300;
+    opts.auto_renew = 0;
+    EXPECT_IS(n > 1 ? hf_acquire_many(client, names, n, &opts, &lock, NULL)
+                    : hf_acquire(client, names[0], &opts, &lock, NULL),
+              HF_OK);
+    thread = hf__test_start(run_stay, &other);
+    await_there(&other);
+    EXPECT_IS(hf_renew(lock, NULL), HF_LOST);
+    atomic_store(&other.may_go, true);
+    hf__test_join(thread);
+    hf_free(lock);
+    hf_close(client);
+}
+
+TEST(a_renewal_waits_for_others_no_longer_than_its_lease)
+{
+    renew_behind_others(1);
+}
+
+TEST(nor_does_one_of_several_names)
+{
+    renew_behind_others(2);
+}

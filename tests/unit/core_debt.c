@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the store may have of a claim, by what it may have had before and what
- * it answered: all transitions.
+ * it answered: all transitions; and that what it may have is given back until
+ * the store has said that it was.
  */
+#include "src/core/client.h"
 #include "src/core/debt.h"
 #include "tests/lib/test.h"
 
@@ -58,4 +60,88 @@ TEST(each_answer_says_what_the_store_may_have)
                       a->after[before]);
         }
     }
+}
+
+/* So long as something is owed and nothing of it waits for another try. */
+static void await_try(hf_client *client, const struct hf__link *waiting)
+{
+    bool is_under_way = true;
+
+    while (is_under_way) {
+        HF_SCOPED_LOCK(&client->mutex);
+
+        is_under_way = client->unsettled > 0 && hf__list_is_empty(waiting);
+    }
+    EXPECT(!hf__list_is_empty(waiting));
+}
+
+static void await_settled(hf_client *client)
+{
+    bool is_settled = false;
+
+    while (!is_settled) {
+        HF_SCOPED_LOCK(&client->mutex);
+
+        is_settled = client->unsettled == 0;
+    }
+}
+
+static hf_client *open_store(const char *url)
+{
+    hf_client *client = NULL;
+
+    EXPECT_IS(hf_open(url, NULL, &client, NULL), HF_OK);
+    return client;
+}
+
+static int try_for(hf_client *client, int64_t lease_ms, hf_lock **ret_lock)
+{
+    hf_acquire_opts opts = HF_ACQUIRE_OPTS_INIT;
+
+    opts.wait_ms = 0;
+    opts.lease_ms = lease_ms;
+    return hf_acquire(client, "job", &opts, ret_lock, NULL);
+}
+
+#define SILENT "fault+memory:debt?io_timeout=200ms&fault="
+
+TEST(what_a_claim_may_have_left_is_given_back_until_that_is_answered)
+{
+    hf_client *alice = open_store(SILENT "lose_reply:acquire:1,lose_request:"
+                                         "acquire:2-99,lose_request:release:1");
+    hf_client *bob = open_store("memory:debt");
+    hf_lock *job = NULL;
+
+    EXPECT_IS(try_for(alice, 6000, &job), HF_EUNKNOWN);
+    await_try(alice, &alice->debts);
+    await_settled(alice);
+    EXPECT_IS(try_for(bob, 6000, &job), HF_OK);
+    hf_free(job);
+    hf_close(bob);
+    hf_close(alice);
+}
+
+/* By then the store has ended it. */
+TEST(and_no_longer_than_its_lease)
+{
+    hf_client *alice = open_store(SILENT "lose_request:acquire:*,"
+                                         "lose_request:release:*");
+    hf_lock *job = NULL;
+
+    EXPECT_IS(try_for(alice, 200, &job), HF_EUNKNOWN);
+    await_try(alice, &alice->debts);
+    await_settled(alice);
+    hf_close(alice);
+}
+
+TEST(so_is_a_lock_whose_release_got_no_answer)
+{
+    hf_client *alice = open_store(SILENT "lose_request:release:*");
+    hf_lock *job = NULL;
+
+    EXPECT_IS(try_for(alice, 60000, &job), HF_OK);
+    EXPECT_IS(hf_release(job, NULL), HF_EUNKNOWN);
+    await_try(alice, &alice->owing);
+    hf_free(job);
+    hf_close(alice);
 }
