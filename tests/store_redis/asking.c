@@ -38,6 +38,17 @@ redisContext *connect_to_store(void)
     return connection;
 }
 
+redisReply *say(struct hf__bytes *bytes)
+{
+    redisReply *reply = NULL;
+
+    EXPECT_IS(redisAppendFormattedCommand(connection, bytes->at, bytes->length),
+              REDIS_OK);
+    EXPECT_IS(redisGetReply(connection, (void **)&reply), REDIS_OK);
+    hf__bytes_fini(bytes);
+    return reply;
+}
+
 int tell(struct hf__op *op, const struct hf__ask *ask)
 {
     struct hf__ask with_text = *ask;
@@ -47,12 +58,9 @@ int tell(struct hf__op *op, const struct hf__ask *ask)
 
     with_text.with_text = true;
     hf__ask_add(&bytes, op, &with_text);
-    EXPECT_IS(redisAppendFormattedCommand(connection, bytes.at, bytes.length),
-              REDIS_OK);
-    EXPECT_IS(redisGetReply(connection, (void **)&reply), REDIS_OK);
+    reply = say(&bytes);
     hf__answer_read(reply, op, &answer);
     hf__answer_give(&answer, op);
     freeReplyObject(reply);
-    hf__bytes_fini(&bytes);
     return op->result;
 }

@@ -17,11 +17,13 @@ extern struct hf__owner whose;
 /* An operation of that token, of `whose`, on the lock "job". */
 struct hf__op asked(enum hf__op_kind kind, int who);
 
-/* The one connection by which tell() speaks. */
+/* The one connection by which say() and tell() speak. */
 #define AUTO_CONNECTION                                                        \
     __attribute__((cleanup(end_connection), unused)) redisContext
 void end_connection(redisContext **);
 redisContext *connect_to_store(void);
+/* The reply to one command, of which nothing is left then. */
+redisReply *say(struct hf__bytes *);
 /* Its result, which the operation has, too. */
 int tell(struct hf__op *, const struct hf__ask *);
 
