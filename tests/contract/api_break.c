@@ -40,9 +40,8 @@ TEST(a_lock_broken_and_taken_again_was_broken)
     EXPECT_IS(hf_renew(new, NULL), HF_OK);
 }
 
-TEST(the_release_of_a_broken_lock_says_so)
+static void release_broken(hf_client *alice)
 {
-    AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_store();
     AUTO_LOCK *job = acquire(alice, "job");
     hf_error err = HF_ERROR_INIT;
@@ -52,6 +51,21 @@ TEST(the_release_of_a_broken_lock_says_so)
     EXPECT_IS(err.status, HF_LOST);
     EXPECT_HAS(err.text, "job");
     expect_lost(job, HF_REASON_BROKEN);
+}
+
+TEST(the_release_of_a_broken_lock_says_so)
+{
+    AUTO_CLIENT *alice = open_store();
+
+    release_broken(alice);
+}
+
+/* That it finds nothing is not its own doing. */
+TEST(so_does_one_that_is_asked_for_twice)
+{
+    AUTO_CLIENT *alice = open_faulty("fault=lose_request:release:1");
+
+    release_broken(alice);
 }
 
 TEST_IF(store_can(HF_CAP_FENCE), a_break_with_another_fence_is_refused)
