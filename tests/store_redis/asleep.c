@@ -11,26 +11,33 @@
 
 static const char *const marks[] = {"a51ee9a51ee9a51e", "b51ee9b51ee9b51e"};
 
-/* A client looks, and says that it listens: what it is told, and for how many
- * microseconds or whether it was offered the name. */
-static const char *look(const char *mark, const char *kind,
-                        long long *ret_number)
+/* Of a client that stands in no line and wants the name alone. */
+static redisReply *run(enum hf__script script, const char *mark)
 {
-    static char said[8];
     struct hf__op op = asked(HF__OP_INSPECT, 0);
     struct hf__bytes bytes = {0};
     struct hf__script_keys keys;
     struct hf__args args;
     redisReply *reply = NULL;
 
-    hf__script_begin(&args, HF__SCRIPT_ARM, true, &op.key, &keys);
-    hf__args_word(&args, ""); /* it stands in no line */
+    hf__script_begin(&args, script, true, &op.key, &keys);
+    hf__args_word(&args, "");
     hf__args_word(&args, mark);
-    hf__args_word(&args, kind);
-    hf__args_word(&args, "1");
+    hf__args_word(&args, "x");
+    hf__args_word(&args, "1"); /* it listens; or it was woken */
     hf__bytes_add(&bytes, &args);
     reply = say(&bytes);
     EXPECT_IS(reply->type, REDIS_REPLY_ARRAY);
+    return reply;
+}
+
+/* What who looks is told, and for how many microseconds or whether it was
+ * offered the name. */
+static const char *look(const char *mark, long long *ret_number)
+{
+    static char said[8];
+    redisReply *reply = run(HF__SCRIPT_ARM, mark);
+
     EXPECT_IS(reply->elements, 2);
     snprintf(said, sizeof said, "%s", reply->element[0]->str);
     *ret_number = reply->element[1]->integer;
@@ -42,7 +49,7 @@ static void fall_asleep(const char *mark)
 {
     long long us = 0;
 
-    EXPECT_TEXT(look(mark, "x", &us), "wait");
+    EXPECT_TEXT(look(mark, &us), "wait");
 }
 
 /* From now on a message reaches it. */
@@ -94,12 +101,28 @@ TEST(who_was_called_and_looks_again_sleeps_no_more)
     EXPECT_IS(ask(HF__OP_ACQUIRE, 1, HF__MODE_EXCLUSIVE, LEASE_US), HF_OK);
     fall_asleep(marks[0]);
     EXPECT_IS(ask(HF__OP_RELEASE, 1, HF__MODE_EXCLUSIVE, 0), HF_OK);
-    EXPECT_TEXT(look(marks[0], "x", &is_offered), "look");
+    EXPECT_TEXT(look(marks[0], &is_offered), "look");
     EXPECT_IS(is_offered, 1);
     expect_asleep("");
 }
 
-TEST(nor_does_who_finds_the_record_gone)
+TEST(who_was_called_and_leaves_has_the_next_called)
+{
+    AUTO_CONNECTION *c = connect_to_store();
+    AUTO_CONNECTION *first = listen_as(marks[0]);
+    AUTO_CONNECTION *second = listen_as(marks[1]);
+
+    EXPECT_IS(ask(HF__OP_ACQUIRE, 1, HF__MODE_EXCLUSIVE, LEASE_US), HF_OK);
+    fall_asleep(marks[0]);
+    fall_asleep(marks[1]);
+    EXPECT_IS(ask(HF__OP_RELEASE, 1, HF__MODE_EXCLUSIVE, 0), HF_OK);
+    EXPECT_TEXT(record_says("job", "offer"), marks[0]);
+    freeReplyObject(run(HF__SCRIPT_DISARM, marks[0]));
+    EXPECT_TEXT(record_says("job", "offer"), marks[1]);
+    expect_asleep("");
+}
+
+TEST(who_finds_the_record_gone_sleeps_no_more)
 {
     AUTO_CONNECTION *c = connect_to_store();
     long long is_offered = 0;
@@ -107,7 +130,7 @@ TEST(nor_does_who_finds_the_record_gone)
     EXPECT_IS(ask(HF__OP_ACQUIRE, 1, HF__MODE_EXCLUSIVE, LEASE_US), HF_OK);
     fall_asleep(marks[0]);
     hf__redis_command(server(), "DEL %s", record("job"));
-    EXPECT_TEXT(look(marks[0], "x", &is_offered), "look");
+    EXPECT_TEXT(look(marks[0], &is_offered), "look");
     expect_asleep("");
 }
 
@@ -119,7 +142,7 @@ TEST(who_sleeps_is_told_when_the_first_lease_beside_others_ends)
     EXPECT_IS(ask(HF__OP_ACQUIRE, 1, HF__MODE_SHARED, LEASE_US), HF_OK);
     EXPECT_IS(ask(HF__OP_ACQUIRE, 2, HF__MODE_SHARED, LEASE_US / 2), HF_OK);
     EXPECT_IS(ask(HF__OP_ACQUIRE, 3, HF__MODE_SHARED, LEASE_US), HF_OK);
-    EXPECT_TEXT(look(marks[0], "x", &us), "wait");
+    EXPECT_TEXT(look(marks[0], &us), "wait");
     EXPECT_MORE(us, 0);
     EXPECT_LESS(us, LEASE_US / 2 + 1);
 }

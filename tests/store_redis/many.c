@@ -172,7 +172,7 @@ TEST_WITHIN(60, each_comes_out_as_if_it_were_alone)
     hf__redis_command(server(), "FLUSHDB");
 }
 
-TEST(each_is_told_of_by_its_own_owner)
+TEST(each_is_of_its_own_owner_and_kept_as_that_said)
 {
     AUTO_CONN conn = {0};
 
@@ -181,12 +181,14 @@ TEST(each_is_told_of_by_its_own_owner)
     for (int i = 0; i < 12; i++) {
         ops[i].manner = (struct hf__manner){HF__MODE_EXCLUSIVE, 0};
         ops[i].owner = &owners[i == 5];
+        ops[i].keep_us = i == 5 ? LEASE_US : 0;
     }
     execute(&conn, 12, false);
     for (int i = 0; i < 12; i++) {
         EXPECT_IS(ops[i].result, HF_OK);
         EXPECT_HAS(record_says(keys[i] + 9, "owner"),
                    i == 5 ? "second" : "first");
+        EXPECT_IS(*record_says(keys[i] + 9, "keep") != '\0', i == 5);
     }
     prepare(HF__OP_RELEASE, "owned", 12);
     execute(&conn, 12, false);

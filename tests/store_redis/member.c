@@ -221,6 +221,10 @@ TEST(attempts_on_top_of_one_another_are_undone_in_any_number)
     EXPECT_IS(undo(2), HF_OK);
     EXPECT_IS(renew_as_holder(1, holders), HF_OK);
     EXPECT_IS(ask_as_member(HF__OP_RELEASE, 1, holders, &holders), HF_OK);
+    /* As if the clock had been set back by an hour since. */
+    last += UINT64_C(3600000000);
+    hf__redis_command(server(), "HSET %s top %llu", record("job"),
+                      (unsigned long long)last);
     EXPECT_SAFE_MORE(attempt_for(5, 30000), last);
 }
 
