@@ -135,6 +135,10 @@ def check_many(tap, bench):
            bench.count()[0] == 1, 'a crash beside it stays one', out)
     code, out = bench.again(runs[0], failed=2)
     tap.ok(code == 1, 'a failure that is not in the log is one', out)
+    os.environ['HOLDFAST_AGAIN'] = '0'
+    code, out = bench.again(runs[0])
+    del os.environ['HOLDFAST_AGAIN']
+    tap.ok(code == 1 and not bench.alone(), 'none if that is wished', out)
 
 
 def check_beside(tap, bench):
@@ -160,7 +164,8 @@ def check_beside(tap, bench):
 
 def main():
     tap = Tap()
-    os.environ.pop('HOLDFAST_BESIDE', None)  # of the CI that runs this
+    for name in ('HOLDFAST_BESIDE', 'HOLDFAST_AGAIN'):
+        os.environ.pop(name, None)  # of the CI that runs this
     with tempfile.TemporaryDirectory() as folder:
         for check in (check_chance, check_none, check_many, check_beside):
             check(tap, Bench(folder))
