@@ -22,7 +22,8 @@ testing=(python3 g++ binutils sqlite3 procps util-linux libuv1-dev
     mariadb-server-core mariadb-client-core redis-tools openssl
     libzookeeper-java default-jre-headless)
 ci=(clang clang-format clang-tidy cppcheck libclang-rt-14-dev
-    valgrind libc6-dbg)
+    valgrind libc6-dbg
+    libc6-dev-i386 lib32gcc-12-dev musl-tools)
 
 say() {
     echo "setup: $*"
@@ -37,7 +38,7 @@ name_missing() {
                 mariadb-install-db redis-server redis-cli openssl java"
         [ci]="cc meson ninja pkg-config python3 c++ nm sqlite3
               mariadb-install-db redis-server redis-cli openssl java clang
-              clang-format clang-tidy cppcheck valgrind")
+              clang-format clang-tidy cppcheck valgrind musl-gcc")
     declare -A libraries=([sqlite3]="SQLite 3"
         [libmariadb]="MariaDB Connector/C"
         [hiredis]="hiredis"

@@ -6,7 +6,18 @@
 #include "src/base/files.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Not every libc has statx(). */
+#ifndef STATX_INO
+#include <linux/stat.h>
+#endif
+/* STATX_ATTR_MOUNT_ROOT, which older headers lack. */
+#define MOUNT_ROOT UINT64_C(0x2000)
 
 const char *hf__netfs_name(uint64_t f_type)
 {
@@ -30,6 +41,15 @@ const char *hf__netfs_name(uint64_t f_type)
         }
     }
     return NULL;
+}
+
+bool hf__is_mount(const char *path)
+{
+    struct statx stx;
+
+    return syscall(SYS_statx, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_INO,
+                   &stx) == 0 &&
+           (stx.stx_attributes & stx.stx_attributes_mask & MOUNT_ROOT) != 0;
 }
 
 int hf__errno_status(int number)

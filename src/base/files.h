@@ -12,6 +12,9 @@
 /* The name of a network file system by statfs()'s f_type, or NULL. Pure. */
 const char *hf__netfs_name(uint64_t f_type);
 
+/* Is something mounted right there? Kernels before 5.8 can't tell: false. */
+bool hf__is_mount(const char *path);
+
 /* HF_EAUTH for EACCES and EPERM, HF_ENOMEM, else HF_EUNAVAIL. */
 int hf__errno_status(int number);
 

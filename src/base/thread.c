@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -148,7 +149,8 @@ static bool has_room(void)
 /* Whom we joined, the kernel may count for a moment yet. */
 static void await_gone(pid_t number, hf__time until)
 {
-    while (tgkill(getpid(), number, 0) == 0 && hf__before(hf__now(), until)) {
+    while (syscall(SYS_tgkill, getpid(), number, 0) == 0 &&
+           hf__before(hf__now(), until)) {
         hf__thread_yield();
     }
 }

@@ -57,14 +57,13 @@ int cli_link_send_start(int fd, int64_t deadline_ns, int64_t lease_ms,
 
     if (fd_count > 0) {
         size_t size = sizeof(int) * (size_t)fd_count;
-        struct cmsghdr *c;
+        struct cmsghdr *c = &control.align;
 
         packet.msg_control = control.bytes;
-        packet.msg_controllen = CMSG_SPACE(size);
-        c = CMSG_FIRSTHDR(&packet);
+        packet.msg_controllen = (socklen_t)CMSG_SPACE(size);
         c->cmsg_level = SOL_SOCKET;
         c->cmsg_type = SCM_RIGHTS;
-        c->cmsg_len = CMSG_LEN(size);
+        c->cmsg_len = (socklen_t)CMSG_LEN(size);
         memcpy(CMSG_DATA(c), fds, size);
     }
     return send_packet(fd, &packet);

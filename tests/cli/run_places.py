@@ -124,7 +124,7 @@ def container(t, *words, **options):
     """A process whose child is PID 1 of a world of its own."""
     if not shutil.which('unshare'):
         raise harness.Skipped('no unshare')
-    user = () if not os.geteuid() else ('--user', '--map-root-user')
+    user = () if not os.geteuid() else ('--user', '--map-current-user')
     unshare = ['unshare', *user, '--pid', '--fork', '--mount-proc',
                '--kill-child']
     probe = t.spawn([*unshare, 'true']).wait()

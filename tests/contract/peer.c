@@ -119,10 +119,10 @@ static void send_fds(int socket, const hf_lock *lock, struct answer *a)
     a->status = n;
     if (size > 0) {
         message.msg_control = &control;
-        message.msg_controllen = CMSG_SPACE(size);
+        message.msg_controllen = (socklen_t)CMSG_SPACE(size);
         control.head.cmsg_level = SOL_SOCKET;
         control.head.cmsg_type = SCM_RIGHTS;
-        control.head.cmsg_len = CMSG_LEN(size);
+        control.head.cmsg_len = (socklen_t)CMSG_LEN(size);
         memcpy(CMSG_DATA(&control.head), fds, size);
     }
     EXPECT_IS(sendmsg(socket, &message, MSG_NOSIGNAL), sizeof *a);

@@ -38,8 +38,8 @@ int64_t hf__test_now_ms(void)
 void hf__test_pause_ms(int64_t ms)
 {
     int64_t until = hf__test_now_ms() + ms;
-    struct timespec at = {.tv_sec = until / 1000,
-                          .tv_nsec = until % 1000 * 1000000};
+    struct timespec at = {.tv_sec = (time_t)(until / 1000),
+                          .tv_nsec = (long)(until % 1000 * 1000000)};
 
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) ==
            EINTR) {

@@ -113,7 +113,8 @@ static bool wait_for(pid_t pid, int limit_s, int *status)
     sigprocmask(SIG_BLOCK, NULL, &wanted);
     for (;;) {
         int64_t left = until - hf__test_now_ms();
-        struct timespec wait = {left / 1000, left % 1000 * 1000000};
+        struct timespec wait = {(time_t)(left / 1000),
+                                (long)(left % 1000 * 1000000)};
         int st;
         pid_t got;
         int sig;

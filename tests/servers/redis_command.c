@@ -59,7 +59,8 @@ static void add_reply(struct text *t, const redisReply *reply)
 /* Never NULL; err says whether it is connected. */
 static redisContext *dial(const struct hf__redis *s)
 {
-    struct timeval patience = {.tv_sec = hf__servers_patience(PATIENCE_S)};
+    struct timeval patience = {.tv_sec =
+                                   (time_t)hf__servers_patience(PATIENCE_S)};
     redisContext *c = redisConnectUnixWithTimeout(s->socket, patience);
 
     if (!c) {

@@ -21,8 +21,8 @@ int hf__wire_reach(int port, int64_t patience_ms)
 {
     struct sockaddr_in at = hf__servers_at(port);
     int64_t ms = hf__servers_patience(patience_ms);
-    struct timeval patience = {.tv_sec = ms / 1000,
-                               .tv_usec = ms % 1000 * 1000};
+    struct timeval patience = {.tv_sec = (time_t)(ms / 1000),
+                               .tv_usec = (suseconds_t)(ms % 1000 * 1000)};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     int at_once = 1;
 

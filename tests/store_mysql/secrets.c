@@ -20,8 +20,10 @@ static const char *path_of(const char *name)
 static void write_file(const char *name, const char *text, size_t length,
                        mode_t mode)
 {
-    FILE *f = fopen(path_of(name), "we");
+    FILE *f = NULL;
 
+    (void)unlink(path_of(name)); /* it may be for reading only */
+    f = fopen(path_of(name), "we");
     EXPECT(f != NULL);
     EXPECT_IS(fwrite(text, 1, length, f), length);
     EXPECT_IS(fclose(f), 0);

@@ -179,7 +179,7 @@ static bool list_one(struct hf__file *s, const char *name,
     }
     hf__file_look(&cell, NULL, &view);
     hf__file_tell(&cell, &view, &to->record);
-    to->length = cell.record.key_length;
+    to->length = (size_t)cell.record.key_length;
     memcpy(to->key, cell.record.key, to->length);
     return to->record.is_held;
 }

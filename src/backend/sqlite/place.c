@@ -23,9 +23,6 @@
  * keep whole seconds (ext3, and ext4 with small inodes) or two (FAT). */
 #define SETTLED_NS (2100 * HF__MS)
 
-/* STATX_ATTR_MOUNT_ROOT, which older headers lack. */
-#define MOUNT_ROOT UINT64_C(0x2000)
-
 /* Far more than one change writes: 63 pages. */
 #define LOG_BYTES 262144
 
@@ -151,16 +148,6 @@ int hf__place_judge(const char *path, const struct stat *st, hf_error *err)
     return HF_OK;
 }
 
-/* Bound into a container without its folder, a file has another log inside
- * than outside. Kernels before 5.8 can't tell. */
-static bool is_mounted_alone(const char *path)
-{
-    struct statx stx;
-
-    return !statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_INO, &stx) &&
-           (stx.stx_attributes & stx.stx_attributes_mask & MOUNT_ROOT) != 0;
-}
-
 /* The database has one name, with a log beside it, for all. */
 static int look_at_names(const char *db, const struct stat *st, hf_error *err)
 {
@@ -170,7 +157,9 @@ static int look_at_names(const char *db, const struct stat *st, hf_error *err)
                         "would be another store; remove that",
                         db);
     }
-    if (is_mounted_alone(db)) {
+    /* Bound into a container without its folder, a file has another log inside
+     * than outside. */
+    if (hf__is_mount(db)) {
         return hf__fail(err, HF_EUNSAFE,
                         "%s is mounted without its folder, so its log is "
                         "not that of others; mount the folder",
