@@ -116,6 +116,7 @@ TEST_WITHIN(60, a_replica_costs_a_grade_and_is_no_store)
 
     hf__redis_url(replica, 0, url, sizeof url);
     AUTO_SERVER *master = own_server_with_aof(NULL);
+    hf__redis_command(master, "CONFIG SET repl-diskless-sync-delay 0");
     hf__redis_command(replica, "REPLICAOF 127.0.0.1 %d",
                       hf__redis_port(master));
     await_link(replica);

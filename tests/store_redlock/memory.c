@@ -64,6 +64,7 @@ TEST_WITHIN(60, one_that_was_a_replica_makes_no_second_holder)
 
     EXPECT_IS(hf__redis_group_size(g), 5);
     snprintf(port, sizeof port, "%d", port_of(4));
+    (void)hf__redis_command(member(4), "CONFIG SET repl-diskless-sync-delay 0");
     (void)hf__redis_command(member(2), "REPLICAOF 127.0.0.1 %s", port);
     while (strcmp(hf__redis_value(member(2), "master_link_status",
                                   "INFO replication"),

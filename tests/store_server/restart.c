@@ -54,7 +54,7 @@ TEST_WITHIN(60, a_server_that_stands_still_for_less_than_the_lease_costs_none)
     EXPECT_IS(hf_held(job), 1);
     resume_server();
     EXPECT_SOON(await_free(alice, "other", 10000), patience(3000));
-    hf__test_pause_ms(patience(4000));
+    EXPECT_IS(hf_renew(job, NULL), HF_OK);
     expect_held(job);
 }
 

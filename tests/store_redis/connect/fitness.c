@@ -57,6 +57,7 @@ TEST_WITHIN(60, a_replica_is_refused_and_lowers_the_grade_of_its_master)
     AUTO_SERVER *replica = hf__redis_start(&opts);
     int64_t start = hf__test_now_ms();
 
+    hf__redis_command(master, "CONFIG SET repl-diskless-sync-delay 0");
     hf__redis_command(replica, "REPLICAOF 127.0.0.1 %d",
                       hf__redis_port(master));
     while (strcmp(hf__redis_value(replica, "master_link_status",

@@ -15,6 +15,7 @@ static void follow(struct hf__redis *replica, const struct hf__redis *master)
 {
     int64_t start = hf__test_now_ms();
 
+    hf__redis_command(master, "CONFIG SET repl-diskless-sync-delay 0");
     hf__redis_command(replica, "REPLICAOF 127.0.0.1 %d",
                       hf__redis_port(master));
     while (strcmp(hf__redis_value(replica, "master_link_status",
