@@ -21,7 +21,6 @@
 #include <unistd.h>
 
 #define MEMORY "/dev/shm"
-#define PREFIX "holdfast-server-"
 enum { ENOUGH_MB = 512, TRIES = 10 };
 
 static bool has_room(const char *path)
@@ -32,7 +31,7 @@ static bool has_room(const char *path)
            (uint64_t)room.f_bavail * room.f_frsize >> 20 >= ENOUGH_MB;
 }
 
-static const char *parent_folder(bool on_disk)
+const char *hf__servers_parent(bool on_disk)
 {
     const char *given = getenv("TMPDIR");
 
@@ -84,7 +83,8 @@ static void remove_what_was_left(const char *parent)
         char path[HF__SERVERS_PATH];
         int n = snprintf(path, sizeof path, "%s/%s", parent, entry->d_name);
 
-        if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) == 0 &&
+        if (strncmp(entry->d_name, HF__SERVERS_PREFIX,
+                    strlen(HF__SERVERS_PREFIX)) == 0 &&
             n < (int)sizeof path) {
             remove_if_left(path);
         }
@@ -97,14 +97,14 @@ static void remove_what_was_left(const char *parent)
 int hf__servers_folder(const char *kind, bool on_disk,
                        char path[HF__SERVERS_PATH])
 {
-    const char *parent = parent_folder(on_disk);
+    const char *parent = hf__servers_parent(on_disk);
 
     remove_what_was_left(parent);
     for (int i = 0; i < TRIES; i++) {
         int lock;
 
-        snprintf(path, HF__SERVERS_PATH, "%s/" PREFIX "%s-XXXXXX", parent,
-                 kind);
+        snprintf(path, HF__SERVERS_PATH, "%s/" HF__SERVERS_PREFIX "%s-XXXXXX",
+                 parent, kind);
         if (!mkdtemp(path)) {
             break;
         }

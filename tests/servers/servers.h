@@ -3,7 +3,8 @@
  * What the fixtures of all servers share: how they fail, what happens when a
  * server is not installed, their private folders, and the warden, a process
  * that starts one server, ends it and removes its folder, also when the
- * program that asked for it is killed.
+ * program that asked for it is killed; and how one program after the other has
+ * the same server.
  */
 #ifndef HF_TESTS_SERVERS_SERVERS_H
 #define HF_TESTS_SERVERS_SERVERS_H
@@ -41,6 +42,9 @@ int64_t hf__servers_patience(int64_t ms);
 
 enum { HF__SERVERS_PATH = 256 };
 
+/* Where they lie. */
+const char *hf__servers_parent(bool on_disk);
+#define HF__SERVERS_PREFIX "holdfast-server-"
 /* A new folder, 0700, in memory if it may and there is room. The descriptor
  * given back keeps a lock, by which others see that it is in use. Also removes
  * what such folders of this user are in use no more. */
@@ -68,7 +72,7 @@ bool hf__servers_template(const struct hf__template *,
 struct hf__warden;
 
 /* Its folder is removed with all in it when the warden ends: at
- * hf__warden_free(), or when the calling process is gone. */
+ * hf__warden_free(), or when the process that has it is gone. */
 struct hf__warden *hf__warden_new(const char *kind, bool on_disk);
 void hf__warden_free(struct hf__warden *);
 const char *hf__warden_folder(const struct hf__warden *);
@@ -77,6 +81,9 @@ const char *hf__warden_folder(const struct hf__warden *);
 pid_t hf__warden_start(struct hf__warden *, const char *const argv[]);
 /* Sends a signal to what was started, if that runs still. */
 void hf__warden_signal(struct hf__warden *, int signal);
+/* A port of 127.0.0.1 as of hf__servers_take_port(), kept while the warden
+ * lives. */
+int hf__warden_take_port(struct hf__warden *);
 /* Waits that long for its end. False: it runs still. */
 bool hf__warden_wait(struct hf__warden *, int64_t ms);
 /* For tests of it: waits for the end of a process, and of a folder. False: it
@@ -85,5 +92,23 @@ bool hf__servers_is_gone(pid_t);
 bool hf__servers_is_removed(const char *folder);
 /* Prints the last lines of the log. */
 void hf__warden_print_log(const struct hf__warden *);
+
+/* ---- servers that one program after the other has, in one run of tests */
+
+/* A run is the process that has started this program with HOLDFAST_TEST_POOL
+ * in its environment, as meson does. What is given lasts for a while, and no
+ * longer than the run. */
+bool hf__warden_has_run(void);
+/* The state, of a fixed size, is what its owner knows of it. */
+void hf__warden_give(struct hf__warden *, const char *key, const void *state,
+                     size_t size);
+/* One that was given with that key, as nobody else has it now. NULL: there is
+ * none. */
+struct hf__warden *hf__warden_take(const char *kind, const char *key,
+                                   bool on_disk, void *state, size_t size);
+/* More of what goes by one key, of which whoever takes the first knows the
+ * folders: this one is left, and had again. NULL: it is gone. */
+void hf__warden_leave(struct hf__warden *);
+struct hf__warden *hf__warden_reach(const char *folder);
 
 #endif

@@ -9,25 +9,51 @@
 #include "tests/servers/warden_private.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum { LOG_SHOWN = 4000 };
 
-/* The child of a child has no parent that waits for it. */
-static void fork_warden(const struct hf__warden *w, int their_end)
+/* By the folder's descriptor, for its path may be too long for a socket's. */
+static int open_socket(const char *folder, bool listens)
 {
-    struct hf__warden theirs = *w;
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    int dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    int r;
+
+    snprintf(at.sun_path, sizeof at.sun_path,
+             "/proc/self/fd/%d/" HF__WARDEN_SOCKET, dir);
+    r = listens ? bind(fd, (void *)&at, sizeof at)
+                : connect(fd, (void *)&at, sizeof at);
+    if (r == 0 && listens) {
+        r = listen(fd, 1);
+    }
+    close(dir);
+    if (r < 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/* The child of a child has no parent that waits for it. */
+static void fork_warden(struct hf__warden theirs)
+{
     pid_t between;
 
+    theirs.fd = -1;
+    theirs.run = hf__warden_run();
+    if (hf__warden_bear(&theirs)) {
+        return;
+    }
     fflush(stdout);
-    theirs.fd = their_end;
-    theirs.owner = getpid();
-    theirs.owner_birth = hf__warden_birth(getpid());
     between = fork();
     if (between == 0) {
         if (fork() == 0) {
@@ -35,26 +61,46 @@ static void fork_warden(const struct hf__warden *w, int their_end)
         }
         _exit(0);
     }
-    if (between < 0 || !theirs.owner_birth) {
+    if (between < 0) {
         hf__servers_fail("a warden: %s", strerror(errno));
     }
     while (waitpid(between, NULL, 0) < 0 && errno == EINTR) {
     }
 }
 
+/* The owner comes first, so that there is one when the warden looks. */
 struct hf__warden *hf__warden_new(const char *kind, bool on_disk)
 {
     struct hf__warden *w = calloc(1, sizeof *w);
-    int ends[2];
 
-    if (!w || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
-        hf__servers_fail("a warden: %s", strerror(errno));
+    if (!w) {
+        hf__servers_fail("out of memory");
     }
     w->lock = hf__servers_folder(kind, on_disk, w->folder);
-    w->fd = ends[0];
-    fork_warden(w, ends[1]);
-    close(ends[1]);
+    w->listener = open_socket(w->folder, true);
+    w->fd = open_socket(w->folder, false);
+    if (w->fd < 0) {
+        hf__servers_fail("a warden: %s", strerror(errno));
+    }
+    fork_warden(*w);
+    close(w->listener);
     close(w->lock);
+    return w;
+}
+
+struct hf__warden *hf__warden_reach(const char *folder)
+{
+    struct hf__warden *w = calloc(1, sizeof *w);
+
+    if (!w) {
+        hf__servers_fail("out of memory");
+    }
+    snprintf(w->folder, sizeof w->folder, "%s", folder);
+    w->fd = open_socket(folder, false);
+    if (w->fd < 0) {
+        free(w);
+        return NULL;
+    }
     return w;
 }
 
@@ -79,6 +125,13 @@ static int64_t ask(struct hf__warden *w, const struct hf__warden_order *order)
         hf__servers_fail("the warden of %s is gone", w->folder);
     }
     return answer;
+}
+
+void hf__warden_leave(struct hf__warden *w)
+{
+    ask(w, &(struct hf__warden_order){.op = HF__WARDEN_LEAVE});
+    close(w->fd);
+    free(w);
 }
 
 void hf__warden_free(struct hf__warden *w)
@@ -121,6 +174,11 @@ void hf__warden_signal(struct hf__warden *w, int number)
 {
     ask(w,
         &(struct hf__warden_order){.op = HF__WARDEN_SIGNAL, .value = number});
+}
+
+int hf__warden_take_port(struct hf__warden *w)
+{
+    return (int)ask(w, &(struct hf__warden_order){.op = HF__WARDEN_PORT});
 }
 
 bool hf__warden_wait(struct hf__warden *w, int64_t ms)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the two sides of a warden share: its owner, who gives orders one at a
- * time, and its process, which answers each with a number.
+ * time by a connection to a socket in the folder, and its process, which
+ * answers each with a number. The owner may leave it to the next.
  */
 #ifndef HF_TESTS_SERVERS_WARDEN_PRIVATE_H
 #define HF_TESTS_SERVERS_WARDEN_PRIVATE_H
@@ -14,6 +15,8 @@ enum hf__warden_op {
     HF__WARDEN_START,
     HF__WARDEN_SIGNAL,
     HF__WARDEN_WAIT,
+    HF__WARDEN_PORT,
+    HF__WARDEN_LEAVE,
     HF__WARDEN_END
 };
 
@@ -24,18 +27,39 @@ struct hf__warden_order {
     size_t argv_length;
 };
 
+/* A process: its number, and when it was started. */
+struct hf__warden_life {
+    pid_t pid;
+    uint64_t birth; /* 0: there is none */
+};
+
 struct hf__warden {
     char folder[HF__SERVERS_PATH];
-    int fd; /* to the warden's process, from it to its owner */
+    int fd; /* between the owner and the warden's process; −1: no owner now */
+    /* In the warden's process: */
+    int listener;
     int lock;
-    pid_t owner;
-    uint64_t owner_birth;
-    pid_t server; /* in the warden: 0: none */
+    struct hf__warden_life owner;
+    struct hf__warden_life run; /* of tests; its servers end with it */
+    int64_t left_ms;            /* since when it has no owner */
+    pid_t server;               /* 0: none */
 };
+
+/* In the folder: where the owner comes to, and what is there while whoever
+ * wants one may have it. */
+#define HF__WARDEN_SOCKET "orders"
+#define HF__WARDEN_LEFT   "left"
 
 /* When a process was started, which with its number is its own; 0: it is
  * gone. */
 uint64_t hf__warden_birth(pid_t);
+bool hf__warden_lives(const struct hf__warden_life *);
+/* nursery.c: the run of tests that this program is part of. */
+struct hf__warden_life hf__warden_run(void);
+/* Begins a warden's process there. False: there is no nursery. */
+bool hf__warden_bear(const struct hf__warden *);
+/* Nothing of who forked us but those two descriptors. */
+void hf__warden_forget_all(int fd, int other);
 /* The warden's process, from its beginning to its end. */
 _Noreturn void hf__warden_keep(struct hf__warden *);
 

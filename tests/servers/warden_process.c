@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The process of a warden, in a session of its own. It is the server's parent,
- * so a signal never hits another process that got its number; it watches the
- * process that asked for it, and when that is gone, it kills the server and
- * removes the folder. Should it be killed itself, the kernel kills the server.
+ * so a signal never hits another process that got its number; it watches its
+ * owner, and when that is gone, it kills the server and removes the folder.
+ * What an owner has left waits for the next, for a while, and while the run of
+ * tests lasts. Should it be killed itself, the kernel kills the server.
  * What server it is, the fixtures know.
  */
 #include "tests/lib/runner.h"
@@ -21,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LOOKS_MS = 50 };
+enum { LOOKS_MS = 50, LASTS_MS = 60000 };
 
 uint64_t hf__warden_birth(pid_t pid)
 {
@@ -46,19 +47,24 @@ uint64_t hf__warden_birth(pid_t pid)
     return birth;
 }
 
-static void close_unless_needed(int fd, void *warden)
+bool hf__warden_lives(const struct hf__warden_life *life)
 {
-    const struct hf__warden *w = warden;
+    return life->birth && hf__warden_birth(life->pid) == life->birth;
+}
 
-    if (fd != w->fd && fd != w->lock) {
+static void close_unless_needed(int fd, void *needed)
+{
+    const int *fds = needed;
+
+    if (fd != fds[0] && fd != fds[1]) {
         close(fd);
     }
 }
 
-/* Nothing of the owner but what a warden needs: no descriptors of a test, no
- * terminal, no blocked signals. */
-static void become_warden(struct hf__warden *w)
+/* No descriptors of a test, no terminal, no blocked signals. */
+void hf__warden_forget_all(int fd, int other)
 {
+    int needed[2] = {fd, other};
     sigset_t none;
 
     setsid();
@@ -68,7 +74,7 @@ static void become_warden(struct hf__warden *w)
     }
     signal(SIGPIPE, SIG_IGN);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    hf__test_each_number("/proc/self/fd", close_unless_needed, w);
+    hf__test_each_number("/proc/self/fd", close_unless_needed, needed);
     for (int i = 0; i < 3; i++) {
         /* The first three are free now, unless the owner had closed them. */
         if (fcntl(i, F_GETFD) < 0) {
@@ -117,7 +123,8 @@ static int64_t start_server(struct hf__warden *w,
 
 static bool has_owner(const struct hf__warden *w)
 {
-    return hf__warden_birth(w->owner) == w->owner_birth;
+    return hf__warden_lives(&w->owner) &&
+           (!w->run.birth || hf__warden_lives(&w->run));
 }
 
 /* 1: it has ended, 0: it runs still. */
@@ -166,6 +173,11 @@ static int64_t obey(struct hf__warden *w, struct hf__warden_order *order)
         return signal_server(w, (int)order->value);
     case HF__WARDEN_WAIT:
         return await_server(w, order->value);
+    case HF__WARDEN_PORT:
+        return hf__servers_take_port();
+    case HF__WARDEN_LEAVE:
+        w->left_ms = hf__test_now_ms();
+        break;
     case HF__WARDEN_END:
         break;
     }
@@ -181,26 +193,79 @@ static void clean_up(struct hf__warden *w)
     hf__test_remove_tree(w->folder);
 }
 
-/* Its end of the socket does not tell that the owner is gone while a forked
- * child of the owner lives; a descriptor of the owner would, but memcheck does
- * not know that call. */
-void hf__warden_keep(struct hf__warden *w)
+/* ---- its owners */
+
+static bool has_come(int fd)
+{
+    return poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, LOOKS_MS) > 0;
+}
+
+static void welcome(struct hf__warden *w)
+{
+    struct ucred who;
+    socklen_t size = sizeof who;
+
+    w->fd = accept4(w->listener, NULL, NULL, SOCK_CLOEXEC);
+    if (w->fd >= 0 &&
+        getsockopt(w->fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0) {
+        w->owner = (struct hf__warden_life){who.pid, hf__warden_birth(who.pid)};
+    }
+}
+
+/* Who takes the sign away has it. Of several that go together one has the sign,
+ * and the others last for longer than it does. */
+static bool is_forgotten(const struct hf__warden *w)
+{
+    char sign[HF__SERVERS_PATH + 8];
+    int64_t ms = hf__test_now_ms() - w->left_ms;
+
+    snprintf(sign, sizeof sign, "%s/" HF__WARDEN_LEFT, w->folder);
+    return !hf__warden_lives(&w->run) || ms > 2 * LASTS_MS ||
+           (ms > LASTS_MS && unlink(sign) == 0);
+}
+
+/* False: it is over. Its end of the connection does not tell that the owner is
+ * gone while a forked child of the owner lives; a descriptor of the owner
+ * would, but memcheck does not know that call. */
+static bool serve(struct hf__warden *w)
 {
     static struct hf__warden_order order;
-    struct pollfd event = {.fd = w->fd, .events = POLLIN};
+    int64_t answer;
+
+    if (!has_owner(w)) {
+        return false;
+    }
+    if (!has_come(w->fd)) {
+        return true;
+    }
+    if (recv(w->fd, &order, sizeof order, MSG_DONTWAIT) <= 0 ||
+        order.op == HF__WARDEN_END) {
+        return false;
+    }
+    answer = obey(w, &order);
+    send(w->fd, &answer, sizeof answer, MSG_NOSIGNAL);
+    if (order.op == HF__WARDEN_LEAVE) {
+        close(w->fd);
+        w->fd = -1;
+    }
+    return true;
+}
+
+static bool await_owner(struct hf__warden *w)
+{
+    if (has_come(w->listener)) {
+        welcome(w);
+    }
+    return w->fd >= 0 || !is_forgotten(w);
+}
+
+void hf__warden_keep(struct hf__warden *w)
+{
     int64_t answer = 0;
 
-    become_warden(w);
-    while (has_owner(w)) {
-        if (poll(&event, 1, LOOKS_MS) <= 0) {
-            continue;
-        }
-        if (recv(w->fd, &order, sizeof order, MSG_DONTWAIT) <= 0 ||
-            order.op == HF__WARDEN_END) {
-            break;
-        }
-        answer = obey(w, &order);
-        send(w->fd, &answer, sizeof answer, MSG_NOSIGNAL);
+    hf__warden_forget_all(w->listener, w->lock);
+    welcome(w);
+    while (w->fd < 0 ? await_owner(w) : serve(w)) {
     }
     clean_up(w);
     send(w->fd, &answer, sizeof answer, MSG_NOSIGNAL);

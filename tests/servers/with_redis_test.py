@@ -98,6 +98,10 @@ def hangs():
     beside.hang(env('PID'), env('FOLDER'))
 
 
+def dies():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 # The tests, besides those of beside.py.
 def test_options_go_to_the_server():
     assert run('options', '--after', before=['--maxclients=17', '--']).returncode == 0
@@ -124,10 +128,19 @@ def test_wrong_usage_is_told():
         assert beside.wrong_usage(*wrong), wrong
 
 
+# What runs the program is the same in each command.
+def test_a_program_that_is_killed_shows():
+    assert run('dies').returncode == 128 + signal.SIGKILL
+
+
+def test_a_signal_is_passed_on():
+    assert beside.ended_by(signal.SIGTERM) == 128 + signal.SIGTERM
+
+
 def test_nothing_is_left_when_it_is_killed():
     assert beside.ended_by(signal.SIGKILL, ['--group', '3'], 3) == -signal.SIGKILL
 
 
 if __name__ == '__main__':
     sys.exit(beside.main(globals(), (see, options, knocks, encrypted, restarts, restarts_empty,
-                                     several, hangs)))
+                                     several, dies, hangs)))

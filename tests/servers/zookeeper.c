@@ -61,23 +61,33 @@ static void set_lines(char lines[HF__ZOOKEEPER_EXTRA + 1][256],
     lines[i][0] = '\0';
 }
 
+struct hf__zookeeper hf__zookeeper_wish(const struct hf__zookeeper_opts *opts)
+{
+    static const struct hf__zookeeper_opts none;
+    struct hf__zookeeper s = {.number = 1};
+
+    opts = opts ? opts : &none;
+    set_lines(s.extra, opts->extra);
+    set_lines(s.java, opts->java);
+    s.on_disk = opts->on_disk;
+    s.is_for_speed = opts->is_for_speed;
+    s.is_fresh = opts->is_fresh || opts->is_divisible;
+    return s;
+}
+
 struct hf__zookeeper *hf__zookeeper_new(const struct hf__zookeeper_opts *opts)
 {
-    struct hf__zookeeper *s = calloc(1, sizeof *s);
+    struct hf__zookeeper *s = malloc(sizeof *s);
 
     if (!s) {
         hf__servers_fail("out of memory");
     }
-    s->warden = hf__warden_new("zookeeper", opts && opts->on_disk);
+    *s = hf__zookeeper_wish(opts);
+    s->warden = hf__warden_new("zookeeper", s->on_disk);
     snprintf(s->folder, sizeof s->folder, "%s", hf__warden_folder(s->warden));
-    set_lines(s->extra, opts ? opts->extra : NULL);
-    set_lines(s->java, opts ? opts->java : NULL);
-    s->on_disk = opts && opts->on_disk;
-    s->is_for_speed = opts && opts->is_for_speed;
-    s->number = 1;
-    s->port = hf__servers_take_port();
-    s->quorum_port = hf__servers_take_port();
-    s->election_port = hf__servers_take_port();
+    s->port = hf__warden_take_port(s->warden);
+    s->quorum_port = hf__warden_take_port(s->warden);
+    s->election_port = hf__warden_take_port(s->warden);
     return s;
 }
 
@@ -119,9 +129,11 @@ struct hf__zookeeper *hf__zookeeper_start(const struct hf__zookeeper_opts *opts)
     struct hf__zookeeper *s;
 
     hf__zookeeper_need();
-    hf__zookeeper_prepare();
-    s = hf__zookeeper_new(opts);
-    hf__zookeeper_restart(s, NULL);
+    if (!hf__zookeeper_take(opts, 1, &s)) {
+        hf__zookeeper_prepare();
+        s = hf__zookeeper_new(opts);
+        hf__zookeeper_restart(s, NULL);
+    }
     return s;
 }
 
@@ -180,8 +192,7 @@ bool hf__zookeeper_has_ended(struct hf__zookeeper *s)
 void hf__zookeeper_free(struct hf__zookeeper *s)
 {
     if (s) {
-        hf__warden_free(s->warden);
-        free(s);
+        hf__zookeeper_give(1, &s);
     }
 }
 

@@ -3,7 +3,9 @@
  * A private ZooKeeper for tests, alone or an ensemble: folders and ports of
  * its own, ticks of 100 ms, so that a session may be as short as 200 ms, and
  * an administrator whom no ACL of a test keeps out. What can't be done fails
- * the test. A server and its folder never outlive the process that started it.
+ * the test. In a run of tests one that is done with goes to the next who wants
+ * such a one, and has no session and no node then; else a server and its folder
+ * never outlive the process that started it.
  *
  *     struct hf__zookeeper *s = hf__zookeeper_start(NULL);
  *
@@ -31,6 +33,7 @@ struct hf__zookeeper_opts {
     bool is_for_speed; /* for a bench: more memory, and code that is compiled
                         * well, which takes longer to be quick */
     bool is_divisible; /* the members of an ensemble, from each other */
+    bool is_fresh;     /* nobody had it before, and nobody has it after */
 };
 
 enum { HF__ZOOKEEPER_URL = 320, HF__ZOOKEEPER_TICK_MS = 100 };
@@ -42,7 +45,8 @@ void hf__zookeeper_need(void);
 /* Starts one and waits until it serves. Without opts: all of them unset.
  * Calls hf__zookeeper_need(). Not to be called beside threads of the test. */
 struct hf__zookeeper *hf__zookeeper_start(const struct hf__zookeeper_opts *);
-/* Kills it, if it runs, and removes its folder. NULL is fine. */
+/* Leaves it to others, if it serves still and there may be any; else kills it,
+ * if it runs, and removes its folder. NULL is fine. */
 void hf__zookeeper_free(struct hf__zookeeper *);
 
 /* For the process that started it: */

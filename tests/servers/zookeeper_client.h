@@ -74,8 +74,8 @@ void hf__zookeeper_set_acl(const struct hf__zookeeper *, const char *path,
                            const char *entry);
 
 /* The number that the next sequential node beneath gets, all others before it
- * being used up. The server is stopped and started twice, by who started it; it
- * is no member of an ensemble. */
+ * being used up. The server is stopped and started, by who started it; it is no
+ * member of an ensemble. */
 void hf__zookeeper_set_sequence(struct hf__zookeeper *, const char *path,
                                 int32_t next);
 

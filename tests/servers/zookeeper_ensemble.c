@@ -105,12 +105,15 @@ hf__zookeeper_ensemble_start(int n, const struct hf__zookeeper_opts *opts)
     struct hf__zookeeper_ensemble *e = calloc(1, sizeof *e);
 
     hf__zookeeper_need();
-    hf__zookeeper_prepare();
     if (!e || n < 0 || n == 1 || n > HF__ZOOKEEPER_MEMBERS) {
         hf__servers_fail("an ensemble of %d can't be made", n);
     }
     e->n = n ? n : HF__ZOOKEEPER_ENSEMBLE;
     e->is_divisible = opts && opts->is_divisible;
+    if (hf__zookeeper_take(opts, e->n, e->members)) {
+        return e;
+    }
+    hf__zookeeper_prepare();
     for (int i = 0; i < e->n; i++) {
         e->members[i] = hf__zookeeper_new(opts);
     }
@@ -126,13 +129,13 @@ hf__zookeeper_ensemble_start(int n, const struct hf__zookeeper_opts *opts)
 
 void hf__zookeeper_ensemble_free(struct hf__zookeeper_ensemble *e)
 {
-    for (int i = 0; e && i < e->n; i++) {
-        for (int k = 0; k < e->n; k++) {
-            hf__proxy_free(e->between[i][k]);
+    if (e) {
+        for (int i = 0; i < e->n * e->n; i++) {
+            hf__proxy_free(e->between[i / e->n][i % e->n]);
         }
-        hf__zookeeper_free(e->members[i]);
+        hf__zookeeper_give(e->n, e->members);
+        free(e);
     }
-    free(e);
 }
 
 int hf__zookeeper_ensemble_size(const struct hf__zookeeper_ensemble *e)

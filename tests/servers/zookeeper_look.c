@@ -139,14 +139,11 @@ static char *read_names(struct hf__jute *j, int *ret_n)
         hf__servers_fail("out of memory");
     }
     for (int i = 0; i < *ret_n; i++) {
-        char name[NAME];
-        size_t length = (size_t)hf__jute_get_text(j, name, sizeof name);
-
-        if (length >= NAME || used + length >= NAMES_BYTES) {
+        used +=
+            (size_t)hf__jute_get_text(j, names + used, NAMES_BYTES - used) + 1;
+        if (used >= NAMES_BYTES) {
             hf__servers_fail("too long a list of names");
         }
-        memcpy(names + used, name, length + 1);
-        used += length + 1;
     }
     return names;
 }
@@ -184,19 +181,27 @@ static void write_lines(const char **names, int n)
     }
 }
 
-int hf__zookeeper_children(struct hf__zookeeper_client *c, const char *path,
-                           const char **ret_names)
+static int ask_children(struct hf__zookeeper_client *c, const char *path,
+                        char **ret_names, int *ret_n)
 {
-    char *names;
-    const char **sorted;
     int r;
-    int n;
 
     hf__wire_ask(c, HF__WIRE_CHILDREN);
     hf__jute_put_text(&c->message, path);
     hf__jute_put_flag(&c->message, false);
     r = hf__wire_call(c);
-    names = read_names(&c->message, &n);
+    *ret_names = read_names(&c->message, ret_n);
+    return r;
+}
+
+int hf__zookeeper_children(struct hf__zookeeper_client *c, const char *path,
+                           const char **ret_names)
+{
+    char *names;
+    const char **sorted;
+    int n;
+    int r = ask_children(c, path, &names, &n);
+
     sorted = sort_names(names, n);
     write_lines(sorted, n);
     free(sorted);
@@ -217,22 +222,21 @@ const char *hf__zookeeper_list(const struct hf__zookeeper *s, const char *path)
 
 static int remove_tree(struct hf__zookeeper_client *c, const char *path)
 {
-    char inner[2 * NAME];
+    char *inner;
     char *names;
-    char *rest;
-    char *name;
-    const char *found;
+    int n;
     int r = hf__zookeeper_delete(c, path);
 
     if (r != HF__ZOOKEEPER_NOT_EMPTY) {
         return r;
     }
-    hf__zookeeper_children(c, path, &found);
-    names = strdup(found);
-    rest = names;
-    while ((name = strsep(&rest, "\n"))) {
-        snprintf(inner, sizeof inner, "%s/%s", path, name);
+    ask_children(c, path, &names, &n);
+    for (const char *name = names; n-- > 0; name += strlen(name) + 1) {
+        if (asprintf(&inner, "%s/%s", path, name) < 0) {
+            hf__servers_fail("out of memory");
+        }
         remove_tree(c, inner);
+        free(inner);
     }
     free(names);
     return hf__zookeeper_delete(c, path);

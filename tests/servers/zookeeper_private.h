@@ -22,6 +22,7 @@ struct hf__zookeeper {
     int number;         /* among them, from 1 */
     bool on_disk;
     bool is_for_speed;
+    bool is_fresh;
     bool is_paused; /* by who started it */
     int port;
     int quorum_port; /* of those who lead or follow */
@@ -29,7 +30,9 @@ struct hf__zookeeper {
     pid_t pid;
 };
 
-/* zookeeper.c: a folder and ports, but no process yet. */
+/* zookeeper.c: what the options say; then a folder and ports besides, but no
+ * process yet. */
+struct hf__zookeeper hf__zookeeper_wish(const struct hf__zookeeper_opts *);
 struct hf__zookeeper *hf__zookeeper_new(const struct hf__zookeeper_opts *);
 /* Until it serves. False: it ended instead. */
 bool hf__zookeeper_wait(struct hf__zookeeper *);
@@ -37,6 +40,13 @@ bool hf__zookeeper_wait(struct hf__zookeeper *);
 /* zookeeper_session.c: "standalone", "leader", "follower"; "": it does not
  * serve, or not at once. */
 const char *hf__zookeeper_mode(const struct hf__zookeeper *);
+
+/* zookeeper_pool.c: so many that are one store, or one alone, as somebody has
+ * left them and with nothing in them. False: there are none. */
+bool hf__zookeeper_take(const struct hf__zookeeper_opts *, int n,
+                        struct hf__zookeeper **members);
+/* Leaves them to others, or ends them. */
+void hf__zookeeper_give(int n, struct hf__zookeeper **members);
 
 /* zookeeper_folder.c: what a server finds, and how it is called. */
 enum { HF__ZOOKEEPER_ARGS = 40 };

@@ -30,6 +30,7 @@ static struct hf__zookeeper_client *dial(const struct hf__zookeeper *s,
 
 TEST_WITHIN(120, a_server_starts_serves_and_leaves_nothing)
 {
+    const struct hf__zookeeper_opts fresh = {.is_fresh = true};
     struct hf__zookeeper *s;
     int64_t start;
     int64_t took;
@@ -38,9 +39,8 @@ TEST_WITHIN(120, a_server_starts_serves_and_leaves_nothing)
     char wanted[HF__ZOOKEEPER_URL];
     pid_t pid;
 
-    hf__zookeeper_free(hf__zookeeper_start(NULL)); /* the archive is made */
     start = hf__test_now_ms();
-    s = hf__zookeeper_start(NULL);
+    s = hf__zookeeper_start(&fresh);
     took = hf__test_now_ms() - start;
     pid = hf__zookeeper_pid(s);
     printf("%lld ms\n", (long long)took);
@@ -60,7 +60,6 @@ TEST_WITHIN(120, a_server_starts_serves_and_leaves_nothing)
     printf("ended in %lld ms\n", (long long)(hf__test_now_ms() - start));
     EXPECT(access(folder, F_OK) < 0);
     EXPECT(kill(pid, 0) < 0);
-    EXPECT_SOON(took, hf__servers_patience(5000));
 }
 
 /* A number below zero comes only within a pipeline. To who asks one by one this
@@ -98,54 +97,68 @@ TEST_WITHIN(120, a_sequence_is_worn_out)
     hf__zookeeper_free(s);
 }
 
-static void restart(const struct hf__zookeeper_opts *opts,
-                    void (*end)(struct hf__zookeeper *))
+/* What was written outlives the server, and so do sessions and their nodes. */
+TEST_WITHIN(120, what_was_killed_or_stopped_starts_again_with_its_data)
 {
     static const char *const lines[] = {"minSessionTimeout=700",
                                         "maxClientCnxns=2", NULL};
-    struct hf__zookeeper *s = hf__zookeeper_start(opts);
+    const struct hf__zookeeper_opts on_disk = {.on_disk = true};
+    struct hf__zookeeper *s = hf__zookeeper_start(&on_disk);
+    struct hf__zookeeper_client *c = dial(s, SESSION_MS);
     int port = hf__zookeeper_port(s);
     pid_t pid = hf__zookeeper_pid(s);
 
     hf__zookeeper_put(s, "/k", "found");
+    EXPECT_IS(hf__zookeeper_create(c, "/e", "", HF__ZOOKEEPER_EPHEMERAL, NULL),
+              0);
     EXPECT(!hf__zookeeper_has_ended(s));
-    end(s);
+    hf__zookeeper_kill(s);
     EXPECT(hf__zookeeper_has_ended(s));
     EXPECT(!hf__zookeeper_dial(port, SESSION_MS));
     EXPECT_TEXT(hf__zookeeper_word(s, "ruok"), "");
     hf__zookeeper_restart(s, lines);
     EXPECT_NOT(hf__zookeeper_pid(s), pid);
     EXPECT_IS(hf__zookeeper_port(s), port);
-    EXPECT_TEXT(hf__zookeeper_data(s, "/k"), "found");
     EXPECT_TEXT(hf__zookeeper_value(s, "minSessionTimeout", "conf"), "700");
     EXPECT_TEXT(hf__zookeeper_value(s, "maxClientCnxns", "conf"), "2");
-    hf__zookeeper_free(s);
-}
-
-TEST_WITHIN(120, what_was_stopped_or_killed_starts_again_with_its_data)
-{
-    const struct hf__zookeeper_opts on_disk = {.on_disk = true};
-
-    restart(NULL, hf__zookeeper_stop);
-    restart(&on_disk, hf__zookeeper_kill);
-}
-
-/* A session outlives the server, and so do its nodes. */
-TEST_WITHIN(120, sessions_survive_a_restart)
-{
-    struct hf__zookeeper *s = hf__zookeeper_start(NULL);
-    struct hf__zookeeper_client *c = dial(s, SESSION_MS);
-
-    EXPECT_IS(hf__zookeeper_create(c, "/e", "", HF__ZOOKEEPER_EPHEMERAL, NULL),
-              0);
-    hf__zookeeper_kill(s);
-    hf__zookeeper_restart(s, NULL);
     EXPECT_IS(hf__zookeeper_ping(c), HF__ZOOKEEPER_LOST);
     EXPECT_IS(hf__zookeeper_count(s, "/e"), 0);
     EXPECT_IS(hf__zookeeper_sessions(s), 1);
     EXPECT(hf__zookeeper_expire(s, hf__zookeeper_session(c)));
     EXPECT_IS(hf__zookeeper_count(s, "/e"), -1);
+    hf__zookeeper_stop(s);
+    EXPECT(hf__zookeeper_has_ended(s));
+    hf__zookeeper_restart(s, NULL);
+    EXPECT_TEXT(hf__zookeeper_data(s, "/k"), "found");
+    EXPECT_TEXT(hf__zookeeper_value(s, "minSessionTimeout", "conf"), "700");
     hf__zookeeper_drop(c);
+    hf__zookeeper_free(s);
+}
+
+/* Others want none like this. */
+TEST_WITHIN(120, who_takes_what_was_left_finds_nothing_in_it)
+{
+    static const char *const lines[] = {"maxSessionTimeout=54321", NULL};
+    const struct hf__zookeeper_opts opts = {.extra = lines};
+    struct hf__zookeeper *s = hf__zookeeper_start(&opts);
+    struct hf__zookeeper_client *c = dial(s, SESSION_MS);
+    pid_t pid = hf__zookeeper_pid(s);
+
+    hf__zookeeper_put(s, "/a/b", "");
+    EXPECT_IS(
+        hf__zookeeper_create(c, "/a/e", "", HF__ZOOKEEPER_EPHEMERAL, NULL), 0);
+    hf__zookeeper_set_acl(s, "/a", "digest:nobody:x:r");
+    hf__zookeeper_set_acl(s, "/", "world:anyone:r");
+    hf__zookeeper_drop(c);
+    hf__zookeeper_pause(s);
+    hf__zookeeper_free(s);
+    s = hf__zookeeper_start(&opts);
+    EXPECT_IS(hf__zookeeper_pid(s) == pid, hf__warden_has_run());
+    EXPECT_IS(hf__zookeeper_sessions(s), 0);
+    EXPECT_TEXT(hf__zookeeper_list(s, "/"), "zookeeper");
+    EXPECT_TEXT(hf__zookeeper_acl(s, "/"), "world:anyone:rwcda");
+    EXPECT_TEXT(hf__zookeeper_value(s, "maxSessionTimeout", "conf"), "54321");
+    hf__zookeeper_kill(s);
     hf__zookeeper_free(s);
 }
 

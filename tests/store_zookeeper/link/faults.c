@@ -295,7 +295,7 @@ TEST_WITHIN(60, who_is_refused_is_told_so)
 {
     static const char *const java[] = {
         "-Dzookeeper.DigestAuthenticationProvider.enabled=false", NULL};
-    struct hf__zookeeper_opts opts = {.java = java};
+    struct hf__zookeeper_opts opts = {.java = java, .is_fresh = true};
     AUTO_SERVER *server = hf__zookeeper_start(&opts);
     SIDE(s);
     struct hf__zk_target target = {.hosts = hosts_of(server),
