@@ -41,9 +41,8 @@ struct hf__url hf__store_kind(const char *store, const char *scheme)
         if (strcmp(hf__store_plain(store), known[i].store) == 0) {
             url.options = known[i].options;
             url.n_options = known[i].n;
-            if (getenv("HOLDFAST_TEST_SLOW")) {
-                url.options[0].value = "15000ms";
-            }
+            url.options[0].value =
+                getenv("HOLDFAST_TEST_SLOW") ? "15000ms" : "3000ms";
         }
     }
     return url;
