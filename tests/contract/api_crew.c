@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CREW = 4, KILLS = 6, PAIR = 2, HANDS = 4 };
+enum { CREW = 4, KILLS = 6, PAIR = 2, HANDS = 4, TURNS = 1000 };
 
 static struct board {
     atomic_int counter;    /* incremented inside, unprotected */
@@ -157,9 +157,23 @@ static void work_in_threads(int number)
     }
 }
 
+/* All count from when both are there. */
+static void await_both(void)
+{
+    int64_t start = hf__test_now_ms();
+
+    while (!atomic_load(&board->done[0]) || !atomic_load(&board->done[1])) {
+        EXPECT_LESS(since(start), patience(10000));
+        hf__test_pause_ms(1);
+    }
+    atomic_store(&board->done[0], 0);
+    atomic_store(&board->done[1], 0);
+}
+
 TEST_IF(store_is_shared(),
         a_process_that_hands_over_within_does_not_starve_another)
 {
+    int64_t start;
     pid_t crew[PAIR];
     int total;
 
@@ -167,7 +181,11 @@ TEST_IF(store_is_shared(),
     for (int i = 0; i < PAIR; i++) {
         crew[i] = start_crew(work_in_threads, i);
     }
-    hf__test_pause_ms(patience(2000));
+    await_both();
+    start = hf__test_now_ms();
+    while (sum_done() < TURNS && since(start) < patience(2000)) {
+        hf__test_pause_ms(5);
+    }
     atomic_store(&board->is_over, true);
     for (int i = 0; i < PAIR; i++) {
         end_crew(crew[i]);

@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { NAMES = 6, CREW = 8, HANDS = 6, WORK_S = 4 };
+enum { NAMES = 6, CREW = 8, HANDS = 6, WORK_S = 1, LEAST = 4 };
 
 static const char *const all[NAMES] = {"n1", "n2", "n3", "n4", "n5", "n6"};
 
@@ -128,7 +128,7 @@ static int64_t work_ms(void)
     return (text ? strtol(text, NULL, 10) : WORK_S) * 1000;
 }
 
-static void let_crew_work(pid_t *crew, bool is_killing, int least)
+static void let_crew_work(pid_t *crew, bool is_killing)
 {
     unsigned seed = (unsigned)hf__test_seed();
     int64_t start = hf__test_now_ms();
@@ -144,7 +144,7 @@ static void let_crew_work(pid_t *crew, bool is_killing, int least)
     }
     /* Who was killed leaves its names to their leases: on a slow machine that
      * is most of the time. */
-    while (!have_got_on(CREW, least) && since(start) < patience(30000)) {
+    while (!have_got_on(CREW, LEAST) && since(start) < patience(30000)) {
         hf__test_pause_ms(20);
     }
     atomic_store(&board->is_over, true);
@@ -155,15 +155,14 @@ static void let_crew_work(pid_t *crew, bool is_killing, int least)
 
 static void run_crew(bool is_killing)
 {
-    int least = (int)(work_ms() / 1000);
     pid_t crew[CREW];
 
     board = shared_page(sizeof *board);
     for (int i = 0; i < CREW; i++) {
         crew[i] = start_crew(work_on, i);
     }
-    let_crew_work(crew, is_killing, least);
-    expect_progress(CREW, least);
+    let_crew_work(crew, is_killing);
+    expect_progress(CREW, LEAST);
 }
 
 TEST_WITHIN_IF(180, store_is_shared(),
