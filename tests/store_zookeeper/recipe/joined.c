@@ -187,7 +187,7 @@ TEST_WITHIN(120, a_batch_whose_connection_is_lost_leaves_nothing)
         {.what = HF__REPLY, .where = HF__BEFORE, .action = HF__RESET},
     };
     AUTO_PROXY *proxy = proxy_to_store();
-    PARTY_AT(alice, proxy, "session_timeout=20s");
+    PARTY_AT(alice, proxy, "session_timeout=6s");
     struct request rq[NAMES];
 
     all_of(&alice, rq, HF__OP_ACQUIRE);
