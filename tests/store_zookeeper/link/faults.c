@@ -103,9 +103,9 @@ static void ask_on(void *arg)
 {
     struct asking *asking = arg;
     struct side *s = &asking->sides[atomic_fetch_add(&asking->next, 1)];
-    bool is_met = false;
 
-    while (!atomic_load(&asking->is_over)) {
+    for (bool is_met = false; !atomic_load(&asking->is_over);
+         hf__test_pause_ms(10)) {
         is_met = (is_met || meet(s, asking->server, 1) == HF_OK) &&
                  ask_all(asking, s);
     }
