@@ -58,18 +58,6 @@ static void on_zookeeper(char *place, size_t size)
     snprintf(place, size, "%s", strchr(url, ':') + 1);
 }
 
-/* A server takes empty containers away by itself, each minute; one of the
- * tests, each second. What a store cleans up is counted here, which it can't be
- * if the server comes first: this one does not. */
-static void share_zookeeper(void)
-{
-    static const char *const java[] = {
-        "-Dznode.container.checkIntervalMs=3600000", NULL};
-    const struct hf__zookeeper_opts opts = {.java = java};
-
-    hf__zookeeper_share_with(&opts);
-}
-
 static const struct row {
     const char *store;
     void (*write_place)(char *place, size_t size); /* NULL: it has none */
@@ -83,8 +71,8 @@ static const struct row {
     {"mariadb", on_mariadb, hf__mariadb_share},
     {"redis", on_redis, hf__redis_share},
     {"redlock", on_five_redis, hf__redis_share_group},
-    {"zookeeper", on_zookeeper, share_zookeeper},
-    {"zookeeper:simple", on_zookeeper, share_zookeeper},
+    {"zookeeper", on_zookeeper, hf__zookeeper_share},
+    {"zookeeper:simple", on_zookeeper, hf__zookeeper_share},
 };
 
 static const struct row *find(const char *store)

@@ -17,13 +17,11 @@ PATIENCE_S = 100
 # Each command has servers of its own, of which nothing is left.
 os.environ.pop('HOLDFAST_TEST_POOL', None)
 
-
 def until(condition):
     end = time.monotonic() + PATIENCE_S
     while not condition() and time.monotonic() < end:
         time.sleep(0.01)
     return bool(condition())
-
 
 def runs(pid):
     try:
@@ -31,37 +29,31 @@ def runs(pid):
     except OSError:
         return False
 
-
 def obeys(number):
     """What the program's parent is told."""
     os.kill(os.getppid(), number)
-
 
 # What each program beside the servers may do.
 def hang(pids, folders):
     print(pids, folders, os.getpid(), sep='\n', flush=True)
     signal.pause()
 
-
 def command(*what, before=()):
     script = sys.argv[0]
     return [sys.argv[1], *before, sys.executable, script, '--beside', sys.argv[1], *what]
 
-
 def run(*what, before=()):
     return subprocess.run(command(*what, before=before), check=False, stdout=subprocess.PIPE,
                           text=True, timeout=PATIENCE_S)
-
 
 def wrong_usage(*options):
     """Is it told?"""
     done = subprocess.run([sys.argv[1], *options], check=False, stderr=subprocess.PIPE)
     return done.returncode == 2 and done.stderr.startswith(b'usage')
 
-
-def ended_by(number, before=(), servers=1):
+def ended_by(number, before=(), servers=1, *what):
     """The exit code, when all that was left by a signal is gone."""
-    with subprocess.Popen(command('hangs', before=before), stdout=subprocess.PIPE,
+    with subprocess.Popen(command(*(what or ['hangs']), before=before), stdout=subprocess.PIPE,
                           text=True) as child:
         pids = child.stdout.readline().split()
         folders = child.stdout.readline().split()
@@ -75,7 +67,6 @@ def ended_by(number, before=(), servers=1):
     assert until(lambda: not any(pathlib.Path(folder).exists() for folder in folders))
     return code
 
-
 # A test that is the same for each command.
 def test_the_program_finds_a_server_and_its_code_comes_through():
     done = run('see')
@@ -83,7 +74,6 @@ def test_the_program_finds_a_server_and_its_code_comes_through():
     pid, folder = done.stdout.split()
     assert not runs(pid)
     assert not pathlib.Path(folder).exists()
-
 
 def run_tests(names):
     failed = 0
@@ -97,7 +87,6 @@ def run_tests(names):
             print(f'not ok {number} - {name[5:]}\n# {why!r}', flush=True)
     print(f'1..{len(tests)}')
     return 1 if failed else 0
-
 
 def main(names, beside):
     if sys.argv[1:2] == ['--beside']:

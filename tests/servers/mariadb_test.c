@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Does the fixture do what mariadb.h says: a server that answers, an ordinary
- * user, data that survive or don't, and nothing left when its owner is killed?
+ * user, and nothing left when its warden is killed? That it is started again,
+ * with_mariadb_test.py sees.
  */
 #include "tests/lib/test.h"
 #include "tests/servers/mariadb.h"
-#include "tests/servers/owner.h"
 #include "tests/servers/servers.h"
 
 #include <mysql.h>
@@ -41,23 +41,6 @@ static unsigned query(MYSQL *db, const char *sql)
     return mysql_errno(db);
 }
 
-static long rss_kb(pid_t pid)
-{
-    char path[64];
-    char line[256];
-    long kb = 0;
-    FILE *f;
-
-    snprintf(path, sizeof path, "/proc/%d/status", pid);
-    f = fopen(path, "re");
-    EXPECT(f);
-    while (fgets(line, sizeof line, f)) {
-        sscanf(line, "VmRSS: %ld", &kb);
-    }
-    fclose(f);
-    return kb;
-}
-
 TEST_WITHIN(60, a_server_starts_answers_and_leaves_nothing)
 {
     int64_t start;
@@ -68,8 +51,7 @@ TEST_WITHIN(60, a_server_starts_answers_and_leaves_nothing)
     hf__mariadb_free(hf__mariadb_start(NULL)); /* with the template */
     start = hf__test_now_ms();
     m = hf__mariadb_start(NULL);
-    printf("%lld ms, %ld kB\n", (long long)(hf__test_now_ms() - start),
-           rss_kb(hf__mariadb_pid(m)));
+    printf("%lld ms\n", (long long)(hf__test_now_ms() - start));
     EXPECT_TEXT(hf__mariadb_value(m, "SELECT %d + %d", 2, 3), "5");
     EXPECT_TEXT(hf__mariadb_value(m, "SELECT NULL"), "");
     EXPECT_HAS(hf__mariadb_value(m, "SELECT @@tmpdir"), hf__mariadb_folder(m));
@@ -125,82 +107,6 @@ TEST_WITHIN(60, the_administrator_comes_by_the_socket_only)
     hf__mariadb_free(m);
 }
 
-static void survives(void (*end)(struct hf__mariadb *))
-{
-    struct hf__mariadb *m = hf__mariadb_start(NULL);
-    int port = hf__mariadb_port(m);
-    pid_t pid = hf__mariadb_pid(m);
-    char name[HF__MARIADB_NAME];
-    MYSQL *db;
-
-    hf__mariadb_database(m, name);
-    hf__mariadb_sql(m, "CREATE TABLE %s.t (a INT) ENGINE=InnoDB", name);
-    hf__mariadb_sql(m, "INSERT INTO %s.t VALUES (7)", name);
-    EXPECT(!hf__mariadb_has_ended(m));
-    end(m);
-    EXPECT(hf__mariadb_has_ended(m));
-    EXPECT(!connect_user(m, name));
-    hf__mariadb_restart(m, NULL);
-    EXPECT_NOT(hf__mariadb_pid(m), pid);
-    EXPECT_IS(hf__mariadb_port(m), port);
-    db = connect_user(m, name);
-    EXPECT(db);
-    mysql_close(db);
-    EXPECT_TEXT(hf__mariadb_value(m, "SELECT a FROM %s.t", name), "7");
-    hf__mariadb_free(m);
-}
-
-TEST_WITHIN(60, what_was_stopped_starts_again_with_its_data)
-{
-    survives(hf__mariadb_stop);
-}
-
-TEST_WITHIN(60, what_was_killed_starts_again_with_its_data)
-{
-    survives(hf__mariadb_kill);
-}
-
-TEST_WITHIN(60, options_are_given_and_changed)
-{
-    static const char *const first[] = {"--max-connections=11", "--log-bin",
-                                        NULL};
-    static const char *const second[] = {"--read-only", NULL};
-    const struct hf__mariadb_opts opts = {.extra = first, .on_disk = true};
-    struct hf__mariadb *m = hf__mariadb_start(&opts);
-
-    EXPECT(strncmp(hf__mariadb_folder(m), "/dev/shm/", 9) != 0);
-    EXPECT_TEXT(hf__mariadb_value(m, "SELECT @@max_connections"), "11");
-    EXPECT_TEXT(hf__mariadb_value(m, "SELECT @@log_bin"), "1");
-    EXPECT_TEXT(hf__mariadb_value(m, "SELECT @@innodb_flush_log_at_trx_commit"),
-                "1");
-    hf__mariadb_stop(m);
-    hf__mariadb_restart(m, second);
-    EXPECT_TEXT(hf__mariadb_value(m, "SELECT @@read_only"), "1");
-    EXPECT_TEXT(hf__mariadb_value(m, "SELECT @@log_bin"), "0");
-    hf__mariadb_free(m);
-}
-
-TEST_WITHIN(60, a_paused_server_is_silent_until_it_is_resumed)
-{
-    struct hf__mariadb *m = hf__mariadb_start(NULL);
-    unsigned second = 1;
-    MYSQL *db = connect_user(m, NULL);
-
-    EXPECT(db);
-    mysql_close(db);
-    db = mysql_init(NULL);
-    mysql_options(db, MYSQL_OPT_CONNECT_TIMEOUT, &second);
-    hf__mariadb_pause(m);
-    EXPECT(!mysql_real_connect(db, "127.0.0.1", HF__MARIADB_USER,
-                               HF__MARIADB_PASSWORD, NULL,
-                               (unsigned)hf__mariadb_port(m), NULL, 0));
-    mysql_close(db);
-    EXPECT(!hf__mariadb_has_ended(m));
-    hf__mariadb_resume(m);
-    EXPECT_TEXT(hf__mariadb_value(m, "SELECT 1"), "1");
-    hf__mariadb_free(m);
-}
-
 /* The system may have a MariaDB of its own, with a user of its own. */
 TEST_WITHIN(60, the_first_data_are_made_without_touching_the_system)
 {
@@ -221,21 +127,6 @@ TEST_WITHIN(60, the_first_data_are_made_without_touching_the_system)
     stat(path, &after);
     EXPECT_IS(before.st_ctim.tv_sec, after.st_ctim.tv_sec);
     EXPECT_IS(before.st_ctim.tv_nsec, after.st_ctim.tv_nsec);
-}
-
-static struct owned start_owned(void)
-{
-    struct hf__mariadb *m = hf__mariadb_start(NULL);
-    struct owned owned = {.server = hf__mariadb_pid(m)};
-
-    snprintf(owned.folder, sizeof owned.folder, "%s", hf__mariadb_folder(m));
-    return owned;
-}
-
-TEST_WITHIN(60, nothing_is_left_of_an_owner_that_is_killed)
-{
-    hf__mariadb_need();
-    owner_is_killed(start_owned);
 }
 
 /* The harness kills what a test past its limit leaves: the warden too. */

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Does the proxy count statements and replies as the client does, and cut
- * exactly where a rule says: what the server has done and what the client was
- * told must fit, for each place?
+ * Does the proxy count statements, replies and handshakes of MySQL as the
+ * client does? What it does where it cuts, proxy_redis_cut_test.c sees.
  */
 #include "tests/lib/test.h"
 #include "tests/servers/scene.h"
-#include "tests/servers/scene_cuts.h"
 
 #include <errmsg.h>
 #include <mysqld_error.h>
@@ -125,41 +123,6 @@ TEST(prepared_statements_are_counted)
     scene_end(&s);
 }
 
-/* ---- places */
-
-/* A rule for the second of three inserts: how many rows there are after it,
- * and which insert shows the client that it was cut off. */
-void scene_cut_second(enum hf__proxy_what what, enum hf__proxy_where where,
-                      enum hf__proxy_action action, int rows, int shown_by)
-{
-    struct scene s = scene_start();
-    MYSQL *db = scene_connect(&s, PATIENCE_S);
-    const struct hf__proxy_rule rule = {
-        .what = what, .where = where, .action = action, .n = 2, .bytes = 5};
-
-    hf__proxy_rule(s.proxy, &rule);
-    EXPECT_IS(hf__proxy_counts(s.proxy).hits, 0);
-    for (int i = 1; i < shown_by; i++) {
-        EXPECT_IS(scene_insert(db), 0);
-    }
-    EXPECT_NOT(scene_insert(db), 0);
-    printf("%s\n", mysql_error(db));
-    EXPECT(mysql_errno(db) == CR_SERVER_LOST ||
-           mysql_errno(db) == CR_SERVER_GONE_ERROR);
-    EXPECT_IS(hf__proxy_counts(s.proxy).hits, 1);
-    EXPECT_IS(hf__proxy_counts(s.proxy).open, 0);
-    EXPECT(scene_wait_rows(&s, rows));
-    mysql_close(db);
-    /* Once only. */
-    db = scene_connect(&s, PATIENCE_S);
-    EXPECT_IS(scene_insert(db), 0);
-    EXPECT_IS(scene_insert(db), 0);
-    EXPECT_IS(scene_insert(db), 0);
-    EXPECT_IS(scene_rows(&s), rows + 3);
-    mysql_close(db);
-    scene_end(&s);
-}
-
 /* However many bytes are asked for, one is kept back. */
 TEST(inside_a_reply_of_many_packets_is_never_all_of_it)
 {
@@ -180,8 +143,6 @@ TEST(inside_a_reply_of_many_packets_is_never_all_of_it)
     }
     scene_end(&s);
 }
-
-/* ---- which message */
 
 TEST(a_rule_may_be_about_a_text)
 {
@@ -250,47 +211,5 @@ TEST(a_handshake_is_cut_before_inside_or_after)
     mysql_close(db);
     EXPECT(!hf__proxy_wait_hits(s.proxy, 4, 1));
     EXPECT_IS(scene_rows(&s), 0);
-    scene_end(&s);
-}
-
-/* ---- silence */
-
-struct attempt {
-    MYSQL *db;
-    unsigned error;
-};
-
-static void try_insert(void *arg)
-{
-    struct attempt *attempt = arg;
-
-    attempt->error = scene_insert(attempt->db);
-}
-
-/* Silent at that place, then healed: the insert goes on as if nothing were. */
-void scene_silence(enum hf__proxy_what what, enum hf__proxy_where where,
-                   int rows_meanwhile)
-{
-    struct scene s = scene_start();
-    struct attempt attempt = {scene_connect(&s, PATIENCE_S), 99};
-    struct hf__test_thread *thread;
-
-    hf__proxy_rule(s.proxy, &(struct hf__proxy_rule){.what = what,
-                                                     .where = where,
-                                                     .action = HF__SILENCE,
-                                                     .bytes = 5});
-    thread = hf__test_start(try_insert, &attempt);
-    EXPECT(hf__proxy_wait_hits(s.proxy, 1, HIT_MS));
-    EXPECT(scene_wait_rows(&s, rows_meanwhile));
-    hf__test_pause_ms(100);
-    EXPECT_IS(scene_rows(&s), rows_meanwhile);
-    EXPECT_IS(hf__proxy_counts(s.proxy).open, 1);
-    EXPECT_IS(hf__proxy_counts(s.proxy).replies, 0);
-    hf__proxy_heal(s.proxy);
-    hf__test_join(thread);
-    EXPECT_IS(attempt.error, 0);
-    EXPECT_IS(scene_rows(&s), 1);
-    EXPECT_IS(scene_insert(attempt.db), 0);
-    mysql_close(attempt.db);
     scene_end(&s);
 }

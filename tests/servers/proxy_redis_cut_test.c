@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Does the proxy cut a connection to Redis exactly where a rule says: what the
- * server has done and what the client was told must fit, for each place, also
- * in a pipeline?
+ * Does the proxy cut a connection exactly where a rule says: what the server
+ * has done and what the client was told must fit, for each place, also in a
+ * pipeline? It does so alike whatever the framing, and this one has them all.
  */
 #include "tests/lib/test.h"
 #include "tests/servers/redis.h"
-#include "tests/servers/scene_cuts.h"
 #include "tests/servers/scene_redis.h"
 
 #include <hiredis.h>
@@ -18,8 +17,8 @@ enum { HIT_MS = 10000 };
 
 /* A rule for the second of three commands: what the counter is after it, and
  * which command shows the client that it was cut off. */
-void scene_cut_second(enum hf__proxy_what what, enum hf__proxy_where where,
-                      enum hf__proxy_action action, int value, int shown_by)
+static void cut_second(enum hf__proxy_what what, enum hf__proxy_where where,
+                       enum hf__proxy_action action, int value, int shown_by)
 {
     struct hf__proxy *p = scene_proxy();
     redisContext *c = scene_dial_own(p);
@@ -48,6 +47,41 @@ void scene_cut_second(enum hf__proxy_what what, enum hf__proxy_where where,
     hf__proxy_free(p);
 }
 
+TEST(cut_before_a_statement_it_is_not_done)
+{
+    cut_second(HF__STATEMENT, HF__BEFORE, HF__CLOSE, 1, 2);
+    cut_second(HF__STATEMENT, HF__BEFORE, HF__RESET, 1, 2);
+}
+
+TEST(cut_inside_a_statement_it_is_not_done)
+{
+    cut_second(HF__STATEMENT, HF__INSIDE, HF__CLOSE, 1, 2);
+    cut_second(HF__STATEMENT, HF__INSIDE, HF__RESET, 1, 2);
+}
+
+TEST(cut_after_a_statement_it_is_done)
+{
+    cut_second(HF__STATEMENT, HF__AFTER, HF__CLOSE, 2, 2);
+}
+
+TEST(cut_before_a_reply_it_is_done)
+{
+    cut_second(HF__REPLY, HF__BEFORE, HF__CLOSE, 2, 2);
+    cut_second(HF__REPLY, HF__BEFORE, HF__RESET, 2, 2);
+}
+
+TEST(cut_inside_a_reply_it_is_done)
+{
+    cut_second(HF__REPLY, HF__INSIDE, HF__CLOSE, 2, 2);
+    cut_second(HF__REPLY, HF__INSIDE, HF__RESET, 2, 2);
+}
+
+TEST(cut_after_a_reply_the_next_one_shows_it)
+{
+    cut_second(HF__REPLY, HF__AFTER, HF__CLOSE, 2, 3);
+    cut_second(HF__REPLY, HF__AFTER, HF__RESET, 2, 3);
+}
+
 /* However many bytes are asked for, one is kept back. */
 TEST(inside_a_reply_of_many_values_is_never_all_of_it)
 {
@@ -72,8 +106,8 @@ TEST(inside_a_reply_of_many_values_is_never_all_of_it)
 
 /* Five commands in one packet, cut at the third: how many are done, and how
  * many replies the client gets. */
-void scene_cut_pipeline(enum hf__proxy_what what, enum hf__proxy_where where,
-                        int done, int told)
+static void cut_pipeline(enum hf__proxy_what what, enum hf__proxy_where where,
+                         int done, int told)
 {
     struct hf__proxy *p = scene_proxy();
     redisContext *c = scene_dial_own(p);
@@ -96,6 +130,21 @@ void scene_cut_pipeline(enum hf__proxy_what what, enum hf__proxy_where where,
     EXPECT(scene_wait_counter(done));
     redisFree(c);
     hf__proxy_free(p);
+}
+
+/* What was passed on is done, but its replies come too late to be passed. */
+TEST(a_pipeline_is_cut_between_its_statements)
+{
+    cut_pipeline(HF__STATEMENT, HF__BEFORE, 2, 2);
+    cut_pipeline(HF__STATEMENT, HF__INSIDE, 2, 2);
+    cut_pipeline(HF__STATEMENT, HF__AFTER, 3, 3);
+}
+
+TEST(a_pipeline_is_cut_between_its_replies)
+{
+    cut_pipeline(HF__REPLY, HF__BEFORE, 5, 2);
+    cut_pipeline(HF__REPLY, HF__INSIDE, 5, 2);
+    cut_pipeline(HF__REPLY, HF__AFTER, 5, 3);
 }
 
 /* The text is that of the command which the reply answers, not of the last. */
@@ -154,8 +203,8 @@ static void try_command(void *arg)
 }
 
 /* Silent at that place, then healed: the command goes on as if nothing were. */
-void scene_silence(enum hf__proxy_what what, enum hf__proxy_where where,
-                   int meanwhile)
+static void silence(enum hf__proxy_what what, enum hf__proxy_where where,
+                    int meanwhile)
 {
     struct hf__proxy *p = scene_proxy();
     struct attempt attempt = {scene_dial_own(p), 99};
@@ -180,4 +229,17 @@ void scene_silence(enum hf__proxy_what what, enum hf__proxy_where where,
     EXPECT_IS(scene_say(attempt.c, "INCR k"), REDIS_REPLY_INTEGER);
     redisFree(attempt.c);
     hf__proxy_free(p);
+}
+
+TEST(silence_at_a_statement_keeps_it_until_healed)
+{
+    silence(HF__STATEMENT, HF__BEFORE, 0);
+    silence(HF__STATEMENT, HF__INSIDE, 0);
+}
+
+TEST(silence_at_a_reply_keeps_that_until_healed)
+{
+    silence(HF__STATEMENT, HF__AFTER, 1);
+    silence(HF__REPLY, HF__BEFORE, 1);
+    silence(HF__REPLY, HF__INSIDE, 1);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Does the proxy count requests, replies, events and sessions of ZooKeeper as
- * the client does? Where it cuts, proxy_zookeeper_cut_test.c sees.
+ * the client does, and find them by what is in them? What it does where it
+ * cuts, proxy_redis_cut_test.c sees.
  */
 #include "tests/lib/test.h"
 #include "tests/servers/scene_zookeeper.h"
@@ -142,5 +143,88 @@ TEST(four_letter_words_pass_as_they_are)
     EXPECT_IS(hf__proxy_counts(p).handshakes, 1);
     expect_counts(p, 0, 0);
     hf__zookeeper_hang_up(c);
+    hf__proxy_free(p);
+}
+
+static int create(struct hf__zookeeper_client *c, const char *name)
+{
+    return hf__zookeeper_create(c, scene_path(name), "",
+                                HF__ZOOKEEPER_PERSISTENT, NULL);
+}
+
+TEST(cut_at_the_handshake_there_is_no_session)
+{
+    static const enum hf__proxy_where places[] = {HF__BEFORE, HF__INSIDE};
+    struct hf__proxy *p = scene_proxy();
+    struct hf__zookeeper_client *c;
+
+    for (int i = 0; i < 2; i++) {
+        hf__proxy_rule(p, &(struct hf__proxy_rule){.what = HF__HANDSHAKE,
+                                                   .where = places[i],
+                                                   .bytes = 20});
+        EXPECT(!scene_dial(p));
+        EXPECT_IS(hf__proxy_counts(p).hits, i + 1);
+        EXPECT_IS(hf__proxy_counts(p).handshakes, 0);
+    }
+    hf__proxy_rule(
+        p, &(struct hf__proxy_rule){.what = HF__HANDSHAKE, .where = HF__AFTER});
+    c = scene_dial(p);
+    EXPECT(c);
+    EXPECT_IS(create(c, "a"), HF__ZOOKEEPER_LOST);
+    EXPECT_IS(scene_nodes(), 0);
+    hf__zookeeper_drop(c);
+    hf__proxy_free(p);
+}
+
+TEST(a_rule_finds_a_request_by_its_type_and_path)
+{
+    struct hf__proxy *p = scene_proxy();
+    struct hf__zookeeper_client *c = scene_dial(p);
+    struct hf__proxy_rule rule = {.what = HF__REPLY};
+
+    EXPECT(c);
+    snprintf(rule.text, sizeof rule.text, "delete %s", scene_path("b"));
+    hf__proxy_rule(p, &rule);
+    EXPECT_IS(create(c, "a"), 0);
+    EXPECT_IS(create(c, "b"), 0);
+    EXPECT_IS(hf__zookeeper_delete(c, scene_path("a")), 0);
+    EXPECT_IS(hf__proxy_counts(p).hits, 0);
+    EXPECT_IS(hf__zookeeper_delete(c, scene_path("b")), HF__ZOOKEEPER_LOST);
+    EXPECT_IS(hf__proxy_counts(p).hits, 1);
+    EXPECT_IS(scene_nodes(), 0);
+    hf__zookeeper_drop(c);
+    c = scene_dial(p);
+    EXPECT(c);
+    hf__proxy_rule(p, &(struct hf__proxy_rule){.what = HF__STATEMENT,
+                                               .text = "closeSession "});
+    EXPECT_IS(create(c, "a"), 0);
+    EXPECT_IS(hf__zookeeper_ping(c), 0);
+    hf__zookeeper_hang_up(c);
+    EXPECT_IS(hf__proxy_counts(p).hits, 2);
+    hf__proxy_free(p);
+}
+
+TEST(an_event_is_cut_by_its_path)
+{
+    struct hf__proxy *p = scene_proxy();
+    struct hf__zookeeper_client *c = scene_dial(p);
+
+    EXPECT(c);
+    EXPECT_IS(create(c, "first"), 0);
+    EXPECT_IS(create(c, "second"), 0);
+    EXPECT_IS(hf__zookeeper_watch(c, scene_path("first")), 0);
+    EXPECT_IS(hf__zookeeper_watch(c, scene_path("second")), 0);
+    hf__proxy_rule(p, &(struct hf__proxy_rule){.what = HF__PUSH,
+                                               .where = HF__INSIDE,
+                                               .bytes = 10,
+                                               .text = "/second"});
+    hf__zookeeper_put(hf__zookeeper_shared(), scene_path("first"), "x");
+    EXPECT_IS(hf__zookeeper_sync(c, "/"), 0);
+    EXPECT_IS(hf__proxy_counts(p).pushes, 1);
+    hf__zookeeper_put(hf__zookeeper_shared(), scene_path("second"), "x");
+    EXPECT_IS(hf__zookeeper_sync(c, "/"), HF__ZOOKEEPER_LOST);
+    EXPECT_IS(hf__proxy_counts(p).pushes, 1);
+    EXPECT_IS(hf__proxy_counts(p).hits, 1);
+    hf__zookeeper_drop(c);
     hf__proxy_free(p);
 }

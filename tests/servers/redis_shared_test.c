@@ -24,43 +24,6 @@ __attribute__((constructor)) static void register_servers(void)
     hf__test_prepare(share_both);
 }
 
-static void see_same(void *arg)
-{
-    const char *const *urls = arg;
-    char own[HF__REDIS_URL];
-
-    hf__redis_test_url(own, sizeof own);
-    EXPECT_TEXT(own, urls[0]);
-    hf__redlock_test_url(own, sizeof own);
-    EXPECT_TEXT(own, urls[1]);
-    EXPECT_TEXT(hf__redis_command(hf__redis_shared(), "GET k"), "1");
-}
-
-TEST(each_process_and_thread_of_a_test_has_the_same_database)
-{
-    char single[HF__REDIS_URL];
-    char several[HF__REDIS_URL];
-    const char *urls[] = {single, several};
-    struct hf__test_thread *threads[4];
-    pid_t pid;
-
-    hf__redis_test_url(single, sizeof single);
-    hf__redlock_test_url(several, sizeof several);
-    hf__redis_command(hf__redis_shared(), "SET k 1");
-    pid = fork();
-    if (pid == 0) {
-        see_same(urls);
-        _exit(0);
-    }
-    EXPECT_IS(hf__test_exit_code(pid), 0);
-    for (int i = 0; i < 4; i++) {
-        threads[i] = hf__test_start(see_same, urls);
-    }
-    for (int i = 0; i < 4; i++) {
-        hf__test_join(threads[i]);
-    }
-}
-
 /* Processes that ask first all at once, as those of a crowd do. */
 TEST(processes_that_begin_together_agree)
 {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Does the fixture do what redis.h says: a server that answers, an
- * administrator whom nothing keeps out, data that survive or don't, and
- * nothing left when its owner is killed? TLS has tests of its own.
+ * administrator whom nothing keeps out, and nothing left when its owner is
+ * killed? That it is started again, and TLS, with_redis_test.py sees.
  */
 #include "tests/lib/test.h"
-#include "tests/servers/owner.h"
 #include "tests/servers/redis.h"
 #include "tests/servers/servers.h"
 
@@ -15,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* A client by TCP; NULL: it is refused. */
@@ -79,7 +79,6 @@ TEST_WITHIN(60, a_server_starts_answers_and_leaves_nothing)
     printf("ended in %lld ms\n", (long long)(hf__test_now_ms() - start));
     EXPECT(access(folder, F_OK) < 0);
     EXPECT(kill(pid, 0) < 0);
-    EXPECT_SOON(took, hf__servers_patience(1000));
 }
 
 TEST_WITHIN(60, replies_come_as_text)
@@ -104,96 +103,6 @@ TEST_WITHIN(60, replies_come_as_text)
     EXPECT_TEXT(hf__redis_command(s, "EXISTS k"), "0");
     hf__redis_select(s, 0);
     EXPECT_TEXT(hf__redis_command(s, "EXISTS k"), "1");
-    hf__redis_free(s);
-}
-
-static void restart(bool has_aof, void (*end)(struct hf__redis *),
-                    const char *found)
-{
-    const struct hf__redis_opts opts = {.has_aof = has_aof};
-    struct hf__redis *s = hf__redis_start(&opts);
-    int port = hf__redis_port(s);
-    pid_t pid = hf__redis_pid(s);
-
-    EXPECT_TEXT(ask(s, "SET k found"), "OK");
-    EXPECT(!hf__redis_has_ended(s));
-    end(s);
-    EXPECT(hf__redis_has_ended(s));
-    EXPECT(!connect_client(s));
-    EXPECT(hf__redis_try(s, "PING"));
-    hf__redis_restart(s, NULL);
-    EXPECT_NOT(hf__redis_pid(s), pid);
-    EXPECT_IS(hf__redis_port(s), port);
-    EXPECT_TEXT(ask(s, "GET k"), found);
-    hf__redis_free(s);
-}
-
-TEST_WITHIN(60, what_was_stopped_or_killed_starts_again_with_its_file)
-{
-    restart(true, hf__redis_stop, "found");
-    restart(true, hf__redis_kill, "found");
-}
-
-TEST_WITHIN(60, what_has_no_file_starts_again_empty)
-{
-    restart(false, hf__redis_stop, "");
-    restart(false, hf__redis_kill, "");
-}
-
-TEST_WITHIN(60, lines_are_given_and_changed)
-{
-    static const char *const first[] = {"maxmemory 20mb",
-                                        "maxmemory-policy allkeys-lru",
-                                        "appendfsync no", NULL};
-    static const char *const second[] = {"maxclients 77", NULL};
-    const struct hf__redis_opts opts = {
-        .extra = first, .has_aof = true, .on_disk = true};
-    struct hf__redis *s = hf__redis_start(&opts);
-
-    EXPECT(strncmp(hf__redis_folder(s), "/dev/shm/", 9) != 0);
-    EXPECT_TEXT(hf__redis_value(s, "maxmemory", "CONFIG GET maxmemory"),
-                "20971520");
-    EXPECT_TEXT(hf__redis_value(s, "maxmemory_policy", "INFO memory"),
-                "allkeys-lru");
-    EXPECT_TEXT(hf__redis_value(s, "appendfsync", "CONFIG GET appendfsync"),
-                "no");
-    hf__redis_stop(s);
-    hf__redis_restart(s, second);
-    EXPECT_TEXT(hf__redis_value(s, "maxclients", "CONFIG GET maxclients"),
-                "77");
-    EXPECT_TEXT(hf__redis_value(s, "maxmemory_policy", "INFO memory"),
-                "noeviction");
-    EXPECT_TEXT(hf__redis_value(s, "appendfsync", "CONFIG GET appendfsync"),
-                "always");
-    hf__redis_free(s);
-}
-
-TEST_WITHIN(60, a_server_may_be_met_while_it_loads)
-{
-    static const char *const slowly[] = {
-        "key-load-delay 20000", "loading-process-events-interval-bytes 1024",
-        NULL};
-    const struct hf__redis_opts opts = {.has_aof = true};
-    struct hf__redis *s = hf__redis_start(&opts);
-    const char *error;
-    int64_t until = hf__test_now_ms() + 20000;
-
-    hf__redis_command(s, "EVAL %s 0",
-                      "for i = 1, 50 do redis.call('SET', i, "
-                      "string.rep('x', 1000)) end");
-    hf__redis_command(s, "BGREWRITEAOF");
-    while (strcmp(hf__redis_value(s, "aof_rewrite_in_progress", "INFO"), "0")) {
-        hf__test_pause_ms(2);
-    }
-    hf__redis_kill(s);
-    hf__redis_launch(s, slowly);
-    do {
-        error = hf__redis_try(s, "GET 50");
-    } while ((!error || !strstr(error, "LOADING")) &&
-             hf__test_now_ms() < until);
-    EXPECT_HAS(error ? error : "no error", "LOADING");
-    hf__redis_await(s);
-    EXPECT_HAS(hf__redis_command(s, "GET 50"), "xxx");
     hf__redis_free(s);
 }
 
@@ -242,6 +151,11 @@ TEST_WITHIN(60, a_password_and_users_bind_all_but_the_administrator)
     hf__redis_free(s);
 }
 
+struct owned {
+    pid_t server;
+    char folder[HF__SERVERS_PATH];
+};
+
 static struct owned start_owned(void)
 {
     struct hf__redis *s = hf__redis_start(NULL);
@@ -251,10 +165,31 @@ static struct owned start_owned(void)
     return owned;
 }
 
+/* With the group that it is in, as a test past its limit. */
 TEST_WITHIN(60, nothing_is_left_of_an_owner_that_is_killed)
 {
+    struct owned owned = {0};
+    int ends[2];
+    pid_t owner;
+
     hf__redis_need();
-    owner_is_killed(start_owned);
+    EXPECT_IS(pipe(ends), 0);
+    owner = fork();
+    if (owner == 0) {
+        setpgid(0, 0);
+        owned = start_owned();
+        EXPECT_IS(write(ends[1], &owned, sizeof owned), sizeof owned);
+        pause();
+        _exit(0);
+    }
+    EXPECT_IS(read(ends[0], &owned, sizeof owned), sizeof owned);
+    EXPECT_IS(kill(owned.server, 0), 0);
+    EXPECT_IS(kill(-owner, SIGKILL), 0);
+    EXPECT_IS(waitpid(owner, NULL, 0), owner);
+    EXPECT(hf__servers_is_gone(owned.server));
+    EXPECT(hf__servers_is_removed(owned.folder));
+    close(ends[0]);
+    close(ends[1]);
 }
 
 TEST_WITHIN(60, a_group_starts_at_once_and_each_member_is_alone)

@@ -43,19 +43,6 @@ int scene_nodes(void)
                                hf__zookeeper_test_chroot());
 }
 
-bool scene_wait_nodes(int n)
-{
-    int64_t until = hf__test_now_ms() + hf__servers_patience(PATIENCE_MS);
-
-    while (scene_nodes() != n) {
-        if (hf__test_now_ms() > until) {
-            return false;
-        }
-        hf__test_pause_ms(5);
-    }
-    return true;
-}
-
 zhandle_t *scene_open(const struct hf__proxy *p, int session_ms)
 {
     int64_t until = hf__test_now_ms() + hf__servers_patience(PATIENCE_MS);

@@ -19,7 +19,6 @@ struct hf__zookeeper_client *scene_dial(const struct hf__proxy *);
 const char *scene_path(const char *name);
 /* How many nodes of the test there are, as the administrator sees it. */
 int scene_nodes(void);
-bool scene_wait_nodes(int n);
 
 /* libzookeeper through the proxy, with a session that has come about. */
 zhandle_t *scene_open(const struct hf__proxy *, int session_ms);

@@ -106,24 +106,19 @@ void hf__zookeeper_unite(struct hf__zookeeper_ensemble *);
 void hf__zookeeper_ensemble_url(const struct hf__zookeeper_ensemble *,
                                 const char *chroot, char *url, size_t size);
 
-/* ---- one server, or one ensemble, for all tests of a program */
+/* ---- one server for all tests of a program */
 
 /* To be called before the first test; starts it, and it ends with the program.
- * Does nothing where ZooKeeper is not installed. Neither is for a test that
+ * Does nothing where ZooKeeper is not installed. It is not for a test that
  * stops or pauses it. */
 void hf__zookeeper_share(void);
-void hf__zookeeper_share_with(const struct hf__zookeeper_opts *);
-void hf__zookeeper_share_ensemble(void);
 /* What was started. Ends the test where ZooKeeper is not installed. */
 const struct hf__zookeeper *hf__zookeeper_shared(void);
-const struct hf__zookeeper_ensemble *hf__zookeeper_shared_ensemble(void);
-/* In a test: the path of a node of this test on the shared server, or on the
- * shared ensemble, the same in each of its processes; it is there, and has no
- * child when the test begins. Those of other tests are gone then. */
+/* In a test: the path of a node of this test on the shared server, the same in
+ * each of its processes; it is there, and has no child when the test begins.
+ * Those of other tests are gone then. */
 const char *hf__zookeeper_test_chroot(void);
-const char *hf__zookeeper_ensemble_test_chroot(void);
-/* The URLs with that as chroot. */
+/* The URL with that as chroot. */
 void hf__zookeeper_test_url(char *url, size_t size);
-void hf__zookeeper_ensemble_test_url(char *url, size_t size);
 
 #endif

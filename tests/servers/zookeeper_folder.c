@@ -75,8 +75,8 @@ static const char classes[] =
 
 /* A member that does not hear of the others asks again soon. Of two, one that
  * does not find its leader at once, for the machine is busy, is no follower
- * until that gives up (initLimit): it tries for a second. Containers go soon
- * too, so that a store meets that. */
+ * until that gives up (initLimit): it tries for a second. Empty containers
+ * stay, so that what a store cleans up can be counted. */
 static const char *const options[] = {
     "-cp",
     classes,
@@ -91,7 +91,7 @@ static const char *const options[] = {
     "-Dzookeeper.fastleader.minNotificationInterval=50",
     "-Dzookeeper.fastleader.maxNotificationInterval=1000",
     "-Dzookeeper.leaderConnectDelayDuringRetryMs=200",
-    "-Dznode.container.checkIntervalMs=1000",
+    "-Dznode.container.checkIntervalMs=3600000",
 };
 static const char *const small[] = {"-XX:TieredStopAtLevel=1", "-Xmx96m"};
 static const char *const quick[] = {"-Xms512m", "-Xmx1g"};

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One ZooKeeper, or one ensemble, for all tests of a program: started by the
- * runner, used by the tests, which it forks; each test has a node there, named
- * after its folder, for that is the same in all its processes. Tests run one
- * after the other, so whatever else there is belongs to one that is over, or
- * to a client of it that is about to be.
+ * One ZooKeeper for all tests of a program: started by the runner, used by the
+ * tests, which it forks; each test has a node there, named after its folder,
+ * for that is the same in all its processes. Tests run one after the other, so
+ * whatever else there is belongs to one that is over, or to a client of it that
+ * is about to be.
  */
 #include "tests/lib/test.h"
 #include "tests/servers/servers.h"
@@ -20,7 +20,6 @@ enum { CHROOT = 64, SESSION_MS = 20000 };
 #define FOLDER "/tests"
 
 static struct hf__zookeeper *shared;
-static struct hf__zookeeper_ensemble *ensemble;
 static pid_t runner;
 
 /* Tests are forked from the runner and end by exit() too. */
@@ -28,50 +27,25 @@ static void end_shared(void)
 {
     if (getpid() == runner) {
         hf__zookeeper_free(shared);
-        hf__zookeeper_ensemble_free(ensemble);
         shared = NULL;
-        ensemble = NULL;
-    }
-}
-
-static bool is_first(void)
-{
-    if (!hf__zookeeper_is_installed()) {
-        return false;
-    }
-    if (!runner) {
-        runner = getpid();
-        atexit(end_shared);
-    }
-    return true;
-}
-
-void hf__zookeeper_share_with(const struct hf__zookeeper_opts *opts)
-{
-    if (!shared && is_first()) {
-        shared = hf__zookeeper_start(opts);
-        hf__zookeeper_put(shared, FOLDER, "");
     }
 }
 
 void hf__zookeeper_share(void)
 {
-    hf__zookeeper_share_with(NULL);
-}
-
-void hf__zookeeper_share_ensemble(void)
-{
-    if (!ensemble && is_first()) {
-        ensemble = hf__zookeeper_ensemble_start(0, NULL);
-        hf__zookeeper_put(hf__zookeeper_member(ensemble, 0), FOLDER, "");
+    if (!shared && hf__zookeeper_is_installed()) {
+        runner = getpid();
+        atexit(end_shared);
+        shared = hf__zookeeper_start(NULL);
+        hf__zookeeper_put(shared, FOLDER, "");
     }
 }
 
 /* ---- the node of a test */
 
-static void forget_others(const struct hf__zookeeper *s, const char *own)
+static void forget_others(const char *own)
 {
-    char *names = strdup(hf__zookeeper_list(s, FOLDER));
+    char *names = strdup(hf__zookeeper_list(shared, FOLDER));
     char *rest = names;
     char *name;
     char path[2 * CHROOT];
@@ -79,17 +53,17 @@ static void forget_others(const struct hf__zookeeper *s, const char *own)
     while ((name = strsep(&rest, "\n"))) {
         snprintf(path, sizeof path, FOLDER "/%s", name);
         if (name[0] && strcmp(path, own) != 0) {
-            hf__zookeeper_remove(s, path);
+            hf__zookeeper_remove(shared, path);
         }
     }
     free(names);
 }
 
 /* Who makes it is the first process of its test. */
-static void claim(const struct hf__zookeeper *s, char chroot[CHROOT])
+static void claim(char chroot[CHROOT])
 {
     struct hf__zookeeper_client *c =
-        hf__zookeeper_dial(hf__zookeeper_port(s), SESSION_MS);
+        hf__zookeeper_dial(hf__zookeeper_port(shared), SESSION_MS);
     char name[CHROOT];
     int r;
 
@@ -101,18 +75,11 @@ static void claim(const struct hf__zookeeper *s, char chroot[CHROOT])
     r = hf__zookeeper_create(c, name, "", HF__ZOOKEEPER_PERSISTENT, NULL);
     hf__zookeeper_hang_up(c);
     if (r == 0) {
-        forget_others(s, name);
+        forget_others(name);
     } else if (r != HF__ZOOKEEPER_NODE_EXISTS) {
         hf__servers_fail("the node of the test: error %d", r);
     }
     memcpy(chroot, name, sizeof name);
-}
-
-static _Noreturn void fail_unshared(const char *function)
-{
-    hf__servers_fail("no shared server: %s() was not called before the first "
-                     "test",
-                     function);
 }
 
 const char *hf__zookeeper_test_chroot(void)
@@ -121,24 +88,11 @@ const char *hf__zookeeper_test_chroot(void)
 
     hf__zookeeper_need();
     if (!shared) {
-        fail_unshared("hf__zookeeper_share");
+        hf__servers_fail("no shared server: hf__zookeeper_share() was not "
+                         "called before the first test");
     }
     if (!chroot[0]) {
-        claim(shared, chroot);
-    }
-    return chroot;
-}
-
-const char *hf__zookeeper_ensemble_test_chroot(void)
-{
-    static _Thread_local char chroot[CHROOT];
-
-    hf__zookeeper_need();
-    if (!ensemble) {
-        fail_unshared("hf__zookeeper_share_ensemble");
-    }
-    if (!chroot[0]) {
-        claim(hf__zookeeper_member(ensemble, 0), chroot);
+        claim(chroot);
     }
     return chroot;
 }
@@ -149,22 +103,9 @@ const struct hf__zookeeper *hf__zookeeper_shared(void)
     return shared;
 }
 
-const struct hf__zookeeper_ensemble *hf__zookeeper_shared_ensemble(void)
-{
-    hf__zookeeper_ensemble_test_chroot();
-    return ensemble;
-}
-
 void hf__zookeeper_test_url(char *url, size_t size)
 {
     const char *chroot = hf__zookeeper_test_chroot();
 
     hf__zookeeper_url(shared, chroot, url, size);
-}
-
-void hf__zookeeper_ensemble_test_url(char *url, size_t size)
-{
-    const char *chroot = hf__zookeeper_ensemble_test_chroot();
-
-    hf__zookeeper_ensemble_url(ensemble, chroot, url, size);
 }

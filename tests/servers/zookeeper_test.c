@@ -5,7 +5,6 @@
  * killed?
  */
 #include "tests/lib/test.h"
-#include "tests/servers/owner.h"
 #include "tests/servers/servers.h"
 #include "tests/servers/zookeeper.h"
 #include "tests/servers/zookeeper_client.h"
@@ -16,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SESSION_MS = 20000 };
+enum { SESSION_MS = 20000, PATH = 128 };
 
 static struct hf__zookeeper_client *dial(const struct hf__zookeeper *s,
                                          int session_ms)
@@ -60,41 +59,6 @@ TEST_WITHIN(120, a_server_starts_serves_and_leaves_nothing)
     printf("ended in %lld ms\n", (long long)(hf__test_now_ms() - start));
     EXPECT(access(folder, F_OK) < 0);
     EXPECT(kill(pid, 0) < 0);
-}
-
-/* A number below zero comes only within a pipeline. To who asks one by one this
- * server gives the last number again and again, and so it fails while the node
- * that has it is there. */
-TEST_WITHIN(120, a_sequence_is_worn_out)
-{
-    static const char *const numbers[] = {"2147483646", "2147483647"};
-    struct hf__zookeeper *s = hf__zookeeper_start(NULL);
-    struct hf__zookeeper_client *c;
-    char path[HF__ZOOKEEPER_DATA];
-
-    hf__zookeeper_put(s, "/a/line", "kept");
-    hf__zookeeper_put(s, "/a/line/other", "");
-    hf__zookeeper_set_sequence(s, "/a/line", INT32_MAX - 1);
-    EXPECT_TEXT(hf__zookeeper_data(s, "/a/line"), "kept");
-    EXPECT_IS(hf__zookeeper_count(s, "/a/line"), 1);
-    c = dial(s, SESSION_MS);
-    for (int i = 0; i < 2; i++) {
-        EXPECT_IS(hf__zookeeper_create(c, "/a/line/n-", "",
-                                       HF__ZOOKEEPER_EPHEMERAL_SEQUENTIAL,
-                                       path),
-                  0);
-        EXPECT_TEXT(path + strlen("/a/line/n-"), numbers[i]);
-    }
-    EXPECT_IS(hf__zookeeper_create(c, "/a/line/n-", "",
-                                   HF__ZOOKEEPER_EPHEMERAL_SEQUENTIAL, NULL),
-              HF__ZOOKEEPER_NODE_EXISTS);
-    EXPECT_IS(hf__zookeeper_delete(c, path), 0);
-    EXPECT_IS(hf__zookeeper_create(c, "/a/line/n-", "",
-                                   HF__ZOOKEEPER_EPHEMERAL_SEQUENTIAL, path),
-              0);
-    EXPECT_TEXT(path + strlen("/a/line/n-"), numbers[1]);
-    hf__zookeeper_hang_up(c);
-    hf__zookeeper_free(s);
 }
 
 /* What was written outlives the server, and so do sessions and their nodes. */
@@ -162,53 +126,65 @@ TEST_WITHIN(120, who_takes_what_was_left_finds_nothing_in_it)
     hf__zookeeper_free(s);
 }
 
-TEST_WITHIN(120, options_of_the_jvm_are_passed_on)
-{
-    static const char *const java[] = {"-Dhf.test=seen", "-Xmx777m", NULL};
-    const struct hf__zookeeper_opts opts = {.java = java, .is_for_speed = true};
-    struct hf__zookeeper *s = hf__zookeeper_start(&opts);
-    char path[64];
-    char line[8192];
-    FILE *f;
-    size_t n;
+/* ---- the server that the tests of a program share */
 
-    snprintf(path, sizeof path, "/proc/%d/cmdline", hf__zookeeper_pid(s));
-    f = fopen(path, "re");
-    EXPECT(f);
-    n = fread(line, 1, sizeof line - 1, f);
-    fclose(f);
-    EXPECT(memmem(line, n, "-Dhf.test=seen", 15));
-    EXPECT(memmem(line, n, "-Xmx1g\0", 7));
-    EXPECT(memmem(line, n, "-Xmx777m\0", 9));
-    hf__zookeeper_free(s);
+__attribute__((constructor)) static void register_server(void)
+{
+    hf__test_prepare(hf__zookeeper_share);
 }
 
-TEST_WITHIN(120, a_paused_server_answers_when_it_is_resumed)
+/* Processes that ask first all at once, as those of a crowd do. */
+TEST_WITHIN(60, processes_that_begin_together_agree)
 {
-    struct hf__zookeeper *s = hf__zookeeper_start(NULL);
-    struct hf__zookeeper_client *c = dial(s, SESSION_MS);
+    pid_t pids[6];
+    char path[PATH];
 
-    hf__zookeeper_pause(s);
-    EXPECT_TEXT(hf__zookeeper_word(s, "ruok"), "");
-    EXPECT(!hf__zookeeper_has_ended(s));
-    hf__zookeeper_resume(s);
-    EXPECT_TEXT(hf__zookeeper_word(s, "ruok"), "imok");
-    EXPECT_IS(hf__zookeeper_ping(c), 0);
-    hf__zookeeper_hang_up(c);
-    hf__zookeeper_free(s);
-}
-
-static struct owned start_owned(void)
-{
-    struct hf__zookeeper *s = hf__zookeeper_start(NULL);
-    struct owned owned = {.server = hf__zookeeper_pid(s)};
-
-    snprintf(owned.folder, sizeof owned.folder, "%s", hf__zookeeper_folder(s));
-    return owned;
-}
-
-TEST_WITHIN(120, nothing_is_left_of_an_owner_that_is_killed)
-{
     hf__zookeeper_need();
-    owner_is_killed(start_owned);
+    for (int i = 0; i < 6; i++) {
+        pids[i] = fork();
+        if (pids[i] == 0) {
+            snprintf(path, sizeof path, "%s/%d", hf__zookeeper_test_chroot(),
+                     i);
+            hf__zookeeper_put(hf__zookeeper_shared(), path, "");
+            _exit(0);
+        }
+    }
+    for (int i = 0; i < 6; i++) {
+        EXPECT_IS(hf__test_exit_code(pids[i]), 0);
+    }
+    EXPECT_TEXT(
+        hf__zookeeper_list(hf__zookeeper_shared(), hf__zookeeper_test_chroot()),
+        "0\n1\n2\n3\n4\n5");
+}
+
+/* Two of them, so that each sees what the other left. */
+static void see_nothing_and_leave_something(void)
+{
+    const struct hf__zookeeper *s = hf__zookeeper_shared();
+    const char *chroot = hf__zookeeper_test_chroot();
+    struct hf__zookeeper_client *c =
+        hf__zookeeper_dial(hf__zookeeper_port(s), SESSION_MS);
+    char path[PATH];
+
+    EXPECT(c);
+    EXPECT_TEXT(hf__zookeeper_list(s, chroot), "");
+    EXPECT_IS(hf__zookeeper_count(s, "/tests"), 1);
+    snprintf(path, sizeof path, "%s/a/b", chroot);
+    hf__zookeeper_put(s, path, "");
+    hf__zookeeper_set_acl(s, path, "digest:nobody:x:r");
+    snprintf(path, sizeof path, "%s/a/e", chroot);
+    EXPECT_IS(hf__zookeeper_create(c, path, "", HF__ZOOKEEPER_EPHEMERAL, NULL),
+              0);
+    EXPECT_IS(hf__zookeeper_count(s, chroot), 1);
+    hf__zookeeper_drop(c);
+}
+
+TEST_WITHIN(60, a_test_begins_with_nothing)
+{
+    see_nothing_and_leave_something();
+}
+
+TEST_WITHIN(60, the_next_test_does_too)
+{
+    see_nothing_and_leave_something();
 }

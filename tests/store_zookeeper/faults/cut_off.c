@@ -112,13 +112,18 @@ static void stay_till_lost(void *arg)
     stay_inside(in->history, in->lock, 0, 1, patience(30000));
 }
 
+static int count_one(void *arg, const hf_info *info)
+{
+    (void)info;
+    ++*(int *)arg;
+    return 0;
+}
+
 /* It goes on to answer what is asked of it, of a session that is over: what it
  * says proves nothing. */
-TEST_WITHIN(120, a_holder_at_a_server_that_is_cut_off_knows_before_the_next)
+static void enter_behind_it(struct hf__zookeeper_ensemble *e, int leader,
+                            int follower)
 {
-    AUTO_ENSEMBLE *e = start_divisible_ensemble("");
-    int leader = hf__zookeeper_await_leader(e, -1);
-    int follower = (leader + 1) % 3;
     char options[100];
 
     snprintf(options, sizeof options, "io_timeout=1s&session_timeout=%lldms",
@@ -146,19 +151,10 @@ TEST_WITHIN(120, a_holder_at_a_server_that_is_cut_off_knows_before_the_next)
     await_claims(hf__zookeeper_member(e, leader), "job", 0);
 }
 
-static int count_one(void *arg, const hf_info *info)
-{
-    (void)info;
-    ++*(int *)arg;
-    return 0;
-}
-
 /* What it knows is old: who asks it is told nothing rather than that. */
-TEST_WITHIN(120, who_looks_at_a_server_that_is_cut_off_is_told_no_old_news)
+static void look_at_it(struct hf__zookeeper_ensemble *e, int leader,
+                       int follower)
 {
-    AUTO_ENSEMBLE *e = start_divisible_ensemble("");
-    int leader = hf__zookeeper_await_leader(e, -1);
-    int follower = (leader + 1) % 3;
     const char *options = "io_timeout=1s&session_timeout=20s";
     AUTO_CLIENT *alice =
         open_at(hf__zookeeper_port(hf__zookeeper_member(e, leader)), options);
@@ -176,6 +172,18 @@ TEST_WITHIN(120, who_looks_at_a_server_that_is_cut_off_is_told_no_old_news)
     EXPECT_IS(hf_list(bob, NULL, count_one, &n, NULL), HF_EUNAVAIL);
     EXPECT_IS(n, 1);
     hf__zookeeper_unite(e);
+}
+
+TEST_WITHIN(180, a_server_that_is_cut_off_keeps_nobody_in_and_tells_no_old_news)
+{
+    AUTO_ENSEMBLE *e = start_divisible_ensemble("");
+    int leader = hf__zookeeper_await_leader(e, -1);
+    int follower = (leader + 1) % 3;
+
+    enter_behind_it(e, leader, follower);
+    hf__zookeeper_await(hf__zookeeper_member(e, follower));
+    EXPECT_IS(hf__zookeeper_leader(e), leader);
+    look_at_it(e, leader, follower);
 }
 
 /* ---- no majority */

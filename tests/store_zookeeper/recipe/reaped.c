@@ -17,7 +17,7 @@ static void end_server(struct hf__zookeeper **s)
 
 static struct hf__zookeeper *start_reaper(void)
 {
-    static const char *const java[] = {"-Dznode.container.checkIntervalMs=3",
+    static const char *const java[] = {"-Dznode.container.checkIntervalMs=5",
                                        "-Dznode.container.maxPerMinute=60000",
                                        NULL};
     const struct hf__zookeeper_opts opts = {.java = java};

@@ -35,8 +35,7 @@ static void join_server(struct party *p, const char *label,
 
 static struct hf__zookeeper *start_at(int32_t next)
 {
-    static const struct hf__zookeeper_opts opts = {.on_disk = true};
-    struct hf__zookeeper *server = hf__zookeeper_start(&opts);
+    struct hf__zookeeper *server = hf__zookeeper_start(NULL);
 
     hf__zookeeper_put(server, FOLDER, "");
     hf__zookeeper_set_sequence(server, FOLDER, next);
