@@ -15,6 +15,10 @@ demo: setup-build configure
 test: setup-test build
 	tools/run_tests.sh $(BUILD)
 
+# STORE adds all that tests that store.
+check: setup-test build
+	tools/check.sh $(BUILD) $(STORE)
+
 bench: setup-test build
 	BUILD=$(BUILD) bench/run.sh
 
@@ -51,6 +55,6 @@ clean:
 setup-build setup-test setup-ci:
 	@tools/setup.sh $(@:setup-%=%)
 
-.PHONY: all analyze demo test bench soak fuzz configure build install format \
+.PHONY: all analyze check demo test bench soak fuzz configure build install format \
 	clean setup-build setup-test setup-ci
 .NOTPARALLEL:

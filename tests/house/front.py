@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Proves when the Makefile configures: with a set-up, a meson and a list of
-installed packages that are made of straw.
+"""Proves when the Makefile configures, and what its check runs: with a set-up,
+a meson and a list of installed packages that are made of straw.
 
     front.py ROOT
 """
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -18,7 +19,12 @@ ROOT = pathlib.Path(sys.argv[1])
 SETUP = '#!/bin/sh\n[ ! -f missing ] || { rm missing; touch packages; }\n'
 MESON = '''#!/bin/sh
 echo "$*" >>said
-case $1 in setup) mkdir -p build; touch build/build.ninja ;; esac
+case $1 in
+setup) mkdir -p build; touch build/build.ninja ;;
+test) printf '%s\\n' 'h:unit / base' 'h:contract / store redis 1/4' \\
+    'h:contract+soak / api redis 1/8' 'h:store / store_redis wait ends' \\
+    'h:cli / redis store' 'h:contract / store redlock 1/4' ;;
+esac
 '''
 
 
@@ -47,7 +53,9 @@ def main():
         folder = pathlib.Path(name)
         program(folder / 'bin/meson', MESON)
         program(folder / 'tools/setup.sh', SETUP)
-        program(folder / 'tools/run_tests.sh', '#!/bin/sh\n')
+        program(folder / 'tools/run_tests.sh',
+                '#!/bin/sh\nshift; printf ">%s" "$@"; echo\n')
+        shutil.copy(ROOT / 'tools/check.sh', folder / 'tools')
         program(folder / 'examples/demo.sh', '#!/bin/sh\n')
         (folder / 'packages').touch()
         code, said, out = make(folder, 'demo', 'SETUP=-Dx=y')
@@ -64,6 +72,13 @@ def main():
         code, said, out = make(folder, 'test')
         tap.ok(code == 0 and said == ['compile -C build'],
                'and found once', (said, out))
+        for store, words in (
+                ('redis', '>base>store redis 1/4>store_redis wait ends>redis '
+                          'store\n'), ('', '>base\n'),
+                ('nothing', 'there is no STORE=nothing, but: redis redlock')):
+            code, said, out = make(folder, 'check', f'STORE={store}')
+            tap.ok((code != 0) == (store == 'nothing') and words in out,
+                   f'make check STORE={store}', out)
         (folder / 'packages').unlink()
         code, said, out = make(folder, 'test')
         tap.ok(code == 0 and said == ['compile -C build'],
