@@ -108,6 +108,13 @@ def main():
                (0, '1 do not apply\n0 passed when tried again alone\n'
                 '1 passed, 0 failed, 1 skipped\n'),
                'what does not apply is neither passed nor skipped', out)
+        skipped = 'ok 1 - a # SKIP needs root\n1..1\n'
+        tap.ok(count(folder, stdout=skipped)[1].endswith(', 1 skipped\n'),
+               'a skip is counted')
+        (folder / 'log.json').rename(folder / 'user.json')
+        tap.ok(count(folder, folder / 'user.json', stdout=good)[1].endswith(
+            '\n1 passed, 0 failed, 0 skipped\n'),
+               'but not if the same passed elsewhere')
         for where, report in (('stdout', '#   ==12== 8 bytes are lost\n'),
                               ('stderr', '==12==ERROR: a sanitizer\n')):
             logs = {'stdout': good, 'stderr': ''}
