@@ -311,7 +311,8 @@ TEST_IF(has(HF_CAP_HANDOVER), a_handover_is_a_grant_to_the_next)
     PARTY(bob);
 
     EXPECT_IS(acquire_for(&alice, "job", 5000), HF_OK);
-    uint64_t fence = alice.fence;
+    uint64_t fence = alice.fence + 1000000000; /* ahead of any clock */
+    EXPECT_IS(raise_to(&alice, "job", fence), HF_OK);
     EXPECT_IS(hand_over(&alice, "job", &bob), HF_OK);
     EXPECT_SAFE_MORE(alice.fence, fence);
     EXPECT_IS(inspect(&alice, "job"), HF_OK);
