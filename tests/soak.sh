@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Tests for as long as it is told: the attack; new schedules of the simulation
-# and of the core in virtual time, beside all the rest; and the tests that live
-# from chance, in an order and with seeds of this run, among them what takes too
-# long for make test. The fuzzers have a target of their own: make fuzz
-# SECONDS=3600.
+# and of the core in virtual time, beside all the rest; some of the mutants; and
+# the tests that live from chance, in an order and with seeds of this run, among
+# them what takes too long for make test. The fuzzers have a target of their own:
+# make fuzz SECONDS=3600.
 #
 #     [SOAK_MINUTES=30] [SOAK_SEED=N] [BUILD=build] tests/soak.sh
 #
@@ -57,6 +57,12 @@ attack() {
         "$build/tests/attack/attack_player"
 }
 
+# A line that is changed and that no test misses, or whose place is gone, ends
+# this; in the order of the seed, so that in some runs all have their turn.
+mutants() {
+    tests/mutants/run.py --seconds $((minutes * 6)) --seed "$seed" "$build"
+}
+
 overlap() {
     HOLDFAST_TEST_MANY_S=$((minutes * 2)) "$build/tests/contract/contract_api" \
         --filter eight_processes_with_overlapping "$1" "$1"
@@ -95,6 +101,7 @@ simulate >"$simulated" &
 set +m
 simulation=$!
 attack
+mutants
 for store in sqlite file; do
     overlap "$store"
 done
