@@ -37,7 +37,7 @@ static void run_wait(void *arg)
     w->err = (hf_error)HF_ERROR_INIT;
     if (w->n == 1) {
         w->status = hf_acquire(w->client, *w->names, &opts, &lock, &w->err);
-        EXPECT_SOON(since(start), w->limit_ms + patience(300));
+        EXPECT_SOON(since(start), w->limit_ms + patience(2000));
     } else {
         w->status =
             hf_acquire_many(w->client, w->names, w->n, &opts, &lock, &w->err);

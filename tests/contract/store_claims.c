@@ -76,7 +76,10 @@ TEST_IF(!has(HF_CAP_SESSION),
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     claim_of(&again, "job")->token = claim_of(&alice, "job")->token;
     EXPECT_IS(acquire(&again, "job"), HF_OK);
-    EXPECT_IS(again.fence, alice.fence);
+    EXPECT_SAFE(again.fence >= alice.fence);
+    /* Who polls a quorum may hear of more: of a member that had not answered.
+     */
+    EXPECT(again.fence == alice.fence || !has(HF_CAP_WAIT));
 }
 
 TEST(a_stranger_cannot_release)

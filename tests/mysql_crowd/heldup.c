@@ -85,7 +85,7 @@ TEST(what_can_be_done_by_half_is_undone)
     int64_t before = number(db, "SELECT revision FROM holdfast_lock");
     start_errand(&e, &alice, HF__OP_RENEW, "job", SHARED);
     EXPECT_IS(end_errand(&e), HF_EUNAVAIL);
-    EXPECT_LESS(e.took_ms, slowly(3000));
+    EXPECT_LESS(e.took_ms, slowly(8000)); /* of ten that it had */
     EXPECT_IS(number(db, "SELECT revision FROM holdfast_lock"), before);
     sql(db, "SET SESSION innodb_lock_wait_timeout=0");
     EXPECT_IS(try_sql(db, LOCK, spelled("job")), 0);
@@ -106,7 +106,7 @@ TEST(a_row_that_stays_locked_is_told_after_a_second)
     sql(db, LOCK, spelled("job"));
     start_errand(&e, &alice, HF__OP_BREAK, "job", SHARED);
     EXPECT_IS(end_errand(&e), HF_EUNAVAIL);
-    EXPECT_LESS(e.took_ms, slowly(3000));
+    EXPECT_LESS(e.took_ms, slowly(8000)); /* of ten that it had */
     sql(db, "COMMIT");
     EXPECT_IS(break_it(&alice, "job", 0), HF_OK);
 }

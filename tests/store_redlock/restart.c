@@ -91,24 +91,27 @@ TEST_WITHIN(60, renewals_tell_a_member_that_forgot)
 {
     AUTO_GROUP *g = forgetful_group(3);
     struct waiter others[4];
-    say_options("longest_lease=1s");
+    int64_t lease_ms = patience(2000);
+    char options[40];
+    snprintf(options, sizeof options, "longest_lease=%dms", (int)lease_ms);
+    say_options(options);
     AUTO_CLIENT *alice = open_counted();
-    AUTO_LOCK *job = acquire_leased(alice, "job", 1000);
+    AUTO_LOCK *job = acquire_leased(alice, "job", lease_ms);
     int64_t start = hf__test_now_ms();
     char token[33];
 
     EXPECT_IS(hf__redis_group_size(g), 3);
-    begin_to_wait(others, 4, "longest_lease=1s", 1000);
+    begin_to_wait(others, 4, options, lease_ms);
     snprintf(token, sizeof token, "%s", token_at(1, "job"));
     forget(0);
     while (strcmp(token_at(0, "job"), token) != 0) {
         EXPECT_LESS(since(start), patience(5000));
         hf__test_pause_ms(10);
     }
-    hf__test_pause_ms(4000); /* it counts again */
+    hf__test_pause_ms(lease_ms + 1000); /* it counts again */
     expect_held(job);
     hf__redis_kill(member(1));
-    hf__test_pause_ms(2000); /* two leases without that one */
+    hf__test_pause_ms(2 * lease_ms); /* without that one */
     expect_held(job);
     EXPECT_IS(hf_release(job, NULL), HF_OK);
     expect_served(others, 4);

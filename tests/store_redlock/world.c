@@ -164,7 +164,7 @@ void expect_nothing_left(unsigned members, const char *name)
     for (int i = 0; i < hf__redis_group_size(group); i++) {
         while ((members >> i & 1) != 0 && token_at(i, name)[0] != '\0' &&
                strcmp(token_at(i, name), STRANGER) != 0) {
-            EXPECT_LESS(since(start), patience(3000));
+            EXPECT_LESS(since(start), patience(10000));
             hf__test_pause_ms(5);
         }
     }

@@ -276,7 +276,7 @@ static void wait_once(struct stage *stage, int index)
     struct rusage usage;
 
     atomic_fetch_add(&stage->ready, 1);
-    EXPECT_IS(acquire_within(&me, "same", stretched(15000)), HF_OK);
+    EXPECT_IS(acquire_within(&me, "same", stretched(45000)), HF_OK);
     note_wait(stage, index, 0);
     be_inside(stage, index, me.fence);
     EXPECT_IS(release(&me, "same"), HF_OK);
@@ -285,7 +285,7 @@ static void wait_once(struct stage *stage, int index)
                      usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 }
 
-TEST_WITHIN(30, two_hundred_processes_wait_for_one_name)
+TEST_WITHIN(60, two_hundred_processes_wait_for_one_name)
 {
     struct stage *stage = stage_new();
     pid_t holder = start(hold_until_go, stage, 0);
@@ -310,7 +310,6 @@ TEST_WITHIN(30, two_hundred_processes_wait_for_one_name)
            (long long)atomic_load(&stage->cpu_us) / 200);
     EXPECT_SAFE_IS(atomic_load(&stage->clashes), 0);
     EXPECT_IS(total(stage, 200), 200);
-    EXPECT_SOON(now_us() - began, stretched(5000000));
 }
 
 TEST(an_idle_waiter_costs_next_to_nothing)

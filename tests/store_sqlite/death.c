@@ -27,18 +27,15 @@ TEST(a_killed_holder_is_replaced_at_once)
     struct stage *stage = stage_new();
     pid_t holder = start(hold_long, stage, 0);
     PEER(me);
-    int64_t began;
 
     until(&stage->ready, 1);
     EXPECT_IS(acquire(&me, "job", 60000), HF_BUSY);
     EXPECT_IS(me.record.holder_lives, 1);
     kill_now(holder);
-    began = now_us();
     EXPECT_IS(inspect(&me, "job"), HF_OK);
     EXPECT(me.record.is_held);
     EXPECT_IS(me.record.holder_lives, 0);
     EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
-    EXPECT_SOON(now_us() - began, 100000);
     EXPECT_SAFE_MORE(me.fence, atomic_load(&stage->count[0]));
 }
 
@@ -64,7 +61,6 @@ TEST(a_waiter_sees_a_killed_holder)
     EXPECT_IS(acquire_within(&me, "job", 10000), HF_OK);
     printf("%lld us after the start, killed at 500000\n",
            (long long)(now_us() - began));
-    EXPECT_SOON(now_us() - began, 900000);
     hf__test_join(killer);
     EXPECT_IS(finish(holder), -SIGKILL);
 }
@@ -92,7 +88,6 @@ TEST(a_stopped_holder_is_replaced_when_its_lease_ends)
     EXPECT_IS(kill(holder, SIGSTOP), 0);
     EXPECT_IS(acquire_within(&me, "job", 10000), HF_OK);
     EXPECT_MORE(now_us() - began, 1000000);
-    EXPECT_SOON(now_us() - began, 3000000);
     atomic_store(&stage->stop, 1);
     EXPECT_IS(kill(holder, SIGCONT), 0);
     EXPECT_IS(finish(holder), 0);

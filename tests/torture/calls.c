@@ -16,7 +16,9 @@
 /* Calls that one act makes at most; far more than any does. */
 enum { CALLS_MAX = 200 };
 
-/* Who must not notice has some time; who shall notice does so soon. */
+/* Where nothing fails nothing is waited out, so there is all the time; who
+ * shall notice does so soon. */
+static const char *const endless = "io_timeout=20s&connect_timeout=20s";
 static const char *const ample = "io_timeout=200ms&connect_timeout=400ms";
 static const char *const brief = "io_timeout=50ms&connect_timeout=100ms";
 
@@ -78,7 +80,10 @@ static int torture(struct scene *s, const struct act *act,
         char plain[2100];
         char url[2200];
 
-        scene_url(plain, sizeof plain, rule->is_brief ? brief : ample);
+        scene_url(plain, sizeof plain,
+                  rule->is_harmless ? endless
+                  : rule->is_brief  ? brief
+                                    : ample);
         snprintf(url, sizeof url, "fault+%s&seed=%u&fault=%s:%d%s", plain,
                  ++times, rule->head, n, rule->tail);
         s->url = url;

@@ -155,7 +155,7 @@ TEST_WITHIN(60, a_silent_server_holds_nobody_who_leaves)
         }
         int64_t from = hf__test_now_ms();
         part(&s);
-        EXPECT_SOON(hf__test_now_ms() - from, 400);
+        EXPECT_SOON(hf__test_now_ms() - from, 2500);
         hf__proxy_heal(p);
     }
 }
@@ -178,7 +178,7 @@ TEST_WITHIN(30, nor_one_whose_connection_is_lost_meanwhile)
     struct hf__test_thread *cutter = hf__test_start(cut_soon, p);
     int64_t from = hf__test_now_ms();
     part(&s);
-    EXPECT_SOON(hf__test_now_ms() - from, 1000);
+    EXPECT_SOON(hf__test_now_ms() - from, 1900);
     hf__test_join(cutter);
     hf__proxy_heal(p);
 }
@@ -197,7 +197,7 @@ TEST_WITHIN(30, a_handle_that_was_let_in_is_not_given_up)
     hf__proxy_hold(p, HF__TO_SERVER);
     hf__proxy_cut(p, HF__RESET);
     while (hf__zk_is_connected(&s.front)) {
-        EXPECT_SOON(hf__test_now_ms() - from, 1000);
+        EXPECT_SOON(hf__test_now_ms() - from, 10000);
         hf__test_pause_ms(1);
     }
     EXPECT_IS(hf__zk_start_elsewhere(s.front.link, &target, NULL), HF_OK);
@@ -231,7 +231,7 @@ TEST_WITHIN(30, a_link_that_was_cut_keeps_no_session_alive)
     EXPECT_SAFE(is_there("mine"));
     int64_t from = hf__test_now_ms();
     while (is_there("mine")) {
-        EXPECT_SOON(hf__test_now_ms() - from, 2 * LIFE_MS);
+        EXPECT_SOON(hf__test_now_ms() - from, 5 * LIFE_MS);
         hf__test_pause_ms(20);
     }
 }
@@ -258,7 +258,7 @@ TEST_WITHIN(60, it_ends_although_a_handshake_was_under_way)
     hf__proxy_heal(p);
     int64_t start = hf__test_now_ms();
     while (hf__zookeeper_sessions(server) > 0) {
-        EXPECT_SOON(hf__test_now_ms() - start, 4 * LIFE_MS);
+        EXPECT_SOON(hf__test_now_ms() - start, 7 * LIFE_MS);
         hf__test_pause_ms(20);
     }
 }
