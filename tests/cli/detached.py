@@ -378,11 +378,11 @@ def a_command_may_release_the_lock_of_its_run(t):
 
 @case
 def a_store_that_is_down_is_69(t):
-    url = f'fault+{t.url}?fault=lose_request:renew:*'
+    url = (f'fault+{t.url}?fault=lose_request:renew:*&'
+           f'{harness.io_timeout(500)}')
     token = acquire(t)
     (t.dir / 'token').write_text(token)
-    result = t.run('release', '--url', f'{url}&io_timeout=500ms', 'job',
-                   '--token-file', 'token')
+    result = t.run('release', '--url', url, 'job', '--token-file', 'token')
     t.code(result, 69)
     t.equal((t.dir / 'token').read_text(), token, 'the file stays')
 
@@ -391,7 +391,8 @@ def a_store_that_is_down_is_69(t):
 def the_file_comes_back_if_the_release_is_not_confirmed(t):
     token = acquire(t)
     (t.dir / 'token').write_text(token)
-    url = f'fault+{t.url}?fault=lose_request:release:*&io_timeout=500ms'
+    url = (f'fault+{t.url}?fault=lose_request:release:*&'
+           f'{harness.io_timeout(500)}')
     result = t.run('release', '--url', url, 'job', '--token-file', 'token')
     t.code(result, 69)
     t.equal((t.dir / 'token').read_text().strip(), token, 'the file')

@@ -55,8 +55,8 @@ def what_is_kept_closed_and_marks_stay(t):
 @case
 def a_store_that_fails_is_69(t):
     t.code(t.run('run', 'job', '--', 'true'), 0)
-    result = t.run('gc', '--url',
-                   f'fault+{t.url}?fault=lose_request:gc:*&io_timeout=500ms')
+    result = t.run('gc', '--url', f'fault+{t.url}?fault=lose_request:gc:*&'
+                   f'{harness.io_timeout(500)}')
     t.code(result, 69)
     t.equal(result.out, '', 'stdout')
     t.says(result.err, 'gc: ', 'removed')

@@ -95,7 +95,7 @@ def looking_takes_nothing(t):
 
 @case
 def a_store_that_does_not_answer_is_69(t):
-    url = f'fault+sqlite:{t.db}?io_timeout=300ms&fault='
+    url = f'fault+sqlite:{t.db}?{harness.io_timeout(300)}&fault='
     for rules, verbs in (('lose_request:inspect', (('who', 'job'),)),
                          ('die:list', (('ls',),)),
                          ('die:open', (('who', 'job'), ('ls',), ('check',),

@@ -254,7 +254,7 @@ def a_shell_line_and_other_options_work_inside(t):
 def a_store_that_is_down_is_69(t):
     _, env = carried(t)
     env['HOLDFAST_URL'] = \
-        f'fault+{t.url}?fault=lose_request:inspect:*&io_timeout=300ms'
+        f'fault+{t.url}?fault=lose_request:inspect:*&{harness.io_timeout(300)}'
     result = t.run('run', '--reentrant', 'job', '--', *t.actor('say=started'),
                    env=env)
     t.code(result, 69)

@@ -88,7 +88,7 @@ def a_store_that_does_not_answer_is_69_after_its_timeout(t):
 
 @case
 def a_store_that_falls_silent_is_69_and_nothing_runs(t):
-    url = fault(t, 'lose_request:acquire', '&io_timeout=500ms')
+    url = fault(t, 'lose_request:acquire', f'&{harness.io_timeout(500)}')
     result = run(t, '--url', url, 'job', '--', *t.actor('say=ran'))
     t.code(result, 69)
     t.check(t.status()['outcome'] in ('no-answer', 'unavailable'),

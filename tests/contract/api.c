@@ -81,6 +81,15 @@ const char *store_url(const char *options)
     return url;
 }
 
+const char *io_timeout(int64_t ms, const char *more)
+{
+    static _Thread_local char text[200];
+
+    snprintf(text, sizeof text, "io_timeout=%lldms%s%s",
+             (long long)patience(ms), more[0] ? "&" : "", more);
+    return text;
+}
+
 static hf_client *open_url(const char *url, const hf_open_opts *opts)
 {
     hf_error err = HF_ERROR_INIT;

@@ -70,6 +70,8 @@ const char *store_url(const char *options);
 /* The same with another time-out of sessions, where the store has them. */
 void write_timed_url(char *to, size_t size, const char *options,
                      int64_t timeout_ms);
+/* "io_timeout=1500ms&more": who answers at all answers within that patience. */
+const char *io_timeout(int64_t ms, const char *more);
 hf_client *open_store(void);
 hf_client *open_with(const char *options);
 /* Its session, if a lease is that one's, lasts as long as any lease that a test

@@ -253,7 +253,7 @@ TEST(a_release_that_gets_no_answer_is_tried_again)
 TEST(a_release_that_hangs_is_given_up_in_time)
 {
     AUTO_CLIENT *alice =
-        open_faulty("io_timeout=500ms&fault=delay:release:1-9:5s");
+        open_faulty(io_timeout(500, "fault=delay:release:1-9:5s"));
     AUTO_LOCK *job = acquire(alice, "job");
     struct outcome done = {0};
 
@@ -278,7 +278,7 @@ TEST(an_acquire_whose_reply_is_lost_is_granted_once_and_told_once)
 TEST(an_acquire_that_hangs_is_given_up_and_given_back)
 {
     AUTO_CLIENT *alice =
-        open_faulty("io_timeout=500ms&fault=late_reply:acquire:1:3s");
+        open_faulty(io_timeout(400, "fault=late_reply:acquire:1:3s"));
     AUTO_CLIENT *bob = open_store();
     hf_acquire_opts opts = wanting(0, HF_LEASE_DEFAULT_MS);
     AUTO_OUTCOME job = {0};

@@ -250,7 +250,7 @@ TEST_IF(store_can(HF_CAP_KEEP), a_lost_answer_makes_no_second_start)
 
 TEST_IF(store_can(HF_CAP_KEEP), a_mark_that_cannot_be_set_starts_nothing)
 {
-    AUTO_CLIENT *alice = open_faulty("io_timeout=200ms&fault=die:acquire:2-");
+    AUTO_CLIENT *alice = open_faulty(io_timeout(200, "fault=die:acquire:2-"));
     AUTO_CLIENT *bob = open_store();
     hf_acquire_opts opts = once(60000, NULL);
     AUTO_LOCK *none = NULL;

@@ -200,7 +200,7 @@ TEST(a_statement_that_comes_late_is_for_nobody)
     hf_client *bob;
 
     reach_by_port(hf__proxy_port(proxy));
-    bob = open_with("io_timeout=300ms");
+    bob = open_with(io_timeout(300, ""));
     EXPECT_IS(try_once(bob, "job"), HF_OK);
     hf__proxy_rule(proxy, &rule);
     EXPECT_IS(try_once(bob, "job"), HF_EUNKNOWN);
@@ -230,7 +230,7 @@ TEST_WITHIN(60, what_nobody_holds_is_given_back_however_long_its_lease)
     hf_client *bob;
 
     reach_by_port(hf__proxy_port(proxy));
-    bob = open_with("io_timeout=300ms");
+    bob = open_with(io_timeout(300, ""));
     EXPECT_IS(try_once(bob, "job"), HF_OK);
     hf__proxy_rule(proxy, &rule);
     hf__proxy_refuse(proxy);

@@ -195,14 +195,12 @@ TEST_WITHIN(60, a_server_that_loads_its_data_is_waited_for)
         "key-load-delay 10", "loading-process-events-interval-bytes 1024",
         NULL};
     AUTO_SERVER *r = own_server_with_aof(NULL);
-    char limits[2][64];
+    char limit[64];
 
-    snprintf(limits[0], sizeof limits[0], "io_timeout=%lldms",
+    snprintf(limit, sizeof limit, "connect_timeout=%lldms",
              (long long)patience(500));
-    snprintf(limits[1], sizeof limits[1], "connect_timeout=%lldms",
-             (long long)patience(500));
-    AUTO_CLIENT *alice = open_with("io_timeout=500ms");
-    AUTO_CLIENT *bob = open_with(limits[0]);
+    AUTO_CLIENT *alice = open_with(io_timeout(500, ""));
+    AUTO_CLIENT *bob = open_with(io_timeout(500, ""));
     AUTO_LOCK *job = acquire_leased(alice, "job", patience(20000));
 
     fill(r, 30000);
@@ -210,7 +208,7 @@ TEST_WITHIN(60, a_server_that_loads_its_data_is_waited_for)
     hf__redis_launch(r, slow);
     hf__test_pause_ms(200);
     expect_refused(bob, HF_EUNAVAIL, "load");
-    expect_closed(url_as("", limits[1]), HF_EUNAVAIL, "load");
+    expect_closed(url_as("", limit), HF_EUNAVAIL, "load");
     hf__redis_await(r);
     EXPECT_IS(hf_held(job), 1);
     EXPECT_IS(try_once(bob, "job"), HF_BUSY);
@@ -273,8 +271,8 @@ TEST_WITHIN(60, a_server_busy_with_a_strangers_script_is_told_and_survived)
 {
     static const char *const extra[] = {"lua-time-limit 20", NULL};
     AUTO_SERVER *r = own_server(extra);
-    AUTO_CLIENT *alice = open_with("io_timeout=400ms");
-    AUTO_CLIENT *bob = open_with("io_timeout=400ms");
+    AUTO_CLIENT *alice = open_with(io_timeout(400, ""));
+    AUTO_CLIENT *bob = open_with(io_timeout(400, ""));
     AUTO_LOCK *job = acquire_leased(alice, "job", patience(6000));
     redisContext *c = keep_busy(r);
 

@@ -65,7 +65,7 @@ static void work(int name, int me, const hf_lock *lock)
 static void contend(int me)
 {
     static const char *const names[NAMES] = {"red", "blue"};
-    hf_client *client = open_with("io_timeout=500ms");
+    hf_client *client = open_with(io_timeout(500, ""));
 
     for (int i = me; !atomic_load(&page->is_over); i++) {
         hf_acquire_opts opts = wanting(WAIT_MS, patience(LEASE_MS));

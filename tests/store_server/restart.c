@@ -40,7 +40,7 @@ TEST_WITHIN(60, a_restart_costs_no_lock)
 TEST_WITHIN(60, a_server_that_stands_still_for_less_than_the_lease_costs_none)
 {
     OWN_SERVER(false);
-    AUTO_CLIENT *alice = open_with("io_timeout=500ms");
+    AUTO_CLIENT *alice = open_with(io_timeout(500, ""));
     AUTO_LOCK *job = acquire_leased(alice, "job", patience(6000));
     hf_acquire_opts opts = wanting(0, 30000);
     hf_lock *none = NULL;
@@ -61,7 +61,7 @@ TEST_WITHIN(60, a_server_that_stands_still_for_less_than_the_lease_costs_none)
 TEST_WITHIN(60, a_server_that_stands_still_for_longer_is_a_lock_lost_in_time)
 {
     OWN_SERVER(false);
-    AUTO_CLIENT *alice = open_with("io_timeout=500ms");
+    AUTO_CLIENT *alice = open_with(io_timeout(500, ""));
     int64_t lease_ms = patience(1500);
     AUTO_LOCK *job = acquire_leased(alice, "job", lease_ms);
     AUTO_LOCK *next = NULL;
