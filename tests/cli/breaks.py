@@ -122,8 +122,7 @@ def a_runs_command_is_ended_at_once_by_a_break(t):
         broken = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
         t.code(holder.wait(), 76)
         took.append((t.log()[-1].ns - broken) / 1e6)
-    t.soon(max(took) < 2000 + 1000 * (harness.SLOW - 1) and
-           min(took) < 100 * harness.SLOW, f'{took} ms')
+    t.soon(max(took) < 8000 and min(took) < 500 * harness.SLOW, f'{took} ms')
 
 
 @case

@@ -106,7 +106,7 @@ def a_storm_of_orphans_ends_with_the_wrapper(t):
     late = hopped_late(t, t.last_ns('next'))
     t.safe(late < 0, f'it hopped {late:.3f} s into the next hold')
     lived = hopped_late(t, killed_ns)
-    t.soon(lived < harness.SLOW, f'it hopped on for {lived:.2f} s')
+    t.soon(lived < 5 * harness.SLOW, f'it hopped on for {lived:.2f} s')
 
 
 @case
@@ -117,7 +117,7 @@ def a_storm_of_orphans_ends_with_max_run(t):
                         words=(*habits, f'hop={CHAINS}', 'beat'))
         t.code(holder.wait(), 124)
         lived = hopped_late(t, t.log()[0].ns) - 1.2
-        t.soon(lived < harness.SLOW, f'it hopped on for {lived:.2f} s')
+        t.soon(lived < 5 * harness.SLOW, f'it hopped on for {lived:.2f} s')
 
 
 @case
