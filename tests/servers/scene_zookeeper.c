@@ -60,7 +60,7 @@ zhandle_t *scene_open(const struct hf__proxy *p, int session_ms)
     return z;
 }
 
-void scene_count(int r, const char *path, const void *arg)
+static void count(int r, const char *path, const void *arg)
 {
     union {
         const void *ours;
@@ -75,7 +75,7 @@ void scene_count(int r, const char *path, const void *arg)
 void scene_create(zhandle_t *z, const char *name, struct scene_answers *answers)
 {
     EXPECT_IS(zoo_acreate(z, scene_path(name), "", 0, &ZOO_OPEN_ACL_UNSAFE, 0,
-                          scene_count, answers),
+                          count, answers),
               ZOK);
 }
 

@@ -28,8 +28,6 @@ struct scene_answers {
     _Atomic int n;      /* that have come */
     _Atomic int n_good; /* of them, well */
 };
-/* To be called back with them. */
-void scene_count(int r, const char *path, const void *answers);
 void scene_create(zhandle_t *, const char *name, struct scene_answers *);
 bool scene_wait_answers(const struct scene_answers *, int n);
 

@@ -87,7 +87,6 @@ struct hf__zookeeper_ensemble;
 struct hf__zookeeper_ensemble *
 hf__zookeeper_ensemble_start(int n, const struct hf__zookeeper_opts *);
 void hf__zookeeper_ensemble_free(struct hf__zookeeper_ensemble *);
-int hf__zookeeper_ensemble_size(const struct hf__zookeeper_ensemble *);
 /* By number, from 0. */
 struct hf__zookeeper *
 hf__zookeeper_member(const struct hf__zookeeper_ensemble *, int);

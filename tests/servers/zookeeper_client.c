@@ -33,11 +33,6 @@ int64_t hf__zookeeper_session(const struct hf__zookeeper_client *c)
     return c->session;
 }
 
-int hf__zookeeper_session_ms(const struct hf__zookeeper_client *c)
-{
-    return c->session_ms;
-}
-
 int hf__zookeeper_auth(struct hf__zookeeper_client *c, const char *user,
                        const char *password)
 {

@@ -107,8 +107,6 @@ void hf__zookeeper_hang_up(struct hf__zookeeper_client *);
 /* Leaves its session to the server. */
 void hf__zookeeper_drop(struct hf__zookeeper_client *);
 int64_t hf__zookeeper_session(const struct hf__zookeeper_client *);
-/* What the server gave, in ms. */
-int hf__zookeeper_session_ms(const struct hf__zookeeper_client *);
 
 /* Each gives back 0 or an error of the server's, or HF__ZOOKEEPER_LOST. */
 int hf__zookeeper_auth(struct hf__zookeeper_client *, const char *user,

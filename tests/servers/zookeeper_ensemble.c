@@ -138,11 +138,6 @@ void hf__zookeeper_ensemble_free(struct hf__zookeeper_ensemble *e)
     }
 }
 
-int hf__zookeeper_ensemble_size(const struct hf__zookeeper_ensemble *e)
-{
-    return e->n;
-}
-
 struct hf__zookeeper *
 hf__zookeeper_member(const struct hf__zookeeper_ensemble *e, int i)
 {

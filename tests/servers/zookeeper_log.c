@@ -17,8 +17,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-enum { PATH = 512, PRIME = 65521, LOG_BYTES = 4 << 20 };
+enum { PATH = 512, PRIME = 65521 };
 /* Of the log; before an entry's own bytes, and after them. */
 enum { HEAD = 16, SUM = 8, BEFORE = SUM + 4, AFTER = 1 };
 /* In an entry: its header, and what is last: the count and the digest. */
@@ -92,9 +93,12 @@ static uint8_t *find_entry(uint8_t *log, size_t length, const char *node,
 
 static void change_log(const char *path, const char *node, uint32_t count)
 {
-    uint8_t *log = malloc(LOG_BYTES);
     FILE *f = fopen(path, "r+e");
-    size_t length = log && f ? fread(log, 1, LOG_BYTES, f) : 0;
+    struct stat st = {0};
+    uint8_t *log = f && fstat(fileno(f), &st) == 0 && st.st_size > 0
+                       ? malloc((size_t)st.st_size)
+                       : NULL;
+    size_t length = log ? fread(log, 1, (size_t)st.st_size, f) : 0;
     size_t n = 0;
     uint8_t *entry = length ? find_entry(log, length, node, &n) : NULL;
 

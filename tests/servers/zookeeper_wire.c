@@ -64,20 +64,15 @@ static void begin(struct hf__zookeeper_client *c)
     hf__jute_put_int(&c->message, 0); /* the length, put when it is known */
 }
 
-void hf__wire_finish(struct hf__zookeeper_client *c)
+static bool send_message(struct hf__zookeeper_client *c)
 {
     struct hf__jute head = {.bytes = c->message.bytes};
 
     hf__jute_put_int(&head, (int32_t)(c->message.length - 4));
-}
-
-static bool send_message(struct hf__zookeeper_client *c)
-{
-    hf__wire_finish(c);
     return send_all(c->fd, c->message.bytes, c->message.length);
 }
 
-bool hf__wire_receive(struct hf__zookeeper_client *c)
+static bool receive(struct hf__zookeeper_client *c)
 {
     uint8_t head[4];
     int32_t length;
@@ -131,7 +126,7 @@ hf__wire_open(int port, int session_ms, int64_t id,
     hf__jute_put_long(&c->message, id);
     hf__jute_put_bytes(&c->message, password, HF__WIRE_PASSWORD);
     hf__jute_put_flag(&c->message, false); /* a server that only reads */
-    if (!send_message(c) || !hf__wire_receive(c)) {
+    if (!send_message(c) || !receive(c)) {
         hf__zookeeper_drop(c);
         return NULL;
     }
@@ -165,7 +160,7 @@ int hf__wire_call(struct hf__zookeeper_client *c)
         return HF__ZOOKEEPER_LOST;
     }
     do {
-        if (!hf__wire_receive(c)) {
+        if (!receive(c)) {
             return HF__ZOOKEEPER_LOST;
         }
         xid = hf__jute_get_int(&c->message);

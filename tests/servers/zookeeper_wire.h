@@ -49,10 +49,6 @@ hf__wire_open(int port, int session_ms, int64_t id,
 void hf__wire_ask(struct hf__zookeeper_client *, int32_t type);
 /* One of those that have a number of their own. */
 void hf__wire_ask_as(struct hf__zookeeper_client *, int32_t xid, int32_t type);
-/* Its bytes are then whole, and may be sent with others. */
-void hf__wire_finish(struct hf__zookeeper_client *);
-/* The next answer or event into `message`. False: the connection is lost. */
-bool hf__wire_receive(struct hf__zookeeper_client *);
 /* Sends it and waits for the answer, whose body can be read from `message`. 0,
  * or the server's error, or HF__ZOOKEEPER_LOST. */
 int hf__wire_call(struct hf__zookeeper_client *);

@@ -38,7 +38,7 @@ static hf_client *open_long(int port)
 
 static void shorten(struct hf__zookeeper *server)
 {
-    hf__zookeeper_stop(server);
+    hf__zookeeper_kill(server);
     hf__zookeeper_restart(server, short_times);
 }
 
