@@ -169,26 +169,16 @@ static void try_still(struct hf__redis_group *g, hf_client *alice,
     expect_nothing_left(all, "job");
 }
 
-static void try_all_still(int n)
+TEST_WITHIN(100, of_five_any_that_stand_still)
 {
-    AUTO_GROUP *g = durable_group(n);
+    AUTO_GROUP *g = durable_group(5);
 
-    for (unsigned still = 0; still < 1u << n; still++) {
+    for (unsigned still = 0; still < 1u << 5; still++) {
         AUTO_CLIENT *alice = open_with("io_timeout=1s");
 
         EXPECT_IS(try_once(alice, "warm"), HF_OK); /* renewals', too */
         try_still(g, alice, still);
     }
-}
-
-TEST_WITHIN(100, of_five_any_that_stand_still)
-{
-    try_all_still(5);
-}
-
-TEST_WITHIN(100, of_four_any_that_stand_still)
-{
-    try_all_still(4);
 }
 
 /* They come back one after another, and what was asked of them before they
