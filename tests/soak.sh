@@ -40,6 +40,8 @@ simulate() {
 
     for ((first = seed * 1000000; SECONDS < end; first += slice)); do
         "$build/tests/sim/sim" --filter every_schedule --seed "$first" "$slice"
+        "$build/tests/simcore/simcore" --filter every_schedule \
+            --seed "$first" $((slice / 20))
         for store in memory memory:session; do
             in_virtual_time "$virtual" contract_api "$store" memory
             in_virtual_time "$virtual" contract_core "$store" memory

@@ -5,7 +5,8 @@
  * takes no turns, and a process that has not started virtual time, get the
  * system's own.
  */
-#include "tests/virtual/virtual.h"
+#include "tests/virtual/hosts.h"
+#include "tests/virtual/turns.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -24,11 +25,13 @@
 #define SECOND INT64_C(1000000000)
 #define MS     INT64_C(1000000)
 
-enum { CLOCKS = 3, TIMERS = 256, ARGUMENTS = 6 };
+enum { CLOCKS = HF__VIRTUAL_CLOCKS, TIMERS = 256, ARGUMENTS = 6 };
 
 /* What the three clocks showed at the start. */
-static const clockid_t clocks[CLOCKS] = {CLOCK_REALTIME, CLOCK_MONOTONIC,
-                                         CLOCK_BOOTTIME};
+static const clockid_t clocks[CLOCKS] = {
+    [HF__VIRTUAL_WALL] = CLOCK_REALTIME,
+    [HF__VIRTUAL_MONOTONIC] = CLOCK_MONOTONIC,
+    [HF__VIRTUAL_BOOTTIME] = CLOCK_BOOTTIME};
 static int64_t started_at[CLOCKS];
 static atomic_bool is_started;
 /* A timer's descriptor, plus 1, and when it goes off, since the start. */
@@ -99,9 +102,28 @@ void hf__virtual_start_clocks(void)
         struct timespec t = {0, 0};
 
         __real_clock_gettime(clocks[i], &t);
-        started_at[i] = in_ns(&t);
+        /* Who rounds what they show does so alike in every run of a seed. */
+        started_at[i] = in_ns(&t) / SECOND * SECOND;
     }
     atomic_store(&is_started, true);
+}
+
+/* A handler may ask in a thread that takes no turns. */
+static int seen_clocks(void)
+{
+    return hf__turns_self() == NULL ? 0 : hf__turns_self()->clocks;
+}
+
+static int64_t true_time(int place, const struct timespec *t)
+{
+    return hf__virtual_true(seen_clocks(), (enum hf__virtual_clock)place,
+                            in_ns(t) - started_at[place]);
+}
+
+int64_t hf__virtual_boottime(int host)
+{
+    return started_at[HF__VIRTUAL_BOOTTIME] +
+           hf__virtual_shown(host, HF__VIRTUAL_BOOTTIME, hf__virtual_elapsed());
 }
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
@@ -114,7 +136,10 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
     if (hf__virtual_is_on()) {
         hf__virtual_pass(false);
     }
-    int64_t now = started_at[place] + hf__virtual_now();
+    int64_t now =
+        started_at[place] + hf__virtual_shown(seen_clocks(),
+                                              (enum hf__virtual_clock)place,
+                                              hf__virtual_now());
     t->tv_sec = (time_t)(now / SECOND);
     t->tv_nsec = (long)(now % SECOND);
     return 0;
@@ -128,7 +153,7 @@ int __wrap_clock_nanosleep(clockid_t clock, int flags, const struct timespec *t,
     if (!hf__virtual_is_on() || place < 0) {
         return __real_clock_nanosleep(clock, flags, t, left);
     }
-    int64_t until = (flags & TIMER_ABSTIME) ? in_ns(t) - started_at[place]
+    int64_t until = (flags & TIMER_ABSTIME) ? true_time(place, t)
                                             : hf__virtual_now() + in_ns(t);
     hf__virtual_sleep(NULL, until);
     return 0;
@@ -148,7 +173,7 @@ int __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *t,
             timers[i].fd = fd + 1;
             timers[i].at = at == 0 ? HF__VIRTUAL_NEVER
                            : (flags & TFD_TIMER_ABSTIME)
-                               ? at - started_at[place_of(CLOCK_BOOTTIME)]
+                               ? true_time(HF__VIRTUAL_BOOTTIME, &t->it_value)
                                : hf__virtual_now() + at;
             return 0;
         }
@@ -250,9 +275,8 @@ static long wait_at(atomic_uint *word, unsigned seen,
     if (atomic_load(word) != seen) {
         return fail(EAGAIN);
     }
-    int64_t at = until == NULL
-                     ? HF__VIRTUAL_NEVER
-                     : in_ns(until) - started_at[place_of(CLOCK_MONOTONIC)];
+    int64_t at = until == NULL ? HF__VIRTUAL_NEVER
+                               : true_time(HF__VIRTUAL_MONOTONIC, until);
     return hf__virtual_sleep(word, at) ? 0 : fail(ETIMEDOUT);
 }
 
@@ -347,6 +371,7 @@ int __wrap_pthread_mutex_lock(pthread_mutex_t *m)
     while ((r = pthread_mutex_trylock(m)) == EBUSY) {
         hf__virtual_sleep(m, HF__VIRTUAL_NEVER);
     }
+    hf__turns_self()->locks += r == 0;
     return r;
 }
 
@@ -355,6 +380,7 @@ int __wrap_pthread_mutex_unlock(pthread_mutex_t *m)
     int r = __real_pthread_mutex_unlock(m);
 
     if (hf__virtual_is_on()) {
+        hf__turns_self()->locks -= r == 0;
         hf__virtual_ring(m, INT_MAX);
         hf__virtual_pass(false);
     }

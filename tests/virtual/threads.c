@@ -8,6 +8,7 @@
 #include "tests/virtual/turns.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -21,6 +22,37 @@ int __real_pthread_create(pthread_t *, const pthread_attr_t *,
                           void *(*)(void *), void *);
 int __real_pthread_join(pthread_t, void **);
 pid_t __real_fork(void);
+
+struct hf__turns_thread *hf__turns_find(pthread_t native)
+{
+    struct hf__turns_thread *t;
+
+    for (int i = 0; (t = hf__turns_at(i)) != NULL; i++) {
+        if (t->state != FREE && pthread_equal(t->native, native)) {
+            break;
+        }
+    }
+    return t;
+}
+
+_Noreturn void hf__turns_tell_deadlock(void)
+{
+    static const char *const states[] = {"free", "ready", "asleep", "ended"};
+    struct hf__turns_thread *t;
+
+    fprintf(stderr, "virtual: all threads sleep, and nobody will wake them\n");
+    for (int i = 0; (t = hf__turns_at(i)) != NULL; i++) {
+        char name[16] = "";
+
+        if (t->state != FREE) {
+            pthread_getname_np(t->native, name, sizeof name);
+            fprintf(stderr, "  %d %s: %s at %p, host %d%s\n", i, name,
+                    states[t->state], t->place, t->host,
+                    t == hf__turns_self() ? ", the last to run" : "");
+        }
+    }
+    abort();
+}
 
 /* Behind the last destructor of the thread's own, for they call as well. */
 static void end_thread(void *arg)
@@ -99,14 +131,14 @@ pid_t hf__virtual_fork(void)
 static void begin_test(void)
 {
     unsetenv("HOLDFAST_TEST_SLOW");
-    if (pthread_key_create(&at_end, end_thread) != 0) {
-        abort();
-    }
     hf__virtual_start(hf__test_seed());
 }
 
 __attribute__((constructor)) static void look_at_environment(void)
 {
+    if (pthread_key_create(&at_end, end_thread) != 0) {
+        abort();
+    }
     if (getenv("HOLDFAST_TEST_VIRTUAL") != NULL) {
         hf__test_before(begin_test);
     }

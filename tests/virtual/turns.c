@@ -10,6 +10,8 @@
  */
 #include "tests/virtual/turns.h"
 
+#include "tests/virtual/hosts.h"
+
 #include <limits.h>
 #include <linux/futex.h>
 #include <poll.h>
@@ -37,6 +39,7 @@ static _Atomic int64_t elapsed;
 static uint64_t generator;
 static enum manner manner;
 static unsigned streak;
+static void (*watch)(void);
 
 int __real_poll(struct pollfd *, nfds_t, int);
 long __real_syscall(long number, ...);
@@ -111,8 +114,17 @@ static void take_rings(void)
     }
 }
 
+/* It goes on when its host does, but for who holds a mutex. */
+static int64_t stands_until(const struct hf__turns_thread *t)
+{
+    return t->locks > 0 ? 0 : hf__turns_stands_until(t->host);
+}
+
 static bool can_run(struct hf__turns_thread *t, int64_t now)
 {
+    if (now < stands_until(t)) {
+        return false;
+    }
     if (t->state != ASLEEP) {
         return t->state == READY;
     }
@@ -138,24 +150,6 @@ static int find_ready(struct hf__turns_thread *found[THREADS])
     return n;
 }
 
-static _Noreturn void tell_deadlock(void)
-{
-    static const char *const states[] = {"free", "ready", "asleep", "ended"};
-
-    fprintf(stderr, "virtual: all threads sleep, and nobody will wake them\n");
-    for (int i = 0; i < n_threads; i++) {
-        char name[16] = "";
-
-        if (threads[i].state != FREE) {
-            pthread_getname_np(threads[i].native, name, sizeof name);
-            fprintf(stderr, "  %d %s: %s at %p%s\n", i, name,
-                    states[threads[i].state], threads[i].place,
-                    &threads[i] == self ? ", the last to run" : "");
-        }
-    }
-    abort();
-}
-
 /* All sleep: the clock goes on to the first deadline. Where there is none,
  * somebody outside has to do something. */
 static void go_on(int *looks)
@@ -165,10 +159,14 @@ static void go_on(int *looks)
 
     for (int i = 0; i < n_threads; i++) {
         struct hf__turns_thread *t = &threads[i];
+        int64_t at = stands_until(t);
 
         if (t->state == ASLEEP) {
-            earliest = t->deadline < earliest ? t->deadline : earliest;
+            at = t->deadline > at ? t->deadline : at;
             can_wait |= t->is_due != NULL;
+        }
+        if (t->state == ASLEEP || t->state == READY) {
+            earliest = at < earliest ? at : earliest;
         }
     }
     if (earliest != HF__VIRTUAL_NEVER) {
@@ -178,7 +176,7 @@ static void go_on(int *looks)
     } else if (can_wait && (*looks)++ < LOOKS) {
         (void)__real_poll(NULL, 0, LOOK_MS);
     } else {
-        tell_deadlock();
+        hf__turns_tell_deadlock();
     }
 }
 
@@ -205,9 +203,17 @@ static struct hf__turns_thread *pick(void)
                              : found[hf__virtual_random() % (unsigned)n];
 }
 
+static void look(void)
+{
+    if (watch != NULL) {
+        watch();
+    }
+}
+
 /* The next one's turn; returns when it is the caller's again. */
 static void give_turn(void)
 {
+    look();
     struct hf__turns_thread *next = pick();
 
     if (next != self) {
@@ -215,6 +221,7 @@ static void give_turn(void)
         hand_to(next);
         await_turn(self);
     }
+    look();
     self->state = READY;
     self->place = NULL;
     self->is_due = NULL;
@@ -312,6 +319,10 @@ struct hf__turns_thread *hf__turns_add(void)
     }
     n_threads = i == n_threads ? i + 1 : n_threads;
     threads[i] = (struct hf__turns_thread){.state = READY};
+    if (self != NULL) {
+        threads[i].host = self->host;
+        threads[i].clocks = self->clocks;
+    }
     threads[i].rank = UINT64_MAX / 2 + hf__virtual_random() / 2;
     return &threads[i];
 }
@@ -330,17 +341,6 @@ void hf__turns_end(struct hf__turns_thread *t)
     hand_to(pick());
 }
 
-struct hf__turns_thread *hf__turns_find(pthread_t native)
-{
-    for (int i = 0; i < n_threads; i++) {
-        if (threads[i].state != FREE &&
-            pthread_equal(threads[i].native, native)) {
-            return &threads[i];
-        }
-    }
-    return NULL;
-}
-
 void hf__turns_forget_others(void)
 {
     for (int i = 0; i < n_threads; i++) {
@@ -350,11 +350,34 @@ void hf__turns_forget_others(void)
     }
 }
 
+int64_t hf__virtual_elapsed(void)
+{
+    return atomic_load(&elapsed);
+}
+
+struct hf__turns_thread *hf__turns_at(int i)
+{
+    return i < n_threads ? &threads[i] : NULL;
+}
+
+struct hf__turns_thread *hf__turns_self(void)
+{
+    return self;
+}
+
+void hf__virtual_watch(void (*look_on)(void))
+{
+    watch = look_on;
+}
+
 void hf__virtual_start(uint64_t seed)
 {
     generator = seed;
     manner = (enum manner)(seed % MANNERS);
     self = hf__turns_add();
+    if (self == NULL) {
+        abort(); /* it is the first */
+    }
     self->native = pthread_self();
     atomic_store(&running, self);
     hf__virtual_start_clocks();

@@ -23,6 +23,9 @@ struct hf__turns_thread {
     void *(*run)(void *);
     void *arg;
     unsigned rounds; /* of its destructors */
+    int host;        /* with which it stops */
+    int clocks;      /* the host whose clocks it sees */
+    int locks;       /* mutexes that it holds */
 };
 
 /* A new one, which can run; NULL: there are too many. */
@@ -34,6 +37,12 @@ void hf__turns_begin(struct hf__turns_thread *);
 void hf__turns_end(struct hf__turns_thread *);
 struct hf__turns_thread *hf__turns_find(pthread_t native);
 void hf__turns_forget_others(void);
+struct hf__turns_thread *hf__turns_self(void);
+/* The i-th, also one that is free; NULL past the last. */
+struct hf__turns_thread *hf__turns_at(int i);
+_Noreturn void hf__turns_tell_deadlock(void);
+/* True time. It stands before that. */
+int64_t hf__turns_stands_until(int host);
 /* Is this the child of a fork() that the caller is in? Then it is alone. */
 void hf__turns_look_for_fork(void);
 

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Hosts, each a client of the library, and what their threads want of it.
+ */
+#include "src/core/hold.h"
+#include "tests/simcore/scene.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PATIENT_LEASES = 40, PATIENT_MS = 60000, OPERATOR = 150 };
+
+static const char *const names[HF__NAMES] = {"0", "1", "2"};
+static const char *const labels[HF__VIRTUAL_HOSTS] = {"0", "1", "2", "3",
+                                                      "4", "5", "6", "7"};
+
+/* A claim, and what became of it. */
+struct want {
+    hf_acquire_opts opts;
+    struct hf__claim_seen seen;
+    int name; /* the first */
+    int n;
+    hf_lock *lock;
+};
+
+static hf_client *client(void)
+{
+    return hf__scene.clients[hf__virtual_host()];
+}
+
+static void nap(int64_t ns)
+{
+    hf__virtual_sleep(NULL, hf__true_now() + ns);
+}
+
+/* ---- claims */
+
+static void draw_manner(struct want *w)
+{
+    const struct hf__lot *p = &hf__scene.plan;
+
+    if (hf__chance(p->shared)) {
+        w->opts.shared = 1;
+    } else if (hf__chance(p->slotted)) {
+        w->opts.slots = p->slots[w->name];
+    }
+    w->opts.fair = hf__chance(p->fair);
+}
+
+static void draw_want(struct want *w)
+{
+    const struct hf__lot *p = &hf__scene.plan;
+
+    *w = (struct want){.opts = HF_ACQUIRE_OPTS_INIT, .n = 1};
+    w->name = (int)hf__between(0, p->names - 1);
+    w->opts.wait_ms = hf__chance(p->tried) ? 0 : p->wait_ms;
+    w->opts.lease_ms = p->lease_ms;
+    w->opts.auto_renew = hf__chance(p->renewed);
+    w->opts.owner = labels[hf__virtual_host()];
+    w->opts.max_hold_ms = hf__chance(500) ? p->max_hold_ms : 0;
+    if (hf__chance(p->many)) {
+        w->name = 0;
+        w->n = p->names;
+        hf__scene.tally->several++;
+    }
+    draw_manner(w);
+}
+
+static int acquire(struct want *w)
+{
+    const struct hf__lot *p = &hf__scene.plan;
+    int64_t limit =
+        w->opts.wait_ms > p->io_timeout_ms ? w->opts.wait_ms : p->io_timeout_ms;
+    const char *asked[HF__NAMES];
+    int r;
+
+    hf__note("wants name %d of %d%s%s, slots %d, wait %lld", w->name, w->n,
+             w->opts.shared ? ", shared" : "", w->opts.fair ? ", fair" : "",
+             w->opts.slots, (long long)w->opts.wait_ms);
+    hf__oracle_call(&w->seen);
+    if (w->n == 1) {
+        r = hf_acquire(client(), names[w->name], &w->opts, &w->lock, NULL);
+    } else {
+        for (int i = 0; i < w->n; i++) {
+            asked[i] = names[w->n - 1 - i];
+        }
+        r = hf_acquire_many(client(), asked, w->n, &w->opts, &w->lock, NULL);
+        limit += p->io_timeout_ms;
+    }
+    hf__note("acquire: %s", hf_strstatus(r));
+    hf__oracle_took(&w->seen, limit, "an acquire");
+    for (int i = 0; r == HF_OK && i < w->n; i++) {
+        hf__oracle_granted(w->lock, hf__hold_part(w->lock, i),
+                           w->n == 1 ? w->name : w->n - 1 - i, &w->opts,
+                           &w->seen);
+    }
+    hf__scene.tally->busy += r > 0;
+    hf__scene.tally->unknown += r == HF_EUNKNOWN;
+    return r;
+}
+
+/* Who is renewed in quiet times loses nothing. */
+static void expect_healthy(const struct want *w)
+{
+    int64_t lease = hf__scene.plan.lease_ms * HF__MS_NS;
+
+    if (hf__true_now() - lease > hf__scene.plan.heal_ns + 2 * lease &&
+        w->seen.at > hf__scene.plan.heal_ns + 2 * lease && w->opts.auto_renew &&
+        w->opts.max_hold_ms == 0 && !hf__oracle_is_excused(w->lock)) {
+        hf__flaw("host %d lost name %d though nothing was wrong: %s",
+                 hf__virtual_host(), w->name,
+                 hf_strreason(hf_lost_reason(w->lock)));
+    }
+}
+
+static void release(struct want *w)
+{
+    struct hf__claim_seen seen;
+    int r = HF_OK;
+
+    hf__oracle_call(&seen);
+    if (hf_state(w->lock) == HF_STATE_LOST) {
+        hf__scene.tally->lost++;
+        expect_healthy(w);
+    }
+    if (hf__chance(800)) {
+        r = hf_release(w->lock, NULL);
+        hf__note("release: %s", hf_strstatus(r));
+        if (r != HF_OK && r != HF_LOST && r != HF_EUNKNOWN) {
+            hf__flaw("a release ended as %s", hf_strstatus(r));
+        }
+        hf__oracle_took(&seen, hf__scene.plan.io_timeout_ms, "a release");
+        (void)hf__oracle_held(w->lock);
+    }
+    hf__oracle_forget(w->lock);
+    hf_free(w->lock);
+}
+
+/* It is left to its lease, and found again by its token. */
+static void detach(struct want *w)
+{
+    char token[HF__TOKEN_TEXT_SIZE];
+    int r = hf_detach(w->lock, NULL);
+
+    hf__note("detach: %s", hf_strstatus(r));
+    if (r != HF_OK) {
+        release(w);
+        return;
+    }
+    hf__scene.tally->detached++;
+    memcpy(token, hf_token(w->lock), sizeof token);
+    hf__oracle_forget(w->lock);
+    hf_free(w->lock);
+    nap(hf__between(0, hf__scene.plan.lease_ms * HF__MS_NS));
+    hf__oracle_call(&w->seen);
+    r = hf_adopt(client(), names[w->name], token, &w->opts, &w->lock, NULL);
+    hf__note("adopt: %s", hf_strstatus(r));
+    if (r == HF_OK) {
+        hf__scene.tally->adopted++;
+        hf__oracle_granted(w->lock, w->lock, w->name, &w->opts, &w->seen);
+        nap(hf__between(0, hf__scene.plan.hold_ns));
+        (void)hf__oracle_held(w->lock);
+        release(w);
+    }
+}
+
+static void hold(struct want *w)
+{
+    int64_t end = hf__true_now() + hf__between(0, hf__scene.plan.hold_ns);
+
+    while (hf__true_now() < end && hf__oracle_held(w->lock)) {
+        nap(hf__between(1, hf__scene.plan.hold_ns / 2));
+        if (!w->opts.auto_renew && hf__chance(300)) {
+            int r = hf_renew(w->lock, NULL);
+            hf__note("renew: %s", hf_strstatus(r));
+        }
+    }
+}
+
+static void claim(void)
+{
+    struct want w;
+
+    draw_want(&w);
+    w.opts.note =
+        w.n == 1 && hf__chance(hf__scene.plan.detached) ? "detached" : NULL;
+    if (acquire(&w) != HF_OK) {
+        return;
+    }
+    hold(&w);
+    if (w.opts.note != NULL) {
+        detach(&w);
+    } else {
+        release(&w);
+    }
+}
+
+/* The faults are over: whoever wants a name and waits gets it. */
+static void expect_all_names(void)
+{
+    const struct hf__lot *p = &hf__scene.plan;
+    int r;
+
+    for (int i = 0; i < p->names; i++) {
+        struct want w = {.opts = HF_ACQUIRE_OPTS_INIT, .n = 1, .name = i};
+
+        w.opts.lease_ms = p->lease_ms;
+        w.opts.owner = labels[hf__virtual_host()];
+        w.opts.wait_ms = p->lease_ms * PATIENT_LEASES + PATIENT_MS;
+        r = acquire(&w);
+        if (r != HF_OK) {
+            hf__flaw("nobody but %s gets name %d", hf_strstatus(r), i);
+        }
+        release(&w);
+    }
+}
+
+static void *work(void *arg)
+{
+    while (hf__true_now() < hf__scene.plan.drain_ns) {
+        nap(hf__between(0, hf__scene.plan.think_ns));
+        if (hf__has(HF__FAULT_BREAK) && hf__chance(OPERATOR) &&
+            hf__true_now() < hf__scene.plan.heal_ns) {
+            int name = (int)hf__between(0, hf__scene.plan.names - 1);
+            int r = hf_break(client(), names[name], 0, NULL);
+            hf__note("break of name %d: %s", name, hf_strstatus(r));
+        }
+        claim();
+    }
+    expect_all_names();
+    return arg;
+}
+
+/* ---- hosts */
+
+static void open_client(void)
+{
+    const struct hf__lot *p = &hf__scene.plan;
+    int host = hf__virtual_host();
+    char url[128];
+
+    (void)snprintf(url, sizeof url,
+                   "world:x?io_timeout=%" PRId64 "ms&connect_timeout=%" PRId64
+                   "ms",
+                   p->io_timeout_ms, p->io_timeout_ms);
+    for (;;) {
+        int r = hf_open(url, NULL, &hf__scene.clients[host], NULL);
+        hf__note("open: %s", hf_strstatus(r));
+        if (r == HF_OK) {
+            return;
+        }
+        nap(p->lease_ms * HF__MS_NS / 4);
+    }
+}
+
+/* What it could not give back it gives back, or it is moot. */
+static void expect_settled(void)
+{
+    const struct hf__lot *p = &hf__scene.plan;
+    int64_t end = hf__true_now() +
+                  (2 * p->lease_ms + 2 * p->io_timeout_ms + 2000) * HF__MS_NS;
+    hf_stats_info stats = HF_STATS_INFO_INIT;
+
+    do {
+        if (hf_stats(client(), &stats) != HF_OK || hf__true_now() > end) {
+            hf__flaw("host %d still owes %" PRIu64, hf__virtual_host(),
+                     stats.owing);
+        }
+        nap(p->lease_ms * HF__MS_NS / 10);
+    } while (stats.owing != 0);
+}
+
+static void *live(void *arg)
+{
+    int host = (int)(intptr_t)arg;
+    pthread_t crew[HF__CREW];
+    struct hf__claim_seen seen;
+
+    hf__virtual_be(host, host);
+    open_client();
+    for (int i = 0; i < hf__scene.plan.crew; i++) {
+        if (pthread_create(&crew[i], NULL, work, NULL) != 0) {
+            abort();
+        }
+    }
+    for (int i = 0; i < hf__scene.plan.crew; i++) {
+        (void)pthread_join(crew[i], NULL);
+    }
+    expect_settled();
+    hf__oracle_call(&seen);
+    hf_close(client());
+    hf__oracle_took(&seen, 2 * hf__scene.plan.io_timeout_ms, "closing");
+    hf__note("is over");
+    hf__scene.n_alive--;
+    hf__virtual_be(0, 0);
+    return arg;
+}
+
+void hf__host_begin(void)
+{
+    pthread_t thread;
+    intptr_t host = ++hf__scene.n_hosts;
+
+    hf__scene.n_alive++;
+    if (pthread_create(&thread, NULL, live, (void *)host) != 0) { /* NOLINT */
+        abort();
+    }
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The promises, looked at whenever a turn may end. The oracles read what
+ * hf_held() would read, and never write as it does; their arithmetic is their
+ * own.
+ */
+#include "src/backend/backend.h"
+#include "src/core/hold.h"
+#include "tests/simcore/scene.h"
+
+#include <string.h>
+
+enum { HOLDS = 64 };
+/* What a call may take beyond its limit, and what the clock's drift may do. */
+#define TICK_NS   (120 * HF__MS_NS)
+#define DRIFT_DIV 100
+
+/* A grant as its holder has it. */
+struct held {
+    hf_lock *whole; /* NULL: none */
+    const struct hf__handle *handle;
+    int host;
+    int name;
+    enum hf__mode mode;
+    int slots;
+    int slot;
+    uint64_t fence;
+    int64_t called; /* true time */
+    int64_t until;  /* by its clock, as last seen */
+    int64_t let_go; /* by its clock; 0: held, or at risk */
+    int64_t most;   /* by its clock: max_hold; 0: no limit */
+    bool was_held;
+    bool has_said_no;
+    bool was_renewing; /* or about to, before it let go */
+    bool is_excused;
+};
+
+static struct held holds[HOLDS];
+static uint64_t highest[HF__NAMES];
+static uint64_t broken[HF__NAMES]; /* all up to it are excused */
+
+static bool is_held(const struct held *h)
+{
+    int64_t until = atomic_load(&h->handle->held_until);
+
+    return until != 0 && hf__virtual_boottime(h->host) < until;
+}
+
+static bool is_ours(const struct held *h)
+{
+    int state = atomic_load(&h->handle->state);
+
+    return state == HF_STATE_HELD || state == HF_STATE_AT_RISK;
+}
+
+/* ---- two at once */
+
+static bool agree(const struct held *a, const struct held *b)
+{
+    if (a->mode == HF__MODE_SHARED && b->mode == HF__MODE_SHARED) {
+        return true;
+    }
+    return a->mode == HF__MODE_SLOTS && b->mode == HF__MODE_SLOTS &&
+           a->slots == b->slots && a->slot != b->slot && a->slot < a->slots;
+}
+
+static void expect_apart(const struct held *a)
+{
+    for (const struct held *b = holds; b < holds + HOLDS; b++) {
+        if (b != a && b->whole != NULL && b->was_held && b->name == a->name &&
+            !b->is_excused && !a->is_excused && !agree(a, b)) {
+            hf__flaw("host %d (fence %llu) and host %d (fence %llu) both hold "
+                     "name %d",
+                     a->host, (unsigned long long)a->fence, b->host,
+                     (unsigned long long)b->fence, a->name);
+        }
+    }
+}
+
+void hf__oracle_look(void)
+{
+    for (struct held *h = holds; h < holds + HOLDS; h++) {
+        if (h->whole == NULL) {
+            continue;
+        }
+        int64_t until = atomic_load(&h->handle->held_until);
+        h->until = until != 0 ? until : h->until;
+        h->was_held = is_held(h);
+        if (h->let_go == 0) {
+            h->was_renewing = h->handle->errand == HF__ERRAND_RENEW;
+        }
+        if (h->let_go == 0 && !is_ours(h)) {
+            h->let_go = hf__virtual_boottime(h->host);
+        }
+        if (h->most != 0 && h->was_held &&
+            hf__virtual_boottime(h->host) > h->most) {
+            hf__flaw("host %d holds name %d past max_hold", h->host, h->name);
+        }
+    }
+    for (const struct held *h = holds; h < holds + HOLDS; h++) {
+        if (h->whole != NULL && h->was_held) {
+            expect_apart(h);
+        }
+    }
+}
+
+/* ---- grants */
+
+void hf__oracle_call(struct hf__claim_seen *seen)
+{
+    seen->at = hf__true_now();
+    seen->stood = hf__virtual_stood(hf__virtual_host());
+    memcpy(seen->floor, highest, sizeof highest);
+}
+
+static bool is_foreseen(const struct held *h)
+{
+    return h->fence > broken[h->name] &&
+           h->called >= hf__scene.frozen_until[h->host];
+}
+
+static void expect_above(const struct held *h, uint64_t floor)
+{
+    if (h->fence <= floor && !h->is_excused) {
+        hf__flaw("host %d has the fence %llu of name %d after %llu was seen",
+                 h->host, (unsigned long long)h->fence, h->name,
+                 (unsigned long long)floor);
+    }
+}
+
+static struct held *add(void)
+{
+    struct held *h = holds;
+
+    while (h->whole != NULL) {
+        if (++h == holds + HOLDS) {
+            hf__flaw("more is held than can be looked at");
+        }
+    }
+    return h;
+}
+
+void hf__oracle_granted(hf_lock *whole, hf_lock *part, int name,
+                        const hf_acquire_opts *opts,
+                        const struct hf__claim_seen *seen)
+{
+    struct held *h = add();
+    int64_t now = hf__virtual_boottime(hf__virtual_host());
+
+    *h = (struct held){
+        .whole = whole,
+        .handle = part->handle,
+        .host = hf__virtual_host(),
+        .name = name,
+        .mode = opts->shared      ? HF__MODE_SHARED
+                : opts->slots > 0 ? HF__MODE_SLOTS
+                                  : HF__MODE_EXCLUSIVE,
+        .slots = opts->slots,
+        .slot = part->handle->slot,
+        .fence = part->handle->grant.fence,
+        .called = seen->at,
+        .most = opts->max_hold_ms > 0 ? now + opts->max_hold_ms * HF__MS_NS : 0,
+    };
+    h->is_excused = !is_foreseen(h);
+    hf__note(
+        "has name %d, fence %+lld%s", name,
+        (long long)(h->fence - (highest[name] != 0 ? highest[name] : h->fence)),
+        h->is_excused ? ", excused" : "");
+    if (!part->handle->is_adopted) {
+        expect_above(h, h->mode == HF__MODE_EXCLUSIVE ? highest[name]
+                                                      : seen->floor[name]);
+    }
+    highest[name] = h->fence > highest[name] ? h->fence : highest[name];
+    hf__scene.tally->grants++;
+    hf__scene.tally->excused += h->is_excused;
+    hf__scene.tally->shared += h->mode == HF__MODE_SHARED;
+    hf__scene.tally->slotted += h->mode == HF__MODE_SLOTS;
+    hf__oracle_look();
+}
+
+bool hf__oracle_held(hf_lock *whole)
+{
+    bool is = hf_held(whole) != 0;
+
+    for (struct held *h = holds; h < holds + HOLDS; h++) {
+        if (h->whole != whole) {
+            continue;
+        }
+        if (h->has_said_no && is) {
+            hf__flaw("host %d holds name %d again", h->host, h->name);
+        }
+        h->has_said_no |= !is;
+    }
+    return is;
+}
+
+void hf__oracle_forget(hf_lock *whole)
+{
+    for (struct held *h = holds; h < holds + HOLDS; h++) {
+        if (h->whole == whole) {
+            h->whole = NULL;
+        }
+    }
+}
+
+bool hf__oracle_is_excused(hf_lock *whole)
+{
+    bool is = false;
+
+    for (struct held *h = holds; h < holds + HOLDS; h++) {
+        is |= h->whole == whole && h->is_excused;
+    }
+    return is;
+}
+
+void hf__oracle_dead(int host)
+{
+    for (struct held *h = holds; h < holds + HOLDS; h++) {
+        if (h->host == host) {
+            h->whole = NULL;
+        }
+    }
+}
+
+void hf__oracle_excuse(int host, int name, uint64_t fence)
+{
+    /* Fences follow the store's wall clock, so what is granted later is above
+     * this. */
+    uint64_t end = fence != UINT64_MAX ? fence : (uint64_t)hf__wall_us();
+
+    for (int i = 0; host < 0 && i < HF__NAMES; i++) {
+        if ((name < 0 || name == i) && broken[i] < end) {
+            broken[i] = end;
+        }
+    }
+    for (struct held *h = holds; h < holds + HOLDS; h++) {
+        if (h->whole != NULL && (h->host == host || !is_foreseen(h))) {
+            hf__scene.tally->excused += !h->is_excused;
+            h->is_excused = true;
+        }
+    }
+}
+
+/* ---- what goes out */
+
+void hf__oracle_sent(const struct hf__op *op)
+{
+    for (const struct held *h = holds; h < holds + HOLDS; h++) {
+        if (h->whole == NULL ||
+            !hf__token_equal(&op->token, &h->handle->token)) {
+            continue;
+        }
+        if (op->kind == HF__OP_RENEW) {
+            hf__scene.tally->renewals++;
+        }
+        if (op->kind == HF__OP_RENEW && h->until <= op->sent.ns) {
+            hf__flaw("host %d renews name %d after its deadline", h->host,
+                     h->name);
+        }
+        if (op->kind == HF__OP_RENEW && h->let_go != 0 && !h->was_renewing &&
+            h->let_go < op->sent.ns) {
+            hf__flaw("host %d renews name %d after it let go", h->host,
+                     h->name);
+        }
+        if (op->kind == HF__OP_RELEASE && is_held(h)) {
+            hf__flaw("host %d releases name %d while it holds it", h->host,
+                     h->name);
+        }
+    }
+}
+
+void hf__oracle_took(const struct hf__claim_seen *seen, int64_t limit_ms,
+                     const char *what)
+{
+    int host = hf__virtual_host();
+    int64_t limit = limit_ms * HF__MS_NS;
+    int64_t took =
+        hf__true_now() - seen->at - (hf__virtual_stood(host) - seen->stood);
+
+    if (took > limit + limit / DRIFT_DIV + TICK_NS) {
+        hf__flaw("%s of host %d took %lld ms instead of %lld", what, host,
+                 (long long)(took / HF__MS_NS), (long long)limit_ms);
+    }
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Draws what a schedule is like: a random subset of the faults finds more than
+ * all of them at once (Groce et al. 2012, "Swarm testing"). All times follow
+ * from the lease.
+ */
+#include "tests/simcore/scene.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { FAULTY_LEASES = 8, QUIET_LEASES = 5, DRIFT_PPM = 4500 };
+
+/* SplitMix64, apart from that which picks the turns. */
+static uint64_t draw(void)
+{
+    uint64_t z = hf__scene.chance += UINT64_C(0x9e3779b97f4a7c15);
+
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+int64_t hf__between(int64_t least, int64_t most)
+{
+    return least + (int64_t)(draw() % (uint64_t)(most - least + 1));
+}
+
+bool hf__chance(int permille)
+{
+    return hf__between(0, 999) < permille;
+}
+
+static int part(void)
+{
+    static const int parts[] = {0, 0, 300, 600, 900};
+
+    return parts[hf__between(0, 4)];
+}
+
+/* What excuses a second holder must stay rare. */
+static unsigned draw_faults(void)
+{
+    unsigned all = (1u << HF__FAULT_BREAK) - 1;
+    unsigned faults = (unsigned)draw() & all;
+
+    faults &= hf__chance(100) ? 0 : all;
+    for (int f = HF__FAULT_BREAK; f < HF__FAULTS; f++) {
+        faults |= hf__chance(120) ? 1u << f : 0;
+    }
+    return faults;
+}
+
+void hf__scene_draw(struct hf__lot *p, uint64_t seed)
+{
+    static const int64_t most[] = {300, 1000, 5000, 30000};
+    int64_t lease;
+
+    hf__scene.chance = seed * 2 + 1;
+    *p = (struct hf__lot){.seed = seed, .faults = draw_faults()};
+    p->permille = (int)hf__between(20, 250);
+    p->hosts = (int)hf__between(2, 3);
+    p->crew = (int)hf__between(1, 2);
+    p->names = (int)hf__between(1, HF__NAMES);
+    p->lease_ms = hf__between(HF_LEASE_MIN_MS, most[hf__between(0, 3)]);
+    lease = p->lease_ms * HF__MS_NS;
+    p->io_timeout_ms = hf__between(p->lease_ms / 6 + 10, p->lease_ms * 2);
+    p->max_hold_ms = hf__chance(250) ? hf__between(1, 3 * p->lease_ms) : 0;
+    p->delay_ns = lease / hf__between(1, 20) / 20;
+    p->think_ns = hf__between(lease / 10, lease);
+    p->hold_ns = hf__between(lease / 10, lease * 2);
+    p->wait_ms = hf__between(p->lease_ms / 2, p->lease_ms * 4);
+    p->renewed = hf__chance(750) ? 900 : 300;
+    p->shared = part();
+    p->slotted = part();
+    p->fair = part();
+    p->tried = part() / 2;
+    p->many = p->names > 1 ? part() : 0;
+    p->detached = part() / 3;
+    for (int i = 0; i < HF__NAMES; i++) {
+        p->slots[i] = (int)hf__between(1, 3);
+    }
+    for (int i = 1; i < HF__VIRTUAL_HOSTS; i++) {
+        p->ppm[i] = hf__between(-DRIFT_PPM, DRIFT_PPM);
+    }
+    p->heal_ns = lease * FAULTY_LEASES;
+    p->drain_ns = lease * (FAULTY_LEASES + QUIET_LEASES);
+}
+
+const char *hf__scene_fault(enum hf__fault f)
+{
+    static const char *const texts[] = {
+#define HF_X(name, text) text,
+        HF__FAULT_MAP(HF_X)
+#undef HF_X
+            "fine"};
+
+    return texts[f];
+}
+
+void hf__scene_print(const struct hf__lot *p)
+{
+    printf("# %d hosts of %d threads, %d names; ms: lease %" PRId64
+           " io_timeout %" PRId64 " delay %" PRId64 " hold %" PRId64
+           " wait %" PRId64 " max_hold %" PRId64 "\n",
+           p->hosts, p->crew, p->names, p->lease_ms, p->io_timeout_ms,
+           p->delay_ns / HF__MS_NS, p->hold_ns / HF__MS_NS, p->wait_ms,
+           p->max_hold_ms);
+    printf("# permille: renewed %d shared %d slots %d fair %d tried %d many %d "
+           "detached %d; faults at %d:\n",
+           p->renewed, p->shared, p->slotted, p->fair, p->tried, p->many,
+           p->detached, p->permille);
+    for (int f = 0; f < HF__FAULTS; f++) {
+        if (p->faults & (1u << f)) {
+            printf("#   %s\n", hf__scene_fault((enum hf__fault)f));
+        }
+    }
+}
