@@ -221,7 +221,7 @@ TEST(an_asynchronous_release_answers_as_one_that_waits)
 
 TEST(a_lock_may_be_freed_while_its_release_is_under_way)
 {
-    AUTO_CLIENT *alice = open_faulty("fault=delay:release:1:2s");
+    AUTO_CLIENT *alice = open_faulty("fault=delay:release:1:1s");
     AUTO_CLIENT *bob = open_store();
     hf_lock *job = acquire(alice, "job");
     struct outcome done = {0};
