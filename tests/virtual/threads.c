@@ -5,6 +5,7 @@
  * environment says so.
  */
 #include "tests/lib/test.h"
+#include "tests/virtual/system.h"
 #include "tests/virtual/turns.h"
 
 #include <errno.h>
@@ -17,11 +18,6 @@ enum { LAST_ROUND = 3 };
 
 static __thread pid_t forks_from; /* the process, while it calls fork() */
 static pthread_key_t at_end;
-
-int __real_pthread_create(pthread_t *, const pthread_attr_t *,
-                          void *(*)(void *), void *);
-int __real_pthread_join(pthread_t, void **);
-pid_t __real_fork(void);
 
 struct hf__turns_thread *hf__turns_find(pthread_t native)
 {

@@ -9,6 +9,7 @@
  * what needs one thread to be held up for long.
  */
 #include "tests/virtual/turns.h"
+#include "tests/virtual/system.h"
 
 #include "tests/virtual/hosts.h"
 
@@ -40,9 +41,6 @@ static uint64_t generator;
 static enum manner manner;
 static unsigned streak;
 static void (*watch)(void);
-
-int __real_poll(struct pollfd *, nfds_t, int);
-long __real_syscall(long number, ...);
 
 bool hf__virtual_is_on(void)
 {
