@@ -14,10 +14,13 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { PATH = 512, PRIME = 65521 };
 /* Of the log; before an entry's own bytes, and after them. */
@@ -93,25 +96,26 @@ static uint8_t *find_entry(uint8_t *log, size_t length, const char *node,
 
 static void change_log(const char *path, const char *node, uint32_t count)
 {
-    FILE *f = fopen(path, "r+e");
+    int fd = open(path, O_RDWR | O_CLOEXEC);
     struct stat st = {0};
-    uint8_t *log = f && fstat(fileno(f), &st) == 0 && st.st_size > 0
-                       ? malloc((size_t)st.st_size)
-                       : NULL;
-    size_t length = log ? fread(log, 1, (size_t)st.st_size, f) : 0;
     size_t n = 0;
-    uint8_t *entry = length ? find_entry(log, length, node, &n) : NULL;
+    uint8_t *entry;
+    uint8_t *log;
 
+    if (fd < 0 || fstat(fd, &st) < 0) {
+        hf__servers_fail("%s: %s", path, strerror(errno));
+    }
+    log = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+               0);
+    close(fd);
+    entry = log == MAP_FAILED ? NULL
+                              : find_entry(log, (size_t)st.st_size, node, &n);
     if (!entry) {
         hf__servers_fail("%s is no log as we know it, of %s", path, node);
     }
     put_number(entry + n - DIGEST - COUNT, count);
     put_number(entry - BEFORE + 4, checksum(entry, n));
-    rewind(f);
-    if (fwrite(log, 1, length, f) != length || fclose(f) != 0) {
-        hf__servers_fail("write %s: %s", path, strerror(errno));
-    }
-    free(log);
+    munmap(log, (size_t)st.st_size);
 }
 
 /* The name is no other node's, so that the entry found is this one. */

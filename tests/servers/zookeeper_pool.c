@@ -90,16 +90,14 @@ static void free_all(int n, struct hf__zookeeper **members)
     }
 }
 
-static struct hf__zookeeper *remember(const struct hf__zookeeper *known,
-                                      struct hf__warden *w)
+static void remember(const struct hf__zookeeper *known, struct hf__warden *w,
+                     struct hf__zookeeper **ret_s)
 {
-    struct hf__zookeeper *s = w ? malloc(sizeof *s) : NULL;
-
-    if (s) {
-        *s = *known;
-        s->warden = w;
+    *ret_s = w ? malloc(sizeof **ret_s) : NULL;
+    if (*ret_s) {
+        **ret_s = *known;
+        (*ret_s)->warden = w;
     }
-    return s;
 }
 
 static bool serve(int n, struct hf__zookeeper **members)
@@ -131,8 +129,8 @@ bool hf__zookeeper_take(const struct hf__zookeeper_opts *opts, int n,
         return false;
     }
     for (int i = 0; i < n; i++) {
-        members[i] =
-            remember(&known[i], i == 0 ? w : hf__warden_reach(known[i].folder));
+        remember(&known[i], i == 0 ? w : hf__warden_reach(known[i].folder),
+                 &members[i]);
     }
     if (!serve(n, members)) {
         free_all(n, members);
