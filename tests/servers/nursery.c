@@ -50,7 +50,7 @@ static bool receive(int fd, struct hf__warden *w)
 
 static _Noreturn void be_nursery(int fd)
 {
-    struct hf__warden w;
+    struct hf__warden w = {.fd = -1};
 
     hf__warden_forget_all(fd, fd);
     signal(SIGCHLD, SIG_IGN);
