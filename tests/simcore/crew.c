@@ -6,11 +6,12 @@
 #include "tests/simcore/scene.h"
 
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATIENT_LEASES = 40, PATIENT_MS = 60000, OPERATOR = 150 };
+enum { PATIENT_LEASES = 40, PATIENT_MS = 60000, OPERATOR = 150, LOOKS = 800 };
 
 static const char *const names[HF__NAMES] = {"0", "1", "2"};
 static const char *const labels[HF__VIRTUAL_HOSTS] = {"0", "1", "2", "3",
@@ -23,6 +24,10 @@ struct want {
     int name; /* the first */
     int n;
     hf_lock *lock;
+    bool is_async;
+    bool is_over; /* an asynchronous one */
+    int result;
+    int64_t cancel_at; /* true time */
 };
 
 static hf_client *client(void)
@@ -66,6 +71,51 @@ static void draw_want(struct want *w)
         hf__scene.tally->several++;
     }
     draw_manner(w);
+    w->is_async = w->n == 1 && hf__chance(p->async);
+}
+
+static void be_told(void *arg, int status, hf_lock *lock, const hf_error *err)
+{
+    struct want *w = arg;
+
+    (void)err;
+    w->result = status;
+    w->lock = lock;
+    w->is_over = true;
+}
+
+/* Whoever dispatches is called back, for others' claims as well. */
+static int acquire_async(struct want *w)
+{
+    const struct hf__lot *p = &hf__scene.plan;
+    hf_cancel *cancel = NULL;
+    struct pollfd fd = {hf_fd(client()), POLLIN, 0};
+    int r = hf_cancel_new(&cancel);
+
+    w->cancel_at =
+        hf__true_now() + hf__between(0, 2 * w->opts.wait_ms + 1) * HF__MS_NS;
+    w->opts.cancel = cancel;
+    r = r == HF_OK ? hf_acquire_async(client(), names[w->name], &w->opts,
+                                      be_told, w, NULL)
+                   : r;
+    hf__oracle_took(&w->seen, 0, "an asynchronous acquire");
+    while (r == HF_OK && !w->is_over) {
+        (void)poll(&fd, 1, (int)(p->lease_ms / 10));
+        if (hf__true_now() > w->cancel_at) {
+            hf_cancel_fire(cancel);
+        }
+        (void)!hf_dispatch(client(), NULL); /* how many were told */
+    }
+    hf_cancel_free(cancel);
+    hf__scene.tally->async++;
+    if (w->result == HF_CANCELLED) {
+        hf__scene.tally->cancelled++;
+        /* What it was granted goes back in no time that stats tell. */
+        hf__disturb(hf__virtual_host(),
+                    hf__true_now() +
+                        (p->io_timeout_ms + 2 * p->lease_ms) * HF__MS_NS);
+    }
+    return r == HF_OK ? w->result : r;
 }
 
 static int acquire(struct want *w)
@@ -80,7 +130,10 @@ static int acquire(struct want *w)
              w->opts.shared ? ", shared" : "", w->opts.fair ? ", fair" : "",
              w->opts.slots, (long long)w->opts.wait_ms);
     hf__oracle_call(&w->seen);
-    if (w->n == 1) {
+    if (w->is_async) {
+        r = acquire_async(w);
+        limit += p->lease_ms / 10;
+    } else if (w->n == 1) {
         r = hf_acquire(client(), names[w->name], &w->opts, &w->lock, NULL);
     } else {
         for (int i = 0; i < w->n; i++) {
@@ -138,6 +191,32 @@ static void release(struct want *w)
     hf_free(w->lock);
 }
 
+static bool has_more(const hf_stats_info *stats)
+{
+    return stats->owing + stats->held + stats->waiting != 0;
+}
+
+/* What a call that failed may have been granted is given back, also while
+ * requests are lost: once the host owes nothing, nothing of it is there. */
+static void expect_nothing_left(const struct want *w)
+{
+    const struct hf__lot *p = &hf__scene.plan;
+    int64_t end = hf__true_now() + p->lease_ms * HF__MS_NS;
+    int host = hf__virtual_host();
+    hf_stats_info stats = HF_STATS_INFO_INIT;
+
+    while (hf_stats(client(), &stats) == HF_OK && has_more(&stats) &&
+           hf__true_now() < end) {
+        nap(p->lease_ms * HF__MS_NS / 10);
+    }
+    if (hf__chance(500)) { /* what comes late is kept out */
+        nap(hf__between(0, p->lease_ms * HF__MS_NS));
+    }
+    if (!has_more(&stats) && hf__scene.disturbed[host] < w->seen.at) {
+        hf__store_expect_empty(host);
+    }
+}
+
 /* It is left to its lease, and found again by its token. */
 static void detach(struct want *w)
 {
@@ -186,14 +265,16 @@ static void claim(void)
     draw_want(&w);
     w.opts.note =
         w.n == 1 && hf__chance(hf__scene.plan.detached) ? "detached" : NULL;
-    if (acquire(&w) != HF_OK) {
-        return;
+    if (acquire(&w) == HF_OK) {
+        hold(&w);
+        if (w.opts.note != NULL) {
+            detach(&w);
+        } else {
+            release(&w);
+        }
     }
-    hold(&w);
-    if (w.opts.note != NULL) {
-        detach(&w);
-    } else {
-        release(&w);
+    if (hf__scene.plan.crew == 1 && hf__chance(LOOKS)) {
+        expect_nothing_left(&w);
     }
 }
 
@@ -242,8 +323,8 @@ static void open_client(void)
     char url[128];
 
     (void)snprintf(url, sizeof url,
-                   "world:x?io_timeout=%" PRId64 "ms&connect_timeout=%" PRId64
-                   "ms",
+                   "world:x?prefix=sim&io_timeout=%" PRId64
+                   "ms&connect_timeout=%" PRId64 "ms",
                    p->io_timeout_ms, p->io_timeout_ms);
     for (;;) {
         int r = hf_open(url, NULL, &hf__scene.clients[host], NULL);
@@ -270,6 +351,7 @@ static void expect_settled(void)
         }
         nap(p->lease_ms * HF__MS_NS / 10);
     } while (stats.owing != 0);
+    hf__oracle_settled(hf__virtual_host());
 }
 
 static void *live(void *arg)

@@ -21,6 +21,13 @@ static int64_t some_time(void)
     return hf__between(1, most < left ? most : left);
 }
 
+void hf__disturb(int host, int64_t until)
+{
+    if (hf__scene.disturbed[host] < until) {
+        hf__scene.disturbed[host] = until;
+    }
+}
+
 static void stop(int host, enum hf__virtual_stop how, const char *word)
 {
     int64_t until = hf__true_now() + some_time();
@@ -29,6 +36,7 @@ static void stop(int host, enum hf__virtual_stop how, const char *word)
         hf__note("%s of host %d until %lld", word, host,
                  (long long)(until / HF__MS_NS));
         hf__scene.tally->stops++;
+        hf__disturb(host, until);
         if (how == HF__VIRTUAL_FREEZE) {
             hf__scene.frozen_until[host] = until;
             hf__oracle_excuse(host, -1, UINT64_MAX);
@@ -58,6 +66,7 @@ static void strike(enum hf__fault fault)
     switch ((int)fault) {
     case HF__FAULT_CUT:
         hf__scene.cut_until[host] = hf__true_now() + some_time();
+        hf__disturb(host, hf__scene.cut_until[host]);
         hf__note("host %d is cut off", host);
         break;
     case HF__FAULT_RESTART:

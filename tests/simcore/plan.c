@@ -77,6 +77,7 @@ void hf__scene_draw(struct hf__lot *p, uint64_t seed)
     p->tried = part() / 2;
     p->many = p->names > 1 ? part() : 0;
     p->detached = part() / 3;
+    p->async = part();
     for (int i = 0; i < HF__NAMES; i++) {
         p->slots[i] = (int)hf__between(1, 3);
     }
@@ -107,9 +108,9 @@ void hf__scene_print(const struct hf__lot *p)
            p->delay_ns / HF__MS_NS, p->hold_ns / HF__MS_NS, p->wait_ms,
            p->max_hold_ms);
     printf("# permille: renewed %d shared %d slots %d fair %d tried %d many %d "
-           "detached %d; faults at %d:\n",
+           "detached %d async %d; faults at %d:\n",
            p->renewed, p->shared, p->slotted, p->fair, p->tried, p->many,
-           p->detached, p->permille);
+           p->detached, p->async, p->permille);
     for (int f = 0; f < HF__FAULTS; f++) {
         if (p->faults & (1u << f)) {
             printf("#   %s\n", hf__scene_fault((enum hf__fault)f));

@@ -125,7 +125,7 @@ void hf__scene_run(uint64_t seed, struct hf__tally *tally, bool shows)
             hf__flaw("a host does not come to its end");
         }
     }
-    hf__store_expect_empty();
+    hf__store_expect_empty(0);
     tally->schedules++;
     tally->hash = hash;
     (void)fflush(stdout);

@@ -97,6 +97,8 @@ struct hf__lot {
     X(restarts)                                                                \
     X(forgotten)                                                               \
     X(excused)                                                                 \
+    X(async)                                                                   \
+    X(cancelled)                                                               \
     X(handed_over)
 struct hf__tally {
     int64_t schedules;
@@ -115,6 +117,7 @@ struct hf__scene {
     int n_alive;
     bool is_dead[HF__VIRTUAL_HOSTS];
     int64_t cut_until[HF__VIRTUAL_HOSTS];
+    int64_t disturbed[HF__VIRTUAL_HOSTS]; /* until then */
     int64_t frozen_until[HF__VIRTUAL_HOSTS];
     hf_client *clients[HF__VIRTUAL_HOSTS]; /* NULL: not open */
 };
@@ -136,12 +139,14 @@ const struct hf__backend *hf__sim_store(void);
 void hf__store_restart(bool forgets);
 /* The thread that brings what is late. */
 void *hf__store_bring(void *);
-/* Nothing may be left in the store of who lives. */
-void hf__store_expect_empty(void);
+/* Nothing may be left in the store of who lives, or of that host. */
+void hf__store_expect_empty(int host);
 
 /* ---- crew.c: hosts and what they do */
 void hf__host_begin(void);
 /* ---- faults.c */
+/* Until then that host may be kept from giving back. */
+void hf__disturb(int host, int64_t until);
 void *hf__faults_run(void *);
 /* ---- run.c: by true time */
 int64_t hf__true_now(void);
@@ -171,6 +176,10 @@ void hf__oracle_excuse(int host, int name, uint64_t fence);
 /* A renewal or a release goes out. */
 struct hf__op;
 void hf__oracle_sent(const struct hf__op *);
+/* It was applied no earlier than then, by the store's clock. */
+void hf__oracle_applied(const struct hf__op *, int64_t at);
+/* That host owes nothing any more. */
+void hf__oracle_settled(int host);
 /* A call that began then is back, which had so long by its own clock. */
 void hf__oracle_took(const struct hf__claim_seen *, int64_t limit_ms,
                      const char *what);

@@ -33,20 +33,19 @@ bool hf__way_is_severed(const struct hf__way *s)
     return s->epoch != epoch || hf__true_now() < down_until;
 }
 
-/* A deadline by the host's clock as a true time. */
+/* A deadline by the caller's clock as a true time, and back. */
 static int64_t limit_of(hf__time deadline)
 {
     return hf__is_never(deadline)
                ? HF__VIRTUAL_NEVER
-               : hf__true_now() + deadline.ns -
-                     hf__virtual_boottime(hf__virtual_host());
+               : hf__true_now() + hf__between_ns(hf__now(), deadline);
 }
 
 static hf__time deadline_of(int64_t limit)
 {
     return limit == HF__VIRTUAL_NEVER
                ? HF__NEVER
-               : (hf__time){hf__virtual_boottime(0) + limit - hf__true_now()};
+               : hf__after_ns(hf__now(), limit - hf__true_now());
 }
 
 /* On the way, and back at the host, which may stand by now. */
@@ -93,21 +92,23 @@ static int world_wait(void *state, struct hf__watch *w[], int n,
                       hf__time deadline, hf_error *err)
 {
     struct hf__way *s = state;
-    hf__time limit = deadline_of(limit_of(deadline));
+    int64_t limit = limit_of(deadline);
 
     hf__virtual_be(s->host, 0);
-    return after_wait(s, inner->wait(hf__way_enter(s), w, n, limit, err), err);
+    return after_wait(
+        s, inner->wait(hf__way_enter(s), w, n, deadline_of(limit), err), err);
 }
 
 static int world_listen(void *state, hf__broken_fn fn, void *arg,
                         hf__time deadline, hf_error *err)
 {
     struct hf__way *s = state;
-    hf__time limit = deadline_of(limit_of(deadline));
+    int64_t limit = limit_of(deadline);
 
     hf__virtual_be(s->host, 0);
-    return after_wait(s, inner->listen(hf__way_enter(s), fn, arg, limit, err),
-                      err);
+    return after_wait(
+        s, inner->listen(hf__way_enter(s), fn, arg, deadline_of(limit), err),
+        err);
 }
 
 static int world_check(void *state, hf__check_fn fn, void *arg,
@@ -236,25 +237,6 @@ int __wrap_hf__backend_load(const char *scheme, const struct hf__backend **ret,
 
 /* ---- what happens to the store */
 
-void hf__store_restart(bool forgets)
-{
-    int64_t lease = hf__scene.plan.lease_ms * HF__MS_NS;
-
-    epoch++;
-    down_until = hf__true_now() + hf__between(0, lease);
-    hf__scene.tally->restarts++;
-    hf__way_forget();
-    if (forgets) {
-        generation++;
-        hf__scene.tally->forgotten++;
-        hf__oracle_excuse(-1, -1, UINT64_MAX);
-    }
-    for (struct hf__way *s = sessions; s != NULL; s = s->next) {
-        hf__way_inner(s)->interrupted = hf__way_inner(s)->generation;
-        inner->interrupt(s->state);
-    }
-}
-
 /* A session of the world's own, of what the store remembers now. */
 static struct hf__way *own_session(void)
 {
@@ -274,6 +256,29 @@ static struct hf__way *own_session(void)
     return own;
 }
 
+void hf__store_restart(bool forgets)
+{
+    int64_t lease = hf__scene.plan.lease_ms * HF__MS_NS;
+
+    epoch++;
+    down_until = hf__true_now() + hf__between(0, lease);
+    for (int i = 0; i < HF__VIRTUAL_HOSTS; i++) {
+        hf__disturb(i, down_until);
+    }
+    hf__scene.tally->restarts++;
+    hf__way_forget();
+    if (forgets) {
+        generation++;
+        (void)own_session(); /* or it is forgotten once its clients are gone */
+        hf__scene.tally->forgotten++;
+        hf__oracle_excuse(-1, -1, UINT64_MAX);
+    }
+    for (struct hf__way *s = sessions; s != NULL; s = s->next) {
+        hf__way_inner(s)->interrupted = hf__way_inner(s)->generation;
+        inner->interrupt(s->state);
+    }
+}
+
 void *hf__store_bring(void *arg)
 {
     for (;;) {
@@ -284,30 +289,34 @@ void *hf__store_bring(void *arg)
     return arg;
 }
 
-static bool may_stay(const struct hf__owner *owner)
+static bool may_stay(int host, const struct hf__owner *owner)
 {
-    return strcmp(owner->note, "detached") == 0 ||
+    return (host != 0 && owner->label[0] - '0' != host) ||
+           strcmp(owner->note, "detached") == 0 ||
            hf__scene.is_dead[owner->label[0] - '0'];
 }
 
-void hf__store_expect_empty(void)
+void hf__store_expect_empty(int host)
 {
     for (int i = 0; i < hf__scene.plan.names; i++) {
         struct hf__crowd crowd = {0};
         struct hf__op op = {.kind = HF__OP_INSPECT, .ret_crowd = &crowd};
-        struct hf__record record;
+        struct hf__record record = {0};
         struct hf__op *one = &op;
-        char key[] = "hf:0";
+        char key[] = "sim:0";
 
         key[sizeof key - 2] += (char)i;
-        op.key = (struct hf__key){key, sizeof key - 1, 3};
+        op.key = (struct hf__key){key, sizeof key - 1, 4};
         op.ret_record = &record;
         (void)inner->execute(hf__way_enter(own_session()), &one, 1, HF__NEVER,
                              NULL);
+        if (host == 0 && record.fence == 0) {
+            hf__flaw("the store knows nothing of %s", key);
+        }
         for (int j = 0; j < crowd.n; j++) {
             const struct hf__owner *owner = &crowd.list[j].record.owner;
 
-            if (!may_stay(owner)) {
+            if (!may_stay(host, owner)) {
                 hf__flaw("host %s left %s at %s", owner->label,
                          crowd.list[j].is_waiting ? "a ticket" : "a grant",
                          key);

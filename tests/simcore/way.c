@@ -61,8 +61,9 @@ static void keep_out(const struct hf__op *op)
 }
 
 /* A break is foreseen by nobody. */
-static void note_applied(const struct hf__op *op)
+static void note_applied(const struct hf__op *op, int64_t at)
 {
+    hf__oracle_applied(op, at);
     if (op->kind == HF__OP_BREAK && op->result == HF_OK) {
         hf__scene.tally->breaks++;
         hf__oracle_excuse(-1, op->key.bytes[op->key.length - 1] - '0',
@@ -75,6 +76,8 @@ static void note_applied(const struct hf__op *op)
 
 static void apply(struct hf__way *s, struct hf__op *ops[], int n)
 {
+    int64_t at = hf__virtual_boottime(0);
+
     for (int i = 0; i < n; i++) {
         keep_out(ops[i]);
     }
@@ -82,7 +85,7 @@ static void apply(struct hf__way *s, struct hf__op *ops[], int n)
         (void)inner->execute(hf__way_enter(s), ops, n, HF__NEVER, NULL);
     }
     for (int i = 0; i < n; i++) {
-        note_applied(ops[i]);
+        note_applied(ops[i], at);
     }
 }
 
