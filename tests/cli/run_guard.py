@@ -106,7 +106,8 @@ def a_signal_ends_a_command_whose_exec_hangs(t):
 @case
 def an_order_to_start_that_comes_after_the_deadline_starts_nothing(t):
     first = t.hold('job')
-    late = t.start('run', '--lease', '2s', 'job', '--', *t.actor('say=late'))
+    late = t.start('run', '--lease', '2s', '--json', 'job', '--',
+                   *t.actor('say=late'))
     t.until(lambda: 'waiting' in late.err, 'it waits')
     guardian = next(pid for pid in t.left()
                     if harness.parent_of(pid) == late.pid)
@@ -127,6 +128,10 @@ def an_order_to_start_that_comes_after_the_deadline_starts_nothing(t):
     late.signal(signal.SIGCONT)
     t.code(late.wait(), 76)
     t.equal(t.pids('late'), [], 'what ran')
+    # Nor was it started, and killed before its first word.
+    last = t.events(late.err)[-1]
+    t.equal((last['event'], last['child_exit'], last['child_signal']),
+            ('exit', None, None), 'what ended')
 
 
 @case
