@@ -85,8 +85,9 @@ TEST_WITHIN(60, a_margin_that_was_learned_is_lowered_again)
     }
     printf("# %lld ms ahead, then %lld\n", (long long)high,
            (long long)ahead_ms(alice, "job"));
-    EXPECT_MORE(high, 120);
-    EXPECT_LESS(ahead_ms(alice, "job"), 115);
+    EXPECT_MORE(high, 160);
+    /* Where it has come to is what the machine is like. */
+    EXPECT_LESS(ahead_ms(alice, "job"), high - 60);
 }
 
 static void disturb(struct hf__redis_group *g, int i)
