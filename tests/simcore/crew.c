@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hosts, each a client of the library, and what their threads want of it.
+ * What the threads of a host want of the library.
  */
 #include "src/core/hold.h"
-#include "tests/simcore/scene.h"
+#include "tests/simcore/oracles.h"
 
-#include <inttypes.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { PATIENT_LEASES = 40, PATIENT_MS = 60000, OPERATOR = 150, LOOKS = 800 };
@@ -54,6 +51,12 @@ static void draw_manner(struct want *w)
     w->opts.fair = hf__chance(p->fair);
 }
 
+static int64_t lease_asked(void)
+{
+    return hf__scene.plan.session_ms != 0 ? HF_LEASE_DEFAULT_MS
+                                          : hf__scene.plan.lease_ms;
+}
+
 static void draw_want(struct want *w)
 {
     const struct hf__lot *p = &hf__scene.plan;
@@ -61,7 +64,7 @@ static void draw_want(struct want *w)
     *w = (struct want){.opts = HF_ACQUIRE_OPTS_INIT, .n = 1};
     w->name = (int)hf__between(0, p->names - 1);
     w->opts.wait_ms = hf__chance(p->tried) ? 0 : p->wait_ms;
-    w->opts.lease_ms = p->lease_ms;
+    w->opts.lease_ms = lease_asked();
     w->opts.auto_renew = hf__chance(p->renewed);
     w->opts.owner = labels[hf__virtual_host()];
     w->opts.max_hold_ms = hf__chance(500) ? p->max_hold_ms : 0;
@@ -287,7 +290,7 @@ static void expect_all_names(void)
     for (int i = 0; i < p->names; i++) {
         struct want w = {.opts = HF_ACQUIRE_OPTS_INIT, .n = 1, .name = i};
 
-        w.opts.lease_ms = p->lease_ms;
+        w.opts.lease_ms = lease_asked();
         w.opts.owner = labels[hf__virtual_host()];
         w.opts.wait_ms = p->lease_ms * PATIENT_LEASES + PATIENT_MS;
         r = acquire(&w);
@@ -298,7 +301,7 @@ static void expect_all_names(void)
     }
 }
 
-static void *work(void *arg)
+void *hf__crew_work(void *arg)
 {
     while (hf__true_now() < hf__scene.plan.drain_ns) {
         nap(hf__between(0, hf__scene.plan.think_ns));
@@ -312,81 +315,4 @@ static void *work(void *arg)
     }
     expect_all_names();
     return arg;
-}
-
-/* ---- hosts */
-
-static void open_client(void)
-{
-    const struct hf__lot *p = &hf__scene.plan;
-    int host = hf__virtual_host();
-    char url[128];
-
-    (void)snprintf(url, sizeof url,
-                   "world:x?prefix=sim&io_timeout=%" PRId64
-                   "ms&connect_timeout=%" PRId64 "ms",
-                   p->io_timeout_ms, p->io_timeout_ms);
-    for (;;) {
-        int r = hf_open(url, NULL, &hf__scene.clients[host], NULL);
-        hf__note("open: %s", hf_strstatus(r));
-        if (r == HF_OK) {
-            return;
-        }
-        nap(p->lease_ms * HF__MS_NS / 4);
-    }
-}
-
-/* What it could not give back it gives back, or it is moot. */
-static void expect_settled(void)
-{
-    const struct hf__lot *p = &hf__scene.plan;
-    int64_t end = hf__true_now() +
-                  (2 * p->lease_ms + 2 * p->io_timeout_ms + 2000) * HF__MS_NS;
-    hf_stats_info stats = HF_STATS_INFO_INIT;
-
-    do {
-        if (hf_stats(client(), &stats) != HF_OK || hf__true_now() > end) {
-            hf__flaw("host %d still owes %" PRIu64, hf__virtual_host(),
-                     stats.owing);
-        }
-        nap(p->lease_ms * HF__MS_NS / 10);
-    } while (stats.owing != 0);
-    hf__oracle_settled(hf__virtual_host());
-}
-
-static void *live(void *arg)
-{
-    int host = (int)(intptr_t)arg;
-    pthread_t crew[HF__CREW];
-    struct hf__claim_seen seen;
-
-    hf__virtual_be(host, host);
-    open_client();
-    for (int i = 0; i < hf__scene.plan.crew; i++) {
-        if (pthread_create(&crew[i], NULL, work, NULL) != 0) {
-            abort();
-        }
-    }
-    for (int i = 0; i < hf__scene.plan.crew; i++) {
-        (void)pthread_join(crew[i], NULL);
-    }
-    expect_settled();
-    hf__oracle_call(&seen);
-    hf_close(client());
-    hf__oracle_took(&seen, 2 * hf__scene.plan.io_timeout_ms, "closing");
-    hf__note("is over");
-    hf__scene.n_alive--;
-    hf__virtual_be(0, 0);
-    return arg;
-}
-
-void hf__host_begin(void)
-{
-    pthread_t thread;
-    intptr_t host = ++hf__scene.n_hosts;
-
-    hf__scene.n_alive++;
-    if (pthread_create(&thread, NULL, live, (void *)host) != 0) { /* NOLINT */
-        abort();
-    }
 }

@@ -3,7 +3,7 @@
  * What happens to hosts and to the store, when, and for how long. What happens
  * to requests is way.c's.
  */
-#include "tests/simcore/scene.h"
+#include "tests/simcore/oracles.h"
 
 static int any_host(void)
 {
@@ -54,6 +54,7 @@ static void kill_host(int host)
     hf__scene.tally->kills++;
     hf__scene.is_dead[host] = true;
     hf__oracle_dead(host);
+    hf__store_bury(host);
     hf__scene.n_alive--;
     hf__host_begin();
 }

@@ -4,13 +4,12 @@
  * hf_held() would read, and never write as it does; their arithmetic is their
  * own.
  */
-#include "src/backend/backend.h"
+#include "tests/simcore/oracles.h"
 #include "src/core/hold.h"
-#include "tests/simcore/scene.h"
 
 #include <string.h>
 
-enum { HOLDS = 64, LEASES = 256 };
+enum { HOLDS = 64 };
 /* What a call may take beyond its limit, and what the clock's drift may do. */
 #define TICK_NS   (120 * HF__MS_NS)
 #define DRIFT_DIV 100
@@ -29,30 +28,16 @@ struct held {
     int64_t until;  /* by its clock, as last seen */
     int64_t let_go; /* by its clock; 0: held, or at risk */
     int64_t no_since;
-    int64_t most; /* by its clock: max_hold; 0: no limit */
+    int64_t refused; /* true time at which its host was told; 0: it was not */
+    int64_t stood;   /* by then */
+    int64_t most;    /* by its clock: max_hold; 0: no limit */
     bool was_held;
     bool has_said_no;
     bool was_renewing; /* or about to, before it let go */
     bool is_excused;
 };
 
-/* Until when the store surely lets that token have it, by its clock. */
-struct lease {
-    struct hf__token token;
-    int64_t end;
-};
-
-/* What was lost by the clock and must be given back. */
-struct owed {
-    int host; /* 0: none */
-    int name;
-    struct hf__token token;
-};
-
 static struct held holds[HOLDS];
-static struct lease leases[LEASES];
-static struct owed owed[HOLDS];
-static unsigned n_leases;
 static uint64_t highest[HF__NAMES];
 static uint64_t broken[HF__NAMES]; /* all up to it are excused */
 
@@ -72,44 +57,16 @@ static bool is_ours(const struct held *h)
 
 /* ---- its end */
 
-void hf__oracle_applied(const struct hf__op *op, int64_t at)
-{
-    const struct hf__token *token =
-        op->kind == HF__OP_HANDOVER ? &op->next_token : &op->token;
-    struct lease *l = leases;
-
-    if (op->result != HF_OK ||
-        (op->kind != HF__OP_ACQUIRE && op->kind != HF__OP_RENEW &&
-         op->kind != HF__OP_HANDOVER)) {
-        return;
-    }
-    while (l < leases + LEASES && !hf__token_equal(&l->token, token)) {
-        l++;
-    }
-    l = l < leases + LEASES ? l : &leases[n_leases++ % LEASES];
-    *l = (struct lease){*token, at + op->lease_us * 1000};
-}
-
-static const struct lease *lease_of(const struct hf__token *token)
-{
-    for (const struct lease *l = leases; l < leases + LEASES; l++) {
-        if (hf__token_equal(&l->token, token)) {
-            return l;
-        }
-    }
-    return NULL;
-}
-
 /* Who believes in it does so for no longer than the store lets him have it,
  * however long the way was and whatever its clock shows. */
 static void expect_owned(const struct held *h)
 {
-    const struct lease *l = lease_of(&h->handle->token);
+    int64_t end = hf__ledger_end(&h->handle->token);
     int64_t ppm = hf__scene.plan.ppm[h->host];
     int64_t left = h->until - hf__virtual_boottime(h->host);
 
-    if (l != NULL && !h->is_excused &&
-        left - left / 1000000 * ppm > l->end - hf__virtual_boottime(0)) {
+    if (end != 0 && !h->is_excused &&
+        left - left / 1000000 * ppm > end - hf__virtual_boottime(0)) {
         hf__flaw("host %d believes in name %d for longer than its lease runs",
                  h->host, h->name);
     }
@@ -117,26 +74,12 @@ static void expect_owned(const struct held *h)
 
 static void note_loss(const struct held *h)
 {
-    struct owed *o = owed;
-
     if (atomic_load(&h->handle->state) != HF_STATE_LOST ||
         atomic_load(&h->handle->reason) != HF_REASON_EXPIRED ||
         h->let_go < h->until || !hf__is_quiet()) {
         return; /* or the store has said so, or it may be moot */
     }
-    while (o < owed + HOLDS - 1 && o->host != 0) {
-        o++;
-    }
-    *o = (struct owed){h->host, h->name, h->handle->token};
-}
-
-void hf__oracle_settled(int host)
-{
-    for (const struct owed *o = owed; o < owed + HOLDS; o++) {
-        if (o->host == host) {
-            hf__flaw("host %d did not give back name %d", host, o->name);
-        }
-    }
+    hf__ledger_owe(h->host, h->name, &h->handle->token);
 }
 
 /* ---- two at once */
@@ -172,6 +115,11 @@ static void expect_final(struct held *h)
 
     if (is && h->no_since != 0 && now > h->no_since + HF__MS_NS) {
         hf__flaw("host %d holds name %d again", h->host, h->name);
+    }
+    if (is && h->refused != 0 && hf__virtual_stood(h->host) == h->stood &&
+        hf__true_now() > h->refused + HF__MS_NS) {
+        hf__flaw("host %d holds name %d though the store refused", h->host,
+                 h->name);
     }
     h->no_since = is ? 0 : h->no_since != 0 ? h->no_since : now;
     h->was_held = is;
@@ -347,11 +295,8 @@ void hf__oracle_excuse(int host, int name, uint64_t fence)
 
 void hf__oracle_sent(const struct hf__op *op)
 {
-    for (struct owed *o = owed; o < owed + HOLDS; o++) {
-        if (o->host != 0 && op->kind == HF__OP_RELEASE &&
-            hf__token_equal(&op->token, &o->token)) {
-            o->host = 0;
-        }
+    if (op->kind == HF__OP_RELEASE) {
+        hf__ledger_pay(&op->token);
     }
     for (const struct held *h = holds; h < holds + HOLDS; h++) {
         if (h->whole == NULL ||
@@ -373,6 +318,18 @@ void hf__oracle_sent(const struct hf__op *op)
         if (op->kind == HF__OP_RELEASE && is_held(h)) {
             hf__flaw("host %d releases name %d while it holds it", h->host,
                      h->name);
+        }
+    }
+}
+
+void hf__oracle_answered(const struct hf__op *op)
+{
+    for (struct held *h = holds; h < holds + HOLDS; h++) {
+        if (h->whole != NULL && op->kind == HF__OP_RENEW &&
+            op->result == HF_LOST &&
+            hf__token_equal(&op->token, &h->handle->token)) {
+            h->refused = hf__true_now();
+            h->stood = hf__virtual_stood(h->host);
         }
     }
 }

@@ -51,6 +51,14 @@ static unsigned draw_faults(void)
     return faults;
 }
 
+/* Its bytes arrive in order, and none after its end. */
+static void draw_session(struct hf__lot *p)
+{
+    p->session_ms = p->lease_ms * 3 / 2 + 1;
+    p->lease_ms = p->session_ms * 2 / 3;
+    p->faults &= ~(1u << HF__FAULT_LATE | 1u << HF__FAULT_TWICE);
+}
+
 void hf__scene_draw(struct hf__lot *p, uint64_t seed)
 {
     static const int64_t most[] = {300, 1000, 5000, 30000};
@@ -63,6 +71,9 @@ void hf__scene_draw(struct hf__lot *p, uint64_t seed)
     p->crew = (int)hf__between(1, 2);
     p->names = (int)hf__between(1, HF__NAMES);
     p->lease_ms = hf__between(HF_LEASE_MIN_MS, most[hf__between(0, 3)]);
+    if (hf__chance(200)) {
+        draw_session(p);
+    }
     lease = p->lease_ms * HF__MS_NS;
     p->io_timeout_ms = hf__between(p->lease_ms / 6 + 10, p->lease_ms * 2);
     p->max_hold_ms = hf__chance(250) ? hf__between(1, 3 * p->lease_ms) : 0;
@@ -70,13 +81,13 @@ void hf__scene_draw(struct hf__lot *p, uint64_t seed)
     p->think_ns = hf__between(lease / 10, lease);
     p->hold_ns = hf__between(lease / 10, lease * 2);
     p->wait_ms = hf__between(p->lease_ms / 2, p->lease_ms * 4);
-    p->renewed = hf__chance(750) ? 900 : 300;
+    p->renewed = p->session_ms != 0 ? 1000 : hf__chance(750) ? 900 : 300;
     p->shared = part();
     p->slotted = part();
     p->fair = part();
     p->tried = part() / 2;
     p->many = p->names > 1 ? part() : 0;
-    p->detached = part() / 3;
+    p->detached = p->session_ms != 0 ? 0 : part() / 3;
     p->async = part();
     for (int i = 0; i < HF__NAMES; i++) {
         p->slots[i] = (int)hf__between(1, 3);
@@ -107,6 +118,7 @@ void hf__scene_print(const struct hf__lot *p)
            p->hosts, p->crew, p->names, p->lease_ms, p->io_timeout_ms,
            p->delay_ns / HF__MS_NS, p->hold_ns / HF__MS_NS, p->wait_ms,
            p->max_hold_ms);
+    printf("# session %" PRId64 " ms\n", p->session_ms);
     printf("# permille: renewed %d shared %d slots %d fair %d tried %d many %d "
            "detached %d async %d; faults at %d:\n",
            p->renewed, p->shared, p->slotted, p->fair, p->tried, p->many,

@@ -2,7 +2,7 @@
 /*
  * One schedule from beginning to end, and what is told of one that went wrong.
  */
-#include "tests/simcore/scene.h"
+#include "tests/simcore/oracles.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -110,6 +110,7 @@ void hf__scene_run(uint64_t seed, struct hf__tally *tally, bool shows)
     hf__scene.shows = shows;
     hf__scene_draw(p, seed);
     hf__virtual_start(seed);
+    tally->sessions += p->session_ms != 0;
     for (int i = 1; i < HF__VIRTUAL_HOSTS; i++) {
         hf__virtual_drift(i, p->ppm[i]);
     }

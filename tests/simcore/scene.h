@@ -56,6 +56,7 @@ struct hf__lot {
     int names;
     int64_t lease_ms;
     int64_t io_timeout_ms;
+    int64_t session_ms;  /* grants live with their client; 0: by a lease */
     int64_t max_hold_ms; /* 0: no limit */
     int64_t delay_ns;    /* the most that a message takes */
     int64_t think_ns;
@@ -97,6 +98,7 @@ struct hf__lot {
     X(restarts)                                                                \
     X(forgotten)                                                               \
     X(excused)                                                                 \
+    X(sessions)                                                                \
     X(async)                                                                   \
     X(cancelled)                                                               \
     X(handed_over)
@@ -137,13 +139,17 @@ static inline bool hf__has(enum hf__fault f)
 /* ---- store.c: the store, and the way there */
 const struct hf__backend *hf__sim_store(void);
 void hf__store_restart(bool forgets);
+/* The connections of a host that died are closed. */
+void hf__store_bury(int host);
 /* The thread that brings what is late. */
 void *hf__store_bring(void *);
 /* Nothing may be left in the store of who lives, or of that host. */
 void hf__store_expect_empty(int host);
 
-/* ---- crew.c: hosts and what they do */
+/* ---- host.c */
 void hf__host_begin(void);
+/* ---- crew.c: a thread of a host */
+void *hf__crew_work(void *);
 /* ---- faults.c */
 /* Until then that host may be kept from giving back. */
 void hf__disturb(int host, int64_t until);
@@ -156,35 +162,7 @@ bool hf__is_quiet(void); /* faults are over, and have worn off */
 /* One schedule; the process ends: 0, or 1 with what was found. */
 _Noreturn void hf__scene_run(uint64_t seed, struct hf__tally *, bool shows);
 
-/* ---- oracles.c */
-struct hf__claim_seen { /* when the call began */
-    int64_t at;         /* true time */
-    int64_t stood;
-    uint64_t floor[HF__NAMES]; /* fences that were seen held by then */
-};
-void hf__oracle_call(struct hf__claim_seen *);
-/* The caller has it: of the name, in that way. */
-void hf__oracle_granted(hf_lock *whole, hf_lock *part, int name,
-                        const hf_acquire_opts *, const struct hf__claim_seen *);
-/* As hf_held(), and what that may say after what it said. */
-bool hf__oracle_held(hf_lock *whole);
-void hf__oracle_forget(hf_lock *whole);
-void hf__oracle_dead(int host);
-/* What no client could foresee: locks of that host; of that name up to that
- * fence. -1: of all. */
-void hf__oracle_excuse(int host, int name, uint64_t fence);
-/* A renewal or a release goes out. */
-struct hf__op;
-void hf__oracle_sent(const struct hf__op *);
-/* It was applied no earlier than then, by the store's clock. */
-void hf__oracle_applied(const struct hf__op *, int64_t at);
-/* That host owes nothing any more. */
-void hf__oracle_settled(int host);
-/* A call that began then is back, which had so long by its own clock. */
-void hf__oracle_took(const struct hf__claim_seen *, int64_t limit_ms,
-                     const char *what);
-bool hf__oracle_is_excused(hf_lock *whole);
-void hf__oracle_look(void);
+/* ---- run.c */
 /* What is told with a flaw; and the flaw. */
 void hf__note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 _Noreturn void hf__flaw(const char *format, ...)

@@ -7,6 +7,8 @@
  */
 #include "tests/simcore/way.h"
 
+#include "tests/simcore/oracles.h"
+
 #include "src/backend/conn.h"
 #include "src/backend/crowd.h"
 #include "src/base/error.h"
@@ -76,6 +78,9 @@ static int world_execute(void *state, struct hf__op *ops[], int n,
     leave_host();
     r = hf__way_meet(s, ops, n, limit);
     come_home(host);
+    for (int i = 0; i < n; i++) {
+        hf__oracle_answered(ops[i]);
+    }
     return r == HF_OK ? r : fail_dead(err, r);
 }
 
@@ -159,7 +164,7 @@ static int world_open(void *state, const struct hf__url *url, const char *allow,
     leave_host();
     if (!hf__way_is_cut(s)) {
         r = hf__way_travel(s, hf__way_delay(), limit) &&
-                    hf__true_now() >= down_until
+                    hf__true_now() >= down_until && !hf__scene.is_dead[host]
                 ? open_inner(s, url)
                 : HF_EUNAVAIL;
     } else {
@@ -237,6 +242,21 @@ int __wrap_hf__backend_load(const char *scheme, const struct hf__backend **ret,
 
 /* ---- what happens to the store */
 
+void hf__store_bury(int host)
+{
+    for (struct hf__way **at = &sessions; *at != NULL;) {
+        struct hf__way *s = *at;
+
+        if (s->host == host) {
+            *at = s->next;
+            s->is_open = false;
+            inner->close(hf__way_enter(s));
+        } else {
+            at = &s->next;
+        }
+    }
+}
+
 /* A session of the world's own, of what the store remembers now. */
 static struct hf__way *own_session(void)
 {
@@ -251,6 +271,7 @@ static struct hf__way *own_session(void)
             abort();
         }
     }
+    own->is_open = true;
     own->head.generation++;
     own->epoch = epoch;
     return own;
@@ -298,6 +319,9 @@ static bool may_stay(int host, const struct hf__owner *owner)
 
 void hf__store_expect_empty(int host)
 {
+    int of = hf__virtual_host();
+
+    leave_host(); /* leases run by the store's clock */
     for (int i = 0; i < hf__scene.plan.names; i++) {
         struct hf__crowd crowd = {0};
         struct hf__op op = {.kind = HF__OP_INSPECT, .ret_crowd = &crowd};
@@ -324,4 +348,5 @@ void hf__store_expect_empty(int host)
         }
         hf__crowd_free(&crowd);
     }
+    hf__virtual_be(of, of);
 }

@@ -4,6 +4,8 @@
  */
 #include "tests/simcore/way.h"
 
+#include "tests/simcore/oracles.h"
+
 #include "src/base/error.h"
 
 #include <string.h>
@@ -63,7 +65,7 @@ static void keep_out(const struct hf__op *op)
 /* A break is foreseen by nobody. */
 static void note_applied(const struct hf__op *op, int64_t at)
 {
-    hf__oracle_applied(op, at);
+    hf__ledger_applied(op, at);
     if (op->kind == HF__OP_BREAK && op->result == HF_OK) {
         hf__scene.tally->breaks++;
         hf__oracle_excuse(-1, op->key.bytes[op->key.length - 1] - '0',
@@ -78,6 +80,9 @@ static void apply(struct hf__way *s, struct hf__op *ops[], int n)
 {
     int64_t at = hf__virtual_boottime(0);
 
+    if (!s->is_open) {
+        return; /* its host is dead, and the store knows */
+    }
     for (int i = 0; i < n; i++) {
         keep_out(ops[i]);
     }

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who looks at what the hosts believe, do and owe. Nothing here takes time or
+ * ends a turn; a flaw ends the process.
+ */
+#ifndef HF_TESTS_SIMCORE_ORACLES_H
+#define HF_TESTS_SIMCORE_ORACLES_H
+
+#include "src/backend/backend.h"
+#include "tests/simcore/scene.h"
+
+/* ---- oracles.c */
+struct hf__claim_seen { /* when the call began */
+    int64_t at;         /* true time */
+    int64_t stood;
+    uint64_t floor[HF__NAMES]; /* fences that were seen held by then */
+};
+void hf__oracle_call(struct hf__claim_seen *);
+/* The caller has it: of the name, in that way. */
+void hf__oracle_granted(hf_lock *whole, hf_lock *part, int name,
+                        const hf_acquire_opts *, const struct hf__claim_seen *);
+/* As hf_held(), and what that may say after what it said. */
+bool hf__oracle_held(hf_lock *whole);
+void hf__oracle_forget(hf_lock *whole);
+void hf__oracle_dead(int host);
+/* What no client could foresee: locks of that host; of that name up to that
+ * fence. -1: of all. */
+void hf__oracle_excuse(int host, int name, uint64_t fence);
+/* A renewal or a release goes out. */
+void hf__oracle_sent(const struct hf__op *);
+/* Its host has the answer. */
+void hf__oracle_answered(const struct hf__op *);
+/* A call that began then is back, which had so long by its own clock. */
+void hf__oracle_took(const struct hf__claim_seen *, int64_t limit_ms,
+                     const char *what);
+bool hf__oracle_is_excused(hf_lock *whole);
+void hf__oracle_look(void);
+
+/* ---- ledger.c */
+/* It was applied no earlier than then, by the store's clock. */
+void hf__ledger_applied(const struct hf__op *, int64_t at);
+/* Until when that token has it at least, by the store's clock; 0: unknown. */
+int64_t hf__ledger_end(const struct hf__token *);
+/* The host must give it back; it has tried; it says that it owes nothing. */
+void hf__ledger_owe(int host, int name, const struct hf__token *);
+void hf__ledger_pay(const struct hf__token *);
+void hf__ledger_settled(int host);
+
+#endif
