@@ -216,7 +216,13 @@ void hf__oracle_granted(hf_lock *whole, hf_lock *part, int name,
         "has name %d, fence %+lld%s", name,
         (long long)(h->fence - (highest[name] != 0 ? highest[name] : h->fence)),
         h->is_excused ? ", excused" : "");
-    if (!part->handle->is_adopted) {
+    /* Who was stopped meanwhile may find that it is over. */
+    if (!is_held(h) && whole == part && !h->is_excused &&
+        hf__virtual_stood(h->host) == seen->stood &&
+        now > part->handle->grant.deadline.ns + HF__MS_NS) {
+        hf__flaw("host %d was given name %d after its end", h->host, name);
+    }
+    if (!part->handle->is_adopted && is_held(h)) {
         expect_above(h, h->mode == HF__MODE_EXCLUSIVE ? highest[name]
                                                       : seen->floor[name]);
     }
