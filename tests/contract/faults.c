@@ -7,6 +7,7 @@
 #include "src/backend/fault/plan.h"
 #include "tests/contract/vocabulary.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -171,11 +172,14 @@ TEST(a_pause_ends_at_the_deadline)
     EXPECT_SOON(hf__test_now_ms() - start, slowly(3000));
 }
 
+static atomic_bool has_ended;
+
 static void acquire_slowly(void *arg)
 {
     struct party *p = arg;
 
     EXPECT_IS(acquire(p, "job"), HF_EUNKNOWN);
+    atomic_store(&has_ended, true);
 }
 
 TEST(a_pause_ends_when_interrupted)
@@ -184,8 +188,10 @@ TEST(a_pause_ends_when_interrupted)
     int64_t start = hf__test_now_ms();
     struct hf__test_thread *t = hf__test_start(acquire_slowly, &alice);
 
-    hf__test_pause_ms(100);
-    hf__conn_interrupt(&alice.conn);
+    while (!atomic_load(&has_ended)) { /* before it pauses, none is there */
+        hf__test_pause_ms(50);
+        hf__conn_interrupt(&alice.conn);
+    }
     hf__test_join(t);
     EXPECT_SOON(hf__test_now_ms() - start, slowly(3000));
 }
