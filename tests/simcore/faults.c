@@ -36,6 +36,7 @@ static void stop(int host, enum hf__virtual_stop how, const char *word)
         hf__note("%s of host %d until %lld", word, host,
                  (long long)(until / HF__MS_NS));
         hf__scene.tally->stops++;
+        hf__scene.resumed[host] = until;
         hf__disturb(host, until);
         if (how == HF__VIRTUAL_FREEZE) {
             hf__scene.frozen_until[host] = until;

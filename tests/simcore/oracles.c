@@ -312,7 +312,9 @@ void hf__oracle_sent(const struct hf__op *op)
         if (op->kind == HF__OP_RENEW) {
             hf__scene.tally->renewals++;
         }
-        if (op->kind == HF__OP_RENEW && h->until <= op->sent.ns) {
+        /* Nothing helps who is stopped between the look and the act. */
+        if (op->kind == HF__OP_RENEW && h->until <= op->sent.ns &&
+            hf__true_now() > hf__scene.resumed[h->host] + HF__MS_NS) {
             hf__flaw("host %d renews name %d after its deadline", h->host,
                      h->name);
         }

@@ -120,6 +120,7 @@ struct hf__scene {
     bool is_dead[HF__VIRTUAL_HOSTS];
     int64_t cut_until[HF__VIRTUAL_HOSTS];
     int64_t disturbed[HF__VIRTUAL_HOSTS]; /* until then */
+    int64_t resumed[HF__VIRTUAL_HOSTS];   /* when it last did */
     int64_t frozen_until[HF__VIRTUAL_HOSTS];
     hf_client *clients[HF__VIRTUAL_HOSTS]; /* NULL: not open */
 };
