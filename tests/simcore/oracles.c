@@ -16,7 +16,7 @@ enum { HOLDS = 64 };
 
 /* A grant as its holder has it. */
 struct held {
-    hf_lock *whole; /* NULL: none */
+    const hf_lock *whole; /* NULL: none */
     const struct hf__handle *handle;
     int host;
     int name;
@@ -250,7 +250,7 @@ bool hf__oracle_held(hf_lock *whole)
     return is;
 }
 
-void hf__oracle_forget(hf_lock *whole)
+void hf__oracle_forget(const hf_lock *whole)
 {
     for (struct held *h = holds; h < holds + HOLDS; h++) {
         if (h->whole == whole) {
@@ -259,7 +259,7 @@ void hf__oracle_forget(hf_lock *whole)
     }
 }
 
-bool hf__oracle_is_excused(hf_lock *whole)
+bool hf__oracle_is_excused(const hf_lock *whole)
 {
     bool is = false;
 

@@ -21,7 +21,7 @@ void hf__oracle_granted(hf_lock *whole, hf_lock *part, int name,
                         const hf_acquire_opts *, const struct hf__claim_seen *);
 /* As hf_held(), and what that may say after what it said. */
 bool hf__oracle_held(hf_lock *whole);
-void hf__oracle_forget(hf_lock *whole);
+void hf__oracle_forget(const hf_lock *whole);
 void hf__oracle_dead(int host);
 /* What no client could foresee: locks of that host; of that name up to that
  * fence. -1: of all. */
@@ -33,7 +33,7 @@ void hf__oracle_answered(const struct hf__op *);
 /* A call that began then is back, which had so long by its own clock. */
 void hf__oracle_took(const struct hf__claim_seen *, int64_t limit_ms,
                      const char *what);
-bool hf__oracle_is_excused(hf_lock *whole);
+bool hf__oracle_is_excused(const hf_lock *whole);
 void hf__oracle_look(void);
 
 /* ---- ledger.c */

@@ -329,7 +329,7 @@ void hf__store_expect_empty(int host)
         struct hf__op *one = &op;
         char key[] = "sim:0";
 
-        key[sizeof key - 2] += (char)i;
+        key[sizeof key - 2] = "0123456789"[i];
         op.key = (struct hf__key){key, sizeof key - 1, 4};
         op.ret_record = &record;
         (void)inner->execute(hf__way_enter(own_session()), &one, 1, HF__NEVER,

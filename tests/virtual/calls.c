@@ -45,11 +45,10 @@ static struct {
 
 static int64_t in_ns(const struct timespec *t)
 {
-    int64_t seconds = t->tv_sec < INT64_MAX / SECOND / 2
-                          ? (int64_t)t->tv_sec
-                          : INT64_MAX / SECOND / 2;
+    const int64_t most = INT64_MAX / SECOND / 2;
+    int64_t seconds = t->tv_sec;
 
-    return seconds * SECOND + t->tv_nsec;
+    return (seconds < most ? seconds : most) * SECOND + t->tv_nsec;
 }
 
 /* Which of the three; −1: a clock that goes on as it does. */
