@@ -117,7 +117,7 @@ def renewer(t):
 
 def job_control(t, words):
     shell = Shell(t, words)
-    shell.line(run('beat', '--lease 1s'))
+    shell.line(run('beat', '--lease 2s'))
     t.until(t.log, 'the command starts')
     wrapper = renewer(t)
     shell.keys(b'\x1a')
@@ -125,7 +125,7 @@ def job_control(t, words):
     shell.sees('lock stays held')
     shell.sees('(?i)stopped')
     t.check(harness.state_of(wrapper) != 'T', 'the renewing one is stopped')
-    held(t, 2)
+    held(t, 2.5)
     jobs(t, shell, 'stopped')
     shell.line('fg')
     beats(t)
@@ -200,9 +200,9 @@ def a_job_in_the_background_leaves_the_terminal_alone(t):
 @case
 def a_job_in_the_background_that_reads_stops_and_fg_lets_it_read(t):
     shell = Shell(t)
-    shell.line('$h run --lease 1s job -- sh -c \'read w; echo "got $w"\' &')
+    shell.line('$h run --lease 2s job -- sh -c \'read w; echo "got $w"\' &')
     jobs(t, shell, 'stopped')
-    held(t, 1.5)
+    held(t, 2.5)
     shell.line('fg')
     time.sleep(0.3)
     shell.line('hello')
@@ -257,7 +257,7 @@ def a_waiter_in_the_background_draws_nothing(t):
 @case
 def a_script_stops_and_goes_on_as_a_whole(t):
     """The shell's job is the script, which knows nothing of jobs."""
-    (t.dir / 'script').write_text(run('beat', '--lease 1s') +
+    (t.dir / 'script').write_text(run('beat', '--lease 2s') +
                                   '\necho "<after $?>"\n')
     shell = Shell(t)
     shell.line('sh script')
@@ -265,7 +265,7 @@ def a_script_stops_and_goes_on_as_a_whole(t):
     shell.keys(b'\x1a')
     stopped(t)
     shell.sees('(?i)stopped.*script')
-    held(t, 1.5)
+    held(t, 2.5)
     shell.line('fg')
     beats(t)
     shell.keys(b'\x03')
@@ -309,14 +309,14 @@ def control_z_stops_a_waiter_as_a_job(t):
 @case
 def without_a_shell_control_z_is_a_switch(t):
     master, slave = pty.openpty()
-    runner = t.spawn(['setsid', '-c', t.holdfast, 'run', '--lease', '1s',
+    runner = t.spawn(['setsid', '-c', t.holdfast, 'run', '--lease', '2s',
                       'job', '--', *t.actor('beat')], stdin=slave,
                      stderr=slave)
     os.close(slave)
     t.until(t.log, 'the command starts')
     os.write(master, b'\x1a')
     stopped(t)
-    held(t, 1.5)
+    held(t, 2.5)
     os.write(master, b'\x1a')
     beats(t)
     os.write(master, b'\x1a')
@@ -346,10 +346,10 @@ def a_hangup_ends_the_command_and_frees_the_lock(t):
 @case
 def a_hangup_does_not_end_what_ignores_it(t):
     shell = Shell(t)
-    shell.line('nohup ' + run('beat', '--lease 1s') + ' >/dev/null 2>&1 &')
+    shell.line('nohup ' + run('beat', '--lease 2s') + ' >/dev/null 2>&1 &')
     t.until(t.log, 'the command starts')
     shell.close()
-    time.sleep(1.5)
+    time.sleep(2.5)
     beats(t)
     t.code(t.run('who', 'job'), 0)
     os.kill(t.command_pid(), signal.SIGTERM)
@@ -399,12 +399,12 @@ def the_end_of_the_wrapper_ends_the_job(t):
 @case
 def a_run_in_a_run_stops_and_goes_on(t):
     shell = Shell(t)
-    shell.line('$h run --lease 1s outer -- ' + run('beat', '--lease 1s'))
+    shell.line('$h run --lease 2s outer -- ' + run('beat', '--lease 2s'))
     t.until(t.log, 'the command starts')
     shell.keys(b'\x1a')
     stopped(t)
     shell.sees('(?i)stopped +\\$h|Stopped ')
-    held(t, 1.5)
+    held(t, 2.5)
     t.code(t.run('run', '-n', 'outer', '--', 'true'), 75)
     shell.line('fg')
     beats(t)
@@ -417,11 +417,11 @@ def a_run_in_a_run_stops_and_goes_on(t):
 @case
 def a_stop_by_hand_from_elsewhere_is_none_of_the_shells_business(t):
     shell = Shell(t)
-    shell.line(run('beat', '--lease 1s') + ' &')
+    shell.line(run('beat', '--lease 2s') + ' &')
     t.until(t.log, 'the command starts')
     os.kill(t.command_pid(), signal.SIGSTOP)
     stopped(t)
-    held(t, 1.5)
+    held(t, 2.5)
     jobs(t, shell, 'running')
     os.kill(t.command_pid(), signal.SIGCONT)
     beats(t)

@@ -293,7 +293,7 @@ static void expect_idle(enum hf__queueing queueing)
     before = reads() - before - own;
     printf("%lld packets in 2 s\n", (long long)before);
     EXPECT_LESS(before, 2 * after(start) / 1000 + 2);
-    EXPECT_MORE(before, 1);
+    EXPECT_MORE(before, 0);
 }
 
 TEST(who_sleeps_sends_at_most_two_packets_a_second)
