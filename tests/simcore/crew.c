@@ -84,6 +84,7 @@ static void be_told(void *arg, int status, hf_lock *lock, const hf_error *err)
     (void)err;
     w->result = status;
     w->lock = lock;
+    w->seen.told = hf__virtual_boottime(hf__virtual_host());
     w->is_over = true;
 }
 

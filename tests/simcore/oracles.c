@@ -196,6 +196,8 @@ void hf__oracle_granted(hf_lock *whole, hf_lock *part, int name,
 {
     struct held *h = add();
     int64_t now = hf__virtual_boottime(hf__virtual_host());
+    /* Another thread may have been called back while this one slept. */
+    int64_t told = seen->told != 0 ? seen->told : now;
 
     *h = (struct held){
         .whole = whole,
@@ -219,7 +221,7 @@ void hf__oracle_granted(hf_lock *whole, hf_lock *part, int name,
     /* Who was stopped meanwhile may find that it is over. */
     if (!is_held(h) && whole == part && !h->is_excused &&
         hf__virtual_stood(h->host) == seen->stood &&
-        now > part->handle->grant.deadline.ns + HF__MS_NS) {
+        told > part->handle->grant.deadline.ns + HF__MS_NS) {
         hf__flaw("host %d was given name %d after its end", h->host, name);
     }
     if (!part->handle->is_adopted && is_held(h)) {

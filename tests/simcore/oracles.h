@@ -13,6 +13,7 @@
 struct hf__claim_seen { /* when the call began */
     int64_t at;         /* true time */
     int64_t stood;
+    int64_t told; /* by its clock, when it was called back; 0: as it returns */
     uint64_t floor[HF__NAMES]; /* fences that were seen held by then */
 };
 void hf__oracle_call(struct hf__claim_seen *);
