@@ -71,6 +71,16 @@ uint64_t hf__test_seed(void)
     return seed;
 }
 
+/* SplitMix64 (Steele, Lea, Flood 2014). */
+uint64_t hf__test_random(uint64_t *state)
+{
+    uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
+
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
 /* The test's process. It ends by exit(), so that leak checkers run. */
 static _Noreturn void run_test(const struct hf__test *t, int output)
 {

@@ -132,6 +132,8 @@ void hf__test_prepare(void (*fn)(void));
 void hf__test_before(void (*fn)(void));
 /* The number after --seed; 1 if there is none. */
 uint64_t hf__test_seed(void);
+/* The next number after that state, which may begin with any seed. */
+uint64_t hf__test_random(uint64_t *state);
 /* A private temporary folder of this test, removed with all in it after the
  * test, also when it failed. Never NULL. */
 const char *hf__test_folder(void);

@@ -5,6 +5,8 @@
  */
 #include "tests/sim/world.h"
 
+#include "tests/lib/test.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,21 +24,11 @@ static const char *const ops[] = {
     [HF__OP_BREAK] = "BREAK",
 };
 
-/* splitmix64 (Steele, Lea, Flood 2014): any seed will do, 0 as well. */
-static uint64_t expand(uint64_t *seed)
-{
-    uint64_t z = (*seed += UINT64_C(0x9e3779b97f4a7c15));
-
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
 void hf__world_init(struct hf__world *w, uint64_t seed)
 {
     w->now = 0;
     for (int i = 0; i < 4; i++) {
-        w->chance[i] = expand(&seed);
+        w->chance[i] = hf__test_random(&seed);
     }
     w->seq = 0;
     w->hash = UINT64_C(0xcbf29ce484222325);

@@ -4,6 +4,7 @@
  * all of them at once (Groce et al. 2012, "Swarm testing"). All times follow
  * from the lease.
  */
+#include "tests/lib/test.h"
 #include "tests/simcore/scene.h"
 
 #include <inttypes.h>
@@ -11,14 +12,10 @@
 
 enum { FAULTY_LEASES = 8, QUIET_LEASES = 5, DRIFT_PPM = 4500 };
 
-/* SplitMix64, apart from that which picks the turns. */
+/* Apart from what picks the turns. */
 static uint64_t draw(void)
 {
-    uint64_t z = hf__scene.chance += UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
+    return hf__test_random(&hf__scene.chance);
 }
 
 int64_t hf__between(int64_t least, int64_t most)

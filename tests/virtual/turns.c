@@ -9,9 +9,10 @@
  * what needs one thread to be held up for long.
  */
 #include "tests/virtual/turns.h"
-#include "tests/virtual/system.h"
 
+#include "tests/lib/test.h"
 #include "tests/virtual/hosts.h"
+#include "tests/virtual/system.h"
 
 #include <limits.h>
 #include <linux/futex.h>
@@ -53,14 +54,9 @@ int64_t hf__virtual_now(void)
     return atomic_fetch_add(&elapsed, LOOK_NS);
 }
 
-/* SplitMix64. */
 uint64_t hf__virtual_random(void)
 {
-    uint64_t z = generator += 0x9e3779b97f4a7c15u;
-
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
+    return hf__test_random(&generator);
 }
 
 /* ---- the turn */
