@@ -36,7 +36,7 @@ static const clockid_t clocks[CLOCKS] = {
 static int64_t started_at[CLOCKS];
 static atomic_bool is_started;
 /* A timer's descriptor, plus 1, and when it goes off, since the start. */
-static struct {
+static struct timer {
     int fd;
     int64_t at;
 } timers[TIMERS];
@@ -127,6 +127,17 @@ int __wrap_clock_nanosleep(clockid_t clock, int flags, const struct timespec *t,
 
 /* ---- descriptors */
 
+/* Of that descriptor plus 1; of 0: one that is free. NULL: there is none. */
+static struct timer *find_timer(int key)
+{
+    for (struct timer *t = timers; t < timers + TIMERS; t++) {
+        if (t->fd == key) {
+            return t;
+        }
+    }
+    return NULL;
+}
+
 int __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *t,
                            struct itimerspec *old)
 {
@@ -134,37 +145,35 @@ int __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *t,
         return __real_timerfd_settime(fd, flags, t, old);
     }
     int64_t at = in_ns(&t->it_value);
-    for (int i = 0; i < TIMERS; i++) {
-        if (timers[i].fd == 0 || timers[i].fd == fd + 1) {
-            timers[i].fd = fd + 1;
-            timers[i].at = at == 0 ? HF__VIRTUAL_NEVER
-                           : (flags & TFD_TIMER_ABSTIME)
-                               ? true_time(HF__VIRTUAL_BOOTTIME, &t->it_value)
-                               : hf__virtual_now() + at;
-            return 0;
-        }
+    struct timer *timer = find_timer(fd + 1);
+    timer = timer != NULL ? timer : find_timer(0);
+    if (timer == NULL) {
+        errno = ENOMEM;
+        return -1;
     }
-    errno = ENOMEM;
-    return -1;
+    timer->fd = fd + 1;
+    timer->at = at == 0 ? HF__VIRTUAL_NEVER
+                : (flags & TFD_TIMER_ABSTIME)
+                    ? true_time(HF__VIRTUAL_BOOTTIME, &t->it_value)
+                    : hf__virtual_now() + at;
+    return 0;
 }
 
 /* When the descriptor goes off; never if it is no timer. */
 static int64_t timer_of(int fd)
 {
-    for (int i = 0; i < TIMERS; i++) {
-        if (timers[i].fd == fd + 1) {
-            return timers[i].at;
-        }
-    }
-    return HF__VIRTUAL_NEVER;
+    const struct timer *timer = fd < 0 ? NULL : find_timer(fd + 1);
+
+    return timer != NULL ? timer->at : HF__VIRTUAL_NEVER;
 }
 
 int __wrap_close(int fd)
 {
-    for (int i = 0; hf__virtual_is_on() && i < TIMERS; i++) {
-        if (timers[i].fd == fd + 1) {
-            timers[i].fd = 0;
-        }
+    struct timer *timer =
+        hf__virtual_is_on() && fd >= 0 ? find_timer(fd + 1) : NULL;
+
+    if (timer != NULL) {
+        timer->fd = 0;
     }
     return __real_close(fd);
 }
