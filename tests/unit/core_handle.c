@@ -93,6 +93,13 @@ static hf_lock *acquire(hf_client *client, int64_t wait_ms)
     return lock;
 }
 
+/* A client with the name. */
+static hf_lock *hold(const char *url, hf_client **ret_client)
+{
+    EXPECT_IS(hf_open(url, NULL, ret_client, NULL), HF_OK);
+    return acquire(*ret_client, 0);
+}
+
 /* hf_held() has said so just before the answer, by the old deadline. */
 TEST(a_renewal_that_was_answered_too_late_revives_nothing)
 {
@@ -101,8 +108,7 @@ TEST(a_renewal_that_was_answered_too_late_revives_nothing)
     hf_lock *lock = NULL;
     unsigned left = 0;
 
-    EXPECT_IS(hf_open("memory:late", NULL, &client, NULL), HF_OK);
-    lock = acquire(client, 0);
+    lock = hold("memory:late", &client);
     op.sent = hf__now();
     hf__mutex_lock(&lock->handle->mutex);
     atomic_store(&lock->handle->held_until, 0);
@@ -124,9 +130,8 @@ TEST(what_is_over_while_it_is_renewed_is_given_back)
     struct hf__handle *h = NULL;
     unsigned left = 0;
 
-    EXPECT_IS(hf_open("memory:over", NULL, &client, NULL), HF_OK);
+    lock = hold("memory:over", &client);
     EXPECT_IS(hf_open("memory:over", NULL, &other, NULL), HF_OK);
-    lock = acquire(client, 0);
     h = lock->handle;
     hf__mutex_lock(&h->mutex);
     hf__handle_begin(h, HF__ERRAND_RENEW);
@@ -142,11 +147,6 @@ TEST(what_is_over_while_it_is_renewed_is_given_back)
     hf_close(client);
 }
 
-static uint64_t count(atomic_ullong *counter)
-{
-    return atomic_load(counter);
-}
-
 /* It had to wait for its session so long. */
 TEST(a_renewal_is_not_sent_after_the_deadline)
 {
@@ -154,8 +154,7 @@ TEST(a_renewal_is_not_sent_after_the_deadline)
     hf_lock *lock = NULL;
     struct hf__handle *h = NULL;
 
-    EXPECT_IS(hf_open("memory:deadline", NULL, &client, NULL), HF_OK);
-    lock = acquire(client, 0);
+    lock = hold("memory:deadline", &client);
     h = lock->handle;
     hf__mutex_lock(&h->mutex);
     hf__handle_begin(h, HF__ERRAND_RENEW);
@@ -163,12 +162,12 @@ TEST(a_renewal_is_not_sent_after_the_deadline)
     h->request.send_by = hf__now();
     hf__mutex_unlock(&h->mutex);
     hf__handle_follow_up(h, HF__DO_SUBMIT);
-    while (count(&client->counters.renewed) +
-               count(&client->counters.renew_failed) ==
+    while (atomic_load(&client->counters.renewed) +
+               atomic_load(&client->counters.renew_failed) ==
            0) {
         hf__test_pause_ms(1);
     }
-    EXPECT_IS(count(&client->counters.renew_failed), 1);
+    EXPECT_IS(atomic_load(&client->counters.renew_failed), 1);
     hf_free(lock);
     hf_close(client);
 }
@@ -179,8 +178,7 @@ TEST(a_renewal_that_fell_due_during_a_check_follows_it)
     hf_lock *lock = NULL;
     struct hf__handle *h = NULL;
 
-    EXPECT_IS(hf_open("memory:check", NULL, &client, NULL), HF_OK);
-    lock = acquire(client, 0);
+    lock = hold("memory:check", &client);
     h = lock->handle;
     hf__mutex_lock(&h->mutex);
     hf__handle_begin(h, HF__ERRAND_CHECK);
@@ -190,7 +188,7 @@ TEST(a_renewal_that_fell_due_during_a_check_follows_it)
     h->request.op.result = HF_OK;
     hf__mutex_unlock(&h->mutex);
     h->request.done(&h->request);
-    while (count(&client->counters.renewed) == 0) {
+    while (atomic_load(&client->counters.renewed) == 0) {
         hf__test_pause_ms(1);
     }
     hf_free(lock);
@@ -203,8 +201,7 @@ TEST(nobody_joins_what_is_over)
     hf_client *client = NULL;
     hf_lock *lock = NULL;
 
-    EXPECT_IS(hf_open("memory:joins", NULL, &client, NULL), HF_OK);
-    lock = acquire(client, 0);
+    lock = hold("memory:joins", &client);
     EXPECT_IS(hf__hold_standing(lock->handle), HF_OK);
     hf__mutex_lock(&lock->handle->mutex);
     lock->handle->grant.deadline = hf__now();
