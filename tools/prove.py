@@ -23,7 +23,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PHASE = re.compile(r'=== (.*?)(?:: (ok,|FAILED after)|,) (\d+) s$')
+PHASE = re.compile(r'=== (.*?)(?:: (ok,|FAILED after)|,) (\d+) s\b')
 BAD = re.compile(r'FAILED  |failed step: |AGAIN ALONE: |no second chance')
 TOTAL = re.compile(r'\d+ passed, \d+ failed, \d+ skipped$')
 # Dies with us, also of what cannot be caught.
