@@ -26,10 +26,18 @@ struct hf__test_page {
     _Atomic bool is_ordinary; /* what failed first is an EXPECT */
     _Atomic bool is_unsafe;   /* first or later: an EXPECT_SAFE, a crash, a
                                  hang */
+    int64_t began_us;         /* set before the test begins */
+    int64_t stalled_us;       /* the same */
     char why[2048];
     char folder[1024];
 };
 extern struct hf__test_page *hf__test_page;
+
+/* A test begins: what the machine has to do from now on counts. */
+void hf__test_note_pressure(void);
+/* The bound, longer by what the machine was too busy for since: twice if
+ * something waited for a processor half of the time. */
+int64_t hf__test_stretched(int64_t bound);
 
 /* Sets the outcome and why. False if it was set before: the first to conclude
  * decides, so that a later success can't hide a failure. */

@@ -264,6 +264,7 @@ static void play(const struct hf__test *t, int output)
     pid_t pid;
 
     memset(hf__test_page, 0, sizeof *hf__test_page);
+    hf__test_note_pressure();
     if (getenv("HOLDFAST_TEST_SLOW")) {
         limit_s *= SLOW_FACTOR;
     }

@@ -84,8 +84,8 @@ void hf__test_register(struct hf__test *);
 #define EXPECT_LESS(a, b)                                                      \
     hf__test_compare((int64_t)(a), (int64_t)(b), "<", #a " < " #b, __FILE__,   \
                      __LINE__)
-/* The same for a time, which a busy machine may stretch: a test that ends
- * here is run again, and fails if it ends here three times. */
+/* The same for a time. A busy machine may take longer, as pressure.c says; and
+ * a test that ends here is run again, and fails if it ends here three times. */
 #define EXPECT_SOON(took, bound)                                               \
     hf__test_soon((int64_t)(took), (int64_t)(bound), #took " < " #bound,       \
                   __FILE__, __LINE__)

@@ -81,7 +81,7 @@ __attribute__((constructor)) static void share_runs(void)
 MUST_FAIL(what_is_late_three_times_fails)
 {
     atomic_fetch_add(runs, 1);
-    EXPECT_SOON(5, 5);
+    EXPECT_SOON(0, 0);
 }
 
 TEST(and_was_run_three_times)
@@ -92,7 +92,7 @@ TEST(and_was_run_three_times)
 
 TEST(what_is_late_twice_may_pass)
 {
-    EXPECT_SOON(3 - atomic_fetch_add(runs, 1), 2);
+    EXPECT_SOON(1 - atomic_fetch_add(runs, 1), 0);
 }
 
 MUST_FAIL(another_failure_is_not_run_again)
@@ -118,7 +118,7 @@ static void end_child(void (*fn)(void))
 
 static void expect_no_delay(void)
 {
-    EXPECT_SOON(5, 5);
+    EXPECT_SOON(0, 0);
 }
 
 MUST_FAIL(what_is_late_and_then_unsafe_is_not_run_again)
