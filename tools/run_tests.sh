@@ -33,9 +33,9 @@ has_room() {
 if [ -z "${TMPDIR:-}" ] && has_room /dev/shm 2>/dev/null; then
     export TMPDIR=/dev/shm
 fi
-# A test waits much more than it works: four at once for each processor.
+# A test waits much more than it works: six at once for each processor.
 meson test -C "$build" --no-rebuild --quiet \
-    --num-processes "$(($(nproc) * 4))" "$@" </dev/null
+    --num-processes "$(($(nproc) * 6))" "$@" </dev/null
 code=$?
 if [ "$code" -ne 0 ] && [ -f "$log" ]; then
     python3 "$tools/again.py" --failed "$code" "$build" "$log" && code=0
