@@ -32,17 +32,26 @@ def alone(t):
 
 
 def member(t, *args, pause=0):
-    url = f'{t.url}?{harness.io_timeout(2000)}&connect_timeout={10 * harness.SLOW}s'
+    url = (f'{t.url}?{harness.io_timeout(20000)}&'
+           f'connect_timeout={20 * harness.SLOW}s')
     return t.start('run', '--url', url,
                    *args, 'job', '--',
                    *t.actor('say=in', f'pause={pause}', 'say=out', 'exit=0'))
+
+
+def has_said(t, run, text):
+    """It must not end before."""
+    if text in run.err:
+        return True
+    t.check(run.is_running(), f'it ended without {text!r}: {run.err}')
+    return False
 
 
 @case
 def two_hundred_waiters_all_get_it_one_at_a_time(t):
     holder = t.hold('job', '--lease', '1h', words=('say=up', 'beat'))
     crowd = [member(t, '--wait', '5m') for _ in range(CROWD)]
-    t.until(lambda: all('waiting for job' in run.err for run in crowd),
+    t.until(lambda: all(has_said(t, run, 'waiting for job') for run in crowd),
             'all wait', 60 * harness.SLOW)
     t.equal(turns(t), [], 'who was inside before')
     holder.signal(signal.SIGTERM)
@@ -136,11 +145,11 @@ def a_waiter_stopped_at_each_step_lets_the_others_by(t):
 def an_outage_is_said_once_and_waited_through(t):
     holder = t.hold('job', '--lease', '1h')
     url = (f'fault+sqlite:{t.db}?fault=die:acquire:2-6&'
-           f'io_timeout={300 * harness.SLOW}ms')
+           f'{harness.io_timeout(6000)}')
     waiter = t.start('run', '--url', url, 'job', '--', 'true')
     plain = t.start('run', '--json', '--url', url, 'job', '--', 'true')
-    t.until(lambda: 'does not answer' in waiter.err and
-            '"event":"outage"' in plain.err, 'the outage is said')
+    t.until(lambda: has_said(t, waiter, 'does not answer') and
+            has_said(t, plain, '"event":"outage"'), 'the outage is said')
     holder.signal(signal.SIGTERM)
     for run in (waiter, plain):
         result = run.wait(30 * harness.SLOW)
