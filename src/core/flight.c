@@ -101,7 +101,9 @@ static bool begin_claim(struct hf__flight *f, bool *ret_is_over)
 {
     int r = HF_OK;
 
-    hf__claim_set_limits(f->claim);
+    if (f->lock->once != NULL) {
+        hf__claim_set_limits(f->claim); /* the look had its own time */
+    }
     r = hf__claim_start(f->claim, &f->err);
     return r == HF_OK ? go_on(f, STAGE_CLAIM) : arrive(f, r, ret_is_over);
 }
