@@ -15,11 +15,15 @@
 
 /* Once a majority counts, the others have so long still. */
 #define LAST_MS 50
-/* Unless a majority counts, all have so long. */
-#define ALL_MS 1000
+/* Unless a majority counts, all have so long, and of the time that there is
+ * this part: what is without a mark is to get one in the rest, or it would be
+ * without for as long as only such clients come. */
+#define ALL_MS   1000
+#define ALL_PART 2
 /* The first clients of a new group come together: who marks its members has so
  * long, so often. */
 #define MARKING_MS     100
+#define MARKING_PART   8
 #define MARKING_ROUNDS 3
 /* So long goes on what is interrupted; as redis.c's. */
 #define GRACE_MS 50
@@ -50,9 +54,18 @@ static bool is_anything_owed(const struct hf__redlock *s)
     return false;
 }
 
+/* So long, and of what is left a part: who comes after that is marked, too. */
+static hf__time until_part(hf__time deadline, int64_t most_ms, int part)
+{
+    hf__time now = hf__now();
+    int64_t left_ms = hf__ms_until(deadline, now) / part;
+
+    return hf__after_ms(now, left_ms < most_ms ? left_ms : most_ms);
+}
+
 static void look_again(struct hf__redlock *s, hf__time deadline)
 {
-    hf__time until = hf__earlier(deadline, hf__after_ms(hf__now(), MARKING_MS));
+    hf__time until = until_part(deadline, MARKING_MS, MARKING_PART);
     unsigned again = 0;
 
     for (int i = 0; i < s->n; i++) {
@@ -73,7 +86,7 @@ static void look_again(struct hf__redlock *s, hf__time deadline)
  * marks are there before anything is granted, or they would be missed. */
 static void mark_all(struct hf__redlock *s, hf__time deadline)
 {
-    hf__time until = hf__earlier(deadline, hf__after_ms(hf__now(), ALL_MS));
+    hf__time until = until_part(deadline, ALL_MS, ALL_PART);
 
     hf__members_await(s, until);
     for (int i = 0; i < MARKING_ROUNDS; i++) {
