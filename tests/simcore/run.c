@@ -110,6 +110,7 @@ void hf__scene_run(uint64_t seed, struct hf__tally *tally, bool shows)
     hf__scene.shows = shows;
     hf__scene_draw(p, seed);
     hf__virtual_start(seed);
+    hf__virtual_be_alone();
     tally->sessions += p->session_ms != 0;
     for (int i = 1; i < HF__VIRTUAL_HOSTS; i++) {
         hf__virtual_drift(i, p->ppm[i]);

@@ -127,6 +127,20 @@ int __wrap_clock_nanosleep(clockid_t clock, int flags, const struct timespec *t,
 
 /* ---- descriptors */
 
+static bool is_alone;
+static atomic_uint changes; /* writes, and timers that were set */
+
+void hf__virtual_be_alone(void)
+{
+    is_alone = true;
+}
+
+ssize_t __wrap_write(int fd, const void *bytes, size_t n)
+{
+    atomic_fetch_add(&changes, 1);
+    return __real_write(fd, bytes, n);
+}
+
 /* Of that descriptor plus 1; of 0: one that is free. NULL: there is none. */
 static struct timer *find_timer(int key)
 {
@@ -151,6 +165,7 @@ int __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *t,
         errno = ENOMEM;
         return -1;
     }
+    atomic_fetch_add(&changes, 1);
     timer->fd = fd + 1;
     timer->at = at == 0 ? HF__VIRTUAL_NEVER
                 : (flags & TFD_TIMER_ABSTIME)
@@ -182,6 +197,8 @@ struct polled {
     struct pollfd *fds;
     nfds_t n;
     int found;
+    unsigned seen;  /* changes, when it was looked at last */
+    int64_t timers; /* the first goes off then */
 };
 
 /* The timers of virtual time never go off by themselves. */
@@ -189,12 +206,20 @@ static bool look_at(void *data)
 {
     struct polled *p = data;
     int64_t now = hf__virtual_now();
+    unsigned seen = atomic_load(&changes);
 
+    if (is_alone && p->found == 0 && p->seen == seen && now < p->timers) {
+        return false;
+    }
+    p->seen = seen;
+    p->timers = HF__VIRTUAL_NEVER;
     p->found = __real_poll(p->fds, p->n, 0);
     for (nfds_t i = 0; p->found >= 0 && i < p->n; i++) {
         struct pollfd *f = &p->fds[i];
+        int64_t at = (f->events & POLLIN) ? timer_of(f->fd) : HF__VIRTUAL_NEVER;
 
-        if ((f->events & POLLIN) && timer_of(f->fd) <= now) {
+        p->timers = at < p->timers ? at : p->timers;
+        if (at <= now) {
             p->found += f->revents == 0;
             f->revents |= POLLIN;
         }
@@ -204,7 +229,7 @@ static bool look_at(void *data)
 
 int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout)
 {
-    struct polled p = {fds, n, 0};
+    struct polled p = {fds, n, 0, 0, INT64_MIN};
 
     if (!hf__virtual_is_on()) {
         return __real_poll(fds, n, timeout);
@@ -215,12 +240,8 @@ int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout)
     }
     int64_t until =
         timeout < 0 ? HF__VIRTUAL_NEVER : hf__virtual_now() + timeout * MS;
-    for (nfds_t i = 0; i < n; i++) {
-        int64_t at = timer_of(fds[i].fd);
-
-        until = at < until ? at : until;
-    }
-    hf__virtual_await(look_at, &p, until);
+    hf__virtual_await(look_at, &p, p.timers < until ? p.timers : until);
+    p.timers = INT64_MIN; /* to be looked at in any case */
     (void)look_at(&p);
     return p.found;
 }

@@ -26,6 +26,7 @@ int __real_pthread_mutex_lock(pthread_mutex_t *);
 int __real_pthread_mutex_unlock(pthread_mutex_t *);
 int __real_sched_yield(void);
 long __real_syscall(long number, ...);
+ssize_t __real_write(int, const void *, size_t);
 int __real_timerfd_settime(int, int, const struct itimerspec *,
                            struct itimerspec *);
 int __wrap_clock_gettime(clockid_t, struct timespec *);
@@ -42,6 +43,7 @@ int __wrap_pthread_mutex_lock(pthread_mutex_t *);
 int __wrap_pthread_mutex_unlock(pthread_mutex_t *);
 int __wrap_sched_yield(void);
 long __wrap_syscall(long number, ...);
+ssize_t __wrap_write(int, const void *, size_t);
 int __wrap_timerfd_settime(int, int, const struct itimerspec *,
                            struct itimerspec *);
 

@@ -42,6 +42,10 @@ bool hf__virtual_sleep(const void *place, int64_t deadline);
 /* Sleeps until is_due(data), or `deadline`: false. Somebody outside of the
  * process may make it due. */
 bool hf__virtual_await(bool (*is_due)(void *), void *data, int64_t deadline);
+/* From now on nothing is made due to who polls but by a write() of this
+ * process, or by a timer: it is looked at then alone, which is the most of what
+ * turns cost. */
+void hf__virtual_be_alone(void);
 /* Wakes up to `count` who sleep at `place`, gives how many. From a signal's
  * handler, or from a thread that takes no turns, it is done a little later, for
  * all who sleep there, and gives 0. */
