@@ -163,8 +163,8 @@ static void expect_healthy(const struct want *w)
 {
     int64_t lease = hf__scene.plan.lease_ms * HF__MS_NS;
 
-    if (hf__true_now() - lease > hf__scene.plan.heal_ns + 2 * lease &&
-        w->seen.at > hf__scene.plan.heal_ns + 2 * lease && w->opts.auto_renew &&
+    if (hf__true_now() - lease > hf__scene.plan.calm_ns &&
+        w->seen.at > hf__scene.plan.calm_ns && w->opts.auto_renew &&
         w->opts.max_hold_ms == 0 && !hf__oracle_is_excused(w->lock)) {
         hf__flaw("host %d lost name %d though nothing was wrong: %s",
                  hf__virtual_host(), w->name,
@@ -302,10 +302,20 @@ static void expect_all_names(void)
     }
 }
 
+/* Nothing new happens, but it takes seconds until all is as it was: who claims
+ * now and then finds out. */
+static bool is_healing(void)
+{
+    return hf__true_now() > hf__scene.plan.heal_ns && !hf__is_quiet();
+}
+
 void *hf__crew_work(void *arg)
 {
     while (hf__true_now() < hf__scene.plan.drain_ns) {
         nap(hf__between(0, hf__scene.plan.think_ns));
+        if (hf__scene.plan.quorum != 0 && is_healing()) {
+            nap(2 * hf__scene.plan.lease_ms * HF__MS_NS);
+        }
         if (hf__has(HF__FAULT_BREAK) && hf__chance(OPERATOR) &&
             hf__true_now() < hf__scene.plan.heal_ns) {
             int name = (int)hf__between(0, hf__scene.plan.names - 1);

@@ -3,6 +3,7 @@
  * What happens to hosts and to the store, when, and for how long. What happens
  * to requests is way.c's.
  */
+#include "tests/simcore/made.h"
 #include "tests/simcore/oracles.h"
 
 static int any_host(void)
@@ -60,6 +61,19 @@ static void kill_host(int host)
     hf__host_begin();
 }
 
+static void cut_off(int host)
+{
+    int64_t until = hf__true_now() + some_time();
+
+    hf__disturb(host, until);
+    if (hf__scene.plan.quorum != 0) {
+        hf__made_cut(host, until);
+    } else {
+        hf__scene.cut_until[host] = until;
+        hf__note("host %d is cut off", host);
+    }
+}
+
 static void strike(enum hf__fault fault)
 {
     int host = any_host();
@@ -67,13 +81,10 @@ static void strike(enum hf__fault fault)
 
     switch ((int)fault) {
     case HF__FAULT_CUT:
-        hf__scene.cut_until[host] = hf__true_now() + some_time();
-        hf__disturb(host, hf__scene.cut_until[host]);
-        hf__note("host %d is cut off", host);
+        cut_off(host);
         break;
     case HF__FAULT_RESTART:
     case HF__FAULT_FORGET:
-        hf__note("the store restarts");
         hf__store_restart(fault == HF__FAULT_FORGET);
         break;
     case HF__FAULT_PAUSE:
@@ -117,5 +128,6 @@ void *hf__faults_run(void *arg)
     for (int i = 0; i < HF__VIRTUAL_HOSTS; i++) {
         hf__scene.cut_until[i] = 0;
     }
+    hf__wires_heal();
     return arg;
 }

@@ -2,11 +2,13 @@
 /*
  * Hosts, each a client of the library, from its opening to its close.
  */
+#include "tests/simcore/made.h"
 #include "tests/simcore/oracles.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static hf_client *client(void)
 {
@@ -22,12 +24,17 @@ static void open_client(void)
 {
     const struct hf__lot *p = &hf__scene.plan;
     int host = hf__virtual_host();
-    char url[160];
-    int n = snprintf(url, sizeof url,
-                     "world:x?prefix=sim&io_timeout=%" PRId64
-                     "ms&connect_timeout=%" PRId64 "ms",
-                     p->io_timeout_ms, p->io_timeout_ms);
+    char url[320] = "world:x?";
+    int n;
 
+    if (p->quorum != 0) {
+        hf__made_url(url, sizeof url);
+    }
+    n = (int)strlen(url);
+    n += snprintf(url + n, sizeof url - (size_t)n,
+                  "prefix=sim&io_timeout=%" PRId64 "ms&connect_timeout=%" PRId64
+                  "ms",
+                  p->io_timeout_ms, p->io_timeout_ms);
     if (p->session_ms != 0) {
         (void)snprintf(url + n, sizeof url - (size_t)n,
                        "&session_timeout=%" PRId64 "ms", p->session_ms);

@@ -6,12 +6,15 @@
  */
 #include "tests/simcore/oracles.h"
 #include "src/core/hold.h"
+#include "tests/simcore/made.h"
 
 #include <string.h>
 
 enum { HOLDS = 64 };
 /* What a call may take beyond its limit, and what the clock's drift may do. */
-#define TICK_NS   (120 * HF__MS_NS)
+#define TICK_NS (120 * HF__MS_NS)
+/* Of a quorum: the rounds of a batch that others are in. */
+#define ROUNDS_NS (200 * HF__MS_NS)
 #define DRIFT_DIV 100
 
 /* A grant as its holder has it. */
@@ -61,7 +64,9 @@ static bool is_ours(const struct held *h)
  * however long the way was and whatever its clock shows. */
 static void expect_owned(const struct held *h)
 {
-    int64_t end = hf__ledger_end(&h->handle->token);
+    int64_t end = hf__scene.plan.quorum != 0
+                      ? hf__made_end(&h->handle->token)
+                      : hf__ledger_end(&h->handle->token);
     int64_t ppm = hf__scene.plan.ppm[h->host];
     int64_t left = h->until - hf__virtual_boottime(h->host);
 
@@ -228,6 +233,9 @@ void hf__oracle_granted(hf_lock *whole, hf_lock *part, int name,
         expect_above(h, h->mode == HF__MODE_EXCLUSIVE ? highest[name]
                                                       : seen->floor[name]);
     }
+    if (hf__scene.plan.quorum != 0 && !part->handle->is_adopted) {
+        hf__made_expect_known(&part->handle->token, h->fence);
+    }
     highest[name] = h->fence > highest[name] ? h->fence : highest[name];
     hf__scene.tally->grants++;
     hf__scene.tally->excused += h->is_excused;
@@ -269,6 +277,17 @@ bool hf__oracle_is_excused(const hf_lock *whole)
         is |= h->whole == whole && h->is_excused;
     }
     return is;
+}
+
+uint64_t hf__oracle_fence_held(const struct hf__token *token)
+{
+    for (const struct held *h = holds; h < holds + HOLDS; h++) {
+        if (h->whole != NULL && !h->is_excused && is_held(h) &&
+            hf__token_equal(token, &h->handle->token)) {
+            return h->fence;
+        }
+    }
+    return 0;
 }
 
 void hf__oracle_dead(int host)
@@ -349,10 +368,11 @@ void hf__oracle_took(const struct hf__claim_seen *seen, int64_t limit_ms,
 {
     int host = hf__virtual_host();
     int64_t limit = limit_ms * HF__MS_NS;
+    int64_t tick = TICK_NS + (hf__scene.plan.quorum != 0 ? ROUNDS_NS : 0);
     int64_t took =
         hf__true_now() - seen->at - (hf__virtual_stood(host) - seen->stood);
 
-    if (took > limit + limit / DRIFT_DIV + TICK_NS) {
+    if (took > limit + limit / DRIFT_DIV + tick) {
         hf__flaw("%s of host %d took %lld ms instead of %lld", what, host,
                  (long long)(took / HF__MS_NS), (long long)limit_ms);
     }

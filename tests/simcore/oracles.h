@@ -35,6 +35,8 @@ void hf__oracle_answered(const struct hf__op *);
 void hf__oracle_took(const struct hf__claim_seen *, int64_t limit_ms,
                      const char *what);
 bool hf__oracle_is_excused(const hf_lock *whole);
+/* Of who holds it by that token, not excused; 0: nobody does. */
+uint64_t hf__oracle_fence_held(const struct hf__token *);
 void hf__oracle_look(void);
 
 /* ---- ledger.c */

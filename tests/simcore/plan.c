@@ -5,12 +5,12 @@
  * from the lease.
  */
 #include "tests/lib/test.h"
-#include "tests/simcore/scene.h"
+#include "tests/simcore/made.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { FAULTY_LEASES = 8, QUIET_LEASES = 5, DRIFT_PPM = 4500 };
+enum { FAULTY_LEASES = 8, QUIET_LEASES = 5, DRIFT_PPM = 4500, WEAR_MS = 8000 };
 
 /* Apart from what picks the turns. */
 static uint64_t draw(void)
@@ -56,7 +56,38 @@ static void draw_session(struct hf__lot *p)
     p->faults &= ~(1u << HF__FAULT_LATE | 1u << HF__FAULT_TWICE);
 }
 
-void hf__scene_draw(struct hf__lot *p, uint64_t seed)
+/* It has no sessions, and takes no longest_lease below a second. */
+static void draw_members(struct hf__lot *p)
+{
+    static const int64_t most[] = {800, 1500, 3000};
+
+    p->session_ms = 0;
+    p->quorum = (int)hf__between(3, HF__MADE_MOST);
+    p->lease_ms = hf__between(300, most[hf__between(0, 2)]);
+    p->longest_ms =
+        (p->lease_ms > 1000 ? p->lease_ms : 1000) * hf__between(100, 150) / 100;
+}
+
+/* Nobody stands beside another there, and it waits for no answer for longer
+ * than a twentieth of a lease. The faults have worn off once who is silent was
+ * hung up on, and who has forgotten counts. */
+static void draw_quorum(struct hf__lot *p)
+{
+    int64_t wear_ns =
+        (p->longest_ms + p->longest_ms / 50 + WEAR_MS) * HF__MS_NS;
+
+    /* Here it excuses nothing. */
+    p->faults |= hf__chance(500) ? 1u << HF__FAULT_FORGET : 0;
+    p->permille = (int)hf__between(20, 200);
+    p->delay_ns = p->lease_ms * HF__MS_NS / hf__between(1, 20) / 100;
+    p->shared = 0;
+    p->slotted = 0;
+    p->fair = 0;
+    p->calm_ns += wear_ns;
+    p->drain_ns += wear_ns;
+}
+
+void hf__scene_draw(struct hf__lot *p, uint64_t seed, bool is_quorum)
 {
     static const int64_t most[] = {300, 1000, 5000, 30000};
     int64_t lease;
@@ -70,6 +101,9 @@ void hf__scene_draw(struct hf__lot *p, uint64_t seed)
     p->lease_ms = hf__between(HF_LEASE_MIN_MS, most[hf__between(0, 3)]);
     if (hf__chance(200)) {
         draw_session(p);
+    }
+    if (is_quorum) {
+        draw_members(p);
     }
     lease = p->lease_ms * HF__MS_NS;
     p->io_timeout_ms = hf__between(p->lease_ms / 6 + 10, p->lease_ms * 2);
@@ -93,7 +127,11 @@ void hf__scene_draw(struct hf__lot *p, uint64_t seed)
         p->ppm[i] = hf__between(-DRIFT_PPM, DRIFT_PPM);
     }
     p->heal_ns = lease * FAULTY_LEASES;
+    p->calm_ns = p->heal_ns + 2 * lease;
     p->drain_ns = lease * (FAULTY_LEASES + QUIET_LEASES);
+    if (is_quorum) {
+        draw_quorum(p);
+    }
 }
 
 const char *hf__scene_fault(enum hf__fault f)
@@ -115,7 +153,9 @@ void hf__scene_print(const struct hf__lot *p)
            p->hosts, p->crew, p->names, p->lease_ms, p->io_timeout_ms,
            p->delay_ns / HF__MS_NS, p->hold_ns / HF__MS_NS, p->wait_ms,
            p->max_hold_ms);
-    printf("# session %" PRId64 " ms\n", p->session_ms);
+    printf("# session %" PRId64 " ms, members %d, longest_lease %" PRId64
+           " ms\n",
+           p->session_ms, p->quorum, p->longest_ms);
     printf("# permille: renewed %d shared %d slots %d fair %d tried %d many %d "
            "detached %d async %d; faults at %d:\n",
            p->renewed, p->shared, p->slotted, p->fair, p->tried, p->many,

@@ -2,6 +2,7 @@
 /*
  * One schedule from beginning to end, and what is told of one that went wrong.
  */
+#include "tests/simcore/made.h"
 #include "tests/simcore/oracles.h"
 
 #include <inttypes.h>
@@ -46,7 +47,9 @@ uint64_t hf__notes_hash(void)
 
 void hf__flaw(const char *format, ...)
 {
-    const char *program = "build/tests/simcore/simcore";
+    const char *filter = hf__scene.plan.quorum != 0
+                             ? "every_schedule_of_a_quorum"
+                             : "every_schedule_of_the_core";
     unsigned first = n_notes > NOTES ? n_notes - NOTES : 0;
     va_list list;
 
@@ -54,8 +57,9 @@ void hf__flaw(const char *format, ...)
     va_start(list, format);
     (void)vprintf(format, list);
     va_end(list);
-    printf("\n# again: %s --filter every_schedule --seed %" PRIu64 " 1\n",
-           program, hf__scene.plan.seed);
+    printf("\n# again: build/tests/simcore/simcore --filter %s --seed %" PRIu64
+           " 1\n",
+           filter, hf__scene.plan.seed);
     hf__scene_print(&hf__scene.plan);
     for (unsigned i = first; i < n_notes; i++) {
         printf("#   %s\n", notes[i % NOTES]);
@@ -86,9 +90,7 @@ void hf__wake_doze(void)
 
 bool hf__is_quiet(void)
 {
-    int64_t lease = hf__scene.plan.lease_ms * HF__MS_NS;
-
-    return hf__true_now() > hf__scene.plan.heal_ns + 2 * lease;
+    return hf__true_now() > hf__scene.plan.calm_ns;
 }
 
 /* ---- the schedule */
@@ -102,21 +104,23 @@ static void begin_thread(void *(*run)(void *))
     }
 }
 
-void hf__scene_run(uint64_t seed, struct hf__tally *tally, bool shows)
+void hf__scene_run(uint64_t seed, bool is_quorum, struct hf__tally *tally,
+                   bool shows)
 {
     struct hf__lot *p = &hf__scene.plan;
 
     hf__scene.tally = tally;
     hf__scene.shows = shows;
-    hf__scene_draw(p, seed);
+    hf__scene_draw(p, seed, is_quorum);
     hf__virtual_start(seed);
     hf__virtual_be_alone();
+    hf__members_begin();
     tally->sessions += p->session_ms != 0;
     for (int i = 1; i < HF__VIRTUAL_HOSTS; i++) {
         hf__virtual_drift(i, p->ppm[i]);
     }
     hf__virtual_watch(hf__oracle_look);
-    begin_thread(hf__store_bring);
+    begin_thread(is_quorum ? hf__wires_bring : hf__store_bring);
     begin_thread(hf__faults_run);
     for (int i = 0; i < p->hosts; i++) {
         hf__host_begin();

@@ -51,12 +51,14 @@ struct hf__lot {
     uint64_t seed;
     unsigned faults; /* a set, 1u << each */
     int permille;    /* of requests that meet one */
+    int quorum;      /* members; 0: one store */
     int hosts;
     int crew;
     int names;
     int64_t lease_ms;
     int64_t io_timeout_ms;
     int64_t session_ms;  /* grants live with their client; 0: by a lease */
+    int64_t longest_ms;  /* lease, of a quorum */
     int64_t max_hold_ms; /* 0: no limit */
     int64_t delay_ns;    /* the most that a message takes */
     int64_t think_ns;
@@ -74,18 +76,18 @@ struct hf__lot {
     int async;
     int64_t ppm[HF__VIRTUAL_HOSTS];
     int64_t heal_ns; /* faults end */
+    int64_t calm_ns; /* … and have worn off */
     int64_t drain_ns;
 };
 
-/* What happened, over all schedules of a program. */
-#define HF__TALLY_MAP(X)                                                       \
+/* What happened, over all schedules of a program: with a quorum and without,
+ * without one, with one. */
+#define HF__MET_MAP(X)                                                         \
     X(grants)                                                                  \
     X(busy)                                                                    \
     X(unknown)                                                                 \
     X(lost)                                                                    \
     X(renewals)                                                                \
-    X(shared)                                                                  \
-    X(slotted)                                                                 \
     X(several)                                                                 \
     X(detached)                                                                \
     X(adopted)                                                                 \
@@ -98,15 +100,18 @@ struct hf__lot {
     X(restarts)                                                                \
     X(forgotten)                                                               \
     X(excused)                                                                 \
-    X(sessions)                                                                \
     X(async)                                                                   \
-    X(cancelled)                                                               \
-    X(handed_over)
+    X(cancelled)
+#define HF__CORE_MET_MAP(X) X(shared) X(slotted) X(sessions) X(handed_over)
+#define HF__QUORUM_MET_MAP(X)                                                  \
+    X(mended) X(undone) X(buried) X(raised) X(ghosts) X(unknown_scripts)
 struct hf__tally {
     int64_t schedules;
     uint64_t hash; /* of the last one */
 #define HF_X(name) int64_t name;
-    HF__TALLY_MAP(HF_X)
+    HF__MET_MAP(HF_X)
+    HF__CORE_MET_MAP(HF_X)
+    HF__QUORUM_MET_MAP(HF_X)
 #undef HF_X
 };
 
@@ -127,7 +132,7 @@ struct hf__scene {
 extern struct hf__scene hf__scene;
 
 /* ---- plan.c */
-void hf__scene_draw(struct hf__lot *, uint64_t seed);
+void hf__scene_draw(struct hf__lot *, uint64_t seed, bool is_quorum);
 void hf__scene_print(const struct hf__lot *);
 const char *hf__scene_fault(enum hf__fault); /* in words */
 int64_t hf__between(int64_t least, int64_t most);
@@ -161,7 +166,8 @@ void hf__doze_until(int64_t at); /* or woken */
 void hf__wake_doze(void);
 bool hf__is_quiet(void); /* faults are over, and have worn off */
 /* One schedule; the process ends: 0, or 1 with what was found. */
-_Noreturn void hf__scene_run(uint64_t seed, struct hf__tally *, bool shows);
+_Noreturn void hf__scene_run(uint64_t seed, bool is_quorum, struct hf__tally *,
+                             bool shows);
 
 /* ---- run.c */
 /* What is told with a flaw; and the flaw. */

@@ -7,6 +7,7 @@
  */
 #include "tests/simcore/way.h"
 
+#include "tests/simcore/made.h"
 #include "tests/simcore/oracles.h"
 
 #include "src/backend/conn.h"
@@ -236,7 +237,7 @@ int __wrap_hf__backend_load(const char *scheme, const struct hf__backend **ret,
 {
     (void)scheme;
     (void)err;
-    *ret = hf__sim_store();
+    *ret = hf__scene.plan.quorum != 0 ? hf__made_store() : hf__sim_store();
     return HF_OK;
 }
 
@@ -244,6 +245,7 @@ int __wrap_hf__backend_load(const char *scheme, const struct hf__backend **ret,
 
 void hf__store_bury(int host)
 {
+    hf__wires_bury(host);
     for (struct hf__way **at = &sessions; *at != NULL;) {
         struct hf__way *s = *at;
 
@@ -281,6 +283,11 @@ void hf__store_restart(bool forgets)
 {
     int64_t lease = hf__scene.plan.lease_ms * HF__MS_NS;
 
+    if (hf__scene.plan.quorum != 0) {
+        hf__made_restart(forgets);
+        return;
+    }
+    hf__note("the store restarts");
     epoch++;
     down_until = hf__true_now() + hf__between(0, lease);
     for (int i = 0; i < HF__VIRTUAL_HOSTS; i++) {
@@ -321,6 +328,10 @@ void hf__store_expect_empty(int host)
 {
     int of = hf__virtual_host();
 
+    if (hf__scene.plan.quorum != 0) {
+        hf__made_expect_empty(host);
+        return;
+    }
     leave_host(); /* leases run by the store's clock */
     for (int i = 0; i < hf__scene.plan.names; i++) {
         struct hf__crowd crowd = {0};
