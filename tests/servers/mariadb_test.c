@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Does the fixture do what mariadb.h says: a server that answers, an ordinary
- * user, and nothing left when its warden is killed? That it is started again,
- * with_mariadb_test.py sees.
+ * Does the fixture do what mariadb.h says: an ordinary user, nothing left when
+ * its warden is killed, and on the server that all tests of a program share
+ * nothing of the test before? Also what happens where a server is missing.
  */
+#include "tests/lib/runner.h"
 #include "tests/lib/test.h"
 #include "tests/servers/mariadb.h"
 #include "tests/servers/servers.h"
@@ -14,7 +15,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* The ordinary user's connection, by TCP. */
@@ -41,30 +44,6 @@ static unsigned query(MYSQL *db, const char *sql)
     return mysql_errno(db);
 }
 
-TEST_WITHIN(60, a_server_starts_answers_and_leaves_nothing)
-{
-    int64_t start;
-    struct hf__mariadb *m;
-    char folder[256];
-    pid_t pid;
-
-    hf__mariadb_free(hf__mariadb_start(NULL)); /* with the template */
-    start = hf__test_now_ms();
-    m = hf__mariadb_start(NULL);
-    printf("%lld ms\n", (long long)(hf__test_now_ms() - start));
-    EXPECT_TEXT(hf__mariadb_value(m, "SELECT %d + %d", 2, 3), "5");
-    EXPECT_TEXT(hf__mariadb_value(m, "SELECT NULL"), "");
-    EXPECT_HAS(hf__mariadb_value(m, "SELECT @@tmpdir"), hf__mariadb_folder(m));
-    EXPECT_HAS(hf__mariadb_value(m, "SELECT @@datadir"), hf__mariadb_folder(m));
-    snprintf(folder, sizeof folder, "%s", hf__mariadb_folder(m));
-    pid = hf__mariadb_pid(m);
-    start = hf__test_now_ms();
-    hf__mariadb_free(m);
-    printf("ended in %lld ms\n", (long long)(hf__test_now_ms() - start));
-    EXPECT(access(folder, F_OK) < 0);
-    EXPECT(kill(pid, 0) < 0);
-}
-
 TEST_WITHIN(60, the_user_is_an_ordinary_one)
 {
     struct hf__mariadb *m = hf__mariadb_start(NULL);
@@ -87,22 +66,6 @@ TEST_WITHIN(60, the_user_is_an_ordinary_one)
     EXPECT_IS(query(db, "SET GLOBAL max_connections = 10"),
               ER_SPECIFIC_ACCESS_DENIED_ERROR);
     EXPECT_TEXT(hf__mariadb_value(m, "SELECT a FROM %s.t", name), "7");
-    mysql_close(db);
-    hf__mariadb_free(m);
-}
-
-TEST_WITHIN(60, the_administrator_comes_by_the_socket_only)
-{
-    struct hf__mariadb *m = hf__mariadb_start(NULL);
-    MYSQL *db = mysql_init(NULL);
-
-    EXPECT(!mysql_real_connect(db, "127.0.0.1", "admin", "by-the-socket-only",
-                               NULL, (unsigned)hf__mariadb_port(m), NULL, 0));
-    EXPECT_IS(mysql_errno(db), ER_ACCESS_DENIED_ERROR);
-    mysql_close(db);
-    db = mysql_init(NULL);
-    EXPECT(!mysql_real_connect(db, "127.0.0.1", "root", "", NULL,
-                               (unsigned)hf__mariadb_port(m), NULL, 0));
     mysql_close(db);
     hf__mariadb_free(m);
 }
@@ -151,4 +114,96 @@ TEST_WITHIN(60, a_warden_that_is_killed_takes_the_server_along)
     hf__mariadb_free(hf__mariadb_start(NULL));
     EXPECT(access(folder, F_OK) < 0);
     hf__mariadb_free(m);
+}
+
+/* ---- the server that the tests of a program share */
+
+__attribute__((constructor)) static void register_server(void)
+{
+    hf__test_prepare(hf__mariadb_share);
+}
+
+static const char *database(char url[HF__MARIADB_URL])
+{
+    hf__mariadb_test_url(url, HF__MARIADB_URL);
+    return strrchr(url, '/') + 1;
+}
+
+static const char *count(const char *what, const char *where)
+{
+    return hf__mariadb_value(hf__mariadb_shared(),
+                             "SELECT COUNT(*) FROM information_schema.%s "
+                             "WHERE %s",
+                             what, where);
+}
+
+static _Noreturn void read_for_long(const char *name)
+{
+    MYSQL *db = mysql_init(NULL);
+
+    EXPECT(mysql_real_connect(
+        db, "127.0.0.1", HF__MARIADB_USER, HF__MARIADB_PASSWORD, name,
+        (unsigned)hf__mariadb_port(hf__mariadb_shared()), NULL, 0));
+    mysql_query(db, "SELECT SLEEP(600) FROM t");
+    _exit(0);
+}
+
+/* And kills a client whose statement the server does not stop for that, so
+ * that the table stays locked. */
+TEST(the_next_test_has_another_one_and_the_first_is_gone)
+{
+    char url[HF__MARIADB_URL];
+    const char *name = database(url);
+    const struct hf__mariadb *m = hf__mariadb_shared();
+    pid_t pid;
+
+    EXPECT_TEXT(count("tables", "table_schema LIKE 'hf\\_test\\_%'"), "0");
+    EXPECT_TEXT(count("schemata", "schema_name LIKE 'hf\\_test\\_%'"), "1");
+    hf__mariadb_sql(m, "CREATE TABLE %s.t (a INT) ENGINE=InnoDB", name);
+    hf__mariadb_sql(m, "INSERT INTO %s.t VALUES (1)", name);
+    pid = fork();
+    if (pid == 0) {
+        read_for_long(name);
+    }
+    while (strcmp(count("processlist", "state = 'User sleep'"), "1") != 0) {
+        hf__test_pause_ms(5);
+    }
+    EXPECT_IS(kill(pid, SIGKILL), 0);
+    EXPECT_IS(waitpid(pid, NULL, 0), pid);
+    EXPECT_TEXT(count("processlist", "state = 'User sleep'"), "1");
+}
+
+/* The server itself would look after the client every five seconds only. */
+TEST(what_a_killed_client_locked_goes_too)
+{
+    char url[HF__MARIADB_URL];
+    int64_t start = hf__test_now_ms();
+
+    database(url);
+    EXPECT_LESS(hf__test_now_ms() - start, 4000);
+    EXPECT_TEXT(count("schemata", "schema_name LIKE 'hf\\_test\\_%'"), "1");
+}
+
+/* The outcome that a test without its server gets. */
+static int outcome_when_missing(const char *ci)
+{
+    struct hf__test_page *page =
+        mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE,
+             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        hf__test_page = page;
+        setenv("CI", ci, 1);
+        hf__servers_missing("no-such-server");
+    }
+    EXPECT_IS(waitpid(pid, NULL, 0), pid);
+    EXPECT_HAS(page->why, "no-such-server is not installed");
+    return page->outcome;
+}
+
+TEST(a_missing_server_is_skipped_but_fails_in_ci)
+{
+    EXPECT_IS(outcome_when_missing(""), HF__TEST_SKIPPED);
+    EXPECT_IS(outcome_when_missing("true"), HF__TEST_FAILED);
 }

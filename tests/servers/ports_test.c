@@ -75,31 +75,3 @@ TEST(a_port_is_kept_before_its_server_comes_and_after_it_left)
     }
     EXPECT_IS(bind_error(port), EADDRINUSE);
 }
-
-TEST(a_port_is_free_when_who_took_it_has_ended)
-{
-    int told[2];
-    int end[2];
-    int port = 0;
-    char none;
-    pid_t pid;
-
-    EXPECT_IS(pipe(told), 0);
-    EXPECT_IS(pipe(end), 0);
-    pid = fork();
-    if (pid == 0) {
-        close(end[1]);
-        port = hf__servers_take_port();
-        EXPECT_IS(write(told[1], &port, sizeof port), sizeof port);
-        EXPECT_IS(read(end[0], &none, 1), 0);
-        _exit(0);
-    }
-    EXPECT_IS(read(told[0], &port, sizeof port), sizeof port);
-    EXPECT_IS(bind_error(port), EADDRINUSE);
-    close(end[1]);
-    EXPECT_IS(hf__test_exit_code(pid), 0);
-    EXPECT_IS(bind_error(port), 0);
-    close(end[0]);
-    close(told[0]);
-    close(told[1]);
-}

@@ -70,10 +70,9 @@ struct hf__proxy_rule {
     enum hf__proxy_what what;
     enum hf__proxy_where where;
     enum hf__proxy_action action;
-    int n;          /* the n-th from now on, of all connections; 0 is 1 */
-    size_t bytes;   /* for HF__INSIDE */
-    bool always;    /* and at each after it; else once */
-    int connection; /* only there; by number, from 1; 0: any */
+    int n;        /* the n-th from now on, of all connections; 0 is 1 */
+    size_t bytes; /* for HF__INSIDE */
+    bool always;  /* and at each after it; else once */
     char text[HF__PROXY_TEXT]; /* only statements with this in their first
                                 * 1024 bytes, the replies to such, and pushes
                                 * with it; "": any */

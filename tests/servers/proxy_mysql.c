@@ -2,8 +2,9 @@
 /*
  * Just enough of the MySQL protocol to tell where a statement and its reply
  * begin and end: packets and the handshake; where a result ends is left to
- * proxy_mysql_result.c. A packet is a unit. It knows no cursors and no LOAD
- * DATA LOCAL, which a store has no use for; behind TLS it sees bytes only.
+ * proxy_mysql_result.c. A packet is a unit. It knows no prepared statements
+ * and no LOAD DATA LOCAL, which a store has no use for; behind TLS it sees
+ * bytes only.
  */
 #include "tests/servers/proxy_mysql.h"
 
@@ -11,11 +12,7 @@
 
 enum { PACKET_HEAD = 4, SSL_REQUEST = 32 };
 enum { CAN_SSL = 0x800 };
-enum {
-    COM_QUIT = 0x01,
-    COM_STMT_SEND_LONG_DATA = 0x18,
-    COM_STMT_CLOSE = 0x19,
-};
+enum { COM_QUIT = 0x01 };
 
 _Static_assert(sizeof(struct hf__dialog) <= HF__FRAMING_STATE,
                "the state fits");
@@ -98,17 +95,11 @@ static struct hf__mark read_login(struct hf__dialog *s, enum hf__proxy_way way,
 
 /* ---- statements */
 
-static bool gets_reply(uint8_t command)
-{
-    return command != COM_QUIT && command != COM_STMT_CLOSE &&
-           command != COM_STMT_SEND_LONG_DATA;
-}
-
 /* Each command begins with packet number 0. */
 static struct hf__mark read_command(struct hf__dialog *s, uint8_t number,
                                     uint8_t command)
 {
-    if (number != 0 || !gets_reply(command) ||
+    if (number != 0 || command == COM_QUIT ||
         s->n_commands == HF__DIALOG_PIPELINE) {
         return (struct hf__mark){0};
     }

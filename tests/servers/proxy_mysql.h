@@ -31,9 +31,7 @@ struct hf__dialog {
     uint32_t capabilities; /* of the server, then of both */
     bool is_answered;      /* the client has replied to the greeting */
     bool has_begun;        /* the reply that is under way */
-    bool is_prepare;       /* what is defined: parameters and columns */
     uint16_t definitions;  /* still to come */
-    uint16_t definitions2; /* and after them */
     uint8_t n_commands;    /* without a reply yet */
     uint8_t commands[HF__DIALOG_PIPELINE];
 };

@@ -11,7 +11,6 @@ enum { END_OF_ROWS = 0xFE };
 enum {
     COM_STATISTICS = 0x09,
     COM_CHANGE_USER = 0x11,
-    COM_STMT_PREPARE = 0x16,
 };
 
 uint32_t hf__dialog_number(const uint8_t *at)
@@ -55,28 +54,6 @@ static bool ok_says_more(const uint8_t *payload, size_t length)
     return at + 2 <= length && says_more(payload + at);
 }
 
-/* What follows a group of definitions. True: the reply is over. */
-static bool after_definitions(struct hf__dialog *s)
-{
-    if (!s->is_prepare) {
-        s->step = HF__DIALOG_ROWS;
-        return false;
-    }
-    s->definitions = s->definitions2;
-    s->definitions2 = 0;
-    s->step = HF__DIALOG_DEFINITIONS;
-    return s->definitions == 0;
-}
-
-static bool read_prepared(struct hf__dialog *s, const uint8_t *payload)
-{
-    s->is_prepare = true;
-    s->definitions2 = (uint16_t)hf__dialog_number(payload + 5);
-    s->definitions = (uint16_t)hf__dialog_number(payload + 7);
-    s->step = HF__DIALOG_DEFINITIONS;
-    return s->definitions == 0 && after_definitions(s);
-}
-
 /* The first packet of a result. True: it is all. */
 static bool read_first(struct hf__dialog *s, const uint8_t *payload,
                        size_t length)
@@ -89,17 +66,12 @@ static bool read_first(struct hf__dialog *s, const uint8_t *payload,
     if (command == COM_CHANGE_USER) {
         return payload[0] == HF__DIALOG_OK;
     }
-    if (payload[0] == HF__DIALOG_OK && command == COM_STMT_PREPARE &&
-        length >= 12) {
-        return read_prepared(s, payload);
-    }
     if (payload[0] == HF__DIALOG_OK) {
         return !ok_says_more(payload, length);
     }
     if (payload[0] == END_OF_ROWS && length < LONGEST_EOF) {
         return true;
     }
-    s->is_prepare = false;
     s->definitions = payload[0] == 0xFC && length >= 3
                          ? (uint16_t)hf__dialog_number(payload + 1)
                          : payload[0];
@@ -134,16 +106,14 @@ bool hf__dialog_result(struct hf__dialog *s, const uint8_t *payload,
     case HF__DIALOG_FIRST:
         return read_first(s, payload, length);
     case HF__DIALOG_DEFINITIONS:
-        if (--s->definitions > 0) {
-            return false;
+        if (--s->definitions == 0) {
+            s->step = defines_eof(s) ? HF__DIALOG_END_OF_DEFINITIONS
+                                     : HF__DIALOG_ROWS;
         }
-        if (defines_eof(s)) {
-            s->step = HF__DIALOG_END_OF_DEFINITIONS;
-            return false;
-        }
-        return after_definitions(s);
+        return false;
     case HF__DIALOG_END_OF_DEFINITIONS:
-        return after_definitions(s);
+        s->step = HF__DIALOG_ROWS;
+        return false;
     case HF__DIALOG_ROWS:
         break;
     }

@@ -20,14 +20,13 @@ bool hf__passage_is_held(const struct hf__relay *relay,
            passage->ends[HF__TO_SERVER] < 0;
 }
 
-struct hf__passage *hf__passage_new(int client, int server, int number)
+struct hf__passage *hf__passage_new(int client, int server)
 {
     struct hf__passage *passage = calloc(1, sizeof *passage);
 
     if (!passage) {
         abort();
     }
-    passage->number = number;
     passage->last_question = &passage->questions;
     passage->ends[HF__TO_CLIENT] = client;
     passage->ends[HF__TO_SERVER] = server;

@@ -71,7 +71,6 @@ struct hf__question {
 
 struct hf__passage {
     struct hf__passage *next;
-    int number;
     int ends[HF__PROXY_WAYS]; /* where each flow ends; −1: nowhere */
     struct hf__flow flows[HF__PROXY_WAYS];
     bool is_silenced;
@@ -116,7 +115,7 @@ bool hf__flow_write(struct hf__flow *, int fd);
 void hf__flow_flush(struct hf__flow *, int fd);
 
 /* proxy_passage.c: a connection. */
-struct hf__passage *hf__passage_new(int client, int server, int number);
+struct hf__passage *hf__passage_new(int client, int server);
 void hf__passage_free(struct hf__passage *);
 /* True: nothing shall pass that way now. */
 bool hf__passage_is_held(const struct hf__relay *, const struct hf__passage *,

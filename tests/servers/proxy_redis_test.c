@@ -1,15 +1,96 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Does the proxy count commands, replies and pushes of Redis as the client
- * does? Where it cuts, proxy_redis_cut_test.c sees.
+ * does, and cut a connection exactly where a rule says: what the server has
+ * done and what the client was told must fit, for each place, also in a
+ * pipeline? It cuts alike whatever the framing, and this one has all places.
  */
 #include "tests/lib/test.h"
+#include "tests/servers/proxy.h"
 #include "tests/servers/redis.h"
-#include "tests/servers/scene_redis.h"
+#include "tests/servers/servers.h"
 
 #include <hiredis.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
+#include <sys/time.h>
+
+enum { PATIENCE_S = 20, HIT_MS = 10000 };
+
+__attribute__((constructor)) static void register_server(void)
+{
+    hf__test_prepare(hf__redis_share);
+}
+
+static struct hf__proxy *scene_proxy(void)
+{
+    return hf__proxy_start(hf__redis_port(hf__redis_shared()),
+                           &hf__framing_redis);
+}
+
+static redisContext *scene_dial(const struct hf__proxy *p)
+{
+    struct timeval patience = {.tv_sec = PATIENCE_S};
+    redisContext *c =
+        redisConnectWithTimeout("127.0.0.1", hf__proxy_port(p), patience);
+
+    EXPECT(c);
+    EXPECT_IS(c->err, 0);
+    redisSetTimeout(c, patience);
+    return c;
+}
+
+static int scene_say(redisContext *c, const char *command)
+{
+    redisReply *reply = redisCommand(c, command);
+    int type = reply ? reply->type : 0;
+
+    freeReplyObject(reply);
+    return type;
+}
+
+static redisContext *scene_dial_own(const struct hf__proxy *p)
+{
+    redisContext *c = scene_dial(p);
+    char command[32];
+
+    snprintf(command, sizeof command, "SELECT %d", hf__redis_test_database());
+    EXPECT_IS(scene_say(c, command), REDIS_REPLY_STATUS);
+    return c;
+}
+
+static int scene_next(redisContext *c)
+{
+    void *reply = NULL;
+    int type = 0;
+
+    if (redisGetReply(c, &reply) == REDIS_OK) {
+        type = ((redisReply *)reply)->type;
+        freeReplyObject(reply);
+    }
+    return type;
+}
+
+static int scene_counter(void)
+{
+    return (int)strtol(hf__redis_command(hf__redis_shared(), "GET k"), NULL,
+                       10);
+}
+
+static bool scene_wait_counter(int value)
+{
+    int64_t until = hf__test_now_ms() + hf__servers_patience(10000);
+
+    while (scene_counter() != value) {
+        if (hf__test_now_ms() > until) {
+            return false;
+        }
+        hf__test_pause_ms(5);
+    }
+    return true;
+}
+
+/* ---- counts */
 
 static void expect_counts(struct hf__proxy *p, int statements, int replies)
 {
@@ -69,77 +150,6 @@ TEST(nested_replies_are_one_each)
     hf__proxy_free(p);
 }
 
-/* Longer than any buffer. */
-TEST(long_commands_and_replies_are_counted)
-{
-    static char value[3000000];
-    struct hf__proxy *p = scene_proxy();
-    redisContext *c = scene_dial_own(p);
-    redisReply *reply;
-
-    memset(value, 'x', sizeof value);
-    reply = redisCommand(c, "SET k %b", value, sizeof value);
-    EXPECT(reply);
-    freeReplyObject(reply);
-    reply = redisCommand(c, "GET k");
-    EXPECT(reply);
-    EXPECT_IS(reply->len, sizeof value);
-    EXPECT_IS(memcmp(reply->str, value, sizeof value), 0);
-    freeReplyObject(reply);
-    reply = redisCommand(c, "EVAL %s 0",
-                         "local t = {} for i = 1, 100000 do t[i] = i end "
-                         "return t");
-    EXPECT(reply);
-    EXPECT_IS(reply->elements, 100000);
-    freeReplyObject(reply);
-    expect_counts(p, 4, 4);
-    redisFree(c);
-    hf__proxy_free(p);
-}
-
-TEST(each_command_of_a_pipeline_is_counted)
-{
-    struct hf__proxy *p = scene_proxy();
-    redisContext *c = scene_dial_own(p);
-
-    for (int i = 0; i < 500; i++) {
-        EXPECT_IS(redisAppendCommand(c, "INCR k"), REDIS_OK);
-    }
-    for (int i = 0; i < 500; i++) {
-        EXPECT_IS(scene_next(c), REDIS_REPLY_INTEGER);
-    }
-    expect_counts(p, 501, 501);
-    EXPECT_IS(redisAppendCommand(c, "MULTI"), REDIS_OK);
-    EXPECT_IS(redisAppendCommand(c, "INCR k"), REDIS_OK);
-    EXPECT_IS(redisAppendCommand(c, "SUBSCRIBE mine"), REDIS_OK);
-    EXPECT_IS(redisAppendCommand(c, "EXEC"), REDIS_OK);
-    for (int i = 0; i < 4; i++) {
-        EXPECT_IS(scene_next(c),
-                  i < 3 ? REDIS_REPLY_STATUS : REDIS_REPLY_ARRAY);
-    }
-    expect_counts(p, 505, 505);
-    EXPECT_IS(scene_counter(), 501);
-    redisFree(c);
-    hf__proxy_free(p);
-}
-
-/* As a client may that has no library. */
-TEST(lines_are_commands_too)
-{
-    struct hf__proxy *p = scene_proxy();
-    redisContext *c = scene_dial(p);
-    static const char lines[] = "PING\r\n\r\n*0\r\nPING\r\nECHO two\r\n";
-
-    EXPECT_IS(redisAppendFormattedCommand(c, lines, sizeof lines - 1),
-              REDIS_OK);
-    EXPECT_IS(scene_next(c), REDIS_REPLY_STATUS);
-    EXPECT_IS(scene_next(c), REDIS_REPLY_STATUS);
-    EXPECT_IS(scene_next(c), REDIS_REPLY_STRING);
-    expect_counts(p, 3, 3);
-    redisFree(c);
-    hf__proxy_free(p);
-}
-
 TEST(what_a_subscriber_is_told_is_a_push)
 {
     struct hf__proxy *p = scene_proxy();
@@ -158,4 +168,206 @@ TEST(what_a_subscriber_is_told_is_a_push)
     expect_counts(p, 3, 3);
     redisFree(c);
     hf__proxy_free(p);
+}
+
+/* ---- places */
+
+/* A rule for the second of three commands: what the counter is after it, and
+ * which command shows the client that it was cut off. */
+static void cut_second(enum hf__proxy_what what, enum hf__proxy_where where,
+                       enum hf__proxy_action action, int value, int shown_by)
+{
+    struct hf__proxy *p = scene_proxy();
+    redisContext *c = scene_dial_own(p);
+    const struct hf__proxy_rule rule = {
+        .what = what, .where = where, .action = action, .n = 2, .bytes = 2};
+
+    hf__redis_command(hf__redis_shared(), "SET k 0");
+    hf__proxy_rule(p, &rule);
+    for (int i = 1; i < shown_by; i++) {
+        EXPECT_IS(scene_say(c, "INCR k"), REDIS_REPLY_INTEGER);
+    }
+    EXPECT_IS(scene_say(c, "INCR k"), 0);
+    printf("%s\n", c->errstr);
+    EXPECT(c->err == REDIS_ERR_EOF || c->err == REDIS_ERR_IO);
+    EXPECT_IS(hf__proxy_counts(p).hits, 1);
+    EXPECT_IS(hf__proxy_counts(p).open, 0);
+    EXPECT(scene_wait_counter(value));
+    redisFree(c);
+    /* Once only. */
+    c = scene_dial_own(p);
+    for (int i = 1; i <= 3; i++) {
+        EXPECT_IS(scene_say(c, "INCR k"), REDIS_REPLY_INTEGER);
+    }
+    EXPECT_IS(scene_counter(), value + 3);
+    redisFree(c);
+    hf__proxy_free(p);
+}
+
+TEST(what_is_done_and_told_is_as_the_place_says)
+{
+    for (int i = HF__CLOSE; i <= HF__RESET; i++) {
+        enum hf__proxy_action action = (enum hf__proxy_action)i;
+
+        cut_second(HF__STATEMENT, HF__BEFORE, action, 1, 2);
+        cut_second(HF__STATEMENT, HF__INSIDE, action, 1, 2);
+        cut_second(HF__REPLY, HF__BEFORE, action, 2, 2);
+        cut_second(HF__REPLY, HF__INSIDE, action, 2, 2);
+        cut_second(HF__REPLY, HF__AFTER, action, 2, 3);
+    }
+    cut_second(HF__STATEMENT, HF__AFTER, HF__CLOSE, 2, 2);
+}
+
+/* However many bytes are asked for, one is kept back. */
+TEST(inside_a_reply_of_many_values_is_never_all_of_it)
+{
+    static const size_t bytes[] = {0, 1, 4, 5, 12, 20, 100000};
+    struct hf__proxy *p = scene_proxy();
+
+    for (int i = 0; i < 7; i++) {
+        redisContext *c = scene_dial_own(p);
+
+        hf__proxy_rule(p, &(struct hf__proxy_rule){.what = HF__REPLY,
+                                                   .where = HF__INSIDE,
+                                                   .bytes = bytes[i]});
+        EXPECT_IS(scene_say(c, "EVAL return{1,{'two',3},'',{}} 0"), 0);
+        EXPECT_IS(hf__proxy_counts(p).hits, i + 1);
+        EXPECT_IS(hf__proxy_counts(p).replies, i + 1); /* to SELECT */
+        redisFree(c);
+    }
+    hf__proxy_free(p);
+}
+
+/* ---- in a pipeline */
+
+/* Five commands in one packet, cut at the third: how many are done, and how
+ * many replies the client gets. */
+static void cut_pipeline(enum hf__proxy_what what, enum hf__proxy_where where,
+                         int done, int told)
+{
+    struct hf__proxy *p = scene_proxy();
+    redisContext *c = scene_dial_own(p);
+    int replies = 0;
+
+    hf__redis_command(hf__redis_shared(), "SET k 0");
+    hf__proxy_rule(p, &(struct hf__proxy_rule){
+                          .what = what, .where = where, .n = 3, .bytes = 2});
+    for (int i = 0; i < 5; i++) {
+        EXPECT_IS(redisAppendCommand(c, "INCR k"), REDIS_OK);
+    }
+    while (scene_next(c)) {
+        replies++;
+    }
+    EXPECT_IS(hf__proxy_counts(p).hits, 1);
+    EXPECT_LESS(replies, told + 1);
+    if (what == HF__REPLY) {
+        EXPECT_IS(replies, told);
+    }
+    EXPECT(scene_wait_counter(done));
+    redisFree(c);
+    hf__proxy_free(p);
+}
+
+/* What was passed on is done, but its replies come too late to be passed. */
+TEST(a_pipeline_is_cut_between_its_statements_or_replies)
+{
+    cut_pipeline(HF__STATEMENT, HF__BEFORE, 2, 2);
+    cut_pipeline(HF__STATEMENT, HF__INSIDE, 2, 2);
+    cut_pipeline(HF__STATEMENT, HF__AFTER, 3, 3);
+    cut_pipeline(HF__REPLY, HF__BEFORE, 5, 2);
+    cut_pipeline(HF__REPLY, HF__INSIDE, 5, 2);
+    cut_pipeline(HF__REPLY, HF__AFTER, 5, 3);
+}
+
+/* The text is that of the command which the reply answers, not of the last. */
+TEST(a_rule_finds_the_reply_to_its_command_in_a_pipeline)
+{
+    struct hf__proxy *p = scene_proxy();
+    redisContext *c = scene_dial_own(p);
+
+    hf__proxy_rule(p, &(struct hf__proxy_rule){.what = HF__REPLY,
+                                               .text = "$3\r\nGET\r\n"});
+    EXPECT_IS(redisAppendCommand(c, "SET k 1"), REDIS_OK);
+    EXPECT_IS(redisAppendCommand(c, "HGET h x"), REDIS_OK);
+    EXPECT_IS(redisAppendCommand(c, "INCR k"), REDIS_OK);
+    EXPECT_IS(redisAppendCommand(c, "GET k"), REDIS_OK);
+    EXPECT_IS(redisAppendCommand(c, "INCR k"), REDIS_OK);
+    EXPECT_IS(scene_next(c), REDIS_REPLY_STATUS);
+    EXPECT_IS(scene_next(c), REDIS_REPLY_NIL);
+    EXPECT_IS(scene_next(c), REDIS_REPLY_INTEGER);
+    EXPECT_IS(scene_next(c), 0);
+    redisFree(c);
+    hf__proxy_free(p);
+}
+
+/* ---- pushes and silence */
+
+TEST(a_push_is_cut_by_its_own_text)
+{
+    struct hf__proxy *p = scene_proxy();
+    redisContext *c = scene_dial(p);
+
+    EXPECT_IS(scene_say(c, "SUBSCRIBE ours"), REDIS_REPLY_ARRAY);
+    hf__proxy_rule(p, &(struct hf__proxy_rule){.what = HF__PUSH,
+                                               .where = HF__INSIDE,
+                                               .text = "second",
+                                               .bytes = 30});
+    hf__redis_command(hf__redis_shared(), "PUBLISH ours first");
+    hf__redis_command(hf__redis_shared(), "PUBLISH ours second");
+    EXPECT_IS(scene_next(c), REDIS_REPLY_ARRAY);
+    EXPECT_IS(scene_next(c), 0);
+    EXPECT_IS(hf__proxy_counts(p).pushes, 1);
+    EXPECT_IS(hf__proxy_counts(p).hits, 1);
+    redisFree(c);
+    hf__proxy_free(p);
+}
+
+struct attempt {
+    redisContext *c;
+    int type;
+};
+
+static void try_command(void *arg)
+{
+    struct attempt *attempt = arg;
+
+    attempt->type = scene_say(attempt->c, "INCR k");
+}
+
+/* Silent at that place, then healed: the command goes on as if nothing were. */
+static void silence(enum hf__proxy_what what, enum hf__proxy_where where,
+                    int meanwhile)
+{
+    struct hf__proxy *p = scene_proxy();
+    struct attempt attempt = {scene_dial_own(p), 99};
+    struct hf__test_thread *thread;
+
+    hf__redis_command(hf__redis_shared(), "SET k 0");
+    hf__proxy_rule(p, &(struct hf__proxy_rule){.what = what,
+                                               .where = where,
+                                               .action = HF__SILENCE,
+                                               .bytes = 2});
+    thread = hf__test_start(try_command, &attempt);
+    EXPECT(hf__proxy_wait_hits(p, 1, HIT_MS));
+    EXPECT(scene_wait_counter(meanwhile));
+    hf__test_pause_ms(100);
+    EXPECT_IS(scene_counter(), meanwhile);
+    EXPECT_IS(hf__proxy_counts(p).open, 1);
+    EXPECT_IS(hf__proxy_counts(p).replies, 1); /* to SELECT */
+    hf__proxy_heal(p);
+    hf__test_join(thread);
+    EXPECT_IS(attempt.type, REDIS_REPLY_INTEGER);
+    EXPECT_IS(scene_counter(), 1);
+    EXPECT_IS(scene_say(attempt.c, "INCR k"), REDIS_REPLY_INTEGER);
+    redisFree(attempt.c);
+    hf__proxy_free(p);
+}
+
+TEST(silence_keeps_what_was_not_passed_until_healed)
+{
+    silence(HF__STATEMENT, HF__BEFORE, 0);
+    silence(HF__STATEMENT, HF__INSIDE, 0);
+    silence(HF__STATEMENT, HF__AFTER, 1);
+    silence(HF__REPLY, HF__BEFORE, 1);
+    silence(HF__REPLY, HF__INSIDE, 1);
 }

@@ -67,7 +67,8 @@ static void accept_client(struct hf__relay *relay)
     if (!relay->accepts_silently) {
         server = connect_server(relay->server_port);
     }
-    passage = hf__passage_new(client, server, ++relay->counts.connections);
+    passage = hf__passage_new(client, server);
+    relay->counts.connections++;
     if (server < 0 && !relay->accepts_silently) {
         hf__passage_cut(passage, HF__RESET);
     }

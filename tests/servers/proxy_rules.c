@@ -33,8 +33,7 @@ static bool is_about(const struct hf__proxy_rule *rule,
 {
     const struct hf__question *q = question_of(passage, flow->mark.what);
 
-    if (rule->what != flow->mark.what ||
-        (rule->connection && rule->connection != passage->number)) {
+    if (rule->what != flow->mark.what) {
         return false;
     }
     if (flow->mark.what == HF__PUSH) {

@@ -130,11 +130,9 @@ void hf__redis_share_group(void);
  * are empty then too, and no script is known. Ends the test where Redis is not
  * installed. */
 const struct hf__redis *hf__redis_shared(void);
-const struct hf__redis_group *hf__redis_shared_group(void);
 /* The URLs of that database. */
 void hf__redis_test_url(char *url, size_t size);
 void hf__redlock_test_url(char *url, size_t size);
 int hf__redis_test_database(void);
-int hf__redlock_test_database(void);
 
 #endif

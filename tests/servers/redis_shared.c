@@ -110,7 +110,7 @@ int hf__redis_test_database(void)
     return number;
 }
 
-int hf__redlock_test_database(void)
+static int redlock_test_database(void)
 {
     static _Atomic int number;
     int first;
@@ -135,12 +135,6 @@ const struct hf__redis *hf__redis_shared(void)
     return shared;
 }
 
-const struct hf__redis_group *hf__redis_shared_group(void)
-{
-    hf__redlock_test_database();
-    return group;
-}
-
 void hf__redis_test_url(char *url, size_t size)
 {
     int number = hf__redis_test_database();
@@ -150,7 +144,7 @@ void hf__redis_test_url(char *url, size_t size)
 
 void hf__redlock_test_url(char *url, size_t size)
 {
-    int number = hf__redlock_test_database();
+    int number = redlock_test_database();
 
     hf__redis_group_url(group, number, url, size);
 }

@@ -128,13 +128,3 @@ bool hf__servers_is_gone(pid_t pid)
     }
     return kill(pid, 0) < 0;
 }
-
-bool hf__servers_is_removed(const char *folder)
-{
-    int64_t until = hf__test_now_ms() + GONE_MS;
-
-    while (access(folder, F_OK) == 0 && hf__test_now_ms() < until) {
-        hf__test_pause_ms(5);
-    }
-    return access(folder, F_OK) < 0;
-}

@@ -86,10 +86,9 @@ void hf__warden_signal(struct hf__warden *, int signal);
 int hf__warden_take_port(struct hf__warden *);
 /* Waits that long for its end. False: it runs still. */
 bool hf__warden_wait(struct hf__warden *, int64_t ms);
-/* For tests of it: waits for the end of a process, and of a folder. False: it
- * is there still, after ten seconds. */
+/* For tests of it: waits for the end of a process. False: it is there still,
+ * after ten seconds. */
 bool hf__servers_is_gone(pid_t);
-bool hf__servers_is_removed(const char *folder);
 /* Prints the last lines of the log. */
 void hf__warden_print_log(const struct hf__warden *);
 

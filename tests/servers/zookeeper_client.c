@@ -28,11 +28,6 @@ void hf__zookeeper_hang_up(struct hf__zookeeper_client *c)
     }
 }
 
-int64_t hf__zookeeper_session(const struct hf__zookeeper_client *c)
-{
-    return c->session;
-}
-
 int hf__zookeeper_auth(struct hf__zookeeper_client *c, const char *user,
                        const char *password)
 {

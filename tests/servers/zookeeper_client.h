@@ -55,8 +55,6 @@ struct hf__zookeeper_node {
 /* False: there is none. */
 bool hf__zookeeper_look(const struct hf__zookeeper *, const char *path,
                         struct hf__zookeeper_node *ret_node);
-/* Its data; "" if there is no such node. */
-const char *hf__zookeeper_data(const struct hf__zookeeper *, const char *path);
 /* The names of its children in the order of the alphabet, a line each, without
  * an end of the last; "": none, or no such node. */
 const char *hf__zookeeper_list(const struct hf__zookeeper *, const char *path);
@@ -106,7 +104,6 @@ struct hf__zookeeper_client *hf__zookeeper_dial(int port, int session_ms);
 void hf__zookeeper_hang_up(struct hf__zookeeper_client *);
 /* Leaves its session to the server. */
 void hf__zookeeper_drop(struct hf__zookeeper_client *);
-int64_t hf__zookeeper_session(const struct hf__zookeeper_client *);
 
 /* Each gives back 0 or an error of the server's, or HF__ZOOKEEPER_LOST. */
 int hf__zookeeper_auth(struct hf__zookeeper_client *, const char *user,

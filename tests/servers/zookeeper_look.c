@@ -78,15 +78,6 @@ bool hf__zookeeper_look(const struct hf__zookeeper *s, const char *path,
     return leave(c, r, path);
 }
 
-const char *hf__zookeeper_data(const struct hf__zookeeper *s, const char *path)
-{
-    struct hf__zookeeper_node node;
-
-    hf__zookeeper_look(s, path, &node);
-    snprintf(last_text, sizeof last_text, "%s", node.data);
-    return last_text;
-}
-
 int hf__zookeeper_count(const struct hf__zookeeper *s, const char *path)
 {
     struct hf__zookeeper_node node;
