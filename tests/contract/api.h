@@ -73,6 +73,9 @@ void write_timed_url(char *to, size_t size, const char *options,
 /* "io_timeout=1500ms&more": who answers at all answers within that patience. */
 const char *io_timeout(int64_t ms, const char *more);
 hf_client *open_store(void);
+/* A client of each of these names, until the end of the scope. */
+#define CLIENTS(...)     HF__EACH(HF__CLIENT, __VA_ARGS__)
+#define HF__CLIENT(name) AUTO_CLIENT *name = open_store()
 hf_client *open_with(const char *options);
 /* Its session, if a lease is that one's, lasts as long as any lease that a test
  * asks for, so that nothing is renewed but by the test. */

@@ -23,8 +23,7 @@ static hf_lock *adopt(hf_client *client, const char *name, const char *token)
 
 TEST_IF(store_can(HF_CAP_DETACH), a_grant_is_adopted_by_its_token)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = NULL;
     char token[33];
 
@@ -74,8 +73,7 @@ TEST_IF(store_can(HF_CAP_DETACH), the_client_that_acquired_it_may_adopt_it)
 
 TEST_IF(store_can(HF_CAP_DETACH), adopting_renews_and_goes_on_renewing)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = NULL;
     hf_acquire_opts opts = wanting(0, patience(600));
     char token[33];
@@ -89,8 +87,7 @@ TEST_IF(store_can(HF_CAP_DETACH), adopting_renews_and_goes_on_renewing)
 
 TEST_IF(store_can(HF_CAP_DETACH), renewing_by_token_leaves_it_detached)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     char token[33];
     int64_t start;
 
@@ -158,8 +155,7 @@ TEST_IF(store_can(HF_CAP_DETACH),
 
 TEST_IF(store_leases(), a_wrong_token_adopts_nothing)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire(alice, "job");
     AUTO_LOCK *none = NULL;
     hf_error err = HF_ERROR_INIT;

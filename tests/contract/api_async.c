@@ -16,8 +16,7 @@
 
 TEST(an_asynchronous_acquire_answers_in_dispatch_alone)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_OUTCOME job = {0};
     struct outcome done = {0};
 
@@ -108,8 +107,7 @@ TEST(bad_arguments_of_asynchronous_calls_are_refused_at_once)
 
 TEST(an_asynchronous_acquire_says_what_one_that_waits_says)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire(bob, "job");
     hf_acquire_opts once = wanting(0, HF_LEASE_DEFAULT_MS);
     hf_acquire_opts soon = wanting(100, HF_LEASE_DEFAULT_MS);
@@ -128,8 +126,7 @@ TEST(an_asynchronous_acquire_says_what_one_that_waits_says)
 
 TEST(an_asynchronous_acquire_waits_for_another_clients_release)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     hf_lock *job = acquire(bob, "job");
     AUTO_OUTCOME next = {0};
 
@@ -199,8 +196,7 @@ TEST_WITHIN(60, many_names_are_acquired_at_once)
 
 TEST(an_asynchronous_release_answers_as_one_that_waits)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire(alice, "job");
     AUTO_LOCK *lost = acquire(alice, "lost");
     struct outcome done[4] = {{0}};
@@ -309,8 +305,7 @@ static void use_all(struct outcome *o)
 
 TEST(a_callback_may_call_the_library_and_dispatch)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_OUTCOME job = {.then = use_all};
 
     begin(alice, "job", NULL, &job);
@@ -364,8 +359,6 @@ TEST_WITHIN(60, several_threads_dispatch_each_callback_once)
             hf_acquire_async(alice, name, NULL, count_call, &c.told, NULL),
             HF_OK);
     }
-    for (int i = 0; i < 3; i++) {
-        hf__test_join(threads[i]);
-    }
+    hf__test_join_all(threads, 3);
     EXPECT_IS(atomic_load(&c.told), MANY);
 }

@@ -15,8 +15,7 @@ static void ask(hf_lock *lock, struct outcome *o)
 
 TEST(a_break_is_told_in_dispatch_once)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire_leased(alice, "job", patience(600));
     struct outcome loss = {0};
 
@@ -60,8 +59,7 @@ TEST(a_loss_before_the_question_is_told_too)
 
 TEST(a_released_lock_is_never_told_to_be_lost)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     hf_lock *job = acquire_leased(alice, "job", patience(300));
     AUTO_LOCK *other = acquire(alice, "other");
     AUTO_LOCK *third = acquire(alice, "third");
@@ -83,8 +81,7 @@ TEST(a_released_lock_is_never_told_to_be_lost)
 
 TEST(a_later_question_replaces_the_first_and_null_takes_it_back)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire_leased(alice, "job", patience(300));
     AUTO_LOCK *other = acquire_leased(alice, "other", patience(300));
     struct outcome first = {0};
@@ -160,9 +157,7 @@ TEST(letting_go_waits_for_a_callback_on_another_thread)
 
     EXPECT_IS(hf_on_lost(job, be_slow, NULL), HF_OK);
     t = hf__test_start(dispatch_one, alice);
-    while (atomic_load(&slow_state) == 0) {
-        hf__test_pause_ms(2);
-    }
+    UNTIL(atomic_load(&slow_state) != 0);
     hf_free(job);
     EXPECT_IS(atomic_load(&slow_state), 2);
     hf__test_join(t);
@@ -171,8 +166,7 @@ TEST(letting_go_waits_for_a_callback_on_another_thread)
 /* Each hold of a re-entrant grant has its own. */
 TEST(each_hold_of_a_grant_hears_of_its_loss)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     hf_acquire_opts opts = wanting(0, patience(600));
     AUTO_LOCK *first = NULL;
     AUTO_LOCK *second = NULL;

@@ -18,8 +18,7 @@ static hf_acquire_opts unowned(hf_acquire_opts opts)
 
 TEST_IF(store_can(HF_CAP_FAIR), fair_flights_enter_in_the_order_of_arrival)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     hf_lock *job = acquire(bob, "job");
     hf_acquire_opts opts = unowned(fair(HF_FOREVER));
     struct outcome o[QUEUE] = {{0}};
@@ -47,8 +46,7 @@ TEST_IF(store_can(HF_CAP_FAIR), fair_flights_enter_in_the_order_of_arrival)
 
 TEST_IF(store_can(HF_CAP_FAIR), a_cancelled_flight_leaves_no_place_in_line)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     hf_lock *job = acquire(bob, "job");
     hf_cancel *cancel = NULL;
     hf_acquire_opts opts = unowned(fair(HF_FOREVER));
@@ -128,8 +126,7 @@ static hf_lock *acquire_three(hf_client *client, int64_t lease_ms)
 
 TEST(the_first_loss_of_several_names_is_told_once)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *lock = acquire_three(alice, patience(400));
     struct outcome loss = {0};
 
@@ -147,8 +144,7 @@ TEST(the_first_loss_of_several_names_is_told_once)
 
 TEST(a_loss_of_several_names_is_told_to_who_asks_late)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *lock = acquire_three(alice, patience(400));
     struct outcome first = {0};
     struct outcome later = {0};
@@ -164,8 +160,7 @@ TEST(a_loss_of_several_names_is_told_to_who_asks_late)
 
 TEST(several_names_that_are_let_go_are_never_told_to_be_lost)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *lock = acquire_three(alice, patience(400));
     struct outcome loss = {0};
 
@@ -181,8 +176,7 @@ TEST(several_names_that_are_let_go_are_never_told_to_be_lost)
 
 TEST(an_asynchronous_release_of_several_names_frees_all)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     hf_lock *lock = acquire_three(alice, HF_LEASE_MAX_MS);
     struct outcome done = {0};
 
@@ -197,8 +191,7 @@ TEST(an_asynchronous_release_of_several_names_frees_all)
 
 TEST(an_asynchronous_release_names_which_of_several_was_lost)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     hf_lock *lock = acquire_three(alice, HF_LEASE_DEFAULT_MS);
     struct outcome done = {0};
 

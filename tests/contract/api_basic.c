@@ -17,8 +17,7 @@ TEST(a_free_lock_is_granted)
 
 TEST(a_second_claim_is_busy_until_the_first_releases)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire(alice, "job");
 
     EXPECT_IS(try_once(bob, "job"), HF_BUSY);
@@ -37,8 +36,7 @@ TEST(a_second_claim_of_the_same_client_is_busy)
 
 TEST(other_names_are_independent)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire(alice, "job");
     AUTO_LOCK *other = acquire(bob, "other job");
 
@@ -49,8 +47,7 @@ TEST(other_names_are_independent)
 
 TEST(a_lock_is_free_at_once_after_its_release_ten_times)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
 
     for (int i = 0; i < 10; i++) {
         AUTO_LOCK *job = acquire(i % 2 ? alice : bob, "job");
@@ -92,8 +89,7 @@ TEST(a_released_lock_cannot_be_renewed)
 
 TEST(a_second_release_says_the_same_and_frees_nobody)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *old = acquire(alice, "job");
     AUTO_LOCK *new = NULL;
 
@@ -122,8 +118,7 @@ static void expect_stale_handle_is_harmless(hf_client *first, hf_client *next)
 
 TEST(a_stale_handle_cannot_free_the_next_holder)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
 
     expect_stale_handle_is_harmless(alice, bob);
 }
@@ -172,8 +167,7 @@ TEST(two_threads_may_release_at_once)
 
 TEST(freeing_a_held_lock_releases_it)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
 
     hf_free(acquire(alice, "job"));
     EXPECT_IS(try_once(bob, "job"), HF_OK);

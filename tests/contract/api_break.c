@@ -9,8 +9,7 @@
 
 TEST(a_broken_lock_is_free_and_its_holder_is_told)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     int64_t lease_ms = patience(900);
     AUTO_LOCK *job = acquire_leased(alice, "job", lease_ms);
     int64_t start = hf__test_now_ms();
@@ -26,8 +25,7 @@ TEST(a_broken_lock_is_free_and_its_holder_is_told)
 
 TEST(a_lock_broken_and_taken_again_was_broken)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *old = acquire(alice, "job");
     AUTO_LOCK *new = NULL;
 
@@ -70,8 +68,7 @@ TEST(so_does_one_that_is_asked_for_twice)
 
 TEST_IF(store_can(HF_CAP_FENCE), a_break_with_another_fence_is_refused)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire(alice, "job");
     hf_error err = HF_ERROR_INIT;
 
@@ -103,17 +100,14 @@ TEST(an_expired_grant_cannot_be_broken)
     AUTO_CLIENT *alice = open_store();
     AUTO_LOCK *job = acquire_fixed(alice, "job", 100);
 
-    while (!is_free(alice, "job")) {
-        hf__test_pause_ms(5);
-    }
+    UNTIL(is_free(alice, "job"));
     EXPECT_IS(hf_break(alice, "job", 0, NULL), HF_CONFLICT);
     expect_lost(job, HF_REASON_EXPIRED);
 }
 
 TEST_IF(store_can(HF_CAP_FENCE), a_grant_is_broken_once)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *old = acquire(alice, "job");
     AUTO_LOCK *new = NULL;
 
@@ -131,8 +125,7 @@ static void break_later(void *client)
 
 TEST(a_break_lets_a_waiter_enter)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire(alice, "job");
     struct hf__test_thread *breaker = hf__test_start(break_later, bob);
 
@@ -143,8 +136,7 @@ TEST(a_break_lets_a_waiter_enter)
 
 TEST(a_break_lets_a_waiter_of_the_broken_client_enter)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire_leased(alice, "job", patience(600));
     struct hf__test_thread *breaker = hf__test_start(break_later, bob);
 

@@ -63,8 +63,7 @@ TEST(a_cancel_before_the_call_keeps_it_from_the_store)
 
 TEST(a_cancel_ends_a_wait_for_another_client)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_CANCEL *cancel = new_cancel();
     AUTO_LOCK *job = acquire(alice, "job");
     struct claimant c;
@@ -143,8 +142,7 @@ static void fire_handled(int signal_number)
 
 TEST(a_signal_handler_may_cancel)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_CANCEL *cancel = new_cancel();
     AUTO_LOCK *job = acquire(alice, "job");
     struct claimant c;
@@ -161,8 +159,7 @@ TEST(a_signal_handler_may_cancel)
 
 TEST(one_cancel_ends_ten_waits)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_CANCEL *cancel = new_cancel();
     AUTO_LOCK *job = acquire(alice, "job");
     struct claimant c[10];
@@ -216,8 +213,7 @@ static void race(hf_client *holder, hf_client *waiter, int64_t gap_ms)
 
 TEST_WITHIN(40, a_cancel_racing_with_the_grant_leaks_no_lock)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
 
     for (int i = 0; i < 100; i++) {
         race(alice, bob, i % 3);

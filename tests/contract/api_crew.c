@@ -62,13 +62,9 @@ static int sum_done(void)
 
 static void await_progress(int steps)
 {
-    int64_t start = hf__test_now_ms();
     int from = sum_done();
 
-    while (sum_done() < from + steps) {
-        EXPECT_SOON(since(start), patience(5000));
-        hf__test_pause_ms(5);
-    }
+    UNTIL(sum_done() >= from + steps);
 }
 
 TEST_WITHIN_IF(40, store_is_shared(),
@@ -152,20 +148,13 @@ static void work_in_threads(int number)
     for (int i = 0; i < HANDS; i++) {
         threads[i] = hf__test_start(take_turns, &h);
     }
-    for (int i = 0; i < HANDS; i++) {
-        hf__test_join(threads[i]);
-    }
+    hf__test_join_all(threads, HANDS);
 }
 
 /* All count from when both are there. */
 static void await_both(void)
 {
-    int64_t start = hf__test_now_ms();
-
-    while (!atomic_load(&board->done[0]) || !atomic_load(&board->done[1])) {
-        EXPECT_LESS(since(start), patience(10000));
-        hf__test_pause_ms(1);
-    }
+    UNTIL(atomic_load(&board->done[0]) && atomic_load(&board->done[1]));
     atomic_store(&board->done[0], 0);
     atomic_store(&board->done[1], 0);
 }

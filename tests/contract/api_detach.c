@@ -31,8 +31,7 @@ TEST_IF(store_can(HF_CAP_DETACH),
 
 TEST_IF(store_can(HF_CAP_DETACH), a_detached_grant_ends_with_its_lease)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     char token[33];
     int64_t lease_ms = patience(500);
     int64_t start;
@@ -76,8 +75,7 @@ TEST_IF(store_is_shared() && store_can(HF_CAP_DEATH),
 
 TEST_IF(store_can(HF_CAP_DETACH), a_detached_handle_releases_nothing)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = NULL;
     hf_error err = HF_ERROR_INIT;
 

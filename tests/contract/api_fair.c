@@ -13,8 +13,7 @@ enum { QUEUE = 8, PEERS = 4, ROUNDS = 20 };
 
 TEST_IF(store_can(HF_CAP_FAIR), fair_waiters_enter_in_the_order_of_arrival)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire(alice, "job");
     hf_acquire_opts opts = fair(HF_FOREVER);
     static struct waiter w[QUEUE];
@@ -72,8 +71,7 @@ TEST_IF(store_can(HF_CAP_FAIR) && store_is_shared(),
 /* Longer than a place in line lives without being seen to. */
 TEST_IF(store_can(HF_CAP_FAIR), who_waits_for_long_keeps_its_place)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire(alice, "job");
     hf_acquire_opts opts = fair(HF_FOREVER);
     static struct waiter w[4];
@@ -130,16 +128,13 @@ static void count_fairly(void *arg)
 TEST_WITHIN_IF(60, store_can(HF_CAP_FAIR),
                no_update_of_those_who_are_fair_is_lost)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     struct hf__test_thread *threads[QUEUE];
 
     for (int i = 0; i < QUEUE; i++) {
         threads[i] = hf__test_start(count_fairly, i % 2 == 0 ? alice : bob);
     }
-    for (int i = 0; i < QUEUE; i++) {
-        hf__test_join(threads[i]);
-    }
+    hf__test_join_all(threads, QUEUE);
     EXPECT_IS(counter, QUEUE * ROUNDS);
     await_waiters(alice, "job", 0);
 }
@@ -149,8 +144,7 @@ TEST_WITHIN_IF(60, store_can(HF_CAP_FAIR),
 TEST_IF(store_can(HF_CAP_FAIR),
         neither_a_try_nor_an_unfair_wait_goes_past_the_line)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire(alice, "job");
     hf_acquire_opts opts = fair(HF_FOREVER);
     struct waiter first = {.hold_ms = 100};
@@ -172,8 +166,7 @@ TEST_IF(store_can(HF_CAP_FAIR),
 TEST_IF(store_can(HF_CAP_FAIR),
         a_handover_within_the_process_does_not_go_past_the_line)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire(alice, "job");
     hf_acquire_opts opts = fair(HF_FOREVER);
     struct waiter stranger = {0};
@@ -215,8 +208,7 @@ TEST_IF(store_can(HF_CAP_FAIR), who_is_behind_a_line_is_told_so)
 
 TEST_IF(store_can(HF_CAP_FAIR), a_fair_try_leaves_no_place_in_line)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire(alice, "job");
     hf_acquire_opts opts = fair(0);
 

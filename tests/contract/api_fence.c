@@ -25,8 +25,7 @@ TEST(a_store_without_fences_gives_none)
 
 TEST_IF(store_can(HF_CAP_FENCE), the_fence_rises_from_release_to_grant)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     uint64_t last = 0;
 
     for (int i = 0; i < 20; i++) {
@@ -39,8 +38,7 @@ TEST_IF(store_can(HF_CAP_FENCE), the_fence_rises_from_release_to_grant)
 
 TEST_IF(store_can(HF_CAP_FENCE), the_fence_rises_over_expiry)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *old = acquire_fixed(alice, "job", 100);
 
     EXPECT_SAFE_MORE(next_fence(bob), hf_fence(old));
@@ -48,8 +46,7 @@ TEST_IF(store_can(HF_CAP_FENCE), the_fence_rises_over_expiry)
 
 TEST_IF(store_can(HF_CAP_FENCE), the_fence_rises_over_a_break)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *old = acquire(alice, "job");
 
     EXPECT_IS(hf_break(bob, "job", hf_fence(old), NULL), HF_OK);
@@ -112,9 +109,7 @@ TEST_IF(store_can(HF_CAP_FENCE), the_fence_rises_from_thread_to_thread)
     for (int i = 0; i < 5; i++) {
         threads[i] = hf__test_start(take_turns, &h);
     }
-    for (int i = 0; i < 5; i++) {
-        hf__test_join(threads[i]);
-    }
+    hf__test_join_all(threads, 5);
     EXPECT_IS(h.n, 50);
     for (int i = 1; i < 50; i++) {
         EXPECT_SAFE_MORE(h.fences[i], h.fences[i - 1]);

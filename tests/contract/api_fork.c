@@ -221,8 +221,7 @@ TEST(no_descriptor_is_inherited_by_another_program)
     int fds[8];
 
     note_inherited(before);
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire_leased(alice, "job", patience(300));
     EXPECT_IS(attempt(bob, "job", 150), HF_TIMEDOUT);
     note_inherited(now);
@@ -232,8 +231,7 @@ TEST(no_descriptor_is_inherited_by_another_program)
 
 static void use_once(void)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire_leased(alice, "job", patience(300));
 
     EXPECT_IS(attempt(bob, "job", 150), HF_TIMEDOUT);

@@ -67,8 +67,6 @@ TEST_WITHIN_IF(100,
         failed += !can_child_use_it();
     }
     atomic_store(&is_over, true);
-    for (int i = 0; i < 4; i++) {
-        hf__test_join(threads[i]);
-    }
+    hf__test_join_all(threads, 4);
     EXPECT_IS(failed, 0);
 }

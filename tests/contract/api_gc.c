@@ -89,8 +89,7 @@ static void come_and_go(void *arg)
 
 TEST_IF(store_can(HF_CAP_FENCE) && store_cleans(), cleaning_disturbs_nobody)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     struct hf__test_thread *threads[COMERS];
     uint64_t count = 0;
 
@@ -101,9 +100,7 @@ TEST_IF(store_can(HF_CAP_FENCE) && store_cleans(), cleaning_disturbs_nobody)
         EXPECT_IS(hf_gc(bob, 0, NULL, NULL), HF_OK);
         hf__test_pause_ms(2);
     }
-    for (int i = 0; i < COMERS; i++) {
-        hf__test_join(threads[i]);
-    }
+    hf__test_join_all(threads, COMERS);
     hf__test_pause_ms(5);
     EXPECT_IS(hf_gc(bob, 0, &count, NULL), HF_OK);
     EXPECT_LESS(count, NAMES + 1);

@@ -11,8 +11,7 @@ enum { PEERS = 4 };
 
 TEST_IF(store_can(HF_CAP_FAIR), who_times_out_in_line_holds_nobody_up)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire(alice, "job");
     hf_acquire_opts opts = fair(HF_FOREVER);
     static struct waiter w[3];
@@ -36,8 +35,7 @@ TEST_IF(store_can(HF_CAP_FAIR), who_times_out_in_line_holds_nobody_up)
 
 TEST_IF(store_can(HF_CAP_FAIR), who_is_cancelled_in_line_holds_nobody_up)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire(alice, "job");
     AUTO_CANCEL *cancel = new_cancel();
     hf_acquire_opts opts = fair(HF_FOREVER);

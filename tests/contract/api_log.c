@@ -59,9 +59,7 @@ TEST_IF(store_can(HF_CAP_WAIT), a_slow_sink_holds_up_no_other_wait)
     int64_t start;
 
     waiter = hf__test_start(wait_for_job, bob);
-    while (!atomic_load(&sink.is_in)) {
-        hf__test_pause_ms(1);
-    }
+    UNTIL(atomic_load(&sink.is_in));
     start = hf__test_now_ms();
     EXPECT_IS(attempt(bob, "other", 50), HF_TIMEDOUT);
     EXPECT_SOON(since(start), patience(1000));

@@ -24,8 +24,7 @@ TEST(an_unknown_name_is_free)
 
 TEST(a_holder_is_shown_with_what_it_said)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     hf_acquire_opts opts = wanting(0, 20000);
     AUTO_LOCK *job = NULL;
     AUTO_INFO *info = NULL;
@@ -120,8 +119,7 @@ static struct seen list_of(hf_client *client, const char *prefix, int stop)
 
 TEST_IF(store_can(HF_CAP_LIST), a_list_is_sorted_and_has_only_what_is_held)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *c = acquire(alice, "c");
     AUTO_LOCK *aa = acquire(bob, "aa");
     AUTO_LOCK *a = acquire(bob, "a");
@@ -181,8 +179,7 @@ TEST(a_check_reports_and_can_be_stopped)
 
 TEST(looking_does_not_disturb)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire(alice, "job");
 
     for (int i = 0; i < 50; i++) {

@@ -68,12 +68,7 @@ static void start_wait(struct wait *w, hf_client *client, hf_cancel *cancel)
 
 static void await_presence(hf_client *client, const char *name, hf_presence p)
 {
-    int64_t start = hf__test_now_ms();
-
-    while (presence(client, name) != p) {
-        EXPECT_SOON(since(start), patience(5000));
-        hf__test_pause_ms(2);
-    }
+    UNTIL(presence(client, name) == p);
 }
 
 static int end_wait(struct wait *w)
@@ -85,8 +80,7 @@ static int end_wait(struct wait *w)
 
 TEST(many_names_are_held_and_released_as_one)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *lock = acquire_three(alice, HF_LEASE_DEFAULT_MS);
 
     expect_held(lock);
@@ -167,8 +161,7 @@ TEST(the_most_names_cost_one_batch_each_way)
 
 TEST(one_busy_name_leaves_none_and_is_named)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     hf_acquire_opts opts = wanting(0, HF_LEASE_DEFAULT_MS);
     hf_error err = HF_ERROR_INIT;
 
@@ -190,8 +183,7 @@ TEST(one_busy_name_leaves_none_and_is_named)
 
 TEST(a_wait_keeps_what_sorts_before_and_no_more)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *busy = acquire(bob, "b");
     struct wait w;
 
@@ -210,8 +202,7 @@ TEST(a_wait_keeps_what_sorts_before_and_no_more)
 
 TEST(a_wait_that_times_out_leaves_nothing)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *busy = acquire(bob, "b");
     hf_acquire_opts opts = wanting(300, HF_LEASE_DEFAULT_MS);
     hf_error err = HF_ERROR_INIT;
@@ -230,8 +221,7 @@ TEST(a_wait_that_times_out_leaves_nothing)
 
 TEST(a_wait_that_is_cancelled_leaves_nothing)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *busy = acquire(bob, "b");
     AUTO_CANCEL *cancel = new_cancel();
     int64_t fired;
@@ -262,8 +252,7 @@ static void fire_soon(void *cancel)
 /* At any moment: in the round, in the wait, between the two. */
 TEST_WITHIN(40, a_cancel_at_any_moment_leaves_nothing)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
 
     srand((unsigned)hf__test_seed());
     for (int i = 0; i < 60; i++) {
@@ -288,8 +277,7 @@ TEST_WITHIN(40, a_cancel_at_any_moment_leaves_nothing)
 
 TEST_IF(store_can(HF_CAP_KEEP), min_hold_does_not_keep_what_was_given_back)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *busy = acquire(bob, "b");
     hf_acquire_opts opts = wanting(50, HF_LEASE_DEFAULT_MS);
     AUTO_LOCK *lock = NULL;

@@ -196,8 +196,7 @@ static void take_turns(void *arg)
 /* They meet in the process, where locks are handed from one to the next. */
 TEST_WITHIN(60, threads_with_overlapping_names_all_get_on)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     struct hand hands[HANDS];
 
     board = shared_page(sizeof *board);

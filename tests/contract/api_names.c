@@ -48,8 +48,7 @@ enum { ODD = sizeof odd_names / sizeof odd_names[0] };
 
 TEST(odd_names_are_kept_byte_for_byte_and_distinct)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     hf_lock *locks[ODD];
 
     for (int i = 0; i < ODD; i++) {
@@ -96,8 +95,7 @@ TEST_IF(store_can(HF_CAP_LIST),
 
 TEST(case_and_spaces_count)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *a = acquire(alice, "Job");
     AUTO_LOCK *b = acquire(bob, "job");
     AUTO_LOCK *c = acquire(alice, "Job ");

@@ -29,8 +29,7 @@ static int start(hf_client *client, const char *name, int64_t once_ms,
 TEST_IF(store_can(HF_CAP_KEEP),
         what_has_started_does_not_start_again_for_a_while)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     int64_t began = hf__test_now_ms();
 
     EXPECT_IS(start(alice, "job", patience(500), NULL), HF_OK);
@@ -46,8 +45,7 @@ TEST_IF(store_can(HF_CAP_KEEP),
 
 TEST_IF(store_can(HF_CAP_KEEP), a_conflict_is_told_at_once_and_says_until_when)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     hf_acquire_opts opts = once(60000, NULL);
     hf_acquire_opts always = once(HF_FOREVER, "k");
     hf_error err = HF_ERROR_INIT;
@@ -83,8 +81,7 @@ TEST_IF(store_can(HF_CAP_KEEP), the_lock_itself_is_not_kept_closed)
 
 TEST_IF(store_can(HF_CAP_KEEP), each_key_is_started_once)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
 
     EXPECT_IS(start(alice, "job", HF_FOREVER, "monday"), HF_OK);
     EXPECT_IS(start(bob, "job", HF_FOREVER, "tuesday"), HF_OK);
@@ -186,8 +183,7 @@ TEST_IF(store_can(HF_CAP_KEEP), a_mark_that_is_over_is_cleaned_up)
 
 TEST_IF(store_can(HF_CAP_KEEP), a_failed_start_can_be_taken_back)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     hf_acquire_opts opts = once(60000, NULL);
     AUTO_LOCK *job = NULL;
 
@@ -215,8 +211,7 @@ TEST(without_a_start_there_is_nothing_to_take_back)
 
 TEST_IF(store_can(HF_CAP_KEEP), a_busy_lock_leaves_no_mark)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire(alice, "job");
     hf_acquire_opts opts = once(60000, NULL);
     AUTO_LOCK *none = NULL;
@@ -280,17 +275,14 @@ static void rush_in(void *arg)
 
 TEST_IF(store_can(HF_CAP_KEEP), of_many_at_once_one_starts)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     struct rush rushes[2] = {{alice, 0}, {bob, 0}};
     struct hf__test_thread *threads[8];
 
     for (int i = 0; i < 8; i++) {
         threads[i] = hf__test_start(rush_in, &rushes[i % 2]);
     }
-    for (int i = 0; i < 8; i++) {
-        hf__test_join(threads[i]);
-    }
+    hf__test_join_all(threads, 8);
     EXPECT_IS(atomic_load(&rushes[0].starts) + atomic_load(&rushes[1].starts),
               1);
 }
@@ -351,8 +343,7 @@ static void start_in_turn(void *arg)
 /* The least hold is for who starts: one that came too late has held nothing. */
 TEST_IF(store_can(HF_CAP_KEEP), who_may_not_start_keeps_nothing_closed)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     struct starter first = {alice, 0, 0, -99};
     struct starter late = {alice, 20000, 0, -99};
     struct hf__test_thread *threads[2];

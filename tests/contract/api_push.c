@@ -41,8 +41,7 @@ static int64_t time_of_loss(hf_client *breaker, hf_lock *job)
 
 TEST_IF(store_can(HF_CAP_PUSH), a_holder_learns_of_a_break_at_once)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     int64_t best = WORST_MS;
 
     for (int i = 0; i < ROUNDS; i++) {
@@ -56,8 +55,7 @@ TEST_IF(store_can(HF_CAP_PUSH), a_holder_learns_of_a_break_at_once)
 TEST_IF(store_can(HF_CAP_PUSH),
         a_holder_that_does_not_renew_learns_of_a_break_at_once)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire_fixed(alice, "job", 30000);
     int64_t left = hf_remaining_ms(job);
 
@@ -78,8 +76,7 @@ static hf_lock *acquire_beside(hf_client *client, const char *name, int slots)
 
 static void break_one_then_all(int slots)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *one = acquire_beside(alice, "job", slots);
     AUTO_LOCK *two = acquire_beside(alice, "job", slots);
     AUTO_LOCK *three = acquire_beside(alice, "job", slots);
@@ -110,8 +107,7 @@ TEST_IF(store_can(HF_CAP_PUSH | HF_CAP_SLOTS),
 TEST_IF(store_can(HF_CAP_PUSH | HF_CAP_DETACH),
         a_detached_grant_that_was_adopted_hears_of_its_break)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire(alice, "job");
     AUTO_LOCK *taken = NULL;
 
@@ -122,8 +118,7 @@ TEST_IF(store_can(HF_CAP_PUSH | HF_CAP_DETACH),
 
 TEST_IF(store_can(HF_CAP_PUSH), a_break_tells_no_other_holder)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *other = acquire_fixed(alice, "other", 30000);
     AUTO_LOCK *job = acquire(alice, "job");
     int64_t left;
@@ -139,8 +134,7 @@ TEST_IF(store_can(HF_CAP_PUSH), a_break_tells_no_other_holder)
 TEST_WITHIN_IF(60, store_can(HF_CAP_PUSH), one_of_many_locks_hears_of_its_break)
 {
     static hf_lock *locks[LOCKS];
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     int64_t best = WORST_MS;
 
     for (int i = 0; i < LOCKS; i++) {
@@ -165,9 +159,7 @@ static void break_each_round(int number)
 
     (void)number;
     for (int round = 1; round <= ROUNDS; round++) {
-        while (atomic_load(&page->round) < round) {
-            hf__test_pause_ms(1);
-        }
+        UNTIL(atomic_load(&page->round) >= round);
         EXPECT_IS(hf_break(client, "job", 0, NULL), HF_OK);
         atomic_store(&page->broken, round);
     }
@@ -187,9 +179,7 @@ TEST_IF(store_can(HF_CAP_PUSH) && store_is_shared(),
         int64_t start;
 
         atomic_store(&page->round, round);
-        while (atomic_load(&page->broken) < round) {
-            hf__test_pause_ms(1);
-        }
+        UNTIL(atomic_load(&page->broken) >= round);
         start = hf__test_now_ms();
         EXPECT_IS(hf_wait_lost(job, HF_FOREVER), HF_LOST);
         EXPECT(!hf_held(job));

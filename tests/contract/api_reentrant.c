@@ -90,8 +90,7 @@ TEST(an_owner_shares_its_grant)
 
 TEST(the_grant_ends_with_the_last_release)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *outer = acquire_by(alice, "job", 7);
     AUTO_LOCK *middle = acquire_by(alice, "job", 7);
     AUTO_LOCK *inner = acquire_by(alice, "job", 7);
@@ -112,8 +111,7 @@ TEST(the_grant_ends_with_the_last_release)
 /* A second release of one hold must not count as that of another. */
 TEST(a_release_counts_once)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *outer = acquire_by(alice, "job", 7);
     AUTO_LOCK *inner = acquire_by(alice, "job", 7);
 
@@ -128,8 +126,7 @@ TEST(a_release_counts_once)
 
 TEST(freeing_a_hold_lets_go_of_that_hold)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     hf_lock *outer = acquire_by(alice, "job", 7);
     hf_lock *inner = acquire_by(alice, "job", 7);
 
@@ -167,8 +164,7 @@ TEST(another_owner_does_not_share)
 
 TEST(another_client_does_not_share)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *outer = acquire_by(alice, "job", 7);
     AUTO_LOCK *none = NULL;
     hf_acquire_opts opts = by(7);
@@ -180,8 +176,7 @@ TEST(another_client_does_not_share)
 
 TEST(a_grant_that_was_lost_is_not_shared)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     hf_acquire_opts opts = by(7);
     AUTO_LOCK *outer = NULL;
     AUTO_LOCK *inner = NULL;
@@ -252,8 +247,7 @@ static void go_in_and_out(void *arg)
 
 TEST(threads_of_one_owner_share_one_grant)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *outer = acquire_by(alice, "job", 7);
     struct crowd crowd = {alice, hf_fence(outer)};
     struct hf__test_thread *threads[8];
@@ -261,9 +255,7 @@ TEST(threads_of_one_owner_share_one_grant)
     for (int i = 0; i < 8; i++) {
         threads[i] = hf__test_start(go_in_and_out, &crowd);
     }
-    for (int i = 0; i < 8; i++) {
-        hf__test_join(threads[i]);
-    }
+    hf__test_join_all(threads, 8);
     expect_held(outer);
     EXPECT_IS(hf_release(outer, NULL), HF_OK);
     EXPECT_IS(try_once(bob, "job"), HF_OK);
@@ -282,16 +274,13 @@ static void contend(void *arg)
 
 TEST(the_last_release_and_a_new_acquire_do_not_mix)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     struct hf__test_thread *threads[4];
 
     for (int i = 0; i < 4; i++) {
         threads[i] = hf__test_start(contend, alice);
     }
-    for (int i = 0; i < 4; i++) {
-        hf__test_join(threads[i]);
-    }
+    hf__test_join_all(threads, 4);
     EXPECT_IS(try_once(bob, "job"), HF_OK);
 }
 

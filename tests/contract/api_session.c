@@ -69,8 +69,7 @@ TEST_IF(store_can(HF_CAP_SESSION),
 
 TEST_IF(store_can(HF_CAP_SESSION), what_lives_with_its_session_cannot_leave_it)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire(alice, "job");
     AUTO_LOCK *none = NULL;
     hf_acquire_opts opts = wanting(0, HF_LEASE_DEFAULT_MS);
@@ -90,8 +89,7 @@ TEST_IF(store_can(HF_CAP_SESSION), what_lives_with_its_session_cannot_leave_it)
 /* The busy line claims to know nothing that nobody knows. */
 TEST_IF(store_can(HF_CAP_SESSION), who_is_busy_hears_of_no_time_that_is_left)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire(alice, "job");
     AUTO_LOCK *none = NULL;
     AUTO_INFO *info = look_at(bob, "job");
@@ -130,8 +128,7 @@ TEST_IF(store_can(HF_CAP_SESSION),
 /* Where it costs nothing to stand in line, all who wait do. */
 TEST_IF(store_queues(), who_waits_at_a_store_of_lines_is_seen_there)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire(alice, "job");
     AUTO_LOCK *none = NULL;
     hf_acquire_opts opts = wanting(300, HF_LEASE_DEFAULT_MS);

@@ -12,8 +12,7 @@ enum { READERS = 6 };
 TEST_IF(store_can(HF_CAP_SHARED),
         shared_locks_stand_side_by_side_and_exclude_others)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     hf_acquire_opts opts = shared(0);
     AUTO_LOCK *first = acquire_as(alice, "job", &opts);
     AUTO_LOCK *second = acquire_as(bob, "job", &opts);
@@ -96,8 +95,7 @@ TEST_IF(store_can(HF_CAP_SHARED) && store_is_shared(),
 TEST_IF(store_can(HF_CAP_SHARED),
         a_shared_lock_that_is_not_renewed_ends_for_itself)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     hf_acquire_opts opts = shared(0);
     AUTO_LOCK *stays = acquire_as(alice, "job", &opts);
 
@@ -115,8 +113,7 @@ TEST_IF(store_can(HF_CAP_SHARED),
 TEST_IF(store_can(HF_CAP_SHARED | HF_CAP_FENCE),
         a_break_ends_all_who_share_or_the_one_that_is_meant)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     hf_acquire_opts opts = shared(0);
     hf_acquire_opts other = shared(0);
     hf_acquire_opts third = shared(0);
@@ -219,8 +216,7 @@ TEST_IF(store_can(HF_CAP_SHARED),
 TEST_IF(store_can(HF_CAP_SHARED | HF_CAP_DETACH),
         a_shared_lock_can_be_adopted_beside_a_later_one)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     hf_acquire_opts opts = shared(0);
     hf_error err = HF_ERROR_INIT;
     AUTO_LOCK *first = acquire_as(alice, "job", &opts);

@@ -68,16 +68,13 @@ TEST_WITHIN_IF(60, store_can(HF_CAP_SHARED),
     for (int i = 0; i < READERS; i++) {
         threads[i] = hf__test_start(share_until_met, alice);
     }
-    for (int i = 0; i < READERS; i++) {
-        hf__test_join(threads[i]);
-    }
+    hf__test_join_all(threads, READERS);
 }
 
 TEST_WITHIN_IF(60, store_can(HF_CAP_SHARED),
                who_shares_and_who_is_alone_never_meet)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     struct hf__test_thread *threads[READERS];
 
     for (int i = 0; i < READERS; i++) {
@@ -85,9 +82,7 @@ TEST_WITHIN_IF(60, store_can(HF_CAP_SHARED),
                                                : share_again_and_again,
                                     i % 2 == 0 ? alice : bob);
     }
-    for (int i = 0; i < READERS; i++) {
-        hf__test_join(threads[i]);
-    }
+    hf__test_join_all(threads, READERS);
 }
 
 /* One of them always holds it: each stays until the next has come. */
@@ -114,33 +109,26 @@ static void share_in_turns(void *arg)
 TEST_WITHIN_IF(60, store_can(HF_CAP_SHARED),
                who_wants_it_alone_is_not_starved_by_those_who_share)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     struct hf__test_thread *threads[3];
 
     common = alice;
     for (int i = 0; i < 3; i++) {
         threads[i] = hf__test_start(share_in_turns, NULL);
     }
-    while (atomic_load(&n_came) < 20) {
-        hf__test_pause_ms(1);
-    }
+    UNTIL(atomic_load(&n_came) >= 20);
     for (int i = 0; i < 3; i++) {
         EXPECT_SOON(await_free(bob, "job", patience(10000)), patience(3000));
     }
     atomic_store(&is_over, true);
-    for (int i = 0; i < 3; i++) {
-        hf__test_join(threads[i]);
-    }
+    hf__test_join_all(threads, 3);
 }
 
 /* Behind a writer who waits, a reader sleeps as long as the holder stays. */
 TEST_IF(store_can(HF_CAP_SHARED),
         a_reader_behind_a_writer_does_not_ask_all_the_time)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
-    AUTO_CLIENT *carol = open_store();
+    CLIENTS(alice, bob, carol);
     hf_acquire_opts opts = shared(0);
     hf_acquire_opts alone = wanting(patience(10000), 30000);
     hf_stats_info stats = HF_STATS_INFO_INIT;

@@ -89,16 +89,13 @@ static void work_in_slots(void *arg)
 TEST_WITHIN_IF(60, store_can(HF_CAP_SLOTS),
                no_more_are_inside_than_there_are_slots)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     struct hf__test_thread *threads[CREW];
 
     for (int i = 0; i < CREW; i++) {
         threads[i] = hf__test_start(work_in_slots, i % 2 == 0 ? alice : bob);
     }
-    for (int i = 0; i < CREW; i++) {
-        hf__test_join(threads[i]);
-    }
+    hf__test_join_all(threads, CREW);
     EXPECT_IS(atomic_load(&n_most), N);
     for (int i = 0; i < N; i++) {
         EXPECT_MORE(atomic_load(&n_used[i]), 0);
@@ -147,8 +144,7 @@ TEST_WITHIN_IF(60, store_can(HF_CAP_SLOTS) && store_is_shared(),
 
 TEST_IF(store_can(HF_CAP_SLOTS), a_freed_slot_goes_to_who_waits)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     hf_acquire_opts opts = slots(0, 2);
     hf_acquire_opts other = slots(0, 2);
     AUTO_LOCK *first = acquire_as(alice, "job", &opts);
@@ -189,8 +185,7 @@ TEST_IF(store_can(HF_CAP_SLOTS) && store_is_shared(),
 TEST_IF(store_can(HF_CAP_SLOTS),
         another_number_of_slots_is_an_error_that_names_both)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     hf_acquire_opts opts = slots(0, 7);
     AUTO_LOCK *job = acquire_as(alice, "job", &opts);
     hf_error err = HF_ERROR_INIT;
@@ -210,8 +205,7 @@ TEST_IF(store_can(HF_CAP_SLOTS),
 TEST_IF(store_can(HF_CAP_SLOTS | HF_CAP_DETACH),
         an_adopted_slot_is_the_same_slot)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     hf_acquire_opts opts = slots(0, 3);
     hf_acquire_opts other = slots(0, 3);
     AUTO_LOCK *first = acquire_as(alice, "job", &opts);

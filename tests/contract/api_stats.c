@@ -49,8 +49,7 @@ TEST(grants_and_releases_are_counted)
 
 TEST(refusals_are_counted_by_their_kind)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_CANCEL *cancel = new_cancel();
     AUTO_LOCK *job = acquire(alice, "job");
     AUTO_LOCK *none = NULL;
@@ -121,9 +120,7 @@ TEST(who_waits_and_hand_overs_are_counted)
     struct hf__test_thread *waiter = hf__test_start(wait_for_job, alice);
     hf_stats_info stats;
 
-    while (stats_of(alice).waiting == 0) {
-        hf__test_pause_ms(2);
-    }
+    UNTIL(stats_of(alice).waiting != 0);
     hf__test_pause_ms(50);
     EXPECT_IS(hf_release(job, NULL), HF_OK);
     hf__test_join(waiter);

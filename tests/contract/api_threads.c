@@ -36,9 +36,7 @@ static void run_crowd(hf_client *clients[], int n)
     for (int i = 0; i < CROWD; i++) {
         threads[i] = hf__test_start(enter_once, clients[i % n]);
     }
-    for (int i = 0; i < CROWD; i++) {
-        hf__test_join(threads[i]);
-    }
+    hf__test_join_all(threads, CROWD);
     EXPECT_SAFE_IS(atomic_load(&most_inside), 1);
     EXPECT_IS(atomic_load(&n_entered), CROWD);
 }
@@ -52,10 +50,7 @@ TEST(of_a_hundred_threads_one_is_inside)
 
 TEST(of_a_hundred_threads_of_four_clients_one_is_inside)
 {
-    AUTO_CLIENT *a = open_store();
-    AUTO_CLIENT *b = open_store();
-    AUTO_CLIENT *c = open_store();
-    AUTO_CLIENT *d = open_store();
+    CLIENTS(a, b, c, d);
 
     run_crowd((hf_client *[]){a, b, c, d}, 4);
 }
@@ -90,16 +85,13 @@ static void count_up(void *client)
 
 TEST_WITHIN(40, no_update_is_lost)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     struct hf__test_thread *threads[WORKERS];
 
     for (int i = 0; i < WORKERS; i++) {
         threads[i] = hf__test_start(count_up, i % 2 ? alice : bob);
     }
-    for (int i = 0; i < WORKERS; i++) {
-        hf__test_join(threads[i]);
-    }
+    hf__test_join_all(threads, WORKERS);
     EXPECT_IS(atomic_load(&counter), WORKERS * ROUNDS);
 }
 
@@ -150,9 +142,7 @@ TEST(a_thousand_claims_of_twenty_names)
                                  (unsigned)hf__test_seed() + (unsigned)i};
         threads[i] = hf__test_start(wander, &w[i]);
     }
-    for (int i = 0; i < WORKERS; i++) {
-        hf__test_join(threads[i]);
-    }
+    hf__test_join_all(threads, WORKERS);
     for (int i = 0; i < NAMES; i++) {
         char name[16];
 
@@ -187,8 +177,6 @@ TEST(one_handle_serves_many_threads)
     }
     hf__test_pause_ms(20);
     EXPECT_IS(hf_release(job, NULL), HF_OK);
-    for (int i = 0; i < 4; i++) {
-        hf__test_join(threads[i]);
-    }
+    hf__test_join_all(threads, 4);
     EXPECT_IS(try_once(alice, "job"), HF_OK);
 }

@@ -7,8 +7,7 @@
 
 static void expect_timed_out(int64_t wait_ms)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire(alice, "job");
     int64_t start = hf__test_now_ms();
 
@@ -47,8 +46,7 @@ TEST(a_wait_within_the_client_takes_that_long_too)
 
 TEST(one_try_does_not_wait)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire(alice, "job");
     int64_t start = hf__test_now_ms();
 
@@ -85,8 +83,7 @@ static void expect_woken(hf_client *holder, hf_client *waiter, int64_t wait_ms)
 
 TEST(a_release_ends_the_wait_of_another_client)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
 
     expect_woken(alice, bob, patience(5000));
     expect_woken(bob, alice, HF_FOREVER);
@@ -102,8 +99,7 @@ TEST(a_release_ends_the_wait_of_the_same_client)
 
 TEST(timing_out_names_the_lock)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire(alice, "the job");
     hf_acquire_opts opts = wanting(50, HF_LEASE_DEFAULT_MS);
     hf_error err = HF_ERROR_INIT;

@@ -83,8 +83,7 @@ TEST(a_waiter_who_gives_up_in_the_middle_holds_nobody_up)
 
 TEST(the_first_waiter_who_gives_up_holds_nobody_up)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire(alice, "job");
     struct waiter w[2];
     int64_t start;
@@ -116,8 +115,7 @@ static void enter_and_stay(void *arg)
 
 TEST(one_release_lets_exactly_one_waiter_enter)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire(alice, "job");
     struct hf__test_thread *threads[4];
 
@@ -126,9 +124,7 @@ TEST(one_release_lets_exactly_one_waiter_enter)
     }
     hf__test_pause_ms(100);
     EXPECT_IS(hf_release(job, NULL), HF_OK);
-    for (int i = 0; i < 4; i++) {
-        hf__test_join(threads[i]);
-    }
+    hf__test_join_all(threads, 4);
     EXPECT(atomic_load(&entered));
     expect_held(atomic_load(&entered));
     hf_free(atomic_load(&entered));
@@ -136,9 +132,7 @@ TEST(one_release_lets_exactly_one_waiter_enter)
 
 TEST(waiters_of_several_clients_all_enter)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
-    AUTO_CLIENT *carol = open_store();
+    CLIENTS(alice, bob, carol);
     AUTO_LOCK *job = acquire(alice, "job");
     hf_client *clients[] = {alice, bob, carol};
     struct waiter w[15];
@@ -156,8 +150,7 @@ TEST(waiters_of_several_clients_all_enter)
 
 TEST(a_wait_for_one_name_does_not_hold_up_another)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire(alice, "job");
     struct waiter w;
     int64_t start;
@@ -176,8 +169,7 @@ TEST(a_wait_for_one_name_does_not_hold_up_another)
 
 TEST(waits_for_many_names_end_each_with_its_own_release)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *a = acquire(alice, "a");
     AUTO_LOCK *b = acquire(alice, "b");
     AUTO_LOCK *job = acquire(alice, "job");
@@ -215,8 +207,7 @@ TEST(a_waiter_enters_when_the_holders_client_closes)
 
 TEST(a_waiter_enters_though_the_holder_released_a_lost_lock)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire_fixed(alice, "job", 300);
     struct waiter w[2];
 

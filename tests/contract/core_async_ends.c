@@ -52,8 +52,7 @@ static void on_signal(int number)
 
 TEST(a_handler_cancels_an_acquire_that_waits_for_another_process)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_CANCEL *cancel = new_cancel();
     AUTO_LOCK *job = acquire(bob, "job");
     hf_acquire_opts opts = with(cancel);
@@ -105,8 +104,7 @@ TEST(a_cancel_during_the_request_answers_at_once_and_leaves_nothing)
 
 TEST(a_grant_that_was_cancelled_before_it_was_told_is_given_back)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_CANCEL *cancel = new_cancel();
     hf_acquire_opts opts = with(cancel);
     AUTO_OUTCOME job = {0};
@@ -173,8 +171,7 @@ static int race(hf_client *client)
 
 TEST_WITHIN(120, a_cancel_racing_with_the_asynchronous_grant_answers_once)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     int granted = 0;
 
     for (int i = 0; i < 100; i++) {
@@ -340,8 +337,7 @@ TEST_IF(store_can(HF_CAP_KEEP), a_start_that_is_closed_meanwhile_does_not_count)
 
 TEST(an_owner_acquires_again_without_waiting)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     hf_acquire_opts opts = wanting(HF_FOREVER, HF_LEASE_DEFAULT_MS);
     AUTO_OUTCOME first = {0};
     AUTO_OUTCOME second = {0};

@@ -259,9 +259,7 @@ TEST(over_a_bad_line_one_is_inside_and_all_go_on)
     }
     hf__test_pause_ms(patience(2000));
     atomic_store(&is_over, true);
-    for (int i = 0; i < 4; i++) {
-        hf__test_join(threads[i]);
-    }
+    hf__test_join_all(threads, 4);
     EXPECT_MORE(atomic_load(&n_entered), 10);
     EXPECT_SOON(await_free(carol, "job", patience(5000)), patience(2000));
 }

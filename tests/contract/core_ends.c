@@ -56,9 +56,7 @@ static void wait_past(struct wait *w, hf_lock *busy, int64_t before_ms)
     w->wait_ms = WAIT_MS;
     w->limit_ms = WAIT_MS;
     thread = hf__test_start(run_wait, w);
-    while (atomic_load(&w->started_at) == 0) {
-        hf__test_pause_ms(1);
-    }
+    UNTIL(atomic_load(&w->started_at) != 0);
     hf__test_pause_ms(WAIT_MS - before_ms - since(atomic_load(&w->started_at)));
     r = hf_release(busy, NULL);
     EXPECT(r == HF_OK || r == HF_EUNKNOWN); /* handed over, and not heard of */

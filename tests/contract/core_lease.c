@@ -10,8 +10,7 @@
 
 TEST(a_renewed_lock_outlives_its_lease_and_stays_exclusive)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     int64_t lease_ms = lease_given(patience(600));
     int64_t start = hf__test_now_ms();
     AUTO_LOCK *job = acquire_leased(alice, "job", lease_ms);
@@ -27,8 +26,7 @@ TEST(a_renewed_lock_outlives_its_lease_and_stays_exclusive)
 
 TEST(renewals_are_seen_in_the_store)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     int64_t lease_ms = lease_given(patience(600));
     int64_t start = hf__test_now_ms();
     AUTO_LOCK *job = acquire_leased(alice, "job", lease_ms);
@@ -49,8 +47,7 @@ TEST(renewals_are_seen_in_the_store)
 
 TEST(a_fixed_lease_ends_on_time_and_a_waiter_enters_soon)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     int64_t start = hf__test_now_ms();
     AUTO_LOCK *job = acquire_fixed(alice, "job", 400);
     AUTO_LOCK *next = acquire(bob, "job");
@@ -65,8 +62,7 @@ TEST(a_fixed_lease_ends_on_time_and_a_waiter_enters_soon)
 
 TEST_IF(store_leases(), an_expired_lock_is_free_to_try)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     int64_t lease_ms = patience(200);
     int64_t start = hf__test_now_ms();
     AUTO_LOCK *job = acquire_fixed(alice, "job", lease_ms);
@@ -184,8 +180,7 @@ TEST(many_may_wait_for_one_loss)
 
 TEST_IF(store_leases(), a_renewal_extends_the_lease)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     int64_t lease_ms = patience(500);
     int64_t start = hf__test_now_ms();
     AUTO_LOCK *job = acquire_fixed(alice, "job", lease_ms);
@@ -202,8 +197,7 @@ TEST_IF(store_leases(), a_renewal_extends_the_lease)
 
 TEST(lost_is_final_though_the_name_is_free)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire_fixed(alice, "job", 150);
 
     EXPECT_IS(hf_wait_lost(job, HF_FOREVER), HF_LOST);
@@ -218,8 +212,7 @@ TEST(lost_is_final_though_the_name_is_free)
 
 TEST(a_claim_that_failed_leaves_nothing_behind)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire(alice, "job");
     int64_t start;
 
@@ -250,8 +243,7 @@ static void renew_on(void *arg)
 
 TEST(a_renewal_on_its_way_does_not_undo_the_release)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
 
     for (int i = 0; i < 50; i++) {
         AUTO_LOCK *job = acquire(alice, "job");
@@ -296,8 +288,7 @@ TEST(hundreds_of_locks_are_renewed_together)
 
 TEST(the_end_of_one_lease_does_not_stop_the_renewal_of_others)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     int64_t lease_ms = patience(400);
     AUTO_LOCK *kept = acquire_leased(alice, "kept", lease_ms);
     AUTO_LOCK *broken = acquire_leased(alice, "broken", lease_ms);

@@ -27,8 +27,7 @@ static void expect_kept_until(int64_t end)
 
 TEST_IF(store_can(HF_CAP_KEEP), a_lock_released_early_is_kept_from_others)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     hf_acquire_opts opts = at_least(patience(400));
     AUTO_LOCK *job = NULL;
     AUTO_LOCK *none = NULL;
@@ -86,8 +85,7 @@ TEST_IF(store_can(HF_CAP_KEEP), a_waiter_in_line_waits_for_the_least_hold_too)
 
 TEST_IF(store_can(HF_CAP_KEEP), a_lock_held_longer_is_free_at_once)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     hf_acquire_opts opts = at_least(100);
     AUTO_LOCK *job = NULL;
 
@@ -128,8 +126,7 @@ TEST_IF(store_can(HF_CAP_KEEP), a_claim_that_was_given_back_keeps_nobody_out)
 
 TEST_IF(store_can(HF_CAP_KEEP), a_break_ends_the_least_hold)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     hf_acquire_opts opts = at_least(60000);
     AUTO_LOCK *job = NULL;
 
@@ -143,8 +140,7 @@ TEST_IF(store_can(HF_CAP_KEEP), a_break_ends_the_least_hold)
 
 TEST(a_lock_is_lost_when_it_was_held_for_long_enough)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     hf_acquire_opts opts = wanting(0, patience(300));
     AUTO_LOCK *job = NULL;
     int64_t start = hf__test_now_ms();
@@ -164,8 +160,7 @@ TEST(a_lock_is_lost_when_it_was_held_for_long_enough)
 
 TEST(the_longest_hold_may_be_shorter_than_the_lease)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     hf_acquire_opts opts = wanting(0, HF_LEASE_DEFAULT_MS);
     AUTO_LOCK *job = NULL;
     int64_t start = hf__test_now_ms();

@@ -39,12 +39,7 @@ static void wait_for_pair(void *arg)
 
 static void await_held(hf_client *client, const char *name)
 {
-    int64_t start = hf__test_now_ms();
-
-    while (presence(client, name) != HF_HELD_BY) {
-        EXPECT_LESS(since(start), patience(5000));
-        hf__test_pause_ms(2);
-    }
+    UNTIL(presence(client, name) == HF_HELD_BY);
 }
 
 /* Until the first of them is kept. */
@@ -67,8 +62,7 @@ static void start_wait(struct wait *w, hf_client *client, int64_t lease_ms)
 
 TEST(what_is_kept_is_renewed_in_a_wait_longer_than_its_lease)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *busy = acquire(bob, "b");
     int64_t lease_ms = patience(800);
     uint64_t fence;
@@ -93,8 +87,7 @@ TEST(what_is_kept_is_renewed_in_a_wait_longer_than_its_lease)
 /* Without auto_renew the library stops renewing when it has them all. */
 TEST_IF(store_leases(), what_is_kept_is_the_callers_to_renew_when_all_are_held)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *busy = acquire(bob, "b");
     int64_t lease_ms = patience(400);
     hf_acquire_opts opts = wanting(patience(15000), lease_ms);
@@ -113,8 +106,7 @@ TEST_IF(store_leases(), what_is_kept_is_the_callers_to_renew_when_all_are_held)
 
 TEST(what_is_kept_and_lost_in_a_wait_is_got_again)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *busy = acquire(bob, "b");
     uint64_t fence;
     struct wait w;
@@ -149,8 +141,7 @@ TEST(what_is_kept_and_lost_in_a_wait_is_got_again)
 
 TEST(max_hold_counts_from_when_all_are_held)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *busy = acquire(bob, "b");
     hf_acquire_opts opts = wanting(patience(15000), patience(400));
     int64_t most_ms = patience(600);
@@ -174,8 +165,7 @@ TEST(max_hold_counts_from_when_all_are_held)
 
 TEST(one_that_is_lost_loses_the_whole_and_keeps_the_rest)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *lock = acquire_pair(alice, patience(400));
     hf_error err = HF_ERROR_INIT;
 

@@ -33,8 +33,7 @@ static void all_of(struct party *p, enum hf__op_kind kind, int n, int expected)
 
 TEST(batches_of_every_size)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     for (int n = 1; n <= MANY; n = n < 8 ? n + 1 : 2 * n) {
         all_of(&alice, HF__OP_ACQUIRE, n, HF_OK);
@@ -70,8 +69,7 @@ TEST_IF(!has(HF_CAP_SESSION) && has(HF_CAP_FENCE),
 
 TEST(every_kind_in_one_batch)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     struct request rq[7];
 
     EXPECT_IS(acquire(&alice, "renewed"), HF_OK);
@@ -104,8 +102,7 @@ TEST(every_kind_in_one_batch)
 
 TEST(one_refusal_does_not_touch_its_neighbours)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     struct request rq[6];
 
     EXPECT_IS(acquire(&bob, "b"), HF_OK);
@@ -131,8 +128,7 @@ TEST(one_refusal_does_not_touch_its_neighbours)
 
 TEST(labels_and_errors_are_optional)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     struct request rq[2];
 
     EXPECT_IS(acquire(&bob, "b"), HF_OK);
@@ -203,8 +199,7 @@ enum { N_LOOKALIKES = (int)(sizeof lookalikes / sizeof *lookalikes) };
 
 TEST(names_are_told_apart_byte_by_byte)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     struct request rq[N_LOOKALIKES];
 
     for (int i = 0; i < N_LOOKALIKES; i++) {
@@ -224,8 +219,7 @@ TEST(names_are_told_apart_byte_by_byte)
 
 TEST(the_longest_names_are_kept_in_full)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     char name[HF_NAME_MAX + 1];
 
     memset(name, 'x', HF_NAME_MAX);

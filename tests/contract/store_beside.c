@@ -8,8 +8,7 @@
 
 TEST_IF(has(HF_CAP_SHARED), shared_grants_stand_side_by_side)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     struct scene s;
 
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
@@ -37,9 +36,7 @@ TEST_IF(has(HF_CAP_SHARED), shared_grants_stand_side_by_side)
 
 TEST_IF(has(HF_CAP_SHARED), alone_waits_for_all_who_share)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
 
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
@@ -58,8 +55,7 @@ TEST_IF(has(HF_CAP_SHARED), alone_waits_for_all_who_share)
 
 TEST_IF(has(HF_CAP_SHARED), asking_again_beside_others_is_the_same_grant)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
     uint64_t fence = alice.fence;
@@ -72,8 +68,7 @@ TEST_IF(has(HF_CAP_SHARED), asking_again_beside_others_is_the_same_grant)
 TEST_IF(has(HF_CAP_SHARED) && !has(HF_CAP_SESSION),
         a_grant_beside_others_outlives_its_session)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
@@ -86,9 +81,7 @@ TEST_IF(has(HF_CAP_SHARED) && !has(HF_CAP_SESSION),
 
 TEST_IF(has(HF_CAP_SHARED), who_waits_behind_shared_stops_those_who_come_later)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
 
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
     EXPECT_IS(want(&carol, "job", ALONE), HF_BUSY);
@@ -106,9 +99,7 @@ TEST_IF(has(HF_CAP_SHARED), who_waits_behind_shared_stops_those_who_come_later)
 
 TEST_IF(has(HF_CAP_SHARED), a_try_behind_shared_stops_nobody)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
 
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
     EXPECT_IS(try_as(&carol, "job", ALONE), HF_BUSY);
@@ -118,8 +109,7 @@ TEST_IF(has(HF_CAP_SHARED), a_try_behind_shared_stops_nobody)
 
 TEST_IF(has(HF_CAP_SHARED), who_waits_behind_one_alone_leaves_no_ticket)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(try_as(&alice, "job", ALONE), HF_OK);
     EXPECT_IS(want(&bob, "job", ALONE), HF_BUSY);
@@ -132,9 +122,7 @@ TEST_IF(has(HF_CAP_SHARED), who_waits_behind_one_alone_leaves_no_ticket)
 TEST_IF(has(HF_CAP_SHARED),
         who_waits_behind_shared_and_is_gone_stops_nobody_for_long)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
 
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
     EXPECT_IS(want(&carol, "job", ALONE), HF_BUSY);
@@ -147,11 +135,7 @@ TEST_IF(has(HF_CAP_SHARED),
 TEST_IF(has(HF_CAP_SHARED | HF_CAP_FAIR),
         shared_ones_enter_together_up_to_the_first_other)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
-    PARTY(dave);
-    PARTY(erin);
+    PARTIES(alice, bob, carol, dave, erin);
 
     EXPECT_IS(try_as(&alice, "job", ALONE), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", SHARED), HF_BUSY);
@@ -176,9 +160,7 @@ TEST_IF(has(HF_CAP_SHARED | HF_CAP_FAIR),
 TEST_IF(has(HF_CAP_SHARED | HF_CAP_FAIR | HF_CAP_WAIT),
         all_shared_ones_whose_turn_it_is_are_woken)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
     struct waiting first;
     struct waiting second;
 
@@ -202,9 +184,7 @@ TEST_IF(has(HF_CAP_SHARED | HF_CAP_FAIR | HF_CAP_WAIT),
 TEST_IF(has(HF_CAP_SHARED | HF_CAP_WAIT),
         the_last_shared_release_wakes_who_wants_it_alone)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
     struct waiting w;
 
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
@@ -221,9 +201,7 @@ TEST_IF(has(HF_CAP_SHARED | HF_CAP_WAIT),
 TEST_IF(has(HF_CAP_SHARED | HF_CAP_WAIT),
         a_reader_behind_a_writers_ticket_is_woken_when_it_goes)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
     struct waiting w;
 
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);

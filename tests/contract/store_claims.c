@@ -9,8 +9,7 @@
 
 TEST(a_second_claim_is_busy_until_the_first_releases)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(acquire(&bob, "job"), HF_BUSY);
@@ -20,8 +19,7 @@ TEST(a_second_claim_is_busy_until_the_first_releases)
 
 TEST(busy_tells_who_holds_it)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(acquire(&bob, "job"), HF_BUSY);
@@ -70,8 +68,7 @@ TEST_IF(!has(HF_CAP_SESSION), acquiring_again_renews_the_lease)
 TEST_IF(!has(HF_CAP_SESSION),
         acquiring_again_from_another_session_is_the_same_grant)
 {
-    PARTY(alice);
-    PARTY(again);
+    PARTIES(alice, again);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     claim_of(&again, "job")->token = claim_of(&alice, "job")->token;
@@ -84,8 +81,7 @@ TEST_IF(!has(HF_CAP_SESSION),
 
 TEST(a_stranger_cannot_release)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(release(&bob, "job"), HF_LOST);
@@ -97,8 +93,7 @@ TEST(a_stranger_cannot_release)
 
 TEST(a_stranger_cannot_renew)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(acquire_for(&alice, "job", 5000), HF_OK);
     EXPECT_IS(renew_for(&bob, "job", 60000), HF_LOST);
@@ -150,8 +145,7 @@ TEST_IF(!has(HF_CAP_SESSION), a_renewal_makes_the_lease_what_it_says)
 
 TEST_IF(has(HF_CAP_FENCE), the_fence_rises_with_each_grant)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     uint64_t last = 0;
 
     for (int i = 0; i < 20; i++) {
@@ -191,8 +185,7 @@ TEST_IF(has(HF_CAP_FENCE), renewing_leaves_the_fence_alone)
 TEST_IF(!has(HF_CAP_SESSION) && has(HF_CAP_FENCE),
         a_raised_fence_is_the_one_of_the_grant)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     uint64_t high = alice.fence + 1000000000;
@@ -211,8 +204,7 @@ TEST_IF(!has(HF_CAP_SESSION) && has(HF_CAP_FENCE),
 TEST_IF(has(HF_CAP_FENCE | HF_CAP_SESSION),
         a_fence_that_cannot_be_raised_can_be_asked_for)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     uint64_t fence = alice.fence;
@@ -255,9 +247,7 @@ TEST(what_one_session_of_a_client_was_granted_is_anothers)
 TEST_IF(has(HF_CAP_SESSION),
         what_lives_with_a_session_is_no_other_clients_to_renew)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     claim_of(&bob, "job")->token = claim_of(&alice, "job")->token;
@@ -271,8 +261,7 @@ TEST_IF(has(HF_CAP_SESSION),
 TEST_IF(has(HF_CAP_SESSION),
         a_session_that_is_cut_keeps_what_it_has_for_its_lease)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     int64_t lease_ms = hf__conn_facts(&alice.conn).lease_us / 1000;
@@ -289,8 +278,7 @@ TEST_IF(has(HF_CAP_SESSION),
 
 TEST_IF(has(HF_CAP_SESSION), a_session_that_has_nothing_leaves_nothing)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(release(&alice, "job"), HF_OK);
@@ -300,8 +288,7 @@ TEST_IF(has(HF_CAP_SESSION), a_session_that_has_nothing_leaves_nothing)
 
 TEST_IF(has(HF_CAP_FENCE), a_stranger_cannot_raise_the_fence)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(raise_to(&bob, "job", alice.fence + 1000), HF_LOST);
@@ -310,8 +297,7 @@ TEST_IF(has(HF_CAP_FENCE), a_stranger_cannot_raise_the_fence)
 
 TEST_IF(has(HF_CAP_HANDOVER), a_handover_is_a_grant_to_the_next)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(acquire_for(&alice, "job", 5000), HF_OK);
     uint64_t fence = alice.fence + 1000000000; /* ahead of any clock */
@@ -330,9 +316,7 @@ TEST_IF(has(HF_CAP_HANDOVER), a_handover_is_a_grant_to_the_next)
 
 TEST_IF(has(HF_CAP_HANDOVER), a_stranger_cannot_hand_over)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(hand_over(&bob, "job", &carol), HF_LOST);
@@ -343,8 +327,7 @@ TEST_IF(has(HF_CAP_HANDOVER), a_stranger_cannot_hand_over)
 
 TEST(a_store_without_handover_says_so)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(hand_over(&alice, "job", &bob),
@@ -354,8 +337,7 @@ TEST(a_store_without_handover_says_so)
 
 TEST_IF(!has(HF_CAP_SESSION), a_grant_outlives_the_session_that_won_it)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     rejoin(&alice);

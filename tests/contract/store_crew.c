@@ -90,10 +90,8 @@ static void enter(struct party *p, int member, struct hf__manner manner)
 {
     bool is_fair = has(HF_CAP_FAIR) && member % 2 == 0;
 
-    while ((is_fair ? queue_up(p, "crew", manner) : want(p, "crew", manner)) !=
-           HF_OK) {
-        hf__test_pause_ms(1);
-    }
+    UNTIL((is_fair ? queue_up(p, "crew", manner) : want(p, "crew", manner)) ==
+          HF_OK);
 }
 
 static void work(void *arg)
@@ -130,9 +128,7 @@ TEST_WITHIN_IF(120, has(HF_CAP_SHARED),
     for (int i = 0; i < CREW; i++) {
         threads[i] = hf__test_start(work, &threads[i]);
     }
-    for (int i = 0; i < CREW; i++) {
-        hf__test_join(threads[i]);
-    }
+    hf__test_join_all(threads, CREW);
     EXPECT_MORE(atomic_load(&most), 1);
     expect_around(&alice, "crew", 0, 0);
     if (!has(HF_CAP_FENCE)) {

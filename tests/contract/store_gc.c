@@ -47,8 +47,7 @@ TEST_IF(cleans(), what_is_in_use_is_not_deleted)
 
 TEST_IF(cleans() && has(HF_CAP_KEEP), what_is_kept_closed_is_not_deleted)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     uint64_t count = 0;
 
     EXPECT_IS(acquire_and_keep(&alice, "released", LEASE_MS, 60000), HF_OK);
@@ -149,8 +148,7 @@ static void send_group(struct party *p, int group, enum hf__op_kind kind)
 /* More than a store looks at in one step. */
 TEST_WITHIN_IF(60, cleans(), many_idle_records_are_deleted_among_held_ones)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     uint64_t count = 0;
 
     for (int group = 0; group < GROUPS; group++) {

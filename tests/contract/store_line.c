@@ -9,9 +9,7 @@
 
 TEST_IF(has(HF_CAP_FAIR), those_in_line_are_granted_in_their_order)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
@@ -32,9 +30,7 @@ TEST_IF(has(HF_CAP_FAIR), those_in_line_are_granted_in_their_order)
 
 TEST_IF(has(HF_CAP_FAIR), nobody_barges_past_the_line)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
@@ -54,9 +50,7 @@ TEST_IF(has(HF_CAP_FAIR), nobody_barges_past_the_line)
 
 TEST_IF(has(HF_CAP_FAIR), who_asks_again_keeps_its_place)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     for (int i = 0; i < 3; i++) {
@@ -71,9 +65,7 @@ TEST_IF(has(HF_CAP_FAIR), who_asks_again_keeps_its_place)
 
 TEST_IF(has(HF_CAP_FAIR), a_release_takes_a_ticket_out_of_line)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
@@ -88,8 +80,7 @@ TEST_IF(has(HF_CAP_FAIR), a_release_takes_a_ticket_out_of_line)
 
 TEST_IF(has(HF_CAP_FAIR), a_grant_takes_its_ticket_out_of_line)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
@@ -103,9 +94,7 @@ TEST_IF(has(HF_CAP_FAIR), a_grant_takes_its_ticket_out_of_line)
 /* Carol asks all the time, Bob not once more. */
 TEST_IF(has(HF_CAP_FAIR), who_is_gone_is_passed_over)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     int64_t start = hf__test_now_ms();
@@ -125,9 +114,7 @@ TEST_IF(has(HF_CAP_FAIR), who_is_gone_is_passed_over)
 /* What a session has stays there while it lives, however little it says. */
 TEST_IF(has(HF_CAP_FAIR | HF_CAP_SESSION), who_lives_is_not_passed_over)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
@@ -142,9 +129,7 @@ TEST_IF(has(HF_CAP_FAIR | HF_CAP_SESSION), who_lives_is_not_passed_over)
 TEST_IF(!has(HF_CAP_SESSION) && has(HF_CAP_FAIR),
         who_comes_back_has_its_place_again)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
@@ -163,9 +148,7 @@ TEST_IF(!has(HF_CAP_SESSION) && has(HF_CAP_FAIR),
 TEST_IF(has(HF_CAP_FAIR) && !has(HF_CAP_SESSION),
         a_place_in_line_outlives_its_session)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
@@ -179,9 +162,7 @@ TEST_IF(has(HF_CAP_FAIR) && !has(HF_CAP_SESSION),
 TEST_IF(has(HF_CAP_FAIR | HF_CAP_HANDOVER),
         a_handover_does_not_go_past_the_line)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(queue_up(&carol, "job", ALONE), HF_BUSY);
@@ -196,9 +177,7 @@ TEST_IF(has(HF_CAP_FAIR | HF_CAP_HANDOVER),
 TEST_IF(has(HF_CAP_FAIR | HF_CAP_HANDOVER),
         a_handover_does_not_wait_for_who_is_gone)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(queue_up(&carol, "job", ALONE), HF_BUSY);
@@ -209,8 +188,7 @@ TEST_IF(has(HF_CAP_FAIR | HF_CAP_HANDOVER),
 TEST_IF(has(HF_CAP_FAIR | HF_CAP_HANDOVER),
         a_handover_to_who_is_in_line_takes_it_out)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     struct request rq;
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
@@ -224,9 +202,7 @@ TEST_IF(has(HF_CAP_FAIR | HF_CAP_HANDOVER),
 
 TEST_IF(has(HF_CAP_FAIR), a_break_leaves_the_line_as_it_is)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
@@ -237,9 +213,7 @@ TEST_IF(has(HF_CAP_FAIR), a_break_leaves_the_line_as_it_is)
 
 TEST_IF(has(HF_CAP_FAIR), those_in_line_are_told_of_in_order)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
     struct scene s;
     int64_t before = hf__wall_us();
 

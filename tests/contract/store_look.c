@@ -24,8 +24,7 @@ TEST(an_unknown_name_is_free)
 
 TEST(inspection_changes_nothing)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(inspect(&bob, "job"), HF_OK);
     EXPECT_IS(acquire_for(&alice, "job", 5000), HF_OK);
@@ -39,8 +38,7 @@ TEST(inspection_changes_nothing)
 
 TEST(labels_come_back_as_they_were)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     struct hf__owner *o = &alice.owner;
     const char *odd = "a 'quoted' \"note\"\n\\ \xe2\x82\xac";
 
@@ -76,8 +74,7 @@ TEST(empty_labels_are_fine)
 
 TEST(a_break_ends_the_grant_and_raises_the_fence)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(break_it(&bob, "job", 0), HF_OK);
@@ -100,8 +97,7 @@ TEST(a_break_ends_the_grant_and_raises_the_fence)
 
 TEST_IF(has(HF_CAP_FENCE), a_break_with_a_fence_ends_only_that_grant)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(break_it(&bob, "job", alice.fence - 1), HF_CONFLICT);
@@ -134,8 +130,7 @@ TEST_IF(has(HF_CAP_LIST), a_list_is_sorted_and_holds_what_is_held)
     static const char *const names[] = {"b", "a", "ab", "B", "\xc3\xa4", "a b"};
     static const char *const sorted[] = {"B",  "a", "a b",
                                          "ab", "b", "\xc3\xa4"};
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     struct listing all = {0};
 
     for (int i = 0; i < 6; i++) {

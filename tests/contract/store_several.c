@@ -8,9 +8,7 @@
 
 TEST_IF(has(HF_CAP_SHARED), each_lease_beside_others_ends_for_itself)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
 
     EXPECT_IS(try_for(&alice, "job", SHARED, slowly(300)), HF_OK);
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
@@ -32,9 +30,7 @@ TEST_IF(has(HF_CAP_SHARED), each_lease_beside_others_ends_for_itself)
 TEST_IF(has(HF_CAP_SHARED | HF_CAP_WAIT),
         an_ended_lease_beside_others_wakes_who_waits)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
     struct waiting w;
 
     EXPECT_IS(try_for(&alice, "job", SHARED, slowly(300)), HF_OK);
@@ -51,8 +47,7 @@ TEST_IF(has(HF_CAP_SHARED | HF_CAP_WAIT),
 TEST_IF(!has(HF_CAP_SESSION) && has(HF_CAP_SHARED),
         a_renewal_beside_others_is_of_ones_own_lease)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     struct scene s;
 
     EXPECT_IS(try_for(&alice, "job", SHARED, 5000), HF_OK);
@@ -70,9 +65,7 @@ TEST_IF(!has(HF_CAP_SESSION) && has(HF_CAP_SHARED),
 
 TEST_IF(has(HF_CAP_SHARED), a_release_beside_others_is_of_ones_own_grant)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
 
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
@@ -90,8 +83,7 @@ TEST_IF(has(HF_CAP_SHARED), a_release_beside_others_is_of_ones_own_grant)
 TEST_IF(!has(HF_CAP_SESSION) && has(HF_CAP_SHARED),
         an_expired_grant_beside_others_can_be_released)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(try_for(&alice, "job", SHARED, slowly(200)), HF_OK);
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
@@ -103,9 +95,7 @@ TEST_IF(!has(HF_CAP_SESSION) && has(HF_CAP_SHARED),
 TEST_IF(has(HF_CAP_SHARED | HF_CAP_FENCE),
         fences_rise_over_all_grants_of_a_name)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
     uint64_t last = 0;
 
     for (int i = 0; i < 5; i++) {
@@ -128,9 +118,7 @@ TEST_IF(has(HF_CAP_SHARED | HF_CAP_FENCE),
 TEST_IF(!has(HF_CAP_SESSION) && has(HF_CAP_SHARED | HF_CAP_FENCE),
         a_fence_raised_beside_others_is_unlike_theirs)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
 
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
@@ -150,9 +138,7 @@ TEST_IF(!has(HF_CAP_SESSION) && has(HF_CAP_SHARED | HF_CAP_FENCE),
 
 TEST_IF(has(HF_CAP_SHARED), a_break_without_a_fence_ends_all_grants)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
 
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
@@ -172,10 +158,7 @@ TEST_IF(has(HF_CAP_SHARED), a_break_without_a_fence_ends_all_grants)
 TEST_IF(has(HF_CAP_SHARED | HF_CAP_FENCE),
         a_break_with_a_fence_ends_that_grant_of_several)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
-    PARTY(dave);
+    PARTIES(alice, bob, carol, dave);
 
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
@@ -200,9 +183,7 @@ TEST_IF(has(HF_CAP_SHARED | HF_CAP_FENCE),
 
 TEST_IF(has(HF_CAP_SHARED | HF_CAP_LIST), a_list_has_each_grant_of_a_name)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
     struct listing all = {0};
 
     EXPECT_IS(try_as(&alice, "b", SHARED), HF_OK);
@@ -226,9 +207,7 @@ TEST_IF(has(HF_CAP_SHARED | HF_CAP_LIST), a_list_has_each_grant_of_a_name)
 TEST_IF(!has(HF_CAP_SESSION) && has(HF_CAP_SHARED) && cleans(),
         names_with_several_holders_or_a_line_are_not_deleted)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
     uint64_t count = 0;
 
     EXPECT_IS(try_for(&alice, "shared", SHARED, 100), HF_OK);
@@ -250,8 +229,7 @@ TEST_IF(!has(HF_CAP_SESSION) && has(HF_CAP_SHARED) && cleans(),
 TEST_IF(has(HF_CAP_SHARED | HF_CAP_DETACH),
         a_grant_beside_others_can_live_by_its_lease_alone)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     struct request rq;
 
     ask(&alice, &rq, HF__OP_ACQUIRE, "job");
@@ -271,8 +249,7 @@ TEST_IF(has(HF_CAP_SHARED | HF_CAP_DETACH),
 
 TEST_IF(has(HF_CAP_SHARED | HF_CAP_HANDOVER), what_is_shared_is_not_handed_over)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
     EXPECT_IS(hand_over(&alice, "job", &bob), HF_BUSY);

@@ -9,10 +9,7 @@
 TEST_IF(has(HF_CAP_SLOTS),
         slots_are_given_lowest_first_and_no_more_than_there_are)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
-    PARTY(dave);
+    PARTIES(alice, bob, carol, dave);
     struct scene s;
 
     EXPECT_IS(try_as(&alice, "job", SLOT_OF(3)), HF_OK);
@@ -41,8 +38,7 @@ TEST_IF(has(HF_CAP_SLOTS),
 
 TEST_IF(has(HF_CAP_SLOTS), a_slot_stays_with_its_grant)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(try_as(&alice, "job", SLOT_OF(2)), HF_OK);
     EXPECT_IS(try_as(&bob, "job", SLOT_OF(2)), HF_OK);
@@ -57,8 +53,7 @@ TEST_IF(has(HF_CAP_SLOTS), a_slot_stays_with_its_grant)
 
 TEST_IF(has(HF_CAP_SLOTS), one_slot_is_a_lock)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(try_as(&alice, "job", SLOT_OF(1)), HF_OK);
     EXPECT_IS(alice.slot, 0);
@@ -69,8 +64,7 @@ TEST_IF(has(HF_CAP_SLOTS), one_slot_is_a_lock)
 
 TEST_IF(has(HF_CAP_SLOTS), another_number_of_slots_is_refused_while_one_is_held)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(try_for(&alice, "job", SLOT_OF(7), slowly(300)), HF_OK);
     EXPECT_IS(want(&bob, "job", SLOT_OF(4)), HF_EINVAL);
@@ -88,8 +82,7 @@ TEST_IF(has(HF_CAP_SLOTS), another_number_of_slots_is_refused_while_one_is_held)
 
 TEST_IF(has(HF_CAP_SLOTS), slots_stand_beside_slots_alone)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(try_as(&alice, "job", SLOT_OF(3)), HF_OK);
     EXPECT_IS(try_as(&bob, "job", ALONE), HF_BUSY);
@@ -104,9 +97,7 @@ TEST_IF(has(HF_CAP_SLOTS), slots_stand_beside_slots_alone)
 
 TEST_IF(has(HF_CAP_SLOTS), an_expired_slot_is_used_again)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
 
     EXPECT_IS(try_for(&alice, "job", SLOT_OF(2), slowly(300)), HF_OK);
     EXPECT_IS(try_as(&bob, "job", SLOT_OF(2)), HF_OK);
@@ -124,9 +115,7 @@ TEST_IF(has(HF_CAP_SLOTS), an_expired_slot_is_used_again)
 
 TEST_IF(has(HF_CAP_SLOTS | HF_CAP_FENCE), a_broken_slot_is_used_again)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
 
     EXPECT_IS(try_as(&alice, "job", SLOT_OF(2)), HF_OK);
     EXPECT_IS(try_as(&bob, "job", SLOT_OF(2)), HF_OK);
@@ -140,8 +129,7 @@ TEST_IF(has(HF_CAP_SLOTS | HF_CAP_FENCE), a_broken_slot_is_used_again)
 
 TEST_IF(has(HF_CAP_SLOTS | HF_CAP_FENCE), fences_rise_over_all_slots)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     uint64_t last = 0;
 
     for (int i = 0; i < 5; i++) {
@@ -158,11 +146,7 @@ TEST_IF(has(HF_CAP_SLOTS | HF_CAP_FENCE), fences_rise_over_all_slots)
 TEST_IF(has(HF_CAP_SLOTS | HF_CAP_FAIR),
         as_many_in_line_enter_as_there_are_slots)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
-    PARTY(dave);
-    PARTY(erin);
+    PARTIES(alice, bob, carol, dave, erin);
 
     EXPECT_IS(try_as(&alice, "job", SLOT_OF(2)), HF_OK);
     EXPECT_IS(try_as(&bob, "job", SLOT_OF(2)), HF_OK);
@@ -185,9 +169,7 @@ TEST_IF(has(HF_CAP_SLOTS | HF_CAP_FAIR),
 
 TEST_IF(has(HF_CAP_SLOTS), who_waits_behind_slots_stops_those_who_come_later)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
 
     EXPECT_IS(try_as(&alice, "job", SLOT_OF(2)), HF_OK);
     EXPECT_IS(want(&carol, "job", ALONE), HF_BUSY);
@@ -201,8 +183,7 @@ TEST_IF(has(HF_CAP_SLOTS), who_waits_behind_slots_stops_those_who_come_later)
 TEST_IF(has(HF_CAP_SLOTS),
         who_waits_for_a_slot_of_the_same_number_leaves_no_ticket)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(try_as(&alice, "job", SLOT_OF(1)), HF_OK);
     EXPECT_IS(want(&bob, "job", SLOT_OF(1)), HF_BUSY);
@@ -211,9 +192,7 @@ TEST_IF(has(HF_CAP_SLOTS),
 
 TEST_IF(has(HF_CAP_SLOTS | HF_CAP_WAIT), a_freed_slot_wakes_who_waits)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
     struct waiting w;
 
     EXPECT_IS(try_for(&alice, "job", SLOT_OF(2), 10000), HF_OK);
@@ -230,8 +209,7 @@ TEST_IF(has(HF_CAP_SLOTS | HF_CAP_WAIT), a_freed_slot_wakes_who_waits)
 
 TEST_IF(has(HF_CAP_SLOTS | HF_CAP_LIST), a_list_has_each_slot)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     struct listing all = {0};
 
     EXPECT_IS(try_as(&bob, "job", SLOT_OF(2)), HF_OK);

@@ -66,9 +66,7 @@ TEST_WITHIN(60, eight_threads_lose_no_update)
     for (int i = 0; i < THREADS; i++) {
         threads[i] = hf__test_start(count_many, NULL);
     }
-    for (int i = 0; i < THREADS; i++) {
-        hf__test_join(threads[i]);
-    }
+    hf__test_join_all(threads, THREADS);
     EXPECT_IS(atomic_load(&counter), THREADS * ROUNDS);
 }
 

@@ -7,8 +7,7 @@
 
 TEST(a_lease_lasts_as_long_as_it_says)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     int64_t start = hf__test_now_ms();
 
     EXPECT_IS(acquire_for(&alice, "job", 600), HF_OK);
@@ -25,8 +24,7 @@ TEST(a_lease_lasts_as_long_as_it_says)
 
 TEST_IF(!has(HF_CAP_SESSION), busy_tells_how_long_the_lease_still_runs)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(acquire_for(&alice, "job", 10000), HF_OK);
     hf__test_pause_ms(100);
@@ -52,8 +50,7 @@ TEST(a_renewal_after_the_lease_ran_out_is_lost)
 
 TEST_IF(has(HF_CAP_HANDOVER), a_handover_after_the_lease_ran_out_is_lost)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(acquire_for(&alice, "job", 100), HF_OK);
     until_free(&alice, "job");
@@ -76,8 +73,7 @@ TEST_IF(!has(HF_CAP_SESSION), an_expired_record_of_ours_can_be_released)
 
 TEST(who_was_late_can_do_nothing_to_the_next_holder)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(acquire_for(&alice, "job", 100), HF_OK);
     fall_silent(&alice);
@@ -111,8 +107,7 @@ TEST_IF(!has(HF_CAP_SESSION) && has(HF_CAP_FENCE),
 
 TEST(a_renewed_lease_runs_from_the_renewal)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(acquire_for(&alice, "job", slowly(600)), HF_OK);
     for (int i = 0; i < 8; i++) {
@@ -125,8 +120,7 @@ TEST(a_renewed_lease_runs_from_the_renewal)
 
 TEST_IF(has(HF_CAP_KEEP), a_released_name_can_be_kept_closed)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     int64_t start = hf__test_now_ms();
 
     EXPECT_IS(acquire_and_keep(&alice, "job", LEASE_MS, 600), HF_OK);
@@ -144,8 +138,7 @@ TEST_IF(has(HF_CAP_KEEP), a_released_name_can_be_kept_closed)
 
 TEST_IF(has(HF_CAP_KEEP), an_expired_name_can_be_kept_closed)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     int64_t start = hf__test_now_ms();
 
     EXPECT_IS(acquire_and_keep(&alice, "job", 100, slowly(800)), HF_OK);
@@ -171,8 +164,7 @@ TEST_IF(has(HF_CAP_KEEP), a_claim_does_not_lock_itself_out)
 
 TEST_IF(has(HF_CAP_KEEP), the_owner_can_reopen_what_it_kept_closed)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(acquire_and_keep(&alice, "job", LEASE_MS, 60000), HF_OK);
     EXPECT_IS(release_and_reopen(&alice, "job"), HF_OK);
@@ -182,8 +174,7 @@ TEST_IF(has(HF_CAP_KEEP), the_owner_can_reopen_what_it_kept_closed)
 /* Also when its lease is long over: its token is still there. */
 TEST_IF(has(HF_CAP_KEEP), a_lapsed_owner_can_reopen_what_it_kept_closed)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(acquire_and_keep(&alice, "job", 100, 60000), HF_OK);
     hf__test_pause_ms(150);
@@ -209,8 +200,7 @@ TEST_IF(has(HF_CAP_KEEP), what_is_kept_closed_is_held_by_nobody)
 
 TEST_IF(has(HF_CAP_KEEP), a_break_opens_what_is_kept_closed)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(acquire_and_keep(&alice, "held", LEASE_MS, 60000), HF_OK);
     EXPECT_IS(break_it(&bob, "held", 0), HF_OK);
@@ -226,8 +216,7 @@ TEST_IF(has(HF_CAP_KEEP), a_break_opens_what_is_kept_closed)
 /* What the grant before kept closed is over; only the new one counts. */
 TEST_IF(has(HF_CAP_KEEP), each_grant_keeps_for_itself)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(acquire_and_keep(&alice, "job", LEASE_MS, 100), HF_OK);
     EXPECT_IS(release(&alice, "job"), HF_OK);

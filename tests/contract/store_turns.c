@@ -14,9 +14,7 @@ static void queue_and_watch(struct waiting *w, struct party *p)
 
 TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT), a_ticket_is_woken_when_its_turn_comes)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
     struct waiting first;
     struct waiting second;
 
@@ -54,9 +52,7 @@ static int looks_of(struct party *p, struct hf__manner manner,
 
 TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT), a_ticket_sleeps_until_its_turn_comes)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_LESS(looks_of(&bob, ALONE, queue_up), 20);
@@ -68,9 +64,7 @@ TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT), a_ticket_sleeps_until_its_turn_comes)
 /* Free, but not for her: she need not ask all the time. */
 TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT), who_is_not_in_line_sleeps_behind_it)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
@@ -81,9 +75,7 @@ TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT), who_is_not_in_line_sleeps_behind_it)
 TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT),
         who_is_not_in_line_is_woken_when_it_is_over)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
     struct waiting w;
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
@@ -100,9 +92,7 @@ TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT),
 /* Bob does nothing but wait, for longer than a ticket lives without. */
 TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT), a_wait_keeps_a_ticket_alive)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
     struct waiting w;
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
@@ -121,10 +111,7 @@ TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT), a_wait_keeps_a_ticket_alive)
 TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT),
         who_is_next_is_woken_when_those_before_are_gone)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
-    PARTY(dave);
+    PARTIES(alice, bob, carol, dave);
     struct waiting w;
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
@@ -142,9 +129,7 @@ TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT),
 TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT),
         who_is_next_is_woken_when_who_was_before_leaves)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
     struct waiting w;
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
@@ -160,8 +145,7 @@ TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT),
 TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT),
         who_is_next_is_woken_at_the_end_of_a_lease)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     struct waiting w;
 
     EXPECT_IS(acquire_for(&alice, "job", slowly(400)), HF_OK);
@@ -174,8 +158,7 @@ TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT),
 
 TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT), who_is_next_is_woken_by_a_break)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     struct waiting w;
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
@@ -190,8 +173,7 @@ TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT), who_is_next_is_woken_by_a_break)
 TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT),
         a_wait_for_a_turn_that_has_come_ends_at_once)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     struct waiting w;
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
@@ -205,8 +187,7 @@ TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT),
 TEST_IF(has(HF_CAP_FAIR | HF_CAP_KEEP | HF_CAP_WAIT),
         who_is_in_line_waits_for_what_is_kept_closed)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     struct waiting w;
 
     EXPECT_IS(acquire_and_keep(&alice, "job", LEASE_MS, slowly(500)), HF_OK);

@@ -26,8 +26,7 @@ TEST_IF(has(HF_CAP_WAIT), a_wait_ends_at_once_if_the_name_is_free)
 TEST_IF(has(HF_CAP_WAIT),
         a_wait_ends_at_once_if_the_name_was_released_meanwhile)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     struct waiting w;
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
@@ -42,9 +41,7 @@ TEST_IF(has(HF_CAP_WAIT),
 TEST_IF(has(HF_CAP_WAIT) && !has(HF__CAP_WAIT_LEAVES),
         a_wait_ends_at_once_if_another_holds_it_meanwhile)
 {
-    PARTY(alice);
-    PARTY(carol);
-    PARTY(bob);
+    PARTIES(alice, carol, bob);
     struct waiting w;
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
@@ -63,8 +60,7 @@ enum { LOOK_MS = 100, ROUNDS = 40, WAKES = 2 };
 
 static bool is_woken_by(int (*end)(struct party *, const char *))
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     struct waiting w;
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
@@ -117,9 +113,7 @@ static void release_to(struct party *alice, struct party *bob,
 
 TEST_IF(has(HF_CAP_WAIT), a_release_wakes_all_waiters)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
     struct waiting first;
     struct waiting second;
 
@@ -129,8 +123,7 @@ TEST_IF(has(HF_CAP_WAIT), a_release_wakes_all_waiters)
 
 TEST_IF(has(HF_CAP_WAIT), the_end_of_a_lease_wakes_a_waiter)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     struct waiting w;
 
     EXPECT_IS(acquire_for(&alice, "job", slowly(400)), HF_OK);
@@ -143,8 +136,7 @@ TEST_IF(has(HF_CAP_WAIT), the_end_of_a_lease_wakes_a_waiter)
 
 TEST_IF(has(HF_CAP_WAIT | HF_CAP_KEEP), the_end_of_keeping_wakes_a_waiter)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     struct waiting w;
 
     EXPECT_IS(acquire_and_keep(&alice, "job", LEASE_MS, slowly(400)), HF_OK);
@@ -158,9 +150,7 @@ TEST_IF(has(HF_CAP_WAIT | HF_CAP_KEEP), the_end_of_keeping_wakes_a_waiter)
 /* A store need not wake anybody for a handover: nothing became free. */
 TEST_IF(has(HF_CAP_WAIT | HF_CAP_HANDOVER), a_waiter_outlasts_a_handover)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
     struct waiting w;
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
@@ -175,8 +165,7 @@ TEST_IF(has(HF_CAP_WAIT | HF_CAP_HANDOVER), a_waiter_outlasts_a_handover)
 
 TEST_IF(has(HF_CAP_WAIT), one_of_many_watches_is_enough)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     struct waiting w[3];
     struct hf__watch *all[3];
     static const char *const names[] = {"a", "b", "c"};
@@ -196,8 +185,7 @@ TEST_IF(has(HF_CAP_WAIT), one_of_many_watches_is_enough)
 
 TEST_IF(has(HF_CAP_WAIT), a_wait_ends_at_its_deadline)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     struct waiting w;
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
@@ -217,8 +205,7 @@ static void wait_once(void *arg)
 
 TEST_IF(has(HF_CAP_WAIT), an_interrupt_ends_a_wait)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     struct waiting w;
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
@@ -235,8 +222,7 @@ TEST_IF(has(HF_CAP_WAIT), an_interrupt_ends_a_wait)
 
 TEST_IF(has(HF_CAP_WAIT), an_interrupt_between_two_calls_ends_the_next_wait)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     struct waiting w;
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
@@ -250,8 +236,7 @@ TEST_IF(has(HF_CAP_WAIT), an_interrupt_between_two_calls_ends_the_next_wait)
 
 TEST_IF(has(HF_CAP_WAIT), a_woken_waiter_can_wait_again)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     struct waiting w;
 
     for (int i = 0; i < 5; i++) {
@@ -282,9 +267,7 @@ TEST_IF(has(HF_CAP_WAIT), who_has_not_waited_can_let_go)
 /* Whoever was first and tries no more is in nobody's way. */
 TEST_IF(has(HF_CAP_WAIT), who_lets_go_holds_nobody_up)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
     struct waiting first;
     struct waiting second;
 
@@ -298,8 +281,7 @@ TEST_IF(has(HF_CAP_WAIT), who_lets_go_holds_nobody_up)
 /* Interrupted, and then not to come back. */
 TEST_IF(has(HF_CAP_WAIT), who_was_interrupted_lets_go)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     struct waiting w;
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
@@ -319,8 +301,7 @@ TEST_IF(has(HF_CAP_WAIT), who_was_interrupted_lets_go)
 /* It has no time: then the session is of no use, or it has let go. */
 TEST_IF(has(HF_CAP_WAIT), letting_go_takes_no_longer_than_it_may)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     struct waiting w;
     int64_t start;
     int r;

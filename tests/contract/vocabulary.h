@@ -52,6 +52,7 @@ struct party {
 #define PARTY(who)                                                             \
     HF_AUTO(give_back_and_leave) struct party who = {0};                       \
     join(&who, #who)
+#define PARTIES(...) HF__EACH(PARTY, __VA_ARGS__)
 
 /* ---- the store */
 

@@ -46,6 +46,11 @@ void hf__test_pause_ms(int64_t ms)
     }
 }
 
+int64_t hf__test_patience(int64_t ms)
+{
+    return getenv("HOLDFAST_TEST_SLOW") ? ms * HF__TEST_SLOW_FACTOR : ms;
+}
+
 bool hf__test_conclude(enum hf__test_outcome o, const char *format, ...)
 {
     int before = HF__TEST_RUNNING;
@@ -229,4 +234,11 @@ void hf__test_join(struct hf__test_thread *t)
 {
     EXPECT_IS(pthread_join(t->native, NULL), 0);
     free(t);
+}
+
+void hf__test_join_all(struct hf__test_thread **threads, int n)
+{
+    for (int i = 0; i < n; i++) {
+        hf__test_join(threads[i]);
+    }
 }

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { HF__TEST_SLOW_FACTOR = 5 };
+
 enum hf__test_outcome {
     HF__TEST_RUNNING,
     HF__TEST_PASSED,

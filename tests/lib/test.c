@@ -35,7 +35,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LIMIT_S = 20, SLOW_FACTOR = 5, GRACE_MS = 1000 };
+enum { LIMIT_S = 20, GRACE_MS = 1000 };
 enum { SHOWN_BYTES = 65536, RUNS = 3 };
 
 static struct hf__test *first;
@@ -266,7 +266,7 @@ static void play(const struct hf__test *t, int output)
     memset(hf__test_page, 0, sizeof *hf__test_page);
     hf__test_note_pressure();
     if (getenv("HOLDFAST_TEST_SLOW")) {
-        limit_s *= SLOW_FACTOR;
+        limit_s *= HF__TEST_SLOW_FACTOR;
     }
     pid = fork();
     if (pid == 0) {

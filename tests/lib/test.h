@@ -103,6 +103,19 @@ void hf__test_register(struct hf__test *);
 /* haystack contains needle */
 #define EXPECT_HAS(haystack, needle)                                           \
     hf__test_has((haystack), (needle), #haystack, __FILE__, __LINE__)
+/* Looks again and again until it holds; as EXPECT_SOON if it does not within
+ * ten seconds, or so many milliseconds, stretched as of hf__test_patience(). */
+#define UNTIL(condition) UNTIL_WITHIN(10000, condition)
+#define UNTIL_WITHIN(ms, condition)                                            \
+    do {                                                                       \
+        int64_t hf__start = hf__test_now_ms();                                 \
+        while (!(condition)) {                                                 \
+            hf__test_soon(hf__test_now_ms() - hf__start,                       \
+                          hf__test_patience(ms), "until " #condition,          \
+                          __FILE__, __LINE__);                                 \
+            hf__test_pause_ms(1);                                              \
+        }                                                                      \
+    } while (0)
 /* Ends the test as skipped, for what the machine lacks and could have; CI
  * counts a skip as a failure. */
 #define SKIP(reason) hf__test_skip((reason), __FILE__, __LINE__)
@@ -121,6 +134,24 @@ void hf__test_text(const char *a, const char *b, const char *a_text,
 void hf__test_has(const char *haystack, const char *needle, const char *text,
                   const char *file, int line);
 _Noreturn void hf__test_skip(const char *reason, const char *file, int line);
+
+/* m(a); m(b) … for two to five of them. */
+#define HF__EACH(m, ...)                                                       \
+    HF__FIFTH(__VA_ARGS__, HF__EACH_5, HF__EACH_4, HF__EACH_3, HF__EACH_2, 0)  \
+    (m, __VA_ARGS__)
+#define HF__FIFTH(a, b, c, d, e, f, ...) f
+#define HF__EACH_2(m, a, b)                                                    \
+    m(a);                                                                      \
+    m(b)
+#define HF__EACH_3(m, a, ...)                                                  \
+    m(a);                                                                      \
+    HF__EACH_2(m, __VA_ARGS__)
+#define HF__EACH_4(m, a, ...)                                                  \
+    m(a);                                                                      \
+    HF__EACH_3(m, __VA_ARGS__)
+#define HF__EACH_5(m, a, ...)                                                  \
+    m(a);                                                                      \
+    HF__EACH_4(m, __VA_ARGS__)
 
 /* Arguments after the harness's own; NULL-ended. */
 extern char **hf__test_args;
@@ -143,6 +174,8 @@ void hf__test_keep_fd(int fd);
 int64_t hf__test_now_ms(void);
 /* Sleep; for tests that must let time pass. */
 void hf__test_pause_ms(int64_t ms);
+/* `ms`, five times as much where HOLDFAST_TEST_SLOW says that all is slow. */
+int64_t hf__test_patience(int64_t ms);
 /* Waits for a forked child that nobody kills, and gives its exit code. A crash
  * of it is as an EXPECT_SAFE that failed. */
 int hf__test_exit_code(int pid);
@@ -151,5 +184,7 @@ int hf__test_exit_code(int pid);
 struct hf__test_thread;
 struct hf__test_thread *hf__test_start(void (*fn)(void *), void *arg);
 void hf__test_join(struct hf__test_thread *);
+/* All of so many. */
+void hf__test_join_all(struct hf__test_thread **, int n);
 
 #endif

@@ -17,8 +17,7 @@ static bool rings(MYSQL *db, struct party *p, const char *name)
 
 TEST(a_grant_beside_others_has_its_bell)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     STRANGER(db);
 
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
@@ -34,8 +33,7 @@ TEST(a_grant_beside_others_has_its_bell)
 
 TEST(who_is_refused_leaves_no_bell)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     STRANGER(db);
 
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
@@ -48,8 +46,7 @@ TEST(who_is_refused_leaves_no_bell)
 /* It is the same after the hot path tried first: taken once. */
 TEST(who_goes_alone_after_a_crowd_has_its_bell)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     STRANGER(db);
 
     EXPECT_IS(try_for(&alice, "job", SHARED, 200), HF_OK);
@@ -77,9 +74,7 @@ TEST(a_detached_grant_has_none)
 
 TEST(a_ticket_lives_as_long_as_its_bell_is_held)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
     STRANGER(db);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
@@ -97,9 +92,7 @@ TEST(a_ticket_lives_as_long_as_its_bell_is_held)
 /* Galera, a proxy. */
 TEST(a_server_without_bells_does_all_the_same)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
     STRANGER(db);
 
     ((struct hf__mysql *)alice.conn.state)->server.has_bells = false;

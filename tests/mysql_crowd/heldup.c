@@ -12,8 +12,7 @@
 
 TEST(a_renewal_beside_others_that_was_held_up_revives_nothing)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     STRANGER(db);
     struct errand e;
 
@@ -31,8 +30,7 @@ TEST(a_renewal_beside_others_that_was_held_up_revives_nothing)
 
 TEST(a_grant_that_was_held_up_takes_nothing_from_who_was_quicker)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     STRANGER(db);
     struct errand e;
 
@@ -58,8 +56,7 @@ TEST(a_grant_that_was_held_up_takes_nothing_from_who_was_quicker)
 /* The holder that seemed gone is told so, though it renewed in time. */
 TEST(who_was_counted_as_ended_stays_ended)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(try_for(&alice, "job", SHARED, 200), HF_OK);
     until_free(&bob, "job");
@@ -72,8 +69,7 @@ TEST(who_was_counted_as_ended_stays_ended)
 /* The record was written when the other row could not be. */
 TEST(what_can_be_done_by_half_is_undone)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     STRANGER(db);
     struct errand e;
 
@@ -122,8 +118,7 @@ static uint64_t session_of(const struct party *p)
  * and can be made again; gives what was said of it. */
 static int result_when_killed(const char *how)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     STRANGER(db);
     STRANGER(killer);
     struct errand e;
@@ -196,9 +191,7 @@ TEST_WITHIN(60, many_who_change_one_name_all_get_through)
     for (int i = 0; i < MANY; i++) {
         threads[i] = hf__test_start(join_and_leave, &party[i]);
     }
-    for (int i = 0; i < MANY; i++) {
-        hf__test_join(threads[i]);
-    }
+    hf__test_join_all(threads, MANY);
     printf("%d of %d had to come again\n", atomic_load(&again), MANY);
     EXPECT_IS(atomic_load(&granted), MANY);
     EXPECT_LESS(atomic_load(&again), MANY);

@@ -17,8 +17,7 @@ static int64_t crowd_of(MYSQL *db, const char *name)
 
 TEST(the_record_says_where_more_is_to_be_found)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     STRANGER(db);
 
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
@@ -72,8 +71,7 @@ TEST(a_grant_is_found_wherever_it_is)
 
 TEST(every_change_of_other_rows_is_one_of_the_record)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     STRANGER(db);
     int64_t last = -1;
     int64_t now = 0;
@@ -104,9 +102,7 @@ TEST(every_change_of_other_rows_is_one_of_the_record)
 
 TEST(a_place_that_was_left_for_long_is_deleted_when_met)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
     STRANGER(db);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
@@ -139,8 +135,7 @@ TEST(a_grant_that_makes_no_sense_lets_nobody_in)
                                            "mode=2,slots=100000,slot=1",
                                            "token='short'",
                                            "token=''"};
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     STRANGER(db);
 
     for (size_t i = 0; i < sizeof nonsense / sizeof nonsense[0]; i++) {
@@ -158,9 +153,7 @@ TEST(a_grant_that_makes_no_sense_lets_nobody_in)
 
 TEST(one_slot_of_two_holders_lets_nobody_in)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
     STRANGER(db);
 
     EXPECT_IS(try_as(&alice, "job", SLOT_OF(3)), HF_OK);
@@ -174,8 +167,7 @@ TEST(one_slot_of_two_holders_lets_nobody_in)
 
 TEST(a_record_that_makes_no_sense_is_not_touched)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     STRANGER(db);
 
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
@@ -191,8 +183,7 @@ TEST(a_record_that_makes_no_sense_is_not_touched)
 /* Deleted by hand: whoever held it has lost it. */
 TEST(rows_without_a_record_are_not_forgotten)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     STRANGER(db);
 
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);

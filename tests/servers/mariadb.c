@@ -79,7 +79,7 @@ static void set_extra(struct hf__mariadb *m, const char *const *extra)
 
 static void await(struct hf__mariadb *m)
 {
-    int64_t until = hf__test_now_ms() + hf__servers_patience(STARTS_MS);
+    int64_t until = hf__test_now_ms() + hf__test_patience(STARTS_MS);
 
     while (!hf__mariadb_answers(m)) {
         bool has_ended = hf__warden_wait(m->warden, 5);
@@ -128,7 +128,7 @@ void hf__mariadb_restart(struct hf__mariadb *m, const char *const *extra)
 static void end(struct hf__mariadb *m, int number)
 {
     hf__warden_signal(m->warden, number);
-    if (!hf__warden_wait(m->warden, hf__servers_patience(STOPS_MS))) {
+    if (!hf__warden_wait(m->warden, hf__test_patience(STOPS_MS))) {
         hf__warden_print_log(m->warden);
         hf__servers_fail("mariadbd does not end");
     }

@@ -52,7 +52,7 @@ const struct hf__mariadb *hf__mariadb_shared(void)
 static void end_others(const char *name)
 {
     char id[HF__MARIADB_NAME];
-    int64_t until = hf__test_now_ms() + hf__servers_patience(PATIENCE_MS);
+    int64_t until = hf__test_now_ms() + hf__test_patience(PATIENCE_MS);
 
     for (;;) {
         snprintf(id, sizeof id, "%s",

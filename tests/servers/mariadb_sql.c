@@ -5,6 +5,7 @@
  * descriptor; and the databases of tests. Any process and thread may call
  * this.
  */
+#include "tests/lib/test.h"
 #include "tests/servers/mariadb.h"
 #include "tests/servers/mariadb_private.h"
 
@@ -20,7 +21,7 @@ enum { SQL_BYTES = 4096, VALUE_BYTES = 4096, PATIENCE_S = 10 };
 /* mysql_errno() says whether it is connected. */
 static MYSQL *connect_admin(const struct hf__mariadb *m)
 {
-    unsigned patience = (unsigned)hf__servers_patience(PATIENCE_S);
+    unsigned patience = (unsigned)hf__test_patience(PATIENCE_S);
     MYSQL *db = mysql_init(NULL);
 
     if (!db) {

@@ -165,9 +165,7 @@ TEST(the_next_test_has_another_one_and_the_first_is_gone)
     if (pid == 0) {
         read_for_long(name);
     }
-    while (strcmp(count("processlist", "state = 'User sleep'"), "1") != 0) {
-        hf__test_pause_ms(5);
-    }
+    UNTIL(strcmp(count("processlist", "state = 'User sleep'"), "1") == 0);
     EXPECT_IS(kill(pid, SIGKILL), 0);
     EXPECT_IS(waitpid(pid, NULL, 0), pid);
     EXPECT_TEXT(count("processlist", "state = 'User sleep'"), "1");

@@ -79,7 +79,7 @@ static int scene_counter(void)
 
 static bool scene_wait_counter(int value)
 {
-    int64_t until = hf__test_now_ms() + hf__servers_patience(10000);
+    int64_t until = hf__test_now_ms() + hf__test_patience(10000);
 
     while (scene_counter() != value) {
         if (hf__test_now_ms() > until) {

@@ -61,7 +61,7 @@ static void start_process(struct hf__redis *s)
 
 void hf__redis_await(struct hf__redis *s)
 {
-    int64_t until = hf__test_now_ms() + hf__servers_patience(STARTS_MS);
+    int64_t until = hf__test_now_ms() + hf__test_patience(STARTS_MS);
 
     while (!hf__redis_answers(s)) {
         bool has_ended = hf__warden_wait(s->warden, LOOKS_MS);
@@ -142,7 +142,7 @@ void hf__redis_restart(struct hf__redis *s, const char *const *extra)
 static void end(struct hf__redis *s, int number)
 {
     hf__warden_signal(s->warden, number);
-    if (!hf__warden_wait(s->warden, hf__servers_patience(STOPS_MS))) {
+    if (!hf__warden_wait(s->warden, hf__test_patience(STOPS_MS))) {
         hf__warden_print_log(s->warden);
         hf__servers_fail("redis-server does not end");
     }

@@ -4,6 +4,7 @@
  * so that any process of a test may give one and none keeps a descriptor; and
  * their replies as text. Any process and thread may call this.
  */
+#include "tests/lib/test.h"
 #include "tests/servers/redis.h"
 #include "tests/servers/redis_private.h"
 
@@ -59,8 +60,7 @@ static void add_reply(struct text *t, const redisReply *reply)
 /* Never NULL; err says whether it is connected. */
 static redisContext *dial(const struct hf__redis *s)
 {
-    struct timeval patience = {.tv_sec =
-                                   (time_t)hf__servers_patience(PATIENCE_S)};
+    struct timeval patience = {.tv_sec = (time_t)hf__test_patience(PATIENCE_S)};
     redisContext *c = redisConnectUnixWithTimeout(s->socket, patience);
 
     if (!c) {

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SLOW_FACTOR = 5, GONE_MS = 10000 };
+enum { GONE_MS = 10000 };
 
 void hf__servers_fail(const char *format, ...)
 {
@@ -112,11 +112,6 @@ bool hf__servers_run(const char *const argv[], const char *log)
         print_file(log);
     }
     return status == 0;
-}
-
-int64_t hf__servers_patience(int64_t ms)
-{
-    return getenv("HOLDFAST_TEST_SLOW") ? ms * SLOW_FACTOR : ms;
 }
 
 bool hf__servers_is_gone(pid_t pid)

@@ -35,8 +35,6 @@ struct sockaddr_in hf__servers_at(int port);
  * process lives nobody else is given it either, whether a server of ours is
  * there or not: each that is started there must set SO_REUSEADDR. */
 int hf__servers_take_port(void);
-/* `ms`, stretched where HOLDFAST_TEST_SLOW says that all is slow. */
-int64_t hf__servers_patience(int64_t ms);
 
 /* ---- folders */
 

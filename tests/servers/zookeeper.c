@@ -102,7 +102,7 @@ static bool serves(const struct hf__zookeeper *s)
 
 bool hf__zookeeper_wait(struct hf__zookeeper *s)
 {
-    int64_t until = hf__test_now_ms() + hf__servers_patience(STARTS_MS);
+    int64_t until = hf__test_now_ms() + hf__test_patience(STARTS_MS);
 
     while (!serves(s)) {
         if (hf__warden_wait(s->warden, LOOKS_MS)) {
@@ -156,7 +156,7 @@ void hf__zookeeper_restart(struct hf__zookeeper *s, const char *const *extra)
 static void end(struct hf__zookeeper *s, int number)
 {
     hf__warden_signal(s->warden, number);
-    if (!hf__warden_wait(s->warden, hf__servers_patience(STOPS_MS))) {
+    if (!hf__warden_wait(s->warden, hf__test_patience(STOPS_MS))) {
         hf__warden_print_log(s->warden);
         hf__servers_fail("zookeeper does not end");
     }

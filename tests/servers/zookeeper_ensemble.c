@@ -159,7 +159,7 @@ int hf__zookeeper_leader(const struct hf__zookeeper_ensemble *e)
 int hf__zookeeper_await_leader(const struct hf__zookeeper_ensemble *e,
                                int other)
 {
-    int64_t until = hf__test_now_ms() + hf__servers_patience(ELECTION_MS);
+    int64_t until = hf__test_now_ms() + hf__test_patience(ELECTION_MS);
     int leader;
 
     while ((leader = hf__zookeeper_leader(e)) < 0 || leader == other) {

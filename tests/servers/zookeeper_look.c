@@ -36,7 +36,7 @@ static struct hf__zookeeper_client *try_enter(const struct hf__zookeeper *s)
 /* While its ensemble elects a leader, no member serves. */
 static struct hf__zookeeper_client *enter(const struct hf__zookeeper *s)
 {
-    int64_t until = hf__test_now_ms() + hf__servers_patience(PATIENCE_MS);
+    int64_t until = hf__test_now_ms() + hf__test_patience(PATIENCE_MS);
     struct hf__zookeeper_client *c;
 
     while (!(c = try_enter(s))) {

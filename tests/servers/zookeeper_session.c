@@ -115,7 +115,7 @@ static void make_password(int64_t session, uint8_t password[HF__WIRE_PASSWORD])
  * again until there is none. */
 bool hf__zookeeper_expire(const struct hf__zookeeper *s, int64_t session)
 {
-    int64_t until = hf__test_now_ms() + hf__servers_patience(EXPIRES_MS);
+    int64_t until = hf__test_now_ms() + hf__test_patience(EXPIRES_MS);
     uint8_t password[HF__WIRE_PASSWORD];
     bool there_was = false;
 

@@ -4,6 +4,7 @@
  * its caller knows.
  */
 #include "tests/servers/zookeeper_wire.h"
+#include "tests/lib/test.h"
 #include "tests/servers/servers.h"
 
 #include <netinet/in.h>
@@ -20,7 +21,7 @@ enum { PATIENCE_MS = 20000 };
 int hf__wire_reach(int port, int64_t patience_ms)
 {
     struct sockaddr_in at = hf__servers_at(port);
-    int64_t ms = hf__servers_patience(patience_ms);
+    int64_t ms = hf__test_patience(patience_ms);
     struct timeval patience = {.tv_sec = (time_t)(ms / 1000),
                                .tv_usec = (suseconds_t)(ms % 1000 * 1000)};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

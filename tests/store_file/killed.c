@@ -51,9 +51,7 @@ TEST_WITHIN(60, a_writer_killed_at_any_moment_leaves_a_whole_record)
         pid_t pid = start(work, stage, 0);
         long long before = atomic_load(&stage->count[0]);
 
-        while (atomic_load(&stage->count[0]) == before) {
-            hf__test_pause_ms(1);
-        }
+        UNTIL(atomic_load(&stage->count[0]) != before);
         for (int64_t end = now_us() + hf__random_between(0, 3000);
              now_us() < end;) {
             (void)sched_yield();

@@ -70,8 +70,7 @@ TEST(a_database_that_is_made_anew_is_a_new_store)
 /* What was taken meanwhile counts: the old holder does not get it back. */
 TEST(who_was_deleted_and_replaced_is_told_so)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire_leased(alice, "job", patience(3000));
     AUTO_LOCK *next = NULL;
 

@@ -53,8 +53,7 @@ TEST_WITHIN(60, a_full_server_is_told_and_survived)
         "--innodb-file-per-table=0",
         "--innodb-data-file-path=ibdata1:12M:autoextend", NULL};
     AUTO_SERVER *m = own_server(extra);
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     int64_t lease_ms = patience(10000);
     AUTO_LOCK *job = acquire_leased(alice, "job", lease_ms);
     hf_error err = HF_ERROR_INIT;

@@ -60,9 +60,7 @@ static void begin(struct waiting *w)
 {
     w->impostor = hf__impostor_start(&silent);
     w->thread = hf__test_start(enter_and_wait, w);
-    while (hf__impostor_heard(w->impostor) <= REQUEST) {
-        hf__test_pause_ms(1);
-    }
+    UNTIL(hf__impostor_heard(w->impostor) > REQUEST);
 }
 
 static void end(struct waiting *w)

@@ -58,8 +58,7 @@ static void see(hf_client *client, const char *name, int64_t lease_ms)
 /* The whole life of some locks, seen by a second client. */
 static void live(void)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     hf_lock *locks[NAMES];
     AUTO_LOCK *brief = NULL;
 

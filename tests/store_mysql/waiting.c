@@ -47,12 +47,7 @@ static struct {
 
 static void until(atomic_int *value, int least)
 {
-    int64_t start = hf__test_now_ms();
-
-    while (atomic_load(value) < least) {
-        EXPECT_LESS(hf__test_now_ms() - start, patience(60000));
-        hf__test_pause_ms(1);
-    }
+    UNTIL_WITHIN(60000, atomic_load(value) >= least);
 }
 
 /* Each time it lets go when the other has surely fallen asleep. */

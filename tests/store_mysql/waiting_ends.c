@@ -79,8 +79,7 @@ static void fire_soon(void *cancel)
 
 TEST(a_cancel_ends_a_wait_at_once)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *lock = acquire(alice, "job");
     AUTO_CANCEL *cancel = new_cancel();
     hf_acquire_opts opts = wanting(HF_FOREVER, 30000);

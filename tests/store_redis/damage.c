@@ -38,8 +38,7 @@ TEST_WITHIN(60, a_server_that_is_flushed_is_all_locks_lost)
 /* What was taken meanwhile counts: the old holder does not get it back. */
 TEST(who_was_deleted_and_replaced_is_told_that_it_was_taken)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire_fixed(alice, "job", 30000);
     AUTO_LOCK *next = NULL;
 
@@ -68,8 +67,7 @@ TEST(a_grant_beside_others_that_is_deleted_is_lost)
 
 TEST(scripts_that_are_flushed_cost_nobody_an_error)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = NULL;
     AUTO_LOCK *next = NULL;
 

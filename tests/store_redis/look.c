@@ -97,13 +97,8 @@ TEST_WITHIN(60, a_server_that_evicts_is_refused_unless_allowed)
 
 static void await_link(const struct hf__redis *replica)
 {
-    int64_t start = hf__test_now_ms();
-
-    while (strcmp(hf__redis_value(replica, "master_link_status", "INFO"),
-                  "up") != 0) {
-        EXPECT_LESS(since(start), patience(10000));
-        hf__test_pause_ms(20);
-    }
+    UNTIL(strcmp(hf__redis_value(replica, "master_link_status", "INFO"),
+                 "up") == 0);
 }
 
 TEST_WITHIN(60, a_replica_costs_a_grade_and_is_no_store)
@@ -182,8 +177,7 @@ TEST_WITHIN(60, few_places_left_are_warned_of)
 {
     static const char *const extra[] = {"maxclients 4", NULL};
     AUTO_SERVER *r = own_server(extra);
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *a = acquire(alice, "a");
     AUTO_LOCK *b = acquire(bob, "b");
 
@@ -324,8 +318,7 @@ TEST_WITHIN(60, cleaning_goes_through_however_many_keys_there_are)
 /* The record and all that goes with it. */
 TEST(cleaning_leaves_no_helper_behind)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     hf_acquire_opts opts = wanting(0, 30000);
     hf_lock *lock = NULL;
     hf_lock *none = NULL;

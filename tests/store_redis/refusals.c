@@ -130,8 +130,7 @@ TEST_WITHIN(60, a_user_who_is_removed_is_told_and_loses_in_time)
 TEST_WITHIN(60, a_full_server_is_told_and_survived)
 {
     AUTO_SERVER *r = own_server(NULL);
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire_leased(alice, "job", patience(2000));
 
     set("maxmemory", "1kb");
@@ -154,8 +153,7 @@ TEST_WITHIN(60, a_server_that_cannot_save_is_told_and_survived)
     static const char *const extra[] = {"save 3600 1",
                                         "enable-protected-configs yes", NULL};
     AUTO_SERVER *r = own_server(extra);
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire_leased(alice, "job", patience(20000));
     char gone[512];
     hf_verdict verdict;
@@ -165,10 +163,8 @@ TEST_WITHIN(60, a_server_that_cannot_save_is_told_and_survived)
     set("dir", gone);
     EXPECT_IS(rmdir(gone), 0);
     hf__redis_command(r, "BGSAVE");
-    while (strcmp(hf__redis_value(r, "rdb_last_bgsave_status", "INFO"),
-                  "err") != 0) {
-        hf__test_pause_ms(5);
-    }
+    UNTIL(strcmp(hf__redis_value(r, "rdb_last_bgsave_status", "INFO"), "err") ==
+          0);
     expect_refused(bob, HF_EUNAVAIL, "disk");
     EXPECT_TEXT(finding(bob, "last_write", &verdict), "a snapshot failed");
     EXPECT_IS(verdict, HF_WARN);

@@ -104,9 +104,7 @@ TEST_WITHIN(60, members_that_are_back_are_told_of_releases)
     int64_t start;
 
     for (int i = 0; i < 2; i++) {
-        while (token_at(i, "job")[0] == '\0') {
-            hf__test_pause_ms(1);
-        }
+        UNTIL(token_at(i, "job")[0] != '\0');
         hf__redis_kill(hf__redis_member(g, i));
     }
     EXPECT_IS(hf_release(job, NULL), HF_OK);
@@ -130,9 +128,7 @@ TEST_WITHIN(60, members_that_are_back_are_told_though_the_client_was_busy)
     AUTO_LOCK *job = acquire_fixed(alice, "job", 30000);
     int64_t start;
 
-    while (token_at(0, "job")[0] == '\0') {
-        hf__test_pause_ms(1);
-    }
+    UNTIL(token_at(0, "job")[0] != '\0');
     hf__redis_kill(hf__redis_member(g, 0));
     EXPECT_IS(hf_release(job, NULL), HF_OK);
     start = hf__test_now_ms();

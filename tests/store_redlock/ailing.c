@@ -45,12 +45,7 @@ static void tell_first(int n, const struct ail *ail, const char *last)
 
 static void try_until_granted(hf_client *client)
 {
-    int64_t start = hf__test_now_ms();
-
-    while (try_once(client, "other") != HF_OK) {
-        EXPECT_LESS(since(start), patience(5000));
-        hf__test_pause_ms(20);
-    }
+    UNTIL(try_once(client, "other") == HF_OK);
 }
 
 /* ---- what is refused */
@@ -58,8 +53,7 @@ static void try_until_granted(hf_client *client)
 TEST_WITHIN(90, a_minority_that_refuses_is_noticed_by_nobody)
 {
     AUTO_GROUP *g = durable_group(MEMBERS);
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
 
     EXPECT_IS(hf__redis_group_size(g), MEMBERS);
     for (int i = 0; i < AILS; i++) {

@@ -132,8 +132,7 @@ static void go_on_until_it_is_gone(hf_client *client)
 TEST_WITHIN(60, members_that_forget_the_scripts_are_told_them_again)
 {
     AUTO_GROUP *g = durable_group(5);
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
 
     EXPECT_IS(hf__redis_group_size(g), 5);
     for (unsigned members = 1; members < 1u << 5; members++) {
@@ -168,8 +167,7 @@ static void renew_until_it_is_on_all(hf_lock *job, const char *token)
 TEST_WITHIN(60, a_key_deleted_on_a_minority_is_made_anew)
 {
     AUTO_GROUP *g = durable_group(5);
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire_fixed(alice, "job", 30000);
     char token[33];
 

@@ -117,9 +117,7 @@ TEST_WITHIN(60, fences_rise_while_members_come_and_go)
         disturb(g, i);
     }
     atomic_store(&history.is_over, true);
-    for (int i = 0; i < CLIENTS; i++) {
-        hf__test_join(threads[i]);
-    }
+    hf__test_join_all(threads, CLIENTS);
     printf("# %d grants in %d ms\n", atomic_load(&history.grants),
            (int)since(start));
     EXPECT_MORE(atomic_load(&history.grants), 20);

@@ -60,18 +60,14 @@ TEST_WITHIN(60, one_that_was_a_replica_makes_no_second_holder)
     AUTO_CLIENT *alice = open_store();
     AUTO_LOCK *job = hold_on_three(alice);
     char port[16];
-    int64_t start = hf__test_now_ms();
 
     EXPECT_IS(hf__redis_group_size(g), 5);
     snprintf(port, sizeof port, "%d", port_of(4));
     (void)hf__redis_command(member(4), "CONFIG SET repl-diskless-sync-delay 0");
     (void)hf__redis_command(member(2), "REPLICAOF 127.0.0.1 %s", port);
-    while (strcmp(hf__redis_value(member(2), "master_link_status",
-                                  "INFO replication"),
-                  "up") != 0) {
-        EXPECT_LESS(since(start), patience(20000));
-        hf__test_pause_ms(50);
-    }
+    UNTIL_WITHIN(20000, strcmp(hf__redis_value(member(2), "master_link_status",
+                                               "INFO replication"),
+                               "up") == 0);
     (void)hf__redis_command(member(2), "REPLICAOF NO ONE");
     expect_no_second_holder(job);
     expect_no_second_holder(job);
@@ -115,9 +111,7 @@ TEST_WITHIN(60, the_first_clients_of_a_new_group_may_come_together)
     for (int i = 0; i < 8; i++) {
         threads[i] = hf__test_start(open_and_try, NULL);
     }
-    for (int i = 0; i < 8; i++) {
-        hf__test_join(threads[i]);
-    }
+    hf__test_join_all(threads, 8);
     for (int i = 0; i < hf__redis_group_size(g); i++) {
         EXPECT_TEXT(hf__redis_command(member(i), "HGET holdfast;member since"),
                     "0");
@@ -139,10 +133,7 @@ TEST_WITHIN(60, a_new_group_that_is_not_whole_is_waited_for)
                    HF_EUNAVAIL);
     EXPECT_HAS(err.text, "it is new, or was emptied, counted in");
     EXPECT_IS(open_status(url_of(~0U, "allow=volatile"), NULL), HF_OK);
-    while (open_status(url_of(~0U, "longest_lease=2s"), NULL) != HF_OK) {
-        EXPECT_LESS(since(start), patience(10000));
-        hf__test_pause_ms(100);
-    }
+    UNTIL(open_status(url_of(~0U, "longest_lease=2s"), NULL) == HF_OK);
     EXPECT_SAFE_MORE(since(start), 1900);
 }
 

@@ -118,12 +118,7 @@ static uint64_t number_at(int i, const char *field)
  */
 static uint64_t await_undone(int i, uint64_t last)
 {
-    int64_t start = hf__test_now_ms();
-
-    while (number_at(i, "top") <= last) {
-        EXPECT_LESS(since(start), patience(10000));
-        hf__test_pause_ms(5);
-    }
+    UNTIL(number_at(i, "top") > last);
     expect_nothing_left(1U << i, "job");
     return number_at(i, "top");
 }

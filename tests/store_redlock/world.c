@@ -88,12 +88,8 @@ int hf__store_url(const char *scheme, char *url, size_t size)
 hf_client *open_counted(void)
 {
     hf_client *client = NULL;
-    int64_t start = hf__test_now_ms();
 
-    while (open_status(url_of(~0U, extra), NULL) != HF_OK) {
-        EXPECT_LESS(since(start), patience(15000));
-        hf__test_pause_ms(100);
-    }
+    UNTIL_WITHIN(15000, open_status(url_of(~0U, extra), NULL) == HF_OK);
     client = open_with(extra);
     return client;
 }
@@ -159,13 +155,8 @@ void clear_at(int i, const char *name)
 
 void expect_nothing_left(unsigned members, const char *name)
 {
-    int64_t start = hf__test_now_ms();
-
     for (int i = 0; i < hf__redis_group_size(group); i++) {
-        while ((members >> i & 1) != 0 && token_at(i, name)[0] != '\0' &&
-               strcmp(token_at(i, name), STRANGER) != 0) {
-            EXPECT_LESS(since(start), patience(10000));
-            hf__test_pause_ms(5);
-        }
+        UNTIL((members >> i & 1) == 0 || token_at(i, name)[0] == '\0' ||
+              strcmp(token_at(i, name), STRANGER) == 0);
     }
 }

@@ -96,10 +96,7 @@ static void await_progress(void)
         seen[i] = atomic_load(&page->grants[i]);
     }
     for (int i = 0; i < CREW; i++) {
-        while (atomic_load(&page->grants[i]) < seen[i] + 2) {
-            EXPECT_LESS(since(start), patience(15000));
-            hf__test_pause_ms(5);
-        }
+        UNTIL_WITHIN(15000, atomic_load(&page->grants[i]) >= seen[i] + 2);
     }
     printf("all went on within %lld ms\n", (long long)since(start));
 }

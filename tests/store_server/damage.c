@@ -8,8 +8,7 @@ enum { LEASE_MS = 1500 };
 
 void lose_by(void (*damage)(void))
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire_leased(alice, "job", patience(LEASE_MS));
     AUTO_LOCK *next = NULL;
     int64_t start = hf__test_now_ms();

@@ -94,9 +94,7 @@ static int fake_wait(void *s, struct hf__watch *w[], int n, hf__time deadline,
     (void)deadline;
     (void)err;
     atomic_store(&fake.is_waiting, true);
-    while (!hf__is_interrupted(s)) {
-        hf__test_pause_ms(1);
-    }
+    UNTIL(hf__is_interrupted(s));
     return HF_OK;
 }
 
@@ -310,9 +308,7 @@ TEST(an_interrupt_stops_the_call_that_runs)
 {
     open_fake();
     struct hf__test_thread *t = hf__test_start(wait_for_nothing, NULL);
-    while (!atomic_load(&fake.is_waiting)) {
-        hf__test_pause_ms(1);
-    }
+    UNTIL(atomic_load(&fake.is_waiting));
     hf__conn_interrupt(&conn);
     hf__test_join(t);
     EXPECT_IS(atomic_load(&fake.interrupts), 1);

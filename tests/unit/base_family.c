@@ -21,9 +21,7 @@ static void hold_in_halves(void *arg)
     hf__test_pause_ms(200);
     atomic_store(&is_half_done, false);
     hf__mutex_unlock(hf__process_mutex(&halves_mutex));
-    while (!atomic_load(&is_over)) {
-        hf__test_pause_ms(1);
-    }
+    UNTIL(atomic_load(&is_over));
 }
 
 TEST(a_fork_waits_for_a_mutex_of_the_process)
@@ -31,9 +29,7 @@ TEST(a_fork_waits_for_a_mutex_of_the_process)
     static struct hf__test_thread *thread;
 
     thread = hf__test_start(hold_in_halves, NULL);
-    while (!atomic_load(&is_half_done)) {
-        hf__test_pause_ms(1);
-    }
+    UNTIL(atomic_load(&is_half_done));
     pid_t child = fork();
     if (child == 0) {
         HF_SCOPED_LOCK(hf__process_mutex(&halves_mutex));
@@ -107,7 +103,5 @@ TEST_WITHIN(60, a_child_finds_the_families_of_busy_threads_whole)
         EXPECT_IS(hf__test_exit_code(child), 0);
     }
     atomic_store(&is_over, true);
-    for (int i = 0; i < 3; i++) {
-        hf__test_join(threads[i]);
-    }
+    hf__test_join_all(threads, 3);
 }

@@ -146,9 +146,7 @@ TEST_WITHIN(60, forks_among_busy_threads_do_not_hang)
         EXPECT_IS(join(child), 0);
     }
     atomic_store(&is_over, true);
-    for (int i = 0; i < 3; i++) {
-        hf__test_join(threads[i]);
-    }
+    hf__test_join_all(threads, 3);
 }
 
 static atomic_bool is_half_done;
@@ -162,9 +160,7 @@ static void do_in_halves(void *arg)
     hf__test_pause_ms(200);
     atomic_store(&is_half_done, false);
     hf__fork_allow();
-    while (!atomic_load(&is_over)) {
-        hf__test_pause_ms(1);
-    }
+    UNTIL(atomic_load(&is_over));
 }
 
 TEST(a_fork_waits_while_it_is_forbidden)
@@ -173,9 +169,7 @@ TEST(a_fork_waits_while_it_is_forbidden)
     static struct hf__test_thread *thread;
 
     thread = hf__test_start(do_in_halves, NULL);
-    while (!atomic_load(&is_half_done)) {
-        hf__test_pause_ms(1);
-    }
+    UNTIL(atomic_load(&is_half_done));
     pid_t child = fork();
     if (child == 0) {
         int r = atomic_load(&is_half_done);

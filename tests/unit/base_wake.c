@@ -130,9 +130,7 @@ TEST_WITHIN(60, every_sleeper_wakes)
         atomic_store(&turn, i);
         hf__unpark(&parker);
     }
-    for (int i = 0; i < 8; i++) {
-        hf__test_join(threads[i]);
-    }
+    hf__test_join_all(threads, 8);
     EXPECT_IS(atomic_load(&n_done), 8);
 }
 
@@ -312,7 +310,5 @@ TEST(a_sleeping_crew_misses_no_call)
             seen_last[i] = posted[i];
         }
     }
-    for (int i = 0; i < CALLERS; i++) {
-        hf__test_join(threads[i]);
-    }
+    hf__test_join_all(threads, CALLERS);
 }

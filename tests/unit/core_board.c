@@ -23,9 +23,7 @@ static void make(void (*tell)(struct hf__notice *))
 
 static void await(atomic_bool *flag)
 {
-    while (!atomic_load(flag)) {
-        hf__test_pause_ms(1);
-    }
+    UNTIL(atomic_load(flag));
 }
 
 static void tell_long(struct hf__notice *n)

@@ -32,9 +32,7 @@ TEST(a_timer_that_fires_into_the_last_free_finds_nobody)
     real_fire = lock->handle->duty.fire;
     lock->handle->duty.fire = fire_late;
     hf__mutex_unlock(&client->keeper.mutex);
-    while (!atomic_load(&is_firing)) {
-        hf__test_pause_ms(1);
-    }
+    UNTIL(atomic_load(&is_firing));
     hf_free(lock);
     EXPECT_IS(atomic_load(&client->refs), 1);
     hf_close(client);
@@ -72,9 +70,7 @@ TEST(a_renewal_that_was_due_before_a_release_is_not_sent_after_it)
                                                  .now = h->grant.renew_at});
     hf__mutex_unlock(&h->mutex);
     releaser = hf__test_start(release, lock);
-    while (!has_settled(h)) {
-        hf__test_pause_ms(1);
-    }
+    UNTIL(has_settled(h));
     hf__handle_follow_up(h, left);
     hf__test_join(releaser);
     /* One that comes after the release is refused, and not counted. */
@@ -162,11 +158,9 @@ TEST(a_renewal_is_not_sent_after_the_deadline)
     h->request.send_by = hf__now();
     hf__mutex_unlock(&h->mutex);
     hf__handle_follow_up(h, HF__DO_SUBMIT);
-    while (atomic_load(&client->counters.renewed) +
-               atomic_load(&client->counters.renew_failed) ==
-           0) {
-        hf__test_pause_ms(1);
-    }
+    UNTIL(atomic_load(&client->counters.renewed) +
+              atomic_load(&client->counters.renew_failed) !=
+          0);
     EXPECT_IS(atomic_load(&client->counters.renew_failed), 1);
     hf_free(lock);
     hf_close(client);
@@ -188,9 +182,7 @@ TEST(a_renewal_that_fell_due_during_a_check_follows_it)
     h->request.op.result = HF_OK;
     hf__mutex_unlock(&h->mutex);
     h->request.done(&h->request);
-    while (atomic_load(&client->counters.renewed) == 0) {
-        hf__test_pause_ms(1);
-    }
+    UNTIL(atomic_load(&client->counters.renewed) != 0);
     hf_free(lock);
     hf_close(client);
 }

@@ -368,9 +368,7 @@ TEST(a_hand_over_that_was_broken_is_no_old_copy)
     EXPECT_IS(hf_acquire(client, "job", &opts, &lock, NULL), HF_OK);
     EXPECT(!hf__claim_step(heir, &until));
     EXPECT_IS(hf_release(lock, NULL), HF_OK);
-    while (!hf__claim_step(heir, &until)) {
-        hf__test_pause_ms(1);
-    }
+    UNTIL(hf__claim_step(heir, &until));
     EXPECT_IS(hf__claim_finish(heir, &handle, NULL), HF_OK);
     EXPECT(handle->grant.fence > hf_fence(lock));
     hf_free(lock);

@@ -44,9 +44,7 @@ static void come_while_connecting(const char *url, int result)
     struct hf__test_thread *thread = hf__test_start(acquire_first, &first);
     hf_lock *lock = NULL;
 
-    while (!is_connecting(renew)) {
-        hf__test_pause_ms(1);
-    }
+    UNTIL(is_connecting(renew));
     EXPECT_IS(hf_acquire(first.client, "second", NULL, &lock, NULL), result);
     EXPECT_IS(atomic_load(&first.client->counters.connects),
               result == HF_OK ? 2 : 1);

@@ -101,9 +101,7 @@ static int stay_there(struct hf__conn *conn, struct hf__request *q,
     (void)conn;
     (void)deadline;
     atomic_store(&t->is_there, true);
-    while (!atomic_load(&t->may_go)) {
-        hf__test_pause_ms(1);
-    }
+    UNTIL(atomic_load(&t->may_go));
     q->op.result = HF_OK;
     return HF_OK;
 }
@@ -124,16 +122,12 @@ static bool is_queued(struct hf__session *s)
 
 static void await_queued(struct hf__session *s)
 {
-    while (!is_queued(s)) {
-        hf__test_pause_ms(1);
-    }
+    UNTIL(is_queued(s));
 }
 
 static void await_there(struct stay *t)
 {
-    while (!atomic_load(&t->is_there)) {
-        hf__test_pause_ms(1);
-    }
+    UNTIL(atomic_load(&t->is_there));
 }
 
 /* Its io_timeout is longer than the patience of who follows, and that longer
@@ -153,9 +147,7 @@ TEST(without_a_thread_who_is_late_to_lead_leads_nevertheless)
     threads[1] = hf__test_start(run_stay, &late);
     await_queued(s);
     atomic_store(&first.may_go, true);
-    for (int i = 0; i < 2; i++) {
-        hf__test_join(threads[i]);
-    }
+    hf__test_join_all(threads, 2);
     EXPECT_IS(late.ending, HF__ENDING_RAN);
     hf_close(client);
 }
@@ -213,9 +205,7 @@ static void pass_by(const char *url, hf__time limit)
     threads[1] = hf__test_start(run_both, &x);
     await_there(&x.here);
     threads[2] = hf__test_start(run_stay, &x.behind);
-    while (queue_length(second) < 2) {
-        hf__test_pause_ms(1);
-    }
+    UNTIL(queue_length(second) >= 2);
     atomic_store(&x.before.may_go, true);
     hf__test_join(threads[2]);
     EXPECT_IS(x.behind.ending, HF__ENDING_RAN);
@@ -272,9 +262,7 @@ TEST(who_was_chosen_and_leaves_passes_it_on)
     chosen.request.call = stay_there;
     hf__session_begin(s, &chosen.request, &chosen.parker, HF__NEVER);
     thread = hf__test_start(run_stay, &next);
-    while (queue_length(s) < 2) {
-        hf__test_pause_ms(1);
-    }
+    UNTIL(queue_length(s) >= 2);
     EXPECT_IS(hf__session_leave(s, &chosen.request), HF__ENDING_WITHDRAWN);
     hf__test_join(thread);
     EXPECT_IS(next.ending, HF__ENDING_RAN);

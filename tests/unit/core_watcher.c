@@ -158,12 +158,7 @@ static void leave(struct guest *g)
 
 static void until(atomic_int *value, int wanted)
 {
-    int64_t start = hf__test_now_ms();
-
-    while (atomic_load(value) != wanted) {
-        EXPECT_LESS(hf__test_now_ms() - start, 10000);
-        hf__test_pause_ms(1);
-    }
+    UNTIL(atomic_load(value) == wanted);
 }
 
 /* Three guests of two sessions: the last session is shared. */

@@ -3,6 +3,7 @@
  * Time: no opening outlives its limit by more than a moment, whatever is
  * silent, and an interrupt ends it at once.
  */
+#include "tests/lib/test.h"
 #include "tests/servers/proxy.h"
 #include "tests/store_redis/connect/site.h"
 
@@ -16,7 +17,7 @@ static void expect_in_time(const char *url, int64_t ms)
     EXPECT_IS(enter_within(&d, url, ms), HF_EUNAVAIL);
     EXPECT_HAS(d.error.text, "in time");
     EXPECT_MORE(hf__test_now_ms() - start, ms - 5);
-    EXPECT_SOON(hf__test_now_ms() - start, ms + hf__servers_patience(100));
+    EXPECT_SOON(hf__test_now_ms() - start, ms + hf__test_patience(100));
 }
 
 TEST(limits_are_kept_to_the_millisecond)
@@ -65,7 +66,7 @@ TEST(an_interrupt_ends_the_opening_at_once)
     EXPECT_IS(
         enter(&d, url_of("redis://127.0.0.1:%d,127.0.0.1:%d", port, port)),
         HF_EUNAVAIL);
-    EXPECT_SOON(hf__test_now_ms() - start, 150 + hf__servers_patience(200));
+    EXPECT_SOON(hf__test_now_ms() - start, 150 + hf__test_patience(200));
     hf__test_join(thread);
     close(fd);
 }

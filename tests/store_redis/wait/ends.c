@@ -146,8 +146,7 @@ TEST(who_gives_up_holds_nobody_up)
 {
     SERVER(NULL);
     struct peer *waiter = start_peer();
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire(alice, "job");
     int64_t start;
 
@@ -177,8 +176,7 @@ static void wait_and_be_cancelled(void *arg)
 TEST(who_is_cancelled_leaves_no_trace)
 {
     SERVER(NULL);
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire(alice, "job");
 
     for (int is_fair = 0; is_fair < 2; is_fair++) {
@@ -254,12 +252,7 @@ static int64_t now_us(void)
 
 static void until(atomic_int *value, int least)
 {
-    int64_t start = hf__test_now_ms();
-
-    while (atomic_load(value) < least) {
-        EXPECT_LESS(since(start), patience(60000));
-        hf__test_pause_ms(1);
-    }
+    UNTIL_WITHIN(60000, atomic_load(value) >= least);
 }
 
 /* Each time it lets go when the other has surely fallen asleep. */

@@ -148,9 +148,7 @@ static void race_the_reaper(const char *recipe)
         }
     }
     atomic_store(&run.is_over, true);
-    for (int i = 0; i < COMERS; i++) {
-        hf__test_join(threads[i]);
-    }
+    hf__test_join_all(threads, COMERS);
     printf("# %d grants, %d folders seen of one name\n", run.granted, reaped);
     EXPECT_MORE(reaped, REAPED);
     EXPECT_MORE(run.granted, GRANTED);

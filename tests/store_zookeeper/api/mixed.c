@@ -28,12 +28,7 @@ static void expect_refused(hf_client *client, int64_t wait_ms)
 
 static void await_nobody(void)
 {
-    int64_t start = hf__test_now_ms();
-
-    while (hf__zookeeper_count(hf__zookeeper_shared(), path_of("job")) > 0) {
-        EXPECT_SOON(since(start), patience(5000));
-        hf__test_pause_ms(10);
-    }
+    UNTIL(hf__zookeeper_count(hf__zookeeper_shared(), path_of("job")) <= 0);
 }
 
 TEST(one_name_is_of_one_recipe)
@@ -92,11 +87,7 @@ static void cross(const char *first, const char *second)
     take_and_give(early, "job"); /* the folder is there */
     hf__proxy_hold(proxy, HF__TO_CLIENT);
     struct hf__test_thread *thread = hf__test_start(try_it, &t);
-    int64_t start = hf__test_now_ms();
-    while (hf__zookeeper_count(hf__zookeeper_shared(), path_of("job")) < 1) {
-        EXPECT_SOON(since(start), patience(5000));
-        hf__test_pause_ms(5);
-    }
+    UNTIL(hf__zookeeper_count(hf__zookeeper_shared(), path_of("job")) >= 1);
     expect_refused(late, 0);
     hf__proxy_heal(proxy);
     hf__test_join(thread);

@@ -102,13 +102,8 @@ static void wait_for(hf_client *client, int i)
 
 static void release_as_wished(hf_lock *locks[])
 {
-    int64_t start = hf__test_now_ms();
-
     for (int i = 0; i < QUIET; i++) {
-        while (atomic_load(&wished) <= i) {
-            EXPECT_LESS(since(start), patience(20000));
-            hf__test_pause_ms(1);
-        }
+        UNTIL_WITHIN(20000, atomic_load(&wished) > i);
         EXPECT_IS(hf_release(locks[i], NULL), HF_OK);
         hf__test_pause_ms(HEARD_MS);
         atomic_fetch_add(&released, 1);

@@ -58,12 +58,7 @@ static void wait_in_line(void *arg)
 
 static void await_count(struct hf__zookeeper *server, int n)
 {
-    int64_t start = hf__test_now_ms();
-
-    while (hf__zookeeper_count(server, PATH) != n) {
-        EXPECT_SOON(since(start), patience(5000));
-        hf__test_pause_ms(5);
-    }
+    UNTIL(hf__zookeeper_count(server, PATH) == n);
 }
 
 /* The folder, with so many numbers left that count. */

@@ -190,12 +190,7 @@ TEST_WITHIN(180, a_server_that_is_cut_off_keeps_nobody_in_and_tells_no_old_news)
 
 static void await_no_service(const struct hf__zookeeper *s)
 {
-    int64_t start = hf__test_now_ms();
-
-    while (hf__zookeeper_value(s, "Mode", "srvr")[0] != '\0') {
-        EXPECT_LESS(since(start), patience(30000));
-        hf__test_pause_ms(10);
-    }
+    UNTIL_WITHIN(30000, hf__zookeeper_value(s, "Mode", "srvr")[0] == '\0');
 }
 
 static int try_for(hf_client *client, int64_t wait_ms, hf_error *err)
@@ -274,8 +269,7 @@ TEST_WITHIN(120, a_quorum_that_is_lost_and_regained_costs_grants_no_client)
              (long long)patience(1000), (long long)patience(QUORUM_SESSION_MS));
     AUTO_ENSEMBLE *e = start_ensemble(options);
     int leader = hf__zookeeper_await_leader(e, -1);
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire(alice, "job");
     AUTO_LOCK *again = NULL;
     const struct hf__zookeeper *last = hf__zookeeper_member(e, leader);

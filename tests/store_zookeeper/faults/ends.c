@@ -33,8 +33,7 @@ static void expect_gone(const struct hf__zookeeper *s, const char *name)
 /* Waits for what bob has, by the client whose session is about to end. */
 static void expire_it(const struct hf__zookeeper *s)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_store();
+    CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire(alice, "job");
     AUTO_LOCK *other = acquire(bob, "other");
     AUTO_LOCK *next = NULL;

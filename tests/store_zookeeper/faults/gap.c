@@ -133,8 +133,7 @@ TEST_WITHIN(60, who_gives_up_between_the_listing_and_the_watch_lets_nobody_in)
 
     say_options(recipes[0]);
     AUTO_CLIENT *alice = open_by(p, recipes[0]);
-    AUTO_CLIENT *bob = open_store();
-    AUTO_CLIENT *carol = open_store();
+    CLIENTS(bob, carol);
     AUTO_LOCK *job = acquire(bob, "job");
     struct waiter between;
     struct waiter w;

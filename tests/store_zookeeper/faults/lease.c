@@ -23,12 +23,7 @@ static hf_client *open_living(int port, int64_t session_ms)
 
 static void await_handshake(struct hf__proxy *p, int before)
 {
-    int64_t start = hf__test_now_ms();
-
-    while (hf__proxy_counts(p).handshakes == before) {
-        EXPECT_LESS(since(start), patience(15000));
-        hf__test_pause_ms(1);
-    }
+    UNTIL_WITHIN(15000, hf__proxy_counts(p).handshakes != before);
 }
 
 /* It is told so by the last that it hears. */
@@ -209,9 +204,7 @@ static void acquire_later(int number)
 
     (void)number;
     atomic_store(&page->is_held, true);
-    while (atomic_load(&page->renewals) == 0) {
-        hf__test_pause_ms(1);
-    }
+    UNTIL(atomic_load(&page->renewals) != 0);
     start = hf__test_now_ms();
     hf_lock *job = acquire_within(client, 20000);
     atomic_store(&page->remaining_ms, (int)since(start));
@@ -231,9 +224,7 @@ TEST_WITHIN(180, who_was_stopped_is_granted_soon_after)
     follower_port =
         hf__zookeeper_port(hf__zookeeper_member(e, (leader + 1) % 3));
     comer = start_crew(acquire_later, 0);
-    while (!atomic_load(&page->is_held)) {
-        hf__test_pause_ms(1);
-    }
+    UNTIL(atomic_load(&page->is_held));
     EXPECT_IS(kill(comer, SIGSTOP), 0);
     hf__test_pause_ms(SESSION_MS / 2);
     atomic_store(&page->renewals, 1);

@@ -41,12 +41,7 @@ static int count_inherited(void)
 /* A socket is known once its connection is: on a thread of the library's. */
 static void expect_inherited(int expected)
 {
-    int64_t from = hf__test_now_ms();
-
-    while (count_inherited() != expected) {
-        EXPECT_SOON(hf__test_now_ms() - from, 10000);
-        hf__test_pause_ms(5);
-    }
+    UNTIL(count_inherited() == expected);
 }
 
 TEST(nothing_of_the_library_s_is_inherited_by_what_is_run)
@@ -74,9 +69,7 @@ TEST_WITHIN(60, nor_of_links_that_open_side_by_side)
     for (int i = 0; i < N; i++) {
         threads[i] = hf__test_start(meet_alone, &sides[i]);
     }
-    for (int i = 0; i < N; i++) {
-        hf__test_join(threads[i]);
-    }
+    hf__test_join_all(threads, N);
     expect_inherited(before);
     for (int i = 0; i < N; i++) {
         part(&sides[i]);

@@ -42,9 +42,7 @@ static void join_crowd(void *arg)
         EXPECT_IS(rc_of(calls, 1), ZOK);
     }
     /* All are there at once, and so nobody is the last to leave yet. */
-    while (atomic_load(&crowd->open) < MANY) {
-        hf__test_pause_ms(1);
-    }
+    UNTIL(atomic_load(&crowd->open) >= MANY);
 }
 
 TEST_WITHIN(60, sixty_fronts_of_a_client_are_one_session)

@@ -7,9 +7,7 @@
 
 TEST(of_two_who_enter_at_once_the_later_has_the_higher_fence)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
 
     EXPECT_IS(try_as(&alice, "job", ALONE), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", SHARED), HF_BUSY);
@@ -28,9 +26,7 @@ TEST(of_two_who_enter_at_once_the_later_has_the_higher_fence)
 
 TEST(who_waited_has_a_higher_fence_than_who_was_before_it)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
 
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
@@ -61,8 +57,7 @@ TEST(fences_rise_though_the_folder_was_deleted)
 /* Everything is taken away, with a grant and one who waits in it. */
 TEST(a_tree_that_is_deleted_is_a_break)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
@@ -92,8 +87,7 @@ TEST(a_name_is_as_it_is_written_down)
 /* A renewal and a release may be under way together, in either order. */
 TEST(who_was_broken_is_told_so_each_time)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(break_it(&bob, "job", 0), HF_OK);

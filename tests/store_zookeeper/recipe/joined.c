@@ -60,8 +60,7 @@ TEST(a_batch_is_one_change_and_a_look_at_each_name)
 
 TEST(others_see_the_fences_of_a_batch)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     struct request rq[NAMES];
     uint64_t last[NAMES] = {0};
 
@@ -84,8 +83,7 @@ TEST(others_see_the_fences_of_a_batch)
 
 TEST(of_a_batch_only_what_is_held_is_busy)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     struct request rq[NAMES];
 
     EXPECT_IS(acquire(&bob, names[2]), HF_OK);

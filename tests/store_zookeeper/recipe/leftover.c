@@ -14,8 +14,7 @@
 
 TEST(a_try_leaves_nothing)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(children_of("job"), 1);
@@ -29,8 +28,7 @@ TEST(a_try_leaves_nothing)
 
 TEST(who_leaves_the_line_leaves_nothing)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
@@ -41,8 +39,7 @@ TEST(who_leaves_the_line_leaves_nothing)
 
 TEST(a_slot_leaves_nothing)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(try_as(&alice, "job", SLOT_OF(2)), HF_OK);
     EXPECT_IS(children_of("job"), 2);

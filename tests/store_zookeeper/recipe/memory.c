@@ -49,8 +49,7 @@ static bool fail_at(int n, struct party *p, ask_fn claim,
 
 static void fail_each(ask_fn claim, struct hf__manner manner, bool is_held)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     int n = 1;
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);

@@ -17,8 +17,7 @@ static const char *lock_path(void)
 
 TEST(who_holds_is_not_driven_out_by_a_lock)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     hf__zookeeper_put(hf__zookeeper_shared(), lock_path(), "");
@@ -38,8 +37,7 @@ TEST(who_holds_is_not_driven_out_by_a_lock)
 
 TEST(who_waits_is_told_of_a_lock_that_stays)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);

@@ -43,9 +43,7 @@ TEST_WITHIN(120, many_who_enter_at_once_take_different_slots)
     for (int i = 0; i < MANY; i++) {
         threads[i] = hf__test_start(take_slot, &all[i]);
     }
-    for (int i = 0; i < MANY; i++) {
-        hf__test_join(threads[i]);
-    }
+    hf__test_join_all(threads, MANY);
     before = hf__proxy_counts(proxy).statements - before;
     for (int i = 0; i < MANY; i++) {
         EXPECT_IS(all[i].result, HF_OK);
@@ -61,8 +59,7 @@ TEST_WITHIN(120, many_who_enter_at_once_take_different_slots)
 
 TEST(who_seems_to_have_many_slots_is_one_holder)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     char token[HF__TOKEN_DIGITS + 1] = "";
     char path[400];
 
@@ -107,8 +104,7 @@ TEST_WITHIN(60, who_waits_for_a_slot_left_behind_asks_for_nothing)
 /* The one that was left behind is passed by where there are others. */
 TEST(a_slot_that_was_left_behind_is_not_given_away)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(try_as(&alice, "job", SLOT_OF(2)), HF_OK);
     EXPECT(hf__zookeeper_remove(hf__zookeeper_shared(),

@@ -50,12 +50,7 @@ const char *node_of(struct party *p, const char *name, char letter)
 
 void await_children(const char *name, int n)
 {
-    int64_t start = hf__test_now_ms();
-
-    while (children_of(name) != n) {
-        EXPECT_SOON(hf__test_now_ms() - start, slowly(5000));
-        hf__test_pause_ms(20);
-    }
+    UNTIL(children_of(name) == n);
 }
 
 void wait_until_woken(struct waiting *w)

@@ -53,8 +53,7 @@ static void try_it(void *arg)
 TEST_WITHIN(60, who_only_tries_is_no_holder)
 {
     AUTO_PROXY *proxy = proxy_to_store();
-    PARTY(alice);
-    PARTY(carol);
+    PARTIES(alice, carol);
     PARTY_AT(bob, proxy, "session_timeout=20s");
     struct hf__test_thread *thread;
 

@@ -8,9 +8,7 @@
 /* The holder lives; the one between goes: nobody is granted anything. */
 TEST(who_is_behind_one_that_leaves_waits_on)
 {
-    PARTY(alice);
-    PARTY(bob);
-    PARTY(carol);
+    PARTIES(alice, bob, carol);
     struct waiting w;
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
@@ -28,8 +26,7 @@ TEST(who_is_behind_one_that_leaves_waits_on)
 
 TEST(whose_place_was_taken_away_is_told)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     struct waiting w;
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
@@ -42,8 +39,7 @@ TEST(whose_place_was_taken_away_is_told)
 /* Who is before it stays, and would not wake it. */
 TEST(whose_own_place_was_taken_away_is_told)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     struct waiting w;
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
@@ -63,8 +59,7 @@ TEST(whose_own_place_was_taken_away_is_told)
 /* Nobody counts on a place in line. */
 TEST(who_closes_while_it_waits_leaves_at_once)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
@@ -148,8 +143,7 @@ static void hear(void *arg, uint64_t tag)
 
 TEST(a_break_is_heard_of_and_a_release_is_not)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     struct heard heard = {0};
     struct hf__token token;
 

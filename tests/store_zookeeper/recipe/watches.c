@@ -20,8 +20,7 @@ static size_t spare(struct party *p)
 TEST_WITHIN(60, who_waits_for_long_has_one_watch)
 {
     AUTO_PROXY *proxy = proxy_to_store();
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     PARTY_AT(carol, proxy, "session_timeout=20s");
     struct waiting w;
     struct hf__proxy_counts before;
@@ -47,8 +46,7 @@ TEST_WITHIN(60, who_waits_for_long_has_one_watch)
 
 TEST(who_was_told_to_come_watches_nothing_more)
 {
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     struct waiting w;
     size_t room;
 
@@ -187,8 +185,7 @@ static void listen_for(struct party *p, int64_t ms, atomic_int *told)
 TEST(a_grant_is_watched_when_there_is_room)
 {
     struct hf__zk_watch *fillers[FILLERS];
-    PARTY(alice);
-    PARTY(bob);
+    PARTIES(alice, bob);
     atomic_int told = 0;
     size_t room;
 

@@ -62,9 +62,7 @@ static int race(struct party *a, struct party *b)
     for (int i = 0; i < 2; i++) {
         threads[i] = hf__test_start(queue_now, &racers[i]);
     }
-    for (int i = 0; i < 2; i++) {
-        hf__test_join(threads[i]);
-    }
+    hf__test_join_all(threads, 2);
     return (racers[0].result == HF_OK) + (racers[1].result == HF_OK);
 }
 
