@@ -163,14 +163,14 @@ def an_outage_is_said_once_and_waited_through(t):
 def a_database_that_another_keeps_is_waited_for(t):
     """Longer than one attempt may take; then it goes on as if nothing was."""
     holder = t.hold('job', '--lease', '1h')
-    url = f'{t.url}?{harness.io_timeout(400)}'
+    url = f'{t.url}?{harness.io_timeout(1000)}'
     waiter = t.start('run', '--url', url, 'job', '--',
                      *t.actor('say=next', 'exit=0'))
-    t.until(lambda: 'waiting' in waiter.err, 'it waits')
+    t.until(lambda: has_said(t, waiter, 'waiting'), 'it waits')
     other = sqlite3.connect(t.db, isolation_level=None)
     other.execute('BEGIN EXCLUSIVE')
     holder.signal(signal.SIGTERM)
-    time.sleep(2.5)
+    time.sleep(1.5 * harness.SLOW)
     t.check(waiter.is_running(), waiter.err)
     t.equal(t.pids('next'), [], 'what ran')
     other.execute('ROLLBACK')

@@ -15,7 +15,7 @@ __attribute__((constructor)) static void linger(void)
 
     (void)fprintf(stderr, "loading\n");
     if (teller != NULL) {
-        (void)!write(atoi(teller), "", 1);
+        (void)!write((int)strtol(teller, NULL, 10), "", 1);
     }
     (void)poll(NULL, 0, 500);
     (void)setenv("SLOW_IS_WHOLE", "yes", 1);
