@@ -6,6 +6,7 @@
 #include "tests/simcore/oracles.h"
 
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { PATIENT_LEASES = 40, PATIENT_MS = 60000, OPERATOR = 150, LOOKS = 800 };
@@ -18,8 +19,11 @@ static const char *const labels[HF__VIRTUAL_HOSTS] = {"0", "1", "2", "3",
 struct want {
     hf_acquire_opts opts;
     struct hf__claim_seen seen;
-    int name; /* the first */
+    int number;
     int n;
+    int names[HF__NAMES];
+    char note[24]; /* which claim it is, and what of it a note tells */
+    bool is_detached;
     hf_lock *lock;
     bool is_async;
     bool is_over; /* an asynchronous one */
@@ -46,7 +50,7 @@ static void draw_manner(struct want *w)
     if (hf__chance(p->shared)) {
         w->opts.shared = 1;
     } else if (hf__chance(p->slotted)) {
-        w->opts.slots = p->slots[w->name];
+        w->opts.slots = p->slots[w->names[0]];
     }
     w->opts.fair = hf__chance(p->fair);
 }
@@ -57,24 +61,55 @@ static int64_t lease_asked(void)
                                           : hf__scene.plan.lease_ms;
 }
 
+static void begin_want(struct want *w, int n)
+{
+    *w = (struct want){
+        .opts = HF_ACQUIRE_OPTS_INIT, .n = n, .number = ++hf__scene.claims};
+    w->opts.lease_ms = lease_asked();
+    w->opts.owner = labels[hf__virtual_host()];
+    w->opts.note = w->note;
+}
+
+/* Whoever wants several names says them in an order of its own. */
+static void draw_names(struct want *w)
+{
+    int n = hf__scene.plan.names;
+    int at = (int)hf__between(0, n - 1);
+    int step = hf__chance(500) ? 1 : n - 1;
+
+    for (int i = 0; i < w->n; i++) {
+        w->names[i] = (at + i * step) % n;
+    }
+}
+
+static void say_note(struct want *w)
+{
+    const char *word = w->n > 1                              ? "many"
+                       : w->opts.fair && w->opts.wait_ms > 0 ? "fair"
+                                                             : "one";
+
+    if (w->is_detached) {
+        (void)snprintf(w->note, sizeof w->note, "detached");
+    } else {
+        (void)snprintf(w->note, sizeof w->note, "%s %d", word, w->number);
+    }
+}
+
 static void draw_want(struct want *w)
 {
     const struct hf__lot *p = &hf__scene.plan;
+    bool is_many = hf__chance(p->many);
 
-    *w = (struct want){.opts = HF_ACQUIRE_OPTS_INIT, .n = 1};
-    w->name = (int)hf__between(0, p->names - 1);
+    begin_want(w, is_many ? p->names : 1);
+    hf__scene.tally->several += is_many;
+    draw_names(w);
     w->opts.wait_ms = hf__chance(p->tried) ? 0 : p->wait_ms;
-    w->opts.lease_ms = lease_asked();
     w->opts.auto_renew = hf__chance(p->renewed);
-    w->opts.owner = labels[hf__virtual_host()];
     w->opts.max_hold_ms = hf__chance(500) ? p->max_hold_ms : 0;
-    if (hf__chance(p->many)) {
-        w->name = 0;
-        w->n = p->names;
-        hf__scene.tally->several++;
-    }
     draw_manner(w);
     w->is_async = w->n == 1 && hf__chance(p->async);
+    w->is_detached = w->n == 1 && hf__chance(p->detached);
+    say_note(w);
 }
 
 static void be_told(void *arg, int status, hf_lock *lock, const hf_error *err)
@@ -99,7 +134,7 @@ static int acquire_async(struct want *w)
     w->cancel_at =
         hf__true_now() + hf__between(0, 2 * w->opts.wait_ms + 1) * HF__MS_NS;
     w->opts.cancel = cancel;
-    r = r == HF_OK ? hf_acquire_async(client(), names[w->name], &w->opts,
+    r = r == HF_OK ? hf_acquire_async(client(), names[w->names[0]], &w->opts,
                                       be_told, w, NULL)
                    : r;
     hf__oracle_took(&w->seen, 0, "an asynchronous acquire");
@@ -130,28 +165,31 @@ static int acquire(struct want *w)
     const char *asked[HF__NAMES];
     int r;
 
-    hf__note("wants name %d of %d%s%s, slots %d, wait %lld", w->name, w->n,
+    hf__note("wants name %d of %d%s%s, slots %d, wait %lld", w->names[0], w->n,
              w->opts.shared ? ", shared" : "", w->opts.fair ? ", fair" : "",
              w->opts.slots, (long long)w->opts.wait_ms);
     hf__oracle_call(&w->seen);
+    if (w->n == 1 && w->opts.wait_ms > 0) {
+        hf__wish_begin(w->number, w->names[0], &w->opts);
+    }
     if (w->is_async) {
         r = acquire_async(w);
         limit += p->lease_ms / 10;
     } else if (w->n == 1) {
-        r = hf_acquire(client(), names[w->name], &w->opts, &w->lock, NULL);
+        r = hf_acquire(client(), names[w->names[0]], &w->opts, &w->lock, NULL);
     } else {
         for (int i = 0; i < w->n; i++) {
-            asked[i] = names[w->n - 1 - i];
+            asked[i] = names[w->names[i]];
         }
         r = hf_acquire_many(client(), asked, w->n, &w->opts, &w->lock, NULL);
         limit += p->io_timeout_ms;
     }
+    hf__wish_end(w->number);
     hf__note("acquire: %s", hf_strstatus(r));
     hf__oracle_took(&w->seen, limit, "an acquire");
     for (int i = 0; r == HF_OK && i < w->n; i++) {
-        hf__oracle_granted(w->lock, hf__hold_part(w->lock, i),
-                           w->n == 1 ? w->name : w->n - 1 - i, &w->opts,
-                           &w->seen);
+        hf__oracle_granted(w->lock, hf__hold_part(w->lock, i), w->names[i],
+                           &w->opts, &w->seen);
     }
     hf__scene.tally->busy += r > 0;
     hf__scene.tally->unknown += r == HF_EUNKNOWN;
@@ -167,8 +205,19 @@ static void expect_healthy(const struct want *w)
         w->seen.at > hf__scene.plan.calm_ns && w->opts.auto_renew &&
         w->opts.max_hold_ms == 0 && !hf__oracle_is_excused(w->lock)) {
         hf__flaw("host %d lost name %d though nothing was wrong: %s",
-                 hf__virtual_host(), w->name,
+                 hf__virtual_host(), w->names[0],
                  hf_strreason(hf_lost_reason(w->lock)));
+    }
+}
+
+/* Who is told that it was its own to the end, had it to the end. */
+static void expect_not_broken(const struct want *w)
+{
+    for (int i = 0; i < w->n; i++) {
+        if (hf__account_is_broken(&hf__hold_part(w->lock, i)->handle->token)) {
+            hf__flaw("name %d was broken, and is released as if it was not",
+                     w->names[i]);
+        }
     }
 }
 
@@ -187,6 +236,9 @@ static void release(struct want *w)
         hf__note("release: %s", hf_strstatus(r));
         if (r != HF_OK && r != HF_LOST && r != HF_EUNKNOWN) {
             hf__flaw("a release ended as %s", hf_strstatus(r));
+        }
+        if (r == HF_OK) {
+            expect_not_broken(w);
         }
         hf__oracle_took(&seen, hf__scene.plan.io_timeout_ms, "a release");
         (void)hf__oracle_held(w->lock);
@@ -238,11 +290,11 @@ static void detach(struct want *w)
     hf_free(w->lock);
     nap(hf__between(0, hf__scene.plan.lease_ms * HF__MS_NS));
     hf__oracle_call(&w->seen);
-    r = hf_adopt(client(), names[w->name], token, &w->opts, &w->lock, NULL);
+    r = hf_adopt(client(), names[w->names[0]], token, &w->opts, &w->lock, NULL);
     hf__note("adopt: %s", hf_strstatus(r));
     if (r == HF_OK) {
         hf__scene.tally->adopted++;
-        hf__oracle_granted(w->lock, w->lock, w->name, &w->opts, &w->seen);
+        hf__oracle_granted(w->lock, w->lock, w->names[0], &w->opts, &w->seen);
         nap(hf__between(0, hf__scene.plan.hold_ns));
         (void)hf__oracle_held(w->lock);
         release(w);
@@ -267,11 +319,9 @@ static void claim(void)
     struct want w;
 
     draw_want(&w);
-    w.opts.note =
-        w.n == 1 && hf__chance(hf__scene.plan.detached) ? "detached" : NULL;
     if (acquire(&w) == HF_OK) {
         hold(&w);
-        if (w.opts.note != NULL) {
+        if (w.is_detached) {
             detach(&w);
         } else {
             release(&w);
@@ -282,23 +332,37 @@ static void claim(void)
     }
 }
 
-/* The faults are over: whoever wants a name and waits gets it. */
-static void expect_all_names(void)
+static void expect_names(int from, int n)
 {
     const struct hf__lot *p = &hf__scene.plan;
+    struct want w;
     int r;
 
-    for (int i = 0; i < p->names; i++) {
-        struct want w = {.opts = HF_ACQUIRE_OPTS_INIT, .n = 1, .name = i};
+    begin_want(&w, n);
+    for (int i = 0; i < n; i++) {
+        w.names[i] = from + n - 1 - i;
+    }
+    w.opts.wait_ms = p->lease_ms * PATIENT_LEASES + PATIENT_MS;
+    say_note(&w);
+    r = acquire(&w);
+    if (r != HF_OK) {
+        hf__flaw("%d names from %d on are not got: %s", n, from,
+                 hf_strstatus(r));
+    }
+    release(&w);
+}
 
-        w.opts.lease_ms = lease_asked();
-        w.opts.owner = labels[hf__virtual_host()];
-        w.opts.wait_ms = p->lease_ms * PATIENT_LEASES + PATIENT_MS;
-        r = acquire(&w);
-        if (r != HF_OK) {
-            hf__flaw("nobody but %s gets name %d", hf_strstatus(r), i);
-        }
-        release(&w);
+/* The faults are over: whoever wants a name and waits gets it, and all
+ * together as well. */
+static void expect_all_names(void)
+{
+    int n = hf__scene.plan.names;
+
+    for (int i = 0; i < n; i++) {
+        expect_names(i, 1);
+    }
+    if (n > 1) {
+        expect_names(0, n);
     }
 }
 

@@ -132,6 +132,7 @@ static void expect_final(struct held *h)
 
 void hf__oracle_look(void)
 {
+    hf__line_look();
     for (struct held *h = holds; h < holds + HOLDS; h++) {
         if (h->whole == NULL) {
             continue;
@@ -303,9 +304,12 @@ void hf__oracle_excuse(int host, int name, uint64_t fence)
 {
     /* Fences follow the store's wall clock, so what is granted later is above
      * this. */
-    uint64_t end = fence != UINT64_MAX ? fence : (uint64_t)hf__wall_us();
+    uint64_t wall = (uint64_t)hf__wall_us();
 
     for (int i = 0; host < 0 && i < HF__NAMES; i++) {
+        uint64_t top = hf__account_top(i) > wall ? hf__account_top(i) : wall;
+        uint64_t end = fence != UINT64_MAX ? fence : top;
+
         if ((name < 0 || name == i) && broken[i] < end) {
             broken[i] = end;
         }

@@ -39,6 +39,28 @@ bool hf__oracle_is_excused(const hf_lock *whole);
 uint64_t hf__oracle_fence_held(const struct hf__token *);
 void hf__oracle_look(void);
 
+/* ---- line.c: those at a name */
+/* By the mutex of the way, right after it was applied. */
+void hf__line_applied(const struct hf__op *);
+/* Somebody waits for that name, until it is said to be over. */
+void hf__wish_begin(int claim, int name, const hf_acquire_opts *);
+void hf__wish_end(int claim);
+void hf__line_look(void);
+
+/* ---- account.c */
+/* A session of that host was opened in the store as it is, or closed. */
+void hf__account_session(int host, int more);
+/* It begins to wait with that ticket, or has waited. */
+void hf__account_waits(const struct hf__key *, const struct hf__token *,
+                       bool begins);
+void hf__account_dead(int host);
+/* The store has forgotten all. */
+void hf__account_forget(void);
+/* The highest fence of that name that was ever given. */
+uint64_t hf__account_top(int name);
+/* It was an operator who ended the grant of that token. */
+bool hf__account_is_broken(const struct hf__token *);
+
 /* ---- ledger.c */
 /* It was applied no earlier than then, by the store's clock. */
 void hf__ledger_applied(const struct hf__op *, int64_t at);

@@ -128,6 +128,7 @@ struct hf__scene {
     int64_t resumed[HF__VIRTUAL_HOSTS];   /* when it last did */
     int64_t frozen_until[HF__VIRTUAL_HOSTS];
     hf_client *clients[HF__VIRTUAL_HOSTS]; /* NULL: not open */
+    int claims;                            /* so far; each has its number */
 };
 extern struct hf__scene hf__scene;
 

@@ -94,15 +94,26 @@ static int after_wait(struct hf__way *s, int r, hf_error *err)
                : r;
 }
 
+static void note_waits(const struct hf__way *s, struct hf__watch *w[], int n,
+                       bool begins)
+{
+    for (int i = 0; i < n && s->memory == generation; i++) {
+        hf__account_waits(&w[i]->key, &w[i]->ticket, begins);
+    }
+}
+
 static int world_wait(void *state, struct hf__watch *w[], int n,
                       hf__time deadline, hf_error *err)
 {
     struct hf__way *s = state;
     int64_t limit = limit_of(deadline);
+    int r;
 
     hf__virtual_be(s->host, 0);
-    return after_wait(
-        s, inner->wait(hf__way_enter(s), w, n, deadline_of(limit), err), err);
+    note_waits(s, w, n, true);
+    r = inner->wait(hf__way_enter(s), w, n, deadline_of(limit), err);
+    note_waits(s, w, n, false);
+    return after_wait(s, r, err);
 }
 
 static int world_listen(void *state, hf__broken_fn fn, void *arg,
@@ -148,7 +159,33 @@ static int open_inner(struct hf__way *s, const struct hf__url *url)
     hf__way_inner(s)->client = s->head.client;
     hf__way_inner(s)->only_listens = s->head.only_listens;
     s->epoch = epoch;
+    s->memory = generation;
     return inner->open(hf__way_enter(s), &at, "", HF__NEVER, NULL);
+}
+
+static int open_here(struct hf__way *s, const struct hf__url *url)
+{
+    HF_SCOPED_LOCK(&hf__way_mutex);
+
+    if (hf__true_now() < down_until || hf__scene.is_dead[s->host] ||
+        open_inner(s, url) != HF_OK) {
+        return HF_EUNAVAIL;
+    }
+    s->is_open = true;
+    s->head.facts = hf__way_inner(s)->facts;
+    s->next = sessions;
+    sessions = s;
+    hf__account_session(s->host, 1);
+    return HF_OK;
+}
+
+static void close_here(struct hf__way *s)
+{
+    s->is_open = false;
+    inner->close(hf__way_enter(s));
+    if (s->memory == generation) {
+        hf__account_session(s->host, -1);
+    }
 }
 
 static int world_open(void *state, const struct hf__url *url, const char *allow,
@@ -164,18 +201,10 @@ static int world_open(void *state, const struct hf__url *url, const char *allow,
     s->epoch = epoch;
     leave_host();
     if (!hf__way_is_cut(s)) {
-        r = hf__way_travel(s, hf__way_delay(), limit) &&
-                    hf__true_now() >= down_until && !hf__scene.is_dead[host]
-                ? open_inner(s, url)
-                : HF_EUNAVAIL;
+        r = hf__way_travel(s, hf__way_delay(), limit) ? open_here(s, url)
+                                                      : HF_EUNAVAIL;
     } else {
         (void)hf__way_travel(s, INT64_MAX / 4, limit);
-    }
-    if (r == HF_OK) {
-        s->is_open = true;
-        s->head.facts = hf__way_inner(s)->facts;
-        s->next = sessions;
-        sessions = s;
     }
     come_home(host);
     return r == HF_OK ? r : fail_dead(err, r);
@@ -186,18 +215,17 @@ static void world_close(void *state)
     struct hf__way *s = state;
     int host = hf__virtual_host();
 
-    if (!s->is_open) {
-        return;
-    }
+    leave_host();
+    hf__mutex_lock(&hf__way_mutex);
     for (struct hf__way **at = &sessions; *at != NULL; at = &(*at)->next) {
         if (*at == s) {
             *at = s->next;
+            close_here(s);
+            s->head.remains = hf__way_inner(s)->remains;
             break;
         }
     }
-    leave_host();
-    inner->close(hf__way_enter(s));
-    s->head.remains = hf__way_inner(s)->remains;
+    hf__mutex_unlock(&hf__way_mutex);
     come_home(host);
 }
 
@@ -245,14 +273,16 @@ int __wrap_hf__backend_load(const char *scheme, const struct hf__backend **ret,
 
 void hf__store_bury(int host)
 {
+    HF_SCOPED_LOCK(&hf__way_mutex);
+
     hf__wires_bury(host);
+    hf__account_dead(host);
     for (struct hf__way **at = &sessions; *at != NULL;) {
         struct hf__way *s = *at;
 
         if (s->host == host) {
             *at = s->next;
-            s->is_open = false;
-            inner->close(hf__way_enter(s));
+            close_here(s);
         } else {
             at = &s->next;
         }
@@ -281,6 +311,7 @@ static struct hf__way *own_session(void)
 
 void hf__store_restart(bool forgets)
 {
+    HF_SCOPED_LOCK(&hf__way_mutex);
     int64_t lease = hf__scene.plan.lease_ms * HF__MS_NS;
 
     if (hf__scene.plan.quorum != 0) {
@@ -297,6 +328,7 @@ void hf__store_restart(bool forgets)
     hf__way_forget();
     if (forgets) {
         generation++;
+        hf__account_forget();
         (void)own_session(); /* or it is forgotten once its clients are gone */
         hf__scene.tally->forgotten++;
         hf__oracle_excuse(-1, -1, UINT64_MAX);

@@ -7,6 +7,7 @@
 #include "tests/simcore/oracles.h"
 
 #include "src/base/error.h"
+#include "src/base/thread.h"
 
 #include <string.h>
 
@@ -22,6 +23,7 @@ struct ghost {
 
 static const struct hf__backend *const inner = &hf__memory_backend;
 static struct ghost ghosts[GHOSTS];
+struct hf__mutex hf__way_mutex = HF__MUTEX_INIT;
 
 bool hf__way_travel(struct hf__way *s, int64_t ns, int64_t limit)
 {
@@ -66,6 +68,7 @@ static void keep_out(const struct hf__op *op)
 static void note_applied(const struct hf__op *op, int64_t at)
 {
     hf__ledger_applied(op, at);
+    hf__line_applied(op);
     if (op->kind == HF__OP_BREAK && op->result == HF_OK) {
         hf__scene.tally->breaks++;
         hf__oracle_excuse(-1, op->key.bytes[op->key.length - 1] - '0',
@@ -78,10 +81,11 @@ static void note_applied(const struct hf__op *op, int64_t at)
 
 static void apply(struct hf__way *s, struct hf__op *ops[], int n)
 {
+    HF_SCOPED_LOCK(&hf__way_mutex);
     int64_t at = hf__virtual_boottime(0);
 
-    if (!s->is_open) {
-        return; /* its host is dead, and the store knows */
+    if (!s->is_open || hf__way_is_severed(s)) {
+        return; /* its host is dead, and the store knows; or it restarts */
     }
     for (int i = 0; i < n; i++) {
         keep_out(ops[i]);

@@ -7,6 +7,7 @@
 #define HF_TESTS_SIMCORE_WAY_H
 
 #include "src/backend/registry.h"
+#include "src/base/thread.h"
 #include "tests/simcore/scene.h"
 
 struct hf__way {
@@ -14,7 +15,8 @@ struct hf__way {
     struct hf__way *next; /* of those that are open */
     int host;
     bool is_open;
-    unsigned epoch; /* of the store, when it was opened */
+    unsigned epoch;  /* of the store, when it was opened */
+    unsigned memory; /* generation of what it remembers, then */
     _Alignas(max_align_t) unsigned char state[]; /* memory's own */
 };
 
@@ -28,6 +30,9 @@ static inline void *hf__way_enter(struct hf__way *s)
     hf__way_inner(s)->generation = s->head.generation;
     return s->state;
 }
+
+/* What is applied, and what is known of that, are one step. */
+extern struct hf__mutex hf__way_mutex;
 
 int64_t hf__way_delay(void);
 /* On the way for so long. False: the limit or an interrupt came first. */
