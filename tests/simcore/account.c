@@ -311,6 +311,18 @@ void hf__account_dead(int host)
     }
 }
 
+void hf__account_step(void)
+{
+    for (int i = 0; i < HF__NAMES; i++) {
+        for (int j = 0; j < names[i].n_tickets; j++) {
+            struct hf__stander *t = &names[i].tickets[j];
+
+            freshen(t);
+            t->waits_since = t->waits_since != 0 ? hf__true_now() : 0;
+        }
+    }
+}
+
 /* ---- all */
 
 void hf__account_enter(const struct hf__op *op)

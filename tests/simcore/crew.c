@@ -273,6 +273,26 @@ static void expect_nothing_left(const struct want *w)
     }
 }
 
+static void hold(struct want *w)
+{
+    int64_t end = hf__true_now() + hf__between(0, hf__scene.plan.hold_ns);
+    bool writes = w->n == 1 && !w->opts.shared && w->opts.slots == 0;
+    struct hf__draft draft = {
+        .name = w->names[0], .called = w->seen.at, .granted = hf__true_now()};
+
+    while (hf__true_now() < end && hf__oracle_held(w->lock)) {
+        hf__resource_read(&draft);
+        nap(hf__between(1, hf__scene.plan.hold_ns / 2));
+        if (writes) {
+            hf__resource_write(&draft, w->lock);
+        }
+        if (!w->opts.auto_renew && hf__chance(300)) {
+            int r = hf_renew(w->lock, NULL);
+            hf__note("renew: %s", hf_strstatus(r));
+        }
+    }
+}
+
 /* It is left to its lease, and found again by its token. */
 static void detach(struct want *w)
 {
@@ -295,22 +315,8 @@ static void detach(struct want *w)
     if (r == HF_OK) {
         hf__scene.tally->adopted++;
         hf__oracle_granted(w->lock, w->lock, w->names[0], &w->opts, &w->seen);
-        nap(hf__between(0, hf__scene.plan.hold_ns));
-        (void)hf__oracle_held(w->lock);
+        hold(w);
         release(w);
-    }
-}
-
-static void hold(struct want *w)
-{
-    int64_t end = hf__true_now() + hf__between(0, hf__scene.plan.hold_ns);
-
-    while (hf__true_now() < end && hf__oracle_held(w->lock)) {
-        nap(hf__between(1, hf__scene.plan.hold_ns / 2));
-        if (!w->opts.auto_renew && hf__chance(300)) {
-            int r = hf_renew(w->lock, NULL);
-            hf__note("renew: %s", hf_strstatus(r));
-        }
     }
 }
 

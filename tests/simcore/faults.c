@@ -74,6 +74,23 @@ static void cut_off(int host)
     }
 }
 
+/* What it has granted ends earlier or later than it has said. */
+static void step_store(int64_t ns, int64_t wall_ns)
+{
+    int64_t lease = hf__scene.plan.lease_ms * HF__MS_NS;
+
+    hf__note("the store's clocks step by %lld and %lld ms",
+             (long long)(ns / HF__MS_NS), (long long)(wall_ns / HF__MS_NS));
+    hf__scene.tally->steps++;
+    hf__oracle_excuse(-1, -1, UINT64_MAX);
+    hf__account_step();
+    hf__virtual_step(0, HF__VIRTUAL_WALL, wall_ns);
+    hf__virtual_step(0, HF__VIRTUAL_BOOTTIME, ns);
+    for (int i = 0; i < HF__VIRTUAL_HOSTS; i++) {
+        hf__disturb(i, hf__true_now() + 3 * lease);
+    }
+}
+
 static void strike(enum hf__fault fault)
 {
     int host = any_host();
@@ -100,7 +117,12 @@ static void strike(enum hf__fault fault)
         kill_host(host);
         break;
     case HF__FAULT_WALL_STEP:
-        hf__virtual_step_wall(host, hf__between(-3 * lease, lease));
+        hf__virtual_step(host, HF__VIRTUAL_WALL,
+                         hf__between(-3 * lease, lease));
+        break;
+    case HF__FAULT_STEP:
+        step_store(hf__between(-lease, 2 * lease),
+                   hf__between(-3 * lease, lease));
         break;
     default:
         break;

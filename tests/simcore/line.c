@@ -300,7 +300,8 @@ void hf__line_look(void)
     static int64_t looked;
     int64_t now = hf__true_now();
 
-    if (now < looked + LOOK_NS || !hf__is_quiet()) {
+    if (hf__scene.plan.quorum != 0 || now < looked + LOOK_NS ||
+        !hf__is_quiet()) {
         return;
     }
     looked = now;

@@ -47,6 +47,16 @@ void hf__wish_begin(int claim, int name, const hf_acquire_opts *);
 void hf__wish_end(int claim);
 void hf__line_look(void);
 
+/* ---- resource.c */
+struct hf__draft {
+    int name;
+    int64_t called; /* true time: for the lock; and when it was granted */
+    int64_t granted;
+    int version; /* as it was read */
+};
+void hf__resource_read(struct hf__draft *);
+void hf__resource_write(const struct hf__draft *, hf_lock *);
+
 /* ---- account.c */
 /* A session of that host was opened in the store as it is, or closed. */
 void hf__account_session(int host, int more);
@@ -54,6 +64,8 @@ void hf__account_session(int host, int more);
 void hf__account_waits(const struct hf__key *, const struct hf__token *,
                        bool begins);
 void hf__account_dead(int host);
+/* The store's clocks are about to step. */
+void hf__account_step(void);
 /* The store has forgotten all. */
 void hf__account_forget(void);
 /* The highest fence of that name that was ever given. */

@@ -45,7 +45,9 @@ static unsigned draw_faults(void)
     for (int f = HF__FAULT_BREAK; f < HF__FAULTS; f++) {
         faults |= hf__chance(120) ? 1u << f : 0;
     }
-    return faults;
+    /* Of both together fences may fall. */
+    return faults & (1u << HF__FAULT_FORGET) ? faults & ~(1u << HF__FAULT_STEP)
+                                             : faults;
 }
 
 /* Its bytes arrive in order, and none after its end. */
@@ -78,6 +80,7 @@ static void draw_quorum(struct hf__lot *p)
 
     /* Here it excuses nothing. */
     p->faults |= hf__chance(500) ? 1u << HF__FAULT_FORGET : 0;
+    p->faults &= ~(1u << HF__FAULT_STEP);
     p->permille = (int)hf__between(20, 200);
     p->delay_ns = p->lease_ms * HF__MS_NS / hf__between(1, 20) / 100;
     p->shared = 0;

@@ -38,6 +38,7 @@ enum { HF__NAMES = 3, HF__CREW = 3 /* threads of a host */ };
     X(WALL_STEP, "a host's wall clock steps")                                  \
     X(BREAK, "an operator breaks locks")                                       \
     X(FREEZE, "a host stands still with its clocks")                           \
+    X(STEP, "the store's clocks step")                                         \
     X(FORGET, "the store restarts, and forgets all")
 
 enum hf__fault {
@@ -101,8 +102,10 @@ struct hf__lot {
     X(forgotten)                                                               \
     X(excused)                                                                 \
     X(async)                                                                   \
-    X(cancelled)
-#define HF__CORE_MET_MAP(X) X(shared) X(slotted) X(sessions) X(handed_over)
+    X(cancelled)                                                               \
+    X(updates)
+#define HF__CORE_MET_MAP(X)                                                    \
+    X(shared) X(slotted) X(sessions) X(handed_over) X(steps)
 #define HF__QUORUM_MET_MAP(X)                                                  \
     X(mended) X(undone) X(buried) X(raised) X(ghosts) X(unknown_scripts)
 struct hf__tally {

@@ -49,9 +49,9 @@ void hf__virtual_drift(int host, int64_t ppm)
     hosts[host].ppm = ppm;
 }
 
-void hf__virtual_step_wall(int host, int64_t ns)
+void hf__virtual_step(int host, enum hf__virtual_clock clock, int64_t ns)
 {
-    hosts[host].ahead[HF__VIRTUAL_WALL] += ns;
+    hosts[host].ahead[clock] += ns;
 }
 
 int64_t hf__turns_stands_until(int host)

@@ -33,7 +33,7 @@ void hf__virtual_be(int host, int clocks);
 int hf__virtual_host(void);
 /* Its clocks are faster by so many millionths. */
 void hf__virtual_drift(int host, int64_t ppm);
-void hf__virtual_step_wall(int host, int64_t ns);
+void hf__virtual_step(int host, enum hf__virtual_clock, int64_t ns);
 /* Until then, HF__VIRTUAL_NEVER for one that is killed. False: it stands. */
 bool hf__virtual_stop(int host, enum hf__virtual_stop, int64_t until);
 /* How long it stood so far, that which is under way included. */
