@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Tests for as long as it is told: the attack; new schedules of the simulation
-# and of the core in virtual time, beside all the rest; some of the mutants; and
+# and of other tests of the core in virtual time, beside all the rest; some of the mutants; and
 # the tests that live from chance, in an order and with seeds of this run, among
 # them what takes too long for make test. The fuzzers have a target of their own:
 # make fuzz SECONDS=3600.
@@ -16,7 +16,7 @@ build=${BUILD:-build}
 minutes=${SOAK_MINUTES:-30}
 seed=${SOAK_SEED:-$(date +%s)}
 end=$((SECONDS + minutes * 60))
-slice=20000 # schedules, some twenty seconds
+slice=1000 # schedules, some forty seconds
 simulated=$build/meson-logs/soak-simulation.txt
 simulation=
 
@@ -43,9 +43,8 @@ simulate() {
     local first virtual=$seed
 
     for ((first = seed * 1000000; SECONDS < end; first += slice)); do
-        "$build/tests/sim/sim" --filter every_schedule --seed "$first" "$slice"
         "$build/tests/simcore/simcore" --filter every_schedule \
-            --seed "$first" $((slice / 20))
+            --seed "$first" "$slice"
         for store in memory memory:session; do
             in_virtual_time "$virtual" contract_api "$store" "$stores"
             in_virtual_time "$virtual" contract_core "$store" memory

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One verdict from the answers of n independent members; with one member, what
- * that member says. Pure. For stores that are several servers, and for the
- * simulation.
+ * that member says. Pure. For stores that are several servers.
  */
 #ifndef HF_BACKEND_QUORUM_H
 #define HF_BACKEND_QUORUM_H

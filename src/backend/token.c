@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tokens compared, written and read. This file decides when two are the same
- * and which texts are tokens; whose they are is the store's to know. Pure, so
- * that the rule of crowd.c runs in the simulation as it is. Thread: any.
+ * and which texts are tokens; whose they are is the store's to know. Pure.
+ * Thread: any.
  */
 #include "src/backend/record.h"
 

@@ -2,8 +2,7 @@
 /*
  * What happens to a grant. This file decides when it is held, at risk, lost
  * or released, and what must be sent for it; sending it, and telling whom it
- * concerns, is handle.c's. Called under the handle's mutex by any thread, and
- * by the simulation.
+ * concerns, is handle.c's. Called under the handle's mutex by any thread.
  *
  * Two rules carry the safety. The deadline counts from before the request
  * was sent and is looked at first in every event, so that a late answer can

@@ -2,7 +2,7 @@
 /*
  * The life of one grant as a pure state machine: facts in, duties out. No
  * clock, no thread, no I/O, no memory of its own; every event brings the
- * time. The core drives it with real events, the simulation with made ones.
+ * time. The core drives it with real events, its unit tests with made ones.
  */
 #ifndef HF_CORE_LOCK_H
 #define HF_CORE_LOCK_H
