@@ -190,13 +190,15 @@ static void enter_grant(struct hf__stood *at, const struct hf__op *op,
                         const struct hf__token *token)
 {
     struct hf__stander *g = hf__account_grant(at, token);
+    bool is_new = g == NULL || !hf__perhaps_runs(g);
 
-    for (int i = at->n_grants - 1; i >= 0; i--) {
-        if (!hf__perhaps_runs(&at->grants[i]) && &at->grants[i] != g) {
+    /* What has ended stays, and may be released, until another is granted. */
+    for (int i = at->n_grants - 1; i >= 0 && is_new; i--) {
+        if (!hf__perhaps_runs(&at->grants[i])) {
             drop(at->grants, &at->n_grants, &at->grants[i]);
-            g = hf__account_grant(at, token);
         }
     }
+    g = hf__account_grant(at, token);
     g = g == NULL ? add(at->grants, &at->n_grants) : g;
     *g = stander_of(op, token);
     g->fence = op->fence;

@@ -5,6 +5,7 @@
  */
 #include "tests/simcore/made.h"
 #include "tests/simcore/oracles.h"
+#include "tests/simcore/way.h"
 
 static int any_host(void)
 {
@@ -77,6 +78,7 @@ static void cut_off(int host)
 /* What it has granted ends earlier or later than it has said. */
 static void step_store(int64_t ns, int64_t wall_ns)
 {
+    HF_SCOPED_LOCK(&hf__way_mutex);
     int64_t lease = hf__scene.plan.lease_ms * HF__MS_NS;
 
     hf__note("the store's clocks step by %lld and %lld ms",

@@ -74,10 +74,10 @@ static bool look_for(struct hf__mem_store *store, const struct hf__watch *w,
 static bool look(struct hf__mem_store *store, struct hf__watch *w[], int n,
                  hf__time *next)
 {
+    HF_SCOPED_FAMILY(&hf__mem_stores);
     hf__time now = hf__now();
     bool has_fired = false;
 
-    HF_SCOPED_FAMILY(&hf__mem_stores);
     for (int i = 0; i < n; i++) {
         w[i]->has_fired = look_for(store, w[i], now, next);
         has_fired |= w[i]->has_fired;
