@@ -109,6 +109,21 @@ static void apply_unseen(struct hf__way *s, const struct hf__op *op)
     apply(s, &one, 1);
 }
 
+/* Of its own all through. */
+static void fill_ghost(struct ghost *g, const struct hf__op *op)
+{
+    g->op = *op;
+    g->op.ret_record = NULL;
+    g->op.ret_crowd = NULL;
+    g->op.err = NULL;
+    memcpy(g->key, op->key.bytes, op->key.length);
+    g->op.key.bytes = g->key;
+    if (op->owner != NULL) {
+        g->owner = *op->owner;
+        g->op.owner = &g->owner;
+    }
+}
+
 static void make_ghost(const struct hf__op *op)
 {
     int64_t lease = hf__scene.plan.lease_ms * HF__MS_NS;
@@ -122,16 +137,7 @@ static void make_ghost(const struct hf__op *op)
             return; /* then it is lost */
         }
     }
-    g->op = *op;
-    g->op.ret_record = NULL;
-    g->op.ret_crowd = NULL;
-    g->op.err = NULL;
-    memcpy(g->key, op->key.bytes, op->key.length);
-    g->op.key.bytes = g->key;
-    if (op->owner != NULL) {
-        g->owner = *op->owner;
-        g->op.owner = &g->owner;
-    }
+    fill_ghost(g, op);
     g->due = hf__true_now() + hf__between(1, 2 * lease);
     hf__wake_doze();
 }
@@ -287,9 +293,12 @@ bool hf__way_bring(struct hf__way *s, int64_t now)
 {
     for (int i = 0; i < GHOSTS; i++) {
         if (ghosts[i].due != 0 && ghosts[i].due <= now) {
+            struct ghost late; /* its place is free while it is applied */
+
             hf__note("late: %s", hf__way_kind(ghosts[i].op.kind));
+            fill_ghost(&late, &ghosts[i].op);
             ghosts[i].due = 0;
-            apply_unseen(s, &ghosts[i].op);
+            apply_unseen(s, &late.op);
             return true;
         }
     }
