@@ -123,7 +123,7 @@ uint64_t hf__account_top(int name)
 
 bool hf__surely_runs(const struct hf__stander *g)
 {
-    return !g->is_broken &&
+    return !g->is_broken && !g->is_vague &&
            (lives_with_client() ? is_alive(g, -SLACK_NS)
                                 : hf__account_now() < g->end - SLACK_NS);
 }
@@ -322,6 +322,11 @@ void hf__account_step(void)
             freshen(t);
             t->waits_since = t->waits_since != 0 ? hf__true_now() : 0;
         }
+        /* What had ended runs again, or was forgotten. */
+        for (int j = 0; j < names[i].n_grants; j++) {
+            names[i].grants[j].is_vague |=
+                !hf__surely_runs(&names[i].grants[j]);
+        }
     }
 }
 
@@ -348,6 +353,7 @@ void hf__account_enter(const struct hf__op *op)
         break;
     case HF__OP_RENEW:
         if (op->result == HF_OK && g != NULL) {
+            g->is_vague = false;
             g->end = hf__account_now() + op->lease_us * 1000;
         }
         break;

@@ -21,6 +21,7 @@ struct hf__stander {
     int host;
     unsigned life; /* of the host's, where grants live with their client */
     int claim;     /* which one it was, as its note says; 0: unknown */
+    bool is_vague; /* perhaps it is there no more, or has lost its place */
     /* ---- of a grant */
     int slot;
     uint64_t fence;
@@ -30,7 +31,6 @@ struct hf__stander {
     int64_t seen;  /* by the store's clock: surely no later than it last was */
     int64_t asked; /* surely no earlier */
     int64_t waits_since; /* true time; 0: its claim is not known to wait */
-    bool is_vague;       /* it may have lost its place */
 };
 
 struct hf__stood {

@@ -13,7 +13,6 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <poll.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -99,16 +98,15 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
     if (!atomic_load(&is_started) || place < 0) {
         return __real_clock_gettime(clock, t);
     }
-    bool passes_late = hf__virtual_is_on() && hf__virtual_random() % 4 == 0;
-    if (hf__virtual_is_on() && !passes_late) {
+    if (hf__virtual_is_on()) {
         hf__virtual_pass(false);
     }
     int64_t now =
         started_at[place] + hf__virtual_shown(seen_clocks(),
                                               (enum hf__virtual_clock)place,
                                               hf__virtual_now());
-    if (passes_late) { /* what was read is old when it is used */
-        hf__virtual_pass(false);
+    if (hf__virtual_is_on() && hf__virtual_random() % 4 == 0) {
+        hf__virtual_pass(false); /* what was read is old when it is used */
     }
     t->tv_sec = (time_t)(now / SECOND);
     t->tv_nsec = (long)(now % SECOND);
@@ -387,15 +385,6 @@ int __wrap_pthread_mutex_unlock(pthread_mutex_t *m)
         hf__virtual_pass(false);
     }
     return r;
-}
-
-int __wrap_sched_yield(void)
-{
-    if (!hf__virtual_is_on()) {
-        return __real_sched_yield();
-    }
-    hf__virtual_pass(true);
-    return 0;
 }
 
 pid_t __wrap_fork(void)
