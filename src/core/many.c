@@ -372,7 +372,6 @@ static int try_rest(struct many *m)
     while (m->kept < verdict && part(m, m->kept)->handle != NULL) {
         keep(m);
     }
-    give_back(m, m->kept);
     return r;
 }
 
@@ -446,7 +445,9 @@ static int go_on(struct many *m)
     return HF_OK;
 }
 
-/* HF_OK: all are kept; HF_LOST: begin anew. */
+/* HF_OK: all are kept; HF_LOST: begin anew. What was granted beyond the name
+ * that is waited for goes back first; where all is given up it goes with the
+ * rest, in one batch and one io_timeout. */
 static int fill(struct many *m)
 {
     while (m->kept < m->n) {
@@ -457,6 +458,7 @@ static int fill(struct many *m)
             r = m->kept == m->n - 1 ? (int)HF__AGAIN : try_rest(m);
             if (r == HF__AGAIN || r == HF_EUNAVAIL ||
                 (r == HF_BUSY && m->opts->wait_ms != 0)) {
+                give_back(m, m->kept);
                 r = queue(m);
             }
         }
