@@ -313,14 +313,17 @@ void hf__account_dead(int host)
     }
 }
 
-void hf__account_step(void)
+void hf__account_step(int64_t ns)
 {
+    int64_t stale = hf__account_now() + ns - PATIENCE_NS;
+
     for (int i = 0; i < HF__NAMES; i++) {
         for (int j = 0; j < names[i].n_tickets; j++) {
             struct hf__stander *t = &names[i].tickets[j];
 
             freshen(t);
             t->waits_since = t->waits_since != 0 ? hf__true_now() : 0;
+            t->seen = t->seen < stale ? t->seen : stale;
         }
         /* What had ended runs again, or was forgotten. */
         for (int j = 0; j < names[i].n_grants; j++) {

@@ -85,7 +85,7 @@ static void step_store(int64_t ns, int64_t wall_ns)
              (long long)(ns / HF__MS_NS), (long long)(wall_ns / HF__MS_NS));
     hf__scene.tally->steps++;
     hf__oracle_excuse(-1, -1, UINT64_MAX);
-    hf__account_step();
+    hf__account_step(ns);
     hf__virtual_step(0, HF__VIRTUAL_WALL, wall_ns);
     hf__virtual_step(0, HF__VIRTUAL_BOOTTIME, ns);
     for (int i = 0; i < HF__VIRTUAL_HOSTS; i++) {

@@ -64,8 +64,8 @@ void hf__account_session(int host, int more);
 void hf__account_waits(const struct hf__key *, const struct hf__token *,
                        bool begins);
 void hf__account_dead(int host);
-/* The store's clocks are about to step. */
-void hf__account_step(void);
+/* The clock of its leases is about to step. */
+void hf__account_step(int64_t ns);
 /* The store has forgotten all. */
 void hf__account_forget(void);
 /* The highest fence of that name that was ever given. */
