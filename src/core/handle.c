@@ -144,6 +144,11 @@ unsigned hf__handle_step(struct hf__handle *h, struct hf__event e)
 {
     unsigned duties = hf__grant_step(&h->grant, &e);
 
+    /* A request of its claim may still come, and find the name free. */
+    if (e.kind == HF__EVENT_REFUSED && (duties & HF__DO_TELL) != 0 &&
+        h->is_doubtful) {
+        duties |= HF__DO_GIVE_BACK;
+    }
     /* The reason first: who sees the loss may ask for it at once. */
     atomic_store(&h->reason, (int)h->grant.reason);
     atomic_store(&h->state, (int)shown_state(h->grant.phase));
