@@ -27,7 +27,10 @@ static struct {
 } lives[HF__VIRTUAL_HOSTS];
 
 static struct hf__stood names[HF__NAMES];
-static struct hf__token broken[BROKEN];
+static struct broken {
+    struct hf__token token;
+    bool is_asked; /* it was to be released since */
+} broken[BROKEN];
 static unsigned n_broken;
 
 struct hf__stood *hf__account(int name)
@@ -170,7 +173,7 @@ static struct hf__stander stander_of(const struct hf__op *op,
 bool hf__account_is_broken(const struct hf__token *token)
 {
     for (int i = 0; i < BROKEN; i++) {
-        if (hf__token_equal(&broken[i], token)) {
+        if (hf__token_equal(&broken[i].token, token)) {
             return true;
         }
     }
@@ -180,8 +183,22 @@ bool hf__account_is_broken(const struct hf__token *token)
 static void mend(const struct hf__token *token)
 {
     for (int i = 0; i < BROKEN; i++) {
-        if (hf__token_equal(&broken[i], token)) {
-            broken[i] = (struct hf__token){{0}};
+        if (hf__token_equal(&broken[i].token, token)) {
+            broken[i] = (struct broken){{{0}}, false};
+        }
+    }
+}
+
+/* Whose first release got no answer can't tell by the second what it did. */
+static void note_release(const struct hf__op *op)
+{
+    for (int i = 0; i < BROKEN; i++) {
+        struct broken *b = &broken[i];
+
+        if (hf__token_equal(&b->token, &op->token)) {
+            *b = op->result == HF_OK || b->is_asked
+                     ? (struct broken){{{0}}, false}
+                     : (struct broken){b->token, true};
         }
     }
 }
@@ -215,7 +232,7 @@ static void enter_break(struct hf__stood *at, const struct hf__op *op)
 
         if (hf__perhaps_runs(g)) {
             if (hf__surely_runs(g)) {
-                broken[n_broken++ % BROKEN] = g->token;
+                broken[n_broken++ % BROKEN] = (struct broken){g->token, false};
             }
             g->is_broken = true;
         }
@@ -361,9 +378,7 @@ void hf__account_enter(const struct hf__op *op)
         }
         break;
     case HF__OP_RELEASE:
-        if (op->result == HF_OK) {
-            mend(&op->token);
-        }
+        note_release(op);
         drop(at->grants, &at->n_grants, g);
         drop(at->tickets, &at->n_tickets, hf__account_ticket(at, &op->token));
         break;

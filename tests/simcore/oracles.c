@@ -121,7 +121,9 @@ static void expect_final(struct held *h)
     if (is && h->no_since != 0 && now > h->no_since + HF__MS_NS) {
         hf__flaw("host %d holds name %d again", h->host, h->name);
     }
-    if (is && h->refused != 0 && hf__virtual_stood(h->host) == h->stood &&
+    /* Who renews several at once takes their answers together. */
+    if (is && h->refused != 0 && h->whole->n_parts == 0 &&
+        hf__virtual_stood(h->host) == h->stood &&
         hf__true_now() > h->refused + HF__MS_NS) {
         hf__flaw("host %d holds name %d though the store refused", h->host,
                  h->name);
@@ -220,6 +222,8 @@ void hf__oracle_granted(hf_lock *whole, hf_lock *part, int name,
         .most = opts->max_hold_ms > 0 ? now + opts->max_hold_ms * HF__MS_NS : 0,
     };
     h->is_excused = !is_foreseen(h);
+    /* What has ended before it was told of is given back by now. */
+    h->let_go = is_ours(h) ? 0 : now;
     hf__note(
         "has name %d, fence %+lld%s", name,
         (long long)(h->fence - (highest[name] != 0 ? highest[name] : h->fence)),
