@@ -5,10 +5,10 @@
  * its answer is there: its host may be stopped or dead meanwhile, the request
  * is not.
  */
-#include "tests/simcore/way.h"
+#include "tests/sim/way.h"
 
-#include "tests/simcore/made.h"
-#include "tests/simcore/oracles.h"
+#include "tests/sim/made.h"
+#include "tests/sim/oracles.h"
 
 #include "src/backend/conn.h"
 #include "src/backend/crowd.h"

@@ -5,8 +5,8 @@
  * fence is above all before it, only who owns it renews and frees it; and,
  * once the faults are over, nobody waits for what it could have.
  */
-#include "tests/simcore/account.h"
-#include "tests/simcore/oracles.h"
+#include "tests/sim/account.h"
+#include "tests/sim/oracles.h"
 
 enum { WISHES = 2 * HF__VIRTUAL_HOSTS * HF__CREW };
 /* For so long a name may be free although somebody wants it: a look, a pause

@@ -5,8 +5,8 @@
  * fences, whatever a member has forgotten since; and, of each member, which of
  * the fences that it gave still mean something.
  */
-#include "tests/simcore/made.h"
-#include "tests/simcore/oracles.h"
+#include "tests/sim/made.h"
+#include "tests/sim/oracles.h"
 
 #include "src/backend/registry.h"
 

@@ -4,7 +4,7 @@
  * is exclusive, without a line, waiters and keeping: a quorum has none of
  * these, and waits by asking. The names of things are the scripts'.
  */
-#include "tests/simcore/made.h"
+#include "tests/sim/made.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,11 +3,11 @@
  * Who looks at what the hosts believe, do and owe. Nothing here takes time or
  * ends a turn; a flaw ends the process.
  */
-#ifndef HF_TESTS_SIMCORE_ORACLES_H
-#define HF_TESTS_SIMCORE_ORACLES_H
+#ifndef HF_TESTS_SIM_ORACLES_H
+#define HF_TESTS_SIM_ORACLES_H
 
 #include "src/backend/backend.h"
-#include "tests/simcore/scene.h"
+#include "tests/sim/scene.h"
 
 /* ---- oracles.c */
 struct hf__claim_seen { /* when the call began */

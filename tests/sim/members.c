@@ -4,7 +4,7 @@
  * connection, what it remembers, by which clock. One keeps its data however it
  * ends, or forgets all, as appendonly and appendfsync make it.
  */
-#include "tests/simcore/made.h"
+#include "tests/sim/made.h"
 
 #include "src/backend/redis/script.h"
 

@@ -3,9 +3,9 @@
  * What happens to hosts and to the store, when, and for how long. What happens
  * to requests is way.c's.
  */
-#include "tests/simcore/made.h"
-#include "tests/simcore/oracles.h"
-#include "tests/simcore/way.h"
+#include "tests/sim/made.h"
+#include "tests/sim/oracles.h"
+#include "tests/sim/way.h"
 
 static int any_host(void)
 {

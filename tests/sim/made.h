@@ -7,12 +7,12 @@
  * it, what happens to members, and what is asked of all this. For the thread
  * whose turn it is.
  */
-#ifndef HF_TESTS_SIMCORE_MADE_H
-#define HF_TESTS_SIMCORE_MADE_H
+#ifndef HF_TESTS_SIM_MADE_H
+#define HF_TESTS_SIM_MADE_H
 
 #include "src/backend/backend.h"
 #include "src/backend/redis/script.h"
-#include "tests/simcore/scene.h"
+#include "tests/sim/scene.h"
 
 enum { HF__MADE_MOST = 5, HF__MADE_PORT = 7000 };
 

@@ -4,7 +4,7 @@
  * is sent arrives later, in its order, or only a part of it, or never, with a
  * word to its sender or without; and also after who sent it has hung up.
  */
-#include "tests/simcore/made.h"
+#include "tests/sim/made.h"
 
 #include "src/base/fork.h"
 #include "tests/virtual/turns.h"

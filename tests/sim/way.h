@@ -3,12 +3,12 @@
  * A session of the world's store, between store.c, which has its calls, and
  * way.c, which has the fates of its requests. For the thread whose turn it is.
  */
-#ifndef HF_TESTS_SIMCORE_WAY_H
-#define HF_TESTS_SIMCORE_WAY_H
+#ifndef HF_TESTS_SIM_WAY_H
+#define HF_TESTS_SIM_WAY_H
 
 #include "src/backend/registry.h"
 #include "src/base/thread.h"
-#include "tests/simcore/scene.h"
+#include "tests/sim/scene.h"
 
 struct hf__way {
     struct hf__head head;

@@ -2,8 +2,8 @@
 /*
  * One schedule from beginning to end, and what is told of one that went wrong.
  */
-#include "tests/simcore/made.h"
-#include "tests/simcore/oracles.h"
+#include "tests/sim/made.h"
+#include "tests/sim/oracles.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -57,7 +57,7 @@ void hf__flaw(const char *format, ...)
     va_start(list, format);
     (void)vprintf(format, list);
     va_end(list);
-    printf("\n# again: build/tests/simcore/simcore --filter %s --seed %" PRIu64
+    printf("\n# again: build/tests/sim/simcore --filter %s --seed %" PRIu64
            " 1\n",
            filter, hf__scene.plan.seed);
     hf__scene_print(&hf__scene.plan);

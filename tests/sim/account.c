@@ -2,10 +2,10 @@
 /*
  * The account of who is at a name.
  */
-#include "tests/simcore/account.h"
+#include "tests/sim/account.h"
 
 #include "src/backend/crowd.h"
-#include "tests/simcore/oracles.h"
+#include "tests/sim/oracles.h"
 
 #include <stdlib.h>
 #include <string.h>

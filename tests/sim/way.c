@@ -2,9 +2,9 @@
 /*
  * What happens to requests on their way to the store and back.
  */
-#include "tests/simcore/way.h"
+#include "tests/sim/way.h"
 
-#include "tests/simcore/oracles.h"
+#include "tests/sim/oracles.h"
 
 #include "src/base/error.h"
 #include "src/base/thread.h"

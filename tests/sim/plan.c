@@ -5,7 +5,7 @@
  * from the lease.
  */
 #include "tests/lib/test.h"
-#include "tests/simcore/made.h"
+#include "tests/sim/made.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -7,8 +7,8 @@
  *
  * One schedule is one process: its state is what is here.
  */
-#ifndef HF_TESTS_SIMCORE_SCENE_H
-#define HF_TESTS_SIMCORE_SCENE_H
+#ifndef HF_TESTS_SIM_SCENE_H
+#define HF_TESTS_SIM_SCENE_H
 
 #include "include/holdfast.h"
 #include "src/backend/record.h"

@@ -3,7 +3,7 @@
  * What the store has granted until when, and what hosts have still to give
  * back: the accounts of the oracles.
  */
-#include "tests/simcore/oracles.h"
+#include "tests/sim/oracles.h"
 
 enum { LEASES = 256, DEBTS = 64 };
 

@@ -8,7 +8,7 @@
  * so no update is lost, unless what no client can foresee has happened.
  */
 #include "src/core/hold.h"
-#include "tests/simcore/oracles.h"
+#include "tests/sim/oracles.h"
 
 static struct resource {
     /* by fences: of the last write that was taken */

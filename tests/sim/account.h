@@ -6,11 +6,11 @@
  * An operation reads the store's clock at some moment while it runs, so there
  * are two questions: whether somebody surely is there, and whether perhaps.
  */
-#ifndef HF_TESTS_SIMCORE_ACCOUNT_H
-#define HF_TESTS_SIMCORE_ACCOUNT_H
+#ifndef HF_TESTS_SIM_ACCOUNT_H
+#define HF_TESTS_SIM_ACCOUNT_H
 
 #include "src/backend/backend.h"
-#include "tests/simcore/scene.h"
+#include "tests/sim/scene.h"
 
 enum { HF__STANDS = 48 };
 

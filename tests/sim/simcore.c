@@ -6,7 +6,7 @@
  * run from there, and a word after it has all shown that happens.
  */
 #include "tests/lib/test.h"
-#include "tests/simcore/scene.h"
+#include "tests/sim/scene.h"
 
 #include <inttypes.h>
 #include <stdio.h>

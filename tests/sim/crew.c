@@ -3,7 +3,7 @@
  * What the threads of a host want of the library.
  */
 #include "src/core/hold.h"
-#include "tests/simcore/oracles.h"
+#include "tests/sim/oracles.h"
 
 #include <poll.h>
 #include <stdio.h>

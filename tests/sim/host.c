@@ -2,8 +2,8 @@
 /*
  * Hosts, each a client of the library, from its opening to its close.
  */
-#include "tests/simcore/made.h"
-#include "tests/simcore/oracles.h"
+#include "tests/sim/made.h"
+#include "tests/sim/oracles.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /*
  * Replies as a Redis server writes them, which are read as they are.
  */
-#include "tests/simcore/made.h"
+#include "tests/sim/made.h"
 
 #include <inttypes.h>
 #include <stdio.h>

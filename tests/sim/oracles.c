@@ -4,9 +4,9 @@
  * hf_held() would read, and never write as it does; their arithmetic is their
  * own.
  */
-#include "tests/simcore/oracles.h"
+#include "tests/sim/oracles.h"
 #include "src/core/hold.h"
-#include "tests/simcore/made.h"
+#include "tests/sim/made.h"
 
 #include <string.h>
 
