@@ -143,6 +143,9 @@ void *hf__faults_run(void *arg)
             break;
         }
         hf__virtual_sleep(NULL, at);
+        if (hf__true_now() >= p->heal_ns) {
+            break; /* what was done took its time */
+        }
         enum hf__fault fault =
             (enum hf__fault)hf__between(HF__FAULT_CUT, HF__FAULTS - 1);
         if (hf__has(fault)) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A quorum in the made world: redlock: as it is, from the core down to its
- * calls of sockets, over servers that are made. wires.c has the connections and
- * what happens to bytes on their way, members.c the servers, rows.c what a
- * script does with a name's record there, quorum.c the store as the core sees
- * it, what happens to members, and what is asked of all this. For the thread
- * whose turn it is.
+ * calls of sockets (sockets.c), over servers that are made. wires.c has the
+ * connections and what happens to bytes on their way, members.c the servers,
+ * rows.c what a script does with a name's record there, quorum.c the store as
+ * the core sees it, what happens to members, and what is asked of all this. For
+ * the thread whose turn it is.
  */
 #ifndef HF_TESTS_SIM_MADE_H
 #define HF_TESTS_SIM_MADE_H
@@ -58,7 +58,7 @@ struct hf__made_row {
     char whose[512]; /* JSON */
     struct hf__past was[HF__PAST_MOST];
     int n_was;
-    struct hf__void *voids; /* HF__VOIDS_MOST; NULL: there are none */
+    struct hf__void *voids; /* room for HF__VOIDS_MOST */
     int n_voids;
 };
 
@@ -106,6 +106,15 @@ struct hf__wire {
 };
 /* The thread that brings all. */
 void *hf__wires_bring(void *);
+void hf__wires_add(struct hf__wire *);
+bool hf__wires_is_cut(const struct hf__wire *);
+/* late: in that time; 0: as usual. */
+void hf__wires_send(struct hf__wire *, enum hf__fault fate, const char *bytes,
+                    size_t n, int64_t late);
+/* Nothing is sent any more, whatever the host thinks. */
+void hf__wires_lose(struct hf__wire *);
+/* Its descriptor is to be read. */
+void hf__wire_ring(const struct hf__wire *);
 void hf__wires_bury(int host);
 /* Those to a member that has gone down. */
 void hf__wires_end(int member);

@@ -30,6 +30,7 @@ struct member {
     char since[24];
     char replid[48];
     struct hf__made_row rows[HF__NAMES];
+    struct hf__void voids[HF__NAMES][HF__VOIDS_MOST]; /* theirs */
 };
 
 struct command {
@@ -48,14 +49,14 @@ void hf__members_begin(void)
 
     wall_us = hf__wall_us();
     for (int i = 0; i < p->quorum; i++) {
-        members[i] = (struct member){
-            .is_durable = hf__chance(500),
-            .may_kill = hf__chance(500),
-            .life = 1,
-            .started = -UP_BEFORE * p->longest_ms * HF__MS_NS,
-            .ppm = hf__between(-PPM, PPM),
-            .skew_us = hf__between(-SKEW_US, SKEW_US),
-        };
+        struct member *m = &members[i];
+
+        m->is_durable = hf__chance(500);
+        m->may_kill = hf__chance(500);
+        m->life = 1;
+        m->started = -UP_BEFORE * p->longest_ms * HF__MS_NS;
+        m->ppm = hf__between(-PPM, PPM);
+        m->skew_us = hf__between(-SKEW_US, SKEW_US);
     }
 }
 
@@ -266,6 +267,7 @@ static void run_script(const struct hf__wire *w, const struct command *c,
 
     step.name = key[strlen(key) - 2] - '0';
     step.row = &members[w->member].rows[step.name];
+    step.row->voids = members[w->member].voids[step.name];
     hf__made_row_run(&step);
 }
 

@@ -13,10 +13,12 @@ void hf__reply_add(struct hf__reply *t, const void *bytes, size_t n)
 {
     if (t->length + n > t->room) {
         t->room = 2 * (t->length + n) + 256;
-        t->at = realloc(t->at, t->room);
-        if (t->at == NULL) {
+        char *at = realloc(t->at, t->room);
+
+        if (at == NULL) {
             abort();
         }
+        t->at = at;
     }
     memcpy(t->at + t->length, bytes, n);
     t->length += n;

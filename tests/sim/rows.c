@@ -74,16 +74,13 @@ static void bury(const struct hf__step *s, int64_t us)
     struct hf__made_row *r = s->row;
     int n = 0;
 
-    if (r->voids == NULL) {
-        r->voids = calloc(HF__VOIDS_MOST, sizeof *r->voids);
-    }
     for (int i = 0; i < r->n_voids; i++) {
         if (r->voids[i].till > s->now &&
             strcmp(r->voids[i].token, s->token) != 0) {
             r->voids[n++] = r->voids[i];
         }
     }
-    if (r->voids == NULL || n == HF__VOIDS_MOST) {
+    if (n == HF__VOIDS_MOST) {
         hf__flaw("more is buried than a member has room for");
     }
     own(r->voids[n].token, s->token);

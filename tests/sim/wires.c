@@ -6,34 +6,29 @@
  */
 #include "tests/sim/made.h"
 
-#include "src/base/fork.h"
 #include "tests/virtual/turns.h"
 
-#include <errno.h>
-#include <netinet/in.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-enum { FDS = 1024, OUT = 0, BACK = 1, LATE_MOST_S = 40 };
+enum { OUT = 0, BACK = 1, PARCELS = 4096 };
 
 /* Bytes on their way. */
 struct parcel {
-    struct parcel *next;
     int64_t due;
+    uint64_t order; /* 0: none is here */
     struct hf__wire *wire;
     int way;
     bool is_end; /* the connection's */
     enum hf__fault fate;
-    size_t n;
-    char bytes[];
+    struct hf__reply bytes;
 };
 
 static struct hf__wire *wires;
-static struct hf__wire *by_fd[FDS];
-static struct parcel *parcels; /* the next to arrive first */
+static struct parcel parcels[PARCELS];
+static int n_parcels; /* all beyond are none */
+static uint64_t order;
+static int64_t next_due = HF__VIRTUAL_NEVER;
 static int64_t cut[HF__VIRTUAL_HOSTS][HF__MADE_MOST];
 
 /* ---- on the way */
@@ -51,42 +46,72 @@ static int64_t delay(void)
     return hf__between(0, hf__scene.plan.delay_ns);
 }
 
+static struct parcel *find_room(void)
+{
+    int i = 0;
+
+    while (i < n_parcels && parcels[i].order != 0) {
+        i++;
+    }
+    if (i == PARCELS) {
+        hf__flaw("more is on its way than there is room for");
+    }
+    n_parcels = i == n_parcels ? i + 1 : n_parcels;
+    return &parcels[i];
+}
+
+/* The next to arrive. NULL: none is on its way. */
+static struct parcel *find_next(void)
+{
+    struct parcel *next = NULL;
+
+    for (int i = 0; i < n_parcels; i++) {
+        struct parcel *p = &parcels[i];
+
+        if (p->order != 0 &&
+            (next == NULL || p->due < next->due ||
+             (p->due == next->due && p->order < next->order))) {
+            next = p;
+        }
+    }
+    next_due = next != NULL ? next->due : HF__VIRTUAL_NEVER;
+    return next;
+}
+
 /* Who is cut off is heard afterwards, if at all. */
 static void post(struct hf__wire *w, const struct parcel *like,
-                 const char *bytes, int64_t ns)
+                 const char *bytes, size_t n, int64_t ns)
 {
-    struct parcel *p = malloc(sizeof *p + like->n);
-    struct parcel **at = &parcels;
     int64_t due = hf__true_now() + ns;
     int64_t until = cut_until(w);
+    struct hf__reply kept;
+    struct parcel *p;
 
-    if (p == NULL) {
-        abort();
-    }
     if (due < until && hf__chance(500)) {
         w->is_lost[like->way] = true;
     }
-    due = due > until ? due : until + 1;
-    *p = *like;
-    p->wire = w;
-    p->due = due > w->last[like->way] ? due : w->last[like->way];
-    memcpy(p->bytes, bytes, like->n);
     if (w->is_lost[like->way]) {
-        free(p);
         return;
     }
-    w->last[like->way] = p->due;
-    while (*at != NULL && (*at)->due <= p->due) {
-        at = &(*at)->next;
-    }
-    p->next = *at;
-    *at = p;
+    due = due > until ? due : until + 1;
+    due = due > w->last[like->way] ? due : w->last[like->way];
+    w->last[like->way] = due;
+    p = find_room();
+    kept = p->bytes;
+    *p = *like;
+    p->bytes = kept;
+    p->bytes.length = 0;
+    p->order = ++order;
+    p->wire = w;
+    p->due = due;
+    hf__reply_add(&p->bytes, bytes, n);
+    next_due = due < next_due ? due : next_due;
 }
 
 /* Its host is told, unless nothing comes through. */
 static void tell_end(struct hf__wire *w)
 {
-    post(w, &(struct parcel){.way = BACK, .is_end = true}, "", delay());
+    post(w, &(struct parcel){.way = BACK, .is_end = true}, "", 0, delay());
 }
 
 static void end(struct hf__wire *w)
@@ -104,9 +129,32 @@ static void lose(struct hf__wire *w, int way)
     w->is_lost[way] = true;
 }
 
+void hf__wires_add(struct hf__wire *w)
+{
+    w->next = wires;
+    wires = w;
+}
+
+bool hf__wires_is_cut(const struct hf__wire *w)
+{
+    return hf__true_now() < cut_until(w);
+}
+
+void hf__wires_send(struct hf__wire *w, enum hf__fault fate, const char *bytes,
+                    size_t n, int64_t late)
+{
+    post(w, &(struct parcel){.way = OUT, .fate = fate}, bytes, n,
+         late > 0 ? late : delay());
+}
+
+void hf__wires_lose(struct hf__wire *w)
+{
+    lose(w, OUT);
+}
+
 /* ---- arrivals */
 
-static void be_readable(const struct hf__wire *w)
+void hf__wire_ring(const struct hf__wire *w)
 {
     (void)!write(w->fd, &(uint64_t){1}, sizeof(uint64_t));
 }
@@ -117,8 +165,8 @@ static void arrive(const struct parcel *p)
 
     if (!w->is_closed) {
         w->is_reset |= p->is_end;
-        hf__reply_add(&w->told, p->bytes, p->n);
-        be_readable(w);
+        hf__reply_add(&w->told, p->bytes.at, p->bytes.length);
+        hf__wire_ring(w);
     }
 }
 
@@ -136,12 +184,13 @@ static void serve(const struct parcel *p)
         return;
     }
     reply.length = 0;
-    hf__member_hear(w, p->bytes, p->n, p->fate == HF__FAULT_AGAIN, &reply);
+    hf__member_hear(w, p->bytes.at, p->bytes.length, p->fate == HF__FAULT_AGAIN,
+                    &reply);
     if (p->fate == HF__FAULT_LOSE_REPLY) {
         lose(w, BACK);
     }
     if (!w->is_closed && reply.length > 0) {
-        post(w, &(struct parcel){.way = BACK, .n = reply.length}, reply.at,
+        post(w, &(struct parcel){.way = BACK}, reply.at, reply.length,
              p->fate == HF__FAULT_SLOW ? hf__between(0, slow) : delay());
     }
 }
@@ -152,18 +201,20 @@ static bool bring(void *data)
 {
     struct hf__turns_thread *own = data;
 
-    while (parcels != NULL && parcels->due <= hf__true_now()) {
-        struct parcel *p = parcels;
+    while (next_due <= hf__true_now()) {
+        struct parcel *p = find_next();
 
-        parcels = p->next;
+        if (p == NULL || p->due > hf__true_now()) {
+            break;
+        }
         if (p->way == OUT) {
             serve(p);
         } else {
             arrive(p);
         }
-        free(p);
+        p->order = 0;
     }
-    own->deadline = parcels != NULL ? parcels->due : HF__VIRTUAL_NEVER;
+    own->deadline = next_due;
     return false;
 }
 
@@ -215,172 +266,4 @@ void hf__wires_cut(int host, int member, int64_t until)
 void hf__wires_heal(void)
 {
     memset(cut, 0, sizeof cut);
-}
-
-/* ---- the calls of the system */
-
-static struct hf__wire *wire_of(int fd)
-{
-    return fd >= 0 && fd < FDS ? by_fd[fd] : NULL;
-}
-
-int __wrap_socket(int family, int type, int protocol);
-int __wrap_socket(int family, int type, int protocol)
-{
-    struct hf__wire *w = calloc(1, sizeof *w);
-
-    (void)family;
-    (void)type;
-    (void)protocol;
-    if (w == NULL) {
-        abort();
-    }
-    w->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (w->fd < 0 || w->fd >= FDS) {
-        abort();
-    }
-    w->host = hf__virtual_host();
-    w->is_closed = true; /* and not yet open */
-    w->next = wires;
-    wires = w;
-    by_fd[w->fd] = w;
-    return w->fd;
-}
-
-/* A port is a member. */
-int __wrap_connect(int fd, const struct sockaddr *to, socklen_t length);
-int __wrap_connect(int fd, const struct sockaddr *to, socklen_t length)
-{
-    struct hf__wire *w = wire_of(fd);
-    struct sockaddr_in address;
-
-    memcpy(&address, to, length < sizeof address ? length : sizeof address);
-    w->member = ntohs(address.sin_port) - HF__MADE_PORT;
-    w->is_closed = false;
-    w->life = hf__member_life(w->member);
-    if (hf__true_now() < cut_until(w)) {
-        w->is_lost[OUT] = w->is_lost[BACK] = true;
-    } else if (!hf__member_is_up(w->member)) {
-        if (hf__chance(700)) {
-            errno = ECONNREFUSED;
-            return -1;
-        }
-        w->is_lost[OUT] = w->is_lost[BACK] = true;
-    } else {
-        w->id = hf__member_connect(w->member);
-    }
-    return 0;
-}
-
-static enum hf__fault draw_fate(void)
-{
-    static const enum hf__fault fates[] = {
-        HF__FAULT_LOSE_REQUEST, HF__FAULT_LOSE_REPLY, HF__FAULT_LATE,
-        HF__FAULT_PART,         HF__FAULT_DIE,        HF__FAULT_SLOW,
-        HF__FAULT_AGAIN};
-    enum hf__fault f =
-        fates[hf__between(0, (int)(sizeof fates / sizeof *fates) - 1)];
-
-    return hf__true_now() < hf__scene.plan.heal_ns && hf__has(f) &&
-                   hf__chance(hf__scene.plan.permille)
-               ? f
-               : HF__FAULTS;
-}
-
-static int64_t lateness(void)
-{
-    int64_t most = 2 * hf__scene.plan.lease_ms * HF__MS_NS;
-
-    return hf__between(1, most < LATE_MOST_S * 1000 * HF__MS_NS
-                              ? most
-                              : LATE_MOST_S * 1000 * HF__MS_NS);
-}
-
-static ssize_t refuse(void)
-{
-    errno = ECONNRESET;
-    return -1;
-}
-
-ssize_t __wrap_send(int fd, const void *bytes, size_t n, int flags);
-ssize_t __wrap_send(int fd, const void *bytes, size_t n, int flags)
-{
-    struct hf__wire *w = wire_of(fd);
-    struct parcel like = {.way = OUT, .fate = draw_fate(), .n = n};
-    int64_t ns = delay();
-
-    (void)flags;
-    if (w->is_reset) {
-        return refuse();
-    }
-    if (like.fate != HF__FAULTS) {
-        hf__note("to member %d: %s", w->member, hf__scene_fault(like.fate));
-    }
-    switch ((int)like.fate) {
-    case HF__FAULT_DIE:
-        w->is_reset = true;
-        w->is_lost[OUT] = w->is_lost[BACK] = true;
-        be_readable(w);
-        return refuse();
-    case HF__FAULT_LOSE_REQUEST:
-        hf__scene.tally->requests_lost++;
-        lose(w, OUT);
-        break;
-    case HF__FAULT_LOSE_REPLY:
-        hf__scene.tally->replies_lost++;
-        break;
-    case HF__FAULT_PART:
-        like.n = (size_t)hf__between(0, (int64_t)n);
-        break;
-    case HF__FAULT_LATE:
-        hf__scene.tally->late++;
-        ns = lateness();
-        break;
-    default:
-        break;
-    }
-    post(w, &like, bytes, ns);
-    if (like.fate == HF__FAULT_PART) {
-        lose(w, OUT);
-    }
-    return (ssize_t)n;
-}
-
-ssize_t __wrap_recv(int fd, void *bytes, size_t n, int flags);
-ssize_t __wrap_recv(int fd, void *bytes, size_t n, int flags)
-{
-    struct hf__wire *w = wire_of(fd);
-    size_t left = w->told.length - w->taken;
-    uint64_t seen;
-
-    (void)flags;
-    n = n < left ? n : left;
-    if (n > 0) {
-        memcpy(bytes, w->told.at + w->taken, n);
-        w->taken += n;
-    }
-    if (n == left) {
-        w->taken = w->told.length = 0;
-    }
-    if (n == left && !w->is_reset) {
-        (void)!read(fd, &seen, sizeof seen);
-    }
-    if (n > 0) {
-        return (ssize_t)n;
-    }
-    errno = EAGAIN;
-    return w->is_reset ? 0 : -1;
-}
-
-void __real_hf__fd_close(int fd);
-void __wrap_hf__fd_close(int fd);
-void __wrap_hf__fd_close(int fd)
-{
-    struct hf__wire *w = wire_of(fd);
-
-    if (w != NULL) {
-        w->is_closed = true;
-        by_fd[fd] = NULL;
-    }
-    __real_hf__fd_close(fd);
 }
