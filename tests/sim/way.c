@@ -128,6 +128,7 @@ static void make_ghost(const struct hf__op *op)
 {
     int64_t lease = hf__scene.plan.lease_ms * HF__MS_NS;
     struct ghost *g = ghosts;
+    int64_t late;
 
     if (op->kind == HF__OP_INSPECT || op->kind == HF__OP_BREAK) {
         return;
@@ -138,7 +139,11 @@ static void make_ghost(const struct hf__op *op)
         }
     }
     fill_ghost(g, op);
-    g->due = hf__true_now() + hf__between(1, 2 * lease);
+    late = hf__between(1, 2 * lease);
+    /* A claim is given back for a lease; one that came later would have the
+     * name for another one, as docs/guarantees.md says. */
+    late = op->kind == HF__OP_ACQUIRE && late > lease ? lease : late;
+    g->due = hf__true_now() + late;
     hf__wake_doze();
 }
 
