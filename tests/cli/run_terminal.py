@@ -2,6 +2,7 @@
 """Jobs of a shell at a terminal: Ctrl-C, Ctrl-Z, fg, bg, &, pipelines,
 scripts, a hangup. The one who renews is never stopped."""
 import fcntl
+import functools
 import os
 import pty
 import re
@@ -143,6 +144,17 @@ def job_control(t, words):
     shell.close()
 
 
+def shell_case(function):
+    """A case in a shell of its own, which must end well."""
+    @case
+    @functools.wraps(function)
+    def with_shell(t):
+        shell = Shell(t)
+        function(t, shell)
+        shell.close()
+    return with_shell
+
+
 @case
 def control_z_fg_and_bg_of_bash(t):
     job_control(t, BASH)
@@ -153,9 +165,8 @@ def control_z_fg_and_bg_of_sh(t):
     job_control(t, DASH)
 
 
-@case
-def control_c_ends_the_command_and_the_shell_goes_on(t):
-    shell = Shell(t)
+@shell_case
+def control_c_ends_the_command_and_the_shell_goes_on(t, shell):
     for keys, code in ((b'\x03', '130'), (b'\x1c', '131')):
         shell.line(run('beat') + '; echo "<code $?>"')
         t.until(t.log, 'the command starts')
@@ -165,12 +176,10 @@ def control_c_ends_the_command_and_the_shell_goes_on(t):
         own, foreground = shell.ask('$(ps -o pgid=,tpgid= -p $$)').split()
         t.equal(own, foreground, 'the terminal is the shell\'s')
         t.log_path.unlink()
-    shell.close()
 
 
-@case
-def the_command_decides_about_control_c(t):
-    shell = Shell(t)
+@shell_case
+def the_command_decides_about_control_c(t, shell):
     shell.line(run('catch=INT beat') + '; echo "<code $?>"')
     t.until(t.log, 'the command starts')
     t.in_front(shell.master)
@@ -181,12 +190,10 @@ def the_command_decides_about_control_c(t):
     shell.sees('second time')
     t.equal(shell.sees('<code [0-9]+>'), '<code 137>', 'code')
     t.code(t.run('who', 'job'), 1)
-    shell.close()
 
 
-@case
-def a_job_in_the_background_leaves_the_terminal_alone(t):
-    shell = Shell(t)
+@shell_case
+def a_job_in_the_background_leaves_the_terminal_alone(t, shell):
     shell.line(run('beat') + ' &')
     t.until(t.log, 'the command starts')
     own, foreground = shell.ask('$(ps -o pgid=,tpgid= -p $$)').split()
@@ -194,12 +201,10 @@ def a_job_in_the_background_leaves_the_terminal_alone(t):
     beats(t)
     shell.line('kill %1; wait %1; echo "<code $?>"')
     t.equal(shell.sees('<code [0-9]+>'), '<code 143>', 'code')
-    shell.close()
 
 
-@case
-def a_job_in_the_background_that_reads_stops_and_fg_lets_it_read(t):
-    shell = Shell(t)
+@shell_case
+def a_job_in_the_background_that_reads_stops_and_fg_lets_it_read(t, shell):
     shell.line('$h run --lease 2s job -- sh -c \'read w; echo "got $w"\' &')
     jobs(t, shell, 'stopped')
     held(t, 2.5)
@@ -208,24 +213,20 @@ def a_job_in_the_background_that_reads_stops_and_fg_lets_it_read(t):
     shell.line('hello')
     shell.sees('got hello')
     t.equal(shell.ask('$?'), '0', 'code')
-    shell.close()
 
 
-@case
-def the_foreground_command_reads_the_terminal(t):
-    shell = Shell(t)
+@shell_case
+def the_foreground_command_reads_the_terminal(t, shell):
     shell.line('$h run job -- sh -c \'read w; echo "got $w"; exit 4\'')
     t.until(lambda: t.run('who', 'job').code == 0, 'it is held')
     time.sleep(0.3)
     shell.line('hello')
     shell.sees('got hello')
     t.equal(shell.ask('$?'), '4', 'code')
-    shell.close()
 
 
-@case
-def a_second_control_c_kills_a_job_that_was_in_the_background(t):
-    shell = Shell(t)
+@shell_case
+def a_second_control_c_kills_a_job_that_was_in_the_background(t, shell):
     shell.line(run('catch=INT beat') + ' &')
     t.until(t.log, 'the command starts')
     shell.line('fg; echo "<code $?>"')
@@ -235,7 +236,6 @@ def a_second_control_c_kills_a_job_that_was_in_the_background(t):
     beats(t)
     shell.keys(b'\x03')
     t.equal(shell.sees('<code [0-9]+>'), '<code 137>', 'code')
-    shell.close()
 
 
 @case
@@ -273,17 +273,15 @@ def a_script_stops_and_goes_on_as_a_whole(t):
     shell.close()
 
 
-@case
-def a_pipeline_whose_other_end_reads_the_terminal_ends(t):
+@shell_case
+def a_pipeline_whose_other_end_reads_the_terminal_ends(t, shell):
     """While the command has the terminal, the reader is stopped for want of
     it; then it goes on."""
-    shell = Shell(t)
     shell.line('$h run job -- sh -c \'sleep 0.5; echo one\' | '
                'sh -c \'read w </dev/tty; cat; echo "got $w"\'')
     time.sleep(1)
     shell.line('hello')
     shell.sees('one\\s+got hello')
-    shell.close()
 
 
 @case
@@ -356,9 +354,8 @@ def a_hangup_does_not_end_what_ignores_it(t):
     t.all_gone()
 
 
-@case
-def signals_to_the_job_reach_the_command_once(t):
-    shell = Shell(t)
+@shell_case
+def signals_to_the_job_reach_the_command_once(t, shell):
     shell.line(run('catch=USR1 catch=TERM catch=INT beat') + ' &')
     t.until(t.log, 'the command starts')
     for name in ('USR1', 'TERM', 'INT'):
@@ -367,7 +364,6 @@ def signals_to_the_job_reach_the_command_once(t):
     time.sleep(0.2)
     for name in ('USR1', 'TERM', 'INT'):
         t.equal(len(t.pids(f'got {name}')), 1, f'{name}s')
-    shell.close()
 
 
 @case
@@ -384,21 +380,18 @@ def the_end_of_the_shells_child_ends_the_command(t):
     t.all_gone()
 
 
-@case
-def the_end_of_the_wrapper_ends_the_job(t):
-    shell = Shell(t)
+@shell_case
+def the_end_of_the_wrapper_ends_the_job(t, shell):
     shell.line(run('beat') + '; echo "<code $?>"')
     t.until(t.log, 'the command starts')
     os.kill(renewer(t), signal.SIGKILL)
     t.equal(shell.sees('<code [0-9]+>'), '<code 137>', 'code')
     t.until(lambda: not harness.state_of(t.command_pid()), 'it ends')
     t.equal(shell.ask('$((1 + 1))'), '2', 'the shell goes on')
-    shell.close()
 
 
-@case
-def a_run_in_a_run_stops_and_goes_on(t):
-    shell = Shell(t)
+@shell_case
+def a_run_in_a_run_stops_and_goes_on(t, shell):
     shell.line('$h run --lease 2s outer -- ' + run('beat', '--lease 2s'))
     t.until(t.log, 'the command starts')
     shell.keys(b'\x1a')
@@ -411,12 +404,10 @@ def a_run_in_a_run_stops_and_goes_on(t):
     shell.keys(b'\x03')
     t.equal(shell.ask('$?'), '130', 'code')
     t.code(t.run('who', 'outer'), 1)
-    shell.close()
 
 
-@case
-def a_stop_by_hand_from_elsewhere_is_none_of_the_shells_business(t):
-    shell = Shell(t)
+@shell_case
+def a_stop_by_hand_from_elsewhere_is_none_of_the_shells_business(t, shell):
     shell.line(run('beat', '--lease 2s') + ' &')
     t.until(t.log, 'the command starts')
     os.kill(t.command_pid(), signal.SIGSTOP)
@@ -425,7 +416,6 @@ def a_stop_by_hand_from_elsewhere_is_none_of_the_shells_business(t):
     jobs(t, shell, 'running')
     os.kill(t.command_pid(), signal.SIGCONT)
     beats(t)
-    shell.close()
 
 
 if __name__ == '__main__':

@@ -12,6 +12,7 @@
 #define HF_TESTS_CONTRACT_API_H
 
 #include "include/holdfast.h"
+#include "tests/lib/each.h"
 #include "tests/lib/test.h"
 
 #include <stdio.h>
@@ -92,6 +93,11 @@ int open_status(const char *url, hf_error *err);
 hf_acquire_opts wanting(int64_t wait_ms, int64_t lease_ms);
 /* Waits up to 10 s; fails the test unless granted. Lease 30 s. */
 hf_lock *acquire(hf_client *, const char *name);
+/* A client of each name, the first of which has the lock: HELD(job, alice) has
+ * "job". */
+#define HELD(lock, ...)                                                        \
+    HF__EACH(HF__CLIENT, __VA_ARGS__);                                         \
+    AUTO_LOCK *lock = acquire(HF__FIRST(__VA_ARGS__, 0), #lock)
 /* The same with this lease, renewed by the library … */
 hf_lock *acquire_leased(hf_client *, const char *name, int64_t lease_ms);
 /* … or not renewed: so it is lost. A session's lease is not the caller's to

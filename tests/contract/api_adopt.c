@@ -155,8 +155,7 @@ TEST_IF(store_can(HF_CAP_DETACH),
 
 TEST_IF(store_leases(), a_wrong_token_adopts_nothing)
 {
-    CLIENTS(alice, bob);
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice, bob);
     AUTO_LOCK *none = NULL;
     hf_error err = HF_ERROR_INIT;
 
@@ -173,8 +172,7 @@ TEST_IF(store_leases(), a_wrong_token_adopts_nothing)
 
 TEST_IF(store_leases(), a_token_that_was_released_adopts_nothing)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice);
     AUTO_LOCK *none = NULL;
 
     EXPECT_IS(hf_release(job, NULL), HF_OK);

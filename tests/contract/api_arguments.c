@@ -89,8 +89,7 @@ TEST_IF(store_leases(), the_bounds_of_a_lease_are_leases)
 
 TEST(waiting_for_the_loss_has_no_negative_limit)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice);
 
     EXPECT_IS(hf_wait_lost(job, -5), HF_EINVAL);
     EXPECT_IS(hf_wait_lost(job, INT64_MIN), HF_EINVAL);

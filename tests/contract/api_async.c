@@ -196,8 +196,7 @@ TEST_WITHIN(60, many_names_are_acquired_at_once)
 
 TEST(an_asynchronous_release_answers_as_one_that_waits)
 {
-    CLIENTS(alice, bob);
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice, bob);
     AUTO_LOCK *lost = acquire(alice, "lost");
     struct outcome done[4] = {{0}};
 
@@ -350,9 +349,7 @@ TEST_WITHIN(60, several_threads_dispatch_each_callback_once)
     struct hf__test_thread *threads[3];
     char name[16];
 
-    for (int i = 0; i < 3; i++) {
-        threads[i] = hf__test_start(dispatch_along, &c);
-    }
+    hf__test_start_all(threads, 3, dispatch_along, &c);
     for (int i = 0; i < MANY; i++) {
         (void)snprintf(name, sizeof name, "job%d", i % 50);
         EXPECT_IS(

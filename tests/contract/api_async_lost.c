@@ -205,8 +205,7 @@ static void expect_nothing_of_the_parents(hf_client *client, hf_lock *lock)
 
 TEST(a_child_leaves_its_parents_loop_alone)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice);
     AUTO_OUTCOME waits = {0};
     AUTO_OUTCOME ready = {0};
     int fd = hf_fd(alice);

@@ -7,8 +7,7 @@
 
 TEST(a_free_lock_is_granted)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice);
 
     expect_held(job);
     EXPECT_TEXT(hf_name(job), "job");
@@ -17,8 +16,7 @@ TEST(a_free_lock_is_granted)
 
 TEST(a_second_claim_is_busy_until_the_first_releases)
 {
-    CLIENTS(alice, bob);
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice, bob);
 
     EXPECT_IS(try_once(bob, "job"), HF_BUSY);
     EXPECT_IS(hf_release(job, NULL), HF_OK);
@@ -27,8 +25,7 @@ TEST(a_second_claim_is_busy_until_the_first_releases)
 
 TEST(a_second_claim_of_the_same_client_is_busy)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice);
 
     EXPECT_IS(try_once(alice, "job"), HF_BUSY);
     expect_held(job);
@@ -36,8 +33,7 @@ TEST(a_second_claim_of_the_same_client_is_busy)
 
 TEST(other_names_are_independent)
 {
-    CLIENTS(alice, bob);
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice, bob);
     AUTO_LOCK *other = acquire(bob, "other job");
 
     expect_held(job);
@@ -60,8 +56,7 @@ TEST(a_lock_is_free_at_once_after_its_release_ten_times)
 
 TEST(a_released_handle_goes_on_answering)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice);
     uint64_t fence = hf_fence(job);
 
     EXPECT_IS(hf_release(job, NULL), HF_OK);
@@ -77,8 +72,7 @@ TEST(a_released_handle_goes_on_answering)
 
 TEST(a_released_lock_cannot_be_renewed)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice);
     hf_error err = HF_ERROR_INIT;
 
     EXPECT_IS(hf_release(job, NULL), HF_OK);
@@ -138,8 +132,7 @@ static void release_it(void *lock)
 
 TEST(another_thread_may_release)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice);
 
     hf__test_join(hf__test_start(release_it, job));
     EXPECT_IS(hf_held(job), 0);

@@ -68,8 +68,7 @@ TEST(so_does_one_that_is_asked_for_twice)
 
 TEST_IF(store_can(HF_CAP_FENCE), a_break_with_another_fence_is_refused)
 {
-    CLIENTS(alice, bob);
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice, bob);
     hf_error err = HF_ERROR_INIT;
 
     EXPECT_IS(hf_break(bob, "job", hf_fence(job) - 1, &err), HF_CONFLICT);
@@ -125,8 +124,7 @@ static void break_later(void *client)
 
 TEST(a_break_lets_a_waiter_enter)
 {
-    CLIENTS(alice, bob);
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice, bob);
     struct hf__test_thread *breaker = hf__test_start(break_later, bob);
 
     (void)await_free(bob, "job", patience(5000));

@@ -145,9 +145,7 @@ static void work_in_threads(int number)
     struct hand h = {client, number};
     struct hf__test_thread *threads[HANDS];
 
-    for (int i = 0; i < HANDS; i++) {
-        threads[i] = hf__test_start(take_turns, &h);
-    }
+    hf__test_start_all(threads, HANDS, take_turns, &h);
     hf__test_join_all(threads, HANDS);
 }
 

@@ -88,8 +88,7 @@ TEST_IF(store_can(HF_CAP_DETACH), a_detached_handle_releases_nothing)
 
 TEST_IF(store_can(HF_CAP_DETACH), what_is_not_held_is_not_detached)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *released = acquire(alice, "released");
+    HELD(released, alice);
     AUTO_LOCK *lost = acquire(alice, "lost");
 
     EXPECT_IS(hf_release(released, NULL), HF_OK);

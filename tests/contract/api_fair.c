@@ -13,8 +13,7 @@ enum { QUEUE = 8, PEERS = 4, ROUNDS = 20 };
 
 TEST_IF(store_can(HF_CAP_FAIR), fair_waiters_enter_in_the_order_of_arrival)
 {
-    CLIENTS(alice, bob);
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice, bob);
     hf_acquire_opts opts = fair(HF_FOREVER);
     static struct waiter w[QUEUE];
 
@@ -52,8 +51,7 @@ TEST_IF(store_can(HF_CAP_FAIR) && store_is_shared(),
     for (int i = 0; i < PEERS; i++) {
         p[i] = start_peer();
     }
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice);
     line_up_peers(p, PEERS, alice);
     EXPECT_IS(hf_release(job, NULL), HF_OK);
     for (int i = 0; i < PEERS; i++) {
@@ -71,8 +69,7 @@ TEST_IF(store_can(HF_CAP_FAIR) && store_is_shared(),
 /* Longer than a place in line lives without being seen to. */
 TEST_IF(store_can(HF_CAP_FAIR), who_waits_for_long_keeps_its_place)
 {
-    CLIENTS(alice, bob);
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice, bob);
     hf_acquire_opts opts = fair(HF_FOREVER);
     static struct waiter w[4];
 
@@ -144,8 +141,7 @@ TEST_WITHIN_IF(60, store_can(HF_CAP_FAIR),
 TEST_IF(store_can(HF_CAP_FAIR),
         neither_a_try_nor_an_unfair_wait_goes_past_the_line)
 {
-    CLIENTS(alice, bob);
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice, bob);
     hf_acquire_opts opts = fair(HF_FOREVER);
     struct waiter first = {.hold_ms = 100};
     struct waiter unfair = {0};
@@ -166,8 +162,7 @@ TEST_IF(store_can(HF_CAP_FAIR),
 TEST_IF(store_can(HF_CAP_FAIR),
         a_handover_within_the_process_does_not_go_past_the_line)
 {
-    CLIENTS(alice, bob);
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice, bob);
     hf_acquire_opts opts = fair(HF_FOREVER);
     struct waiter stranger = {0};
     struct waiter own[3] = {{0}};
@@ -208,8 +203,7 @@ TEST_IF(store_can(HF_CAP_FAIR), who_is_behind_a_line_is_told_so)
 
 TEST_IF(store_can(HF_CAP_FAIR), a_fair_try_leaves_no_place_in_line)
 {
-    CLIENTS(alice, bob);
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice, bob);
     hf_acquire_opts opts = fair(0);
 
     EXPECT_IS(attempt_as(bob, "job", &opts), HF_BUSY);
@@ -221,8 +215,7 @@ TEST_IF(store_can(HF_CAP_FAIR), a_fair_try_leaves_no_place_in_line)
 
 TEST_IF(store_can(HF_CAP_FAIR), a_look_tells_of_all_in_line)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice);
     hf_acquire_opts opts = fair(HF_FOREVER);
     static struct waiter w[2];
 

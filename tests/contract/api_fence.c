@@ -69,8 +69,7 @@ TEST_IF(store_can(HF_CAP_FENCE) && store_is_shared(),
 
 TEST(a_renewal_keeps_fence_and_token)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice);
     uint64_t fence = hf_fence(job);
     char token[64];
 
@@ -106,9 +105,7 @@ TEST_IF(store_can(HF_CAP_FENCE), the_fence_rises_from_thread_to_thread)
     struct hand h = {.client = alice};
     struct hf__test_thread *threads[5];
 
-    for (int i = 0; i < 5; i++) {
-        threads[i] = hf__test_start(take_turns, &h);
-    }
+    hf__test_start_all(threads, 5, take_turns, &h);
     hf__test_join_all(threads, 5);
     EXPECT_IS(h.n, 50);
     for (int i = 1; i < 50; i++) {
@@ -118,8 +115,7 @@ TEST_IF(store_can(HF_CAP_FENCE), the_fence_rises_from_thread_to_thread)
 
 TEST_IF(store_can(HF_CAP_FENCE), names_have_fences_of_their_own)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice);
     AUTO_LOCK *other = acquire(alice, "other");
     AUTO_INFO *info = look_at(alice, "job");
 

@@ -60,9 +60,7 @@ TEST_WITHIN_IF(100,
     struct hf__test_thread *threads[4];
     int failed = 0;
 
-    for (int i = 0; i < 4; i++) {
-        threads[i] = hf__test_start(use_until_over, NULL);
-    }
+    hf__test_start_all(threads, 4, use_until_over, NULL);
     for (int i = 0; i < 100; i++) {
         failed += !can_child_use_it();
     }

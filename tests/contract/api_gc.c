@@ -10,8 +10,7 @@
 
 TEST_IF(store_cleans(), idle_names_are_cleaned_up_and_counted)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *held = acquire(alice, "held");
+    HELD(held, alice);
     uint64_t count = 99;
 
     for (int i = 0; i < 3; i++) {

@@ -11,8 +11,7 @@ enum { PEERS = 4 };
 
 TEST_IF(store_can(HF_CAP_FAIR), who_times_out_in_line_holds_nobody_up)
 {
-    CLIENTS(alice, bob);
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice, bob);
     hf_acquire_opts opts = fair(HF_FOREVER);
     static struct waiter w[3];
     int64_t start;
@@ -35,8 +34,7 @@ TEST_IF(store_can(HF_CAP_FAIR), who_times_out_in_line_holds_nobody_up)
 
 TEST_IF(store_can(HF_CAP_FAIR), who_is_cancelled_in_line_holds_nobody_up)
 {
-    CLIENTS(alice, bob);
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice, bob);
     AUTO_CANCEL *cancel = new_cancel();
     hf_acquire_opts opts = fair(HF_FOREVER);
     static struct waiter w[2];
@@ -172,8 +170,7 @@ TEST_IF(store_can(HF_CAP_FAIR),
 
 TEST_IF(store_can(HF_CAP_FAIR), a_client_that_is_closed_leaves_no_place_in_line)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice);
     hf_acquire_opts opts = fair(50);
 
     {
@@ -220,8 +217,7 @@ TEST_IF(store_can(HF_CAP_FAIR) && store_is_shared(),
     struct peer *p[PEERS];
 
     start_peers(p);
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice);
     line_up_peers(p, PEERS, alice);
     for (int i = 0; i < PEERS - 1; i++) {
         kill_peer(p[i]);
@@ -237,8 +233,7 @@ TEST_IF(store_can(HF_CAP_FAIR) && store_is_shared(),
     struct peer *p[PEERS];
 
     start_peers(p);
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice);
     line_up_peers(p, PEERS, alice);
     for (int i = 0; i < PEERS - 1; i++) {
         stop_peer(p[i]);

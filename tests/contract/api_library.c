@@ -74,10 +74,7 @@ TEST(every_reason_has_a_name)
     EXPECT_TEXT(hf_strreason(HF_REASON_EXPIRED), "expired");
 }
 
-TEST(the_version_is_that_of_the_header)
-{
-    EXPECT_TEXT(hf_version(), HF_VERSION);
-}
+CASE(the_version_is_that_of_the_header, EXPECT_TEXT(hf_version(), HF_VERSION));
 
 TEST(an_unknown_store_is_named_and_a_way_to_see_the_known_ones)
 {
@@ -138,15 +135,10 @@ static void expect_option_refused(const char *option, const char *a,
 }
 
 /* Not by its name, which may be a part of a password. */
-TEST(an_unknown_option_is_refused_with_the_valid_ones)
-{
-    expect_option_refused("io_timeot=1s", "is unknown", "io_timeout");
-}
-
-TEST(a_repeated_option_is_named)
-{
-    expect_option_refused("prefix=a&prefix=b", "prefix", "twice");
-}
+CASE(an_unknown_option_is_refused_with_the_valid_ones,
+     expect_option_refused("io_timeot=1s", "is unknown", "io_timeout"));
+CASE(a_repeated_option_is_named,
+     expect_option_refused("prefix=a&prefix=b", "prefix", "twice"));
 
 TEST(a_prefix_has_none_of_the_signs_of_a_key)
 {
@@ -161,10 +153,8 @@ TEST(of_a_bad_value_is_told_whose_it_is_and_what_is_right)
     expect_option_refused("connect_timeout=", "connect_timeout", "from");
 }
 
-TEST(an_unknown_override_is_refused)
-{
-    expect_option_refused("allow=everything", "allow", "everything");
-}
+CASE(an_unknown_override_is_refused,
+     expect_option_refused("allow=everything", "allow", "everything"));
 
 TEST(no_error_tells_a_password)
 {

@@ -44,8 +44,7 @@ TEST(a_holder_is_shown_with_what_it_said)
 
 TEST(a_holder_is_shown_with_where_it_is)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice);
     AUTO_INFO *info = look_at(alice, "job");
     char host[65] = "";
     int64_t age_s = time(NULL) - hf_info_acquired_us(info) / 1000000;
@@ -60,8 +59,7 @@ TEST(a_holder_is_shown_with_where_it_is)
 
 TEST(a_released_name_is_free_and_remembers_its_fence)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice);
     AUTO_INFO *info = NULL;
 
     EXPECT_IS(hf_release(job, NULL), HF_OK);
@@ -119,8 +117,7 @@ static struct seen list_of(hf_client *client, const char *prefix, int stop)
 
 TEST_IF(store_can(HF_CAP_LIST), a_list_is_sorted_and_has_only_what_is_held)
 {
-    CLIENTS(alice, bob);
-    AUTO_LOCK *c = acquire(alice, "c");
+    HELD(c, alice, bob);
     AUTO_LOCK *aa = acquire(bob, "aa");
     AUTO_LOCK *a = acquire(bob, "a");
     AUTO_LOCK *gone = acquire_fixed(alice, "bb", 100);
@@ -179,8 +176,7 @@ TEST(a_check_reports_and_can_be_stopped)
 
 TEST(looking_does_not_disturb)
 {
-    CLIENTS(alice, bob);
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice, bob);
 
     for (int i = 0; i < 50; i++) {
         EXPECT_IS(presence(bob, "job"), HF_HELD_BY);

@@ -200,8 +200,7 @@ TEST_IF(store_can(HF_CAP_KEEP), a_failed_start_can_be_taken_back)
 
 TEST(without_a_start_there_is_nothing_to_take_back)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice);
     hf_error err = HF_ERROR_INIT;
 
     EXPECT_IS(hf_once_undo(job, &err), HF_EINVAL);
@@ -211,8 +210,7 @@ TEST(without_a_start_there_is_nothing_to_take_back)
 
 TEST_IF(store_can(HF_CAP_KEEP), a_busy_lock_leaves_no_mark)
 {
-    CLIENTS(alice, bob);
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice, bob);
     hf_acquire_opts opts = once(60000, NULL);
     AUTO_LOCK *none = NULL;
 

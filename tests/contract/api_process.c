@@ -92,11 +92,9 @@ TEST_IF(store_is_shared(),
     }
 }
 
-TEST_IF(store_is_shared() && store_can(HF_CAP_DEATH),
-        where_a_death_is_seen_the_lock_is_free_soon)
-{
-    EXPECT_LESS(time_to_inherit(20000), patience(2000));
-}
+CASE_IF(store_is_shared() && store_can(HF_CAP_DEATH),
+        where_a_death_is_seen_the_lock_is_free_soon,
+        EXPECT_LESS(time_to_inherit(20000), patience(2000)));
 
 TEST_IF(store_is_shared() && store_can(HF_CAP_DEATH),
         where_a_death_is_seen_it_is_shown)
@@ -160,8 +158,7 @@ TEST_IF(store_is_shared(), a_killed_waiter_holds_nobody_up)
 {
     struct peer *bob = start_peer();
     struct peer *carol = start_peer();
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice);
     int64_t start;
 
     peer_begin_acquire(bob, "job", HF_FOREVER, 20000);

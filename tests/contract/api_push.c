@@ -92,23 +92,15 @@ static void break_one_then_all(int slots)
     EXPECT_SOON(since(start), WORST_MS);
 }
 
-TEST_IF(store_can(HF_CAP_PUSH | HF_CAP_SHARED),
-        shared_holders_learn_of_breaks_at_once)
-{
-    break_one_then_all(0);
-}
-
-TEST_IF(store_can(HF_CAP_PUSH | HF_CAP_SLOTS),
-        holders_of_slots_learn_of_breaks_at_once)
-{
-    break_one_then_all(3);
-}
+CASE_IF(store_can(HF_CAP_PUSH | HF_CAP_SHARED),
+        shared_holders_learn_of_breaks_at_once, break_one_then_all(0));
+CASE_IF(store_can(HF_CAP_PUSH | HF_CAP_SLOTS),
+        holders_of_slots_learn_of_breaks_at_once, break_one_then_all(3));
 
 TEST_IF(store_can(HF_CAP_PUSH | HF_CAP_DETACH),
         a_detached_grant_that_was_adopted_hears_of_its_break)
 {
-    CLIENTS(alice, bob);
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice, bob);
     AUTO_LOCK *taken = NULL;
 
     EXPECT_IS(hf_detach(job, NULL), HF_OK);

@@ -252,9 +252,7 @@ TEST(threads_of_one_owner_share_one_grant)
     struct crowd crowd = {alice, hf_fence(outer)};
     struct hf__test_thread *threads[8];
 
-    for (int i = 0; i < 8; i++) {
-        threads[i] = hf__test_start(go_in_and_out, &crowd);
-    }
+    hf__test_start_all(threads, 8, go_in_and_out, &crowd);
     hf__test_join_all(threads, 8);
     expect_held(outer);
     EXPECT_IS(hf_release(outer, NULL), HF_OK);
@@ -277,9 +275,7 @@ TEST(the_last_release_and_a_new_acquire_do_not_mix)
     CLIENTS(alice, bob);
     struct hf__test_thread *threads[4];
 
-    for (int i = 0; i < 4; i++) {
-        threads[i] = hf__test_start(contend, alice);
-    }
+    hf__test_start_all(threads, 4, contend, alice);
     hf__test_join_all(threads, 4);
     EXPECT_IS(try_once(bob, "job"), HF_OK);
 }

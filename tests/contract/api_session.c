@@ -18,8 +18,7 @@ static int64_t lease_of(hf_client *client)
 
 TEST(a_lease_is_told_where_it_is_the_sessions)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice);
     int64_t left = hf_remaining_ms(job);
 
     if (!store_can(HF_CAP_SESSION)) {
@@ -69,8 +68,7 @@ TEST_IF(store_can(HF_CAP_SESSION),
 
 TEST_IF(store_can(HF_CAP_SESSION), what_lives_with_its_session_cannot_leave_it)
 {
-    CLIENTS(alice, bob);
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice, bob);
     AUTO_LOCK *none = NULL;
     hf_acquire_opts opts = wanting(0, HF_LEASE_DEFAULT_MS);
     hf_error err = HF_ERROR_INIT;
@@ -89,8 +87,7 @@ TEST_IF(store_can(HF_CAP_SESSION), what_lives_with_its_session_cannot_leave_it)
 /* The busy line claims to know nothing that nobody knows. */
 TEST_IF(store_can(HF_CAP_SESSION), who_is_busy_hears_of_no_time_that_is_left)
 {
-    CLIENTS(alice, bob);
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice, bob);
     AUTO_LOCK *none = NULL;
     AUTO_INFO *info = look_at(bob, "job");
     hf_acquire_opts opts = wanting(0, HF_LEASE_DEFAULT_MS);
@@ -128,8 +125,7 @@ TEST_IF(store_can(HF_CAP_SESSION),
 /* Where it costs nothing to stand in line, all who wait do. */
 TEST_IF(store_queues(), who_waits_at_a_store_of_lines_is_seen_there)
 {
-    CLIENTS(alice, bob);
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice, bob);
     AUTO_LOCK *none = NULL;
     hf_acquire_opts opts = wanting(300, HF_LEASE_DEFAULT_MS);
 

@@ -65,9 +65,7 @@ TEST_WITHIN_IF(60, store_can(HF_CAP_SHARED),
     AUTO_CLIENT *alice = open_store();
     struct hf__test_thread *threads[READERS];
 
-    for (int i = 0; i < READERS; i++) {
-        threads[i] = hf__test_start(share_until_met, alice);
-    }
+    hf__test_start_all(threads, READERS, share_until_met, alice);
     hf__test_join_all(threads, READERS);
 }
 
@@ -113,9 +111,7 @@ TEST_WITHIN_IF(60, store_can(HF_CAP_SHARED),
     struct hf__test_thread *threads[3];
 
     common = alice;
-    for (int i = 0; i < 3; i++) {
-        threads[i] = hf__test_start(share_in_turns, NULL);
-    }
+    hf__test_start_all(threads, 3, share_in_turns, NULL);
     UNTIL(atomic_load(&n_came) >= 20);
     for (int i = 0; i < 3; i++) {
         EXPECT_SOON(await_free(bob, "job", patience(10000)), patience(3000));

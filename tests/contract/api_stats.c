@@ -26,8 +26,7 @@ TEST(a_new_client_has_done_nothing_yet)
 
 TEST(grants_and_releases_are_counted)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice);
     hf_stats_info stats = stats_of(alice);
 
     EXPECT_IS(stats.acquired, 1);
@@ -115,8 +114,7 @@ static void wait_for_job(void *arg)
 
 TEST(who_waits_and_hand_overs_are_counted)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice);
     struct hf__test_thread *waiter = hf__test_start(wait_for_job, alice);
     hf_stats_info stats;
 

@@ -168,13 +168,10 @@ static void pester(void *lock)
 
 TEST(one_handle_serves_many_threads)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice);
     struct hf__test_thread *threads[4];
 
-    for (int i = 0; i < 4; i++) {
-        threads[i] = hf__test_start(pester, job);
-    }
+    hf__test_start_all(threads, 4, pester, job);
     hf__test_pause_ms(20);
     EXPECT_IS(hf_release(job, NULL), HF_OK);
     hf__test_join_all(threads, 4);

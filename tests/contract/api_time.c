@@ -7,8 +7,7 @@
 
 static void expect_timed_out(int64_t wait_ms)
 {
-    CLIENTS(alice, bob);
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice, bob);
     int64_t start = hf__test_now_ms();
 
     EXPECT_IS(attempt(bob, "job", wait_ms), HF_TIMEDOUT);
@@ -17,25 +16,13 @@ static void expect_timed_out(int64_t wait_ms)
     expect_held(job);
 }
 
-TEST(a_wait_of_200_ms_takes_that_long)
-{
-    expect_timed_out(200);
-}
-
-TEST(a_wait_of_a_second_takes_that_long)
-{
-    expect_timed_out(1000);
-}
-
-TEST(a_wait_of_a_millisecond_is_short)
-{
-    expect_timed_out(1);
-}
+CASE(a_wait_of_200_ms_takes_that_long, expect_timed_out(200));
+CASE(a_wait_of_a_second_takes_that_long, expect_timed_out(1000));
+CASE(a_wait_of_a_millisecond_is_short, expect_timed_out(1));
 
 TEST(a_wait_within_the_client_takes_that_long_too)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice);
     int64_t start = hf__test_now_ms();
 
     EXPECT_IS(attempt(alice, "job", 200), HF_TIMEDOUT);
@@ -46,8 +33,7 @@ TEST(a_wait_within_the_client_takes_that_long_too)
 
 TEST(one_try_does_not_wait)
 {
-    CLIENTS(alice, bob);
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice, bob);
     int64_t start = hf__test_now_ms();
 
     EXPECT_IS(try_once(bob, "job"), HF_BUSY);

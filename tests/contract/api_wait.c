@@ -43,8 +43,7 @@ static void start_waiter(struct waiter *w, hf_client *client, int64_t wait_ms)
 
 TEST(waiters_of_a_client_enter_in_the_order_of_arrival)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice);
     static struct waiter w[QUEUE];
 
     for (int i = 0; i < QUEUE; i++) {
@@ -62,8 +61,7 @@ TEST(waiters_of_a_client_enter_in_the_order_of_arrival)
 
 TEST(a_waiter_who_gives_up_in_the_middle_holds_nobody_up)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice);
     struct waiter w[3];
     int64_t start;
 
@@ -83,8 +81,7 @@ TEST(a_waiter_who_gives_up_in_the_middle_holds_nobody_up)
 
 TEST(the_first_waiter_who_gives_up_holds_nobody_up)
 {
-    CLIENTS(alice, bob);
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice, bob);
     struct waiter w[2];
     int64_t start;
 
@@ -115,8 +112,7 @@ static void enter_and_stay(void *arg)
 
 TEST(one_release_lets_exactly_one_waiter_enter)
 {
-    CLIENTS(alice, bob);
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice, bob);
     struct hf__test_thread *threads[4];
 
     for (int i = 0; i < 4; i++) {
@@ -132,8 +128,7 @@ TEST(one_release_lets_exactly_one_waiter_enter)
 
 TEST(waiters_of_several_clients_all_enter)
 {
-    CLIENTS(alice, bob, carol);
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice, bob, carol);
     hf_client *clients[] = {alice, bob, carol};
     struct waiter w[15];
 
@@ -150,8 +145,7 @@ TEST(waiters_of_several_clients_all_enter)
 
 TEST(a_wait_for_one_name_does_not_hold_up_another)
 {
-    CLIENTS(alice, bob);
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice, bob);
     struct waiter w;
     int64_t start;
 
@@ -169,8 +163,7 @@ TEST(a_wait_for_one_name_does_not_hold_up_another)
 
 TEST(waits_for_many_names_end_each_with_its_own_release)
 {
-    CLIENTS(alice, bob);
-    AUTO_LOCK *a = acquire(alice, "a");
+    HELD(a, alice, bob);
     AUTO_LOCK *b = acquire(alice, "b");
     AUTO_LOCK *job = acquire(alice, "job");
     struct waiter w;

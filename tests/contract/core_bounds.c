@@ -28,20 +28,12 @@ static void expect_given_up(const char *options, int64_t wait_ms,
     EXPECT_SOON(await_free(bob, "job", patience(10000)), patience(3000));
 }
 
-TEST(a_claim_that_hangs_is_given_up)
-{
-    expect_given_up("io_timeout=500ms&fault=delay:acquire:1-9:5s", 0, 500);
-}
-
-TEST(a_claim_whose_reply_hangs_is_given_up_and_given_back)
-{
-    expect_given_up("io_timeout=500ms&fault=late_reply:acquire:1:5s", 0, 500);
-}
-
-TEST(a_patient_claim_that_hangs_is_not_said_to_have_timed_out)
-{
-    expect_given_up("io_timeout=500ms&fault=delay:acquire:*:5s", 800, 800);
-}
+CASE(a_claim_that_hangs_is_given_up,
+     expect_given_up("io_timeout=500ms&fault=delay:acquire:1-9:5s", 0, 500));
+CASE(a_claim_whose_reply_hangs_is_given_up_and_given_back,
+     expect_given_up("io_timeout=500ms&fault=late_reply:acquire:1:5s", 0, 500));
+CASE(a_patient_claim_that_hangs_is_not_said_to_have_timed_out,
+     expect_given_up("io_timeout=500ms&fault=delay:acquire:*:5s", 800, 800));
 
 TEST(a_client_settles_its_own_debt_before_it_claims_again)
 {
@@ -100,8 +92,7 @@ TEST_IF(store_leases(), a_hanging_adoption_is_given_up)
 {
     AUTO_CLIENT *alice = open_faulty("io_timeout=500ms&fault=delay:inspect:*:"
                                      "400ms,delay:renew:*:5s");
-    AUTO_CLIENT *bob = open_store();
-    AUTO_LOCK *job = acquire(bob, "job");
+    HELD(job, bob);
     AUTO_LOCK *none = NULL;
     int64_t start = hf__test_now_ms();
     int r = hf_adopt(alice, "job", hf_token(job), NULL, &none, NULL);
@@ -197,10 +188,8 @@ static int64_t time_to_enter(const char *options, int64_t lease_ms)
     return since(start);
 }
 
-TEST(a_waiter_enters_though_its_waiting_session_dies)
-{
-    EXPECT_LESS(time_to_enter("fault=die:wait:*", 800), 800 + patience(1500));
-}
+CASE(a_waiter_enters_though_its_waiting_session_dies,
+     EXPECT_LESS(time_to_enter("fault=die:wait:*", 800), 800 + patience(1500)));
 
 TEST(a_waiter_enters_though_no_message_wakes_it)
 {

@@ -102,19 +102,15 @@ static void expect_end(const char *options, int64_t before_ms, int status)
     expect_free("job");
 }
 
-TEST(a_wait_that_ends_while_it_asks_has_timed_out)
-{
-    expect_end(IO_OPTION "fault=late_reply:acquire:2-:700ms", IN_TIME_MS,
-               HF_TIMEDOUT);
-}
+CASE(a_wait_that_ends_while_it_asks_has_timed_out,
+     expect_end(IO_OPTION "fault=late_reply:acquire:2-:700ms", IN_TIME_MS,
+                HF_TIMEDOUT));
 
 /* Where nobody can wait it asks all the time, and is answered late. */
-TEST_IF(store_can(HF_CAP_WAIT),
-        a_wait_that_ends_while_the_store_is_silent_has_no_answer)
-{
-    expect_end(IO_OPTION "fault=late_reply:acquire:3-:9s", LATE_MS,
-               HF_EUNKNOWN);
-}
+CASE_IF(store_can(HF_CAP_WAIT),
+        a_wait_that_ends_while_the_store_is_silent_has_no_answer,
+        expect_end(IO_OPTION "fault=late_reply:acquire:3-:9s", LATE_MS,
+                   HF_EUNKNOWN));
 
 /* The first came when there was no time left for the others. */
 TEST(a_wait_for_many_that_ends_while_it_asks_has_timed_out)

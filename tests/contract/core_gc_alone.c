@@ -94,8 +94,7 @@ TEST_WITHIN(60, a_client_cleans_by_itself)
 {
     struct sink sink = {0};
     AUTO_CLIENT *cleaner = open_cleaner("gc=1s&gc_idle=1s", &sink);
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *held = acquire(alice, "held");
+    HELD(held, alice);
 
     for (int i = 0; i < 3; i++) {
         char name[8];

@@ -111,8 +111,7 @@ TEST(waiting_for_the_loss_ends_with_the_lease)
 
 TEST(waiting_for_the_loss_has_a_limit)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice);
     int64_t start = hf__test_now_ms();
 
     EXPECT_IS(hf_wait_lost(job, 0), HF_TIMEDOUT);
@@ -137,8 +136,7 @@ static void watch(void *arg)
 
 TEST(waiting_for_the_loss_ends_with_the_release)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice);
     struct watcher w = {job, -1};
     struct hf__test_thread *thread = hf__test_start(watch, &w);
 
@@ -212,8 +210,7 @@ TEST(lost_is_final_though_the_name_is_free)
 
 TEST(a_claim_that_failed_leaves_nothing_behind)
 {
-    CLIENTS(alice, bob);
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice, bob);
     int64_t start;
 
     EXPECT_IS(attempt(bob, "job", 100), HF_TIMEDOUT);

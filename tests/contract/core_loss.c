@@ -32,20 +32,12 @@ static void expect_risk_and_recovery(const char *options)
     EXPECT_IS(hf_release(job, NULL), HF_OK);
 }
 
-TEST(a_renewal_whose_reply_is_lost_is_a_risk_that_passes)
-{
-    expect_risk_and_recovery("fault=lose_reply:renew:1");
-}
-
-TEST(a_renewal_that_is_lost_is_a_risk_that_passes)
-{
-    expect_risk_and_recovery("fault=lose_request:renew:1");
-}
-
-TEST(a_renewal_over_a_dead_session_is_a_risk_that_passes)
-{
-    expect_risk_and_recovery("fault=die:renew:1");
-}
+CASE(a_renewal_whose_reply_is_lost_is_a_risk_that_passes,
+     expect_risk_and_recovery("fault=lose_reply:renew:1"));
+CASE(a_renewal_that_is_lost_is_a_risk_that_passes,
+     expect_risk_and_recovery("fault=lose_request:renew:1"));
+CASE(a_renewal_over_a_dead_session_is_a_risk_that_passes,
+     expect_risk_and_recovery("fault=die:renew:1"));
 
 /* Each new connection takes longer than a renewal may. */
 TEST(a_renewal_that_has_to_connect_has_the_time)
@@ -85,25 +77,14 @@ static void expect_loss(const char *options)
     EXPECT_IS(hf_renew(next, NULL), HF_OK);
 }
 
-TEST(a_lock_that_cannot_be_renewed_is_lost_in_time)
-{
-    expect_loss("fault=lose_request:renew:*");
-}
-
-TEST(a_lock_whose_sessions_all_die_is_lost_in_time)
-{
-    expect_loss("fault=die:renew:*,die:open:4-");
-}
-
-TEST(a_lock_whose_renewal_hangs_is_lost_in_time)
-{
-    expect_loss("io_timeout=2s&fault=delay:renew:*:30s");
-}
-
-TEST(a_lock_whose_store_hangs_briefly_each_time_is_lost_in_time)
-{
-    expect_loss("io_timeout=200ms&fault=delay:renew:*:30s");
-}
+CASE(a_lock_that_cannot_be_renewed_is_lost_in_time,
+     expect_loss("fault=lose_request:renew:*"));
+CASE(a_lock_whose_sessions_all_die_is_lost_in_time,
+     expect_loss("fault=die:renew:*,die:open:4-"));
+CASE(a_lock_whose_renewal_hangs_is_lost_in_time,
+     expect_loss("io_timeout=2s&fault=delay:renew:*:30s"));
+CASE(a_lock_whose_store_hangs_briefly_each_time_is_lost_in_time,
+     expect_loss("io_timeout=200ms&fault=delay:renew:*:30s"));
 
 TEST(whether_it_is_held_needs_no_answer_of_the_store)
 {

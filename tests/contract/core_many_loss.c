@@ -260,11 +260,9 @@ TEST(a_failure_of_the_store_names_the_name)
               HF_EUNKNOWN);
 }
 
-TEST(an_unknown_outcome_gives_up_all_and_names_it)
-{
-    EXPECT_IS(among_faults("io_timeout=400ms&fault=lose_reply:acquire:*"),
-              HF_EUNKNOWN);
-}
+CASE(an_unknown_outcome_gives_up_all_and_names_it,
+     EXPECT_IS(among_faults("io_timeout=400ms&fault=lose_reply:acquire:*"),
+               HF_EUNKNOWN));
 
 /* ---- no wish for several names */
 

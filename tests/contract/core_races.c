@@ -247,8 +247,7 @@ TEST(a_release_under_way_at_close_leaves_nothing_behind)
 
 TEST(a_fence_that_no_grant_can_have_breaks_nothing)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice);
     hf_error err = HF_ERROR_INIT;
 
     EXPECT_IS(hf_break(alice, "job", UINT64_MAX, &err), HF_EINVAL);

@@ -49,35 +49,18 @@ static void expect_one_grant(const char *options)
     EXPECT_IS(one_grant_or_none(options), HF_OK);
 }
 
-TEST(a_claim_whose_reply_is_lost_is_granted_once)
-{
-    expect_one_grant("fault=lose_reply:acquire:1");
-}
-
-TEST(a_claim_that_is_lost_is_granted_once)
-{
-    expect_one_grant("fault=lose_request:acquire:1");
-}
-
-TEST(a_claim_over_a_dead_session_is_granted_once)
-{
-    expect_one_grant("fault=die:op:1");
-}
-
-TEST(a_claim_that_arrives_twice_is_granted_once)
-{
-    expect_one_grant("fault=duplicate:acquire:*");
-}
-
-TEST(a_release_that_arrives_twice_frees_once)
-{
-    expect_one_grant("fault=duplicate:release:*");
-}
-
-TEST(a_renewal_that_arrives_twice_renews_once)
-{
-    expect_one_grant("fault=duplicate:renew:*");
-}
+CASE(a_claim_whose_reply_is_lost_is_granted_once,
+     expect_one_grant("fault=lose_reply:acquire:1"));
+CASE(a_claim_that_is_lost_is_granted_once,
+     expect_one_grant("fault=lose_request:acquire:1"));
+CASE(a_claim_over_a_dead_session_is_granted_once,
+     expect_one_grant("fault=die:op:1"));
+CASE(a_claim_that_arrives_twice_is_granted_once,
+     expect_one_grant("fault=duplicate:acquire:*"));
+CASE(a_release_that_arrives_twice_frees_once,
+     expect_one_grant("fault=duplicate:release:*"));
+CASE(a_renewal_that_arrives_twice_renews_once,
+     expect_one_grant("fault=duplicate:renew:*"));
 
 TEST(a_claim_of_which_nothing_is_heard_is_granted_once_or_not_at_all)
 {
@@ -152,21 +135,14 @@ static int released_by(const char *options, int64_t lease_ms)
     return r;
 }
 
-TEST(a_release_whose_reply_is_lost_frees_the_name)
-{
-    EXPECT_IS(released_by("fault=lose_reply:release:1", 20000), HF_OK);
-}
-
-TEST(a_release_that_is_lost_frees_the_name)
-{
-    EXPECT_IS(released_by("fault=lose_request:release:1", 20000), HF_OK);
-}
-
-TEST(a_release_that_never_arrives_leaves_it_to_the_lease)
-{
-    EXPECT_IS(released_by("io_timeout=300ms&fault=lose_request:release:*", 800),
-              HF_EUNKNOWN);
-}
+CASE(a_release_whose_reply_is_lost_frees_the_name,
+     EXPECT_IS(released_by("fault=lose_reply:release:1", 20000), HF_OK));
+CASE(a_release_that_is_lost_frees_the_name,
+     EXPECT_IS(released_by("fault=lose_request:release:1", 20000), HF_OK));
+CASE(a_release_that_never_arrives_leaves_it_to_the_lease,
+     EXPECT_IS(released_by("io_timeout=300ms&fault=lose_request:release:*",
+                           800),
+               HF_EUNKNOWN));
 
 TEST(a_second_release_sends_nothing)
 {
@@ -283,8 +259,7 @@ TEST(an_inspection_whose_reply_is_lost_is_repeated_or_fails)
 TEST(a_break_whose_reply_is_lost_broke_the_lock)
 {
     AUTO_CLIENT *alice = open_faulty("fault=lose_reply:break:1");
-    AUTO_CLIENT *bob = open_store();
-    AUTO_LOCK *job = acquire(bob, "job");
+    HELD(job, bob);
     int r = hf_break(alice, "job", hf_fence(job), NULL);
 
     /* A second attempt finds nothing to break. */
@@ -322,8 +297,7 @@ static void expect_give_backs(const char *fault, int expected)
 {
     atomic_int n = 0;
     AUTO_CLIENT *alice = open_counting(fault, &n);
-    AUTO_CLIENT *bob = open_store();
-    AUTO_LOCK *job = acquire(bob, "job");
+    HELD(job, bob);
 
     EXPECT_IS(attempt(alice, "job", patience(500)), HF_TIMEDOUT);
     hf_close(alice); /* by then it is settled */

@@ -234,10 +234,9 @@ TEST(the_longest_names_are_kept_in_full)
 
 TEST(prefixes_keep_their_names_apart)
 {
-    PARTY(alice);
+    JOB_OF(alice);
     struct request rq;
 
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
     ask(&alice, &rq, HF__OP_INSPECT, "job");
     memcpy(rq.key, "best", 4);
     EXPECT_IS(send_batch(&alice, &rq, 1), HF_OK);

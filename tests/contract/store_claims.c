@@ -9,9 +9,7 @@
 
 TEST(a_second_claim_is_busy_until_the_first_releases)
 {
-    PARTIES(alice, bob);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice, bob);
     EXPECT_IS(acquire(&bob, "job"), HF_BUSY);
     EXPECT_IS(release(&alice, "job"), HF_OK);
     EXPECT_IS(acquire(&bob, "job"), HF_OK);
@@ -19,9 +17,7 @@ TEST(a_second_claim_is_busy_until_the_first_releases)
 
 TEST(busy_tells_who_holds_it)
 {
-    PARTIES(alice, bob);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice, bob);
     EXPECT_IS(acquire(&bob, "job"), HF_BUSY);
     EXPECT(bob.record.is_held);
     EXPECT(!bob.record.is_kept);
@@ -32,9 +28,7 @@ TEST(busy_tells_who_holds_it)
 
 TEST(one_session_does_not_hold_one_name_twice)
 {
-    PARTY(alice);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice);
     struct hf__token first = claim_of(&alice, "job")->token;
     begin_anew(&alice, "job");
     EXPECT_IS(acquire(&alice, "job"), HF_BUSY);
@@ -44,9 +38,7 @@ TEST(one_session_does_not_hold_one_name_twice)
 
 TEST(acquiring_again_with_the_same_token_is_the_same_grant)
 {
-    PARTY(alice);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice);
     uint64_t fence = alice.fence;
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(alice.fence, fence);
@@ -68,9 +60,7 @@ TEST_IF(!has(HF_CAP_SESSION), acquiring_again_renews_the_lease)
 TEST_IF(!has(HF_CAP_SESSION),
         acquiring_again_from_another_session_is_the_same_grant)
 {
-    PARTIES(alice, again);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice, again);
     claim_of(&again, "job")->token = claim_of(&alice, "job")->token;
     EXPECT_IS(acquire(&again, "job"), HF_OK);
     EXPECT_SAFE(again.fence >= alice.fence);
@@ -81,9 +71,7 @@ TEST_IF(!has(HF_CAP_SESSION),
 
 TEST(a_stranger_cannot_release)
 {
-    PARTIES(alice, bob);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice, bob);
     EXPECT_IS(release(&bob, "job"), HF_LOST);
     EXPECT(bob.record.is_held);
     EXPECT_IS(bob.record.fence, alice.fence);
@@ -103,9 +91,7 @@ TEST(a_stranger_cannot_renew)
 
 TEST(what_is_released_is_not_ours_any_more)
 {
-    PARTY(alice);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice);
     EXPECT_IS(release(&alice, "job"), HF_OK);
     EXPECT_IS(release(&alice, "job"), HF_LOST);
     EXPECT(!alice.record.is_held);
@@ -161,9 +147,7 @@ TEST_IF(has(HF_CAP_FENCE), the_fence_rises_with_each_grant)
 
 TEST_IF(has(HF_CAP_FENCE), the_fence_stays_when_a_lock_is_released)
 {
-    PARTY(alice);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice);
     EXPECT_IS(release(&alice, "job"), HF_OK);
     EXPECT_IS(inspect(&alice, "job"), HF_OK);
     /* Where it is the server's number, the release has one, too. */
@@ -174,9 +158,7 @@ TEST_IF(has(HF_CAP_FENCE), the_fence_stays_when_a_lock_is_released)
 
 TEST_IF(has(HF_CAP_FENCE), renewing_leaves_the_fence_alone)
 {
-    PARTY(alice);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice);
     EXPECT_IS(renew(&alice, "job"), HF_OK);
     EXPECT_IS(inspect(&alice, "job"), HF_OK);
     EXPECT_IS(alice.record.fence, fence_of(&alice, "job"));
@@ -185,9 +167,7 @@ TEST_IF(has(HF_CAP_FENCE), renewing_leaves_the_fence_alone)
 TEST_IF(!has(HF_CAP_SESSION) && has(HF_CAP_FENCE),
         a_raised_fence_is_the_one_of_the_grant)
 {
-    PARTIES(alice, bob);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice, bob);
     uint64_t high = alice.fence + 1000000000;
     EXPECT_IS(raise_to(&alice, "job", high), HF_OK);
     EXPECT_IS(alice.fence, high);
@@ -204,9 +184,7 @@ TEST_IF(!has(HF_CAP_SESSION) && has(HF_CAP_FENCE),
 TEST_IF(has(HF_CAP_FENCE | HF_CAP_SESSION),
         a_fence_that_cannot_be_raised_can_be_asked_for)
 {
-    PARTIES(alice, bob);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice, bob);
     uint64_t fence = alice.fence;
     EXPECT_IS(raise_to(&alice, "job", fence), HF_OK);
     EXPECT_IS(alice.fence, fence);
@@ -247,9 +225,7 @@ TEST(what_one_session_of_a_client_was_granted_is_anothers)
 TEST_IF(has(HF_CAP_SESSION),
         what_lives_with_a_session_is_no_other_clients_to_renew)
 {
-    PARTIES(alice, bob, carol);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice, bob, carol);
     claim_of(&bob, "job")->token = claim_of(&alice, "job")->token;
     EXPECT_IS(renew(&bob, "job"), HF_LOST);
     EXPECT_IS(bob.reason, HF_REASON_SESSION);
@@ -261,9 +237,7 @@ TEST_IF(has(HF_CAP_SESSION),
 TEST_IF(has(HF_CAP_SESSION),
         a_session_that_is_cut_keeps_what_it_has_for_its_lease)
 {
-    PARTIES(alice, bob);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice, bob);
     int64_t lease_ms = hf__conn_facts(&alice.conn).lease_us / 1000;
     int64_t start = hf__test_now_ms();
     EXPECT_IS(renew(&alice, "job"), HF_OK);
@@ -278,9 +252,7 @@ TEST_IF(has(HF_CAP_SESSION),
 
 TEST_IF(has(HF_CAP_SESSION), a_session_that_has_nothing_leaves_nothing)
 {
-    PARTIES(alice, bob);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice, bob);
     EXPECT_IS(release(&alice, "job"), HF_OK);
     leave(&alice);
     EXPECT_IS(acquire(&bob, "job"), HF_OK);
@@ -288,9 +260,7 @@ TEST_IF(has(HF_CAP_SESSION), a_session_that_has_nothing_leaves_nothing)
 
 TEST_IF(has(HF_CAP_FENCE), a_stranger_cannot_raise_the_fence)
 {
-    PARTIES(alice, bob);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice, bob);
     EXPECT_IS(raise_to(&bob, "job", alice.fence + 1000), HF_LOST);
     EXPECT_IS(bob.record.fence, alice.fence);
 }
@@ -316,9 +286,7 @@ TEST_IF(has(HF_CAP_HANDOVER), a_handover_is_a_grant_to_the_next)
 
 TEST_IF(has(HF_CAP_HANDOVER), a_stranger_cannot_hand_over)
 {
-    PARTIES(alice, bob, carol);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice, bob, carol);
     EXPECT_IS(hand_over(&bob, "job", &carol), HF_LOST);
     EXPECT_IS(bob.record.fence, alice.fence);
     EXPECT_IS(hand_over(&bob, "free", &carol), HF_LOST);
@@ -327,9 +295,7 @@ TEST_IF(has(HF_CAP_HANDOVER), a_stranger_cannot_hand_over)
 
 TEST(a_store_without_handover_says_so)
 {
-    PARTIES(alice, bob);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice, bob);
     EXPECT_IS(hand_over(&alice, "job", &bob),
               has(HF_CAP_HANDOVER) ? HF_OK : HF_ENOTSUP);
     EXPECT_IS(renew(has(HF_CAP_HANDOVER) ? &bob : &alice, "job"), HF_OK);
@@ -337,9 +303,7 @@ TEST(a_store_without_handover_says_so)
 
 TEST_IF(!has(HF_CAP_SESSION), a_grant_outlives_the_session_that_won_it)
 {
-    PARTIES(alice, bob);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice, bob);
     rejoin(&alice);
     EXPECT_IS(acquire(&bob, "job"), HF_BUSY);
     EXPECT_IS(renew(&alice, "job"), HF_OK);
@@ -349,9 +313,7 @@ TEST_IF(!has(HF_CAP_SESSION), a_grant_outlives_the_session_that_won_it)
 
 TEST_IF(has(HF_CAP_FENCE), the_fence_rises_though_all_sessions_ended)
 {
-    PARTY(alice);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice);
     uint64_t fence = alice.fence;
     EXPECT_IS(release(&alice, "job"), HF_OK);
     rejoin(&alice);
@@ -361,9 +323,7 @@ TEST_IF(has(HF_CAP_FENCE), the_fence_rises_though_all_sessions_ended)
 
 TEST_IF(!has(HF_CAP_SESSION), a_grant_lives_though_all_sessions_ended)
 {
-    PARTY(alice);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice);
     rejoin(&alice);
     EXPECT_IS(renew(&alice, "job"), HF_OK);
 }

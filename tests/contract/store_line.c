@@ -9,9 +9,7 @@
 
 TEST_IF(has(HF_CAP_FAIR), those_in_line_are_granted_in_their_order)
 {
-    PARTIES(alice, bob, carol);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice, bob, carol);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
     EXPECT(bob.is_queued);
     EXPECT_TEXT(bob.record.owner.label, "alice");
@@ -30,9 +28,7 @@ TEST_IF(has(HF_CAP_FAIR), those_in_line_are_granted_in_their_order)
 
 TEST_IF(has(HF_CAP_FAIR), nobody_barges_past_the_line)
 {
-    PARTIES(alice, bob, carol);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice, bob, carol);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
     EXPECT_IS(release(&alice, "job"), HF_OK);
     EXPECT_IS(try_as(&carol, "job", ALONE), HF_BUSY);
@@ -50,9 +46,7 @@ TEST_IF(has(HF_CAP_FAIR), nobody_barges_past_the_line)
 
 TEST_IF(has(HF_CAP_FAIR), who_asks_again_keeps_its_place)
 {
-    PARTIES(alice, bob, carol);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice, bob, carol);
     for (int i = 0; i < 3; i++) {
         EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
         EXPECT_IS(queue_up(&carol, "job", ALONE), HF_BUSY);
@@ -65,9 +59,7 @@ TEST_IF(has(HF_CAP_FAIR), who_asks_again_keeps_its_place)
 
 TEST_IF(has(HF_CAP_FAIR), a_release_takes_a_ticket_out_of_line)
 {
-    PARTIES(alice, bob, carol);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice, bob, carol);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
     EXPECT_IS(queue_up(&carol, "job", ALONE), HF_BUSY);
     EXPECT_IS(release(&bob, "job"), HF_LOST);
@@ -80,9 +72,7 @@ TEST_IF(has(HF_CAP_FAIR), a_release_takes_a_ticket_out_of_line)
 
 TEST_IF(has(HF_CAP_FAIR), a_grant_takes_its_ticket_out_of_line)
 {
-    PARTIES(alice, bob);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice, bob);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
     EXPECT_IS(release(&alice, "job"), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_OK);
@@ -94,9 +84,7 @@ TEST_IF(has(HF_CAP_FAIR), a_grant_takes_its_ticket_out_of_line)
 /* Carol asks all the time, Bob not once more. */
 TEST_IF(has(HF_CAP_FAIR), who_is_gone_is_passed_over)
 {
-    PARTIES(alice, bob, carol);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice, bob, carol);
     int64_t start = hf__test_now_ms();
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
     EXPECT_IS(queue_up(&carol, "job", ALONE), HF_BUSY);
@@ -114,9 +102,7 @@ TEST_IF(has(HF_CAP_FAIR), who_is_gone_is_passed_over)
 /* What a session has stays there while it lives, however little it says. */
 TEST_IF(has(HF_CAP_FAIR | HF_CAP_SESSION), who_lives_is_not_passed_over)
 {
-    PARTIES(alice, bob, carol);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice, bob, carol);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
     EXPECT_IS(queue_up(&carol, "job", ALONE), HF_BUSY);
     EXPECT_IS(release(&alice, "job"), HF_OK);
@@ -129,9 +115,7 @@ TEST_IF(has(HF_CAP_FAIR | HF_CAP_SESSION), who_lives_is_not_passed_over)
 TEST_IF(!has(HF_CAP_SESSION) && has(HF_CAP_FAIR),
         who_comes_back_has_its_place_again)
 {
-    PARTIES(alice, bob, carol);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice, bob, carol);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
     EXPECT_IS(queue_up(&carol, "job", ALONE), HF_BUSY);
     hf__test_pause_ms(HF__TICKET_PATIENCE_MS + 200);
@@ -148,9 +132,7 @@ TEST_IF(!has(HF_CAP_SESSION) && has(HF_CAP_FAIR),
 TEST_IF(has(HF_CAP_FAIR) && !has(HF_CAP_SESSION),
         a_place_in_line_outlives_its_session)
 {
-    PARTIES(alice, bob, carol);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice, bob, carol);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
     EXPECT_IS(queue_up(&carol, "job", ALONE), HF_BUSY);
     rejoin(&bob);
@@ -162,9 +144,7 @@ TEST_IF(has(HF_CAP_FAIR) && !has(HF_CAP_SESSION),
 TEST_IF(has(HF_CAP_FAIR | HF_CAP_HANDOVER),
         a_handover_does_not_go_past_the_line)
 {
-    PARTIES(alice, bob, carol);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice, bob, carol);
     EXPECT_IS(queue_up(&carol, "job", ALONE), HF_BUSY);
     EXPECT_IS(hand_over(&alice, "job", &bob), HF_BUSY);
     EXPECT_IS(renew(&alice, "job"), HF_OK);
@@ -177,9 +157,7 @@ TEST_IF(has(HF_CAP_FAIR | HF_CAP_HANDOVER),
 TEST_IF(has(HF_CAP_FAIR | HF_CAP_HANDOVER),
         a_handover_does_not_wait_for_who_is_gone)
 {
-    PARTIES(alice, bob, carol);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice, bob, carol);
     EXPECT_IS(queue_up(&carol, "job", ALONE), HF_BUSY);
     hf__test_pause_ms(HF__TICKET_PATIENCE_MS + 200);
     EXPECT_IS(hand_over(&alice, "job", &bob), HF_OK);
@@ -188,10 +166,9 @@ TEST_IF(has(HF_CAP_FAIR | HF_CAP_HANDOVER),
 TEST_IF(has(HF_CAP_FAIR | HF_CAP_HANDOVER),
         a_handover_to_who_is_in_line_takes_it_out)
 {
-    PARTIES(alice, bob);
+    JOB_OF(alice, bob);
     struct request rq;
 
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
     ask(&alice, &rq, HF__OP_HANDOVER, "job");
     rq.op.next_token = claim_of(&bob, "job")->token;
@@ -202,9 +179,7 @@ TEST_IF(has(HF_CAP_FAIR | HF_CAP_HANDOVER),
 
 TEST_IF(has(HF_CAP_FAIR), a_break_leaves_the_line_as_it_is)
 {
-    PARTIES(alice, bob, carol);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice, bob, carol);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
     EXPECT_IS(break_it(&carol, "job", 0), HF_OK);
     EXPECT_IS(try_as(&carol, "job", ALONE), HF_BUSY);

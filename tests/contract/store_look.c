@@ -74,9 +74,7 @@ TEST(empty_labels_are_fine)
 
 TEST(a_break_ends_the_grant_and_raises_the_fence)
 {
-    PARTIES(alice, bob);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice, bob);
     EXPECT_IS(break_it(&bob, "job", 0), HF_OK);
     EXPECT_TEXT(bob.record.owner.label, "alice");
     EXPECT_IS(bob.record.fence, alice.fence);
@@ -97,9 +95,7 @@ TEST(a_break_ends_the_grant_and_raises_the_fence)
 
 TEST_IF(has(HF_CAP_FENCE), a_break_with_a_fence_ends_only_that_grant)
 {
-    PARTIES(alice, bob);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice, bob);
     EXPECT_IS(break_it(&bob, "job", alice.fence - 1), HF_CONFLICT);
     EXPECT(bob.record.is_held);
     EXPECT_IS(bob.record.fence, alice.fence);
@@ -224,10 +220,9 @@ TEST(the_store_grades_itself)
 
 TEST(lock_descriptors_are_open_and_ours)
 {
-    PARTY(alice);
+    JOB_OF(alice);
     int fds[8];
 
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
     int n = hf__conn_lock_fds(&alice.conn, fds, 8);
     EXPECT(n >= 0 && n <= 8);
     if (!has(HF_CAP_DEATH)) {

@@ -63,9 +63,7 @@ TEST_WITHIN(60, eight_threads_lose_no_update)
 {
     struct hf__test_thread *threads[THREADS];
 
-    for (int i = 0; i < THREADS; i++) {
-        threads[i] = hf__test_start(count_many, NULL);
-    }
+    hf__test_start_all(threads, THREADS, count_many, NULL);
     hf__test_join_all(threads, THREADS);
     EXPECT_IS(atomic_load(&counter), THREADS * ROUNDS);
 }

@@ -14,11 +14,10 @@ static void queue_and_watch(struct waiting *w, struct party *p)
 
 TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT), a_ticket_is_woken_when_its_turn_comes)
 {
-    PARTIES(alice, bob, carol);
+    JOB_OF(alice, bob, carol);
     struct waiting first;
     struct waiting second;
 
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
     queue_and_watch(&first, &bob);
     queue_and_watch(&second, &carol);
     start_waiting(&first);
@@ -52,9 +51,7 @@ static int looks_of(struct party *p, struct hf__manner manner,
 
 TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT), a_ticket_sleeps_until_its_turn_comes)
 {
-    PARTIES(alice, bob, carol);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice, bob, carol);
     EXPECT_LESS(looks_of(&bob, ALONE, queue_up), 20);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
     EXPECT_IS(release(&alice, "job"), HF_OK);
@@ -64,9 +61,7 @@ TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT), a_ticket_sleeps_until_its_turn_comes)
 /* Free, but not for her: she need not ask all the time. */
 TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT), who_is_not_in_line_sleeps_behind_it)
 {
-    PARTIES(alice, bob, carol);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice, bob, carol);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
     EXPECT_IS(release(&alice, "job"), HF_OK);
     EXPECT_LESS(looks_of(&carol, ALONE, want), 20);
@@ -75,10 +70,9 @@ TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT), who_is_not_in_line_sleeps_behind_it)
 TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT),
         who_is_not_in_line_is_woken_when_it_is_over)
 {
-    PARTIES(alice, bob, carol);
+    JOB_OF(alice, bob, carol);
     struct waiting w;
 
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
     EXPECT_IS(release(&alice, "job"), HF_OK);
     EXPECT_IS(want(&carol, "job", ALONE), HF_BUSY);
@@ -92,10 +86,9 @@ TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT),
 /* Bob does nothing but wait, for longer than a ticket lives without. */
 TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT), a_wait_keeps_a_ticket_alive)
 {
-    PARTIES(alice, bob, carol);
+    JOB_OF(alice, bob, carol);
     struct waiting w;
 
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
     queue_and_watch(&w, &bob);
     start_waiting(&w);
     hf__test_pause_ms(HF__TICKET_PATIENCE_MS + 600);
@@ -111,10 +104,9 @@ TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT), a_wait_keeps_a_ticket_alive)
 TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT),
         who_is_next_is_woken_when_those_before_are_gone)
 {
-    PARTIES(alice, bob, carol, dave);
+    JOB_OF(alice, bob, carol, dave);
     struct waiting w;
 
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
     EXPECT_IS(queue_up(&carol, "job", ALONE), HF_BUSY);
     queue_and_watch(&w, &dave);
@@ -129,10 +121,9 @@ TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT),
 TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT),
         who_is_next_is_woken_when_who_was_before_leaves)
 {
-    PARTIES(alice, bob, carol);
+    JOB_OF(alice, bob, carol);
     struct waiting w;
 
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
     queue_and_watch(&w, &carol);
     start_waiting(&w);
@@ -158,10 +149,9 @@ TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT),
 
 TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT), who_is_next_is_woken_by_a_break)
 {
-    PARTIES(alice, bob);
+    JOB_OF(alice, bob);
     struct waiting w;
 
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
     queue_and_watch(&w, &bob);
     start_waiting(&w);
     EXPECT_IS(break_it(&alice, "job", 0), HF_OK);
@@ -173,10 +163,9 @@ TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT), who_is_next_is_woken_by_a_break)
 TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT),
         a_wait_for_a_turn_that_has_come_ends_at_once)
 {
-    PARTIES(alice, bob);
+    JOB_OF(alice, bob);
     struct waiting w;
 
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
     queue_and_watch(&w, &bob);
     EXPECT_IS(release(&alice, "job"), HF_OK);
     EXPECT_IS(wait_up_to(&w, slowly(5000)), HF_OK);

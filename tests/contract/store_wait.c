@@ -26,10 +26,9 @@ TEST_IF(has(HF_CAP_WAIT), a_wait_ends_at_once_if_the_name_is_free)
 TEST_IF(has(HF_CAP_WAIT),
         a_wait_ends_at_once_if_the_name_was_released_meanwhile)
 {
-    PARTIES(alice, bob);
+    JOB_OF(alice, bob);
     struct waiting w;
 
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
     bob_sees(&w, &bob, "job");
     EXPECT_IS(release(&alice, "job"), HF_OK);
     EXPECT_IS(wait_up_to(&w, 5000), HF_OK);
@@ -41,10 +40,9 @@ TEST_IF(has(HF_CAP_WAIT),
 TEST_IF(has(HF_CAP_WAIT) && !has(HF__CAP_WAIT_LEAVES),
         a_wait_ends_at_once_if_another_holds_it_meanwhile)
 {
-    PARTIES(alice, carol, bob);
+    JOB_OF(alice, carol, bob);
     struct waiting w;
 
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
     bob_sees(&w, &bob, "job");
     EXPECT_IS(release(&alice, "job"), HF_OK);
     EXPECT_IS(acquire(&carol, "job"), HF_OK);
@@ -60,10 +58,9 @@ enum { LOOK_MS = 100, ROUNDS = 40, WAKES = 2 };
 
 static bool is_woken_by(int (*end)(struct party *, const char *))
 {
-    PARTIES(alice, bob);
+    JOB_OF(alice, bob);
     struct waiting w;
 
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
     bob_sees(&w, &bob, "job");
     start_waiting(&w);
     EXPECT_IS(end(&alice, "job"), HF_OK);
@@ -150,10 +147,9 @@ TEST_IF(has(HF_CAP_WAIT | HF_CAP_KEEP), the_end_of_keeping_wakes_a_waiter)
 /* A store need not wake anybody for a handover: nothing became free. */
 TEST_IF(has(HF_CAP_WAIT | HF_CAP_HANDOVER), a_waiter_outlasts_a_handover)
 {
-    PARTIES(alice, bob, carol);
+    JOB_OF(alice, bob, carol);
     struct waiting w;
 
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
     bob_sees(&w, &bob, "job");
     start_waiting(&w);
     EXPECT_IS(hand_over(&alice, "job", &carol), HF_OK);
@@ -185,10 +181,9 @@ TEST_IF(has(HF_CAP_WAIT), one_of_many_watches_is_enough)
 
 TEST_IF(has(HF_CAP_WAIT), a_wait_ends_at_its_deadline)
 {
-    PARTIES(alice, bob);
+    JOB_OF(alice, bob);
     struct waiting w;
 
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
     bob_sees(&w, &bob, "job");
     EXPECT_IS(wait_up_to(&w, 300), HF_OK);
     EXPECT(!w.watch.has_fired);
@@ -205,10 +200,9 @@ static void wait_once(void *arg)
 
 TEST_IF(has(HF_CAP_WAIT), an_interrupt_ends_a_wait)
 {
-    PARTIES(alice, bob);
+    JOB_OF(alice, bob);
     struct waiting w;
 
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
     bob_sees(&w, &bob, "job");
     w.thread = hf__test_start(wait_once, &w);
     hf__test_pause_ms(50);
@@ -222,10 +216,9 @@ TEST_IF(has(HF_CAP_WAIT), an_interrupt_ends_a_wait)
 
 TEST_IF(has(HF_CAP_WAIT), an_interrupt_between_two_calls_ends_the_next_wait)
 {
-    PARTIES(alice, bob);
+    JOB_OF(alice, bob);
     struct waiting w;
 
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
     bob_sees(&w, &bob, "job");
     hf__conn_interrupt(&bob.conn);
     EXPECT_IS(wait_up_to(&w, 5000), HF_OK);
@@ -281,10 +274,9 @@ TEST_IF(has(HF_CAP_WAIT), who_lets_go_holds_nobody_up)
 /* Interrupted, and then not to come back. */
 TEST_IF(has(HF_CAP_WAIT), who_was_interrupted_lets_go)
 {
-    PARTIES(alice, bob);
+    JOB_OF(alice, bob);
     struct waiting w;
 
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
     bob_sees(&w, &bob, "job");
     w.thread = hf__test_start(wait_once, &w);
     hf__test_pause_ms(50);
@@ -301,12 +293,11 @@ TEST_IF(has(HF_CAP_WAIT), who_was_interrupted_lets_go)
 /* It has no time: then the session is of no use, or it has let go. */
 TEST_IF(has(HF_CAP_WAIT), letting_go_takes_no_longer_than_it_may)
 {
-    PARTIES(alice, bob);
+    JOB_OF(alice, bob);
     struct waiting w;
     int64_t start;
     int r;
 
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
     bob_sees(&w, &bob, "job");
     w.thread = hf__test_start(wait_once, &w);
     hf__test_pause_ms(50);

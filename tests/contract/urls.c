@@ -16,63 +16,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void in_file(char *place, size_t size)
+static void in_file(char *url, size_t size)
 {
-    snprintf(place, size, "%s/locks.db", hf__test_folder());
+    snprintf(url, size, ":%s/locks.db", hf__test_folder());
 }
 
-static void in_folder(char *place, size_t size)
+static void in_folder(char *url, size_t size)
 {
-    snprintf(place, size, "%s/locks", hf__test_folder());
-}
-
-static void on_mariadb(char *place, size_t size)
-{
-    char url[HF__MARIADB_URL];
-
-    hf__mariadb_test_url(url, sizeof url);
-    snprintf(place, size, "%s", strchr(url, ':') + 1);
-}
-
-static void on_redis(char *place, size_t size)
-{
-    char url[HF__REDIS_URL];
-
-    hf__redis_test_url(url, sizeof url);
-    snprintf(place, size, "%s", strchr(url, ':') + 1);
-}
-
-static void on_five_redis(char *place, size_t size)
-{
-    char url[HF__REDIS_URL];
-
-    hf__redlock_test_url(url, sizeof url);
-    snprintf(place, size, "%s", strchr(url, ':') + 1);
-}
-
-static void on_zookeeper(char *place, size_t size)
-{
-    char url[HF__ZOOKEEPER_URL];
-
-    hf__zookeeper_test_url(url, sizeof url);
-    snprintf(place, size, "%s", strchr(url, ':') + 1);
+    snprintf(url, size, ":%s/locks", hf__test_folder());
 }
 
 static const struct row {
     const char *store;
-    void (*write_place)(char *place, size_t size); /* NULL: it has none */
+    void (*write_url)(char *url, size_t size); /* NULL: it has no place */
     void (*prepare)(void); /* before the first test; or NULL */
 } known[] = {
     {"memory", NULL, NULL},
     {"memory:session", NULL, NULL},
     {"sqlite", in_file, NULL},
     {"file", in_folder, NULL},
-    {"mysql", on_mariadb, hf__mariadb_share},
-    {"mariadb", on_mariadb, hf__mariadb_share},
-    {"redis", on_redis, hf__redis_share},
-    {"redlock", on_five_redis, hf__redis_share_group},
-    {"zookeeper", on_zookeeper, hf__zookeeper_share},
-    {"zookeeper:simple", on_zookeeper, hf__zookeeper_share},
+    {"mysql", hf__mariadb_test_url, hf__mariadb_share},
+    {"mariadb", hf__mariadb_test_url, hf__mariadb_share},
+    {"redis", hf__redis_test_url, hf__redis_share},
+    {"redlock", hf__redlock_test_url, hf__redis_share_group},
+    {"zookeeper", hf__zookeeper_test_url, hf__zookeeper_share},
+    {"zookeeper:simple", hf__zookeeper_test_url, hf__zookeeper_share},
 };
 
 static const struct row *find(const char *store)
@@ -95,8 +63,11 @@ int hf__store_url(const char *store, char *url, size_t size)
         return -1;
     }
     n = (size_t)snprintf(url, size, "%.*s:", (int)strcspn(store, ":"), store);
-    if (row->write_place) {
-        row->write_place(url + n, size - n);
+    if (row->write_url) {
+        char other[HF__ZOOKEEPER_URL];
+
+        row->write_url(other, sizeof other);
+        snprintf(url + n, size - n, "%s", strchr(other, ':') + 1);
     }
     for (size_t i = 0; i < kind.n_options; i++) {
         n = strlen(url);

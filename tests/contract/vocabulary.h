@@ -20,6 +20,7 @@
 
 #include "src/backend/conn.h"
 #include "src/backend/crowd.h"
+#include "tests/lib/each.h"
 #include "tests/lib/test.h"
 
 #include <stdio.h>
@@ -53,6 +54,10 @@ struct party {
     HF_AUTO(give_back_and_leave) struct party who = {0};                       \
     join(&who, #who)
 #define PARTIES(...) HF__EACH(PARTY, __VA_ARGS__)
+/* The same, and the first one has "job". */
+#define JOB_OF(...)                                                            \
+    PARTIES(__VA_ARGS__);                                                      \
+    EXPECT_IS(acquire(&HF__FIRST(__VA_ARGS__, 0), "job"), HF_OK)
 
 /* ---- the store */
 

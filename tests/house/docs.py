@@ -152,8 +152,11 @@ def test_names():
         if path.suffix == '.c':
             names |= set(re.findall(r'^TEST\w*\([^;{]*?(\w+)\)\n\{',
                                     path.read_text(), re.M))
+            names |= set(re.findall(
+                r'^CASE(?:_WITHIN\(\s*\d+,|_IF\([^;]*?\),|\()\s*(\w+),',
+                path.read_text(), re.M))
         elif path.suffix == '.py':
-            names |= set(re.findall(r'^@case\ndef (\w+)\(',
+            names |= set(re.findall(r'^@(?:shell_)?case\ndef (\w+)\(',
                                     path.read_text(), re.M))
     return names
 

@@ -236,6 +236,14 @@ void hf__test_join(struct hf__test_thread *t)
     free(t);
 }
 
+void hf__test_start_all(struct hf__test_thread **threads, int n,
+                        void (*fn)(void *), void *arg)
+{
+    for (int i = 0; i < n; i++) {
+        threads[i] = hf__test_start(fn, arg);
+    }
+}
+
 void hf__test_join_all(struct hf__test_thread **threads, int n)
 {
     for (int i = 0; i < n; i++) {

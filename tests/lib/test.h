@@ -55,6 +55,19 @@ void hf__test_register(struct hf__test *);
 #define TEST_WITHIN(seconds, ident) HF__TEST_AS(ident, seconds, false, 0, "")
 /* A test that must fail, crash or hang past its limit. */
 #define MUST_FAIL(ident) HF__TEST_AS(ident, 3, true, 0, "")
+/* A row of a table: such a test that does no more than this. */
+#define CASE(ident, ...) HF__CASE(TEST(ident), __VA_ARGS__)
+#define CASE_WITHIN(seconds, ident, ...)                                       \
+    HF__CASE(TEST_WITHIN(seconds, ident), __VA_ARGS__)
+#define CASE_IF(condition, ident, ...)                                         \
+    HF__CASE(HF__TEST_IF(0, condition, #condition, ident), __VA_ARGS__)
+#define MUST_FAIL_CASE(ident, ...) HF__CASE(MUST_FAIL(ident), __VA_ARGS__)
+#define HF__CASE(head, ...)                                                    \
+    head                                                                       \
+    {                                                                          \
+        __VA_ARGS__;                                                           \
+    }                                                                          \
+    struct hf__test
 /* A test that is run where this holds. Elsewhere it does not apply, which is
  * counted apart: nothing passed, and nothing that could be had is missing. The
  * condition is looked at in the runner, so it opens and makes nothing. */
@@ -135,24 +148,6 @@ void hf__test_has(const char *haystack, const char *needle, const char *text,
                   const char *file, int line);
 _Noreturn void hf__test_skip(const char *reason, const char *file, int line);
 
-/* m(a); m(b) … for two to five of them. */
-#define HF__EACH(m, ...)                                                       \
-    HF__FIFTH(__VA_ARGS__, HF__EACH_5, HF__EACH_4, HF__EACH_3, HF__EACH_2, 0)  \
-    (m, __VA_ARGS__)
-#define HF__FIFTH(a, b, c, d, e, f, ...) f
-#define HF__EACH_2(m, a, b)                                                    \
-    m(a);                                                                      \
-    m(b)
-#define HF__EACH_3(m, a, ...)                                                  \
-    m(a);                                                                      \
-    HF__EACH_2(m, __VA_ARGS__)
-#define HF__EACH_4(m, a, ...)                                                  \
-    m(a);                                                                      \
-    HF__EACH_3(m, __VA_ARGS__)
-#define HF__EACH_5(m, a, ...)                                                  \
-    m(a);                                                                      \
-    HF__EACH_4(m, __VA_ARGS__)
-
 /* Arguments after the harness's own; NULL-ended. */
 extern char **hf__test_args;
 /* fn runs in the runner before the first test, with the arguments known: for
@@ -184,6 +179,8 @@ int hf__test_exit_code(int pid);
 struct hf__test_thread;
 struct hf__test_thread *hf__test_start(void (*fn)(void *), void *arg);
 void hf__test_join(struct hf__test_thread *);
+void hf__test_start_all(struct hf__test_thread **, int n, void (*fn)(void *),
+                        void *arg);
 /* All of so many. */
 void hf__test_join_all(struct hf__test_thread **, int n);
 

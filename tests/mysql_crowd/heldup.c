@@ -138,10 +138,8 @@ static int result_when_killed(const char *how)
 }
 
 /* Before the commit, so that nobody has to ask what became of it. */
-TEST(a_statement_that_was_killed_was_not_applied)
-{
-    EXPECT_IS(result_when_killed("KILL QUERY"), HF_EUNAVAIL);
-}
+CASE(a_statement_that_was_killed_was_not_applied,
+     EXPECT_IS(result_when_killed("KILL QUERY"), HF_EUNAVAIL));
 
 TEST(what_became_of_a_packet_is_not_known_when_its_session_was_killed)
 {

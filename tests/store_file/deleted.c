@@ -227,15 +227,8 @@ static void contend_while(int (*delete)(struct peer *))
     EXPECT_MORE(deleted, 200);
 }
 
-TEST(deleting_the_file_all_the_time_lets_no_two_in)
-{
-    contend_while(unlink_it);
-}
-
-TEST(cleaning_all_the_time_lets_no_two_in)
-{
-    contend_while(clean);
-}
+CASE(deleting_the_file_all_the_time_lets_no_two_in, contend_while(unlink_it));
+CASE(cleaning_all_the_time_lets_no_two_in, contend_while(clean));
 
 /* Nobody is freed by it; what the kernel can't tell any more, the lease does.
  */

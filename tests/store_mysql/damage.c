@@ -42,30 +42,11 @@ static void drop_database(void)
     hf__mariadb_sql(server(), "CREATE DATABASE %s", database());
 }
 
-TEST(a_row_that_is_deleted_is_a_lock_that_is_lost)
-{
-    lose_by(delete_row);
-}
-
-TEST(a_table_that_is_emptied_is_all_locks_lost)
-{
-    lose_by(empty_table);
-}
-
-TEST(a_table_that_is_dropped_is_made_anew)
-{
-    lose_by(drop_table);
-}
-
-TEST(all_tables_that_are_dropped_are_made_anew)
-{
-    lose_by(drop_all_tables);
-}
-
-TEST(a_database_that_is_made_anew_is_a_new_store)
-{
-    lose_by(drop_database);
-}
+CASE(a_row_that_is_deleted_is_a_lock_that_is_lost, lose_by(delete_row));
+CASE(a_table_that_is_emptied_is_all_locks_lost, lose_by(empty_table));
+CASE(a_table_that_is_dropped_is_made_anew, lose_by(drop_table));
+CASE(all_tables_that_are_dropped_are_made_anew, lose_by(drop_all_tables));
+CASE(a_database_that_is_made_anew_is_a_new_store, lose_by(drop_database));
 
 /* What was taken meanwhile counts: the old holder does not get it back. */
 TEST(who_was_deleted_and_replaced_is_told_so)

@@ -104,9 +104,7 @@ static void run(struct crowd *c)
     for (int i = 0; i < 4; i++) {
         c->client[i] = open_store();
     }
-    for (int i = 0; i < THREADS; i++) {
-        threads[i] = hf__test_start(contend, c);
-    }
+    hf__test_start_all(threads, THREADS, contend, c);
     if (c->cleans) {
         threads[THREADS] = hf__test_start(clean, c);
     }

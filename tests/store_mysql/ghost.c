@@ -107,15 +107,8 @@ static void end_a_ghost(const char *over)
     hf__conn_close(&v.conn);
 }
 
-TEST(what_a_given_up_packet_would_still_do_is_ended)
-{
-    end_a_ghost("");
-}
-
-TEST(it_is_ended_behind_a_bad_network_too)
-{
-    end_a_ghost("fault+");
-}
+CASE(what_a_given_up_packet_would_still_do_is_ended, end_a_ghost(""));
+CASE(it_is_ended_behind_a_bad_network_too, end_a_ghost("fault+"));
 
 /* As if the name of the server now led to another: then time must do. */
 TEST(what_cannot_be_ended_is_given_back_again_later)

@@ -47,11 +47,9 @@ TEST(four_privileges_suffice)
     EXPECT_HAS(finding(&d, "create", NULL), "none seen");
 }
 
-TEST(who_may_make_no_tables_is_told_what_helps)
-{
-    expect_refused(url_of("none", "SELECT,INSERT,UPDATE,DELETE"), HF_EAUTH,
-                   "\"holdfast check --ddl\"");
-}
+CASE(who_may_make_no_tables_is_told_what_helps,
+     expect_refused(url_of("none", "SELECT,INSERT,UPDATE,DELETE"), HF_EAUTH,
+                    "\"holdfast check --ddl\""));
 
 /* As an administrator would: what --ddl prints, statement by statement. */
 TEST(what_the_ddl_makes_is_taken)

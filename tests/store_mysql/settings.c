@@ -94,75 +94,46 @@ static void live_with(const char *const *extra)
 
 #define WITH(...) live_with((const char *const[]){__VA_ARGS__, NULL})
 
-TEST_WITHIN(60, sql_modes_change_nothing)
-{
-    WITH("--sql-mode=");
-}
-
-TEST_WITHIN(60, the_sql_of_others_changes_nothing)
-{
+CASE_WITHIN(60, sql_modes_change_nothing, WITH("--sql-mode="));
+CASE_WITHIN(
+    60, the_sql_of_others_changes_nothing,
     WITH("--sql-mode=ANSI_QUOTES,PIPES_AS_CONCAT,NO_BACKSLASH_ESCAPES,ANSI,"
          "SIMULTANEOUS_ASSIGNMENT,EMPTY_STRING_IS_NULL,NO_ZERO_DATE,"
          "PAD_CHAR_TO_FULL_LENGTH,NO_UNSIGNED_SUBTRACTION,"
-         "TIME_ROUND_FRACTIONAL");
-}
-
-TEST_WITHIN(60, the_sql_of_oracle_changes_nothing)
-{
-    WITH("--sql-mode=ORACLE", "--transaction-isolation=SERIALIZABLE");
-}
-
-TEST_WITHIN(60, a_server_that_does_not_commit_changes_nothing)
-{
-    WITH("--autocommit=0", "--transaction-isolation=SERIALIZABLE",
-         "--innodb-rollback-on-timeout=ON", "--innodb-lock-wait-timeout=1",
-         "--completion-type=CHAIN");
-}
-
-TEST_WITHIN(60, what_a_server_says_to_each_session_changes_nothing)
-{
+         "TIME_ROUND_FRACTIONAL"));
+CASE_WITHIN(60, the_sql_of_oracle_changes_nothing,
+            WITH("--sql-mode=ORACLE", "--transaction-isolation=SERIALIZABLE"));
+CASE_WITHIN(60, a_server_that_does_not_commit_changes_nothing,
+            WITH("--autocommit=0", "--transaction-isolation=SERIALIZABLE",
+                 "--innodb-rollback-on-timeout=ON",
+                 "--innodb-lock-wait-timeout=1", "--completion-type=CHAIN"));
+CASE_WITHIN(
+    60, what_a_server_says_to_each_session_changes_nothing,
     WITH("--init-connect=SET autocommit=0, sql_mode='ANSI', "
          "names latin1, time_zone='-03:00', tx_isolation='READ-UNCOMMITTED'",
-         "--default-time-zone=+05:30");
-}
-
-TEST_WITHIN(60, a_character_set_of_one_byte_changes_nothing)
-{
-    WITH("--character-set-server=latin1",
-         "--collation-server=latin1_general_ci",
-         "--skip-character-set-client-handshake");
-}
-
-TEST_WITHIN(60, a_character_set_of_two_bytes_changes_nothing)
-{
-    WITH("--character-set-server=utf16", "--collation-server=utf16_general_ci",
-         "--lower-case-table-names=1", "--default-time-zone=-08:00");
-}
-
-TEST_WITHIN(60, a_log_of_statements_changes_nothing)
-{
-    WITH("--log-bin", "--binlog-format=STATEMENT",
-         "--transaction-isolation=READ-COMMITTED");
-}
-
-TEST_WITHIN(60, a_log_of_rows_changes_nothing)
-{
-    WITH("--log-bin", "--binlog-format=ROW", "--binlog-row-image=MINIMAL",
-         "--sync-binlog=1");
-}
-
-TEST_WITHIN(60, a_mixed_log_changes_nothing)
-{
-    WITH("--log-bin", "--binlog-format=MIXED", "--slow-query-log=1",
-         "--long-query-time=0");
-}
-
-TEST_WITHIN(60, another_engine_by_default_changes_nothing)
-{
-    WITH("--default-storage-engine=MyISAM", "--explicit-defaults-for-timestamp",
-         "--old-mode=NO_PROGRESS_INFO", "--query-cache-type=1",
-         "--query-cache-size=1M");
-}
+         "--default-time-zone=+05:30"));
+CASE_WITHIN(60, a_character_set_of_one_byte_changes_nothing,
+            WITH("--character-set-server=latin1",
+                 "--collation-server=latin1_general_ci",
+                 "--skip-character-set-client-handshake"));
+CASE_WITHIN(60, a_character_set_of_two_bytes_changes_nothing,
+            WITH("--character-set-server=utf16",
+                 "--collation-server=utf16_general_ci",
+                 "--lower-case-table-names=1", "--default-time-zone=-08:00"));
+CASE_WITHIN(60, a_log_of_statements_changes_nothing,
+            WITH("--log-bin", "--binlog-format=STATEMENT",
+                 "--transaction-isolation=READ-COMMITTED"));
+CASE_WITHIN(60, a_log_of_rows_changes_nothing,
+            WITH("--log-bin", "--binlog-format=ROW",
+                 "--binlog-row-image=MINIMAL", "--sync-binlog=1"));
+CASE_WITHIN(60, a_mixed_log_changes_nothing,
+            WITH("--log-bin", "--binlog-format=MIXED", "--slow-query-log=1",
+                 "--long-query-time=0"));
+CASE_WITHIN(60, another_engine_by_default_changes_nothing,
+            WITH("--default-storage-engine=MyISAM",
+                 "--explicit-defaults-for-timestamp",
+                 "--old-mode=NO_PROGRESS_INFO", "--query-cache-type=1",
+                 "--query-cache-size=1M"));
 
 static int many_names(hf_client *client, int n, hf_error *err)
 {

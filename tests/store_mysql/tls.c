@@ -9,8 +9,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define OPENSSL_QUIETLY ">/dev/null 2>&1 </dev/null"
 
@@ -67,6 +65,18 @@ static void make_certificates(const char *host)
     make_authority("ca");
     make_authority("stranger");
     make_certificate("server", host);
+}
+
+/* An impostor with a certificate for that host. */
+static struct hf__impostor_opts certified(const char *host)
+{
+    static char cert[600];
+    static char key[600];
+
+    make_certificates(host);
+    snprintf(cert, sizeof cert, "%s", path_of("server.pem"));
+    snprintf(key, sizeof key, "%s", path_of("server.key"));
+    return (struct hf__impostor_opts){.cert = cert, .key = key};
 }
 
 /* One with a certificate for that host; its URL, for options, in *url. */
@@ -194,16 +204,21 @@ TEST(a_server_without_tls)
 
 #define PASSWORD "not-for-everybody"
 
+static const char *url_to(const struct hf__impostor *m)
+{
+    static char url[128];
+
+    snprintf(url, sizeof url, "mysql://who:" PASSWORD "@127.0.0.1:%d/db",
+             hf__impostor_port(m));
+    return url;
+}
+
 static void expect_asked(struct hf__impostor *m, const char *options,
                          const char *ca, int status, bool is_told)
 {
     DOOR(d);
-    char url[512];
-    int r;
+    int r = enter(&d, with(url_to(m), options, ca));
 
-    snprintf(url, sizeof url, "mysql://who:" PASSWORD "@127.0.0.1:%d/db",
-             hf__impostor_port(m));
-    r = enter(&d, with(url, options, ca));
     if (r != status) {
         printf("%s: %s\n", options, d.error.text);
     }
@@ -226,13 +241,8 @@ static void ask_by(struct hf__impostor_opts opts)
 
 TEST_WITHIN(60, a_password_is_told_to_a_verified_server_only)
 {
-    char cert[600];
-    char key[600];
-    struct hf__impostor_opts opts = {.cert = cert, .key = key};
+    struct hf__impostor_opts opts = certified("IP:127.0.0.1");
 
-    make_certificates("IP:127.0.0.1");
-    snprintf(cert, sizeof cert, "%s", path_of("server.pem"));
-    snprintf(key, sizeof key, "%s", path_of("server.key"));
     opts.asks_by = "mysql_clear_password";
     ask_by(opts);
     opts.asks_by = "sha256_password";
@@ -245,21 +255,13 @@ TEST_WITHIN(60, a_password_is_told_to_a_verified_server_only)
 /* A greeting that comes byte by byte is waited for. */
 TEST_WITHIN(60, a_slow_greeting_with_tls_is_answered_by_tls)
 {
-    char cert[600];
-    char key[600];
-    struct hf__impostor_opts opts = {
-        .cert = cert, .key = key, .in_pieces = true};
+    struct hf__impostor_opts opts = certified("IP:127.0.0.1");
     struct hf__impostor *m;
     DOOR(d);
-    char url[512];
 
-    make_certificates("IP:127.0.0.1");
-    snprintf(cert, sizeof cert, "%s", path_of("server.pem"));
-    snprintf(key, sizeof key, "%s", path_of("server.key"));
+    opts.in_pieces = true;
     m = hf__impostor_start(&opts);
-    snprintf(url, sizeof url, "mysql://who:" PASSWORD "@127.0.0.1:%d/db",
-             hf__impostor_port(m));
-    EXPECT_IS(enter(&d, with(url, "tls=require", NULL)), HF_EAUTH);
+    EXPECT_IS(enter(&d, with(url_to(m), "tls=require", NULL)), HF_EAUTH);
     EXPECT(hf__impostor_has_heard(m, "who"));
     EXPECT_IS(hf__impostor_packets(m), 1);
     hf__impostor_free(m);
@@ -268,23 +270,15 @@ TEST_WITHIN(60, a_slow_greeting_with_tls_is_answered_by_tls)
 /* Half a record is waited for as long as a whole one. */
 TEST_WITHIN(60, who_stops_within_a_record_is_left_in_time)
 {
-    char cert[600];
-    char key[600];
-    struct hf__impostor_opts opts = {
-        .cert = cert, .key = key, .stops_midway = true};
+    struct hf__impostor_opts opts = certified("IP:127.0.0.1");
     struct hf__impostor *m;
     DOOR(d);
-    char url[512];
     int64_t start;
 
-    make_certificates("IP:127.0.0.1");
-    snprintf(cert, sizeof cert, "%s", path_of("server.pem"));
-    snprintf(key, sizeof key, "%s", path_of("server.key"));
+    opts.stops_midway = true;
     m = hf__impostor_start(&opts);
-    snprintf(url, sizeof url, "mysql://who:" PASSWORD "@127.0.0.1:%d/db",
-             hf__impostor_port(m));
     start = hf__test_now_ms();
-    EXPECT_IS(enter_within(&d, with(url, "tls=require", NULL), 700),
+    EXPECT_IS(enter_within(&d, with(url_to(m), "tls=require", NULL), 700),
               HF_EUNAVAIL);
     EXPECT_SOON(hf__test_now_ms() - start, 5000);
     EXPECT_MORE(hf__impostor_packets(m), 1); /* it was let in, and asked */
@@ -293,7 +287,6 @@ TEST_WITHIN(60, who_stops_within_a_record_is_left_in_time)
 
 /* ---- words behind the greeting, which would be taken for words by TLS */
 
-#define BEHIND(bytes) .behind = (bytes), .behind_bytes = sizeof(bytes) - 1
 /* As the answer to our login: go on by that plugin; you are let in. */
 #define ASK_IN_CLEAR "\x16\0\0\3\xfemysql_clear_password\0"
 #define LET_IN       "\7\0\0\3\0\0\0\2\0\0\0"
@@ -305,8 +298,7 @@ static void expect_not_believed(struct hf__impostor_opts opts)
     char words[1536];
 
     if (opts.socket == NULL) {
-        snprintf(url, sizeof url, "mysql://who:" PASSWORD "@127.0.0.1:%d/db",
-                 hf__impostor_port(m));
+        snprintf(url, sizeof url, "%s", url_to(m));
         snprintf(words, sizeof words, "%s", "ca=");
     } else {
         snprintf(url, sizeof url, "mysql://who:" PASSWORD "@localhost/db");
@@ -321,29 +313,23 @@ static void expect_not_believed(struct hf__impostor_opts opts)
 
 TEST_WITHIN(60, what_comes_behind_a_greeting_is_not_believed)
 {
-    char cert[600];
-    char key[600];
+    struct hf__impostor_opts opts = certified("IP:127.0.0.1");
 
-    make_certificates("IP:127.0.0.1");
-    snprintf(cert, sizeof cert, "%s", path_of("server.pem"));
-    snprintf(key, sizeof key, "%s", path_of("server.key"));
-    expect_not_believed((struct hf__impostor_opts){
-        .cert = cert, .key = key, BEHIND(ASK_IN_CLEAR)});
-    expect_not_believed(
-        (struct hf__impostor_opts){.cert = cert, .key = key, BEHIND(LET_IN)});
+    opts.behind = ASK_IN_CLEAR;
+    opts.behind_bytes = sizeof ASK_IN_CLEAR - 1;
+    expect_not_believed(opts);
+    opts.behind = LET_IN;
+    opts.behind_bytes = sizeof LET_IN - 1;
+    expect_not_believed(opts);
 }
 
 /* The library has read it before anybody could look. */
 TEST_WITHIN(60, what_comes_behind_a_greeting_by_a_socket_is_not_believed)
 {
-    char path[100];
-    char cert[600];
-    char key[600];
+    struct hf__impostor_opts opts = certified("DNS:localhost");
 
-    make_certificates("DNS:localhost");
-    snprintf(cert, sizeof cert, "%s", path_of("server.pem"));
-    snprintf(key, sizeof key, "%s", path_of("server.key"));
-    snprintf(path, sizeof path, "%s", path_of("impostor.sock"));
-    expect_not_believed((struct hf__impostor_opts){
-        .cert = cert, .key = key, .socket = path, BEHIND(LET_IN)});
+    opts.socket = path_of("impostor.sock");
+    opts.behind = LET_IN;
+    opts.behind_bytes = sizeof LET_IN - 1;
+    expect_not_believed(opts);
 }

@@ -247,12 +247,5 @@ static void expect_idle(int is_fair)
     end_peer(waiter);
 }
 
-TEST(who_waits_asks_at_most_twice_a_second)
-{
-    expect_idle(0);
-}
-
-TEST(who_waits_in_line_asks_at_most_twice_a_second)
-{
-    expect_idle(1);
-}
+CASE(who_waits_asks_at_most_twice_a_second, expect_idle(0));
+CASE(who_waits_in_line_asks_at_most_twice_a_second, expect_idle(1));

@@ -49,25 +49,14 @@ static int64_t delay_after(void (*end_it)(struct peer *), int is_fair)
     return start;
 }
 
-TEST(a_killed_first_waiter_holds_nobody_up)
-{
-    EXPECT_SOON(delay_after(kill_peer, 0), patience(4000));
-}
-
-TEST(a_killed_first_in_line_holds_nobody_up)
-{
-    EXPECT_SOON(delay_after(kill_peer, 1), patience(4000));
-}
-
-TEST(a_stopped_first_waiter_holds_others_up_for_seconds_at_most)
-{
-    EXPECT_SOON(delay_after(stop_peer, 0), patience(3000));
-}
-
-TEST(a_stopped_first_in_line_holds_others_up_for_seconds_at_most)
-{
-    EXPECT_SOON(delay_after(stop_peer, 1), patience(4000));
-}
+CASE(a_killed_first_waiter_holds_nobody_up,
+     EXPECT_SOON(delay_after(kill_peer, 0), patience(4000)));
+CASE(a_killed_first_in_line_holds_nobody_up,
+     EXPECT_SOON(delay_after(kill_peer, 1), patience(4000)));
+CASE(a_stopped_first_waiter_holds_others_up_for_seconds_at_most,
+     EXPECT_SOON(delay_after(stop_peer, 0), patience(3000)));
+CASE(a_stopped_first_in_line_holds_others_up_for_seconds_at_most,
+     EXPECT_SOON(delay_after(stop_peer, 1), patience(4000)));
 
 /* ---- called off */
 

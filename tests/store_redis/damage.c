@@ -23,10 +23,7 @@ static void delete_key(void)
     EXPECT_TEXT(hf__redis_command(server(), "DEL %s", record("job")), "1");
 }
 
-TEST(a_key_that_is_deleted_is_a_lock_that_is_lost)
-{
-    lose_by(delete_key);
-}
+CASE(a_key_that_is_deleted_is_a_lock_that_is_lost, lose_by(delete_key));
 
 TEST_WITHIN(60, a_server_that_is_flushed_is_all_locks_lost)
 {
@@ -138,20 +135,10 @@ static void expect_refused(void (*put)(void))
     EXPECT_TEXT(hf__redis_command(server(), "PTTL %s", record("job")), "-1");
 }
 
-TEST(a_string_at_the_key_is_named_and_left_alone)
-{
-    expect_refused(put_string);
-}
-
-TEST(a_list_at_the_key_is_named_and_left_alone)
-{
-    expect_refused(put_list);
-}
-
-TEST(a_hash_of_something_else_is_named_and_left_alone)
-{
-    expect_refused(put_hash);
-}
+CASE(a_string_at_the_key_is_named_and_left_alone, expect_refused(put_string));
+CASE(a_list_at_the_key_is_named_and_left_alone, expect_refused(put_list));
+CASE(a_hash_of_something_else_is_named_and_left_alone,
+     expect_refused(put_hash));
 
 static int count_one(void *arg, const hf_info *info)
 {
@@ -163,8 +150,7 @@ static int count_one(void *arg, const hf_info *info)
 /* Neither told, nor deleted, nor in the way of the others. */
 TEST(what_is_not_ours_is_neither_listed_nor_cleaned_away)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *held = acquire(alice, "held");
+    HELD(held, alice);
     uint64_t removed = 0;
     int listed = 0;
 

@@ -101,20 +101,12 @@ static void arrive_after_busy(const char *rights, int is_fair)
 #define ALL     "+@all"
 #define NO_KILL "+@all -client"
 
-TEST_WITHIN(60, a_request_that_comes_after_the_release_is_for_nobody)
-{
-    arrive_after_release(ALL);
-}
-
-TEST_WITHIN(60, a_request_that_comes_after_its_claim_gave_up_is_for_nobody)
-{
-    arrive_after_busy(ALL, 0);
-}
-
-TEST_WITHIN(60, a_request_that_comes_after_its_place_was_left_is_for_nobody)
-{
-    arrive_after_busy(ALL, 1);
-}
+CASE_WITHIN(60, a_request_that_comes_after_the_release_is_for_nobody,
+            arrive_after_release(ALL));
+CASE_WITHIN(60, a_request_that_comes_after_its_claim_gave_up_is_for_nobody,
+            arrive_after_busy(ALL, 0));
+CASE_WITHIN(60, a_request_that_comes_after_its_place_was_left_is_for_nobody,
+            arrive_after_busy(ALL, 1));
 
 TEST_WITHIN(60, who_may_end_no_connection_is_kept_out_by_token)
 {

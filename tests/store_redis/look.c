@@ -177,8 +177,7 @@ TEST_WITHIN(60, few_places_left_are_warned_of)
 {
     static const char *const extra[] = {"maxclients 4", NULL};
     AUTO_SERVER *r = own_server(extra);
-    CLIENTS(alice, bob);
-    AUTO_LOCK *a = acquire(alice, "a");
+    HELD(a, alice, bob);
     AUTO_LOCK *b = acquire(bob, "b");
 
     EXPECT_IS(hf_renew(a, NULL), HF_OK); /* each by its own connection */
@@ -298,8 +297,7 @@ static uint64_t clean(hf_client *client, int64_t idle_ms)
 TEST_WITHIN(60, cleaning_goes_through_however_many_keys_there_are)
 {
     enum { IDLE = 1500 };
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *held = acquire(alice, "held");
+    HELD(held, alice);
     char name[32];
 
     hf__redis_command(server(), "EVAL %s 0",

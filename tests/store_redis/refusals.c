@@ -83,15 +83,10 @@ static void expect_denied(const char *taken, const char *given)
     EXPECT_IS(verdict, HF_FINE);
 }
 
-TEST_WITHIN(60, a_user_without_scripts_is_told_so)
-{
-    expect_denied("-evalsha", "+evalsha");
-}
-
-TEST_WITHIN(60, a_user_without_a_command_of_a_script_is_told_so)
-{
-    expect_denied("-hset", "+hset");
-}
+CASE_WITHIN(60, a_user_without_scripts_is_told_so,
+            expect_denied("-evalsha", "+evalsha"));
+CASE_WITHIN(60, a_user_without_a_command_of_a_script_is_told_so,
+            expect_denied("-hset", "+hset"));
 
 TEST_WITHIN(60, a_user_of_other_keys_is_told_so)
 {

@@ -52,10 +52,9 @@ static void try_until_granted(hf_client *client)
 
 TEST_WITHIN(90, a_minority_that_refuses_is_noticed_by_nobody)
 {
-    AUTO_GROUP *g = durable_group(MEMBERS);
+    GROUP(MEMBERS);
     CLIENTS(alice, bob);
 
-    EXPECT_IS(hf__redis_group_size(g), MEMBERS);
     for (int i = 0; i < AILS; i++) {
         AUTO_LOCK *job = acquire_leased(alice, "job", patience(LEASE_MS));
 
@@ -107,9 +106,8 @@ TEST_WITHIN(60, members_that_refuse_say_why)
 /* The others grant it, which is asked for again until it is given back. */
 TEST_WITHIN(60, what_a_minority_grants_while_a_majority_refuses_is_given_back)
 {
-    AUTO_GROUP *g = durable_group(MEMBERS);
+    GROUP(MEMBERS);
 
-    EXPECT_IS(hf__redis_group_size(g), MEMBERS);
     for (int i = 0; i < AILS; i++) {
         expect_told(MAJORITY, &ails[i], HF_EUNKNOWN, ails[i].words);
     }
@@ -165,12 +163,11 @@ static void end_strangers(int n, struct stranger strangers[])
 
 TEST_WITHIN(60, one_that_is_busy_with_a_script_costs_no_lock)
 {
-    AUTO_GROUP *g = durable_group(3);
+    GROUP(3);
     AUTO_CLIENT *alice = open_store();
     AUTO_LOCK *job = acquire_leased(alice, "job", patience(LEASE_MS));
     struct stranger stranger;
 
-    EXPECT_IS(hf__redis_group_size(g), 3);
     keep_first_busy(1, &stranger);
     EXPECT_IS(try_once(alice, "other"), HF_OK);
     hf__test_pause_ms(patience(LEASE_MS) + 200);
@@ -183,14 +180,13 @@ TEST_WITHIN(60, one_that_is_busy_with_a_script_costs_no_lock)
 
 TEST_WITHIN(60, a_majority_that_is_busy_with_scripts_is_told)
 {
-    AUTO_GROUP *g = durable_group(3);
+    GROUP(3);
     AUTO_CLIENT *alice = open_store();
     hf_acquire_opts opts = wanting(0, 30000);
     hf_error err = HF_ERROR_INIT;
     hf_lock *none = NULL;
     struct stranger strangers[2];
 
-    EXPECT_IS(hf__redis_group_size(g), 3);
     keep_first_busy(2, strangers);
     EXPECT_IS(hf_acquire(alice, "other", &opts, &none, &err), HF_EUNAVAIL);
     printf("%s\n", err.text);

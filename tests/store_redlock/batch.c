@@ -86,11 +86,10 @@ static void close_slow(void)
 
 TEST_WITHIN(60, a_short_lease_ends_no_other_claim)
 {
-    AUTO_GROUP *g = durable_group(3);
+    GROUP(3);
     struct hf__op a = op_of(HF__OP_ACQUIRE, "holdfast:a", 30000);
     struct hf__op b = op_of(HF__OP_ACQUIRE, "holdfast:b", 1000);
 
-    EXPECT_IS(hf__redis_group_size(g), 3);
     open_slow(400);
     run(&a, &b);
     EXPECT_IS(a.result, HF_OK);
@@ -101,12 +100,11 @@ TEST_WITHIN(60, a_short_lease_ends_no_other_claim)
 /* They are retried, which only the end of the batch allows. */
 TEST_WITHIN(60, a_renewal_of_a_short_lease_ends_the_others)
 {
-    AUTO_GROUP *g = durable_group(3);
+    GROUP(3);
     struct hf__op a = op_of(HF__OP_ACQUIRE, "holdfast:a", 30000);
     struct hf__op b = op_of(HF__OP_ACQUIRE, "holdfast:b", 1000);
     int64_t start;
 
-    EXPECT_IS(hf__redis_group_size(g), 3);
     open_slow(0);
     run(&a, &b);
     EXPECT_IS(a.result, HF_OK);
@@ -148,11 +146,10 @@ TEST_WITHIN(60, a_second_round_has_a_time_of_its_own)
 
 TEST_WITHIN(60, who_is_interrupted_claims_nothing_and_gives_back)
 {
-    AUTO_GROUP *g = durable_group(3);
+    GROUP(3);
     struct hf__op a = op_of(HF__OP_ACQUIRE, "holdfast:a", 30000);
     struct hf__op b = op_of(HF__OP_ACQUIRE, "holdfast:b", 30000);
 
-    EXPECT_IS(hf__redis_group_size(g), 3);
     open_session(url_of(~0U, ""));
     run(&b, NULL);
     EXPECT_IS(b.result, HF_OK);

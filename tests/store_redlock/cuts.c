@@ -71,11 +71,10 @@ static void fail_everywhere(enum hf__proxy_action action)
     static const enum hf__proxy_what whats[] = {HF__STATEMENT, HF__REPLY};
     static const enum hf__proxy_where wheres[] = {HF__BEFORE, HF__INSIDE,
                                                   HF__AFTER};
-    AUTO_GROUP *g = durable_group(3);
+    GROUP(3);
     struct hf__proxy *p = hf__proxy_start(port_of(2), &hf__framing_redis);
     AUTO_CLIENT *client = open_by_proxy(p);
 
-    EXPECT_IS(hf__redis_group_size(g), 3);
     EXPECT_IS(try_once(client, "job"), HF_OK);
     for (int i = 0; i < 2 * 3 * STATEMENTS; i++) {
         struct hf__proxy_rule rule = {.what = whats[i % 2],
@@ -90,20 +89,12 @@ static void fail_everywhere(enum hf__proxy_action action)
     hf__proxy_free(p);
 }
 
-TEST_WITHIN(60, one_that_hangs_up_anywhere_leaves_nothing)
-{
-    fail_everywhere(HF__CLOSE);
-}
-
-TEST_WITHIN(60, one_that_resets_anywhere_leaves_nothing)
-{
-    fail_everywhere(HF__RESET);
-}
-
-TEST_WITHIN(120, one_that_is_silent_anywhere_leaves_nothing)
-{
-    fail_everywhere(HF__SILENCE);
-}
+CASE_WITHIN(60, one_that_hangs_up_anywhere_leaves_nothing,
+            fail_everywhere(HF__CLOSE));
+CASE_WITHIN(60, one_that_resets_anywhere_leaves_nothing,
+            fail_everywhere(HF__RESET));
+CASE_WITHIN(120, one_that_is_silent_anywhere_leaves_nothing,
+            fail_everywhere(HF__SILENCE));
 
 /* ---- members that are emptied under a holder */
 
@@ -131,10 +122,9 @@ static void go_on_until_it_is_gone(hf_client *client)
 
 TEST_WITHIN(60, members_that_forget_the_scripts_are_told_them_again)
 {
-    AUTO_GROUP *g = durable_group(5);
+    GROUP(5);
     CLIENTS(alice, bob);
 
-    EXPECT_IS(hf__redis_group_size(g), 5);
     for (unsigned members = 1; members < 1u << 5; members++) {
         flush_scripts(members);
         AUTO_LOCK *job = acquire_fixed(alice, "job", 30000);
@@ -166,12 +156,11 @@ static void renew_until_it_is_on_all(hf_lock *job, const char *token)
 /* By hand, or by FLUSHALL (see memory.c). */
 TEST_WITHIN(60, a_key_deleted_on_a_minority_is_made_anew)
 {
-    AUTO_GROUP *g = durable_group(5);
+    GROUP(5);
     CLIENTS(alice, bob);
     AUTO_LOCK *job = acquire_fixed(alice, "job", 30000);
     char token[33];
 
-    EXPECT_IS(hf__redis_group_size(g), 5);
     expect_held(job);
     snprintf(token, sizeof token, "%s", token_at(0, "job"));
     for (int i = 0; i < 5; i++) {

@@ -65,11 +65,10 @@ static int64_t ahead_ms(hf_client *client, const char *name)
 /* Two members have a fence that is ahead, as of a clock that was. */
 TEST_WITHIN(60, a_margin_that_was_learned_is_lowered_again)
 {
-    AUTO_GROUP *g = durable_group(3);
+    GROUP(3);
     AUTO_CLIENT *alice = open_store();
     int64_t high;
 
-    EXPECT_IS(hf__redis_group_size(g), 3);
     for (int i = 0; i < 3; i++) {
         char fence[32];
 
@@ -109,9 +108,7 @@ TEST_WITHIN(60, fences_rise_while_members_come_and_go)
     struct hf__test_thread *threads[CLIENTS];
     int64_t start = hf__test_now_ms();
 
-    for (int i = 0; i < CLIENTS; i++) {
-        threads[i] = hf__test_start(contend, NULL);
-    }
+    hf__test_start_all(threads, CLIENTS, contend, NULL);
     for (int i = 0;
          since(start) < TIME_MS && atomic_load(&history.grants) < GRANTS; i++) {
         disturb(g, i);

@@ -23,26 +23,20 @@ static int names_of(hf_client *client)
 /* Held on 0, 1 and 2, of which 0 is down then; 3 and 4 never heard of it. */
 static hf_lock *hold_on_a_bare_majority(hf_client *client)
 {
-    hf_lock *job;
+    hf_lock *job = hold_on_three(client);
 
-    hf__redis_kill(member(3));
-    hf__redis_kill(member(4));
-    job = acquire_fixed(client, "job", 30000);
-    hf__redis_restart(member(3), NULL);
-    hf__redis_restart(member(4), NULL);
     hf__redis_kill(member(0));
     return job;
 }
 
 TEST_WITHIN(60, what_a_bare_majority_holds_is_shown_while_one_of_it_is_down)
 {
-    AUTO_GROUP *g = durable_group(5);
+    GROUP(5);
     AUTO_CLIENT *alice = open_store();
     AUTO_LOCK *job = hold_on_a_bare_majority(alice);
     AUTO_CLIENT *bob = open_store();
     AUTO_INFO *info = look_at(bob, "job");
 
-    EXPECT_IS(hf__redis_group_size(g), 5);
     EXPECT_SAFE_IS(hf_info_presence(info), HF_HELD_BY);
     EXPECT_IS(hf_info_fence(info), hf_fence(job));
     EXPECT_IS(names_of(bob), 1);
@@ -52,14 +46,13 @@ TEST_WITHIN(60, what_a_bare_majority_holds_is_shown_while_one_of_it_is_down)
 /* The one that is down may have it still. */
 TEST_WITHIN(60, a_break_that_not_all_can_confirm_is_unknown_and_is_done)
 {
-    AUTO_GROUP *g = durable_group(5);
+    GROUP(5);
     AUTO_CLIENT *alice = open_store();
     AUTO_LOCK *job = hold_on_a_bare_majority(alice);
     AUTO_CLIENT *bob = open_store();
     hf_error err = HF_ERROR_INIT;
     char address[32];
 
-    EXPECT_IS(hf__redis_group_size(g), 5);
     snprintf(address, sizeof address, ":%d/", port_of(0));
     EXPECT_IS(hf_break(bob, "job", hf_fence(job), &err), HF_EUNKNOWN);
     EXPECT_HAS(err.text, "broken on 2 of 5 members");
@@ -74,11 +67,10 @@ TEST_WITHIN(60, a_break_that_not_all_can_confirm_is_unknown_and_is_done)
 
 TEST_WITHIN(60, what_a_minority_has_while_all_answer_is_free)
 {
-    AUTO_GROUP *g = durable_group(5);
+    GROUP(5);
     AUTO_CLIENT *alice = open_store();
     int64_t start = hf__test_now_ms();
 
-    EXPECT_IS(hf__redis_group_size(g), 5);
     take_at(0, "job");
     take_at(1, "job");
     while (presence(alice, "job") != HF_FREE) { /* one was not there yet */
@@ -92,8 +84,7 @@ TEST_WITHIN(60, what_a_minority_has_while_all_answer_is_free)
 TEST_WITHIN(60, a_list_does_not_wait_for_one_that_stands_still)
 {
     AUTO_GROUP *g = durable_group(3);
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *a = acquire(alice, "a");
+    HELD(a, alice);
     AUTO_LOCK *b = acquire(alice, "b");
 
     EXPECT_IS(names_of(alice), 2);

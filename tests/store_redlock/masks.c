@@ -44,30 +44,19 @@ static void try_taken(hf_client *alice, unsigned taken, int n)
 
 static void try_all_taken(int n)
 {
-    AUTO_GROUP *g = durable_group(n);
+    GROUP(n);
     AUTO_CLIENT *alice = open_store();
 
-    EXPECT_IS(hf__redis_group_size(g), n);
     for (unsigned taken = 0; taken < 1u << n; taken++) {
         try_taken(alice, taken, n);
     }
 }
 
-TEST_WITHIN(60, of_five_any_that_are_taken)
-{
-    try_all_taken(5);
-}
+CASE_WITHIN(60, of_five_any_that_are_taken, try_all_taken(5));
 
 /* Half of them is no majority. */
-TEST_WITHIN(60, of_four_any_that_are_taken)
-{
-    try_all_taken(4);
-}
-
-TEST_WITHIN(60, of_six_any_that_are_taken)
-{
-    try_all_taken(6);
-}
+CASE_WITHIN(60, of_four_any_that_are_taken, try_all_taken(4));
+CASE_WITHIN(60, of_six_any_that_are_taken, try_all_taken(6));
 
 /* ---- down */
 

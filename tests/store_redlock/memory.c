@@ -8,19 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A grant on 0, 1 and 2 of five; 3 and 4 never heard of it. */
-static hf_lock *hold_on_three(hf_client *client)
-{
-    hf_lock *job;
-
-    hf__redis_kill(member(3));
-    hf__redis_kill(member(4));
-    job = acquire_fixed(client, "job", 30000);
-    hf__redis_restart(member(3), NULL);
-    hf__redis_restart(member(4), NULL);
-    return job;
-}
-
 static void expect_no_second_holder(hf_lock *job)
 {
     AUTO_CLIENT *bob = open_store();
@@ -31,11 +18,10 @@ static void expect_no_second_holder(hf_lock *job)
 
 TEST_WITHIN(60, one_that_was_emptied_makes_no_second_holder)
 {
-    AUTO_GROUP *g = durable_group(5);
+    GROUP(5);
     AUTO_CLIENT *alice = open_store();
     AUTO_LOCK *job = hold_on_three(alice);
 
-    EXPECT_IS(hf__redis_group_size(g), 5);
     (void)hf__redis_command(member(2), "FLUSHALL");
     expect_no_second_holder(job);
     expect_no_second_holder(job); /* also not for who comes then */
@@ -43,11 +29,10 @@ TEST_WITHIN(60, one_that_was_emptied_makes_no_second_holder)
 
 TEST_WITHIN(60, one_that_lost_its_file_makes_no_second_holder)
 {
-    AUTO_GROUP *g = durable_group(5);
+    GROUP(5);
     AUTO_CLIENT *alice = open_store();
     AUTO_LOCK *job = hold_on_three(alice);
 
-    EXPECT_IS(hf__redis_group_size(g), 5);
     (void)hf__redis_command(member(2), "FLUSHALL");
     hf__redis_kill(member(2));
     hf__redis_restart(member(2), NULL);
@@ -56,12 +41,11 @@ TEST_WITHIN(60, one_that_lost_its_file_makes_no_second_holder)
 
 TEST_WITHIN(60, one_that_was_a_replica_makes_no_second_holder)
 {
-    AUTO_GROUP *g = durable_group(5);
+    GROUP(5);
     AUTO_CLIENT *alice = open_store();
     AUTO_LOCK *job = hold_on_three(alice);
     char port[16];
 
-    EXPECT_IS(hf__redis_group_size(g), 5);
     snprintf(port, sizeof port, "%d", port_of(4));
     (void)hf__redis_command(member(4), "CONFIG SET repl-diskless-sync-delay 0");
     (void)hf__redis_command(member(2), "REPLICAOF 127.0.0.1 %s", port);
@@ -108,9 +92,7 @@ TEST_WITHIN(60, the_first_clients_of_a_new_group_may_come_together)
     AUTO_GROUP *g = new_group(5);
     struct hf__test_thread *threads[8];
 
-    for (int i = 0; i < 8; i++) {
-        threads[i] = hf__test_start(open_and_try, NULL);
-    }
+    hf__test_start_all(threads, 8, open_and_try, NULL);
     hf__test_join_all(threads, 8);
     for (int i = 0; i < hf__redis_group_size(g); i++) {
         EXPECT_TEXT(hf__redis_command(member(i), "HGET holdfast;member since"),

@@ -7,10 +7,9 @@
 
 TEST(two_are_too_few)
 {
-    AUTO_GROUP *g = durable_group(2);
+    GROUP(2);
     hf_error err = HF_ERROR_INIT;
 
-    EXPECT_IS(hf__redis_group_size(g), 2);
     EXPECT_IS(open_status(store_url(NULL), &err), HF_EUNSAFE);
     EXPECT_HAS(err.text, "2 members: a majority needs three at least");
     EXPECT_IS(open_status(url_of(3, "allow=few-members"), &err), HF_OK);
@@ -20,12 +19,11 @@ TEST(two_are_too_few)
 
 TEST(one_server_by_two_names_is_refused)
 {
-    AUTO_GROUP *g = durable_group(3);
+    GROUP(3);
     hf_error err = HF_ERROR_INIT;
     char url[200];
     char name[40];
 
-    EXPECT_IS(hf__redis_group_size(g), 3);
     snprintf(url, sizeof url,
              "redlock://127.0.0.1:%d,127.0.0.1:%d,localhost:%d", port_of(0),
              port_of(1), port_of(0));
@@ -95,13 +93,11 @@ TEST_WITHIN(60, a_majority_that_is_unfit_is_told_as_such)
 
 TEST(urls_with_a_space_between_are_the_members)
 {
-    AUTO_GROUP *g = durable_group(3);
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = acquire(alice, "job");
+    GROUP(3);
+    HELD(job, alice);
     AUTO_CLIENT *bob = NULL;
     char url[300];
 
-    EXPECT_IS(hf__redis_group_size(g), 3);
     snprintf(url, sizeof url,
              "redis://127.0.0.1:%d/0 redis://127.0.0.1:%d/0 "
              "redis://127.0.0.1:%d/0",

@@ -66,13 +66,12 @@ static void remember_token(int i, char token[33])
 /* One who waits tries all of them, and so has a fence above the holder's. */
 TEST_WITHIN(60, who_waits_does_not_keep_a_holder_from_members_that_forgot)
 {
-    AUTO_GROUP *g = durable_group(MEMBERS);
+    GROUP(MEMBERS);
     AUTO_CLIENT *alice = open_store();
     AUTO_LOCK *job = acquire_leased(alice, "job", LEASE_MS);
     struct waiter bob[1];
     char token[33];
 
-    EXPECT_IS(hf__redis_group_size(g), MEMBERS);
     remember_token(0, token);
     begin_to_wait(bob, 1, "", LEASE_MS);
     let_others_try(24, hf_fence(job));
@@ -126,11 +125,10 @@ static uint64_t await_undone(int i, uint64_t last)
 /* A fence that was undone is not given again, nor is one below it. */
 TEST_WITHIN(60, fences_rise_over_those_that_were_undone)
 {
-    AUTO_GROUP *g = durable_group(3);
+    GROUP(3);
     AUTO_CLIENT *alice = open_store();
     uint64_t last = 0;
 
-    EXPECT_IS(hf__redis_group_size(g), 3);
     for (int i = 0; i < 20; i++) {
         AUTO_LOCK *job = acquire_fixed(alice, "job", LEASE_MS);
         uint64_t before;

@@ -160,3 +160,15 @@ void expect_nothing_left(unsigned members, const char *name)
               strcmp(token_at(i, name), STRANGER) == 0);
     }
 }
+
+hf_lock *hold_on_three(hf_client *client)
+{
+    hf_lock *job;
+
+    hf__redis_kill(member(3));
+    hf__redis_kill(member(4));
+    job = acquire_fixed(client, "job", 30000);
+    hf__redis_restart(member(3), NULL);
+    hf__redis_restart(member(4), NULL);
+    return job;
+}

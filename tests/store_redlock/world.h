@@ -17,6 +17,10 @@ void free_group(struct hf__redis_group **);
 /* So many servers, which keep all they are told, or only remember it; the
  * store is that group from now on. */
 struct hf__redis_group *durable_group(int n);
+/* One until the end of the scope. First in a test. */
+#define GROUP(n)                                                               \
+    AUTO_GROUP *own_group = durable_group(n);                                  \
+    (void)own_group
 struct hf__redis_group *forgetful_group(int n);
 /* A durable one that no client has ever seen. */
 struct hf__redis_group *new_group(int n);
@@ -42,6 +46,9 @@ void begin_to_wait(struct waiter w[], int n, const char *options,
                    int64_t lease_ms);
 /* Fails the test unless each has had it. */
 void expect_served(struct waiter w[], int n);
+
+/* A grant on 0, 1 and 2 of five; 3 and 4 never heard of it. */
+hf_lock *hold_on_three(hf_client *);
 
 /* ---- one member's record */
 

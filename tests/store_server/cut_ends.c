@@ -89,17 +89,8 @@ static void hand_over_cut(struct scene *s, const struct hf__proxy_rule *rule)
     hf_free(heir.lock);
 }
 
-TEST_WITHIN(60, a_renewal_that_is_cut_costs_no_lock)
-{
-    play_all(renew_cut, 1);
-}
-
-TEST_WITHIN(60, a_release_that_is_cut_is_done_all_the_same)
-{
-    play_all(release_cut, 1);
-}
-
-TEST_WITHIN(60, a_hand_over_that_is_cut_has_one_heir_or_none)
-{
-    play_all(hand_over_cut, 2);
-}
+CASE_WITHIN(60, a_renewal_that_is_cut_costs_no_lock, play_all(renew_cut, 1));
+CASE_WITHIN(60, a_release_that_is_cut_is_done_all_the_same,
+            play_all(release_cut, 1));
+CASE_WITHIN(60, a_hand_over_that_is_cut_has_one_heir_or_none,
+            play_all(hand_over_cut, 2));

@@ -51,17 +51,8 @@ static void many_cut(struct scene *s, const struct hf__proxy_rule *rule)
     }
 }
 
-TEST_WITHIN(60, an_acquire_that_is_cut_is_one_grant_or_none)
-{
-    play_all(acquire_cut, 1);
-}
-
-TEST_WITHIN(60, the_first_acquire_of_a_name_too)
-{
-    play_all(first_acquire_cut, 2);
-}
-
-TEST_WITHIN(60, many_that_are_cut_are_all_or_none)
-{
-    play_all(many_cut, 1);
-}
+CASE_WITHIN(60, an_acquire_that_is_cut_is_one_grant_or_none,
+            play_all(acquire_cut, 1));
+CASE_WITHIN(60, the_first_acquire_of_a_name_too,
+            play_all(first_acquire_cut, 2));
+CASE_WITHIN(60, many_that_are_cut_are_all_or_none, play_all(many_cut, 1));

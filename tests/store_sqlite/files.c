@@ -129,30 +129,11 @@ static void move_folder(void)
     EXPECT_IS(mkdir(hf__test_folder(), 0700), 0);
 }
 
-TEST(the_database_is_deleted_while_in_use)
-{
-    go_through(delete_db);
-}
-
-TEST(the_database_is_replaced_while_in_use)
-{
-    go_through(replace_db);
-}
-
-TEST(the_log_is_deleted_while_in_use)
-{
-    go_through(delete_wal);
-}
-
-TEST(the_index_is_deleted_while_in_use)
-{
-    go_through(delete_shm);
-}
-
-TEST(log_and_index_are_deleted_while_in_use)
-{
-    go_through(delete_both);
-}
+CASE(the_database_is_deleted_while_in_use, go_through(delete_db));
+CASE(the_database_is_replaced_while_in_use, go_through(replace_db));
+CASE(the_log_is_deleted_while_in_use, go_through(delete_wal));
+CASE(the_index_is_deleted_while_in_use, go_through(delete_shm));
+CASE(log_and_index_are_deleted_while_in_use, go_through(delete_both));
 
 /* The database itself is there, so all go on with a new side file; of the old
  * holder only the lease counts. */

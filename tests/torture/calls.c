@@ -119,52 +119,18 @@ static void torture_all(const char *head, const char *tail, bool is_harmless)
     }
 }
 
-TEST_WITHIN(60, a_request_is_lost)
-{
-    torture_all("lose_request:any", "", false);
-}
-
-TEST_WITHIN(60, a_reply_is_lost)
-{
-    torture_all("lose_reply:any", "", false);
-}
-
-TEST_WITHIN(60, a_session_dies)
-{
-    torture_all("die:any", "", false);
-}
-
-TEST_WITHIN(60, sessions_die_from_then_on)
-{
-    torture_all("die:any", "-", false);
-}
-
-TEST_WITHIN(60, a_call_is_delayed)
-{
-    torture_all("delay:any", ":20ms", true);
-}
-
-TEST_WITHIN(60, a_call_is_delayed_beyond_its_time)
-{
-    torture_all("delay:any", ":2s", false);
-}
-
-TEST_WITHIN(60, a_reply_comes_too_late)
-{
-    torture_all("late_reply:any", ":2s", false);
-}
-
-TEST_WITHIN(60, an_operation_must_be_asked_again)
-{
-    torture_all("again:op", "", true);
-}
-
-TEST_WITHIN(60, an_acquire_arrives_twice)
-{
-    torture_all("duplicate:acquire", "", true);
-}
-
-TEST_WITHIN(60, a_release_arrives_twice)
-{
-    torture_all("duplicate:release", "", true);
-}
+CASE_WITHIN(60, a_request_is_lost, torture_all("lose_request:any", "", false));
+CASE_WITHIN(60, a_reply_is_lost, torture_all("lose_reply:any", "", false));
+CASE_WITHIN(60, a_session_dies, torture_all("die:any", "", false));
+CASE_WITHIN(60, sessions_die_from_then_on, torture_all("die:any", "-", false));
+CASE_WITHIN(60, a_call_is_delayed, torture_all("delay:any", ":20ms", true));
+CASE_WITHIN(60, a_call_is_delayed_beyond_its_time,
+            torture_all("delay:any", ":2s", false));
+CASE_WITHIN(60, a_reply_comes_too_late,
+            torture_all("late_reply:any", ":2s", false));
+CASE_WITHIN(60, an_operation_must_be_asked_again,
+            torture_all("again:op", "", true));
+CASE_WITHIN(60, an_acquire_arrives_twice,
+            torture_all("duplicate:acquire", "", true));
+CASE_WITHIN(60, a_release_arrives_twice,
+            torture_all("duplicate:release", "", true));

@@ -206,32 +206,15 @@ static void torture_all(enum trip which, bool for_good)
     EXPECT_IS(trip_bytes(), bytes);
 }
 
-TEST_WITHIN(60, one_block_of_the_library_is_refused)
-{
-    torture_all(TRIP_MEMORY, false);
-}
-
-TEST_WITHIN(60, the_library_gets_no_more_memory)
-{
-    torture_all(TRIP_MEMORY, true);
-}
-
-TEST_WITHIN(60, one_block_of_the_store_is_refused)
-{
-    torture_all(TRIP_STORE_MEMORY, false);
-}
-
-TEST_WITHIN(90, the_store_gets_no_more_memory)
-{
-    torture_all(TRIP_STORE_MEMORY, true);
-}
-
-TEST_WITHIN(60, one_thread_or_descriptor_is_refused)
-{
-    torture_all(TRIP_SYSTEM, false);
-}
-
-TEST_WITHIN(60, there_are_no_more_threads_and_descriptors)
-{
-    torture_all(TRIP_SYSTEM, true);
-}
+CASE_WITHIN(60, one_block_of_the_library_is_refused,
+            torture_all(TRIP_MEMORY, false));
+CASE_WITHIN(60, the_library_gets_no_more_memory,
+            torture_all(TRIP_MEMORY, true));
+CASE_WITHIN(60, one_block_of_the_store_is_refused,
+            torture_all(TRIP_STORE_MEMORY, false));
+CASE_WITHIN(90, the_store_gets_no_more_memory,
+            torture_all(TRIP_STORE_MEMORY, true));
+CASE_WITHIN(60, one_thread_or_descriptor_is_refused,
+            torture_all(TRIP_SYSTEM, false));
+CASE_WITHIN(60, there_are_no_more_threads_and_descriptors,
+            torture_all(TRIP_SYSTEM, true));

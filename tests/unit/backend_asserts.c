@@ -215,10 +215,7 @@ MUST_FAIL(a_misfit_of_what_has_no_slots)
     execute_bad(able((struct hf__manner){HF__MODE_SHARED, 0}));
 }
 
-MUST_FAIL(an_empty_key)
-{
-    execute_bad(make_op(HF__OP_INSPECT, ""));
-}
+MUST_FAIL_CASE(an_empty_key, execute_bad(make_op(HF__OP_INSPECT, "")));
 
 MUST_FAIL(a_batch_that_is_not_sorted)
 {
@@ -238,10 +235,7 @@ MUST_FAIL(a_batch_with_one_key_twice)
     execute_and_return(ops, 2);
 }
 
-MUST_FAIL(an_empty_batch)
-{
-    execute_and_return(NULL, 0);
-}
+MUST_FAIL_CASE(an_empty_batch, execute_and_return(NULL, 0));
 
 MUST_FAIL(a_renewal_that_is_busy)
 {

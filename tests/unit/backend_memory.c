@@ -148,12 +148,6 @@ static void fail_each_allocation(const char *url)
     EXPECT_MORE(n, 5);
 }
 
-TEST(each_allocation_of_memory_may_fail)
-{
-    fail_each_allocation("memory:oom");
-}
-
-TEST(each_allocation_of_the_decorator_may_fail)
-{
-    fail_each_allocation("fault+memory:oom?fault=delay:op:1:1ms");
-}
+CASE(each_allocation_of_memory_may_fail, fail_each_allocation("memory:oom"));
+CASE(each_allocation_of_the_decorator_may_fail,
+     fail_each_allocation("fault+memory:oom?fault=delay:op:1:1ms"));

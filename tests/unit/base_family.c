@@ -91,9 +91,7 @@ TEST_WITHIN(60, a_child_finds_the_families_of_busy_threads_whole)
 {
     struct hf__test_thread *threads[3];
 
-    for (int i = 0; i < 3; i++) {
-        threads[i] = hf__test_start(join_and_leave, NULL);
-    }
+    hf__test_start_all(threads, 3, join_and_leave, NULL);
     for (int i = 0; i < 100; i++) {
         pid_t child = fork();
         if (child == 0) {

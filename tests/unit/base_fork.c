@@ -132,9 +132,7 @@ TEST_WITHIN(60, forks_among_busy_threads_do_not_hang)
 {
     struct hf__test_thread *threads[3];
 
-    for (int i = 0; i < 3; i++) {
-        threads[i] = hf__test_start(open_and_close, NULL);
-    }
+    hf__test_start_all(threads, 3, open_and_close, NULL);
     for (int i = 0; i < 100; i++) {
         pid_t child = fork();
         if (child == 0) {

@@ -123,9 +123,7 @@ TEST_WITHIN(60, every_sleeper_wakes)
 {
     struct hf__test_thread *threads[8];
 
-    for (int i = 0; i < 8; i++) {
-        threads[i] = hf__test_start(wait_for_the_end, NULL);
-    }
+    hf__test_start_all(threads, 8, wait_for_the_end, NULL);
     for (int i = 1; i <= 1000; i++) {
         atomic_store(&turn, i);
         hf__unpark(&parker);
@@ -295,9 +293,7 @@ TEST(a_sleeping_crew_misses_no_call)
     int seen_last[3] = {0};
 
     join_all();
-    for (int i = 0; i < CALLERS; i++) {
-        threads[i] = hf__test_start(call_members, NULL);
-    }
+    hf__test_start_all(threads, CALLERS, call_members, NULL);
     while (seen_last[0] + seen_last[1] + seen_last[2] < 3 * CALLERS * CALLS) {
         unsigned seen = hf__parker_seen(&crew.parker);
         struct hf__member *list = hf__crew_take(&crew);

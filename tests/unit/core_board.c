@@ -116,16 +116,10 @@ static void expect_wait(void (*tell)(struct hf__notice *), int more)
     end(teller);
 }
 
-TEST(what_is_told_elsewhere_is_waited_for)
-{
-    expect_wait(tell_long, 0);
-}
+CASE(what_is_told_elsewhere_is_waited_for, expect_wait(tell_long, 0));
 
 /* Posted again by its own callback it is still the same. */
-TEST(both_who_tell_it_are_waited_for)
-{
-    expect_wait(tell_long_and_again, 1);
-}
+CASE(both_who_tell_it_are_waited_for, expect_wait(tell_long_and_again, 1));
 
 TEST(a_callback_takes_its_own_back)
 {

@@ -57,16 +57,12 @@ static void come_while_connecting(const char *url, int result)
     hf_close(first.client);
 }
 
-TEST(nothing_is_granted_before_it_can_be_renewed)
-{
-    come_while_connecting("fault+memory:early?fault=delay:open:2:2s", HF_OK);
-}
-
-TEST(who_finds_the_renewal_session_being_connected_fails_with_it)
-{
-    come_while_connecting(
-        "fault+memory:early?io_timeout=1s&fault=delay:open:2:1h", HF_EUNAVAIL);
-}
+CASE(nothing_is_granted_before_it_can_be_renewed,
+     come_while_connecting("fault+memory:early?fault=delay:open:2:2s", HF_OK));
+CASE(who_finds_the_renewal_session_being_connected_fails_with_it,
+     come_while_connecting(
+         "fault+memory:early?io_timeout=1s&fault=delay:open:2:1h",
+         HF_EUNAVAIL));
 
 TEST(a_store_that_hangs_while_it_is_connected_is_a_risk_before_it_is_a_loss)
 {

@@ -217,16 +217,11 @@ static void pass_by(const char *url, hf__time limit)
     hf_close(x.client);
 }
 
-TEST(who_leads_elsewhere_is_passed_by_for_another_caller)
-{
-    pass_by("memory:pass?connections=2", HF__NEVER);
-}
-
-TEST(who_leads_elsewhere_is_passed_by_for_the_runner)
-{
-    pass_by("memory:pass?connections=2&io_timeout=60s",
-            hf__after_ms(hf__now(), 50000));
-}
+CASE(who_leads_elsewhere_is_passed_by_for_another_caller,
+     pass_by("memory:pass?connections=2", HF__NEVER));
+CASE(who_leads_elsewhere_is_passed_by_for_the_runner,
+     pass_by("memory:pass?connections=2&io_timeout=60s",
+             hf__after_ms(hf__now(), 50000)));
 
 TEST(without_a_thread_who_leads_elsewhere_leads_afterwards)
 {
@@ -373,12 +368,6 @@ static void renew_behind_others(int n)
     hf_close(client);
 }
 
-TEST(a_renewal_waits_for_others_no_longer_than_its_lease)
-{
-    renew_behind_others(1);
-}
-
-TEST(nor_does_one_of_several_names)
-{
-    renew_behind_others(2);
-}
+CASE(a_renewal_waits_for_others_no_longer_than_its_lease,
+     renew_behind_others(1));
+CASE(nor_does_one_of_several_names, renew_behind_others(2));

@@ -103,10 +103,7 @@ TEST(a_folder_may_be_left_full_and_read_only)
     EXPECT_IS(chmod("deep", 0500), 0);
 }
 
-TEST(that_folder_is_gone)
-{
-    expect_folder_gone("full");
-}
+CASE(that_folder_is_gone, expect_folder_gone("full"));
 
 MUST_FAIL(a_crash_with_a_folder_fails)
 {
@@ -114,10 +111,7 @@ MUST_FAIL(a_crash_with_a_folder_fails)
     abort();
 }
 
-TEST(the_folder_of_the_crash_is_gone)
-{
-    expect_folder_gone("crash");
-}
+CASE(the_folder_of_the_crash_is_gone, expect_folder_gone("crash"));
 
 TEST(output_does_not_disturb_the_runner)
 {
@@ -125,10 +119,7 @@ TEST(output_does_not_disturb_the_runner)
     fputs("Bail out! So is this.", stderr);
 }
 
-TEST(standard_input_is_empty)
-{
-    EXPECT_IS(getchar(), EOF);
-}
+CASE(standard_input_is_empty, EXPECT_IS(getchar(), EOF));
 
 TEST(sigpipe_has_its_default_and_nothing_is_blocked)
 {
@@ -142,10 +133,7 @@ TEST(sigpipe_has_its_default_and_nothing_is_blocked)
     EXPECT(action.sa_handler == SIG_DFL);
 }
 
-TEST(each_test_has_a_process_group)
-{
-    EXPECT_IS(getpgrp(), getpid());
-}
+CASE(each_test_has_a_process_group, EXPECT_IS(getpgrp(), getpid()));
 
 TEST(a_child_that_was_waited_for_is_no_leftover)
 {

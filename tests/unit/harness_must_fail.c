@@ -22,50 +22,15 @@ __attribute__((constructor)) static void note_runner(void)
 }
 
 /* The runner asks; what it says of it is seen by tests/unit/marks.py. */
-TEST_IF(getpid() != runner, what_does_not_apply_is_not_run)
-{
-    EXPECT(false);
-}
-
-MUST_FAIL(expect_of_false_fails)
-{
-    EXPECT(false);
-}
-
-MUST_FAIL(is_of_unequal_fails)
-{
-    EXPECT_IS(1, 2);
-}
-
-MUST_FAIL(is_sees_the_upper_32_bits)
-{
-    EXPECT_IS(INT64_C(1) << 32, 0);
-}
-
-MUST_FAIL(not_of_equal_fails)
-{
-    EXPECT_NOT(5, 5);
-}
-
-MUST_FAIL(more_of_equal_fails)
-{
-    EXPECT_MORE(5, 5);
-}
-
-MUST_FAIL(more_of_less_fails)
-{
-    EXPECT_MORE(-1, 0);
-}
-
-MUST_FAIL(less_of_equal_fails)
-{
-    EXPECT_LESS(5, 5);
-}
-
-MUST_FAIL(less_of_more_fails)
-{
-    EXPECT_LESS(0, -1);
-}
+CASE_IF(getpid() != runner, what_does_not_apply_is_not_run, EXPECT(false));
+MUST_FAIL_CASE(expect_of_false_fails, EXPECT(false));
+MUST_FAIL_CASE(is_of_unequal_fails, EXPECT_IS(1, 2));
+MUST_FAIL_CASE(is_sees_the_upper_32_bits, EXPECT_IS(INT64_C(1) << 32, 0));
+MUST_FAIL_CASE(not_of_equal_fails, EXPECT_NOT(5, 5));
+MUST_FAIL_CASE(more_of_equal_fails, EXPECT_MORE(5, 5));
+MUST_FAIL_CASE(more_of_less_fails, EXPECT_MORE(-1, 0));
+MUST_FAIL_CASE(less_of_equal_fails, EXPECT_LESS(5, 5));
+MUST_FAIL_CASE(less_of_more_fails, EXPECT_LESS(0, -1));
 
 /* How often the test that is late was run: each time in another process. */
 static atomic_int *runs;
@@ -90,20 +55,11 @@ TEST(and_was_run_three_times)
     atomic_store(runs, 0);
 }
 
-TEST(what_is_late_twice_may_pass)
-{
-    EXPECT_SOON(1 - atomic_fetch_add(runs, 1), 0);
-}
-
-MUST_FAIL(another_failure_is_not_run_again)
-{
-    EXPECT_IS(atomic_fetch_add(runs, 1), 0);
-}
-
-TEST(and_was_not)
-{
-    EXPECT_IS(atomic_load(runs), 4);
-}
+CASE(what_is_late_twice_may_pass,
+     EXPECT_SOON(1 - atomic_fetch_add(runs, 1), 0));
+MUST_FAIL_CASE(another_failure_is_not_run_again,
+               EXPECT_IS(atomic_fetch_add(runs, 1), 0));
+CASE(and_was_not, EXPECT_IS(atomic_load(runs), 4));
 
 static void end_child(void (*fn)(void))
 {
@@ -128,25 +84,10 @@ MUST_FAIL(what_is_late_and_then_unsafe_is_not_run_again)
     EXPECT_SAFE(false);
 }
 
-TEST(and_was_run_once)
-{
-    EXPECT_IS(atomic_load(runs), 5);
-}
-
-MUST_FAIL(safe_of_false_fails)
-{
-    EXPECT_SAFE(false);
-}
-
-MUST_FAIL(safe_is_of_unequal_fails)
-{
-    EXPECT_SAFE_IS(1, 2);
-}
-
-MUST_FAIL(safe_more_of_equal_fails)
-{
-    EXPECT_SAFE_MORE(5, 5);
-}
+CASE(and_was_run_once, EXPECT_IS(atomic_load(runs), 5));
+MUST_FAIL_CASE(safe_of_false_fails, EXPECT_SAFE(false));
+MUST_FAIL_CASE(safe_is_of_unequal_fails, EXPECT_SAFE_IS(1, 2));
+MUST_FAIL_CASE(safe_more_of_equal_fails, EXPECT_SAFE_MORE(5, 5));
 
 static void expect_what_is_not(void)
 {
@@ -225,45 +166,14 @@ MUST_FAIL(what_is_late_and_then_hangs_is_not_run_again)
     }
 }
 
-TEST(and_was_run_just_once)
-{
-    EXPECT_IS(atomic_load(runs), 6);
-}
-
-MUST_FAIL(text_of_another_text_fails)
-{
-    EXPECT_TEXT("hold", "holdfast");
-}
-
-MUST_FAIL(text_of_null_fails)
-{
-    EXPECT_TEXT(NULL, "");
-}
-
-MUST_FAIL(has_without_the_needle_fails)
-{
-    EXPECT_HAS("hold", "fast");
-}
-
-MUST_FAIL(has_of_null_fails)
-{
-    EXPECT_HAS(NULL, "");
-}
-
-MUST_FAIL(an_abort_fails)
-{
-    abort();
-}
-
-MUST_FAIL(a_segmentation_fault_fails)
-{
-    raise(SIGSEGV);
-}
-
-MUST_FAIL(being_killed_fails)
-{
-    raise(SIGKILL);
-}
+CASE(and_was_run_just_once, EXPECT_IS(atomic_load(runs), 6));
+MUST_FAIL_CASE(text_of_another_text_fails, EXPECT_TEXT("hold", "holdfast"));
+MUST_FAIL_CASE(text_of_null_fails, EXPECT_TEXT(NULL, ""));
+MUST_FAIL_CASE(has_without_the_needle_fails, EXPECT_HAS("hold", "fast"));
+MUST_FAIL_CASE(has_of_null_fails, EXPECT_HAS(NULL, ""));
+MUST_FAIL_CASE(an_abort_fails, abort());
+MUST_FAIL_CASE(a_segmentation_fault_fails, raise(SIGSEGV));
+MUST_FAIL_CASE(being_killed_fails, raise(SIGKILL));
 
 MUST_FAIL(a_hang_fails)
 {
@@ -272,10 +182,7 @@ MUST_FAIL(a_hang_fails)
     }
 }
 
-MUST_FAIL(a_stopped_test_fails)
-{
-    raise(SIGSTOP);
-}
+MUST_FAIL_CASE(a_stopped_test_fails, raise(SIGSTOP));
 
 MUST_FAIL(a_hang_that_ignores_signals_fails)
 {
@@ -288,25 +195,16 @@ MUST_FAIL(a_hang_that_ignores_signals_fails)
     }
 }
 
-MUST_FAIL(exit_0_in_the_middle_fails)
-{
-    exit(0);
-}
-
-MUST_FAIL(underscore_exit_0_in_the_middle_fails)
-{
-    _exit(0);
-}
+MUST_FAIL_CASE(exit_0_in_the_middle_fails, exit(0));
+MUST_FAIL_CASE(underscore_exit_0_in_the_middle_fails, _exit(0));
 
 static void exit_1(void)
 {
     _exit(1);
 }
 
-MUST_FAIL(a_failure_after_the_last_line_fails)
-{
-    EXPECT_IS(atexit(exit_1), 0);
-}
+MUST_FAIL_CASE(a_failure_after_the_last_line_fails,
+               EXPECT_IS(atexit(exit_1), 0));
 
 MUST_FAIL(a_descriptor_left_open_fails)
 {
@@ -379,7 +277,5 @@ static void expect_false(void *unused)
     EXPECT(false);
 }
 
-MUST_FAIL(a_failure_in_a_thread_fails)
-{
-    hf__test_join(hf__test_start(expect_false, NULL));
-}
+MUST_FAIL_CASE(a_failure_in_a_thread_fails,
+               hf__test_join(hf__test_start(expect_false, NULL)));

@@ -201,16 +201,12 @@ static void expect_one_holder(bool has_info)
     close(p.listener);
 }
 
-TEST_WITHIN(60, a_proxy_that_goes_by_the_first_key_grants_a_name_once)
-{
-    expect_one_holder(false);
-}
+CASE_WITHIN(60, a_proxy_that_goes_by_the_first_key_grants_a_name_once,
+            expect_one_holder(false));
 
 /* Such a one lets through what its first server says of itself. */
-TEST_WITHIN(60, a_proxy_that_speaks_as_one_of_its_servers_grants_a_name_once)
-{
-    expect_one_holder(true);
-}
+CASE_WITHIN(60, a_proxy_that_speaks_as_one_of_its_servers_grants_a_name_once,
+            expect_one_holder(true));
 
 TEST_WITHIN(60, names_go_together_where_it_is_surely_one_server)
 {

@@ -56,12 +56,7 @@ TEST_WITHIN(60, a_replica_is_refused_and_lowers_the_grade_of_its_master)
     AUTO_SERVER *master = hf__redis_start(&opts);
     AUTO_SERVER *replica = hf__redis_start(&opts);
 
-    hf__redis_command(master, "CONFIG SET repl-diskless-sync-delay 0");
-    hf__redis_command(replica, "REPLICAOF 127.0.0.1 %d",
-                      hf__redis_port(master));
-    UNTIL_WITHIN(30000, strcmp(hf__redis_value(replica, "master_link_status",
-                                               "INFO replication"),
-                               "up") == 0);
+    follow(replica, master);
     expect_refused(url_of("redis://%s", at(replica)), HF_EUNSAFE, "replica");
     expect_grade(url_of("redis://%s", at(replica)), "replica", 'C');
     expect_grade(url_of("redis://%s", at(master)), "", 'C');

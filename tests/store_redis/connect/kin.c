@@ -6,20 +6,7 @@
  */
 #include "tests/store_redis/connect/site.h"
 
-#include <string.h>
-
 static const struct hf__redis_opts durable = {.has_aof = true};
-
-/* Until it has what its master has. */
-static void follow(struct hf__redis *replica, const struct hf__redis *master)
-{
-    hf__redis_command(master, "CONFIG SET repl-diskless-sync-delay 0");
-    hf__redis_command(replica, "REPLICAOF 127.0.0.1 %d",
-                      hf__redis_port(master));
-    UNTIL_WITHIN(30000, strcmp(hf__redis_value(replica, "master_link_status",
-                                               "INFO replication"),
-                               "up") == 0);
-}
 
 TEST_WITHIN(60, two_masters_that_know_nothing_of_each_other)
 {

@@ -72,3 +72,13 @@ int listen_silently(int *ret_port)
     *ret_port = ntohs(to.sin_port);
     return fd;
 }
+
+void follow(struct hf__redis *replica, const struct hf__redis *master)
+{
+    hf__redis_command(master, "CONFIG SET repl-diskless-sync-delay 0");
+    hf__redis_command(replica, "REPLICAOF 127.0.0.1 %d",
+                      hf__redis_port(master));
+    UNTIL_WITHIN(30000, strcmp(hf__redis_value(replica, "master_link_status",
+                                               "INFO replication"),
+                               "up") == 0);
+}

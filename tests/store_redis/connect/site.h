@@ -23,6 +23,8 @@ __attribute__((format(printf, 1, 2))) const char *url_of(const char *format,
 /* 127.0.0.1 and its port. */
 const char *at(const struct hf__redis *);
 
+/* It is that one's replica, and has all that one has. */
+void follow(struct hf__redis *replica, const struct hf__redis *master);
 /* As one that was promoted: it follows nobody any more. */
 void has_been_a_replica(struct hf__redis *);
 

@@ -86,25 +86,14 @@ static void expect_passed_over(bool is_fair, bool is_killed, int64_t bound)
     hf_close(client);
 }
 
-TEST(a_stopped_waiter_costs_the_next_a_moment)
-{
-    expect_passed_over(false, false, patience(OFFER_MS + LOOK_MS));
-}
-
-TEST(a_stopped_first_in_line_costs_the_next_a_moment)
-{
-    expect_passed_over(true, false, patience(OFFER_MS + LOOK_MS));
-}
-
-TEST(a_killed_waiter_costs_nothing)
-{
-    expect_passed_over(false, true, patience(600));
-}
-
-TEST(a_killed_first_in_line_costs_the_next_a_moment)
-{
-    expect_passed_over(true, true, patience(700));
-}
+CASE(a_stopped_waiter_costs_the_next_a_moment,
+     expect_passed_over(false, false, patience(OFFER_MS + LOOK_MS)));
+CASE(a_stopped_first_in_line_costs_the_next_a_moment,
+     expect_passed_over(true, false, patience(OFFER_MS + LOOK_MS)));
+CASE(a_killed_waiter_costs_nothing,
+     expect_passed_over(false, true, patience(600)));
+CASE(a_killed_first_in_line_costs_the_next_a_moment,
+     expect_passed_over(true, true, patience(700)));
 
 /* The holder dies: its lease is what is waited for. */
 TEST(a_crashed_holders_lease_is_the_bound)
@@ -224,15 +213,9 @@ static void expect_nothing_left(int is_fair)
     EXPECT_TEXT(hf__redis_command(server(), "CLIENT LIST TYPE pubsub"), "");
 }
 
-TEST_WITHIN(60, two_hundred_turns_leave_only_the_record)
-{
-    expect_nothing_left(0);
-}
-
-TEST_WITHIN(60, so_do_those_in_line)
-{
-    expect_nothing_left(1);
-}
+CASE_WITHIN(60, two_hundred_turns_leave_only_the_record,
+            expect_nothing_left(0));
+CASE_WITHIN(60, so_do_those_in_line, expect_nothing_left(1));
 
 /* ---- how soon */
 
@@ -307,12 +290,6 @@ static void expect_soon(int is_fair)
     EXPECT_SOON(took[ROUNDS / 2], patience(2000));
 }
 
-TEST_WITHIN(60, a_waiter_of_another_process_is_woken_within_2_ms)
-{
-    expect_soon(0);
-}
-
-TEST_WITHIN(60, so_is_who_is_in_line)
-{
-    expect_soon(1);
-}
+CASE_WITHIN(60, a_waiter_of_another_process_is_woken_within_2_ms,
+            expect_soon(0));
+CASE_WITHIN(60, so_is_who_is_in_line, expect_soon(1));

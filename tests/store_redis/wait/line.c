@@ -11,11 +11,7 @@
 
 TEST(those_who_may_stand_beside_one_another_are_woken_together)
 {
-    SCENE(NULL);
-    PARTY(holder);
-
-    enter(&holder, 1, "");
-    EXPECT_IS(try_for(&holder, "job", LONG_MS), HF_OK);
+    JOB_HELD_BY(holder);
     for (int i = 0; i < 3; i++) {
         fall_asleep_as(&crowd[i], 100 + (uint64_t)i, "job", SHARED,
                        HF__QUEUE_NEVER);
@@ -76,11 +72,7 @@ static void line_up(int n)
 
 TEST(the_first_in_line_is_woken_alone)
 {
-    SCENE(NULL);
-    PARTY(holder);
-
-    enter(&holder, 1, "");
-    EXPECT_IS(try_for(&holder, "job", LONG_MS), HF_OK);
+    JOB_HELD_BY(holder);
     line_up(4);
     EXPECT_IS(registered("job"), 0);
     for (int i = 0; i < 4; i++) {
@@ -148,11 +140,7 @@ static void await_look(const struct sleeper *s)
 /* It is not reached, for its connection was lost, and is alive. */
 TEST(who_is_cut_off_in_line_is_not_passed_over)
 {
-    SCENE(NULL);
-    PARTY(holder);
-
-    enter(&holder, 1, "");
-    EXPECT_IS(try_for(&holder, "job", LONG_MS), HF_OK);
+    JOB_HELD_BY(holder);
     line_up(2);
     hf__test_pause_ms(1100);
     await_look(&crowd[0]);
@@ -169,11 +157,7 @@ TEST(who_is_cut_off_in_line_is_not_passed_over)
 /* Its connection is gone, and it does not come back. */
 TEST(a_first_in_line_that_died_is_soon_passed_over)
 {
-    SCENE(NULL);
-    PARTY(holder);
-
-    enter(&holder, 1, "");
-    EXPECT_IS(try_for(&holder, "job", LONG_MS), HF_OK);
+    JOB_HELD_BY(holder);
     line_up(3);
     hf__test_pause_ms(1100);
     for (int i = 0; i < 2; i++) {
@@ -189,11 +173,7 @@ TEST(a_first_in_line_that_died_is_soon_passed_over)
 
 TEST(one_that_was_passed_over_has_its_place_again)
 {
-    SCENE(NULL);
-    PARTY(holder);
-
-    enter(&holder, 1, "");
-    EXPECT_IS(try_for(&holder, "job", LONG_MS), HF_OK);
+    JOB_HELD_BY(holder);
     line_up(2);
     hf__test_pause_ms(1100);
     call_off(&crowd[0]);

@@ -45,15 +45,8 @@ static void expect_granted_after_a_cut(bool is_fair)
     end_peer(waiter);
 }
 
-TEST(who_is_cut_off_waits_on)
-{
-    expect_granted_after_a_cut(false);
-}
-
-TEST(who_is_cut_off_in_line_waits_on)
-{
-    expect_granted_after_a_cut(true);
-}
+CASE(who_is_cut_off_waits_on, expect_granted_after_a_cut(false));
+CASE(who_is_cut_off_in_line_waits_on, expect_granted_after_a_cut(true));
 
 TEST(who_waits_outlives_the_server)
 {
@@ -98,12 +91,5 @@ static void expect_granted_after_a_flush(bool is_fair)
 }
 
 /* Nobody wakes it: it looks. */
-TEST(who_waits_outlives_a_flush)
-{
-    expect_granted_after_a_flush(false);
-}
-
-TEST(who_is_in_line_outlives_a_flush)
-{
-    expect_granted_after_a_flush(true);
-}
+CASE(who_waits_outlives_a_flush, expect_granted_after_a_flush(false));
+CASE(who_is_in_line_outlives_a_flush, expect_granted_after_a_flush(true));

@@ -119,6 +119,12 @@ int try_for(struct party *p, const char *name, int64_t lease_ms)
     return try_as(p, name, ALONE, HF__QUEUE_NEVER, lease_ms);
 }
 
+void hold_job(struct party *p)
+{
+    enter(p, 1, "");
+    EXPECT_IS(try_for(p, "job", LONG_MS), HF_OK);
+}
+
 int let_go(struct party *p, const char *name)
 {
     struct hf__op op = {.kind = HF__OP_RELEASE};

@@ -91,6 +91,12 @@ extern struct sleeper crowd[CROWD];
     HF_AUTO(call_all_off) int crowd_sleeps = 0;                                \
     (void)crowd_sleeps
 void call_all_off(const int *);
+/* The same, and somebody holds "job" for long. */
+#define JOB_HELD_BY(name)                                                      \
+    SCENE(NULL);                                                               \
+    PARTY(name);                                                               \
+    hold_job(&name)
+void hold_job(struct party *);
 /* The first n of them, for "job", one after the other. */
 void all_fall_asleep(int n);
 

@@ -10,11 +10,7 @@
 
 TEST(who_was_woken_in_vain_has_the_next_woken)
 {
-    SCENE(NULL);
-    PARTY(holder);
-
-    enter(&holder, 1, "");
-    EXPECT_IS(try_for(&holder, "job", LONG_MS), HF_OK);
+    JOB_HELD_BY(holder);
     all_fall_asleep(2);
     EXPECT_IS(let_go(&holder, "job"), HF_OK);
     await_woken(crowd, 2, 1, slowly(100));

@@ -22,11 +22,7 @@ static struct sleeper *woken_one(int n)
 
 TEST(a_release_wakes_exactly_one_of_eight_clients)
 {
-    SCENE(NULL);
-    PARTY(holder);
-
-    enter(&holder, 1, "");
-    EXPECT_IS(try_for(&holder, "job", LONG_MS), HF_OK);
+    JOB_HELD_BY(holder);
     all_fall_asleep(CROWD);
     EXPECT_IS(let_go(&holder, "job"), HF_OK);
     await_woken(crowd, CROWD, 1, slowly(100));
@@ -160,11 +156,7 @@ TEST(a_killed_connection_is_passed_over)
 
 TEST(a_server_that_forgot_the_scripts_is_told_them)
 {
-    SCENE(NULL);
-    PARTY(holder);
-
-    enter(&holder, 1, "");
-    EXPECT_IS(try_for(&holder, "job", LONG_MS), HF_OK);
+    JOB_HELD_BY(holder);
     enter(&crowd[0].who, 100, "");
     EXPECT_IS(try_for(&crowd[0].who, "job", LONG_MS), HF_BUSY);
     hf__redis_command(server(), "SCRIPT FLUSH");
@@ -202,11 +194,7 @@ TEST(they_are_told_once)
 
 TEST(a_name_that_is_something_else_is_found_out_by_asking)
 {
-    SCENE(NULL);
-    PARTY(holder);
-
-    enter(&holder, 1, "");
-    EXPECT_IS(try_for(&holder, "job", LONG_MS), HF_OK);
+    JOB_HELD_BY(holder);
     all_fall_asleep(1);
     hf__redis_command(server(), "DEL holdfast:{job}");
     hf__redis_command(server(), "SET holdfast:{job} nonsense");
@@ -296,15 +284,9 @@ static void expect_idle(enum hf__queueing queueing)
     EXPECT_MORE(before, 0);
 }
 
-TEST(who_sleeps_sends_at_most_two_packets_a_second)
-{
-    expect_idle(HF__QUEUE_NEVER);
-}
-
-TEST(so_does_who_is_in_line)
-{
-    expect_idle(HF__QUEUE_ALWAYS);
-}
+CASE(who_sleeps_sends_at_most_two_packets_a_second,
+     expect_idle(HF__QUEUE_NEVER));
+CASE(so_does_who_is_in_line, expect_idle(HF__QUEUE_ALWAYS));
 
 /* ---- without channels */
 
@@ -334,10 +316,7 @@ static void expect_looks(const char *user, int registers)
     EXPECT_IS(try_for(&crowd[0].who, "job", LONG_MS), HF_OK);
 }
 
-TEST(who_may_not_listen_looks_again_and_again)
-{
-    expect_looks("mute:secret@", 0);
-}
+CASE(who_may_not_listen_looks_again_and_again, expect_looks("mute:secret@", 0));
 
 TEST(so_does_who_may_not_take_two_steps_as_one)
 {

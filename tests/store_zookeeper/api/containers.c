@@ -60,15 +60,10 @@ static void do_without_containers(const char *recipe)
     expect_held(lock);
 }
 
-TEST_WITHIN(60, a_server_without_containers_has_no_empty_folders)
-{
-    do_without_containers("fair");
-}
-
-TEST_WITHIN(60, a_server_without_containers_has_none_by_the_simple_recipe)
-{
-    do_without_containers("simple");
-}
+CASE_WITHIN(60, a_server_without_containers_has_no_empty_folders,
+            do_without_containers("fair"));
+CASE_WITHIN(60, a_server_without_containers_has_none_by_the_simple_recipe,
+            do_without_containers("simple"));
 
 TEST_WITHIN(60, a_server_that_is_too_old_for_all_is_told_so)
 {
@@ -135,9 +130,7 @@ static void race_the_reaper(const char *recipe)
     int64_t last = 0;
     int reaped = 0;
 
-    for (int i = 0; i < COMERS; i++) {
-        threads[i] = hf__test_start(come_and_go, &run);
-    }
+    hf__test_start_all(threads, COMERS, come_and_go, &run);
     for (int64_t start = hf__test_now_ms();
          since(start) < RUN_MS ||
          ((reaped <= REAPED || run.granted <= GRANTED) &&
@@ -154,12 +147,6 @@ static void race_the_reaper(const char *recipe)
     EXPECT_MORE(run.granted, GRANTED);
 }
 
-TEST_WITHIN(60, folders_that_go_while_somebody_comes)
-{
-    race_the_reaper("fair");
-}
-
-TEST_WITHIN(60, folders_that_go_while_somebody_comes_simply)
-{
-    race_the_reaper("simple");
-}
+CASE_WITHIN(60, folders_that_go_while_somebody_comes, race_the_reaper("fair"));
+CASE_WITHIN(60, folders_that_go_while_somebody_comes_simply,
+            race_the_reaper("simple"));

@@ -96,15 +96,10 @@ static void cross(const char *first, const char *second)
     hf_free(t.lock);
 }
 
-TEST_WITHIN(60, who_comes_simply_behind_a_claim_on_its_way_is_told)
-{
-    cross("fair", "simple");
-}
-
-TEST_WITHIN(60, who_comes_in_order_behind_a_lock_on_its_way_is_told)
-{
-    cross("simple", "fair");
-}
+CASE_WITHIN(60, who_comes_simply_behind_a_claim_on_its_way_is_told,
+            cross("fair", "simple"));
+CASE_WITHIN(60, who_comes_in_order_behind_a_lock_on_its_way_is_told,
+            cross("simple", "fair"));
 
 /* At once, again and again: one is granted at most, and each other is told. */
 TEST_WITHIN(60, of_two_who_mix_them_at_once_one_is_granted_at_most)

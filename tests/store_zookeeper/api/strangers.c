@@ -70,15 +70,10 @@ static void expect_refused(const char *recipe)
     expect_unsafe(ann, 0, path);
 }
 
-TEST(a_user_takes_no_lock_where_anybody_may_take_it_away)
-{
-    expect_refused("fair");
-}
-
-TEST(a_user_takes_no_simple_lock_where_anybody_may_take_it_away)
-{
-    expect_refused("simple");
-}
+CASE(a_user_takes_no_lock_where_anybody_may_take_it_away,
+     expect_refused("fair"));
+CASE(a_user_takes_no_simple_lock_where_anybody_may_take_it_away,
+     expect_refused("simple"));
 
 /* ---- what check says of it */
 
@@ -199,15 +194,9 @@ static void expect_told(const char *recipe)
     EXPECT_IS(hf_break(bob, "job", hf_fence(job), NULL), HF_OK);
 }
 
-TEST(a_holder_that_may_not_be_read_is_told_with_its_path)
-{
-    expect_told("fair");
-}
-
-TEST(a_simple_holder_that_may_not_be_read_is_told_with_its_path)
-{
-    expect_told("simple");
-}
+CASE(a_holder_that_may_not_be_read_is_told_with_its_path, expect_told("fair"));
+CASE(a_simple_holder_that_may_not_be_read_is_told_with_its_path,
+     expect_told("simple"));
 
 /* ---- which folder it was */
 

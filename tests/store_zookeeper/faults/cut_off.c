@@ -269,8 +269,7 @@ TEST_WITHIN(120, a_quorum_that_is_lost_and_regained_costs_grants_no_client)
              (long long)patience(1000), (long long)patience(QUORUM_SESSION_MS));
     AUTO_ENSEMBLE *e = start_ensemble(options);
     int leader = hf__zookeeper_await_leader(e, -1);
-    CLIENTS(alice, bob);
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice, bob);
     AUTO_LOCK *again = NULL;
     const struct hf__zookeeper *last = hf__zookeeper_member(e, leader);
     struct waiter w;

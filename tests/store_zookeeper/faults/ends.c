@@ -33,8 +33,7 @@ static void expect_gone(const struct hf__zookeeper *s, const char *name)
 /* Waits for what bob has, by the client whose session is about to end. */
 static void expire_it(const struct hf__zookeeper *s)
 {
-    CLIENTS(alice, bob);
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice, bob);
     AUTO_LOCK *other = acquire(bob, "other");
     AUTO_LOCK *next = NULL;
     int64_t session = session_of(s, "job", 0);
@@ -158,8 +157,7 @@ enum { WAITERS = 4 };
  * deleted at once: who enters meanwhile is broken, too. */
 static void remove_by_hand(const struct hf__zookeeper *s, const char *path)
 {
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = acquire(alice, "job");
+    HELD(job, alice);
     hf_client *clients[WAITERS];
     struct waiter w[WAITERS];
     int64_t start;

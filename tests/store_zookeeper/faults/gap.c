@@ -62,8 +62,7 @@ static void expect_soon_granted(struct waiter *w, const hf_lock *before)
 static void go_meanwhile(const struct hf__zookeeper *s, struct hf__proxy *p,
                          hf_client *alice, const struct gap *gap)
 {
-    AUTO_CLIENT *bob = open_store();
-    AUTO_LOCK *job = acquire(bob, "job");
+    HELD(job, bob);
     int hits = hf__proxy_counts(p).hits;
     struct waiter w;
 
@@ -133,8 +132,7 @@ TEST_WITHIN(60, who_gives_up_between_the_listing_and_the_watch_lets_nobody_in)
 
     say_options(recipes[0]);
     AUTO_CLIENT *alice = open_by(p, recipes[0]);
-    CLIENTS(bob, carol);
-    AUTO_LOCK *job = acquire(bob, "job");
+    HELD(job, bob, carol);
     struct waiter between;
     struct waiter w;
 

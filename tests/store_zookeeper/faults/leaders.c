@@ -128,15 +128,10 @@ static void kill_leaders(const char *options)
     expect_nothing_left(e);
 }
 
-TEST_WITHIN(120, leaders_killed_under_load_let_no_two_in)
-{
-    kill_leaders("session_timeout=30s");
-}
-
-TEST_WITHIN(120, leaders_killed_under_load_of_the_simple_recipe_let_no_two_in)
-{
-    kill_leaders("session_timeout=30s&recipe=simple");
-}
+CASE_WITHIN(120, leaders_killed_under_load_let_no_two_in,
+            kill_leaders("session_timeout=30s"));
+CASE_WITHIN(120, leaders_killed_under_load_of_the_simple_recipe_let_no_two_in,
+            kill_leaders("session_timeout=30s&recipe=simple"));
 
 /* ---- a follower */
 

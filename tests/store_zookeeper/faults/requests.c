@@ -250,20 +250,12 @@ static void lose_at_each(const char *recipe, bool needs_line)
     close_scene(&s);
 }
 
-TEST_WITHIN(120, a_connection_lost_at_any_request_leaves_nothing)
-{
-    lose_at_each("fair", false);
-}
-
-TEST_WITHIN(120, a_connection_lost_at_any_request_of_a_share_leaves_nothing)
-{
-    lose_at_each("fair", true);
-}
-
-TEST_WITHIN(120, a_connection_lost_at_any_request_to_one_node_leaves_nothing)
-{
-    lose_at_each("simple", false);
-}
+CASE_WITHIN(120, a_connection_lost_at_any_request_leaves_nothing,
+            lose_at_each("fair", false));
+CASE_WITHIN(120, a_connection_lost_at_any_request_of_a_share_leaves_nothing,
+            lose_at_each("fair", true));
+CASE_WITHIN(120, a_connection_lost_at_any_request_to_one_node_leaves_nothing,
+            lose_at_each("simple", false));
 
 /* ---- what comes, or is answered, when nobody waits for it any more */
 
@@ -285,15 +277,10 @@ static void be_late_at_each(const char *recipe)
     close_scene(&s);
 }
 
-TEST_WITHIN(120, a_request_that_comes_too_late_leaves_nothing)
-{
-    be_late_at_each("fair");
-}
-
-TEST_WITHIN(120, a_request_to_one_node_that_comes_too_late_leaves_nothing)
-{
-    be_late_at_each("simple");
-}
+CASE_WITHIN(120, a_request_that_comes_too_late_leaves_nothing,
+            be_late_at_each("fair"));
+CASE_WITHIN(120, a_request_to_one_node_that_comes_too_late_leaves_nothing,
+            be_late_at_each("simple"));
 
 /* ---- the session is over when its connection comes back */
 
@@ -343,12 +330,7 @@ static void end_at_each(const char *recipe)
     close_scene(&s);
 }
 
-TEST_WITHIN(120, a_session_that_ends_at_any_answer_leaves_nothing)
-{
-    end_at_each("fair");
-}
-
-TEST_WITHIN(120, a_session_that_ends_at_any_answer_of_one_node_leaves_nothing)
-{
-    end_at_each("simple");
-}
+CASE_WITHIN(120, a_session_that_ends_at_any_answer_leaves_nothing,
+            end_at_each("fair"));
+CASE_WITHIN(120, a_session_that_ends_at_any_answer_of_one_node_leaves_nothing,
+            end_at_each("simple"));

@@ -114,9 +114,7 @@ TEST_WITHIN(120, each_request_is_answered_when_the_connection_is_lost)
     AUTO_SERVER *server = hf__zookeeper_start(NULL);
 
     asking.server = server;
-    for (int i = 0; i < ASKERS; i++) {
-        threads[i] = hf__test_start(ask_on, &asking);
-    }
+    hf__test_start_all(threads, ASKERS, ask_on, &asking);
     for (int i = 0; i < 3; i++) {
         int before = atomic_load(&asking.answered);
 

@@ -57,9 +57,7 @@ TEST(fences_rise_though_the_folder_was_deleted)
 /* Everything is taken away, with a grant and one who waits in it. */
 TEST(a_tree_that_is_deleted_is_a_break)
 {
-    PARTIES(alice, bob);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice, bob);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
     EXPECT(hf__zookeeper_remove(hf__zookeeper_shared(), folder_of("job")));
     EXPECT_IS(renew(&alice, "job"), HF_LOST);
@@ -70,11 +68,10 @@ TEST(a_tree_that_is_deleted_is_a_break)
 
 TEST(a_name_is_as_it_is_written_down)
 {
-    PARTY(alice);
+    JOB_OF(alice);
     struct hf__zookeeper_node node;
     char path[300];
 
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
     snprintf(path, sizeof path, "%s/%s", folder_of("job"),
              hf__zookeeper_list(hf__zookeeper_shared(), folder_of("job")));
     EXPECT(hf__zookeeper_look(hf__zookeeper_shared(), path, &node));
@@ -87,9 +84,7 @@ TEST(a_name_is_as_it_is_written_down)
 /* A renewal and a release may be under way together, in either order. */
 TEST(who_was_broken_is_told_so_each_time)
 {
-    PARTIES(alice, bob);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice, bob);
     EXPECT_IS(break_it(&bob, "job", 0), HF_OK);
     EXPECT_IS(release(&alice, "job"), HF_LOST);
     EXPECT_IS(alice.reason, HF_REASON_BROKEN);

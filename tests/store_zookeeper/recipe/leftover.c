@@ -14,9 +14,7 @@
 
 TEST(a_try_leaves_nothing)
 {
-    PARTIES(alice, bob);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice, bob);
     EXPECT_IS(children_of("job"), 1);
     EXPECT_IS(acquire(&bob, "job"), HF_BUSY);
     EXPECT_IS(children_of("job"), 1);
@@ -28,9 +26,7 @@ TEST(a_try_leaves_nothing)
 
 TEST(who_leaves_the_line_leaves_nothing)
 {
-    PARTIES(alice, bob);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice, bob);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
     EXPECT_IS(children_of("job"), 2);
     EXPECT_IS(release(&bob, "job"), HF_LOST);
@@ -169,45 +165,22 @@ static void fail_everywhere(deed does, bool is_held, const char *recipe)
     EXPECT_IS(acquire(&bob, "job"), HF_OK);
 }
 
-TEST_WITHIN(120, a_grant_whose_connection_is_lost_leaves_nothing)
-{
-    fail_everywhere(take_and_give, false, ORDERED);
-}
-
-TEST_WITHIN(120, a_renewal_whose_connection_is_lost_leaves_nothing)
-{
-    fail_everywhere(take_and_keep, false, ORDERED);
-}
-
-TEST_WITHIN(120, a_slot_whose_connection_is_lost_leaves_nothing)
-{
-    fail_everywhere(take_a_slot, false, ORDERED);
-}
-
-TEST_WITHIN(120, a_place_whose_connection_is_lost_leaves_nothing)
-{
-    fail_everywhere(stand_in_line, true, ORDERED);
-}
-
-TEST_WITHIN(120, a_try_whose_connection_is_lost_leaves_nothing)
-{
-    fail_everywhere(take_and_give, true, ORDERED);
-}
-
-TEST_WITHIN(120, a_simple_lock_whose_connection_is_lost_leaves_nothing)
-{
-    fail_everywhere(take_and_give, false, SIMPLE);
-}
-
-TEST_WITHIN(120, a_simple_renewal_whose_connection_is_lost_leaves_nothing)
-{
-    fail_everywhere(take_and_keep, false, SIMPLE);
-}
-
-TEST_WITHIN(120, a_simple_try_whose_connection_is_lost_leaves_nothing)
-{
-    fail_everywhere(take_and_give, true, SIMPLE);
-}
+CASE_WITHIN(120, a_grant_whose_connection_is_lost_leaves_nothing,
+            fail_everywhere(take_and_give, false, ORDERED));
+CASE_WITHIN(120, a_renewal_whose_connection_is_lost_leaves_nothing,
+            fail_everywhere(take_and_keep, false, ORDERED));
+CASE_WITHIN(120, a_slot_whose_connection_is_lost_leaves_nothing,
+            fail_everywhere(take_a_slot, false, ORDERED));
+CASE_WITHIN(120, a_place_whose_connection_is_lost_leaves_nothing,
+            fail_everywhere(stand_in_line, true, ORDERED));
+CASE_WITHIN(120, a_try_whose_connection_is_lost_leaves_nothing,
+            fail_everywhere(take_and_give, true, ORDERED));
+CASE_WITHIN(120, a_simple_lock_whose_connection_is_lost_leaves_nothing,
+            fail_everywhere(take_and_give, false, SIMPLE));
+CASE_WITHIN(120, a_simple_renewal_whose_connection_is_lost_leaves_nothing,
+            fail_everywhere(take_and_keep, false, SIMPLE));
+CASE_WITHIN(120, a_simple_try_whose_connection_is_lost_leaves_nothing,
+            fail_everywhere(take_and_give, true, SIMPLE));
 
 /* ---- the answer to the creation */
 

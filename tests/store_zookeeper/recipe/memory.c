@@ -49,10 +49,9 @@ static bool fail_at(int n, struct party *p, ask_fn claim,
 
 static void fail_each(ask_fn claim, struct hf__manner manner, bool is_held)
 {
-    PARTIES(alice, bob);
+    JOB_OF(alice, bob);
     int n = 1;
 
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
     if (!is_held) {
         EXPECT_IS(release(&alice, "job"), HF_OK);
     }

@@ -17,9 +17,7 @@ static const char *lock_path(void)
 
 TEST(who_holds_is_not_driven_out_by_a_lock)
 {
-    PARTIES(alice, bob);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice, bob);
     hf__zookeeper_put(hf__zookeeper_shared(), lock_path(), "");
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(renew(&alice, "job"), HF_OK);
@@ -37,9 +35,7 @@ TEST(who_holds_is_not_driven_out_by_a_lock)
 
 TEST(who_waits_is_told_of_a_lock_that_stays)
 {
-    PARTIES(alice, bob);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice, bob);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
     hf__zookeeper_put(hf__zookeeper_shared(), lock_path(), "");
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_EUNSAFE);

@@ -115,20 +115,12 @@ static void with_the_folder(struct party *alice, struct party *bob)
     EXPECT(hf__zookeeper_remove(hf__zookeeper_shared(), folder_of("job")));
 }
 
-TEST_WITHIN(60, a_late_release_spares_who_came_after_a_break_by_hand)
-{
-    release_late(by_hand);
-}
-
-TEST_WITHIN(60, a_late_release_spares_who_came_after_a_break)
-{
-    release_late(by_a_break);
-}
-
-TEST_WITHIN(60, a_late_release_spares_who_came_to_a_new_folder)
-{
-    release_late(with_the_folder);
-}
+CASE_WITHIN(60, a_late_release_spares_who_came_after_a_break_by_hand,
+            release_late(by_hand));
+CASE_WITHIN(60, a_late_release_spares_who_came_after_a_break,
+            release_late(by_a_break));
+CASE_WITHIN(60, a_late_release_spares_who_came_to_a_new_folder,
+            release_late(with_the_folder));
 
 /* ---- a break that is held back */
 
@@ -237,15 +229,10 @@ static void cross(bool carol_enters)
     expect_holder(carol_enters ? &carol : &bob);
 }
 
-TEST_WITHIN(60, a_lock_that_was_taken_away_before_it_was_heard_of_is_made_anew)
-{
-    cross(false);
-}
-
-TEST_WITHIN(60, a_lock_that_another_has_by_then_is_not_believed_in)
-{
-    cross(true);
-}
+CASE_WITHIN(60, a_lock_that_was_taken_away_before_it_was_heard_of_is_made_anew,
+            cross(false));
+CASE_WITHIN(60, a_lock_that_another_has_by_then_is_not_believed_in,
+            cross(true));
 
 /* ---- what is left by hand */
 

@@ -29,11 +29,10 @@ TEST_WITHIN(120, many_who_enter_at_once_take_different_slots)
     static struct entrant all[MANY];
     struct hf__test_thread *threads[MANY];
     AUTO_PROXY *proxy = proxy_to_store();
-    PARTY(holder);
+    JOB_OF(holder);
     bool is_taken[64] = {false};
     int before;
 
-    EXPECT_IS(acquire(&holder, "job"), HF_OK);
     for (int i = 0; i < MANY; i++) {
         join_at(&all[i].p, "entrant", proxy, "session_timeout=20s");
         EXPECT_IS(queue_up(&all[i].p, "job", SLOT_OF(64)), HF_BUSY);

@@ -75,11 +75,10 @@ TEST(who_came_late_with_a_try_is_no_holder)
 {
     struct hf__zookeeper_client *client =
         hf__zookeeper_dial(hf__zookeeper_port(hf__zookeeper_shared()), 10000);
-    PARTY(alice);
+    JOB_OF(alice);
     char path[400];
     char got[HF__ZOOKEEPER_DATA];
 
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(release(&alice, "job"), HF_OK);
     snprintf(path, sizeof path, "%s/x-%032x-", folder_of("job"), 7);
     for (int i = 0; i < 2; i++) {

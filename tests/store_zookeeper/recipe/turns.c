@@ -8,10 +8,9 @@
 /* The holder lives; the one between goes: nobody is granted anything. */
 TEST(who_is_behind_one_that_leaves_waits_on)
 {
-    PARTIES(alice, bob, carol);
+    JOB_OF(alice, bob, carol);
     struct waiting w;
 
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
     EXPECT_IS(queue_up(&carol, "job", ALONE), HF_BUSY);
     watch_name(&w, &carol, "job");
@@ -26,10 +25,9 @@ TEST(who_is_behind_one_that_leaves_waits_on)
 
 TEST(whose_place_was_taken_away_is_told)
 {
-    PARTIES(alice, bob);
+    JOB_OF(alice, bob);
     struct waiting w;
 
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
     watch_name(&w, &bob, "job");
     EXPECT(hf__zookeeper_remove(hf__zookeeper_shared(), folder_of("job")));
@@ -39,10 +37,9 @@ TEST(whose_place_was_taken_away_is_told)
 /* Who is before it stays, and would not wake it. */
 TEST(whose_own_place_was_taken_away_is_told)
 {
-    PARTIES(alice, bob);
+    JOB_OF(alice, bob);
     struct waiting w;
 
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
     watch_name(&w, &bob, "job");
     wait_in_vain(&w, 100);
@@ -59,9 +56,7 @@ TEST(whose_own_place_was_taken_away_is_told)
 /* Nobody counts on a place in line. */
 TEST(who_closes_while_it_waits_leaves_at_once)
 {
-    PARTIES(alice, bob);
-
-    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    JOB_OF(alice, bob);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
     hf__conn_close(&bob.conn);
     await_children("job", 1);
