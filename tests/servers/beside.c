@@ -20,6 +20,22 @@ enum { CANT_RUN = 127, BY_SIGNAL = 128, NAME = 64, LIST = 8192 };
 static const int handled[] = {SIGCHLD, SIGTERM, SIGINT,
                               SIGHUP,  SIGUSR1, SIGUSR2};
 
+char **hf__beside_program(int argc, char **argv, const char *option, int *ret_n)
+{
+    int at = 1;
+
+    if (option && argc > 2 && strcmp(argv[1], option) == 0) {
+        *ret_n = (int)strtol(argv[2], NULL, 10);
+        at = 3;
+    }
+    if (argc < at + 2 || strcmp(argv[at], "--") != 0) {
+        fprintf(stderr, "usage: %s [%s N] -- PROGRAM [ARGUMENT]...\n", argv[0],
+                option ? option : "");
+        exit(2);
+    }
+    return argv + at + 1;
+}
+
 int hf__beside_missing(const char *program)
 {
     const char *ci = getenv("CI");

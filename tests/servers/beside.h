@@ -16,6 +16,10 @@ struct hf__beside {
     void (*launch)(void *); /* all that do not, and awaits them; SIGUSR2 */
 };
 
+/* The program in WITH_… [OPTION N] -- PROGRAM [ARGUMENT]…, and N, if it is
+ * said; exits with 2 where that is not what it is called with. */
+char **hf__beside_program(int argc, char **argv, const char *option,
+                          int *ret_n);
 /* Says in TAP that all is skipped, or in CI that it failed; the exit code. */
 int hf__beside_missing(const char *program);
 

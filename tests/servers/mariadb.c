@@ -13,11 +13,10 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { STARTS_MS = 60000, STOPS_MS = 60000, ARGS_MAX = 60 };
+enum { STARTS_MS = 60000, ARGS_MAX = 60 };
 enum { NAME_ROOM = 320 };
 
 bool hf__mariadb_is_installed(void)
@@ -63,20 +62,6 @@ static void launch(struct hf__mariadb *m)
     m->pid = hf__warden_start(m->warden, argv);
 }
 
-static void set_extra(struct hf__mariadb *m, const char *const *extra)
-{
-    int i = 0;
-
-    for (; extra && extra[i]; i++) {
-        if (i == HF__MARIADB_EXTRA ||
-            snprintf(m->extra[i], sizeof m->extra[i], "%s", extra[i]) >=
-                (int)sizeof m->extra[i]) {
-            hf__servers_fail("mariadbd: too many or too long options");
-        }
-    }
-    m->extra[i][0] = '\0';
-}
-
 static void await(struct hf__mariadb *m)
 {
     int64_t until = hf__test_now_ms() + hf__test_patience(STARTS_MS);
@@ -106,7 +91,7 @@ struct hf__mariadb *hf__mariadb_start(const struct hf__mariadb_opts *opts)
     snprintf(m->folder, sizeof m->folder, "%s", hf__warden_folder(m->warden));
     snprintf(m->socket, sizeof m->socket, "%s/socket", m->folder);
     snprintf(data, sizeof data, "%s/data", m->folder);
-    set_extra(m, opts ? opts->extra : NULL);
+    hf__servers_keep(m->extra, HF__MARIADB_EXTRA, opts ? opts->extra : NULL);
     snprintf(temporary, sizeof temporary, "%s/tmp", m->folder);
     mkdir(temporary, 0700);
     hf__mariadb_fill(data);
@@ -119,29 +104,20 @@ struct hf__mariadb *hf__mariadb_start(const struct hf__mariadb_opts *opts)
 void hf__mariadb_restart(struct hf__mariadb *m, const char *const *extra)
 {
     if (extra) {
-        set_extra(m, extra);
+        hf__servers_keep(m->extra, HF__MARIADB_EXTRA, extra);
     }
     launch(m);
     await(m);
 }
 
-static void end(struct hf__mariadb *m, int number)
-{
-    hf__warden_signal(m->warden, number);
-    if (!hf__warden_wait(m->warden, hf__test_patience(STOPS_MS))) {
-        hf__warden_print_log(m->warden);
-        hf__servers_fail("mariadbd does not end");
-    }
-}
-
 void hf__mariadb_stop(struct hf__mariadb *m)
 {
-    end(m, SIGTERM);
+    hf__warden_finish(m->warden, SIGTERM, "mariadbd");
 }
 
 void hf__mariadb_kill(struct hf__mariadb *m)
 {
-    end(m, SIGKILL);
+    hf__warden_finish(m->warden, SIGKILL, "mariadbd");
 }
 
 void hf__mariadb_pause(struct hf__mariadb *m)

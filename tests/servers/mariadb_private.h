@@ -15,7 +15,8 @@ struct hf__mariadb {
     struct hf__warden *warden;
     char folder[HF__SERVERS_PATH];
     char socket[HF__SERVERS_PATH + 8];
-    char extra[HF__MARIADB_EXTRA + 1][256]; /* ended by an empty one */
+    char extra[HF__MARIADB_EXTRA + 1]
+              [HF__SERVERS_LINE]; /* ended by an empty one */
     int port;
     pid_t pid;
 };

@@ -77,19 +77,6 @@ static int scene_counter(void)
                        10);
 }
 
-static bool scene_wait_counter(int value)
-{
-    int64_t until = hf__test_now_ms() + hf__test_patience(10000);
-
-    while (scene_counter() != value) {
-        if (hf__test_now_ms() > until) {
-            return false;
-        }
-        hf__test_pause_ms(5);
-    }
-    return true;
-}
-
 /* ---- counts */
 
 static void expect_counts(struct hf__proxy *p, int statements, int replies)
@@ -192,7 +179,7 @@ static void cut_second(enum hf__proxy_what what, enum hf__proxy_where where,
     EXPECT(c->err == REDIS_ERR_EOF || c->err == REDIS_ERR_IO);
     EXPECT_IS(hf__proxy_counts(p).hits, 1);
     EXPECT_IS(hf__proxy_counts(p).open, 0);
-    EXPECT(scene_wait_counter(value));
+    UNTIL(scene_counter() == value);
     redisFree(c);
     /* Once only. */
     c = scene_dial_own(p);
@@ -263,7 +250,7 @@ static void cut_pipeline(enum hf__proxy_what what, enum hf__proxy_where where,
     if (what == HF__REPLY) {
         EXPECT_IS(replies, told);
     }
-    EXPECT(scene_wait_counter(done));
+    UNTIL(scene_counter() == done);
     redisFree(c);
     hf__proxy_free(p);
 }
@@ -349,7 +336,7 @@ static void silence(enum hf__proxy_what what, enum hf__proxy_where where,
                                                .bytes = 2});
     thread = hf__test_start(try_command, &attempt);
     EXPECT(hf__proxy_wait_hits(p, 1, HIT_MS));
-    EXPECT(scene_wait_counter(meanwhile));
+    UNTIL(scene_counter() == meanwhile);
     hf__test_pause_ms(100);
     EXPECT_IS(scene_counter(), meanwhile);
     EXPECT_IS(hf__proxy_counts(p).open, 1);

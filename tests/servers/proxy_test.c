@@ -15,11 +15,8 @@
 #include <mysqld_error.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 struct scene {
@@ -82,19 +79,6 @@ static int scene_rows(const struct scene *s)
     return (int)strtol(
         hf__mariadb_value(s->server, "SELECT COUNT(*) FROM %s.t", s->database),
         NULL, 10);
-}
-
-static bool scene_wait_rows(const struct scene *s, int rows)
-{
-    int64_t until = hf__test_now_ms() + hf__test_patience(10000);
-
-    while (scene_rows(s) != rows) {
-        if (hf__test_now_ms() > until) {
-            return false;
-        }
-        hf__test_pause_ms(5);
-    }
-    return true;
 }
 
 enum { PATIENCE_S = 20, DELAY_MS = 300 };
@@ -172,33 +156,6 @@ TEST(a_cut_is_an_end_or_a_reset)
     EXPECT_IS(error, ECONNRESET);
 }
 
-/* Has the server that connection? */
-static bool knows(const struct scene *s, unsigned long id)
-{
-    const char *found = hf__mariadb_value(
-        s->server,
-        "SELECT id FROM information_schema.processlist WHERE id = %lu", id);
-
-    return found[0] != '\0';
-}
-
-/* The server must see it too, and soon: it would keep a dead client's locks. */
-TEST(the_server_sees_a_cut)
-{
-    struct scene s = scene_start();
-    MYSQL *db = scene_connect(&s, PATIENCE_S);
-    unsigned long id = mysql_thread_id(db);
-    int64_t until = hf__test_now_ms() + hf__test_patience(5000);
-
-    hf__proxy_cut(s.proxy, HF__CLOSE);
-    while (knows(&s, id)) {
-        EXPECT_LESS(hf__test_now_ms(), until);
-        hf__test_pause_ms(5);
-    }
-    mysql_close(db);
-    scene_end(&s);
-}
-
 static void hold(enum hf__proxy_way way, int rows_meanwhile)
 {
     struct scene s = scene_start();
@@ -208,7 +165,7 @@ static void hold(enum hf__proxy_way way, int rows_meanwhile)
     hf__proxy_hold(s.proxy, way);
     thread = hf__test_start(try_insert, &attempt);
     hf__test_pause_ms(200);
-    EXPECT(scene_wait_rows(&s, rows_meanwhile));
+    UNTIL(scene_rows(&s) == rows_meanwhile);
     EXPECT(!attempt.is_over);
     hf__proxy_heal(s.proxy);
     hf__test_join(thread);
@@ -218,32 +175,9 @@ static void hold(enum hf__proxy_way way, int rows_meanwhile)
     scene_end(&s);
 }
 
-TEST(held_to_the_server_nothing_is_done_until_healed)
-{
-    hold(HF__TO_SERVER, 0);
-}
-
-TEST(held_to_the_client_it_is_done_and_told_when_healed)
-{
-    hold(HF__TO_CLIENT, 1);
-}
-
-/* The end of a connection is held as well: the server still has its client. */
-TEST(held_both_ways_the_server_does_not_see_the_client_go)
-{
-    struct scene s = scene_start();
-    MYSQL *db = scene_connect(&s, PATIENCE_S);
-    unsigned long id = mysql_thread_id(db);
-
-    hf__proxy_hold(s.proxy, HF__TO_SERVER);
-    hf__proxy_hold(s.proxy, HF__TO_CLIENT);
-    mysql_close(db);
-    hf__test_pause_ms(200);
-    EXPECT(knows(&s, id));
-    hf__proxy_heal(s.proxy);
-    UNTIL(!knows(&s, id));
-    scene_end(&s);
-}
+CASE(held_to_the_server_nothing_is_done_until_healed, hold(HF__TO_SERVER, 0));
+CASE(held_to_the_client_it_is_done_and_told_when_healed,
+     hold(HF__TO_CLIENT, 1));
 
 static int64_t time_insert(const struct scene *s, struct attempt *attempt)
 {

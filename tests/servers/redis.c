@@ -12,11 +12,10 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { STARTS_MS = 30000, STOPS_MS = 30000, LOOKS_MS = 2 };
+enum { STARTS_MS = 30000, LOOKS_MS = 2 };
 
 bool hf__redis_is_installed(void)
 {
@@ -30,20 +29,6 @@ void hf__redis_need(void)
     if (!hf__redis_is_installed()) {
         hf__servers_missing("redis-server");
     }
-}
-
-static void set_extra(struct hf__redis *s, const char *const *extra)
-{
-    int i = 0;
-
-    for (; extra && extra[i]; i++) {
-        if (i == HF__REDIS_EXTRA ||
-            snprintf(s->extra[i], sizeof s->extra[i], "%s", extra[i]) >=
-                (int)sizeof s->extra[i]) {
-            hf__servers_fail("redis-server: too many or too long lines");
-        }
-    }
-    s->extra[i][0] = '\0';
 }
 
 /* The server decides by the name it is called by what it is. */
@@ -109,7 +94,7 @@ struct hf__redis *hf__redis_new(const struct hf__redis_opts *given)
              opts->password ? opts->password : "");
     s->has_aof = opts->has_aof;
     s->has_tls = opts->has_tls;
-    set_extra(s, opts->extra);
+    hf__servers_keep(s->extra, HF__REDIS_EXTRA, opts->extra);
     fill_folder(s, opts);
     s->port = hf__servers_take_port();
     s->tls_port = s->has_tls ? hf__servers_take_port() : 0;
@@ -128,7 +113,7 @@ struct hf__redis *hf__redis_start(const struct hf__redis_opts *opts)
 void hf__redis_launch(struct hf__redis *s, const char *const *extra)
 {
     if (extra) {
-        set_extra(s, extra);
+        hf__servers_keep(s->extra, HF__REDIS_EXTRA, extra);
     }
     start_process(s);
 }
@@ -139,23 +124,14 @@ void hf__redis_restart(struct hf__redis *s, const char *const *extra)
     hf__redis_await(s);
 }
 
-static void end(struct hf__redis *s, int number)
-{
-    hf__warden_signal(s->warden, number);
-    if (!hf__warden_wait(s->warden, hf__test_patience(STOPS_MS))) {
-        hf__warden_print_log(s->warden);
-        hf__servers_fail("redis-server does not end");
-    }
-}
-
 void hf__redis_stop(struct hf__redis *s)
 {
-    end(s, SIGTERM);
+    hf__warden_finish(s->warden, SIGTERM, "redis-server");
 }
 
 void hf__redis_kill(struct hf__redis *s)
 {
-    end(s, SIGKILL);
+    hf__warden_finish(s->warden, SIGKILL, "redis-server");
 }
 
 void hf__redis_pause(struct hf__redis *s)

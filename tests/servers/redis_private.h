@@ -15,8 +15,9 @@ struct hf__redis {
     struct hf__warden *warden;
     char folder[HF__SERVERS_PATH];
     char socket[HF__SERVERS_PATH + 8];
-    char extra[HF__REDIS_EXTRA + 1][256]; /* ended by an empty one */
-    char password[64];                    /* "": none */
+    char extra[HF__REDIS_EXTRA + 1]
+              [HF__SERVERS_LINE]; /* ended by an empty one */
+    char password[64];            /* "": none */
     bool has_aof;
     bool has_tls;
     int port;

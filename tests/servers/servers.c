@@ -114,6 +114,20 @@ bool hf__servers_run(const char *const argv[], const char *log)
     return status == 0;
 }
 
+void hf__servers_keep(char (*lines)[HF__SERVERS_LINE], int most,
+                      const char *const *given)
+{
+    int i = 0;
+
+    for (; given && given[i]; i++) {
+        if (i == most || snprintf(lines[i], HF__SERVERS_LINE, "%s", given[i]) >=
+                             HF__SERVERS_LINE) {
+            hf__servers_fail("too many or too long options: %s", given[i]);
+        }
+    }
+    lines[i][0] = '\0';
+}
+
 bool hf__servers_is_gone(pid_t pid)
 {
     int64_t until = hf__test_now_ms() + GONE_MS;

@@ -36,6 +36,12 @@ struct sockaddr_in hf__servers_at(int port);
  * there or not: each that is started there must set SO_REUSEADDR. */
 int hf__servers_take_port(void);
 
+/* Copies lines, NULL-ended, of which there are `most` at most, and ends them by
+ * an empty one; NULL: none. */
+enum { HF__SERVERS_LINE = 256 };
+void hf__servers_keep(char (*lines)[HF__SERVERS_LINE], int most,
+                      const char *const *given);
+
 /* ---- folders */
 
 enum { HF__SERVERS_PATH = 256 };
@@ -79,6 +85,8 @@ const char *hf__warden_folder(const struct hf__warden *);
 pid_t hf__warden_start(struct hf__warden *, const char *const argv[]);
 /* Sends a signal to what was started, if that runs still. */
 void hf__warden_signal(struct hf__warden *, int signal);
+/* The same, and waits for its end, for a minute at most. */
+void hf__warden_finish(struct hf__warden *, int signal, const char *program);
 /* A port of 127.0.0.1 as of hf__servers_take_port(), kept while the warden
  * lives. */
 int hf__warden_take_port(struct hf__warden *);

@@ -6,6 +6,7 @@
  * a forked child of that may not use it.
  */
 #include "tests/lib/runner.h"
+#include "tests/lib/test.h"
 #include "tests/servers/warden_private.h"
 
 #include <errno.h>
@@ -18,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LOG_SHOWN = 4000 };
+enum { LOG_SHOWN = 4000, STOPS_MS = 60000 };
 
 /* By the folder's descriptor, for its path may be too long for a socket's. */
 static int open_socket(const char *folder, bool listens)
@@ -200,5 +201,14 @@ void hf__warden_print_log(const struct hf__warden *w)
         fseek(f, ftell(f) > LOG_SHOWN ? -LOG_SHOWN : -ftell(f), SEEK_END);
         printf("%.*s\n", (int)fread(text, 1, LOG_SHOWN, f), text);
         fclose(f);
+    }
+}
+
+void hf__warden_finish(struct hf__warden *w, int signal, const char *program)
+{
+    hf__warden_signal(w, signal);
+    if (!hf__warden_wait(w, hf__test_patience(STOPS_MS))) {
+        hf__warden_print_log(w);
+        hf__servers_fail("%s does not end", program);
     }
 }

@@ -3,7 +3,7 @@
  * For tests that are no C: runs a program beside a private MariaDB, and exits
  * as that does.
  *
- *     with_mariadb [--OPTION-OF-MARIADBD]... [--] PROGRAM [ARGUMENT]...
+ *     with_mariadb -- PROGRAM [ARGUMENT]...
  *
  * The program finds in its environment HOLDFAST_TEST_MYSQL_URL (an empty
  * database, the ordinary user), and HOLDFAST_TEST_MYSQL_ followed by PORT,
@@ -16,11 +16,6 @@
 #include "tests/servers/mariadb.h"
 #include "tests/servers/mariadb_private.h"
 #include "tests/servers/servers.h"
-
-#include <stdio.h>
-#include <string.h>
-
-enum { USAGE = 2 };
 
 static void tell(const struct hf__mariadb *m)
 {
@@ -47,33 +42,16 @@ static void restart(void *m)
 
 int main(int argc, char **argv)
 {
-    const char *extra[HF__MARIADB_EXTRA + 1] = {0};
-    const struct hf__mariadb_opts opts = {.extra = extra};
     struct hf__beside beside = {
         .command = "with_mariadb", .kill = kill_server, .launch = restart};
     struct hf__mariadb *m;
-    int n = 0;
     int code;
 
-    (void)argc;
-    for (argv++; *argv && strncmp(*argv, "--", 2) == 0; argv++) {
-        if (!(*argv)[2]) {
-            argv++;
-            break;
-        }
-        if (n < HF__MARIADB_EXTRA) {
-            extra[n++] = *argv;
-        }
-    }
-    if (!*argv) {
-        fputs("usage: with_mariadb [--OPTION]... PROGRAM [ARGUMENT]...\n",
-              stderr);
-        return USAGE;
-    }
+    argv = hf__beside_program(argc, argv, NULL, NULL);
     if (!hf__mariadb_is_installed()) {
         return hf__beside_missing("mariadbd");
     }
-    m = hf__mariadb_start(&opts);
+    m = hf__mariadb_start(NULL);
     tell(m);
     beside.servers = m;
     code = hf__beside_run(&beside, argv);

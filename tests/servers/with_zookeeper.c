@@ -3,17 +3,16 @@
  * For tests that are no C: runs a program beside a private ZooKeeper, or an
  * ensemble, and exits as that does.
  *
- *     with_zookeeper [--ensemble N] [--on-disk] [--for-speed]
- *                    [--NAME=VALUE]... [-DNAME=VALUE]... [--] PROGRAM [ARG]...
+ *     with_zookeeper [--NAME=VALUE]... [--ensemble N] -- PROGRAM [ARGUMENT]...
  *
- * NAME=VALUE is a line of zoo.cfg, with -D a property of the JVM. The program
- * finds in its environment HOLDFAST_TEST_ZOOKEEPER_URL, without a chroot, and
- * HOLDFAST_TEST_ZOOKEEPER_ followed by PORT, PID and FOLDER, of an ensemble
- * those of each member with a space between, by ADMIN and ADMIN_PASSWORD, and
- * by ASK, the command zookeeper_ask. SIGUSR1 to this process, the program's
- * parent, kills what runs, SIGUSR2 starts what does not, with its data; other
- * signals are passed on. Without ZooKeeper it says in TAP that all is skipped,
- * or in CI that it failed.
+ * NAME=VALUE is a line of zoo.cfg. The program finds in its environment
+ * HOLDFAST_TEST_ZOOKEEPER_URL, without a chroot, and HOLDFAST_TEST_ZOOKEEPER_
+ * followed by PORT, PID and FOLDER, of an ensemble those of each member with a
+ * space between, by ADMIN and ADMIN_PASSWORD, and by ASK, the command
+ * zookeeper_ask. SIGUSR1 to this process, the program's parent, kills what
+ * runs, SIGUSR2 starts what does not, with its data; other signals are passed
+ * on. Without ZooKeeper it says in TAP that all is skipped, or in CI that it
+ * failed.
  */
 #include "tests/servers/beside.h"
 #include "tests/servers/servers.h"
@@ -22,20 +21,8 @@
 #include "tests/servers/zookeeper_private.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { USAGE = 2 };
-
-struct wish {
-    struct hf__zookeeper_opts opts;
-    int n; /* of the ensemble; 0: none, but one alone */
-    int n_lines;
-    int n_java;
-    const char *lines[HF__ZOOKEEPER_EXTRA + 1];
-    const char *java[HF__ZOOKEEPER_EXTRA + 1];
-};
 
 struct servers {
     struct hf__zookeeper_ensemble *ensemble; /* NULL: one alone */
@@ -43,56 +30,18 @@ struct servers {
     int n;
 };
 
-/* ---- what is wished */
-
-/* False: it is none of ours, or one too many. */
-static bool add_line(struct wish *w, const char *arg)
-{
-    if (strncmp(arg, "-D", 2) == 0 && w->n_java < HF__ZOOKEEPER_EXTRA) {
-        w->java[w->n_java++] = arg;
-        return true;
-    }
-    if (strncmp(arg, "--", 2) == 0 && strchr(arg, '=') &&
-        w->n_lines < HF__ZOOKEEPER_EXTRA) {
-        w->lines[w->n_lines++] = arg + 2;
-        return true;
-    }
-    return false;
-}
-
-/* The program and its arguments; NULL: wrong usage. */
-static char **read_wish(struct wish *w, char **argv)
-{
-    for (; *argv && (*argv)[0] == '-'; argv++) {
-        if (strcmp(*argv, "--") == 0) {
-            return argv[1] ? argv + 1 : NULL;
-        }
-        if (strcmp(*argv, "--ensemble") == 0 && argv[1]) {
-            w->n = (int)strtol(*++argv, NULL, 10);
-            if (w->n < 2 || w->n > HF__ZOOKEEPER_MEMBERS) {
-                return NULL;
-            }
-        } else if (strcmp(*argv, "--on-disk") == 0) {
-            w->opts.on_disk = true;
-        } else if (strcmp(*argv, "--for-speed") == 0) {
-            w->opts.is_for_speed = true;
-        } else if (!add_line(w, *argv)) {
-            return NULL;
-        }
-    }
-    return *argv ? argv : NULL;
-}
-
 /* ---- the servers */
 
-static void start(struct servers *s, const struct wish *w)
+static void start(struct servers *s, const char *const *lines, int n)
 {
-    if (!w->n) {
-        s->members[s->n++] = hf__zookeeper_start(&w->opts);
+    const struct hf__zookeeper_opts opts = {.extra = lines};
+
+    if (!n) {
+        s->members[s->n++] = hf__zookeeper_start(&opts);
         return;
     }
-    s->ensemble = hf__zookeeper_ensemble_start(w->n, &w->opts);
-    for (; s->n < w->n; s->n++) {
+    s->ensemble = hf__zookeeper_ensemble_start(n, &opts);
+    for (; s->n < n; s->n++) {
         s->members[s->n] = hf__zookeeper_member(s->ensemble, s->n);
     }
 }
@@ -170,28 +119,24 @@ static void tell(const struct servers *s)
 
 int main(int argc, char **argv)
 {
-    static struct wish w;
+    const char *lines[HF__ZOOKEEPER_EXTRA + 1] = {0};
     struct servers s = {0};
     const struct hf__beside beside = {.command = "with_zookeeper",
                                       .servers = &s,
                                       .kill = kill_all,
                                       .launch = start_what_ended};
+    int n = 0;
     int code;
 
-    (void)argc;
-    w.opts.extra = w.lines;
-    w.opts.java = w.java;
-    argv = read_wish(&w, argv + 1);
-    if (!argv) {
-        fputs("usage: with_zookeeper [--ensemble N] [--on-disk] [--for-speed] "
-              "[--NAME=VALUE]... [-DNAME=VALUE]... PROGRAM [ARGUMENT]...\n",
-              stderr);
-        return USAGE;
+    for (int i = 0; argc > 1 && strchr(argv[1], '=') && i < HF__ZOOKEEPER_EXTRA;
+         i++, argc--) {
+        lines[i] = *++argv + strlen("--");
     }
+    argv = hf__beside_program(argc, argv, "--ensemble", &n);
     if (!hf__zookeeper_is_installed()) {
         return hf__beside_missing("zookeeper");
     }
-    start(&s, &w);
+    start(&s, lines, n);
     tell(&s);
     code = hf__beside_run(&beside, argv);
     end(&s);

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { STARTS_MS = 60000, STOPS_MS = 60000, LOOKS_MS = 10 };
+enum { STARTS_MS = 60000, LOOKS_MS = 10 };
 
 /* libzookeeper writes the address it is about to log into one buffer of the
  * whole process (format_endpoint_info), on the thread of each handle, whether
@@ -46,29 +46,14 @@ void hf__zookeeper_need(void)
     }
 }
 
-static void set_lines(char lines[HF__ZOOKEEPER_EXTRA + 1][256],
-                      const char *const *given)
-{
-    int i = 0;
-
-    for (; given && given[i]; i++) {
-        if (i == HF__ZOOKEEPER_EXTRA ||
-            snprintf(lines[i], sizeof lines[i], "%s", given[i]) >=
-                (int)sizeof lines[i]) {
-            hf__servers_fail("zookeeper: too many or too long lines");
-        }
-    }
-    lines[i][0] = '\0';
-}
-
 struct hf__zookeeper hf__zookeeper_wish(const struct hf__zookeeper_opts *opts)
 {
     static const struct hf__zookeeper_opts none;
     struct hf__zookeeper s = {.number = 1};
 
     opts = opts ? opts : &none;
-    set_lines(s.extra, opts->extra);
-    set_lines(s.java, opts->java);
+    hf__servers_keep(s.extra, HF__ZOOKEEPER_EXTRA, opts->extra);
+    hf__servers_keep(s.java, HF__ZOOKEEPER_EXTRA, opts->java);
     s.on_disk = opts->on_disk;
     s.is_for_speed = opts->is_for_speed;
     s.is_fresh = opts->is_fresh || opts->is_divisible;
@@ -140,7 +125,7 @@ struct hf__zookeeper *hf__zookeeper_start(const struct hf__zookeeper_opts *opts)
 void hf__zookeeper_launch(struct hf__zookeeper *s, const char *const *extra)
 {
     if (extra) {
-        set_lines(s->extra, extra);
+        hf__servers_keep(s->extra, HF__ZOOKEEPER_EXTRA, extra);
     }
     hf__zookeeper_write_config(s);
     hf__zookeeper_exec(s, NULL);
@@ -153,23 +138,14 @@ void hf__zookeeper_restart(struct hf__zookeeper *s, const char *const *extra)
     hf__zookeeper_await(s);
 }
 
-static void end(struct hf__zookeeper *s, int number)
-{
-    hf__warden_signal(s->warden, number);
-    if (!hf__warden_wait(s->warden, hf__test_patience(STOPS_MS))) {
-        hf__warden_print_log(s->warden);
-        hf__servers_fail("zookeeper does not end");
-    }
-}
-
 void hf__zookeeper_stop(struct hf__zookeeper *s)
 {
-    end(s, SIGTERM);
+    hf__warden_finish(s->warden, SIGTERM, "zookeeper");
 }
 
 void hf__zookeeper_kill(struct hf__zookeeper *s)
 {
-    end(s, SIGKILL);
+    hf__warden_finish(s->warden, SIGKILL, "zookeeper");
 }
 
 void hf__zookeeper_pause(struct hf__zookeeper *s)

@@ -6,7 +6,7 @@
  *     zookeeper_ask PORT ls|get|stat|acl|rm PATH
  *     zookeeper_ask PORT put|setacl PATH TEXT
  *     zookeeper_ask PORT expire SESSION      (as stat prints the owner)
- *     zookeeper_ask PORT word WORD · sessions
+ *     zookeeper_ask PORT word WORD
  *
  * What is found goes to the standard output; 1 is the exit code where there is
  * no such node or session, 2 that of wrong usage.
@@ -100,46 +100,34 @@ static int set_acl(const struct hf__zookeeper *s, const char *path,
     return DONE;
 }
 
-static int count_sessions(const struct hf__zookeeper *s)
-{
-    printf("%d\n", hf__zookeeper_sessions(s));
-    return DONE;
-}
-
 static const struct {
     const char *name;
-    int (*bare)(const struct hf__zookeeper *);
     int (*one)(const struct hf__zookeeper *, const char *);
     int (*two)(const struct hf__zookeeper *, const char *, const char *);
 } commands[] = {
-    {"ls", NULL, list, NULL},         {"get", NULL, print_data, NULL},
-    {"stat", NULL, print_stat, NULL}, {"acl", NULL, print_acl, NULL},
-    {"rm", NULL, remove_tree, NULL},  {"put", NULL, NULL, put},
-    {"setacl", NULL, NULL, set_acl},  {"expire", NULL, expire, NULL},
-    {"word", NULL, print_word, NULL}, {"sessions", count_sessions, NULL, NULL},
+    {"ls", list, NULL},         {"get", print_data, NULL},
+    {"stat", print_stat, NULL}, {"acl", print_acl, NULL},
+    {"rm", remove_tree, NULL},  {"put", NULL, put},
+    {"setacl", NULL, set_acl},  {"expire", expire, NULL},
+    {"word", print_word, NULL},
 };
 
 int main(int argc, char **argv)
 {
     struct hf__zookeeper s = {0};
 
-    if (argc >= 3) {
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        if (argc < 4 || strcmp(argv[2], commands[i].name) != 0) {
+            continue;
+        }
         s.port = (int)strtol(argv[1], NULL, 10);
-        for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
-            if (strcmp(argv[2], commands[i].name) != 0) {
-                continue;
-            }
-            if (commands[i].bare && argc == 3) {
-                return commands[i].bare(&s);
-            }
-            if (commands[i].one && argc == 4) {
-                return commands[i].one(&s, argv[3]);
-            }
-            if (commands[i].two && argc == 5) {
-                return commands[i].two(&s, argv[3], argv[4]);
-            }
+        if (commands[i].one && argc == 4) {
+            return commands[i].one(&s, argv[3]);
+        }
+        if (commands[i].two && argc == 5) {
+            return commands[i].two(&s, argv[3], argv[4]);
         }
     }
-    fputs("usage: zookeeper_ask PORT COMMAND [ARGUMENT]...\n", stderr);
+    fputs("usage: zookeeper_ask PORT COMMAND ARGUMENT...\n", stderr);
     return USAGE;
 }

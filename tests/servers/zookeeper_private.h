@@ -16,8 +16,9 @@ enum { HF__ZOOKEEPER_EXTRA = 16, HF__ZOOKEEPER_ROOM = 320 };
 struct hf__zookeeper {
     struct hf__warden *warden;
     char folder[HF__SERVERS_PATH];
-    char extra[HF__ZOOKEEPER_EXTRA + 1][256]; /* ended by an empty one */
-    char java[HF__ZOOKEEPER_EXTRA + 1][256];  /* the same */
+    char extra[HF__ZOOKEEPER_EXTRA + 1]
+              [HF__SERVERS_LINE]; /* ended by an empty one */
+    char java[HF__ZOOKEEPER_EXTRA + 1][HF__SERVERS_LINE]; /* the same */
     char members[1024]; /* lines of zoo.cfg; "": it stands alone */
     int number;         /* among them, from 1 */
     bool on_disk;
