@@ -78,10 +78,9 @@ TEST_WITHIN(60, a_holder_that_nobody_answers_any_more_loses_it_too)
     hf__zookeeper_stop(server);
     hf__zookeeper_launch(server, short_times);
     hf__zookeeper_await(server);
-    int64_t start = hf__test_now_ms();
     UNTIL(hf__proxy_counts(proxy).handshakes != handshakes);
     hf__proxy_hold(proxy, HF__TO_SERVER);
-    start = hf__test_now_ms();
+    int64_t start = hf__test_now_ms();
     EXPECT_SAFE(hf_wait_lost(lock, SHORT_MS) == HF_LOST);
     printf("# lost after %lld ms\n", (long long)since(start));
     expect_lost(lock, HF_REASON_SESSION);
