@@ -270,7 +270,8 @@ void hf__hold_leave(struct hf_lock *lock, struct hf__parting *p)
     forget_loss(lock);
 }
 
-int hf__hold_release_all(struct hf_lock *const holds[], int n, hf_error *err)
+int hf__hold_release_all(struct hf_lock *const holds[], int n, hf__time by,
+                         hf_error *err)
 {
     struct hf__parting p[HF_MANY_MAX];
     struct hf__parker parker = {0};
@@ -279,6 +280,7 @@ int hf__hold_release_all(struct hf_lock *const holds[], int n, hf_error *err)
     for (int i = 0; i < n; i++) {
         p[i] = (struct hf__parting){.parker = &parker, .may_lead = true};
         hf__hold_leave(holds[i], &p[i]);
+        p[i].limit = hf__earlier(p[i].limit, by);
     }
     hf__partings_run(p, n, &parker);
     return hf__partings_tell(p, n, err);
@@ -292,7 +294,7 @@ static int release_parts(struct hf_lock *lock, hf_error *err)
     for (int i = 0; i < lock->n_parts; i++) {
         holds[i] = &lock->parts[i];
     }
-    r = hf__hold_release_all(holds, lock->n_parts, err);
+    r = hf__hold_release_all(holds, lock->n_parts, HF__NEVER, err);
     forget_loss(lock);
     return r;
 }

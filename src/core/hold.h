@@ -48,10 +48,10 @@ HF_MUST_CHECK int hf__hold_standing(struct hf__handle *);
 /* If so, this is one more; takes over the reference. */
 HF_MUST_CHECK int hf__hold_join(struct hf_lock *, struct hf__handle *);
 HF_MUST_CHECK int hf__hold_release(struct hf_lock *, hf_error *err);
-/* The same for several, none of which has parts, in one batch. HF_LOST if any
- * was lost, else the first failure. */
+/* The same for several, none of which has parts, in one batch, and until then
+ * at most. HF_LOST if any was lost, else the first failure. */
 HF_MUST_CHECK int hf__hold_release_all(struct hf_lock *const holds[], int n,
-                                       hf_error *err);
+                                       hf__time by, hf_error *err);
 /* Let go of each part, once (of the hold itself, if it has none): begin its
  * parting, which has ended if others hold on to the handle. Parker and
  * may_lead of each are set. Thread: user. */

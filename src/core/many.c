@@ -165,8 +165,9 @@ static bool is_torn(const struct many *m)
 }
 
 /* Everything from that rank on, in one batch. Nobody has had it, so it opens
- * at once; what is not confirmed is settled in the background. */
-static void give_back(struct many *m, int from)
+ * at once; what is not confirmed in io_timeout, or by then, is settled in the
+ * background. */
+static void give_back(struct many *m, int from, hf__time by)
 {
     struct hf_lock *holds[HF_MANY_MAX];
     int n = 0;
@@ -180,7 +181,7 @@ static void give_back(struct many *m, int from)
         hf__hold_waive(holds[i]);
     }
     if (n > 0) {
-        int r = hf__hold_release_all(holds, n, NULL);
+        int r = hf__hold_release_all(holds, n, by, NULL);
 
         m->is_heard = m->is_heard && r >= 0;
     }
@@ -458,7 +459,7 @@ static int fill(struct many *m)
             r = m->kept == m->n - 1 ? (int)HF__AGAIN : try_rest(m);
             if (r == HF__AGAIN || r == HF_EUNAVAIL ||
                 (r == HF_BUSY && m->opts->wait_ms != 0)) {
-                give_back(m, m->kept);
+                give_back(m, m->kept, m->answer_by);
                 r = queue(m);
             }
         }
@@ -506,7 +507,7 @@ static int acquire(struct many *m)
         if (r == HF_OK) {
             return r;
         }
-        give_back(m, 0);
+        give_back(m, 0, HF__NEVER);
         r = r == HF_LOST ? fail_lost(m) : r;
         if (r != HF_OK) {
             return r;
