@@ -154,18 +154,19 @@ ssize_t __wrap_recv(int fd, void *bytes, size_t n, int flags)
 {
     struct hf__wire *w = wire_of(fd);
     size_t left = w->told.length - w->taken;
+    bool is_all = n >= left;
     uint64_t seen;
 
     (void)flags;
-    n = n < left ? n : left;
+    n = is_all ? left : n;
     if (n > 0) {
         memcpy(bytes, w->told.at + w->taken, n);
         w->taken += n;
     }
-    if (n == left) {
+    if (is_all) {
         w->taken = w->told.length = 0;
     }
-    if (n == left && !w->is_reset) {
+    if (is_all && !w->is_reset) {
         (void)!read(fd, &seen, sizeof seen);
     }
     if (n > 0) {
