@@ -157,13 +157,12 @@ static struct hf__stander *add(struct hf__stander *list, int *n)
 static struct hf__stander stander_of(const struct hf__op *op,
                                      const struct hf__token *token)
 {
+    static const struct hf__manner alone = {.mode = HF__MODE_EXCLUSIVE};
     int host = op->owner->label[0] - '0';
 
     return (struct hf__stander){
         .token = *token,
-        .manner = op->kind == HF__OP_HANDOVER
-                      ? (struct hf__manner){.mode = HF__MODE_EXCLUSIVE}
-                      : op->manner,
+        .manner = op->kind == HF__OP_HANDOVER ? alone : op->manner,
         .host = host,
         .life = lives[host].number,
         .claim = hf__account_claim(op->owner),

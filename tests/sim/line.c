@@ -87,15 +87,14 @@ static void expect_alone(struct hf__stood *at, const struct hf__stander *who,
 static void expect_entry(struct hf__stood *at, const struct hf__op *op,
                          int name)
 {
+    static const struct hf__manner alone = {.mode = HF__MODE_EXCLUSIVE};
     bool is_handed = op->kind == HF__OP_HANDOVER;
     const struct hf__token *token = is_handed ? &op->next_token : &op->token;
     const struct hf__stander *own = hf__account_ticket(at, token);
-    struct hf__stander who = {
-        .token = *token,
-        .host = op->owner->label[0] - '0',
-        .slot = is_handed ? -1 : op->slot,
-        .manner = is_handed ? (struct hf__manner){.mode = HF__MODE_EXCLUSIVE}
-                            : op->manner};
+    struct hf__stander who = {.token = *token,
+                              .host = op->owner->label[0] - '0',
+                              .slot = is_handed ? -1 : op->slot,
+                              .manner = is_handed ? alone : op->manner};
     const struct hf__stander *before;
     int beside = 0;
 

@@ -46,8 +46,10 @@ static unsigned draw_faults(void)
         faults |= hf__chance(120) ? 1u << f : 0;
     }
     /* Of both together fences may fall. */
-    return faults & (1u << HF__FAULT_FORGET) ? faults & ~(1u << HF__FAULT_STEP)
-                                             : faults;
+    if ((faults & (1u << HF__FAULT_FORGET)) != 0) {
+        faults &= ~(1u << HF__FAULT_STEP);
+    }
+    return faults;
 }
 
 /* Its bytes arrive in order, and none after its end. */

@@ -21,10 +21,12 @@ static struct hf__wire *by_fd[FDS];
 
 static struct hf__wire *wire_of(int fd)
 {
-    if (fd < 0 || fd >= FDS || by_fd[fd] == NULL) {
+    struct hf__wire *w = fd >= 0 && fd < FDS ? by_fd[fd] : NULL;
+
+    if (w == NULL) {
         hf__flaw("descriptor %d is no socket", fd);
     }
-    return by_fd[fd];
+    return w;
 }
 
 int __wrap_socket(int family, int type, int protocol);
