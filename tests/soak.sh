@@ -43,7 +43,7 @@ simulate() {
     local first virtual=$seed
 
     for ((first = seed * 1000000; SECONDS < end; first += slice)); do
-        "$build/tests/sim/simcore" --filter every_schedule \
+        "$build/tests/sim/sim" --filter every_schedule \
             --seed "$first" "$slice"
         for store in memory memory:session; do
             in_virtual_time "$virtual" contract_api "$store" "$stores"

@@ -9,13 +9,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Long enough for machines that are watched by sanitizers: the second ones. */
+static struct hf__url_option lasting[][1] = {{{"session_timeout", "3000ms"}},
+                                             {{"session_timeout", "15000ms"}}};
+static struct hf__url_option fair[][2] = {
+    {{"session_timeout", "3000ms"}, {"recipe", "fair"}},
+    {{"session_timeout", "15000ms"}, {"recipe", "fair"}}};
+static struct hf__url_option simple[][2] = {
+    {{"session_timeout", "3000ms"}, {"recipe", "simple"}},
+    {{"session_timeout", "15000ms"}, {"recipe", "simple"}}};
+
 static const struct {
     const char *store;
-    const char *recipe; /* NULL: there is one only */
+    struct hf__url_option *options[2];
+    size_t n;
 } known[] = {
-    {"memory:session", NULL},
-    {"zookeeper", "fair"},
-    {"zookeeper:simple", "simple"},
+    {"memory:session", {lasting[0], lasting[1]}, 1},
+    {"zookeeper", {fair[0], fair[1]}, 2},
+    {"zookeeper:simple", {simple[0], simple[1]}, 2},
 };
 
 const char *hf__store_plain(const char *store)
@@ -27,18 +38,14 @@ const char *hf__store_plain(const char *store)
 
 struct hf__url hf__store_kind(const char *store, const char *scheme)
 {
-    static struct hf__url_option options[2] = {{"session_timeout", NULL},
-                                               {"recipe", NULL}};
     struct hf__url url = {.scheme = scheme, .path = ""};
 
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         if (strcmp(hf__store_plain(store), known[i].store) == 0) {
-            /* Long enough for machines that are watched by sanitizers. */
-            options[0].value =
-                getenv("HOLDFAST_TEST_SLOW") ? "15000ms" : "3000ms";
-            options[1].value = known[i].recipe;
-            url.options = options;
-            url.n_options = known[i].recipe ? 2 : 1;
+            bool is_slow = getenv("HOLDFAST_TEST_SLOW") != NULL;
+
+            url.options = known[i].options[is_slow];
+            url.n_options = known[i].n;
         }
     }
     return url;

@@ -20,7 +20,9 @@ void hf__reply_add(struct hf__reply *t, const void *bytes, size_t n)
         }
         t->at = at;
     }
-    memcpy(t->at + t->length, bytes, n);
+    if (n > 0) {
+        memcpy(t->at + t->length, bytes, n);
+    }
     t->length += n;
 }
 

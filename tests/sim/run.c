@@ -57,8 +57,7 @@ void hf__flaw(const char *format, ...)
     va_start(list, format);
     (void)vprintf(format, list);
     va_end(list);
-    printf("\n# again: build/tests/sim/simcore --filter %s --seed %" PRIu64
-           " 1\n",
+    printf("\n# again: build/tests/sim/sim --filter %s --seed %" PRIu64 " 1\n",
            filter, hf__scene.plan.seed);
     hf__scene_print(&hf__scene.plan);
     for (unsigned i = first; i < n_notes; i++) {

@@ -123,7 +123,7 @@ static bool play(const struct act *act, int n)
         printf("%s, request %d: %s\n", act->name, n, hf_strstatus(r));
         EXPECT(false);
     }
-    EXPECT(has_failed || r == act->result);
+    EXPECT_IS(has_failed ? act->result : r, act->result);
     if (scene.alice) {
         expect_usable(scene.alice);
     }
