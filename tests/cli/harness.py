@@ -254,12 +254,15 @@ class Case:
         return [self.actor_path, self.log_path, *words]
 
     def hold(self, name, *args, words=('beat',)):
-        """A run that holds the lock; returns when its command logs."""
+        """A run that holds the lock; returns when its command logs, and beats
+        if it shall."""
         seen = {line.pid for line in self.log()}
         process = self.start('run', *args, name, '--', *self.actor(*words))
 
         def is_up():
-            return any(line.pid not in seen for line in self.log())
+            return any(line.pid not in seen and
+                       ('beat' not in words or line.text == 'beat')
+                       for line in self.log())
         self.until(lambda: is_up() or not process.is_running(),
                    'the holder starts')
         self.check(is_up(), f'no holder: {process.err}')

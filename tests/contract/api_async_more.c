@@ -127,7 +127,7 @@ static hf_lock *acquire_three(hf_client *client, int64_t lease_ms)
 TEST(the_first_loss_of_several_names_is_told_once)
 {
     CLIENTS(alice, bob);
-    AUTO_LOCK *lock = acquire_three(alice, patience(400));
+    AUTO_LOCK *lock = acquire_three(alice, patience(1500));
     struct outcome loss = {0};
 
     EXPECT_IS(hf_on_lost(lock, note_loss, &loss), HF_OK);
@@ -145,7 +145,7 @@ TEST(the_first_loss_of_several_names_is_told_once)
 TEST(a_loss_of_several_names_is_told_to_who_asks_late)
 {
     CLIENTS(alice, bob);
-    AUTO_LOCK *lock = acquire_three(alice, patience(400));
+    AUTO_LOCK *lock = acquire_three(alice, patience(1500));
     struct outcome first = {0};
     struct outcome later = {0};
 
@@ -161,7 +161,7 @@ TEST(a_loss_of_several_names_is_told_to_who_asks_late)
 TEST(several_names_that_are_let_go_are_never_told_to_be_lost)
 {
     CLIENTS(alice, bob);
-    AUTO_LOCK *lock = acquire_three(alice, patience(400));
+    AUTO_LOCK *lock = acquire_three(alice, patience(1500));
     struct outcome loss = {0};
 
     EXPECT_IS(hf_on_lost(lock, note_loss, &loss), HF_OK);
