@@ -261,8 +261,9 @@ def deaf(t, kind):
     read_end, write_end = harness.full_pipe() if kind == 'full' else os.pipe()
     if kind == 'no reader':
         os.close(read_end)
+    # Not sh, which may know descriptors of one digit only.
     script = f'exec "$0" acquire --json job >&{write_end}'
-    process = t.spawn(['sh', '-c', script, t.holdfast], pass_fds=[write_end])
+    process = t.spawn(['bash', '-c', script, t.holdfast], pass_fds=[write_end])
     os.close(write_end)
     result = process.wait()
     if kind == 'full':
