@@ -68,6 +68,22 @@ TEST(a_handler_cancels_an_acquire_that_waits_for_another_process)
     expect_held(job);
 }
 
+/* Not from when the session that renews was connected, for which it waits. */
+TEST(the_first_asynchronous_acquire_waits_from_its_call_on)
+{
+    AUTO_CLIENT *alice = open_faulty("fault=delay:open:2:3s");
+    AUTO_CLIENT *bob = open_store();
+    AUTO_LOCK *job = acquire(bob, "job");
+    hf_acquire_opts opts = wanting(4000, HF_LEASE_DEFAULT_MS);
+    AUTO_OUTCOME late = {0};
+    int64_t start = hf__test_now_ms();
+
+    begin(alice, "job", &opts, &late);
+    EXPECT_IS(await(alice, &late), HF_TIMEDOUT);
+    EXPECT_SOON(since(start), 6000);
+    expect_held(job);
+}
+
 TEST(a_cancel_before_an_asynchronous_acquire_keeps_it_from_the_store)
 {
     AUTO_CLIENT *alice = open_faulty("fault=delay:acquire:*:5s");
