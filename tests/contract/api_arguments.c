@@ -227,15 +227,6 @@ TEST(a_success_leaves_the_error_alone)
     EXPECT_IS(err.status, 0);
 }
 
-TEST(an_error_is_optional)
-{
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = NULL;
-
-    EXPECT_IS(hf_acquire(alice, "", NULL, &job, NULL), HF_EINVAL);
-    EXPECT_IS(hf_break(alice, "", 0, NULL), HF_EINVAL);
-}
-
 TEST(looking_and_breaking_want_a_name_too)
 {
     AUTO_CLIENT *alice = open_store();

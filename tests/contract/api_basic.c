@@ -5,42 +5,6 @@
  */
 #include "tests/contract/api.h"
 
-TEST(a_free_lock_is_granted)
-{
-    HELD(job, alice);
-
-    expect_held(job);
-    EXPECT_TEXT(hf_name(job), "job");
-    EXPECT_IS(hf_release(job, NULL), HF_OK);
-}
-
-TEST(a_second_claim_is_busy_until_the_first_releases)
-{
-    HELD(job, alice, bob);
-
-    EXPECT_IS(try_once(bob, "job"), HF_BUSY);
-    EXPECT_IS(hf_release(job, NULL), HF_OK);
-    EXPECT_IS(try_once(bob, "job"), HF_OK);
-}
-
-TEST(a_second_claim_of_the_same_client_is_busy)
-{
-    HELD(job, alice);
-
-    EXPECT_IS(try_once(alice, "job"), HF_BUSY);
-    expect_held(job);
-}
-
-TEST(other_names_are_independent)
-{
-    HELD(job, alice, bob);
-    AUTO_LOCK *other = acquire(bob, "other job");
-
-    expect_held(job);
-    expect_held(other);
-    EXPECT_IS(try_once(alice, "other job"), HF_BUSY);
-}
-
 TEST(a_lock_is_free_at_once_after_its_release_ten_times)
 {
     CLIENTS(alice, bob);
@@ -124,21 +88,6 @@ TEST(a_stale_handle_cannot_free_the_next_holder_of_its_own_client)
     expect_stale_handle_is_harmless(alice, alice);
 }
 
-static void release_it(void *lock)
-{
-    EXPECT_IS(hf_held(lock), 1);
-    EXPECT_IS(hf_release(lock, NULL), HF_OK);
-}
-
-TEST(another_thread_may_release)
-{
-    HELD(job, alice);
-
-    hf__test_join(hf__test_start(release_it, job));
-    EXPECT_IS(hf_held(job), 0);
-    EXPECT_IS(try_once(alice, "job"), HF_OK);
-}
-
 static void release_anyhow(void *lock)
 {
     EXPECT_IS(hf_release(lock, NULL), HF_OK);
@@ -156,14 +105,6 @@ TEST(two_threads_may_release_at_once)
         hf__test_join(other);
         EXPECT_IS(hf_state(job), HF_STATE_RELEASED);
     }
-}
-
-TEST(freeing_a_held_lock_releases_it)
-{
-    CLIENTS(alice, bob);
-
-    hf_free(acquire(alice, "job"));
-    EXPECT_IS(try_once(bob, "job"), HF_OK);
 }
 
 TEST(closing_a_client_releases_what_it_holds)

@@ -87,35 +87,6 @@ TEST(a_free_name_cannot_be_broken)
     EXPECT_IS(hf_break(alice, "job", 0, NULL), HF_CONFLICT);
 }
 
-static bool is_free(hf_client *client, const char *name)
-{
-    AUTO_INFO *info = look_at(client, name);
-
-    return hf_info_presence(info) == HF_FREE;
-}
-
-TEST(an_expired_grant_cannot_be_broken)
-{
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = acquire_fixed(alice, "job", 100);
-
-    UNTIL(is_free(alice, "job"));
-    EXPECT_IS(hf_break(alice, "job", 0, NULL), HF_CONFLICT);
-    expect_lost(job, HF_REASON_EXPIRED);
-}
-
-TEST_IF(store_can(HF_CAP_FENCE), a_grant_is_broken_once)
-{
-    CLIENTS(alice, bob);
-    AUTO_LOCK *old = acquire(alice, "job");
-    AUTO_LOCK *new = NULL;
-
-    EXPECT_IS(hf_break(bob, "job", hf_fence(old), NULL), HF_OK);
-    new = acquire(bob, "job");
-    EXPECT_IS(hf_break(bob, "job", hf_fence(old), NULL), HF_CONFLICT);
-    expect_held(new);
-}
-
 static void break_later(void *client)
 {
     hf__test_pause_ms(100);

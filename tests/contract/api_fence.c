@@ -23,50 +23,6 @@ TEST(a_store_without_fences_gives_none)
     EXPECT_IS(next_fence(alice) != 0, store_can(HF_CAP_FENCE));
 }
 
-TEST_IF(store_can(HF_CAP_FENCE), the_fence_rises_from_release_to_grant)
-{
-    CLIENTS(alice, bob);
-    uint64_t last = 0;
-
-    for (int i = 0; i < 20; i++) {
-        uint64_t fence = next_fence(i % 3 ? alice : bob);
-
-        EXPECT_SAFE_MORE(fence, last);
-        last = fence;
-    }
-}
-
-TEST_IF(store_can(HF_CAP_FENCE), the_fence_rises_over_expiry)
-{
-    CLIENTS(alice, bob);
-    AUTO_LOCK *old = acquire_fixed(alice, "job", 100);
-
-    EXPECT_SAFE_MORE(next_fence(bob), hf_fence(old));
-}
-
-TEST_IF(store_can(HF_CAP_FENCE), the_fence_rises_over_a_break)
-{
-    CLIENTS(alice, bob);
-    AUTO_LOCK *old = acquire(alice, "job");
-
-    EXPECT_IS(hf_break(bob, "job", hf_fence(old), NULL), HF_OK);
-    EXPECT_SAFE_MORE(next_fence(bob), hf_fence(old));
-}
-
-TEST_IF(store_can(HF_CAP_FENCE) && store_is_shared(),
-        the_fence_rises_over_closing_and_opening)
-{
-    uint64_t last = 0;
-
-    for (int i = 0; i < 5; i++) {
-        AUTO_CLIENT *alice = open_store();
-        uint64_t fence = next_fence(alice);
-
-        EXPECT_SAFE_MORE(fence, last);
-        last = fence;
-    }
-}
-
 TEST(a_renewal_keeps_fence_and_token)
 {
     HELD(job, alice);
@@ -111,16 +67,6 @@ TEST_IF(store_can(HF_CAP_FENCE), the_fence_rises_from_thread_to_thread)
     for (int i = 1; i < 50; i++) {
         EXPECT_SAFE_MORE(h.fences[i], h.fences[i - 1]);
     }
-}
-
-TEST_IF(store_can(HF_CAP_FENCE), names_have_fences_of_their_own)
-{
-    HELD(job, alice);
-    AUTO_LOCK *other = acquire(alice, "other");
-    AUTO_INFO *info = look_at(alice, "job");
-
-    EXPECT_IS(hf_info_fence(info), hf_fence(job));
-    EXPECT_MORE(hf_fence(other), 0);
 }
 
 static void expect_hex(const char *token)

@@ -261,16 +261,6 @@ TEST(descriptors_and_threads_come_back_to_where_they_were)
     }
 }
 
-TEST(a_closed_client_leaves_no_thread)
-{
-    int threads;
-
-    hf__test_join(hf__test_start(nothing, NULL));
-    threads = threads_after_ending(1);
-    use_once();
-    EXPECT_IS(threads_after_ending(threads), threads);
-}
-
 TEST(a_client_that_closes_under_a_lost_lock_leaves_no_thread)
 {
     hf_client *alice;

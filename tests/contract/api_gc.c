@@ -44,23 +44,6 @@ TEST_IF(store_cleans(), another_prefix_is_left_alone)
     EXPECT_IS(count, 1);
 }
 
-TEST_IF(store_can(HF_CAP_FENCE) && store_cleans(),
-        the_fence_goes_on_rising_after_cleaning)
-{
-    AUTO_CLIENT *alice = open_store();
-    uint64_t last = 0;
-
-    for (int i = 0; i < 5; i++) {
-        AUTO_LOCK *job = acquire(alice, "job");
-
-        EXPECT_SAFE_MORE(hf_fence(job), last);
-        last = hf_fence(job);
-        EXPECT_IS(hf_release(job, NULL), HF_OK);
-        hf__test_pause_ms(2);
-        EXPECT_IS(hf_gc(alice, 0, NULL, NULL), HF_OK);
-    }
-}
-
 enum { NAMES = 10, TURNS = 300, COMERS = 3 };
 static atomic_int inside[NAMES];
 static atomic_uint_least64_t fences[NAMES]; /* of each, the last */

@@ -133,19 +133,6 @@ TEST_IF(store_can(HF_CAP_LIST), a_list_is_sorted_and_has_only_what_is_held)
     EXPECT(c && aa && a && gone && b);
 }
 
-TEST_IF(store_can(HF_CAP_LIST), a_prefix_of_a_list_is_no_pattern)
-{
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *plain = acquire(alice, "abc");
-    AUTO_LOCK *odd = acquire(alice, "a%c");
-    AUTO_LOCK *star = acquire(alice, "*");
-
-    EXPECT_TEXT(list_of(alice, "a%", 0).names, "a%c ");
-    EXPECT_TEXT(list_of(alice, "a_", 0).names, "");
-    EXPECT_TEXT(list_of(alice, "*", 0).names, "* ");
-    EXPECT(plain && odd && star);
-}
-
 TEST(a_store_that_cannot_list_says_so)
 {
     AUTO_CLIENT *alice = open_store();
@@ -172,16 +159,4 @@ TEST(a_check_reports_and_can_be_stopped)
 
     EXPECT_IS(hf_check(alice, note_item, &n, NULL), HF_OK);
     EXPECT_IS(n, 1);
-}
-
-TEST(looking_does_not_disturb)
-{
-    HELD(job, alice, bob);
-
-    for (int i = 0; i < 50; i++) {
-        EXPECT_IS(presence(bob, "job"), HF_HELD_BY);
-        EXPECT_IS(presence(bob, "other"), HF_FREE);
-    }
-    expect_held(job);
-    EXPECT_IS(hf_renew(job, NULL), HF_OK);
 }

@@ -93,47 +93,6 @@ TEST_IF(store_can(HF_CAP_LIST),
     }
 }
 
-TEST(case_and_spaces_count)
-{
-    CLIENTS(alice, bob);
-    AUTO_LOCK *a = acquire(alice, "Job");
-    AUTO_LOCK *b = acquire(bob, "job");
-    AUTO_LOCK *c = acquire(alice, "Job ");
-    AUTO_LOCK *d = acquire(bob, " Job");
-    AUTO_LOCK *e = acquire(alice, "J\xc3\xb6"
-                                  "b");
-    AUTO_LOCK *f = acquire(bob, "Jo\xcc\x88"
-                                "b"); /* the same to the eye */
-
-    EXPECT_IS(try_once(bob, "Job"), HF_BUSY);
-    EXPECT_IS(try_once(alice, "job"), HF_BUSY);
-    expect_held(a);
-    expect_held(b);
-    expect_held(c);
-    expect_held(d);
-    expect_held(e);
-    expect_held(f);
-}
-
-TEST(long_names_that_differ_at_the_end_are_distinct)
-{
-    AUTO_CLIENT *alice = open_store();
-    char name[HF_NAME_MAX + 1];
-    hf_lock *locks[MANY];
-
-    memset(name, 'n', sizeof name - 1);
-    name[sizeof name - 1] = '\0';
-    for (int i = 0; i < MANY; i++) {
-        name[HF_NAME_MAX - 1] = (char)('0' + i);
-        locks[i] = acquire(alice, name);
-        EXPECT_TEXT(hf_name(locks[i]), name);
-        EXPECT_IS(try_once(alice, name), HF_BUSY);
-    }
-    for (int i = 0; i < MANY; i++) {
-        hf_free(locks[i]);
-    }
-}
-
 TEST(a_name_is_not_its_own_beginning)
 {
     AUTO_CLIENT *alice = open_store();

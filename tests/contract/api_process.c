@@ -92,10 +92,6 @@ TEST_IF(store_is_shared(),
     }
 }
 
-CASE_IF(store_is_shared() && store_can(HF_CAP_DEATH),
-        where_a_death_is_seen_the_lock_is_free_soon,
-        EXPECT_LESS(time_to_inherit(20000), patience(2000)));
-
 TEST_IF(store_is_shared() && store_can(HF_CAP_DEATH),
         where_a_death_is_seen_it_is_shown)
 {

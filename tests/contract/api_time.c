@@ -31,16 +31,6 @@ TEST(a_wait_within_the_client_takes_that_long_too)
     expect_held(job);
 }
 
-TEST(one_try_does_not_wait)
-{
-    HELD(job, alice, bob);
-    int64_t start = hf__test_now_ms();
-
-    EXPECT_IS(try_once(bob, "job"), HF_BUSY);
-    EXPECT_SOON(since(start), patience(5000));
-    expect_held(job);
-}
-
 TEST(a_wait_without_a_holder_is_no_wait)
 {
     AUTO_CLIENT *alice = open_store();

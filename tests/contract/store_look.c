@@ -149,12 +149,13 @@ TEST_IF(has(HF_CAP_LIST), a_list_is_sorted_and_holds_what_is_held)
 
 TEST_IF(has(HF_CAP_LIST), a_list_can_be_narrowed_to_a_prefix)
 {
-    static const char *const names[] = {"job/1", "job/2",  "job",    "jo",
-                                        "Job/1", "job%/1", "job_/1", "jobs"};
+    static const char *const names[] = {"job/1",  "job/2", "job",
+                                        "jo",     "Job/1", "job%/1",
+                                        "job_/1", "jobs",  "job*1"};
     PARTY(alice);
     struct listing some = {0};
 
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 9; i++) {
         EXPECT_IS(acquire(&alice, names[i]), HF_OK);
     }
     EXPECT_IS(list(&alice, "job/", &some), HF_OK);
@@ -164,6 +165,8 @@ TEST_IF(has(HF_CAP_LIST), a_list_can_be_narrowed_to_a_prefix)
     EXPECT_IS(list(&alice, "job%", &some), HF_OK);
     EXPECT_IS(some.count, 1);
     EXPECT_IS(list(&alice, "job_", &some), HF_OK);
+    EXPECT_IS(some.count, 1);
+    EXPECT_IS(list(&alice, "job*", &some), HF_OK);
     EXPECT_IS(some.count, 1);
     EXPECT_IS(list(&alice, "none", &some), HF_OK);
     EXPECT_IS(some.count, 0);
