@@ -7,6 +7,21 @@
 #include "tests/contract/api.h"
 #include "tests/contract/urls.h"
 
+int64_t patience(int64_t ms)
+{
+    return hf__test_patience(ms);
+}
+
+int64_t since(int64_t start_ms)
+{
+    return hf__test_now_ms() - start_ms;
+}
+
+int64_t safe(int64_t lease_ms)
+{
+    return lease_ms - lease_ms / 100 - 5;
+}
+
 hf_caps_info store_info(void)
 {
     AUTO_CLIENT *client = open_store();

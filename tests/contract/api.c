@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATIENT_MS = 10000, SLOW_FACTOR = 5, LINES = 32, LINE_BYTES = 1024 };
+enum { PATIENT_MS = 10000, LINES = 32, LINE_BYTES = 1024 };
 
 static char lines[LINES][LINE_BYTES];
 static atomic_int n_lines;
@@ -35,21 +35,6 @@ void free_info(hf_info **info)
 void free_cancel(hf_cancel **cancel)
 {
     hf_cancel_free(*cancel);
-}
-
-int64_t patience(int64_t ms)
-{
-    return getenv("HOLDFAST_TEST_SLOW") ? ms * SLOW_FACTOR : ms;
-}
-
-int64_t since(int64_t start_ms)
-{
-    return hf__test_now_ms() - start_ms;
-}
-
-int64_t safe(int64_t lease_ms)
-{
-    return lease_ms - lease_ms / 100 - 5;
 }
 
 /* Which store, as the build names it. */
@@ -181,8 +166,8 @@ void end_after(hf_acquire_opts *opts, int64_t ms)
     }
 }
 
-static hf_lock *must_acquire(hf_client *client, const char *name,
-                             const hf_acquire_opts *opts)
+hf_lock *must_acquire(hf_client *client, const char *name,
+                      const hf_acquire_opts *opts)
 {
     hf_error err = HF_ERROR_INIT;
     hf_lock *lock = NULL;
@@ -214,6 +199,18 @@ hf_lock *acquire_fixed(hf_client *client, const char *name, int64_t lease_ms)
 
     end_after(&opts, lease_ms);
     return must_acquire(client, name, &opts);
+}
+
+void expect_no_grant(hf_client *client, const char *name,
+                     const hf_acquire_opts *opts, int status, const char *word)
+{
+    hf_error err = HF_ERROR_INIT;
+    hf_lock *lock = NULL;
+
+    EXPECT_IS(hf_acquire(client, name, opts, &lock, &err), status);
+    EXPECT(!lock);
+    EXPECT_IS(err.status, status);
+    EXPECT_HAS(err.text, word);
 }
 
 int attempt_with(hf_client *client, const char *name,
@@ -321,6 +318,14 @@ hf_cancel *new_cancel(void)
     return cancel;
 }
 
+hf_stats_info stats_of(hf_client *client)
+{
+    hf_stats_info stats = HF_STATS_INFO_INIT;
+
+    EXPECT_IS(hf_stats(client, &stats), HF_OK);
+    return stats;
+}
+
 /* The sink: any thread of the library. Each line has a slot of its own. */
 static void keep_line(void *arg, hf_level level, const char *line)
 {
@@ -346,6 +351,19 @@ hf_client *open_logged(hf_level level)
 
     opts.log_level = level;
     return open_logged_with(&opts);
+}
+
+hf_client *open_heard(const char *options, hf_level level, hf_log_fn log,
+                      void *arg)
+{
+    hf_open_opts opts = HF_OPEN_OPTS_INIT;
+    char url[2200];
+
+    opts.log = log;
+    opts.log_arg = arg;
+    opts.log_level = level;
+    snprintf(url, sizeof url, "fault+%s", store_url(options));
+    return open_url(url, &opts);
 }
 
 static bool has_all(const char *line, const char *first, va_list more)

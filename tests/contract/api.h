@@ -103,6 +103,11 @@ hf_lock *acquire_leased(hf_client *, const char *name, int64_t lease_ms);
 /* … or not renewed: so it is lost. A session's lease is not the caller's to
  * choose, so there it is held no longer than that, which loses it as well. */
 hf_lock *acquire_fixed(hf_client *, const char *name, int64_t lease_ms);
+/* With these options; fails the test unless granted. */
+hf_lock *must_acquire(hf_client *, const char *name, const hf_acquire_opts *);
+/* Fails the test unless that is the status, and the error has that word. */
+void expect_no_grant(hf_client *, const char *name, const hf_acquire_opts *,
+                     int status, const char *word);
 /* The options for it: a lease, if it is the caller's to choose … */
 void set_lease(hf_acquire_opts *, int64_t lease_ms);
 /* … or such an end. */
@@ -126,12 +131,16 @@ void expect_held(hf_lock *);
 hf_info *look_at(hf_client *, const char *name);
 hf_presence presence(hf_client *, const char *name);
 hf_cancel *new_cancel(void);
+/* What the client counts. */
+hf_stats_info stats_of(hf_client *);
 
 /* ---- log lines */
 
 /* Opens the store with a sink that keeps up to 32 lines. */
 hf_client *open_logged(hf_level);
 hf_client *open_logged_with(hf_open_opts *);
+/* Opens it as open_faulty(), with this sink. */
+hf_client *open_heard(const char *options, hf_level, hf_log_fn, void *arg);
 /* A kept line that contains all of these, NULL-ended; NULL if none does. */
 const char *logged(const char *first, ...) __attribute__((sentinel));
 

@@ -59,7 +59,6 @@ TEST_IF(store_can(HF_CAP_DETACH), the_client_that_acquired_it_may_adopt_it)
 {
     AUTO_CLIENT *alice = open_store();
     AUTO_LOCK *job = NULL;
-    AUTO_LOCK *next = NULL;
     uint64_t fence;
     char token[33];
 
@@ -67,7 +66,7 @@ TEST_IF(store_can(HF_CAP_DETACH), the_client_that_acquired_it_may_adopt_it)
     job = adopt(alice, "job", token);
     fence = hf_fence(job);
     EXPECT_IS(hf_release(job, NULL), HF_OK);
-    next = acquire(alice, "job");
+    AUTO_LOCK *next = acquire(alice, "job");
     EXPECT_SAFE(fence == 0 || hf_fence(next) > fence);
 }
 
@@ -228,12 +227,11 @@ TEST_IF(store_can(HF_CAP_DETACH | HF_CAP_KEEP),
 {
     AUTO_CLIENT *alice = open_store();
     struct hf__test_thread *waiter = NULL;
-    AUTO_LOCK *job = NULL;
     AUTO_LOCK *adopted = NULL;
     hf_acquire_opts opts = detached(20000);
 
     opts.min_hold_ms = 20000;
-    EXPECT_IS(hf_acquire(alice, "job", &opts, &job, NULL), HF_OK);
+    AUTO_LOCK *job = must_acquire(alice, "job", &opts);
     EXPECT_IS(hf_detach(job, NULL), HF_OK);
     adopted = adopt(alice, "job", hf_token(job));
     waiter = hf__test_start(wait_a_little, alice);

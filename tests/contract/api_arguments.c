@@ -123,12 +123,11 @@ TEST(a_label_and_a_note_of_the_greatest_length_are_kept)
     AUTO_CLIENT *alice = open_store();
     hf_acquire_opts opts = HF_ACQUIRE_OPTS_INIT;
     char text[HF_NOTE_MAX + 1];
-    AUTO_LOCK *job = NULL;
     AUTO_INFO *info = NULL;
 
     opts.owner = text_of(text, sizeof text);
     opts.note = text;
-    EXPECT_IS(hf_acquire(alice, "job", &opts, &job, NULL), HF_OK);
+    AUTO_LOCK *job = must_acquire(alice, "job", &opts);
     info = look_at(alice, "job");
     EXPECT_TEXT(hf_info_label(info), text);
     EXPECT_TEXT(hf_info_note(info), text);
@@ -175,13 +174,12 @@ TEST(options_of_an_earlier_library_are_accepted)
 {
     hf_acquire_opts earlier = HF_ACQUIRE_OPTS_INIT;
     AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = NULL;
     AUTO_INFO *info = NULL;
 
     /* What lies past the size is not the caller's and must not be read. */
     earlier.size = offsetof(hf_acquire_opts, owner);
     memset(&earlier.owner, 0x5a, sizeof earlier - earlier.size);
-    EXPECT_IS(hf_acquire(alice, "job", &earlier, &job, NULL), HF_OK);
+    AUTO_LOCK *job = must_acquire(alice, "job", &earlier);
     info = look_at(alice, "job");
     EXPECT(!hf_info_note(info) || !hf_info_note(info)[0]);
 }

@@ -59,13 +59,9 @@ TEST(a_descriptor_asked_for_late_shows_what_was_ready_before)
 {
     AUTO_CLIENT *alice = open_store();
     AUTO_OUTCOME job = {0};
-    hf_stats_info stats = HF_STATS_INFO_INIT;
 
     begin(alice, "job", NULL, &job);
-    do {
-        hf__test_pause_ms(5);
-        EXPECT_IS(hf_stats(alice, &stats), HF_OK);
-    } while (stats.acquired == 0);
+    UNTIL(stats_of(alice).acquired != 0);
     hf__test_pause_ms(patience(20)); /* counted just before it is ready */
     EXPECT(is_ready(alice, patience(1000)));
     EXPECT_IS(dispatch(alice), 1);
@@ -150,7 +146,6 @@ TEST_WITHIN(60, of_many_on_one_name_each_gets_its_turn_in_order)
 {
     AUTO_CLIENT *alice = open_store();
     static struct outcome jobs[MANY];
-    hf_stats_info stats = HF_STATS_INFO_INIT;
 
     for (int i = 0; i < MANY; i++) {
         jobs[i].then = pass_on;
@@ -160,9 +155,8 @@ TEST_WITHIN(60, of_many_on_one_name_each_gets_its_turn_in_order)
     for (int i = 1; i < MANY; i++) {
         EXPECT(jobs[i].at_ms >= jobs[i - 1].at_ms);
     }
-    EXPECT_IS(hf_stats(alice, &stats), HF_OK);
-    EXPECT_IS(stats.acquired, MANY);
-    EXPECT_IS(stats.waiting, 0);
+    EXPECT_IS(stats_of(alice).acquired, MANY);
+    EXPECT_IS(stats_of(alice).waiting, 0);
 }
 
 TEST_WITHIN(60, many_names_are_acquired_at_once)
@@ -170,7 +164,6 @@ TEST_WITHIN(60, many_names_are_acquired_at_once)
     AUTO_CLIENT *alice = open_store();
     static struct outcome jobs[MANY];
     static struct outcome done[MANY];
-    hf_stats_info stats = HF_STATS_INFO_INIT;
     char name[16];
 
     for (int i = 0; i < MANY; i++) {
@@ -188,8 +181,7 @@ TEST_WITHIN(60, many_names_are_acquired_at_once)
         EXPECT_IS(done[i].status, HF_OK);
         free_outcome(&jobs[i]);
     }
-    EXPECT_IS(hf_stats(alice, &stats), HF_OK);
-    EXPECT_LESS(stats.batches, 2 * MANY); /* and not one by one */
+    EXPECT_LESS(stats_of(alice).batches, 2 * MANY); /* and not one by one */
 }
 
 /* ---- letting go */

@@ -168,15 +168,12 @@ TEST(each_hold_of_a_grant_hears_of_its_loss)
 {
     CLIENTS(alice, bob);
     hf_acquire_opts opts = wanting(0, patience(600));
-    AUTO_LOCK *first = NULL;
-    AUTO_LOCK *second = NULL;
-    AUTO_LOCK *third = NULL;
     struct outcome losses[3] = {{0}};
 
     opts.reentrant = 1;
-    EXPECT_IS(hf_acquire(alice, "job", &opts, &first, NULL), HF_OK);
-    EXPECT_IS(hf_acquire(alice, "job", &opts, &second, NULL), HF_OK);
-    EXPECT_IS(hf_acquire(alice, "job", &opts, &third, NULL), HF_OK);
+    AUTO_LOCK *first = must_acquire(alice, "job", &opts);
+    AUTO_LOCK *second = must_acquire(alice, "job", &opts);
+    AUTO_LOCK *third = must_acquire(alice, "job", &opts);
     ask(first, &losses[0]);
     ask(second, &losses[1]);
     ask(third, &losses[2]);

@@ -49,10 +49,9 @@ TEST(a_second_release_says_the_same_and_frees_nobody)
 {
     CLIENTS(alice, bob);
     AUTO_LOCK *old = acquire(alice, "job");
-    AUTO_LOCK *new = NULL;
 
     EXPECT_IS(hf_release(old, NULL), HF_OK);
-    new = acquire(bob, "job");
+    AUTO_LOCK *new = acquire(bob, "job");
     EXPECT_IS(hf_release(old, NULL), HF_OK);
     EXPECT_IS(hf_renew(new, NULL), HF_OK);
     EXPECT_IS(try_once(alice, "job"), HF_BUSY);
@@ -190,9 +189,8 @@ TEST(a_result_needs_a_place)
 TEST(the_default_waits_for_ever_with_a_lease_of_thirty_seconds)
 {
     AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = NULL;
 
-    EXPECT_IS(hf_acquire(alice, "job", NULL, &job, NULL), HF_OK);
+    AUTO_LOCK *job = must_acquire(alice, "job", NULL);
     int64_t lease_ms = lease_given(HF_LEASE_DEFAULT_MS);
 
     EXPECT_IS(HF_LEASE_DEFAULT_MS, 30000);

@@ -27,10 +27,9 @@ TEST(a_lock_broken_and_taken_again_was_broken)
 {
     CLIENTS(alice, bob);
     AUTO_LOCK *old = acquire(alice, "job");
-    AUTO_LOCK *new = NULL;
 
     EXPECT_IS(hf_break(bob, "job", hf_fence(old), NULL), HF_OK);
-    new = acquire(bob, "job");
+    AUTO_LOCK *new = acquire(bob, "job");
     EXPECT_IS(hf_renew(old, NULL), HF_LOST);
     expect_lost(old, HF_REASON_BROKEN);
     EXPECT_IS(hf_release(old, NULL), HF_LOST);
@@ -119,10 +118,9 @@ TEST(a_break_is_logged_with_both_owners)
     AUTO_CLIENT *alice = open_store();
     AUTO_CLIENT *bob = open_logged(HF_LOG_WARN);
     hf_acquire_opts opts = HF_ACQUIRE_OPTS_INIT;
-    AUTO_LOCK *job = NULL;
 
     opts.owner = "the-old-owner";
-    EXPECT_IS(hf_acquire(alice, "the-job", &opts, &job, NULL), HF_OK);
+    AUTO_LOCK *job = must_acquire(alice, "the-job", &opts);
     EXPECT_IS(hf_break(bob, "the-job", 0, NULL), HF_OK);
     EXPECT(logged("event=broken", "the-job", "the-old-owner",
                   program_invocation_short_name, NULL));
@@ -137,10 +135,5 @@ TEST(a_loss_is_logged)
     EXPECT_IS(hf_break(bob, "the-job", 0, NULL), HF_OK);
     EXPECT_IS(hf_renew(job, NULL), HF_LOST);
     /* Who tells the loss may be another thread than who sees it first. */
-    for (int64_t start = hf__test_now_ms();
-         !logged("event=lost", "the-job", "broken", NULL) &&
-         since(start) < patience(1000);) {
-        hf__test_pause_ms(1);
-    }
-    EXPECT(logged("event=lost", "the-job", "broken", NULL));
+    UNTIL(logged("event=lost", "the-job", "broken", NULL));
 }

@@ -73,11 +73,10 @@ TEST(a_cancel_that_is_not_fired_changes_nothing)
     AUTO_CLIENT *alice = open_store();
     AUTO_CANCEL *cancel = new_cancel();
     hf_acquire_opts opts = wanting(50, HF_LEASE_DEFAULT_MS);
-    AUTO_LOCK *job = NULL;
     AUTO_LOCK *none = NULL;
 
     opts.cancel = cancel;
-    EXPECT_IS(hf_acquire(alice, "job", &opts, &job, NULL), HF_OK);
+    AUTO_LOCK *job = must_acquire(alice, "job", &opts);
     opts.owner_id++;
     EXPECT_IS(hf_acquire(alice, "job", &opts, &none, NULL), HF_TIMEDOUT);
     hf_cancel_fire(cancel);

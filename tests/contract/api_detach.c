@@ -76,10 +76,9 @@ TEST_IF(store_is_shared() && store_can(HF_CAP_DEATH),
 TEST_IF(store_can(HF_CAP_DETACH), a_detached_handle_releases_nothing)
 {
     CLIENTS(alice, bob);
-    AUTO_LOCK *job = NULL;
     hf_error err = HF_ERROR_INIT;
 
-    job = acquire(alice, "job");
+    AUTO_LOCK *job = acquire(alice, "job");
     EXPECT_IS(hf_detach(job, NULL), HF_OK);
     EXPECT_IS(hf_release(job, &err), HF_EINVAL);
     EXPECT(strstr(err.text, "adopt"));
@@ -100,13 +99,11 @@ TEST_IF(store_can(HF_CAP_DETACH), what_is_not_held_is_not_detached)
 TEST_IF(store_can(HF_CAP_DETACH), a_shared_grant_is_not_detached)
 {
     AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *outer = NULL;
-    AUTO_LOCK *inner = NULL;
     hf_acquire_opts opts = wanting(0, HF_LEASE_DEFAULT_MS);
 
     opts.reentrant = 1;
-    EXPECT_IS(hf_acquire(alice, "job", &opts, &outer, NULL), HF_OK);
-    EXPECT_IS(hf_acquire(alice, "job", &opts, &inner, NULL), HF_OK);
+    AUTO_LOCK *outer = must_acquire(alice, "job", &opts);
+    AUTO_LOCK *inner = must_acquire(alice, "job", &opts);
     EXPECT_IS(hf_detach(inner, NULL), HF_EINVAL);
     EXPECT_IS(hf_release(inner, NULL), HF_OK);
     EXPECT_IS(hf_detach(outer, NULL), HF_OK);
@@ -131,15 +128,13 @@ TEST_IF(store_can(HF_CAP_DETACH),
     hf_acquire_opts opts = wanting(0, HF_LEASE_DEFAULT_MS);
     struct detaching d = {NULL, -99};
     struct hf__test_thread *thread = NULL;
-    AUTO_LOCK *outer = NULL;
-    AUTO_LOCK *inner = NULL;
 
     opts.reentrant = 1;
-    EXPECT_IS(hf_acquire(alice, "job", &opts, &outer, NULL), HF_OK);
+    AUTO_LOCK *outer = must_acquire(alice, "job", &opts);
     d.lock = outer;
     thread = hf__test_start(detach_slowly, &d);
     hf__test_pause_ms(150);
-    EXPECT_IS(hf_acquire(alice, "job", &opts, &inner, NULL), HF_OK);
+    AUTO_LOCK *inner = must_acquire(alice, "job", &opts);
     hf__test_join(thread);
     EXPECT_IS(d.result, HF_EINVAL);
     expect_held(inner);

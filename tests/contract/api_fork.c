@@ -264,13 +264,12 @@ TEST(descriptors_and_threads_come_back_to_where_they_were)
 TEST(a_client_that_closes_under_a_lost_lock_leaves_no_thread)
 {
     hf_client *alice;
-    AUTO_LOCK *job = NULL;
     int threads;
 
     hf__test_join(hf__test_start(nothing, NULL));
     threads = threads_after_ending(1);
     alice = open_store();
-    job = acquire(alice, "job");
+    AUTO_LOCK *job = acquire(alice, "job");
     hf_close(alice);
     EXPECT_IS(threads_after_ending(threads), threads);
     expect_lost(job, HF_REASON_SESSION);

@@ -37,15 +37,7 @@ hf_acquire_opts slots(int64_t wait_ms, int n)
 hf_lock *acquire_as(hf_client *client, const char *name,
                     const hf_acquire_opts *opts)
 {
-    hf_error err = HF_ERROR_INIT;
-    hf_lock *lock = NULL;
-    int r = hf_acquire(client, name, opts, &lock, &err);
-
-    if (r) {
-        printf("acquiring %s: %s: %s\n", name, hf_strstatus(r), err.text);
-    }
-    EXPECT_IS(r, HF_OK);
-    return lock;
+    return must_acquire(client, name, opts);
 }
 
 int attempt_as(hf_client *client, const char *name, const hf_acquire_opts *opts)
@@ -103,34 +95,26 @@ int end_waiter(struct waiter *w)
     return atomic_load(&w->status);
 }
 
+static int waiters_of(hf_client *client, const char *name)
+{
+    AUTO_INFO *info = look_at(client, name);
+
+    return hf_info_waiters(info);
+}
+
 void await_waiters(hf_client *client, const char *name, int n)
 {
-    int64_t start = hf__test_now_ms();
-    int seen = -1;
+    UNTIL(waiters_of(client, name) == n);
+}
 
-    while (seen != n) {
-        AUTO_INFO *info = look_at(client, name);
+static int holders_of(hf_client *client, const char *name)
+{
+    AUTO_INFO *info = look_at(client, name);
 
-        seen = hf_info_waiters(info);
-        if (seen != n && since(start) > patience(5000)) {
-            EXPECT_IS(seen, n);
-        }
-        hf__test_pause_ms(2);
-    }
+    return hf_info_holders(info);
 }
 
 void await_holders(hf_client *client, const char *name, int n)
 {
-    int64_t start = hf__test_now_ms();
-    int seen = -1;
-
-    while (seen != n) {
-        AUTO_INFO *info = look_at(client, name);
-
-        seen = hf_info_holders(info);
-        if (seen != n && since(start) > patience(10000)) {
-            EXPECT_IS(seen, n);
-        }
-        hf__test_pause_ms(2);
-    }
+    UNTIL(holders_of(client, name) == n);
 }

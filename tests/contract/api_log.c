@@ -29,20 +29,6 @@ static void stay_in_line(void *arg, hf_level level, const char *line)
     }
 }
 
-static hf_client *open_with_sink(const char *options, struct slow_sink *sink)
-{
-    hf_open_opts opts = HF_OPEN_OPTS_INIT;
-    hf_client *client = NULL;
-    char url[2200];
-
-    opts.log = stay_in_line;
-    opts.log_arg = sink;
-    opts.log_level = HF_LOG_DEBUG;
-    snprintf(url, sizeof url, "fault+%s", store_url(options));
-    EXPECT_IS(hf_open(url, &opts, &client, NULL), HF_OK);
-    return client;
-}
-
 static void wait_for_job(void *client)
 {
     EXPECT_IS(attempt(client, "job", patience(500)), HF_TIMEDOUT);
@@ -52,7 +38,8 @@ TEST_IF(store_can(HF_CAP_WAIT), a_slow_sink_holds_up_no_other_wait)
 {
     struct slow_sink sink = {.text = "event=watch_failed"};
     AUTO_CLIENT *alice = open_store();
-    AUTO_CLIENT *bob = open_with_sink("fault=die:wait:*", &sink);
+    AUTO_CLIENT *bob =
+        open_heard("fault=die:wait:*", HF_LOG_DEBUG, stay_in_line, &sink);
     AUTO_LOCK *job = acquire(alice, "job");
     AUTO_LOCK *other = acquire(alice, "other");
     struct hf__test_thread *waiter;

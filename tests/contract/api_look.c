@@ -26,12 +26,11 @@ TEST(a_holder_is_shown_with_what_it_said)
 {
     CLIENTS(alice, bob);
     hf_acquire_opts opts = wanting(0, 20000);
-    AUTO_LOCK *job = NULL;
     AUTO_INFO *info = NULL;
 
     opts.owner = "alice \xe2\x99\xa5";
     opts.note = "a note";
-    EXPECT_IS(hf_acquire(alice, "job", &opts, &job, NULL), HF_OK);
+    AUTO_LOCK *job = must_acquire(alice, "job", &opts);
     info = look_at(bob, "job");
     EXPECT_IS(hf_info_presence(info), HF_HELD_BY);
     EXPECT_TEXT(hf_info_label(info), "alice \xe2\x99\xa5");

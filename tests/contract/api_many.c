@@ -125,14 +125,6 @@ TEST(a_lock_of_one_name_counts_one)
     EXPECT_TEXT(hf_name_at(NULL, 0), "");
 }
 
-static uint64_t batches(hf_client *client)
-{
-    hf_stats_info stats = HF_STATS_INFO_INIT;
-
-    EXPECT_IS(hf_stats(client, &stats), HF_OK);
-    return stats.batches;
-}
-
 TEST(the_most_names_cost_one_batch_each_way)
 {
     AUTO_CLIENT *alice = open_lasting("connections=1");
@@ -140,7 +132,7 @@ TEST(the_most_names_cost_one_batch_each_way)
     const char *names[HF_MANY_MAX];
     char texts[HF_MANY_MAX][8];
     AUTO_LOCK *warm = acquire(alice, "warm");
-    uint64_t before = batches(alice);
+    uint64_t before = stats_of(alice).batches;
     AUTO_LOCK *lock = NULL;
 
     for (int i = 0; i < HF_MANY_MAX; i++) {
@@ -149,11 +141,11 @@ TEST(the_most_names_cost_one_batch_each_way)
     }
     EXPECT_IS(hf_acquire_many(alice, names, HF_MANY_MAX, &opts, &lock, NULL),
               HF_OK);
-    EXPECT_IS(batches(alice), before + 1);
+    EXPECT_IS(stats_of(alice).batches, before + 1);
     EXPECT_IS(hf_renew(lock, NULL), HF_OK);
-    EXPECT_IS(batches(alice), before + 2);
+    EXPECT_IS(stats_of(alice).batches, before + 2);
     EXPECT_IS(hf_release(lock, NULL), HF_OK);
-    EXPECT_IS(batches(alice), before + 3);
+    EXPECT_IS(stats_of(alice).batches, before + 3);
     expect_held(warm);
 }
 

@@ -35,10 +35,7 @@ TEST_IF(store_can(HF_CAP_KEEP),
     EXPECT_IS(start(alice, "job", patience(500), NULL), HF_OK);
     EXPECT_IS(start(alice, "job", patience(500), NULL), HF_CONFLICT);
     EXPECT_IS(start(bob, "job", patience(500), NULL), HF_CONFLICT);
-    while (start(bob, "job", 60000, NULL) != HF_OK) {
-        EXPECT_SOON(since(began), patience(3000));
-        hf__test_pause_ms(10);
-    }
+    UNTIL_WITHIN(3000, start(bob, "job", 60000, NULL) == HF_OK);
     EXPECT_MORE(since(began), patience(500) - 5);
     EXPECT_IS(start(alice, "job", 60000, NULL), HF_CONFLICT);
 }
@@ -49,11 +46,10 @@ TEST_IF(store_can(HF_CAP_KEEP), a_conflict_is_told_at_once_and_says_until_when)
     hf_acquire_opts opts = once(60000, NULL);
     hf_acquire_opts always = once(HF_FOREVER, "k");
     hf_error err = HF_ERROR_INIT;
-    AUTO_LOCK *job = NULL;
     AUTO_LOCK *none = NULL;
     int64_t began = hf__test_now_ms();
 
-    EXPECT_IS(hf_acquire(alice, "job", &opts, &job, NULL), HF_OK);
+    AUTO_LOCK *job = must_acquire(alice, "job", &opts);
     /* Though it is held, and there is patience to wait for it. */
     EXPECT_IS(hf_acquire(bob, "job", &opts, &none, &err), HF_CONFLICT);
     EXPECT(!none);
@@ -140,9 +136,8 @@ TEST_IF(store_can(HF_CAP_KEEP), the_mark_outlives_a_break)
 {
     AUTO_CLIENT *alice = open_store();
     hf_acquire_opts opts = once(60000, NULL);
-    AUTO_LOCK *job = NULL;
 
-    EXPECT_IS(hf_acquire(alice, "job", &opts, &job, NULL), HF_OK);
+    AUTO_LOCK *job = must_acquire(alice, "job", &opts);
     EXPECT_IS(hf_break(alice, "job", 0, NULL), HF_OK);
     EXPECT_IS(start(alice, "job", 60000, NULL), HF_CONFLICT);
 }
@@ -185,9 +180,8 @@ TEST_IF(store_can(HF_CAP_KEEP), a_failed_start_can_be_taken_back)
 {
     CLIENTS(alice, bob);
     hf_acquire_opts opts = once(60000, NULL);
-    AUTO_LOCK *job = NULL;
 
-    EXPECT_IS(hf_acquire(alice, "job", &opts, &job, NULL), HF_OK);
+    AUTO_LOCK *job = must_acquire(alice, "job", &opts);
     hf__test_pause_ms(150); /* longer than the mark's own lease */
     EXPECT_IS(hf_once_undo(job, NULL), HF_OK);
     EXPECT_IS(hf_once_undo(job, NULL), HF_OK);
@@ -345,9 +339,8 @@ TEST_IF(store_can(HF_CAP_KEEP), who_may_not_start_keeps_nothing_closed)
     struct starter first = {alice, 0, 0, -99};
     struct starter late = {alice, 20000, 0, -99};
     struct hf__test_thread *threads[2];
-    AUTO_LOCK *job = NULL;
 
-    job = acquire(alice, "job");
+    AUTO_LOCK *job = acquire(alice, "job");
     threads[0] = hf__test_start(start_in_turn, &first);
     await_sleep(&first.thread);
     threads[1] = hf__test_start(start_in_turn, &late);

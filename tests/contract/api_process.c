@@ -195,12 +195,11 @@ TEST_IF(store_is_shared(),
 {
     struct peer *bob = start_peer();
     AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = NULL;
 
     EXPECT_IS(peer_acquire(bob, "job", 0, 500), HF_OK);
     stop_peer(bob);
     hf__test_pause_ms(1000);
-    job = acquire(alice, "job");
+    AUTO_LOCK *job = acquire(alice, "job");
     peer_begin_ask(bob);
     continue_peer(bob);
     EXPECT(!peer_answer(bob));
@@ -233,15 +232,10 @@ TEST_IF(store_is_shared(), a_process_breaks_the_lock_of_another)
 {
     struct peer *bob = start_peer();
     AUTO_CLIENT *alice = open_store();
-    int64_t start;
 
     EXPECT_IS(peer_acquire(bob, "job", 0, patience(900)), HF_OK);
     EXPECT_IS(hf_break(alice, "job", peer_fence(bob), NULL), HF_OK);
-    start = hf__test_now_ms();
-    while (peer_holds(bob)) {
-        EXPECT_SOON(since(start), patience(900));
-        hf__test_pause_ms(10);
-    }
+    UNTIL_WITHIN(900, !peer_holds(bob));
     EXPECT_IS(peer_lost_reason(bob), HF_REASON_BROKEN);
     EXPECT_IS(try_once(alice, "job"), HF_OK);
     end_peer(bob);

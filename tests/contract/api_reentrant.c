@@ -30,12 +30,11 @@ static hf_lock *acquire_by(hf_client *client, const char *name,
 TEST(a_thread_that_waits_for_itself_is_told_at_once)
 {
     AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = NULL;
     AUTO_LOCK *none = NULL;
     hf_error err = HF_ERROR_INIT;
     int64_t start = hf__test_now_ms();
 
-    EXPECT_IS(hf_acquire(alice, "job", NULL, &job, NULL), HF_OK);
+    AUTO_LOCK *job = must_acquire(alice, "job", NULL);
     EXPECT_IS(hf_acquire(alice, "job", NULL, &none, &err), HF_DEADLOCK);
     EXPECT(!none);
     EXPECT_SOON(since(start), patience(5000));
@@ -57,9 +56,8 @@ static void try_as_this_thread(void *arg)
 TEST(another_thread_is_another_owner)
 {
     AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = NULL;
 
-    EXPECT_IS(hf_acquire(alice, "job", NULL, &job, NULL), HF_OK);
+    AUTO_LOCK *job = must_acquire(alice, "job", NULL);
     hf__test_join(hf__test_start(try_as_this_thread, alice));
     expect_held(job);
 }
@@ -178,14 +176,12 @@ TEST(a_grant_that_was_lost_is_not_shared)
 {
     CLIENTS(alice, bob);
     hf_acquire_opts opts = by(7);
-    AUTO_LOCK *outer = NULL;
-    AUTO_LOCK *inner = NULL;
     AUTO_LOCK *none = NULL;
     hf_error err = HF_ERROR_INIT;
 
     end_after(&opts, patience(200));
-    EXPECT_IS(hf_acquire(alice, "job", &opts, &outer, NULL), HF_OK);
-    EXPECT_IS(hf_acquire(alice, "job", &opts, &inner, NULL), HF_OK);
+    AUTO_LOCK *outer = must_acquire(alice, "job", &opts);
+    AUTO_LOCK *inner = must_acquire(alice, "job", &opts);
     EXPECT_IS(hf_wait_lost(inner, patience(5000)), HF_LOST);
     expect_lost(outer, HF_REASON_EXPIRED);
     EXPECT_IS(hf_acquire(alice, "job", &opts, &none, &err), HF_LOST);
@@ -203,14 +199,12 @@ TEST(a_lost_lock_is_no_deadlock)
 {
     AUTO_CLIENT *alice = open_store();
     hf_acquire_opts opts = by(7);
-    AUTO_LOCK *old = NULL;
-    AUTO_LOCK *new = NULL;
 
     opts.reentrant = 0;
     end_after(&opts, patience(200));
-    EXPECT_IS(hf_acquire(alice, "job", &opts, &old, NULL), HF_OK);
+    AUTO_LOCK *old = must_acquire(alice, "job", &opts);
     EXPECT_IS(hf_wait_lost(old, patience(5000)), HF_LOST);
-    EXPECT_IS(hf_acquire(alice, "job", &opts, &new, NULL), HF_OK);
+    AUTO_LOCK *new = must_acquire(alice, "job", &opts);
     EXPECT_SAFE_MORE(hf_fence(new), hf_fence(old));
 }
 

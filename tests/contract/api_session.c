@@ -4,7 +4,7 @@
  * it, and that its end is seen by the holder first. What leases that callers
  * choose do instead is in core_lease.c.
  */
-#include "tests/contract/api.h"
+#include "tests/contract/api_line.h"
 
 #include <string.h>
 
@@ -111,11 +111,10 @@ TEST_IF(store_can(HF_CAP_SESSION),
     int64_t lease_ms = lease_of(alice);
     int64_t start = hf__test_now_ms();
     AUTO_LOCK *job = acquire(alice, "job");
-    AUTO_LOCK *next = NULL;
 
     hf_close(alice);
     EXPECT_IS(hf_held(job), 0);
-    next = acquire(bob, "job");
+    AUTO_LOCK *next = acquire(bob, "job");
     EXPECT_MORE(since(start), lease_ms);
     if (store_can(HF_CAP_FENCE)) {
         EXPECT_SAFE_MORE(hf_fence(next), hf_fence(job));
@@ -126,20 +125,9 @@ TEST_IF(store_can(HF_CAP_SESSION),
 TEST_IF(store_queues(), who_waits_at_a_store_of_lines_is_seen_there)
 {
     HELD(job, alice, bob);
-    AUTO_LOCK *none = NULL;
-    hf_acquire_opts opts = wanting(300, HF_LEASE_DEFAULT_MS);
 
-    EXPECT_IS(hf_acquire(bob, "job", &opts, &none, NULL), HF_TIMEDOUT);
-    EXPECT(!none);
-    for (int64_t start = hf__test_now_ms();;) {
-        AUTO_INFO *info = look_at(alice, "job");
-
-        if (hf_info_waiters(info) == 0) {
-            break;
-        }
-        EXPECT_SOON(since(start), patience(5000));
-        hf__test_pause_ms(5);
-    }
+    EXPECT_IS(attempt(bob, "job", 300), HF_TIMEDOUT);
+    await_waiters(alice, "job", 0);
     EXPECT_IS(hf_release(job, NULL), HF_OK);
     EXPECT_IS(try_once(alice, "job"), HF_OK);
 }

@@ -4,14 +4,6 @@
  */
 #include "tests/contract/api.h"
 
-static hf_stats_info stats_of(hf_client *client)
-{
-    hf_stats_info stats = HF_STATS_INFO_INIT;
-
-    EXPECT_IS(hf_stats(client, &stats), HF_OK);
-    return stats;
-}
-
 TEST(a_new_client_has_done_nothing_yet)
 {
     AUTO_CLIENT *alice = open_store();
@@ -72,12 +64,11 @@ TEST(failures_and_losses_are_counted)
 {
     AUTO_CLIENT *alice =
         open_faulty("fault=die:acquire:1-4,die:renew:1&io_timeout=1s");
-    AUTO_LOCK *job = NULL;
     hf_stats_info stats;
 
     EXPECT_IS(try_once(alice, "job"), HF_EUNAVAIL);
     EXPECT_IS(try_once(alice, "job"), HF_OK);
-    job = acquire(alice, "job");
+    AUTO_LOCK *job = acquire(alice, "job");
     EXPECT_IS(hf_renew(job, NULL), HF_EUNAVAIL);
     EXPECT_IS(hf_break(alice, "job", 0, NULL), HF_OK);
     EXPECT_IS(hf_release(job, NULL), HF_LOST);
@@ -94,13 +85,11 @@ TEST(shared_grants_are_counted_apart)
 {
     AUTO_CLIENT *alice = open_store();
     hf_acquire_opts opts = wanting(0, HF_LEASE_DEFAULT_MS);
-    AUTO_LOCK *outer = NULL;
-    AUTO_LOCK *inner = NULL;
     hf_stats_info stats;
 
     opts.reentrant = 1;
-    EXPECT_IS(hf_acquire(alice, "job", &opts, &outer, NULL), HF_OK);
-    EXPECT_IS(hf_acquire(alice, "job", &opts, &inner, NULL), HF_OK);
+    AUTO_LOCK *outer = must_acquire(alice, "job", &opts);
+    AUTO_LOCK *inner = must_acquire(alice, "job", &opts);
     stats = stats_of(alice);
     EXPECT_IS(stats.acquired, 1);
     EXPECT_IS(stats.reentered, 1);

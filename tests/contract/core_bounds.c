@@ -108,12 +108,11 @@ TEST_IF(store_can(HF_CAP_KEEP), taking_back_a_start_that_hangs_is_given_up)
     AUTO_CLIENT *alice = open_faulty("io_timeout=1s&fault=die:release:1-20,"
                                      "delay:release:21-22:5s");
     hf_acquire_opts opts = wanting(0, HF_LEASE_DEFAULT_MS);
-    AUTO_LOCK *job = NULL;
     int64_t start;
     int r;
 
     opts.once_ms = 60000;
-    EXPECT_IS(hf_acquire(alice, "job", &opts, &job, NULL), HF_OK);
+    AUTO_LOCK *job = must_acquire(alice, "job", &opts);
     start = hf__test_now_ms();
     r = hf_once_undo(job, NULL);
     EXPECT(r == HF_EUNKNOWN || r == HF_EUNAVAIL);

@@ -35,65 +35,17 @@ static void note(void *arg, hf_level level, const char *line)
     atomic_fetch_add(&sink->rounds, 1);
 }
 
-static hf_client *open_cleaner(const char *options, struct sink *sink)
-{
-    hf_open_opts opts = HF_OPEN_OPTS_INIT;
-    hf_error err = HF_ERROR_INIT;
-    hf_client *client = NULL;
-    int r;
-
-    opts.log = note;
-    opts.log_arg = sink;
-    opts.log_level = HF_LOG_INFO;
-    r = hf_open(store_url(options), &opts, &client, &err);
-    EXPECT_IS(r, HF_OK);
-    return client;
-}
-
-static uint64_t collected(hf_client *client)
-{
-    hf_stats_info stats = HF_STATS_INFO_INIT;
-
-    EXPECT_IS(hf_stats(client, &stats), HF_OK);
-    return stats.collected;
-}
-
 static void await_collected(hf_client *client, uint64_t count)
 {
-    int64_t start = hf__test_now_ms();
-
-    while (collected(client) < count && since(start) < patience(15000)) {
-        hf__test_pause_ms(20);
-    }
-    EXPECT_IS(collected(client), count);
-}
-
-/* Its line comes when a round is over: a little later than what it counts. */
-static void await_rounds(struct sink *sink, int rounds)
-{
-    int64_t start = hf__test_now_ms();
-
-    while (atomic_load(&sink->rounds) < rounds &&
-           since(start) < patience(15000)) {
-        hf__test_pause_ms(20);
-    }
-    EXPECT(atomic_load(&sink->rounds) >= rounds);
-}
-
-static void await_line(struct sink *sink)
-{
-    int64_t start = hf__test_now_ms();
-
-    while (!atomic_load(&sink->has_line) && since(start) < patience(15000)) {
-        hf__test_pause_ms(20);
-    }
-    EXPECT(atomic_load(&sink->has_line));
+    UNTIL_WITHIN(15000, stats_of(client).collected >= count);
+    EXPECT_IS(stats_of(client).collected, count);
 }
 
 TEST_WITHIN(60, a_client_cleans_by_itself)
 {
     struct sink sink = {0};
-    AUTO_CLIENT *cleaner = open_cleaner("gc=1s&gc_idle=1s", &sink);
+    AUTO_CLIENT *cleaner =
+        open_heard("gc=1s&gc_idle=1s", HF_LOG_INFO, note, &sink);
     HELD(held, alice);
 
     for (int i = 0; i < 3; i++) {
@@ -105,8 +57,9 @@ TEST_WITHIN(60, a_client_cleans_by_itself)
     await_collected(cleaner, 3);
     expect_held(held);
     EXPECT_IS(hf_renew(held, NULL), HF_OK);
-    EXPECT_IS(collected(alice), 0);
-    await_line(&sink);
+    EXPECT_IS(stats_of(alice).collected, 0);
+    /* It comes when a round is over: a little later than what that counts. */
+    UNTIL_WITHIN(15000, atomic_load(&sink.has_line));
     EXPECT_HAS(sink.line, "result=HF_OK");
     EXPECT_IS(hf_release(held, NULL), HF_OK);
 }
@@ -114,23 +67,24 @@ TEST_WITHIN(60, a_client_cleans_by_itself)
 TEST_WITHIN(60, a_client_cleans_again_and_again)
 {
     struct sink sink = {0};
-    AUTO_CLIENT *cleaner = open_cleaner("gc=1s&gc_idle=1s", &sink);
+    AUTO_CLIENT *cleaner =
+        open_heard("gc=1s&gc_idle=1s", HF_LOG_INFO, note, &sink);
 
     EXPECT_IS(try_once(cleaner, "first"), HF_OK);
     await_collected(cleaner, 1);
     EXPECT_IS(try_once(cleaner, "second"), HF_OK);
     await_collected(cleaner, 2);
-    await_rounds(&sink, 2);
+    UNTIL_WITHIN(15000, atomic_load(&sink.rounds) >= 2);
 }
 
 TEST_WITHIN(60, what_is_young_is_left_alone)
 {
     struct sink sink = {0};
-    AUTO_CLIENT *cleaner = open_cleaner("gc=1s", &sink);
+    AUTO_CLIENT *cleaner = open_heard("gc=1s", HF_LOG_INFO, note, &sink);
 
     EXPECT_IS(try_once(cleaner, "job"), HF_OK);
-    await_rounds(&sink, 2);
-    EXPECT_IS(collected(cleaner), 0);
+    UNTIL_WITHIN(15000, atomic_load(&sink.rounds) >= 2);
+    EXPECT_IS(stats_of(cleaner).collected, 0);
 }
 
 TEST_WITHIN(60, cleaning_on_demand_is_counted_too)
@@ -140,7 +94,7 @@ TEST_WITHIN(60, cleaning_on_demand_is_counted_too)
     EXPECT_IS(try_once(alice, "job"), HF_OK);
     hf__test_pause_ms(5);
     EXPECT_IS(hf_gc(alice, 0, NULL, NULL), HF_OK);
-    EXPECT_IS(collected(alice), 1);
+    EXPECT_IS(stats_of(alice).collected, 1);
 }
 
 /* Those that are started together. */
@@ -148,20 +102,15 @@ TEST_WITHIN(60, many_clients_do_not_clean_at_once)
 {
     struct sink sinks[CLIENTS] = {0};
     hf_client *clients[CLIENTS] = {NULL};
-    int64_t start = hf__test_now_ms();
     long long first = INT64_MAX;
     long long last = 0;
 
     for (int i = 0; i < CLIENTS; i++) {
-        clients[i] = open_cleaner("gc=2s", &sinks[i]);
+        clients[i] = open_heard("gc=2s", HF_LOG_INFO, note, &sinks[i]);
     }
     for (int i = 0; i < CLIENTS; i++) {
-        while (!atomic_load(&sinks[i].first_at) &&
-               since(start) < patience(20000)) {
-            hf__test_pause_ms(10);
-        }
+        UNTIL_WITHIN(20000, atomic_load(&sinks[i].first_at) != 0);
         long long at = atomic_load(&sinks[i].first_at);
-        EXPECT_MORE(at, 0);
         first = at < first ? at : first;
         last = at > last ? at : last;
     }

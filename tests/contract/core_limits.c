@@ -29,13 +29,12 @@ TEST_IF(store_can(HF_CAP_KEEP), a_lock_released_early_is_kept_from_others)
 {
     CLIENTS(alice, bob);
     hf_acquire_opts opts = at_least(patience(400));
-    AUTO_LOCK *job = NULL;
     AUTO_LOCK *none = NULL;
     hf_error err = HF_ERROR_INIT;
     int64_t start;
 
     start = hf__test_now_ms();
-    EXPECT_IS(hf_acquire(alice, "job", &opts, &job, NULL), HF_OK);
+    AUTO_LOCK *job = must_acquire(alice, "job", &opts);
     EXPECT_IS(hf_release(job, NULL), HF_OK);
     opts.wait_ms = 0;
     EXPECT_IS(hf_acquire(bob, "job", &opts, &none, &err), HF_BUSY);
@@ -50,11 +49,10 @@ TEST_IF(store_can(HF_CAP_KEEP),
 {
     AUTO_CLIENT *alice = open_store();
     hf_acquire_opts opts = at_least(patience(400));
-    AUTO_LOCK *job = NULL;
     int64_t start;
 
     start = hf__test_now_ms();
-    EXPECT_IS(hf_acquire(alice, "job", &opts, &job, NULL), HF_OK);
+    AUTO_LOCK *job = must_acquire(alice, "job", &opts);
     EXPECT_IS(hf_release(job, NULL), HF_OK);
     await_free(alice, "job", patience(5000));
     expect_kept_until(start + patience(400));
@@ -70,12 +68,11 @@ TEST_IF(store_can(HF_CAP_KEEP), a_waiter_in_line_waits_for_the_least_hold_too)
 {
     AUTO_CLIENT *alice = open_store();
     hf_acquire_opts opts = at_least(patience(400));
-    AUTO_LOCK *job = NULL;
     struct hf__test_thread *waiter;
     int64_t start;
 
     start = hf__test_now_ms();
-    EXPECT_IS(hf_acquire(alice, "job", &opts, &job, NULL), HF_OK);
+    AUTO_LOCK *job = must_acquire(alice, "job", &opts);
     waiter = hf__test_start(wait_for_job, alice);
     hf__test_pause_ms(100);
     EXPECT_IS(hf_release(job, NULL), HF_OK);
@@ -87,9 +84,8 @@ TEST_IF(store_can(HF_CAP_KEEP), a_lock_held_longer_is_free_at_once)
 {
     CLIENTS(alice, bob);
     hf_acquire_opts opts = at_least(100);
-    AUTO_LOCK *job = NULL;
 
-    EXPECT_IS(hf_acquire(alice, "job", &opts, &job, NULL), HF_OK);
+    AUTO_LOCK *job = must_acquire(alice, "job", &opts);
     hf__test_pause_ms(110);
     EXPECT_IS(hf_release(job, NULL), HF_OK);
     EXPECT_IS(try_once(bob, "job"), HF_OK);
@@ -128,9 +124,8 @@ TEST_IF(store_can(HF_CAP_KEEP), a_break_ends_the_least_hold)
 {
     CLIENTS(alice, bob);
     hf_acquire_opts opts = at_least(60000);
-    AUTO_LOCK *job = NULL;
 
-    EXPECT_IS(hf_acquire(alice, "job", &opts, &job, NULL), HF_OK);
+    AUTO_LOCK *job = must_acquire(alice, "job", &opts);
     EXPECT_IS(hf_release(job, NULL), HF_OK);
     EXPECT_IS(hf_break(bob, "job", 0, NULL), HF_OK);
     EXPECT_IS(try_once(bob, "job"), HF_OK);
@@ -142,11 +137,10 @@ TEST(a_lock_is_lost_when_it_was_held_for_long_enough)
 {
     CLIENTS(alice, bob);
     hf_acquire_opts opts = wanting(0, patience(300));
-    AUTO_LOCK *job = NULL;
     int64_t start = hf__test_now_ms();
 
     opts.max_hold_ms = patience(700);
-    EXPECT_IS(hf_acquire(alice, "job", &opts, &job, NULL), HF_OK);
+    AUTO_LOCK *job = must_acquire(alice, "job", &opts);
     hf__test_pause_ms(patience(500));
     expect_held(job);
     EXPECT_IS(hf_wait_lost(job, patience(5000)), HF_LOST);
@@ -162,11 +156,10 @@ TEST(the_longest_hold_may_be_shorter_than_the_lease)
 {
     CLIENTS(alice, bob);
     hf_acquire_opts opts = wanting(0, HF_LEASE_DEFAULT_MS);
-    AUTO_LOCK *job = NULL;
     int64_t start = hf__test_now_ms();
 
     opts.max_hold_ms = 200;
-    EXPECT_IS(hf_acquire(alice, "job", &opts, &job, NULL), HF_OK);
+    AUTO_LOCK *job = must_acquire(alice, "job", &opts);
     EXPECT_LESS(hf_remaining_ms(job), 201);
     EXPECT_IS(hf_wait_lost(job, patience(5000)), HF_LOST);
     EXPECT_MORE(since(start), 195);
@@ -178,12 +171,11 @@ TEST(renewing_by_hand_does_not_prolong_the_longest_hold)
 {
     AUTO_CLIENT *alice = open_store();
     hf_acquire_opts opts = wanting(0, HF_LEASE_DEFAULT_MS);
-    AUTO_LOCK *job = NULL;
     int64_t start = hf__test_now_ms();
 
     opts.auto_renew = !store_leases();
     opts.max_hold_ms = patience(300);
-    EXPECT_IS(hf_acquire(alice, "job", &opts, &job, NULL), HF_OK);
+    AUTO_LOCK *job = must_acquire(alice, "job", &opts);
     EXPECT_IS(hf_renew(job, NULL), HF_OK);
     EXPECT_LESS(hf_remaining_ms(job), patience(300) + 1);
     EXPECT_IS(hf_wait_lost(job, patience(5000)), HF_LOST);

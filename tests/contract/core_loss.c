@@ -14,12 +14,8 @@ static void expect_risk_and_recovery(const char *options)
     AUTO_CLIENT *bob = open_store();
     int64_t lease_ms = patience(1500);
     AUTO_LOCK *job = acquire_leased(alice, "job", lease_ms);
-    int64_t start = hf__test_now_ms();
 
-    while (hf_state(job) == HF_STATE_HELD) {
-        EXPECT_SOON(since(start), lease_ms);
-        hf__test_pause_ms(2);
-    }
+    UNTIL_WITHIN(1500, hf_state(job) != HF_STATE_HELD);
     EXPECT_IS(hf_state(job), HF_STATE_AT_RISK);
     while (hf_state(job) == HF_STATE_AT_RISK) {
         EXPECT_IS(hf_held(job), 1);
@@ -57,7 +53,6 @@ static void expect_loss(const char *options)
     int64_t lease_ms = lease_given(1000);
     int64_t start = hf__test_now_ms();
     AUTO_LOCK *job = acquire_leased(alice, "job", lease_ms);
-    AUTO_LOCK *next = NULL;
 
     EXPECT_IS(hf_wait_lost(job, HF_FOREVER), HF_LOST);
     EXPECT_MORE(since(start), safe(lease_ms) - 2);
@@ -70,7 +65,7 @@ static void expect_loss(const char *options)
         alice = NULL;
         lease_ms += 5000 + 2 * lease_ms;
     }
-    next = acquire(bob, "job");
+    AUTO_LOCK *next = acquire(bob, "job");
     EXPECT_MORE(since(start), safe(lease_given(1000)) - 2);
     EXPECT_SOON(since(start), lease_ms + patience(500));
     EXPECT_IS(hf_release(job, NULL), HF_LOST);
@@ -129,10 +124,9 @@ TEST(a_late_renewal_does_not_bring_a_lost_lock_back)
     AUTO_CLIENT *alice = open_faulty(fault);
     AUTO_CLIENT *bob = open_store();
     AUTO_LOCK *job = acquire_leased(alice, "job", 500);
-    AUTO_LOCK *next = NULL;
 
     EXPECT_IS(hf_wait_lost(job, HF_FOREVER), HF_LOST);
-    next = acquire(bob, "job");
+    AUTO_LOCK *next = acquire(bob, "job");
     hf__test_pause_ms(late_ms);
     expect_lost(job, HF_REASON_EXPIRED);
     expect_held(next);

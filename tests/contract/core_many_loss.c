@@ -325,10 +325,9 @@ TEST(who_holds_one_of_many_is_told_instead_of_waiting)
     hf_acquire_opts opts = wanting(HF_FOREVER, HF_LEASE_DEFAULT_MS);
     hf_error err = HF_ERROR_INIT;
     const char *const others[] = {"c", "b"};
-    AUTO_LOCK *mine = NULL;
     hf_lock *none = NULL;
 
-    EXPECT_IS(hf_acquire(alice, "c", &opts, &mine, NULL), HF_OK);
+    AUTO_LOCK *mine = must_acquire(alice, "c", &opts);
     EXPECT_IS(hf_acquire_many(alice, others, 2, &opts, &none, &err),
               HF_DEADLOCK);
     EXPECT_HAS(err.text, "\"c\"");

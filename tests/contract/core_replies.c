@@ -278,25 +278,11 @@ static void count_give_backs(void *arg, hf_level level, const char *line)
     atomic_fetch_add(n, strstr(line, "event=give_back") ? 1 : 0);
 }
 
-static hf_client *open_counting(const char *options, atomic_int *n)
-{
-    hf_open_opts opts = HF_OPEN_OPTS_INIT;
-    hf_client *client = NULL;
-    char url[2200];
-
-    opts.log = count_give_backs;
-    opts.log_arg = n;
-    opts.log_level = HF_LOG_INFO;
-    snprintf(url, sizeof url, "fault+%s", store_url(options));
-    EXPECT_IS(hf_open(url, &opts, &client, NULL), HF_OK);
-    return client;
-}
-
 /* What is on its way may arrive after an answer to what was sent later. */
 static void expect_give_backs(const char *fault, int expected)
 {
     atomic_int n = 0;
-    AUTO_CLIENT *alice = open_counting(fault, &n);
+    AUTO_CLIENT *alice = open_heard(fault, HF_LOG_INFO, count_give_backs, &n);
     HELD(job, bob);
 
     EXPECT_IS(attempt(alice, "job", patience(500)), HF_TIMEDOUT);
