@@ -3,49 +3,22 @@
  * A wait can be ended by anybody who has the cancel object, also a signal
  * handler; whatever else happens at that moment, no lock is left behind.
  */
-#include "tests/contract/api.h"
+#include "tests/contract/api_line.h"
 
 #include <signal.h>
-#include <stdatomic.h>
 #include <unistd.h>
 
-/* One claim in a thread of its own. */
-struct claimant {
-    hf_client *client;
-    hf_cancel *cancel;
-    int64_t wait_ms;
-    struct hf__test_thread *thread;
-    _Atomic int number;
-    int status;
-    int64_t ended_ms;
-};
-
-static void claim(void *arg)
+static void begin_wait(struct waiter *w, hf_client *client, hf_cancel *cancel)
 {
-    struct claimant *c = arg;
-    hf_acquire_opts opts = wanting(c->wait_ms, HF_LEASE_DEFAULT_MS);
-    AUTO_LOCK *lock = NULL;
-
-    opts.cancel = c->cancel;
-    atomic_store(&c->number, thread_number());
-    c->status = hf_acquire(c->client, "job", &opts, &lock, NULL);
-    c->ended_ms = hf__test_now_ms();
-    EXPECT_IS(lock != NULL, c->status == HF_OK);
+    *w = (struct waiter){.opts = wanting(HF_FOREVER, HF_LEASE_DEFAULT_MS)};
+    w->opts.cancel = cancel;
+    start_sleeper(w, client, "job");
 }
 
-static void start_claim(struct claimant *c, hf_client *client,
-                        hf_cancel *cancel)
+static void expect_cancelled(struct waiter *w, int64_t fired_ms)
 {
-    *c = (struct claimant){client, cancel, HF_FOREVER, NULL, 0, -1, 0};
-    c->thread = hf__test_start(claim, c);
-    await_sleep(&c->number);
-}
-
-static void expect_cancelled(struct claimant *c, int64_t fired_ms)
-{
-    hf__test_join(c->thread);
-    EXPECT_IS(c->status, HF_CANCELLED);
-    EXPECT_SOON(c->ended_ms - fired_ms, patience(5000));
+    EXPECT_IS(end_waiter(w), HF_CANCELLED);
+    EXPECT_SOON(w->ended_ms - fired_ms, patience(5000));
 }
 
 TEST(a_fired_cancel_stays_fired_and_keeps_claims_from_the_store)
@@ -98,15 +71,15 @@ TEST(a_signal_handler_may_cancel)
     CLIENTS(alice, bob);
     AUTO_CANCEL *cancel = new_cancel();
     AUTO_LOCK *job = acquire(alice, "job");
-    struct claimant c;
+    struct waiter w;
     int64_t fired;
 
     handled = cancel;
     EXPECT(signal(SIGUSR1, fire_handled) != SIG_ERR);
-    start_claim(&c, bob, cancel);
+    begin_wait(&w, bob, cancel);
     fired = hf__test_now_ms();
     EXPECT_IS(kill(getpid(), SIGUSR1), 0);
-    expect_cancelled(&c, fired);
+    expect_cancelled(&w, fired);
     expect_held(job);
 }
 
@@ -115,16 +88,16 @@ TEST(one_cancel_ends_ten_waits)
     CLIENTS(alice, bob);
     AUTO_CANCEL *cancel = new_cancel();
     AUTO_LOCK *job = acquire(alice, "job");
-    struct claimant c[10];
+    struct waiter w[10];
     int64_t fired;
 
     for (int i = 0; i < 10; i++) {
-        start_claim(&c[i], i % 2 ? alice : bob, cancel);
+        begin_wait(&w[i], i % 2 ? alice : bob, cancel);
     }
     fired = hf__test_now_ms();
     hf_cancel_fire(cancel);
     for (int i = 0; i < 10; i++) {
-        expect_cancelled(&c[i], fired);
+        expect_cancelled(&w[i], fired);
     }
     expect_held(job);
     EXPECT_IS(hf_release(job, NULL), HF_OK);
@@ -137,18 +110,16 @@ TEST(a_cancel_of_one_wait_leaves_the_others)
     AUTO_CLIENT *alice = open_store();
     AUTO_CANCEL *cancel = new_cancel();
     AUTO_LOCK *job = acquire(alice, "job");
-    struct claimant c[3];
+    struct waiter w[3];
 
     for (int i = 0; i < 3; i++) {
-        start_claim(&c[i], alice, i == 0 ? cancel : NULL);
+        begin_wait(&w[i], alice, i == 0 ? cancel : NULL);
     }
     hf_cancel_fire(cancel);
-    expect_cancelled(&c[0], hf__test_now_ms());
+    expect_cancelled(&w[0], hf__test_now_ms());
     EXPECT_IS(hf_release(job, NULL), HF_OK);
-    hf__test_join(c[1].thread);
-    hf__test_join(c[2].thread);
-    EXPECT_IS(c[1].status, HF_OK);
-    EXPECT_IS(c[2].status, HF_OK);
+    EXPECT_IS(end_waiter(&w[1]), HF_OK);
+    EXPECT_IS(end_waiter(&w[2]), HF_OK);
 }
 
 /* The release and the cancel come as one: either wins, nothing is left. */
@@ -156,14 +127,14 @@ static void race(hf_client *holder, hf_client *waiter, int64_t gap_ms)
 {
     AUTO_CANCEL *cancel = new_cancel();
     AUTO_LOCK *job = acquire(holder, "job");
-    struct claimant c = {waiter, cancel, HF_FOREVER, NULL, 0, -1, 0};
+    struct waiter w = {.opts = wanting(HF_FOREVER, HF_LEASE_DEFAULT_MS)};
 
-    c.thread = hf__test_start(claim, &c);
+    w.opts.cancel = cancel;
+    start_claim(&w, waiter, "job");
     hf__test_pause_ms(gap_ms);
     EXPECT_IS(hf_release(job, NULL), HF_OK);
     hf_cancel_fire(cancel);
-    hf__test_join(c.thread);
-    EXPECT(c.status == HF_OK || c.status == HF_CANCELLED);
+    EXPECT(end_waiter(&w) == HF_OK || w.status == HF_CANCELLED);
     (void)await_free(holder, "job", patience(5000));
 }
 

@@ -49,33 +49,47 @@ int attempt_as(hf_client *client, const char *name, const hf_acquire_opts *opts)
     return r;
 }
 
-static void wait_for_job(void *arg)
+static void wait_for_it(void *arg)
 {
     struct waiter *w = arg;
-    AUTO_LOCK *lock = NULL;
-    int r = hf_acquire(w->client, "job", &w->opts, &lock, NULL);
+    hf_lock *lock = NULL;
+    int r;
 
+    atomic_store(&w->number, thread_number());
+    r = hf_acquire(w->client, w->name, &w->opts, &lock, NULL);
+    w->ended_ms = hf__test_now_ms();
+    EXPECT_IS(lock != NULL, r == HF_OK);
     if (lock) {
         w->place = atomic_fetch_add(&n_granted, 1) + 1;
         w->fence = hf_fence(lock);
-        if (w->hold_ms > 0) {
-            hf__test_pause_ms(w->hold_ms);
-        }
-        EXPECT_IS(hf_release(lock, NULL), HF_OK);
+        hf__test_pause_ms(w->hold_ms);
+        hf_free(lock);
     }
     atomic_store(&w->status, r);
+}
+
+void start_claim(struct waiter *w, hf_client *client, const char *name)
+{
+    w->client = client;
+    w->name = name;
+    atomic_store(&w->status, -1);
+    w->thread = hf__test_start(wait_for_it, w);
+}
+
+void start_sleeper(struct waiter *w, hf_client *client, const char *name)
+{
+    start_claim(w, client, name);
+    await_sleep(&w->number);
 }
 
 void start_waiter(struct waiter *w, hf_client *client,
                   const hf_acquire_opts *opts)
 {
-    w->client = client;
     w->opts = *opts;
     snprintf(w->label, sizeof w->label, "waiter %d",
              atomic_fetch_add(&n_started, 1));
     w->opts.owner = w->label;
-    atomic_store(&w->status, -1);
-    w->thread = hf__test_start(wait_for_job, w);
+    start_claim(w, client, "job");
 }
 
 void line_up(struct waiter *w, hf_client *client, const hf_acquire_opts *opts,

@@ -21,17 +21,25 @@ hf_lock *acquire_as(hf_client *, const char *name, const hf_acquire_opts *);
 /* The status; a grant is given back. */
 int attempt_as(hf_client *, const char *name, const hf_acquire_opts *);
 
-/* Somebody who waits in a thread of its own, for "job". */
+/* Somebody who waits in a thread of its own; a grant is given back. */
 struct waiter {
     hf_client *client;
+    const char *name;
     hf_acquire_opts opts;
     int64_t hold_ms; /* before it releases */
     char label[16];
     struct hf__test_thread *thread;
-    atomic_int status; /* −1: it still waits */
-    int place;         /* the how many-th grant of the test; 0: none */
+    _Atomic int number; /* of the thread, for await_sleep() */
+    atomic_int status;  /* −1: it still waits */
+    int64_t ended_ms;   /* hf__test_now_ms(), when it had that */
+    int place;          /* the how many-th grant of the test; 0: none */
     uint64_t fence;
 };
+/* It begins to wait, with the options that it has; or has slept before that
+ * returns. */
+void start_claim(struct waiter *, hf_client *, const char *name);
+void start_sleeper(struct waiter *, hf_client *, const char *name);
+/* For "job", with these options; its label says the how many-th it is. */
 void start_waiter(struct waiter *, hf_client *, const hf_acquire_opts *);
 /* The same of one who stands in line: returns once it is the last of
  * n_waiters. */

@@ -3,9 +3,8 @@
  * Every store, over the public API: work that is started once in a while, or
  * once for each key, whatever becomes of who started it.
  */
+#include "tests/contract/api_line.h"
 #include "tests/contract/peer.h"
-
-#include <stdatomic.h>
 #include <string.h>
 
 static hf_acquire_opts once(int64_t once_ms, const char *key)
@@ -313,42 +312,19 @@ TEST_IF(store_can(HF_CAP_KEEP), a_name_and_its_key_have_250_bytes_together)
     EXPECT_IS(hf_acquire(alice, name, &opts, &job, &err), HF_OK);
 }
 
-/* Somebody who waits for his start, and ends it at once. */
-struct starter {
-    hf_client *client;
-    int64_t min_hold_ms;
-    atomic_int thread;
-    int outcome;
-};
-
-static void start_in_turn(void *arg)
-{
-    struct starter *who = arg;
-    hf_acquire_opts opts = once(HF_FOREVER, NULL);
-    AUTO_LOCK *lock = NULL;
-
-    atomic_store(&who->thread, thread_number());
-    opts.min_hold_ms = who->min_hold_ms;
-    who->outcome = hf_acquire(who->client, "job", &opts, &lock, NULL);
-}
-
 /* The least hold is for who starts: one that came too late has held nothing. */
 TEST_IF(store_can(HF_CAP_KEEP), who_may_not_start_keeps_nothing_closed)
 {
     CLIENTS(alice, bob);
-    struct starter first = {alice, 0, 0, -99};
-    struct starter late = {alice, 20000, 0, -99};
-    struct hf__test_thread *threads[2];
-
+    struct waiter first = {.opts = once(HF_FOREVER, NULL)};
+    struct waiter late = {.opts = once(HF_FOREVER, NULL)};
     AUTO_LOCK *job = acquire(alice, "job");
-    threads[0] = hf__test_start(start_in_turn, &first);
-    await_sleep(&first.thread);
-    threads[1] = hf__test_start(start_in_turn, &late);
-    await_sleep(&late.thread);
+
+    late.opts.min_hold_ms = 20000;
+    start_sleeper(&first, alice, "job");
+    start_sleeper(&late, alice, "job");
     EXPECT_IS(hf_release(job, NULL), HF_OK);
-    hf__test_join(threads[0]);
-    hf__test_join(threads[1]);
-    EXPECT_IS(first.outcome, HF_OK);
-    EXPECT_IS(late.outcome, HF_CONFLICT);
+    EXPECT_IS(end_waiter(&first), HF_OK);
+    EXPECT_IS(end_waiter(&late), HF_CONFLICT);
     EXPECT_IS(try_once(bob, "job"), HF_OK);
 }

@@ -4,38 +4,7 @@
  * handed to a waiter who has just gone, a wait that begins while another is
  * being set up. Nothing may hang, and nothing may stay locked for nobody.
  */
-#include "tests/contract/api.h"
-
-#include <stdatomic.h>
-
-struct claimer {
-    hf_client *client;
-    const char *name;
-    hf_acquire_opts opts;
-    struct hf__test_thread *thread;
-    _Atomic int number;
-    atomic_int status; /* −99: still waiting */
-};
-
-static void claim(void *arg)
-{
-    struct claimer *c = arg;
-    AUTO_LOCK *lock = NULL;
-
-    atomic_store(&c->number, thread_number());
-    atomic_store(&c->status,
-                 hf_acquire(c->client, c->name, &c->opts, &lock, NULL));
-}
-
-static void start_claimer(struct claimer *c, hf_client *client,
-                          const char *name)
-{
-    c->client = client;
-    c->name = name;
-    atomic_store(&c->status, -99);
-    c->thread = hf__test_start(claim, c);
-    await_sleep(&c->number);
-}
+#include "tests/contract/api_line.h"
 
 /* ---- timers */
 
@@ -64,12 +33,11 @@ TEST_IF(store_can(HF_CAP_HANDOVER),
 {
     AUTO_CLIENT *alice = open_faulty("fault=late_reply:handover:1:700ms");
     AUTO_LOCK *job = acquire(alice, "job");
-    struct claimer heir = {.opts = wanting(HF_FOREVER, 500)};
+    struct waiter heir = {.opts = wanting(HF_FOREVER, 500)};
 
-    start_claimer(&heir, alice, "job");
+    start_sleeper(&heir, alice, "job");
     EXPECT_IS(hf_release(job, NULL), HF_OK);
-    hf__test_join(heir.thread);
-    EXPECT_IS(heir.status, HF_OK);
+    EXPECT_IS(end_waiter(&heir), HF_OK);
 }
 
 static void release_job(void *lock)
@@ -90,19 +58,18 @@ TEST_IF(store_can(HF_CAP_HANDOVER),
     AUTO_CLIENT *bob = open_store();
     AUTO_CANCEL *cancel = new_cancel();
     AUTO_LOCK *job = acquire(alice, "job");
-    struct claimer heir = {.opts = wanting(HF_FOREVER, 60000)};
-    struct claimer other = {.opts = wanting(5000, 60000)};
+    struct waiter heir = {.opts = wanting(HF_FOREVER, 60000)};
+    struct waiter other = {.opts = wanting(5000, 60000)};
 
     heir.opts.cancel = cancel;
-    start_claimer(&heir, alice, "job");
+    start_sleeper(&heir, alice, "job");
     struct hf__test_thread *releaser = hf__test_start(release_job, job);
     hf__test_pause_ms(100);
-    start_claimer(&other, alice, "other");
+    start_sleeper(&other, alice, "other");
     hf_cancel_fire(cancel);
-    hf__test_join(heir.thread);
+    EXPECT(end_waiter(&heir) == HF_OK || heir.status == HF_CANCELLED);
     hf__test_join(releaser);
-    hf__test_join(other.thread);
-    EXPECT(heir.status == HF_OK || heir.status == HF_CANCELLED);
+    (void)end_waiter(&other);
     EXPECT_SOON(await_free(bob, "job", patience(8000)), patience(1000));
 }
 
@@ -113,14 +80,13 @@ TEST_IF(store_can(HF_CAP_HANDOVER),
         open_faulty("io_timeout=2s&fault=late_reply:handover:1:9s");
     AUTO_CLIENT *bob = open_store();
     AUTO_LOCK *job = acquire(alice, "job");
-    struct claimer heir = {.opts = wanting(2500, 60000)};
+    struct waiter heir = {.opts = wanting(2500, 60000)};
     int64_t start = hf__test_now_ms();
 
-    start_claimer(&heir, alice, "job");
+    start_sleeper(&heir, alice, "job");
     hf__test_pause_ms(1500);
     struct hf__test_thread *releaser = hf__test_start(release_job, job);
-    hf__test_join(heir.thread);
-    EXPECT_IS(heir.status, HF_EUNKNOWN);
+    EXPECT_IS(end_waiter(&heir), HF_EUNKNOWN);
     EXPECT_MORE(since(start), 2490);
     EXPECT_SOON(since(start), 2500 + patience(400));
     hf__test_join(releaser);
@@ -135,18 +101,17 @@ TEST_IF(store_can(HF_CAP_HANDOVER),
     AUTO_CLIENT *bob = open_store();
     AUTO_CANCEL *cancel = new_cancel();
     AUTO_LOCK *job = acquire(alice, "job");
-    struct claimer heir = {.opts = wanting(HF_FOREVER, 60000)};
+    struct waiter heir = {.opts = wanting(HF_FOREVER, 60000)};
     int64_t start = 0;
 
     heir.opts.cancel = cancel;
-    start_claimer(&heir, alice, "job");
+    start_sleeper(&heir, alice, "job");
     hf__test_pause_ms(200);
     struct hf__test_thread *releaser = hf__test_start(release_job, job);
     hf__test_pause_ms(200);
     start = hf__test_now_ms();
     hf_cancel_fire(cancel);
-    hf__test_join(heir.thread);
-    EXPECT_IS(heir.status, HF_CANCELLED);
+    EXPECT_IS(end_waiter(&heir), HF_CANCELLED);
     EXPECT_SOON(since(start), patience(300));
     hf__test_join(releaser);
     EXPECT_SOON(await_free(bob, "job", patience(8000)), patience(2000));
@@ -160,15 +125,14 @@ TEST(a_renewal_that_finds_the_lock_expired_lets_the_next_in)
 
     for (int i = 0; i < 10; i++) {
         AUTO_LOCK *job = acquire_fixed(alice, "job", 120);
-        struct claimer next = {.opts = wanting(HF_FOREVER, 60000)};
+        struct waiter next = {.opts = wanting(HF_FOREVER, 60000)};
 
-        start_claimer(&next, alice, "job");
+        start_sleeper(&next, alice, "job");
         while (hf_held(job)) {
             /* As close to the deadline as can be. */
         }
         EXPECT_IS(hf_renew(job, NULL), HF_LOST);
-        hf__test_join(next.thread);
-        EXPECT_IS(next.status, HF_OK);
+        EXPECT_IS(end_waiter(&next), HF_OK);
     }
 }
 
@@ -182,15 +146,14 @@ TEST(an_attempt_that_is_left_remembers_the_lost_one_before)
         open_faulty("io_timeout=300ms&fault=late_reply:acquire:1:200ms,"
                     "lose_reply:acquire:2,delay:open:3:2s");
     AUTO_CLIENT *bob = open_store();
-    struct claimer first = {.opts = wanting(5000, 60000)};
-    struct claimer left = {.opts = wanting(150, 12000)};
+    struct waiter first = {.opts = wanting(5000, 60000)};
+    struct waiter left = {.opts = wanting(150, 12000)};
 
-    start_claimer(&first, alice, "other");
+    start_sleeper(&first, alice, "other");
     hf__test_pause_ms(50); /* it is on its way, once the client is ready */
-    start_claimer(&left, alice, "job");
-    hf__test_join(left.thread);
-    EXPECT_IS(left.status, HF_EUNKNOWN);
-    hf__test_join(first.thread);
+    start_sleeper(&left, alice, "job");
+    EXPECT_IS(end_waiter(&left), HF_EUNKNOWN);
+    (void)end_waiter(&first);
     EXPECT_SOON(await_free(bob, "job", patience(5000)), patience(2000));
 }
 
@@ -203,20 +166,19 @@ TEST_IF(store_can(HF_CAP_WAIT),
     AUTO_CLIENT *bob = open_faulty("fault=delay:open:3:600ms");
     AUTO_LOCK *a = acquire(alice, "a");
     AUTO_LOCK *b = acquire(alice, "b");
-    struct claimer first = {.opts = wanting(20000, HF_LEASE_DEFAULT_MS)};
-    struct claimer second = {.opts = wanting(20000, HF_LEASE_DEFAULT_MS)};
+    struct waiter first = {.opts = wanting(20000, HF_LEASE_DEFAULT_MS)};
+    struct waiter second = {.opts = wanting(20000, HF_LEASE_DEFAULT_MS)};
 
-    start_claimer(&first, bob, "a");
+    start_sleeper(&first, bob, "a");
     hf__test_pause_ms(100);
-    start_claimer(&second, bob, "b");
+    start_sleeper(&second, bob, "b");
     hf__test_pause_ms(1000);
     int64_t start = hf__test_now_ms();
     EXPECT_IS(hf_release(b, NULL), HF_OK);
-    hf__test_join(second.thread);
+    EXPECT_IS(end_waiter(&second), HF_OK);
     EXPECT_SOON(since(start), patience(500));
-    EXPECT_IS(second.status, HF_OK);
     EXPECT_IS(hf_release(a, NULL), HF_OK);
-    hf__test_join(first.thread);
+    (void)end_waiter(&first);
 }
 
 /* ---- closing */

@@ -4,9 +4,8 @@
  * by token: a claim is granted once or not at all, and never stays behind.
  * Alice sees the store through faults; Bob sees it as it is.
  */
-#include "tests/contract/api.h"
+#include "tests/contract/api_line.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 static bool is_failure_of_the_store(int r)
@@ -186,21 +185,12 @@ TEST_IF(store_leases(), a_late_reply_within_the_lease_leaves_what_is_left_of_it)
     EXPECT_LESS(hf_remaining_ms(job), patience(1000) - 499);
 }
 
-struct late_claim {
-    hf_client *client;
-    const char *name;
-    hf_cancel *cancel;
-    int status;
-};
-
-static void claim_late(void *arg)
+static void claim_late(struct waiter *w, hf_client *client, const char *name,
+                       hf_cancel *cancel)
 {
-    struct late_claim *c = arg;
-    hf_acquire_opts opts = wanting(HF_FOREVER, 20000);
-    AUTO_LOCK *lock = NULL;
-
-    opts.cancel = c->cancel;
-    c->status = hf_acquire(c->client, c->name, &opts, &lock, NULL);
+    *w = (struct waiter){.opts = wanting(HF_FOREVER, 20000)};
+    w->opts.cancel = cancel;
+    start_claim(w, client, name);
 }
 
 TEST(a_grant_that_comes_after_the_cancel_is_given_back)
@@ -208,13 +198,12 @@ TEST(a_grant_that_comes_after_the_cancel_is_given_back)
     AUTO_CLIENT *alice = open_faulty("fault=late_reply:acquire:1:500ms");
     AUTO_CLIENT *bob = open_store();
     AUTO_CANCEL *cancel = new_cancel();
-    struct late_claim c = {alice, "job", cancel, -1};
-    struct hf__test_thread *thread = hf__test_start(claim_late, &c);
+    struct waiter w;
 
+    claim_late(&w, alice, "job", cancel);
     hf__test_pause_ms(100);
     hf_cancel_fire(cancel);
-    hf__test_join(thread);
-    EXPECT(c.status == HF_CANCELLED || c.status == HF_OK);
+    EXPECT(end_waiter(&w) == HF_CANCELLED || w.status == HF_OK);
     EXPECT_SOON(await_free(bob, "job", patience(5000)), patience(1500));
     EXPECT_SOON(await_free(alice, "job", patience(5000)), patience(1500));
 }
@@ -225,21 +214,18 @@ TEST(a_grant_in_the_batch_of_another_thread_is_given_back_too)
                                      "late_reply:acquire:2-3:400ms");
     AUTO_CLIENT *bob = open_store();
     AUTO_CANCEL *cancel = new_cancel();
-    struct late_claim c[] = {{alice, "first", NULL, -1},
-                             {alice, "a", cancel, -1},
-                             {alice, "b", cancel, -1}};
-    struct hf__test_thread *threads[3];
+    static const char *const names[] = {"first", "a", "b"};
+    struct waiter w[3];
 
     /* While the first is under way the others queue; one leads both. */
     for (int i = 0; i < 3; i++) {
-        threads[i] = hf__test_start(claim_late, &c[i]);
+        claim_late(&w[i], alice, names[i], i == 0 ? NULL : cancel);
         hf__test_pause_ms(50);
     }
     hf__test_pause_ms(250);
     hf_cancel_fire(cancel);
     for (int i = 0; i < 3; i++) {
-        hf__test_join(threads[i]);
-        EXPECT(c[i].status == HF_OK || c[i].status == HF_CANCELLED);
+        EXPECT(end_waiter(&w[i]) == HF_OK || w[i].status == HF_CANCELLED);
     }
     EXPECT_SOON(await_free(bob, "a", patience(5000)), patience(1500));
     EXPECT_SOON(await_free(bob, "b", patience(5000)), patience(1500));
