@@ -48,11 +48,10 @@ TEST_IF(store_can(HF_CAP_FAIR), a_cancelled_flight_leaves_no_place_in_line)
 {
     CLIENTS(alice, bob);
     hf_lock *job = acquire(bob, "job");
-    hf_cancel *cancel = NULL;
+    AUTO_CANCEL *cancel = new_cancel();
     hf_acquire_opts opts = unowned(fair(HF_FOREVER));
     struct outcome o = {0};
 
-    EXPECT_IS(hf_cancel_new(&cancel), HF_OK);
     opts.cancel = cancel;
     begin(alice, "job", &opts, &o);
     await_waiters(bob, "job", 1);
@@ -61,7 +60,6 @@ TEST_IF(store_can(HF_CAP_FAIR), a_cancelled_flight_leaves_no_place_in_line)
     await_waiters(bob, "job", 0);
     hf_free(job);
     EXPECT_IS(try_once(bob, "job"), HF_OK);
-    hf_cancel_free(cancel);
 }
 
 TEST_IF(store_can(HF_CAP_SLOTS), flights_have_slots_of_their_own)

@@ -78,12 +78,6 @@ TEST(a_stale_handle_cannot_free_the_next_holder)
     CLIENTS(alice, bob);
 
     expect_stale_handle_is_harmless(alice, bob);
-}
-
-TEST(a_stale_handle_cannot_free_the_next_holder_of_its_own_client)
-{
-    AUTO_CLIENT *alice = open_store();
-
     expect_stale_handle_is_harmless(alice, alice);
 }
 

@@ -37,8 +37,9 @@ TEST(a_lock_broken_and_taken_again_was_broken)
     EXPECT_IS(hf_renew(new, NULL), HF_OK);
 }
 
-static void release_broken(hf_client *alice)
+static void release_broken(const char *options)
 {
+    AUTO_CLIENT *alice = open_faulty(options);
     AUTO_CLIENT *bob = open_store();
     AUTO_LOCK *job = acquire(alice, "job");
     hf_error err = HF_ERROR_INIT;
@@ -50,20 +51,10 @@ static void release_broken(hf_client *alice)
     expect_lost(job, HF_REASON_BROKEN);
 }
 
-TEST(the_release_of_a_broken_lock_says_so)
-{
-    AUTO_CLIENT *alice = open_store();
-
-    release_broken(alice);
-}
-
+CASE(the_release_of_a_broken_lock_says_so, release_broken(NULL));
 /* That it finds nothing is not its own doing. */
-TEST(so_does_one_that_is_asked_for_twice)
-{
-    AUTO_CLIENT *alice = open_faulty("fault=lose_request:release:1");
-
-    release_broken(alice);
-}
+CASE(so_does_one_that_is_asked_for_twice,
+     release_broken("fault=lose_request:release:1"));
 
 TEST_IF(store_can(HF_CAP_FENCE), a_break_with_another_fence_is_refused)
 {
@@ -92,25 +83,19 @@ static void break_later(void *client)
     EXPECT_IS(hf_break(client, "job", 0, NULL), HF_OK);
 }
 
-TEST(a_break_lets_a_waiter_enter)
-{
-    HELD(job, alice, bob);
-    struct hf__test_thread *breaker = hf__test_start(break_later, bob);
-
-    (void)await_free(bob, "job", patience(5000));
-    hf__test_join(breaker);
-    EXPECT_IS(hf_release(job, NULL), HF_LOST);
-}
-
-TEST(a_break_lets_a_waiter_of_the_broken_client_enter)
+TEST(a_break_lets_a_waiter_of_either_client_enter)
 {
     CLIENTS(alice, bob);
-    AUTO_LOCK *job = acquire_leased(alice, "job", patience(600));
-    struct hf__test_thread *breaker = hf__test_start(break_later, bob);
+    hf_client *const waiters[] = {bob, alice};
 
-    (void)await_free(alice, "job", patience(5000));
-    hf__test_join(breaker);
-    EXPECT_IS(hf_release(job, NULL), HF_LOST);
+    for (int i = 0; i < 2; i++) {
+        AUTO_LOCK *job = acquire_leased(alice, "job", patience(600));
+        struct hf__test_thread *breaker = hf__test_start(break_later, bob);
+
+        (void)await_free(waiters[i], "job", patience(5000));
+        hf__test_join(breaker);
+        EXPECT_IS(hf_release(job, NULL), HF_LOST);
+    }
 }
 
 TEST(a_break_is_logged_with_both_owners)

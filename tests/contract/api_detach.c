@@ -32,15 +32,18 @@ TEST_IF(store_can(HF_CAP_DETACH),
 TEST_IF(store_can(HF_CAP_DETACH), a_detached_grant_ends_with_its_lease)
 {
     CLIENTS(alice, bob);
-    char token[33];
+    hf_client *const waiters[] = {bob, alice};
     int64_t lease_ms = patience(500);
-    int64_t start;
 
-    start = hf__test_now_ms();
-    leave_behind(alice, "job", lease_ms, token);
-    await_free(bob, "job", patience(5000));
-    EXPECT_MORE(since(start), safe(lease_ms));
-    EXPECT_SOON(since(start), lease_ms + patience(4000));
+    for (int i = 0; i < 2; i++) {
+        int64_t start = hf__test_now_ms();
+        char token[33];
+
+        leave_behind(alice, "job", lease_ms, token);
+        await_free(waiters[i], "job", patience(5000));
+        EXPECT_MORE(since(start), safe(lease_ms));
+        EXPECT_SOON(since(start), lease_ms + patience(4000));
+    }
 }
 
 TEST_IF(store_is_shared() && store_can(HF_CAP_DETACH),
@@ -151,17 +154,4 @@ TEST_IF(store_can(HF_CAP_DETACH), a_detaching_that_fails_changes_nothing)
     EXPECT_IS(hf_detach(job, NULL), HF_EUNAVAIL);
     EXPECT_IS(hf_held(job), 1);
     EXPECT_IS(hf_detach(job, NULL), HF_OK);
-}
-
-TEST_IF(store_can(HF_CAP_DETACH),
-        a_waiter_of_the_same_client_waits_for_a_detached_grant)
-{
-    AUTO_CLIENT *alice = open_store();
-    char token[33];
-    int64_t start;
-
-    start = hf__test_now_ms();
-    leave_behind(alice, "job", patience(400), token);
-    await_free(alice, "job", patience(5000));
-    EXPECT_MORE(since(start), safe(patience(400)));
 }

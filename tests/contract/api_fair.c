@@ -190,14 +190,11 @@ TEST_IF(store_can(HF_CAP_FAIR), who_is_behind_a_line_is_told_so)
     AUTO_LOCK *job = acquire(alice, "job");
     hf_acquire_opts opts = fair(HF_FOREVER);
     hf_acquire_opts once = wanting(0, HF_LEASE_DEFAULT_MS);
-    hf_error err = HF_ERROR_INIT;
-    hf_lock *lock = NULL;
     struct waiter w = {0};
 
     line_up(&w, slow, &opts, 1);
     EXPECT_IS(hf_release(job, NULL), HF_OK);
-    EXPECT_IS(hf_acquire(alice, "job", &once, &lock, &err), HF_BUSY);
-    EXPECT_HAS(err.text, "in line");
+    expect_no_grant(alice, "job", &once, HF_BUSY, "in line");
     EXPECT_IS(end_waiter(&w), HF_OK);
 }
 
@@ -239,16 +236,5 @@ TEST_IF(store_can(HF_CAP_FAIR), a_look_tells_of_all_in_line)
     EXPECT_IS(end_waiter(&w[1]), HF_OK);
 }
 
-TEST(fair_is_refused_by_name_where_there_is_no_line)
-{
-    AUTO_CLIENT *alice = open_store();
-    hf_acquire_opts opts = fair(0);
-    hf_error err = HF_ERROR_INIT;
-    AUTO_LOCK *job = NULL;
-    int r = hf_acquire(alice, "job", &opts, &job, &err);
-
-    EXPECT_IS(r, store_can(HF_CAP_FAIR) ? HF_OK : HF_ENOTSUP);
-    if (r != HF_OK) {
-        EXPECT_HAS(err.text, "fair");
-    }
-}
+CASE(fair_is_refused_by_name_where_there_is_no_line,
+     expect_grant_if(HF_CAP_FAIR, fair(0), "fair"));

@@ -171,36 +171,28 @@ TEST(a_child_forked_twice_is_no_nearer)
 }
 
 /* The holder dies, a child of it lives on: its lock must not. */
-static void expect_free_without(struct peer *holder, hf_client *client,
-                                pid_t orphan)
+static void expect_free_without(pid_t (*make_orphan)(struct peer *))
 {
-    int64_t died = hf__test_now_ms();
+    struct peer *bob = start_peer();
+    AUTO_CLIENT *alice = open_store();
+    int64_t died;
+    pid_t orphan;
 
-    kill_peer(holder);
-    await_free(client, "job", patience(10000));
+    EXPECT_IS(peer_acquire(bob, "job", 0, 30000), HF_OK);
+    orphan = make_orphan(bob);
+    died = hf__test_now_ms();
+    kill_peer(bob);
+    await_free(alice, "job", patience(10000));
     EXPECT_SOON(since(died), patience(2000));
     EXPECT_IS(kill(orphan, SIGKILL), 0);
 }
 
-TEST_IF(store_is_shared() && store_can(HF_CAP_DEATH),
-        another_program_does_not_keep_the_lock_of_its_dead_parent)
-{
-    struct peer *bob = start_peer();
-    AUTO_CLIENT *alice = open_store();
-
-    EXPECT_IS(peer_acquire(bob, "job", 0, 30000), HF_OK);
-    expect_free_without(bob, alice, peer_spawns_program(bob));
-}
-
-TEST_IF(store_is_shared() && store_can(HF_CAP_DEATH),
-        a_copy_does_not_keep_the_lock_of_its_dead_parent)
-{
-    struct peer *bob = start_peer();
-    AUTO_CLIENT *alice = open_store();
-
-    EXPECT_IS(peer_acquire(bob, "job", 0, 30000), HF_OK);
-    expect_free_without(bob, alice, peer_forks(bob));
-}
+CASE_IF(store_is_shared() && store_can(HF_CAP_DEATH),
+        another_program_does_not_keep_the_lock_of_its_dead_parent,
+        expect_free_without(peer_spawns_program));
+CASE_IF(store_is_shared() && store_can(HF_CAP_DEATH),
+        a_copy_does_not_keep_the_lock_of_its_dead_parent,
+        expect_free_without(peer_forks));
 
 enum { FDS = 256 };
 

@@ -40,6 +40,17 @@ hf_lock *acquire_as(hf_client *client, const char *name,
     return must_acquire(client, name, opts);
 }
 
+void expect_grant_if(unsigned cap, hf_acquire_opts opts, const char *word)
+{
+    AUTO_CLIENT *client = open_store();
+
+    if (store_can(cap)) {
+        EXPECT_IS(attempt_as(client, "job", &opts), HF_OK);
+    } else {
+        expect_no_grant(client, "job", &opts, HF_ENOTSUP, word);
+    }
+}
+
 int attempt_as(hf_client *client, const char *name, const hf_acquire_opts *opts)
 {
     AUTO_LOCK *lock = NULL;

@@ -44,24 +44,16 @@ TEST_IF(store_can(HF_CAP_KEEP), a_conflict_is_told_at_once_and_says_until_when)
     CLIENTS(alice, bob);
     hf_acquire_opts opts = once(60000, NULL);
     hf_acquire_opts always = once(HF_FOREVER, "k");
-    hf_error err = HF_ERROR_INIT;
-    AUTO_LOCK *none = NULL;
     int64_t began = hf__test_now_ms();
-
     AUTO_LOCK *job = must_acquire(alice, "job", &opts);
+
     /* Though it is held, and there is patience to wait for it. */
-    EXPECT_IS(hf_acquire(bob, "job", &opts, &none, &err), HF_CONFLICT);
-    EXPECT(!none);
-    EXPECT_IS(err.status, HF_CONFLICT);
-    EXPECT(strstr(err.text, "\"job\""));
-    EXPECT(strstr(err.text, "again in"));
-    EXPECT_IS(hf_acquire(bob, "other", &always, &none, NULL), HF_OK);
-    EXPECT_IS(hf_release(none, NULL), HF_OK);
-    hf_free(none);
-    none = NULL;
-    EXPECT_IS(hf_acquire(bob, "other", &always, &none, &err), HF_CONFLICT);
-    EXPECT(strstr(err.text, "once is enough"));
+    expect_no_grant(bob, "job", &opts, HF_CONFLICT, "\"job\"");
+    expect_no_grant(bob, "job", &opts, HF_CONFLICT, "again in");
+    EXPECT_IS(attempt_with(bob, "other", &always), HF_OK);
+    expect_no_grant(bob, "other", &always, HF_CONFLICT, "once is enough");
     EXPECT_SOON(since(began), patience(2000));
+    expect_held(job);
 }
 
 TEST_IF(store_can(HF_CAP_KEEP), the_lock_itself_is_not_kept_closed)
@@ -205,10 +197,9 @@ TEST_IF(store_can(HF_CAP_KEEP), a_busy_lock_leaves_no_mark)
 {
     HELD(job, alice, bob);
     hf_acquire_opts opts = once(60000, NULL);
-    AUTO_LOCK *none = NULL;
 
     opts.wait_ms = 0;
-    EXPECT_IS(hf_acquire(bob, "job", &opts, &none, NULL), HF_BUSY);
+    EXPECT_IS(attempt_with(bob, "job", &opts), HF_BUSY);
     EXPECT_IS(hf_release(job, NULL), HF_OK);
     EXPECT_IS(start(bob, "job", 60000, NULL), HF_OK);
 }
@@ -281,18 +272,13 @@ TEST_IF(store_can(HF_CAP_KEEP), of_many_at_once_one_starts)
 TEST_IF(store_can(HF_CAP_KEEP), once_that_makes_no_sense_is_refused)
 {
     AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *none = NULL;
     hf_acquire_opts opts = once(-2, NULL);
-    hf_error err = HF_ERROR_INIT;
 
-    EXPECT_IS(hf_acquire(alice, "job", &opts, &none, &err), HF_EINVAL);
-    EXPECT(strstr(err.text, "once_ms"));
+    expect_no_grant(alice, "job", &opts, HF_EINVAL, "once_ms");
     opts = once(0, "key");
-    EXPECT_IS(hf_acquire(alice, "job", &opts, &none, &err), HF_EINVAL);
-    EXPECT(strstr(err.text, "once_key"));
+    expect_no_grant(alice, "job", &opts, HF_EINVAL, "once_key");
     opts = once(1000, "\xff");
-    EXPECT_IS(hf_acquire(alice, "job", &opts, &none, &err), HF_EINVAL);
-    EXPECT(strstr(err.text, "UTF-8"));
+    expect_no_grant(alice, "job", &opts, HF_EINVAL, "UTF-8");
 }
 
 TEST_IF(store_can(HF_CAP_KEEP), a_name_and_its_key_have_250_bytes_together)
@@ -301,15 +287,12 @@ TEST_IF(store_can(HF_CAP_KEEP), a_name_and_its_key_have_250_bytes_together)
     char name[201] = "";
     char key[52] = "";
     hf_acquire_opts opts = once(1000, key);
-    hf_error err = HF_ERROR_INIT;
-    AUTO_LOCK *job = NULL;
 
     memset(name, 'n', 200);
     memset(key, 'k', 51);
-    EXPECT_IS(hf_acquire(alice, name, &opts, &job, &err), HF_EINVAL);
-    EXPECT_HAS(err.text, "250");
+    expect_no_grant(alice, name, &opts, HF_EINVAL, "250");
     key[50] = '\0';
-    EXPECT_IS(hf_acquire(alice, name, &opts, &job, &err), HF_OK);
+    EXPECT_IS(attempt_with(alice, name, &opts), HF_OK);
 }
 
 /* The least hold is for who starts: one that came too late has held nothing. */

@@ -21,36 +21,28 @@ static hf_lock *acquire_by(hf_client *client, const char *name,
                            uint64_t owner_id)
 {
     hf_acquire_opts opts = by(owner_id);
-    hf_lock *lock = NULL;
 
-    EXPECT_IS(hf_acquire(client, name, &opts, &lock, NULL), HF_OK);
-    return lock;
+    return must_acquire(client, name, &opts);
 }
 
 TEST(a_thread_that_waits_for_itself_is_told_at_once)
 {
     AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *none = NULL;
-    hf_error err = HF_ERROR_INIT;
     int64_t start = hf__test_now_ms();
-
     AUTO_LOCK *job = must_acquire(alice, "job", NULL);
-    EXPECT_IS(hf_acquire(alice, "job", NULL, &none, &err), HF_DEADLOCK);
-    EXPECT(!none);
+
+    expect_no_grant(alice, "job", NULL, HF_DEADLOCK, "\"job\"");
+    expect_no_grant(alice, "job", NULL, HF_DEADLOCK, "reentrant");
     EXPECT_SOON(since(start), patience(5000));
-    EXPECT_IS(err.status, HF_DEADLOCK);
-    EXPECT(strstr(err.text, "\"job\""));
-    EXPECT(strstr(err.text, "reentrant"));
     expect_held(job);
 }
 
 static void try_as_this_thread(void *arg)
 {
     hf_acquire_opts opts = HF_ACQUIRE_OPTS_INIT;
-    AUTO_LOCK *none = NULL;
 
     opts.wait_ms = 0;
-    EXPECT_IS(hf_acquire(arg, "job", &opts, &none, NULL), HF_BUSY);
+    EXPECT_IS(attempt_with(arg, "job", &opts), HF_BUSY);
 }
 
 TEST(another_thread_is_another_owner)
@@ -148,27 +140,16 @@ TEST(the_store_is_not_asked_again)
     expect_held(outer);
 }
 
-TEST(another_owner_does_not_share)
-{
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *outer = acquire_by(alice, "job", 7);
-    AUTO_LOCK *none = NULL;
-    hf_acquire_opts opts = by(8);
-
-    opts.wait_ms = 0;
-    EXPECT_IS(hf_acquire(alice, "job", &opts, &none, NULL), HF_BUSY);
-    expect_held(outer);
-}
-
-TEST(another_client_does_not_share)
+TEST(neither_another_owner_nor_another_client_shares)
 {
     CLIENTS(alice, bob);
     AUTO_LOCK *outer = acquire_by(alice, "job", 7);
-    AUTO_LOCK *none = NULL;
-    hf_acquire_opts opts = by(7);
+    hf_acquire_opts opts = by(8);
 
     opts.wait_ms = 0;
-    EXPECT_IS(hf_acquire(bob, "job", &opts, &none, NULL), HF_BUSY);
+    EXPECT_IS(attempt_with(alice, "job", &opts), HF_BUSY);
+    opts.owner_id = 7;
+    EXPECT_IS(attempt_with(bob, "job", &opts), HF_BUSY);
     expect_held(outer);
 }
 
@@ -176,21 +157,18 @@ TEST(a_grant_that_was_lost_is_not_shared)
 {
     CLIENTS(alice, bob);
     hf_acquire_opts opts = by(7);
-    AUTO_LOCK *none = NULL;
-    hf_error err = HF_ERROR_INIT;
 
     end_after(&opts, patience(200));
     AUTO_LOCK *outer = must_acquire(alice, "job", &opts);
     AUTO_LOCK *inner = must_acquire(alice, "job", &opts);
     EXPECT_IS(hf_wait_lost(inner, patience(5000)), HF_LOST);
     expect_lost(outer, HF_REASON_EXPIRED);
-    EXPECT_IS(hf_acquire(alice, "job", &opts, &none, &err), HF_LOST);
-    EXPECT(!none);
-    EXPECT_HAS(err.text, "\"job\"");
+    expect_no_grant(alice, "job", &opts, HF_LOST, "\"job\"");
     EXPECT_IS(hf_release(inner, NULL), HF_LOST);
-    EXPECT_IS(hf_acquire(alice, "job", &opts, &none, NULL), HF_LOST);
+    expect_no_grant(alice, "job", &opts, HF_LOST, "\"job\"");
     EXPECT_IS(hf_release(outer, NULL), HF_LOST);
-    EXPECT_IS(hf_acquire(alice, "job", &opts, &none, NULL), HF_OK);
+    AUTO_LOCK *next = must_acquire(alice, "job", &opts);
+    EXPECT_IS(hf_held(next), 1);
     EXPECT_IS(try_once(bob, "job"), HF_BUSY);
 }
 

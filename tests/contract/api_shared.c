@@ -236,16 +236,5 @@ TEST_IF(store_can(HF_CAP_SHARED | HF_CAP_DETACH),
     await_holders(alice, "job", 1);
 }
 
-TEST(shared_is_refused_by_name_where_there_is_one_holder)
-{
-    AUTO_CLIENT *alice = open_store();
-    hf_acquire_opts opts = shared(0);
-    hf_error err = HF_ERROR_INIT;
-    AUTO_LOCK *job = NULL;
-    int r = hf_acquire(alice, "job", &opts, &job, &err);
-
-    EXPECT_IS(r, store_can(HF_CAP_SHARED) ? HF_OK : HF_ENOTSUP);
-    if (r != HF_OK) {
-        EXPECT_HAS(err.text, "shared");
-    }
-}
+CASE(shared_is_refused_by_name_where_there_is_one_holder,
+     expect_grant_if(HF_CAP_SHARED, shared(0), "shared"));

@@ -188,16 +188,12 @@ TEST_IF(store_can(HF_CAP_SLOTS),
     CLIENTS(alice, bob);
     hf_acquire_opts opts = slots(0, 7);
     AUTO_LOCK *job = acquire_as(alice, "job", &opts);
-    hf_error err = HF_ERROR_INIT;
-    hf_lock *none = NULL;
 
     opts = slots(HF_FOREVER, 4);
-    EXPECT_IS(hf_acquire(bob, "job", &opts, &none, &err), HF_EINVAL);
-    EXPECT(!none);
-    EXPECT_HAS(err.text, "7");
-    EXPECT_HAS(err.text, "4");
+    expect_no_grant(bob, "job", &opts, HF_EINVAL, "7");
+    expect_no_grant(bob, "job", &opts, HF_EINVAL, "4");
     opts.fair = store_can(HF_CAP_FAIR);
-    EXPECT_IS(hf_acquire(bob, "job", &opts, &none, &err), HF_EINVAL);
+    EXPECT_IS(attempt_as(bob, "job", &opts), HF_EINVAL);
     EXPECT_IS(hf_release(job, NULL), HF_OK);
     EXPECT_IS(attempt_as(bob, "job", &opts), HF_OK);
 }
@@ -241,18 +237,5 @@ TEST(numbers_that_are_no_slots_are_refused)
     EXPECT_IS(attempt_as(alice, "job", &opts), HF_EINVAL);
 }
 
-TEST(slots_are_refused_by_name_where_there_is_one_holder)
-{
-    AUTO_CLIENT *alice = open_store();
-    hf_acquire_opts opts = slots(0, HF_SLOTS_MAX);
-    hf_error err = HF_ERROR_INIT;
-    AUTO_LOCK *job = NULL;
-    int r = hf_acquire(alice, "job", &opts, &job, &err);
-
-    EXPECT_IS(r, store_can(HF_CAP_SLOTS) ? HF_OK : HF_ENOTSUP);
-    if (r != HF_OK) {
-        EXPECT_HAS(err.text, "slots");
-    } else {
-        EXPECT_IS(hf_slot(job), 0);
-    }
-}
+CASE(slots_are_refused_by_name_where_there_is_one_holder,
+     expect_grant_if(HF_CAP_SLOTS, slots(0, HF_SLOTS_MAX), "slots"));
