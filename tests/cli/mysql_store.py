@@ -86,14 +86,6 @@ def a_check_says_what_it_found(t):
 
 
 @case
-def a_password_in_argv_works_and_warns_once(t):
-    result = t.run('run', '--url', URL, 'argv', '--', 'true')
-    t.code(result, 0)
-    t.equal(result.err.count('can be seen by others'), 1, result.err)
-    t.check(PASSWORD not in result.out + result.err, result.err)
-
-
-@case
 def a_password_by_file_or_environment_does_not_warn(t):
     path = t.dir / 'password'
     path.write_text(PASSWORD + '\n')

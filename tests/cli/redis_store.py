@@ -75,51 +75,6 @@ def a_run_holds_and_lets_go(t):
 
 
 @case
-def who_and_ls_tell_of_the_holder(t):
-    n = fresh(t)
-    t.code(t.run('who', 'job'), 1)
-    t.hold('job', '--note', 'night shift')
-    t.code(t.run('run', '--try', 'job', '--', 'true'), 75)
-    told = t.run('who', 'job')
-    t.code(told, 0)
-    t.says(told.out, 'night shift')
-    listed = json.loads(t.run('ls', '--json').out)
-    t.check('job' in json.dumps(listed), listed)
-    t.code(t.run('break', 'job', '--fence', '1'), 1)
-    t.code(t.run('break', 'job', '--fence', fence_of('job', n)), 0)
-    t.code(t.run('who', 'job'), 1)
-
-
-@case
-def a_lock_without_a_process_goes_by_its_token(t):
-    n = fresh(t)
-    token = t.run('acquire', 'job', '--lease', '60s').out.strip()
-    t.equal(len(token), 32, token)
-    t.equal(admin('HGET', 'holdfast:{job}', 'token', n=n), token, 'the token')
-    t.code(t.run('renew', 'job', env={'HOLDFAST_TOKEN': token}), 0)
-    t.code(t.run('run', '--try', 'job', '--', 'true'), 75)
-    t.code(t.run('release', 'job', env={'HOLDFAST_TOKEN': token}), 0)
-    t.code(t.run('run', '--try', 'job', '--', 'true'), 0)
-
-
-@case
-def shared_and_slots_and_once(t):
-    n = fresh(t)
-    t.hold('job', '--shared')
-    t.code(t.run('run', '--try', '--shared', 'job', '--', 'true'), 0)
-    t.code(t.run('run', '--try', 'job', '--', 'true'), 75)
-    t.hold('seats', '--slots', '2')
-    result = t.run('run', '--try', '--slots', '2', 'seats', '--', 'sh', '-c',
-                   'echo $HOLDFAST_SLOT')
-    t.equal(result.out, '1\n', 'the slot')
-    t.code(t.run('run', '--once-per', '1h', 'daily', '--', 'true'), 0)
-    t.check(t.run('run', '--once-per', '1h', 'daily', '--', 'true').code != 0,
-            'started twice')
-    t.check(any(key.startswith('holdfast;{') for key in
-                admin('KEYS', '*', n=n).split()), admin('KEYS', '*', n=n))
-
-
-@case
 def a_check_says_what_it_found(t):
     n = fresh(t)
     result = t.run('check', '--json')

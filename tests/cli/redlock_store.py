@@ -61,17 +61,6 @@ def it_is_asked_and_told_as_any_store(t):
 
 
 @case
-def a_lock_goes_by_its_token(t):
-    fresh(t)
-    token = t.run('acquire', 'job', '--lease', '20s').out.strip()
-    t.equal(len(token), 32, token)
-    t.code(t.run('renew', 'job', env={'HOLDFAST_TOKEN': token}), 0)
-    t.code(t.run('run', '--try', 'job', '--', 'true'), 75)
-    t.code(t.run('release', 'job', env={'HOLDFAST_TOKEN': token}), 0)
-    t.code(t.run('run', '--try', 'job', '--', 'true'), 0)
-
-
-@case
 def starts_and_least_holds_are_kept(t):
     fresh(t)
     t.code(t.run('run', '--once-per', '20s', 'daily', '--', 'true'), 0)

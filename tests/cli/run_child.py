@@ -81,14 +81,6 @@ def each_grant_has_another_token_and_a_higher_fence(t):
 
 
 @case
-def the_fence_is_the_one_that_who_shows(t):
-    script = 'echo $HOLDFAST_FENCE; "$0" who --json job'
-    result = t.run('run', 'job', '--', 'sh', '-c', script, t.holdfast)
-    fence, shown = result.out.split('\n')[:2]
-    t.says(shown, f'"fence":{fence},')
-
-
-@case
 def arguments_behind_the_dashes_are_untouched(t):
     words = ('--help', '-v', '--', '--url', 'x', '', 'a b', '--try', '-E')
     result = t.run('run', 'job', '--', 'printf', '[%s]', *words)
@@ -146,28 +138,6 @@ def the_command_has_the_callers_descriptors_and_no_more(t):
 
 
 @case
-def descriptors_that_the_caller_closed_stay_closed(t):
-    for shut, left in (('<&-', 'fds 1 2'), ('>&-', 'fds 0 2'),
-                       ('2>&-', 'fds 0 1'), ('<&- >&- 2>&-', 'fds')):
-        result = t.spawn(['sh', '-c', f'exec "$@" {shut}', 'sh', t.holdfast,
-                          'run', 'job', '--', *t.actor('fds')]).wait()
-        t.code(result, 0)
-        t.equal(t.log()[-1].text, left, shut)
-    t.code(t.run('run', '-n', 'job', '--', 'true'), 0)
-    t.code(t.run('check'), 0)
-
-
-@case
-def a_message_with_stderr_closed_goes_nowhere(t):
-    t.hold('job')
-    result = t.spawn(['sh', '-c', 'exec "$@" 2>&-', 'sh', t.holdfast, 'run',
-                      '-n', 'job', '--', 'true']).wait()
-    t.code(result, 75)
-    t.code(t.run('check'), 0)
-    t.check(b'holdfast: job' not in t.db.read_bytes(), 'it went into the db')
-
-
-@case
 def the_working_folder_is_the_callers(t):
     result = t.run('run', 'job', '--', 'pwd')
     t.equal(result.out.strip(), os.path.realpath(t.dir), 'folder')
@@ -222,14 +192,6 @@ def the_event_descriptor_does_not_reach_the_command(t):
     os.close(write_end)
     os.close(read_end)
     t.equal(t.log()[-1].text, 'fds 0 1 2', 'descriptors')
-
-
-@case
-def owner_and_note_are_shown(t):
-    t.hold('job', '--owner', 'nightly', '--note', 'ticket 42')
-    shown = t.json('who', 'job')
-    t.equal(shown['owner']['label'], 'nightly', 'label')
-    t.equal(shown['note'], 'ticket 42', 'note')
 
 
 @case

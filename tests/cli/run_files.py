@@ -132,6 +132,8 @@ def every_end_has_both_files(t):
 
 @case
 def a_line_that_is_refused_is_an_event_too(t):
+    """And no old status stays."""
+    t.code(run(t, 'job', '--', 'true'), 0)
     for args in (('--grace', '11s', 'job', '--', 'true'), ('', '--', 'true'),
                  ('-c', 'job', '--', 'a', 'b')):
         result = t.run('run', '--json', '--status-file', 'status', *args)
@@ -187,24 +189,6 @@ def a_dead_guardian_is_told_in_both_files(t):
     result = holder.wait()
     t.code(result, 70)
     agree(t, result, 'internal')
-
-
-@case
-def no_store_is_told_in_both_files(t):
-    config = t.dir / 'config'
-    config.write_text('url = nothing\n')
-    result = run(t, 'job', '--', 'true',
-                 env={'HOLDFAST_URL': 'carrier-pigeon://x'})
-    t.check(result.code in (64, 77), result)
-    agree(t, result, t.status()['outcome'])
-
-
-@case
-def a_wrong_line_does_not_leave_an_old_status_file(t):
-    t.code(run(t, 'job', '--', 'true'), 0)
-    t.code(run(t, '--lease', '9s', '--grace', '8s', 'job', '--', 'true'), 64)
-    t.equal((t.status()['outcome'], t.status()['status']), ('usage', 64),
-            'status')
 
 
 @case

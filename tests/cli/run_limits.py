@@ -124,15 +124,6 @@ def on_lost_kill_sends_no_term(t):
 
 
 @case
-def on_lost_term_is_the_default(t):
-    holder = t.hold('job', '--url', deaf(t), '--lease', harness.lease(2),
-                    '--on-lost', 'term',
-                    words=('say=up', 'catch=TERM', 'beat'))
-    t.code(holder.wait(), 76)
-    t.check(t.pids('got TERM'), 'no TERM')
-
-
-@case
 def on_lost_ignore_leaves_the_command_running(t):
     holder = t.hold('job', '--url', deaf(t), '--lease', harness.lease(1),
                     '--on-lost', 'ignore', '--status-file', 'status',

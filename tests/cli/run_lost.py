@@ -28,33 +28,6 @@ def a_broken_lock_kills_the_command(t):
 
 
 @case
-def the_next_holder_of_a_broken_lock_has_a_higher_fence(t):
-    first = t.hold('job', '--lease', '3s', words=TREE)
-    fence = t.json('who', 'job')['fence']
-    waiter = t.start('run', 'job', '--', 'sh', '-c', 'echo $HOLDFAST_FENCE')
-    t.until(lambda: 'waiting' in waiter.err, 'the next one waits')
-    t.code(t.run('break', 'job', '--fence', str(fence)), 0)
-    result = waiter.wait()
-    t.code(result, 0)
-    t.safe(int(result.out) > fence, f'{result.out} after {fence}')
-    t.code(first.wait(), 76)
-    t.all_gone()
-
-
-@case
-def the_overlap_after_a_break_is_short(t):
-    """Who breaks a lock whose holder lives takes this time upon himself:
-    the next one starts at once, the old command ends when it is told."""
-    t.hold('job', words=TREE)
-    waiter = t.next_holder('job')
-    t.until(lambda: 'waiting' in waiter.err, 'the next one waits')
-    t.code(t.run('break', 'job', '--force'), 0)
-    t.code(waiter.wait(), 0)
-    overlap = (t.last_ns() - t.last_ns('next')) / 1e9
-    t.soon(overlap < 8, f'both ran for {overlap:.2f} s')
-
-
-@case
 def a_break_of_one_lock_leaves_the_others(t):
     t.hold('one', '--lease', '3s')
     other = t.hold('two', '--lease', '3s')

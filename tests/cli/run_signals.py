@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Signals that the wrapper gets while its command runs."""
-import fcntl
 import os
-import pty
 import signal
-import termios
 import time
 
 import harness
@@ -131,107 +128,24 @@ def the_command_has_the_callers_signal_mask(t):
 
 @case
 def a_stopped_command_keeps_its_lock(t):
+    """Stopped by itself, and by what is for the whole job: who renews is
+    not."""
     runner = t.hold('job', '--lease', harness.lease(1))
     command = t.command_pid()
-    os.kill(command, signal.SIGSTOP)
-    t.until(lambda: harness.state_of(command) == 'T', 'the command stops')
-    end = time.monotonic() + 2.5 * harness.SLOW
-    while time.monotonic() < end:
-        t.code(t.run('run', '--try', 'job', '--', 'true'), 75)
-        time.sleep(0.2)
-    runner.signal(signal.SIGCONT)
-    t.until(lambda: harness.state_of(command) != 'T', 'CONT is passed on')
-    t.check(runner.is_running(), 'it ended')
-
-
-@case
-def tstp_stops_the_command_but_not_who_renews(t):
-    runner = t.hold('job', '--lease', harness.lease(1))
-    command = t.command_pid()
-    runner.signal(signal.SIGTSTP)
-    t.until(lambda: harness.state_of(command) == 'T', 'the command stops')
-    t.check(harness.state_of(runner.pid) != 'T', 'the wrapper is stopped')
-    time.sleep(1.5 * harness.SLOW)
-    t.code(t.run('run', '--try', 'job', '--', 'true'), 75)
-    runner.signal(signal.SIGCONT)
+    for pid, number in ((command, signal.SIGSTOP),
+                        (runner.pid, signal.SIGTSTP)):
+        os.kill(pid, number)
+        t.until(lambda: harness.state_of(command) == 'T', 'the command stops')
+        t.check(harness.state_of(runner.pid) != 'T', 'the wrapper is stopped')
+        end = time.monotonic() + 2 * harness.SLOW
+        while time.monotonic() < end:
+            t.code(t.run('run', '--try', 'job', '--', 'true'), 75)
+            time.sleep(0.2)
+        runner.signal(signal.SIGCONT)
+        t.until(lambda: harness.state_of(command) != 'T', 'CONT is passed on')
+        t.check(runner.is_running(), 'it ended')
     runner.signal(signal.SIGTERM)
     t.code(runner.wait(), 128 + signal.SIGTERM)
-
-
-class Terminal:
-    """A pseudo terminal whose foreground job is the run."""
-
-    def __init__(self, t, *args):
-        self.master, slave = pty.openpty()
-        flags = termios.tcgetattr(slave)
-        flags[3] &= ~termios.ECHO
-        termios.tcsetattr(slave, termios.TCSANOW, flags)
-        self.process = t.spawn(['setsid', '-c', t.holdfast, *args],
-                               stdin=slave, stderr=slave)
-        os.close(slave)
-        fcntl.fcntl(self.master, fcntl.F_SETFL, os.O_NONBLOCK)
-        self.seen = b''
-
-    def type(self, keys):
-        os.write(self.master, keys)
-
-    def read(self):
-        try:
-            while True:
-                part = os.read(self.master, 4096)
-                if not part:
-                    break
-                self.seen += part
-        except OSError:
-            pass
-        return self.seen.decode(errors='replace')
-
-    def close(self):
-        os.close(self.master)
-
-
-@case
-def control_c_at_a_terminal_reaches_the_command_once(t):
-    terminal = Terminal(t, 'run', 'job', '--',
-                        *t.actor('catch=INT', 'beat'))
-    t.until(t.log, 'the command starts')
-    t.in_front(terminal.master)
-    terminal.type(b'\x03')
-    t.until(lambda: got(t, 'INT'), 'the command is interrupted')
-    time.sleep(0.2)
-    t.equal(len(t.pids('got INT')), 1, 'how often')
-    t.check(terminal.process.is_running(), 'the wrapper ended')
-    terminal.type(b'\x03')
-    result = terminal.process.wait()
-    t.code(result, 128 + signal.SIGKILL)
-    t.says(terminal.read(), 'second time')
-    t.code(t.run('who', 'job'), 1)
-    terminal.close()
-
-
-@case
-def the_command_owns_the_terminal_and_gives_it_back(t):
-    script = ('read word <&0; echo "got $word" >&2; '
-              'ps -o pgid=,tpgid= -p $$ >&2')
-    terminal = Terminal(t, 'run', 'job', '--', 'sh', '-c', script)
-    terminal.type(b'hello\n')
-    t.code(terminal.process.wait(), 0)
-    seen = terminal.read()
-    t.says(seen, 'got hello')
-    group, foreground = seen.split('\n')[1].split()
-    t.equal(group, foreground, 'group of the command and of the terminal')
-    terminal.close()
-
-
-@case
-def control_c_ends_a_wait_at_a_terminal(t):
-    t.hold('job')
-    terminal = Terminal(t, 'run', 'job', '--', *t.actor('say=ran'))
-    t.until(lambda: 'waited' in terminal.read(), 'the live line')
-    terminal.type(b'\x03')
-    t.code(terminal.process.wait(), 128 + signal.SIGINT)
-    t.equal(t.pids('ran'), [], 'what ran')
-    terminal.close()
 
 
 if __name__ == '__main__':

@@ -167,15 +167,6 @@ def as_init(t, *args):
 
 
 @case
-def as_pid_1_it_passes_the_code_and_ends_all(t):
-    result = as_init(t, t.holdfast, 'run', 'job', '--', *t.actor(
-        'fork=daemon', 'fork=setsid', 'pause=100', 'exit=3')).wait()
-    t.code(result, 3)
-    t.all_gone()
-    t.code(t.run('run', '--try', 'job', '--', 'true'), 0)
-
-
-@case
 def as_pid_1_it_reaps_whatever_dies(t):
     script = ('sleep 0.3; for f in /proc/[0-9]*/stat; do read -r line <$f '
               '&& echo "$line"; done 2>/dev/null | grep ") Z" && exit 9; '
@@ -184,20 +175,6 @@ def as_pid_1_it_reaps_whatever_dies(t):
                      'run job -- sh -c "$1"', t.holdfast, script).wait()
     t.code(result, 0)
     t.equal(result.out, '(holdfast)\n', 'PID 1')
-
-
-@case
-def as_pid_1_it_passes_signals(t):
-    outer = as_init(t, t.holdfast, 'run', 'job', '--',
-                    *t.actor('catch=USR1', 'beat'))
-    t.until(t.log, 'the command starts')
-    wrapper = next(pid for pid in t.left()
-                   if pid != outer.pid and harness.parent_of(pid) == outer.pid)
-    os.kill(wrapper, signal.SIGUSR1)
-    t.until(lambda: t.pids('got USR1'), 'USR1 is passed on')
-    os.kill(wrapper, signal.SIGTERM)
-    t.code(outer.wait(), 128 + signal.SIGTERM)
-    t.all_gone()
 
 
 # It ends with 5 and leaves an heir in a session of its own. Once it was waited

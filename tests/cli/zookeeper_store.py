@@ -139,38 +139,6 @@ def a_hold_lasts_until_its_leash_is_let_go(t):
 
 
 @case
-def an_inner_run_goes_on_under_the_outer_lock(t):
-    fresh(t)
-    inner = f'{t.holdfast} run --try {{}} job -- echo inside'
-    result = t.run('run', 'job', '--', 'sh', '-c', inner.format(''))
-    t.code(result, 75)
-    result = t.run('run', 'job', '--', 'sh', '-c',
-                   inner.format('--reentrant'))
-    t.code(result, 0)
-    t.equal(result.out, 'inside\n', 'stdout')
-
-
-@case
-def the_events_and_files_of_a_run(t):
-    fresh(t)
-    t.hold('busy')
-    result = t.run('run', '--json', '--wait', '300ms', 'busy', '--', 'true')
-    t.code(result, 75)
-    events = [event['event'] for event in t.events(result.err)]
-    t.equal((events[0], events[-1]), ('waiting', 'exit'), events)
-    result = t.run('run', '--json', '--status-file', 'status',
-                   '--metrics-file', 'job.prom', 'job', '--', 'true')
-    t.code(result, 0)
-    events = t.events(result.err)
-    t.equal([event['event'] for event in events],
-            ['acquired', 'released', 'exit'], 'events')
-    t.equal((events[0]['lease_ms'], events[0]['fence'] > 0), (20000, True),
-            'acquired')
-    t.equal(t.status()['outcome'], 'exited', 'outcome')
-    t.says((t.dir / 'job.prom').read_text(), 'holdfast_run_acquired', 'job')
-
-
-@case
 def a_check_says_what_it_found(t):
     fresh(t)
     result = t.run('check', '--json')
