@@ -31,28 +31,6 @@ def idle_names_go_and_held_ones_stay(t):
 
 
 @case
-def the_fence_goes_on_rising(t):
-    fences = []
-    for _ in range(3):
-        holder = t.hold('job')
-        fences.append(t.json('who', 'job')['fence'])
-        holder.signal(15)
-        holder.wait()
-        t.equal(t.json('gc', '--idle', '0')['removed'], 1, 'removed')
-    t.rising(fences)
-
-
-@case
-def what_is_kept_closed_and_marks_stay(t):
-    t.code(t.run('run', '--min-hold', '1h', 'min', '--', 'true'), 0)
-    t.equal(t.json('gc', '--idle', '0')['removed'], 0, 'removed')
-    t.code(t.run('run', '--once-per', '1h', 'once', '--', 'true'), 0)
-    t.code(t.run('gc', '--idle', '0'), 0)
-    t.code(t.run('run', '--once-per', '1h', 'once', '--', 'true'), 75)
-    t.code(t.run('run', '-n', 'min', '--', 'true'), 75)
-
-
-@case
 def a_store_that_fails_is_69(t):
     t.code(t.run('run', 'job', '--', 'true'), 0)
     result = t.run('gc', '--url', f'fault+{t.url}?fault=lose_request:gc:*&'

@@ -287,6 +287,26 @@ class Case:
         self.log_path.chmod(0o666)
         return folder / 'holdfast', folder / 'cli_actor'
 
+    def start_untouchable(self, *args, words):
+        """A run by nobody with the one capability to become somebody else;
+        its command does, and can then not be signalled: what a set-uid
+        program does to its caller. Returns when that beats."""
+        if os.geteuid():
+            raise Skipped('needs root')
+        holdfast, actor = self.copy_for_all()
+        store = self.dir / 'store'
+        store.mkdir()
+        os.chown(store, 65534, 65534)
+        self.env['HOLDFAST_URL'] = f'sqlite:{store}/locks.db'
+        holder = self.spawn([
+            'setpriv', '--reuid', '65534', '--regid', '65534',
+            '--clear-groups', '--inh-caps', '+setuid', '--ambient-caps',
+            '+setuid', holdfast, 'run', *args, 'job', '--', *words, actor,
+            self.log_path, 'beat'])
+        self.until(lambda: self.log() or not holder.is_running(), 'it beats')
+        self.check(self.log(), holder.err)
+        return holder
+
     # -- looking -----------------------------------------------------------
 
     def log(self):

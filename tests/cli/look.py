@@ -75,15 +75,6 @@ def who_of_a_free_lock(t):
 
 
 @case
-def who_of_a_dead_holder_says_so(t):
-    holder = t.hold('job', '--lease', '1h')
-    holder.signal(signal.SIGKILL)
-    t.all_gone()
-    result = t.run('who', 'job')
-    t.check(result.code == 1 or 'is gone' in result.out, result)
-
-
-@case
 def looking_takes_nothing(t):
     holder = t.hold('job', '--lease', harness.lease(3))
     first = t.json('who', 'job')

@@ -92,29 +92,6 @@ def the_mark_survives_a_break(t):
 
 
 @case
-def the_mark_lapses(t):
-    t.code(t.run('run', '--once-per', '1s', 'job', '--', 'true'), 0)
-    began = time.monotonic()
-    t.until(lambda: t.run('run', '--once-per', '1s', 'job', '--',
-                          'true').code == 0, 'the next start')
-    t.check(time.monotonic() - began > 0.7, 'too early')
-
-
-@case
-def who_does_not_ask_is_not_held_up(t):
-    t.code(once(t), 0)
-    t.code(t.run('run', '-n', 'job', '--', 'true'), 0)
-    t.code(once(t), 75)
-
-
-@case
-def a_start_before_the_option_does_not_count(t):
-    t.code(t.run('run', 'job', '--', 'true'), 0)
-    t.code(once(t), 0)
-    t.code(once(t), 75)
-
-
-@case
 def a_key_alone_is_once_for_ever(t):
     def keyed(key, *args):
         return t.run('run', '--once-key', key, *args, 'job', '--',
@@ -126,13 +103,6 @@ def a_key_alone_is_once_for_ever(t):
     t.code(keyed('v1'), 75)
     t.equal(len(starts(t)), 2, 'starts')
     t.code(t.run('run', '--once-key', 'v1', 'other', '--', 'true'), 0)
-
-
-@case
-def a_key_with_a_time_counts_for_each_key(t):
-    for key, code in (('a', 0), ('a', 75), ('b', 0), ('b', 75), ('a', 75)):
-        t.code(once(t, '--once-key', key), code)
-    t.equal(len(starts(t)), 2, 'starts')
 
 
 @case

@@ -76,7 +76,7 @@ def a_run_holds_and_lets_go(t):
 
 @case
 def a_check_says_what_it_found(t):
-    n = fresh(t)
+    fresh(t)
     result = t.run('check', '--json')
     t.code(result, 0)
     told = json.loads(result.out)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Each exit code of `holdfast run` but 64, what is said and what stands in
 the status file."""
-import os
 import signal
 import time
 
@@ -58,12 +57,6 @@ def a_command_that_is_no_program_is_126(t):
         result = run(t, 'job', '--', path)
         expect(t, result, 126, outcome='not-executable')
         t.says(result.err, path, 'Permission denied')
-
-
-@case
-def a_failed_start_lets_the_lock_go(t):
-    t.code(run(t, 'job', '--', './no-such-command'), 127)
-    t.code(t.run('run', '--try', 'job', '--', 'true'), 0)
 
 
 @case
@@ -186,33 +179,6 @@ def a_store_that_excludes_nobody_is_77(t):
 
 
 @case
-def a_store_that_reaches_less_than_demanded_is_77(t):
-    result = run(t, '--reach', 'hosts', 'job', '--', 'true')
-    expect(t, result, 77, outcome='unsafe')
-    t.says(result.err, str(t.db), 'hosts')
-    t.check(not t.db.exists() or t.run('ls').code == 0, 'half a store')
-    t.code(run(t, '--reach', 'user', 'job', '--', 'true'), 0)
-
-
-@case
-def a_folder_that_everybody_may_write_is_77(t):
-    folder = t.dir / 'open'
-    folder.mkdir()
-    folder.chmod(0o777)
-    result = run(t, '--url', f'sqlite:{folder}/locks.db', 'job', '--', 'true')
-    expect(t, result, 77, outcome='unsafe')
-    t.says(result.err, str(folder), 'chmod')
-
-
-@case
-def a_database_behind_a_link_is_77(t):
-    t.code(t.run('run', 'job', '--', 'true'), 0)
-    (t.dir / 'link.db').symlink_to(t.db)
-    result = run(t, '--url', f'sqlite:{t.dir}/link.db', 'job', '--', 'true')
-    expect(t, result, 77, outcome='unsafe')
-
-
-@case
 def a_signal_ends_the_wait(t):
     t.hold('job')
     for name in ('TERM', 'INT', 'HUP', 'QUIT'):
@@ -244,17 +210,6 @@ def each_of_our_codes_has_one_line_on_stderr(t):
         t.equal(result.err.count('\n'), 1, f'lines of {result.err!r}')
         t.check(result.err.startswith('holdfast: '), result.err)
         t.equal(result.out, '', 'stdout')
-
-
-@case
-def a_status_file_appears_whole_and_leaves_no_draft(t):
-    (t.dir / 'status').write_text('old')
-    before = set(os.listdir(t.dir))
-    t.code(run(t, 'job', '--', 'true'), 0)
-    t.equal(t.status()['status'], 0, 'status')
-    more = {name for name in set(os.listdir(t.dir)) - before
-            if not name.startswith(('process', 'locks.db'))}
-    t.equal(more, set(), 'files left')
 
 
 if __name__ == '__main__':

@@ -58,13 +58,6 @@ def an_unknown_option_gets_a_suggestion(t):
 
 
 @case
-def an_option_of_another_verb_is_unknown(t):
-    refused(t, ('who', '--lease', '3s', 'job'), '--lease')
-    refused(t, ('ls', '--force'), '--force')
-    refused(t, ('run', '--stale', 'job', '--', 'true'), '--stale')
-
-
-@case
 def an_unknown_verb_gets_a_suggestion(t):
     refused(t, ('rnu', 'job', '--', 'true'), "'rnu'", 'run')
     refused(t, ('braek', 'job'), "'braek'", 'break')
@@ -105,14 +98,6 @@ def a_lease_too_short_to_end_a_command_is_refused(t):
     refused(t, ('run', '--lease', '999ms', 'job', '--', 'true'), '--lease',
             '1s')
     t.code(t.run('run', '--lease', '1s', 'job', '--', 'true'), 0)
-
-
-@case
-def a_folder_as_status_file_is_refused(t):
-    (t.dir / 'folder').mkdir()
-    for path in ('folder', 'folder/'):
-        refused(t, ('run', '--status-file', path, 'job', '--', 'true'),
-                '--status-file', 'folder')
 
 
 @case
@@ -158,15 +143,13 @@ def a_name_that_cannot_be_is_refused(t):
 
 
 @case
-def a_descriptor_or_a_file_that_cannot_be_written_is_named(t):
+def a_descriptor_that_cannot_be_written_is_named(t):
     refused(t, ('run', '--json-fd', '77', 'job', '--', 'true'), '--json-fd',
             '77')
     result = t.spawn(['sh', '-c', '"$0" run --json-fd 1 job -- true >&-',
                       t.holdfast]).wait()
     t.code(result, 64)
     t.says(result.err, '--json-fd', 'descriptor 1')
-    refused(t, ('run', '--status-file', f'{t.dir}/none/status', 'job', '--',
-                'true'), '--status-file', f'{t.dir}/none')
 
 
 @case
@@ -262,20 +245,6 @@ def durations_are_written_as_people_do(t):
         t.code(t.run('run', '--wait', value, 'job', '--', 'true'), 0)
     for value in ('1000ms', '1h30m', '24h', '1d', '30'):
         t.code(t.run('run', '--lease', value, 'job', '--', 'true'), 0)
-
-
-@case
-def options_stand_before_or_after_the_name(t):
-    for args in (('--try', '--lease', '3s', 'job'),
-                 ('job', '--try', '--lease', '3s'),
-                 ('--lease=3s', 'job', '-n'), ('-nv', 'job'),
-                 ('job', '-w1s'), ('-n', 'job', '-E', '3')):
-        t.code(t.run('run', *args, '--', 'true'), 0)
-    for args in (('who', 'job', '--json'), ('who', '--json', 'job')):
-        result = t.run(*args)
-        t.code(result, 1)
-        t.says(result.out, '"state":"free"')
-    t.code(t.run('who', '--', '--job'), 1)
 
 
 @case
