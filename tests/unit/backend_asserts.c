@@ -100,53 +100,29 @@ static void execute_bad(struct hf__op op)
     execute_and_return(&one, 1);
 }
 
-MUST_FAIL(an_acquire_without_a_token)
-{
-    struct hf__op op = make_op(HF__OP_ACQUIRE, "k");
+/* An acquire that were sound but for this. */
+#define UNSOUND(ident, ...)                                                    \
+    MUST_FAIL(ident)                                                           \
+    {                                                                          \
+        struct hf__op op = make_op(HF__OP_ACQUIRE, "k");                       \
+                                                                               \
+        __VA_ARGS__;                                                           \
+        execute_bad(op);                                                       \
+    }                                                                          \
+    struct hf__test
 
-    memset(&op.token, 0, sizeof op.token);
-    execute_bad(op);
-}
-
-MUST_FAIL(an_acquire_without_a_lease)
-{
-    struct hf__op op = make_op(HF__OP_ACQUIRE, "k");
-
-    op.lease_us = 0;
-    execute_bad(op);
-}
-
-MUST_FAIL(an_acquire_without_an_owner)
-{
-    struct hf__op op = make_op(HF__OP_ACQUIRE, "k");
-
-    op.owner = NULL;
-    execute_bad(op);
-}
-
-MUST_FAIL(a_handover_to_oneself)
-{
-    struct hf__op op = make_op(HF__OP_HANDOVER, "k");
-
-    op.next_token = op.token;
-    execute_bad(op);
-}
-
-MUST_FAIL(a_keeping_where_the_store_keeps_nothing)
-{
-    struct hf__op op = make_op(HF__OP_ACQUIRE, "k");
-
-    op.keep_us = 1;
-    execute_bad(op);
-}
-
-MUST_FAIL(a_detached_grant_where_there_is_none)
-{
-    struct hf__op op = make_op(HF__OP_ACQUIRE, "k");
-
-    op.is_detached = true;
-    execute_bad(op);
-}
+UNSOUND(an_acquire_without_a_token, op.token = (struct hf__token){{0}});
+UNSOUND(an_acquire_without_a_lease, op.lease_us = 0);
+UNSOUND(an_acquire_without_an_owner, op.owner = NULL);
+UNSOUND(a_handover_to_oneself, op.kind = HF__OP_HANDOVER,
+        op.next_token = op.token);
+UNSOUND(a_keeping_where_the_store_keeps_nothing, op.keep_us = 1);
+UNSOUND(a_detached_grant_where_there_is_none, op.is_detached = true);
+UNSOUND(a_shared_grant_where_there_is_none, op.manner.mode = HF__MODE_SHARED);
+UNSOUND(slots_where_there_are_none,
+        op.manner = (struct hf__manner){HF__MODE_SLOTS, 2});
+UNSOUND(a_place_in_line_where_there_is_none, op.queueing = HF__QUEUE_ALWAYS);
+UNSOUND(an_operation_that_timed_out, fake_result = HF_TIMEDOUT);
 
 /* As the store were one that can do all of it. */
 static struct hf__op able(struct hf__manner manner)
@@ -167,39 +143,11 @@ TEST(what_a_store_can_do_may_be_asked_of_it)
     hf__conn_close(&conn);
 }
 
-MUST_FAIL(a_shared_grant_where_there_is_none)
-{
-    struct hf__op op = make_op(HF__OP_ACQUIRE, "k");
-
-    op.manner.mode = HF__MODE_SHARED;
-    execute_bad(op);
-}
-
-MUST_FAIL(slots_where_there_are_none)
-{
-    struct hf__op op = make_op(HF__OP_ACQUIRE, "k");
-
-    op.manner = (struct hf__manner){HF__MODE_SLOTS, 2};
-    execute_bad(op);
-}
-
-MUST_FAIL(a_place_in_line_where_there_is_none)
-{
-    struct hf__op op = make_op(HF__OP_ACQUIRE, "k");
-
-    op.queueing = HF__QUEUE_ALWAYS;
-    execute_bad(op);
-}
-
-MUST_FAIL(slots_without_a_number)
-{
-    execute_bad(able((struct hf__manner){HF__MODE_SLOTS, 0}));
-}
-
-MUST_FAIL(more_slots_than_there_can_be)
-{
-    execute_bad(able((struct hf__manner){HF__MODE_SLOTS, HF_SLOTS_MAX + 1}));
-}
+MUST_FAIL_CASE(slots_without_a_number,
+               execute_bad(able((struct hf__manner){HF__MODE_SLOTS, 0})));
+MUST_FAIL_CASE(more_slots_than_there_can_be,
+               execute_bad(able((struct hf__manner){HF__MODE_SLOTS,
+                                                    HF_SLOTS_MAX + 1})));
 
 MUST_FAIL(a_keeping_of_what_is_shared)
 {
@@ -241,12 +189,6 @@ MUST_FAIL(a_renewal_that_is_busy)
 {
     fake_result = HF_BUSY;
     execute_bad(make_op(HF__OP_RENEW, "k"));
-}
-
-MUST_FAIL(an_operation_that_timed_out)
-{
-    fake_result = HF_TIMEDOUT;
-    execute_bad(make_op(HF__OP_ACQUIRE, "k"));
 }
 
 MUST_FAIL(a_call_that_gives_an_outcome)

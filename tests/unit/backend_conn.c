@@ -5,6 +5,7 @@
  * program. What must stop it is in backend_asserts.c.
  */
 #include "src/backend/conn.h"
+#include "src/backend/crowd.h"
 #include "tests/lib/test.h"
 
 #include <signal.h>
@@ -27,6 +28,7 @@ static struct {
     int first_result;
     int64_t lease_us; /* of its sessions; 0: the caller's */
     int64_t asked_lease_us;
+    struct hf__record told; /* of each name */
 } fake;
 
 static unsigned fake_caps(const struct hf__url *url)
@@ -70,6 +72,8 @@ static void write_to_broken_pipe(void)
 static int fake_execute(void *s, struct hf__op *ops[], int n, hf__time deadline,
                         hf_error *err)
 {
+    const struct hf__party party = {.record = fake.told};
+
     (void)s;
     (void)deadline;
     (void)err;
@@ -82,6 +86,10 @@ static int fake_execute(void *s, struct hf__op *ops[], int n, hf__time deadline,
     for (int i = 0; i < n; i++) {
         ops[i]->result = fake.result;
         ops[i]->fence = fake.fence;
+        if (ops[i]->ret_crowd != NULL) {
+            *ops[i]->ret_record = fake.told;
+            EXPECT_IS(hf__crowd_add(ops[i]->ret_crowd, &party), HF_OK);
+        }
     }
     return fake.execute_result;
 }
@@ -98,15 +106,15 @@ static int fake_wait(void *s, struct hf__watch *w[], int n, hf__time deadline,
     return HF_OK;
 }
 
-static int fake_check(void *s, hf__check_fn fn, void *arg, hf__time deadline,
-                      hf_error *err)
+static int fake_list(void *s, const struct hf__key *prefix, hf__list_fn fn,
+                     void *arg, hf__time deadline, hf_error *err)
 {
     (void)s;
-    (void)fn;
-    (void)arg;
+    (void)prefix;
     (void)deadline;
     (void)err;
-    return HF_EUNKNOWN;
+    EXPECT_IS(fn(arg, "k", 1, &fake.told), 0);
+    return HF_OK;
 }
 
 static void fake_interrupt(void *s)
@@ -115,7 +123,7 @@ static void fake_interrupt(void *s)
     atomic_fetch_add(&fake.interrupts, 1);
 }
 
-static const struct hf__backend backend = {
+static struct hf__backend backend = {
     .scheme = "fake",
     .caps = HF_CAP_FENCE | HF_CAP_WAIT,
     .caps_of = fake_caps,
@@ -124,7 +132,6 @@ static const struct hf__backend backend = {
     .close = fake_close,
     .execute = fake_execute,
     .wait = fake_wait,
-    .check = fake_check,
     .interrupt = fake_interrupt,
 };
 
@@ -252,26 +259,68 @@ TEST(a_broken_pipe_harms_nobody)
     hf__conn_close(&conn);
 }
 
-static int see_nothing(void *arg, const char *name, size_t length,
+static int keep_listed(void *arg, const char *name, size_t length,
                        const struct hf__record *record)
 {
-    (void)arg;
-    (void)name;
-    (void)length;
-    (void)record;
+    EXPECT_TEXT(name, "k");
+    EXPECT_IS(length, 1);
+    *(struct hf__record *)arg = *record;
     return 0;
+}
+
+static int list(struct hf__record *ret_record)
+{
+    struct hf__key prefix = {"k", 1, 0};
+
+    return hf__conn_list(&conn, &prefix, keep_listed, ret_record, HF__NEVER,
+                         &error);
 }
 
 TEST(what_a_store_lacks_is_not_supported)
 {
-    struct hf__key prefix = {"k", 1, 0};
-
     open_fake();
-    EXPECT_IS(
-        hf__conn_list(&conn, &prefix, see_nothing, NULL, HF__NEVER, &error),
-        HF_ENOTSUP);
+    EXPECT_IS(list(NULL), HF_ENOTSUP);
     EXPECT(!conn.is_dead);
     hf__conn_close(&conn);
+}
+
+/* By each of the ways on which the core is told of a record: a damaged or
+ * edited one can say anything. */
+static void expect_times(int64_t told_left, int64_t told_since, int64_t left,
+                         int64_t since)
+{
+    struct hf__op op = make_op(HF__OP_INSPECT, "k");
+    struct hf__crowd crowd = {0};
+    struct hf__record records[3];
+
+    fake.told.remaining_us = told_left;
+    fake.told.acquired_us = told_since;
+    op.ret_record = &records[0];
+    op.ret_crowd = &crowd;
+    backend.list = fake_list;
+    open_fake();
+    EXPECT_IS(execute_one(&op), HF_OK);
+    EXPECT_IS(crowd.n, 1);
+    records[1] = crowd.list[0].record;
+    hf__crowd_free(&crowd);
+    EXPECT_IS(list(&records[2]), HF_OK);
+    hf__conn_close(&conn);
+    for (int i = 0; i < 3; i++) {
+        EXPECT_IS(records[i].remaining_us, left);
+        EXPECT_IS(records[i].acquired_us, since);
+    }
+}
+
+/* Within these no product or difference of them overflows. */
+TEST(times_out_of_range_enter_at_their_ends)
+{
+    const int64_t century = INT64_C(100) * 366 * 86400 * 1000000;
+
+    expect_times(5000000, 1000000, 5000000, 1000000);
+    expect_times(INT64_C(20000000000000000), 0, century, 0);
+    expect_times(INT64_MAX, INT64_MAX, century, 0);
+    expect_times(INT64_MIN, INT64_MIN, -1, 0);
+    expect_times(-7, -7, -1, 0);
 }
 
 TEST(a_session_gives_its_own_lease)
