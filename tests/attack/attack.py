@@ -122,8 +122,7 @@ def plan(args):
     for test in TESTS:
         yield 'judge ' + test.__name__, True, test
     for name, do in scenes.LOCAL.items():
-        part = 'strict ' if name in scenes.STRICT else 'scene '
-        yield part + name, is_root or name not in scenes.OF_ROOT, \
+        yield f'scene {name}', is_root or name not in scenes.OF_ROOT, \
             lambda do=do: scene(args.binaries, do)
     for scheme, several in scenes.OF_SERVER.items():
         # A sanitizer has threads and memory of its own, beyond any limit.

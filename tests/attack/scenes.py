@@ -3,20 +3,16 @@
 broken, or would be worst, and logs a flaw where it is not withstood.
 """
 import contextlib
-import json
 import os
 import resource
-import signal
 import socket
-import stat
 import subprocess
-import sys
 import threading
 import time
 
 import local
 import net
-from world import (GROUP, HOLDERS, MEMBER, PASSWORD, SLOW, STRANGER)
+from world import GROUP, HOLDERS, MEMBER, PASSWORD, STRANGER
 
 
 def expect(world, is_fine, rule, text):
@@ -165,123 +161,6 @@ def disk_is_full(world):
            f'a held lock was lost on a full disk: {p.returncode} {said}')
 
 
-def kill_is_in_time(world, crowd=300):
-    """A command that ignores TERM, a wrapper that is stopped, a host with
-    many processes: gone before the next one enters."""
-    url = 'sqlite:' + world.path('x.db')
-    others = [subprocess.Popen(['sleep', '60'], stdin=subprocess.DEVNULL)
-              for _ in range(crowd)]
-    try:
-        for i in range(2):
-            p = world.start([world.holdfast, 'run', '--lease', '1', '--url',
-                             url, 'a', '--', *world.command(
-                                 f'stopped{i}', 9000, flags='t')])
-            while not is_held(world, url, 'a'):
-                time.sleep(0.02)
-            time.sleep(0.2)
-            os.kill(p.pid, signal.SIGSTOP)
-            q = world.start([world.holdfast, 'run', '--lease', '1', '--url',
-                             url, 'a', '--', *world.command(f'next{i}', 700)])
-            world.finish(q, 20)
-            os.kill(p.pid, signal.SIGCONT)
-            world.finish(p, 20)
-    finally:
-        for other in others:
-            other.kill()
-        for other in others:
-            other.wait()
-
-
-CHAIN = '''
-import os, sys, time
-for _ in range(int(sys.argv[1])):
-    if os.fork() == 0:
-        break
-else:
-    time.sleep(20)
-end = time.monotonic() + 15
-while time.monotonic() < end:
-    os.setsid() if os.getpid() != os.getpgid(0) else None
-    if os.fork(): os._exit(0)
-'''
-
-
-def orphan_storm(world, chains=10):
-    """Chains of setsid, fork, exit against --max-run."""
-    url = 'sqlite:' + world.path('x.db')
-    begun = time.monotonic()
-    p = world.start([world.holdfast, 'run', '--max-run', '1s', '--grace',
-                     '200ms', '--url', url, 'a', '--', sys.executable, '-S', '-c',
-                     CHAIN, str(chains)])
-    world.finish(p, 30)
-    took = time.monotonic() - begun
-    expect(world, took < 4 * SLOW, 'late',
-           f'{chains} chains outlived --max-run 1s: {took:.1f} s')
-
-
-def reentrant_under_a_token(world):
-    url = 'sqlite:' + world.path('x.db')
-    token = acquire(world, url, 'a', '1s')
-    p = world.run('who', '--json', '--url', url, 'a')
-    fence = json.loads(world.said(p, 'out'))['fence']
-    env = {'HOLDFAST_NAME': 'a', 'HOLDFAST_TOKEN': token,
-           'HOLDFAST_FENCE': str(fence)}
-    p = world.start([world.holdfast, 'run', '--reentrant', '--url', url, 'a',
-                     '--', *world.command('under-token', 2500)], env=env)
-    time.sleep(1.3)
-    world.run('run', '--try', '--url', url, 'a', '--',
-              *world.command('beside-it', 500))
-    world.finish(p, 20)
-
-
-def paths_that_are_no_files(world):
-    url = 'sqlite:' + world.path('x.db')
-    for option in ('--status-file', '--metrics-file'):
-        for kind in ('fifo', 'symlink', 'folder', 'device'):
-            path = world.path(option[2:] + kind)
-            if kind == 'device':
-                with contextlib.suppress(OSError):
-                    os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 3))
-            else:
-                local.plant(path, kind, target=world.path('bait/notes'))
-            if not os.path.lexists(path):
-                continue
-            before = os.lstat(path)
-            world.run('run', '--url', url, option, path, 'a', '--', 'true')
-            after = os.lstat(path)
-            expect(world, (before.st_mode, before.st_ino) ==
-                   (after.st_mode, after.st_ino), 'touched',
-                   f'{option} replaced a {kind}')
-
-
-def outputs_that_are_closed(world):
-    url = 'sqlite:' + world.path('x.db')
-    p = world.start(['sh', '-c', f'exec {world.holdfast} acquire --url {url} a'
-                     ' >&-'])
-    p.wait(20 * SLOW)
-    expect(world, p.returncode == 70, 'closed',
-           f'acquire without stdout is exit {p.returncode}, not 70')
-    expect(world, not is_held(world, url, 'a'), 'left',
-           'acquire without stdout keeps the lock')
-    for closed in ('<&-', '>&-', '2>&-', '<&- >&- 2>&-'):
-        p = world.start(['sh', '-c', f'exec {world.holdfast} run --lease 1 '
-                         f'--url {url} b -- sleep 0.2 {closed}'])
-        world.finish(p, 20)
-        expect(world, p.returncode == 0, 'closed',
-               f'run with {closed} is exit {p.returncode}')
-
-
-def what_excludes_nobody(world):
-    ran = world.path('ran')
-    world.run('run', '--url', 'memory:', 'a', '--', 'touch', ran)
-    expect(world, not os.path.exists(ran), 'two', 'run --url memory: runs')
-    port = net.free_port()
-    p = world.run('run', '--url', f'mysql://u@127.0.0.1:{port},127.0.0.1:'
-                  f'{net.free_port()}/db', 'a', '--', 'true')
-    expect(world, p.returncode == 77, 'two',
-           f'a MySQL URL of two hosts is exit {p.returncode}, not 77')
-
-
 def secrets_in_texts(world):
     """Wherever somebody may put a password by mistake, none is shown."""
     w = PASSWORD
@@ -414,14 +293,10 @@ def without_resources(world, _=None, steps=5):
 
 LOCAL = {f.__name__: f for f in (
     journal_in_sticky_folder, journal_in_group_folder, names_taken_before,
-    side_file_is_cut, disk_is_full, kill_is_in_time, reentrant_under_a_token,
-    paths_that_are_no_files, outputs_that_are_closed, what_excludes_nobody,
-    secrets_in_texts, files_that_are_no_store, orphan_storm,
+    side_file_is_cut, disk_is_full, secrets_in_texts, files_that_are_no_store,
     server_that_asks_for_the_password)}
 OF_ROOT = ('journal_in_sticky_folder', 'journal_in_group_folder',
            'names_taken_before', 'side_file_is_cut', 'disk_is_full')
-# To the millisecond: not among a dozen programs that want the processor.
-STRICT = ('kill_is_in_time', 'orphan_storm')
 OF_SERVER = {'mysql': (huge_expires, without_resources),
              'redis': (huge_expires, without_resources),
              'zookeeper': (without_resources,)}
