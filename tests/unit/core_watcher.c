@@ -85,20 +85,9 @@ static void fake_interrupt(void *state)
 }
 
 static const char *const no_options[] = {NULL};
-static const struct hf__backend fake = {
+static struct hf__backend fake = {
     .scheme = "fake",
     .caps = HF_CAP_WAIT | HF__CAP_WAIT_ONE,
-    .size = sizeof(struct session),
-    .options = no_options,
-    .open = fake_open,
-    .close = fake_close,
-    .wait = fake_wait,
-    .interrupt = fake_interrupt,
-};
-
-static const struct hf__backend fake_for_many = {
-    .scheme = "fake",
-    .caps = HF_CAP_WAIT | HF__CAP_WAIT_LEAVES,
     .size = sizeof(struct session),
     .options = no_options,
     .open = fake_open,
@@ -114,6 +103,9 @@ struct guest {
     struct hf__parker parker;
 };
 
+static struct guest a;
+static struct guest b;
+static struct guest c;
 static struct hf__url *url;
 static struct hf__settings settings;
 static struct hf__watchers watchers;
@@ -132,9 +124,8 @@ static void begin(int connections)
 
 static void begin_for_many(void)
 {
+    fake.caps = HF_CAP_WAIT | HF__CAP_WAIT_LEAVES;
     begin(4);
-    settings.backend = &fake_for_many;
-    settings.caps = fake_for_many.caps;
 }
 
 static void end(void)
@@ -162,24 +153,20 @@ static void until(atomic_int *value, int wanted)
 }
 
 /* Three guests of two sessions: the last session is shared. */
-static void begin_shared(struct guest *a, struct guest *b, struct guest *c)
+static void begin_shared(void)
 {
     begin(2);
-    join(a, "a");
+    join(&a, "a");
     until(&seen[0].n, 1);
-    join(b, "b");
+    join(&b, "b");
     until(&seen[1].n, 1);
-    join(c, "c");
+    join(&c, "c");
     until(&seen[1].n, 2);
 }
 
 TEST(each_name_has_a_session_while_there_are_some)
 {
-    struct guest a = {0};
-    struct guest b = {0};
-    struct guest c = {0};
-
-    begin_shared(&a, &b, &c);
+    begin_shared();
     EXPECT_IS(atomic_load(&opened), 2);
     EXPECT_IS(atomic_load(&seen[1].let_go), 1);
     EXPECT_IS(atomic_load(&seen[0].waits), 1);
@@ -191,11 +178,7 @@ TEST(each_name_has_a_session_while_there_are_some)
 
 TEST(who_shares_one_moves_to_one_that_is_free)
 {
-    struct guest a = {0};
-    struct guest b = {0};
-    struct guest c = {0};
-
-    begin_shared(&a, &b, &c);
+    begin_shared();
     leave(&a);
     until(&seen[0].n, -1);
     hf__watcher_pause(&c.watching);
@@ -210,8 +193,6 @@ TEST(who_shares_one_moves_to_one_that_is_free)
 
 TEST(a_place_is_kept_while_its_guest_tries)
 {
-    struct guest a = {0};
-
     begin(4);
     join(&a, "a");
     until(&seen[0].n, 1);
@@ -236,9 +217,6 @@ TEST(a_place_is_kept_while_its_guest_tries)
 
 TEST(who_wants_another_name_does_not_get_the_place)
 {
-    struct guest a = {0};
-    struct guest b = {0};
-
     begin(1);
     join(&a, "a");
     until(&seen[0].n, 1);
@@ -255,8 +233,6 @@ TEST(who_wants_another_name_does_not_get_the_place)
 /* The store drops who keeps a place and is silent for long: no failure. */
 TEST(a_session_that_was_dropped_with_its_place_is_replaced_quietly)
 {
-    struct guest a = {0};
-
     begin(1);
     join(&a, "a");
     until(&seen[0].n, 1);
@@ -278,8 +254,6 @@ TEST(a_session_that_was_dropped_with_its_place_is_replaced_quietly)
 /* As if the system gave no thread for the second one. */
 TEST(who_gets_no_session_of_its_own_shares_another)
 {
-    struct guest a = {0};
-    struct guest b = {0};
     struct hf__watcher *w = hf__alloc(sizeof *w);
 
     begin(2);
@@ -316,8 +290,7 @@ TEST(a_place_is_let_go_of_although_its_wait_had_just_ended)
 {
     begin(1);
     for (int i = 0; i < 100; i++) {
-        struct guest a = {0};
-
+        a = (struct guest){0};
         join(&a, "a");
         until(&seen[0].n, 1);
         struct hf__watcher *w = watchers.list[0];
@@ -334,8 +307,6 @@ TEST(a_place_is_let_go_of_although_its_wait_had_just_ended)
 
 TEST(closing_fires_what_is_left)
 {
-    struct guest a = {0};
-
     begin(1);
     join(&a, "a");
     until(&seen[0].n, 1);
@@ -351,9 +322,6 @@ TEST(closing_fires_what_is_left)
 
 TEST(many_share_a_session_and_the_last_lets_go)
 {
-    struct guest a = {0};
-    struct guest b = {0};
-
     begin_for_many();
     join(&a, "a");
     until(&seen[0].n, 1);
@@ -372,9 +340,6 @@ TEST(many_share_a_session_and_the_last_lets_go)
 
 TEST(nothing_is_let_go_of_while_one_of_many_tries)
 {
-    struct guest a = {0};
-    struct guest b = {0};
-
     begin_for_many();
     join(&a, "a");
     join(&b, "b");
