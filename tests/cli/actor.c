@@ -10,7 +10,7 @@
  *     say=TEXT  ignore=SIGNAL  catch=SIGNAL  pause=MS  fds  exit=N  die=SIGNAL
  *     fork=plain|setsid|daemon    a process that beats and has these habits
  *     leaderless                  one that beats though its first thread ended
- *     hop=N                       N that fork and end, on and on; 1 without N.
+ *     hop=N                       N that fork and end, on and on;
  *                                 LOG.hops has the time of the last hop of each
  *     crowd=N                     N processes that do nothing, until TERM ends
  *                                 them and it; 93: so many are not allowed
@@ -38,8 +38,6 @@
 #include <unistd.h>
 
 #define BEAT_MS 5
-/* Of so many pids of one that hops one is logged. */
-#define HOPS_A_LINE 8
 /* A storm that nobody ends is over then, or when there is no pid left. */
 #define HOPS_END_MS 15000
 /* Enough to sleep on. */
@@ -223,12 +221,9 @@ static void start_hopper(volatile int64_t *ret_last)
     if (fork()) {
         return;
     }
-    for (unsigned hops = 0; hf__before(hf__now(), end); hops++) {
+    while (hf__before(hf__now(), end)) {
         (void)setsid();
         *ret_last = hf__now().ns;
-        if (hops % HOPS_A_LINE == 0) {
-            note("hop");
-        }
         if (fork()) {
             break;
         }
@@ -313,7 +308,7 @@ static void act(const char *word, const char *value)
     } else if (!strcmp(word, "leaderless")) {
         start_leaderless();
     } else if (!strcmp(word, "hop")) {
-        start_hoppers(*value ? strtol(value, NULL, 10) : 1);
+        start_hoppers(strtol(value, NULL, 10));
     } else if (!strcmp(word, "crowd")) {
         be_crowd(strtol(value, NULL, 10));
     } else if (!strcmp(word, "exit")) {

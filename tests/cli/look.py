@@ -75,16 +75,6 @@ def who_of_a_free_lock(t):
 
 
 @case
-def looking_takes_nothing(t):
-    holder = t.hold('job', '--lease', harness.lease(3))
-    first = t.json('who', 'job')
-    for _ in range(5):
-        t.equal(t.json('who', 'job')['fence'], first['fence'], 'fence')
-        t.code(t.run('ls'), 0)
-    t.check(holder.is_running(), holder.err)
-
-
-@case
 def a_store_that_does_not_answer_is_69(t):
     url = f'fault+sqlite:{t.db}?{harness.io_timeout(300)}&fault='
     for rules, verbs in (('lose_request:inspect', (('who', 'job'),)),

@@ -116,16 +116,5 @@ def who_is_not_let_in_hears_so(t):
     t.check('not-the-word' not in result.err, result.err)
 
 
-@case
-def idle_names_go(t):
-    t.env['HOLDFAST_URL'] = URL + '?prefix=gc'
-    for name in ('a', 'b', 'c'):
-        t.code(t.run('run', name, '--', 'true'), 0)
-    result = t.run('gc')
-    t.code(result, 0)
-    t.check(result.out.startswith('removed 0 records'), result.out)
-    t.equal(t.run('gc', '--idle', '0').out, 'removed 3 records\n', 'stdout')
-
-
 if __name__ == '__main__':
     harness.main()

@@ -89,16 +89,6 @@ def a_check_says_what_it_found(t):
 
 
 @case
-def idle_names_go(t):
-    n = fresh(t)
-    for name in ('a', 'b', 'c'):
-        t.code(t.run('run', name, '--', 'true'), 0)
-    t.check(t.run('gc').out.startswith('removed 0 records'), 'too many')
-    t.equal(t.run('gc', '--idle', '0').out, 'removed 3 records\n', 'stdout')
-    t.equal(admin('DBSIZE', n=n), '0', 'keys')
-
-
-@case
 def a_socket_and_a_database_by_number(t):
     n = fresh(t)
     other = '9999'

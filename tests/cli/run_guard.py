@@ -174,20 +174,6 @@ def a_process_whose_first_thread_ended_is_ended_too(t):
     t.all_gone()
 
 
-@case
-def a_process_that_hops_from_pid_to_pid_is_caught(t):
-    holder = t.hold('job', words=('hop', 'beat'))
-    t.until(lambda: len(t.pids('hop')) > 50, 'it hops')
-    waiter = t.next_holder('job')
-    t.until(lambda: 'waiting' in waiter.err, 'the next one waits')
-    holder.signal(signal.SIGKILL)
-    t.code(waiter.wait(), 0)
-    time.sleep(0.1)
-    late = t.last_ns('hop') - t.last_ns('next')
-    t.safe(late < 0, f'it hopped {late / 1e6:.1f} ms into the next hold')
-    t.all_gone()
-
-
 PID_AGAIN = r"""
 import os, signal, subprocess, sys, time
 holdfast, log = sys.argv[1:3]

@@ -147,17 +147,6 @@ def a_store_that_no_longer_renews_ends_the_command_before_its_lease(t):
 
 
 @case
-def one_failed_renewal_sends_the_command_nothing(t):
-    url = f'fault+sqlite:{t.db}?fault=lose_reply:renew:2-3'
-    holder = t.hold('job', '--url', url, '--lease', '3s',
-                    words=('say=up', 'catch=TERM', 'beat'))
-    time.sleep(5)
-    t.check(holder.is_running(), holder.err)
-    t.equal(t.pids('got TERM'), [], 'TERM')
-    holder.signal(signal.SIGKILL)
-
-
-@case
 def a_writer_that_keeps_the_database_does_not_cost_the_lock(t):
     """Another program locks the file for a while, shorter than the lease."""
     holder = t.hold('job', '--lease', '4s')

@@ -99,20 +99,6 @@ def stop_of_the_wrapper_ends_a_tree_that_ignores_term(t):
 
 
 @case
-def a_command_that_obeys_term_is_gone_before_the_kill(t):
-    holder = t.hold('job', '--lease', '2s', '--grace', '600ms',
-                    '--status-file', 'status')
-    t.stop(holder.pid)
-    before = harness.boot_ns()
-    t.until(lambda: not harness.state_of(t.command_pid()), 'it ends')
-    lived = (t.last_ns() - before) / 1e9
-    t.safe(lived < 2, f'the command lived {lived:.2f} s')
-    holder.signal(signal.SIGCONT)
-    t.code(holder.wait(), 76)
-    t.equal(t.status()['status'], 76, 'status')
-
-
-@case
 def a_short_stop_costs_nothing(t):
     holder = t.hold('job', '--lease', '4s')
     for _ in range(3):

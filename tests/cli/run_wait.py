@@ -8,20 +8,6 @@ from harness import case
 
 
 @case
-def runs_of_other_names_do_not_wait(t):
-    t.hold('job')
-    for name in ('Job', 'job ', 'job/1', 'jo'):
-        t.code(t.run('run', '-n', name, '--', 'true'), 0)
-
-
-@case
-def runs_of_other_prefixes_do_not_wait(t):
-    t.hold('job')
-    t.code(t.run('run', '-n', '--url', f'{t.url}?prefix=other', 'job', '--',
-                 'true'), 0)
-
-
-@case
 def eight_runs_lose_no_count(t):
     script = 'n=$(cat count); sleep 0.01; echo $((n + 1)) >count'
     (t.dir / 'count').write_text('0\n')
