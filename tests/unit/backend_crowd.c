@@ -191,8 +191,7 @@ TEST(the_rule_is_what_is_said_of_it_in_every_small_scene)
     }
 }
 
-/* ---- a few that are to be read */
-
+/* Here somebody is there twice, which no scene above has. */
 TEST(nobody_is_in_the_way_of_itself)
 {
     struct hf__token me = token_of(0);
@@ -202,22 +201,6 @@ TEST(nobody_is_in_the_way_of_itself)
 
     EXPECT_IS(hf__may_enter(&s, &me, own.manner, &slot), HF__ENTRY_OPEN);
     EXPECT_IS(slot, -1);
-}
-
-TEST(a_slot_is_left_for_those_before)
-{
-    struct hf__manner two = {HF__MODE_SLOTS, 2};
-    struct hf__token late = token_of(9);
-    struct hf__stand held = {token_of(0), two, 1};
-    struct hf__stand line[2] = {{token_of(1), two, -1}, {late, two, -1}};
-    struct hf__stands s = {&held, 1, line, 2};
-    int slot = 7;
-
-    EXPECT_IS(hf__may_enter(&s, &late, two, &slot), HF__ENTRY_PROMISED);
-    EXPECT_IS(hf__may_enter(&s, &line[0].token, two, &slot), HF__ENTRY_OPEN);
-    EXPECT_IS(slot, 0);
-    s.n_holders = 0;
-    EXPECT_IS(hf__may_enter(&s, &late, two, &slot), HF__ENTRY_OPEN);
 }
 
 /* ---- tickets */

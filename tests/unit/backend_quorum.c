@@ -11,49 +11,6 @@ enum { MOST = 6, ANSWERS = 4 };
 
 static const int answers[ANSWERS] = {HF_OK, HF_BUSY, HF_EUNKNOWN, HF_EUNAVAIL};
 
-static int count_bits(int mask)
-{
-    return __builtin_popcount((unsigned)mask);
-}
-
-/* Members of the mask grant, the others refuse. */
-static int verdict_of_mask(int members, int mask)
-{
-    struct hf__quorum q;
-
-    hf__quorum_init(&q, members);
-    for (int i = 0; i < members; i++) {
-        hf__quorum_note(&q, (mask >> i & 1) != 0 ? HF_OK : HF_BUSY, 0);
-    }
-    EXPECT(hf__quorum_is_decided(&q));
-    return hf__quorum_verdict(&q);
-}
-
-TEST(every_mask_of_grants_has_its_verdict)
-{
-    for (int n = 1; n <= MOST; n++) {
-        for (int mask = 0; mask < 1 << n; mask++) {
-            EXPECT_IS(verdict_of_mask(n, mask),
-                      2 * count_bits(mask) > n ? HF_OK : HF_BUSY);
-        }
-    }
-}
-
-/* The reason for a majority: two claims can't both have one. */
-TEST(two_disjoint_sets_never_both_win)
-{
-    for (int n = 1; n <= MOST; n++) {
-        for (int a = 0; a < 1 << n; a++) {
-            for (int b = 0; b < 1 << n; b++) {
-                bool both = (a & b) == 0 && verdict_of_mask(n, a) == HF_OK &&
-                            verdict_of_mask(n, b) == HF_OK;
-
-                EXPECT(!both);
-            }
-        }
-    }
-}
-
 TEST(a_majority_is_more_than_half)
 {
     static const int expected[] = {0, 1, 2, 2, 3, 3, 4, 4, 5};

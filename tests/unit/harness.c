@@ -13,16 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-TEST(expect_accepts_what_is_true)
-{
-    EXPECT(true);
-    EXPECT(1 + 1 == 2);
-    EXPECT(hf__test_folder());
-    EXPECT(hf__test_now_ms());
-}
 
 TEST(numbers_compare_as_64_bit_signed)
 {
@@ -135,53 +126,12 @@ TEST(sigpipe_has_its_default_and_nothing_is_blocked)
 
 CASE(each_test_has_a_process_group, EXPECT_IS(getpgrp(), getpid()));
 
-TEST(a_child_that_was_waited_for_is_no_leftover)
-{
-    int status = 0;
-    pid_t pid = fork();
-
-    if (pid == 0) {
-        _exit(7);
-    }
-    EXPECT_IS(waitpid(pid, &status, 0), pid);
-    EXPECT_IS(WEXITSTATUS(status), 7);
-}
-
 TEST(a_child_may_take_a_moment_to_end)
 {
     if (fork() == 0) {
         hf__test_pause_ms(50);
         _exit(0);
     }
-}
-
-TEST(a_descriptor_may_be_opened_and_closed)
-{
-    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-
-    EXPECT_MORE(fd, 2);
-    EXPECT_IS(close(fd), 0);
-}
-
-static void add_one(void *number)
-{
-    ++*(int *)number;
-}
-
-TEST(join_waits_for_the_thread)
-{
-    int number = 1;
-
-    hf__test_join(hf__test_start(add_one, &number));
-    EXPECT_IS(number, 2);
-}
-
-TEST(a_pause_takes_that_long)
-{
-    int64_t start = hf__test_now_ms();
-
-    hf__test_pause_ms(30);
-    EXPECT_MORE(hf__test_now_ms() - start, 28);
 }
 
 TEST_WITHIN_IF(30, hf__test_seed() > 0, what_applies_is_run)
