@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waiting without polling: how soon a waiter of another process goes on, and
- * what it costs the server, waiting and being served. Those who wait are
- * processes, because threads of one client stand in its own line.
+ * Waiting without polling: what it costs the server, waiting and being served.
+ * Those who wait are processes, because threads of one client stand in its own
+ * line.
  */
 #include "tests/contract/peer.h"
 #include "tests/store_mysql/world.h"
@@ -35,69 +35,9 @@ static int64_t now_us(void)
     return t.tv_sec * INT64_C(1000000) + t.tv_nsec / 1000;
 }
 
-/* ---- how soon */
-
-enum { ROUNDS = 60 };
-
-static struct {
-    atomic_int round; /* of the holder: it holds the lock this time */
-    atomic_llong released_at;
-    atomic_int waiter_done;
-} * stage;
-
 static void until(atomic_int *value, int least)
 {
     UNTIL_WITHIN(60000, atomic_load(value) >= least);
-}
-
-/* Each time it lets go when the other has surely fallen asleep. */
-static void hold_again_and_again(int number)
-{
-    AUTO_CLIENT *client = open_store();
-
-    (void)number;
-    for (int i = 1; i <= ROUNDS; i++) {
-        AUTO_LOCK *lock = acquire(client, "job");
-
-        atomic_store(&stage->round, i);
-        hf__test_pause_ms(15);
-        atomic_store(&stage->released_at, now_us());
-        EXPECT_IS(hf_release(lock, NULL), HF_OK);
-        until(&stage->waiter_done, i);
-    }
-}
-
-static int by_size(const void *a, const void *b)
-{
-    const int64_t *x = a;
-    const int64_t *y = b;
-
-    return (*x > *y) - (*x < *y);
-}
-
-TEST(a_waiter_of_another_process_is_woken_within_2_ms)
-{
-    int64_t took[ROUNDS];
-    pid_t holder;
-
-    stage = shared_page(sizeof *stage);
-    holder = start_crew(hold_again_and_again, 0);
-    AUTO_CLIENT *client = open_store();
-    for (int i = 1; i <= ROUNDS; i++) {
-        AUTO_LOCK *lock = NULL;
-
-        until(&stage->round, i);
-        lock = acquire(client, "job");
-        took[i - 1] = now_us() - atomic_load(&stage->released_at);
-        EXPECT_IS(hf_release(lock, NULL), HF_OK);
-        atomic_store(&stage->waiter_done, i);
-    }
-    end_crew(holder);
-    qsort(took, ROUNDS, sizeof *took, by_size);
-    printf("p50 %lld us, p90 %lld us, longest %lld us\n",
-           (long long)took[ROUNDS / 2], (long long)took[ROUNDS * 9 / 10],
-           (long long)took[ROUNDS - 1]);
-    EXPECT_SOON(took[ROUNDS / 2], patience(2000));
 }
 
 /* ---- at what cost */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What can happen to those who wait, and to whom they wait for: killed,
- * stopped, cut off, called off. The others go on, soon.
+ * What can happen to those who wait, and to whom they wait for: closed, cut
+ * off, a server that is killed. The others go on, soon.
  */
 #include "tests/contract/loop.h"
 #include "tests/contract/peer.h"
@@ -9,81 +9,6 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
-
-/* ---- the first of those who wait */
-
-static void begin_waiting(struct peer *p, int is_fair)
-{
-    hf_acquire_opts opts = wanting(patience(20000), 60000);
-
-    opts.fair = is_fair;
-    peer_begin_acquire_as(p, "job", &opts);
-    hf__test_pause_ms(patience(400));
-}
-
-/* How long it takes the second to get the lock once it is free, and the first
- * was killed or stopped just before. */
-static int64_t delay_after(void (*end_it)(struct peer *), int is_fair)
-{
-    struct peer *first = start_peer();
-    struct peer *second = start_peer();
-    AUTO_CLIENT *client = open_store();
-    AUTO_LOCK *lock = acquire_leased(client, "job", 60000);
-    int64_t start;
-
-    begin_waiting(first, is_fair);
-    begin_waiting(second, is_fair);
-    end_it(first);
-    start = hf__test_now_ms();
-    EXPECT_IS(hf_release(lock, NULL), HF_OK);
-    EXPECT_IS(peer_finish(second), HF_OK);
-    start = since(start);
-    printf("%lld ms\n", (long long)start);
-    if (end_it == stop_peer) {
-        continue_peer(first);
-        EXPECT_IS(peer_release(second), HF_OK);
-        EXPECT_IS(peer_finish(first), HF_OK);
-        end_peer(first);
-    }
-    end_peer(second);
-    return start;
-}
-
-CASE(a_killed_first_waiter_holds_nobody_up,
-     EXPECT_SOON(delay_after(kill_peer, 0), patience(4000)));
-CASE(a_killed_first_in_line_holds_nobody_up,
-     EXPECT_SOON(delay_after(kill_peer, 1), patience(4000)));
-CASE(a_stopped_first_waiter_holds_others_up_for_seconds_at_most,
-     EXPECT_SOON(delay_after(stop_peer, 0), patience(3000)));
-CASE(a_stopped_first_in_line_holds_others_up_for_seconds_at_most,
-     EXPECT_SOON(delay_after(stop_peer, 1), patience(4000)));
-
-/* ---- called off */
-
-static void fire_soon(void *cancel)
-{
-    hf__test_pause_ms(500);
-    hf_cancel_fire(cancel);
-}
-
-TEST(a_cancel_ends_a_wait_at_once)
-{
-    CLIENTS(alice, bob);
-    AUTO_LOCK *lock = acquire(alice, "job");
-    AUTO_CANCEL *cancel = new_cancel();
-    hf_acquire_opts opts = wanting(HF_FOREVER, 30000);
-    int64_t start = hf__test_now_ms();
-    struct hf__test_thread *thread = hf__test_start(fire_soon, cancel);
-    hf_lock *none = NULL;
-
-    opts.cancel = cancel;
-    EXPECT_IS(hf_acquire(bob, "job", &opts, &none, NULL), HF_CANCELLED);
-    EXPECT_SOON(since(start), 500 + patience(5000));
-    hf__test_join(thread);
-    /* The place that was left is nobody's trouble. */
-    EXPECT_IS(hf_release(lock, NULL), HF_OK);
-    (void)await_free(bob, "job", patience(5000));
-}
 
 TEST(closing_while_waiting_takes_no_time)
 {
@@ -139,33 +64,14 @@ TEST(a_holder_without_its_connection_is_heard_within_half_a_second)
     AUTO_LOCK *lock = acquire_leased(alice, "job", 60000);
     int64_t start;
 
-    begin_waiting(waiter, 0);
+    peer_begin_acquire(waiter, "job", patience(20000), 60000);
+    hf__test_pause_ms(patience(400));
     cut_holder("job");
     hf__test_pause_ms(1500);
     start = hf__test_now_ms();
     EXPECT_IS(hf_release(lock, NULL), HF_OK);
     EXPECT_IS(peer_finish(waiter), HF_OK);
     EXPECT_SOON(since(start), 500 + patience(5000));
-    end_peer(waiter);
-}
-
-TEST(a_killed_holder_is_waited_for_until_its_lease_ends)
-{
-    struct peer *holder = start_peer();
-    struct peer *waiter = start_peer();
-    int64_t start;
-    int64_t took;
-
-    EXPECT_IS(peer_acquire(holder, "job", 5000, 2000), HF_OK);
-    start = hf__test_now_ms();
-    peer_begin_acquire(waiter, "job", 20000, 60000);
-    hf__test_pause_ms(300);
-    kill_peer(holder);
-    EXPECT_IS(peer_finish(waiter), HF_OK);
-    took = since(start);
-    printf("%lld ms\n", (long long)took);
-    EXPECT_SOON(took, 2000 + 667 + patience(5000));
-    EXPECT_MORE(took, 1500);
     end_peer(waiter);
 }
 

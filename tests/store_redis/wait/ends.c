@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waiting on Redis through the public API, between processes: a waiter that is
- * stopped, killed or gives up holds nobody up, nothing of it is left, and how
- * soon the next one enters.
+ * Waiting on Redis through the public API, between processes: a waiter that
+ * gives up holds nobody up, and nothing of it is left; and when its connection,
+ * the server or what that knew goes away, it waits on and is granted the lock
+ * soon after that is free.
  */
 #include "tests/contract/api_line.h"
 #include "tests/contract/peer.h"
@@ -10,9 +11,8 @@
 #include "tests/store_redis/wait/sleeper.h"
 
 #include <stdlib.h>
-#include <time.h>
 
-enum { CYCLES = 200, ROUNDS = 200 };
+enum { CYCLES = 200 };
 
 int hf__store_url(const char *which, char *url, size_t size)
 {
@@ -26,93 +26,6 @@ static hf_acquire_opts patient(bool is_fair)
 
     opts.fair = is_fair;
     return opts;
-}
-
-/* Two peers that wait, the first one first, for longer than a moment. */
-struct pair {
-    struct peer *first;
-    struct peer *second;
-};
-
-static hf_lock *hold_before(struct pair *p, hf_client **client, bool is_fair)
-{
-    hf_acquire_opts opts = patient(is_fair);
-    hf_lock *job;
-
-    *client = open_store();
-    job = acquire(*client, "job");
-    peer_begin_acquire_as(p->first, "job", &opts);
-    hf__test_pause_ms(150);
-    peer_begin_acquire_as(p->second, "job", &opts);
-    hf__test_pause_ms(1200);
-    return job;
-}
-
-static void start_pair(struct pair *p)
-{
-    p->first = start_peer();
-    p->second = start_peer();
-}
-
-static void expect_passed_over(bool is_fair, bool is_killed, int64_t bound)
-{
-    SERVER(NULL);
-    struct pair p;
-    hf_client *client;
-    hf_lock *job;
-    int64_t start;
-
-    start_pair(&p);
-    job = hold_before(&p, &client, is_fair);
-    if (is_killed) {
-        kill_peer(p.first);
-    } else {
-        stop_peer(p.first);
-    }
-    hf__test_pause_ms(100);
-    start = hf__test_now_ms();
-    EXPECT_IS(hf_release(job, NULL), HF_OK);
-    EXPECT_IS(peer_finish(p.second), HF_OK);
-    printf("the second entered after %lld ms\n", (long long)since(start));
-    EXPECT_SOON(since(start), bound);
-    if (!is_killed) {
-        continue_peer(p.first);
-        EXPECT_IS(peer_release(p.second), HF_OK);
-        EXPECT_IS(peer_finish(p.first), HF_OK);
-        end_peer(p.first);
-    }
-    end_peer(p.second);
-    hf_free(job);
-    hf_close(client);
-}
-
-CASE(a_stopped_waiter_costs_the_next_a_moment,
-     expect_passed_over(false, false, patience(OFFER_MS + LOOK_MS)));
-CASE(a_stopped_first_in_line_costs_the_next_a_moment,
-     expect_passed_over(true, false, patience(OFFER_MS + LOOK_MS)));
-CASE(a_killed_waiter_costs_nothing,
-     expect_passed_over(false, true, patience(600)));
-CASE(a_killed_first_in_line_costs_the_next_a_moment,
-     expect_passed_over(true, true, patience(700)));
-
-/* The holder dies: its lease is what is waited for. */
-TEST(a_crashed_holders_lease_is_the_bound)
-{
-    SERVER(NULL);
-    struct peer *holder = start_peer();
-    struct peer *waiter = start_peer();
-    int64_t lease_ms = patience(1000);
-    int64_t start;
-
-    EXPECT_IS(peer_acquire(holder, "job", 0, lease_ms), HF_OK);
-    start = hf__test_now_ms();
-    peer_begin_acquire(waiter, "job", patience(20000), 30000);
-    hf__test_pause_ms(50);
-    kill_peer(holder);
-    EXPECT_IS(peer_finish(waiter), HF_OK);
-    /* It may have renewed once. */
-    EXPECT_SOON(since(start), 2 * lease_ms + patience(3000));
-    end_peer(waiter);
 }
 
 /* ---- who gives up */
@@ -217,79 +130,77 @@ CASE_WITHIN(60, two_hundred_turns_leave_only_the_record,
             expect_nothing_left(0));
 CASE_WITHIN(60, so_do_those_in_line, expect_nothing_left(1));
 
-/* ---- how soon */
+/* ---- when something goes away */
 
-static struct {
-    atomic_int round; /* the holder holds the lock this time */
-    atomic_llong released_at;
-    atomic_int waiter_done;
-} * stage;
-
-static int64_t now_us(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * INT64_C(1000000) + t.tv_nsec / 1000;
-}
-
-static void until(atomic_int *value, int least)
-{
-    UNTIL_WITHIN(60000, atomic_load(value) >= least);
-}
-
-/* Each time it lets go when the other has surely fallen asleep. */
-static void hold_again_and_again(int is_fair)
-{
-    AUTO_CLIENT *client = open_store();
-    hf_acquire_opts opts = patient(is_fair);
-
-    for (int i = 1; i <= ROUNDS; i++) {
-        AUTO_LOCK *lock = acquire_as(client, "job", &opts);
-
-        atomic_store(&stage->round, i);
-        hf__test_pause_ms(10);
-        atomic_store(&stage->released_at, now_us());
-        EXPECT_IS(hf_release(lock, NULL), HF_OK);
-        until(&stage->waiter_done, i);
-    }
-}
-
-static int by_size(const void *a, const void *b)
-{
-    const int64_t *x = a;
-    const int64_t *y = b;
-
-    return (*x > *y) - (*x < *y);
-}
-
-static void expect_soon(int is_fair)
+static void expect_granted_after_a_cut(bool is_fair)
 {
     SERVER(NULL);
-    int64_t took[ROUNDS];
-    hf_acquire_opts opts = patient(is_fair);
-    pid_t holder;
-
-    stage = shared_page(sizeof *stage);
-    holder = start_crew(hold_again_and_again, is_fair);
+    struct peer *waiter = start_peer();
     AUTO_CLIENT *client = open_store();
-    for (int i = 1; i <= ROUNDS; i++) {
-        AUTO_LOCK *lock = NULL;
+    AUTO_LOCK *job = acquire(client, "job");
+    hf_acquire_opts opts = patient(is_fair);
+    int64_t start;
 
-        until(&stage->round, i);
-        lock = acquire_as(client, "job", &opts);
-        took[i - 1] = now_us() - atomic_load(&stage->released_at);
-        EXPECT_IS(hf_release(lock, NULL), HF_OK);
-        atomic_store(&stage->waiter_done, i);
+    peer_begin_acquire_as(waiter, "job", &opts);
+    await_count(channels, 1);
+    for (int i = 0; i < 3; i++) {
+        hf__redis_command(server(), "CLIENT KILL TYPE pubsub");
+        await_count(channels, 0);
+        await_count(channels, 1);
     }
-    end_crew(holder);
-    qsort(took, ROUNDS, sizeof *took, by_size);
-    printf("p50 %lld us, p99 %lld us, longest %lld us\n",
-           (long long)took[ROUNDS / 2], (long long)took[ROUNDS * 99 / 100],
-           (long long)took[ROUNDS - 1]);
-    EXPECT_SOON(took[ROUNDS / 2], patience(2000));
+    hf__test_pause_ms(50);
+    start = hf__test_now_ms();
+    EXPECT_IS(hf_release(job, NULL), HF_OK);
+    EXPECT_IS(peer_finish(waiter), HF_OK);
+    EXPECT_SOON(since(start), patience(100));
+    end_peer(waiter);
 }
 
-CASE_WITHIN(60, a_waiter_of_another_process_is_woken_within_2_ms,
-            expect_soon(0));
-CASE_WITHIN(60, so_is_who_is_in_line, expect_soon(1));
+CASE(who_is_cut_off_waits_on, expect_granted_after_a_cut(false));
+CASE(who_is_cut_off_in_line_waits_on, expect_granted_after_a_cut(true));
+
+TEST(who_waits_outlives_the_server)
+{
+    SERVER(NULL);
+    AUTO_CLIENT *client = NULL;
+    AUTO_LOCK *job = NULL;
+    int64_t start;
+
+    struct peer *waiter = start_peer();
+    client = open_store();
+    job = acquire(client, "job");
+    EXPECT(job != NULL);
+    peer_begin_acquire(waiter, "job", patience(15000), 30000);
+    await_count(channels, 1);
+    hf__redis_kill(server()); /* and what it knew: it keeps no file */
+    hf__test_pause_ms(200);
+    start = hf__test_now_ms();
+    hf__redis_restart(server(), NULL);
+    EXPECT_IS(peer_finish(waiter), HF_OK);
+    EXPECT_SOON(since(start), patience(3000));
+    end_peer(waiter);
+}
+
+static void expect_granted_after_a_flush(bool is_fair)
+{
+    SERVER(NULL);
+    struct peer *waiter = start_peer();
+    AUTO_CLIENT *client = open_store();
+    AUTO_LOCK *job = acquire_fixed(client, "job", 30000);
+    hf_acquire_opts opts = patient(is_fair);
+    int64_t start;
+
+    EXPECT(job != NULL);
+    peer_begin_acquire_as(waiter, "job", &opts);
+    await_count(channels, 1);
+    hf__test_pause_ms(100);
+    start = hf__test_now_ms();
+    hf__redis_command(server(), "FLUSHALL");
+    EXPECT_IS(peer_finish(waiter), HF_OK);
+    EXPECT_SOON(since(start), patience(LOOK_MS) + 300);
+    end_peer(waiter);
+}
+
+/* Nobody wakes it: it looks. */
+CASE(who_waits_outlives_a_flush, expect_granted_after_a_flush(false));
+CASE(who_is_in_line_outlives_a_flush, expect_granted_after_a_flush(true));

@@ -91,13 +91,10 @@ TEST(the_first_in_line_is_woken_alone)
 
 TEST(who_is_in_line_keeps_its_ticket_fresh)
 {
-    SCENE(NULL);
-    PARTY(holder);
+    JOB_HELD_BY(holder);
     PARTY(barger);
 
-    enter(&holder, 1, "");
     enter(&barger, 2, "");
-    EXPECT_IS(try_for(&holder, "job", LONG_MS), HF_OK);
     line_up(1);
     hf__test_pause_ms(2 * HF__TICKET_PATIENCE_MS + 300);
     EXPECT_IS(atomic_load(&crowd[0].state), 0);

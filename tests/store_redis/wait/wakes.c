@@ -35,13 +35,10 @@ TEST(a_release_wakes_exactly_one_of_eight_clients)
 
 TEST(only_who_was_woken_may_enter_for_a_moment)
 {
-    SCENE(NULL);
-    PARTY(holder);
+    JOB_HELD_BY(holder);
     PARTY(barger);
 
-    enter(&holder, 1, "");
     enter(&barger, 2, "");
-    EXPECT_IS(try_for(&holder, "job", LONG_MS), HF_OK);
     all_fall_asleep(1);
     EXPECT_IS(let_go(&holder, "job"), HF_OK);
     EXPECT_IS(try_for(&barger, "job", LONG_MS), HF_BUSY);
@@ -56,12 +53,9 @@ TEST(only_who_was_woken_may_enter_for_a_moment)
 
 TEST(the_next_is_woken_when_the_first_does_nothing)
 {
-    SCENE(NULL);
-    PARTY(holder);
+    JOB_HELD_BY(holder);
     int64_t took;
 
-    enter(&holder, 1, "");
-    EXPECT_IS(try_for(&holder, "job", LONG_MS), HF_OK);
     all_fall_asleep(2);
     EXPECT_IS(let_go(&holder, "job"), HF_OK);
     took = await_woken(crowd, 2, 2, slowly(OFFER_MS + LOOK_MS + 100));
@@ -70,12 +64,9 @@ TEST(the_next_is_woken_when_the_first_does_nothing)
 
 TEST(what_is_no_longer_waited_for_is_called_off)
 {
-    SCENE(NULL);
-    PARTY(holder);
+    JOB_HELD_BY(holder);
     struct sleeper *s = &crowd[0];
 
-    enter(&holder, 1, "");
-    EXPECT_IS(try_for(&holder, "job", LONG_MS), HF_OK);
     EXPECT_IS(try_for(&holder, "other", LONG_MS), HF_OK);
     all_fall_asleep(1);
     atomic_store(&s->is_called_off, true);
@@ -92,12 +83,9 @@ TEST(what_is_no_longer_waited_for_is_called_off)
 
 TEST(closing_calls_it_off)
 {
-    SCENE(NULL);
-    PARTY(holder);
+    JOB_HELD_BY(holder);
     struct sleeper *s = &crowd[0];
 
-    enter(&holder, 1, "");
-    EXPECT_IS(try_for(&holder, "job", LONG_MS), HF_OK);
     all_fall_asleep(1);
     EXPECT_IS(channels(), 1);
     call_off(s);
@@ -132,12 +120,9 @@ TEST(one_is_woken_when_a_lease_just_ends)
 /* A message that no connection is there for is lost. */
 TEST(a_killed_connection_is_passed_over)
 {
-    SCENE(NULL);
-    PARTY(holder);
+    JOB_HELD_BY(holder);
     const char *id;
 
-    enter(&holder, 1, "");
-    EXPECT_IS(try_for(&holder, "job", LONG_MS), HF_OK);
     all_fall_asleep(1);
     id = hf__redis_command(server(), "CLIENT LIST TYPE pubsub");
     EXPECT_HAS(id, "id=");
@@ -170,12 +155,9 @@ TEST(a_server_that_forgot_the_scripts_is_told_them)
 
 TEST(they_are_told_once)
 {
-    SCENE(NULL);
-    PARTY(holder);
+    JOB_HELD_BY(holder);
     int64_t before;
 
-    enter(&holder, 1, "");
-    EXPECT_IS(try_for(&holder, "job", LONG_MS), HF_OK);
     fall_asleep_as(&crowd[0], 100, "job", ALONE, HF__QUEUE_ALWAYS);
     await_count(channels, 1);
     hf__redis_command(server(), "SCRIPT FLUSH");
@@ -262,14 +244,11 @@ static int64_t reads(void)
 
 static void expect_idle(enum hf__queueing queueing)
 {
-    SCENE(NULL);
-    PARTY(holder);
+    JOB_HELD_BY(holder);
     int64_t before;
     int64_t own;
     int64_t start;
 
-    enter(&holder, 1, "");
-    EXPECT_IS(try_for(&holder, "job", LONG_MS), HF_OK);
     fall_asleep_as(&crowd[0], 100, "job", ALONE, queueing);
     await_count(channels, 1);
     hf__test_pause_ms(300);
