@@ -54,18 +54,6 @@ TEST(fences_rise_though_the_folder_was_deleted)
     }
 }
 
-/* Everything is taken away, with a grant and one who waits in it. */
-TEST(a_tree_that_is_deleted_is_a_break)
-{
-    JOB_OF(alice, bob);
-    EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
-    EXPECT(hf__zookeeper_remove(hf__zookeeper_shared(), folder_of("job")));
-    EXPECT_IS(renew(&alice, "job"), HF_LOST);
-    EXPECT_IS(alice.reason, HF_REASON_BROKEN);
-    EXPECT_IS(queue_up(&bob, "job", ALONE), HF_OK);
-    EXPECT_SAFE_MORE(bob.fence, fence_of(&alice, "job"));
-}
-
 TEST(a_name_is_as_it_is_written_down)
 {
     JOB_OF(alice);

@@ -184,25 +184,32 @@ CASE_WITHIN(120, a_simple_try_whose_connection_is_lost_leaves_nothing,
 
 /* ---- the answer to the creation */
 
-TEST_WITHIN(60, a_claim_whose_answer_was_lost_is_the_same_claim)
+/* The request that makes the claim, of so many nodes. */
+static void lose_answer_to(const char *request, int n_nodes,
+                           const char *options)
 {
     AUTO_PROXY *proxy = proxy_to_store();
-    PARTY_AT(alice, proxy, "session_timeout=20s");
-    PARTY(bob);
+    PARTY_AT(alice, proxy, options);
+    PARTY_AT(bob, proxy, options);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(release(&alice, "job"), HF_OK);
-    lose_reply_to(proxy, "create2");
+    lose_reply_to(proxy, request);
     EXPECT_IS(acquire(&alice, "job"), HF_EUNKNOWN);
-    EXPECT_IS(children_of("job"), 1);
+    EXPECT_IS(children_of("job"), n_nodes);
     EXPECT_IS(acquire(&bob, "job"), HF_BUSY);
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
-    EXPECT_IS(children_of("job"), 1);
+    EXPECT_IS(children_of("job"), n_nodes);
     EXPECT_IS(acquire(&bob, "job"), HF_BUSY);
     EXPECT_IS(bob.record.fence, alice.fence);
     EXPECT_IS(release(&alice, "job"), HF_OK);
     EXPECT_IS(children_of("job"), 0);
 }
+
+CASE_WITHIN(60, a_claim_whose_answer_was_lost_is_the_same_claim,
+            lose_answer_to("create2", 1, "session_timeout=20s"));
+CASE_WITHIN(60, a_simple_lock_whose_answer_was_lost_is_ours,
+            lose_answer_to("multi", 2, "recipe=simple&session_timeout=20s"));
 
 /* A session that ends, and its node is still there: it is not taken for that of
  * the next one, which waits for it to go. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A lock of the other recipe's beside claims, made while they hold or wait, or
- * looked for after its reply was lost.
+ * looked for after its reply was lost; and claims that come to such a lock.
  */
 #include "tests/store_zookeeper/recipe/tree.h"
 
@@ -95,4 +95,22 @@ TEST_WITHIN(60, a_lock_whose_reply_was_lost_is_not_believed_beside_a_claim)
         begin_anew(&bob, "job");
     }
     EXPECT_MORE(n_lost, 2);
+}
+
+TEST(who_comes_in_order_to_a_simple_name_is_told)
+{
+    AUTO_PROXY *proxy = proxy_to_store();
+    PARTY(alice);
+    PARTY_AT(bob, proxy, "recipe=simple");
+
+    EXPECT_IS(acquire(&bob, "job"), HF_OK);
+    EXPECT_IS(acquire(&alice, "job"), HF_EUNSAFE);
+    EXPECT_HAS(alice.error.text, "recipe=simple");
+    EXPECT_IS(queue_up(&alice, "job", SHARED), HF_EUNSAFE);
+    EXPECT_IS(children_of("job"), 2);
+    EXPECT_IS(inspect(&alice, "job"), HF_OK);
+    EXPECT_TEXT(alice.record.owner.label, "bob");
+    EXPECT_IS(release(&bob, "job"), HF_OK);
+    EXPECT_IS(children_of("job"), 0);
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
 }
