@@ -117,22 +117,3 @@ TEST_WITHIN(90, few_connections_left_are_warned_of)
     }
     hf__mariadb_free(m);
 }
-
-static int stop(void *arg, const hf_check_item *item)
-{
-    (void)item;
-    return ++*(int *)arg;
-}
-
-TEST(a_check_ends_when_told)
-{
-    DOOR(d);
-    int looked_at = 0;
-
-    EXPECT_IS(enter(&d, url_with("")), HF_OK);
-    EXPECT_IS(hf__conn_check(&d.conn, stop, &looked_at,
-                             hf__after_ms(hf__now(), 10000), &d.error),
-              HF_OK);
-    EXPECT_IS(looked_at, 1);
-    use(&d, "job");
-}

@@ -48,22 +48,7 @@ CASE(a_table_that_is_dropped_is_made_anew, lose_by(drop_table));
 CASE(all_tables_that_are_dropped_are_made_anew, lose_by(drop_all_tables));
 CASE(a_database_that_is_made_anew_is_a_new_store, lose_by(drop_database));
 
-/* What was taken meanwhile counts: the old holder does not get it back. */
-TEST(who_was_deleted_and_replaced_is_told_so)
-{
-    CLIENTS(alice, bob);
-    AUTO_LOCK *job = acquire_leased(alice, "job", patience(3000));
-    AUTO_LOCK *next = NULL;
-
-    delete_row();
-    next = acquire_leased(bob, "job", 30000);
-    EXPECT_SAFE_MORE(hf_fence(next), hf_fence(job));
-    EXPECT_IS(hf_renew(job, NULL), HF_LOST);
-    expect_lost(job, HF_REASON_TAKEN);
-    EXPECT_IS(hf_release(job, NULL), HF_LOST);
-    expect_held(next);
-    EXPECT_IS(hf_renew(next, NULL), HF_OK);
-}
+CASE(who_was_deleted_and_replaced_is_told_so, replace_after(delete_row));
 
 /* ---- nonsense in a row that nobody holds */
 

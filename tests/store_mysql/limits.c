@@ -6,6 +6,7 @@
  */
 #include "tests/servers/servers.h"
 #include "tests/store_mysql/world.h"
+#include "tests/store_server/damage.h"
 
 #include <arpa/inet.h>
 #include <string.h>
@@ -20,29 +21,6 @@ static int port(void)
 }
 
 /* ---- not let in */
-
-TEST(who_is_not_let_in_is_told_why)
-{
-    hf_error err = HF_ERROR_INIT;
-
-    EXPECT_IS(open_status(url_as(HF__MARIADB_USER ":wrong", "127.0.0.1", port(),
-                                 database()),
-                          &err),
-              HF_EAUTH);
-    EXPECT_HAS(err.text, "user and password");
-    EXPECT_IS(err.native, 1045);
-    EXPECT(!strstr(err.text, "wrong"));
-    EXPECT_IS(
-        open_status(url_as("nobody:x", "127.0.0.1", port(), database()), &err),
-        HF_EAUTH);
-    EXPECT_IS(
-        open_status(url_as(LETS_IN, "127.0.0.1", port(), "hf_none"), &err),
-        HF_EINVAL);
-    EXPECT_HAS(err.text, "hf_none");
-    EXPECT_IS(err.native, 1049);
-    EXPECT_IS(open_status(url_as(LETS_IN, "127.0.0.1", port(), "mysql"), &err),
-              HF_EAUTH);
-}
 
 TEST_WITHIN(60, where_nobody_listens_is_told_at_once)
 {
@@ -61,42 +39,6 @@ TEST_WITHIN(60, where_nobody_listens_is_told_at_once)
              url_as(LETS_IN, "no-such-host.invalid", port(), database()));
     EXPECT_IS(open_status(url, &err), HF_EUNAVAIL);
     EXPECT_HAS(err.text, "no-such-host.invalid");
-}
-
-/* Accepts, and says nothing. */
-static int listen_silently(int *ret_port)
-{
-    struct sockaddr_in at = hf__servers_at(0);
-    socklen_t size = sizeof at;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    EXPECT_IS(bind(fd, (struct sockaddr *)&at, sizeof at), 0);
-    EXPECT_IS(listen(fd, 16), 0);
-    EXPECT_IS(getsockname(fd, (struct sockaddr *)&at, &size), 0);
-    *ret_port = ntohs(at.sin_port);
-    return fd;
-}
-
-/* Those of the client library are whole seconds. */
-TEST(limits_are_kept_to_the_millisecond)
-{
-    static const int limits[] = {120, 250, 1300};
-    hf_error err = HF_ERROR_INIT;
-    int silent;
-    int fd = listen_silently(&silent);
-
-    for (int i = 0; i < 3; i++) {
-        char url[512];
-        int64_t start = hf__test_now_ms();
-
-        snprintf(url, sizeof url, "%s?connect_timeout=%dms",
-                 url_as(LETS_IN, "127.0.0.1", silent, database()), limits[i]);
-        EXPECT_IS(open_status(url, &err), HF_EUNAVAIL);
-        EXPECT_HAS(err.text, "in time");
-        EXPECT_MORE(since(start), limits[i] - 5);
-        EXPECT_SOON(since(start), 1000 + limits[i] / 1000 * 1000);
-    }
-    close(fd);
 }
 
 /* ---- no more connections */
@@ -174,25 +116,8 @@ static void kill_sessions(void)
     }
 }
 
-TEST_WITHIN(60, sessions_that_are_killed_cost_nobody_a_lock)
-{
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = acquire_leased(alice, "job", patience(1500));
-    int r;
-
-    for (int i = 0; i < 10; i++) {
-        kill_sessions();
-        EXPECT_IS(try_once(alice, "other"), HF_OK);
-        kill_sessions();
-        r = hf_renew(job, NULL);
-        EXPECT(r == HF_OK || r == HF_EUNAVAIL); /* not sent, not unknown */
-        kill_sessions();
-        hf__test_pause_ms(patience(150));
-        EXPECT(hf_held(job));
-    }
-    kill_sessions();
-    EXPECT_IS(hf_release(job, NULL), HF_OK);
-}
+CASE_WITHIN(60, sessions_that_are_killed_cost_nobody_a_lock,
+            outlive_ends_of(kill_sessions));
 
 /* A session that was idle for too long: the server has closed it. */
 TEST_WITHIN(60, sessions_that_were_idle_too_long_cost_nobody_an_error)

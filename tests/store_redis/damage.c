@@ -32,20 +32,8 @@ TEST_WITHIN(60, a_server_that_is_flushed_is_all_locks_lost)
     lose_by(flush_all);
 }
 
-/* What was taken meanwhile counts: the old holder does not get it back. */
-TEST(who_was_deleted_and_replaced_is_told_that_it_was_taken)
-{
-    CLIENTS(alice, bob);
-    AUTO_LOCK *job = acquire_fixed(alice, "job", 30000);
-    AUTO_LOCK *next = NULL;
-
-    delete_key();
-    next = acquire(bob, "job");
-    EXPECT_SAFE_MORE(hf_fence(next), hf_fence(job));
-    EXPECT_IS(hf_renew(job, NULL), HF_LOST);
-    expect_lost(job, HF_REASON_TAKEN);
-    expect_held(next);
-}
+CASE(who_was_deleted_and_replaced_is_told_that_it_was_taken,
+     replace_after(delete_key));
 
 /* A shared grant is in another key than the record. */
 TEST(a_grant_beside_others_that_is_deleted_is_lost)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What servers of all versions say, as statuses: the words of those that are
- * not installed here, too.
+ * What scripts of all versions of servers say, as statuses: the words of those
+ * that are not installed here, too. Other words are in connect/errors.c.
  */
 #include "src/backend/redis/armed.h"
 #include "src/backend/redis/ask.h"
@@ -16,11 +16,6 @@ static const struct {
     int status;
     const char *has;
 } cases[] = {
-    {"LOADING Redis is loading the dataset in memory", HF__AGAIN, "wait"},
-    {"BUSY Redis is busy running a script.", HF__AGAIN, "SCRIPT KILL"},
-    {"NOAUTH Authentication required.", HF_EAUTH, "password"},
-    {"OOM command not allowed when used memory > 'maxmemory'.", HF_EUNAVAIL,
-     "maxmemory"},
     {SCRIPT_5 "@user_script:1: @user_script: 1: -OOM command not allowed when "
               "used memory > 'maxmemory'.",
      HF_EUNAVAIL, "raise maxmemory"},
@@ -42,7 +37,6 @@ static const struct {
     {"HOLDFAST its key is a hash of something else", HF_EPROTO,
      "another prefix"},
     {"HOLDFAST its record is damaged", HF_EPROTO, "DEL"},
-    {"ERR what nobody has ever heard of", HF_EPROTO, "nobody has ever"},
 };
 
 TEST(what_servers_say_is_told_with_what_helps)

@@ -153,26 +153,6 @@ TEST_WITHIN(60, what_a_user_may_not_see_is_said_to_be_unseen)
     EXPECT(!hf__redis_has_ended(r));
 }
 
-/* Without channels nobody is woken, and all the same the lock goes on. */
-TEST_WITHIN(60, a_user_without_channels_polls)
-{
-    AUTO_SERVER *r = own_server_with_users(
-        "user bob on >pw ~* resetchannels +@all -publish -subscribe");
-    AUTO_CLIENT *alice = NULL;
-    AUTO_CLIENT *bob = NULL;
-    AUTO_LOCK *job = NULL;
-    AUTO_LOCK *next = NULL;
-    hf_acquire_opts opts = wanting(patience(5000), 30000);
-
-    EXPECT_IS(hf_open(url_as("bob:pw", ""), NULL, &alice, NULL), HF_OK);
-    EXPECT_IS(hf_open(url_as("bob:pw", ""), NULL, &bob, NULL), HF_OK);
-    job = acquire_fixed(alice, "job", 500);
-    EXPECT(job != NULL);
-    EXPECT_IS(hf_acquire(bob, "job", &opts, &next, NULL), HF_OK);
-    EXPECT_IS(hf_release(next, NULL), HF_OK);
-    EXPECT(!hf__redis_has_ended(r));
-}
-
 TEST_WITHIN(60, few_places_left_are_warned_of)
 {
     static const char *const extra[] = {"maxclients 4", NULL};
@@ -184,22 +164,6 @@ TEST_WITHIN(60, few_places_left_are_warned_of)
     EXPECT_IS(hf_renew(b, NULL), HF_OK);
     EXPECT_IS(verdict_on(alice, "clients"), HF_WARN);
     EXPECT(!hf__redis_has_ended(r));
-}
-
-static int stop(void *arg, const hf_check_item *item)
-{
-    (void)item;
-    return ++*(int *)arg;
-}
-
-TEST(a_check_ends_when_told)
-{
-    AUTO_CLIENT *alice = open_store();
-    int looked_at = 0;
-
-    EXPECT_IS(hf_check(alice, stop, &looked_at, NULL), HF_OK);
-    EXPECT_IS(looked_at, 1);
-    EXPECT_IS(try_once(alice, "job"), HF_OK);
 }
 
 /* ---- list */

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a server is: one that evicts, a replica, a node of a cluster, a
- * sentinel, one that loads is refused with the remedy, overrides let through,
- * and the grade says how good the rest is.
+ * What a server is: one that evicts, a replica, a node of a cluster is refused
+ * with the remedy, overrides let through, and the grade says how good the rest
+ * is.
  */
 #include "tests/store_redis/connect/site.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static void expect_grade(const char *url, const char *allow, char grade)
 {
@@ -74,48 +73,4 @@ TEST(a_node_of_a_cluster_is_refused)
     AUTO_SERVER *r = hf__redis_start(&opts);
 
     expect_refused(url_of("redis://%s", at(r)), HF_EUNSAFE, "Cluster");
-}
-
-/* It answers nothing else well, and holds no locks. Of a log it reads 1024
- * commands before it looks whether anybody asks; so there are more. */
-TEST(a_server_that_loads_is_not_there_yet)
-{
-    static const char *const slowly[] = {"key-load-delay 1000", NULL};
-    struct hf__redis_opts opts = {.has_aof = true};
-    AUTO_SERVER *r = hf__redis_start(&opts);
-    DOOR(d);
-    int status;
-
-    for (int i = 0; i < 3000; i++) {
-        hf__redis_command(r, "SET key:%d value", i);
-    }
-    hf__redis_stop(r);
-    hf__redis_launch(r, slowly);
-    do {
-        hf__test_pause_ms(5);
-        status = enter(&d, url_of("redis://%s", at(r)));
-    } while (status == HF_EUNAVAIL && strstr(d.error.text, "refused") != NULL);
-    EXPECT_IS(status, HF_EUNAVAIL);
-    EXPECT_HAS(d.error.text, "loads its data");
-    hf__redis_await(r);
-    expect_open(url_of("redis://%s", at(r)));
-}
-
-TEST(when_all_places_are_taken_that_is_told)
-{
-    static const char *const extra[] = {"maxclients 4", NULL};
-    struct hf__redis_opts opts = {.extra = extra};
-    AUTO_SERVER *r = hf__redis_start(&opts);
-    struct door doors[8] = {0};
-    int status = HF_OK;
-    int n = 0;
-
-    while (n < 8 && status == HF_OK) {
-        status = enter(&doors[n++], url_of("redis://%s", at(r)));
-    }
-    EXPECT_IS(status, HF_EUNAVAIL);
-    EXPECT_HAS(doors[n - 1].error.text, "maxclients");
-    for (int i = 0; i < n; i++) {
-        shut(&doors[i]);
-    }
 }
