@@ -24,17 +24,15 @@ static void hold(struct stage *stage, int lease_ms)
     atomic_fetch_add(&stage->ready, 1);
     until(&stage->go, 1);
     EXPECT_IS(renew(&me, "job", lease_ms), HF_LOST);
-    atomic_fetch_add(&stage->ready, 1);
-    until(&stage->stop, 1);
+    stay(stage);
 }
 
 TEST(a_file_deleted_while_held_lets_nobody_in)
 {
     struct stage *stage = stage_new();
-    pid_t holder = start(hold, stage, 60000);
+    pid_t holder = start_ready(hold, stage, 60000);
     PEER(me);
 
-    until(&stage->ready, 1);
     EXPECT_IS(unlink(file_of(JOB)), 0);
     EXPECT_IS(acquire(&me, "job", 1000), HF_BUSY);
     EXPECT_IS(me.record.holder_lives, 1);
@@ -78,17 +76,15 @@ static void hold_within_limit(struct stage *stage, int lease_ms)
 
     limit_files();
     EXPECT_IS(acquire(&me, "job", lease_ms), HF_OK);
-    atomic_store(&stage->ready, 1);
-    until(&stage->stop, 1);
+    stay(stage);
 }
 
 TEST(a_limit_on_file_sizes_lets_nobody_in)
 {
     struct stage *stage = stage_new();
-    pid_t holder = start(hold_within_limit, stage, 60000);
+    pid_t holder = start_ready(hold_within_limit, stage, 60000);
     PEER(me);
 
-    until(&stage->ready, 1);
     EXPECT_IS(unlink(file_of(JOB)), 0);
     EXPECT_SAFE_IS(acquire(&me, "job", 1000), HF_BUSY);
     atomic_store(&stage->stop, 1);
@@ -99,10 +95,9 @@ TEST(a_limit_on_file_sizes_lets_nobody_in)
 TEST(a_file_deleted_while_its_holder_dies_is_free)
 {
     struct stage *stage = stage_new();
-    pid_t holder = start(hold, stage, 60000);
+    pid_t holder = start_ready(hold, stage, 60000);
     PEER(me);
 
-    until(&stage->ready, 1);
     EXPECT_IS(unlink(file_of(JOB)), 0);
     EXPECT_IS(acquire(&me, "job", 1000), HF_BUSY);
     kill_now(holder);
@@ -114,10 +109,9 @@ TEST(a_file_deleted_while_its_holder_is_stopped_is_free_after_the_lease)
 {
     struct stage *stage = stage_new();
     int64_t began = now_us();
-    pid_t holder = start(hold, stage, 1500);
+    pid_t holder = start_ready(hold, stage, 1500);
     PEER(me);
 
-    until(&stage->ready, 1);
     EXPECT_IS(kill(holder, SIGSTOP), 0);
     EXPECT_IS(unlink(file_of(JOB)), 0);
     EXPECT_IS(acquire_within(&me, "job", 10000), HF_OK);
@@ -143,10 +137,9 @@ TEST(a_file_deleted_while_this_process_holds_it_lets_nobody_in)
 TEST(a_break_opens_what_was_deleted)
 {
     struct stage *stage = stage_new();
-    pid_t holder = start(hold, stage, 60000);
+    pid_t holder = start_ready(hold, stage, 60000);
     PEER(me);
 
-    until(&stage->ready, 1);
     EXPECT_IS(unlink(file_of(JOB)), 0);
     EXPECT_IS(acquire(&me, "job", 1000), HF_BUSY);
     EXPECT_IS(break_it(&me, "job", 0), HF_OK);
@@ -236,9 +229,8 @@ TEST(without_the_side_file_leases_alone_count)
 {
     struct stage *stage = stage_new();
     int64_t began = now_us();
-    pid_t holder = start(hold, stage, 1500);
+    pid_t holder = start_ready(hold, stage, 1500);
 
-    until(&stage->ready, 1);
     EXPECT_IS(unlink(file_of(".holdfast")), 0);
     PEER(me);
     EXPECT_IS(acquire(&me, "job", 1000), HF_BUSY);
@@ -278,8 +270,7 @@ static void stop_in_the_middle(struct stage *stage, int index)
     (void)index;
     EXPECT(fd >= 0);
     EXPECT_IS(fcntl(fd, F_OFD_SETLK, &lock), 0);
-    atomic_fetch_add(&stage->ready, 1);
-    until(&stage->stop, 1);
+    stay(stage);
 }
 
 TEST(a_break_frees_what_a_stopped_process_has_locked)
@@ -290,8 +281,7 @@ TEST(a_break_frees_what_a_stopped_process_has_locked)
     PEER(other);
 
     EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
-    stopped = start(stop_in_the_middle, stage, 0);
-    until(&stage->ready, 1);
+    stopped = start_ready(stop_in_the_middle, stage, 0);
     /* Nothing that changes the record goes on; all that looks does. */
     EXPECT_IS(renew(&me, "job", 60000), HF__AGAIN);
     EXPECT_IS(acquire(&other, "job", 60000), HF_BUSY);

@@ -212,7 +212,6 @@ TEST(a_full_disk_takes_no_lock_from_anybody)
     {
         PEER(holder);
         PEER(me);
-        int i;
 
         EXPECT_IS(acquire(&holder, "held", 60000), HF_OK);
         EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
@@ -221,7 +220,7 @@ TEST(a_full_disk_takes_no_lock_from_anybody)
         EXPECT_IS(acquire(&me, "new", 60000), HF_EUNAVAIL);
         EXPECT_HAS(me.error.text, "disk full");
         EXPECT(!me.conn.is_dead);
-        for (i = 0; i < 5; i++) {
+        for (int i = 0; i < 5; i++) {
             EXPECT_IS(renew(&holder, "held", 60000), HF_OK);
             EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
             EXPECT_IS(release(&me, "job"), HF_OK);

@@ -50,10 +50,9 @@ TEST(no_two_keys_have_one_name)
     static char names[4000][HF__FILE_NAME_SIZE];
     static char keys[4000][HF__KEY_MAX];
     static size_t lengths[4000];
-    int i;
     int j;
 
-    for (i = 0; i < 4000; i++) {
+    for (int i = 0; i < 4000; i++) {
         lengths[i] = (size_t)hf__random_between(1, i % 2 ? 4 : HF__KEY_MAX);
         for (size_t k = 0; k < lengths[i]; k++) {
             bool is_odd = i % 2 || k + 3 > lengths[i];

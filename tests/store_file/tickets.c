@@ -303,8 +303,7 @@ TEST(without_room_for_a_ticket_the_wait_goes_on)
     pid_t pid;
 
     EXPECT_IS(acquire(&alice, "job", 60000), HF_OK);
-    pid = start(wait_without_room, stage, 0);
-    until(&stage->ready, 1);
+    pid = start_ready(wait_without_room, stage, 0);
     EXPECT_IS(release(&alice, "job"), HF_OK);
     EXPECT_IS(finish(pid), 0);
     EXPECT_IS(size_of_job(), HF__FILE_SIZE);

@@ -25,9 +25,8 @@ static void note_wait(struct stage *stage, int index, int64_t began)
 static int64_t longest(struct stage *stage, int n)
 {
     int64_t most = 0;
-    int i;
 
-    for (i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++) {
         int64_t us = atomic_load(&stage->longest_us[i]);
 
         most = us > most ? us : most;
@@ -38,9 +37,8 @@ static int64_t longest(struct stage *stage, int n)
 static int64_t total(struct stage *stage, int n)
 {
     int64_t sum = 0;
-    int i;
 
-    for (i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++) {
         sum += atomic_load(&stage->count[i]);
     }
     return sum;
@@ -104,16 +102,15 @@ static void run_crowd(void (*fn)(struct stage *, int), struct stage *stage,
                       int n, int64_t ms)
 {
     pid_t pids[STAGE_MAX];
-    int i;
 
-    for (i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++) {
         pids[i] = start(fn, stage, i);
     }
     until(&stage->ready, n);
     atomic_store(&stage->go, 1);
     hf__test_pause_ms(ms);
     atomic_store(&stage->stop, 1);
-    for (i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++) {
         EXPECT_IS(finish(pids[i]), 0);
     }
     printf("%lld rounds, Jain %d/1000, longest wait %lld us\n",
@@ -157,9 +154,7 @@ TEST_WITHIN(30, eight_claimants_of_one_name_take_turns)
 /* Some of them are stopped for a while, some killed, in the midst of it. */
 static void trouble(struct stage *stage, const pid_t *pids, int n)
 {
-    int i;
-
-    for (i = 0; i < n; i += 2) {
+    for (int i = 0; i < n; i += 2) {
         (void)kill(pids[i], SIGSTOP);
         hf__test_pause_ms(150);
         (void)kill(pids[i], SIGCONT);
@@ -174,9 +169,8 @@ TEST(the_gate_survives_the_stopped_and_the_killed)
     struct stage *stage = stage_new();
     int64_t before;
     pid_t pids[8];
-    int i;
 
-    for (i = 0; i < 8; i++) {
+    for (int i = 0; i < 8; i++) {
         pids[i] = start(want_the_same, stage, i);
     }
     until(&stage->ready, 8);
@@ -184,7 +178,7 @@ TEST(the_gate_survives_the_stopped_and_the_killed)
     hf__test_pause_ms(200);
     before = total(stage, 8);
     trouble(stage, pids, 8);
-    for (i = 0; i < 8; i++) {
+    for (int i = 0; i < 8; i++) {
         EXPECT_IS(finish(pids[i]), i % 2 ? -SIGKILL : 0);
     }
     EXPECT_SAFE_IS(atomic_load(&stage->clashes), 0);
@@ -197,14 +191,13 @@ TEST(sixty_kills_in_a_row)
     struct stage *stage = stage_new();
     pid_t pids[6];
     int64_t before = 0;
-    int i;
 
     atomic_store(&stage->go, 1);
-    for (i = 0; i < 6; i++) {
+    for (int i = 0; i < 6; i++) {
         pids[i] = start(want_the_same, stage, i);
     }
     until(&stage->ready, 6);
-    for (i = 0; i < 60; i++) {
+    for (int i = 0; i < 60; i++) {
         before = i % 10 ? before : total(stage, 6);
         hf__test_pause_ms(50 + i % 7);
         kill_now(pids[i % 6]);
@@ -212,7 +205,7 @@ TEST(sixty_kills_in_a_row)
         EXPECT(i % 10 != 9 || total(stage, 6) > before);
     }
     atomic_store(&stage->stop, 1);
-    for (i = 0; i < 6; i++) {
+    for (int i = 0; i < 6; i++) {
         EXPECT_IS(finish(pids[i]), 0);
     }
     printf("%lld rounds, longest wait %lld us\n", (long long)total(stage, 6),
@@ -246,11 +239,10 @@ static void wait_to_be_stopped(struct stage *stage, int index)
 TEST(a_stopped_waiter_holds_up_nobody)
 {
     struct stage *stage = stage_new();
-    pid_t holder = start(hold_until_go, stage, 0);
+    pid_t holder = start_ready(hold_until_go, stage, 0);
     pid_t stopped;
     int64_t took;
 
-    until(&stage->ready, 1);
     stopped = start(wait_to_be_stopped, stage, 1);
     until(&stage->ready, 2);
     hf__test_pause_ms(50);
@@ -288,13 +280,11 @@ static void wait_once(struct stage *stage, int index)
 TEST_WITHIN(60, two_hundred_processes_wait_for_one_name)
 {
     struct stage *stage = stage_new();
-    pid_t holder = start(hold_until_go, stage, 0);
+    pid_t holder = start_ready(hold_until_go, stage, 0);
     pid_t pids[200];
     int64_t began;
-    int i;
 
-    until(&stage->ready, 1);
-    for (i = 0; i < 200; i++) {
+    for (int i = 0; i < 200; i++) {
         pids[i] = start(wait_once, stage, i);
     }
     until(&stage->ready, 201);
@@ -302,7 +292,7 @@ TEST_WITHIN(60, two_hundred_processes_wait_for_one_name)
     began = now_us();
     atomic_store(&stage->go, 1);
     EXPECT_IS(finish(holder), 0);
-    for (i = 0; i < 200; i++) {
+    for (int i = 0; i < 200; i++) {
         EXPECT_IS(finish(pids[i]), 0);
     }
     printf("200 grants in %lld us, %lld us of CPU each\n",
@@ -315,12 +305,11 @@ TEST_WITHIN(60, two_hundred_processes_wait_for_one_name)
 TEST(an_idle_waiter_costs_next_to_nothing)
 {
     struct stage *stage = stage_new();
-    pid_t holder = start(hold_until_go, stage, 0);
+    pid_t holder = start_ready(hold_until_go, stage, 0);
     struct rusage before;
     struct rusage after;
     int64_t cpu_us;
 
-    until(&stage->ready, 1);
     {
         PEER(me);
         bool fired;

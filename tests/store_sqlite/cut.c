@@ -92,11 +92,10 @@ static void begin_again(struct stage *stage, int index)
 
 static void go_through(struct stage *stage, void (*harm)(void))
 {
-    pid_t holder = start(hold, stage, 0);
+    pid_t holder = start_ready(hold, stage, 0);
     pid_t waiter;
     pid_t in_line;
 
-    until(&stage->ready, 1);
     waiter = start(wait_in_vain, stage, false);
     in_line = start(wait_in_vain, stage, true);
     until(&stage->ready, 3);

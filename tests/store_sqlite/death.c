@@ -1,34 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the store knows of holders: a killed one is replaced at once, a
- * stopped one when its lease ends, one that merely closed its sessions keeps
- * its lease, and a forked child keeps nothing alive.
+ * What the store knows of holders: a killed one is replaced at once, and one
+ * that merely closed its sessions keeps its lease.
  */
 #include "tests/store_sqlite/world.h"
 
 #include <signal.h>
 #include <stdio.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-static void hold_long(struct stage *stage, int index)
-{
-    PEER(me);
-
-    (void)index;
-    EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
-    atomic_store(&stage->count[0], (long long)me.fence);
-    atomic_fetch_add(&stage->ready, 1);
-    until(&stage->stop, 1);
-}
 
 TEST(a_killed_holder_is_replaced_at_once)
 {
     struct stage *stage = stage_new();
-    pid_t holder = start(hold_long, stage, 0);
+    pid_t holder = start_ready(hold_job, stage, 60000);
     PEER(me);
 
-    until(&stage->ready, 1);
     EXPECT_IS(acquire(&me, "job", 60000), HF_BUSY);
     EXPECT_IS(me.record.holder_lives, 1);
     kill_now(holder);
@@ -36,7 +21,7 @@ TEST(a_killed_holder_is_replaced_at_once)
     EXPECT(me.record.is_held);
     EXPECT_IS(me.record.holder_lives, 0);
     EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
-    EXPECT_SAFE_MORE(me.fence, atomic_load(&stage->count[0]));
+    EXPECT_SAFE_MORE(me.fence, atomic_load(&stage->last_fence));
 }
 
 static void kill_soon(void *arg)
@@ -50,12 +35,11 @@ static void kill_soon(void *arg)
 TEST(a_waiter_sees_a_killed_holder)
 {
     struct stage *stage = stage_new();
-    pid_t holder = start(hold_long, stage, 0);
+    pid_t holder = start_ready(hold_job, stage, 60000);
     struct hf__test_thread *killer;
     PEER(me);
     int64_t began;
 
-    until(&stage->ready, 1);
     killer = hf__test_start(kill_soon, &holder);
     began = now_us();
     EXPECT_IS(acquire_within(&me, "job", 10000), HF_OK);
@@ -63,35 +47,6 @@ TEST(a_waiter_sees_a_killed_holder)
            (long long)(now_us() - began));
     hf__test_join(killer);
     EXPECT_IS(finish(holder), -SIGKILL);
-}
-
-static void hold_briefly(struct stage *stage, int index)
-{
-    PEER(me);
-
-    (void)index;
-    EXPECT_IS(acquire(&me, "job", 1500), HF_OK);
-    atomic_fetch_add(&stage->ready, 1);
-    until(&stage->stop, 1);
-    EXPECT_IS(renew(&me, "job", 1000), HF_LOST);
-    EXPECT_IS(release(&me, "job"), HF_LOST);
-}
-
-TEST(a_stopped_holder_is_replaced_when_its_lease_ends)
-{
-    struct stage *stage = stage_new();
-    pid_t holder = start(hold_briefly, stage, 0);
-    PEER(me);
-    int64_t began = now_us();
-
-    until(&stage->ready, 1);
-    EXPECT_IS(kill(holder, SIGSTOP), 0);
-    EXPECT_IS(acquire_within(&me, "job", 10000), HF_OK);
-    EXPECT_MORE(now_us() - began, 1000000);
-    atomic_store(&stage->stop, 1);
-    EXPECT_IS(kill(holder, SIGCONT), 0);
-    EXPECT_IS(finish(holder), 0);
-    EXPECT_IS(renew(&me, "job", 1000), HF_OK);
 }
 
 static void hold_and_close(struct stage *stage, int index)
@@ -114,10 +69,9 @@ static void hold_and_close(struct stage *stage, int index)
 TEST(who_only_closes_its_session_keeps_its_lease)
 {
     struct stage *stage = stage_new();
-    pid_t holder = start(hold_and_close, stage, 0);
+    pid_t holder = start_ready(hold_and_close, stage, 0);
     PEER(me);
 
-    until(&stage->ready, 1);
     EXPECT_IS(acquire(&me, "job", 1000), HF_BUSY);
     EXPECT_IS(me.record.holder_lives, -1);
     hf__test_pause_ms(300);
@@ -125,36 +79,6 @@ TEST(who_only_closes_its_session_keeps_its_lease)
     atomic_store(&stage->go, 1);
     EXPECT_IS(acquire_within(&me, "job", 5000), HF_OK);
     EXPECT_IS(finish(holder), 0);
-}
-
-/* Leaves a child behind that lives on. */
-static void hold_and_fork(struct stage *stage, int index)
-{
-    PEER(me);
-
-    (void)index;
-    EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
-    if (fork() == 0) {
-        atomic_fetch_add(&stage->ready, 1);
-        until(&stage->stop, 1);
-        _exit(0);
-    }
-    atomic_fetch_add(&stage->ready, 1);
-    until(&stage->stop, 1);
-}
-
-TEST(a_forked_child_keeps_nothing_alive)
-{
-    struct stage *stage = stage_new();
-    pid_t holder = start(hold_and_fork, stage, 0);
-    PEER(me);
-
-    until(&stage->ready, 2);
-    EXPECT_IS(acquire(&me, "job", 60000), HF_BUSY);
-    kill_now(holder);
-    EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
-    atomic_store(&stage->stop, 1);
-    hf__test_pause_ms(100);
 }
 
 /* What is won in one session can be given back in another. */
@@ -173,36 +97,4 @@ TEST(a_grant_belongs_to_the_process)
     leave(&other);
     EXPECT_IS(inspect(&me, "job"), HF_OK);
     EXPECT_IS(me.record.holder_lives, 1);
-}
-
-/* A child that was forked while its parent had the store open. */
-static void enter_after_fork(struct stage *stage, int index)
-{
-    PEER(me);
-
-    (void)index;
-    EXPECT_IS(acquire(&me, "job", 1000), HF_BUSY);
-    EXPECT_IS(me.record.holder_lives, 1);
-    EXPECT_IS(acquire(&me, "other", 1000), HF_OK);
-    EXPECT_IS(release(&me, "other"), HF_OK);
-    atomic_fetch_add(&stage->ready, 1);
-    until(&stage->go, 1);
-    EXPECT_IS(acquire_within(&me, "job", 5000), HF_OK);
-    EXPECT_IS(release(&me, "job"), HF_OK);
-}
-
-TEST(a_forked_child_can_enter_by_itself)
-{
-    struct stage *stage = stage_new();
-    PEER(me);
-    pid_t child;
-
-    EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
-    child = start(enter_after_fork, stage, 0);
-    until(&stage->ready, 1);
-    EXPECT_IS(renew(&me, "job", 60000), HF_OK);
-    EXPECT_IS(release(&me, "job"), HF_OK);
-    atomic_store(&stage->go, 1);
-    EXPECT_IS(finish(child), 0);
-    EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
 }

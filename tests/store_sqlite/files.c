@@ -33,18 +33,7 @@ static void hold_through_it(struct stage *stage, int index)
     if (index == HF_OK) {
         leave(&me);
     }
-    atomic_fetch_add(&stage->ready, 1);
-    until(&stage->stop, 1);
-}
-
-static void hold_on(struct stage *stage, int index)
-{
-    PEER(me);
-
-    (void)index;
-    EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
-    atomic_fetch_add(&stage->ready, 1);
-    until(&stage->stop, 1);
+    stay(stage);
 }
 
 /* A newcomer, while the holder lives. */
@@ -76,9 +65,8 @@ static void after_the_end(struct stage *stage, int index)
 static void go_through(void (*harm)(void))
 {
     struct stage *stage = stage_new();
-    pid_t holder = start(hold_through_it, stage, HF_EUNSAFE);
+    pid_t holder = start_ready(hold_through_it, stage, HF_EUNSAFE);
 
-    until(&stage->ready, 1);
     harm();
     EXPECT_IS(finish(start(try_to_enter, stage, HF_EUNSAFE)), 0);
     /* Who looked at the files does not look again for a millisecond. */
@@ -140,9 +128,8 @@ CASE(log_and_index_are_deleted_while_in_use, go_through(delete_both));
 TEST(the_side_file_is_deleted_while_in_use)
 {
     struct stage *stage = stage_new();
-    pid_t holder = start(hold_through_it, stage, HF_OK);
+    pid_t holder = start_ready(hold_through_it, stage, HF_OK);
 
-    until(&stage->ready, 1);
     EXPECT_IS(unlink(path_of("-holdfast")), 0);
     EXPECT_IS(finish(start(try_to_enter, stage, HF_OK)), 0);
     atomic_store(&stage->go, 1);
@@ -156,10 +143,9 @@ TEST(the_side_file_is_deleted_while_in_use)
 TEST(a_waiter_notices_too)
 {
     struct stage *stage = stage_new();
-    pid_t holder = start(hold_through_it, stage, HF_EUNSAFE);
+    pid_t holder = start_ready(hold_through_it, stage, HF_EUNSAFE);
     bool fired;
 
-    until(&stage->ready, 1);
     {
         PEER(me);
 
@@ -179,9 +165,8 @@ TEST(a_waiter_notices_too)
 TEST(the_folder_is_moved_while_in_use)
 {
     struct stage *stage = stage_new();
-    pid_t holder = start(hold_through_it, stage, HF_OK);
+    pid_t holder = start_ready(hold_through_it, stage, HF_OK);
 
-    until(&stage->ready, 1);
     move_folder();
     hf__test_pause_ms(5); /* a look at the folder is good for one */
     atomic_store(&stage->go, 1);
@@ -197,10 +182,9 @@ TEST(the_folder_is_moved_while_in_use)
 TEST(other_files_in_the_folder_do_not_matter)
 {
     PEER(me);
-    int i;
 
     EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
-    for (i = 0; i < 20; i++) {
+    for (int i = 0; i < 20; i++) {
         copy_file(path_of("-holdfast"), path_of(".other"));
         EXPECT_IS(renew(&me, "job", 60000), HF_OK);
         EXPECT_IS(unlink(path_of(".other")), 0);
@@ -241,8 +225,7 @@ TEST(a_failed_opener_leaves_no_store_unguarded)
                                       hf__after_ms(hf__now(), 1000), &error),
               HF_EPROTO);
     delete_db();
-    pid_t holder = start(hold_on, stage, 0);
-    until(&stage->ready, 1);
+    pid_t holder = start_ready(hold_job, stage, 60000);
     hf__sqlite_backend.close(state);
     hf__url_free(url);
     replace_db();

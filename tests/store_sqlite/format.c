@@ -119,8 +119,7 @@ static void be_of_version_1(struct stage *stage, int index)
     EXPECT_IS(ftruncate(fd, 74000), 0);
     EXPECT_IS(pwrite(fd, head, sizeof head, 0), sizeof head);
     EXPECT_IS(hf__ofd_lock(fd, F_RDLCK, HF__BYTE_PRESENCE), 0);
-    atomic_fetch_add(&stage->ready, 1);
-    until(&stage->stop, 1);
+    stay(stage);
 }
 
 TEST(nothing_is_changed_while_an_older_program_is_inside)
@@ -130,8 +129,7 @@ TEST(nothing_is_changed_while_an_older_program_is_inside)
     pid_t older;
 
     sql(path_of(""), format_1);
-    older = start(be_of_version_1, stage, 0);
-    until(&stage->ready, 1);
+    older = start_ready(be_of_version_1, stage, 0);
     EXPECT_IS(enter(&me), HF_EPROTO);
     EXPECT_HAS(me.error.text, "older version");
     EXPECT_HAS(me.error.text, "stop all programs");
@@ -178,9 +176,8 @@ TEST(a_damaged_grant_beside_others_is_refused)
     static const char *const damages[] = {
         "mode=7", "fence=-1", "fence='x'", "boot=X'00'", "mode=2,slots=0",
     };
-    size_t i;
 
-    for (i = 0; i < sizeof damages / sizeof *damages; i++) {
+    for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
         HF_AUTO(leave_trio) struct trio t = {0};
         char text[160];
 
@@ -253,28 +250,26 @@ static void die_in_line(struct stage *stage, int index)
     me.is_fair = true;
     EXPECT_IS(acquire(&me, "job", 20000), HF_BUSY);
     EXPECT(me.is_queued);
-    atomic_fetch_add(&stage->ready, 1);
-    until(&stage->stop, 1);
+    stay(stage);
 }
 
 TEST(tickets_of_the_killed_are_cleaned_away)
 {
     struct stage *stage = stage_new();
     pid_t pids[40];
-    int i;
     PEER(me);
 
     EXPECT_IS(acquire(&me, "job", 20000), HF_OK);
-    for (i = 0; i < 40; i++) {
+    for (int i = 0; i < 40; i++) {
         pids[i] = start(die_in_line, stage, i);
     }
     until(&stage->ready, 40);
-    for (i = 0; i < 40; i++) {
+    for (int i = 0; i < 40; i++) {
         kill_now(pids[i]);
     }
     expect_sql("(SELECT count(*)=40 FROM holdfast_ticket)");
     EXPECT_IS(release(&me, "job"), HF_OK);
-    for (i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++) {
         begin_anew(&me);
         EXPECT_IS(acquire(&me, "job", 20000), HF_OK);
         EXPECT_IS(release(&me, "job"), HF_OK);
@@ -291,8 +286,7 @@ TEST(a_waiter_of_another_clock_counts_while_it_lives)
     PEER(me);
 
     EXPECT_IS(acquire(&me, "job", 20000), HF_OK);
-    waiter = start(die_in_line, stage, 0);
-    until(&stage->ready, 1);
+    waiter = start_ready(die_in_line, stage, 0);
     sql(path_of(""), "UPDATE holdfast_ticket SET boot=substr(boot,1,36)||':1'");
     EXPECT_IS(release(&me, "job"), HF_OK);
     hf__test_pause_ms(HF__TICKET_PATIENCE_MS + 200);

@@ -72,8 +72,7 @@ static void read_on(struct stage *stage, int index)
     EXPECT_IS(sqlite3_exec(db, "BEGIN;SELECT count(*) FROM holdfast_lock", NULL,
                            NULL, NULL),
               SQLITE_OK);
-    atomic_store(&stage->ready, 1);
-    until(&stage->stop, 1);
+    stay(stage);
     EXPECT_IS(sqlite3_close(db), SQLITE_OK);
 }
 

@@ -33,9 +33,8 @@ static struct hf__gate_at at_gate(void)
 TEST(an_empty_gate_is_open)
 {
     unsigned ticket;
-    int i;
 
-    for (i = 0; i < 200; i++) {
+    for (int i = 0; i < 200; i++) {
         EXPECT_IS(hf__gate_enter(at_gate(), &head, in_ms(0), &ticket), HF_OK);
         hf__gate_leave(at_gate(), ticket);
     }
@@ -261,8 +260,7 @@ TEST(only_who_must_wait_takes_a_ticket)
 
     EXPECT_IS(acquire(&me, "mine", 1000), HF_OK);
     EXPECT_IS(tickets_given(), 0);
-    writer = start(write_meanwhile, stage, 0);
-    until(&stage->ready, 1);
+    writer = start_ready(write_meanwhile, stage, 0);
     waiter = start(acquire_once, stage, 1);
     while (tickets_given() == 0 && now_us() - began < 30000000) {
         hf__test_pause_ms(1);
@@ -292,10 +290,9 @@ TEST(a_blocked_door_is_said_to_be_in_time)
     struct stage *stage = stage_new();
     struct peer late = {.patience_ms = 300};
     PEER(me);
-    pid_t blocker = start(stand_in_the_door, stage, 0);
+    pid_t blocker = start_ready(stand_in_the_door, stage, 0);
     int64_t began;
 
-    until(&stage->ready, 1);
     began = now_us();
     EXPECT_IS(enter(&late), HF_EUNAVAIL);
     EXPECT_HAS(late.error.text, "another process is opening");

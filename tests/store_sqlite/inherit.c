@@ -85,8 +85,7 @@ TEST(a_child_forked_during_an_opening_is_refused)
     {
         PEER(first);
     }
-    writer = start(write_long, stage, 0);
-    until(&stage->ready, 1);
+    writer = start_ready(write_long, stage, 0);
     opener = hf__test_start(enter_late, &me);
     UNTIL(is_refused(stage));
     atomic_store(&stage->go, 1);

@@ -71,9 +71,7 @@ static void queue_once(struct stage *stage, int index)
 /* One after the other. */
 static void start_line(struct stage *stage, pid_t *pids, int n)
 {
-    int i;
-
-    for (i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++) {
         pids[i] = start(queue_once, stage, i);
         until(&stage->arrived, i + 1);
     }
@@ -84,16 +82,14 @@ static void start_line(struct stage *stage, pid_t *pids, int n)
 TEST_WITHIN(90, two_hundred_processes_are_served_in_their_order)
 {
     struct stage *stage = stage_new();
-    pid_t holder = start(hold_until_go, stage, 0);
+    pid_t holder = start_ready(hold_until_go, stage, 0);
     pid_t pids[200];
     int64_t took;
-    int i;
 
-    until(&stage->ready, 1);
     start_line(stage, pids, 200);
     atomic_store(&stage->go, 1);
     EXPECT_IS(finish(holder), 0);
-    for (i = 0; i < 200; i++) {
+    for (int i = 0; i < 200; i++) {
         EXPECT_IS(finish(pids[i]), 0);
         EXPECT_IS(atomic_load(&stage->count[i]), i + 1);
     }
@@ -112,9 +108,7 @@ enum { CALM, KILLED, STOPPED, KILLED_LATER };
 /* One after the other, at no particular time. */
 static void make_trouble(const pid_t *pids, const int *fates, int n, int fate)
 {
-    int i;
-
-    for (i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++) {
         if (fates[i] == fate) {
             hf__test_pause_ms(hf__random_between(0, 20));
             (void)kill(pids[i], fate == STOPPED ? SIGSTOP : SIGKILL);
@@ -128,9 +122,8 @@ static void expect_order(struct stage *stage, const pid_t *pids,
                          const int *fates, int n)
 {
     long long last = 0;
-    int i;
 
-    for (i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++) {
         if (fates[i] == CALM) {
             EXPECT_IS(finish(pids[i]), 0);
             EXPECT_MORE(atomic_load(&stage->count[i]), last);
@@ -141,9 +134,7 @@ static void expect_order(struct stage *stage, const pid_t *pids,
 
 static void choose_fates(int *fates, int n)
 {
-    int i;
-
-    for (i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++) {
         fates[i] = (int)hf__random_between(0, 7);
         fates[i] = fates[i] > KILLED_LATER ? CALM : fates[i];
     }
@@ -155,13 +146,11 @@ static void choose_fates(int *fates, int n)
 TEST_WITHIN(60, the_killed_and_the_stopped_are_passed_over)
 {
     struct stage *stage = stage_new();
-    pid_t holder = start(hold_until_go, stage, 0);
+    pid_t holder = start_ready(hold_until_go, stage, 0);
     pid_t pids[48];
     int fates[48];
-    int i;
 
     choose_fates(fates, 48);
-    until(&stage->ready, 1);
     start_line(stage, pids, 48);
     make_trouble(pids, fates, 48, KILLED);
     make_trouble(pids, fates, 48, STOPPED);
@@ -171,13 +160,13 @@ TEST_WITHIN(60, the_killed_and_the_stopped_are_passed_over)
     printf("the others were served after %lld us\n",
            (long long)(now_us() - atomic_load(&stage->at_us)));
     EXPECT_SOON(now_us() - atomic_load(&stage->at_us), stretched(5000000));
-    for (i = 0; i < 48; i++) {
+    for (int i = 0; i < 48; i++) {
         if (fates[i] == STOPPED) {
             EXPECT_IS(atomic_load(&stage->count[i]), 0);
             (void)kill(pids[i], SIGCONT);
         }
     }
-    for (i = 0; i < 48; i++) {
+    for (int i = 0; i < 48; i++) {
         if (fates[i] != CALM) {
             int r = finish(pids[i]);
 
@@ -209,12 +198,10 @@ static void queue_in_a_container(struct stage *stage, int index)
 TEST_WITHIN(30, a_waiter_in_a_container_has_its_place)
 {
     struct stage *stage = stage_new();
-    pid_t holder = start(hold_until_go, stage, 0);
+    pid_t holder = start_ready(hold_until_go, stage, 0);
     pid_t pids[3];
     int r;
-    int i;
 
-    until(&stage->ready, 1);
     pids[0] = start(queue_once, stage, 0);
     until(&stage->arrived, 1);
     pids[1] = start(queue_in_a_container, stage, 1);
@@ -232,7 +219,7 @@ TEST_WITHIN(30, a_waiter_in_a_container_has_its_place)
     until(&stage->arrived, 3);
     atomic_store(&stage->go, 1);
     EXPECT_IS(finish(holder), 0);
-    for (i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++) {
         EXPECT_IS(finish(pids[i]), 0);
         EXPECT_IS(atomic_load(&stage->count[i]), i + 1);
     }

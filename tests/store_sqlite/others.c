@@ -31,8 +31,7 @@ TEST(another_programs_transaction_delays_and_breaks_nothing)
     {
         PEER(first);
     }
-    shell = start(be_a_shell, stage, 0);
-    until(&stage->ready, 1);
+    shell = start_ready(be_a_shell, stage, 0);
     EXPECT_IS(enter(&me), HF_OK);
     began = now_us();
     EXPECT_IS(acquire(&me, "job", 60000), HF_EUNAVAIL);
@@ -66,8 +65,7 @@ TEST(an_interrupt_ends_the_waiting_for_another_program)
     {
         PEER(first);
     }
-    shell = start(be_a_shell, stage, 0);
-    until(&stage->ready, 1);
+    shell = start_ready(be_a_shell, stage, 0);
     {
         PEER(me);
 

@@ -71,9 +71,8 @@ TEST(new_files_are_private)
     static const char *const names[] = {"", "-wal", "-shm", "-holdfast"};
     mode_t mask = umask(0);
     PEER(me);
-    size_t i;
 
-    for (i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 4; i++) {
         struct stat st;
 
         EXPECT_IS(stat(path_of(names[i]), &st), 0);
@@ -88,7 +87,6 @@ TEST(a_setgid_folder_shares_with_its_group)
 {
     static const char *const names[] = {"", "-wal", "-shm", "-holdfast"};
     struct stat st;
-    size_t i;
 
     if (chown(hf__test_folder(), (uid_t)-1, 12) ||
         chmod(hf__test_folder(), 02770)) {
@@ -96,7 +94,7 @@ TEST(a_setgid_folder_shares_with_its_group)
     }
     (void)umask(077);
     PEER(me);
-    for (i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 4; i++) {
         EXPECT_IS(stat(path_of(names[i]), &st), 0);
         EXPECT_IS(st.st_mode & 07777, 0660);
         EXPECT_IS(st.st_gid, 12);

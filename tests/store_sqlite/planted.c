@@ -328,8 +328,7 @@ TEST(a_journal_of_a_transaction_that_goes_on_is_waited_for)
         PEER(me);
         EXPECT_IS(acquire(&me, "job", 600000), HF_OK);
     }
-    writer = start(write_with_a_journal, stage, 0);
-    until(&stage->ready, 1);
+    writer = start_ready(write_with_a_journal, stage, 0);
     EXPECT_IS(access(path_of("-journal"), F_OK), 0);
     EXPECT_IS(enter(&early), HF_EUNAVAIL);
     EXPECT_HAS(early.error.text, "locked by another program's transaction");

@@ -14,9 +14,7 @@ static const char *const names[] = {"", "-wal", "-shm", "-holdfast"};
 /* What the disk has for certain. */
 static void save(void)
 {
-    size_t i;
-
-    for (i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++) {
         char to[64];
 
         (void)snprintf(to, sizeof to, ".saved%s", names[i]);
@@ -26,12 +24,10 @@ static void save(void)
 
 static void lose_power(void)
 {
-    size_t i;
-
-    for (i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 4; i++) {
         (void)unlink(path_of(names[i]));
     }
-    for (i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++) {
         char from[64];
 
         (void)snprintf(from, sizeof from, ".saved%s", names[i]);
@@ -47,14 +43,13 @@ static void lose_power(void)
 static void live(struct stage *stage, int index)
 {
     PEER(me);
-    int i;
 
     EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
     if (index == 0) {
         EXPECT_IS(raise_to(&me, "job", me.fence + UINT64_C(3600000000)), HF_OK);
         save();
     }
-    for (i = 0; i < 50; i++) {
+    for (int i = 0; i < 50; i++) {
         EXPECT_IS(release(&me, "job"), HF_OK);
         begin_anew(&me);
         EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
@@ -149,9 +144,7 @@ static void hold(struct stage *stage, int index)
 
 TEST(a_restart_frees_everything)
 {
-    struct stage *stage = stage_new();
-
-    EXPECT_IS(finish(start(hold, stage, 0)), 0);
+    EXPECT_IS(finish(start(hold, NULL, 0)), 0);
     sql(path_of(""), "UPDATE holdfast_lock SET side='1:1'");
     {
         PEER(me);
@@ -180,9 +173,7 @@ static void keep_closed(const char *keep_us)
 
 TEST(what_is_closed_for_ever_stays_so_whatever_the_clock_says)
 {
-    struct stage *stage = stage_new();
-
-    EXPECT_IS(finish(start(hold, stage, 0)), 0);
+    EXPECT_IS(finish(start(hold, NULL, 0)), 0);
     keep_closed("3155760000000000");
     {
         PEER(me);
@@ -197,9 +188,7 @@ TEST(what_is_closed_for_ever_stays_so_whatever_the_clock_says)
  * clock, also for those who see another boot id. */
 TEST(a_detached_lease_outlives_the_boot_that_gave_it)
 {
-    struct stage *stage = stage_new();
-
-    EXPECT_IS(finish(start(hold, stage, 0)), 0);
+    EXPECT_IS(finish(start(hold, NULL, 0)), 0);
     sql(path_of(""), "UPDATE holdfast_lock SET side=NULL,"
                      "boot='00000000-0000-0000-0000-000000000000:1',"
                      "expires=expires-keep_until+5000000,keep_until=5000000");
@@ -218,9 +207,7 @@ TEST(a_detached_lease_outlives_the_boot_that_gave_it)
 /* The same kernel, another time namespace: its clock can't be compared. */
 TEST(a_holder_in_another_time_namespace_is_refused)
 {
-    struct stage *stage = stage_new();
-
-    EXPECT_IS(finish(start(hold, stage, 0)), 0);
+    EXPECT_IS(finish(start(hold, NULL, 0)), 0);
     sql(path_of(""), "UPDATE holdfast_lock SET boot=substr(boot,1,36)||':1',"
                      "side='1:1'");
     PEER(me);
@@ -234,9 +221,7 @@ TEST(a_holder_in_another_time_namespace_is_refused)
 /* Unless it is seen to be dead. */
 TEST(a_dead_holder_in_another_time_namespace_is_replaced)
 {
-    struct stage *stage = stage_new();
-
-    EXPECT_IS(finish(start(hold, stage, 0)), 0);
+    EXPECT_IS(finish(start(hold, NULL, 0)), 0);
     sql(path_of(""), "UPDATE holdfast_lock SET boot=substr(boot,1,36)||':1'");
     PEER(me);
     EXPECT_IS(acquire(&me, "job", 1000), HF_OK);
@@ -246,9 +231,8 @@ TEST(a_dead_holder_in_another_time_namespace_is_replaced)
 TEST(the_ceiling_rises_about_once_a_minute)
 {
     PEER(me);
-    int i;
 
-    for (i = 0; i < 300; i++) {
+    for (int i = 0; i < 300; i++) {
         EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
         EXPECT_IS(release(&me, "job"), HF_OK);
         begin_anew(&me);
@@ -259,26 +243,15 @@ TEST(the_ceiling_rises_about_once_a_minute)
                      "holdfast_meta,holdfast_lock");
 }
 
-static void hold_on(struct stage *stage, int index)
-{
-    PEER(me);
-
-    (void)index;
-    EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
-    atomic_fetch_add(&stage->ready, 1);
-    until(&stage->stop, 1);
-}
-
 /* Some containers are given a boot id of their own: a holder in such a one
  * looks as if from before a restart, but the kernel has its byte. */
 TEST(a_living_holder_with_another_boot_id_is_not_replaced)
 {
     struct stage *stage = stage_new();
-    pid_t holder = start(hold_on, stage, 0);
+    pid_t holder = start_ready(hold_job, stage, 60000);
     PEER(me);
     bool has_fired;
 
-    until(&stage->ready, 1);
     sql(path_of(""), "UPDATE holdfast_lock SET boot='00000000-0000-0000-0000-"
                      "000000000000:1'");
     EXPECT_IS(acquire(&me, "job", 1000), HF_EUNSAFE);

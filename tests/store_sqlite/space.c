@@ -19,9 +19,8 @@ static void crowd_out(struct peer *me, struct peer *holder)
 {
     char name[32];
     int r = HF_OK;
-    int i;
 
-    for (i = 0; i < 5000 && r == HF_OK; i++) {
+    for (int i = 0; i < 5000 && r == HF_OK; i++) {
         (void)snprintf(name, sizeof name, "name-%d", i);
         r = acquire(me, name, 60000);
     }
@@ -146,11 +145,10 @@ static void eat(struct stage *stage, int index)
 static void take_more(struct stage *stage, int index)
 {
     char name[32];
-    int i;
     PEER(me);
 
     until(&stage->go, 1);
-    for (i = 0; !atomic_load(&stage->stop); i++) {
+    for (int i = 0; !atomic_load(&stage->stop); i++) {
         int r;
 
         (void)snprintf(name, sizeof name, "more-%d-%d", index, i);

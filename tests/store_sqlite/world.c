@@ -89,9 +89,8 @@ static struct hf__key key_of(char *buf, const char *name)
 static void execute(struct peer *p, struct hf__op *op)
 {
     struct hf__op *ops[] = {op};
-    int i;
 
-    for (i = 0; i <= TRIES; i++) {
+    for (int i = 0; i <= TRIES; i++) {
         p->error = (hf_error)HF_ERROR_INIT;
         op->result = HF_OK;
         (void)!hf__conn_execute(&p->conn, ops, 1, patience(p), &p->error);
@@ -168,12 +167,11 @@ void count_crowd(struct peer *p, const char *name, int *ret_holders,
 {
     struct hf__crowd crowd = {0};
     struct hf__op op = {.kind = HF__OP_INSPECT, .ret_crowd = &crowd};
-    int i;
 
     EXPECT_IS(run(p, &op, name), HF_OK);
     *ret_holders = 0;
     *ret_waiters = 0;
-    for (i = 0; i < crowd.n; i++) {
+    for (int i = 0; i < crowd.n; i++) {
         (*(crowd.list[i].is_waiting ? ret_waiters : ret_holders))++;
     }
     hf__crowd_free(&crowd);
@@ -241,6 +239,31 @@ pid_t start(void (*fn)(struct stage *, int), struct stage *stage, int index)
     return pid;
 }
 
+pid_t start_ready(void (*fn)(struct stage *, int), struct stage *stage,
+                  int index)
+{
+    int before = atomic_load(&stage->ready);
+    pid_t pid = start(fn, stage, index);
+
+    until(&stage->ready, before + 1);
+    return pid;
+}
+
+void stay(struct stage *stage)
+{
+    atomic_fetch_add(&stage->ready, 1);
+    until(&stage->stop, 1);
+}
+
+void hold_job(struct stage *stage, int lease_ms)
+{
+    PEER(me);
+
+    EXPECT_IS(acquire(&me, "job", lease_ms), HF_OK);
+    atomic_store(&stage->last_fence, (long long)me.fence);
+    stay(stage);
+}
+
 int finish(pid_t pid)
 {
     int status = 0;
@@ -275,9 +298,8 @@ int fairness(struct stage *stage, int n)
 {
     double sum = 0;
     double squares = 0;
-    int i;
 
-    for (i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++) {
         double count = (double)atomic_load(&stage->count[i]);
 
         sum += count;

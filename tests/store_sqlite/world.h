@@ -90,6 +90,12 @@ struct stage {
 struct stage *stage_new(void);
 /* A child that runs fn(stage, index) and exits; it dies with the test. */
 pid_t start(void (*fn)(struct stage *, int), struct stage *, int index);
+/* The same, and waits until it is ready. */
+pid_t start_ready(void (*fn)(struct stage *, int), struct stage *, int index);
+/* In a child: is ready, and stays until the test says stop. */
+void stay(struct stage *);
+/* A child: has "job" with that lease, its fence in last_fence, and stays. */
+void hold_job(struct stage *, int lease_ms);
 /* Reap it; gives its exit code, or −SIGKILL. */
 int finish(pid_t);
 void kill_now(pid_t);
