@@ -134,10 +134,11 @@ def a_waiter_stopped_at_each_step_lets_the_others_by(t):
             t.code(run.wait(), 0)
         first.signal(signal.SIGCONT)
         # Stopped as it asked for the first time, for longer than an attempt
-        # may take, it got no answer in time; it never waited.
+        # may take, it got no answer in time; it never waited. And what it has
+        # at last it may lose, on a machine that lets it stand for a second.
         result = first.wait()
-        t.check(result.code == 0 or (result.code == 69 and
-                                     'waiting' not in result.err), result)
+        t.check(result.code in (0, 76) or (result.code == 69 and
+                                           'waiting' not in result.err), result)
         alone(t)
 
 
