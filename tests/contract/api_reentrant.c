@@ -167,8 +167,8 @@ TEST(a_grant_that_was_lost_is_not_shared)
     EXPECT_IS(hf_release(inner, NULL), HF_LOST);
     expect_no_grant(alice, "job", &opts, HF_LOST, "\"job\"");
     EXPECT_IS(hf_release(outer, NULL), HF_LOST);
-    AUTO_LOCK *next = must_acquire(alice, "job", &opts);
-    EXPECT_IS(hf_held(next), 1);
+    AUTO_LOCK *next = acquire_by(alice, "job", 7);
+    expect_held(next);
     EXPECT_IS(try_once(bob, "job"), HF_BUSY);
 }
 
