@@ -124,11 +124,6 @@ void release_keeps_ticket_request(void *s, struct hf__op *op)
     }
 }
 
-void release_keeps_ticket_answer(void *s, struct hf__op *op)
-{
-    put_line_back(s, op);
-}
-
 /* As an insert into the holders without the delete from the line. */
 void grant_keeps_ticket(void *s, struct hf__op *op)
 {

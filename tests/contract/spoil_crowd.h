@@ -21,7 +21,6 @@ void beside_answer(void *s, struct hf__op *);
 void tickets_live_for_ever(void *s, struct hf__op *);
 void asking_again_begins_anew(void *s, struct hf__op *);
 void release_keeps_ticket_request(void *s, struct hf__op *);
-void release_keeps_ticket_answer(void *s, struct hf__op *);
 void grant_keeps_ticket(void *s, struct hf__op *);
 void nobody_queues_behind_shared(void *s, struct hf__op *);
 void break_ends_one(void *s, struct hf__op *);

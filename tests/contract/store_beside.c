@@ -8,10 +8,9 @@
 
 TEST_IF(has(HF_CAP_SHARED), shared_grants_stand_side_by_side)
 {
-    PARTIES(alice, bob);
+    JOB_AS(SHARED, alice, bob);
     struct scene s;
 
-    EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
     EXPECT_IS(alice.slot, -1);
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
     look_around(&alice, "job", &s);
@@ -36,9 +35,7 @@ TEST_IF(has(HF_CAP_SHARED), shared_grants_stand_side_by_side)
 
 TEST_IF(has(HF_CAP_SHARED), alone_waits_for_all_who_share)
 {
-    PARTIES(alice, bob, carol);
-
-    EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
+    JOB_AS(SHARED, alice, bob, carol);
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
     EXPECT_IS(try_as(&carol, "job", ALONE), HF_BUSY);
     EXPECT(carol.record.is_held && !carol.record.is_promised);
@@ -55,9 +52,7 @@ TEST_IF(has(HF_CAP_SHARED), alone_waits_for_all_who_share)
 
 TEST_IF(has(HF_CAP_SHARED), asking_again_beside_others_is_the_same_grant)
 {
-    PARTIES(alice, bob);
-
-    EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
+    JOB_AS(SHARED, alice, bob);
     uint64_t fence = alice.fence;
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
     EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
@@ -68,9 +63,7 @@ TEST_IF(has(HF_CAP_SHARED), asking_again_beside_others_is_the_same_grant)
 TEST_IF(has(HF_CAP_SHARED) && !has(HF_CAP_SESSION),
         a_grant_beside_others_outlives_its_session)
 {
-    PARTIES(alice, bob);
-
-    EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
+    JOB_AS(SHARED, alice, bob);
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
     rejoin(&alice);
     EXPECT_IS(renew(&alice, "job"), HF_OK);
@@ -81,9 +74,7 @@ TEST_IF(has(HF_CAP_SHARED) && !has(HF_CAP_SESSION),
 
 TEST_IF(has(HF_CAP_SHARED), who_waits_behind_shared_stops_those_who_come_later)
 {
-    PARTIES(alice, bob, carol);
-
-    EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
+    JOB_AS(SHARED, alice, bob, carol);
     EXPECT_IS(want(&carol, "job", ALONE), HF_BUSY);
     EXPECT(carol.is_queued);
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_BUSY);
@@ -99,9 +90,7 @@ TEST_IF(has(HF_CAP_SHARED), who_waits_behind_shared_stops_those_who_come_later)
 
 TEST_IF(has(HF_CAP_SHARED), a_try_behind_shared_stops_nobody)
 {
-    PARTIES(alice, bob, carol);
-
-    EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
+    JOB_AS(SHARED, alice, bob, carol);
     EXPECT_IS(try_as(&carol, "job", ALONE), HF_BUSY);
     EXPECT(!carol.is_queued);
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
@@ -109,9 +98,7 @@ TEST_IF(has(HF_CAP_SHARED), a_try_behind_shared_stops_nobody)
 
 TEST_IF(has(HF_CAP_SHARED), who_waits_behind_one_alone_leaves_no_ticket)
 {
-    PARTIES(alice, bob);
-
-    EXPECT_IS(try_as(&alice, "job", ALONE), HF_OK);
+    JOB_AS(ALONE, alice, bob);
     EXPECT_IS(want(&bob, "job", ALONE), HF_BUSY);
     EXPECT(!bob.is_queued);
     EXPECT_IS(want(&bob, "job", SHARED), HF_BUSY);
@@ -122,9 +109,7 @@ TEST_IF(has(HF_CAP_SHARED), who_waits_behind_one_alone_leaves_no_ticket)
 TEST_IF(has(HF_CAP_SHARED),
         who_waits_behind_shared_and_is_gone_stops_nobody_for_long)
 {
-    PARTIES(alice, bob, carol);
-
-    EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
+    JOB_AS(SHARED, alice, bob, carol);
     EXPECT_IS(want(&carol, "job", ALONE), HF_BUSY);
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_BUSY);
     fall_silent(&carol);
@@ -135,9 +120,7 @@ TEST_IF(has(HF_CAP_SHARED),
 TEST_IF(has(HF_CAP_SHARED | HF_CAP_FAIR),
         shared_ones_enter_together_up_to_the_first_other)
 {
-    PARTIES(alice, bob, carol, dave, erin);
-
-    EXPECT_IS(try_as(&alice, "job", ALONE), HF_OK);
+    JOB_AS(ALONE, alice, bob, carol, dave, erin);
     EXPECT_IS(queue_up(&bob, "job", SHARED), HF_BUSY);
     EXPECT_IS(queue_up(&carol, "job", SHARED), HF_BUSY);
     EXPECT_IS(queue_up(&dave, "job", ALONE), HF_BUSY);
@@ -160,11 +143,10 @@ TEST_IF(has(HF_CAP_SHARED | HF_CAP_FAIR),
 TEST_IF(has(HF_CAP_SHARED | HF_CAP_FAIR | HF_CAP_WAIT),
         all_shared_ones_whose_turn_it_is_are_woken)
 {
-    PARTIES(alice, bob, carol);
+    JOB_AS(ALONE, alice, bob, carol);
     struct waiting first;
     struct waiting second;
 
-    EXPECT_IS(try_as(&alice, "job", ALONE), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", SHARED), HF_BUSY);
     watch_name(&first, &bob, "job");
     EXPECT_IS(queue_up(&carol, "job", SHARED), HF_BUSY);
@@ -184,10 +166,9 @@ TEST_IF(has(HF_CAP_SHARED | HF_CAP_FAIR | HF_CAP_WAIT),
 TEST_IF(has(HF_CAP_SHARED | HF_CAP_WAIT),
         the_last_shared_release_wakes_who_wants_it_alone)
 {
-    PARTIES(alice, bob, carol);
+    JOB_AS(SHARED, alice, bob, carol);
     struct waiting w;
 
-    EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
     EXPECT_IS(want(&carol, "job", ALONE), HF_BUSY);
     watch_name(&w, &carol, "job");
@@ -201,10 +182,9 @@ TEST_IF(has(HF_CAP_SHARED | HF_CAP_WAIT),
 TEST_IF(has(HF_CAP_SHARED | HF_CAP_WAIT),
         a_reader_behind_a_writers_ticket_is_woken_when_it_goes)
 {
-    PARTIES(alice, bob, carol);
+    JOB_AS(SHARED, alice, bob, carol);
     struct waiting w;
 
-    EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
     EXPECT_IS(want(&carol, "job", ALONE), HF_BUSY);
     EXPECT_IS(want(&bob, "job", SHARED), HF_BUSY);
     watch_name(&w, &bob, "job");

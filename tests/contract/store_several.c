@@ -65,9 +65,7 @@ TEST_IF(!has(HF_CAP_SESSION) && has(HF_CAP_SHARED),
 
 TEST_IF(has(HF_CAP_SHARED), a_release_beside_others_is_of_ones_own_grant)
 {
-    PARTIES(alice, bob, carol);
-
-    EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
+    JOB_AS(SHARED, alice, bob, carol);
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
     EXPECT_IS(release(&carol, "job"), HF_LOST);
     EXPECT_IS(renew(&carol, "job"), HF_LOST);
@@ -118,9 +116,7 @@ TEST_IF(has(HF_CAP_SHARED | HF_CAP_FENCE),
 TEST_IF(!has(HF_CAP_SESSION) && has(HF_CAP_SHARED | HF_CAP_FENCE),
         a_fence_raised_beside_others_is_unlike_theirs)
 {
-    PARTIES(alice, bob, carol);
-
-    EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
+    JOB_AS(SHARED, alice, bob, carol);
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
     EXPECT_IS(raise_to(&alice, "job", fence_of(&bob, "job")), HF_OK);
     EXPECT_SAFE_MORE(alice.fence, fence_of(&bob, "job"));
@@ -138,9 +134,7 @@ TEST_IF(!has(HF_CAP_SESSION) && has(HF_CAP_SHARED | HF_CAP_FENCE),
 
 TEST_IF(has(HF_CAP_SHARED), a_break_without_a_fence_ends_all_grants)
 {
-    PARTIES(alice, bob, carol);
-
-    EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
+    JOB_AS(SHARED, alice, bob, carol);
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
     EXPECT_IS(break_it(&carol, "job", 0), HF_OK);
     EXPECT_SAFE_MORE(carol.fence, fence_of(&bob, "job"));
@@ -158,9 +152,7 @@ TEST_IF(has(HF_CAP_SHARED), a_break_without_a_fence_ends_all_grants)
 TEST_IF(has(HF_CAP_SHARED | HF_CAP_FENCE),
         a_break_with_a_fence_ends_that_grant_of_several)
 {
-    PARTIES(alice, bob, carol, dave);
-
-    EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
+    JOB_AS(SHARED, alice, bob, carol, dave);
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
     EXPECT_IS(try_as(&carol, "job", SHARED), HF_OK);
     EXPECT_IS(break_it(&dave, "job", carol.fence + 7), HF_CONFLICT);
@@ -249,9 +241,7 @@ TEST_IF(has(HF_CAP_SHARED | HF_CAP_DETACH),
 
 TEST_IF(has(HF_CAP_SHARED | HF_CAP_HANDOVER), what_is_shared_is_not_handed_over)
 {
-    PARTIES(alice, bob);
-
-    EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
+    JOB_AS(SHARED, alice, bob);
     EXPECT_IS(hand_over(&alice, "job", &bob), HF_BUSY);
     EXPECT_IS(renew(&alice, "job"), HF_OK);
     EXPECT_IS(inspect(&bob, "job"), HF_OK);

@@ -9,10 +9,9 @@
 TEST_IF(has(HF_CAP_SLOTS),
         slots_are_given_lowest_first_and_no_more_than_there_are)
 {
-    PARTIES(alice, bob, carol, dave);
+    JOB_AS(SLOT_OF(3), alice, bob, carol, dave);
     struct scene s;
 
-    EXPECT_IS(try_as(&alice, "job", SLOT_OF(3)), HF_OK);
     EXPECT_IS(alice.slot, 0);
     EXPECT_IS(try_as(&bob, "job", SLOT_OF(3)), HF_OK);
     EXPECT_IS(bob.slot, 1);
@@ -38,9 +37,7 @@ TEST_IF(has(HF_CAP_SLOTS),
 
 TEST_IF(has(HF_CAP_SLOTS), a_slot_stays_with_its_grant)
 {
-    PARTIES(alice, bob);
-
-    EXPECT_IS(try_as(&alice, "job", SLOT_OF(2)), HF_OK);
+    JOB_AS(SLOT_OF(2), alice, bob);
     EXPECT_IS(try_as(&bob, "job", SLOT_OF(2)), HF_OK);
     uint64_t fence = bob.fence;
     EXPECT_IS(release(&alice, "job"), HF_OK);
@@ -51,13 +48,12 @@ TEST_IF(has(HF_CAP_SLOTS), a_slot_stays_with_its_grant)
     EXPECT_IS(bob.slot, 1);
 }
 
-TEST_IF(has(HF_CAP_SLOTS), one_slot_is_a_lock)
+TEST_IF(has(HF_CAP_SLOTS), who_waits_for_the_one_slot_leaves_no_ticket)
 {
-    PARTIES(alice, bob);
-
-    EXPECT_IS(try_as(&alice, "job", SLOT_OF(1)), HF_OK);
+    JOB_AS(SLOT_OF(1), alice, bob);
     EXPECT_IS(alice.slot, 0);
-    EXPECT_IS(try_as(&bob, "job", SLOT_OF(1)), HF_BUSY);
+    EXPECT_IS(want(&bob, "job", SLOT_OF(1)), HF_BUSY);
+    EXPECT(!bob.is_queued);
     EXPECT_IS(release(&alice, "job"), HF_OK);
     EXPECT_IS(try_as(&bob, "job", SLOT_OF(1)), HF_OK);
 }
@@ -82,9 +78,7 @@ TEST_IF(has(HF_CAP_SLOTS), another_number_of_slots_is_refused_while_one_is_held)
 
 TEST_IF(has(HF_CAP_SLOTS), slots_stand_beside_slots_alone)
 {
-    PARTIES(alice, bob);
-
-    EXPECT_IS(try_as(&alice, "job", SLOT_OF(3)), HF_OK);
+    JOB_AS(SLOT_OF(3), alice, bob);
     EXPECT_IS(try_as(&bob, "job", ALONE), HF_BUSY);
     if (has(HF_CAP_SHARED)) {
         EXPECT_IS(try_as(&bob, "job", SHARED), HF_BUSY);
@@ -115,9 +109,7 @@ TEST_IF(has(HF_CAP_SLOTS), an_expired_slot_is_used_again)
 
 TEST_IF(has(HF_CAP_SLOTS | HF_CAP_FENCE), a_broken_slot_is_used_again)
 {
-    PARTIES(alice, bob, carol);
-
-    EXPECT_IS(try_as(&alice, "job", SLOT_OF(2)), HF_OK);
+    JOB_AS(SLOT_OF(2), alice, bob, carol);
     EXPECT_IS(try_as(&bob, "job", SLOT_OF(2)), HF_OK);
     EXPECT_IS(break_it(&carol, "job", fence_of(&alice, "job")), HF_OK);
     EXPECT_IS(try_as(&carol, "job", SLOT_OF(2)), HF_OK);
@@ -146,9 +138,7 @@ TEST_IF(has(HF_CAP_SLOTS | HF_CAP_FENCE), fences_rise_over_all_slots)
 TEST_IF(has(HF_CAP_SLOTS | HF_CAP_FAIR),
         as_many_in_line_enter_as_there_are_slots)
 {
-    PARTIES(alice, bob, carol, dave, erin);
-
-    EXPECT_IS(try_as(&alice, "job", SLOT_OF(2)), HF_OK);
+    JOB_AS(SLOT_OF(2), alice, bob, carol, dave, erin);
     EXPECT_IS(try_as(&bob, "job", SLOT_OF(2)), HF_OK);
     EXPECT_IS(queue_up(&carol, "job", SLOT_OF(2)), HF_BUSY);
     EXPECT_IS(queue_up(&dave, "job", SLOT_OF(2)), HF_BUSY);
@@ -169,25 +159,13 @@ TEST_IF(has(HF_CAP_SLOTS | HF_CAP_FAIR),
 
 TEST_IF(has(HF_CAP_SLOTS), who_waits_behind_slots_stops_those_who_come_later)
 {
-    PARTIES(alice, bob, carol);
-
-    EXPECT_IS(try_as(&alice, "job", SLOT_OF(2)), HF_OK);
+    JOB_AS(SLOT_OF(2), alice, bob, carol);
     EXPECT_IS(want(&carol, "job", ALONE), HF_BUSY);
     EXPECT(carol.is_queued);
     EXPECT_IS(want(&bob, "job", SLOT_OF(2)), HF_BUSY);
     EXPECT_IS(release(&alice, "job"), HF_OK);
     EXPECT_IS(try_as(&bob, "job", SLOT_OF(2)), HF_BUSY);
     EXPECT_IS(want(&carol, "job", ALONE), HF_OK);
-}
-
-TEST_IF(has(HF_CAP_SLOTS),
-        who_waits_for_a_slot_of_the_same_number_leaves_no_ticket)
-{
-    PARTIES(alice, bob);
-
-    EXPECT_IS(try_as(&alice, "job", SLOT_OF(1)), HF_OK);
-    EXPECT_IS(want(&bob, "job", SLOT_OF(1)), HF_BUSY);
-    EXPECT(!bob.is_queued);
 }
 
 TEST_IF(has(HF_CAP_SLOTS | HF_CAP_WAIT), a_freed_slot_wakes_who_waits)

@@ -16,6 +16,10 @@
 int try_as(struct party *, const char *name, struct hf__manner);
 int try_for(struct party *, const char *name, struct hf__manner,
             int64_t lease_ms);
+/* As JOB_OF(), in that manner. */
+#define JOB_AS(manner, ...)                                                    \
+    PARTIES(__VA_ARGS__);                                                      \
+    EXPECT_IS(try_as(&HF__FIRST(__VA_ARGS__, 0), "job", manner), HF_OK)
 /* One attempt of a claim that waits, not minding the order. */
 int want(struct party *, const char *name, struct hf__manner);
 /* One attempt of a claim that waits in line. */

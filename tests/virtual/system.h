@@ -12,39 +12,26 @@
 #include <sys/types.h>
 #include <time.h>
 
-int __real_clock_gettime(clockid_t, struct timespec *);
-int __real_clock_nanosleep(clockid_t, int, const struct timespec *,
-                           struct timespec *);
-int __real_close(int);
-pid_t __real_fork(void);
-ssize_t __real_getrandom(void *, size_t, unsigned);
-int __real_poll(struct pollfd *, nfds_t, int);
-int __real_pthread_create(pthread_t *, const pthread_attr_t *,
-                          void *(*)(void *), void *);
-int __real_pthread_join(pthread_t, void **);
-int __real_pthread_mutex_lock(pthread_mutex_t *);
-int __real_pthread_mutex_unlock(pthread_mutex_t *);
-int __real_sched_yield(void);
-long __real_syscall(long number, ...);
-ssize_t __real_write(int, const void *, size_t);
-int __real_timerfd_settime(int, int, const struct itimerspec *,
-                           struct itimerspec *);
-int __wrap_clock_gettime(clockid_t, struct timespec *);
-int __wrap_clock_nanosleep(clockid_t, int, const struct timespec *,
-                           struct timespec *);
-int __wrap_close(int);
-pid_t __wrap_fork(void);
-ssize_t __wrap_getrandom(void *, size_t, unsigned);
-int __wrap_poll(struct pollfd *, nfds_t, int);
-int __wrap_pthread_create(pthread_t *, const pthread_attr_t *,
-                          void *(*)(void *), void *);
-int __wrap_pthread_join(pthread_t, void **);
-int __wrap_pthread_mutex_lock(pthread_mutex_t *);
-int __wrap_pthread_mutex_unlock(pthread_mutex_t *);
-int __wrap_sched_yield(void);
-long __wrap_syscall(long number, ...);
-ssize_t __wrap_write(int, const void *, size_t);
-int __wrap_timerfd_settime(int, int, const struct itimerspec *,
-                           struct itimerspec *);
+#define HF__CALL(type, name, ...)                                              \
+    type __real_##name(__VA_ARGS__);                                           \
+    type __wrap_##name(__VA_ARGS__)
+
+HF__CALL(int, clock_gettime, clockid_t, struct timespec *);
+HF__CALL(int, clock_nanosleep, clockid_t, int, const struct timespec *,
+         struct timespec *);
+HF__CALL(int, close, int);
+HF__CALL(pid_t, fork, void);
+HF__CALL(ssize_t, getrandom, void *, size_t, unsigned);
+HF__CALL(int, poll, struct pollfd *, nfds_t, int);
+HF__CALL(int, pthread_create, pthread_t *, const pthread_attr_t *,
+         void *(*)(void *), void *);
+HF__CALL(int, pthread_join, pthread_t, void **);
+HF__CALL(int, pthread_mutex_lock, pthread_mutex_t *);
+HF__CALL(int, pthread_mutex_unlock, pthread_mutex_t *);
+HF__CALL(int, sched_yield, void);
+HF__CALL(long, syscall, long number, ...);
+HF__CALL(ssize_t, write, int, const void *, size_t);
+HF__CALL(int, timerfd_settime, int, int, const struct itimerspec *,
+         struct itimerspec *);
 
 #endif
