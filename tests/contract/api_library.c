@@ -158,23 +158,20 @@ CASE(an_unknown_override_is_refused,
 
 TEST(no_error_tells_a_password)
 {
+    static const char *const urls[] = {
+        "nosuch://u:hunter2@host/x", "nosuch://u:hunter2@host:99999/x?y",
+        "redis://u:12/hunter2",      "zookeeper://u:12//hunter2",
+        "redis://h/0?token=hunter2", "u:hunter2@host",
+    };
     hf_error err = HF_ERROR_INIT;
     const char *ddl = NULL;
 
-    EXPECT_NOT(open_status("nosuch://u:hunter2@host/x", &err), HF_OK);
-    EXPECT(!strstr(err.text, "hunter2"));
-    EXPECT_NOT(open_status("nosuch://u:hunter2@host:99999/x?y", &err), HF_OK);
-    EXPECT(!strstr(err.text, "hunter2"));
-    EXPECT_NOT(open_status("redis://u:12/hunter2", &err), HF_OK);
-    EXPECT(!strstr(err.text, "hunter2"));
-    EXPECT_NOT(open_status("zookeeper://u:12//hunter2", &err), HF_OK);
-    EXPECT(!strstr(err.text, "hunter2"));
-    EXPECT_NOT(open_status("redis://h/0?token=hunter2", &err), HF_OK);
-    EXPECT(!strstr(err.text, "hunter2"));
-    EXPECT_NOT(hf_ddl("redis://h/0?token=hunter2", &ddl, &err), HF_OK);
-    EXPECT(!strstr(err.text, "hunter2"));
-    EXPECT_NOT(open_status("u:hunter2@host", &err), HF_OK);
-    EXPECT(!strstr(err.text, "hunter2"));
+    for (size_t i = 0; i < sizeof urls / sizeof *urls; i++) {
+        EXPECT_NOT(open_status(urls[i], &err), HF_OK);
+        EXPECT(!strstr(err.text, "hunter2"));
+        EXPECT_NOT(hf_ddl(urls[i], &ddl, &err), HF_OK);
+        EXPECT(!strstr(err.text, "hunter2"));
+    }
 }
 
 TEST(an_override_is_logged)

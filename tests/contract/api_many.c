@@ -66,11 +66,6 @@ static void start_wait(struct wait *w, hf_client *client, hf_cancel *cancel)
     w->thread = hf__test_start(wait_for_three, w);
 }
 
-static void await_presence(hf_client *client, const char *name, hf_presence p)
-{
-    UNTIL(presence(client, name) == p);
-}
-
 static int end_wait(struct wait *w)
 {
     hf__test_join(w->thread);
@@ -180,8 +175,8 @@ TEST(a_wait_keeps_what_sorts_before_and_no_more)
     struct wait w;
 
     start_wait(&w, alice, NULL);
-    await_presence(bob, "a", HF_HELD_BY);
-    await_presence(bob, "c", HF_FREE); /* it is given back, if it was had */
+    UNTIL(presence(bob, "a") == HF_HELD_BY);
+    UNTIL(presence(bob, "c") == HF_FREE); /* it is given back, if it was had */
     await_sleep(&w.number);
     EXPECT_IS(presence(bob, "c"), HF_FREE);
     EXPECT_IS(try_once(bob, "a"), HF_BUSY);
@@ -220,7 +215,7 @@ TEST(a_wait_that_is_cancelled_leaves_nothing)
     struct wait w;
 
     start_wait(&w, alice, cancel);
-    await_presence(bob, "a", HF_HELD_BY);
+    UNTIL(presence(bob, "a") == HF_HELD_BY);
     await_sleep(&w.number);
     fired = hf__test_now_ms();
     hf_cancel_fire(cancel);

@@ -12,19 +12,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-TEST_IF(store_is_shared(), a_lock_excludes_other_processes)
-{
-    struct peer *bob = start_peer();
-    AUTO_CLIENT *alice = open_store();
-
-    EXPECT_IS(peer_acquire(bob, "job", 0, 20000), HF_OK);
-    EXPECT_IS(try_once(alice, "job"), HF_BUSY);
-    EXPECT_IS(try_once(alice, "other"), HF_OK);
-    EXPECT_IS(peer_release(bob), HF_OK);
-    EXPECT_IS(try_once(alice, "job"), HF_OK);
-    end_peer(bob);
-}
-
 TEST_IF(store_is_shared() && store_can(HF_CAP_FENCE),
         the_fence_rises_from_process_to_process)
 {

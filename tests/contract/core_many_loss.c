@@ -37,18 +37,20 @@ static void wait_for_pair(void *arg)
               HF_OK);
 }
 
-static void await_held(hf_client *client, const char *name)
-{
-    UNTIL(presence(client, name) == HF_HELD_BY);
-}
-
 /* Until the first of them is kept. */
 static void start_wait_as(struct wait *w, hf_client *client,
                           const hf_acquire_opts *opts)
 {
     *w = (struct wait){.client = client, .opts = *opts};
     w->thread = hf__test_start(wait_for_pair, w);
-    await_held(client, "a");
+    UNTIL(presence(client, "a") == HF_HELD_BY);
+}
+
+static uint64_t fence_seen(hf_client *client, const char *name)
+{
+    AUTO_INFO *info = look_at(client, name);
+
+    return hf_info_fence(info);
 }
 
 static void start_wait(struct wait *w, hf_client *client, int64_t lease_ms)
@@ -65,15 +67,10 @@ TEST(what_is_kept_is_renewed_in_a_wait_longer_than_its_lease)
     CLIENTS(alice, bob);
     AUTO_LOCK *busy = acquire(bob, "b");
     int64_t lease_ms = patience(800);
-    uint64_t fence;
     struct wait w;
 
     start_wait(&w, alice, lease_ms);
-    {
-        AUTO_INFO *info = look_at(bob, "a");
-
-        fence = hf_info_fence(info);
-    }
+    uint64_t fence = fence_seen(bob, "a");
     EXPECT_IS(attempt(bob, "a", 3 * lease_ms), HF_TIMEDOUT);
     EXPECT_IS(hf_release(busy, NULL), HF_OK);
     hf__test_join(w.thread);
@@ -108,15 +105,10 @@ TEST(what_is_kept_and_lost_in_a_wait_is_got_again)
 {
     CLIENTS(alice, bob);
     AUTO_LOCK *busy = acquire(bob, "b");
-    uint64_t fence;
     struct wait w;
 
     start_wait(&w, alice, patience(400));
-    {
-        AUTO_INFO *info = look_at(bob, "a");
-
-        fence = hf_info_fence(info);
-    }
+    uint64_t fence = fence_seen(bob, "a");
     EXPECT_IS(hf_break(bob, "a", 0, NULL), HF_OK);
     {
         hf_acquire_opts opts = wanting(0, 30000);
@@ -128,7 +120,7 @@ TEST(what_is_kept_and_lost_in_a_wait_is_got_again)
             EXPECT_IS(hf_release(other, NULL), HF_OK);
         }
     }
-    await_held(bob, "a"); /* before the other is free */
+    UNTIL(presence(bob, "a") == HF_HELD_BY); /* before the other is free */
     EXPECT_IS(hf_release(busy, NULL), HF_OK);
     hf__test_join(w.thread);
     expect_held(w.lock);
