@@ -3,6 +3,7 @@
  * Every store, over the public API: grants that are renewed, released and
  * taken up by their token.
  */
+#include "tests/contract/api_line.h"
 #include "tests/contract/detached.h"
 #include "tests/contract/peer.h"
 
@@ -216,17 +217,12 @@ TEST(what_is_no_token_is_refused_without_io)
     }
 }
 
-static void wait_a_little(void *client)
-{
-    EXPECT_IS(attempt(client, "job", patience(400)), HF_TIMEDOUT);
-}
-
 /* Who adopts it knows nothing of the least hold; the store does. */
 TEST_IF(store_can(HF_CAP_DETACH | HF_CAP_KEEP),
         the_least_hold_outlives_an_adoption)
 {
     AUTO_CLIENT *alice = open_store();
-    struct hf__test_thread *waiter = NULL;
+    struct waiter w = {.opts = wanting(patience(400), HF_LEASE_DEFAULT_MS)};
     AUTO_LOCK *adopted = NULL;
     hf_acquire_opts opts = detached(20000);
 
@@ -234,10 +230,10 @@ TEST_IF(store_can(HF_CAP_DETACH | HF_CAP_KEEP),
     AUTO_LOCK *job = must_acquire(alice, "job", &opts);
     EXPECT_IS(hf_detach(job, NULL), HF_OK);
     adopted = adopt(alice, "job", hf_token(job));
-    waiter = hf__test_start(wait_a_little, alice);
+    start_claim(&w, alice, "job");
     hf__test_pause_ms(patience(150));
     EXPECT_IS(hf_release(adopted, NULL), HF_OK);
-    hf__test_join(waiter);
+    EXPECT_IS(end_waiter(&w), HF_TIMEDOUT);
 }
 
 /* It may be granted to somebody else at any moment. */

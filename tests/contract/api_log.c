@@ -3,9 +3,8 @@
  * Every store, over the public API: the application's sink may take its time
  * and its own locks, for it is called under none of the library's.
  */
-#include "tests/contract/api.h"
+#include "tests/contract/api_line.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 /* A sink that stays in the first line with `text` until it is let out. */
@@ -29,11 +28,6 @@ static void stay_in_line(void *arg, hf_level level, const char *line)
     }
 }
 
-static void wait_for_job(void *client)
-{
-    EXPECT_IS(attempt(client, "job", patience(500)), HF_TIMEDOUT);
-}
-
 TEST_IF(store_can(HF_CAP_WAIT), a_slow_sink_holds_up_no_other_wait)
 {
     struct slow_sink sink = {.text = "event=watch_failed"};
@@ -42,16 +36,16 @@ TEST_IF(store_can(HF_CAP_WAIT), a_slow_sink_holds_up_no_other_wait)
         open_heard("fault=die:wait:*", HF_LOG_DEBUG, stay_in_line, &sink);
     AUTO_LOCK *job = acquire(alice, "job");
     AUTO_LOCK *other = acquire(alice, "other");
-    struct hf__test_thread *waiter;
+    struct waiter w = {.opts = wanting(patience(500), HF_LEASE_DEFAULT_MS)};
     int64_t start;
 
-    waiter = hf__test_start(wait_for_job, bob);
+    start_claim(&w, bob, "job");
     UNTIL(atomic_load(&sink.is_in));
     start = hf__test_now_ms();
     EXPECT_IS(attempt(bob, "other", 50), HF_TIMEDOUT);
     EXPECT_SOON(since(start), patience(1000));
     atomic_store(&sink.may_go, true);
-    hf__test_join(waiter);
+    EXPECT_IS(end_waiter(&w), HF_TIMEDOUT);
     expect_held(job);
     expect_held(other);
 }

@@ -2,7 +2,7 @@
 /*
  * Every store, over the public API: what a client counts is what happened.
  */
-#include "tests/contract/api.h"
+#include "tests/contract/api_line.h"
 
 TEST(a_new_client_has_done_nothing_yet)
 {
@@ -96,21 +96,17 @@ TEST(shared_grants_are_counted_apart)
     EXPECT_IS(stats.held, 1);
 }
 
-static void wait_for_job(void *arg)
-{
-    EXPECT_IS(attempt(arg, "job", patience(10000)), HF_OK);
-}
-
 TEST(who_waits_and_hand_overs_are_counted)
 {
     HELD(job, alice);
-    struct hf__test_thread *waiter = hf__test_start(wait_for_job, alice);
+    struct waiter w = {.opts = wanting(patience(10000), HF_LEASE_DEFAULT_MS)};
     hf_stats_info stats;
 
+    start_claim(&w, alice, "job");
     UNTIL(stats_of(alice).waiting != 0);
     hf__test_pause_ms(50);
     EXPECT_IS(hf_release(job, NULL), HF_OK);
-    hf__test_join(waiter);
+    EXPECT_IS(end_waiter(&w), HF_OK);
     stats = stats_of(alice);
     EXPECT_IS(stats.waiting, 0);
     EXPECT_IS(stats.acquired, 2);

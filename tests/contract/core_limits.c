@@ -3,6 +3,7 @@
  * Every store, over the public API: a lock held no shorter and no longer than
  * was asked for.
  */
+#include "tests/contract/api_line.h"
 #include "tests/contract/peer.h"
 
 /* ---- at least */
@@ -46,25 +47,20 @@ TEST_IF(store_can(HF_CAP_KEEP),
     expect_kept_from(alice, alice);
 }
 
-static void wait_for_job(void *arg)
-{
-    await_free(arg, "job", patience(5000));
-}
-
 /* The next in line would get it handed over. */
 TEST_IF(store_can(HF_CAP_KEEP), a_waiter_in_line_waits_for_the_least_hold_too)
 {
     AUTO_CLIENT *alice = open_store();
     hf_acquire_opts opts = at_least(patience(400));
-    struct hf__test_thread *waiter;
+    struct waiter w = {.opts = wanting(patience(5000), HF_LEASE_DEFAULT_MS)};
     int64_t start;
 
     start = hf__test_now_ms();
     AUTO_LOCK *job = must_acquire(alice, "job", &opts);
-    waiter = hf__test_start(wait_for_job, alice);
+    start_claim(&w, alice, "job");
     hf__test_pause_ms(100);
     EXPECT_IS(hf_release(job, NULL), HF_OK);
-    hf__test_join(waiter);
+    EXPECT_IS(end_waiter(&w), HF_OK);
     expect_kept_until(start + patience(400));
 }
 
