@@ -21,8 +21,7 @@ def still_held(t, holder):
 def without_a_choice_it_names_the_holder_and_the_line_to_paste(t):
     holder = t.hold('job', '--owner', 'nightly')
     fence = fence_of(t)
-    result = t.run('break', 'job')
-    t.code(result, 64)
+    result = t.run('break', 'job', code=64)
     t.equal(result.out, '', 'stdout')
     t.says(result.err, 'nightly', str(holder.pid), t.url,
            f'holdfast break job --fence {fence}')
@@ -31,8 +30,7 @@ def without_a_choice_it_names_the_holder_and_the_line_to_paste(t):
 
 @case
 def without_a_choice_it_is_usage_also_if_the_lock_is_free(t):
-    result = t.run('break', 'job')
-    t.code(result, 64)
+    result = t.run('break', 'job', code=64)
     t.says(result.err, '--fence', '--stale', '--force')
 
 
@@ -41,9 +39,8 @@ def the_line_to_paste_breaks_exactly_that_grant(t):
     holder = t.hold('it is', '--lease', harness.lease(2))
     said = t.run('break', 'it is').err
     line = said[said.index('holdfast break'):].strip()
-    result = t.spawn(['sh', '-c', line.replace('holdfast', '"$0"', 1),
-                      t.holdfast]).wait()
-    t.code(result, 0)
+    t.spawn(['sh', '-c', line.replace('holdfast', '"$0"', 1),
+             t.holdfast]).wait(code=0)
     t.code(holder.wait(), 76)
 
 
@@ -52,8 +49,7 @@ def a_wrong_fence_breaks_nothing(t):
     holder = t.hold('job')
     fence = fence_of(t)
     for wrong in (fence - 1, fence + 1, 1):
-        result = t.run('break', 'job', '--fence', str(wrong))
-        t.code(result, 1)
+        result = t.run('break', 'job', '--fence', str(wrong), code=1)
         t.says(result.err, 'job', str(wrong), str(fence))
     still_held(t, holder)
 
@@ -62,8 +58,7 @@ def a_wrong_fence_breaks_nothing(t):
 def the_right_fence_breaks_it(t):
     holder = t.hold('job', '--lease', harness.lease(2), '--owner', 'nightly')
     fence = fence_of(t)
-    result = t.run('break', '--fence', str(fence), 'job')
-    t.code(result, 0)
+    result = t.run('break', '--fence', str(fence), 'job', code=0)
     t.says(result.out, 'job', 'nightly', str(holder.pid), str(fence))
     t.code(holder.wait(), 76)
     t.code(t.run('who', 'job'), 1)
@@ -73,8 +68,7 @@ def the_right_fence_breaks_it(t):
 def a_fence_of_the_past_does_not_hit_the_next_holder(t):
     first = t.hold('job')
     fence = fence_of(t)
-    first.signal(signal.SIGTERM)
-    first.wait()
+    first.end()
     t.code(t.run('break', 'job', '--fence', str(fence)), 1)
     second = t.hold('job')
     t.code(t.run('break', 'job', '--fence', str(fence)), 1)
@@ -84,8 +78,7 @@ def a_fence_of_the_past_does_not_hit_the_next_holder(t):
 @case
 def stale_leaves_a_living_holder_alone(t):
     holder = t.hold('job', '--owner', 'nightly')
-    result = t.run('break', 'job', '--stale')
-    t.code(result, 1)
+    result = t.run('break', 'job', '--stale', code=1)
     t.says(result.err, 'job', 'nightly', str(holder.pid))
     still_held(t, holder)
     t.stop(holder.pid)
@@ -98,8 +91,7 @@ def stale_breaks_a_dead_holder_or_finds_it_free(t):
     holder.signal(signal.SIGKILL)
     t.all_gone()
     state = t.json('who', 'job')['state']
-    result = t.run('break', 'job', '--stale')
-    t.code(result, 0 if state == 'held' else 1)
+    t.run('break', 'job', '--stale', code=0 if state == 'held' else 1)
     t.code(t.run('who', 'job'), 1)
     t.code(t.run('run', '-n', 'job', '--', 'true'), 0)
 
@@ -128,8 +120,7 @@ def a_runs_command_is_ended_at_once_by_a_break(t):
 @case
 def a_free_lock_has_nothing_to_break(t):
     for args in (('--force',), ('--stale',), ('--fence', '7')):
-        result = t.run('break', 'job', *args)
-        t.code(result, 1)
+        result = t.run('break', 'job', *args, code=1)
         t.says(result.err, 'job', 'free')
 
 
@@ -137,19 +128,16 @@ def a_free_lock_has_nothing_to_break(t):
 def the_answer_as_json(t):
     holder = t.hold('job', '--lease', harness.lease(2))
     fence = fence_of(t)
-    result = t.run('break', '--json', 'job', '--fence', '1')
-    t.code(result, 1)
+    result = t.run('break', '--json', 'job', '--fence', '1', code=1)
     shown = json.loads(result.out)
     t.equal((shown['broken'], shown['name'], shown['fence']),
             (False, 'job', fence), 'no match')
-    result = t.run('break', '--json', 'job', '--force')
-    t.code(result, 0)
+    result = t.run('break', '--json', 'job', '--force', code=0)
     shown = json.loads(result.out)
     t.equal((shown['broken'], shown['fence'], shown['owner']['pid']),
             (True, fence, holder.pid), 'broken')
     t.code(holder.wait(), 76)
-    result = t.run('break', '--json', 'job', '--force')
-    t.code(result, 1)
+    result = t.run('break', '--json', 'job', '--force', code=1)
     t.equal(json.loads(result.out)['broken'], False, 'free')
 
 

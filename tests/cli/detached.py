@@ -18,8 +18,7 @@ TOKEN = re.compile('[0-9a-f]{32}')
 
 
 def acquire(t, *args, name='job'):
-    result = t.run('acquire', *args, name)
-    t.code(result, 0)
+    result = t.run('acquire', *args, name, code=0)
     t.equal(result.err, '', 'stderr')
     t.check(TOKEN.fullmatch(result.out.strip()), 'no token on stdout')
     return result.out.strip()
@@ -68,8 +67,7 @@ def is_free(t, name='job'):
 def a_shell_keeps_it_between_two_commands(t):
     script = ('TOKEN=$("$0" acquire job --lease 10m) && "$0" who job >seen && '
               'HOLDFAST_TOKEN=$TOKEN "$0" release job')
-    result = t.spawn(['sh', '-c', script, t.holdfast]).wait()
-    t.code(result, 0)
+    result = t.spawn(['sh', '-c', script, t.holdfast]).wait(code=0)
     t.equal(result.out, 'job is released\n', 'stdout')
     t.says((t.dir / 'seen').read_text(), 'job is held')
     t.check(is_free(t), 'still held')
@@ -96,8 +94,7 @@ def without_renewal_it_ends_with_its_lease(t):
     result = t.run('run', '-n', 'job', '--', 'true')
     t.soon(time.monotonic() - began < 2 * harness.SLOW, 'its lease is over')
     t.code(result, 75)
-    result = t.run('run', '-w', '20s', 'job', '--', 'true')
-    t.code(result, 0)
+    result = t.run('run', '-w', '20s', 'job', '--', 'true', code=0)
     t.check(time.monotonic() - began > 0.6 * harness.SLOW,
             'before its lease ended')
     for verb in ('renew', 'release'):
@@ -235,8 +232,7 @@ def of_a_pipe_whose_writer_is_gone_nothing_is_awaited(t):
 
 @case
 def with_json_and_a_file_the_token_is_only_in_the_file(t):
-    result = t.run('acquire', 'job', '--token-file', 'token', '--json')
-    t.code(result, 0)
+    result = t.run('acquire', 'job', '--token-file', 'token', '--json', code=0)
     t.equal(json.loads(result.out)['token'], None, 'token')
     t.check((t.dir / 'token').read_text().strip() not in result.out, 'shown')
 
@@ -246,8 +242,7 @@ def a_file_that_is_there_is_replaced(t):
     (t.dir / 'token').write_text('of a script that was killed')
     t.code(t.run('acquire', 'job', '--token-file', 'token'), 0)
     t.check(TOKEN.fullmatch((t.dir / 'token').read_text().strip()), 'content')
-    result = t.run('acquire', 'two', '--token-file', 'none/token')
-    t.code(result, 64)
+    result = t.run('acquire', 'two', '--token-file', 'none/token', code=64)
     t.equal(result.out, '', 'stdout')
     t.says(result.err, '--token-file', 'none')
     t.check(is_free(t, 'two'), 'held though refused')
@@ -286,12 +281,10 @@ def what_the_file_cannot_take_is_given_back(t):
     folder = t.dir / 'folder'
     folder.mkdir()
     holder = t.hold('job')
-    waiter = t.start('acquire', 'job', '--token-file', 'folder/token')
-    t.until(lambda: 'waiting for job' in waiter.err, 'it waits')
+    waiter = t.waits('acquire', 'job', '--token-file', 'folder/token')
     folder.rmdir()
     holder.signal(signal.SIGTERM)
-    result = waiter.wait()
-    t.code(result, 70)
+    result = waiter.wait(code=70)
     t.says(result.err, '--token-file', 'folder/token')
     t.check(is_free(t), 'held though nobody knows the token')
     t.equal([p.name for p in t.dir.iterdir() if 'token' in p.name], [],
@@ -329,8 +322,7 @@ def a_busy_lock_is_75_and_leaves_no_file(t):
 def without_a_token_both_ways_are_named(t):
     for verb in ('renew', 'release'):
         for env in ({}, {'HOLDFAST_TOKEN': ''}):
-            result = t.run(verb, 'job', env=env)
-            t.code(result, 64)
+            result = t.run(verb, 'job', env=env, code=64)
             t.says(result.err, '--token-file', 'HOLDFAST_TOKEN')
         t.code(t.run(verb, 'job', 'a' * 32), 64)
         t.code(t.run(verb, 'job', '--token', 'a' * 32), 64)
@@ -342,13 +334,11 @@ def a_malformed_token_is_64_and_not_repeated(t):
     for bad in ('s3cr3t', 'A' * 32, 'a' * 31, 'a' * 33, 'g' * 32,
                 'a' * 32 + ' '):
         for verb in ('renew', 'release'):
-            result = t.run(verb, 'job', env={'HOLDFAST_TOKEN': bad})
-            t.code(result, 64)
+            result = t.run(verb, 'job', env={'HOLDFAST_TOKEN': bad}, code=64)
             t.says(result.err, 'HOLDFAST_TOKEN')
             t.check(bad not in result.err, 'it is repeated')
             (t.dir / 'bad').write_text(bad)
-            result = t.run(verb, 'job', '--token-file', 'bad')
-            t.code(result, 64)
+            result = t.run(verb, 'job', '--token-file', 'bad', code=64)
             t.check(bad not in result.err, 'it is repeated')
     t.code(t.run('release', 'job', '--token-file', 'none'), 64)
     t.check((t.dir / 'bad').exists(), 'the file was removed')

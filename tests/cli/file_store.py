@@ -22,8 +22,7 @@ def a_lock_is_a_file_that_is_held_and_released(t):
     told = t.json('who', 'nightly')
     t.equal((told['state'], told['grade'], told['reach']),
             ('held', 'S', 'user'), 'who')
-    holder.signal(signal.SIGTERM)
-    holder.wait()
+    holder.end()
     t.code(t.run('run', '-n', 'nightly', '--', 'true'), 0)
 
 

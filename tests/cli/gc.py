@@ -7,8 +7,7 @@ from harness import case
 @case
 def nothing_is_old_enough_at_first(t):
     t.code(t.run('run', 'job', '--', 'true'), 0)
-    result = t.run('gc')
-    t.code(result, 0)
+    result = t.run('gc', code=0)
     t.equal(result.out, 'removed 0 records that nobody used for 1d\n',
             'stdout')
 
@@ -19,8 +18,7 @@ def idle_names_go_and_held_ones_stay(t):
         t.code(t.run('run', name, '--', 'true'), 0)
     holder = t.hold('held')
     t.code(t.run('acquire', 'detached'), 0)
-    result = t.run('gc', '--idle', '0')
-    t.code(result, 0)
+    result = t.run('gc', '--idle', '0', code=0)
     t.equal(result.out, 'removed 3 records\n', 'stdout')
     t.equal([lock['name'] for lock in t.json('ls')], ['detached', 'held'],
             'what is left')
@@ -34,8 +32,7 @@ def idle_names_go_and_held_ones_stay(t):
 def a_store_that_fails_is_69(t):
     t.code(t.run('run', 'job', '--', 'true'), 0)
     result = t.run('gc', '--url', f'fault+{t.url}?fault=lose_request:gc:*&'
-                   f'{harness.io_timeout(500)}')
-    t.code(result, 69)
+                   f'{harness.io_timeout(500)}', code=69)
     t.equal(result.out, '', 'stdout')
     t.says(result.err, 'gc: ', 'removed')
 

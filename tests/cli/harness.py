@@ -176,20 +176,29 @@ class Process:
     def err(self):
         return self.read('err')
 
+    def end(self, number=signal.SIGTERM, **options):
+        """Signals it, and waits for its end."""
+        self.signal(number)
+        return self.wait(**options)
+
     def signal(self, number):
         os.kill(self.pid, number)
 
     def is_running(self):
         return self.popen.poll() is None
 
-    def wait(self, seconds=PATIENCE):
+    def wait(self, seconds=PATIENCE, code=None):
+        """What became of it; `code` is the exit code that it must have."""
         try:
-            code = self.popen.wait(seconds)
+            found = self.popen.wait(seconds)
         except subprocess.TimeoutExpired:
             raise Fatal(f'did not end within {seconds} s: {self.argv}\n'
                         f'stderr: {self.err}') from None
-        return Result(code, self.out, self.err,
-                      time.monotonic() - self.started)
+        result = Result(found, self.out, self.err,
+                        time.monotonic() - self.started)
+        if code is not None:
+            self.test.code(result, code)
+        return result
 
 
 class Case:
@@ -247,8 +256,8 @@ class Case:
         """Starts holdfast with these arguments."""
         return self.spawn([self.holdfast, *args], **options)
 
-    def run(self, *args, **options):
-        return self.start(*args, **options).wait()
+    def run(self, *args, code=None, **options):
+        return self.start(*args, **options).wait(code=code)
 
     def actor(self, *words):
         return [self.actor_path, self.log_path, *words]
@@ -271,6 +280,17 @@ class Case:
     def next_holder(self, name, *args):
         """A run that waits for the lock; its command logs "next"."""
         return self.start('run', *args, name, '--',
+                          *self.actor('say=next', 'exit=0'))
+
+    def waits(self, *args, **options):
+        """Starts holdfast; returns when it says that it waits."""
+        process = self.start(*args, **options)
+        self.until(lambda: 'waiting' in process.err, 'it waits')
+        return process
+
+    def next_waiter(self, name, *args):
+        """A next_holder that says that it waits."""
+        return self.waits('run', *args, name, '--',
                           *self.actor('say=next', 'exit=0'))
 
     def copy_for_all(self):

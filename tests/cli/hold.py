@@ -37,8 +37,7 @@ def it_says_so_and_lets_go_when_stdin_ends(t):
     process.popen.stdin.flush()
     t.code(t.run('run', '-n', 'job', '--', 'true'), 75)
     process.popen.stdin.close()
-    result = process.wait()
-    t.code(result, 0)
+    result = process.wait(code=0)
     t.equal(result.err, '', 'stderr')
     t.check(is_free(t), 'still held')
 
@@ -93,8 +92,7 @@ def who_is_killed_lets_the_leash_go(t):
 def each_signal_lets_it_go(t):
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         process = start(t)
-        process.signal(number)
-        t.code(process.wait(), 0)
+        t.code(process.end(number), 0)
         t.check(is_free(t), 'still held')
         process.popen.stdin.close()
 
@@ -104,8 +102,7 @@ def without_stdin_a_signal_ends_it(t):
     process = start(t, stdin=None)
     t.until(lambda: t.json('who', 'job')['remaining_ms'] > 0, 'it is held')
     t.check(process.is_running(), '/dev/null ended it')
-    process.signal(signal.SIGTERM)
-    t.code(process.wait(), 0)
+    t.code(process.end(), 0)
     script = ('"$0" hold job <&- >said & pid=$!; '
               'until [ -s said ]; do sleep 0.05; done; "$0" who job >seen; '
               'kill $pid; wait $pid')
@@ -127,22 +124,19 @@ def it_is_renewed(t):
 def a_loss_is_told_with_76(t):
     process = start(t, '--lease', harness.lease(1))
     t.code(t.run('break', 'job', '--force'), 0)
-    result = process.wait()
-    t.code(result, 76)
+    result = process.wait(code=76)
     t.says(result.err, 'job', 'lost', 'broken', '76')
     process = start(t, '--lease', '1s', '--lost-exit', '9')
     t.stop(process.pid)
     t.until(lambda: is_free(t), 'the lease ends')
     t.code(t.run('run', 'job', '--', 'true'), 0)
-    process.signal(signal.SIGCONT)
-    t.code(process.wait(), 9)
+    t.code(process.end(signal.SIGCONT), 9)
 
 
 @case
 def a_killed_hold_holds_nobody_up(t):
     process = start(t, '--lease', '1h')
-    process.signal(signal.SIGKILL)
-    process.wait()
+    process.end(signal.SIGKILL)
     t.code(t.run('run', '-w', '10s', 'job', '--', 'true'), 0)
 
 
@@ -150,16 +144,12 @@ def a_killed_hold_holds_nobody_up(t):
 def while_it_waits_it_is_busy_or_interrupted(t):
     holder = start(t, '--owner', 'first')
     for args in (('-n',), ('-w', '200ms')):
-        result = t.run('hold', *args, 'job')
-        t.code(result, 75)
+        result = t.run('hold', *args, 'job', code=75)
         t.equal(result.out, '', 'stdout')
         t.says(result.err, 'job', 'first', str(holder.pid), 'holdfast who')
     t.code(t.run('hold', '-n', '-E', '3', 'job'), 3)
-    waiter = t.start('hold', 'job', stdin=subprocess.PIPE)
-    t.until(lambda: 'waiting for job' in waiter.err, 'it waits')
-    waiter.signal(signal.SIGINT)
-    result = waiter.wait()
-    t.code(result, 128 + signal.SIGINT)
+    waiter = t.waits('hold', 'job', stdin=subprocess.PIPE)
+    result = waiter.end(signal.SIGINT, code=128 + signal.SIGINT)
     t.equal(result.out, '', 'stdout')
     holder.popen.stdin.close()
     t.code(holder.wait(), 0)
@@ -168,8 +158,7 @@ def while_it_waits_it_is_busy_or_interrupted(t):
 @case
 def the_next_waiter_gets_it(t):
     first = start(t)
-    second = t.start('hold', 'job', stdin=subprocess.PIPE)
-    t.until(lambda: 'waiting for job' in second.err, 'it waits')
+    second = t.waits('hold', 'job', stdin=subprocess.PIPE)
     first.popen.stdin.close()
     t.code(first.wait(), 0)
     t.until(lambda: second.out, 'the second holds')
@@ -219,8 +208,7 @@ def in_the_background_of_a_terminal_it_holds_on(t):
 def a_line_that_nobody_reads_holds_nothing(t):
     for shut in ('>/dev/full', '>&-'):
         result = t.spawn(['sh', '-c', f'exec "$0" hold job {shut}',
-                          t.holdfast]).wait()
-        t.code(result, 70)
+                          t.holdfast]).wait(code=70)
         t.says(result.err, 'stdout')
         t.check(is_free(t), 'still held')
 

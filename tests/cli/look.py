@@ -4,7 +4,6 @@ programs, exit codes."""
 import datetime
 import json
 import re
-import signal
 import socket
 
 import harness
@@ -28,8 +27,7 @@ def stamp(text):
 def who_of_a_held_lock(t):
     holder = t.hold('job', '--lease', '20s', '--owner', 'nightly', '--note',
                     'ticket 42')
-    result = t.run('who', 'job')
-    t.code(result, 0)
+    result = t.run('who', 'job', code=0)
     t.says(result.out, 'job is held', 'nightly', socket.gethostname(),
            str(holder.pid), 'ticket 42', t.url, 'reach user', 'grade B')
     t.equal(result.err, '', 'stderr')
@@ -38,8 +36,7 @@ def who_of_a_held_lock(t):
 @case
 def who_of_a_held_lock_as_json(t):
     holder = t.hold('job', '--lease', '20s', '--owner', 'nightly')
-    result = t.run('who', '--json', 'job')
-    t.code(result, 0)
+    result = t.run('who', '--json', 'job', code=0)
     shown = json.loads(result.out)
     t.equal(set(shown), FIELDS, 'fields')
     t.equal(set(shown['owner']), OWNER, 'owner')
@@ -63,8 +60,7 @@ def who_of_a_held_lock_as_json(t):
 @case
 def who_of_a_free_lock(t):
     for _ in range(2):
-        result = t.run('who', 'job')
-        t.code(result, 1)
+        result = t.run('who', 'job', code=1)
         t.says(result.out, 'job is free', t.url)
         shown = t.json('who', 'job')
         t.equal(set(shown), FIELDS, 'fields')
@@ -82,8 +78,7 @@ def a_store_that_does_not_answer_is_69(t):
                          ('die:open', (('who', 'job'), ('ls',), ('check',),
                                        ('break', 'job', '--force')))):
         for verb in verbs:
-            result = t.run(*verb, '--url', url + rules)
-            t.code(result, 69)
+            result = t.run(*verb, '--url', url + rules, code=69)
             t.equal((result.out, result.err.count('\n')), ('', 1), verb)
 
 
@@ -108,8 +103,7 @@ def ls_shows_what_is_held_in_order(t):
 @case
 def ls_for_people(t):
     holder = t.hold('job', '--owner', 'nightly', '--note', 'ticket 42')
-    result = t.run('ls')
-    t.code(result, 0)
+    result = t.run('ls', code=0)
     t.says(result.out, 'job', 'nightly', str(holder.pid), 'ticket 42', t.url)
     t.equal(result.err, '', 'stderr')
 
@@ -126,8 +120,7 @@ def any_name_is_shown_without_harm(t):
     text = t.run('ls').out
     t.equal(text.count('\n'), 7, f'lines of {text}')
     for name in NAMES[:5]:
-        result = t.run('who', '--', name)
-        t.code(result, 0)
+        result = t.run('who', '--', name, code=0)
         t.equal(t.run('who', '--json', '--', name).out.count('\n'), 1, name)
         t.check('new\nline' not in result.out, result.out)
 
@@ -139,8 +132,7 @@ def any_name_can_be_locked_and_asked_for(t):
             result = t.run('run', name, '--', 'printenv', 'HOLDFAST_NAME')
             t.code(result, 0)
             t.equal(result.out, f'{name}\n', 'HOLDFAST_NAME')
-        result = t.run('who', '--json', '--', name)
-        t.code(result, 1)
+        result = t.run('who', '--json', '--', name, code=1)
         t.equal(json.loads(result.out)['name'], name, 'name')
 
 
@@ -158,8 +150,7 @@ def escapes_in_a_label_do_not_reach_the_terminal(t):
 
 @case
 def check_of_a_fit_store(t):
-    result = t.run('check')
-    t.code(result, 0)
+    result = t.run('check', code=0)
     t.says(result.out, 'fit', t.url, 'reach user')
     shown = t.json('check')
     t.equal((shown['fit'], shown['store'], shown['grade'], shown['reach']),
@@ -177,11 +168,9 @@ def check_of_an_unfit_store_is_1_and_has_a_remedy(t):
     folder.mkdir()
     folder.chmod(0o777)
     url = f'sqlite:{folder}/locks.db'
-    result = t.run('check', '--url', url)
-    t.code(result, 1)
+    result = t.run('check', '--url', url, code=1)
     t.says(result.out + result.err, 'unfit', 'chmod')
-    result = t.run('check', '--url', url, '--json')
-    t.code(result, 1)
+    result = t.run('check', '--url', url, '--json', code=1)
     shown = json.loads(result.out)
     t.equal(shown['fit'], False, 'fit')
     bad = [item for item in shown['items'] if item['verdict'] == 'unfit']
@@ -192,15 +181,13 @@ def check_of_an_unfit_store_is_1_and_has_a_remedy(t):
 def reach_demanded_of_any_verb(t):
     for verb in (('who', 'job'), ('ls',), ('check',),
                  ('break', 'job', '--force')):
-        result = t.run(*verb, '--reach', 'hosts')
-        t.code(result, 77)
+        result = t.run(*verb, '--reach', 'hosts', code=77)
         t.says(result.err, 'hosts', str(t.db))
 
 
 @case
 def backends_lists_what_this_build_can_open(t):
-    result = t.run('backends')
-    t.code(result, 0)
+    result = t.run('backends', code=0)
     listed = result.out.split('\n')
     t.says(result.out, 'sqlite', 'memory')
     t.equal(t.json('backends')['backends'], listed[:-1], 'as JSON')
@@ -209,8 +196,7 @@ def backends_lists_what_this_build_can_open(t):
 
 @case
 def version_is_one_line(t):
-    result = t.run('version')
-    t.code(result, 0)
+    result = t.run('version', code=0)
     t.check(re.fullmatch(r'holdfast \d+\.\d+\.\d+\n', result.out), result)
     t.equal(t.json('version')['version'], result.out.split()[1], 'as JSON')
     for word in ('--version', '-V'):
@@ -219,16 +205,14 @@ def version_is_one_line(t):
 
 @case
 def help_explains_each_verb(t):
-    general = t.run('help')
-    t.code(general, 0)
+    general = t.run('help', code=0)
     verbs = ('run', 'hold', 'acquire', 'renew', 'release', 'who', 'ls',
              'break', 'gc', 'check', 'backends', 'version', 'help')
     t.says(general.out, *verbs)
     for word in ('--help', '-h'):
         t.equal(t.run(word).out, general.out, word)
     for verb in verbs:
-        result = t.run('help', verb)
-        t.code(result, 0)
+        result = t.run('help', verb, code=0)
         t.says(result.out, f'holdfast {verb}')
         t.equal(t.run(verb, '--help').out, result.out, f'{verb} --help')
 
@@ -280,8 +264,7 @@ VERBS = {'hold': ('job',), 'acquire': ('job',), 'renew': ('job',),
 
 def failure(t, code, *args, **env):
     """The one object that a failure is."""
-    result = t.run(*args, '--json', env=env)
-    t.code(result, code)
+    result = t.run(*args, '--json', env=env, code=code)
     t.equal(result.out.count('\n'), 1, f'lines of {args}: {result.out}')
     told = json.loads(result.out)
     t.equal(told['exit'], code, 'exit')
@@ -317,11 +300,8 @@ def a_lock_that_is_busy_is_one_object_with_its_holder(t):
             told = failure(t, 75, verb, wait, 'job')
             t.equal(told['holder']['owner']['pid'], holder.pid, 'holder')
             t.equal(told['store'], t.url, 'store')
-        waiter = t.start(verb, '--json', 'job')
-        t.until(lambda: 'waiting' in waiter.err, 'it waits')
-        waiter.signal(signal.SIGTERM)
-        result = waiter.wait()
-        t.code(result, 143)
+        waiter = t.waits(verb, '--json', 'job')
+        result = waiter.end(code=143)
         t.equal(json.loads(result.out)['exit'], 143, 'exit')
 
 

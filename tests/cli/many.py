@@ -41,8 +41,7 @@ def all_names_are_held_while_the_command_runs(t):
 def one_busy_name_is_named_and_none_is_got(t):
     t.hold('b')
     for names in (THREE, ('a', '--lock=b', '--lock', 'c')):
-        result = t.run('run', '-n', *names, '--', 'true')
-        t.code(result, 75)
+        result = t.run('run', '-n', *names, '--', 'true', code=75)
         t.says(result.err, 'b is held by', 'holdfast who b', '--fence')
         t.equal([state(t, each) for each in 'ac'], ['free'] * 2, 'the others')
 
@@ -50,14 +49,12 @@ def one_busy_name_is_named_and_none_is_got(t):
 @case
 def the_one_in_the_way_is_named_while_waiting(t):
     holder = t.hold('b')
-    run = t.start('run', '--json', '--lock', 'b', 'a', '--lock', 'c', '--',
+    run = t.waits('run', '--json', '--lock', 'b', 'a', '--lock', 'c', '--',
                   'true')
-    t.until(lambda: 'waiting' in run.err, 'it waits')
     t.until(lambda: state(t, 'a') == 'held', 'what sorts before is kept')
     t.equal(state(t, 'c'), 'free', 'what sorts behind')
     holder.signal(signal.SIGTERM)
-    result = run.wait()
-    t.code(result, 0)
+    result = run.wait(code=0)
     events = {event['event']: event for event in t.events(result.err)}
     t.soon(events['waiting']['holder'], 'it was not known at that moment')
     t.equal(events['waiting']['holder']['name'], 'b', 'in the way')
@@ -84,8 +81,7 @@ def a_signal_ends_the_wait_and_leaves_nothing(t):
     t.hold('b')
     run = t.start('run', *THREE, '--', 'true')
     t.until(lambda: 'waiting for b' in run.err, 'it waits')
-    run.signal(signal.SIGTERM)
-    t.code(run.wait(), 128 + signal.SIGTERM)
+    t.code(run.end(), 128 + signal.SIGTERM)
     t.equal([state(t, each) for each in 'ac'], ['free'] * 2, 'the others')
 
 
@@ -96,8 +92,7 @@ def one_that_is_broken_ends_the_command_and_is_named(t):
     t.until(lambda: state(t, 'a') == 'held', 'held')
     t.until(t.log, 'the command runs')
     t.code(t.run('break', 'a', '--force'), 0)
-    result = run.wait()
-    t.code(result, 76)
+    result = run.wait(code=76)
     t.says(result.err, '"a" was lost', 'exit 76')
     t.equal([state(t, each) for each in 'abc'], ['free'] * 3, 'afterwards')
 
@@ -106,8 +101,7 @@ def one_that_is_broken_ends_the_command_and_is_named(t):
 def a_killed_run_frees_all_names(t):
     run = t.start('run', *THREE, '--', *t.actor('beat'))
     t.until(lambda: state(t, 'a') == 'held' and t.log(), 'held')
-    run.signal(signal.SIGKILL)
-    run.wait()
+    run.end(signal.SIGKILL)
     for each in 'abc':
         t.code(t.run('run', '--wait', '10s', each, '--', 'true'), 0)
 
@@ -151,8 +145,7 @@ def hold_as_json_lists_the_locks(t):
             list(zip('bca', fences(t, *'bca'))), 'locks')
     t.code(t.run('break', 'c', '--force'), 0)
     hold.popen.stdin.close()
-    result = hold.wait()
-    t.code(result, 76)
+    result = hold.wait(code=76)
     t.says(result.err, '"c" was lost')
 
 
@@ -179,8 +172,7 @@ def a_line_that_cannot_be_is_refused(t):
             (('run', *(word for i in range(256)
                        for word in ('--lock', f'n{i}')), 'a', '--', 'true'),
              'more than 255 times')):
-        result = t.run(*words)
-        t.code(result, 64)
+        result = t.run(*words, code=64)
         t.says(result.err, text)
 
 
@@ -188,8 +180,7 @@ def a_line_that_cannot_be_is_refused(t):
 def as_many_as_there_can_be_are_one_lock(t):
     names = [word for i in range(255) for word in ('--lock', f'n{i}')]
     result = t.run('run', *names, 'a', '--', 'sh', '-c',
-                   'echo $HOLDFAST_FENCES | wc -w')
-    t.code(result, 0)
+                   'echo $HOLDFAST_FENCES | wc -w', code=0)
     t.equal(result.out.strip(), '256', 'fences')
 
 
@@ -197,8 +188,7 @@ def as_many_as_there_can_be_are_one_lock(t):
 def inside_of_a_run_that_holds_one_of_them_it_is_told(t):
     for names in (('b', '--lock', 'a'), ('a', '--lock', 'b')):
         result = t.run('run', 'a', '--', t.holdfast, 'run', *names, '--',
-                       'true')
-        t.code(result, 75)
+                       'true', code=75)
         t.says(result.err, 'a is held by the run around this one')
 
 

@@ -16,8 +16,7 @@ NOWHERE = 'mysql://me@127.0.0.1:1/db'
 
 @case
 def the_ddl_is_printed_without_a_server(t):
-    result = t.run('check', '--ddl', '--url', NOWHERE)
-    t.code(result, 0)
+    result = t.run('check', '--ddl', '--url', NOWHERE, code=0)
     t.equal(result.err, '', 'stderr')
     t.equal([line for line in result.out.splitlines() if 'CREATE' in line],
             ['CREATE TABLE IF NOT EXISTS holdfast_lock (',
@@ -29,8 +28,7 @@ def the_ddl_is_printed_without_a_server(t):
 
 @case
 def a_store_without_tables_has_no_ddl(t):
-    result = t.run('check', '--ddl', '--url', 'memory:')
-    t.code(result, 77)
+    result = t.run('check', '--ddl', '--url', 'memory:', code=77)
     t.check('"memory" has no tables' in result.err, result.err)
     t.code(t.run('check', '--ddl', '--url', 'mysql://h:x/db'), 64)
     t.code(t.run('check', '--ddl', '--url', 'nonsense://x/y'), 64)
@@ -39,8 +37,7 @@ def a_store_without_tables_has_no_ddl(t):
 @case
 def the_ddl_never_shows_a_password(t):
     result = t.run('check', '--ddl', '--json', '--url',
-                   NOWHERE.replace('me@', 'me:sesame@'))
-    t.code(result, 0)
+                   NOWHERE.replace('me@', 'me:sesame@'), code=0)
     t.check('sesame' not in result.out + result.err, result.out)
     result = t.run('check', '--ddl', '--url', 'memory://me:sesame@x/y')
     t.check('sesame' not in result.out + result.err, result.err)
@@ -73,8 +70,7 @@ def what_it_prints_makes_the_tables(t):
 @case
 def a_check_says_what_it_found(t):
     t.env['HOLDFAST_URL'] = URL
-    result = t.run('check', '--json')
-    t.code(result, 0)
+    result = t.run('check', '--json', code=0)
     told = json.loads(result.out)
     t.equal((told['fit'], told['reach']), (True, 'hosts'), 'fit, reach')
     names = [item['name'] for item in told['items']]
@@ -91,16 +87,13 @@ def a_password_by_file_or_environment_does_not_warn(t):
     path.write_text(PASSWORD + '\n')
     path.chmod(0o600)
     result = t.run('run', '--url', f'{BARE}?password_file={path}', 'file',
-                   '--', 'true')
-    t.code(result, 0)
+                   '--', 'true', code=0)
     t.equal(result.err, '', 'stderr')
     t.env['HOLDFAST_PASSWORD_FILE'] = str(path)
-    result = t.run('run', '--url', BARE, 'file', '--', 'true')
-    t.code(result, 0)
+    result = t.run('run', '--url', BARE, 'file', '--', 'true', code=0)
     t.equal(result.err, '', 'stderr')
     path.chmod(0o644)
-    result = t.run('run', '--url', BARE, 'file', '--', 'true')
-    t.code(result, 77)
+    result = t.run('run', '--url', BARE, 'file', '--', 'true', code=77)
     t.check('chmod 600' in result.err, result.err)
     del t.env['HOLDFAST_PASSWORD_FILE']
     t.env['HOLDFAST_PASSWORD'] = PASSWORD
@@ -110,8 +103,7 @@ def a_password_by_file_or_environment_does_not_warn(t):
 @case
 def who_is_not_let_in_hears_so(t):
     t.env['HOLDFAST_PASSWORD'] = 'not-the-word'
-    result = t.run('run', '--url', BARE, 'job', '--', 'true')
-    t.code(result, 77)
+    result = t.run('run', '--url', BARE, 'job', '--', 'true', code=77)
     t.check('check user and password' in result.err, result.err)
     t.check('not-the-word' not in result.err, result.err)
 

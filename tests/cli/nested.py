@@ -29,8 +29,7 @@ def two_deep_it_passes_through(t):
     deepest = inner(t, '--reentrant', command=('sh', '-c', show))
     middle = inner(t, '--reentrant', command=(
         'sh', '-c', show.replace('exit 7', '') + '"$@"', 'sh', *deepest))
-    result = t.run('run', '--reentrant', 'job', '--', *middle)
-    t.code(result, 7)
+    result = t.run('run', '--reentrant', 'job', '--', *middle, code=7)
     first, second = result.out.splitlines()
     t.equal(first, second, 'the environment')
     t.says(first, 'job ')
@@ -41,17 +40,15 @@ def two_deep_it_passes_through(t):
 @case
 def the_lock_stays_held_when_the_inner_one_ends(t):
     script = '"$@"; "$0" who job >seen; "$0" run -n job -- true'
-    result = t.run('run', 'job', '--', 'sh', '-c', script,
-                   *inner(t, '--reentrant', command=('true',)))
-    t.code(result, 75)
+    t.run('run', 'job', '--', 'sh', '-c', script,
+          *inner(t, '--reentrant', command=('true',)), code=75)
     t.says((t.dir / 'seen').read_text(), 'job is held')
 
 
 @case
 def without_the_option_it_is_75_at_once(t):
     result = t.run('run', 'job', '--', *inner(
-        t, '--status-file', 'status', '-E', '3', command=('true',)))
-    t.code(result, 3)
+        t, '--status-file', 'status', '-E', '3', command=('true',)), code=3)
     t.soon(result.seconds < 10 * harness.SLOW, 'it waited')
     t.says(result.err, 'job', '--reentrant')
     t.equal(t.status()['outcome'], 'deadlock', 'outcome')
@@ -61,8 +58,7 @@ def without_the_option_it_is_75_at_once(t):
 @case
 def hold_and_acquire_inside_are_75_at_once(t):
     for verb in ('hold', 'acquire'):
-        result = t.run('run', 'job', '--', t.holdfast, verb, 'job')
-        t.code(result, 75)
+        result = t.run('run', 'job', '--', t.holdfast, verb, 'job', code=75)
         t.equal(result.out, '', 'stdout')
         t.says(result.err, 'job', 'waits for us')
         t.code(t.run('run', 'job', '--', t.holdfast, verb, '-E', '3', 'job'),
@@ -74,8 +70,7 @@ def another_name_is_an_ordinary_run(t):
     script = 'echo $HOLDFAST_NAME; "$0" who one >seen; "$0" who two >>seen'
     result = t.run('run', 'one', '--', *inner(
         t, '--reentrant', name='two', command=('sh', '-c', script,
-                                               t.holdfast)))
-    t.code(result, 0)
+                                               t.holdfast)), code=0)
     t.equal(result.out, 'two\n', 'name')
     t.says((t.dir / 'seen').read_text(), 'one is held', 'two is held')
 
@@ -90,13 +85,11 @@ def a_lock_of_the_past_is_76_and_starts_nothing(t):
             'process is gone' in t.run('who', 'job').out, 'the holder is dead')
     args = ('run', '--reentrant', '--status-file', 'status', 'job', '--',
             *t.actor('say=started'))
-    result = t.run(*args, env=env)
-    t.code(result, 76)
+    result = t.run(*args, env=env, code=76)
     t.says(result.err, 'job', 'no longer held')
     t.equal(t.status()['outcome'], 'lost', 'outcome')
     other = t.hold('job', '--owner', 'other')
-    result = t.run(*args, env=env)
-    t.code(result, 76)
+    result = t.run(*args, env=env, code=76)
     t.says(result.err, 'other', str(other.pid))
     t.equal(t.pids('started'), [], 'started')
 
@@ -104,8 +97,7 @@ def a_lock_of_the_past_is_76_and_starts_nothing(t):
 @case
 def without_the_option_a_lock_of_the_past_is_nothing(t):
     holder, env = carried(t)
-    holder.signal(signal.SIGTERM)
-    holder.wait()
+    holder.end()
     t.code(t.run('run', 'job', '--', 'true', env=env), 0)
 
 
@@ -121,8 +113,7 @@ def the_same_name_in_another_store_is_another_lock(t):
 def a_token_without_its_fence_is_64(t):
     _, env = carried(t)
     env['HOLDFAST_FENCE'] = None
-    result = t.run('run', '--reentrant', 'job', '--', 'true', env=env)
-    t.code(result, 64)
+    result = t.run('run', '--reentrant', 'job', '--', 'true', env=env, code=64)
     t.says(result.err, 'HOLDFAST_FENCE')
     t.check(env['HOLDFAST_TOKEN'] not in result.err, 'the token is shown')
 
@@ -133,12 +124,10 @@ def under_a_token_of_acquire_nothing_is_started(t):
     env = {'HOLDFAST_NAME': 'job', 'HOLDFAST_TOKEN': shown['token'],
            'HOLDFAST_FENCE': str(shown['fence'])}
     args = ('--status-file', 'status', 'job', '--', *t.actor('say=started'))
-    result = t.run('run', '--reentrant', *args, env=env)
-    t.code(result, 77)
+    result = t.run('run', '--reentrant', *args, env=env, code=77)
     t.says(result.err, 'job', 'no run around', 'without --reentrant')
     t.equal(t.status()['outcome'], 'unsafe', 'outcome')
-    result = t.run('run', *args, env=env)
-    t.code(result, 75)
+    result = t.run('run', *args, env=env, code=75)
     t.says(result.err, 'the token in HOLDFAST_TOKEN')
     t.check('--reentrant' not in result.err, result.err)
     t.equal(t.pids('started'), [], 'started')
@@ -149,8 +138,7 @@ def under_a_token_of_acquire_nothing_is_started(t):
 def a_copied_environment_is_not_inside(t):
     _, env = carried(t)
     result = t.run('run', '--reentrant', 'job', '--', *t.actor('say=started'),
-                   env=env)
-    t.code(result, 77)
+                   env=env, code=77)
     t.says(result.err, 'no run around')
     # The guardian of another lock would not end it either.
     copied = [f'{key}={value}' for key, value in env.items()
@@ -202,8 +190,7 @@ def a_signal_to_the_outer_run_comes_once(t):
     outer.signal(signal.SIGUSR1)
     t.until(lambda: t.pids('got USR1'), 'the next comes')
     t.equal(len(t.pids('got INT')), 1, 'INT')
-    outer.signal(signal.SIGINT)
-    t.code(outer.wait(), 128 + signal.SIGKILL)
+    t.code(outer.end(signal.SIGINT), 128 + signal.SIGKILL)
 
 
 @case
@@ -235,8 +222,7 @@ def a_killed_inner_run_takes_its_command_along(t):
 def what_cannot_be_run_is_126_or_127(t):
     for command, code in ((('/none',), 127), (('/',), 126)):
         result = t.run('run', 'job', '--', *inner(
-            t, '--reentrant', '--json', command=command))
-        t.code(result, code)
+            t, '--reentrant', '--json', command=command), code=code)
         t.says(result.err, command[0], '"event":"exit"')
 
 
@@ -244,8 +230,7 @@ def what_cannot_be_run_is_126_or_127(t):
 def a_shell_line_and_other_options_work_inside(t):
     result = t.run('run', 'job', '--', *inner(
         t, '--reentrant', '-c', '--verbose', '--once-per', '1h', '--lease',
-        '2s', command=('echo a | cat; exit 4',)))
-    t.code(result, 4)
+        '2s', command=('echo a | cat; exit 4',)), code=4)
     t.equal(result.out, 'a\n', 'stdout')
     t.says(result.err, 'runs under it')
 
@@ -255,9 +240,8 @@ def a_store_that_is_down_is_69(t):
     _, env = carried(t)
     env['HOLDFAST_URL'] = \
         f'fault+{t.url}?fault=lose_request:inspect:*&{harness.io_timeout(300)}'
-    result = t.run('run', '--reentrant', 'job', '--', *t.actor('say=started'),
-                   env=env)
-    t.code(result, 69)
+    t.run('run', '--reentrant', 'job', '--', *t.actor('say=started'),
+          env=env, code=69)
     t.equal(t.pids('started'), [], 'started')
 
 

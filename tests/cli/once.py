@@ -146,13 +146,10 @@ def with_retry_failed_a_kill_of_holdfast_still_counts(t):
 @case
 def a_wait_that_was_interrupted_is_no_start(t):
     holder = t.hold('job')
-    waiter = t.start('run', '--once-per', '1h', 'job', '--',
+    waiter = t.waits('run', '--once-per', '1h', 'job', '--',
                      *t.actor('say=start'))
-    t.until(lambda: 'waiting for job' in waiter.err, 'it waits')
-    waiter.signal(signal.SIGTERM)
-    t.code(waiter.wait(), 143)
-    holder.signal(signal.SIGTERM)
-    holder.wait()
+    t.code(waiter.end(), 143)
+    holder.end()
     t.code(once(t), 0)
 
 
@@ -169,8 +166,7 @@ def kept_out(t, args, seconds):
     """Nobody gets it for so long, and then somebody does."""
     began = time.monotonic()
     t.code(t.run('run', '-n', 'job', '--', 'true'), 75)
-    result = t.run('run', '-w', '30s', *args, 'job', '--', 'true')
-    t.code(result, 0)
+    t.run('run', '-w', '30s', *args, 'job', '--', 'true', code=0)
     t.check(time.monotonic() - began > seconds, 'the next one came too early')
 
 
@@ -205,18 +201,15 @@ def a_command_that_takes_longer_waits_for_nothing(t):
 @case
 def a_lock_that_is_kept_closed_says_so(t):
     t.code(t.run('run', '--min-hold', '1h', 'job', '--', 'true'), 0)
-    result = t.run('who', 'job')
-    t.code(result, 1)
+    result = t.run('who', 'job', code=1)
     t.says(result.out, 'job is free, but kept closed for 59m', '--min-hold')
     shown = t.json('who', 'job')
     t.equal((shown['state'], shown['owner']), ('free', None), 'who')
     t.check(3500000 < shown['remaining_ms'] <= 3600000, shown)
-    waiter = t.run('run', '-w', '400ms', 'job', '--', 'true')
-    t.code(waiter, 75)
+    waiter = t.run('run', '-w', '400ms', 'job', '--', 'true', code=75)
     t.says(waiter.err, 'waiting for job, kept closed for 59m',
            'still kept closed for 59m')
-    result = t.run('run', '-n', 'job', '--', 'true')
-    t.code(result, 75)
+    result = t.run('run', '-n', 'job', '--', 'true', code=75)
     t.says(result.err, 'job is kept closed for 59m', 'to end that hold: '
            f'holdfast break job --fence {shown["fence"]}')
 
@@ -227,13 +220,11 @@ def a_lock_that_is_kept_closed_is_opened_by_break(t):
         t.code(t.run('run', '--min-hold', '1h', 'job', '--', 'true'), 0)
         fence = str(t.json('who', 'job')['fence'])
         t.code(t.run('break', 'job', '--fence', '1'), 1)
-        result = t.run('break', 'job', '--stale')
-        t.code(result, 1)
+        result = t.run('break', 'job', '--stale', code=1)
         t.says(result.err, 'no holder', 'kept closed')
         t.code(t.run('run', '-n', 'job', '--', 'true'), 75)
         args = ('--fence', fence) if is_exact else ('--force',)
-        result = t.run('break', 'job', *args)
-        t.code(result, 0)
+        result = t.run('break', 'job', *args, code=0)
         t.says(result.out, 'kept closed for 59m')
         t.code(t.run('run', '-n', 'job', '--', 'true'), 0)
 
@@ -247,8 +238,7 @@ def what_makes_no_sense_is_64_with_the_remedy(t):
             (('--once-key', ''), ('--once-key',)),
             (('--once-key', 'k' * 256), ('--once-key', '255')),
             (('--min-hold', 'forever'), ('--min-hold', '30s'))):
-        result = t.run('run', *args, 'job', '--', 'true')
-        t.code(result, 64)
+        result = t.run('run', *args, 'job', '--', 'true', code=64)
         t.says(result.err, *words)
     t.check(not t.db.exists(), 'a store was made')
     result = t.run('run', '--once-key', 'k' * 250, 'job', '--', 'true')

@@ -66,8 +66,7 @@ def a_run_holds_and_lets_go(t):
     n = fresh(t)
     result = t.run('run', 'job', '--', 'sh', '-c',
                    f'echo $HOLDFAST_FENCE; redis-cli -p {PORT} -n {n} HGET '
-                   "'holdfast:{job}' fence")
-    t.code(result, 0)
+                   "'holdfast:{job}' fence", code=0)
     fence, stored = result.out.split()
     t.equal(fence, stored, 'the fence')
     t.equal(admin('HGET', 'holdfast:{job}', 'token', n=n), '', 'the token')
@@ -77,8 +76,7 @@ def a_run_holds_and_lets_go(t):
 @case
 def a_check_says_what_it_found(t):
     fresh(t)
-    result = t.run('check', '--json')
-    t.code(result, 0)
+    result = t.run('check', '--json', code=0)
     told = json.loads(result.out)
     t.equal((told['fit'], told['reach']), (True, 'hosts'), 'fit, reach')
     names = [item['name'] for item in told['items']]
@@ -104,16 +102,14 @@ def who_is_not_let_in_hears_so(t):
     admin('ACL', 'SETUSER', 'bob', 'on', '>sesame', '~*', '&*', '+@all')
     bare = url_of('bob', n)
     t.env['HOLDFAST_PASSWORD'] = 'not-the-word'
-    result = t.run('run', '--url', bare, 'job', '--', 'true')
-    t.code(result, 77)
+    result = t.run('run', '--url', bare, 'job', '--', 'true', code=77)
     t.says(result.err, 'password')
     t.check('not-the-word' not in result.err, result.err)
     t.env['HOLDFAST_PASSWORD'] = 'sesame'
     t.code(t.run('run', '--url', bare, 'job', '--', 'true'), 0)
     del t.env['HOLDFAST_PASSWORD']
     result = t.run('run', '--url', bare.replace('bob@', 'bob:sesame@'), 'job',
-                   '--', 'true')
-    t.code(result, 0)
+                   '--', 'true', code=0)
     t.equal(result.err.count('can be seen by others'), 1, result.err)
     t.check('sesame' not in result.err, result.err)
     admin('ACL', 'DELUSER', 'bob')
@@ -181,8 +177,7 @@ def a_run_inside_without_the_password_is_told_how(t):
     t.code(t.run('run', 'one', *inner,
                  env={'HOLDFAST_PASSWORD_FILE': str(path)}), 0)
     t.equal(len(t.pids('in')), 2, 'started')
-    result = t.run('run', 'one', *inner)
-    t.code(result, 77)
+    result = t.run('run', 'one', *inner, code=77)
     t.check('--pass-password' not in result.err, result.err)
 
 
@@ -248,8 +243,7 @@ def one_command_less_is_unfit(t):
     for word in [word for word in rule if re.match(r'\+[hz]|\+p?expire|\+del',
                                                    word)]:
         admin('ACL', 'SETUSER', 'less', '-' + word[1:])
-        result = t.run('check')
-        t.code(result, 1)
+        result = t.run('check', code=1)
         t.says(result.out, word[1:].upper())
         admin('ACL', 'SETUSER', 'less', word)
     t.code(t.run('check'), 0)

@@ -47,8 +47,7 @@ def it_is_asked_and_told_as_any_store(t):
     t.hold('job', '--note', 'night shift')
     t.code(t.run('run', '--try', 'job', '--', 'true'), 75)
     t.code(t.run('run', '--wait', '300ms', 'job', '--', 'true'), 75)
-    told = t.run('who', 'job')
-    t.code(told, 0)
+    told = t.run('who', 'job', code=0)
     t.says(told.out, 'night shift')
     fence = admin(0, n, 'HGET', 'holdfast:{job}', 'fence')
     for member in range(len(PORTS)):
@@ -75,16 +74,14 @@ def starts_and_least_holds_are_kept(t):
 def what_it_can_not_is_said(t):
     fresh(t)
     for option in (['--fair'], ['--shared'], ['--slots', '2']):
-        result = t.run('run', *option, 'job', '--', 'true')
-        t.code(result, 77)
+        t.run('run', *option, 'job', '--', 'true', code=77)
     t.code(t.run('gc'), 77)
 
 
 @case
 def a_check_names_the_grade_of_a_majority(t):
     fresh(t)
-    result = t.run('check')
-    t.code(result, 0)
+    result = t.run('check', code=0)
     t.says(result.out, 'grade C (majority of independent servers)')
     t.says(t.run('check', '--url', 'fault+' + t.env['HOLDFAST_URL']).out,
            'grade C (majority of independent servers)')
@@ -144,8 +141,7 @@ def the_rule_of_the_page_and_config_suffice(t):
         admin(member, n, *page.rule_for(user, 'knock'), '+config|get')
     t.env['HOLDFAST_PASSWORD'] = 'knock'
     t.env['HOLDFAST_URL'] = url_of(n, user + '@')
-    told = t.run('check')
-    t.code(told, 0)
+    told = t.run('check', code=0)
     t.check('warn' not in told.out, told.out)
     t.hold('job')
     t.code(t.run('run', '--wait', '300ms', 'job', '--', 'true'), 75)

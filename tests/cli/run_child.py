@@ -83,8 +83,7 @@ def each_grant_has_another_token_and_a_higher_fence(t):
 @case
 def arguments_behind_the_dashes_are_untouched(t):
     words = ('--help', '-v', '--', '--url', 'x', '', 'a b', '--try', '-E')
-    result = t.run('run', 'job', '--', 'printf', '[%s]', *words)
-    t.code(result, 0)
+    result = t.run('run', 'job', '--', 'printf', '[%s]', *words, code=0)
     t.equal(result.out, ''.join(f'[{word}]' for word in words), 'arguments')
 
 
@@ -94,8 +93,7 @@ def no_shell_is_used_unless_asked_for(t):
     t.equal(result.out, '$HOME; `id` *', 'without -c')
     result = t.run('run', '-c', 'job', '--', 'echo b a | tr " " "\\n" | sort')
     t.equal(result.out, 'a\nb\n', 'with -c')
-    result = t.run('run', '-c', 'job', '--', 'exit 6')
-    t.code(result, 6)
+    result = t.run('run', '-c', 'job', '--', 'exit 6', code=6)
 
 
 @case
@@ -109,16 +107,14 @@ def stdin_and_stdout_are_the_callers(t):
 @case
 def a_reader_that_went_away_ends_the_command_not_the_wrapper(t):
     script = '"$0" run job -- yes | head -n 1; "$0" run -n job -- true'
-    result = t.spawn(['sh', '-c', script, t.holdfast]).wait()
-    t.code(result, 0)
+    result = t.spawn(['sh', '-c', script, t.holdfast]).wait(code=0)
     t.equal(result.out, 'y\n', 'output')
 
 
 @case
 def run_itself_never_writes_to_stdout(t):
     for args in ((), ('--verbose',), ('--json',), ('-v', '--json')):
-        result = t.run('run', *args, 'job', '--', 'true')
-        t.code(result, 0)
+        result = t.run('run', *args, 'job', '--', 'true', code=0)
         t.equal(result.out, '', f'stdout with {args}')
     t.hold('job')
     for args in ((), ('--json',)):

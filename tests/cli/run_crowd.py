@@ -153,8 +153,7 @@ def an_outage_is_said_once_and_waited_through(t):
             has_said(t, plain, '"event":"outage"'), 'the outage is said')
     holder.signal(signal.SIGTERM)
     for run in (waiter, plain):
-        result = run.wait(30 * harness.SLOW)
-        t.code(result, 0)
+        result = run.wait(30 * harness.SLOW, code=0)
         t.equal(result.err.count('does not answer'), 1, result.err)
     for event in t.events(plain.err):
         t.check('event' in event, event)
@@ -195,11 +194,9 @@ def an_outage_does_not_prolong_the_wait(t):
 def a_signal_ends_a_wait_during_an_outage(t):
     t.hold('job', '--lease', '1h')
     url = f'fault+sqlite:{t.db}?fault=delay:acquire:2-:60s&io_timeout=9s'
-    waiter = t.start('run', '--url', url, 'job', '--', 'true')
-    t.until(lambda: 'waiting' in waiter.err, 'it waits')
+    waiter = t.waits('run', '--url', url, 'job', '--', 'true')
     before = time.monotonic()
-    waiter.signal(signal.SIGTERM)
-    t.code(waiter.wait(), 143)
+    t.code(waiter.end(), 143)
     t.soon(time.monotonic() - before < 12 * harness.SLOW, 'slow to end')
 
 
@@ -237,8 +234,7 @@ def the_live_line_counts_and_vanishes(t):
             holder.signal(signal.SIGTERM)
             t.code(waiter.wait(), 0)
         else:
-            waiter.signal(signal.SIGINT)
-            t.code(waiter.wait(), 130)
+            t.code(waiter.end(signal.SIGINT), 130)
         text = read_all(master)
         drawn = re.findall('\r([^\r]*)\033\\[K', text)
         lines = [line for line in drawn if line]

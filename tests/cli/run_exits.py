@@ -167,8 +167,7 @@ def a_store_that_excludes_nobody_is_77(t):
         t.equal(t.status()['outcome'], 'unsafe', 'outcome')
         for verb, words in (('acquire', ()), ('hold', ()),
                             ('acquire', ('--reach', 'process'))):
-            result = t.run(verb, '--url', url, *words, 'job')
-            t.code(result, 77)
+            result = t.run(verb, '--url', url, *words, 'job', code=77)
             t.equal(result.out, '', 'stdout')
             t.says(result.err, 'another store')
         t.equal(t.log(), [], 'what ran')
@@ -183,9 +182,8 @@ def a_signal_ends_the_wait(t):
     t.hold('job')
     for name in ('TERM', 'INT', 'HUP', 'QUIT'):
         number = getattr(signal, f'SIG{name}')
-        waiter = t.start('run', '--status-file', 'status', 'job', '--',
+        waiter = t.waits('run', '--status-file', 'status', 'job', '--',
                          *t.actor('say=ran'))
-        t.until(lambda w=waiter: 'waiting' in w.err, 'the waiting line')
         waiter.signal(number)
         before = time.monotonic()
         result = waiter.wait()
@@ -205,8 +203,7 @@ def each_of_our_codes_has_one_line_on_stderr(t):
                        (('x', 'true'), 64),
                        (('--url', fault(t, 'die:open'), 'x', '--', 'true'),
                         69)):
-        result = t.run('run', *args)
-        t.code(result, code)
+        result = t.run('run', *args, code=code)
         t.equal(result.err.count('\n'), 1, f'lines of {result.err!r}')
         t.check(result.err.startswith('holdfast: '), result.err)
         t.equal(result.out, '', 'stdout')

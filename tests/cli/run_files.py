@@ -123,8 +123,7 @@ def every_end_has_both_files(t):
         result = run(t, *args)
         t.code(result, code)
         agree(t, result, outcome)
-        result = t.run('run', '--json', *args)
-        t.code(result, code)
+        result = t.run('run', '--json', *args, code=code)
         last = t.events(result.err)[-1]
         t.equal((last['event'], last['outcome'], last['status']),
                 ('exit', outcome, code), 'the last event')
@@ -153,12 +152,9 @@ def the_ends_of_a_lock_that_is_held(t):
         t.equal((value(t, 'acquired'), value(t, 'hold_seconds')), (0, 0),
                 'acquired')
         agree(t, result, outcome)
-    waiter = t.start('run', '--status-file', 'status', '--metrics-file',
+    waiter = t.waits('run', '--status-file', 'status', '--metrics-file',
                      'm.prom', 'job', '--', 'true')
-    t.until(lambda: 'waiting' in waiter.err, 'it waits')
-    waiter.signal(signal.SIGINT)
-    result = waiter.wait()
-    t.code(result, 130)
+    result = waiter.end(signal.SIGINT, code=130)
     agree(t, result, 'interrupted')
 
 
@@ -167,8 +163,7 @@ def a_loss_is_counted_with_its_reason(t):
     holder = t.hold('job', '--lease', harness.lease(3), '--metrics-file',
                     'm.prom', '--status-file', 'status')
     t.code(t.run('break', 'job', '--force'), 0)
-    result = holder.wait()
-    t.code(result, 76)
+    result = holder.wait(code=76)
     t.equal(value(t, 'lost', reason='broken'), 1, 'broken')
     t.equal(value(t, 'lost', reason='expired'), 0, 'expired')
     agree(t, result, 'lost')
@@ -176,8 +171,7 @@ def a_loss_is_counted_with_its_reason(t):
                     'm.prom')
     t.stop(holder.pid)
     t.code(t.next_holder('job').wait(), 0)
-    holder.signal(signal.SIGCONT)
-    t.code(holder.wait(), 76)
+    t.code(holder.end(signal.SIGCONT), 76)
     t.equal(sum(metrics(t)['holdfast_run_lost'].values()), 1, 'lost')
 
 
@@ -186,8 +180,7 @@ def a_dead_guardian_is_told_in_both_files(t):
     holder = t.hold('job', '--metrics-file', 'm.prom', '--status-file',
                     'status')
     os.kill(t.guardian(), signal.SIGKILL)
-    result = holder.wait()
-    t.code(result, 70)
+    result = holder.wait(code=70)
     agree(t, result, 'internal')
 
 
@@ -288,11 +281,9 @@ def what_is_no_plain_file_is_not_replaced(t):
         before = os.lstat(t.dir / path)
         for option in ('--status-file', '--metrics-file'):
             result = t.run('run', option, path, 'job', '--',
-                           *t.actor('say=ran', 'exit=0'))
-            t.code(result, 64)
+                           *t.actor('say=ran', 'exit=0'), code=64)
             t.says(result.err, option, path, 'not replaced')
-        result = t.run('acquire', '--token-file', path, 'job')
-        t.code(result, 64)
+        result = t.run('acquire', '--token-file', path, 'job', code=64)
         t.says(result.err, '--token-file', path, 'not replaced')
         t.safe(os.path.samestat(os.lstat(t.dir / path), before),
                f'{path} is gone')
@@ -317,8 +308,7 @@ def closed_descriptors_do_not_matter(t):
     for shut in ('>&-', '2>&-', '<&- >&- 2>&-'):
         result = t.spawn(['sh', '-c', f'exec "$@" {shut}', 'sh', t.holdfast,
                           'run', '--metrics-file', 'm.prom', '--status-file',
-                          'status', 'job', '--', 'true']).wait()
-        t.code(result, 0)
+                          'status', 'job', '--', 'true']).wait(code=0)
         agree(t, result, 'exited')
 
 
@@ -327,8 +317,7 @@ def a_file_that_cannot_be_made_is_refused_at_the_start(t):
     for path in (f'{t.dir}/none/m.prom', f'{t.dir}', 'm/'):
         for option in ('--metrics-file', '--status-file'):
             result = t.run('run', option, path, 'job', '--',
-                           *t.actor('say=ran'))
-            t.code(result, 64)
+                           *t.actor('say=ran'), code=64)
             t.says(result.err, option)
     t.equal(t.log(), [], 'what ran')
 
@@ -338,8 +327,7 @@ def a_file_that_can_no_longer_be_written_costs_no_exit_code(t):
     (t.dir / 'sub').mkdir()
     result = t.run('run', '--metrics-file', 'sub/m.prom', '--status-file',
                    'sub/status', 'job', '--', 'sh', '-c',
-                   'rm -r sub; exit 5')
-    t.code(result, 5)
+                   'rm -r sub; exit 5', code=5)
     t.says(result.err, '--metrics-file', '--status-file', 'sub/status')
 
 

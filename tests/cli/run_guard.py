@@ -26,15 +26,13 @@ def a_reader_that_stalls_does_not_delay_the_end(t):
         holder = t.start('run', '--lease', '2s', 'job', '--',
                          *t.actor(*words), stderr=write_end)
         t.until(t.log, 'the command starts')
-        waiter = t.next_holder('job')
-        t.until(lambda w=waiter: 'waiting' in w.err, 'the next one waits')
+        waiter = t.next_waiter('job')
         t.stop(holder.pid)
         t.code(waiter.wait(), 0)
         t.excluded()
         os.close(read_end)
         os.close(write_end)
-        holder.signal(signal.SIGCONT)
-        t.code(holder.wait(), 76)
+        t.code(holder.end(signal.SIGCONT), 76)
 
 
 @case
@@ -81,8 +79,7 @@ def a_command_whose_exec_hangs_does_not_run_without_the_lock(t):
     holder = t.start('run', '--lease', '2s', 'job', '--', path, t.log_path,
                      'say=late', 'beat')
     t.until(lambda: t.run('who', 'job').code == 0, 'it is held')
-    waiter = t.next_holder('job')
-    t.until(lambda: 'waiting' in waiter.err, 'the next one waits')
+    waiter = t.next_waiter('job')
     holder.signal(signal.SIGKILL)
     t.code(waiter.wait(), 0)
     os.close(fd)
@@ -97,8 +94,7 @@ def a_signal_ends_a_command_whose_exec_hangs(t):
     holder = t.start('run', 'job', '--', path, t.log_path, 'say=late')
     t.until(lambda: t.run('who', 'job').code == 0, 'it is held')
     time.sleep(0.1)
-    holder.signal(signal.SIGTERM)
-    t.code(holder.wait(), 128 + signal.SIGTERM)
+    t.code(holder.end(), 128 + signal.SIGTERM)
     os.close(fd)
     t.equal(t.pids('late'), [], 'what ran')
 
@@ -106,9 +102,8 @@ def a_signal_ends_a_command_whose_exec_hangs(t):
 @case
 def an_order_to_start_that_comes_after_the_deadline_starts_nothing(t):
     first = t.hold('job')
-    late = t.start('run', '--lease', '2s', '--json', 'job', '--',
+    late = t.waits('run', '--lease', '2s', '--json', 'job', '--',
                    *t.actor('say=late'))
-    t.until(lambda: 'waiting' in late.err, 'it waits')
     guardian = next(pid for pid in t.left()
                     if harness.parent_of(pid) == late.pid)
     # Unlike a stopped process, one that is traced is not woken by CONT.
@@ -116,8 +111,7 @@ def an_order_to_start_that_comes_after_the_deadline_starts_nothing(t):
     if libc.ptrace(PTRACE_ATTACH, guardian, None, None):
         raise harness.Skipped('processes may not be traced here')
     t.until(lambda: harness.state_of(guardian) == 't', 'it stops')
-    first.signal(signal.SIGTERM)
-    first.wait()
+    first.end()
     t.until(lambda: t.run('who', 'job').code == 0, 'it is granted')
     time.sleep(0.1)
     t.stop(late.pid)
@@ -125,8 +119,7 @@ def an_order_to_start_that_comes_after_the_deadline_starts_nothing(t):
     t.code(waiter.wait(), 0)
     libc.ptrace(PTRACE_DETACH, guardian, None, None)
     time.sleep(0.3)
-    late.signal(signal.SIGCONT)
-    t.code(late.wait(), 76)
+    t.code(late.end(signal.SIGCONT), 76)
     t.equal(t.pids('late'), [], 'what ran')
     # Nor was it started, and killed before its first word.
     last = t.events(late.err)[-1]
@@ -147,13 +140,11 @@ def a_grant_that_took_long_is_renewed_before_the_command_starts(t):
 @case
 def a_stopped_guardian_is_woken_to_start_the_command(t):
     first = t.hold('job')
-    runner = t.start('run', 'job', '--', *t.actor('say=ran'))
-    t.until(lambda: 'waiting' in runner.err, 'it waits')
+    runner = t.waits('run', 'job', '--', *t.actor('say=ran'))
     guardian = next(pid for pid in t.left()
                     if harness.parent_of(pid) == runner.pid)
     os.kill(guardian, signal.SIGSTOP)
-    first.signal(signal.SIGTERM)
-    first.wait()
+    first.end()
     since = time.monotonic()
     t.code(runner.wait(), 0)
     t.soon(time.monotonic() - since < 3 * harness.SLOW, 'slow to start')
@@ -166,8 +157,7 @@ def a_process_whose_first_thread_ended_is_ended_too(t):
     t.until(lambda: len(set(t.pids('beat'))) == 2, 'both beat')
     t.until(lambda: any(harness.state_of(pid) == 'Z'
                         for pid in t.pids('beat')), 'a zombie beats')
-    waiter = t.next_holder('job')
-    t.until(lambda: 'waiting' in waiter.err, 'the next one waits')
+    waiter = t.next_waiter('job')
     holder.signal(signal.SIGKILL)
     t.code(waiter.wait(), 0)
     t.excluded()

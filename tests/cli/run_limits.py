@@ -29,8 +29,7 @@ def max_run_ends_the_command_and_is_124(t):
     holder = t.hold('job', '--max-run', harness.lease(0.7), '--status-file',
                     'status',
                     words=('say=up', 'catch=TERM', 'pause=200', 'beat'))
-    result = holder.wait()
-    t.code(result, 124)
+    result = holder.wait(code=124)
     t.says(result.err, '--max-run', 'TERM',
            '700ms' if harness.SLOW == 1 else 's, the time')
     t.equal(t.status(), {'outcome': 'max-run', 'status': 124,
@@ -58,8 +57,7 @@ def who_obeys_the_term_of_max_run_needs_no_kill(t):
 def a_command_that_ends_before_max_run_knows_nothing_of_it(t):
     for code in (0, 124):
         result = t.run('run', '--max-run', '20s', '--status-file', 'status',
-                       'job', '--', 'sh', '-c', f'exit {code}')
-        t.code(result, code)
+                       'job', '--', 'sh', '-c', f'exit {code}', code=code)
         t.equal((t.status()['outcome'], result.err), ('exited', ''), 'status')
 
 
@@ -85,15 +83,13 @@ def max_run_does_not_need_the_wrapper(t):
     lived = (t.last_ns() - since) / 1e9
     t.soon(0.5 * harness.SLOW < lived < 2.7 * harness.SLOW,
            f'lived {lived:.2f} s')
-    holder.signal(signal.SIGCONT)
-    t.code(holder.wait(), 124)
+    t.code(holder.end(signal.SIGCONT), 124)
 
 
 @case
 def max_run_counts_from_the_start_of_the_command(t):
     holder = t.hold('job', words=('say=up', 'pause=1200', 'exit=0'))
-    result = t.run('run', '--max-run', '1s', 'job', '--', 'true')
-    t.code(result, 0)
+    result = t.run('run', '--max-run', '1s', 'job', '--', 'true', code=0)
     t.check(result.seconds > 1, 'it did not wait')
     t.code(holder.wait(), 0)
 
@@ -131,8 +127,7 @@ def on_lost_ignore_leaves_the_command_running(t):
                            f'pause={3000 * harness.SLOW}', 'say=end',
                            'exit=0'))
     t.until(lambda: 'warning' in holder.err, 'the danger is said')
-    result = holder.wait()
-    t.code(result, 76)
+    result = holder.wait(code=76)
     t.check(t.pids('end'), 'the command was ended')
     t.equal(t.pids('got TERM'), [], 'TERM')
     t.equal(t.status(), {'outcome': 'lost', 'status': 76, 'child_exit': 0,
@@ -153,8 +148,7 @@ def on_lost_ignore_does_not_need_the_wrapper(t):
     count = len(t.log())
     t.until(lambda: len(t.log()) > count + 10, 'the command goes on')
     holder.signal(signal.SIGCONT)
-    holder.signal(signal.SIGTERM)
-    t.code(holder.wait(), 76)
+    t.code(holder.end(), 76)
     t.equal(len(hook_lines(t)), 1, 'hooks')
 
 
@@ -165,8 +159,7 @@ def on_lost_ignore_of_a_broken_lock(t):
     t.until(lambda: 'goes on without it' in holder.err, 'the loss is said')
     count = len(t.log())
     t.until(lambda: len(t.log()) > count + 10, 'the command goes on')
-    holder.signal(signal.SIGTERM)
-    t.code(holder.wait(), 76)
+    t.code(holder.end(), 76)
 
 
 @case
@@ -239,8 +232,7 @@ def a_hook_that_hangs_delays_no_kill_and_no_next_holder(t):
     t.excluded()
     lived = (t.last_ns() - since) / 1e9
     t.safe(lived < 2 * harness.SLOW, f'the command lived {lived:.2f} s')
-    result = holder.wait(20 * harness.SLOW)
-    t.code(result, 76)
+    result = holder.wait(20 * harness.SLOW, code=76)
     t.says(result.err, '--lost-hook did not end within 10 s')
     t.check(10 < result.seconds, f'{result.seconds} s')
     t.all_gone()
@@ -253,8 +245,7 @@ def the_exit_code_of_the_hook_is_told_and_not_used(t):
         holder = t.hold('job', '--lease', harness.lease(3), '--lost-hook',
                         line)
         t.code(t.run('break', 'job', '--force'), 0)
-        result = holder.wait()
-        t.code(result, 76)
+        result = holder.wait(code=76)
         t.says(result.err, said)
         t.equal(result.out, '', 'stdout')
 

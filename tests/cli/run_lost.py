@@ -17,8 +17,7 @@ def a_broken_lock_kills_the_command(t):
     holder = t.hold('job', '--status-file', 'status', words=TREE)
     before = harness.boot_ns()
     t.code(t.run('break', 'job', '--force'), 0)
-    result = holder.wait()
-    t.code(result, 76)
+    result = holder.wait(code=76)
     t.says(result.err, 'job', 'lost', 'broken', '76')
     t.equal(t.status(), {'outcome': 'lost', 'status': 76, 'child_exit': None,
                          'child_signal': int(signal.SIGKILL)}, 'status')
@@ -64,8 +63,7 @@ def under_the_holder(t, change, suffixes):
                 (75, 69, 77), 'a third holder')
         holder.signal(signal.SIGKILL)
     else:
-        result = holder.wait()
-        t.code(result, 76)
+        result = holder.wait(code=76)
         t.says(result.err, 'job')
         lived = (t.last_ns() - before) / 1e9
         t.safe(lived < 3, f'the command lived {lived:.2f} s of 3 s')
@@ -134,8 +132,7 @@ def a_store_that_no_longer_renews_ends_the_command_before_its_lease(t):
                     words=('say=up', 'catch=TERM', 'beat'))
     waiter = t.next_holder('job')
     since = t.log()[0].ns
-    result = holder.wait()
-    t.code(result, 76)
+    result = holder.wait(code=76)
     t.says(result.err, 'renew', 'TERM', 'job')
     t.check(t.pids('got TERM'), 'no TERM')
     lived = (t.last_ns() - since) / 1e9

@@ -44,8 +44,7 @@ def no_descriptor_of_ours_is_0_1_or_2(t):
                 t.check(fits, f'{shut}: {pid} has {target} as {fd}')
         wanted = [str(fd) for fd in range(3) if SHUT[fd] not in shut]
         t.equal(t.log()[0].text.split()[1:], wanted, f'{shut}: the command')
-        runner.signal(signal.SIGTERM)
-        t.code(runner.wait(), 143)
+        t.code(runner.end(), 143)
 
 
 @case
@@ -60,9 +59,8 @@ def every_end_works_with_closed_descriptors(t):
                            (('--max-run', '30ms', 'x', '--', 'sleep', '9'),
                             124),
                            (('x', '--', 'sh', '-c', 'kill -9 $$'), 137)):
-            result = t.spawn(['sh', '-c', f'exec "$@" {" ".join(shut)}', 'sh',
-                              t.holdfast, 'run', *args]).wait()
-            t.code(result, code)
+            t.spawn(['sh', '-c', f'exec "$@" {" ".join(shut)}', 'sh',
+                     t.holdfast, 'run', *args]).wait(code=code)
     t.code(t.run('check'), 0)
     t.check(b'holdfast: ' not in t.db.read_bytes(), 'a message in the store')
 
@@ -78,12 +76,10 @@ def an_empty_environment_is_enough(t):
     store = ('--url', t.url)
     result = bare(t, 'sh', '-c', 'cd / && exec "$@" </dev/null', 'sh',
                   t.holdfast, 'run', *store, 'job', '--', '/bin/sh', '-c',
-                  'pwd; echo "$HOLDFAST_NAME"').wait()
-    t.code(result, 0)
+                  'pwd; echo "$HOLDFAST_NAME"').wait(code=0)
     t.equal((result.out, result.err), ('/\njob\n', ''), 'output')
     result = bare(t, t.holdfast, 'run', *store, 'job', '--', 'sh', '-c',
-                  'exit 5').wait()
-    t.code(result, 5)
+                  'exit 5').wait(code=5)
     t.code(bare(t, t.holdfast, 'who', *store, 'job').wait(), 1)
 
 
@@ -116,8 +112,7 @@ def without_a_terminal_there_is_no_front(t):
              for pid in t.left()]
     t.equal(sorted(names), ['cli_actor', 'holdfast', 'holdfast-guard'],
             'processes')
-    runner.signal(signal.SIGTERM)
-    t.code(runner.wait(), 143)
+    t.code(runner.end(), 143)
 
 
 def container(t, *words, **options):
@@ -149,9 +144,8 @@ def init_of(t, outer):
 def pid_1_passes_the_code_on(t):
     for script, code in (('exit 0', 0), ('exit 7', 7), ('kill -9 $$', 137),
                          ('echo $PPID >&2; exit 3', 3)):
-        result = container(t, t.holdfast, 'run', 'job', '--', 'sh', '-c',
-                           script).wait()
-        t.code(result, code)
+        container(t, t.holdfast, 'run', 'job', '--', 'sh', '-c',
+                  script).wait(code=code)
     t.code(container(t, t.holdfast, 'run', 'job', '--', './none').wait(), 127)
 
 
@@ -179,8 +173,7 @@ def pid_1_reaps_and_ends_orphans(t):
               'sleep 0.5; grep -l "^State:.Z" /proc/[0-9]*/status | wc -l; '
               '(setsid sleep 1000 &); exit 6')
     result = container(t, t.holdfast, 'run', 'job', '--', 'sh', '-c',
-                       script).wait()
-    t.code(result, 6)
+                       script).wait(code=6)
     t.equal(result.out.split()[-1], '0', 'zombies')
     t.says(result.err, 'left', 'sleep')
     t.all_gone()

@@ -49,8 +49,7 @@ def the_command_decides_what_a_signal_means(t):
     runner = t.start('run', '--status-file', 'status', 'job', '--', 'sh',
                      '-c', script)
     t.until(lambda: (t.dir / 'log').exists(), 'the shell is up')
-    runner.signal(signal.SIGTERM)
-    t.code(runner.wait(), 7)
+    t.code(runner.end(), 7)
     t.equal(t.status()['child_exit'], 7, 'child_exit')
 
 
@@ -72,9 +71,7 @@ def a_second_int_kills_and_then_releases(t):
     holder.signal(signal.SIGINT)
     t.until(lambda: len(got(t, 'INT')) == 2, 'the first is passed on')
     t.check(holder.is_running(), 'the first one ended it')
-    holder.signal(signal.SIGINT)
-    result = holder.wait()
-    t.code(result, 128 + signal.SIGKILL)
+    result = holder.end(signal.SIGINT, code=128 + signal.SIGKILL)
     t.says(result.err, 'second')
     t.code(waiter.wait(), 0)
     t.excluded()
@@ -86,9 +83,7 @@ def kill_after_ends_a_command_that_ignores_term(t):
                     'status', words=('ignore=TERM', 'fork=setsid', 'beat'))
     waiter = t.next_holder('job')
     before = harness.boot_ns()
-    holder.signal(signal.SIGTERM)
-    result = holder.wait()
-    t.code(result, 128 + signal.SIGKILL)
+    result = holder.end(code=128 + signal.SIGKILL)
     lived = (t.last_ns() - before) / 1e9
     t.soon(0.5 <= lived < 3 * harness.SLOW, f'lived {lived} s after TERM')
     t.says(result.err, '--kill-after')
@@ -144,8 +139,7 @@ def a_stopped_command_keeps_its_lock(t):
         runner.signal(signal.SIGCONT)
         t.until(lambda: harness.state_of(command) != 'T', 'CONT is passed on')
         t.check(runner.is_running(), 'it ended')
-    runner.signal(signal.SIGTERM)
-    t.code(runner.wait(), 128 + signal.SIGTERM)
+    t.code(runner.end(), 128 + signal.SIGTERM)
 
 
 if __name__ == '__main__':

@@ -16,8 +16,7 @@ def hold_tree(t, *args):
     """A command of four processes that ignore TERM, and who comes next."""
     holder = t.hold('job', *args, words=TREE)
     t.until(lambda: len(set(t.pids('beat'))) == 4, 'all four beat')
-    waiter = t.next_holder('job')
-    t.until(lambda: 'waiting' in waiter.err, 'the next one waits')
+    waiter = t.next_waiter('job')
     return holder, waiter
 
 
@@ -67,8 +66,7 @@ def kill_of_a_stopped_wrapper_ends_the_command(t):
 
 def stop_past_the_lease(t, words):
     holder = t.hold('job', '--lease', '2s', words=words)
-    waiter = t.next_holder('job')
-    t.until(lambda: 'waiting' in waiter.err, 'the next one waits')
+    waiter = t.next_waiter('job')
     before = harness.boot_ns()
     t.stop(holder.pid)
     taken_over(t, waiter, before, 6)
@@ -83,9 +81,7 @@ def stop_past_the_lease(t, words):
 def stop_of_the_wrapper_past_the_lease_ends_the_command_in_time(t):
     holder = stop_past_the_lease(t, ('catch=TERM', 'beat'))
     t.check(t.pids('got TERM'), 'TERM comes before KILL')
-    holder.signal(signal.SIGCONT)
-    result = holder.wait()
-    t.code(result, 76)
+    result = holder.end(signal.SIGCONT, code=76)
     t.says(result.err, 'job', 'lost')
     t.all_gone()
 
@@ -93,8 +89,7 @@ def stop_of_the_wrapper_past_the_lease_ends_the_command_in_time(t):
 @case
 def stop_of_the_wrapper_ends_a_tree_that_ignores_term(t):
     holder = stop_past_the_lease(t, TREE)
-    holder.signal(signal.SIGCONT)
-    t.code(holder.wait(), 76)
+    t.code(holder.end(signal.SIGCONT), 76)
     t.all_gone()
 
 
@@ -108,8 +103,7 @@ def a_short_stop_costs_nothing(t):
         time.sleep(0.1)
     t.check(holder.is_running(), f'ended: {holder.err}')
     t.code(t.run('who', 'job'), 0)
-    holder.signal(signal.SIGTERM)
-    t.code(holder.wait(), 128 + signal.SIGTERM)
+    t.code(holder.end(), 128 + signal.SIGTERM)
 
 
 @case
@@ -147,8 +141,7 @@ def a_stopped_guardian_is_woken_before_it_matters(t):
     time.sleep(2.5)
     t.check(holder.is_running(), f'ended: {holder.err}')
     t.code(t.run('run', '--try', 'job', '--', 'true'), 75)
-    holder.signal(signal.SIGTERM)
-    t.code(holder.wait(), 128 + signal.SIGTERM)
+    t.code(holder.end(), 128 + signal.SIGTERM)
 
 
 @case
@@ -166,12 +159,9 @@ def kill_of_both_ends_the_command(t):
 @case
 def kill_of_a_wrapper_that_waits_leaves_nothing(t):
     holder = t.hold('job')
-    waiter = t.start('run', 'job', '--', *t.actor('say=ran'))
-    t.until(lambda: 'waiting' in waiter.err, 'it waits')
-    waiter.signal(signal.SIGKILL)
-    waiter.wait()
-    holder.signal(signal.SIGTERM)
-    holder.wait()
+    waiter = t.waits('run', 'job', '--', *t.actor('say=ran'))
+    waiter.end(signal.SIGKILL)
+    holder.end()
     t.code(t.run('run', '--try', 'job', '--', 'true'), 0)
     t.equal(t.pids('ran'), [], 'what ran')
     t.all_gone()

@@ -47,16 +47,14 @@ def crowd(t):
     try:
         yield
     finally:
-        strangers.signal(signal.SIGTERM)
-        strangers.wait()
+        strangers.end()
 
 
 def stop_holdfast(t, *args, words):
     """Its lease ends; gives who had the lock."""
     t.log_path.unlink(missing_ok=True)
     holder = t.hold('job', *args, words=words)
-    waiter = t.next_holder('job')
-    t.until(lambda: 'waiting' in waiter.err, 'the next one waits')
+    waiter = t.next_waiter('job')
     t.check(holder.is_running(), f'it ended by itself: {holder.err}')
     t.stop(holder.pid)
     t.code(waiter.wait(), 0)
@@ -71,8 +69,7 @@ def many_processes_do_not_delay_the_kill(t):
                 holder = stop_holdfast(t, '--lease', '1s',
                                        words=('ignore=TERM', *habits))
                 t.excluded()
-                holder.signal(signal.SIGCONT)
-                t.code(holder.wait(), 76)
+                t.code(holder.end(signal.SIGCONT), 76)
 
 
 def hopped_late(t, since_ns):
@@ -89,8 +86,7 @@ def a_storm_of_orphans_is_over_before_the_next_one_enters(t):
                                words=(*habits, 'fork=plain',
                                       f'hop={CHAINS}', 'beat'))
         t.excluded()
-        holder.signal(signal.SIGCONT)
-        t.code(holder.wait(), 76)
+        t.code(holder.end(signal.SIGCONT), 76)
         late = hopped_late(t, t.last_ns('next'))
         t.safe(late < 0, f'it hopped {late:.3f} s into the next hold')
 
@@ -98,8 +94,7 @@ def a_storm_of_orphans_is_over_before_the_next_one_enters(t):
 @case
 def a_storm_of_orphans_ends_with_the_wrapper(t):
     holder = t.hold('job', words=('ignore=TERM', f'hop={CHAINS}', 'beat'))
-    waiter = t.next_holder('job')
-    t.until(lambda: 'waiting' in waiter.err, 'the next one waits')
+    waiter = t.next_waiter('job')
     holder.signal(signal.SIGKILL)
     killed_ns = harness.boot_ns()
     t.code(waiter.wait(), 0)
@@ -128,8 +123,7 @@ def the_command_has_the_priority_of_the_caller(t):
     for nice in '0', '7':
         plain = t.spawn(['nice', '-n', nice, *look]).wait()
         guarded = t.spawn(['nice', '-n', nice, t.holdfast, 'run', 'job', '--',
-                           *look]).wait()
-        t.code(guarded, 0)
+                           *look]).wait(code=0)
         t.equal(guarded.out, plain.out,
                 'nice, real-time priority, policy, slack of timers')
 

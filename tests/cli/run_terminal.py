@@ -46,6 +46,11 @@ class Shell:
     def line(self, text):
         self.keys(text.encode() + b'\n')
 
+    def begin(self, text):
+        """Types the line; returns when its command logs."""
+        self.line(text)
+        self.t.until(self.t.log, 'the command starts')
+
     def read(self):
         try:
             while True:
@@ -118,8 +123,7 @@ def renewer(t):
 
 def job_control(t, words):
     shell = Shell(t, words)
-    shell.line(run('beat', '--lease 2s'))
-    t.until(t.log, 'the command starts')
+    shell.begin(run('beat', '--lease 2s'))
     wrapper = renewer(t)
     shell.keys(b'\x1a')
     stopped(t)
@@ -168,8 +172,7 @@ def control_z_fg_and_bg_of_sh(t):
 @shell_case
 def control_c_ends_the_command_and_the_shell_goes_on(t, shell):
     for keys, code in ((b'\x03', '130'), (b'\x1c', '131')):
-        shell.line(run('beat') + '; echo "<code $?>"')
-        t.until(t.log, 'the command starts')
+        shell.begin(run('beat') + '; echo "<code $?>"')
         t.in_front(shell.master)
         shell.keys(keys)
         t.equal(shell.sees('<code [0-9]+>'), f'<code {code}>', 'code')
@@ -180,8 +183,7 @@ def control_c_ends_the_command_and_the_shell_goes_on(t, shell):
 
 @shell_case
 def the_command_decides_about_control_c(t, shell):
-    shell.line(run('catch=INT beat') + '; echo "<code $?>"')
-    t.until(t.log, 'the command starts')
+    shell.begin(run('catch=INT beat') + '; echo "<code $?>"')
     t.in_front(shell.master)
     shell.keys(b'\x03')
     t.until(lambda: t.pids('got INT'), 'it is interrupted')
@@ -194,8 +196,7 @@ def the_command_decides_about_control_c(t, shell):
 
 @shell_case
 def a_job_in_the_background_leaves_the_terminal_alone(t, shell):
-    shell.line(run('beat') + ' &')
-    t.until(t.log, 'the command starts')
+    shell.begin(run('beat') + ' &')
     own, foreground = shell.ask('$(ps -o pgid=,tpgid= -p $$)').split()
     t.equal(own, foreground, 'the terminal is the shell\'s')
     beats(t)
@@ -227,8 +228,7 @@ def the_foreground_command_reads_the_terminal(t, shell):
 
 @shell_case
 def a_second_control_c_kills_a_job_that_was_in_the_background(t, shell):
-    shell.line(run('catch=INT beat') + ' &')
-    t.until(t.log, 'the command starts')
+    shell.begin(run('catch=INT beat') + ' &')
     shell.line('fg; echo "<code $?>"')
     t.in_front(shell.master)
     shell.keys(b'\x03')
@@ -260,8 +260,7 @@ def a_script_stops_and_goes_on_as_a_whole(t):
     (t.dir / 'script').write_text(run('beat', '--lease 2s') +
                                   '\necho "<after $?>"\n')
     shell = Shell(t)
-    shell.line('sh script')
-    t.until(t.log, 'the command starts')
+    shell.begin('sh script')
     shell.keys(b'\x1a')
     stopped(t)
     shell.sees('(?i)stopped.*script')
@@ -293,8 +292,7 @@ def control_z_stops_a_waiter_as_a_job(t):
     shell.sees('waited')
     shell.keys(b'\x1a')
     shell.sees('(?i)stopped')
-    holder.signal(signal.SIGTERM)
-    t.code(holder.wait(), 143)
+    t.code(holder.end(), 143)
     t.code(t.run('run', '-w', '5s', 'job', '--', 'true'), 0)
     time.sleep(0.3)
     t.equal(t.pids('ran'), [], 'what ran')
@@ -344,8 +342,7 @@ def a_hangup_ends_the_command_and_frees_the_lock(t):
 @case
 def a_hangup_does_not_end_what_ignores_it(t):
     shell = Shell(t)
-    shell.line('nohup ' + run('beat', '--lease 2s') + ' >/dev/null 2>&1 &')
-    t.until(t.log, 'the command starts')
+    shell.begin('nohup ' + run('beat', '--lease 2s') + ' >/dev/null 2>&1 &')
     shell.close()
     time.sleep(2.5)
     beats(t)
@@ -356,8 +353,7 @@ def a_hangup_does_not_end_what_ignores_it(t):
 
 @shell_case
 def signals_to_the_job_reach_the_command_once(t, shell):
-    shell.line(run('catch=USR1 catch=TERM catch=INT beat') + ' &')
-    t.until(t.log, 'the command starts')
+    shell.begin(run('catch=USR1 catch=TERM catch=INT beat') + ' &')
     for name in ('USR1', 'TERM', 'INT'):
         shell.line(f'kill -{name} %1')
         t.until(lambda n=name: t.pids(f'got {n}'), f'{name} arrives')
@@ -382,8 +378,7 @@ def the_end_of_the_shells_child_ends_the_command(t):
 
 @shell_case
 def the_end_of_the_wrapper_ends_the_job(t, shell):
-    shell.line(run('beat') + '; echo "<code $?>"')
-    t.until(t.log, 'the command starts')
+    shell.begin(run('beat') + '; echo "<code $?>"')
     os.kill(renewer(t), signal.SIGKILL)
     t.equal(shell.sees('<code [0-9]+>'), '<code 137>', 'code')
     t.until(lambda: not harness.state_of(t.command_pid()), 'it ends')
@@ -392,8 +387,7 @@ def the_end_of_the_wrapper_ends_the_job(t, shell):
 
 @shell_case
 def a_run_in_a_run_stops_and_goes_on(t, shell):
-    shell.line('$h run --lease 2s outer -- ' + run('beat', '--lease 2s'))
-    t.until(t.log, 'the command starts')
+    shell.begin('$h run --lease 2s outer -- ' + run('beat', '--lease 2s'))
     shell.keys(b'\x1a')
     stopped(t)
     shell.sees('(?i)stopped +\\$h|Stopped ')
@@ -408,8 +402,7 @@ def a_run_in_a_run_stops_and_goes_on(t, shell):
 
 @shell_case
 def a_stop_by_hand_from_elsewhere_is_none_of_the_shells_business(t, shell):
-    shell.line(run('beat', '--lease 2s') + ' &')
-    t.until(t.log, 'the command starts')
+    shell.begin(run('beat', '--lease 2s') + ' &')
     os.kill(t.command_pid(), signal.SIGSTOP)
     stopped(t)
     held(t, 2.5)

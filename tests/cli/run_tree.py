@@ -32,8 +32,7 @@ def left_behind(t, kind, *habits, grace='1s'):
                               'say=end', 'exit=5'))
     t.until(lambda: t.pids('end'), 'the command ends')
     waiter = t.next_holder('job')
-    result = holder.wait()
-    t.code(result, 5)
+    result = holder.wait(code=5)
     t.code(waiter.wait(), 0)
     t.excluded()
     t.equal(t.status(), {'outcome': 'exited', 'status': 5, 'child_exit': 5,
@@ -66,8 +65,7 @@ def what_is_left_and_ignores_term_is_killed_after_the_grace(t):
 def what_is_left_but_ends_by_itself_is_waited_for(t):
     script = '(sleep 0.25; echo tail >>log) & exit 4'
     started = time.monotonic()
-    result = t.run('run', 'job', '--', 'sh', '-c', script)
-    t.code(result, 4)
+    result = t.run('run', 'job', '--', 'sh', '-c', script, code=4)
     t.check(time.monotonic() - started > 0.2, 'it was not waited for')
     t.equal((t.dir / 'log').read_text(), 'tail\n', 'log')
     t.equal(result.err, '', 'stderr')
@@ -76,10 +74,9 @@ def what_is_left_but_ends_by_itself_is_waited_for(t):
 @case
 def what_is_left_gets_time_for_term(t):
     words = ('catch=TERM', 'fork=setsid', 'exit=0')
-    result = t.start('run', '--lease', harness.lease(6), '--grace',
-                     f'{500 * harness.SLOW}ms', 'job', '--',
-                     *t.actor(*words)).wait()
-    t.code(result, 0)
+    t.start('run', '--lease', harness.lease(6), '--grace',
+            f'{500 * harness.SLOW}ms', 'job', '--',
+            *t.actor(*words)).wait(code=0)
     t.check(t.pids('got TERM'), 'no TERM before KILL')
     t.all_gone()
 
@@ -133,8 +130,7 @@ def as_pid_1_it_reaps_whatever_dies(t):
               '&& echo "$line"; done 2>/dev/null | grep ") Z" && exit 9; '
               'read -r _ name _ </proc/1/stat; echo "$name"')
     result = as_init(t, 'sh', '-c', 'sleep 0.1 & (sleep 0.15 &) ; exec "$0" '
-                     'run job -- sh -c "$1"', t.holdfast, script).wait()
-    t.code(result, 0)
+                     'run job -- sh -c "$1"', t.holdfast, script).wait(code=0)
     t.equal(result.out, '(holdfast)\n', 'PID 1')
 
 

@@ -37,8 +37,7 @@ def a_waiter_is_woken_soon_after_the_release(t):
 def wait_is_bounded(t):
     t.hold('job')
     for args, least in (('--try',), 0), (('--wait', '300ms'), 0.3):
-        result = t.run('run', *args, 'job', '--', 'true')
-        t.code(result, 75)
+        result = t.run('run', *args, 'job', '--', 'true', code=75)
         t.soon(least <= result.seconds < 10 * harness.SLOW,
                f'took {result.seconds} s')
 
@@ -85,8 +84,7 @@ def a_short_wait_says_nothing(t):
         holder = t.start('run', 'job', '--',
                          *t.actor('say=in', 'pause=150', 'exit=0'))
         t.until(lambda n=number: len(t.pids('in')) == n, 'the lock is held')
-        result = t.run('run', 'job', '--', 'true')
-        t.code(result, 0)
+        result = t.run('run', 'job', '--', 'true', code=0)
         t.code(holder.wait(), 0)
         if result.err == '':
             return

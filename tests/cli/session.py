@@ -31,8 +31,7 @@ def the_lease_is_the_sessions(t):
 def another_lease_is_refused(t):
     for verb, command in (('run', ['--', 'true']), ('hold', [])):
         result = t.run(verb, '--reach', 'process', '--url', URL, '--lease',
-                       '7s', 'job', *command)
-        t.code(result, 77)
+                       '7s', 'job', *command, code=77)
         t.check('--lease' in result.err and 'session_timeout=' in result.err,
                 result.err)
     t.code(run(t, '--lease', f'{LEASE_MS}ms', 'job', '--', 'true'), 0)
@@ -62,8 +61,7 @@ def what_outlives_its_session_is_refused(t):
         t.code(run(t, *option, 'job', '--', 'true'), 77)
     for verb in ('renew', 'release'):
         result = t.run(verb, '--url', URL, 'job',
-                       env={'HOLDFAST_TOKEN': '0123456789abcdef' * 2})
-        t.code(result, 77)
+                       env={'HOLDFAST_TOKEN': '0123456789abcdef' * 2}, code=77)
         t.check('session' in result.err, result.err)
 
 

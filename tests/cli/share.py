@@ -69,8 +69,7 @@ def who_gives_up_or_dies_leaves_the_line(t):
     tired = queue(t, '--wait', f'{2 * harness.SLOW}s')
     last = queue(t)
     dead.signal(signal.SIGKILL)
-    ended.signal(signal.SIGTERM)
-    t.code(ended.wait(), 143)
+    t.code(ended.end(), 143)
     t.code(tired.wait(), 75)
     t.until(lambda: [one['owner']['pid'] for one in waiting(t)] == [last.pid],
             'one is left in line')
@@ -117,8 +116,7 @@ def shared_holders_stand_beside_one_another(t):
     writer = t.start('run', 'job', '--', *t.actor('say=7', 'exit=0'))
     t.until(lambda: len(waiting(t)) == 1, 'the writer stands in line')
     t.code(t.run('run', '-n', '-s', 'job', '--', 'true'), 75)
-    one.signal(signal.SIGTERM)
-    one.wait()
+    one.end()
     t.check(writer.is_running(), 'one reader is left')
     two.signal(signal.SIGTERM)
     t.code(writer.wait(), 0)
@@ -141,8 +139,7 @@ def slots_are_numbered_and_limited(t):
     found = [(folder / f'slot{i}').read_text().strip() for i in range(3)]
     t.equal(found, ['0', '1', '2'], 'slots')
     t.code(t.run('run', '-n', '--slots', '3', 'pool', '--', 'true'), 75)
-    result = t.run('run', '-n', '--slots', '4', 'pool', '--', 'true')
-    t.code(result, 64)
+    result = t.run('run', '-n', '--slots', '4', 'pool', '--', 'true', code=64)
     t.says(result.err, '3', '4', 'slots')
     shown = t.json('who', 'pool')
     t.equal((shown['mode'], shown['slots'], len(shown['holders'])),
@@ -191,8 +188,7 @@ def a_nested_run_knows_its_shared_lock(t):
     other = t.hold('job', '-s')
     t.code(t.run('run', '-s', 'job', '--', t.holdfast, 'run', '-s',
                  '--reentrant', 'job', '--', 'true'), 0)
-    other.signal(signal.SIGTERM)
-    other.wait()
+    other.end()
 
 
 @case
@@ -202,8 +198,7 @@ def what_contradicts_itself_is_told(t):
                         (('--slots', '0'), ('1 to 1024',)),
                         (('--slots', '2', '--min-hold', '1s'),
                          ('--min-hold',))):
-        result = t.run('run', *args, 'job', '--', 'true')
-        t.code(result, 64)
+        result = t.run('run', *args, 'job', '--', 'true', code=64)
         t.says(result.err, *words)
     url = f'file:{t.dir}/locks'
     for args, word in ((('--shared',), 'shared'), (('--slots', '2'), 'slots')):

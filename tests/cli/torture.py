@@ -176,8 +176,7 @@ def a_home_that_cannot_be_looked_up_is_not_taken_for_none(t):
     for number, code in ((errno.ENOMEM, 71), (errno.EMFILE, 78),
                          (errno.EIO, 78), (0, 1), (errno.ENOENT, 1)):
         env = {**BEHIND, 'LD_PRELOAD': SHIM, 'REFUSE_HOME': str(number)}
-        result = t.run('who', 'job', env=env)
-        t.code(result, code)
+        result = t.run('who', 'job', env=env, code=code)
         if code > 1:
             t.says(result.err, 'passwd')
 

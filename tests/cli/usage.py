@@ -6,8 +6,7 @@ from harness import case
 
 
 def refused(t, args, *words):
-    result = t.run(*args)
-    t.code(result, 64)
+    result = t.run(*args, code=64)
     t.equal(result.out, '', f'stdout of {args}')
     t.says(result.err, *words)
     t.check(not t.db.exists(), f'{args} made a store')
@@ -30,8 +29,7 @@ def the_corrected_line_can_be_pasted(t):
                    '--')
     line = said[said.index('holdfast run'):].strip()
     result = t.spawn(['sh', '-c', line.replace('holdfast', '"$0"', 1),
-                      t.holdfast]).wait()
-    t.code(result, 0)
+                      t.holdfast]).wait(code=0)
     t.equal(result.out, "a b|c'd|$e|", 'what the pasted line prints')
 
 
@@ -147,8 +145,7 @@ def a_descriptor_that_cannot_be_written_is_named(t):
     refused(t, ('run', '--json-fd', '77', 'job', '--', 'true'), '--json-fd',
             '77')
     result = t.spawn(['sh', '-c', '"$0" run --json-fd 1 job -- true >&-',
-                      t.holdfast]).wait()
-    t.code(result, 64)
+                      t.holdfast]).wait(code=64)
     t.says(result.err, '--json-fd', 'descriptor 1')
 
 

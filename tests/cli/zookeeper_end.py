@@ -31,8 +31,7 @@ def a_killed_wrapper_costs_the_time_of_its_session(t):
     waiter = next_one(t)
     holder.signal(signal.SIGKILL)
     killed = harness.boot_ns()
-    result = waiter.wait()
-    t.code(result, 0)
+    waiter.wait(code=0)
     t.excluded()
     lived = (t.last_ns() - killed) / 1e9
     t.soon(lived < 1.5 * harness.SLOW, f'the command lived {lived:.2f} s')
@@ -48,11 +47,9 @@ def a_killed_waiter_costs_the_next_one_no_more(t):
     holder = t.hold('job')
     dead = next_one(t)
     waiter = zookeeper.waiting(t, 'job', count=2)
-    dead.signal(signal.SIGKILL)
-    dead.wait()
+    dead.end(signal.SIGKILL)
     holder.signal(signal.SIGTERM)
-    result = waiter.wait()
-    t.code(result, 0)
+    result = waiter.wait(code=0)
     t.excluded()
     t.soon(result.seconds < 2 * TIMEOUT_S + 2 * harness.SLOW,
            f'it waited {result.seconds:.2f} s')
@@ -66,9 +63,7 @@ def a_stopped_wrapper_is_replaced_after_its_command_is_gone(t):
     holder.signal(signal.SIGSTOP)
     t.code(waiter.wait(), 0)
     t.excluded()
-    holder.signal(signal.SIGCONT)
-    result = holder.wait()
-    t.code(result, 76)
+    result = holder.end(signal.SIGCONT, code=76)
     t.says(result.err, 'job was lost')
     t.all_gone()
 
@@ -78,8 +73,7 @@ def the_command_knows_its_deadline(t):
     fresh(t, SHORT)
     before = harness.boot_ns() / 1e6
     result = t.run('run', 'job', '--', 'sh', '-c',
-                   'echo $HOLDFAST_DEADLINE_MS')
-    t.code(result, 0)
+                   'echo $HOLDFAST_DEADLINE_MS', code=0)
     left = int(result.out) - before
     t.safe(left < LEASE_MS + 1000 * result.seconds, f'{left} ms')
     t.soon(left > LEASE_MS / 2, f'{left} ms')
@@ -94,8 +88,7 @@ def a_session_that_the_server_ends_kills_the_command(t):
     ended = harness.boot_ns()
     ask('expire', owner)
     t.code(t.run('run', 'job', '--', *t.actor('say=next')), 0)
-    result = holder.wait()
-    t.code(result, 76)
+    result = holder.wait(code=76)
     t.says(result.err, 'job was lost')
     lived = (t.last_ns() - ended) / 1e9
     t.soon(lived < 3 * harness.SLOW, f'the command lived {lived:.2f} s')
@@ -109,8 +102,7 @@ def a_node_that_is_deleted_by_hand_is_a_lock_that_is_broken(t):
     chroot = fresh(t)
     holder = t.hold('job', words=TREE)
     ask('rm', f'{chroot}/holdfast')  # with all that is beneath it
-    result = holder.wait()
-    t.code(result, 76)
+    result = holder.wait(code=76)
     t.says(result.err, 'job was lost')
     t.code(t.run('run', 'job', '--', 'true'), 0)
     t.all_gone()
@@ -145,8 +137,7 @@ def a_server_that_stands_still_is_a_lock_lost_in_time(t):
     holder = t.hold('job', '--status-file', 'status', words=TREE)
     os.kill(server.pids[0], signal.SIGSTOP)
     stopped = harness.boot_ns()
-    result = holder.wait()
-    t.code(result, 76)
+    holder.wait(code=76)
     t.equal(t.status()['outcome'], 'lost', 'outcome')
     lived_ms = (t.last_ns() - stopped) / 1e6
     t.safe(lived_ms < LEASE_MS, f'the command lived {lived_ms:.0f} ms')

@@ -22,8 +22,7 @@ def a_run_holds_and_lets_go(t):
     chroot = fresh(t)
     result = t.run('run', 'job', '--', 'sh', '-c',
                    f'echo $HOLDFAST_FENCE; {zookeeper.ASK} {zookeeper.PORT} '
-                   f'ls {chroot}/holdfast/job')
-    t.code(result, 0)
+                   f'ls {chroot}/holdfast/job', code=0)
     t.equal(result.err, '', 'stderr')
     fence, child = result.out.split()
     t.check(re.fullmatch(r'x-[0-9a-f]{32}-\d{10}', child), child)
@@ -40,13 +39,11 @@ def who_and_ls_tell_of_the_holder(t):
     t.code(t.run('who', 'job'), 1)
     t.equal(t.run('ls', '--json').out, '[]\n', 'nothing yet')
     holder = t.hold('job', '--note', 'night shift')
-    result = t.run('run', '--try', 'job', '--', 'true')
-    t.code(result, 75)
+    result = t.run('run', '--try', 'job', '--', 'true', code=75)
     t.says(result.err, 'held by', 'holdfast break job --fence')
     t.code(t.run('run', '--try', '-E', '0', 'job', '--', 'true'), 0)
     t.code(t.run('run', '--wait', '300ms', 'job', '--', 'true'), 75)
-    told = t.run('who', 'job')
-    t.code(told, 0)
+    told = t.run('who', 'job', code=0)
     t.says(told.out, 'night shift', 'grade B')
     shown = t.json('who', 'job')
     t.equal((shown['state'], shown['mode'], shown['remaining_ms']),
@@ -68,14 +65,12 @@ def a_break_is_of_the_one_that_is_meant(t):
     fence = t.json('who', 'job')['fence']
     t.code(t.run('break', 'job'), 64)
     t.code(t.run('break', 'job', '--fence', str(fence + 1)), 1)
-    result = t.run('break', 'job', '--stale')
-    t.code(result, 1)
+    result = t.run('break', 'job', '--stale', code=1)
     t.says(result.err, 'not known to be gone')
     t.check(holder.is_running(), holder.err)
     broken = harness.boot_ns()
     t.code(t.run('break', 'job', '--fence', str(fence)), 0)
-    result = holder.wait()
-    t.code(result, 76)
+    result = holder.wait(code=76)
     t.says(result.err, 'broken')
     lived = (t.last_ns() - broken) / 1e9
     t.soon(lived < 1.5 * harness.SLOW, f'the command lived {lived:.2f} s')
@@ -94,8 +89,7 @@ def those_who_wait_stand_in_line(t):
     shown = t.json('who', 'job')
     t.equal([one['owner']['label'] for one in shown['waiters']],
             ['w0', 'w1', 'w2'], 'the line')
-    result = t.run('run', '--try', 'job', '--', 'true')
-    t.code(result, 75)
+    t.run('run', '--try', 'job', '--', 'true', code=75)
     holder.signal(15)
     for process in runs:
         t.code(process.wait(), 0)
@@ -119,8 +113,7 @@ def shared_slots_and_several_names(t):
             ['k0', 'k1', 'n2', 'n2'], 'the nodes')
     t.code(t.run('run', '--try', '--slots', '3', 'seats', '--', 'true'), 64)
     result = t.run('run', '--lock', 'disk', '--lock', 'net', 'backup', '--',
-                   'sh', '-c', 'echo $HOLDFAST_FENCES')
-    t.code(result, 0)
+                   'sh', '-c', 'echo $HOLDFAST_FENCES', code=0)
     t.equal(len(set(result.out.split())), 3, 'fences')
     t.code(t.run('run', '--try', '--lock', 'job', 'free', '--', 'true'), 75)
     t.code(t.run('who', 'free'), 1)
@@ -141,8 +134,7 @@ def a_hold_lasts_until_its_leash_is_let_go(t):
 @case
 def a_check_says_what_it_found(t):
     fresh(t)
-    result = t.run('check', '--json')
-    t.code(result, 0)
+    result = t.run('check', '--json', code=0)
     told = json.loads(result.out)
     t.equal((told['fit'], told['grade'], told['reach'], told['lease_ms']),
             (True, 'B', 'hosts', 20000), 'fit, grade, reach, lease')
@@ -180,8 +172,7 @@ def idle_names_go(t):
 def another_lease_than_the_sessions_is_refused(t):
     fresh(t)
     for verb, command in (('run', ['--', 'true']), ('hold', [])):
-        result = t.run(verb, '--lease', '1m', 'job', *command)
-        t.code(result, 77)
+        result = t.run(verb, '--lease', '1m', 'job', *command, code=77)
         t.says(result.err, 'a lease of 20s', 'leave out --lease',
                'session_timeout=')
     t.code(t.run('run', '--lease', '20s', 'job', '--', 'true'), 0)
@@ -189,8 +180,7 @@ def another_lease_than_the_sessions_is_refused(t):
     t.code(t.run('run', '--lease', '1m', 'job', '--', 'true'), 0)
     t.code(t.run('run', '--grace', '21s', 'job', '--', 'true'), 64)
     result = t.run('run', '--url', url('/x', 'session_timeout=900ms'), 'job',
-                   '--', 'true')
-    t.code(result, 64)
+                   '--', 'true', code=64)
     t.says(result.err, 'longer session_timeout=')
 
 
@@ -199,17 +189,14 @@ def what_would_outlive_its_session_is_refused(t):
     fresh(t)
     for words in (('acquire', 'job'), ('acquire', '--lease', '10m', 'job'),
                   ('acquire', '--token-file', 'token', 'job')):
-        result = t.run(*words)
-        t.code(result, 77)
+        result = t.run(*words, code=77)
         t.says(result.err, 'holdfast hold', 'holdfast run')
     t.check(not (t.dir / 'token').exists(), 'a token')
     for verb in ('renew', 'release'):
-        result = t.run(verb, 'job', env={'HOLDFAST_TOKEN': 32 * 'a'})
-        t.code(result, 77)
+        result = t.run(verb, 'job', env={'HOLDFAST_TOKEN': 32 * 'a'}, code=77)
         t.says(result.err, 'session')
     for option in ('--min-hold', '--once-per'):
-        result = t.run('run', option, '5s', 'job', '--', 'true')
-        t.code(result, 77)
+        result = t.run('run', option, '5s', 'job', '--', 'true', code=77)
         t.says(result.err, 'use another store', f'leave out {option}')
 
 
@@ -226,11 +213,9 @@ def the_simple_recipe_has_one_holder_and_no_line(t):
             'who')
     t.rising([int(result.out), shown['fence']])
     for option in (['--fair'], ['--shared'], ['--slots', '2']):
-        result = t.run('run', '--try', *option, 'job', '--', 'true')
-        t.code(result, 77)
+        result = t.run('run', '--try', *option, 'job', '--', 'true', code=77)
         t.says(result.err, f'leave out {option[0]}')
-    waiter = t.next_holder('job')
-    t.until(lambda: 'waiting' in waiter.err, 'the next one waits')
+    waiter = t.next_waiter('job')
     t.code(t.run('break', 'job', '--fence', str(shown['fence'])), 0)
     t.code(holder.wait(), 76)
     t.code(waiter.wait(), 0)
@@ -245,8 +230,7 @@ def a_name_has_one_recipe(t):
     t.code(result, 77)
     t.says(result.err, 'recipe=fair', 'one recipe')
     t.hold('two', '--url', simple)
-    result = t.run('run', '--try', 'two', '--', 'true')
-    t.code(result, 77)
+    result = t.run('run', '--try', 'two', '--', 'true', code=77)
     t.says(result.err, 'recipe=simple', 'one recipe')
     for name in ('one', 'two'):
         t.code(t.run('who', name), 0)
@@ -262,8 +246,7 @@ def a_url_that_is_wrong_is_told_what_helps(t):
             ('zookeeper:///x', 'zookeeper://h1:2181'),
             (url('/x//y'), 'is none of a node'),
             (url('/x', user='bob@'), 'no password is given')):
-        result = t.run('run', '--url', words, 'job', '--', 'true')
-        t.code(result, 64)
+        result = t.run('run', '--url', words, 'job', '--', 'true', code=64)
         t.says(result.err, wanted)
 
 
@@ -283,8 +266,7 @@ def a_server_without_room_is_told_as_such(t):
     server = zookeeper.Server(t, '--maxClientCnxns=1')
     t.env['HOLDFAST_URL'] = f'{server.url}/x?connect_timeout=1s'
     t.hold('job')
-    result = t.run('who', 'job')
-    t.code(result, 69)
+    result = t.run('who', 'job', code=69)
     t.says(result.err, 'maxClientCnxns')
 
 
@@ -303,8 +285,7 @@ def who_gives_a_password_has_nodes_of_its_own(t):
     items = {one['name']: one for one in t.json('check')['items']}
     t.equal(items['access']['verdict'], 'fine', items['access'])
     t.env['HOLDFAST_PASSWORD'] = 'not-the-word'
-    result = t.run('run', 'job', '--', 'true')
-    t.code(result, 77)
+    result = t.run('run', 'job', '--', 'true', code=77)
     t.says(result.err, 'ACL', 'user and password')
     t.check('not-the-word' not in result.err, result.err)
     t.code(t.run('check'), 1)
@@ -314,12 +295,10 @@ def who_gives_a_password_has_nodes_of_its_own(t):
     path.write_text('sesame\n')
     path.chmod(0o644)
     t.env['HOLDFAST_URL'] = f'{bare}?password_file={path}'
-    result = t.run('run', 'job', '--', 'true')
-    t.code(result, 77)
+    result = t.run('run', 'job', '--', 'true', code=77)
     t.says(result.err, 'chmod 600')
     path.chmod(0o600)
-    result = t.run('run', 'job', '--', 'true')
-    t.code(result, 0)
+    result = t.run('run', 'job', '--', 'true', code=0)
     t.equal(result.err, '', 'stderr')
 
 
@@ -344,8 +323,7 @@ def who_may_only_create_there_can_do_all(t):
 def a_password_in_argv_works_and_warns_once(t):
     secret = url(fresh(t), user='bob:sesame@')
     result = t.run('run', '--url', secret, 'job', '--', 'sh', '-c',
-                   'echo $HOLDFAST_STORE')
-    t.code(result, 0)
+                   'echo $HOLDFAST_STORE', code=0)
     t.equal(result.err.count('can be seen by others'), 1, result.err)
     told = t.run('check', '--json', '--url', secret)
     for text in (result.out, result.err, told.out):
@@ -382,8 +360,7 @@ def names_are_written_as_the_page_says(t):
     look = [zookeeper.ASK, zookeeper.PORT, 'ls', f'{chroot}/team']
     for name, folder in (('a/b 100%', 'a%2Fb 100%25'), ('..', '%2E%2E'),
                          ('Grüße', 'Grüße')):
-        result = t.run('run', name, '--', *look)
-        t.code(result, 0)
+        result = t.run('run', name, '--', *look, code=0)
         t.check(folder in result.out.splitlines(), result.out)
         t.hold(name)
     t.equal([one['name'] for one in t.json('ls')],
