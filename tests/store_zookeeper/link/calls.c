@@ -8,10 +8,9 @@
 
 TEST(requests_of_one_pipeline_are_applied_in_their_order)
 {
-    SIDE(s);
+    MET(s);
     const char *path = under("a");
 
-    EXPECT_IS(meet(&s, hf__zookeeper_shared(), 1), HF_OK);
     CALLS(calls) = calls_of(&s, 8);
     hf__zk_create(calls, 0, path, "one", 3, ZOO_PERSISTENT);
     hf__zk_get(calls, 1, path, NULL);
@@ -38,9 +37,7 @@ TEST(requests_of_one_pipeline_are_applied_in_their_order)
 
 TEST(a_node_of_ours_has_our_session)
 {
-    SIDE(s);
-
-    EXPECT_IS(meet(&s, hf__zookeeper_shared(), 1), HF_OK);
+    MET(s);
     EXPECT_IS(hf__zk_timeout_ms(&s.front), LIFE_MS);
     CALLS(calls) = calls_of(&s, 1);
     hf__zk_create(calls, 0, under("n-"), NULL, -1, ZOO_EPHEMERAL_SEQUENTIAL);
@@ -52,10 +49,9 @@ TEST(a_node_of_ours_has_our_session)
 
 TEST(what_is_refused_is_told_with_server_path_and_remedy)
 {
-    SIDE(s);
+    MET(s);
     hf_error err = HF_ERROR_INIT;
 
-    EXPECT_IS(meet(&s, hf__zookeeper_shared(), 1), HF_OK);
     CALLS(calls) = calls_of(&s, 3);
     hf__zk_delete(calls, 0, "no path", -1);
     hf__zk_delete(calls, 1, "/zookeeper", -1);
@@ -74,14 +70,13 @@ TEST(what_is_refused_is_told_with_server_path_and_remedy)
 
 TEST(who_may_change_a_node_is_told)
 {
-    SIDE(s);
+    MET(s);
     SIDE(named);
     struct hf__zk_target target = {.hosts = hosts_of(hf__zookeeper_shared()),
                                    .user = "ann",
                                    .password = "s3cret",
                                    .timeout_ms = LIFE_MS};
 
-    EXPECT_IS(meet(&s, hf__zookeeper_shared(), 1), HF_OK);
     EXPECT_IS(meet_at(&named, &target, 2, 10000), HF_OK);
     EXPECT_IS(create(&s, under("open"), ZOO_EPHEMERAL), ZOK);
     EXPECT_IS(create(&named, under("hers"), ZOO_EPHEMERAL), ZOK);
@@ -112,10 +107,9 @@ static void wait_for(struct hf__zk_watch *watch)
 
 TEST(a_watch_fires_once_and_may_be_set_again)
 {
-    SIDE(s);
+    MET(s);
     const char *path = under("w");
 
-    EXPECT_IS(meet(&s, hf__zookeeper_shared(), 1), HF_OK);
     WATCH(watch) = hf__zk_watch_new(&s.front);
     CALLS(calls) = calls_of(&s, 3);
     /* On a node that is not there: only exists sets it. */
@@ -159,12 +153,11 @@ static void sleep_until_fired(void *arg)
 /* Who sleeps, sleeps for ever unless it is woken. */
 TEST(a_watch_on_children_unparks_its_front)
 {
-    SIDE(s);
+    MET(s);
     SIDE(other);
     struct sleeper who = {.front = &s.front};
     struct hf__test_thread *thread;
 
-    EXPECT_IS(meet(&s, hf__zookeeper_shared(), 1), HF_OK);
     EXPECT_IS(meet(&other, hf__zookeeper_shared(), 1), HF_OK);
     WATCH(watch) = hf__zk_watch_new(&s.front);
     CALLS(calls) = calls_of(&s, 1);
@@ -180,12 +173,11 @@ TEST(a_watch_on_children_unparks_its_front)
 /* Nor is it set again after a lost connection. */
 TEST(a_watch_that_is_let_go_of_is_forgotten)
 {
-    SIDE(s);
+    MET(s);
     const char *path = under("w");
     struct hf__zk_watch *watch = NULL;
     size_t spare;
 
-    EXPECT_IS(meet(&s, hf__zookeeper_shared(), 1), HF_OK);
     EXPECT_IS(create(&s, path, ZOO_EPHEMERAL), ZOK);
     spare = hf__zk_watch_spare(&s.front);
     for (int i = 0; i < 2; i++) {
@@ -211,9 +203,7 @@ TEST(a_watch_that_is_let_go_of_is_forgotten)
  * is touched that is gone. */
 TEST(a_watch_outlives_who_waited)
 {
-    SIDE(s);
-
-    EXPECT_IS(meet(&s, hf__zookeeper_shared(), 1), HF_OK);
+    MET(s);
     for (int i = 0; i < 50; i++) {
         CALLS(calls) = calls_of(&s, 2);
         struct hf__zk_watch *watch = hf__zk_watch_new(&s.front);
@@ -233,10 +223,9 @@ TEST(a_watch_outlives_who_waited)
 /* What its header does not name, and the library has no words for. */
 TEST(a_quota_that_is_used_up_is_told_with_what_helps)
 {
-    SIDE(s);
+    MET(s);
     struct hf__zk_answer answer = {.rc = -125, .was_sent = true};
 
-    EXPECT_IS(meet(&s, hf__zookeeper_shared(), 1), HF_OK);
     EXPECT_IS(hf__zk_fail(&s.front, &answer, "/locks", true, &s.error),
               HF_EUNAVAIL);
     EXPECT_HAS(s.error.text, "quota");

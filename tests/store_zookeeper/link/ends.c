@@ -47,10 +47,9 @@ static bool is_there(const char *name)
 
 TEST(a_session_is_kept_when_descriptors_are_short)
 {
-    SIDE(s);
+    MET(s);
     struct rlimit usual;
 
-    EXPECT_IS(meet(&s, hf__zookeeper_shared(), 1), HF_OK);
     own(&s, under("mine"));
     EXPECT_IS(getrlimit(RLIMIT_NOFILE, &usual), 0);
     struct rlimit few = {3, usual.rlim_max};
@@ -205,9 +204,7 @@ TEST_WITHIN(30, a_handle_that_was_let_in_is_not_given_up)
 
 TEST(a_session_that_is_not_needed_is_ended_though_calls_were_interrupted)
 {
-    SIDE(s);
-
-    EXPECT_IS(meet(&s, hf__zookeeper_shared(), 1), HF_OK);
+    MET(s);
     EXPECT_IS(create(&s, under("mine"), ZOO_EPHEMERAL), ZOK);
     EXPECT(is_there("mine"));
     stop(&s);
@@ -218,9 +215,7 @@ TEST(a_session_that_is_not_needed_is_ended_though_calls_were_interrupted)
 /* The handle lives on, and looks for a server: none lets it in. */
 TEST_WITHIN(30, a_link_that_was_cut_keeps_no_session_alive)
 {
-    SIDE(s);
-
-    EXPECT_IS(meet(&s, hf__zookeeper_shared(), 1), HF_OK);
+    MET(s);
     own(&s, under("mine"));
     hf__zk_cut(s.front.link);
     hf__test_pause_ms(LIFE_MS / 4);

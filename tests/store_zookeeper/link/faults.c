@@ -214,11 +214,10 @@ static void expire(struct side *s)
 
 TEST(a_session_that_expired_is_over_and_the_next_front_has_a_new_one)
 {
-    SIDE(s);
+    MET(s);
     SIDE(waiting);
     SIDE(next);
 
-    EXPECT_IS(meet(&s, hf__zookeeper_shared(), 1), HF_OK);
     EXPECT_IS(meet(&waiting, hf__zookeeper_shared(), 1), HF_OK);
     EXPECT_IS(create(&s, under("mine"), ZOO_EPHEMERAL), ZOK);
     int64_t session = hf__zk_session(&s.front);
@@ -237,9 +236,7 @@ TEST(a_session_that_expired_is_over_and_the_next_front_has_a_new_one)
 /* The library would free the paths of several changes together. */
 TEST(several_changes_are_not_sent_when_the_session_is_over)
 {
-    SIDE(s);
-
-    EXPECT_IS(meet(&s, hf__zookeeper_shared(), 1), HF_OK);
+    MET(s);
     expire(&s);
     CALLS(calls) = calls_of(&s, 5);
     const char *pair[] = {under("one"), under("two")};
@@ -266,9 +263,7 @@ static void end_session(void *arg)
 /* Whoever waits for what a watch tells is woken by the end of all. */
 TEST(the_end_of_a_session_wakes_who_waits)
 {
-    SIDE(s);
-
-    EXPECT_IS(meet(&s, hf__zookeeper_shared(), 1), HF_OK);
+    MET(s);
     struct hf__test_thread *thread = hf__test_start(end_session, &s);
     while (hf__zk_is_over(&s.front, &s.error) == HF_OK) {
         unsigned seen = hf__parker_seen(&s.front.parker);

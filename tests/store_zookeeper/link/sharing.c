@@ -71,11 +71,10 @@ TEST_WITHIN(60, sixty_fronts_of_a_client_are_one_session)
 
 TEST(clients_and_whoever_is_none_have_links_of_their_own)
 {
-    SIDE(a);
+    MET(a);
     SIDE(b);
     SIDE(c);
 
-    EXPECT_IS(meet(&a, hf__zookeeper_shared(), 1), HF_OK);
     EXPECT_IS(meet(&b, hf__zookeeper_shared(), 0), HF_OK);
     EXPECT_IS(meet(&c, hf__zookeeper_shared(), 0), HF_OK);
     EXPECT_NOT(hf__zk_session(&a.front), hf__zk_session(&b.front));
@@ -91,10 +90,9 @@ static bool is_there(const char *name)
 
 TEST(the_last_to_leave_ends_the_session)
 {
-    SIDE(a);
+    MET(a);
     SIDE(b);
 
-    EXPECT_IS(meet(&a, hf__zookeeper_shared(), 1), HF_OK);
     EXPECT_IS(meet(&b, hf__zookeeper_shared(), 1), HF_OK);
     EXPECT_IS(create(&a, under("mine"), ZOO_EPHEMERAL), ZOK);
     part(&a);
@@ -149,10 +147,9 @@ static bool blocks_all_signals(const char *task)
 
 TEST(the_library_s_threads_take_no_signals)
 {
-    SIDE(s);
+    MET(s);
     int others = 0;
 
-    EXPECT_IS(meet(&s, hf__zookeeper_shared(), 1), HF_OK);
     DIR *tasks = opendir("/proc/self/task");
     EXPECT(tasks != NULL);
     for (struct dirent *it = readdir(tasks); it != NULL; it = readdir(tasks)) {
@@ -182,9 +179,7 @@ extern void __tsan_init(void) __attribute__((weak));
 
 TEST(a_forked_child_has_no_part_in_its_parent_s_link)
 {
-    SIDE(s);
-
-    EXPECT_IS(meet(&s, hf__zookeeper_shared(), 1), HF_OK);
+    MET(s);
     EXPECT_IS(create(&s, under("mine"), ZOO_EPHEMERAL), ZOK);
     int64_t session = hf__zk_session(&s.front);
     pid_t child = fork();

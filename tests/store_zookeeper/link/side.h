@@ -29,6 +29,11 @@ void end_server(struct hf__zookeeper **);
 #define CALLS(name) HF_AUTO(hf__zk_calls_drop_auto) struct hf__zk_calls *name
 #define WATCH(name) HF_AUTO(hf__zk_watch_drop_auto) struct hf__zk_watch *name
 
+/* The same, of client 1 with the program's server, and open. */
+#define MET(name)                                                              \
+    SIDE(name);                                                                \
+    EXPECT_IS(meet(&name, hf__zookeeper_shared(), 1), HF_OK)
+
 /* Open a front of that client; gives the status. */
 int meet(struct side *s, const struct hf__zookeeper *to, uint64_t client);
 int meet_at(struct side *s, const struct hf__zk_target *target, uint64_t client,

@@ -41,8 +41,7 @@ static void all_of(struct party *p, struct request rq[NAMES],
 
 TEST(a_batch_is_one_change_and_a_look_at_each_name)
 {
-    AUTO_PROXY *proxy = proxy_to_store();
-    PARTY_AT(alice, proxy, "session_timeout=20s");
+    PARTY_BEHIND(alice, proxy, "session_timeout=20s");
     struct request rq[NAMES];
     struct hf__proxy_counts before;
 
@@ -184,8 +183,7 @@ TEST_WITHIN(120, a_batch_whose_connection_is_lost_leaves_nothing)
         {.what = HF__STATEMENT, .where = HF__BEFORE, .action = HF__CLOSE},
         {.what = HF__REPLY, .where = HF__BEFORE, .action = HF__RESET},
     };
-    AUTO_PROXY *proxy = proxy_to_store();
-    PARTY_AT(alice, proxy, "session_timeout=6s");
+    PARTY_BEHIND(alice, proxy, "session_timeout=6s");
     struct request rq[NAMES];
 
     all_of(&alice, rq, HF__OP_ACQUIRE);

@@ -215,8 +215,7 @@ CASE_WITHIN(60, a_simple_lock_whose_answer_was_lost_is_ours,
  * the next one, which waits for it to go. */
 TEST_WITHIN(60, a_dying_sessions_claim_is_not_taken_for_ours)
 {
-    AUTO_PROXY *proxy = proxy_to_store();
-    PARTY_AT(alice, proxy, "session_timeout=2s");
+    PARTY_BEHIND(alice, proxy, "session_timeout=2s");
     PARTY(again);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
@@ -231,8 +230,7 @@ TEST_WITHIN(60, a_dying_sessions_claim_is_not_taken_for_ours)
 /* But it can be given back: who knows the token may. */
 TEST_WITHIN(60, a_dying_sessions_claim_can_be_given_back)
 {
-    AUTO_PROXY *proxy = proxy_to_store();
-    PARTY_AT(alice, proxy, "session_timeout=20s");
+    PARTY_BEHIND(alice, proxy, "session_timeout=20s");
     PARTY(again);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
@@ -246,8 +244,7 @@ TEST_WITHIN(60, a_dying_sessions_claim_can_be_given_back)
  * believed only with the answer to a write, which he can't give. */
 static void search_in_vain(const char *options)
 {
-    AUTO_PROXY *proxy = proxy_to_store();
-    PARTY_AT(alice, proxy, options);
+    PARTY_BEHIND(alice, proxy, options);
 
     EXPECT_IS(acquire(&alice, "other"), HF_OK);
     lose_reply_to(proxy, "setData");

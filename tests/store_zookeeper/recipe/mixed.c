@@ -52,9 +52,8 @@ static void take_lock_away(void *arg)
 /* As that of one who tries there simply, and withdraws. */
 TEST_WITHIN(60, who_waits_outlasts_a_lock_that_goes_again)
 {
-    AUTO_PROXY *proxy = proxy_to_store();
+    PARTY_BEHIND(bob, proxy, "session_timeout=20s");
     PARTY(alice);
-    PARTY_AT(bob, proxy, "session_timeout=20s");
     struct hf__test_thread *thread;
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
@@ -70,9 +69,8 @@ TEST_WITHIN(60, who_waits_outlasts_a_lock_that_goes_again)
 
 TEST_WITHIN(60, a_lock_whose_reply_was_lost_is_not_believed_beside_a_claim)
 {
-    AUTO_PROXY *proxy = proxy_to_store();
+    PARTY_BEHIND(bob, proxy, "recipe=simple&session_timeout=20s");
     PARTY(alice);
-    PARTY_AT(bob, proxy, "recipe=simple&session_timeout=20s");
     int n_lost = 0;
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
@@ -99,9 +97,8 @@ TEST_WITHIN(60, a_lock_whose_reply_was_lost_is_not_believed_beside_a_claim)
 
 TEST(who_comes_in_order_to_a_simple_name_is_told)
 {
-    AUTO_PROXY *proxy = proxy_to_store();
+    PARTY_BEHIND(bob, proxy, "recipe=simple");
     PARTY(alice);
-    PARTY_AT(bob, proxy, "recipe=simple");
 
     EXPECT_IS(acquire(&bob, "job"), HF_OK);
     EXPECT_IS(acquire(&alice, "job"), HF_EUNSAFE);

@@ -78,9 +78,8 @@ static void release_late(void (*take_away)(struct party *alice,
                                            struct party *bob))
 {
     AUTO_PROXY *proxy = proxy_to_store();
-    AUTO_PROXY *other = proxy_to_store();
+    PARTY_BEHIND(bob, other, SIMPLE);
     PARTY_AT(alice, proxy, SIMPLE);
-    PARTY_AT(bob, other, SIMPLE);
     struct late late = {&alice, proxy, NULL, 0};
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
@@ -146,9 +145,8 @@ static int cross_break(struct party *carol, bool means_bob)
                                                .action = HF__SILENCE,
                                                .text = "multi "};
     AUTO_PROXY *proxy = proxy_to_store();
-    AUTO_PROXY *other = proxy_to_store();
+    PARTY_BEHIND(bob, other, SIMPLE);
     PARTY_AT(alice, proxy, SIMPLE);
-    PARTY_AT(bob, other, SIMPLE);
     struct late_break late = {&alice, 0, 0};
 
     EXPECT_IS(acquire(&bob, "job"), HF_OK);
@@ -165,8 +163,7 @@ static int cross_break(struct party *carol, bool means_bob)
 
 TEST_WITHIN(60, a_late_break_of_one_grant_spares_who_came_since)
 {
-    AUTO_PROXY *third = proxy_to_store();
-    PARTY_AT(carol, third, SIMPLE);
+    PARTY_BEHIND(carol, third, SIMPLE);
 
     EXPECT_IS(cross_break(&carol, true), HF_CONFLICT);
     expect_holder(&carol);
@@ -175,8 +172,7 @@ TEST_WITHIN(60, a_late_break_of_one_grant_spares_who_came_since)
 /* It looks again, and then it is carol's that is taken away, with its twin. */
 TEST_WITHIN(60, a_late_break_of_whoever_has_it_is_of_who_has_it_then)
 {
-    AUTO_PROXY *third = proxy_to_store();
-    PARTY_AT(carol, third, SIMPLE);
+    PARTY_BEHIND(carol, third, SIMPLE);
 
     EXPECT_IS(cross_break(&carol, false), HF_OK);
     EXPECT_IS(renew(&carol, "job"), HF_LOST);
@@ -203,10 +199,9 @@ static void cross(bool carol_enters)
 {
     AUTO_PROXY *proxy = proxy_to_store();
     AUTO_PROXY *other = proxy_to_store();
-    AUTO_PROXY *third = proxy_to_store();
+    PARTY_BEHIND(carol, third, SIMPLE);
     PARTY_AT(alice, proxy, SIMPLE);
     PARTY_AT(bob, other, SIMPLE);
-    PARTY_AT(carol, third, SIMPLE);
     struct late late = {&alice, proxy, NULL, 0};
     struct entry entry = {&bob, 0};
     int replies;
@@ -239,9 +234,8 @@ CASE_WITHIN(60, a_lock_that_another_has_by_then_is_not_believed_in,
 TEST(a_twin_that_is_left_is_cleared_by_who_comes_next)
 {
     AUTO_PROXY *proxy = proxy_to_store();
-    AUTO_PROXY *other = proxy_to_store();
+    PARTY_BEHIND(bob, other, SIMPLE);
     PARTY_AT(alice, proxy, SIMPLE);
-    PARTY_AT(bob, other, SIMPLE);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     delete_by_hand();
@@ -268,9 +262,8 @@ static void delete_twin_by_hand(void)
 TEST(a_lock_without_its_twin_is_given_back_and_can_be_broken)
 {
     AUTO_PROXY *proxy = proxy_to_store();
-    AUTO_PROXY *other = proxy_to_store();
+    PARTY_BEHIND(bob, other, SIMPLE);
     PARTY_AT(alice, proxy, SIMPLE);
-    PARTY_AT(bob, other, SIMPLE);
 
     for (int i = 0; i < 2; i++) {
         EXPECT_IS(acquire(&alice, "job"), HF_OK);
@@ -288,8 +281,7 @@ TEST(a_lock_without_its_twin_is_given_back_and_can_be_broken)
 /* She has not heard of it: it is hers, and not in her own way. */
 TEST_WITHIN(60, a_lock_that_lost_its_twin_before_it_was_heard_of_is_made_anew)
 {
-    AUTO_PROXY *proxy = proxy_to_store();
-    PARTY_AT(alice, proxy, SIMPLE);
+    PARTY_BEHIND(alice, proxy, SIMPLE);
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(release(&alice, "job"), HF_OK);
@@ -306,8 +298,7 @@ TEST_WITHIN(60, a_lock_that_lost_its_twin_before_it_was_heard_of_is_made_anew)
 /* Somebody's "lock" that is not ours. */
 TEST(a_lock_made_by_hand_is_in_the_way_and_can_be_broken)
 {
-    AUTO_PROXY *proxy = proxy_to_store();
-    PARTY_AT(alice, proxy, SIMPLE);
+    PARTY_BEHIND(alice, proxy, SIMPLE);
 
     hf__zookeeper_put(hf__zookeeper_shared(), lock_of("job"), "by hand");
     EXPECT_IS(acquire(&alice, "job"), HF_BUSY);

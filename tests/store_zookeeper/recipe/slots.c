@@ -79,9 +79,8 @@ TEST(who_seems_to_have_many_slots_is_one_holder)
 /* Its owner has not noticed yet, and does by its renewal. */
 TEST_WITHIN(60, who_waits_for_a_slot_left_behind_asks_for_nothing)
 {
-    AUTO_PROXY *proxy = proxy_to_store();
+    PARTY_BEHIND(bob, proxy, "session_timeout=20s");
     PARTY(alice);
-    PARTY_AT(bob, proxy, "session_timeout=20s");
     struct waiting w;
     int before;
 

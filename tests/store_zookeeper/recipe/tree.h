@@ -36,6 +36,11 @@ void lose_reply_to(struct hf__proxy *, const char *request);
 #define PARTY_AT(who, proxy, options)                                          \
     HF_AUTO(leave) struct party who = {0};                                     \
     join_at(&who, #who, proxy, options)
+/* The same, with a proxy of its own, which is a child of this process: before
+ * there is another party. */
+#define PARTY_BEHIND(who, proxy, options)                                      \
+    AUTO_PROXY *proxy = proxy_to_store();                                      \
+    PARTY_AT(who, proxy, options)
 void join_at(struct party *, const char *label, struct hf__proxy *,
              const char *options);
 

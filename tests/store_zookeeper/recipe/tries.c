@@ -10,9 +10,8 @@
 
 TEST(a_try_of_what_is_held_only_looks)
 {
-    AUTO_PROXY *proxy = proxy_to_store();
+    PARTY_BEHIND(bob, proxy, "session_timeout=20s");
     PARTY(alice);
-    PARTY_AT(bob, proxy, "session_timeout=20s");
     struct hf__zookeeper_node before;
     struct hf__zookeeper_node after;
     int statements;
@@ -33,8 +32,7 @@ TEST(a_try_of_what_is_held_only_looks)
 
 TEST(who_will_wait_is_granted_by_one_round_trip)
 {
-    AUTO_PROXY *proxy = proxy_to_store();
-    PARTY_AT(alice, proxy, "session_timeout=20s");
+    PARTY_BEHIND(alice, proxy, "session_timeout=20s");
     int before;
 
     EXPECT_IS(queue_up(&alice, "job", ALONE), HF_OK);
@@ -52,9 +50,8 @@ static void try_it(void *arg)
 /* Bob's answers are late, and alice goes meanwhile. */
 TEST_WITHIN(60, who_only_tries_is_no_holder)
 {
-    AUTO_PROXY *proxy = proxy_to_store();
+    PARTY_BEHIND(bob, proxy, "session_timeout=20s");
     PARTIES(alice, carol);
-    PARTY_AT(bob, proxy, "session_timeout=20s");
     struct hf__test_thread *thread;
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);

@@ -67,8 +67,7 @@ TEST(who_closes_while_it_waits_leaves_at_once)
 TEST_WITHIN(60, a_hand_over_costs_the_same_however_many_wait)
 {
     enum { WAITERS = 12 };
-    AUTO_PROXY *proxy = proxy_to_store();
-    PARTY_AT(alice, proxy, "session_timeout=20s");
+    PARTY_BEHIND(alice, proxy, "session_timeout=20s");
     struct party waiters[WAITERS];
     struct waiting w[WAITERS];
     int costs[2];
@@ -105,9 +104,8 @@ TEST_WITHIN(60, a_hand_over_costs_the_same_however_many_wait)
 /* The watch is set again where the session goes on. */
 TEST_WITHIN(60, a_waiter_outlasts_a_lost_connection)
 {
-    AUTO_PROXY *proxy = proxy_to_store();
+    PARTY_BEHIND(bob, proxy, "session_timeout=20s");
     PARTY(alice);
-    PARTY_AT(bob, proxy, "session_timeout=20s");
     struct waiting w;
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);

@@ -19,9 +19,8 @@ static size_t spare(struct party *p)
 /* Of those before it one may be told to enter, so it looks each second. */
 TEST_WITHIN(60, who_waits_for_long_has_one_watch)
 {
-    AUTO_PROXY *proxy = proxy_to_store();
+    PARTY_BEHIND(carol, proxy, "session_timeout=20s");
     PARTIES(alice, bob);
-    PARTY_AT(carol, proxy, "session_timeout=20s");
     struct waiting w;
     struct hf__proxy_counts before;
     size_t at_first;
