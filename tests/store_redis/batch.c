@@ -141,46 +141,40 @@ static int execute_against(const char *replies, int n)
     return scripts;
 }
 
-/* They say it in words of their own. */
-TEST(what_a_proxy_says_of_names_apart_is_understood)
-{
-    static const char *const words[] = {
-        "ERR CROSSSLOT Keys in request don't hash to the same slot",
-        "ERR 'EVALSHA' command keys must in same slot",
-        "ERR what nobody has ever heard of",
-    };
+/* Two are asked for, and this is said of both, and what comes of it. */
+static const struct {
+    const char *said;
+    int scripts;
+    bool is_apart;
+    int result;
+} answers[] = {
+    /* A proxy says it in words of its own. */
+    {"ERR CROSSSLOT Keys in request don't hash to the same slot", 3, true,
+     HF_OK},
+    {"ERR 'EVALSHA' command keys must in same slot", 3, true, HF_OK},
+    {"ERR what nobody has ever heard of", 3, true, HF_OK},
+    /* A script may have begun: nothing is asked twice for that. */
+    {"ERR not enough memory script: 01, on @user_script:30.", 1, false,
+     HF_EPROTO},
+    {"ERR Error running script (call to f_01): @user_script:30: no slot", 1,
+     false, HF_EPROTO},
+    {"OOM command not allowed when used memory > 'maxmemory'.", 1, false,
+     HF_EUNAVAIL},
+};
 
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+TEST(what_a_proxy_says_of_names_apart_is_told_from_what_a_script_says)
+{
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
         char replies[128];
 
-        snprintf(replies, sizeof replies, "-%s\r\n:5\r\n:6\r\n", words[i]);
+        snprintf(replies, sizeof replies, "-%s\r\n%s", answers[i].said,
+                 answers[i].is_apart ? ":5\r\n:6\r\n" : "");
         prepare(HF__OP_ACQUIRE, 2);
-        EXPECT_IS(execute_against(replies, 2), 3);
-        EXPECT(is_apart);
-        EXPECT_IS(ops[0].result, HF_OK);
-        EXPECT_IS(ops[1].result, HF_OK);
-        EXPECT_IS(ops[1].fence, 6);
-    }
-}
-
-/* It may have begun: nothing is asked twice for that. */
-TEST(what_a_script_says_is_not_taken_for_a_proxys_words)
-{
-    static const char *const words[] = {
-        "ERR not enough memory script: 01, on @user_script:30.",
-        "ERR Error running script (call to f_01): @user_script:30: no slot",
-        "OOM command not allowed when used memory > 'maxmemory'.",
-    };
-
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        char replies[128];
-
-        snprintf(replies, sizeof replies, "-%s\r\n", words[i]);
-        prepare(HF__OP_ACQUIRE, 2);
-        EXPECT_IS(execute_against(replies, 2), 1);
-        EXPECT(!is_apart);
-        EXPECT_IS(ops[0].result, i == 2 ? HF_EUNAVAIL : HF_EPROTO);
-        EXPECT_IS(ops[1].result, ops[0].result);
+        EXPECT_IS(execute_against(replies, 2), answers[i].scripts);
+        EXPECT_IS(is_apart, answers[i].is_apart);
+        EXPECT_IS(ops[0].result, answers[i].result);
+        EXPECT_IS(ops[1].result, answers[i].result);
+        EXPECT_IS(ops[1].fence, answers[i].is_apart ? 6 : 0);
     }
 }
 

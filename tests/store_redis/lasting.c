@@ -28,13 +28,7 @@ static void end_session(struct hf__conn **c)
 
 static struct hf__conn *begin(void)
 {
-    HF_AUTO(hf__url_free_auto) struct hf__url *url = NULL;
-    hf_error err = HF_ERROR_INIT;
-
-    EXPECT_IS(hf__url_parse(url_as("", ""), &url, &err), HF_OK);
-    EXPECT_IS(hf__conn_open(&session, hf__backend_find("redis"), url, "",
-                            hf__after_ms(hf__now(), patience(20000)), &err),
-              HF_OK);
+    open_session(&session, url_as("", ""));
     return &session;
 }
 

@@ -31,22 +31,6 @@ static void end_session(struct hf__conn *conn)
     hf__conn_close(conn);
 }
 
-static void begin_session_at(struct hf__conn *conn, const char *text)
-{
-    HF_AUTO(hf__url_free_auto) struct hf__url *url = NULL;
-    hf_error err = HF_ERROR_INIT;
-
-    EXPECT_IS(hf__url_parse(text, &url, &err), HF_OK);
-    EXPECT_IS(hf__conn_open(conn, hf__backend_find("redis"), url, "",
-                            hf__after_ms(hf__now(), patience(20000)), &err),
-              HF_OK);
-}
-
-static void begin_session(struct hf__conn *conn)
-{
-    begin_session_at(conn, url_as("", ""));
-}
-
 /* Of n names, of all manners. */
 static void prepare(enum hf__op_kind kind, const char *folder, int n)
 {
@@ -145,7 +129,7 @@ TEST_WITHIN(60, each_comes_out_as_if_it_were_alone)
     static struct outcome many[MANY];
     AUTO_CONN conn = {0};
 
-    begin_session(&conn);
+    open_session(&conn, url_as("", ""));
     damage("lone", MANY);
     damage("many", MANY);
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
@@ -176,7 +160,7 @@ TEST(each_is_of_its_own_owner_and_kept_as_that_said)
 {
     AUTO_CONN conn = {0};
 
-    begin_session(&conn);
+    open_session(&conn, url_as("", ""));
     prepare(HF__OP_ACQUIRE, "owned", 12);
     for (int i = 0; i < 12; i++) {
         ops[i].manner = (struct hf__manner){HF__MODE_EXCLUSIVE, 0};
@@ -203,7 +187,7 @@ TEST_WITHIN(60, who_may_not_have_one_name_has_the_others)
         own_server_with_users("user bob on >pw ~holdfast:{mine/* &* +@all\n");
     AUTO_CONN conn = {0};
 
-    begin_session_at(&conn, url_as("bob:pw", ""));
+    open_session(&conn, url_as("bob:pw", ""));
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         prepare(kinds[k], "mine", 4);
         memcpy(keys[3], "holdfast:not", 12);

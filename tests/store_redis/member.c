@@ -64,18 +64,25 @@ TEST(a_member_that_forgot_is_told_by_a_renewal)
     EXPECT_IS(ask_as_member(HF__OP_RENEW, 3, fence - 1, &later), HF_LOST);
 }
 
+/* As of a claim whose answer was lost. */
+static int give_back(int who)
+{
+    struct hf__op op = asked(HF__OP_RELEASE, who);
+
+    op.reopens = true;
+    op.is_doubtful = true;
+    return tell(&op, &(struct hf__ask){.client = 1});
+}
+
 /* A give-back of a claim whose answer was lost overtakes it. */
 TEST(what_was_given_back_does_not_arrive)
 {
     struct hf__ask plain = {.client = 1};
-    struct hf__op back = asked(HF__OP_RELEASE, 1);
     struct hf__op ghost = asked(HF__OP_ACQUIRE, 1);
     struct hf__op other = asked(HF__OP_ACQUIRE, 2);
     AUTO_CONNECTION *c = connect_to_store();
 
-    back.reopens = true;
-    back.is_doubtful = true;
-    EXPECT_IS(tell(&back, &plain), HF_LOST);
+    EXPECT_IS(give_back(1), HF_LOST);
     EXPECT_IS(tell(&ghost, &plain), HF_EUNAVAIL);
     EXPECT_IS(tell(&other, &plain), HF_OK);
     EXPECT_IS(tell(&ghost, &plain), HF_EUNAVAIL);
@@ -87,15 +94,12 @@ TEST(a_place_that_was_given_back_does_not_arrive)
     struct hf__ask plain = {.client = 1};
     struct hf__op first = asked(HF__OP_ACQUIRE, 1);
     struct hf__op ghost = asked(HF__OP_ACQUIRE, 2);
-    struct hf__op back = asked(HF__OP_RELEASE, 2);
     AUTO_CONNECTION *c = connect_to_store();
 
     ghost.queueing = HF__QUEUE_ALWAYS;
-    back.reopens = true;
-    back.is_doubtful = true;
     EXPECT_IS(tell(&first, &plain), HF_OK);
     EXPECT_IS(tell(&ghost, &plain), HF_BUSY);
-    EXPECT_IS(tell(&back, &plain), HF_LOST);
+    EXPECT_IS(give_back(2), HF_LOST);
     first.kind = HF__OP_RELEASE;
     EXPECT_IS(tell(&first, &plain), HF_OK);
     EXPECT_IS(tell(&ghost, &plain), HF_EUNAVAIL);
@@ -106,15 +110,12 @@ TEST(who_was_given_back_inherits_nothing)
 {
     struct hf__ask plain = {.client = 1};
     struct hf__op holder = asked(HF__OP_ACQUIRE, 1);
-    struct hf__op back = asked(HF__OP_RELEASE, 2);
     struct hf__op ghost = asked(HF__OP_HANDOVER, 1);
     AUTO_CONNECTION *c = connect_to_store();
 
-    ghost.next_token = back.token;
-    back.reopens = true;
-    back.is_doubtful = true;
+    ghost.next_token = asked(HF__OP_RELEASE, 2).token;
     EXPECT_IS(tell(&holder, &plain), HF_OK);
-    EXPECT_IS(tell(&back, &plain), HF_LOST);
+    EXPECT_IS(give_back(2), HF_LOST);
     EXPECT_IS(tell(&ghost, &plain), HF_BUSY);
     holder.queueing = HF__QUEUE_ALWAYS;
     holder.token = (struct hf__token){{3}};
@@ -134,10 +135,7 @@ TEST(a_hundred_that_were_given_back_are_all_remembered)
     AUTO_CONNECTION *c = connect_to_store();
 
     for (int i = 0; i < 100; i++) {
-        op = asked(HF__OP_RELEASE, 1 + i);
-        op.reopens = true;
-        op.is_doubtful = true;
-        EXPECT_IS(tell(&op, &plain), HF_LOST);
+        EXPECT_IS(give_back(1 + i), HF_LOST);
     }
     for (int i = 0; i < 1200; i++) { /* those for the shorter time go first */
         op = asked(HF__OP_RELEASE, 200);

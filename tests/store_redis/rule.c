@@ -270,17 +270,12 @@ static int play(struct hf__conn *conn, int scene, int names)
 
 TEST_WITHIN(120, the_scripts_and_the_rule_agree)
 {
-    HF_AUTO(hf__url_free_auto) struct hf__url *url = NULL;
     struct hf__conn conn = {0};
-    hf_error err = HF_ERROR_INIT;
     int names = NAMES_MAX;
     int verdicts = 0;
 
     state = hf__test_seed();
-    EXPECT_IS(hf__url_parse(url_as("", ""), &url, &err), HF_OK);
-    EXPECT_IS(hf__conn_open(&conn, hf__backend_find("redis"), url, "",
-                            hf__after_ms(hf__now(), 30000), &err),
-              HF_OK);
+    open_session(&conn, url_as("", ""));
     for (int scene = 0; verdicts < VERDICTS; scene++) {
         int n = play(&conn, scene, names);
 

@@ -69,20 +69,6 @@ TEST(who_holds_is_served_when_memory_is_full)
     EXPECT_IS(try_once(alice, "shared"), HF_OK);
 }
 
-TEST(forgotten_scripts_are_sent_again)
-{
-    AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *held = acquire(alice, "job");
-
-    for (int i = 0; i < 3; i++) {
-        hf__redis_command(server(), "SCRIPT FLUSH");
-        EXPECT_IS(try_once(alice, "job"), HF_BUSY);
-        hf__redis_command(server(), "SCRIPT FLUSH");
-        EXPECT_IS(try_once(alice, "other"), HF_OK);
-    }
-    EXPECT_IS(hf_release(held, NULL), HF_OK);
-}
-
 /* ---- more at once than a socket takes */
 
 enum { MANY = 512 };
@@ -119,16 +105,11 @@ static void execute_many(struct hf__conn *conn, enum hf__op_kind kind, int who,
 
 TEST(five_hundred_go_out_and_come_back_at_once)
 {
-    HF_AUTO(hf__url_free_auto) struct hf__url *url = NULL;
     struct hf__conn conn = {0};
-    hf_error err = HF_ERROR_INIT;
 
     memset(whose.note, '"', HF_NOTE_MAX);
     memset(whose.label, '\\', HF_NOTE_MAX);
-    EXPECT_IS(hf__url_parse(url_as("", ""), &url, &err), HF_OK);
-    EXPECT_IS(hf__conn_open(&conn, hf__backend_find("redis"), url, "",
-                            hf__after_ms(hf__now(), patience(20000)), &err),
-              HF_OK);
+    open_session(&conn, url_as("", ""));
     execute_many(&conn, HF__OP_ACQUIRE, 1, HF_OK);
     hf__redis_command(server(), "SCRIPT FLUSH");
     execute_many(&conn, HF__OP_ACQUIRE, 2, HF_BUSY);
@@ -152,17 +133,12 @@ static void flush_again_and_again(void *arg)
 /* Asked to try again; nothing is the matter with the server. */
 TEST_WITHIN(60, scripts_that_are_forgotten_twice_at_once_are_no_failure)
 {
-    HF_AUTO(hf__url_free_auto) struct hf__url *url = NULL;
     struct hf__conn conn = {0};
-    hf_error err = HF_ERROR_INIT;
     int again = 0;
     AUTO_CONNECTION *c = connect_to_store();
     struct hf__test_thread *thread;
 
-    EXPECT_IS(hf__url_parse(url_as("", ""), &url, &err), HF_OK);
-    EXPECT_IS(hf__conn_open(&conn, hf__backend_find("redis"), url, "",
-                            hf__after_ms(hf__now(), patience(20000)), &err),
-              HF_OK);
+    open_session(&conn, url_as("", ""));
     atomic_store(&is_over, false);
     thread = hf__test_start(flush_again_and_again, c);
     int64_t end = hf__test_now_ms() + patience(20000);

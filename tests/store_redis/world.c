@@ -74,6 +74,17 @@ int hf__store_url(const char *scheme, char *url, size_t size)
     return 0;
 }
 
+void open_session(struct hf__conn *conn, const char *url_text)
+{
+    HF_AUTO(hf__url_free_auto) struct hf__url *url = NULL;
+    hf_error err = HF_ERROR_INIT;
+
+    EXPECT_IS(hf__url_parse(url_text, &url, &err), HF_OK);
+    EXPECT_IS(hf__conn_open(conn, hf__backend_find("redis"), url, "",
+                            hf__after_ms(hf__now(), patience(20000)), &err),
+              HF_OK);
+}
+
 /* ---- as the tests of every store on a server know it */
 
 struct own_server begin_own_server(bool is_durable)

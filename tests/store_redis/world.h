@@ -8,6 +8,7 @@
 #ifndef HF_TESTS_STORE_REDIS_WORLD_H
 #define HF_TESTS_STORE_REDIS_WORLD_H
 
+#include "src/backend/conn.h"
 #include "tests/servers/redis.h"
 #include "tests/store_server/server.h"
 
@@ -26,6 +27,9 @@ const struct hf__redis *server(void);
 /* A URL of that store for this user, "bob:password" ("" for none), with these
  * options ("" for none); till the next call. */
 const char *url_as(const char *user, const char *options);
+
+/* A session at the contract, by such a URL. */
+void open_session(struct hf__conn *, const char *url);
 
 /* ---- records */
 
