@@ -113,20 +113,6 @@ TEST(a_folder_open_to_everybody_is_refused)
     EXPECT_IS(acquire(&me, "job", 1000), HF_OK);
 }
 
-TEST(symbolic_links_are_refused)
-{
-    {
-        PEER(me);
-    }
-    EXPECT_IS(rename(path_of(""), path_of(".real")), 0);
-    EXPECT_IS(symlink(path_of(".real"), path_of("")), 0);
-    expect_refused(path_of(""), HF_EUNSAFE, "symbolic link");
-    EXPECT_IS(rename(path_of(".real"), path_of("")), 0);
-    EXPECT_IS(rename(path_of("-holdfast"), path_of(".side")), 0);
-    EXPECT_IS(symlink(path_of(".side"), path_of("-holdfast")), 0);
-    expect_refused(path_of(""), HF_EUNSAFE, "symbolic link");
-}
-
 TEST(what_is_not_a_database_is_left_alone)
 {
     char text[64] = "";
@@ -138,19 +124,6 @@ TEST(what_is_not_a_database_is_left_alone)
     EXPECT_MORE(read(fd, text, sizeof text - 1), 0);
     (void)close(fd);
     EXPECT_TEXT(text, "The quick brown fox jumps over the lazy dog.");
-}
-
-TEST(another_programs_database_is_left_alone)
-{
-    struct stat st;
-
-    sql(path_of(""), "CREATE TABLE t(a); INSERT INTO t VALUES(1)");
-    expect_refused(path_of(""), HF_EPROTO, "another program");
-    EXPECT_IS(stat(path_of("-wal"), &st), -1);
-    sql(path_of(""), "INSERT INTO t VALUES(2)");
-    EXPECT_IS(unlink(path_of("")), 0);
-    sql(path_of(""), "PRAGMA application_id=-5");
-    expect_refused(path_of(""), HF_EPROTO, "another program");
 }
 
 TEST(another_programs_side_file_is_left_alone)
