@@ -157,8 +157,3 @@ const char *hf__mariadb_socket(const struct hf__mariadb *m)
 {
     return m->socket;
 }
-
-const char *hf__mariadb_folder(const struct hf__mariadb *m)
-{
-    return m->folder;
-}

@@ -58,7 +58,6 @@ bool hf__mariadb_has_ended(struct hf__mariadb *);
 int hf__mariadb_port(const struct hf__mariadb *);
 pid_t hf__mariadb_pid(const struct hf__mariadb *);
 const char *hf__mariadb_socket(const struct hf__mariadb *);
-const char *hf__mariadb_folder(const struct hf__mariadb *);
 
 /* Runs one statement as the administrator. */
 __attribute__((format(printf, 2, 3))) void

@@ -7,6 +7,7 @@
 #include "tests/lib/runner.h"
 #include "tests/lib/test.h"
 #include "tests/servers/mariadb.h"
+#include "tests/servers/mariadb_private.h"
 #include "tests/servers/servers.h"
 
 #include <mysql.h>
@@ -101,7 +102,7 @@ TEST_WITHIN(60, a_warden_that_is_killed_takes_the_server_along)
     int warden = 0;
     FILE *f;
 
-    snprintf(folder, sizeof folder, "%s", hf__mariadb_folder(m));
+    snprintf(folder, sizeof folder, "%s", m->folder);
     snprintf(path, sizeof path, "/proc/%d/stat", hf__mariadb_pid(m));
     f = fopen(path, "re");
     EXPECT(f);

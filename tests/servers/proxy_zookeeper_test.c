@@ -83,23 +83,6 @@ TEST(requests_and_replies_are_counted)
     hf__proxy_free(p);
 }
 
-TEST(an_event_is_a_push)
-{
-    struct hf__proxy *p = scene_proxy();
-    struct hf__zookeeper_client *c = scene_dial(p);
-
-    EXPECT(c);
-    hf__zookeeper_put(hf__zookeeper_shared(), scene_path("a"), "");
-    EXPECT_IS(hf__zookeeper_watch(c, scene_path("a")), 0);
-    EXPECT_IS(hf__proxy_counts(p).pushes, 0);
-    hf__zookeeper_put(hf__zookeeper_shared(), scene_path("a"), "other");
-    EXPECT_IS(hf__zookeeper_sync(c, scene_path("a")), 0);
-    EXPECT_IS(hf__proxy_counts(p).pushes, 1);
-    expect_counts(p, 2, 2);
-    hf__zookeeper_hang_up(c);
-    hf__proxy_free(p);
-}
-
 static int create(struct hf__zookeeper_client *c, const char *name)
 {
     return hf__zookeeper_create(c, scene_path(name), "",
@@ -134,7 +117,7 @@ TEST(a_rule_finds_a_request_by_its_type_and_path)
     hf__proxy_free(p);
 }
 
-TEST(an_event_is_cut_by_its_path)
+TEST(an_event_is_a_push_and_is_cut_by_its_path)
 {
     struct hf__proxy *p = scene_proxy();
     struct hf__zookeeper_client *c = scene_dial(p);
@@ -144,6 +127,7 @@ TEST(an_event_is_cut_by_its_path)
     EXPECT_IS(create(c, "second"), 0);
     EXPECT_IS(hf__zookeeper_watch(c, scene_path("first")), 0);
     EXPECT_IS(hf__zookeeper_watch(c, scene_path("second")), 0);
+    EXPECT_IS(hf__proxy_counts(p).pushes, 0);
     hf__proxy_rule(p, &(struct hf__proxy_rule){.what = HF__PUSH,
                                                .where = HF__INSIDE,
                                                .bytes = 10,

@@ -177,11 +177,6 @@ const char *hf__redis_socket(const struct hf__redis *s)
     return s->socket;
 }
 
-const char *hf__redis_folder(const struct hf__redis *s)
-{
-    return s->folder;
-}
-
 void hf__redis_url(const struct hf__redis *s, int database, char *url,
                    size_t size)
 {

@@ -64,7 +64,6 @@ int hf__redis_port(const struct hf__redis *);
 int hf__redis_tls_port(const struct hf__redis *);
 pid_t hf__redis_pid(const struct hf__redis *);
 const char *hf__redis_socket(const struct hf__redis *);
-const char *hf__redis_folder(const struct hf__redis *);
 /* redis://[:PASSWORD@]127.0.0.1:PORT/DATABASE */
 void hf__redis_url(const struct hf__redis *, int database, char *url,
                    size_t size);

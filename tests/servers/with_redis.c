@@ -30,7 +30,7 @@ static void tell(const struct hf__redis_group *g, bool is_group)
         hf__beside_add_number("REDIS", "PORT", hf__redis_port(s), i == 0);
         hf__beside_add_number("REDIS", "PID", hf__redis_pid(s), i == 0);
         hf__beside_add("REDIS", "SOCKET", hf__redis_socket(s), i == 0);
-        hf__beside_add("REDIS", "FOLDER", hf__redis_folder(s), i == 0);
+        hf__beside_add("REDIS", "FOLDER", s->folder, i == 0);
     }
     if (is_group) {
         hf__redis_group_url(g, 0, url, sizeof url);

@@ -103,7 +103,7 @@ static void tell(const struct servers *s)
 
         hf__beside_add_number("ZOOKEEPER", "PORT", hf__zookeeper_port(z), !i);
         hf__beside_add_number("ZOOKEEPER", "PID", hf__zookeeper_pid(z), !i);
-        hf__beside_add("ZOOKEEPER", "FOLDER", hf__zookeeper_folder(z), !i);
+        hf__beside_add("ZOOKEEPER", "FOLDER", z->folder, !i);
     }
     if (s->ensemble) {
         hf__zookeeper_ensemble_url(s->ensemble, "", url, sizeof url);

@@ -182,11 +182,6 @@ pid_t hf__zookeeper_pid(const struct hf__zookeeper *s)
     return s->pid;
 }
 
-const char *hf__zookeeper_folder(const struct hf__zookeeper *s)
-{
-    return s->folder;
-}
-
 void hf__zookeeper_url(const struct hf__zookeeper *s, const char *chroot,
                        char *url, size_t size)
 {

@@ -71,7 +71,6 @@ bool hf__zookeeper_has_ended(struct hf__zookeeper *);
 /* For any process and thread: */
 int hf__zookeeper_port(const struct hf__zookeeper *);
 pid_t hf__zookeeper_pid(const struct hf__zookeeper *);
-const char *hf__zookeeper_folder(const struct hf__zookeeper *);
 /* zookeeper://127.0.0.1:PORT/CHROOT; the chroot begins with "/", or is "".
  * What comes after HF__ZOOKEEPER_SCHEME, libzookeeper takes. */
 #define HF__ZOOKEEPER_SCHEME "zookeeper://"

@@ -54,8 +54,7 @@ int hf__zookeeper_create(struct hf__zookeeper_client *c, const char *path,
     char made[HF__ZOOKEEPER_DATA];
     int r;
 
-    hf__wire_ask(c, mode == HF__ZOOKEEPER_CONTAINER ? HF__WIRE_CREATE_CONTAINER
-                                                    : HF__WIRE_CREATE);
+    hf__wire_ask(c, HF__WIRE_CREATE);
     hf__jute_put_text(&c->message, path);
     hf__jute_put_text(&c->message, data);
     hf__jute_put_int(&c->message, 1); /* entry of the ACL */

@@ -30,7 +30,6 @@ enum hf__zookeeper_mode {
     HF__ZOOKEEPER_EPHEMERAL,
     HF__ZOOKEEPER_SEQUENTIAL,
     HF__ZOOKEEPER_EPHEMERAL_SEQUENTIAL,
-    HF__ZOOKEEPER_CONTAINER,
 };
 
 struct hf__zookeeper_node {

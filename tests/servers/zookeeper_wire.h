@@ -22,7 +22,6 @@ enum {
     HF__WIRE_CHILDREN = 8,
     HF__WIRE_SYNC = 9,
     HF__WIRE_PING = 11,
-    HF__WIRE_CREATE_CONTAINER = 19,
     HF__WIRE_AUTH = 100,
     HF__WIRE_CLOSE = -11,
 };
