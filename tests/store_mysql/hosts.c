@@ -7,10 +7,7 @@
 
 #include "tests/servers/servers.h"
 
-#include <arpa/inet.h>
 #include <pwd.h>
-#include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 static const char *url_at(const char *hosts, const char *rest)
@@ -20,21 +17,6 @@ static const char *url_at(const char *hosts, const char *rest)
     snprintf(url, sizeof url, "mysql://%s:%s@%s/%s%s", HF__MARIADB_USER,
              HF__MARIADB_PASSWORD, hosts, database(), rest);
     return url;
-}
-
-/* A port that takes connections and says nothing. */
-static int listen_silently(int *ret_port)
-{
-    struct sockaddr_in at = hf__servers_at(0);
-    socklen_t length = sizeof at;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    EXPECT(fd >= 0);
-    EXPECT_IS(bind(fd, (struct sockaddr *)&at, sizeof at), 0);
-    EXPECT_IS(listen(fd, 8), 0);
-    EXPECT_IS(getsockname(fd, (struct sockaddr *)&at, &length), 0);
-    *ret_port = ntohs(at.sin_port);
-    return fd;
 }
 
 /* The first is a server of its own, and is away for a while. */

@@ -8,11 +8,6 @@
 #include "tests/store_mysql/world.h"
 #include "tests/store_server/damage.h"
 
-#include <arpa/inet.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #define LETS_IN HF__MARIADB_USER ":" HF__MARIADB_PASSWORD
 
 static int port(void)

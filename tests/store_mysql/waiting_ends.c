@@ -7,7 +7,6 @@
 #include "tests/contract/peer.h"
 #include "tests/store_mysql/world.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 
 TEST(closing_while_waiting_takes_no_time)

@@ -7,8 +7,6 @@
 #include "tests/store_server/damage.h"
 #include "tests/store_redis/world.h"
 
-#include <string.h>
-
 enum { LEASE_MS = 1500 };
 
 /* ---- what was held is gone */

@@ -9,7 +9,6 @@
 #include "tests/store_server/damage.h"
 
 #include <hiredis/hiredis.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -5,8 +5,11 @@
 #include "tests/store_server/door.h"
 
 #include "tests/lib/test.h"
+#include "tests/servers/servers.h"
 
+#include <arpa/inet.h>
 #include <stdio.h>
+#include <sys/socket.h>
 
 void shut(struct door *d)
 {
@@ -50,4 +53,18 @@ void expect_refused(const char *url, int status, const char *words)
     EXPECT_IS(r, status);
     EXPECT_IS(d.error.status, status);
     EXPECT_HAS(d.error.text, words);
+}
+
+int listen_silently(int *ret_port)
+{
+    struct sockaddr_in to = hf__servers_at(0);
+    socklen_t length = sizeof to;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    EXPECT(fd >= 0);
+    EXPECT_IS(bind(fd, (struct sockaddr *)&to, sizeof to), 0);
+    EXPECT_IS(listen(fd, 8), 0);
+    EXPECT_IS(getsockname(fd, (struct sockaddr *)&to, &length), 0);
+    *ret_port = ntohs(to.sin_port);
+    return fd;
 }

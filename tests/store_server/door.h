@@ -24,5 +24,7 @@ int enter_allowing(struct door *d, const char *url, const char *allow);
 int enter_by(struct door *d, const char *url, const char *allow, int64_t ms);
 /* Expects the status, and its text to have these words. */
 void expect_refused(const char *url, int status, const char *words);
+/* A socket that takes connections and says nothing; its port. */
+int listen_silently(int *ret_port);
 
 #endif

@@ -9,7 +9,6 @@
 #include "tests/store_sqlite/world.h"
 
 #include <fcntl.h>
-#include <sqlite3.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -225,20 +224,6 @@ static unsigned tickets_given(void)
     return next;
 }
 
-/* Another program's transaction, as of one who came when nobody queued. */
-static void write_meanwhile(struct stage *stage, int index)
-{
-    sqlite3 *db = NULL;
-
-    (void)index;
-    EXPECT_IS(sqlite3_open(path_of(""), &db), SQLITE_OK);
-    EXPECT_IS(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
-    atomic_fetch_add(&stage->ready, 1);
-    until(&stage->go, 1);
-    EXPECT_IS(sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
-    (void)sqlite3_close(db);
-}
-
 static void acquire_once(struct stage *stage, int index)
 {
     PEER(me);
@@ -260,7 +245,7 @@ TEST(only_who_must_wait_takes_a_ticket)
 
     EXPECT_IS(acquire(&me, "mine", 1000), HF_OK);
     EXPECT_IS(tickets_given(), 0);
-    writer = start_ready(write_meanwhile, stage, 0);
+    writer = start_ready(be_a_shell, stage, 0);
     waiter = start(acquire_once, stage, 1);
     while (tickets_given() == 0 && now_us() - began < 30000000) {
         hf__test_pause_ms(1);

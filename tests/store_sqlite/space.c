@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* Locks until nothing more goes in; then what is there must still work. */
 static void crowd_out(struct peer *me, struct peer *holder)

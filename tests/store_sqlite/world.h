@@ -130,5 +130,8 @@ void expect_the_secret_kept(void);
  * has peers: see How To Corrupt, 2.2. Here: in a child. */
 void sql(const char *path, const char *text);
 void copy_file(const char *from, const char *to);
+/* others.c; a child: has SQLite's write lock until go, as a shell after BEGIN
+ * IMMEDIATE. */
+void be_a_shell(struct stage *, int);
 
 #endif

@@ -4,10 +4,8 @@
  */
 #include "tests/store_redis/connect/site.h"
 
-#include <arpa/inet.h>
 #include <stdarg.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 __attribute__((constructor)) static void share_a_server(void)
@@ -57,20 +55,6 @@ char expect_open(const char *url)
     }
     EXPECT_IS(r, HF_OK);
     return hf__conn_facts(&d.conn).grade;
-}
-
-int listen_silently(int *ret_port)
-{
-    struct sockaddr_in to = hf__servers_at(0);
-    socklen_t length = sizeof to;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    EXPECT(fd >= 0);
-    EXPECT_IS(bind(fd, (struct sockaddr *)&to, sizeof to), 0);
-    EXPECT_IS(listen(fd, 8), 0);
-    EXPECT_IS(getsockname(fd, (struct sockaddr *)&to, &length), 0);
-    *ret_port = ntohs(to.sin_port);
-    return fd;
 }
 
 void follow(struct hf__redis *replica, const struct hf__redis *master)

@@ -31,7 +31,4 @@ void has_been_a_replica(struct hf__redis *);
 /* Expects it to open, and gives the grade. */
 char expect_open(const char *url);
 
-/* A socket that takes connections and says nothing; its port. */
-int listen_silently(int *ret_port);
-
 #endif

@@ -5,8 +5,6 @@
  */
 #include "tests/store_zookeeper/faults/world.h"
 
-#include <string.h>
-
 enum { LONG_MS = 20000 };
 
 static const char *const recipes[] = {"fair", "simple"};

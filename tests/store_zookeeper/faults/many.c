@@ -7,7 +7,6 @@
  */
 #include "tests/store_zookeeper/faults/world.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Their nodes' paths have 1.1 megabytes together. */

@@ -4,8 +4,6 @@
  */
 #include "tests/store_zookeeper/link/side.h"
 
-#include <string.h>
-
 TEST(requests_of_one_pipeline_are_applied_in_their_order)
 {
     MET(s);

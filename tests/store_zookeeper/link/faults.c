@@ -7,11 +7,8 @@
  */
 #include "tests/store_zookeeper/link/side.h"
 
-#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 /* A wait that should take so long may take so much longer. */
 enum { MARGIN_MS = 3000 };

@@ -6,8 +6,6 @@
  */
 #include "tests/store_zookeeper/recipe/tree.h"
 
-#include <string.h>
-
 enum { NAMES = 8 };
 
 static const char *const names[NAMES] = {"a", "b", "c", "d",

@@ -5,8 +5,6 @@
  */
 #include "tests/store_zookeeper/recipe/tree.h"
 
-#include <string.h>
-
 static const char *lock_path(void)
 {
     static char path[300];

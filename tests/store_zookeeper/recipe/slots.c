@@ -6,8 +6,6 @@
  */
 #include "tests/store_zookeeper/recipe/tree.h"
 
-#include <string.h>
-
 /* ---- many at once */
 
 enum { MANY = 40 };

@@ -6,7 +6,6 @@
 #include "tests/store_zookeeper/recipe/tree.h"
 
 #include <stdatomic.h>
-#include <string.h>
 
 TEST(a_try_of_what_is_held_only_looks)
 {
