@@ -41,7 +41,7 @@ static void await_collected(hf_client *client, uint64_t count)
     EXPECT_IS(stats_of(client).collected, count);
 }
 
-TEST_WITHIN(60, a_client_cleans_by_itself)
+TEST_WITHIN_IF(60, store_cleans(), a_client_cleans_by_itself)
 {
     struct sink sink = {0};
     AUTO_CLIENT *cleaner =
@@ -64,7 +64,7 @@ TEST_WITHIN(60, a_client_cleans_by_itself)
     EXPECT_IS(hf_release(held, NULL), HF_OK);
 }
 
-TEST_WITHIN(60, a_client_cleans_again_and_again)
+TEST_WITHIN_IF(60, store_cleans(), a_client_cleans_again_and_again)
 {
     struct sink sink = {0};
     AUTO_CLIENT *cleaner =
@@ -77,7 +77,7 @@ TEST_WITHIN(60, a_client_cleans_again_and_again)
     UNTIL_WITHIN(15000, atomic_load(&sink.rounds) >= 2);
 }
 
-TEST_WITHIN(60, what_is_young_is_left_alone)
+TEST_WITHIN_IF(60, store_cleans(), what_is_young_is_left_alone)
 {
     struct sink sink = {0};
     AUTO_CLIENT *cleaner = open_heard("gc=1s", HF_LOG_INFO, note, &sink);
@@ -87,7 +87,7 @@ TEST_WITHIN(60, what_is_young_is_left_alone)
     EXPECT_IS(stats_of(cleaner).collected, 0);
 }
 
-TEST_WITHIN(60, cleaning_on_demand_is_counted_too)
+TEST_WITHIN_IF(60, store_cleans(), cleaning_on_demand_is_counted_too)
 {
     AUTO_CLIENT *alice = open_store();
 
@@ -98,7 +98,7 @@ TEST_WITHIN(60, cleaning_on_demand_is_counted_too)
 }
 
 /* Those that are started together. */
-TEST_WITHIN(60, many_clients_do_not_clean_at_once)
+TEST_WITHIN_IF(60, store_cleans(), many_clients_do_not_clean_at_once)
 {
     struct sink sinks[CLIENTS] = {0};
     hf_client *clients[CLIENTS] = {NULL};
