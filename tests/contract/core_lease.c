@@ -286,7 +286,7 @@ TEST(hundreds_of_locks_are_renewed_together)
 TEST(the_end_of_one_lease_does_not_stop_the_renewal_of_others)
 {
     CLIENTS(alice, bob);
-    int64_t lease_ms = patience(400);
+    int64_t lease_ms = patience(1500);
     AUTO_LOCK *kept = acquire_leased(alice, "kept", lease_ms);
     AUTO_LOCK *broken = acquire_leased(alice, "broken", lease_ms);
     AUTO_LOCK *fixed = acquire_fixed(alice, "fixed", 200);
