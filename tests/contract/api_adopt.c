@@ -75,12 +75,12 @@ TEST_IF(store_can(HF_CAP_DETACH), adopting_renews_and_goes_on_renewing)
 {
     CLIENTS(alice, bob);
     AUTO_LOCK *job = NULL;
-    hf_acquire_opts opts = wanting(0, patience(600));
+    hf_acquire_opts opts = wanting(0, patience(1200));
     char token[33];
 
-    leave_behind(alice, "job", patience(400), token);
+    leave_behind(alice, "job", patience(1200), token);
     EXPECT_IS(hf_adopt(bob, "job", token, &opts, &job, NULL), HF_OK);
-    hf__test_pause_ms(patience(1000));
+    hf__test_pause_ms(patience(1800));
     expect_held(job);
     EXPECT_IS(try_once(alice, "job"), HF_BUSY);
 }
@@ -91,17 +91,17 @@ TEST_IF(store_can(HF_CAP_DETACH), renewing_by_token_leaves_it_detached)
     char token[33];
     int64_t start;
 
-    leave_behind(alice, "job", patience(300), token);
+    leave_behind(alice, "job", patience(1000), token);
     start = hf__test_now_ms();
     for (int i = 0; i < 2; i++) {
-        hf_acquire_opts opts = wanting(0, patience(300) * (i + 1));
+        hf_acquire_opts opts = wanting(0, patience(1000) * (i + 1));
         AUTO_LOCK *job = NULL;
 
         EXPECT_IS(hf_adopt(bob, "job", token, &opts, &job, NULL), HF_OK);
         EXPECT_IS(hf_detach(job, NULL), HF_OK);
     }
     await_free(alice, "job", patience(5000));
-    EXPECT_MORE(since(start), safe(patience(600)));
+    EXPECT_MORE(since(start), safe(patience(2000)));
 }
 
 /* A renewal may make anew what most of a quorum have forgotten. */

@@ -16,7 +16,7 @@ static void ask(hf_lock *lock, struct outcome *o)
 TEST(a_break_is_told_in_dispatch_once)
 {
     CLIENTS(alice, bob);
-    AUTO_LOCK *job = acquire_leased(alice, "job", patience(600));
+    AUTO_LOCK *job = acquire_leased(alice, "job", patience(1500));
     struct outcome loss = {0};
 
     ask(job, &loss);
@@ -60,7 +60,7 @@ TEST(a_loss_before_the_question_is_told_too)
 TEST(a_released_lock_is_never_told_to_be_lost)
 {
     CLIENTS(alice, bob);
-    hf_lock *job = acquire_leased(alice, "job", patience(300));
+    hf_lock *job = acquire_leased(alice, "job", patience(1500));
     AUTO_LOCK *other = acquire(alice, "other");
     AUTO_LOCK *third = acquire(alice, "third");
     struct outcome loss = {0};
@@ -82,8 +82,8 @@ TEST(a_released_lock_is_never_told_to_be_lost)
 TEST(a_later_question_replaces_the_first_and_null_takes_it_back)
 {
     CLIENTS(alice, bob);
-    AUTO_LOCK *job = acquire_leased(alice, "job", patience(300));
-    AUTO_LOCK *other = acquire_leased(alice, "other", patience(300));
+    AUTO_LOCK *job = acquire_leased(alice, "job", patience(1500));
+    AUTO_LOCK *other = acquire_leased(alice, "other", patience(1500));
     struct outcome first = {0};
     struct outcome second = {0};
 
@@ -94,7 +94,7 @@ TEST(a_later_question_replaces_the_first_and_null_takes_it_back)
     EXPECT_IS(hf_break(bob, "other", 0, NULL), HF_OK);
     EXPECT_IS(hf_break(bob, "job", 0, NULL), HF_OK);
     (void)await(alice, &second);
-    loop_for(alice, patience(300));
+    loop_for(alice, patience(600));
     EXPECT_IS(first.calls, 0);
 }
 
@@ -167,7 +167,7 @@ TEST(letting_go_waits_for_a_callback_on_another_thread)
 TEST(each_hold_of_a_grant_hears_of_its_loss)
 {
     CLIENTS(alice, bob);
-    hf_acquire_opts opts = wanting(0, patience(600));
+    hf_acquire_opts opts = wanting(0, patience(1500));
     struct outcome losses[3] = {{0}};
 
     opts.reentrant = 1;

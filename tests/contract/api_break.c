@@ -10,7 +10,7 @@
 TEST(a_broken_lock_is_free_and_its_holder_is_told)
 {
     CLIENTS(alice, bob);
-    int64_t lease_ms = patience(900);
+    int64_t lease_ms = patience(1500);
     AUTO_LOCK *job = acquire_leased(alice, "job", lease_ms);
     int64_t start = hf__test_now_ms();
 
@@ -89,7 +89,7 @@ TEST(a_break_lets_a_waiter_of_either_client_enter)
     hf_client *const waiters[] = {bob, alice};
 
     for (int i = 0; i < 2; i++) {
-        AUTO_LOCK *job = acquire_leased(alice, "job", patience(600));
+        AUTO_LOCK *job = acquire_leased(alice, "job", patience(3000));
         struct hf__test_thread *breaker = hf__test_start(break_later, bob);
 
         (void)await_free(waiters[i], "job", patience(5000));

@@ -95,7 +95,7 @@ TEST(no_line_of_the_log_tells_a_secret)
 {
     AUTO_CLIENT *alice = open_logged(HF_LOG_DEBUG);
     AUTO_CLIENT *bob = open_store();
-    AUTO_LOCK *job = acquire_leased(alice, "job", patience(300));
+    AUTO_LOCK *job = acquire_leased(alice, "job", patience(1500));
     hf_error err = HF_ERROR_INIT;
 
     EXPECT_IS(hf_renew(job, NULL), HF_OK);

@@ -97,7 +97,7 @@ static void do_nothing(void)
 TEST(a_child_that_frees_everything_disturbs_nobody)
 {
     AUTO_CLIENT *bob = open_store();
-    int64_t lease_ms = patience(600);
+    int64_t lease_ms = patience(1200);
 
     client_before = open_store();
     lock_before = acquire_leased(client_before, "job", lease_ms);
@@ -198,7 +198,7 @@ TEST(no_descriptor_is_inherited_by_another_program)
 
     note_inherited(before);
     CLIENTS(alice, bob);
-    AUTO_LOCK *job = acquire_leased(alice, "job", patience(300));
+    AUTO_LOCK *job = acquire_leased(alice, "job", patience(1500));
     EXPECT_IS(attempt(bob, "job", 150), HF_TIMEDOUT);
     note_inherited(now);
     EXPECT_IS(memcmp(before, now, sizeof now), 0);
@@ -208,7 +208,7 @@ TEST(no_descriptor_is_inherited_by_another_program)
 static void use_once(void)
 {
     CLIENTS(alice, bob);
-    AUTO_LOCK *job = acquire_leased(alice, "job", patience(300));
+    AUTO_LOCK *job = acquire_leased(alice, "job", patience(1500));
 
     EXPECT_IS(attempt(bob, "job", 150), HF_TIMEDOUT);
     EXPECT_IS(hf_renew(job, NULL), HF_OK);
@@ -282,7 +282,7 @@ TEST(signals_are_left_as_they_were)
 TEST(the_librarys_threads_take_no_signals)
 {
     AUTO_CLIENT *alice = open_store();
-    AUTO_LOCK *job = acquire_leased(alice, "job", patience(600));
+    AUTO_LOCK *job = acquire_leased(alice, "job", patience(3000));
     sigset_t usr1;
     sigset_t pending;
 
