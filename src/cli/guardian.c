@@ -65,6 +65,7 @@ struct guardian {
     int64_t linger_ns;    /* what is left is named and gets TERM */
     int64_t interrupt_ns; /* the last Ctrl-C */
     int64_t sweep_ns;     /* the next round of KILL */
+    int64_t conts;        /* that the wrapper had us pass on */
     int sweeps;           /* rounds in which nobody died */
     bool is_behind;       /* more of the dead are to be reaped */
     bool is_reaping;      /* the last turn reaped an orphan */
@@ -296,7 +297,8 @@ static void handle_status(struct guardian *g, pid_t pid, int status)
     }
     if (WIFSTOPPED(status)) {
         g->is_stopped = true;
-        tell(g, CLI_LINK_STOPPED, WSTOPSIG(status));
+        (void)cli_link_send(g->link, CLI_LINK_STOPPED, WSTOPSIG(status),
+                            g->conts);
     } else if (WIFCONTINUED(status)) {
         g->is_stopped = false;
         tell(g, CLI_LINK_CONTINUED, 0);
@@ -432,6 +434,7 @@ static void handle_message(struct guardian *g, struct cli_link_message *message)
         break;
     case CLI_LINK_SIGNAL:
         pass_on(g, message->head.number);
+        g->conts += message->head.number == SIGCONT;
         break;
     case CLI_LINK_KILL:
         handle_kill(g, message->head.number);

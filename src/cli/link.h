@@ -24,7 +24,8 @@ enum cli_link_kind {
     /* guardian to wrapper */
     CLI_LINK_STARTED,   /* number: pid, also of the group */
     CLI_LINK_FAILED,    /* number: errno of exec */
-    CLI_LINK_STOPPED,   /* the command was stopped */
+    CLI_LINK_STOPPED,   /* the command was stopped, by that signal; at_ns: so
+                           many SIGCONTs of the wrapper were before */
     CLI_LINK_CONTINUED, /* it goes on */
     CLI_LINK_LAPSED,    /* the deadline came near: the command is ended */
     CLI_LINK_OVERRUN,   /* the time of --max-run is over: it is ended */

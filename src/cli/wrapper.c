@@ -34,11 +34,15 @@ static void wake_guardian(const struct cli_wrapper *w)
     }
 }
 
-static void tell_guardian(const struct cli_wrapper *w, enum cli_link_kind kind,
+static void tell_guardian(struct cli_wrapper *w, enum cli_link_kind kind,
                           int number)
 {
     wake_guardian(w);
-    (void)cli_link_send(w->guardian.link, kind, number, 0);
+    if (cli_link_send(w->guardian.link, kind, number, 0) == 0 &&
+        kind == CLI_LINK_SIGNAL && number == SIGCONT) {
+        w->conts++;
+        w->stop_signal = 0;
+    }
 }
 
 static void handle_while_waiting(struct cli_wrapper *w, int number)
@@ -146,7 +150,9 @@ static void handle_message(struct cli_wrapper *w,
         w->exec_errno = message->head.number;
         break;
     case CLI_LINK_STOPPED:
-        handle_stop(w, message->head.number);
+        if (message->head.at_ns == w->conts) { /* else it goes on by now */
+            handle_stop(w, message->head.number);
+        }
         break;
     case CLI_LINK_CONTINUED:
         w->stop_signal = 0;

@@ -34,7 +34,8 @@ struct cli_wrapper {
     int exec_errno;      /* the command could not be started */
     hf_reason lost_reason;
     int wait_signal;    /* ended the wait; 0: none did */
-    int stop_signal;    /* stopped the command; 0: it runs */
+    int stop_signal;    /* stopped the command; 0: it runs, or is about to */
+    int64_t conts;      /* SIGCONTs that were passed on */
     int interrupts;     /* SIGINT that we got while the command ran */
     bool is_serving;    /* the command was ordered: signals are its own */
     bool is_child_done; /* child_status is valid */

@@ -125,20 +125,35 @@ def the_command_has_the_callers_signal_mask(t):
 def a_stopped_command_keeps_its_lock(t):
     """Stopped by itself, and by what is for the whole job: who renews is
     not."""
-    runner = t.hold('job', '--lease', harness.lease(1))
+    runner = t.hold('job', '--lease', harness.lease(3))
     command = t.command_pid()
     for pid, number in ((command, signal.SIGSTOP),
                         (runner.pid, signal.SIGTSTP)):
         os.kill(pid, number)
         t.until(lambda: harness.state_of(command) == 'T', 'the command stops')
         t.check(harness.state_of(runner.pid) != 'T', 'the wrapper is stopped')
-        end = time.monotonic() + 2 * harness.SLOW
+        end = time.monotonic() + 4 * harness.SLOW
         while time.monotonic() < end:
             t.code(t.run('run', '--try', 'job', '--', 'true'), 75)
             time.sleep(0.2)
         runner.signal(signal.SIGCONT)
         t.until(lambda: harness.state_of(command) != 'T', 'CONT is passed on')
         t.check(runner.is_running(), 'it ended')
+    t.code(runner.end(), 128 + signal.SIGTERM)
+
+
+@case
+def a_stop_right_after_going_on_is_a_stop(t):
+    runner = t.hold('job')
+    command = t.command_pid()
+    for _ in range(100):
+        for number, is_stop in ((signal.SIGTSTP, True),
+                                (signal.SIGCONT, False)):
+            os.kill(runner.pid, number)
+            end = time.monotonic() + harness.PATIENCE
+            while (harness.state_of(command) == 'T') is not is_stop:
+                t.check(time.monotonic() < end, f'{number} is passed on')
+                time.sleep(0.0005)
     t.code(runner.end(), 128 + signal.SIGTERM)
 
 
