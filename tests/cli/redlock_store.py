@@ -154,5 +154,16 @@ def the_rule_of_the_page_and_config_suffice(t):
         admin(member, n, 'ACL', 'DELUSER', user)
 
 
+@case
+def a_lock_goes_by_its_token(t):
+    fresh(t)
+    token = t.run('acquire', 'job', '--lease', '20s').out.strip()
+    t.equal(len(token), 32, token)
+    t.run('renew', 'job', env={'HOLDFAST_TOKEN': token}, code=0)
+    t.run('run', '--try', 'job', '--', 'true', code=75)
+    t.run('release', 'job', env={'HOLDFAST_TOKEN': token}, code=0)
+    t.run('run', '--try', 'job', '--', 'true', code=0)
+
+
 if __name__ == '__main__':
     harness.main()

@@ -188,6 +188,7 @@ def the_command_decides_about_control_c(t, shell):
     shell.keys(b'\x03')
     t.until(lambda: t.pids('got INT'), 'it is interrupted')
     beats(t)
+    t.equal(len(t.pids('got INT')), 1, 'the key comes once')
     shell.keys(b'\x03')
     shell.sees('second time')
     t.equal(shell.sees('<code [0-9]+>'), '<code 137>', 'code')

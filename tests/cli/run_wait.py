@@ -40,6 +40,7 @@ def wait_is_bounded(t):
         result = t.run('run', *args, 'job', '--', 'true', code=75)
         t.soon(least <= result.seconds < 10 * harness.SLOW,
                f'took {result.seconds} s')
+    t.says(result.err, '300ms')
 
 
 @case

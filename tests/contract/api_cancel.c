@@ -34,6 +34,7 @@ TEST(a_fired_cancel_stays_fired_and_keeps_claims_from_the_store)
     hf_cancel_fire(cancel);
     hf_cancel_fire(cancel);
     for (int i = 0; i < 3; i++) {
+        opts.wait_ms = i > 0 ? HF_FOREVER : 0;
         EXPECT_IS(hf_acquire(slow, "job", &opts, &job, &err), HF_CANCELLED);
         EXPECT(!job);
     }

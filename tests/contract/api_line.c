@@ -74,6 +74,9 @@ static void wait_for_it(void *arg)
         w->place = atomic_fetch_add(&n_granted, 1) + 1;
         w->fence = hf_fence(lock);
         hf__test_pause_ms(w->hold_ms);
+        if (w->is_kept) {
+            EXPECT_IS(hf_release(lock, NULL), HF_OK);
+        }
         hf_free(lock);
     }
     atomic_store(&w->status, r);
@@ -100,6 +103,7 @@ void start_waiter(struct waiter *w, hf_client *client,
     snprintf(w->label, sizeof w->label, "waiter %d",
              atomic_fetch_add(&n_started, 1));
     w->opts.owner = w->label;
+    w->is_kept = true;
     start_claim(w, client, "job");
 }
 

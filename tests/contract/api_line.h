@@ -29,6 +29,7 @@ struct waiter {
     const char *name;
     hf_acquire_opts opts;
     int64_t hold_ms; /* before it releases */
+    bool is_kept;    /* what it is granted is its own until it releases */
     char label[16];
     struct hf__test_thread *thread;
     _Atomic int number; /* of the thread, for await_sleep() */

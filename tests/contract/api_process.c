@@ -189,7 +189,7 @@ TEST_IF(store_is_shared(),
     AUTO_LOCK *job = acquire(alice, "job");
     peer_begin_ask(bob);
     continue_peer(bob);
-    EXPECT(!peer_answer(bob));
+    EXPECT_SAFE(!peer_answer(bob));
     EXPECT_IS(peer_release(bob), HF_LOST);
     EXPECT_IS(peer_lost_reason(bob), HF_REASON_EXPIRED);
     EXPECT_IS(hf_renew(job, NULL), HF_OK);

@@ -116,11 +116,11 @@ static void work_in_slots_of_processes(int number)
         hf_acquire_opts opts = slots(patience(10000), N);
         AUTO_LOCK *lock = acquire_as(client, "job", &opts);
 
-        EXPECT_IS(atomic_exchange(&board->in_slot[hf_slot(lock)], 1), 0);
+        EXPECT_SAFE_IS(atomic_exchange(&board->in_slot[hf_slot(lock)], 1), 0);
         atomic_fetch_add(&board->n_used[hf_slot(lock)], 1);
         await_all_used(board->n_used);
         hf__test_pause_ms(1);
-        EXPECT_IS(atomic_exchange(&board->in_slot[hf_slot(lock)], 0), 1);
+        EXPECT_SAFE_IS(atomic_exchange(&board->in_slot[hf_slot(lock)], 0), 1);
         EXPECT_IS(hf_release(lock, NULL), HF_OK);
     }
 }

@@ -27,6 +27,17 @@ TEST(a_wait_takes_as_long_as_it_says)
     expect_timed_out(alice, alice, 200);
 }
 
+TEST(a_try_does_not_wait)
+{
+    CLIENTS(alice, bob);
+    AUTO_LOCK *job = acquire(alice, "job");
+    int64_t start = hf__test_now_ms();
+
+    EXPECT_IS(try_once(bob, "job"), HF_BUSY);
+    EXPECT_SOON(since(start), patience(1000));
+    EXPECT_IS(hf_release(job, NULL), HF_OK);
+}
+
 TEST(a_wait_without_a_holder_is_no_wait)
 {
     AUTO_CLIENT *alice = open_store();

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sessions that end under a holder, and claims that are taken away by hand: who
- * is told, when, and who is next. Each by both recipes.
+ * Sessions that end under a holder, claims that are taken away by hand, and
+ * holders and waiters that stand still or die: who is told, when, and who is
+ * next. Each by both recipes, where both have it.
  */
 #include "tests/store_zookeeper/faults/world.h"
 
-enum { LONG_MS = 20000 };
+enum { SESSION_MS = 3000, LONG_MS = 20000 };
 
 static const char *const recipes[] = {"fair", "simple"};
 
-/* Options of a store of that recipe, whose sessions live long; till the next
+/* Options of a store of that recipe, whose sessions live so long; till the next
  * call. */
-static const char *living(int recipe)
+static const char *living(int64_t ms, int recipe)
 {
     static char options[100];
 
     snprintf(options, sizeof options, "session_timeout=%lldms&recipe=%s",
-             (long long)patience(LONG_MS), recipes[recipe]);
+             (long long)patience(ms), recipes[recipe]);
     return options;
 }
 
@@ -67,9 +68,83 @@ TEST_WITHIN(60, a_session_that_the_server_ends_is_told_and_made_anew)
     AUTO_SERVER *s = start_server("");
 
     for (int i = 0; i < 2; i++) {
-        say_options(living(i));
+        say_options(living(LONG_MS, i));
         expire_it(s);
     }
+}
+
+/* ---- a holder that stands still for longer than its session lives */
+
+static void stop_holder(const struct hf__zookeeper *s)
+{
+    struct peer *alice = start_peer();
+    struct peer *bob = start_peer();
+    int64_t session;
+
+    EXPECT_IS(peer_acquire(alice, "job", 0, HF_LEASE_DEFAULT_MS), HF_OK);
+    session = session_of(s, "job", 0);
+    peer_begin_acquire(bob, "job", patience(30000), HF_LEASE_DEFAULT_MS);
+    stop_peer(alice);
+    peer_begin_ask(alice);
+    EXPECT_IS(peer_finish(bob), HF_OK);
+    continue_peer(alice);
+    EXPECT_SAFE(!peer_answer(alice));
+    EXPECT_SAFE_MORE(peer_fence(bob), peer_fence(alice));
+    EXPECT_IS(peer_lost_reason(alice), HF_REASON_EXPIRED);
+    EXPECT_IS(peer_release(alice), HF_LOST);
+    EXPECT(peer_holds(bob));
+    for (int i = claims_of(s, "job"); i-- > 0;) {
+        EXPECT_NOT(session_of(s, "job", i), session);
+    }
+    EXPECT_IS(peer_acquire(alice, "job", 0, HF_LEASE_DEFAULT_MS), HF_BUSY);
+    EXPECT_IS(peer_release(bob), HF_OK);
+    EXPECT_IS(peer_acquire(alice, "job", 0, HF_LEASE_DEFAULT_MS), HF_OK);
+    end_peer(alice);
+    end_peer(bob);
+    expect_gone(s, "job");
+}
+
+TEST_WITHIN(90, a_holder_stopped_past_its_session_knows_when_it_goes_on)
+{
+    AUTO_SERVER *s = start_server("");
+
+    for (int i = 0; i < 2; i++) {
+        say_options(living(SESSION_MS, i));
+        stop_holder(s);
+    }
+}
+
+/* ---- one between the holder and the last in line */
+
+/* By SIGKILL: nothing tells the server but the time. */
+TEST_WITHIN(90, a_waiter_killed_in_the_middle_lets_nobody_past_the_holder)
+{
+    AUTO_SERVER *s = start_server("");
+    struct peer *alice;
+    struct peer *bob;
+    struct peer *carol;
+
+    say_options(living(SESSION_MS, 0));
+    alice = start_peer();
+    bob = start_peer();
+    carol = start_peer();
+    EXPECT_IS(peer_acquire(alice, "job", 0, HF_LEASE_DEFAULT_MS), HF_OK);
+    peer_begin_acquire(bob, "job", HF_FOREVER, HF_LEASE_DEFAULT_MS);
+    await_claims(s, "job", 2);
+    peer_begin_acquire(carol, "job", HF_FOREVER, HF_LEASE_DEFAULT_MS);
+    await_claims(s, "job", 3);
+    kill_peer(bob);
+    await_claims(s, "job", 2);
+    hf__test_pause_ms(500);
+    EXPECT_SAFE(peer_holds(alice));
+    EXPECT_SAFE_IS(claims_of(s, "job"), 2);
+    EXPECT_IS(peer_release(alice), HF_OK);
+    EXPECT_IS(peer_finish(carol), HF_OK);
+    EXPECT_SAFE_MORE(peer_fence(carol), peer_fence(alice));
+    EXPECT_IS(peer_release(carol), HF_OK);
+    end_peer(alice);
+    end_peer(carol);
+    expect_gone(s, "job");
 }
 
 /* ---- a folder that is taken away by hand */
@@ -112,7 +187,7 @@ TEST_WITHIN(90, a_folder_deleted_by_hand_breaks_the_grant_and_no_wait)
     AUTO_SERVER *s = start_server("");
 
     for (int i = 0; i < 2; i++) {
-        say_options(living(i));
+        say_options(living(LONG_MS, i));
         remove_by_hand(s, folder_of("job"));
         remove_by_hand(s, "/holdfast");
     }

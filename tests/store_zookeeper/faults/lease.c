@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How long a holder may believe in its lock: never longer than the session
- * lives, whatever its follower knows and its leader has not heard.
+ * lives, whatever its leader has heard of it. And who is told that it is over
+ * hears it at once, and the name is free soon.
  */
 #include "tests/store_zookeeper/faults/world.h"
 
 #include <signal.h>
+
+static const char *const short_times[] = {"maxSessionTimeout=1000", NULL};
 
 static hf_client *open_living(int port, int64_t session_ms)
 {
@@ -15,6 +18,92 @@ static hf_client *open_living(int port, int64_t session_ms)
              (long long)session_ms);
     return open_at(port, options);
 }
+
+/* ---- a session that is given less time */
+
+static void await_handshake(struct hf__proxy *p, int before)
+{
+    UNTIL_WITHIN(15000, hf__proxy_counts(p).handshakes != before);
+}
+
+/* It is told so by the last that it hears. */
+TEST_WITHIN(120,
+            a_session_cut_off_with_less_time_than_before_is_not_believed_in)
+{
+    AUTO_SERVER *s = start_server("");
+    AUTO_PROXY *p = start_proxy(s);
+    AUTO_CLIENT *alice = open_living(hf__proxy_port(p), 12000);
+    AUTO_LOCK *job = acquire(alice, "job");
+    hf_lock *next = NULL;
+    int before;
+
+    hf__zookeeper_stop(s);
+    before = hf__proxy_counts(p).handshakes;
+    hf__zookeeper_launch(s, short_times);
+    await_handshake(p, before);
+    hf__proxy_hold(p, HF__TO_SERVER);
+    hf__proxy_hold(p, HF__TO_CLIENT);
+    hf__zookeeper_await(s);
+    AUTO_CLIENT *bob = open_living(hf__zookeeper_port(s), 1000);
+    hf_acquire_opts opts = wanting(patience(30000), HF_LEASE_DEFAULT_MS);
+
+    EXPECT_IS(hf_acquire(bob, "job", &opts, &next, NULL), HF_OK);
+    EXPECT_SAFE_IS(hf_held(job), 0);
+    EXPECT_IS(hf_release(next, NULL), HF_OK);
+    hf_free(next);
+    hf__proxy_heal(p);
+}
+
+/* Idle fronts of its client stay open. */
+TEST_WITHIN(120, what_was_lost_with_a_shorter_session_is_free_soon)
+{
+    AUTO_SERVER *s = start_server("");
+    AUTO_CLIENT *alice = open_living(hf__zookeeper_port(s), 12000);
+    AUTO_LOCK *job = acquire(alice, "job");
+    hf_acquire_opts opts = wanting(patience(10000), HF_LEASE_DEFAULT_MS);
+    hf_lock *next = NULL;
+    int64_t start;
+
+    hf__zookeeper_stop(s);
+    hf__zookeeper_launch(s, short_times);
+    EXPECT_IS(hf_wait_lost(job, patience(20000)), HF_LOST);
+    hf__zookeeper_await(s);
+    AUTO_CLIENT *bob = open_living(hf__zookeeper_port(s), 1000);
+
+    start = hf__test_now_ms();
+    EXPECT_IS(hf_acquire(bob, "job", &opts, &next, NULL), HF_OK);
+    printf("free after %lld ms\n", (long long)since(start));
+    EXPECT_SOON(since(start), patience(4000));
+    EXPECT_IS(hf_release(next, NULL), HF_OK);
+    hf_free(next);
+}
+
+/* ---- a session that the server ends */
+
+TEST_WITHIN(60, an_ended_session_is_known_to_its_holders)
+{
+    AUTO_SERVER *s = start_server("");
+    AUTO_CLIENT *bob = open_living(hf__zookeeper_port(s), 30000);
+    AUTO_CLIENT *alice = open_living(hf__zookeeper_port(s), 12000);
+    AUTO_LOCK *job = acquire(alice, "job");
+    hf_acquire_opts opts = wanting(patience(10000), HF_LEASE_DEFAULT_MS);
+    hf_lock *next = NULL;
+    int64_t start;
+
+    hf__test_pause_ms(100);
+    start = hf__test_now_ms();
+    EXPECT(hf__zookeeper_expire(s, session_of(s, "job", 0)));
+    EXPECT_IS(hf_acquire(bob, "job", &opts, &next, NULL), HF_OK);
+    /* Who was let in again just before is not told, and hears nothing more. */
+    EXPECT_IS(hf_wait_lost(job, patience(12000)), HF_LOST);
+    printf("told after %lld ms\n", (long long)since(start));
+    EXPECT_SOON(since(start), patience(10000));
+    expect_lost(job, HF_REASON_SESSION);
+    EXPECT_IS(hf_release(next, NULL), HF_OK);
+    hf_free(next);
+}
+
+/* ---- what a follower knows, and its leader does not */
 
 enum { SESSION_MS = 12000 };
 
