@@ -89,22 +89,6 @@ struct hf__warden *hf__warden_new(const char *kind, bool on_disk)
     return w;
 }
 
-struct hf__warden *hf__warden_reach(const char *folder)
-{
-    struct hf__warden *w = calloc(1, sizeof *w);
-
-    if (!w) {
-        hf__servers_fail("out of memory");
-    }
-    snprintf(w->folder, sizeof w->folder, "%s", folder);
-    w->fd = open_socket(folder, false);
-    if (w->fd < 0) {
-        free(w);
-        return NULL;
-    }
-    return w;
-}
-
 /* False: there is no warden any more. */
 static bool try_ask(struct hf__warden *w, const struct hf__warden_order *order,
                     int64_t *ret_answer)
@@ -118,12 +102,33 @@ static bool try_ask(struct hf__warden *w, const struct hf__warden_order *order,
     return n == sizeof *ret_answer;
 }
 
+struct hf__warden *hf__warden_reach(const char *folder)
+{
+    struct hf__warden *w = calloc(1, sizeof *w);
+    int64_t ended;
+
+    if (!w) {
+        hf__servers_fail("out of memory");
+    }
+    snprintf(w->folder, sizeof w->folder, "%s", folder);
+    w->fd = open_socket(folder, false);
+    if (w->fd < 0 ||
+        !try_ask(w, &(struct hf__warden_order){.op = HF__WARDEN_WAIT},
+                 &ended)) {
+        close(w->fd);
+        free(w);
+        return NULL;
+    }
+    return w;
+}
+
 static int64_t ask(struct hf__warden *w, const struct hf__warden_order *order)
 {
     int64_t answer;
 
     if (!try_ask(w, order, &answer)) {
-        hf__servers_fail("the warden of %s is gone", w->folder);
+        hf__servers_fail("the warden of %s is gone, asked for %d", w->folder,
+                         (int)order->op);
     }
     return answer;
 }
