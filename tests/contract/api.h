@@ -20,7 +20,7 @@
 /* Close or free what the variable has when its scope ends. Locks declared
  * after their client are freed before it is closed. */
 #define AUTO_CLIENT __attribute__((cleanup(close_client))) hf_client
-#define AUTO_LOCK   __attribute__((cleanup(free_lock))) hf_lock
+#define AUTO_LOCK   __attribute__((cleanup(free_lock), unused)) hf_lock
 #define AUTO_INFO   __attribute__((cleanup(free_info))) hf_info
 #define AUTO_CANCEL __attribute__((cleanup(free_cancel))) hf_cancel
 void close_client(hf_client **);
