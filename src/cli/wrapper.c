@@ -34,15 +34,11 @@ static void wake_guardian(const struct cli_wrapper *w)
     }
 }
 
-static void tell_guardian(struct cli_wrapper *w, enum cli_link_kind kind,
+static void tell_guardian(const struct cli_wrapper *w, enum cli_link_kind kind,
                           int number)
 {
     wake_guardian(w);
-    if (cli_link_send(w->guardian.link, kind, number, 0) == 0 &&
-        kind == CLI_LINK_SIGNAL && number == SIGCONT) {
-        w->conts++;
-        w->stop_signal = 0;
-    }
+    (void)cli_link_send(w->guardian.link, kind, number, 0);
 }
 
 static void handle_while_waiting(struct cli_wrapper *w, int number)
@@ -63,7 +59,11 @@ static void continue_child(struct cli_wrapper *w)
     if (cli_terminal_is_ours(&w->terminal) && !w->is_child_done) {
         cli_terminal_give(&w->terminal, w->child);
     }
-    tell_guardian(w, CLI_LINK_SIGNAL, SIGCONT);
+    wake_guardian(w);
+    if (cli_link_send(w->guardian.link, CLI_LINK_SIGNAL, SIGCONT, 0) == 0) {
+        w->conts++;
+        w->stop_signal = 0;
+    }
 }
 
 static void handle_while_running(struct cli_wrapper *w, int number)
