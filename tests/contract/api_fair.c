@@ -113,7 +113,7 @@ static void count_fairly(void *arg)
 {
     for (int i = 0; i < ROUNDS; i++) {
         hf_acquire_opts opts = fair(patience(15000));
-        AUTO_LOCK *job = acquire_as(arg, "job", &opts);
+        AUTO_LOCK *job = must_acquire(arg, "job", &opts);
 
         EXPECT_SAFE_IS(atomic_fetch_add(&inside, 1), 0);
         counter++;

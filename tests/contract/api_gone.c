@@ -114,7 +114,7 @@ TEST_IF(store_can(HF_CAP_FAIR | HF_CAP_SHARED | HF_CAP_HANDOVER),
     AUTO_CLIENT *alice = open_store();
     hf_client *bob = open_faulty("fault=late_reply:handover:1:600ms");
     hf_acquire_opts sharing = shared(0);
-    AUTO_LOCK *job = acquire_as(alice, "job", &sharing);
+    AUTO_LOCK *job = must_acquire(alice, "job", &sharing);
     AUTO_CANCEL *cancel = new_cancel();
     hf_acquire_opts opts = fair(HF_FOREVER);
     struct waiter holder = {.hold_ms = 100};

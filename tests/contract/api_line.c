@@ -34,12 +34,6 @@ hf_acquire_opts slots(int64_t wait_ms, int n)
     return opts;
 }
 
-hf_lock *acquire_as(hf_client *client, const char *name,
-                    const hf_acquire_opts *opts)
-{
-    return must_acquire(client, name, opts);
-}
-
 void expect_grant_if(unsigned cap, hf_acquire_opts opts, const char *word)
 {
     AUTO_CLIENT *client = open_store();

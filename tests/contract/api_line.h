@@ -16,8 +16,6 @@ hf_acquire_opts fair(int64_t wait_ms);
 hf_acquire_opts shared(int64_t wait_ms);
 hf_acquire_opts slots(int64_t wait_ms, int n);
 
-/* Fails the test unless granted. */
-hf_lock *acquire_as(hf_client *, const char *name, const hf_acquire_opts *);
 /* Where the store can't do that, it says so by that word. */
 void expect_grant_if(unsigned cap, hf_acquire_opts, const char *word);
 /* The status; a grant is given back. */

@@ -14,8 +14,8 @@ TEST_IF(store_can(HF_CAP_SHARED),
 {
     CLIENTS(alice, bob);
     hf_acquire_opts opts = shared(0);
-    AUTO_LOCK *first = acquire_as(alice, "job", &opts);
-    AUTO_LOCK *second = acquire_as(bob, "job", &opts);
+    AUTO_LOCK *first = must_acquire(alice, "job", &opts);
+    AUTO_LOCK *second = must_acquire(bob, "job", &opts);
 
     EXPECT_IS(hf_slot(first), -1);
     EXPECT_SAFE(store_can(HF_CAP_FENCE) ? hf_fence(second) > hf_fence(first)
@@ -51,7 +51,7 @@ TEST_IF(store_can(HF_CAP_SHARED),
         hf_acquire_opts opts = shared(0);
 
         set_lease(&opts, patience(600));
-        all[i] = acquire_as(alice, "job", &opts);
+        all[i] = must_acquire(alice, "job", &opts);
     }
     start = hf__test_now_ms();
     while (since(start) < 3 * lease_given(patience(600))) {
@@ -97,11 +97,11 @@ TEST_IF(store_can(HF_CAP_SHARED),
 {
     CLIENTS(alice, bob);
     hf_acquire_opts opts = shared(0);
-    AUTO_LOCK *stays = acquire_as(alice, "job", &opts);
+    AUTO_LOCK *stays = must_acquire(alice, "job", &opts);
 
     opts = shared(0);
     end_after(&opts, 500);
-    AUTO_LOCK *ends = acquire_as(bob, "job", &opts);
+    AUTO_LOCK *ends = must_acquire(bob, "job", &opts);
     await_holders(alice, "job", 1);
     expect_lost(ends, HF_REASON_EXPIRED);
     expect_held(stays);
@@ -117,9 +117,9 @@ TEST_IF(store_can(HF_CAP_SHARED | HF_CAP_FENCE),
     hf_acquire_opts opts = shared(0);
     hf_acquire_opts other = shared(0);
     hf_acquire_opts third = shared(0);
-    AUTO_LOCK *first = acquire_as(alice, "job", &opts);
-    AUTO_LOCK *second = acquire_as(alice, "job", &other);
-    AUTO_LOCK *abroad = acquire_as(bob, "job", &third);
+    AUTO_LOCK *first = must_acquire(alice, "job", &opts);
+    AUTO_LOCK *second = must_acquire(alice, "job", &other);
+    AUTO_LOCK *abroad = must_acquire(bob, "job", &third);
 
     EXPECT_IS(hf_break(alice, "job", hf_fence(abroad) + 9, NULL), HF_CONFLICT);
     EXPECT_IS(hf_break(alice, "job", hf_fence(first), NULL), HF_OK);
@@ -142,7 +142,7 @@ TEST_IF(store_can(HF_CAP_SHARED),
     hf_acquire_opts opts = shared(HF_FOREVER);
     hf_error err = HF_ERROR_INIT;
     hf_lock *more = NULL;
-    AUTO_LOCK *job = acquire_as(alice, "job", &opts);
+    AUTO_LOCK *job = must_acquire(alice, "job", &opts);
 
     EXPECT_IS(hf_acquire(alice, "job", &opts, &more, &err), HF_DEADLOCK);
     opts.reentrant = 1;
@@ -170,7 +170,7 @@ TEST_IF(store_can(HF_CAP_SHARED),
     hf_lock *more = NULL;
 
     end_after(&opts, 200);
-    AUTO_LOCK *lost = acquire_as(alice, "job", &opts);
+    AUTO_LOCK *lost = must_acquire(alice, "job", &opts);
     EXPECT_IS(hf_wait_lost(lost, patience(5000)), HF_LOST);
     opts.reentrant = 1;
     EXPECT_IS(hf_acquire(alice, "job", &opts, &more, &err), HF_LOST);
@@ -180,7 +180,7 @@ TEST_IF(store_can(HF_CAP_SHARED),
     opts.shared = 1;
     opts.lease_ms = HF_LEASE_DEFAULT_MS;
     opts.max_hold_ms = 0;
-    AUTO_LOCK *held = acquire_as(alice, "job", &opts);
+    AUTO_LOCK *held = must_acquire(alice, "job", &opts);
     opts.wait_ms = 300;
     EXPECT_IS(hf_acquire(alice, "job", &opts, &more, &err), HF_DEADLOCK);
     opts.shared = 0;
@@ -202,7 +202,7 @@ TEST_IF(store_can(HF_CAP_SHARED),
     for (int i = 0; i < READERS; i++) {
         hf_acquire_opts opts = shared(0);
 
-        all[i] = acquire_as(bob, "job", &opts);
+        all[i] = must_acquire(bob, "job", &opts);
     }
     hf_close(bob);
     EXPECT_IS(try_once(alice, "job"), HF_OK);
@@ -219,8 +219,8 @@ TEST_IF(store_can(HF_CAP_SHARED | HF_CAP_DETACH),
     CLIENTS(alice, bob);
     hf_acquire_opts opts = shared(0);
     hf_error err = HF_ERROR_INIT;
-    AUTO_LOCK *first = acquire_as(alice, "job", &opts);
-    AUTO_LOCK *later = acquire_as(bob, "job", &opts);
+    AUTO_LOCK *first = must_acquire(alice, "job", &opts);
+    AUTO_LOCK *later = must_acquire(bob, "job", &opts);
     AUTO_LOCK *adopted = NULL;
 
     EXPECT_IS(hf_detach(first, NULL), HF_OK);

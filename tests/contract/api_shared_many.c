@@ -25,7 +25,7 @@ static void share_again_and_again(void *arg)
 {
     for (int i = 0; i < ROUNDS; i++) {
         hf_acquire_opts opts = shared(patience(10000));
-        AUTO_LOCK *lock = acquire_as(arg, "job", &opts);
+        AUTO_LOCK *lock = must_acquire(arg, "job", &opts);
 
         stay(&n_shared);
         EXPECT_IS(hf_release(lock, NULL), HF_OK);
@@ -37,7 +37,7 @@ static void share_again_and_again(void *arg)
 static void share_until_met(void *arg)
 {
     hf_acquire_opts opts = shared(patience(10000));
-    AUTO_LOCK *lock = acquire_as(arg, "job", &opts);
+    AUTO_LOCK *lock = must_acquire(arg, "job", &opts);
 
     atomic_fetch_add(&n_shared, 1);
     for (int i = 0; i < 500 && atomic_load(&n_shared) < 2; i++) {
@@ -51,7 +51,7 @@ static void be_alone_again_and_again(void *arg)
 {
     for (int i = 0; i < ROUNDS / 4; i++) {
         hf_acquire_opts opts = wanting(patience(10000), HF_LEASE_DEFAULT_MS);
-        AUTO_LOCK *lock = acquire_as(arg, "job", &opts);
+        AUTO_LOCK *lock = must_acquire(arg, "job", &opts);
 
         EXPECT_IS(atomic_fetch_add(&n_alone, 0), 0);
         stay(&n_alone);
@@ -92,7 +92,7 @@ static void share_in_turns(void *arg)
     (void)arg;
     while (!atomic_load(&is_over)) {
         hf_acquire_opts opts = shared(patience(10000));
-        AUTO_LOCK *lock = acquire_as(common, "job", &opts);
+        AUTO_LOCK *lock = must_acquire(common, "job", &opts);
         int came = atomic_fetch_add(&n_came, 1);
         int64_t start = hf__test_now_ms();
 
@@ -127,7 +127,7 @@ TEST_IF(store_can(HF_CAP_SHARED),
     CLIENTS(alice, bob, carol);
     hf_acquire_opts opts = shared(0);
     hf_acquire_opts alone = wanting(patience(10000), 30000);
-    AUTO_LOCK *job = acquire_as(alice, "job", &opts);
+    AUTO_LOCK *job = must_acquire(alice, "job", &opts);
     struct waiter writer = {0};
     struct waiter reader = {0};
 

@@ -16,7 +16,7 @@ TEST_IF(store_can(HF_CAP_SLOTS), each_holder_has_the_lowest_slot_that_is_free)
 
     for (int i = 0; i < N; i++) {
         opts = slots(0, N);
-        held[i] = acquire_as(alice, "job", &opts);
+        held[i] = must_acquire(alice, "job", &opts);
         EXPECT_IS(hf_slot(held[i]), i);
     }
     opts = slots(0, N);
@@ -24,7 +24,7 @@ TEST_IF(store_can(HF_CAP_SLOTS), each_holder_has_the_lowest_slot_that_is_free)
     EXPECT_IS(try_once(alice, "job"), HF_BUSY);
     EXPECT_IS(hf_release(held[1], NULL), HF_OK);
     hf_free(held[1]);
-    held[1] = acquire_as(alice, "job", &opts);
+    held[1] = must_acquire(alice, "job", &opts);
     EXPECT_IS(hf_slot(held[1]), 1);
     AUTO_INFO *info = look_at(alice, "job");
     EXPECT_IS(hf_info_holders(info), N);
@@ -69,7 +69,7 @@ static void work_in_slots(void *arg)
         int inside;
 
         opts.fair = i % 2 == 0 && store_can(HF_CAP_FAIR);
-        lock = acquire_as(arg, "job", &opts);
+        lock = must_acquire(arg, "job", &opts);
         inside = atomic_fetch_add(&n_inside, 1) + 1;
         EXPECT_SAFE(inside <= N);
         if (inside > atomic_load(&n_most)) {
@@ -114,7 +114,7 @@ static void work_in_slots_of_processes(int number)
     (void)number;
     for (int i = 0; i < ROUNDS; i++) {
         hf_acquire_opts opts = slots(patience(10000), N);
-        AUTO_LOCK *lock = acquire_as(client, "job", &opts);
+        AUTO_LOCK *lock = must_acquire(client, "job", &opts);
 
         EXPECT_SAFE_IS(atomic_exchange(&board->in_slot[hf_slot(lock)], 1), 0);
         atomic_fetch_add(&board->n_used[hf_slot(lock)], 1);
@@ -147,8 +147,8 @@ TEST_IF(store_can(HF_CAP_SLOTS), a_freed_slot_goes_to_who_waits)
     CLIENTS(alice, bob);
     hf_acquire_opts opts = slots(0, 2);
     hf_acquire_opts other = slots(0, 2);
-    AUTO_LOCK *first = acquire_as(alice, "job", &opts);
-    AUTO_LOCK *second = acquire_as(alice, "job", &other);
+    AUTO_LOCK *first = must_acquire(alice, "job", &opts);
+    AUTO_LOCK *second = must_acquire(alice, "job", &other);
     struct waiter w = {0};
     int64_t start;
 
@@ -173,11 +173,11 @@ TEST_IF(store_can(HF_CAP_SLOTS) && store_is_shared(),
     EXPECT_IS(peer_acquire_as(carol, "job", &opts), HF_OK);
     AUTO_CLIENT *alice = open_store();
     opts = slots(0, 2);
-    AUTO_LOCK *second = acquire_as(alice, "job", &opts);
+    AUTO_LOCK *second = must_acquire(alice, "job", &opts);
     EXPECT_IS(hf_slot(second), 1);
     kill_peer(carol);
     opts = slots(patience(5000), 2);
-    AUTO_LOCK *first = acquire_as(alice, "job", &opts);
+    AUTO_LOCK *first = must_acquire(alice, "job", &opts);
     EXPECT_IS(hf_slot(first), 0);
     expect_held(second);
 }
@@ -187,7 +187,7 @@ TEST_IF(store_can(HF_CAP_SLOTS),
 {
     CLIENTS(alice, bob);
     hf_acquire_opts opts = slots(0, 7);
-    AUTO_LOCK *job = acquire_as(alice, "job", &opts);
+    AUTO_LOCK *job = must_acquire(alice, "job", &opts);
 
     opts = slots(HF_FOREVER, 4);
     expect_no_grant(bob, "job", &opts, HF_EINVAL, "7");
@@ -204,8 +204,8 @@ TEST_IF(store_can(HF_CAP_SLOTS | HF_CAP_DETACH),
     CLIENTS(alice, bob);
     hf_acquire_opts opts = slots(0, 3);
     hf_acquire_opts other = slots(0, 3);
-    AUTO_LOCK *first = acquire_as(alice, "job", &opts);
-    AUTO_LOCK *second = acquire_as(alice, "job", &other);
+    AUTO_LOCK *first = must_acquire(alice, "job", &opts);
+    AUTO_LOCK *second = must_acquire(alice, "job", &other);
     AUTO_LOCK *adopted = NULL;
 
     EXPECT_IS(hf_detach(second, NULL), HF_OK);

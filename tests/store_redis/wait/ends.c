@@ -103,7 +103,7 @@ static void take_turns(int is_fair)
     hf_acquire_opts opts = patient(is_fair);
 
     for (int i = 0; i < CYCLES; i++) {
-        AUTO_LOCK *job = acquire_as(client, "job", &opts);
+        AUTO_LOCK *job = must_acquire(client, "job", &opts);
 
         EXPECT_IS(hf_release(job, NULL), HF_OK);
     }
