@@ -402,7 +402,7 @@ int hf__crowded_break(struct hf__sqlite *s, const struct hf__op *op,
         return hf__sql_failure(s);
     }
     hf__bind_key(statement, 1, &op->key);
-    (void)sqlite3_bind_int(statement, 2, -1);
+    (void)sqlite3_bind_null(statement, 2);
     while ((rc = sqlite3_step(statement)) == SQLITE_ROW) {
         struct hf__record record;
         struct hf__row row;

@@ -100,13 +100,16 @@ static int read_grants(struct hf__sqlite *s, const struct hf__entrant *claim,
     sqlite3_stmt *statement = hf__sql(s, HF__SQL_BESIDE);
     bool is_over = false;
     int rc = SQLITE_ROW;
-    int left_out = claim->manner.mode == HF__MODE_SHARED ? HF__MODE_SHARED : -1;
 
     if (statement == NULL) {
         return hf__sql_failure(s);
     }
     hf__bind_key(statement, 1, claim->key);
-    (void)sqlite3_bind_int(statement, 2, left_out);
+    if (claim->manner.mode == HF__MODE_SHARED) {
+        (void)sqlite3_bind_int(statement, 2, HF__MODE_SHARED);
+    } else {
+        (void)sqlite3_bind_null(statement, 2);
+    }
     while (!is_over && rc == SQLITE_ROW &&
            (rc = sqlite3_step(statement)) == SQLITE_ROW) {
         struct hf__row row;

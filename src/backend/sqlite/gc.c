@@ -93,7 +93,7 @@ static int look_for_needed(struct hf__sqlite *s, const struct sweep *w,
     }
     bind_name(statement, 1, &w->from);
     if (which == HF__SQL_BESIDE) {
-        (void)sqlite3_bind_int(statement, 2, -1);
+        (void)sqlite3_bind_null(statement, 2);
     }
     while (!*ret_is_any && (rc = sqlite3_step(statement)) == SQLITE_ROW) {
         *ret_is_any =

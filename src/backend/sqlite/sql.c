@@ -66,7 +66,7 @@ static const char *const texts[HF__SQL_COUNT] = {
                      "ORDER BY key LIMIT ?3",
     [HF__SQL_DELETE] = "DELETE FROM holdfast_lock WHERE key=?1",
     [HF__SQL_BESIDE] = "SELECT " BESIDE_COLUMNS " FROM holdfast_beside "
-                       "WHERE key=?1 AND mode<>?2 ORDER BY expires",
+                       "WHERE key=?1 AND mode IS NOT ?2 ORDER BY expires",
     [HF__SQL_BESIDE_SORTED] = "SELECT " BESIDE_COLUMNS " FROM holdfast_beside "
                               "WHERE key=?1 AND ended=0 ORDER BY slot,fence",
     [HF__SQL_BESIDE_OF] = "SELECT " BESIDE_COLUMNS " FROM holdfast_beside "

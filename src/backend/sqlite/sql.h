@@ -33,7 +33,7 @@ enum hf__statement {
     HF__SQL_SCAN,   /* from key, to key, how many, longest key: free too */
     HF__SQL_DELETE, /* key */
     /* Grants beside others; see beside.h. */
-    HF__SQL_BESIDE,        /* all: key, mode to leave out, or −1 */
+    HF__SQL_BESIDE,        /* all: key, mode to leave out, or NULL */
     HF__SQL_BESIDE_SORTED, /* all, as people want them: key */
     HF__SQL_BESIDE_OF,     /* key, token */
     HF__SQL_BESIDE_PUT,    /* all of it */
