@@ -203,11 +203,11 @@ TEST_IF(store_can(HF_CAP_FAIR), a_fair_try_leaves_no_place_in_line)
     HELD(job, alice, bob);
     hf_acquire_opts opts = fair(0);
 
-    EXPECT_IS(attempt_as(bob, "job", &opts), HF_BUSY);
+    EXPECT_IS(attempt_with(bob, "job", &opts), HF_BUSY);
     AUTO_INFO *info = look_at(alice, "job");
     EXPECT_IS(hf_info_waiters(info), 0);
     EXPECT_IS(hf_release(job, NULL), HF_OK);
-    EXPECT_IS(attempt_as(bob, "job", &opts), HF_OK);
+    EXPECT_IS(attempt_with(bob, "job", &opts), HF_OK);
 }
 
 TEST_IF(store_can(HF_CAP_FAIR), a_look_tells_of_all_in_line)

@@ -175,7 +175,7 @@ TEST_IF(store_can(HF_CAP_FAIR), a_client_that_is_closed_leaves_no_place_in_line)
 
     {
         AUTO_CLIENT *bob = open_store();
-        EXPECT_IS(attempt_as(bob, "job", &opts), HF_TIMEDOUT);
+        EXPECT_IS(attempt_with(bob, "job", &opts), HF_TIMEDOUT);
     }
     AUTO_INFO *info = look_at(alice, "job");
     EXPECT_IS(hf_info_waiters(info), 0);

@@ -39,19 +39,10 @@ void expect_grant_if(unsigned cap, hf_acquire_opts opts, const char *word)
     AUTO_CLIENT *client = open_store();
 
     if (store_can(cap)) {
-        EXPECT_IS(attempt_as(client, "job", &opts), HF_OK);
+        EXPECT_IS(attempt_with(client, "job", &opts), HF_OK);
     } else {
         expect_no_grant(client, "job", &opts, HF_ENOTSUP, word);
     }
-}
-
-int attempt_as(hf_client *client, const char *name, const hf_acquire_opts *opts)
-{
-    AUTO_LOCK *lock = NULL;
-    int r = hf_acquire(client, name, opts, &lock, NULL);
-
-    EXPECT_IS(lock != NULL, r == HF_OK);
-    return r;
 }
 
 static void wait_for_it(void *arg)

@@ -18,8 +18,6 @@ hf_acquire_opts slots(int64_t wait_ms, int n);
 
 /* Where the store can't do that, it says so by that word. */
 void expect_grant_if(unsigned cap, hf_acquire_opts, const char *word);
-/* The status; a grant is given back. */
-int attempt_as(hf_client *, const char *name, const hf_acquire_opts *);
 
 /* Somebody who waits in a thread of its own; a grant is given back. */
 struct waiter {

@@ -36,7 +36,7 @@ TEST_IF(store_can(HF_CAP_SHARED),
     expect_held(second);
     EXPECT_IS(hf_release(second, NULL), HF_OK);
     AUTO_LOCK *alone = acquire(alice, "job");
-    EXPECT_IS(attempt_as(bob, "job", &opts), HF_BUSY);
+    EXPECT_IS(attempt_with(bob, "job", &opts), HF_BUSY);
     expect_held(alone);
 }
 

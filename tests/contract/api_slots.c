@@ -20,7 +20,7 @@ TEST_IF(store_can(HF_CAP_SLOTS), each_holder_has_the_lowest_slot_that_is_free)
         EXPECT_IS(hf_slot(held[i]), i);
     }
     opts = slots(0, N);
-    EXPECT_IS(attempt_as(alice, "job", &opts), HF_BUSY);
+    EXPECT_IS(attempt_with(alice, "job", &opts), HF_BUSY);
     EXPECT_IS(try_once(alice, "job"), HF_BUSY);
     EXPECT_IS(hf_release(held[1], NULL), HF_OK);
     hf_free(held[1]);
@@ -193,9 +193,9 @@ TEST_IF(store_can(HF_CAP_SLOTS),
     expect_no_grant(bob, "job", &opts, HF_EINVAL, "7");
     expect_no_grant(bob, "job", &opts, HF_EINVAL, "4");
     opts.fair = store_can(HF_CAP_FAIR);
-    EXPECT_IS(attempt_as(bob, "job", &opts), HF_EINVAL);
+    EXPECT_IS(attempt_with(bob, "job", &opts), HF_EINVAL);
     EXPECT_IS(hf_release(job, NULL), HF_OK);
-    EXPECT_IS(attempt_as(bob, "job", &opts), HF_OK);
+    EXPECT_IS(attempt_with(bob, "job", &opts), HF_OK);
 }
 
 TEST_IF(store_can(HF_CAP_SLOTS | HF_CAP_DETACH),
@@ -223,18 +223,18 @@ TEST(numbers_that_are_no_slots_are_refused)
     AUTO_CLIENT *alice = open_store();
     hf_acquire_opts opts = slots(0, -1);
 
-    EXPECT_IS(attempt_as(alice, "job", &opts), HF_EINVAL);
+    EXPECT_IS(attempt_with(alice, "job", &opts), HF_EINVAL);
     opts.slots = HF_SLOTS_MAX + 1;
-    EXPECT_IS(attempt_as(alice, "job", &opts), HF_EINVAL);
+    EXPECT_IS(attempt_with(alice, "job", &opts), HF_EINVAL);
     opts.slots = 2;
     opts.shared = 1;
-    EXPECT_IS(attempt_as(alice, "job", &opts), HF_EINVAL);
+    EXPECT_IS(attempt_with(alice, "job", &opts), HF_EINVAL);
     opts.shared = 0;
     opts.min_hold_ms = 1000;
-    EXPECT_IS(attempt_as(alice, "job", &opts), HF_EINVAL);
+    EXPECT_IS(attempt_with(alice, "job", &opts), HF_EINVAL);
     opts.slots = 0;
     opts.shared = 1;
-    EXPECT_IS(attempt_as(alice, "job", &opts), HF_EINVAL);
+    EXPECT_IS(attempt_with(alice, "job", &opts), HF_EINVAL);
 }
 
 CASE(slots_are_refused_by_name_where_there_is_one_holder,

@@ -88,7 +88,7 @@ TEST(who_is_cancelled_leaves_no_trace)
             hf__test_start(wait_and_be_cancelled, cancel);
 
         opts.cancel = cancel;
-        EXPECT_IS(attempt_as(bob, "job", &opts), HF_CANCELLED);
+        EXPECT_IS(attempt_with(bob, "job", &opts), HF_CANCELLED);
         hf__test_join(t);
         expect_no_trace();
     }
