@@ -113,6 +113,10 @@ void hf__redis_group_free(struct hf__redis_group *);
 int hf__redis_group_size(const struct hf__redis_group *);
 /* By number, from 0. */
 struct hf__redis *hf__redis_member(const struct hf__redis_group *, int);
+/* Mark it as a member of a group that was seen whole when it was new, so that
+ * no first client must find all of them there: on a busy machine one may be
+ * late. In the database of this process's commands. */
+void hf__redis_mark(const struct hf__redis *);
 /* redlock://127.0.0.1:PORT,…/DATABASE */
 void hf__redis_group_url(const struct hf__redis_group *, int database,
                          char *url, size_t size);

@@ -75,14 +75,15 @@ static const char claim_script[] =
     "redis.call('HSET', KEYS[1], 'folder', ARGV[1], 'number', number)\n"
     "return number .. ' new'\n";
 
-static int claim(struct hf__redis *s, int wanted)
+static int claim(struct hf__redis *s, int wanted, bool *ret_is_new)
 {
     const char *reply =
         hf__redis_command(s, "EVAL %s 1 holdfast-tests %s %d %d", claim_script,
                           hf__test_folder(), wanted, HF__REDIS_DATABASES - 1);
     int number = (int)strtol(reply, NULL, 10);
 
-    if (strstr(reply, " new")) {
+    *ret_is_new = strstr(reply, " new") != NULL;
+    if (*ret_is_new) {
         hf__redis_command(s, "SCRIPT FLUSH");
     }
     hf__redis_select(s, number);
@@ -99,13 +100,14 @@ static _Noreturn void fail_unshared(const char *function)
 int hf__redis_test_database(void)
 {
     static _Atomic int number;
+    bool is_new;
 
     hf__redis_need();
     if (!shared) {
         fail_unshared("hf__redis_share");
     }
     if (!number) {
-        number = claim(shared, 0);
+        number = claim(shared, 0, &is_new);
     }
     return number;
 }
@@ -113,16 +115,21 @@ int hf__redis_test_database(void)
 static int redlock_test_database(void)
 {
     static _Atomic int number;
-    int first;
+    int first = 0;
 
     hf__redis_need();
     if (!group) {
         fail_unshared("hf__redis_share_group");
     }
     if (!number) {
-        first = claim(hf__redis_member(group, 0), 0);
-        for (int i = 1; i < hf__redis_group_size(group); i++) {
-            claim(hf__redis_member(group, i), first);
+        for (int i = 0; i < hf__redis_group_size(group); i++) {
+            struct hf__redis *member = hf__redis_member(group, i);
+            bool is_new;
+
+            first = claim(member, first, &is_new);
+            if (is_new) {
+                hf__redis_mark(member);
+            }
         }
         number = first;
     }

@@ -19,13 +19,11 @@ void free_group(struct hf__redis_group **g)
     hf__redis_group_free(*g);
 }
 
-/* It was seen whole before: no first client has to find all of it. */
 static struct hf__redis_group *known(struct hf__redis_group *g)
 {
     group = g;
     for (int i = 0; i < hf__redis_group_size(g); i++) {
-        (void)hf__redis_command(member(i), "HMSET holdfast;member since %s",
-                                "0");
+        hf__redis_mark(member(i));
     }
     return g;
 }
