@@ -380,7 +380,7 @@ static void start_child(struct guardian *g, struct cli_link_message *message)
 /* The order may be late: one of us was stopped. */
 static void handle_start(struct guardian *g, struct cli_link_message *message)
 {
-    g->deadline_ns = message->head.at_ns;
+    g->deadline_ns = message->head.value;
     cli_limits_init(&g->plan->limits, g->plan->options, message->head.number);
     if (cli_boot_ns() >= last_ns(g)) {
         tell(g, CLI_LINK_LAPSED, 0);
@@ -430,7 +430,7 @@ static void handle_message(struct guardian *g, struct cli_link_message *message)
         handle_start(g, message);
         break;
     case CLI_LINK_DEADLINE:
-        g->deadline_ns = g->is_asked ? g->deadline_ns : message->head.at_ns;
+        g->deadline_ns = g->is_asked ? g->deadline_ns : message->head.value;
         break;
     case CLI_LINK_SIGNAL:
         pass_on(g, message->head.number);

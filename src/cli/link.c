@@ -35,9 +35,9 @@ static int send_packet(int fd, const struct msghdr *packet)
     return n < 0 ? -1 : 0;
 }
 
-int cli_link_send(int fd, enum cli_link_kind kind, int number, int64_t at_ns)
+int cli_link_send(int fd, enum cli_link_kind kind, int number, int64_t value)
 {
-    struct cli_link_head head = {(int32_t)kind, number, at_ns};
+    struct cli_link_head head = {(int32_t)kind, number, value};
     struct iovec part = {&head, sizeof head};
     struct msghdr packet = {.msg_iov = &part, .msg_iovlen = 1};
 

@@ -16,15 +16,15 @@
 
 enum cli_link_kind {
     /* wrapper to guardian */
-    CLI_LINK_START,    /* at_ns: deadline; number: the lease in ms; payload:
+    CLI_LINK_START,    /* value: deadline; number: the lease in ms; payload:
                           K=V strings; fds */
-    CLI_LINK_DEADLINE, /* at_ns: the new deadline */
+    CLI_LINK_DEADLINE, /* value: the new deadline */
     CLI_LINK_SIGNAL,   /* number: pass it on to the command's group */
     CLI_LINK_KILL,     /* number: enum cli_kill_reason; kill all, now */
     /* guardian to wrapper */
     CLI_LINK_STARTED,   /* number: pid, also of the group */
     CLI_LINK_FAILED,    /* number: errno of exec */
-    CLI_LINK_STOPPED,   /* the command was stopped, by that signal; at_ns: so
+    CLI_LINK_STOPPED,   /* the command was stopped, by that signal; value: so
                            many SIGCONTs of the wrapper were before */
     CLI_LINK_CONTINUED, /* it goes on */
     CLI_LINK_LAPSED,    /* the deadline came near: the command is ended */
@@ -39,7 +39,7 @@ enum cli_kill_reason { CLI_KILL_LOST, CLI_KILL_AFTER, CLI_KILL_INTERRUPT };
 struct cli_link_head {
     int32_t kind; /* enum cli_link_kind */
     int32_t number;
-    int64_t at_ns; /* CLOCK_BOOTTIME */
+    int64_t value; /* a deadline in ns of CLOCK_BOOTTIME, or a count */
 };
 
 struct cli_link_message {
@@ -53,7 +53,7 @@ struct cli_link_message {
 /* Two connected ends, close-on-exec. 0, or -1 and errno. */
 int cli_link_pair(int ret_ends[2]);
 /* Never blocks. 0, or -1 and errno. */
-int cli_link_send(int fd, enum cli_link_kind, int number, int64_t at_ns);
+int cli_link_send(int fd, enum cli_link_kind, int number, int64_t value);
 int cli_link_send_start(int fd, int64_t deadline_ns, int64_t lease_ms,
                         const struct cli_text *payload, const int *fds,
                         int fd_count);

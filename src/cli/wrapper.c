@@ -150,7 +150,7 @@ static void handle_message(struct cli_wrapper *w,
         w->exec_errno = message->head.number;
         break;
     case CLI_LINK_STOPPED:
-        if (message->head.at_ns == w->conts) { /* else it goes on by now */
+        if (message->head.value == w->conts) { /* else it goes on by now */
             handle_stop(w, message->head.number);
         }
         break;
