@@ -22,7 +22,9 @@ def start(t, *args, stdin=subprocess.PIPE, name='job', **options):
 
 
 def is_free(t, name='job'):
-    return t.run('who', name).code == 1
+    result = t.run('who', name)
+    t.check(result.code in (0, 1), f'who: {result.code}, {result.err}')
+    return result.code == 1
 
 
 @case

@@ -172,13 +172,14 @@ def kept_out(t, args, seconds):
 
 @case
 def min_hold_keeps_the_next_one_out(t):
-    t.code(t.run('run', '--min-hold', '2s', 'job', '--', 'true'), 0)
+    t.code(t.run('run', '--min-hold', harness.lease(2), 'job', '--', 'true'),
+           0)
     kept_out(t, (), 1)
 
 
 @case
 def min_hold_outlives_sigkill(t):
-    holder = t.hold('job', '--min-hold', '3s')
+    holder = t.hold('job', '--min-hold', harness.lease(3))
     holder.signal(signal.SIGKILL)
     t.all_gone()
     kept_out(t, (), 1)
@@ -186,7 +187,8 @@ def min_hold_outlives_sigkill(t):
 
 @case
 def min_hold_of_acquire_outlives_release(t):
-    token = t.run('acquire', '--min-hold', '2s', 'job').out.strip()
+    token = t.run('acquire', '--min-hold', harness.lease(2),
+                  'job').out.strip()
     t.code(t.run('release', 'job', env={'HOLDFAST_TOKEN': token}), 0)
     kept_out(t, (), 1)
 
