@@ -96,6 +96,31 @@ CASE_WITHIN(60, one_that_resets_anywhere_leaves_nothing,
 CASE_WITHIN(120, one_that_is_silent_anywhere_leaves_nothing,
             fail_everywhere(HF__SILENCE));
 
+/* It granted what the others refused, and nobody heard of it. */
+TEST_WITHIN(60, a_refused_claim_leaves_nothing_where_its_answer_was_lost)
+{
+    GROUP(3);
+    struct hf__proxy *p = hf__proxy_start(port_of(2), &hf__framing_redis);
+    AUTO_CLIENT *client = open_by_proxy(p);
+
+    await_back(client);
+    take_at(0, "job");
+    take_at(1, "job");
+    for (int i = 0; i < 2; i++) {
+        struct hf__proxy_rule rule = {.what = HF__REPLY,
+                                      .where = HF__BEFORE,
+                                      .action = i ? HF__RESET : HF__CLOSE,
+                                      .text = "{job}"};
+
+        hf__proxy_rule(p, &rule);
+        do {
+            EXPECT_IS(try_once(client, "job"), HF_BUSY);
+        } while (!hf__proxy_wait_hits(p, i + 1, 50));
+        await_back(client);
+    }
+    hf__proxy_free(p);
+}
+
 /* ---- members that are emptied under a holder */
 
 static void flush_scripts(unsigned members)
