@@ -19,9 +19,11 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define FIRST_MS 300
-#define LIVE_MS  1000
-#define LINE_MS  60000
+#define FIRST_MS  300
+#define HOLDER_MS 2000 /* until then a line waits to know the holder */
+#define POLL_MS   50
+#define LIVE_MS   1000
+#define LINE_MS   60000
 
 static void look(void *arg)
 {
@@ -121,6 +123,9 @@ int cli_waiting_show(struct cli_waiting *w, bool may_draw)
     if (may_draw && cli_event_is_live()) {
         draw(w, waited_ms);
         return LIVE_MS;
+    }
+    if (!w->told_ns && !w->info && waited_ms < HOLDER_MS) {
+        return POLL_MS;
     }
     if (!w->told_ns || now_ns - w->told_ns >= LINE_MS * CLI_NS_PER_MS) {
         write_line(w, waited_ms);

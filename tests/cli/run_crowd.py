@@ -206,7 +206,8 @@ def no_terminal_one_line_and_no_more_for_a_minute(t):
     fence = t.json('who', 'job')['fence']
     waiter = t.start('run', 'job', '--', 'true')
     plain = t.start('run', '--json', 'job', '--', 'true')
-    time.sleep(3.5)
+    t.until(lambda: waiter.err and plain.err, 'each says that it waits')
+    time.sleep(2.5)
     said = waiter.err
     t.equal(said.count('\n'), 1, said)
     t.says(said, 'waiting for job', 'nightly', f'pid {holder.pid}',
