@@ -142,9 +142,15 @@ class Log:
                 return excuse.sentence
         return None
 
-    def excuse_fall(self, name, until):
-        return next((excuse.sentence for _, _, excuse in self.acts_on(name, until)
-                     if excuse.fence), None)
+    def excuse_fall(self, g, other):
+        """The sentence by which g comes after other with no higher fence: it
+        fell, or g is mistaken and the other has left already."""
+        for _, _, excuse in self.acts_on(g.name, g.start):
+            if excuse.fence:
+                return excuse.sentence
+        if g.fence < other.fence:
+            return self.excuse(g.start, g.start, (g, other))
+        return None
 
 
 def overlaps(log, grants):
@@ -175,7 +181,7 @@ def falls(log, grants):
             other = top if top and g.fence <= top.fence else None
         if other:
             yield Found('fence', f'{g} after {other} in {g.name}',
-                        log.excuse_fall(g.name, g.start))
+                        log.excuse_fall(g, other))
 
 
 def judge(lines):

@@ -91,6 +91,14 @@ def judge_excuses_no_more_than_is_said():
         (['(two)'], ('0 in acquire1 n 10 x - 1000', '200 out acquire1',
                      '90 act file-delete n', '91 did file-delete n',
                      '100 in b n 11 x - 1000', '180 beat b')),
+        # Who is mistaken may have its first line when the other has left.
+        (['(fence)'], (*act, '150 in b n 11 x - 1000', '160 out b',
+                       '170 in a n 10 x - 1000', '180 out a')),
+        (['fence'], (*act, '150 in b n 11 x - 1000', '160 out b',
+                     '1170 in a n 10 x - 1000', '1180 out a')),
+        (['fence'], ('155 act mysql-delete n', '156 did mysql-delete n',
+                     '150 in b n 11 x - 1000', '160 out b',
+                     '170 in a n 10 x - 1000', '180 out a')),
         # A deleted row is no reason for a fence that falls; an edited one is.
         (['(two)', 'fence'], (*FIRST, *act, '150 in b n 10 x - 1000',
                               '160 beat b')),
