@@ -5,6 +5,9 @@
  */
 #include "tests/store_zookeeper/recipe/tree.h"
 
+#include "src/backend/zookeeper/own.h"
+#include "src/backend/zookeeper/zookeeper.h"
+
 #include <string.h>
 
 const char *folder_of(const char *name)
@@ -51,6 +54,22 @@ const char *node_of(struct party *p, const char *name, char letter)
 void await_children(const char *name, int n)
 {
     UNTIL(children_of(name) == n);
+}
+
+size_t spare_watches(struct party *p)
+{
+    struct hf__zk *s = p->conn.state;
+
+    return hf__zk_watch_spare(&s->front);
+}
+
+void begin_to_watch(struct waiting *w, struct party *p, const char *name)
+{
+    size_t room = spare_watches(p);
+
+    watch_name(w, p, name);
+    UNTIL(wait_up_to(w, 50) == HF_OK && spare_watches(p) < room);
+    EXPECT(!w->watch.has_fired);
 }
 
 void wait_until_woken(struct waiting *w)

@@ -22,6 +22,10 @@ const char *node_of(struct party *, const char *name, char letter);
 /* Waits for so many, for some seconds at most. */
 void await_children(const char *name, int n);
 
+/* For how many more watches its session has room. */
+size_t spare_watches(struct party *);
+/* Lets it wait for a moment, once it surely watches the name. */
+void begin_to_watch(struct waiting *, struct party *, const char *name);
 /* Waits, for some seconds at most; fails the test unless it was woken. */
 void wait_until_woken(struct waiting *);
 /* Waits for so long; fails the test if it was woken. */

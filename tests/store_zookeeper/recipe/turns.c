@@ -81,8 +81,7 @@ TEST_WITHIN(60, a_hand_over_costs_the_same_however_many_wait)
             waiters[i] = (struct party){0};
             join_at(&waiters[i], "waiter", proxy, "session_timeout=20s");
             EXPECT_IS(queue_up(&waiters[i], "job", ALONE), HF_BUSY);
-            watch_name(&w[i], &waiters[i], "job");
-            EXPECT_IS(wait_up_to(&w[i], 50), HF_OK);
+            begin_to_watch(&w[i], &waiters[i], "job");
         }
         before = hf__proxy_counts(proxy);
         EXPECT_IS(release(&alice, "job"), HF_OK);

@@ -9,13 +9,6 @@
 
 #include <string.h>
 
-static size_t spare(struct party *p)
-{
-    struct hf__zk *s = p->conn.state;
-
-    return hf__zk_watch_spare(&s->front);
-}
-
 /* Of those before it one may be told to enter, so it looks each second. */
 TEST_WITHIN(60, who_waits_for_long_has_one_watch)
 {
@@ -28,12 +21,11 @@ TEST_WITHIN(60, who_waits_for_long_has_one_watch)
     EXPECT_IS(try_as(&alice, "job", SLOT_OF(1)), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", SLOT_OF(1)), HF_BUSY);
     EXPECT_IS(queue_up(&carol, "job", SLOT_OF(1)), HF_BUSY);
-    watch_name(&w, &carol, "job");
-    EXPECT_IS(wait_up_to(&w, 500), HF_OK);
-    at_first = spare(&carol);
+    begin_to_watch(&w, &carol, "job");
+    at_first = spare_watches(&carol);
     before = hf__proxy_counts(proxy);
     wait_in_vain(&w, 4000);
-    EXPECT_IS(spare(&carol), at_first);
+    EXPECT_IS(spare_watches(&carol), at_first);
     printf("# %d requests in 4 s\n",
            hf__proxy_counts(proxy).statements - before.statements);
     EXPECT_LESS(hf__proxy_counts(proxy).statements, before.statements + 6);
@@ -51,13 +43,11 @@ TEST(who_was_told_to_come_watches_nothing_more)
 
     EXPECT_IS(acquire(&alice, "job"), HF_OK);
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
-    room = spare(&bob);
-    watch_name(&w, &bob, "job");
-    EXPECT_IS(wait_up_to(&w, 300), HF_OK);
-    EXPECT_LESS(spare(&bob), room);
+    room = spare_watches(&bob);
+    begin_to_watch(&w, &bob, "job");
     EXPECT_IS(release(&alice, "job"), HF_OK);
     wait_until_woken(&w);
-    EXPECT_IS(spare(&bob), room);
+    EXPECT_IS(spare_watches(&bob), room);
 }
 
 /* ---- many grants: as the claims of the link see them; the server has none */
@@ -170,7 +160,7 @@ static void fill(struct party *p, struct hf__zk_watch *watches[FILLERS])
         hf__zk_exists(calls, i, path, watches[i]);
     }
     EXPECT_IS(hf__zk_await(calls, hf__after_ms(hf__now(), 10000), &err), HF_OK);
-    EXPECT_IS(spare(p), 0);
+    EXPECT_IS(spare_watches(p), 0);
 }
 
 static void listen_for(struct party *p, int64_t ms, atomic_int *told)
@@ -199,9 +189,9 @@ TEST(a_grant_is_watched_when_there_is_room)
     for (int i = 0; i < FILLERS; i++) {
         hf__zk_watch_drop(fillers[i]);
     }
-    room = spare(&alice);
+    room = spare_watches(&alice);
     listen_for(&alice, 200, &told);
-    EXPECT_LESS(spare(&alice), room);
+    EXPECT_LESS(spare_watches(&alice), room);
     EXPECT_IS(break_it(&bob, "job", 0), HF_OK);
     listen_for(&alice, 5000, &told);
     EXPECT_IS(atomic_load(&told), 1);
