@@ -11,9 +11,8 @@
 
 #include <string.h>
 
-/* From a member's loss to the last grant that it may have a part in, and by how
- * much clocks may differ. */
-#define GRANT_US 200000
+/* So many are left when room is made. */
+#define KEPT (HF__LEFTOVERS * 3 / 4)
 
 /* ---- what is remembered */
 
@@ -34,44 +33,73 @@ static unsigned still_open(const struct hf__redlock *s,
     return open;
 }
 
-/* Those that may matter stay; if all do, the oldest go. */
-static void make_room(struct hf__redlock *s)
+static void keep_up_to(struct hf__redlock *s, int64_t after_us)
 {
     int n = 0;
-    int first = 0;
 
     for (int i = 0; i < s->n_leftovers; i++) {
-        struct hf__leftover *one = &s->leftovers[i];
+        const struct hf__leftover *one = &s->leftovers[i];
 
-        one->members = still_open(s, one);
-        if (one->members != 0 && !one->is_unlikely) {
+        if (one->members != 0 && one->after_us <= after_us) {
             s->leftovers[n++] = *one;
         }
     }
-    if (n == HF__LEFTOVERS) {
-        first = HF__LEFTOVERS / 4;
-        memmove(s->leftovers, s->leftovers + first,
-                (size_t)(n - first) * sizeof *s->leftovers);
-    }
-    s->n_leftovers = n - first;
+    s->n_leftovers = n;
 }
 
-/* A fence is about the time of the grant: a member that had gone by then was
- * not asked for it here, though perhaps by a renewal. */
-static bool is_unlikely(const struct hf__redlock *s, unsigned members,
-                        uint64_t fence)
+/* Half-way from the first to the last of them. False: all are alike. */
+static bool find_middle(const struct hf__redlock *s, int64_t *ret_after_us)
 {
-    bool has_gone = fence != 0;
+    int64_t least = INT64_MAX;
+    int64_t most = 0;
+
+    for (int i = 0; i < s->n_leftovers; i++) {
+        int64_t after_us = s->leftovers[i].after_us;
+
+        least = after_us < least ? after_us : least;
+        most = after_us > most ? after_us : most;
+    }
+    *ret_after_us = least + (most - least) / 2;
+    return least < most;
+}
+
+/* The longer after its members' loss a grant was, the less can it matter to
+ * them: those go first, however old the others are. */
+static void make_room(struct hf__redlock *s)
+{
+    int64_t after_us = INT64_MAX;
+    int oldest = HF__LEFTOVERS - KEPT;
+
+    for (int i = 0; i < s->n_leftovers; i++) {
+        s->leftovers[i].members = still_open(s, &s->leftovers[i]);
+    }
+    do {
+        keep_up_to(s, after_us);
+    } while (s->n_leftovers > KEPT && find_middle(s, &after_us));
+    if (s->n_leftovers > KEPT) {
+        s->n_leftovers -= oldest;
+        memmove(s->leftovers, s->leftovers + oldest,
+                (size_t)s->n_leftovers * sizeof *s->leftovers);
+    }
+}
+
+/* A fence is about the time of the grant, or a margin ahead of it: a member
+ * that had gone by then was not asked for it here, though perhaps by a renewal.
+ * Who is there has heard of it, or will at once. */
+static int64_t after_loss_us(const struct hf__redlock *s, unsigned members,
+                             uint64_t fence)
+{
+    int64_t after_us = fence != 0 ? INT64_MAX : 0;
 
     for (int i = 0; i < s->n; i++) {
         const struct hf__voter *m = &s->members[i];
+        int64_t since_us = m->gone_us > 0 ? (int64_t)fence - m->gone_us : 0;
 
-        if ((members >> i & 1) != 0 && !m->is_in) {
-            has_gone = has_gone && m->gone_us > 0 &&
-                       fence > (uint64_t)m->gone_us + GRANT_US;
+        if ((members >> i & 1) != 0 && !m->is_in && since_us < after_us) {
+            after_us = since_us > 0 ? since_us : 0;
         }
     }
-    return has_gone;
+    return after_us;
 }
 
 static void note(struct hf__redlock *s, const struct hf__op *op,
@@ -88,7 +116,7 @@ static void note(struct hf__redlock *s, const struct hf__op *op,
     one = &s->leftovers[s->n_leftovers++];
     one->members = members;
     one->wave = s->lacks_memory ? UINT64_MAX : s->wave; /* not all was sent */
-    one->is_unlikely = is_unlikely(s, members, fence);
+    one->after_us = after_loss_us(s, members, fence);
     one->token = op->token;
     one->reopens = op->reopens;
     one->buries = how->buries;

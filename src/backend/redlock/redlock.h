@@ -61,7 +61,8 @@ struct hf__voter {
 struct hf__leftover {
     unsigned members; /* who have not said that it is; 0: none */
     uint64_t wave;    /* who answers a later one has heard of it */
-    bool is_unlikely; /* they have it on its way, or were away before all */
+    int64_t after_us; /* so long after the loss of those that are away was the
+                         grant; 0: it may have been before */
     struct hf__token token;
     bool reopens;    /* as hf__op's */
     bool buries;     /* as hf__ask's */
