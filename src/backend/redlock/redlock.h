@@ -61,8 +61,8 @@ struct hf__voter {
 struct hf__leftover {
     unsigned members; /* who have not said that it is; 0: none */
     uint64_t wave;    /* who answers a later one has heard of it */
-    int64_t after_us; /* so long after the loss of those that are away was the
-                         grant; 0: it may have been before */
+    int64_t after_us; /* from the loss of who is away to the grant; 0: it may
+                         have been before; INT64_MAX: nobody is away */
     struct hf__token token;
     bool reopens;    /* as hf__op's */
     bool buries;     /* as hf__ask's */
