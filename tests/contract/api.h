@@ -146,10 +146,6 @@ const char *logged(const char *first, ...) __attribute__((sentinel));
 
 /* ---- this process */
 
-/* The thread sanitizer ends a process that starts threads after it was forked
- * from one that had some. */
-bool is_watched_by_tsan(void);
-bool is_watched_by_asan(void);
 int count_threads(void);
 /* Waits until the number of threads has come down to n; says the number. */
 int threads_after_ending(int n);

@@ -119,17 +119,14 @@ static void exclude_each_other(void)
     EXPECT_IS(try_once(own, "other"), HF_OK);
 }
 
-/* ASan's, unlike libc's, stays locked in a child that was forked while another
- * thread allocated. */
 static void let_the_heap_rest(void)
 {
-    if (is_watched_by_asan()) {
+    if (hf__test_has_asan()) {
         await_listening(client_before);
     }
 }
 
-/* ThreadSanitizer does not follow a child of several threads. */
-TEST_IF(!is_watched_by_tsan(), a_child_may_open_the_store_for_itself)
+TEST_IF(!hf__test_has_tsan(), a_child_may_open_the_store_for_itself)
 {
     take_job();
     let_the_heap_rest();

@@ -50,11 +50,8 @@ static bool can_child_use_it(void)
     return status == 0;
 }
 
-/* A store in memory, which has no other home than its process. A sanitizer's
- * heap stays locked in the child. */
-TEST_WITHIN_IF(100,
-               !store_is_shared() && !is_watched_by_asan() &&
-                   !is_watched_by_tsan(),
+/* A store in memory, which has no other home than its process. */
+TEST_WITHIN_IF(100, !store_is_shared() && hf__test_may_fork_beside_threads(),
                a_child_of_busy_threads_may_open_a_store_in_memory)
 {
     struct hf__test_thread *threads[4];

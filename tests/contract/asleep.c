@@ -89,20 +89,6 @@ static int count_entries(const char *path)
     return n;
 }
 
-extern void __tsan_init(void) __attribute__((weak));
-
-bool is_watched_by_tsan(void)
-{
-    return __tsan_init != NULL;
-}
-
-extern void __asan_init(void) __attribute__((weak));
-
-bool is_watched_by_asan(void)
-{
-    return __asan_init != NULL;
-}
-
 int count_threads(void)
 {
     return count_entries("/proc/self/task");

@@ -171,6 +171,12 @@ int64_t hf__test_now_ms(void);
 void hf__test_pause_ms(int64_t ms);
 /* `ms`, five times as much where HOLDFAST_TEST_SLOW says that all is slow. */
 int64_t hf__test_patience(int64_t ms);
+/* A sanitizer's heap, unlike the C library's, stays locked in a child that was
+ * forked while another thread allocated; and the thread sanitizer ends a child
+ * that starts threads if its parent had some. */
+bool hf__test_has_tsan(void);
+bool hf__test_has_asan(void);
+bool hf__test_may_fork_beside_threads(void);
 /* Waits for a forked child that nobody kills, and gives its exit code. A crash
  * of it is as an EXPECT_SAFE that failed. */
 int hf__test_exit_code(int pid);

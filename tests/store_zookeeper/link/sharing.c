@@ -173,10 +173,6 @@ TEST(the_application_s_random_numbers_go_on)
     EXPECT_IS(random(), expected);
 }
 
-extern void __asan_init(void) __attribute__((weak));
-/* A thread sanitizer can't follow threads that a forked child starts. */
-extern void __tsan_init(void) __attribute__((weak));
-
 TEST(a_forked_child_has_no_part_in_its_parent_s_link)
 {
     MET(s);
@@ -186,7 +182,7 @@ TEST(a_forked_child_has_no_part_in_its_parent_s_link)
     if (child == 0) {
         SIDE(own_side);
 
-        if (__tsan_init != NULL) {
+        if (hf__test_has_tsan()) {
             _exit(0);
         }
         EXPECT_IS(meet(&own_side, hf__zookeeper_shared(), 1), HF_OK);
@@ -218,17 +214,11 @@ static void come_and_go(void *arg)
     }
 }
 
-/* Their heaps, unlike the C library's, stay locked in a child that was forked
- * while another thread allocated. */
-static bool may_fork_beside_threads(void)
-{
-    return __asan_init == NULL && __tsan_init == NULL;
-}
-
 /* The registry is never half done in a child. It asks for no address there: a
  * child of a process that just did so in another thread may find the C
  * library's lock taken for ever. */
-TEST_WITHIN_IF(60, may_fork_beside_threads(), forks_while_links_come_and_go)
+TEST_WITHIN_IF(60, hf__test_may_fork_beside_threads(),
+               forks_while_links_come_and_go)
 {
     struct forking forking = {0};
     struct hf__test_thread *thread = hf__test_start(come_and_go, &forking);
