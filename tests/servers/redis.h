@@ -115,7 +115,8 @@ int hf__redis_group_size(const struct hf__redis_group *);
 struct hf__redis *hf__redis_member(const struct hf__redis_group *, int);
 /* Mark it as a member of a group that was seen whole when it was new, so that
  * no first client must find all of them there: on a busy machine one may be
- * late. In the database of this process's commands. */
+ * late. In the database of this process's commands; one that is marked stays as
+ * it is. */
 void hf__redis_mark(const struct hf__redis *);
 /* redlock://127.0.0.1:PORT,…/DATABASE */
 void hf__redis_group_url(const struct hf__redis_group *, int database,

@@ -54,7 +54,7 @@ struct hf__redis *hf__redis_member(const struct hf__redis_group *g, int i)
 
 void hf__redis_mark(const struct hf__redis *member)
 {
-    (void)hf__redis_command(member, "HMSET holdfast;member since 0");
+    (void)hf__redis_command(member, "HSETNX holdfast;member since 0");
 }
 
 void hf__redis_group_url(const struct hf__redis_group *g, int database,

@@ -75,15 +75,14 @@ static const char claim_script[] =
     "redis.call('HSET', KEYS[1], 'folder', ARGV[1], 'number', number)\n"
     "return number .. ' new'\n";
 
-static int claim(struct hf__redis *s, int wanted, bool *ret_is_new)
+static int claim(struct hf__redis *s, int wanted)
 {
     const char *reply =
         hf__redis_command(s, "EVAL %s 1 holdfast-tests %s %d %d", claim_script,
                           hf__test_folder(), wanted, HF__REDIS_DATABASES - 1);
     int number = (int)strtol(reply, NULL, 10);
 
-    *ret_is_new = strstr(reply, " new") != NULL;
-    if (*ret_is_new) {
+    if (strstr(reply, " new")) {
         hf__redis_command(s, "SCRIPT FLUSH");
     }
     hf__redis_select(s, number);
@@ -100,14 +99,13 @@ static _Noreturn void fail_unshared(const char *function)
 int hf__redis_test_database(void)
 {
     static _Atomic int number;
-    bool is_new;
 
     hf__redis_need();
     if (!shared) {
         fail_unshared("hf__redis_share");
     }
     if (!number) {
-        number = claim(shared, 0, &is_new);
+        number = claim(shared, 0);
     }
     return number;
 }
@@ -123,13 +121,8 @@ static int redlock_test_database(void)
     }
     if (!number) {
         for (int i = 0; i < hf__redis_group_size(group); i++) {
-            struct hf__redis *member = hf__redis_member(group, i);
-            bool is_new;
-
-            first = claim(member, first, &is_new);
-            if (is_new) {
-                hf__redis_mark(member);
-            }
+            first = claim(hf__redis_member(group, i), first);
+            hf__redis_mark(hf__redis_member(group, i));
         }
         number = first;
     }
