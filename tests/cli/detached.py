@@ -59,10 +59,6 @@ def patience_ms(pid):
     return int(call[3], 16) if call[0] == '7' else 0
 
 
-def is_free(t, name='job'):
-    return t.run('who', name).code == 1
-
-
 @case
 def a_shell_keeps_it_between_two_commands(t):
     script = ('TOKEN=$("$0" acquire job --lease 10m) && "$0" who job >seen && '
@@ -70,7 +66,7 @@ def a_shell_keeps_it_between_two_commands(t):
     result = t.spawn(['sh', '-c', script, t.holdfast]).wait(code=0)
     t.equal(result.out, 'job is released\n', 'stdout')
     t.says((t.dir / 'seen').read_text(), 'job is held')
-    t.check(is_free(t), 'still held')
+    t.check(t.is_free(), 'still held')
 
 
 @case
@@ -180,7 +176,7 @@ def by_file_across_processes(t):
     t.equal(path.read_text(), token, 'another name leaves the file')
     t.code(t.run('release', 'job', '--token-file', 'token'), 0)
     t.check(not path.exists(), 'the file is still there')
-    t.check(is_free(t), 'still held')
+    t.check(t.is_free(), 'still held')
     t.equal([p.name for p in t.dir.iterdir() if 'token' in p.name], [],
             'left behind')
 
@@ -215,7 +211,7 @@ def who_writes_to_a_fifo_may_come_late(t):
         t.check(patience_ms(process.pid) <= 60000, 'it waits for ever')
         fifo.write_text(text)
         t.code(process.wait(), code)
-    t.check(is_free(t), 'still held')
+    t.check(t.is_free(), 'still held')
 
 
 @case
@@ -245,7 +241,7 @@ def a_file_that_is_there_is_replaced(t):
     result = t.run('acquire', 'two', '--token-file', 'none/token', code=64)
     t.equal(result.out, '', 'stdout')
     t.says(result.err, '--token-file', 'none')
-    t.check(is_free(t, 'two'), 'held though refused')
+    t.check(t.is_free('two'), 'held though refused')
 
 
 def deaf(t, kind):
@@ -273,7 +269,7 @@ def what_cannot_be_delivered_is_given_back(t):
         t.code(result, 70)
         if '2>' not in kind:
             t.says(result.err, 'stdout')
-        t.check(is_free(t), f'{kind}: held though nobody knows the token')
+        t.check(t.is_free(), f'{kind}: held though nobody knows the token')
 
 
 @case
@@ -286,7 +282,7 @@ def what_the_file_cannot_take_is_given_back(t):
     holder.signal(signal.SIGTERM)
     result = waiter.wait(code=70)
     t.says(result.err, '--token-file', 'folder/token')
-    t.check(is_free(t), 'held though nobody knows the token')
+    t.check(t.is_free(), 'held though nobody knows the token')
     t.equal([p.name for p in t.dir.iterdir() if 'token' in p.name], [],
             'left behind')
 

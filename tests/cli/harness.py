@@ -360,6 +360,11 @@ class Case:
     def left(self):
         return processes_with(self.mark)
 
+    def is_free(self, name='job'):
+        result = self.run('who', name)
+        self.check(result.code in (0, 1), f'who: {result}')
+        return result.code == 1
+
     def json(self, *args):
         result = self.run(*args, '--json')
         return json.loads(result.out)

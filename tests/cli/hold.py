@@ -21,12 +21,6 @@ def start(t, *args, stdin=subprocess.PIPE, name='job', **options):
     return process
 
 
-def is_free(t, name='job'):
-    result = t.run('who', name)
-    t.check(result.code in (0, 1), f'who: {result.code}, {result.err}')
-    return result.code == 1
-
-
 @case
 def it_says_so_and_lets_go_when_stdin_ends(t):
     process = start(t)
@@ -41,7 +35,7 @@ def it_says_so_and_lets_go_when_stdin_ends(t):
     process.popen.stdin.close()
     result = process.wait(code=0)
     t.equal(result.err, '', 'stderr')
-    t.check(is_free(t), 'still held')
+    t.check(t.is_free(), 'still held')
 
 
 @case
@@ -70,7 +64,7 @@ def a_fifo_is_a_leash(t):
     t.says((t.dir / 'line').read_text(), 'held job fence=')
     t.says((t.dir / 'seen').read_text(), 'job is held')
     t.equal((t.dir / 'code').read_text(), '0\n', 'exit of hold')
-    t.check(is_free(t), 'still held')
+    t.check(t.is_free(), 'still held')
 
 
 @case
@@ -85,7 +79,7 @@ def who_is_killed_lets_the_leash_go(t):
     t.until(lambda: script.out == 'ready\n', 'it is held')
     t.code(t.run('who', 'job'), 0)
     script.signal(signal.SIGKILL)
-    t.until(lambda: is_free(t), 'the lock is free')
+    t.until(lambda: t.is_free(), 'the lock is free')
     script.popen.stdin.close()
     t.all_gone()
 
@@ -95,7 +89,7 @@ def each_signal_lets_it_go(t):
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         process = start(t)
         t.code(process.end(number), 0)
-        t.check(is_free(t), 'still held')
+        t.check(t.is_free(), 'still held')
         process.popen.stdin.close()
 
 
@@ -130,7 +124,7 @@ def a_loss_is_told_with_76(t):
     t.says(result.err, 'job', 'lost', 'broken', '76')
     process = start(t, '--lease', '1s', '--lost-exit', '9')
     t.stop(process.pid)
-    t.until(lambda: is_free(t), 'the lease ends')
+    t.until(lambda: t.is_free(), 'the lease ends')
     t.code(t.run('run', 'job', '--', 'true'), 0)
     t.code(process.end(signal.SIGCONT), 9)
 
@@ -182,7 +176,7 @@ def on_a_terminal_ctrl_c_and_ctrl_d_end_it(t):
         os.write(master, key)
         t.code(process.wait(), 0)
         os.close(master)
-        t.check(is_free(t), 'still held')
+        t.check(t.is_free(), 'still held')
 
 
 @case
@@ -203,7 +197,7 @@ def in_the_background_of_a_terminal_it_holds_on(t):
     t.code(shell.wait(), 0)
     os.close(master)
     t.says(shell.out, 'code 0')
-    t.check(is_free(t), 'still held')
+    t.check(t.is_free(), 'still held')
 
 
 @case
@@ -212,7 +206,7 @@ def a_line_that_nobody_reads_holds_nothing(t):
         result = t.spawn(['sh', '-c', f'exec "$0" hold job {shut}',
                           t.holdfast]).wait(code=70)
         t.says(result.err, 'stdout')
-        t.check(is_free(t), 'still held')
+        t.check(t.is_free(), 'still held')
 
 
 if __name__ == '__main__':

@@ -81,7 +81,7 @@ def a_lock_of_the_past_is_76_and_starts_nothing(t):
     holder.signal(signal.SIGKILL)
     t.all_gone()
     # The kernel closes their files a moment after they are gone from /proc.
-    t.until(lambda: t.run('who', 'job').code == 1 or
+    t.until(lambda: t.is_free() or
             'process is gone' in t.run('who', 'job').out, 'the holder is dead')
     args = ('run', '--reentrant', '--status-file', 'status', 'job', '--',
             *t.actor('say=started'))

@@ -208,9 +208,8 @@ def a_lock_that_is_kept_closed_says_so(t):
     shown = t.json('who', 'job')
     t.equal((shown['state'], shown['owner']), ('free', None), 'who')
     t.check(3500000 < shown['remaining_ms'] <= 3600000, shown)
-    waiter = t.start('run', 'job', '--', 'true')
-    t.until(lambda: 'waiting for job, kept closed for 59m' in waiter.err,
-            'it says what it waits for')
+    waiter = t.waits('run', 'job', '--', 'true')
+    t.says(waiter.err, 'waiting for job, kept closed for 59m')
     waiter.end()
     result = t.run('run', '-w', '400ms', 'job', '--', 'true', code=75)
     t.says(result.err, 'still kept closed for 59m')

@@ -335,7 +335,7 @@ def a_hangup_ends_the_command_and_frees_the_lock(t):
         shell.line(run('fork=plain beat') + suffix)
         t.until(lambda: len(set(t.pids('beat'))) == 2, 'both beat')
         shell.close()
-        t.until(lambda: t.run('who', 'job').code == 1, 'it is free')
+        t.until(t.is_free, 'it is free')
         t.all_gone()
         t.log_path.unlink()
 
