@@ -7,6 +7,9 @@
 #include "tests/store_server/damage.h"
 #include "tests/store_redis/world.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 enum { LEASE_MS = 1500 };
 
 /* ---- what was held is gone */
@@ -125,6 +128,25 @@ CASE(a_string_at_the_key_is_named_and_left_alone, expect_refused(put_string));
 CASE(a_list_at_the_key_is_named_and_left_alone, expect_refused(put_list));
 CASE(a_hash_of_something_else_is_named_and_left_alone,
      expect_refused(put_hash));
+
+/* As many programs lock: it is said what was found, and for how long yet. */
+TEST(a_lock_by_set_nx_px_is_told_as_such)
+{
+    AUTO_CLIENT *alice = open_store();
+    hf_error err = HF_ERROR_INIT;
+    hf_lock *none = NULL;
+    const char *at;
+
+    hf__redis_command(server(), "SET %s 5f0c NX PX 3600000", record("job"));
+    EXPECT_IS(hf_acquire(alice, "job", NULL, &none, &err), HF_EPROTO);
+    EXPECT_HAS(err.text, "a string that expires in 3");
+    EXPECT_HAS(err.text, "SET … NX PX");
+    EXPECT_HAS(err.text, "another prefix=");
+    EXPECT(!strstr(err.text, "5f0c"));
+    at = strstr(err.text, "expires in ");
+    EXPECT_MORE(strtol(at + 11, NULL, 10), 3000000);
+    EXPECT_TEXT(hf__redis_command(server(), "GET %s", record("job")), "5f0c");
+}
 
 static int count_one(void *arg, const hf_info *info)
 {

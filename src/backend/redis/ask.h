@@ -77,8 +77,9 @@ void hf__answer_give(const struct hf__answer *, struct hf__op *);
 
 /* An error reply's status: HF__AGAIN (LOADING, BUSY: surely not applied),
  * HF_EAUTH (NOAUTH, NOPERM, WRONGPASS), HF_EUNAVAIL (READONLY, OOM, MISCONF,
- * MASTERDOWN, max number of clients), HF_EPROTO (WRONGTYPE: something else is
- * at the key) …; errors.c has all of them, with text and remedy for people. */
+ * MASTERDOWN, max number of clients), HF_EPROTO (HOLDFAST its key is …:
+ * something else is there) …; errors.c has all of them, with text and remedy
+ * for people. */
 int hf__redis_error(const redisReply *, const struct hf__key *, hf_error *err);
 /* What it says, without what is around an error in a script before Redis 7. */
 const char *hf__redis_words(const redisReply *);

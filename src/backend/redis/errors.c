@@ -81,9 +81,15 @@ static const struct meaning meanings[] = {
      "another"},
     /* Somebody else's keys, or another server's protocol. */
     {"WRONGTYPE", NULL, HF_EPROTO,
-     "a key that is not Holdfast's has the lock's name: choose another prefix"},
-    {"HOLDFAST its key is a hash", NULL, HF_EPROTO,
-     "a key that is not Holdfast's has the lock's name: choose another prefix"},
+     "a key that is not Holdfast's has the lock's name: choose another "
+     "prefix="},
+    {"HOLDFAST its key is a string", NULL, HF_EPROTO,
+     "not Holdfast's: perhaps a lock of a program that uses SET … NX PX. Such "
+     "locks and Holdfast's do not exclude each other; choose another prefix=, "
+     "or lock by Holdfast alone and DEL the key"},
+    {"HOLDFAST its key is", NULL, HF_EPROTO,
+     "a key that is not Holdfast's has the lock's name: choose another "
+     "prefix="},
     {"HOLDFAST", NULL, HF_EPROTO,
      "somebody else wrote to it: DEL its keys once nobody holds the lock"},
     {"ERR unknown command", NULL, HF_EPROTO,

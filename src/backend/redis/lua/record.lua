@@ -11,8 +11,20 @@
 -- Where there is no record, it is looked whether there is a 4: of a name's keys
 -- somebody may have deleted one.
 
-local owner, fence, expires, keep, more =
-    unpack(call('HMGET', KEYS[1], 'token', 'fence', 'expires', 'keep', 'more'))
+local found = redis.pcall('HMGET', KEYS[1], 'token', 'fence', 'expires', 'keep',
+    'more')
+if found.err then -- as of who locks with SET … NX PX: what is it, till when?
+    if not string.find(found.err, 'WRONGTYPE', 1, true) then
+        return found
+    end
+    local kind = redis.pcall('TYPE', KEYS[1]) -- a user may be denied it
+    local left = redis.pcall('PTTL', KEYS[1])
+    return redis.error_reply('HOLDFAST its key is ' ..
+        (kind.ok and 'a ' .. kind.ok or 'no hash') ..
+        (tonumber(left) and left > 0 and ' that expires in ' .. left .. ' ms'
+         or ''))
+end
+local owner, fence, expires, keep, more = unpack(found)
 local crowd, offer, offered, void, top
 if more then
     crowd, offer, offered, void, top = unpack(call('HMGET', KEYS[1], 'crowd',
