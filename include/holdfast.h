@@ -234,18 +234,19 @@ HF_API void hf_cancel_free(hf_cancel *cancel);
 /* ---- acquiring and letting go ----------------------------------------- */
 
 typedef struct hf_acquire_opts {
-    size_t size;       /* sizeof(hf_acquire_opts) */
-    int64_t wait_ms;   /* patience with a holder: 0 tries once, HF_FOREVER */
-    int64_t lease_ms;  /* how long the grant lives without renewal; with
-                          HF_CAP_SESSION leave it at the default */
-    int auto_renew;    /* 1: the library renews it at a third of the lease */
-    const char *owner; /* label for people, ≤ 255 bytes; NULL: program name */
-    const char *note;  /* for people, ≤ 255 bytes; NULL: none */
-    hf_cancel *cancel; /* NULL: none */
-    int reentrant;     /* 1: its owner gets it again at once, counted */
-    int detached;      /* 1: lives by its lease, not with this process */
-    uint64_t owner_id; /* who asks, for reentrant and HF_DEADLOCK; 0: the
-                          calling thread */
+    size_t size;          /* sizeof(hf_acquire_opts) */
+    int64_t wait_ms;      /* patience with a holder: 0 tries once, HF_FOREVER */
+    int64_t lease_ms;     /* how long the grant lives without renewal; with
+                             HF_CAP_SESSION leave it at the default */
+    int auto_renew;       /* 1: the library renews it at a third of the lease */
+    const char *owner;    /* label for people, ≤ 255 bytes, with fields as in
+                             hf_owner_format(); NULL: program name */
+    const char *note;     /* for people, ≤ 255 bytes; NULL: none */
+    hf_cancel *cancel;    /* NULL: none */
+    int reentrant;        /* 1: its owner gets it again at once, counted */
+    int detached;         /* 1: lives by its lease, not with this process */
+    uint64_t owner_id;    /* who asks, for reentrant and HF_DEADLOCK; 0: the
+                             calling thread */
     int64_t min_hold_ms;  /* from the grant on nobody else gets it for so
                              long, whatever becomes of the holder; 0: none */
     int64_t max_hold_ms;  /* lost after that, also if renewed; 0: no limit */
@@ -261,6 +262,20 @@ typedef struct hf_acquire_opts {
         sizeof(hf_acquire_opts), HF_FOREVER, HF_LEASE_DEFAULT_MS, 1, NULL,     \
             NULL, NULL, 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0                        \
     }
+
+/*
+ * Who asks, in the words of `format`, for a label or a log: %h host name,
+ * %i its address (of the first interface that is up and no loopback), %n node
+ * (HOLDFAST_NODE in the environment, else the host name), %p process id,
+ * %t thread id, %T thread name, %e milliseconds since 1970-01-01 UTC, %% a
+ * percent sign. hf_acquire_opts.owner is filled in like this at each acquire,
+ * by the thread that calls it. NULL is HF_OWNER_CLASSIC.
+ * Gives: HF_OK and at most size - 1 bytes of UTF-8 and NUL in buf; HF_EINVAL
+ * (another letter, more bytes than fit, no UTF-8) and "".
+ */
+#define HF_OWNER_CLASSIC "%i-%n-%t-%T-%e"
+HF_API HF_MUST_CHECK int hf_owner_format(char *buf, size_t size,
+                                         const char *format, hf_error *err);
 
 /*
  * Acquire the lock called `name` (1–255 bytes of UTF-8, kept byte-exact).
@@ -546,7 +561,8 @@ HF_API const char *hf_info_host(const hf_info *info);   /* NULL: unknown */
 HF_API const char *hf_info_thread(const hf_info *info); /* NULL: unknown */
 HF_API const char *hf_info_note(const hf_info *info);   /* NULL: none */
 HF_API int64_t hf_info_pid(const hf_info *info);        /* 0: unknown */
-HF_API uint64_t hf_info_fence(const hf_info *info);     /* 0: none yet */
+HF_API int64_t hf_info_tid(const hf_info *info);    /* thread's; 0: unknown */
+HF_API uint64_t hf_info_fence(const hf_info *info); /* 0: none yet */
 /* Microseconds since 1970-01-01 UTC by the holder's clock; 0: unknown. */
 HF_API int64_t hf_info_acquired_us(const hf_info *info);
 /* By the store's clock; -1: unknown. */

@@ -9,7 +9,7 @@ import re
 import house
 
 STD = re.compile(
-    r'(assert|ctype|dirent|endian|errno|fcntl|float|inttypes|libgen|limits|'
+    r'(assert|ctype|dirent|endian|errno|fcntl|float|ifaddrs|inttypes|libgen|limits|'
     r'locale|math|netdb|poll|pthread|pwd|sched|signal|spawn|stdarg|stdatomic|'
     r'stdbool|stddef|stdint|stdio|stdlib|string|strings|syslog|termios|time|'
     r'unistd|wchar|((sys|linux|net|netinet|arpa)/[\w/]+))\.h')

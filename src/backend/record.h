@@ -42,7 +42,7 @@ HF_MODULE_API uint64_t hf__token_tag(const struct hf__token *);
 struct hf__owner {
     char label[HF_NOTE_MAX + 1];
     char host[65];
-    char thread[17];
+    char thread[24]; /* its id, a blank, its name */
     char note[HF_NOTE_MAX + 1];
     int64_t pid;
 };

@@ -14,16 +14,24 @@ void cli_holder_who(struct cli_text *text, const hf_info *info)
     const char *label = hf_info_label(info);
     const char *host = hf_info_host(info);
     int64_t pid = hf_info_pid(info);
+    const char *before = " (";
 
     cli_text_clean(text, label && *label ? label : "somebody unknown");
     if (host) {
-        cli_text_add(text, " (host ");
+        cli_text_add(text, "%shost ", before);
         cli_text_clean(text, host);
+        before = ", ";
     }
     if (pid > 0) {
-        cli_text_add(text, "%spid %" PRId64, host ? ", " : " (", pid);
+        cli_text_add(text, "%spid %" PRId64, before, pid);
+        before = ", ";
     }
-    cli_text_add(text, host || pid > 0 ? ")" : "");
+    if (hf_info_tid(info) > 0) {
+        cli_text_add(text, "%sthread %" PRId64 " ", before, hf_info_tid(info));
+        cli_text_clean(text, hf_info_thread(info) ? hf_info_thread(info) : "?");
+        before = ", ";
+    }
+    cli_text_add(text, *before == ',' ? ")" : "");
 }
 
 static void add_since(struct cli_text *text, const hf_info *info)
@@ -110,19 +118,26 @@ void cli_holder_mode(struct cli_text *text, const hf_info *info)
     }
 }
 
+static void add_number(struct cli_text *text, const char *field, int64_t number,
+                       bool is_known)
+{
+    if (is_known) {
+        cli_text_add(text, ",\"%s\":%" PRId64, field, number);
+    } else {
+        cli_text_add(text, ",\"%s\":null", field);
+    }
+}
+
 static void add_owner(struct cli_text *text, const hf_info *info)
 {
     cli_text_add(text, "\"owner\":{\"label\":");
     cli_text_json(text, hf_info_label(info));
     cli_text_add(text, ",\"host\":");
     cli_text_json(text, hf_info_host(info));
-    if (hf_info_pid(info) > 0) {
-        cli_text_add(text, ",\"pid\":%" PRId64, hf_info_pid(info));
-    } else {
-        cli_text_add(text, ",\"pid\":null");
-    }
+    add_number(text, "pid", hf_info_pid(info), hf_info_pid(info) > 0);
     cli_text_add(text, ",\"thread\":");
     cli_text_json(text, hf_info_thread(info));
+    add_number(text, "tid", hf_info_tid(info), hf_info_tid(info) > 0);
     cli_text_add(text, "}");
 }
 
@@ -144,16 +159,6 @@ static const char *mode_word(const hf_info *info)
     return hf_info_shared(info)      ? "shared"
            : hf_info_slots(info) > 0 ? "slots"
                                      : "exclusive";
-}
-
-static void add_number(struct cli_text *text, const char *field, int64_t number,
-                       bool is_known)
-{
-    if (is_known) {
-        cli_text_add(text, ",\"%s\":%" PRId64, field, number);
-    } else {
-        cli_text_add(text, ",\"%s\":null", field);
-    }
 }
 
 /* One of several who hold the lock, or of those who wait for it. */

@@ -10,10 +10,10 @@
 #include "src/cli/store.h"
 #include "src/cli/text.h"
 
-/* "backup (host db1, pid 4711)", cleaned. */
+/* "backup (host db1, pid 4711, thread 4712 writer)", cleaned. */
 void cli_holder_who(struct cli_text *, const hf_info *);
-/* "backup (host db1, pid 4711) since 2031-02-03T04:05:06Z (5m), 28s of its
- * lease left, fence 17". */
+/* "backup (host db1, pid 4711, thread 4712 writer) since 2031-02-03T04:05:06Z
+ * (5m), 28s of its lease left, fence 17". */
 void cli_holder_line(struct cli_text *, const hf_info *);
 /* For how long a free lock is kept closed (--min-hold); 0: it is open, -1:
  * not known. */

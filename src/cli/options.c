@@ -88,7 +88,9 @@ const struct cli_option cli_option_table[] = {
     {"shell", 'c', CLI_FLAG, BIT(RUN), FIELD(is_shell), 0, 0, NULL, NULL,
      "give the one word after -- to /bin/sh -c"},
     {"owner", 0, CLI_TEXT, CLAIMS, FIELD(owner), 0, HF_NOTE_MAX, "LABEL", NULL,
-     "who shows it as the holder; default: the name of CMD, else holdfast"},
+     "who shows it as the holder; %h host, %i address, %n node, %p pid, %t "
+     "thread id, %T its name, %e ms since 1970; default: the name of CMD, else "
+     "holdfast"},
     {"note", 0, CLI_TEXT, CLAIMS, FIELD(note), 0, HF_NOTE_MAX, "TEXT", NULL,
      "for people, shown by who"},
     {"status-file", 0, CLI_TEXT, BIT(RUN), FIELD(status_file), 1, 4096, "PATH",

@@ -292,9 +292,29 @@ static void tell_not_started(const struct cli_wrapper *w, int code)
     cli_metrics_tell(w, &result);
 }
 
+/* What is run, by its last part; a percent sign there begins no field. */
+static const char *label_of(const struct cli_options *o,
+                            char to[HF_NOTE_MAX + 1])
+{
+    const char *command = o->is_shell ? "sh" : o->command[0];
+    const char *slash = strrchr(command, '/');
+    size_t n = 0;
+
+    for (const char *c = slash ? slash + 1 : command;
+         *c && n + (*c == '%') < HF_NOTE_MAX; c++) {
+        if (*c == '%') {
+            to[n++] = '%';
+        }
+        to[n++] = *c;
+    }
+    to[n] = '\0';
+    return to;
+}
+
 int cli_run(const struct cli_options *given)
 {
     struct cli_options options = *given;
+    char label[HF_NOTE_MAX + 1];
     struct cli_wrapper w = {.options = &options, .kill_ns = INT64_MAX};
     int r = cli_event_setup(&options);
 
@@ -318,11 +338,7 @@ int cli_run(const struct cli_options *given)
         return r;
     }
     if (!options.owner) {
-        const char *slash = strrchr(options.command[0], '/');
-
-        options.owner = options.is_shell ? "sh"
-                        : slash          ? slash + 1
-                                         : options.command[0];
+        options.owner = label_of(&options, label);
     }
     w.store.level = options.is_verbose ? HF_LOG_INFO : HF_LOG_WARN;
     plan(&w);

@@ -7,7 +7,7 @@
 
 #include "src/cli/text.h"
 
-#define CLI_COLUMNS_MAX 8
+#define CLI_COLUMNS_MAX 9
 
 struct cli_table {
     size_t columns;

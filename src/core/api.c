@@ -14,6 +14,7 @@
 #include "src/core/hold.h"
 #include "src/core/many.h"
 #include "src/core/options.h"
+#include "src/core/owner.h"
 #include "src/core/reenter.h"
 
 /* ---- acquiring */
@@ -43,6 +44,7 @@ struct wish {
     hf_client *client;
     const char *const *names; /* as many as the lock has */
     hf_acquire_opts opts;
+    char label[HF_NOTE_MAX + 1]; /* of the owner, if it has fields */
 };
 
 static int claim_one(struct wish *w, hf_lock *lock, hf_error *err)
@@ -92,7 +94,7 @@ static int ask_once(struct wish *w, hf_lock *lock, hf_error *err)
     if (r != HF_OK) {
         return r;
     }
-    hf__client_owner(w->client, w->opts.owner, w->opts.note, &owner);
+    hf__owner_set(w->client, w->opts.owner, w->opts.note, &owner);
     r = hf__once_mark(w->client, lock->once, &owner, err);
     if (r != HF_OK) {
         int released;
@@ -155,9 +157,12 @@ static int acquire(struct wish *w, hf_lock *empty, hf_lock **ret_lock,
 {
     HF_AUTO(hf__hold_free_auto) hf_lock *lock = empty;
     hf_client *client = w->client;
-    int r = HF_OK;
+    int r = hf__owner_fill(&w->opts, w->label, err);
 
     complete(&w->opts);
+    if (r != HF_OK) {
+        return r;
+    }
     if (lock == NULL) {
         return hf__fail(err, HF_ENOMEM, "out of memory");
     }
@@ -175,7 +180,7 @@ static int acquire(struct wish *w, hf_lock *empty, hf_lock **ret_lock,
 int hf_acquire(hf_client *client, const char *name,
                const hf_acquire_opts *given, hf_lock **ret_lock, hf_error *err)
 {
-    struct wish w = {client, &name, HF_ACQUIRE_OPTS_INIT};
+    struct wish w = {client, &name, HF_ACQUIRE_OPTS_INIT, ""};
     int r = check_call(client, ret_lock, err);
 
     r = r == HF_OK ? hf__acquire_check(client, name, given, &w.opts, err) : r;
@@ -202,7 +207,7 @@ int hf_acquire_many(hf_client *client, const char *const *names, int n,
                     const hf_acquire_opts *given, hf_lock **ret_lock,
                     hf_error *err)
 {
-    struct wish w = {client, names, HF_ACQUIRE_OPTS_INIT};
+    struct wish w = {client, names, HF_ACQUIRE_OPTS_INIT, ""};
     int r = check_call(client, ret_lock, err);
 
     r = r == HF_OK ? hf__many_check(names, n, err) : r;

@@ -10,6 +10,7 @@
 #include "src/base/rand.h"
 #include "src/core/api.h"
 #include "src/core/flight.h"
+#include "src/core/owner.h"
 #include "src/core/parting.h"
 
 /* ---- what is common */
@@ -46,6 +47,7 @@ int hf_acquire_async(hf_client *client, const char *name,
                      hf_error *err)
 {
     hf_acquire_opts opts = HF_ACQUIRE_OPTS_INIT;
+    char label[HF_NOTE_MAX + 1];
     struct hf__flight *f = NULL;
     int r = hf__acquire_check(client, name, given, &opts, err);
 
@@ -53,6 +55,7 @@ int hf_acquire_async(hf_client *client, const char *name,
         r = hf__fail(err, HF_EINVAL, "the call needs a function to call back");
     }
     r = r == HF_OK ? choose_owner(&opts, err) : r;
+    r = r == HF_OK ? hf__owner_fill(&opts, label, err) : r;
     if (r == HF_OK && !hf__is_never(hf__client_close_by(client))) {
         r = hf__fail(err, HF_EUNAVAIL, "the client is being closed");
     }

@@ -16,6 +16,7 @@
 #include "src/core/debt.h"
 #include "src/core/handle.h"
 #include "src/core/options.h"
+#include "src/core/owner.h"
 
 #include <string.h>
 
@@ -72,7 +73,7 @@ int hf__claim_new(struct hf_client *client, const char *name,
     hf__list_init(&c->asker);
     hf__list_init(&c->debt_link);
     hf__client_key(client, name, c->key_bytes, &c->key);
-    hf__client_owner(client, opts->owner, opts->note, &c->owner);
+    hf__owner_set(client, opts->owner, opts->note, &c->owner);
     c->lease_ms = opts->lease_ms;
     c->manner = hf__manner_of(opts);
     c->queueing = queueing_of(client, opts);

@@ -251,26 +251,3 @@ void hf__client_key(const struct hf_client *c, const char *name, char *bytes,
     ret_key->length = (uint16_t)(prefix + 1 + length);
     ret_key->name_at = (uint16_t)(prefix + 1);
 }
-
-static void put(char *dst, size_t size, const char *text)
-{
-    size_t length = hf__utf8_cut(text, size - 1);
-
-    memcpy(dst, text, length);
-    dst[length] = '\0';
-}
-
-void hf__client_owner(const struct hf_client *c, const char *label,
-                      const char *note, struct hf__owner *ret_owner)
-{
-    char thread[17];
-
-    hf__thread_name(thread, sizeof thread);
-    memset(ret_owner, 0, sizeof *ret_owner);
-    put(ret_owner->label, sizeof ret_owner->label,
-        label == NULL ? program_invocation_short_name : label);
-    put(ret_owner->note, sizeof ret_owner->note, note == NULL ? "" : note);
-    put(ret_owner->host, sizeof ret_owner->host, c->host);
-    put(ret_owner->thread, sizeof ret_owner->thread, thread);
-    ret_owner->pid = getpid();
-}

@@ -7,6 +7,7 @@
 #ifndef HF_CORE_CLIENT_H
 #define HF_CORE_CLIENT_H
 
+#include "src/base/host.h"
 #include "src/base/map.h"
 #include "src/core/board.h"
 #include "src/core/keeper.h"
@@ -34,7 +35,7 @@ struct hf_client {
     struct hf__url *url;
     char *allow;
     const char *prefix;
-    char host[65];
+    char host[HF__HOST_SIZE];
     struct hf__session *main; /* n_main of them; a name has its own */
     int n_main;
     /* Renewals and give-backs; led by its runner alone. */
@@ -120,8 +121,5 @@ void hf__client_key(const struct hf_client *, const char *name, char *bytes,
                     struct hf__key *ret_key);
 /* HF_OK, or HF_EINVAL saying what is wrong with the name. */
 HF_MUST_CHECK int hf__name_check(const char *name, hf_error *err);
-/* Fill the facts for people: host, pid, thread, label, note. */
-void hf__client_owner(const struct hf_client *, const char *label,
-                      const char *note, struct hf__owner *ret_owner);
 
 #endif

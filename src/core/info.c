@@ -6,6 +6,7 @@
 #include "src/core/info.h"
 
 #include "src/base/alloc.h"
+#include "src/core/owner.h"
 
 #include <string.h>
 
@@ -100,7 +101,12 @@ const char *hf_info_host(const hf_info *info)
 
 const char *hf_info_thread(const hf_info *info)
 {
-    return text_or_null(info, info->record.owner.thread);
+    return text_or_null(info, hf__owner_thread(&info->record.owner));
+}
+
+int64_t hf_info_tid(const hf_info *info)
+{
+    return is_of_somebody(info) ? hf__owner_tid(&info->record.owner) : 0;
 }
 
 const char *hf_info_note(const hf_info *info)

@@ -7,6 +7,7 @@
 #include "src/base/error.h"
 #include "src/core/hold.h"
 #include "src/core/look.h"
+#include "src/core/owner.h"
 #include "src/core/place.h"
 
 #include <string.h>
@@ -106,7 +107,7 @@ int hf_break(hf_client *client, const char *name, uint64_t fence, hf_error *err)
     if (r != HF_OK) {
         return r;
     }
-    hf__client_owner(client, NULL, NULL, &k->owner);
+    hf__owner_set(client, NULL, NULL, &k->owner);
     k->request.op.kind = HF__OP_BREAK;
     k->request.op.fence = fence;
     k->request.op.owner = &k->owner;

@@ -209,10 +209,7 @@ static int init_client(struct hf_client *c, hf_error *err)
     hf__board_init(&c->board);
     hf__session_init(&c->renew, &c->settings, "renew");
     c->renew.is_runners = true;
-    if (gethostname(c->host, sizeof c->host - 1) != 0) {
-        c->host[0] = '\0';
-    }
-    c->host[hf__utf8_cut(c->host, sizeof c->host - 1)] = '\0';
+    hf__host_name(c->host);
     r = hf__keeper_init(&c->keeper);
     if (r == HF_EUNAVAIL) {
         return hf__fail(err, r,

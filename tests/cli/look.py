@@ -3,6 +3,7 @@
 programs, exit codes."""
 import datetime
 import json
+import os
 import re
 import socket
 
@@ -12,7 +13,7 @@ from harness import case
 FIELDS = {'name', 'state', 'owner', 'note', 'fence', 'acquired_at',
           'remaining_ms', 'mode', 'slots', 'slot', 'holders', 'waiters',
           'store', 'grade', 'reach'}
-OWNER = {'label', 'host', 'pid', 'thread'}
+OWNER = {'label', 'host', 'pid', 'thread', 'tid'}
 NAMES = ("a b", "it's", '"q" \\ back', 'žluť 漢字 🔒', 'new\nline', '-dash',
          'tab\there', 'a/b:c', '$HOME', '*')
 
@@ -55,6 +56,58 @@ def who_of_a_held_lock_as_json(t):
     t.check(shown['note'] in (None, ''), shown['note'])
     t.check(shown['waiters'] is None or isinstance(shown['waiters'], list),
             shown['waiters'])
+
+
+def thread_of(holder, shown):
+    """(id, name) as shown, which must be one of that process."""
+    tid, name = shown['owner']['tid'], shown['owner']['thread']
+    return tid, name, os.path.exists(f'/proc/{holder.pid}/task/{tid}')
+
+
+@case
+def the_thread_of_a_holder_is_shown(t):
+    holder = t.hold('job')
+    tid, name, is_its = thread_of(holder, t.json('who', 'job'))
+    t.check(is_its, (tid, name))
+    t.says(t.run('who', 'job', code=0).out, f'thread {tid} {name})')
+    t.says(t.run('ls', code=0).out, 'THREAD', f'{tid} {name}')
+
+
+@case
+def an_owner_may_have_fields(t):
+    holder = t.hold('job', '--owner', '%h/%p %t %T 100%%')
+    shown = t.json('who', 'job')
+    tid, name, _ = thread_of(holder, shown)
+    t.equal(shown['owner']['label'],
+            f'{socket.gethostname()}/{holder.pid} {tid} {name} 100%', 'label')
+
+
+@case
+def the_classic_owner_has_address_node_thread_and_time(t):
+    t.env['HOLDFAST_NODE'] = '7'
+    t.hold('job', '--owner', '%i-%n-%t-%T-%e')
+    shown = t.json('who', 'job')['owner']
+    found = re.fullmatch(r'([0-9a-f.:]+)-7-(\d+)-(.+)-(\d{13})',
+                         shown['label'])
+    t.check(found, shown)
+    t.equal((int(found[2]), found[3]), (shown['tid'], shown['thread']),
+            'thread')
+
+
+@case
+def a_wrong_field_is_a_usage_error(t):
+    result = t.run('run', '--owner', '%q', 'job', '--', 'true', code=64)
+    t.says(result.err, '%q', '%h %i %n %p %t %T %e')
+
+
+@case
+def a_command_may_have_a_percent_sign_in_its_name(t):
+    script = t.dir / '50%q'
+    script.write_text('#!/bin/sh\n"$@"\n')
+    script.chmod(0o755)
+    result = t.run('run', 'job', '--', str(script), t.holdfast, 'who',
+                   '--json', 'job', code=0)
+    t.equal(json.loads(result.out)['owner']['label'], '50%q', 'label')
 
 
 @case

@@ -28,7 +28,7 @@
     X(label, HF__KIND_TEXT, 255, false, WORDS(255))                            \
     X(host, HF__KIND_TEXT, 64, false, WORDS(64))                               \
     X(pid, HF__KIND_SIGNED, 8, false, "BIGINT" NUMBER)                         \
-    X(thread, HF__KIND_TEXT, 16, false, WORDS(16))                             \
+    X(thread, HF__KIND_TEXT, 24, false, WORDS(24))                             \
     X(note, HF__KIND_TEXT, 255, false, WORDS(255))
 
 #define LOCK_COLUMNS(X)                                                        \

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names and addresses of the machine, as the kernel and the environment have
+ * them; nothing goes out to ask. Thread: any.
+ */
+#include "src/base/host.h"
+#include "src/base/utf8.h"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void hf__host_name(char to[HF__HOST_SIZE])
+{
+    memset(to, 0, HF__HOST_SIZE);
+    if (gethostname(to, HF__HOST_SIZE - 1) != 0) {
+        to[0] = '\0';
+    }
+    to[hf__utf8_cut(to, HF__HOST_SIZE - 1)] = '\0';
+}
+
+/* What another host could call it by: not of a link alone. */
+static bool is_address(const struct ifaddrs *i, int family)
+{
+    const struct sockaddr_in6 *six;
+
+    if (i->ifa_addr == NULL || i->ifa_addr->sa_family != family ||
+        (i->ifa_flags & IFF_UP) == 0 || (i->ifa_flags & IFF_LOOPBACK) != 0) {
+        return false;
+    }
+    six = (const struct sockaddr_in6 *)(const void *)i->ifa_addr;
+    return family != AF_INET6 || !IN6_IS_ADDR_LINKLOCAL(&six->sin6_addr);
+}
+
+static bool find(const struct ifaddrs *all, int family,
+                 char to[HF__ADDRESS_SIZE])
+{
+    for (const struct ifaddrs *i = all; i != NULL; i = i->ifa_next) {
+        if (is_address(i, family)) {
+            const struct sockaddr_in *four = (const void *)i->ifa_addr;
+            const struct sockaddr_in6 *six = (const void *)i->ifa_addr;
+
+            return inet_ntop(family,
+                             family == AF_INET ? (const void *)&four->sin_addr
+                                               : (const void *)&six->sin6_addr,
+                             to, HF__ADDRESS_SIZE) != NULL;
+        }
+    }
+    return false;
+}
+
+void hf__host_address(char to[HF__ADDRESS_SIZE])
+{
+    struct ifaddrs *all = NULL;
+
+    if (getifaddrs(&all) != 0) {
+        all = NULL;
+    }
+    if (!find(all, AF_INET, to) && !find(all, AF_INET6, to)) {
+        memcpy(to, "127.0.0.1", sizeof "127.0.0.1");
+    }
+    if (all != NULL) {
+        freeifaddrs(all);
+    }
+}
+
+void hf__host_node(char *to, size_t size)
+{
+    char host[HF__HOST_SIZE];
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): as the header says of it */
+    const char *node = secure_getenv("HOLDFAST_NODE");
+
+    if (node == NULL || *node == '\0') {
+        hf__host_name(host);
+        node = host;
+    }
+    (void)snprintf(to, size, "%s", node);
+    to[hf__utf8_cut(to, size - 1)] = '\0';
+}
