@@ -287,7 +287,9 @@ HF_API HF_MUST_CHECK int hf_owner_format(char *buf, size_t size,
  * A second acquire of a lock that its owner (thread, or owner_id) holds
  * through this client is HF_DEADLOCK at once. With `reentrant` it gives one
  * more handle on the same grant instead, without asking the store; the grant
- * ends with the release of the last of them.
+ * ends with the release of the last of them. Another client is another owner,
+ * also in the same thread and with the same owner_id: it is HF_BUSY, or waits,
+ * and err->text says that the thread itself is in the way.
  *
  * fair: who waits has a place in the name's line, in the order in which the
  * requests reached the store, also across processes. Nobody goes before those
@@ -558,7 +560,7 @@ HF_API const char *hf_info_name(const hf_info *info);
 HF_API hf_presence hf_info_presence(const hf_info *info);
 HF_API const char *hf_info_label(const hf_info *info);  /* NULL: unknown */
 HF_API const char *hf_info_host(const hf_info *info);   /* NULL: unknown */
-HF_API const char *hf_info_thread(const hf_info *info); /* NULL: unknown */
+HF_API const char *hf_info_thread(const hf_info *info); /* NULL: no name */
 HF_API const char *hf_info_note(const hf_info *info);   /* NULL: none */
 HF_API int64_t hf_info_pid(const hf_info *info);        /* 0: unknown */
 HF_API int64_t hf_info_tid(const hf_info *info);    /* thread's; 0: unknown */

@@ -10,6 +10,14 @@
 #include "src/core/handle.h"
 
 #include <stdio.h>
+#include <string.h>
+
+/* The asking thread, as far as what a store keeps for people can tell. */
+static bool is_same_thread(const struct hf__owner *a, const struct hf__owner *b)
+{
+    return a->pid == b->pid && strcmp(a->thread, b->thread) == 0 &&
+           strcmp(a->host, b->host) == 0;
+}
 
 static int tell_holder(const struct hf__claim *c, int r, const char *verb,
                        const char *when, hf_error *err)
@@ -17,9 +25,13 @@ static int tell_holder(const struct hf__claim *c, int r, const char *verb,
     const struct hf__record *k = &c->record;
 
     return hf__fail(
-        err, r, "\"%s\" %s held by %s on %s (pid %lld), fence %llu%s",
+        err, r, "\"%s\" %s held by %s on %s (pid %lld), fence %llu%s%s",
         hf__handle_name(c->handle), verb, k->owner.label, k->owner.host,
-        (long long)k->owner.pid, (unsigned long long)k->fence, when);
+        (long long)k->owner.pid, (unsigned long long)k->fence, when,
+        is_same_thread(&k->owner, &c->owner)
+            ? ": this very thread, through another client or as another "
+              "owner; a lock is re-entrant for one client's owner"
+            : "");
 }
 
 /* The store was being asked when the time was up. */

@@ -265,3 +265,38 @@ TEST(a_hold_that_was_let_go_does_nothing_to_the_others)
     expect_held(outer);
     EXPECT_IS(hf_release(outer, NULL), HF_OK);
 }
+
+/* It would wait for itself, and is told so. */
+TEST(another_client_of_the_same_thread_is_somebody_else)
+{
+    CLIENTS(alice, bob);
+    hf_acquire_opts opts = wanting(0, 20000);
+    hf_error err = HF_ERROR_INIT;
+    hf_lock *none = NULL;
+
+    opts.reentrant = 1;
+    opts.owner_id = 7;
+    AUTO_LOCK *job = must_acquire(alice, "job", &opts);
+    EXPECT_IS(hf_acquire(bob, "job", &opts, &none, &err), HF_BUSY);
+    EXPECT(!none);
+    EXPECT_HAS(err.text, "this very thread");
+    EXPECT_IS(hf_held(job), 1);
+}
+
+static void expect_stranger(void *client)
+{
+    hf_acquire_opts opts = wanting(0, 20000);
+    hf_error err = HF_ERROR_INIT;
+    hf_lock *none = NULL;
+
+    EXPECT_IS(hf_acquire(client, "job", &opts, &none, &err), HF_BUSY);
+    EXPECT(!strstr(err.text, "this very thread"));
+}
+
+TEST(another_thread_is_not_told_that_it_is_in_its_own_way)
+{
+    HELD(job, alice);
+
+    hf__test_join(hf__test_start(expect_stranger, alice));
+    EXPECT_IS(hf_held(job), 1);
+}
