@@ -610,15 +610,26 @@ HF_API HF_MUST_CHECK int hf_list(hf_client *client, const char *prefix,
 HF_API HF_MUST_CHECK int hf_break(hf_client *client, const char *name,
                                   uint64_t fence, hf_error *err);
 
+typedef struct hf_gc_info {
+    size_t size;      /* sizeof(hf_gc_info) */
+    uint64_t removed; /* records, all of them */
+    uint64_t expired; /* the last grant ran out, or its holder died */
+    uint64_t marks;   /* of starts (once_ms); the rest: released, or broken */
+} hf_gc_info;
+#define HF_GC_INFO_INIT                                                        \
+    {                                                                          \
+        sizeof(hf_gc_info), 0, 0, 0                                            \
+    }
+
 /*
  * Delete the records of names under this client's prefix that nobody has held
  * for idle_ms (0: at all) and that nothing keeps closed. A fence goes on
- * rising without its record. *ret_count: how many, also on failure; may be
- * NULL. Gives: HF_OK; HF_EINVAL (idle_ms), HF_ENOTSUP and as hf_inspect().
- * Blocks: up to io_timeout for every two thousand records or so.
+ * rising without its record. ret_info: what went, also on failure; may be
+ * NULL. Gives: HF_OK; HF_EINVAL (idle_ms, size), HF_ENOTSUP and as
+ * hf_inspect(). Blocks: up to io_timeout for every two thousand records or so.
  */
 HF_API HF_MUST_CHECK int hf_gc(hf_client *client, int64_t idle_ms,
-                               uint64_t *ret_count, hf_error *err);
+                               hf_gc_info *ret_info, hf_error *err);
 
 /* What a client has done since it was opened. */
 typedef struct hf_stats_info {
@@ -641,11 +652,12 @@ typedef struct hf_stats_info {
     uint64_t waiting;      /* now: acquires under way */
     uint64_t owing;        /* now: outcomes that are still to be settled */
     uint64_t collected;    /* idle records deleted: hf_gc(), gc= in the URL */
+    uint64_t taken_over;   /* acquired where the last grant had run out */
 } hf_stats_info;
 #define HF_STATS_INFO_INIT                                                     \
     {                                                                          \
         sizeof(hf_stats_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-            0                                                                  \
+            0, 0                                                               \
     }
 
 /* Each figure is right by itself; together they are of about one moment.

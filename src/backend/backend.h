@@ -4,9 +4,8 @@
  *
  * A backend is straight-line code that talks to one server over one session.
  * It never reconnects, retries, starts a thread, waits for a holder outside
- * wait(), or logs above debug. The core does all of that, once, for every
- * store, and calls a backend only through the hf__conn_…() wrappers below,
- * which assert the contract on both sides.
+ * wait(), or logs above debug: the core does all that, once for every store,
+ * and calls it only through the wrappers of conn.h, which assert the contract.
  *
  * Locking. One session is used by one thread at a time (the core sees to it),
  * by different threads over its life. interrupt() alone may be called from
@@ -116,6 +115,7 @@ struct hf__op {
                                    for, a hint; exclusive may be wrong */
     enum hf__queueing queueing; /* ACQUIRE */
     bool is_queued; /* out: ACQUIRE that is BUSY: its ticket is in line */
+    bool took_over; /* out: ACQUIRE: of one that nobody had given back */
     int slot;       /* out: ACQUIRE, RENEW of HF__MODE_SLOTS; else −1 */
     struct hf__crowd *ret_crowd; /* INSPECT: all whose lease runs (holder_lives
                                     0: but it died) or who wait in line, added
@@ -197,8 +197,9 @@ typedef void (*hf__broken_fn)(void *arg, uint64_t tag);
 /* A cleaning under way. */
 struct hf__gc {
     int64_t idle_us;
-    uint64_t count; /* deleted so far */
-    size_t length;  /* of `at`; 0: at the beginning, or (after) over */
+    uint64_t count;   /* deleted so far */
+    uint64_t expired; /* of these, those with a grant that nobody gave back */
+    size_t length;    /* of `at`; 0: at the beginning, or (after) over */
     char at[HF__KEY_MAX + 1]; /* the store's own bookmark */
 };
 
@@ -268,11 +269,10 @@ struct hf__backend {
     int (*list)(void *s, const struct hf__key *prefix, hf__list_fn, void *arg,
                 hf__time deadline, hf_error *);
     /*
-     * Optional: delete records whose key starts with the bytes of `prefix`,
-     * which nobody has held for g->idle_us (0: at all), which are not kept
-     * closed, in whose line nobody stands, and whose fence the wall clock has
-     * passed, so that the next one is above it. Looks at some thousand, counts
-     * what it deleted, and leaves in g->at where to go on. As list().
+     * Optional: delete records whose key starts with the bytes of `prefix`:
+     * held by nobody for g->idle_us (0: now), not kept closed, nobody in line,
+     * the fence below the wall clock, so that the next is above it. Looks at
+     * some thousand, adds to *g, and says in g->at where to go on. As list().
      */
     int (*gc)(void *s, const struct hf__key *prefix, struct hf__gc *g,
               hf__time deadline, hf_error *);

@@ -24,7 +24,8 @@
     X(batches)                                                                 \
     X(operations)                                                              \
     X(connects)                                                                \
-    X(collected)
+    X(collected)                                                               \
+    X(taken_over)
 
 struct hf__counters {
 #define HF_X(name) atomic_ullong name;

@@ -9,7 +9,7 @@
 
 #include "src/base/error.h"
 #include "src/base/rand.h"
-#include "src/core/client.h"
+#include "src/core/gc.h"
 #include "src/core/once.h"
 
 #define PERIOD_MIN_MS   1000
@@ -65,11 +65,10 @@ static void end_round(struct hf_client *c, int result)
 {
     struct hf__sweeper *w = &c->sweeper;
 
-    hf__log(&c->settings.log, result == HF_OK ? HF_LOG_INFO : HF_LOG_WARN,
-            "event=gc removed=%llu result=%s", (unsigned long long)w->gc.count,
-            hf_strstatus(result));
+    hf__gc_tell(c, result == HF_OK ? HF_LOG_INFO : HF_LOG_WARN, &w->info,
+                result);
+    w->info = (hf_gc_info)HF_GC_INFO_INIT;
     w->gc = (struct hf__gc){0};
-    w->counted = 0;
     w->is_marks = false;
     set_timer(c,
               hf__random_between(w->period_ms * 3 / 4, w->period_ms * 5 / 4));
@@ -80,8 +79,7 @@ static void swept(struct hf__request *q)
     struct hf__sweeper *w = HF__ELEMENT(q, struct hf__sweeper, request);
     struct hf_client *c = client_of(w);
 
-    hf__count(&c->counters.collected, w->gc.count - w->counted);
-    w->counted = w->gc.count;
+    hf__gc_add(c, &w->info, &w->gc, w->is_marks);
     if (q->op.result != HF_OK || (w->gc.length == 0 && w->is_marks)) {
         end_round(c, q->op.result);
         return;
@@ -107,6 +105,8 @@ static void fire(struct hf__duty *duty, hf__time now)
         return;
     }
     w->gc.idle_us = w->idle_ms * 1000;
+    w->gc.count = 0;
+    w->gc.expired = 0;
     w->err = (hf_error)HF_ERROR_INIT;
     w->request = (struct hf__request){.call = run, .done = swept};
     w->request.op.key = w->key;

@@ -18,8 +18,8 @@ struct hf__sweeper {
     struct hf__duty duty;
     struct hf__request request;
     struct hf__gc gc;
-    uint64_t counted; /* of gc.count, those that are in hf_stats() */
-    bool is_marks;    /* of starts, after the names */
+    hf_gc_info info; /* of the whole round */
+    bool is_marks;   /* of starts, after the names */
     hf_error err;
     struct hf__key key;
     char key_bytes[HF__KEY_MAX];

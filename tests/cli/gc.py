@@ -19,13 +19,13 @@ def idle_names_go_and_held_ones_stay(t):
     holder = t.hold('held')
     t.code(t.run('acquire', 'detached'), 0)
     result = t.run('gc', '--idle', '0', code=0)
-    t.equal(result.out, 'removed 3 records\n', 'stdout')
+    t.equal(result.out, 'removed 3 records (3 released)\n', 'stdout')
     t.equal([lock['name'] for lock in t.json('ls')], ['detached', 'held'],
             'what is left')
     t.check(holder.is_running(), holder.err)
     t.equal(t.run('gc', '--idle', '0').out, 'removed 0 records\n', 'again')
     t.code(t.run('run', 'a', '--', 'true'), 0)
-    t.equal(t.run('gc', '--idle', '0').out, 'removed 1 record\n', 'one')
+    t.equal(t.run('gc', '--idle', '0').out, 'removed 1 record (1 released)\n', 'one')
 
 
 @case
@@ -40,7 +40,8 @@ def a_store_that_fails_is_69(t):
 @case
 def as_json(t):
     shown = t.json('gc', '--idle', '1h30m')
-    t.equal(shown, {'removed': 0, 'idle_ms': 5400000, 'store': t.url,
+    t.equal(shown, {'removed': 0, 'expired': 0, 'released': 0,
+                    'marks': 0, 'idle_ms': 5400000, 'store': t.url,
                     'grade': 'B', 'reach': 'user'}, 'the object')
 
 

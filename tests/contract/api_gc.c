@@ -11,7 +11,7 @@
 TEST_IF(store_cleans(), idle_names_are_cleaned_up_and_counted)
 {
     HELD(held, alice);
-    uint64_t count = 99;
+    hf_gc_info gone = HF_GC_INFO_INIT;
 
     for (int i = 0; i < 3; i++) {
         char name[8];
@@ -20,12 +20,12 @@ TEST_IF(store_cleans(), idle_names_are_cleaned_up_and_counted)
         EXPECT_IS(try_once(alice, name), HF_OK);
     }
     hf__test_pause_ms(5);
-    EXPECT_IS(hf_gc(alice, 3600000, &count, NULL), HF_OK);
-    EXPECT_IS(count, 0);
-    EXPECT_IS(hf_gc(alice, 0, &count, NULL), HF_OK);
-    EXPECT_IS(count, 3);
-    EXPECT_IS(hf_gc(alice, 0, &count, NULL), HF_OK);
-    EXPECT_IS(count, 0);
+    EXPECT_IS(hf_gc(alice, 3600000, &gone, NULL), HF_OK);
+    EXPECT_IS(gone.removed, 0);
+    EXPECT_IS(hf_gc(alice, 0, &gone, NULL), HF_OK);
+    EXPECT_IS(gone.removed, 3);
+    EXPECT_IS(hf_gc(alice, 0, &gone, NULL), HF_OK);
+    EXPECT_IS(gone.removed, 0);
     expect_held(held);
     EXPECT_IS(hf_release(held, NULL), HF_OK);
 }
@@ -34,14 +34,14 @@ TEST_IF(store_cleans(), another_prefix_is_left_alone)
 {
     AUTO_CLIENT *alice = open_with("prefix=app");
     AUTO_CLIENT *bob = open_with("prefix=ap");
-    uint64_t count = 0;
+    hf_gc_info gone = HF_GC_INFO_INIT;
 
     EXPECT_IS(try_once(alice, "job"), HF_OK);
     hf__test_pause_ms(5);
-    EXPECT_IS(hf_gc(bob, 0, &count, NULL), HF_OK);
-    EXPECT_IS(count, 0);
-    EXPECT_IS(hf_gc(alice, 0, &count, NULL), HF_OK);
-    EXPECT_IS(count, 1);
+    EXPECT_IS(hf_gc(bob, 0, &gone, NULL), HF_OK);
+    EXPECT_IS(gone.removed, 0);
+    EXPECT_IS(hf_gc(alice, 0, &gone, NULL), HF_OK);
+    EXPECT_IS(gone.removed, 1);
 }
 
 enum { NAMES = 10, TURNS = 300, COMERS = 3 };
@@ -73,7 +73,7 @@ TEST_IF(store_can(HF_CAP_FENCE) && store_cleans(), cleaning_disturbs_nobody)
 {
     CLIENTS(alice, bob);
     struct hf__test_thread *threads[COMERS];
-    uint64_t count = 0;
+    hf_gc_info gone = HF_GC_INFO_INIT;
 
     for (int i = 0; i < COMERS; i++) {
         threads[i] = hf__test_start(come_and_go, i == 0 ? bob : alice);
@@ -84,10 +84,10 @@ TEST_IF(store_can(HF_CAP_FENCE) && store_cleans(), cleaning_disturbs_nobody)
     }
     hf__test_join_all(threads, COMERS);
     hf__test_pause_ms(5);
-    EXPECT_IS(hf_gc(bob, 0, &count, NULL), HF_OK);
-    EXPECT_LESS(count, NAMES + 1);
-    EXPECT_IS(hf_gc(bob, 0, &count, NULL), HF_OK);
-    EXPECT_IS(count, 0);
+    EXPECT_IS(hf_gc(bob, 0, &gone, NULL), HF_OK);
+    EXPECT_LESS(gone.removed, NAMES + 1);
+    EXPECT_IS(hf_gc(bob, 0, &gone, NULL), HF_OK);
+    EXPECT_IS(gone.removed, 0);
 }
 
 TEST(cleaning_with_bad_arguments_is_refused)

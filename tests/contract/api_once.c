@@ -134,9 +134,9 @@ TEST_IF(store_can(HF_CAP_KEEP), the_mark_outlives_a_break)
 }
 
 /* False: the store has nothing to clean. */
-static bool cleans(hf_client *client, uint64_t *ret_count)
+static bool cleans(hf_client *client, hf_gc_info *ret_gone)
 {
-    int r = hf_gc(client, 0, ret_count, NULL);
+    int r = hf_gc(client, 0, ret_gone, NULL);
 
     EXPECT(r == HF_OK || r == HF_ENOTSUP);
     return r == HF_OK;
@@ -145,12 +145,12 @@ static bool cleans(hf_client *client, uint64_t *ret_count)
 TEST_IF(store_can(HF_CAP_KEEP), the_mark_outlives_cleaning)
 {
     AUTO_CLIENT *alice = open_store();
-    uint64_t count = 0;
+    hf_gc_info gone = HF_GC_INFO_INIT;
 
     EXPECT_IS(start(alice, "job", 60000, NULL), HF_OK);
     hf__test_pause_ms(150);
-    if (cleans(alice, &count)) {
-        EXPECT_IS(count, 1); /* the lock's own record */
+    if (cleans(alice, &gone)) {
+        EXPECT_IS(gone.removed, 1); /* the lock's own record */
     }
     EXPECT_IS(start(alice, "job", 60000, NULL), HF_CONFLICT);
 }
@@ -158,12 +158,12 @@ TEST_IF(store_can(HF_CAP_KEEP), the_mark_outlives_cleaning)
 TEST_IF(store_can(HF_CAP_KEEP), a_mark_that_is_over_is_cleaned_up)
 {
     AUTO_CLIENT *alice = open_store();
-    uint64_t count = 0;
+    hf_gc_info gone = HF_GC_INFO_INIT;
 
     EXPECT_IS(start(alice, "job", 100, NULL), HF_OK);
     hf__test_pause_ms(200);
-    if (cleans(alice, &count)) {
-        EXPECT_IS(count, 2);
+    if (cleans(alice, &gone)) {
+        EXPECT_IS(gone.removed, 2);
     }
 }
 

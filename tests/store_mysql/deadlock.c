@@ -84,12 +84,12 @@ static void clean(void *arg)
     struct crowd *c = arg;
 
     while (!atomic_load(&c->is_over)) {
-        uint64_t count = 0;
+        hf_gc_info gone = HF_GC_INFO_INIT;
 
-        if (hf_gc(c->client[0], 0, &count, NULL) != HF_OK) {
+        if (hf_gc(c->client[0], 0, &gone, NULL) != HF_OK) {
             atomic_store(&c->strange, 1000);
         }
-        atomic_fetch_add(&c->cleaned, (long long)count);
+        atomic_fetch_add(&c->cleaned, (long long)gone.removed);
         hf__test_pause_ms(1);
     }
 }

@@ -159,7 +159,7 @@ static int count_one(void *arg, const hf_info *info)
 TEST(what_is_not_ours_is_neither_listed_nor_cleaned_away)
 {
     HELD(held, alice);
-    uint64_t removed = 0;
+    hf_gc_info gone = HF_GC_INFO_INIT;
     int listed = 0;
 
     put_string();
@@ -167,8 +167,8 @@ TEST(what_is_not_ours_is_neither_listed_nor_cleaned_away)
     hf__redis_command(server(), "SET holdfast:job x");
     EXPECT_IS(hf_list(alice, NULL, count_one, &listed, NULL), HF_OK);
     EXPECT_IS(listed, 1);
-    EXPECT_IS(hf_gc(alice, 0, &removed, NULL), HF_OK);
-    EXPECT_IS(removed, 0);
+    EXPECT_IS(hf_gc(alice, 0, &gone, NULL), HF_OK);
+    EXPECT_IS(gone.removed, 0);
     EXPECT_IS(count_keys(), 4);
     EXPECT_IS(hf_release(held, NULL), HF_OK);
 }

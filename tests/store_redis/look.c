@@ -252,10 +252,10 @@ TEST(a_name_of_patterns_and_braces_is_itself)
 
 static uint64_t clean(hf_client *client, int64_t idle_ms)
 {
-    uint64_t removed = 0;
+    hf_gc_info gone = HF_GC_INFO_INIT;
 
-    EXPECT_IS(hf_gc(client, idle_ms, &removed, NULL), HF_OK);
-    return removed;
+    EXPECT_IS(hf_gc(client, idle_ms, &gone, NULL), HF_OK);
+    return gone.removed;
 }
 
 TEST_WITHIN(60, cleaning_goes_through_however_many_keys_there_are)
