@@ -211,12 +211,9 @@ typedef struct hf_check_item {
 /* Return 0 to go on, anything else to stop. Runs on the caller's thread. */
 typedef int (*hf_check_fn)(void *arg, const hf_check_item *item);
 
-/*
- * Is this server fit for locks? Reports each thing looked at.
- * Gives: HF_OK (also when an item is unfit), HF_ENOMEM, HF_EUNAVAIL,
- * HF_EUNKNOWN, HF_EAUTH, HF_EPROTO, HF_EUNSAFE, HF_EFORK. Blocks: up to
- * io_timeout.
- */
+/* Is this server fit for locks? Reports each thing looked at. Gives: HF_OK
+ * (also when an item is unfit), HF_ENOMEM, HF_EUNAVAIL, HF_EUNKNOWN, HF_EAUTH,
+ * HF_EPROTO, HF_EUNSAFE, HF_EFORK. Blocks: up to io_timeout. */
 HF_API HF_MUST_CHECK int hf_check(hf_client *client, hf_check_fn fn, void *arg,
                                   hf_error *err);
 
@@ -264,14 +261,11 @@ typedef struct hf_acquire_opts {
     }
 
 /*
- * Who asks, in the words of `format`, for a label or a log: %h host name,
- * %i its address (of the first interface that is up and no loopback), %n node
- * (HOLDFAST_NODE in the environment, else the host name), %p process id,
- * %t thread id, %T thread name, %e milliseconds since 1970-01-01 UTC, %% a
- * percent sign. hf_acquire_opts.owner is filled in like this at each acquire,
- * by the thread that calls it. NULL is HF_OWNER_CLASSIC.
- * Gives: HF_OK and at most size - 1 bytes of UTF-8 and NUL in buf; HF_EINVAL
- * (another letter, more bytes than fit, no UTF-8) and "".
+ * Who asks, in the words of `format` (NULL: HF_OWNER_CLASSIC): %h host, %i its
+ * address, %n node, %p process id, %t thread id, %T thread name, %e ms since
+ * 1970, %% a percent sign; docs/reference.md. So is hf_acquire_opts.owner
+ * filled in, at each acquire. Gives: HF_OK and UTF-8 with NUL in buf; HF_EINVAL
+ * (another letter, more than size - 1 bytes, no UTF-8) and "".
  */
 #define HF_OWNER_CLASSIC "%i-%n-%t-%T-%e"
 HF_API HF_MUST_CHECK int hf_owner_format(char *buf, size_t size,
@@ -287,9 +281,8 @@ HF_API HF_MUST_CHECK int hf_owner_format(char *buf, size_t size,
  * A second acquire of a lock that its owner (thread, or owner_id) holds
  * through this client is HF_DEADLOCK at once. With `reentrant` it gives one
  * more handle on the same grant instead, without asking the store; the grant
- * ends with the release of the last of them. Another client is another owner,
- * also in the same thread and with the same owner_id: it is HF_BUSY, or waits,
- * and err->text says that the thread itself is in the way.
+ * ends with the release of the last of them. Another client is another owner
+ * always: HF_BUSY, or it waits; err->text says it if the thread is the same.
  *
  * fair: who waits has a place in the name's line, in the order in which the
  * requests reached the store, also across processes. Nobody goes before those
@@ -350,11 +343,9 @@ HF_API HF_MUST_CHECK int hf_acquire_many(hf_client *client,
 
 /*
  * End the grant. The handle stays valid; a second call answers the same and
- * sends nothing.
- * Gives: HF_OK; HF_LOST (it was gone before: see hf_lost_reason());
- * HF_EUNKNOWN (no confirmation; the lease ends it); HF_EINVAL (detached:
- * adopt it to release it); HF_EFORK.
- * Blocks: up to min(remaining lease, io_timeout).
+ * sends nothing. Gives: HF_OK; HF_LOST (it was gone before: hf_lost_reason());
+ * HF_EUNKNOWN (no confirmation; the lease ends it); HF_EINVAL (detached: adopt
+ * it to release it); HF_EFORK. Blocks: up to min(remaining lease, io_timeout).
  */
 HF_API HF_MUST_CHECK int hf_release(hf_lock *lock, hf_error *err);
 
@@ -362,12 +353,10 @@ HF_API HF_MUST_CHECK int hf_release(hf_lock *lock, hf_error *err);
  * hf_release(). Takes NULL. */
 HF_API void hf_free(hf_lock *lock);
 
-/*
- * Renew now, besides what auto_renew does.
- * Gives: HF_OK; HF_LOST (also after a release); HF_EUNAVAIL, HF_EUNKNOWN,
- * HF_EAUTH, HF_EPROTO, HF_EUNSAFE, HF_ENOMEM (still held until the old
- * deadline); HF_EFORK. Blocks: up to min(remaining lease, io_timeout).
- */
+/* Renew now, besides what auto_renew does. Gives: HF_OK; HF_LOST (also after a
+ * release); HF_EUNAVAIL, HF_EUNKNOWN, HF_EAUTH, HF_EPROTO, HF_EUNSAFE,
+ * HF_ENOMEM (still held until the old deadline); HF_EFORK. Blocks: up to
+ * min(remaining lease, io_timeout). */
 HF_API HF_MUST_CHECK int hf_renew(hf_lock *lock, hf_error *err);
 
 /*
@@ -445,11 +434,9 @@ HF_API const char *hf_name_at(const hf_lock *lock, int i);
 HF_API uint64_t hf_fence_at(const hf_lock *lock, int i);
 HF_API hf_reason hf_lost_reason(const hf_lock *lock);
 
-/*
- * Wait until the lock is lost or released, or `wait_ms` have passed
+/* Wait until the lock is lost or released, or `wait_ms` have passed
  * (HF_FOREVER: no limit). Gives: HF_LOST; HF_TIMEDOUT (still held); HF_OK
- * (released or detached by us); HF_EINVAL, HF_EFORK. Blocks: up to wait_ms.
- */
+ * (released or detached by us); HF_EINVAL, HF_EFORK. Blocks: up to wait_ms. */
 HF_API HF_MUST_CHECK int hf_wait_lost(hf_lock *lock, int64_t wait_ms);
 
 /*
