@@ -19,6 +19,13 @@ struct meaning {
     const char *remedy; /* NULL: the server's words say it */
 };
 
+static const char key_of_others[] =
+    "a key that is not Holdfast's has the lock's name: choose another prefix=";
+static const char lock_of_others[] =
+    "not Holdfast's: perhaps a lock of a program that uses SET … NX PX. Such "
+    "locks and Holdfast's do not exclude each other; choose another prefix=, "
+    "or lock by Holdfast alone and DEL the key";
+
 static const struct meaning meanings[] = {
     /* Not begun, and soon over. */
     {"LOADING", NULL, HF__AGAIN, "it has just started: wait a moment"},
@@ -80,16 +87,10 @@ static const struct meaning meanings[] = {
      "it has fewer databases than the url names: raise databases, or name "
      "another"},
     /* Somebody else's keys, or another server's protocol. */
-    {"WRONGTYPE", NULL, HF_EPROTO,
-     "a key that is not Holdfast's has the lock's name: choose another "
-     "prefix="},
-    {"HOLDFAST its key is a string", NULL, HF_EPROTO,
-     "not Holdfast's: perhaps a lock of a program that uses SET … NX PX. Such "
-     "locks and Holdfast's do not exclude each other; choose another prefix=, "
-     "or lock by Holdfast alone and DEL the key"},
-    {"HOLDFAST its key is", NULL, HF_EPROTO,
-     "a key that is not Holdfast's has the lock's name: choose another "
-     "prefix="},
+    {"WRONGTYPE", NULL, HF_EPROTO, key_of_others},
+    {"HOLDFAST its key is a string", NULL, HF_EPROTO, lock_of_others},
+    {"HOLDFAST its key is no hash", NULL, HF_EPROTO, lock_of_others},
+    {"HOLDFAST its key is", NULL, HF_EPROTO, key_of_others},
     {"HOLDFAST", NULL, HF_EPROTO,
      "somebody else wrote to it: DEL its keys once nobody holds the lock"},
     {"ERR unknown command", NULL, HF_EPROTO,
