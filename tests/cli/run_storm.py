@@ -108,9 +108,8 @@ def a_storm_of_orphans_ends_with_the_wrapper(t):
 def a_storm_of_orphans_ends_with_max_run(t):
     for habits in (), ('ignore=TERM',):
         t.log_path.unlink(missing_ok=True)
-        holder = t.hold('job', '--max-run', '1s', '--grace', '200ms',
-                        words=(*habits, f'hop={CHAINS}', 'beat'))
-        t.code(holder.wait(), 124)
+        t.run('run', '--max-run', '1s', '--grace', '200ms', 'job', '--',
+              *t.actor(*habits, f'hop={CHAINS}', 'beat'), code=124)
         lived = hopped_late(t, t.log()[0].ns) - 1.2
         t.soon(lived < 5 * harness.SLOW, f'it hopped on for {lived:.2f} s')
 
