@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """The documents say what the program does: options, exit codes, statuses,
 limits and stores in docs/reference.md; the tests that docs/guarantees.md
-names; the C example of the README; and every relative link.
+names; whatever docs/from-the-articles.md and the same page in Chinese name; the
+C example of the README; and every relative link.
 
     docs.py ROOT HOLDFAST WITH_MARIADB WITH_REDIS WITH_ZOOKEEPER
 """
@@ -21,22 +22,23 @@ COMMAND = sys.argv[2]
 SERVERS = {'mysql': (sys.argv[3], 'MYSQL'), 'redis': (sys.argv[4], 'REDIS'),
            'redlock': (sys.argv[4], 'REDIS', '--group', '5'),
            'zookeeper': (sys.argv[5], 'ZOOKEEPER')}
+ARTICLES = 'docs/from-the-articles.md', 'docs/from-the-articles.zh.md'
 PAGES = [ROOT / name for name in (
     'README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md',
-    'docs/reference.md', 'docs/guarantees.md')]
+    'docs/reference.md', 'docs/guarantees.md', *ARTICLES)]
 
 
-def rows(page, head):
-    """The cells of the table whose first line begins with the cells head."""
+def rows(page, head, first=0):
+    """The rows of each table whose first line has the cells head, from the
+    cell first on."""
     found = []
     lines = iter((ROOT / page).read_text().split('\n'))
     for line in lines:
-        cells = split(line)
-        if cells[:len(head)] == head:
+        if split(line)[first:first + len(head)] == head:
             next(lines)
             for row in lines:
                 if not row.startswith('|'):
-                    return found
+                    break
                 found.append(split(row))
     return found
 
@@ -170,6 +172,85 @@ def check_guarantees(tap):
            'every test that docs/guarantees.md names is there', missing)
 
 
+class Known:
+    """All that a page may name in a span of code, by its kind."""
+
+    def __init__(self):
+        self.header = (ROOT / 'include/holdfast.h').read_text()
+        self.verbs = {}
+        for verb, names, *_ in parser_options():
+            self.verbs.setdefault(verb, set()).update(names.split(','))
+        self.options = {name for names in self.verbs.values()
+                        for name in names}
+        self.of_urls = {name for row in rows('docs/reference.md',
+                                             ['option', 'default'])
+                        for name in re.findall(r'`(\w+)`', row[0])}
+        self.schemes = set(re.findall(r'\b(\w+):', ' '.join(
+            row[0] for row in rows('README.md', ['URL', 'grade']))))
+        self.tests = test_names()
+
+    def has(self, word):
+        return re.search(rf'\b{word}\b', self.header)
+
+    def unknown(self, span):
+        """What the span names and what is not there."""
+        words = re.findall(r'\b(?:hf|HF)_\w+', span)
+        words += re.findall(r'(?:^|\bhf_\w+)\.(\w+)', span)  # fields
+        yield from (word for word in words if not self.has(word))
+        verb = re.match(r'holdfast (\w+)', span)
+        options = self.verbs.get(verb[1], set()) if verb else self.options
+        for option in re.findall(r'(?<!\S)--?[a-z][\w-]*', span):
+            if option not in options:
+                yield option
+        if verb and verb[1] not in self.verbs:
+            yield verb[0]
+        url = re.search(r'(?<!\S)(\w+):(?://|[A-Z])', span)
+        if url and url[1] not in self.schemes:
+            yield url[1]
+        named = re.findall(r'[?&](\w+)=', span)
+        named += re.findall(r'^(\w+)=[\w-]+$', span)
+        yield from set(named) - self.of_urls - {'event'}  # of the log
+        if (re.fullmatch(r'[a-z0-9]+(?:_[a-z0-9]+){2,}', span) and
+                not self.has(span) and span not in self.tests):
+            yield span
+
+
+def spans_of(page):
+    """The spans of code in each section of the page, in no order."""
+    return [sorted(re.findall(r'`([^`\n]+)`', section)) for section in
+            re.split(r'^## ', (ROOT / page).read_text(), flags=re.M)]
+
+
+def check_articles(tap):
+    known = Known()
+    text = subprocess.run([COMMAND, 'check', '--ddl', '--url', 'mysql:///x'],
+                          check=False, capture_output=True, text=True).stdout
+    columns = set(re.findall(r'^  (\w+) [A-Z]', text, re.M))
+    if not columns:
+        tap.skip('the columns of the lock table', 'mysql cannot be used here')
+    exits = {row[0] for row in rows('docs/reference.md', ['exit', 'means'])}
+    own = {name for path in (ROOT / 'tests/articles').glob('*.py') for name in
+           re.findall(r'^@case\ndef (\w+)', path.read_text(), re.M)}
+    for page in ARTICLES:
+        spans = [span for section in spans_of(page) for span in section]
+        wrong = [f'{span}: {word}' for span in spans
+                 for word in known.unknown(span)]
+        text = (ROOT / page).read_text()
+        wrong += [code for code in re.findall(r'(?:exit|退出码) (\d+)', text)
+                  if code not in exits]
+        for row in rows(page, ['`holdfast_lock`'], 1):
+            wrong += [name for name in re.findall(r'`(\w+)`', row[1])
+                      if columns and name not in columns]
+        tap.ok(not wrong and len(spans) > 100, f'what {page} names is there',
+               wrong)
+        tap.ok(own and own <= set(spans),
+               f'{page} names each test of tests/articles', own - set(spans))
+    told, same = (spans_of(page) for page in ARTICLES)
+    tap.ok(told == same, 'the page in Chinese has the same code in each part',
+           [(set(a) ^ set(b)) or (a, b) for a, b in zip(told, same)
+            if a != b] or 'another number of parts')
+
+
 def check_example(tap):
     readme = (ROOT / 'README.md').read_text()
     shown = re.search(r'```c\n(.*?)```', readme, re.S)[1]
@@ -191,7 +272,8 @@ def check_links(tap):
 def main():
     tap = Tap()
     for check in (check_options, check_exits, check_statuses, check_stores, check_abilities,
-                  check_guarantees, check_example, check_links):
+                  check_guarantees, check_articles, check_example,
+                  check_links):
         try:
             check(tap)
         except (OSError, AttributeError, ValueError,
