@@ -147,10 +147,10 @@ def check_abilities(tap):
            f'{real}\n{told}')
 
 
-def test_names():
+def test_names(folder='tests'):
     """Of the tests themselves: that another text names one is not enough."""
     names = set()
-    for path in (ROOT / 'tests').rglob('*'):
+    for path in (ROOT / folder).rglob('*'):
         if path.suffix == '.c':
             names |= set(re.findall(r'^TEST\w*\([^;{]*?(\w+)\)\n\{',
                                     path.read_text(), re.M))
@@ -229,8 +229,7 @@ def check_articles(tap):
     if not columns:
         tap.skip('the columns of the lock table', 'mysql cannot be used here')
     exits = {row[0] for row in rows('docs/reference.md', ['exit', 'means'])}
-    own = {name for path in (ROOT / 'tests/articles').glob('*.py') for name in
-           re.findall(r'^@case\ndef (\w+)', path.read_text(), re.M)}
+    own = test_names('tests/articles')
     for page in ARTICLES:
         spans = [span for section in spans_of(page) for span in section]
         wrong = [f'{span}: {word}' for span in spans
