@@ -552,7 +552,8 @@ HF_API const char *hf_info_note(const hf_info *info);   /* NULL: none */
 HF_API int64_t hf_info_pid(const hf_info *info);        /* 0: unknown */
 HF_API int64_t hf_info_tid(const hf_info *info);    /* thread's; 0: unknown */
 HF_API uint64_t hf_info_fence(const hf_info *info); /* 0: none yet */
-/* Microseconds since 1970-01-01 UTC by the holder's clock; 0: unknown. */
+/* Microseconds since 1970-01-01 UTC, by a server's clock where there is one,
+ * else (and on ZooKeeper) the holder's; 0: unknown. */
 HF_API int64_t hf_info_acquired_us(const hf_info *info);
 /* By the store's clock; -1: unknown. */
 HF_API int64_t hf_info_remaining_ms(const hf_info *info);
