@@ -601,7 +601,8 @@ HF_API HF_MUST_CHECK int hf_break(hf_client *client, const char *name,
 typedef struct hf_gc_info {
     size_t size;      /* sizeof(hf_gc_info) */
     uint64_t removed; /* records, all of them */
-    uint64_t expired; /* the last grant ran out, or its holder died */
+    uint64_t expired; /* nobody gave back the last grant: it ran out, or its
+                         holder died. Never known on ZooKeeper */
     uint64_t marks;   /* of starts (once_ms); the rest: released, or broken */
 } hf_gc_info;
 #define HF_GC_INFO_INIT                                                        \
@@ -640,7 +641,8 @@ typedef struct hf_stats_info {
     uint64_t waiting;      /* now: acquires under way */
     uint64_t owing;        /* now: outcomes that are still to be settled */
     uint64_t collected;    /* idle records deleted: hf_gc(), gc= in the URL */
-    uint64_t taken_over;   /* acquired where the last grant had run out */
+    uint64_t taken_over;   /* acquired where nobody gave back the last grant;
+                              never known on ZooKeeper and Redlock */
 } hf_stats_info;
 #define HF_STATS_INFO_INIT                                                     \
     {                                                                          \

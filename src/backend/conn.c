@@ -231,6 +231,7 @@ static void prepare(struct hf__op *op, hf__time now, int64_t lease_us)
     op->lease_us = lease_us != 0 ? lease_us : op->lease_us;
     op->sent = now;
     op->is_queued = false;
+    op->took_over = false;
     op->slot = -1;
     if (op->ret_crowd != NULL) {
         op->ret_crowd->n = 0; /* of an attempt before */
@@ -437,6 +438,7 @@ int hf__conn_gc(struct hf__conn *conn, const struct hf__key *prefix,
     }
     begin(conn, &sigpipe);
     int r = conn->backend->gc(conn->state, prefix, g, deadline, err);
+    HF_ASSERT(g->expired <= g->count);
     return end(conn, &sigpipe, r);
 }
 

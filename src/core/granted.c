@@ -70,6 +70,17 @@ int hf__handle_grant(struct hf__handle *h, const struct hf__token *token,
     return HF_OK;
 }
 
+void hf__handle_tell_takeover(const struct hf__handle *h)
+{
+    char name[4 * HF_NAME_MAX];
+
+    hf__count(&h->client->counters.taken_over, 1);
+    hf__log(&h->client->settings.log, HF_LOG_INFO,
+            "event=takeover lock=%s fence=%llu",
+            hf__log_quote(hf__handle_name(h), name, sizeof name),
+            (unsigned long long)h->grant.fence);
+}
+
 void hf__handle_begin_hold(struct hf__handle *h, const hf_acquire_opts *opts)
 {
     hf__time now = hf__now();

@@ -99,6 +99,8 @@ void hf__handle_unref(struct hf__handle *);
 HF_MUST_CHECK int hf__handle_grant(struct hf__handle *,
                                    const struct hf__token *, hf__time sent,
                                    uint64_t fence, hf_error *err);
+/* That grant was in the place of one that nobody had given back. */
+void hf__handle_tell_takeover(const struct hf__handle *);
 /* As hf_detach() and hf_renew(); releasing is parting.h's. Thread: user. */
 HF_MUST_CHECK int hf__handle_detach(struct hf__handle *, hf_error *err);
 HF_MUST_CHECK int hf__handle_renew(struct hf__handle *, hf_error *err);

@@ -60,6 +60,11 @@ bool store_cleans(void)
     return hf__backend_find(scheme())->gc != NULL;
 }
 
+bool store_tells_ends(void)
+{
+    return store_cleans() && store_leases();
+}
+
 int64_t lease_given(int64_t lease_ms)
 {
     return store_leases() ? lease_ms : store_info().lease_ms;

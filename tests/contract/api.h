@@ -51,6 +51,8 @@ bool store_leases(void);
 bool store_is_shared(void);
 /* Can it delete what nobody uses? */
 bool store_cleans(void);
+/* Does what it keeps of a grant tell whether that was given back? */
+bool store_tells_ends(void);
 /* Does all that waits stand in line there? */
 bool store_queues(void);
 /* What it says of itself when it is opened. */

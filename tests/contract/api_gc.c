@@ -3,7 +3,8 @@
  * Every store, over the public API: cleaning up deletes what nobody uses and
  * says how much that was.
  */
-#include "tests/contract/api.h"
+#include "tests/contract/detached.h"
+#include "tests/contract/peer.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -42,6 +43,41 @@ TEST_IF(store_cleans(), another_prefix_is_left_alone)
     EXPECT_IS(gone.removed, 0);
     EXPECT_IS(hf_gc(alice, 0, &gone, NULL), HF_OK);
     EXPECT_IS(gone.removed, 1);
+}
+
+TEST_IF(store_tells_ends(), a_cleaning_counts_apart_what_expired)
+{
+    AUTO_CLIENT *alice = open_logged(HF_LOG_INFO);
+    hf_gc_info gone = HF_GC_INFO_INIT;
+    char token[33];
+
+    leave_behind(alice, "expired", 100, token);
+    EXPECT_IS(try_once(alice, "released"), HF_OK);
+    EXPECT_IS(try_once(alice, "another"), HF_OK);
+    UNTIL(presence(alice, "expired") == HF_FREE);
+    hf__test_pause_ms(5);
+    EXPECT_IS(hf_gc(alice, 0, &gone, NULL), HF_OK);
+    EXPECT_IS(gone.removed, 3);
+    EXPECT_IS(gone.expired, 1);
+    EXPECT_IS(gone.marks, 0);
+    EXPECT(logged("event=gc removed=3 expired=1 marks=0 result=HF_OK", NULL));
+    EXPECT_IS(hf_gc(alice, 0, &gone, NULL), HF_OK);
+    EXPECT_IS(gone.removed, 0);
+    EXPECT_IS(gone.expired, 0);
+}
+
+TEST_IF(store_tells_ends() && store_is_shared(),
+        what_a_killed_holder_left_has_expired)
+{
+    struct peer *bob = start_peer();
+    AUTO_CLIENT *alice = open_store();
+    hf_gc_info gone = HF_GC_INFO_INIT;
+
+    EXPECT_IS(peer_acquire(bob, "job", 0, patience(500)), HF_OK);
+    kill_peer(bob);
+    UNTIL_WITHIN(15000, hf_gc(alice, 0, &gone, NULL) == HF_OK && gone.removed);
+    EXPECT_IS(gone.removed, 1);
+    EXPECT_IS(gone.expired, 1);
 }
 
 enum { NAMES = 10, TURNS = 300, COMERS = 3 };
@@ -94,11 +130,31 @@ TEST(cleaning_with_bad_arguments_is_refused)
 {
     AUTO_CLIENT *alice = open_store();
     hf_error err = HF_ERROR_INIT;
+    hf_gc_info gone = HF_GC_INFO_INIT;
 
     EXPECT_IS(hf_gc(NULL, 0, NULL, &err), HF_EINVAL);
     EXPECT_IS(hf_gc(alice, -1, NULL, &err), HF_EINVAL);
     EXPECT(strstr(err.text, "idle_ms"));
     EXPECT_IS(hf_gc(alice, INT64_MAX, NULL, &err), HF_EINVAL);
+    gone.size = sizeof gone + 8;
+    EXPECT_IS(hf_gc(alice, 0, &gone, &err), HF_EINVAL);
+    gone.size = 0;
+    EXPECT_IS(hf_gc(alice, 0, &gone, &err), HF_EINVAL);
+    EXPECT(strstr(err.text, "HF_GC_INFO_INIT"));
+}
+
+TEST_IF(store_cleans(), a_cleaner_of_an_older_version_gets_what_it_knows)
+{
+    AUTO_CLIENT *alice = open_store();
+    hf_gc_info gone = HF_GC_INFO_INIT;
+
+    gone.size = offsetof(hf_gc_info, expired);
+    gone.expired = 77;
+    EXPECT_IS(try_once(alice, "job"), HF_OK);
+    hf__test_pause_ms(5);
+    EXPECT_IS(hf_gc(alice, 0, &gone, NULL), HF_OK);
+    EXPECT_IS(gone.removed, 1);
+    EXPECT_IS(gone.expired, 77);
 }
 
 TEST_IF(!store_cleans(), what_keeps_no_idle_records_says_so)

@@ -164,6 +164,8 @@ TEST_IF(store_can(HF_CAP_KEEP), a_mark_that_is_over_is_cleaned_up)
     hf__test_pause_ms(200);
     if (cleans(alice, &gone)) {
         EXPECT_IS(gone.removed, 2);
+        EXPECT_IS(gone.marks, 1);
+        EXPECT_IS(gone.expired, 0); /* a mark's lease is never given back */
     }
 }
 

@@ -3,6 +3,8 @@
  * Every store, over the public API: what a client counts is what happened.
  */
 #include "tests/contract/api_line.h"
+#include "tests/contract/detached.h"
+#include "tests/contract/peer.h"
 
 TEST(a_new_client_has_done_nothing_yet)
 {
@@ -36,6 +38,8 @@ TEST(grants_and_releases_are_counted)
     EXPECT_IS(stats.held, 0);
     EXPECT_IS(stats.operations, 3);
     EXPECT_IS(stats.lost, 0);
+    EXPECT_IS(try_once(alice, "job"), HF_OK);
+    EXPECT_IS(stats_of(alice).taken_over, 0);
 }
 
 TEST(refusals_are_counted_by_their_kind)
@@ -112,6 +116,68 @@ TEST(who_waits_and_hand_overs_are_counted)
     EXPECT_IS(stats.acquired, 2);
     EXPECT_IS(stats.released, 2);
     EXPECT_IS(stats.handed_over, store_can(HF_CAP_HANDOVER) ? 1 : 0);
+}
+
+/* ---- takeovers */
+
+TEST_IF(store_tells_ends(), a_takeover_of_what_expired_is_counted_and_logged)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_CLIENT *bob = open_logged(HF_LOG_INFO);
+    char token[33];
+    char line[96];
+
+    leave_behind(alice, "job", 100, token);
+    AUTO_LOCK *job = acquire(bob, "job");
+    snprintf(line, sizeof line, "event=takeover lock=job fence=%llu",
+             (unsigned long long)hf_fence(job));
+    EXPECT(logged(line, NULL));
+    EXPECT_IS(stats_of(bob).taken_over, 1);
+    EXPECT_IS(stats_of(bob).acquired, 1);
+    EXPECT_IS(hf_release(job, NULL), HF_OK);
+    EXPECT_IS(try_once(bob, "job"), HF_OK);
+    EXPECT_IS(stats_of(bob).taken_over, 1);
+    EXPECT_IS(stats_of(alice).taken_over, 0);
+}
+
+TEST_IF(store_tells_ends() && store_is_shared(),
+        what_a_killed_holder_left_is_taken_over)
+{
+    struct peer *bob = start_peer();
+    AUTO_CLIENT *alice = open_store();
+
+    EXPECT_IS(peer_acquire(bob, "job", 0, patience(500)), HF_OK);
+    kill_peer(bob);
+    await_free(alice, "job", patience(10000));
+    EXPECT_IS(stats_of(alice).taken_over, 1);
+}
+
+TEST_IF(store_tells_ends(), each_of_several_names_is_counted_as_a_takeover)
+{
+    static const char *const names[] = {"a", "b", "c"};
+    CLIENTS(alice, bob);
+    hf_acquire_opts opts = wanting(patience(10000), HF_LEASE_DEFAULT_MS);
+    AUTO_LOCK *lock = NULL;
+    char token[33];
+
+    EXPECT_IS(try_once(alice, "b"), HF_OK);
+    leave_behind(alice, "a", 100, token);
+    leave_behind(alice, "c", 100, token);
+    EXPECT_IS(hf_acquire_many(bob, names, 3, &opts, &lock, NULL), HF_OK);
+    EXPECT_IS(stats_of(bob).acquired, 3);
+    EXPECT_IS(stats_of(bob).taken_over, 2);
+}
+
+/* A majority of members, each of which knows something else. */
+TEST_IF(!store_cleans() && store_can(HF_CAP_DETACH),
+        who_can_not_tell_claims_no_takeover)
+{
+    CLIENTS(alice, bob);
+    char token[33];
+
+    leave_behind(alice, "job", patience(300), token);
+    await_free(bob, "job", patience(10000));
+    EXPECT_IS(stats_of(bob).taken_over, 0);
 }
 
 TEST(a_caller_of_an_older_version_gets_what_it_knows)

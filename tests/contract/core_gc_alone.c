@@ -4,9 +4,10 @@
  * itself, counts it and says it; it leaves alone what is in use, and many
  * clients do not do it all at once.
  */
-#include "tests/contract/api.h"
+#include "tests/contract/detached.h"
 
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { PERIOD_MS = 1000, CLIENTS = 12 };
@@ -16,7 +17,16 @@ struct sink {
     atomic_llong first_at; /* 0: none yet */
     char line[256];        /* of the first that removed anything */
     atomic_bool has_line;
+    atomic_int expired; /* of all lines */
+    atomic_int marks;
 };
+
+static int number_behind(const char *line, const char *word)
+{
+    const char *at = strstr(line, word);
+
+    return at ? (int)strtol(at + strlen(word), NULL, 10) : -1000;
+}
 
 static void note(void *arg, hf_level level, const char *line)
 {
@@ -27,6 +37,8 @@ static void note(void *arg, hf_level level, const char *line)
     if (!strstr(line, "event=gc ")) {
         return;
     }
+    atomic_fetch_add(&sink->expired, number_behind(line, " expired="));
+    atomic_fetch_add(&sink->marks, number_behind(line, " marks="));
     atomic_compare_exchange_strong(&sink->first_at, &none, hf__test_now_ms());
     if (!strstr(line, "removed=0 ") && !atomic_load(&sink->has_line)) {
         snprintf(sink->line, sizeof sink->line, "%s", line);
@@ -62,6 +74,26 @@ TEST_WITHIN_IF(60, store_cleans(), a_client_cleans_by_itself)
     UNTIL_WITHIN(15000, atomic_load(&sink.has_line));
     EXPECT_HAS(sink.line, "result=HF_OK");
     EXPECT_IS(hf_release(held, NULL), HF_OK);
+}
+
+TEST_WITHIN_IF(60, store_tells_ends() && store_can(HF_CAP_KEEP),
+               a_client_that_cleans_by_itself_says_what_had_expired)
+{
+    struct sink sink = {0};
+    AUTO_CLIENT *cleaner =
+        open_heard("gc=1s&gc_idle=1s", HF_LOG_INFO, note, &sink);
+    hf_acquire_opts once = wanting(0, HF_LEASE_DEFAULT_MS);
+    AUTO_LOCK *lock = NULL;
+    char token[33];
+
+    once.once_ms = 100;
+    leave_behind(cleaner, "expired", 100, token);
+    EXPECT_IS(hf_acquire(cleaner, "released", &once, &lock, NULL), HF_OK);
+    EXPECT_IS(hf_release(lock, NULL), HF_OK);
+    await_collected(cleaner, 3);
+    UNTIL_WITHIN(15000, atomic_load(&sink.marks) > 0);
+    EXPECT_IS(atomic_load(&sink.marks), 1);
+    EXPECT_IS(atomic_load(&sink.expired), 1);
 }
 
 TEST_WITHIN_IF(60, store_cleans(), a_client_cleans_again_and_again)

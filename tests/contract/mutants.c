@@ -186,6 +186,16 @@ static int gc_counts_nothing(void *s, const struct hf__key *prefix,
     return r;
 }
 
+static int gc_calls_all_expired(void *s, const struct hf__key *prefix,
+                                struct hf__gc *g, hf__time deadline,
+                                hf_error *err)
+{
+    int r = hf__memory_backend.gc(s, prefix, g, deadline, err);
+
+    g->expired = g->count;
+    return r;
+}
+
 /* ---- the table */
 
 static const struct mutant mutants[] = {
@@ -222,6 +232,12 @@ static const struct mutant mutants[] = {
     {"gc-takes-the-young", "young_records_stay", .gc = gc_takes_the_young},
     {"gc-counts-nothing", "idle_records_are_deleted_and_counted",
      .gc = gc_counts_nothing},
+    {"gc-calls-all-expired", "what_expired_is_told_from_what_was_released",
+     .gc = gc_calls_all_expired},
+    {"all-is-taken-over", "what_was_given_back_late_is_not_taken_over",
+     .answer = all_is_taken_over},
+    {"nothing-is-taken-over", "a_grant_after_one_that_ran_out_is_a_takeover",
+     .answer = nothing_is_taken_over},
     {"names-lose-their-prefix", "prefixes_keep_their_names_apart",
      .request = names_lose_their_prefix},
     {"labels-are-cut", "labels_come_back_as_they_were",
@@ -327,6 +343,7 @@ static int mutant_execute(void *s, struct hf__op *ops[], int n,
         ops[i]->fence = op.fence;
         ops[i]->ret_reason = op.ret_reason;
         ops[i]->is_queued = op.is_queued;
+        ops[i]->took_over = op.took_over;
         ops[i]->slot = op.slot;
         if (active->stops_at_refusal && op.result != HF_OK) {
             break;

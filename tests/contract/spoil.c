@@ -207,3 +207,17 @@ int session_ends_at_once(void *s, const struct hf__url *url, const char *allow,
     session->life->timeout_ms = 0;
     return r;
 }
+
+/* ---- how the last grant ended */
+
+void all_is_taken_over(void *s, struct hf__op *op)
+{
+    (void)s;
+    op->took_over = op->kind == HF__OP_ACQUIRE && op->result == HF_OK;
+}
+
+void nothing_is_taken_over(void *s, struct hf__op *op)
+{
+    (void)s;
+    op->took_over = false;
+}

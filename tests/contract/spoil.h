@@ -30,6 +30,10 @@ void names_are_cut(void *s, struct hf__op *);
 void names_lose_their_prefix(void *s, struct hf__op *);
 void labels_are_cut(void *s, struct hf__op *);
 
+/* What they make of an answer. */
+void all_is_taken_over(void *s, struct hf__op *);
+void nothing_is_taken_over(void *s, struct hf__op *);
+
 /* Of memory: with sessions: an answer, and two ways to open. */
 void session_is_anybodys(void *s, struct hf__op *);
 int lease_outlives_session(void *s, const struct hf__url *, const char *allow,

@@ -54,11 +54,6 @@ bool has(unsigned caps)
     return (hf__caps_of(backend(), &kind) & caps) == caps;
 }
 
-bool cleans(void)
-{
-    return backend()->gc != NULL;
-}
-
 const char *store_url(void)
 {
     static _Thread_local char url[1200];
@@ -268,6 +263,7 @@ int send_one_request(struct party *p, struct request *rq)
     p->reason = rq->op.ret_reason;
     p->slot = rq->op.slot;
     p->is_queued = rq->op.is_queued;
+    p->took_over = rq->op.took_over;
     if (rq->op.kind == HF__OP_ACQUIRE) {
         p->manner = rq->op.manner;
     }

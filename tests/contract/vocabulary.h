@@ -44,6 +44,8 @@ struct party {
     hf_reason reason;         /* that the last operation gave */
     int slot;                 /* that the last operation gave; −1: none */
     bool is_queued;           /* the last acquire left a ticket */
+    bool took_over;           /* what nobody gave back, the last acquire */
+    uint64_t expired;         /* of what was deleted last */
     struct hf__manner manner; /* of the last acquire */
     hf_error error;           /* of the last call */
 };
@@ -67,6 +69,8 @@ const struct hf__backend *backend(void);
 bool has(unsigned caps);
 /* Can it delete what nobody uses? */
 bool cleans(void);
+/* Does what it keeps of a grant tell whether that was given back? */
+bool tells_ends(void);
 /* "sqlite:/…/locks.db", the same at each call of a test. */
 const char *store_url(void);
 /* A time that sanitizers and valgrind may stretch. */

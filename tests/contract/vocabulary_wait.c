@@ -123,6 +123,16 @@ int list(struct party *p, const char *prefix, struct listing *l)
 
 /* ---- cleaning */
 
+bool cleans(void)
+{
+    return backend()->gc != NULL;
+}
+
+bool tells_ends(void)
+{
+    return cleans() && !has(HF_CAP_SESSION);
+}
+
 int collect_garbage(struct party *p, int64_t idle_ms, uint64_t *ret_count)
 {
     char buf[HF__KEY_MAX];
@@ -135,5 +145,6 @@ int collect_garbage(struct party *p, int64_t idle_ms, uint64_t *ret_count)
                         hf__after_ms(hf__now(), slowly(10000)), &p->error);
     } while (r == HF_OK && g.length > 0);
     *ret_count = g.count;
+    p->expired = g.expired;
     return r;
 }

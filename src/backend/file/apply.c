@@ -220,6 +220,7 @@ static void acquire(struct hf__cell *cell, const struct hf__file_view *v,
     } else {
         out->fence = hf__fence_after(r->fence, v->wall_us);
         out->is_taken = true;
+        out->took_over = !hf__token_is_zero(&r->token) && !is_owner(cell, op);
     }
     grant(cell, v, op, &op->token, out);
 }

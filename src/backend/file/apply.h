@@ -19,6 +19,7 @@ struct hf__file_outcome {
     bool is_broken;          /* `let_go` was, by somebody else */
     uint64_t life;           /* of the process it was bound to, as known here */
     bool is_taken;           /* it has another holder now */
+    bool took_over;          /* as in hf__op */
     bool is_bound;           /* `hold` is bound to this process */
     bool queues;             /* a ticket is to be left */
     struct hf__token leaves; /* whose ticket is to be taken away; zero: none */

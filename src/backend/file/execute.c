@@ -92,6 +92,7 @@ static int settle(const struct hf__cell *cell, struct hf__op *op,
     struct hf__file *s = cell->s;
 
     op->ret_reason = out->reason;
+    op->took_over = out->took_over;
     if (out->fence != 0 || out->result == HF_LOST) {
         op->fence = out->fence;
     }

@@ -273,19 +273,22 @@ static bool is_idle(const struct hf__cell *cell, int64_t idle_us)
                                     view.now_us) == 0;
 }
 
-static bool delete_one(struct hf__file *s, const char *name,
-                       const struct hf__key *prefix, int64_t idle_us)
+static void delete_one(struct hf__file *s, const char *name,
+                       const struct hf__key *prefix, struct hf__gc *g)
 {
     HF_AUTO(close_cell) struct hf__cell cell;
 
-    if (!read_cell(s, name, prefix, &cell) || !is_idle(&cell, idle_us)) {
-        return false;
+    if (!read_cell(s, name, prefix, &cell) || !is_idle(&cell, g->idle_us)) {
+        return;
     }
     /* Who has it locked uses it. */
-    return hf__cell_lock(&cell, (hf__time){0}) &&
-           hf__cell_read(&cell, NULL, NULL) == HF_OK &&
-           is_idle(&cell, idle_us) && hf__cell_is_in_place(&cell) &&
-           unlinkat(s->place.fd, name, 0) == 0;
+    if (hf__cell_lock(&cell, (hf__time){0}) &&
+        hf__cell_read(&cell, NULL, NULL) == HF_OK &&
+        is_idle(&cell, g->idle_us) && hf__cell_is_in_place(&cell) &&
+        unlinkat(s->place.fd, name, 0) == 0) {
+        g->count++;
+        g->expired += !hf__token_is_zero(&cell.record.token);
+    }
 }
 
 int hf__file_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
@@ -306,9 +309,7 @@ int hf__file_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
         return r;
     }
     for (i = 0; i < names.count && i < CHUNK && !hf__file_is_over(s); i++) {
-        if (delete_one(s, names.name[i], prefix, g->idle_us)) {
-            g->count++;
-        }
+        delete_one(s, names.name[i], prefix, g);
     }
     if (hf__file_is_over(s)) {
         return hf__fail(err, HF_EUNAVAIL, "there was no time to go on");

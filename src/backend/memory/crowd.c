@@ -62,13 +62,19 @@ void hf__mem_drop_ticket(struct hf__mem_ticket *t)
     }
 }
 
-void hf__mem_drop_ended(struct hf__mem_entry *e, hf__time now)
+bool hf__mem_drop_ended(struct hf__mem_entry *e, hf__time now)
 {
+    bool has_expired = false;
+
     HF__LIST_EACH (link, &e->grants) {
-        if (!hf__before(now, hf__mem_ends(HF__MEM_GRANT(link)))) {
-            hf__mem_drop_grant(HF__MEM_GRANT(link));
+        struct hf__mem_grant *g = HF__MEM_GRANT(link);
+
+        if (!hf__before(now, hf__mem_ends(g))) {
+            has_expired = has_expired || !g->is_broken;
+            hf__mem_drop_grant(g);
         }
     }
+    return has_expired;
 }
 
 void hf__mem_drop_forgotten(struct hf__mem_entry *e, hf__time now)

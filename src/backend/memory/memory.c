@@ -48,7 +48,7 @@ static int grant(struct hf__mem_entry *e, struct hf__mem_grant as,
     }
     hf__mem_drop_grant(hf__mem_grant_of(e, &as.token));
     hf__mem_drop_ticket(hf__mem_ticket_of(e, &as.token));
-    hf__mem_drop_ended(e, now);
+    op->took_over = hf__mem_drop_ended(e, now);
     (void)hf__mem_join(as.life);
     e->fence = hf__fence_after(e->fence, hf__wall_us());
     e->touched = now;

@@ -159,8 +159,9 @@ void hf__mem_put(struct hf__mem_entry *, struct hf__mem_grant *);
 /* Out of its list, and freed. Both take NULL. */
 void hf__mem_drop_grant(struct hf__mem_grant *);
 void hf__mem_drop_ticket(struct hf__mem_ticket *);
-/* Those whose lease has ended; nobody can learn of them any more. */
-void hf__mem_drop_ended(struct hf__mem_entry *, hf__time now);
+/* Those whose lease has ended; nobody can learn of them any more. True: one of
+ * them nobody had given back, nor broken. */
+bool hf__mem_drop_ended(struct hf__mem_entry *, hf__time now);
 /* Tickets that nobody has waited on for long. */
 void hf__mem_drop_forgotten(struct hf__mem_entry *, hf__time now);
 /* All that count, for hf__may_enter(); until the next call for the store.

@@ -131,17 +131,6 @@ static bool is_idle(struct hf__mem_entry *e, const struct sweep *w)
            (int64_t)e->fence < hf__wall_us();
 }
 
-/* Of what is idle: nobody gave it back, nobody broke it. */
-static bool has_expired(const struct hf__mem_entry *e)
-{
-    HF__LIST_EACH (link, &e->grants) {
-        if (!HF__MEM_GRANT(link)->is_broken) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void sweep_one(void *arg, struct hf__map_link *link)
 {
     struct hf__mem_entry *e = HF__ELEMENT(link, struct hf__mem_entry, link);
@@ -150,7 +139,7 @@ static void sweep_one(void *arg, struct hf__map_link *link)
     if (e->length >= w->prefix->length &&
         memcmp(e->key, w->prefix->bytes, w->prefix->length) == 0 &&
         is_idle(e, w)) {
-        w->gc->expired += has_expired(e);
+        w->gc->expired += hf__mem_drop_ended(e, w->now);
         hf__mem_remove(w->store, e);
         w->gc->count++;
     }

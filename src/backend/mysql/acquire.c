@@ -65,6 +65,22 @@ static void set_record(struct hf__mysql_change *c,
     hf__mysql_owner_set(c->sql, is_alone ? op->owner : &nobody);
 }
 
+/* Is there anything of others that has run out, and was not ended? */
+static bool takes_over(const struct hf__mysql_name *name,
+                       const struct hf__token *token)
+{
+    bool takes_over = !hf__token_is_zero(&name->row.token) &&
+                      !hf__token_equal(&name->row.token, token);
+
+    for (int i = 0; i < name->n_grants; i++) {
+        const struct hf__mysql_grant *g = &name->grants[i];
+
+        takes_over |= g->expires_in <= 0 && !g->is_ended &&
+                      !hf__token_equal(&g->token, token);
+    }
+    return takes_over;
+}
+
 static int granted(struct hf__mysql_change *c, uint64_t fence, int slot)
 {
     int r = hf__mysql_change_send(c);
@@ -243,12 +259,15 @@ static int enter(struct hf__mysql_change *c, const struct hf__mysql_name *name)
     struct hf__op *op = c->op;
     struct hf__stands stands = hf__mysql_name_stands(name, &op->token);
     int slot = -1;
+    int r;
 
     switch (hf__may_enter(&stands, &op->token, op->manner, &slot)) {
     case HF__ENTRY_OPEN:
-        return op->manner.mode == HF__MODE_EXCLUSIVE
-                   ? hf__mysql_crowd_grant_alone(c, name, &op->token)
-                   : grant_beside(c, name, slot);
+        r = op->manner.mode == HF__MODE_EXCLUSIVE
+                ? hf__mysql_crowd_grant_alone(c, name, &op->token)
+                : grant_beside(c, name, slot);
+        op->took_over = c->is_done && takes_over(name, &op->token);
+        return r;
     case HF__ENTRY_MISFIT:
         op->result = hf__tell_misfit(op, slot);
         return HF_OK;

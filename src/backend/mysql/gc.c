@@ -40,6 +40,7 @@ struct name {
     int64_t age_us; /* of the fence, by the server's clock, at the scan */
     bool has_more;  /* in the other tables */
     bool is_needed;
+    bool has_expired; /* a grant of it nobody gave back */
 };
 
 struct sweep {
@@ -86,7 +87,8 @@ static void add_scan(struct hf__text *t, const struct sweep *w)
     hf__text_addf(t,
                   "(token='' OR expires<=" HF__SQL_NOW "-%lld) AND "
                   "changed_at<=" HF__SQL_NOW "-%lld AND "
-                  "keep_until<=" HF__SQL_NOW " AND fence<" HF__SQL_NOW,
+                  "keep_until<=" HF__SQL_NOW " AND fence<" HF__SQL_NOW
+                  ",expires>0",
                   idle, idle);
     hf__text_add(t, " FROM holdfast_lock WHERE name_key>=");
     hf__text_hex(t, w->from.bytes, w->from.length);
@@ -104,6 +106,7 @@ static void note_idle(struct sweep *w, char *const *row)
     name->revision = hf__column_u64(row[2]);
     name->has_more = hf__column_u64(row[3]) != 0;
     name->is_needed = false;
+    name->has_expired = hf__column_u64(row[6]) != 0;
     name->age_us = hf__column_i64(row[4]);
 }
 
@@ -157,7 +160,8 @@ static int add_names(struct hf__text *t, const struct sweep *w)
     return n;
 }
 
-static void mark_needed(struct hf__mysql *s, struct sweep *w)
+/* A name, and whether the grant or the ticket of it keeps it. */
+static void mark(struct hf__mysql *s, struct sweep *w)
 {
     MYSQL_ROW row;
 
@@ -167,26 +171,28 @@ static void mark_needed(struct hf__mysql *s, struct sweep *w)
         for (int i = 0; i < w->n_idle; i++) {
             if (w->idle[i].length == length &&
                 memcmp(w->idle[i].bytes, row[0], length) == 0) {
-                w->idle[i].is_needed = true;
+                w->idle[i].is_needed |= hf__column_u64(row[1]) != 0;
+                w->idle[i].has_expired = true;
             }
         }
     }
 }
 
-/* A grant that ran lately, a claim that is in line. */
-static int look_for_needed(struct hf__mysql *s, struct sweep *w)
+/* A grant that was not ended, which ran lately or ran out; a claim that is in
+ * line. */
+static int look_for_more(struct hf__mysql *s, struct sweep *w)
 {
     int r;
 
     hf__text_clear(&s->sql);
-    hf__text_add(&s->sql, "SELECT DISTINCT name_key FROM holdfast_beside "
-                          "WHERE");
+    hf__text_addf(&s->sql,
+                  "SELECT name_key,expires>" HF__SQL_NOW "-%lld FROM "
+                  "holdfast_beside WHERE",
+                  (long long)w->idle_us);
     if (add_names(&s->sql, w) == 0) {
         return HF_OK;
     }
-    hf__text_addf(&s->sql, " AND ended=0 AND expires>" HF__SQL_NOW "-%lld",
-                  (long long)w->idle_us);
-    hf__text_add(&s->sql, " UNION SELECT DISTINCT name_key FROM "
+    hf__text_add(&s->sql, " AND ended=0 UNION SELECT name_key,1 FROM "
                           "holdfast_ticket WHERE");
     (void)add_names(&s->sql, w);
     hf__text_addf(&s->sql, " AND (asked>" HF__SQL_NOW "-%d",
@@ -197,7 +203,7 @@ static int look_for_needed(struct hf__mysql *s, struct sweep *w)
                               : ")");
     r = run(s);
     if (r == HF_OK) {
-        mark_needed(s, w);
+        mark(s, w);
     }
     return r;
 }
@@ -233,7 +239,7 @@ static void add_deletion(struct hf__text *t, const struct name *name)
 /* The replies of one deletion. *ret_refused: it was undone, and what followed
  * in the packet has not been begun. */
 static int take_deletion(struct hf__mysql *s, const struct name *name,
-                         bool is_first, uint64_t *count_io, bool *ret_refused)
+                         bool is_first, struct hf__gc *g, bool *ret_refused)
 {
     int n_replies = name->has_more ? 6 : 1;
     int counts_at = name->has_more ? 1 : 0;
@@ -252,7 +258,8 @@ static int take_deletion(struct hf__mysql *s, const struct name *name,
         }
         affected = i == counts_at ? s->reply.affected : affected;
     }
-    *count_io += affected;
+    g->count += affected;
+    g->expired += name->has_expired ? affected : 0;
     return HF_OK;
 }
 
@@ -289,8 +296,7 @@ static int delete_packet(struct hf__mysql *s, struct sweep *w, int *at_io,
     r = n == 0 ? HF_OK : hf__wire_send(s);
     for (; r == HF_OK && *at_io < end && !is_refused; ++*at_io) {
         if (!w->idle[*at_io].is_needed) {
-            r = take_deletion(s, &w->idle[*at_io], is_first, &g->count,
-                              &is_refused);
+            r = take_deletion(s, &w->idle[*at_io], is_first, g, &is_refused);
             is_first = false;
         }
     }
@@ -354,7 +360,7 @@ static int sweep(struct hf__mysql *s, struct sweep *w, struct hf__gc *g)
                                                                   : SLICE_MS);
     for (int i = 0; i < CHUNKS && !w->is_over && r == HF_OK; i++) {
         r = scan(s, w);
-        r = r == HF_OK ? look_for_needed(s, w) : r;
+        r = r == HF_OK ? look_for_more(s, w) : r;
         r = r == HF_OK ? delete_idle(s, w, g) : r;
         if (!hf__before(hf__now(), w->slice_end) ||
             hf__is_interrupted(&s->head)) {

@@ -219,6 +219,7 @@ static void hear_acquired(struct hf__mysql *s, enum hf__form form,
         }
         op->result = HF_OK;
         op->fence = row->fence;
+        op->took_over = row->took_over;
         return;
     } else if (row->crowd != 0 || op->queueing == HF__QUEUE_ALWAYS) {
         op->result = HF__CROWDED;
@@ -335,18 +336,23 @@ void hf__hot_hear_rows(struct hf__mysql *s, const struct hf__unit *u)
     }
 }
 
-/* The number of rows that were written says it all, or nothing. */
+/* The number of rows that were written says it all, or nothing. Which of
+ * several took over, the rows tell. */
 static void hear_written(struct hf__mysql *s, const struct hf__unit *u)
 {
     struct hf__op *op = u->ops[0];
+    bool took_over =
+        u->form == HF__FORM_ACQUIRE && s->reply.insert_id >= HF__FENCE_END;
 
-    if (s->reply.affected == (uint64_t)u->n) {
+    s->reply.insert_id -= took_over ? HF__FENCE_END : 0;
+    if (s->reply.affected == (uint64_t)u->n && !(took_over && u->n > 1)) {
         for (int i = 0; i < u->n; i++) {
             u->ops[i]->result = HF_OK;
             if (u->form == HF__FORM_HANDOVER || u->form == HF__FORM_ACQUIRE) {
                 u->ops[i]->fence = s->reply.insert_id;
             }
         }
+        op->took_over = took_over;
     } else if (u->form == HF__FORM_HANDOVER) {
         op->result = HF__CROWDED;
     } else {

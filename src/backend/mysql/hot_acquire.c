@@ -82,6 +82,45 @@ static void add_owners(struct hf__text *t, const struct hf__unit *u)
     add_each(t, u, add_note, is_note);
 }
 
+/* Behind a lease that is over, unless it was given back or broken. A claim that
+ * was asked for before may find its own. */
+static void add_is_left(struct hf__text *t, const struct hf__unit *u)
+{
+    hf__text_add(t, "(expires>0");
+    for (int i = 0; i < u->n; i++) {
+        if (u->ops[i]->is_doubtful) {
+            hf__text_add(t, " AND token<>");
+            hf__text_token(t, &u->ops[i]->token);
+        }
+    }
+    hf__text_add(t, ")");
+}
+
+/*
+ * Whether it is taken over is told by the number in the reply, which is above
+ * all fences then; of several rows if that is so of one, which the second
+ * LAST_INSERT_ID() knows from the rows before, and the column says of which.
+ */
+#define TOOK_OVER "2"
+#define BEYOND    "9007199254740992"
+_Static_assert(HF__FENCE_END == 9007199254740992, "as in the text above");
+
+static void add_fence(struct hf__text *t, const struct hf__unit *u)
+{
+    hf__text_addf(t, ",detached=%d", u->ops[0]->is_detached);
+    if (u->n == 1) {
+        hf__text_add(t, ",fence=LAST_INSERT_ID(acquired_at+" BEYOND "*");
+        add_is_left(t, u);
+    } else {
+        hf__text_add(t, "+" TOOK_OVER "*");
+        add_is_left(t, u);
+        hf__text_add(t, ",fence=LAST_INSERT_ID(acquired_at+" BEYOND
+                        "*(detached>1 OR LAST_INSERT_ID()=acquired_at+" BEYOND
+                        ")");
+    }
+    hf__text_add(t, ")&(" BEYOND "-1)");
+}
+
 /*
  * Free rows whose fence is behind the clock, which is nearly all: they get the
  * same fence, so that the reply says it for all of them. Whatever else there
@@ -95,12 +134,11 @@ int hf__hot_ask_acquire(struct hf__mysql *s, const struct hf__unit *u)
     long long lease_us = op->lease_us;
     int replies = s->server.has_inner_bells ? 0 : hf__hot_take_bells(s, u);
 
-    hf__text_addf(t,
-                  "UPDATE " HF__HOT_TABLE " SET acquired_at=" HF__SQL_NOW
-                  ",fence=LAST_INSERT_ID(acquired_at),keep_until=%s+%lld,"
-                  "detached=%d,",
-                  op->keep_us > 0 ? "acquired_at" : "0", (long long)op->keep_us,
-                  op->is_detached);
+    hf__text_add(t, "UPDATE " HF__HOT_TABLE " SET acquired_at=" HF__SQL_NOW);
+    add_fence(t, u);
+    hf__text_addf(t, ",keep_until=%s+%lld,",
+                  op->keep_us > 0 ? "acquired_at" : "0",
+                  (long long)op->keep_us);
     add_owners(t, u);
     hf__text_addf(t,
                   ",revision=revision+1,expires=IF(acquired_at>=changed_at,"
@@ -145,6 +183,9 @@ static void add_values(struct hf__text *t, const struct hf__op *op)
 #define IS_OURS "token=VALUES(token) AND expires>" HF__SQL_NOW
 #define IF_TAKEN(column)                                                       \
 #column "=IF(token=VALUES(token),VALUES(" #column ")," #column "),"
+#define FACTS_IF_TAKEN                                                         \
+    IF_TAKEN(keep_until)                                                       \
+    IF_TAKEN(label) IF_TAKEN(host) IF_TAKEN(pid) IF_TAKEN(thread) IF_TAKEN(note)
 
 static const char take_if_free[] =
     " ON DUPLICATE KEY UPDATE "
@@ -152,14 +193,15 @@ static const char take_if_free[] =
     "GREATEST(fence+1," HF__SQL_NOW "),fence),"
     "acquired_at=IF(" MAY_TAKE " AND NOT(" IS_OURS "),"
     "VALUES(acquired_at),acquired_at),"
-    "token=IF(" MAY_TAKE ",VALUES(token),token)," IF_TAKEN(keep_until) IF_TAKEN(
-        detached) IF_TAKEN(label) IF_TAKEN(host) IF_TAKEN(pid) IF_TAKEN(thread)
-        IF_TAKEN(note) "revision=revision+(token=VALUES(token)),"
-                       "expires=IF(token=VALUES(token),IF(" HF__SQL_NOW
-                       ">=changed_at,VALUES(expires),GREATEST(expires,VALUES("
-                       "expires))),expires),"
-                       "changed_at=IF(token=VALUES(token),"
-                       "GREATEST(changed_at,VALUES(changed_at)),changed_at);";
+    "detached=IF(token=VALUES(token),VALUES(detached),"
+    "IF(acquired_at=VALUES(acquired_at),VALUES(detached)+" TOOK_OVER
+    "*(expires>0),detached)),"
+    "token=IF(" MAY_TAKE ",VALUES(token),token)," FACTS_IF_TAKEN
+    "revision=revision+(token=VALUES(token)),"
+    "expires=IF(token=VALUES(token),IF(" HF__SQL_NOW
+    ">=changed_at,VALUES(expires),GREATEST(expires,VALUES(expires))),expires),"
+    "changed_at=IF(token=VALUES(token),"
+    "GREATEST(changed_at,VALUES(changed_at)),changed_at);";
 
 int hf__hot_ask_acquire_any(struct hf__mysql *s, const struct hf__unit *u)
 {

@@ -111,6 +111,7 @@ void hf__mysql_row_read(struct hf__mysql *s, struct hf__mysql_row *ret_row)
     hf__column_owner(row, lengths, 9, &ret_row->owner);
     ret_row->is_damaged |=
         !hf__column_token(row[14], lengths[14], &ret_row->freed);
+    ret_row->took_over = hf__column_u64(row[15]) > 1;
 }
 
 bool hf__mysql_row_is_held(const struct hf__mysql_row *row)

@@ -11,7 +11,8 @@
 /* The columns of a row that hf__mysql_row_read() takes, in its order. */
 #define HF__MYSQL_ROW_COLUMNS                                                  \
     "name_key,fence,token,expires-" HF__SQL_NOW ",keep_until-" HF__SQL_NOW     \
-    ",acquired_at,broken,crowd,revision,label,host,pid,thread,note,freed"
+    ",acquired_at,broken,crowd,revision,label,host,pid,thread,note,freed,"     \
+    "detached"
 
 struct hf__mysql_row {
     bool is_there; /* false: nobody has had the name before */
@@ -27,6 +28,7 @@ struct hf__mysql_row {
     uint64_t revision;
     struct hf__owner owner;
     struct hf__token freed; /* the one that was released last */
+    bool took_over;         /* whose token it is: what nobody gave back */
 };
 
 /* The next row of s->reply; is_there is false after the last. */

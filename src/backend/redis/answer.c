@@ -58,6 +58,17 @@ static uint64_t fence_in(const redisReply *reply)
                                                          : (uint64_t)fence;
 }
 
+/* Of an ACQUIRE it is negative if what nobody gave back was taken over. */
+static void read_granted(const redisReply *reply, const struct hf__op *op,
+                         struct hf__answer *a)
+{
+    int64_t fence = number_in(reply);
+
+    a->took_over = op->kind == HF__OP_ACQUIRE && fence < 0 &&
+                   fence > -(int64_t)HF__FENCE_END;
+    a->fence = a->took_over ? (uint64_t)-fence : fence_in(reply);
+}
+
 int64_t hf__answer_time(const redisReply *reply)
 {
     int64_t seconds = 0;
@@ -243,7 +254,7 @@ static bool read_ok(const redisReply *reply, const struct hf__op *op,
         return read_record(element(reply, 2), &a->record);
     case HF__OP_ACQUIRE:
     case HF__OP_RENEW:
-        a->fence = fence_in(element(reply, 1));
+        read_granted(element(reply, 1), op, a);
         a->slot = (int)slot;
         return place->type != REDIS_REPLY_NIL && slot >= -1 &&
                slot < HF_SLOTS_MAX;
@@ -261,7 +272,7 @@ static bool read_fence(const redisReply *reply, const struct hf__op *op,
                        struct hf__answer *a)
 {
     a->result = HF_OK;
-    a->fence = fence_in(reply);
+    read_granted(reply, op, a);
     return op->kind == HF__OP_ACQUIRE || op->kind == HF__OP_RENEW ||
            op->kind == HF__OP_RELEASE || op->kind == HF__OP_HANDOVER;
 }
@@ -372,6 +383,7 @@ void hf__answer_give(const struct hf__answer *a, struct hf__op *op)
     op->result = a->result;
     op->is_queued = a->is_queued;
     op->slot = a->slot;
+    op->took_over = a->took_over && a->result == HF_OK;
     if (a->result < 0) {
         if (a->err.status != 0) {
             hf__error_copy(op->err, &a->err);

@@ -35,6 +35,7 @@ struct hf__answer {
     hf_reason reason;
     int slot;
     bool is_queued;
+    bool took_over;
     struct hf__record record;
     hf_error err; /* text of a negative result */
 };

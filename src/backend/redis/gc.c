@@ -29,7 +29,7 @@ static void add_collection(const struct hf__survey *v, struct hf__bytes *out,
     hf__bytes_add(out, &args);
 }
 
-/* {'ok', how many were deleted} */
+/* {'ok', how many were deleted, how many of these had expired} */
 static int take_collection(const struct hf__survey *v,
                            const struct hf__key *key, const redisReply *reply)
 {
@@ -37,9 +37,13 @@ static int take_collection(const struct hf__survey *v,
     hf_error said = HF_ERROR_INIT;
     int r;
 
-    if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
-        reply->element[1]->type == REDIS_REPLY_INTEGER) {
-        g->count += reply->element[1]->integer == 1;
+    if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 3 &&
+        reply->element[1]->type == REDIS_REPLY_INTEGER &&
+        reply->element[2]->type == REDIS_REPLY_INTEGER) {
+        bool is_deleted = reply->element[1]->integer == 1;
+
+        g->count += is_deleted;
+        g->expired += is_deleted && reply->element[2]->integer == 1;
         return HF_OK;
     }
     if (reply->type != REDIS_REPLY_ERROR) {

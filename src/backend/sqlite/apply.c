@@ -215,7 +215,7 @@ static int grant(struct hf__sqlite *s, const struct hf__op *op,
     out->result = HF_OK;
     rc = hf__sql_run(s, HF__SQL_PUT);
     return rc == SQLITE_OK && (out->has_beside || out->has_line)
-               ? hf__crowded_settle(s, op, token)
+               ? hf__crowded_settle(s, op, token, out)
                : rc;
 }
 
@@ -307,6 +307,15 @@ static void forget_holder(const struct hf__op *op)
     }
 }
 
+void hf__note_last_holder(const struct hf__op *op, const struct hf__row *row,
+                          struct hf__outcome *out)
+{
+    if (!hf__token_equal(&row->token, &op->token)) {
+        out->let_go = row->token;
+        out->took_over |= !hf__token_is_zero(&row->token);
+    }
+}
+
 /* Do those who stand beside, or in line, matter to the claim? */
 static bool is_crowded(const struct hf__op *op, const struct hf__row *row)
 {
@@ -347,10 +356,7 @@ static int acquire(struct hf__sqlite *s, const struct hf__op *op,
         return HF__SQLITE_RAISE_FIRST;
     }
     forget_holder(op);
-    /* Of a holder that is gone; ours only if its lease ran out here. */
-    if (!hf__token_equal(&row.token, &op->token)) {
-        out->let_go = row.token;
-    }
+    hf__note_last_holder(op, &row, out);
     out->is_taken = true;
     return grant(s, op, &op->token, out);
 }

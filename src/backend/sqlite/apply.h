@@ -29,6 +29,10 @@ HF_MUST_CHECK int hf__refuse(const struct hf__op *op,
  * seen, and forgotten by batch.c if it never is. False: it does not. */
 bool hf__bind_to_life(struct hf__sqlite *s, const struct hf__op *op,
                       const struct hf__token *token, struct hf__outcome *out);
+/* A grant comes in the place of what the name's own record has: that one is
+ * forgotten here, and was taken over if it is another's. */
+void hf__note_last_holder(const struct hf__op *op, const struct hf__row *row,
+                          struct hf__outcome *out);
 /* It kept the name closed for itself, and its lease ran out. */
 bool hf__is_own_keeping(const struct hf__op *op, const struct hf__row *row);
 

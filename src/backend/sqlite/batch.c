@@ -23,6 +23,7 @@ static void settle_one(struct hf__sqlite *s, struct hf__op *op,
     op->result = out->result;
     op->ret_reason = out->reason;
     op->is_queued = out->is_queued;
+    op->took_over = out->took_over;
     op->slot = out->slot;
     if (out->fence != 0 || out->result == HF_LOST) {
         op->fence = out->fence;

@@ -118,19 +118,25 @@ int hf__beside_break(struct hf__sqlite *s, const struct hf__op *op)
     return hf__sql_run(s, HF__SQL_BESIDE_BREAK);
 }
 
-int hf__beside_clear(struct hf__sqlite *s, const struct hf__key *key,
-                     bool is_all)
+int hf__beside_clear(struct hf__sqlite *s, const struct hf__op *op, bool is_all,
+                     struct hf__outcome *out)
 {
     sqlite3_stmt *statement = hf__sql(s, HF__SQL_BESIDE_CLEAR);
+    int rc;
 
     if (statement == NULL) {
         return hf__sql_failure(s);
     }
-    hf__bind_key(statement, 1, key);
+    hf__bind_key(statement, 1, &op->key);
     hf__bind_text(statement, 2, s->boot);
     (void)sqlite3_bind_int64(statement, 3, s->now_us);
     (void)sqlite3_bind_int(statement, 4, is_all);
-    return hf__sql_run(s, HF__SQL_BESIDE_CLEAR);
+    hf__bind_token(statement, 5, &op->token);
+    while ((rc = hf__sql_step(s, statement)) == SQLITE_ROW) {
+        out->took_over |= sqlite3_column_int(statement, 0) != 0;
+    }
+    (void)sqlite3_reset(statement);
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
 int hf__beside_mark(struct hf__sqlite *s, const struct hf__key *key,

@@ -33,9 +33,11 @@ HF_MUST_CHECK int hf__beside_leave(struct hf__sqlite *s,
  * it. fence 0: all of the name. */
 HF_MUST_CHECK int hf__beside_break(struct hf__sqlite *s,
                                    const struct hf__op *op);
-/* Delete what ran out; with is_all also what counts as dead. */
+/* Delete what ran out; with is_all also what counts as dead. The operation
+ * took over if nobody had given that back. */
 HF_MUST_CHECK int hf__beside_clear(struct hf__sqlite *s,
-                                   const struct hf__key *key, bool is_all);
+                                   const struct hf__op *op, bool is_all,
+                                   struct hf__outcome *out);
 
 /* After a change of the name's other rows: note in its record what there is
  * of them. is_freed: it was freed, too. */

@@ -95,12 +95,13 @@ static int grant_beside(struct hf__sqlite *s, const struct hf__op *op,
 {
     int rc = hf__entry_clean(s, &op->key, view, true);
 
+    out->took_over = view->grants.n > 0;
     out->fence = hf__fence_next(s, name->fence);
     if (rc == SQLITE_OK && out->fence == 0) {
         return HF__SQLITE_RAISE_FIRST;
     }
     if (rc == SQLITE_OK && name->has_beside) {
-        rc = hf__beside_clear(s, &op->key, false);
+        rc = hf__beside_clear(s, op, false, out);
     }
     if (rc == SQLITE_OK) {
         rc = put_name(s, op, name, out);
@@ -120,9 +121,7 @@ static int grant_beside(struct hf__sqlite *s, const struct hf__op *op,
     }
     out->result = HF_OK;
     out->is_taken = true;
-    if (!hf__token_equal(&name->token, &op->token)) {
-        out->let_go = name->token;
-    }
+    hf__note_last_holder(op, name, out);
     return tell_others(s, op, name, view, out);
 }
 
@@ -182,6 +181,7 @@ static int enter(struct hf__sqlite *s, const struct hf__op *op,
         if (op->manner.mode != HF__MODE_EXCLUSIVE) {
             return grant_beside(s, op, name, &view, out);
         }
+        out->took_over = view.grants.n > 0;
         return hf__entry_clean(s, &op->key, &view, true);
     case HF__ENTRY_MISFIT:
         out->result = hf__tell_misfit(op, view.slot);
@@ -218,9 +218,9 @@ int hf__crowded_acquire(struct hf__sqlite *s, const struct hf__op *op,
 }
 
 int hf__crowded_settle(struct hf__sqlite *s, const struct hf__op *op,
-                       const struct hf__token *token)
+                       const struct hf__token *token, struct hf__outcome *out)
 {
-    int rc = hf__beside_clear(s, &op->key, true);
+    int rc = hf__beside_clear(s, op, true, out);
 
     if (rc == SQLITE_OK) {
         rc = hf__line_leave(s, &op->key, token, NULL);

@@ -21,7 +21,8 @@ HF_MUST_CHECK int hf__crowded_acquire(struct hf__sqlite *s,
  * are gone, and the token's ticket, are cleaned away. */
 HF_MUST_CHECK int hf__crowded_settle(struct hf__sqlite *s,
                                      const struct hf__op *op,
-                                     const struct hf__token *token);
+                                     const struct hf__token *token,
+                                     struct hf__outcome *out);
 /* Renew, release, raise, hand-over by a token that does not own the name's
  * record. *ret_is_done: it was found beside others, and out is set. */
 HF_MUST_CHECK int hf__crowded_owned(struct hf__sqlite *s,

@@ -33,6 +33,8 @@ struct sweep {
     struct name end;
     struct name idle[CHUNK];
     int n_idle;
+    int n_expired;    /* of these */
+    bool has_expired; /* the name just read: nobody gave a grant of it back */
     uint64_t highest; /* fence of those */
     bool is_over;
 };
@@ -67,7 +69,7 @@ static int64_t lapsed_us(const struct hf__row *row)
 
 /* Does a row of one of the other tables keep its name from being idle? */
 static bool is_needed(const struct hf__sqlite *s, sqlite3_stmt *statement,
-                      bool is_ticket, int64_t idle_us)
+                      bool is_ticket, struct sweep *w)
 {
     struct hf__ticket ticket;
     struct hf__row row;
@@ -77,12 +79,13 @@ static bool is_needed(const struct hf__sqlite *s, sqlite3_stmt *statement,
         return ticket.presence != HF__LEFT_LINE;
     }
     hf__row_read_grant(s, statement, &row, NULL);
+    w->has_expired |= !row.is_broken;
     return !row.is_broken &&
-           (!hf__row_is_free(&row) || lapsed_us(&row) < idle_us);
+           (!hf__row_is_free(&row) || lapsed_us(&row) < w->idle_us);
 }
 
 /* Is there any such row? */
-static int look_for_needed(struct hf__sqlite *s, const struct sweep *w,
+static int look_for_needed(struct hf__sqlite *s, struct sweep *w,
                            enum hf__statement which, bool *ret_is_any)
 {
     sqlite3_stmt *statement = hf__sql(s, which);
@@ -96,8 +99,7 @@ static int look_for_needed(struct hf__sqlite *s, const struct sweep *w,
         (void)sqlite3_bind_null(statement, 2);
     }
     while (!*ret_is_any && (rc = sqlite3_step(statement)) == SQLITE_ROW) {
-        *ret_is_any =
-            is_needed(s, statement, which == HF__SQL_LINE, w->idle_us);
+        *ret_is_any = is_needed(s, statement, which == HF__SQL_LINE, w);
     }
     (void)sqlite3_reset(statement);
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
@@ -110,6 +112,7 @@ static int add_if_idle(struct hf__sqlite *s, struct sweep *w,
     bool is_needed_still = false;
     int rc = SQLITE_OK;
 
+    w->has_expired = !hf__token_is_zero(&row->token);
     if (row->has_beside) {
         rc = look_for_needed(s, w, HF__SQL_BESIDE, &is_needed_still);
     }
@@ -119,6 +122,7 @@ static int add_if_idle(struct hf__sqlite *s, struct sweep *w,
     if (rc == SQLITE_OK && !is_needed_still) {
         w->idle[w->n_idle] = w->from;
         w->idle[w->n_idle++].has_more = row->has_beside || row->has_line;
+        w->n_expired += w->has_expired;
         w->highest = row->fence > w->highest ? row->fence : w->highest;
     }
     return rc;
@@ -144,6 +148,7 @@ static int collect(struct hf__sqlite *s, struct sweep *w)
         return hf__sql_failure(s);
     }
     w->n_idle = 0;
+    w->n_expired = 0;
     w->highest = 0;
     bind_name(statement, 1, &w->from);
     bind_name(statement, 2, &w->end);
@@ -250,6 +255,7 @@ static int sweep(struct hf__sqlite *s, struct sweep *w, struct hf__gc *g)
         rc = sweep_chunk(s, w);
         if (rc == SQLITE_OK) {
             g->count += (uint64_t)w->n_idle;
+            g->expired += (uint64_t)w->n_expired;
         }
     }
     return rc;

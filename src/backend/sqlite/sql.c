@@ -91,7 +91,8 @@ static const char *const texts[HF__SQL_COUNT] = {
     [HF__SQL_BESIDE_DELETE] = "DELETE FROM holdfast_beside WHERE key=?1",
     [HF__SQL_BESIDE_CLEAR] =
         "DELETE FROM holdfast_beside WHERE key=?1 AND "
-        "((boot=?2 AND expires<=?3) OR (?4 AND (ended=0 OR boot<>?2)))",
+        "((boot=?2 AND expires<=?3) OR (?4 AND (ended=0 OR boot<>?2))) "
+        "RETURNING ended=0 AND token<>?5",
     [HF__SQL_LINE] = "SELECT token,mode,slots,boot,side,since,asked,"
                      "label,host,pid,thread,note FROM holdfast_ticket "
                      "WHERE key=?1 ORDER BY seq",
@@ -132,6 +133,20 @@ int hf__sql_failure(const struct hf__sqlite *s)
     return sqlite3_extended_errcode(s->db->handle);
 }
 
+int hf__sql_step(struct hf__sqlite *s, sqlite3_stmt *statement)
+{
+    int rc;
+
+    errno = 0;
+    rc = sqlite3_step(statement);
+    if (rc != SQLITE_DONE && rc != SQLITE_ROW) {
+        /* sqlite3_system_errno() may forget it while undoing the failure. */
+        s->db->system_errno =
+            errno ? errno : sqlite3_system_errno(s->db->handle);
+    }
+    return rc;
+}
+
 int hf__sql_run(struct hf__sqlite *s, enum hf__statement which)
 {
     sqlite3_stmt *statement = hf__sql(s, which);
@@ -140,13 +155,7 @@ int hf__sql_run(struct hf__sqlite *s, enum hf__statement which)
     if (statement == NULL) {
         return hf__sql_failure(s);
     }
-    errno = 0;
-    rc = sqlite3_step(statement);
-    if (rc != SQLITE_DONE && rc != SQLITE_ROW) {
-        /* sqlite3_system_errno() may forget it while undoing the failure. */
-        s->db->system_errno =
-            errno ? errno : sqlite3_system_errno(s->db->handle);
-    }
+    rc = hf__sql_step(s, statement);
     (void)sqlite3_reset(statement);
     return rc == SQLITE_DONE || rc == SQLITE_ROW ? SQLITE_OK : rc;
 }

@@ -43,7 +43,8 @@ enum hf__statement {
     HF__SQL_BESIDE_PART,   /* key, token */
     HF__SQL_BESIDE_LEAVE,  /* key, token */
     HF__SQL_BESIDE_DELETE, /* all: key */
-    HF__SQL_BESIDE_CLEAR,  /* key, boot, now, also those that may run */
+    HF__SQL_BESIDE_CLEAR,  /* key, boot, now, also those that may run,
+                              token: is it another's, that nobody ended? */
     /* Tickets; see line.h. */
     HF__SQL_LINE,        /* all, in their order: key */
     HF__SQL_LINE_HAS,    /* key, token */
@@ -91,6 +92,8 @@ sqlite3_stmt *hf__sql(struct hf__sqlite *s, enum hf__statement which);
 /* Why hf__sql() has just given NULL: straight after it, for any other call
  * would put its own success in the place of the reason. */
 int hf__sql_failure(const struct hf__sqlite *s);
+/* sqlite3_step() of one that writes. */
+HF_MUST_CHECK int hf__sql_step(struct hf__sqlite *s, sqlite3_stmt *statement);
 /* Run a statement that gives no rows, or none of interest, and reset it. */
 HF_MUST_CHECK int hf__sql_run(struct hf__sqlite *s, enum hf__statement which);
 /* End the running transaction, if there is one, without a change. */

@@ -46,6 +46,7 @@ struct hf__outcome {
     bool has_beside;         /* what a grant keeps of the name's record, too */
     bool has_line;
     bool is_queued; /* as in hf__op */
+    bool took_over; /* the same */
     int slot;       /* the same */
 };
 

@@ -4,7 +4,8 @@
 -- (0), mode ('x'), slots (0), queueing ('never'; 'behind' what is shared,
 -- 'always').
 -- The fence · {'ok', fence, slot} · {'busy', is_queued, name} ·
--- {'misfit', slots held} · {'void'}: it was given back.
+-- {'misfit', slots held} · {'void'}: it was given back. The fence is negative
+-- if this takes over what nobody gave back.
 -- many
 
 local token, whose, client = ARGV[1], ARGV[3], ARGV[4] or ''
@@ -54,7 +55,7 @@ if mode == 'x' and not crowd and not void and not is_held and
     if more then
         call('HDEL', KEYS[1], 'offer', 'offer_until', 'top', 'more')
     end
-    return fence
+    return its_owner and its_owner ~= token and -fence or fence
 end
 
 -- include: crowd.lua
@@ -75,13 +76,16 @@ if mine and not mine.broken and mine.expires > now then
 end
 
 -- Grants whose lease is over, from now on nobody can learn of them; tickets
--- whose claim is gone for good.
+-- whose claim is gone for good. True if nobody gave back one of another's.
 local function forget()
+    local is_left = false
     for its_token, g in pairs(at.grants) do
         if g.expires <= now or g == mine then
             call('HDEL', KEYS[4], its_token)
+            is_left = is_left or not (g.broken or g == mine)
         end
     end
+    return is_left
 end
 
 local function forget_tickets()
@@ -132,7 +136,7 @@ end
 local function grant(slot)
     local its_fence, its_owner = fence, owner
     fence = next_fence(proposal)
-    forget()
+    local is_left = forget() or (its_owner and its_owner ~= token)
     if at.tickets[token] then
         drop_ticket(token)
     end
@@ -146,7 +150,7 @@ local function grant(slot)
     end
     tidy()
     clear()
-    return {'ok', fence, slot}
+    return {'ok', is_left and -fence or fence, slot}
 end
 
 -- As hf__leaves_ticket().
