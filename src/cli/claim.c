@@ -8,11 +8,13 @@
 #include "src/cli/claim.h"
 #include "src/cli/clock.h"
 #include "src/cli/duration.h"
+#include "src/cli/event.h"
 #include "src/cli/log.h"
 #include "src/cli/memory.h"
 #include "src/cli/names.h"
 #include "src/cli/wish.h"
 
+#include <inttypes.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -100,6 +102,25 @@ int64_t cli_claim_lease_ms(const struct cli_claim *claim)
 {
     return claim->caps.lease_ms ? claim->caps.lease_ms
                                 : claim->options->lease_ms;
+}
+
+void cli_claim_tell_takeover(const struct cli_claim *claim)
+{
+    struct cli_text fields CLI_AUTO(cli_text_fini) = {0};
+    struct cli_text names CLI_AUTO(cli_text_fini) = {0};
+    hf_stats_info stats = HF_STATS_INFO_INIT;
+
+    if (hf_stats(claim->client, &stats) || !stats.taken_over) {
+        return;
+    }
+    cli_text_add(&fields, ",\"taken_over\":%" PRIu64, stats.taken_over);
+    cli_names_line(&names, claim->options);
+    if (hf_count(claim->lock) > 1) {
+        cli_text_add(&names, ": %" PRIu64 " of these", stats.taken_over);
+    }
+    cli_event_quiet("takeover", fields.data,
+                    "%s: taken over, the last holder let it expire or died",
+                    names.data);
 }
 
 static void run(void *arg)

@@ -50,6 +50,8 @@ enum cli_claim_phase cli_claim_look(struct cli_claim *);
 /* End whatever is still going on: the wait, the hold, the thread, the client.
  * Not while the store is being opened. */
 void cli_claim_finish(struct cli_claim *);
+/* Once it holds: what of it nobody had given back, if anything. */
+void cli_claim_tell_takeover(const struct cli_claim *);
 /* That of its grant, once the store is open. */
 int64_t cli_claim_lease_ms(const struct cli_claim *);
 

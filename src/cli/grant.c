@@ -193,4 +193,5 @@ void cli_grant_tell(const struct cli_grant *g)
     cli_event_quiet("acquired", NULL, "%s %s held, fence %" PRIu64 "; %s",
                     names.data, hf_count(lock) > 1 ? "are" : "is",
                     hf_fence(lock), line.data);
+    cli_claim_tell_takeover(&g->claim);
 }

@@ -40,13 +40,15 @@ void cli_log(void *arg, hf_level level, const char *line)
         [HF_LOG_INFO] = "info",
         [HF_LOG_DEBUG] = "debug",
     };
-    /* `run` tells this itself, in its own words. */
-    static const char own[] = "event=lost ";
+    /* Told in our own words. */
+    static const char lost[] = "event=lost ";
+    static const char takeover[] = "event=takeover ";
     static const char outage[] = "event=outage result=";
     struct cli_text fields CLI_AUTO(cli_text_fini) = {0};
 
     (void)arg;
-    if (!strncmp(line, own, sizeof own - 1)) {
+    if (!strncmp(line, lost, sizeof lost - 1) ||
+        !strncmp(line, takeover, sizeof takeover - 1)) {
         return;
     }
     if (!strncmp(line, outage, sizeof outage - 1)) {

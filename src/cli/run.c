@@ -243,6 +243,7 @@ static void end_held(struct cli_wrapper *w, struct cli_result *result)
         return;
     }
     tell_acquired(w);
+    cli_claim_tell_takeover(&w->claim);
     warn_of_ignore(w);
     cli_wrapper_serve(w);
     release(w, result);

@@ -29,6 +29,24 @@ def idle_names_go_and_held_ones_stay(t):
 
 
 @case
+def what_expired_and_marks_are_told_apart(t):
+    t.code(t.run('run', 'released', '--', 'true'), 0)
+    t.code(t.run('run', 'started', '--once-per', '100ms', '--', 'true'), 0)
+    for name in ('one', 'two'):
+        t.code(t.run('acquire', '--lease', '100ms', name), 0)
+        t.until(lambda name=name: t.is_free(name), f'{name} expires')
+    t.equal(t.run('gc', '--idle', '0', code=0).out,
+            'removed 5 records (2 expired, 2 released, 1 mark)\n', 'stdout')
+    t.code(t.run('acquire', '--lease', '100ms', 'one'), 0)
+    t.code(t.run('run', 'released', '--', 'true'), 0)
+    t.until(lambda: t.is_free('one'), 'it expires again')
+    shown = t.json('gc', '--idle', '0')
+    t.equal({word: shown[word] for word in
+             ('removed', 'expired', 'released', 'marks')},
+            {'removed': 2, 'expired': 1, 'released': 1, 'marks': 0}, 'JSON')
+
+
+@case
 def a_store_that_fails_is_69(t):
     t.code(t.run('run', 'job', '--', 'true'), 0)
     result = t.run('gc', '--url', f'fault+{t.url}?fault=lose_request:gc:*&'

@@ -39,6 +39,23 @@ def it_says_so_and_lets_go_when_stdin_ends(t):
 
 
 @case
+def verbose_says_that_it_was_taken_over_from_the_dead(t):
+    dead = start(t)
+    dead.popen.kill()
+    dead.wait()
+    heir = start(t, '--verbose', '--wait', '20s')
+    t.until(lambda: 'job is held' in heir.err, 'it says so')
+    t.until(lambda: 'holdfast: job: taken over, ' in heir.err,
+            'it says that nobody gave it back')
+    heir.popen.stdin.close()
+    result = heir.wait(code=0)
+    t.says(result.err, 'job is released')
+    heir = start(t, '--verbose')
+    heir.popen.stdin.close()
+    t.check('taken over' not in heir.wait(code=0).err, 'after a release')
+
+
+@case
 def as_json_it_is_one_object_with_the_token(t):
     process = start(t, '--json', '--note', 'ticket 42', '--owner', 'me')
     shown = json.loads(process.out)

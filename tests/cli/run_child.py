@@ -194,7 +194,32 @@ def the_event_descriptor_does_not_reach_the_command(t):
 def verbose_says_what_goes_well(t):
     result = t.run('run', '-v', 'job', '--', 'true')
     t.says(result.err, 'job', 'fence', t.url, 'released')
+    t.check('taken over' not in result.err, result.err)
     t.equal(t.run('run', 'job', '--', 'true').err, '', 'without it')
+
+
+@case
+def verbose_says_what_was_taken_over(t):
+    words = 'taken over, the last holder let it expire or died'
+    for name in ('a', 'b'):
+        t.code(t.run('acquire', '--lease', '100ms', name), 0)
+        t.until(lambda name=name: t.is_free(name), f'{name} expires')
+    result = t.run('run', '-v', 'b', '--lock', 'a', '--lock', 'c', '--',
+                   'true', code=0)
+    t.says(result.err, f'holdfast: b and 2 more: 2 of these: {words}\n')
+    t.check('event=' not in result.err, result.err)
+    t.check('taken over' not in t.run('run', '-v', 'a', '--', 'true').err,
+            'after a release')
+    t.code(t.run('acquire', '--lease', '100ms', 'a'), 0)
+    t.until(lambda: t.is_free('a'), 'it expires')
+    told = [event for event in
+            t.events(t.run('run', '--json', 'a', '--', 'true', code=0).err)
+            if event['event'] == 'takeover']
+    t.equal([(event['taken_over'], event['text']) for event in told],
+            [(1, f'a: {words}')], 'JSON')
+    t.code(t.run('acquire', '--lease', '100ms', 'a'), 0)
+    t.until(lambda: t.is_free('a'), 'it expires')
+    t.equal(t.run('run', 'a', '--', 'true').err, '', 'without it')
 
 
 if __name__ == '__main__':
