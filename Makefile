@@ -8,8 +8,10 @@ PACKAGES ?= /var/lib/dpkg/status
 
 all: build
 
+# A store that HOLDFAST_URL names may be a module.
 demo: setup-build configure
-	@meson compile -C $(BUILD) holdfast:executable contend:executable
+	@meson compile -C $(BUILD) \
+		$(or $(if $(HOLDFAST_URL),demo),holdfast:executable contend:executable)
 	BUILD=$(BUILD) examples/demo.sh
 
 test: setup-test build

@@ -2,100 +2,96 @@
 /*
  * Three workers want one lock, as three programs would: each has a client of
  * its own. Each holds the lock four times, for a random while, and for each
- * attempt one line says whether it got the lock and what the store knows of
- * it. The program checks as it goes that no two workers are in at once and
- * that the fencing number only rises.
- *
- *     contend [URL]        without a URL: SQLite in a temporary folder
+ * attempt it is told who tried, what came of it, and the record that the store
+ * has of the lock now. The program checks as it goes that no two workers are
+ * in at once and that the fencing number only rises; where it is not so, it
+ * says MISTAKE. An option shows what happens to the lock of a program that
+ * crashes.
  */
-#include <holdfast.h>
+#include "examples/contend.h"
 
 #include <poll.h>
 #include <pthread.h>
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#define NAME     "order:1001"
-#define WORKERS  3
-#define TURNS    4
-#define LEASE_MS 10000
+#define WORKERS 3
 
-struct worker {
-    pthread_t thread;
-    const char *url;
-    char label[16];
-    unsigned seed;
-    int turns; /* how often it held the lock */
-};
+static const char usage[] =
+    "contend [--turns N] [--leave-stale] [URL]\n"
+    "\n"
+    "Three workers want one lock. Without a URL the store is the one of\n"
+    "HOLDFAST_URL, else SQLite in a temporary folder.\n"
+    "\n"
+    "  --turns N      each worker holds the lock N times (4)\n"
+    "  --leave-stale  before that a run is killed with the lock: when does\n"
+    "                 the next one get it, and why then?\n"
+    "\n"
+    "Exit: 0; 1 a mistake, or the store failed; 2 wrong usage.\n";
 
-static struct timespec started;
+static const char *url;
+static int turns = 4;
+hf_caps_info caps = HF_CAPS_INFO_INIT;
 
 /* What the lock protects; atomic only so that a broken lock is seen. */
 static atomic_int inside;
-static atomic_ullong last_fence;
-static atomic_int mistakes;
+atomic_ullong last_fence;
 
-static double seconds(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)(now.tv_sec - started.tv_sec) +
-           (double)(now.tv_nsec - started.tv_nsec) / 1e9;
-}
+struct worker {
+    pthread_t thread;
+    int number;
+    unsigned seed;
+    int turns; /* how often it held the lock */
+};
 
 static int between(struct worker *w, int low, int high)
 {
     return low + rand_r(&w->seed) % (high - low + 1);
 }
 
-/* One line: who tried, what came of it, and the lock's record now. */
-static void report(const struct worker *w, hf_client *client, const char *what)
+hf_client *enter(void)
 {
-    char record[160] = "the store does not answer";
-    hf_info *info = NULL;
+    hf_client *client = NULL;
+    hf_error err = HF_ERROR_INIT;
 
-    if (hf_inspect(client, NAME, &info, NULL) == HF_OK) {
-        if (hf_info_presence(info) == HF_HELD_BY) {
-            snprintf(record, sizeof record,
-                     "held by %s, fence %llu, %.1f s of its lease left",
-                     hf_info_label(info) ? hf_info_label(info) : "unknown",
-                     (unsigned long long)hf_info_fence(info),
-                     (double)hf_info_remaining_ms(info) / 1000);
-        } else {
-            snprintf(record, sizeof record, "free");
-        }
+    if (hf_open(url, NULL, &client, &err) != HF_OK) {
+        fail(err.text);
     }
-    hf_info_free(info);
-    printf("%6.2f s  %s %-14s %s\n", seconds(), w->label, what, record);
+    return client;
 }
 
-static void mistake(const struct worker *w, const char *what)
+/* Where a lock lives with its session it has the session's lease, and no
+ * other: one leaves it at the default. */
+int64_t lease(int64_t wanted_ms)
 {
-    printf("%6.2f s  %s MISTAKE: %s\n", seconds(), w->label, what);
-    atomic_fetch_add(&mistakes, 1);
+    return (caps.flags & HF_CAP_SESSION) != 0 ? HF_LEASE_DEFAULT_MS : wanted_ms;
 }
 
-/* The work under the lock. */
-static void work(struct worker *w, const hf_lock *lock)
+/* The work under the lock, and its end. */
+void work(hf_client *client, hf_lock *lock, int ms)
 {
     unsigned long long fence = hf_fence(lock);
+    hf_error err = HF_ERROR_INIT;
 
     if (atomic_fetch_add(&inside, 1) != 0) {
-        mistake(w, "another worker is in, too");
+        mistake("another one is in, too");
     }
     if (atomic_exchange(&last_fence, fence) >= fence) {
-        mistake(w, "the fence did not rise");
+        mistake("the fence did not rise");
     }
-    poll(NULL, 0, between(w, 200, 900));
+    report(client, "GOT IT", lock);
+    poll(NULL, 0, ms);
     if (!hf_held(lock)) {
-        mistake(w, "the lock was lost");
+        mistake("the lock was lost");
     }
     atomic_fetch_sub(&inside, 1);
+    if (hf_release(lock, &err) != HF_OK) {
+        mistake(err.text);
+    }
+    hf_free(lock);
 }
 
 /* Try once, with some patience. False: give up, the store has failed. */
@@ -104,97 +100,134 @@ static bool take_turn(struct worker *w, hf_client *client)
     hf_acquire_opts opts = HF_ACQUIRE_OPTS_INIT;
     hf_error err = HF_ERROR_INIT;
     hf_lock *lock = NULL;
+    char note[48];
     int r;
 
+    snprintf(note, sizeof note, "turn %d of %d", w->turns + 1, turns);
     opts.wait_ms = between(w, 100, 700);
-    opts.lease_ms = LEASE_MS;
-    opts.owner = w->label;
+    opts.lease_ms = lease(LEASE_MS);
+    opts.note = note;
     r = hf_acquire(client, NAME, &opts, &lock, &err);
     if (r == HF_TIMEDOUT) {
-        report(w, client, "did not get it");
+        report(client, "not got", NULL);
         return true;
     }
     if (r != HF_OK) {
-        printf("%6.2f s  %s %s: %s\n", seconds(), w->label, hf_strstatus(r),
-               err.text);
+        say("%s: %s", hf_strstatus(r), err.text);
         return false;
     }
-    report(w, client, "GOT IT");
     w->turns++;
-    work(w, lock);
-    if (hf_release(lock, &err) != HF_OK) {
-        mistake(w, err.text);
-    }
-    hf_free(lock);
+    work(client, lock, between(w, 200, 900));
     poll(NULL, 0, between(w, 0, 200));
     return true;
 }
 
-static void *run(void *arg)
+static void *run_worker(void *arg)
 {
     struct worker *w = arg;
-    hf_client *client = NULL;
-    hf_error err = HF_ERROR_INIT;
+    hf_client *client;
+    char name[16];
 
-    if (hf_open(w->url, NULL, &client, &err) != HF_OK) {
-        printf("%s: %s\n", w->label, err.text);
-        return NULL;
-    }
-    while (w->turns < TURNS && take_turn(w, client)) {
+    snprintf(name, sizeof name, "worker-%d", w->number);
+    call_me(name);
+    client = enter();
+    while (client && w->turns < turns && take_turn(w, client)) {
         continue;
     }
     hf_close(client);
     return NULL;
 }
 
-static int contend(const char *url)
+static void start(pthread_t *thread, void *(*run)(void *), void *arg)
+{
+    if (pthread_create(thread, NULL, run, arg)) {
+        fail("cannot start a thread");
+        exit(1);
+    }
+}
+
+static bool contend(void)
 {
     struct worker workers[WORKERS];
-    int turns = 0;
+    int had = 0;
 
-    printf("%d workers, one lock (%s), store %s\n", WORKERS, NAME, url);
-    clock_gettime(CLOCK_MONOTONIC, &started);
     for (int i = 0; i < WORKERS; i++) {
-        struct worker *w = &workers[i];
-
-        *w = (struct worker){.url = url};
-        w->seed = (unsigned)started.tv_nsec + (unsigned)i;
-        snprintf(w->label, sizeof w->label, "worker-%d", i + 1);
-        if (pthread_create(&w->thread, NULL, run, w)) {
-            fprintf(stderr, "cannot start a thread\n");
-            exit(1);
-        }
+        workers[i] = (struct worker){.number = i + 1};
+        workers[i].seed = (unsigned)time(NULL) + (unsigned)i;
+        start(&workers[i].thread, run_worker, &workers[i]);
     }
     for (int i = 0; i < WORKERS; i++) {
         pthread_join(workers[i].thread, NULL);
-        turns += workers[i].turns;
+        had += workers[i].turns;
     }
-    printf("%6.2f s  the lock was held %d times; mistakes: %d\n", seconds(),
-           turns, atomic_load(&mistakes));
-    return turns == WORKERS * TURNS && atomic_load(&mistakes) == 0 ? 0 : 1;
+    say("the lock was held %d times; mistakes: %d", had, mistakes);
+    return had == WORKERS * turns && mistakes == 0;
 }
 
-int main(int argc, char **argv)
+/* What the store can do; and its name, without a password. */
+static bool learn(void)
+{
+    hf_client *client = enter();
+    bool is_known = client && hf_caps(client, &caps) == HF_OK;
+
+    if (is_known) {
+        printf("%d workers, one lock (%s), store %s\n", WORKERS, NAME,
+               caps.store);
+    }
+    hf_close(client);
+    return is_known;
+}
+
+static bool run_all(bool leaves_stale)
+{
+    return learn() && (!leaves_stale || show_stale()) && contend();
+}
+
+/* In a folder that goes again. */
+static bool run_in_temporary(bool leaves_stale)
 {
     static const char *const files[] = {"", "-wal", "-shm", "-holdfast"};
     char folder[] = "/tmp/holdfast-contend-XXXXXX";
     char path[80];
-    int r;
+    bool is_fine;
 
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    if (argc > 1) {
-        return contend(argv[1]);
-    }
     if (!mkdtemp(folder)) {
         perror(folder);
-        return 1;
+        return false;
     }
     snprintf(path, sizeof path, "sqlite:%s/locks.db", folder);
-    r = contend(path);
+    url = path;
+    is_fine = run_all(leaves_stale);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         snprintf(path, sizeof path, "%s/locks.db%s", folder, files[i]);
         unlink(path);
     }
     rmdir(folder);
-    return r;
+    return is_fine;
+}
+
+int main(int argc, char **argv)
+{
+    bool leaves_stale = false;
+
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    start_clock();
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--leave-stale") == 0) {
+            leaves_stale = true;
+        } else if (strcmp(argv[i], "--turns") == 0 && i + 1 < argc &&
+                   (turns = (int)strtol(argv[i + 1], NULL, 10)) > 0) {
+            i++;
+        } else if (strcmp(argv[i], "--help") == 0) {
+            return fputs(usage, stdout) < 0;
+        } else if (argv[i][0] != '-' && !url) {
+            url = argv[i];
+        } else {
+            fputs(usage, stderr);
+            return 2;
+        }
+    }
+    url = url ? url : getenv("HOLDFAST_URL");
+    return url && *url ? !run_all(leaves_stale)
+                       : !run_in_temporary(leaves_stale);
 }

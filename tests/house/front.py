@@ -37,7 +37,8 @@ def program(path, text):
 def make(folder, *arguments):
     """What meson was asked for."""
     env = {**os.environ, 'PATH': f'{folder}/bin:{os.environ["PATH"]}'}
-    for name in ('MAKEFLAGS', 'MFLAGS', 'MAKELEVEL', 'BUILD', 'SETUP'):
+    for name in ('MAKEFLAGS', 'MFLAGS', 'MAKELEVEL', 'BUILD', 'SETUP',
+                 'HOLDFAST_URL'):
         env.pop(name, None)
     (folder / 'said').write_text('')
     ran = subprocess.run(
@@ -61,6 +62,11 @@ def main():
         code, said, out = make(folder, 'demo', 'SETUP=-Dx=y')
         tap.ok(code == 0 and said[:1] == ['setup build -Dx=y'],
                'what is not configured is configured', (said, out))
+        tap.ok(said[1:] == ['compile -C build holdfast:executable '
+                            'contend:executable'], 'a demo is built', said)
+        code, said, out = make(folder, 'demo', 'HOLDFAST_URL=redis://db/0')
+        tap.ok(code == 0 and said == ['compile -C build demo'],
+               'a demo of another store is built with its module', (said, out))
         code, said, out = make(folder, 'test')
         tap.ok(code == 0 and said == ['compile -C build'],
                'what is configured stays so', (said, out))
