@@ -5,8 +5,8 @@
  * attempt it is told who tried, what came of it, and the record that the store
  * has of the lock now. The program checks as it goes that no two workers are
  * in at once and that the fencing number only rises; where it is not so, it
- * says MISTAKE. An option shows what happens to the lock of a program that
- * crashes.
+ * says MISTAKE. Its options show what happens to the locks of programs that
+ * crash.
  */
 #include "examples/contend.h"
 
@@ -21,12 +21,15 @@
 #define WORKERS 3
 
 static const char usage[] =
-    "contend [--turns N] [--leave-stale] [URL]\n"
+    "contend [--turns N] [--cleaner] [--leave-stale] [URL]\n"
     "\n"
     "Three workers want one lock. Without a URL the store is the one of\n"
     "HOLDFAST_URL, else SQLite in a temporary folder.\n"
     "\n"
     "  --turns N      each worker holds the lock N times (4)\n"
+    "  --cleaner      locks of other names are left behind meanwhile, and a\n"
+    "                 cleaner removes and counts what nobody has used for\n"
+    "                 half a second, of all names under the URL's prefix=\n"
     "  --leave-stale  before that a run is killed with the lock: when does\n"
     "                 the next one get it, and why then?\n"
     "\n"
@@ -35,6 +38,7 @@ static const char usage[] =
 static const char *url;
 static int turns = 4;
 hf_caps_info caps = HF_CAPS_INFO_INIT;
+atomic_bool is_over;
 
 /* What the lock protects; atomic only so that a broken lock is seen. */
 static atomic_int inside;
@@ -146,11 +150,15 @@ static void start(pthread_t *thread, void *(*run)(void *), void *arg)
     }
 }
 
-static bool contend(void)
+static bool contend(bool has_cleaner)
 {
     struct worker workers[WORKERS];
+    pthread_t cleaner;
     int had = 0;
 
+    if (has_cleaner) {
+        start(&cleaner, run_cleaner, NULL);
+    }
     for (int i = 0; i < WORKERS; i++) {
         workers[i] = (struct worker){.number = i + 1};
         workers[i].seed = (unsigned)time(NULL) + (unsigned)i;
@@ -159,6 +167,10 @@ static bool contend(void)
     for (int i = 0; i < WORKERS; i++) {
         pthread_join(workers[i].thread, NULL);
         had += workers[i].turns;
+    }
+    is_over = true;
+    if (has_cleaner) {
+        pthread_join(cleaner, NULL);
     }
     say("the lock was held %d times; mistakes: %d", had, mistakes);
     return had == WORKERS * turns && mistakes == 0;
@@ -178,13 +190,13 @@ static bool learn(void)
     return is_known;
 }
 
-static bool run_all(bool leaves_stale)
+static bool run_all(bool has_cleaner, bool leaves_stale)
 {
-    return learn() && (!leaves_stale || show_stale()) && contend();
+    return learn() && (!leaves_stale || show_stale()) && contend(has_cleaner);
 }
 
 /* In a folder that goes again. */
-static bool run_in_temporary(bool leaves_stale)
+static bool run_in_temporary(bool has_cleaner, bool leaves_stale)
 {
     static const char *const files[] = {"", "-wal", "-shm", "-holdfast"};
     char folder[] = "/tmp/holdfast-contend-XXXXXX";
@@ -197,7 +209,7 @@ static bool run_in_temporary(bool leaves_stale)
     }
     snprintf(path, sizeof path, "sqlite:%s/locks.db", folder);
     url = path;
-    is_fine = run_all(leaves_stale);
+    is_fine = run_all(has_cleaner, leaves_stale);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         snprintf(path, sizeof path, "%s/locks.db%s", folder, files[i]);
         unlink(path);
@@ -208,12 +220,15 @@ static bool run_in_temporary(bool leaves_stale)
 
 int main(int argc, char **argv)
 {
+    bool has_cleaner = false;
     bool leaves_stale = false;
 
     setvbuf(stdout, NULL, _IOLBF, 0);
     start_clock();
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--leave-stale") == 0) {
+        if (strcmp(argv[i], "--cleaner") == 0) {
+            has_cleaner = true;
+        } else if (strcmp(argv[i], "--leave-stale") == 0) {
             leaves_stale = true;
         } else if (strcmp(argv[i], "--turns") == 0 && i + 1 < argc &&
                    (turns = (int)strtol(argv[i + 1], NULL, 10)) > 0) {
@@ -228,6 +243,6 @@ int main(int argc, char **argv)
         }
     }
     url = url ? url : getenv("HOLDFAST_URL");
-    return url && *url ? !run_all(leaves_stale)
-                       : !run_in_temporary(leaves_stale);
+    return url && *url ? !run_all(has_cleaner, leaves_stale)
+                       : !run_in_temporary(has_cleaner, leaves_stale);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the files of the example contend share: the workers are in contend.c,
- * what is told in contend_report.c, and in a file of its own what becomes of
- * the lock of a program that crashes.
+ * what is told in contend_report.c, and a file for each of the two options
+ * that show what becomes of the locks of programs that crash.
  */
 #ifndef CONTEND_H
 #define CONTEND_H
@@ -41,6 +41,10 @@ int64_t lease(int64_t wanted_ms);
 void work(hf_client *client, hf_lock *lock, int ms);
 /* Of the last grant; each must have a higher one. */
 extern atomic_ullong last_fence;
+extern atomic_bool is_over; /* all workers have ended */
+
+/* contend_cleaner.c: a thread, until is_over. */
+void *run_cleaner(void *unused);
 
 /* contend_stale.c: false if the next one did not get the lock. */
 bool show_stale(void);

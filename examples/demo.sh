@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Shows the main job on the store that HOLDFAST_URL names, else on the one that
-# you get without naming one: three workers and one lock, the lock of a run that
-# was killed, a command under a lock, a look at who holds it, and a lock that is
-# broken under a running command. Ends with 0 only if all of it went as it says.
-# BUILD is the build folder, TURNS how often each worker holds the lock.
+# you get without naming one: three workers and one lock, what becomes of the
+# locks of those who crash, a command under a lock, a look at who holds it, and
+# a lock that is broken under a running command. Ends with 0 only if all of it
+# went as it says. BUILD is the build folder, TURNS how often each worker holds
+# the lock.
 set -u
 PATH=$(cd "${BUILD:-build}" && pwd):$PATH
 folder=$(mktemp -d)
@@ -73,6 +74,10 @@ contend=${BUILD:-build}/examples/contend
 
 title "Three workers, one lock: for each attempt the result and the record."
 expect 0 "$contend" --turns "${TURNS:-4}" ${store:+"$store"}
+
+title "Locks of those who crashed: they expire, and a cleaner counts them."
+# Not on the default store: what is idle there is its user's.
+expect 0 "$contend" --turns 1 --cleaner
 
 if [ "$(fact reach)" = process ]; then
     title "All else takes a second process, which this store does not reach."

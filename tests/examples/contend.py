@@ -107,6 +107,30 @@ def three_workers_have_their_turns(t):
 
 
 @case
+def a_cleaner_counts_what_expired_while_they_contend(t):
+    fresh(t)
+    out, pid = contend(t, '--cleaner', turns=2)
+    check_attempts(t, out, pid, 2)
+    rounds = [(int(expired), int(others)) for expired, others in re.findall(
+        r' s  cleaner   removed (\d+) records of expired locks, '
+        r'(\d+) others\n', out)]
+    if STORE == 'redlock':
+        t.says(out, 'cleaner   there is nothing to clean: ')
+        t.equal(rounds, [], 'rounds')
+        return
+    total = re.search(r' s  cleaner   in all (\d+) records of expired locks, '
+                      r'(\d+) others; (\d+) were left to expire\n', out)
+    t.check(total, out)
+    expired, others, left = (int(word) for word in total.groups())
+    t.equal((expired, others), tuple(map(sum, zip(*rounds))), 'the sum')
+    t.equal(expired, left, 'those that expired')
+    t.check(others >= len(rounds), rounds)
+    t.equal(left == 0, STORE == 'zookeeper', 'those that were left')
+    t.equal('cleaner   no lock here outlives its session' in out,
+            STORE == 'zookeeper', 'what is said of sessions')
+
+
+@case
 def the_lock_of_a_dead_run_goes_to_the_next_and_it_is_said_why(t):
     fresh(t)
     if STORE == 'memory':
@@ -157,7 +181,7 @@ def the_demo_shows_its_job(t):
                      env={'BUILD': str(build), 'TURNS': '1'}).wait()
     judge(t, result)
     t.says(result.out, 'holdfast check', 'the lock was held 3 times; '
-           'mistakes: 0', ' --leave-stale')
+           'mistakes: 0', ' --cleaner', ' --leave-stale')
     if STORE == 'memory':
         t.says(result.out, 'demo: all as expected, for a store of one process')
         return
@@ -171,7 +195,7 @@ def the_demo_shows_its_job(t):
 @case
 def its_options_are_explained(t):
     result = t.spawn([t.actor_path, '--help']).wait(code=0)
-    t.says(result.out, '--turns N', '--leave-stale')
+    t.says(result.out, '--turns N', '--cleaner', '--leave-stale')
     for words in (['--nonsense'], ['--turns'], ['--turns', '0'], ['a', 'b']):
         wrong = t.spawn([t.actor_path, *words]).wait(code=2)
         t.equal((wrong.out, wrong.err), ('', result.out), words)
