@@ -188,6 +188,9 @@ class Known:
         self.schemes = set(re.findall(r'\b(\w+):', ' '.join(
             row[0] for row in rows('README.md', ['URL', 'grade']))))
         self.tests = test_names()
+        self.of_contend = set(re.findall(
+            r'^ +"  (--[\w-]+)', (ROOT / 'examples/contend.c').read_text(),
+            re.M))
 
     def has(self, word):
         return re.search(rf'\b{word}\b', self.header)
@@ -198,7 +201,9 @@ class Known:
         words += re.findall(r'(?:^|\bhf_\w+)\.(\w+)', span)  # fields
         yield from (word for word in words if not self.has(word))
         verb = re.match(r'holdfast (\w+)', span)
-        options = self.verbs.get(verb[1], set()) if verb else self.options
+        options = (self.verbs.get(verb[1], set()) if verb else
+                   self.of_contend if span.startswith('contend ') else
+                   self.options)
         for option in re.findall(r'(?<!\S)--?[a-z][\w-]*', span):
             if option not in options:
                 yield option
