@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Names and labels that a mode or a character set could mistake. */
 static const char *const names[] = {
@@ -35,7 +36,8 @@ static hf_lock *acquire_as(hf_client *client, const char *name)
     hf_error err = HF_ERROR_INIT;
     hf_lock *lock = NULL;
 
-    opts.owner = name;
+    /* In a label a percent sign begins a field. */
+    opts.owner = strchr(name, '%') ? "100%%" : name;
     opts.note = "\\'\"\xc3\xa9\xf0\x9f\x94\x92";
     if (hf_acquire(client, name, &opts, &lock, &err) != HF_OK) {
         printf("%s: %s\n", name, err.text);
