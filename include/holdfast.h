@@ -282,7 +282,7 @@ HF_API HF_MUST_CHECK int hf_owner_format(char *buf, size_t size,
  * through this client is HF_DEADLOCK at once. With `reentrant` it gives one
  * more handle on the same grant instead, without asking the store; the grant
  * ends with the release of the last of them. Another client is another owner
- * always: HF_BUSY, or it waits; err->text says it if the thread is the same.
+ * always: HF_BUSY, or it waits; err->text tells if the thread seems the same.
  *
  * fair: who waits has a place in the name's line, in the order in which the
  * requests reached the store, also across processes. Nobody goes before those

@@ -9,7 +9,6 @@
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,7 +16,7 @@
 void hf__host_name(char to[HF__HOST_SIZE])
 {
     memset(to, 0, HF__HOST_SIZE);
-    if (gethostname(to, HF__HOST_SIZE - 1) != 0) {
+    if (gethostname(to, HF__HOST_SIZE) != 0) {
         to[0] = '\0';
     }
     to[hf__utf8_cut(to, HF__HOST_SIZE - 1)] = '\0';
@@ -73,11 +72,13 @@ void hf__host_node(char *to, size_t size)
     char host[HF__HOST_SIZE];
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): as the header says of it */
     const char *node = secure_getenv("HOLDFAST_NODE");
+    size_t length;
 
     if (node == NULL || *node == '\0') {
         hf__host_name(host);
         node = host;
     }
-    (void)snprintf(to, size, "%s", node);
-    to[hf__utf8_cut(to, size - 1)] = '\0';
+    length = hf__utf8_cut(node, size - 1);
+    memcpy(to, node, length);
+    to[length] = '\0';
 }

@@ -17,7 +17,8 @@ void hf__host_name(char to[HF__HOST_SIZE]);
  * at each call, for an address may change. */
 void hf__host_address(char to[HF__ADDRESS_SIZE]);
 /* Who runs many instances gives each its number or name in HOLDFAST_NODE; else
- * the host's name. Cut to what fits. */
+ * the host's name. Cut to what fits. Reads the environment: as with getenv(),
+ * nobody may change that meanwhile. */
 void hf__host_node(char *to, size_t size);
 
 #endif

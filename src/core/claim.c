@@ -201,6 +201,7 @@ static int take_handover(struct hf__claim *c)
 static int take_answer(struct hf__claim *c)
 {
     const struct hf__op *op = &c->request.op;
+    bool took_over = op->took_over;
     int answer = op->result;
     int r = answer;
 
@@ -216,11 +217,9 @@ static int take_answer(struct hf__claim *c)
         /* That of the session which granted it, where the store has one. */
         c->handle->grant.lease_ms = op->lease_us / 1000;
         r = take_grant(c);
-        if (r == HF_OK && op->took_over) {
-            hf__handle_tell_takeover(c->handle);
-        }
     }
     hf__place_attempted(c, answer); /* from here the request is anybody's */
+    hf__handle_tell_granted(c->handle, r, took_over);
     return r;
 }
 

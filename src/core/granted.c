@@ -70,10 +70,13 @@ int hf__handle_grant(struct hf__handle *h, const struct hf__token *token,
     return HF_OK;
 }
 
-void hf__handle_tell_takeover(const struct hf__handle *h)
+void hf__handle_tell_granted(const struct hf__handle *h, int r, bool took_over)
 {
     char name[4 * HF_NAME_MAX];
 
+    if (r != HF_OK || !took_over) {
+        return;
+    }
     hf__count(&h->client->counters.taken_over, 1);
     hf__log(&h->client->settings.log, HF_LOG_INFO,
             "event=takeover lock=%s fence=%llu",

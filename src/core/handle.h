@@ -99,8 +99,9 @@ void hf__handle_unref(struct hf__handle *);
 HF_MUST_CHECK int hf__handle_grant(struct hf__handle *,
                                    const struct hf__token *, hf__time sent,
                                    uint64_t fence, hf_error *err);
-/* That grant was in the place of one that nobody had given back. */
-void hf__handle_tell_takeover(const struct hf__handle *);
+/* How an attempt ended; a grant may be in the place of one that nobody had
+ * given back. Calls the log: under no lock. */
+void hf__handle_tell_granted(const struct hf__handle *, int r, bool took_over);
 /* As hf_detach() and hf_renew(); releasing is parting.h's. Thread: user. */
 HF_MUST_CHECK int hf__handle_detach(struct hf__handle *, hf_error *err);
 HF_MUST_CHECK int hf__handle_renew(struct hf__handle *, hf_error *err);

@@ -29,8 +29,9 @@ static int tell_holder(const struct hf__claim *c, int r, const char *verb,
         hf__handle_name(c->handle), verb, k->owner.label, k->owner.host,
         (long long)k->owner.pid, (unsigned long long)k->fence, when,
         is_same_thread(&k->owner, &c->owner)
-            ? ": this very thread, through another client or as another "
-              "owner; a lock is re-entrant for one client's owner"
+            ? ": of this thread's own host, pid and id, so another client or "
+              "owner here, a detached grant, or an earlier process that had "
+              "these numbers; a lock is re-entrant for one client's owner"
             : "");
 }
 

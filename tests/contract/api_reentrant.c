@@ -279,7 +279,7 @@ TEST(another_client_of_the_same_thread_is_somebody_else)
     AUTO_LOCK *job = must_acquire(alice, "job", &opts);
     EXPECT_IS(hf_acquire(bob, "job", &opts, &none, &err), HF_BUSY);
     EXPECT(!none);
-    EXPECT_HAS(err.text, "this very thread");
+    EXPECT_HAS(err.text, "this thread's own");
     EXPECT_IS(hf_held(job), 1);
 }
 
@@ -290,7 +290,7 @@ static void expect_stranger(void *client)
     hf_lock *none = NULL;
 
     EXPECT_IS(hf_acquire(client, "job", &opts, &none, &err), HF_BUSY);
-    EXPECT(!strstr(err.text, "this very thread"));
+    EXPECT(!strstr(err.text, "this thread's own"));
 }
 
 TEST(another_thread_is_not_told_that_it_is_in_its_own_way)

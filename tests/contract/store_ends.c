@@ -81,7 +81,6 @@ TEST_IF(tells_ends(), ones_own_claim_that_ran_out_is_not_taken_over)
 
     let_expire(&alice, "job");
     ask(&alice, &rq, HF__OP_ACQUIRE, "job");
-    rq.op.is_doubtful = true;
     EXPECT_IS(send_batch(&alice, &rq, 1), HF_OK);
     EXPECT_IS(rq.op.result, HF_OK);
     EXPECT(!rq.op.took_over);

@@ -137,6 +137,25 @@ CASE_WITHIN(60, another_engine_by_default_changes_nothing,
                  "--old-mode=NO_PROGRESS_INFO", "--query-cache-type=1",
                  "--query-cache-size=1M"));
 
+/* As two requests meet in one microsecond: who is refused then is nobody in the
+ * holder's row. */
+TEST_WITHIN(60, who_is_refused_at_the_very_moment_of_a_grant_leaves_no_mark)
+{
+    AUTO_SERVER *m = own_server((const char *const[]){
+        "--init-connect=SET timestamp=UNIX_TIMESTAMP('2030-01-01')", NULL});
+    CLIENTS(alice, bob);
+    hf_stats_info stats = HF_STATS_INFO_INIT;
+    AUTO_LOCK *job = acquire(alice, "job");
+
+    EXPECT_IS(try_once(bob, "job"), HF_BUSY);
+    EXPECT_TEXT(hf__mariadb_value(m, "SELECT detached FROM %s.holdfast_lock",
+                                  database()),
+                "0");
+    EXPECT_IS(hf_stats(alice, &stats), HF_OK);
+    EXPECT_IS(stats.taken_over, 0);
+    EXPECT_IS(hf_held(job), 1);
+}
+
 static int many_names(hf_client *client, int n, hf_error *err)
 {
     static char texts[HF_MANY_MAX][HF_NAME_MAX + 1];

@@ -86,24 +86,22 @@ static void add_owners(struct hf__text *t, const struct hf__unit *u)
  * was asked for before may find its own. */
 static void add_is_left(struct hf__text *t, const struct hf__unit *u)
 {
-    hf__text_add(t, "(expires>0");
+    hf__text_add(t, "(expires>0 AND token NOT IN(");
     for (int i = 0; i < u->n; i++) {
-        if (u->ops[i]->is_doubtful) {
-            hf__text_add(t, " AND token<>");
-            hf__text_token(t, &u->ops[i]->token);
-        }
+        hf__text_add(t, i == 0 ? "" : ",");
+        hf__text_token(t, &u->ops[i]->token);
     }
-    hf__text_add(t, ")");
+    hf__text_add(t, "))");
 }
 
 /*
  * Whether it is taken over is told by the number in the reply, which is above
- * all fences then; of several rows if that is so of one, which the second
+ * all times then; of several rows if that is so of one, which the second
  * LAST_INSERT_ID() knows from the rows before, and the column says of which.
  */
 #define TOOK_OVER "2"
-#define BEYOND    "9007199254740992"
-_Static_assert(HF__FENCE_END == 9007199254740992, "as in the text above");
+#define BEYOND    "1152921504606846976"
+_Static_assert(HF__HOT_BEYOND == 1152921504606846976, "as in the text above");
 
 static void add_fence(struct hf__text *t, const struct hf__unit *u)
 {
@@ -193,9 +191,9 @@ static const char take_if_free[] =
     "GREATEST(fence+1," HF__SQL_NOW "),fence),"
     "acquired_at=IF(" MAY_TAKE " AND NOT(" IS_OURS "),"
     "VALUES(acquired_at),acquired_at),"
-    "detached=IF(token=VALUES(token),VALUES(detached),"
-    "IF(acquired_at=VALUES(acquired_at),VALUES(detached)+" TOOK_OVER
-    "*(expires>0),detached)),"
+    "detached=IF(" MAY_TAKE " AND NOT(" IS_OURS "),"
+    "VALUES(detached)+" TOOK_OVER "*(expires>0 AND token<>VALUES(token)),"
+    "IF(token=VALUES(token),VALUES(detached),detached)),"
     "token=IF(" MAY_TAKE ",VALUES(token),token)," FACTS_IF_TAKEN
     "revision=revision+(token=VALUES(token)),"
     "expires=IF(token=VALUES(token),IF(" HF__SQL_NOW
