@@ -12,6 +12,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,7 @@ static const char usage[] =
     "  --turns N      each worker holds the lock N times (4)\n"
     "  --cleaner      locks of other names are left behind meanwhile, and a\n"
     "                 cleaner removes and counts what nobody has used for\n"
-    "                 half a second, of all names under the URL's prefix=\n"
+    "                 half a second; a URL needs a prefix= of its own for it\n"
     "  --leave-stale  before that a run is killed with the lock: when does\n"
     "                 the next one get it, and why then?\n"
     "\n"
@@ -39,6 +40,7 @@ static const char *url;
 static int turns = 4;
 hf_caps_info caps = HF_CAPS_INFO_INIT;
 atomic_bool is_over;
+hf_cancel *stop;
 
 /* What the lock protects; atomic only so that a broken lock is seen. */
 static atomic_int inside;
@@ -50,6 +52,13 @@ struct worker {
     unsigned seed;
     int turns; /* how often it held the lock */
 };
+
+static void on_signal(int number)
+{
+    (void)number;
+    is_over = true;
+    hf_cancel_fire(stop);
+}
 
 static int between(struct worker *w, int low, int high)
 {
@@ -111,6 +120,7 @@ static bool take_turn(struct worker *w, hf_client *client)
     opts.wait_ms = between(w, 100, 700);
     opts.lease_ms = lease(LEASE_MS);
     opts.note = note;
+    opts.cancel = stop;
     r = hf_acquire(client, NAME, &opts, &lock, &err);
     if (r == HF_TIMEDOUT) {
         report(client, "not got", NULL);
@@ -135,7 +145,7 @@ static void *run_worker(void *arg)
     snprintf(name, sizeof name, "worker-%d", w->number);
     call_me(name);
     client = enter();
-    while (client && w->turns < turns && take_turn(w, client)) {
+    while (client && !is_over && w->turns < turns && take_turn(w, client)) {
         continue;
     }
     hf_close(client);
@@ -195,14 +205,29 @@ static bool run_all(bool has_cleaner, bool leaves_stale)
     return learn() && (!leaves_stale || show_stale()) && contend(has_cleaner);
 }
 
+/* Somebody else's locks may be there, too. */
+static bool run_on_given(bool has_cleaner, bool leaves_stale)
+{
+    if (has_cleaner && !strstr(url, "prefix=")) {
+        fail("--cleaner deletes the records of all names that are idle under "
+             "the prefix of the URL: give it one of its own, such as "
+             "?prefix=contend");
+        return false;
+    }
+    return run_all(has_cleaner, leaves_stale);
+}
+
 /* In a folder that goes again. */
 static bool run_in_temporary(bool has_cleaner, bool leaves_stale)
 {
     static const char *const files[] = {"", "-wal", "-shm", "-holdfast"};
-    char folder[] = "/tmp/holdfast-contend-XXXXXX";
-    char path[80];
+    const char *place = getenv("TMPDIR");
+    char folder[512];
+    char path[600];
     bool is_fine;
 
+    snprintf(folder, sizeof folder, "%s/holdfast-contend-XXXXXX",
+             place && *place ? place : "/tmp");
     if (!mkdtemp(folder)) {
         perror(folder);
         return false;
@@ -218,10 +243,32 @@ static bool run_in_temporary(bool has_cleaner, bool leaves_stale)
     return is_fine;
 }
 
+static bool read_turns(const char *word)
+{
+    char *end;
+    long n = word ? strtol(word, &end, 10) : 0;
+
+    turns = (int)n;
+    return n > 0 && n <= 1000000 && *end == '\0';
+}
+
+static bool prepare_stop(void)
+{
+    const struct sigaction action = {.sa_handler = on_signal};
+
+    if (hf_cancel_new(&stop) != HF_OK) {
+        fail("out of memory");
+        return false;
+    }
+    return sigaction(SIGINT, &action, NULL) == 0 &&
+           sigaction(SIGTERM, &action, NULL) == 0;
+}
+
 int main(int argc, char **argv)
 {
     bool has_cleaner = false;
     bool leaves_stale = false;
+    bool is_fine;
 
     setvbuf(stdout, NULL, _IOLBF, 0);
     start_clock();
@@ -230,8 +277,7 @@ int main(int argc, char **argv)
             has_cleaner = true;
         } else if (strcmp(argv[i], "--leave-stale") == 0) {
             leaves_stale = true;
-        } else if (strcmp(argv[i], "--turns") == 0 && i + 1 < argc &&
-                   (turns = (int)strtol(argv[i + 1], NULL, 10)) > 0) {
+        } else if (strcmp(argv[i], "--turns") == 0 && read_turns(argv[i + 1])) {
             i++;
         } else if (strcmp(argv[i], "--help") == 0) {
             return fputs(usage, stdout) < 0;
@@ -243,6 +289,9 @@ int main(int argc, char **argv)
         }
     }
     url = url ? url : getenv("HOLDFAST_URL");
-    return url && *url ? !run_all(has_cleaner, leaves_stale)
-                       : !run_in_temporary(has_cleaner, leaves_stale);
+    is_fine = prepare_stop() &&
+              (url && *url ? run_on_given(has_cleaner, leaves_stale)
+                           : run_in_temporary(has_cleaner, leaves_stale));
+    hf_cancel_free(stop);
+    return !is_fine;
 }

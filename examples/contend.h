@@ -2,7 +2,9 @@
 /*
  * What the files of the example contend share: the workers are in contend.c,
  * what is told in contend_report.c, and a file for each of the two options
- * that show what becomes of the locks of programs that crash.
+ * that show what becomes of the locks of programs that crash. From the folder
+ * above: cc -D_GNU_SOURCE -I. examples/contend*.c $(pkg-config --cflags
+ * --libs holdfast)
  */
 #ifndef CONTEND_H
 #define CONTEND_H
@@ -12,7 +14,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#define NAME     "order:1001"
+#define NAME     "contend:1001"
 #define LEASE_MS 10000
 
 /* contend_report.c: each line begins with the time and the thread. */
@@ -41,7 +43,8 @@ int64_t lease(int64_t wanted_ms);
 void work(hf_client *client, hf_lock *lock, int ms);
 /* Of the last grant; each must have a higher one. */
 extern atomic_ullong last_fence;
-extern atomic_bool is_over; /* all workers have ended */
+extern atomic_bool is_over; /* all workers have ended, or are to */
+extern hf_cancel *stop;     /* ends each wait for a lock: Ctrl-C */
 
 /* contend_cleaner.c: a thread, until is_over. */
 void *run_cleaner(void *unused);

@@ -96,16 +96,18 @@ void report(hf_client *client, const char *what, const hf_lock *ours)
     hf_error err = HF_ERROR_INIT;
     hf_info *info = NULL;
 
+    bool is_ours = false;
+
     if (hf_inspect(client, NAME, &info, &err) != HF_OK) {
         say("%-8s (%s)", what, err.text);
-        return;
-    }
-    if (hf_info_presence(info) == HF_HELD_BY) {
+    } else if (hf_info_presence(info) == HF_HELD_BY) {
         say_record(what, info);
+        is_ours = ours && hf_info_fence(info) == hf_fence(ours);
     } else {
-        say("%-8s free", what);
+        say("%-8s %s", what,
+            hf_info_presence(info) == HF_FREE ? "free" : "nobody can tell");
     }
-    if (hf_held(ours) && hf_info_fence(info) != hf_fence(ours)) {
+    if (hf_held(ours) && !is_ours) {
         mistake("this is not the record of our grant");
     }
     hf_info_free(info);

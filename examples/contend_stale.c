@@ -23,6 +23,8 @@ static void run_and_die(int parent)
     hf_client *client;
     uint64_t fence;
 
+    signal(SIGINT, SIG_DFL); /* a cancel object is not a child's */
+    signal(SIGTERM, SIG_DFL);
     call_me("dead run");
     client = enter();
     opts.wait_ms = LEASE_MS;
@@ -101,6 +103,7 @@ bool show_stale(void)
     }
     opts.lease_ms = lease(LEASE_MS);
     opts.note = "after the dead run";
+    opts.cancel = stop;
     if (hf_acquire(client, NAME, &opts, &lock, &err) == HF_OK) {
         say("the next grant, after %.1f s: %s", seconds() - killed_at, why);
         work(client, lock, 0);

@@ -40,12 +40,12 @@ expect() {
     [ "$code" = "$wanted" ] || fail "exit $code instead of $wanted: $*"
 }
 
-# until_true COMMAND...: at most 10 s
+# until_true COMMAND...: at most a minute
 until_true() {
-    tries=100
+    tries=600
     until "$@" >/dev/null 2>&1; do
         tries=$((tries - 1))
-        [ "$tries" -gt 0 ] || fail "in vain for 10 s: $*"
+        [ "$tries" -gt 0 ] || fail "in vain for a minute: $*"
         sleep 0.1
     done
 }
@@ -66,10 +66,18 @@ if [ $? = 78 ]; then
     echo "(no default store can be used here; taking $folder)"
     export HOLDFAST_URL="sqlite:$folder/locks.db"
 fi
+# Where a store is named, others may have their locks in it.
+case ${HOLDFAST_URL:-} in
+'' | *prefix=*) ;;
+*\?*) HOLDFAST_URL="$HOLDFAST_URL&prefix=demo" ;;
+*) HOLDFAST_URL="$HOLDFAST_URL?prefix=demo" ;;
+esac
 expect 0 holdfast check
-# The examples read HOLDFAST_URL, too; the default they have to be told.
+# The examples read HOLDFAST_URL, too; the default they have to be told. What a
+# configuration names they may have no password for: they take a file then.
 store=
 [ -n "${HOLDFAST_URL:-}" ] || store=$(fact store)
+case $store in sqlite:* | file:*) ;; *) store= ;; esac
 contend=${BUILD:-build}/examples/contend
 
 title "Three workers, one lock: for each attempt the result and the record."

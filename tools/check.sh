@@ -24,7 +24,7 @@ if [ "$store" ]; then
         echo "check: there is no STORE=$store, but:" $stores >&2
         exit 2
     fi
-    lines+="| / ((api|store) $store[- ]|(store_)?${store}(_| |\$))"
+    lines+="| / ((api|store|articles) $store[- ]|(store_)?${store}(_| |\$))"
 fi
 mapfile -t names < <(grep -E "$lines" <<<"$all" | sed 's|^[^/]* / ||')
 exec "$(dirname "$0")/run_tests.sh" "$build" "${names[@]}"

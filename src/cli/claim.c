@@ -116,11 +116,15 @@ void cli_claim_tell_takeover(const struct cli_claim *claim)
     cli_text_add(&fields, ",\"taken_over\":%" PRIu64, stats.taken_over);
     cli_names_line(&names, claim->options);
     if (hf_count(claim->lock) > 1) {
-        cli_text_add(&names, ": %" PRIu64 " of these", stats.taken_over);
+        cli_text_add(&names,
+                     ": %" PRIu64 " taken over, their last holders let them "
+                     "expire or died",
+                     stats.taken_over);
+    } else {
+        cli_text_add(&names,
+                     ": taken over, the last holder let it expire or died");
     }
-    cli_event_quiet("takeover", fields.data,
-                    "%s: taken over, the last holder let it expire or died",
-                    names.data);
+    cli_event_quiet("takeover", fields.data, "%s", names.data);
 }
 
 static void run(void *arg)

@@ -7,18 +7,11 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / 'cli'))
 import harness  # noqa: E402
 import sql  # noqa: E402
+from beside import acquire, who_is_late_releases_nothing  # noqa: E402
 from harness import case  # noqa: E402
 
 DUPLICATE, TOO_LONG, DEADLOCK = 1062, 1406, 1213
 IN_TEN_SECONDS = 'NOW() + INTERVAL 10 SECOND'
-
-
-def acquire(t, name, *words):
-    return t.run('acquire', name, *words, code=0).out.strip()
-
-
-def release(t, name, token):
-    return t.run('release', name, env={'HOLDFAST_TOKEN': token}).code
 
 
 def columns_of(session, t, name, *columns):
@@ -68,12 +61,7 @@ def who_frees_by_the_name_alone_frees_anothers_lock(t):
     t.equal(first.changed("DELETE FROM named_lock WHERE lock_key = 'job'"
                           " AND lock_value = 'one'"), 0, 'by its own value')
 
-    late = acquire(t, 'job', '--lease', '100ms')
-    own = acquire(t, 'job', '--wait', '30s')
-    shown = t.at_rest(t.json('who', 'job'))
-    t.equal(release(t, 'job', late), 1, 'the late release: HF_LOST')
-    t.equal(t.at_rest(t.json('who', 'job')), shown, 'the holder')
-    t.equal(release(t, 'job', own), 0, 'its own release')
+    who_is_late_releases_nothing(t)
 
 
 @case

@@ -8,13 +8,10 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / 'cli'))
 import harness  # noqa: E402
 import sql  # noqa: E402
+from beside import release  # noqa: E402
 from harness import case  # noqa: E402
 
 UNKNOWN_COLUMN, NOT_OWNER = 1054, 1095
-
-
-def release(t, name, token):
-    return t.run('release', name, env={'HOLDFAST_TOKEN': token}).code
 
 
 def thread_of(session, number):
@@ -67,7 +64,8 @@ def the_state_to_look_for_is_that_of_a_waiter(t):
     second.send(f'SELECT GET_LOCK({name}, 3600)')
     t.until(lambda: thread_of(person, second.id) == [['Query', 'User lock']],
             'the waiter has the state')
-    t.equal(thread_of(person, first.id), [['Sleep', '']], 'the holder')
+    t.until(lambda: thread_of(person, first.id) == [['Sleep', '']],
+            'the holder sleeps')
     for column in ('thread_id', 'lock_name', 'processlist_id'):
         t.equal(person.error(f'SELECT {column} FROM'
                              ' information_schema.processlist'
@@ -80,6 +78,9 @@ def the_state_to_look_for_is_that_of_a_waiter(t):
     t.equal(person.one(holder), first.id, 'it is still held by')
     person.run(f'KILL {person.one(holder)}')
     t.until(lambda: person.one(holder) == 'NULL', 'it is free')
+
+    t.run('acquire', 'job', '--owner', 'me', code=0)
+    t.equal(t.json('who', 'job')['owner']['label'], 'me', 'who has it')
 
 
 @case

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Runs that compete: exclusion, patience, what a waiter sees and says."""
+import pathlib
 import re
 import socket
 
 import harness
+import page
 from harness import case
 
 
@@ -90,6 +92,29 @@ def a_short_wait_says_nothing(t):
         if result.err == '':
             return
     t.check(False, f'each of them says something: {result.err}')
+
+
+def run_loop(t):
+    """The loop of docs/reference.md that counts tries."""
+    script = t.dir / 'backup.sh'
+    script.write_text('#!/bin/sh\nexit 3\n')
+    script.chmod(0o755)
+    folder = str(pathlib.Path(t.holdfast).parent)
+    return t.spawn(['sh', '-c', page.block_with('--try nightly')], env={
+        'PATH': f'{folder}:{t.env["PATH"]}'}).wait()
+
+
+@case
+def a_loop_of_tries_is_busy_in_the_end(t):
+    t.hold('nightly')
+    result = run_loop(t)
+    t.code(result, 75)
+    t.equal(len(re.findall('nightly is held', result.err)), 3, result.err)
+
+
+@case
+def a_loop_of_tries_ends_as_its_command_does(t):
+    t.code(run_loop(t), 3)
 
 
 if __name__ == '__main__':

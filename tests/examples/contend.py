@@ -10,6 +10,7 @@ program of tests/servers/ that this runs under.
 import os
 import pathlib
 import re
+import signal
 import socket
 import sys
 
@@ -35,16 +36,16 @@ ATTEMPT = re.compile(
 FREE = re.compile(r' *\d+\.\d\d s  worker-\d +not got +free\n')
 
 
-def fresh(t):
+def fresh(t, more='prefix=cleaned'):
     """A part of the store that this case has to itself."""
     if SERVER:
         place = os.environ[f'HOLDFAST_TEST_{SERVER}_URL']
         name = t.name.replace('_', '-')
-        t.url = (f'{place}/{name}?session_timeout={SESSION_S}s'
+        t.url = (f'{place}/{name}?session_timeout={SESSION_S}s&{more}'
                  if STORE == 'zookeeper' else f'{place}?prefix={name}')
     else:
         t.url = {'memory': 'memory:', 'file': f'file:{t.dir}/locks',
-                 'sqlite': f'sqlite:{t.dir}/locks.db'}[STORE]
+                 'sqlite': f'sqlite:{t.dir}/locks.db'}[STORE] + '?' + more
     t.env['HOLDFAST_URL'] = t.url
 
 
@@ -63,7 +64,7 @@ def contend(t, *words, turns):
     t.equal(result.err, '', 'stderr')
     lines = result.out.splitlines()
     scheme = 'memory' if STORE == 'memory' else t.url.split(':')[0]
-    t.check(re.fullmatch(rf'3 workers, one lock \(order:1001\), store '
+    t.check(re.fullmatch(rf'3 workers, one lock \(contend:1001\), store '
                          rf'{scheme}:.*', lines[0]), lines[0])
     t.check(lines[-1].endswith(
         f' s  main      the lock was held {3 * turns} times; mistakes: 0'),
@@ -124,7 +125,7 @@ def a_cleaner_counts_what_expired_while_they_contend(t):
     expired, others, left = (int(word) for word in total.groups())
     t.equal((expired, others), tuple(map(sum, zip(*rounds))), 'the sum')
     t.equal(expired, left, 'those that expired')
-    t.check(others >= len(rounds), rounds)
+    t.check(others >= 2 * len(rounds), rounds)
     t.equal(left == 0, STORE == 'zookeeper', 'those that were left')
     t.equal('cleaner   no lock here outlives its session' in out,
             STORE == 'zookeeper', 'what is said of sessions')
@@ -166,7 +167,7 @@ def check_wait(t, out, stale, waited_s, why):
         t.equal(why, 'the server has ended its session', 'why')
         t.says(out, f'has not heard of its session for {SESSION_S}.0 s: '
                'session_timeout=')
-        t.soon(waited_s > SESSION_S / 2, f'{waited_s} s')
+        t.safe(waited_s > SESSION_S / 2, f'{waited_s} s')
     else:
         t.equal(why, 'its lease was over', 'why')
         t.says(out, 'free when that lease is over')
@@ -194,13 +195,49 @@ def the_demo_shows_its_job(t):
 
 @case
 def its_options_are_explained(t):
+    t.env['HOLDFAST_URL'] = 'memory:'
     result = t.spawn([t.actor_path, '--help']).wait(code=0)
     t.says(result.out, '--turns N', '--cleaner', '--leave-stale')
-    for words in (['--nonsense'], ['--turns'], ['--turns', '0'], ['a', 'b']):
+    for words in (['--nonsense'], ['--turns'], ['--turns', '0'], ['--turns', '3x'],
+                  ['--turns', '4294967297'], ['a', 'b']):
         wrong = t.spawn([t.actor_path, *words]).wait(code=2)
         t.equal((wrong.out, wrong.err), ('', result.out), words)
     result = t.spawn([t.actor_path, 'nonsense:']).wait(code=1)
     t.says(result.err, 'nonsense')
+    result = t.spawn([t.actor_path, '--cleaner']).wait(code=1)
+    t.says(result.err, '?prefix=contend')
+
+
+def in_a_folder_of_its_own(t, *words):
+    """As who types `contend` and no more."""
+    t.env.pop('HOLDFAST_URL')
+    place = t.dir / 'tmp'
+    place.mkdir()
+    t.env['TMPDIR'] = str(place)
+    return place, t.spawn([t.actor_path, *words])
+
+
+if STORE == 'sqlite':
+    @case
+    def without_a_store_it_makes_one_and_takes_it_away(t):
+        place, process = in_a_folder_of_its_own(t, '--turns', '1', '--cleaner')
+        result = process.wait()
+        judge(t, result)
+        t.says(result.out, f'store sqlite:{place}/holdfast-contend-')
+        t.equal(list(place.iterdir()), [], 'left')
+
+    @case
+    def who_ends_it_leaves_nothing(t):
+        for number in signal.SIGINT, signal.SIGTERM:
+            place, process = in_a_folder_of_its_own(t, '--turns', '1000')
+            t.until(lambda: 'GOT IT' in process.out, 'it runs')
+            t.check(list(place.iterdir()), 'it has a folder')
+            process.signal(number)
+            result = process.wait(code=1)
+            t.says(result.out, 'mistakes: 0')
+            t.equal(list(place.iterdir()), [], 'left')
+            place.rmdir()
+            t.env['HOLDFAST_URL'] = t.url
 
 
 if __name__ == '__main__':

@@ -36,7 +36,7 @@ static const struct {
      HF_EPROTO, "Wrong number"},
     {"HOLDFAST its key is a hash of something else", HF_EPROTO,
      "another prefix"},
-    {"HOLDFAST its key is a string that expires in 10 ms", HF_EPROTO,
+    {"HOLDFAST its key is a string that expires in 10 s", HF_EPROTO,
      "SET … NX PX"},
     {"HOLDFAST its key is no hash", HF_EPROTO, "another prefix"},
     {"HOLDFAST its record is damaged", HF_EPROTO, "DEL"},

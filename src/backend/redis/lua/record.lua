@@ -19,10 +19,10 @@ if found.err then -- as of who locks with SET … NX PX: what is it, till when?
     end
     local kind = redis.pcall('TYPE', KEYS[1]) -- a user may be denied it
     local left = redis.pcall('PTTL', KEYS[1])
+    left = tonumber(left) and (left < 0 and ' that never expires' or
+        ' that expires in ' .. math.ceil(left / 1000) .. ' s') or ''
     return redis.error_reply('HOLDFAST its key is ' ..
-        (kind.ok and 'a ' .. kind.ok or 'no hash') ..
-        (tonumber(left) and left > 0 and ' that expires in ' .. left .. ' ms'
-         or ''))
+        (kind.ok and 'a ' .. kind.ok or 'no hash') .. left)
 end
 local owner, fence, expires, keep, more = unpack(found)
 local crowd, offer, offered, void, top

@@ -9,6 +9,7 @@ import zlib
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / 'cli'))
 import harness  # noqa: E402
+from beside import acquire, who_is_late_releases_nothing  # noqa: E402
 from harness import case  # noqa: E402
 
 PORT = os.environ['HOLDFAST_TEST_REDIS_PORT']
@@ -30,14 +31,6 @@ def fresh(t):
     return ask
 
 
-def acquire(t, name, *words):
-    return t.run('acquire', name, *words, code=0).out.strip()
-
-
-def release(t, name, token):
-    return t.run('release', name, env={'HOLDFAST_TOKEN': token}).code
-
-
 @case
 def who_asks_and_then_deletes_may_delete_anothers_lock(t):
     ask = fresh(t)
@@ -51,12 +44,7 @@ def who_asks_and_then_deletes_may_delete_anothers_lock(t):
     t.equal(ask('SET', 'job', 'three', 'NX', 'PX', '60000'), 'OK',
             'a third one is inside beside the second')
 
-    late = acquire(t, 'job', '--lease', '100ms')
-    own = acquire(t, 'job', '--wait', '30s')
-    shown = t.at_rest(t.json('who', 'job'))
-    t.equal(release(t, 'job', late), 1, 'the late release: HF_LOST')
-    t.equal(t.at_rest(t.json('who', 'job')), shown, 'the holder')
-    t.equal(release(t, 'job', own), 0, 'its own release')
+    who_is_late_releases_nothing(t)
 
 
 @case
