@@ -234,45 +234,6 @@ TEST_WITHIN(60, what_nobody_holds_is_given_back_however_long_its_lease)
     hf__proxy_free(proxy);
 }
 
-/* Which of several it took over is asked for once all are granted: whoever gets
- * no answer to that has what he asked for. */
-TEST(a_grant_of_several_does_not_wait_for_who_was_taken_over)
-{
-    struct hf__proxy *proxy =
-        hf__proxy_start(hf__mariadb_port(server()), &hf__framing_mysql);
-    const struct hf__proxy_rule rule = {.what = HF__STATEMENT,
-                                        .where = HF__BEFORE,
-                                        .action = HF__SILENCE,
-                                        .text = "SELECT name_key"};
-    AUTO_CLIENT *carol = open_store();
-    hf_acquire_opts opts = wanting(0, 30000);
-    hf_lock *both = NULL;
-    hf_lock *left = acquire_fixed(carol, "a", 100);
-    hf_client *bob;
-
-    EXPECT_IS(hf_detach(left, NULL), HF_OK);
-    make_row("b");
-    while (strcmp(row_says("a", "expires<UNIX_TIMESTAMP(NOW(6))*1000000"),
-                  "1") != 0) {
-        hf__test_pause_ms(5);
-    }
-    EXPECT_TEXT(row_says("a", "expires>0"), "1");
-    reach_by_port(hf__proxy_port(proxy));
-    bob = open_with(io_timeout(300, ""));
-    EXPECT_IS(try_once(bob, "c"), HF_OK);
-    hf__proxy_rule(proxy, &rule);
-    hf__proxy_refuse(proxy);
-    EXPECT_IS(
-        hf_acquire_many(bob, (const char *[]){"a", "b"}, 2, &opts, &both, NULL),
-        HF_OK);
-    EXPECT_IS(hf_held(both), 1);
-    hf__proxy_heal(proxy);
-    hf_free(both);
-    hf_free(left);
-    hf_close(bob);
-    hf__proxy_free(proxy);
-}
-
 /* A second client is not taken for the first, however alike they are. */
 TEST(only_ones_own_connection_is_ended)
 {

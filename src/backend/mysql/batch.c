@@ -253,29 +253,8 @@ static int acquire_rest(struct hf__mysql *s, const struct hf__unit *u)
     return again.n > 0 ? run(s, &again, 1) : r;
 }
 
-/* Who of several took over is for statistics: nobody's result waits for it. */
-static int look_for_takeovers(struct hf__mysql *s, const struct hf__unit *u)
-{
-    int r;
-
-    hf__text_clear(&s->sql);
-    hf__hot_ask_rows(s, u->ops, u->n);
-    r = hf__wire_send(s);
-    if (r == HF_OK && s->reply.error == 0) {
-        hf__hot_hear_takeovers(s, u);
-        return HF_OK;
-    }
-    hf__hot_forget_takeovers(u);
-    return r == HF_OK && hf__mysql_blame(s->reply.error) == HF__BLAME_UNKNOWN
-               ? hf__mysql_dead(s)
-               : r;
-}
-
 static int follow_up(struct hf__mysql *s, const struct hf__unit *u)
 {
-    if (hf__hot_took_over(u)) {
-        return look_for_takeovers(s, u);
-    }
     if (!is_any_open(u)) {
         return HF_OK;
     }

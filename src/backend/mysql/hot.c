@@ -336,48 +336,14 @@ void hf__hot_hear_rows(struct hf__mysql *s, const struct hf__unit *u)
     }
 }
 
-bool hf__hot_took_over(const struct hf__unit *u)
-{
-    return u->form == HF__FORM_ACQUIRE && u->n > 1 &&
-           u->ops[0]->result == HF_OK && u->ops[0]->took_over;
-}
-
-void hf__hot_forget_takeovers(const struct hf__unit *u)
-{
-    for (int i = 0; i < u->n; i++) {
-        u->ops[i]->took_over = false;
-    }
-}
-
-void hf__hot_hear_takeovers(struct hf__mysql *s, const struct hf__unit *u)
-{
-    struct hf__mysql_row row;
-
-    hf__hot_forget_takeovers(u);
-    for (hf__mysql_row_read(s, &row); row.is_there;
-         hf__mysql_row_read(s, &row)) {
-        struct hf__op *op = find(u->ops, u->n, &row.key);
-
-        if (op != NULL && row.fence == op->fence &&
-            hf__token_equal(&row.token, &op->token)) {
-            op->took_over = row.took_over;
-        }
-    }
-}
-
-/* The number of rows that were written says it all, or nothing. Of several that
- * took over it is known that one did. */
+/* The number of rows that were written says it all, or nothing. */
 static void hear_written(struct hf__mysql *s, const struct hf__unit *u)
 {
     struct hf__op *op = u->ops[0];
-    bool took_over =
-        u->form == HF__FORM_ACQUIRE && s->reply.insert_id >= HF__HOT_BEYOND;
 
-    s->reply.insert_id -= took_over ? HF__HOT_BEYOND : 0;
     if (s->reply.affected == (uint64_t)u->n) {
         for (int i = 0; i < u->n; i++) {
             u->ops[i]->result = HF_OK;
-            u->ops[i]->took_over = took_over;
             if (u->form == HF__FORM_HANDOVER || u->form == HF__FORM_ACQUIRE) {
                 u->ops[i]->fence = s->reply.insert_id;
             }

@@ -32,10 +32,6 @@ struct hf__unit {
     int n;
 };
 
-/* An ACQUIRE that took over says so by its LAST_INSERT_ID(): it is the fence
- * and this, which is above all times of a server's clock. */
-#define HF__HOT_BEYOND (UINT64_C(1) << 60)
-
 #define HF__HOT_TABLE "holdfast_lock FORCE INDEX(PRIMARY)"
 
 /* Has it no result yet? */
@@ -59,11 +55,5 @@ void hf__hot_hear(struct hf__mysql *s, const struct hf__unit *unit, int which);
  * ACQUIRE, and decide them; of an ACQUIRE some may stay open. */
 void hf__hot_ask_rows(struct hf__mysql *s, struct hf__op *const ops[], int n);
 void hf__hot_hear_rows(struct hf__mysql *s, const struct hf__unit *unit);
-/* Of an ACQUIRE whose names are all granted: did some of several take over?
- * Then who did is told by their rows, to hf__hot_hear_takeovers(), or to
- * nobody: all else is known. */
-bool hf__hot_took_over(const struct hf__unit *unit);
-void hf__hot_hear_takeovers(struct hf__mysql *s, const struct hf__unit *unit);
-void hf__hot_forget_takeovers(const struct hf__unit *unit);
 
 #endif

@@ -82,48 +82,12 @@ static void add_owners(struct hf__text *t, const struct hf__unit *u)
     add_each(t, u, add_note, is_note);
 }
 
-/* Behind a lease that is over, unless it was given back or broken. A claim that
- * was asked for before may find its own. */
-static void add_is_left(struct hf__text *t, const struct hf__unit *u)
-{
-    hf__text_add(t, "(expires>0 AND token NOT IN(");
-    for (int i = 0; i < u->n; i++) {
-        hf__text_add(t, i == 0 ? "" : ",");
-        hf__text_token(t, &u->ops[i]->token);
-    }
-    hf__text_add(t, "))");
-}
-
 /*
- * Whether it is taken over is told by the number in the reply, which is above
- * all times then; of several rows if that is so of one, which the second
- * LAST_INSERT_ID() knows from the rows before, and the column says of which.
- */
-#define TOOK_OVER "2"
-#define BEYOND    "1152921504606846976"
-_Static_assert(HF__HOT_BEYOND == 1152921504606846976, "as in the text above");
-
-static void add_fence(struct hf__text *t, const struct hf__unit *u)
-{
-    hf__text_addf(t, ",detached=%d", u->ops[0]->is_detached);
-    if (u->n == 1) {
-        hf__text_add(t, ",fence=LAST_INSERT_ID(acquired_at+" BEYOND "*");
-        add_is_left(t, u);
-    } else {
-        hf__text_add(t, "+" TOOK_OVER "*");
-        add_is_left(t, u);
-        hf__text_add(t, ",fence=LAST_INSERT_ID(acquired_at+" BEYOND
-                        "*(detached>1 OR LAST_INSERT_ID()=acquired_at+" BEYOND
-                        ")");
-    }
-    hf__text_add(t, ")&(" BEYOND "-1)");
-}
-
-/*
- * Free rows whose fence is behind the clock, which is nearly all: they get the
- * same fence, so that the reply says it for all of them. Whatever else there
- * is, ACQUIRE_ANY finds out. To read the clock takes the server as long as all
- * the rest: acquired_at has it for the columns after it.
+ * Rows that were given back and whose fence is behind the clock, which is
+ * nearly all: they get the same fence, so that the reply says it for all of
+ * them. Whatever else there is, ACQUIRE_ANY finds out; also who takes over what
+ * nobody gave back. To read the clock takes the server as long as all the rest:
+ * acquired_at has it for the columns after it.
  */
 int hf__hot_ask_acquire(struct hf__mysql *s, const struct hf__unit *u)
 {
@@ -132,22 +96,22 @@ int hf__hot_ask_acquire(struct hf__mysql *s, const struct hf__unit *u)
     long long lease_us = op->lease_us;
     int replies = s->server.has_inner_bells ? 0 : hf__hot_take_bells(s, u);
 
-    hf__text_add(t, "UPDATE " HF__HOT_TABLE " SET acquired_at=" HF__SQL_NOW);
-    add_fence(t, u);
-    hf__text_addf(t, ",keep_until=%s+%lld,",
-                  op->keep_us > 0 ? "acquired_at" : "0",
-                  (long long)op->keep_us);
+    hf__text_addf(t,
+                  "UPDATE " HF__HOT_TABLE " SET acquired_at=" HF__SQL_NOW
+                  ",fence=LAST_INSERT_ID(acquired_at),keep_until=%s+%lld,"
+                  "detached=%d,",
+                  op->keep_us > 0 ? "acquired_at" : "0", (long long)op->keep_us,
+                  op->is_detached);
     add_owners(t, u);
     hf__text_addf(t,
-                  ",revision=revision+1,expires=IF(acquired_at>=changed_at,"
-                  "acquired_at+%lld,GREATEST(expires,acquired_at+%lld)),"
+                  ",revision=revision+1,expires=acquired_at+%lld,"
                   "changed_at=GREATEST(changed_at,acquired_at),token=",
-                  lease_us, lease_us);
+                  lease_us);
     add_each(t, u, add_token, false);
     hf__text_add(t, " WHERE ");
     hf__hot_add_keys(t, u->ops, u->n);
-    hf__text_add(t, " AND crowd=0 AND fence<" HF__SQL_NOW
-                    " AND GREATEST(expires,keep_until)<=" HF__SQL_NOW);
+    hf__text_add(t, " AND crowd=0 AND expires=0 AND fence<" HF__SQL_NOW
+                    " AND keep_until<=" HF__SQL_NOW);
     if (s->server.has_inner_bells && hf__hot_rings(s, u)) {
         /* Of a row that is locked by now and not committed yet, so that nobody
          * can ask for it before. */
@@ -184,6 +148,9 @@ static void add_values(struct hf__text *t, const struct hf__op *op)
 #define FACTS_IF_TAKEN                                                         \
     IF_TAKEN(keep_until)                                                       \
     IF_TAKEN(label) IF_TAKEN(host) IF_TAKEN(pid) IF_TAKEN(thread) IF_TAKEN(note)
+
+/* In the column detached, beside its own 1. */
+#define TOOK_OVER "2"
 
 static const char take_if_free[] =
     " ON DUPLICATE KEY UPDATE "
