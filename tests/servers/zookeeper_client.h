@@ -19,6 +19,7 @@ enum { HF__ZOOKEEPER_DATA = 4096 };
 /* What a call gives back, besides 0. The server's own words for it. */
 enum {
     HF__ZOOKEEPER_LOST = -4,
+    HF__ZOOKEEPER_FAILED_INSIDE = -5, /* it threw what it did not foresee */
     HF__ZOOKEEPER_NO_NODE = -101,
     HF__ZOOKEEPER_NO_AUTH = -102,
     HF__ZOOKEEPER_NODE_EXISTS = -110,

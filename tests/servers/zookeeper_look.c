@@ -33,10 +33,15 @@ static struct hf__zookeeper_client *try_enter(const struct hf__zookeeper *s)
     return c;
 }
 
+static int64_t patience_until(void)
+{
+    return hf__test_now_ms() + hf__test_patience(PATIENCE_MS);
+}
+
 /* While its ensemble elects a leader, no member serves. */
 static struct hf__zookeeper_client *enter(const struct hf__zookeeper *s)
 {
-    int64_t until = hf__test_now_ms() + hf__test_patience(PATIENCE_MS);
+    int64_t until = patience_until();
     struct hf__zookeeper_client *c;
 
     while (!(c = try_enter(s))) {
@@ -65,6 +70,20 @@ static bool leave(struct hf__zookeeper_client *c, int r, const char *path)
         hf__servers_fail("zookeeper, %s: error %d", path, r);
     }
     return r == 0;
+}
+
+/* Ends it. False: once more. A server may fail inside while its ensemble
+ * settles; what is asked here does no harm twice. */
+static bool is_told(struct hf__zookeeper_client *c, int r, const char *path,
+                    int64_t until)
+{
+    if (r != HF__ZOOKEEPER_FAILED_INSIDE || hf__test_now_ms() > until) {
+        leave(c, r, path);
+        return true;
+    }
+    hf__zookeeper_hang_up(c);
+    hf__test_pause_ms(LOOKS_MS);
+    return false;
 }
 
 /* ---- nodes */
@@ -203,11 +222,15 @@ int hf__zookeeper_children(struct hf__zookeeper_client *c, const char *path,
 
 const char *hf__zookeeper_list(const struct hf__zookeeper *s, const char *path)
 {
-    struct hf__zookeeper_client *c = enter_at(s, path);
+    int64_t until = patience_until();
+    struct hf__zookeeper_client *c;
     const char *names;
-    int r = hf__zookeeper_children(c, path, &names);
+    int r;
 
-    leave(c, r, path);
+    do {
+        c = enter_at(s, path);
+        r = hf__zookeeper_children(c, path, &names);
+    } while (!is_told(c, r, path, until));
     return names;
 }
 
@@ -282,10 +305,9 @@ const char *hf__zookeeper_acl(const struct hf__zookeeper *s, const char *path)
     return last_text;
 }
 
-void hf__zookeeper_set_acl(const struct hf__zookeeper *s, const char *path,
-                           const char *entry)
+static int ask_set_acl(struct hf__zookeeper_client *c, const char *path,
+                       const char *entry)
 {
-    struct hf__zookeeper_client *c = enter(s);
     const char *id = strchr(entry, ':');
     const char *may = strrchr(entry, ':');
     char text[NAME];
@@ -305,5 +327,16 @@ void hf__zookeeper_set_acl(const struct hf__zookeeper *s, const char *path,
     snprintf(text, sizeof text, "%.*s", (int)(may - id - 1), id + 1);
     hf__jute_put_text(&c->message, text);
     hf__jute_put_int(&c->message, -1);
-    leave(c, hf__wire_call(c), path);
+    return hf__wire_call(c);
+}
+
+void hf__zookeeper_set_acl(const struct hf__zookeeper *s, const char *path,
+                           const char *entry)
+{
+    int64_t until = patience_until();
+    struct hf__zookeeper_client *c;
+
+    do {
+        c = enter(s);
+    } while (!is_told(c, ask_set_acl(c, path, entry), path, until));
 }
