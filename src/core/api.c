@@ -68,18 +68,9 @@ static int claim_one(struct wish *w, hf_lock *lock, hf_error *err)
 
 static int ask_store(struct wish *w, hf_lock *lock, hf_error *err)
 {
-    const hf_cancel *cancel = w->opts.cancel;
-    int r = HF_OK;
-
-    if (lock->parts == NULL) {
-        return claim_one(w, lock, err);
-    }
-    if (cancel == NULL || atomic_load(&cancel->is_fired) == 0) {
-        r = hf__client_prepare(w->client, err);
-    }
-    return r == HF_OK
-               ? hf__many_acquire(w->client, w->names, &w->opts, lock, err)
-               : r;
+    return lock->parts == NULL
+               ? claim_one(w, lock, err)
+               : hf__many_acquire(w->client, w->names, &w->opts, lock, err);
 }
 
 /* With the lock in hand, one look and one mark are enough: who else would

@@ -541,7 +541,9 @@ int hf__many_acquire(struct hf_client *client, const char *const *names,
     for (int i = 0; i < m.n; i++) {
         m.order[i] = sorted[i].at;
     }
-    r = acquire(&m);
+    /* Within the time of the call; what was cancelled before costs no I/O. */
+    r = is_stopped(&m) ? (int)HF_OK : hf__client_prepare(client, &m.err);
+    r = r == HF_OK ? acquire(&m) : r;
     if (r != HF_OK) {
         hf__error_copy(err, &m.err);
     }

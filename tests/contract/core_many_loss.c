@@ -349,3 +349,19 @@ TEST_IF(store_can(HF_CAP_KEEP), once_counts_a_start_of_the_first_name_given)
     EXPECT_IS(hf_acquire_many(alice, turned, 2, &opts, &lock, NULL), HF_OK);
     hf_free(lock);
 }
+
+/* Not from when the session that renews was connected, for which it waits. */
+TEST(the_first_acquire_of_several_waits_from_its_call_on)
+{
+    AUTO_CLIENT *alice = open_faulty("fault=delay:open:2:3s");
+    AUTO_CLIENT *bob = open_store();
+    AUTO_LOCK *held = acquire(bob, pair[1]);
+    hf_acquire_opts opts = wanting(4000, HF_LEASE_DEFAULT_MS);
+    hf_lock *none = NULL;
+    int64_t start = hf__test_now_ms();
+
+    EXPECT_IS(hf_acquire_many(alice, pair, 2, &opts, &none, NULL), HF_TIMEDOUT);
+    EXPECT_SOON(since(start), 6000);
+    EXPECT(!none);
+    EXPECT_IS(hf_held(held), 1);
+}
