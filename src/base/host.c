@@ -72,13 +72,10 @@ void hf__host_node(char *to, size_t size)
     char host[HF__HOST_SIZE];
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): as the header says of it */
     const char *node = secure_getenv("HOLDFAST_NODE");
-    size_t length;
 
     if (node == NULL || *node == '\0') {
         hf__host_name(host);
         node = host;
     }
-    length = hf__utf8_cut(node, size - 1);
-    memcpy(to, node, length);
-    to[length] = '\0';
+    hf__utf8_copy(to, size, node);
 }

@@ -5,6 +5,8 @@
  */
 #include "src/base/utf8.h"
 
+#include <string.h>
+
 /* By the first byte: how many bytes, and the range of the second. */
 struct row {
     unsigned char first;
@@ -89,4 +91,12 @@ size_t hf__utf8_cut(const char *text, size_t max)
         }
     }
     return length;
+}
+
+void hf__utf8_copy(char *to, size_t size, const char *text)
+{
+    size_t length = hf__utf8_cut(text, size - 1);
+
+    memcpy(to, text, length);
+    to[length] = '\0';
 }

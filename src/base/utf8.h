@@ -17,4 +17,7 @@ HF_MODULE_API size_t hf__utf8_length(const char *text, size_t length);
  * characters. */
 HF_MODULE_API size_t hf__utf8_cut(const char *text, size_t max);
 
+/* As much of text as fits into size bytes, cut between characters, and NUL. */
+void hf__utf8_copy(char *to, size_t size, const char *text);
+
 #endif

@@ -150,10 +150,10 @@ static int acquire(struct wish *w, hf_lock *empty, hf_lock **ret_lock,
     hf_client *client = w->client;
     int r = hf__owner_fill(&w->opts, w->label, err);
 
-    complete(&w->opts);
     if (r != HF_OK) {
         return r;
     }
+    complete(&w->opts);
     if (lock == NULL) {
         return hf__fail(err, HF_ENOMEM, "out of memory");
     }

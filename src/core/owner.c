@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -63,40 +64,47 @@ static int fail_field(const char *format, const char *at, hf_error *err)
                     format, (int)length, at + 1);
 }
 
-int hf_owner_format(char *buf, size_t size, const char *format, hf_error *err)
+/* What stands in buf after a failure counts for nothing. */
+static int fill(char *buf, size_t size, const char *format, hf_error *err)
 {
-    const char *from = format != NULL ? format : HF_OWNER_CLASSIC;
-    const char *begin = from;
     size_t length = 0;
 
-    if (buf == NULL || size == 0) {
-        return hf__fail(err, HF_EINVAL, "the call needs a place for the label");
-    }
     buf[0] = '\0';
-    for (; *from != '\0' && length < size; from++) {
+    for (const char *from = format; *from != '\0' && length < size; from++) {
         char field[FIELD_SIZE] = {*from, '\0'};
 
         if (*from == '%' && !read_field(*++from, field)) {
-            buf[0] = '\0';
-            return fail_field(begin, from - 1, err);
+            return fail_field(format, from - 1, err);
         }
         length += (size_t)snprintf(buf + length, size - length, "%s", field);
     }
     if (length >= size) {
-        buf[0] = '\0';
         return hf__fail(err, HF_EINVAL,
                         "the owner label \"%.200s\" has more than %zu bytes "
                         "once its fields are filled in",
-                        begin, size - 1);
+                        format, size - 1);
     }
     if (!hf__utf8_is_valid(buf, length)) {
-        buf[0] = '\0';
         return hf__fail(err, HF_EINVAL,
                         "the owner label is not UTF-8 once its fields are "
                         "filled in: see HOLDFAST_NODE and the names of the "
                         "host and the thread");
     }
     return HF_OK;
+}
+
+int hf_owner_format(char *buf, size_t size, const char *format, hf_error *err)
+{
+    int r;
+
+    if (buf == NULL || size == 0) {
+        return hf__fail(err, HF_EINVAL, "the call needs a place for the label");
+    }
+    r = fill(buf, size, format != NULL ? format : HF_OWNER_CLASSIC, err);
+    if (r != HF_OK) {
+        buf[0] = '\0';
+    }
+    return r;
 }
 
 int hf__owner_fill(hf_acquire_opts *opts, char label[HF_NOTE_MAX + 1],
@@ -112,14 +120,6 @@ int hf__owner_fill(hf_acquire_opts *opts, char label[HF_NOTE_MAX + 1],
     return r;
 }
 
-static void put(char *dst, size_t size, const char *text)
-{
-    size_t length = hf__utf8_cut(text, size - 1);
-
-    memcpy(dst, text, length);
-    dst[length] = '\0';
-}
-
 void hf__owner_set(const struct hf_client *c, const char *label,
                    const char *note, struct hf__owner *ret_owner)
 {
@@ -129,11 +129,12 @@ void hf__owner_set(const struct hf_client *c, const char *label,
     hf__thread_name(name, sizeof name);
     (void)snprintf(thread, sizeof thread, "%u %s", hf__thread_id(), name);
     memset(ret_owner, 0, sizeof *ret_owner);
-    put(ret_owner->label, sizeof ret_owner->label,
-        label == NULL ? program_invocation_short_name : label);
-    put(ret_owner->note, sizeof ret_owner->note, note == NULL ? "" : note);
-    put(ret_owner->host, sizeof ret_owner->host, c->host);
-    put(ret_owner->thread, sizeof ret_owner->thread, thread);
+    hf__utf8_copy(ret_owner->label, sizeof ret_owner->label,
+                  label == NULL ? program_invocation_short_name : label);
+    hf__utf8_copy(ret_owner->note, sizeof ret_owner->note,
+                  note == NULL ? "" : note);
+    hf__utf8_copy(ret_owner->host, sizeof ret_owner->host, c->host);
+    hf__utf8_copy(ret_owner->thread, sizeof ret_owner->thread, thread);
     ret_owner->pid = getpid();
 }
 
@@ -148,12 +149,7 @@ static size_t digits_of(const char *thread)
 
 int64_t hf__owner_tid(const struct hf__owner *owner)
 {
-    int64_t tid = 0;
-
-    for (size_t i = 0; i < digits_of(owner->thread); i++) {
-        tid = 10 * tid + (owner->thread[i] - '0');
-    }
-    return tid;
+    return digits_of(owner->thread) > 0 ? strtoll(owner->thread, NULL, 10) : 0;
 }
 
 const char *hf__owner_thread(const struct hf__owner *owner)
