@@ -9,8 +9,7 @@
 #include "src/base/error.h"
 #include "src/core/look.h"
 #include "src/core/once.h"
-
-#include <string.h>
+#include "src/core/options.h"
 
 static int run_gc(struct hf__conn *conn, struct hf__request *q,
                   hf__time deadline)
@@ -86,8 +85,7 @@ static int check(hf_client *client, int64_t idle_ms, const hf_gc_info *info,
         r = hf__fail(err, HF_EINVAL, "idle_ms is %lld: 0 to %lld (a century)",
                      (long long)idle_ms, (long long)HF_KEEP_MAX_MS);
     }
-    if (r == HF_OK && info != NULL &&
-        (info->size < sizeof info->size || info->size > sizeof *info)) {
+    if (r == HF_OK && info != NULL && !hf__result_fits(info, sizeof *info)) {
         r = hf__fail(err, HF_EINVAL, "ret_info->size: use HF_GC_INFO_INIT");
     }
     return r;
@@ -105,8 +103,7 @@ int hf_gc(hf_client *client, int64_t idle_ms, hf_gc_info *ret_info,
     r = clean(client, false, idle_ms, &info, err);
     r = r == HF_OK ? clean(client, true, idle_ms, &info, err) : r;
     if (ret_info != NULL) {
-        info.size = ret_info->size;
-        memcpy(ret_info, &info, info.size);
+        hf__result_give(ret_info, &info);
     }
     hf__gc_tell(client, HF_LOG_INFO, &info, r);
     return r;

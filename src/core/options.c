@@ -38,6 +38,28 @@ int hf__options_copy(void *ours, size_t size, const void *theirs, hf_error *err)
     return HF_OK;
 }
 
+static size_t size_of(const void *sized)
+{
+    size_t size;
+
+    memcpy(&size, sized, sizeof size);
+    return size;
+}
+
+bool hf__result_fits(const void *theirs, size_t size)
+{
+    return theirs != NULL && size_of(theirs) >= sizeof size &&
+           size_of(theirs) <= size;
+}
+
+void hf__result_give(void *theirs, const void *ours)
+{
+    size_t size = size_of(theirs);
+
+    memcpy(theirs, ours, size);
+    memcpy(theirs, &size, sizeof size);
+}
+
 static int check_label(const char *what, const char *text, hf_error *err)
 {
     size_t length = text == NULL ? 0 : strlen(text);

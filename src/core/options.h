@@ -16,6 +16,12 @@
 HF_MUST_CHECK int hf__options_copy(void *ours, size_t size, const void *theirs,
                                    hf_error *err);
 
+/* The caller's struct for a result begins with a size_t size, too, which may be
+ * that of an older one: does it fit, and is it one? NULL is none. */
+HF_MUST_CHECK bool hf__result_fits(const void *theirs, size_t size);
+/* As much of ours as there is room for; their size stays. */
+void hf__result_give(void *theirs, const void *ours);
+
 /* Checked acquire options: HF_OK or HF_EINVAL naming the one that is not
  * valid, and the range. */
 HF_MUST_CHECK int hf__options_check(const hf_acquire_opts *, hf_error *err);

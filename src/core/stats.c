@@ -7,8 +7,7 @@
 
 #include "src/core/client.h"
 #include "src/core/handle.h"
-
-#include <string.h>
+#include "src/core/options.h"
 
 void hf__count_refusal(struct hf__counters *counters, int r)
 {
@@ -53,13 +52,11 @@ int hf_stats(hf_client *client, hf_stats_info *ret_stats)
     if (r != HF_OK) {
         return r;
     }
-    if (ret_stats == NULL || ret_stats->size < sizeof stats.size ||
-        ret_stats->size > sizeof stats) {
+    if (!hf__result_fits(ret_stats, sizeof stats)) {
         return HF_EINVAL;
     }
     read_counters(&client->counters, &stats);
     look_around(client, &stats);
-    stats.size = ret_stats->size;
-    memcpy(ret_stats, &stats, stats.size);
+    hf__result_give(ret_stats, &stats);
     return HF_OK;
 }

@@ -7,8 +7,7 @@
 #include "src/base/alloc.h"
 #include "src/base/error.h"
 #include "src/core/look.h"
-
-#include <string.h>
+#include "src/core/options.h"
 
 static void drop_info(struct hf__link *link)
 {
@@ -207,17 +206,15 @@ int hf_caps(hf_client *client, hf_caps_info *ret_caps)
     if (r != HF_OK) {
         return r;
     }
-    if (ret_caps == NULL || ret_caps->size < sizeof caps.size ||
-        ret_caps->size > sizeof caps) {
+    if (!hf__result_fits(ret_caps, sizeof caps)) {
         return HF_EINVAL;
     }
     const struct hf__facts facts = hf__session_facts(&client->main[0]);
-    caps.size = ret_caps->size;
     caps.flags = client->settings.caps & ~HF__CAPS_INTERNAL;
     caps.reach = facts.reach;
     caps.grade = facts.grade;
     caps.store = client->url->redacted;
     caps.lease_ms = facts.lease_us / 1000;
-    memcpy(ret_caps, &caps, caps.size);
+    hf__result_give(ret_caps, &caps);
     return HF_OK;
 }
