@@ -8,6 +8,14 @@
 #include "src/cli/duration.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+
+const char *cli_holder_thread(const hf_info *info, char to[CLI_THREAD_SIZE])
+{
+    (void)snprintf(to, CLI_THREAD_SIZE, "%" PRId64 " %s", hf_info_tid(info),
+                   hf_info_thread(info) ? hf_info_thread(info) : "?");
+    return hf_info_tid(info) > 0 ? to : NULL;
+}
 
 void cli_holder_who(struct cli_text *text, const hf_info *info)
 {
@@ -15,6 +23,7 @@ void cli_holder_who(struct cli_text *text, const hf_info *info)
     const char *host = hf_info_host(info);
     int64_t pid = hf_info_pid(info);
     const char *before = " (";
+    char thread[CLI_THREAD_SIZE];
 
     cli_text_clean(text, label && *label ? label : "somebody unknown");
     if (host) {
@@ -27,8 +36,8 @@ void cli_holder_who(struct cli_text *text, const hf_info *info)
         before = ", ";
     }
     if (hf_info_tid(info) > 0) {
-        cli_text_add(text, "%sthread %" PRId64 " ", before, hf_info_tid(info));
-        cli_text_clean(text, hf_info_thread(info) ? hf_info_thread(info) : "?");
+        cli_text_add(text, "%sthread ", before);
+        cli_text_clean(text, cli_holder_thread(info, thread));
         before = ", ";
     }
     cli_text_add(text, *before == ',' ? ")" : "");

@@ -10,6 +10,10 @@
 #include "src/cli/store.h"
 #include "src/cli/text.h"
 
+#define CLI_THREAD_SIZE 48
+
+/* "4712 writer", not cleaned; NULL where it is not known. */
+const char *cli_holder_thread(const hf_info *, char to[CLI_THREAD_SIZE]);
 /* "backup (host db1, pid 4711, thread 4712 writer)", cleaned. */
 void cli_holder_who(struct cli_text *, const hf_info *);
 /* "backup (host db1, pid 4711, thread 4712 writer) since 2031-02-03T04:05:06Z

@@ -26,7 +26,8 @@ static void add_row(struct cli_table *table, const hf_info *info)
 {
     int64_t left_ms = hf_info_remaining_ms(info);
     int64_t since_us = hf_info_acquired_us(info);
-    char number[48];
+    char thread[CLI_THREAD_SIZE];
+    char number[32];
     char stamp[CLI_STAMP_SIZE];
     char left[CLI_DURATION_SIZE];
 
@@ -35,9 +36,7 @@ static void add_row(struct cli_table *table, const hf_info *info)
     cli_table_add(table, hf_info_host(info));
     (void)snprintf(number, sizeof number, "%" PRId64, hf_info_pid(info));
     cli_table_add(table, hf_info_pid(info) > 0 ? number : NULL);
-    (void)snprintf(number, sizeof number, "%" PRId64 " %s", hf_info_tid(info),
-                   hf_info_thread(info) ? hf_info_thread(info) : "?");
-    cli_table_add(table, hf_info_tid(info) > 0 ? number : NULL);
+    cli_table_add(table, cli_holder_thread(info, thread));
     cli_table_add(table,
                   since_us > 0 ? cli_stamp_short(since_us, stamp) : NULL);
     cli_table_add(table, hf_info_holder_lives(info) == 0 ? "gone"
