@@ -123,7 +123,8 @@ struct hf__op {
     const struct hf__owner *owner; /* ACQUIRE, HANDOVER, BREAK (who does) */
     struct hf__record *ret_record; /* may be NULL */
     hf_error *err;                 /* text of a negative result; may be NULL */
-    hf__time sent; /* read by the core immediately before execute() */
+    hf__time sent; /* read by the core just before execute(); a lease that the
+                      store counts from an earlier moment moves it there */
 };
 
 /*
@@ -283,7 +284,7 @@ struct hf__backend {
      * returns. The wrapper has stored head.interrupted; this wakes. */
     void (*interrupt)(void *s);
     /* Optional: what makes its tables, where open() may not; never freed. */
-    const char *(*ddl)(void);
+    const char *(*ddl)(const struct hf__url *);
     /* Optional: the descriptors whose closing shows the store that the
      * holder died. Stores up to max, returns how many there are. */
     int (*lock_fds)(void *s, int *fds, int max);

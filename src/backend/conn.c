@@ -204,7 +204,8 @@ static void check_op(unsigned caps, const struct hf__op *op)
         HF_ASSERT(!hf__token_equal(&op->token, &op->next_token));
         break;
     case HF__OP_RAISE:
-        HF_ASSERT(has_token && op->fence > 0 && op->fence < HF__FENCE_END);
+        HF_ASSERT(has_token && op->fence < HF__FENCE_END &&
+                  (op->fence > 0) == ((caps & HF_CAP_FENCE) != 0));
         break;
     case HF__OP_INSPECT:
         break;

@@ -61,9 +61,14 @@ struct hf__owner {
 #define HF__CAP_TOKEN_ONCE (1U << 28)
 /* All who wait there stand in line, asked for as fair or not. */
 #define HF__CAP_QUEUES (1U << 27)
+/* HF_CAP_SESSION: a grant is over as soon as its session is closed; by the
+ * lease ends one that is merely silent. */
+#define HF__CAP_ENDS_AT_ONCE (1U << 26)
+/* To break a grant ends others of its session with it. */
+#define HF__CAP_BREAKS_MORE (1U << 25)
 #define HF__CAPS_INTERNAL                                                      \
     (HF__CAP_WAIT_ONE | HF__CAP_WAIT_LEAVES | HF__CAP_TOKEN_ONCE |             \
-     HF__CAP_QUEUES)
+     HF__CAP_QUEUES | HF__CAP_ENDS_AT_ONCE | HF__CAP_BREAKS_MORE)
 
 /* Which grants of one name may stand side by side (crowd.h has the rule). */
 enum hf__mode {

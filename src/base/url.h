@@ -56,9 +56,10 @@ HF_MODULE_API HF_MUST_CHECK int hf__url_duration(const struct hf__url *,
                                                  int64_t min_ms, int64_t max_ms,
                                                  int64_t *ms_io, hf_error *err);
 /* The same for a whole number. */
-HF_MUST_CHECK int hf__url_int(const struct hf__url *, const char *name,
-                              int64_t min, int64_t max, int64_t *value_io,
-                              hf_error *err);
+HF_MODULE_API HF_MUST_CHECK int hf__url_int(const struct hf__url *,
+                                            const char *name, int64_t min,
+                                            int64_t max, int64_t *value_io,
+                                            hf_error *err);
 /* The files of the options ca=, cert= and key=, as far as they are given.
  * HF_OK; HF_EAUTH: one can't be read; HF_EINVAL: TLS is off, what are they for?
  */

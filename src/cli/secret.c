@@ -192,6 +192,7 @@ static bool is_known_option(const char *name, size_t length)
                                         "gc_idle",
                                         "io_timeout",
                                         "key",
+                                        "locks_per_connection",
                                         "longest_lease",
                                         "password_file",
                                         "prefix",

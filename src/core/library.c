@@ -78,7 +78,7 @@ int hf_ddl(const char *text, const char **ret_ddl, hf_error *err)
                         url->scheme);
     }
     if (r == HF_OK) {
-        *ret_ddl = b->ddl();
+        *ret_ddl = b->ddl(url);
     }
     return r == HF_ENOMEM ? hf__fail(err, r, "out of memory") : r;
 }

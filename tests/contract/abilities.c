@@ -50,6 +50,21 @@ bool store_queues(void)
     return store_can(HF__CAP_QUEUES);
 }
 
+bool store_keeps_what_is_cut(void)
+{
+    return !store_leases() && !store_can(HF__CAP_ENDS_AT_ONCE);
+}
+
+bool store_breaks_one(void)
+{
+    return !store_can(HF__CAP_BREAKS_MORE);
+}
+
+bool store_has_room(void)
+{
+    return !store_can(HF__CAP_ENDS_AT_ONCE) || !store_breaks_one();
+}
+
 bool store_is_shared(void)
 {
     return hf__store_has_place(hf__test_args[0]);

@@ -55,6 +55,12 @@ bool store_cleans(void);
 bool store_tells_ends(void);
 /* Does all that waits stand in line there? */
 bool store_queues(void);
+/* Is a grant there until its lease is over, though its session was cut? */
+bool store_keeps_what_is_cut(void);
+/* Does a break end nothing but that grant? */
+bool store_breaks_one(void);
+/* Can a client hold hundreds? Not where each costs a connection. */
+bool store_has_room(void);
 /* What it says of itself when it is opened. */
 hf_caps_info store_info(void);
 /* The lease that a grant really has which was asked for with this one. */

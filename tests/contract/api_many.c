@@ -120,7 +120,7 @@ TEST(a_lock_of_one_name_counts_one)
     EXPECT_TEXT(hf_name_at(NULL, 0), "");
 }
 
-TEST(the_most_names_cost_one_batch_each_way)
+TEST_IF(store_has_room(), the_most_names_cost_one_batch_each_way)
 {
     AUTO_CLIENT *alice = open_lasting("connections=1");
     hf_acquire_opts opts = wanting(0, HF_LEASE_MAX_MS);

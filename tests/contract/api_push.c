@@ -108,7 +108,8 @@ TEST_IF(store_can(HF_CAP_PUSH | HF_CAP_DETACH),
     (void)time_of_loss(bob, taken);
 }
 
-TEST_IF(store_can(HF_CAP_PUSH), a_break_tells_no_other_holder)
+TEST_IF(store_can(HF_CAP_PUSH) && store_breaks_one(),
+        a_break_tells_no_other_holder)
 {
     CLIENTS(alice, bob);
     AUTO_LOCK *other = acquire_fixed(alice, "other", 30000);
@@ -123,7 +124,9 @@ TEST_IF(store_can(HF_CAP_PUSH), a_break_tells_no_other_holder)
     EXPECT(hf_remaining_ms(other) < left || !store_leases());
 }
 
-TEST_WITHIN_IF(60, store_can(HF_CAP_PUSH), one_of_many_locks_hears_of_its_break)
+TEST_WITHIN_IF(60,
+               store_can(HF_CAP_PUSH) && store_breaks_one() && store_has_room(),
+               one_of_many_locks_hears_of_its_break)
 {
     static hf_lock *locks[LOCKS];
     CLIENTS(alice, bob);

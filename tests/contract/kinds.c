@@ -19,14 +19,28 @@ static struct hf__url_option simple[][2] = {
     {{"session_timeout", "3000ms"}, {"recipe", "simple"}},
     {{"session_timeout", "15000ms"}, {"recipe", "simple"}}};
 
+static struct hf__url_option user_locks[][2] = {
+    {{"session_timeout", "3s"}, {"scheme", "session"}},
+    {{"session_timeout", "15s"}, {"scheme", "session"}}};
+/* Each of a connection of its own. */
+static struct hf__url_option alone[][3] = {{{"session_timeout", "3s"},
+                                            {"scheme", "session"},
+                                            {"locks_per_connection", "1"}},
+                                           {{"session_timeout", "15s"},
+                                            {"scheme", "session"},
+                                            {"locks_per_connection", "1"}}};
+
 static const struct {
     const char *store;
     struct hf__url_option *options[2];
     size_t n;
+    const char *path; /* NULL: it makes no other kind */
 } known[] = {
-    {"memory:session", {lasting[0], lasting[1]}, 1},
-    {"zookeeper", {fair[0], fair[1]}, 2},
-    {"zookeeper:simple", {simple[0], simple[1]}, 2},
+    {"memory:session", {lasting[0], lasting[1]}, 1, NULL},
+    {"mysql:session", {user_locks[0], user_locks[1]}, 2, "/db"},
+    {"mysql:alone", {alone[0], alone[1]}, 3, "/db"},
+    {"zookeeper", {fair[0], fair[1]}, 2, NULL},
+    {"zookeeper:simple", {simple[0], simple[1]}, 2, NULL},
 };
 
 const char *hf__store_plain(const char *store)
@@ -46,6 +60,7 @@ struct hf__url hf__store_kind(const char *store, const char *scheme)
 
             url.options = known[i].options[is_slow];
             url.n_options = known[i].n;
+            url.path = known[i].path == NULL ? "" : known[i].path;
         }
     }
     return url;

@@ -234,7 +234,7 @@ TEST_IF(has(HF_CAP_SESSION),
 }
 
 /* It ends with its session, and not before its holder can know. */
-TEST_IF(has(HF_CAP_SESSION),
+TEST_IF(has(HF_CAP_SESSION) && !has(HF__CAP_ENDS_AT_ONCE),
         a_session_that_is_cut_keeps_what_it_has_for_its_lease)
 {
     JOB_OF(alice, bob);

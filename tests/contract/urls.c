@@ -37,6 +37,8 @@ static const struct row {
     {"file", in_folder, NULL},
     {"mysql", hf__mariadb_test_url, hf__mariadb_share},
     {"mariadb", hf__mariadb_test_url, hf__mariadb_share},
+    {"mysql:session", hf__mariadb_test_url, hf__mariadb_share},
+    {"mysql:alone", hf__mariadb_test_url, hf__mariadb_share},
     {"redis", hf__redis_test_url, hf__redis_share},
     {"redlock", hf__redlock_test_url, hf__redis_share_group},
     {"zookeeper", hf__zookeeper_test_url, hf__zookeeper_share},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The store mysql://, also called mariadb://. Here a session is opened,
+ * The store mysql:// of scheme=table. Here a session is opened,
  * closed and interrupted; see mysql.h for where the rest is. Called as
  * backend.h says.
  */
@@ -9,7 +9,6 @@
 #include "src/backend/mysql/ghost.h"
 #include "src/backend/mysql/place.h"
 #include "src/backend/mysql/schema.h"
-#include "src/backend/registry.h"
 
 void hf__mysql_begin(struct hf__mysql *s, hf__time deadline, hf_error *err)
 {
@@ -32,7 +31,7 @@ static int mysql_open(void *state, const struct hf__url *url, const char *allow,
         r = hf__ghost_end(s);
     }
     if (r == HF_OK) {
-        r = hf__mysql_schema_ready(s);
+        r = hf__mysql_schema_ready(s, &hf__mysql_tables);
     }
     return r == HF_EUNKNOWN ? (int)HF_EUNAVAIL : r; /* no lock was touched */
 }
@@ -48,21 +47,25 @@ static void mysql_close_session(void *state)
     hf__text_fini(&s->stale);
 }
 
-static void mysql_interrupt(void *state)
+void hf__mysql_interrupt(void *state)
 {
     struct hf__mysql *s = state;
 
     hf__wire_wake(&s->wire);
 }
 
-const struct hf__backend hf__mysql_backend = {
+static const char *mysql_ddl(const struct hf__url *url)
+{
+    (void)url;
+    return hf__mysql_tables.ddl;
+}
+
+const struct hf__backend hf__mysql_table_backend = {
     .scheme = "mysql",
     .caps = HF_CAP_FENCE | HF_CAP_WAIT | HF_CAP_HANDOVER | HF_CAP_LIST |
             HF_CAP_KEEP | HF_CAP_DETACH | HF_CAP_FAIR | HF_CAP_SHARED |
             HF_CAP_SLOTS | HF__CAP_WAIT_ONE,
     .size = sizeof(struct hf__mysql),
-    .options = hf__mysql_options,
-    .has_kinds_apart = true,
     .open = mysql_open,
     .close = mysql_close_session,
     .execute = hf__mysql_execute,
@@ -70,6 +73,6 @@ const struct hf__backend hf__mysql_backend = {
     .list = hf__mysql_list,
     .gc = hf__mysql_gc,
     .check = hf__mysql_check,
-    .ddl = hf__mysql_schema_ddl,
-    .interrupt = mysql_interrupt,
+    .ddl = mysql_ddl,
+    .interrupt = hf__mysql_interrupt,
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A session of the MySQL store, as the files of this folder share it: mysql.c
- * opens and closes; wire connect login greeting text errors settings place
+ * A session of the MySQL store, as the files of this folder share it:
+ * schemes.c chooses the store by the URL, mysql.c opens and closes that of the
+ * table; wire connect login greeting text errors settings place
  * ghost are the connection, schema shape row the tables; batch and plan are
  * execute(), hot and hot_acquire for names with one holder, crowded for those
  * with more (name change beside acquire owned operate tell); bell wait look
@@ -44,6 +45,7 @@ struct hf__server {
 
 struct hf__mysql {
     struct hf__head head;
+    const struct hf__backend *scheme; /* schemes.c's */
     struct hf__wire wire;
     struct hf__server server;
     struct hf__text sql;   /* the packet under construction */
@@ -63,6 +65,8 @@ struct hf__mysql {
 
     struct hf__parked *parked; /* wait.c's; NULL: it has not waited yet */
 };
+
+extern const struct hf__backend hf__mysql_table_backend;
 
 /* At the start of each call: its limits. */
 void hf__mysql_begin(struct hf__mysql *s, hf__time deadline, hf_error *err);
@@ -87,6 +91,7 @@ int hf__mysql_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
                    void *arg, hf__time deadline, hf_error *err);
 int hf__mysql_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
                  hf__time deadline, hf_error *err);
+void hf__mysql_interrupt(void *state);
 int hf__mysql_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
                     hf_error *err);
 

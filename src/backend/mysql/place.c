@@ -21,8 +21,16 @@
 
 #define PORT 3306
 
-const char *const hf__mysql_options[] = {
-    "scheme", "socket", "tls", "ca", "cert", "key", "password_file", NULL};
+const char *const hf__mysql_options[] = {"scheme",
+                                         "session_timeout",
+                                         "locks_per_connection",
+                                         "socket",
+                                         "tls",
+                                         "ca",
+                                         "cert",
+                                         "key",
+                                         "password_file",
+                                         NULL};
 
 /* Whoever names no user is meant by the name that the system has for them. */
 struct login {
@@ -61,19 +69,39 @@ static int check_word(const struct hf__url *url, const char *option,
                           option, given, words[0], words[1], words[2]);
 }
 
+static bool is_scheme(const struct hf__url *url, const char *scheme)
+{
+    const char *given = hf__url_option(url, "scheme");
+
+    return given != NULL && strcmp(given, scheme) == 0;
+}
+
 static int check_scheme(const struct hf__url *url, hf_error *err)
 {
     static const char *const words[] = {"table", "session", "row", NULL};
-    const char *given = hf__url_option(url, "scheme");
+    static const char *const own[] = {"session_timeout",
+                                      "locks_per_connection"};
     int r = check_word(url, "scheme", words, err);
 
-    if (r == HF_OK && given != NULL && strcmp(given, "table") != 0) {
+    if (r == HF_OK && is_scheme(url, "row")) {
         r = hf__fail(err, HF_EINVAL,
-                     "scheme: this build has no scheme=%s; leave it out, or "
-                     "scheme=table",
-                     given);
+                     "scheme: this build has no scheme=row; leave it out, or "
+                     "scheme=session");
+    }
+    for (size_t i = 0; i < sizeof own / sizeof *own && r == HF_OK; i++) {
+        if (!is_scheme(url, "session") && hf__url_option(url, own[i]) != NULL) {
+            r = hf__fail(err, HF_EINVAL,
+                         "%s: it goes with scheme=session; a lock of "
+                         "scheme=table has a lease of its own",
+                         own[i]);
+        }
     }
     return r;
+}
+
+static bool has_database(const struct hf__url *url)
+{
+    return url->path[0] == '/' && url->path[1] != '\0';
 }
 
 static int check_tls(const struct hf__url *url, hf_error *err)
@@ -165,7 +193,7 @@ static int check(const struct hf__url *url, const char *allow, hf_error *err)
 {
     int r = check_scheme(url, err);
 
-    if (r == HF_OK && (url->path[0] != '/' || url->path[1] == '\0')) {
+    if (r == HF_OK && !has_database(url) && !is_scheme(url, "session")) {
         r = hf__fail(err, HF_EINVAL,
                      "url: it names no database: "
                      "mysql://user@host:3306/DATABASE");
@@ -259,7 +287,7 @@ int hf__mysql_place_connect(struct hf__mysql *s, const struct hf__url *url,
     s->deadline = deadline;
     target.user = target.user == NULL ? login.name : target.user;
     target.password = secret.is_given ? secret.text : NULL;
-    target.database = url->path + 1;
+    target.database = has_database(url) ? url->path + 1 : NULL;
     return target.socket != NULL ? try_server(s, &target, allow, deadline)
                                  : try_hosts(s, url, &target, allow);
 }

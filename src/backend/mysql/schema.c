@@ -19,71 +19,55 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NUMBER " NOT NULL DEFAULT 0"
-#define WORDS(n)                                                               \
-    "VARCHAR(" #n ") CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"                \
-    " NOT NULL DEFAULT ''"
-
-#define OWNER_COLUMNS(X)                                                       \
-    X(label, HF__KIND_TEXT, 255, false, WORDS(255))                            \
-    X(host, HF__KIND_TEXT, 64, false, WORDS(64))                               \
-    X(pid, HF__KIND_SIGNED, 8, false, "BIGINT" NUMBER)                         \
-    X(thread, HF__KIND_TEXT, 24, false, WORDS(24))                             \
-    X(note, HF__KIND_TEXT, 255, false, WORDS(255))
-
 #define LOCK_COLUMNS(X)                                                        \
     X(name_key, HF__KIND_BYTES, 320, true, "VARBINARY(320) NOT NULL")          \
-    X(fence, HF__KIND_UNSIGNED, 8, false, "BIGINT UNSIGNED" NUMBER)            \
+    X(fence, HF__KIND_UNSIGNED, 8, false, "BIGINT UNSIGNED" HF__SQL_NUMBER)    \
     X(token, HF__KIND_BYTES, 16, false, "VARBINARY(16) NOT NULL DEFAULT ''")   \
     X(freed, HF__KIND_BYTES, 16, false, "VARBINARY(16) NOT NULL DEFAULT ''")   \
-    X(expires, HF__KIND_SIGNED, 8, false, "BIGINT" NUMBER)                     \
-    X(keep_until, HF__KIND_SIGNED, 8, false, "BIGINT" NUMBER)                  \
-    X(acquired_at, HF__KIND_SIGNED, 8, false, "BIGINT" NUMBER)                 \
-    X(changed_at, HF__KIND_SIGNED, 8, false, "BIGINT" NUMBER)                  \
-    X(broken, HF__KIND_UNSIGNED, 8, false, "BIGINT UNSIGNED" NUMBER)           \
-    X(detached, HF__KIND_SIGNED, 1, false, "TINYINT" NUMBER)                   \
-    X(crowd, HF__KIND_UNSIGNED, 1, false, "TINYINT UNSIGNED" NUMBER)           \
-    X(revision, HF__KIND_UNSIGNED, 8, false, "BIGINT UNSIGNED" NUMBER)         \
-    OWNER_COLUMNS(X)
+    X(expires, HF__KIND_SIGNED, 8, false, "BIGINT" HF__SQL_NUMBER)             \
+    X(keep_until, HF__KIND_SIGNED, 8, false, "BIGINT" HF__SQL_NUMBER)          \
+    X(acquired_at, HF__KIND_SIGNED, 8, false, "BIGINT" HF__SQL_NUMBER)         \
+    X(changed_at, HF__KIND_SIGNED, 8, false, "BIGINT" HF__SQL_NUMBER)          \
+    X(broken, HF__KIND_UNSIGNED, 8, false, "BIGINT UNSIGNED" HF__SQL_NUMBER)   \
+    X(detached, HF__KIND_SIGNED, 1, false, "TINYINT" HF__SQL_NUMBER)           \
+    X(crowd, HF__KIND_UNSIGNED, 1, false, "TINYINT UNSIGNED" HF__SQL_NUMBER)   \
+    X(revision, HF__KIND_UNSIGNED, 8, false, "BIGINT UNSIGNED" HF__SQL_NUMBER) \
+    HF__OWNER_COLUMNS(X)
 
 #define BESIDE_COLUMNS(X)                                                      \
     X(name_key, HF__KIND_BYTES, 320, true, "VARBINARY(320) NOT NULL")          \
     X(token, HF__KIND_BYTES, 16, true, "VARBINARY(16) NOT NULL")               \
-    X(fence, HF__KIND_UNSIGNED, 8, false, "BIGINT UNSIGNED" NUMBER)            \
-    X(mode, HF__KIND_SIGNED, 1, false, "TINYINT" NUMBER)                       \
-    X(slots, HF__KIND_SIGNED, 4, false, "INT" NUMBER)                          \
-    X(slot, HF__KIND_SIGNED, 4, false, "INT" NUMBER)                           \
-    X(expires, HF__KIND_SIGNED, 8, false, "BIGINT" NUMBER)                     \
-    X(acquired_at, HF__KIND_SIGNED, 8, false, "BIGINT" NUMBER)                 \
-    X(changed_at, HF__KIND_SIGNED, 8, false, "BIGINT" NUMBER)                  \
-    X(detached, HF__KIND_SIGNED, 1, false, "TINYINT" NUMBER)                   \
-    X(ended, HF__KIND_SIGNED, 1, false, "TINYINT" NUMBER)                      \
-    OWNER_COLUMNS(X)
+    X(fence, HF__KIND_UNSIGNED, 8, false, "BIGINT UNSIGNED" HF__SQL_NUMBER)    \
+    X(mode, HF__KIND_SIGNED, 1, false, "TINYINT" HF__SQL_NUMBER)               \
+    X(slots, HF__KIND_SIGNED, 4, false, "INT" HF__SQL_NUMBER)                  \
+    X(slot, HF__KIND_SIGNED, 4, false, "INT" HF__SQL_NUMBER)                   \
+    X(expires, HF__KIND_SIGNED, 8, false, "BIGINT" HF__SQL_NUMBER)             \
+    X(acquired_at, HF__KIND_SIGNED, 8, false, "BIGINT" HF__SQL_NUMBER)         \
+    X(changed_at, HF__KIND_SIGNED, 8, false, "BIGINT" HF__SQL_NUMBER)          \
+    X(detached, HF__KIND_SIGNED, 1, false, "TINYINT" HF__SQL_NUMBER)           \
+    X(ended, HF__KIND_SIGNED, 1, false, "TINYINT" HF__SQL_NUMBER)              \
+    HF__OWNER_COLUMNS(X)
 
 #define TICKET_COLUMNS(X)                                                      \
     X(name_key, HF__KIND_BYTES, 320, true, "VARBINARY(320) NOT NULL")          \
     X(seq, HF__KIND_UNSIGNED, 8, true, "BIGINT UNSIGNED NOT NULL")             \
     X(token, HF__KIND_BYTES, 16, false, "VARBINARY(16) NOT NULL DEFAULT ''")   \
-    X(mode, HF__KIND_SIGNED, 1, false, "TINYINT" NUMBER)                       \
-    X(slots, HF__KIND_SIGNED, 4, false, "INT" NUMBER)                          \
-    X(since, HF__KIND_SIGNED, 8, false, "BIGINT" NUMBER)                       \
-    X(asked, HF__KIND_SIGNED, 8, false, "BIGINT" NUMBER)                       \
-    OWNER_COLUMNS(X)
+    X(mode, HF__KIND_SIGNED, 1, false, "TINYINT" HF__SQL_NUMBER)               \
+    X(slots, HF__KIND_SIGNED, 4, false, "INT" HF__SQL_NUMBER)                  \
+    X(since, HF__KIND_SIGNED, 8, false, "BIGINT" HF__SQL_NUMBER)               \
+    X(asked, HF__KIND_SIGNED, 8, false, "BIGINT" HF__SQL_NUMBER)               \
+    HF__OWNER_COLUMNS(X)
 
-#define AS_SQL(name, kind, size, is_key, sql) "  " #name " " sql ",\n"
-#define AS_COLUMN(name, kind, size, is_key, sql)                               \
-    {#name, kind, size, is_key, sql},
-#define CREATE(table, columns, key)                                            \
-    "CREATE TABLE IF NOT EXISTS " table                                        \
-    " (\n" columns(AS_SQL) "  PRIMARY KEY (" key ")\n) ENGINE=InnoDB;\n"
+static const char ddl[] =
+    HF__SQL_CREATE("holdfast_lock", LOCK_COLUMNS, "name_key")
+        HF__SQL_CREATE("holdfast_beside", BESIDE_COLUMNS, "name_key, token")
+            HF__SQL_CREATE("holdfast_ticket", TICKET_COLUMNS, "name_key, seq");
 
-static const char ddl[] = CREATE("holdfast_lock", LOCK_COLUMNS, "name_key")
-    CREATE("holdfast_beside", BESIDE_COLUMNS, "name_key, token")
-        CREATE("holdfast_ticket", TICKET_COLUMNS, "name_key, seq");
-
-static const struct hf__column lock_columns[] = {LOCK_COLUMNS(AS_COLUMN)};
-static const struct hf__column beside_columns[] = {BESIDE_COLUMNS(AS_COLUMN)};
-static const struct hf__column ticket_columns[] = {TICKET_COLUMNS(AS_COLUMN)};
+static const struct hf__column lock_columns[] = {LOCK_COLUMNS(HF__AS_COLUMN)};
+static const struct hf__column beside_columns[] = {
+    BESIDE_COLUMNS(HF__AS_COLUMN)};
+static const struct hf__column ticket_columns[] = {
+    TICKET_COLUMNS(HF__AS_COLUMN)};
 
 #define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
 
@@ -93,12 +77,8 @@ static const struct hf__table tables[] = {
      "name_key, token"},
     {"holdfast_ticket", ticket_columns, COUNT(ticket_columns), "name_key, seq"},
 };
-const char *hf__mysql_schema_ddl(void)
-{
-    return ddl;
-}
 
-enum { N_TABLES = COUNT(tables) };
+const struct hf__schema hf__mysql_tables = {ddl, tables, COUNT(tables)};
 
 /* ---- looking and making */
 
@@ -106,22 +86,23 @@ enum { N_TABLES = COUNT(tables) };
 #define NO_TABLE     1146
 #define LOCK_TIMEOUT 1205
 
-static void add_look(struct hf__mysql *s)
+static void add_look(struct hf__mysql *s, const struct hf__schema *schema)
 {
     hf__text_clear(&s->sql);
     /* Who alters a table, or locks it, is waited for in steps of a second,
      * up to our deadline, and no statement of ours outlives us there. */
     hf__text_add(&s->sql, "SET SESSION lock_wait_timeout=1");
-    for (int i = 0; i < N_TABLES; i++) {
-        hf__text_addf(&s->sql, ";SELECT * FROM %s LIMIT 0", tables[i].name);
+    for (int i = 0; i < schema->n; i++) {
+        hf__text_addf(&s->sql, ";SELECT * FROM %s LIMIT 0",
+                      schema->tables[i].name);
         for (int j = 0; j < HF__MYSQL_LABELS; j++) {
             hf__text_addf(&s->sql, "%sCHARSET(t.%s)", j == 0 ? ";SELECT " : ",",
                           hf__mysql_labels[j]);
         }
         hf__text_addf(&s->sql, " FROM (SELECT 1) d LEFT JOIN %s t ON 0",
-                      tables[i].name);
+                      schema->tables[i].name);
     }
-    for (int i = 0; i < N_TABLES; i++) {
+    for (int i = 0; i < schema->n; i++) {
         hf__text_addf(&s->sql,
                       "%sSELECT TABLE_NAME,ENGINE,(SELECT MIN(INDEX_NAME) "
                       "FROM information_schema.STATISTICS WHERE "
@@ -130,8 +111,8 @@ static void add_look(struct hf__mysql *s)
                       "(NON_UNIQUE=0 AND INDEX_NAME<>'PRIMARY'))) "
                       "FROM information_schema.TABLES WHERE "
                       "TABLE_SCHEMA=DATABASE() AND TABLE_NAME='%s'",
-                      i == 0 ? ";" : " UNION ALL ", tables[i].name,
-                      tables[i].name);
+                      i == 0 ? ";" : " UNION ALL ", schema->tables[i].name,
+                      schema->tables[i].name);
     }
 }
 
@@ -145,39 +126,41 @@ static int next(struct hf__mysql *s, unsigned *ret_error)
 }
 
 /* HF_OK with *ret_error set: what the server refused. */
-static int look(struct hf__mysql *s, unsigned *ret_error)
+static int look(struct hf__mysql *s, const struct hf__schema *schema,
+                unsigned *ret_error)
 {
     int r;
 
-    add_look(s);
+    add_look(s, schema);
     r = hf__wire_send(s);
     *ret_error = r == HF_OK ? s->reply.error : 0;
-    for (int i = 0; i < N_TABLES && r == HF_OK && *ret_error == 0; i++) {
+    for (int i = 0; i < schema->n && r == HF_OK && *ret_error == 0; i++) {
         r = next(s, ret_error);
         if (r == HF_OK && *ret_error == 0) {
-            r = hf__mysql_shape_columns(s, &tables[i]);
+            r = hf__mysql_shape_columns(s, &schema->tables[i]);
         }
         if (r == HF_OK && *ret_error == 0) {
             r = next(s, ret_error);
         }
         if (r == HF_OK && *ret_error == 0) {
-            r = hf__mysql_shape_letters(s, &tables[i]);
+            r = hf__mysql_shape_letters(s, &schema->tables[i]);
         }
     }
     if (r == HF_OK && *ret_error == 0) {
         r = next(s, ret_error);
     }
     return r == HF_OK && *ret_error == 0
-               ? hf__mysql_shape_engines(s, tables, N_TABLES)
+               ? hf__mysql_shape_engines(s, schema->tables, schema->n)
                : r;
 }
 
-static int make(struct hf__mysql *s, unsigned *ret_error)
+static int make(struct hf__mysql *s, const struct hf__schema *schema,
+                unsigned *ret_error)
 {
     int r;
 
     hf__text_clear(&s->sql);
-    hf__text_add(&s->sql, ddl);
+    hf__text_add(&s->sql, schema->ddl);
     /* No statement after the last ';'. */
     while (!s->sql.is_broken && s->sql.length > 0 &&
            strchr(";\n", s->sql.bytes[s->sql.length - 1]) != NULL) {
@@ -214,16 +197,16 @@ static int fail_to_look(struct hf__mysql *s, unsigned error)
                                  "transaction that has used them");
 }
 
-int hf__mysql_schema_ready(struct hf__mysql *s)
+int hf__mysql_schema_ready(struct hf__mysql *s, const struct hf__schema *schema)
 {
     for (;;) {
         unsigned error = 0;
         bool is_making = false;
-        int r = look(s, &error);
+        int r = look(s, schema, &error);
 
         if (r == HF_OK && error == NO_TABLE) {
             is_making = true;
-            r = make(s, &error);
+            r = make(s, schema, &error);
         }
         if (r != HF_OK || (error == 0 && !is_making)) {
             return r;

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The packet of a line: one SELECT that renews by looking, gives back and
+ * tries, whatever a batch has for it. It also says which connection answers:
+ * if that is another than it was, all its locks are gone. Called by the front's
+ * thread, which has taken the line.
+ */
+#include "src/backend/mysql_session/session.h"
+
+#include "src/backend/mysql/errors.h"
+#include "src/backend/mysql/row.h"
+#include "src/base/error.h"
+
+#include <string.h>
+
+/* Of one name's part, beside the name. */
+#define PART_BYTES 96
+/* Of the whole, beside the parts. */
+#define REST_BYTES 1024
+/* ER_QUERY_INTERRUPTED: KILL QUERY. */
+#define KILLED_QUERY 1317
+
+/* Within the strictest rule for such names: 64 letters, one case. Server-wide,
+ * so the database is a part of what is hashed. */
+void hf__ul_write_name(struct hf__ul_front *f, const char *key, uint16_t length)
+{
+    struct hf__text *t = &f->mysql.sql;
+    const char *database = f->link->database;
+
+    hf__text_add(t, "CONCAT('hf.',SHA1(CONCAT(");
+    hf__text_hex(t, database, strlen(database) + 1);
+    hf__text_add(t, ",");
+    hf__text_hex(t, key, length);
+    hf__text_add(t, ")))");
+}
+
+/* ---- whose turn it is */
+
+static void decide(struct hf__ul_task *t, int verdict)
+{
+    t->stage = HF__UL_TO_LOOK;
+    t->verdict = verdict;
+    t->lock = NULL;
+}
+
+static void finish(struct hf__ul_task *t, int result)
+{
+    t->op->result = result;
+    t->stage = HF__UL_OVER;
+    t->lock = NULL;
+}
+
+static bool is_claim(const struct hf__ul_task *t)
+{
+    return t->op->kind == HF__OP_ACQUIRE;
+}
+
+/* The lock that the claim may have: one that the server gave to a waiter of
+ * this client, or a new one on the front's own line. */
+static struct hf__ul_lock *lock_to_claim(struct hf__ul_front *f,
+                                         struct hf__ul_line *line,
+                                         struct hf__ul_task *t)
+{
+    const struct hf__key *key = &t->op->key;
+    struct hf__ul_lock *lock =
+        hf__ul_lock_named(f->link, key->bytes, key->length);
+
+    if (lock != NULL && (lock->state != HF__UL_WON || lock->line != line)) {
+        return NULL;
+    }
+    if (lock == NULL && (line != f->home || line->n_locks >= f->link->most)) {
+        return NULL;
+    }
+    if (lock == NULL) {
+        lock = hf__ul_lock_new(f->link, line, key->bytes, key->length);
+        if (lock == NULL) {
+            finish(t,
+                   hf__fail(t->op->err, HF_ENOMEM, "out of memory for a lock"));
+            return NULL;
+        }
+    }
+    hf__ul_lock_claim(f->link, lock, &t->op->token);
+    return lock;
+}
+
+/* The tasks that this line can answer get their locks; gives how many. */
+static int gather(struct hf__ul_front *f, struct hf__ul_line *line)
+{
+    size_t bytes = REST_BYTES;
+    int n = 0;
+    HF_SCOPED_LOCK(&f->link->mutex);
+
+    for (int i = 0; i < f->n_tasks; i++) {
+        struct hf__ul_task *t = &f->tasks[i];
+        struct hf__ul_lock *lock;
+
+        if (t->stage != HF__UL_TO_ASK) {
+            continue;
+        }
+        bytes += PART_BYTES + 2 * (size_t)t->op->key.length +
+                 2 * strlen(f->link->database);
+        if (n > 0 && bytes > f->link->packet_most) {
+            break;
+        }
+        lock = hf__ul_lock_of(f->link, &t->op->token);
+        if (lock == NULL && is_claim(t)) {
+            lock = lock_to_claim(f, line, t);
+        }
+        t->lock = lock != NULL && lock->line == line ? lock : NULL;
+        n += t->lock != NULL;
+    }
+    return n;
+}
+
+/* ---- asking */
+
+/* What a waiter was given a short while ago need not be asked for again, where
+ * there is no fence to give. */
+static bool is_fresh(struct hf__ul_front *f, const struct hf__ul_task *t)
+{
+    int64_t half_ns = f->link->lease_s * (1000 * HF__MS / 2);
+
+    return is_claim(t) && t->lock->state == HF__UL_WON &&
+           !f->link->has_database &&
+           hf__before(t->op->sent, hf__after_ns(t->lock->sent, half_ns)) &&
+           hf__wire_look(&f->mysql) == HF_OK;
+}
+
+static int take_fresh(struct hf__ul_front *f)
+{
+    int n = 0;
+
+    for (int i = 0; i < f->n_tasks; i++) {
+        struct hf__ul_task *t = &f->tasks[i];
+
+        if (t->lock != NULL && is_fresh(f, t)) {
+            t->lock->state = HF__UL_HELD;
+            t->op->sent = t->lock->sent;
+            finish(t, HF_OK);
+            n++;
+        }
+    }
+    return n;
+}
+
+static void write_packet(struct hf__ul_front *f)
+{
+    struct hf__text *sql = &f->mysql.sql;
+
+    hf__text_clear(sql);
+    hf__text_add(sql, "SELECT CONNECTION_ID()");
+    for (int i = 0; i < f->n_tasks; i++) {
+        struct hf__ul_task *t = &f->tasks[i];
+        bool is_try;
+
+        if (t->lock == NULL) {
+            continue;
+        }
+        is_try = is_claim(t) && t->lock->state == HF__UL_WANTED;
+        t->op->result = HF_EUNKNOWN;
+        hf__text_add(sql, t->op->kind == HF__OP_RELEASE ? ",RELEASE_LOCK("
+                          : is_try                      ? ",GET_LOCK("
+                                                        : ",IS_USED_LOCK(");
+        hf__ul_write_name(f, t->lock->key, t->lock->length);
+        hf__text_add(sql, is_try ? ",0)" : ")");
+        if (t->op->kind == HF__OP_RELEASE) {
+            t->lock->state = HF__UL_LEAVING;
+        }
+    }
+}
+
+/* No answer: what was asked goes on, and each of them may be asked again. */
+static void give_up(struct hf__ul_front *f, int result)
+{
+    for (int i = 0; i < f->n_tasks; i++) {
+        if (f->tasks[i].lock != NULL) {
+            if (f->tasks[i].op->err != NULL && f->mysql.err != NULL) {
+                (void)hf__fail(f->tasks[i].op->err, result, "%s",
+                               f->mysql.err->text);
+            }
+            finish(&f->tasks[i], result);
+        }
+    }
+}
+
+/* The connection is dead, or another: nothing of it is ours any more. What was
+ * to be got was not. */
+static void lose(struct hf__ul_front *f)
+{
+    f->mysql.wire.is_dead = true;
+    for (int i = 0; i < f->n_tasks; i++) {
+        struct hf__ul_task *t = &f->tasks[i];
+
+        if (t->lock == NULL) {
+            continue;
+        }
+        if (is_claim(t)) {
+            finish(t, t->op->result == HF_EUNAVAIL ? HF_EUNAVAIL : HF_EUNKNOWN);
+        } else {
+            decide(t, HF_LOST);
+        }
+    }
+}
+
+/* ---- answers */
+
+static void take_check(struct hf__ul_front *f, struct hf__ul_task *t,
+                       const char *cell)
+{
+    struct hf__ul_lock *lock = t->lock;
+
+    if (hf__column_u64(cell) != f->mysql.server.connection_id) {
+        hf__ul_lock_free(f->link, lock);
+        decide(t, is_claim(t) ? HF_BUSY : HF_LOST);
+    } else if (is_claim(t) && lock->state != HF__UL_HELD) {
+        lock->state = HF__UL_WANTED; /* until it has its fence */
+        t->is_stamped = !f->link->has_database;
+    } else if (t->op->kind == HF__OP_RAISE && t->op->fence > lock->fence) {
+        finish(t, hf__fail(t->op->err, HF_ENOTSUP,
+                           "the fences of this store can't be raised"));
+    } else {
+        t->op->fence = lock->fence;
+        finish(t, HF_OK);
+    }
+}
+
+/* 0: another has it. NULL is an error, or a KILL QUERY: nobody has it by us. */
+static void take_try(struct hf__ul_front *f, struct hf__ul_task *t,
+                     const char *cell)
+{
+    if (cell != NULL && *cell == '1') {
+        t->is_stamped = !f->link->has_database;
+        return;
+    }
+    hf__ul_lock_free(f->link, t->lock);
+    if (cell != NULL) {
+        decide(t, HF_BUSY);
+    } else {
+        finish(t, HF__AGAIN);
+    }
+}
+
+/* 0 is another's, NULL nobody's: both were lost before. */
+static void take_release(struct hf__ul_front *f, struct hf__ul_task *t,
+                         const char *cell)
+{
+    hf__ul_lock_free(f->link, t->lock);
+    if (cell != NULL && *cell == '1') {
+        finish(t, HF_OK);
+    } else {
+        decide(t, HF_LOST);
+    }
+}
+
+static void take_answers(struct hf__ul_front *f, MYSQL_ROW row)
+{
+    int column = 1;
+    HF_SCOPED_LOCK(&f->link->mutex);
+
+    for (int i = 0; i < f->n_tasks; i++) {
+        struct hf__ul_task *t = &f->tasks[i];
+        bool is_try;
+
+        if (t->lock == NULL) {
+            continue;
+        }
+        is_try = is_claim(t) && t->lock->state == HF__UL_WANTED;
+        if (t->op->kind == HF__OP_RELEASE) {
+            take_release(f, t, row[column++]);
+        } else if (is_try) {
+            take_try(f, t, row[column++]);
+        } else {
+            take_check(f, t, row[column++]);
+        }
+        if (t->lock != NULL && t->lock->state == HF__UL_WANTED) {
+            t->lock->sent = t->op->sent;
+        }
+    }
+}
+
+/* Those that need no fence, or have it. */
+static void end_claims(struct hf__ul_front *f)
+{
+    HF_SCOPED_LOCK(&f->link->mutex);
+
+    for (int i = 0; i < f->n_tasks; i++) {
+        struct hf__ul_task *t = &f->tasks[i];
+
+        if (t->lock != NULL && t->is_stamped) {
+            t->lock->state = HF__UL_HELD;
+            t->op->fence = t->lock->fence;
+            finish(t, HF_OK);
+        }
+    }
+}
+
+/* The server refused all of it. A KILL of the query alone, or a lack of
+ * something, leaves the connection. */
+static void take_refusal(struct hf__ul_front *f, struct hf__ul_line *line)
+{
+    unsigned error = f->mysql.reply.error;
+    enum hf__blame blame = hf__mysql_blame(error);
+    bool lives = error == KILLED_QUERY || blame == HF__BLAME_BATCH ||
+                 blame == HF__BLAME_AGAIN;
+
+    (void)hf__mysql_refusal(&f->mysql, f->mysql.err);
+    if (!lives) {
+        lose(f);
+        return;
+    }
+    give_up(f, HF__AGAIN);
+    if (hf__ul_line_undo(f, line) < 0) {
+        f->mysql.wire.is_dead = true;
+    }
+}
+
+void hf__ul_ask(struct hf__ul_front *f, struct hf__ul_line *line)
+{
+    MYSQL_ROW row;
+    int n = gather(f, line);
+    int r;
+
+    if (n == 0 || (n -= take_fresh(f)) == 0) {
+        return;
+    }
+    write_packet(f);
+    r = hf__ul_line_ask(f, line);
+    if (r != HF_OK) {
+        if (r == HF_BUSY) {
+            give_up(f, HF_EUNKNOWN);
+        } else {
+            lose(f);
+        }
+        return;
+    }
+    if (f->mysql.reply.error != 0) {
+        take_refusal(f, line);
+        return;
+    }
+    row = hf__wire_row(&f->mysql);
+    if (row == NULL ||
+        hf__column_u64(row[0]) != f->mysql.server.connection_id) {
+        lose(f);
+        return;
+    }
+    take_answers(f, row);
+    if (f->link->has_database) {
+        hf__ul_stamp(f, line);
+    }
+    end_claims(f);
+}

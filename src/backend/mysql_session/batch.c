@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * execute(): each operation goes to the line that has its lock, a claim of a
+ * name that this client does not have to the front's own. What a line has to
+ * answer goes in one packet; then come the looks, for what is told of names
+ * that are not ours. It never fails as a whole: the lines that are well have
+ * locks, and the session is not to be closed for one that is not. Called by the
+ * front's thread.
+ */
+#include "src/backend/mysql_session/session.h"
+
+#include "src/base/alloc.h"
+#include "src/base/error.h"
+
+static enum hf__ul_stage first_stage(enum hf__op_kind kind)
+{
+    switch (kind) {
+    case HF__OP_INSPECT:
+        return HF__UL_TO_LOOK;
+    case HF__OP_BREAK:
+        return HF__UL_TO_BREAK;
+    case HF__OP_HANDOVER:
+        return HF__UL_OVER;
+    case HF__OP_RENEW:
+    case HF__OP_RELEASE:
+    case HF__OP_RAISE:
+    case HF__OP_ACQUIRE:
+    default:
+        return HF__UL_TO_ASK;
+    }
+}
+
+static int begin(struct hf__ul_front *f, struct hf__op *ops[], int n)
+{
+    struct hf__ul_task *tasks =
+        hf__resize(f->tasks, (size_t)n * sizeof *f->tasks);
+
+    if (tasks == NULL) {
+        return HF_ENOMEM;
+    }
+    f->tasks = tasks;
+    f->n_tasks = n;
+    for (int i = 0; i < n; i++) {
+        tasks[i] = (struct hf__ul_task){
+            .op = ops[i],
+            .stage = first_stage(ops[i]->kind),
+            .verdict = HF_OK,
+        };
+        if (tasks[i].stage == HF__UL_OVER) {
+            ops[i]->result = hf__fail(ops[i]->err, HF_ENOTSUP,
+                                      "a user lock can't be handed over");
+        }
+    }
+    return HF_OK;
+}
+
+/* Sets *ret_line if it is on one, or false: it is decided. */
+static bool find_line(struct hf__ul_front *f, struct hf__ul_task *t,
+                      struct hf__ul_line **ret_line)
+{
+    const struct hf__key *key = &t->op->key;
+    struct hf__ul_lock *lock = hf__ul_lock_of(f->link, &t->op->token);
+
+    *ret_line = NULL;
+    if (lock == NULL && t->op->kind == HF__OP_ACQUIRE) {
+        lock = hf__ul_lock_named(f->link, key->bytes, key->length);
+        if (lock != NULL && lock->state == HF__UL_HELD) {
+            t->stage = HF__UL_TO_LOOK;
+            t->verdict = HF_BUSY;
+            return false;
+        }
+    } else if (lock == NULL) {
+        t->stage = HF__UL_TO_LOOK;
+        t->verdict = HF_LOST;
+        return false;
+    }
+    *ret_line = lock == NULL ? NULL : lock->line;
+    return true;
+}
+
+/* The line that the task needs, taken; NULL: it is decided, or failed. */
+static struct hf__ul_line *pick_line(struct hf__ul_front *f,
+                                     struct hf__ul_task *t)
+{
+    struct hf__ul_line *line;
+    int r;
+
+    hf__mutex_lock(&f->link->mutex);
+    while (find_line(f, t, &line) && line != NULL) {
+        if (hf__ul_line_try(f, line)) {
+            break;
+        }
+        if (!hf__ul_line_await(f)) {
+            (void)hf__fail(t->op->err, HF_EUNAVAIL,
+                           "the lock's connection did not become free in time");
+            t->stage = HF__UL_OVER;
+            line = NULL;
+            break;
+        }
+    }
+    hf__mutex_unlock(&f->link->mutex);
+    if (line != NULL || t->stage != HF__UL_TO_ASK) {
+        return line;
+    }
+    r = hf__ul_line_home(f, true, &line);
+    if (r != HF_OK) {
+        if (t->op->err != NULL && f->mysql.err != NULL) {
+            (void)hf__fail(t->op->err, r, "%s", f->mysql.err->text);
+        }
+        t->op->result = r;
+        t->stage = HF__UL_OVER;
+    }
+    return r == HF_OK ? line : NULL;
+}
+
+static void ask(struct hf__ul_front *f, struct hf__ul_task *t)
+{
+    struct hf__ul_line *line = pick_line(f, t);
+    int r;
+
+    if (line == NULL) {
+        return;
+    }
+    r = hf__ul_line_settle(f, line);
+    if (r == HF_OK) {
+        hf__ul_ask(f, line);
+    } else if (r == HF_BUSY) {
+        t->op->result = HF_EUNAVAIL;
+        (void)hf__fail(t->op->err, HF_EUNAVAIL,
+                       "the server did not answer in time");
+        t->stage = HF__UL_OVER;
+    } else {
+        f->mysql.wire.is_dead = true;
+    }
+    hf__ul_line_give(f, line);
+}
+
+static bool is_over(struct hf__ul_front *f)
+{
+    return hf__is_interrupted(&f->mysql.head) ||
+           !hf__before(hf__now(), f->mysql.deadline);
+}
+
+int hf__ul_execute(void *state, struct hf__op *ops[], int n, hf__time deadline,
+                   hf_error *err)
+{
+    struct hf__ul_front *f = state;
+
+    hf__mysql_begin(&f->mysql, deadline, err);
+    if (begin(f, ops, n) != HF_OK) {
+        return hf__fail(err, HF_ENOMEM, "out of memory for a batch");
+    }
+    for (int i = 0; i < n; i++) {
+        struct hf__ul_task *t = &f->tasks[i];
+
+        while (t->stage == HF__UL_TO_ASK) {
+            ask(f, t);
+            if (t->stage == HF__UL_TO_ASK && is_over(f)) {
+                t->stage = HF__UL_OVER; /* nothing was sent */
+            }
+        }
+    }
+    hf__ul_look(f);
+    for (int i = 0; i < n; i++) {
+        if (f->tasks[i].stage == HF__UL_TO_BREAK) {
+            hf__ul_break(f, &f->tasks[i]);
+        }
+    }
+    return HF_OK;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * check(): the server as it is for any store in it, then what a user lock
+ * means there. Called by the front's thread.
+ */
+#include "src/backend/mysql_session/session.h"
+
+#include "src/backend/report.h"
+
+#include <stdio.h>
+
+static void check_session(struct hf__ul_front *f, struct hf__report *to)
+{
+    char value[64];
+
+    (void)snprintf(value, sizeof value, "%d s", f->link->lease_s);
+    hf__report_tell(to, "session_timeout", value, HF_FINE, NULL);
+    hf__report_tell(to, "locks_of_a_connection",
+                    f->link->most > 1 ? "several" : "one", HF_FINE, NULL);
+    hf__report_tell(to, "fences",
+                    f->link->has_database ? "in holdfast_session" : "none",
+                    f->link->has_database ? HF_FINE : HF_WARN,
+                    "name a database in the URL, and each grant has a fence");
+}
+
+int hf__ul_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
+                 hf_error *err)
+{
+    struct hf__ul_front *f = state;
+    struct hf__report to = {.fn = fn, .arg = arg};
+    struct hf__ul_line *line = NULL;
+    int r;
+
+    hf__mysql_begin(&f->mysql, deadline, err);
+    r = hf__ul_line_home(f, false, &line);
+    if (r != HF_OK) {
+        return r;
+    }
+    r = hf__ul_line_settle(f, line);
+    if (r == HF_OK) {
+        r = hf__mysql_check(&f->mysql, fn, arg, deadline, err);
+        check_session(f, &to);
+    }
+    f->mysql.wire.is_dead |= r < 0;
+    hf__ul_line_give(f, line);
+    return r == HF_BUSY ? (int)HF_EUNAVAIL : r;
+}

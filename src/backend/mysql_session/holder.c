@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table holdfast_session: one row for each name that was ever locked, with
+ * its fence, whose connection had it last, and who that was. What is there is
+ * for people, and a number that rises; who has a lock only the server's
+ * functions say. A row is written by who has the user lock of its name, in a
+ * statement that is a transaction of its own. Called by the front's thread.
+ */
+#include "src/backend/mysql_session/session.h"
+
+#include "src/backend/mysql/errors.h"
+#include "src/backend/mysql/row.h"
+#include "src/backend/mysql/schema.h"
+#include "src/base/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define HOLDER_COLUMNS(X)                                                      \
+    X(name_key, HF__KIND_BYTES, 320, true, "VARBINARY(320) NOT NULL")          \
+    X(fence, HF__KIND_UNSIGNED, 8, false, "BIGINT UNSIGNED" HF__SQL_NUMBER)    \
+    X(broken, HF__KIND_UNSIGNED, 8, false, "BIGINT UNSIGNED" HF__SQL_NUMBER)   \
+    X(token, HF__KIND_BYTES, 16, false, "VARBINARY(16) NOT NULL DEFAULT ''")   \
+    X(connection, HF__KIND_UNSIGNED, 8, false,                                 \
+      "BIGINT UNSIGNED" HF__SQL_NUMBER)                                        \
+    X(acquired_at, HF__KIND_SIGNED, 8, false, "BIGINT" HF__SQL_NUMBER)         \
+    HF__OWNER_COLUMNS(X)
+
+static const char ddl[] =
+    HF__SQL_CREATE("holdfast_session", HOLDER_COLUMNS, "name_key");
+static const struct hf__column columns[] = {HOLDER_COLUMNS(HF__AS_COLUMN)};
+static const struct hf__table table = {
+    "holdfast_session", columns, sizeof columns / sizeof *columns, "name_key"};
+static const struct hf__schema schema = {ddl, &table, 1};
+
+const char *hf__ul_ddl(const struct hf__url *url)
+{
+    (void)url;
+    return ddl;
+}
+
+int hf__ul_table_ready(struct hf__ul_front *f)
+{
+    return hf__mysql_schema_ready(&f->mysql, &schema);
+}
+
+/* ---- fences */
+
+#define NEXT_FENCE "GREATEST(fence+1," HF__SQL_NOW ")"
+
+/* One statement: its row is there from then on, with the next fence, which is
+ * told as the id of what was inserted. */
+static void write_stamp(struct hf__ul_front *f, const struct hf__ul_task *t)
+{
+    struct hf__text *sql = &f->mysql.sql;
+
+    hf__text_add(sql, "INSERT INTO holdfast_session(name_key,fence,connection,"
+                      "token,acquired_at,label,host,pid,thread,note) VALUES(");
+    hf__text_hex(sql, t->lock->key, t->lock->length);
+    hf__text_add(sql, ",LAST_INSERT_ID(" HF__SQL_NOW "),CONNECTION_ID(),");
+    hf__text_token(sql, &t->op->token);
+    hf__text_add(sql, "," HF__SQL_NOW ",");
+    hf__mysql_owner_values(sql, t->op->owner);
+    hf__text_add(sql, ") ON DUPLICATE KEY UPDATE fence=LAST_INSERT_ID(" //
+                 NEXT_FENCE "),connection=CONNECTION_ID(),token=");
+    hf__text_token(sql, &t->op->token);
+    hf__text_add(sql, ",acquired_at=" HF__SQL_NOW ",");
+    hf__mysql_owner_set(sql, t->op->owner);
+}
+
+static bool wants_stamp(const struct hf__ul_task *t)
+{
+    return t->lock != NULL && t->lock->state == HF__UL_WANTED && !t->is_stamped;
+}
+
+/* Its claim has no fence, so it has no lock. */
+static void drop(struct hf__ul_front *f, struct hf__ul_task *t, int result)
+{
+    if (t->op->err != NULL && f->mysql.err != NULL) {
+        (void)hf__fail(t->op->err, result, "%s", f->mysql.err->text);
+    }
+    t->op->result = result;
+    t->stage = HF__UL_OVER;
+    t->lock = NULL; /* it stays wanted, to be undone */
+}
+
+static void drop_all(struct hf__ul_front *f, int result)
+{
+    for (int i = 0; i < f->n_tasks; i++) {
+        if (wants_stamp(&f->tasks[i])) {
+            drop(f, &f->tasks[i], result);
+        }
+    }
+}
+
+/* One packet for all who want one, up to the first that is refused. HF_OK;
+ * HF_BUSY: no answer; negative: the line is dead. */
+static int send_stamps(struct hf__ul_front *f, struct hf__ul_line *line,
+                       int *ret_n)
+{
+    struct hf__text *sql = &f->mysql.sql;
+
+    *ret_n = 0;
+    hf__text_clear(sql);
+    for (int i = 0; i < f->n_tasks; i++) {
+        if (wants_stamp(&f->tasks[i]) &&
+            (*ret_n == 0 || sql->length < f->link->packet_most / 2)) {
+            hf__text_add(sql, *ret_n == 0 ? "" : ";");
+            write_stamp(f, &f->tasks[i]);
+            ++*ret_n;
+        }
+    }
+    return *ret_n == 0 ? (int)HF_OK : hf__ul_line_ask(f, line);
+}
+
+/* The statements' replies, in their order. */
+static int take_stamps(struct hf__ul_front *f, int n, bool *has_refused)
+{
+    struct hf__mysql *s = &f->mysql;
+    int r = HF_OK;
+
+    for (int i = 0; i < f->n_tasks && n > 0 && r == HF_OK; i++) {
+        struct hf__ul_task *t = &f->tasks[i];
+
+        if (!wants_stamp(t)) {
+            continue;
+        }
+        if (s->reply.error != 0) {
+            int result = hf__mysql_blame(s->reply.error) == HF__BLAME_AGAIN
+                             ? HF__AGAIN
+                             : hf__mysql_refusal(s, s->err);
+
+            drop(f, t, result);
+            *has_refused = true;
+            return HF_OK; /* no reply follows */
+        }
+        t->lock->fence = s->reply.insert_id;
+        t->is_stamped = true;
+        r = --n > 0 && !s->reply.is_last ? hf__wire_next(s) : (int)HF_OK;
+    }
+    return r;
+}
+
+void hf__ul_stamp(struct hf__ul_front *f, struct hf__ul_line *line)
+{
+    struct hf__mysql *s = &f->mysql;
+    hf__time limit = s->deadline;
+    bool has_refused = false;
+    int n;
+    int r = send_stamps(f, line, &n);
+
+    while (r == HF_OK && n > 0) {
+        s->deadline =
+            hf__later(limit, hf__after_ms(hf__now(), HF__UL_BRIEF_MS));
+        r = take_stamps(f, n, &has_refused);
+        s->deadline = limit;
+        r = r == HF_OK ? send_stamps(f, line, &n) : r;
+    }
+    if (r != HF_OK) {
+        drop_all(f, HF_EUNKNOWN);
+        s->wire.is_dead |= r < 0;
+    } else if (has_refused && hf__ul_line_undo(f, line) < 0) {
+        s->wire.is_dead = true;
+    }
+}
+
+/* ---- looking */
+
+void hf__ul_write_look(struct hf__ul_front *f, const struct hf__key *key,
+                       bool is_thorough)
+{
+    struct hf__text *sql = &f->mysql.sql;
+
+    hf__text_add(sql, "SELECT IS_USED_LOCK(");
+    hf__ul_write_name(f, key->bytes, key->length);
+    hf__text_add(sql, ")");
+    if (f->link->has_database) {
+        hf__text_add(sql, ",fence,connection,broken,token,acquired_at,label,"
+                          "host,pid,thread,note FROM (SELECT 1) d LEFT JOIN "
+                          "holdfast_session t ON t.name_key=");
+        hf__text_key(sql, key);
+    } else if (is_thorough) {
+        hf__text_add(sql, ",0,ID,0,'',0,'',CONCAT(USER,'@',HOST),0,'','' FROM "
+                          "(SELECT 1) d LEFT JOIN "
+                          "information_schema.PROCESSLIST p ON "
+                          "p.ID=IS_USED_LOCK(");
+        hf__ul_write_name(f, key->bytes, key->length);
+        hf__text_add(sql, ")");
+    } else {
+        hf__text_add(sql, ",0,0,0,'',0,'','',0,'',''");
+    }
+}
+
+bool hf__ul_read_look(struct hf__ul_front *f, struct hf__ul_sight *ret_sight)
+{
+    MYSQL_ROW row = hf__wire_row(&f->mysql);
+
+    *ret_sight = (struct hf__ul_sight){0};
+    if (row == NULL) {
+        return false;
+    }
+    ret_sight->holder = hf__column_u64(row[0]);
+    ret_sight->fence = hf__column_u64(row[1]);
+    ret_sight->is_known =
+        ret_sight->holder != 0 && ret_sight->holder == hf__column_u64(row[2]);
+    ret_sight->broken = hf__column_u64(row[3]);
+    (void)hf__column_token(row[4], hf__wire_lengths(&f->mysql)[4],
+                           &ret_sight->token);
+    ret_sight->acquired_at = hf__column_i64(row[5]);
+    hf__column_owner(row, hf__wire_lengths(&f->mysql), 6, &ret_sight->owner);
+    return true;
+}
+
+/* Of a holder that has not said it: whoever differs in it is another. */
+static struct hf__token token_of(const struct hf__ul_sight *sight)
+{
+    struct hf__token token = sight->token;
+
+    if (sight->is_known && !hf__token_is_zero(&token)) {
+        return token;
+    }
+    memcpy(token.bytes, &sight->holder, 8);
+    memcpy(token.bytes + 8, &sight->fence, 8);
+    return token;
+}
+
+void hf__ul_tell(const struct hf__ul_sight *sight, struct hf__record *record)
+{
+    if (record == NULL) {
+        return;
+    }
+    *record =
+        (struct hf__record){.holder_lives = -1, .remaining_us = -1, .slot = -1};
+    record->fence = sight->fence;
+    record->is_held = sight->holder != 0;
+    if (!record->is_held) {
+        return;
+    }
+    record->token = token_of(sight);
+    if (sight->is_known) {
+        record->acquired_us = sight->acquired_at;
+        record->owner = sight->owner;
+    }
+    if (!sight->is_known || hf__token_is_zero(&sight->token)) {
+        (void)snprintf(record->owner.label, sizeof record->owner.label,
+                       "connection %llu", (unsigned long long)sight->holder);
+    }
+}

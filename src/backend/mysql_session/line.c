@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A line: made, taken for a while by one front, asked, given back, lost. An
+ * answer that does not come in time does not end it, for it has locks that
+ * others count on: it owes the answer then, which whoever takes it next waits
+ * for first. Called by the fronts' threads.
+ */
+#include "src/backend/mysql_session/session.h"
+
+#include "src/backend/mysql/errors.h"
+#include "src/backend/mysql/place.h"
+#include "src/backend/mysql/row.h"
+#include "src/base/alloc.h"
+#include "src/base/error.h"
+
+#include <poll.h>
+#include <stdio.h>
+
+/* Larger ones are no faster. */
+#define PACKET_MOST 65536
+/* poll() takes an int. */
+#define SLEEP_MAX_MS 3600000
+
+/* ---- taking and giving back */
+
+static void lend(struct hf__ul_front *f, const struct hf__ul_line *line)
+{
+    f->mysql.wire.handle = line->handle;
+    f->mysql.wire.fd = line->fd;
+    f->mysql.wire.is_suspended = false;
+    f->mysql.wire.is_dead = false;
+    f->mysql.server.connection_id = line->connection_id;
+}
+
+bool hf__ul_line_try(struct hf__ul_front *f, struct hf__ul_line *line)
+{
+    if (line->is_busy) {
+        return false;
+    }
+    line->is_busy = true;
+    lend(f, line);
+    return true;
+}
+
+bool hf__ul_line_await(struct hf__ul_front *f)
+{
+    struct hf__waker *waker = &f->mysql.wire.waker;
+    struct pollfd fd = {.fd = hf__waker_fd(waker), .events = POLLIN};
+    int64_t ms = hf__ms_until(f->mysql.deadline, hf__now());
+
+    f->is_waiting = true;
+    hf__mutex_unlock(&f->link->mutex);
+    if (!hf__is_interrupted(&f->mysql.head) &&
+        poll(&fd, 1, (int)(ms < SLEEP_MAX_MS ? ms : SLEEP_MAX_MS)) > 0) {
+        hf__waker_drain(waker);
+    }
+    hf__mutex_lock(&f->link->mutex);
+    f->is_waiting = false;
+    return !hf__is_interrupted(&f->mysql.head) &&
+           hf__before(hf__now(), f->mysql.deadline);
+}
+
+/* Who holds one of its locks is told, by who listens. */
+static void lose_locks(struct hf__ul_link *link, struct hf__ul_line *line)
+{
+    HF__LIST_EACH (it, &line->locks) {
+        struct hf__ul_lock *lock = HF__ELEMENT(it, struct hf__ul_lock, in_line);
+
+        if (lock->state == HF__UL_HELD) {
+            link->told[link->n_told++ % HF__UL_TOLD] = lock->token;
+            link->is_news = true;
+        }
+        hf__ul_lock_free(link, lock);
+    }
+}
+
+static void forget(struct hf__ul_line *line)
+{
+    struct hf__ul_front *owner = line->owner;
+
+    if (owner != NULL && owner->home == line) {
+        owner->home = NULL;
+    }
+    if (owner != NULL && owner->queue == line) {
+        owner->queue = NULL;
+    }
+    hf__list_remove(&line->in_link);
+}
+
+void hf__ul_line_give(struct hf__ul_front *f, struct hf__ul_line *line)
+{
+    struct hf__ul_link *link = f->link;
+    struct hf__wire *wire = &f->mysql.wire;
+    bool is_over;
+
+    hf__mutex_lock(&link->mutex);
+    wire->is_dead |= wire->is_suspended || line->is_cut;
+    is_over = wire->is_dead || (line->owner == NULL && line->n_locks == 0);
+    line->handle = wire->handle;
+    line->fd = wire->fd;
+    line->is_busy = false;
+    if (is_over) {
+        lose_locks(link, line);
+        forget(line);
+    } else {
+        wire->handle = NULL;
+        wire->fd = -1;
+    }
+    hf__ul_stir(link);
+    hf__mutex_unlock(&link->mutex);
+    if (is_over) {
+        hf__wire_disconnect(&f->mysql);
+        hf__free(line);
+    }
+}
+
+/* ---- making one */
+
+/* Its lease is how long the server waits for a word of it. A database has one
+ * name, however it is written. */
+static int set_lease(struct hf__ul_front *f)
+{
+    struct hf__mysql *s = &f->mysql;
+    MYSQL_ROW row;
+    int r;
+
+    hf__text_clear(&s->sql);
+    hf__text_addf(&s->sql,
+                  "SET SESSION wait_timeout=%d;"
+                  "SELECT @@SESSION.wait_timeout,IF(@@lower_case_table_names=0,"
+                  "DATABASE(),LOWER(DATABASE()))",
+                  f->link->lease_s);
+    r = hf__wire_run(s);
+    if (r != HF_OK || s->reply.error != 0) {
+        return r != HF_OK ? r : hf__mysql_refusal(s, s->err);
+    }
+    row = hf__wire_row(s);
+    if (row == NULL ||
+        hf__column_u64(row[0]) != (uint64_t)(unsigned)f->link->lease_s) {
+        return hf__fail(s->err, HF_EUNSAFE,
+                        "the session's wait_timeout can't be set to %d s: "
+                        "connect to the server itself, not through a proxy "
+                        "that changes it",
+                        f->link->lease_s);
+    }
+    HF_SCOPED_LOCK(&f->link->mutex);
+    (void)snprintf(f->link->database, sizeof f->link->database, "%s",
+                   row[1] == NULL ? "" : row[1]);
+    return HF_OK;
+}
+
+/* A user lock is its connection's, on its server. */
+static int judge(struct hf__ul_front *f)
+{
+    const struct hf__server *server = &f->mysql.server;
+
+    if (server->is_galera) {
+        return hf__fail(f->mysql.err, HF_EUNSAFE,
+                        "scheme=session: this server is a node of a Galera "
+                        "cluster, each of which grants the same user lock "
+                        "anew; leave scheme= out");
+    }
+    return server->mark != 0
+               ? (int)HF_OK
+               : hf__fail(f->mysql.err, HF_EUNSAFE,
+                          "scheme=session: statements of one connection "
+                          "reach several, so it is a proxy's: connect to "
+                          "the server itself");
+}
+
+/* While a line has locks on one server, none is made to another. */
+static int register_line(struct hf__ul_front *f, struct hf__ul_line *line)
+{
+    struct hf__ul_link *link = f->link;
+    uint64_t place = f->mysql.server.place;
+    HF_SCOPED_LOCK(&link->mutex);
+
+    if (link->place != place && link->tokens.count > 0) {
+        return hf__fail(f->mysql.err, HF_EUNAVAIL,
+                        "another server answers there than the one that has "
+                        "this client's locks");
+    }
+    link->place = place;
+    if (!f->mysql.server.has_bells) {
+        link->most = 1; /* the next one would end the first */
+    }
+    link->packet_most = f->mysql.server.packet_max < PACKET_MOST
+                            ? f->mysql.server.packet_max
+                            : PACKET_MOST;
+    line->handle = f->mysql.wire.handle;
+    line->fd = f->mysql.wire.fd;
+    line->connection_id = f->mysql.server.connection_id;
+    hf__list_push(&link->lines, &line->in_link);
+    link->is_news = true;
+    hf__ul_stir(link);
+    return HF_OK;
+}
+
+int hf__ul_line_new(struct hf__ul_front *f, struct hf__ul_line **ret_line)
+{
+    struct hf__mysql *s = &f->mysql;
+    struct hf__ul_line *line = hf__alloc(sizeof *line);
+    int r;
+
+    if (line == NULL) {
+        return hf__fail(s->err, HF_ENOMEM, "out of memory for a connection");
+    }
+    hf__list_init(&line->locks);
+    hf__list_init(&line->in_link);
+    line->is_busy = true;
+    r = hf__mysql_place_connect(s, f->link->url, f->link->allow, s->deadline);
+    r = r == HF_OK ? judge(f) : r;
+    r = r == HF_OK ? set_lease(f) : r;
+    r = r == HF_OK ? register_line(f, line) : r;
+    if (r != HF_OK) {
+        s->wire.is_dead = true;
+        hf__wire_disconnect(s);
+        hf__free(line);
+        return r == HF_EUNKNOWN ? (int)HF_EUNAVAIL : r;
+    }
+    *ret_line = line;
+    return HF_OK;
+}
+
+/* ---- a front's own */
+
+/* HF_BUSY: there is none that will do. */
+static int take_home(struct hf__ul_front *f, bool needs_room)
+{
+    struct hf__ul_link *link = f->link;
+    HF_SCOPED_LOCK(&link->mutex);
+
+    while (f->home != NULL) {
+        if (needs_room && f->home->n_locks >= link->most) {
+            f->home->owner = NULL; /* it lives as long as its lock */
+            f->home = NULL;
+        } else if (hf__ul_line_try(f, f->home)) {
+            return HF_OK;
+        } else if (!hf__ul_line_await(f)) {
+            return hf__fail(f->mysql.err, HF_EUNAVAIL,
+                            "the connection did not become free in time");
+        }
+    }
+    return HF_BUSY;
+}
+
+int hf__ul_line_home(struct hf__ul_front *f, bool needs_room,
+                     struct hf__ul_line **ret_line)
+{
+    int r = take_home(f, needs_room);
+
+    while (r == HF_OK) {
+        struct hf__ul_line *line = f->home;
+
+        /* What the server has closed meanwhile is no news without locks. */
+        if (line->owes || hf__wire_look(&f->mysql) == HF_OK) {
+            *ret_line = line;
+            return HF_OK;
+        }
+        hf__ul_line_give(f, line);
+        r = take_home(f, needs_room);
+    }
+    r = r == HF_BUSY ? hf__ul_line_new(f, ret_line) : r;
+    if (r == HF_OK) {
+        HF_SCOPED_LOCK(&f->link->mutex);
+        (*ret_line)->owner = f;
+        f->home = *ret_line;
+    }
+    return r;
+}
+
+/* ---- asking */
+
+/* The reply to what was sent. Its first part may be long in coming; the rest
+ * follows it. */
+static int take_answer(struct hf__ul_front *f, struct hf__ul_line *line)
+{
+    struct hf__mysql *s = &f->mysql;
+    hf__time limit = s->deadline;
+    bool is_there = false;
+    int r;
+
+    s->deadline = hf__later(limit, hf__after_ms(hf__now(), HF__UL_BRIEF_MS));
+    r = hf__wire_await(s, limit, &is_there);
+    s->deadline = limit;
+    line->owes = r == HF_OK && !is_there;
+    if (line->owes) {
+        (void)hf__fail(s->err, HF_EUNKNOWN,
+                       "the server did not answer in time");
+        return HF_BUSY;
+    }
+    return r;
+}
+
+int hf__ul_line_skip(struct hf__ul_front *f)
+{
+    struct hf__mysql *s = &f->mysql;
+    hf__time limit = s->deadline;
+    int r;
+
+    s->deadline = hf__later(limit, hf__after_ms(hf__now(), HF__UL_BRIEF_MS));
+    r = hf__wire_skip(s);
+    s->deadline = limit;
+    return r;
+}
+
+/* What nobody knows whether it is held, is not. */
+int hf__ul_line_undo(struct hf__ul_front *f, struct hf__ul_line *line)
+{
+    struct hf__mysql *s = &f->mysql;
+    int n = 0;
+    int r;
+
+    hf__text_clear(&s->sql);
+    hf__text_add(&s->sql, "SELECT CONNECTION_ID()");
+    HF__LIST_EACH (it, &line->locks) {
+        struct hf__ul_lock *lock = HF__ELEMENT(it, struct hf__ul_lock, in_line);
+
+        if (lock->state == HF__UL_WANTED || lock->state == HF__UL_LEAVING) {
+            hf__text_add(&s->sql, ",RELEASE_LOCK(");
+            hf__ul_write_name(f, lock->key, lock->length);
+            hf__text_add(&s->sql, ")");
+            n++;
+        }
+    }
+    r = n > 0 ? hf__wire_begin(s) : (int)HF_OK;
+    if (r != HF_OK || n == 0) {
+        return r;
+    }
+    r = take_answer(f, line);
+    if (r == HF_OK && s->reply.error != 0) {
+        s->wire.is_dead = true;
+        r = hf__mysql_refusal(s, s->err);
+    }
+    if (r != HF_OK) {
+        return r;
+    }
+    HF_SCOPED_LOCK(&f->link->mutex);
+    HF__LIST_EACH (it, &line->locks) {
+        struct hf__ul_lock *lock = HF__ELEMENT(it, struct hf__ul_lock, in_line);
+
+        if (lock->state == HF__UL_WANTED || lock->state == HF__UL_LEAVING) {
+            hf__ul_lock_free(f->link, lock);
+        }
+    }
+    return HF_OK;
+}
+
+int hf__ul_line_settle(struct hf__ul_front *f, struct hf__ul_line *line)
+{
+    int r;
+
+    if (!line->owes) {
+        return HF_OK;
+    }
+    r = take_answer(f, line);
+    r = r == HF_OK ? hf__ul_line_skip(f) : r;
+    return r == HF_OK ? hf__ul_line_undo(f, line) : r;
+}
+
+int hf__ul_line_ask(struct hf__ul_front *f, struct hf__ul_line *line)
+{
+    int r = hf__wire_begin(&f->mysql);
+
+    return r == HF_OK ? take_answer(f, line) : r;
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * list() and gc(), by the table: without a database there is nothing that has
+ * names. Called by the front's thread.
+ */
+#include "src/backend/mysql_session/session.h"
+
+#include "src/backend/mysql/errors.h"
+#include "src/backend/mysql/row.h"
+
+#include <string.h>
+
+/* Looked at, and deleted, with one packet each. */
+#define CHUNK 16
+/* Such in one call. */
+#define CHUNKS 128
+/* A fence goes on from the clock once its row is gone: the clock must have
+ * passed it, also that of a statement that began before the deletion. */
+#define GRACE_US 20000
+
+/* The user lock of a row's name. */
+static void write_column_name(struct hf__ul_front *f)
+{
+    const char *database = f->link->database;
+
+    hf__text_add(&f->mysql.sql, "CONCAT('hf.',SHA1(CONCAT(");
+    hf__text_hex(&f->mysql.sql, database, strlen(database) + 1);
+    hf__text_add(&f->mysql.sql, ",name_key)))");
+}
+
+/* " FROM holdfast_session WHERE …": rows of the prefix, after `from` if there
+ * is one. No byte of UTF-8 is as high as the one that ends the range. */
+static void write_range(struct hf__text *t, const struct hf__key *prefix,
+                        const char *from, size_t length)
+{
+    char end[HF__KEY_MAX + 1];
+
+    memcpy(end, prefix->bytes, prefix->length);
+    end[prefix->length] = (char)0xff;
+    hf__text_add(t, " FROM holdfast_session WHERE name_key>=");
+    hf__text_key(t, prefix);
+    hf__text_add(t, " AND name_key<");
+    hf__text_hex(t, end, prefix->length + (size_t)1);
+    if (length > 0) {
+        hf__text_add(t, " AND name_key>");
+        hf__text_hex(t, from, length);
+    }
+}
+
+/* Its last reply is the answer. HF_OK, or why there is none. */
+static int run(struct hf__ul_front *f, struct hf__ul_line *line)
+{
+    struct hf__mysql *s = &f->mysql;
+    int r = hf__ul_line_ask(f, line);
+
+    if (r != HF_OK) {
+        return r == HF_BUSY ? (int)HF_EUNAVAIL : r;
+    }
+    return s->reply.error != 0 ? hf__mysql_refusal(s, s->err) : HF_OK;
+}
+
+/* ---- list */
+
+static int tell_rows(struct hf__ul_front *f, const struct hf__key *prefix,
+                     hf__list_fn fn, void *arg)
+{
+    struct hf__mysql *s = &f->mysql;
+    MYSQL_ROW row;
+
+    while ((row = hf__wire_row(s)) != NULL) {
+        const unsigned long *lengths = hf__wire_lengths(s);
+        struct hf__ul_sight sight = {
+            .holder = hf__column_u64(row[1]),
+            .fence = hf__column_u64(row[2]),
+            .acquired_at = hf__column_i64(row[5]),
+        };
+        struct hf__record record;
+
+        if (sight.holder == 0 || lengths[0] < prefix->name_at) {
+            continue;
+        }
+        sight.is_known = sight.holder == hf__column_u64(row[3]);
+        (void)hf__column_token(row[4], lengths[4], &sight.token);
+        hf__column_owner(row, lengths, 6, &sight.owner);
+        hf__ul_tell(&sight, &record);
+        if (fn(arg, row[0] + prefix->name_at, lengths[0] - prefix->name_at,
+               &record) != 0) {
+            break;
+        }
+    }
+    return HF_OK;
+}
+
+int hf__ul_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
+                void *arg, hf__time deadline, hf_error *err)
+{
+    struct hf__ul_front *f = state;
+    struct hf__ul_line *line = NULL;
+    int r;
+
+    hf__mysql_begin(&f->mysql, deadline, err);
+    r = hf__ul_line_home(f, false, &line);
+    if (r != HF_OK) {
+        return r;
+    }
+    r = hf__ul_line_settle(f, line);
+    if (r == HF_OK) {
+        hf__text_clear(&f->mysql.sql);
+        hf__text_add(&f->mysql.sql, "SELECT name_key,IS_USED_LOCK(");
+        write_column_name(f);
+        hf__text_add(&f->mysql.sql, "),fence,connection,token,acquired_at,"
+                                    "label,host,pid,thread,note");
+        write_range(&f->mysql.sql, prefix, NULL, 0);
+        hf__text_add(&f->mysql.sql, " ORDER BY name_key");
+        r = run(f, line);
+    }
+    r = r == HF_OK ? tell_rows(f, prefix, fn, arg) : r;
+    hf__ul_line_give(f, line);
+    return r == HF_BUSY ? (int)HF_EUNAVAIL : r;
+}
+
+/* ---- gc */
+
+/* Names that nobody had for so long. Which of them somebody has now is told
+ * with each: the last grant may be old. */
+static int scan(struct hf__ul_front *f, struct hf__ul_line *line,
+                const struct hf__key *prefix, const struct hf__gc *g)
+{
+    struct hf__text *t = &f->mysql.sql;
+
+    hf__text_clear(t);
+    hf__text_add(t, "SELECT name_key,fence,IS_USED_LOCK(");
+    write_column_name(f);
+    hf__text_addf(t,
+                  "),acquired_at<=" HF__SQL_NOW
+                  "-%lld,CAST(fence AS SIGNED)-" HF__SQL_NOW,
+                  (long long)g->idle_us);
+    write_range(t, prefix, g->at, g->length);
+    hf__text_addf(t, " ORDER BY name_key LIMIT %d", CHUNK);
+    return run(f, line);
+}
+
+/* The statements that delete the idle ones of those that were found, unless
+ * they were granted meanwhile. Gives how many; *ret_seen: of how many rows;
+ * *ret_ahead_us: by how much the highest fence is before the clock, at least.
+ */
+static int write_deletions(struct hf__ul_front *f, struct hf__text *to,
+                           struct hf__gc *g, int *ret_seen,
+                           int64_t *ret_ahead_us)
+{
+    MYSQL_ROW row;
+    int n = 0;
+
+    *ret_seen = 0;
+    *ret_ahead_us = -GRACE_US;
+    hf__text_clear(to);
+    while ((row = hf__wire_row(&f->mysql)) != NULL) {
+        const unsigned long *lengths = hf__wire_lengths(&f->mysql);
+
+        ++*ret_seen;
+        g->length = lengths[0] < sizeof g->at ? lengths[0] : sizeof g->at - 1;
+        memcpy(g->at, row[0], g->length);
+        if (row[2] != NULL || hf__column_u64(row[3]) == 0) {
+            continue;
+        }
+        *ret_ahead_us = hf__column_i64(row[4]) > *ret_ahead_us
+                            ? hf__column_i64(row[4])
+                            : *ret_ahead_us;
+        hf__text_add(to, n++ == 0 ? "" : ";");
+        hf__text_add(to, "DELETE FROM holdfast_session WHERE name_key=");
+        hf__text_hex(to, row[0], lengths[0]);
+        hf__text_addf(to, " AND fence=%llu AND fence<" HF__SQL_NOW "-%d",
+                      (unsigned long long)hf__column_u64(row[1]), GRACE_US);
+    }
+    return n;
+}
+
+static int delete_idle(struct hf__ul_front *f, struct hf__ul_line *line, int n,
+                       struct hf__gc *g)
+{
+    struct hf__mysql *s = &f->mysql;
+    int r = run(f, line);
+
+    for (int i = 0; i < n && r == HF_OK; i++) {
+        g->count += s->reply.affected;
+        r = i + 1 < n ? hf__wire_next(s) : (int)HF_OK;
+        r = r == HF_OK && s->reply.error != 0 ? hf__mysql_refusal(s, s->err)
+                                              : r;
+    }
+    return r;
+}
+
+static int clean(struct hf__ul_front *f, struct hf__ul_line *line,
+                 const struct hf__key *prefix, struct hf__gc *g)
+{
+    struct hf__text deletions = {0};
+    int seen = CHUNK;
+    int r = HF_OK;
+
+    for (int i = 0; i < CHUNKS && seen == CHUNK && r == HF_OK; i++) {
+        int64_t ahead_us = 0;
+        int n = 0;
+
+        r = scan(f, line, prefix, g);
+        if (r == HF_OK) {
+            struct hf__text scanned = f->mysql.sql;
+
+            n = write_deletions(f, &deletions, g, &seen, &ahead_us);
+            f->mysql.sql = deletions;
+            deletions = scanned;
+        }
+        if (n > 0 && ahead_us > -GRACE_US && ahead_us <= GRACE_US) {
+            hf__wire_sleep(
+                &f->mysql,
+                hf__after_ns(hf__now(), (ahead_us + GRACE_US + 1000) * 1000));
+        }
+        r = n > 0 ? delete_idle(f, line, n, g) : r;
+    }
+    hf__text_fini(&deletions);
+    if (r == HF_OK && seen < CHUNK) {
+        g->length = 0;
+    }
+    return r;
+}
+
+int hf__ul_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
+              hf__time deadline, hf_error *err)
+{
+    struct hf__ul_front *f = state;
+    struct hf__ul_line *line = NULL;
+    int r;
+
+    hf__mysql_begin(&f->mysql, deadline, err);
+    if (!f->link->has_database) {
+        g->length = 0;
+        return HF_OK;
+    }
+    r = hf__ul_line_home(f, false, &line);
+    if (r != HF_OK) {
+        return r;
+    }
+    r = hf__ul_line_settle(f, line);
+    r = r == HF_OK ? clean(f, line, prefix, g) : r;
+    hf__ul_line_give(f, line);
+    return r == HF_BUSY ? (int)HF_EUNAVAIL : r;
+}

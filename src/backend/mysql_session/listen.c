@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * listen(): a connection that has locks tells by its end that they are lost.
+ * One thread of the client sleeps on all their sockets, and asks the server
+ * nothing. Called by the front's thread.
+ */
+#include "src/backend/mysql_session/session.h"
+
+#include "src/base/alloc.h"
+#include "src/base/error.h"
+
+#include <poll.h>
+
+/* Without memory for all sockets it looks again after that. */
+#define BLIND_MS 100
+/* poll() takes an int. */
+#define SLEEP_MAX_MS 3600000
+
+/* What was lost since it heard last. The mutex is not held while it tells. */
+static bool tell(struct hf__ul_front *f, hf__broken_fn fn, void *arg)
+{
+    struct hf__ul_link *link = f->link;
+    bool has_told = false;
+
+    hf__mutex_lock(&link->mutex);
+    link->listener = f;
+    if (link->n_told - f->n_heard > HF__UL_TOLD) {
+        f->n_heard = link->n_told - HF__UL_TOLD;
+    }
+    while (f->n_heard != link->n_told) {
+        struct hf__token token = link->told[f->n_heard++ % HF__UL_TOLD];
+
+        hf__mutex_unlock(&link->mutex);
+        fn(arg, hf__token_tag(&token));
+        has_told = true;
+        hf__mutex_lock(&link->mutex);
+    }
+    hf__mutex_unlock(&link->mutex);
+    return has_told;
+}
+
+static bool is_watched(const struct hf__ul_line *line)
+{
+    return !line->is_cut && line->fd >= 0;
+}
+
+/* The sockets of all lines, after the waker's. NULL: no memory. */
+static struct pollfd *gather(struct hf__ul_front *f, nfds_t *ret_n)
+{
+    struct hf__ul_link *link = f->link;
+    struct pollfd *fds;
+    nfds_t n = 1;
+    HF_SCOPED_LOCK(&link->mutex);
+
+    HF__LIST_EACH (it, &link->lines) {
+        n += is_watched(HF__ELEMENT(it, struct hf__ul_line, in_link));
+    }
+    fds = hf__alloc(n * sizeof *fds);
+    if (fds == NULL) {
+        return NULL;
+    }
+    fds[0] = (struct pollfd){.fd = hf__waker_fd(&f->mysql.wire.waker),
+                             .events = POLLIN};
+    *ret_n = 1;
+    HF__LIST_EACH (it, &link->lines) {
+        struct hf__ul_line *line = HF__ELEMENT(it, struct hf__ul_line, in_link);
+
+        if (is_watched(line)) {
+            fds[(*ret_n)++] =
+                (struct pollfd){.fd = line->fd, .events = POLLRDHUP};
+        }
+    }
+    return fds;
+}
+
+static bool has_ended(const struct pollfd *fds, nfds_t n, int fd)
+{
+    for (nfds_t i = 1; i < n; i++) {
+        if (fds[i].fd == fd && fds[i].revents != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* One whose socket is at its end; NULL: none. That of another that has got the
+ * number meanwhile is seen to be well. */
+static struct hf__ul_line *find_ended(struct hf__ul_link *link,
+                                      const struct pollfd *fds, nfds_t n)
+{
+    HF__LIST_EACH (it, &link->lines) {
+        struct hf__ul_line *line = HF__ELEMENT(it, struct hf__ul_line, in_link);
+        struct pollfd fd = {.fd = line->fd, .events = POLLRDHUP};
+
+        if (is_watched(line) && has_ended(fds, n, line->fd) &&
+            poll(&fd, 1, 0) > 0) {
+            return line;
+        }
+    }
+    return NULL;
+}
+
+/* Their locks are lost. One that is in use is its user's to lose. */
+static void end_lines(struct hf__ul_front *f, const struct pollfd *fds,
+                      nfds_t n)
+{
+    struct hf__ul_link *link = f->link;
+    struct hf__ul_line *line;
+
+    for (;;) {
+        bool is_taken;
+
+        hf__mutex_lock(&link->mutex);
+        line = find_ended(link, fds, n);
+        is_taken = line != NULL && hf__ul_line_try(f, line);
+        if (line != NULL) {
+            line->is_cut = true;
+        }
+        hf__mutex_unlock(&link->mutex);
+        if (line == NULL) {
+            return;
+        }
+        if (is_taken) {
+            hf__ul_line_give(f, line);
+        }
+    }
+}
+
+static void sleep_on(struct hf__ul_front *f, struct pollfd *fds, nfds_t n)
+{
+    int64_t ms = hf__ms_until(f->mysql.deadline, hf__now());
+    int woken = poll(fds, n, (int)(ms < SLEEP_MAX_MS ? ms : SLEEP_MAX_MS));
+
+    if (woken > 0 && fds[0].revents != 0) {
+        hf__waker_drain(&f->mysql.wire.waker);
+    }
+    if (woken > 0) {
+        end_lines(f, fds, n);
+    }
+}
+
+int hf__ul_listen(void *state, hf__broken_fn fn, void *arg, hf__time deadline,
+                  hf_error *err)
+{
+    struct hf__ul_front *f = state;
+
+    hf__mysql_begin(&f->mysql, deadline, err);
+    while (!tell(f, fn, arg) && !hf__is_interrupted(&f->mysql.head) &&
+           hf__before(hf__now(), deadline)) {
+        nfds_t n = 0;
+        struct pollfd *fds = gather(f, &n);
+
+        if (fds == NULL) {
+            hf__wire_sleep(
+                &f->mysql,
+                hf__earlier(deadline, hf__after_ms(hf__now(), BLIND_MS)));
+            continue;
+        }
+        sleep_on(f, fds, n);
+        hf__free(fds);
+    }
+    return HF_OK;
+}

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Looking at names, and breaking. To break is to end the connection that has
+ * the lock, for nothing else frees a user lock of another's: all its other
+ * locks go with it. Who that is the server says, and never a list of
+ * processes, where waiters look like holders. Called by the front's thread.
+ */
+#include "src/backend/mysql_session/session.h"
+
+#include "src/backend/crowd.h"
+#include "src/backend/mysql/errors.h"
+#include "src/base/error.h"
+
+#define NO_SUCH_THREAD 1094
+#define KILL_DENIED    1095
+/* Between looks whether a connection that was killed has let go. */
+#define ENDING_MS 1
+
+/* ---- looking */
+
+/* If nothing was broken others have it, or the session that had it ended; or it
+ * is another's, and has it still. */
+static hf_reason reason_of(const struct hf__ul_sight *sight,
+                           const struct hf__op *op)
+{
+    bool is_same = hf__token_equal(&sight->token, &op->token);
+    bool is_later = sight->holder != 0 || sight->fence > op->fence;
+
+    if (op->fence != 0 && sight->broken == op->fence) {
+        return HF_REASON_BROKEN;
+    }
+    return is_later && !is_same ? HF_REASON_TAKEN : HF_REASON_SESSION;
+}
+
+static void take_look(struct hf__ul_task *t, const struct hf__ul_sight *sight)
+{
+    struct hf__op *op = t->op;
+
+    t->stage = HF__UL_OVER;
+    hf__ul_tell(sight, op->ret_record);
+    if (t->verdict == HF_LOST) {
+        op->ret_reason = reason_of(sight, op);
+    }
+    op->fence = sight->fence;
+    op->result = t->verdict;
+    if (op->kind == HF__OP_INSPECT && op->ret_crowd != NULL &&
+        sight->holder != 0) {
+        struct hf__party party = {0};
+
+        hf__ul_tell(sight, &party.record);
+        if (hf__crowd_add(op->ret_crowd, &party) != HF_OK) {
+            op->result =
+                hf__fail(op->err, HF_ENOMEM, "out of memory for a look");
+        }
+    }
+}
+
+/* What was decided is, if nothing can be told of it. */
+static void end_unseen(struct hf__ul_front *f, int result)
+{
+    for (int i = 0; i < f->n_tasks; i++) {
+        struct hf__ul_task *t = &f->tasks[i];
+
+        if (t->stage != HF__UL_TO_LOOK) {
+            continue;
+        }
+        t->stage = HF__UL_OVER;
+        t->op->ret_reason =
+            t->verdict == HF_LOST ? HF_REASON_SESSION : HF_REASON_NONE;
+        t->op->result = t->verdict;
+        if (t->op->kind == HF__OP_INSPECT) {
+            t->op->result = result;
+            if (t->op->err != NULL && f->mysql.err != NULL) {
+                (void)hf__fail(t->op->err, result, "%s", f->mysql.err->text);
+            }
+        }
+    }
+}
+
+/* As many as go into one packet; gives how many. */
+static int write_looks(struct hf__ul_front *f)
+{
+    struct hf__text *sql = &f->mysql.sql;
+    int n = 0;
+
+    hf__text_clear(sql);
+    for (int i = 0; i < f->n_tasks; i++) {
+        struct hf__ul_task *t = &f->tasks[i];
+
+        if (t->stage == HF__UL_TO_LOOK &&
+            (n == 0 || sql->length < f->link->packet_most / 2)) {
+            hf__text_add(sql, n == 0 ? "" : ";");
+            hf__ul_write_look(f, &t->op->key, t->op->kind == HF__OP_INSPECT);
+            n++;
+        }
+    }
+    return n;
+}
+
+/* HF_OK, or what is wrong with the first that could not be had. */
+static int take_looks(struct hf__ul_front *f, int n)
+{
+    struct hf__mysql *s = &f->mysql;
+    int r = HF_OK;
+
+    for (int i = 0; i < f->n_tasks && n > 0 && r == HF_OK; i++) {
+        struct hf__ul_task *t = &f->tasks[i];
+        struct hf__ul_sight sight;
+
+        if (t->stage != HF__UL_TO_LOOK) {
+            continue;
+        }
+        if (s->reply.error != 0 || !hf__ul_read_look(f, &sight)) {
+            return hf__mysql_refusal(s, s->err);
+        }
+        take_look(t, &sight);
+        r = --n > 0 ? hf__wire_next(s) : (int)HF_OK;
+    }
+    return r;
+}
+
+static int look_through(struct hf__ul_front *f, struct hf__ul_line *line)
+{
+    int n = write_looks(f);
+    int r = HF_OK;
+
+    while (n > 0 && r == HF_OK) {
+        r = hf__ul_line_ask(f, line);
+        r = r == HF_OK ? take_looks(f, n) : r;
+        n = r == HF_OK ? write_looks(f) : n;
+    }
+    return r;
+}
+
+static bool wants_look(const struct hf__ul_front *f)
+{
+    for (int i = 0; i < f->n_tasks; i++) {
+        if (f->tasks[i].stage == HF__UL_TO_LOOK) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void hf__ul_look(struct hf__ul_front *f)
+{
+    struct hf__ul_line *line = NULL;
+    int r;
+
+    if (!wants_look(f)) {
+        return;
+    }
+    r = hf__ul_line_home(f, false, &line);
+    if (r == HF_OK) {
+        r = hf__ul_line_settle(f, line);
+        r = r == HF_OK ? look_through(f, line) : r;
+        hf__ul_line_give(f, line);
+    }
+    end_unseen(f, r >= 0 ? (int)HF_EUNAVAIL : r);
+}
+
+static int take_sights(struct hf__ul_front *f, struct hf__watch *const w[],
+                       int n, bool *ret_has_fired)
+{
+    struct hf__mysql *s = &f->mysql;
+    int r = HF_OK;
+
+    for (int i = 0; i < n && r == HF_OK; i++) {
+        struct hf__ul_sight sight;
+        struct hf__record record;
+
+        if (s->reply.error != 0 || !hf__ul_read_look(f, &sight)) {
+            return hf__mysql_refusal(s, s->err);
+        }
+        hf__ul_tell(&sight, &record);
+        w[i]->has_fired =
+            !record.is_held || !hf__token_equal(&record.token, &w[i]->token);
+        *ret_has_fired |= w[i]->has_fired;
+        r = i + 1 < n ? hf__wire_next(s) : (int)HF_OK;
+    }
+    return r;
+}
+
+int hf__ul_look_around(struct hf__ul_front *f, struct hf__watch *const w[],
+                       int n, bool *ret_has_fired)
+{
+    struct hf__ul_line *line = NULL;
+    int r = hf__ul_line_home(f, false, &line);
+
+    if (r != HF_OK) {
+        return r;
+    }
+    r = hf__ul_line_settle(f, line);
+    if (r == HF_OK) {
+        hf__text_clear(&f->mysql.sql);
+        for (int i = 0; i < n; i++) {
+            hf__text_add(&f->mysql.sql, i == 0 ? "" : ";");
+            hf__ul_write_look(f, &w[i]->key, false);
+        }
+        r = hf__ul_line_ask(f, line);
+        r = r == HF_OK ? take_sights(f, w, n, ret_has_fired) : r;
+    }
+    hf__ul_line_give(f, line);
+    return r == HF_BUSY ? (int)HF_OK : r;
+}
+
+/* ---- breaking */
+
+/* A statement that gives a row. HF_OK; negative: the line is dead, or it was
+ * refused. */
+static int run(struct hf__ul_front *f, struct hf__ul_line *line)
+{
+    struct hf__mysql *s = &f->mysql;
+    int r = hf__ul_line_ask(f, line);
+
+    if (r == HF_BUSY) {
+        return HF_EUNKNOWN;
+    }
+    return r == HF_OK && s->reply.error != 0 ? hf__mysql_refusal(s, s->err) : r;
+}
+
+static int see(struct hf__ul_front *f, struct hf__ul_line *line,
+               const struct hf__op *op, struct hf__ul_sight *ret_sight)
+{
+    int r;
+
+    hf__text_clear(&f->mysql.sql);
+    hf__ul_write_look(f, &op->key, true);
+    r = run(f, line);
+    return r == HF_OK && !hf__ul_read_look(f, ret_sight)
+               ? hf__mysql_dead(&f->mysql)
+               : r;
+}
+
+/* The next holder's fence is above; `broken`: the last one's was this. */
+static int mark(struct hf__ul_front *f, struct hf__ul_line *line,
+                const struct hf__op *op, uint64_t broken)
+{
+    struct hf__text *sql = &f->mysql.sql;
+
+    if (!f->link->has_database) {
+        return HF_OK;
+    }
+    hf__text_clear(sql);
+    hf__text_add(sql, "INSERT INTO holdfast_session(name_key,fence,broken) "
+                      "VALUES(");
+    hf__text_key(sql, &op->key);
+    hf__text_addf(sql,
+                  ",LAST_INSERT_ID(" HF__SQL_NOW "),%llu) ON DUPLICATE KEY "
+                  "UPDATE fence=LAST_INSERT_ID(GREATEST(fence+1," HF__SQL_NOW
+                  ")),broken=%llu",
+                  (unsigned long long)broken, (unsigned long long)broken);
+    return run(f, line);
+}
+
+static int denied(struct hf__ul_front *f, const struct hf__op *op,
+                  uint64_t holder)
+{
+    return hf__fail_native(
+        op->err, HF_EAUTH, (int)f->mysql.reply.error,
+        "the lock is that of connection %llu, which this user may not KILL: "
+        "connect as the user who has it, or grant CONNECTION ADMIN (MariaDB), "
+        "CONNECTION_ADMIN (MySQL 8) or SUPER",
+        (unsigned long long)holder);
+}
+
+/* HF_OK: it is ending. */
+static int kill_holder(struct hf__ul_front *f, struct hf__ul_line *line,
+                       const struct hf__op *op, uint64_t holder)
+{
+    struct hf__mysql *s = &f->mysql;
+    int r;
+
+    hf__text_clear(&s->sql);
+    hf__text_addf(&s->sql, "KILL %llu", (unsigned long long)holder);
+    r = hf__ul_line_ask(f, line);
+    if (r != HF_OK) {
+        return r == HF_BUSY ? (int)HF_EUNKNOWN : r;
+    }
+    switch (s->reply.error) {
+    case 0:
+    case NO_SUCH_THREAD:
+        return HF_OK;
+    case KILL_DENIED:
+        return denied(f, op, holder);
+    default:
+        return hf__mysql_refusal(s, s->err);
+    }
+}
+
+/* A lock of this client's is given back, with no need to end a connection. */
+static bool give_back_own(struct hf__ul_front *f, struct hf__ul_line *line,
+                          const struct hf__op *op)
+{
+    struct hf__ul_link *link = f->link;
+    struct hf__ul_lock *lock;
+    HF_SCOPED_LOCK(&link->mutex);
+
+    lock = hf__ul_lock_named(link, op->key.bytes, op->key.length);
+    if (lock == NULL || lock->line != line || lock->state != HF__UL_HELD) {
+        return false;
+    }
+    link->told[link->n_told++ % HF__UL_TOLD] = lock->token;
+    link->is_news = true;
+    lock->state = HF__UL_LEAVING;
+    hf__ul_stir(link);
+    return true;
+}
+
+/* The server ends a connection when it comes to it. */
+static int await_end(struct hf__ul_front *f, struct hf__ul_line *line,
+                     const struct hf__op *op, uint64_t holder)
+{
+    for (;;) {
+        struct hf__ul_sight sight;
+        int r = see(f, line, op, &sight);
+
+        if (r != HF_OK || sight.holder != holder) {
+            return r;
+        }
+        if (hf__is_interrupted(&f->mysql.head) ||
+            !hf__before(hf__now(), f->mysql.deadline)) {
+            return hf__fail(op->err, HF_EUNKNOWN,
+                            "the server did not end connection %llu in time",
+                            (unsigned long long)holder);
+        }
+        hf__wire_sleep(&f->mysql, hf__after_ms(hf__now(), ENDING_MS));
+    }
+}
+
+static int end_grant(struct hf__ul_front *f, struct hf__ul_line *line,
+                     struct hf__op *op, const struct hf__ul_sight *sight)
+{
+    int r = mark(f, line, op, sight->is_known ? sight->fence : 0);
+    uint64_t raised = f->mysql.reply.insert_id;
+
+    if (r != HF_OK) {
+        return r;
+    }
+    if (sight->holder == f->mysql.server.connection_id) {
+        r = give_back_own(f, line, op) ? hf__ul_line_undo(f, line)
+                                       : (int)HF__AGAIN;
+    } else {
+        r = kill_holder(f, line, op, sight->holder);
+        r = r == HF_OK ? await_end(f, line, op, sight->holder) : r;
+    }
+    if (r == HF_EAUTH) {
+        int ignored = mark(f, line, op, sight->broken);
+
+        return ignored == HF_OK ? r : ignored;
+    }
+    op->fence = r == HF_OK && f->link->has_database ? raised : op->fence;
+    return r;
+}
+
+static int break_on(struct hf__ul_front *f, struct hf__ul_line *line,
+                    struct hf__op *op)
+{
+    struct hf__ul_sight sight;
+    int r = see(f, line, op, &sight);
+
+    if (r != HF_OK) {
+        return r;
+    }
+    hf__ul_tell(&sight, op->ret_record);
+    if (sight.holder == 0 ||
+        (op->fence != 0 && (!sight.is_known || op->fence != sight.fence))) {
+        return HF_CONFLICT;
+    }
+    op->result = HF_EUNKNOWN;
+    return end_grant(f, line, op, &sight);
+}
+
+void hf__ul_break(struct hf__ul_front *f, struct hf__ul_task *t)
+{
+    struct hf__ul_line *line = NULL;
+    int r = hf__ul_line_home(f, false, &line);
+
+    t->stage = HF__UL_OVER;
+    if (r == HF_OK) {
+        r = hf__ul_line_settle(f, line);
+        r = r == HF_OK ? break_on(f, line, t->op) : r;
+        r = r == HF_BUSY ? (int)HF_EUNAVAIL : r;
+        hf__ul_line_give(f, line);
+    }
+    if (r < 0 && t->op->err != NULL && t->op->err->status == 0 &&
+        f->mysql.err != NULL) {
+        (void)hf__fail(t->op->err, r, "%s", f->mysql.err->text);
+    }
+    t->op->result = r;
+}

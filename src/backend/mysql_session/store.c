@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The store mysql://…?scheme=session. Here a session is opened, closed and
+ * interrupted; see session.h for where the rest is. Called as backend.h says.
+ */
+#include "src/backend/mysql_session/session.h"
+#include "src/base/alloc.h"
+#include "src/base/error.h"
+
+/* The server's own limits are a second and a year. */
+#define LEASE_MIN_MS     1000
+#define LEASE_MAX_MS     3600000
+#define LEASE_DEFAULT_MS 30000
+#define MOST_DEFAULT     100
+#define MOST_MAX         10000
+
+/* The server counts whole seconds. */
+static int read_lease(const struct hf__url *url, int *ret_lease_s,
+                      hf_error *err)
+{
+    int64_t ms = LEASE_DEFAULT_MS;
+    int r = hf__url_duration(url, "session_timeout", LEASE_MIN_MS, LEASE_MAX_MS,
+                             &ms, err);
+
+    if (r == HF_OK && ms % 1000 != 0) {
+        r = hf__fail(err, HF_EINVAL,
+                     "session_timeout: the server counts whole seconds, and "
+                     "%lld ms is none of them",
+                     (long long)ms);
+    }
+    *ret_lease_s = (int)(ms / 1000);
+    return r;
+}
+
+/* The first line shows that the server will do; one who listens needs none. */
+static int meet_server(struct hf__ul_front *f)
+{
+    struct hf__ul_line *line = NULL;
+    int r;
+
+    if (f->mysql.head.only_listens) {
+        return HF_OK;
+    }
+    r = hf__ul_line_home(f, false, &line);
+    if (r != HF_OK) {
+        return r;
+    }
+    if (f->link->has_database) {
+        r = hf__ul_table_ready(f);
+        f->mysql.wire.is_dead |= r != HF_OK;
+    }
+    hf__ul_line_give(f, line);
+    return r;
+}
+
+/* How many locks one connection may have: they end together. */
+static int read_most(const struct hf__url *url, int *ret_most, hf_error *err)
+{
+    int64_t most = MOST_DEFAULT;
+    int r = hf__url_int(url, "locks_per_connection", 1, MOST_MAX, &most, err);
+
+    *ret_most = (int)most;
+    return r;
+}
+
+static int session_open(void *state, const struct hf__url *url,
+                        const char *allow, hf__time deadline, hf_error *err)
+{
+    struct hf__ul_front *f = state;
+    int lease_s = 0;
+    int most = 0;
+    int r;
+
+    hf__mysql_begin(&f->mysql, deadline, err);
+    hf__list_init(&f->in_link);
+    r = read_lease(url, &lease_s, err);
+    r = r == HF_OK ? read_most(url, &most, err) : r;
+    r = r == HF_OK ? hf__wire_init(&f->mysql) : r;
+    r = r == HF_OK ? hf__ul_join(f, url, allow, lease_s, most) : r;
+    r = r == HF_OK ? meet_server(f) : r;
+    f->mysql.head.facts = (struct hf__facts){
+        .grade = 'S',
+        .reach = HF_REACH_HOSTS,
+        .lease_us = lease_s * INT64_C(1000000),
+    };
+    return r == HF_EUNKNOWN ? (int)HF_EUNAVAIL : r; /* no lock was touched */
+}
+
+static void session_close(void *state)
+{
+    struct hf__ul_front *f = state;
+
+    f->mysql.err = NULL;
+    hf__ul_leave(f);
+    hf__wire_fini(&f->mysql);
+    hf__text_fini(&f->mysql.sql);
+    hf__free(f->tasks);
+}
+
+/* Names and fences are in a table, which needs a database. */
+static unsigned session_caps_of(const struct hf__url *url)
+{
+    unsigned caps = HF_CAP_WAIT | HF_CAP_SESSION | HF_CAP_PUSH |
+                    HF__CAP_WAIT_ONE | HF__CAP_ENDS_AT_ONCE;
+    int most = 0;
+
+    if (read_most(url, &most, NULL) == HF_OK && most > 1) {
+        caps |= HF__CAP_BREAKS_MORE;
+    }
+    return url->path[0] == '/' && url->path[1] != '\0'
+               ? caps | HF_CAP_FENCE | HF_CAP_LIST
+               : caps;
+}
+
+const struct hf__backend hf__mysql_session_backend = {
+    .scheme = "mysql",
+    .size = sizeof(struct hf__ul_front),
+    .caps_of = session_caps_of,
+    .open = session_open,
+    .close = session_close,
+    .execute = hf__ul_execute,
+    .wait = hf__ul_wait,
+    .listen = hf__ul_listen,
+    .list = hf__ul_list,
+    .gc = hf__ul_gc,
+    .check = hf__ul_check,
+    .ddl = hf__ul_ddl,
+    .interrupt = hf__mysql_interrupt,
+};

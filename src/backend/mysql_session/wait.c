@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wait(): a line of its own stands in the server's queue for the lock. When the
+ * server gives it, it is there: the claim that was waited for takes it over,
+ * with the line. A line that asks owes an answer, and is used for nothing else.
+ * Who gives up ends the connection, which the server passes by. Called by the
+ * front's thread.
+ */
+#include "src/backend/mysql_session/session.h"
+
+#include "src/backend/mysql/errors.h"
+#include "src/base/error.h"
+#include "src/base/rand.h"
+
+#include <string.h>
+
+/* Where several names are waited for at once, they are looked at. */
+#define POLL_LOW_MS  50
+#define POLL_HIGH_MS 150
+/* The server said that it can't tell, as after a KILL QUERY. */
+#define PAUSE_MS 20
+
+/* ---- the line that asks */
+
+static void leave_line(struct hf__ul_front *f)
+{
+    struct hf__ul_link *link = f->link;
+    struct hf__ul_line *line;
+
+    hf__mutex_lock(&link->mutex);
+    line = f->queue;
+    if (line != NULL) {
+        line->is_cut = true;
+        HF_ASSERT(hf__ul_line_try(f, line)); /* nobody else asks it */
+    }
+    hf__mutex_unlock(&link->mutex);
+    if (line != NULL) {
+        hf__ul_line_give(f, line);
+    }
+}
+
+/* What it was given and no claim came for. */
+static void leave_lock(struct hf__ul_front *f)
+{
+    struct hf__ul_link *link = f->link;
+    struct hf__ul_line *line = NULL;
+
+    hf__mutex_lock(&link->mutex);
+    for (;;) {
+        struct hf__ul_lock *lock =
+            hf__ul_lock_named(link, f->queue_key, f->queue_length);
+
+        if (lock == NULL || lock->state != HF__UL_WON) {
+            break;
+        }
+        if (hf__ul_line_try(f, lock->line)) {
+            line = lock->line;
+            line->is_cut = true;
+            break;
+        }
+        if (!hf__ul_line_await(f)) {
+            break; /* its user takes it, or the server its time */
+        }
+    }
+    hf__mutex_unlock(&link->mutex);
+    if (line != NULL) {
+        hf__ul_line_give(f, line);
+    }
+}
+
+void hf__ul_wait_leave(struct hf__ul_front *f)
+{
+    if (f->queue_length == 0) {
+        return;
+    }
+    leave_line(f);
+    leave_lock(f);
+    f->queue_length = 0;
+}
+
+/* The front's own line if it is free of locks, else a new one. */
+static int take_queue(struct hf__ul_front *f, struct hf__ul_line **ret_line)
+{
+    struct hf__ul_link *link = f->link;
+    struct hf__ul_line *line = NULL;
+    int r = HF_OK;
+
+    hf__mutex_lock(&link->mutex);
+    if (f->home != NULL && f->home->n_locks == 0 && !f->home->is_busy &&
+        !f->home->owes && hf__ul_line_try(f, f->home)) {
+        line = f->home;
+        f->home = NULL;
+    }
+    hf__mutex_unlock(&link->mutex);
+    if (line != NULL && hf__wire_look(&f->mysql) != HF_OK) {
+        hf__ul_line_give(f, line);
+        line = NULL;
+    }
+    r = line == NULL ? hf__ul_line_new(f, &line) : r;
+    if (r == HF_OK) {
+        HF_SCOPED_LOCK(&link->mutex);
+        line->owner = f;
+        f->queue = line;
+        *ret_line = line;
+    }
+    return r;
+}
+
+static int ask(struct hf__ul_front *f, struct hf__ul_line *line)
+{
+    struct hf__mysql *s = &f->mysql;
+    int r;
+
+    hf__text_clear(&s->sql);
+    hf__text_add(&s->sql, "SELECT GET_LOCK(");
+    hf__ul_write_name(f, f->queue_key, f->queue_length);
+    hf__text_addf(&s->sql, ",%d)", f->link->lease_s);
+    f->asked = hf__now();
+    r = hf__wire_begin(s);
+    line->owes = r == HF_OK;
+    return r;
+}
+
+/* ---- what it hears */
+
+static bool is_won(struct hf__ul_front *f)
+{
+    struct hf__ul_lock *lock;
+    HF_SCOPED_LOCK(&f->link->mutex);
+
+    lock = hf__ul_lock_named(f->link, f->queue_key, f->queue_length);
+    return lock != NULL && lock->state == HF__UL_WON;
+}
+
+static int keep_lock(struct hf__ul_front *f, struct hf__ul_line *line)
+{
+    struct hf__ul_lock *lock;
+    HF_SCOPED_LOCK(&f->link->mutex);
+
+    lock = hf__ul_lock_new(f->link, line, f->queue_key, f->queue_length);
+    if (lock == NULL) {
+        line->is_cut = true;
+        return hf__fail(f->mysql.err, HF_ENOMEM, "out of memory for a lock");
+    }
+    lock->state = HF__UL_WON;
+    lock->sent = f->asked;
+    line->owner = NULL;
+    f->queue = NULL;
+    return HF_OK;
+}
+
+/* The answer is there. HF_OK, or the line is of no use. */
+static int hear(struct hf__ul_front *f, struct hf__ul_line *line,
+                bool *ret_has_fired)
+{
+    struct hf__mysql *s = &f->mysql;
+    MYSQL_ROW row;
+
+    line->owes = false;
+    if (s->reply.error != 0) {
+        s->wire.is_dead = true;
+        return hf__mysql_refusal(s, s->err);
+    }
+    row = hf__wire_row(s);
+    if (row != NULL && row[0] != NULL && *row[0] == '1') {
+        *ret_has_fired = true;
+        return keep_lock(f, line);
+    }
+    if (row == NULL || row[0] == NULL) {
+        hf__wire_sleep(s, hf__after_ms(hf__now(), PAUSE_MS));
+    }
+    return ask(f, line);
+}
+
+static int listen_to(struct hf__ul_front *f, struct hf__ul_line *line,
+                     bool *ret_has_fired)
+{
+    struct hf__mysql *s = &f->mysql;
+    hf__time limit = s->deadline;
+    int r = line->owes ? (int)HF_OK : ask(f, line);
+
+    while (r == HF_OK && !*ret_has_fired) {
+        bool is_there = false;
+
+        s->deadline =
+            hf__later(limit, hf__after_ms(hf__now(), HF__UL_BRIEF_MS));
+        r = hf__wire_await(s, limit, &is_there);
+        s->deadline = limit;
+        if (r != HF_OK || !is_there) {
+            break;
+        }
+        r = hear(f, line, ret_has_fired);
+    }
+    return r;
+}
+
+static int wait_for(struct hf__ul_front *f, struct hf__watch *w)
+{
+    struct hf__ul_link *link = f->link;
+    struct hf__ul_line *line;
+    int r = HF_OK;
+
+    if (f->queue_length != w->key.length ||
+        memcmp(f->queue_key, w->key.bytes, w->key.length) != 0) {
+        hf__ul_wait_leave(f);
+        memcpy(f->queue_key, w->key.bytes, w->key.length);
+        f->queue_length = w->key.length;
+    }
+    w->has_fired = is_won(f);
+    if (w->has_fired) {
+        return HF_OK;
+    }
+    hf__mutex_lock(&link->mutex);
+    line = f->queue;
+    if (line != NULL) {
+        HF_ASSERT(hf__ul_line_try(f, line)); /* nobody else asks it */
+    }
+    hf__mutex_unlock(&link->mutex);
+    r = line == NULL ? take_queue(f, &line) : r;
+    if (r != HF_OK) {
+        return r;
+    }
+    r = listen_to(f, line, &w->has_fired);
+    f->mysql.wire.is_dead |= r != HF_OK;
+    hf__ul_line_give(f, line);
+    return r;
+}
+
+int hf__ul_wait(void *state, struct hf__watch *w[], int n, hf__time deadline,
+                hf_error *err)
+{
+    struct hf__ul_front *f = state;
+    bool has_fired = false;
+    int r = HF_OK;
+
+    hf__mysql_begin(&f->mysql, deadline, err);
+    if (n == 1) {
+        return wait_for(f, w[0]);
+    }
+    hf__ul_wait_leave(f);
+    while (n > 0 && r == HF_OK && !has_fired &&
+           !hf__is_interrupted(&f->mysql.head) &&
+           hf__before(hf__now(), deadline)) {
+        int64_t ms = hf__random_between(POLL_LOW_MS, POLL_HIGH_MS);
+
+        r = hf__ul_look_around(f, w, n, &has_fired);
+        if (r == HF_OK && !has_fired) {
+            hf__wire_sleep(&f->mysql,
+                           hf__earlier(deadline, hf__after_ms(hf__now(), ms)));
+        }
+    }
+    return r;
+}
