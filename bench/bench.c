@@ -33,12 +33,13 @@ static const struct {
     const char *name;
     void (*run)(const struct bench *b);
 } parts[] = {
-    {"footprint", bench_footprint},  {"throughput", bench_throughput},
-    {"files", bench_files},          {"waiting", bench_waiting},
-    {"contest", bench_contest},      {"loop", bench_loop},
-    {"renewal", bench_renewal},      {"command", bench_command},
-    {"mysql", bench_mysql},          {"redis", bench_redis},
-    {"redis-quorum", bench_redlock}, {"zookeeper", bench_zookeeper},
+    {"footprint", bench_footprint}, {"throughput", bench_throughput},
+    {"files", bench_files},         {"waiting", bench_waiting},
+    {"contest", bench_contest},     {"loop", bench_loop},
+    {"renewal", bench_renewal},     {"command", bench_command},
+    {"mysql", bench_mysql},         {"session", bench_mysql_session},
+    {"redis", bench_redis},         {"redis-quorum", bench_redlock},
+    {"zookeeper", bench_zookeeper},
 };
 
 static char folder[256];

@@ -90,7 +90,7 @@ hf_client *bench_open_as(const struct bench *b, const char *scheme,
     hf_error err = HF_ERROR_INIT;
 
     if (server_has(b->server, scheme)) {
-        (void)snprintf(url, sizeof url, "%s", b->server->url);
+        (void)snprintf(url, sizeof url, "%s", b->url ? b->url : b->server->url);
     } else {
         (void)snprintf(url, sizeof url, "%s:%s/%s", scheme, b->folder, name);
     }

@@ -22,6 +22,7 @@ struct bench {
     const char *folder;          /* for databases; ours */
     const char *command;         /* the holdfast command; NULL: leave it out */
     const struct server *server; /* whose store is measured; or NULL */
+    const char *url; /* of a store on it, instead of the server's; or NULL */
     bool is_quick;
 };
 

@@ -12,6 +12,7 @@
 #include "bench/report.h"
 #include "bench/servermysql.h"
 #include "bench/sides.h"
+#include "bench/usermysql.h"
 #include "bench/waiting.h"
 
 #include <stdio.h>
@@ -151,5 +152,19 @@ void bench_mysql(const struct bench *b)
     own_names(&a, 1);
     own_names(&a, 2);
     one_name(&with);
+    servermysql_stop(mysql);
+}
+
+void bench_mysql_session(const struct bench *b)
+{
+    struct servermysql *mysql = servermysql_start();
+    struct bench with = *b;
+
+    if (!mysql) {
+        server_leave_out("session", "mariadbd");
+        return;
+    }
+    with.server = servermysql_server(mysql);
+    usermysql_run(&with, mysql);
     servermysql_stop(mysql);
 }

@@ -10,5 +10,7 @@
 #include "bench/measure.h"
 
 void bench_mysql(const struct bench *b);
+/* Of scheme=session alone. */
+void bench_mysql_session(const struct bench *b);
 
 #endif

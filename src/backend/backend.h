@@ -123,8 +123,7 @@ struct hf__op {
     const struct hf__owner *owner; /* ACQUIRE, HANDOVER, BREAK (who does) */
     struct hf__record *ret_record; /* may be NULL */
     hf_error *err;                 /* text of a negative result; may be NULL */
-    hf__time sent; /* read by the core just before execute(); a lease that the
-                      store counts from an earlier moment moves it there */
+    hf__time sent; /* just before execute(); a store may move it back */
 };
 
 /*

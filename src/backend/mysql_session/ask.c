@@ -17,18 +17,41 @@
 #define PART_BYTES 96
 /* Of the whole, beside the parts. */
 #define REST_BYTES 1024
+/* Of both parts of a name that is left as it is. */
+#define PLAIN_MAX 60
 /* ER_QUERY_INTERRUPTED: KILL QUERY. */
 #define KILLED_QUERY 1317
 
-/* Within the strictest rule for such names: 64 letters, one case. Server-wide,
- * so the database is a part of what is hashed. */
+/* Bytes that mean the same to every server, whatever it does to letters. */
+static bool is_plain(const char *bytes, size_t length, const char *more)
+{
+    for (size_t i = 0; i < length; i++) {
+        char c = bytes[i];
+
+        if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') &&
+            (c == '\0' || strchr(more, c) == NULL)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Within the strictest rule for such names: 64 letters, of one case. They are
+ * the server's, so the database is a part of them. What is short and plain is
+ * left as it is, for people who look. */
 void hf__ul_write_name(struct hf__ul_front *f, const char *key, uint16_t length)
 {
     struct hf__text *t = &f->mysql.sql;
     const char *database = f->link->database;
+    size_t of_database = strlen(database);
 
+    if (of_database + length <= PLAIN_MAX && is_plain(key, length, "_.:-") &&
+        is_plain(database, of_database, "_")) {
+        hf__text_addf(t, "'hf:%s:%.*s'", database, (int)length, key);
+        return;
+    }
     hf__text_add(t, "CONCAT('hf.',SHA1(CONCAT(");
-    hf__text_hex(t, database, strlen(database) + 1);
+    hf__text_hex(t, database, of_database + 1);
     hf__text_add(t, ",");
     hf__text_hex(t, key, length);
     hf__text_add(t, ")))");

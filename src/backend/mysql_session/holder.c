@@ -18,6 +18,7 @@
 
 #define HOLDER_COLUMNS(X)                                                      \
     X(name_key, HF__KIND_BYTES, 320, true, "VARBINARY(320) NOT NULL")          \
+    X(lock_name, HF__KIND_TEXT, 64, false, HF__SQL_WORDS(64))                  \
     X(fence, HF__KIND_UNSIGNED, 8, false, "BIGINT UNSIGNED" HF__SQL_NUMBER)    \
     X(broken, HF__KIND_UNSIGNED, 8, false, "BIGINT UNSIGNED" HF__SQL_NUMBER)   \
     X(token, HF__KIND_BYTES, 16, false, "VARBINARY(16) NOT NULL DEFAULT ''")   \
@@ -54,15 +55,19 @@ static void write_stamp(struct hf__ul_front *f, const struct hf__ul_task *t)
 {
     struct hf__text *sql = &f->mysql.sql;
 
-    hf__text_add(sql, "INSERT INTO holdfast_session(name_key,fence,connection,"
-                      "token,acquired_at,label,host,pid,thread,note) VALUES(");
+    hf__text_add(sql, "INSERT INTO holdfast_session(name_key,lock_name,fence,"
+                      "connection,token,acquired_at,label,host,pid,thread,note)"
+                      " VALUES(");
     hf__text_hex(sql, t->lock->key, t->lock->length);
+    hf__text_add(sql, ",");
+    hf__ul_write_name(f, t->lock->key, t->lock->length);
     hf__text_add(sql, ",LAST_INSERT_ID(" HF__SQL_NOW "),CONNECTION_ID(),");
     hf__text_token(sql, &t->op->token);
     hf__text_add(sql, "," HF__SQL_NOW ",");
     hf__mysql_owner_values(sql, t->op->owner);
-    hf__text_add(sql, ") ON DUPLICATE KEY UPDATE fence=LAST_INSERT_ID(" //
-                 NEXT_FENCE "),connection=CONNECTION_ID(),token=");
+    hf__text_add(sql,
+                 ") ON DUPLICATE KEY UPDATE fence=LAST_INSERT_ID(" NEXT_FENCE
+                 "),connection=CONNECTION_ID(),token=");
     hf__text_token(sql, &t->op->token);
     hf__text_add(sql, ",acquired_at=" HF__SQL_NOW ",");
     hf__mysql_owner_set(sql, t->op->owner);
@@ -93,52 +98,94 @@ static void drop_all(struct hf__ul_front *f, int result)
     }
 }
 
-/* One packet for all who want one, up to the first that is refused. HF_OK;
- * HF_BUSY: no answer; negative: the line is dead. */
+/* One packet for all who want one, or for the first of them: several are one
+ * transaction, which is flushed once. HF_OK; HF_BUSY: no answer; negative: the
+ * line is dead. */
 static int send_stamps(struct hf__ul_front *f, struct hf__ul_line *line,
-                       int *ret_n)
+                       int most, int *ret_n)
 {
     struct hf__text *sql = &f->mysql.sql;
+    int n = 0;
 
-    *ret_n = 0;
     hf__text_clear(sql);
-    for (int i = 0; i < f->n_tasks; i++) {
+    for (int i = 0; i < f->n_tasks && n < most; i++) {
         if (wants_stamp(&f->tasks[i]) &&
-            (*ret_n == 0 || sql->length < f->link->packet_most / 2)) {
-            hf__text_add(sql, *ret_n == 0 ? "" : ";");
+            (n == 0 || sql->length < f->link->packet_most / 2)) {
+            hf__text_add(sql, n > 0 ? ";" : most > 1 ? "BEGIN;" : "");
             write_stamp(f, &f->tasks[i]);
-            ++*ret_n;
+            n++;
         }
     }
-    return *ret_n == 0 ? (int)HF_OK : hf__ul_line_ask(f, line);
+    hf__text_add(sql, most > 1 ? ";COMMIT" : "");
+    *ret_n = n;
+    return n == 0 ? (int)HF_OK : hf__ul_line_ask(f, line);
 }
 
-/* The statements' replies, in their order. */
-static int take_stamps(struct hf__ul_front *f, int n, bool *has_refused)
+/* The next reply is that of a statement that was not refused. */
+static int next(struct hf__mysql *s)
+{
+    return s->reply.error != 0 ? (int)HF_OK : hf__wire_next(s);
+}
+
+/* The statements' replies, in their order; s->reply is the first. The fences
+ * count once all are committed: false, if one was refused. */
+static int take_stamps(struct hf__ul_front *f, int n, bool is_many,
+                       bool *ret_is_done)
 {
     struct hf__mysql *s = &f->mysql;
-    int r = HF_OK;
+    int left = n;
+    int r = is_many ? next(s) : (int)HF_OK;
 
-    for (int i = 0; i < f->n_tasks && n > 0 && r == HF_OK; i++) {
+    for (int i = 0; i < f->n_tasks && left > 0 && r == HF_OK; i++) {
         struct hf__ul_task *t = &f->tasks[i];
 
-        if (!wants_stamp(t)) {
-            continue;
+        if (wants_stamp(t)) {
+            t->lock->fence = s->reply.insert_id;
+            r = --left > 0 || is_many ? next(s) : (int)HF_OK;
         }
-        if (s->reply.error != 0) {
-            int result = hf__mysql_blame(s->reply.error) == HF__BLAME_AGAIN
-                             ? HF__AGAIN
-                             : hf__mysql_refusal(s, s->err);
-
-            drop(f, t, result);
-            *has_refused = true;
-            return HF_OK; /* no reply follows */
+    }
+    *ret_is_done = r == HF_OK && s->reply.error == 0;
+    for (int i = 0; i < f->n_tasks && *ret_is_done && n > 0; i++) {
+        if (wants_stamp(&f->tasks[i])) {
+            f->tasks[i].is_stamped = true;
+            n--;
         }
-        t->lock->fence = s->reply.insert_id;
-        t->is_stamped = true;
-        r = --n > 0 && !s->reply.is_last ? hf__wire_next(s) : (int)HF_OK;
     }
     return r;
+}
+
+/* Of a packet: the transaction is over, and of one statement so is its claim.
+ * HF_OK; HF_BUSY; negative. */
+static int take_refusal(struct hf__ul_front *f, struct hf__ul_line *line,
+                        bool is_many)
+{
+    struct hf__mysql *s = &f->mysql;
+    int result = hf__mysql_blame(s->reply.error) == HF__BLAME_AGAIN
+                     ? HF__AGAIN
+                     : hf__mysql_refusal(s, s->err);
+
+    if (is_many) {
+        hf__text_clear(&s->sql);
+        hf__text_add(&s->sql, "ROLLBACK");
+        return hf__ul_line_ask(f, line);
+    }
+    for (int i = 0; i < f->n_tasks; i++) {
+        if (wants_stamp(&f->tasks[i])) {
+            drop(f, &f->tasks[i], result);
+            break;
+        }
+    }
+    return HF_OK;
+}
+
+static int count_wanted(const struct hf__ul_front *f)
+{
+    int n = 0;
+
+    for (int i = 0; i < f->n_tasks; i++) {
+        n += wants_stamp(&f->tasks[i]);
+    }
+    return n;
 }
 
 void hf__ul_stamp(struct hf__ul_front *f, struct hf__ul_line *line)
@@ -146,15 +193,24 @@ void hf__ul_stamp(struct hf__ul_front *f, struct hf__ul_line *line)
     struct hf__mysql *s = &f->mysql;
     hf__time limit = s->deadline;
     bool has_refused = false;
-    int n;
-    int r = send_stamps(f, line, &n);
+    int left = count_wanted(f);
+    int r = HF_OK;
 
-    while (r == HF_OK && n > 0) {
+    while (r == HF_OK && left > 0) {
+        bool is_many = left > 1 && !has_refused;
+        bool is_done = false;
+        int n = 0;
+
+        r = send_stamps(f, line, is_many ? left : 1, &n);
         s->deadline =
             hf__later(limit, hf__after_ms(hf__now(), HF__UL_BRIEF_MS));
-        r = take_stamps(f, n, &has_refused);
+        r = r == HF_OK ? take_stamps(f, n, is_many, &is_done) : r;
         s->deadline = limit;
-        r = r == HF_OK ? send_stamps(f, line, &n) : r;
+        if (r == HF_OK && !is_done) {
+            r = take_refusal(f, line, is_many);
+            has_refused = true;
+        }
+        left = count_wanted(f);
     }
     if (r != HF_OK) {
         drop_all(f, HF_EUNKNOWN);

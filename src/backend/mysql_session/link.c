@@ -5,7 +5,7 @@
  * for who listens is a front as long as there is a client. Called by the
  * fronts' threads.
  */
-#include "src/backend/mysql_session/session.h"
+#include "src/backend/mysql_session/link.h"
 
 #include "src/base/alloc.h"
 #include "src/base/error.h"
@@ -135,12 +135,11 @@ int hf__ul_join(struct hf__ul_front *f, const struct hf__url *url,
     return HF_OK;
 }
 
-/* Where it waits ends; a home without locks is of no use to others. */
+/* A home without locks is of no use to others. */
 static void leave_lines(struct hf__ul_front *f)
 {
     struct hf__ul_link *link = f->link;
 
-    hf__ul_wait_leave(f);
     hf__mutex_lock(&link->mutex);
     if (f->home != NULL && f->home->n_locks == 0 &&
         hf__ul_line_try(f, f->home)) {

@@ -18,16 +18,6 @@
  * passed it, also that of a statement that began before the deletion. */
 #define GRACE_US 20000
 
-/* The user lock of a row's name. */
-static void write_column_name(struct hf__ul_front *f)
-{
-    const char *database = f->link->database;
-
-    hf__text_add(&f->mysql.sql, "CONCAT('hf.',SHA1(CONCAT(");
-    hf__text_hex(&f->mysql.sql, database, strlen(database) + 1);
-    hf__text_add(&f->mysql.sql, ",name_key)))");
-}
-
 /* " FROM holdfast_session WHERE …": rows of the prefix, after `from` if there
  * is one. No byte of UTF-8 is as high as the one that ends the range. */
 static void write_range(struct hf__text *t, const struct hf__key *prefix,
@@ -106,10 +96,10 @@ int hf__ul_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
     r = hf__ul_line_settle(f, line);
     if (r == HF_OK) {
         hf__text_clear(&f->mysql.sql);
-        hf__text_add(&f->mysql.sql, "SELECT name_key,IS_USED_LOCK(");
-        write_column_name(f);
-        hf__text_add(&f->mysql.sql, "),fence,connection,token,acquired_at,"
-                                    "label,host,pid,thread,note");
+        hf__text_add(&f->mysql.sql,
+                     "SELECT name_key,IS_USED_LOCK(NULLIF(lock_name,'')),"
+                     "fence,connection,token,acquired_at,"
+                     "label,host,pid,thread,note");
         write_range(&f->mysql.sql, prefix, NULL, 0);
         hf__text_add(&f->mysql.sql, " ORDER BY name_key");
         r = run(f, line);
@@ -129,10 +119,10 @@ static int scan(struct hf__ul_front *f, struct hf__ul_line *line,
     struct hf__text *t = &f->mysql.sql;
 
     hf__text_clear(t);
-    hf__text_add(t, "SELECT name_key,fence,IS_USED_LOCK(");
-    write_column_name(f);
+    hf__text_add(t, "SELECT name_key,fence,IS_USED_LOCK(NULLIF("
+                    "lock_name,''))");
     hf__text_addf(t,
-                  "),acquired_at<=" HF__SQL_NOW
+                  ",acquired_at<=" HF__SQL_NOW
                   "-%lld,CAST(fence AS SIGNED)-" HF__SQL_NOW,
                   (long long)g->idle_us);
     write_range(t, prefix, g->at, g->length);

@@ -6,7 +6,7 @@
  * that it gave to another line: the later is found. Called by the fronts'
  * threads, with the link's mutex held.
  */
-#include "src/backend/mysql_session/session.h"
+#include "src/backend/mysql_session/link.h"
 
 #include "src/base/alloc.h"
 

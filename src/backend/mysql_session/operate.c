@@ -242,9 +242,11 @@ static int mark(struct hf__ul_front *f, struct hf__ul_line *line,
         return HF_OK;
     }
     hf__text_clear(sql);
-    hf__text_add(sql, "INSERT INTO holdfast_session(name_key,fence,broken) "
-                      "VALUES(");
+    hf__text_add(sql, "INSERT INTO holdfast_session(name_key,lock_name,fence,"
+                      "broken) VALUES(");
     hf__text_key(sql, &op->key);
+    hf__text_add(sql, ",");
+    hf__ul_write_name(f, op->key.bytes, op->key.length);
     hf__text_addf(sql,
                   ",LAST_INSERT_ID(" HF__SQL_NOW "),%llu) ON DUPLICATE KEY "
                   "UPDATE fence=LAST_INSERT_ID(GREATEST(fence+1," HF__SQL_NOW

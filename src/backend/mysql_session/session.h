@@ -1,175 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The store mysql://…?scheme=session: GET_LOCK(), whose locks live with the
- * connection that took them. All sessions that one client has (backend.h) are
- * fronts of one link, which has the lines: connections to the server, each
- * with the locks that it holds. A line is used by one front at a time, who
- * takes it and gives it back; so a renewal reaches the lock that another
- * session acquired, and a lock that a waiter was given stays where it is.
+ * connection that took them.
  *
- * link.c says who shares the lines, line.c how one is made, used and lost,
- * locks.c what a line holds; batch.c is execute(), with ask.c for the packet
+ * link.c says who shares the connections, line.c how one is made, used and
+ * lost, locks.c what it holds; batch.c is execute(), with ask.c for the packet
  * of a line and holder.c for the table; wait.c listen.c operate.c list.c
  * check.c are the other calls, store.c opens and closes.
  *
- * Thread: a front's, one at a time; what the link has is under its mutex.
+ * Thread: a front's.
  */
 #ifndef HF_BACKEND_MYSQL_SESSION_SESSION_H
 #define HF_BACKEND_MYSQL_SESSION_SESSION_H
 
-#include "src/backend/mysql/mysql.h"
-#include "src/base/list.h"
-#include "src/base/map.h"
-#include "src/base/thread.h"
-
-/* What a line does not answer at once may still be taken: so long, when the
- * first part of it is there. */
-#define HF__UL_BRIEF_MS 2000
-
-enum hf__ul_state {
-    HF__UL_WANTED, /* asked for, and no answer yet: perhaps held */
-    HF__UL_WON,    /* held, by a waiter whose claim has not come yet */
-    HF__UL_HELD,
-    HF__UL_LEAVING /* given back, and no answer yet */
-};
-
-/* One user lock of a line. */
-struct hf__ul_lock {
-    struct hf__link in_line;
-    struct hf__map_link by_token; /* unless WON */
-    struct hf__map_link by_key;
-    struct hf__ul_line *line;
-    enum hf__ul_state state;
-    struct hf__token token;
-    uint64_t fence;
-    hf__time sent; /* the question that the server's yes was the answer to */
-    uint16_t length;
-    char key[HF__KEY_MAX];
-};
-
-struct hf__ul_front;
-
-/* A connection that nobody uses, or (is_busy) that a front has taken. */
-struct hf__ul_line {
-    struct hf__link in_link;
-    struct hf__link locks;      /* of hf__ul_lock; in order of their making */
-    struct hf__ul_front *owner; /* whose home it is, or where it waits */
-    MYSQL *handle;
-    int fd;
-    uint64_t connection_id;
-    int n_locks;
-    bool is_busy;
-    bool is_cut; /* to be ended by who has taken it */
-    bool owes;   /* an answer, which comes before any other */
-};
-
-enum { HF__UL_TOLD = 512 };
-
-struct hf__ul_link {
-    struct hf__link in_registry;
-    uint64_t client;
-    int n_fronts; /* under the registry's mutex */
-
-    struct hf__url *url; /* with the password, if it has one */
-    char *allow;
-    int lease_s; /* the server's wait_timeout for our connections */
-    bool has_database;
-
-    struct hf__mutex mutex; /* guards what follows */
-    struct hf__link fronts;
-    struct hf__link lines;
-    struct hf__map tokens;
-    struct hf__map keys;
-    uint64_t place;     /* which server its locks are on; 0: none yet */
-    int most;           /* locks on one line */
-    size_t packet_most; /* bytes of a packet, about */
-    char database[256]; /* as the server's names of it are compared */
-    struct hf__ul_front *listener;
-    bool is_news; /* for the listener: a new line, or lost locks */
-    struct hf__token told[HF__UL_TOLD]; /* lost, the last of them, in a ring */
-    unsigned n_told;
-};
-
-struct hf__ul_task;
-
-struct hf__ul_front {
-    struct hf__mysql mysql; /* first; its wire is the line's that it took */
-    struct hf__ul_link *link;
-    struct hf__link in_link;
-    bool is_waiting;          /* for a line to be given back; under the mutex */
-    struct hf__ul_line *home; /* under the link's mutex; NULL: none */
-    struct hf__ul_line *queue; /* the same: asks for a lock that another has */
-    hf__time asked;            /* when it began to ask */
-    char queue_key[HF__KEY_MAX];
-    uint16_t queue_length;
-    unsigned n_heard;          /* of link->told */
-    struct hf__ul_task *tasks; /* of the batch that runs; kept for the next */
-    int n_tasks;
-};
+#include "src/backend/mysql_session/link.h"
 
 extern const struct hf__backend hf__mysql_session_backend; /* store.c's */
-
-/* ---- link.c */
-
-/* Join the link of the client, or make one. HF_OK, HF_ENOMEM. */
-HF_MUST_CHECK int hf__ul_join(struct hf__ul_front *f, const struct hf__url *url,
-                              const char *allow, int lease_s, int most);
-/* Leave it; the last one ends it, and its lines. Takes one that never joined.
- */
-void hf__ul_leave(struct hf__ul_front *f);
-/* Who waits for a line looks again; the listener too, if there is news. The
- * mutex is held. */
-void hf__ul_stir(struct hf__ul_link *link);
-
-/* ---- line.c */
-
-/* Connect a new one, which f has taken; to be checked by the caller. */
-HF_MUST_CHECK int hf__ul_line_new(struct hf__ul_front *f,
-                                  struct hf__ul_line **ret_line);
-/* The line is f's until given back. The mutex is held; false: it is another's.
- */
-HF_MUST_CHECK bool hf__ul_line_try(struct hf__ul_front *f,
-                                   struct hf__ul_line *line);
-/* Sleep until a line was given back. The mutex is held, and let go meanwhile;
- * false: the deadline, or an interrupt. */
-HF_MUST_CHECK bool hf__ul_line_await(struct hf__ul_front *f);
-/* f's own line for what needs one with room for one more lock (or none, if
- * that does not matter), taken. HF_OK, or why there is none. */
-HF_MUST_CHECK int hf__ul_line_home(struct hf__ul_front *f, bool needs_room,
-                                   struct hf__ul_line **ret_line);
-/* After use. If the connection is dead its locks are lost, and told of. */
-void hf__ul_line_give(struct hf__ul_front *f, struct hf__ul_line *line);
-/* Before use: take the answer that it owes, and undo what it was about. HF_OK;
- * HF_BUSY: it is not there by the deadline; negative: the line is dead. */
-HF_MUST_CHECK int hf__ul_line_settle(struct hf__ul_front *f,
-                                     struct hf__ul_line *line);
-/* Send the front's text; the first reply stays. As settle(): HF_BUSY, and it
- * owes the answer. */
-HF_MUST_CHECK int hf__ul_line_ask(struct hf__ul_front *f,
-                                  struct hf__ul_line *line);
-
-/* The replies that are left, unseen but for an error. */
-HF_MUST_CHECK int hf__ul_line_skip(struct hf__ul_front *f);
-/* Nothing is owed, but a question was refused: of what was asked, nothing is
- * left. As settle(). */
-HF_MUST_CHECK int hf__ul_line_undo(struct hf__ul_front *f,
-                                   struct hf__ul_line *line);
-
-/* ---- locks.c; the link's mutex is held */
-
-/* A new one on the line, or NULL. */
-struct hf__ul_lock *hf__ul_lock_new(struct hf__ul_link *link,
-                                    struct hf__ul_line *line, const char *key,
-                                    uint16_t length);
-/* It is that claim's. */
-void hf__ul_lock_claim(struct hf__ul_link *link, struct hf__ul_lock *lock,
-                       const struct hf__token *token);
-void hf__ul_lock_free(struct hf__ul_link *link, struct hf__ul_lock *lock);
-/* NULL: none. */
-struct hf__ul_lock *hf__ul_lock_of(struct hf__ul_link *link,
-                                   const struct hf__token *token);
-struct hf__ul_lock *hf__ul_lock_named(struct hf__ul_link *link, const char *key,
-                                      uint16_t length);
 
 /* ---- ask.c: what a line is asked */
 

@@ -91,6 +91,7 @@ static void session_close(void *state)
     struct hf__ul_front *f = state;
 
     f->mysql.err = NULL;
+    hf__ul_wait_leave(f);
     hf__ul_leave(f);
     hf__wire_fini(&f->mysql);
     hf__text_fini(&f->mysql.sql);

@@ -39,38 +39,50 @@ static void leave_line(struct hf__ul_front *f)
     }
 }
 
-/* What it was given and no claim came for. */
-static void leave_lock(struct hf__ul_front *f)
+/* What it was given and no claim came for, on its line; NULL: nothing. */
+static struct hf__ul_line *take_won(struct hf__ul_front *f)
 {
     struct hf__ul_link *link = f->link;
-    struct hf__ul_line *line = NULL;
+    HF_SCOPED_LOCK(&link->mutex);
 
-    hf__mutex_lock(&link->mutex);
     for (;;) {
         struct hf__ul_lock *lock =
             hf__ul_lock_named(link, f->queue_key, f->queue_length);
 
         if (lock == NULL || lock->state != HF__UL_WON) {
-            break;
+            return NULL;
         }
         if (hf__ul_line_try(f, lock->line)) {
-            line = lock->line;
-            line->is_cut = true;
-            break;
+            lock->state = HF__UL_LEAVING;
+            return lock->line;
         }
         if (!hf__ul_line_await(f)) {
-            break; /* its user takes it, or the server its time */
+            return NULL; /* its user takes it, or the server its time */
         }
     }
-    hf__mutex_unlock(&link->mutex);
-    if (line != NULL) {
-        hf__ul_line_give(f, line);
+}
+
+/* The line may serve again. */
+static void leave_lock(struct hf__ul_front *f)
+{
+    struct hf__ul_line *line = take_won(f);
+
+    if (line == NULL) {
+        return;
     }
+    f->mysql.wire.is_dead |= hf__ul_line_undo(f, line) != HF_OK;
+    hf__mutex_lock(&f->link->mutex);
+    if (f->home == NULL) {
+        f->home = line;
+        line->owner = f;
+    }
+    hf__mutex_unlock(&f->link->mutex);
+    hf__ul_line_give(f, line);
 }
 
 void hf__ul_wait_leave(struct hf__ul_front *f)
 {
-    if (f->queue_length == 0) {
+    if (f->link == NULL || f->queue_length == 0) {
         return;
     }
     leave_line(f);
