@@ -93,15 +93,21 @@ const char *new_user(const char *name, const char *privileges)
     return login;
 }
 
+static const char *chosen_database(void)
+{
+    if (has_no_database) {
+        return "";
+    }
+    return other_database[0] ? other_database : database();
+}
+
 int hf__store_url(const char *store, char *url, size_t size)
 {
     const char *user = HF__MARIADB_USER ":" HF__MARIADB_PASSWORD;
     int n = snprintf(url, size, "mysql://%s@127.0.0.1:%d/%s?scheme=session",
                      other_user[0] ? other_user : user,
                      other_port ? other_port : hf__mariadb_port(server()),
-                     has_no_database     ? ""
-                     : other_database[0] ? other_database
-                                         : database());
+                     chosen_database());
 
     (void)store;
     if (strstr(options, "session_timeout=") == NULL) {
@@ -132,14 +138,17 @@ hf_client *open_by(int port, const char *more)
 /* Said here anew, and not by the store. */
 static const char *lock_named(const char *name)
 {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
     static _Thread_local char text[STATEMENT];
+    const char *in = chosen_database();
+    bool is_plain = in[strspn(in, plain)] == '\0' &&
+                    name[strspn(name, plain)] == '\0' &&
+                    strlen(in) + strlen("holdfast:") + strlen(name) <= 60;
 
     snprintf(text, sizeof text,
-             "CONCAT('hf.',SHA1(CONCAT('%s','\\0','holdfast:%s')))",
-             has_no_database     ? ""
-             : other_database[0] ? other_database
-                                 : database(),
-             name);
+             is_plain ? "'hf:%s:holdfast:%s'"
+                      : "CONCAT('hf.',SHA1(CONCAT('%s','\\0','holdfast:%s')))",
+             in, name);
     return text;
 }
 

@@ -130,6 +130,9 @@ static int gather(struct hf__ul_front *f, struct hf__ul_line *line)
             lock = lock_to_claim(f, line, t);
         }
         t->lock = lock != NULL && lock->line == line ? lock : NULL;
+        if (t->lock != NULL && t->op->kind == HF__OP_RELEASE) {
+            lock->state = HF__UL_LEAVING;
+        }
         n += t->lock != NULL;
     }
     return n;
@@ -152,6 +155,7 @@ static bool is_fresh(struct hf__ul_front *f, const struct hf__ul_task *t)
 static int take_fresh(struct hf__ul_front *f)
 {
     int n = 0;
+    HF_SCOPED_LOCK(&f->link->mutex);
 
     for (int i = 0; i < f->n_tasks; i++) {
         struct hf__ul_task *t = &f->tasks[i];
@@ -186,9 +190,6 @@ static void write_packet(struct hf__ul_front *f)
                                                         : ",IS_USED_LOCK(");
         hf__ul_write_name(f, t->lock->key, t->lock->length);
         hf__text_add(sql, is_try ? ",0)" : ")");
-        if (t->op->kind == HF__OP_RELEASE) {
-            t->lock->state = HF__UL_LEAVING;
-        }
     }
 }
 

@@ -11,15 +11,20 @@
 
 static void check_session(struct hf__ul_front *f, struct hf__report *to)
 {
+    struct hf__ul_link *link = f->link;
     char value[64];
+    bool has_several;
 
-    (void)snprintf(value, sizeof value, "%d s", f->link->lease_s);
+    hf__mutex_lock(&link->mutex);
+    has_several = link->most > 1;
+    hf__mutex_unlock(&link->mutex);
+    (void)snprintf(value, sizeof value, "%d s", link->lease_s);
     hf__report_tell(to, "session_timeout", value, HF_FINE, NULL);
     hf__report_tell(to, "locks_of_a_connection",
-                    f->link->most > 1 ? "several" : "one", HF_FINE, NULL);
+                    has_several ? "several" : "one", HF_FINE, NULL);
     hf__report_tell(to, "fences",
-                    f->link->has_database ? "in holdfast_session" : "none",
-                    f->link->has_database ? HF_FINE : HF_WARN,
+                    link->has_database ? "in holdfast_session" : "none",
+                    link->has_database ? HF_FINE : HF_WARN,
                     "name a database in the URL, and each grant has a fence");
 }
 

@@ -15,6 +15,7 @@
 
 #include <poll.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Larger ones are no faster. */
 #define PACKET_MOST 65536
@@ -116,6 +117,22 @@ void hf__ul_line_give(struct hf__ul_front *f, struct hf__ul_line *line)
 
 /* ---- making one */
 
+/* It is a part of the locks' names, so all lines say the same. */
+static int learn_database(struct hf__ul_front *f, const char *name)
+{
+    struct hf__ul_link *link = f->link;
+    HF_SCOPED_LOCK(&link->mutex);
+
+    if (link->place == 0) {
+        (void)snprintf(link->database, sizeof link->database, "%s", name);
+    }
+    return strncmp(link->database, name, sizeof link->database - 1) == 0
+               ? (int)HF_OK
+               : hf__fail(f->mysql.err, HF_EUNAVAIL,
+                          "another server answers there than before, which "
+                          "compares the names of databases otherwise");
+}
+
 /* Its lease is how long the server waits for a word of it. A database has one
  * name, however it is written. */
 static int set_lease(struct hf__ul_front *f)
@@ -143,10 +160,7 @@ static int set_lease(struct hf__ul_front *f)
                         "that changes it",
                         f->link->lease_s);
     }
-    HF_SCOPED_LOCK(&f->link->mutex);
-    (void)snprintf(f->link->database, sizeof f->link->database, "%s",
-                   row[1] == NULL ? "" : row[1]);
-    return HF_OK;
+    return learn_database(f, row[1] == NULL ? "" : row[1]);
 }
 
 /* A user lock is its connection's, on its server. */
@@ -184,9 +198,9 @@ static int register_line(struct hf__ul_front *f, struct hf__ul_line *line)
     if (!f->mysql.server.has_bells) {
         link->most = 1; /* the next one would end the first */
     }
-    link->packet_most = f->mysql.server.packet_max < PACKET_MOST
-                            ? f->mysql.server.packet_max
-                            : PACKET_MOST;
+    atomic_store(&link->packet_most, f->mysql.server.packet_max < PACKET_MOST
+                                         ? f->mysql.server.packet_max
+                                         : PACKET_MOST);
     line->handle = f->mysql.wire.handle;
     line->fd = f->mysql.wire.fd;
     line->connection_id = f->mysql.server.connection_id;

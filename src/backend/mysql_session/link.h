@@ -75,10 +75,11 @@ struct hf__ul_link {
     struct hf__link lines;
     struct hf__map tokens;
     struct hf__map keys;
-    uint64_t place;     /* which server its locks are on; 0: none yet */
-    int most;           /* locks on one line */
-    size_t packet_most; /* bytes of a packet, about */
-    char database[256]; /* as the server's names of it are compared */
+    uint64_t place;            /* which server its locks are on; 0: none yet */
+    int most;                  /* locks on one line */
+    atomic_size_t packet_most; /* bytes of a packet, about */
+    char database[256]; /* as the server's names of it are compared; does not
+                           change any more once there is a line */
     struct hf__ul_front *listener;
     bool is_news; /* for the listener: a new line, or lost locks */
     struct hf__token told[HF__UL_TOLD]; /* lost, the last of them, in a ring */
