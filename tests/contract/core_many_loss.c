@@ -155,7 +155,7 @@ TEST(max_hold_counts_from_when_all_are_held)
 
 /* ---- while all are held */
 
-TEST(one_that_is_lost_loses_the_whole_and_keeps_the_rest)
+TEST_IF(store_breaks_one(), one_that_is_lost_loses_the_whole_and_keeps_the_rest)
 {
     CLIENTS(alice, bob);
     AUTO_LOCK *lock = acquire_pair(alice, patience(400));

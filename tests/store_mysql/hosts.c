@@ -184,9 +184,11 @@ TEST(without_a_user_it_is_the_one_of_the_system)
 
 TEST(odd_options_are_refused_by_name)
 {
-    expect_refused(url_with("scheme=session"), HF_EINVAL,
-                   "scheme: this build has no scheme=session");
-    expect_refused(url_with("scheme=row"), HF_EINVAL, "scheme=table");
+    expect_refused(url_with("scheme=row"), HF_EINVAL, "scheme=session");
+    expect_refused(url_with("session_timeout=30s"), HF_EINVAL,
+                   "session_timeout: it goes with scheme=session");
+    expect_refused(url_with("locks_per_connection=1"), HF_EINVAL,
+                   "locks_per_connection: it goes with scheme=session");
     expect_refused(url_with("scheme=best"), HF_EINVAL,
                    "\"best\" is none of table, session, row");
     expect_refused(url_with("tls=maybe"), HF_EINVAL,

@@ -6,6 +6,7 @@
  */
 #include "src/backend/mysql/errors.h"
 #include "src/backend/mysql/row.h"
+#include "src/backend/mysql/schema.h"
 #include "src/backend/report.h"
 
 #include <inttypes.h>
@@ -59,8 +60,9 @@ static const char *const names[N_FACTS] = {
 };
 
 struct checking {
-    struct hf__report to;
+    struct hf__report *to;
     struct hf__mysql *s;
+    const struct hf__schema *schema; /* NULL: no tables are used */
     char facts[N_FACTS][64];
 };
 
@@ -68,7 +70,7 @@ struct checking {
 static void tell_if(struct checking *c, const char *name, const char *value,
                     bool is_fine, const char *remedy)
 {
-    hf__report_tell(&c->to, name, value, is_fine ? HF_FINE : HF_WARN, remedy);
+    hf__report_tell(c->to, name, value, is_fine ? HF_FINE : HF_WARN, remedy);
 }
 
 static bool is(const struct checking *c, int fact, const char *value)
@@ -175,16 +177,14 @@ static int probe_rights(struct checking *c, const char *table, char *missing,
 
 static int check_rights(struct checking *c)
 {
-    static const char *const tables[] = {"holdfast_lock", "holdfast_beside",
-                                         "holdfast_ticket"};
     char missing[512] = "";
     int r = HF_OK;
 
-    for (int i = 0; i < 3 && r == HF_OK; i++) {
-        r = probe_rights(c, tables[i], missing, sizeof missing);
+    for (int i = 0; i < c->schema->n && r == HF_OK; i++) {
+        r = probe_rights(c, c->schema->tables[i].name, missing, sizeof missing);
     }
     hf__report_tell(
-        &c->to, "privileges",
+        c->to, "privileges",
         missing[0] == '\0' ? "SELECT, INSERT, UPDATE, DELETE" : missing,
         missing[0] == '\0' ? HF_FINE : HF_UNFIT,
         "have an administrator grant SELECT, INSERT, UPDATE, DELETE on the "
@@ -243,11 +243,13 @@ static int check_us(struct checking *c)
         return r;
     }
     if (row != NULL) {
-        hf__report_tell(&c->to, "user", row[0] == NULL ? "" : row[0], HF_FINE,
+        hf__report_tell(c->to, "user", row[0] == NULL ? "" : row[0], HF_FINE,
                         NULL);
-        hf__report_tell(&c->to, "database", row[1] == NULL ? "" : row[1],
+    }
+    if (row != NULL && c->schema != NULL) {
+        hf__report_tell(c->to, "database", row[1] == NULL ? "" : row[1],
                         HF_FINE, NULL);
-        hf__report_tell(&c->to, "create",
+        hf__report_tell(c->to, "create",
                         hf__column_u64(row[2]) > 0
                             ? "may make the tables"
                             : "none seen, and the tables are there",
@@ -263,7 +265,7 @@ static void check_writable(struct checking *c)
 {
     bool is_off = is(c, READ_ONLY, "OFF") || is(c, READ_ONLY, "0");
 
-    hf__report_tell(&c->to, "read_only", c->facts[READ_ONLY],
+    hf__report_tell(c->to, "read_only", c->facts[READ_ONLY],
                     is_off ? HF_FINE : HF_UNFIT,
                     "name the primary: a replica's locks are nobody's");
 }
@@ -285,11 +287,11 @@ static void check_durability(struct checking *c)
     tell_if(c, "innodb_doublewrite", c->facts[DOUBLEWRITE],
             !is(c, DOUBLEWRITE, "OFF") && !is(c, DOUBLEWRITE, "0"),
             "set it to ON: a power failure may tear a page");
-    hf__report_tell(&c->to, "binlog_format",
+    hf__report_tell(c->to, "binlog_format",
                     is(c, LOG_BIN, "ON") ? c->facts[BINLOG_FORMAT] : "off",
                     HF_FINE, NULL);
     hf__report_tell(
-        &c->to, "isolation",
+        c->to, "isolation",
         c->facts[c->facts[ISOLATION][0] == '\0' ? ISOLATION_OLD : ISOLATION],
         HF_FINE, NULL);
 }
@@ -299,13 +301,13 @@ static void check_galera(struct checking *c)
     char value[160];
 
     if (!is(c, WSREP_ON, "ON")) {
-        hf__report_tell(&c->to, "galera", "off", HF_FINE, NULL);
+        hf__report_tell(c->to, "galera", "off", HF_FINE, NULL);
         return;
     }
     (void)snprintf(value, sizeof value, "%s, one of %s", c->facts[WSREP_STATE],
                    c->facts[WSREP_SIZE]);
     hf__report_tell(
-        &c->to, "galera", value, HF_WARN,
+        c->to, "galera", value, HF_WARN,
         "grade C: nodes that crash together may forget grants; send all locks "
         "to one node, with leases of 20 s or more");
 }
@@ -326,7 +328,7 @@ static void check_replicas(struct checking *c)
     tell_if(c, "replicas", value, count == 0 || is_waited_for,
             "grade C: after a failover to one of them grants may be "
             "forgotten; let the server wait for them (semi-synchronous)");
-    hf__report_tell(&c->to, "semi_sync", is_waited_for ? "on" : "off", HF_FINE,
+    hf__report_tell(c->to, "semi_sync", is_waited_for ? "on" : "off", HF_FINE,
                     NULL);
 }
 
@@ -337,7 +339,7 @@ static int check_replica(struct checking *c)
     bool is_seen = r == HF_OK && c->s->reply.error == 0;
 
     hf__report_tell(
-        &c->to, "replica",
+        c->to, "replica",
         row != NULL ? "of another server"
         : is_seen   ? "no"
                     : "can't be seen by this user",
@@ -374,7 +376,7 @@ static int check_clock(struct checking *c)
                    (hf__column_i64(row[0]) - (before / 2 + after / 2)) / 1000,
                    (after - before) / 2000 + 1);
     /* Leases are judged by the server's clock alone. */
-    hf__report_tell(&c->to, "clock_ahead_of_ours", value, HF_FINE, NULL);
+    hf__report_tell(c->to, "clock_ahead_of_ours", value, HF_FINE, NULL);
     tell_if(c, "connection",
             c->s->server.connection_id == hf__column_u64(row[1])
                 ? "the server's own"
@@ -384,56 +386,64 @@ static int check_clock(struct checking *c)
     return HF_OK;
 }
 
-static void check_waiting(struct checking *c)
+static void check_waiting(const struct hf__server *server,
+                          struct hf__report *to)
 {
-    const struct hf__server *server = &c->s->server;
-
-    hf__report_tell(&c->to, "waiting",
+    hf__report_tell(to, "waiting",
                     server->has_bells ? "woken by user locks"
                     : server->is_galera
                         ? "by polling: a node's user locks are its own"
                         : "by polling: a session can't hold two user "
                           "locks that others see",
                     HF_FINE, NULL);
-    hf__report_tell(&c->to, "row_lock_wait",
+    hf__report_tell(to, "row_lock_wait",
                     server->has_zero_wait ? "none" : "up to a second", HF_FINE,
                     NULL);
-    hf__report_tell(&c->to, "worst_takeover",
+    hf__report_tell(to, "worst_takeover",
                     server->has_bells
                         ? "what is left of the lease, and half a second"
                         : "what is left of the lease, and a poll",
                     HF_FINE, NULL);
 }
 
-static int check_all(struct checking *c)
+int hf__mysql_check_server(struct hf__mysql *s, const struct hf__schema *schema,
+                           struct hf__report *to)
 {
+    struct checking checking = {.to = to, .s = s, .schema = schema};
+    struct checking *c = &checking;
     int r = read_facts(c);
 
     if (r != HF_OK) {
         return r;
     }
-    hf__report_tell(&c->to, "version", c->facts[VERSION], HF_FINE, NULL);
+    hf__report_tell(to, "version", c->facts[VERSION], HF_FINE, NULL);
     r = check_us(c);
-    r = r == HF_OK ? check_rights(c) : r;
+    r = r == HF_OK && schema != NULL ? check_rights(c) : r;
     if (r != HF_OK) {
         return r;
     }
     check_writable(c);
-    check_durability(c);
+    if (schema != NULL) {
+        check_durability(c);
+    }
     check_galera(c);
     check_replicas(c);
     r = check_replica(c);
     check_connections(c);
-    r = r == HF_OK ? check_clock(c) : r;
-    check_waiting(c);
-    return r;
+    return r == HF_OK ? check_clock(c) : r;
 }
 
 int hf__mysql_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
                     hf_error *err)
 {
-    struct checking c = {.to = {.fn = fn, .arg = arg}, .s = state};
+    struct hf__mysql *s = state;
+    struct hf__report to = {.fn = fn, .arg = arg};
+    int r;
 
-    hf__mysql_begin(c.s, deadline, err);
-    return check_all(&c);
+    hf__mysql_begin(s, deadline, err);
+    r = hf__mysql_check_server(s, &hf__mysql_tables, &to);
+    if (r == HF_OK) {
+        check_waiting(&s->server, &to);
+    }
+    return r;
 }

@@ -91,6 +91,12 @@ int hf__mysql_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
                    void *arg, hf__time deadline, hf_error *err);
 int hf__mysql_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
                  hf__time deadline, hf_error *err);
+struct hf__schema;
+struct hf__report;
+/* What any lock on that server rests on, and the tables, if there are some. */
+HF_MUST_CHECK int hf__mysql_check_server(struct hf__mysql *s,
+                                         const struct hf__schema *schema,
+                                         struct hf__report *to);
 void hf__mysql_interrupt(void *state);
 int hf__mysql_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
                     hf_error *err);

@@ -43,7 +43,8 @@ int hf__ul_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
     }
     r = hf__ul_line_settle(f, line);
     if (r == HF_OK) {
-        r = hf__mysql_check(&f->mysql, fn, arg, deadline, err);
+        r = hf__mysql_check_server(
+            &f->mysql, f->link->has_database ? &hf__ul_schema : NULL, &to);
         check_session(f, &to);
     }
     f->mysql.wire.is_dead |= r < 0;

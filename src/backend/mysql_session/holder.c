@@ -32,18 +32,7 @@ static const char ddl[] =
 static const struct hf__column columns[] = {HOLDER_COLUMNS(HF__AS_COLUMN)};
 static const struct hf__table table = {
     "holdfast_session", columns, sizeof columns / sizeof *columns, "name_key"};
-static const struct hf__schema schema = {ddl, &table, 1};
-
-const char *hf__ul_ddl(const struct hf__url *url)
-{
-    (void)url;
-    return ddl;
-}
-
-int hf__ul_table_ready(struct hf__ul_front *f)
-{
-    return hf__mysql_schema_ready(&f->mysql, &schema);
-}
+const struct hf__schema hf__ul_schema = {ddl, &table, 1};
 
 /* ---- fences */
 

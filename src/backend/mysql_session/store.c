@@ -46,7 +46,7 @@ static int meet_server(struct hf__ul_front *f)
         return r;
     }
     if (f->link->has_database) {
-        r = hf__ul_table_ready(f);
+        r = hf__mysql_schema_ready(&f->mysql, &hf__ul_schema);
         f->mysql.wire.is_dead |= r != HF_OK;
     }
     hf__ul_line_give(f, line);
@@ -113,6 +113,12 @@ static unsigned session_caps_of(const struct hf__url *url)
                : caps;
 }
 
+static const char *session_ddl(const struct hf__url *url)
+{
+    (void)url;
+    return hf__ul_schema.ddl;
+}
+
 const struct hf__backend hf__mysql_session_backend = {
     .scheme = "mysql",
     .size = sizeof(struct hf__ul_front),
@@ -125,6 +131,6 @@ const struct hf__backend hf__mysql_session_backend = {
     .list = hf__ul_list,
     .gc = hf__ul_gc,
     .check = hf__ul_check,
-    .ddl = hf__ul_ddl,
+    .ddl = session_ddl,
     .interrupt = hf__mysql_interrupt,
 };
