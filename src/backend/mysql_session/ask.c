@@ -57,6 +57,14 @@ void hf__ul_write_name(struct hf__ul_front *f, const char *key, uint16_t length)
     hf__text_add(t, ")))");
 }
 
+MYSQL_ROW hf__ul_row(struct hf__ul_front *f, unsigned n)
+{
+    MYSQL_RES *rows = f->mysql.reply.rows;
+
+    return rows == NULL || mysql_num_fields(rows) != n ? NULL
+                                                       : mysql_fetch_row(rows);
+}
+
 /* ---- whose turn it is */
 
 static void decide(struct hf__ul_task *t, int verdict)
@@ -361,7 +369,7 @@ void hf__ul_ask(struct hf__ul_front *f, struct hf__ul_line *line)
         take_refusal(f, line);
         return;
     }
-    row = hf__wire_row(&f->mysql);
+    row = hf__ul_row(f, (unsigned)n + 1);
     if (row == NULL ||
         hf__column_u64(row[0]) != f->mysql.server.connection_id) {
         lose(f);

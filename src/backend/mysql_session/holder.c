@@ -238,7 +238,7 @@ void hf__ul_write_look(struct hf__ul_front *f, const struct hf__key *key,
 
 bool hf__ul_read_look(struct hf__ul_front *f, struct hf__ul_sight *ret_sight)
 {
-    MYSQL_ROW row = hf__wire_row(&f->mysql);
+    MYSQL_ROW row = hf__ul_row(f, 11);
 
     *ret_sight = (struct hf__ul_sight){0};
     if (row == NULL) {

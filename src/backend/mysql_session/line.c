@@ -19,6 +19,8 @@
 
 /* Larger ones are no faster. */
 #define PACKET_MOST 65536
+/* Kept without locks, for who waits next. */
+#define SPARES_MAX 4
 /* poll() takes an int. */
 #define SLEEP_MAX_MS 3600000
 
@@ -88,6 +90,29 @@ static void forget(struct hf__ul_line *line)
     hf__list_remove(&line->in_link);
 }
 
+static bool is_spare(const struct hf__ul_line *line)
+{
+    return line->owner == NULL && line->n_locks == 0 && !line->is_busy;
+}
+
+static int count_spares(const struct hf__ul_link *link)
+{
+    int n = 0;
+
+    HF__LIST_EACH (it, &link->lines) {
+        n += is_spare(HF__ELEMENT(it, struct hf__ul_line, in_link));
+    }
+    return n;
+}
+
+/* Is it of no use to anybody? */
+static bool is_needless(const struct hf__ul_link *link,
+                        const struct hf__ul_line *line)
+{
+    return line->owner == NULL && line->n_locks == 0 &&
+           (line->owes || count_spares(link) >= SPARES_MAX);
+}
+
 void hf__ul_line_give(struct hf__ul_front *f, struct hf__ul_line *line)
 {
     struct hf__ul_link *link = f->link;
@@ -96,7 +121,7 @@ void hf__ul_line_give(struct hf__ul_front *f, struct hf__ul_line *line)
 
     hf__mutex_lock(&link->mutex);
     wire->is_dead |= wire->is_suspended || line->is_cut;
-    is_over = wire->is_dead || (line->owner == NULL && line->n_locks == 0);
+    is_over = wire->is_dead || is_needless(link, line);
     line->handle = wire->handle;
     line->fd = wire->fd;
     line->is_busy = false;
@@ -151,7 +176,7 @@ static int set_lease(struct hf__ul_front *f)
     if (r != HF_OK || s->reply.error != 0) {
         return r != HF_OK ? r : hf__mysql_refusal(s, s->err);
     }
-    row = hf__wire_row(s);
+    row = hf__ul_row(f, 2);
     if (row == NULL ||
         hf__column_u64(row[0]) != (uint64_t)(unsigned)f->link->lease_s) {
         return hf__fail(s->err, HF_EUNSAFE,
@@ -210,7 +235,7 @@ static int register_line(struct hf__ul_front *f, struct hf__ul_line *line)
     return HF_OK;
 }
 
-int hf__ul_line_new(struct hf__ul_front *f, struct hf__ul_line **ret_line)
+static int connect_line(struct hf__ul_front *f, struct hf__ul_line **ret_line)
 {
     struct hf__mysql *s = &f->mysql;
     struct hf__ul_line *line = hf__alloc(sizeof *line);
@@ -234,6 +259,31 @@ int hf__ul_line_new(struct hf__ul_front *f, struct hf__ul_line **ret_line)
     }
     *ret_line = line;
     return HF_OK;
+}
+
+static struct hf__ul_line *take_spare(struct hf__ul_front *f)
+{
+    HF_SCOPED_LOCK(&f->link->mutex);
+
+    HF__LIST_EACH (it, &f->link->lines) {
+        struct hf__ul_line *line = HF__ELEMENT(it, struct hf__ul_line, in_link);
+
+        if (is_spare(line) && hf__ul_line_try(f, line)) {
+            return line;
+        }
+    }
+    return NULL;
+}
+
+int hf__ul_line_new(struct hf__ul_front *f, struct hf__ul_line **ret_line)
+{
+    while ((*ret_line = take_spare(f)) != NULL) {
+        if (hf__wire_look(&f->mysql) == HF_OK) {
+            return HF_OK;
+        }
+        hf__ul_line_give(f, *ret_line); /* the server has closed it */
+    }
+    return connect_line(f, ret_line);
 }
 
 /* ---- a front's own */

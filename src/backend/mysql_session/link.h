@@ -117,7 +117,7 @@ void hf__ul_stir(struct hf__ul_link *link);
 
 /* ---- line.c */
 
-/* Connect a new one, which f has taken; to be checked by the caller. */
+/* One without locks, which f has taken: a spare one, or a new connection. */
 HF_MUST_CHECK int hf__ul_line_new(struct hf__ul_front *f,
                                   struct hf__ul_line **ret_line);
 /* The line is f's until given back. The mutex is held; false: it is another's.

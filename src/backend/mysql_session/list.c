@@ -57,7 +57,7 @@ static int tell_rows(struct hf__ul_front *f, const struct hf__key *prefix,
     struct hf__mysql *s = &f->mysql;
     MYSQL_ROW row;
 
-    while ((row = hf__wire_row(s)) != NULL) {
+    while ((row = hf__ul_row(f, 11)) != NULL) {
         const unsigned long *lengths = hf__wire_lengths(s);
         struct hf__ul_sight sight = {
             .holder = hf__column_u64(row[1]),
@@ -144,7 +144,7 @@ static int write_deletions(struct hf__ul_front *f, struct hf__text *to,
     *ret_seen = 0;
     *ret_ahead_us = -GRACE_US;
     hf__text_clear(to);
-    while ((row = hf__wire_row(&f->mysql)) != NULL) {
+    while ((row = hf__ul_row(f, 5)) != NULL) {
         const unsigned long *lengths = hf__wire_lengths(&f->mysql);
 
         ++*ret_seen;

@@ -39,6 +39,9 @@ struct hf__ul_task {
 /* The name of the user lock of a key, as an expression. */
 void hf__ul_write_name(struct hf__ul_front *f, const char *key,
                        uint16_t length);
+/* The next row of the reply, with n columns; NULL: there is none, or it has
+ * others, as of a server that answers something else. */
+MYSQL_ROW hf__ul_row(struct hf__ul_front *f, unsigned n);
 /* Ask the line, which f has taken, all that is to be asked of it; those tasks
  * are over then, or to be looked at, unless another line must be asked. */
 void hf__ul_ask(struct hf__ul_front *f, struct hf__ul_line *line);

@@ -173,7 +173,7 @@ static int hear(struct hf__ul_front *f, struct hf__ul_line *line,
         s->wire.is_dead = true;
         return hf__mysql_refusal(s, s->err);
     }
-    row = hf__wire_row(s);
+    row = hf__ul_row(f, 1);
     if (row != NULL && row[0] != NULL && *row[0] == '1') {
         *ret_has_fired = true;
         return keep_lock(f, line);
