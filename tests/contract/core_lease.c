@@ -263,7 +263,7 @@ TEST(a_renewal_on_its_way_does_not_undo_the_release)
 
 enum { MANY = 300 };
 
-TEST(hundreds_of_locks_are_renewed_together)
+TEST_IF(store_has_room(), hundreds_of_locks_are_renewed_together)
 {
     AUTO_CLIENT *alice = open_store();
     int64_t lease_ms = patience(1000);

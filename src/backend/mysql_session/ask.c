@@ -65,6 +65,11 @@ MYSQL_ROW hf__ul_row(struct hf__ul_front *f, unsigned n)
                                                        : mysql_fetch_row(rows);
 }
 
+bool hf__ul_is_same(const struct hf__ul_front *f, MYSQL_ROW row)
+{
+    return hf__column_u64(row[0]) == f->mysql.server.connection_id;
+}
+
 /* ---- whose turn it is */
 
 static void decide(struct hf__ul_task *t, int verdict)
@@ -370,8 +375,7 @@ void hf__ul_ask(struct hf__ul_front *f, struct hf__ul_line *line)
         return;
     }
     row = hf__ul_row(f, (unsigned)n + 1);
-    if (row == NULL ||
-        hf__column_u64(row[0]) != f->mysql.server.connection_id) {
+    if (row == NULL || !hf__ul_is_same(f, row)) {
         lose(f);
         return;
     }

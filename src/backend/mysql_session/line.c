@@ -372,6 +372,7 @@ int hf__ul_line_skip(struct hf__ul_front *f)
 int hf__ul_line_undo(struct hf__ul_front *f, struct hf__ul_line *line)
 {
     struct hf__mysql *s = &f->mysql;
+    MYSQL_ROW row;
     int n = 0;
     int r;
 
@@ -392,12 +393,11 @@ int hf__ul_line_undo(struct hf__ul_front *f, struct hf__ul_line *line)
         return r;
     }
     r = take_answer(f, line);
-    if (r == HF_OK && s->reply.error != 0) {
-        s->wire.is_dead = true;
-        r = hf__mysql_refusal(s, s->err);
-    }
-    if (r != HF_OK) {
-        return r;
+    row = r == HF_OK && s->reply.error == 0 ? hf__ul_row(f, (unsigned)n + 1)
+                                            : NULL;
+    if (row == NULL || !hf__ul_is_same(f, row)) {
+        s->wire.is_dead |= r == HF_OK;
+        return r != HF_OK ? r : hf__mysql_dead(s);
     }
     HF_SCOPED_LOCK(&f->link->mutex);
     HF__LIST_EACH (it, &line->locks) {
@@ -419,6 +419,12 @@ int hf__ul_line_settle(struct hf__ul_front *f, struct hf__ul_line *line)
     }
     r = take_answer(f, line);
     r = r == HF_OK ? hf__ul_line_skip(f) : r;
+    if (r == HF_OK && f->mysql.reply.error != 0) {
+        /* It may have been a transaction's, whose end was not come to. */
+        hf__text_clear(&f->mysql.sql);
+        hf__text_add(&f->mysql.sql, "ROLLBACK");
+        r = hf__ul_line_ask(f, line);
+    }
     return r == HF_OK ? hf__ul_line_undo(f, line) : r;
 }
 

@@ -124,7 +124,7 @@ static int ask(struct hf__ul_front *f, struct hf__ul_line *line)
     int r;
 
     hf__text_clear(&s->sql);
-    hf__text_add(&s->sql, "SELECT GET_LOCK(");
+    hf__text_add(&s->sql, "SELECT CONNECTION_ID(),GET_LOCK(");
     hf__ul_write_name(f, f->queue_key, f->queue_length);
     hf__text_addf(&s->sql, ",%d)", f->link->lease_s);
     f->asked = hf__now();
@@ -173,12 +173,16 @@ static int hear(struct hf__ul_front *f, struct hf__ul_line *line,
         s->wire.is_dead = true;
         return hf__mysql_refusal(s, s->err);
     }
-    row = hf__ul_row(f, 1);
-    if (row != NULL && row[0] != NULL && *row[0] == '1') {
+    row = hf__ul_row(f, 2);
+    if (row == NULL || !hf__ul_is_same(f, row)) {
+        s->wire.is_dead = true;
+        return hf__mysql_dead(s);
+    }
+    if (row[1] != NULL && *row[1] == '1') {
         *ret_has_fired = true;
         return keep_lock(f, line);
     }
-    if (row == NULL || row[0] == NULL) {
+    if (row[1] == NULL) {
         hf__wire_sleep(s, hf__after_ms(hf__now(), PAUSE_MS));
     }
     return ask(f, line);
