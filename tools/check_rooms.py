@@ -57,6 +57,10 @@ def check(tree):
         room, allowed = room_of(name, rooms)
         for number, line in enumerate(text.split('\n'), 1):
             match = INCLUDE.match(line)
+            # The public headers are installed side by side.
+            if name.startswith('include/') and match and match[1] == '"':
+                line = line.replace(match[2], f'include/{match[2]}')
+                match = INCLUDE.match(line)
             if match and not is_allowed(tree, match[1], match[2], allowed):
                 yield (f'{name}:{number}: {room or "no room"} may not '
                        f'include {match[2]}')

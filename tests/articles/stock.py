@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What goes wrong with a stock that is guarded by a version, as the articles
-have it, on a real server; and what a lock and its fence do there. Holdfast has
-no versioned updates yet: of these the contrast is still to come."""
+have it, on a real server; and what a lock and its fence do there. The contrast
+to these are the versioned updates of tests/rows."""
 import pathlib
 import sys
 

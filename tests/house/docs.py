@@ -93,6 +93,14 @@ def check_statuses(tap):
     tap.ok(real == told and len(real) > 10,
            'docs/reference.md has the statuses of the header',
            f'{real}\n{told}')
+    header = (ROOT / 'include/holdfast-mysql.h').read_text()
+    real = [list(found) for found in re.findall(
+        r'X\((HF_\w+), (-?\d+),\s*"([^"]*)"\)', header)]
+    told = [[row[0].strip('`'), *row[1:]] for row in
+            rows('docs/reference.md', ['status of rows', 'value'])]
+    tap.ok(real == told and real,
+           'docs/reference.md has the statuses of holdfast-mysql.h',
+           f'{real}\n{told}')
 
 
 def check_stores(tap):
@@ -176,7 +184,8 @@ class Known:
     """All that a page may name in a span of code, by its kind."""
 
     def __init__(self):
-        self.header = (ROOT / 'include/holdfast.h').read_text()
+        self.header = ''.join((ROOT / 'include' / name).read_text() for name in (
+            'holdfast.h', 'holdfast-mysql.h'))
         self.verbs = {}
         for verb, names, *_ in parser_options():
             self.verbs.setdefault(verb, set()).update(names.split(','))

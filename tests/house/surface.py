@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What the outside sees: the header stands alone in C11 and C++17, the
-library exports its header's functions, what modules need of it and nothing
-else, and a call from a room to the one above does not link.
+"""What the outside sees: each header stands alone in C11 and C++17, its
+library exports its functions, what modules need and nothing else, the one for
+rows needs no client library of its own, and a call from a room to the one above
+does not link.
 
-    surface.py ROOT LIBRARY BASE_ARCHIVE SANITIZE MODULE... -- COMPILER...
+    surface.py ROOT LIBRARY ROWS BASE_ARCHIVE SANITIZE MYSQL_FOLDER MODULE...
+        -- COMPILER...
 """
 import pathlib
 import re
@@ -16,8 +18,8 @@ import tempfile
 from tap import Tap
 
 ROOT = pathlib.Path(sys.argv[1])
-LIBRARY, BASE, SANITIZE = sys.argv[2:5]
-MODULES = sys.argv[5:sys.argv.index('--')]
+LIBRARY, ROWS, BASE, SANITIZE, MYSQL = sys.argv[2:7]
+MODULES = sys.argv[7:sys.argv.index('--')]
 COMPILER = sys.argv[sys.argv.index('--') + 1:]
 PRIVATE = 'HOLDFAST_PRIVATE_0'
 MOST_EXPORTS = 80
@@ -30,19 +32,19 @@ def run(*command):
     return ran.returncode, ran.stdout + ran.stderr
 
 
-def check_header(tap):
-    header = ROOT / 'include/holdfast.h'
-    code, out = run(*COMPILER, '-std=c11', *FLAGS, '-Wno-unused', '-x', 'c',
+def check_header(tap, header):
+    flags = [*FLAGS, '-isystem', MYSQL]
+    code, out = run(*COMPILER, '-std=c11', *flags, '-Wno-unused', '-x', 'c',
                     header)
-    tap.ok(code == 0, 'the header alone is C11', out)
+    tap.ok(code == 0, f'{header.name} alone is C11', out)
     cxx = shutil.which(re.sub(r'gcc|clang', lambda m: {
         'gcc': 'g++', 'clang': 'clang++'}[m[0]], COMPILER[-1])
         if re.search('gcc|clang', COMPILER[-1]) else 'c++')
     if not cxx:
-        tap.skip('the header alone is C++17', 'no C++ compiler')
+        tap.skip(f'{header.name} alone is C++17', 'no C++ compiler')
         return
-    code, out = run(cxx, '-std=c++17', *FLAGS, '-x', 'c++', header)
-    tap.ok(code == 0, 'the header alone is C++17', out)
+    code, out = run(cxx, '-std=c++17', *flags, '-x', 'c++', header)
+    tap.ok(code == 0, f'{header.name} alone is C++17', out)
 
 
 def symbols(which, file):
@@ -55,21 +57,35 @@ def symbols(which, file):
             if word[-2] != 'A' and not word[-1].startswith('__odr_asan.')}
 
 
-def check_exports(tap):
-    exported = symbols('--defined-only', LIBRARY)
+def check_exports(tap, header, library):
+    exported = symbols('--defined-only', library)
     names = {name for name, version in exported if version != PRIVATE}
     ours = {n for n in names if re.match(r'hf_[a-z]', n)}
-    tap.ok(ours and names == ours, 'only hf_ names are exported',
+    tap.ok(ours and names == ours,
+           f'only hf_ names are exported for {header.name}',
            sorted(names - ours))
     tap.ok(len(ours) <= MOST_EXPORTS,
            f'no more than {MOST_EXPORTS} names are exported', len(ours))
-    text = (ROOT / 'include/holdfast.h').read_text()
-    text = re.sub(r'/\*.*?\*/', '', text, flags=re.S)
+    text = re.sub(r'/\*.*?\*/', '', header.read_text(), flags=re.S)
     declared = set(re.findall(r'\b(hf_\w+)\s*\([^;{]*\)\s*;',
                               re.sub(r'\(\s*\*\s*\w+\s*\)', ' ', text)))
-    tap.ok(declared == ours, 'what the header declares is what is exported',
+    tap.ok(declared == ours,
+           f'what {header.name} declares is what is exported',
            f'declared only: {sorted(declared - ours)}\n'
            f'exported only: {sorted(ours - declared)}')
+
+
+def check_rows(tap):
+    """The client library is the program's: two of them in one would each take
+    the other's connections for its own."""
+    code, out = run('readelf', '-d', ROWS)
+    needed = re.findall(r'NEEDED.*\[(.*)\]', out)
+    tap.ok(code == 0 and needed and not [name for name in needed if re.match(
+        r'lib(mariadb|mysql|holdfast)', name)],
+        'the library for rows brings no client library', out)
+    lent = {name for name, version in symbols('--undefined-only', ROWS)
+            if name.startswith('hf_') or name.startswith('mysql_') and version}
+    tap.ok(not lent, 'nor does it need a certain one', sorted(lent))
 
 
 def check_private(tap):
@@ -111,8 +127,11 @@ def check_upward_call(tap):
 
 def main():
     tap = Tap()
-    check_header(tap)
-    check_exports(tap)
+    for name, library in (('holdfast.h', LIBRARY), ('holdfast-mysql.h', ROWS)):
+        header = ROOT / 'include' / name
+        check_header(tap, header)
+        check_exports(tap, header, library)
+    check_rows(tap)
     check_private(tap)
     check_upward_call(tap)
     tap.done()

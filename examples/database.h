@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the examples with tables of their own share: a connection to MySQL or
+ * MariaDB as any program makes one, and statements on it. Holdfast has no part
+ * in this; it is given the MYSQL.
+ */
+#ifndef EXAMPLES_DATABASE_H
+#define EXAMPLES_DATABASE_H
+
+#include <mysql.h>
+
+/* argv: PROGRAM HOST PORT USER DATABASE; the password is in MYSQL_PWD. Ends the
+ * program if that is not so, or nobody answers. */
+MYSQL *connect_as(int argc, char **argv);
+/* A statement that must succeed. */
+void run(MYSQL *db, const char *sql);
+/* The first number of its first row. */
+long long number(MYSQL *db, const char *sql);
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A stock that many sell from at once: read it, take one off, write it if
+ * nobody has sold meanwhile, else again. No lock is held while anybody thinks,
+ * and nothing is sold twice: hf_mysql_update_versioned().
+ *
+ *     MYSQL_PWD=… stock HOST PORT USER DATABASE
+ */
+#include "examples/database.h"
+
+#include <holdfast-mysql.h>
+#include <pthread.h>
+#include <stdio.h>
+
+#define SELLERS   4
+#define CUSTOMERS 30 /* of each */
+#define STOCK     100
+
+struct seller {
+    pthread_t thread;
+    int argc;
+    char **argv;
+    int sold;
+    int sent_away; /* there was none left */
+    int repeated;  /* somebody else was quicker */
+    int failed;
+};
+
+/* The new stock from the old; 1: rather not. */
+static int take_one(void *arg, const hf_mysql_value *old_values,
+                    hf_mysql_value *new_values)
+{
+    (void)arg;
+    if (old_values[0].number < 1) {
+        return 1;
+    }
+    new_values[0].type = HF_MYSQL_INT;
+    new_values[0].number = old_values[0].number - 1;
+    return 0;
+}
+
+static void serve(struct seller *s, MYSQL *db)
+{
+    static const char *const columns[] = {"stock"};
+    const hf_mysql_column key[] = {{"id", {HF_MYSQL_INT, 7, NULL, 0}}};
+    hf_mysql_row row = HF_MYSQL_ROW_INIT;
+    hf_mysql_update update = HF_MYSQL_UPDATE_INIT;
+    hf_mysql_info info = HF_MYSQL_INFO_INIT;
+    hf_error err = HF_ERROR_INIT;
+
+    row.table = "example_product";
+    row.key = key;
+    row.n_key = 1;
+    update.version = "version";
+    update.columns = columns;
+    update.n_columns = 1;
+    update.change = take_one;
+    update.retries = 100; /* a flash sale: everybody wants this row */
+    switch (hf_mysql_update_versioned(db, &row, &update, &info, &err)) {
+    case HF_OK:
+        s->sold++;
+        break;
+    case HF_MYSQL_DECLINED:
+        s->sent_away++;
+        break;
+    default: /* HF_CONFLICT: too busy; HF_EUNKNOWN: sold, or not */
+        fprintf(stderr, "%s\n", err.text);
+        s->failed++;
+        break;
+    }
+    s->repeated += info.tries - 1;
+}
+
+static void *sell(void *arg)
+{
+    struct seller *s = arg;
+    MYSQL *db = connect_as(s->argc, s->argv);
+
+    for (int i = 0; i < CUSTOMERS; i++) {
+        serve(s, db);
+    }
+    mysql_close(db);
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    struct seller sellers[SELLERS] = {{.sold = 0}};
+    MYSQL *db = connect_as(argc, argv);
+    struct seller all = {.sold = 0};
+    long long left;
+
+    run(db, "CREATE TABLE example_product(id BIGINT PRIMARY KEY,"
+            "stock INT NOT NULL,version BIGINT NOT NULL DEFAULT 0)"
+            "ENGINE=InnoDB");
+    run(db, "INSERT INTO example_product(id,stock) VALUES(7,100)");
+    for (int i = 0; i < SELLERS; i++) {
+        sellers[i].argc = argc;
+        sellers[i].argv = argv;
+        if (pthread_create(&sellers[i].thread, NULL, sell, &sellers[i]) != 0) {
+            return 1;
+        }
+    }
+    for (int i = 0; i < SELLERS; i++) {
+        pthread_join(sellers[i].thread, NULL);
+        all.sold += sellers[i].sold;
+        all.sent_away += sellers[i].sent_away;
+        all.repeated += sellers[i].repeated;
+        all.failed += sellers[i].failed;
+    }
+    left = number(db, "SELECT stock FROM example_product WHERE id=7");
+    run(db, "DROP TABLE example_product");
+    mysql_close(db);
+    printf("sold %d, left %lld, sent away %d, failed %d\n", all.sold, left,
+           all.sent_away, all.failed);
+    printf("somebody else was quicker %d times\n", all.repeated);
+    return all.sold + left == STOCK && all.failed == 0 ? 0 : 1;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One call on the caller's connection: what all its steps share, statements
+ * and what they came to. Only calls that libmariadb and libmysqlclient both
+ * have; no look into a MYSQL. Thread: the caller's.
+ */
+#ifndef HF_ROWS_ASK_H
+#define HF_ROWS_ASK_H
+
+#include "src/rows/sql.h"
+
+#include <mysql.h>
+
+enum { HF__ROWS_INDEX = 64 * 4 + 1 };
+
+struct hf__rows {
+    MYSQL *db;
+    hf_error *err;
+    hf_mysql_row row;
+    hf_mysql_info info;
+    const char *charset;  /* of the connection; the client library's */
+    unsigned long thread; /* the connection's number on the server */
+    bool is_inside;       /* the caller's transaction */
+    bool is_lost;         /* no answer, or another connection */
+    bool knows_nowait;    /* until the server said that it does not */
+    bool knows_skip;
+    bool rolls_back;            /* innodb_rollback_on_timeout */
+    char index[HF__ROWS_INDEX]; /* by which the row is found; "": unknown */
+    struct hf__sql sql;
+};
+
+/* Checks the arguments that every call has. The caller's structs are copied.
+ * HF_OK, HF_EINVAL. To be ended by hf__rows_close(), whatever it gives. */
+HF_MUST_CHECK int hf__rows_open(struct hf__rows *, MYSQL *,
+                                const hf_mysql_row *, hf_error *);
+/* What is known of the call goes to the caller. */
+void hf__rows_close(struct hf__rows *, hf_mysql_info *ret_info);
+/* Copy the caller's options over the defaults; NULL leaves these. */
+HF_MUST_CHECK int hf__rows_options(void *ours, size_t size, const void *theirs,
+                                   hf_error *);
+
+/* One statement. Gives 0 and its result, NULL if it has none, for
+ * mysql_free_result(); or the error's number. */
+HF_MUST_CHECK unsigned hf__rows_run(struct hf__rows *, const char *words,
+                                    MYSQL_RES **ret_result);
+/* The one that was built in s->sql. */
+HF_MUST_CHECK unsigned hf__rows_send(struct hf__rows *, MYSQL_RES **ret_result);
+/* One whose result, if any, does not count. */
+HF_MUST_CHECK unsigned hf__rows_do(struct hf__rows *, const char *words);
+
+/* "`db`.`table`" */
+void hf__rows_add_table(struct hf__rows *);
+/* " WHERE `a`=1 AND …" */
+void hf__rows_add_key(struct hf__rows *);
+
+enum { HF__ROWS_NO_MEMORY = 1037 };
+
+/* Tells the error of a statement: its status. */
+HF_MUST_CHECK int hf__rows_fail(struct hf__rows *, unsigned error);
+/* Was the write that ended so possibly done? */
+HF_MUST_CHECK bool hf__rows_may_be_done(unsigned error);
+
+static inline void hf__result_auto(MYSQL_RES **result)
+{
+    if (*result != NULL) {
+        mysql_free_result(*result);
+    }
+}
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The names of all statuses that a call for rows can give. Thread: any.
+ */
+#include "include/holdfast-mysql.h"
+
+const char *hf_mysql_strstatus(int status)
+{
+    switch (status) {
+#define HF_X(name, value, text)                                                \
+    case name:                                                                 \
+        return #name;
+        HF_STATUS_MAP(HF_X)
+        HF_MYSQL_STATUS_MAP(HF_X)
+#undef HF_X
+    default:
+        return "an unknown status";
+    }
+}

@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The examples with tables of their own do what they say, on a real MariaDB.
+
+    rows.py GUARD STOCK TRANSFER     HOLDFAST_TEST_MYSQL_URL in the environment
+"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import urllib.parse
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / 'house'))
+from tap import Tap  # noqa: E402
+
+GUARD, STOCK, TRANSFER = sys.argv[1:4]
+SERVER = urllib.parse.urlsplit(os.environ['HOLDFAST_TEST_MYSQL_URL'])
+
+
+def run(program, password=SERVER.password):
+    return subprocess.run(
+        [program, SERVER.hostname, str(SERVER.port), SERVER.username,
+         SERVER.path.strip('/')], capture_output=True, text=True, timeout=50,
+        check=False, env={**os.environ, 'MYSQL_PWD': password})
+
+
+def check(tap, program, pattern, name):
+    ran = run(program)
+    tap.ok(ran.returncode == 0 and re.search(pattern, ran.stdout, re.M), name,
+           ran.stdout + ran.stderr)
+
+
+def main():
+    tap = Tap()
+    check(tap, STOCK, r'^sold 100, left 0, sent away 20, failed 0$',
+          'stock sells what there is, and nothing twice')
+    check(tap, TRANSFER, r'^transferred 100, total 1000, failed 0$',
+          'transfer loses no money, and begins again after a deadlock')
+    check(tap, GUARD, r'^second wrote 1, first 0, second again 1$',
+          'guard refuses who is late, and only that one')
+    for program in (GUARD, STOCK, TRANSFER):
+        ran = run(program, 'wrong')
+        tap.ok(ran.returncode == 1 and 'Access denied' in ran.stderr,
+               f'{pathlib.Path(program).name} says what is wrong', ran)
+    tap.done()
+
+
+main()
