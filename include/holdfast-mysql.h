@@ -99,7 +99,7 @@ typedef struct hf_mysql_row {
         sizeof(hf_mysql_row), NULL, NULL, NULL, 0                              \
     }
 
-/* How it went; filled by every call that gets as far as to ask the server. */
+/* How it went; filled whatever it gives, and optional: pass NULL. */
 typedef struct hf_mysql_info {
     size_t size;        /* sizeof(hf_mysql_info) */
     int in_transaction; /* 1: the caller's transaction is open, with all that

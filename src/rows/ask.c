@@ -71,40 +71,64 @@ static int check_row(struct hf__rows *s)
     return HF_OK;
 }
 
-int hf__rows_open(struct hf__rows *s, MYSQL *db, const hf_mysql_row *row,
-                  hf_error *err)
+void hf__rows_begin(struct hf__rows *s, MYSQL *db, hf_mysql_info *ret_info,
+                    hf_error *ret_err)
 {
     *s = (struct hf__rows){.db = db,
-                           .err = err,
+                           .own_err = HF_ERROR_INIT,
+                           .ret_err = ret_err,
+                           .ret_info = ret_info,
                            .row = HF_MYSQL_ROW_INIT,
                            .info = HF_MYSQL_INFO_INIT,
                            .knows_nowait = true,
                            .knows_skip = true};
-    if (db == NULL || row == NULL) {
-        return hf__fail(err, HF_EINVAL, "the %s is NULL",
-                        db == NULL ? "connection" : "row");
+    s->err = &s->own_err;
+}
+
+static size_t size_of(const hf_mysql_info *info)
+{
+    size_t size;
+
+    memcpy(&size, info, sizeof size);
+    return size;
+}
+
+int hf__rows_open(struct hf__rows *s, const hf_mysql_row *row)
+{
+    if (s->ret_info != NULL && (size_of(s->ret_info) < sizeof(size_t) ||
+                                size_of(s->ret_info) > sizeof s->info)) {
+        s->ret_info = NULL;
+        return hf__fail(
+            s->err, HF_EINVAL,
+            "the info's size is not one of this library (" HF_VERSION
+            "): begin with its INIT macro");
     }
-    s->thread = mysql_thread_id(db);
-    s->charset = mysql_character_set_name(db);
-    if (hf__rows_options(&s->row, sizeof s->row, row, err) != HF_OK) {
+    if (s->db == NULL || row == NULL) {
+        return hf__fail(s->err, HF_EINVAL, "the %s is NULL",
+                        s->db == NULL ? "connection" : "row");
+    }
+    s->thread = mysql_thread_id(s->db);
+    s->charset = mysql_character_set_name(s->db);
+    if (hf__rows_options(&s->row, sizeof s->row, row, s->err) != HF_OK) {
         return HF_EINVAL;
     }
     return check_row(s);
 }
 
-void hf__rows_close(struct hf__rows *s, hf_mysql_info *ret_info)
+int hf__rows_end(struct hf__rows *s, int r)
 {
     size_t size;
 
     hf__sql_fini(&s->sql);
-    if (ret_info == NULL) {
-        return;
+    if (r != HF_OK) {
+        hf__error_copy(s->ret_err, &s->own_err);
     }
-    memcpy(&size, ret_info, sizeof size);
-    if (size >= sizeof size && size <= sizeof s->info) {
-        memcpy(ret_info, &s->info, size);
-        memcpy(ret_info, &size, sizeof size);
+    if (s->ret_info != NULL) {
+        size = size_of(s->ret_info);
+        memcpy(s->ret_info, &s->info, size);
+        memcpy(s->ret_info, &size, sizeof size);
     }
+    return r;
 }
 
 static unsigned send_words(struct hf__rows *s, const char *words, size_t length,

@@ -15,7 +15,10 @@ enum { HF__ROWS_INDEX = 64 * 4 + 1 };
 
 struct hf__rows {
     MYSQL *db;
-    hf_error *err;
+    hf_error *err; /* of this call, until it is known how that ends */
+    hf_error own_err;
+    hf_error *ret_err;       /* the caller's */
+    hf_mysql_info *ret_info; /* the caller's, or NULL */
     hf_mysql_row row;
     hf_mysql_info info;
     const char *charset;  /* of the connection; the client library's */
@@ -29,12 +32,15 @@ struct hf__rows {
     struct hf__sql sql;
 };
 
-/* Checks the arguments that every call has. The caller's structs are copied.
- * HF_OK, HF_EINVAL. To be ended by hf__rows_close(), whatever it gives. */
-HF_MUST_CHECK int hf__rows_open(struct hf__rows *, MYSQL *,
-                                const hf_mysql_row *, hf_error *);
-/* What is known of the call goes to the caller. */
-void hf__rows_close(struct hf__rows *, hf_mysql_info *ret_info);
+/* What the caller gave. Not to be moved then. */
+void hf__rows_begin(struct hf__rows *, MYSQL *, hf_mysql_info *ret_info,
+                    hf_error *ret_err);
+/* Checks the arguments that every call has; the row is copied. HF_OK,
+ * HF_EINVAL. */
+HF_MUST_CHECK int hf__rows_open(struct hf__rows *, const hf_mysql_row *);
+/* The end of the call: what is known goes to the caller, and the error unless
+ * r is HF_OK. Gives r. */
+HF_MUST_CHECK int hf__rows_end(struct hf__rows *, int r);
 /* Copy the caller's options over the defaults; NULL leaves these. */
 HF_MUST_CHECK int hf__rows_options(void *ours, size_t size, const void *theirs,
                                    hf_error *);

@@ -8,22 +8,30 @@
 #include <inttypes.h>
 #include <string.h>
 
-static int build(struct hf__sql *sql, const char *column, uint64_t fence,
-                 hf_error *err)
+static int check(const char *column, uint64_t fence, hf_error *err)
 {
     int r = hf__sql_check_name("fence's column", column, true, err);
 
-    if (r != HF_OK) {
-        return r;
+    if (r == HF_OK && fence == 0) {
+        r = hf__fail(err, HF_EINVAL,
+                     "the fence is 0, which no grant has: is the lock held?");
     }
-    if (fence == 0) {
+    return r;
+}
+
+static int copy(const struct hf__sql *sql, char *buf, size_t size,
+                hf_error *err)
+{
+    if (sql->is_broken || sql->bytes == NULL) {
+        return hf__fail(err, HF_ENOMEM, "out of memory");
+    }
+    if (sql->length >= size) {
         return hf__fail(err, HF_EINVAL,
-                        "the fence is 0, which no grant has: is the lock "
-                        "held?");
+                        "the condition needs %zu bytes, and there are %zu",
+                        sql->length + 1, size);
     }
-    hf__sql_name(sql, column);
-    hf__sql_addf(sql, "<=%" PRIu64, fence);
-    return sql->is_broken ? hf__fail(err, HF_ENOMEM, "out of memory") : HF_OK;
+    memcpy(buf, sql->bytes, sql->length + 1);
+    return HF_OK;
 }
 
 int hf_mysql_guard_sql(char *buf, size_t size, const char *column,
@@ -36,14 +44,11 @@ int hf_mysql_guard_sql(char *buf, size_t size, const char *column,
         return hf__fail(err, HF_EINVAL, "there is no room for the condition");
     }
     buf[0] = '\0';
-    r = build(&sql, column, fence, err);
-    if (r == HF_OK && sql.length >= size) {
-        r = hf__fail(err, HF_EINVAL,
-                     "the condition has %zu bytes, and the room for it %zu",
-                     sql.length + 1, size);
-    }
+    r = check(column, fence, err);
     if (r == HF_OK) {
-        memcpy(buf, sql.bytes, sql.length + 1);
+        hf__sql_name(&sql, column);
+        hf__sql_addf(&sql, "<=%" PRIu64, fence);
+        r = copy(&sql, buf, size, err);
     }
     hf__sql_fini(&sql);
     return r;

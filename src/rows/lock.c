@@ -159,11 +159,12 @@ int hf_mysql_lock_row(MYSQL *db, const hf_mysql_row *row,
                       hf_error *err)
 {
     struct hf__rows s;
-    int r = hf__rows_open(&s, db, row, err);
+    int r;
 
+    hf__rows_begin(&s, db, ret_info, err);
+    r = hf__rows_open(&s, row);
     if (r == HF_OK) {
         r = lock_row(&s, opts);
     }
-    hf__rows_close(&s, ret_info);
-    return r;
+    return hf__rows_end(&s, r);
 }

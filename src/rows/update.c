@@ -219,7 +219,8 @@ static void build(struct update *w)
     hf__sql_clear(sql);
     hf__sql_addf(sql, "UPDATE ");
     hf__rows_add_table(s);
-    /* A small table would be read as a whole, and each row be locked. */
+    /* What was explained is the reading: for an UPDATE an optimizer may go
+     * through all of a small table, and lock each row. */
     if (s->index[0] != '\0') {
         hf__sql_addf(sql, " FORCE INDEX(");
         hf__sql_name(sql, s->index);
@@ -253,7 +254,12 @@ static int write_row(struct update *w)
     error = hf__rows_send(s, &result);
     hf__result_auto(&result);
     if (error == 0) {
-        return mysql_affected_rows(s->db) == 1 ? HF_OK : HF_CONFLICT;
+        return mysql_affected_rows(s->db) == 1
+                   ? HF_OK
+                   : hf__fail(s->err, HF_CONFLICT,
+                              "%s: others changed the row between its reading "
+                              "and its writing, %d times; nothing was written",
+                              s->row.table, s->info.tries);
     }
     /* In a transaction it goes with the connection. */
     if (!hf__rows_may_be_done(error) ||
@@ -294,16 +300,6 @@ static void pause_before(int tries)
     (void)poll(NULL, 0, (int)hf__random_between(1, most));
 }
 
-static int give_up(struct update *w, int r)
-{
-    return r != HF_CONFLICT || w->s->is_inside
-               ? r
-               : hf__fail(w->s->err, r,
-                          "%s: others changed the row %d times between its "
-                          "reading and its writing; nothing was written",
-                          w->s->row.table, w->s->info.tries);
-}
-
 static int attempts(struct update *w)
 {
     hf__time end = hf__after_ms(hf__now(), w->u.limit_ms);
@@ -319,7 +315,7 @@ static int attempts(struct update *w)
             is_again = hf__before(hf__now(), end);
         }
     }
-    return give_up(w, r);
+    return r;
 }
 
 /* With the mark that tells whether a transaction lives on. */
@@ -371,11 +367,12 @@ int hf_mysql_update_versioned(MYSQL *db, const hf_mysql_row *row,
 {
     struct hf__rows s;
     struct update w = {.s = &s, .u = HF_MYSQL_UPDATE_INIT};
-    int r = hf__rows_open(&s, db, row, err);
+    int r;
 
+    hf__rows_begin(&s, db, ret_info, err);
+    r = hf__rows_open(&s, row);
     if (r == HF_OK) {
         r = update_row(&w, update);
     }
-    hf__rows_close(&s, ret_info);
-    return r;
+    return hf__rows_end(&s, r);
 }

@@ -3,9 +3,12 @@
  * Answers that are lost: what was sent once is never sent again, and it is
  * told whether it may have been done.
  */
+#include "src/base/alloc.h"
 #include "tests/rows/change.h"
 #include "tests/servers/proxy.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char write_words[] = "UPDATE `account` FORCE INDEX";
@@ -182,4 +185,42 @@ TEST(a_write_on_a_connection_that_was_killed_is_unknown)
     tell(db, "BEGIN");
     EXPECT_SAFE_IS(change(db, 2, &u), HF_EUNAVAIL);
     EXPECT_SAFE(strcmp(row_says(other, 2), "200 1") == 0);
+}
+
+/* ---- memory */
+
+static int pieces; /* that are still to be had */
+
+static void *resize_scarce(void *p, size_t size)
+{
+    return pieces-- > 0 ? realloc(p, size) : NULL;
+}
+
+TEST(memory_that_runs_out_at_any_point_writes_nothing)
+{
+    AUTO_DB *db = enter();
+    struct change c = {.by = 1};
+    hf_mysql_update u = by_version(&c);
+    char before[512];
+    int r = HF_ENOMEM;
+    int n = 0;
+
+    EXPECT_IS(hf__alloc_replace(resize_scarce, free), HF_OK);
+    make_accounts(db);
+    snprintf(before, sizeof before, "%s", session_of(db));
+    while (r == HF_ENOMEM) {
+        EXPECT_SAFE(strcmp(row_says(db, 1), "100 1") == 0);
+        tell(db, "BEGIN");
+        pieces = n++;
+        r = change(db, 1, &u);
+        EXPECT_IS(info.in_transaction, 1);
+        tell(db, "COMMIT");
+        EXPECT_TEXT(session_of(db), before);
+    }
+    EXPECT_IS(r, HF_OK);
+    EXPECT_MORE(n, 2);
+    pieces = 0;
+    EXPECT_IS(hf_mysql_guard_sql(before, sizeof before, "fence", 1, &err),
+              HF_ENOMEM);
+    EXPECT_TEXT(before, "");
 }

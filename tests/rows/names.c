@@ -66,7 +66,7 @@ TEST(bytes_are_compared_as_bytes)
 {
     AUTO_DB *db = enter();
     hf_mysql_column key = {"id", {HF_MYSQL_BYTES, 0, "\0'\xff`", 4}};
-    hf_mysql_row row = {sizeof row, NULL, "blob_key", &key, 1};
+    const hf_mysql_row row = {sizeof row, NULL, "blob_key", &key, 1};
 
     tell(db, "CREATE TABLE blob_key(id BINARY(4) PRIMARY KEY)ENGINE=InnoDB");
     tell(db, "INSERT INTO blob_key VALUES(x'0027ff60')");
@@ -126,11 +126,19 @@ TEST(the_longest_name_fits_and_a_longer_one_does_not)
 
 /* ---- arguments */
 
+static int lock_value(MYSQL *db, hf_mysql_value v)
+{
+    const hf_mysql_column key = {"id", v};
+    const hf_mysql_row row = {sizeof row, NULL, "account", &key, 1};
+
+    return hf_mysql_lock_row(db, &row, NULL, &info, &err);
+}
+
 TEST(what_is_not_valid_is_told_before_the_server_is_asked)
 {
     AUTO_DB *db = enter();
-    hf_mysql_column key[] = {{"id", {HF_MYSQL_INT, 1, NULL, 0}}};
-    hf_mysql_row row = {sizeof row, NULL, "account", key, 1};
+    hf_mysql_row row = *row_of("account", 1);
+    hf_mysql_info bad = HF_MYSQL_INFO_INIT;
     hf_mysql_lock_opts opts = HF_MYSQL_LOCK_OPTS_INIT;
 
     EXPECT_IS(hf_mysql_lock_row(NULL, &row, NULL, &info, &err), HF_EINVAL);
@@ -139,6 +147,8 @@ TEST(what_is_not_valid_is_told_before_the_server_is_asked)
     EXPECT_IS(hf_mysql_lock_row(db, &row, NULL, &info, &err), HF_EINVAL);
     EXPECT_HAS(err.text, "INIT");
     row.size = sizeof row;
+    bad.size = sizeof bad + 1;
+    EXPECT_IS(hf_mysql_lock_row(db, &row, NULL, &bad, &err), HF_EINVAL);
     row.n_key = 0;
     EXPECT_IS(hf_mysql_lock_row(db, &row, NULL, &info, &err), HF_EINVAL);
     row.n_key = HF_MYSQL_KEY_MAX + 1;
@@ -147,14 +157,13 @@ TEST(what_is_not_valid_is_told_before_the_server_is_asked)
     row.table = "";
     EXPECT_IS(hf_mysql_lock_row(db, &row, NULL, &info, &err), HF_EINVAL);
     row.table = "account";
-    key[0].value.type = HF_MYSQL_NULL;
-    EXPECT_IS(hf_mysql_lock_row(db, &row, NULL, &info, &err), HF_EINVAL);
+    EXPECT_IS(lock_value(db, (hf_mysql_value){.type = HF_MYSQL_NULL}),
+              HF_EINVAL);
     EXPECT_HAS(err.text, "id is NULL");
-    key[0].value.type = HF_MYSQL_UNSET;
-    EXPECT_IS(hf_mysql_lock_row(db, &row, NULL, &info, &err), HF_EINVAL);
-    key[0].value = (hf_mysql_value){HF_MYSQL_TEXT, 0, NULL, 1};
-    EXPECT_IS(hf_mysql_lock_row(db, &row, NULL, &info, &err), HF_EINVAL);
-    key[0].value = (hf_mysql_value){HF_MYSQL_INT, 1, NULL, 0};
+    EXPECT_IS(lock_value(db, (hf_mysql_value){.type = HF_MYSQL_UNSET}),
+              HF_EINVAL);
+    EXPECT_IS(lock_value(db, (hf_mysql_value){HF_MYSQL_TEXT, 0, NULL, 1}),
+              HF_EINVAL);
     opts.wait_ms = -2;
     EXPECT_IS(hf_mysql_lock_row(db, &row, &opts, &info, &err), HF_EINVAL);
     opts.wait_ms = HF_MYSQL_WAIT_MAX_MS + 1;

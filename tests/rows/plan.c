@@ -98,21 +98,30 @@ TEST(a_part_of_a_unique_index_is_refused)
     EXPECT_IS(lock_where(db, "seat", "number", 2, "hall", 2), HF_MYSQL_GONE);
 }
 
+static int lock_named(MYSQL *db, hf_mysql_value v)
+{
+    const hf_mysql_column key = {"name", v};
+    const hf_mysql_row row = {sizeof row, NULL, "named", &key, 1};
+
+    return hf_mysql_lock_row(db, &row, NULL, &info, &err);
+}
+
 TEST(a_value_of_another_type_than_the_column_is_refused_with_the_plan)
 {
     AUTO_DB *db = enter();
-    hf_mysql_column key = {"name", {HF_MYSQL_INT, 7, NULL, 0}};
-    hf_mysql_row row = {sizeof row, NULL, "named", &key, 1};
 
     tell(db, "CREATE TABLE named(name VARCHAR(20) CHARACTER SET latin1 "
              "PRIMARY KEY)ENGINE=InnoDB");
     tell(db, "INSERT INTO named VALUES('7'),('07'),('caf\xc3\xa9')");
     tell(db, "BEGIN");
-    EXPECT_IS(hf_mysql_lock_row(db, &row, NULL, &info, &err), HF_EUNSAFE);
-    key.value = (hf_mysql_value){HF_MYSQL_TEXT, 0, "7", 1};
-    EXPECT_IS(hf_mysql_lock_row(db, &row, NULL, &info, &err), HF_OK);
-    key.value = (hf_mysql_value){HF_MYSQL_TEXT, 0, "caf\xc3\xa9", 5};
-    EXPECT_IS(hf_mysql_lock_row(db, &row, NULL, &info, &err), HF_OK);
+    EXPECT_IS(lock_named(db, (hf_mysql_value){HF_MYSQL_INT, 7, NULL, 0}),
+              HF_EUNSAFE);
+    EXPECT_HAS(err.text, "type=");
+    EXPECT_IS(lock_named(db, (hf_mysql_value){HF_MYSQL_TEXT, 0, "7", 1}),
+              HF_OK);
+    EXPECT_IS(
+        lock_named(db, (hf_mysql_value){HF_MYSQL_TEXT, 0, "caf\xc3\xa9", 5}),
+        HF_OK);
 }
 
 /* ---- what is not there */
@@ -267,7 +276,33 @@ TEST(what_was_done_before_in_the_transaction_stays)
     EXPECT_IS(lock_for(db, 1, 0), HF_OK);
     EXPECT_IS(lock_for(db, 99, 0), HF_MYSQL_GONE);
     EXPECT_TEXT(value(db, "SELECT n FROM account WHERE id=3"), "8");
+    EXPECT_IS(attempt(db, "RELEASE SAVEPOINT holdfast_rows"), 1305);
     tell(db, "ROLLBACK TO SAVEPOINT mine");
     tell(db, "COMMIT");
     EXPECT_TEXT(value(db, "SELECT n FROM account WHERE id=3"), "7");
+}
+
+TEST(a_transaction_that_may_not_write_locks_nothing)
+{
+    AUTO_DB *db = enter();
+
+    make_accounts(db);
+    tell(db, "START TRANSACTION READ ONLY");
+    EXPECT_IS(lock_for(db, 1, 0), HF_MYSQL_EREFUSED);
+    EXPECT_IS(err.native, 1792);
+    EXPECT_IS(info.in_transaction, 1);
+}
+
+TEST(a_transaction_of_xa_is_one)
+{
+    AUTO_DB *db = enter();
+    AUTO_DB *other = enter();
+
+    make_accounts(db);
+    tell(db, "XA START 'a'");
+    EXPECT_IS(lock_for(db, 1, 0), HF_OK);
+    tell(other, "BEGIN");
+    EXPECT_SAFE_IS(lock_for(other, 1, 0), HF_BUSY);
+    tell(db, "XA END 'a'");
+    tell(db, "XA ROLLBACK 'a'");
 }

@@ -156,6 +156,8 @@ TEST(a_row_that_changed_after_the_snapshot_is_a_conflict_where_that_is_asked)
     tell(a, "UPDATE account SET n=111 WHERE id=1");
     EXPECT_IS(lock_for(b, 1, 0), HF_CONFLICT);
     EXPECT_IS(err.native, 1020);
+    EXPECT_TEXT(value(b, "SELECT @@in_transaction"),
+                info.in_transaction == 1 ? "1" : "0");
 }
 
 /* ---- SKIP LOCKED */

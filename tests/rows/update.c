@@ -52,6 +52,7 @@ TEST(who_comes_between_reading_and_writing_loses_nothing)
         tell(db, "DROP TABLE IF EXISTS account");
         make_accounts(db);
         EXPECT_SAFE_IS(change(db, 1, &u), HF_OK);
+        EXPECT_TEXT(err.text, ""); /* what it met on the way is no error */
         EXPECT_SAFE(strcmp(row_says(db, 1), "3101 5") == 0);
         EXPECT_IS(info.tries, 4);
         EXPECT_IS(c.calls, 4);
