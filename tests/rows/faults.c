@@ -70,10 +70,11 @@ TEST(a_write_that_is_lost_on_its_way_is_unknown_and_was_not_done)
 
 TEST(what_is_lost_before_the_write_is_unavailable)
 {
-    static const char *const words[] = {"SAVEPOINT", "SHOW CREATE", "EXPLAIN",
-                                        "LIMIT 0", "SELECT `version`,0"};
+    static const char *const words[] = {
+        "SAVEPOINT",   "RELEASE", "SELECT @@", "SET SESSION",
+        "SHOW CREATE", "EXPLAIN", "LIMIT 0",   "SELECT `version`,0"};
 
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 8; i++) {
         struct hf__proxy *p = open_proxy();
         AUTO_DB *db = enter_through(p);
         AUTO_DB *other = enter();

@@ -5,6 +5,7 @@
  */
 #include "tests/rows/world.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -60,6 +61,21 @@ TEST(a_value_with_quotes_and_nul_is_one_value)
     EXPECT_IS(lock_text(db, "named", "name", evil, strlen(evil)),
               HF_MYSQL_GONE);
     tell(other, "SELECT 1 FROM named WHERE name='x' FOR UPDATE NOWAIT");
+}
+
+TEST(a_value_may_be_long)
+{
+    static char name[3000];
+    AUTO_DB *db = enter();
+
+    memset(name, 'n', sizeof name);
+    tell(db, "CREATE TABLE named(name VARCHAR(3000) CHARACTER SET latin1 "
+             "PRIMARY KEY)ENGINE=InnoDB ROW_FORMAT=DYNAMIC");
+    tell(db, "INSERT INTO named VALUES(REPEAT('n',3000))");
+    tell(db, "BEGIN");
+    EXPECT_IS(lock_text(db, "named", "name", name, sizeof name), HF_OK);
+    EXPECT_IS(lock_text(db, "named", "name", name, sizeof name - 1),
+              HF_MYSQL_GONE);
 }
 
 TEST(bytes_are_compared_as_bytes)
@@ -172,6 +188,32 @@ TEST(what_is_not_valid_is_told_before_the_server_is_asked)
     opts.skip_locked = 1;
     EXPECT_IS(hf_mysql_lock_row(db, &row, &opts, &info, &err), HF_EINVAL);
     EXPECT_HAS(err.text, "skip_locked");
+}
+
+TEST(a_struct_of_a_newer_version_is_refused_if_it_says_something_new)
+{
+    AUTO_DB *db = enter();
+    struct {
+        hf_mysql_lock_opts opts;
+        int64_t newer;
+    } newer = {HF_MYSQL_LOCK_OPTS_INIT, 0};
+
+    make_accounts(db);
+    tell(db, "BEGIN");
+    newer.opts.size = sizeof newer;
+    EXPECT_IS(
+        hf_mysql_lock_row(db, row_of("account", 1), &newer.opts, &info, &err),
+        HF_OK);
+    newer.newer = 1;
+    EXPECT_IS(
+        hf_mysql_lock_row(db, row_of("account", 1), &newer.opts, &info, &err),
+        HF_EINVAL);
+    EXPECT_HAS(err.text, "newer");
+    /* An older one has less, and its INIT macro has set that. */
+    newer.opts.size = offsetof(hf_mysql_lock_opts, wait_ms);
+    EXPECT_IS(
+        hf_mysql_lock_row(db, row_of("account", 1), &newer.opts, &info, &err),
+        HF_OK);
 }
 
 TEST(a_result_that_is_still_to_be_read_is_told)

@@ -232,6 +232,13 @@ TEST(a_mode_that_hides_the_engine_is_told)
     expect_refused(db, "account", "NO_TABLE_OPTIONS");
     tell(db, "SET sql_mode='ANSI_QUOTES,NO_BACKSLASH_ESCAPES'");
     EXPECT_IS(lock_for(db, 1, 0), HF_OK);
+    tell(db, "ROLLBACK");
+    tell(db, "CREATE TABLE \"a(b\"(id INT PRIMARY KEY COMMENT 'it''s (\\',"
+             "v VARCHAR(9) DEFAULT '\\)')ENGINE=InnoDB COMMENT=')'");
+    tell(db, "INSERT INTO \"a(b\"(id) VALUES(1)");
+    tell(db, "BEGIN");
+    EXPECT_IS(hf_mysql_lock_row(db, row_of("a(b", 1), NULL, &info, &err),
+              HF_OK);
 }
 
 /* ---- transactions */
