@@ -5,6 +5,7 @@
  */
 #include "tests/rows/change.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char *const levels[] = {"READ UNCOMMITTED", "READ COMMITTED",
@@ -104,4 +105,90 @@ TEST(many_who_change_one_row_lose_no_change)
     hf__test_start_all(threads, SELLERS, sell, NULL);
     hf__test_join_all(threads, SELLERS);
     EXPECT_SAFE(strcmp(row_says(db, 1), "0 101") == 0);
+}
+
+/* ---- others at the row */
+
+TEST(in_a_transaction_a_locked_row_is_busy_and_all_else_stays)
+{
+    AUTO_DB *db = enter();
+    AUTO_DB *other = enter();
+    struct change c = {.by = 1};
+    hf_mysql_update u = by_version(&c);
+    char before[512];
+
+    make_accounts(db);
+    tell(other, "BEGIN");
+    EXPECT_IS(lock_for(other, 1, 0), HF_OK);
+    snprintf(before, sizeof before, "%s", session_of(db));
+    tell(db, "BEGIN");
+    tell(db, "UPDATE account SET n=7 WHERE id=3");
+    u.limit_ms = 1000;
+    EXPECT_IS(change(db, 1, &u), HF_BUSY);
+    EXPECT_IS(c.calls, 0);
+    EXPECT_IS(info.in_transaction, 1);
+    EXPECT_TEXT(session_of(db), before);
+    tell(db, "COMMIT");
+    EXPECT_TEXT(row_says(other, 3), "7 1");
+}
+
+struct changer {
+    MYSQL *db;
+    int64_t id;
+    int status;
+    hf_mysql_info info;
+};
+
+static void change_other(void *arg)
+{
+    struct changer *w = arg;
+    struct change c = {.by = 1};
+    hf_mysql_update u = by_version(&c);
+
+    u.limit_ms = 60000;
+    w->status = change(w->db, w->id, &u);
+    w->info = info;
+    if (w->status == HF_OK) {
+        tell(w->db, "COMMIT");
+    }
+}
+
+TEST(in_a_transaction_a_deadlock_ends_one_and_the_other_goes_on)
+{
+    AUTO_DB *a = enter();
+    AUTO_DB *b = enter();
+    struct changer first = {a, 2, -1, HF_MYSQL_INFO_INIT};
+    struct changer second = {b, 1, -1, HF_MYSQL_INFO_INIT};
+    struct hf__test_thread *thread;
+
+    make_accounts(a);
+    tell(a, "BEGIN");
+    tell(b, "BEGIN");
+    EXPECT_IS(lock_for(a, 1, 0), HF_OK);
+    EXPECT_IS(lock_for(b, 2, 0), HF_OK);
+    thread = hf__test_start(change_other, &first);
+    UNTIL(waiting() == 1);
+    change_other(&second);
+    hf__test_join(thread);
+    EXPECT_SAFE_IS(first.status + second.status, HF_OK + HF_DEADLOCK);
+    EXPECT_SAFE_IS(
+        (first.status == HF_DEADLOCK ? first : second).info.in_transaction, 0);
+    EXPECT_IS((first.status == HF_OK ? first : second).info.in_transaction, 1);
+}
+
+TEST(a_transaction_outlives_a_change_that_is_refused)
+{
+    AUTO_DB *db = enter();
+    struct change c = {.by = 1};
+    hf_mysql_update u = by_version(&c);
+
+    make_accounts(db);
+    tell(db, "ALTER TABLE account ADD UNIQUE only_one(n)");
+    tell(db, "BEGIN");
+    EXPECT_IS(change(db, 1, &u), HF_OK);
+    c.by = 99;
+    EXPECT_IS(change(db, 1, &u), HF_MYSQL_EREFUSED);
+    EXPECT_IS(info.in_transaction, 1);
+    tell(db, "COMMIT");
+    EXPECT_TEXT(row_says(db, 1), "101 2");
 }

@@ -207,6 +207,10 @@ TEST(where_a_timeout_rolls_back_it_is_told_and_skip_locked_does_not)
         EXPECT_HAS(err.text, "rolled the transaction back");
         EXPECT_TEXT(session_of(b), before);
         EXPECT_TEXT(value(b, "SELECT n FROM account WHERE id=3"), "300");
+        tell(b, "BEGIN");
+        EXPECT_IS(lock_for(b, 1, 0), HF_BUSY);
+        /* NOWAIT is such a timeout, too. */
+        EXPECT_SAFE_IS(info.in_transaction, 0);
     }
     hf__mariadb_free(m);
 }
