@@ -191,8 +191,8 @@ typedef struct hf_mysql_update {
     int n_columns;
     hf_mysql_change_fn change;
     void *arg;
-    const char *deleted; /* a column that is neither NULL nor 0 in a row that
-                            was deleted softly; NULL: none */
+    const char *deleted; /* a number or a time that is neither NULL nor 0 in a
+                            row that was deleted softly; NULL: no such column */
     int retries;         /* after a conflict, each a little later, by chance */
     int64_t limit_ms;    /* no retry begins later; and the longest wait for a
                             row that somebody has locked, in whole seconds */

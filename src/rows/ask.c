@@ -108,6 +108,9 @@ int hf__rows_open(struct hf__rows *s, const hf_mysql_row *row)
                         s->db == NULL ? "connection" : "row");
     }
     s->thread = mysql_thread_id(s->db);
+    if (s->thread == 0) {
+        return hf__fail(s->err, HF_EUNAVAIL, "there is no connection yet");
+    }
     s->charset = mysql_character_set_name(s->db);
     if (hf__rows_options(&s->row, sizeof s->row, row, s->err) != HF_OK) {
         return HF_EINVAL;

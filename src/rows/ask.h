@@ -36,7 +36,7 @@ struct hf__rows {
 void hf__rows_begin(struct hf__rows *, MYSQL *, hf_mysql_info *ret_info,
                     hf_error *ret_err);
 /* Checks the arguments that every call has; the row is copied. HF_OK,
- * HF_EINVAL. */
+ * HF_EINVAL; HF_EUNAVAIL: not connected. */
 HF_MUST_CHECK int hf__rows_open(struct hf__rows *, const hf_mysql_row *);
 /* The end of the call: what is known goes to the caller, and the error unless
  * r is HF_OK. Gives r. */

@@ -62,16 +62,32 @@ static int fit(struct hf__rows *s, struct hf__stamp *v,
     return HF_OK;
 }
 
-int hf__stamp_find(struct hf__rows *s, struct hf__stamp *v, const char *name)
+/* To compare a text with 0 says nothing. */
+static int check_deleted(struct hf__rows *s, const MYSQL_FIELD *field)
+{
+    return field->type >= MYSQL_TYPE_ENUM || field->type == MYSQL_TYPE_VARCHAR
+               ? hf__fail(s->err, HF_EINVAL,
+                          "the deletion column %s is neither a number nor a "
+                          "time, which is NULL or 0 in a row that is there",
+                          field->name)
+               : HF_OK;
+}
+
+int hf__stamp_find(struct hf__rows *s, struct hf__stamp *v, const char *name,
+                   const char *deleted)
 {
     HF_AUTO(hf__result_auto) MYSQL_RES *result = NULL;
+    const MYSQL_FIELD *fields;
     unsigned error;
+    int r = HF_OK;
 
     *v = (struct hf__stamp){.name = name};
     /* Nothing is read, so no snapshot is taken. */
     hf__sql_clear(&s->sql);
     hf__sql_addf(&s->sql, "SELECT ");
     hf__sql_name(&s->sql, name);
+    hf__sql_addf(&s->sql, ",");
+    hf__sql_name(&s->sql, deleted == NULL ? name : deleted);
     hf__sql_addf(&s->sql, " FROM ");
     hf__rows_add_table(s);
     hf__sql_addf(&s->sql, " LIMIT 0");
@@ -79,11 +95,15 @@ int hf__stamp_find(struct hf__rows *s, struct hf__stamp *v, const char *name)
     if (error != 0) {
         return hf__rows_fail(s, error);
     }
-    if (result == NULL || mysql_num_fields(result) != 1) {
+    if (result == NULL || mysql_num_fields(result) != 2) {
         return hf__fail(s->err, HF_EPROTO,
                         "the server does not describe the column %s", name);
     }
-    return fit(s, v, mysql_fetch_field(result));
+    fields = mysql_fetch_fields(result);
+    if (deleted != NULL) {
+        r = check_deleted(s, &fields[1]);
+    }
+    return r == HF_OK ? fit(s, v, &fields[0]) : r;
 }
 
 void hf__stamp_add_read(const struct hf__stamp *v, struct hf__sql *sql)

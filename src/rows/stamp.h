@@ -22,10 +22,11 @@ struct hf__stamp {
     int64_t old_value; /* of a number */
 };
 
-/* Asks for the type of the column. HF_OK, HF_EINVAL, HF_EUNSAFE (a time that
- * is too coarse). */
+/* Asks for the types of the version column and of that which tells deleted
+ * rows, if it is not NULL. HF_OK, HF_EINVAL, HF_EUNSAFE (a time that is too
+ * coarse). */
 HF_MUST_CHECK int hf__stamp_find(struct hf__rows *, struct hf__stamp *,
-                                 const char *name);
+                                 const char *name, const char *deleted);
 /* What is to be selected. */
 void hf__stamp_add_read(const struct hf__stamp *, struct hf__sql *);
 /* Takes what was read. HF_OK, HF_EINVAL: there is nothing later. */

@@ -50,8 +50,8 @@ static int judge_table(struct hf__rows *s, const char *text)
 
     if (strncmp(text, create, sizeof create - 1) != 0) {
         return hf__fail(s->err, HF_EUNSAFE,
-                        "%s is a view, a temporary table or a sequence: lock "
-                        "the row of a table that others see, too",
+                        "%s is a view or a temporary table: lock the row of a "
+                        "table that others see, too",
                         s->row.table);
     }
     options = behind_columns(text);

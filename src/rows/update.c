@@ -353,7 +353,7 @@ static int update_row(struct update *w, const hf_mysql_update *given)
         r = hf__table_check(s);
     }
     if (r == HF_OK) {
-        r = hf__stamp_find(s, &w->version, w->u.version);
+        r = hf__stamp_find(s, &w->version, w->u.version, w->u.deleted);
     }
     if (r == HF_OK) {
         r = run(w);

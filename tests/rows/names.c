@@ -155,9 +155,11 @@ TEST(what_is_not_valid_is_told_before_the_server_is_asked)
     AUTO_DB *db = enter();
     hf_mysql_row row = *row_of("account", 1);
     hf_mysql_info bad = HF_MYSQL_INFO_INIT;
+    AUTO_DB *none = mysql_init(NULL);
     hf_mysql_lock_opts opts = HF_MYSQL_LOCK_OPTS_INIT;
 
     EXPECT_IS(hf_mysql_lock_row(NULL, &row, NULL, &info, &err), HF_EINVAL);
+    EXPECT_IS(hf_mysql_lock_row(none, &row, NULL, &info, &err), HF_EUNAVAIL);
     EXPECT_IS(hf_mysql_lock_row(db, NULL, NULL, &info, &err), HF_EINVAL);
     row.size = 0;
     EXPECT_IS(hf_mysql_lock_row(db, &row, NULL, &info, &err), HF_EINVAL);

@@ -124,6 +124,35 @@ TEST(a_value_of_another_type_than_the_column_is_refused_with_the_plan)
         HF_OK);
 }
 
+TEST(a_row_that_is_found_by_another_unique_index_is_locked_as_a_whole)
+{
+    AUTO_DB *db = enter();
+    AUTO_DB *other = enter();
+
+    make_accounts(db);
+    tell(db, "ALTER TABLE account ADD u INT NULL UNIQUE");
+    tell(db, "UPDATE account SET u=10*id WHERE id<3");
+    tell(db, "BEGIN");
+    EXPECT_IS(lock_where(db, "account", "u", 10, NULL, 0), HF_OK);
+    EXPECT_IS(lock_where(db, "account", "u", 30, NULL, 0), HF_MYSQL_GONE);
+    tell(other, "BEGIN");
+    EXPECT_SAFE_IS(lock_for(other, 1, 0), HF_BUSY);
+    EXPECT_IS(lock_for(other, 2, 0), HF_OK);
+}
+
+TEST(a_row_of_a_partition_is_locked_and_one_without_is_gone)
+{
+    AUTO_DB *db = enter();
+
+    tell(db, "CREATE TABLE parts(id INT PRIMARY KEY)ENGINE=InnoDB PARTITION BY "
+             "LIST(id)(PARTITION a VALUES IN(1,2),PARTITION b VALUES IN(3))");
+    tell(db, "INSERT INTO parts VALUES(1),(3)");
+    tell(db, "BEGIN");
+    EXPECT_IS(lock_where(db, "parts", "id", 3, NULL, 0), HF_OK);
+    EXPECT_IS(lock_where(db, "parts", "id", 2, NULL, 0), HF_MYSQL_GONE);
+    EXPECT_IS(lock_where(db, "parts", "id", 99, NULL, 0), HF_MYSQL_GONE);
+}
+
 /* ---- what is not there */
 
 TEST(a_key_that_is_not_there_is_gone_and_no_lock)

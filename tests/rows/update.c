@@ -159,6 +159,28 @@ TEST(a_row_that_is_deleted_softly_is_gone_where_its_column_is_named)
     }
 }
 
+TEST(a_deletion_column_of_text_is_refused)
+{
+    static const char *const texts[] = {"VARCHAR(9)", "CHAR(3)",
+                                        "ENUM('n','y')", "TEXT", "BLOB"};
+    AUTO_DB *db = enter();
+    struct change c = {.by = 1};
+    hf_mysql_update u = by_version(&c);
+
+    u.deleted = "gone";
+    for (int i = 0; i < 5; i++) {
+        tell(db, "DROP TABLE IF EXISTS account");
+        make_accounts(db);
+        tell(db, "ALTER TABLE account ADD gone %s", texts[i]);
+        tell(db, "UPDATE account SET gone='y'");
+        EXPECT_SAFE_IS(change(db, 1, &u), HF_EINVAL);
+        EXPECT_HAS(err.text, "gone");
+    }
+    tell(db, "ALTER TABLE account DROP gone");
+    EXPECT_IS(change(db, 1, &u), HF_EINVAL);
+    EXPECT_TEXT(row_says(db, 1), "100 1");
+}
+
 /* ---- refused by the server */
 
 TEST(a_duplicate_key_is_failed_and_no_conflict)
