@@ -165,19 +165,24 @@ static int write_deletions(struct hf__ul_front *f, struct hf__text *to,
     return n;
 }
 
+/* A row that somebody has locked is in use: it and those after it in the packet
+ * are left to the next cleaning. */
 static int delete_idle(struct hf__ul_front *f, struct hf__ul_line *line, int n,
                        struct hf__gc *g)
 {
     struct hf__mysql *s = &f->mysql;
-    int r = run(f, line);
+    int r = hf__ul_line_ask(f, line);
 
     for (int i = 0; i < n && r == HF_OK; i++) {
+        if (s->reply.error != 0) {
+            return hf__mysql_blame(s->reply.error) == HF__BLAME_AGAIN
+                       ? (int)HF_OK
+                       : hf__mysql_refusal(s, s->err);
+        }
         g->count += s->reply.affected;
         r = i + 1 < n ? hf__wire_next(s) : (int)HF_OK;
-        r = r == HF_OK && s->reply.error != 0 ? hf__mysql_refusal(s, s->err)
-                                              : r;
     }
-    return r;
+    return r == HF_BUSY ? (int)HF_EUNAVAIL : r;
 }
 
 static int clean(struct hf__ul_front *f, struct hf__ul_line *line,
