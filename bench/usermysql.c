@@ -208,7 +208,7 @@ static void hand_over(const struct bench *b, const struct servermysql *mysql,
     struct stage *stage[2];
     struct holder holder[2] = {{NULL, NULL, NULL}, {NULL, NULL, NULL}};
     pid_t pid[2];
-    double p50[2];
+    double p50[2] = {0, 0};
     struct report_figure f = {.unit = "x", .target = target};
     int rounds = b->is_quick ? 100 : 400;
     int i;

@@ -102,7 +102,8 @@ static void session_close(void *state)
 static unsigned session_caps_of(const struct hf__url *url)
 {
     unsigned caps = HF_CAP_WAIT | HF_CAP_SESSION | HF_CAP_PUSH |
-                    HF__CAP_WAIT_ONE | HF__CAP_ENDS_AT_ONCE;
+                    HF__CAP_WAIT_ONE | HF__CAP_WAIT_LEAVES |
+                    HF__CAP_ENDS_AT_ONCE;
     int most = 0;
 
     if (read_most(url, &most, NULL) == HF_OK && most > 1) {
