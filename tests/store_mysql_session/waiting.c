@@ -5,28 +5,36 @@
  * nobody waits for what is free.
  */
 #include "tests/store_mysql_session/world.h"
+#include "tests/store_server/door.h"
 
 #include <stdlib.h>
 
 static atomic_bool is_over;
+
+static bool is_outage(int r)
+{
+    return r == HF_EUNAVAIL || r == HF_EUNKNOWN;
+}
 
 static void give_up_and_come_back(void *arg)
 {
     while (!atomic_load(&is_over)) {
         int r = attempt(arg, "job", 3);
 
-        EXPECT(r == HF_TIMEDOUT || r == HF_BUSY || r == HF_EUNAVAIL);
+        EXPECT_SAFE(r != HF_OK);
+        EXPECT(r == HF_TIMEDOUT || r == HF_BUSY || is_outage(r));
     }
 }
 
-static void end_all_but(int64_t holder)
+static void end_all(const char *which, int64_t holder)
 {
-    hf__mariadb_try(server(),
-                    "BEGIN NOT ATOMIC DECLARE CONTINUE HANDLER FOR 1094 BEGIN "
-                    "END; FOR c IN (SELECT ID FROM "
-                    "information_schema.PROCESSLIST WHERE DB='%s' AND ID<>%lld)"
-                    " DO KILL CONNECTION c.ID; END FOR; END",
-                    database(), (long long)holder);
+    hf__mariadb_try(
+        server(),
+        "BEGIN NOT ATOMIC DECLARE CONTINUE HANDLER FOR 1094 BEGIN "
+        "END; FOR c IN (SELECT ID FROM "
+        "information_schema.PROCESSLIST WHERE DB='%s' AND ID<>%lld%s)"
+        " DO KILL CONNECTION c.ID; END FOR; END",
+        database(), (long long)holder, which);
 }
 
 /* Just when it comes back, just when it gives up, and in between. */
@@ -41,7 +49,7 @@ TEST_WITHIN(60, who_waits_outlives_the_ends_of_its_connections)
 
     hf__test_start_all(threads, WAITERS, give_up_and_come_back, bob);
     for (; since(start) < 4000; n++) {
-        end_all_but(holder);
+        end_all("", holder);
     }
     atomic_store(&is_over, true);
     hf__test_join_all(threads, WAITERS);
@@ -49,4 +57,66 @@ TEST_WITHIN(60, who_waits_outlives_the_ends_of_its_connections)
     expect_held(job);
     EXPECT_IS(hf_release(job, NULL), HF_OK);
     EXPECT_IS(attempt(bob, "job", patience(5000)), HF_OK);
+}
+
+/* ---- the same below, where a wait is as short as can be */
+
+static void hear(void *arg, uint64_t tag)
+{
+    (void)arg;
+    (void)tag;
+}
+
+static void listen_on(void *arg)
+{
+    struct door *d = arg;
+
+    while (!atomic_load(&is_over)) {
+        EXPECT_IS(hf__conn_listen(&d->conn, hear, NULL,
+                                  hf__after_ms(hf__now(), 20), &d->error),
+                  HF_OK);
+    }
+}
+
+static void wait_on(void *arg)
+{
+    struct door *d = arg;
+    const char key[] = "holdfast:job";
+    struct hf__watch watch = {.key = {key, sizeof key - 1, 9}};
+    struct hf__watch *watches[] = {&watch};
+
+    while (!atomic_load(&is_over)) {
+        if (hf__conn_wait(&d->conn, watches, 1, hf__after_ms(hf__now(), 1),
+                          &d->error) < 0) {
+            EXPECT_IS(enter(d, store_url(NULL)), HF_OK);
+        }
+        EXPECT_SAFE(!watch.has_fired);
+        hf__test_pause_ms(1);
+    }
+}
+
+/* One front of the client sees the end of a connection just when another comes
+ * back to it. */
+TEST_WITHIN(60, who_listens_and_who_waits_see_the_same_end)
+{
+    HELD(job, alice);
+    DOOR(listener);
+    DOOR(waiter);
+    struct hf__test_thread *threads[2];
+    int64_t holder = holder_of("job");
+    int64_t start = hf__test_now_ms();
+    int n = 0;
+
+    listener.conn.client = waiter.conn.client = 7;
+    EXPECT_IS(enter(&listener, store_url(NULL)), HF_OK);
+    EXPECT_IS(enter(&waiter, store_url(NULL)), HF_OK);
+    threads[0] = hf__test_start(listen_on, &listener);
+    threads[1] = hf__test_start(wait_on, &waiter);
+    for (; since(start) < 4000; n++) {
+        end_all(" AND STATE='User lock'", holder);
+    }
+    atomic_store(&is_over, true);
+    hf__test_join_all(threads, 2);
+    printf("%d times\n", n);
+    expect_held(job);
 }

@@ -22,16 +22,29 @@
 
 /* ---- the line that asks */
 
+/* It, taken; NULL: none asks. Only who listens takes it besides, who has seen
+ * its end, and is ending it. The mutex is held. */
+static struct hf__ul_line *take_asking(struct hf__ul_front *f)
+{
+    struct hf__ul_line *line = f->queue;
+
+    if (line == NULL || hf__ul_line_try(f, line)) {
+        return line;
+    }
+    line->owner = NULL;
+    f->queue = NULL;
+    return NULL;
+}
+
 static void leave_line(struct hf__ul_front *f)
 {
     struct hf__ul_link *link = f->link;
     struct hf__ul_line *line;
 
     hf__mutex_lock(&link->mutex);
-    line = f->queue;
+    line = take_asking(f);
     if (line != NULL) {
         line->is_cut = true;
-        HF_ASSERT(hf__ul_line_try(f, line)); /* nobody else asks it */
     }
     hf__mutex_unlock(&link->mutex);
     if (line != NULL) {
@@ -227,10 +240,7 @@ static int wait_for(struct hf__ul_front *f, struct hf__watch *w)
         return HF_OK;
     }
     hf__mutex_lock(&link->mutex);
-    line = f->queue;
-    if (line != NULL) {
-        HF_ASSERT(hf__ul_line_try(f, line)); /* nobody else asks it */
-    }
+    line = take_asking(f);
     hf__mutex_unlock(&link->mutex);
     r = line == NULL ? take_queue(f, &line) : r;
     if (r != HF_OK) {
