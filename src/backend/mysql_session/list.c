@@ -7,6 +7,7 @@
 
 #include "src/backend/mysql/errors.h"
 #include "src/backend/mysql/row.h"
+#include "src/base/error.h"
 
 #include <string.h>
 
@@ -89,6 +90,11 @@ int hf__ul_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
     int r;
 
     hf__mysql_begin(&f->mysql, deadline, err);
+    if (!f->link->has_database) {
+        return hf__fail(err, HF_ENOTSUP,
+                        "the server lists no user locks: name a database in "
+                        "the URL, where their names are kept");
+    }
     r = hf__ul_line_home(f, false, &line);
     if (r != HF_OK) {
         return r;
@@ -123,7 +129,7 @@ static int scan(struct hf__ul_front *f, struct hf__ul_line *line,
                     "lock_name,''))");
     hf__text_addf(t,
                   ",acquired_at<=" HF__SQL_NOW
-                  "-%lld,CAST(fence AS SIGNED)-" HF__SQL_NOW,
+                  "-%lld,CAST(LEAST(fence,1<<62) AS SIGNED)-" HF__SQL_NOW,
                   (long long)g->idle_us);
     write_range(t, prefix, g->at, g->length);
     hf__text_addf(t, " ORDER BY name_key LIMIT %d", CHUNK);

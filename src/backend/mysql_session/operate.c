@@ -255,6 +255,27 @@ static int mark(struct hf__ul_front *f, struct hf__ul_line *line,
     return run(f, line);
 }
 
+/* Nothing was broken: the row is as it was, unless it is another's by now. */
+static int unmark(struct hf__ul_front *f, struct hf__ul_line *line,
+                  const struct hf__op *op, const struct hf__ul_sight *sight,
+                  uint64_t raised)
+{
+    struct hf__text *sql = &f->mysql.sql;
+
+    if (!f->link->has_database) {
+        return HF_OK;
+    }
+    hf__text_clear(sql);
+    hf__text_addf(sql,
+                  "UPDATE holdfast_session SET fence=%llu,broken=%llu WHERE "
+                  "fence=%llu AND name_key=",
+                  (unsigned long long)sight->fence,
+                  (unsigned long long)sight->broken,
+                  (unsigned long long)raised);
+    hf__text_key(sql, &op->key);
+    return run(f, line);
+}
+
 static int denied(struct hf__ul_front *f, const struct hf__op *op,
                   uint64_t holder)
 {
@@ -266,7 +287,8 @@ static int denied(struct hf__ul_front *f, const struct hf__op *op,
         (unsigned long long)holder);
 }
 
-/* HF_OK: it is ending. */
+/* HF_OK: it is ending, or has given the lock back: then it has others that are
+ * not to end. */
 static int kill_holder(struct hf__ul_front *f, struct hf__ul_line *line,
                        const struct hf__op *op, uint64_t holder)
 {
@@ -274,7 +296,10 @@ static int kill_holder(struct hf__ul_front *f, struct hf__ul_line *line,
     int r;
 
     hf__text_clear(&s->sql);
-    hf__text_addf(&s->sql, "KILL %llu", (unsigned long long)holder);
+    hf__text_add(&s->sql, "KILL IF(IS_USED_LOCK(");
+    hf__ul_write_name(f, op->key.bytes, op->key.length);
+    hf__text_addf(&s->sql, ")=%llu,%llu,0)", (unsigned long long)holder,
+                  (unsigned long long)holder);
     r = hf__ul_line_ask(f, line);
     if (r != HF_OK) {
         return r == HF_BUSY ? (int)HF_EUNKNOWN : r;
@@ -342,12 +367,13 @@ static int end_grant(struct hf__ul_front *f, struct hf__ul_line *line,
     if (sight->holder == f->mysql.server.connection_id) {
         r = give_back_own(f, line, op) ? hf__ul_line_undo(f, line)
                                        : (int)HF__AGAIN;
+        r = r == HF_BUSY ? (int)HF_EUNKNOWN : r;
     } else {
         r = kill_holder(f, line, op, sight->holder);
         r = r == HF_OK ? await_end(f, line, op, sight->holder) : r;
     }
     if (r == HF_EAUTH) {
-        int ignored = mark(f, line, op, sight->broken);
+        int ignored = unmark(f, line, op, sight, raised);
 
         return ignored == HF_OK ? r : ignored;
     }
