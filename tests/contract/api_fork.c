@@ -121,8 +121,10 @@ static void exclude_each_other(void)
 
 static void let_the_heap_rest(void)
 {
-    if (hf__test_has_asan()) {
+    if (hf__test_has_asan() && store_breaks_one()) {
         await_listening(client_before);
+    } else if (hf__test_has_asan()) {
+        await_rest(getpid());
     }
 }
 
