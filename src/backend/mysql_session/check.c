@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * check(): the server as it is for any store in it, then what a user lock
- * means there. Called by the front's thread.
+ * means there. It has a connection of its own, which it may lose. Called by the
+ * front's thread.
  */
 #include "src/backend/mysql_session/session.h"
 
@@ -37,17 +38,13 @@ int hf__ul_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
     int r;
 
     hf__mysql_begin(&f->mysql, deadline, err);
-    r = hf__ul_line_home(f, false, &line);
+    r = hf__ul_line_new(f, &line);
     if (r != HF_OK) {
         return r;
     }
-    r = hf__ul_line_settle(f, line);
-    if (r == HF_OK) {
-        r = hf__mysql_check_server(
-            &f->mysql, f->link->has_database ? &hf__ul_schema : NULL, &to);
-        check_session(f, &to);
-    }
-    f->mysql.wire.is_dead |= r < 0;
+    r = hf__mysql_check_server(
+        &f->mysql, f->link->has_database ? &hf__ul_schema : NULL, &to);
+    check_session(f, &to);
     hf__ul_line_give(f, line);
-    return r == HF_BUSY ? (int)HF_EUNAVAIL : r;
+    return r;
 }
