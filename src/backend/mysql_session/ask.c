@@ -19,9 +19,6 @@
 #define REST_BYTES 1024
 /* Of both parts of a name that is left as it is. */
 #define PLAIN_MAX 60
-/* ER_QUERY_INTERRUPTED: KILL QUERY. */
-#define KILLED_QUERY 1317
-
 /* Bytes that mean the same to every server, whatever it does to letters. */
 static bool is_plain(const char *bytes, size_t length, const char *more)
 {
@@ -331,21 +328,31 @@ static void end_claims(struct hf__ul_front *f)
     }
 }
 
-/* The server refused all of it. A KILL of the query alone, or a lack of
+bool hf__ul_is_cut_short(unsigned error)
+{
+    switch (error) {
+    case 1317: /* ER_QUERY_INTERRUPTED */
+    case 1969: /* ER_STATEMENT_TIMEOUT of MariaDB */
+    case 3024: /* ER_QUERY_TIMEOUT of MySQL */
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The server refused all of it. What ended the statement alone, or a lack of
  * something, leaves the connection. */
 static void take_refusal(struct hf__ul_front *f, struct hf__ul_line *line)
 {
     unsigned error = f->mysql.reply.error;
+    int r = hf__mysql_refusal(&f->mysql, f->mysql.err);
     enum hf__blame blame = hf__mysql_blame(error);
-    bool lives = error == KILLED_QUERY || blame == HF__BLAME_BATCH ||
-                 blame == HF__BLAME_AGAIN;
 
-    (void)hf__mysql_refusal(&f->mysql, f->mysql.err);
-    if (!lives) {
+    if (blame == HF__BLAME_UNKNOWN && !hf__ul_is_cut_short(error)) {
         lose(f);
         return;
     }
-    give_up(f, HF__AGAIN);
+    give_up(f, blame == HF__BLAME_SERVER ? r : (int)HF__AGAIN);
     if (hf__ul_line_undo(f, line) < 0) {
         f->mysql.wire.is_dead = true;
     }

@@ -105,7 +105,6 @@ static int send_stamps(struct hf__ul_front *f, struct hf__ul_line *line,
             n++;
         }
     }
-    hf__text_add(sql, most > 1 ? ";COMMIT" : "");
     *ret_n = n;
     return n == 0 ? (int)HF_OK : hf__ul_line_ask(f, line);
 }
@@ -117,30 +116,44 @@ static int next(struct hf__mysql *s)
 }
 
 /* The statements' replies, in their order; s->reply is the first. The fences
- * count once all are committed: false, if one was refused. */
-static int take_stamps(struct hf__ul_front *f, int n, bool is_many,
-                       bool *ret_is_done)
+ * count once all are committed. */
+static int take_stamps(struct hf__ul_front *f, int left, bool is_many)
 {
     struct hf__mysql *s = &f->mysql;
-    int left = n;
-    int r = is_many ? next(s) : (int)HF_OK;
+    hf__time limit = s->deadline;
+    int r;
 
+    s->deadline = hf__later(limit, hf__after_ms(hf__now(), HF__UL_BRIEF_MS));
+    r = is_many ? next(s) : (int)HF_OK;
     for (int i = 0; i < f->n_tasks && left > 0 && r == HF_OK; i++) {
         struct hf__ul_task *t = &f->tasks[i];
 
         if (wants_stamp(t)) {
             t->lock->fence = s->reply.insert_id;
-            r = --left > 0 || is_many ? next(s) : (int)HF_OK;
+            r = --left > 0 ? next(s) : (int)HF_OK;
         }
     }
-    *ret_is_done = r == HF_OK && s->reply.error == 0;
-    for (int i = 0; i < f->n_tasks && *ret_is_done && n > 0; i++) {
+    s->deadline = limit;
+    return r;
+}
+
+/* It may take long, so it is a packet of its own: whose answer does not come in
+ * time can be had later. */
+static int commit(struct hf__ul_front *f, struct hf__ul_line *line)
+{
+    hf__text_clear(&f->mysql.sql);
+    hf__text_add(&f->mysql.sql, "COMMIT");
+    return hf__ul_line_ask(f, line);
+}
+
+static void end_stamps(struct hf__ul_front *f, int n)
+{
+    for (int i = 0; i < f->n_tasks && n > 0; i++) {
         if (wants_stamp(&f->tasks[i])) {
             f->tasks[i].is_stamped = true;
             n--;
         }
     }
-    return r;
 }
 
 /* Of a packet: the transaction is over, and of one statement so is its claim.
@@ -180,24 +193,24 @@ static int count_wanted(const struct hf__ul_front *f)
 void hf__ul_stamp(struct hf__ul_front *f, struct hf__ul_line *line)
 {
     struct hf__mysql *s = &f->mysql;
-    hf__time limit = s->deadline;
     bool has_refused = false;
     int left = count_wanted(f);
     int r = HF_OK;
 
     while (r == HF_OK && left > 0) {
         bool is_many = left > 1 && !has_refused;
-        bool is_done = false;
         int n = 0;
 
         r = send_stamps(f, line, is_many ? left : 1, &n);
-        s->deadline =
-            hf__later(limit, hf__after_ms(hf__now(), HF__UL_BRIEF_MS));
-        r = r == HF_OK ? take_stamps(f, n, is_many, &is_done) : r;
-        s->deadline = limit;
-        if (r == HF_OK && !is_done) {
+        r = r == HF_OK ? take_stamps(f, n, is_many) : r;
+        if (r == HF_OK && is_many && s->reply.error == 0) {
+            r = commit(f, line);
+        }
+        if (r == HF_OK && s->reply.error != 0) {
             r = take_refusal(f, line, is_many);
             has_refused = true;
+        } else if (r == HF_OK) {
+            end_stamps(f, n);
         }
         left = count_wanted(f);
     }

@@ -368,16 +368,29 @@ int hf__ul_line_skip(struct hf__ul_front *f)
     return r;
 }
 
-/* What nobody knows whether it is held, is not. */
+/* The connection that answered is that of the locks. */
+static int see_same(struct hf__ul_front *f, unsigned n)
+{
+    struct hf__mysql *s = &f->mysql;
+    MYSQL_ROW row = s->reply.error == 0 ? hf__ul_row(f, n) : NULL;
+
+    if (row != NULL && hf__ul_is_same(f, row)) {
+        return HF_OK;
+    }
+    s->wire.is_dead = true;
+    return hf__mysql_refusal(s, s->err);
+}
+
+/* What nobody knows whether it is held, is not; nor is a transaction whose
+ * fences have no answer. */
 int hf__ul_line_undo(struct hf__ul_front *f, struct hf__ul_line *line)
 {
     struct hf__mysql *s = &f->mysql;
-    MYSQL_ROW row;
     int n = 0;
     int r;
 
     hf__text_clear(&s->sql);
-    hf__text_add(&s->sql, "SELECT CONNECTION_ID()");
+    hf__text_add(&s->sql, "ROLLBACK;SELECT CONNECTION_ID()");
     HF__LIST_EACH (it, &line->locks) {
         struct hf__ul_lock *lock = HF__ELEMENT(it, struct hf__ul_lock, in_line);
 
@@ -393,11 +406,10 @@ int hf__ul_line_undo(struct hf__ul_front *f, struct hf__ul_line *line)
         return r;
     }
     r = take_answer(f, line);
-    row = r == HF_OK && s->reply.error == 0 ? hf__ul_row(f, (unsigned)n + 1)
-                                            : NULL;
-    if (row == NULL || !hf__ul_is_same(f, row)) {
-        s->wire.is_dead |= r == HF_OK;
-        return r != HF_OK ? r : hf__mysql_dead(s);
+    r = r == HF_OK ? hf__ul_line_skip(f) : r;
+    r = r == HF_OK ? see_same(f, (unsigned)n + 1) : r;
+    if (r != HF_OK) {
+        return r;
     }
     HF_SCOPED_LOCK(&f->link->mutex);
     HF__LIST_EACH (it, &line->locks) {
@@ -419,12 +431,6 @@ int hf__ul_line_settle(struct hf__ul_front *f, struct hf__ul_line *line)
     }
     r = take_answer(f, line);
     r = r == HF_OK ? hf__ul_line_skip(f) : r;
-    if (r == HF_OK && f->mysql.reply.error != 0) {
-        /* It may have been a transaction's, whose end was not come to. */
-        hf__text_clear(&f->mysql.sql);
-        hf__text_add(&f->mysql.sql, "ROLLBACK");
-        r = hf__ul_line_ask(f, line);
-    }
     return r == HF_OK ? hf__ul_line_undo(f, line) : r;
 }
 

@@ -34,6 +34,7 @@ struct hf__ul_lock {
     struct hf__map_link by_token; /* unless WON */
     struct hf__map_link by_key;
     struct hf__ul_line *line;
+    const struct hf__ul_front *winner; /* WON: who waited for it */
     enum hf__ul_state state;
     struct hf__token token;
     uint64_t fence;
@@ -99,6 +100,8 @@ struct hf__ul_front {
     char queue_key[HF__KEY_MAX];
     uint16_t queue_length;
     unsigned n_heard;          /* of link->told */
+    unsigned n_reheard;        /* the same, a second time */
+    hf__time rehears;          /* when it is time for that */
     struct hf__ul_task *tasks; /* of the batch that runs; kept for the next */
     int n_tasks;
 };

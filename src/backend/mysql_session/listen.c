@@ -11,32 +11,59 @@
 
 #include <poll.h>
 
+/* So long after it was lost, whose claim had its answer knows of its grant. */
+#define AGAIN_MS 200
 /* Without memory for all sockets it looks again after that. */
 #define BLIND_MS 100
 /* poll() takes an int. */
 #define SLEEP_MAX_MS 3600000
 
-/* What was lost since it heard last. The mutex is not held while it tells. */
-static bool tell(struct hf__ul_front *f, hf__broken_fn fn, void *arg)
+/* From *at on, up to `end`. The mutex is held, but not while it tells. */
+static bool tell_from(struct hf__ul_link *link, unsigned *at, unsigned end,
+                      hf__broken_fn fn, void *arg)
 {
-    struct hf__ul_link *link = f->link;
     bool has_told = false;
 
-    hf__mutex_lock(&link->mutex);
-    link->listener = f;
-    if (link->n_told - f->n_heard > HF__UL_TOLD) {
-        f->n_heard = link->n_told - HF__UL_TOLD;
+    if (link->n_told - *at > HF__UL_TOLD) {
+        *at = link->n_told - HF__UL_TOLD;
     }
-    while (f->n_heard != link->n_told) {
-        struct hf__token token = link->told[f->n_heard++ % HF__UL_TOLD];
+    while ((int)(end - *at) > 0) {
+        struct hf__token token = link->told[(*at)++ % HF__UL_TOLD];
 
         hf__mutex_unlock(&link->mutex);
         fn(arg, hf__token_tag(&token));
         has_told = true;
         hf__mutex_lock(&link->mutex);
     }
-    hf__mutex_unlock(&link->mutex);
     return has_told;
+}
+
+/* What was lost since it heard last; and a while later again, for a grant that
+ * was lost at once may not have been anybody's when that was told. */
+static bool tell(struct hf__ul_front *f, hf__broken_fn fn, void *arg)
+{
+    struct hf__ul_link *link = f->link;
+    hf__time now = hf__now();
+    bool has_told = false;
+    HF_SCOPED_LOCK(&link->mutex);
+
+    link->listener = f;
+    if (f->n_reheard != f->n_heard && !hf__before(now, f->rehears)) {
+        has_told = tell_from(link, &f->n_reheard, f->n_heard, fn, arg);
+    }
+    if (f->n_heard != link->n_told) {
+        has_told |= tell_from(link, &f->n_heard, link->n_told, fn, arg);
+        f->rehears = hf__after_ms(now, AGAIN_MS);
+    }
+    return has_told;
+}
+
+/* When it has something to do besides what the sockets say. */
+static hf__time next_look(const struct hf__ul_front *f)
+{
+    return f->n_reheard == f->n_heard
+               ? f->mysql.deadline
+               : hf__earlier(f->mysql.deadline, f->rehears);
 }
 
 static bool is_watched(const struct hf__ul_line *line)
@@ -128,7 +155,7 @@ static void end_lines(struct hf__ul_front *f, const struct pollfd *fds,
 
 static void sleep_on(struct hf__ul_front *f, struct pollfd *fds, nfds_t n)
 {
-    int64_t ms = hf__ms_until(f->mysql.deadline, hf__now());
+    int64_t ms = hf__ms_until(next_look(f), hf__now());
     int woken = poll(fds, n, (int)(ms < SLEEP_MAX_MS ? ms : SLEEP_MAX_MS));
 
     if (woken > 0 && fds[0].revents != 0) {

@@ -44,6 +44,9 @@ void hf__ul_write_name(struct hf__ul_front *f, const char *key,
 MYSQL_ROW hf__ul_row(struct hf__ul_front *f, unsigned n);
 /* Of a row that begins with CONNECTION_ID(): is it the line's, still? */
 bool hf__ul_is_same(const struct hf__ul_front *f, MYSQL_ROW row);
+/* KILL QUERY, or a limit of the server's: the statement has ended, and the
+ * connection has not. */
+bool hf__ul_is_cut_short(unsigned error);
 /* Ask the line, which f has taken, all that is to be asked of it; those tasks
  * are over then, or to be looked at, unless another line must be asked. */
 void hf__ul_ask(struct hf__ul_front *f, struct hf__ul_line *line);

@@ -62,7 +62,7 @@ static struct hf__ul_line *take_won(struct hf__ul_front *f)
         struct hf__ul_lock *lock =
             hf__ul_lock_named(link, f->queue_key, f->queue_length);
 
-        if (lock == NULL || lock->state != HF__UL_WON) {
+        if (lock == NULL || lock->state != HF__UL_WON || lock->winner != f) {
             return NULL;
         }
         if (hf__ul_line_try(f, lock->line)) {
@@ -168,6 +168,7 @@ static int keep_lock(struct hf__ul_front *f, struct hf__ul_line *line)
         return hf__fail(f->mysql.err, HF_ENOMEM, "out of memory for a lock");
     }
     lock->state = HF__UL_WON;
+    lock->winner = f;
     lock->sent = f->asked;
     line->owner = NULL;
     f->queue = NULL;
@@ -182,7 +183,7 @@ static int hear(struct hf__ul_front *f, struct hf__ul_line *line,
     MYSQL_ROW row;
 
     line->owes = false;
-    if (s->reply.error != 0) {
+    if (s->reply.error != 0 && !hf__ul_is_cut_short(s->reply.error)) {
         s->wire.is_dead = true;
         return hf__mysql_refusal(s, s->err);
     }
