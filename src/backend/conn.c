@@ -418,7 +418,7 @@ int hf__conn_list(struct hf__conn *conn, const struct hf__key *prefix,
 
     HF_ASSERT(is_usable(conn) && fn != NULL);
     HF_ASSERT(is_key(prefix));
-    if (conn->backend->list == NULL || (conn->caps & HF_CAP_LIST) == 0) {
+    if (conn->backend->list == NULL) {
         return hf__fail(err, HF_ENOTSUP, "this store cannot list its locks");
     }
     begin(conn, &sigpipe);

@@ -123,9 +123,10 @@ TEST_WITHIN(60, a_turn_whose_answer_is_lost_is_passed_on)
 
     begin_to_wait(&w, bob, "job", patience(20000));
     await_queue(1);
-    hf__proxy_rule(p, &(struct hf__proxy_rule){.what = HF__REPLY,
-                                               .action = HF__CLOSE,
-                                               .text = "SELECT GET_LOCK"});
+    hf__proxy_rule(
+        p, &(struct hf__proxy_rule){.what = HF__REPLY,
+                                    .action = HF__CLOSE,
+                                    .text = "SELECT CONNECTION_ID(),GET_LOCK"});
     EXPECT_IS(hf_release(job, NULL), HF_OK);
     EXPECT(hf__proxy_wait_hits(p, 1, patience(10000)));
     EXPECT_IS(end_waiting(&w), HF_OK);

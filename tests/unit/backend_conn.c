@@ -34,7 +34,7 @@ static struct {
 static unsigned fake_caps(const struct hf__url *url)
 {
     (void)url;
-    return HF_CAP_FENCE | HF_CAP_WAIT | HF_CAP_LIST |
+    return HF_CAP_FENCE | HF_CAP_WAIT |
            (fake.lease_us != 0 ? HF_CAP_SESSION : 0);
 }
 
@@ -125,7 +125,7 @@ static void fake_interrupt(void *s)
 
 static struct hf__backend backend = {
     .scheme = "fake",
-    .caps = HF_CAP_FENCE | HF_CAP_WAIT | HF_CAP_LIST,
+    .caps = HF_CAP_FENCE | HF_CAP_WAIT,
     .caps_of = fake_caps,
     .size = sizeof(struct hf__head),
     .open = fake_open,
