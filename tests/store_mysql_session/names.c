@@ -32,8 +32,8 @@ TEST(names_that_the_server_takes_for_one_are_two)
                                         "Job",
                                         "job ",
                                         "job.",
-                                        "j\xc3\xb6"
-                                        "b",
+                                        ("j\xc3\xb6"
+                                         "b"),
                                         "a:job"};
 
     expect_apart(names, 7);

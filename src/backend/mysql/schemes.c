@@ -14,9 +14,9 @@
 
 static const struct hf__backend *scheme_of(const struct hf__url *url)
 {
-    const char *scheme = hf__url_option(url, "scheme");
+    const char *given = hf__url_option(url, "scheme");
 
-    return scheme != NULL && strcmp(scheme, "session") == 0
+    return given != NULL && strcmp(given, "session") == 0
                ? &hf__mysql_session_backend
                : &hf__mysql_table_backend;
 }

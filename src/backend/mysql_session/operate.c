@@ -316,7 +316,8 @@ static int kill_holder(struct hf__ul_front *f, struct hf__ul_line *line,
 }
 
 /* A lock of this client's is given back, with no need to end a connection. */
-static bool give_back_own(struct hf__ul_front *f, struct hf__ul_line *line,
+static bool give_back_own(struct hf__ul_front *f,
+                          const struct hf__ul_line *line,
                           const struct hf__op *op)
 {
     struct hf__ul_link *link = f->link;
