@@ -22,8 +22,8 @@ import scenes
 from judge_test import TESTS
 from world import (Client, GROUP, HOLDERS, MEMBER, SLOW, Tormentor, World)
 
-SERVERS = {'mysql': net.MariaDB, 'redis': net.Redis,
-           'zookeeper': net.ZooKeeper}
+SERVERS = {'mysql': net.MariaDB, 'mysql-session': net.UserLocks,
+           'redis': net.Redis, 'zookeeper': net.ZooKeeper}
 STORES = ('sqlite', 'file', *SERVERS)
 
 

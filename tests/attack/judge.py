@@ -50,6 +50,9 @@ EXCUSES = {
         'fence')],
     'mysql-edit': [Excuse(
         'a fence that fell is not believed by who knows better', fence=True)],
+    'mysql-kill': [Excuse(
+        'what ends the connection ends the grant at that moment, and its '
+        'holder hears of it by its socket, a moment later', ms=500)],
     'redis-delete': [Excuse('keys are deleted by hand, or FLUSHALL')],
     'redis-edit': [Excuse(
         "something else is at a lock's key, or nonsense in a record",

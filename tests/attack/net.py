@@ -156,6 +156,12 @@ class MariaDB(Server):
         return int(self.sql("show global status like 'Questions'").split()[1])
 
 
+class UserLocks(MariaDB):
+    def __init__(self, world):
+        super().__init__(world)
+        self.url += '?scheme=session&session_timeout=2s'
+
+
 class ZooKeeper(Server):
     program = os.path.exists('/usr/share/java/zookeeper.jar') and find('java')
 
@@ -251,6 +257,7 @@ class Mischief(threading.Thread):
         # Some seeds only disturb, and change nothing of what is held.
         self.edits = self.random.random() < 0.6
         self.steps = {Redis: self.redis, MariaDB: self.mysql,
+                      UserLocks: self.user_locks,
                       ZooKeeper: self.zookeeper}[type(server)]
 
     def run(self):
@@ -339,6 +346,47 @@ class Mischief(threading.Thread):
                 ('mysql-edit', name, sql(
                     f"update ignore holdfast_beside set slots = '{odd}', "
                     f"mode = {self.random.randrange(4)} {where}")),
+            ]
+        return acts
+
+    # ---- MySQL's own locks
+
+    def user_locks(self, name):
+        column = self.random.choice((
+            'fence', 'token', 'broken', 'connection', 'lock_name',
+            'acquired_at', 'label', 'pid'))
+        odd = self.random.choice(ODD[:8]).replace('\0', '')
+        pause = self.random.uniform(0.05, 0.8)
+        where = f"where name_key like '%{name}'"
+
+        def sql(text):
+            return lambda: self.server.sql(
+                'set innodb_lock_wait_timeout=1; set sql_mode="";' + text,
+                'hf')
+
+        def kill(what):
+            ids = self.server.sql('select id from '
+                                  'information_schema.processlist where '
+                                  'id <> connection_id()', 'hf').split()
+            self.server.sql(''.join(f'kill {what} {i};' for i in ids
+                                    if self.random.random() < 0.5), 'hf')
+        acts = [
+            ('kill-query', '*', lambda: kill('query')),
+            ('lock-rows', name, sql(
+                f'begin; select * from holdfast_session {where} for update;'
+                f'select sleep({pause}); rollback')),
+            ('user-lock', name, sql(
+                f"select get_lock('hf:hf:holdfast:{name}', 0),"
+                f'sleep({pause})')),
+        ]
+        if self.edits:
+            acts += [
+                ('mysql-kill', '*', lambda: kill('connection')),
+                ('mysql-edit', name, sql(
+                    f"update ignore holdfast_session set {column} = '{odd}' "
+                    f'{where}')),
+                ('mysql-delete', name, sql(
+                    f'delete from holdfast_session {where}')),
             ]
         return acts
 

@@ -152,7 +152,7 @@ static int be_client(char **argv)
     opts.wait_ms = number(argv[5]);
     opts.shared = argv[0][0] == 's';
     opts.slots = (int)number(argv[0]);
-    if (strncmp(argv[3], "zookeeper:", 10) != 0) {
+    if (!strstr(argv[3], "session_timeout=")) {
         opts.lease_ms = number(argv[1]);
     }
     r = hf_open(argv[3], &opening, &client, &err);
