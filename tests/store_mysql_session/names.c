@@ -25,8 +25,27 @@ static void expect_apart(const char *const names[], int n)
     }
 }
 
+/* One whose name has nothing but small letters is a part of the locks' as it
+ * is; gone with the scope. */
+#define PLAIN_DATABASE(name)                                                   \
+    __attribute__((cleanup(drop_database))) const char *plain_ =               \
+        plain_database(name)
+
+static void drop_database(const char **name)
+{
+    hf__mariadb_sql(server(), "DROP DATABASE %s", *name);
+}
+
+static const char *plain_database(const char *name)
+{
+    hf__mariadb_sql(server(), "CREATE DATABASE %s", name);
+    name_database(name);
+    return name;
+}
+
 TEST(names_that_the_server_takes_for_one_are_two)
 {
+    PLAIN_DATABASE("hf_small_a");
     static const char *const names[] = {"job",
                                         "JOB",
                                         "Job",
@@ -44,6 +63,7 @@ TEST(names_longer_than_the_servers_are_told_apart)
     char one[HF_NAME_MAX + 1];
     char other[HF_NAME_MAX + 1];
     const char *const names[] = {one, other};
+    PLAIN_DATABASE("hf_small_b");
 
     for (int length = 30; length <= HF_NAME_MAX; length += 15) {
         memset(one, 'x', sizeof one);
@@ -56,11 +76,9 @@ TEST(names_longer_than_the_servers_are_told_apart)
 
 TEST(two_databases_of_one_server_have_two_locks_of_one_name)
 {
+    PLAIN_DATABASE("hf_small_c");
     HELD(job, alice);
-    char name[HF__MARIADB_NAME];
-
-    hf__mariadb_database(server(), name);
-    name_database(name);
+    const char *other = plain_database("hf_small_d");
     AUTO_CLIENT *bob = open_store();
     AUTO_LOCK *another = acquire(bob, "job");
 
@@ -73,7 +91,7 @@ TEST(two_databases_of_one_server_have_two_locks_of_one_name)
     expect_held(third);
     EXPECT_IS(try_once(bob, "job"), HF_BUSY);
     EXPECT_IS(try_once(carol, "job"), HF_BUSY);
-    hf__mariadb_sql(server(), "DROP DATABASE %s", name);
+    drop_database(&other);
 }
 
 TEST(a_lock_of_the_table_is_another)

@@ -109,6 +109,41 @@ TEST_WITHIN(60, a_claim_answered_by_another_connection_is_no_grant)
     EXPECT_MORE(await_free(bob, "job", patience(5000)), -1);
 }
 
+/* ---- a server that has it no more, of the connection that took it */
+
+/* Whatever somebody did there: no answer but "yours" is one. */
+#define GONE "RELEASE_ALL_LOCKS()*0+"
+
+static void lose_to(const char *somebody)
+{
+    say_options("session_timeout=60s");
+    AUTO_RELAY *r = start_relay();
+    AUTO_CLIENT *alice = open_by(relay_port(r), PLAIN);
+    AUTO_LOCK *job = acquire(alice, "job");
+
+    relay_translate(r, "IS_USED_LOCK(", somebody, 1);
+    EXPECT_IS(hf_renew(job, NULL), HF_LOST);
+    EXPECT_IS(relay_hits(r), 1);
+    expect_lost(job, HF_REASON_SESSION);
+    EXPECT_IS(try_once(alice, "job"), HF_OK);
+}
+
+CASE(a_lock_that_nobody_has_is_lost, lose_to(GONE "IS_USED_LOCK("));
+CASE(a_lock_that_another_has_is_lost, lose_to("1+IS_USED_LOCK("));
+
+TEST(what_was_not_ours_to_give_back_was_lost)
+{
+    say_options("session_timeout=60s");
+    AUTO_RELAY *r = start_relay();
+    AUTO_CLIENT *alice = open_by(relay_port(r), PLAIN);
+    AUTO_LOCK *job = acquire(alice, "job");
+
+    relay_translate(r, "RELEASE_LOCK(", GONE "RELEASE_LOCK(", 1);
+    EXPECT_IS(hf_release(job, NULL), HF_LOST);
+    EXPECT_IS(relay_hits(r), 1);
+    EXPECT_IS(try_once(alice, "job"), HF_OK);
+}
+
 /* ---- a server on which a connection has one user lock at most */
 
 TEST(where_a_connection_has_one_lock_each_lock_has_a_connection)

@@ -160,22 +160,22 @@ int64_t holder_of(const char *name)
 }
 
 #define OURS "FROM information_schema.PROCESSLIST WHERE DB='%s'"
+#define QUEUE                                                                  \
+    "FROM information_schema.PROCESSLIST WHERE (DB='%s' OR DB IS NULL) AND "   \
+    "STATE='User lock'"
 
 void await_queue(int n)
 {
-    UNTIL(strtol(hf__mariadb_value(
-                     server(), "SELECT COUNT(*) " OURS " AND STATE='User lock'",
-                     database()),
-                 NULL, 10) == n);
+    UNTIL(strtol(
+              hf__mariadb_value(server(), "SELECT COUNT(*) " QUEUE, database()),
+              NULL, 10) == n);
 }
 
 int64_t first_in_queue(void)
 {
-    return strtoll(hf__mariadb_value(server(),
-                                     "SELECT MIN(ID) " OURS
-                                     " AND STATE='User lock'",
-                                     database()),
-                   NULL, 10);
+    return strtoll(
+        hf__mariadb_value(server(), "SELECT MIN(ID) " QUEUE, database()), NULL,
+        10);
 }
 
 int connections(void)
