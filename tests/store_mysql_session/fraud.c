@@ -122,6 +122,28 @@ TEST(rows_of_no_names_are_no_locks)
     EXPECT_IS(try_once(bob, "y"), HF_OK);
 }
 
+/* ---- the table itself */
+
+TEST(a_row_that_somebody_writes_holds_up_no_cleaning)
+{
+    CLIENTS(alice, bob);
+    AUTO_STRANGER *db = stranger();
+    hf_gc_info gc = HF_GC_INFO_INIT;
+
+    EXPECT_IS(try_once(alice, "a"), HF_OK);
+    EXPECT_IS(try_once(alice, "b"), HF_OK);
+    EXPECT_IS(try_once(alice, "c"), HF_OK);
+    EXPECT_IS(mysql_query(db, "BEGIN"), 0);
+    EXPECT_IS(mysql_query(db, "UPDATE holdfast_session SET note='x' WHERE "
+                              "name_key='holdfast:b'"),
+              0);
+    EXPECT_IS(hf_gc(bob, 0, &gc, NULL), HF_OK);
+    EXPECT_IS(gc.removed, 1);
+    EXPECT_IS(mysql_query(db, "ROLLBACK"), 0);
+    EXPECT_IS(hf_gc(bob, 0, &gc, NULL), HF_OK);
+    EXPECT_IS(gc.removed, 2);
+}
+
 /* The table is no more; the lock is. It is made anew by who needs it. */
 TEST(a_dropped_table_costs_no_grant)
 {
