@@ -364,7 +364,7 @@ void hf__ul_ask(struct hf__ul_front *f, struct hf__ul_line *line)
     int n = gather(f, line);
     int r;
 
-    if (n == 0 || (n -= take_fresh(f)) == 0) {
+    if (n == 0 || n == take_fresh(f)) {
         return;
     }
     write_packet(f);
