@@ -120,3 +120,46 @@ TEST_WITHIN(60, who_listens_and_who_waits_see_the_same_end)
     printf("%d times\n", n);
     expect_held(job);
 }
+
+/* ---- two of one client, for one name */
+
+static bool wait_for_job(struct door *d, int64_t ms)
+{
+    const char key[] = "holdfast:job";
+    struct hf__watch watch = {.key = {key, sizeof key - 1, 9}};
+    struct hf__watch *watches[] = {&watch};
+
+    EXPECT_IS(hf__conn_wait(&d->conn, watches, 1, hf__after_ms(hf__now(), ms),
+                            &d->error),
+              HF_OK);
+    return watch.has_fired;
+}
+
+TEST(who_gives_up_leaves_the_turn_of_another)
+{
+    say_options("session_timeout=60s");
+    HELD(job, alice);
+    DOOR(first);
+    DOOR(second);
+    int64_t turn;
+
+    first.conn.client = second.conn.client = 7;
+    EXPECT_IS(enter(&first, store_url(NULL)), HF_OK);
+    EXPECT_IS(enter(&second, store_url(NULL)), HF_OK);
+    EXPECT(!wait_for_job(&first, 50));
+    await_queue(1);
+    EXPECT(!wait_for_job(&second, 50));
+    await_queue(2);
+    EXPECT_IS(hf_release(job, NULL), HF_OK);
+    EXPECT(wait_for_job(&first, patience(5000)));
+    turn = holder_of("job");
+    EXPECT_MORE(turn, 0);
+    EXPECT_IS(hf__conn_wait(&second.conn, NULL, 0,
+                            hf__after_ms(hf__now(), 5000), &second.error),
+              HF_OK);
+    EXPECT_SAFE_IS(holder_of("job"), turn);
+    EXPECT_IS(hf__conn_wait(&first.conn, NULL, 0, hf__after_ms(hf__now(), 5000),
+                            &first.error),
+              HF_OK);
+    EXPECT_IS(holder_of("job"), 0);
+}
