@@ -17,6 +17,8 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Somebody may KILL QUERY that, too. */
+#define UNDO_TRIES 4
 /* Larger ones are no faster. */
 #define PACKET_MOST 65536
 /* Kept without locks, for who waits next. */
@@ -368,6 +370,14 @@ int hf__ul_line_skip(struct hf__ul_front *f)
     return r;
 }
 
+/* Send the text; its last reply stays. */
+static int ask_whole(struct hf__ul_front *f, struct hf__ul_line *line)
+{
+    int r = hf__ul_line_ask(f, line);
+
+    return r == HF_OK ? hf__ul_line_skip(f) : r;
+}
+
 /* The connection that answered is that of the locks. */
 static int see_same(struct hf__ul_front *f, unsigned n)
 {
@@ -401,14 +411,14 @@ int hf__ul_line_undo(struct hf__ul_front *f, struct hf__ul_line *line)
             n++;
         }
     }
-    r = n > 0 ? hf__wire_begin(s) : (int)HF_OK;
-    if (r != HF_OK || n == 0) {
-        return r;
+    r = n > 0 ? ask_whole(f, line) : (int)HF_OK;
+    for (int i = 1; i < UNDO_TRIES && r == HF_OK && n > 0 &&
+                    hf__ul_is_cut_short(s->reply.error);
+         i++) {
+        r = ask_whole(f, line);
     }
-    r = take_answer(f, line);
-    r = r == HF_OK ? hf__ul_line_skip(f) : r;
-    r = r == HF_OK ? see_same(f, (unsigned)n + 1) : r;
-    if (r != HF_OK) {
+    r = r == HF_OK && n > 0 ? see_same(f, (unsigned)n + 1) : r;
+    if (r != HF_OK || n == 0) {
         return r;
     }
     HF_SCOPED_LOCK(&f->link->mutex);
