@@ -292,3 +292,28 @@ TEST_WITHIN(60, a_check_without_an_answer_costs_no_lock)
     EXPECT_IS(holder_of("kept"), holder);
     EXPECT_IS(hf_release(kept, NULL), HF_OK);
 }
+
+/* Nor does it end the wait, nor the waiter's connection. */
+TEST_WITHIN(60, a_limit_of_the_servers_ends_no_wait)
+{
+    say_options(LONG);
+    AUTO_RELAY *r = start_relay();
+    AUTO_CLIENT *bob = open_by(relay_port(r), "tls=off");
+    HELD(job, alice);
+    struct waiter w;
+    int64_t waiting;
+
+    relay_translate(r, "SELECT CONNECTION_ID(),GET_LOCK(",
+                    "SET STATEMENT max_statement_time=0.3 FOR SELECT "
+                    "CONNECTION_ID(),GET_LOCK(",
+                    0);
+    begin_to_wait(&w, bob, "job", patience(20000));
+    await_queue(1);
+    waiting = first_in_queue();
+    UNTIL(relay_hits(r) > 4);
+    await_queue(1);
+    EXPECT_IS(first_in_queue(), waiting);
+    EXPECT_SAFE(!atomic_load(&w.is_done));
+    EXPECT_IS(hf_release(job, NULL), HF_OK);
+    finish_waiting(&w);
+}

@@ -17,8 +17,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Somebody may KILL QUERY that, too. */
-#define UNDO_TRIES 4
 /* Larger ones are no faster. */
 #define PACKET_MOST 65536
 /* Kept without locks, for who waits next. */
@@ -370,14 +368,6 @@ int hf__ul_line_skip(struct hf__ul_front *f)
     return r;
 }
 
-/* Send the text; its last reply stays. */
-static int ask_whole(struct hf__ul_front *f, struct hf__ul_line *line)
-{
-    int r = hf__ul_line_ask(f, line);
-
-    return r == HF_OK ? hf__ul_line_skip(f) : r;
-}
-
 /* The connection that answered is that of the locks. */
 static int see_same(struct hf__ul_front *f, unsigned n)
 {
@@ -396,6 +386,7 @@ static int see_same(struct hf__ul_front *f, unsigned n)
 int hf__ul_line_undo(struct hf__ul_front *f, struct hf__ul_line *line)
 {
     struct hf__mysql *s = &f->mysql;
+    int tries = 4; /* somebody may end just that statement */
     int n = 0;
     int r;
 
@@ -411,14 +402,15 @@ int hf__ul_line_undo(struct hf__ul_front *f, struct hf__ul_line *line)
             n++;
         }
     }
-    r = n > 0 ? ask_whole(f, line) : (int)HF_OK;
-    for (int i = 1; i < UNDO_TRIES && r == HF_OK && n > 0 &&
-                    hf__ul_is_cut_short(s->reply.error);
-         i++) {
-        r = ask_whole(f, line);
+    if (n == 0) {
+        return HF_OK;
     }
-    r = r == HF_OK && n > 0 ? see_same(f, (unsigned)n + 1) : r;
-    if (r != HF_OK || n == 0) {
+    do {
+        r = hf__ul_line_ask(f, line);
+        r = r == HF_OK ? hf__ul_line_skip(f) : r;
+    } while (r == HF_OK && hf__ul_is_cut_short(s->reply.error) && --tries > 0);
+    r = r == HF_OK ? see_same(f, (unsigned)n + 1) : r;
+    if (r != HF_OK) {
         return r;
     }
     HF_SCOPED_LOCK(&f->link->mutex);

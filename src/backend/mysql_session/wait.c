@@ -183,7 +183,11 @@ static int hear(struct hf__ul_front *f, struct hf__ul_line *line,
     MYSQL_ROW row;
 
     line->owes = false;
-    if (s->reply.error != 0 && !hf__ul_is_cut_short(s->reply.error)) {
+    if (hf__ul_is_cut_short(s->reply.error)) {
+        hf__wire_sleep(s, hf__after_ms(hf__now(), PAUSE_MS));
+        return ask(f, line);
+    }
+    if (s->reply.error != 0) {
         s->wire.is_dead = true;
         return hf__mysql_refusal(s, s->err);
     }
