@@ -111,7 +111,7 @@ TEST(a_client_breaks_a_lock_of_its_own_elsewhere)
     EXPECT_IS(hf_wait_lost(job, patience(5000)), HF_LOST);
     expect_lost(job, HF_REASON_BROKEN);
     expect_held(other);
-    EXPECT_IS(try_once(alice, "job"), HF_OK);
+    EXPECT_IS(attempt(alice, "job", patience(5000)), HF_OK);
 }
 
 /* ---- given back in the meantime */

@@ -161,5 +161,6 @@ TEST(who_gives_up_leaves_the_turn_of_another)
     EXPECT_IS(hf__conn_wait(&first.conn, NULL, 0, hf__after_ms(hf__now(), 5000),
                             &first.error),
               HF_OK);
-    EXPECT_IS(holder_of("job"), 0);
+    /* The server may pass it to one that has just gone. */
+    UNTIL(holder_of("job") == 0);
 }
