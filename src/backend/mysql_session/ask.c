@@ -5,7 +5,7 @@
  * if that is another than it was, all its locks are gone. Called by the front's
  * thread, which has taken the line.
  */
-#include "src/backend/mysql_session/session.h"
+#include "src/backend/mysql_session/scheme.h"
 
 #include "src/backend/mysql/errors.h"
 #include "src/backend/mysql/row.h"
@@ -19,6 +19,10 @@
 #define REST_BYTES 1024
 /* Of both parts of a name that is left as it is. */
 #define PLAIN_MAX 60
+/* ER_LOCK_WAIT_TIMEOUT, ER_LOCK_NOWAIT: another has the row. */
+#define LOCK_TIMEOUT 1205
+#define LOCK_NOWAIT  3572
+
 /* Bytes that mean the same to every server, whatever it does to letters. */
 static bool is_plain(const char *bytes, size_t length, const char *more)
 {
@@ -44,10 +48,11 @@ void hf__ul_write_name(struct hf__ul_front *f, const char *key, uint16_t length)
 
     if (of_database + length <= PLAIN_MAX && is_plain(key, length, "_.:-") &&
         is_plain(database, of_database, "_")) {
-        hf__text_addf(t, "'hf:%s:%.*s'", database, (int)length, key);
+        hf__text_addf(t, "'%s:%s:%.*s'", f->scheme->prefix, database,
+                      (int)length, key);
         return;
     }
-    hf__text_add(t, "CONCAT('hf.',SHA1(CONCAT(");
+    hf__text_addf(t, "CONCAT('%s.',SHA1(CONCAT(", f->scheme->prefix);
     hf__text_hex(t, database, of_database + 1);
     hf__text_add(t, ",");
     hf__text_hex(t, key, length);
@@ -101,7 +106,9 @@ static struct hf__ul_lock *lock_to_claim(struct hf__ul_front *f,
     if (lock != NULL && (lock->state != HF__UL_WON || lock->line != line)) {
         return NULL;
     }
-    if (lock == NULL && (line != f->home || line->n_locks >= f->link->most)) {
+    if (lock == NULL && (line->is_apart != f->scheme->is_apart ||
+                         (!line->is_apart && line != f->home) ||
+                         line->n_locks >= f->link->most)) {
         return NULL;
     }
     if (lock == NULL) {
@@ -180,7 +187,7 @@ static int take_fresh(struct hf__ul_front *f)
     return n;
 }
 
-static void write_packet(struct hf__ul_front *f)
+void hf__ul_write_packet(struct hf__ul_front *f)
 {
     struct hf__text *sql = &f->mysql.sql;
 
@@ -199,7 +206,7 @@ static void write_packet(struct hf__ul_front *f)
                           : is_try                      ? ",GET_LOCK("
                                                         : ",IS_USED_LOCK(");
         hf__ul_write_name(f, t->lock->key, t->lock->length);
-        hf__text_add(sql, is_try ? ",0)" : ")");
+        hf__text_addf(sql, is_try ? ",%s)" : ")", f->scheme->patience);
     }
 }
 
@@ -245,6 +252,7 @@ static void take_check(struct hf__ul_front *f, struct hf__ul_task *t,
 
     if (hf__column_u64(cell) != f->mysql.server.connection_id) {
         hf__ul_lock_free(f->link, lock);
+        f->mysql.wire.is_dead |= f->scheme->is_apart; /* of no use alone */
         decide(t, is_claim(t) ? HF_BUSY : HF_LOST);
     } else if (is_claim(t) && lock->state != HF__UL_HELD) {
         lock->state = HF__UL_WANTED; /* until it has its fence */
@@ -266,7 +274,9 @@ static void take_try(struct hf__ul_front *f, struct hf__ul_task *t,
         t->is_stamped = !f->link->has_database;
         return;
     }
-    hf__ul_lock_free(f->link, t->lock);
+    if (!f->scheme->is_apart) {
+        hf__ul_lock_free(f->link, t->lock);
+    }
     if (cell != NULL) {
         decide(t, HF_BUSY);
     } else {
@@ -328,6 +338,20 @@ static void end_claims(struct hf__ul_front *f)
     }
 }
 
+/* What a refusal means for each of them: a claim that may not wait for a row is
+ * one that another is before. */
+static void give_up_refused(struct hf__ul_front *f, unsigned error, int result)
+{
+    bool is_busy = error == LOCK_TIMEOUT || error == LOCK_NOWAIT;
+
+    for (int i = 0; i < f->n_tasks && is_busy; i++) {
+        if (f->tasks[i].lock != NULL && is_claim(&f->tasks[i])) {
+            decide(&f->tasks[i], HF_BUSY);
+        }
+    }
+    give_up(f, result);
+}
+
 bool hf__ul_is_cut_short(unsigned error)
 {
     switch (error) {
@@ -352,7 +376,7 @@ static void take_refusal(struct hf__ul_front *f, struct hf__ul_line *line)
         lose(f);
         return;
     }
-    give_up(f, blame == HF__BLAME_SERVER ? r : (int)HF__AGAIN);
+    give_up_refused(f, error, blame == HF__BLAME_SERVER ? r : (int)HF__AGAIN);
     if (hf__ul_line_undo(f, line) < 0) {
         f->mysql.wire.is_dead = true;
     }
@@ -367,8 +391,7 @@ void hf__ul_ask(struct hf__ul_front *f, struct hf__ul_line *line)
     if (n == 0 || n == take_fresh(f)) {
         return;
     }
-    write_packet(f);
-    r = hf__ul_line_ask(f, line);
+    r = f->scheme->ask(f, line);
     if (r != HF_OK) {
         if (r == HF_BUSY) {
             give_up(f, HF_EUNKNOWN);
@@ -391,4 +414,9 @@ void hf__ul_ask(struct hf__ul_front *f, struct hf__ul_line *line)
         hf__ul_stamp(f, line);
     }
     end_claims(f);
+    /* What was not got, or got no fence, is not kept. */
+    if (f->scheme->is_apart && !f->mysql.wire.is_dead &&
+        hf__ul_line_undo(f, line) < 0) {
+        f->mysql.wire.is_dead = true;
+    }
 }

@@ -7,7 +7,7 @@
  * locks, and the session is not to be closed for one that is not. Called by the
  * front's thread.
  */
-#include "src/backend/mysql_session/session.h"
+#include "src/backend/mysql_session/scheme.h"
 
 #include "src/base/alloc.h"
 #include "src/base/error.h"
@@ -102,7 +102,8 @@ static struct hf__ul_line *pick_line(struct hf__ul_front *f,
     if (line != NULL || t->stage != HF__UL_TO_ASK) {
         return line;
     }
-    r = hf__ul_line_home(f, true, &line);
+    r = f->scheme->is_apart ? hf__ul_line_apart(f, &line)
+                            : hf__ul_line_home(f, true, &line);
     if (r != HF_OK) {
         if (t->op->err != NULL && f->mysql.err != NULL) {
             (void)hf__fail(t->op->err, r, "%s", f->mysql.err->text);

@@ -4,7 +4,7 @@
  * means there. It has a connection of its own, which it may lose. Called by the
  * front's thread.
  */
-#include "src/backend/mysql_session/session.h"
+#include "src/backend/mysql_session/scheme.h"
 
 #include "src/backend/report.h"
 
@@ -24,7 +24,7 @@ static void check_session(struct hf__ul_front *f, struct hf__report *to)
     hf__report_tell(to, "locks_of_a_connection",
                     has_several ? "several" : "one", HF_FINE, NULL);
     hf__report_tell(to, "fences",
-                    link->has_database ? "in holdfast_session" : "none",
+                    link->has_database ? f->scheme->table : "none",
                     link->has_database ? HF_FINE : HF_WARN,
                     "name a database in the URL, and each grant has a fence");
 }
@@ -43,8 +43,11 @@ int hf__ul_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
         return r;
     }
     r = hf__mysql_check_server(
-        &f->mysql, f->link->has_database ? &hf__ul_schema : NULL, &to);
+        &f->mysql, f->link->has_database ? f->scheme->schema : NULL, &to);
     check_session(f, &to);
+    if (r == HF_OK && f->scheme->check != NULL) {
+        r = f->scheme->check(f, line, &to);
+    }
     hf__ul_line_give(f, line);
     return r;
 }

@@ -1,38 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table holdfast_session: one row for each name that was ever locked, with
+ * The table of the scheme: one row for each name that was ever locked, with
  * its fence, whose connection had it last, and who that was. What is there is
  * for people, and a number that rises; who has a lock only the server's
  * functions say. A row is written by who has the user lock of its name, in a
  * statement that is a transaction of its own. Called by the front's thread.
  */
-#include "src/backend/mysql_session/session.h"
+#include "src/backend/mysql_session/scheme.h"
 
 #include "src/backend/mysql/errors.h"
 #include "src/backend/mysql/row.h"
-#include "src/backend/mysql/schema.h"
 #include "src/base/error.h"
 
 #include <stdio.h>
 #include <string.h>
-
-#define HOLDER_COLUMNS(X)                                                      \
-    X(name_key, HF__KIND_BYTES, 320, true, "VARBINARY(320) NOT NULL")          \
-    X(lock_name, HF__KIND_TEXT, 64, false, HF__SQL_WORDS(64))                  \
-    X(fence, HF__KIND_UNSIGNED, 8, false, "BIGINT UNSIGNED" HF__SQL_NUMBER)    \
-    X(broken, HF__KIND_UNSIGNED, 8, false, "BIGINT UNSIGNED" HF__SQL_NUMBER)   \
-    X(token, HF__KIND_BYTES, 16, false, "VARBINARY(16) NOT NULL DEFAULT ''")   \
-    X(connection, HF__KIND_UNSIGNED, 8, false,                                 \
-      "BIGINT UNSIGNED" HF__SQL_NUMBER)                                        \
-    X(acquired_at, HF__KIND_SIGNED, 8, false, "BIGINT" HF__SQL_NUMBER)         \
-    HF__OWNER_COLUMNS(X)
-
-static const char ddl[] =
-    HF__SQL_CREATE("holdfast_session", HOLDER_COLUMNS, "name_key");
-static const struct hf__column columns[] = {HOLDER_COLUMNS(HF__AS_COLUMN)};
-static const struct hf__table table = {
-    "holdfast_session", columns, sizeof columns / sizeof *columns, "name_key"};
-const struct hf__schema hf__ul_schema = {ddl, &table, 1};
 
 /* ---- fences */
 
@@ -44,19 +25,23 @@ static void write_stamp(struct hf__ul_front *f, const struct hf__ul_task *t)
 {
     struct hf__text *sql = &f->mysql.sql;
 
-    hf__text_add(sql, "INSERT INTO holdfast_session(name_key,lock_name,fence,"
-                      "connection,token,acquired_at,label,host,pid,thread,note)"
-                      " VALUES(");
+    unsigned long long id = t->lock->line->connection_id;
+
+    hf__text_addf(sql,
+                  "INSERT INTO %s(name_key,lock_name,fence,connection,token,"
+                  "acquired_at,label,host,pid,thread,note) VALUES(",
+                  f->scheme->table);
     hf__text_hex(sql, t->lock->key, t->lock->length);
     hf__text_add(sql, ",");
     hf__ul_write_name(f, t->lock->key, t->lock->length);
-    hf__text_add(sql, ",LAST_INSERT_ID(" HF__SQL_NOW "),CONNECTION_ID(),");
+    hf__text_addf(sql, ",LAST_INSERT_ID(" HF__SQL_NOW "),%llu,", id);
     hf__text_token(sql, &t->op->token);
     hf__text_add(sql, "," HF__SQL_NOW ",");
     hf__mysql_owner_values(sql, t->op->owner);
-    hf__text_add(sql,
-                 ") ON DUPLICATE KEY UPDATE fence=LAST_INSERT_ID(" NEXT_FENCE
-                 "),connection=CONNECTION_ID(),token=");
+    hf__text_addf(sql,
+                  ") ON DUPLICATE KEY UPDATE fence=LAST_INSERT_ID(" NEXT_FENCE
+                  "),connection=%llu,token=",
+                  id);
     hf__text_token(sql, &t->op->token);
     hf__text_add(sql, ",acquired_at=" HF__SQL_NOW ",");
     hf__mysql_owner_set(sql, t->op->owner);
@@ -190,7 +175,7 @@ static int count_wanted(const struct hf__ul_front *f)
     return n;
 }
 
-void hf__ul_stamp(struct hf__ul_front *f, struct hf__ul_line *line)
+static void stamp_on(struct hf__ul_front *f, struct hf__ul_line *line)
 {
     struct hf__mysql *s = &f->mysql;
     bool has_refused = false;
@@ -222,6 +207,38 @@ void hf__ul_stamp(struct hf__ul_front *f, struct hf__ul_line *line)
     }
 }
 
+/* A fence is no part of the transaction that has the lock, or would be given
+ * twice after one that was rolled back. */
+static void stamp_apart(struct hf__ul_front *f, struct hf__ul_line *line)
+{
+    struct hf__ul_line *home = NULL;
+    int r;
+
+    hf__ul_line_lay(f);
+    r = hf__ul_line_home(f, false, &home);
+    if (r == HF_OK) {
+        r = hf__ul_line_settle(f, home);
+        if (r == HF_OK) {
+            stamp_on(f, home);
+        }
+        f->mysql.wire.is_dead |= r < 0;
+        hf__ul_line_give(f, home);
+    }
+    if (r != HF_OK) {
+        drop_all(f, HF_EUNAVAIL);
+    }
+    hf__ul_line_lift(f, line);
+}
+
+void hf__ul_stamp(struct hf__ul_front *f, struct hf__ul_line *line)
+{
+    if (!f->scheme->is_apart) {
+        stamp_on(f, line);
+    } else if (count_wanted(f) > 0) {
+        stamp_apart(f, line);
+    }
+}
+
 /* ---- looking */
 
 void hf__ul_write_look(struct hf__ul_front *f, const struct hf__key *key,
@@ -233,9 +250,11 @@ void hf__ul_write_look(struct hf__ul_front *f, const struct hf__key *key,
     hf__ul_write_name(f, key->bytes, key->length);
     hf__text_add(sql, ")");
     if (f->link->has_database) {
-        hf__text_add(sql, ",fence,connection,broken,token,acquired_at,label,"
-                          "host,pid,thread,note FROM (SELECT 1) d LEFT JOIN "
-                          "holdfast_session t ON t.name_key=");
+        hf__text_addf(sql,
+                      ",fence,connection,broken,token,acquired_at,label,"
+                      "host,pid,thread,note FROM (SELECT 1) d LEFT JOIN "
+                      "%s t ON t.name_key=",
+                      f->scheme->table);
         hf__text_key(sql, key);
     } else if (is_thorough) {
         hf__text_add(sql, ",0,ID,0,'',0,'',CONCAT(USER,'@',HOST),0,'','' FROM "

@@ -5,7 +5,7 @@
  * others count on: it owes the answer then, which whoever takes it next waits
  * for first. Called by the fronts' threads.
  */
-#include "src/backend/mysql_session/session.h"
+#include "src/backend/mysql_session/scheme.h"
 
 #include "src/backend/mysql/errors.h"
 #include "src/backend/mysql/place.h"
@@ -19,8 +19,6 @@
 
 /* Larger ones are no faster. */
 #define PACKET_MOST 65536
-/* Kept without locks, for who waits next. */
-#define SPARES_MAX 4
 /* poll() takes an int. */
 #define SLEEP_MAX_MS 3600000
 
@@ -90,27 +88,15 @@ static void forget(struct hf__ul_line *line)
     hf__list_remove(&line->in_link);
 }
 
-static bool is_spare(const struct hf__ul_line *line)
+void hf__ul_line_lay(struct hf__ul_front *f)
 {
-    return line->owner == NULL && line->n_locks == 0 && !line->is_busy;
+    f->mysql.wire.handle = NULL;
+    f->mysql.wire.fd = -1;
 }
 
-static int count_spares(const struct hf__ul_link *link)
+void hf__ul_line_lift(struct hf__ul_front *f, const struct hf__ul_line *line)
 {
-    int n = 0;
-
-    HF__LIST_EACH (it, &link->lines) {
-        n += is_spare(HF__ELEMENT(it, struct hf__ul_line, in_link));
-    }
-    return n;
-}
-
-/* Is it of no use to anybody? */
-static bool is_needless(const struct hf__ul_link *link,
-                        const struct hf__ul_line *line)
-{
-    return line->owner == NULL && line->n_locks == 0 &&
-           (line->owes || count_spares(link) >= SPARES_MAX);
+    lend(f, line);
 }
 
 void hf__ul_line_give(struct hf__ul_front *f, struct hf__ul_line *line)
@@ -121,16 +107,16 @@ void hf__ul_line_give(struct hf__ul_front *f, struct hf__ul_line *line)
 
     hf__mutex_lock(&link->mutex);
     wire->is_dead |= wire->is_suspended || line->is_cut;
-    is_over = wire->is_dead || is_needless(link, line);
+    is_over = wire->is_dead || hf__ul_line_is_needless(link, line);
     line->handle = wire->handle;
     line->fd = wire->fd;
     line->is_busy = false;
     if (is_over) {
         lose_locks(link, line);
         forget(line);
+        link->n_apart -= line->is_apart;
     } else {
-        wire->handle = NULL;
-        wire->fd = -1;
+        hf__ul_line_lay(f);
     }
     hf__ul_stir(link);
     hf__mutex_unlock(&link->mutex);
@@ -188,23 +174,25 @@ static int set_lease(struct hf__ul_front *f)
     return learn_database(f, row[1] == NULL ? "" : row[1]);
 }
 
-/* A user lock is its connection's, on its server. */
+/* A lock is its connection's, on its server. */
 static int judge(struct hf__ul_front *f)
 {
     const struct hf__server *server = &f->mysql.server;
 
     if (server->is_galera) {
         return hf__fail(f->mysql.err, HF_EUNSAFE,
-                        "scheme=session: this server is a node of a Galera "
-                        "cluster, each of which grants the same user lock "
-                        "anew; leave scheme= out");
+                        "scheme=%s: this server is a node of a Galera "
+                        "cluster, each of which grants the same %s anew; "
+                        "leave scheme= out",
+                        f->scheme->name, f->scheme->what);
     }
     return server->mark != 0
                ? (int)HF_OK
                : hf__fail(f->mysql.err, HF_EUNSAFE,
-                          "scheme=session: statements of one connection "
-                          "reach several, so it is a proxy's: connect to "
-                          "the server itself");
+                          "scheme=%s: statements of one connection reach "
+                          "several, so it is a proxy's: connect to the "
+                          "server itself",
+                          f->scheme->name);
 }
 
 /* While a line has locks on one server, none is made to another. */
@@ -235,7 +223,7 @@ static int register_line(struct hf__ul_front *f, struct hf__ul_line *line)
     return HF_OK;
 }
 
-static int connect_line(struct hf__ul_front *f, struct hf__ul_line **ret_line)
+int hf__ul_line_connect(struct hf__ul_front *f, struct hf__ul_line **ret_line)
 {
     struct hf__mysql *s = &f->mysql;
     struct hf__ul_line *line = hf__alloc(sizeof *line);
@@ -259,31 +247,6 @@ static int connect_line(struct hf__ul_front *f, struct hf__ul_line **ret_line)
     }
     *ret_line = line;
     return HF_OK;
-}
-
-static struct hf__ul_line *take_spare(struct hf__ul_front *f)
-{
-    HF_SCOPED_LOCK(&f->link->mutex);
-
-    HF__LIST_EACH (it, &f->link->lines) {
-        struct hf__ul_line *line = HF__ELEMENT(it, struct hf__ul_line, in_link);
-
-        if (is_spare(line) && hf__ul_line_try(f, line)) {
-            return line;
-        }
-    }
-    return NULL;
-}
-
-int hf__ul_line_new(struct hf__ul_front *f, struct hf__ul_line **ret_line)
-{
-    while ((*ret_line = take_spare(f)) != NULL) {
-        if (hf__wire_look(&f->mysql) == HF_OK) {
-            return HF_OK;
-        }
-        hf__ul_line_give(f, *ret_line); /* the server has closed it */
-    }
-    return connect_line(f, ret_line);
 }
 
 /* ---- a front's own */

@@ -5,7 +5,7 @@
  * for who listens is a front as long as there is a client. Called by the
  * fronts' threads.
  */
-#include "src/backend/mysql_session/link.h"
+#include "src/backend/mysql_session/scheme.h"
 
 #include "src/base/alloc.h"
 #include "src/base/error.h"
@@ -118,7 +118,8 @@ int hf__ul_join(struct hf__ul_front *f, const struct hf__url *url,
         link = new_link(f->mysql.head.client, url, allow);
         if (link != NULL) {
             link->lease_s = lease_s;
-            link->most = most;
+            link->most = f->scheme->is_apart ? 1 : most;
+            link->apart_most = most;
             hf__list_push(&registry.links, &link->in_registry);
         }
     }

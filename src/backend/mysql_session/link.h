@@ -54,6 +54,8 @@ struct hf__ul_line {
     int fd;
     uint64_t connection_id;
     int n_locks;
+    int wait_s;    /* for rows that others have locked; 0: as it was made */
+    bool is_apart; /* for a lock or a waiter alone: no home */
     bool is_busy;
     bool is_cut; /* to be ended by who has taken it */
     bool owes;   /* an answer, which comes before any other */
@@ -70,14 +72,17 @@ struct hf__ul_link {
     char *allow;
     int lease_s; /* the server's wait_timeout for our connections */
     bool has_database;
+    int apart_most; /* lines that are for one lock alone */
 
     struct hf__mutex mutex; /* guards what follows */
     struct hf__link fronts;
     struct hf__link lines;
     struct hf__map tokens;
     struct hf__map keys;
-    uint64_t place;            /* which server its locks are on; 0: none yet */
-    int most;                  /* locks on one line */
+    uint64_t place; /* which server its locks are on; 0: none yet */
+    int most;       /* locks on one line */
+    int n_apart;    /* lines that are so; those that are being made count */
+    atomic_bool has_nowait;    /* the server knows the word */
     atomic_size_t packet_most; /* bytes of a packet, about */
     char database[256]; /* as the server's names of it are compared; does not
                            change any more once there is a line */
@@ -88,9 +93,11 @@ struct hf__ul_link {
 };
 
 struct hf__ul_task;
+struct hf__ul_scheme;
 
 struct hf__ul_front {
     struct hf__mysql mysql; /* first; its wire is the line's that it took */
+    const struct hf__ul_scheme *scheme;
     struct hf__ul_link *link;
     struct hf__link in_link;
     bool is_waiting;          /* for a line to be given back; under the mutex */
@@ -108,7 +115,8 @@ struct hf__ul_front {
 
 /* ---- link.c */
 
-/* Join the link of the client, or make one. HF_OK, HF_ENOMEM. */
+/* Join the link of the client, or make one. `most`: locks of a line or, where
+ * each has its own, lines. HF_OK, HF_ENOMEM. */
 HF_MUST_CHECK int hf__ul_join(struct hf__ul_front *f, const struct hf__url *url,
                               const char *allow, int lease_s, int most);
 /* Leave it; the last one ends it, and its lines. Takes one that never joined.
@@ -120,9 +128,9 @@ void hf__ul_stir(struct hf__ul_link *link);
 
 /* ---- line.c */
 
-/* One without locks, which f has taken: a spare one, or a new connection. */
-HF_MUST_CHECK int hf__ul_line_new(struct hf__ul_front *f,
-                                  struct hf__ul_line **ret_line);
+/* A new connection, which f has taken. */
+HF_MUST_CHECK int hf__ul_line_connect(struct hf__ul_front *f,
+                                      struct hf__ul_line **ret_line);
 /* The line is f's until given back. The mutex is held; false: it is another's.
  */
 HF_MUST_CHECK bool hf__ul_line_try(struct hf__ul_front *f,
@@ -134,6 +142,10 @@ HF_MUST_CHECK bool hf__ul_line_await(struct hf__ul_front *f);
  * that does not matter), taken. HF_OK, or why there is none. */
 HF_MUST_CHECK int hf__ul_line_home(struct hf__ul_front *f, bool needs_room,
                                    struct hf__ul_line **ret_line);
+/* A line that f has taken and another one it takes meanwhile: lay the first
+ * aside, and after the other was given back take it up again. */
+void hf__ul_line_lay(struct hf__ul_front *f);
+void hf__ul_line_lift(struct hf__ul_front *f, const struct hf__ul_line *line);
 /* After use. If the connection is dead its locks are lost, and told of. */
 void hf__ul_line_give(struct hf__ul_front *f, struct hf__ul_line *line);
 /* Before use: take the answer that it owes, and undo what it was about. HF_OK;
@@ -151,6 +163,18 @@ HF_MUST_CHECK int hf__ul_line_skip(struct hf__ul_front *f);
  * left. As settle(). */
 HF_MUST_CHECK int hf__ul_line_undo(struct hf__ul_front *f,
                                    struct hf__ul_line *line);
+
+/* ---- spare.c */
+
+/* One without locks, which f has taken: a spare one, or a new connection. */
+HF_MUST_CHECK int hf__ul_line_new(struct hf__ul_front *f,
+                                  struct hf__ul_line **ret_line);
+/* The same of those that are for one lock alone. */
+HF_MUST_CHECK int hf__ul_line_apart(struct hf__ul_front *f,
+                                    struct hf__ul_line **ret_line);
+/* Is it of no use to anybody? The mutex is held. */
+bool hf__ul_line_is_needless(const struct hf__ul_link *link,
+                             const struct hf__ul_line *line);
 
 /* ---- locks.c; the link's mutex is held */
 

@@ -3,7 +3,7 @@
  * list() and gc(), by the table: without a database there is nothing that has
  * names. Called by the front's thread.
  */
-#include "src/backend/mysql_session/session.h"
+#include "src/backend/mysql_session/scheme.h"
 
 #include "src/backend/mysql/errors.h"
 #include "src/backend/mysql/row.h"
@@ -19,16 +19,17 @@
  * passed it, also that of a statement that began before the deletion. */
 #define GRACE_US 20000
 
-/* " FROM holdfast_session WHERE …": rows of the prefix, after `from` if there
+/* " FROM table WHERE …": rows of the prefix, after `from` if there
  * is one. No byte of UTF-8 is as high as the one that ends the range. */
-static void write_range(struct hf__text *t, const struct hf__key *prefix,
+static void write_range(struct hf__ul_front *f, const struct hf__key *prefix,
                         const char *from, size_t length)
 {
+    struct hf__text *t = &f->mysql.sql;
     char end[HF__KEY_MAX + 1];
 
     memcpy(end, prefix->bytes, prefix->length);
     end[prefix->length] = (char)0xff;
-    hf__text_add(t, " FROM holdfast_session WHERE name_key>=");
+    hf__text_addf(t, " FROM %s WHERE name_key>=", f->scheme->table);
     hf__text_key(t, prefix);
     hf__text_add(t, " AND name_key<");
     hf__text_hex(t, end, prefix->length + (size_t)1);
@@ -106,7 +107,7 @@ int hf__ul_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
                      "SELECT name_key,IS_USED_LOCK(NULLIF(lock_name,'')),"
                      "fence,connection,token,acquired_at,"
                      "label,host,pid,thread,note");
-        write_range(&f->mysql.sql, prefix, NULL, 0);
+        write_range(f, prefix, NULL, 0);
         hf__text_add(&f->mysql.sql, " ORDER BY name_key");
         r = run(f, line);
     }
@@ -131,7 +132,7 @@ static int scan(struct hf__ul_front *f, struct hf__ul_line *line,
                   ",acquired_at<=" HF__SQL_NOW
                   "-%lld,CAST(LEAST(fence,1<<62) AS SIGNED)-" HF__SQL_NOW,
                   (long long)g->idle_us);
-    write_range(t, prefix, g->at, g->length);
+    write_range(f, prefix, g->at, g->length);
     hf__text_addf(t, " ORDER BY name_key LIMIT %d", CHUNK);
     return run(f, line);
 }
@@ -163,7 +164,10 @@ static int write_deletions(struct hf__ul_front *f, struct hf__text *to,
                             ? hf__column_i64(row[4])
                             : *ret_ahead_us;
         hf__text_add(to, n++ == 0 ? "" : ";");
-        hf__text_add(to, "DELETE FROM holdfast_session WHERE name_key=");
+        if (f->scheme->write_deletion != NULL) {
+            f->scheme->write_deletion(to, row[0], lengths[0]);
+        }
+        hf__text_addf(to, "DELETE FROM %s WHERE name_key=", f->scheme->table);
         hf__text_hex(to, row[0], lengths[0]);
         hf__text_addf(to, " AND fence=%llu AND fence<" HF__SQL_NOW "-%d",
                       (unsigned long long)hf__column_u64(row[1]), GRACE_US);
@@ -177,16 +181,17 @@ static int delete_idle(struct hf__ul_front *f, struct hf__ul_line *line, int n,
                        struct hf__gc *g)
 {
     struct hf__mysql *s = &f->mysql;
+    int each = f->scheme->write_deletion != NULL ? 2 : 1;
     int r = hf__ul_line_ask(f, line);
 
-    for (int i = 0; i < n && r == HF_OK; i++) {
+    for (int i = 0; i < n * each && r == HF_OK; i++) {
         if (s->reply.error != 0) {
             return hf__mysql_blame(s->reply.error) == HF__BLAME_AGAIN
                        ? (int)HF_OK
                        : hf__mysql_refusal(s, s->err);
         }
-        g->count += s->reply.affected;
-        r = i + 1 < n ? hf__wire_next(s) : (int)HF_OK;
+        g->count += i % each == each - 1 ? s->reply.affected : 0;
+        r = i + 1 < n * each ? hf__wire_next(s) : (int)HF_OK;
     }
     return r == HF_BUSY ? (int)HF_EUNAVAIL : r;
 }

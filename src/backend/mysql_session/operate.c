@@ -5,7 +5,7 @@
  * locks go with it. Who that is the server says, and never a list of
  * processes, where waiters look like holders. Called by the front's thread.
  */
-#include "src/backend/mysql_session/session.h"
+#include "src/backend/mysql_session/scheme.h"
 
 #include "src/backend/crowd.h"
 #include "src/backend/mysql/errors.h"
@@ -242,8 +242,9 @@ static int mark(struct hf__ul_front *f, struct hf__ul_line *line,
         return HF_OK;
     }
     hf__text_clear(sql);
-    hf__text_add(sql, "INSERT INTO holdfast_session(name_key,lock_name,fence,"
-                      "broken) VALUES(");
+    hf__text_addf(sql,
+                  "INSERT INTO %s(name_key,lock_name,fence,broken) VALUES(",
+                  f->scheme->table);
     hf__text_key(sql, &op->key);
     hf__text_add(sql, ",");
     hf__ul_write_name(f, op->key.bytes, op->key.length);
@@ -267,9 +268,9 @@ static int unmark(struct hf__ul_front *f, struct hf__ul_line *line,
     }
     hf__text_clear(sql);
     hf__text_addf(sql,
-                  "UPDATE holdfast_session SET fence=%llu,broken=%llu WHERE "
-                  "fence=%llu AND name_key=",
-                  (unsigned long long)sight->fence,
+                  "UPDATE %s SET fence=%llu,broken=%llu WHERE fence=%llu AND "
+                  "name_key=",
+                  f->scheme->table, (unsigned long long)sight->fence,
                   (unsigned long long)sight->broken,
                   (unsigned long long)raised);
     hf__text_key(sql, &op->key);

@@ -13,7 +13,6 @@
 #ifndef HF_BACKEND_MYSQL_SESSION_SESSION_H
 #define HF_BACKEND_MYSQL_SESSION_SESSION_H
 
-#include "src/backend/mysql/schema.h"
 #include "src/backend/mysql_session/link.h"
 
 extern const struct hf__backend hf__mysql_session_backend; /* store.c's */
@@ -53,7 +52,6 @@ void hf__ul_ask(struct hf__ul_front *f, struct hf__ul_line *line);
 
 /* ---- holder.c: the table of who has what, and its fences */
 
-extern const struct hf__schema hf__ul_schema;
 /* The locks of the tasks that were just won get their fences. */
 void hf__ul_stamp(struct hf__ul_front *f, struct hf__ul_line *line);
 

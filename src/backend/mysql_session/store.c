@@ -3,7 +3,8 @@
  * The store mysql://…?scheme=session. Here a session is opened, closed and
  * interrupted; see session.h for where the rest is. Called as backend.h says.
  */
-#include "src/backend/mysql_session/session.h"
+#include "src/backend/mysql_session/scheme.h"
+
 #include "src/base/alloc.h"
 #include "src/base/error.h"
 
@@ -46,9 +47,10 @@ static int meet_server(struct hf__ul_front *f)
         return r;
     }
     if (f->link->has_database) {
-        r = hf__mysql_schema_ready(&f->mysql, &hf__ul_schema);
-        f->mysql.wire.is_dead |= r != HF_OK;
+        r = hf__mysql_schema_ready(&f->mysql, f->scheme->schema);
     }
+    r = r == HF_OK && f->scheme->probe != NULL ? f->scheme->probe(f) : r;
+    f->mysql.wire.is_dead |= r != HF_OK;
     hf__ul_line_give(f, line);
     return r;
 }
@@ -63,18 +65,13 @@ static int read_most(const struct hf__url *url, int *ret_most, hf_error *err)
     return r;
 }
 
-static int session_open(void *state, const struct hf__url *url,
-                        const char *allow, hf__time deadline, hf_error *err)
+int hf__ul_open(struct hf__ul_front *f, const struct hf__url *url,
+                const char *allow, int most)
 {
-    struct hf__ul_front *f = state;
     int lease_s = 0;
-    int most = 0;
-    int r;
+    int r = read_lease(url, &lease_s, f->mysql.err);
 
-    hf__mysql_begin(&f->mysql, deadline, err);
     hf__list_init(&f->in_link);
-    r = read_lease(url, &lease_s, err);
-    r = r == HF_OK ? read_most(url, &most, err) : r;
     r = r == HF_OK ? hf__wire_init(&f->mysql) : r;
     r = r == HF_OK ? hf__ul_join(f, url, allow, lease_s, most) : r;
     r = r == HF_OK ? meet_server(f) : r;
@@ -86,7 +83,19 @@ static int session_open(void *state, const struct hf__url *url,
     return r == HF_EUNKNOWN ? (int)HF_EUNAVAIL : r; /* no lock was touched */
 }
 
-static void session_close(void *state)
+static int session_open(void *state, const struct hf__url *url,
+                        const char *allow, hf__time deadline, hf_error *err)
+{
+    struct hf__ul_front *f = state;
+    int most = 0;
+    int r = read_most(url, &most, err);
+
+    hf__mysql_begin(&f->mysql, deadline, err);
+    f->scheme = &hf__ul_session_scheme;
+    return r == HF_OK ? hf__ul_open(f, url, allow, most) : r;
+}
+
+void hf__ul_close(void *state)
 {
     struct hf__ul_front *f = state;
 
@@ -97,6 +106,38 @@ static void session_close(void *state)
     hf__text_fini(&f->mysql.sql);
     hf__free(f->tasks);
 }
+
+/* ---- the scheme */
+
+static const char ddl[] =
+    HF__SQL_CREATE("holdfast_session", HF__UL_HOLDER_COLUMNS, "name_key");
+static const struct hf__column columns[] = {
+    HF__UL_HOLDER_COLUMNS(HF__AS_COLUMN)};
+static const struct hf__table table = {
+    "holdfast_session", columns, sizeof columns / sizeof *columns, "name_key"};
+static const struct hf__schema schema = {ddl, &table, 1};
+
+static int ask(struct hf__ul_front *f, struct hf__ul_line *line)
+{
+    hf__ul_write_packet(f);
+    return hf__ul_line_ask(f, line);
+}
+
+static void write_queue(struct hf__ul_front *f)
+{
+    hf__text_addf(&f->mysql.sql, "%d)", f->link->lease_s);
+}
+
+const struct hf__ul_scheme hf__ul_session_scheme = {
+    .name = "session",
+    .what = "user lock",
+    .prefix = "hf",
+    .patience = "0",
+    .table = "holdfast_session",
+    .schema = &schema,
+    .ask = ask,
+    .write_queue = write_queue,
+};
 
 /* Names and fences are in a table, which needs a database. */
 static unsigned session_caps_of(const struct hf__url *url)
@@ -117,7 +158,7 @@ static unsigned session_caps_of(const struct hf__url *url)
 static const char *session_ddl(const struct hf__url *url)
 {
     (void)url;
-    return hf__ul_schema.ddl;
+    return ddl;
 }
 
 const struct hf__backend hf__mysql_session_backend = {
@@ -125,7 +166,7 @@ const struct hf__backend hf__mysql_session_backend = {
     .size = sizeof(struct hf__ul_front),
     .caps_of = session_caps_of,
     .open = session_open,
-    .close = session_close,
+    .close = hf__ul_close,
     .execute = hf__ul_execute,
     .wait = hf__ul_wait,
     .listen = hf__ul_listen,

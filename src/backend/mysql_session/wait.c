@@ -6,7 +6,7 @@
  * Who gives up ends the connection, which the server passes by. Called by the
  * front's thread.
  */
-#include "src/backend/mysql_session/session.h"
+#include "src/backend/mysql_session/scheme.h"
 
 #include "src/backend/mysql/errors.h"
 #include "src/base/error.h"
@@ -19,6 +19,8 @@
 #define POLL_HIGH_MS 150
 /* The server said that it can't tell, as after a KILL QUERY. */
 #define PAUSE_MS 20
+/* ER_LOCK_WAIT_TIMEOUT: a row was waited for as long as the server may. */
+#define LOCK_TIMEOUT 1205
 
 /* ---- the line that asks */
 
@@ -36,11 +38,35 @@ static struct hf__ul_line *take_asking(struct hf__ul_front *f)
     return NULL;
 }
 
+/* Who waits for a row does not see that its client is gone before it is its
+ * turn, so another line says so. */
+static void end_waiting(struct hf__ul_front *f, uint64_t connection)
+{
+    struct hf__ul_line *line = NULL;
+    int r = hf__ul_line_home(f, false, &line);
+
+    if (r != HF_OK) {
+        return;
+    }
+    r = hf__ul_line_settle(f, line);
+    if (r == HF_OK) {
+        hf__text_clear(&f->mysql.sql);
+        hf__text_addf(&f->mysql.sql, "KILL %llu",
+                      (unsigned long long)connection);
+        r = hf__ul_line_ask(f, line);
+    }
+    f->mysql.wire.is_dead |= r < 0;
+    hf__ul_line_give(f, line);
+}
+
 static void leave_line(struct hf__ul_front *f)
 {
     struct hf__ul_link *link = f->link;
     struct hf__ul_line *line;
 
+    if (f->scheme->is_apart && f->queue != NULL) {
+        end_waiting(f, f->queue->connection_id);
+    }
     hf__mutex_lock(&link->mutex);
     line = take_asking(f);
     if (line != NULL) {
@@ -85,7 +111,7 @@ static void leave_lock(struct hf__ul_front *f)
     }
     f->mysql.wire.is_dead |= hf__ul_line_undo(f, line) != HF_OK;
     hf__mutex_lock(&f->link->mutex);
-    if (f->home == NULL) {
+    if (f->home == NULL && !line->is_apart) {
         f->home = line;
         line->owner = f;
     }
@@ -111,8 +137,8 @@ static int take_queue(struct hf__ul_front *f, struct hf__ul_line **ret_line)
     int r = HF_OK;
 
     hf__mutex_lock(&link->mutex);
-    if (f->home != NULL && f->home->n_locks == 0 && !f->home->is_busy &&
-        !f->home->owes && hf__ul_line_try(f, f->home)) {
+    if (!f->scheme->is_apart && f->home != NULL && f->home->n_locks == 0 &&
+        !f->home->is_busy && !f->home->owes && hf__ul_line_try(f, f->home)) {
         line = f->home;
         f->home = NULL;
     }
@@ -121,7 +147,11 @@ static int take_queue(struct hf__ul_front *f, struct hf__ul_line **ret_line)
         hf__ul_line_give(f, line);
         line = NULL;
     }
-    r = line == NULL ? hf__ul_line_new(f, &line) : r;
+    if (f->scheme->is_apart) {
+        r = hf__ul_line_apart(f, &line);
+    } else if (line == NULL) {
+        r = hf__ul_line_new(f, &line);
+    }
     if (r == HF_OK) {
         HF_SCOPED_LOCK(&link->mutex);
         line->owner = f;
@@ -131,15 +161,21 @@ static int take_queue(struct hf__ul_front *f, struct hf__ul_line **ret_line)
     return r;
 }
 
-static int ask(struct hf__ul_front *f, struct hf__ul_line *line)
+static int ask(struct hf__ul_front *f, struct hf__ul_line *line,
+               bool is_missing)
 {
     struct hf__mysql *s = &f->mysql;
-    int r;
+    int r = f->scheme->stand == NULL ? (int)HF_OK
+                                     : f->scheme->stand(f, line, is_missing);
 
+    if (r != HF_OK) {
+        return r == HF_BUSY ? (int)HF_EUNAVAIL : r;
+    }
     hf__text_clear(&s->sql);
     hf__text_add(&s->sql, "SELECT CONNECTION_ID(),GET_LOCK(");
     hf__ul_write_name(f, f->queue_key, f->queue_length);
-    hf__text_addf(&s->sql, ",%d)", f->link->lease_s);
+    hf__text_add(&s->sql, ",");
+    f->scheme->write_queue(f);
     f->asked = hf__now();
     r = hf__wire_begin(s);
     line->owes = r == HF_OK;
@@ -183,15 +219,22 @@ static int hear(struct hf__ul_front *f, struct hf__ul_line *line,
     MYSQL_ROW row;
 
     line->owes = false;
-    if (hf__ul_is_cut_short(s->reply.error)) {
-        hf__wire_sleep(s, hf__after_ms(hf__now(), PAUSE_MS));
-        return ask(f, line);
+    if (hf__ul_is_cut_short(s->reply.error) ||
+        (f->scheme->is_apart &&
+         hf__mysql_blame(s->reply.error) == HF__BLAME_AGAIN)) {
+        if (s->reply.error != LOCK_TIMEOUT) { /* a deadlock, or a KILL QUERY */
+            hf__wire_sleep(s, hf__after_ms(hf__now(), PAUSE_MS));
+        }
+        return ask(f, line, false);
     }
     if (s->reply.error != 0) {
         s->wire.is_dead = true;
         return hf__mysql_refusal(s, s->err);
     }
     row = hf__ul_row(f, 2);
+    if (row == NULL && f->scheme->is_apart && s->reply.rows != NULL) {
+        return ask(f, line, true);
+    }
     if (row == NULL || !hf__ul_is_same(f, row)) {
         s->wire.is_dead = true;
         return hf__mysql_dead(s);
@@ -203,7 +246,7 @@ static int hear(struct hf__ul_front *f, struct hf__ul_line *line,
     if (row[1] == NULL) {
         hf__wire_sleep(s, hf__after_ms(hf__now(), PAUSE_MS));
     }
-    return ask(f, line);
+    return ask(f, line, false);
 }
 
 static int listen_to(struct hf__ul_front *f, struct hf__ul_line *line,
@@ -211,7 +254,7 @@ static int listen_to(struct hf__ul_front *f, struct hf__ul_line *line,
 {
     struct hf__mysql *s = &f->mysql;
     hf__time limit = s->deadline;
-    int r = line->owes ? (int)HF_OK : ask(f, line);
+    int r = line->owes ? (int)HF_OK : ask(f, line, false);
 
     while (r == HF_OK && !*ret_has_fired) {
         bool is_there = false;
