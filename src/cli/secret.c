@@ -194,6 +194,7 @@ static bool is_known_option(const char *name, size_t length)
                                         "key",
                                         "locks_per_connection",
                                         "longest_lease",
+                                        "max_connections",
                                         "password_file",
                                         "prefix",
                                         "recipe",

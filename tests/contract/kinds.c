@@ -29,6 +29,9 @@ static struct hf__url_option alone[][3] = {{{"session_timeout", "3s"},
                                            {{"session_timeout", "15s"},
                                             {"scheme", "session"},
                                             {"locks_per_connection", "1"}}};
+static struct hf__url_option rows[][2] = {
+    {{"session_timeout", "3s"}, {"scheme", "row"}},
+    {{"session_timeout", "15s"}, {"scheme", "row"}}};
 
 static const struct {
     const char *store;
@@ -39,6 +42,7 @@ static const struct {
     {"memory:session", {lasting[0], lasting[1]}, 1, NULL},
     {"mysql:session", {user_locks[0], user_locks[1]}, 2, "/db"},
     {"mysql:alone", {alone[0], alone[1]}, 3, "/db"},
+    {"mysql:row", {rows[0], rows[1]}, 2, "/db"},
     {"zookeeper", {fair[0], fair[1]}, 2, NULL},
     {"zookeeper:simple", {simple[0], simple[1]}, 2, NULL},
 };

@@ -39,6 +39,7 @@ static const struct row {
     {"mariadb", hf__mariadb_test_url, hf__mariadb_share},
     {"mysql:session", hf__mariadb_test_url, hf__mariadb_share},
     {"mysql:alone", hf__mariadb_test_url, hf__mariadb_share},
+    {"mysql:row", hf__mariadb_test_url, hf__mariadb_share},
     {"redis", hf__redis_test_url, hf__redis_share},
     {"redlock", hf__redlock_test_url, hf__redis_share_group},
     {"zookeeper", hf__zookeeper_test_url, hf__zookeeper_share},

@@ -184,7 +184,8 @@ TEST(without_a_user_it_is_the_one_of_the_system)
 
 TEST(odd_options_are_refused_by_name)
 {
-    expect_refused(url_with("scheme=row"), HF_EINVAL, "scheme=session");
+    expect_refused(url_with("max_connections=1"), HF_EINVAL,
+                   "max_connections: it goes with scheme=row");
     expect_refused(url_with("session_timeout=30s"), HF_EINVAL,
                    "session_timeout: it goes with scheme=session");
     expect_refused(url_with("locks_per_connection=1"), HF_EINVAL,

@@ -24,6 +24,7 @@
 const char *const hf__mysql_options[] = {"scheme",
                                          "session_timeout",
                                          "locks_per_connection",
+                                         "max_connections",
                                          "socket",
                                          "tls",
                                          "ca",
@@ -76,27 +77,31 @@ static bool is_scheme(const struct hf__url *url, const char *scheme)
     return given != NULL && strcmp(given, scheme) == 0;
 }
 
+static int check_goes_with(const struct hf__url *url, const char *option,
+                           const char *scheme, hf_error *err)
+{
+    return is_scheme(url, scheme) || hf__url_option(url, option) == NULL
+               ? HF_OK
+               : hf__fail(err, HF_EINVAL, "%s: it goes with scheme=%s", option,
+                          scheme);
+}
+
 static int check_scheme(const struct hf__url *url, hf_error *err)
 {
     static const char *const words[] = {"table", "session", "row", NULL};
-    static const char *const own[] = {"session_timeout",
-                                      "locks_per_connection"};
     int r = check_word(url, "scheme", words, err);
 
-    if (r == HF_OK && is_scheme(url, "row")) {
+    if (r == HF_OK && !is_scheme(url, "session") && !is_scheme(url, "row") &&
+        hf__url_option(url, "session_timeout") != NULL) {
         r = hf__fail(err, HF_EINVAL,
-                     "scheme: this build has no scheme=row; leave it out, or "
-                     "scheme=session");
+                     "session_timeout: it goes with scheme=session and "
+                     "scheme=row; a lock of scheme=table has a lease of its "
+                     "own");
     }
-    for (size_t i = 0; i < sizeof own / sizeof *own && r == HF_OK; i++) {
-        if (!is_scheme(url, "session") && hf__url_option(url, own[i]) != NULL) {
-            r = hf__fail(err, HF_EINVAL,
-                         "%s: it goes with scheme=session; a lock of "
-                         "scheme=table has a lease of its own",
-                         own[i]);
-        }
-    }
-    return r;
+    r = r == HF_OK
+            ? check_goes_with(url, "locks_per_connection", "session", err)
+            : r;
+    return r == HF_OK ? check_goes_with(url, "max_connections", "row", err) : r;
 }
 
 static bool has_database(const struct hf__url *url)

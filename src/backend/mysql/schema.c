@@ -86,6 +86,13 @@ const struct hf__schema hf__mysql_tables = {ddl, tables, COUNT(tables)};
 #define NO_TABLE     1146
 #define LOCK_TIMEOUT 1205
 
+/* They are its last columns. */
+static bool has_labels(const struct hf__table *t)
+{
+    return strcmp(t->columns[t->n - 1].name,
+                  hf__mysql_labels[HF__MYSQL_LABELS - 1]) == 0;
+}
+
 static void add_look(struct hf__mysql *s, const struct hf__schema *schema)
 {
     hf__text_clear(&s->sql);
@@ -96,8 +103,10 @@ static void add_look(struct hf__mysql *s, const struct hf__schema *schema)
         hf__text_addf(&s->sql, ";SELECT * FROM %s LIMIT 0",
                       schema->tables[i].name);
         for (int j = 0; j < HF__MYSQL_LABELS; j++) {
-            hf__text_addf(&s->sql, "%sCHARSET(t.%s)", j == 0 ? ";SELECT " : ",",
-                          hf__mysql_labels[j]);
+            hf__text_addf(&s->sql,
+                          has_labels(&schema->tables[i]) ? "%sCHARSET(t.%s)"
+                                                         : "%sNULL",
+                          j == 0 ? ";SELECT " : ",", hf__mysql_labels[j]);
         }
         hf__text_addf(&s->sql, " FROM (SELECT 1) d LEFT JOIN %s t ON 0",
                       schema->tables[i].name);

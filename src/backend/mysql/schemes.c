@@ -7,6 +7,7 @@
 #include "src/backend/mysql/mysql.h"
 #include "src/backend/mysql/place.h"
 #include "src/backend/mysql/schema.h"
+#include "src/backend/mysql_row/row.h"
 #include "src/backend/mysql_session/session.h"
 #include "src/backend/registry.h"
 
@@ -16,6 +17,9 @@ static const struct hf__backend *scheme_of(const struct hf__url *url)
 {
     const char *given = hf__url_option(url, "scheme");
 
+    if (given != NULL && strcmp(given, "row") == 0) {
+        return &hf__mysql_row_backend;
+    }
     return given != NULL && strcmp(given, "session") == 0
                ? &hf__mysql_session_backend
                : &hf__mysql_table_backend;
@@ -24,7 +28,7 @@ static const struct hf__backend *scheme_of(const struct hf__url *url)
 /* Room for the session of any. */
 union session {
     struct hf__mysql table;
-    struct hf__ul_front session;
+    struct hf__ul_front session; /* of scheme=row, too */
 };
 
 static const struct hf__backend *scheme(void *state)

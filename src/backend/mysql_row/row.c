@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a line of scheme=row is asked. It has autocommit=0, so that the
+ * statement which locks the row begins the transaction; the server says with
+ * each reply whether one is open, and one that was rolled back under its lock
+ * is a loss, whatever else the line still has. Called by the front's thread.
+ */
+#include "src/backend/mysql_row/row.h"
+
+#include "src/backend/mysql/errors.h"
+#include "src/base/error.h"
+
+#define NO_SUCH_SYNTAX 1064
+/* MariaDB would end a connection whose transaction is idle: our limit is the
+ * lease alone. COMMIT must not begin the next one. */
+#define LINE_SETTINGS                                                          \
+    "SET SESSION completion_type=0,autocommit=0/*M!100300 ,"                   \
+    "idle_transaction_timeout=0,idle_write_transaction_timeout=0,"             \
+    "idle_readonly_transaction_timeout=0*/"
+
+/* ---- the tables */
+
+#define ROW_COLUMNS(X)                                                         \
+    X(name_key, HF__KIND_BYTES, 320, true, "VARBINARY(320) NOT NULL")
+
+static const char ddl[] = HF__SQL_CREATE("holdfast_row", ROW_COLUMNS,
+                                         "name_key")
+    HF__SQL_CREATE("holdfast_row_holder", HF__UL_HOLDER_COLUMNS, "name_key");
+static const struct hf__column row_columns[] = {ROW_COLUMNS(HF__AS_COLUMN)};
+static const struct hf__column holder_columns[] = {
+    HF__UL_HOLDER_COLUMNS(HF__AS_COLUMN)};
+static const struct hf__table tables[] = {
+    {"holdfast_row_holder", holder_columns,
+     sizeof holder_columns / sizeof *holder_columns, "name_key"},
+    {"holdfast_row", row_columns, 1, "name_key"},
+};
+static const struct hf__schema schema = {ddl, tables, 2};
+
+/* ---- statements that are not about a lock yet */
+
+/* Send the front's text; all replies are taken. As hf__ul_line_ask(). */
+static int run(struct hf__ul_front *f, struct hf__ul_line *line)
+{
+    int r = hf__ul_line_ask(f, line);
+
+    return r == HF_OK ? hf__ul_line_skip(f) : r;
+}
+
+/* How long its statements wait for a row, with no transaction open. */
+static int set_wait(struct hf__ul_front *f, struct hf__ul_line *line,
+                    int seconds)
+{
+    int r;
+
+    hf__text_clear(&f->mysql.sql);
+    hf__text_addf(&f->mysql.sql,
+                  "ROLLBACK;SET SESSION innodb_lock_wait_timeout=%d", seconds);
+    r = run(f, line);
+    if (r == HF_OK && f->mysql.reply.error != 0) {
+        return hf__mysql_refusal(&f->mysql, f->mysql.err);
+    }
+    line->wait_s = r == HF_OK ? seconds : line->wait_s;
+    return r;
+}
+
+static int least_wait(const struct hf__ul_front *f)
+{
+    return f->mysql.server.has_zero_wait ? 0 : 1;
+}
+
+/* A name that was never locked. It is made by a transaction of its own: two who
+ * would lock what is not there would both succeed. Refused, if somebody has
+ * locked it meanwhile. */
+static int make_row(struct hf__ul_front *f, struct hf__ul_line *line,
+                    const char *key, uint16_t length)
+{
+    int r = set_wait(f, line, least_wait(f));
+
+    if (r != HF_OK) {
+        return r;
+    }
+    hf__text_clear(&f->mysql.sql);
+    hf__text_add(&f->mysql.sql,
+                 "INSERT IGNORE INTO holdfast_row(name_key) VALUES(");
+    hf__text_hex(&f->mysql.sql, key, length);
+    hf__text_add(&f->mysql.sql, ");COMMIT");
+    return run(f, line);
+}
+
+/* ---- a lock's */
+
+static void write_row(struct hf__ul_front *f, const char *key, uint16_t length)
+{
+    hf__text_add(&f->mysql.sql, " FROM holdfast_row WHERE name_key=");
+    hf__text_hex(&f->mysql.sql, key, length);
+    hf__text_add(&f->mysql.sql, " FOR UPDATE");
+}
+
+/* A line has one lock, and so its packet is about one. */
+static const struct hf__ul_task *task_of(const struct hf__ul_front *f)
+{
+    int i = 0;
+
+    while (f->tasks[i].lock == NULL) {
+        i++;
+    }
+    return &f->tasks[i];
+}
+
+static bool is_open(const struct hf__ul_front *f)
+{
+    return (f->mysql.wire.handle->server_status & SERVER_STATUS_IN_TRANS) != 0;
+}
+
+static int send_try(struct hf__ul_front *f, struct hf__ul_line *line)
+{
+    const struct hf__ul_task *t = task_of(f);
+
+    hf__ul_write_packet(f);
+    write_row(f, t->lock->key, t->lock->length);
+    hf__text_add(&f->mysql.sql,
+                 atomic_load(&f->link->has_nowait) ? " NOWAIT" : "");
+    return hf__ul_line_ask(f, line);
+}
+
+static int try_row(struct hf__ul_front *f, struct hf__ul_line *line)
+{
+    const struct hf__ul_task *t = task_of(f);
+    int r = atomic_load(&f->link->has_nowait) || line->wait_s == least_wait(f)
+                ? (int)HF_OK
+                : set_wait(f, line, least_wait(f));
+
+    r = r == HF_OK ? send_try(f, line) : r;
+    if (r != HF_OK || f->mysql.reply.error != 0 ||
+        mysql_num_rows(f->mysql.reply.rows) > 0) {
+        return r;
+    }
+    r = make_row(f, line, t->lock->key, t->lock->length);
+    return r == HF_OK && f->mysql.reply.error == 0 ? send_try(f, line) : r;
+}
+
+/* The answer stays, while what follows it is taken. */
+static int commit(struct hf__ul_front *f)
+{
+    MYSQL_RES *answer = f->mysql.reply.rows;
+    int r;
+
+    f->mysql.reply.rows = NULL;
+    r = hf__ul_line_skip(f);
+    r = r == HF_OK && f->mysql.reply.error != 0
+            ? hf__mysql_refusal(&f->mysql, f->mysql.err)
+            : r;
+    f->mysql.reply.rows = answer;
+    return r;
+}
+
+static int check_row(struct hf__ul_front *f, struct hf__ul_line *line)
+{
+    bool is_release = task_of(f)->op->kind == HF__OP_RELEASE;
+    bool was_open;
+    int r;
+
+    hf__ul_write_packet(f);
+    hf__text_add(&f->mysql.sql, is_release ? ";COMMIT" : "");
+    r = hf__ul_line_ask(f, line);
+    if (r != HF_OK || f->mysql.reply.error != 0) {
+        return r;
+    }
+    was_open = is_open(f);
+    r = is_release ? commit(f) : r;
+    return r == HF_OK && !was_open
+               ? hf__fail(f->mysql.err, HF_EUNAVAIL,
+                          "the transaction that had the lock is over")
+               : r;
+}
+
+static int ask(struct hf__ul_front *f, struct hf__ul_line *line)
+{
+    const struct hf__ul_task *t = task_of(f);
+
+    return t->op->kind == HF__OP_ACQUIRE && t->lock->state == HF__UL_WANTED
+               ? try_row(f, line)
+               : check_row(f, line);
+}
+
+/* ---- in the server's queue */
+
+static int stand(struct hf__ul_front *f, struct hf__ul_line *line,
+                 bool is_missing)
+{
+    int r = is_missing ? make_row(f, line, f->queue_key, f->queue_length)
+                       : (int)HF_OK;
+
+    return r == HF_OK ? set_wait(f, line, f->link->lease_s) : r;
+}
+
+static void write_queue(struct hf__ul_front *f)
+{
+    hf__text_add(&f->mysql.sql, "1)");
+    write_row(f, f->queue_key, f->queue_length);
+}
+
+/* ---- the rest */
+
+static int fit(struct hf__ul_front *f)
+{
+    int r;
+
+    hf__text_clear(&f->mysql.sql);
+    hf__text_add(&f->mysql.sql, LINE_SETTINGS);
+    r = hf__wire_run(&f->mysql);
+    return r == HF_OK && f->mysql.reply.error != 0
+               ? hf__mysql_refusal(&f->mysql, f->mysql.err)
+               : r;
+}
+
+/* Is the word known? Whoever has that row, there is none of that name. */
+static int probe(struct hf__ul_front *f)
+{
+    struct hf__mysql *s = &f->mysql;
+    unsigned error;
+    int r;
+
+    hf__text_clear(&s->sql);
+    hf__text_add(&s->sql, "SELECT name_key FROM holdfast_row WHERE "
+                          "name_key='' FOR UPDATE NOWAIT");
+    r = hf__wire_run(s);
+    if (r != HF_OK) {
+        return r;
+    }
+    error = s->reply.error;
+    if (error != 0 && error != NO_SUCH_SYNTAX &&
+        hf__mysql_blame(error) != HF__BLAME_AGAIN) {
+        return hf__mysql_refusal(s, s->err);
+    }
+    atomic_store(&f->link->has_nowait, error != NO_SUCH_SYNTAX);
+    return HF_OK;
+}
+
+static void write_deletion(struct hf__text *to, const char *key, size_t length)
+{
+    hf__text_add(to, "DELETE FROM holdfast_row WHERE name_key=");
+    hf__text_hex(to, key, length);
+    hf__text_add(to, ";");
+}
+
+const struct hf__ul_scheme hf__mysql_row_scheme = {
+    .name = "row",
+    .what = "row lock",
+    .prefix = "hr",
+    .patience = "1", /* of who had the row last, the user lock ends last */
+    .table = "holdfast_row_holder",
+    .schema = &schema,
+    .is_apart = true,
+    .fit = fit,
+    .probe = probe,
+    .ask = ask,
+    .stand = stand,
+    .write_queue = write_queue,
+    .write_deletion = write_deletion,
+    .check = hf__mysql_row_check,
+};
