@@ -50,7 +50,7 @@ def a_check_tells_of_the_sessions(t):
     for path, fences, verdict in (
             ('/', 'none', 'warn'),
             ('/' + os.environ['HOLDFAST_TEST_MYSQL_URL'].rsplit('/', 1)[1],
-             'in holdfast_session', 'fine')):
+             'holdfast_session', 'fine')):
         told = json.loads(t.run('check', '--json', '--url',
                                 SERVER + path + OPTIONS, code=0).out)
         items = {item['name']: item for item in told['items']}

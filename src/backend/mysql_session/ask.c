@@ -214,12 +214,17 @@ void hf__ul_write_packet(struct hf__ul_front *f)
 static void give_up(struct hf__ul_front *f, int result)
 {
     for (int i = 0; i < f->n_tasks; i++) {
+        struct hf__op *op = f->tasks[i].op;
+        /* What undoes it releases it, so that there is nothing to ask again. */
+        int own = result == HF__AGAIN && op->kind == HF__OP_RELEASE
+                      ? (int)HF_EUNKNOWN
+                      : result;
+
         if (f->tasks[i].lock != NULL) {
-            if (f->tasks[i].op->err != NULL && f->mysql.err != NULL) {
-                (void)hf__fail(f->tasks[i].op->err, result, "%s",
-                               f->mysql.err->text);
+            if (op->err != NULL && f->mysql.err != NULL) {
+                (void)hf__fail(op->err, own, "%s", f->mysql.err->text);
             }
-            finish(&f->tasks[i], result);
+            finish(&f->tasks[i], own);
         }
     }
 }

@@ -64,7 +64,9 @@ static bool find_line(struct hf__ul_front *f, struct hf__ul_task *t,
     *ret_line = NULL;
     if (lock == NULL && t->op->kind == HF__OP_ACQUIRE) {
         lock = hf__ul_lock_named(f->link, key->bytes, key->length);
-        if (lock != NULL && lock->state == HF__UL_HELD) {
+        if (lock != NULL && hf__ul_line_has_ended(lock->line)) {
+            lock->line->is_cut = true; /* by who takes it: here, or its user */
+        } else if (lock != NULL && lock->state == HF__UL_HELD) {
             t->stage = HF__UL_TO_LOOK;
             t->verdict = HF_BUSY;
             return false;

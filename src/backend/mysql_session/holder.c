@@ -63,10 +63,12 @@ static void drop(struct hf__ul_front *f, struct hf__ul_task *t, int result)
     t->lock = NULL; /* it stays wanted, to be undone */
 }
 
-static void drop_all(struct hf__ul_front *f, int result)
+/* is_dead: those that have theirs, too, for their connection is. */
+static void drop_all(struct hf__ul_front *f, int result, bool is_dead)
 {
     for (int i = 0; i < f->n_tasks; i++) {
-        if (wants_stamp(&f->tasks[i])) {
+        if (wants_stamp(&f->tasks[i]) ||
+            (is_dead && f->tasks[i].lock != NULL)) {
             drop(f, &f->tasks[i], result);
         }
     }
@@ -131,11 +133,15 @@ static int commit(struct hf__ul_front *f, struct hf__ul_line *line)
     return hf__ul_line_ask(f, line);
 }
 
+/* From here on they are held, whatever becomes of those after them. */
 static void end_stamps(struct hf__ul_front *f, int n)
 {
+    HF_SCOPED_LOCK(&f->link->mutex);
+
     for (int i = 0; i < f->n_tasks && n > 0; i++) {
         if (wants_stamp(&f->tasks[i])) {
             f->tasks[i].is_stamped = true;
+            f->tasks[i].lock->state = HF__UL_HELD;
             n--;
         }
     }
@@ -147,9 +153,10 @@ static int take_refusal(struct hf__ul_front *f, struct hf__ul_line *line,
                         bool is_many)
 {
     struct hf__mysql *s = &f->mysql;
-    int result = hf__mysql_blame(s->reply.error) == HF__BLAME_AGAIN
-                     ? HF__AGAIN
-                     : hf__mysql_refusal(s, s->err);
+    int result = hf__mysql_refusal(s, s->err);
+
+    result =
+        hf__mysql_blame(s->reply.error) == HF__BLAME_AGAIN ? HF__AGAIN : result;
 
     if (is_many) {
         hf__text_clear(&s->sql);
@@ -200,7 +207,7 @@ static void stamp_on(struct hf__ul_front *f, struct hf__ul_line *line)
         left = count_wanted(f);
     }
     if (r != HF_OK) {
-        drop_all(f, HF_EUNKNOWN);
+        drop_all(f, HF_EUNKNOWN, r < 0 && !f->scheme->is_apart);
         s->wire.is_dead |= r < 0;
     } else if (has_refused && hf__ul_line_undo(f, line) < 0) {
         s->wire.is_dead = true;
@@ -225,7 +232,7 @@ static void stamp_apart(struct hf__ul_front *f, struct hf__ul_line *line)
         hf__ul_line_give(f, home);
     }
     if (r != HF_OK) {
-        drop_all(f, HF_EUNAVAIL);
+        drop_all(f, HF_EUNAVAIL, false);
     }
     hf__ul_line_lift(f, line);
 }

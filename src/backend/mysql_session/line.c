@@ -68,8 +68,7 @@ static void lose_locks(struct hf__ul_link *link, struct hf__ul_line *line)
         struct hf__ul_lock *lock = HF__ELEMENT(it, struct hf__ul_lock, in_line);
 
         if (lock->state == HF__UL_HELD) {
-            link->told[link->n_told++ % HF__UL_TOLD] = lock->token;
-            link->is_news = true;
+            hf__ul_lock_lose(link, lock);
         }
         hf__ul_lock_free(link, lock);
     }

@@ -40,6 +40,7 @@ static void registry_unlock(void)
 
 static void free_link(struct hf__ul_link *link)
 {
+    hf__free(link->lost);
     hf__map_fini(&link->tokens);
     hf__map_fini(&link->keys);
     hf__mutex_fini(&link->mutex);

@@ -61,8 +61,6 @@ struct hf__ul_line {
     bool owes;   /* an answer, which comes before any other */
 };
 
-enum { HF__UL_TOLD = 512 };
-
 struct hf__ul_link {
     struct hf__link in_registry;
     uint64_t client;
@@ -87,9 +85,10 @@ struct hf__ul_link {
     char database[256]; /* as the server's names of it are compared; does not
                            change any more once there is a line */
     struct hf__ul_front *listener;
-    bool is_news; /* for the listener: a new line, or lost locks */
-    struct hf__token told[HF__UL_TOLD]; /* lost, the last of them, in a ring */
-    unsigned n_told;
+    bool is_news;           /* for the listener: a new line, or lost locks */
+    struct hf__token *lost; /* what is to be told, in order */
+    unsigned n_lost;
+    unsigned lost_room;
 };
 
 struct hf__ul_task;
@@ -106,7 +105,7 @@ struct hf__ul_front {
     hf__time asked;            /* when it began to ask */
     char queue_key[HF__KEY_MAX];
     uint16_t queue_length;
-    unsigned n_heard;          /* of link->told */
+    unsigned n_heard;          /* of link->lost */
     unsigned n_reheard;        /* the same, a second time */
     hf__time rehears;          /* when it is time for that */
     struct hf__ul_task *tasks; /* of the batch that runs; kept for the next */
@@ -148,6 +147,8 @@ void hf__ul_line_lay(struct hf__ul_front *f);
 void hf__ul_line_lift(struct hf__ul_front *f, const struct hf__ul_line *line);
 /* After use. If the connection is dead its locks are lost, and told of. */
 void hf__ul_line_give(struct hf__ul_front *f, struct hf__ul_line *line);
+/* Has the server closed it? The mutex is held. */
+bool hf__ul_line_has_ended(const struct hf__ul_line *line);
 /* Before use: take the answer that it owes, and undo what it was about. HF_OK;
  * HF_BUSY: it is not there by the deadline; negative: the line is dead. */
 HF_MUST_CHECK int hf__ul_line_settle(struct hf__ul_front *f,
@@ -185,6 +186,8 @@ struct hf__ul_lock *hf__ul_lock_new(struct hf__ul_link *link,
 /* It is that claim's. */
 void hf__ul_lock_claim(struct hf__ul_link *link, struct hf__ul_lock *lock,
                        const struct hf__token *token);
+/* Somebody had it: who listens is to tell him. */
+void hf__ul_lock_lose(struct hf__ul_link *link, const struct hf__ul_lock *lock);
 void hf__ul_lock_free(struct hf__ul_link *link, struct hf__ul_lock *lock);
 /* NULL: none. */
 struct hf__ul_lock *hf__ul_lock_of(struct hf__ul_link *link,

@@ -24,11 +24,8 @@ static bool tell_from(struct hf__ul_link *link, unsigned *at, unsigned end,
 {
     bool has_told = false;
 
-    if (link->n_told - *at > HF__UL_TOLD) {
-        *at = link->n_told - HF__UL_TOLD;
-    }
-    while ((int)(end - *at) > 0) {
-        struct hf__token token = link->told[(*at)++ % HF__UL_TOLD];
+    while (*at < end) {
+        struct hf__token token = link->lost[(*at)++];
 
         hf__mutex_unlock(&link->mutex);
         fn(arg, hf__token_tag(&token));
@@ -51,9 +48,12 @@ static bool tell(struct hf__ul_front *f, hf__broken_fn fn, void *arg)
     if (f->n_reheard != f->n_heard && !hf__before(now, f->rehears)) {
         has_told = tell_from(link, &f->n_reheard, f->n_heard, fn, arg);
     }
-    if (f->n_heard != link->n_told) {
-        has_told |= tell_from(link, &f->n_heard, link->n_told, fn, arg);
+    if (f->n_heard != link->n_lost) {
+        has_told |= tell_from(link, &f->n_heard, link->n_lost, fn, arg);
         f->rehears = hf__after_ms(now, AGAIN_MS);
+    }
+    if (f->n_reheard == link->n_lost) {
+        f->n_heard = f->n_reheard = link->n_lost = 0;
     }
     return has_told;
 }
@@ -100,6 +100,13 @@ static struct pollfd *gather(struct hf__ul_front *f, nfds_t *ret_n)
     return fds;
 }
 
+bool hf__ul_line_has_ended(const struct hf__ul_line *line)
+{
+    struct pollfd fd = {.fd = line->fd, .events = POLLRDHUP};
+
+    return poll(&fd, 1, 0) > 0;
+}
+
 static bool has_ended(const struct pollfd *fds, nfds_t n, int fd)
 {
     for (nfds_t i = 1; i < n; i++) {
@@ -117,10 +124,9 @@ static struct hf__ul_line *find_ended(struct hf__ul_link *link,
 {
     HF__LIST_EACH (it, &link->lines) {
         struct hf__ul_line *line = HF__ELEMENT(it, struct hf__ul_line, in_link);
-        struct pollfd fd = {.fd = line->fd, .events = POLLRDHUP};
 
         if (is_watched(line) && has_ended(fds, n, line->fd) &&
-            poll(&fd, 1, 0) > 0) {
+            hf__ul_line_has_ended(line)) {
             return line;
         }
     }

@@ -12,6 +12,10 @@
 
 #include <string.h>
 
+/* Of what is still to be told: where nobody listens it has an end. */
+#define LOST_MIN 64U
+#define LOST_MAX 65536U
+
 struct hf__ul_lock *hf__ul_lock_new(struct hf__ul_link *link,
                                     struct hf__ul_line *line, const char *key,
                                     uint16_t length)
@@ -38,6 +42,9 @@ struct hf__ul_lock *hf__ul_lock_new(struct hf__ul_link *link,
 void hf__ul_lock_claim(struct hf__ul_link *link, struct hf__ul_lock *lock,
                        const struct hf__token *token)
 {
+    if (lock->by_token.key != NULL) { /* of a claim that was given up */
+        hf__map_remove(&link->tokens, &lock->by_token);
+    }
     lock->token = *token;
     hf__map_add(&link->tokens, &lock->by_token, (const char *)lock->token.bytes,
                 sizeof lock->token.bytes);
@@ -73,4 +80,22 @@ struct hf__ul_lock *hf__ul_lock_named(struct hf__ul_link *link, const char *key,
 
     return found == NULL ? NULL
                          : HF__ELEMENT(found, struct hf__ul_lock, by_key);
+}
+
+void hf__ul_lock_lose(struct hf__ul_link *link, const struct hf__ul_lock *lock)
+{
+    if (link->n_lost == link->lost_room && link->lost_room < LOST_MAX) {
+        unsigned room = link->lost_room == 0 ? LOST_MIN : 2 * link->lost_room;
+        struct hf__token *lost =
+            hf__resize(link->lost, room * sizeof *link->lost);
+
+        if (lost != NULL) {
+            link->lost = lost;
+            link->lost_room = room;
+        }
+    }
+    if (link->n_lost < link->lost_room) { /* or its renewal finds it */
+        link->lost[link->n_lost++] = lock->token;
+        link->is_news = true;
+    }
 }

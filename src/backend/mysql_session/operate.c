@@ -329,8 +329,7 @@ static bool give_back_own(struct hf__ul_front *f,
     if (lock == NULL || lock->line != line || lock->state != HF__UL_HELD) {
         return false;
     }
-    link->told[link->n_told++ % HF__UL_TOLD] = lock->token;
-    link->is_news = true;
+    hf__ul_lock_lose(link, lock);
     lock->state = HF__UL_LEAVING;
     hf__ul_stir(link);
     return true;

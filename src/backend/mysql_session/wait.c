@@ -249,6 +249,14 @@ static int hear(struct hf__ul_front *f, struct hf__ul_line *line,
     return ask(f, line, false);
 }
 
+/* The server says something once a lease, or it is not there any more. */
+static bool is_overdue(const struct hf__ul_front *f)
+{
+    int64_t ms = f->link->lease_s * INT64_C(1000) + HF__UL_BRIEF_MS;
+
+    return hf__before(hf__after_ms(f->asked, ms), hf__now());
+}
+
 static int listen_to(struct hf__ul_front *f, struct hf__ul_line *line,
                      bool *ret_has_fired)
 {
@@ -263,6 +271,10 @@ static int listen_to(struct hf__ul_front *f, struct hf__ul_line *line,
             hf__later(limit, hf__after_ms(hf__now(), HF__UL_BRIEF_MS));
         r = hf__wire_await(s, limit, &is_there);
         s->deadline = limit;
+        if (r == HF_OK && !is_there && is_overdue(f)) {
+            s->wire.is_dead = true;
+            r = hf__mysql_dead(s);
+        }
         if (r != HF_OK || !is_there) {
             break;
         }
