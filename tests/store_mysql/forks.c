@@ -63,7 +63,8 @@ static void connect_in_child(const char *asking, const char *good)
     EXPECT_IS(hf__test_exit_code(pid), 0);
 }
 
-TEST_WITHIN(90, a_child_of_a_process_that_connects_can_connect)
+TEST_WITHIN_IF(90, hf__test_may_fork_beside_threads(),
+               a_child_of_a_process_that_connects_can_connect)
 {
     static struct asking asking[N_THREADS + 1]; /* the last: the children's */
 

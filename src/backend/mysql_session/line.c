@@ -211,8 +211,8 @@ static int register_line(struct hf__ul_front *f, struct hf__ul_line *line)
         link->most = 1; /* the next one would end the first */
     }
     atomic_store(&link->packet_most, f->mysql.server.packet_max < PACKET_MOST
-                                         ? f->mysql.server.packet_max
-                                         : PACKET_MOST);
+                                         ? (size_t)f->mysql.server.packet_max
+                                         : (size_t)PACKET_MOST);
     line->handle = f->mysql.wire.handle;
     line->fd = f->mysql.wire.fd;
     line->connection_id = f->mysql.server.connection_id;
