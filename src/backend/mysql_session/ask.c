@@ -72,6 +72,14 @@ bool hf__ul_is_same(const struct hf__ul_front *f, MYSQL_ROW row)
     return hf__column_u64(row[0]) == f->mysql.server.connection_id;
 }
 
+void hf__ul_fail(const struct hf__ul_front *f, struct hf__op *op, int result)
+{
+    op->result = result;
+    if (f->mysql.err != NULL) {
+        (void)hf__fail(op->err, result, "%s", f->mysql.err->text);
+    }
+}
+
 /* ---- whose turn it is */
 
 static void decide(struct hf__ul_task *t, int verdict)
@@ -91,6 +99,12 @@ static void finish(struct hf__ul_task *t, int result)
 static bool is_claim(const struct hf__ul_task *t)
 {
     return t->op->kind == HF__OP_ACQUIRE;
+}
+
+/* Its lock is asked for, and not looked at. */
+static bool is_try(const struct hf__ul_task *t)
+{
+    return is_claim(t) && t->lock->state == HF__UL_WANTED;
 }
 
 /* The lock that the claim may have: one that the server gave to a waiter of
@@ -195,18 +209,16 @@ void hf__ul_write_packet(struct hf__ul_front *f)
     hf__text_add(sql, "SELECT CONNECTION_ID()");
     for (int i = 0; i < f->n_tasks; i++) {
         struct hf__ul_task *t = &f->tasks[i];
-        bool is_try;
 
         if (t->lock == NULL) {
             continue;
         }
-        is_try = is_claim(t) && t->lock->state == HF__UL_WANTED;
         t->op->result = HF_EUNKNOWN;
         hf__text_add(sql, t->op->kind == HF__OP_RELEASE ? ",RELEASE_LOCK("
-                          : is_try                      ? ",GET_LOCK("
+                          : is_try(t)                   ? ",GET_LOCK("
                                                         : ",IS_USED_LOCK(");
         hf__ul_write_name(f, t->lock->key, t->lock->length);
-        hf__text_addf(sql, is_try ? ",%s)" : ")", f->scheme->patience);
+        hf__text_addf(sql, is_try(t) ? ",%s)" : ")", f->scheme->patience);
     }
 }
 
@@ -221,9 +233,7 @@ static void give_up(struct hf__ul_front *f, int result)
                       : result;
 
         if (f->tasks[i].lock != NULL) {
-            if (op->err != NULL && f->mysql.err != NULL) {
-                (void)hf__fail(op->err, own, "%s", f->mysql.err->text);
-            }
+            hf__ul_fail(f, op, own);
             finish(&f->tasks[i], own);
         }
     }
@@ -308,15 +318,13 @@ static void take_answers(struct hf__ul_front *f, MYSQL_ROW row)
 
     for (int i = 0; i < f->n_tasks; i++) {
         struct hf__ul_task *t = &f->tasks[i];
-        bool is_try;
 
         if (t->lock == NULL) {
             continue;
         }
-        is_try = is_claim(t) && t->lock->state == HF__UL_WANTED;
         if (t->op->kind == HF__OP_RELEASE) {
             take_release(f, t, row[column++]);
-        } else if (is_try) {
+        } else if (is_try(t)) {
             take_try(f, t, row[column++]);
         } else {
             take_check(f, t, row[column++]);

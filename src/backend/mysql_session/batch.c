@@ -107,10 +107,7 @@ static struct hf__ul_line *pick_line(struct hf__ul_front *f,
     r = f->scheme->is_apart ? hf__ul_line_apart(f, &line)
                             : hf__ul_line_home(f, true, &line);
     if (r != HF_OK) {
-        if (t->op->err != NULL && f->mysql.err != NULL) {
-            (void)hf__fail(t->op->err, r, "%s", f->mysql.err->text);
-        }
-        t->op->result = r;
+        hf__ul_fail(f, t->op, r);
         t->stage = HF__UL_OVER;
     }
     return r == HF_OK ? line : NULL;

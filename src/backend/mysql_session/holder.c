@@ -53,12 +53,10 @@ static bool wants_stamp(const struct hf__ul_task *t)
 }
 
 /* Its claim has no fence, so it has no lock. */
-static void drop(struct hf__ul_front *f, struct hf__ul_task *t, int result)
+static void drop(const struct hf__ul_front *f, struct hf__ul_task *t,
+                 int result)
 {
-    if (t->op->err != NULL && f->mysql.err != NULL) {
-        (void)hf__fail(t->op->err, result, "%s", f->mysql.err->text);
-    }
-    t->op->result = result;
+    hf__ul_fail(f, t->op, result);
     t->stage = HF__UL_OVER;
     t->lock = NULL; /* it stays wanted, to be undone */
 }

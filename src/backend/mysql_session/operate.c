@@ -69,10 +69,7 @@ static void end_unseen(struct hf__ul_front *f, int result)
             t->verdict == HF_LOST ? HF_REASON_SESSION : HF_REASON_NONE;
         t->op->result = t->verdict;
         if (t->op->kind == HF__OP_INSPECT) {
-            t->op->result = result;
-            if (t->op->err != NULL && f->mysql.err != NULL) {
-                (void)hf__fail(t->op->err, result, "%s", f->mysql.err->text);
-            }
+            hf__ul_fail(f, t->op, result);
         }
     }
 }
@@ -412,9 +409,8 @@ void hf__ul_break(struct hf__ul_front *f, struct hf__ul_task *t)
         r = r == HF_BUSY ? (int)HF_EUNAVAIL : r;
         hf__ul_line_give(f, line);
     }
-    if (r < 0 && t->op->err != NULL && t->op->err->status == 0 &&
-        f->mysql.err != NULL) {
-        (void)hf__fail(t->op->err, r, "%s", f->mysql.err->text);
-    }
     t->op->result = r;
+    if (r < 0 && t->op->err != NULL && t->op->err->status == 0) {
+        hf__ul_fail(f, t->op, r);
+    }
 }

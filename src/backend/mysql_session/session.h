@@ -38,6 +38,8 @@ struct hf__ul_task {
 /* The name of the user lock of a key, as an expression. */
 void hf__ul_write_name(struct hf__ul_front *f, const char *key,
                        uint16_t length);
+/* The operation's result, in the words of what failed last. */
+void hf__ul_fail(const struct hf__ul_front *f, struct hf__op *op, int result);
 /* The next row of the reply, with n columns; NULL: there is none, or it has
  * others, as of a server that answers something else. */
 MYSQL_ROW hf__ul_row(struct hf__ul_front *f, unsigned n);
