@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Tests for as long as it is told: the attack; new schedules of the simulation
-# and of other tests of the core in virtual time, beside all the rest; some of the mutants; and
-# the tests that live from chance, in an order and with seeds of this run, among
+# Tests for as long as it is told: the attack; servers that fail; new schedules of
+# the simulation and of other tests of the core in virtual time, beside all the
+# rest; some of the mutants; and the tests that live from chance, in an order and with seeds of this run, among
 # them what takes too long for make test. The fuzzers have a target of their own:
 # make fuzz SECONDS=3600.
 #
@@ -56,8 +56,8 @@ simulate() {
 }
 
 # Each round prints its seed, and a flaw how to see it again.
-attack() {
-    tests/attack/attack.py --seconds $((minutes * 10)) "$build/holdfast" \
+against() {
+    "tests/$1/$1.py" --seconds $((minutes * 10)) "$build/holdfast" \
         "$(realpath "$build/libholdfast.so")" "$build"/holdfast-*.so \
         "$build/tests/attack/attack_player"
 }
@@ -105,7 +105,8 @@ set -m
 simulate >"$simulated" &
 set +m
 simulation=$!
-attack
+against attack
+against failover
 mutants
 for store in sqlite file; do
     overlap "$store"

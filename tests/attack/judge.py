@@ -5,7 +5,7 @@ A log has a line for each event: time (ns of CLOCK_BOOTTIME), event, whose.
 
     T in ID NAME FENCE MODE SLOT LEASE_MS   it is inside; MODE x, s or N slots
     T beat ID, T out ID                     it still was, at T
-    T lost ID                               it was told that it is not
+    T lost ID WHY                           it was told that it is not
     T cut ID                                it is stopped: nothing later counts
     T token ID TOKEN                        the secret of its grant
     T act ACT NAME, T did ACT NAME          a permitted act began, has ended
@@ -84,7 +84,8 @@ class Grant:
 
 
 class Log:
-    def __init__(self, lines):
+    def __init__(self, lines, excuses):
+        self.excuses = excuses
         self.grants = {}
         self.acts = []
         self.flaws = []
@@ -125,7 +126,7 @@ class Log:
         """Acts that had begun by then, each with an excuse it is."""
         for begun, done, act, whom in self.acts:
             if whom in (name, '*') and begun <= until:
-                for excuse in EXCUSES.get(act, ()):
+                for excuse in self.excuses.get(act, ()):
                     yield begun, done, excuse
 
     def excuse(self, since, until, two):
@@ -187,9 +188,9 @@ def falls(log, grants):
                         log.excuse_fall(g, other))
 
 
-def judge(lines):
+def judge(lines, excuses=None):
     """What was found, and the log as it was read."""
-    log = Log(lines)
+    log = Log(lines, EXCUSES if excuses is None else excuses)
     found = list(log.flaws)
     by_name = collections.defaultdict(list)
     for grant in sorted(log.grants.values(), key=lambda g: g.start):

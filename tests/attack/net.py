@@ -33,15 +33,21 @@ def find(*names):
 
 
 class Server:
-    def __init__(self, world):
+    def __init__(self, world, name='server'):
         self.world = world
-        self.folder = world.path('server')
+        self.folder = world.path(name)
         os.mkdir(self.folder)
         self.port = free_port()
         self.process = None
 
     def spawn(self, argv, **more):
-        with open(self.folder + '/said', 'wb') as out:
+        self.command = argv, more
+        self.start()
+
+    def start(self):
+        """Also again, with the command of the first time, once it was ended."""
+        argv, more = self.command
+        with open(self.folder + '/said', 'ab') as out:
             # Without the mark of the world: it outlives what is looked for.
             self.process = subprocess.Popen(
                 argv, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
@@ -60,9 +66,12 @@ class Server:
 
     def stop(self):
         if self.process:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self.process.pid, signal.SIGKILL)
+            self.signal(signal.SIGKILL)
             self.process.wait()
+
+    def signal(self, number):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, number)
 
 
 class Redis(Server):

@@ -103,6 +103,7 @@ class World:
         self.count = 0
         self.lock = threading.Lock()
         self.live = {}
+        self.excuses = None     # by act, other than the attack's
         self.is_over = threading.Event()
         self.lay_bait()
 
@@ -177,7 +178,7 @@ class World:
         return [self.player, 'cmd', self.log.path, name, mode, str(lease),
                 str(ms), flags]
 
-    def end(self, grants=1):
+    def end(self):
         """Ends what is left, looks at what is left behind, and judges."""
         self.is_over.set()
         until = time.monotonic() + 6 * SLOW
@@ -194,7 +195,7 @@ class World:
         if self.look_at_bait() != self.bait:
             self.log.flaw('touched', 'files of others in bait/')
         with open(self.log.path, encoding='utf-8', errors='replace') as f:
-            found, log = judge(f)
+            found, log = judge(f, self.excuses)
         found += self.secrets(log)
         return found, log
 

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Lets servers fail under those who contend, and has an outsider judge it.
+
+    failover.py [--only WORD] [--seed N] [--seconds N] BIN...
+
+Each scene starts servers of its own and a crew of eight processes that lock
+again and again (crew.py). Faults of the scene follow each other, each until all
+is mended and everybody has been served since. What the processes wrote, by one
+clock, is judged by tests/attack/judge.py and counted by tally.py: two inside at
+once, fences that fall, who waits in vain, losses that were none. Without
+--seconds each scene has each of its faults once, in TAP; with it, faults by
+chance until the time is up. BIN as for tests/attack/attack.py.
+"""
+import argparse
+import os
+import random
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(HERE, '../attack'))
+
+# pylint: disable=wrong-import-position
+import one_redis
+from crew import Crew
+from judge_test import not_in_the_guarantees
+from tally import Tally
+from tally_test import TESTS
+from world import World
+
+# A scene has: excuses (as the judge's), free_faults (the acts that may cost
+# nobody a lock), lease_ms, names, program (what it needs; falsy: not there),
+# and of an instance url(i), faults() (name: what does it and mends it) and
+# stop().
+SCENES = {s.__name__: s for s in (one_redis.OneRedis,)}
+
+
+def turns(scene, rng, until):
+    """Each fault once; or by chance until the time is up."""
+    faults = sorted(scene.faults().items())
+    if not until:
+        yield from faults
+    while until and time.monotonic() < until:
+        yield rng.choice(faults)
+
+
+def play(binaries, kind, seed, seconds=None):
+    """What was found that nothing excuses, as text."""
+    world = World(binaries, f'{kind.__name__} {seed}', names=kind.names)
+    world.excuses = kind.excuses
+    scene = crew = None
+    try:
+        scene = kind(world)
+        crew = Crew(world, scene.url, kind.lease_ms)
+        crew.everyone_is_served()
+        until = seconds and time.monotonic() + seconds
+        for what, do in turns(scene, random.Random(world.seed), until):
+            with crew.fault(what):
+                do()
+            crew.everyone_is_served()
+        crew.end()
+        found, _ = world.end()
+        with open(world.log.path, encoding='utf-8', errors='replace') as f:
+            tally = Tally(f, kind.free_faults)
+        found += tally.mistaken_losses()
+        print(f'# {kind.__name__} seed {seed}: {tally.line(found)}')
+        for text, count in tally.refused.most_common(6):
+            print(f'#   refused {count} times: {text}')
+        return [f'{f.rule}: {f.text}' for f in found if not f.excuse]
+    finally:
+        if scene:
+            scene.stop()
+        world.remove()
+
+
+def each_excuse_stands_in_the_guarantees():
+    return [text for kind in SCENES.values()
+            for text in not_in_the_guarantees(kind.excuses)]
+
+
+def short(args):
+    tests = [('tally ' + t.__name__, True, t)
+             for t in (*TESTS, each_excuse_stands_in_the_guarantees)]
+    tests += [(name, kind.program,
+               lambda kind=kind: play(args.binaries, kind, args.seed or 7))
+              for name, kind in SCENES.items()]
+    tests = [t for t in tests if args.only in t[0]]
+    print(f'1..{len(tests)}')
+    bad = 0
+    for number, (name, is_possible, do) in enumerate(tests, 1):
+        if not is_possible:
+            print(f'ok {number} - {name.split()[-1]} # SKIP its server is not installed')
+            continue
+        begun = time.monotonic()
+        flaws = do()
+        bad += bool(flaws)
+        print(f'{"not " if flaws else ""}ok {number} - '
+              f'{name.split()[-1]}')
+        for flaw in flaws[:20]:
+            print('# ' + flaw[:900].replace('\n', ' | '))
+        print(f'# {time.monotonic() - begun:.1f} s', flush=True)
+    return bad
+
+
+def long(args):
+    """Each scene for its part of the time, and once at least."""
+    kinds = [k for n, k in SCENES.items() if args.only in n and k.program]
+    seed = args.seed or time.time_ns() // 1000
+    bad = 0
+    for kind in kinds:
+        flaws = play(args.binaries, kind, seed, args.seconds / len(kinds))
+        bad += bool(flaws)
+        for flaw in flaws:
+            print(f'FLAW --only {kind.__name__} --seed {seed}: {flaw[:1200]}')
+        sys.stdout.flush()
+    print(f'failover: {len(kinds)} scenes, {bad} with flaws')
+    return bad or not kinds
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--only', default='')
+    parser.add_argument('--seed', type=int)
+    parser.add_argument('--seconds', type=float)
+    parser.add_argument('binaries', nargs='+')
+    args = parser.parse_args()
+    sys.exit(bool(long(args) if args.seconds else short(args)))
+
+
+if __name__ == '__main__':
+    main()
