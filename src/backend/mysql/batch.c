@@ -187,6 +187,9 @@ static int run(struct hf__mysql *s, const struct hf__unit *units, int n)
         int done = 0;
 
         r = send(s, units, n, &done, &is_refused);
+        for (int i = 0; s->sql.is_broken && i < n; i++) {
+            set_results(&units[i], HF_ENOMEM); /* it was not sent */
+        }
         if (r != HF_OK) {
             forget(units, n);
             return r;
