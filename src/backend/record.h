@@ -108,6 +108,10 @@ struct hf__facts {
      * which its server promises less than before is dead. 0: leases are the
      * caller's to choose. */
     int64_t lease_us;
+    /* Which of several servers answers, that may not know what another has
+     * granted: once it differs, all that is held is asked for. 0: there is one
+     * only. */
+    uint64_t place;
 };
 
 /*

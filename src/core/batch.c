@@ -107,6 +107,8 @@ static void set_executing(struct hf__session *s, bool is_executing)
 int hf__batch_connect(struct hf__session *s, hf__time deadline, hf_error *err)
 {
     const struct hf__settings *t = s->settings;
+    uint64_t was_at = 0;
+    uint64_t is_at = 0;
     int r = HF_OK;
 
     if (hf__conn_is_open(&s->conn) && !s->conn.is_dead) {
@@ -121,8 +123,14 @@ int hf__batch_connect(struct hf__session *s, hf__time deadline, hf_error *err)
             "event=connect session=%s result=%s", s->role, hf_strstatus(r));
     if (r == HF_OK) {
         HF_SCOPED_LOCK(&s->mutex);
+        was_at = s->facts.place;
         s->facts = hf__conn_facts(&s->conn);
+        is_at = s->facts.place;
         hf__count(&t->counters->connects, 1);
+    }
+    if (r == HF_OK && was_at != 0 && is_at != was_at) {
+        hf__log(&t->log, HF_LOG_WARN, "event=moved session=%s", s->role);
+        t->moved(t->moved_arg);
     }
     return r;
 }

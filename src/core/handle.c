@@ -387,14 +387,18 @@ static void fire(struct hf__duty *duty, hf__time now)
     hf__mutex_lock(&h->mutex);
     if (hf__handle_is_ours(h)) {
         hf__time slack = hf__after_ns(now, renewal_slack(h));
+        bool is_hurried = atomic_exchange(&h->is_hurried, false);
+        bool renews = hf__before(h->grant.renew_at, h->grant.deadline);
 
         /* A renewal that is nearly due goes along with those that are. */
-        if (!hf__before(slack, h->grant.renew_at) &&
-            hf__before(h->grant.renew_at, h->grant.deadline)) {
+        if (renews && (is_hurried || !hf__before(slack, h->grant.renew_at))) {
             now = hf__later(now, h->grant.renew_at);
         }
         duties = hf__handle_feed(
             h, (struct hf__event){.kind = HF__EVENT_TICK, .now = now});
+        if (is_hurried && !renews && hf__handle_is_ours(h)) {
+            duties |= take(h, HF__DO_CHECK);
+        }
     } else if (h->is_owing) {
         (void)set_retry(h, false);
         duties = take(h, HF__DO_GIVE_BACK);
@@ -402,6 +406,21 @@ static void fire(struct hf__duty *duty, hf__time now)
     hf__mutex_unlock(&h->mutex);
     hf__handle_follow_up(h, duties);
     hf__handle_unref(h);
+}
+
+void hf__handle_hurry_all(struct hf_client *client)
+{
+    HF_SCOPED_LOCK(&client->mutex);
+
+    HF__LIST_EACH (link, &client->handles) {
+        struct hf__handle *h = HF__ELEMENT(link, struct hf__handle, link);
+        int state = atomic_load(&h->state);
+
+        if (state == (int)HF_STATE_HELD || state == (int)HF_STATE_AT_RISK) {
+            atomic_store(&h->is_hurried, true);
+            hf__keeper_set(&client->keeper, &h->duty, hf__now(), 0);
+        }
+    }
 }
 
 void hf__handle_doubt(struct hf__handle *h)
@@ -471,10 +490,11 @@ void hf__handle_unref(struct hf__handle *h)
     if (atomic_fetch_sub(&h->refs, 1) > 1) {
         return;
     }
-    hf__keeper_cancel(&client->keeper, &h->duty);
+    /* Who walks the list sets timers: out of it first. */
     hf__mutex_lock(&client->mutex);
     hf__list_remove(&h->link);
     hf__mutex_unlock(&client->mutex);
+    hf__keeper_cancel(&client->keeper, &h->duty);
     hf__mutex_fini(&h->mutex);
     hf__free(h);
     hf__client_unref(client);

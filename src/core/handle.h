@@ -63,6 +63,7 @@ struct hf__handle {
     _Atomic int64_t held_until; /* ns of CLOCK_BOOTTIME; 0: not held */
     atomic_int state;           /* hf_lock_state */
     atomic_int reason;          /* hf_reason */
+    atomic_bool is_hurried;     /* at its next tick the store is asked */
 
     struct hf__mutex mutex; /* all below */
     struct hf__parker parker;
@@ -123,6 +124,9 @@ void hf__handle_begin_hold(struct hf__handle *, const hf_acquire_opts *);
 void hf__handle_refuse(struct hf__handle *, hf_reason);
 /* Somebody may have broken it: ask the store. Thread: any. */
 void hf__handle_doubt(struct hf__handle *);
+/* The store may have forgotten any grant: all are renewed now, and those that
+ * are not to be are asked for. Thread: any. */
+void hf__handle_hurry_all(struct hf_client *);
 /* For hf_close(), when nothing fires any more: give up those give-backs. */
 void hf__handle_drop_owing(struct hf_client *);
 /* For hf_close(): release without waiting for the answer. */

@@ -9,7 +9,7 @@
 #include "src/base/fork.h"
 #include "src/base/rand.h"
 #include "src/base/utf8.h"
-#include "src/core/client.h"
+#include "src/core/handle.h"
 #include "src/core/options.h"
 #include "src/core/sweeper.h"
 
@@ -191,6 +191,12 @@ static int check_reach(struct hf_client *c, const hf_open_opts *opts,
                     c->url->redacted, names[found], names[opts->reach]);
 }
 
+/* What was granted at one place, another need not know. */
+static void moved(void *client)
+{
+    hf__handle_hurry_all(client);
+}
+
 static int init_client(struct hf_client *c, hf_error *err)
 {
     int r = HF_OK;
@@ -198,6 +204,8 @@ static int init_client(struct hf_client *c, hf_error *err)
     atomic_init(&c->refs, 1);
     c->fork_generation = hf__fork_generation();
     hf__random(&c->settings.mark, sizeof c->settings.mark);
+    c->settings.moved = moved;
+    c->settings.moved_arg = c;
     hf__mutex_init(&c->mutex);
     hf__sentry_init(&c->sentry, c);
     hf__watchers_init(&c->watchers, &c->settings);

@@ -42,6 +42,10 @@ struct hf__settings {
     int64_t connect_timeout_ms;
     int wait_connections; /* the most, where one waits for one name */
     struct hf__log log;
+    /* A session has opened at another place than its last one. Called by who
+     * opened it, without locks. */
+    void (*moved)(void *arg);
+    void *moved_arg;
 };
 
 enum hf__progress {

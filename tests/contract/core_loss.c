@@ -240,3 +240,43 @@ TEST(a_renewal_that_fails_holds_up_no_giving_back)
     hf__test_join(thread);
     expect_lost(job, HF_REASON_SESSION);
 }
+
+/* The third to open is where another server answers, which may never have heard
+ * of what the first has granted: nobody waits until a renewal is due. */
+#define MOVES "fault=move:open:3-,die:inspect:1"
+
+static void go_over(hf_client *client)
+{
+    hf_info *info = NULL;
+
+    UNTIL(hf_inspect(client, "another", &info, NULL) == HF_OK);
+    hf_info_free(info);
+}
+
+TEST(who_went_over_to_another_server_renews_at_once)
+{
+    AUTO_CLIENT *alice = open_faulty(MOVES);
+    int64_t lease_ms = lease_given(300000);
+    AUTO_LOCK *job = acquire_leased(alice, "job", lease_ms);
+    AUTO_LOCK *other = acquire_leased(alice, "other", lease_ms);
+
+    EXPECT_IS(stats_of(alice).connects, 2);
+    go_over(alice);
+    UNTIL(stats_of(alice).renewed >= 2);
+    expect_held(job);
+    expect_held(other);
+}
+
+TEST(what_is_not_renewed_is_asked_for_by_who_went_over)
+{
+    AUTO_CLIENT *alice = open_faulty(MOVES);
+    AUTO_CLIENT *bob = open_store();
+    AUTO_LOCK *job = acquire_fixed(alice, "job", lease_given(300000));
+    AUTO_LOCK *other = acquire_fixed(alice, "other", lease_given(300000));
+
+    EXPECT_IS(hf_break(bob, "job", 0, NULL), HF_OK);
+    go_over(alice);
+    EXPECT_IS(hf_wait_lost(job, 60000), HF_LOST);
+    expect_lost(job, HF_REASON_BROKEN);
+    expect_held(other);
+}

@@ -133,6 +133,7 @@ static int execute_hit(struct session *s, struct hf__op *op,
         r = execute_unseen(s, op, deadline);
         break;
     case HF__FAULT_LOSE_REQUEST:
+    case HF__FAULT_MOVE: /* an open's alone */
     case HF__FAULT_NONE:
         break;
     }
@@ -319,6 +320,7 @@ static int fault_open(void *state, const struct hf__url *url, const char *allow,
         return r;
     }
     s->head.facts = inner_head(s)->facts;
+    s->head.facts.place = fault.what == HF__FAULT_MOVE ? 2 : 1;
     return after(s, fault, deadline, err);
 }
 

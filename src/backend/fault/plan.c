@@ -55,6 +55,7 @@ static const struct word faults[] = {
     {"late_reply", HF__FAULT_LATE_REPLY, ANY, true},
     {"duplicate", HF__FAULT_DUPLICATE, REPEATABLE, false},
     {"again", HF__FAULT_AGAIN, OPERATIONS, false},
+    {"move", HF__FAULT_MOVE, 1U << HF__FAULT_OPEN, false},
     {"die", HF__FAULT_DIE, ANY, false},
     {NULL, 0, 0, false},
 };

@@ -23,6 +23,7 @@
  *         late_reply     applied, then TIME passes
  *         duplicate      applied twice, the first answer counts
  *         again          not applied, HF__AGAIN (operations only)
+ *         move           an open is told of another place than the one before
  *         die            the session is dead before anything is sent:
  *                        HF_EUNAVAIL, also for what follows in the batch
  * TARGET  acquire renew release handover raise inspect break · op (each of
@@ -42,6 +43,7 @@ enum hf__fault_what {
     HF__FAULT_LATE_REPLY,
     HF__FAULT_DUPLICATE,
     HF__FAULT_AGAIN,
+    HF__FAULT_MOVE,
     HF__FAULT_DIE
 };
 
