@@ -16,10 +16,11 @@ build=(gcc libc6-dev meson ninja-build pkg-config libsqlite3-dev
 # mariadbd, mariadb-client-core a tool that mariadb-install-db calls, and
 # redis-tools the server's binary as redis-check-rdb, which by another name is
 # redis-server: the package of that name would add a link and a service.
+# galera-4 is one library, which makes a server a node of a cluster.
 # ZooKeeper is one of the classes in libzookeeper-java; the package of its name
 # would add scripts, and a JRE with windows.
 testing=(python3 g++ binutils sqlite3 procps util-linux libuv1-dev
-    mariadb-server-core mariadb-client-core redis-tools openssl
+    mariadb-server-core mariadb-client-core galera-4 redis-tools openssl
     libzookeeper-java default-jre-headless)
 ci=(clang clang-format clang-tidy cppcheck libclang-rt-14-dev
     valgrind libc6-dbg
@@ -57,6 +58,9 @@ name_missing() {
         ! cc -E -include zookeeper/zookeeper.h -x c /dev/null >/dev/null 2>&1
     then
         missing+=("the development files of ZooKeeper's C client")
+    fi
+    if [ "$1" != build ] && [ ! -e /usr/lib/galera/libgalera_smm.so ]; then
+        missing+=("Galera 4 as /usr/lib/galera/libgalera_smm.so")
     fi
     if [ "$1" != build ] && [ ! -e /usr/share/java/zookeeper.jar ]; then
         missing+=("ZooKeeper as /usr/share/java/zookeeper.jar")

@@ -8,6 +8,7 @@
  */
 #include "tests/contract/urls.h"
 #include "tests/lib/test.h"
+#include "tests/servers/galera.h"
 #include "tests/servers/mariadb.h"
 #include "tests/servers/redis.h"
 #include "tests/servers/zookeeper.h"
@@ -40,6 +41,7 @@ static const struct row {
     {"mysql:session", hf__mariadb_test_url, hf__mariadb_share},
     {"mysql:alone", hf__mariadb_test_url, hf__mariadb_share},
     {"mysql:row", hf__mariadb_test_url, hf__mariadb_share},
+    {"mysql:galera", hf__galera_test_url, hf__galera_share},
     {"redis", hf__redis_test_url, hf__redis_share},
     {"redlock", hf__redlock_test_url, hf__redis_share_group},
     {"zookeeper", hf__zookeeper_test_url, hf__zookeeper_share},

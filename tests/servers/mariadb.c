@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { STARTS_MS = 60000, ARGS_MAX = 60 };
+enum { STARTS_MS = 60000, ARGS_MAX = 61 };
 enum { NAME_ROOM = 320 };
 
 bool hf__mariadb_is_installed(void)
@@ -34,15 +34,17 @@ void hf__mariadb_need(void)
     }
 }
 
-static void launch(struct hf__mariadb *m)
+void hf__mariadb_launch(struct hf__mariadb *m, const char *const *more)
 {
     static const char *const fixed[] = {HF__MARIADB_SMALL, HF__MARIADB_PRIVATE};
+    char env[HF__SERVERS_PATH];
     char program[HF__SERVERS_PATH];
-    char own[4][NAME_ROOM];
-    const char *argv[ARGS_MAX + 1] = {program, "--no-defaults", own[0],
-                                      own[1],  own[2],          own[3]};
-    int n = 6;
+    char own[5][NAME_ROOM];
+    const char *argv[ARGS_MAX + 1] = {env,    own[4], program, "--no-defaults",
+                                      own[0], own[1], own[2],  own[3]};
+    int n = 8;
 
+    hf__servers_find("env", env, sizeof env);
     hf__servers_find("mariadbd", program, sizeof program);
     snprintf(own[0], NAME_ROOM, "--datadir=%s/data", m->folder);
     snprintf(own[1], NAME_ROOM, "--socket=%s", m->socket);
@@ -50,6 +52,8 @@ static void launch(struct hf__mariadb *m)
     /* A server that starts removes what servers before it left in /tmp, and
      * what others use there. */
     snprintf(own[3], NAME_ROOM, "--tmpdir=%s/tmp", m->folder);
+    /* For the programs that it runs: a node of a cluster does. */
+    snprintf(own[4], NAME_ROOM, "PATH=%s:/usr/bin:/bin", m->folder);
     for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++) {
         argv[n++] = fixed[i];
     }
@@ -59,10 +63,13 @@ static void launch(struct hf__mariadb *m)
     for (int i = 0; m->extra[i][0]; i++) {
         argv[n++] = m->extra[i];
     }
+    for (int i = 0; more && more[i] && n < ARGS_MAX; i++) {
+        argv[n++] = more[i];
+    }
     m->pid = hf__warden_start(m->warden, argv);
 }
 
-static void await(struct hf__mariadb *m)
+void hf__mariadb_await(struct hf__mariadb *m)
 {
     int64_t until = hf__test_now_ms() + hf__test_patience(STARTS_MS);
 
@@ -77,7 +84,8 @@ static void await(struct hf__mariadb *m)
     }
 }
 
-struct hf__mariadb *hf__mariadb_start(const struct hf__mariadb_opts *opts)
+struct hf__mariadb *hf__mariadb_new(const struct hf__mariadb_opts *opts,
+                                    void (*fill)(const char *data))
 {
     struct hf__mariadb *m = calloc(1, sizeof *m);
     char data[NAME_ROOM];
@@ -94,10 +102,17 @@ struct hf__mariadb *hf__mariadb_start(const struct hf__mariadb_opts *opts)
     hf__servers_keep(m->extra, HF__MARIADB_EXTRA, opts ? opts->extra : NULL);
     snprintf(temporary, sizeof temporary, "%s/tmp", m->folder);
     mkdir(temporary, 0700);
-    hf__mariadb_fill(data);
+    fill(data);
     m->port = hf__servers_take_port();
-    launch(m);
-    await(m);
+    return m;
+}
+
+struct hf__mariadb *hf__mariadb_start(const struct hf__mariadb_opts *opts)
+{
+    struct hf__mariadb *m = hf__mariadb_new(opts, hf__mariadb_fill);
+
+    hf__mariadb_launch(m, NULL);
+    hf__mariadb_await(m);
     return m;
 }
 
@@ -106,8 +121,8 @@ void hf__mariadb_restart(struct hf__mariadb *m, const char *const *extra)
     if (extra) {
         hf__servers_keep(m->extra, HF__MARIADB_EXTRA, extra);
     }
-    launch(m);
-    await(m);
+    hf__mariadb_launch(m, NULL);
+    hf__mariadb_await(m);
 }
 
 void hf__mariadb_stop(struct hf__mariadb *m)

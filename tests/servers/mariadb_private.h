@@ -7,6 +7,7 @@
 #ifndef HF_TESTS_SERVERS_MARIADB_PRIVATE_H
 #define HF_TESTS_SERVERS_MARIADB_PRIVATE_H
 
+#include "tests/servers/mariadb.h"
 #include "tests/servers/servers.h"
 
 enum { HF__MARIADB_EXTRA = 16 };
@@ -38,6 +39,15 @@ struct hf__mariadb {
 
 /* Copies the template to the folder; makes the template if there is none. */
 void hf__mariadb_fill(const char *data);
+/* A folder with data that fill() puts there, and a port: no server yet. */
+struct hf__mariadb *hf__mariadb_new(const struct hf__mariadb_opts *,
+                                    void (*fill)(const char *data));
+/* Starts the server; more: options besides, NULL-ended; or NULL. */
+void hf__mariadb_launch(struct hf__mariadb *, const char *const *more);
+/* The shared server is that one, which somebody else ends. */
+void hf__mariadb_share_node(struct hf__mariadb *);
+/* Until it takes connections. */
+void hf__mariadb_await(struct hf__mariadb *);
 /* Does the server take connections? */
 bool hf__mariadb_answers(const struct hf__mariadb *);
 

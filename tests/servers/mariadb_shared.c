@@ -7,6 +7,7 @@
  */
 #include "tests/lib/test.h"
 #include "tests/servers/mariadb.h"
+#include "tests/servers/mariadb_private.h"
 #include "tests/servers/servers.h"
 
 #include <mysqld_error.h>
@@ -36,6 +37,11 @@ void hf__mariadb_share(void)
         shared = hf__mariadb_start(NULL);
         atexit(end_shared);
     }
+}
+
+void hf__mariadb_share_node(struct hf__mariadb *m)
+{
+    shared = m;
 }
 
 const struct hf__mariadb *hf__mariadb_shared(void)

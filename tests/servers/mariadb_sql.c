@@ -45,7 +45,7 @@ bool hf__mariadb_answers(const struct hf__mariadb *m)
 
 /* The error number of the server, or of the client; 0: it went well. */
 static unsigned run(const struct hf__mariadb *m, const char *sql, char *value,
-                    bool may_fail)
+                    int column, bool may_fail)
 {
     MYSQL *db = connect_admin(m);
     MYSQL_RES *rows = NULL;
@@ -59,6 +59,9 @@ static unsigned run(const struct hf__mariadb *m, const char *sql, char *value,
     r = mysql_errno(db);
     if (r && !may_fail) {
         hf__servers_fail("%s: %s", sql, mysql_error(db));
+    }
+    if (row) {
+        row += column;
     }
     snprintf(value, VALUE_BYTES, "%s", row && row[0] ? row[0] : "");
     mysql_free_result(rows);
@@ -83,7 +86,7 @@ void hf__mariadb_sql(const struct hf__mariadb *m, const char *format, ...)
     va_start(args, format);
     format_sql(sql, format, args);
     va_end(args);
-    run(m, sql, value, false);
+    run(m, sql, value, 0, false);
 }
 
 unsigned hf__mariadb_try(const struct hf__mariadb *m, const char *format, ...)
@@ -95,7 +98,7 @@ unsigned hf__mariadb_try(const struct hf__mariadb *m, const char *format, ...)
     va_start(args, format);
     format_sql(sql, format, args);
     va_end(args);
-    return run(m, sql, value, true);
+    return run(m, sql, value, 0, true);
 }
 
 const char *hf__mariadb_value(const struct hf__mariadb *m, const char *format,
@@ -108,7 +111,17 @@ const char *hf__mariadb_value(const struct hf__mariadb *m, const char *format,
     va_start(args, format);
     format_sql(sql, format, args);
     va_end(args);
-    run(m, sql, value, false);
+    run(m, sql, value, 0, false);
+    return value;
+}
+
+const char *hf__mariadb_status(const struct hf__mariadb *m, const char *name)
+{
+    static _Thread_local char value[VALUE_BYTES];
+    char sql[SQL_BYTES];
+
+    snprintf(sql, sizeof sql, "SHOW GLOBAL STATUS LIKE '%s'", name);
+    run(m, sql, value, 1, true);
     return value;
 }
 
