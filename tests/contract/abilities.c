@@ -70,6 +70,11 @@ bool store_is_shared(void)
     return hf__store_has_place(hf__test_args[0]);
 }
 
+bool store_wakes(void)
+{
+    return hf__store_wakes(hf__test_args[0]);
+}
+
 bool store_cleans(void)
 {
     return hf__backend_find(scheme())->gc != NULL;

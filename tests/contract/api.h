@@ -49,6 +49,8 @@ bool store_can(unsigned flags);
 bool store_leases(void);
 /* Can other processes have it? */
 bool store_is_shared(void);
+/* Is who waits told when a name is free? Else it looks now and then. */
+bool store_wakes(void);
 /* Can it delete what nobody uses? */
 bool store_cleans(void);
 /* Does what it keeps of a grant tell whether that was given back? */

@@ -157,7 +157,7 @@ static void await_both(void)
     atomic_store(&board->done[1], 0);
 }
 
-TEST_IF(store_is_shared(),
+TEST_IF(store_is_shared() && store_wakes(),
         a_process_that_hands_over_within_does_not_starve_another)
 {
     int64_t start;

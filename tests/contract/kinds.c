@@ -74,3 +74,9 @@ bool hf__store_has_place(const char *store)
 {
     return strncmp(hf__store_plain(store), "memory", strlen("memory")) != 0;
 }
+
+/* User locks are a node's own. */
+bool hf__store_wakes(const char *store)
+{
+    return strcmp(hf__store_plain(store), "mysql:galera") != 0;
+}

@@ -21,6 +21,9 @@ int hf__store_url(const char *store, char *url, size_t size);
 struct hf__url hf__store_kind(const char *store, const char *scheme);
 /* … whether other processes can have that store … */
 bool hf__store_has_place(const char *store);
+/* Is who waits told when a name is free? Else it looks now and then, and
+ * whoever hands over within a process is before it. */
+bool hf__store_wakes(const char *store);
 /* … and X of fault+X. */
 const char *hf__store_plain(const char *store);
 

@@ -30,6 +30,33 @@ static void drop_bell(struct hf__text *t, const struct hf__token *token,
 
 /* ---- the packet */
 
+/* On a node of Galera, what is applied may undo a transaction of ours at any
+ * time, and one that has just run tells nobody if more of the packet follows:
+ * that goes on, each statement by itself, to a COMMIT that is well. Within a
+ * compound statement it is told. */
+const char *hf__mysql_sql_begin(const struct hf__mysql *s)
+{
+    return s->server.has_compounds ? "BEGIN NOT ATOMIC START TRANSACTION;"
+                                   : "BEGIN;";
+}
+
+const char *hf__mysql_sql_commit(const struct hf__mysql *s)
+{
+    return s->server.has_compounds ? ";COMMIT;END" : ";COMMIT";
+}
+
+/* How many statements come before: what goes into one from outside goes in as
+ * hexadecimals, which have no semicolon. */
+static int count_statements(const struct hf__text *t)
+{
+    int n = 0;
+
+    for (size_t i = 0; i < t->length; i++) {
+        n += t->bytes[i] == ';';
+    }
+    return n;
+}
+
 void hf__mysql_packet_begin(struct hf__mysql *s)
 {
     int64_t left_ms = hf__ms_until(s->deadline, hf__now());
@@ -60,7 +87,9 @@ void hf__mysql_change_begin(struct hf__mysql_change *c)
     if (c->takes != NULL) {
         take_bell(c->sql, c->takes);
     }
-    hf__text_add(c->sql, "BEGIN;UPDATE holdfast_lock SET revision=revision+1");
+    c->begins_at = count_statements(c->sql);
+    hf__text_add(c->sql, hf__mysql_sql_begin(c->s));
+    hf__text_add(c->sql, "UPDATE holdfast_lock SET revision=revision+1");
 }
 
 void hf__mysql_change_where(struct hf__mysql_change *c,
@@ -121,20 +150,9 @@ int hf__mysql_refused(struct hf__mysql *s, struct hf__op *op, int r)
     return hf__mysql_dead(s);
 }
 
-/* How many statements come before: what goes into one from outside goes in as
- * hexadecimals, which have no semicolon. */
-static int count_statements(const struct hf__text *t)
-{
-    int n = 0;
-
-    for (size_t i = 0; i < t->length; i++) {
-        n += t->bytes[i] == ';';
-    }
-    return n;
-}
-
 /* The statement `at` was refused, or its answer did not come (r). What comes
- * before the commit was surely not applied. */
+ * before the commit, or the compound that ends with it, was surely not
+ * applied. */
 static int fail(struct hf__mysql_change *c, int at, int commit_at, int r)
 {
     struct hf__mysql *s = c->s;
@@ -173,8 +191,9 @@ int hf__mysql_change_send(struct hf__mysql_change *c)
     int commit_at;
     int r;
 
-    hf__text_add(c->sql, ";COMMIT");
-    commit_at = count_statements(c->sql);
+    commit_at =
+        s->server.has_compounds ? c->begins_at : count_statements(c->sql) + 1;
+    hf__text_add(c->sql, hf__mysql_sql_commit(s));
     if (c->takes != NULL) {
         drop_bell(c->sql, c->takes, "@hf<>1 AND @hf_bell=1");
     }

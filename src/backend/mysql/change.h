@@ -25,6 +25,7 @@ struct hf__mysql_change {
     struct hf__text *sql;
     const struct hf__token *takes; /* whose grant bell is taken; or NULL */
     const struct hf__token *frees; /* whose is let go of; or NULL */
+    int begins_at;                 /* behind so many statements of the packet */
     int slot;      /* out: what a part of it has set @hf_slot to */
     bool is_done;  /* out: it is written */
     bool is_raced; /* out: nothing is, as somebody was quicker: read again */
@@ -42,6 +43,11 @@ void hf__mysql_change_then(struct hf__mysql_change *c);
 /* HF_OK, or the session is dead. The operation's result is the caller's to
  * set if the change is done, else it is set. */
 HF_MUST_CHECK int hf__mysql_change_send(struct hf__mysql_change *c);
+
+/* A transaction of several statements in one packet, "BEGIN;" and ";COMMIT":
+ * as the server needs it to be whole or nothing. */
+const char *hf__mysql_sql_begin(const struct hf__mysql *s);
+const char *hf__mysql_sql_commit(const struct hf__mysql *s);
 
 /* Begin s->sql afresh, for statements that may wait for a row's lock. */
 void hf__mysql_packet_begin(struct hf__mysql *s);

@@ -5,6 +5,7 @@
  * it may not see is said to be unseen. Called by the session's thread.
  */
 #include "src/backend/mysql/errors.h"
+#include "src/backend/mysql/galera.h"
 #include "src/backend/mysql/row.h"
 #include "src/backend/mysql/schema.h"
 #include "src/backend/report.h"
@@ -20,7 +21,6 @@
 enum {
     VERSION,
     READ_ONLY,
-    WSREP_ON,
     FLUSH,
     LOG_BIN,
     SYNC_BINLOG,
@@ -34,15 +34,12 @@ enum {
     REPLICAS,
     SEMI_SYNC,
     SEMI_SYNC_NEW,
-    WSREP_STATE,
-    WSREP_SIZE,
     N_FACTS
 };
 
 static const char *const names[N_FACTS] = {
     [VERSION] = "version",
     [READ_ONLY] = "read_only",
-    [WSREP_ON] = "wsrep_on",
     [FLUSH] = "innodb_flush_log_at_trx_commit",
     [LOG_BIN] = "log_bin",
     [SYNC_BINLOG] = "sync_binlog",
@@ -55,8 +52,6 @@ static const char *const names[N_FACTS] = {
     [REPLICAS] = "Slaves_connected",
     [SEMI_SYNC] = "Rpl_semi_sync_master_status",
     [SEMI_SYNC_NEW] = "Rpl_semi_sync_source_status",
-    [WSREP_STATE] = "wsrep_local_state_comment",
-    [WSREP_SIZE] = "wsrep_cluster_size",
 };
 
 struct checking {
@@ -296,22 +291,6 @@ static void check_durability(struct checking *c)
         HF_FINE, NULL);
 }
 
-static void check_galera(struct checking *c)
-{
-    char value[160];
-
-    if (!is(c, WSREP_ON, "ON")) {
-        hf__report_tell(c->to, "galera", "off", HF_FINE, NULL);
-        return;
-    }
-    (void)snprintf(value, sizeof value, "%s, one of %s", c->facts[WSREP_STATE],
-                   c->facts[WSREP_SIZE]);
-    hf__report_tell(
-        c->to, "galera", value, HF_WARN,
-        "grade C: nodes that crash together may forget grants; send all locks "
-        "to one node, with leases of 20 s or more");
-}
-
 /* Of those that copy from it. What it copies itself, if it does, an ordinary
  * user may not see; such a server is read-only if it is set up well. */
 static void check_replicas(struct checking *c)
@@ -426,9 +405,9 @@ int hf__mysql_check_server(struct hf__mysql *s, const struct hf__schema *schema,
     if (schema != NULL) {
         check_durability(c);
     }
-    check_galera(c);
+    r = hf__galera_check(s, to);
     check_replicas(c);
-    r = check_replica(c);
+    r = r == HF_OK ? check_replica(c) : r;
     check_connections(c);
     return r == HF_OK ? check_clock(c) : r;
 }

@@ -8,6 +8,7 @@
  */
 #include "src/backend/crowd.h"
 #include "src/backend/mysql/bell.h"
+#include "src/backend/mysql/change.h"
 #include "src/backend/mysql/errors.h"
 #include "src/backend/mysql/row.h"
 #include "src/base/alloc.h"
@@ -217,11 +218,13 @@ static void add_key(struct hf__text *t, const char *table,
     hf__text_hex(t, name->bytes, name->length);
 }
 
-/* Its reply that counts is the first DELETE's. */
-static void add_deletion(struct hf__text *t, const struct name *name)
+/* Its reply that counts is the last. */
+static void add_deletion(struct hf__mysql *s, const struct name *name)
 {
+    struct hf__text *t = &s->sql;
+
     if (name->has_more) {
-        hf__text_add(t, "BEGIN;");
+        hf__text_add(t, hf__mysql_sql_begin(s));
     }
     add_key(t, "holdfast_lock", name);
     hf__text_addf(t, " AND fence=%llu AND revision=%llu",
@@ -232,7 +235,9 @@ static void add_deletion(struct hf__text *t, const struct name *name)
         add_key(t, "holdfast_beside", name);
         hf__text_add(t, " AND @hf=1;");
         add_key(t, "holdfast_ticket", name);
-        hf__text_add(t, " AND @hf=1;COMMIT");
+        hf__text_add(t, " AND @hf=1");
+        hf__text_add(t, hf__mysql_sql_commit(s));
+        hf__text_add(t, ";SELECT @hf");
     }
 }
 
@@ -241,9 +246,10 @@ static void add_deletion(struct hf__text *t, const struct name *name)
 static int take_deletion(struct hf__mysql *s, const struct name *name,
                          bool is_first, struct hf__gc *g, bool *ret_refused)
 {
-    int n_replies = name->has_more ? 6 : 1;
-    int counts_at = name->has_more ? 1 : 0;
-    uint64_t affected = 0;
+    int n_more = s->server.has_compounds ? 1 : 6;
+    int n_replies = name->has_more ? n_more + 1 : 1;
+    uint64_t affected;
+    MYSQL_ROW row;
 
     *ret_refused = false;
     for (int i = 0; i < n_replies; i++) {
@@ -256,8 +262,9 @@ static int take_deletion(struct hf__mysql *s, const struct name *name,
             *ret_refused = true;
             return HF_OK;
         }
-        affected = i == counts_at ? s->reply.affected : affected;
     }
+    row = hf__wire_row(s);
+    affected = row == NULL ? s->reply.affected : hf__column_u64(row[0]);
     g->count += affected;
     g->expired += name->has_expired ? affected : 0;
     return HF_OK;
@@ -290,7 +297,7 @@ static int delete_packet(struct hf__mysql *s, struct sweep *w, int *at_io,
     for (; end < w->n_idle && n < PACKET; end++) {
         if (!w->idle[end].is_needed) {
             hf__text_add(&s->sql, n++ == 0 ? "" : ";");
-            add_deletion(&s->sql, &w->idle[end]);
+            add_deletion(s, &w->idle[end]);
         }
     }
     r = n == 0 ? HF_OK : hf__wire_send(s);

@@ -9,6 +9,7 @@
  */
 #include "src/backend/mysql/ghost.h"
 
+#include "src/backend/mysql/galera.h"
 #include "src/base/error.h"
 
 #include <stdlib.h>
@@ -86,6 +87,11 @@ int hf__ghost_end(struct hf__mysql *s)
     return HF_OK;
 }
 
+static int64_t haunts_ms(const struct hf__mysql *s)
+{
+    return s->server.is_galera ? HF__GALERA_HAUNTS_MS : HAUNTS_MS;
+}
+
 void hf__ghost_leave(struct hf__mysql *s)
 {
     if (!s->is_alone) {
@@ -97,7 +103,7 @@ void hf__ghost_leave(struct hf__mysql *s)
             .mark = s->server.mark,
             .place = s->server.place,
             .until = hf__later(s->haunted_until,
-                               hf__after_ms(hf__now(), HAUNTS_MS))};
+                               hf__after_ms(hf__now(), haunts_ms(s)))};
     }
 }
 

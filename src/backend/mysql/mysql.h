@@ -3,10 +3,10 @@
  * A session of the MySQL store, as the files of this folder share it:
  * schemes.c chooses the store by the URL, mysql.c opens and closes that of the
  * table; wire connect login greeting text errors settings place
- * ghost are the connection, schema shape row the tables; batch and plan are
- * execute(), hot and hot_acquire for names with one holder, crowded for those
- * with more (name change beside acquire owned operate tell); bell wait look
- * question poll are waiting.
+ * galera ghost are the connection, schema shape row the tables; batch and plan
+ * are execute(), hot and hot_acquire for names with one holder, crowded for
+ * those with more (name change beside acquire owned operate tell); bell wait
+ * look question poll are waiting.
  *
  * Thread: the session's, except hf__mysql_interrupt().
  */
@@ -36,7 +36,10 @@ struct hf__server {
                              replica would do so, too, if it got statements */
     bool has_zero_wait;   /* innodb_lock_wait_timeout=0 is taken */
     bool is_galera;
-    bool is_verified; /* by TLS it has shown that it is the one we meant */
+    bool has_compounds;  /* a transaction must be one: see change.c */
+    bool has_desynced;   /* one of the hosts was passed by for that: galera.c */
+    bool takes_desynced; /* as no other is fit */
+    bool is_verified;    /* by TLS it has shown that it is the one we meant */
     uint64_t connection_id;
     uint64_t packet_max; /* bytes that may be sent as one */
     uint64_t place;      /* which server it is */

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * From a URL to a session. All that the URL says is judged first; several
- * hosts are for who allows them: they are tried in their order, each with its
- * share of the time that is left, so that one that is silent leaves the next
- * its own. A server that is there but can't be written to is passed by like one
- * that is not. Called by the session's thread when it opens.
+ * hosts are nodes of one cluster, or for who allows them: they are tried in
+ * their order, each with its share of the time that is left, so that one that
+ * is silent leaves the next its own. A server that is there but can't be
+ * written to is passed by like one that is not. Called by the session's thread
+ * when it opens.
  */
 #include "src/backend/mysql/place.h"
 
+#include "src/backend/mysql/galera.h"
 #include "src/backend/mysql/mysql.h"
 #include "src/backend/mysql/settings.h"
 #include "src/base/error.h"
@@ -180,21 +182,7 @@ static int check_socket(const struct hf__url *url, hf_error *err)
     return HF_OK;
 }
 
-/* Two that do not copy each other, or do so late, grant the same lock twice. */
-static int check_hosts(const struct hf__url *url, const char *allow,
-                       hf_error *err)
-{
-    if (url->n_hosts <= 1 || hf__is_allowed(allow, "hosts")) {
-        return HF_OK;
-    }
-    return hf__fail(err, HF_EUNSAFE,
-                    "url: it names %zu servers, and while one is away the next "
-                    "would grant what the first has granted: name one, or "
-                    "allow=hosts",
-                    url->n_hosts);
-}
-
-static int check(const struct hf__url *url, const char *allow, hf_error *err)
+static int check(const struct hf__url *url, hf_error *err)
 {
     int r = check_scheme(url, err);
 
@@ -205,7 +193,6 @@ static int check(const struct hf__url *url, const char *allow, hf_error *err)
     }
     r = r == HF_OK ? check_socket(url, err) : r;
     r = r == HF_OK ? check_names(url, err) : r;
-    r = r == HF_OK ? check_hosts(url, allow, err) : r;
     return r == HF_OK ? check_tls(url, err) : r;
 }
 
@@ -226,7 +213,8 @@ static const char *tls_of(const struct hf__url *url)
 /* ---- going there */
 
 static int try_server(struct hf__mysql *s, const struct hf__wire_target *target,
-                      const char *allow, hf__time until)
+                      const struct hf__url *url, const char *allow,
+                      hf__time until)
 {
     hf__time deadline = s->deadline;
     int r;
@@ -236,33 +224,41 @@ static int try_server(struct hf__mysql *s, const struct hf__wire_target *target,
     if (r == HF_OK) {
         r = hf__mysql_settings_apply(s, allow);
     }
+    if (r == HF_OK) {
+        r = hf__galera_ready(s, url, allow);
+    }
     s->deadline = deadline;
     return r;
 }
 
+/* Twice, if some were passed by that are taken where no other is fit. */
 static int try_hosts(struct hf__mysql *s, const struct hf__url *url,
                      struct hf__wire_target *target, const char *allow)
 {
+    size_t n = url->n_hosts;
     int r = HF_EUNAVAIL;
 
-    for (size_t i = 0; i < url->n_hosts && r == HF_EUNAVAIL; i++) {
+    for (size_t i = 0;
+         i < (s->server.has_desynced ? 2 * n : n) && r == HF_EUNAVAIL; i++) {
+        const struct hf__url_host *host = &url->hosts[i % n];
         hf__time now = hf__now();
-        int64_t share =
-            hf__between_ns(now, s->deadline) / (int64_t)(url->n_hosts - i);
+        size_t left = n - i % n + (size_t)(i < n && s->server.has_desynced);
+        int64_t share = hf__between_ns(now, s->deadline) / (int64_t)left;
         char shown[300];
 
-        target->host = url->hosts[i].name;
-        target->port = url->hosts[i].port == 0 ? PORT : url->hosts[i].port;
+        s->server.takes_desynced = i >= n;
+        target->host = host->name;
+        target->port = host->port == 0 ? PORT : host->port;
         (void)snprintf(shown, sizeof shown, "%.255s port %d", target->host,
                        target->port);
         target->shown = shown;
-        r = try_server(s, target, allow, hf__after_ns(now, share));
+        r = try_server(s, target, url, allow, hf__after_ns(now, share));
         target->shown = NULL;
         if (hf__is_interrupted(&s->head)) {
             break;
         }
     }
-    if (url->n_hosts > 1 && s->head.facts.grade < 'C') {
+    if (n > 1 && s->head.facts.grade < 'C') {
         s->head.facts.grade = 'C';
     }
     return r;
@@ -282,7 +278,7 @@ int hf__mysql_place_connect(struct hf__mysql *s, const struct hf__url *url,
         .key = hf__url_option(url, "key"),
     };
     struct login login;
-    int r = check(url, allow, s->err);
+    int r = check(url, s->err);
 
     r = r == HF_OK ? hf__secret_read(url, &secret, s->err) : r;
     if (r != HF_OK) {
@@ -293,6 +289,6 @@ int hf__mysql_place_connect(struct hf__mysql *s, const struct hf__url *url,
     target.user = target.user == NULL ? login.name : target.user;
     target.password = secret.is_given ? secret.text : NULL;
     target.database = has_database(url) ? url->path + 1 : NULL;
-    return target.socket != NULL ? try_server(s, &target, allow, deadline)
+    return target.socket != NULL ? try_server(s, &target, url, allow, deadline)
                                  : try_hosts(s, url, &target, allow);
 }

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Several nodes, of which all are well: what one has been told counts at each,
+ * though it has not come there yet. Which hosts are one system, and which of
+ * its nodes is gone to.
+ */
+#include "tests/store_mysql_galera/site.h"
+
+#include <string.h>
+
+__attribute__((constructor)) static void share_a_cluster(void)
+{
+    hf__test_prepare(hf__galera_share);
+}
+
+/* ---- what one was told and another has not applied yet */
+
+TEST(what_another_node_granted_is_not_lost_before_it_is_known_here)
+{
+    DOOR(there);
+    DOOR(here);
+    struct hf__token token = new_token();
+
+    EXPECT_IS(enter(&there, url_of(0, 1, NULL)), HF_OK);
+    EXPECT_IS(enter(&here, url_of(1, 1, NULL)), HF_OK);
+    keep_busy();
+    EXPECT_IS(do_by(&there, HF__OP_ACQUIRE, &token), HF_OK);
+    EXPECT_IS(do_by(&here, HF__OP_RENEW, &token), HF_OK);
+    keep_busy();
+    EXPECT_IS(do_by(&there, HF__OP_RELEASE, &token), HF_OK);
+    token = new_token();
+    EXPECT_IS(do_by(&here, HF__OP_ACQUIRE, &token), HF_OK);
+    EXPECT_IS(do_by(&here, HF__OP_RELEASE, &token), HF_OK);
+}
+
+/* Its own answer would be that nobody has it. */
+TEST(what_a_node_has_not_heard_of_is_seen_by_those_who_look_there)
+{
+    AUTO_CLIENT *there = client_of(0, 1, NULL);
+    AUTO_CLIENT *here = client_of(2, 1, NULL);
+    AUTO_LOCK *lock = NULL;
+
+    EXPECT_IS(presence(here, "job"), HF_FREE);
+    keep_busy();
+    lock = acquire(there, "job");
+    EXPECT_IS(presence(here, "job"), HF_HELD_BY);
+    keep_busy();
+    EXPECT_IS(hf_release(lock, NULL), HF_OK);
+    EXPECT_IS(presence(here, "job"), HF_FREE);
+}
+
+/* ---- which hosts are one system */
+
+TEST_WITHIN(60, nodes_of_two_clusters_are_refused)
+{
+    struct hf__galera_opts single = {.is_single = true};
+    struct hf__galera *other = hf__galera_start(&single);
+    DOOR(d);
+    char url[512];
+    char both[600];
+
+    hf__mariadb_sql(hf__galera_node(other, 0), "CREATE DATABASE %s",
+                    database());
+    hf__galera_url(other, 0, 1, database(), url, sizeof url);
+    *strrchr(url, '/') = '\0';
+    snprintf(both, sizeof both, "%s,127.0.0.1:%d/%s", url,
+             hf__mariadb_port(node(0)), database());
+    EXPECT_IS(enter(&d, both), HF_OK);
+    hf__galera_kill(other, 0);
+    expect_refused(both, HF_EUNSAFE, "is of another cluster");
+    hf__galera_free(other);
+}
+
+TEST_WITHIN(60, a_server_beside_a_cluster_is_refused)
+{
+    struct hf__mariadb *alone = hf__mariadb_start(NULL);
+    DOOR(d);
+    char hosts[512];
+
+    hf__mariadb_sql(alone, "CREATE DATABASE %s", database());
+    hf__mariadb_url(alone, database(), hosts, sizeof hosts);
+    *strrchr(hosts, '/') = '\0';
+    snprintf(hosts + strlen(hosts), sizeof hosts - strlen(hosts),
+             ",127.0.0.1:%d/%s", hf__mariadb_port(node(0)), database());
+    expect_refused(hosts, HF_EUNSAFE, "no nodes of a Galera cluster");
+    hf__mariadb_free(alone);
+}
+
+TEST(locks_of_a_connection_are_refused_at_each_node)
+{
+    expect_refused(url_of(1, 1, "scheme=session"), HF_EUNSAFE,
+                   "a node of a Galera cluster");
+    expect_refused(url_of(2, 1, "scheme=row"), HF_EUNSAFE,
+                   "a node of a Galera cluster");
+    expect_refused(url_of(0, 3, "scheme=session"), HF_EUNSAFE,
+                   "a node of a Galera cluster");
+}
+
+/* ---- which node is gone to */
+
+static bool is_at(int which)
+{
+    return strcmp(hf__mariadb_value(node(which),
+                                    "SELECT COUNT(*)>0 FROM "
+                                    "information_schema.processlist WHERE "
+                                    "user='%s' AND db='%s'",
+                                    HF__MARIADB_USER, database()),
+                  "1") == 0;
+}
+
+static void set_desync(int which, const char *value)
+{
+    hf__mariadb_sql(node(which), "SET GLOBAL wsrep_desync=%s", value);
+}
+
+TEST_WITHIN(60, who_need_not_keep_up_is_passed_by_while_another_does)
+{
+    OWN_CLUSTER;
+    DOOR(d);
+
+    EXPECT_IS(enter(&d, url_of(0, 3, NULL)), HF_OK);
+    EXPECT(is_at(0));
+    shut(&d);
+    set_desync(0, "ON");
+    EXPECT_IS(enter(&d, url_of(0, 3, NULL)), HF_OK);
+    EXPECT(is_at(1));
+    shut(&d);
+    set_desync(1, "ON");
+    set_desync(2, "ON");
+    UNTIL(!is_at(0) && !is_at(1));
+    EXPECT_IS(enter(&d, url_of(0, 3, NULL)), HF_OK);
+    EXPECT(is_at(0));
+    shut(&d);
+    EXPECT_IS(enter(&d, url_of(2, 1, NULL)), HF_OK);
+    EXPECT(is_at(2));
+    for (int i = 0; i < HF__GALERA_NODES; i++) {
+        set_desync(i, "OFF");
+    }
+}
+
+/* ---- check() */
+
+struct finding {
+    const char *name;
+    char value[160];
+    hf_verdict verdict;
+};
+
+static int note(void *arg, const hf_check_item *item)
+{
+    struct finding *f = arg;
+
+    if (strcmp(item->name, f->name) == 0) {
+        snprintf(f->value, sizeof f->value, "%s", item->value);
+        f->verdict = item->verdict;
+    }
+    return 0;
+}
+
+static struct finding find(struct door *d, const char *name)
+{
+    struct finding f = {.name = name};
+
+    EXPECT_IS(hf__conn_check(&d->conn, note, &f, hf__after_ms(hf__now(), 10000),
+                             &d->error),
+              HF_OK);
+    return f;
+}
+
+TEST(check_says_which_node_of_how_many_it_is)
+{
+    DOOR(d);
+    struct finding f;
+
+    EXPECT_IS(enter(&d, url_of(1, 3, NULL)), HF_OK);
+    EXPECT_IS(hf__conn_facts(&d.conn).grade, 'C');
+    f = find(&d, "galera");
+    EXPECT_TEXT(f.value, "Synced, one of 3");
+    EXPECT_IS(f.verdict, HF_WARN);
+    f = find(&d, "galera_node");
+    EXPECT_HAS(f.value,
+               hf__mariadb_status(node(1), "wsrep_cluster_state_uuid"));
+    f = find(&d, "galera_size");
+    EXPECT_TEXT(f.value, "3");
+    EXPECT_IS(f.verdict, HF_FINE);
+    f = find(&d, "waiting");
+    EXPECT_HAS(f.value, "by polling");
+}
