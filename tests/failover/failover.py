@@ -22,6 +22,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(HERE, '../attack'))
 
 # pylint: disable=wrong-import-position
+import galera
 import one_redis
 from crew import Crew
 from judge_test import not_in_the_guarantees
@@ -33,7 +34,8 @@ from world import World
 # nobody a lock), lease_ms, names, program (what it needs; falsy: not there),
 # and of an instance url(i), faults() (name: what does it and mends it) and
 # stop().
-SCENES = {s.__name__: s for s in (one_redis.OneRedis,)}
+SCENES = {s.__name__: s for s in (galera.Galera, galera.ClusterAsUsual,
+                                  one_redis.OneRedis)}
 
 
 def turns(scene, rng, until):

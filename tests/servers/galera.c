@@ -100,6 +100,7 @@ static const char quick[] =
 struct words {
     char cluster[ROOM];
     char provider[ROOM];
+    char name[32];
     const char *list[MORE_MAX];
 };
 
@@ -129,6 +130,8 @@ static void write_words(struct words *w, const struct hf__galera *g, int which,
     for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++) {
         w->list[n++] = fixed[i];
     }
+    snprintf(w->name, sizeof w->name, "--wsrep-node-name=n%d", which + 1);
+    w->list[n++] = w->name;
     w->list[n++] = w->cluster;
     w->list[n++] = w->provider;
     w->list[n++] = last;

@@ -178,6 +178,7 @@ TEST(check_says_which_node_of_how_many_it_is)
     EXPECT_TEXT(f.value, "Synced, one of 3");
     EXPECT_IS(f.verdict, HF_WARN);
     f = find(&d, "galera_node");
+    EXPECT_HAS(f.value, "n2 of ");
     EXPECT_HAS(f.value,
                hf__mariadb_status(node(1), "wsrep_cluster_state_uuid"));
     f = find(&d, "galera_size");
