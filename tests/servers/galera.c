@@ -20,7 +20,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PROVIDER "/usr/lib/galera/libgalera_smm.so"
+#define PROVIDER  "/usr/lib/galera/libgalera_smm.so"
+#define BY_OPTION "--wsrep-provider=/usr/lib/galera/libgalera_smm.so"
 enum { LAYOUT = 1, STEPS_MS = 60000, LOOKS_MS = 10 };
 enum { ROOM = 1024, MORE_MAX = 16 };
 
@@ -108,7 +109,7 @@ static void write_words(struct words *w, const struct hf__galera *g, int which,
                         const char *last)
 {
     static const char *const fixed[] = {"--wsrep-on=ON",
-                                        "--wsrep-provider=" PROVIDER,
+                                        BY_OPTION,
                                         "--wsrep-node-address=127.0.0.1",
                                         "--wsrep-sst-method=changes",
                                         "--binlog-format=ROW",

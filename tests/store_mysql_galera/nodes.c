@@ -74,7 +74,6 @@ TEST_WITHIN(60, nodes_of_two_clusters_are_refused)
 TEST_WITHIN(60, a_server_beside_a_cluster_is_refused)
 {
     struct hf__mariadb *alone = hf__mariadb_start(NULL);
-    DOOR(d);
     char hosts[512];
 
     hf__mariadb_sql(alone, "CREATE DATABASE %s", database());
