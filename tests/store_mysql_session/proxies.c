@@ -38,20 +38,6 @@ TEST(a_proxy_that_keeps_connections_longer_is_refused)
                    "the session's wait_timeout can't be set to");
 }
 
-/* Each node grants it anew. */
-TEST(a_node_of_a_cluster_is_refused)
-{
-    AUTO_RELAY *r = start_relay();
-
-    relay_translate(
-        r, "SHOW SESSION VARIABLES WHERE Variable_name IN(",
-        "SELECT VARIABLE_NAME,IF(VARIABLE_NAME='wsrep_on','ON',VARIABLE_VALUE) "
-        "FROM information_schema.SESSION_VARIABLES WHERE VARIABLE_NAME IN(",
-        0);
-    expect_refused(relay_port(r), HF_EUNSAFE,
-                   "scheme=session: this server is a node of a Galera cluster");
-}
-
 TEST(a_server_that_takes_no_writes_is_refused)
 {
     AUTO_RELAY *r = start_relay();
