@@ -6,6 +6,7 @@
  * fence is higher, and what does not end it is no loss.
  */
 #include "src/backend/mysql_session/link.h"
+#include "tests/servers/proxy.h"
 #include "tests/store_mysql_row/world.h"
 
 #include <string.h>
@@ -53,6 +54,30 @@ TEST(a_transaction_that_was_rolled_back_under_its_lock_is_a_loss)
     say(&alice, "ROLLBACK");
     UNTIL(transactions() == 0);
     expect_loss(&alice, &bob);
+}
+
+/* Its connection goes on, and says so later than the renewal waits. */
+TEST(a_late_answer_of_a_transaction_that_is_over_renews_nothing)
+{
+    struct hf__proxy *p =
+        hf__proxy_start(hf__mariadb_port(server()), &hf__framing_mysql);
+    PARTY(bob);
+    PARTY_AT(alice, url_by(hf__proxy_port(p)));
+    struct request q;
+    struct hf__op *op = &q.op;
+    hf_error error = HF_ERROR_INIT;
+
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    say(&alice, "ROLLBACK");
+    hf__proxy_delay(p, HF__TO_CLIENT, slowly(300));
+    ask(&alice, &q, HF__OP_RENEW, "job");
+    EXPECT_IS(hf__conn_execute(&alice.conn, &op, 1, hf__after_ms(hf__now(), 50),
+                               &error),
+              HF_OK);
+    EXPECT_IS(op->result, HF_EUNKNOWN);
+    hf__proxy_heal(p);
+    expect_loss(&alice, &bob);
+    hf__proxy_free(p);
 }
 
 TEST(one_that_was_committed_under_it_is_told_by_the_release)

@@ -163,6 +163,64 @@ TEST_WITHIN(60, renewals_answered_late_lose_no_lock)
     EXPECT_IS(holder_of("job"), 0);
 }
 
+/* All that the server says comes later than a renewal waits for it, and is
+ * believed as of when it was asked for. */
+static void hold_by_late_answers(const char *scheme, int64_t late_ms)
+{
+    static const char *const names[] = {"a", "b", "c", "d"};
+    enum { N = sizeof names / sizeof *names };
+    AUTO_PROXY *p = start_proxy();
+    AUTO_CLIENT *alice = NULL;
+    hf_lock *locks[N];
+    int64_t start;
+    uint64_t counted;
+
+    choose_scheme(scheme);
+    alice = open_by(hf__proxy_port(p), "tls=off");
+    for (int i = 0; i < N; i++) {
+        locks[i] = acquire(alice, names[i]);
+        hf__test_pause_ms(session_ms() / 10); /* they are not due together */
+    }
+    hf__proxy_delay(p, HF__TO_CLIENT, late_ms);
+    start = hf__test_now_ms();
+    counted = stats_of(alice).renewed;
+    while (since(start) < 2 * session_ms()) {
+        for (int i = 0; i < N; i++) {
+            EXPECT_IS(hf_wait_lost(locks[i], 5), HF_TIMEDOUT);
+            EXPECT_SAFE(since(start) < late_ms ||
+                        hf_remaining_ms(locks[i]) <= session_ms() - late_ms);
+        }
+    }
+    EXPECT_MORE(stats_of(alice).renewed, counted + 2 * N);
+    hf__proxy_heal(p);
+    for (int i = 0; i < N; i++) {
+        UNTIL(hf_state(locks[i]) == HF_STATE_HELD);
+        EXPECT_IS(hf_release(locks[i], NULL), HF_OK);
+        hf_free(locks[i]);
+    }
+}
+
+CASE_WITHIN(60, answers_late_by_a_quarter_of_the_lease_lose_no_lock,
+            hold_by_late_answers("session", session_ms() / 4));
+CASE_WITHIN(60, answers_late_by_a_quarter_of_the_lease_lose_no_row,
+            hold_by_late_answers("row", session_ms() / 4));
+
+/* The connection ends while one of them is under way. */
+TEST_WITHIN(60, a_late_answer_before_the_end_of_its_connection_holds_nothing)
+{
+    AUTO_PROXY *p = start_proxy();
+    AUTO_CLIENT *alice = open_by(hf__proxy_port(p), "tls=off");
+    AUTO_LOCK *job = acquire(alice, "job");
+    uint64_t renewed;
+
+    hf__proxy_delay(p, HF__TO_CLIENT, session_ms() / 4);
+    renewed = stats_of(alice).renewed;
+    UNTIL(stats_of(alice).renewed > renewed + 1);
+    end_connection(holder_of("job"));
+    EXPECT_IS(hf_wait_lost(job, session_ms()), HF_LOST);
+    expect_lost(job, HF_REASON_SESSION);
+}
+
 /* The claim is given up; the lock that the connection has besides is not, and
  * what the late answer says is given back. */
 TEST_WITHIN(60, a_claim_answered_late_costs_no_other_lock)

@@ -14,6 +14,7 @@
 enum { STATEMENT = 1024 };
 
 static char options[200];
+static const char *scheme_of_store = "session";
 static char other_database[HF__MARIADB_NAME];
 static char other_user[100];
 static bool has_no_database;
@@ -54,6 +55,11 @@ const char *database(void)
 int session_ms(void)
 {
     return (int)patience(3000);
+}
+
+void choose_scheme(const char *scheme)
+{
+    scheme_of_store = scheme;
 }
 
 void say_options(const char *more)
@@ -104,10 +110,10 @@ static const char *chosen_database(void)
 int hf__store_url(const char *store, char *url, size_t size)
 {
     const char *user = HF__MARIADB_USER ":" HF__MARIADB_PASSWORD;
-    int n = snprintf(url, size, "mysql://%s@127.0.0.1:%d/%s?scheme=session",
+    int n = snprintf(url, size, "mysql://%s@127.0.0.1:%d/%s?scheme=%s",
                      other_user[0] ? other_user : user,
                      other_port ? other_port : hf__mariadb_port(server()),
-                     chosen_database());
+                     chosen_database(), scheme_of_store);
 
     (void)store;
     if (strstr(options, "session_timeout=") == NULL) {

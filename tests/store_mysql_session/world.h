@@ -25,7 +25,9 @@ void end_stranger(MYSQL **);
 
 /* How long its sessions live, unless a test says otherwise: whole seconds. */
 int session_ms(void);
-/* Its other options, besides scheme=session: "session_timeout=9s". */
+/* "session", unless a test says otherwise. */
+void choose_scheme(const char *scheme);
+/* Its other options: "session_timeout=9s". */
 void say_options(const char *options);
 /* Its URL has this port of 127.0.0.1; 0: the server's. */
 void reach_by_port(int port);

@@ -116,7 +116,7 @@ static int send_try(struct hf__ul_front *f, struct hf__ul_line *line)
 {
     const struct hf__ul_task *t = task_of(f);
 
-    hf__ul_write_packet(f);
+    hf__ul_write_packet(f, line);
     write_row(f, t->lock->key, t->lock->length);
     hf__text_add(&f->mysql.sql,
                  atomic_load(&f->link->has_nowait) ? " NOWAIT" : "");
@@ -160,7 +160,7 @@ static int check_row(struct hf__ul_front *f, struct hf__ul_line *line)
     bool was_open;
     int r;
 
-    hf__ul_write_packet(f);
+    hf__ul_write_packet(f, line);
     hf__text_add(&f->mysql.sql, is_release ? ";COMMIT" : "");
     r = hf__ul_line_ask(f, line);
     if (r != HF_OK || f->mysql.reply.error != 0) {

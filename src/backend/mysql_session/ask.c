@@ -201,9 +201,10 @@ static int take_fresh(struct hf__ul_front *f)
     return n;
 }
 
-void hf__ul_write_packet(struct hf__ul_front *f)
+void hf__ul_write_packet(struct hf__ul_front *f, const struct hf__ul_line *line)
 {
     struct hf__text *sql = &f->mysql.sql;
+    unsigned column = 0;
 
     hf__text_clear(sql);
     hf__text_add(sql, "SELECT CONNECTION_ID()");
@@ -214,6 +215,8 @@ void hf__ul_write_packet(struct hf__ul_front *f)
             continue;
         }
         t->op->result = HF_EUNKNOWN;
+        t->lock->question = line->question + 1; /* which is the next */
+        t->lock->column = ++column;
         hf__text_add(sql, t->op->kind == HF__OP_RELEASE ? ",RELEASE_LOCK("
                           : is_try(t)                   ? ",GET_LOCK("
                                                         : ",IS_USED_LOCK(");
@@ -401,7 +404,8 @@ void hf__ul_ask(struct hf__ul_front *f, struct hf__ul_line *line)
     int n = gather(f, line);
     int r;
 
-    if (n == 0 || n == take_fresh(f)) {
+    n -= take_fresh(f);
+    if (n == 0) {
         return;
     }
     r = f->scheme->ask(f, line);

@@ -121,8 +121,14 @@ static void ask(struct hf__ul_front *f, struct hf__ul_task *t)
     if (line == NULL) {
         return;
     }
+    hf__ul_late_take(f, line);
+    if (t->stage != HF__UL_TO_ASK) {
+        hf__ul_line_give(f, line); /* which may owe the next answer */
+        return;
+    }
     r = hf__ul_line_settle(f, line);
     if (r == HF_OK) {
+        hf__ul_late_take(f, line);
         hf__ul_ask(f, line);
     } else if (r == HF_BUSY) {
         t->op->result = HF_EUNAVAIL;
@@ -166,5 +172,6 @@ int hf__ul_execute(void *state, struct hf__op *ops[], int n, hf__time deadline,
             hf__ul_break(f, &f->tasks[i]);
         }
     }
+    f->n_tasks = 0;
     return HF_OK;
 }

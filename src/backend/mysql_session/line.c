@@ -307,7 +307,7 @@ static int take_answer(struct hf__ul_front *f, struct hf__ul_line *line)
     int r;
 
     s->deadline = hf__later(limit, hf__after_ms(hf__now(), HF__UL_BRIEF_MS));
-    r = hf__wire_await(s, limit, &is_there);
+    r = hf__wire_await(s, hf__ul_late_until(f, line, limit), &is_there);
     s->deadline = limit;
     line->owes = r == HF_OK && !is_there;
     if (line->owes) {
@@ -315,6 +315,7 @@ static int take_answer(struct hf__ul_front *f, struct hf__ul_line *line)
                        "the server did not answer in time");
         return HF_BUSY;
     }
+    atomic_store(&f->link->took_ns, hf__between_ns(line->asked, hf__now()));
     return r;
 }
 
@@ -394,13 +395,20 @@ int hf__ul_line_settle(struct hf__ul_front *f, struct hf__ul_line *line)
         return HF_OK;
     }
     r = take_answer(f, line);
-    r = r == HF_OK ? hf__ul_line_skip(f) : r;
+    if (r == HF_OK) {
+        hf__ul_late_hear(f, line);
+        r = hf__ul_line_skip(f);
+    }
     return r == HF_OK ? hf__ul_line_undo(f, line) : r;
 }
 
 int hf__ul_line_ask(struct hf__ul_front *f, struct hf__ul_line *line)
 {
-    int r = hf__wire_begin(&f->mysql);
+    int r;
 
+    HF_ASSERT(!line->owes);
+    line->question++;
+    line->asked = hf__now();
+    r = hf__wire_begin(&f->mysql);
     return r == HF_OK ? take_answer(f, line) : r;
 }

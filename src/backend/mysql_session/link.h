@@ -17,8 +17,7 @@
 #include "src/base/map.h"
 #include "src/base/thread.h"
 
-/* What a line does not answer at once may still be taken: so long, when the
- * first part of it is there. */
+/* How long the rest of an answer may take whose first part is there. */
 #define HF__UL_BRIEF_MS 2000
 
 enum hf__ul_state {
@@ -38,7 +37,10 @@ struct hf__ul_lock {
     enum hf__ul_state state;
     struct hf__token token;
     uint64_t fence;
-    hf__time sent; /* the question that the server's yes was the answer to */
+    hf__time sent;  /* the question that the server's yes was the answer to */
+    hf__time heard; /* the same, of a yes that no renewal has used; or 0 */
+    uint64_t question; /* the last one of its line about it, and */
+    unsigned column;   /* where in the answer */
     uint16_t length;
     char key[HF__KEY_MAX];
 };
@@ -53,6 +55,8 @@ struct hf__ul_line {
     MYSQL *handle;
     int fd;
     uint64_t connection_id;
+    uint64_t question; /* how many it was asked */
+    hf__time asked;    /* when the last of them was sent */
     int n_locks;
     int wait_s;    /* for rows that others have locked; 0: as it was made */
     bool is_apart; /* for a lock or a waiter alone: no home */
@@ -82,6 +86,7 @@ struct hf__ul_link {
     int n_apart;    /* lines that are so; those that are being made count */
     atomic_bool has_nowait;    /* the server knows the word */
     atomic_size_t packet_most; /* bytes of a packet, about */
+    atomic_llong took_ns;      /* the last answer */
     char database[256]; /* as the server's names of it are compared; does not
                            change any more once there is a line */
     struct hf__ul_front *listener;
@@ -118,8 +123,7 @@ struct hf__ul_front {
  * each has its own, lines. HF_OK, HF_ENOMEM. */
 HF_MUST_CHECK int hf__ul_join(struct hf__ul_front *f, const struct hf__url *url,
                               const char *allow, int lease_s, int most);
-/* Leave it; the last one ends it, and its lines. Takes one that never joined.
- */
+/* Leave it; the last one ends it, and its lines. Or it never joined. */
 void hf__ul_leave(struct hf__ul_front *f);
 /* Who waits for a line looks again; the listener too, if there is news. The
  * mutex is held. */
@@ -130,8 +134,7 @@ void hf__ul_stir(struct hf__ul_link *link);
 /* A new connection, which f has taken. */
 HF_MUST_CHECK int hf__ul_line_connect(struct hf__ul_front *f,
                                       struct hf__ul_line **ret_line);
-/* The line is f's until given back. The mutex is held; false: it is another's.
- */
+/* It is f's until given back. The mutex is held; false: it is another's. */
 HF_MUST_CHECK bool hf__ul_line_try(struct hf__ul_front *f,
                                    struct hf__ul_line *line);
 /* Sleep until a line was given back. The mutex is held, and let go meanwhile;
@@ -141,8 +144,7 @@ HF_MUST_CHECK bool hf__ul_line_await(struct hf__ul_front *f);
  * that does not matter), taken. HF_OK, or why there is none. */
 HF_MUST_CHECK int hf__ul_line_home(struct hf__ul_front *f, bool needs_room,
                                    struct hf__ul_line **ret_line);
-/* A line that f has taken and another one it takes meanwhile: lay the first
- * aside, and after the other was given back take it up again. */
+/* A line that f has taken, laid aside for another; taken up again after it. */
 void hf__ul_line_lay(struct hf__ul_front *f);
 void hf__ul_line_lift(struct hf__ul_front *f, const struct hf__ul_line *line);
 /* After use. If the connection is dead its locks are lost, and told of. */
@@ -160,8 +162,7 @@ HF_MUST_CHECK int hf__ul_line_ask(struct hf__ul_front *f,
 
 /* The replies that are left, unseen but for an error. */
 HF_MUST_CHECK int hf__ul_line_skip(struct hf__ul_front *f);
-/* Nothing is owed, but a question was refused: of what was asked, nothing is
- * left. As settle(). */
+/* After a refusal: of what was asked, nothing is left. As settle(). */
 HF_MUST_CHECK int hf__ul_line_undo(struct hf__ul_front *f,
                                    struct hf__ul_line *line);
 

@@ -57,7 +57,8 @@ struct hf__ul_scheme {
 extern const struct hf__ul_scheme hf__ul_session_scheme; /* store.c's */
 
 /* What the tasks that have a lock ask: one SELECT, without a FROM. */
-void hf__ul_write_packet(struct hf__ul_front *f);
+void hf__ul_write_packet(struct hf__ul_front *f,
+                         const struct hf__ul_line *line);
 
 /* open() of a store with that scheme. `most`: locks of one line. */
 HF_MUST_CHECK int hf__ul_open(struct hf__ul_front *f, const struct hf__url *url,

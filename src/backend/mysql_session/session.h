@@ -52,6 +52,17 @@ bool hf__ul_is_cut_short(unsigned error);
  * are over then, or to be looked at, unless another line must be asked. */
 void hf__ul_ask(struct hf__ul_front *f, struct hf__ul_line *line);
 
+/* ---- late.c: answers that come when nobody waits for them any more */
+
+/* The line has one of them. */
+void hf__ul_late_hear(struct hf__ul_front *f, const struct hf__ul_line *line);
+/* Until when to wait for what the line owes, if not beyond the limit. */
+hf__time hf__ul_late_until(const struct hf__ul_front *f,
+                           const struct hf__ul_line *line, hf__time limit);
+/* Before the line is asked, and before what it owes is waited for: renewals
+ * that were answered so are over. */
+void hf__ul_late_take(struct hf__ul_front *f, const struct hf__ul_line *line);
+
 /* ---- holder.c: the table of who has what, and its fences */
 
 /* The locks of the tasks that were just won get their fences. */

@@ -119,7 +119,7 @@ static const struct hf__schema schema = {ddl, &table, 1};
 
 static int ask(struct hf__ul_front *f, struct hf__ul_line *line)
 {
-    hf__ul_write_packet(f);
+    hf__ul_write_packet(f, line);
     return hf__ul_line_ask(f, line);
 }
 
