@@ -96,6 +96,32 @@ hf__time hf__zk_provable_from(struct hf__zk_front *f, hf__time from,
                                : hf__after_ns(first, t_ns / RELAYED_PER_T);
 }
 
+hf__time hf__zk_proven_from(struct hf__zk_front *f, hf__time write,
+                            int64_t lease_us)
+{
+    struct hf__zk_link *link = f->link;
+    int64_t t_ns = timeout_ns(link);
+    HF_SCOPED_LOCK(&link->mutex);
+    const struct hf__zk_evidence *e = &link->evidence;
+    hf__time known = {0}; /* to the leader: of the session, that late */
+
+    if (atomic_load(&link->state) != HF__ZK_CONNECTED) {
+        return known;
+    }
+    if (!hf__before(write, e->connected_at)) {
+        known = e->direct;
+    }
+    for (unsigned i = 0; i < HF__ZK_EXCHANGES && i < e->n; i++) {
+        const struct hf__zk_exchange *x = &e->exchanges[i];
+
+        if (!hf__before(write,
+                        hf__after_ns(x->answered, t_ns / RELAYED_PER_T))) {
+            known = hf__later(known, x->sent);
+        }
+    }
+    return hf__after_ns(known, t_ns - lease_us * 1000);
+}
+
 /* Where there is no other, nobody is cut off who still waits for an answer. */
 static int64_t silence_limit_ns(const struct hf__zk_link *link, bool has_choice)
 {

@@ -113,6 +113,10 @@ const char *hf__zk_server(struct hf__zk_front *, char *to, size_t size);
  * lives as long as a lease that counts `from`. HF__NEVER: no one does yet. */
 hf__time hf__zk_provable_from(struct hf__zk_front *, hf__time from,
                               int64_t lease_us);
+/* From when a lease may count at the latest by a write that was sent then, and
+ * answered; long ago: there is no evidence. */
+hf__time hf__zk_proven_from(struct hf__zk_front *, hf__time write,
+                            int64_t lease_us);
 /* An answer has been waited for since then, or since the last that came: if
  * that is too long, the connection is cut, for the library to go to the next
  * server, or to come to this one anew; so is a handshake's. When to be called

@@ -2,8 +2,10 @@
 /*
  * Whether what a batch gave may be believed for as long as its lease is: the
  * leader must have heard of the session late enough (evidence.c). Who listens
- * keeps asking for that, each T/32, so that there is evidence at any time. If
- * there is none, as after a long stop of the process, the connection is cut:
+ * keeps asking for that, each T/32, so that there is evidence at any time. On
+ * a slow network it is a little old: then the lease counts from a little before
+ * the write. If there is none, as after a long stop of the process, the
+ * connection is cut:
  * where the next one is made, the session is taken over, of which the leader
  * hears at once; and a write shows that he is the leader still. Of a server
  * that stands alone nothing is to be proven: it is asked less often, for
@@ -17,6 +19,7 @@
 #define PULSES_PER_T 32
 #define SIGNS_PER_T  16 /* where there is nothing to prove */
 #define SOON_PER_T   16 /* what is due by then is awaited, not forced */
+#define LATE_PART    4  /* of a lease that counts from earlier, at most */
 
 static bool has_lease(const struct hf__op *op)
 {
@@ -117,13 +120,23 @@ static bool prove(struct hf__zk *s, hf__time from, hf__time deadline,
            write_proves(s, from, deadline, err);
 }
 
-static bool is_proven(struct hf__zk *s, hf__time from, hf__time deadline,
-                      hf_error *err)
+static bool is_proven(struct hf__zk *s, struct hf__op *ops[], int n,
+                      hf__time deadline, hf_error *err)
 {
-    return s->is_alone ||
-           !hf__before(from, hf__zk_provable_from(&s->front, from,
-                                                  s->head.facts.lease_us)) ||
-           prove(s, from, deadline, err);
+    int64_t lease_us = s->head.facts.lease_us;
+    hf__time sent = ops[0]->sent;
+    hf__time from = hf__zk_proven_from(&s->front, sent, lease_us);
+
+    if (s->is_alone || !hf__before(from, sent)) {
+        return true;
+    }
+    if (hf__before(from, hf__after_ns(sent, -lease_us * 1000 / LATE_PART))) {
+        return prove(s, sent, deadline, err);
+    }
+    for (int i = 0; i < n; i++) {
+        ops[i]->sent = has_lease(ops[i]) ? from : ops[i]->sent;
+    }
+    return true;
 }
 
 static void doubt(struct hf__op *op)
@@ -146,7 +159,7 @@ int hf__zk_prove(struct hf__zk *s, struct hf__op *ops[], int n,
         return HF_OK;
     }
     bool is_believed = hf__zk_is_over(&s->front, err) == HF_OK &&
-                       is_proven(s, ops[0]->sent, deadline, err);
+                       is_proven(s, ops, n, deadline, err);
     /* What ended it meanwhile may have made all older than it was. */
     int r = hf__zk_is_over(&s->front, err);
 

@@ -198,27 +198,87 @@ static void prove_while_away(struct hf__zk *zk, struct hf__proxy *p,
     }
 }
 
-TEST_WITHIN(60, a_lease_is_proven_by_the_connection_that_is_coming)
+struct behind {
+    struct hf__proxy *proxy;
+    struct hf__zk zk;
+};
+
+static void open_behind(struct behind *b, const struct hf__zookeeper *s)
 {
-    AUTO_SERVER *s = hf__zookeeper_start(NULL);
-    struct hf__proxy *p =
-        hf__proxy_start(hf__zookeeper_port(s), &hf__framing_zookeeper);
-    static struct hf__zk zk;
     hf_error err = HF_ERROR_INIT;
     char hosts[64];
     const struct hf__zk_target target = {
         .hosts = hosts, .timeout_ms = TIMEOUT_MS, .io_timeout_ms = 1000};
 
-    snprintf(hosts, sizeof hosts, "127.0.0.1:%d", hf__proxy_port(p));
-    zk.head.client = 1;
-    zk.head.generation = 1;
-    EXPECT_IS(hf__zk_front_open(&zk.front, &zk.head, &target,
+    b->proxy = hf__proxy_start(hf__zookeeper_port(s), &hf__framing_zookeeper);
+    snprintf(hosts, sizeof hosts, "127.0.0.1:%d", hf__proxy_port(b->proxy));
+    b->zk.head.client = 1;
+    b->zk.head.generation = 1;
+    EXPECT_IS(hf__zk_front_open(&b->zk.front, &b->zk.head, &target,
                                 hf__after_ms(hf__now(), 10000), &err),
               HF_OK);
-    zk.head.facts.lease_us = LEASE_US;
-    prove_while_away(&zk, p, true, HF_OK);
-    prove_while_away(&zk, p, false, HF_EUNKNOWN);
-    hf__proxy_heal(p);
-    hf__zk_front_close(&zk.front);
-    hf__proxy_free(p);
+    b->zk.head.facts.lease_us = LEASE_US;
+}
+
+static void close_behind(struct behind *b)
+{
+    hf__zk_front_close(&b->zk.front);
+    hf__proxy_free(b->proxy);
+}
+
+TEST_WITHIN(60, a_lease_is_proven_by_the_connection_that_is_coming)
+{
+    AUTO_SERVER *s = hf__zookeeper_start(NULL);
+    static struct behind b;
+
+    open_behind(&b, s);
+    prove_while_away(&b.zk, b.proxy, true, HF_OK);
+    prove_while_away(&b.zk, b.proxy, false, HF_EUNKNOWN);
+    hf__proxy_heal(b.proxy);
+    close_behind(&b);
+}
+
+/* As if all that was exchanged on this connection was that, so long ago; gives
+ * how much earlier than its write a lease counts. */
+static int64_t lateness(struct hf__zk *zk, int64_t sent_ms, int64_t answered_ms)
+{
+    struct hf__zk_link *link = zk->front.link;
+    hf_error err = HF_ERROR_INIT;
+    hf__time write = hf__now();
+    struct hf__op op = {.kind = HF__OP_RENEW, .sent = write, .err = &err};
+    struct hf__op *ops[] = {&op};
+
+    hf__mutex_lock(&link->mutex);
+    link->evidence.direct = hf__after_ms(write, -TIMEOUT_MS);
+    link->evidence.newest = link->evidence.direct;
+    link->evidence.n = 1;
+    link->evidence.exchanges[0] =
+        (struct hf__zk_exchange){.sent = hf__after_ms(write, -sent_ms),
+                                 .answered = hf__after_ms(write, -answered_ms)};
+    hf__mutex_unlock(&link->mutex);
+    EXPECT_IS(hf__zk_prove(zk, ops, 1, hf__after_ms(hf__now(), 10000), &err),
+              HF_OK);
+    EXPECT_IS(op.result, HF_OK);
+    return hf__between_ns(op.sent, write) / HF__MS;
+}
+
+TEST_WITHIN(60, on_a_slow_network_a_lease_counts_from_earlier)
+{
+    enum { THIRD = TIMEOUT_MS / 3, QUARTER = TIMEOUT_MS / 4 };
+    AUTO_SERVER *s = hf__zookeeper_start(NULL);
+    static struct behind b;
+    unsigned connection;
+
+    open_behind(&b, s);
+    connection = hf__zk_connection(&b.zk.front);
+    EXPECT_SAFE_IS(lateness(&b.zk, THIRD, QUARTER), 0);
+    EXPECT_SAFE_IS(lateness(&b.zk, THIRD + 500, QUARTER), 500);
+    EXPECT_IS(hf__zk_connection(&b.zk.front), connection);
+    /* It was not told on yet; or is too old to be of use. */
+    EXPECT_SAFE_IS(lateness(&b.zk, THIRD + 500, QUARTER - 10), 0);
+    EXPECT_NOT(hf__zk_connection(&b.zk.front), connection);
+    connection = hf__zk_connection(&b.zk.front);
+    EXPECT_SAFE_IS(lateness(&b.zk, THIRD + 1010, QUARTER), 0);
+    EXPECT_NOT(hf__zk_connection(&b.zk.front), connection);
+    close_behind(&b);
 }
