@@ -178,6 +178,35 @@ TEST_WITHIN(60, a_slow_member_is_not_hung_up_on)
     hf__proxy_free(p);
 }
 
+/* More than an attempt waits for, and less than a renewal does. */
+TEST_WITHIN(60, where_all_members_are_slow_what_is_held_is_renewed)
+{
+    GROUP(3);
+    int64_t lease_ms = patience(2000);
+    struct hf__proxy *p[3];
+    AUTO_CLIENT *alice = NULL;
+    AUTO_LOCK *job = NULL;
+    char url[200];
+
+    for (int i = 0; i < 3; i++) {
+        p[i] = hf__proxy_start(port_of(i), &hf__framing_none);
+    }
+    snprintf(url, sizeof url,
+             "redlock://127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d",
+             hf__proxy_port(p[0]), hf__proxy_port(p[1]), hf__proxy_port(p[2]));
+    EXPECT_IS(hf_open(url, NULL, &alice, NULL), HF_OK);
+    job = acquire_leased(alice, "job", lease_ms);
+    for (int i = 0; i < 3; i++) {
+        hf__proxy_delay(p[i], HF__TO_SERVER, lease_ms / 20);
+        hf__proxy_delay(p[i], HF__TO_CLIENT, lease_ms / 20);
+    }
+    EXPECT_IS(hf_wait_lost(job, 2 * lease_ms), HF_TIMEDOUT);
+    EXPECT_IS(hf_held(job), 1);
+    for (int i = 0; i < 3; i++) {
+        hf__proxy_free(p[i]);
+    }
+}
+
 /* ---- what was asked of a member that is silent, and arrives later */
 
 struct late {

@@ -7,8 +7,10 @@
 #include "src/backend/redlock/vote.h"
 
 /* A member that does not answer costs no more than a twentieth of the lease,
- * so that what is won is of use; but a slow machine is no dead one. */
+ * so that what is won is of use; but a slow machine is no dead one. What is
+ * held already has the time of a renewal's answer anywhere, a sixth. */
 #define LIMIT_PART     20
+#define LIMIT_RENEWAL  6
 #define LIMIT_LEAST_MS 100
 #define LIMIT_SHORT    2 /* this part of a lease that is shorter than that */
 #define LIMIT_MIN_MS   20
@@ -25,8 +27,8 @@ static int64_t limit_ms_of(const struct hf__op *op)
     int64_t least_ms = lease_ms / LIMIT_SHORT < LIMIT_LEAST_MS
                            ? lease_ms / LIMIT_SHORT
                            : LIMIT_LEAST_MS;
-    int64_t ms =
-        lease_ms / LIMIT_PART > least_ms ? lease_ms / LIMIT_PART : least_ms;
+    int part = op->kind == HF__OP_RENEW ? LIMIT_RENEWAL : LIMIT_PART;
+    int64_t ms = lease_ms / part > least_ms ? lease_ms / part : least_ms;
 
     return op->lease_us <= 0 || ms > LIMIT_MAX_MS ? LIMIT_MAX_MS
            : ms < LIMIT_MIN_MS                    ? LIMIT_MIN_MS
