@@ -77,13 +77,13 @@ class Server:
 class Redis(Server):
     program = find('redis-server', 'redis-check-rdb')
 
-    def __init__(self, world):
-        super().__init__(world)
+    def __init__(self, world, name='server', options=()):
+        super().__init__(world, name)
         self.url = f'redis://:{PASSWORD}@127.0.0.1:{self.port}/0'
         self.spawn(['redis-server', '--port', str(self.port), '--bind',
                     '127.0.0.1', '--dir', self.folder, '--save', '',
-                    '--appendonly', 'yes', '--requirepass', PASSWORD],
-                   executable=self.program)
+                    '--appendonly', 'yes', '--requirepass', PASSWORD,
+                    *options], executable=self.program)
 
     def greet(self):
         assert Resp(self.port).ask('PING') == 'PONG'

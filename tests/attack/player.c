@@ -117,7 +117,7 @@ static void hear(void *arg, hf_level level, const char *line)
 static void stay(hf_lock *lock, int64_t until)
 {
     for (int64_t t = now(); hf_held(lock) == 1; t = now()) {
-        if (t >= until) {
+        if (t >= until || is_over) {
             say(t, "out", "");
             return;
         }

@@ -14,15 +14,23 @@ WORKERS = 8
 
 
 class Crew:
-    def __init__(self, world, url_of, lease_ms, hold_ms=60):
-        """url_of(i) is where the worker i goes: not all have one way there."""
+    def __init__(self, world, url_of, lease_ms, hold_ms=60, holders=0):
+        """url_of(i) is where the worker i goes: not all have one way there.
+        Holders have a name for each, which nobody else wants, and keep it for
+        up to ten leases: what renewals live through, they do."""
         self.world = world
         self.faults = 0
-        self.processes = [
-            world.start([world.player, 'loop', world.log.path, f'w{i}', 'x',
-                         str(lease_ms), str(hold_ms), url_of(i),
-                         ','.join(world.names), '2000'], name=f'w{i}')
-            for i in range(WORKERS)]
+        self.workers = [self.start(f'w{i}', lease_ms, hold_ms, url_of(i),
+                                   ','.join(world.names))
+                        for i in range(WORKERS)]
+        self.processes = self.workers + [
+            self.start(f'h{i}', lease_ms, 10 * lease_ms, url_of(i), f'kept{i}')
+            for i in range(holders)]
+
+    def start(self, name, lease_ms, hold_ms, url, names):
+        return self.world.start(
+            [self.world.player, 'loop', self.world.log.path, name, 'x',
+             str(lease_ms), str(hold_ms), url, names, '2000'], name=name)
 
     @contextlib.contextmanager
     def fault(self, what):
@@ -41,7 +49,7 @@ class Crew:
         log = open(self.world.log.path, encoding='utf-8', errors='replace')
         with log:
             log.seek(0, 2)
-            missing = {p.name for p in self.processes}
+            missing = {p.name for p in self.workers}
             until = time.monotonic() + limit * SLOW
             while missing and time.monotonic() < until:
                 for line in iter(log.readline, ''):

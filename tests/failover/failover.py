@@ -23,7 +23,10 @@ sys.path.append(os.path.join(HERE, '../attack'))
 
 # pylint: disable=wrong-import-position
 import galera
+import network
 import one_redis
+import redlock
+import zookeeper
 from crew import Crew
 from judge_test import not_in_the_guarantees
 from tally import Tally
@@ -32,10 +35,12 @@ from world import World
 
 # A scene has: excuses (as the judge's), free_faults (the acts that may cost
 # nobody a lock), lease_ms, names, program (what it needs; falsy: not there),
-# and of an instance url(i), faults() (name: what does it and mends it) and
-# stop().
-SCENES = {s.__name__: s for s in (galera.Galera, galera.ClusterAsUsual,
-                                  one_redis.OneRedis)}
+# perhaps holders (how many keep a name of their own), and of an instance
+# url(i), faults() (name: what does it and mends it) and stop().
+SCENES = {s.__name__: s for s in (
+    galera.Galera, galera.ClusterAsUsual, one_redis.OneRedis,
+    redlock.RedlockReplaced, zookeeper.ZooKeeperRolling,
+    zookeeper.ZooKeeperMembers, *network.ALL)}
 
 
 def turns(scene, rng, until):
@@ -51,13 +56,16 @@ def play(binaries, kind, seed, seconds=None):
     """What was found that nothing excuses, as text."""
     world = World(binaries, f'{kind.__name__} {seed}', names=kind.names)
     world.excuses = kind.excuses
+    world.is_long = bool(seconds)
+    world.random = random.Random(world.seed)
     scene = crew = None
     try:
         scene = kind(world)
-        crew = Crew(world, scene.url, kind.lease_ms)
+        crew = Crew(world, scene.url, kind.lease_ms,
+                    holders=getattr(kind, 'holders', 0))
         crew.everyone_is_served()
         until = seconds and time.monotonic() + seconds
-        for what, do in turns(scene, random.Random(world.seed), until):
+        for what, do in turns(scene, world.random, until):
             with crew.fault(what):
                 do()
             crew.everyone_is_served()
