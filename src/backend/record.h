@@ -66,9 +66,13 @@ struct hf__owner {
 #define HF__CAP_ENDS_AT_ONCE (1U << 26)
 /* To break a grant ends others of its session with it. */
 #define HF__CAP_BREAKS_MORE (1U << 25)
+/* What has the locks may be another server later (facts.place). listen() ends,
+ * with a negative status, as soon as that of its session has them no more. */
+#define HF__CAP_MOVES (1U << 24)
 #define HF__CAPS_INTERNAL                                                      \
     (HF__CAP_WAIT_ONE | HF__CAP_WAIT_LEAVES | HF__CAP_TOKEN_ONCE |             \
-     HF__CAP_QUEUES | HF__CAP_ENDS_AT_ONCE | HF__CAP_BREAKS_MORE)
+     HF__CAP_QUEUES | HF__CAP_ENDS_AT_ONCE | HF__CAP_BREAKS_MORE |             \
+     HF__CAP_MOVES)
 
 /* Which grants of one name may stand side by side (crowd.h has the rule). */
 enum hf__mode {

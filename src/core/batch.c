@@ -104,6 +104,31 @@ static void set_executing(struct hf__session *s, bool is_executing)
     s->is_executing = is_executing;
 }
 
+static void set_connecting(struct hf__session *s, bool is_connecting)
+{
+    HF_SCOPED_LOCK(&s->mutex);
+    s->is_executing = is_connecting;
+    s->is_connecting = is_connecting;
+    if (is_connecting) {
+        atomic_store(&s->is_elsewhere, false);
+    }
+}
+
+bool hf__session_move(struct hf__session *s, uint64_t place)
+{
+    HF_SCOPED_LOCK(&s->mutex);
+
+    if (s->facts.place == place) {
+        return false;
+    }
+    /* Also of one that connects just now: where to is not known yet. */
+    atomic_store(&s->is_elsewhere, true);
+    if (s->is_executing && !s->is_connecting) {
+        hf__conn_interrupt(&s->conn);
+    }
+    return s->facts.place != 0;
+}
+
 int hf__batch_connect(struct hf__session *s, hf__time deadline, hf_error *err)
 {
     const struct hf__settings *t = s->settings;
@@ -111,14 +136,15 @@ int hf__batch_connect(struct hf__session *s, hf__time deadline, hf_error *err)
     uint64_t is_at = 0;
     int r = HF_OK;
 
-    if (hf__conn_is_open(&s->conn) && !s->conn.is_dead) {
+    if (hf__conn_is_open(&s->conn) && !s->conn.is_dead &&
+        !atomic_load(&s->is_elsewhere)) {
         return HF_OK;
     }
     hf__conn_close(&s->conn);
-    set_executing(s, true);
+    set_connecting(s, true);
     s->conn.client = t->mark;
     r = hf__conn_open(&s->conn, t->backend, t->url, t->allow, deadline, err);
-    set_executing(s, false);
+    set_connecting(s, false);
     hf__log(&t->log, r == HF_OK ? HF_LOG_DEBUG : HF_LOG_INFO,
             "event=connect session=%s result=%s", s->role, hf_strstatus(r));
     if (r == HF_OK) {

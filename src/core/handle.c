@@ -388,6 +388,7 @@ static void fire(struct hf__duty *duty, hf__time now)
     if (hf__handle_is_ours(h)) {
         hf__time slack = hf__after_ns(now, renewal_slack(h));
         bool is_hurried = atomic_exchange(&h->is_hurried, false);
+        bool is_asking = h->errand != HF__ERRAND_NONE; /* where it was */
         bool renews = hf__before(h->grant.renew_at, h->grant.deadline);
 
         /* A renewal that is nearly due goes along with those that are. */
@@ -396,7 +397,7 @@ static void fire(struct hf__duty *duty, hf__time now)
         }
         duties = hf__handle_feed(
             h, (struct hf__event){.kind = HF__EVENT_TICK, .now = now});
-        if (is_hurried && !renews && hf__handle_is_ours(h)) {
+        if (is_hurried && (!renews || is_asking) && hf__handle_is_ours(h)) {
             duties |= take(h, HF__DO_CHECK);
         }
     } else if (h->is_owing) {

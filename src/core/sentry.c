@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hearing of breaks. This file decides which handles ask the store; what the
- * answer means is theirs. Started and closed by users' threads; the rest runs
- * on the sentry's own.
+ * Hearing of breaks, and that the locks have moved to another server. This file
+ * decides which handles ask the store; what the answer means is theirs. Started
+ * and closed by users' threads; the rest runs on the sentry's own.
  */
 #include "src/core/sentry.h"
 
@@ -10,7 +10,7 @@
 
 /* One sleep on the store; a new one looks whether it is still the same. */
 #define LISTEN_MS 30000
-/* Between tries when the store can't be listened to. */
+/* From one try to the next when the store can't be listened to. */
 #define RETRY_MS 1000
 
 void hf__sentry_init(struct hf__sentry *l, struct hf_client *client)
@@ -61,6 +61,39 @@ static bool is_closing(struct hf__sentry *l)
     return l->is_closing;
 }
 
+/* ---- moving */
+
+bool hf__sentry_lead(struct hf_client *c, uint64_t place)
+{
+    bool has_moved = false;
+
+    for (int i = 0; i < c->n_main && (c->settings.caps & HF__CAP_MOVES) != 0;
+         i++) {
+        has_moved |= hf__session_move(&c->main[i], place);
+    }
+    return has_moved;
+}
+
+/* This session has just been connected. Is it on another server than those
+ * before it? Then that is where the locks are, as far as they are anywhere. */
+static void lead_the_way(struct hf__sentry *l)
+{
+    struct hf_client *c = l->client;
+    uint64_t place = hf__conn_facts(&l->conn).place;
+    bool has_moved = l->place != 0 && l->place != place;
+
+    l->place = place;
+    has_moved |= hf__sentry_lead(c, place);
+    has_moved |= hf__session_move(&c->renew, place);
+    if (has_moved) {
+        hf__log(&c->settings.log, HF_LOG_WARN, "event=moved");
+        hf__watchers_move(&c->watchers);
+        hf__handle_hurry_all(c);
+    }
+}
+
+/* ---- listening */
+
 static int listen_once(struct hf__sentry *l)
 {
     const struct hf__settings *t = &l->client->settings;
@@ -72,6 +105,9 @@ static int listen_once(struct hf__sentry *l)
         l->conn.client = t->mark;
         r = hf__conn_open(&l->conn, t->backend, t->url, t->allow,
                           hf__after_ms(now, t->io_timeout_ms), NULL);
+        if (r == HF_OK && (t->caps & HF__CAP_MOVES) != 0) {
+            lead_the_way(l);
+        }
     }
     /* Who closes while it opens interrupts that alone. */
     if (r != HF_OK || is_closing(l)) {
@@ -87,6 +123,7 @@ static void sentry_main(void *arg)
 
     for (;;) {
         unsigned seen = hf__parker_seen(&l->parker);
+        hf__time began = hf__now();
         int r = HF_OK;
 
         if (is_closing(l)) {
@@ -96,7 +133,7 @@ static void sentry_main(void *arg)
         if (r != HF_OK) {
             hf__log(&l->client->settings.log, HF_LOG_INFO,
                     "event=listen_failed result=%s", hf_strstatus(r));
-            hf__park(&l->parker, seen, hf__after_ms(hf__now(), RETRY_MS));
+            hf__park(&l->parker, seen, hf__after_ms(began, RETRY_MS));
         }
     }
 }
@@ -105,7 +142,7 @@ void hf__sentry_start(struct hf__sentry *l)
 {
     HF_SCOPED_LOCK(&l->mutex);
 
-    if ((l->client->settings.caps & HF_CAP_PUSH) != 0 &&
+    if ((l->client->settings.caps & (HF_CAP_PUSH | HF__CAP_MOVES)) != 0 &&
         !l->thread.is_running && !l->is_closing) {
         /* Without it a holder learns at its next renewal. */
         (void)!hf__thread_start(&l->thread, "holdfast-hear", sentry_main, l);

@@ -5,6 +5,8 @@
  * store; if one of the client's has that tag, it asks the store whether it is
  * lost. So a holder learns of a break at once, without asking more often than
  * its renewals. When the connection fails, renewals must do until it is back.
+ * On stores that may move (HF__CAP_MOVES) it is the first to be on the new
+ * server, and has all others go there, too.
  * The thread starts before the first grant, or, where grants live with a
  * session (HF_CAP_SESSION), with the client, for who listens may have to see to
  * that session; and it ends with the client.
@@ -22,6 +24,7 @@ struct hf__sentry {
     struct hf__conn conn; /* the thread's */
     struct hf__thread thread;
     struct hf__parker parker;
+    uint64_t place; /* the thread's: where its last session was; 0: none yet */
     bool is_closing;
 };
 
@@ -29,6 +32,10 @@ void hf__sentry_init(struct hf__sentry *, struct hf_client *);
 /* Start the thread, if the store tells of breaks and the system gives one;
  * harmless if it runs. Thread: user. */
 void hf__sentry_start(struct hf__sentry *);
+/* The locks are on the server of that place, as a session that was connected
+ * just now has found: no claim goes to another any more. True: one might have.
+ * Thread: any. */
+bool hf__sentry_lead(struct hf_client *, uint64_t place);
 /* Interrupts and joins. Takes one that was never started. */
 void hf__sentry_close(struct hf__sentry *);
 

@@ -100,6 +100,7 @@ struct hf__session {
     enum hf__lead lead;
     struct hf__request *chosen; /* NULL unless somebody was */
     bool is_executing;          /* the connection may be interrupted */
+    bool is_connecting;         /* and it is, meanwhile */
     bool is_runners; /* no caller leads: a stopped one stops nothing */
     bool is_closing;
     struct hf__thread runner;
@@ -107,6 +108,7 @@ struct hf__session {
     struct hf__parker runner_parker;
     struct hf__parker idle_parker; /* hf__session_close waits for the leader */
     struct hf__facts facts;        /* found at the last open */
+    atomic_bool is_elsewhere;      /* than the locks are: to connect anew */
     struct hf__op *ops[HF__BATCH_MAX];
     struct hf__request *batch[HF__BATCH_MAX];
     atomic_uint *sleepers[HF__BATCH_MAX]; /* of the batch, to be woken */
@@ -174,6 +176,10 @@ void hf__session_run_bunch(struct hf__bunch *, struct hf__parker *,
 /* Enqueue, on a session whose runner was started; done() is called when it has
  * been executed. Thread: any. Never blocks on the store. */
 void hf__session_submit(struct hf__session *, struct hf__request *);
+/* The server of that place has the locks now. A session that is on another one
+ * connects anew before its next batch, and what it asks there is interrupted:
+ * true then. Thread: any. */
+bool hf__session_move(struct hf__session *, uint64_t place);
 /* Give up what is queued (HF_EUNAVAIL), interrupt what runs, end the runner,
  * close the connection. Requests submitted later fail at once. */
 void hf__session_close(struct hf__session *);

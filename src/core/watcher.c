@@ -224,10 +224,12 @@ static int connect_if_needed(struct hf__watcher *w)
 {
     const struct hf__settings *t = w->settings;
 
-    if (!w->conn.is_dead && hf__conn_is_open(&w->conn)) {
+    if (!atomic_exchange(&w->is_elsewhere, false) && !w->conn.is_dead &&
+        hf__conn_is_open(&w->conn)) {
         return HF_OK;
     }
     hf__conn_close(&w->conn);
+    w->has_place = false;
     w->conn.client = t->mark;
     return hf__conn_open(&w->conn, t->backend, t->url, t->allow,
                          hf__after_ms(hf__now(), t->io_timeout_ms), NULL);
@@ -366,6 +368,14 @@ void hf__watcher_remove(struct hf__watching *g)
             stir(w); /* to let go of its place */
         }
     }
+}
+
+void hf__watcher_move(struct hf__watcher *w)
+{
+    HF_SCOPED_LOCK(&w->mutex);
+
+    atomic_store(&w->is_elsewhere, true);
+    stir(w);
 }
 
 void hf__watcher_close(struct hf__watcher *w)

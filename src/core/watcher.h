@@ -45,6 +45,7 @@ struct hf__watcher {
     struct hf__parker parker;
     enum hf__watcher_call call;
     bool is_closing;
+    atomic_bool is_elsewhere; /* as hf__session's */
     bool has_place; /* the thread's: the store may keep one, that of: */
     struct hf__watch place;
     char place_key[HF__KEY_MAX];
@@ -61,6 +62,8 @@ HF_MUST_CHECK bool hf__watcher_add(struct hf__watching *);
 void hf__watcher_pause(struct hf__watching *);
 /* It neither watches nor tries any more. Thread: user. */
 void hf__watcher_remove(struct hf__watching *);
+/* The locks are on another server: it waits there. Thread: any. */
+void hf__watcher_move(struct hf__watcher *);
 /* Interrupts and joins; fires what is left. The guests may still leave. */
 void hf__watcher_close(struct hf__watcher *);
 

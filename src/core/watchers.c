@@ -148,6 +148,15 @@ void hf__watchers_leave(struct hf__watchers *ws, struct hf__watching *g)
 
 /* ---- the end */
 
+void hf__watchers_move(struct hf__watchers *ws)
+{
+    HF_SCOPED_LOCK(&ws->mutex);
+
+    for (int i = 0; i < ws->n; i++) {
+        hf__watcher_move(ws->list[i]);
+    }
+}
+
 void hf__watchers_close(struct hf__watchers *ws)
 {
     hf__mutex_lock(&ws->mutex);

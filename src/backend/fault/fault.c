@@ -341,7 +341,7 @@ static unsigned fault_caps(const struct hf__url *url)
         hf__backend_find(url->scheme + strlen(HF__FAULT_SCHEME));
 
     HF_ASSERT(inner != NULL); /* it was found when this was decorated */
-    return hf__caps_of(inner, url) & ~HF_CAP_PUSH;
+    return hf__caps_of(inner, url) & ~(HF_CAP_PUSH | HF__CAP_MOVES);
 }
 
 static void decorate(struct decorated *d, const struct hf__backend *inner)
@@ -360,7 +360,7 @@ static void decorate(struct decorated *d, const struct hf__backend *inner)
     d->inner = inner;
     d->backend = (struct hf__backend){
         .scheme = d->scheme,
-        .caps = inner->caps & ~HF_CAP_PUSH,
+        .caps = inner->caps & ~(HF_CAP_PUSH | HF__CAP_MOVES),
         .caps_of = fault_caps,
         .size = sizeof(struct session) + inner->size,
         .options = d->options,
