@@ -131,6 +131,15 @@ static int read_file(struct hf__secret *secret, const char *path, hf_error *err)
     return r;
 }
 
+int hf__secret_read_option(const struct hf__url *url, const char *option,
+                           struct hf__secret *secret, hf_error *err)
+{
+    const char *file = hf__url_option(url, option);
+
+    *secret = (struct hf__secret){0};
+    return file == NULL ? HF_OK : read_file(secret, file, err);
+}
+
 int hf__secret_read(const struct hf__url *url, struct hf__secret *secret,
                     hf_error *err)
 {

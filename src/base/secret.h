@@ -27,6 +27,10 @@ struct hf__secret {
 HF_MODULE_API HF_MUST_CHECK int hf__secret_read(const struct hf__url *url,
                                                 struct hf__secret *ret_secret,
                                                 hf_error *err);
+/* From the file that this option names, if it is given; the same. */
+HF_MODULE_API HF_MUST_CHECK int
+hf__secret_read_option(const struct hf__url *url, const char *option,
+                       struct hf__secret *ret_secret, hf_error *err);
 /* Also as a cleanup: HF_AUTO(hf__secret_wipe) struct hf__secret secret = {0};
  */
 HF_MODULE_API void hf__secret_wipe(struct hf__secret *);

@@ -352,6 +352,11 @@ static int parse(struct parser *p, struct span text)
     return r == HF_OK ? take_options(p, options) : r;
 }
 
+static bool is_word(struct span s, const char *word)
+{
+    return s.length == strlen(word) && memcmp(s.at, word, s.length) == 0;
+}
+
 /* An option such as password=…, which no store takes, may be tried. */
 static bool is_secret_option(struct span s)
 {
@@ -359,8 +364,8 @@ static bool is_secret_option(struct span s)
     struct span name = split(s, '=', &value);
 
     return memmem(name.at, name.length, "pass", 4) != NULL &&
-           !(name.length == strlen("password_file") &&
-             memcmp(name.at, "password_file", name.length) == 0);
+           !is_word(name, "password_file") &&
+           !is_word(name, "sentinel_password_file");
 }
 
 /* The text without the password; it is never longer than the text. */

@@ -168,10 +168,13 @@ static struct range authority(const char *url, size_t at)
 /* Also as people write it who do not know its name. */
 static bool is_secret_option(const char *name, size_t length)
 {
-    static const char file[] = "password_file";
+    static const char *const files[] = {"password_file",
+                                        "sentinel_password_file"};
 
-    if (length == sizeof file - 1 && !memcmp(name, file, length)) {
-        return false;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        if (length == strlen(files[i]) && !memcmp(name, files[i], length)) {
+            return false;
+        }
     }
     return (length >= 3 && !strncasecmp(name, "pas", 3)) ||
            (length == 3 && !strncasecmp(name, "pwd", 3)) ||
@@ -200,10 +203,13 @@ static bool is_known_option(const char *name, size_t length)
                                         "recipe",
                                         "scheme",
                                         "seed",
+                                        "sentinel_password_file",
+                                        "sentinel_user",
                                         "session_timeout",
                                         "socket",
                                         "tls",
-                                        "wait_connections"};
+                                        "wait_connections",
+                                        "wait_replicas"};
 
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (strlen(known[i]) == length && !memcmp(known[i], name, length)) {

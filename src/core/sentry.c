@@ -86,7 +86,7 @@ static void lead_the_way(struct hf__sentry *l)
     has_moved |= hf__sentry_lead(c, place);
     has_moved |= hf__session_move(&c->renew, place);
     if (has_moved) {
-        hf__log(&c->settings.log, HF_LOG_WARN, "event=moved");
+        hf__log(&c->settings.log, HF_LOG_INFO, "event=moved session=listen");
         hf__watchers_move(&c->watchers);
         hf__handle_hurry_all(c);
     }

@@ -48,7 +48,7 @@ const char *scheme(void)
 {
     static _Thread_local char text[40];
 
-    snprintf(text, sizeof text, "%.*s", (int)strcspn(store(), ":"), store());
+    hf__store_scheme(store(), text, sizeof text);
     return text;
 }
 

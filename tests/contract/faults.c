@@ -378,5 +378,6 @@ TEST(only_stores_can_be_decorated)
                     hf__store_name(i));
         decorated(hf__store_name(i));
     }
-    EXPECT_TEXT(backend()->scheme, scheme());
+    EXPECT(strncmp(scheme(), backend()->scheme, strlen(backend()->scheme)) ==
+           0);
 }

@@ -6,6 +6,7 @@
  */
 #include "tests/contract/urls.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +34,9 @@ static struct hf__url_option rows[][2] = {
     {{"session_timeout", "3s"}, {"scheme", "row"}},
     {{"session_timeout", "15s"}, {"scheme", "row"}}};
 
+/* A replica has what is granted before it is told. */
+static struct hf__url_option replicated[][1] = {{{"wait_replicas", "1"}}};
+
 static const struct {
     const char *store;
     struct hf__url_option *options[2];
@@ -43,6 +47,7 @@ static const struct {
     {"mysql:session", {user_locks[0], user_locks[1]}, 2, "/db"},
     {"mysql:alone", {alone[0], alone[1]}, 3, "/db"},
     {"mysql:row", {rows[0], rows[1]}, 2, "/db"},
+    {"redis:sentinel", {replicated[0], replicated[0]}, 1, "/service"},
     {"zookeeper", {fair[0], fair[1]}, 2, NULL},
     {"zookeeper:simple", {simple[0], simple[1]}, 2, NULL},
 };
@@ -52,6 +57,14 @@ const char *hf__store_plain(const char *store)
     const char *plus = strrchr(store, '+');
 
     return plus ? plus + 1 : store;
+}
+
+void hf__store_scheme(const char *store, char *scheme, size_t size)
+{
+    bool has_sentinels = strcmp(hf__store_plain(store), "redis:sentinel") == 0;
+
+    snprintf(scheme, size, "%.*s%s", (int)strcspn(store, ":"), store,
+             has_sentinels ? "+sentinel" : "");
 }
 
 struct hf__url hf__store_kind(const char *store, const char *scheme)

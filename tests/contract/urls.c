@@ -11,6 +11,7 @@
 #include "tests/servers/galera.h"
 #include "tests/servers/mariadb.h"
 #include "tests/servers/redis.h"
+#include "tests/servers/redis_sentinel.h"
 #include "tests/servers/zookeeper.h"
 
 #include <stdio.h>
@@ -43,6 +44,7 @@ static const struct row {
     {"mysql:row", hf__mariadb_test_url, hf__mariadb_share},
     {"mysql:galera", hf__galera_test_url, hf__galera_share},
     {"redis", hf__redis_test_url, hf__redis_share},
+    {"redis:sentinel", hf__redis_sentinels_test_url, hf__redis_share_sentinels},
     {"redlock", hf__redlock_test_url, hf__redis_share_group},
     {"zookeeper", hf__zookeeper_test_url, hf__zookeeper_share},
     {"zookeeper:simple", hf__zookeeper_test_url, hf__zookeeper_share},
@@ -67,7 +69,9 @@ int hf__store_url(const char *store, char *url, size_t size)
     if (!row) {
         return -1;
     }
-    n = (size_t)snprintf(url, size, "%.*s:", (int)strcspn(store, ":"), store);
+    hf__store_scheme(store, url, size);
+    n = strlen(url);
+    n += (size_t)snprintf(url + n, size - n, ":");
     if (row->write_url) {
         char other[HF__ZOOKEEPER_URL];
 

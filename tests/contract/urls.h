@@ -17,6 +17,8 @@
  * are in the URL. fault+X is that of X. 0, or −1 for one that the tests do not
  * know. */
 int hf__store_url(const char *store, char *url, size_t size);
+/* The scheme of such a name. */
+void hf__store_scheme(const char *store, char *scheme, size_t size);
 /* What such a name says by itself: a URL with its options and nothing else … */
 struct hf__url hf__store_kind(const char *store, const char *scheme);
 /* … whether other processes can have that store … */

@@ -32,7 +32,7 @@ const char *scheme(void)
 {
     static _Thread_local char text[80];
 
-    snprintf(text, sizeof text, "%.*s", (int)strcspn(store(), ":"), store());
+    hf__store_scheme(store(), text, sizeof text);
     return text;
 }
 

@@ -36,11 +36,14 @@ static void start_process(struct hf__redis *s)
 {
     char program[HF__REDIS_ROOM];
     char config[HF__REDIS_ROOM];
-    const char *argv[] = {program, config, NULL};
+    const char *argv[] = {program, config, s->is_sentinel ? "--sentinel" : NULL,
+                          NULL};
 
     snprintf(program, sizeof program, "%s/redis-server", s->folder);
     snprintf(config, sizeof config, "%s/redis.conf", s->folder);
-    hf__redis_write_config(s);
+    if (!s->is_sentinel || access(config, F_OK) != 0) {
+        hf__redis_write_config(s);
+    }
     s->pid = hf__warden_start(s->warden, argv);
 }
 
@@ -96,7 +99,8 @@ struct hf__redis *hf__redis_new(const struct hf__redis_opts *given)
     s->has_tls = opts->has_tls;
     hf__servers_keep(s->extra, HF__REDIS_EXTRA, opts->extra);
     fill_folder(s, opts);
-    s->port = hf__servers_take_port();
+    s->is_sentinel = opts->sentinel_port != 0;
+    s->port = s->is_sentinel ? opts->sentinel_port : hf__servers_take_port();
     s->tls_port = s->has_tls ? hf__servers_take_port() : 0;
     start_process(s);
     return s;

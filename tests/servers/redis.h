@@ -28,6 +28,7 @@ struct hf__redis_opts {
     bool has_tls;      /* on a port of its own; a client's certificate
                         * is asked for, but not needed */
     bool on_disk;      /* the folder; else in memory, if there is room */
+    int sentinel_port; /* it is a Sentinel, there; 0: a server */
 };
 
 enum { HF__REDIS_URL = 320, HF__REDIS_DATABASES = 10000 };

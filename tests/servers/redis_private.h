@@ -20,6 +20,7 @@ struct hf__redis {
     char password[64];            /* "": none */
     bool has_aof;
     bool has_tls;
+    bool is_sentinel; /* which writes its configuration itself later */
     int port;
     int tls_port;
     pid_t pid;

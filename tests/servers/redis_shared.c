@@ -10,6 +10,7 @@
 #include "tests/lib/test.h"
 #include "tests/servers/redis.h"
 #include "tests/servers/redis_private.h"
+#include "tests/servers/redis_sentinel.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 
 static struct hf__redis *shared;
 static struct hf__redis_group *group;
+static struct hf__redis_sentinels *sentinels;
 static pid_t runner;
 
 /* Tests are forked from the runner and end by exit() too. */
@@ -26,8 +28,10 @@ static void end_shared(void)
     if (getpid() == runner) {
         hf__redis_free(shared);
         hf__redis_group_free(group);
+        hf__redis_sentinels_free(sentinels);
         shared = NULL;
         group = NULL;
+        sentinels = NULL;
     }
 }
 
@@ -56,6 +60,16 @@ void hf__redis_share_group(void)
 {
     if (!group && is_first()) {
         group = hf__redis_group_start(HF__REDIS_GROUP, &durable);
+    }
+}
+
+/* No machine is so busy that a server is taken for dead. */
+void hf__redis_share_sentinels(void)
+{
+    if (!sentinels && is_first()) {
+        sentinels =
+            hf__redis_sentinels_start(&(struct hf__redis_sentinels_opts){
+                .has_aof = true, .down_ms = 60000});
     }
 }
 
@@ -147,4 +161,18 @@ void hf__redlock_test_url(char *url, size_t size)
     int number = redlock_test_database();
 
     hf__redis_group_url(group, number, url, size);
+}
+
+void hf__redis_sentinels_test_url(char *url, size_t size)
+{
+    static _Atomic int number;
+
+    hf__redis_need();
+    if (!sentinels) {
+        fail_unshared("hf__redis_share_sentinels");
+    }
+    if (!number) {
+        number = claim(hf__redis_watched(sentinels, 0), 0);
+    }
+    hf__redis_sentinels_url(sentinels, number, url, size);
 }

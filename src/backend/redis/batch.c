@@ -26,7 +26,8 @@ struct round {
     struct hf__op **ops;
     int n;
     int wanted;
-    int most; /* of one command */
+    int most;           /* of one command */
+    bool is_to_confirm; /* something among those that were taken is */
     int kind;
     int i;
 };
@@ -34,8 +35,11 @@ struct round {
 static struct round begin_round(const struct hf__redis *s, struct hf__op **ops,
                                 int n, int wanted)
 {
-    return (struct round){
-        ops, n, wanted, s->is_apart ? 1 : HF__MANY_MAX, HF__OP_RENEW, 0};
+    return (struct round){.ops = ops,
+                          .n = n,
+                          .wanted = wanted,
+                          .most = s->is_apart ? 1 : HF__MANY_MAX,
+                          .kind = HF__OP_RENEW};
 }
 
 /* NULL: there are no more. Results of those behind it may change. */
@@ -87,13 +91,15 @@ static int next_command(struct round *round, struct hf__op *ops[HF__MANY_MAX])
             return n;
         }
         ops[n++] = op;
+        ahead.is_to_confirm |= hf__confirm_is_for(op->kind);
     }
     return n;
 }
 
 /* Send those that have that result, all at once; with_text: the first of each
  * script, which makes it known. HF_OK; HF_ENOMEM: none was sent. */
-static int say(struct hf__redis *s, struct round round, bool with_text)
+static int say(struct hf__redis *s, struct round round, bool with_text,
+               hf__time deadline)
 {
     struct hf__resp *resp = &s->peer.resp;
     struct hf__ask ask = {.client = s->client};
@@ -112,6 +118,9 @@ static int say(struct hf__redis *s, struct round round, bool with_text)
         } else {
             hf__ask_add(&resp->out, ops[0], &ask);
         }
+    }
+    if (s->wait_replicas > 0 && round.is_to_confirm) {
+        hf__confirm_add(s, deadline);
     }
     hf__resp_mark(resp);
     if (hf__resp_queue(resp) != HF_OK) {
@@ -164,6 +173,18 @@ static void read_replies(const redisReply *reply, struct hf__op *const ops[],
     }
 }
 
+static int hear_replicas(struct hf__redis *s, hf__time deadline)
+{
+    redisReply *reply = NULL;
+    int r = hf__peer_reply(&s->peer, &s->rest, &s->head, deadline, &reply);
+
+    if (r == HF_OK) {
+        hf__confirm_take(s, reply);
+        freeReplyObject(reply);
+    }
+    return r;
+}
+
 /* Take the replies of those that were sent, as they come: a server that can't
  * get rid of them takes no more commands. *ret_is_elsewhere: it is no master
  * any more. HF_OK; else the session is dead. */
@@ -187,7 +208,7 @@ static int hear(struct hf__redis *s, struct round round, hf__time deadline,
         }
         freeReplyObject(reply);
     }
-    return HF_OK;
+    return s->confirm.is_owed ? hear_replicas(s, deadline) : HF_OK;
 }
 
 static bool is_any(struct hf__op *const ops[], int n, int result)
@@ -246,7 +267,7 @@ static int run_again(struct hf__redis *s, struct round all, hf__time deadline,
     if (!is_any(all.ops, all.n, all.wanted)) {
         return HF_OK;
     }
-    if (say(s, all, all.wanted == TEXTLESS) != HF_OK) {
+    if (say(s, all, all.wanted == TEXTLESS, deadline) != HF_OK) {
         return HF_OK; /* it is the operations' */
     }
     all.wanted = SENT;
@@ -277,13 +298,20 @@ static int run(struct hf__redis *s, struct hf__op *ops[], int n,
                hf__time deadline)
 {
     bool is_elsewhere = false;
-    int r = say(s, begin_round(s, ops, n, HF_EUNAVAIL), false);
+    int r;
 
+    if (s->wait_replicas > 0) {
+        hf__confirm_begin(s, ops, n);
+    }
+    r = say(s, begin_round(s, ops, n, HF_EUNAVAIL), false, deadline);
     if (r != HF_OK) {
         return HF_OK; /* it is the operations' */
     }
     r = hear(s, begin_round(s, ops, n, SENT), deadline, &is_elsewhere);
     r = r == HF_OK ? run_rest(s, ops, n, deadline, &is_elsewhere) : r;
+    if (s->wait_replicas > 0) {
+        r = hf__confirm(s, ops, n, r, deadline);
+    }
     if (r == HF_OK && is_elsewhere) {
         hf__peer_fail(&s->peer, HF_EUNAVAIL,
                       "it is a replica, or was the master");

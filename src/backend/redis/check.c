@@ -35,6 +35,7 @@ enum {
     FSYNC = N_INFO,
     SAVE,
     MIN_REPLICAS,
+    MAX_LAG,
     N_FACTS
 };
 
@@ -56,6 +57,7 @@ static const char *const names[N_FACTS] = {
     [FSYNC] = "appendfsync",
     [SAVE] = "save",
     [MIN_REPLICAS] = "min-replicas-to-write",
+    [MAX_LAG] = "min-replicas-max-lag",
 };
 
 struct findings {
@@ -269,16 +271,28 @@ static void check_replicas(struct findings *f)
 {
     uint64_t count = number(f, REPLICAS);
     uint64_t least = number(f, MIN_REPLICAS);
+    uint64_t wanted = (uint64_t)f->c->s->wait_replicas;
+    bool may_fail_over = count > 0 || f->c->s->sentinels != NULL;
     char value[96];
 
     (void)snprintf(value, sizeof value, "%" PRIu64 " connected", count);
     tell_if(f, "replicas", f->is_seen[REPLICAS] ? value : shown(f, REPLICAS),
-            count == 0,
+            count == 0 || wanted > 0,
             "grade C: they are not waited for, so after a failover to one of "
-            "them a grant may be forgotten and given again; use leases that "
-            "are over by then, fences, or redlock:");
-    tell_if(f, "min_replicas_to_write", shown(f, MIN_REPLICAS),
-            count == 0 || least > 0 || !f->is_seen[MIN_REPLICAS],
+            "them a grant may be forgotten and given again; say "
+            "wait_replicas=, use leases that are over by then, fences, or "
+            "redlock:");
+    (void)snprintf(value, sizeof value, "%" PRIu64 "%s", wanted,
+                   wanted == 0 ? "" : ", told to have each grant and renewal");
+    tell_if(f, "wait_replicas", value,
+            wanted == 0 || count >= wanted || !f->is_seen[REPLICAS],
+            "fewer are connected, so nothing is granted nor renewed: connect "
+            "more, or lower it");
+    (void)snprintf(value, sizeof value, "%" PRIu64 ", max-lag %" PRIu64 " s",
+                   least, number(f, MAX_LAG));
+    tell_if(f, "min_replicas_to_write",
+            f->is_seen[MIN_REPLICAS] ? value : shown(f, MIN_REPLICAS),
+            !may_fail_over || least > 0 || !f->is_seen[MIN_REPLICAS],
             "set it to 1, and min-replicas-max-lag below the lease: a master "
             "that was cut off would go on granting beside the new one");
 }
@@ -288,6 +302,9 @@ static void check_hosts(struct findings *f)
     const struct hf__redis *s = f->c->s;
     char value[96];
 
+    if (s->sentinels != NULL) {
+        return; /* they choose */
+    }
     (void)snprintf(value, sizeof value, "%zu, of which this is number %zu",
                    s->n_hosts, s->host + 1);
     tell_if(f, "hosts", value, s->n_hosts == 1,
@@ -398,6 +415,7 @@ static int check_all(struct findings *f)
     check_durability(f);
     check_replicas(f);
     check_hosts(f);
+    hf__check_sentinels(f->c);
     check_clients(f);
     r = check_clock(f);
     r = r == HF_OK ? check_distance(f) : r;

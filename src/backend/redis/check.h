@@ -24,6 +24,8 @@ HF_MUST_CHECK int hf__check_ask(struct hf__checking *c,
 /* A cleanup. */
 void hf__check_free_reply(redisReply **reply);
 
+/* check_sentinels.c: those of the URL, if it names any. */
+void hf__check_sentinels(struct hf__checking *c);
 /* may.c: who we are and what we may. The same. */
 HF_MUST_CHECK int hf__check_user(struct hf__checking *c);
 

@@ -26,7 +26,13 @@ enum greeting {
     ID,
     KNOWN, /* which of our scripts it knows */
     LOAD,
-    END /* of the connection before */
+    END, /* of the connection before */
+    /* Of a Sentinel. */
+    MYID,
+    MASTER,
+    ADDRESS,
+    NAMES,
+    NEWS
 };
 
 static int refuse(struct hf__peer *p, int status, const char *why)
@@ -101,6 +107,35 @@ static int load_scripts(struct hf__peer *p, const redisReply *known)
                : refuse(p, HF_ENOMEM, "out of memory for a connection");
 }
 
+static int said_of(enum greeting what)
+{
+    return what == MYID      ? HF__SAID_ID
+           : what == MASTER  ? HF__SAID_MASTER
+           : what == ADDRESS ? HF__SAID_ADDRESS
+                             : HF__SAID_NAMES;
+}
+
+static void ask_sentinel(struct hf__peer *p, enum greeting what)
+{
+    struct hf__args args;
+
+    hf__said_args(&args, said_of(what), p->target.service);
+    say(p, what, &args);
+}
+
+/* The address last, so that it is no older than what it is judged by. Then its
+ * news are sent, of which some may come for others' services. */
+static void queue_for_sentinel(struct hf__peer *p)
+{
+    ask_sentinel(p, MYID);
+    ask_sentinel(p, MASTER);
+    ask_sentinel(p, ADDRESS);
+    if (p->target.is_heard) {
+        ask(p, NEWS, "SUBSCRIBE", "+promoted-slave", NULL);
+        ask(p, NEWS, "SUBSCRIBE", "+switch-master", NULL);
+    }
+}
+
 int hf__greet_queue(struct hf__peer *p, const struct hf__secret *secret)
 {
     char database[16];
@@ -113,6 +148,10 @@ int hf__greet_queue(struct hf__peer *p, const struct hf__secret *secret)
 
         ask(p, AUTH, "AUTH", user == NULL ? password : user,
             user == NULL ? NULL : password);
+    }
+    if (p->target.service != NULL) {
+        queue_for_sentinel(p);
+        return hf__resp_queue(&p->resp);
     }
     ask(p, INFO, "INFO", NULL, NULL);
     ask(p, ROLE, "ROLE", NULL, NULL);
@@ -228,10 +267,16 @@ static int judge(struct hf__peer *p)
 {
     const struct hf__redis_server *s = &p->server;
 
+    if (p->target.service != NULL) {
+        return p->said.port != 0
+                   ? HF_OK
+                   : refuse(p, HF_EPROTO, "it says nothing of the service");
+    }
     if (strcmp(s->mode, "sentinel") == 0) {
         return refuse(p, HF_EINVAL,
-                      "it is a Redis Sentinel, which keeps no locks: name the "
-                      "server that it watches");
+                      "it is a Redis Sentinel, which keeps no locks: say "
+                      "redis+sentinel://s1,s2,s3/SERVICE, or name the server "
+                      "that it watches");
     }
     if (strcmp(s->mode, "cluster") == 0) {
         return refuse(p, HF_EUNSAFE,
@@ -250,6 +295,26 @@ static int judge(struct hf__peer *p)
                       "the master");
     }
     return judge_eviction(p);
+}
+
+/* Of a Sentinel. */
+static int take_said(struct hf__peer *p, enum greeting what,
+                     const redisReply *reply)
+{
+    int r;
+
+    if (what == NEWS) {
+        return reply->type == REDIS_REPLY_ERROR ? refused(p, what, reply)
+                                                : (int)HF_OK;
+    }
+    r = hf__said_take(p, said_of(what), reply);
+    if (r != HF_BUSY) {
+        return r;
+    }
+    ask_sentinel(p, NAMES);
+    return hf__resp_queue(&p->resp) == HF_OK
+               ? HF_OK
+               : refuse(p, HF_ENOMEM, "out of memory for a connection");
 }
 
 /* HF_OK: on to the next. */
@@ -302,6 +367,12 @@ static int take(struct hf__peer *p, enum greeting what, const redisReply *reply)
     case NAME:
     case LOAD:
         return HF_OK;
+    case MYID:
+    case MASTER:
+    case ADDRESS:
+    case NAMES:
+    case NEWS:
+        return take_said(p, what, reply);
     }
     return HF_OK;
 }

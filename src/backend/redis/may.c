@@ -105,6 +105,8 @@ static int check_commands(struct hf__checking *c)
 {
     static const char *const by_hash[] = {
         "EVALSHA", "0000000000000000000000000000000000000000", "0", NULL};
+    /* Of no replica, so that it does not wait. */
+    static const char *const wait[] = {"WAIT", "0", "1", NULL};
     static const char *const scan[] = {"SCAN", "0", "COUNT", "1", NULL};
     char missing[MISSING_MAX] = "";
     bool may = true;
@@ -113,6 +115,10 @@ static int check_commands(struct hf__checking *c)
     r = r == HF_OK ? try(c, by_hash, &may) : r;
     if (r == HF_OK && !may) {
         add_missing(missing, "EVALSHA");
+    }
+    r = r == HF_OK && c->s->wait_replicas > 0 ? try(c, wait, &may) : r;
+    if (r == HF_OK && !may) {
+        add_missing(missing, "WAIT");
     }
     hf__report_tell(&c->to, "privileges",
                     missing[0] == '\0' ? "all that locks need" : missing,

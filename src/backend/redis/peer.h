@@ -53,6 +53,18 @@ struct hf__redis_server {
     uint64_t id;    /* of this connection; 0: it is not told */
 };
 
+/* What a Sentinel said of the service. */
+struct hf__sentinel_said {
+    char id[41];    /* its own; "": before 6.2 it is not told */
+    char host[256]; /* of the primary */
+    int port;       /* 0: it did not say */
+    int64_t epoch;  /* of that configuration: higher is newer */
+    int quorum;     /* so many must hold it for down */
+    int others;     /* Sentinels of the service, besides this one */
+    bool is_down;   /* so many do */
+    int down_port;  /* … or did, of the one there */
+};
+
 /* A connection that ended with commands that were not answered: they may still
  * be before the server, or on their way. The next one to the same server ends
  * it first, and with it what it has not done yet. */
@@ -77,11 +89,12 @@ struct hf__peer {
     enum hf__peer_state state;
     struct hf__target target;
     struct hf__redis_server server;
-    struct hf__ghost ghost;     /* outlives hf__peer_close() */
-    const char *allow;          /* overrides; lent by who opens */
-    struct addrinfo *addresses; /* of the host; freed once connected */
-    struct addrinfo *address;   /* the one that is tried */
-    struct hf__addresses known; /* that which was connected to first */
+    struct hf__sentinel_said said; /* of one with target.service */
+    struct hf__ghost ghost;        /* outlives hf__peer_close() */
+    const char *allow;             /* overrides; lent by who opens */
+    struct addrinfo *addresses;    /* of the host; freed once connected */
+    struct addrinfo *address;      /* the one that is tried */
+    struct hf__addresses known;    /* that which was connected to first */
     hf__time
         address_until; /* then the next one is; HF__NEVER: it is the last */
     unsigned char greeting[HF__GREETINGS]; /* what was said, in order */
@@ -160,6 +173,19 @@ HF_MUST_CHECK int hf__greet_queue(struct hf__peer *, const struct hf__secret *);
  * HF_EUNSAFE (it evicts, is a replica, a cluster), HF_EUNAVAIL (LOADING …),
  * HF_EINVAL (a sentinel, no such database), HF_EPROTO, HF_ENOMEM. */
 HF_MUST_CHECK int hf__greet_take(struct hf__peer *, const redisReply *);
+/* ---- said.c, for greet.c: what a Sentinel is asked, and says */
+
+/* What is asked of it; the last only of one that did not know the service. */
+void hf__said_args(struct hf__args *, int which, const char *service);
+enum { HF__SAID_ID, HF__SAID_MASTER, HF__SAID_ADDRESS, HF__SAID_NAMES };
+/* One of its replies. HF_OK; HF_BUSY: it does not know the service, ask for the
+ * names of those that it knows; else p->err is told: HF_EINVAL (it is no
+ * Sentinel; the names), HF_EAUTH … */
+HF_MUST_CHECK int hf__said_take(struct hf__peer *, int which,
+                                const redisReply *);
+
+/* ---- greet.c, for others */
+
 /* Is it surely a server of its own, no door to several? */
 bool hf__greet_is_one(const struct hf__redis_server *);
 /* 'B', 'C' or 'D', by what was found. */

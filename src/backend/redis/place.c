@@ -11,15 +11,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PORT         6379
-#define DATABASE_MAX 1000000
+#define PORT          6379
+#define SENTINEL_PORT 26379
+#define DATABASE_MAX  1000000
 
-const char *const hf__redis_options[] = {
-    "socket", "tls", "ca", "cert", "key", "password_file", NULL};
+const char *const hf__redis_options[] = {"socket",
+                                         "tls",
+                                         "ca",
+                                         "cert",
+                                         "key",
+                                         "password_file",
+                                         "sentinel_user",
+                                         "sentinel_password_file",
+                                         "wait_replicas",
+                                         NULL};
 
 static bool is_secure_scheme(const struct hf__url *url)
 {
-    return strcmp(url->scheme, "rediss") == 0;
+    return strncmp(url->scheme, "rediss", strlen("rediss")) == 0;
+}
+
+/* Also behind "fault+". */
+bool hf__redis_has_sentinels(const struct hf__url *url)
+{
+    return strstr(url->scheme, "+sentinel") != NULL;
 }
 
 static int read_mode(const struct hf__url *url, enum hf__tls_mode *ret_mode,
@@ -79,10 +94,18 @@ static int read_tls(const struct hf__url *url, struct hf__target *t,
     return r;
 }
 
+static const char *skip_slash(const char *text)
+{
+    return text + (text[0] == '/' ? 1 : 0);
+}
+
 static int read_database(const struct hf__url *url, struct hf__target *t,
                          hf_error *err)
 {
-    const char *text = url->path[0] == '/' ? url->path + 1 : url->path;
+    bool has_service = hf__redis_has_sentinels(url);
+    const char *text = skip_slash(url->path);
+
+    text = has_service ? skip_slash(text + strcspn(text, "/")) : text;
     size_t n = strspn(text, "0123456789");
 
     /* NOLINTNEXTLINE(cert-err34-c): it has only digits, at most seven */
@@ -91,8 +114,26 @@ static int read_database(const struct hf__url *url, struct hf__target *t,
     return n < 8 && text[n] == '\0' && t->database <= DATABASE_MAX
                ? HF_OK
                : hf__fail(err, HF_EINVAL,
-                          "url: its path is no number of a database: "
-                          "redis://host:6379/0");
+                          "url: its path is no number of a database: %s",
+                          has_service ? "redis+sentinel://s1,s2,s3/SERVICE/0"
+                                      : "redis://host:6379/0");
+}
+
+int hf__redis_service(const struct hf__url *url,
+                      char service[HF__SERVICE_MAX + 1], hf_error *err)
+{
+    const char *name = skip_slash(url->path);
+    size_t n = strcspn(name, "/");
+
+    if (n == 0 || n > HF__SERVICE_MAX) {
+        return hf__fail(err, HF_EINVAL,
+                        "url: its path has no name of a service: "
+                        "redis+sentinel://s1,s2,s3/SERVICE/0, where SERVICE "
+                        "is what the Sentinels' configuration calls it");
+    }
+    memcpy(service, name, n);
+    service[n] = '\0';
+    return HF_OK;
 }
 
 static bool is_here(const char *host)
@@ -134,11 +175,76 @@ static void show(struct hf__target *t)
 
     if (t->socket != NULL) {
         (void)snprintf(t->shown, sizeof t->shown, "%.200s", t->socket);
-        return;
+    } else if (t->service != NULL) {
+        (void)snprintf(t->shown, sizeof t->shown, "Sentinel %s%.255s%s:%d",
+                       is_v6 ? "[" : "", t->host, is_v6 ? "]" : "", t->port);
+    } else {
+        (void)snprintf(t->shown, sizeof t->shown, "%s://%s%.255s%s:%d/%d",
+                       scheme, is_v6 ? "[" : "", t->host, is_v6 ? "]" : "",
+                       t->port, t->database);
     }
-    (void)snprintf(t->shown, sizeof t->shown, "%s://%s%.255s%s:%d/%d", scheme,
-                   is_v6 ? "[" : "", t->host, is_v6 ? "]" : "", t->port,
-                   t->database);
+}
+
+static int read_all(const struct hf__url *url, struct hf__target *t,
+                    hf_error *err)
+{
+    int r = read_socket(url, t, err);
+
+    r = r == HF_OK ? read_database(url, t, err) : r;
+    return r == HF_OK ? read_tls(url, t, err) : r;
+}
+
+int hf__redis_sentinel_target(const struct hf__url *url, size_t i,
+                              const char *service,
+                              struct hf__target *ret_target, hf_error *err)
+{
+    struct hf__target *t = ret_target;
+    int r;
+
+    *t = (struct hf__target){.user = hf__url_option(url, "sentinel_user"),
+                             .service = service};
+    r = read_all(url, t, err);
+    if (r == HF_OK && t->socket != NULL) {
+        r = hf__fail(err, HF_EINVAL,
+                     "socket: Sentinels name servers by host and port; name "
+                     "the Sentinels so, too");
+    }
+    if (r == HF_OK) {
+        HF_ASSERT(i < url->n_hosts);
+        t->host = url->hosts[i].name;
+        t->port = url->hosts[i].port == 0 ? SENTINEL_PORT : url->hosts[i].port;
+        show(t);
+    }
+    return r;
+}
+
+int hf__redis_primary_target(const struct hf__url *url, const char *host,
+                             int port, struct hf__target *ret_target,
+                             hf_error *err)
+{
+    struct hf__target *t = ret_target;
+    int r;
+
+    *t = (struct hf__target){.user = url->user, .host = host, .port = port};
+    r = read_all(url, t, err);
+    if (r == HF_OK) {
+        show(t);
+    }
+    return r;
+}
+
+/* What is said of Sentinels where there are none. */
+static int refuse_sentinels(const struct hf__url *url, hf_error *err)
+{
+    bool is_user = hf__url_option(url, "sentinel_user") != NULL;
+
+    if (!is_user && hf__url_option(url, "sentinel_password_file") == NULL) {
+        return HF_OK;
+    }
+    return hf__fail(err, HF_EINVAL,
+                    "%s: the url names no Sentinels; one that does is "
+                    "redis+sentinel://s1,s2,s3/SERVICE",
+                    is_user ? "sentinel_user" : "sentinel_password_file");
 }
 
 int hf__redis_target(const struct hf__url *url, size_t i,
@@ -148,9 +254,8 @@ int hf__redis_target(const struct hf__url *url, size_t i,
     int r;
 
     *t = (struct hf__target){.user = url->user};
-    r = read_socket(url, t, err);
-    r = r == HF_OK ? read_database(url, t, err) : r;
-    r = r == HF_OK ? read_tls(url, t, err) : r;
+    r = refuse_sentinels(url, err);
+    r = r == HF_OK ? read_all(url, t, err) : r;
     if (r == HF_OK && t->socket == NULL) {
         HF_ASSERT(i < url->n_hosts);
         t->host = url->hosts[i].name;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which servers, as whom, how: what a redis:, rediss: or redlock: URL says.
+ * Which servers or Sentinels, as whom, how: what a redis:, rediss:, redlock: or
+ * redis+sentinel: URL says.
  * Thread: the session's.
  */
 #ifndef HF_BACKEND_REDIS_PLACE_H
@@ -18,12 +19,17 @@ enum hf__tls_mode {
     HF__TLS_VERIFY   /* chain and name; what rediss: means */
 };
 
-/* One server. Strings are the URL's, or live in `shown`. */
+/* The longest name of a service that Sentinels watch. */
+#define HF__SERVICE_MAX 128
+
+/* One server, or one Sentinel. Strings are the URL's, or live in `shown`. */
 struct hf__target {
     const char *host;
-    int port;           /* 6379 if none is given */
-    const char *socket; /* a unix socket's path instead; NULL: none */
-    const char *user;   /* NULL: none given */
+    int port;            /* 6379 if none is given; a Sentinel's 26379 */
+    const char *socket;  /* a unix socket's path instead; NULL: none */
+    const char *service; /* what a Sentinel is asked for; NULL: a server */
+    bool is_heard;       /* … and its news are to be sent, too */
+    const char *user;    /* NULL: none given */
     int database;
     enum hf__tls_mode tls;
     const char *ca; /* NULL: the system's */
@@ -37,5 +43,22 @@ struct hf__target {
 HF_MUST_CHECK int hf__redis_target(const struct hf__url *url, size_t i,
                                    struct hf__target *ret_target,
                                    hf_error *err);
+
+/* Does it name Sentinels, who know the server? */
+bool hf__redis_has_sentinels(const struct hf__url *url);
+/* Then the path is /SERVICE or /SERVICE/DATABASE: the name. As above. */
+HF_MUST_CHECK int hf__redis_service(const struct hf__url *url,
+                                    char ret_service[HF__SERVICE_MAX + 1],
+                                    hf_error *err);
+/* The i-th Sentinel, to be asked for that. As above. */
+HF_MUST_CHECK int hf__redis_sentinel_target(const struct hf__url *url, size_t i,
+                                            const char *service,
+                                            struct hf__target *ret_target,
+                                            hf_error *err);
+/* The server of which they say that it is there. As above. */
+HF_MUST_CHECK int hf__redis_primary_target(const struct hf__url *url,
+                                           const char *host, int port,
+                                           struct hf__target *ret_target,
+                                           hf_error *err);
 
 #endif

@@ -14,8 +14,9 @@
 
 /* ---- several at once */
 
-/* The most that are polled together: the hosts of a URL. */
-#define PEERS_MAX 16
+/* The most that are polled together: the hosts of a URL, and the server that
+ * they name if they are Sentinels. */
+#define PEERS_MAX 17
 
 static bool is_polled(const struct hf__peer *p)
 {

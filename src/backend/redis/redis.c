@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The store redis://, also called rediss:// where TLS is meant. Here a session
- * is opened, closed and interrupted; see redis.h for where the rest is. The
- * URL's servers are tried in their order, each with its share of the time that
- * is left; one that is there but is a replica, or loads its data, is passed by.
- * A master that is not the first of them must have been a replica, or have one
- * of them as its own: two that know nothing of each other would each grant all
- * locks. Called as backend.h says.
+ * The store redis://, also called rediss:// where TLS is meant, and
+ * redis+sentinel:// where Sentinels know the server (sentinel.c). Here a
+ * session is opened, closed and interrupted; see redis.h for where the rest is.
+ * The URL's servers are tried in their order, each with its share of the time
+ * that is left; one that is there but is a replica, or loads its data, is
+ * passed by. A master that is not the first of them must have been a replica,
+ * or have one of them as its own: two that know nothing of each other would
+ * each grant all locks. Called as backend.h says.
  */
 #include "src/backend/redis/redis.h"
 
+#include "src/backend/redis/sentinel.h"
 #include "src/backend/registry.h"
 #include "src/base/error.h"
 #include "src/base/rand.h"
@@ -20,6 +22,8 @@
 /* So long goes on what is interrupted when its command may have left: the
  * reply of a server that is well is there by then. */
 #define GRACE_MS 50
+
+#define REPLICAS_MAX 16
 
 static int try_server(struct hf__redis *s, const struct hf__target *target,
                       const struct hf__secret *secret, const char *allow,
@@ -117,7 +121,7 @@ static char grade_of(const struct hf__redis *s)
 {
     char grade = hf__greet_grade(&s->peer.server);
 
-    if (s->n_hosts > 1 && grade < 'C') {
+    if ((s->n_hosts > 1 || s->sentinels != NULL) && grade < 'C') {
         grade = 'C';
     }
     return grade;
@@ -129,6 +133,41 @@ static void note_prefix(struct hf__redis *s, const struct hf__url *url)
 
     (void)snprintf(s->prefix, sizeof s->prefix, "%s",
                    prefix == NULL ? "holdfast" : prefix);
+}
+
+static int read_replicas(struct hf__redis *s, const struct hf__url *url,
+                         hf_error *err)
+{
+    int64_t n = 0;
+    int r = hf__url_int(url, "wait_replicas", 0, REPLICAS_MAX, &n, err);
+
+    s->wait_replicas = (int)n;
+    return r;
+}
+
+/* Behind a door to several servers WAIT tells of one of them, of any. */
+static int judge_replicas(struct hf__redis *s, hf_error *err)
+{
+    return s->wait_replicas == 0 || !s->is_apart
+               ? HF_OK
+               : hf__fail(err, HF_EUNSAFE,
+                          "%s: it does not tell that it is a server of its "
+                          "own, by INFO and ROLE, so whose replicas would "
+                          "wait_replicas count? Let the user run both, or name "
+                          "the server behind the proxy",
+                          s->peer.target.shown);
+}
+
+/* A hand-over can't be taken back if too few replicas have it. */
+static unsigned redis_caps_of(const struct hf__url *url)
+{
+    const char *replicas = hf__url_option(url, "wait_replicas");
+    unsigned caps = hf__redis_backend.caps;
+
+    if (replicas != NULL && strcmp(replicas, "0") != 0) {
+        caps &= ~HF_CAP_HANDOVER;
+    }
+    return hf__redis_has_sentinels(url) ? caps | HF__CAP_MOVES : caps;
 }
 
 static int redis_open(void *state, const struct hf__url *url, const char *allow,
@@ -146,12 +185,19 @@ static int redis_open(void *state, const struct hf__url *url, const char *allow,
         hf__random(&s->client, sizeof s->client);
     }
     r = hf__waker_init(&s->rest.waker, err);
-    r = r == HF_OK ? try_hosts(s, url, allow, deadline, err) : r;
-    s->rest.grace_ms = GRACE_MS;
+    r = r == HF_OK ? read_replicas(s, url, err) : r;
+    if (r == HF_OK) {
+        r = hf__redis_has_sentinels(url)
+                ? hf__sentinel_open(s, url, allow, deadline, err)
+                : try_hosts(s, url, allow, deadline, err);
+    }
+    s->rest.grace_ms = s->head.only_listens ? 0 : GRACE_MS;
     s->is_apart = !hf__greet_is_one(&s->peer.server);
+    r = r == HF_OK ? judge_replicas(s, err) : r;
     if (r == HF_OK) {
         s->head.facts.grade = grade_of(s);
         s->head.facts.reach = HF_REACH_HOSTS;
+        s->head.facts.place = s->peer.server.place;
     }
     return r;
 }
@@ -162,6 +208,7 @@ static void redis_close_session(void *state)
 
     hf__redis_wait_fini(s);
     hf__peer_close(&s->peer);
+    hf__sentinel_fini(s);
     s->head.remains = (struct hf__remains){.mark = s->peer.ghost.id,
                                            .place = s->peer.ghost.place};
     hf__waker_fini(&s->rest.waker);
@@ -207,7 +254,9 @@ const struct hf__backend hf__redis_backend = {
     .open = redis_open,
     .close = redis_close_session,
     .execute = hf__redis_execute,
+    .caps_of = redis_caps_of,
     .wait = hf__redis_wait,
+    .listen = hf__redis_listen,
     .list = hf__redis_list,
     .gc = hf__redis_gc,
     .check = hf__redis_check,

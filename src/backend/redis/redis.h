@@ -2,9 +2,10 @@
 /*
  * A session of the store redis://, as the files of this folder share it:
  * redis.c opens and closes; bytes resp tls place dial peer poll greet errors
- * are the connection, script ask answer (and lua/) the operations, scan the
- * names, which redlock/ uses too; batch is execute(), wait (by armed arm hear)
- * is waiting, list gc (by survey) and check (by may) are looking around.
+ * are the connection, said sentinel who is the primary, script ask answer (and
+ * lua/) the operations, scan the names; redlock/ uses them too; batch (by
+ * confirm) is execute(), wait (by armed arm hear) is waiting, list gc (by
+ * survey) and check (by may) are looking around.
  *
  * Thread: the session's, except interrupt().
  */
@@ -14,12 +15,24 @@
 #include "src/backend/redis/ask.h"
 #include "src/backend/redis/peer.h"
 
+/* What is known of the last WAIT. */
+struct hf__confirm {
+    bool is_owed; /* its reply is */
+    bool is_done; /* enough replicas have all that was written */
+    int64_t ms;   /* they were given */
+    int status;   /* if it is not done, with `why` */
+    hf_error why;
+};
+
 struct hf__redis {
     struct hf__head head;
     struct hf__rest rest;
     struct hf__peer peer;
     uint64_t client;                 /* head.client, or of this session alone */
     char prefix[HF__PREFIX_MAX + 1]; /* the URL's; check() asks by it */
+    int wait_replicas;               /* so many must have what is granted */
+    struct hf__confirm confirm;      /* … of the batch that runs */
+    struct hf__sentinels *sentinels; /* NULL: the URL names servers */
     size_t n_hosts;                  /* of the URL */
     size_t host;                     /* the one that is used, from 0 */
     hf__time heard_at;               /* the last reply of a batch */
@@ -45,6 +58,20 @@ int hf__redis_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
                  hf__time deadline, hf_error *err);
 int hf__redis_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
                     hf_error *err);
+/* ---- confirm.c, for batch.c where replicas are waited for */
+
+/* A batch begins; what could not be taken back has its result. */
+void hf__confirm_begin(struct hf__redis *s, struct hf__op *ops[], int n);
+/* Is it among what must be confirmed? */
+bool hf__confirm_is_for(enum hf__op_kind);
+/* Ask, behind all that was written so far. */
+void hf__confirm_add(struct hf__redis *s, hf__time deadline);
+void hf__confirm_take(struct hf__redis *s, const redisReply *reply);
+/* The batch has its results, and ended so (the session's status, which is given
+ * again): those that too few replicas confirmed become others. */
+HF_MUST_CHECK int hf__confirm(struct hf__redis *s, struct hf__op *ops[], int n,
+                              int r, hf__time deadline);
+
 /* Send one command and take its reply, which the caller frees. HF_OK; else the
  * session is dead, or (HF_ENOMEM) nothing was sent; err is told. */
 HF_MUST_CHECK int hf__redis_ask(struct hf__redis *s,

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wait_replicas=: what is granted, renewed or raised counts once so many
+ * replicas have it. WAIT goes out behind the scripts, in the same packet: it
+ * tells of what this connection wrote. This file decides how long it may take,
+ * and what becomes of that which too few confirm: a grant is given back, since
+ * its caller was told nothing, and a renewal is not believed. Called by the
+ * session's thread.
+ */
+#include "src/backend/redis/redis.h"
+
+#include "src/base/error.h"
+
+#include <inttypes.h>
+
+/* A part of the time that the batch has, so that what must be given back can
+ * be; and not longer, for all that this connection is asked comes behind it. */
+#define WAIT_PARTS  2
+#define WAIT_MAX_MS 1000
+
+/* A result of this file alone: granted, and to be given back. */
+enum { UNCONFIRMED = 111 };
+
+void hf__confirm_begin(struct hf__redis *s, struct hf__op *ops[], int n)
+{
+    s->confirm = (struct hf__confirm){.why = HF_ERROR_INIT};
+    for (int i = 0; i < n; i++) {
+        if (ops[i]->kind == HF__OP_HANDOVER) {
+            ops[i]->result = hf__fail(ops[i]->err, HF_ENOTSUP,
+                                      "there is no hand-over where replicas "
+                                      "are waited for");
+        }
+    }
+}
+
+bool hf__confirm_is_for(enum hf__op_kind kind)
+{
+    return kind == HF__OP_ACQUIRE || kind == HF__OP_RENEW ||
+           kind == HF__OP_RAISE;
+}
+
+void hf__confirm_add(struct hf__redis *s, hf__time deadline)
+{
+    int64_t left_ms = hf__ms_until(deadline, hf__now());
+    int64_t ms = 1; /* 0 is for ever */
+    struct hf__args args;
+
+    if (left_ms >= WAIT_PARTS) {
+        ms = left_ms / WAIT_PARTS;
+        ms = ms > WAIT_MAX_MS ? WAIT_MAX_MS : ms;
+    }
+    hf__args_begin(&args, "WAIT");
+    hf__args_number(&args, s->wait_replicas);
+    hf__args_number(&args, ms);
+    hf__bytes_add(&s->peer.resp.out, &args);
+    s->confirm =
+        (struct hf__confirm){.is_owed = true, .ms = ms, .why = HF_ERROR_INIT};
+}
+
+void hf__confirm_take(struct hf__redis *s, const redisReply *reply)
+{
+    struct hf__confirm *c = &s->confirm;
+
+    c->is_owed = false;
+    c->status = HF_EUNAVAIL;
+    if (reply->type == REDIS_REPLY_INTEGER) {
+        c->is_done = reply->integer >= s->wait_replicas;
+        (void)hf__fail(&c->why, HF_EUNAVAIL,
+                       "confirmed by %lld of %d replicas within %" PRId64 " ms",
+                       reply->integer, s->wait_replicas, c->ms);
+    } else if (reply->type == REDIS_REPLY_ERROR) {
+        c->status = hf__redis_error(reply, NULL, &c->why);
+        c->status = c->status == HF__AGAIN ? (int)HF_EUNAVAIL : c->status;
+    }
+}
+
+static int tell(struct hf__redis *s, const struct hf__op *op, int status,
+                const char *what)
+{
+    return hf__fail(op->err, status, "%.*s: %s; %s",
+                    (int)(op->key.length - op->key.name_at),
+                    op->key.bytes + op->key.name_at,
+                    s->confirm.why.text[0] == '\0'
+                        ? "no replica confirmed it in time"
+                        : s->confirm.why.text,
+                    what);
+}
+
+/* Gives how many have to be given back. */
+static int doubt(struct hf__redis *s, struct hf__op *ops[], int n)
+{
+    int count = 0;
+
+    for (int i = 0; i < n; i++) {
+        if (ops[i]->result != HF_OK || !hf__confirm_is_for(ops[i]->kind)) {
+            continue;
+        }
+        if (ops[i]->kind == HF__OP_ACQUIRE) {
+            ops[i]->result = UNCONFIRMED;
+            count++;
+        } else {
+            ops[i]->result =
+                tell(s, ops[i], HF_EUNKNOWN, "it may have it all the same");
+        }
+    }
+    return count;
+}
+
+static struct hf__op release_of(const struct hf__op *op)
+{
+    return (struct hf__op){.kind = HF__OP_RELEASE,
+                           .key = op->key,
+                           .token = op->token,
+                           .fence = op->fence,
+                           .manner = op->manner,
+                           .reopens = true};
+}
+
+static void add_releases(struct hf__redis *s, struct hf__op *ops[], int n)
+{
+    const struct hf__ask ask = {.client = s->client};
+
+    for (int i = 0; i < n; i++) {
+        if (ops[i]->result == UNCONFIRMED) {
+            const struct hf__op release = release_of(ops[i]);
+
+            hf__ask_add(&s->peer.resp.out, &release, &ask);
+        }
+    }
+}
+
+/* The store is as if the claim had not been; whoever waits was woken. */
+static int take_release(struct hf__redis *s, struct hf__op *op,
+                        hf__time deadline)
+{
+    const struct hf__op release = release_of(op);
+    struct hf__answer answer;
+    redisReply *reply = NULL;
+    int r = hf__peer_reply(&s->peer, &s->rest, &s->head, deadline, &reply);
+
+    if (r != HF_OK) {
+        return r;
+    }
+    hf__answer_read(reply, &release, &answer);
+    freeReplyObject(reply);
+    op->result = answer.result == HF_OK || answer.result == HF_LOST
+                     ? tell(s, op, s->confirm.status, "it was given back")
+                     : tell(s, op, HF_EUNKNOWN, "it could not be given back");
+    return HF_OK;
+}
+
+static int give_back(struct hf__redis *s, struct hf__op *ops[], int n,
+                     hf__time deadline)
+{
+    int r;
+
+    add_releases(s, ops, n);
+    r = hf__resp_queue(&s->peer.resp);
+    if (r == HF_OK) {
+        (void)hf__resp_flush(&s->peer.resp); /* the replies will tell */
+    }
+    for (int i = 0; i < n && r == HF_OK; i++) {
+        if (ops[i]->result == UNCONFIRMED) {
+            r = take_release(s, ops[i], deadline);
+        }
+    }
+    return r;
+}
+
+int hf__confirm(struct hf__redis *s, struct hf__op *ops[], int n, int r,
+                hf__time deadline)
+{
+    if (s->confirm.is_done || doubt(s, ops, n) == 0) {
+        return r;
+    }
+    r = r == HF_OK ? give_back(s, ops, n, deadline) : r;
+    for (int i = 0; i < n; i++) {
+        if (ops[i]->result == UNCONFIRMED) {
+            ops[i]->result =
+                tell(s, ops[i], HF_EUNKNOWN, "whether it stands is not known");
+        }
+    }
+    return r == HF_ENOMEM ? (int)HF_OK : r;
+}
