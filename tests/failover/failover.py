@@ -26,6 +26,7 @@ import galera
 import network
 import one_redis
 import redlock
+import sentinel
 import zookeeper
 from crew import Crew
 from judge_test import not_in_the_guarantees
@@ -39,8 +40,8 @@ from world import World
 # url(i), faults() (name: what does it and mends it) and stop().
 SCENES = {s.__name__: s for s in (
     galera.Galera, galera.ClusterAsUsual, one_redis.OneRedis,
-    redlock.RedlockReplaced, zookeeper.ZooKeeperRolling,
-    zookeeper.ZooKeeperMembers, *network.ALL)}
+    redlock.RedlockReplaced, sentinel.SentinelAsync, sentinel.SentinelWait,
+    zookeeper.ZooKeeperRolling, zookeeper.ZooKeeperMembers, *network.ALL)}
 
 
 def turns(scene, rng, until):
