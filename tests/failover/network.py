@@ -4,6 +4,7 @@ process, and one of two holders, is at a site that reaches the servers by links:
 slow by 200 ms each way, cut at random, split from the servers, silent. Who is
 cut off for less than a lease keeps its locks, but for those that are their
 connection's; for longer, it knows of its loss before anybody else can enter."""
+import functools
 import time
 
 import net
@@ -19,7 +20,7 @@ DELAY_S = 0.2
 class Network:
     excuses = {}
     free_faults = ('slow', 'cut', 'split', 'silent', 'one-silent')
-    lease_ms = 3000 * SLOW
+    lease_ms = 4000 * SLOW  # a renewal waits 667 ms for its answer
     names = 2
     holders = 2
 
@@ -43,7 +44,14 @@ class Network:
             faults['cut-off'] = self.cut_off
             if len(self.links) > 1:
                 faults['one-silent'] = self.one_silent
-        return faults
+        return {name: functools.partial(self.after_a_rest, do)
+                for name, do in faults.items()}
+
+    def after_a_rest(self, do):
+        """Each fault finds locks that were renewed since the one before: two in
+        a row are a longer one."""
+        self.sleep(1 / 4)
+        do()
 
     def sleep(self, leases):
         time.sleep(leases * self.lease_ms / 1000)
@@ -51,13 +59,13 @@ class Network:
     def slow(self):
         for link in self.links:
             link.delay = DELAY_S
-        self.sleep(2 if self.world.is_long else 1)
+        self.sleep(2 if self.world.is_long else 3 / 4)
         for link in self.links:
             link.delay = 0
 
     def cut(self):
         """Each connection some three times a second."""
-        until = time.monotonic() + self.lease_ms / 3000
+        until = time.monotonic() + self.lease_ms / 4000
         while time.monotonic() < until:
             for link in self.links:
                 link.cut(lambda: self.random.random() < 0.1)

@@ -154,8 +154,8 @@ TEST_WITHIN(60, renewals_answered_late_lose_no_lock)
         hf__proxy_heal(p);
         EXPECT_IS(hf_wait_lost(job, session_ms() / 4), HF_TIMEDOUT);
     }
-    expect_held(job);
-    expect_held(other);
+    UNTIL(hf_state(job) == HF_STATE_HELD);
+    UNTIL(hf_state(other) == HF_STATE_HELD);
     EXPECT_IS(holder_of("job"), holder);
     EXPECT_IS(hf_release(job, NULL), HF_OK);
     EXPECT_IS(hf_release(other, NULL), HF_OK);

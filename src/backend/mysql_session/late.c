@@ -10,6 +10,9 @@
 
 #include "src/backend/mysql/row.h"
 
+/* An answer of a network that is not slow. */
+#define WELL_MS 20
+
 /* A line apart has its lock as long as its transaction goes on, too. */
 static bool is_alive(struct hf__ul_front *f, const struct hf__ul_line *line,
                      MYSQL_ROW row)
@@ -50,15 +53,18 @@ static bool renews_only(const struct hf__ul_front *f)
     return f->n_tasks > 0;
 }
 
-/* A renewal that would wait in vain, going by the answer before, goes and is
- * tried again soon: so it keeps no other from what has come for that. */
+/* A renewal that would wait in vain, going by the answer before, gives up at
+ * once, unless the network is well again, and is tried again soon: so it keeps
+ * no other from what has come for that. */
 hf__time hf__ul_late_until(const struct hf__ul_front *f,
                            const struct hf__ul_line *line, hf__time limit)
 {
     hf__time expected =
         hf__after_ns(line->asked, atomic_load(&f->link->took_ns));
+    bool is_vain = renews_only(f) && hf__before(limit, expected);
 
-    return renews_only(f) && hf__before(limit, expected) ? hf__now() : limit;
+    return is_vain ? hf__earlier(limit, hf__after_ms(hf__now(), WELL_MS))
+                   : limit;
 }
 
 void hf__ul_late_take(struct hf__ul_front *f, const struct hf__ul_line *line)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * check(): is this server fit for locks, and how good is it? How many members
- * its ensemble has, how long a session lives with it, what a write takes and
- * whether we may do one, and who else may. The writes are an ephemeral node
- * and a container of our own, which are gone again. Called by the session's
- * thread.
+ * its ensemble has, which of those that the URL names serve, how long a session
+ * lives with it, what a write takes and whether we may do one, and who else
+ * may. The writes are an ephemeral node and a container of our own, which are
+ * gone again. Called by the session's thread.
  */
 #include "src/backend/report.h"
 #include "src/backend/zookeeper/word.h"
@@ -75,9 +75,12 @@ static void check_server(struct checking *c)
     char said[2048];
     char version[64];
     char mode[64];
+    char server[300];
     hf__time until = hf__earlier(c->deadline, hf__after_ms(hf__now(), WORD_MS));
 
-    hf__zk_word(&c->s->front, "srvr", said, sizeof said, until);
+    (void)hf__zk_word(&c->s->front,
+                      hf__zk_server(&c->s->front, server, sizeof server),
+                      "srvr", said, sizeof said, until);
     field_of(said, "version: ", "-, \n", version);
     field_of(said, "Mode: ", "\n", mode);
     tell_if(c, "version", version[0] == '\0' ? "is not told" : version,
@@ -96,6 +99,42 @@ static void check_ensemble(struct checking *c)
     (void)snprintf(value, sizeof value, "%d member%s", n, n == 1 ? "" : "s");
     tell_if(c, "ensemble", value, n >= 3,
             "with three members, locks outlive the loss of one");
+}
+
+/* One of several that the URL names. */
+static void check_host(struct checking *c, const char *host)
+{
+    char name[320];
+    char said[2048];
+    char mode[64];
+    hf__time until = hf__earlier(c->deadline, hf__after_ms(hf__now(), WORD_MS));
+    bool is_there =
+        hf__zk_word(&c->s->front, host, "srvr", said, sizeof said, until);
+
+    field_of(said, "Mode: ", "\n", mode);
+    (void)snprintf(name, sizeof name, "host %s", host);
+    tell_if(c, name,
+            mode[0] != '\0'   ? mode
+            : !is_there       ? "does not answer"
+            : said[0] == '\0' ? "answers"
+                              : "serves nobody now",
+            is_there && (said[0] == '\0' || mode[0] != '\0'),
+            "without a majority of its members the ensemble grants nothing");
+}
+
+static void check_hosts(struct checking *c)
+{
+    char hosts[HF__ZK_HOSTS_MAX];
+    char *rest = hosts;
+
+    (void)snprintf(hosts, sizeof hosts, "%s", c->s->place.hosts);
+    if (strchr(hosts, ',') == NULL) {
+        return; /* it has been asked */
+    }
+    for (char *host = strtok_r(rest, ",", &rest); host != NULL;
+         host = strtok_r(rest, ",", &rest)) {
+        check_host(c, host);
+    }
 }
 
 static void check_session(struct checking *c)
@@ -278,5 +317,9 @@ int hf__zk_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
         tell_folder(&c, rc);
         check_access(&c);
     }
-    return r == HF_OK && c.may_delete ? check_containers(&c) : r;
+    r = r == HF_OK && c.may_delete ? check_containers(&c) : r;
+    if (r == HF_OK) {
+        check_hosts(&c); /* last: each that is silent takes its time */
+    }
+    return r;
 }

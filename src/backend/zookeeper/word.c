@@ -37,14 +37,14 @@ static bool await(struct hf__zk_front *f, int fd, short events,
     }
 }
 
-/* "127.0.0.1:2181", "[::1]:2181": numbers only. */
+/* "127.0.0.1:2181", "[::1]:2181", "localhost:2181". */
 static int dial(const char *server)
 {
     struct addrinfo hints = {.ai_family = AF_UNSPEC,
                              .ai_socktype = SOCK_STREAM,
-                             .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
+                             .ai_flags = AI_NUMERICSERV};
     struct addrinfo *found = NULL;
-    char host[80];
+    char host[300];
 
     (void)snprintf(host, sizeof host, "%s", server);
     char *port = strrchr(host, ':');
@@ -84,22 +84,24 @@ static void hear(struct hf__zk_front *f, int fd, char *to, size_t size,
     to[length] = '\0';
 }
 
-void hf__zk_word(struct hf__zk_front *f, const char *word, char *to,
-                 size_t size, hf__time deadline)
+bool hf__zk_word(struct hf__zk_front *f, const char *server, const char *word,
+                 char *to, size_t size, hf__time deadline)
 {
-    char server[256];
-    int fd = dial(hf__zk_server(f, server, sizeof server));
+    int fd = dial(server);
+    bool is_answered;
 
     to[0] = '\0';
     if (fd < 0) {
-        return;
+        return false;
     }
     if (await(f, fd, POLLOUT, deadline) &&
         send(fd, word, strlen(word), MSG_NOSIGNAL) == (ssize_t)strlen(word)) {
         hear(f, fd, to, size, deadline);
     }
     close(fd);
+    is_answered = to[0] != '\0';
     if (strstr(to, "not in the whitelist") != NULL) {
         to[0] = '\0';
     }
+    return is_answered;
 }

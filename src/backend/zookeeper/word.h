@@ -9,9 +9,10 @@
 
 #include "src/backend/zookeeper/link.h"
 
-/* The answer, cut at size; "" if there is none in time, or the server does not
- * listen to that word. */
-void hf__zk_word(struct hf__zk_front *f, const char *word, char *to,
-                 size_t size, hf__time deadline);
+/* Asks "host:2181", by a name too, which may take to be looked up. True: it has
+ * answered; the answer is cut at size, "" if it does not listen to that word.
+ */
+bool hf__zk_word(struct hf__zk_front *f, const char *server, const char *word,
+                 char *to, size_t size, hf__time deadline);
 
 #endif

@@ -208,3 +208,42 @@ TEST_WITHIN(60, a_server_that_tells_nothing_of_itself_is_used_all_the_same)
     EXPECT_HAS(f.text, "containers=yes;");
     take_and_give(client, "job");
 }
+
+static int note_hosts(void *arg, const hf_check_item *item)
+{
+    struct findings *f = arg;
+    size_t length = strlen(f->text);
+
+    if (strncmp(item->name, "host ", 5) == 0) {
+        snprintf(f->text + length, sizeof f->text - length, "%s=%s%s;",
+                 strrchr(item->name, ':') + 1, item->value,
+                 item->verdict == HF_WARN ? "!" : "");
+    }
+    return 0;
+}
+
+TEST_WITHIN(60, check_tells_which_members_of_an_ensemble_serve)
+{
+    struct hf__zookeeper_ensemble *e = hf__zookeeper_ensemble_start(3, NULL);
+    int leader = hf__zookeeper_await_leader(e, -1);
+    struct hf__zookeeper *gone = hf__zookeeper_member(e, (leader + 1) % 3);
+    hf_client *client = NULL;
+    struct findings f = {{0}, HF_FINE};
+    char url[HF__ZOOKEEPER_URL];
+    char expected[64];
+
+    hf__zookeeper_ensemble_url(e, "", url, sizeof url);
+    hf__zookeeper_kill(gone);
+    EXPECT_IS(hf_open(url, NULL, &client, NULL), HF_OK);
+    EXPECT_IS(hf_check(client, note_hosts, &f, NULL), HF_OK);
+    printf("# %s\n", f.text);
+    snprintf(expected, sizeof expected, "%d=leader;",
+             hf__zookeeper_port(hf__zookeeper_member(e, leader)));
+    EXPECT_HAS(f.text, expected);
+    snprintf(expected, sizeof expected, "%d=does not answer!;",
+             hf__zookeeper_port(gone));
+    EXPECT_HAS(f.text, expected);
+    EXPECT_HAS(f.text, "=follower;");
+    hf_close(client);
+    hf__zookeeper_ensemble_free(e);
+}
