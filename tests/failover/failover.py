@@ -23,6 +23,7 @@ sys.path.append(os.path.join(HERE, '../attack'))
 
 # pylint: disable=wrong-import-position
 import galera
+import namespace
 import network
 import one_redis
 import redlock
@@ -36,12 +37,13 @@ from world import World
 
 # A scene has: excuses (as the judge's), free_faults (the acts that may cost
 # nobody a lock), lease_ms, names, program (what it needs; falsy: not there),
-# perhaps holders (how many keep a name of their own), and of an instance
-# url(i), faults() (name: what does it and mends it) and stop().
+# lacks (what is said then), holders (how many keep a name of their own), and of
+# an instance url(i), faults() (name: what does it and mends it) and stop().
 SCENES = {s.__name__: s for s in (
     galera.Galera, galera.ClusterAsUsual, one_redis.OneRedis,
     redlock.RedlockReplaced, sentinel.SentinelAsync, sentinel.SentinelWait,
-    zookeeper.ZooKeeperRolling, zookeeper.ZooKeeperMembers, *network.ALL)}
+    zookeeper.ZooKeeperRolling, zookeeper.ZooKeeperMembers,
+    namespace.NetworkNamespace, *network.ALL)}
 
 
 def turns(scene, rng, until):
@@ -91,17 +93,18 @@ def each_excuse_stands_in_the_guarantees():
 
 
 def short(args):
-    tests = [('tally ' + t.__name__, True, t)
+    tests = [('tally ' + t.__name__, None, t)
              for t in (*TESTS, each_excuse_stands_in_the_guarantees)]
-    tests += [(name, kind.program,
+    tests += [(name, None if kind.program else getattr(
+        kind, 'lacks', 'its server is not installed'),
                lambda kind=kind: play(args.binaries, kind, args.seed or 7))
               for name, kind in SCENES.items()]
     tests = [t for t in tests if args.only in t[0]]
     print(f'1..{len(tests)}')
     bad = 0
-    for number, (name, is_possible, do) in enumerate(tests, 1):
-        if not is_possible:
-            print(f'ok {number} - {name.split()[-1]} # SKIP its server is not installed')
+    for number, (name, lacks, do) in enumerate(tests, 1):
+        if lacks:
+            print(f'ok {number} - {name.split()[-1]} # SKIP {lacks}')
             continue
         begun = time.monotonic()
         flaws = do()
