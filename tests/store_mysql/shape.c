@@ -52,6 +52,29 @@ TEST_WITHIN(60, many_processes_make_them_at_once)
     }
 }
 
+/* However many names there are: nobody goes through them to see its shape. */
+TEST(who_opens_reads_no_rows)
+{
+    DOOR(d);
+    DOOR(next);
+    const char *read;
+
+    EXPECT_IS(enter(&d, url_with("")), HF_OK);
+    hf__mariadb_sql(server(), "SET GLOBAL userstat=1");
+    hf__mariadb_sql(server(),
+                    "INSERT INTO %s.holdfast_lock(name_key) "
+                    "SELECT seq FROM %s.seq_1_to_500",
+                    database(), database());
+    hf__mariadb_sql(server(), "FLUSH TABLE_STATISTICS");
+    EXPECT_IS(enter(&next, url_with("")), HF_OK);
+    read = hf__mariadb_value(server(),
+                             "SELECT COALESCE(SUM(rows_read),0) FROM "
+                             "information_schema.table_statistics WHERE "
+                             "table_schema='%s'",
+                             database());
+    EXPECT_TEXT(read, "0");
+}
+
 /* Alter the tables, expect a refusal with these words, and make them anew. */
 static void expect_named(const char *change, const char *words)
 {

@@ -108,8 +108,10 @@ static void add_look(struct hf__mysql *s, const struct hf__schema *schema)
                                                          : "%sNULL",
                           j == 0 ? ";SELECT " : ",", hf__mysql_labels[j]);
         }
-        hf__text_addf(&s->sql, " FROM (SELECT 1) d LEFT JOIN %s t ON 0",
-                      schema->tables[i].name);
+        /* By the key, which no row has: of ON 0 it reads all rows. */
+        hf__text_addf(&s->sql, " FROM (SELECT 1) d LEFT JOIN %s t ON t.%s=''",
+                      schema->tables[i].name,
+                      schema->tables[i].columns[0].name);
     }
     for (int i = 0; i < schema->n; i++) {
         hf__text_addf(&s->sql,
