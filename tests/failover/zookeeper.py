@@ -161,10 +161,10 @@ class Ensemble:
         return member
 
     def drop(self):
-        """The next to go: at last one that clients name stays."""
+        """The next to go: so many that clients name stay at least."""
         named = [m for m in self.members if m in self.named]
         others = [m for m in self.members if m not in self.named]
-        return named[0] if len(named) > 1 else others[0]
+        return named[0] if len(named) > self.kept else others[0]
 
     def stop(self):
         for member in self.members + self.gone:
@@ -172,7 +172,9 @@ class Ensemble:
 
 
 class ZooKeeperRolling(Ensemble):
-    """Its members are in each one's configuration."""
+    """Its members are in each one's configuration. Clients know two, at last,
+    for one may be away."""
+    kept = 2
     free_faults = ('rolling', 'away', 'roll-members')
 
     def faults(self):
@@ -218,6 +220,7 @@ class ZooKeeperRolling(Ensemble):
 
 class ZooKeeperMembers(Ensemble):
     """Its members are changed by reconfig, until clients name one of them."""
+    kept = 1
     free_faults = ('exchange-1', 'exchange-2')
     is_dynamic = True
 
