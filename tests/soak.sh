@@ -57,7 +57,7 @@ simulate() {
 
 # Each round prints its seed, and a flaw how to see it again.
 against() {
-    "tests/$1/$1.py" --seconds $((minutes * 10)) "$build/holdfast" \
+    "tests/$1/$1.py" --seconds $((minutes * 10)) "${@:2}" "$build/holdfast" \
         "$(realpath "$build/libholdfast.so")" "$build"/holdfast-*.so \
         "$build/tests/attack/attack_player" \
         "$build/tests/servers/galera_by_hand"
@@ -107,7 +107,7 @@ simulate >"$simulated" &
 set +m
 simulation=$!
 against attack
-against failover
+against failover --keep "$build/meson-logs"
 mutants
 for store in sqlite file; do
     overlap "$store"

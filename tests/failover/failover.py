@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Lets servers fail under those who contend, and has an outsider judge it.
 
-    failover.py [--only WORD] [--seed N] [--seconds N] BIN...
+    failover.py [--only WORD] [--seed N] [--seconds N] [--keep FOLDER] BIN...
 
 Each scene starts servers of its own and a crew of eight processes that lock
 again and again (crew.py). Faults of the scene follow each other, each until all
@@ -10,11 +10,13 @@ is mended and everybody has been served since. What the processes wrote, by one
 clock, is judged by tests/attack/judge.py and counted by tally.py: two inside at
 once, fences that fall, who waits in vain, losses that were none. Without
 --seconds each scene has each of its faults once, in TAP; with it, faults by
-chance until the time is up. BIN as for tests/attack/attack.py.
+chance until the time is up. With --keep the log of a scene that had flaws stays
+there, and what its processes said. BIN as for tests/attack/attack.py.
 """
 import argparse
 import os
 import random
+import shutil
 import sys
 import time
 
@@ -55,9 +57,18 @@ def turns(scene, rng, until):
         yield rng.choice(faults)
 
 
-def play(binaries, kind, seed, seconds=None):
+def keep(world, folder, name):
+    """The log, and what each process said."""
+    to = os.path.join(folder, name)
+    shutil.rmtree(to, ignore_errors=True)
+    shutil.copytree(world.path('out'), to)
+    shutil.copy(world.log.path, to)
+
+
+def play(args, kind, seed):
     """What was found that nothing excuses, as text."""
-    world = World(binaries, f'{kind.__name__} {seed}', names=kind.names)
+    seconds = args.seconds
+    world = World(args.binaries, f'{kind.__name__} {seed}', names=kind.names)
     world.excuses = kind.excuses
     world.is_long = bool(seconds)
     world.random = random.Random(world.seed)
@@ -80,7 +91,10 @@ def play(binaries, kind, seed, seconds=None):
         print(f'# {kind.__name__} seed {seed}: {tally.line(found)}')
         for text, count in tally.refused.most_common(6):
             print(f'#   refused {count} times: {text}')
-        return [f'{f.rule}: {f.text}' for f in found if not f.excuse]
+        flaws = [f'{f.rule}: {f.text}' for f in found if not f.excuse]
+        if flaws and args.keep:
+            keep(world, args.keep, f'failover-{kind.__name__}-{seed}')
+        return flaws
     finally:
         if scene:
             scene.stop()
@@ -97,7 +111,7 @@ def short(args):
              for t in (*TESTS, each_excuse_stands_in_the_guarantees)]
     tests += [(name, None if kind.program else getattr(
         kind, 'lacks', 'its server is not installed'),
-               lambda kind=kind: play(args.binaries, kind, args.seed or 7))
+               lambda kind=kind: play(args, kind, args.seed or 7))
               for name, kind in SCENES.items()]
     tests = [t for t in tests if args.only in t[0]]
     print(f'1..{len(tests)}')
@@ -119,11 +133,16 @@ def short(args):
 
 def long(args):
     """Each scene for its part of the time, and once at least."""
-    kinds = [k for n, k in SCENES.items() if args.only in n and k.program]
+    kinds = [k for n, k in SCENES.items() if args.only in n]
+    for kind in [k for k in kinds if not k.program]:
+        kinds.remove(kind)
+        print(f'SKIP {kind.__name__}: ' + getattr(
+            kind, 'lacks', 'its server is not installed'))
     seed = args.seed or time.time_ns() // 1000
     bad = 0
+    args.seconds /= len(kinds) or 1
     for kind in kinds:
-        flaws = play(args.binaries, kind, seed, args.seconds / len(kinds))
+        flaws = play(args, kind, seed)
         bad += bool(flaws)
         for flaw in flaws:
             print(f'FLAW --only {kind.__name__} --seed {seed}: {flaw[:1200]}')
@@ -137,6 +156,7 @@ def main():
     parser.add_argument('--only', default='')
     parser.add_argument('--seed', type=int)
     parser.add_argument('--seconds', type=float)
+    parser.add_argument('--keep')
     parser.add_argument('binaries', nargs='+')
     args = parser.parse_args()
     sys.exit(bool(long(args) if args.seconds else short(args)))
