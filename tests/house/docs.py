@@ -25,7 +25,7 @@ SERVERS = {'mysql': (sys.argv[3], 'MYSQL'), 'redis': (sys.argv[4], 'REDIS'),
 ARTICLES = 'docs/from-the-articles.md', 'docs/from-the-articles.zh.md'
 PAGES = [ROOT / name for name in (
     'README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md',
-    'docs/reference.md', 'docs/guarantees.md', *ARTICLES)]
+    'docs/reference.md', 'docs/guarantees.md', 'docs/failover.md', *ARTICLES)]
 
 
 def rows(page, head, first=0):
