@@ -14,7 +14,7 @@ import time
 import net
 from world import SLOW
 
-SESSION_MS = 4000 * SLOW
+SESSION_MS = 6000 * SLOW
 TICK_MS = 100
 PASSWORD = 'operator'
 ADMINISTRATOR = base64.b64encode(
