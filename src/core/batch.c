@@ -98,35 +98,91 @@ int hf__batch_take(struct hf__session *s)
     return taken.n;
 }
 
-static void set_executing(struct hf__session *s, bool is_executing)
+static void begin_executing(struct hf__session *s)
 {
     HF_SCOPED_LOCK(&s->mutex);
-    s->is_executing = is_executing;
+    s->is_executing = true;
 }
 
-static void set_connecting(struct hf__session *s, bool is_connecting)
+static bool is_believed(const struct hf__request *q)
+{
+    return q->call == NULL && q->op.result == HF_OK &&
+           (q->op.kind == HF__OP_ACQUIRE || q->op.kind == HF__OP_RENEW ||
+            q->op.kind == HF__OP_HANDOVER || q->op.kind == HF__OP_RAISE);
+}
+
+/* What a server grants counts for nothing once another one is known to have
+ * the locks: who was granted it asks there. */
+static void end_executing(struct hf__session *s, int n)
 {
     HF_SCOPED_LOCK(&s->mutex);
-    s->is_executing = is_connecting;
-    s->is_connecting = is_connecting;
-    if (is_connecting) {
-        atomic_store(&s->is_elsewhere, false);
+    s->is_executing = false;
+    for (int i = 0; i < n && atomic_load(&s->is_elsewhere); i++) {
+        if (is_believed(s->batch[i])) {
+            s->batch[i]->op.result =
+                hf__fail(s->batch[i]->op.err, HF_EUNKNOWN,
+                         "it was granted by a server that has the locks no "
+                         "more");
+        }
     }
 }
 
 bool hf__session_move(struct hf__session *s, uint64_t place)
 {
     HF_SCOPED_LOCK(&s->mutex);
+    bool has_moved = s->facts.place != 0 && s->facts.place != place;
 
-    if (s->facts.place == place) {
-        return false;
+    /* Of one that connects just now only its last place is known. */
+    if (s->is_connecting || s->facts.place != place) {
+        s->goal = place;
+        atomic_store(&s->is_elsewhere, true);
     }
-    /* Also of one that connects just now: where to is not known yet. */
-    atomic_store(&s->is_elsewhere, true);
-    if (s->is_executing && !s->is_connecting) {
+    if (has_moved && s->is_executing) {
         hf__conn_interrupt(&s->conn);
     }
-    return s->facts.place != 0;
+    return has_moved;
+}
+
+static void begin_connecting(struct hf__session *s)
+{
+    HF_SCOPED_LOCK(&s->mutex);
+    s->is_executing = true;
+    s->is_connecting = true;
+    atomic_store(&s->is_elsewhere, false);
+}
+
+/* It is connected, or not. Gives whether it was told meanwhile that the locks
+ * are elsewhere than that. */
+static bool end_connecting(struct hf__session *s)
+{
+    HF_SCOPED_LOCK(&s->mutex);
+    s->is_executing = false;
+    s->is_connecting = false;
+    if (hf__conn_is_open(&s->conn) &&
+        hf__conn_facts(&s->conn).place == s->goal) {
+        atomic_store(&s->is_elsewhere, false);
+    }
+    return atomic_load(&s->is_elsewhere);
+}
+
+/* An interrupt for the sake of the move fails what it meets; the deadline and
+ * who closes do so as well, and then the next try at once. */
+static int connect_where_locks_are(struct hf__session *s, hf__time deadline,
+                                   hf_error *err)
+{
+    const struct hf__settings *t = s->settings;
+    bool is_elsewhere = false;
+    int r = HF_OK;
+
+    do {
+        hf__conn_close(&s->conn);
+        begin_connecting(s);
+        s->conn.client = t->mark;
+        r = hf__conn_open(&s->conn, t->backend, t->url, t->allow, deadline,
+                          err);
+        is_elsewhere = end_connecting(s);
+    } while (is_elsewhere && (r == HF_OK || r == HF_EUNAVAIL));
+    return r;
 }
 
 int hf__batch_connect(struct hf__session *s, hf__time deadline, hf_error *err)
@@ -140,11 +196,7 @@ int hf__batch_connect(struct hf__session *s, hf__time deadline, hf_error *err)
         !atomic_load(&s->is_elsewhere)) {
         return HF_OK;
     }
-    hf__conn_close(&s->conn);
-    set_connecting(s, true);
-    s->conn.client = t->mark;
-    r = hf__conn_open(&s->conn, t->backend, t->url, t->allow, deadline, err);
-    set_connecting(s, false);
+    r = connect_where_locks_are(s, deadline, err);
     hf__log(&t->log, r == HF_OK ? HF_LOG_DEBUG : HF_LOG_INFO,
             "event=connect session=%s result=%s", s->role, hf_strstatus(r));
     if (r == HF_OK) {
@@ -198,7 +250,7 @@ static int execute_batch(struct hf__session *s, int n, hf__time deadline,
 
     hf__count(&s->settings->counters->batches,
               s->batch[0]->call != hf__batch_nothing);
-    set_executing(s, true);
+    begin_executing(s);
     if (s->batch[0]->call != NULL) {
         r = s->batch[0]->call(&s->conn, s->batch[0], deadline);
     } else {
@@ -209,7 +261,7 @@ static int execute_batch(struct hf__session *s, int n, hf__time deadline,
             r = hf__conn_execute(&s->conn, s->ops, count, deadline, err);
         }
     }
-    set_executing(s, false);
+    end_executing(s, n);
     return r;
 }
 

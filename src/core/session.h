@@ -109,6 +109,7 @@ struct hf__session {
     struct hf__parker idle_parker; /* hf__session_close waits for the leader */
     struct hf__facts facts;        /* found at the last open */
     atomic_bool is_elsewhere;      /* than the locks are: to connect anew */
+    uint64_t goal;                 /* … where they were said to be, last */
     struct hf__op *ops[HF__BATCH_MAX];
     struct hf__request *batch[HF__BATCH_MAX];
     atomic_uint *sleepers[HF__BATCH_MAX]; /* of the batch, to be woken */
