@@ -106,6 +106,7 @@ static int say(struct hf__redis *s, struct round round, bool with_text,
     struct round all = round;
     struct hf__op *ops[HF__MANY_MAX];
     int last = 0; /* the script: kinds, and the same below 0 for several */
+    int64_t ms = 0;
     int n;
 
     while ((n = next_command(&round, ops)) > 0) {
@@ -120,12 +121,15 @@ static int say(struct hf__redis *s, struct round round, bool with_text,
         }
     }
     if (s->wait_replicas > 0 && round.is_to_confirm) {
-        hf__confirm_add(s, deadline);
+        ms = hf__confirm_add(s, deadline);
     }
     hf__resp_mark(resp);
     if (hf__resp_queue(resp) != HF_OK) {
         change_results(all.ops, all.n, all.wanted, HF_ENOMEM);
         return HF_ENOMEM;
+    }
+    if (ms > 0) {
+        hf__confirm_owe(s, ms);
     }
     change_results(all.ops, all.n, all.wanted, SENT);
     (void)hf__resp_flush(resp); /* the replies will tell */

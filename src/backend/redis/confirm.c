@@ -23,7 +23,8 @@ enum { UNCONFIRMED = 111 };
 
 void hf__confirm_begin(struct hf__redis *s, struct hf__op *ops[], int n)
 {
-    s->confirm = (struct hf__confirm){.why = HF_ERROR_INIT};
+    s->confirm =
+        (struct hf__confirm){.status = HF_EUNAVAIL, .why = HF_ERROR_INIT};
     for (int i = 0; i < n; i++) {
         if (ops[i]->kind == HF__OP_HANDOVER) {
             ops[i]->result = hf__fail(ops[i]->err, HF_ENOTSUP,
@@ -39,7 +40,7 @@ bool hf__confirm_is_for(enum hf__op_kind kind)
            kind == HF__OP_RAISE;
 }
 
-void hf__confirm_add(struct hf__redis *s, hf__time deadline)
+int64_t hf__confirm_add(struct hf__redis *s, hf__time deadline)
 {
     int64_t left_ms = hf__ms_until(deadline, hf__now());
     int64_t ms = 1; /* 0 is for ever */
@@ -53,8 +54,13 @@ void hf__confirm_add(struct hf__redis *s, hf__time deadline)
     hf__args_number(&args, s->wait_replicas);
     hf__args_number(&args, ms);
     hf__bytes_add(&s->peer.resp.out, &args);
-    s->confirm =
-        (struct hf__confirm){.is_owed = true, .ms = ms, .why = HF_ERROR_INIT};
+    return ms;
+}
+
+void hf__confirm_owe(struct hf__redis *s, int64_t ms)
+{
+    s->confirm = (struct hf__confirm){
+        .is_owed = true, .ms = ms, .status = HF_EUNAVAIL, .why = HF_ERROR_INIT};
 }
 
 void hf__confirm_take(struct hf__redis *s, const redisReply *reply)
@@ -62,7 +68,6 @@ void hf__confirm_take(struct hf__redis *s, const redisReply *reply)
     struct hf__confirm *c = &s->confirm;
 
     c->is_owed = false;
-    c->status = HF_EUNAVAIL;
     if (reply->type == REDIS_REPLY_INTEGER) {
         c->is_done = reply->integer >= s->wait_replicas;
         (void)hf__fail(&c->why, HF_EUNAVAIL,
@@ -77,6 +82,7 @@ void hf__confirm_take(struct hf__redis *s, const redisReply *reply)
 static int tell(struct hf__redis *s, const struct hf__op *op, int status,
                 const char *what)
 {
+    HF_ASSERT(status < 0);
     return hf__fail(op->err, status, "%.*s: %s; %s",
                     (int)(op->key.length - op->key.name_at),
                     op->key.bytes + op->key.name_at,

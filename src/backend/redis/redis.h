@@ -64,8 +64,10 @@ int hf__redis_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
 void hf__confirm_begin(struct hf__redis *s, struct hf__op *ops[], int n);
 /* Is it among what must be confirmed? */
 bool hf__confirm_is_for(enum hf__op_kind);
-/* Ask, behind all that was written so far. */
-void hf__confirm_add(struct hf__redis *s, hf__time deadline);
+/* Ask, behind all that was written so far; gives how long they have. */
+HF_MUST_CHECK int64_t hf__confirm_add(struct hf__redis *s, hf__time deadline);
+/* That was queued: what was known before counts no more. */
+void hf__confirm_owe(struct hf__redis *s, int64_t ms);
 void hf__confirm_take(struct hf__redis *s, const redisReply *reply);
 /* The batch has its results, and ended so (the session's status, which is given
  * again): those that too few replicas confirmed become others. */

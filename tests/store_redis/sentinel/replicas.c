@@ -3,9 +3,12 @@
  * wait_replicas=: nothing is told to be granted or renewed that too few
  * replicas have; a grant that they lack is given back.
  */
+#include "src/backend/redis/resp.h"
 #include "tests/servers/servers.h"
 #include "tests/store_redis/sentinel/site.h"
+#include "tests/store_server/door.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* The replicas stand still, or go on. */
@@ -100,6 +103,67 @@ TEST_WITHIN(90, a_primary_that_is_cut_off_grants_nothing)
                     "confirmed by 0 of 1 replicas");
     EXPECT(!has_grant(hf__redis_watched(g, 0), "job"));
     expect_held(job);
+}
+
+/* ---- without memory */
+
+static int queues_left; /* that have memory; 0: all have */
+
+int __real_hf__resp_queue(struct hf__resp *);
+int __wrap_hf__resp_queue(struct hf__resp *);
+int __wrap_hf__resp_queue(struct hf__resp *c)
+{
+    if (queues_left > 0 && --queues_left == 0) {
+        c->out.is_broken = true;
+    }
+    return __real_hf__resp_queue(c);
+}
+
+static void run(struct hf__conn *conn, struct hf__op *a, struct hf__op *b)
+{
+    struct hf__op *ops[] = {a, b};
+
+    EXPECT_IS(hf__conn_execute(conn, ops, b == NULL ? 1 : 2,
+                               hf__after_ms(hf__now(), patience(5000)), NULL),
+              HF_OK);
+}
+
+static struct hf__op op_of(enum hf__op_kind kind, const char *key)
+{
+    static const struct hf__owner owner = {.label = "us", .host = "here"};
+
+    return (struct hf__op){.kind = kind,
+                           .key = {key, (uint16_t)strlen(key), 9},
+                           .token = {{1}},
+                           .owner = &owner,
+                           .lease_us = INT64_C(60000000)};
+}
+
+/* The server knows one of the two scripts (and the one to give back); there is
+ * no memory to send the other one's text. */
+TEST_WITHIN(60, what_was_confirmed_stays_though_the_rest_can_not_be_sent)
+{
+    AUTO_SITE *g = begin_site(NULL);
+    struct hf__op first = op_of(HF__OP_ACQUIRE, "holdfast:first");
+    struct hf__op job = op_of(HF__OP_ACQUIRE, "holdfast:job");
+    struct hf__op other = op_of(HF__OP_RENEW, "holdfast:other");
+    char url[HF__REDIS_URL];
+    DOOR(d);
+
+    snprintf(url, sizeof url, "redis://:clients@%s/0?wait_replicas=1",
+             at(hf__redis_watched(g, 0)));
+    EXPECT_IS(enter(&d, url), HF_OK);
+    hf__redis_command(hf__redis_watched(g, 0), "SCRIPT FLUSH");
+    run(&d.conn, &first, NULL);
+    EXPECT_IS(first.result, HF_OK);
+    first.kind = HF__OP_RELEASE;
+    run(&d.conn, &first, NULL);
+    queues_left = 2;
+    run(&d.conn, &job, &other);
+    EXPECT_IS(queues_left, 0);
+    EXPECT_IS(other.result, HF_ENOMEM);
+    EXPECT_IS(job.result, HF_OK);
+    EXPECT_SAFE_IS(has_grant(hf__redis_watched(g, 0), "job"), true);
 }
 
 /* ---- without Sentinels */
