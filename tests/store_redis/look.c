@@ -131,6 +131,32 @@ TEST_WITHIN(60, a_replica_costs_a_grade_and_is_no_store)
     EXPECT_IS(try_once(alice, "job"), HF_OK);
 }
 
+static struct hf__redis *begin_replica(const struct hf__redis *master)
+{
+    struct hf__redis *replica = hf__redis_start(NULL);
+
+    hf__redis_command(replica, "REPLICAOF 127.0.0.1 %d",
+                      hf__redis_port(master));
+    return replica;
+}
+
+TEST_WITHIN(60, both_sides_of_a_cut_may_have_enough_replicas)
+{
+    AUTO_SERVER *master = own_server(NULL);
+    AUTO_CLIENT *alice = NULL;
+
+    hf__redis_command(master, "CONFIG SET repl-diskless-sync-delay 0");
+    AUTO_SERVER *first = begin_replica(master);
+    AUTO_SERVER *second = begin_replica(master);
+    AUTO_SERVER *third = begin_replica(master);
+    EXPECT_IS(hf_open(url_as("", "wait_replicas=1"), NULL, &alice, NULL),
+              HF_OK);
+    UNTIL(strcmp(finding(alice, "needed_replicas", NULL), "1 of 3") == 0);
+    EXPECT_IS(verdict_on(alice, "needed_replicas"), HF_WARN);
+    hf__redis_command(master, "CONFIG SET min-replicas-to-write 2");
+    EXPECT_IS(verdict_on(alice, "needed_replicas"), HF_FINE);
+}
+
 TEST_WITHIN(60, what_a_user_may_not_see_is_said_to_be_unseen)
 {
     AUTO_SERVER *r = own_server_with_users(

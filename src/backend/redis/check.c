@@ -272,6 +272,7 @@ static void check_replicas(struct findings *f)
     uint64_t count = number(f, REPLICAS);
     uint64_t least = number(f, MIN_REPLICAS);
     uint64_t wanted = (uint64_t)f->c->s->wait_replicas;
+    uint64_t needed = wanted > least ? wanted : least;
     bool may_fail_over = count > 0 || f->c->s->sentinels != NULL;
     char value[96];
 
@@ -288,6 +289,14 @@ static void check_replicas(struct findings *f)
             wanted == 0 || count >= wanted || !f->is_seen[REPLICAS],
             "fewer are connected, so nothing is granted nor renewed: connect "
             "more, or lower it");
+    if (wanted > 0) {
+        (void)snprintf(value, sizeof value, "%" PRIu64 " of %" PRIu64, needed,
+                       count);
+        tell_if(f, "needed_replicas", value, 2 * needed >= count,
+                "so many may be on each side of a network that is cut, and "
+                "both sides grant: say half as many as there are, or more, by "
+                "wait_replicas= or min-replicas-to-write");
+    }
     (void)snprintf(value, sizeof value, "%" PRIu64 ", max-lag %" PRIu64 " s",
                    least, number(f, MAX_LAG));
     tell_if(f, "min_replicas_to_write",
