@@ -91,7 +91,7 @@ static int next_command(struct round *round, struct hf__op *ops[HF__MANY_MAX])
             return n;
         }
         ops[n++] = op;
-        ahead.is_to_confirm |= hf__confirm_is_for(op->kind);
+        ahead.is_to_confirm |= hf__confirm_is_for(op);
     }
     return n;
 }

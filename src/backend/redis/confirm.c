@@ -4,8 +4,9 @@
  * replicas have it. WAIT goes out behind the scripts, in the same packet: it
  * tells of what this connection wrote. This file decides how long it may take,
  * and what becomes of that which too few confirm: a grant is given back, since
- * its caller was told nothing, and a renewal is not believed. Called by the
- * session's thread.
+ * its caller was told nothing, and a renewal is not believed. A replica may
+ * have the grant all the same, and not that it was given back: the claim owes
+ * it until its release is confirmed, too. Called by the session's thread.
  */
 #include "src/backend/redis/redis.h"
 
@@ -24,7 +25,7 @@ enum { UNCONFIRMED = 111 };
 void hf__confirm_begin(struct hf__redis *s, struct hf__op *ops[], int n)
 {
     s->confirm =
-        (struct hf__confirm){.status = HF_EUNAVAIL, .why = HF_ERROR_INIT};
+        (struct hf__confirm){.status = HF_EUNKNOWN, .why = HF_ERROR_INIT};
     for (int i = 0; i < n; i++) {
         if (ops[i]->kind == HF__OP_HANDOVER) {
             ops[i]->result = hf__fail(ops[i]->err, HF_ENOTSUP,
@@ -34,10 +35,11 @@ void hf__confirm_begin(struct hf__redis *s, struct hf__op *ops[], int n)
     }
 }
 
-bool hf__confirm_is_for(enum hf__op_kind kind)
+bool hf__confirm_is_for(const struct hf__op *op)
 {
-    return kind == HF__OP_ACQUIRE || kind == HF__OP_RENEW ||
-           kind == HF__OP_RAISE;
+    return op->kind == HF__OP_ACQUIRE || op->kind == HF__OP_RENEW ||
+           op->kind == HF__OP_RAISE ||
+           (op->kind == HF__OP_RELEASE && op->is_doubtful);
 }
 
 int64_t hf__confirm_add(struct hf__redis *s, hf__time deadline)
@@ -60,7 +62,7 @@ int64_t hf__confirm_add(struct hf__redis *s, hf__time deadline)
 void hf__confirm_owe(struct hf__redis *s, int64_t ms)
 {
     s->confirm = (struct hf__confirm){
-        .is_owed = true, .ms = ms, .status = HF_EUNAVAIL, .why = HF_ERROR_INIT};
+        .is_owed = true, .ms = ms, .status = HF_EUNKNOWN, .why = HF_ERROR_INIT};
 }
 
 void hf__confirm_take(struct hf__redis *s, const redisReply *reply)
@@ -70,12 +72,13 @@ void hf__confirm_take(struct hf__redis *s, const redisReply *reply)
     c->is_owed = false;
     if (reply->type == REDIS_REPLY_INTEGER) {
         c->is_done = reply->integer >= s->wait_replicas;
-        (void)hf__fail(&c->why, HF_EUNAVAIL,
+        (void)hf__fail(&c->why, HF_EUNKNOWN,
                        "confirmed by %lld of %d replicas within %" PRId64 " ms",
                        reply->integer, s->wait_replicas, c->ms);
     } else if (reply->type == REDIS_REPLY_ERROR) {
-        c->status = hf__redis_error(reply, NULL, &c->why);
-        c->status = c->status == HF__AGAIN ? (int)HF_EUNAVAIL : c->status;
+        int r = hf__redis_error(reply, NULL, &c->why);
+
+        c->status = r == HF_EAUTH ? r : (int)HF_EUNKNOWN;
     }
 }
 
@@ -92,21 +95,29 @@ static int tell(struct hf__redis *s, const struct hf__op *op, int status,
                     what);
 }
 
+/* One that is gone here may be there still. */
+static bool is_in_doubt(const struct hf__op *op)
+{
+    return hf__confirm_is_for(op) &&
+           (op->result == HF_OK ||
+            (op->kind == HF__OP_RELEASE && op->result == HF_LOST));
+}
+
 /* Gives how many have to be given back. */
 static int doubt(struct hf__redis *s, struct hf__op *ops[], int n)
 {
     int count = 0;
 
     for (int i = 0; i < n; i++) {
-        if (ops[i]->result != HF_OK || !hf__confirm_is_for(ops[i]->kind)) {
+        if (!is_in_doubt(ops[i])) {
             continue;
         }
         if (ops[i]->kind == HF__OP_ACQUIRE) {
             ops[i]->result = UNCONFIRMED;
             count++;
         } else {
-            ops[i]->result =
-                tell(s, ops[i], HF_EUNKNOWN, "it may have it all the same");
+            ops[i]->result = tell(s, ops[i], s->confirm.status,
+                                  "it may have it all the same");
         }
     }
     return count;
@@ -135,7 +146,8 @@ static void add_releases(struct hf__redis *s, struct hf__op *ops[], int n)
     }
 }
 
-/* The store is as if the claim had not been; whoever waits was woken. */
+/* Here it is as if the claim had not been, and whoever waits was woken; where
+ * the grant has come to meanwhile, that may lack. */
 static int take_release(struct hf__redis *s, struct hf__op *op,
                         hf__time deadline)
 {
@@ -150,7 +162,7 @@ static int take_release(struct hf__redis *s, struct hf__op *op,
     hf__answer_read(reply, &release, &answer);
     freeReplyObject(reply);
     op->result = answer.result == HF_OK || answer.result == HF_LOST
-                     ? tell(s, op, s->confirm.status, "it was given back")
+                     ? tell(s, op, s->confirm.status, "it was given back here")
                      : tell(s, op, HF_EUNKNOWN, "it could not be given back");
     return HF_OK;
 }

@@ -63,7 +63,7 @@ int hf__redis_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
 /* A batch begins; what could not be taken back has its result. */
 void hf__confirm_begin(struct hf__redis *s, struct hf__op *ops[], int n);
 /* Is it among what must be confirmed? */
-bool hf__confirm_is_for(enum hf__op_kind);
+bool hf__confirm_is_for(const struct hf__op *);
 /* Ask, behind all that was written so far; gives how long they have. */
 HF_MUST_CHECK int64_t hf__confirm_add(struct hf__redis *s, hf__time deadline);
 /* That was queued: what was known before counts no more. */
