@@ -136,6 +136,15 @@ static void queue_for_sentinel(struct hf__peer *p)
     }
 }
 
+int hf__greet_again(struct hf__peer *p)
+{
+    p->greetings = 0;
+    p->greeted = 0;
+    p->said.port = 0;
+    queue_for_sentinel(p);
+    return hf__resp_queue(&p->resp);
+}
+
 int hf__greet_queue(struct hf__peer *p, const struct hf__secret *secret)
 {
     char database[16];

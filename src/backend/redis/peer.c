@@ -129,6 +129,15 @@ void hf__peer_start_again(struct hf__peer *p, const struct hf__target *target,
     start(p, target, secret, allow, hf__dial_known);
 }
 
+void hf__peer_ask_again(struct hf__peer *p)
+{
+    if (hf__greet_again(p) == HF_OK) {
+        greet(p);
+    } else {
+        hf__peer_fail(p, HF_ENOMEM, "out of memory for a question");
+    }
+}
+
 /* ---- in steps */
 
 /* Bytes out and in. */

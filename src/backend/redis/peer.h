@@ -114,6 +114,8 @@ void hf__peer_start(struct hf__peer *, const struct hf__target *,
  * looking up blocks. */
 void hf__peer_start_again(struct hf__peer *, const struct hf__target *,
                           const struct hf__secret *, const char *allow);
+/* A Sentinel that is READY, and sends no news: all but who we are once more. */
+void hf__peer_ask_again(struct hf__peer *);
 /* After poll(): what can be done now. READY: bytes are sent and received, and
  * hf__resp_next() has the replies. */
 void hf__peer_advance(struct hf__peer *, short events);
@@ -168,6 +170,8 @@ void hf__dial_forget(struct hf__peer *);
  * SELECT, CLIENT SETNAME and ID, and which scripts it knows; those that it does
  * not know are loaded then, and the ghost is ended. HF_OK, HF_ENOMEM. */
 HF_MUST_CHECK int hf__greet_queue(struct hf__peer *, const struct hf__secret *);
+/* Of a Sentinel, what comes behind AUTH: the same. */
+HF_MUST_CHECK int hf__greet_again(struct hf__peer *);
 /* One of its replies. HF_BUSY: more are to come; HF_OK: it is fit; else why it
  * is not (an override in `allow` lets it through), with p->err told: HF_EAUTH,
  * HF_EUNSAFE (it evicts, is a replica, a cluster), HF_EUNAVAIL (LOADING …),

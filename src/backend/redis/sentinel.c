@@ -10,14 +10,17 @@
 
 #include "src/base/alloc.h"
 #include "src/base/error.h"
+#include "src/base/rand.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* Those that have not answered when a majority has get so much more. */
 #define LATE_MS 50
-/* Between two questions while there is no primary. */
-#define AGAIN_MS 100
+/* Between two questions while there is no primary: so much at first, then more
+ * and more, and at most half less, so that clients do not march in step. */
+#define AGAIN_MS     100
+#define AGAIN_MAX_MS 1000
 /* A Sentinel, or a server that should be the primary, may take this part of the
  * time that is left. */
 #define SHARES 3
@@ -45,7 +48,10 @@ static int start_all(struct hf__redis *s, hf_error *err)
         r = hf__redis_sentinel_target(a->url, (size_t)i, a->service, &target,
                                       err);
         target.is_heard = s->head.only_listens;
-        if (r == HF_OK) {
+        if (r == HF_OK && a->peers[i].state == HF__PEER_READY &&
+            !target.is_heard) {
+            hf__peer_ask_again(&a->peers[i]);
+        } else if (r == HF_OK) {
             hf__peer_start(&a->peers[i], &target, &secret, "");
         }
     }
@@ -216,7 +222,8 @@ static hf__time share_of(hf__time now, hf__time deadline)
 static int find_primary(struct hf__redis *s, const char *allow,
                         hf__time deadline, hf_error *err)
 {
-    for (;;) {
+    for (int64_t ms = AGAIN_MS;;
+         ms = ms * 2 < AGAIN_MAX_MS ? ms * 2 : AGAIN_MAX_MS) {
         hf__time now = hf__now();
         int r = hf__sentinel_ask(s, share_of(now, deadline), err);
 
@@ -226,7 +233,7 @@ static int find_primary(struct hf__redis *s, const char *allow,
         if (r != HF_EUNAVAIL) {
             return r;
         }
-        now = hf__after_ms(hf__now(), AGAIN_MS);
+        now = hf__after_ms(hf__now(), hf__random_between(ms / 2, ms));
         if (!hf__before(now, deadline)) {
             return r;
         }

@@ -7,6 +7,7 @@
 #include "tests/store_redis/sentinel/site.h"
 #include "tests/store_server/door.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -120,6 +121,29 @@ TEST_WITHIN(60, a_primary_that_is_held_for_down_is_not_entered)
     hf__redis_keep_out(hf__redis_watched(g, 0), false);
     hf__redis_command(hf__redis_watched(g, 0), "CLIENT KILL TYPE normal");
     UNTIL(enter_within(&d, url_of(g, ""), 300) == HF_OK);
+}
+
+static int64_t connections_of(const struct hf__redis *sentinel)
+{
+    return strtoll(
+        hf__redis_value(sentinel, "total_connections_received", "INFO stats"),
+        NULL, 10);
+}
+
+/* Those who wait for it must not keep them from choosing it. */
+TEST_WITHIN(60, sentinels_without_a_primary_are_asked_on_one_connection)
+{
+    AUTO_SITE *g = begin_site(NULL);
+    int64_t before;
+    DOOR(d);
+
+    for (int i = 0; i < 3; i++) {
+        hf__redis_kill(hf__redis_watched(g, i));
+    }
+    before = connections_of(hf__redis_sentinel(g, 0));
+    EXPECT_IS(enter_within(&d, url_of(g, ""), 3000), HF_EUNAVAIL);
+    /* That one, and those by which the test asks. */
+    EXPECT_LESS(connections_of(hf__redis_sentinel(g, 0)) - before, 5);
 }
 
 /* ---- what is wrong */
