@@ -86,7 +86,8 @@ class Redis(Server):
                     *options], executable=self.program)
 
     def greet(self):
-        assert Resp(self.port).ask('PING') == 'PONG'
+        if Resp(self.port).ask('PING') != 'PONG':
+            raise OSError('it is still loading')
 
     def asked(self):
         info = Resp(self.port).ask('INFO', 'stats')
