@@ -39,6 +39,7 @@ class Server:
         os.mkdir(self.folder)
         self.port = free_port()
         self.process = None
+        world.servers.append(self)
 
     def spawn(self, argv, **more):
         self.command = argv, more

@@ -104,6 +104,7 @@ class World:
         self.lock = threading.Lock()
         self.live = {}
         self.excuses = None     # by act, other than the attack's
+        self.servers = []       # that were started: net.Server
         self.is_over = threading.Event()
         self.lay_bait()
 

@@ -78,10 +78,10 @@ def play(args, kind, seed):
     world.random = random.Random(world.seed)
     scene = crew = None
     try:
-        scene = kind(world)
-        crew = Crew(world, scene.url, kind.lease_ms,
-                    holders=getattr(kind, 'holders', 0))
         try:
+            scene = kind(world)
+            crew = Crew(world, scene.url, kind.lease_ms,
+                        holders=getattr(kind, 'holders', 0))
             crew.everyone_is_served()
             until = seconds and time.monotonic() + seconds
             for what, do in turns(scene, world.random, until):
@@ -90,7 +90,8 @@ def play(args, kind, seed):
                 crew.everyone_is_served()
         except (OSError, EOFError, RuntimeError):
             world.log.flaw('scene', traceback.format_exc())
-        crew.end()
+        if crew:
+            crew.end()
         found, _ = world.end()
         with open(world.log.path, encoding='utf-8', errors='replace') as f:
             tally = Tally(f, kind.free_faults)
@@ -105,6 +106,8 @@ def play(args, kind, seed):
     finally:
         if scene:
             scene.stop()
+        for server in world.servers:    # of a scene that did not come to be
+            server.stop()
         world.remove()
 
 
