@@ -149,6 +149,7 @@ TEST_WITHIN(60, both_sides_of_a_cut_may_have_enough_replicas)
     AUTO_SERVER *first = begin_replica(master);
     AUTO_SERVER *second = begin_replica(master);
     AUTO_SERVER *third = begin_replica(master);
+    EXPECT(first && second && third);
     EXPECT_IS(hf_open(url_as("", "wait_replicas=1"), NULL, &alice, NULL),
               HF_OK);
     UNTIL(strcmp(finding(alice, "needed_replicas", NULL), "1 of 3") == 0);

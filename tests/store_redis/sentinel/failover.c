@@ -165,7 +165,7 @@ static void cut_claims(const struct hf__redis *server)
             return;
         }
     }
-    EXPECT(!"a session that has claimed");
+    EXPECT(false); /* no session of it has claimed */
 }
 
 /* It connects to the old primary, which stands still, as the Sentinels still
