@@ -104,6 +104,8 @@ def play(args, kind, seed):
             keep(world, args.keep, f'failover-{kind.__name__}-{seed}')
         return flaws
     finally:
+        for process in crew.processes if crew else ():
+            process.kill()  # those that have ended are left alone
         if scene:
             scene.stop()
         for server in world.servers:    # of a scene that did not come to be
