@@ -185,6 +185,14 @@ static void show(struct hf__target *t)
     }
 }
 
+static void take_host(const struct hf__url *url, size_t i, int port,
+                      struct hf__target *t)
+{
+    HF_ASSERT(i < url->n_hosts);
+    t->host = url->hosts[i].name;
+    t->port = url->hosts[i].port == 0 ? port : url->hosts[i].port;
+}
+
 static int read_all(const struct hf__url *url, struct hf__target *t,
                     hf_error *err)
 {
@@ -210,9 +218,7 @@ int hf__redis_sentinel_target(const struct hf__url *url, size_t i,
                      "the Sentinels so, too");
     }
     if (r == HF_OK) {
-        HF_ASSERT(i < url->n_hosts);
-        t->host = url->hosts[i].name;
-        t->port = url->hosts[i].port == 0 ? SENTINEL_PORT : url->hosts[i].port;
+        take_host(url, i, SENTINEL_PORT, t);
         show(t);
     }
     return r;
@@ -257,9 +263,7 @@ int hf__redis_target(const struct hf__url *url, size_t i,
     r = refuse_sentinels(url, err);
     r = r == HF_OK ? read_all(url, t, err) : r;
     if (r == HF_OK && t->socket == NULL) {
-        HF_ASSERT(i < url->n_hosts);
-        t->host = url->hosts[i].name;
-        t->port = url->hosts[i].port == 0 ? PORT : url->hosts[i].port;
+        take_host(url, i, PORT, t);
     }
     if (r == HF_OK) {
         show(t);
