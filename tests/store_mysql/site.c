@@ -151,35 +151,3 @@ void ask_all(struct door *d, struct batch *b, enum hf__op_kind kind)
     EXPECT_IS(ask(d, b, kind, 15000), HF_OK);
     EXPECT_IS(count(b, HF_OK), b->n);
 }
-
-struct search {
-    const char *name;
-    char value[600];
-    hf_verdict verdict;
-};
-
-static int compare(void *arg, const hf_check_item *item)
-{
-    struct search *s = arg;
-
-    if (strcmp(item->name, s->name) == 0) {
-        snprintf(s->value, sizeof s->value, "%s", item->value);
-        s->verdict = item->verdict;
-        EXPECT_IS(item->verdict == HF_FINE, item->remedy == NULL);
-    }
-    return 0;
-}
-
-const char *finding(struct door *d, const char *name, hf_verdict *ret_verdict)
-{
-    static _Thread_local struct search s;
-
-    s = (struct search){.name = name};
-    EXPECT_IS(hf__conn_check(&d->conn, compare, &s,
-                             hf__after_ms(hf__now(), 10000), &d->error),
-              HF_OK);
-    if (ret_verdict != NULL) {
-        *ret_verdict = s.verdict;
-    }
-    return s.value;
-}

@@ -49,8 +49,4 @@ int count(const struct batch *b, int result);
 /* ask() with 15 s: expects all of it to be done. */
 void ask_all(struct door *d, struct batch *b, enum hf__op_kind kind);
 
-/* What check() says of `name`: its value, "" if it says nothing; its verdict
- * in *ret_verdict if not NULL. Until the next call. */
-const char *finding(struct door *d, const char *name, hf_verdict *ret_verdict);
-
 #endif

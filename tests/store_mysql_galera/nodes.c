@@ -139,50 +139,20 @@ TEST_WITHIN(60, who_need_not_keep_up_is_passed_by_while_another_does)
 
 /* ---- check() */
 
-struct finding {
-    const char *name;
-    char value[160];
-    hf_verdict verdict;
-};
-
-static int note(void *arg, const hf_check_item *item)
-{
-    struct finding *f = arg;
-
-    if (strcmp(item->name, f->name) == 0) {
-        snprintf(f->value, sizeof f->value, "%s", item->value);
-        f->verdict = item->verdict;
-    }
-    return 0;
-}
-
-static struct finding find(struct door *d, const char *name)
-{
-    struct finding f = {.name = name};
-
-    EXPECT_IS(hf__conn_check(&d->conn, note, &f, hf__after_ms(hf__now(), 10000),
-                             &d->error),
-              HF_OK);
-    return f;
-}
-
 TEST(check_says_which_node_of_how_many_it_is)
 {
     DOOR(d);
-    struct finding f;
+    hf_verdict verdict = HF_UNFIT;
+    const char *found;
 
     EXPECT_IS(enter(&d, url_of(1, 3, NULL)), HF_OK);
     EXPECT_IS(hf__conn_facts(&d.conn).grade, 'C');
-    f = find(&d, "galera");
-    EXPECT_TEXT(f.value, "Synced, one of 3");
-    EXPECT_IS(f.verdict, HF_WARN);
-    f = find(&d, "galera_node");
-    EXPECT_HAS(f.value, "n2 of ");
-    EXPECT_HAS(f.value,
-               hf__mariadb_status(node(1), "wsrep_cluster_state_uuid"));
-    f = find(&d, "galera_size");
-    EXPECT_TEXT(f.value, "3");
-    EXPECT_IS(f.verdict, HF_FINE);
-    f = find(&d, "waiting");
-    EXPECT_HAS(f.value, "by polling");
+    EXPECT_TEXT(finding(&d, "galera", &verdict), "Synced, one of 3");
+    EXPECT_IS(verdict, HF_WARN);
+    found = finding(&d, "galera_node", NULL);
+    EXPECT_HAS(found, "n2 of ");
+    EXPECT_HAS(found, hf__mariadb_status(node(1), "wsrep_cluster_state_uuid"));
+    EXPECT_TEXT(finding(&d, "galera_size", &verdict), "3");
+    EXPECT_IS(verdict, HF_FINE);
+    EXPECT_HAS(finding(&d, "waiting", NULL), "by polling");
 }

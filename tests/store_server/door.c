@@ -9,6 +9,7 @@
 
 #include <arpa/inet.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 
 void shut(struct door *d)
@@ -53,6 +54,38 @@ void expect_refused(const char *url, int status, const char *words)
     EXPECT_IS(r, status);
     EXPECT_IS(d.error.status, status);
     EXPECT_HAS(d.error.text, words);
+}
+
+struct search {
+    const char *name;
+    char value[600];
+    hf_verdict verdict;
+};
+
+static int compare(void *arg, const hf_check_item *item)
+{
+    struct search *s = arg;
+
+    if (strcmp(item->name, s->name) == 0) {
+        snprintf(s->value, sizeof s->value, "%s", item->value);
+        s->verdict = item->verdict;
+        EXPECT_IS(item->verdict == HF_FINE, item->remedy == NULL);
+    }
+    return 0;
+}
+
+const char *finding(struct door *d, const char *name, hf_verdict *ret_verdict)
+{
+    static _Thread_local struct search s;
+
+    s = (struct search){.name = name};
+    EXPECT_IS(hf__conn_check(&d->conn, compare, &s,
+                             hf__after_ms(hf__now(), 10000), &d->error),
+              HF_OK);
+    if (ret_verdict != NULL) {
+        *ret_verdict = s.verdict;
+    }
+    return s.value;
 }
 
 int listen_silently(int *ret_port)

@@ -24,6 +24,9 @@ int enter_allowing(struct door *d, const char *url, const char *allow);
 int enter_by(struct door *d, const char *url, const char *allow, int64_t ms);
 /* Expects the status, and its text to have these words. */
 void expect_refused(const char *url, int status, const char *words);
+/* What check() says of `name`: its value, "" if it says nothing; its verdict
+ * in *ret_verdict if not NULL. Until the next call. */
+const char *finding(struct door *d, const char *name, hf_verdict *ret_verdict);
 /* A socket that takes connections and says nothing; its port. */
 int listen_silently(int *ret_port);
 
