@@ -149,16 +149,22 @@ TEST(who_is_there_already_stays)
     end();
 }
 
-/* A silent server, which has the locks no more, is not waited for. */
-TEST(who_connects_anew_is_interrupted_by_a_move)
+/* It was at that place last, and is on the way to 1 when it is told of 2. */
+static void lose_the_connection(uint64_t last)
 {
     begin();
-    fake.places[0] = 1;
+    fake.places[0] = last;
     EXPECT_IS(run(HF__OP_ACQUIRE), HF_OK);
     session.conn.is_dead = true;
     fake.places[1] = 1;
     fake.told[1] = 2;
     fake.places[2] = 2;
+}
+
+/* A silent server, which has the locks no more, is not waited for. */
+TEST(who_connects_anew_is_interrupted_by_a_move)
+{
+    lose_the_connection(1);
     EXPECT_IS(run(HF__OP_ACQUIRE), HF_OK);
     EXPECT_IS(fake.interrupts, 1);
     EXPECT_IS(fake.opens, 3);
@@ -169,13 +175,7 @@ TEST(who_connects_anew_is_interrupted_by_a_move)
 /* Back where it was last, while it connects to the one between. */
 TEST(who_was_there_last_goes_back)
 {
-    begin();
-    fake.places[0] = 2;
-    EXPECT_IS(run(HF__OP_ACQUIRE), HF_OK);
-    session.conn.is_dead = true;
-    fake.places[1] = 1;
-    fake.told[1] = 2;
-    fake.places[2] = 2;
+    lose_the_connection(2);
     EXPECT_SAFE_IS(run(HF__OP_ACQUIRE), HF_OK);
     EXPECT_IS(fake.opens, 3);
     EXPECT_IS(hf__session_facts(&session).place, 2);
