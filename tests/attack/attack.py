@@ -19,6 +19,7 @@ import time
 import local
 import net
 import scenes
+import tap
 from judge_test import TESTS
 from world import (Client, GROUP, HOLDERS, MEMBER, SLOW, Tormentor, World)
 
@@ -136,22 +137,10 @@ def plan(args):
 
 
 def short(args):
-    tests = [t for t in plan(args) if args.only in t[0]]
-    print(f'1..{len(tests)}')
-    bad = 0
-    for number, (name, is_possible, do) in enumerate(tests, 1):
-        if not is_possible:
-            print(f'ok {number} - {name.split()[1]} # SKIP needs root or a server')
-            continue
-        begun = time.monotonic()
-        flaws = do()
-        bad += bool(flaws)
-        print(f'{"not " if flaws else ""}ok {number} - '
-              f'{name.split()[1]}')
-        for flaw in flaws[:20]:
-            print('# ' + flaw[:900].replace('\n', ' | '))
-        print(f'# {time.monotonic() - begun:.1f} s', flush=True)
-    return bad
+    return tap.run([(name.split()[1],
+                     None if is_possible else 'needs root or a server', do)
+                    for name, is_possible, do in plan(args)
+                    if args.only in name])
 
 
 def long(args):

@@ -41,11 +41,18 @@ class Server:
         self.process = None
         world.servers.append(self)
 
+    def write(self, name, text):
+        """A file of its own; gives where it is."""
+        path = f'{self.folder}/{name}'
+        with open(path, 'w', encoding='ascii') as f:
+            f.write(text)
+        return path
+
     def spawn(self, argv, **more):
         self.command = argv, more
         self.start()
 
-    def start(self):
+    def begin(self):
         """Also again, with the command of the first time, once it was ended."""
         argv, more = self.command
         with open(self.folder + '/said', 'ab') as out:
@@ -53,6 +60,10 @@ class Server:
             self.process = subprocess.Popen(
                 argv, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
                 cwd=self.folder, start_new_session=True, **more)
+
+    def start(self):
+        """Begins, and waits until it serves."""
+        self.begin()
         until = time.monotonic() + 20 * SLOW
         while True:
             with contextlib.suppress(OSError, EOFError):
@@ -180,10 +191,10 @@ class ZooKeeper(Server):
         super().__init__(world)
         self.url = (f'zookeeper://127.0.0.1:{self.port}/locks'
                     '?session_timeout=1500ms')
-        with open(self.folder + '/zoo.cfg', 'w', encoding='ascii') as f:
-            f.write(f'clientPort={self.port}\nclientPortAddress=127.0.0.1\n'
-                    f'dataDir={self.folder}/data\ntickTime=200\n'
-                    'maxClientCnxns=0\nadmin.enableServer=false\n')
+        self.write('zoo.cfg',
+                   f'clientPort={self.port}\nclientPortAddress=127.0.0.1\n'
+                   f'dataDir={self.folder}/data\ntickTime=200\n'
+                   'maxClientCnxns=0\nadmin.enableServer=false\n')
         self.spawn([self.program, '-cp', '/usr/share/java/slf4j-simple.jar:'
                     '/usr/share/java/zookeeper.jar', '-XX:+UseSerialGC',
                     '-XX:TieredStopAtLevel=1', '-Xmx96m',

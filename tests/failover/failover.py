@@ -31,6 +31,7 @@ import network
 import one_redis
 import redlock
 import sentinel
+import tap
 import zookeeper
 from crew import Crew
 from judge_test import not_in_the_guarantees
@@ -40,7 +41,6 @@ from world import World
 
 # What a machine that is overloaded does to a scene; never two inside.
 LOAD_EXCUSES = ('mistaken', 'starved', 'scene')
-MARK = '# may be tried again alone'  # tools/again.py does
 # A scene has: excuses (as the judge's), free_faults (the acts that may cost
 # nobody a lock), lease_ms, names, program (what it needs; falsy: not there),
 # lacks (what is said then), holders (how many keep a name of their own), and of
@@ -128,23 +128,8 @@ def short(args):
     alone = os.environ.get('HOLDFAST_TEST_ONLY')
     tests = [t for t in tests if args.only in t[0] and
              alone in (None, t[0].split()[-1])]
-    print(f'1..{len(tests)}')
-    bad = 0
-    for number, (name, lacks, do) in enumerate(tests, 1):
-        if lacks:
-            print(f'ok {number} - {name.split()[-1]} # SKIP {lacks}')
-            continue
-        begun = time.monotonic()
-        flaws = do()
-        bad += bool(flaws)
-        print(f'{"not " if flaws else ""}ok {number} - '
-              f'{name.split()[-1]}')
-        if flaws and all(f.startswith(LOAD_EXCUSES) for f in flaws):
-            print(MARK)
-        for flaw in flaws[:20]:
-            print('# ' + flaw[:900].replace('\n', ' | '))
-        print(f'# {time.monotonic() - begun:.1f} s', flush=True)
-    return bad
+    return tap.run([(name.split()[-1], lacks, do)
+                    for name, lacks, do in tests], LOAD_EXCUSES)
 
 
 def long(args):

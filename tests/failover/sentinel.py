@@ -28,14 +28,14 @@ class Watched(net.Redis):
 
     def __init__(self, world, name, of):
         net.Server.__init__(self, world, name)
-        conf = self.folder + '/redis.conf'
-        with open(conf, 'w', encoding='ascii') as f:
-            f.write(f'port {self.port}\nbind 127.0.0.1\ndir {self.folder}\n'
-                    'save ""\nappendonly yes\nrepl-diskless-sync-delay 0\n'
-                    f'masteruser replica\nmasterauth {PASSWORD}\n'
-                    f'user default on >{PASSWORD} ~* &* +@all\n')
-            for user, rights in USERS:
-                f.write(f'user {user} on >{PASSWORD} {rights}\n')
+        conf = self.write(
+            'redis.conf',
+            f'port {self.port}\nbind 127.0.0.1\ndir {self.folder}\n'
+            'save ""\nappendonly yes\nrepl-diskless-sync-delay 0\n'
+            f'masteruser replica\nmasterauth {PASSWORD}\n'
+            f'user default on >{PASSWORD} ~* &* +@all\n' +
+            ''.join(f'user {user} on >{PASSWORD} {rights}\n'
+                    for user, rights in USERS))
         more = ['--replicaof', '127.0.0.1', str(of)] if of else []
         self.spawn(['redis-server', conf, *more], executable=self.program)
 
@@ -61,14 +61,14 @@ class Watcher(net.Redis):
 
     def __init__(self, world, name, port):
         net.Server.__init__(self, world, name)
-        conf = self.folder + '/sentinel.conf'
-        with open(conf, 'w', encoding='ascii') as f:
-            f.write(f'port {self.port}\nbind 127.0.0.1\ndir {self.folder}\n'
-                    f'sentinel monitor {SERVICE} 127.0.0.1 {port} 2\n'
-                    f'sentinel down-after-milliseconds {SERVICE} 500\n'
-                    f'sentinel failover-timeout {SERVICE} 3000\n'
-                    f'sentinel auth-user {SERVICE} sentinel\n'
-                    f'sentinel auth-pass {SERVICE} {PASSWORD}\n')
+        conf = self.write(
+            'sentinel.conf',
+            f'port {self.port}\nbind 127.0.0.1\ndir {self.folder}\n'
+            f'sentinel monitor {SERVICE} 127.0.0.1 {port} 2\n'
+            f'sentinel down-after-milliseconds {SERVICE} 500\n'
+            f'sentinel failover-timeout {SERVICE} 3000\n'
+            f'sentinel auth-user {SERVICE} sentinel\n'
+            f'sentinel auth-pass {SERVICE} {PASSWORD}\n')
         self.spawn(['redis-sentinel', conf], executable=self.program)
 
     def ask(self, *words):

@@ -41,10 +41,6 @@ class Member(net.Server):
         os.mkdir(self.folder + '/data')
         self.write('data/myid', str(number))
 
-    def write(self, name, text):
-        with open(f'{self.folder}/{name}', 'w', encoding='ascii') as f:
-            f.write(text)
-
     def line(self):
         return (f'127.0.0.1:{self.quorum}:{self.election}:participant;'
                 f'127.0.0.1:{self.port}')
@@ -63,13 +59,11 @@ class Member(net.Server):
         self.write('zoo.cfg', text + servers)
 
     def launch(self):
-        """Begins; greet() is for when enough others have."""
+        """Begins: it serves when enough others do."""
         self.command = ([net.ZooKeeper.program, *JAVA, 'org.apache.zookeeper.'
                          'server.quorum.QuorumPeerMain',
                          self.folder + '/zoo.cfg'], {})
-        self.greeted, self.greet = self.greet, lambda: None
-        self.start()
-        self.greet = self.greeted
+        self.begin()
 
     def mode(self):
         with contextlib.suppress(OSError), socket.create_connection(
@@ -83,10 +77,6 @@ class Member(net.Server):
                 if line.startswith('Mode: '):
                     return line[6:]
         return None
-
-    def greet(self):
-        if not self.mode():
-            raise OSError
 
     def await_serving(self):
         until = time.monotonic() + 30 * SLOW
