@@ -4,8 +4,9 @@ One that is killed, stopped, cut off or need not keep up costs nobody a lock;
 of two that are killed the third grants nothing until they are back."""
 import os
 import shutil
-import subprocess
 import time
+
+from by_hand import ByHand
 
 NODES = 3
 
@@ -21,21 +22,11 @@ class Galera:
 
     def __init__(self, world):
         self.node = 0
-        self.process = subprocess.Popen(
-            [world.path('bin/galera_by_hand'), *self.words],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.urls = self.process.stdout.readline().split()
+        self.nodes = ByHand(world.path('bin/galera_by_hand'), *self.words)
+        self.do = self.nodes.do
 
     def url(self, i):
-        return self.urls[i % NODES]
-
-    def do(self, *words):
-        text = ' '.join(map(str, words))
-        self.process.stdin.write(text + '\n')
-        self.process.stdin.flush()
-        said = self.process.stdout.readline()
-        if said != f'done {text}\n':
-            raise RuntimeError(f'{text}: {said}{self.process.stdout.read()}')
+        return self.nodes.urls[i % NODES]
 
     def all_in_step(self):
         for node in range(NODES):
@@ -91,9 +82,7 @@ class Galera:
         self.all_in_step()
 
     def stop(self):
-        self.process.stdin.close()
-        self.process.wait()
-        self.process.stdout.close()
+        self.nodes.stop()
 
 
 class ClusterAsUsual(Galera):

@@ -72,6 +72,8 @@ hf__mariadb_value(const struct hf__mariadb *, const char *format, ...);
 
 /* What SHOW GLOBAL STATUS says of that; "" if there is none, or no server. */
 const char *hf__mariadb_status(const struct hf__mariadb *, const char *name);
+/* The same of SHOW SLAVE STATUS. */
+const char *hf__mariadb_replica(const struct hf__mariadb *, const char *name);
 
 /* Makes a database that no other call has made, hf_<something>. */
 void hf__mariadb_database(const struct hf__mariadb *,

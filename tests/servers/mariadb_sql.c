@@ -43,9 +43,25 @@ bool hf__mariadb_answers(const struct hf__mariadb *m)
     return answers;
 }
 
+/* Where that column is in each row; the first if it has no name. */
+static unsigned find(MYSQL_RES *rows, const char *column)
+{
+    unsigned n = mysql_num_fields(rows);
+    unsigned at = 0;
+
+    while (column && at < n &&
+           strcmp(mysql_fetch_field_direct(rows, at)->name, column) != 0) {
+        at++;
+    }
+    if (at == n) {
+        hf__servers_fail("no column %s", column);
+    }
+    return at;
+}
+
 /* The error number of the server, or of the client; 0: it went well. */
 static unsigned run(const struct hf__mariadb *m, const char *sql, char *value,
-                    int column, bool may_fail)
+                    const char *column, bool may_fail)
 {
     MYSQL *db = connect_admin(m);
     MYSQL_RES *rows = NULL;
@@ -61,7 +77,7 @@ static unsigned run(const struct hf__mariadb *m, const char *sql, char *value,
         hf__servers_fail("%s: %s", sql, mysql_error(db));
     }
     if (row) {
-        row += column;
+        row += find(rows, column);
     }
     snprintf(value, VALUE_BYTES, "%s", row && row[0] ? row[0] : "");
     mysql_free_result(rows);
@@ -86,7 +102,7 @@ void hf__mariadb_sql(const struct hf__mariadb *m, const char *format, ...)
     va_start(args, format);
     format_sql(sql, format, args);
     va_end(args);
-    run(m, sql, value, 0, false);
+    run(m, sql, value, NULL, false);
 }
 
 unsigned hf__mariadb_try(const struct hf__mariadb *m, const char *format, ...)
@@ -98,7 +114,7 @@ unsigned hf__mariadb_try(const struct hf__mariadb *m, const char *format, ...)
     va_start(args, format);
     format_sql(sql, format, args);
     va_end(args);
-    return run(m, sql, value, 0, true);
+    return run(m, sql, value, NULL, true);
 }
 
 const char *hf__mariadb_value(const struct hf__mariadb *m, const char *format,
@@ -111,7 +127,7 @@ const char *hf__mariadb_value(const struct hf__mariadb *m, const char *format,
     va_start(args, format);
     format_sql(sql, format, args);
     va_end(args);
-    run(m, sql, value, 0, false);
+    run(m, sql, value, NULL, false);
     return value;
 }
 
@@ -121,7 +137,15 @@ const char *hf__mariadb_status(const struct hf__mariadb *m, const char *name)
     char sql[SQL_BYTES];
 
     snprintf(sql, sizeof sql, "SHOW GLOBAL STATUS LIKE '%s'", name);
-    run(m, sql, value, 1, true);
+    run(m, sql, value, "Value", true);
+    return value;
+}
+
+const char *hf__mariadb_replica(const struct hf__mariadb *m, const char *name)
+{
+    static _Thread_local char value[VALUE_BYTES];
+
+    run(m, "SHOW SLAVE STATUS", value, name, true);
     return value;
 }
 
