@@ -60,7 +60,8 @@ against() {
     "tests/$1/$1.py" --seconds $((minutes * 10)) "${@:2}" "$build/holdfast" \
         "$(realpath "$build/libholdfast.so")" "$build"/holdfast-*.so \
         "$build/tests/attack/attack_player" \
-        "$build/tests/servers/galera_by_hand"
+        "$build/tests/servers/galera_by_hand" \
+        "$build/tests/servers/mariadb_pair_by_hand"
 }
 
 # A line that is changed and that no test misses, or whose place is gone, ends

@@ -34,6 +34,9 @@ static struct hf__url_option rows[][2] = {
     {{"session_timeout", "3s"}, {"scheme", "row"}},
     {{"session_timeout", "15s"}, {"scheme", "row"}}};
 
+/* No lease is longer than that; the tests ask for some minutes. */
+static struct hf__url_option paired[][1] = {{{"longest_lease", "24h"}}};
+
 /* A replica has what is granted before it is told. */
 static struct hf__url_option replicated[][1] = {{{"wait_replicas", "1"}}};
 
@@ -47,6 +50,7 @@ static const struct {
     {"mysql:session", {user_locks[0], user_locks[1]}, 2, "/db"},
     {"mysql:alone", {alone[0], alone[1]}, 3, "/db"},
     {"mysql:row", {rows[0], rows[1]}, 2, "/db"},
+    {"mysql:pair", {paired[0], paired[0]}, 1, "/db"},
     {"redis:sentinel", {replicated[0], replicated[0]}, 1, "/service"},
     {"zookeeper", {fair[0], fair[1]}, 2, NULL},
     {"zookeeper:simple", {simple[0], simple[1]}, 2, NULL},

@@ -32,6 +32,7 @@ import one_redis
 import redlock
 import sentinel
 import tap
+import two_mariadb
 import zookeeper
 from crew import Crew
 from judge_test import not_in_the_guarantees
@@ -43,11 +44,13 @@ from world import World
 LOAD_EXCUSES = ('mistaken', 'starved', 'scene')
 # A scene has: excuses (as the judge's), free_faults (the acts that may cost
 # nobody a lock), lease_ms, names, program (what it needs; falsy: not there),
-# lacks (what is said then), holders (how many keep a name of their own), and of
-# an instance url(i), faults() (name: what does it and mends it) and stop().
+# lacks (what is said then), holders (how many keep a name of their own), hold_ms
+# (how long the others stay inside at most), and of an instance url(i), faults()
+# (name: what does it and mends it) and stop().
 SCENES = {s.__name__: s for s in (
     galera.Galera, galera.ClusterAsUsual, one_redis.OneRedis,
     redlock.RedlockReplaced, sentinel.SentinelAsync, sentinel.SentinelWait,
+    two_mariadb.TwoMariaDB, two_mariadb.SemiSyncMariaDB,
     zookeeper.ZooKeeperRolling, zookeeper.ZooKeeperMembers,
     namespace.NetworkNamespace, *network.ALL)}
 
@@ -81,7 +84,8 @@ def play(args, kind, seed):
         try:
             scene = kind(world)
             crew = Crew(world, scene.url, kind.lease_ms,
-                        holders=getattr(kind, 'holders', 0))
+                        getattr(kind, 'hold_ms', 60),
+                        getattr(kind, 'holders', 0))
             crew.everyone_is_served()
             until = seconds and time.monotonic() + seconds
             for what, do in turns(scene, world.random, until):

@@ -69,4 +69,5 @@ void hf__bell_begin_packet(struct hf__mysql *s, int *ret_replies)
         *ret_replies = 1;
     }
     hf__text_clear(&s->stale); /* broken: they go with the session */
+    *ret_replies += hf__pair_guard(s);
 }

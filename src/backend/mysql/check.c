@@ -322,7 +322,7 @@ static int check_replica(struct checking *c)
         row != NULL ? "of another server"
         : is_seen   ? "no"
                     : "can't be seen by this user",
-        row != NULL ? HF_WARN : HF_FINE,
+        row != NULL && !c->s->pair.is_on ? HF_WARN : HF_FINE,
         "lock on the primary: what is granted here is not known there");
     return r;
 }
@@ -406,6 +406,7 @@ int hf__mysql_check_server(struct hf__mysql *s, const struct hf__schema *schema,
         check_durability(c);
     }
     r = hf__galera_check(s, to);
+    r = r == HF_OK ? hf__primary_check(s, to) : r;
     check_replicas(c);
     r = r == HF_OK ? check_replica(c) : r;
     check_connections(c);

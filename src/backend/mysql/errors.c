@@ -63,6 +63,9 @@ static const struct meaning meanings[] = {
     {1792, HF__BLAME_UNKNOWN, HF_EUNAVAIL, "the server is read-only"},
     {1047, HF__BLAME_UNKNOWN, HF_EUNAVAIL,
      "this node has lost its cluster's majority"},
+    /* Ours: what each packet begins with, see pair.c. */
+    {1242, HF__BLAME_UNKNOWN, HF_EUNAVAIL,
+     "this server is not the primary any more"},
     {1180, HF__BLAME_UNKNOWN, HF_EUNKNOWN, NULL},
     /* Ended from outside. */
     {1030, HF__BLAME_UNKNOWN, HF_EUNAVAIL, NULL},

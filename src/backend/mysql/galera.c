@@ -196,20 +196,6 @@ static int judge(struct hf__mysql *s, const struct hf__url *url,
                     n->state);
 }
 
-/* Two that do not copy each other, or do so late, grant the same lock twice. */
-static int judge_plain(struct hf__mysql *s, const struct hf__url *url,
-                       const char *allow)
-{
-    if (url->n_hosts <= 1 || hf__is_allowed(allow, "hosts")) {
-        return HF_OK;
-    }
-    return hf__fail(s->err, HF_EUNSAFE,
-                    "url: it names %zu servers that are no nodes of a Galera "
-                    "cluster, and while one is away the next would grant what "
-                    "the first has granted: name one, or allow=hosts",
-                    url->n_hosts);
-}
-
 int hf__galera_ready(struct hf__mysql *s, const struct hf__url *url,
                      const char *allow)
 {
@@ -217,7 +203,7 @@ int hf__galera_ready(struct hf__mysql *s, const struct hf__url *url,
     int r;
 
     if (!s->server.is_galera) {
-        return judge_plain(s, url, allow);
+        return HF_OK;
     }
     r = ask(s, &n);
     s->server.has_compounds = n.has_compounds;

@@ -34,7 +34,7 @@
 #define GRACE_MS 20
 
 struct name {
-    char bytes[HF__KEY_MAX + 1];
+    char bytes[HF__MYSQL_KEY_MAX + 1];
     size_t length;
     uint64_t fence;
     uint64_t revision;
@@ -126,8 +126,9 @@ static int scan(struct hf__mysql *s, struct sweep *w)
         size_t length = hf__wire_lengths(s)[0];
 
         seen++;
-        if (length > HF__KEY_MAX) {
-            length = HF__KEY_MAX; /* none of ours: skipped, with its like */
+        if (length > HF__MYSQL_KEY_MAX) {
+            length =
+                HF__MYSQL_KEY_MAX; /* none of ours: skipped, with its like */
         } else if (row[5] != NULL && *row[5] == '1') {
             set_name(&w->from, row[0], length);
             note_idle(w, row);
@@ -136,7 +137,7 @@ static int scan(struct hf__mysql *s, struct sweep *w)
     }
     /* The next look begins just behind the last one. */
     if (seen > 0) {
-        bool is_full = w->from.length == HF__KEY_MAX;
+        bool is_full = w->from.length == HF__MYSQL_KEY_MAX;
 
         w->from.bytes[w->from.length++] = is_full ? (char)0xff : '\0';
     }
@@ -382,6 +383,7 @@ int hf__mysql_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
 {
     struct hf__mysql *s = state;
     HF_AUTO(sweep_free) struct sweep *w = hf__alloc(sizeof *w);
+    size_t tag = s->pair.is_on ? HF__TAG_SIZE : 0; /* in prefix alone */
     int r;
 
     if (w == NULL) {
@@ -392,10 +394,13 @@ int hf__mysql_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
     /* No byte of UTF-8 is as high as the one that ends the range. */
     set_name(&w->end, prefix->bytes, prefix->length);
     w->end.bytes[w->end.length++] = (char)0xff;
-    set_name(&w->from, g->length > 0 ? g->at : prefix->bytes,
-             g->length > 0 ? g->length : prefix->length);
+    set_name(&w->from, prefix->bytes, prefix->length);
+    if (g->length > 0) {
+        memcpy(w->from.bytes + tag, g->at, g->length);
+        w->from.length = tag + g->length;
+    }
     r = sweep(s, w, g);
-    g->length = w->is_over ? 0 : w->from.length;
-    memcpy(g->at, w->from.bytes, g->length);
+    g->length = w->is_over ? 0 : w->from.length - tag;
+    memcpy(g->at, w->from.bytes + tag, g->length);
     return r;
 }

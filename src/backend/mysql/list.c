@@ -20,7 +20,7 @@
 static void add_range(struct hf__text *t, const char *table,
                       const struct hf__key *prefix)
 {
-    char end[HF__KEY_MAX + 1];
+    char end[HF__MYSQL_KEY_MAX + 1];
 
     memcpy(end, prefix->bytes, prefix->length);
     end[prefix->length] = (char)0xff;
@@ -33,7 +33,6 @@ static void add_range(struct hf__text *t, const char *table,
 
 static void add_statement(struct hf__text *t, const struct hf__key *prefix)
 {
-    hf__text_clear(t);
     hf__text_add(t, "(SELECT " GRANT "0 AS mode,0 AS slots,-1 AS slot");
     add_range(t, "holdfast_lock", prefix);
     hf__text_add(t,
@@ -77,6 +76,8 @@ int hf__mysql_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
     int r;
 
     hf__mysql_begin(s, deadline, err);
+    hf__text_clear(&s->sql);
+    (void)hf__pair_guard(s);
     add_statement(&s->sql, prefix);
     r = hf__wire_run(s);
     if (r != HF_OK || s->reply.error != 0) {

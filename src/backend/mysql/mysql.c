@@ -31,7 +31,11 @@ static int mysql_open(void *state, const struct hf__url *url, const char *allow,
         r = hf__ghost_end(s);
     }
     if (r == HF_OK) {
-        r = hf__mysql_schema_ready(s, &hf__mysql_tables);
+        r = hf__mysql_schema_ready(s, s->pair.is_on ? &hf__mysql_pair_tables
+                                                    : &hf__mysql_tables);
+    }
+    if (r == HF_OK && !s->pair.is_on && !s->server.is_galera) {
+        r = hf__primary_refuse_alone(s);
     }
     return r == HF_EUNKNOWN ? (int)HF_EUNAVAIL : r; /* no lock was touched */
 }
@@ -56,8 +60,7 @@ void hf__mysql_interrupt(void *state)
 
 static const char *mysql_ddl(const struct hf__url *url)
 {
-    (void)url;
-    return hf__mysql_tables.ddl;
+    return url->n_hosts > 1 ? hf__mysql_pair_tables.ddl : hf__mysql_tables.ddl;
 }
 
 const struct hf__backend hf__mysql_table_backend = {
@@ -68,10 +71,10 @@ const struct hf__backend hf__mysql_table_backend = {
     .size = sizeof(struct hf__mysql),
     .open = mysql_open,
     .close = mysql_close_session,
-    .execute = hf__mysql_execute,
-    .wait = hf__mysql_wait,
-    .list = hf__mysql_list,
-    .gc = hf__mysql_gc,
+    .execute = hf__pair_execute,
+    .wait = hf__pair_wait,
+    .list = hf__pair_list,
+    .gc = hf__pair_gc,
     .check = hf__mysql_check,
     .ddl = mysql_ddl,
     .interrupt = hf__mysql_interrupt,

@@ -3,16 +3,18 @@
  * A session of the MySQL store, as the files of this folder share it:
  * schemes.c chooses the store by the URL, mysql.c opens and closes that of the
  * table; wire connect login greeting text errors settings place
- * galera ghost are the connection, schema shape row the tables; batch and plan
- * are execute(), hot and hot_acquire for names with one holder, crowded for
- * those with more (name change beside acquire owned operate tell); bell wait
- * look question poll are waiting.
+ * galera ghost are the connection, pair primary promote view peer takeover
+ * that to one of several that replicate each other, schema shape row the
+ * tables; batch and plan are execute(), hot and hot_acquire for names with one
+ * holder, crowded for those with more (name change beside acquire owned operate
+ * tell); bell wait look question poll are waiting.
  *
  * Thread: the session's, except hf__mysql_interrupt().
  */
 #ifndef HF_BACKEND_MYSQL_MYSQL_H
 #define HF_BACKEND_MYSQL_MYSQL_H
 
+#include "src/backend/mysql/pair.h"
 #include "src/backend/mysql/text.h"
 #include "src/backend/mysql/wire.h"
 
@@ -34,6 +36,7 @@ struct hf__server {
     bool has_bells; /* a session can hold several user locks, seen by all */
     bool has_inner_bells; /* … and take them in a statement that writes: a
                              replica would do so, too, if it got statements */
+    bool logs_statements; /* for replicas, instead of what they change */
     bool has_zero_wait;   /* innodb_lock_wait_timeout=0 is taken */
     bool is_galera;
     bool has_compounds;  /* a transaction must be one: see change.c */
@@ -43,6 +46,7 @@ struct hf__server {
     uint64_t connection_id;
     uint64_t packet_max; /* bytes that may be sent as one */
     uint64_t place;      /* which server it is */
+    int64_t uptime_s;    /* when we came; up to a second too much */
     uint64_t mark;       /* names a user lock of this session's life; 0: none */
 };
 
@@ -51,6 +55,7 @@ struct hf__mysql {
     const struct hf__backend *scheme; /* schemes.c's */
     struct hf__wire wire;
     struct hf__server server;
+    struct hf__pair pair;
     struct hf__text sql;   /* the packet under construction */
     struct hf__text stale; /* bells of tokens that did not win, see bell.h */
     int lock_wait_s; /* for rows that others have locked; −1: not known */

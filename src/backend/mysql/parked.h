@@ -26,7 +26,7 @@ enum hf__question {
 
 struct hf__parked {
     struct hf__watch place; /* whose queue it is in: key, ticket, manner */
-    char key[HF__KEY_MAX];
+    char key[HF__MYSQL_KEY_MAX];
     bool is_placed;
     bool is_short; /* the server waits for us for a second only */
     bool has_turn;

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * From a URL to a session. All that the URL says is judged first; several
- * hosts are nodes of one cluster, or for who allows them: they are tried in
- * their order, each with its share of the time that is left, so that one that
- * is silent leaves the next its own. A server that is there but can't be
- * written to is passed by like one that is not. Called by the session's thread
- * when it opens.
+ * hosts are nodes of one cluster, servers that replicate each other, or for who
+ * allows them: they are tried in their order, each with its share of the time
+ * that is left, so that one that is silent leaves the next its own. A server
+ * that is there but can't be written to is passed by like one that is not; one
+ * that could become the primary is, if no other is it. Called by the session's
+ * thread when it opens.
  */
 #include "src/backend/mysql/place.h"
 
 #include "src/backend/mysql/galera.h"
 #include "src/backend/mysql/mysql.h"
+#include "src/backend/mysql/schema.h"
 #include "src/backend/mysql/settings.h"
 #include "src/base/error.h"
 #include "src/base/files.h"
@@ -27,6 +29,7 @@ const char *const hf__mysql_options[] = {"scheme",
                                          "session_timeout",
                                          "locks_per_connection",
                                          "max_connections",
+                                         "longest_lease",
                                          "socket",
                                          "tls",
                                          "ca",
@@ -212,8 +215,42 @@ static const char *tls_of(const struct hf__url *url)
 
 /* ---- going there */
 
+void hf__mysql_place_host(struct hf__wire_target *target,
+                          const struct hf__url_host *host,
+                          char shown[HF__SHOWN])
+{
+    target->host = host->name;
+    target->port = host->port == 0 ? PORT : host->port;
+    (void)snprintf(shown, HF__SHOWN, "%.255s port %d", target->host,
+                   target->port);
+    target->shown = shown;
+}
+
+/* Of a pair, or more, which is not Galera's. */
+static bool are_several(const struct hf__mysql *s, const struct hf__url *url,
+                        const char *allow)
+{
+    return url->n_hosts > 1 && !s->server.is_galera &&
+           !hf__is_allowed(allow, "hosts");
+}
+
+/* Two that do not copy each other, or do so late, grant the same lock twice. */
+static int judge_several(struct hf__mysql *s, const struct hf__url *url,
+                         size_t at)
+{
+    if (is_scheme(url, "session") || is_scheme(url, "row")) {
+        return hf__fail(s->err, HF_EUNSAFE,
+                        "url: it names %zu servers that are no nodes of a "
+                        "Galera cluster, and while one is away the next would "
+                        "grant what the first has granted: name one, leave "
+                        "scheme= away, or allow=hosts",
+                        url->n_hosts);
+    }
+    return hf__primary_meet(s, at);
+}
+
 static int try_server(struct hf__mysql *s, const struct hf__wire_target *target,
-                      const struct hf__url *url, const char *allow,
+                      const struct hf__url *url, const char *allow, size_t at,
                       hf__time until)
 {
     hf__time deadline = s->deadline;
@@ -221,42 +258,93 @@ static int try_server(struct hf__mysql *s, const struct hf__wire_target *target,
 
     s->deadline = until;
     r = hf__wire_connect(s, target, until);
+    if (r == HF_EUNAVAIL) {
+        s->pair.unreached |= UINT64_C(1) << at % 64;
+    }
     if (r == HF_OK) {
         r = hf__mysql_settings_apply(s, allow);
     }
     if (r == HF_OK) {
         r = hf__galera_ready(s, url, allow);
     }
+    if (r == HF_OK && are_several(s, url, allow)) {
+        r = judge_several(s, url, at);
+    }
     s->deadline = deadline;
     return r;
 }
 
-/* Twice, if some were passed by that are taken where no other is fit. */
+/* None of the hosts is the primary yet. */
+static int take_candidate(struct hf__mysql *s, const struct hf__url *url,
+                          struct hf__wire_target *target, const char *allow)
+{
+    struct hf__wire_target others = *target;
+    char shown[HF__SHOWN];
+    int r;
+
+    if (url->n_hosts > HF__PEERS_MAX + 1) {
+        return hf__fail(s->err, HF_EINVAL,
+                        "url: it names %zu hosts, and %d may replicate each "
+                        "other at most",
+                        url->n_hosts, HF__PEERS_MAX + 1);
+    }
+    /* Of those that are one system it is a moment of a failover. */
+    if (s->pair.n_candidates > 1) {
+        return hf__fail(s->err, s->pair.is_proven ? HF_EUNAVAIL : HF_EUNSAFE,
+                        "url: %d of its hosts can be written to, and none was "
+                        "the primary lately: set read_only on all but the one "
+                        "that is to be it",
+                        s->pair.n_candidates);
+    }
+    hf__mysql_place_host(target, &url->hosts[s->pair.candidate], shown);
+    r = hf__wire_connect(s, target, s->deadline);
+    r = r == HF_OK ? hf__mysql_settings_apply(s, allow) : r;
+    r = r == HF_OK ? hf__mysql_schema_ready(s, &hf__mysql_pair_tables) : r;
+    r = r == HF_OK ? hf__primary_take(s, url, &others) : r;
+    target->shown = NULL;
+    return r;
+}
+
+/* What is said of a host that was passed by is no matter, if another is fit.
+ * Twice, if some were passed by that are taken where no other is fit. */
 static int try_hosts(struct hf__mysql *s, const struct hf__url *url,
                      struct hf__wire_target *target, const char *allow)
 {
+    hf_error *err = s->err;
+    hf_error passed = HF_ERROR_INIT;
     size_t n = url->n_hosts;
     int r = HF_EUNAVAIL;
 
+    s->err = &passed;
+
     for (size_t i = 0;
          i < (s->server.has_desynced ? 2 * n : n) && r == HF_EUNAVAIL; i++) {
-        const struct hf__url_host *host = &url->hosts[i % n];
         hf__time now = hf__now();
-        size_t left = n - i % n + (size_t)(i < n && s->server.has_desynced);
+        bool has_more = s->server.has_desynced || s->pair.n_candidates > 0;
+        size_t left = n - i % n + (size_t)(i < n && has_more);
         int64_t share = hf__between_ns(now, s->deadline) / (int64_t)left;
-        char shown[300];
+        char shown[HF__SHOWN];
 
         s->server.takes_desynced = i >= n;
-        target->host = host->name;
-        target->port = host->port == 0 ? PORT : host->port;
-        (void)snprintf(shown, sizeof shown, "%.255s port %d", target->host,
-                       target->port);
-        target->shown = shown;
-        r = try_server(s, target, url, allow, hf__after_ns(now, share));
+        hf__mysql_place_host(target, &url->hosts[i % n], shown);
+        r = try_server(s, target, url, allow, i % n, hf__after_ns(now, share));
         target->shown = NULL;
         if (hf__is_interrupted(&s->head)) {
             break;
         }
+    }
+    if (r == HF_EUNAVAIL && s->pair.n_candidates > 0 &&
+        !hf__is_interrupted(&s->head)) {
+        r = take_candidate(s, url, target, allow);
+    }
+    if (r == HF_OK && s->server.is_galera && s->pair.n_candidates > 0) {
+        r = hf__fail(s->err, HF_EUNSAFE,
+                     "url: some of its hosts are no nodes of a Galera cluster, "
+                     "and some are: each grants what the others have granted");
+    }
+    s->err = err;
+    if (r != HF_OK) {
+        hf__error_copy(err, &passed);
     }
     if (n > 1 && s->head.facts.grade < 'C') {
         s->head.facts.grade = 'C';
@@ -280,6 +368,7 @@ int hf__mysql_place_connect(struct hf__mysql *s, const struct hf__url *url,
     struct login login;
     int r = check(url, s->err);
 
+    r = r == HF_OK ? hf__pair_option(s, url) : r;
     r = r == HF_OK ? hf__secret_read(url, &secret, s->err) : r;
     if (r != HF_OK) {
         return r;
@@ -289,6 +378,7 @@ int hf__mysql_place_connect(struct hf__mysql *s, const struct hf__url *url,
     target.user = target.user == NULL ? login.name : target.user;
     target.password = secret.is_given ? secret.text : NULL;
     target.database = has_database(url) ? url->path + 1 : NULL;
-    return target.socket != NULL ? try_server(s, &target, url, allow, deadline)
-                                 : try_hosts(s, url, &target, allow);
+    return target.socket != NULL
+               ? try_server(s, &target, url, allow, 0, deadline)
+               : try_hosts(s, url, &target, allow);
 }

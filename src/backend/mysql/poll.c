@@ -47,11 +47,14 @@ static void add_showing(struct hf__mysql *s, struct hf__watch *const w[], int n)
 /* One look at all. `is_fresh`: who has not been told yet that others are there
  * is told; *ret_due: something ends. */
 static int look_around(struct hf__mysql *s, struct hf__watch *const w[], int n,
-                       bool is_fresh, hf__time *ret_due)
+                       bool is_fresh, int n_before, hf__time *ret_due)
 {
     struct hf__parked *p = s->parked;
     int r = hf__wire_send(s);
 
+    for (; r == HF_OK && s->reply.error == 0 && n_before > 0; n_before--) {
+        r = hf__wire_next(s);
+    }
     if (r != HF_OK || s->reply.error != 0) {
         return r != HF_OK ? r : hf__mysql_fail(s, s->err);
     }
@@ -81,8 +84,10 @@ int hf__parked_poll(struct hf__mysql *s, struct hf__watch *const w[], int n)
         hf__time now = hf__now();
         int64_t ms = hf__random_between(POLL_LOW_MS, POLL_HIGH_MS);
         hf__time until = hf__earlier(limit, hf__after_ms(now, ms));
+        int n_before;
 
         hf__text_clear(&s->sql);
+        n_before = hf__pair_guard(s);
         hf__look_ask(s, w, n);
         if (!hf__before(now, hf__after_ms(shown, SHOW_MS))) {
             add_showing(s, w, n);
@@ -90,7 +95,7 @@ int hf__parked_poll(struct hf__mysql *s, struct hf__watch *const w[], int n)
         }
         s->wire.grace_ms = HF__GRACE_MS;
         s->deadline = hf__later(limit, hf__after_ms(now, HF__BRIEF_MS));
-        r = look_around(s, w, n, is_fresh, &until);
+        r = look_around(s, w, n, is_fresh, n_before, &until);
         s->deadline = limit;
         s->wire.grace_ms = 0;
         if (r == HF_OK && !p->has_fired) {

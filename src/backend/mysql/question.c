@@ -76,6 +76,7 @@ static void write_question(struct hf__mysql *s, enum hf__question q, int64_t ms)
     if (!p->is_short && q != HF__ASK_LOOK) {
         hf__text_add(t, "SET SESSION wait_timeout=1;");
     }
+    (void)hf__pair_guard(s);
     hf__look_ask(s, &place, 1);
 }
 

@@ -2,10 +2,11 @@
 /*
  * The tables. holdfast_lock has one row for each name ever locked, kept for
  * its fence; holdfast_beside has the grants that stand beside others, and
- * holdfast_ticket those who wait in line. Times are microseconds since 1970 by
- * the server's clock. There is no second index: the fewer are locked, the
- * fewer deadlocks. Each column is said once, and both the statement that makes
- * a table and the look at one that is there follow from it. Called by the
+ * holdfast_ticket those who wait in line; holdfast_server, of several servers
+ * that replicate each other, which one may grant. Times are microseconds since
+ * 1970 by the server's clock. There is no second index: the fewer are locked,
+ * the fewer deadlocks. Each column is said once, and both the statement that
+ * makes a table and the look at one that is there follow from it. Called by the
  * session's thread when it opens.
  */
 #include "src/backend/mysql/schema.h"
@@ -20,7 +21,7 @@
 #include <string.h>
 
 #define LOCK_COLUMNS(X)                                                        \
-    X(name_key, HF__KIND_BYTES, 320, true, "VARBINARY(320) NOT NULL")          \
+    X(name_key, HF__KIND_BYTES, 329, true, "VARBINARY(329) NOT NULL")          \
     X(fence, HF__KIND_UNSIGNED, 8, false, "BIGINT UNSIGNED" HF__SQL_NUMBER)    \
     X(token, HF__KIND_BYTES, 16, false, "VARBINARY(16) NOT NULL DEFAULT ''")   \
     X(freed, HF__KIND_BYTES, 16, false, "VARBINARY(16) NOT NULL DEFAULT ''")   \
@@ -35,7 +36,7 @@
     HF__OWNER_COLUMNS(X)
 
 #define BESIDE_COLUMNS(X)                                                      \
-    X(name_key, HF__KIND_BYTES, 320, true, "VARBINARY(320) NOT NULL")          \
+    X(name_key, HF__KIND_BYTES, 329, true, "VARBINARY(329) NOT NULL")          \
     X(token, HF__KIND_BYTES, 16, true, "VARBINARY(16) NOT NULL")               \
     X(fence, HF__KIND_UNSIGNED, 8, false, "BIGINT UNSIGNED" HF__SQL_NUMBER)    \
     X(mode, HF__KIND_SIGNED, 1, false, "TINYINT" HF__SQL_NUMBER)               \
@@ -49,7 +50,7 @@
     HF__OWNER_COLUMNS(X)
 
 #define TICKET_COLUMNS(X)                                                      \
-    X(name_key, HF__KIND_BYTES, 320, true, "VARBINARY(320) NOT NULL")          \
+    X(name_key, HF__KIND_BYTES, 329, true, "VARBINARY(329) NOT NULL")          \
     X(seq, HF__KIND_UNSIGNED, 8, true, "BIGINT UNSIGNED NOT NULL")             \
     X(token, HF__KIND_BYTES, 16, false, "VARBINARY(16) NOT NULL DEFAULT ''")   \
     X(mode, HF__KIND_SIGNED, 1, false, "TINYINT" HF__SQL_NUMBER)               \
@@ -58,16 +59,32 @@
     X(asked, HF__KIND_SIGNED, 8, false, "BIGINT" HF__SQL_NUMBER)               \
     HF__OWNER_COLUMNS(X)
 
-static const char ddl[] =
-    HF__SQL_CREATE("holdfast_lock", LOCK_COLUMNS, "name_key")
-        HF__SQL_CREATE("holdfast_beside", BESIDE_COLUMNS, "name_key, token")
-            HF__SQL_CREATE("holdfast_ticket", TICKET_COLUMNS, "name_key, seq");
+#define SERVER_COLUMNS(X)                                                      \
+    X(server_id, HF__KIND_UNSIGNED, 4, true, "INT UNSIGNED NOT NULL")          \
+    X(epoch, HF__KIND_UNSIGNED, 8, false, "BIGINT UNSIGNED" HF__SQL_NUMBER)    \
+    X(prior, HF__KIND_UNSIGNED, 8, false, "BIGINT UNSIGNED" HF__SQL_NUMBER)    \
+    X(shown_at, HF__KIND_SIGNED, 8, false, "BIGINT" HF__SQL_NUMBER)            \
+    X(grants_from, HF__KIND_SIGNED, 8, false, "BIGINT" HF__SQL_NUMBER)         \
+    X(longest, HF__KIND_SIGNED, 8, false, "BIGINT" HF__SQL_NUMBER)             \
+    X(is_settled, HF__KIND_SIGNED, 1, false, "TINYINT" HF__SQL_NUMBER)         \
+    X(is_proven, HF__KIND_SIGNED, 1, false, "TINYINT" HF__SQL_NUMBER)          \
+    X(mark, HF__KIND_BYTES, 16, false, "VARBINARY(16) NOT NULL DEFAULT ''")
+
+#define DDL                                                                    \
+    HF__SQL_CREATE("holdfast_lock", LOCK_COLUMNS, "name_key")                  \
+    HF__SQL_CREATE("holdfast_beside", BESIDE_COLUMNS, "name_key, token")       \
+    HF__SQL_CREATE("holdfast_ticket", TICKET_COLUMNS, "name_key, seq")
+static const char ddl[] = DDL;
+static const char pair_ddl[] =
+    DDL HF__SQL_CREATE("holdfast_server", SERVER_COLUMNS, "server_id");
 
 static const struct hf__column lock_columns[] = {LOCK_COLUMNS(HF__AS_COLUMN)};
 static const struct hf__column beside_columns[] = {
     BESIDE_COLUMNS(HF__AS_COLUMN)};
 static const struct hf__column ticket_columns[] = {
     TICKET_COLUMNS(HF__AS_COLUMN)};
+static const struct hf__column server_columns[] = {
+    SERVER_COLUMNS(HF__AS_COLUMN)};
 
 #define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
 
@@ -76,14 +93,15 @@ static const struct hf__table tables[] = {
     {"holdfast_beside", beside_columns, COUNT(beside_columns),
      "name_key, token"},
     {"holdfast_ticket", ticket_columns, COUNT(ticket_columns), "name_key, seq"},
+    {"holdfast_server", server_columns, COUNT(server_columns), "server_id"},
 };
 
-const struct hf__schema hf__mysql_tables = {ddl, tables, COUNT(tables)};
+const struct hf__schema hf__mysql_tables = {ddl, tables, COUNT(tables) - 1};
+const struct hf__schema hf__mysql_pair_tables = {pair_ddl, tables,
+                                                 COUNT(tables)};
 
 /* ---- looking and making */
 
-/* Told as 1146 by the server: there is no such table. */
-#define NO_TABLE     1146
 #define LOCK_TIMEOUT 1205
 
 /* They are its last columns. */
@@ -215,7 +233,7 @@ int hf__mysql_schema_ready(struct hf__mysql *s, const struct hf__schema *schema)
         bool is_making = false;
         int r = look(s, schema, &error);
 
-        if (r == HF_OK && error == NO_TABLE) {
+        if (r == HF_OK && error == HF__NO_TABLE) {
             is_making = true;
             r = make(s, schema, &error);
         }

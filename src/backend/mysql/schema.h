@@ -17,6 +17,8 @@ struct hf__schema {
 };
 /* Of scheme=table. */
 extern const struct hf__schema hf__mysql_tables;
+/* The same, of several servers: see pair.h. */
+extern const struct hf__schema hf__mysql_pair_tables;
 
 /* HF_OK; HF_EAUTH with the DDL's name; HF_EPROTO naming the column. */
 HF_MUST_CHECK int hf__mysql_schema_ready(struct hf__mysql *s,

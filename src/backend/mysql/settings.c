@@ -46,6 +46,7 @@ enum {
     REPLICAS = FIRST_STATUS,
     SEMI_SYNC,
     SEMI_SYNC_NEW,
+    UPTIME,
     N_VARIABLES
 };
 
@@ -263,6 +264,7 @@ int hf__mysql_settings_apply(struct hf__mysql *s, const char *allow)
         [REPLICAS] = {.name = "Slaves_connected"},
         [SEMI_SYNC] = {.name = "Rpl_semi_sync_master_status"},
         [SEMI_SYNC_NEW] = {.name = "Rpl_semi_sync_source_status"},
+        [UPTIME] = {.name = "Uptime"},
     };
     uint64_t probe;
     int r;
@@ -284,9 +286,12 @@ int hf__mysql_settings_apply(struct hf__mysql *s, const char *allow)
     memcpy(s->server.version, list[VERSION].value, sizeof s->server.version);
     s->lock_wait_s = -1;
     s->server.place = place_of(list);
+    s->server.uptime_s = strtoll(list[UPTIME].value, NULL, 10);
     s->server.is_galera = is(&list[WSREP_ON], "ON");
     s->server.has_bells = s->server.has_bells && !s->server.is_galera;
-    s->server.has_inner_bells = s->server.has_bells && !logs_statements(list);
+    s->server.logs_statements = logs_statements(list);
+    s->server.has_inner_bells =
+        s->server.has_bells && !s->server.logs_statements;
     s->head.facts.grade = grade_of(s, list);
     s->head.facts.reach = HF_REACH_HOSTS;
     return r;

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The store's calls where the server is one of several: keys get the server's
+ * tag, leases have a limit, and while what others have granted may still run
+ * nothing new is granted. Elsewhere they are passed on as they are. Called by
+ * the session's thread.
+ */
+#include "src/backend/mysql/pair.h"
+
+#include "src/backend/mysql/errors.h"
+#include "src/backend/mysql/mysql.h"
+#include "src/base/alloc.h"
+#include "src/base/error.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A server that was unused for less than this of longest_lease is the primary
+ * still, for who was connected to it all the while. */
+#define USED_PARTS(ms)  ((ms)*3 / 4)
+#define SHOWN_PARTS(ms) ((ms) / 8)
+
+/* ---- what each packet begins with */
+
+int64_t hf__pair_idle_max_us(const struct hf__pair *p)
+{
+    return USED_PARTS(p->longest_ms) * 1000;
+}
+
+/* The condition is read before each write, not in it; in between the server
+ * itself refuses what is written once it is read-only. One that is false makes
+ * two rows where one may be: error 1242, which ends the packet. */
+int hf__pair_guard(struct hf__mysql *s)
+{
+    const struct hf__pair *p = &s->pair;
+    struct hf__text *t = &s->sql;
+    bool is_due = !hf__before(
+        hf__now(), hf__after_ms(p->shown_at, SHOWN_PARTS(p->longest_ms)));
+
+    if (!p->is_on) {
+        return 0;
+    }
+    hf__text_addf(t,
+                  "SET @hf_primary=(SELECT 1 UNION ALL SELECT 2 FROM DUAL "
+                  "WHERE NOT COALESCE(CAST(@@global.read_only AS CHAR)"
+                  "IN('0','OFF') AND (SELECT SUM(server_id=%" PRIu32
+                  " AND epoch=%" PRIu64 " AND shown_at>" HF__SQL_NOW "-%" PRId64
+                  ")=1 AND SUM(server_id<>%" PRIu32 " AND epoch>=%" PRIu64
+                  ")=0 FROM holdfast_server),0));",
+                  p->server_id, p->epoch, hf__pair_idle_max_us(p), p->server_id,
+                  p->epoch);
+    if (!is_due) {
+        return 1;
+    }
+    s->pair.shown_at = hf__now();
+    hf__text_addf(t,
+                  "UPDATE holdfast_server SET shown_at=" HF__SQL_NOW
+                  " WHERE server_id=%" PRIu32 " AND epoch=%" PRIu64
+                  " AND shown_at BETWEEN " HF__SQL_NOW "-%" PRId64
+                  " AND " HF__SQL_NOW "-%" PRId64 ";",
+                  p->server_id, p->epoch, hf__pair_idle_max_us(p),
+                  SHOWN_PARTS(p->longest_ms) * 1000 / 2);
+    return 2;
+}
+
+/* ---- keys */
+
+static void write_tag(uint32_t server_id, char to[HF__TAG_SIZE + 1])
+{
+    (void)snprintf(to, HF__TAG_SIZE + 1, ";%08" PRIx32, server_id);
+}
+
+void hf__pair_add_tag(struct hf__text *t, uint32_t server_id)
+{
+    char tag[HF__TAG_SIZE + 1];
+
+    write_tag(server_id, tag);
+    hf__text_hex(t, tag, HF__TAG_SIZE);
+}
+
+/* `to` has room for HF__MYSQL_KEY_MAX bytes. */
+static struct hf__key tagged(const struct hf__pair *p,
+                             const struct hf__key *key, char *to)
+{
+    write_tag(p->server_id, to);
+    memcpy(to + HF__TAG_SIZE, key->bytes, key->length);
+    return (struct hf__key){to, (uint16_t)(key->length + HF__TAG_SIZE),
+                            (uint16_t)(key->name_at + HF__TAG_SIZE)};
+}
+
+/* Keys with tags, for one call; and what was in their places. */
+struct keys {
+    struct hf__key plain;
+    char bytes[HF__MYSQL_KEY_MAX];
+};
+
+static void keys_free(struct keys **keys)
+{
+    hf__free(*keys);
+}
+
+static struct keys *keys_new(int n)
+{
+    return hf__alloc((size_t)n * sizeof(struct keys));
+}
+
+static void put_tag(const struct hf__pair *p, struct hf__key *key,
+                    struct keys *room)
+{
+    room->plain = *key;
+    *key = tagged(p, key, room->bytes);
+}
+
+static int out_of_memory(hf_error *err)
+{
+    return hf__fail(err, HF_ENOMEM, "out of memory");
+}
+
+/* ---- operations */
+
+static bool is_long(const struct hf__pair *p, const struct hf__op *op)
+{
+    return (op->kind == HF__OP_ACQUIRE || op->kind == HF__OP_RENEW ||
+            op->kind == HF__OP_HANDOVER) &&
+           op->lease_us > p->longest_ms * 1000;
+}
+
+/* What the server that was the primary has granted, and this one does not
+ * know of, may still run. */
+static int busy_until_over(const struct hf__pair *p, struct hf__op *op)
+{
+    if (op->ret_record != NULL) {
+        *op->ret_record = (struct hf__record){
+            .is_kept = true,
+            .slot = -1,
+            .holder_lives = -1,
+            .remaining_us = hf__between_ns(hf__now(), p->grants_at) / 1000};
+    }
+    op->fence = 0;
+    return HF_BUSY;
+}
+
+/* Is it decided without the server? */
+static bool is_decided(const struct hf__pair *p, struct hf__op *op)
+{
+    if (is_long(p, op)) {
+        op->result = hf__fail(
+            op->err, HF_EINVAL,
+            "a lease of %" PRId64 " ms is longer than longest_lease, %" PRId64
+            " ms, which a server waits that takes over from another: say "
+            "longest_lease=… in the url, the same for all clients",
+            op->lease_us / 1000, p->longest_ms);
+    } else if (op->kind == HF__OP_ACQUIRE &&
+               hf__before(hf__now(), p->grants_at)) {
+        op->result = busy_until_over(p, op);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* Those that the server is to decide, in their order. Gives how many. */
+static int sort_out(const struct hf__pair *p, struct hf__op *const ops[], int n,
+                    struct hf__op *sent[])
+{
+    int count = 0;
+
+    for (int i = 0; i < n; i++) {
+        if (!is_decided(p, ops[i])) {
+            sent[count++] = ops[i];
+        }
+    }
+    return count;
+}
+
+static void ops_free(struct hf__op ***ops)
+{
+    hf__free(*ops);
+}
+
+int hf__pair_execute(void *state, struct hf__op *ops[], int n,
+                     hf__time deadline, hf_error *err)
+{
+    struct hf__mysql *s = state;
+    HF_AUTO(keys_free) struct keys *keys = NULL;
+    HF_AUTO(ops_free) struct hf__op **sent = NULL;
+    int count;
+    int r;
+
+    if (!s->pair.is_on) {
+        return hf__mysql_execute(state, ops, n, deadline, err);
+    }
+    keys = keys_new(n);
+    sent = hf__alloc((size_t)n * sizeof(struct hf__op *));
+    if (keys == NULL || sent == NULL) {
+        return out_of_memory(err);
+    }
+    count = sort_out(&s->pair, ops, n, sent);
+    for (int i = 0; i < count; i++) {
+        put_tag(&s->pair, &sent[i]->key, &keys[i]);
+    }
+    r = hf__mysql_execute(state, sent, count, deadline, err);
+    for (int i = 0; i < count; i++) {
+        sent[i]->key = keys[i].plain;
+    }
+    return r;
+}
+
+/* ---- waiting and looking through */
+
+static int show(struct hf__mysql *s)
+{
+    int r;
+
+    hf__text_clear(&s->sql);
+    (void)hf__pair_guard(s);
+    r = hf__wire_run(s);
+    return r == HF_OK && s->reply.error != 0 ? hf__mysql_fail(s, s->err) : r;
+}
+
+/* Nobody is let in before that: all look again then. Meanwhile the server is in
+ * use. */
+static int wait_until_over(struct hf__mysql *s, struct hf__watch *w[], int n)
+{
+    hf__time until = hf__earlier(s->deadline, s->pair.grants_at);
+    bool is_over = false;
+    int r = HF_OK;
+
+    while (r == HF_OK && hf__before(hf__now(), until) &&
+           !hf__is_interrupted(&s->head)) {
+        hf__time next =
+            hf__after_ms(hf__now(), SHOWN_PARTS(s->pair.longest_ms));
+
+        r = show(s);
+        if (r == HF_OK) {
+            hf__wire_sleep(s, hf__earlier(until, next));
+        }
+    }
+    is_over = !hf__before(hf__now(), s->pair.grants_at);
+    for (int i = 0; i < n; i++) {
+        w[i]->has_fired = is_over;
+    }
+    return r;
+}
+
+int hf__pair_wait(void *state, struct hf__watch *w[], int n, hf__time deadline,
+                  hf_error *err)
+{
+    struct hf__mysql *s = state;
+    HF_AUTO(keys_free) struct keys *keys = NULL;
+    int r;
+
+    if (!s->pair.is_on || n == 0) {
+        return hf__mysql_wait(state, w, n, deadline, err);
+    }
+    if (hf__before(hf__now(), s->pair.grants_at)) {
+        hf__mysql_begin(s, deadline, err);
+        return wait_until_over(s, w, n);
+    }
+    keys = keys_new(n);
+    if (keys == NULL) {
+        return out_of_memory(err);
+    }
+    for (int i = 0; i < n; i++) {
+        put_tag(&s->pair, &w[i]->key, &keys[i]);
+    }
+    r = hf__mysql_wait(state, w, n, deadline, err);
+    for (int i = 0; i < n; i++) {
+        w[i]->key = keys[i].plain;
+    }
+    return r;
+}
+
+int hf__pair_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
+                  void *arg, hf__time deadline, hf_error *err)
+{
+    struct hf__mysql *s = state;
+    char bytes[HF__MYSQL_KEY_MAX];
+    struct hf__key key = *prefix;
+
+    if (s->pair.is_on) {
+        key = tagged(&s->pair, prefix, bytes);
+    }
+    return hf__mysql_list(state, &key, fn, arg, deadline, err);
+}
+
+/* The bookmark has no tag: the next part may be done on another server. */
+int hf__pair_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
+                hf__time deadline, hf_error *err)
+{
+    struct hf__mysql *s = state;
+    char bytes[HF__MYSQL_KEY_MAX];
+    struct hf__key key = *prefix;
+
+    if (s->pair.is_on) {
+        key = tagged(&s->pair, prefix, bytes);
+    }
+    return hf__mysql_gc(state, &key, g, deadline, err);
+}

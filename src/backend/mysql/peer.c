@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Another server of the same system, looked at by a connection of its own that
+ * the session has instead of its own meanwhile. What it has granted and ours
+ * lacks could be held twice; that there is nothing, it shows by three things:
+ * it is read-only; the highest epoch that it knows of is ours, so that its
+ * clients stop even if it were written to again; and all that is in its log is
+ * in ours, if it ever was the primary. Called by the session's thread when it
+ * opens.
+ */
+#include "src/backend/mysql/pair.h"
+
+#include "src/backend/mysql/errors.h"
+#include "src/backend/mysql/mysql.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Between two looks. */
+#define LOOK_MS 10
+/* Who is asked once is waited for so long. */
+#define ONCE_MS 1000
+/* The longest list of positions: some dozen servers and domains. */
+#define POSITIONS 2048
+
+/* ---- a connection beside */
+
+/* The waker stays: another thread may use it. */
+static void swap(struct hf__wire *a, struct hf__wire *b)
+{
+    const struct hf__wire was = *a;
+
+    a->handle = b->handle;
+    a->fd = b->fd;
+    a->is_suspended = b->is_suspended;
+    a->is_dead = b->is_dead;
+    b->handle = was.handle;
+    b->fd = was.fd;
+    b->is_suspended = was.is_suspended;
+    b->is_dead = was.is_dead;
+}
+
+/* ---- positions in logs */
+
+/* What the server has in its log, of others and itself, and what it has done
+ * of others: the last of each, "domain-server-number,…". "" where there is no
+ * such list (MySQL). */
+static int read_positions(struct hf__mysql *s, char to[POSITIONS])
+{
+    MYSQL_ROW row;
+    int r;
+
+    to[0] = '\0';
+    hf__text_clear(&s->sql);
+    hf__text_add(&s->sql, "SELECT CONCAT_WS(',',NULLIF("
+                          "@@global.gtid_binlog_state,''),"
+                          "NULLIF(@@global.gtid_slave_pos,''))");
+    r = hf__wire_run(s);
+    if (r == HF_OK && s->reply.error == 0 && (row = hf__wire_row(s)) != NULL &&
+        row[0] != NULL && strlen(row[0]) < POSITIONS) {
+        memcpy(to, row[0], strlen(row[0]) + 1);
+    }
+    return r;
+}
+
+struct position {
+    uint64_t domain;
+    uint64_t server;
+    uint64_t number;
+};
+
+/* False at the end, and where there is something else. */
+static bool next_position(const char **text, struct position *ret_at)
+{
+    uint64_t *const parts[] = {&ret_at->domain, &ret_at->server,
+                               &ret_at->number};
+
+    for (int i = 0; i < 3; i++) {
+        char *end = NULL;
+
+        *parts[i] = strtoull(*text, &end, 10);
+        if (end == *text || (i < 2 && *end != '-')) {
+            return false;
+        }
+        *text = *end == '\0' ? end : end + 1;
+    }
+    return true;
+}
+
+static bool is_in(const struct position *wanted, const char *list)
+{
+    struct position at;
+
+    while (next_position(&list, &at)) {
+        if (at.domain == wanted->domain && at.server == wanted->server &&
+            at.number >= wanted->number) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Have we all that the other has, if it says what that is? */
+static bool is_all_in(const char *theirs, const char *ours)
+{
+    bool has_any = *theirs != '\0';
+    struct position at;
+
+    while (next_position(&theirs, &at)) {
+        if (!is_in(&at, ours)) {
+            return false;
+        }
+    }
+    return has_any && *theirs == '\0';
+}
+
+/* ---- looking */
+
+struct looking {
+    struct hf__mysql *s;
+    const struct hf__wire_target *target;
+    const struct hf__view *ours;
+    struct hf__wire wire; /* to the other; to ours while that is used */
+    struct hf__server server;
+    struct hf__peer *peer;
+    char theirs[POSITIONS];
+    char own[POSITIONS];
+};
+
+static void change_sides(struct looking *l)
+{
+    const struct hf__server was = l->s->server;
+
+    swap(&l->s->wire, &l->wire);
+    l->s->server = l->server;
+    l->server = was;
+}
+
+/* Its clock of ours, taken for as late as it can be: what it has granted is to
+ * last here until it surely is over. */
+static void note_clock(struct looking *l)
+{
+    int64_t passed_us = hf__between_ns(l->ours->asked, hf__now()) / 1000;
+
+    l->peer->ahead_us = l->peer->view.now_us - (l->ours->now_us + passed_us);
+}
+
+/* What can't be asked shows nothing. */
+static void ask_other(struct looking *l)
+{
+    struct hf__mysql *s = l->s;
+    int r = HF_OK;
+
+    l->peer->view = (struct hf__view){0};
+    if (s->wire.handle == NULL || s->wire.is_dead) {
+        r = hf__wire_connect(s, l->target, s->deadline);
+        /* Or each look would be the first one's. */
+        if (r == HF_OK) {
+            hf__text_clear(&s->sql);
+            hf__text_add(&s->sql, "SET SESSION autocommit=1");
+            r = hf__wire_run(s);
+        }
+    }
+    /* HF_EINVAL: it has no such database yet. */
+    l->peer->is_reached = r == HF_OK || r == HF_EINVAL;
+    if (r == HF_OK) {
+        r = hf__view_read(s, l->ours, &l->peer->view);
+    }
+    if (r == HF_OK) {
+        note_clock(l);
+        r = read_positions(s, l->theirs);
+    }
+    l->peer->is_known |= r == HF_OK && l->peer->view.other_epoch != 0;
+    if (r != HF_OK) {
+        l->peer->view = (struct hf__view){0};
+        s->wire.is_dead = s->wire.handle != NULL;
+    }
+}
+
+static bool grants_no_more(const struct hf__view *v)
+{
+    return v->other_epoch > v->top && !v->is_writable;
+}
+
+/* HF_OK, or the connection to ours is dead. */
+static int ask_both(struct looking *l)
+{
+    const struct hf__view *v = &l->peer->view;
+    int r = HF_OK;
+
+    change_sides(l);
+    ask_other(l);
+    change_sides(l);
+    if (grants_no_more(v) && v->epoch != 0) {
+        r = read_positions(l->s, l->own);
+    }
+    l->peer->has_all = r == HF_OK && grants_no_more(v) &&
+                       (v->epoch == 0 || is_all_in(l->theirs, l->own));
+    return r;
+}
+
+int hf__peer_look(struct hf__mysql *s, const struct hf__wire_target *target,
+                  const struct hf__view *ours, hf__time until,
+                  struct hf__peer *ret_peer)
+{
+    struct looking l = {.s = s, .target = target, .ours = ours, .wire.fd = -1};
+    hf__time deadline = s->deadline;
+    int r;
+
+    l.peer = ret_peer;
+    *ret_peer = (struct hf__peer){0};
+    s->deadline = hf__earlier(
+        deadline, hf__later(until, hf__after_ms(hf__now(), ONCE_MS)));
+    do {
+        r = ask_both(&l);
+        if (r != HF_OK || ret_peer->has_all || ret_peer->view.is_writable ||
+            !hf__before(hf__now(), until) || hf__is_interrupted(&s->head)) {
+            break;
+        }
+        hf__wire_sleep(s, hf__after_ms(hf__now(), LOOK_MS));
+    } while (true);
+    change_sides(&l);
+    hf__wire_disconnect(s);
+    change_sides(&l);
+    s->deadline = deadline;
+    return r;
+}

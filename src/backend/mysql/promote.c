@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A server that became writable, or was unused for long, becomes the primary:
+ * it gets an epoch above all that can be seen, looks at the others for what it
+ * may lack, and takes over their locks. Many clients may do so at once, and any
+ * may stop at any point: each step is one statement or one transaction, and
+ * whoever comes goes on from there. Called by the session's thread when it
+ * opens.
+ */
+#include "src/backend/mysql/pair.h"
+
+#include "src/backend/mysql/errors.h"
+#include "src/backend/mysql/mysql.h"
+#include "src/backend/mysql/place.h"
+#include "src/backend/mysql/row.h"
+#include "src/base/error.h"
+#include "src/base/rand.h"
+
+#include <inttypes.h>
+
+/* What the others must show, they show within that, or are taken not to. */
+#define PROOF_MS 2000
+
+static int run(struct hf__mysql *s)
+{
+    int r = hf__wire_run(s);
+
+    return r == HF_OK && s->reply.error != 0 ? hf__mysql_fail(s, s->err) : r;
+}
+
+/* Of those who do it at once one does: the rest find its epoch. */
+static int write_epoch(struct hf__mysql *s, const struct hf__view *old,
+                       uint64_t top)
+{
+    int64_t longest_us = s->pair.longest_ms * 1000;
+    unsigned char mark[16];
+
+    hf__random(mark, sizeof mark);
+    hf__text_clear(&s->sql);
+    hf__text_addf(&s->sql,
+                  "INSERT INTO holdfast_server(server_id,epoch,shown_at,"
+                  "grants_from,longest,mark) VALUES(@@server_id,"
+                  "GREATEST(%" PRIu64 "," HF__SQL_NOW ")," HF__SQL_NOW
+                  ",GREATEST(%" PRId64 "," HF__SQL_NOW ")+GREATEST(%" PRId64
+                  ",%" PRId64 "),%" PRId64 ",",
+                  top + 1, old->others_shown_at, longest_us,
+                  old->longest_of_all_us, longest_us);
+    hf__text_hex(&s->sql, mark, sizeof mark);
+    hf__text_addf(&s->sql,
+                  ") ON DUPLICATE KEY UPDATE prior=IF(epoch=%" PRIu64
+                  " AND is_settled=1,epoch,prior)",
+                  old->epoch);
+    static const char *const columns[] = {"shown_at", "grants_from", "longest",
+                                          "is_settled", "epoch"};
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        hf__text_addf(&s->sql, ",%s=IF(epoch=%" PRIu64 ",VALUES(%s),%s)",
+                      columns[i], old->epoch, columns[i], columns[i]);
+    }
+    return run(s);
+}
+
+/* All of the URL's hosts but the one that we are connected to. */
+struct others {
+    const struct hf__url *url;
+    const struct hf__wire_target *target;
+    struct hf__peer list[HF__PEERS_MAX];
+    int n;
+};
+
+static int look_at(struct hf__mysql *s, struct others *o, size_t host,
+                   const struct hf__view *ours, hf__time until,
+                   struct hf__peer *peer)
+{
+    struct hf__wire_target target = *o->target;
+    char shown[HF__SHOWN];
+    int r;
+
+    hf__mysql_place_host(&target, &o->url->hosts[host], shown);
+    *peer = (struct hf__peer){0};
+    /* It was asked just now, and may be silent. */
+    r = (s->pair.unreached >> host & 1) != 0
+            ? HF_OK
+            : hf__peer_look(s, &target, ours, until, peer);
+    if (r == HF_OK && peer->is_reached && peer->view.is_writable) {
+        r = hf__fail(s->err, ours->is_proven ? HF_EUNAVAIL : HF_EUNSAFE,
+                     "url: two of its hosts can be written to, %s is one: set "
+                     "read_only on the one that is not to be the primary",
+                     shown);
+    } else if (r == HF_OK && peer->is_reached && ours->epoch != 0 &&
+               !ours->is_proven && !peer->is_known && until.ns != 0) {
+        r = hf__fail(s->err, HF_EUNSAFE,
+                     "url: %s has nothing of what another host of it has "
+                     "written: name servers that replicate each other",
+                     shown);
+    }
+    return r;
+}
+
+/* Until each has shown all, or `until`; 0: once. */
+static int look_around(struct hf__mysql *s, struct others *o,
+                       const struct hf__view *ours, hf__time until)
+{
+    int r = HF_OK;
+
+    o->n = 0;
+    for (size_t i = 0; i < o->url->n_hosts && r == HF_OK; i++) {
+        if (i != s->pair.candidate && o->n < HF__PEERS_MAX) {
+            r = look_at(s, o, i, ours, until, &o->list[o->n++]);
+        }
+    }
+    return r;
+}
+
+/*
+ * It was the primary, and of those who can be reached none was it since. Has it
+ * run all the while it would have heard of any; else all must be there. Whoever
+ * makes a server writable that could not hear waits himself (docs/failover.md).
+ */
+static int go_on(struct hf__mysql *s, const struct others *o,
+                 const struct hf__view *v, uint64_t top, bool *ret_goes_on)
+{
+    bool are_all_reached = true;
+
+    for (int i = 0; i < o->n; i++) {
+        are_all_reached = are_all_reached && o->list[i].is_reached;
+    }
+    *ret_goes_on = false;
+    if (v->epoch <= top || !v->is_settled ||
+        v->longest_us != s->pair.longest_ms * 1000 ||
+        !(hf__primary_has_run(s, v) || are_all_reached)) {
+        return HF_OK;
+    }
+    *ret_goes_on = true;
+    hf__text_clear(&s->sql);
+    hf__text_addf(&s->sql,
+                  "UPDATE holdfast_server SET shown_at=" HF__SQL_NOW
+                  " WHERE server_id=%" PRIu32 " AND epoch=%" PRIu64,
+                  v->id, v->epoch);
+    return run(s);
+}
+
+/* Another client has given it one just now, and not settled yet. */
+static bool is_begun(const struct hf__mysql *s, const struct hf__view *v,
+                     uint64_t top)
+{
+    return v->epoch > top && !v->is_settled &&
+           v->idle_us < hf__pair_idle_max_us(&s->pair) / 3;
+}
+
+/* The next epoch is above all that any of them knows. */
+static int begin(struct hf__mysql *s, struct others *o, struct hf__view *v,
+                 bool *ret_goes_on)
+{
+    uint64_t top = v->top;
+    int r = look_around(s, o, v, (hf__time){0});
+
+    for (int i = 0; i < o->n; i++) {
+        top = o->list[i].view.top > top ? o->list[i].view.top : top;
+    }
+    r = r == HF_OK ? go_on(s, o, v, top, ret_goes_on) : r;
+    if (r == HF_OK && !*ret_goes_on && !is_begun(s, v, top)) {
+        r = write_epoch(s, v, top > v->epoch ? top : v->epoch);
+    }
+    return r == HF_OK ? hf__view_read(s, NULL, v) : r;
+}
+
+struct proof {
+    bool is_known;  /* all others are of the same system */
+    bool is_proven; /* and what they have granted is here */
+};
+
+static struct proof judge(const struct others *o)
+{
+    struct proof proof = {true, true};
+
+    for (int i = 0; i < o->n; i++) {
+        proof.is_known = proof.is_known && o->list[i].is_known;
+        proof.is_proven = proof.is_proven && o->list[i].has_all;
+    }
+    return proof;
+}
+
+/* All at once, so that nobody who stops leaves it half done; nothing, if
+ * another client was first. What is in the log need not be seen yet, but is
+ * once a change of ours that came after it is done: the first one here. */
+static int settle(struct hf__mysql *s, const struct others *o,
+                  const struct hf__view *v)
+{
+    struct proof proof = judge(o);
+
+    s->pair.server_id = v->id;
+    hf__text_clear(&s->sql);
+    hf__text_addf(&s->sql,
+                  "UPDATE holdfast_server SET shown_at=" HF__SQL_NOW
+                  "+1 WHERE server_id=%" PRIu32 " AND epoch=%" PRIu64
+                  ";BEGIN;UPDATE holdfast_server SET is_settled=1,"
+                  "is_proven=GREATEST(is_proven,%d),shown_at=" HF__SQL_NOW
+                  ",grants_from=IF(%d,GREATEST(%" PRId64 "," HF__SQL_NOW
+                  "),grants_from) WHERE "
+                  "server_id=%" PRIu32 " AND epoch=%" PRIu64
+                  " AND is_settled=0;SET @hf=ROW_COUNT();",
+                  v->id, v->epoch, (int)proof.is_known, (int)proof.is_proven,
+                  v->others_shown_at, v->id, v->epoch);
+    hf__takeover_add(s, v, o->list, o->n);
+    hf__text_add(&s->sql, ";COMMIT");
+    return run(s);
+}
+
+/* The epoch is ours; what have the others to show? */
+static int prove(struct hf__mysql *s, struct others *o,
+                 const struct hf__view *v)
+{
+    hf__time now = hf__now();
+    hf__time until =
+        hf__earlier(hf__after_ms(now, PROOF_MS),
+                    hf__after_ns(now, hf__between_ns(now, s->deadline) / 2));
+    int r = look_around(s, o, v, until);
+
+    return r != HF_OK || judge(o).is_known || v->is_proven
+               ? r
+               : hf__fail(s->err, HF_EUNAVAIL,
+                          "url: a host of it can't be reached, and nothing "
+                          "here shows yet that all replicate each other: let "
+                          "all be up once");
+}
+
+static int take(struct hf__mysql *s, const struct hf__url *url,
+                const struct hf__wire_target *target)
+{
+    struct others o = {.url = url, .target = target};
+    bool goes_on = false;
+    struct hf__view v;
+    int r = hf__view_read(s, NULL, &v);
+
+    r = r == HF_OK ? hf__primary_refuse_other(s, &v) : r;
+    r = r == HF_OK ? begin(s, &o, &v, &goes_on) : r;
+    if (r == HF_OK && !goes_on) {
+        r = prove(s, &o, &v);
+        r = r == HF_OK ? settle(s, &o, &v) : r;
+    }
+    /* By whoever did it. */
+    return r == HF_OK ? hf__primary_enter(s) : r;
+}
+
+/* Undone for the sake of others, or they were first and have not settled. */
+static bool goes_again(const struct hf__mysql *s, int r, int n_candidates)
+{
+    bool was_refused = s->reply.error != 0;
+
+    return r == HF_EUNAVAIL && !s->wire.is_dead &&
+           (was_refused ? hf__mysql_blame(s->reply.error) == HF__BLAME_AGAIN
+                        : s->pair.n_candidates > n_candidates);
+}
+
+/* Many may come at once, and wait for each other. */
+int hf__primary_take(struct hf__mysql *s, const struct hf__url *url,
+                     const struct hf__wire_target *target)
+{
+    int n_candidates;
+    int r;
+
+    do {
+        n_candidates = s->pair.n_candidates;
+        s->lock_wait_s = -1;
+        hf__text_clear(&s->sql);
+        hf__text_add(&s->sql,
+                     "ROLLBACK;SET SESSION innodb_lock_wait_timeout=1");
+        r = run(s);
+        r = r == HF_OK ? take(s, url, target) : r;
+    } while (goes_again(s, r, n_candidates) &&
+             hf__before(hf__now(), s->deadline) &&
+             !hf__is_interrupted(&s->head));
+    return r;
+}

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Servers that are switched over, killed and parted. What the new primary has
+ * got goes on there; what it may lack is nobody's until it is over; and what
+ * both have written stops neither.
+ */
+#include "tests/store_mysql_pair/site.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* More than a server waits, twice. */
+static int64_t grant_ms(void)
+{
+    return patience(20000);
+}
+
+/* ---- what is held goes on */
+
+static void expect_the_same(hf_client *client, const char *name, uint64_t fence)
+{
+    AUTO_INFO *info = look_at(client, name);
+
+    EXPECT_IS(hf_info_presence(info), HF_HELD_BY);
+    EXPECT_SAFE_IS(hf_info_fence(info), fence);
+}
+
+/* For so long that it was renewed at whoever is the primary now. */
+static void expect_it_goes_on(hf_lock *lock, hf_client *other)
+{
+    int64_t start = hf__test_now_ms();
+
+    while (since(start) < longest_ms() * 5 / 4) {
+        int r = attempt_longest(other, "job", 0);
+
+        EXPECT_SAFE(r != HF_OK || !hf_held(lock));
+        EXPECT(hf_held(lock));
+        EXPECT_IS(r, HF_BUSY);
+        hf__test_pause_ms(20);
+    }
+    expect_the_same(other, "job", hf_fence(lock));
+}
+
+TEST_WITHIN(60, who_holds_as_the_servers_are_switched_over_holds_on)
+{
+    OWN_PAIR;
+    AUTO_CLIENT *alice = client_of(url_of(0));
+    AUTO_CLIENT *bob = client_of(url_of(1));
+    hf_acquire_opts opts = longest(0);
+    AUTO_LOCK *lock = must_acquire(alice, "job", &opts);
+    AUTO_LOCK *next = NULL;
+    uint64_t fence = hf_fence(lock);
+
+    hf__mariadb_pair_switch_over(pair(), 1);
+    expect_it_goes_on(lock, bob);
+    EXPECT_IS(primary_at(1), 2);
+    EXPECT_IS(hf_release(lock, NULL), HF_OK);
+    opts = longest(0); /* nothing is waited for: all was there */
+    next = must_acquire(bob, "job", &opts);
+    EXPECT_SAFE_MORE(hf_fence(next), fence);
+    hf__mariadb_pair_switch_over(pair(), 0);
+    expect_it_goes_on(next, alice);
+    EXPECT_IS(primary_at(0), 1);
+    expect_both_well();
+}
+
+TEST_WITHIN(60, what_was_replicated_goes_on_after_a_loss_and_the_rest_waits)
+{
+    OWN_PAIR;
+    AUTO_CLIENT *alice = client_of(url_of(0));
+    AUTO_CLIENT *bob = client_of(url_of(1));
+    hf_acquire_opts opts = longest(0);
+    AUTO_LOCK *lock = must_acquire(alice, "job", &opts);
+    AUTO_LOCK *other = NULL;
+    int64_t start;
+
+    hf__mariadb_pair_await_caught_up(pair(), 1);
+    start = hf__test_now_ms();
+    lose_the_first();
+    opts = longest(grant_ms());
+    other = must_acquire(bob, "other", &opts);
+    EXPECT_SAFE_MORE(since(start), longest_ms() - 1);
+    EXPECT(hf_held(lock));
+    expect_it_goes_on(lock, bob);
+    EXPECT_IS(hf_release(lock, NULL), HF_OK);
+    hf__mariadb_pair_restart(pair(), 0, true);
+    expect_both_well();
+    EXPECT_IS(primary_at(0), 2);
+    EXPECT(hf_held(other));
+}
+
+static hf_acquire_opts one_of_two(void)
+{
+    hf_acquire_opts opts = longest(0);
+
+    opts.slots = 2;
+    return opts;
+}
+
+static hf_acquire_opts reading(void)
+{
+    hf_acquire_opts opts = longest(0);
+
+    opts.shared = 1;
+    return opts;
+}
+
+static int attempt_by(hf_client *client, const char *name, hf_acquire_opts opts)
+{
+    return attempt_with(client, name, &opts);
+}
+
+/* Who renews one changes nothing of the name, which may be an old one. */
+TEST_WITHIN(60, slots_and_shared_grants_are_held_on_to_as_well)
+{
+    OWN_PAIR;
+    AUTO_CLIENT *alice = client_of(url_of(0));
+    AUTO_CLIENT *bob = client_of(url_of(1));
+    hf_acquire_opts opts[] = {one_of_two(), one_of_two(), reading()};
+    AUTO_LOCK *one = must_acquire(alice, "pool", &opts[0]);
+    AUTO_LOCK *two = must_acquire(bob, "pool", &opts[1]);
+    AUTO_LOCK *page = must_acquire(alice, "page", &opts[2]);
+    int64_t start = hf__test_now_ms();
+
+    hf__mariadb_sql(node(0), "UPDATE %s.holdfast_lock SET changed_at=1",
+                    database());
+    hf__mariadb_pair_switch_over(pair(), 1);
+    while (since(start) < longest_ms() * 5 / 4) {
+        EXPECT_SAFE_IS(attempt_by(bob, "pool", one_of_two()), HF_BUSY);
+        EXPECT_SAFE_IS(attempt_by(bob, "page", longest(0)), HF_BUSY);
+        EXPECT_IS(attempt_by(bob, "page", reading()), HF_OK);
+        EXPECT(hf_held(one) && hf_held(two) && hf_held(page));
+        hf__test_pause_ms(20);
+    }
+    EXPECT_IS(primary_at(1), 2);
+    EXPECT_IS(hf_release(two, NULL), HF_OK);
+    EXPECT_IS(attempt_by(alice, "pool", one_of_two()), HF_OK);
+    EXPECT_IS(hf_release(page, NULL), HF_OK);
+    EXPECT_IS(attempt_by(bob, "page", longest(0)), HF_OK);
+}
+
+/* The first has a row of it still, whose lease runs. */
+TEST_WITHIN(60, what_was_given_back_there_is_free_when_it_is_switched_back)
+{
+    static const char options[] = "longest_lease=60s";
+    OWN_PAIR;
+    AUTO_CLIENT *alice = client_of(url_with(0, options));
+    AUTO_CLIENT *bob = client_of(url_with(1, options));
+    hf_acquire_opts opts = wanting(0, 60000);
+    hf_acquire_opts one_of_one = wanting(0, 60000);
+    AUTO_LOCK *lock = must_acquire(alice, "job", &opts);
+    AUTO_LOCK *slot = NULL;
+    AUTO_LOCK *next = NULL;
+    uint64_t fence = hf_fence(lock);
+
+    one_of_one.slots = 1;
+    slot = must_acquire(alice, "pool", &one_of_one);
+    hf__mariadb_pair_switch_over(pair(), 1);
+    EXPECT_IS(hf_release(lock, NULL), HF_OK);
+    EXPECT_IS(hf_release(slot, NULL), HF_OK);
+    EXPECT_IS(primary_at(1), 2);
+    hf__mariadb_pair_switch_over(pair(), 0);
+    opts = wanting(0, 60000);
+    next = must_acquire(bob, "job", &opts);
+    EXPECT_SAFE_MORE(hf_fence(next), fence);
+    EXPECT_IS(primary_at(0), 1);
+}
+
+/* ---- what was not replicated */
+
+/* What a server's own row says of it there. */
+static int64_t told_by(int which, const char *column)
+{
+    return strtoll(hf__mariadb_value(node(which),
+                                     "SELECT %s FROM %s.holdfast_server "
+                                     "WHERE server_id=%d",
+                                     column, database(), which + 1),
+                   NULL, 10);
+}
+
+/* The operator doesn't wait for it to catch up. */
+static void promote(int which)
+{
+    hf__mariadb_pair_set_read_only(pair(), HF__MARIADB_PAIR - 1 - which, true);
+    hf__mariadb_pair_set_read_only(pair(), which, false);
+}
+
+/* What is granted now, the one that is promoted lacks. */
+static void expect_it_is_waited_for(hf_client *holder, hf_client *next, int to)
+{
+    AUTO_LOCK *first = acquire_fixed(holder, "job", longest_ms());
+    AUTO_LOCK *second = NULL;
+    hf_acquire_opts opts = longest(grant_ms());
+    int64_t start = hf__test_now_ms();
+
+    promote(to);
+    second = must_acquire(next, "job", &opts);
+    EXPECT_SAFE(!hf_held(first));
+    EXPECT_SAFE_MORE(since(start), longest_ms() - 1);
+    EXPECT_SAFE_MORE(hf_fence(second), hf_fence(first));
+    EXPECT_IS(primary_at(to), to + 1);
+}
+
+/* The one before can be asked: first it has the new one's epoch and the new one
+ * lacks what it has granted, then neither gets anything. */
+TEST_WITHIN(60, a_primary_that_has_not_got_all_grants_when_that_is_over)
+{
+    OWN_PAIR;
+    AUTO_CLIENT *alice = client_of(url_of(0));
+    AUTO_CLIENT *bob = client_of(url_of(1));
+
+    EXPECT_IS(attempt_longest(alice, "other", 0), HF_OK);
+    hf__mariadb_pair_await_caught_up(pair(), 1);
+    hf__mariadb_sql(node(1), "STOP SLAVE");
+    expect_it_is_waited_for(alice, bob, 1);
+    hf__mariadb_sql(node(1), "START SLAVE");
+    expect_both_well();
+    hf__mariadb_pair_cut_link(pair());
+    expect_it_is_waited_for(bob, alice, 0);
+    hf__mariadb_pair_heal_link(pair());
+    expect_both_well();
+}
+
+/* What the other has granted meanwhile it can't tell, being gone. */
+TEST_WITHIN(60, a_primary_that_was_restarted_after_a_rest_waits_if_it_is_alone)
+{
+    OWN_PAIR;
+    AUTO_CLIENT *alice = client_of(url_of(0));
+    AUTO_LOCK *lock = NULL;
+    hf_acquire_opts opts = longest(grant_ms());
+    int64_t start;
+    int64_t epoch;
+
+    EXPECT_IS(attempt_longest(alice, "job", 0), HF_OK);
+    close_client(&alice);
+    alice = NULL;
+    hf__mariadb_pair_kill(pair(), 1);
+    hf__mariadb_pair_kill(pair(), 0);
+    hf__test_pause_ms(longest_ms());
+    hf__mariadb_pair_restart(pair(), 0, false);
+    /* It tells whole seconds: until then each who comes begins anew. */
+    UNTIL(strtoll(hf__mariadb_status(node(0), "Uptime"), NULL, 10) > 2);
+    start = hf__test_now_ms();
+    alice = client_of(url_of(0));
+    EXPECT_IS(attempt_longest(alice, "job", 0), HF_BUSY);
+    epoch = told_by(0, "epoch");
+    lock = must_acquire(alice, "job", &opts);
+    EXPECT_SAFE_MORE(since(start), longest_ms() - 1);
+    EXPECT_IS(told_by(0, "epoch"), epoch); /* to wait is no rest */
+}
+
+/* Somebody began with it long ago, and was stopped. */
+TEST_WITHIN(60, an_epoch_that_was_left_half_done_is_begun_anew)
+{
+    OWN_PAIR;
+    AUTO_CLIENT *alice = client_of(url_of(0));
+
+    EXPECT_IS(attempt_longest(alice, "job", 0), HF_OK);
+    close_client(&alice);
+    hf__mariadb_pair_kill(pair(), 1);
+    hf__mariadb_sql(node(0),
+                    "UPDATE %s.holdfast_server SET is_settled=0,"
+                    "shown_at=shown_at-100000000,"
+                    "grants_from=grants_from-100000000",
+                    database());
+    alice = client_of(url_of(0));
+    EXPECT_SAFE_IS(attempt_longest(alice, "job", 0), HF_BUSY);
+}
+
+/* The first is granted while the link is cut, and not renewed; the second when
+ * the other server has been promoted. Was the first one's lease over then? */
+static bool is_granted_beside(const char *options, int64_t lease_ms)
+{
+    OWN_PAIR;
+    AUTO_CLIENT *alice = client_of(url_with(0, options));
+    AUTO_CLIENT *bob = client_of(url_with(1, options));
+    hf_acquire_opts opts = wanting(0, lease_ms);
+    AUTO_LOCK *first = NULL;
+    AUTO_LOCK *second = NULL;
+
+    EXPECT_IS(attempt_with(bob, "job", &opts), HF_OK);
+    hf__mariadb_pair_await_caught_up(pair(), 1);
+    hf__mariadb_pair_cut_link(pair());
+    first = acquire_fixed(alice, "job", lease_ms);
+    lose_the_first();
+    opts = wanting(grant_ms(), lease_ms);
+    second = must_acquire(bob, "job", &opts);
+    EXPECT_MORE(hf_fence(second), 0);
+    return hf_held(first) == 1;
+}
+
+/* A primary and its copy are not enough: what the copy had not got when it was
+ * promoted it grants again, while the first one's lease runs. */
+TEST_WITHIN(60, a_promoted_copy_grants_again_but_to_those_who_name_a_pair)
+{
+    EXPECT(is_granted_beside("allow=hosts", patience(3000)));
+    EXPECT_SAFE(!is_granted_beside(usual_options(), longest_ms()));
+}
+
+/* ---- both were written to */
+
+static void lock_some(hf_client *client)
+{
+    for (int i = 0; i < 5; i++) {
+        EXPECT_IS(attempt_longest(client, "job", grant_ms()), HF_OK);
+        EXPECT_IS(attempt_longest(client, "other", grant_ms()), HF_OK);
+    }
+}
+
+/* A server shows now and then only that it is used. */
+static bool is_used_beside(hf_client *client)
+{
+    EXPECT_IS(attempt_longest(client, "job", 0), HF_OK);
+    return told_by(0, "shown_at") > told_by(1, "grants_from");
+}
+
+/* Both are used all the time, so that neither has to become it anew. */
+TEST_WITHIN(60, what_both_wrote_while_they_were_parted_stops_neither)
+{
+    OWN_PAIR;
+    DOOR(d);
+    AUTO_CLIENT *alice = client_of(url_of(0));
+    AUTO_CLIENT *bob = NULL;
+    hf_acquire_opts opts = longest(grant_ms()); /* it has begun just now */
+    AUTO_LOCK *kept = NULL;
+    hf_verdict verdict = HF_UNFIT;
+
+    lock_some(alice);
+    hf__mariadb_pair_await_caught_up(pair(), 1);
+    close_client(&alice);
+    alice = client_of(url_reaching(0));
+    kept = must_acquire(alice, "kept", &opts);
+    hf__mariadb_pair_cut_link(pair());
+    hf__mariadb_pair_set_read_only(pair(), 1, false);
+    bob = client_of(url_reaching(1));
+    lock_some(bob);
+    EXPECT(hf_held(kept));
+    lock_some(alice);
+    EXPECT_IS(attempt_longest(alice, "unheard of", 0), HF_OK);
+    EXPECT_IS(attempt_longest(bob, "unheard of", 0), HF_OK);
+    UNTIL(is_used_beside(alice));
+    EXPECT_IS(primary_at(0), 1);
+    EXPECT_IS(primary_at(1), 2);
+    hf__mariadb_pair_heal_link(pair());
+    expect_both_well();
+    hf__mariadb_pair_set_read_only(pair(), 0, true);
+    lock_some(bob);
+    expect_both_well();
+    EXPECT_IS(enter(&d, url_of(0)), HF_OK);
+    EXPECT_HAS(finding(&d, "two_primaries", &verdict), "at once");
+    EXPECT_IS(verdict, HF_WARN);
+}
+
+/* The one that comes back writable knows of no other until it has caught up,
+ * which takes as long as the operator likes. */
+TEST_WITHIN(60, who_comes_back_writable_grants_nothing_beside_the_new_primary)
+{
+    OWN_PAIR;
+    AUTO_CLIENT *alice = client_of(url_of(0));
+    AUTO_CLIENT *bob = NULL;
+    hf_acquire_opts opts = longest(grant_ms());
+    AUTO_LOCK *lock = NULL;
+    int64_t start;
+
+    EXPECT_IS(attempt_longest(alice, "job", 0), HF_OK);
+    hf__mariadb_pair_await_caught_up(pair(), 1);
+    lose_the_first();
+    lock = must_acquire(alice, "job", &opts);
+    hf__mariadb_pair_cut_link(pair());
+    hf__mariadb_pair_restart(pair(), 0, false);
+    start = hf__test_now_ms();
+    while (since(start) < longest_ms()) {
+        hf_error err = HF_ERROR_INIT;
+
+        if (hf_open(url_of(0), NULL, &bob, &err) == HF_OK) {
+            EXPECT_SAFE(attempt_longest(bob, "job", 0) != HF_OK ||
+                        !hf_held(lock));
+        }
+        EXPECT(hf_held(lock));
+        close_client(&bob);
+        bob = NULL;
+    }
+    hf__mariadb_pair_set_read_only(pair(), 0, true);
+    hf__mariadb_pair_heal_link(pair());
+    expect_both_well();
+    EXPECT_IS(primary_at(0), 2);
+}
