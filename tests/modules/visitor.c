@@ -106,6 +106,10 @@ static int threads(char *url)
     return 0;
 }
 
+/* A child that hangs ends with that; one in a crowd, under a sanitizer, may
+ * take more than a few seconds. */
+enum { CHILD_S = 60 };
+
 /* Lives on until the child is over: a sanitizer would miss it there. */
 static void *open_in_thread(void *url)
 {
@@ -145,7 +149,7 @@ static int forks(char *url)
     }
     pid_t child = fork();
     if (child == 0) {
-        alarm(10);
+        alarm(CHILD_S);
         int r = just_open("dummy:") | just_open(url);
         printf("whole %d\n", getenv("SLOW_IS_WHOLE") != NULL);
         _exit(r);
@@ -166,7 +170,7 @@ static int inherits(const char *url)
     }
     pid_t child = fork();
     if (child == 0) {
-        alarm(10);
+        alarm(CHILD_S);
         int r = hf_ping(client, NULL) != HF_EFORK;
         hf_close(client);
         _exit(r | hold(url));
