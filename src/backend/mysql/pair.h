@@ -41,6 +41,7 @@ struct hf__pair {
     size_t candidate; /* the last one that could become the primary */
     int n_candidates;
     uint64_t unreached; /* bits: no connection */
+    hf_error passed;    /* of the last one that was passed by */
 };
 
 /* The URL's option, which needs several hosts. HF_OK or HF_EINVAL. */

@@ -311,11 +311,11 @@ static int try_hosts(struct hf__mysql *s, const struct hf__url *url,
                      struct hf__wire_target *target, const char *allow)
 {
     hf_error *err = s->err;
-    hf_error passed = HF_ERROR_INIT;
     size_t n = url->n_hosts;
     int r = HF_EUNAVAIL;
 
-    s->err = &passed;
+    s->pair.passed = (hf_error)HF_ERROR_INIT;
+    s->err = &s->pair.passed;
 
     for (size_t i = 0;
          i < (s->server.has_desynced ? 2 * n : n) && r == HF_EUNAVAIL; i++) {
@@ -344,7 +344,7 @@ static int try_hosts(struct hf__mysql *s, const struct hf__url *url,
     }
     s->err = err;
     if (r != HF_OK) {
-        hf__error_copy(err, &passed);
+        hf__error_copy(err, &s->pair.passed);
     }
     if (n > 1 && s->head.facts.grade < 'C') {
         s->head.facts.grade = 'C';
