@@ -143,15 +143,12 @@ static int ask(struct hf__mysql *s, struct node *n)
 /* Reads that it answers when it is alone would wait for nobody. */
 static int read_clean(struct hf__mysql *s, const struct node *n)
 {
-    int r;
-
     if (n->dirty_reads[0] == '\0' || strcasecmp(n->dirty_reads, "OFF") == 0) {
         return HF_OK;
     }
     hf__text_clear(&s->sql);
     hf__text_add(&s->sql, "SET SESSION wsrep_dirty_reads=OFF");
-    r = hf__wire_run(s);
-    return r == HF_OK && s->reply.error != 0 ? refuse(s) : r;
+    return hf__mysql_run(s);
 }
 
 /* ---- judging */

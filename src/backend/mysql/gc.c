@@ -66,14 +66,6 @@ static void set_name(struct name *name, const char *bytes, size_t length)
     name->length = length;
 }
 
-/* HF_OK, or the session can't go on. A refusal is a failure. */
-static int run(struct hf__mysql *s)
-{
-    int r = hf__wire_run(s);
-
-    return r == HF_OK && s->reply.error != 0 ? hf__mysql_fail(s, s->err) : r;
-}
-
 /* ---- which are idle */
 
 /* Nobody holds it, nobody did lately, it is not kept closed, and the clock
@@ -121,7 +113,7 @@ static int scan(struct hf__mysql *s, struct sweep *w)
     w->n_idle = 0;
     w->scanned = hf__now();
     add_scan(&s->sql, w);
-    r = run(s);
+    r = hf__mysql_run(s);
     while (r == HF_OK && (row = hf__wire_row(s)) != NULL) {
         size_t length = hf__wire_lengths(s)[0];
 
@@ -203,7 +195,7 @@ static int look_for_more(struct hf__mysql *s, struct sweep *w)
                               ? " OR " HF__BELL_OF_TOKEN("hq") " "
                                                                "IS NOT NULL)"
                               : ")");
-    r = run(s);
+    r = hf__mysql_run(s);
     if (r == HF_OK) {
         mark(s, w);
     }
@@ -280,7 +272,7 @@ static int recover(struct hf__mysql *s)
     }
     hf__text_clear(&s->sql);
     hf__text_add(&s->sql, "ROLLBACK");
-    return run(s);
+    return hf__mysql_run(s);
 }
 
 /* From idle[*at_io] on, as many as fit in a packet; *at_io is behind those

@@ -79,9 +79,9 @@ int hf__mysql_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
     hf__text_clear(&s->sql);
     (void)hf__pair_guard(s);
     add_statement(&s->sql, prefix);
-    r = hf__wire_run(s);
-    if (r != HF_OK || s->reply.error != 0) {
-        return r != HF_OK ? r : hf__mysql_fail(s, err);
+    r = hf__mysql_run(s);
+    if (r != HF_OK) {
+        return r;
     }
     while ((row = hf__wire_row(s)) != NULL) {
         const unsigned long *lengths = hf__wire_lengths(s);

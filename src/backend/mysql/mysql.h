@@ -78,6 +78,9 @@ extern const struct hf__backend hf__mysql_table_backend;
 
 /* At the start of each call: its limits. */
 void hf__mysql_begin(struct hf__mysql *s, hf__time deadline, hf_error *err);
+/* Send s->sql; its last reply stays. The server's refusal is a failure, with
+ * s->err told. */
+HF_MUST_CHECK int hf__mysql_run(struct hf__mysql *s);
 /* HF_EUNAVAIL or worse, with s->err told why: the session is of no use. */
 HF_MUST_CHECK int hf__mysql_dead(struct hf__mysql *s);
 

@@ -211,12 +211,9 @@ int hf__pair_execute(void *state, struct hf__op *ops[], int n,
 
 static int show(struct hf__mysql *s)
 {
-    int r;
-
     hf__text_clear(&s->sql);
     (void)hf__pair_guard(s);
-    r = hf__wire_run(s);
-    return r == HF_OK && s->reply.error != 0 ? hf__mysql_fail(s, s->err) : r;
+    return hf__mysql_run(s);
 }
 
 /* Nobody is let in before that: all look again then. Meanwhile the server is in

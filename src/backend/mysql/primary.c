@@ -39,13 +39,6 @@ int hf__pair_option(struct hf__mysql *s, const struct hf__url *url)
                             LONGEST_MAX_MS, &s->pair.longest_ms, s->err);
 }
 
-static int run(struct hf__mysql *s)
-{
-    int r = hf__wire_run(s);
-
-    return r == HF_OK && s->reply.error != 0 ? hf__mysql_fail(s, s->err) : r;
-}
-
 /* ---- is it the primary? */
 
 /* Used just now, and not restarted since: another may have been the primary
@@ -89,7 +82,7 @@ static int refuse_untagged(struct hf__mysql *s)
         " AND expires>" HF__SQL_NOW
         ")+EXISTS(SELECT 1 FROM holdfast_beside WHERE " HF__SQL_PLAIN
         " AND expires>" HF__SQL_NOW " AND ended=0)");
-    r = run(s);
+    r = hf__mysql_run(s);
     if (r != HF_OK) {
         return r;
     }
@@ -225,7 +218,7 @@ int hf__primary_check(struct hf__mysql *s, struct hf__report *to)
                     "that it has all that they have granted");
     hf__text_clear(&s->sql);
     hf__text_add(&s->sql, OVERLAPS);
-    r = run(s);
+    r = hf__mysql_run(s);
     row = r == HF_OK ? hf__wire_row(s) : NULL;
     (void)snprintf(value, sizeof value, "%s and %s were it at once",
                    row == NULL ? "" : row[0], row == NULL ? "" : row[1]);

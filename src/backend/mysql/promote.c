@@ -21,13 +21,6 @@
 /* What the others must show, they show within that, or are taken not to. */
 #define PROOF_MS 2000
 
-static int run(struct hf__mysql *s)
-{
-    int r = hf__wire_run(s);
-
-    return r == HF_OK && s->reply.error != 0 ? hf__mysql_fail(s, s->err) : r;
-}
-
 /* Of those who do it at once one does: the rest find its epoch. */
 static int write_epoch(struct hf__mysql *s, const struct hf__view *old,
                        uint64_t top)
@@ -56,7 +49,7 @@ static int write_epoch(struct hf__mysql *s, const struct hf__view *old,
         hf__text_addf(&s->sql, ",%s=IF(epoch=%" PRIu64 ",VALUES(%s),%s)",
                       columns[i], old->epoch, columns[i], columns[i]);
     }
-    return run(s);
+    return hf__mysql_run(s);
 }
 
 /* All of the URL's hosts but the one that we are connected to. */
@@ -136,7 +129,7 @@ static int go_on(struct hf__mysql *s, const struct others *o,
                   "UPDATE holdfast_server SET shown_at=" HF__SQL_NOW
                   " WHERE server_id=%" PRIu32 " AND epoch=%" PRIu64,
                   v->id, v->epoch);
-    return run(s);
+    return hf__mysql_run(s);
 }
 
 /* Another client has given it one just now, and not settled yet. */
@@ -203,7 +196,7 @@ static int settle(struct hf__mysql *s, const struct others *o,
                   v->others_shown_at, v->id, v->epoch);
     hf__takeover_add(s, v, o->list, o->n);
     hf__text_add(&s->sql, ";COMMIT");
-    return run(s);
+    return hf__mysql_run(s);
 }
 
 /* The epoch is ours; what have the others to show? */
@@ -265,7 +258,7 @@ int hf__primary_take(struct hf__mysql *s, const struct hf__url *url,
         hf__text_clear(&s->sql);
         hf__text_add(&s->sql,
                      "ROLLBACK;SET SESSION innodb_lock_wait_timeout=1");
-        r = run(s);
+        r = hf__mysql_run(s);
         r = r == HF_OK ? take(s, url, target) : r;
     } while (goes_again(s, r, n_candidates) &&
              hf__before(hf__now(), s->deadline) &&

@@ -74,14 +74,6 @@ static int refuse(struct hf__mysql *s)
     return hf__mysql_fail(s, s->err);
 }
 
-/* Send s->sql; its last reply stays. The server's refusal is a failure. */
-static int ask(struct hf__mysql *s)
-{
-    int r = hf__wire_run(s);
-
-    return r == HF_OK && s->reply.error != 0 ? refuse(s) : r;
-}
-
 /* The session's own rules. */
 static int set(struct hf__mysql *s, uint64_t probe)
 {
@@ -98,7 +90,7 @@ static int set(struct hf__mysql *s, uint64_t probe)
                   "SELECT CONNECTION_ID(),@@innodb_lock_wait_timeout,"
                   "GET_LOCK('hp.%016llxa',0),GET_LOCK('hp.%016llxb',0)",
                   (unsigned long long)probe, (unsigned long long)probe);
-    return ask(s);
+    return hf__mysql_run(s);
 }
 
 static void read_probe(struct hf__mysql *s)
@@ -181,7 +173,7 @@ static int set_isolation(struct hf__mysql *s, const struct variable *list)
     hf__text_clear(&s->sql);
     hf__text_add(&s->sql,
                  "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
-    return ask(s);
+    return hf__mysql_run(s);
 }
 
 static int verify(struct hf__mysql *s, const struct variable *list)
