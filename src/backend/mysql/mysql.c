@@ -34,7 +34,8 @@ static int mysql_open(void *state, const struct hf__url *url, const char *allow,
         r = hf__mysql_schema_ready(s, s->pair.is_on ? &hf__mysql_pair_tables
                                                     : &hf__mysql_tables);
     }
-    if (r == HF_OK && !s->pair.is_on && !s->server.is_galera) {
+    if (r == HF_OK && !s->pair.is_on && !s->server.is_galera &&
+        s->server.has_pair_table) {
         r = hf__primary_refuse_alone(s);
     }
     return r == HF_EUNKNOWN ? (int)HF_EUNAVAIL : r; /* no lock was touched */

@@ -36,6 +36,7 @@ struct hf__server {
     bool has_bells; /* a session can hold several user locks, seen by all */
     bool has_inner_bells; /* … and take them in a statement that writes: a
                              replica would do so, too, if it got statements */
+    bool has_pair_table;  /* seen by this user: see pair.h */
     bool logs_statements; /* for replicas, instead of what they change */
     bool has_zero_wait;   /* innodb_lock_wait_timeout=0 is taken */
     bool is_galera;

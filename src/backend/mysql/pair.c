@@ -35,8 +35,7 @@ int hf__pair_guard(struct hf__mysql *s)
 {
     const struct hf__pair *p = &s->pair;
     struct hf__text *t = &s->sql;
-    bool is_due = !hf__before(
-        hf__now(), hf__after_ms(p->shown_at, SHOWN_PARTS(p->longest_ms)));
+    hf__time now;
 
     if (!p->is_on) {
         return 0;
@@ -50,10 +49,12 @@ int hf__pair_guard(struct hf__mysql *s)
                   ")=0 FROM holdfast_server),0));",
                   p->server_id, p->epoch, hf__pair_idle_max_us(p), p->server_id,
                   p->epoch);
-    if (!is_due) {
+    now = hf__now();
+    if (hf__before(now,
+                   hf__after_ms(p->shown_at, SHOWN_PARTS(p->longest_ms)))) {
         return 1;
     }
-    s->pair.shown_at = hf__now();
+    s->pair.shown_at = now;
     hf__text_addf(t,
                   "UPDATE holdfast_server SET shown_at=" HF__SQL_NOW
                   " WHERE server_id=%" PRIu32 " AND epoch=%" PRIu64

@@ -26,7 +26,8 @@ struct hf__view;
  * hexadecimal. */
 enum { HF__TAG_SIZE = 9, HF__MYSQL_KEY_MAX = HF__KEY_MAX + HF__TAG_SIZE };
 #define HF__SQL_TAG_OF "LEFT(name_key,9)"
-#define HF__SQL_PLAIN  "LEFT(name_key,1)<>';'"
+/* A key without one; by ranges of the key, for each session asks it. */
+#define HF__SQL_PLAIN "(name_key<x'3b' OR name_key>=x'3c')"
 
 struct hf__pair {
     bool is_on; /* the session is one of such a system */
@@ -61,6 +62,8 @@ HF_MUST_CHECK int hf__primary_enter(struct hf__mysql *s);
 /* Do those who lock have another longest_lease? HF_EINVAL. */
 HF_MUST_CHECK int hf__primary_refuse_other(struct hf__mysql *s,
                                            const struct hf__view *v);
+/* Was it shown to be used just now? */
+bool hf__primary_is_fresh(const struct hf__mysql *s, const struct hf__view *v);
 /* Has it run since it was last shown to be used? */
 bool hf__primary_has_run(const struct hf__mysql *s, const struct hf__view *v);
 /* A client that names one host: HF_EUNSAFE if the server is one of several. */

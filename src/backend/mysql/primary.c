@@ -41,12 +41,16 @@ int hf__pair_option(struct hf__mysql *s, const struct hf__url *url)
 
 /* ---- is it the primary? */
 
-/* Used just now, and not restarted since: another may have been the primary
- * while it was away. */
+bool hf__primary_is_fresh(const struct hf__mysql *s, const struct hf__view *v)
+{
+    return v->idle_us < s->pair.longest_ms * 1000 / USED_PART;
+}
+
+/* And not restarted since: another may have been the primary while it was
+ * away. */
 static bool is_in_use(const struct hf__mysql *s, const struct hf__view *v)
 {
-    return v->idle_us < s->pair.longest_ms * 1000 / USED_PART &&
-           hf__primary_has_run(s, v);
+    return hf__primary_is_fresh(s, v) && hf__primary_has_run(s, v);
 }
 
 bool hf__primary_has_run(const struct hf__mysql *s, const struct hf__view *v)

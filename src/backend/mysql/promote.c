@@ -25,6 +25,8 @@
 static int write_epoch(struct hf__mysql *s, const struct hf__view *old,
                        uint64_t top)
 {
+    static const char *const columns[] = {"shown_at", "grants_from", "longest",
+                                          "is_settled", "epoch"};
     int64_t longest_us = s->pair.longest_ms * 1000;
     unsigned char mark[16];
 
@@ -43,8 +45,6 @@ static int write_epoch(struct hf__mysql *s, const struct hf__view *old,
                   ") ON DUPLICATE KEY UPDATE prior=IF(epoch=%" PRIu64
                   " AND is_settled=1,epoch,prior)",
                   old->epoch);
-    static const char *const columns[] = {"shown_at", "grants_from", "longest",
-                                          "is_settled", "epoch"};
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
         hf__text_addf(&s->sql, ",%s=IF(epoch=%" PRIu64 ",VALUES(%s),%s)",
                       columns[i], old->epoch, columns[i], columns[i]);
@@ -136,8 +136,7 @@ static int go_on(struct hf__mysql *s, const struct others *o,
 static bool is_begun(const struct hf__mysql *s, const struct hf__view *v,
                      uint64_t top)
 {
-    return v->epoch > top && !v->is_settled &&
-           v->idle_us < hf__pair_idle_max_us(&s->pair) / 3;
+    return v->epoch > top && !v->is_settled && hf__primary_is_fresh(s, v);
 }
 
 /* The next epoch is above all that any of them knows. */

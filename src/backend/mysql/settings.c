@@ -47,6 +47,8 @@ enum {
     SEMI_SYNC,
     SEMI_SYNC_NEW,
     UPTIME,
+    FIRST_OTHER, /* what is asked by itself */
+    HAS_PAIR_TABLE = FIRST_OTHER,
     N_VARIABLES
 };
 
@@ -139,11 +141,14 @@ static int look(struct hf__mysql *s, uint64_t probe, struct variable *list)
         hf__text_addf(&s->sql, "%s'%s'", i == 0 ? "" : ",", list[i].name);
     }
     hf__text_add(&s->sql, ");SHOW GLOBAL STATUS WHERE Variable_name IN(");
-    for (int i = FIRST_STATUS; i < N_VARIABLES; i++) {
+    for (int i = FIRST_STATUS; i < FIRST_OTHER; i++) {
         hf__text_addf(&s->sql, "%s'%s'", i == FIRST_STATUS ? "" : ",",
                       list[i].name);
     }
-    hf__text_add(&s->sql, ")");
+    hf__text_addf(&s->sql,
+                  ");SELECT '%s',COUNT(*) FROM information_schema.TABLES WHERE "
+                  "TABLE_SCHEMA=DATABASE() AND TABLE_NAME='%s'",
+                  list[HAS_PAIR_TABLE].name, list[HAS_PAIR_TABLE].name);
     r = hf__wire_send(s);
     if (r != HF_OK || s->reply.error != 0) {
         return r != HF_OK ? r : refuse(s);
@@ -257,6 +262,7 @@ int hf__mysql_settings_apply(struct hf__mysql *s, const char *allow)
         [SEMI_SYNC] = {.name = "Rpl_semi_sync_master_status"},
         [SEMI_SYNC_NEW] = {.name = "Rpl_semi_sync_source_status"},
         [UPTIME] = {.name = "Uptime"},
+        [HAS_PAIR_TABLE] = {.name = "holdfast_server"},
     };
     uint64_t probe;
     int r;
@@ -278,6 +284,7 @@ int hf__mysql_settings_apply(struct hf__mysql *s, const char *allow)
     memcpy(s->server.version, list[VERSION].value, sizeof s->server.version);
     s->lock_wait_s = -1;
     s->server.place = place_of(list);
+    s->server.has_pair_table = is(&list[HAS_PAIR_TABLE], "1");
     s->server.uptime_s = strtoll(list[UPTIME].value, NULL, 10);
     s->server.is_galera = is(&list[WSREP_ON], "ON");
     s->server.has_bells = s->server.has_bells && !s->server.is_galera;
