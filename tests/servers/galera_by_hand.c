@@ -12,8 +12,8 @@
  * wait for). With --usual its nodes take as long to miss one as they do by
  * default. Exits with 2 where Galera is not installed.
  */
+#include "tests/servers/by_hand.h"
 #include "tests/servers/galera.h"
-#include "tests/servers/servers.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -67,6 +67,11 @@ static bool do_to_servers(const char *what, int node)
     return true;
 }
 
+static bool obey(const char *what, int node, int n)
+{
+    return do_to_servers(what, node) || do_to_members(what, node, n);
+}
+
 static void tell_urls(void)
 {
     char url[512];
@@ -83,7 +88,6 @@ int main(int argc, char **argv)
 {
     struct hf__galera_opts opts = {
         .has_usual_limits = argc > 1 && strcmp(argv[1], "--usual") == 0};
-    char line[80];
 
     if (!hf__galera_is_installed()) {
         return 2;
@@ -91,19 +95,7 @@ int main(int argc, char **argv)
     g = hf__galera_start(&opts);
     hf__mariadb_sql(hf__galera_node(g, 0), "CREATE DATABASE hf_own");
     tell_urls();
-    while (fgets(line, sizeof line, stdin)) {
-        char what[16] = "";
-        int node = 0;
-        int n = 0;
-
-        if (sscanf(line, "%15s %d %d", what, &node, &n) < 2 || node < 0 ||
-            node >= HF__GALERA_NODES ||
-            (!do_to_servers(what, node) && !do_to_members(what, node, n))) {
-            hf__servers_fail("not to be done: %s", line);
-        }
-        printf("done %s", line);
-        fflush(stdout);
-    }
+    hf__by_hand(HF__GALERA_NODES, obey);
     hf__galera_free(g);
     return 0;
 }

@@ -13,8 +13,8 @@
  * order), well N (it gets what the other writes and applies it). The first is
  * writable when they start. Exits with 2 where MariaDB is not installed.
  */
+#include "tests/servers/by_hand.h"
 #include "tests/servers/mariadb_pair.h"
-#include "tests/servers/servers.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -107,10 +107,10 @@ static const struct {
     {"well", expect_well},
 };
 
-static bool obey(const char *what, int which)
+static bool obey(const char *what, int which, int number)
 {
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        if (strcmp(what, known[i].word) == 0) {
+        if (number == 0 && strcmp(what, known[i].word) == 0) {
             known[i].run(which);
             return true;
         }
@@ -134,7 +134,6 @@ int main(int argc, char **argv)
 {
     struct hf__mariadb_pair_opts opts = {
         .is_semi_sync = argc > 1 && strcmp(argv[1], "--semi-sync") == 0};
-    char line[80];
 
     if (!hf__mariadb_is_installed()) {
         return 2;
@@ -143,17 +142,7 @@ int main(int argc, char **argv)
     hf__mariadb_sql(hf__mariadb_pair_node(p, 0), "CREATE DATABASE hf_own");
     hf__mariadb_pair_await_caught_up(p, 1);
     tell_urls();
-    while (fgets(line, sizeof line, stdin)) {
-        char what[20] = "";
-        int which = 0;
-
-        if (sscanf(line, "%19s %d", what, &which) != 2 || which < 0 ||
-            which >= HF__MARIADB_PAIR || !obey(what, which)) {
-            hf__servers_fail("not to be done: %s", line);
-        }
-        printf("done %s", line);
-        fflush(stdout);
-    }
+    hf__by_hand(HF__MARIADB_PAIR, obey);
     hf__mariadb_pair_free(p);
     return 0;
 }
