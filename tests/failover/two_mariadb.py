@@ -11,14 +11,14 @@ import time
 from by_hand import ByHand
 from world import SLOW
 
-LONGEST_S = 6 * SLOW
+LONGEST_S = 8 * SLOW
 
 
 class TwoMariaDB:
     program = shutil.which('mariadbd', path=os.environ['PATH'] + ':/usr/sbin')
     excuses = {}
     free_faults = ('switch', 'cut', 'restart')
-    lease_ms = 4000 * SLOW
+    lease_ms = 6000 * SLOW
     hold_ms = 1500  # as a server is promoted some are inside, some names free
     names = 8
     holders = 2
