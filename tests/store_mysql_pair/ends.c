@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Servers that are switched over, killed and parted. What the new primary has
- * got goes on there; what it may lack is nobody's until it is over; and what
- * both have written stops neither.
+ * Servers that are switched over and killed. What the new primary has got goes
+ * on there; what it may lack is nobody's until it is over.
  */
 #include "tests/store_mysql_pair/site.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* More than a server waits, twice. */
-static int64_t grant_ms(void)
-{
-    return patience(20000);
-}
 
 /* ---- what is held goes on */
 
@@ -168,16 +161,6 @@ TEST_WITHIN(60, what_was_given_back_there_is_free_when_it_is_switched_back)
 
 /* ---- what was not replicated */
 
-/* What a server's own row says of it there. */
-static int64_t told_by(int which, const char *column)
-{
-    return strtoll(hf__mariadb_value(node(which),
-                                     "SELECT %s FROM %s.holdfast_server "
-                                     "WHERE server_id=%d",
-                                     column, database(), which + 1),
-                   NULL, 10);
-}
-
 /* The operator doesn't wait for it to catch up. */
 static void promote(int which)
 {
@@ -222,6 +205,12 @@ TEST_WITHIN(60, a_primary_that_has_not_got_all_grants_when_that_is_over)
 }
 
 /* What the other has granted meanwhile it can't tell, being gone. */
+/* The server tells whole seconds: until then each who comes begins anew. */
+static bool has_run_for_a_while(void)
+{
+    return strtol(hf__mariadb_status(node(0), "Uptime"), NULL, 10) > 2;
+}
+
 TEST_WITHIN(60, a_primary_that_was_restarted_after_a_rest_waits_if_it_is_alone)
 {
     OWN_PAIR;
@@ -238,8 +227,7 @@ TEST_WITHIN(60, a_primary_that_was_restarted_after_a_rest_waits_if_it_is_alone)
     hf__mariadb_pair_kill(pair(), 0);
     hf__test_pause_ms(longest_ms());
     hf__mariadb_pair_restart(pair(), 0, false);
-    /* It tells whole seconds: until then each who comes begins anew. */
-    UNTIL(strtoll(hf__mariadb_status(node(0), "Uptime"), NULL, 10) > 2);
+    UNTIL(has_run_for_a_while());
     start = hf__test_now_ms();
     alice = client_of(url_of(0));
     EXPECT_IS(attempt_longest(alice, "job", 0), HF_BUSY);
@@ -257,6 +245,7 @@ TEST_WITHIN(60, an_epoch_that_was_left_half_done_is_begun_anew)
 
     EXPECT_IS(attempt_longest(alice, "job", 0), HF_OK);
     close_client(&alice);
+    UNTIL(has_run_for_a_while());
     hf__mariadb_pair_kill(pair(), 1);
     hf__mariadb_sql(node(0),
                     "UPDATE %s.holdfast_server SET is_settled=0,"
@@ -295,93 +284,4 @@ TEST_WITHIN(60, a_promoted_copy_grants_again_but_to_those_who_name_a_pair)
 {
     EXPECT(is_granted_beside("allow=hosts", patience(3000)));
     EXPECT_SAFE(!is_granted_beside(usual_options(), longest_ms()));
-}
-
-/* ---- both were written to */
-
-static void lock_some(hf_client *client)
-{
-    for (int i = 0; i < 5; i++) {
-        EXPECT_IS(attempt_longest(client, "job", grant_ms()), HF_OK);
-        EXPECT_IS(attempt_longest(client, "other", grant_ms()), HF_OK);
-    }
-}
-
-/* A server shows now and then only that it is used. */
-static bool is_used_beside(hf_client *client)
-{
-    EXPECT_IS(attempt_longest(client, "job", 0), HF_OK);
-    return told_by(0, "shown_at") > told_by(1, "grants_from");
-}
-
-/* Both are used all the time, so that neither has to become it anew. */
-TEST_WITHIN(60, what_both_wrote_while_they_were_parted_stops_neither)
-{
-    OWN_PAIR;
-    DOOR(d);
-    AUTO_CLIENT *alice = client_of(url_of(0));
-    AUTO_CLIENT *bob = NULL;
-    hf_acquire_opts opts = longest(grant_ms()); /* it has begun just now */
-    AUTO_LOCK *kept = NULL;
-    hf_verdict verdict = HF_UNFIT;
-
-    lock_some(alice);
-    hf__mariadb_pair_await_caught_up(pair(), 1);
-    close_client(&alice);
-    alice = client_of(url_reaching(0));
-    kept = must_acquire(alice, "kept", &opts);
-    hf__mariadb_pair_cut_link(pair());
-    hf__mariadb_pair_set_read_only(pair(), 1, false);
-    bob = client_of(url_reaching(1));
-    lock_some(bob);
-    EXPECT(hf_held(kept));
-    lock_some(alice);
-    EXPECT_IS(attempt_longest(alice, "unheard of", 0), HF_OK);
-    EXPECT_IS(attempt_longest(bob, "unheard of", 0), HF_OK);
-    UNTIL(is_used_beside(alice));
-    EXPECT_IS(primary_at(0), 1);
-    EXPECT_IS(primary_at(1), 2);
-    hf__mariadb_pair_heal_link(pair());
-    expect_both_well();
-    hf__mariadb_pair_set_read_only(pair(), 0, true);
-    lock_some(bob);
-    expect_both_well();
-    EXPECT_IS(enter(&d, url_of(0)), HF_OK);
-    EXPECT_HAS(finding(&d, "two_primaries", &verdict), "at once");
-    EXPECT_IS(verdict, HF_WARN);
-}
-
-/* The one that comes back writable knows of no other until it has caught up,
- * which takes as long as the operator likes. */
-TEST_WITHIN(60, who_comes_back_writable_grants_nothing_beside_the_new_primary)
-{
-    OWN_PAIR;
-    AUTO_CLIENT *alice = client_of(url_of(0));
-    AUTO_CLIENT *bob = NULL;
-    hf_acquire_opts opts = longest(grant_ms());
-    AUTO_LOCK *lock = NULL;
-    int64_t start;
-
-    EXPECT_IS(attempt_longest(alice, "job", 0), HF_OK);
-    hf__mariadb_pair_await_caught_up(pair(), 1);
-    lose_the_first();
-    lock = must_acquire(alice, "job", &opts);
-    hf__mariadb_pair_cut_link(pair());
-    hf__mariadb_pair_restart(pair(), 0, false);
-    start = hf__test_now_ms();
-    while (since(start) < longest_ms()) {
-        hf_error err = HF_ERROR_INIT;
-
-        if (hf_open(url_of(0), NULL, &bob, &err) == HF_OK) {
-            EXPECT_SAFE(attempt_longest(bob, "job", 0) != HF_OK ||
-                        !hf_held(lock));
-        }
-        EXPECT(hf_held(lock));
-        close_client(&bob);
-        bob = NULL;
-    }
-    hf__mariadb_pair_set_read_only(pair(), 0, true);
-    hf__mariadb_pair_heal_link(pair());
-    expect_both_well();
-    EXPECT_IS(primary_at(0), 2);
 }

@@ -59,6 +59,11 @@ int64_t longest_ms(void)
     return patience(LONGEST_MS);
 }
 
+int64_t grant_ms(void)
+{
+    return patience(20000);
+}
+
 const char *url_with(int first, const char *options)
 {
     static _Thread_local char url[URL];
@@ -141,6 +146,15 @@ int primary_at(int which)
                                          "DESC LIMIT 1",
                                          database()),
                        NULL, 10);
+}
+
+int64_t told_by(int which, const char *column)
+{
+    return strtoll(hf__mariadb_value(node(which),
+                                     "SELECT %s FROM %s.holdfast_server "
+                                     "WHERE server_id=%d",
+                                     column, database(), which + 1),
+                   NULL, 10);
 }
 
 void lose_the_first(void)

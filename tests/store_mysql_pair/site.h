@@ -27,6 +27,8 @@ struct hf__mariadb *node(int which);
 const char *database(void);
 /* What no lease of url_of() is longer than. */
 int64_t longest_ms(void);
+/* More than a server waits before it grants, twice. */
+int64_t grant_ms(void);
 /* Both servers, beginning with that one; with the longest lease, or other
  * options. Until the thread's next call, as the others. */
 const char *url_of(int first);
@@ -41,6 +43,8 @@ int attempt_longest(hf_client *, const char *name, int64_t wait_ms);
 
 /* The server that was the last to become the primary: 1 or 2; 0: none. */
 int primary_at(int which);
+/* What a server's own row of holdfast_server says there. */
+int64_t told_by(int which, const char *column);
 /* The second one is made the primary as after a loss of the first. */
 void lose_the_first(void);
 /* Nothing of what both have written kept the other from applying it. */
