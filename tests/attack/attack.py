@@ -3,12 +3,13 @@
 """Attacks Holdfast with all that is permitted to those around it: members of
 the group, strangers in a sticky folder, clients of the same server.
 
-    attack.py [--only WORD] [--seed N] [--seconds N] BIN...
+    attack.py [--only WORD] [--seed N] [--seconds N] [--keep FOLDER] BIN...
 
 Without --seconds: a short run with fixed seeds, in TAP. With it: rounds with
 fresh seeds until the time is up; each prints its seed, and "--only sqlite
---seed N" does that round again. BIN are the files that are attacked: the
-command, its library and modules, and the player.
+--seed N" does that round again. With --keep the log of one that had flaws stays
+in that folder. BIN are the files that are attacked: the command, its library
+and modules, and the player.
 """
 import argparse
 import os
@@ -60,9 +61,9 @@ def end_child(pid):
     os.waitpid(pid, 0)
 
 
-def melee(binaries, scheme, seed, seconds, clients=5):
+def melee(args, scheme, seed, seconds, clients=5):
     """Clients of one store among attackers, for so long."""
-    world = World(binaries, seed)
+    world = World(args.binaries, seed)
     server = attacker = None
     try:
         if scheme in SERVERS:
@@ -91,6 +92,8 @@ def melee(binaries, scheme, seed, seconds, clients=5):
         flaws = report(world, found, log)
         if not log.grants:
             flaws.append('vacuous: nobody was granted anything')
+        if flaws and args.keep:
+            world.keep(args.keep, f'attack-{scheme}-{seed}')
         return flaws
     finally:
         if attacker:
@@ -133,7 +136,7 @@ def plan(args):
     for scheme in STORES:
         there = scheme not in SERVERS or SERVERS[scheme].program
         yield f'melee melee_of_{scheme}', there, \
-            lambda s=scheme: melee(args.binaries, s, args.seed or 12, 3)
+            lambda s=scheme: melee(args, s, args.seed or 12, 3)
 
 
 def short(args):
@@ -156,7 +159,7 @@ def long(args):
                 continue
             if rounds and time.monotonic() > until:
                 break
-            flaws = melee(args.binaries, scheme, seed, 8)
+            flaws = melee(args, scheme, seed, 8)
             rounds += 1
             bad += bool(flaws)
             for flaw in flaws:
@@ -174,6 +177,7 @@ def main():
     parser.add_argument('--only', default='')
     parser.add_argument('--seed', type=int)
     parser.add_argument('--seconds', type=float)
+    parser.add_argument('--keep')
     parser.add_argument('binaries', nargs='+')
     args = parser.parse_args()
     sys.exit(bool(long(args) if args.seconds else short(args)))

@@ -80,7 +80,8 @@ class Grant:
         return self.mode == 's' or self.slot != other.slot
 
     def __str__(self):
-        return f'{self.id}/{self.fence}'
+        beside = '' if self.mode == 'x' else f' ({self.mode} {self.slot})'
+        return f'{self.id}/{self.fence}{beside}'
 
 
 class Log:
@@ -172,18 +173,23 @@ def overlaps(log, grants):
 
 
 def falls(log, grants):
-    """Each fence that is not above that of one who had left before."""
+    """Each fence that is not above that of one who had left before. Of those
+    who may be inside at once the first to be granted need not be the first to
+    be seen inside, nor the last to leave: they are told apart by their fences,
+    and in no order."""
     left = sorted(grants, key=lambda g: g.end)
-    top = None
+    tops = {}   # of those who have left, by manner
     seen = {}
     for g in grants:
         while left and left[0].end < g.start:
             gone = left.pop(0)
-            top = gone if not top or gone.fence > top.fence else top
+            top = tops.setdefault((gone.mode, gone.slot), gone)
+            tops[top.mode, top.slot] = max(top, gone, key=lambda o: o.fence)
         other = seen.setdefault(g.fence, g)
         if other is g:
-            other = top if top and g.fence <= top.fence else None
-        if other:
+            before = [o for o in tops.values() if not g.agrees(o)]
+            other = max(before, key=lambda o: o.fence, default=g)
+        if other is not g and g.fence <= other.fence:
             yield Found('fence', f'{g} after {other} in {g.name}',
                         log.excuse_fall(g, other))
 

@@ -36,6 +36,14 @@ def judge_flags_bad_logs():
                    '5 in b n 11 2 0 1000', '8 out b')),
         (['two'], ('0 in a n 10 2 0 1000', '9 out a',
                    '5 in b n 11 3 1 1000', '8 out b')),
+        # Of those who are inside at once none has another's fence, and who
+        # keeps another out has a lower one.
+        (['fence'], ('0 in a n 10 s - 1000', '9 out a', '5 in b n 10 s - 1000',
+                     '8 out b')),
+        (['fence'], ('0 in a n 10 2 0 1000', '9 out a',
+                     '15 in b n 9 2 0 1000', '18 out b')),
+        (['fence'], ('0 in a n 10 s - 1000', '9 out a', '15 in b n 9 x - 1000',
+                     '18 out b')),
         (['crash'], ('5 flaw crash SIGSEGV',)),
         (['bus'], ('5 flaw bus SIGBUS',)),
         (['bus'], ('1 act sqlite-over *', '2 did sqlite-over *',
@@ -57,6 +65,11 @@ def judge_passes_good_logs():
               '8 out b')),
         ([], ('0 in a n 10 2 0 1000', '9 out a', '5 in b n 11 2 1 1000',
               '8 out b')),
+        # A start of a process later than one that is granted after it.
+        ([], ('0 in b n 11 s - 1000', '9 out b', '15 in a n 10 s - 1000',
+              '18 out a')),
+        ([], ('0 in b n 11 2 1 1000', '9 out b', '15 in a n 10 2 0 1000',
+              '18 out a')),
         # What it is told after it was stopped is no presence.
         ([], ('0 in a n 10 x - 1000', '20 beat a', '50 in b n 11 x - 1000',
               '70 out b', '80 lost a')),

@@ -213,6 +213,13 @@ class World:
                                 f'{text[max(0, text.find(token) - 200):]}',
                                 None)
 
+    def keep(self, folder, name):
+        """The log, and what each process said."""
+        to = os.path.join(folder, name)
+        shutil.rmtree(to, ignore_errors=True)
+        shutil.copytree(self.path('out'), to)
+        shutil.copy(self.log.path, to)
+
     def remove(self):
         os.close(self.log.fd)
         shutil.rmtree(self.folder, ignore_errors=True)

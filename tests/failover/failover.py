@@ -16,7 +16,6 @@ there, and what its processes said. BIN as for tests/attack/attack.py.
 import argparse
 import os
 import random
-import shutil
 import sys
 import time
 import traceback
@@ -64,14 +63,6 @@ def turns(scene, rng, until):
         yield rng.choice(faults)
 
 
-def keep(world, folder, name):
-    """The log, and what each process said."""
-    to = os.path.join(folder, name)
-    shutil.rmtree(to, ignore_errors=True)
-    shutil.copytree(world.path('out'), to)
-    shutil.copy(world.log.path, to)
-
-
 def play(args, kind, seed):
     """What was found that nothing excuses, as text."""
     seconds = args.seconds
@@ -105,7 +96,7 @@ def play(args, kind, seed):
             print(f'#   refused {count} times: {text}')
         flaws = [f'{f.rule}: {f.text}' for f in found if not f.excuse]
         if flaws and args.keep:
-            keep(world, args.keep, f'failover-{kind.__name__}-{seed}')
+            world.keep(args.keep, f'failover-{kind.__name__}-{seed}')
         return flaws
     finally:
         for process in crew.processes if crew else ():
