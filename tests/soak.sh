@@ -109,7 +109,7 @@ simulate >"$simulated" &
 set +m
 simulation=$!
 against attack
-against failover --keep "$build/meson-logs"
+against failover
 mutants
 for store in sqlite file; do
     overlap "$store"
