@@ -58,7 +58,7 @@ simulate() {
 # Each round prints its seed, and a flaw how to see it again; its log is kept.
 against() {
     "tests/$1/$1.py" --seconds $((minutes * 10)) --keep "$build/meson-logs" \
-        "${@:2}" "$build/holdfast" \
+        "$build/holdfast" \
         "$(realpath "$build/libholdfast.so")" "$build"/holdfast-*.so \
         "$build/tests/attack/attack_player" \
         "$build/tests/servers/galera_by_hand" \

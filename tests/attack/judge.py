@@ -183,8 +183,9 @@ def falls(log, grants):
     for g in grants:
         while left and left[0].end < g.start:
             gone = left.pop(0)
-            top = tops.setdefault((gone.mode, gone.slot), gone)
-            tops[top.mode, top.slot] = max(top, gone, key=lambda o: o.fence)
+            manner = gone.mode, gone.slot
+            tops[manner] = max(gone, tops.get(manner, gone),
+                               key=lambda o: o.fence)
         other = seen.setdefault(g.fence, g)
         if other is g:
             before = [o for o in tops.values() if not g.agrees(o)]

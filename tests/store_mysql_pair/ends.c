@@ -6,7 +6,6 @@
 #include "tests/store_mysql_pair/site.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- what is held goes on */
 
@@ -204,13 +203,13 @@ TEST_WITHIN(60, a_primary_that_has_not_got_all_grants_when_that_is_over)
     expect_both_well();
 }
 
-/* What the other has granted meanwhile it can't tell, being gone. */
 /* The server tells whole seconds: until then each who comes begins anew. */
 static bool has_run_for_a_while(void)
 {
     return strtol(hf__mariadb_status(node(0), "Uptime"), NULL, 10) > 2;
 }
 
+/* What the other has granted meanwhile it can't tell, being gone. */
 TEST_WITHIN(60, a_primary_that_was_restarted_after_a_rest_waits_if_it_is_alone)
 {
     OWN_PAIR;
