@@ -225,6 +225,19 @@ TEST_IF(has(HF_CAP_KEEP), a_break_opens_what_is_kept_closed)
     EXPECT_IS(acquire(&bob, "kept"), HF_OK);
 }
 
+/* Its lease was over, and its owner could still have raised its fence. */
+TEST_IF(has(HF_CAP_KEEP), a_break_of_what_is_kept_ends_the_grant_that_kept_it)
+{
+    PARTIES(alice, bob);
+
+    EXPECT_IS(acquire_and_keep(&alice, "job", 100, 60000), HF_OK);
+    UNTIL(inspect(&bob, "job") == HF_OK && bob.record.is_kept);
+    EXPECT_IS(break_it(&bob, "job", 0), HF_OK);
+    EXPECT_IS(renew(&alice, "job"), HF_LOST);
+    EXPECT_IS(raise_to(&alice, "job", fence_of(&alice, "job")), HF_LOST);
+    EXPECT_IS(release(&alice, "job"), HF_LOST);
+}
+
 /* What the grant before kept closed is over; only the new one counts. */
 TEST_IF(has(HF_CAP_KEEP), each_grant_keeps_for_itself)
 {

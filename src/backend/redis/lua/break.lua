@@ -33,6 +33,9 @@ end
 if n == 0 and not (at.is_kept and (meant == 0 or meant == fence)) then
     return {'conflict', told}
 end
+if n == 0 and owner then
+    set_free() -- its lease was over, but it kept the name
+end
 keep, fence = 0, next_fence(tonumber(ARGV[3]))
 call('HDEL', KEYS[1], 'keep')
 call('HMSET', KEYS[1], 'fence', S(fence), 'expires', stamp)
