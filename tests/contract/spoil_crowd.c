@@ -10,46 +10,72 @@
 #include "src/backend/registry.h"
 #include "src/base/alloc.h"
 
-static _Thread_local struct hf__link aside;
+static _Thread_local struct hf__participants aside;
 
-static struct hf__mem_entry *entry_of(void *s, const struct hf__op *op)
+/* NULL: nobody has had the name. */
+static struct hf__name *name_of(void *s, const struct hf__op *op)
 {
-    return hf__mem_find(((struct hf__mem_session *)s)->store, &op->key);
+    struct hf__mem_entry *e =
+        hf__mem_find(((struct hf__mem_session *)s)->store, &op->key);
+
+    return e == NULL ? NULL : &e->name;
 }
 
 /* ---- put aside and back, in their order */
 
+static void put_aside(struct hf__participants *list, int mode)
+{
+    int n = 0;
+
+    hf__free(aside.list);
+    aside = (struct hf__participants){
+        .list = hf__alloc((size_t)(list->n + 1) * sizeof *list->list)};
+    HF_ASSERT(aside.list != NULL);
+    for (int i = 0; i < list->n; i++) {
+        if (mode < 0 || list->list[i]->manner.mode == (enum hf__mode)mode) {
+            aside.list[aside.n++] = list->list[i];
+        } else {
+            list->list[n++] = list->list[i];
+        }
+    }
+    list->n = n;
+}
+
 static void put_line_aside(void *s, const struct hf__op *op)
 {
     HF_SCOPED_FAMILY(&hf__mem_stores);
-    struct hf__mem_entry *e = entry_of(s, op);
+    struct hf__name *name = name_of(s, op);
 
-    hf__list_init(&aside);
-    if (e != NULL) {
-        HF__LIST_EACH (link, &e->line) {
-            hf__list_remove(link);
-            hf__list_push(&aside, link);
-        }
+    if (name != NULL) {
+        put_aside(&name->line, -1);
     }
 }
 
-static void put_back(struct hf__link *list)
+/* Before those who came meanwhile. */
+static void put_back(struct hf__participants *list)
 {
-    struct hf__link *first = list->next;
+    struct hf__participants both = {
+        .room = list->n + aside.n + 2,
+        .n = list->n + aside.n,
+        .list = hf__alloc((size_t)(list->n + aside.n + 2) * sizeof *both.list)};
 
-    HF__LIST_EACH (link, &aside) {
-        hf__list_remove(link);
-        hf__list_push(first, link);
+    HF_ASSERT(both.list != NULL);
+    for (int i = 0; i < both.n; i++) {
+        both.list[i] = i < aside.n ? aside.list[i] : list->list[i - aside.n];
     }
+    hf__free(list->list);
+    hf__free(aside.list);
+    *list = both;
+    aside = (struct hf__participants){0};
 }
 
 static void put_line_back(void *s, const struct hf__op *op)
 {
     HF_SCOPED_FAMILY(&hf__mem_stores);
-    struct hf__mem_entry *e = entry_of(s, op);
+    struct hf__name *name = name_of(s, op);
 
-    if (e != NULL && aside.next != NULL) {
-        put_back(&e->line);
+    if (name != NULL && aside.n > 0) {
+        put_back(&name->line);
     }
 }
 
@@ -57,17 +83,10 @@ static void put_grants_aside(void *s, const struct hf__op *op,
                              enum hf__mode mode)
 {
     HF_SCOPED_FAMILY(&hf__mem_stores);
-    struct hf__mem_entry *e = entry_of(s, op);
+    struct hf__name *name = name_of(s, op);
 
-    hf__list_init(&aside);
-    if (e == NULL) {
-        return;
-    }
-    HF__LIST_EACH (link, &e->grants) {
-        if (HF__MEM_GRANT(link)->manner.mode == mode) {
-            hf__list_remove(link);
-            hf__list_push(&aside, link);
-        }
+    if (name != NULL) {
+        put_aside(&name->grants, (int)mode);
     }
 }
 
@@ -95,25 +114,28 @@ void barging_answer(void *s, struct hf__op *op)
 void tickets_live_for_ever(void *s, struct hf__op *op)
 {
     HF_SCOPED_FAMILY(&hf__mem_stores);
-    struct hf__mem_entry *e = entry_of(s, op);
+    struct hf__name *name = name_of(s, op);
 
-    if (e != NULL) {
-        HF__LIST_EACH (link, &e->line) {
-            HF__MEM_TICKET(link)->seen = hf__now();
-        }
+    for (int i = 0; name != NULL && i < name->line.n; i++) {
+        name->line.list[i]->seen_us = name->now_us;
     }
 }
 
 void asking_again_begins_anew(void *s, struct hf__op *op)
 {
     HF_SCOPED_FAMILY(&hf__mem_stores);
-    struct hf__mem_entry *e = entry_of(s, op);
-    struct hf__mem_ticket *t =
-        e == NULL ? NULL : hf__mem_ticket_of(e, &op->token);
+    struct hf__name *name = name_of(s, op);
+    int n = name == NULL ? 0 : name->line.n;
 
-    if (op->kind == HF__OP_ACQUIRE && t != NULL) {
-        hf__list_remove(&t->link);
-        hf__list_push(&e->line, &t->link);
+    for (int i = 0; op->kind == HF__OP_ACQUIRE && i + 1 < n; i++) {
+        struct hf__participant **at = &name->line.list[i];
+
+        if (hf__token_equal(&at[0]->token, &op->token)) {
+            struct hf__participant *t = at[0];
+
+            at[0] = at[1];
+            at[1] = t;
+        }
     }
 }
 
@@ -127,20 +149,22 @@ void release_keeps_ticket_request(void *s, struct hf__op *op)
 /* As an insert into the holders without the delete from the line. */
 void grant_keeps_ticket(void *s, struct hf__op *op)
 {
-    struct hf__mem_ticket *t = NULL;
+    struct hf__name *name = NULL;
+    struct hf__participant *t = NULL;
 
     if (op->kind != HF__OP_ACQUIRE || op->result != HF_OK ||
         op->queueing != HF__QUEUE_ALWAYS) {
         return;
     }
     HF_SCOPED_FAMILY(&hf__mem_stores);
-    t = hf__alloc(sizeof *t);
+    name = name_of(s, op);
+    HF_ASSERT(name != NULL);
+    t = hf__participants_add(&name->line, -1);
     HF_ASSERT(t != NULL);
     t->token = op->token;
     t->manner = op->manner;
-    t->seen = hf__now();
+    t->seen_us = name->now_us;
     t->owner = *op->owner;
-    hf__list_push(&entry_of(s, op)->line, &t->link);
 }
 
 void nobody_queues_behind_shared(void *s, struct hf__op *op)
@@ -179,10 +203,10 @@ void alone_beside_shared_request(void *s, struct hf__op *op)
 void beside_answer(void *s, struct hf__op *op)
 {
     HF_SCOPED_FAMILY(&hf__mem_stores);
-    struct hf__mem_entry *e = entry_of(s, op);
+    struct hf__name *name = name_of(s, op);
 
-    if (e != NULL && aside.next != NULL) {
-        put_back(&e->grants);
+    if (name != NULL && aside.n > 0) {
+        put_back(&name->grants);
     }
 }
 
@@ -190,10 +214,10 @@ void break_ends_one(void *s, struct hf__op *op)
 {
     if (op->kind == HF__OP_BREAK && op->fence == 0) {
         HF_SCOPED_FAMILY(&hf__mem_stores);
-        struct hf__mem_entry *e = entry_of(s, op);
+        struct hf__name *name = name_of(s, op);
 
-        if (e != NULL && !hf__list_is_empty(&e->grants)) {
-            op->fence = HF__MEM_GRANT(e->grants.next)->fence;
+        if (name != NULL && name->grants.n > 0) {
+            op->fence = name->grants.list[0]->fence;
         }
     }
 }
@@ -202,13 +226,11 @@ void break_ends_one(void *s, struct hf__op *op)
 void renewal_is_for_all(void *s, struct hf__op *op)
 {
     HF_SCOPED_FAMILY(&hf__mem_stores);
-    struct hf__mem_entry *e = entry_of(s, op);
-    hf__time end = hf__after_ns(hf__now(), op->lease_us * 1000);
+    struct hf__name *name = name_of(s, op);
+    int n = name == NULL || op->kind != HF__OP_RENEW ? 0 : name->grants.n;
 
-    if (op->kind == HF__OP_RENEW && e != NULL) {
-        HF__LIST_EACH (link, &e->grants) {
-            HF__MEM_GRANT(link)->lease_end = end;
-        }
+    for (int i = 0; i < n; i++) {
+        name->grants.list[i]->ends_us = name->now_us + op->lease_us;
     }
 }
 
@@ -223,9 +245,9 @@ void any_number_of_slots_fits(void *s, struct hf__op *op)
 void slot_is_given_twice(void *s, struct hf__op *op)
 {
     HF_SCOPED_FAMILY(&hf__mem_stores);
-    struct hf__mem_entry *e = entry_of(s, op);
-    struct hf__mem_grant *g =
-        e == NULL ? NULL : hf__mem_grant_of(e, &op->token);
+    struct hf__name *name = name_of(s, op);
+    struct hf__participant *g =
+        name == NULL ? NULL : hf__participants_find(&name->grants, &op->token);
 
     if (op->kind == HF__OP_ACQUIRE && g != NULL && op->slot >= 0) {
         g->slot = 0;
@@ -237,12 +259,13 @@ void slot_is_given_twice(void *s, struct hf__op *op)
 void fence_is_each_ones_own(void *s, struct hf__op *op)
 {
     HF_SCOPED_FAMILY(&hf__mem_stores);
-    struct hf__mem_entry *e = entry_of(s, op);
+    struct hf__name *name = name_of(s, op);
 
     if (op->kind == HF__OP_ACQUIRE && op->result == HF_OK) {
-        struct hf__mem_grant *g = hf__mem_grant_of(e, &op->token);
+        struct hf__participant *g =
+            hf__participants_find(&name->grants, &op->token);
 
-        g->fence = HF__MEM_GRANT(e->grants.next)->fence;
+        g->fence = name->grants.list[0]->fence;
         op->fence = g->fence;
     }
 }

@@ -1,71 +1,173 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stores of memory: and their records: finding them, making them, and
- * forgetting them once nothing in them can matter any more. What an operation
- * does to a record is memory.c's. Thread: any, under the
- * mutex of hf__mem_stores.
+ * The stores of memory: and their records: finding them, saying who of them
+ * still counts, and forgetting them once nothing in them can matter any more.
+ * Thread: any, under the mutex of hf__mem_stores.
  */
 #include "src/backend/memory/store.h"
 
 #include "src/base/alloc.h"
+#include "src/base/error.h"
 
 #include <string.h>
 
+#define TIMEOUT_MIN_MS 150
+#define TIMEOUT_MAX_MS 600000
+
 struct hf__family hf__mem_stores;
 
-hf__time hf__mem_ends(const struct hf__mem_grant *g)
+#define ENTRY(at) HF__ELEMENT(at, struct hf__mem_entry, link)
+#define STORE(at) HF__ELEMENT(at, struct hf__mem_store, link)
+#define LIFE(at)  HF__ELEMENT(at, struct hf__mem_life, link)
+
+/* ---- clients whose grants live with them */
+
+static hf__time life_end(const struct hf__mem_life *life)
 {
-    return g->life == NULL ? g->lease_end : hf__mem_life_end(g->life);
+    return life->sessions > 0 ? HF__NEVER : life->until;
 }
 
-bool hf__mem_runs(const struct hf__mem_grant *g, hf__time now)
+static struct hf__mem_life *find_life(const struct hf__mem_store *store,
+                                      uint64_t number, uint64_t client)
 {
-    return !g->is_broken && hf__before(now, hf__mem_ends(g));
-}
+    HF__LIST_EACH (link, &store->lives) {
+        struct hf__mem_life *life = LIFE(link);
 
-/* Of those that run, the one whose lease ends first; NULL if none does. */
-static const struct hf__mem_grant *first_to_end(const struct hf__mem_entry *e,
-                                                hf__time now)
-{
-    const struct hf__mem_grant *first = NULL;
-
-    HF__LIST_EACH (link, &e->grants) {
-        const struct hf__mem_grant *g = HF__MEM_GRANT(link);
-
-        if (hf__mem_runs(g, now) &&
-            (first == NULL ||
-             hf__before(hf__mem_ends(g), hf__mem_ends(first)))) {
-            first = g;
+        if (number != 0 ? life->number == number
+                        : life->client == client && client != 0) {
+            return life;
         }
     }
-    return first;
+    return NULL;
 }
 
-bool hf__mem_is_held(const struct hf__mem_entry *e, hf__time now)
+static void drop_life(struct hf__mem_life *life)
 {
-    return first_to_end(e, now) != NULL;
+    hf__list_remove(&life->link);
+    hf__free(life);
 }
 
-bool hf__mem_is_kept(const struct hf__mem_entry *e, hf__time now)
+/* What was of one that is over has ended, as nobody is there to say else. */
+static void drop_past_lives(struct hf__mem_store *store)
 {
-    return hf__before(now, e->keep_end) && !hf__mem_is_held(e, now);
-}
-
-bool hf__mem_waits(const struct hf__mem_ticket *t, hf__time now)
-{
-    return hf__before(now, t->life != NULL
-                               ? hf__mem_life_end(t->life)
-                               : hf__after_ms(t->seen, HF__TICKET_PATIENCE_MS));
-}
-
-bool hf__mem_is_awaited(const struct hf__mem_entry *e, hf__time now)
-{
-    HF__LIST_EACH (link, &e->line) {
-        if (hf__mem_waits(HF__MEM_TICKET(link), now)) {
-            return true;
+    HF__LIST_EACH (link, &store->lives) {
+        if (!hf__before(hf__now(), life_end(LIFE(link)))) {
+            drop_life(LIFE(link));
         }
     }
-    return false;
+}
+
+static struct hf__mem_life *make_life(struct hf__mem_store *store,
+                                      uint64_t client)
+{
+    struct hf__mem_life *life = hf__alloc(sizeof *life);
+
+    if (life != NULL) {
+        life->client = client;
+        life->number = ++store->last_life;
+        hf__list_push(&store->lives, &life->link);
+    }
+    return life;
+}
+
+int hf__mem_begin_life(struct hf__mem_session *s, const struct hf__url *url,
+                       hf_error *err)
+{
+    int64_t timeout_ms = 0;
+    int r = HF_OK;
+
+    if (hf__url_option(url, "session_timeout") == NULL) {
+        return HF_OK;
+    }
+    r = hf__url_duration(url, "session_timeout", TIMEOUT_MIN_MS, TIMEOUT_MAX_MS,
+                         &timeout_ms, err);
+    if (r != HF_OK) {
+        return r;
+    }
+    drop_past_lives(s->store);
+    s->life = find_life(s->store, 0, s->head.client);
+    if (s->life == NULL) {
+        s->life = make_life(s->store, s->head.client);
+    }
+    if (s->life == NULL) {
+        return hf__fail(err, HF_ENOMEM, "out of memory for a session");
+    }
+    s->life->timeout_ms = timeout_ms;
+    s->life->sessions++;
+    /* As much less than the timeout as is usual: a client stops to believe in
+     * its grant well before the server gives it away. */
+    s->head.facts.lease_us = timeout_ms * 1000 * 2 / 3;
+    return HF_OK;
+}
+
+void hf__mem_end_life(struct hf__mem_session *s)
+{
+    if (s->life != NULL) {
+        s->life->sessions--;
+        s->life->until = hf__after_ms(hf__now(), s->life->timeout_ms);
+        s->life = NULL;
+    }
+}
+
+/* ---- where everybody stands */
+
+static bool is_over(const struct hf__mem_store *store,
+                    const struct hf__participant *m, hf__time now)
+{
+    const struct hf__mem_life *life = find_life(store, m->life, 0);
+
+    return life == NULL || !hf__before(now, life_end(life));
+}
+
+/* It goes on if the client comes back in time. */
+static int64_t ends_us_of(const struct hf__mem_life *life, int64_t now_us)
+{
+    if (life == NULL) {
+        return now_us;
+    }
+    return life->sessions > 0 ? INT64_MAX : life->until.ns / 1000;
+}
+
+static void judge_grant(const struct hf__mem_store *store,
+                        const struct hf__name *name, struct hf__participant *g)
+{
+    if (g->life != 0 && g->standing == HF__STANDS_RUNNING) {
+        g->ends_us = ends_us_of(find_life(store, g->life, 0), name->now_us);
+    }
+    if (g->standing == HF__STANDS_RUNNING && g->ends_us <= name->now_us) {
+        g->standing = HF__STANDS_ENDED;
+    }
+}
+
+static void judge_ticket(const struct hf__mem_store *store,
+                         const struct hf__name *name, struct hf__participant *t,
+                         hf__time now)
+{
+    int64_t idle_ms = (name->now_us - t->seen_us) / 1000;
+
+    if (t->life != 0) {
+        t->standing =
+            is_over(store, t, now) ? HF__STANDS_ENDED : HF__STANDS_RUNNING;
+    } else {
+        t->standing = idle_ms < HF__TICKET_PATIENCE_MS ? HF__STANDS_RUNNING
+                      : idle_ms < HF__TICKET_KEEP_MS   ? HF__STANDS_DEAD
+                                                       : HF__STANDS_ENDED;
+    }
+}
+
+static void judge(const struct hf__mem_store *store, struct hf__name *name)
+{
+    hf__time now = hf__now();
+
+    name->now_us = now.ns / 1000;
+    name->wall_us = hf__wall_us();
+    name->fence_floor = name->wall_us;
+    for (int i = 0; i < name->grants.n; i++) {
+        judge_grant(store, name, name->grants.list[i]);
+    }
+    for (int i = 0; i < name->line.n; i++) {
+        judge_ticket(store, name, name->line.list[i], now);
+    }
 }
 
 struct hf__mem_entry *hf__mem_find(struct hf__mem_store *store,
@@ -74,109 +176,218 @@ struct hf__mem_entry *hf__mem_find(struct hf__mem_store *store,
     struct hf__map_link *link =
         hf__map_find(&store->entries, key->bytes, key->length);
 
-    return link == NULL ? NULL : HF__ELEMENT(link, struct hf__mem_entry, link);
+    if (link != NULL) {
+        judge(store, &ENTRY(link)->name);
+    }
+    return link == NULL ? NULL : ENTRY(link);
 }
 
-struct hf__mem_entry *hf__mem_add(struct hf__mem_store *store,
-                                  const struct hf__key *key)
+/* ---- primitives */
+
+static struct hf__rules rules(void *state)
+{
+    const struct hf__mem_session *s = state;
+
+    return (struct hf__rules){.life = s->life == NULL ? 0 : s->life->number,
+                              .ends_with_life = s->life != NULL};
+}
+
+static void begin(void *state)
+{
+    struct hf__mem_session *s = state;
+
+    hf__family_lock(&hf__mem_stores);
+    s->has_changed = false;
+}
+
+static void end(void *state)
+{
+    struct hf__mem_session *s = state;
+    struct hf__parker *changed = &s->store->changed;
+
+    hf__family_unlock(&hf__mem_stores);
+    if (s->has_changed) {
+        hf__unpark(changed);
+    }
+}
+
+static int load(void *state, const struct hf__key *key, const struct hf__op *op,
+                bool to_change, struct hf__name **ret_name, hf_error *err)
+{
+    struct hf__mem_store *store = ((struct hf__mem_session *)state)->store;
+    struct hf__mem_entry *e = hf__mem_find(store, key);
+
+    (void)op;
+    (void)to_change;
+    (void)err;
+    *ret_name = e == NULL ? &store->none : &e->name;
+    if (e == NULL) {
+        hf__name_fini(&store->none);
+        judge(store, &store->none);
+    }
+    return HF_OK;
+}
+
+/* The first change of a name makes its record. */
+static int add(struct hf__mem_store *store, const struct hf__key *key)
 {
     struct hf__mem_entry *e = hf__alloc(sizeof *e);
 
-    if (e != NULL) {
-        e->length = key->length;
-        memcpy(e->key, key->bytes, key->length);
-        hf__list_init(&e->grants);
-        hf__list_init(&e->line);
-        hf__map_add(&store->entries, &e->link, e->key, e->length);
-    }
-    return e;
-}
-
-void hf__mem_describe_grant(const struct hf__mem_grant *g, hf__time now,
-                            struct hf__record *ret_record)
-{
-    *ret_record = (struct hf__record){
-        .is_held = true,
-        .manner = g->manner,
-        .slot = g->slot,
-        .holder_lives = -1,
-        .fence = g->fence,
-        .token = g->token,
-        .remaining_us =
-            g->life != NULL ? -1 : hf__between_ns(now, g->lease_end) / 1000,
-        .acquired_us = g->acquired_us,
-        .owner = g->owner,
-    };
-}
-
-void hf__mem_describe(const struct hf__mem_entry *e, hf__time now,
-                      struct hf__record *ret_record)
-{
-    const struct hf__mem_grant *g = e == NULL ? NULL : first_to_end(e, now);
-
-    if (ret_record == NULL) {
-        return;
-    }
-    *ret_record = (struct hf__record){.holder_lives = -1, .slot = -1};
     if (e == NULL) {
-        return;
+        hf__name_fini(&store->none);
+        return HF_ENOMEM;
     }
-    if (g != NULL) {
-        hf__mem_describe_grant(g, now, ret_record);
-    } else if (hf__mem_is_kept(e, now)) {
-        ret_record->is_kept = true;
-        ret_record->remaining_us = hf__between_ns(now, e->keep_end) / 1000;
-    } else {
-        ret_record->is_promised = hf__mem_is_awaited(e, now);
-        ret_record->remaining_us = ret_record->is_promised ? -1 : 0;
-    }
-    ret_record->fence = e->fence;
+    e->length = key->length;
+    memcpy(e->key, key->bytes, key->length);
+    e->name = store->none;
+    e->name.is_there = true;
+    store->none = (struct hf__name){0};
+    hf__map_add(&store->entries, &e->link, e->key, e->length);
+    return HF_OK;
 }
 
-void hf__mem_remove(struct hf__mem_store *store, struct hf__mem_entry *e)
+static void tell_broken(struct hf__mem_store *store,
+                        const struct hf__name *name)
 {
-    hf__map_remove(&store->entries, &e->link);
-    HF__LIST_EACH (link, &e->grants) {
-        hf__mem_drop_grant(HF__MEM_GRANT(link));
+    for (int i = 0; i < name->grants.n; i++) {
+        if ((name->grants.list[i]->marks & HF__MARK_BROKEN) != 0) {
+            hf__breaks_tell(&store->words, 0, &name->grants.list[i]->token,
+                            HF__MEM_LIFE);
+        }
     }
-    HF__LIST_EACH (link, &e->line) {
-        hf__mem_drop_ticket(HF__MEM_TICKET(link));
-    }
-    hf__free(e);
 }
+
+static int commit(void *state, const struct hf__op *op, struct hf__name *name,
+                  struct hf__outcome *out)
+{
+    struct hf__mem_session *s = state;
+
+    (void)out;
+    tell_broken(s->store, name);
+    hf__name_settle(name);
+    s->has_changed = true;
+    if (name == &s->store->none && add(s->store, &op->key) != HF_OK) {
+        return hf__fail(op->err, HF_ENOMEM, "out of memory for a lock");
+    }
+    return HF_OK;
+}
+
+static int forget(void *state, const struct hf__key *key, struct hf__name *name,
+                  int64_t idle_us)
+{
+    struct hf__mem_session *s = state;
+    struct hf__mem_entry *e = HF__ELEMENT(name, struct hf__mem_entry, name);
+
+    (void)key;
+    (void)idle_us;
+    hf__map_remove(&s->store->entries, &e->link);
+    hf__name_fini(&e->name);
+    hf__free(e);
+    return HF_OK;
+}
+
+struct scanning {
+    struct hf__mem_store *store;
+    const struct hf__scan *scan;
+    int result;
+};
+
+static void scan_one(void *arg, struct hf__map_link *link)
+{
+    struct scanning *s = arg;
+    const struct hf__key *prefix = s->scan->prefix;
+    struct hf__mem_entry *e = ENTRY(link);
+    struct hf__key key = {e->key, (uint16_t)e->length, prefix->name_at};
+
+    if (s->result == HF_OK && e->length >= prefix->length &&
+        memcmp(e->key, prefix->bytes, prefix->length) == 0) {
+        judge(s->store, &e->name);
+        s->result = s->scan->fn(s->scan->arg, &key, &e->name);
+    }
+}
+
+/* All in one step: there is nothing to wait for. */
+static int scan(void *state, struct hf__scan *scan, hf_error *err)
+{
+    struct hf__mem_store *store = ((struct hf__mem_session *)state)->store;
+    struct scanning s = {store, scan, HF_OK};
+
+    (void)err;
+    hf__map_each(&store->entries, scan_one, &s);
+    scan->length = 0;
+    return s.result;
+}
+
+static unsigned seen(void *state, struct hf__watch *w[], int n)
+{
+    (void)w;
+    (void)n;
+    return hf__parker_seen(&((struct hf__mem_session *)state)->store->changed);
+}
+
+static void park(void *state, struct hf__watch *w[], int n, unsigned from,
+                 hf__time until)
+{
+    (void)w;
+    (void)n;
+    hf__park(&((struct hf__mem_session *)state)->store->changed, from, until);
+}
+
+const struct hf__primitives hf__mem_primitives = {
+    .rules = rules,
+    .begin = begin,
+    .end = end,
+    .load = load,
+    .commit = commit,
+    .scan = scan,
+    .forget = forget,
+    .seen = seen,
+    .park = park,
+};
+
+/* ---- stores */
 
 static void store_free(struct hf__mem_store *store)
 {
     struct hf__map_link *link;
 
     while ((link = hf__map_any(&store->entries)) != NULL) {
-        hf__mem_remove(store, HF__ELEMENT(link, struct hf__mem_entry, link));
+        hf__map_remove(&store->entries, link);
+        hf__name_fini(&ENTRY(link)->name);
+        hf__free(ENTRY(link));
     }
     hf__map_fini(&store->entries);
-    hf__free(store->stands);
+    HF__LIST_EACH (life, &store->lives) {
+        drop_life(LIFE(life));
+    }
+    hf__name_fini(&store->none);
     hf__words_fini(&store->words);
     hf__free(store);
 }
 
+struct need {
+    const struct hf__mem_store *store;
+    bool is_there;
+};
+
 static void note_running(void *arg, struct hf__map_link *link)
 {
-    const struct hf__mem_entry *e =
-        HF__ELEMENT(link, struct hf__mem_entry, link);
-    hf__time now = hf__now();
+    struct need *need = arg;
+    struct hf__name *name = &ENTRY(link)->name;
 
-    *(bool *)arg |= hf__mem_is_held(e, now) || hf__mem_is_kept(e, now) ||
-                    hf__mem_is_awaited(e, now);
+    judge(need->store, name);
+    need->is_there |= hf__name_is_held(name) || hf__name_is_kept(name) ||
+                      hf__name_is_awaited(name, NULL);
 }
 
 void hf__mem_sweep(void)
 {
     HF__LIST_EACH (link, &hf__mem_stores.members) {
-        struct hf__mem_store *store =
-            HF__ELEMENT(link, struct hf__mem_store, link);
-        bool is_needed = store->sessions > 0;
+        struct hf__mem_store *store = STORE(link);
+        struct need need = {store, store->sessions > 0};
 
-        hf__map_each(&store->entries, note_running, &is_needed);
-        if (!is_needed) {
+        hf__map_each(&store->entries, note_running, &need);
+        if (!need.is_there) {
             hf__list_remove(link);
             store_free(store);
         }
@@ -202,10 +413,8 @@ static struct hf__mem_store *store_new(const char *name)
 struct hf__mem_store *hf__mem_store(const char *name)
 {
     HF__LIST_EACH (link, &hf__mem_stores.members) {
-        struct hf__mem_store *store =
-            HF__ELEMENT(link, struct hf__mem_store, link);
-        if (strcmp(store->name, name) == 0) {
-            return store;
+        if (strcmp(STORE(link)->name, name) == 0) {
+            return STORE(link);
         }
     }
     return store_new(name);

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Members of a name and the name as a whole: finding, adding, forgetting, and
+ * who of them counts. Called by whoever has the name in hand.
+ */
+#include "src/backend/name/name.h"
+
+#include "src/base/alloc.h"
+
+#include <string.h>
+
+/* ---- members */
+
+struct hf__participant *hf__participants_add(struct hf__participants *m,
+                                             int slot)
+{
+    struct hf__participant *new = NULL;
+    int at = m->n;
+
+    if (m->n == m->room) {
+        int room = m->room == 0 ? 2 : 2 * m->room;
+        struct hf__participant **list =
+            hf__resize(m->list, (size_t)room * sizeof *list);
+
+        if (list == NULL) {
+            return NULL;
+        }
+        m->list = list;
+        m->room = room;
+    }
+    new = hf__alloc(sizeof *new);
+    if (new == NULL) {
+        return NULL;
+    }
+    while (at > 0 && m->list[at - 1]->slot > slot) {
+        at--;
+    }
+    memmove(&m->list[at + 1], &m->list[at],
+            (size_t)(m->n - at) * sizeof *m->list);
+    m->list[at] = new;
+    m->n++;
+    new->slot = slot;
+    return new;
+}
+
+struct hf__participant *hf__participants_find(const struct hf__participants *m,
+                                              const struct hf__token *token)
+{
+    for (int i = 0; i < m->n; i++) {
+        if (hf__token_equal(&m->list[i]->token, token) &&
+            (m->list[i]->marks & HF__MARK_GONE) == 0) {
+            return m->list[i];
+        }
+    }
+    return NULL;
+}
+
+static void settle(struct hf__participants *m)
+{
+    int n = 0;
+
+    for (int i = 0; i < m->n; i++) {
+        if ((m->list[i]->marks & HF__MARK_GONE) != 0) {
+            hf__free(m->list[i]);
+            continue;
+        }
+        m->list[i]->marks = 0;
+        m->list[n++] = m->list[i];
+    }
+    m->n = n;
+}
+
+void hf__name_settle(struct hf__name *name)
+{
+    settle(&name->grants);
+    settle(&name->line);
+    name->marks = 0;
+}
+
+static void forget(struct hf__participants *m)
+{
+    for (int i = 0; i < m->n; i++) {
+        hf__free(m->list[i]);
+    }
+    hf__free(m->list);
+}
+
+void hf__name_fini(struct hf__name *name)
+{
+    forget(&name->grants);
+    forget(&name->line);
+    *name = (struct hf__name){0};
+}
+
+/* ---- who counts */
+
+static bool is_in_the_way(const struct hf__participant *g)
+{
+    return g->standing == HF__STANDS_RUNNING ||
+           g->standing == HF__STANDS_FOREIGN;
+}
+
+bool hf__name_is_taken(const struct hf__name *name)
+{
+    for (int i = 0; i < name->grants.n; i++) {
+        if (is_in_the_way(name->grants.list[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool hf__participant_runs(const struct hf__participant *m)
+{
+    return m->standing == HF__STANDS_RUNNING || m->standing == HF__STANDS_DEAD;
+}
+
+bool hf__participant_holds(const struct hf__participant *m)
+{
+    return hf__participant_runs(m) || m->standing == HF__STANDS_FOREIGN;
+}
+
+const struct hf__participant *hf__name_first_to_end(const struct hf__name *name)
+{
+    const struct hf__participant *first = NULL;
+
+    if (hf__name_is_kept(name)) {
+        return NULL;
+    }
+    for (int i = 0; i < name->grants.n; i++) {
+        const struct hf__participant *g = name->grants.list[i];
+
+        if (hf__participant_holds(g) &&
+            (first == NULL || g->ends_us < first->ends_us)) {
+            first = g;
+        }
+    }
+    return first;
+}
+
+bool hf__name_is_held(const struct hf__name *name)
+{
+    return hf__name_first_to_end(name) != NULL;
+}
+
+/* What a holder that is gone kept closed stays closed. */
+bool hf__name_is_kept(const struct hf__name *name)
+{
+    return name->keep_until_us > name->now_us && !hf__name_is_taken(name);
+}
+
+static bool is_of(const struct hf__participant *m, const struct hf__op *op)
+{
+    return hf__token_equal(&m->token, &op->token) ||
+           hf__token_equal(&m->token, &op->next_token);
+}
+
+int hf__name_waiting(const struct hf__name *name, const struct hf__op *op)
+{
+    int n = 0;
+
+    for (int i = 0; i < name->line.n; i++) {
+        const struct hf__participant *t = name->line.list[i];
+
+        n += t->standing == HF__STANDS_RUNNING && !is_of(t, op);
+    }
+    return n;
+}
+
+bool hf__name_is_awaited(const struct hf__name *name,
+                         const struct hf__token *but)
+{
+    for (int i = 0; i < name->line.n; i++) {
+        const struct hf__participant *t = name->line.list[i];
+
+        if (t->standing == HF__STANDS_RUNNING &&
+            (but == NULL || !hf__token_equal(&t->token, but))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool hf__name_is_idle(const struct hf__name *name, int64_t idle_us)
+{
+    int64_t since_us = name->touched_us;
+
+    for (int i = 0; i < name->grants.n; i++) {
+        const struct hf__participant *g = name->grants.list[i];
+        int64_t over_us = name->wall_us - (name->now_us - g->ends_us);
+
+        if (g->standing == HF__STANDS_ENDED && over_us > since_us) {
+            since_us = over_us;
+        }
+    }
+    for (int i = 0; i < name->line.n; i++) {
+        if (name->line.list[i]->standing != HF__STANDS_ENDED) {
+            return false;
+        }
+    }
+    return !name->is_damaged && !hf__name_is_held(name) &&
+           name->keep_until_us <= name->now_us &&
+           name->wall_us - since_us >= idle_us &&
+           name->fence < (uint64_t)name->wall_us;
+}
+
+/* ---- shown to the rule */
+
+int hf__lookout_make(struct hf__lookout *l, const struct hf__name *name,
+                     const struct hf__token *own)
+{
+    size_t n = (size_t)(name->grants.n + name->line.n);
+    struct hf__stand *at = l->few;
+
+    l->more = NULL;
+    if (n > sizeof l->few / sizeof l->few[0]) {
+        l->more = hf__alloc(n * sizeof *l->more);
+        at = l->more;
+    }
+    l->stands = (struct hf__stands){.holders = at};
+    if (at == NULL) {
+        return HF_ENOMEM;
+    }
+    for (int i = 0; i < name->grants.n; i++) {
+        const struct hf__participant *g = name->grants.list[i];
+
+        if (is_in_the_way(g)) {
+            *at++ = (struct hf__stand){g->token, g->manner, g->slot};
+            l->stands.n_holders++;
+        }
+    }
+    l->stands.line = at;
+    for (int i = 0; i < name->line.n; i++) {
+        const struct hf__participant *t = name->line.list[i];
+
+        if (t->standing == HF__STANDS_RUNNING ||
+            (t->standing == HF__STANDS_DEAD && own != NULL &&
+             hf__token_equal(&t->token, own))) {
+            *at++ = (struct hf__stand){t->token, t->manner, -1};
+            l->stands.n_line++;
+        }
+    }
+    return HF_OK;
+}
+
+void hf__lookout_free(struct hf__lookout *l)
+{
+    hf__free(l->more);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a waiter sees of its name. Called by the session's thread.
+ */
+#include "src/backend/name/decide.h"
+
+static bool may_enter(const struct hf__name *name, const struct hf__watch *w)
+{
+    struct hf__lookout lookout;
+    enum hf__entry entry = HF__ENTRY_OPEN; /* it finds out when it asks */
+    int slot = -1;
+
+    if (hf__name_is_kept(name)) {
+        return false;
+    }
+    if (hf__lookout_make(&lookout, name, &w->ticket) == HF_OK) {
+        entry = hf__may_enter(&lookout.stands, &w->ticket, w->manner, &slot);
+    }
+    hf__lookout_free(&lookout);
+    return entry == HF__ENTRY_OPEN || entry == HF__ENTRY_MISFIT;
+}
+
+/* Is another grant the first to end than the watch saw? */
+static bool is_other(const struct hf__name *name, const struct hf__watch *w)
+{
+    static const struct hf__token nobody;
+    const struct hf__participant *g = hf__name_first_to_end(name);
+
+    return name->fence != w->fence ||
+           !hf__token_equal(g == NULL ? &nobody : &g->token, &w->token);
+}
+
+bool hf__watch_fires(const struct hf__name *name, const struct hf__watch *w,
+                     bool with_news, int64_t *next_us)
+{
+    bool has_ticket = !hf__token_is_zero(&w->ticket);
+    int64_t next = INT64_MAX;
+
+    *next_us = INT64_MAX;
+    if (!name->is_there && name->grants.n == 0) {
+        return true;
+    }
+    for (int i = 0; i < name->grants.n; i++) {
+        const struct hf__participant *g = name->grants.list[i];
+
+        next = hf__participant_runs(g) && g->ends_us < next ? g->ends_us : next;
+    }
+    if (hf__name_is_kept(name) && name->keep_until_us < next) {
+        next = name->keep_until_us;
+    }
+    /* Who waits in line, or behind one, also looks when nobody has told it:
+     * that its own ticket stays fresh, and because others' grow stale. */
+    if (name->line.n > 0) {
+        int64_t look = name->now_us + HF__TICKET_LOOK_MS * INT64_C(1000);
+
+        next = look < next ? look : next;
+    }
+    *next_us = next;
+    if (has_ticket && hf__participants_find(&name->line, &w->ticket) == NULL) {
+        return true; /* it has to queue anew */
+    }
+    return (!has_ticket && with_news && is_other(name, w)) ||
+           may_enter(name, w);
+}
