@@ -112,3 +112,60 @@ TEST(looking_makes_no_files)
     EXPECT_IS(st.st_ctim.tv_sec, before.tv_sec);
     EXPECT_IS(st.st_ctim.tv_nsec, before.tv_nsec);
 }
+
+struct seen {
+    char last[HF_NAME_MAX + 1];
+    int n;
+};
+
+static int note_order(void *arg, const char *name, size_t length,
+                      const struct hf__record *record)
+{
+    struct seen *seen = arg;
+
+    (void)record;
+    EXPECT_MORE(strncmp(name, seen->last, length), 0);
+    memcpy(seen->last, name, length);
+    seen->last[length] = '\0';
+    seen->n++;
+    return 0;
+}
+
+/* Files are in another order than the names of their locks. */
+TEST(a_long_list_is_in_the_order_of_names)
+{
+    enum { NAMES = 2500 };
+    const struct hf__key prefix = {"test:", 5, 5};
+    struct seen seen = {"", 0};
+    PEER(me);
+
+    for (int i = 0; i < NAMES; i++) {
+        char name[16];
+
+        (void)snprintf(name, sizeof name, "%c%d", i % 2 == 0 ? '0' : 'A',
+                       10000 + i);
+        EXPECT_IS(acquire(&me, name, 600000), HF_OK);
+        begin_anew(&me);
+    }
+    EXPECT_IS(hf__conn_list(&me.conn, &prefix, note_order, &seen,
+                            hf__after_ms(hf__now(), 20000), &me.error),
+              HF_OK);
+    EXPECT_IS(seen.n, NAMES);
+}
+
+/* What was cut short is not all there is. */
+TEST(without_time_a_list_fails)
+{
+    const struct hf__key prefix = {"test:", 5, 5};
+    struct hf__gc gc = {.idle_us = 0};
+    struct seen seen = {"", 0};
+    PEER(me);
+
+    EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
+    EXPECT_IS(me.conn.backend->list(me.conn.state, &prefix, note_order, &seen,
+                                    hf__now(), &me.error),
+              HF_EUNAVAIL);
+    EXPECT_IS(
+        me.conn.backend->gc(me.conn.state, &prefix, &gc, hf__now(), &me.error),
+        HF_EUNAVAIL);
+}

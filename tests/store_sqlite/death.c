@@ -98,3 +98,31 @@ TEST(a_grant_belongs_to_the_process)
     EXPECT_IS(inspect(&me, "job"), HF_OK);
     EXPECT_IS(me.record.holder_lives, 1);
 }
+
+static void keep_it(struct stage *stage, int index)
+{
+    PEER(me);
+
+    (void)index;
+    me.keep_ms = 60000;
+    EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
+    stay(stage);
+}
+
+/* Who waits for what a killed holder keeps closed sleeps: nobody has it, and
+ * nothing changes. */
+TEST(what_the_killed_keep_closed_is_waited_for_asleep)
+{
+    struct stage *stage = stage_new();
+    pid_t holder = start_ready(keep_it, stage, 0);
+    int holders = 0;
+    int waiters = 0;
+    PEER(me);
+
+    kill_now(holder);
+    EXPECT_IS(acquire_within(&me, "job", 300), HF_BUSY);
+    EXPECT(me.record.is_kept && !me.record.is_held);
+    EXPECT_LESS(me.tries, 4);
+    count_crowd(&me, "job", &holders, &waiters);
+    EXPECT_IS(holders, 0);
+}

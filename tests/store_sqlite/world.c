@@ -123,6 +123,7 @@ int acquire(struct peer *p, const char *name, int64_t lease_ms)
 {
     struct hf__op op = {.kind = HF__OP_ACQUIRE,
                         .lease_us = lease_ms * 1000,
+                        .keep_us = p->keep_ms * 1000,
                         .manner = p->manner,
                         .queueing =
                             p->is_fair ? HF__QUEUE_ALWAYS : HF__QUEUE_NEVER};

@@ -31,6 +31,7 @@ struct peer {
     int64_t patience_ms; /* of each call; 0: 5 s, stretched */
     /* Of its acquires, and what the last one said: */
     struct hf__manner manner;
+    int64_t keep_ms; /* the name stays closed for so long */
     bool is_fair;
     bool is_queued;
     int slot;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The steps by which one lock's file is read and changed. What is changed is
- * apply.c's. No step blocks but that for the lock, and none is synced: the
+ * write.c's. No step blocks but that for the lock, and none is synced: the
  * kernel keeps what a killed process wrote, and a power failure ends all
  * grants. Called by the session's thread.
  */
-#include "src/backend/file/cell.h"
+#include "src/backend/file/file.h"
 
 #include "src/base/error.h"
 #include "src/base/fork.h"
@@ -143,6 +143,7 @@ static int judge(struct hf__cell *cell, const struct hf__key *key,
                  enum hf__file_finding finding, hf_error *err)
 {
     cell->is_torn = finding == HF__FOUND_TORN;
+    cell->is_left = false;
     switch (finding) {
     case HF__FOUND:
     case HF__FOUND_TORN:

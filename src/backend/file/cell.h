@@ -8,10 +8,11 @@
 #ifndef HF_BACKEND_FILE_CELL_H
 #define HF_BACKEND_FILE_CELL_H
 
-#include "src/backend/file/file.h"
 #include "src/backend/file/line.h"
 #include "src/backend/file/name.h"
 #include "src/backend/file/record.h"
+
+struct hf__file;
 
 struct hf__cell {
     struct hf__file *s;

@@ -4,7 +4,7 @@
  * kernel. Here a session is opened and closed; see file.h for where the rest
  * is. Called as backend.h says.
  */
-#include "src/backend/file/apply.h"
+#include "src/backend/file/store.h"
 #include "src/backend/registry.h"
 #include "src/base/error.h"
 
@@ -18,6 +18,7 @@ static int file_open(void *state, const struct hf__url *url, const char *allow,
     int r = hf__boot_read(s->boot, err);
 
     s->place.fd = -1;
+    s->cell.fd = -1;
     s->deadline = deadline;
     if (r == HF_OK && url->n_hosts > 0) {
         r = hf__fail(err, HF_EINVAL,
@@ -69,7 +70,7 @@ static bool part_one(void *arg, const struct hf__key *key,
     if (!hf__token_equal(&cell.record.token, token)) {
         return true;
     }
-    hf__file_detach(&cell);
+    cell.record.life = 0;
     return hf__cell_write(&cell, NULL) == HF_OK;
 }
 
@@ -95,6 +96,82 @@ static void file_close(void *state)
     hf__file_side_put(s->side);
     s->side = NULL;
     hf__file_place_fini(&s->place);
+}
+
+/* ---- calls */
+
+static int file_execute(void *state, struct hf__op *ops[], int n,
+                        hf__time deadline, hf_error *err)
+{
+    struct hf__file *s = state;
+    int r = hf__file_check_ground(s, err);
+
+    s->deadline = deadline;
+    for (int i = 0; r != HF_OK && i < n; i++) {
+        ops[i]->result = hf__file_check_ground(s, ops[i]->err);
+        if (ops[i]->result == HF_OK) {
+            ops[i]->result = HF_EUNAVAIL; /* it is back, just now */
+        }
+    }
+    if (r != HF_OK) {
+        return r;
+    }
+    (void)hf__nap_hold_back(&s->nap, &s->head, &s->side->bells, ops, n,
+                            deadline);
+    return hf__engine_execute(&hf__file_primitives, s, ops, n, deadline);
+}
+
+static int file_wait(void *state, struct hf__watch *w[], int n,
+                     hf__time deadline, hf_error *err)
+{
+    struct hf__file *s = state;
+    struct hf__bells *bells = &s->side->bells;
+    struct hf__chime name = hf__file_bell_of(w[0]);
+    int r;
+
+    s->deadline = deadline;
+    hf__bells_arm(bells, name, n == 1);
+    r = hf__engine_wait(&hf__file_primitives, s, w, n, deadline, err);
+    hf__bells_disarm(bells, name, n == 1);
+    return r;
+}
+
+static int file_listen(void *state, hf__broken_fn fn, void *arg,
+                       hf__time deadline, hf_error *err)
+{
+    struct hf__file *s = state;
+    struct hf__listening l = {&s->side->words, HF__ON_FILE_BOARD(breaks),
+                              s->side->life,   &s->nap,
+                              &s->head,        &s->heard};
+    int r = hf__file_check_ground(s, err);
+
+    if (r == HF_OK) {
+        hf__breaks_listen(&l, fn, arg, deadline);
+    }
+    return r;
+}
+
+static int file_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
+                     void *arg, hf__time deadline, hf_error *err)
+{
+    struct hf__file *s = state;
+    int r = hf__file_check_ground(s, err);
+
+    s->deadline = deadline;
+    return r == HF_OK
+               ? hf__engine_list(&hf__file_primitives, s, prefix, fn, arg, err)
+               : r;
+}
+
+static int file_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
+                   hf__time deadline, hf_error *err)
+{
+    struct hf__file *s = state;
+    int r = hf__file_check_ground(s, err);
+
+    s->deadline = deadline;
+    return r == HF_OK ? hf__engine_gc(&hf__file_primitives, s, prefix, g, err)
+                      : r;
 }
 
 static void file_interrupt(void *state)
@@ -124,11 +201,11 @@ const struct hf__backend hf__file_backend = {
     .has_no_sigpipe = true,
     .open = file_open,
     .close = file_close,
-    .execute = hf__file_execute,
-    .wait = hf__file_wait,
-    .listen = hf__file_listen,
-    .list = hf__file_list,
-    .gc = hf__file_gc,
+    .execute = file_execute,
+    .wait = file_wait,
+    .listen = file_listen,
+    .list = file_list,
+    .gc = file_gc,
     .check = hf__file_check,
     .interrupt = file_interrupt,
     .lock_fds = file_lock_fds,

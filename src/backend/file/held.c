@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A map from names to the tokens that hold them, and the bytes that tell
- * other processes. When names come and go is execute.c's to say. Called by
+ * other processes. When names come and go is write.c's to say. Called by
  * every session's thread.
  */
 #include "src/backend/file/held.h"

@@ -2,11 +2,11 @@
 /*
  * Tickets: where they stand in the file, who of their owners still waits, and
  * how they come and go. Who may enter is crowd.c's rule, what an operation
- * does with a ticket apply.c's. Called by the session's thread.
+ * does with a ticket write.c's. Called by the session's thread.
  */
 #include "src/backend/file/line.h"
 
-#include "src/backend/file/view.h"
+#include "src/backend/file/store.h"
 #include "src/base/alloc.h"
 
 #include <stdlib.h>
@@ -177,70 +177,27 @@ static int find(const struct hf__file_line *line, const struct hf__token *token)
     return -1;
 }
 
-bool hf__file_line_has(const struct hf__file_line *line,
-                       const struct hf__token *token)
-{
-    return line->n > 0 && find(line, token) >= 0;
-}
-
-enum presence {
-    PRESENT,
-    ABSENT, /* stopped, or not there for so long; it may come back */
-    GONE
-};
-
-/* A stamp of the future is nobody's of ours. */
-static enum presence presence_of(const struct hf__cell *cell,
-                                 const struct hf__file_ticket *t, hf__time now)
+/* A stamp of the future is nobody's of ours. Whose process lives keeps its
+ * place: it may have been stopped. */
+static void judge(const struct hf__cell *cell, struct hf__participant *t)
 {
     struct hf__file_side *side = cell->s->side;
     int64_t idle_ms = hf__ticket_idle_ms(
-        &side->words, HF__ON_FILE_BOARD(stamps), &t->token, now);
-    bool is_here = t->side_dev == side->dev && t->side_ino == side->ino;
-    int lives =
-        is_here && t->life != 0 ? hf__file_side_probe(side, t->life) : -1;
+        &side->words, HF__ON_FILE_BOARD(stamps), &t->token, hf__now());
 
-    if (lives == 0) {
-        return GONE;
+    t->holder_lives = t->life != 0 ? hf__file_side_probe(side, t->life) : -1;
+    if (t->holder_lives == 0) {
+        t->standing = HF__STANDS_ENDED;
+    } else if (idle_ms > -HF__TICKET_PATIENCE_MS &&
+               idle_ms < HF__TICKET_PATIENCE_MS) {
+        t->standing = HF__STANDS_RUNNING;
+    } else {
+        t->standing = t->holder_lives == 1 ||
+                              (idle_ms >= 0 && idle_ms < HF__TICKET_KEEP_MS)
+                          ? HF__STANDS_DEAD
+                          : HF__STANDS_ENDED;
     }
-    if (idle_ms > -HF__TICKET_PATIENCE_MS && idle_ms < HF__TICKET_PATIENCE_MS) {
-        return PRESENT;
-    }
-    /* Whose process lives keeps its place: it may have been stopped. */
-    return lives == 1 || (idle_ms >= 0 && idle_ms < HF__TICKET_KEEP_MS) ? ABSENT
-                                                                        : GONE;
-}
-
-const struct hf__file_ticket *hf__file_line_first(const struct hf__cell *cell,
-                                                  const struct hf__token *mine)
-{
-    hf__time now = cell->line.n > 0 ? hf__now() : HF__NEVER;
-
-    for (int i = 0; i < cell->line.n; i++) {
-        const struct hf__file_ticket *t = &cell->line.list[i].ticket;
-
-        if ((mine != NULL && hf__token_equal(&t->token, mine)) ||
-            presence_of(cell, t, now) == PRESENT) {
-            return t;
-        }
-    }
-    return NULL;
-}
-
-bool hf__file_line_is_before(const struct hf__cell *cell,
-                             const struct hf__token *token,
-                             struct hf__manner manner)
-{
-    const struct hf__file_ticket *first = hf__file_line_first(cell, token);
-    struct hf__stand stand = {{{0}}, {HF__MODE_EXCLUSIVE, 0}, -1};
-    struct hf__stands stands = {NULL, 0, &stand, 1};
-    int slot;
-
-    if (first == NULL) {
-        return false;
-    }
-    stand.token = first->token;
-    return hf__may_enter(&stands, token, manner, &slot) != HF__ENTRY_OPEN;
+    t->holder_lives = -1;
 }
 
 void hf__file_line_stamp(const struct hf__cell *cell,
@@ -278,37 +235,6 @@ void hf__file_line_leave(struct hf__cell *cell, const struct hf__token *token)
     }
 }
 
-void hf__file_line_sweep(struct hf__cell *cell)
-{
-    hf__time now = cell->line.n > 0 ? hf__now() : HF__NEVER;
-    int i = 0;
-
-    while (i < cell->line.n) {
-        enum presence presence =
-            presence_of(cell, &cell->line.list[i].ticket, now);
-
-        if (presence == PRESENT) {
-            return;
-        }
-        if (presence == GONE) {
-            take_out(cell, i);
-        } else {
-            i++;
-        }
-    }
-}
-
-static void sweep_all(struct hf__cell *cell)
-{
-    hf__time now = hf__now();
-
-    for (int i = cell->line.n - 1; i >= 0; i--) {
-        if (presence_of(cell, &cell->line.list[i].ticket, now) == GONE) {
-            take_out(cell, i);
-        }
-    }
-}
-
 /* The lowest place that nobody has; −1: there is none. */
 static int free_place(const struct hf__file_line *line)
 {
@@ -328,14 +254,14 @@ static int free_place(const struct hf__file_line *line)
 }
 
 /* Only for people: without it the ticket has no name. */
-static void write_waiter(const struct hf__cell *cell, const struct hf__op *op,
-                         int place)
+static void write_waiter(const struct hf__cell *cell,
+                         const struct hf__participant *one, int place)
 {
-    const struct hf__owner *owner = op->owner;
+    const struct hf__owner *owner = &one->owner;
     struct waiter w;
 
     memset(&w, 0, sizeof w);
-    w.token = op->token;
+    w.token = one->token;
     w.pid = owner->pid;
     memcpy(w.label, owner->label, sizeof w.label);
     memcpy(w.host, owner->host, sizeof owner->host);
@@ -345,23 +271,19 @@ static void write_waiter(const struct hf__cell *cell, const struct hf__op *op,
     (void)!pwrite(cell->fd, &w, sizeof w, waiter_at(place));
 }
 
-bool hf__file_line_join(struct hf__cell *cell, const struct hf__op *op,
-                        int64_t wall_us)
+bool hf__file_line_join(struct hf__cell *cell,
+                        const struct hf__participant *one)
 {
     struct hf__file_line *line = &cell->line;
     const struct hf__file_side *side = cell->s->side;
-    struct hf__file_ticket t = {.token = op->token,
+    struct hf__file_ticket t = {.token = one->token,
                                 .number = 1,
-                                .life = side->life,
+                                .life = one->life,
                                 .side_dev = side->dev,
                                 .side_ino = side->ino,
-                                .since_us = wall_us};
+                                .since_us = one->since_us};
     int place = free_place(line);
 
-    if (place < 0 || (line->n > 0 && place >= line->places)) {
-        sweep_all(cell); /* before the file grows */
-        place = free_place(line);
-    }
     if (place < 0) {
         return false;
     }
@@ -369,8 +291,8 @@ bool hf__file_line_join(struct hf__cell *cell, const struct hf__op *op,
         t.number = line->list[line->n - 1].ticket.number + 1;
     }
     t.checksum = ticket_sum(&t);
-    hf__file_line_stamp(cell, &op->token);
-    write_waiter(cell, op, place);
+    hf__file_line_stamp(cell, &one->token);
+    write_waiter(cell, one, place);
     return pwrite(cell->fd, &t, sizeof t, ticket_at(place)) ==
            (ssize_t)sizeof t;
 }
@@ -400,20 +322,12 @@ void hf__file_line_copy(const struct hf__cell *cell, int fd)
     }
 }
 
-static void tell_one(const struct hf__cell *cell,
-                     const struct hf__file_waiting *one,
-                     struct hf__party *party)
+static void read_owner(const struct hf__cell *cell,
+                       const struct hf__file_waiting *one,
+                       struct hf__owner *owner)
 {
-    struct hf__owner *owner = &party->record.owner;
     struct waiter w;
 
-    *party =
-        (struct hf__party){.is_waiting = true,
-                           .record = {.slot = -1,
-                                      .holder_lives = -1,
-                                      .remaining_us = -1,
-                                      .token = one->ticket.token,
-                                      .acquired_us = one->ticket.since_us}};
     if (!read_waiter(cell, one, &w)) {
         return;
     }
@@ -426,19 +340,53 @@ static void tell_one(const struct hf__cell *cell,
     hf__file_copy_text(owner->note, sizeof owner->note, w.note, sizeof w.note);
 }
 
-int hf__file_line_tell(const struct hf__cell *cell, struct hf__crowd *crowd)
+static bool is_of(const struct hf__file_waiting *one, const struct hf__op *op)
 {
-    hf__time now = hf__now();
-    struct hf__party party;
-    int r = HF_OK;
+    return hf__token_equal(&one->ticket.token, &op->token) ||
+           hf__token_equal(&one->ticket.token, &op->next_token);
+}
 
-    for (int i = 0; i < cell->line.n && r == HF_OK; i++) {
+static struct hf__participant *add_waiting(const struct hf__cell *cell,
+                                           const struct hf__file_waiting *one,
+                                           struct hf__name *name)
+{
+    const struct hf__file_side *side = cell->s->side;
+    const struct hf__file_ticket *ticket = &one->ticket;
+    struct hf__participant *t = hf__participants_add(&name->line, -1);
+    bool is_here =
+        ticket->side_dev == side->dev && ticket->side_ino == side->ino;
+
+    if (t != NULL) {
+        t->token = ticket->token;
+        t->since_us = ticket->since_us;
+        t->life = is_here ? ticket->life : 0;
+    }
+    return t;
+}
+
+/* Locks are had alone here, so of those who are not the operation's own it
+ * matters who comes next. */
+int hf__file_line_judge(const struct hf__cell *cell, const struct hf__op *op,
+                        struct hf__name *name)
+{
+    bool is_all =
+        op == NULL || op->ret_crowd != NULL || cell->line.n >= HF__LINE_MAX;
+
+    for (int i = 0; i < cell->line.n; i++) {
         const struct hf__file_waiting *one = &cell->line.list[i];
+        struct hf__participant *t = NULL;
 
-        if (presence_of(cell, &one->ticket, now) == PRESENT) {
-            tell_one(cell, one, &party);
-            r = hf__crowd_add(crowd, &party);
+        if (!is_all && !is_of(one, op) && hf__name_waiting(name, op) > 0) {
+            continue;
+        }
+        t = add_waiting(cell, one, name);
+        if (t == NULL) {
+            return HF_ENOMEM;
+        }
+        judge(cell, t);
+        if (op != NULL && op->ret_crowd != NULL) {
+            read_owner(cell, one, &t->owner);
         }
     }
-    return r;
+    return HF_OK;
 }

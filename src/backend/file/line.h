@@ -13,8 +13,8 @@
 #ifndef HF_BACKEND_FILE_LINE_H
 #define HF_BACKEND_FILE_LINE_H
 
-#include "src/backend/crowd.h"
 #include "src/backend/file/record.h"
+#include "src/backend/name/name.h"
 
 /* Places of one piece of the file. The tickets of the first are read with the
  * record. */
@@ -62,29 +62,18 @@ HF_MUST_CHECK int hf__file_line_read(struct hf__cell *,
                                      size_t length);
 void hf__file_line_clear(struct hf__file_line *);
 
-/* Has the token a ticket? */
-bool hf__file_line_has(const struct hf__file_line *, const struct hf__token *);
-/* The first who still waits; `mine` (or NULL) surely does. NULL: nobody. */
-const struct hf__file_ticket *hf__file_line_first(const struct hf__cell *,
-                                                  const struct hf__token *mine);
-/* Must that claim let somebody in line go first? */
-bool hf__file_line_is_before(const struct hf__cell *, const struct hf__token *,
-                             struct hf__manner);
+/* Into the name, in order, as they stand now: those who matter to the
+ * operation; NULL: all. HF_OK or HF_ENOMEM. */
+HF_MUST_CHECK int hf__file_line_judge(const struct hf__cell *,
+                                      const struct hf__op *, struct hf__name *);
 /* The owner of the ticket still waits. */
 void hf__file_line_stamp(const struct hf__cell *, const struct hf__token *);
 
-/* With the file locked. Join: false if there is no room for the ticket, or no
- * need. Leave: harmless without a ticket. Sweep away the tickets of those who
- * are gone and would be first. */
-bool hf__file_line_join(struct hf__cell *, const struct hf__op *,
-                        int64_t wall_us);
+/* With the file locked. Join: false if there is no room for the ticket. Leave:
+ * harmless without one. */
+bool hf__file_line_join(struct hf__cell *, const struct hf__participant *);
 void hf__file_line_leave(struct hf__cell *, const struct hf__token *);
-void hf__file_line_sweep(struct hf__cell *);
 /* Into the file that is to take this one's place; what fails costs order. */
 void hf__file_line_copy(const struct hf__cell *, int fd);
-
-/* Add those who still wait. HF_OK or HF_ENOMEM. */
-HF_MUST_CHECK int hf__file_line_tell(const struct hf__cell *,
-                                     struct hf__crowd *);
 
 #endif

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Going through the folder: listing what is held, and deleting the files of
- * names that nobody uses any more. Which one is idle is decided here, with
- * the file locked, by the same judgement as a grant's. Called by the
- * session's thread.
+ * Going through the folder, and deleting the file of a name that nobody uses
+ * any more. Called by the session's thread.
  */
-#include "src/backend/file/view.h"
+#include "src/backend/file/store.h"
 #include "src/base/alloc.h"
 #include "src/base/error.h"
 #include "src/base/fork.h"
@@ -16,15 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* So many files are looked at in one call of gc(). */
+/* So many files are looked at in one step. */
 #define CHUNK 2048
 /* What was left aside by a killed process for so long is nobody's. */
 #define ASIDE_US (60 * INT64_C(1000000))
-
-static void close_cell(struct hf__cell *cell)
-{
-    hf__cell_close(cell);
-}
 
 /* ---- names in the folder */
 
@@ -98,6 +91,11 @@ static struct dirent *next(DIR *dir)
     return readdir(dir);
 }
 
+static int fail_late(hf_error *err)
+{
+    return hf__fail(err, HF_EUNAVAIL, "there was no time to go on");
+}
+
 /* The files whose names come after `after`, sorted. */
 static int read_names(struct hf__file *s, const char *after, bool tidies,
                       struct names *names, hf_error *err)
@@ -121,6 +119,9 @@ static int read_names(struct hf__file *s, const char *after, bool tidies,
     close_folder(dir);
     if (!has_memory) {
         return hf__fail(err, HF_ENOMEM, "out of memory");
+    }
+    if (hf__file_is_over(s)) {
+        return fail_late(err);
     }
     if (names->count > 0) {
         qsort(names->name, names->count, sizeof *names->name, compare_names);
@@ -146,177 +147,81 @@ static bool read_cell(struct hf__file *s, const char *name,
            memcmp(key.bytes, prefix->bytes, prefix->length) == 0;
 }
 
-/* ---- list() */
+/* ---- primitives */
 
-struct listed {
-    char key[HF__KEY_MAX];
-    size_t length;
-    struct hf__record record;
-};
-
-static void listed_free(struct listed **found)
+static int scan_one(struct hf__file *s, const char *name,
+                    const struct hf__scan *scan)
 {
-    hf__free(*found);
-}
+    const struct hf__file_record *r = &s->cell.record;
+    struct hf__key key;
+    int result = HF_OK;
 
-static int compare_listed(const void *a, const void *b)
-{
-    const struct listed *x = a;
-    const struct listed *y = b;
-
-    return hf__key_compare(&(struct hf__key){x->key, (uint16_t)x->length, 0},
-                           &(struct hf__key){y->key, (uint16_t)y->length, 0});
-}
-
-static bool list_one(struct hf__file *s, const char *name,
-                     const struct hf__key *prefix, struct listed *to)
-{
-    HF_AUTO(close_cell) struct hf__cell cell;
-    struct hf__file_view view;
-
-    if (!read_cell(s, name, prefix, &cell)) {
-        return false;
+    if (read_cell(s, name, scan->prefix, &s->cell)) {
+        key = (struct hf__key){r->key, (uint16_t)r->key_length,
+                               scan->prefix->name_at};
+        result = hf__file_judge(&s->cell, NULL, true, &s->name);
+        result = result == HF_OK ? scan->fn(scan->arg, &key, &s->name) : result;
     }
-    hf__file_look(&cell, NULL, &view);
-    hf__file_tell(&cell, &view, &to->record);
-    to->length = (size_t)cell.record.key_length;
-    memcpy(to->key, cell.record.key, to->length);
-    return to->record.is_held;
+    hf__file_primitives.put_down(s);
+    return result;
 }
 
-/* The held ones among the names, or NULL: out of memory. */
-static struct listed *collect(struct hf__file *s, const struct names *names,
-                              const struct hf__key *prefix, size_t *ret_count)
-{
-    struct listed *found = NULL;
-    size_t size = 0;
-    size_t count = 0;
-
-    for (size_t i = 0; i < names->count || found == NULL; i++) {
-        if (count == size) {
-            struct listed *grown;
-
-            size = 2 * size + 16;
-            grown = hf__resize(found, size * sizeof *found);
-            if (grown == NULL) {
-                hf__free(found);
-                return NULL;
-            }
-            found = grown;
-        }
-        if (i < names->count && !hf__file_is_over(s) &&
-            list_one(s, names->name[i], prefix, &found[count])) {
-            count++;
-        }
-    }
-    *ret_count = count;
-    return found;
-}
-
-int hf__file_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
-                  void *arg, hf__time deadline, hf_error *err)
+/* By the names of files, not by keys. */
+int hf__file_scan(void *state, struct hf__scan *scan, hf_error *err)
 {
     struct hf__file *s = state;
     HF_AUTO(names_fini) struct names names = {NULL, 0, 0};
-    HF_AUTO(listed_free) struct listed *found = NULL;
-    size_t count = 0;
-    int r = hf__file_check_ground(s, err);
+    char after[sizeof scan->at + 1] = "";
+    size_t most = scan->is_to_clean ? CHUNK : SIZE_MAX;
+    size_t i;
+    int r;
 
-    s->deadline = deadline;
-    if (r == HF_OK) {
-        r = read_names(s, "", false, &names, err);
+    memcpy(after, scan->at, scan->length);
+    r = read_names(s, after, scan->is_to_clean && scan->length == 0, &names,
+                   err);
+    for (i = 0; i < names.count && i < most && r == HF_OK; i++) {
+        r = hf__file_is_over(s) ? fail_late(err)
+                                : scan_one(s, names.name[i], scan);
     }
     if (r != HF_OK) {
         return r;
     }
-    found = collect(s, &names, prefix, &count);
-    if (found == NULL) {
-        return hf__fail(err, HF_ENOMEM, "out of memory for the list");
-    }
-    if (hf__file_is_over(s)) {
-        return hf__fail(err, HF_EUNAVAIL, "there was no time for the list");
-    }
-    qsort(found, count, sizeof *found, compare_listed);
-    for (size_t i = 0; i < count; i++) {
-        if (fn(arg, found[i].key + prefix->name_at,
-               found[i].length - prefix->name_at, &found[i].record) != 0) {
-            break;
-        }
+    scan->length = i < names.count ? strlen(names.name[i - 1]) : 0;
+    if (scan->length > 0) {
+        memcpy(scan->at, names.name[i - 1], scan->length);
     }
     return HF_OK;
 }
 
-/* ---- gc() */
-
-static int64_t later(int64_t a, int64_t b)
+/* Nobody may hold the name without knowing that he lost it. */
+static bool is_idle(const struct hf__cell *cell, const struct hf__name *name,
+                    int64_t idle_us)
 {
-    return a > b ? a : b;
-}
-
-/* The fence must be one that the clock has passed: it goes on from there. And
- * nobody may hold the name without knowing that he lost it. */
-static bool is_idle(const struct hf__cell *cell, int64_t idle_us)
-{
+    static const struct hf__token nobody;
     const struct hf__file_record *r = &cell->record;
     const struct hf__key key = {r->key, (uint16_t)r->key_length, 0};
-    const struct hf__token nobody = {{0}};
-    struct hf__file_view view;
-    int64_t lapsed_us;
 
-    hf__file_look(cell, NULL, &view);
-    lapsed_us = view.standing == HF__FILE_EXPIRED ? view.now_us - r->expires_us
-                                                  : INT64_MAX;
-    return hf__file_is_free(&view) && hf__file_line_first(cell, NULL) == NULL &&
-           lapsed_us >= idle_us && r->fence < (uint64_t)view.wall_us &&
-           later(r->acquired_at_us, r->freed_at_us) <= view.wall_us - idle_us &&
+    return hf__name_is_idle(name, idle_us) &&
            hf__file_side_held_until(cell->s->side, &key, &nobody,
-                                    view.now_us) == 0;
+                                    name->now_us) == 0;
 }
 
-static void delete_one(struct hf__file *s, const char *name,
-                       const struct hf__key *prefix, struct hf__gc *g)
-{
-    HF_AUTO(close_cell) struct hf__cell cell;
-
-    if (!read_cell(s, name, prefix, &cell) || !is_idle(&cell, g->idle_us)) {
-        return;
-    }
-    /* Who has it locked uses it. */
-    if (hf__cell_lock(&cell, (hf__time){0}) &&
-        hf__cell_read(&cell, NULL, NULL) == HF_OK &&
-        is_idle(&cell, g->idle_us) && hf__cell_is_in_place(&cell) &&
-        unlinkat(s->place.fd, name, 0) == 0) {
-        g->count++;
-        g->expired += !hf__token_is_zero(&cell.record.token);
-    }
-}
-
-int hf__file_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
-                hf__time deadline, hf_error *err)
+/* Who has it locked uses it. */
+int hf__file_forget(void *state, const struct hf__key *key,
+                    struct hf__name *name, int64_t idle_us)
 {
     struct hf__file *s = state;
-    HF_AUTO(names_fini) struct names names = {NULL, 0, 0};
-    char after[sizeof g->at + 1] = "";
-    size_t i;
-    int r = hf__file_check_ground(s, err);
+    struct hf__cell *cell = &s->cell;
 
-    s->deadline = deadline;
-    memcpy(after, g->at, g->length);
-    if (r == HF_OK) {
-        r = read_names(s, after, g->length == 0, &names, err);
+    (void)key;
+    if (!hf__cell_lock(cell, (hf__time){0}) ||
+        hf__cell_read(cell, NULL, NULL) != HF_OK) {
+        return HF_BUSY;
     }
-    if (r != HF_OK) {
-        return r;
-    }
-    for (i = 0; i < names.count && i < CHUNK && !hf__file_is_over(s); i++) {
-        delete_one(s, names.name[i], prefix, g);
-    }
-    if (hf__file_is_over(s)) {
-        return hf__fail(err, HF_EUNAVAIL, "there was no time to go on");
-    }
-    g->length = i < names.count ? strlen(names.name[i - 1]) : 0;
-    if (g->length > 0) {
-        memcpy(g->at, names.name[i - 1], g->length);
-    }
-    return HF_OK;
+    hf__name_fini(name);
+    return hf__file_judge(cell, NULL, true, name) == HF_OK &&
+                   is_idle(cell, name, idle_us) && hf__cell_is_in_place(cell) &&
+                   unlinkat(s->place.fd, cell->name, 0) == 0
+               ? HF_OK
+               : HF_BUSY;
 }

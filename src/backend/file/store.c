@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the engine asks of the file store: loading a name, which has a file of
+ * its own, and sleeping. Called by the session's thread.
+ */
+#include "src/backend/file/store.h"
+
+#include "src/base/error.h"
+
+/* So long somebody may be stopped between reading and writing, before we go
+ * on to the next name. */
+#define LOCK_MS 50
+/* And before a break does without him. */
+#define BREAK_MS 200
+
+#define LOOK_NS (200 * HF__MS)
+/* A claim that tries after each grant to others would come for nothing. */
+#define NEWS_NS HF__SECOND
+
+static struct hf__rules rules(void *state)
+{
+    const struct hf__file *s = state;
+
+    return (struct hf__rules){
+        .life = s->side->life,
+        .foreign = "the holder runs in another time namespace, or in a "
+                   "container with a boot id of its own, so its lease can't "
+                   "be judged by this one's clock; use the lock in one of "
+                   "the two only"};
+}
+
+/* ---- reading */
+
+static void put_down(void *state)
+{
+    struct hf__file *s = state;
+
+    hf__name_fini(&s->name);
+    hf__cell_close(&s->cell);
+}
+
+static int read_name(struct hf__file *s, const struct hf__key *key,
+                     const struct hf__op *op, bool to_change, hf_error *err)
+{
+    bool is_break = op != NULL && op->kind == HF__OP_BREAK;
+    int r = HF_OK;
+
+    if (s->cell.fd < 0) {
+        r = hf__cell_open(s, key, &s->cell, err);
+    }
+    if (r != HF_OK || s->cell.fd < 0) {
+        return r;
+    }
+    if (to_change &&
+        !hf__cell_lock(
+            &s->cell, hf__after_ms(hf__now(), is_break ? BREAK_MS : LOCK_MS)) &&
+        !is_break) {
+        return HF__AGAIN;
+    }
+    return hf__cell_read(&s->cell, key, err);
+}
+
+static int load(void *state, const struct hf__key *key, const struct hf__op *op,
+                bool to_change, struct hf__name **ret_name, hf_error *err)
+{
+    struct hf__file *s = state;
+    bool is_whole = s->name.is_partial;
+    int r = read_name(s, key, op, to_change, err);
+
+    hf__name_fini(&s->name);
+    *ret_name = &s->name;
+    if (r == HF_OK &&
+        hf__file_judge(&s->cell, op, is_whole, &s->name) != HF_OK) {
+        r = hf__fail(err, HF_ENOMEM, "out of memory for a lock");
+    }
+    return r;
+}
+
+static void settled(void *state, const struct hf__op *op)
+{
+    if (op->result == HF_LOST) {
+        hf__file_held_remove(&((struct hf__file *)state)->side->held, &op->key,
+                             &op->token);
+    }
+}
+
+/* ---- waiting */
+
+static void show(void *state, const struct hf__participant *ticket)
+{
+    hf__file_line_stamp(&((struct hf__file *)state)->cell, &ticket->token);
+}
+
+static int look_around(void *state, hf_error *err)
+{
+    return hf__file_check_ground(state, err);
+}
+
+static void let_in(void *state, const struct hf__watch *w)
+{
+    hf__bells_allow(&((struct hf__file *)state)->side->bells,
+                    hf__chime_of(&w->key));
+}
+
+/* Who has a ticket is woken when its turn has come, else with the name. */
+struct hf__chime hf__file_bell_of(const struct hf__watch *w)
+{
+    return hf__token_is_zero(&w->ticket) ? hf__chime_of(&w->key)
+                                         : hf__chime_of_ticket(&w->ticket);
+}
+
+static size_t word_of(struct hf__file *s, struct hf__watch *w[], int n)
+{
+    struct hf__bells *bells = &s->side->bells;
+
+    return n == 1 ? hf__bells_word(bells, hf__file_bell_of(w[0]))
+                  : hf__bells_any(bells);
+}
+
+static unsigned seen(void *state, struct hf__watch *w[], int n)
+{
+    struct hf__file *s = state;
+
+    return hf__words_get(&s->side->words, word_of(s, w, n));
+}
+
+static void park(void *state, struct hf__watch *w[], int n, unsigned from,
+                 hf__time until)
+{
+    struct hf__file *s = state;
+
+    hf__nap_on(&s->nap, &s->head,
+               hf__words_name(&s->side->words, word_of(s, w, n)), from, until);
+}
+
+const struct hf__primitives hf__file_primitives = {
+    .rules = rules,
+    .load = load,
+    .put_down = put_down,
+    .commit = hf__file_commit,
+    .settled = settled,
+    .show = show,
+    .looks_first = true,
+    .scan = hf__file_scan,
+    .forget = hf__file_forget,
+    .look_around = look_around,
+    .let_in = let_in,
+    .seen = seen,
+    .park = park,
+    .news_ns = NEWS_NS,
+    .look_ns = LOOK_NS,
+};

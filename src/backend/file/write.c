@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writing what a decision changed. Decides in which order a change becomes
+ * known: to the other processes' kernel, to the file, and, when the file is
+ * seen to be still in its place, to this process and to those who wait. Called
+ * by the session's thread.
+ */
+#include "src/backend/file/store.h"
+
+#include "src/base/error.h"
+
+#include <string.h>
+
+/* ---- the record */
+
+static void put_text(char *to, size_t size, const char *text)
+{
+    size_t length = strlen(text);
+
+    memset(to, 0, size);
+    memcpy(to, text, length < size ? length : size - 1);
+}
+
+static void put_owner(struct hf__file_record *r, const struct hf__owner *owner)
+{
+    put_text(r->label, sizeof r->label, owner->label);
+    put_text(r->host, sizeof r->host, owner->host);
+    put_text(r->thread, sizeof r->thread, owner->thread);
+    put_text(r->note, sizeof r->note, owner->note);
+    r->pid = owner->pid;
+}
+
+static void put_grant(struct hf__cell *cell, const struct hf__participant *g)
+{
+    const struct hf__file_side *side = cell->s->side;
+    struct hf__file_record *r = &cell->record;
+
+    if (g->marks != 0) {
+        r->token = g->token;
+    }
+    /* Who adopted it may have another side file, and then no life here. */
+    if (g->is_detached || (g->marks & (HF__MARK_NEW | HF__MARK_OWNER)) != 0) {
+        r->life = g->life;
+    }
+    if ((g->marks & (HF__MARK_NEW | HF__MARK_LEASE)) != 0) {
+        r->expires_us = g->ends_us;
+    }
+    if ((g->marks & (HF__MARK_NEW | HF__MARK_OWNER)) != 0) {
+        r->acquired_at_us = g->since_us;
+        r->freed_at_us = 0;
+        r->side_dev = side->dev;
+        r->side_ino = side->ino;
+        memcpy(r->boot, cell->s->boot, sizeof r->boot);
+        put_owner(r, &g->owner);
+    }
+}
+
+static void put_nobody(struct hf__file_record *r, const struct hf__name *name)
+{
+    memset(&r->token, 0, sizeof r->token);
+    r->expires_us = 0;
+    r->life = 0;
+    r->freed_at_us = name->wall_us;
+}
+
+/* The one that the name is granted to after the change; NULL: nobody. */
+static const struct hf__participant *holder_of(const struct hf__name *name)
+{
+    for (int i = 0; i < name->grants.n; i++) {
+        const struct hf__participant *g = name->grants.list[i];
+
+        if ((g->marks & HF__MARK_GONE) == 0 &&
+            g->standing != HF__STANDS_BROKEN) {
+            return g;
+        }
+    }
+    return NULL;
+}
+
+/* False: the record stays as it is, and only the line changes. */
+static bool put_record(struct hf__cell *cell, const struct hf__name *name)
+{
+    const struct hf__participant *g = holder_of(name);
+    struct hf__file_record *r = &cell->record;
+
+    if (name->marks == 0 && (g == NULL || g->marks == 0)) {
+        return false;
+    }
+    r->fence = name->fence;
+    r->broken = name->broken;
+    if (g != NULL) {
+        put_grant(cell, g);
+    } else {
+        put_nobody(r, name);
+    }
+    if ((name->marks & HF__MARK_KEEP) != 0) {
+        r->keep_us =
+            name->keep_until_us > 0 ? name->keep_until_us - name->now_us : 0;
+        r->keep_until_us = name->now_us + r->keep_us;
+    }
+    return true;
+}
+
+/* A break leaves a new file, so that whoever is stopped with the old one
+ * locked holds nobody up. On a full disk the old one must do. */
+static int write_record(struct hf__cell *cell, const struct hf__op *op)
+{
+    int r;
+
+    if (op->kind != HF__OP_BREAK) {
+        return hf__cell_write(cell, op->err);
+    }
+    r = hf__cell_replace(cell, cell->is_locked ? NULL : op->err);
+    return r != HF_OK && cell->is_locked ? hf__cell_write(cell, op->err) : r;
+}
+
+/* ---- what this process holds */
+
+/* The byte first: who deletes the file and who makes a new one then meet it,
+ * or we see afterwards that the file is not in its place. */
+static int hold(struct hf__file *s, const struct hf__op *op,
+                const struct hf__participant *g, bool *ret_is_new)
+{
+    struct hf__file_held *held = &s->side->held;
+    int r = HF_OK;
+
+    *ret_is_new = false;
+    if (g == NULL || g->life == 0) {
+        return HF_OK;
+    }
+    if ((g->marks & (HF__MARK_NEW | HF__MARK_OWNER)) != 0) {
+        r = hf__file_side_hold(s->side, &op->key, g->ends_us);
+        if (r == HF_OK) {
+            r = hf__file_held_add(held, &op->key, &g->token, g->ends_us,
+                                  ret_is_new);
+        }
+    } else if ((g->marks & HF__MARK_LEASE) != 0 &&
+               hf__file_held_extend(held, &op->key, &g->token, g->ends_us)) {
+        r = hf__file_side_hold(s->side, &op->key, g->ends_us);
+    }
+    return r == HF_OK ? r
+                      : hf__fail(op->err, r,
+                                 "there is no room to note who holds the lock");
+}
+
+/* It was not applied after all. */
+static void let_go_again(struct hf__file *s, const struct hf__op *op,
+                         const struct hf__participant *g)
+{
+    bool dummy;
+
+    if (op->kind == HF__OP_HANDOVER) {
+        /* Its entry is there, so this can't fail. */
+        (void)!hf__file_held_add(&s->side->held, &op->key, &op->token,
+                                 g->ends_us, &dummy);
+    } else {
+        hf__file_held_remove(&s->side->held, &op->key, &g->token);
+    }
+}
+
+static void let_go(struct hf__file *s, const struct hf__op *op,
+                   const struct hf__name *name)
+{
+    for (int i = 0; i < name->grants.n; i++) {
+        const struct hf__participant *g = name->grants.list[i];
+
+        if ((g->marks & (HF__MARK_GONE | HF__MARK_BROKEN)) != 0 ||
+            g->is_detached) {
+            hf__file_held_remove(&s->side->held, &op->key, &g->token);
+        }
+        if ((g->marks & HF__MARK_BROKEN) != 0) {
+            hf__breaks_tell(&s->side->words, HF__ON_FILE_BOARD(breaks),
+                            &g->token, g->life);
+        }
+    }
+}
+
+/* ---- the line */
+
+/* After the record: whoever is killed in between has a ticket too much, which
+ * nobody refreshes. */
+static void change_line(struct hf__cell *cell, const struct hf__name *name,
+                        struct hf__outcome *out)
+{
+    for (int i = 0; i < name->line.n; i++) {
+        const struct hf__participant *t = name->line.list[i];
+
+        if ((t->marks & HF__MARK_GONE) != 0) {
+            hf__file_line_leave(cell, &t->token);
+        } else if ((t->marks & HF__MARK_NEW) != 0) {
+            out->is_queued = hf__file_line_join(cell, t);
+        }
+    }
+}
+
+/* Without a line, some waiter; else the first in line, who alone may enter. */
+static void wake_next(struct hf__file *s, const struct hf__op *op,
+                      const struct hf__name *name)
+{
+    for (int i = 0; i < name->line.n; i++) {
+        const struct hf__participant *t = name->line.list[i];
+
+        if ((t->marks & HF__MARK_GONE) == 0 &&
+            t->standing == HF__STANDS_RUNNING) {
+            hf__bells_ring(&s->side->bells, hf__chime_of_ticket(&t->token));
+            return;
+        }
+    }
+    hf__bells_freed(&s->side->bells, hf__chime_of(&op->key));
+}
+
+/* ---- changing */
+
+/* The older of two states is not given out while somebody may have been
+ * granted the lock in the newer one. */
+static bool is_doubtful(const struct hf__cell *cell, const struct hf__op *op,
+                        const struct hf__name *name,
+                        const struct hf__outcome *out)
+{
+    return cell->is_torn && op->kind == HF__OP_ACQUIRE && out->is_taken &&
+           hf__file_side_held_until(cell->s->side, &op->key, &op->token,
+                                    name->now_us) > 0;
+}
+
+/* What a change needs first: a file that is in its place and whole. */
+static int prepare(struct hf__cell *cell, const struct hf__op *op)
+{
+    int r = HF_OK;
+
+    if (cell->fd < 0) {
+        r = hf__cell_create(cell, &op->key, op->err);
+        return r == HF_OK ? HF__RACED : r;
+    }
+    /* What is put in the file's place must be of this file. */
+    if ((cell->is_left || op->kind == HF__OP_BREAK) &&
+        !hf__cell_is_in_place(cell)) {
+        return HF__RACED;
+    }
+    if (cell->is_left && op->kind == HF__OP_ACQUIRE) {
+        r = hf__cell_replace(cell, op->err);
+        return r == HF_OK ? HF__RACED : r;
+    }
+    return HF_OK;
+}
+
+static int write_grant(struct hf__file *s, const struct hf__op *op,
+                       const struct hf__name *name)
+{
+    struct hf__cell *cell = &s->cell;
+    const struct hf__participant *g = holder_of(name);
+    bool is_new = false;
+    int r = hold(s, op, g, &is_new);
+
+    if (r != HF_OK) {
+        return r;
+    }
+    r = write_record(cell, op);
+    if (r == HF_OK && op->kind != HF__OP_BREAK && !hf__cell_is_in_place(cell)) {
+        r = HF__RACED;
+    }
+    if (r != HF_OK && r != HF_EUNKNOWN && is_new) {
+        let_go_again(s, op, g);
+    }
+    return r;
+}
+
+/* The line after the record; where it is all that changes, it counts only in a
+ * file that is still in its place then. */
+static int write_all(struct hf__file *s, const struct hf__op *op,
+                     const struct hf__name *name, struct hf__outcome *out)
+{
+    bool has_record = put_record(&s->cell, name);
+    int r = has_record ? write_grant(s, op, name) : HF_OK;
+
+    if (r == HF_OK && op->kind != HF__OP_BREAK) {
+        change_line(&s->cell, name, out);
+        r = has_record || hf__cell_is_in_place(&s->cell) ? HF_OK : HF__RACED;
+    }
+    return r;
+}
+
+int hf__file_commit(void *state, const struct hf__op *op, struct hf__name *name,
+                    struct hf__outcome *out)
+{
+    struct hf__file *s = state;
+    int r = prepare(&s->cell, op);
+
+    if (r == HF_OK && is_doubtful(&s->cell, op, name, out)) {
+        r = hf__fail(op->err, HF_EPROTO,
+                     "%s/%s is damaged, and somebody holds the lock",
+                     s->place.path, s->cell.name);
+    }
+    if (r == HF_OK) {
+        r = write_all(s, op, name, out);
+    }
+    if (r != HF_OK) {
+        return r;
+    }
+    let_go(s, op, name);
+    if (out->is_taken) {
+        hf__nap_tell_taken(&s->nap, &s->side->bells, op);
+    }
+    if (out->wakes) {
+        wake_next(s, op, name);
+    }
+    return HF_OK;
+}
