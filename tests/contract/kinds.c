@@ -56,6 +56,11 @@ static const struct {
     {"zookeeper:simple", {simple[0], simple[1]}, 2, NULL},
 };
 
+/* Whose locks are in the memory of one process. */
+static const char *const placeless[] = {
+    "memory",
+};
+
 const char *hf__store_plain(const char *store)
 {
     const char *plus = strrchr(store, '+');
@@ -89,7 +94,16 @@ struct hf__url hf__store_kind(const char *store, const char *scheme)
 
 bool hf__store_has_place(const char *store)
 {
-    return strncmp(hf__store_plain(store), "memory", strlen("memory")) != 0;
+    const char *plain = hf__store_plain(store);
+    size_t length = strcspn(plain, ":");
+
+    for (size_t i = 0; i < sizeof placeless / sizeof placeless[0]; i++) {
+        if (strncmp(plain, placeless[i], length) == 0 &&
+            placeless[i][length] == '\0') {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* User locks are a node's own. */

@@ -5,7 +5,9 @@ limits and stores in docs/reference.md; the tests that docs/guarantees.md
 names; whatever docs/from-the-articles.md and the same page in Chinese name; the
 C example of the README; and every relative link.
 
-    docs.py ROOT HOLDFAST WITH_MARIADB WITH_REDIS WITH_ZOOKEEPER
+    docs.py ROOT HOLDFAST [WITH_MARIADB WITH_REDIS WITH_ZOOKEEPER]
+
+Without these, stores on servers are not asked what they can do.
 """
 import json
 import pathlib
@@ -19,9 +21,10 @@ from tap import Tap
 ROOT = pathlib.Path(sys.argv[1])
 COMMAND = sys.argv[2]
 # A store on a server: the program that runs a command beside one.
-SERVERS = {'mysql': (sys.argv[3], 'MYSQL'), 'redis': (sys.argv[4], 'REDIS'),
-           'redlock': (sys.argv[4], 'REDIS', '--group', '5'),
-           'zookeeper': (sys.argv[5], 'ZOOKEEPER')}
+WITH = (sys.argv[3:] + [None] * 3)[:3]
+SERVERS = {'mysql': (WITH[0], 'MYSQL'), 'redis': (WITH[1], 'REDIS'),
+           'redlock': (WITH[1], 'REDIS', '--group', '5'),
+           'zookeeper': (WITH[2], 'ZOOKEEPER')}
 ARTICLES = 'docs/from-the-articles.md', 'docs/from-the-articles.zh.md'
 PAGES = [ROOT / name for name in (
     'README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md',
@@ -120,6 +123,8 @@ def ask_store(store, folder):
     check = [COMMAND, 'check', '--json', '--url']
     if store in SERVERS:
         server, variable, *how = SERVERS[store]
+        if server is None:
+            return None
         check = [server, *how, '--', 'sh', '-c',
                  f'exec "$@" "$HOLDFAST_TEST_{variable}_URL{option and "?"}'
                  f'{option}"', 'sh'] + check
