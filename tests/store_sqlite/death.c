@@ -126,3 +126,45 @@ TEST(what_the_killed_keep_closed_is_waited_for_asleep)
     count_crowd(&me, "job", &holders, &waiters);
     EXPECT_IS(holders, 0);
 }
+
+static void hold_twice_and_close(struct stage *stage, int index)
+{
+    struct peer me = {0};
+
+    (void)index;
+    EXPECT_IS(enter(&me), HF_OK);
+    EXPECT_IS(acquire(&me, "job", 50), HF_OK);
+    UNTIL(inspect(&me, "job") == HF_OK && !me.record.is_held);
+    EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
+    leave(&me);
+    atomic_fetch_add(&stage->ready, 1);
+    until(&stage->go, 1);
+}
+
+/* The second grant of a token is remembered, though the first one is over. */
+TEST(who_has_it_anew_keeps_it_when_its_session_closes)
+{
+    struct stage *stage = stage_new();
+    pid_t holder = start_ready(hold_twice_and_close, stage, 0);
+    PEER(me);
+
+    EXPECT_SAFE(acquire(&me, "job", 1000) == HF_BUSY);
+    atomic_store(&stage->go, 1);
+    EXPECT_IS(finish(holder), 0);
+}
+
+TEST(the_name_of_a_killed_holder_is_cleaned_away)
+{
+    const struct hf__key prefix = {"test:", 5, 5};
+    struct stage *stage = stage_new();
+    pid_t holder = start_ready(hold_job, stage, 60000);
+    struct hf__gc gc = {.idle_us = 0};
+    PEER(me);
+
+    kill_now(holder);
+    EXPECT_IS(hf__conn_gc(&me.conn, &prefix, &gc, hf__after_ms(hf__now(), 5000),
+                          &me.error),
+              HF_OK);
+    EXPECT_IS(gc.count, 1);
+    EXPECT_IS(gc.expired, 1);
+}

@@ -117,7 +117,7 @@ static size_t word_of(struct hf__file *s, struct hf__watch *w[], int n)
                   : hf__bells_any(bells);
 }
 
-static unsigned seen(void *state, struct hf__watch *w[], int n)
+static unsigned seen_now(void *state, struct hf__watch *w[], int n)
 {
     struct hf__file *s = state;
 
@@ -145,7 +145,7 @@ const struct hf__primitives hf__file_primitives = {
     .forget = hf__file_forget,
     .look_around = look_around,
     .let_in = let_in,
-    .seen = seen,
+    .seen = seen_now,
     .park = park,
     .news_ns = NEWS_NS,
     .look_ns = LOOK_NS,

@@ -158,14 +158,23 @@ static void let_go_again(struct hf__file *s, const struct hf__op *op,
     }
 }
 
+/* What is gone may have been granted anew, to the same token. */
+static bool is_let_go(const struct hf__name *name,
+                      const struct hf__participant *g)
+{
+    if ((g->marks & HF__MARK_GONE) != 0) {
+        return hf__participants_find(&name->grants, &g->token) == NULL;
+    }
+    return (g->marks & HF__MARK_BROKEN) != 0 || g->is_detached;
+}
+
 static void let_go(struct hf__file *s, const struct hf__op *op,
                    const struct hf__name *name)
 {
     for (int i = 0; i < name->grants.n; i++) {
         const struct hf__participant *g = name->grants.list[i];
 
-        if ((g->marks & (HF__MARK_GONE | HF__MARK_BROKEN)) != 0 ||
-            g->is_detached) {
+        if (is_let_go(name, g)) {
             hf__file_held_remove(&s->side->held, &op->key, &g->token);
         }
         if ((g->marks & HF__MARK_BROKEN) != 0) {

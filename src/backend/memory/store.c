@@ -318,7 +318,7 @@ static int scan(void *state, struct hf__scan *scan, hf_error *err)
     return s.result;
 }
 
-static unsigned seen(void *state, struct hf__watch *w[], int n)
+static unsigned seen_now(void *state, struct hf__watch *w[], int n)
 {
     (void)w;
     (void)n;
@@ -341,7 +341,7 @@ const struct hf__primitives hf__mem_primitives = {
     .commit = commit,
     .scan = scan,
     .forget = forget,
-    .seen = seen,
+    .seen = seen_now,
     .park = park,
 };
 

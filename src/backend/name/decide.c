@@ -114,7 +114,9 @@ static void enter(struct hf__decision *d, const struct hf__stands *stands,
     case HF__ENTRY_OPEN:
         clear_line(d);
         hf__decision_grant(d, &op->token, op->manner, slot);
-        d->out->wakes = op->manner.mode != HF__MODE_EXCLUSIVE;
+        d->out->wakes = op->manner.mode == HF__MODE_SHARED ||
+                        (op->manner.mode == HF__MODE_SLOTS &&
+                         stands->n_holders + 1 < op->manner.slots);
         return;
     case HF__ENTRY_MISFIT:
         hf__decision_finish(d, hf__tell_misfit(op, slot));
@@ -165,13 +167,6 @@ static void renew(struct hf__decision *d, struct hf__participant *own)
     hf__decision_finish(d, HF_OK);
 }
 
-static bool is_had_alone(const struct hf__name *name)
-{
-    const struct hf__participant *g = hf__name_first_to_end(name);
-
-    return g != NULL && g->manner.mode == HF__MODE_EXCLUSIVE;
-}
-
 /* Its ticket leaves too; and what an operator left for it to hear. */
 static void release(struct hf__decision *d, struct hf__participant *own)
 {
@@ -192,7 +187,8 @@ static void release(struct hf__decision *d, struct hf__participant *own)
     }
     hf__decision_drop(d, own);
     hf__decision_drop(d, ticket);
-    d->out->wakes = own != NULL || (ticket != NULL && !is_had_alone(d->name));
+    d->out->wakes =
+        own != NULL || (ticket != NULL && !hf__name_is_had_alone(d->name));
 }
 
 static void hand_over(struct hf__decision *d, struct hf__participant *own)

@@ -39,10 +39,17 @@ void hf__decide(struct hf__name *, const struct hf__rules *, struct hf__op *,
                 struct hf__outcome *);
 void hf__outcome_tell(const struct hf__outcome *, struct hf__op *);
 
+enum hf__firing {
+    HF__FIRES_NOT,
+    HF__FIRES_FOR_NEWS, /* it has to ask, and may be told to wait */
+    HF__FIRES_TO_ENTER
+};
+
 /* May the waiter ask again? If not, *next_us is the point, by the clock of
  * leases, at which it has to look again without being told; INT64_MAX: none.
  * with_news: also if another holds it than the watch saw. */
-bool hf__watch_fires(const struct hf__name *, const struct hf__watch *,
-                     bool with_news, int64_t *next_us);
+enum hf__firing hf__watch_fires(const struct hf__name *,
+                                const struct hf__watch *, bool with_news,
+                                int64_t *next_us);
 
 #endif

@@ -142,6 +142,7 @@ static void weigh(struct vigil *v, struct hf__watch *w,
         hf__participants_find(&name->line, &w->ticket);
     hf__time now = hf__now();
     int64_t next_us = INT64_MAX;
+    enum hf__firing firing;
 
     if (ticket != NULL) {
         ticket->seen_us = name->now_us;
@@ -149,10 +150,10 @@ static void weigh(struct vigil *v, struct hf__watch *w,
             v->p->show(v->s, ticket);
         }
     }
-    w->has_fired =
-        hf__watch_fires(name, w, !hf__before(now, v->news_at), &next_us);
-    if (w->has_fired && v->p->let_in != NULL && ticket == NULL &&
-        !hf__name_is_taken(name)) {
+    firing = hf__watch_fires(name, w, !hf__before(now, v->news_at), &next_us);
+    w->has_fired = firing != HF__FIRES_NOT;
+    if (firing == HF__FIRES_TO_ENTER && v->p->let_in != NULL &&
+        ticket == NULL) {
         v->p->let_in(v->s, w);
     }
     if (next_us != INT64_MAX) {

@@ -100,7 +100,7 @@ static bool is_in_the_way(const struct hf__participant *g)
            g->standing == HF__STANDS_FOREIGN;
 }
 
-bool hf__name_is_taken(const struct hf__name *name)
+static bool is_taken(const struct hf__name *name)
 {
     for (int i = 0; i < name->grants.n; i++) {
         if (is_in_the_way(name->grants.list[i])) {
@@ -146,7 +146,7 @@ bool hf__name_is_held(const struct hf__name *name)
 /* What a holder that is gone kept closed stays closed. */
 bool hf__name_is_kept(const struct hf__name *name)
 {
-    return name->keep_until_us > name->now_us && !hf__name_is_taken(name);
+    return name->keep_until_us > name->now_us && !is_taken(name);
 }
 
 static bool is_of(const struct hf__participant *m, const struct hf__op *op)
@@ -165,6 +165,19 @@ int hf__name_waiting(const struct hf__name *name, const struct hf__op *op)
         n += t->standing == HF__STANDS_RUNNING && !is_of(t, op);
     }
     return n;
+}
+
+bool hf__name_is_had_alone(const struct hf__name *name)
+{
+    for (int i = 0; i < name->grants.n; i++) {
+        const struct hf__participant *g = name->grants.list[i];
+
+        if (is_in_the_way(g) && g->manner.mode == HF__MODE_EXCLUSIVE &&
+            (g->marks & HF__MARK_GONE) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 bool hf__name_is_awaited(const struct hf__name *name,
@@ -189,6 +202,9 @@ bool hf__name_is_idle(const struct hf__name *name, int64_t idle_us)
         const struct hf__participant *g = name->grants.list[i];
         int64_t over_us = name->wall_us - (name->now_us - g->ends_us);
 
+        if (g->standing == HF__STANDS_DAMAGED) {
+            return false;
+        }
         if (g->standing == HF__STANDS_ENDED && over_us > since_us) {
             since_us = over_us;
         }
@@ -198,7 +214,7 @@ bool hf__name_is_idle(const struct hf__name *name, int64_t idle_us)
             return false;
         }
     }
-    return !name->is_damaged && !hf__name_is_held(name) &&
+    return !name->is_damaged && !is_taken(name) &&
            name->keep_until_us <= name->now_us &&
            name->wall_us - since_us >= idle_us &&
            name->fence < (uint64_t)name->wall_us;
@@ -209,7 +225,7 @@ bool hf__name_is_idle(const struct hf__name *name, int64_t idle_us)
 int hf__lookout_make(struct hf__lookout *l, const struct hf__name *name,
                      const struct hf__token *own)
 {
-    size_t n = (size_t)(name->grants.n + name->line.n);
+    size_t n = (size_t)name->grants.n + (size_t)name->line.n;
     struct hf__stand *at = l->few;
 
     l->more = NULL;

@@ -96,18 +96,18 @@ bool hf__participant_runs(const struct hf__participant *);
 /* Somebody has it, as far as can be told. */
 bool hf__participant_holds(const struct hf__participant *);
 bool hf__name_is_held(const struct hf__name *);
-/* The same, by one who is not known to be gone. */
-bool hf__name_is_taken(const struct hf__name *);
 /* Free, but closed for a while. */
 bool hf__name_is_kept(const struct hf__name *);
 /* Anybody in line but that token's claim (NULL: anybody) still waits. */
 bool hf__name_is_awaited(const struct hf__name *, const struct hf__token *);
 /* The grant that holds it and ends first; NULL: it is free, or kept closed. */
 const struct hf__participant *hf__name_first_to_end(const struct hf__name *);
+/* One who is there has it alone: nobody else may enter. */
+bool hf__name_is_had_alone(const struct hf__name *);
 /* So many wait, of those that were read, beside the operation's own claim. */
 int hf__name_waiting(const struct hf__name *, const struct hf__op *);
-/* Nobody has had it for so long, nobody keeps it, waits for it, or could get a
- * lower fence once it is forgotten. */
+/* Nobody who is there has had it for so long, nobody keeps it, waits for it, or
+ * could get a lower fence once it is forgotten. */
 bool hf__name_is_idle(const struct hf__name *, int64_t idle_us);
 
 /* All who count, as the claim of that token sees them: its own ticket does.

@@ -133,7 +133,8 @@ struct cleaning {
 static bool has_expired(const struct hf__name *name)
 {
     for (int i = 0; i < name->grants.n; i++) {
-        if (name->grants.list[i]->standing == HF__STANDS_ENDED) {
+        if (name->grants.list[i]->standing == HF__STANDS_ENDED ||
+            name->grants.list[i]->standing == HF__STANDS_DEAD) {
             return true;
         }
     }

@@ -30,15 +30,16 @@ static bool is_other(const struct hf__name *name, const struct hf__watch *w)
            !hf__token_equal(g == NULL ? &nobody : &g->token, &w->token);
 }
 
-bool hf__watch_fires(const struct hf__name *name, const struct hf__watch *w,
-                     bool with_news, int64_t *next_us)
+enum hf__firing hf__watch_fires(const struct hf__name *name,
+                                const struct hf__watch *w, bool with_news,
+                                int64_t *next_us)
 {
     bool has_ticket = !hf__token_is_zero(&w->ticket);
     int64_t next = INT64_MAX;
 
     *next_us = INT64_MAX;
     if (!name->is_there && name->grants.n == 0) {
-        return true;
+        return HF__FIRES_TO_ENTER;
     }
     for (int i = 0; i < name->grants.n; i++) {
         const struct hf__participant *g = name->grants.list[i];
@@ -57,8 +58,11 @@ bool hf__watch_fires(const struct hf__name *name, const struct hf__watch *w,
     }
     *next_us = next;
     if (has_ticket && hf__participants_find(&name->line, &w->ticket) == NULL) {
-        return true; /* it has to queue anew */
+        return HF__FIRES_FOR_NEWS; /* it has to queue anew */
     }
-    return (!has_ticket && with_news && is_other(name, w)) ||
-           may_enter(name, w);
+    if (may_enter(name, w)) {
+        return HF__FIRES_TO_ENTER;
+    }
+    return !has_ticket && with_news && is_other(name, w) ? HF__FIRES_FOR_NEWS
+                                                         : HF__FIRES_NOT;
 }

@@ -205,7 +205,7 @@ static int forget(void *s, const struct hf__key *key, struct hf__name *name,
     return HF_OK;
 }
 
-static unsigned seen(void *state, struct hf__watch *w[], int n)
+static unsigned seen_now(void *state, struct hf__watch *w[], int n)
 {
     struct session *s = state;
 
@@ -233,7 +233,7 @@ static const struct hf__primitives primitives = {
     .commit = commit,
     .scan = scan,
     .forget = forget,
-    .seen = seen,
+    .seen = seen_now,
     .park = park,
 };
 
