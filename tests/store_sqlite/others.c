@@ -92,3 +92,19 @@ TEST(a_record_that_was_edited_by_hand_is_refused)
     EXPECT_IS(inspect(&me, "job"), HF_EPROTO);
     EXPECT_IS(acquire(&me, "other", 1000), HF_OK);
 }
+
+/* Nobody can say any more who has it. */
+TEST(what_makes_no_sense_is_not_cleaned_away)
+{
+    const struct hf__key prefix = {"test:", 5, 5};
+    struct hf__gc gc = {.idle_us = 0};
+    PEER(me);
+
+    me.manner.mode = HF__MODE_SHARED;
+    EXPECT_IS(acquire(&me, "job", 60000), HF_OK);
+    sql(path_of(""), "UPDATE holdfast_beside SET slots=7");
+    EXPECT_IS(hf__conn_gc(&me.conn, &prefix, &gc, hf__after_ms(hf__now(), 5000),
+                          &me.error),
+              HF_OK);
+    EXPECT_IS(gc.count, 0);
+}

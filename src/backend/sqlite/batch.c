@@ -2,10 +2,10 @@
 /*
  * execute(): a batch is one transaction. Decides what is known of a batch
  * after each step that can fail, re-runs in halves what failed as a unit, and
- * wakes others when all is done. What an operation does is apply.c's. Called
+ * wakes others when all is done. What an operation does is the engine's. Called
  * by the session's thread.
  */
-#include "src/backend/sqlite/apply.h"
+#include "src/backend/sqlite/commit.h"
 #include "src/backend/sqlite/fence.h"
 #include "src/backend/sqlite/pool.h"
 #include "src/backend/sqlite/row.h"
@@ -17,56 +17,15 @@
 
 /* ---- after the answer */
 
-static void settle_one(struct hf__sqlite *s, struct hf__op *op,
-                       const struct hf__outcome *out)
-{
-    op->result = out->result;
-    op->ret_reason = out->reason;
-    op->is_queued = out->is_queued;
-    op->took_over = out->took_over;
-    op->slot = out->slot;
-    if (out->fence != 0 || out->result == HF_LOST) {
-        op->fence = out->fence;
-    }
-    if (!hf__token_is_zero(&out->let_go)) {
-        hf__held_remove(&s->side->held, &out->let_go);
-    }
-    if (out->extend_us != 0) {
-        hf__held_extend(&s->side->held, &op->token, out->extend_us);
-    }
-    if (out->is_taken) {
-        hf__nap_tell_taken(&s->nap, &s->side->bells, op);
-    }
-    if (out->is_freed) {
-        hf__bells_freed(&s->side->bells, hf__chime_of(&op->key));
-    }
-    if (out->is_opened) {
-        hf__bells_ring(&s->side->bells, hf__chime_of(&op->key));
-    }
-}
-
 static void settle(struct hf__sqlite *s, struct hf__op *ops[], int n)
 {
     for (int i = 0; i < n; i++) {
-        settle_one(s, ops[i], &s->outcome[i]);
-    }
-    for (int i = 0; i < s->n_rings; i++) {
-        hf__bells_ring(&s->side->bells, hf__chime_of_ticket(&s->rings[i]));
-    }
-    for (int i = 0; i < s->n_broken; i++) {
-        hf__breaks_tell(&s->side->words, HF__ON_BOARD(breaks),
-                        &s->broken[i].token, s->broken[i].life);
-    }
-}
-
-/* Nothing was applied: grants that were remembered are none. */
-static void undo(struct hf__sqlite *s, int n)
-{
-    for (int i = 0; i < n; i++) {
-        if (s->outcome[i].is_held) {
-            hf__held_remove(&s->side->held, &s->outcome[i].hold);
+        hf__outcome_tell(&s->outcome[i], ops[i]);
+        if (ops[i]->result == HF_LOST) {
+            hf__held_remove(&s->side->held, &ops[i]->token);
         }
     }
+    hf__deeds_do(s);
 }
 
 /* Each operation gets the same answer, with its own text. */
@@ -102,17 +61,24 @@ static int say_unknown(struct hf__sqlite *s, struct hf__op *ops[], int n,
 
 /* ---- one transaction */
 
-static int apply_kind(struct hf__sqlite *s, struct hf__op *ops[], int n,
-                      enum hf__op_kind kind)
+static int apply(struct hf__sqlite *s, struct hf__op *op,
+                 struct hf__outcome *out)
 {
-    int rc = SQLITE_OK;
+    bool is_done = false;
+    int rc = hf__sqlite_commit_fast(s, op, out, &is_done);
+    int r;
 
-    for (int i = 0; i < n && rc == SQLITE_OK; i++) {
-        if (ops[i]->kind == kind) {
-            rc = hf__apply(s, ops[i], &s->outcome[i]);
-        }
+    if (rc != SQLITE_OK || is_done) {
+        return rc;
     }
-    return rc;
+    r = hf__engine_apply(&hf__sqlite_primitives, s, op, out);
+    if (r == HF__ABORTED) {
+        return s->rc;
+    }
+    if (r != HF_OK) {
+        *out = (struct hf__outcome){.result = r, .slot = -1};
+    }
+    return SQLITE_OK;
 }
 
 /* In the order of kinds that the contract names. */
@@ -120,14 +86,13 @@ static int apply_all(struct hf__sqlite *s, struct hf__op *ops[], int n)
 {
     int rc = SQLITE_OK;
 
-    s->n_rings = 0;
-    s->n_broken = 0;
-    for (int i = 0; i < n; i++) {
-        s->outcome[i] = (struct hf__outcome){.slot = -1};
-    }
-    for (int kind = HF__OP_RENEW; kind <= HF__OP_BREAK && rc == SQLITE_OK;
-         kind++) {
-        rc = apply_kind(s, ops, n, (enum hf__op_kind)kind);
+    s->deeds.n = 0;
+    for (int kind = HF__OP_RENEW; kind <= HF__OP_BREAK; kind++) {
+        for (int i = 0; i < n && rc == SQLITE_OK; i++) {
+            if ((int)ops[i]->kind == kind) {
+                rc = apply(s, ops[i], &s->outcome[i]);
+            }
+        }
     }
     return rc;
 }
@@ -179,7 +144,7 @@ static int transact(struct hf__sqlite *s, struct hf__op *ops[], int n,
     }
     hf__sql_undo(s);
     if (rc != SQLITE_OK && !*ret_is_unknown) {
-        undo(s, n);
+        hf__deeds_undo(s);
     }
     return rc;
 }
@@ -308,7 +273,7 @@ static int look(struct hf__sqlite *s, struct hf__op *ops[], int n)
     rc = hf__sqlite_has_moved(s) ? SQLITE_READONLY_DBMOVED
                                  : hf__sql_run(s, HF__SQL_BEGIN_READ);
     if (rc == SQLITE_OK) {
-        hf__row_set_clock(s);
+        hf__sqlite_set_clock(s);
         rc = apply_all(s, ops, n);
     }
     hf__sql_undo(s);
@@ -318,9 +283,7 @@ static int look(struct hf__sqlite *s, struct hf__op *ops[], int n)
     if (rc != SQLITE_OK) {
         return fail_all(s, ops, n, rc);
     }
-    for (int i = 0; i < n; i++) {
-        ops[i]->result = s->outcome[i].result;
-    }
+    settle(s, ops, n);
     return HF_OK;
 }
 

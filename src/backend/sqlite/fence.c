@@ -151,15 +151,11 @@ static void refresh_base(struct hf__sqlite *s)
     }
 }
 
-uint64_t hf__fence_next(struct hf__sqlite *s, uint64_t stored)
+int64_t hf__fence_floor(struct hf__sqlite *s, bool has_record)
 {
-    uint64_t fence = hf__fence_after(stored, s->wall_us);
-
-    if (stored == 0) {
+    if (!has_record) {
         refresh_base(s);
     }
-    if (fence < s->fence_base) {
-        fence = s->fence_base;
-    }
-    return hf__fence_may_be(s, fence) ? fence : 0;
+    return s->wall_us > (int64_t)s->fence_base ? s->wall_us
+                                               : (int64_t)s->fence_base;
 }

@@ -18,11 +18,11 @@
  * what was wrong: nothing was applied. */
 HF_MUST_CHECK int hf__fence_open(struct hf__sqlite *s);
 
-/* The fence after `stored`. 0: it would be above the ceiling; s->fence_wanted
+/* The next fence of a name is not below it. */
+int64_t hf__fence_floor(struct hf__sqlite *s, bool has_record);
+/* May this one be given out? If not, it is above the ceiling; s->fence_wanted
  * is set, the transaction must be undone, the ceiling be raised, and all be
  * tried again. */
-HF_MUST_CHECK uint64_t hf__fence_next(struct hf__sqlite *s, uint64_t stored);
-/* May this one be given out? If not, as above. */
 HF_MUST_CHECK bool hf__fence_may_be(struct hf__sqlite *s, uint64_t fence);
 
 /* In the transaction that deletes records: their highest fence. The next one

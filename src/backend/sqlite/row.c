@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Records: from the columns to a judgement. What is done about it is
- * apply.c's and wait.c's. Called by the session's thread.
+ * One row: from columns to one who is there. Which rows are read is name.c's.
+ * Called by the session's thread.
  */
 #include "src/backend/sqlite/row.h"
 
@@ -36,7 +36,18 @@ enum column {
     COLUMN_IS_BROKEN
 };
 
-void hf__row_set_clock(struct hf__sqlite *s)
+enum ticket_column {
+    TICKET_TOKEN,
+    TICKET_MODE,
+    TICKET_SLOTS,
+    TICKET_BOOT,
+    TICKET_SIDE,
+    TICKET_SINCE,
+    TICKET_ASKED,
+    TICKET_OWNER
+};
+
+void hf__sqlite_set_clock(struct hf__sqlite *s)
 {
     s->now_us = hf__now().ns / 1000;
     s->wall_us = hf__wall_us();
@@ -95,8 +106,8 @@ static void copy_text(char *to, size_t size, sqlite3_stmt *statement,
     to[length] = '\0';
 }
 
-bool hf__read_token(sqlite3_stmt *statement, int at,
-                    struct hf__token *ret_token)
+static bool read_token(sqlite3_stmt *statement, int at,
+                       struct hf__token *ret_token)
 {
     const void *bytes = sqlite3_column_blob(statement, at);
     int size = sqlite3_column_bytes(statement, at);
@@ -109,8 +120,8 @@ bool hf__read_token(sqlite3_stmt *statement, int at,
     return true;
 }
 
-bool hf__read_manner(sqlite3_stmt *statement, int at,
-                     struct hf__manner *ret_manner)
+static bool read_manner(sqlite3_stmt *statement, int at,
+                        struct hf__manner *ret_manner)
 {
     int64_t mode = sqlite3_column_int64(statement, at);
     int64_t slots = sqlite3_column_int64(statement, at + 1);
@@ -125,7 +136,7 @@ bool hf__read_manner(sqlite3_stmt *statement, int at,
     return true;
 }
 
-void hf__read_owner(sqlite3_stmt *statement, int at, struct hf__owner *owner)
+static void read_owner(sqlite3_stmt *statement, int at, struct hf__owner *owner)
 {
     copy_text(owner->label, sizeof owner->label, statement, at);
     copy_text(owner->host, sizeof owner->host, statement, at + 1);
@@ -147,11 +158,22 @@ void hf__bind_owner(sqlite3_stmt *statement, int at,
     hf__bind_text(statement, at + 4, o->note);
 }
 
+/* ---- time */
+
+static bool is_this_clock(const struct hf__sqlite *s, const char *boot)
+{
+    return strcmp(boot, s->boot) == 0;
+}
+
+static bool is_this_boot(const struct hf__sqlite *s, const char *boot)
+{
+    return strncmp(boot, s->boot, HF__BOOT_ID_LENGTH) == 0;
+}
+
 /* How long the last grant still keeps the name closed: by the clock of the
  * boot in which it was made, and after a restart by the wall clock, within
  * which the time that it was to be kept bounds it on both sides. */
-static int64_t keep_left(const struct hf__sqlite *s, sqlite3_stmt *statement,
-                         bool is_same_clock)
+static int64_t keep_left(const struct hf__sqlite *s, sqlite3_stmt *statement)
 {
     int64_t keep_us = time_of(statement, COLUMN_KEEP_US);
     int64_t since = time_of(statement, COLUMN_ACQUIRED_AT);
@@ -159,7 +181,7 @@ static int64_t keep_left(const struct hf__sqlite *s, sqlite3_stmt *statement,
     if (keep_us <= 0) {
         return 0;
     }
-    if (is_same_clock) {
+    if (is_this_clock(s, text_of(statement, COLUMN_BOOT))) {
         return time_of(statement, COLUMN_KEEP_UNTIL) - s->now_us;
     }
     if (keep_us >= HF_KEEP_MAX_MS * 1000) {
@@ -168,23 +190,10 @@ static int64_t keep_left(const struct hf__sqlite *s, sqlite3_stmt *statement,
     return s->wall_us < since ? 0 : keep_us - (s->wall_us - since);
 }
 
-static void judge_keeping(const struct hf__sqlite *s, sqlite3_stmt *statement,
-                          struct hf__row *row)
-{
-    bool is_same_clock = strcmp(text_of(statement, COLUMN_BOOT), s->boot) == 0;
-    int64_t left = keep_left(s, statement, is_same_clock);
-
-    if (left > 0) {
-        row->standing = HF__STANDS_KEPT;
-        row->remaining_us = left;
-    }
-}
-
 /* How long a lease still runs that began under another boot id and is tied to
  * no process: by the wall clock, for as long as it was given in its own boot.
  * Not above 0 also if that clock is behind the grant. */
-static int64_t lease_left_by_wall(const struct hf__sqlite *s,
-                                  sqlite3_stmt *statement)
+static int64_t left_by_wall(const struct hf__sqlite *s, sqlite3_stmt *statement)
 {
     int64_t granted_at = time_of(statement, COLUMN_KEEP_UNTIL) -
                          time_of(statement, COLUMN_KEEP_US);
@@ -195,117 +204,72 @@ static int64_t lease_left_by_wall(const struct hf__sqlite *s,
 }
 
 static void judge_lease(const struct hf__sqlite *s, sqlite3_stmt *statement,
-                        struct hf__row *row)
+                        struct hf__participant *g)
 {
     const char *boot = text_of(statement, COLUMN_BOOT);
-    bool is_same_boot = strncmp(boot, s->boot, HF__BOOT_ID_LENGTH) == 0;
-    bool is_same_clock = strcmp(boot, s->boot) == 0;
+    bool is_same_boot = is_this_boot(s, boot);
+    bool is_same_clock = is_this_clock(s, boot);
 
-    if (is_same_clock) {
-        row->remaining_us = time_of(statement, COLUMN_EXPIRES) - s->now_us;
-        if (row->remaining_us <= 0) {
-            row->standing = HF__STANDS_EXPIRED;
-            return;
-        }
+    g->is_past = !is_same_clock;
+    g->ends_us = is_same_clock ? time_of(statement, COLUMN_EXPIRES) : INT64_MAX;
+    if (g->ends_us <= s->now_us) {
+        g->standing = HF__STANDS_ENDED;
+        return;
     }
-    row->life = hf__side_life(s->side, text_of(statement, COLUMN_SIDE));
-    if (row->life != 0) {
-        row->holder_lives = hf__side_probe(s->side, row->life);
+    if (g->life != 0) {
+        g->holder_lives = hf__side_probe(s->side, g->life);
     }
-    if (!is_same_boot && *text_of(statement, COLUMN_SIDE) == '\0' &&
-        lease_left_by_wall(s, statement) > 0) {
-        row->standing = HF__STANDS_HELD;
-        row->remaining_us = lease_left_by_wall(s, statement);
+    if (!is_same_boot && g->is_detached && left_by_wall(s, statement) > 0) {
+        g->ends_us = s->now_us + left_by_wall(s, statement);
         return;
     }
     /* A container may show a boot id of its own. Whose byte is locked was
      * not there before a restart, whatever the id says. */
-    if (!is_same_boot && row->holder_lives != 1) {
-        row->standing = HF__STANDS_STALE;
-    } else if (row->holder_lives == 0) {
-        row->standing = HF__STANDS_DEAD;
-    } else {
-        row->standing = is_same_clock ? HF__STANDS_HELD : HF__STANDS_FOREIGN;
+    if (!is_same_boot && g->holder_lives != 1) {
+        g->standing = HF__STANDS_ENDED;
+        g->ends_us = s->now_us - s->wall_us; /* nobody knows when */
+    } else if (g->holder_lives == 0) {
+        g->standing = HF__STANDS_DEAD;
+    } else if (!is_same_clock) {
+        g->standing = HF__STANDS_FOREIGN;
     }
 }
 
-/* What a holder that is gone kept closed stays closed. */
-static void judge_held(const struct hf__sqlite *s, sqlite3_stmt *statement,
-                       struct hf__row *row)
-{
-    judge_lease(s, statement, row);
-    if (hf__row_is_free(row)) {
-        judge_keeping(s, statement, row);
-    }
-}
+/* ---- grants */
 
-bool hf__row_is_held(const struct hf__row *row)
-{
-    return row->standing == HF__STANDS_HELD ||
-           row->standing == HF__STANDS_DEAD ||
-           row->standing == HF__STANDS_FOREIGN;
-}
-
-static void tell(sqlite3_stmt *statement, const struct hf__row *row,
-                 struct hf__record *record)
-{
-    int64_t acquired_at = 0;
-
-    *record = (struct hf__record){.is_held = hf__row_is_held(row),
-                                  .is_kept = row->standing == HF__STANDS_KEPT,
-                                  .manner = row->manner,
-                                  .slot = row->slot,
-                                  .holder_lives = row->holder_lives,
-                                  .fence = row->fence,
-                                  .remaining_us = row->remaining_us};
-    if (!record->is_held) {
-        return;
-    }
-    acquired_at = time_of(statement, COLUMN_ACQUIRED_AT);
-    record->token = row->token;
-    record->acquired_us = acquired_at > 0 ? acquired_at : 0;
-    hf__read_owner(statement, COLUMN_LABEL, &record->owner);
-}
-
-int64_t hf__row_touched_us(sqlite3_stmt *statement)
-{
-    int64_t acquired_at = time_of(statement, COLUMN_ACQUIRED_AT);
-    int64_t freed_at = time_of(statement, COLUMN_FREED_AT);
-
-    return acquired_at > freed_at ? acquired_at : freed_at;
-}
-
-void hf__row_clear(struct hf__row *row, struct hf__record *record)
-{
-    *row = (struct hf__row){.remaining_us = -1, .holder_lives = -1, .slot = -1};
-    if (record != NULL) {
-        *record = (struct hf__record){
-            .holder_lives = -1, .remaining_us = -1, .slot = -1};
-    }
-}
-
-static void read_common(const struct hf__sqlite *s, sqlite3_stmt *statement,
-                        struct hf__row *row)
+static bool read_fence(sqlite3_stmt *statement, uint64_t *ret_fence)
 {
     int64_t fence = sqlite3_column_int64(statement, COLUMN_FENCE);
-    int fence_type = sqlite3_column_type(statement, COLUMN_FENCE);
-    int token_type = sqlite3_column_type(statement, COLUMN_TOKEN);
 
-    hf__row_clear(row, NULL);
-    if (fence_type != SQLITE_INTEGER || fence <= 0 ||
-        fence >= (int64_t)HF__FENCE_END) {
-        row->standing = HF__STANDS_DAMAGED;
-    } else if (token_type == SQLITE_NULL) {
-        row->fence = (uint64_t)fence;
-        judge_keeping(s, statement, row);
-    } else if (!hf__read_token(statement, COLUMN_TOKEN, &row->token) ||
-               !has_text(statement, COLUMN_BOOT)) {
-        row->standing = HF__STANDS_DAMAGED;
-    } else {
-        row->fence = (uint64_t)fence;
-        judge_held(s, statement, row);
+    *ret_fence = (uint64_t)fence;
+    return sqlite3_column_type(statement, COLUMN_FENCE) == SQLITE_INTEGER &&
+           fence > 0 && fence < (int64_t)HF__FENCE_END;
+}
+
+/* What the two kinds of grants have alike. */
+static struct hf__participant *add_grant(struct hf__sqlite *s,
+                                         sqlite3_stmt *statement, int slot)
+{
+    struct hf__participant *g = hf__participants_add(&s->name.grants, slot);
+    int64_t since = time_of(statement, COLUMN_ACQUIRED_AT);
+    const char *side = text_of(statement, COLUMN_SIDE);
+
+    if (g == NULL) {
+        return NULL;
     }
-    row->broken = (uint64_t)sqlite3_column_int64(statement, COLUMN_BROKEN);
+    g->holder_lives = -1;
+    g->life = hf__side_life(s->side, side);
+    g->is_detached = *side == '\0';
+    g->since_us = since > 0 ? since : 0;
+    read_owner(statement, COLUMN_LABEL, &g->owner);
+    if (!read_fence(statement, &g->fence) ||
+        !read_token(statement, COLUMN_TOKEN, &g->token) ||
+        !has_text(statement, COLUMN_BOOT)) {
+        g->standing = HF__STANDS_DAMAGED;
+    } else {
+        judge_lease(s, statement, g);
+    }
+    return g;
 }
 
 /* What is not a number of ours says nothing: look there. */
@@ -315,68 +279,136 @@ static bool flag_of(sqlite3_stmt *statement, enum column column)
            sqlite3_column_type(statement, (int)column) != SQLITE_INTEGER;
 }
 
-void hf__row_read(const struct hf__sqlite *s, sqlite3_stmt *statement,
-                  struct hf__row *ret_row, struct hf__record *record)
+int hf__row_read_name(struct hf__sqlite *s, sqlite3_stmt *statement)
 {
-    read_common(s, statement, ret_row);
-    ret_row->has_beside = flag_of(statement, COLUMN_BESIDE);
-    ret_row->has_line = flag_of(statement, COLUMN_LINE);
-    if (record != NULL) {
-        tell(statement, ret_row, record);
+    struct hf__name *name = &s->name;
+    int64_t acquired_at = time_of(statement, COLUMN_ACQUIRED_AT);
+    int64_t freed_at = time_of(statement, COLUMN_FREED_AT);
+    int64_t kept_us = keep_left(s, statement);
+
+    name->is_there = true;
+    s->has_row = true;
+    name->is_damaged = !read_fence(statement, &name->fence);
+    name->broken = (uint64_t)sqlite3_column_int64(statement, COLUMN_BROKEN);
+    name->touched_us = acquired_at > freed_at ? acquired_at : freed_at;
+    name->keep_until_us = kept_us > 0 ? s->now_us + kept_us : 0;
+    s->has_beside = flag_of(statement, COLUMN_BESIDE);
+    s->has_line = flag_of(statement, COLUMN_LINE);
+    if (name->is_damaged) {
+        name->fence = 0;
+    } else if (sqlite3_column_type(statement, COLUMN_TOKEN) != SQLITE_NULL) {
+        struct hf__participant *g = add_grant(s, statement, -1);
+
+        name->is_damaged = g != NULL && g->standing == HF__STANDS_DAMAGED;
+        return g != NULL ? SQLITE_OK : SQLITE_NOMEM;
     }
+    return SQLITE_OK;
 }
 
-void hf__row_read_grant(const struct hf__sqlite *s, sqlite3_stmt *statement,
-                        struct hf__row *ret_row, struct hf__record *record)
+/* Two in one slot are nothing that we wrote. */
+static bool is_slot_taken(const struct hf__name *name,
+                          const struct hf__participant *g)
 {
-    int64_t slot = sqlite3_column_int64(statement, COLUMN_SLOT);
+    for (int i = 0; i < name->grants.n; i++) {
+        const struct hf__participant *other = name->grants.list[i];
 
-    read_common(s, statement, ret_row);
-    if (!hf__read_manner(statement, COLUMN_MODE, &ret_row->manner) ||
-        (ret_row->manner.mode == HF__MODE_SLOTS &&
-         (slot < 0 || slot >= ret_row->manner.slots))) {
-        ret_row->standing = HF__STANDS_DAMAGED;
-    } else if (ret_row->manner.mode == HF__MODE_SLOTS) {
-        ret_row->slot = (int)slot;
-    }
-    ret_row->is_broken = sqlite3_column_int64(statement, COLUMN_IS_BROKEN) != 0;
-    if (record != NULL) {
-        tell(statement, ret_row, record);
-    }
-}
-
-int hf__row_get(struct hf__sqlite *s, const struct hf__key *key,
-                struct hf__row *ret_row, struct hf__record *record)
-{
-    sqlite3_stmt *statement = hf__sql(s, HF__SQL_GET);
-    int rc;
-
-    hf__row_clear(ret_row, record);
-    if (statement == NULL) {
-        return hf__sql_failure(s);
-    }
-    hf__bind_key(statement, 1, key);
-    rc = sqlite3_step(statement);
-    if (rc == SQLITE_ROW) {
-        hf__row_read(s, statement, ret_row, record);
-    }
-    (void)sqlite3_reset(statement);
-    return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
-}
-
-bool hf__row_is_free(const struct hf__row *row)
-{
-    switch (row->standing) {
-    case HF__STANDS_FREE:
-    case HF__STANDS_DEAD:
-    case HF__STANDS_EXPIRED:
-    case HF__STANDS_STALE:
-        return true;
-    case HF__STANDS_KEPT:
-    case HF__STANDS_HELD:
-    case HF__STANDS_FOREIGN:
-    case HF__STANDS_DAMAGED:
-        break;
+        if (other != g && other->slot == g->slot &&
+            hf__participant_holds(other) && hf__participant_holds(g)) {
+            return true;
+        }
     }
     return false;
+}
+
+int hf__row_read_grant(struct hf__sqlite *s, sqlite3_stmt *statement)
+{
+    int64_t slot = sqlite3_column_int64(statement, COLUMN_SLOT);
+    struct hf__manner manner = {0};
+    bool is_ours =
+        read_manner(statement, COLUMN_MODE, &manner) &&
+        (manner.mode != HF__MODE_SLOTS || (slot >= 0 && slot < manner.slots));
+    bool has_slot = is_ours && manner.mode == HF__MODE_SLOTS;
+    struct hf__participant *g =
+        add_grant(s, statement, has_slot ? (int)slot : -1);
+
+    if (g == NULL) {
+        return SQLITE_NOMEM;
+    }
+    /* One that makes no sense is still none that has the name alone. */
+    g->manner = is_ours ? manner : (struct hf__manner){HF__MODE_SHARED, 0};
+    if (!is_ours || (has_slot && is_slot_taken(&s->name, g))) {
+        g->standing = HF__STANDS_DAMAGED;
+    } else if (sqlite3_column_int64(statement, COLUMN_IS_BROKEN) != 0) {
+        g->standing = HF__STANDS_BROKEN;
+        g->ends_us = g->is_past ? s->now_us - s->wall_us : g->ends_us;
+    }
+    return SQLITE_OK;
+}
+
+/* ---- tickets */
+
+/* By this clock. The stamp may have been set to nothing since: nobody was in
+ * the store then. A stamp of the future is nobody's of ours. */
+static enum hf__standing by_stamp(const struct hf__sqlite *s,
+                                  sqlite3_stmt *statement,
+                                  const struct hf__token *token, int lives)
+{
+    int64_t asked_us = sqlite3_column_int64(statement, TICKET_ASKED);
+    int64_t keep_us = HF__TICKET_KEEP_MS * INT64_C(1000);
+    int64_t idle_ms = hf__ticket_idle_ms(&s->side->words, HF__ON_BOARD(stamps),
+                                         token, hf__now());
+
+    if (idle_ms > -HF__TICKET_PATIENCE_MS && idle_ms < HF__TICKET_PATIENCE_MS) {
+        return HF__STANDS_RUNNING;
+    }
+    return lives == 1 || idle_ms < HF__TICKET_KEEP_MS ||
+                   (asked_us <= s->now_us && asked_us > s->now_us - keep_us)
+               ? HF__STANDS_DEAD
+               : HF__STANDS_ENDED;
+}
+
+/* Where the stamp is of another time namespace's clock, the byte alone
+ * decides. */
+static enum hf__standing judge_ticket(const struct hf__sqlite *s,
+                                      sqlite3_stmt *statement,
+                                      const struct hf__participant *t)
+{
+    int lives = t->life != 0 ? hf__side_probe(s->side, t->life) : -1;
+
+    if (lives == 0) {
+        return HF__STANDS_ENDED;
+    }
+    if (is_this_clock(s, text_of(statement, TICKET_BOOT))) {
+        return by_stamp(s, statement, &t->token, lives);
+    }
+    return lives == 1 ? HF__STANDS_RUNNING : HF__STANDS_ENDED;
+}
+
+/* Who is not to be read keeps nobody waiting. */
+int hf__row_read_ticket(struct hf__sqlite *s, sqlite3_stmt *statement,
+                        bool with_owner)
+{
+    int64_t since = sqlite3_column_int64(statement, TICKET_SINCE);
+    struct hf__token token;
+    struct hf__participant *t = NULL;
+
+    if (!read_token(statement, TICKET_TOKEN, &token) ||
+        hf__token_is_zero(&token)) {
+        return SQLITE_OK;
+    }
+    t = hf__participants_add(&s->name.line, -1);
+    if (t == NULL) {
+        return SQLITE_NOMEM;
+    }
+    t->token = token;
+    t->holder_lives = -1;
+    t->since_us = since > 0 ? since : 0;
+    t->life = hf__side_life(s->side, text_of(statement, TICKET_SIDE));
+    t->standing = read_manner(statement, TICKET_MODE, &t->manner)
+                      ? judge_ticket(s, statement, t)
+                      : HF__STANDS_ENDED;
+    if (with_owner) {
+        read_owner(statement, TICKET_OWNER, &t->owner);
+    }
+    return SQLITE_OK;
 }

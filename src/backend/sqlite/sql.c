@@ -23,11 +23,14 @@
     "freed_at,broken,label,host,pid,thread,note"
 /* Of a name. */
 #define NAME_COLUMNS COLUMNS ",beside,line"
-/* Of a grant, in the same places: from either table. */
-#define ALONE_COLUMNS COLUMNS ",0 AS mode,0 AS slots,-1 AS slot,0 AS ended"
+/* Of a grant beside others, in the same places. */
 #define BESIDE_COLUMNS                                                         \
     "key,fence,token,expires,granted,0,boot,side,acquired_at,0,0,label,host,"  \
     "pid,thread,note,mode,slots,slot,ended"
+#define TICKET_COLUMNS                                                         \
+    "token,mode,slots,boot,side,since,asked,label,host,pid,thread,note"
+#define HAS_BESIDE "EXISTS(SELECT 1 FROM holdfast_beside b WHERE b.key=?1)"
+#define HAS_LINE   "EXISTS(SELECT 1 FROM holdfast_ticket t WHERE t.key=?1)"
 
 static const char *const texts[HF__SQL_COUNT] = {
     [HF__SQL_BEGIN_READ] = "BEGIN",
@@ -43,32 +46,27 @@ static const char *const texts[HF__SQL_COUNT] = {
         "WHERE key=?2 AND token=?3 AND expires>?4 AND boot=?5",
     [HF__SQL_FREE] = "UPDATE holdfast_lock SET token=NULL,expires=0,side=NULL,"
                      "keep_us=iif(?1,0,keep_us),freed_at=?2 "
-                     "WHERE key=?3 AND token=?4 AND (line=0 OR ?5)",
-    [HF__SQL_BREAK] = "UPDATE holdfast_lock SET token=NULL,expires=0,side=NULL,"
-                      "keep_us=0,broken=fence,fence=?1,freed_at=?2 "
-                      "WHERE key=?3",
-    [HF__SQL_RAISE] = "UPDATE holdfast_lock SET fence=?1 WHERE key=?2",
+                     "WHERE key=?3 AND token=?4 AND line=0",
+    [HF__SQL_CHANGE] =
+        "UPDATE holdfast_lock SET fence=?2,broken=?3,token=iif(?4,token,NULL),"
+        "side=iif(?5,side,NULL),expires=coalesce(?6,expires),keep_us=iif(?7,?8,"
+        "keep_us),"
+        "keep_until=iif(?7,?9,keep_until),freed_at=iif(?10,?10,freed_at),"
+        "beside=iif(?11," HAS_BESIDE ",beside),line=iif(?11," HAS_LINE ",line) "
+        "WHERE key=?1",
     [HF__SQL_PART] = "UPDATE holdfast_lock SET side=NULL "
                      "WHERE key=?1 AND token=?2",
-    [HF__SQL_MARK] =
-        "UPDATE holdfast_lock SET "
-        "beside=EXISTS(SELECT 1 FROM holdfast_beside b WHERE b.key=?1),"
-        "line=EXISTS(SELECT 1 FROM holdfast_ticket t WHERE t.key=?1),"
-        "freed_at=iif(?2,?2,freed_at) WHERE key=?1",
-    [HF__SQL_LIST] = "SELECT " ALONE_COLUMNS " FROM holdfast_lock "
-                     "WHERE key>=?1 AND key<?2 AND token IS NOT NULL "
-                     "UNION ALL SELECT " BESIDE_COLUMNS " FROM holdfast_beside "
-                     "WHERE key>=?1 AND key<?2 AND ended=0 "
-                     "ORDER BY key,slot,fence",
-    [HF__SQL_SCAN] = "SELECT " NAME_COLUMNS " FROM holdfast_lock "
+    [HF__SQL_MARK] = "UPDATE holdfast_lock SET beside=" HAS_BESIDE
+                     ",line=" HAS_LINE " WHERE key=?1",
+    [HF__SQL_SCAN] = "SELECT key FROM holdfast_lock "
                      "WHERE key>=?1 AND key<?2 "
                      "AND length(CAST(key AS BLOB))<=?4 "
+                     "AND (?5 OR token IS NOT NULL OR beside) "
                      "ORDER BY key LIMIT ?3",
     [HF__SQL_DELETE] = "DELETE FROM holdfast_lock WHERE key=?1",
     [HF__SQL_BESIDE] = "SELECT " BESIDE_COLUMNS " FROM holdfast_beside "
-                       "WHERE key=?1 AND mode IS NOT ?2 ORDER BY expires",
-    [HF__SQL_BESIDE_SORTED] = "SELECT " BESIDE_COLUMNS " FROM holdfast_beside "
-                              "WHERE key=?1 AND ended=0 ORDER BY slot,fence",
+                       "WHERE key=?1 AND (?3 OR mode<>1 OR token=?2 "
+                       "OR expires<=?4) ORDER BY fence",
     [HF__SQL_BESIDE_OF] = "SELECT " BESIDE_COLUMNS " FROM holdfast_beside "
                           "WHERE key=?1 AND token=?2",
     [HF__SQL_BESIDE_PUT] =
@@ -76,28 +74,18 @@ static const char *const texts[HF__SQL_COUNT] = {
         "(key,token,fence,mode,slots,slot,expires,granted,boot,side,"
         "acquired_at,ended,label,host,pid,thread,note) VALUES"
         "(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,0,?12,?13,?14,?15,?16)",
-    [HF__SQL_BESIDE_RENEW] = "UPDATE holdfast_beside SET expires=?1,"
-                             "side=iif(?2,NULL,side) WHERE key=?3 AND token=?4 "
-                             "AND expires>?5 AND boot=?6",
-    [HF__SQL_BESIDE_RAISE] = "UPDATE holdfast_beside SET fence=?1 "
-                             "WHERE key=?2 AND token=?3",
-    [HF__SQL_BESIDE_BREAK] =
-        "UPDATE holdfast_beside SET ended=1 WHERE key=?1 AND ended=0 "
-        "AND (?2=0 OR fence=?2) AND (boot<>?3 OR expires>?4)",
+    [HF__SQL_BESIDE_CHANGE] =
+        "UPDATE holdfast_beside SET fence=?3,expires=coalesce(?4,expires),"
+        "side=iif(?5,side,NULL),ended=?6 WHERE key=?1 AND token=?2",
     [HF__SQL_BESIDE_PART] = "UPDATE holdfast_beside SET side=NULL "
                             "WHERE key=?1 AND token=?2",
     [HF__SQL_BESIDE_LEAVE] = "DELETE FROM holdfast_beside "
                              "WHERE key=?1 AND token=?2",
     [HF__SQL_BESIDE_DELETE] = "DELETE FROM holdfast_beside WHERE key=?1",
-    [HF__SQL_BESIDE_CLEAR] =
-        "DELETE FROM holdfast_beside WHERE key=?1 AND "
-        "((boot=?2 AND expires<=?3) OR (?4 AND (ended=0 OR boot<>?2))) "
-        "RETURNING ended=0 AND token<>?5",
-    [HF__SQL_LINE] = "SELECT token,mode,slots,boot,side,since,asked,"
-                     "label,host,pid,thread,note FROM holdfast_ticket "
+    [HF__SQL_LINE] = "SELECT " TICKET_COLUMNS " FROM holdfast_ticket "
                      "WHERE key=?1 ORDER BY seq",
-    [HF__SQL_LINE_HAS] = "SELECT 1 FROM holdfast_ticket "
-                         "WHERE key=?1 AND token=?2",
+    [HF__SQL_LINE_OF] = "SELECT " TICKET_COLUMNS " FROM holdfast_ticket "
+                        "WHERE key=?1 AND token=?2",
     [HF__SQL_LINE_JOIN] =
         "INSERT OR IGNORE INTO holdfast_ticket"
         "(key,seq,token,mode,slots,boot,side,since,asked,"

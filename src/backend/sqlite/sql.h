@@ -21,33 +21,27 @@ enum hf__statement {
     HF__SQL_BEGIN_WRITE,
     HF__SQL_COMMIT,
     HF__SQL_ROLLBACK,
-    HF__SQL_GET,    /* a record: key */
-    HF__SQL_PUT,    /* all of a record */
+    HF__SQL_GET,    /* a name's row: key */
+    HF__SQL_PUT,    /* all of it */
     HF__SQL_RENEW,  /* expires, key, token, now, boot, is detached */
-    HF__SQL_FREE,   /* reopens, freed_at, key, token, also if there is a line */
-    HF__SQL_BREAK,  /* fence, freed_at, key */
-    HF__SQL_RAISE,  /* fence, key */
+    HF__SQL_FREE,   /* reopens, freed_at, key, token: if there is no line */
+    HF__SQL_CHANGE, /* what a decision may change but for a new grant */
     HF__SQL_PART,   /* key, token */
-    HF__SQL_MARK,   /* key, freed_at or 0: what the other tables have of it */
-    HF__SQL_LIST,   /* from key, to key: all grants */
-    HF__SQL_SCAN,   /* from key, to key, how many, longest key: free too */
+    HF__SQL_MARK,   /* key: what the other tables have of it */
+    HF__SQL_SCAN,   /* keys: from, to, how many, longest, also of free names */
     HF__SQL_DELETE, /* key */
-    /* Grants beside others; see beside.h. */
-    HF__SQL_BESIDE,        /* all: key, mode to leave out, or NULL */
-    HF__SQL_BESIDE_SORTED, /* all, as people want them: key */
+    /* Grants beside others. */
+    HF__SQL_BESIDE,        /* key, token, now: all, or but the shared that run
+                              and are another's */
     HF__SQL_BESIDE_OF,     /* key, token */
     HF__SQL_BESIDE_PUT,    /* all of it */
-    HF__SQL_BESIDE_RENEW,  /* expires, is detached, key, token */
-    HF__SQL_BESIDE_RAISE,  /* fence, key, token */
-    HF__SQL_BESIDE_BREAK,  /* key, fence or 0, boot, now */
+    HF__SQL_BESIDE_CHANGE, /* the rest of what a decision may change */
     HF__SQL_BESIDE_PART,   /* key, token */
     HF__SQL_BESIDE_LEAVE,  /* key, token */
     HF__SQL_BESIDE_DELETE, /* all: key */
-    HF__SQL_BESIDE_CLEAR,  /* key, boot, now, also those that may run,
-                              token: is it another's, that nobody ended? */
-    /* Tickets; see line.h. */
+    /* Tickets. */
     HF__SQL_LINE,        /* all, in their order: key */
-    HF__SQL_LINE_HAS,    /* key, token */
+    HF__SQL_LINE_OF,     /* key, token */
     HF__SQL_LINE_JOIN,   /* all of it */
     HF__SQL_LINE_LEAVE,  /* key, token */
     HF__SQL_LINE_DELETE, /* all: key */

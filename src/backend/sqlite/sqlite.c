@@ -8,7 +8,6 @@
 #include "src/backend/sqlite/sqlite.h"
 
 #include "src/backend/registry.h"
-#include "src/backend/sqlite/entry.h"
 #include "src/backend/sqlite/fence.h"
 #include "src/backend/sqlite/header.h"
 #include "src/backend/sqlite/inherit.h"
@@ -22,14 +21,6 @@
 
 /* How long closing may wait for another program's transaction. */
 #define PARTING_MS 100
-
-void hf__sqlite_note_broken(struct hf__sqlite *s, const struct hf__token *token,
-                            uint64_t life)
-{
-    if (s->n_broken < HF__BREAKS) {
-        s->broken[s->n_broken++] = (struct hf__broken_grant){*token, life};
-    }
-}
 
 int hf__sqlite_fail_moved(const struct hf__sqlite *s, int file, hf_error *err)
 {
@@ -73,7 +64,7 @@ int hf__sqlite_begin_write(struct hf__sqlite *s)
         hf__sql_undo(s);
         return SQLITE_READONLY_DBMOVED;
     }
-    hf__row_set_clock(s);
+    hf__sqlite_set_clock(s);
     return SQLITE_OK;
 }
 
@@ -334,7 +325,8 @@ static void sqlite_close(void *state)
         hf__free(s->db);
         s->db = NULL;
     }
-    hf__entry_fini(s);
+    hf__name_fini(&s->name);
+    hf__free(s->deeds.list);
     hf__side_put(s->side);
     s->side = NULL;
     hf__place_fini(&s->place);

@@ -5,23 +5,24 @@
  *     sqlite.c   opening, closing, interrupting
  *     place.c    the folder and its files       sql.c     the connection
  *     door.c     one opener at a time           schema.c  the tables
- *     side.c     who lives                      row.c     a record
- *     gate.c     writers in order               batch.c   execute()
- *     wait.c     waiters                        apply.c   one operation
- *     held.c     what this process holds        fence.c   rising numbers
- *     inherit.c  connections that a fork leaves check.c   check()
- *     pool.c     idle connections               list.c    list()
- *     gc.c       gc()                           beside.c  grants side by side
- *     line.c     tickets                        entry.c   who may enter
- *     crowded.c  an operation where others are  vfs.c     what SQLite may open
- *     operate.c  inspecting, breaking           header.c  whose file it is
+ *     side.c     who lives                      name.c    reading a name
+ *     gate.c     writers in order               row.c     a row, judged
+ *     batch.c    execute()                      commit.c  what was decided
+ *     store.c    what the engine asks           write.c   into a row
+ *     held.c     what this process holds        deeds.c   beside the database
+ *     inherit.c  connections that a fork leaves fence.c   rising numbers
+ *     pool.c     idle connections               survey.c  list(), gc()
+ *     check.c    check()                        vfs.c     what SQLite may open
+ *     header.c   whose file it is               space.c   blocks on the disk
  *
  * Thread: the session's, except hf__sqlite_interrupt().
  */
 #ifndef HF_BACKEND_SQLITE_SQLITE_H
 #define HF_BACKEND_SQLITE_SQLITE_H
 
+#include "src/backend/name/engine.h"
 #include "src/backend/shared.h"
+#include "src/backend/sqlite/deeds.h"
 #include "src/backend/sqlite/place.h"
 #include "src/backend/sqlite/side.h"
 #include "src/backend/sqlite/sql.h"
@@ -29,43 +30,6 @@
 
 /* As many operations go into one transaction; more go into several. */
 #define HF__SQLITE_BATCH 256
-
-/* What became of an operation, until the commit is answered. */
-struct hf__outcome {
-    int result;
-    uint64_t fence;   /* 0: leave the operation's as it is */
-    uint64_t broken;  /* what a grant keeps of the record before it */
-    hf_reason reason; /* of LOST */
-    bool is_freed;    /* the name may be acquired now */
-    bool is_opened;   /* the same, by several */
-    bool is_taken;    /* it has another holder now */
-    bool is_held;     /* `hold` was locked for this; undone if not applied */
-    struct hf__token hold;
-    struct hf__token let_go; /* to forget; zero: none */
-    int64_t extend_us;       /* the token's new expiry; 0: unchanged */
-    bool has_beside;         /* what a grant keeps of the name's record, too */
-    bool has_line;
-    bool is_queued; /* as in hf__op */
-    bool took_over; /* the same */
-    int slot;       /* the same */
-};
-
-/* Those at a name who were read last; room for them. */
-struct hf__party_room {
-    struct hf__stand *list;
-    int n;
-    int room;
-};
-
-/* Whose turn has come may be so many in a transaction; more look for
- * themselves. */
-#define HF__RINGS_MAX 512
-
-/* A grant that an operator ended. */
-struct hf__broken_grant {
-    struct hf__token token;
-    uint64_t life; /* of its holder's process; 0: unknown */
-};
 
 struct hf__sqlite {
     struct hf__head head;
@@ -94,17 +58,18 @@ struct hf__sqlite {
     uint64_t fence_ceiling;
     uint64_t fence_wanted; /* above the ceiling; 0: none */
 
+    /* Of its operations; told once the commit is answered. */
     struct hf__outcome outcome[HF__SQLITE_BATCH];
+    struct hf__deeds deeds;
+    int rc; /* why it has to be undone */
 
-    /* See entry.h. */
-    struct hf__party_room holders;
-    struct hf__party_room line;
-    /* In line, to be woken once the commit is answered. */
-    struct hf__token rings[HF__RINGS_MAX];
-    int n_rings;
-    /* Whose holders are to be told then; more find it at their renewals. */
-    struct hf__broken_grant broken[HF__BREAKS];
-    int n_broken;
+    /* The name in hand. */
+    struct hf__name name;
+    bool is_unfit;    /* the connection failed while waiting */
+    bool has_row;     /* of its own in holdfast_lock, */
+    bool has_beside;  /* perhaps some in holdfast_beside, */
+    bool has_line;    /* … and in holdfast_ticket */
+    uint64_t highest; /* fence of what was cleaned away */
 };
 
 /* At the start of each call: its limits. */
@@ -114,15 +79,13 @@ void hf__sqlite_begin(struct hf__sqlite *s, hf__time deadline, hf_error *err);
  * own reason. */
 HF_MUST_CHECK int hf__sqlite_begin_write(struct hf__sqlite *s);
 
-/* The transaction ends that grant. */
-void hf__sqlite_note_broken(struct hf__sqlite *s, const struct hf__token *token,
-                            uint64_t life);
-
 /* Are the files no longer those that were opened? s->moved_file says which. */
 HF_MUST_CHECK bool hf__sqlite_has_moved(struct hf__sqlite *s);
 /* "PATH-wal was deleted, cut off or replaced while in use; …" */
 HF_MUST_CHECK int hf__sqlite_fail_moved(const struct hf__sqlite *s, int file,
                                         hf_error *err);
+
+extern const struct hf__primitives hf__sqlite_primitives; /* store.c */
 
 int hf__sqlite_execute(void *state, struct hf__op *ops[], int n,
                        hf__time deadline, hf_error *err);
@@ -134,6 +97,10 @@ int hf__sqlite_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
                     void *arg, hf__time deadline, hf_error *err);
 int hf__sqlite_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
                   hf__time deadline, hf_error *err);
+/* survey.c, for the engine. */
+int hf__sqlite_scan(void *state, struct hf__scan *, hf_error *err);
+int hf__sqlite_forget(void *state, const struct hf__key *, struct hf__name *,
+                      int64_t idle_us);
 int hf__sqlite_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
                      hf_error *err);
 

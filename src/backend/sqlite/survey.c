@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * All names with a prefix: list(), and gc(), which deletes the records of those
+ * that nobody uses any more, a few at a time, so that no renewal waits long
+ * for the write lock. Called by the session's thread.
+ */
+#include "src/backend/sqlite/fence.h"
+#include "src/backend/sqlite/gate.h"
+#include "src/backend/sqlite/name.h"
+#include "src/backend/sqlite/pool.h"
+#include "src/backend/sqlite/row.h"
+#include "src/backend/sqlite/space.h"
+#include "src/base/alloc.h"
+#include "src/base/error.h"
+
+#include <string.h>
+
+/* So many names are looked at in one transaction. */
+#define CHUNK 128
+/* And so many such in one call. */
+#define CHUNKS 16
+
+/* ---- reading */
+
+struct names {
+    struct {
+        char bytes[HF__KEY_MAX];
+        uint16_t length;
+    } list[CHUNK];
+    int n;
+};
+
+static void names_free(struct names **names)
+{
+    hf__free(*names);
+}
+
+static int read_keys(struct hf__sqlite *s, const struct hf__scan *scan,
+                     struct names *names)
+{
+    sqlite3_stmt *statement = hf__sql(s, HF__SQL_SCAN);
+    const struct hf__key *prefix = scan->prefix;
+    char end[HF__KEY_MAX + 1];
+    int rc;
+
+    if (statement == NULL) {
+        return hf__sql_failure(s);
+    }
+    /* No byte of UTF-8 is as high as the one that ends the range. */
+    memcpy(end, prefix->bytes, prefix->length);
+    end[prefix->length] = (char)0xff;
+    (void)sqlite3_bind_text(
+        statement, 1, scan->length > 0 ? scan->at : prefix->bytes,
+        scan->length > 0 ? (int)scan->length : prefix->length, SQLITE_STATIC);
+    (void)sqlite3_bind_text(statement, 2, end, prefix->length + 1,
+                            SQLITE_STATIC);
+    (void)sqlite3_bind_int(statement, 3, CHUNK);
+    (void)sqlite3_bind_int(statement, 4, HF__KEY_MAX);
+    (void)sqlite3_bind_int(statement, 5, scan->is_to_clean);
+    while ((rc = sqlite3_step(statement)) == SQLITE_ROW) {
+        const void *key = sqlite3_column_text(statement, 0);
+
+        if (key == NULL) {
+            rc = SQLITE_NOMEM;
+            break;
+        }
+        names->list[names->n].length =
+            (uint16_t)sqlite3_column_bytes(statement, 0);
+        memcpy(names->list[names->n].bytes, key, names->list[names->n].length);
+        names->n++;
+    }
+    (void)sqlite3_reset(statement);
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+/* The next look begins just behind the last one. */
+static void move_on(struct hf__scan *scan, const struct names *names)
+{
+    scan->length = 0;
+    if (names->n == CHUNK) {
+        scan->length = names->list[CHUNK - 1].length + 1U;
+        memcpy(scan->at, names->list[CHUNK - 1].bytes, scan->length - 1);
+        scan->at[scan->length - 1] = '\0';
+    }
+}
+
+static int fail(struct hf__sqlite *s, int rc, hf_error *err)
+{
+    s->rc = rc;
+    return hf__sql_status(s, rc, err);
+}
+
+/* All from one state of the database. */
+int hf__sqlite_scan(void *state, struct hf__scan *scan, hf_error *err)
+{
+    struct hf__sqlite *s = state;
+    HF_AUTO(names_free) struct names *names = hf__alloc(sizeof *names);
+    int rc = names == NULL ? SQLITE_NOMEM : SQLITE_OK;
+    int r = HF_OK;
+
+    if (rc == SQLITE_OK && !scan->is_to_clean) {
+        rc = hf__sql_run(s, HF__SQL_BEGIN_READ);
+    }
+    if (rc == SQLITE_OK) {
+        rc = read_keys(s, scan, names);
+    }
+
+    for (int i = 0; rc == SQLITE_OK && r == HF_OK && i < names->n; i++) {
+        const struct hf__key key = {names->list[i].bytes, names->list[i].length,
+                                    scan->prefix->name_at};
+
+        if (hf__is_interrupted(&s->head) ||
+            !hf__before(hf__now(), s->deadline)) {
+            rc = SQLITE_BUSY;
+            break;
+        }
+        rc = hf__name_read(s, &key, NULL, HF__ALL_OF_IT);
+        r = rc == SQLITE_OK ? scan->fn(scan->arg, &key, &s->name) : HF_OK;
+        hf__name_fini(&s->name);
+        rc = rc == SQLITE_OK ? s->rc : rc;
+    }
+    if (!scan->is_to_clean) {
+        hf__sql_undo(s);
+    }
+    if (rc != SQLITE_OK) {
+        return fail(s, rc, err);
+    }
+    move_on(scan, names);
+    return r;
+}
+
+int hf__sqlite_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
+                    void *arg, hf__time deadline, hf_error *err)
+{
+    struct hf__sqlite *s = state;
+
+    hf__sqlite_begin(s, deadline, err);
+    return hf__sqlite_has_moved(s)
+               ? hf__sqlite_fail_moved(s, s->moved_file, err)
+               : hf__engine_list(&hf__sqlite_primitives, s, prefix, fn, arg,
+                                 err);
+}
+
+/* ---- cleaning */
+
+static int delete_from(struct hf__sqlite *s, enum hf__statement which,
+                       const struct hf__key *key)
+{
+    sqlite3_stmt *statement = hf__sql(s, which);
+
+    if (statement == NULL) {
+        return hf__sql_failure(s);
+    }
+    hf__bind_key(statement, 1, key);
+    return hf__sql_run(s, which);
+}
+
+int hf__sqlite_forget(void *state, const struct hf__key *key,
+                      struct hf__name *name, int64_t idle_us)
+{
+    struct hf__sqlite *s = state;
+
+    (void)idle_us;
+    if (s->has_beside) {
+        s->rc = delete_from(s, HF__SQL_BESIDE_DELETE, key);
+    }
+    if (s->rc == SQLITE_OK && s->has_line) {
+        s->rc = delete_from(s, HF__SQL_LINE_DELETE, key);
+    }
+    if (s->rc == SQLITE_OK) {
+        s->rc = delete_from(s, HF__SQL_DELETE, key);
+    }
+    s->highest = name->fence > s->highest ? name->fence : s->highest;
+    return s->rc == SQLITE_OK ? HF_OK : HF__ABORTED;
+}
+
+/* The engine's primitives for a transaction that runs. */
+static int clean(struct hf__sqlite *s, const struct hf__key *prefix,
+                 struct hf__gc *g)
+{
+    struct hf__primitives inside = hf__sqlite_primitives;
+    int rc = hf__sqlite_begin_write(s);
+
+    inside.begin = NULL;
+    inside.end = NULL;
+    s->rc = SQLITE_OK;
+    s->highest = 0;
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    if (hf__engine_gc(&inside, s, prefix, g, NULL) != HF_OK) {
+        rc = s->rc != SQLITE_OK ? s->rc : SQLITE_NOMEM;
+    }
+    if (rc == SQLITE_OK && s->highest > 0) {
+        rc = hf__fence_forget(s, s->highest);
+    }
+    if (rc == SQLITE_OK) {
+        rc = hf__space_commit(s);
+    }
+    hf__sql_undo(s);
+    return rc;
+}
+
+static int clean_in_turn(struct hf__sqlite *s, const struct hf__key *prefix,
+                         struct hf__gc *g)
+{
+    struct hf__gate_at gate = hf__side_gate(s->side);
+    struct hf__gc after = *g;
+    unsigned ticket;
+    int rc;
+
+    if (hf__is_interrupted(&s->head) ||
+        hf__gate_enter(gate, &s->head, s->deadline, &ticket)) {
+        return SQLITE_BUSY;
+    }
+    rc = clean(s, prefix, &after);
+    hf__gate_leave(gate, ticket);
+    if (rc == SQLITE_OK) {
+        *g = after;
+    }
+    return rc;
+}
+
+int hf__sqlite_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
+                  hf__time deadline, hf_error *err)
+{
+    struct hf__sqlite *s = state;
+    int rc = SQLITE_OK;
+    int r;
+
+    hf__sqlite_begin(s, deadline, err);
+    hf__pool_take(s);
+    for (int i = 0; i < CHUNKS && rc == SQLITE_OK; i++) {
+        rc = clean_in_turn(s, prefix, g);
+        if (rc == SQLITE_OK && g->length == 0) {
+            break;
+        }
+    }
+    if (s->moved_file >= 0) {
+        return hf__sqlite_fail_moved(s, s->moved_file, err);
+    }
+    r = hf__sql_status(s, rc, err);
+    if (r == HF_OK) {
+        hf__pool_give(s);
+    }
+    return r;
+}
