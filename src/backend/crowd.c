@@ -17,10 +17,11 @@ bool hf__manners_agree(struct hf__manner a, struct hf__manner b)
     return a.mode == HF__MODE_SHARED || a.slots == b.slots;
 }
 
+/* Nobody's is not mine, though I have none. */
 static bool is_mine(const struct hf__stand *stand,
                     const struct hf__token *token)
 {
-    return hf__token_equal(&stand->token, token);
+    return !hf__token_is_zero(token) && hf__token_equal(&stand->token, token);
 }
 
 /* The lowest free slot once those in line before have had theirs; −1: none

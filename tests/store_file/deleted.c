@@ -292,3 +292,17 @@ TEST(a_break_frees_what_a_stopped_process_has_locked)
     kill_now(stopped);
     EXPECT_IS(release(&other, "job"), HF_OK);
 }
+
+/* Of the one who has it nothing is known but that he is there. */
+TEST(who_waits_for_a_lock_whose_file_is_deleted_sleeps)
+{
+    PEER(me);
+    PEER(other);
+    bool fired = true;
+
+    EXPECT_IS(acquire(&other, "job", 60000), HF_OK);
+    EXPECT_IS(unlink(file_of(JOB)), 0);
+    EXPECT_IS(acquire(&me, "job", 60000), HF_BUSY);
+    EXPECT_IS(wait_for(&me, "job", 300, &fired), HF_OK);
+    EXPECT(!fired);
+}
