@@ -115,7 +115,7 @@ TEST_IF(tells_ends() && has(HF_CAP_SHARED),
 {
     PARTIES(alice, bob, carol, dave);
 
-    EXPECT_IS(try_for(&alice, "job", SHARED, 100), HF_OK);
+    EXPECT_IS(try_for(&alice, "job", SHARED, slowly(100)), HF_OK);
     EXPECT(!alice.took_over);
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
     until_held_by(&bob, "job", 1);
@@ -129,7 +129,7 @@ TEST_IF(tells_ends() && has(HF_CAP_SHARED), who_is_alone_takes_over_the_shared)
 {
     PARTIES(alice, bob, carol);
 
-    EXPECT_IS(try_for(&alice, "job", SHARED, 100), HF_OK);
+    EXPECT_IS(try_for(&alice, "job", SHARED, slowly(100)), HF_OK);
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
     EXPECT_IS(release(&bob, "job"), HF_OK);
     until_free(&carol, "job");

@@ -19,6 +19,7 @@ static int file_open(void *state, const struct hf__url *url, const char *allow,
 
     s->place.fd = -1;
     s->cell.fd = -1;
+    s->name.grants.few = &s->few;
     s->deadline = deadline;
     if (r == HF_OK && url->n_hosts > 0) {
         r = hf__fail(err, HF_EINVAL,

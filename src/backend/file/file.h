@@ -30,7 +30,8 @@ struct hf__file {
     char boot[HF__BOOT_SIZE];
     struct hf__cell cell; /* in hand, see store.c */
     struct hf__name name; /* what is in it */
-    hf__time deadline;    /* of the call that runs */
+    struct hf__few few;
+    hf__time deadline; /* of the call that runs */
 };
 
 /* Must the running call end? */

@@ -131,7 +131,7 @@ static int64_t ends_us_of(const struct hf__mem_life *life, int64_t now_us)
 static void judge_grant(const struct hf__mem_store *store,
                         const struct hf__name *name, struct hf__participant *g)
 {
-    if (g->life != 0 && g->standing == HF__STANDS_RUNNING) {
+    if (g->life != 0 && g->standing != HF__STANDS_ENDED) {
         g->ends_us = ends_us_of(find_life(store, g->life, 0), name->now_us);
     }
     if (g->standing == HF__STANDS_RUNNING && g->ends_us <= name->now_us) {

@@ -173,6 +173,9 @@ static void release(struct hf__decision *d, struct hf__participant *own)
     struct hf__participant *ticket =
         hf__participants_find(&d->name->line, &d->op->token);
 
+    if (hf__decision_is_damaged(d, NULL)) {
+        return; /* what is left of it is for people */
+    }
     if (ticket != NULL) {
         ticket->standing = HF__STANDS_ENDED; /* nobody waits there now */
     }

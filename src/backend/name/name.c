@@ -11,24 +11,62 @@
 
 /* ---- members */
 
+static bool is_few(const struct hf__participants *m)
+{
+    return m->few != NULL && m->list == m->few->list;
+}
+
+static bool make_room(struct hf__participants *m)
+{
+    enum { FEW = sizeof m->few->list / sizeof m->few->list[0] };
+    int room = m->room == 0 ? 2 : 2 * m->room;
+    struct hf__participant **list = NULL;
+
+    if (m->n < m->room) {
+        return true;
+    }
+    if (m->list == NULL && m->few != NULL) {
+        m->list = m->few->list;
+        m->room = FEW;
+        return true;
+    }
+    list = hf__resize(is_few(m) ? NULL : m->list, (size_t)room * sizeof *list);
+    if (list == NULL) {
+        return false;
+    }
+    if (is_few(m)) {
+        memcpy(list, m->list, (size_t)m->n * sizeof *list);
+    }
+    m->list = list;
+    m->room = room;
+    return true;
+}
+
+static struct hf__participant *make(struct hf__participants *m)
+{
+    if (m->few == NULL || m->few->is_taken) {
+        return hf__alloc(sizeof m->few->one);
+    }
+    m->few->is_taken = true;
+    m->few->one = (struct hf__participant){0};
+    return &m->few->one;
+}
+
+static void unmake(struct hf__participants *m, struct hf__participant *one)
+{
+    if (m->few != NULL && one == &m->few->one) {
+        m->few->is_taken = false;
+    } else {
+        hf__free(one);
+    }
+}
+
 struct hf__participant *hf__participants_add(struct hf__participants *m,
                                              int slot)
 {
-    struct hf__participant *new = NULL;
+    struct hf__participant *new = make_room(m) ? make(m) : NULL;
     int at = m->n;
 
-    if (m->n == m->room) {
-        int room = m->room == 0 ? 2 : 2 * m->room;
-        struct hf__participant **list =
-            hf__resize(m->list, (size_t)room * sizeof *list);
-
-        if (list == NULL) {
-            return NULL;
-        }
-        m->list = list;
-        m->room = room;
-    }
-    new = hf__alloc(sizeof *new);
     if (new == NULL) {
         return NULL;
     }
@@ -61,7 +99,7 @@ static void settle(struct hf__participants *m)
 
     for (int i = 0; i < m->n; i++) {
         if ((m->list[i]->marks & HF__MARK_GONE) != 0) {
-            hf__free(m->list[i]);
+            unmake(m, m->list[i]);
             continue;
         }
         m->list[i]->marks = 0;
@@ -80,16 +118,19 @@ void hf__name_settle(struct hf__name *name)
 static void forget(struct hf__participants *m)
 {
     for (int i = 0; i < m->n; i++) {
-        hf__free(m->list[i]);
+        unmake(m, m->list[i]);
     }
-    hf__free(m->list);
+    if (!is_few(m)) {
+        hf__free(m->list);
+    }
+    *m = (struct hf__participants){.few = m->few};
 }
 
 void hf__name_fini(struct hf__name *name)
 {
     forget(&name->grants);
     forget(&name->line);
-    *name = (struct hf__name){0};
+    *name = (struct hf__name){.grants = name->grants, .line = name->line};
 }
 
 /* ---- who counts */

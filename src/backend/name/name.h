@@ -54,11 +54,20 @@ struct hf__participant {
     struct hf__owner owner;
 };
 
+/* Room of a session's own for what most names have, so that to renew and to
+ * give back a grant takes no memory. */
+struct hf__few {
+    struct hf__participant one;
+    struct hf__participant *list[4];
+    bool is_taken;
+};
+
 struct hf__participants {
     struct hf__participant **list; /* grants by slot, then by age; the line by
                                  arrival */
     int n;
     int room;
+    struct hf__few *few; /* NULL: none */
 };
 
 struct hf__name {
@@ -88,7 +97,7 @@ struct hf__participant *hf__participants_find(const struct hf__participants *,
                                               const struct hf__token *);
 /* Forget those marked as gone, and all other marks. */
 void hf__name_settle(struct hf__name *);
-/* Forget all. */
+/* Forget all, but the room. */
 void hf__name_fini(struct hf__name *);
 
 /* The lease runs, whether its holder is there or not. */

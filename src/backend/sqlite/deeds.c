@@ -7,23 +7,54 @@
 #include "src/backend/sqlite/sqlite.h"
 #include "src/base/alloc.h"
 
-int hf__deeds_note(struct hf__sqlite *s, const struct hf__deed *deed)
+#include <string.h>
+
+static bool is_first(const struct hf__sqlite *s)
+{
+    return s->deeds.list == s->first;
+}
+
+static bool make_room(struct hf__sqlite *s)
 {
     struct hf__deeds *deeds = &s->deeds;
+    int room = 2 * deeds->room;
+    struct hf__deed *list = NULL;
 
-    if (deeds->n == deeds->room) {
-        int room = deeds->room == 0 ? 16 : 2 * deeds->room;
-        struct hf__deed *list =
-            hf__resize(deeds->list, (size_t)room * sizeof *list);
-
-        if (list == NULL) {
-            return SQLITE_NOMEM;
-        }
-        deeds->list = list;
-        deeds->room = room;
+    if (deeds->list == NULL) {
+        deeds->list = s->first;
+        deeds->room = (int)(sizeof s->first / sizeof s->first[0]);
     }
-    deeds->list[deeds->n++] = *deed;
+    if (deeds->n < deeds->room) {
+        return true;
+    }
+    list = hf__resize(is_first(s) ? NULL : deeds->list,
+                      (size_t)room * sizeof *list);
+    if (list == NULL) {
+        return false;
+    }
+    if (is_first(s)) {
+        memcpy(list, s->first, sizeof s->first);
+    }
+    deeds->list = list;
+    deeds->room = room;
+    return true;
+}
+
+int hf__deeds_note(struct hf__sqlite *s, const struct hf__deed *deed)
+{
+    if (!make_room(s)) {
+        return SQLITE_NOMEM;
+    }
+    s->deeds.list[s->deeds.n++] = *deed;
     return SQLITE_OK;
+}
+
+void hf__deeds_fini(struct hf__sqlite *s)
+{
+    if (!is_first(s)) {
+        hf__free(s->deeds.list);
+    }
+    s->deeds = (struct hf__deeds){0};
 }
 
 static void do_one(struct hf__sqlite *s, const struct hf__deed *deed)

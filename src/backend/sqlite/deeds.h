@@ -41,5 +41,7 @@ HF_MUST_CHECK int hf__deeds_note(struct hf__sqlite *s, const struct hf__deed *);
 /* All of them, and none is left. */
 void hf__deeds_do(struct hf__sqlite *s);
 void hf__deeds_undo(struct hf__sqlite *s);
+/* At the end of the session. */
+void hf__deeds_fini(struct hf__sqlite *s);
 
 #endif

@@ -262,8 +262,8 @@ static struct hf__participant *add_grant(struct hf__sqlite *s,
     g->is_detached = *side == '\0';
     g->since_us = since > 0 ? since : 0;
     read_owner(statement, COLUMN_LABEL, &g->owner);
-    if (!read_fence(statement, &g->fence) ||
-        !read_token(statement, COLUMN_TOKEN, &g->token) ||
+    if (!read_token(statement, COLUMN_TOKEN, &g->token) ||
+        !read_fence(statement, &g->fence) ||
         !has_text(statement, COLUMN_BOOT)) {
         g->standing = HF__STANDS_DAMAGED;
     } else {

@@ -230,6 +230,7 @@ static int sqlite_open(void *state, const struct hf__url *url,
     struct hf__door door = {.fd = -1};
     int r = hf__boot_read(s->boot, err);
 
+    s->name.grants.few = &s->few;
     hf__sqlite_begin(s, deadline, err);
     if (r == HF_OK && url->n_hosts > 0) {
         r = hf__fail(err, HF_EINVAL,
@@ -326,7 +327,7 @@ static void sqlite_close(void *state)
         s->db = NULL;
     }
     hf__name_fini(&s->name);
-    hf__free(s->deeds.list);
+    hf__deeds_fini(s);
     hf__side_put(s->side);
     s->side = NULL;
     hf__place_fini(&s->place);

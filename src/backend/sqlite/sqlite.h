@@ -61,10 +61,12 @@ struct hf__sqlite {
     /* Of its operations; told once the commit is answered. */
     struct hf__outcome outcome[HF__SQLITE_BATCH];
     struct hf__deeds deeds;
-    int rc; /* why it has to be undone */
+    struct hf__deed first[2 * HF__SQLITE_BATCH]; /* of these, without memory */
+    int rc;                                      /* why it has to be undone */
 
     /* The name in hand. */
     struct hf__name name;
+    struct hf__few few;
     bool is_unfit;    /* the connection failed while waiting */
     bool has_row;     /* of its own in holdfast_lock, */
     bool has_beside;  /* perhaps some in holdfast_beside, */
