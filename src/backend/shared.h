@@ -37,6 +37,22 @@ static inline struct hf__chime hf__chime_of_ticket(const struct hf__token *t)
     return (struct hf__chime){(const char *)t->bytes, sizeof t->bytes};
 }
 
+/* Where a waiter sleeps: who has a ticket is woken when its turn has come, else
+ * with the name. */
+static inline struct hf__chime hf__chime_of_watch(const struct hf__watch *w)
+{
+    return hf__token_is_zero(&w->ticket) ? hf__chime_of(&w->key)
+                                         : hf__chime_of_ticket(&w->ticket);
+}
+
+/* The word of a waiter for all of these: its own, or that for several. */
+static inline size_t hf__word_of_watches(const struct hf__bells *bells,
+                                         struct hf__watch *w[], int n)
+{
+    return n == 1 ? hf__bells_word(bells, hf__chime_of_watch(w[0]))
+                  : hf__bells_any(bells);
+}
+
 /* For how long has nobody asked or waited for the ticket? For that of one who
  * lives and is not stopped it stays below HF__TICKET_PATIENCE_MS. */
 static inline int64_t hf__ticket_idle_ms(const struct hf__words *words,

@@ -127,7 +127,7 @@ static int file_wait(void *state, struct hf__watch *w[], int n,
 {
     struct hf__file *s = state;
     struct hf__bells *bells = &s->side->bells;
-    struct hf__chime name = hf__file_bell_of(w[0]);
+    struct hf__chime name = hf__chime_of_watch(w[0]);
     int r;
 
     s->deadline = deadline;

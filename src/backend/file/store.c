@@ -102,26 +102,12 @@ static void let_in(void *state, const struct hf__watch *w)
                     hf__chime_of(&w->key));
 }
 
-/* Who has a ticket is woken when its turn has come, else with the name. */
-struct hf__chime hf__file_bell_of(const struct hf__watch *w)
-{
-    return hf__token_is_zero(&w->ticket) ? hf__chime_of(&w->key)
-                                         : hf__chime_of_ticket(&w->ticket);
-}
-
-static size_t word_of(struct hf__file *s, struct hf__watch *w[], int n)
-{
-    struct hf__bells *bells = &s->side->bells;
-
-    return n == 1 ? hf__bells_word(bells, hf__file_bell_of(w[0]))
-                  : hf__bells_any(bells);
-}
-
 static unsigned seen_now(void *state, struct hf__watch *w[], int n)
 {
     struct hf__file *s = state;
 
-    return hf__words_get(&s->side->words, word_of(s, w, n));
+    return hf__words_get(&s->side->words,
+                         hf__word_of_watches(&s->side->bells, w, n));
 }
 
 static void park(void *state, struct hf__watch *w[], int n, unsigned from,
@@ -130,7 +116,9 @@ static void park(void *state, struct hf__watch *w[], int n, unsigned from,
     struct hf__file *s = state;
 
     hf__nap_on(&s->nap, &s->head,
-               hf__words_name(&s->side->words, word_of(s, w, n)), from, until);
+               hf__words_name(&s->side->words,
+                              hf__word_of_watches(&s->side->bells, w, n)),
+               from, until);
 }
 
 const struct hf__primitives hf__file_primitives = {

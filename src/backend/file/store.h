@@ -19,9 +19,6 @@ HF_MUST_CHECK int hf__file_judge(const struct hf__cell *, const struct hf__op *,
 void hf__file_copy_text(char *to, size_t size, const char *from,
                         size_t from_size);
 
-/* Where such a waiter sleeps. */
-struct hf__chime hf__file_bell_of(const struct hf__watch *);
-
 /* write.c: a primitive of the same. */
 int hf__file_commit(void *s, const struct hf__op *, struct hf__name *,
                     struct hf__outcome *);

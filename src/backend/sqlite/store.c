@@ -102,25 +102,12 @@ static void let_in(void *state, const struct hf__watch *w)
                     hf__chime_of(&w->key));
 }
 
-/* Who has a ticket is woken when its turn has come, else with the name. */
-static struct hf__chime bell_of(const struct hf__watch *w)
-{
-    return hf__token_is_zero(&w->ticket) ? hf__chime_of(&w->key)
-                                         : hf__chime_of_ticket(&w->ticket);
-}
-
-static size_t word_of(struct hf__sqlite *s, struct hf__watch *w[], int n)
-{
-    struct hf__bells *bells = &s->side->bells;
-
-    return n == 1 ? hf__bells_word(bells, bell_of(w[0])) : hf__bells_any(bells);
-}
-
 static unsigned seen_now(void *state, struct hf__watch *w[], int n)
 {
     struct hf__sqlite *s = state;
 
-    return hf__words_get(&s->side->words, word_of(s, w, n));
+    return hf__words_get(&s->side->words,
+                         hf__word_of_watches(&s->side->bells, w, n));
 }
 
 static void park(void *state, struct hf__watch *w[], int n, unsigned from,
@@ -129,7 +116,9 @@ static void park(void *state, struct hf__watch *w[], int n, unsigned from,
     struct hf__sqlite *s = state;
 
     hf__nap_on(&s->nap, &s->head,
-               hf__words_name(&s->side->words, word_of(s, w, n)), from, until);
+               hf__words_name(&s->side->words,
+                              hf__word_of_watches(&s->side->bells, w, n)),
+               from, until);
 }
 
 const struct hf__primitives hf__sqlite_primitives = {
@@ -161,9 +150,9 @@ int hf__sqlite_wait(void *state, struct hf__watch *w[], int n,
     int r;
 
     hf__sqlite_begin(s, deadline, err);
-    hf__bells_arm(bells, bell_of(w[0]), n == 1);
+    hf__bells_arm(bells, hf__chime_of_watch(w[0]), n == 1);
     r = hf__engine_wait(&hf__sqlite_primitives, s, w, n, deadline, err);
-    hf__bells_disarm(bells, bell_of(w[0]), n == 1);
+    hf__bells_disarm(bells, hf__chime_of_watch(w[0]), n == 1);
     return r;
 }
 
