@@ -77,9 +77,13 @@ static int64_t time_of(sqlite3_stmt *statement, enum column column)
     return hf__time_bounded(sqlite3_column_int64(statement, (int)column));
 }
 
+/* The type is asked first: reading a blob as text makes one of it. */
 static const char *text_of(sqlite3_stmt *statement, int column)
 {
-    const unsigned char *text = sqlite3_column_text(statement, column);
+    const unsigned char *text =
+        sqlite3_column_type(statement, column) == SQLITE_TEXT
+            ? sqlite3_column_text(statement, column)
+            : NULL;
 
     return text != NULL ? (const char *)text : "";
 }
@@ -109,11 +113,11 @@ static void copy_text(char *to, size_t size, sqlite3_stmt *statement,
 static bool read_token(sqlite3_stmt *statement, int at,
                        struct hf__token *ret_token)
 {
+    bool is_blob = sqlite3_column_type(statement, at) == SQLITE_BLOB;
     const void *bytes = sqlite3_column_blob(statement, at);
     int size = sqlite3_column_bytes(statement, at);
 
-    if (sqlite3_column_type(statement, at) != SQLITE_BLOB ||
-        size != (int)sizeof ret_token->bytes || bytes == NULL) {
+    if (!is_blob || size != (int)sizeof ret_token->bytes || bytes == NULL) {
         return false;
     }
     memcpy(ret_token->bytes, bytes, sizeof ret_token->bytes);
