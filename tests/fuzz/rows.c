@@ -264,10 +264,21 @@ static int show(void *arg, const hf_info *info)
     return 0;
 }
 
+/* A call has so little time that on a busy machine it may not get there. */
+static int inspect(hf_client *client, const char *name, hf_info **ret_info)
+{
+    int r = HF_EUNAVAIL;
+
+    for (int tries = 0; tries < 100 && r == HF_EUNAVAIL; tries++) {
+        r = hf_inspect(client, name, ret_info, NULL);
+    }
+    return r;
+}
+
 static int look(hf_client *client, const char *name)
 {
     hf_info *info = NULL;
-    int r = hf_inspect(client, name, &info, NULL);
+    int r = inspect(client, name, &info);
 
     require_clean(r);
     if (r == HF_OK) {
