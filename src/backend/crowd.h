@@ -45,9 +45,9 @@ enum hf__entry {
 /* May the claim of that token enter? Its own grant and ticket are never in
  * its way; a ticket gives it its place in line. ret_slot: −1 without slots;
  * for MISFIT, how many there are. */
-HF_MODULE_API enum hf__entry hf__may_enter(const struct hf__stands *,
-                                           const struct hf__token *,
-                                           struct hf__manner, int *ret_slot);
+enum hf__entry hf__may_enter(const struct hf__stands *,
+                             const struct hf__token *, struct hf__manner,
+                             int *ret_slot);
 /* Could the two be granted at the same time? Slots: as far as they suffice. */
 HF_MODULE_API bool hf__manners_agree(struct hf__manner a, struct hf__manner b);
 /* Does the acquire, which may not enter, leave a ticket? */

@@ -193,3 +193,65 @@ TEST(rows_without_a_record_are_not_forgotten)
     expect_around(&bob, "job", 2, 0);
     EXPECT_IS(renew(&alice, "job"), HF_OK);
 }
+
+static int as_shared(struct party *p, enum hf__op_kind kind)
+{
+    struct request rq;
+
+    ask(p, &rq, kind, "job");
+    rq.op.manner = SHARED;
+    return send_one_request(p, &rq);
+}
+
+TEST(who_stood_beside_others_loses_to_one_alone_in_a_new_record)
+{
+    PARTIES(alice, bob);
+    STRANGER(db);
+
+    EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
+    sql(db, "DELETE FROM holdfast_lock");
+    EXPECT_IS(try_as(&bob, "job", ALONE), HF_OK);
+    EXPECT_IS(as_shared(&alice, HF__OP_RENEW), HF_LOST);
+    EXPECT_IS(as_shared(&alice, HF__OP_RELEASE), HF_LOST);
+    EXPECT_IS(renew(&bob, "job"), HF_OK);
+}
+
+TEST(who_stood_beside_others_loses_without_a_record)
+{
+    PARTIES(alice, bob);
+    STRANGER(db);
+
+    EXPECT_IS(try_as(&alice, "job", SHARED), HF_OK);
+    EXPECT_IS(queue_up(&bob, "job", ALONE), HF_BUSY);
+    sql(db, "DELETE FROM holdfast_lock");
+    EXPECT_IS(as_shared(&alice, HF__OP_RENEW), HF_LOST);
+    EXPECT_IS(as_shared(&alice, HF__OP_RELEASE), HF_LOST);
+    EXPECT_IS(release(&bob, "job"), HF_LOST);
+}
+
+/* Else its claim would ask for ever, and as fast as it can. */
+TEST(a_waiter_does_not_mind_what_its_claim_does_not_see)
+{
+    PARTIES(alice, bob);
+    struct waiting w;
+    STRANGER(db);
+
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    sql(db, "INSERT INTO holdfast_beside(name_key,token,mode,expires) "
+            "SELECT name_key,REPEAT('x',16),9,expires FROM holdfast_lock");
+    EXPECT_IS(acquire(&bob, "job"), HF_BUSY);
+    watch_name(&w, &bob, "job");
+    wait_up_to(&w, 300);
+    EXPECT(!w.watch.has_fired);
+}
+
+TEST(a_record_held_by_no_fence_makes_no_sense)
+{
+    PARTIES(alice, bob);
+    STRANGER(db);
+
+    EXPECT_IS(acquire(&alice, "job"), HF_OK);
+    sql(db, "UPDATE holdfast_lock SET fence=0");
+    EXPECT_IS(acquire(&bob, "job"), HF_EPROTO);
+    EXPECT_IS(queue_up(&bob, "job", ALONE), HF_EPROTO);
+}

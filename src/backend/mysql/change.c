@@ -9,6 +9,7 @@
 
 #include "src/backend/mysql/bell.h"
 #include "src/backend/mysql/errors.h"
+#include "src/backend/mysql/row.h"
 #include "src/base/error.h"
 
 /* ---- bells */
@@ -77,8 +78,6 @@ void hf__mysql_packet_begin(struct hf__mysql *s)
 void hf__mysql_change_begin(struct hf__mysql_change *c)
 {
     c->sql = &c->s->sql;
-    c->is_done = false;
-    c->is_raced = false;
     hf__mysql_packet_begin(c->s);
     if (!c->s->server.has_bells) {
         c->takes = NULL;
@@ -90,17 +89,6 @@ void hf__mysql_change_begin(struct hf__mysql_change *c)
     c->begins_at = count_statements(c->sql);
     hf__text_add(c->sql, hf__mysql_sql_begin(c->s));
     hf__text_add(c->sql, "UPDATE holdfast_lock SET revision=revision+1");
-}
-
-void hf__mysql_change_where(struct hf__mysql_change *c,
-                            const struct hf__mysql_name *name)
-{
-    hf__text_add(c->sql, " WHERE name_key=");
-    hf__text_key(c->sql, &c->op->key);
-    /* The fence tells a record from one that was deleted and made anew. */
-    hf__text_addf(c->sql, " AND revision=%llu AND fence=%llu",
-                  (unsigned long long)name->row.revision,
-                  (unsigned long long)name->row.fence);
 }
 
 void hf__mysql_change_then(struct hf__mysql_change *c)
@@ -121,33 +109,32 @@ static int undo(struct hf__mysql_change *c)
     return r == HF_OK && c->s->reply.error != 0 ? hf__mysql_dead(c->s) : r;
 }
 
-int hf__mysql_refused(struct hf__mysql *s, struct hf__op *op, int r)
+int hf__mysql_refused(struct hf__mysql *s, hf_error *err, int r, int if_lost)
 {
     enum hf__blame blame;
 
     s->lock_wait_s = -1; /* the statement that sets it may not have run */
     if (r == HF_ENOMEM) {
-        op->result = hf__fail(op->err, HF_ENOMEM, "out of memory");
-        return HF_OK;
+        return hf__fail(err, HF_ENOMEM, "out of memory");
     }
     if (r != HF_OK) {
-        (void)hf__mysql_fail(s, op->err);
-        return r;
+        (void)hf__mysql_fail(s, err);
+        s->lost = r;
+        return if_lost;
     }
     blame = hf__mysql_blame(s->reply.error);
-    r = hf__mysql_refusal(s, op->err);
+    r = hf__mysql_refusal(s, err);
     switch (blame) {
     case HF__BLAME_AGAIN:
-        op->result = hf__mysql_is_worth_another(s) ? HF__AGAIN : r;
-        return HF_OK;
+        return hf__mysql_is_worth_another(s) ? HF__AGAIN : r;
     case HF__BLAME_BATCH:
     case HF__BLAME_SERVER:
-        op->result = r;
-        return HF_OK;
+        return r;
     case HF__BLAME_UNKNOWN:
         break;
     }
-    return hf__mysql_dead(s);
+    s->lost = hf__mysql_dead(s);
+    return if_lost;
 }
 
 /* The statement `at` was refused, or its answer did not come (r). What comes
@@ -156,18 +143,23 @@ int hf__mysql_refused(struct hf__mysql *s, struct hf__op *op, int r)
 static int fail(struct hf__mysql_change *c, int at, int commit_at, int r)
 {
     struct hf__mysql *s = c->s;
-    struct hf__op *op = c->op;
+    hf_error *err = c->op->err;
     bool is_late =
         at > commit_at ||
         (at == commit_at && hf__mysql_blame(s->reply.error) != HF__BLAME_AGAIN);
+    int result;
 
     if (r == HF_OK && is_late) {
-        (void)hf__mysql_fail(s, op->err);
-        return hf__mysql_dead(s);
+        (void)hf__mysql_fail(s, err);
+        s->lost = hf__mysql_dead(s);
+        return HF_EUNKNOWN;
     }
-    op->result = r == HF_OK ? HF_EUNAVAIL : HF_EUNKNOWN;
-    r = hf__mysql_refused(s, op, r);
-    return r == HF_OK && op->result != HF_ENOMEM ? undo(c) : r;
+    result =
+        hf__mysql_refused(s, err, r, r == HF_OK ? HF_EUNAVAIL : HF_EUNKNOWN);
+    if (s->lost == HF_OK && result != HF_ENOMEM) {
+        s->lost = undo(c);
+    }
+    return result;
 }
 
 static int run(struct hf__mysql_change *c, int commit_at)
@@ -201,17 +193,13 @@ int hf__mysql_change_send(struct hf__mysql_change *c)
         drop_bell(c->sql, c->frees, "@hf=1");
     }
     hf__text_add(c->sql, ";SELECT @hf,@hf_slot");
-    c->op->result = HF_EUNKNOWN;
     r = run(c, commit_at);
-    if (r != HF_OK || c->op->result != HF_EUNKNOWN) {
+    if (r != HF_OK) {
         return r;
     }
     row = hf__wire_row(s);
-    c->is_done = row != NULL && hf__column_i64(row[0]) == 1;
-    c->is_raced = !c->is_done;
     c->slot = row != NULL ? (int)hf__column_i64(row[1]) : -1;
-    c->op->result = HF__AGAIN;
-    return HF_OK;
+    return row != NULL && hf__column_i64(row[0]) == 1 ? HF_OK : HF__RACED;
 }
 
 /* ---- columns */

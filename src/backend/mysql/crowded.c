@@ -1,66 +1,192 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One operation of any kind on a name in any state: read it whole, decide,
- * write if nobody has changed it since, else again. Where that fails more
- * than once, those who try wait for one another for a moment; whoever stops
- * in the middle delays them, and keeps nothing locked. Called by the session's
- * thread.
+ * One operation of any kind on a name in any state: read it whole, let the
+ * engine decide, write if nobody has changed it since, else again. Where that
+ * fails more than once, those who try wait for one another for a moment;
+ * whoever stops in the middle delays them, and keeps nothing locked. Called by
+ * the session's thread.
  */
-#include "src/backend/mysql/crowded.h"
-
+#include "src/backend/mysql/commit.h"
+#include "src/backend/mysql/errors.h"
 #include "src/base/error.h"
 
 #define ATTEMPTS 8
 /* After so many they come one by one, where the server can see to it. */
 #define COURTEOUS 2
 
-static int decide(struct hf__mysql_change *c, const struct hf__mysql_name *name)
+/* A claim in line that asks again is shown to be there, not more often. */
+#define SHOW_US (HF__TICKET_PATIENCE_MS * INT64_C(1000) / 8)
+
+/* ---- what the engine asks of a store */
+
+static struct hf__rules rules(void *state)
 {
-    switch (c->op->kind) {
-    case HF__OP_RENEW:
-        return hf__mysql_crowd_renew(c, name);
-    case HF__OP_RELEASE:
-        return hf__mysql_crowd_release(c, name);
-    case HF__OP_HANDOVER:
-        return hf__mysql_crowd_handover(c, name);
-    case HF__OP_RAISE:
-        return hf__mysql_crowd_raise(c, name);
-    case HF__OP_ACQUIRE:
-        return hf__mysql_crowd_acquire(c, name);
-    case HF__OP_INSPECT:
-        return hf__mysql_crowd_inspect(c, name);
-    case HF__OP_BREAK:
-        return hf__mysql_crowd_break(c, name);
-    }
-    HF_ASSERT(false && "an operation of no kind");
-    return HF_OK;
+    (void)state;
+    return (struct hf__rules){
+        .damaged = "the rows of this lock in holdfast_lock or "
+                   "holdfast_beside were changed by somebody else and make "
+                   "no sense; delete them when nobody uses the lock"};
 }
 
-static int attempt(struct hf__mysql_change *c)
+static void put_down(void *state)
 {
-    HF_AUTO(hf__mysql_name_fini) struct hf__mysql_name name = {0};
-    struct hf__mysql *s = c->s;
-    struct hf__op *op = c->op;
-    int r = HF_OK;
+    hf__mysql_name_fini(&((struct hf__mysql *)state)->name);
+}
 
-    *c = (struct hf__mysql_change){.s = s, .op = op};
-    if (op->kind == HF__OP_RENEW || op->kind == HF__OP_RELEASE) {
-        r = hf__mysql_crowd_try_own(c);
-        if (r != HF_OK || c->is_done || !c->is_raced) {
-            return r;
+/* with_record: make one first, if there is none. */
+static int read(struct hf__mysql *s, const struct hf__key *key,
+                bool with_record, hf_error *err)
+{
+    struct hf__watch of_key = {.key = *key};
+    struct hf__watch *w[1] = {&of_key};
+    int r;
+
+    put_down(s);
+    hf__mysql_name_init(&s->name, key);
+    hf__mysql_packet_begin(s);
+    if (with_record) {
+        hf__text_add(&s->sql, "INSERT INTO holdfast_lock(name_key) VALUES(");
+        hf__text_key(&s->sql, key);
+        hf__text_add(&s->sql, ") ON DUPLICATE KEY UPDATE name_key=name_key;");
+    }
+    hf__mysql_name_ask(s, w, 1, HF__TO_DECIDE);
+    r = hf__wire_run(s);
+    r = r == HF_OK ? hf__mysql_name_take(s, &s->name) : r;
+    return r != HF_OK || s->reply.error != 0
+               ? hf__mysql_refused(s, err, r, HF_EUNAVAIL)
+               : HF_OK;
+}
+
+static bool is_by_owner(const struct hf__op *op)
+{
+    return op->kind == HF__OP_RENEW || op->kind == HF__OP_RELEASE ||
+           op->kind == HF__OP_HANDOVER || op->kind == HF__OP_RAISE;
+}
+
+/* Of whom the record does not tell: it is not the one by which they were
+ * granted, or got in line, and may have let in another since. */
+static void forget_strays(struct hf__mysql_name *n)
+{
+    struct hf__participants *grants = &n->name.grants;
+    struct hf__participants *line = &n->name.line;
+
+    for (int i = 0; i < grants->n; i++) {
+        if (grants->list[i]->manner.mode != HF__MODE_EXCLUSIVE &&
+            (n->crowd & HF__CROWD_BESIDE) == 0) {
+            grants->list[i]->marks = HF__MARK_GONE;
         }
     }
-    *c = (struct hf__mysql_change){.s = s, .op = op};
-    op->result = HF_EUNAVAIL;
-    r = hf__mysql_name_read(s, &op->key, &name);
-    if (r == HF_OK && s->reply.error == 0 && !name.row.is_there &&
-        op->kind == HF__OP_ACQUIRE) {
-        r = hf__mysql_name_make(s, &op->key, &name);
+    for (int i = 0; i < line->n && (n->crowd & HF__CROWD_LINE) == 0; i++) {
+        line->list[i]->marks = HF__MARK_GONE;
     }
+    hf__name_settle(&n->name);
+}
+
+static int load(void *state, const struct hf__key *key, const struct hf__op *op,
+                bool to_change, struct hf__name **ret_name, hf_error *err)
+{
+    struct hf__mysql *s = state;
+    int r = read(s, key, false, err);
+
+    (void)to_change;
+    if (r == HF_OK && !s->name.name.is_there && op->kind == HF__OP_ACQUIRE) {
+        r = read(s, key, true, err);
+        if (r == HF_OK && !s->name.name.is_there) {
+            r = HF__RACED; /* deleted between two statements */
+        }
+    }
+    if (r == HF_OK && is_by_owner(op)) {
+        forget_strays(&s->name);
+    }
+    *ret_name = &s->name.name;
+    return r;
+}
+
+static int commit(void *state, const struct hf__op *op, struct hf__name *name,
+                  struct hf__outcome *out)
+{
+    (void)name;
+    (void)out;
+    return hf__mysql_commit(state, op, NULL);
+}
+
+/* Of no matter to anybody's decision: whom it keeps in line is there. */
+static void show(void *state, const struct hf__participant *ticket)
+{
+    struct hf__mysql *s = state;
+    bool is_new = (ticket->marks & HF__MARK_NEW) != 0;
+    int r;
+
+    if (is_new || s->name.name.now_us - ticket->ends_us < SHOW_US) {
+        return;
+    }
+    hf__mysql_packet_begin(s);
+    hf__text_add(&s->sql, "UPDATE holdfast_ticket SET asked=GREATEST(asked,"
+                          "" HF__SQL_NOW ") WHERE name_key=");
+    hf__text_key(&s->sql, s->name.key);
+    hf__text_addf(&s->sql, " AND seq=%llu", (unsigned long long)ticket->fence);
+    r = hf__wire_run(s);
     if (r != HF_OK || s->reply.error != 0) {
-        return hf__mysql_refused(s, op, r);
+        (void)hf__mysql_refused(s, s->err, r, HF_EUNAVAIL);
     }
-    return decide(c, &name);
+}
+
+static const struct hf__primitives primitives = {
+    .rules = rules,
+    .load = load,
+    .put_down = put_down,
+    .commit = commit,
+    .show = show,
+};
+
+/* ---- without reading */
+
+/* A renewal or a release of a grant beside others, in one round trip. Raced: it
+ * is not there as it should be. */
+static int try_own(struct hf__mysql *s, struct hf__op *op)
+{
+    struct hf__name *name = &s->name.name;
+    struct hf__participant *own;
+    bool is_renewal = op->kind == HF__OP_RENEW;
+    int r;
+
+    hf__mysql_name_init(&s->name, &op->key);
+    own = hf__participants_add(&name->grants, -1);
+    if (own == NULL) {
+        return HF__RACED;
+    }
+    own->token = op->token;
+    own->manner = op->manner;
+    own->is_detached = op->is_detached;
+    own->marks = is_renewal ? HF__MARK_LEASE : HF__MARK_GONE;
+    name->marks = is_renewal ? 0 : HF__MARK_TOUCHED;
+    name->marks |= op->reopens ? HF__MARK_KEEP : 0;
+    r = hf__mysql_commit(s, op, is_renewal ? &op->slot : NULL);
+    put_down(s);
+    return r;
+}
+
+/* ---- an attempt */
+
+/* Raced: again. */
+static int attempt(struct hf__mysql *s, struct hf__op *op)
+{
+    struct hf__outcome out = {.result = HF_OK};
+    bool is_tried = (op->kind == HF__OP_RENEW || op->kind == HF__OP_RELEASE) &&
+                    op->manner.mode != HF__MODE_EXCLUSIVE;
+    int r = is_tried ? try_own(s, op) : HF__RACED;
+
+    if (r != HF__RACED) {
+        op->result = r;
+        return r;
+    }
+    r = hf__engine_apply(&primitives, s, op, &out);
+    if (r == HF_OK && s->lost == HF_OK) {
+        hf__outcome_tell(&out, op);
+    } else {
+        op->result = r == HF_OK ? HF_EUNAVAIL : r;
+    }
+    return r;
 }
 
 /* ---- one by one */
@@ -98,23 +224,22 @@ static int give_turn(struct hf__mysql *s, const struct hf__op *op)
 
 int hf__mysql_crowded(struct hf__mysql *s, struct hf__op *op)
 {
-    struct hf__mysql_change c = {.s = s, .op = op};
     bool has_turn = false;
-    int r = HF_OK;
+    int r = HF__RACED;
 
-    c.is_raced = true;
-    for (int i = 0; i < ATTEMPTS && r == HF_OK && c.is_raced; i++) {
+    s->lost = HF_OK;
+    for (int i = 0; i < ATTEMPTS && r == HF__RACED && s->lost == HF_OK; i++) {
         if (i == COURTEOUS && s->server.has_bells) {
-            r = take_turn(s, op);
+            s->lost = take_turn(s, op);
             has_turn = true;
         }
-        if (r == HF_OK) {
-            r = attempt(&c);
+        if (s->lost == HF_OK) {
+            r = attempt(s, op);
         }
     }
-    if (r == HF_OK && c.is_raced) {
+    if (r == HF__RACED) {
         op->result =
             hf__fail(op->err, HF__AGAIN, "too many change this lock at once");
     }
-    return r == HF_OK && has_turn ? give_turn(s, op) : r;
+    return s->lost == HF_OK && has_turn ? give_turn(s, op) : s->lost;
 }

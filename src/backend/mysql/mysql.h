@@ -6,14 +6,15 @@
  * galera ghost are the connection, pair primary promote view peer takeover
  * that to one of several that replicate each other, schema shape row the
  * tables; batch and plan are execute(), hot and hot_acquire for names with one
- * holder, crowded for those with more (name change beside acquire owned operate
- * tell); bell wait look question poll are waiting.
+ * holder, crowded for those with more, which src/backend/name/ decides (name
+ * commit change); bell wait look question poll are waiting.
  *
  * Thread: the session's, except hf__mysql_interrupt().
  */
 #ifndef HF_BACKEND_MYSQL_MYSQL_H
 #define HF_BACKEND_MYSQL_MYSQL_H
 
+#include "src/backend/mysql/name.h"
 #include "src/backend/mysql/pair.h"
 #include "src/backend/mysql/text.h"
 #include "src/backend/mysql/wire.h"
@@ -66,6 +67,8 @@ struct hf__mysql {
     hf__time deadline;
     hf__time sent_at;   /* its last packet */
     unsigned n_crowded; /* batches, by which the first one changes */
+    int lost; /* in the midst of crowded.c: HF_OK, or the session is dead */
+    struct hf__mysql_name name; /* which it has in hand */
     hf_error *err;
 
     /* Nothing of the sessions before can be applied any more, unless: */

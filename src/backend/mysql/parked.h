@@ -9,6 +9,7 @@
 #define HF_BACKEND_MYSQL_PARKED_H
 
 #include "src/backend/mysql/look.h"
+#include "src/backend/mysql/mysql.h"
 
 /* What is interrupted may take as long, so that the connection lives on. */
 #define HF__GRACE_MS 200
@@ -45,7 +46,6 @@ struct hf__parked {
     struct hf__token unmanned; /* a bell that was had at once, in vain */
     bool unmanned_ticket;
     struct hf__sight sight;
-    struct hf__looking looking;
 };
 
 /* Send a packet. HF_OK, or the session is of no use. */

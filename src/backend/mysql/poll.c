@@ -61,7 +61,7 @@ static int look_around(struct hf__mysql *s, struct hf__watch *const w[], int n,
     for (int i = 0; i < n && r == HF_OK; i++) {
         struct hf__sight *sight = &p->sight;
 
-        r = hf__look_hear(s, &p->looking, w[i], sight);
+        r = hf__look_hear(s, w[i], sight);
         w[i]->has_fired =
             r == HF_OK && (sight->is_over ||
                            (sight->is_news && (is_fresh || sight->is_crowded)));
@@ -88,7 +88,8 @@ int hf__parked_poll(struct hf__mysql *s, struct hf__watch *const w[], int n)
 
         hf__text_clear(&s->sql);
         n_before = hf__pair_guard(s);
-        hf__look_ask(s, w, n);
+        hf__mysql_name_ask(s, w, n, HF__TO_WAIT);
+        hf__text_add(&s->sql, ";");
         if (!hf__before(now, hf__after_ms(shown, SHOW_MS))) {
             add_showing(s, w, n);
             shown = now;

@@ -77,7 +77,8 @@ static void write_question(struct hf__mysql *s, enum hf__question q, int64_t ms)
         hf__text_add(t, "SET SESSION wait_timeout=1;");
     }
     (void)hf__pair_guard(s);
-    hf__look_ask(s, &place, 1);
+    hf__mysql_name_ask(s, &place, 1, HF__TO_WAIT);
+    hf__text_add(t, ";");
 }
 
 static int64_t ms_up_to(int64_t ms, hf__time until)
@@ -158,7 +159,7 @@ static int take_replies(struct hf__mysql *s)
         return r != HF_OK ? r : hf__mysql_fail(s, s->err);
     }
     p->is_short = p->is_short || q != HF__ASK_LOOK;
-    return hf__look_hear(s, &p->looking, &p->place, &p->sight);
+    return hf__look_hear(s, &p->place, &p->sight);
 }
 
 int hf__parked_hear(struct hf__mysql *s, hf__time until, bool *ret_is_heard)

@@ -34,6 +34,11 @@ bool hf__column_token(const char *cell, unsigned long length,
     return true;
 }
 
+bool hf__mysql_is_fence_of(uint64_t fence, const struct hf__token *token)
+{
+    return fence == 0 ? hf__token_is_zero(token) : fence < HF__FENCE_END;
+}
+
 /* Cut where a letter ends. Bytes that are no text are left out. */
 static void read_text(const char *cell, unsigned long length, char *to,
                       size_t size)
@@ -101,34 +106,30 @@ void hf__mysql_row_read(struct hf__mysql *s, struct hf__mysql_row *ret_row)
     ret_row->key.length = (uint16_t)lengths[0];
     ret_row->fence = hf__column_u64(row[1]);
     ret_row->is_damaged =
-        !hf__column_token(row[2], lengths[2], &ret_row->token);
+        !hf__column_token(row[2], lengths[2], &ret_row->token) ||
+        !hf__mysql_is_fence_of(ret_row->fence, &ret_row->token);
     ret_row->expires_in = hf__column_i64(row[3]);
     ret_row->kept_for = hf__column_i64(row[4]);
     ret_row->acquired_at = hf__column_i64(row[5]);
     ret_row->broken = hf__column_u64(row[6]);
     ret_row->crowd = (unsigned)hf__column_u64(row[7]);
-    ret_row->revision = hf__column_u64(row[8]);
-    hf__column_owner(row, lengths, 9, &ret_row->owner);
+    hf__column_owner(row, lengths, 8, &ret_row->owner);
     ret_row->is_damaged |=
-        !hf__column_token(row[14], lengths[14], &ret_row->freed);
-    ret_row->took_over = hf__column_u64(row[15]) > 1;
+        !hf__column_token(row[13], lengths[13], &ret_row->freed);
+    ret_row->took_over = hf__column_u64(row[14]) > 1;
 }
 
-bool hf__mysql_row_is_held(const struct hf__mysql_row *row)
+/* A token owns the name, and the lease runs. */
+static bool is_held(const struct hf__mysql_row *row)
 {
     return !hf__token_is_zero(&row->token) && row->expires_in > 0;
-}
-
-bool hf__mysql_row_is_kept(const struct hf__mysql_row *row)
-{
-    return !hf__mysql_row_is_held(row) && row->kept_for > 0;
 }
 
 bool hf__mysql_row_is_free_for(const struct hf__mysql_row *row,
                                const struct hf__token *token)
 {
     return hf__token_equal(&row->token, token) ||
-           (!hf__mysql_row_is_held(row) && row->kept_for <= 0);
+           (!is_held(row) && row->kept_for <= 0);
 }
 
 void hf__mysql_row_tell(const struct hf__mysql_row *row,
@@ -140,7 +141,7 @@ void hf__mysql_row_tell(const struct hf__mysql_row *row,
     *record =
         (struct hf__record){.holder_lives = -1, .remaining_us = -1, .slot = -1};
     record->fence = row->fence;
-    if (hf__mysql_row_is_held(row)) {
+    if (is_held(row)) {
         record->is_held = true;
         record->token = row->token;
         record->remaining_us = row->expires_in;

@@ -11,7 +11,7 @@
 /* The columns of a row that hf__mysql_row_read() takes, in its order. */
 #define HF__MYSQL_ROW_COLUMNS                                                  \
     "name_key,fence,token,expires-" HF__SQL_NOW ",keep_until-" HF__SQL_NOW     \
-    ",acquired_at,broken,crowd,revision,label,host,pid,thread,note,freed,"     \
+    ",acquired_at,broken,crowd,label,host,pid,thread,note,freed,"              \
     "detached"
 
 struct hf__mysql_row {
@@ -25,7 +25,6 @@ struct hf__mysql_row {
     int64_t acquired_at;
     uint64_t broken;
     unsigned crowd; /* HF__CROWD_… */
-    uint64_t revision;
     struct hf__owner owner;
     struct hf__token freed; /* the one that was released last */
     bool took_over;         /* whose token it is: what nobody gave back */
@@ -33,10 +32,6 @@ struct hf__mysql_row {
 
 /* The next row of s->reply; is_there is false after the last. */
 void hf__mysql_row_read(struct hf__mysql *s, struct hf__mysql_row *ret_row);
-/* A token owns the name, and the lease runs. */
-bool hf__mysql_row_is_held(const struct hf__mysql_row *row);
-/* Free, but closed for a while. */
-bool hf__mysql_row_is_kept(const struct hf__mysql_row *row);
 /* May the token's claim have it, as far as this row says? */
 bool hf__mysql_row_is_free_for(const struct hf__mysql_row *row,
                                const struct hf__token *token);
@@ -47,6 +42,9 @@ void hf__mysql_row_tell(const struct hf__mysql_row *row,
 /* Columns of other tables. False: not what we wrote. */
 bool hf__column_token(const char *cell, unsigned long length,
                       struct hf__token *ret_token);
+/* May it be that of a grant of the token, or (zero) of one that was let go? Of
+ * a record of fence 0 nobody has had the name yet. */
+bool hf__mysql_is_fence_of(uint64_t fence, const struct hf__token *token);
 uint64_t hf__column_u64(const char *cell);
 int64_t hf__column_i64(const char *cell);
 /* Label, host, pid, thread, note: five columns that follow one another. */

@@ -335,7 +335,6 @@ void hf__mysql_wait_fini(struct hf__mysql *s)
     if (p->asked != HF__ASK_NOTHING) {
         s->wire.is_dead = true; /* a reply is owed */
     }
-    hf__looking_fini(&p->looking);
     hf__free(p);
     s->parked = NULL;
 }

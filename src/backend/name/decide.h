@@ -37,7 +37,8 @@ struct hf__outcome {
 /* The operation's record and crowd are told at once, and its text. */
 void hf__decide(struct hf__name *, const struct hf__rules *, struct hf__op *,
                 struct hf__outcome *);
-void hf__outcome_tell(const struct hf__outcome *, struct hf__op *);
+HF_MODULE_API void hf__outcome_tell(const struct hf__outcome *,
+                                    struct hf__op *);
 
 enum hf__firing {
     HF__FIRES_NOT,
@@ -48,8 +49,8 @@ enum hf__firing {
 /* May the waiter ask again? If not, *next_us is the point, by the clock of
  * leases, at which it has to look again without being told; INT64_MAX: none.
  * with_news: also if another holds it than the watch saw. */
-enum hf__firing hf__watch_fires(const struct hf__name *,
-                                const struct hf__watch *, bool with_news,
-                                int64_t *next_us);
+HF_MODULE_API enum hf__firing hf__watch_fires(const struct hf__name *,
+                                              const struct hf__watch *,
+                                              bool with_news, int64_t *next_us);
 
 #endif

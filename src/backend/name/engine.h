@@ -84,8 +84,9 @@ struct hf__primitives {
 
 /* One operation, which is not told what became of it: HF_OK and the outcome, or
  * why not. For a store whose batches are transactions. */
-int hf__engine_apply(const struct hf__primitives *, void *s, struct hf__op *op,
-                     struct hf__outcome *ret_outcome);
+HF_MODULE_API int hf__engine_apply(const struct hf__primitives *, void *s,
+                                   struct hf__op *op,
+                                   struct hf__outcome *ret_outcome);
 int hf__engine_execute(const struct hf__primitives *, void *s,
                        struct hf__op *ops[], int n, hf__time deadline);
 int hf__engine_wait(const struct hf__primitives *, void *s,

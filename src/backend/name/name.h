@@ -90,29 +90,30 @@ struct hf__name {
 
 /* Add one at its place: a grant by its slot, a ticket at the end. NULL: out of
  * memory. */
-HF_MUST_CHECK struct hf__participant *
+HF_MODULE_API HF_MUST_CHECK struct hf__participant *
 hf__participants_add(struct hf__participants *, int slot);
 /* NULL: none is of that token. Those that are marked as gone are none. */
-struct hf__participant *hf__participants_find(const struct hf__participants *,
-                                              const struct hf__token *);
+HF_MODULE_API struct hf__participant *
+hf__participants_find(const struct hf__participants *,
+                      const struct hf__token *);
 /* Forget those marked as gone, and all other marks. */
-void hf__name_settle(struct hf__name *);
+HF_MODULE_API void hf__name_settle(struct hf__name *);
 /* Forget all, but the room. */
-void hf__name_fini(struct hf__name *);
+HF_MODULE_API void hf__name_fini(struct hf__name *);
 
 /* The lease runs, whether its holder is there or not. */
-bool hf__participant_runs(const struct hf__participant *);
+HF_MODULE_API bool hf__participant_runs(const struct hf__participant *);
 /* Somebody has it, as far as can be told. */
 bool hf__participant_holds(const struct hf__participant *);
 bool hf__name_is_held(const struct hf__name *);
 /* Free, but closed for a while. */
-bool hf__name_is_kept(const struct hf__name *);
+HF_MODULE_API bool hf__name_is_kept(const struct hf__name *);
 /* Anybody in line but that token's claim (NULL: anybody) still waits. */
 bool hf__name_is_awaited(const struct hf__name *, const struct hf__token *);
 /* The grant that holds it and ends first; NULL: it is free, or kept closed. */
 const struct hf__participant *hf__name_first_to_end(const struct hf__name *);
 /* One who is there has it alone: nobody else may enter. */
-bool hf__name_is_had_alone(const struct hf__name *);
+HF_MODULE_API bool hf__name_is_had_alone(const struct hf__name *);
 /* So many wait, of those that were read, beside the operation's own claim. */
 int hf__name_waiting(const struct hf__name *, const struct hf__op *);
 /* Nobody who is there has had it for so long, nobody keeps it, waits for it, or
@@ -126,10 +127,10 @@ struct hf__lookout {
     struct hf__stand *more;
     struct hf__stand few[8];
 };
-HF_MUST_CHECK int hf__lookout_make(struct hf__lookout *,
-                                   const struct hf__name *,
-                                   const struct hf__token *);
-void hf__lookout_free(struct hf__lookout *);
+HF_MODULE_API HF_MUST_CHECK int hf__lookout_make(struct hf__lookout *,
+                                                 const struct hf__name *,
+                                                 const struct hf__token *);
+HF_MODULE_API void hf__lookout_free(struct hf__lookout *);
 
 /* ---- told (tell.c) */
 

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From marks to rows. Who gives back or renews what is its own does so without
+ * regard to who else changes the name, and so does a claim that gets a place in
+ * line: it looks again when it begins to wait. All others mind every change.
+ * Rows of who is gone by the reader's judgement are named one by one, so that
+ * none is left whose clock said something else when the statement ran. Called
+ * by the session's thread.
+ */
+#include "src/backend/mysql/commit.h"
+
+#include "src/backend/mysql/row.h"
+
+static bool stands_alone(const struct hf__participant *g)
+{
+    return g->manner.mode == HF__MODE_EXCLUSIVE;
+}
+
+static bool is_own_only(const struct hf__op *op)
+{
+    return op->kind == HF__OP_RENEW || op->kind == HF__OP_RELEASE;
+}
+
+static void add_key(struct hf__mysql_change *c, const char *before,
+                    const char *after)
+{
+    hf__text_add(c->sql, before);
+    hf__text_key(c->sql, &c->op->key);
+    hf__text_add(c->sql, after);
+}
+
+/* ---- the name's own row */
+
+static void set_owner(struct hf__text *t, const struct hf__participant *g)
+{
+    hf__text_add(t, ",");
+    hf__mysql_owner_set(t, &g->owner);
+}
+
+/* The one that has, or had, the name alone. Columns are set from left to right,
+ * and later ones see what earlier ones became. True: changed_at is set. */
+static bool set_holder(struct hf__mysql_change *c,
+                       const struct hf__participant *g)
+{
+    struct hf__text *t = c->sql;
+    long long lease_us = c->op->lease_us;
+
+    if ((g->marks & HF__MARK_NEW) != 0) {
+        hf__text_addf(t, ",acquired_at=" HF__SQL_NOW ",detached=%d,token=",
+                      (int)g->is_detached);
+        hf__text_token(t, &g->token);
+        hf__text_addf(t, ",expires=" HF__SQL_NOW "+%lld", lease_us);
+        set_owner(t, g);
+    } else if ((g->marks & HF__MARK_GONE) != 0) {
+        hf__text_add(t, is_own_only(c->op) ? ",freed=token" : "");
+        hf__text_add(t, ",token='',expires=0");
+    } else if ((g->marks & HF__MARK_BROKEN) != 0) {
+        hf__text_addf(t, ",token='',expires=0,broken=%llu",
+                      (unsigned long long)g->fence);
+    } else if ((g->marks & HF__MARK_LEASE) != 0) {
+        hf__text_add(t, ",");
+        hf__mysql_sql_prolong(t, lease_us);
+        if ((g->marks & HF__MARK_OWNER) != 0) {
+            hf__text_addf(t, ",acquired_at=" HF__SQL_NOW ",detached=%d",
+                          (int)g->is_detached);
+            set_owner(t, g);
+        } else if (g->is_detached) {
+            hf__text_add(t, ",detached=1");
+        }
+        return true;
+    }
+    return false;
+}
+
+/* Of two, the new one's row is written. */
+static const struct hf__participant *holder_of(const struct hf__name *name)
+{
+    const struct hf__participant *holder = NULL;
+
+    for (int i = 0; i < name->grants.n; i++) {
+        const struct hf__participant *g = name->grants.list[i];
+
+        if (stands_alone(g) &&
+            (holder == NULL || (g->marks & HF__MARK_GONE) == 0)) {
+            holder = g;
+        }
+    }
+    return holder;
+}
+
+static void set_name(struct hf__mysql_change *c, const struct hf__name *name,
+                     const struct hf__participant *holder)
+{
+    struct hf__text *t = c->sql;
+    bool is_touched = holder != NULL && set_holder(c, holder);
+
+    if ((name->marks & HF__MARK_FENCE) != 0) {
+        hf__text_addf(t, ",fence=%llu", (unsigned long long)name->fence);
+    }
+    if ((name->marks & HF__MARK_KEEP) != 0 && name->keep_until_us > 0) {
+        hf__text_addf(t, ",keep_until=" HF__SQL_NOW "+%lld",
+                      (long long)(name->keep_until_us - name->now_us));
+    } else if ((name->marks & HF__MARK_KEEP) != 0) {
+        hf__text_add(t, ",keep_until=0");
+    }
+    if ((name->marks & HF__MARK_TOUCHED) != 0 && !is_touched) {
+        hf__text_add(t, ",changed_at=GREATEST(changed_at," HF__SQL_NOW ")");
+    }
+}
+
+static bool is_any_left(const struct hf__participants *m, bool is_line)
+{
+    for (int i = 0; i < m->n; i++) {
+        if ((m->list[i]->marks & HF__MARK_GONE) == 0 &&
+            (is_line || !stands_alone(m->list[i]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static unsigned crowd_of(const struct hf__name *name)
+{
+    return (is_any_left(&name->grants, false) ? HF__CROWD_BESIDE : 0U) |
+           (is_any_left(&name->line, true) ? HF__CROWD_LINE : 0U);
+}
+
+/* Is there a change of more than the line? */
+static bool is_bound(const struct hf__op *op, const struct hf__name *name)
+{
+    bool is_any = name->marks != 0;
+
+    for (int i = 0; i < name->grants.n; i++) {
+        is_any |= name->grants.list[i]->marks != 0;
+    }
+    return is_any && !is_own_only(op);
+}
+
+static bool is_any_beside_marked(const struct hf__name *name)
+{
+    bool is_any = false;
+
+    for (int i = 0; i < name->grants.n; i++) {
+        is_any |= name->grants.list[i]->marks != 0 &&
+                  !stands_alone(name->grants.list[i]);
+    }
+    return is_any;
+}
+
+/* A lease that began before goes on only while it runs. */
+static void add_condition(struct hf__mysql_change *c, bool is_whole,
+                          const struct hf__participant *holder)
+{
+    bool is_own = holder != NULL && holder->marks != 0 && is_own_only(c->op);
+    bool runs = c->op->kind == HF__OP_HANDOVER ||
+                (holder != NULL && (holder->marks & HF__MARK_LEASE) != 0 &&
+                 (holder->marks & HF__MARK_NEW) == 0);
+
+    if (is_whole) {
+        /* The fence tells a record from one that was deleted and made anew. */
+        hf__text_addf(c->sql, " AND revision=%llu AND fence=%llu",
+                      (unsigned long long)c->s->name.revision,
+                      (unsigned long long)c->s->name.fence);
+    }
+    if (is_own) {
+        hf__text_add(c->sql, " AND token=");
+        hf__text_token(c->sql, &c->op->token);
+    }
+    if (is_own_only(c->op) && is_any_beside_marked(&c->s->name.name)) {
+        hf__text_addf(c->sql, " AND crowd&%d", HF__CROWD_BESIDE);
+    }
+    hf__text_add(c->sql, runs ? " AND expires>" HF__SQL_NOW : "");
+}
+
+/* ---- rows of the other tables */
+
+/* "…IN(…" for the next one of several. */
+static void add_next(struct hf__mysql_change *c, int i, const char *statement,
+                     const char *column)
+{
+    if (i > 0) {
+        hf__text_add(c->sql, ",");
+        return;
+    }
+    add_key(c, statement, HF__CHANGED);
+    hf__text_addf(c->sql, " AND %s IN(", column);
+}
+
+/* Those with that mark, of a grant that stands beside others. */
+static void change_several(struct hf__mysql_change *c,
+                           const struct hf__name *name, unsigned mark,
+                           const char *statement)
+{
+    const struct hf__participant *last = NULL;
+    int n = 0;
+
+    for (int i = 0; i < name->grants.n; i++) {
+        const struct hf__participant *g = name->grants.list[i];
+
+        if ((g->marks & mark) != 0 && !stands_alone(g)) {
+            add_next(c, n++, statement, "token");
+            hf__text_token(c->sql, &g->token);
+            last = g;
+        }
+    }
+    hf__text_add(c->sql, n > 0 ? ")" : "");
+    if (n > 0 && is_own_only(c->op)) {
+        hf__text_addf(c->sql, " AND ended=%d" HF__OR_NOTHING,
+                      (int)(last->standing == HF__STANDS_BROKEN));
+    }
+}
+
+static void leave_line(struct hf__mysql_change *c, const struct hf__name *name)
+{
+    int n = 0;
+
+    for (int i = 0; i < name->line.n; i++) {
+        const struct hf__participant *t = name->line.list[i];
+
+        if ((t->marks & HF__MARK_GONE) != 0) {
+            add_next(c, n++,
+                     ";DELETE FROM holdfast_ticket WHERE name_key=", "seq");
+            hf__text_addf(c->sql, "%llu", (unsigned long long)t->fence);
+        }
+    }
+    hf__text_add(c->sql, n > 0 ? ")" : "");
+}
+
+static void put_grant(struct hf__mysql_change *c,
+                      const struct hf__participant *g)
+{
+    add_key(c,
+            ";INSERT INTO holdfast_beside(name_key,token,fence,mode,slots,"
+            "slot,expires,acquired_at,changed_at,detached,ended,"
+            "label,host,pid,thread,note) SELECT ",
+            ",");
+    hf__text_token(c->sql, &g->token);
+    hf__text_addf(c->sql,
+                  ",%llu,%d,%d,%d," HF__SQL_NOW "+%lld," HF__SQL_NOW
+                  "," HF__SQL_NOW ",%d,0,",
+                  (unsigned long long)g->fence, (int)g->manner.mode,
+                  g->manner.slots, g->slot, (long long)c->op->lease_us,
+                  (int)g->is_detached);
+    hf__mysql_owner_values(c->sql, &g->owner);
+    hf__text_add(c->sql, " FROM DUAL WHERE @hf=1");
+}
+
+static void where_own(struct hf__mysql_change *c,
+                      const struct hf__participant *g, const char *condition)
+{
+    hf__text_add(c->sql, " WHERE ");
+    hf__mysql_sql_own(c->sql, &c->op->key, &g->token);
+    hf__text_add(c->sql, condition);
+}
+
+static void prolong_grant(struct hf__mysql_change *c,
+                          const struct hf__participant *g)
+{
+    hf__text_add(c->sql, ";UPDATE holdfast_beside SET ");
+    hf__mysql_sql_prolong(c->sql, c->op->lease_us);
+    if ((g->marks & HF__MARK_OWNER) != 0) {
+        hf__text_addf(c->sql, ",acquired_at=" HF__SQL_NOW ",detached=%d",
+                      (int)g->is_detached);
+        set_owner(c->sql, g);
+    } else if (g->is_detached) {
+        hf__text_add(c->sql, ",detached=1");
+    }
+    where_own(c, g,
+              HF__CHANGED " AND ended=0 AND expires>" HF__SQL_NOW
+                          "" HF__OR_NOTHING);
+    hf__text_add(c->sql, ";SET @hf_slot=(SELECT slot FROM holdfast_beside");
+    where_own(c, g, ")");
+}
+
+static void raise_grant(struct hf__mysql_change *c,
+                        const struct hf__participant *g)
+{
+    hf__text_addf(c->sql, ";UPDATE holdfast_beside SET fence=%llu",
+                  (unsigned long long)g->fence);
+    where_own(c, g, HF__CHANGED);
+}
+
+static void change_grants(struct hf__mysql_change *c,
+                          const struct hf__name *name)
+{
+    change_several(c, name, HF__MARK_GONE,
+                   ";DELETE FROM holdfast_beside WHERE name_key=");
+    change_several(c, name, HF__MARK_BROKEN,
+                   ";UPDATE holdfast_beside SET ended=1 WHERE name_key=");
+    for (int i = 0; i < name->grants.n; i++) {
+        const struct hf__participant *g = name->grants.list[i];
+
+        if (stands_alone(g) || (g->marks & HF__MARK_GONE) != 0) {
+            continue;
+        }
+        if ((g->marks & HF__MARK_NEW) != 0) {
+            put_grant(c, g);
+        } else if ((g->marks & HF__MARK_LEASE) != 0) {
+            prolong_grant(c, g);
+        } else if ((g->marks & HF__MARK_FENCE) != 0) {
+            raise_grant(c, g);
+        }
+    }
+}
+
+/* At the end, behind all who are there when it runs. */
+static void join_line(struct hf__mysql_change *c,
+                      const struct hf__participant *t)
+{
+    add_key(c,
+            ";INSERT INTO holdfast_ticket(name_key,seq,token,mode,slots,"
+            "since,asked,label,host,pid,thread,note) SELECT ",
+            ",GREATEST(COALESCE(MAX(seq),0)+1,(SELECT l.revision "
+            "FROM holdfast_lock l WHERE l.name_key=");
+    add_key(c, "", ")),");
+    hf__text_token(c->sql, &t->token);
+    hf__text_addf(c->sql, ",%d,%d," HF__SQL_NOW "," HF__SQL_NOW ",",
+                  (int)t->manner.mode, t->manner.slots);
+    hf__mysql_owner_values(c->sql, &t->owner);
+    add_key(c, " FROM holdfast_ticket WHERE name_key=", " HAVING @hf=1");
+}
+
+static void change_line(struct hf__mysql_change *c, const struct hf__name *name)
+{
+    leave_line(c, name);
+    for (int i = 0; i < name->line.n; i++) {
+        const struct hf__participant *t = name->line.list[i];
+
+        if ((t->marks & HF__MARK_NEW) != 0) {
+            join_line(c, t);
+        }
+    }
+}
+
+/* What is left is looked up where others may have changed it meanwhile. */
+static void mark_crowd(struct hf__mysql_change *c)
+{
+    add_key(c,
+            ";UPDATE holdfast_lock SET crowd=IF(EXISTS(SELECT 1 FROM "
+            "holdfast_beside b WHERE b.name_key=",
+            "),");
+    hf__text_addf(c->sql, "%d,0)|IF(EXISTS(SELECT 1 FROM holdfast_ticket t ",
+                  HF__CROWD_BESIDE);
+    add_key(c, "WHERE t.name_key=", "),");
+    hf__text_addf(c->sql, "%d,0)", HF__CROWD_LINE);
+    add_key(c, " WHERE name_key=", HF__CHANGED);
+}
+
+/* ---- all of it */
+
+/* The bell of a new grant is taken, unless nobody would drop it; that of the
+ * operation's own is let go of, and of one that had the name alone. */
+static void choose_bells(struct hf__mysql_change *c,
+                         const struct hf__name *name)
+{
+    for (int i = 0; i < name->grants.n; i++) {
+        const struct hf__participant *g = name->grants.list[i];
+        bool is_own = hf__token_equal(&g->token, &c->op->token);
+
+        if ((g->marks & (HF__MARK_NEW | HF__MARK_OWNER)) != 0) {
+            c->takes = g->is_detached ? NULL : &g->token;
+        } else if (((g->marks & HF__MARK_GONE) != 0 && is_own &&
+                    c->op->kind != HF__OP_ACQUIRE) ||
+                   ((g->marks & HF__MARK_BROKEN) != 0 && stands_alone(g))) {
+            c->frees = &g->token;
+        }
+    }
+}
+
+int hf__mysql_commit(struct hf__mysql *s, const struct hf__op *op,
+                     int *ret_slot)
+{
+    struct hf__name *name = &s->name.name;
+    const struct hf__participant *holder = holder_of(name);
+    struct hf__mysql_change c = {.s = s, .op = op};
+    bool is_whole = is_bound(op, name);
+    int r;
+
+    choose_bells(&c, name);
+    hf__mysql_change_begin(&c);
+    set_name(&c, name, holder);
+    if (is_whole) {
+        hf__text_addf(c.sql, ",crowd=%u", crowd_of(name));
+    } else if (!is_own_only(op)) {
+        hf__text_addf(c.sql, ",crowd=crowd|%d", HF__CROWD_LINE);
+    }
+    add_key(&c, " WHERE name_key=", "");
+    add_condition(&c, is_whole, holder);
+    hf__mysql_change_then(&c);
+    change_grants(&c, name);
+    change_line(&c, name);
+    if (op->kind == HF__OP_RELEASE) {
+        mark_crowd(&c);
+    }
+    r = hf__mysql_change_send(&c);
+    if (r == HF_OK && ret_slot != NULL) {
+        *ret_slot = c.slot;
+    }
+    hf__name_settle(name);
+    return r;
+}
