@@ -2,7 +2,8 @@
 /*
  * memory:NAME, the store with nothing around the engine. It serves tests, and
  * programs whose locks need not reach beyond their own process. One mutex
- * guards everything, so a batch is one atomic step; its records are store.c's.
+ * guards everything, so a batch is one atomic step, which can't fail halfway:
+ * no result is ever HF_EUNKNOWN. Its records are store.c's.
  */
 #include "src/backend/memory/store.h"
 #include "src/backend/registry.h"
@@ -11,34 +12,6 @@
 #include "src/base/error.h"
 
 /* ---- calls */
-
-/* Nothing here can fail halfway, so no result is ever HF_EUNKNOWN. */
-static int memory_execute(void *s, struct hf__op *ops[], int n,
-                          hf__time deadline, hf_error *err)
-{
-    (void)err;
-    return hf__engine_execute(&hf__mem_primitives, s, ops, n, deadline);
-}
-
-static int memory_wait(void *s, struct hf__watch *w[], int n, hf__time deadline,
-                       hf_error *err)
-{
-    return hf__engine_wait(&hf__mem_primitives, s, w, n, deadline, err);
-}
-
-static int memory_list(void *s, const struct hf__key *prefix, hf__list_fn fn,
-                       void *arg, hf__time deadline, hf_error *err)
-{
-    (void)deadline;
-    return hf__engine_list(&hf__mem_primitives, s, prefix, fn, arg, err);
-}
-
-static int memory_gc(void *s, const struct hf__key *prefix, struct hf__gc *g,
-                     hf__time deadline, hf_error *err)
-{
-    (void)deadline;
-    return hf__engine_gc(&hf__mem_primitives, s, prefix, g, err);
-}
 
 static int memory_check(void *s, hf__check_fn fn, void *arg, hf__time deadline,
                         hf_error *err)
@@ -58,8 +31,8 @@ static int memory_listen(void *state, hf__broken_fn fn, void *arg,
                          hf__time deadline, hf_error *err)
 {
     struct hf__mem_session *s = state;
-    struct hf__listening l = {&s->store->words, 0,        HF__MEM_LIFE,
-                              &s->nap,          &s->head, &s->heard};
+    struct hf__listening l = {&s->store->words, 0,        HF__MEM_LIFE, &s->nap,
+                              &s->plain.head,   &s->heard};
 
     (void)err;
     hf__breaks_listen(&l, fn, arg, deadline);
@@ -87,13 +60,15 @@ static int memory_open(void *state, const struct hf__url *url,
     (void)allow;
     (void)deadline;
     HF_SCOPED_FAMILY(&hf__mem_stores);
+    s->plain.primitives = &hf__mem_primitives;
     hf__mem_sweep();
     s->store = hf__mem_store(url->path);
     if (s->store == NULL) {
         return hf__fail(err, HF_ENOMEM, "out of memory for a store");
     }
     s->store->sessions++;
-    s->head.facts = (struct hf__facts){.grade = 'D', .reach = HF_REACH_PROCESS};
+    s->plain.head.facts =
+        (struct hf__facts){.grade = 'D', .reach = HF_REACH_PROCESS};
     return hf__mem_begin_life(s, url, err);
 }
 
@@ -138,11 +113,11 @@ const struct hf__backend hf__memory_backend = {
     .has_no_sigpipe = true,
     .open = memory_open,
     .close = memory_close,
-    .execute = memory_execute,
-    .wait = memory_wait,
+    .execute = hf__plain_execute,
+    .wait = hf__plain_wait,
     .listen = memory_listen,
-    .list = memory_list,
-    .gc = memory_gc,
+    .list = hf__plain_list,
+    .gc = hf__plain_gc,
     .check = memory_check,
     .interrupt = memory_interrupt,
 };

@@ -85,9 +85,9 @@ int hf__mem_begin_life(struct hf__mem_session *s, const struct hf__url *url,
         return r;
     }
     drop_past_lives(s->store);
-    s->life = find_life(s->store, 0, s->head.client);
+    s->life = find_life(s->store, 0, s->plain.head.client);
     if (s->life == NULL) {
-        s->life = make_life(s->store, s->head.client);
+        s->life = make_life(s->store, s->plain.head.client);
     }
     if (s->life == NULL) {
         return hf__fail(err, HF_ENOMEM, "out of memory for a session");
@@ -96,7 +96,7 @@ int hf__mem_begin_life(struct hf__mem_session *s, const struct hf__url *url,
     s->life->sessions++;
     /* As much less than the timeout as is usual: a client stops to believe in
      * its grant well before the server gives it away. */
-    s->head.facts.lease_us = timeout_ms * 1000 * 2 / 3;
+    s->plain.head.facts.lease_us = timeout_ms * 1000 * 2 / 3;
     return HF_OK;
 }
 

@@ -56,7 +56,7 @@ struct hf__mem_store {
 extern struct hf__family hf__mem_stores;
 
 struct hf__mem_session {
-    struct hf__head head;
+    struct hf__plain plain;
     struct hf__mem_store *store; /* NULL: not opened */
     struct hf__mem_life *life;   /* NULL: grants have leases */
     bool has_changed;            /* a record, since the last begin */

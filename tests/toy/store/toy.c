@@ -31,7 +31,7 @@ struct store {
 };
 
 struct session {
-    struct hf__head head;
+    struct hf__plain plain;
     struct store *store; /* NULL: not opened */
     struct entry *lent;  /* that is in no list: nobody has had that name */
     bool has_changed;    /* a name, since begin() */
@@ -239,33 +239,6 @@ static const struct hf__primitives primitives = {
 
 /* ---- calls */
 
-static int toy_execute(void *s, struct hf__op *ops[], int n, hf__time deadline,
-                       hf_error *err)
-{
-    (void)err;
-    return hf__engine_execute(&primitives, s, ops, n, deadline);
-}
-
-static int toy_wait(void *s, struct hf__watch *w[], int n, hf__time deadline,
-                    hf_error *err)
-{
-    return hf__engine_wait(&primitives, s, w, n, deadline, err);
-}
-
-static int toy_list(void *s, const struct hf__key *prefix, hf__list_fn fn,
-                    void *arg, hf__time deadline, hf_error *err)
-{
-    (void)deadline;
-    return hf__engine_list(&primitives, s, prefix, fn, arg, err);
-}
-
-static int toy_gc(void *s, const struct hf__key *prefix, struct hf__gc *g,
-                  hf__time deadline, hf_error *err)
-{
-    (void)deadline;
-    return hf__engine_gc(&primitives, s, prefix, g, err);
-}
-
 static int toy_check(void *s, hf__check_fn fn, void *arg, hf__time deadline,
                      hf_error *err)
 {
@@ -321,12 +294,14 @@ static int toy_open(void *state, const struct hf__url *url, const char *allow,
     (void)allow;
     (void)deadline;
     HF_SCOPED_FAMILY(&toys);
+    s->plain.primitives = &primitives;
     s->store = the_store();
     if (s->store == NULL) {
         return hf__fail(err, HF_ENOMEM, "out of memory for a store");
     }
     s->store->sessions++;
-    s->head.facts = (struct hf__facts){.grade = 'D', .reach = HF_REACH_PROCESS};
+    s->plain.head.facts =
+        (struct hf__facts){.grade = 'D', .reach = HF_REACH_PROCESS};
     return HF_OK;
 }
 
@@ -363,10 +338,10 @@ const struct hf__backend hf__toy_backend = {
     .has_no_sigpipe = true,
     .open = toy_open,
     .close = toy_close,
-    .execute = toy_execute,
-    .wait = toy_wait,
-    .list = toy_list,
-    .gc = toy_gc,
+    .execute = hf__plain_execute,
+    .wait = hf__plain_wait,
+    .list = hf__plain_list,
+    .gc = hf__plain_gc,
     .check = toy_check,
     .interrupt = toy_interrupt,
 };
