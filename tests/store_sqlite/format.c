@@ -5,7 +5,8 @@
  * were edited by hand never make two holders, nothing is left behind, and a
  * restart of the machine ends it all.
  */
-#include "src/backend/sqlite/ofd.h"
+#include "src/backend/local/side.h"
+#include "src/base/ofd.h"
 #include "tests/store_sqlite/world.h"
 
 #include <fcntl.h>

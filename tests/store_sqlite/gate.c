@@ -4,8 +4,8 @@
  * never ended are passed over, and a queue that can't be is set right.
  */
 #include "src/backend/sqlite/gate.h"
-#include "src/backend/sqlite/ofd.h"
 #include "src/backend/sqlite/side.h"
+#include "src/base/ofd.h"
 #include "tests/store_sqlite/world.h"
 
 #include <fcntl.h>
@@ -217,9 +217,8 @@ static unsigned tickets_given(void)
     int fd = open(path_of("-holdfast"), O_RDONLY | O_CLOEXEC);
     unsigned next = 0;
 
-    EXPECT_IS(
-        pread(fd, &next, sizeof next, offsetof(struct hf__board, gate.next)),
-        sizeof next);
+    EXPECT_IS(pread(fd, &next, sizeof next, HF__ON_SQLITE_BOARD(gate.next)),
+              sizeof next);
     (void)close(fd);
     return next;
 }

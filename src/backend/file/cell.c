@@ -23,7 +23,7 @@
 
 static int fail(const struct hf__cell *cell, const char *doing, hf_error *err)
 {
-    return hf__file_fail_errno(&cell->s->place, doing, cell->name, err);
+    return hf__ground_fail(&cell->s->place.ground, doing, cell->name, err);
 }
 
 /* ---- opening */
@@ -35,17 +35,16 @@ static int look_at(struct hf__cell *cell, hf_error *err)
     if (fstat(cell->fd, &st)) {
         return fail(cell, "look at", err);
     }
-    cell->dev = (uint64_t)st.st_dev;
-    cell->ino = (uint64_t)st.st_ino;
+    cell->id = hf__id_of(&st);
     cell->size = st.st_size;
     cell->ctime_us =
         st.st_ctim.tv_sec * INT64_C(1000000) + st.st_ctim.tv_nsec / 1000;
-    return hf__file_place_trust(&cell->s->place, cell->name, &st, err);
+    return hf__ground_trust(&cell->s->place.ground, cell->name, &st, err);
 }
 
 static int open_it(struct hf__cell *cell, hf_error *err)
 {
-    cell->fd = openat(cell->s->place.fd, cell->name,
+    cell->fd = openat(cell->s->place.ground.fd, cell->name,
                       O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     if (cell->fd < 0) {
         return errno == ENOENT ? HF_OK : fail(cell, "open", err);
@@ -91,30 +90,33 @@ void hf__cell_close(struct hf__cell *cell)
     cell->fd = -1;
 }
 
+uint64_t hf__file_life_of(const struct hf__cell *cell, struct hf__file_id side,
+                          uint64_t life)
+{
+    return hf__id_equal(side, cell->s->local.side->id) ? life : 0;
+}
+
 bool hf__cell_is_in_place(const struct hf__cell *cell)
 {
-    struct stat st;
-
-    return fstatat(cell->s->place.fd, cell->name, &st, AT_SYMLINK_NOFOLLOW) ==
-               0 &&
-           (uint64_t)st.st_ino == cell->ino && (uint64_t)st.st_dev == cell->dev;
+    return hf__id_equal(hf__ground_id(&cell->s->place.ground, cell->name),
+                        cell->id);
 }
 
 bool hf__cell_lock(struct hf__cell *cell, hf__time limit)
 {
     struct hf__file *s = cell->s;
 
-    limit = hf__earlier(limit, s->deadline);
+    limit = hf__earlier(limit, s->local.plain.deadline);
     while (hf__ofd_lock(cell->fd, F_WRLCK, LOCK_BYTE)) {
-        unsigned seen = hf__parker_seen(&s->nap.parker);
+        unsigned seen = hf__parker_seen(&s->local.nap.parker);
         hf__time now = hf__now();
 
         if ((errno != EAGAIN && errno != EACCES) || !hf__before(now, limit) ||
-            hf__is_interrupted(&s->head)) {
+            hf__is_interrupted(&s->local.plain.head)) {
             return false;
         }
         now = hf__after_ns(now, hf__random_between(HF__MS / 20, HF__MS / 2));
-        hf__park(&s->nap.parker, seen, hf__earlier(now, limit));
+        hf__park(&s->local.nap.parker, seen, hf__earlier(now, limit));
     }
     cell->is_locked = true;
     return true;
@@ -136,7 +138,7 @@ static int judge_damage(struct hf__cell *cell, const struct hf__key *key,
                     "%s/%s is damaged and may have been of a lock that is "
                     "held; stop all programs that use this lock, then remove "
                     "the file",
-                    cell->s->place.path, cell->name);
+                    cell->s->place.ground.store, cell->name);
 }
 
 static int judge(struct hf__cell *cell, const struct hf__key *key,
@@ -153,14 +155,14 @@ static int judge(struct hf__cell *cell, const struct hf__key *key,
     case HF__FOUND_NEWER:
         return hf__fail(err, HF_EPROTO,
                         "%s/%s was made by a newer version of Holdfast",
-                        cell->s->place.path, cell->name);
+                        cell->s->place.ground.store, cell->name);
     case HF__FOUND_OTHER:
         break;
     }
     return hf__fail(err, HF_EPROTO,
                     "%s/%s is the file of another lock (a copy, perhaps); "
                     "remove it, or use another name",
-                    cell->s->place.path, cell->name);
+                    cell->s->place.ground.store, cell->name);
 }
 
 int hf__cell_read(struct hf__cell *cell, const struct hf__key *key,
@@ -239,7 +241,7 @@ static int write_aside(const struct hf__cell *cell,
                        const struct hf__file_record *record, char name[64],
                        hf_error *err)
 {
-    const struct hf__file_place *place = &cell->s->place;
+    const struct hf__ground *place = &cell->s->place.ground;
     uint64_t number;
     int fd;
     int r;
@@ -251,7 +253,7 @@ static int write_aside(const struct hf__cell *cell,
     if (fd < 0) {
         return fail(cell, "make", err);
     }
-    hf__file_place_adorn(place, fd);
+    hf__ground_adorn(place, fd);
     r = hf__fd_register(fd) ? hf__fail(err, HF_ENOMEM, "out of memory")
                             : write_both(cell, record, fd, err);
     hf__file_line_copy(cell, fd);
@@ -266,7 +268,7 @@ static int write_aside(const struct hf__cell *cell,
 int hf__cell_create(struct hf__cell *cell, const struct hf__key *key,
                     hf_error *err)
 {
-    int folder = cell->s->place.fd;
+    int folder = cell->s->place.ground.fd;
     struct hf__file_record blank;
     char name[64];
     int r;
@@ -285,7 +287,7 @@ int hf__cell_create(struct hf__cell *cell, const struct hf__key *key,
 
 int hf__cell_replace(struct hf__cell *cell, hf_error *err)
 {
-    int folder = cell->s->place.fd;
+    int folder = cell->s->place.ground.fd;
     char name[64];
     int r = write_aside(cell, &cell->record, name, err);
 

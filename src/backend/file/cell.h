@@ -21,8 +21,7 @@ struct hf__cell {
     bool is_locked;
     bool is_torn; /* somebody did not finish writing */
     bool is_left; /* a power failure damaged it; the record is a blank one */
-    uint64_t dev;
-    uint64_t ino;
+    struct hf__file_id id;
     int64_t ctime_us;
     int64_t size;                  /* when it was opened */
     struct hf__file_record record; /* fence 0: there is none, or a blank one */
@@ -37,6 +36,10 @@ HF_MUST_CHECK int hf__cell_open(struct hf__file *s, const struct hf__key *key,
 HF_MUST_CHECK int hf__cell_open_name(struct hf__file *s, const char *name,
                                      struct hf__cell *cell, hf_error *err);
 void hf__cell_close(struct hf__cell *cell);
+
+/* The life that the file names, unless it is one of another side file: 0. */
+uint64_t hf__file_life_of(const struct hf__cell *cell, struct hf__file_id side,
+                          uint64_t life);
 
 /* Make the file, with a blank record; harmless if somebody just did. */
 HF_MUST_CHECK int hf__cell_create(struct hf__cell *cell,

@@ -15,36 +15,43 @@ static int file_open(void *state, const struct hf__url *url, const char *allow,
                      hf__time deadline, hf_error *err)
 {
     struct hf__file *s = state;
-    int r = hf__boot_read(s->boot, err);
+    bool has_others;
+    int r = hf__local_begin(&s->local, url, "a file store", "file:DIR", err);
 
-    s->place.fd = -1;
+    s->local.plain.primitives = &hf__file_primitives;
     s->cell.fd = -1;
     s->name.grants.few = &s->few;
-    s->deadline = deadline;
-    if (r == HF_OK && url->n_hosts > 0) {
-        r = hf__fail(err, HF_EINVAL,
-                     "a file store has no host; write file:DIR");
-    }
     if (r == HF_OK) {
         r = hf__file_place_init(&s->place, url->path, allow, err);
     }
     if (r == HF_OK) {
-        r = hf__file_side_get(&s->place, &s->head, deadline, &s->side, err);
+        r = hf__side_get(&s->place.ground, &s->local.plain.head, deadline,
+                         &s->local.side, &has_others, err);
     }
     if (r == HF_OK) {
-        s->head.facts =
-            (struct hf__facts){.grade = 'S', .reach = s->place.reach};
+        s->local.plain.head.facts =
+            (struct hf__facts){.grade = 'S', .reach = s->place.ground.reach};
     }
     return r;
 }
 
-int hf__file_check_ground(struct hf__file *s, hf_error *err)
+int hf__file_check_ground(void *state, hf_error *err)
 {
+    struct hf__file *s = state;
+    const char *path = s->place.ground.store;
+    struct hf__threshold seen;
     int r = hf__file_place_check(&s->place, err);
 
-    return r == HF_OK
-               ? hf__file_side_check(s->side, &s->place, &s->nap.lobby, err)
-               : r;
+    if (r == HF_OK && !hf__side_look(s->local.side, &seen)) {
+        return hf__fail(err, HF_EUNSAFE,
+                        "%s/%s was cut off or written over while in use; stop "
+                        "all programs that use %s, then start them again",
+                        path, HF__SIDE_NAME, path);
+    }
+    if (r == HF_OK) {
+        s->local.nap.lobby = seen.lobby;
+    }
+    return r;
 }
 
 static void close_cell(struct hf__cell *cell)
@@ -64,7 +71,7 @@ static bool part_one(void *arg, const struct hf__key *key,
     if (cell.fd < 0) {
         return true; /* there is no record that could speak of us */
     }
-    if (!hf__cell_lock(&cell, s->deadline) ||
+    if (!hf__cell_lock(&cell, s->local.plain.deadline) ||
         hf__cell_read(&cell, key, NULL) != HF_OK) {
         return false;
     }
@@ -81,9 +88,10 @@ static bool part_one(void *arg, const struct hf__key *key,
  * side.c keeps the life. */
 static void part_with_grants(struct hf__file *s)
 {
-    s->deadline = hf__after_ms(hf__now(), PARTING_MS);
+    s->local.plain.deadline = hf__after_ms(hf__now(), PARTING_MS);
     if (hf__file_check_ground(s, NULL) == HF_OK) {
-        hf__file_held_part(&s->side->held, part_one, s);
+        hf__held_part(&s->local.side->held, part_one, s);
+        hf__held_forget_parted(&s->local.side->held);
     }
 }
 
@@ -91,11 +99,11 @@ static void file_close(void *state)
 {
     struct hf__file *s = state;
 
-    if (s->side != NULL && hf__file_side_is_parting(s->side)) {
+    if (s->local.side != NULL && hf__side_leave(s->local.side)) {
         part_with_grants(s);
     }
-    hf__file_side_put(s->side);
-    s->side = NULL;
+    hf__side_put(s->local.side);
+    s->local.side = NULL;
     hf__file_place_fini(&s->place);
 }
 
@@ -107,7 +115,6 @@ static int file_execute(void *state, struct hf__op *ops[], int n,
     struct hf__file *s = state;
     int r = hf__file_check_ground(s, err);
 
-    s->deadline = deadline;
     for (int i = 0; r != HF_OK && i < n; i++) {
         ops[i]->result = hf__file_check_ground(s, ops[i]->err);
         if (ops[i]->result == HF_OK) {
@@ -117,77 +124,9 @@ static int file_execute(void *state, struct hf__op *ops[], int n,
     if (r != HF_OK) {
         return r;
     }
-    (void)hf__nap_hold_back(&s->nap, &s->head, &s->side->bells, ops, n,
-                            deadline);
-    return hf__engine_execute(&hf__file_primitives, s, ops, n, deadline);
-}
-
-static int file_wait(void *state, struct hf__watch *w[], int n,
-                     hf__time deadline, hf_error *err)
-{
-    struct hf__file *s = state;
-    struct hf__bells *bells = &s->side->bells;
-    struct hf__chime name = hf__chime_of_watch(w[0]);
-    int r;
-
-    s->deadline = deadline;
-    hf__bells_arm(bells, name, n == 1);
-    r = hf__engine_wait(&hf__file_primitives, s, w, n, deadline, err);
-    hf__bells_disarm(bells, name, n == 1);
-    return r;
-}
-
-static int file_listen(void *state, hf__broken_fn fn, void *arg,
-                       hf__time deadline, hf_error *err)
-{
-    struct hf__file *s = state;
-    struct hf__listening l = {&s->side->words, HF__ON_FILE_BOARD(breaks),
-                              s->side->life,   &s->nap,
-                              &s->head,        &s->heard};
-    int r = hf__file_check_ground(s, err);
-
-    if (r == HF_OK) {
-        hf__breaks_listen(&l, fn, arg, deadline);
-    }
-    return r;
-}
-
-static int file_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
-                     void *arg, hf__time deadline, hf_error *err)
-{
-    struct hf__file *s = state;
-    int r = hf__file_check_ground(s, err);
-
-    s->deadline = deadline;
-    return r == HF_OK
-               ? hf__engine_list(&hf__file_primitives, s, prefix, fn, arg, err)
-               : r;
-}
-
-static int file_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
-                   hf__time deadline, hf_error *err)
-{
-    struct hf__file *s = state;
-    int r = hf__file_check_ground(s, err);
-
-    s->deadline = deadline;
-    return r == HF_OK ? hf__engine_gc(&hf__file_primitives, s, prefix, g, err)
-                      : r;
-}
-
-static void file_interrupt(void *state)
-{
-    hf__nap_end(&((struct hf__file *)state)->nap);
-}
-
-static int file_lock_fds(void *state, int *fds, int max)
-{
-    struct hf__file *s = state;
-
-    if (max > 0) {
-        fds[0] = s->side->fd;
-    }
-    return 1;
+    (void)hf__nap_hold_back(&s->local.nap, &s->local.plain.head,
+                            &s->local.side->bells, ops, n, deadline);
+    return hf__plain_execute(s, ops, n, deadline, err);
 }
 
 static const char *const no_options[] = {NULL};
@@ -203,11 +142,11 @@ const struct hf__backend hf__file_backend = {
     .open = file_open,
     .close = file_close,
     .execute = file_execute,
-    .wait = file_wait,
-    .listen = file_listen,
-    .list = file_list,
-    .gc = file_gc,
+    .wait = hf__local_wait,
+    .listen = hf__local_listen,
+    .list = hf__plain_list,
+    .gc = hf__plain_gc,
     .check = hf__file_check,
-    .interrupt = file_interrupt,
-    .lock_fds = file_lock_fds,
+    .interrupt = hf__local_interrupt,
+    .lock_fds = hf__local_lock_fds,
 };

@@ -177,36 +177,6 @@ static int find(const struct hf__file_line *line, const struct hf__token *token)
     return -1;
 }
 
-/* A stamp of the future is nobody's of ours. Whose process lives keeps its
- * place: it may have been stopped. */
-static void judge(const struct hf__cell *cell, struct hf__participant *t)
-{
-    struct hf__file_side *side = cell->s->side;
-    int64_t idle_ms = hf__ticket_idle_ms(
-        &side->words, HF__ON_FILE_BOARD(stamps), &t->token, hf__now());
-
-    t->holder_lives = t->life != 0 ? hf__file_side_probe(side, t->life) : -1;
-    if (t->holder_lives == 0) {
-        t->standing = HF__STANDS_ENDED;
-    } else if (idle_ms > -HF__TICKET_PATIENCE_MS &&
-               idle_ms < HF__TICKET_PATIENCE_MS) {
-        t->standing = HF__STANDS_RUNNING;
-    } else {
-        t->standing = t->holder_lives == 1 ||
-                              (idle_ms >= 0 && idle_ms < HF__TICKET_KEEP_MS)
-                          ? HF__STANDS_DEAD
-                          : HF__STANDS_ENDED;
-    }
-    t->holder_lives = -1;
-}
-
-void hf__file_line_stamp(const struct hf__cell *cell,
-                         const struct hf__token *token)
-{
-    hf__stamps_set(&cell->s->side->words, HF__ON_FILE_BOARD(stamps),
-                   hf__chime_of_ticket(token), hf__now());
-}
-
 /* ---- coming and going */
 
 static void take_out(struct hf__cell *cell, int i)
@@ -275,12 +245,10 @@ bool hf__file_line_join(struct hf__cell *cell,
                         const struct hf__participant *one)
 {
     struct hf__file_line *line = &cell->line;
-    const struct hf__file_side *side = cell->s->side;
     struct hf__file_ticket t = {.token = one->token,
                                 .number = 1,
                                 .life = one->life,
-                                .side_dev = side->dev,
-                                .side_ino = side->ino,
+                                .side = cell->s->local.side->id,
                                 .since_us = one->since_us};
     int place = free_place(line);
 
@@ -291,7 +259,7 @@ bool hf__file_line_join(struct hf__cell *cell,
         t.number = line->list[line->n - 1].ticket.number + 1;
     }
     t.checksum = ticket_sum(&t);
-    hf__file_line_stamp(cell, &one->token);
+    hf__local_show(cell->s, one);
     write_waiter(cell, one, place);
     return pwrite(cell->fd, &t, sizeof t, ticket_at(place)) ==
            (ssize_t)sizeof t;
@@ -332,12 +300,12 @@ static void read_owner(const struct hf__cell *cell,
         return;
     }
     owner->pid = w.pid;
-    hf__file_copy_text(owner->label, sizeof owner->label, w.label,
-                       sizeof w.label);
-    hf__file_copy_text(owner->host, sizeof owner->host, w.host, sizeof w.host);
-    hf__file_copy_text(owner->thread, sizeof owner->thread, w.thread,
-                       sizeof w.thread);
-    hf__file_copy_text(owner->note, sizeof owner->note, w.note, sizeof w.note);
+    hf__local_copy_text(owner->label, sizeof owner->label, w.label,
+                        sizeof w.label);
+    hf__local_copy_text(owner->host, sizeof owner->host, w.host, sizeof w.host);
+    hf__local_copy_text(owner->thread, sizeof owner->thread, w.thread,
+                        sizeof w.thread);
+    hf__local_copy_text(owner->note, sizeof owner->note, w.note, sizeof w.note);
 }
 
 static bool is_of(const struct hf__file_waiting *one, const struct hf__op *op)
@@ -350,16 +318,15 @@ static struct hf__participant *add_waiting(const struct hf__cell *cell,
                                            const struct hf__file_waiting *one,
                                            struct hf__name *name)
 {
-    const struct hf__file_side *side = cell->s->side;
     const struct hf__file_ticket *ticket = &one->ticket;
     struct hf__participant *t = hf__participants_add(&name->line, -1);
-    bool is_here =
-        ticket->side_dev == side->dev && ticket->side_ino == side->ino;
 
     if (t != NULL) {
         t->token = ticket->token;
         t->since_us = ticket->since_us;
-        t->life = is_here ? ticket->life : 0;
+        t->seen_us = INT64_MIN; /* by its stamp alone */
+        t->life = hf__file_life_of(cell, ticket->side, ticket->life);
+        hf__local_judge_ticket(&cell->s->local, name->now_us, t);
     }
     return t;
 }
@@ -383,7 +350,6 @@ int hf__file_line_judge(const struct hf__cell *cell, const struct hf__op *op,
         if (t == NULL) {
             return HF_ENOMEM;
         }
-        judge(cell, t);
         if (op != NULL && op->ret_crowd != NULL) {
             read_owner(cell, one, &t->owner);
         }

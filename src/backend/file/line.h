@@ -27,8 +27,7 @@ struct hf__file_ticket {
     struct hf__token token; /* zero: nobody's place */
     uint64_t number;        /* of arrival; the lowest is first */
     uint64_t life;          /* of the process, in this side file: */
-    uint64_t side_dev;
-    uint64_t side_ino;
+    struct hf__file_id side;
     int64_t since_us;  /* wall clock */
     uint64_t checksum; /* of all before */
 };
@@ -66,8 +65,6 @@ void hf__file_line_clear(struct hf__file_line *);
  * operation; NULL: all. HF_OK or HF_ENOMEM. */
 HF_MUST_CHECK int hf__file_line_judge(const struct hf__cell *,
                                       const struct hf__op *, struct hf__name *);
-/* The owner of the ticket still waits. */
-void hf__file_line_stamp(const struct hf__cell *, const struct hf__token *);
 
 /* With the file locked. Join: false if there is no room for the ticket. Leave:
  * harmless without one. */

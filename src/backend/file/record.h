@@ -8,6 +8,7 @@
 #define HF_BACKEND_FILE_RECORD_H
 
 #include "src/backend/backend.h"
+#include "src/backend/local/ground.h"
 #include "src/base/boot.h"
 
 #define HF__SLOT_SIZE 2048
@@ -29,9 +30,8 @@ struct hf__file_record {
     int64_t keep_us;
     int64_t acquired_at_us; /* wall clock, as all that end in _at */
     int64_t freed_at_us;
-    uint64_t side_dev; /* of the side file in which the life is locked */
-    uint64_t side_ino;
-    uint64_t life; /* of the holder's process; 0: not bound to one */
+    struct hf__file_id side; /* in which the life is locked */
+    uint64_t life;           /* of the holder's process; 0: not bound to one */
     int64_t pid;
     struct hf__token token; /* zero: nobody */
     char boot[HF__BOOT_SIZE];

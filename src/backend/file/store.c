@@ -21,12 +21,8 @@ static struct hf__rules rules(void *state)
 {
     const struct hf__file *s = state;
 
-    return (struct hf__rules){
-        .life = s->side->life,
-        .foreign = "the holder runs in another time namespace, or in a "
-                   "container with a boot id of its own, so its lease can't "
-                   "be judged by this one's clock; use the lock in one of "
-                   "the two only"};
+    return (struct hf__rules){.life = s->local.side->life,
+                              .foreign = HF__LOCAL_FOREIGN};
 }
 
 /* ---- reading */
@@ -79,46 +75,9 @@ static int load(void *state, const struct hf__key *key, const struct hf__op *op,
 static void settled(void *state, const struct hf__op *op)
 {
     if (op->result == HF_LOST) {
-        hf__file_held_remove(&((struct hf__file *)state)->side->held, &op->key,
-                             &op->token);
+        hf__held_remove(&((struct hf__local *)state)->side->held, &op->key,
+                        &op->token);
     }
-}
-
-/* ---- waiting */
-
-static void show(void *state, const struct hf__participant *ticket)
-{
-    hf__file_line_stamp(&((struct hf__file *)state)->cell, &ticket->token);
-}
-
-static int look_around(void *state, hf_error *err)
-{
-    return hf__file_check_ground(state, err);
-}
-
-static void let_in(void *state, const struct hf__watch *w)
-{
-    hf__bells_allow(&((struct hf__file *)state)->side->bells,
-                    hf__chime_of(&w->key));
-}
-
-static unsigned seen_now(void *state, struct hf__watch *w[], int n)
-{
-    struct hf__file *s = state;
-
-    return hf__words_get(&s->side->words,
-                         hf__word_of_watches(&s->side->bells, w, n));
-}
-
-static void park(void *state, struct hf__watch *w[], int n, unsigned from,
-                 hf__time until)
-{
-    struct hf__file *s = state;
-
-    hf__nap_on(&s->nap, &s->head,
-               hf__words_name(&s->side->words,
-                              hf__word_of_watches(&s->side->bells, w, n)),
-               from, until);
 }
 
 const struct hf__primitives hf__file_primitives = {
@@ -127,14 +86,14 @@ const struct hf__primitives hf__file_primitives = {
     .put_down = put_down,
     .commit = hf__file_commit,
     .settled = settled,
-    .show = show,
+    .show = hf__local_show,
     .looks_first = true,
     .scan = hf__file_scan,
     .forget = hf__file_forget,
-    .look_around = look_around,
-    .let_in = let_in,
-    .seen = seen_now,
-    .park = park,
+    .look_around = hf__file_check_ground,
+    .let_in = hf__local_let_in,
+    .seen = hf__local_seen,
+    .park = hf__local_park,
     .news_ns = NEWS_NS,
     .look_ns = LOOK_NS,
 };

@@ -15,9 +15,6 @@ extern const struct hf__primitives hf__file_primitives;
  * (NULL, is_whole) altogether. HF_OK or HF_ENOMEM; to be ended in any case. */
 HF_MUST_CHECK int hf__file_judge(const struct hf__cell *, const struct hf__op *,
                                  bool is_whole, struct hf__name *);
-/* A text of a file that may have been edited by hand. */
-void hf__file_copy_text(char *to, size_t size, const char *from,
-                        size_t from_size);
 
 /* write.c: a primitive of the same. */
 int hf__file_commit(void *s, const struct hf__op *, struct hf__name *,

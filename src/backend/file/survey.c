@@ -58,7 +58,8 @@ static int compare_names(const void *a, const void *b)
 
 static DIR *open_folder(const struct hf__file *s)
 {
-    int fd = openat(s->place.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd =
+        openat(s->place.ground.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd < 0 || hf__fd_register(fd) ? NULL : fdopendir(fd);
 
     if (dir == NULL) {
@@ -79,9 +80,9 @@ static void tidy(const struct hf__file *s, const char *name)
     struct stat st;
 
     if (strncmp(name, HF__ASIDE, strlen(HF__ASIDE)) == 0 &&
-        fstatat(s->place.fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+        fstatat(s->place.ground.fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
         st.st_mtim.tv_sec * INT64_C(1000000) < hf__wall_us() - ASIDE_US) {
-        (void)unlinkat(s->place.fd, name, 0);
+        (void)unlinkat(s->place.ground.fd, name, 0);
     }
 }
 
@@ -105,9 +106,10 @@ static int read_names(struct hf__file *s, const char *after, bool tidies,
     bool has_memory = true;
 
     if (dir == NULL) {
-        return hf__file_fail_errno(&s->place, "read", ".", err);
+        return hf__ground_fail(&s->place.ground, "read", ".", err);
     }
-    while (has_memory && !hf__file_is_over(s) && (entry = next(dir)) != NULL) {
+    while (has_memory && !hf__local_is_over(&s->local) &&
+           (entry = next(dir)) != NULL) {
         if (entry->d_name[0] == '.') {
             if (tidies) {
                 tidy(s, entry->d_name);
@@ -120,7 +122,7 @@ static int read_names(struct hf__file *s, const char *after, bool tidies,
     if (!has_memory) {
         return hf__fail(err, HF_ENOMEM, "out of memory");
     }
-    if (hf__file_is_over(s)) {
+    if (hf__local_is_over(&s->local)) {
         return fail_late(err);
     }
     if (names->count > 0) {
@@ -180,8 +182,8 @@ int hf__file_scan(void *state, struct hf__scan *scan, hf_error *err)
     r = read_names(s, after, scan->is_to_clean && scan->length == 0, &names,
                    err);
     for (i = 0; i < names.count && i < most && r == HF_OK; i++) {
-        r = hf__file_is_over(s) ? fail_late(err)
-                                : scan_one(s, names.name[i], scan);
+        r = hf__local_is_over(&s->local) ? fail_late(err)
+                                         : scan_one(s, names.name[i], scan);
     }
     if (r != HF_OK) {
         return r;
@@ -202,8 +204,8 @@ static bool is_idle(const struct hf__cell *cell, const struct hf__name *name,
     const struct hf__key key = {r->key, (uint16_t)r->key_length, 0};
 
     return hf__name_is_idle(name, idle_us) &&
-           hf__file_side_held_until(cell->s->side, &key, &nobody,
-                                    name->now_us) == 0;
+           hf__file_held_until(cell->s->local.side, &key, &nobody,
+                               name->now_us) == 0;
 }
 
 /* Who has it locked uses it. */
@@ -221,7 +223,7 @@ int hf__file_forget(void *state, const struct hf__key *key,
     hf__name_fini(name);
     return hf__file_judge(cell, NULL, true, name) == HF_OK &&
                    is_idle(cell, name, idle_us) && hf__cell_is_in_place(cell) &&
-                   unlinkat(s->place.fd, cell->name, 0) == 0
+                   unlinkat(s->place.ground.fd, cell->name, 0) == 0
                ? HF_OK
                : HF_BUSY;
 }

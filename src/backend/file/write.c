@@ -32,7 +32,6 @@ static void put_owner(struct hf__file_record *r, const struct hf__owner *owner)
 
 static void put_grant(struct hf__cell *cell, const struct hf__participant *g)
 {
-    const struct hf__file_side *side = cell->s->side;
     struct hf__file_record *r = &cell->record;
 
     if (g->marks != 0) {
@@ -48,9 +47,8 @@ static void put_grant(struct hf__cell *cell, const struct hf__participant *g)
     if ((g->marks & (HF__MARK_NEW | HF__MARK_OWNER)) != 0) {
         r->acquired_at_us = g->since_us;
         r->freed_at_us = 0;
-        r->side_dev = side->dev;
-        r->side_ino = side->ino;
-        memcpy(r->boot, cell->s->boot, sizeof r->boot);
+        r->side = cell->s->local.side->id;
+        memcpy(r->boot, cell->s->local.boot, sizeof r->boot);
         put_owner(r, &g->owner);
     }
 }
@@ -121,7 +119,7 @@ static int write_record(struct hf__cell *cell, const struct hf__op *op)
 static int hold(struct hf__file *s, const struct hf__op *op,
                 const struct hf__participant *g, bool *ret_is_new)
 {
-    struct hf__file_held *held = &s->side->held;
+    struct hf__held *held = &s->local.side->held;
     int r = HF_OK;
 
     *ret_is_new = false;
@@ -129,14 +127,13 @@ static int hold(struct hf__file *s, const struct hf__op *op,
         return HF_OK;
     }
     if ((g->marks & (HF__MARK_NEW | HF__MARK_OWNER)) != 0) {
-        r = hf__file_side_hold(s->side, &op->key, g->ends_us);
+        r = hf__file_hold(s->local.side, &op->key, g->ends_us);
         if (r == HF_OK) {
-            r = hf__file_held_add(held, &op->key, &g->token, g->ends_us,
-                                  ret_is_new);
+            r = hf__held_add(held, &op->key, &g->token, g->ends_us, ret_is_new);
         }
     } else if ((g->marks & HF__MARK_LEASE) != 0 &&
-               hf__file_held_extend(held, &op->key, &g->token, g->ends_us)) {
-        r = hf__file_side_hold(s->side, &op->key, g->ends_us);
+               hf__held_extend(held, &op->key, &g->token, g->ends_us)) {
+        r = hf__file_hold(s->local.side, &op->key, g->ends_us);
     }
     return r == HF_OK ? r
                       : hf__fail(op->err, r,
@@ -151,10 +148,10 @@ static void let_go_again(struct hf__file *s, const struct hf__op *op,
 
     if (op->kind == HF__OP_HANDOVER) {
         /* Its entry is there, so this can't fail. */
-        (void)!hf__file_held_add(&s->side->held, &op->key, &op->token,
-                                 g->ends_us, &dummy);
+        (void)!hf__held_add(&s->local.side->held, &op->key, &op->token,
+                            g->ends_us, &dummy);
     } else {
-        hf__file_held_remove(&s->side->held, &op->key, &g->token);
+        hf__held_remove(&s->local.side->held, &op->key, &g->token);
     }
 }
 
@@ -175,10 +172,10 @@ static void let_go(struct hf__file *s, const struct hf__op *op,
         const struct hf__participant *g = name->grants.list[i];
 
         if (is_let_go(name, g)) {
-            hf__file_held_remove(&s->side->held, &op->key, &g->token);
+            hf__held_remove(&s->local.side->held, &op->key, &g->token);
         }
         if ((g->marks & HF__MARK_BROKEN) != 0) {
-            hf__breaks_tell(&s->side->words, HF__ON_FILE_BOARD(breaks),
+            hf__breaks_tell(&s->local.side->words, HF__ON_BOARD(breaks),
                             &g->token, g->life);
         }
     }
@@ -211,11 +208,12 @@ static void wake_next(struct hf__file *s, const struct hf__op *op,
 
         if ((t->marks & HF__MARK_GONE) == 0 &&
             t->standing == HF__STANDS_RUNNING) {
-            hf__bells_ring(&s->side->bells, hf__chime_of_ticket(&t->token));
+            hf__bells_ring(&s->local.side->bells,
+                           hf__chime_of_ticket(&t->token));
             return;
         }
     }
-    hf__bells_freed(&s->side->bells, hf__chime_of(&op->key));
+    hf__bells_freed(&s->local.side->bells, hf__chime_of(&op->key));
 }
 
 /* ---- changing */
@@ -227,8 +225,8 @@ static bool is_doubtful(const struct hf__cell *cell, const struct hf__op *op,
                         const struct hf__outcome *out)
 {
     return cell->is_torn && op->kind == HF__OP_ACQUIRE && out->is_taken &&
-           hf__file_side_held_until(cell->s->side, &op->key, &op->token,
-                                    name->now_us) > 0;
+           hf__file_held_until(cell->s->local.side, &op->key, &op->token,
+                               name->now_us) > 0;
 }
 
 /* What a change needs first: a file that is in its place and whole. */
@@ -297,7 +295,7 @@ int hf__file_commit(void *state, const struct hf__op *op, struct hf__name *name,
     if (r == HF_OK && is_doubtful(&s->cell, op, name, out)) {
         r = hf__fail(op->err, HF_EPROTO,
                      "%s/%s is damaged, and somebody holds the lock",
-                     s->place.path, s->cell.name);
+                     s->place.ground.store, s->cell.name);
     }
     if (r == HF_OK) {
         r = write_all(s, op, name, out);
@@ -307,7 +305,7 @@ int hf__file_commit(void *state, const struct hf__op *op, struct hf__name *name,
     }
     let_go(s, op, name);
     if (out->is_taken) {
-        hf__nap_tell_taken(&s->nap, &s->side->bells, op);
+        hf__nap_tell_taken(&s->local.nap, &s->local.side->bells, op);
     }
     if (out->wakes) {
         wake_next(s, op, name);

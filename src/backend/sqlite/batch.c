@@ -12,6 +12,8 @@
 #include "src/backend/sqlite/space.h"
 #include "src/base/error.h"
 
+#include <string.h>
+
 /* More raises in a row mean that the ceiling does not hold. */
 #define RAISES_MAX 3
 
@@ -22,7 +24,7 @@ static void settle(struct hf__sqlite *s, struct hf__op *ops[], int n)
     for (int i = 0; i < n; i++) {
         hf__outcome_tell(&s->outcome[i], ops[i]);
         if (ops[i]->result == HF_LOST) {
-            hf__held_remove(&s->side->held, &ops[i]->token);
+            hf__held_remove(&s->local.side->held, NULL, &ops[i]->token);
         }
     }
     hf__deeds_do(s);
@@ -182,11 +184,12 @@ static bool is_modest(struct hf__op *const ops[], int n)
 static int queue_up(struct hf__sqlite *s, struct hf__op *ops[], int n,
                     bool *ret_is_unknown)
 {
-    struct hf__gate_at gate = hf__side_gate(s->side);
+    struct hf__gate_at gate = hf__side_gate(s->local.side);
     unsigned ticket;
     int rc;
 
-    if (hf__gate_enter(gate, &s->head, s->deadline, &ticket)) {
+    if (hf__gate_enter(gate, &s->local.plain.head, s->local.plain.deadline,
+                       &ticket)) {
         return SQLITE_BUSY;
     }
     rc = transact_below(s, ops, n, ret_is_unknown);
@@ -195,7 +198,7 @@ static int queue_up(struct hf__sqlite *s, struct hf__op *ops[], int n,
         rc = transact_below(s, ops, n, ret_is_unknown);
     }
     if (hf__sql_is_full(s, rc) && !*ret_is_unknown && is_modest(ops, n)) {
-        hf__side_drop_ballast(s->side);
+        hf__side_drop_ballast(s->local.side);
         hf__space_merge(s);
         rc = transact_below(s, ops, n, ret_is_unknown);
     }
@@ -232,7 +235,7 @@ static void make_room(struct hf__sqlite *s, struct hf__op *const ops[], int n,
                       int rc)
 {
     if (hf__sql_is_full(s, rc) && is_modest(ops, n)) {
-        hf__side_drop_ballast(s->side);
+        hf__side_drop_ballast(s->local.side);
     }
 }
 
@@ -297,6 +300,15 @@ static bool is_looking_only(struct hf__op *const ops[], int n)
     return true;
 }
 
+static bool has_no_queue(const struct hf__threshold *seen)
+{
+    struct hf__gate_front front;
+
+    memcpy(&front, seen->own + offsetof(struct hf__sqlite_board, gate.next),
+           sizeof front);
+    return hf__gate_is_empty(&front);
+}
+
 int hf__sqlite_execute(void *state, struct hf__op *ops[], int n,
                        hf__time deadline, hf_error *err)
 {
@@ -306,11 +318,12 @@ int hf__sqlite_execute(void *state, struct hf__op *ops[], int n,
     int count;
 
     hf__sqlite_begin(s, deadline, err);
-    hf__side_look(s->side, &seen);
-    s->nap.lobby = seen.lobby;
-    s->has_no_queue = !hf__nap_hold_back(&s->nap, &s->head, &s->side->bells,
-                                         ops, n, s->deadline) &&
-                      hf__gate_is_empty(&seen.front);
+    (void)hf__side_look(s->local.side, &seen); /* see hf__sqlite_has_moved() */
+    s->local.nap.lobby = seen.lobby;
+    s->has_no_queue = !hf__nap_hold_back(&s->local.nap, &s->local.plain.head,
+                                         &s->local.side->bells, ops, n,
+                                         s->local.plain.deadline) &&
+                      has_no_queue(&seen);
     hf__pool_take(s);
     for (int i = 0; i < n && r == HF_OK; i += count) {
         count = n - i < HF__SQLITE_BATCH ? n - i : HF__SQLITE_BATCH;

@@ -9,11 +9,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/statfs.h>
-
-#define TMPFS_TYPE   0x01021994
-#define SPACE_MIN_MB 16
 
 struct report {
     struct hf__report to;
@@ -71,7 +66,6 @@ static void check_files(struct report *report)
     static const char *const names[HF__FILE_COUNT] = {"database", "log",
                                                       "index", "side_file"};
     const struct hf__place *place = &report->s->place;
-    char value[512];
 
     for (int i = 0; i < HF__FILE_COUNT; i++) {
         struct stat st = {0};
@@ -83,10 +77,7 @@ static void check_files(struct report *report)
             remedy = "it has a second name, under which it would be another "
                      "store; remove that";
         }
-        (void)snprintf(value, sizeof value, "%s (%04o, user %ld, group %ld)",
-                       place->path[i], (unsigned)st.st_mode & 07777,
-                       (long)st.st_uid, (long)st.st_gid);
-        hf__report_say(&report->to, names[i], value, remedy);
+        hf__local_tell_file(&report->to, names[i], place->path[i], &st, remedy);
     }
 }
 
@@ -95,59 +86,38 @@ static void check_journal(struct report *report)
 {
     const char *path = report->s->place.journal;
     struct stat st;
-    char value[512];
 
     if (lstat(path, &st)) {
         hf__report_say(&report->to, "journal", "none", NULL);
         return;
     }
-    (void)snprintf(value, sizeof value, "%s (%04o, user %ld, group %ld)", path,
-                   (unsigned)st.st_mode & 07777, (long)st.st_uid,
-                   (long)st.st_gid);
-    hf__report_say(&report->to, "journal", value,
-                   "it is none of the database's, and ignored here; remove "
-                   "it, for sqlite3 and other programs would play it back");
+    hf__local_tell_file(&report->to, "journal", path, &st,
+                        "it is none of the database's, and ignored here; "
+                        "remove it, for sqlite3 and other programs would play "
+                        "it back");
 }
 
 static void check_folder(struct report *report)
 {
-    const struct hf__place *place = &report->s->place;
-    char value[512];
+    static const struct hf__remedies remedies = {
+        "SQLite's locks do not hold across machines; use a local folder",
+        "in memory: fences start from the wall clock after a restart",
+        "without space no lock can be renewed"};
+    const char *folder = report->s->place.folder;
     struct statfs fs = {0};
     struct stat st = {0};
-    const char *network;
-    uint64_t free_mb;
 
-    if (stat(place->folder, &st) || statfs(place->folder, &fs)) {
+    if (stat(folder, &st) || statfs(folder, &fs)) {
         hf__report_say(&report->to, "folder", "can't be looked at",
                        "see ls -ld");
         return;
     }
-    (void)snprintf(value, sizeof value, "%s (%04o, user %ld, group %ld)",
-                   place->folder, (unsigned)st.st_mode & 07777, (long)st.st_uid,
-                   (long)st.st_gid);
-    hf__report_say(&report->to, "folder", value,
-                   (st.st_mode & S_IWOTH)
-                       ? "everybody may make files there; use a folder "
-                         "of your own"
-                       : NULL);
-    network = hf__netfs_name((uint64_t)fs.f_type);
-    (void)snprintf(value, sizeof value, "%s 0x%lx",
-                   network != NULL ? network : "local",
-                   (unsigned long)(uint32_t)fs.f_type);
-    hf__report_say(
-        &report->to, "file_system", value,
-        network != NULL
-            ? "SQLite's locks do not hold across machines; use a local "
-              "folder"
-        : (uint32_t)fs.f_type == TMPFS_TYPE
-            ? "in memory: fences start from the wall clock after a restart"
-            : NULL);
-    free_mb = (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize >> 20;
-    (void)snprintf(value, sizeof value, "%llu MB", (unsigned long long)free_mb);
-    hf__report_say(
-        &report->to, "free_space", value,
-        free_mb < SPACE_MIN_MB ? "without space no lock can be renewed" : NULL);
+    hf__local_tell_file(&report->to, "folder", folder, &st,
+                        (st.st_mode & S_IWOTH)
+                            ? "everybody may make files there; use a folder "
+                              "of your own"
+                            : NULL);
+    hf__local_tell_system(&report->to, &fs, &remedies);
 }
 
 static void check_clock(struct report *report)
@@ -155,7 +125,7 @@ static void check_clock(struct report *report)
     struct hf__sqlite *s = report->s;
     char value[160];
 
-    hf__report_say(&report->to, "boot_and_clock", s->boot, NULL);
+    hf__report_say(&report->to, "boot_and_clock", s->local.boot, NULL);
     (void)snprintf(value, sizeof value, "base %llu, ceiling %llu",
                    (unsigned long long)s->fence_base,
                    (unsigned long long)s->fence_ceiling);
@@ -170,9 +140,7 @@ static void check_clock(struct report *report)
 /* For sqlite3_progress_handler(): nonzero stops. */
 static int is_late(void *arg)
 {
-    struct hf__sqlite *s = arg;
-
-    return hf__is_interrupted(&s->head) || !hf__before(hf__now(), s->deadline);
+    return hf__local_is_over(arg);
 }
 
 int hf__sqlite_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,

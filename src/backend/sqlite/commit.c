@@ -33,12 +33,12 @@ static int hold(struct hf__sqlite *s, const struct hf__op *op,
     if (g->life == 0) {
         return note(s, HF__DEED_LET_GO, g);
     }
-    if (!hf__held_add(&s->side->held, &g->token, &op->key, g->ends_us,
-                      &is_new)) {
+    if (hf__held_add(&s->local.side->held, &op->key, &g->token, g->ends_us,
+                     &is_new) != HF_OK) {
         return SQLITE_NOMEM;
     }
     if (is_new && note(s, HF__DEED_HELD, g) != SQLITE_OK) {
-        hf__held_remove(&s->side->held, &g->token);
+        hf__held_remove(&s->local.side->held, NULL, &g->token);
         return SQLITE_NOMEM;
     }
     return SQLITE_OK;

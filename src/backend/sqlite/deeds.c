@@ -59,16 +59,16 @@ void hf__deeds_fini(struct hf__sqlite *s)
 
 static void do_one(struct hf__sqlite *s, const struct hf__deed *deed)
 {
-    struct hf__side *side = s->side;
+    struct hf__side *side = s->local.side;
 
     switch (deed->kind) {
     case HF__DEED_HELD:
         break;
     case HF__DEED_LET_GO:
-        hf__held_remove(&side->held, &deed->token);
+        hf__held_remove(&side->held, NULL, &deed->token);
         break;
     case HF__DEED_EXTEND:
-        hf__held_extend(&side->held, &deed->token, deed->ends_us);
+        (void)hf__held_extend(&side->held, NULL, &deed->token, deed->ends_us);
         break;
     case HF__DEED_BROKEN:
         hf__breaks_tell(&side->words, HF__ON_BOARD(breaks), &deed->token,
@@ -84,7 +84,7 @@ static void do_one(struct hf__sqlite *s, const struct hf__deed *deed)
         hf__bells_ring(&side->bells, hf__chime_of(&deed->op->key));
         break;
     case HF__DEED_TAKEN:
-        hf__nap_tell_taken(&s->nap, &side->bells, deed->op);
+        hf__nap_tell_taken(&s->local.nap, &side->bells, deed->op);
         break;
     }
 }
@@ -101,7 +101,8 @@ void hf__deeds_undo(struct hf__sqlite *s)
 {
     for (int i = 0; i < s->deeds.n; i++) {
         if (s->deeds.list[i].kind == HF__DEED_HELD) {
-            hf__held_remove(&s->side->held, &s->deeds.list[i].token);
+            hf__held_remove(&s->local.side->held, NULL,
+                            &s->deeds.list[i].token);
         }
     }
     s->deeds.n = 0;

@@ -36,7 +36,7 @@ static int get_meta(struct hf__sqlite *s, struct meta *ret_meta)
 
         ret_meta->is_of_this_boot =
             boot != NULL &&
-            strncmp((const char *)boot, s->boot, HF__BOOT_ID_LENGTH) == 0;
+            strncmp((const char *)boot, s->local.boot, HF__BOOT_ID_LENGTH) == 0;
         ret_meta->base = unsigned_of(sqlite3_column_int64(statement, 1));
         ret_meta->ceiling = unsigned_of(sqlite3_column_int64(statement, 2));
     }
@@ -51,7 +51,7 @@ static int put_meta(struct hf__sqlite *s, const struct meta *meta)
     if (statement == NULL) {
         return hf__sql_failure(s);
     }
-    (void)sqlite3_bind_text(statement, 1, s->boot, HF__BOOT_ID_LENGTH,
+    (void)sqlite3_bind_text(statement, 1, s->local.boot, HF__BOOT_ID_LENGTH,
                             SQLITE_STATIC);
     (void)sqlite3_bind_int64(statement, 2, (int64_t)meta->base);
     (void)sqlite3_bind_int64(statement, 3, (int64_t)meta->ceiling);

@@ -208,7 +208,7 @@ static int judge_journal(const struct hf__place *place, const struct opened *o,
     struct stat st;
 
     if (is_out_of_wal(o) && lstat(place->journal, &st) == 0 &&
-        !hf__place_is_strange(place, &st)) {
+        !hf__ground_is_strange(&place->ground, &st)) {
         return hf__fail(err, HF_EUNSAFE,
                         "%s was taken out of WAL mode, and %s may have what "
                         "belongs to it; look whose that is, then end the "

@@ -31,11 +31,6 @@ void hf__inherit_remove(struct hf__connection *db)
     hf__family_unlock(&connections);
 }
 
-static bool same(const struct hf__file_id *a, const struct hf__file_id *b)
-{
-    return a->ino == b->ino && a->dev == b->dev;
-}
-
 /* How many descriptors this process has open on the file. */
 static int count_open(const struct hf__file_id *id)
 {
@@ -49,7 +44,7 @@ static int count_open(const struct hf__file_id *id)
 
         if (entry->d_name[0] != '.' &&
             !fstat((int)strtol(entry->d_name, NULL, 10), &st) &&
-            (uint64_t)st.st_ino == id->ino && (uint64_t)st.st_dev == id->dev) {
+            hf__id_equal(hf__id_of(&st), *id)) {
             count++;
         }
     }
@@ -68,7 +63,7 @@ static bool is_safe(const struct hf__file_ids *ids)
     HF__LIST_EACH (it, &connections.inherited) {
         struct hf__connection *c = HF__ELEMENT(it, struct hf__connection, link);
 
-        if (same(&c->ids.file[HF__FILE_DB], db)) {
+        if (hf__id_equal(c->ids.file[HF__FILE_DB], *db)) {
             count++;
             if (atomic_load(&c->is_busy)) {
                 return false;
@@ -90,7 +85,8 @@ int hf__inherit_clean(const struct hf__place *place,
     HF__LIST_EACH (it, &connections.inherited) {
         struct hf__connection *c = HF__ELEMENT(it, struct hf__connection, link);
 
-        if (safe && same(&c->ids.file[HF__FILE_DB], &ids->file[HF__FILE_DB])) {
+        if (safe &&
+            hf__id_equal(c->ids.file[HF__FILE_DB], ids->file[HF__FILE_DB])) {
             hf__list_remove(it);
             hf__sql_close(c);
             hf__free(c);

@@ -6,6 +6,7 @@
  */
 #include "src/backend/sqlite/place.h"
 
+#include "src/backend/sqlite/side.h"
 #include "src/base/alloc.h"
 #include "src/base/error.h"
 
@@ -31,38 +32,23 @@
 static const char *const suffixes[HF__FILE_COUNT] = {"", "-wal", "-shm",
                                                      "-holdfast"};
 
-static int fail_errno(hf_error *err, const char *doing, const char *path)
-{
-    int number = errno;
-    char text[128];
-
-    return hf__fail_native(err, hf__errno_status(number), number,
-                           "cannot %s %s: %s", doing, path,
-                           hf__errno_text(number, text, sizeof text));
-}
-
-/* Absolute, because the program may change its working folder later. */
 static int name_files(struct hf__place *place, const char *path, hf_error *err)
 {
+    int r = hf__ground_name(&place->ground, path, strlen("-holdfast"), err);
     char whole[PATH_MAX + 1] = "";
+    bool has_memory = true;
     char *slash;
     size_t used;
 
-    if (path[0] != '/' && !getcwd(whole, sizeof whole - 1)) {
-        return fail_errno(err, "find", "the working folder");
+    if (r != HF_OK) {
+        return r;
     }
-    used = strlen(whole);
-    if (used + strlen(path) + sizeof "/-holdfast" > sizeof whole) {
-        return hf__fail(err, HF_EINVAL, "the path %.64s… is too long", path);
-    }
-    (void)snprintf(whole + used, sizeof whole - used, "%s%s",
-                   path[0] == '/' ? "" : "/", path);
-    used = strlen(whole);
+    used = strlen(place->ground.store);
+    memcpy(whole, place->ground.store, used);
     for (int i = 0; i < HF__FILE_COUNT; i++) {
-        size_t size = sizeof whole - used;
-
-        (void)snprintf(whole + used, size, "%s", suffixes[i]);
+        (void)snprintf(whole + used, sizeof whole - used, "%s", suffixes[i]);
         place->path[i] = hf__strdup(whole);
+        has_memory &= place->path[i] != NULL;
     }
     (void)snprintf(whole + used, sizeof whole - used, "-journal");
     place->journal = hf__strdup(whole);
@@ -73,12 +59,8 @@ static int name_files(struct hf__place *place, const char *path, hf_error *err)
     }
     slash[slash == whole] = '\0';
     place->folder = hf__strdup(whole);
-    for (int i = 0; i < HF__FILE_COUNT; i++) {
-        if (place->path[i] == NULL) {
-            return hf__fail(err, HF_ENOMEM, "out of memory");
-        }
-    }
-    return place->folder != NULL && place->journal != NULL
+    place->ground.side = place->path[HF__FILE_SIDE];
+    return has_memory && place->folder != NULL && place->journal != NULL
                ? HF_OK
                : hf__fail(err, HF_ENOMEM, "out of memory");
 }
@@ -88,64 +70,18 @@ static int look_at_folder(struct hf__place *place, const char *allow,
                           struct stat *ret_st, hf_error *err)
 {
     struct statfs fs;
-    const char *network;
+    int r = stat(place->folder, ret_st) || statfs(place->folder, &fs)
+                ? hf__ground_fail_folder(place->folder, "look at", err)
+                : hf__ground_judge_folder(place->folder, ret_st, &fs, allow,
+                                          "SQLite's locks", err);
 
-    if (stat(place->folder, ret_st) || statfs(place->folder, &fs)) {
-        if (errno == ENOENT) {
-            return hf__fail_native(err, HF_EUNAVAIL, ENOENT,
-                                   "the folder %s does not exist; make it: "
-                                   "mkdir -p -m 700 '%s'",
-                                   place->folder, place->folder);
-        }
-        return fail_errno(err, "look at the folder", place->folder);
+    if (r == HF_OK) {
+        place->is_public = (ret_st->st_mode & S_IWOTH) != 0;
+        place->ground.lends_group =
+            place->is_public && (ret_st->st_mode & S_ISGID) != 0;
+        place->folder_id = hf__id_of(ret_st);
     }
-    if (!S_ISDIR(ret_st->st_mode)) {
-        return hf__fail(err, HF_EUNAVAIL, "%s is not a folder", place->folder);
-    }
-    if ((ret_st->st_mode & S_IWOTH) && !(ret_st->st_mode & S_ISVTX)) {
-        return hf__fail(err, HF_EUNSAFE,
-                        "everybody may remove files in %s, and so break every "
-                        "lock; use a private folder, or: chmod o-w '%s'",
-                        place->folder, place->folder);
-    }
-    network = hf__netfs_name((uint64_t)fs.f_type);
-    if (network != NULL && !hf__is_allowed(allow, "netfs")) {
-        return hf__fail(err, HF_EUNSAFE,
-                        "%s is on a network file system (%s), where SQLite's "
-                        "locks do not hold; use a local folder or a server "
-                        "(allow=netfs overrides)",
-                        place->folder, network);
-    }
-    place->is_public = (ret_st->st_mode & S_IWOTH) != 0;
-    place->lends_group = place->is_public && (ret_st->st_mode & S_ISGID) != 0;
-    place->folder_id = (struct hf__file_id){(uint64_t)ret_st->st_dev,
-                                            (uint64_t)ret_st->st_ino};
-    return HF_OK;
-}
-
-bool hf__place_is_strange(const struct hf__place *place, const struct stat *st)
-{
-    return st->st_uid != place->uid && st->st_uid != geteuid() && st->st_uid &&
-           !((place->mode & S_IWGRP) && st->st_gid == place->gid &&
-             !place->lends_group);
-}
-
-int hf__place_judge(const char *path, const struct stat *st, hf_error *err)
-{
-    if (S_ISLNK(st->st_mode)) {
-        return hf__fail(err, HF_EUNSAFE, "%s is a symbolic link; remove it",
-                        path);
-    }
-    if (!S_ISREG(st->st_mode)) {
-        return hf__fail(err, HF_EPROTO, "%s is not a regular file", path);
-    }
-    if (st->st_nlink > 1) {
-        return hf__fail(err, HF_EUNSAFE,
-                        "%s has a second name (a hard link), and may be "
-                        "anybody's file; remove it",
-                        path);
-    }
-    return HF_OK;
+    return r;
 }
 
 /* The database has one name, with a log beside it, for all. */
@@ -173,13 +109,15 @@ static int look_at_db(struct hf__place *place, const struct stat *folder,
                       hf_error *err)
 {
     const char *db = place->path[HF__FILE_DB];
+    struct hf__ground *ground = &place->ground;
     struct stat st;
 
-    place->mode = (folder->st_mode & S_ISGID) ? 0660 : 0600;
-    place->uid = geteuid();
-    place->gid = (folder->st_mode & S_ISGID) ? folder->st_gid : getegid();
+    ground->mode = (folder->st_mode & S_ISGID) ? 0660 : 0600;
+    ground->uid = geteuid();
+    ground->gid = (folder->st_mode & S_ISGID) ? folder->st_gid : getegid();
     if (lstat(db, &st)) {
-        return errno == ENOENT ? HF_OK : fail_errno(err, "look at", db);
+        return errno == ENOENT ? HF_OK
+                               : hf__ground_fail(ground, "look at", db, err);
     }
     if (S_ISLNK(st.st_mode)) {
         return hf__fail(err, HF_EUNSAFE,
@@ -197,9 +135,9 @@ static int look_at_db(struct hf__place *place, const struct stat *folder,
                         db, (long)st.st_uid);
     }
     place->db_exists = true;
-    place->mode = st.st_mode & 0666;
-    place->uid = st.st_uid;
-    place->gid = st.st_gid;
+    ground->mode = st.st_mode & 0666;
+    ground->uid = st.st_uid;
+    ground->gid = st.st_gid;
     return look_at_names(db, &st, err);
 }
 
@@ -213,6 +151,10 @@ int hf__place_init(struct hf__place *place, const char *path, const char *allow,
         return hf__fail(err, HF_EINVAL,
                         "a SQLite store needs a path: sqlite:/folder/file.db");
     }
+    place->ground.kind = &hf__sqlite_side_kind;
+    place->ground.prefix = "";
+    place->ground.fd = AT_FDCWD;
+    place->ground.has_sole_names = true;
     r = name_files(place, path, err);
     if (r == HF_OK) {
         r = look_at_folder(place, allow, &folder, err);
@@ -220,7 +162,8 @@ int hf__place_init(struct hf__place *place, const char *path, const char *allow,
     if (r == HF_OK) {
         r = look_at_db(place, &folder, err);
     }
-    place->reach = place->mode & 0077 ? HF_REACH_HOST : HF_REACH_USER;
+    place->ground.reach =
+        place->ground.mode & 0077 ? HF_REACH_HOST : HF_REACH_USER;
     return r;
 }
 
@@ -229,30 +172,10 @@ void hf__place_fini(struct hf__place *place)
     for (int i = 0; i < HF__FILE_COUNT; i++) {
         hf__free(place->path[i]);
     }
+    hf__free(place->ground.store);
     hf__free(place->journal);
     hf__free(place->folder);
     *place = (struct hf__place){0};
-}
-
-void hf__place_adorn(const struct hf__place *place, int fd)
-{
-    struct stat st;
-
-    if (fstat(fd, &st)) {
-        return;
-    }
-    /* Only root can give a file away; a setgid folder has given the group
-     * already. Where it fails the file stays ours, which is safe. */
-    if (st.st_gid != place->gid && fchown(fd, (uid_t)-1, place->gid)) {
-        return;
-    }
-    if (geteuid() == 0 && st.st_uid != place->uid &&
-        fchown(fd, place->uid, place->gid)) {
-        return;
-    }
-    if ((st.st_mode & 0777) != place->mode) {
-        (void)fchmod(fd, place->mode);
-    }
 }
 
 int hf__place_create_db(struct hf__place *place, hf_error *err)
@@ -260,18 +183,18 @@ int hf__place_create_db(struct hf__place *place, hf_error *err)
     const char *db = place->path[HF__FILE_DB];
     struct stat folder;
     int fd = open(db, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
-                  place->mode);
+                  place->ground.mode);
 
     if (fd < 0 && errno != EEXIST) {
-        return fail_errno(err, "create", db);
+        return hf__ground_fail(&place->ground, "create", db, err);
     }
     if (fd < 0) {
         /* Perhaps somebody made it since we looked: who, and what? */
         return stat(place->folder, &folder)
-                   ? fail_errno(err, "look at the folder", place->folder)
+                   ? hf__ground_fail_folder(place->folder, "look at", err)
                    : look_at_db(place, &folder, err);
     }
-    hf__place_adorn(place, fd);
+    hf__ground_adorn(&place->ground, fd);
     (void)close(fd);
     place->db_exists = true;
     return HF_OK;
@@ -284,29 +207,23 @@ int hf__place_create_db(struct hf__place *place, hf_error *err)
 static int make_one(const struct hf__place *place, const char *path,
                     hf_error *err)
 {
-    bool is_open_to_all = place->is_public && !(place->mode & S_IWOTH);
+    bool is_open_to_all = place->is_public && !(place->ground.mode & S_IWOTH);
     struct stat st;
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
-                  place->mode);
+                  place->ground.mode);
     int number = errno;
-    int r;
 
     if (fd >= 0) {
-        hf__place_adorn(place, fd);
+        hf__ground_adorn(&place->ground, fd);
         (void)close(fd);
         return HF_OK;
     }
     if (lstat(path, &st)) {
         errno = number;
-        return fail_errno(err, "create", path);
+        return hf__ground_fail(&place->ground, "create", path, err);
     }
-    r = hf__place_judge(path, &st, err);
-    if (r == HF_OK && is_open_to_all && hf__place_is_strange(place, &st)) {
-        r = hf__fail(err, HF_EUNSAFE,
-                     "%s belongs to a stranger (user %ld); remove it", path,
-                     (long)st.st_uid);
-    }
-    return r;
+    return is_open_to_all ? hf__ground_trust(&place->ground, path, &st, err)
+                          : hf__ground_judge(&place->ground, path, &st, err);
 }
 
 /* What follows the frames in a log counts for nothing. One that has grown
@@ -323,13 +240,13 @@ static int fill_log(const struct hf__place *place, hf_error *err)
         return HF_OK; /* why, is said by who opens it to use it */
     }
     if (fstat(fd, &st) == 0) {
-        r = hf__place_judge(path, &st, err);
+        r = hf__ground_judge(&place->ground, path, &st, err);
     }
     if (r == HF_OK &&
         (st.st_size < LOG_BYTES || st.st_blocks < LOG_BYTES / BLOCK_BYTES) &&
         fallocate(fd, 0, 0, LOG_BYTES) != 0 &&
         (errno == ENOSPC || errno == EDQUOT) && st.st_size == 0) {
-        r = fail_errno(err, "fill", path);
+        r = hf__ground_fail(&place->ground, "fill", path, err);
     }
     (void)close(fd);
     return r;
@@ -345,20 +262,10 @@ int hf__place_make_beside(const struct hf__place *place, hf_error *err)
     return r == HF_OK ? make_one(place, place->path[HF__FILE_SHM], err) : r;
 }
 
-static struct hf__file_id id_of(const char *path)
-{
-    struct stat st;
-
-    if (lstat(path, &st)) {
-        return (struct hf__file_id){0, 0};
-    }
-    return (struct hf__file_id){(uint64_t)st.st_dev, (uint64_t)st.st_ino};
-}
-
 void hf__place_ids(const struct hf__place *place, struct hf__file_ids *ret_ids)
 {
     for (int i = 0; i < HF__FILE_COUNT; i++) {
-        ret_ids->file[i] = id_of(place->path[i]);
+        ret_ids->file[i] = hf__ground_id(&place->ground, place->path[i]);
     }
 }
 
@@ -366,10 +273,8 @@ int hf__ids_differ(const struct hf__file_ids *expected,
                    const struct hf__file_ids *seen)
 {
     for (int i = 0; i < HF__FILE_COUNT; i++) {
-        const struct hf__file_id *e = &expected->file[i];
-        const struct hf__file_id *s = &seen->file[i];
-
-        if (e->ino && (e->ino != s->ino || e->dev != s->dev)) {
+        if (expected->file[i].ino != 0 &&
+            !hf__id_equal(expected->file[i], seen->file[i])) {
             return i;
         }
     }
@@ -390,8 +295,7 @@ int hf__place_changed(const struct hf__place *place,
     }
     watch->looked_at = (hf__time){0};
     if (stat(place->folder, &st) ||
-        (uint64_t)st.st_ino != place->folder_id.ino ||
-        (uint64_t)st.st_dev != place->folder_id.dev) {
+        !hf__id_equal(hf__id_of(&st), place->folder_id)) {
         return HF__FILE_DB;
     }
     mtime_ns = st.st_mtim.tv_sec * HF__SECOND + st.st_mtim.tv_nsec;

@@ -11,8 +11,7 @@
 #ifndef HF_BACKEND_SQLITE_PLACE_H
 #define HF_BACKEND_SQLITE_PLACE_H
 
-#include "src/base/base.h"
-#include "src/base/files.h"
+#include "src/backend/local/ground.h"
 #include "src/base/time.h"
 
 #include <sys/stat.h>
@@ -21,27 +20,17 @@
 enum hf__place_file { HF__FILE_DB, HF__FILE_WAL, HF__FILE_SHM, HF__FILE_SIDE };
 #define HF__FILE_COUNT 4
 
-/* One file, whatever it is called; all zero: there is none. */
-struct hf__file_id {
-    uint64_t dev;
-    uint64_t ino;
-};
-
 struct hf__file_ids {
     struct hf__file_id file[HF__FILE_COUNT];
 };
 
 struct hf__place {
+    struct hf__ground ground; /* mode: the database's, if it exists */
     char *folder;
     char *path[HF__FILE_COUNT]; /* absolute; FILE_DB is the URL's */
     char *journal;              /* what is there is none of ours */
     bool is_public;             /* everybody may make files in the folder */
-    bool lends_group;           /* and whatever is made there is of its group */
     bool db_exists;
-    mode_t mode; /* of files yet to be made: the database's, if it exists */
-    uid_t uid;
-    gid_t gid;
-    hf_reach reach;
     struct hf__file_id folder_id;
 };
 
@@ -62,12 +51,6 @@ HF_MUST_CHECK int hf__place_init(struct hf__place *place, const char *path,
                                  const char *allow, hf_error *err);
 void hf__place_fini(struct hf__place *place);
 
-/* Does the file belong to neither us nor the database's owner or group? */
-bool hf__place_is_strange(const struct hf__place *place, const struct stat *st);
-/* HF_OK; HF_EUNSAFE: the file is a symbolic link, or has a second name;
- * HF_EPROTO: it is not regular. */
-HF_MUST_CHECK int hf__place_judge(const char *path, const struct stat *st,
-                                  hf_error *err);
 /* Behind the door, before SQLite would: make the log and its index, without
  * content, or judge those that are there. The log gets the blocks that changes
  * need on a full disk. HF_EUNSAFE also if one is strange. */
@@ -77,8 +60,6 @@ HF_MUST_CHECK int hf__place_make_beside(const struct hf__place *place,
 /* Make the database file, empty, with the place's mode, unless it exists. The
  * caller sees to it that nobody in this process opens it meanwhile. */
 HF_MUST_CHECK int hf__place_create_db(struct hf__place *place, hf_error *err);
-/* Give the open file the place's mode and owner, as far as we may. */
-void hf__place_adorn(const struct hf__place *place, int fd);
 
 void hf__place_ids(const struct hf__place *place, struct hf__file_ids *ret_ids);
 /* The index of the first file that differs, or −1. A zero id in `expected`

@@ -10,10 +10,10 @@
 
 void hf__pool_take(struct hf__sqlite *s)
 {
-    struct hf__side *side = s->side;
+    struct hf__side *side = s->local.side;
 
     if (s->db == NULL) {
-        HF_SCOPED_LOCK(&side->idle_lock);
+        HF_SCOPED_LOCK(&side->lock);
         /* There is one: as many were given as sessions are open. */
         HF_ASSERT(!hf__list_is_empty(&side->idle));
         s->db = HF__ELEMENT(side->idle.prev, struct hf__connection, idle);
@@ -25,11 +25,11 @@ void hf__pool_take(struct hf__sqlite *s)
 
 void hf__pool_give(struct hf__sqlite *s)
 {
-    struct hf__side *side = s->side;
+    struct hf__side *side = s->local.side;
 
     atomic_store(&s->db->is_busy, false);
     s->db->session = NULL;
-    HF_SCOPED_LOCK(&side->idle_lock);
+    HF_SCOPED_LOCK(&side->lock);
     hf__list_push(&side->idle, &s->db->idle);
     s->db = NULL;
 }

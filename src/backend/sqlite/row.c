@@ -5,8 +5,7 @@
  */
 #include "src/backend/sqlite/row.h"
 
-#include "src/base/utf8.h"
-
+#include <stdlib.h>
 #include <string.h>
 
 enum column {
@@ -96,18 +95,12 @@ static bool has_text(sqlite3_stmt *statement, enum column column)
            sqlite3_column_text(statement, (int)column) != NULL;
 }
 
-/* The record may have been edited by hand: what is not UTF-8 is dropped. */
 static void copy_text(char *to, size_t size, sqlite3_stmt *statement,
                       int column)
 {
     const char *text = text_of(statement, column);
-    size_t length = hf__utf8_cut(text, size - 1);
 
-    if (!hf__utf8_is_valid(text, length)) {
-        length = 0;
-    }
-    memcpy(to, text, length);
-    to[length] = '\0';
+    hf__local_copy_text(to, size, text, strlen(text));
 }
 
 static bool read_token(sqlite3_stmt *statement, int at,
@@ -162,83 +155,6 @@ void hf__bind_owner(sqlite3_stmt *statement, int at,
     hf__bind_text(statement, at + 4, o->note);
 }
 
-/* ---- time */
-
-static bool is_this_clock(const struct hf__sqlite *s, const char *boot)
-{
-    return strcmp(boot, s->boot) == 0;
-}
-
-static bool is_this_boot(const struct hf__sqlite *s, const char *boot)
-{
-    return strncmp(boot, s->boot, HF__BOOT_ID_LENGTH) == 0;
-}
-
-/* How long the last grant still keeps the name closed: by the clock of the
- * boot in which it was made, and after a restart by the wall clock, within
- * which the time that it was to be kept bounds it on both sides. */
-static int64_t keep_left(const struct hf__sqlite *s, sqlite3_stmt *statement)
-{
-    int64_t keep_us = time_of(statement, COLUMN_KEEP_US);
-    int64_t since = time_of(statement, COLUMN_ACQUIRED_AT);
-
-    if (keep_us <= 0) {
-        return 0;
-    }
-    if (is_this_clock(s, text_of(statement, COLUMN_BOOT))) {
-        return time_of(statement, COLUMN_KEEP_UNTIL) - s->now_us;
-    }
-    if (keep_us >= HF_KEEP_MAX_MS * 1000) {
-        return keep_us; /* for ever: no clock ends it */
-    }
-    return s->wall_us < since ? 0 : keep_us - (s->wall_us - since);
-}
-
-/* How long a lease still runs that began under another boot id and is tied to
- * no process: by the wall clock, for as long as it was given in its own boot.
- * Not above 0 also if that clock is behind the grant. */
-static int64_t left_by_wall(const struct hf__sqlite *s, sqlite3_stmt *statement)
-{
-    int64_t granted_at = time_of(statement, COLUMN_KEEP_UNTIL) -
-                         time_of(statement, COLUMN_KEEP_US);
-    int64_t since = time_of(statement, COLUMN_ACQUIRED_AT);
-    int64_t lasts_us = time_of(statement, COLUMN_EXPIRES) - granted_at;
-
-    return s->wall_us < since ? 0 : lasts_us - (s->wall_us - since);
-}
-
-static void judge_lease(const struct hf__sqlite *s, sqlite3_stmt *statement,
-                        struct hf__participant *g)
-{
-    const char *boot = text_of(statement, COLUMN_BOOT);
-    bool is_same_boot = is_this_boot(s, boot);
-    bool is_same_clock = is_this_clock(s, boot);
-
-    g->is_past = !is_same_clock;
-    g->ends_us = is_same_clock ? time_of(statement, COLUMN_EXPIRES) : INT64_MAX;
-    if (g->ends_us <= s->now_us) {
-        g->standing = HF__STANDS_ENDED;
-        return;
-    }
-    if (g->life != 0) {
-        g->holder_lives = hf__side_probe(s->side, g->life);
-    }
-    if (!is_same_boot && g->is_detached && left_by_wall(s, statement) > 0) {
-        g->ends_us = s->now_us + left_by_wall(s, statement);
-        return;
-    }
-    /* A container may show a boot id of its own. Whose byte is locked was
-     * not there before a restart, whatever the id says. */
-    if (!is_same_boot && g->holder_lives != 1) {
-        g->standing = HF__STANDS_ENDED;
-        g->ends_us = s->now_us - s->wall_us; /* nobody knows when */
-    } else if (g->holder_lives == 0) {
-        g->standing = HF__STANDS_DEAD;
-    } else if (!is_same_clock) {
-        g->standing = HF__STANDS_FOREIGN;
-    }
-}
-
 /* ---- grants */
 
 static bool read_fence(sqlite3_stmt *statement, uint64_t *ret_fence)
@@ -250,28 +166,52 @@ static bool read_fence(sqlite3_stmt *statement, uint64_t *ret_fence)
            fence > 0 && fence < (int64_t)HF__FENCE_END;
 }
 
+/* The life that a record names; 0: none, or one of another side file. */
+static uint64_t life_of(const struct hf__sqlite *s, const char *text)
+{
+    size_t length = strlen(s->life) - HF__LIFE_DIGITS;
+    char *end = NULL;
+    uint64_t life;
+
+    if (strncmp(text, s->life, length) != 0) {
+        return 0;
+    }
+    life = strtoull(text + length, &end, 16);
+    return end == text + length + HF__LIFE_DIGITS && *end == '\0' ? life : 0;
+}
+
+static struct hf__terms terms_of(sqlite3_stmt *statement)
+{
+    return (struct hf__terms){
+        .boot = text_of(statement, COLUMN_BOOT),
+        .expires_us = time_of(statement, COLUMN_EXPIRES),
+        .keep_until_us = time_of(statement, COLUMN_KEEP_UNTIL),
+        .keep_us = time_of(statement, COLUMN_KEEP_US),
+        .since_us = time_of(statement, COLUMN_ACQUIRED_AT)};
+}
+
 /* What the two kinds of grants have alike. */
 static struct hf__participant *add_grant(struct hf__sqlite *s,
                                          sqlite3_stmt *statement, int slot)
 {
     struct hf__participant *g = hf__participants_add(&s->name.grants, slot);
-    int64_t since = time_of(statement, COLUMN_ACQUIRED_AT);
+    const struct hf__terms terms = terms_of(statement);
     const char *side = text_of(statement, COLUMN_SIDE);
 
     if (g == NULL) {
         return NULL;
     }
     g->holder_lives = -1;
-    g->life = hf__side_life(s->side, side);
+    g->life = life_of(s, side);
     g->is_detached = *side == '\0';
-    g->since_us = since > 0 ? since : 0;
+    g->since_us = terms.since_us > 0 ? terms.since_us : 0;
     read_owner(statement, COLUMN_LABEL, &g->owner);
     if (!read_token(statement, COLUMN_TOKEN, &g->token) ||
         !read_fence(statement, &g->fence) ||
         !has_text(statement, COLUMN_BOOT)) {
         g->standing = HF__STANDS_DAMAGED;
     } else {
-        judge_lease(s, statement, g);
+        hf__local_judge_lease(&s->local, &terms, &s->name, g);
     }
     return g;
 }
@@ -286,16 +226,15 @@ static bool flag_of(sqlite3_stmt *statement, enum column column)
 int hf__row_read_name(struct hf__sqlite *s, sqlite3_stmt *statement)
 {
     struct hf__name *name = &s->name;
-    int64_t acquired_at = time_of(statement, COLUMN_ACQUIRED_AT);
+    const struct hf__terms terms = terms_of(statement);
     int64_t freed_at = time_of(statement, COLUMN_FREED_AT);
-    int64_t kept_us = keep_left(s, statement);
 
     name->is_there = true;
     s->has_row = true;
     name->is_damaged = !read_fence(statement, &name->fence);
     name->broken = (uint64_t)sqlite3_column_int64(statement, COLUMN_BROKEN);
-    name->touched_us = acquired_at > freed_at ? acquired_at : freed_at;
-    name->keep_until_us = kept_us > 0 ? s->now_us + kept_us : 0;
+    name->touched_us = terms.since_us > freed_at ? terms.since_us : freed_at;
+    name->keep_until_us = hf__local_kept_until(&s->local, &terms, name);
     s->has_beside = flag_of(statement, COLUMN_BESIDE);
     s->has_line = flag_of(statement, COLUMN_LINE);
     if (name->is_damaged) {
@@ -351,43 +290,6 @@ int hf__row_read_grant(struct hf__sqlite *s, sqlite3_stmt *statement)
 
 /* ---- tickets */
 
-/* By this clock. The stamp may have been set to nothing since: nobody was in
- * the store then. A stamp of the future is nobody's of ours. */
-static enum hf__standing by_stamp(const struct hf__sqlite *s,
-                                  sqlite3_stmt *statement,
-                                  const struct hf__token *token, int lives)
-{
-    int64_t asked_us = sqlite3_column_int64(statement, TICKET_ASKED);
-    int64_t keep_us = HF__TICKET_KEEP_MS * INT64_C(1000);
-    int64_t idle_ms = hf__ticket_idle_ms(&s->side->words, HF__ON_BOARD(stamps),
-                                         token, hf__now());
-
-    if (idle_ms > -HF__TICKET_PATIENCE_MS && idle_ms < HF__TICKET_PATIENCE_MS) {
-        return HF__STANDS_RUNNING;
-    }
-    return lives == 1 || idle_ms < HF__TICKET_KEEP_MS ||
-                   (asked_us <= s->now_us && asked_us > s->now_us - keep_us)
-               ? HF__STANDS_DEAD
-               : HF__STANDS_ENDED;
-}
-
-/* Where the stamp is of another time namespace's clock, the byte alone
- * decides. */
-static enum hf__standing judge_ticket(const struct hf__sqlite *s,
-                                      sqlite3_stmt *statement,
-                                      const struct hf__participant *t)
-{
-    int lives = t->life != 0 ? hf__side_probe(s->side, t->life) : -1;
-
-    if (lives == 0) {
-        return HF__STANDS_ENDED;
-    }
-    if (is_this_clock(s, text_of(statement, TICKET_BOOT))) {
-        return by_stamp(s, statement, &t->token, lives);
-    }
-    return lives == 1 ? HF__STANDS_RUNNING : HF__STANDS_ENDED;
-}
-
 /* Who is not to be read keeps nobody waiting. */
 int hf__row_read_ticket(struct hf__sqlite *s, sqlite3_stmt *statement,
                         bool with_owner)
@@ -405,12 +307,15 @@ int hf__row_read_ticket(struct hf__sqlite *s, sqlite3_stmt *statement,
         return SQLITE_NOMEM;
     }
     t->token = token;
-    t->holder_lives = -1;
     t->since_us = since > 0 ? since : 0;
-    t->life = hf__side_life(s->side, text_of(statement, TICKET_SIDE));
-    t->standing = read_manner(statement, TICKET_MODE, &t->manner)
-                      ? judge_ticket(s, statement, t)
-                      : HF__STANDS_ENDED;
+    t->seen_us = sqlite3_column_int64(statement, TICKET_ASKED);
+    t->life = life_of(s, text_of(statement, TICKET_SIDE));
+    t->is_past =
+        !hf__local_is_same_clock(&s->local, text_of(statement, TICKET_BOOT));
+    hf__local_judge_ticket(&s->local, s->now_us, t);
+    if (!read_manner(statement, TICKET_MODE, &t->manner)) {
+        t->standing = HF__STANDS_ENDED;
+    }
     if (with_owner) {
         read_owner(statement, TICKET_OWNER, &t->owner);
     }

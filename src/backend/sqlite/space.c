@@ -114,17 +114,19 @@ int hf__space_commit(struct hf__sqlite *s)
 
 void hf__space_merge(struct hf__sqlite *s)
 {
-    hf__time deadline = s->deadline;
+    hf__time deadline = s->local.plain.deadline;
     int rc = SQLITE_BUSY;
 
     /* The busy handler's, too; it is not asked while another one merges. */
-    s->deadline = hf__earlier(deadline, hf__after_ms(hf__now(), MERGE_MS));
-    while (rc == SQLITE_BUSY && hf__before(hf__now(), s->deadline)) {
+    s->local.plain.deadline =
+        hf__earlier(deadline, hf__after_ms(hf__now(), MERGE_MS));
+    while (rc == SQLITE_BUSY &&
+           hf__before(hf__now(), s->local.plain.deadline)) {
         rc = sqlite3_wal_checkpoint_v2(s->db->handle, "main",
                                        SQLITE_CHECKPOINT_RESTART, NULL, NULL);
         if (rc == SQLITE_BUSY) {
             hf__sleep_until(hf__after_ns(hf__now(), HF__MS / 2));
         }
     }
-    s->deadline = deadline;
+    s->local.plain.deadline = deadline;
 }

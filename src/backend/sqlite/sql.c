@@ -325,15 +325,16 @@ static int wait_for_stranger(void *arg, int count)
     int64_t longest = count < 5    ? HF__MS / 20
                       : count < 15 ? HF__MS
                                    : 10 * HF__MS;
-    unsigned seen = hf__parker_seen(&s->nap.parker);
+    unsigned seen = hf__parker_seen(&s->local.nap.parker);
     hf__time now = hf__now();
 
-    if (s->is_hasty || hf__is_interrupted(&s->head) ||
-        !hf__before(now, s->deadline)) {
+    if (s->is_hasty || hf__is_interrupted(&s->local.plain.head) ||
+        !hf__before(now, s->local.plain.deadline)) {
         return 0;
     }
     now = hf__after_ns(now, hf__random_between(longest / 10, longest));
-    hf__park(&s->nap.parker, seen, hf__earlier(now, s->deadline));
+    hf__park(&s->local.nap.parker, seen,
+             hf__earlier(now, s->local.plain.deadline));
     return 1;
 }
 

@@ -18,6 +18,7 @@
 #include "src/base/error.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 /* How long closing may wait for another program's transaction. */
 #define PARTING_MS 100
@@ -33,11 +34,12 @@ int hf__sqlite_fail_moved(const struct hf__sqlite *s, int file, hf_error *err)
 bool hf__sqlite_has_moved(struct hf__sqlite *s)
 {
     hf__time looked_at = s->watch.looked_at;
+    struct hf__threshold seen;
 
     s->moved_file = hf__place_changed(&s->place, &s->watch);
     /* As often as it looks itself. */
     if (s->moved_file < 0 && s->watch.looked_at.ns != looked_at.ns &&
-        hf__side_is_spoilt(s->side)) {
+        !hf__side_look(s->local.side, &seen)) {
         s->watch.looked_at = looked_at;
         s->moved_file = HF__FILE_SIDE;
     }
@@ -46,7 +48,7 @@ bool hf__sqlite_has_moved(struct hf__sqlite *s)
 
 void hf__sqlite_begin(struct hf__sqlite *s, hf__time deadline, hf_error *err)
 {
-    s->deadline = deadline;
+    s->local.plain.deadline = deadline;
     s->err = err;
     s->moved_file = -1;
 }
@@ -72,7 +74,7 @@ static void load_ids(const struct hf__side *side, struct hf__file_ids *ret_ids)
 {
     struct hf__shared_ids ids;
 
-    hf__words_read(&side->words, HF__ON_BOARD(ids), &ids, sizeof ids);
+    hf__words_read(&side->words, HF__ON_SQLITE_BOARD(ids), &ids, sizeof ids);
     for (int i = 0; i < HF__FILE_COUNT; i++) {
         ret_ids->file[i] = (struct hf__file_id){ids.dev[i], ids.ino[i]};
     }
@@ -89,7 +91,8 @@ static void store_ids(struct hf__side *side, const struct hf__file_ids *seen)
         ids.dev[i] = is_door ? 0 : seen->file[i].dev;
         ids.ino[i] = is_door ? 0 : seen->file[i].ino;
     }
-    (void)hf__words_write(&side->words, HF__ON_BOARD(ids), &ids, sizeof ids);
+    (void)hf__words_write(&side->words, HF__ON_SQLITE_BOARD(ids), &ids,
+                          sizeof ids);
 }
 
 /* Those that the database consists of. */
@@ -99,7 +102,7 @@ static int compare_ids(struct hf__sqlite *s, const struct hf__door *door,
     struct hf__file_ids known;
     int differs;
 
-    load_ids(s->side, &known);
+    load_ids(s->local.side, &known);
     differs = hf__ids_differ(&known, seen);
     if (door->has_others && differs >= 0) {
         return hf__sqlite_fail_moved(s, differs, err);
@@ -114,9 +117,9 @@ static void bind_ids(struct hf__sqlite *s, const struct hf__door *door,
 {
     struct hf__file_ids known;
 
-    load_ids(s->side, &known);
+    load_ids(s->local.side, &known);
     if (!door->has_others || known.file[HF__FILE_DB].ino == 0) {
-        store_ids(s->side, seen);
+        store_ids(s->local.side, seen);
     }
 }
 
@@ -162,7 +165,7 @@ static int make_beside(struct hf__sqlite *s, bool was_there, hf_error *err)
     int r = hf__place_make_beside(&s->place, &why);
 
     if (was_there && (why.native == ENOSPC || why.native == EDQUOT)) {
-        hf__side_drop_ballast(s->side);
+        hf__side_drop_ballast(s->local.side);
         return hf__place_make_beside(&s->place, err);
     }
     if (r != HF_OK) {
@@ -171,13 +174,26 @@ static int make_beside(struct hf__sqlite *s, bool was_there, hf_error *err)
     return r;
 }
 
+static int be_there(struct hf__sqlite *s, struct hf__door *door, hf_error *err)
+{
+    int r = hf__door_enter(&s->place, door, &s->local, err);
+
+    if (r == HF_OK) {
+        (void)snprintf(s->life, sizeof s->life, "%llu:%llu:%0*llx",
+                       (unsigned long long)s->local.side->id.dev,
+                       (unsigned long long)s->local.side->id.ino,
+                       HF__LIFE_DIGITS,
+                       (unsigned long long)s->local.side->life);
+    }
+    return r;
+}
+
 /* With the door open: nobody else opens or makes anything meanwhile. */
-static int enter(struct hf__sqlite *s, const struct hf__door *door,
-                 hf_error *err)
+static int enter(struct hf__sqlite *s, struct hf__door *door, hf_error *err)
 {
     bool was_there = s->place.db_exists;
     struct hf__file_ids seen;
-    int r = hf__side_get(&s->place, door, &s->side, err);
+    int r = be_there(s, door, err);
 
     if (r != HF_OK) {
         return r;
@@ -191,7 +207,7 @@ static int enter(struct hf__sqlite *s, const struct hf__door *door,
         r = make_beside(s, was_there, err);
     }
     if (r == HF_OK) {
-        r = hf__header_prepare(&s->place, s->deadline, err);
+        r = hf__header_prepare(&s->place, s->local.plain.deadline, err);
     }
     if (r == HF_OK) {
         r = open_database(s, err);
@@ -201,10 +217,10 @@ static int enter(struct hf__sqlite *s, const struct hf__door *door,
 
 /* To listen takes the side file alone. SQLite is not even entered: a process
  * that forks just now must not be found in it. */
-static int enter_side(struct hf__sqlite *s, const struct hf__door *door,
+static int enter_side(struct hf__sqlite *s, struct hf__door *door,
                       hf_error *err)
 {
-    int r = hf__side_get(&s->place, door, &s->side, err);
+    int r = be_there(s, door, err);
 
     if (r == HF_OK) {
         hf__place_ids(&s->place, &s->watch.expected);
@@ -228,35 +244,34 @@ static int sqlite_open(void *state, const struct hf__url *url,
 {
     struct hf__sqlite *s = state;
     struct hf__door door = {.fd = -1};
-    int r = hf__boot_read(s->boot, err);
+    int r =
+        hf__local_begin(&s->local, url, "a SQLite store", "sqlite:PATH", err);
 
+    s->local.plain.primitives = &hf__sqlite_primitives;
     s->name.grants.few = &s->few;
     hf__sqlite_begin(s, deadline, err);
-    if (r == HF_OK && url->n_hosts > 0) {
-        r = hf__fail(err, HF_EINVAL,
-                     "a SQLite store has no host; write sqlite:PATH");
-    }
     if (r == HF_OK) {
         r = hf__place_init(&s->place, url->path, allow, err);
     }
-    if (r == HF_OK && !s->head.only_listens) {
+    if (r == HF_OK && !s->local.plain.head.only_listens) {
         r = look(s, err);
     }
     if (r == HF_OK) {
-        r = hf__door_open(&s->place, deadline, &door, err);
+        r = hf__door_open(&s->place, &s->local.plain.head, deadline, &door,
+                          err);
     }
     if (r == HF_OK) {
-        r = s->head.only_listens ? enter_side(s, &door, err)
-                                 : enter(s, &door, err);
+        r = s->local.plain.head.only_listens ? enter_side(s, &door, err)
+                                             : enter(s, &door, err);
     }
     hf__door_close(&door);
-    if (r == HF_OK && !s->head.only_listens) {
+    if (r == HF_OK && !s->local.plain.head.only_listens) {
         s->is_open = true;
         hf__pool_give(s);
     }
     if (r == HF_OK) {
-        s->head.facts =
-            (struct hf__facts){.grade = 'B', .reach = s->place.reach};
+        s->local.plain.head.facts =
+            (struct hf__facts){.grade = 'B', .reach = s->place.ground.reach};
     }
     return r;
 }
@@ -274,8 +289,8 @@ static bool part_beside(struct hf__sqlite *s, const struct hf__token *token,
     return hf__sql_run(s, HF__SQL_BESIDE_PART) == SQLITE_OK;
 }
 
-static bool part_one(void *arg, const struct hf__token *token,
-                     const struct hf__key *key)
+static bool part_one(void *arg, const struct hf__key *key,
+                     const struct hf__token *token)
 {
     struct hf__sqlite *s = arg;
     sqlite3_stmt *statement = hf__sql(s, HF__SQL_PART);
@@ -297,14 +312,14 @@ static bool part_one(void *arg, const struct hf__token *token,
  * side.c keeps the life. */
 static void part_with_grants(struct hf__sqlite *s)
 {
-    s->deadline = hf__after_ms(hf__now(), PARTING_MS);
+    s->local.plain.deadline = hf__after_ms(hf__now(), PARTING_MS);
     if (hf__sqlite_has_moved(s) ||
         hf__sql_run(s, HF__SQL_BEGIN_WRITE) != SQLITE_OK) {
         return;
     }
-    hf__held_part(&s->side->held, part_one, s);
+    hf__held_part(&s->local.side->held, part_one, s);
     if (hf__sql_run(s, HF__SQL_COMMIT) == SQLITE_OK) {
-        hf__held_forget_parted(&s->side->held);
+        hf__held_forget_parted(&s->local.side->held);
     }
     hf__sql_undo(s);
 }
@@ -316,8 +331,7 @@ static void sqlite_close(void *state)
     if (s->is_open) {
         hf__pool_take(s);
     }
-    if (s->side != NULL && hf__side_leave(s->side) && s->is_open &&
-        hf__held_has_any(&s->side->held, hf__now().ns / 1000)) {
+    if (s->local.side != NULL && hf__side_leave(s->local.side) && s->is_open) {
         part_with_grants(s);
     }
     hf__sql_close(s->db);
@@ -328,24 +342,9 @@ static void sqlite_close(void *state)
     }
     hf__name_fini(&s->name);
     hf__deeds_fini(s);
-    hf__side_put(s->side);
-    s->side = NULL;
+    hf__side_put(s->local.side);
+    s->local.side = NULL;
     hf__place_fini(&s->place);
-}
-
-static void sqlite_interrupt(void *state)
-{
-    hf__nap_end(&((struct hf__sqlite *)state)->nap);
-}
-
-static int sqlite_lock_fds(void *state, int *fds, int max)
-{
-    struct hf__sqlite *s = state;
-
-    if (max > 0) {
-        fds[0] = s->side->holder_fd;
-    }
-    return 1;
 }
 
 static const char *const no_options[] = {NULL};
@@ -361,11 +360,11 @@ const struct hf__backend hf__sqlite_backend = {
     .open = sqlite_open,
     .close = sqlite_close,
     .execute = hf__sqlite_execute,
-    .wait = hf__sqlite_wait,
-    .listen = hf__sqlite_listen,
-    .list = hf__sqlite_list,
+    .wait = hf__local_wait,
+    .listen = hf__local_listen,
+    .list = hf__plain_list,
     .gc = hf__sqlite_gc,
     .check = hf__sqlite_check,
-    .interrupt = sqlite_interrupt,
-    .lock_fds = sqlite_lock_fds,
+    .interrupt = hf__local_interrupt,
+    .lock_fds = hf__local_lock_fds,
 };

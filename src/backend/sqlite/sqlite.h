@@ -15,35 +15,31 @@
  *     check.c    check()                        vfs.c     what SQLite may open
  *     header.c   whose file it is               space.c   blocks on the disk
  *
- * Thread: the session's, except hf__sqlite_interrupt().
+ * Thread: the session's, except hf__local_interrupt().
  */
 #ifndef HF_BACKEND_SQLITE_SQLITE_H
 #define HF_BACKEND_SQLITE_SQLITE_H
 
-#include "src/backend/name/engine.h"
-#include "src/backend/shared.h"
+#include "src/backend/local/local.h"
 #include "src/backend/sqlite/deeds.h"
 #include "src/backend/sqlite/place.h"
 #include "src/backend/sqlite/side.h"
 #include "src/backend/sqlite/sql.h"
-#include "src/base/boot.h"
+
+#define HF__LIFE_DIGITS 16
 
 /* As many operations go into one transaction; more go into several. */
 #define HF__SQLITE_BATCH 256
 
 struct hf__sqlite {
-    struct hf__head head;
+    struct hf__local local; /* its parker: sleeps of the busy handler */
     struct hf__place place;
     struct hf__place_watch watch;
-    struct hf__side *side;
     struct hf__connection *db; /* while it works; see pool.h */
-    struct hf__nap nap;        /* its parker: sleeps of the busy handler */
-    struct hf__heard heard;
     bool is_open;
-    char boot[HF__BOOT_SIZE]; /* boot id ':' inode of the time namespace */
+    char life[64]; /* "dev:ino:" and HF__LIFE_DIGITS, as records name it */
 
     /* Of the call that runs: */
-    hf__time deadline;
     hf_error *err;
     int moved_file;    /* enum hf__place_file, −1: none */
     bool has_no_queue; /* at the gate when it began */
@@ -91,12 +87,6 @@ extern const struct hf__primitives hf__sqlite_primitives; /* store.c */
 
 int hf__sqlite_execute(void *state, struct hf__op *ops[], int n,
                        hf__time deadline, hf_error *err);
-int hf__sqlite_wait(void *state, struct hf__watch *w[], int n,
-                    hf__time deadline, hf_error *err);
-int hf__sqlite_listen(void *state, hf__broken_fn fn, void *arg,
-                      hf__time deadline, hf_error *err);
-int hf__sqlite_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
-                    void *arg, hf__time deadline, hf_error *err);
 int hf__sqlite_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
                   hf__time deadline, hf_error *err);
 /* survey.c, for the engine. */

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the engine asks of the SQLite store, and waiting. A waiter sleeps on
- * its word, and every 100 to 200 ms it looks, because nobody tells of those
- * who are killed and a wake-up may go to somebody who is. One in line sleeps on
- * the word of its ticket, so a hand-over wakes one, and not the line. Called by
- * the session's thread.
+ * What the engine asks of the SQLite store. Called by the session's thread.
  */
 #include "src/backend/sqlite/commit.h"
 #include "src/backend/sqlite/fence.h"
@@ -24,14 +20,11 @@ static struct hf__rules rules(void *state)
     const struct hf__sqlite *s = state;
 
     return (struct hf__rules){
-        .life = s->side->life,
+        .life = s->local.side->life,
         .damaged = "the record of this lock in holdfast_lock or "
                    "holdfast_beside was changed by somebody else and makes no "
                    "sense; delete that row when nobody uses the lock",
-        .foreign = "the holder runs in another time namespace, or in a "
-                   "container with a boot id of its own, so its lease can't "
-                   "be judged by this one's clock; use the lock in one of the "
-                   "two only"};
+        .foreign = HF__LOCAL_FOREIGN};
 }
 
 /* ---- a name */
@@ -56,14 +49,6 @@ static int load(void *state, const struct hf__key *key, const struct hf__op *op,
     s->name.fence_floor = hf__fence_floor(s, s->name.is_there);
     *ret_name = &s->name;
     return s->rc == SQLITE_OK ? HF_OK : HF__ABORTED;
-}
-
-static void show(void *state, const struct hf__participant *ticket)
-{
-    struct hf__sqlite *s = state;
-
-    hf__stamps_set(&s->side->words, HF__ON_BOARD(stamps),
-                   hf__chime_of_ticket(&ticket->token), hf__now());
 }
 
 /* ---- waiting */
@@ -96,31 +81,6 @@ static int look_around(void *state, hf_error *err)
                : HF_OK;
 }
 
-static void let_in(void *state, const struct hf__watch *w)
-{
-    hf__bells_allow(&((struct hf__sqlite *)state)->side->bells,
-                    hf__chime_of(&w->key));
-}
-
-static unsigned seen_now(void *state, struct hf__watch *w[], int n)
-{
-    struct hf__sqlite *s = state;
-
-    return hf__words_get(&s->side->words,
-                         hf__word_of_watches(&s->side->bells, w, n));
-}
-
-static void park(void *state, struct hf__watch *w[], int n, unsigned from,
-                 hf__time until)
-{
-    struct hf__sqlite *s = state;
-
-    hf__nap_on(&s->nap, &s->head,
-               hf__words_name(&s->side->words,
-                              hf__word_of_watches(&s->side->bells, w, n)),
-               from, until);
-}
-
 const struct hf__primitives hf__sqlite_primitives = {
     .rules = rules,
     .begin = begin,
@@ -128,47 +88,14 @@ const struct hf__primitives hf__sqlite_primitives = {
     .load = load,
     .put_down = put_down,
     .commit = hf__sqlite_commit,
-    .show = show,
+    .show = hf__local_show,
     .scan = hf__sqlite_scan,
     .is_sorted = true,
     .forget = hf__sqlite_forget,
     .look_around = look_around,
-    .let_in = let_in,
-    .seen = seen_now,
-    .park = park,
+    .let_in = hf__local_let_in,
+    .seen = hf__local_seen,
+    .park = hf__local_park,
     .news_ns = NEWS_NS,
     .look_ns = LOOK_NS,
 };
-
-/* ---- calls */
-
-int hf__sqlite_wait(void *state, struct hf__watch *w[], int n,
-                    hf__time deadline, hf_error *err)
-{
-    struct hf__sqlite *s = state;
-    struct hf__bells *bells = &s->side->bells;
-    int r;
-
-    hf__sqlite_begin(s, deadline, err);
-    hf__bells_arm(bells, hf__chime_of_watch(w[0]), n == 1);
-    r = hf__engine_wait(&hf__sqlite_primitives, s, w, n, deadline, err);
-    hf__bells_disarm(bells, hf__chime_of_watch(w[0]), n == 1);
-    return r;
-}
-
-int hf__sqlite_listen(void *state, hf__broken_fn fn, void *arg,
-                      hf__time deadline, hf_error *err)
-{
-    struct hf__sqlite *s = state;
-    struct hf__listening l = {&s->side->words, HF__ON_BOARD(breaks),
-                              s->side->life,   &s->nap,
-                              &s->head,        &s->heard};
-    int r;
-
-    hf__sqlite_begin(s, deadline, err);
-    r = look_around(s, err);
-    if (r == HF_OK) {
-        hf__breaks_listen(&l, fn, arg, deadline);
-    }
-    return r;
-}

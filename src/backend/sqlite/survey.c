@@ -109,8 +109,7 @@ int hf__sqlite_scan(void *state, struct hf__scan *scan, hf_error *err)
         const struct hf__key key = {names->list[i].bytes, names->list[i].length,
                                     scan->prefix->name_at};
 
-        if (hf__is_interrupted(&s->head) ||
-            !hf__before(hf__now(), s->deadline)) {
+        if (hf__local_is_over(&s->local)) {
             rc = SQLITE_BUSY;
             break;
         }
@@ -127,18 +126,6 @@ int hf__sqlite_scan(void *state, struct hf__scan *scan, hf_error *err)
     }
     move_on(scan, names);
     return r;
-}
-
-int hf__sqlite_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
-                    void *arg, hf__time deadline, hf_error *err)
-{
-    struct hf__sqlite *s = state;
-
-    hf__sqlite_begin(s, deadline, err);
-    return hf__sqlite_has_moved(s)
-               ? hf__sqlite_fail_moved(s, s->moved_file, err)
-               : hf__engine_list(&hf__sqlite_primitives, s, prefix, fn, arg,
-                                 err);
 }
 
 /* ---- cleaning */
@@ -204,13 +191,14 @@ static int clean(struct hf__sqlite *s, const struct hf__key *prefix,
 static int clean_in_turn(struct hf__sqlite *s, const struct hf__key *prefix,
                          struct hf__gc *g)
 {
-    struct hf__gate_at gate = hf__side_gate(s->side);
+    struct hf__gate_at gate = hf__side_gate(s->local.side);
     struct hf__gc after = *g;
     unsigned ticket;
     int rc;
 
-    if (hf__is_interrupted(&s->head) ||
-        hf__gate_enter(gate, &s->head, s->deadline, &ticket)) {
+    if (hf__is_interrupted(&s->local.plain.head) ||
+        hf__gate_enter(gate, &s->local.plain.head, s->local.plain.deadline,
+                       &ticket)) {
         return SQLITE_BUSY;
     }
     rc = clean(s, prefix, &after);

@@ -16,7 +16,7 @@ bool hf__has_row_of_its_own(const struct hf__participant *g)
 static const char *side_of(const struct hf__sqlite *s,
                            const struct hf__participant *g)
 {
-    return g->life != 0 ? s->side->text : NULL;
+    return g->life != 0 ? s->life : NULL;
 }
 
 /* What did not change stays as it is: it may be of another clock. */
@@ -50,7 +50,7 @@ static int put_grant(struct hf__sqlite *s, const struct hf__key *key,
     (void)sqlite3_bind_int(statement, 6, g->slot);
     (void)sqlite3_bind_int64(statement, 7, g->ends_us);
     (void)sqlite3_bind_int64(statement, 8, s->now_us);
-    hf__bind_text(statement, 9, s->boot);
+    hf__bind_text(statement, 9, s->local.boot);
     hf__bind_text(statement, 10, side_of(s, g));
     (void)sqlite3_bind_int64(statement, 11, g->since_us);
     hf__bind_owner(statement, 12, &g->owner);
@@ -110,8 +110,8 @@ static int join_line(struct hf__sqlite *s, const struct hf__key *key,
     hf__bind_token(statement, 2, &t->token);
     (void)sqlite3_bind_int(statement, 3, (int)t->manner.mode);
     (void)sqlite3_bind_int(statement, 4, t->manner.slots);
-    hf__bind_text(statement, 5, s->boot);
-    hf__bind_text(statement, 6, s->side->text);
+    hf__bind_text(statement, 5, s->local.boot);
+    hf__bind_text(statement, 6, s->life);
     (void)sqlite3_bind_int64(statement, 7, t->since_us);
     (void)sqlite3_bind_int64(statement, 8, s->now_us);
     hf__bind_owner(statement, 9, &t->owner);
@@ -168,7 +168,7 @@ static int put_name(struct hf__sqlite *s, const struct hf__key *key,
     (void)sqlite3_bind_int64(statement, 4, g != NULL ? g->ends_us : 0);
     (void)sqlite3_bind_int64(statement, 5, name->now_us + keep_us);
     (void)sqlite3_bind_int64(statement, 6, keep_us);
-    hf__bind_text(statement, 7, s->boot);
+    hf__bind_text(statement, 7, s->local.boot);
     hf__bind_text(statement, 8, g != NULL ? side_of(s, g) : NULL);
     (void)sqlite3_bind_int64(statement, 9, name->wall_us);
     (void)sqlite3_bind_int64(statement, 10, (int64_t)name->broken);
@@ -258,7 +258,7 @@ int hf__write_renewal(struct hf__sqlite *s, const struct hf__op *op)
     hf__bind_key(statement, 2, &op->key);
     hf__bind_token(statement, 3, &op->token);
     (void)sqlite3_bind_int64(statement, 4, s->now_us);
-    hf__bind_text(statement, 5, s->boot);
+    hf__bind_text(statement, 5, s->local.boot);
     (void)sqlite3_bind_int(statement, 6, op->is_detached);
     return hf__sql_run(s, HF__SQL_RENEW);
 }

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From a file to those who are at its name. Called by the session's thread.
+ */
+#include "src/backend/file/store.h"
+
+#include <string.h>
+
+static void read_owner(const struct hf__file_record *r, struct hf__owner *o)
+{
+    o->pid = r->pid;
+    hf__local_copy_text(o->label, sizeof o->label, r->label, sizeof r->label);
+    hf__local_copy_text(o->host, sizeof o->host, r->host, sizeof r->host);
+    hf__local_copy_text(o->thread, sizeof o->thread, r->thread,
+                        sizeof r->thread);
+    hf__local_copy_text(o->note, sizeof o->note, r->note, sizeof r->note);
+}
+
+/* Its own owner is told of none but others. */
+static bool is_told_of(const struct hf__op *op, const struct hf__token *token)
+{
+    return op == NULL || !hf__token_equal(token, &op->token) ||
+           (op->kind != HF__OP_RENEW && op->kind != HF__OP_RELEASE &&
+            op->kind != HF__OP_RAISE);
+}
+
+static int judge_grant(const struct hf__cell *cell, const struct hf__op *op,
+                       const struct hf__terms *terms, struct hf__name *name)
+{
+    const struct hf__file_record *r = &cell->record;
+    struct hf__participant *g = hf__participants_add(&name->grants, -1);
+
+    if (g == NULL) {
+        return HF_ENOMEM;
+    }
+    g->token = r->token;
+    g->fence = r->fence;
+    g->life = hf__file_life_of(cell, r->side, r->life);
+    g->is_detached = r->life == 0;
+    g->since_us = r->acquired_at_us;
+    hf__local_judge_lease(&cell->s->local, terms, name, g);
+    if (is_told_of(op, &g->token)) {
+        read_owner(r, &g->owner);
+    }
+    return HF_OK;
+}
+
+/* Nothing is known of the name, perhaps because its file was deleted: then its
+ * holder has no name, and is there all the same. */
+static int judge_missing(const struct hf__cell *cell,
+                         const struct hf__token *mine, struct hf__name *name)
+{
+    const struct hf__file_record *r = &cell->record;
+    const struct hf__key key = {r->key, (uint16_t)r->key_length, 0};
+    int64_t until_us =
+        hf__file_held_until(cell->s->local.side, &key, mine, name->now_us);
+    struct hf__participant *g = NULL;
+
+    if (until_us <= 0) {
+        return HF_OK;
+    }
+    g = hf__participants_add(&name->grants, -1);
+    if (g == NULL) {
+        return HF_ENOMEM;
+    }
+    g->ends_us = until_us;
+    g->holder_lives = 1;
+    return HF_OK;
+}
+
+/* Who goes on with what it has does not mind the line. */
+static bool minds_line(const struct hf__op *op)
+{
+    return op == NULL || (op->kind != HF__OP_RENEW && op->kind != HF__OP_RAISE);
+}
+
+int hf__file_judge(const struct hf__cell *cell, const struct hf__op *op,
+                   bool is_whole, struct hf__name *name)
+{
+    static const struct hf__token nobody;
+    const struct hf__file_record *r = &cell->record;
+    const struct hf__terms terms = {r->boot, r->expires_us, r->keep_until_us,
+                                    r->keep_us, r->acquired_at_us};
+    int result = HF_OK;
+
+    name->now_us = hf__now().ns / 1000;
+    name->wall_us = hf__wall_us();
+    name->fence_floor = name->wall_us;
+    name->is_there = cell->fd >= 0;
+    name->fence = r->fence;
+    name->broken = r->broken;
+    name->touched_us =
+        r->acquired_at_us > r->freed_at_us ? r->acquired_at_us : r->freed_at_us;
+    name->keep_until_us = hf__local_kept_until(&cell->s->local, &terms, name);
+    if (r->fence == 0) {
+        result = judge_missing(cell, op == NULL ? &nobody : &op->token, name);
+    } else if (!hf__token_is_zero(&r->token)) {
+        result = judge_grant(cell, op, &terms, name);
+    }
+    name->is_partial = cell->line.n > 0 && !is_whole && !minds_line(op);
+    return result == HF_OK && !name->is_partial
+               ? hf__file_line_judge(cell, op, name)
+               : result;
+}

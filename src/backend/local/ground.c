@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is asked of a folder and of the files in it. What is in them is the
+ * stores'. Called by whoever opens or uses a session.
+ */
+#include "src/backend/local/ground.h"
+
+#include "src/base/alloc.h"
+#include "src/base/error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static int fail(hf_error *err, int status, int number, const char *doing,
+                const char *prefix, const char *name)
+{
+    char text[128];
+
+    return hf__fail_native(err, status, number, "cannot %s %s%s: %s", doing,
+                           prefix, name,
+                           hf__errno_text(number, text, sizeof text));
+}
+
+int hf__ground_fail(const struct hf__ground *ground, const char *doing,
+                    const char *name, hf_error *err)
+{
+    int number = errno;
+
+    switch (number) {
+    case ELOOP:
+        return hf__fail_native(err, HF_EUNSAFE, number,
+                               "%s%s is a symbolic link; remove it",
+                               ground->prefix, name);
+    case EISDIR:
+    case ENXIO:
+        return hf__fail_native(err, HF_EPROTO, number,
+                               "%s%s is not a regular file", ground->prefix,
+                               name);
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+        return hf__fail_native(err, HF_EUNAVAIL, number,
+                               "disk full: cannot %s %s%s", doing,
+                               ground->prefix, name);
+    default:
+        return fail(err, hf__errno_status(number), number, doing,
+                    ground->prefix, name);
+    }
+}
+
+int hf__ground_fail_folder(const char *folder, const char *doing, hf_error *err)
+{
+    int number = errno;
+
+    return number == ENOENT
+               ? hf__fail_native(err, HF_EUNAVAIL, ENOENT,
+                                 "the folder %s does not exist; make it: "
+                                 "mkdir -p -m 700 '%s'",
+                                 folder, folder)
+               : fail(err, hf__errno_status(number), number, doing,
+                      "the folder ", folder);
+}
+
+int hf__ground_name(struct hf__ground *ground, const char *path, size_t room,
+                    hf_error *err)
+{
+    char whole[PATH_MAX + 1] = "";
+    size_t used;
+
+    if (path[0] != '/' && !getcwd(whole, sizeof whole - 1)) {
+        return fail(err, hf__errno_status(errno), errno, "find", "",
+                    "the working folder");
+    }
+    used = strlen(whole);
+    if (used + strlen(path) + room + 2 > sizeof whole) {
+        return hf__fail(err, HF_EINVAL, "the path %.64s… is too long", path);
+    }
+    (void)snprintf(whole + used, sizeof whole - used, "%s%s",
+                   path[0] == '/' ? "" : "/", path);
+    ground->store = hf__strdup(whole);
+    return ground->store != NULL ? HF_OK
+                                 : hf__fail(err, HF_ENOMEM, "out of memory");
+}
+
+int hf__ground_judge_folder(const char *folder, const struct stat *st,
+                            const struct statfs *fs, const char *allow,
+                            const char *whose, hf_error *err)
+{
+    const char *network = hf__netfs_name((uint64_t)fs->f_type);
+
+    if (!S_ISDIR(st->st_mode)) {
+        return hf__fail(err, HF_EUNAVAIL, "%s is not a folder", folder);
+    }
+    if ((st->st_mode & S_IWOTH) && !(st->st_mode & S_ISVTX)) {
+        return hf__fail(err, HF_EUNSAFE,
+                        "everybody may remove files in %s, and so break every "
+                        "lock; use a private folder, or: chmod o-w '%s'",
+                        folder, folder);
+    }
+    if (network != NULL && !hf__is_allowed(allow, "netfs")) {
+        return hf__fail(err, HF_EUNSAFE,
+                        "%s is on a network file system (%s), where %s do not "
+                        "hold; use a local folder or a server (allow=netfs "
+                        "overrides)",
+                        folder, network, whose);
+    }
+    return HF_OK;
+}
+
+void hf__ground_adorn(const struct hf__ground *ground, int fd)
+{
+    struct stat st;
+
+    if (fstat(fd, &st)) {
+        return;
+    }
+    /* A setgid folder has given the group already. Where it fails the file
+     * stays ours, which is safe. */
+    if (st.st_gid != ground->gid && fchown(fd, (uid_t)-1, ground->gid)) {
+        return;
+    }
+    /* Only root can give a file away, and none that has another name. */
+    if (geteuid() == 0 && ground->has_sole_names && st.st_uid != ground->uid &&
+        fchown(fd, ground->uid, ground->gid)) {
+        return;
+    }
+    if ((st.st_mode & 0777) != ground->mode) {
+        (void)fchmod(fd, ground->mode);
+    }
+}
+
+bool hf__ground_is_strange(const struct hf__ground *ground,
+                           const struct stat *st)
+{
+    return st->st_uid != ground->uid && st->st_uid != geteuid() &&
+           st->st_uid != 0 &&
+           !((ground->mode & S_IWGRP) && st->st_gid == ground->gid &&
+             !ground->lends_group);
+}
+
+int hf__ground_judge(const struct hf__ground *ground, const char *name,
+                     const struct stat *st, hf_error *err)
+{
+    if (S_ISLNK(st->st_mode)) {
+        errno = ELOOP;
+        return hf__ground_fail(ground, "use", name, err);
+    }
+    if (!S_ISREG(st->st_mode)) {
+        errno = EISDIR;
+        return hf__ground_fail(ground, "use", name, err);
+    }
+    if (st->st_nlink > 1 && ground->has_sole_names) {
+        return hf__fail(err, HF_EUNSAFE,
+                        "%s%s has a second name (a hard link), and may be "
+                        "anybody's file; remove it",
+                        ground->prefix, name);
+    }
+    return HF_OK;
+}
+
+int hf__ground_trust(const struct hf__ground *ground, const char *name,
+                     const struct stat *st, hf_error *err)
+{
+    int r = hf__ground_judge(ground, name, st, err);
+
+    return r == HF_OK && hf__ground_is_strange(ground, st)
+               ? hf__fail(err, HF_EUNSAFE,
+                          "%s%s belongs to a stranger (user %ld); remove it",
+                          ground->prefix, name, (long)st->st_uid)
+               : r;
+}
+
+struct hf__file_id hf__ground_id(const struct hf__ground *ground,
+                                 const char *name)
+{
+    struct stat st;
+
+    return fstatat(ground->fd, name, &st, AT_SYMLINK_NOFOLLOW)
+               ? (struct hf__file_id){0, 0}
+               : hf__id_of(&st);
+}
