@@ -77,9 +77,10 @@ enum hf__op_kind {
                         lease and gives the same fence (after the lease ran
                         out it may be a higher one).
                         Beside others, and in line: see crowd.h.
-                        OK (+ fence, slot) · BUSY (+ record, is_queued) ·
-                        EINVAL (slots of another number; RENEW too: so long a
-                        lease can't be) */
+                        OK (+ fence, slot) · BUSY (+ record, is_queued; also a
+                        new token, not doubtful, to go on with: what the old
+                        one has, or gets yet, the store gives back) · EINVAL
+                        (another number of slots; RENEW: too long a lease) */
     HF__OP_INSPECT,  /* OK (+ record; is_held false for an unknown name) */
     HF__OP_BREAK     /* held or kept, and fence is 0 or equal → free and open,
                         fence raised. Of several grants, the one of that fence;
@@ -96,7 +97,7 @@ struct hf__op {
     enum hf__op_kind kind;
     int result; /* see below; HF_EUNAVAIL when execute begins */
     struct hf__key key;
-    struct hf__token token;
+    struct hf__token token;      /* out: ACQUIRE that is BUSY: as above */
     struct hf__token next_token; /* HANDOVER */
     /* In: BREAK, the grant to break, or 0 · RAISE, the number to reach ·
      * RENEW, RELEASE, HANDOVER, our fence (never compared: the token is).
@@ -210,8 +211,7 @@ struct hf__backend {
     const char *const *options; /* own URL options, NULL-ended */
     bool has_no_sigpipe;  /* it works on memory and files, or its sockets are
                              told: it is spared four system calls a call */
-    bool has_kinds_apart; /* operations of two kinds are two commits, so that
-                             those of one go together */
+    bool has_kinds_apart; /* each kind of a batch is a commit; MySQL alone */
 
     /* Optional: the caps of that URL, whose options are still unchecked. */
     unsigned (*caps_of)(const struct hf__url *);

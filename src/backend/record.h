@@ -48,31 +48,23 @@ struct hf__owner {
 };
 
 /* A session waits well for one name only: the core gives each that is waited
- * for its own, while there are some. A bit of hf__backend.caps that is not told
+ * for its own, while there are some. Who has which, and why the core must know,
+ * is told in ARCHITECTURE.md. A bit of hf__backend.caps that is not told
  * outside. */
 #define HF__CAP_WAIT_ONE (1U << 30)
 /* A session is known to the store as a waiter until it says that it is none:
  * by its next wait(), or by one for nobody. Not told outside. Its turn is told
  * it, so it may sleep on when another holds the name than it saw. */
 #define HF__CAP_WAIT_LEAVES (1U << 29)
-/* What an acquire that is BUSY had won, or may win yet if it was in doubt, the
- * store gives back itself, and that may come later than the next attempt: which
- * has a token of its own. */
-#define HF__CAP_TOKEN_ONCE (1U << 28)
 /* All who wait there stand in line, asked for as fair or not. */
-#define HF__CAP_QUEUES (1U << 27)
-/* HF_CAP_SESSION: a grant is over as soon as its session is closed; by the
- * lease ends one that is merely silent. */
-#define HF__CAP_ENDS_AT_ONCE (1U << 26)
-/* To break a grant ends others of its session with it. */
-#define HF__CAP_BREAKS_MORE (1U << 25)
+#define HF__CAP_QUEUES (1U << 28)
 /* What has the locks may be another server later (facts.place). listen() ends,
- * with a negative status, as soon as that of its session has them no more. */
-#define HF__CAP_MOVES (1U << 24)
+ * with a negative status, as soon as that of its session has them no more. It
+ * serves Sentinels alone: a replaced primary goes on granting, and what they
+ * say of it counts for all sessions of the client, which the core has. */
+#define HF__CAP_MOVES (1U << 27)
 #define HF__CAPS_INTERNAL                                                      \
-    (HF__CAP_WAIT_ONE | HF__CAP_WAIT_LEAVES | HF__CAP_TOKEN_ONCE |             \
-     HF__CAP_QUEUES | HF__CAP_ENDS_AT_ONCE | HF__CAP_BREAKS_MORE |             \
-     HF__CAP_MOVES)
+    (HF__CAP_WAIT_ONE | HF__CAP_WAIT_LEAVES | HF__CAP_QUEUES | HF__CAP_MOVES)
 
 /* Which grants of one name may stand side by side (crowd.h has the rule). */
 enum hf__mode {

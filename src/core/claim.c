@@ -209,9 +209,7 @@ static int take_answer(struct hf__claim *c)
     if (r == HF_BUSY) {
         c->record = c->reply;
         c->is_heard = c->wait_ms != 0;
-        if ((c->client->settings.caps & HF__CAP_TOKEN_ONCE) != 0) {
-            hf__debt_leave_to_store(c);
-        }
+        hf__debt_go_on(c);
     } else if (r == HF_OK) {
         c->handle->slot = op->slot;
         /* That of the session which granted it, where the store has one. */

@@ -8,7 +8,6 @@
  */
 #include "src/core/debt.h"
 
-#include "src/base/rand.h"
 #include "src/core/lease.h"
 
 #include <string.h>
@@ -141,13 +140,15 @@ void hf__debt_open(struct hf__claim *c)
     give_back(c);
 }
 
-void hf__debt_leave_to_store(struct hf__claim *c)
+void hf__debt_go_on(struct hf__claim *c)
 {
-    if (c->is_doubtful) {
+    const struct hf__op *op = &c->request.op;
+
+    if (c->is_doubtful && !op->is_doubtful) {
         tell(c);
     }
-    c->is_doubtful = false;
-    hf__random(c->token.bytes, sizeof c->token.bytes);
+    c->is_doubtful = op->is_doubtful;
+    c->token = op->token;
 }
 
 void hf__debt_drop_all(struct hf_client *client)

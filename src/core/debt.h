@@ -15,9 +15,9 @@
 void hf__debt_from_attempt(struct hf__request *);
 /* Begin one for a claim whose request is idle. */
 void hf__debt_open(struct hf__claim *);
-/* The store has given back what the claim was refused (HF__CAP_TOKEN_ONCE),
- * also what was in doubt: it goes on with another token. */
-void hf__debt_leave_to_store(struct hf__claim *);
+/* Its attempt was BUSY: it goes on with the token that the store left there,
+ * and with its doubts unless the store sees to them. */
+void hf__debt_go_on(struct hf__claim *);
 /* Is a release with this result to be tried again? Not when it was answered,
  * and not when the store refuses: then only the lease can end the grant. */
 bool hf__debt_is_open(int result);

@@ -50,19 +50,24 @@ bool store_queues(void)
     return store_can(HF__CAP_QUEUES);
 }
 
+bool store_ends_at_once(void)
+{
+    return hf__store_ends_at_once(hf__test_args[0]);
+}
+
 bool store_keeps_what_is_cut(void)
 {
-    return !store_leases() && !store_can(HF__CAP_ENDS_AT_ONCE);
+    return !store_leases() && !store_ends_at_once();
 }
 
 bool store_breaks_one(void)
 {
-    return !store_can(HF__CAP_BREAKS_MORE);
+    return !hf__store_breaks_more(hf__test_args[0]);
 }
 
 bool store_has_room(void)
 {
-    return !store_can(HF__CAP_ENDS_AT_ONCE) || !store_breaks_one();
+    return !store_ends_at_once() || !store_breaks_one();
 }
 
 bool store_is_shared(void)

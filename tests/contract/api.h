@@ -57,6 +57,8 @@ bool store_cleans(void);
 bool store_tells_ends(void);
 /* Does all that waits stand in line there? */
 bool store_queues(void);
+/* Is a grant over as soon as its session is closed? */
+bool store_ends_at_once(void);
 /* Is a grant there until its lease is over, though its session was cut? */
 bool store_keeps_what_is_cut(void);
 /* Does a break end nothing but that grant? */

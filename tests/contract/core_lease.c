@@ -216,7 +216,7 @@ TEST(a_claim_that_failed_leaves_nothing_behind)
 
     EXPECT_IS(attempt(bob, "job", 100), HF_TIMEDOUT);
     EXPECT_IS(hf_release(job, NULL), HF_OK);
-    if (store_can(HF__CAP_ENDS_AT_ONCE)) {
+    if (store_ends_at_once()) {
         /* The server passes by who has hung up, when it comes to it. */
         UNTIL(presence(alice, "job") == HF_FREE);
     }

@@ -106,8 +106,32 @@ bool hf__store_has_place(const char *store)
     return true;
 }
 
+static bool is(const char *store, const char *name)
+{
+    return strcmp(hf__store_plain(store), name) == 0;
+}
+
+/* Locks are a connection's. */
+bool hf__store_ends_at_once(const char *store)
+{
+    return is(store, "mysql:session") || is(store, "mysql:alone") ||
+           is(store, "mysql:row");
+}
+
+/* Only one has several on a connection. */
+bool hf__store_breaks_more(const char *store)
+{
+    return is(store, "mysql:session");
+}
+
+/* A majority is enough for an answer. */
+bool hf__store_settles_late(const char *store)
+{
+    return is(store, "redlock");
+}
+
 /* User locks are a node's own. */
 bool hf__store_wakes(const char *store)
 {
-    return strcmp(hf__store_plain(store), "mysql:galera") != 0;
+    return !is(store, "mysql:galera");
 }

@@ -222,7 +222,7 @@ void take_fence(struct play *play, const struct turn *t)
     bool rises = t->rises;
 
     if (op->result == HF_OK && !rises && t->out.fence != 0) {
-        rises = has(HF__CAP_TOKEN_ONCE) && op->fence > t->out.fence;
+        rises = settles_late() && op->fence > t->out.fence;
         EXPECT(rises || op->fence == t->out.fence);
     }
     if (!rises) {

@@ -70,7 +70,7 @@ static void say(const struct play *play, const struct request *rq, char *to,
     const struct hf__op *op = &rq->op;
     size_t n = (size_t)snprintf(to, size, "result %d", op->result);
 
-    if (has(HF__CAP_TOKEN_ONCE)) {
+    if (settles_late()) {
         return;
     }
     if (op->kind == HF__OP_ACQUIRE) {
@@ -112,7 +112,7 @@ static void compare_times(const struct turn *t)
     int64_t expected_us = t->model.record.remaining_us;
 
     if (tells_record(&t->found.op) && expected_us >= 0 &&
-        !has(HF_CAP_SESSION) && !has(HF__CAP_TOKEN_ONCE)) {
+        !has(HF_CAP_SESSION) && !settles_late()) {
         EXPECT_LESS(found_us, expected_us + BEHIND_MS * INT64_C(1000));
         EXPECT_MORE(found_us, expected_us - BEHIND_MS * INT64_C(1000));
     }

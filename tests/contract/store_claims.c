@@ -26,6 +26,28 @@ TEST(busy_tells_who_holds_it)
     EXPECT(hf__token_equal(&bob.record.token, &claim_of(&alice, "job")->token));
 }
 
+/* What it was left is its own token, or a new one of which nothing is in doubt:
+ * then the store keeps out what still comes of the old one. */
+TEST(a_doubtful_claim_that_is_refused_goes_on_with_what_it_was_left)
+{
+    JOB_OF(alice, bob);
+    struct hf__token first = claim_of(&bob, "job")->token;
+    struct request rq;
+    bool is_doubtful = true;
+
+    ask(&bob, &rq, HF__OP_ACQUIRE, "job");
+    rq.op.is_doubtful = is_doubtful;
+    EXPECT_IS(send_one_request(&bob, &rq), HF_BUSY);
+    is_doubtful = rq.op.is_doubtful;
+    EXPECT_IS(hf__token_equal(&rq.op.token, &first), is_doubtful);
+    EXPECT_IS(release(&alice, "job"), HF_OK);
+    ask(&bob, &rq, HF__OP_ACQUIRE, "job");
+    rq.op.is_doubtful = is_doubtful;
+    EXPECT_IS(send_one_request(&bob, &rq), HF_OK);
+    EXPECT_IS(acquire(&alice, "job"), HF_BUSY);
+    EXPECT_IS(release(&bob, "job"), HF_OK);
+}
+
 TEST(one_session_does_not_hold_one_name_twice)
 {
     JOB_OF(alice);
@@ -234,7 +256,7 @@ TEST_IF(has(HF_CAP_SESSION),
 }
 
 /* It ends with its session, and not before its holder can know. */
-TEST_IF(has(HF_CAP_SESSION) && !has(HF__CAP_ENDS_AT_ONCE),
+TEST_IF(has(HF_CAP_SESSION) && !ends_at_once(),
         a_session_that_is_cut_keeps_what_it_has_for_its_lease)
 {
     JOB_OF(alice, bob);

@@ -146,9 +146,7 @@ static void send_group(struct party *p, int group, enum hf__op_kind kind)
 }
 
 /* More than a store looks at in one step, and not each of a connection. */
-TEST_WITHIN_IF(60,
-               cleans() &&
-                   (!has(HF__CAP_ENDS_AT_ONCE) || has(HF__CAP_BREAKS_MORE)),
+TEST_WITHIN_IF(60, cleans() && (!ends_at_once() || breaks_more()),
                many_idle_records_are_deleted_among_held_ones)
 {
     PARTIES(alice, bob);

@@ -180,7 +180,7 @@ static void send(struct play *play, struct turn *t)
     again.op.err = &again.error;
     again.op.key.bytes = again.key;
     (void)send_one_request(t->p, &t->found);
-    if (has(HF__CAP_ENDS_AT_ONCE) && play->is_cut[t->who] &&
+    if (ends_at_once() && play->is_cut[t->who] &&
         (t->found.op.result == HF_EUNAVAIL ||
          t->found.op.result == HF_EUNKNOWN)) {
         rejoin(t->p);
@@ -200,7 +200,6 @@ static void learn(const struct turn *t, struct claim *own)
     } else if (t->found.op.result == HF_BUSY &&
                t->found.op.kind == HF__OP_ACQUIRE) {
         own->fence = 0;
-        own->is_over |= has(HF__CAP_TOKEN_ONCE);
     }
 }
 
@@ -243,7 +242,7 @@ static int act(struct play *play, int scene)
         n++;
     }
     for (int i = 0; i < PARTIES_N; i++) {
-        if (play->is_cut[i] && has(HF__CAP_ENDS_AT_ONCE)) {
+        if (play->is_cut[i] && ends_at_once()) {
             rejoin(play->parties[i]);
         }
         (void)release_and_reopen(play->parties[i], play->name);

@@ -11,7 +11,7 @@ TEST(a_lease_lasts_as_long_as_it_says)
     int64_t start = hf__test_now_ms();
 
     EXPECT_IS(acquire_for(&alice, "job", 600), HF_OK);
-    if (!has(HF__CAP_ENDS_AT_ONCE)) { /* or it would end with the session, at
+    if (!ends_at_once()) { /* or it would end with the session, at
                                          once */
         fall_silent(&alice);
     }

@@ -26,6 +26,14 @@ bool hf__store_has_place(const char *store);
 /* Is who waits told when a name is free? Else it looks now and then, and
  * whoever hands over within a process is before it. */
 bool hf__store_wakes(const char *store);
+/* Is a grant over as soon as its session is closed, rather than by its lease,
+ * which ends one that is merely silent? */
+bool hf__store_ends_at_once(const char *store);
+/* Does to break a grant end others of its session with it? */
+bool hf__store_breaks_more(const char *store);
+/* What an attempt left, or a release, is that known to all servers that may
+ * answer the next operation only some time after it was answered? */
+bool hf__store_settles_late(const char *store);
 /* … and X of fault+X. */
 const char *hf__store_plain(const char *store);
 

@@ -222,6 +222,9 @@ static void learn(struct party *p, const struct request *rq)
     memcpy(name, rq->op.key.bytes + rq->op.key.name_at, length);
     name[length] = '\0';
     struct claim *c = claim_of(p, name);
+    if (rq->op.kind == HF__OP_ACQUIRE && rq->op.result == HF_BUSY) {
+        c->token = rq->op.token;
+    }
     if (rq->op.result == HF_OK &&
         (rq->op.kind == HF__OP_ACQUIRE || rq->op.kind == HF__OP_RAISE)) {
         c->fence = rq->op.fence;

@@ -71,6 +71,10 @@ bool has(unsigned caps);
 bool cleans(void);
 /* Does what it keeps of a grant tell whether that was given back? */
 bool tells_ends(void);
+/* As urls.h says of the store. */
+bool ends_at_once(void);
+bool breaks_more(void);
+bool settles_late(void);
 /* "sqlite:/…/locks.db", the same at each call of a test. */
 const char *store_url(void);
 /* A time that sanitizers and valgrind may stretch. */

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The words of the contract suite for waiting, listing and cleaning. A waiter
- * sleeps in a thread of his own, and what is measured is how long.
+ * The words of the contract suite for waiting, listing and cleaning, and for
+ * what is known of a store by its name. A waiter sleeps in a thread of his own,
+ * and what is measured is how long.
  */
 #include "tests/contract/vocabulary.h"
+
+#include "tests/contract/urls.h"
 
 #include <string.h>
 
@@ -147,4 +150,21 @@ int collect_garbage(struct party *p, int64_t idle_ms, uint64_t *ret_count)
     *ret_count = g.count;
     p->expired = g.expired;
     return r;
+}
+
+/* ---- by its name */
+
+bool ends_at_once(void)
+{
+    return hf__store_ends_at_once(hf__test_args[0]);
+}
+
+bool breaks_more(void)
+{
+    return hf__store_breaks_more(hf__test_args[0]);
+}
+
+bool settles_late(void)
+{
+    return hf__store_settles_late(hf__test_args[0]);
 }

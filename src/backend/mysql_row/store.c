@@ -31,8 +31,7 @@ const struct hf__backend hf__mysql_row_backend = {
     .scheme = "mysql",
     .size = sizeof(struct hf__ul_front),
     .caps = HF_CAP_WAIT | HF_CAP_SESSION | HF_CAP_PUSH | HF_CAP_FENCE |
-            HF_CAP_LIST | HF__CAP_WAIT_ONE | HF__CAP_WAIT_LEAVES |
-            HF__CAP_ENDS_AT_ONCE,
+            HF_CAP_LIST | HF__CAP_WAIT_ONE | HF__CAP_WAIT_LEAVES,
     .open = row_open,
     .close = hf__ul_close,
     .execute = hf__ul_execute,

@@ -143,13 +143,8 @@ const struct hf__ul_scheme hf__ul_session_scheme = {
 static unsigned session_caps_of(const struct hf__url *url)
 {
     unsigned caps = HF_CAP_WAIT | HF_CAP_SESSION | HF_CAP_PUSH |
-                    HF__CAP_WAIT_ONE | HF__CAP_WAIT_LEAVES |
-                    HF__CAP_ENDS_AT_ONCE;
-    int most = 0;
+                    HF__CAP_WAIT_ONE | HF__CAP_WAIT_LEAVES;
 
-    if (read_most(url, &most, NULL) == HF_OK && most > 1) {
-        caps |= HF__CAP_BREAKS_MORE;
-    }
     return url->path[0] == '/' && url->path[1] != '\0'
                ? caps | HF_CAP_FENCE | HF_CAP_LIST
                : caps;

@@ -8,6 +8,7 @@
  */
 #include "src/backend/redis/ask.h"
 #include "src/backend/redlock/vote.h"
+#include "src/base/rand.h"
 
 #include <string.h>
 
@@ -176,10 +177,9 @@ void hf__leftover_tell(struct hf__redlock *s, int member)
 /* ---- giving back */
 
 /*
- * Who did not win does not keep others from it. The core asks again with
- * another token (HF__CAP_TOKEN_ONCE): a member that was hung up on may hear of
- * this after the next attempt. What is unknown stays: asked again with its
- * token it is settled, or the core gives it back, unless it is closed.
+ * Who did not win does not keep others from it. What is unknown stays: asked
+ * again with its token it is settled, or the core gives it back, unless it is
+ * closed.
  *
  * An attempt that won some members left a fence there that is above a holder's
  * who has the others: it is undone, or these members would refuse to make the
@@ -292,6 +292,16 @@ static void tell_newcomers(struct hf__redlock *s)
     }
 }
 
+/* A member that was hung up on may hear of the giving back after the next
+ * attempt: so that has a token of its own. */
+static void change_token(struct hf__op *op)
+{
+    if (op->kind == HF__OP_ACQUIRE && op->result == HF_BUSY) {
+        hf__random(op->token.bytes, sizeof op->token.bytes);
+        op->is_doubtful = false;
+    }
+}
+
 /* Nobody waits for it. */
 void hf__redlock_give_back(struct hf__redlock *s)
 {
@@ -301,4 +311,7 @@ void hf__redlock_give_back(struct hf__redlock *s)
     }
     note_leftovers(s);
     tell_newcomers(s);
+    for (int i = 0; i < s->n_votes; i++) {
+        change_token(s->votes[i].op);
+    }
 }

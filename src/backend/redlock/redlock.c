@@ -163,8 +163,7 @@ static void redlock_interrupt(void *state)
 
 const struct hf__backend hf__redlock_backend = {
     .scheme = "redlock",
-    .caps = HF_CAP_FENCE | HF_CAP_LIST | HF_CAP_KEEP | HF_CAP_DETACH |
-            HF__CAP_TOKEN_ONCE,
+    .caps = HF_CAP_FENCE | HF_CAP_LIST | HF_CAP_KEEP | HF_CAP_DETACH,
     .size = sizeof(struct hf__redlock),
     .options = hf__redlock_options,
     .has_no_sigpipe = true,
