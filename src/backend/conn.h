@@ -26,6 +26,11 @@ HF_MUST_CHECK int hf__backend_load(const char *scheme,
 /* The same for who needs no reason: NULL if it can't be had. */
 const struct hf__backend *hf__backend_find(const char *scheme);
 
+/* A store's URL, or several that are one together: "redis://a redis://b/0" is
+ * redlock://a,b/0 in other words. As hf__url_parse(). */
+HF_MUST_CHECK int hf__backend_url(const char *text, struct hf__url **ret_url,
+                                  hf_error *err);
+
 /* HF_CAP_… of the store at that URL. */
 unsigned hf__caps_of(const struct hf__backend *, const struct hf__url *);
 

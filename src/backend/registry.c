@@ -10,6 +10,7 @@
 #include "src/backend/conn.h"
 #include "src/base/error.h"
 #include "src/base/files.h"
+#include "src/base/url_several.h"
 
 #include <string.h>
 
@@ -19,6 +20,18 @@ static const struct hf__backend *const built_in[] = {
     &hf__memory_backend,
 };
 enum { N_BUILT_IN = (int)(sizeof built_in / sizeof *built_in) };
+
+/* Which stores' URLs are the members of another's. */
+static const struct hf__url_joint joints[] = {
+    {"redis", "redlock", NULL},
+    {"rediss", "redlock", "tls=verify"},
+    {NULL, NULL, NULL},
+};
+
+int hf__backend_url(const char *text, struct hf__url **ret_url, hf_error *err)
+{
+    return hf__url_parse_several(text, joints, ret_url, err);
+}
 
 const char *hf__store_name(int i)
 {

@@ -10,7 +10,6 @@
 
 #include "src/base/alloc.h"
 #include "src/base/error.h"
-#include "src/base/url_several.h"
 #include "src/base/utf8.h"
 
 #include <stdio.h>
@@ -400,7 +399,7 @@ static void redact(struct parser *p, struct span text)
     *to = '\0';
 }
 
-static int check_text(const char *text, hf_error *err)
+int hf__url_check(const char *text, hf_error *err)
 {
     size_t length = text != NULL ? strnlen(text, MAX_BYTES + 1) : 0;
 
@@ -423,8 +422,13 @@ static int check_text(const char *text, hf_error *err)
     return HF_OK;
 }
 
-static int parse_one(const char *text, struct hf__url **ret_url, hf_error *err)
+int hf__url_parse(const char *text, struct hf__url **ret_url, hf_error *err)
 {
+    int r = hf__url_check(text, err);
+
+    if (r != HF_OK) {
+        return r;
+    }
     /* Decoding never lengthens; each string has one NUL besides. */
     size_t length = strlen(text);
     size_t size = length + FIXED_STRINGS + MAX_HOSTS + (size_t)2 * MAX_OPTIONS;
@@ -438,25 +442,10 @@ static int parse_one(const char *text, struct hf__url **ret_url, hf_error *err)
         return hf__fail(err, HF_ENOMEM, "out of memory");
     }
     struct parser p = {.url = url, .free = url->memory, .err = err};
-    int r = parse(&p, (struct span){text, length});
+    r = parse(&p, (struct span){text, length});
     if (r == HF_OK) {
         redact(&p, (struct span){text, length});
         *ret_url = HF_MOVE(url);
-    }
-    return r;
-}
-
-int hf__url_parse(const char *text, struct hf__url **ret_url, hf_error *err)
-{
-    char *joined = NULL;
-    int r = check_text(text, err);
-
-    r = r == HF_OK ? hf__url_join(text, &joined, err) : r;
-    r = r == HF_OK ? parse_one(joined == NULL ? text : joined, ret_url, err)
-                   : r;
-    if (joined != NULL) {
-        explicit_bzero(joined, strlen(joined));
-        hf__free(joined);
     }
     return r;
 }

@@ -35,9 +35,10 @@ struct hf__url {
     size_t memory_size;
 };
 
+/* Could it be one, by its bytes and their number? HF_OK; HF_EINVAL. */
+HF_MUST_CHECK int hf__url_check(const char *text, hf_error *err);
 /* HF_OK; HF_EINVAL naming the part that is wrong; HF_ENOMEM. At most 4096
- * bytes, 16 hosts, 64 options. "redis://a redis://b/0" is redlock://a,b/0 in
- * other words. */
+ * bytes, 16 hosts, 64 options. */
 HF_MUST_CHECK int hf__url_parse(const char *text, struct hf__url **ret_url,
                                 hf_error *err);
 /* For who needs it longer than it is lent. HF_OK, HF_ENOMEM. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Several URLs in one string, separated by spaces, are the members of a quorum:
- * the same as one redlock: URL that names all hosts. This file decides what is
- * several, and that they agree in all but the host; the one URL is taken apart
- * by url.c. Nothing that may be a password is quoted. Thread: any.
+ * the same as one URL that names all hosts. This file decides what is several,
+ * and that they agree in all but the host; the one URL is taken apart by url.c.
+ * Nothing that may be a password is quoted. Thread: any.
  */
 #include "src/base/url_several.h"
 
@@ -15,8 +15,7 @@
 
 enum { URLS_MAX = 16 };
 
-#define JOINED_SCHEME "redlock://"
-#define VERIFIED      "tls=verify"
+#define MARK "://"
 
 struct span {
     const char *at;
@@ -46,7 +45,9 @@ static size_t scheme_length(const char *text)
     while (is_of_scheme(text[n])) {
         n++;
     }
-    return n > 0 && strncmp(text + n, "://", 3) == 0 ? n + 3 : 0;
+    return n > 0 && strncmp(text + n, MARK, strlen(MARK)) == 0
+               ? n + strlen(MARK)
+               : 0;
 }
 
 /* Where the next URL begins, or NULL. */
@@ -135,21 +136,21 @@ static const char *difference(const struct one *a, const struct one *b)
     return is_same(a->options, b->options) ? NULL : "options";
 }
 
-static bool is_scheme(const struct one *one, const char *scheme)
+/* What URLs like this one are together; NULL: nothing. */
+static const struct hf__url_joint *find(const struct hf__url_joint *joints,
+                                        const struct one *one)
 {
-    return one->scheme.length == strlen(scheme) &&
-           strncasecmp(one->scheme.at, scheme, one->scheme.length) == 0;
+    for (const struct hf__url_joint *j = joints; j->scheme != NULL; j++) {
+        if (one->scheme.length == strlen(j->scheme) + strlen(MARK) &&
+            strncasecmp(one->scheme.at, j->scheme, strlen(j->scheme)) == 0) {
+            return j;
+        }
+    }
+    return NULL;
 }
 
 static int check(const struct one *list, int n, hf_error *err)
 {
-    if (!is_scheme(&list[0], "redis://") && !is_scheme(&list[0], "rediss://")) {
-        return hf__fail(err, HF_EINVAL,
-                        "url: several URLs in one string are the members of a "
-                        "quorum, and of %.*s there is none; of redis:// there "
-                        "is",
-                        (int)list[0].scheme.length, list[0].scheme.at);
-    }
     for (int i = 0; i < n; i++) {
         const char *what = difference(&list[0], &list[i]);
 
@@ -173,15 +174,15 @@ static void add(char **to, const char *bytes, size_t length)
     *to += length;
 }
 
-/* Is there an option whose text begins so? Not in another one's value. */
-static bool has_option(struct span options, const char *start)
+/* Is there an option of the same name? Not in another one's value. */
+static bool has_option(struct span options, const char *option)
 {
-    size_t n = strlen(start);
+    size_t n = strcspn(option, "=") + 1;
 
     while (options.length > 0) {
         options.at++; /* past '?' or '&' */
         options.length--;
-        if (options.length >= n && memcmp(options.at, start, n) == 0) {
+        if (options.length >= n && memcmp(options.at, option, n) == 0) {
             return true;
         }
         (void)cut(&options, "&");
@@ -189,11 +190,13 @@ static bool has_option(struct span options, const char *start)
     return false;
 }
 
-static void join(const struct one *list, int n, char *to)
+static void join(const struct one *list, int n, const struct hf__url_joint *as,
+                 char *to)
 {
     const struct one *first = &list[0];
 
-    add(&to, JOINED_SCHEME, strlen(JOINED_SCHEME));
+    add(&to, as->joined, strlen(as->joined));
+    add(&to, MARK, strlen(MARK));
     add(&to, first->user.at, first->user.length);
     for (int i = 0; i < n; i++) {
         add(&to, ",", i > 0);
@@ -201,35 +204,64 @@ static void join(const struct one *list, int n, char *to)
     }
     add(&to, first->path.at, first->path.length);
     add(&to, first->options.at, first->options.length);
-    if (is_scheme(first, "rediss://") && !has_option(first->options, "tls=")) {
+    if (as->option != NULL && !has_option(first->options, as->option)) {
         add(&to, first->options.length > 0 ? "&" : "?", 1);
-        add(&to, VERIFIED, strlen(VERIFIED));
+        add(&to, as->option, strlen(as->option));
     }
     *to = '\0';
 }
 
-int hf__url_join(const char *text, char **ret_joined, hf_error *err)
+/* HF_OK, and the one URL that means the same, or NULL: it is one already. */
+static int join_any(const char *text, const struct hf__url_joint *joints,
+                    char **ret_joined, hf_error *err)
 {
+    const struct hf__url_joint *as;
     struct one list[URLS_MAX];
     int n = 0;
     int r;
 
-    *ret_joined = NULL;
     text += strspn(text, " ");
     if (scheme_length(text) == 0 || next_url(text) == NULL) {
         return HF_OK;
     }
     r = split(text, list, &n, err);
-    r = r == HF_OK ? check(list, n, err) : r;
     if (r != HF_OK) {
         return r;
     }
-    /* The first one is shorter by a letter at least than the joined scheme. */
+    as = find(joints, &list[0]);
+    if (as == NULL) {
+        return hf__fail(err, HF_EINVAL,
+                        "url: several URLs in one string are the members of a "
+                        "quorum, and of %.*s there is none; of %s:// there is",
+                        (int)list[0].scheme.length, list[0].scheme.at,
+                        joints->scheme);
+    }
+    r = check(list, n, err);
+    if (r != HF_OK) {
+        return r;
+    }
     *ret_joined =
-        hf__alloc(strlen(text) + sizeof JOINED_SCHEME + sizeof VERIFIED);
+        hf__alloc(strlen(text) + strlen(as->joined) + sizeof MARK + sizeof "&" +
+                  (as->option == NULL ? 0 : strlen(as->option)));
     if (*ret_joined == NULL) {
         return hf__fail(err, HF_ENOMEM, "out of memory");
     }
-    join(list, n, *ret_joined);
+    join(list, n, as, *ret_joined);
     return HF_OK;
+}
+
+int hf__url_parse_several(const char *text, const struct hf__url_joint *joints,
+                          struct hf__url **ret_url, hf_error *err)
+{
+    char *joined = NULL;
+    int r = hf__url_check(text, err);
+
+    r = r == HF_OK ? join_any(text, joints, &joined, err) : r;
+    r = r == HF_OK ? hf__url_parse(joined == NULL ? text : joined, ret_url, err)
+                   : r;
+    if (joined != NULL) {
+        explicit_bzero(joined, strlen(joined));
+        hf__free(joined);
+    }
+    return r;
 }

@@ -1,16 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Several URLs in one string, as one. For url.c. Thread: any.
+ * Several URLs in one string, as one. Which schemes have members that are
+ * named so is the caller's to say. Thread: any.
  */
 #ifndef HF_BASE_URL_SEVERAL_H
 #define HF_BASE_URL_SEVERAL_H
 
-#include "src/base/base.h"
+#include "src/base/url.h"
 
-/* HF_OK, and in *ret_joined the one URL that means the same (the caller wipes
- * and frees it), or NULL: it is one already. HF_EINVAL naming what differs;
- * HF_ENOMEM. */
-HF_MUST_CHECK int hf__url_join(const char *text, char **ret_joined,
-                               hf_error *err);
+/* Several URLs of a scheme are one URL of another, that names all hosts. */
+struct hf__url_joint {
+    const char *scheme; /* NULL ends a list */
+    const char *joined; /* that of the one URL */
+    const char *option; /* "key=value", which the one has unless they have
+                           another value; NULL: none */
+};
+
+/* As hf__url_parse(), of one URL or several. HF_EINVAL also names in what they
+ * differ besides the host. */
+HF_MUST_CHECK int hf__url_parse_several(const char *text,
+                                        const struct hf__url_joint *joints,
+                                        struct hf__url **ret_url,
+                                        hf_error *err);
 
 #endif

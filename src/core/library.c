@@ -69,7 +69,7 @@ int hf_ddl(const char *text, const char **ret_ddl, hf_error *err)
         return hf__fail(err, HF_EINVAL,
                         "hf_ddl() needs a URL and a place for the text");
     }
-    r = hf__url_parse(text, &url, err);
+    r = hf__backend_url(text, &url, err);
     r = r == HF_OK ? hf__backend_load(url->scheme, &b, err) : r;
     if (r == HF_OK && b->ddl == NULL) {
         return hf__fail(err, HF_ENOTSUP,

@@ -152,7 +152,7 @@ static int make_parts(struct hf_client *c)
 static int build(struct hf_client *c, const char *text,
                  const hf_open_opts *opts, hf_error *err)
 {
-    int r = hf__url_parse(text, &c->url, err);
+    int r = hf__backend_url(text, &c->url, err);
 
     if (r != HF_OK) {
         return r;

@@ -4,7 +4,7 @@
  * and means the same without it; the command finds each password that the
  * library finds, and can wipe it.
  */
-#include "src/base/url.h"
+#include "src/backend/conn.h"
 #include "src/cli/memory.h"
 #include "src/cli/secret.h"
 #include "tests/fuzz/fuzz.h"
@@ -26,7 +26,7 @@ static void check_redacted(const struct hf__url *url)
 {
     struct hf__url *again = NULL;
 
-    REQUIRE(hf__url_parse(url->redacted, &again, NULL) == HF_OK);
+    REQUIRE(hf__backend_url(url->redacted, &again, NULL) == HF_OK);
     REQUIRE(again->password == NULL);
     REQUIRE(strcmp(again->scheme, url->scheme) == 0);
     REQUIRE(strcmp(again->path, url->path) == 0);
@@ -66,7 +66,7 @@ static void check_wipe(char *text, const struct hf__url *url)
     cli_secret_wipe(text);
     if (url != NULL && url->password != NULL && url->password[0] != '\0') {
         REQUIRE(strstr(hidden, "***") != NULL);
-        if (hf__url_parse(text, &wiped, NULL) == HF_OK &&
+        if (hf__backend_url(text, &wiped, NULL) == HF_OK &&
             wiped->password != NULL) {
             const char *left = wiped->password;
 
@@ -82,7 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *text = fuzz_text(data, size);
     hf_error err = HF_ERROR_INIT;
     struct hf__url *url = NULL;
-    int r = hf__url_parse(text, &url, &err);
+    int r = hf__backend_url(text, &url, &err);
 
     REQUIRE(r == HF_OK || r == HF_EINVAL);
     REQUIRE((url != NULL) == (r == HF_OK));

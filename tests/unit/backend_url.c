@@ -3,17 +3,28 @@
  * Several URLs in one string, and copies: what is one URL of all hosts, what
  * is refused and why.
  */
-#include "src/base/url.h"
+#include "src/backend/conn.h"
 #include "tests/lib/test.h"
 #include "tests/unit/url.h"
 
 #include <stdio.h>
 #include <string.h>
 
+/* The caller frees it. */
+static struct hf__url *joined(const char *text)
+{
+    struct hf__url *url = NULL;
+
+    if (hf__backend_url(text, &url, &err) != HF_OK) {
+        EXPECT_TEXT(err.text, "");
+    }
+    return url;
+}
+
 TEST(several_urls_are_one_of_all_their_hosts)
 {
     struct hf__url *url =
-        parsed("redis://u:p@a:1/2?tls=off redis://u:p@b/2?tls=off  "
+        joined("redis://u:p@a:1/2?tls=off redis://u:p@b/2?tls=off  "
                "REDIS://u:p@[::1]:3/2?tls=off ");
 
     EXPECT_TEXT(url->scheme, "redlock");
@@ -21,10 +32,10 @@ TEST(several_urls_are_one_of_all_their_hosts)
     EXPECT_TEXT(hf__url_option(url, "tls"), "off");
     EXPECT_TEXT(url->redacted, "redlock://u@a:1,b,[::1]:3/2?tls=off");
     hf__url_free(url);
-    url = parsed("rediss://a rediss://b rediss://c");
+    url = joined("rediss://a rediss://b rediss://c");
     EXPECT_TEXT(url->redacted, "redlock://a,b,c?tls=verify");
     hf__url_free(url);
-    url = parsed("rediss://a/?key=k rediss://b/?key=k");
+    url = joined("rediss://a/?key=k rediss://b/?key=k");
     EXPECT_TEXT(url->redacted, "redlock://a,b/?key=k&tls=verify");
     hf__url_free(url);
 }
@@ -48,7 +59,7 @@ TEST(several_secure_urls_are_verified_whatever_their_values_hold)
 
         snprintf(text, sizeof text, "rediss://a/0?%s rediss://b/0?%s",
                  options[i][0], options[i][0]);
-        url = parsed(text);
+        url = joined(text);
         EXPECT_TEXT(hf__url_option(url, "tls"), options[i][1]);
         hf__url_free(url);
     }
@@ -64,13 +75,14 @@ TEST(several_urls_differ_in_the_host_alone)
         {"redis://a/0 redis://b", "differ in database"},
         {"redis://a?x=1 redis://b?x=2", "differ in options"},
         {"redis://a redis://", "number 2 has no host"},
-        {"mysql://a mysql://b", "of mysql:// there is none"},
+        {"mysql://a mysql://b",
+         "of mysql:// there is none; of redis:// there is"},
     };
 
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct hf__url *url = NULL;
 
-        EXPECT_IS(hf__url_parse(wrong[i][0], &url, &err), HF_EINVAL);
+        EXPECT_IS(hf__backend_url(wrong[i][0], &url, &err), HF_EINVAL);
         EXPECT_HAS(err.text, wrong[i][1]);
     }
 }
@@ -78,11 +90,11 @@ TEST(several_urls_differ_in_the_host_alone)
 /* A path and a password may have one. */
 TEST(a_space_alone_makes_no_second_url)
 {
-    struct hf__url *url = parsed("sqlite:/a b://c.db");
+    struct hf__url *url = joined("sqlite:/a b://c.db");
 
     EXPECT_TEXT(url->path, "/a b://c.db");
     hf__url_free(url);
-    url = parsed("redis://u:p q@a/0");
+    url = joined("redis://u:p q@a/0");
     EXPECT_TEXT(url->password, "p q");
     hf__url_free(url);
 }
