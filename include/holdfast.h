@@ -181,10 +181,11 @@ typedef struct hf_caps_info {
     const char
         *store;       /* the URL without secrets; lives as long as the client */
     int64_t lease_ms; /* HF_CAP_SESSION: that of each grant; else 0 */
+    const char *rests_on; /* the grade does: "one durable server"; static */
 } hf_caps_info;
 #define HF_CAPS_INFO_INIT                                                      \
     {                                                                          \
-        sizeof(hf_caps_info), 0, HF_REACH_PROCESS, '?', NULL, 0                \
+        sizeof(hf_caps_info), 0, HF_REACH_PROCESS, '?', NULL, 0, NULL          \
     }
 
 /* Gives: HF_OK, HF_EINVAL (size), HF_EFORK. */

@@ -98,6 +98,9 @@ struct hf__record {
 /* Found by open(). */
 struct hf__facts {
     char grade; /* of the server found: 'A' 'B' 'C' 'S' 'D' */
+    /* In words for people, where it is not what others of that grade rest on;
+     * else NULL. Never freed. */
+    const char *rests_on;
     hf_reach reach;
     /* HF_CAP_SESSION: for so long after a grant or a renewal was sent, nobody
      * else has it; the lease of each, whatever was asked for. A session to

@@ -9,6 +9,7 @@
 #include "src/cli/exit.h"
 #include "src/cli/memory.h"
 #include "src/cli/output.h"
+#include "src/cli/place.h"
 #include "src/cli/say.h"
 #include "src/cli/secret.h"
 #include "src/cli/suggest.h"
@@ -111,7 +112,7 @@ static void add_overview(struct cli_text *text)
     }
     cli_text_add(text, "\nThe store is the first of --url, HOLDFAST_URL, `url "
                        "=` in\n~/.config/holdfast/config or "
-                       "/etc/holdfast/config, else SQLite in "
+                       "/etc/holdfast/config, else " CLI_DEFAULT_STORE " in "
                        "/var/lib/holdfast\n(root) or "
                        "~/.local/state/holdfast.\n\n");
     add_exits(text);

@@ -260,7 +260,7 @@ void cli_caps_line(struct cli_text *text, const hf_caps_info *caps)
     cli_text_add(text, "store ");
     cli_text_clean(text, caps->store ? caps->store : "unknown");
     cli_text_add(text, ", reach %s, grade %c (%s)", cli_reach_word(caps->reach),
-                 caps->grade, cli_grade_word(caps));
+                 caps->grade, caps->rests_on ? caps->rests_on : "unknown");
 }
 
 void cli_holder_command(struct cli_text *text, const struct cli_store *store,

@@ -6,6 +6,7 @@
  */
 #include "src/cli/options.h"
 #include "include/holdfast.h"
+#include "src/cli/place.h"
 
 #include <string.h>
 
@@ -114,7 +115,8 @@ const struct cli_option cli_option_table[] = {
     {"options", 0, CLI_FLAG, BIT(HELP), FIELD(is_listing), 0, 0, NULL, NULL,
      "list all options for programs: verb, option, argument, default"},
     {"url", 0, CLI_TEXT, STORES, FIELD(url), 1, 65535, "URL", NULL,
-     "the store; default: HOLDFAST_URL, the configuration, else sqlite"},
+     "the store; default: HOLDFAST_URL, the configuration, "
+     "else " CLI_DEFAULT_SCHEME},
     {"reach", 0, CLI_WORD, STORES, FIELD(reach), 0, 0,
      "process|user|host|hosts", NULL,
      "refuse a store that reaches less far, with 77; run and hold use one that "

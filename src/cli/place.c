@@ -23,8 +23,8 @@
 
 static const char ways[] =
     "; name a store: --url URL, HOLDFAST_URL=URL, or a line `url = URL` in "
-    "~/.config/holdfast/config or /etc/holdfast/config (for example "
-    "sqlite:/path/locks.db)";
+    "~/.config/holdfast/config or /etc/holdfast/config (for "
+    "example " CLI_DEFAULT_SCHEME ":/path/locks.db)";
 
 /* Who is not found is no error, and neither are the codes that C libraries
  * give then. But a home that could not be looked up must not count as none:

@@ -6,6 +6,10 @@
 #ifndef HF_CLI_PLACE_H
 #define HF_CLI_PLACE_H
 
+/* What it is: the scheme of its URL, and as people call it. */
+#define CLI_DEFAULT_SCHEME "sqlite"
+#define CLI_DEFAULT_STORE  "SQLite"
+
 /* The home of the effective user in the passwd database; NULL: none. 0, or the
  * exit code after having said that it cannot be looked up. */
 int cli_place_home(char **ret_home);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Decides the store: the first of --url, HOLDFAST_URL, `url =` in the user's
- * and then in the system's configuration, else SQLite in the default folder.
- * Where that folder is, place.c knows; the syntax of a file, config.c.
+ * and then in the system's configuration, else a file in the default folder.
+ * Where that is, and of which store, place.h knows; the syntax of a
+ * configuration, config.c.
  * Thread: main chooses; any thread may open.
  */
 #include "src/cli/store.h"
@@ -30,34 +31,6 @@ const char *cli_reach_word(hf_reach reach)
     return reach_words[reach];
 }
 
-static bool is_redlock(const char *store)
-{
-    static const char fault[] = "fault+";
-    size_t skipped =
-        store && strncmp(store, fault, sizeof fault - 1) ? 0 : sizeof fault - 1;
-
-    return store && !strncmp(store + skipped, "redlock:", 8);
-}
-
-const char *cli_grade_word(const hf_caps_info *caps)
-{
-    switch (caps->grade) {
-    case 'A':
-        return "quorum";
-    case 'B':
-        return "one durable server";
-    case 'C':
-        return is_redlock(caps->store) ? "majority of independent servers"
-                                       : "asynchronous replication";
-    case 'S':
-        return "ends with its session";
-    case 'D':
-        return "volatile";
-    default:
-        return "unknown";
-    }
-}
-
 static hf_reach read_reach(const char *word)
 {
     int i = HF_REACH_HOSTS;
@@ -83,14 +56,14 @@ static int read_configs(struct cli_config *config)
 }
 
 /* A path may hold what a URL gives a meaning to. */
-static char *sqlite_url(const char *folder)
+static char *default_url(const char *folder)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
                                 "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                 "0123456789-._~/";
     struct cli_text url = {0};
 
-    cli_text_add(&url, "sqlite:");
+    cli_text_add(&url, CLI_DEFAULT_SCHEME ":");
     for (const char *c = folder; *c; c++) {
         cli_text_add(&url, strchr(plain, *c) ? "%c" : "%%%02X",
                      (unsigned char)*c);
@@ -140,7 +113,7 @@ static int choose_url(const struct cli_options *o, struct cli_config *config,
     if (!folder) {
         return CLI_EXIT_CONFIG;
     }
-    store->url = sqlite_url(folder);
+    store->url = default_url(folder);
     store->from = "the default";
     return 0;
 }

@@ -43,7 +43,5 @@ int cli_store_say_failed(const struct cli_store *, int status,
 void cli_client_auto(hf_client **client);
 
 const char *cli_reach_word(hf_reach); /* "host" */
-/* "one durable server" */
-const char *cli_grade_word(const hf_caps_info *caps);
 
 #endif

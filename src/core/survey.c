@@ -198,6 +198,27 @@ int hf_check(hf_client *client, hf_check_fn fn, void *arg, hf_error *err)
     return HF_OK;
 }
 
+static const char *what_rests_on(const struct hf__facts *facts)
+{
+    if (facts->rests_on != NULL) {
+        return facts->rests_on;
+    }
+    switch (facts->grade) {
+    case 'A':
+        return "quorum";
+    case 'B':
+        return "one durable server";
+    case 'C':
+        return "asynchronous replication";
+    case 'S':
+        return "ends with its session";
+    case 'D':
+        return "volatile";
+    default:
+        return "unknown";
+    }
+}
+
 int hf_caps(hf_client *client, hf_caps_info *ret_caps)
 {
     hf_caps_info caps = HF_CAPS_INFO_INIT;
@@ -215,6 +236,7 @@ int hf_caps(hf_client *client, hf_caps_info *ret_caps)
     caps.grade = facts.grade;
     caps.store = client->url->redacted;
     caps.lease_ms = facts.lease_us / 1000;
+    caps.rests_on = what_rests_on(&facts);
     hf__result_give(ret_caps, &caps);
     return HF_OK;
 }

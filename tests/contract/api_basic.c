@@ -200,6 +200,7 @@ TEST(a_store_answers_and_says_what_it_can_do)
     EXPECT_IS(hf_ping(alice, NULL), HF_OK);
     EXPECT_IS(hf_caps(alice, &caps), HF_OK);
     EXPECT_HAS("ABCSD", ((char[]){caps.grade, 0}));
+    EXPECT(caps.rests_on != NULL && caps.rests_on[0] != '\0');
     EXPECT_HAS(caps.store, scheme());
     EXPECT(caps.reach >= HF_REACH_PROCESS && caps.reach <= HF_REACH_HOSTS);
     EXPECT_IS(caps.reach >= HF_REACH_USER, store_is_shared());
