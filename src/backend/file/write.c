@@ -61,24 +61,10 @@ static void put_nobody(struct hf__file_record *r, const struct hf__name *name)
     r->freed_at_us = name->wall_us;
 }
 
-/* The one that the name is granted to after the change; NULL: nobody. */
-static const struct hf__participant *holder_of(const struct hf__name *name)
-{
-    for (int i = 0; i < name->grants.n; i++) {
-        const struct hf__participant *g = name->grants.list[i];
-
-        if ((g->marks & HF__MARK_GONE) == 0 &&
-            g->standing != HF__STANDS_BROKEN) {
-            return g;
-        }
-    }
-    return NULL;
-}
-
 /* False: the record stays as it is, and only the line changes. */
 static bool put_record(struct hf__cell *cell, const struct hf__name *name)
 {
-    const struct hf__participant *g = holder_of(name);
+    const struct hf__participant *g = hf__name_holder(name);
     struct hf__file_record *r = &cell->record;
 
     if (name->marks == 0 && (g == NULL || g->marks == 0)) {
@@ -254,7 +240,7 @@ static int write_grant(struct hf__file *s, const struct hf__op *op,
                        const struct hf__name *name)
 {
     struct hf__cell *cell = &s->cell;
-    const struct hf__participant *g = holder_of(name);
+    const struct hf__participant *g = hf__name_holder(name);
     bool is_new = false;
     int r = hold(s, op, g, &is_new);
 

@@ -208,6 +208,20 @@ int hf__name_waiting(const struct hf__name *name, const struct hf__op *op)
     return n;
 }
 
+const struct hf__participant *hf__name_holder(const struct hf__name *name)
+{
+    for (int i = 0; i < name->grants.n; i++) {
+        const struct hf__participant *g = name->grants.list[i];
+
+        if (g->manner.mode == HF__MODE_EXCLUSIVE &&
+            (g->marks & HF__MARK_GONE) == 0 &&
+            g->standing != HF__STANDS_BROKEN) {
+            return g;
+        }
+    }
+    return NULL;
+}
+
 bool hf__name_is_had_alone(const struct hf__name *name)
 {
     for (int i = 0; i < name->grants.n; i++) {

@@ -112,6 +112,8 @@ HF_MODULE_API bool hf__name_is_kept(const struct hf__name *);
 bool hf__name_is_awaited(const struct hf__name *, const struct hf__token *);
 /* The grant that holds it and ends first; NULL: it is free, or kept closed. */
 const struct hf__participant *hf__name_first_to_end(const struct hf__name *);
+/* Who has it alone once what is marked is written; NULL: nobody. */
+const struct hf__participant *hf__name_holder(const struct hf__name *);
 /* One who is there has it alone: nobody else may enter. */
 HF_MODULE_API bool hf__name_is_had_alone(const struct hf__name *);
 /* So many wait, of those that were read, beside the operation's own claim. */

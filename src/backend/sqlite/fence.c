@@ -46,16 +46,12 @@ static int get_meta(struct hf__sqlite *s, struct meta *ret_meta)
 
 static int put_meta(struct hf__sqlite *s, const struct meta *meta)
 {
-    sqlite3_stmt *statement = hf__sql(s, HF__SQL_PUT_META);
+    const struct hf__value boot = {SQLITE_TEXT, 0, s->local.boot,
+                                   HF__BOOT_ID_LENGTH};
 
-    if (statement == NULL) {
-        return hf__sql_failure(s);
-    }
-    (void)sqlite3_bind_text(statement, 1, s->local.boot, HF__BOOT_ID_LENGTH,
-                            SQLITE_STATIC);
-    (void)sqlite3_bind_int64(statement, 2, (int64_t)meta->base);
-    (void)sqlite3_bind_int64(statement, 3, (int64_t)meta->ceiling);
-    return hf__sql_run(s, HF__SQL_PUT_META);
+    return HF__SQL_RUN(s, HF__SQL_PUT_META, boot,
+                       hf__value_of((int64_t)meta->base),
+                       hf__value_of((int64_t)meta->ceiling));
 }
 
 /* Inside the synced transaction. Another session may have done it by now:
@@ -132,13 +128,8 @@ bool hf__fence_may_be(struct hf__sqlite *s, uint64_t fence)
 
 int hf__fence_forget(struct hf__sqlite *s, uint64_t highest)
 {
-    sqlite3_stmt *statement = hf__sql(s, HF__SQL_RAISE_BASE);
-
-    if (!statement) {
-        return sqlite3_extended_errcode(s->db->handle);
-    }
-    (void)sqlite3_bind_int64(statement, 1, (int64_t)highest + 1);
-    return hf__sql_run(s, HF__SQL_RAISE_BASE);
+    return HF__SQL_RUN(s, HF__SQL_RAISE_BASE,
+                       hf__value_of((int64_t)highest + 1));
 }
 
 /* Its record may have been deleted since this session read the base. */

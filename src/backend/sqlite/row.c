@@ -65,11 +65,6 @@ void hf__bind_token(sqlite3_stmt *statement, int at,
                             SQLITE_STATIC);
 }
 
-void hf__bind_text(sqlite3_stmt *statement, int at, const char *text)
-{
-    (void)sqlite3_bind_text(statement, at, text, -1, SQLITE_STATIC);
-}
-
 /* The record may have been edited by hand. */
 static int64_t time_of(sqlite3_stmt *statement, enum column column)
 {
@@ -140,19 +135,6 @@ static void read_owner(sqlite3_stmt *statement, int at, struct hf__owner *owner)
     owner->pid = sqlite3_column_int64(statement, at + 2);
     copy_text(owner->thread, sizeof owner->thread, statement, at + 3);
     copy_text(owner->note, sizeof owner->note, statement, at + 4);
-}
-
-void hf__bind_owner(sqlite3_stmt *statement, int at,
-                    const struct hf__owner *owner)
-{
-    static const struct hf__owner nobody;
-    const struct hf__owner *o = owner != NULL ? owner : &nobody;
-
-    hf__bind_text(statement, at, o->label);
-    hf__bind_text(statement, at + 1, o->host);
-    (void)sqlite3_bind_int64(statement, at + 2, o->pid);
-    hf__bind_text(statement, at + 3, o->thread);
-    hf__bind_text(statement, at + 4, o->note);
 }
 
 /* ---- grants */

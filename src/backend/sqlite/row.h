@@ -25,8 +25,5 @@ HF_MUST_CHECK int hf__row_read_ticket(struct hf__sqlite *s,
 void hf__bind_key(sqlite3_stmt *statement, int at, const struct hf__key *key);
 void hf__bind_token(sqlite3_stmt *statement, int at,
                     const struct hf__token *token);
-void hf__bind_text(sqlite3_stmt *statement, int at, const char *text);
-void hf__bind_owner(sqlite3_stmt *statement, int at,
-                    const struct hf__owner *owner);
 
 #endif

@@ -148,6 +148,40 @@ int hf__sql_run(struct hf__sqlite *s, enum hf__statement which)
     return rc == SQLITE_DONE || rc == SQLITE_ROW ? SQLITE_OK : rc;
 }
 
+static void bind(sqlite3_stmt *statement, int at, const struct hf__value *v)
+{
+    switch (v->type) {
+    case SQLITE_INTEGER:
+        (void)sqlite3_bind_int64(statement, at, v->number);
+        break;
+    case SQLITE_TEXT:
+        (void)sqlite3_bind_text(statement, at, v->bytes, (int)v->size,
+                                SQLITE_STATIC);
+        break;
+    case SQLITE_BLOB:
+        (void)sqlite3_bind_blob(statement, at, v->bytes, (int)v->size,
+                                SQLITE_STATIC);
+        break;
+    default:
+        (void)sqlite3_bind_null(statement, at);
+        break;
+    }
+}
+
+int hf__sql_run_with(struct hf__sqlite *s, enum hf__statement which,
+                     const struct hf__value *values, int n)
+{
+    sqlite3_stmt *statement = hf__sql(s, which);
+
+    if (statement == NULL) {
+        return hf__sql_failure(s);
+    }
+    for (int i = 0; i < n; i++) {
+        bind(statement, i + 1, &values[i]);
+    }
+    return hf__sql_run(s, which);
+}
+
 void hf__sql_undo(struct hf__sqlite *s)
 {
     sqlite3_stmt *statement;

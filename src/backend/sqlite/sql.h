@@ -7,12 +7,14 @@
 #ifndef HF_BACKEND_SQLITE_SQL_H
 #define HF_BACKEND_SQLITE_SQL_H
 
+#include "src/backend/backend.h"
 #include "src/backend/sqlite/place.h"
 #include "src/base/base.h"
 #include "src/base/list.h"
 
 #include <sqlite3.h>
 #include <stdatomic.h>
+#include <string.h>
 
 struct hf__sqlite;
 
@@ -69,6 +71,43 @@ struct hf__connection {
     atomic_bool is_busy;  /* between the first and last call of SQLite */
 };
 
+/* What a statement is given; texts and tokens are lent until it was run. */
+struct hf__value {
+    int type; /* SQLITE_INTEGER, _TEXT, _BLOB, _NULL */
+    int64_t number;
+    const void *bytes;
+    size_t size;
+};
+
+static inline struct hf__value hf__value_of(int64_t number)
+{
+    return (struct hf__value){SQLITE_INTEGER, number, NULL, 0};
+}
+
+/* NULL is none. */
+static inline struct hf__value hf__value_of_text(const char *text)
+{
+    return (struct hf__value){text != NULL ? SQLITE_TEXT : SQLITE_NULL, 0, text,
+                              text != NULL ? strlen(text) : 0};
+}
+
+static inline struct hf__value hf__value_of_key(const struct hf__key *key)
+{
+    return (struct hf__value){SQLITE_TEXT, 0, key->bytes, key->length};
+}
+
+static inline struct hf__value hf__value_of_token(const struct hf__token *token)
+{
+    return (struct hf__value){SQLITE_BLOB, 0, token->bytes,
+                              sizeof token->bytes};
+}
+
+/* Five of them. */
+#define HF__VALUES_OF_OWNER(owner)                                             \
+    hf__value_of_text((owner)->label), hf__value_of_text((owner)->host),       \
+        hf__value_of((owner)->pid), hf__value_of_text((owner)->thread),        \
+        hf__value_of_text((owner)->note)
+
 /*
  * Open s->place's database, which must exist, refuse what is not ours, make
  * the schema if it is empty, set the pragmas. s->db is set early and to be
@@ -90,6 +129,14 @@ int hf__sql_failure(const struct hf__sqlite *s);
 HF_MUST_CHECK int hf__sql_step(struct hf__sqlite *s, sqlite3_stmt *statement);
 /* Run a statement that gives no rows, or none of interest, and reset it. */
 HF_MUST_CHECK int hf__sql_run(struct hf__sqlite *s, enum hf__statement which);
+/* Give it these values before, in the order of its parameters. */
+HF_MUST_CHECK int hf__sql_run_with(struct hf__sqlite *s,
+                                   enum hf__statement which,
+                                   const struct hf__value *, int n);
+#define HF__SQL_RUN(s, which, ...)                                             \
+    hf__sql_run_with(s, which, (const struct hf__value[]){__VA_ARGS__},        \
+                     (int)(sizeof((const struct hf__value[]){__VA_ARGS__}) /   \
+                           sizeof(struct hf__value)))
 /* End the running transaction, if there is one, without a change. */
 void hf__sql_undo(struct hf__sqlite *s);
 /* The integer in the first column of the first row of `text`. SQLITE_OK, or

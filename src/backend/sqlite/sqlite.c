@@ -276,34 +276,21 @@ static int sqlite_open(void *state, const struct hf__url *url,
     return r;
 }
 
-static bool part_beside(struct hf__sqlite *s, const struct hf__token *token,
-                        const struct hf__key *key)
+static bool part(struct hf__sqlite *s, enum hf__statement which,
+                 const struct hf__key *key, const struct hf__token *token)
 {
-    sqlite3_stmt *statement = hf__sql(s, HF__SQL_BESIDE_PART);
-
-    if (statement == NULL) {
-        return false;
-    }
-    hf__bind_key(statement, 1, key);
-    hf__bind_token(statement, 2, token);
-    return hf__sql_run(s, HF__SQL_BESIDE_PART) == SQLITE_OK;
+    return HF__SQL_RUN(s, which, hf__value_of_key(key),
+                       hf__value_of_token(token)) == SQLITE_OK;
 }
 
 static bool part_one(void *arg, const struct hf__key *key,
                      const struct hf__token *token)
 {
     struct hf__sqlite *s = arg;
-    sqlite3_stmt *statement = hf__sql(s, HF__SQL_PART);
 
-    if (statement == NULL) {
-        return false;
-    }
-    hf__bind_key(statement, 1, key);
-    hf__bind_token(statement, 2, token);
-    if (hf__sql_run(s, HF__SQL_PART) != SQLITE_OK) {
-        return false;
-    }
-    return sqlite3_changes(s->db->handle) > 0 || part_beside(s, token, key);
+    return part(s, HF__SQL_PART, key, token) &&
+           (sqlite3_changes(s->db->handle) > 0 ||
+            part(s, HF__SQL_BESIDE_PART, key, token));
 }
 
 /* The process closes the store and still holds locks there, as when it is

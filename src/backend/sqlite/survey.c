@@ -130,18 +130,6 @@ int hf__sqlite_scan(void *state, struct hf__scan *scan, hf_error *err)
 
 /* ---- cleaning */
 
-static int delete_from(struct hf__sqlite *s, enum hf__statement which,
-                       const struct hf__key *key)
-{
-    sqlite3_stmt *statement = hf__sql(s, which);
-
-    if (statement == NULL) {
-        return hf__sql_failure(s);
-    }
-    hf__bind_key(statement, 1, key);
-    return hf__sql_run(s, which);
-}
-
 int hf__sqlite_forget(void *state, const struct hf__key *key,
                       struct hf__name *name, int64_t idle_us)
 {
@@ -149,13 +137,13 @@ int hf__sqlite_forget(void *state, const struct hf__key *key,
 
     (void)idle_us;
     if (s->has_beside) {
-        s->rc = delete_from(s, HF__SQL_BESIDE_DELETE, key);
+        s->rc = HF__SQL_RUN(s, HF__SQL_BESIDE_DELETE, hf__value_of_key(key));
     }
     if (s->rc == SQLITE_OK && s->has_line) {
-        s->rc = delete_from(s, HF__SQL_LINE_DELETE, key);
+        s->rc = HF__SQL_RUN(s, HF__SQL_LINE_DELETE, hf__value_of_key(key));
     }
     if (s->rc == SQLITE_OK) {
-        s->rc = delete_from(s, HF__SQL_DELETE, key);
+        s->rc = HF__SQL_RUN(s, HF__SQL_DELETE, hf__value_of_key(key));
     }
     s->highest = name->fence > s->highest ? name->fence : s->highest;
     return s->rc == SQLITE_OK ? HF_OK : HF__ABORTED;
