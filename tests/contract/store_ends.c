@@ -115,9 +115,9 @@ TEST_IF(tells_ends() && has(HF_CAP_SHARED),
 {
     PARTIES(alice, bob, carol, dave);
 
+    EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
     EXPECT_IS(try_for(&alice, "job", SHARED, slowly(100)), HF_OK);
     EXPECT(!alice.took_over);
-    EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
     until_held_by(&bob, "job", 1);
     EXPECT_IS(try_as(&carol, "job", SHARED), HF_OK);
     EXPECT(carol.took_over);
@@ -129,8 +129,8 @@ TEST_IF(tells_ends() && has(HF_CAP_SHARED), who_is_alone_takes_over_the_shared)
 {
     PARTIES(alice, bob, carol);
 
-    EXPECT_IS(try_for(&alice, "job", SHARED, slowly(100)), HF_OK);
     EXPECT_IS(try_as(&bob, "job", SHARED), HF_OK);
+    EXPECT_IS(try_for(&alice, "job", SHARED, slowly(100)), HF_OK);
     EXPECT_IS(release(&bob, "job"), HF_OK);
     until_free(&carol, "job");
     EXPECT_IS(acquire(&carol, "job"), HF_OK);
@@ -168,8 +168,8 @@ TEST_IF(tells_ends() && has(HF_CAP_SLOTS), a_slot_is_taken_over)
 {
     PARTIES(alice, bob, carol);
 
-    EXPECT_IS(try_for(&alice, "job", SLOT_OF(2), 100), HF_OK);
     EXPECT_IS(try_as(&bob, "job", SLOT_OF(2)), HF_OK);
+    EXPECT_IS(try_for(&alice, "job", SLOT_OF(2), slowly(100)), HF_OK);
     until_held_by(&bob, "job", 1);
     EXPECT_IS(try_as(&carol, "job", SLOT_OF(2)), HF_OK);
     EXPECT_IS(carol.slot, alice.slot);
