@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sealing records and telling whole ones from what a crash, a power failure
- * or a person left. What a record means is judge.c's. Thread: any.
+ * or a person left. What a record means is read.c's. Thread: any.
  */
 #include "src/backend/file/record.h"
 

@@ -137,8 +137,9 @@ static int set_up(const struct hf__ground *ground, const struct hf__side *side,
     return HF_OK;
 }
 
-static int lock(const struct hf__ground *ground, const struct hf__side *side,
-                int type, off_t byte, hf_error *err)
+static int lock_byte(const struct hf__ground *ground,
+                     const struct hf__side *side, int type, off_t byte,
+                     hf_error *err)
 {
     return hf__ofd_lock(side->fd, type, byte)
                ? hf__ground_fail(ground, "lock", ground->side, err)
@@ -168,7 +169,7 @@ static int be_present(const struct hf__ground *ground,
         r = set_up(ground, side, err);
     }
     return r == HF_OK && is_alone
-               ? lock(ground, side, F_RDLCK, HF__BYTE_PRESENCE, err)
+               ? lock_byte(ground, side, F_RDLCK, HF__BYTE_PRESENCE, err)
                : r;
 }
 
@@ -199,7 +200,7 @@ static int come_alive(const struct hf__ground *ground, struct hf__side *side,
     side->bells.at = HF__ON_BOARD(belfry);
     hf__random(&side->life, sizeof side->life);
     side->life |= 1; /* zero is no life */
-    return lock(ground, side, F_WRLCK, byte_of(side->life), err);
+    return lock_byte(ground, side, F_WRLCK, byte_of(side->life), err);
 }
 
 static struct hf__side *find(const struct hf__side *same)

@@ -2,7 +2,7 @@
 /*
  * The folder and the four files of a SQLite store: may locks live there, who
  * may open them, are they still the same. Leaves what is in the files to
- * sql.c and side.c. Called by whoever opens or uses a session.
+ * sql.c and door.c. Called by whoever opens or uses a session.
  */
 #include "src/backend/sqlite/place.h"
 

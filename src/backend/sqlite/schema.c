@@ -8,7 +8,7 @@
  * Format 1 had no grants beside others and no line. It is brought to the
  * present one in place, but never while a program of that time is inside: that
  * would grant what it can't see to be held. Such a program has set up a board
- * of its own version, at which door.c turns us away.
+ * of its own version, at which local/side.c turns us away.
  */
 #include "src/backend/sqlite/schema.h"
 

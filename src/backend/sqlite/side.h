@@ -17,14 +17,9 @@ struct hf__local;
 
 extern const struct hf__side_kind hf__sqlite_side_kind;
 
-struct hf__shared_ids {
-    _Alignas(8) uint64_t dev[HF__FILE_COUNT];
-    _Alignas(8) uint64_t ino[HF__FILE_COUNT];
-};
-
 /* What the board has for this store. */
 struct hf__sqlite_board {
-    struct hf__shared_ids ids; /* read and written behind the door only */
+    struct hf__file_ids ids; /* read and written behind the door only */
     struct hf__gate gate;
 };
 

@@ -70,40 +70,22 @@ int hf__sqlite_begin_write(struct hf__sqlite *s)
     return SQLITE_OK;
 }
 
-static void load_ids(const struct hf__side *side, struct hf__file_ids *ret_ids)
+static struct hf__file_ids known_ids(const struct hf__sqlite *s)
 {
-    struct hf__shared_ids ids;
+    struct hf__file_ids known;
 
-    hf__words_read(&side->words, HF__ON_SQLITE_BOARD(ids), &ids, sizeof ids);
-    for (int i = 0; i < HF__FILE_COUNT; i++) {
-        ret_ids->file[i] = (struct hf__file_id){ids.dev[i], ids.ino[i]};
-    }
-}
-
-/* Without the side file: it is the door itself. */
-static void store_ids(struct hf__side *side, const struct hf__file_ids *seen)
-{
-    struct hf__shared_ids ids;
-
-    for (int i = 0; i < HF__FILE_COUNT; i++) {
-        bool is_door = i == HF__FILE_SIDE;
-
-        ids.dev[i] = is_door ? 0 : seen->file[i].dev;
-        ids.ino[i] = is_door ? 0 : seen->file[i].ino;
-    }
-    (void)hf__words_write(&side->words, HF__ON_SQLITE_BOARD(ids), &ids,
-                          sizeof ids);
+    hf__words_read(&s->local.side->words, HF__ON_SQLITE_BOARD(ids), &known,
+                   sizeof known);
+    return known;
 }
 
 /* Those that the database consists of. */
 static int compare_ids(struct hf__sqlite *s, const struct hf__door *door,
                        const struct hf__file_ids *seen, hf_error *err)
 {
-    struct hf__file_ids known;
-    int differs;
+    struct hf__file_ids known = known_ids(s);
+    int differs = hf__ids_differ(&known, seen);
 
-    load_ids(s->local.side, &known);
-    differs = hf__ids_differ(&known, seen);
     if (door->has_others && differs >= 0) {
         return hf__sqlite_fail_moved(s, differs, err);
     }
@@ -115,11 +97,12 @@ static int compare_ids(struct hf__sqlite *s, const struct hf__door *door,
 static void bind_ids(struct hf__sqlite *s, const struct hf__door *door,
                      const struct hf__file_ids *seen)
 {
-    struct hf__file_ids known;
+    struct hf__file_ids ids = *seen;
 
-    load_ids(s->local.side, &known);
-    if (!door->has_others || known.file[HF__FILE_DB].ino == 0) {
-        store_ids(s->local.side, seen);
+    ids.file[HF__FILE_SIDE] = (struct hf__file_id){0, 0}; /* the door itself */
+    if (!door->has_others || known_ids(s).file[HF__FILE_DB].ino == 0) {
+        (void)hf__words_write(&s->local.side->words, HF__ON_SQLITE_BOARD(ids),
+                              &ids, sizeof ids);
     }
 }
 

@@ -2,18 +2,17 @@
 /*
  * A session of the SQLite store, as the files of this folder share it.
  *
- *     sqlite.c   opening, closing, interrupting
- *     place.c    the folder and its files       sql.c     the connection
- *     door.c     one opener at a time           schema.c  the tables
- *     side.c     who lives                      name.c    reading a name
- *     gate.c     writers in order               row.c     a row, judged
+ *     sqlite.c   opening, closing               sql.c     the connection
+ *     place.c    the folder and its files       schema.c  the tables
+ *     door.c     one opener at a time           name.c    reading a name
+ *     gate.c     writers in order               row.c     a row
  *     batch.c    execute()                      commit.c  what was decided
  *     store.c    what the engine asks           write.c   into a row
- *     held.c     what this process holds        deeds.c   beside the database
- *     inherit.c  connections that a fork leaves fence.c   rising numbers
- *     pool.c     idle connections               survey.c  list(), gc()
- *     check.c    check()                        vfs.c     what SQLite may open
- *     header.c   whose file it is               space.c   blocks on the disk
+ *     inherit.c  connections that a fork leaves deeds.c   beside the database
+ *     pool.c     idle connections               fence.c   rising numbers
+ *     check.c    check()                        survey.c  list(), gc()
+ *     header.c   whose file it is               vfs.c     what SQLite may open
+ *                                               space.c   blocks on the disk
  *
  * Thread: the session's, except hf__local_interrupt().
  */

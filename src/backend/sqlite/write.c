@@ -22,9 +22,11 @@ static const char *side_of(const struct hf__sqlite *s,
 /* What did not change stays as it is: it may be of another clock. */
 static struct hf__value lease_of(const struct hf__participant *g)
 {
-    return g != NULL && (g->marks & HF__MARK_LEASE) == 0
-               ? hf__value_of_text(NULL)
-               : hf__value_of(g != NULL ? g->ends_us : 0);
+    if (g == NULL) {
+        return hf__value_of(0);
+    }
+    return (g->marks & HF__MARK_LEASE) != 0 ? hf__value_of(g->ends_us)
+                                            : hf__value_of_text(NULL);
 }
 
 /* ---- rows of their own */
