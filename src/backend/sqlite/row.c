@@ -177,6 +177,7 @@ static struct hf__participant *add_grant(struct hf__sqlite *s,
                                          sqlite3_stmt *statement, int slot)
 {
     struct hf__participant *g = hf__participants_add(&s->name.grants, slot);
+    bool has_boot = has_text(statement, COLUMN_BOOT);
     const struct hf__terms terms = terms_of(statement);
     const char *side = text_of(statement, COLUMN_SIDE);
 
@@ -189,8 +190,7 @@ static struct hf__participant *add_grant(struct hf__sqlite *s,
     g->since_us = terms.since_us > 0 ? terms.since_us : 0;
     read_owner(statement, COLUMN_LABEL, &g->owner);
     if (!read_token(statement, COLUMN_TOKEN, &g->token) ||
-        !read_fence(statement, &g->fence) ||
-        !has_text(statement, COLUMN_BOOT)) {
+        !read_fence(statement, &g->fence) || !has_boot) {
         g->standing = HF__STANDS_DAMAGED;
     } else {
         hf__local_judge_lease(&s->local, &terms, &s->name, g);
