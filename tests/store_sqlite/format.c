@@ -75,6 +75,18 @@ TEST(a_database_of_format_1_is_brought_to_the_present_one)
     EXPECT_IS(release(&me, "job"), HF_OK);
 }
 
+/* Restored by hand, say, with another encoding. */
+TEST(a_database_in_another_encoding_is_refused)
+{
+    char text[sizeof format_1 + 32];
+    struct peer me = {0};
+
+    (void)snprintf(text, sizeof text, "PRAGMA encoding='UTF-16';%s", format_1);
+    sql(path_of(""), text);
+    EXPECT_IS(enter(&me), HF_EPROTO);
+    EXPECT_HAS(me.error.text, "UTF-16");
+}
+
 static void take_two(struct peer *me, const char *lasts, const char *ends)
 {
     EXPECT_IS(acquire(me, lasts, 600000), HF_OK);

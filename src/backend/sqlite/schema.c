@@ -113,6 +113,7 @@ int hf__schema_identify(struct hf__sqlite *s, hf_error *err)
     int64_t id = 0;
     int64_t version = 0;
     int64_t tables = 0;
+    int64_t is_utf8 = 0;
     int rc = hf__sql_number(s, "PRAGMA application_id", &id);
 
     if (rc == SQLITE_OK) {
@@ -121,8 +122,20 @@ int hf__schema_identify(struct hf__sqlite *s, hf_error *err)
     if (rc == SQLITE_OK) {
         rc = hf__sql_number(s, "SELECT count(*) FROM sqlite_schema", &tables);
     }
+    if (rc == SQLITE_OK) {
+        rc = hf__sql_number(s, "SELECT encoding='UTF-8' FROM pragma_encoding",
+                            &is_utf8);
+    }
     if (rc != SQLITE_OK) {
         return hf__sql_status(s, rc, err);
+    }
+    /* SQLite would convert each key, and take one for which it has no memory
+     * for none: a name that is held would seem to be new. */
+    if (!is_utf8) {
+        return hf__fail(err, HF_EPROTO,
+                        "%s keeps its texts in UTF-16, where Holdfast needs "
+                        "UTF-8; name another file",
+                        path);
     }
     if (id == 0 && version == 0 && tables == 0) {
         return HF_OK;
