@@ -160,7 +160,11 @@ static int make_beside(struct hf__sqlite *s, bool was_there, hf_error *err)
 static int be_there(struct hf__sqlite *s, struct hf__door *door, hf_error *err)
 {
     int r = hf__door_enter(&s->place, door, &s->local, err);
+    struct hf__threshold seen;
 
+    if (r == HF_OK && !hf__side_look(s->local.side, &seen)) {
+        return hf__sqlite_fail_moved(s, HF__FILE_SIDE, err);
+    }
     if (r == HF_OK) {
         (void)snprintf(s->life, sizeof s->life, "%llu:%llu:%0*llx",
                        (unsigned long long)s->local.side->id.dev,
