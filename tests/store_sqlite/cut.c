@@ -77,7 +77,7 @@ static void try_to_enter(struct stage *stage, int index)
     (void)index;
     EXPECT_SAFE(r != HF_OK);
     EXPECT_IS(r, HF_EPROTO);
-    EXPECT_HAS(me.error.text, "remove it");
+    EXPECT_HAS(me.error.text, "remove ");
     EXPECT_HAS(me.error.text, side_path());
 }
 

@@ -42,7 +42,6 @@ int hf__ground_fail(const struct hf__ground *ground, const char *doing,
                                name);
     case ENOSPC:
     case EDQUOT:
-    case EFBIG:
         return hf__fail_native(err, HF_EUNAVAIL, number,
                                "disk full: cannot %s %s%s", doing,
                                ground->prefix, name);

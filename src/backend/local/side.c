@@ -87,9 +87,10 @@ static int examine(const struct hf__ground *ground, const struct hf__side *side,
     if (head.version > ours->version) {
         return hf__fail(err, HF_EPROTO,
                         "%s%s was made by a newer version of Holdfast (its "
-                        "format is %u, this program knows %u)",
+                        "format is %u, this program knows %u); to go back, "
+                        "stop all programs that use %s, then remove that file",
                         ground->prefix, ground->side, (unsigned)head.version,
-                        (unsigned)ours->version);
+                        (unsigned)ours->version, ground->store);
     }
     /* It would neither see nor heed what it has not heard of. */
     if (!is_alone && head.version < ours->version && !is_blank(&head)) {
@@ -103,7 +104,7 @@ static int examine(const struct hf__ground *ground, const struct hf__side *side,
         (head.size != ours->size || st.st_size < (off_t)ours->size)) {
         return hf__fail(err, HF_EPROTO,
                         "%s%s is damaged; stop all programs that use %s, then "
-                        "remove it",
+                        "remove that file",
                         ground->prefix, ground->side, ground->store);
     }
     return HF_OK;
