@@ -16,7 +16,7 @@ bool hf__has_row_of_its_own(const struct hf__participant *g)
 static const char *side_of(const struct hf__sqlite *s,
                            const struct hf__participant *g)
 {
-    return g->life != 0 ? s->life : NULL;
+    return g != NULL && g->life != 0 ? s->life : NULL;
 }
 
 /* What did not change stays as it is: it may be of another clock. */
@@ -101,8 +101,7 @@ static int put_name(struct hf__sqlite *s, const struct hf__key *key,
         g != NULL ? hf__value_of_token(&g->token) : hf__value_of_text(NULL),
         hf__value_of(g != NULL ? g->ends_us : 0),
         hf__value_of(name->now_us + keep_us), hf__value_of(keep_us),
-        hf__value_of_text(s->local.boot),
-        hf__value_of_text(g != NULL ? side_of(s, g) : NULL),
+        hf__value_of_text(s->local.boot), hf__value_of_text(side_of(s, g)),
         hf__value_of(name->wall_us), hf__value_of((int64_t)name->broken),
         HF__VALUES_OF_OWNER(g != NULL ? &g->owner : &nobody.owner),
         hf__value_of(s->has_beside), hf__value_of(s->has_line));
