@@ -49,6 +49,12 @@ static void hold(struct stage *stage, int index)
     until(&stage->go, 1);
     EXPECT_IS(renew(&me, "job", 60000), HF_EUNSAFE);
     expect_told(&me);
+    {
+        struct peer beside = {0};
+
+        EXPECT_IS(enter(&beside), HF_EUNSAFE);
+        expect_told(&beside);
+    }
 }
 
 /* Fair as well: shows itself by a stamp at each look. */

@@ -29,6 +29,9 @@ static int file_open(void *state, const struct hf__url *url, const char *allow,
                          &s->local.side, &has_others, err);
     }
     if (r == HF_OK) {
+        r = hf__file_check_ground(s, err);
+    }
+    if (r == HF_OK) {
         s->local.plain.head.facts =
             (struct hf__facts){.grade = 'S', .reach = s->place.ground.reach};
     }
