@@ -9,6 +9,18 @@
 #include "src/base/alloc.h"
 #include "src/base/error.h"
 
+bool hf__manner_from(int64_t mode, int64_t slots, struct hf__manner *ret_manner)
+{
+    bool has_slots = mode == HF__MODE_SLOTS;
+
+    if (mode < HF__MODE_EXCLUSIVE || mode > HF__MODE_SLOTS ||
+        (has_slots ? slots < 1 || slots > HF_SLOTS_MAX : slots != 0)) {
+        return false;
+    }
+    *ret_manner = (struct hf__manner){(enum hf__mode)mode, (int)slots};
+    return true;
+}
+
 bool hf__manners_agree(struct hf__manner a, struct hf__manner b)
 {
     if (a.mode != b.mode || a.mode == HF__MODE_EXCLUSIVE) {

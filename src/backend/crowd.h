@@ -48,6 +48,9 @@ enum hf__entry {
 enum hf__entry hf__may_enter(const struct hf__stands *,
                              const struct hf__token *, struct hf__manner,
                              int *ret_slot);
+/* From the numbers of a record; false: there is no such. */
+HF_MODULE_API bool hf__manner_from(int64_t mode, int64_t slots,
+                                   struct hf__manner *ret_manner);
 /* Could the two be granted at the same time? Slots: as far as they suffice. */
 HF_MODULE_API bool hf__manners_agree(struct hf__manner a, struct hf__manner b);
 /* Does the acquire, which may not enter, leave a ticket? */

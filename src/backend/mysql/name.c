@@ -89,16 +89,8 @@ struct row {
 
 static bool read_manner(const struct row *r, struct hf__manner *ret_manner)
 {
-    int64_t mode = hf__column_i64(r->cells[A]);
-    int64_t slots = hf__column_i64(r->cells[B]);
-    bool has_slots = mode == HF__MODE_SLOTS;
-
-    if (mode < HF__MODE_EXCLUSIVE || mode > HF__MODE_SLOTS ||
-        (has_slots ? slots < 1 || slots > HF_SLOTS_MAX : slots != 0)) {
-        return false;
-    }
-    *ret_manner = (struct hf__manner){(enum hf__mode)mode, (int)slots};
-    return true;
+    return hf__manner_from(hf__column_i64(r->cells[A]),
+                           hf__column_i64(r->cells[B]), ret_manner);
 }
 
 static bool read_token(const struct row *r, struct hf__token *ret_token)

@@ -115,17 +115,9 @@ static bool read_token(sqlite3_stmt *statement, int at,
 static bool read_manner(sqlite3_stmt *statement, int at,
                         struct hf__manner *ret_manner)
 {
-    int64_t mode = sqlite3_column_int64(statement, at);
-    int64_t slots = sqlite3_column_int64(statement, at + 1);
-    bool has_slots = mode == HF__MODE_SLOTS;
-
-    if (sqlite3_column_type(statement, at) != SQLITE_INTEGER ||
-        mode < HF__MODE_EXCLUSIVE || mode > HF__MODE_SLOTS ||
-        (has_slots ? slots < 1 || slots > HF_SLOTS_MAX : slots != 0)) {
-        return false;
-    }
-    *ret_manner = (struct hf__manner){(enum hf__mode)mode, (int)slots};
-    return true;
+    return sqlite3_column_type(statement, at) == SQLITE_INTEGER &&
+           hf__manner_from(sqlite3_column_int64(statement, at),
+                           sqlite3_column_int64(statement, at + 1), ret_manner);
 }
 
 static void read_owner(sqlite3_stmt *statement, int at, struct hf__owner *owner)
