@@ -217,7 +217,7 @@ void hf__thread_name(char *buf, size_t size)
         at += n;
     }
     name[at] = '\0';
-    (void)snprintf(buf, size, "%.*s", (int)at, name);
+    hf__utf8_copy(buf, size, name);
 }
 
 void hf__once_run(hf__once *once, void (*fn)(void))
