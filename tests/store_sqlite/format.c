@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is in the database beside the names' records: a database of format 1
- * becomes one of format 2 unless a program of that time is inside, rows that
- * were edited by hand never make two holders, nothing is left behind, and a
- * restart of the machine ends it all.
+ * What is in the database beside the names' records: nobody is inside together
+ * with a program that knows another form of the side file, rows that were
+ * edited by hand never make two holders, nothing is left behind, and a restart
+ * of the machine ends it all.
  */
 #include "src/backend/local/side.h"
 #include "src/base/ofd.h"
@@ -13,32 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-/* As the first version made it, with a lock that was let go at some fence far
- * ahead, and one that is kept closed for ever. */
-static const char format_1[] =
-    "PRAGMA journal_mode=WAL;BEGIN IMMEDIATE;"
-    "CREATE TABLE holdfast_lock("
-    " key TEXT PRIMARY KEY NOT NULL,fence INTEGER NOT NULL,token BLOB,"
-    " expires INTEGER NOT NULL,keep_until INTEGER NOT NULL,"
-    " keep_us INTEGER NOT NULL,boot TEXT NOT NULL,side TEXT,"
-    " acquired_at INTEGER NOT NULL,freed_at INTEGER NOT NULL,"
-    " broken INTEGER NOT NULL,"
-    " label TEXT, host TEXT, pid INTEGER, thread TEXT, note TEXT"
-    ") WITHOUT ROWID;"
-    "CREATE TABLE holdfast_meta("
-    " id INTEGER PRIMARY KEY CHECK(id=1),boot TEXT NOT NULL,"
-    " fence_base INTEGER NOT NULL,fence_ceiling INTEGER NOT NULL);"
-    "CREATE VIEW holdfast_held AS"
-    " SELECT key,fence,label,host,pid,thread,note,"
-    "  datetime(acquired_at/1000000,'unixepoch') AS acquired_utc"
-    " FROM holdfast_lock WHERE token IS NOT NULL;"
-    "INSERT INTO holdfast_lock VALUES('test:job',8000000000000000,NULL,0,0,0,"
-    " 'x',NULL,1,1,0,'l','h',1,'t','n');"
-    "INSERT INTO holdfast_lock VALUES('test:shut',5,NULL,0,0,3155760000000000,"
-    " 'x',NULL,1,1,0,'l','h',1,'t','n');"
-    "INSERT INTO holdfast_meta VALUES(1,'x',1,8000000000000000);"
-    "PRAGMA application_id=1212574827;PRAGMA user_version=1;COMMIT";
 
 /* Ends the test unless the condition holds: an overflow is an error of SQL. */
 static void expect_sql(const char *condition)
@@ -50,39 +24,14 @@ static void expect_sql(const char *condition)
     sql(path_of(""), text);
 }
 
-TEST(a_database_of_format_1_is_brought_to_the_present_one)
-{
-    sql(path_of(""), format_1);
-    PEER(me);
-
-    EXPECT_IS(acquire(&me, "shut", 1000), HF_BUSY);
-    EXPECT_IS(acquire(&me, "job", 20000), HF_OK);
-    EXPECT_MORE(me.fence, UINT64_C(8000000000000000));
-    EXPECT_IS(release(&me, "job"), HF_OK);
-    begin_anew(&me);
-    me.manner.mode = HF__MODE_SHARED;
-    EXPECT_IS(acquire(&me, "job", 20000), HF_OK);
-    {
-        PEER(other);
-
-        other.manner.mode = HF__MODE_SHARED;
-        EXPECT_IS(acquire(&other, "job", 20000), HF_OK);
-        expect_sql("(SELECT user_version=2 FROM pragma_user_version)");
-        expect_sql(
-            "(SELECT count(*)=2 FROM holdfast_held WHERE mode='shared')");
-        EXPECT_IS(release(&other, "job"), HF_OK);
-    }
-    EXPECT_IS(release(&me, "job"), HF_OK);
-}
-
 /* Restored by hand, say, with another encoding. */
 TEST(a_database_in_another_encoding_is_refused)
 {
-    char text[sizeof format_1 + 32];
     struct peer me = {0};
 
-    (void)snprintf(text, sizeof text, "PRAGMA encoding='UTF-16';%s", format_1);
-    sql(path_of(""), text);
+    sql(path_of(""), "PRAGMA encoding='UTF-16';PRAGMA journal_mode=WAL;"
+                     "CREATE TABLE holdfast_lock(key TEXT);"
+                     "PRAGMA application_id=1212574827;PRAGMA user_version=2");
     EXPECT_IS(enter(&me), HF_EPROTO);
     EXPECT_HAS(me.error.text, "UTF-16");
 }
@@ -119,8 +68,8 @@ TEST(the_view_shows_who_holds_and_nobody_else)
                "WHERE key='test:read')");
 }
 
-/* A process of the first version: its board, and its presence there. */
-static void be_of_version_1(struct stage *stage, int index)
+/* A process of an earlier version: its board, and its presence there. */
+static void be_older(struct stage *stage, int index)
 {
     char head[16] = "HFlkside";
     uint32_t numbers[2] = {1, 74000};
@@ -135,22 +84,19 @@ static void be_of_version_1(struct stage *stage, int index)
     stay(stage);
 }
 
-TEST(nothing_is_changed_while_an_older_program_is_inside)
+TEST(nobody_enters_while_an_older_program_is_inside)
 {
     struct stage *stage = stage_new();
     struct peer me = {0};
     pid_t older;
 
-    sql(path_of(""), format_1);
-    older = start_ready(be_of_version_1, stage, 0);
+    older = start_ready(be_older, stage, 0);
     EXPECT_IS(enter(&me), HF_EPROTO);
     EXPECT_HAS(me.error.text, "older version");
     EXPECT_HAS(me.error.text, "stop all programs");
-    expect_sql("(SELECT user_version=1 FROM pragma_user_version)");
     kill_now(older);
     EXPECT_IS(enter(&me), HF_OK);
     EXPECT_IS(acquire(&me, "job", 20000), HF_OK);
-    expect_sql("(SELECT user_version=2 FROM pragma_user_version)");
     leave(&me);
 }
 

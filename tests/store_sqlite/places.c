@@ -132,13 +132,15 @@ TEST(another_programs_side_file_is_left_alone)
     expect_refused(path_of(""), HF_EPROTO, "another program");
 }
 
-TEST(a_newer_format_is_named)
+TEST(another_format_is_named)
 {
     {
         PEER(me);
     }
     sql(path_of(""), "PRAGMA user_version=7");
     expect_refused(path_of(""), HF_EPROTO, "format is 7, this program knows 2");
+    sql(path_of(""), "PRAGMA user_version=1");
+    expect_refused(path_of(""), HF_EPROTO, "format is 1, this program knows 2");
 }
 
 TEST(a_damaged_database_is_said_to_be)

@@ -4,11 +4,6 @@
  * its fence; holdfast_beside has the grants that stand beside others, and
  * holdfast_ticket those who wait in line; holdfast_held is for people with the
  * sqlite3 shell. Called behind the door, when a session opens.
- *
- * Format 1 had no grants beside others and no line. It is brought to the
- * present one in place, but never while a program of that time is inside: that
- * would grant what it can't see to be held. Such a program has set up a board
- * of its own version, at which local/side.c turns us away.
  */
 #include "src/backend/sqlite/schema.h"
 
@@ -20,16 +15,6 @@
 #include <string.h>
 
 #define VERSION 2
-
-/* Times are microseconds: expires and keep_until on CLOCK_BOOTTIME of `boot`,
- * acquired_at and freed_at since 1970. `side` names the file in which the
- * holder's process has locked a byte, and which; `broken` is the fence of the
- * last grant that an operator ended, `ended` that this one was. `beside` and
- * `line` say of a name whether the other tables have something of it: where
- * they are 0, nobody looks there. */
-static const char from_1[] =
-    "ALTER TABLE holdfast_lock ADD COLUMN beside INTEGER NOT NULL DEFAULT 0;"
-    "ALTER TABLE holdfast_lock ADD COLUMN line INTEGER NOT NULL DEFAULT 0";
 
 /* A lease in terms of the wall clock, as plain SQL has no other; a lock's own
  * row has when it was granted as the difference of two. What has a ; before
@@ -50,6 +35,12 @@ static const char view[] =
     "  iif(mode=1,'shared','one of '||slots),iif(mode=1,NULL,slot)"
     " FROM holdfast_beside WHERE ended=0 AND " RUNS_STILL "granted";
 
+/* Times are microseconds: expires and keep_until on CLOCK_BOOTTIME of `boot`,
+ * acquired_at and freed_at since 1970. `side` names the file in which the
+ * holder's process has locked a byte, and which; `broken` is the fence of the
+ * last grant that an operator ended, `ended` that this one was. `beside` and
+ * `line` say of a name whether the other tables have something of it: where
+ * they are 0, nobody looks there. */
 static const char schema[] =
     "CREATE TABLE IF NOT EXISTS holdfast_lock("
     " key TEXT PRIMARY KEY NOT NULL,"
@@ -143,9 +134,9 @@ int hf__schema_identify(struct hf__sqlite *s, hf_error *err)
     if (id != HF__SQLITE_APPLICATION_ID) {
         return hf__header_fail_foreign(&s->place, err);
     }
-    if (version > VERSION) {
+    if (version != VERSION) {
         return hf__fail(err, HF_EPROTO,
-                        "%s was made by a newer version of Holdfast (its "
+                        "%s was made by another version of Holdfast (its "
                         "format is %lld, this program knows %d)",
                         path, (long long)version, VERSION);
     }
@@ -205,14 +196,11 @@ static int find_view(struct hf__sqlite *s, bool *ret_is_there)
 }
 
 /* All of it or nothing. */
-static int build(struct hf__sqlite *s, int64_t version)
+static int build(struct hf__sqlite *s)
 {
     sqlite3 *handle = s->db->handle;
     int rc = hf__space_begin(s);
 
-    if (rc == SQLITE_OK && version == 1) {
-        rc = sqlite3_exec(handle, from_1, NULL, NULL, NULL);
-    }
     if (rc == SQLITE_OK) {
         rc = sqlite3_exec(handle, schema, NULL, NULL, NULL);
     }
@@ -239,7 +227,7 @@ int hf__schema_prepare(struct hf__sqlite *s, hf_error *err)
     if (rc != SQLITE_OK || (version == VERSION && has_view)) {
         return hf__sql_status(s, rc, err);
     }
-    rc = build(s, version);
+    rc = build(s);
     if (rc != SQLITE_OK) {
         bool does_without = version == VERSION && hf__sql_is_full(s, rc);
 
