@@ -18,12 +18,15 @@ struct board {
     _Alignas(8) int64_t until_us[HF__BELLS];
 };
 
+static struct hf__family sides;
+
 /* 2: the board is as SQLite's stores have it. */
 const struct hf__side_kind hf__file_side_kind = {
     .head = {.magic = {'H', 'F', 'f', 'l', 's', 'i', 'd', 'e'},
              .version = 2,
              .size = sizeof(struct board)},
-    .names_have_bytes = true};
+    .names_have_bytes = true,
+    .sides = &sides};
 
 static size_t until_at(const struct hf__key *key)
 {

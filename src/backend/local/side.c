@@ -7,7 +7,6 @@
 
 #include "src/base/alloc.h"
 #include "src/base/error.h"
-#include "src/base/family.h"
 #include "src/base/fork.h"
 #include "src/base/ofd.h"
 #include "src/base/rand.h"
@@ -16,8 +15,6 @@
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
-
-static struct hf__family sides;
 
 static off_t byte_of(uint64_t life)
 {
@@ -115,6 +112,13 @@ static void bytes_free(unsigned char **bytes)
     hf__free(*bytes);
 }
 
+static bool is_written(const struct hf__side *side, const void *bytes,
+                       size_t size)
+{
+    errno = ENOSPC; /* of a write that was cut short */
+    return pwrite(side->fd, bytes, size, 0) == (ssize_t)size;
+}
+
 /* Nobody is there: all begins anew. */
 static int set_up(const struct hf__ground *ground, const struct hf__side *side,
                   hf_error *err)
@@ -130,8 +134,8 @@ static int set_up(const struct hf__ground *ground, const struct hf__side *side,
     if (errno) {
         return hf__ground_fail(ground, "fill", ground->side, err);
     }
-    if (pwrite(side->fd, board, ours->size, 0) != (ssize_t)ours->size ||
-        pwrite(side->fd, ours, sizeof *ours, 0) != (ssize_t)sizeof *ours) {
+    if (!is_written(side, board, ours->size) ||
+        !is_written(side, ours, sizeof *ours)) {
         return hf__ground_fail(ground, "write", ground->side, err);
     }
     hf__ground_adorn(ground, side->fd);
@@ -206,10 +210,10 @@ static int come_alive(const struct hf__ground *ground, struct hf__side *side,
 
 static struct hf__side *find(const struct hf__side *same)
 {
-    HF__LIST_EACH (it, &sides.members) {
+    HF__LIST_EACH (it, &same->kind->sides->members) {
         struct hf__side *side = HF__ELEMENT(it, struct hf__side, link);
 
-        if (hf__id_equal(side->id, same->id) && side->kind == same->kind) {
+        if (hf__id_equal(side->id, same->id)) {
             return side;
         }
     }
@@ -248,7 +252,7 @@ static int try_get(const struct hf__ground *ground, struct hf__side **ret_side,
         r = come_alive(ground, side, err);
     }
     if (r == HF_OK) {
-        hf__list_push(&sides.members, &side->link);
+        hf__list_push(&side->kind->sides->members, &side->link);
         *ret_side = HF_MOVE(side);
     }
     return r;
@@ -268,7 +272,7 @@ int hf__side_rest(const struct hf__ground *ground, struct hf__head *head,
     }
     now = hf__after_ns(now, hf__random_between(HF__MS / 4, 3 * HF__MS));
     hf__park(&nobody, hf__parker_seen(&nobody), hf__earlier(now, deadline));
-    return HF_OK;
+    return HF_CONFLICT;
 }
 
 int hf__side_get(const struct hf__ground *ground, struct hf__head *head,
@@ -279,7 +283,7 @@ int hf__side_get(const struct hf__ground *ground, struct hf__head *head,
     int r = HF_CONFLICT;
 
     while (r == HF_CONFLICT) {
-        hf__family_lock(&sides);
+        hf__family_lock(ground->kind->sides);
         r = try_get(ground, &side, ret_has_others, err);
         if (r == HF_OK) {
             HF_ASSERT(side != NULL);
@@ -287,11 +291,9 @@ int hf__side_get(const struct hf__ground *ground, struct hf__head *head,
             side->users++;
             *ret_side = side;
         }
-        hf__family_unlock(&sides);
+        hf__family_unlock(ground->kind->sides);
         if (r == HF_CONFLICT) {
-            int rest = hf__side_rest(ground, head, deadline, err);
-
-            r = rest == HF_OK ? HF_CONFLICT : rest;
+            r = hf__side_rest(ground, head, deadline, err);
         }
     }
     return r;
@@ -301,24 +303,25 @@ bool hf__side_leave(struct hf__side *side)
 {
     bool is_last;
 
-    hf__family_lock(&sides);
+    hf__family_lock(side->kind->sides);
     side->users--;
     is_last = side->users == 0;
-    hf__family_unlock(&sides);
+    hf__family_unlock(side->kind->sides);
     return is_last && hf__held_has_any(&side->held, hf__now().ns / 1000);
 }
 
 void hf__side_put(struct hf__side *side)
 {
     int64_t now_us = hf__now().ns / 1000;
+    struct hf__family *sides = side == NULL ? NULL : side->kind->sides;
 
     if (side == NULL) {
         return;
     }
-    hf__family_lock(&sides);
+    hf__family_lock(sides);
     side->refs--;
     /* All that nobody uses and no grant needs, also of earlier times. */
-    HF__LIST_EACH (it, &sides.members) {
+    HF__LIST_EACH (it, &sides->members) {
         struct hf__side *one = HF__ELEMENT(it, struct hf__side, link);
 
         if (one->refs == 0 && !hf__held_has_any(&one->held, now_us)) {
@@ -326,5 +329,5 @@ void hf__side_put(struct hf__side *side)
             side_free(one);
         }
     }
-    hf__family_unlock(&sides);
+    hf__family_unlock(sides);
 }

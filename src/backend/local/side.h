@@ -17,6 +17,7 @@
 #include "src/backend/local/ground.h"
 #include "src/backend/local/held.h"
 #include "src/base/bells.h"
+#include "src/base/family.h"
 #include "src/base/list.h"
 
 #include <stddef.h>
@@ -39,7 +40,9 @@ struct hf__board_head {
 /* What is a store's own about it. */
 struct hf__side_kind {
     struct hf__board_head head;
-    bool names_have_bytes; /* see held.h */
+    bool names_have_bytes;    /* see held.h */
+    struct hf__family *sides; /* of this kind; locked while one is set up, so
+                                 that a disk that hangs stops no other kind */
 };
 
 /* What is looked at before each batch, in one step. */
@@ -85,8 +88,8 @@ struct hf__side {
  * stranger's), HF_ENOMEM. *ret_fd is −1, or to be closed in any case. */
 HF_MUST_CHECK int hf__side_open(const struct hf__ground *, int *ret_fd,
                                 struct hf__file_id *ret_id, hf_error *);
-/* Somebody else is just opening the store: rest a little. HF_EUNAVAIL: there
- * is no time for it. */
+/* Somebody else is just opening the store: rest a little. HF_CONFLICT: try
+ * again; HF_EUNAVAIL: there is no time for it. */
 HF_MUST_CHECK int hf__side_rest(const struct hf__ground *, struct hf__head *,
                                 hf__time deadline, hf_error *);
 /* This process's object for the side file: set up if nobody is there, come

@@ -14,12 +14,15 @@
 
 #define BALLAST (INT64_C(1) << 20)
 
+static struct hf__family sides;
+
 /* 2: stamps, and databases of format 2. 3: the board and the bytes are as the
  * file stores have them. */
 const struct hf__side_kind hf__sqlite_side_kind = {
     .head = {.magic = {'H', 'F', 'l', 'k', 's', 'i', 'd', 'e'},
              .version = 3,
-             .size = sizeof(struct hf__board)}};
+             .size = sizeof(struct hf__board)},
+    .sides = &sides};
 
 _Static_assert(sizeof(struct hf__sqlite_board) <=
                    sizeof((struct hf__board){0}.own),
@@ -36,16 +39,16 @@ static int lock_file(const struct hf__ground *ground,
                      const struct hf__door *door, struct hf__head *head,
                      hf__time deadline, hf_error *err)
 {
-    int r = HF_OK;
+    int r = HF_CONFLICT;
 
-    while (r == HF_OK && hf__ofd_lock(door->fd, F_WRLCK, HF__BYTE_DOOR)) {
+    while (r == HF_CONFLICT && hf__ofd_lock(door->fd, F_WRLCK, HF__BYTE_DOOR)) {
         r = errno == EAGAIN || errno == EACCES
                 ? hf__side_rest(ground, head, deadline, err)
                 : hf__ground_fail(ground, "lock", ground->side, err);
     }
-    return r == HF_OK &&
-                   !hf__id_equal(hf__ground_id(ground, ground->side), door->id)
-               ? HF_CONFLICT
+    return r == HF_CONFLICT &&
+                   hf__id_equal(hf__ground_id(ground, ground->side), door->id)
+               ? HF_OK
                : r;
 }
 
@@ -61,6 +64,9 @@ int hf__door_open(const struct hf__place *place, struct hf__head *head,
         r = hf__side_open(ground, &ret_door->fd, &ret_door->id, err);
         if (r == HF_OK) {
             r = lock_file(ground, ret_door, head, deadline, err);
+        }
+        if (r == HF_CONFLICT) {
+            r = hf__side_rest(ground, head, deadline, err);
         }
     }
     return r;
