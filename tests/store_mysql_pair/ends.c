@@ -158,6 +158,31 @@ TEST_WITHIN(60, what_was_given_back_there_is_free_when_it_is_switched_back)
     EXPECT_IS(primary_at(0), 1);
 }
 
+/* The second waits with new grants, and is the primary no more before it has
+ * given any: the first keeps its row, and gets that of the second. */
+TEST_WITHIN(60, what_was_given_back_before_anything_was_granted_is_free)
+{
+    static const char options[] = "longest_lease=60s";
+    OWN_PAIR;
+    AUTO_CLIENT *alice = client_of(url_with(0, options));
+    AUTO_CLIENT *bob = client_of(url_with(1, options));
+    hf_acquire_opts opts = wanting(0, 60000);
+    AUTO_LOCK *lock = must_acquire(alice, "job", &opts);
+    AUTO_LOCK *next = NULL;
+    uint64_t fence = hf_fence(lock);
+
+    hf__mariadb_pair_await_caught_up(pair(), 1);
+    lose_the_first();
+    EXPECT_IS(hf_release(lock, NULL), HF_OK);
+    EXPECT_MORE(told_by(1, "grants_from"), told_by(1, "shown_at"));
+    hf__mariadb_pair_restart(pair(), 0, true);
+    hf__mariadb_pair_switch_over(pair(), 0);
+    opts = wanting(10000, 60000);
+    next = must_acquire(bob, "job", &opts);
+    EXPECT_SAFE_MORE(hf_fence(next), fence);
+    EXPECT_IS(primary_at(0), 1);
+}
+
 /* ---- what was not replicated */
 
 /* The operator doesn't wait for it to catch up. */
