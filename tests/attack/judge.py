@@ -7,6 +7,8 @@ A log has a line for each event: time (ns of CLOCK_BOOTTIME), event, whose.
     T beat ID, T out ID                     it still was, at T
     T lost ID WHY                           it was told that it is not
     T cut ID                                it is stopped: nothing later counts
+    T hit HOW ID                            its process is stopped (stop), or
+                                            goes on (cont)
     T token ID TOKEN                        the secret of its grant
     T act ACT NAME, T did ACT NAME          a permitted act began, has ended
     T flaw RULE TEXT                        seen by the attack itself: bus is a
@@ -24,7 +26,8 @@ Found = collections.namedtuple('Found', 'rule text excuse')
 # The sentence that admits two holders; whether fences may fall, too; whether a
 # detached grant alone is meant; the longest, where that is not the lease. Of
 # "a moment" that is less than from one renewal to the next, for a busy machine
-# may keep who has its answer from reading it.
+# may keep who has its answer from reading it; a client of the library that is
+# stopped meanwhile reads nothing, and has its moment as it goes on.
 Excuse = collections.namedtuple('Excuse', 'sentence fence detached ms',
                                 defaults=(False, False, None))
 
@@ -92,6 +95,7 @@ class Log:
         self.flaws = []
         self.tokens = set()
         self.open = {}
+        self.stops = collections.defaultdict(list)   # [from, to] by process
         for line in lines:
             words = line.split()
             if len(words) > 2 and words[0].isdigit():
@@ -106,6 +110,8 @@ class Log:
             self.extend(self.grants.get(words[0]), at, event)
         elif event == 'token' and words[1] != '-':
             self.tokens.add(words[1])
+        elif event == 'hit' and words[1].startswith('lib'):
+            self.hit(at, self.stops[words[1]], words[0])
         elif event == 'act':
             self.open[tuple(words)] = at
         elif event == 'did':
@@ -114,6 +120,19 @@ class Log:
             self.flaws.append(Found(
                 words[0], ' '.join(words[1:]),
                 BUS if words[0] == 'bus' and self.is_cut() else None))
+
+    def hit(self, at, stops, how):
+        is_stopped = bool(stops) and stops[-1][1] is None
+        if how == 'stop' and not is_stopped:
+            stops.append([at, None])
+        elif how == 'cont' and is_stopped:
+            stops[-1][1] = at
+
+    def awake(self, grant, since, until):
+        """For how long of that its holder was not stopped."""
+        return until - since - sum(
+            max(0, min(until, end or until) - max(since, begin))
+            for begin, end in self.stops[grant.id])
 
     def is_cut(self):
         return any(MAPPED in act for act in (*self.acts, *self.open))
@@ -135,7 +154,8 @@ class Log:
         one is mistaken until its lease is over, the other came after."""
         mistaken, other = sorted(two, key=lambda g: g.fence)
         for begun, done, excuse in self.acts_on(other.name, since):
-            if excuse.ms and until - since > excuse.ms * MS:
+            if excuse.ms and self.awake(
+                    mistaken, since, until) > excuse.ms * MS:
                 continue
             pairs = [(mistaken, other)]
             if excuse.fence:

@@ -104,6 +104,20 @@ def judge_excuses_no_more_than_is_said():
         (['(two)'], ('0 in acquire1 n 10 x - 1000', '200 out acquire1',
                      '90 act file-delete n', '91 did file-delete n',
                      '100 in b n 11 x - 1000', '180 beat b')),
+        # Who is stopped meanwhile has its moment as it goes on; not who was
+        # stopped at another time, nor the command of one that is.
+        (['(two)'], ('0 in lib1 n 10 x - 2000', '20 hit stop lib1',
+                     '90 act mysql-kill *', '91 did mysql-kill *',
+                     '100 in b n 11 x - 1000', '900 hit cont lib1',
+                     '910 out lib1', '950 out b')),
+        (['two'], ('0 in lib1 n 10 x - 2000', '20 hit stop lib1',
+                   '90 act mysql-kill *', '91 did mysql-kill *',
+                   '100 in b n 11 x - 1000', '300 hit cont lib1',
+                   '910 out lib1', '950 out b')),
+        (['two'], ('0 in run1 n 10 x - 2000', '20 hit stop run1',
+                   '90 act mysql-kill *', '91 did mysql-kill *',
+                   '100 in b n 11 x - 1000', '900 hit cont run1',
+                   '910 out run1', '950 out b')),
         # Who is mistaken may have its first line when the other has left.
         (['(fence)'], (*act, '150 in b n 11 x - 1000', '160 out b',
                        '170 in a n 10 x - 1000', '180 out a')),

@@ -360,6 +360,7 @@ class Tormentor(threading.Thread):
             timer.start()
 
     def go_on(self, p):
+        self.world.log.say('hit', 'cont', p.name)
         # Of what was waited for, the number may be another's by now, and
         # send_signal() then sends nothing.
         p.send_signal(signal.SIGCONT)
