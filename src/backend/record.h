@@ -38,14 +38,19 @@ HF_MODULE_API void hf__token_hide(const char *text, size_t length, char *to,
 /* A number that tells tokens apart and says nothing of them. */
 HF_MODULE_API uint64_t hf__token_tag(const struct hf__token *);
 
-/* Labels for people; never compared. All are valid UTF-8. */
+/* Labels for people; never compared. All are valid UTF-8. Without padding, so
+ * that it may stand in a file as it is. */
 struct hf__owner {
     char label[HF_NOTE_MAX + 1];
     char host[65];
     char thread[24]; /* its id, a blank, its name */
     char note[HF_NOTE_MAX + 1];
+    char zero[7];
     int64_t pid;
 };
+_Static_assert(sizeof(struct hf__owner) ==
+                   2 * (HF_NOTE_MAX + 1) + 65 + 24 + 7 + sizeof(int64_t),
+               "no padding");
 
 /* A session waits well for one name only: the core gives each that is waited
  * for its own, while there are some. Who has which, and why the core must know,

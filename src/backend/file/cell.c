@@ -152,9 +152,9 @@ static int judge(struct hf__cell *cell, const struct hf__key *key,
         return HF_OK;
     case HF__FOUND_DAMAGED:
         return judge_damage(cell, key, err);
-    case HF__FOUND_NEWER:
+    case HF__FOUND_UNKNOWN:
         return hf__fail(err, HF_EPROTO,
-                        "%s/%s was made by a newer version of Holdfast",
+                        "%s/%s was made by another version of Holdfast",
                         cell->s->place.ground.store, cell->name);
     case HF__FOUND_OTHER:
         break;

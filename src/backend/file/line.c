@@ -16,11 +16,7 @@
 /* Who waits, for people; in the same chunk as the ticket. */
 struct waiter {
     struct hf__token token;
-    int64_t pid;
-    char label[HF_NOTE_MAX + 1];
-    char host[72];
-    char thread[24];
-    char note[HF_NOTE_MAX + 1];
+    struct hf__owner owner;
     uint64_t checksum; /* of all before */
 };
 
@@ -34,6 +30,9 @@ struct chunk {
 
 _Static_assert(sizeof(struct hf__file_ticket) == 64, "none crosses a page");
 _Static_assert(sizeof(struct waiter) <= 1024, "one block");
+_Static_assert(offsetof(struct waiter, checksum) ==
+                   sizeof(struct hf__token) + sizeof(struct hf__owner),
+               "no padding that is summed");
 _Static_assert(sizeof(struct chunk) % 4096 == 0, "chunks begin at a page");
 
 static off_t chunk_at(int place)
@@ -227,16 +226,8 @@ static int free_place(const struct hf__file_line *line)
 static void write_waiter(const struct hf__cell *cell,
                          const struct hf__participant *one, int place)
 {
-    const struct hf__owner *owner = &one->owner;
-    struct waiter w;
+    struct waiter w = {.token = one->token, .owner = one->owner};
 
-    memset(&w, 0, sizeof w);
-    w.token = one->token;
-    w.pid = owner->pid;
-    memcpy(w.label, owner->label, sizeof w.label);
-    memcpy(w.host, owner->host, sizeof owner->host);
-    memcpy(w.thread, owner->thread, sizeof owner->thread);
-    memcpy(w.note, owner->note, sizeof w.note);
     w.checksum = waiter_sum(&w);
     (void)!pwrite(cell->fd, &w, sizeof w, waiter_at(place));
 }
@@ -290,24 +281,6 @@ void hf__file_line_copy(const struct hf__cell *cell, int fd)
     }
 }
 
-static void read_owner(const struct hf__cell *cell,
-                       const struct hf__file_waiting *one,
-                       struct hf__owner *owner)
-{
-    struct waiter w;
-
-    if (!read_waiter(cell, one, &w)) {
-        return;
-    }
-    owner->pid = w.pid;
-    hf__local_copy_text(owner->label, sizeof owner->label, w.label,
-                        sizeof w.label);
-    hf__local_copy_text(owner->host, sizeof owner->host, w.host, sizeof w.host);
-    hf__local_copy_text(owner->thread, sizeof owner->thread, w.thread,
-                        sizeof w.thread);
-    hf__local_copy_text(owner->note, sizeof owner->note, w.note, sizeof w.note);
-}
-
 static bool is_of(const struct hf__file_waiting *one, const struct hf__op *op)
 {
     return hf__token_equal(&one->ticket.token, &op->token) ||
@@ -342,6 +315,7 @@ int hf__file_line_judge(const struct hf__cell *cell, const struct hf__op *op,
     for (int i = 0; i < cell->line.n; i++) {
         const struct hf__file_waiting *one = &cell->line.list[i];
         struct hf__participant *t = NULL;
+        struct waiter w;
 
         if (!is_all && !is_of(one, op) && hf__name_waiting(name, op) > 0) {
             continue;
@@ -350,8 +324,8 @@ int hf__file_line_judge(const struct hf__cell *cell, const struct hf__op *op,
         if (t == NULL) {
             return HF_ENOMEM;
         }
-        if (op != NULL && op->ret_crowd != NULL) {
-            read_owner(cell, one, &t->owner);
+        if (op != NULL && op->ret_crowd != NULL && read_waiter(cell, one, &w)) {
+            hf__local_read_owner(&w.owner, &t->owner);
         }
     }
     return HF_OK;

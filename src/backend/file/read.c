@@ -4,18 +4,6 @@
  */
 #include "src/backend/file/store.h"
 
-#include <string.h>
-
-static void read_owner(const struct hf__file_record *r, struct hf__owner *o)
-{
-    o->pid = r->pid;
-    hf__local_copy_text(o->label, sizeof o->label, r->label, sizeof r->label);
-    hf__local_copy_text(o->host, sizeof o->host, r->host, sizeof r->host);
-    hf__local_copy_text(o->thread, sizeof o->thread, r->thread,
-                        sizeof r->thread);
-    hf__local_copy_text(o->note, sizeof o->note, r->note, sizeof r->note);
-}
-
 /* Its own owner is told of none but others. */
 static bool is_told_of(const struct hf__op *op, const struct hf__token *token)
 {
@@ -40,7 +28,7 @@ static int judge_grant(const struct hf__cell *cell, const struct hf__op *op,
     g->since_us = r->acquired_at_us;
     hf__local_judge_lease(&cell->s->local, terms, name, g);
     if (is_told_of(op, &g->token)) {
-        read_owner(r, &g->owner);
+        hf__local_read_owner(&r->owner, &g->owner);
     }
     return HF_OK;
 }

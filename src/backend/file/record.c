@@ -5,12 +5,9 @@
  */
 #include "src/backend/file/record.h"
 
-#include "src/base/map.h"
-
 #include <string.h>
 
-/* Files of the first version go on as they are: they differ in the sum. */
-#define VERSION   2
+#define VERSION   3
 #define MARGIN_US INT64_C(1000000)
 
 static const char magic[8] = {'H', 'F', 'l', 'k', 'f', 'i', 'l', 'e'};
@@ -53,9 +50,7 @@ uint64_t hf__file_sum(const void *bytes, size_t length)
 
 static uint64_t checksum(const struct hf__file_record *r)
 {
-    size_t length = offsetof(struct hf__file_record, checksum);
-
-    return r->version == 1 ? hf__hash(r, length) : hf__file_sum(r, length);
+    return hf__file_sum(r, offsetof(struct hf__file_record, checksum));
 }
 
 void hf__file_record_init(struct hf__file_record *r, const struct hf__key *key)
@@ -76,8 +71,8 @@ void hf__file_record_seal(struct hf__file_record *r)
 /* Of the part that never changes, which a write can't tear. */
 static bool has_head(const struct hf__file_record *r)
 {
-    return memcmp(r->magic, magic, sizeof magic) == 0 && r->version >= 1 &&
-           r->version <= VERSION && r->size == sizeof *r && r->key_length > 0 &&
+    return memcmp(r->magic, magic, sizeof magic) == 0 &&
+           r->version == VERSION && r->size == sizeof *r && r->key_length > 0 &&
            r->key_length <= HF__KEY_MAX;
 }
 
@@ -87,9 +82,9 @@ static bool is_whole(const struct hf__file_record *r, unsigned slot)
            r->fence < HF__FENCE_END && r->checksum == checksum(r);
 }
 
-static bool is_newer(const struct hf__file_record *r)
+static bool is_unknown(const struct hf__file_record *r)
 {
-    return memcmp(r->magic, magic, sizeof magic) == 0 && r->version > VERSION;
+    return memcmp(r->magic, magic, sizeof magic) == 0 && r->version != VERSION;
 }
 
 /* The head of a slot is the same as that of the whole one beside it. */
@@ -120,8 +115,8 @@ enum hf__file_finding hf__file_record_pick(const struct hf__file_slots *slots,
     bool a_is_whole;
     bool b_is_whole;
 
-    if (length >= sizeof *slots && (is_newer(a) || is_newer(b))) {
-        return HF__FOUND_NEWER;
+    if (length >= sizeof *slots && (is_unknown(a) || is_unknown(b))) {
+        return HF__FOUND_UNKNOWN;
     }
     a_is_whole = length >= sizeof *slots && is_whole(a, 0);
     b_is_whole = length >= sizeof *slots && is_whole(b, 1);

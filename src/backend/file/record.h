@@ -32,14 +32,10 @@ struct hf__file_record {
     int64_t freed_at_us;
     struct hf__file_id side; /* in which the life is locked */
     uint64_t life;           /* of the holder's process; 0: not bound to one */
-    int64_t pid;
-    struct hf__token token; /* zero: nobody */
+    struct hf__token token;  /* zero: nobody */
     char boot[HF__BOOT_SIZE];
-    char label[HF_NOTE_MAX + 1];
-    char host[72];
-    char thread[24];
-    char note[HF_NOTE_MAX + 1];
-    uint64_t checksum; /* of all before */
+    struct hf__owner owner; /* as written: see hf__local_read_owner() */
+    uint64_t checksum;      /* of all before */
 };
 
 /* What a file begins with; behind it is the line (line.h). */
@@ -54,8 +50,8 @@ enum hf__file_finding {
     HF__FOUND,      /* a whole record */
     HF__FOUND_TORN, /* the other slot is one that somebody did not finish */
     HF__FOUND_DAMAGED,
-    HF__FOUND_NEWER, /* a later version's */
-    HF__FOUND_OTHER  /* another key's: a copy, or a hash like ours */
+    HF__FOUND_UNKNOWN, /* another version's */
+    HF__FOUND_OTHER    /* another key's: a copy, or a hash like ours */
 };
 
 /* A record that nobody had yet. */

@@ -13,23 +13,6 @@
 
 /* ---- the record */
 
-static void put_text(char *to, size_t size, const char *text)
-{
-    size_t length = strlen(text);
-
-    memset(to, 0, size);
-    memcpy(to, text, length < size ? length : size - 1);
-}
-
-static void put_owner(struct hf__file_record *r, const struct hf__owner *owner)
-{
-    put_text(r->label, sizeof r->label, owner->label);
-    put_text(r->host, sizeof r->host, owner->host);
-    put_text(r->thread, sizeof r->thread, owner->thread);
-    put_text(r->note, sizeof r->note, owner->note);
-    r->pid = owner->pid;
-}
-
 static void put_grant(struct hf__cell *cell, const struct hf__participant *g)
 {
     struct hf__file_record *r = &cell->record;
@@ -49,7 +32,7 @@ static void put_grant(struct hf__cell *cell, const struct hf__participant *g)
         r->freed_at_us = 0;
         r->side = cell->s->local.side->id;
         memcpy(r->boot, cell->s->local.boot, sizeof r->boot);
-        put_owner(r, &g->owner);
+        r->owner = g->owner;
     }
 }
 

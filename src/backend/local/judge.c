@@ -146,3 +146,16 @@ void hf__local_copy_text(char *to, size_t size, const char *from,
     memcpy(to, text, length);
     to[length] = '\0';
 }
+
+void hf__local_read_owner(const struct hf__owner *from, struct hf__owner *to)
+{
+    hf__local_copy_text(to->label, sizeof to->label, from->label,
+                        sizeof from->label);
+    hf__local_copy_text(to->host, sizeof to->host, from->host,
+                        sizeof from->host);
+    hf__local_copy_text(to->thread, sizeof to->thread, from->thread,
+                        sizeof from->thread);
+    hf__local_copy_text(to->note, sizeof to->note, from->note,
+                        sizeof from->note);
+    to->pid = from->pid;
+}

@@ -85,6 +85,7 @@ void hf__local_judge_ticket(const struct hf__local *, int64_t now_us,
  * dropped. At most from_size bytes, less than size, are looked at. */
 void hf__local_copy_text(char *to, size_t size, const char *from,
                          size_t from_size);
+void hf__local_read_owner(const struct hf__owner *from, struct hf__owner *to);
 
 /* ---- what check() says (check.c) */
 
