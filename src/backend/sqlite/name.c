@@ -17,13 +17,13 @@ static int ended(int rc)
 
 static int read_name(struct hf__sqlite *s, const struct hf__key *key)
 {
-    sqlite3_stmt *statement = hf__sql(s, HF__SQL_GET);
+    sqlite3_stmt *statement =
+        HF__SQL_WITH(s, HF__SQL_GET, hf__value_of_key(key));
     int rc;
 
     if (statement == NULL) {
         return hf__sql_failure(s);
     }
-    hf__bind_key(statement, 1, key);
     rc = sqlite3_step(statement);
     if (rc == SQLITE_ROW) {
         rc = hf__row_read_name(s, statement);
@@ -32,39 +32,38 @@ static int read_name(struct hf__sqlite *s, const struct hf__key *key)
     return ended(rc);
 }
 
+static struct hf__value token_of(const struct hf__op *op)
+{
+    return op != NULL ? hf__value_of_token(&op->token)
+                      : hf__value_of_text(NULL);
+}
+
 /* Those of the token alone; or but the shared, whom a shared claim does not
  * mind unless they are over. */
 static sqlite3_stmt *choose_grants(struct hf__sqlite *s,
+                                   const struct hf__key *key,
                                    const struct hf__op *op, bool only_own)
 {
-    sqlite3_stmt *statement =
-        hf__sql(s, only_own ? HF__SQL_BESIDE_OF : HF__SQL_BESIDE);
+    struct hf__value token = token_of(op);
+    bool minds_all =
+        op == NULL || op->manner.mode != HF__MODE_SHARED || !s->name.is_partial;
 
-    if (statement != NULL && op != NULL) {
-        hf__bind_token(statement, 2, &op->token);
-    } else if (statement != NULL) {
-        (void)sqlite3_bind_null(statement, 2);
-    }
-    if (statement != NULL && !only_own) {
-        bool minds_all = op == NULL || op->manner.mode != HF__MODE_SHARED ||
-                         !s->name.is_partial;
-
-        (void)sqlite3_bind_int(statement, 3, minds_all);
-        (void)sqlite3_bind_int64(statement, 4, s->now_us);
-    }
-    return statement;
+    return only_own
+               ? HF__SQL_WITH(s, HF__SQL_BESIDE_OF, hf__value_of_key(key),
+                              token)
+               : HF__SQL_WITH(s, HF__SQL_BESIDE, hf__value_of_key(key), token,
+                              hf__value_of(minds_all), hf__value_of(s->now_us));
 }
 
 static int read_grants(struct hf__sqlite *s, const struct hf__key *key,
                        const struct hf__op *op, bool only_own)
 {
-    sqlite3_stmt *statement = choose_grants(s, op, only_own);
+    sqlite3_stmt *statement = choose_grants(s, key, op, only_own);
     int rc = SQLITE_ROW;
 
     if (statement == NULL) {
         return hf__sql_failure(s);
     }
-    hf__bind_key(statement, 1, key);
     while (rc == SQLITE_ROW && (rc = sqlite3_step(statement)) == SQLITE_ROW) {
         int r = hf__row_read_grant(s, statement);
 
@@ -93,15 +92,14 @@ static int read_tickets(struct hf__sqlite *s, const struct hf__key *key,
 {
     bool with_owner = op != NULL && op->ret_crowd != NULL;
     bool is_whole = minds_whole_line(&s->name, op);
-    sqlite3_stmt *statement = hf__sql(s, which);
+    sqlite3_stmt *statement =
+        which == HF__SQL_LINE_OF
+            ? HF__SQL_WITH(s, which, hf__value_of_key(key), token_of(op))
+            : HF__SQL_WITH(s, which, hf__value_of_key(key));
     int rc = SQLITE_ROW;
 
     if (statement == NULL) {
         return hf__sql_failure(s);
-    }
-    hf__bind_key(statement, 1, key);
-    if (which == HF__SQL_LINE_OF) {
-        hf__bind_token(statement, 2, &op->token);
     }
     while (rc == SQLITE_ROW &&
            (which == HF__SQL_LINE_OF || is_whole ||

@@ -52,19 +52,6 @@ void hf__sqlite_set_clock(struct hf__sqlite *s)
     s->wall_us = hf__wall_us();
 }
 
-void hf__bind_key(sqlite3_stmt *statement, int at, const struct hf__key *key)
-{
-    (void)sqlite3_bind_text(statement, at, key->bytes, key->length,
-                            SQLITE_STATIC);
-}
-
-void hf__bind_token(sqlite3_stmt *statement, int at,
-                    const struct hf__token *token)
-{
-    (void)sqlite3_bind_blob(statement, at, token->bytes, sizeof token->bytes,
-                            SQLITE_STATIC);
-}
-
 /* The record may have been edited by hand. */
 static int64_t time_of(sqlite3_stmt *statement, enum column column)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One row of a table: reading it into s->name, judged by this kernel's clock
- * and by what the kernel knows of the holder, and what a statement is given.
- * Thread: the session's.
+ * and by what the kernel knows of the holder. Thread: the session's.
  */
 #ifndef HF_BACKEND_SQLITE_ROW_H
 #define HF_BACKEND_SQLITE_ROW_H
@@ -20,10 +19,5 @@ HF_MUST_CHECK int hf__row_read_grant(struct hf__sqlite *s,
                                      sqlite3_stmt *statement);
 HF_MUST_CHECK int hf__row_read_ticket(struct hf__sqlite *s,
                                       sqlite3_stmt *statement, bool with_owner);
-
-/* Bind a key or a token; they must live until the statement is run. */
-void hf__bind_key(sqlite3_stmt *statement, int at, const struct hf__key *key);
-void hf__bind_token(sqlite3_stmt *statement, int at,
-                    const struct hf__token *token);
 
 #endif

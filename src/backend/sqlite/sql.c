@@ -168,18 +168,22 @@ static void bind(sqlite3_stmt *statement, int at, const struct hf__value *v)
     }
 }
 
-int hf__sql_run_with(struct hf__sqlite *s, enum hf__statement which,
-                     const struct hf__value *values, int n)
+sqlite3_stmt *hf__sql_with(struct hf__sqlite *s, enum hf__statement which,
+                           const struct hf__value *values, int n)
 {
     sqlite3_stmt *statement = hf__sql(s, which);
 
-    if (statement == NULL) {
-        return hf__sql_failure(s);
-    }
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n && statement != NULL; i++) {
         bind(statement, i + 1, &values[i]);
     }
-    return hf__sql_run(s, which);
+    return statement;
+}
+
+int hf__sql_run_with(struct hf__sqlite *s, enum hf__statement which,
+                     const struct hf__value *values, int n)
+{
+    return hf__sql_with(s, which, values, n) != NULL ? hf__sql_run(s, which)
+                                                     : hf__sql_failure(s);
 }
 
 void hf__sql_undo(struct hf__sqlite *s)

@@ -129,14 +129,21 @@ int hf__sql_failure(const struct hf__sqlite *s);
 HF_MUST_CHECK int hf__sql_step(struct hf__sqlite *s, sqlite3_stmt *statement);
 /* Run a statement that gives no rows, or none of interest, and reset it. */
 HF_MUST_CHECK int hf__sql_run(struct hf__sqlite *s, enum hf__statement which);
-/* Give it these values before, in the order of its parameters. */
+/* The statement with these values, in the order of its parameters; lent until
+ * it was run. As hf__sql(). */
+sqlite3_stmt *hf__sql_with(struct hf__sqlite *s, enum hf__statement which,
+                           const struct hf__value *, int n);
 HF_MUST_CHECK int hf__sql_run_with(struct hf__sqlite *s,
                                    enum hf__statement which,
                                    const struct hf__value *, int n);
+#define HF__VALUES(...)                                                        \
+    (const struct hf__value[]){__VA_ARGS__},                                   \
+        (int)(sizeof((const struct hf__value[]){__VA_ARGS__}) /                \
+              sizeof(struct hf__value))
+#define HF__SQL_WITH(s, which, ...)                                            \
+    hf__sql_with(s, which, HF__VALUES(__VA_ARGS__))
 #define HF__SQL_RUN(s, which, ...)                                             \
-    hf__sql_run_with(s, which, (const struct hf__value[]){__VA_ARGS__},        \
-                     (int)(sizeof((const struct hf__value[]){__VA_ARGS__}) /   \
-                           sizeof(struct hf__value)))
+    hf__sql_run_with(s, which, HF__VALUES(__VA_ARGS__))
 /* End the running transaction, if there is one, without a change. */
 void hf__sql_undo(struct hf__sqlite *s);
 /* The integer in the first column of the first row of `text`. SQLITE_OK, or

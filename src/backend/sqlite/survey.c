@@ -38,25 +38,23 @@ static void names_free(struct names **names)
 static int read_keys(struct hf__sqlite *s, const struct hf__scan *scan,
                      struct names *names)
 {
-    sqlite3_stmt *statement = hf__sql(s, HF__SQL_SCAN);
     const struct hf__key *prefix = scan->prefix;
+    const struct hf__key at = {scan->at, (uint16_t)scan->length, 0};
     char end[HF__KEY_MAX + 1];
+    const struct hf__key before = {end, (uint16_t)(prefix->length + 1), 0};
+    sqlite3_stmt *statement;
     int rc;
 
-    if (statement == NULL) {
-        return hf__sql_failure(s);
-    }
     /* No byte of UTF-8 is as high as the one that ends the range. */
     memcpy(end, prefix->bytes, prefix->length);
     end[prefix->length] = (char)0xff;
-    (void)sqlite3_bind_text(
-        statement, 1, scan->length > 0 ? scan->at : prefix->bytes,
-        scan->length > 0 ? (int)scan->length : prefix->length, SQLITE_STATIC);
-    (void)sqlite3_bind_text(statement, 2, end, prefix->length + 1,
-                            SQLITE_STATIC);
-    (void)sqlite3_bind_int(statement, 3, CHUNK);
-    (void)sqlite3_bind_int(statement, 4, HF__KEY_MAX);
-    (void)sqlite3_bind_int(statement, 5, scan->is_to_clean);
+    statement = HF__SQL_WITH(
+        s, HF__SQL_SCAN, hf__value_of_key(at.length > 0 ? &at : prefix),
+        hf__value_of_key(&before), hf__value_of(CHUNK),
+        hf__value_of(HF__KEY_MAX), hf__value_of(scan->is_to_clean));
+    if (statement == NULL) {
+        return hf__sql_failure(s);
+    }
     while ((rc = sqlite3_step(statement)) == SQLITE_ROW) {
         const void *key = sqlite3_column_text(statement, 0);
 
