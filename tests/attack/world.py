@@ -360,7 +360,8 @@ class Tormentor(threading.Thread):
             timer.start()
 
     def go_on(self, p):
-        self.world.log.say('hit', 'cont', p.name)
         # Of what was waited for, the number may be another's by now, and
         # send_signal() then sends nothing.
-        p.send_signal(signal.SIGCONT)
+        with self.world.lock:   # said in the order in which it is sent
+            self.world.log.say('hit', 'cont', p.name)
+            p.send_signal(signal.SIGCONT)
