@@ -154,7 +154,8 @@ static int judge(struct hf__cell *cell, const struct hf__key *key,
         return judge_damage(cell, key, err);
     case HF__FOUND_UNKNOWN:
         return hf__fail(err, HF_EPROTO,
-                        "%s/%s was made by another version of Holdfast",
+                        "%s/%s was made by another version of Holdfast; stop "
+                        "all programs that use this lock, then remove the file",
                         cell->s->place.ground.store, cell->name);
     case HF__FOUND_OTHER:
         break;
