@@ -81,6 +81,43 @@ TEST(who_only_closes_its_session_keeps_its_lease)
     EXPECT_IS(finish(holder), 0);
 }
 
+static struct hf__token of_both; /* of a parent and its child */
+
+static void hold_by_that_token_and_close(struct stage *stage, int index)
+{
+    struct peer me = {0};
+
+    (void)index;
+    EXPECT_IS(enter(&me), HF_OK);
+    me.token = of_both;
+    EXPECT_IS(acquire(&me, "job", 2000), HF_OK);
+    atomic_fetch_add(&stage->ready, 1);
+    until(&stage->go, 1);
+    leave(&me);
+    atomic_fetch_add(&stage->ready, 1);
+    until(&stage->go, 2);
+}
+
+/* It knows of its own lease alone. */
+TEST(who_closes_its_session_leaves_the_lease_that_another_gave)
+{
+    struct stage *stage = stage_new();
+    pid_t holder;
+    PEER(me);
+
+    of_both = me.token;
+    holder = start_ready(hold_by_that_token_and_close, stage, 0);
+    EXPECT_IS(renew(&me, "job", 60000), HF_OK);
+    atomic_store(&stage->go, 1);
+    until(&stage->ready, 2);
+    EXPECT_IS(inspect(&me, "job"), HF_OK);
+    EXPECT_SAFE_MORE(me.record.remaining_us, 30000000);
+    EXPECT_IS(me.record.holder_lives, -1);
+    atomic_store(&stage->go, 2);
+    EXPECT_IS(finish(holder), 0);
+    EXPECT_IS(release(&me, "job"), HF_OK);
+}
+
 /* What is won in one session can be given back in another. */
 TEST(a_grant_belongs_to_the_process)
 {
