@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -97,8 +96,7 @@ int hf__thread_start(struct hf__thread *t, const char *name, void (*fn)(void *),
     t->fn = fn;
     t->arg = arg;
     t->is_running = false;
-    (void)snprintf(t->name, sizeof t->name, "%.*s",
-                   (int)hf__utf8_cut(name, sizeof t->name - 1), name);
+    hf__utf8_copy(t->name, sizeof t->name, name);
     if (pthread_attr_init(&attr) != 0) {
         return HF_EUNAVAIL;
     }
