@@ -45,7 +45,7 @@ struct hf__owner {
     char host[65];
     char thread[24]; /* its id, a blank, its name */
     char note[HF_NOTE_MAX + 1];
-    char zero[7];
+    char zero[7]; /* instead of padding */
     int64_t pid;
 };
 _Static_assert(sizeof(struct hf__owner) ==

@@ -94,6 +94,7 @@ TEST(nobody_enters_while_an_older_program_is_inside)
     EXPECT_IS(enter(&me), HF_EPROTO);
     EXPECT_HAS(me.error.text, "older version");
     EXPECT_HAS(me.error.text, "stop all programs");
+    EXPECT_IS(access(path_of(""), F_OK), -1); /* nothing was made */
     kill_now(older);
     EXPECT_IS(enter(&me), HF_OK);
     EXPECT_IS(acquire(&me, "job", 20000), HF_OK);

@@ -313,11 +313,12 @@ bool hf__side_leave(struct hf__side *side)
 void hf__side_put(struct hf__side *side)
 {
     int64_t now_us = hf__now().ns / 1000;
-    struct hf__family *sides = side == NULL ? NULL : side->kind->sides;
+    struct hf__family *sides;
 
     if (side == NULL) {
         return;
     }
+    sides = side->kind->sides; /* the side may be freed below */
     hf__family_lock(sides);
     side->refs--;
     /* All that nobody uses and no grant needs, also of earlier times. */
