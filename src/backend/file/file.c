@@ -19,7 +19,7 @@ static int file_open(void *state, const struct hf__url *url, const char *allow,
     int r = hf__local_begin(&s->local, url, "a file store", "file:DIR", err);
 
     s->local.plain.primitives = &hf__file_primitives;
-    s->cell.fd = -1;
+    s->lockfile.fd = -1;
     s->name.grants.few = &s->few;
     if (r == HF_OK) {
         r = hf__file_place_init(&s->place, url->path, allow, err);
@@ -57,32 +57,32 @@ int hf__file_check_ground(void *state, hf_error *err)
     return r;
 }
 
-static void close_cell(struct hf__cell *cell)
+static void close_lockfile(struct hf__lockfile *lockfile)
 {
-    hf__cell_close(cell);
+    hf__lockfile_close(lockfile);
 }
 
 static bool part_one(void *arg, const struct hf__key *key,
                      const struct hf__token *token)
 {
     struct hf__file *s = arg;
-    HF_AUTO(close_cell) struct hf__cell cell;
+    HF_AUTO(close_lockfile) struct hf__lockfile lockfile;
 
-    if (hf__cell_open(s, key, &cell, NULL) != HF_OK) {
+    if (hf__lockfile_open(s, key, &lockfile, NULL) != HF_OK) {
         return false;
     }
-    if (cell.fd < 0) {
+    if (lockfile.fd < 0) {
         return true; /* there is no record that could speak of us */
     }
-    if (!hf__cell_lock(&cell, s->local.plain.deadline) ||
-        hf__cell_read(&cell, key, NULL) != HF_OK) {
+    if (!hf__lockfile_lock(&lockfile, s->local.plain.deadline) ||
+        hf__lockfile_read(&lockfile, key, NULL) != HF_OK) {
         return false;
     }
-    if (!hf__token_equal(&cell.record.token, token)) {
+    if (!hf__token_equal(&lockfile.record.token, token)) {
         return true;
     }
-    cell.record.life = 0;
-    return hf__cell_write(&cell, NULL) == HF_OK;
+    lockfile.record.life = 0;
+    return hf__lockfile_write(&lockfile, NULL) == HF_OK;
 }
 
 /* The process closes the store and still holds locks there, as when it is

@@ -2,28 +2,28 @@
 /*
  * A session of the file store, as the files of this folder share it.
  *
- *     file.c     a session and its calls         name.c     file names
- *     place.c    the folder                      record.c   what is in a file
- *     hold.c     names without a file            cell.c     one lock's file
- *     read.c     who stands in it                line.c     who waits
- *     write.c    what was decided                store.c    loading
- *     survey.c   all of the folder               check.c    check()
+ *     file.c      a session and its calls         name.c      file names
+ *     place.c     the folder                      record.c    what is in a file
+ *     hold.c      names without a file            lockfile.c  one lock's file
+ *     read.c      who stands in it                line.c      who waits
+ *     write.c     what was decided                store.c     loading
+ *     survey.c    all of the folder               check.c     check()
  *
  * Thread: the session's, except hf__local_interrupt().
  */
 #ifndef HF_BACKEND_FILE_FILE_H
 #define HF_BACKEND_FILE_FILE_H
 
-#include "src/backend/file/cell.h"
 #include "src/backend/file/hold.h"
+#include "src/backend/file/lockfile.h"
 #include "src/backend/file/place.h"
 #include "src/backend/local/local.h"
 
 struct hf__file {
     struct hf__local local;
     struct hf__file_place place;
-    struct hf__cell cell; /* in hand, see store.c */
-    struct hf__name name; /* what is in it */
+    struct hf__lockfile lockfile; /* in hand, see store.c */
+    struct hf__name name;         /* what is in it */
     struct hf__few few;
 };
 

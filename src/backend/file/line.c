@@ -111,20 +111,20 @@ static int compare(const void *a, const void *b)
 }
 
 /* The chunks behind the first. Without one of them only order is lost. */
-static int read_more(struct hf__cell *cell, off_t size)
+static int read_more(struct hf__lockfile *lockfile, off_t size)
 {
     struct hf__file_ticket t[HF__LINE_CHUNK];
     int r = HF_OK;
 
-    while (r == HF_OK && cell->line.places < HF__LINE_MAX &&
-           ticket_at(cell->line.places) < size) {
+    while (r == HF_OK && lockfile->line.places < HF__LINE_MAX &&
+           ticket_at(lockfile->line.places) < size) {
         ssize_t length =
-            pread(cell->fd, t, sizeof t, ticket_at(cell->line.places));
+            pread(lockfile->fd, t, sizeof t, ticket_at(lockfile->line.places));
 
         if (length <= 0) {
             return HF_OK;
         }
-        r = add_all(&cell->line, t, (int)((size_t)length / sizeof *t));
+        r = add_all(&lockfile->line, t, (int)((size_t)length / sizeof *t));
         if (length < (ssize_t)sizeof t) {
             return r;
         }
@@ -132,10 +132,10 @@ static int read_more(struct hf__cell *cell, off_t size)
     return r;
 }
 
-int hf__file_line_read(struct hf__cell *cell,
+int hf__file_line_read(struct hf__lockfile *lockfile,
                        const struct hf__file_contents *all, size_t length)
 {
-    struct hf__file_line *line = &cell->line;
+    struct hf__file_line *line = &lockfile->line;
     struct stat st;
     int r;
 
@@ -148,9 +148,9 @@ int hf__file_line_read(struct hf__cell *cell,
                 (int)((length - sizeof all->slots) / sizeof *all->ticket));
     /* Unless nobody has been there: it may have grown since it was opened. */
     if (r == HF_OK && line->places == HF__LINE_CHUNK &&
-        (line->n > 0 || cell->size > ticket_at(HF__LINE_CHUNK)) &&
-        fstat(cell->fd, &st) == 0) {
-        r = read_more(cell, st.st_size);
+        (line->n > 0 || lockfile->size > ticket_at(HF__LINE_CHUNK)) &&
+        fstat(lockfile->fd, &st) == 0) {
+        r = read_more(lockfile, st.st_size);
     }
     if (line->n > 1) {
         qsort(line->list, (size_t)line->n, sizeof *line->list, compare);
@@ -178,29 +178,30 @@ static int find(const struct hf__file_line *line, const struct hf__token *token)
 
 /* ---- coming and going */
 
-static void take_out(struct hf__cell *cell, int i)
+static void take_out(struct hf__lockfile *lockfile, int i)
 {
     static const struct hf__file_ticket nobody;
-    struct hf__file_line *line = &cell->line;
+    struct hf__file_line *line = &lockfile->line;
 
     /* What can't be written is passed over soon, and tried again then. */
-    (void)!pwrite(cell->fd, &nobody, sizeof nobody,
+    (void)!pwrite(lockfile->fd, &nobody, sizeof nobody,
                   ticket_at(line->list[i].place));
     line->n--;
     memmove(&line->list[i], &line->list[i + 1],
             (size_t)(line->n - i) * sizeof *line->list);
     if (line->n == 0 && line->places > HF__LINE_CHUNK &&
-        ftruncate(cell->fd, HF__FILE_SIZE) == 0) {
+        ftruncate(lockfile->fd, HF__FILE_SIZE) == 0) {
         line->places = 0;
     }
 }
 
-void hf__file_line_leave(struct hf__cell *cell, const struct hf__token *token)
+void hf__file_line_leave(struct hf__lockfile *lockfile,
+                         const struct hf__token *token)
 {
-    int i = find(&cell->line, token);
+    int i = find(&lockfile->line, token);
 
     if (i >= 0) {
-        take_out(cell, i);
+        take_out(lockfile, i);
     }
 }
 
@@ -223,23 +224,23 @@ static int free_place(const struct hf__file_line *line)
 }
 
 /* Only for people: without it the ticket has no name. */
-static void write_waiter(const struct hf__cell *cell,
+static void write_waiter(const struct hf__lockfile *lockfile,
                          const struct hf__participant *one, int place)
 {
     struct waiter w = {.token = one->token, .owner = one->owner};
 
     w.checksum = waiter_sum(&w);
-    (void)!pwrite(cell->fd, &w, sizeof w, waiter_at(place));
+    (void)!pwrite(lockfile->fd, &w, sizeof w, waiter_at(place));
 }
 
-bool hf__file_line_join(struct hf__cell *cell,
+bool hf__file_line_join(struct hf__lockfile *lockfile,
                         const struct hf__participant *one)
 {
-    struct hf__file_line *line = &cell->line;
+    struct hf__file_line *line = &lockfile->line;
     struct hf__file_ticket t = {.token = one->token,
                                 .number = 1,
                                 .life = one->life,
-                                .side = cell->s->local.side->id,
+                                .side = lockfile->s->local.side->id,
                                 .since_us = one->since_us};
     int place = free_place(line);
 
@@ -250,31 +251,31 @@ bool hf__file_line_join(struct hf__cell *cell,
         t.number = line->list[line->n - 1].ticket.number + 1;
     }
     t.checksum = ticket_sum(&t);
-    hf__local_show(cell->s, one);
-    write_waiter(cell, one, place);
-    return pwrite(cell->fd, &t, sizeof t, ticket_at(place)) ==
+    hf__local_show(lockfile->s, one);
+    write_waiter(lockfile, one, place);
+    return pwrite(lockfile->fd, &t, sizeof t, ticket_at(place)) ==
            (ssize_t)sizeof t;
 }
 
 /* ---- what is known of them */
 
-static bool read_waiter(const struct hf__cell *cell,
+static bool read_waiter(const struct hf__lockfile *lockfile,
                         const struct hf__file_waiting *one, struct waiter *w)
 {
-    return pread(cell->fd, w, sizeof *w, waiter_at(one->place)) ==
+    return pread(lockfile->fd, w, sizeof *w, waiter_at(one->place)) ==
                (ssize_t)sizeof *w &&
            w->checksum == waiter_sum(w) &&
            hf__token_equal(&w->token, &one->ticket.token);
 }
 
-void hf__file_line_copy(const struct hf__cell *cell, int fd)
+void hf__file_line_copy(const struct hf__lockfile *lockfile, int fd)
 {
-    for (int i = 0; i < cell->line.n; i++) {
-        const struct hf__file_waiting *one = &cell->line.list[i];
+    for (int i = 0; i < lockfile->line.n; i++) {
+        const struct hf__file_waiting *one = &lockfile->line.list[i];
         const struct hf__file_ticket t = one->ticket;
         struct waiter w;
 
-        if (read_waiter(cell, one, &w)) {
+        if (read_waiter(lockfile, one, &w)) {
             (void)!pwrite(fd, &w, sizeof w, waiter_at(i));
         }
         (void)!pwrite(fd, &t, sizeof t, ticket_at(i));
@@ -287,7 +288,7 @@ static bool is_of(const struct hf__file_waiting *one, const struct hf__op *op)
            hf__token_equal(&one->ticket.token, &op->next_token);
 }
 
-static struct hf__participant *add_waiting(const struct hf__cell *cell,
+static struct hf__participant *add_waiting(const struct hf__lockfile *lockfile,
                                            const struct hf__file_waiting *one,
                                            struct hf__name *name)
 {
@@ -298,33 +299,34 @@ static struct hf__participant *add_waiting(const struct hf__cell *cell,
         t->token = ticket->token;
         t->since_us = ticket->since_us;
         t->seen_us = INT64_MIN; /* by its stamp alone */
-        t->life = hf__file_life_of(cell, ticket->side, ticket->life);
-        hf__local_judge_ticket(&cell->s->local, name->now_us, t);
+        t->life = hf__file_life_of(lockfile, ticket->side, ticket->life);
+        hf__local_judge_ticket(&lockfile->s->local, name->now_us, t);
     }
     return t;
 }
 
 /* Locks are had alone here, so of those who are not the operation's own it
  * matters who comes next. */
-int hf__file_line_judge(const struct hf__cell *cell, const struct hf__op *op,
-                        struct hf__name *name)
+int hf__file_line_judge(const struct hf__lockfile *lockfile,
+                        const struct hf__op *op, struct hf__name *name)
 {
     bool is_all =
-        op == NULL || op->ret_crowd != NULL || cell->line.n >= HF__LINE_MAX;
+        op == NULL || op->ret_crowd != NULL || lockfile->line.n >= HF__LINE_MAX;
 
-    for (int i = 0; i < cell->line.n; i++) {
-        const struct hf__file_waiting *one = &cell->line.list[i];
+    for (int i = 0; i < lockfile->line.n; i++) {
+        const struct hf__file_waiting *one = &lockfile->line.list[i];
         struct hf__participant *t = NULL;
         struct waiter w;
 
         if (!is_all && !is_of(one, op) && hf__name_waiting(name, op) > 0) {
             continue;
         }
-        t = add_waiting(cell, one, name);
+        t = add_waiting(lockfile, one, name);
         if (t == NULL) {
             return HF_ENOMEM;
         }
-        if (op != NULL && op->ret_crowd != NULL && read_waiter(cell, one, &w)) {
+        if (op != NULL && op->ret_crowd != NULL &&
+            read_waiter(lockfile, one, &w)) {
             hf__local_read_owner(&w.owner, &t->owner);
         }
     }

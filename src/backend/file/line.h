@@ -52,25 +52,25 @@ struct hf__file_line {
     int places; /* that there are in the file */
 };
 
-struct hf__cell;
+struct hf__lockfile;
 
 /* Take over what was read with the record, `length` bytes in all, and read
  * the rest. HF_OK or HF_ENOMEM. */
-HF_MUST_CHECK int hf__file_line_read(struct hf__cell *,
+HF_MUST_CHECK int hf__file_line_read(struct hf__lockfile *,
                                      const struct hf__file_contents *,
                                      size_t length);
 void hf__file_line_clear(struct hf__file_line *);
 
 /* Into the name, in order, as they stand now: those who matter to the
  * operation; NULL: all. HF_OK or HF_ENOMEM. */
-HF_MUST_CHECK int hf__file_line_judge(const struct hf__cell *,
+HF_MUST_CHECK int hf__file_line_judge(const struct hf__lockfile *,
                                       const struct hf__op *, struct hf__name *);
 
 /* With the file locked. Join: false if there is no room for the ticket. Leave:
  * harmless without one. */
-bool hf__file_line_join(struct hf__cell *, const struct hf__participant *);
-void hf__file_line_leave(struct hf__cell *, const struct hf__token *);
+bool hf__file_line_join(struct hf__lockfile *, const struct hf__participant *);
+void hf__file_line_leave(struct hf__lockfile *, const struct hf__token *);
 /* Into the file that is to take this one's place; what fails costs order. */
-void hf__file_line_copy(const struct hf__cell *, int fd);
+void hf__file_line_copy(const struct hf__lockfile *, int fd);
 
 #endif

@@ -9,7 +9,7 @@
 
 #define HF__FILE_NAME_SIZE 256
 
-/* What files are called that are not locks yet; see cell.c. */
+/* What files are called that are not locks yet; see lockfile.c. */
 #define HF__ASIDE ".new-"
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The folder of a file store. What is in its files is cell.c's. Called by
+ * The folder of a file store. What is in its files is lockfile.c's. Called by
  * whoever opens or uses a session.
  */
 #include "src/backend/file/place.h"

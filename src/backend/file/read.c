@@ -12,10 +12,11 @@ static bool is_told_of(const struct hf__op *op, const struct hf__token *token)
             op->kind != HF__OP_RAISE);
 }
 
-static int judge_grant(const struct hf__cell *cell, const struct hf__op *op,
-                       const struct hf__terms *terms, struct hf__name *name)
+static int judge_grant(const struct hf__lockfile *lockfile,
+                       const struct hf__op *op, const struct hf__terms *terms,
+                       struct hf__name *name)
 {
-    const struct hf__file_record *r = &cell->record;
+    const struct hf__file_record *r = &lockfile->record;
     struct hf__participant *g = hf__participants_add(&name->grants, -1);
 
     if (g == NULL) {
@@ -23,10 +24,10 @@ static int judge_grant(const struct hf__cell *cell, const struct hf__op *op,
     }
     g->token = r->token;
     g->fence = r->fence;
-    g->life = hf__file_life_of(cell, r->side, r->life);
+    g->life = hf__file_life_of(lockfile, r->side, r->life);
     g->is_detached = r->life == 0;
     g->since_us = r->acquired_at_us;
-    hf__local_judge_lease(&cell->s->local, terms, name, g);
+    hf__local_judge_lease(&lockfile->s->local, terms, name, g);
     if (is_told_of(op, &g->token)) {
         hf__local_read_owner(&r->owner, &g->owner);
     }
@@ -35,13 +36,13 @@ static int judge_grant(const struct hf__cell *cell, const struct hf__op *op,
 
 /* Nothing is known of the name, perhaps because its file was deleted: then its
  * holder has no name, and is there all the same. */
-static int judge_missing(const struct hf__cell *cell,
+static int judge_missing(const struct hf__lockfile *lockfile,
                          const struct hf__token *mine, struct hf__name *name)
 {
-    const struct hf__file_record *r = &cell->record;
+    const struct hf__file_record *r = &lockfile->record;
     const struct hf__key key = {r->key, (uint16_t)r->key_length, 0};
     int64_t until_us =
-        hf__file_held_until(cell->s->local.side, &key, mine, name->now_us);
+        hf__file_held_until(lockfile->s->local.side, &key, mine, name->now_us);
     struct hf__participant *g = NULL;
 
     if (until_us <= 0) {
@@ -62,11 +63,11 @@ static bool minds_line(const struct hf__op *op)
     return op == NULL || (op->kind != HF__OP_RENEW && op->kind != HF__OP_RAISE);
 }
 
-int hf__file_judge(const struct hf__cell *cell, const struct hf__op *op,
+int hf__file_judge(const struct hf__lockfile *lockfile, const struct hf__op *op,
                    bool is_whole, struct hf__name *name)
 {
     static const struct hf__token nobody;
-    const struct hf__file_record *r = &cell->record;
+    const struct hf__file_record *r = &lockfile->record;
     const struct hf__terms terms = {r->boot, r->expires_us, r->keep_until_us,
                                     r->keep_us, r->acquired_at_us};
     int result = HF_OK;
@@ -74,19 +75,21 @@ int hf__file_judge(const struct hf__cell *cell, const struct hf__op *op,
     name->now_us = hf__now().ns / 1000;
     name->wall_us = hf__wall_us();
     name->fence_floor = name->wall_us;
-    name->is_there = cell->fd >= 0;
+    name->is_there = lockfile->fd >= 0;
     name->fence = r->fence;
     name->broken = r->broken;
     name->touched_us =
         r->acquired_at_us > r->freed_at_us ? r->acquired_at_us : r->freed_at_us;
-    name->keep_until_us = hf__local_kept_until(&cell->s->local, &terms, name);
+    name->keep_until_us =
+        hf__local_kept_until(&lockfile->s->local, &terms, name);
     if (r->fence == 0) {
-        result = judge_missing(cell, op == NULL ? &nobody : &op->token, name);
+        result =
+            judge_missing(lockfile, op == NULL ? &nobody : &op->token, name);
     } else if (!hf__token_is_zero(&r->token)) {
-        result = judge_grant(cell, op, &terms, name);
+        result = judge_grant(lockfile, op, &terms, name);
     }
-    name->is_partial = cell->line.n > 0 && !is_whole && !minds_line(op);
+    name->is_partial = lockfile->line.n > 0 && !is_whole && !minds_line(op);
     return result == HF_OK && !name->is_partial
-               ? hf__file_line_judge(cell, op, name)
+               ? hf__file_line_judge(lockfile, op, name)
                : result;
 }

@@ -32,7 +32,7 @@ static void put_down(void *state)
     struct hf__file *s = state;
 
     hf__name_fini(&s->name);
-    hf__cell_close(&s->cell);
+    hf__lockfile_close(&s->lockfile);
 }
 
 static int read_name(struct hf__file *s, const struct hf__key *key,
@@ -41,19 +41,20 @@ static int read_name(struct hf__file *s, const struct hf__key *key,
     bool is_break = op != NULL && op->kind == HF__OP_BREAK;
     int r = HF_OK;
 
-    if (s->cell.fd < 0) {
-        r = hf__cell_open(s, key, &s->cell, err);
+    if (s->lockfile.fd < 0) {
+        r = hf__lockfile_open(s, key, &s->lockfile, err);
     }
-    if (r != HF_OK || s->cell.fd < 0) {
+    if (r != HF_OK || s->lockfile.fd < 0) {
         return r;
     }
     if (to_change &&
-        !hf__cell_lock(
-            &s->cell, hf__after_ms(hf__now(), is_break ? BREAK_MS : LOCK_MS)) &&
+        !hf__lockfile_lock(
+            &s->lockfile,
+            hf__after_ms(hf__now(), is_break ? BREAK_MS : LOCK_MS)) &&
         !is_break) {
         return HF__AGAIN;
     }
-    return hf__cell_read(&s->cell, key, err);
+    return hf__lockfile_read(&s->lockfile, key, err);
 }
 
 static int load(void *state, const struct hf__key *key, const struct hf__op *op,
@@ -66,7 +67,7 @@ static int load(void *state, const struct hf__key *key, const struct hf__op *op,
     hf__name_fini(&s->name);
     *ret_name = &s->name;
     if (r == HF_OK &&
-        hf__file_judge(&s->cell, op, is_whole, &s->name) != HF_OK) {
+        hf__file_judge(&s->lockfile, op, is_whole, &s->name) != HF_OK) {
         r = hf__fail(err, HF_ENOMEM, "out of memory for a lock");
     }
     return r;

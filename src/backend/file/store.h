@@ -13,8 +13,9 @@ extern const struct hf__primitives hf__file_primitives;
 
 /* The name of the file that was read, as it stands for that operation, or
  * (NULL, is_whole) altogether. HF_OK or HF_ENOMEM; to be ended in any case. */
-HF_MUST_CHECK int hf__file_judge(const struct hf__cell *, const struct hf__op *,
-                                 bool is_whole, struct hf__name *);
+HF_MUST_CHECK int hf__file_judge(const struct hf__lockfile *,
+                                 const struct hf__op *, bool is_whole,
+                                 struct hf__name *);
 
 /* write.c: a primitive of the same. */
 int hf__file_commit(void *s, const struct hf__op *, struct hf__name *,

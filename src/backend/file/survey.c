@@ -132,15 +132,16 @@ static int read_names(struct hf__file *s, const char *after, bool tidies,
 }
 
 /* Open and read; false: that is no lock of ours under this prefix. */
-static bool read_cell(struct hf__file *s, const char *name,
-                      const struct hf__key *prefix, struct hf__cell *cell)
+static bool read_lockfile(struct hf__file *s, const char *name,
+                          const struct hf__key *prefix,
+                          struct hf__lockfile *lockfile)
 {
-    const struct hf__file_record *r = &cell->record;
+    const struct hf__file_record *r = &lockfile->record;
     char expected[HF__FILE_NAME_SIZE];
     struct hf__key key;
 
-    if (hf__cell_open_name(s, name, cell, NULL) != HF_OK || cell->fd < 0 ||
-        hf__cell_read(cell, NULL, NULL) != HF_OK) {
+    if (hf__lockfile_open_name(s, name, lockfile, NULL) != HF_OK ||
+        lockfile->fd < 0 || hf__lockfile_read(lockfile, NULL, NULL) != HF_OK) {
         return false;
     }
     key = (struct hf__key){r->key, (uint16_t)r->key_length, 0};
@@ -154,14 +155,14 @@ static bool read_cell(struct hf__file *s, const char *name,
 static int scan_one(struct hf__file *s, const char *name,
                     const struct hf__scan *scan)
 {
-    const struct hf__file_record *r = &s->cell.record;
+    const struct hf__file_record *r = &s->lockfile.record;
     struct hf__key key;
     int result = HF_OK;
 
-    if (read_cell(s, name, scan->prefix, &s->cell)) {
+    if (read_lockfile(s, name, scan->prefix, &s->lockfile)) {
         key = (struct hf__key){r->key, (uint16_t)r->key_length,
                                scan->prefix->name_at};
-        result = hf__file_judge(&s->cell, NULL, true, &s->name);
+        result = hf__file_judge(&s->lockfile, NULL, true, &s->name);
         result = result == HF_OK ? scan->fn(scan->arg, &key, &s->name) : result;
     }
     hf__file_primitives.put_down(s);
@@ -196,15 +197,15 @@ int hf__file_scan(void *state, struct hf__scan *scan, hf_error *err)
 }
 
 /* Nobody may hold the name without knowing that he lost it. */
-static bool is_idle(const struct hf__cell *cell, const struct hf__name *name,
-                    int64_t idle_us)
+static bool is_idle(const struct hf__lockfile *lockfile,
+                    const struct hf__name *name, int64_t idle_us)
 {
     static const struct hf__token nobody;
-    const struct hf__file_record *r = &cell->record;
+    const struct hf__file_record *r = &lockfile->record;
     const struct hf__key key = {r->key, (uint16_t)r->key_length, 0};
 
     return hf__name_is_idle(name, idle_us) &&
-           hf__file_held_until(cell->s->local.side, &key, &nobody,
+           hf__file_held_until(lockfile->s->local.side, &key, &nobody,
                                name->now_us) == 0;
 }
 
@@ -213,17 +214,18 @@ int hf__file_forget(void *state, const struct hf__key *key,
                     struct hf__name *name, int64_t idle_us)
 {
     struct hf__file *s = state;
-    struct hf__cell *cell = &s->cell;
+    struct hf__lockfile *lockfile = &s->lockfile;
 
     (void)key;
-    if (!hf__cell_lock(cell, (hf__time){0}) ||
-        hf__cell_read(cell, NULL, NULL) != HF_OK) {
+    if (!hf__lockfile_lock(lockfile, (hf__time){0}) ||
+        hf__lockfile_read(lockfile, NULL, NULL) != HF_OK) {
         return HF_BUSY;
     }
     hf__name_fini(name);
-    return hf__file_judge(cell, NULL, true, name) == HF_OK &&
-                   is_idle(cell, name, idle_us) && hf__cell_is_in_place(cell) &&
-                   unlinkat(s->place.ground.fd, cell->name, 0) == 0
+    return hf__file_judge(lockfile, NULL, true, name) == HF_OK &&
+                   is_idle(lockfile, name, idle_us) &&
+                   hf__lockfile_is_in_place(lockfile) &&
+                   unlinkat(s->place.ground.fd, lockfile->name, 0) == 0
                ? HF_OK
                : HF_BUSY;
 }

@@ -13,9 +13,10 @@
 
 /* ---- the record */
 
-static void put_grant(struct hf__cell *cell, const struct hf__participant *g)
+static void put_grant(struct hf__lockfile *lockfile,
+                      const struct hf__participant *g)
 {
-    struct hf__file_record *r = &cell->record;
+    struct hf__file_record *r = &lockfile->record;
 
     if (g->marks != 0) {
         r->token = g->token;
@@ -30,8 +31,8 @@ static void put_grant(struct hf__cell *cell, const struct hf__participant *g)
     if ((g->marks & (HF__MARK_NEW | HF__MARK_OWNER)) != 0) {
         r->acquired_at_us = g->since_us;
         r->freed_at_us = 0;
-        r->side = cell->s->local.side->id;
-        memcpy(r->boot, cell->s->local.boot, sizeof r->boot);
+        r->side = lockfile->s->local.side->id;
+        memcpy(r->boot, lockfile->s->local.boot, sizeof r->boot);
         r->owner = g->owner;
     }
 }
@@ -45,10 +46,11 @@ static void put_nobody(struct hf__file_record *r, const struct hf__name *name)
 }
 
 /* False: the record stays as it is, and only the line changes. */
-static bool put_record(struct hf__cell *cell, const struct hf__name *name)
+static bool put_record(struct hf__lockfile *lockfile,
+                       const struct hf__name *name)
 {
     const struct hf__participant *g = hf__name_holder(name);
-    struct hf__file_record *r = &cell->record;
+    struct hf__file_record *r = &lockfile->record;
 
     if (name->marks == 0 && (g == NULL || g->marks == 0)) {
         return false;
@@ -56,7 +58,7 @@ static bool put_record(struct hf__cell *cell, const struct hf__name *name)
     r->fence = name->fence;
     r->broken = name->broken;
     if (g != NULL) {
-        put_grant(cell, g);
+        put_grant(lockfile, g);
     } else {
         put_nobody(r, name);
     }
@@ -70,15 +72,17 @@ static bool put_record(struct hf__cell *cell, const struct hf__name *name)
 
 /* A break leaves a new file, so that whoever is stopped with the old one
  * locked holds nobody up. On a full disk the old one must do. */
-static int write_record(struct hf__cell *cell, const struct hf__op *op)
+static int write_record(struct hf__lockfile *lockfile, const struct hf__op *op)
 {
     int r;
 
     if (op->kind != HF__OP_BREAK) {
-        return hf__cell_write(cell, op->err);
+        return hf__lockfile_write(lockfile, op->err);
     }
-    r = hf__cell_replace(cell, cell->is_locked ? NULL : op->err);
-    return r != HF_OK && cell->is_locked ? hf__cell_write(cell, op->err) : r;
+    r = hf__lockfile_replace(lockfile, lockfile->is_locked ? NULL : op->err);
+    return r != HF_OK && lockfile->is_locked
+               ? hf__lockfile_write(lockfile, op->err)
+               : r;
 }
 
 /* ---- what this process holds */
@@ -154,16 +158,16 @@ static void let_go(struct hf__file *s, const struct hf__op *op,
 
 /* After the record: whoever is killed in between has a ticket too much, which
  * nobody refreshes. */
-static void change_line(struct hf__cell *cell, const struct hf__name *name,
-                        struct hf__outcome *out)
+static void change_line(struct hf__lockfile *lockfile,
+                        const struct hf__name *name, struct hf__outcome *out)
 {
     for (int i = 0; i < name->line.n; i++) {
         const struct hf__participant *t = name->line.list[i];
 
         if ((t->marks & HF__MARK_GONE) != 0) {
-            hf__file_line_leave(cell, &t->token);
+            hf__file_line_leave(lockfile, &t->token);
         } else if ((t->marks & HF__MARK_NEW) != 0) {
-            out->is_queued = hf__file_line_join(cell, t);
+            out->is_queued = hf__file_line_join(lockfile, t);
         }
     }
 }
@@ -189,31 +193,31 @@ static void wake_next(struct hf__file *s, const struct hf__op *op,
 
 /* The older of two states is not given out while somebody may have been
  * granted the lock in the newer one. */
-static bool is_doubtful(const struct hf__cell *cell, const struct hf__op *op,
-                        const struct hf__name *name,
+static bool is_doubtful(const struct hf__lockfile *lockfile,
+                        const struct hf__op *op, const struct hf__name *name,
                         const struct hf__outcome *out)
 {
-    return cell->is_torn && op->kind == HF__OP_ACQUIRE && out->is_taken &&
-           hf__file_held_until(cell->s->local.side, &op->key, &op->token,
+    return lockfile->is_torn && op->kind == HF__OP_ACQUIRE && out->is_taken &&
+           hf__file_held_until(lockfile->s->local.side, &op->key, &op->token,
                                name->now_us) > 0;
 }
 
 /* What a change needs first: a file that is in its place and whole. */
-static int prepare(struct hf__cell *cell, const struct hf__op *op)
+static int prepare(struct hf__lockfile *lockfile, const struct hf__op *op)
 {
     int r = HF_OK;
 
-    if (cell->fd < 0) {
-        r = hf__cell_create(cell, &op->key, op->err);
+    if (lockfile->fd < 0) {
+        r = hf__lockfile_create(lockfile, &op->key, op->err);
         return r == HF_OK ? HF__RACED : r;
     }
     /* What is put in the file's place must be of this file. */
-    if ((cell->is_left || op->kind == HF__OP_BREAK) &&
-        !hf__cell_is_in_place(cell)) {
+    if ((lockfile->is_left || op->kind == HF__OP_BREAK) &&
+        !hf__lockfile_is_in_place(lockfile)) {
         return HF__RACED;
     }
-    if (cell->is_left && op->kind == HF__OP_ACQUIRE) {
-        r = hf__cell_replace(cell, op->err);
+    if (lockfile->is_left && op->kind == HF__OP_ACQUIRE) {
+        r = hf__lockfile_replace(lockfile, op->err);
         return r == HF_OK ? HF__RACED : r;
     }
     return HF_OK;
@@ -222,7 +226,7 @@ static int prepare(struct hf__cell *cell, const struct hf__op *op)
 static int write_grant(struct hf__file *s, const struct hf__op *op,
                        const struct hf__name *name)
 {
-    struct hf__cell *cell = &s->cell;
+    struct hf__lockfile *lockfile = &s->lockfile;
     const struct hf__participant *g = hf__name_holder(name);
     bool is_new = false;
     int r = hold(s, op, g, &is_new);
@@ -230,8 +234,9 @@ static int write_grant(struct hf__file *s, const struct hf__op *op,
     if (r != HF_OK) {
         return r;
     }
-    r = write_record(cell, op);
-    if (r == HF_OK && op->kind != HF__OP_BREAK && !hf__cell_is_in_place(cell)) {
+    r = write_record(lockfile, op);
+    if (r == HF_OK && op->kind != HF__OP_BREAK &&
+        !hf__lockfile_is_in_place(lockfile)) {
         r = HF__RACED;
     }
     if (r != HF_OK && r != HF_EUNKNOWN && is_new) {
@@ -245,12 +250,13 @@ static int write_grant(struct hf__file *s, const struct hf__op *op,
 static int write_all(struct hf__file *s, const struct hf__op *op,
                      const struct hf__name *name, struct hf__outcome *out)
 {
-    bool has_record = put_record(&s->cell, name);
+    bool has_record = put_record(&s->lockfile, name);
     int r = has_record ? write_grant(s, op, name) : HF_OK;
 
     if (r == HF_OK && op->kind != HF__OP_BREAK) {
-        change_line(&s->cell, name, out);
-        r = has_record || hf__cell_is_in_place(&s->cell) ? HF_OK : HF__RACED;
+        change_line(&s->lockfile, name, out);
+        r = has_record || hf__lockfile_is_in_place(&s->lockfile) ? HF_OK
+                                                                 : HF__RACED;
     }
     return r;
 }
@@ -259,12 +265,12 @@ int hf__file_commit(void *state, const struct hf__op *op, struct hf__name *name,
                     struct hf__outcome *out)
 {
     struct hf__file *s = state;
-    int r = prepare(&s->cell, op);
+    int r = prepare(&s->lockfile, op);
 
-    if (r == HF_OK && is_doubtful(&s->cell, op, name, out)) {
+    if (r == HF_OK && is_doubtful(&s->lockfile, op, name, out)) {
         r = hf__fail(op->err, HF_EPROTO,
                      "%s/%s is damaged, and somebody holds the lock",
-                     s->place.ground.store, s->cell.name);
+                     s->place.ground.store, s->lockfile.name);
     }
     if (r == HF_OK) {
         r = write_all(s, op, name, out);

@@ -5,8 +5,8 @@
  * replaced while it was open is found out afterwards, by comparing it with
  * what its name leads to; then all is done again. Thread: the session's.
  */
-#ifndef HF_BACKEND_FILE_CELL_H
-#define HF_BACKEND_FILE_CELL_H
+#ifndef HF_BACKEND_FILE_LOCKFILE_H
+#define HF_BACKEND_FILE_LOCKFILE_H
 
 #include "src/backend/file/line.h"
 #include "src/backend/file/name.h"
@@ -14,7 +14,7 @@
 
 struct hf__file;
 
-struct hf__cell {
+struct hf__lockfile {
     struct hf__file *s;
     char name[HF__FILE_NAME_SIZE];
     int fd; /* −1: there is no such file */
@@ -30,35 +30,41 @@ struct hf__cell {
 
 /* Open what there is for the key. HF_OK also if there is nothing; HF_EAUTH,
  * HF_EUNAVAIL, HF_EPROTO, HF_EUNSAFE. To be closed in any case. */
-HF_MUST_CHECK int hf__cell_open(struct hf__file *s, const struct hf__key *key,
-                                struct hf__cell *cell, hf_error *err);
+HF_MUST_CHECK int hf__lockfile_open(struct hf__file *s,
+                                    const struct hf__key *key,
+                                    struct hf__lockfile *lockfile,
+                                    hf_error *err);
 /* The same for a file of that name, of whatever key. */
-HF_MUST_CHECK int hf__cell_open_name(struct hf__file *s, const char *name,
-                                     struct hf__cell *cell, hf_error *err);
-void hf__cell_close(struct hf__cell *cell);
+HF_MUST_CHECK int hf__lockfile_open_name(struct hf__file *s, const char *name,
+                                         struct hf__lockfile *lockfile,
+                                         hf_error *err);
+void hf__lockfile_close(struct hf__lockfile *lockfile);
 
 /* The life that the file names, unless it is one of another side file: 0. */
-uint64_t hf__file_life_of(const struct hf__cell *cell, struct hf__file_id side,
-                          uint64_t life);
+uint64_t hf__file_life_of(const struct hf__lockfile *lockfile,
+                          struct hf__file_id side, uint64_t life);
 
 /* Make the file, with a blank record; harmless if somebody just did. */
-HF_MUST_CHECK int hf__cell_create(struct hf__cell *cell,
-                                  const struct hf__key *key, hf_error *err);
+HF_MUST_CHECK int hf__lockfile_create(struct hf__lockfile *lockfile,
+                                      const struct hf__key *key, hf_error *err);
 /* Read the record and the line; key NULL: of any key. HF_OK, HF_EPROTO
  * (damaged, not one of ours), HF_EUNAVAIL, HF_ENOMEM. What a power failure left
  * is a blank one. */
-HF_MUST_CHECK int hf__cell_read(struct hf__cell *cell,
-                                const struct hf__key *key, hf_error *err);
+HF_MUST_CHECK int hf__lockfile_read(struct hf__lockfile *lockfile,
+                                    const struct hf__key *key, hf_error *err);
 /* Keep all others from changing it. False: not until `limit`. */
-HF_MUST_CHECK bool hf__cell_lock(struct hf__cell *cell, hf__time limit);
-/* Write cell->record, as the one that counts from now on, into a file that is
- * locked and not one that was left. HF_OK; HF_EUNAVAIL: surely not;
+HF_MUST_CHECK bool hf__lockfile_lock(struct hf__lockfile *lockfile,
+                                     hf__time limit);
+/* Write lockfile->record, as the one that counts from now on, into a file that
+ * is locked and not one that was left. HF_OK; HF_EUNAVAIL: surely not;
  * HF_EUNKNOWN. */
-HF_MUST_CHECK int hf__cell_write(struct hf__cell *cell, hf_error *err);
+HF_MUST_CHECK int hf__lockfile_write(struct hf__lockfile *lockfile,
+                                     hf_error *err);
 /* The same into a new file in place of this one, which need not be locked; the
  * line goes along. */
-HF_MUST_CHECK int hf__cell_replace(struct hf__cell *cell, hf_error *err);
+HF_MUST_CHECK int hf__lockfile_replace(struct hf__lockfile *lockfile,
+                                       hf_error *err);
 /* Does the name still lead to the file that is open? */
-bool hf__cell_is_in_place(const struct hf__cell *cell);
+bool hf__lockfile_is_in_place(const struct hf__lockfile *lockfile);
 
 #endif

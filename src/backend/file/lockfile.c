@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The steps by which one lock's file is read and changed. What is changed is
+ * write.c's. No step blocks but that for the lock, and none is synced: the
+ * kernel keeps what a killed process wrote, and a power failure ends all
+ * grants. Called by the session's thread.
+ */
+#include "src/backend/file/file.h"
+
+#include "src/base/error.h"
+#include "src/base/fork.h"
+#include "src/base/ofd.h"
+#include "src/base/rand.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LOCK_BYTE 0
+/* A record that is written just now may be met half; it is whole soon. */
+#define LOOKS 5
+
+static int fail(const struct hf__lockfile *lockfile, const char *doing,
+                hf_error *err)
+{
+    return hf__ground_fail(&lockfile->s->place.ground, doing, lockfile->name,
+                           err);
+}
+
+/* ---- opening */
+
+static int look_at(struct hf__lockfile *lockfile, hf_error *err)
+{
+    struct stat st;
+
+    if (fstat(lockfile->fd, &st)) {
+        return fail(lockfile, "look at", err);
+    }
+    lockfile->id = hf__id_of(&st);
+    lockfile->size = st.st_size;
+    lockfile->ctime_us =
+        st.st_ctim.tv_sec * INT64_C(1000000) + st.st_ctim.tv_nsec / 1000;
+    return hf__ground_trust(&lockfile->s->place.ground, lockfile->name, &st,
+                            err);
+}
+
+static int open_it(struct hf__lockfile *lockfile, hf_error *err)
+{
+    lockfile->fd =
+        openat(lockfile->s->place.ground.fd, lockfile->name,
+               O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (lockfile->fd < 0) {
+        return errno == ENOENT ? HF_OK : fail(lockfile, "open", err);
+    }
+    if (hf__fd_register(lockfile->fd)) {
+        return hf__fail(err, HF_ENOMEM, "out of memory");
+    }
+    return look_at(lockfile, err);
+}
+
+int hf__lockfile_open_name(struct hf__file *s, const char *name,
+                           struct hf__lockfile *lockfile, hf_error *err)
+{
+    lockfile->s = s;
+    lockfile->fd = -1;
+    lockfile->is_locked = false;
+    lockfile->is_torn = false;
+    lockfile->is_left = false;
+    lockfile->line = (struct hf__file_line){NULL, 0, 0, 0};
+    (void)snprintf(lockfile->name, sizeof lockfile->name, "%s", name);
+    return open_it(lockfile, err);
+}
+
+int hf__lockfile_open(struct hf__file *s, const struct hf__key *key,
+                      struct hf__lockfile *lockfile, hf_error *err)
+{
+    char name[HF__FILE_NAME_SIZE];
+
+    hf__file_name(key, name);
+    hf__file_record_init(&lockfile->record, key);
+    return hf__lockfile_open_name(s, name, lockfile, err);
+}
+
+void hf__lockfile_close(struct hf__lockfile *lockfile)
+{
+    /* By name: a child that was forked just now has the open file too. */
+    if (lockfile->is_locked) {
+        (void)hf__ofd_lock(lockfile->fd, F_UNLCK, LOCK_BYTE);
+    }
+    hf__fd_close(lockfile->fd);
+    hf__file_line_clear(&lockfile->line);
+    lockfile->is_locked = false;
+    lockfile->fd = -1;
+}
+
+uint64_t hf__file_life_of(const struct hf__lockfile *lockfile,
+                          struct hf__file_id side, uint64_t life)
+{
+    return hf__id_equal(side, lockfile->s->local.side->id) ? life : 0;
+}
+
+bool hf__lockfile_is_in_place(const struct hf__lockfile *lockfile)
+{
+    return hf__id_equal(
+        hf__ground_id(&lockfile->s->place.ground, lockfile->name),
+        lockfile->id);
+}
+
+bool hf__lockfile_lock(struct hf__lockfile *lockfile, hf__time limit)
+{
+    struct hf__file *s = lockfile->s;
+
+    limit = hf__earlier(limit, s->local.plain.deadline);
+    while (hf__ofd_lock(lockfile->fd, F_WRLCK, LOCK_BYTE)) {
+        unsigned seen = hf__parker_seen(&s->local.nap.parker);
+        hf__time now = hf__now();
+
+        if ((errno != EAGAIN && errno != EACCES) || !hf__before(now, limit) ||
+            hf__is_interrupted(&s->local.plain.head)) {
+            return false;
+        }
+        now = hf__after_ns(now, hf__random_between(HF__MS / 20, HF__MS / 2));
+        hf__park(&s->local.nap.parker, seen, hf__earlier(now, limit));
+    }
+    lockfile->is_locked = true;
+    return true;
+}
+
+/* ---- reading */
+
+static int judge_damage(struct hf__lockfile *lockfile,
+                        const struct hf__key *key, hf_error *err)
+{
+    /* Nobody who held it then is alive. */
+    if (key != NULL &&
+        hf__file_is_from_before(lockfile->ctime_us, hf__wall_us(),
+                                hf__now().ns / 1000)) {
+        hf__file_record_init(&lockfile->record, key);
+        lockfile->is_left = true;
+        return HF_OK;
+    }
+    return hf__fail(err, HF_EPROTO,
+                    "%s/%s is damaged and may have been of a lock that is "
+                    "held; stop all programs that use this lock, then remove "
+                    "the file",
+                    lockfile->s->place.ground.store, lockfile->name);
+}
+
+static int judge(struct hf__lockfile *lockfile, const struct hf__key *key,
+                 enum hf__file_finding finding, hf_error *err)
+{
+    lockfile->is_torn = finding == HF__FOUND_TORN;
+    lockfile->is_left = false;
+    switch (finding) {
+    case HF__FOUND:
+    case HF__FOUND_TORN:
+        return HF_OK;
+    case HF__FOUND_DAMAGED:
+        return judge_damage(lockfile, key, err);
+    case HF__FOUND_UNKNOWN:
+        return hf__fail(err, HF_EPROTO,
+                        "%s/%s was made by another version of Holdfast; stop "
+                        "all programs that use this lock, then remove the file",
+                        lockfile->s->place.ground.store, lockfile->name);
+    case HF__FOUND_OTHER:
+        break;
+    }
+    return hf__fail(err, HF_EPROTO,
+                    "%s/%s is the file of another lock (a copy, perhaps); "
+                    "remove it, or use another name",
+                    lockfile->s->place.ground.store, lockfile->name);
+}
+
+int hf__lockfile_read(struct hf__lockfile *lockfile, const struct hf__key *key,
+                      hf_error *err)
+{
+    enum hf__file_finding finding = HF__FOUND_DAMAGED;
+    int r = HF_OK;
+
+    for (int i = 0; i < LOOKS && finding == HF__FOUND_DAMAGED; i++) {
+        struct hf__file_contents all;
+        ssize_t length = pread(lockfile->fd, &all, sizeof all, 0);
+
+        if (length < 0) {
+            return fail(lockfile, "read", err);
+        }
+        finding = hf__file_record_pick(&all.slots, (size_t)length, key,
+                                       &lockfile->record);
+        r = hf__file_line_read(lockfile, &all, (size_t)length);
+        if (lockfile->is_locked) {
+            break;
+        }
+    }
+    return r == HF_OK ? judge(lockfile, key, finding, err)
+                      : hf__fail(err, r, "out of memory for the line");
+}
+
+/* ---- writing */
+
+static int fail_write(const struct hf__lockfile *lockfile, hf_error *err)
+{
+    int number = errno;
+
+    /* A slot that is half written does not count. */
+    if (number == ENOSPC || number == EDQUOT || number == EROFS) {
+        return fail(lockfile, "write", err);
+    }
+    (void)fail(lockfile, "write", err);
+    return HF_EUNKNOWN;
+}
+
+int hf__lockfile_write(struct hf__lockfile *lockfile, hf_error *err)
+{
+    struct hf__file_record *r = &lockfile->record;
+    off_t at;
+
+    r->sequence++;
+    at = (off_t)(r->sequence & 1) * HF__SLOT_SIZE;
+    hf__file_record_seal(r);
+    errno = EIO;
+    return pwrite(lockfile->fd, r, sizeof *r, at) == (ssize_t)sizeof *r
+               ? HF_OK
+               : fail_write(lockfile, err);
+}
+
+/* Both slots, so that there is room for either on the disk. */
+static int write_both(const struct hf__lockfile *lockfile,
+                      const struct hf__file_record *record, int fd,
+                      hf_error *err)
+{
+    struct hf__file_slots slots = {0};
+
+    slots.slot[0].record = *record;
+    slots.slot[0].record.sequence = 0;
+    hf__file_record_seal(&slots.slot[0].record);
+    slots.slot[1].record = *record;
+    slots.slot[1].record.sequence = 1;
+    hf__file_record_seal(&slots.slot[1].record);
+    errno = EIO;
+    return pwrite(fd, &slots, sizeof slots, 0) == (ssize_t)sizeof slots
+               ? HF_OK
+               : fail(lockfile, "write", err);
+}
+
+/* A whole file that has no name of a lock yet. */
+static int write_aside(const struct hf__lockfile *lockfile,
+                       const struct hf__file_record *record, char name[64],
+                       hf_error *err)
+{
+    const struct hf__ground *place = &lockfile->s->place.ground;
+    uint64_t number;
+    int fd;
+    int r;
+
+    hf__random(&number, sizeof number);
+    (void)snprintf(name, 64, HF__ASIDE "%016llx", (unsigned long long)number);
+    fd = openat(place->fd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
+                place->mode);
+    if (fd < 0) {
+        return fail(lockfile, "make", err);
+    }
+    hf__ground_adorn(place, fd);
+    r = hf__fd_register(fd) ? hf__fail(err, HF_ENOMEM, "out of memory")
+                            : write_both(lockfile, record, fd, err);
+    hf__file_line_copy(lockfile, fd);
+    hf__fd_close(fd);
+    if (r != HF_OK) {
+        (void)unlinkat(place->fd, name, 0);
+    }
+    return r;
+}
+
+/* Under its name it is whole from the beginning. */
+int hf__lockfile_create(struct hf__lockfile *lockfile,
+                        const struct hf__key *key, hf_error *err)
+{
+    int folder = lockfile->s->place.ground.fd;
+    struct hf__file_record blank;
+    char name[64];
+    int r;
+
+    hf__file_record_init(&blank, key);
+    r = write_aside(lockfile, &blank, name, err);
+    if (r != HF_OK) {
+        return r;
+    }
+    if (linkat(folder, name, folder, lockfile->name, 0) && errno != EEXIST) {
+        r = fail(lockfile, "make", err);
+    }
+    (void)unlinkat(folder, name, 0);
+    return r;
+}
+
+int hf__lockfile_replace(struct hf__lockfile *lockfile, hf_error *err)
+{
+    int folder = lockfile->s->place.ground.fd;
+    char name[64];
+    int r = write_aside(lockfile, &lockfile->record, name, err);
+
+    if (r == HF_OK && renameat(folder, name, folder, lockfile->name)) {
+        r = fail(lockfile, "replace", err);
+        (void)unlinkat(folder, name, 0);
+    }
+    return r;
+}
