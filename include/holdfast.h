@@ -101,10 +101,7 @@ typedef struct hf_error {
 } hf_error;
 #define HF_ERROR_INIT                                                          \
     {                                                                          \
-        sizeof(hf_error), 0, 0, {0},                                           \
-        {                                                                      \
-            0                                                                  \
-        }                                                                      \
+        sizeof(hf_error), 0, 0, "", ""                                         \
     }
 
 /* How far apart two programs may be and still exclude each other. */
@@ -172,6 +169,7 @@ HF_API void hf_close(hf_client *client);
 #define HF_CAP_SHARED   0x200u /* shared grants, beside one another */
 #define HF_CAP_SLOTS    0x400u /* up to N grants of one name at once */
 #define HF_CAP_PUSH     0x800u /* a holder is told at once of a break */
+#define HF_CAP_CELLS    0x1000u /* values with versions: holdfast-cell.h */
 
 typedef struct hf_caps_info {
     size_t size;    /* sizeof(hf_caps_info) */
@@ -605,10 +603,11 @@ typedef struct hf_gc_info {
     uint64_t expired; /* nobody gave back the last grant: it ran out, or its
                          holder died. Never known on ZooKeeper */
     uint64_t marks;   /* of starts (once_ms); the rest: released, or broken */
+    uint64_t cells;   /* deleted ones, of which the version was kept */
 } hf_gc_info;
 #define HF_GC_INFO_INIT                                                        \
     {                                                                          \
-        sizeof(hf_gc_info), 0, 0, 0                                            \
+        sizeof(hf_gc_info), 0, 0, 0, 0                                         \
     }
 
 /*
@@ -644,11 +643,14 @@ typedef struct hf_stats_info {
     uint64_t collected;    /* idle records deleted: hf_gc(), gc= in the URL */
     uint64_t taken_over;   /* acquired where nobody gave back the last grant;
                               never known on ZooKeeper and Redlock */
+    uint64_t cell_writes;  /* cells put, updated and deleted */
+    uint64_t cell_conflicts; /* tries of that which met another's */
+    uint64_t cell_locked;    /* updates that took the cell's lock */
 } hf_stats_info;
 #define HF_STATS_INFO_INIT                                                     \
     {                                                                          \
         sizeof(hf_stats_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-            0, 0                                                               \
+            0, 0, 0, 0, 0                                                      \
     }
 
 /* Each figure is right by itself; together they are of about one moment.

@@ -36,7 +36,7 @@
 #define HF__PREFIX_MAX 64
 #define HF__KEY_MAX    (HF__PREFIX_MAX + 1 + HF_NAME_MAX)
 
-/* A lock's name as the store keeps it: prefix, ':', name. Byte-exact. */
+/* A lock's name as the store keeps it: prefix, ':', name; a start's has ';'. */
 struct hf__key {
     const char *bytes;
     uint16_t length;
@@ -44,6 +44,7 @@ struct hf__key {
 };
 
 struct hf__crowd;
+struct hf__cell_op;
 
 /* Does a claim that is BUSY leave a ticket, its place in the name's line? */
 enum hf__queueing {
@@ -173,8 +174,7 @@ struct hf__head {
     atomic_uint interrupted; /* generation that was asked to stop */
     unsigned generation;     /* of the running call; set by the wrappers */
     bool only_listens; /* no call but listen() will come; set before open() */
-    uint64_t client;   /* random, of all sessions of one client the same; 0:
-                          of none. Set before open() */
+    uint64_t client;   /* random, of all its sessions; 0: none. The same */
     struct hf__facts facts; /* filled by open() */
     /* Of the sessions before when open() begins; after close(), of them and
      * this one. */
@@ -191,12 +191,12 @@ static inline bool hf__is_interrupted(struct hf__head *head)
 typedef int (*hf__list_fn)(void *arg, const char *name, size_t length,
                            const struct hf__record *);
 typedef int (*hf__check_fn)(void *arg, const hf_check_item *);
-/* Called for each grant of which it is told that somebody broke it, by the tag
- * of its token: perhaps one of ours. */
+/* Called for each grant, perhaps one of ours, that is said to be broken. */
 typedef void (*hf__broken_fn)(void *arg, uint64_t tag);
 
 /* A cleaning under way. */
 struct hf__gc {
+    bool of_cells; /* tombstones (cell.h) instead of records */
     int64_t idle_us;
     uint64_t count;   /* deleted so far */
     uint64_t expired; /* of these, those with a grant that nobody gave back */
@@ -254,10 +254,9 @@ struct hf__backend {
     /*
      * HF_CAP_PUSH: hear of breaks that this session has not heard of yet, at
      * first of all that are remembered, sleeping until there is one or the
-     * deadline. What is told is a hint: the grant's own token knows the truth.
-     * What is not, its next renewal finds. Costs nothing while nothing is
-     * broken, however many grants are held; with HF_CAP_SESSION, where it runs
-     * from hf_open() on, what the session needs. Gives as wait().
+     * deadline. A hint: the grant's own token knows the truth, and its next
+     * renewal finds it. Costs nothing while nothing is broken; with
+     * HF_CAP_SESSION, where it runs from hf_open() on, what the session needs.
      */
     int (*listen)(void *s, hf__broken_fn, void *arg, hf__time deadline,
                   hf_error *err);
@@ -276,16 +275,17 @@ struct hf__backend {
      */
     int (*gc)(void *s, const struct hf__key *prefix, struct hf__gc *g,
               hf__time deadline, hf_error *);
+    /* HF_CAP_CELLS: see cell.h. Gives HF_OK, or negative: session dead. */
+    int (*cell)(void *s, struct hf__cell_op *, hf__time deadline, hf_error *);
     /* Required. Is this server fit? Reports each thing looked at. As list(). */
     int (*check)(void *s, hf__check_fn, void *arg, hf__time deadline,
                  hf_error *);
-    /* Required. Any thread, while another call runs, open() included: it soon
-     * returns. The wrapper has stored head.interrupted; this wakes. */
+    /* Required. Any thread, while another call runs, open() included: wakes it.
+     * The wrapper has stored head.interrupted. */
     void (*interrupt)(void *s);
-    /* Optional: what makes its tables, where open() may not; never freed. */
+    /* Optional: its tables, where open() may not make them; never freed. */
     const char *(*ddl)(const struct hf__url *);
-    /* Optional: the descriptors whose closing shows the store that the
-     * holder died. Stores up to max, returns how many there are. */
+    /* Optional: as hf_lock_fds(). */
     int (*lock_fds)(void *s, int *fds, int max);
 };
 
@@ -293,8 +293,8 @@ struct hf__backend {
 HF_MODULE_API int hf__key_compare(const struct hf__key *a,
                                   const struct hf__key *b);
 
-/* The fence of the next grant: above `stored`, and not below the wall clock
- * in microseconds, so that it goes on rising after a record was lost. */
+/* The next fence: above `stored`, and not below the wall clock, so that it goes
+ * on rising after a record was lost. */
 HF_MODULE_API uint64_t hf__fence_after(uint64_t stored, int64_t wall_us);
 
 #endif

@@ -13,6 +13,7 @@
  */
 #include "src/backend/conn.h"
 
+#include "src/backend/cell.h"
 #include "src/backend/crowd.h"
 
 #include "src/base/alloc.h"
@@ -441,6 +442,51 @@ int hf__conn_gc(struct hf__conn *conn, const struct hf__key *prefix,
     int r = conn->backend->gc(conn->state, prefix, g, deadline, err);
     HF_ASSERT(g->expired <= g->count);
     return end(conn, &sigpipe, r);
+}
+
+static bool is_cell_result(const struct hf__cell_op *op)
+{
+    int r = op->result;
+
+    return r == HF_OK || r == HF__AGAIN ||
+           (r == HF_CONFLICT && op->what != HF__CELL_GET) ||
+           (r < 0 && r != HF_EFORK);
+}
+
+/* A version that no cell can have comes from a damaged record; so does a value
+ * that is too long, which the store has not copied. */
+static void check_cell(struct hf__cell_op *op)
+{
+    HF_ASSERT(is_cell_result(op));
+    if (op->result >= 0 && (op->state.version >= HF__FENCE_END ||
+                            op->state.length > HF__CELL_MAX)) {
+        op->result =
+            hf__fail(op->err, HF_EPROTO,
+                     "the store's record of this cell is damaged: "
+                     "version %llu, %zu bytes",
+                     (unsigned long long)op->state.version, op->state.length);
+    }
+}
+
+int hf__conn_cell(struct hf__conn *conn, struct hf__cell_op *op,
+                  hf__time deadline, hf_error *err)
+{
+    struct hf__sigpipe sigpipe;
+
+    HF_ASSERT(is_usable(conn) && is_key(&op->key));
+    HF_ASSERT(op->what == HF__CELL_GET || !hf__token_is_zero(&op->writer));
+    HF_ASSERT(op->length <= HF__CELL_MAX && op->expected < HF__FENCE_END);
+    op->result = HF_EUNAVAIL;
+    op->state = (struct hf__cell_state){0};
+    if (conn->backend->cell == NULL) {
+        op->result = hf__fail(op->err, HF_ENOTSUP, "this store has no cells");
+        return HF_OK;
+    }
+    begin(conn, &sigpipe);
+    int r = conn->backend->cell(conn->state, op, deadline, err);
+    r = end(conn, &sigpipe, r);
+    check_cell(op);
+    return r;
 }
 
 int hf__conn_check(struct hf__conn *conn, hf__check_fn fn, void *arg,

@@ -73,6 +73,9 @@ HF_MUST_CHECK int hf__conn_list(struct hf__conn *, const struct hf__key *prefix,
 /* HF_ENOTSUP if the backend has no gc. */
 HF_MUST_CHECK int hf__conn_gc(struct hf__conn *, const struct hf__key *prefix,
                               struct hf__gc *, hf__time deadline, hf_error *);
+/* HF_ENOTSUP if the backend has no cells. */
+HF_MUST_CHECK int hf__conn_cell(struct hf__conn *, struct hf__cell_op *,
+                                hf__time deadline, hf_error *);
 HF_MUST_CHECK int hf__conn_check(struct hf__conn *, hf__check_fn, void *arg,
                                  hf__time deadline, hf_error *);
 /* Thread: any. Interrupts the call that runs now. If none does, the next

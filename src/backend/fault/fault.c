@@ -8,6 +8,7 @@
  * Nothing is allocated once a session is open.
  * Thread: as the store behind it.
  */
+#include "src/backend/cell.h"
 #include "src/backend/conn.h"
 #include "src/backend/fault/plan.h"
 #include "src/backend/registry.h"
@@ -235,6 +236,45 @@ static int fault_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
     return r != HF_OK ? r : after(s, fault, deadline, err);
 }
 
+/* Apply it where nobody sees the answer. */
+static int cell_unseen(struct session *s, const struct hf__cell_op *op,
+                       hf__time deadline)
+{
+    struct hf__cell_op copy = *op;
+
+    copy.err = NULL;
+    return s->inner->cell(enter(s), &copy, deadline, NULL);
+}
+
+static int fault_cell(void *state, struct hf__cell_op *op, hf__time deadline,
+                      hf_error *err)
+{
+    struct session *s = state;
+    struct hf__fault fault = hf__fault_next(s->plan, HF__FAULT_CELL);
+    int r = HF_OK;
+
+    if (fault.what == HF__FAULT_DIE) {
+        return fail_lost(err, HF_EUNAVAIL);
+    }
+    if (fault.what == HF__FAULT_AGAIN) {
+        op->result = hf__fail(op->err, HF__AGAIN, "asked to try again (fault)");
+        return HF_OK;
+    }
+    if (fault.what == HF__FAULT_LOSE_REPLY) {
+        r = cell_unseen(s, op, deadline);
+    } else if (before(s, fault, deadline, err) == HF_OK) {
+        r = s->inner->cell(enter(s), op, deadline, err);
+        if (fault.what == HF__FAULT_DUPLICATE && r == HF_OK) {
+            r = cell_unseen(s, op, deadline);
+        }
+        if (r < 0 || after(s, fault, deadline, err) == HF_OK) {
+            return r;
+        }
+    }
+    op->result = HF_EUNKNOWN;
+    return r < 0 ? r : fail_lost(err, HF_EUNKNOWN);
+}
+
 static int fault_check(void *state, hf__check_fn fn, void *arg,
                        hf__time deadline, hf_error *err)
 {
@@ -370,6 +410,7 @@ static void decorate(struct decorated *d, const struct hf__backend *inner)
         .wait = inner->wait != NULL ? fault_wait : NULL,
         .list = inner->list != NULL ? fault_list : NULL,
         .gc = inner->gc != NULL ? fault_gc : NULL,
+        .cell = inner->cell != NULL ? fault_cell : NULL,
         .check = fault_check,
         .interrupt = fault_interrupt,
         .lock_fds = inner->lock_fds != NULL ? fault_lock_fds : NULL,

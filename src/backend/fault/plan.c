@@ -18,7 +18,8 @@
 #define ANY        ((1u << HF__FAULT_TARGETS) - 1)
 #define OPERATIONS ((1u << HF__FAULT_OPEN) - 1)
 #define REPEATABLE                                                             \
-    (1u << HF__OP_ACQUIRE | 1u << HF__OP_RENEW | 1u << HF__OP_RELEASE)
+    (1u << HF__OP_ACQUIRE | 1u << HF__OP_RENEW | 1u << HF__OP_RELEASE |        \
+     1u << HF__FAULT_CELL)
 
 enum { WORD_MAX = 32, RULES_MAX = 16 };
 
@@ -54,7 +55,7 @@ static const struct word faults[] = {
     {"delay", HF__FAULT_DELAY, ANY, true},
     {"late_reply", HF__FAULT_LATE_REPLY, ANY, true},
     {"duplicate", HF__FAULT_DUPLICATE, REPEATABLE, false},
-    {"again", HF__FAULT_AGAIN, OPERATIONS, false},
+    {"again", HF__FAULT_AGAIN, OPERATIONS | 1u << HF__FAULT_CELL, false},
     {"move", HF__FAULT_MOVE, 1U << HF__FAULT_OPEN, false},
     {"die", HF__FAULT_DIE, ANY, false},
     {NULL, 0, 0, false},
@@ -73,6 +74,7 @@ static const struct word targets[] = {
     {"list", 1u << HF__FAULT_LIST, 0, false},
     {"gc", 1u << HF__FAULT_GC, 0, false},
     {"check", 1u << HF__FAULT_CHECK, 0, false},
+    {"cell", 1u << HF__FAULT_CELL, 0, false},
     {"op", OPERATIONS, 0, false},
     {"any", ANY, 0, false},
     {NULL, 0, 0, false},

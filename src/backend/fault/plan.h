@@ -22,13 +22,14 @@
  *         delay          TIME passes, then it is applied
  *         late_reply     applied, then TIME passes
  *         duplicate      applied twice, the first answer counts
- *         again          not applied, HF__AGAIN (operations only)
+ *         again          not applied, HF__AGAIN (operations and cell only)
  *         move           an open is told of another place than the one before
  *         die            the session is dead before anything is sent:
  *                        HF_EUNAVAIL, also for what follows in the batch
  * TARGET  acquire renew release handover raise inspect break · op (each of
- *         these) · open wait list gc check · any (all). Only acquire, renew and
- *         release can be duplicated. An open that fails is HF_EUNAVAIL.
+ *         these) · open wait list gc check cell · any (all). Only acquire,
+ *         renew, release and cell can be duplicated. An open that fails is
+ *         HF_EUNAVAIL.
  * WHICH   2 (the second one) · 2-4 · 2- (and all later ones) · * (default) ·
  *         p0.05 (each with that probability; seed=N makes another run)
  * TIME    a duration, for delay and late_reply only. What the deadline or an
@@ -54,6 +55,7 @@ enum hf__fault_target {
     HF__FAULT_LIST,
     HF__FAULT_GC,
     HF__FAULT_CHECK,
+    HF__FAULT_CELL,
     HF__FAULT_TARGETS
 };
 

@@ -39,6 +39,18 @@ static int memory_listen(void *state, hf__broken_fn fn, void *arg,
     return HF_OK;
 }
 
+static int memory_gc(void *state, const struct hf__key *prefix,
+                     struct hf__gc *g, hf__time deadline, hf_error *err)
+{
+    struct hf__mem_session *s = state;
+
+    if (!g->of_cells) {
+        return hf__plain_gc(s, prefix, g, deadline, err);
+    }
+    hf__mem_clean_cells(s->store, prefix, g);
+    return HF_OK;
+}
+
 static void memory_interrupt(void *state)
 {
     struct hf__mem_session *s = state;
@@ -91,7 +103,7 @@ static const char *const options[] = {"session_timeout", NULL};
 #define CAPS                                                                   \
     (HF_CAP_FENCE | HF_CAP_WAIT | HF_CAP_HANDOVER | HF_CAP_LIST |              \
      HF_CAP_KEEP | HF_CAP_DETACH | HF_CAP_FAIR | HF_CAP_SHARED |               \
-     HF_CAP_SLOTS | HF_CAP_PUSH)
+     HF_CAP_SLOTS | HF_CAP_PUSH | HF_CAP_CELLS)
 
 /* As with a server that has sessions: what a grant needs to outlive its own
  * is not there, and who waits has left something that stands in a line. */
@@ -117,7 +129,8 @@ const struct hf__backend hf__memory_backend = {
     .wait = hf__plain_wait,
     .listen = memory_listen,
     .list = hf__plain_list,
-    .gc = hf__plain_gc,
+    .gc = memory_gc,
+    .cell = hf__mem_cell,
     .check = memory_check,
     .interrupt = memory_interrupt,
 };

@@ -357,6 +357,7 @@ static void store_free(struct hf__mem_store *store)
         hf__free(ENTRY(link));
     }
     hf__map_fini(&store->entries);
+    hf__mem_free_cells(store);
     HF__LIST_EACH (life, &store->lives) {
         drop_life(LIFE(life));
     }
@@ -399,7 +400,11 @@ static struct hf__mem_store *store_new(const char *name)
     size_t length = strlen(name);
     struct hf__mem_store *store = hf__alloc(sizeof *store + length + 1);
 
-    if (store == NULL || hf__map_init(&store->entries) != HF_OK) {
+    if (store == NULL || hf__map_init(&store->entries) != HF_OK ||
+        hf__map_init(&store->cells) != HF_OK) {
+        if (store != NULL) {
+            hf__map_fini(&store->entries);
+        }
         hf__free(store);
         return NULL;
     }

@@ -46,6 +46,7 @@ struct hf__mem_store {
     struct hf__link lives;
     uint64_t last_life;
     struct hf__map entries;
+    struct hf__map cells;
     struct hf__name none;      /* of a name that nobody has had */
     struct hf__parker changed; /* of a record; the sleepers look again */
     struct hf__breaks breaks;
@@ -80,5 +81,14 @@ void hf__mem_end_life(struct hf__mem_session *);
 struct hf__mem_entry *hf__mem_find(struct hf__mem_store *,
                                    const struct hf__key *);
 extern const struct hf__primitives hf__mem_primitives;
+
+/* ---- cells.c */
+
+/* As backend.h has it. */
+int hf__mem_cell(void *s, struct hf__cell_op *, hf__time deadline, hf_error *);
+/* Delete the tombstones under that prefix. */
+void hf__mem_clean_cells(struct hf__mem_store *, const struct hf__key *prefix,
+                         struct hf__gc *);
+void hf__mem_free_cells(struct hf__mem_store *);
 
 #endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a change does to a cell: pure, and the same for all stores that read,
+ * decide and write under a lock of their own. Any thread.
+ */
+#include "src/backend/cell.h"
+
+#include "src/base/error.h"
+
+int hf__cell_decide(struct hf__cell_op *op, const struct hf__cell_state *now,
+                    int64_t wall_us, bool *ret_writes)
+{
+    *ret_writes = false;
+    op->state = *now;
+    if (now->version >= HF__FENCE_END - 1) {
+        return hf__fail(op->err, HF_EPROTO,
+                        "the store has the version %llu of this cell, which is "
+                        "not below 2^53; its record is damaged",
+                        (unsigned long long)now->version);
+    }
+    if (now->version != 0 && hf__token_equal(&now->writer, &op->writer)) {
+        return HF_OK; /* an earlier try was applied */
+    }
+    if (now->version != op->expected) {
+        return HF_CONFLICT;
+    }
+    op->state = (struct hf__cell_state){
+        .version = hf__fence_after(now->version, wall_us),
+        .writer = op->writer,
+        .has_value = op->what == HF__CELL_PUT,
+        .length = op->what == HF__CELL_PUT ? op->length : 0};
+    *ret_writes = true;
+    return HF_OK;
+}
+
+/* Versions are not below the wall clock of when they were made, so they tell
+ * their age; one ahead of the clock waits until the clock has passed it. */
+bool hf__cell_is_idle(const struct hf__cell_state *state, int64_t wall_us,
+                      int64_t idle_us)
+{
+    return !state->has_value && wall_us > idle_us &&
+           state->version < (uint64_t)(wall_us - idle_us);
+}
