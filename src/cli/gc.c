@@ -15,7 +15,7 @@
 
 static uint64_t released(const hf_gc_info *info)
 {
-    return info->removed - info->expired - info->marks;
+    return info->removed - info->expired - info->marks - info->cells;
 }
 
 static void add_part(struct cli_text *text, uint64_t n, const char *what,
@@ -39,6 +39,8 @@ static void say(struct cli_text *text, const hf_gc_info *info, int64_t idle_ms)
     add_part(text, info->expired, "expired", &is_first);
     add_part(text, released(info), "released", &is_first);
     add_part(text, info->marks, info->marks == 1 ? "mark" : "marks", &is_first);
+    add_part(text, info->cells,
+             info->cells == 1 ? "deleted cell" : "deleted cells", &is_first);
     cli_text_add(text, is_first ? "" : ")");
     cli_text_add(text, idle_ms ? " that nobody used for %s\n" : "\n",
                  cli_duration(idle_ms, idle));
@@ -67,9 +69,9 @@ int cli_gc(const struct cli_options *o)
         cli_text_add(&text,
                      "{\"removed\":%" PRIu64 ",\"expired\":%" PRIu64
                      ",\"released\":%" PRIu64 ",\"marks\":%" PRIu64
-                     ",\"idle_ms\":%" PRId64 ",",
+                     ",\"cells\":%" PRIu64 ",\"idle_ms\":%" PRId64 ",",
                      info.removed, info.expired, released(&info), info.marks,
-                     o->idle_ms);
+                     info.cells, o->idle_ms);
         cli_caps_json(&text, &caps);
         cli_text_add(&text, "}\n");
     } else {

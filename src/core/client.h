@@ -10,6 +10,7 @@
 #include "src/base/host.h"
 #include "src/base/map.h"
 #include "src/core/board.h"
+#include "src/core/contention.h"
 #include "src/core/keeper.h"
 #include "src/core/sentry.h"
 #include "src/core/session.h"
@@ -57,6 +58,7 @@ struct hf_client {
     struct hf__link debts;   /* claims whose give-back waits for a timer */
     struct hf__link owing;   /* handles of which the same is true */
     struct hf__seen *seen;
+    struct hf__contention contention;
     int unsettled;             /* claims and handles with a debt */
     bool is_ready;             /* renewal session and keeper run */
     hf__time close_by;         /* set when closing begins; 0: not yet */

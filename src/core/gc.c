@@ -7,7 +7,7 @@
 #include "src/core/gc.h"
 
 #include "src/base/error.h"
-#include "src/core/look.h"
+#include "src/core/cell.h"
 #include "src/core/once.h"
 #include "src/core/options.h"
 
@@ -20,12 +20,34 @@ static int run_gc(struct hf__conn *conn, struct hf__request *q,
     return q->op.result == HF_ENOTSUP ? (int)HF_OK : q->op.result;
 }
 
+/* A tombstone is what tells a try that is still on its way, though nobody waits
+ * for it any more, that it comes too late. */
+#define CELL_IDLE_MIN_MS 3600000
+
+bool hf__gc_begin(const hf_client *client, enum hf__gc_space space,
+                  int64_t idle_ms, struct hf__gc *g, struct hf__key *key,
+                  char *bytes)
+{
+    g->idle_us = idle_ms * 1000;
+    g->of_cells = space == HF__GC_CELLS;
+    if (space == HF__GC_MARKS) {
+        hf__once_space(key, bytes);
+    } else if (space == HF__GC_CELLS) {
+        hf__cell_space(key, bytes);
+        g->idle_us =
+            (idle_ms > CELL_IDLE_MIN_MS ? idle_ms : CELL_IDLE_MIN_MS) * 1000;
+        return (client->settings.caps & HF_CAP_CELLS) != 0;
+    }
+    return true;
+}
+
 void hf__gc_add(hf_client *client, hf_gc_info *info, const struct hf__gc *slice,
-                bool is_marks)
+                enum hf__gc_space space)
 {
     info->removed += slice->count;
-    info->expired += is_marks ? 0 : slice->expired;
-    info->marks += is_marks ? slice->count : 0;
+    info->expired += space == HF__GC_NAMES ? slice->expired : 0;
+    info->marks += space == HF__GC_MARKS ? slice->count : 0;
+    info->cells += space == HF__GC_CELLS ? slice->count : 0;
     hf__count(&client->counters.collected, slice->count);
 }
 
@@ -33,15 +55,16 @@ void hf__gc_tell(hf_client *client, hf_level level, const hf_gc_info *info,
                  int result)
 {
     hf__log(&client->settings.log, level,
-            "event=gc removed=%llu expired=%llu marks=%llu result=%s",
+            "event=gc removed=%llu expired=%llu marks=%llu cells=%llu "
+            "result=%s",
             (unsigned long long)info->removed,
             (unsigned long long)info->expired, (unsigned long long)info->marks,
-            hf_strstatus(result));
+            (unsigned long long)info->cells, hf_strstatus(result));
 }
 
 /* One slice; *g goes on from where it was. */
-static int clean_some(hf_client *client, bool is_marks, struct hf__gc *g,
-                      hf_error *err)
+static int clean_some(hf_client *client, enum hf__gc_space space,
+                      int64_t idle_ms, struct hf__gc *g, hf_error *err)
 {
     HF_AUTO(hf__look_unref_auto) struct hf__look *k = NULL;
     int r = hf__look_new(client, "", &k, err);
@@ -49,10 +72,10 @@ static int clean_some(hf_client *client, bool is_marks, struct hf__gc *g,
     if (r != HF_OK) {
         return r;
     }
-    if (is_marks) {
-        hf__once_space(&k->key, k->key_bytes);
-    }
     k->gc = *g;
+    if (!hf__gc_begin(client, space, idle_ms, &k->gc, &k->key, k->key_bytes)) {
+        return HF_OK;
+    }
     k->request.call = run_gc;
     r = hf__look_run(client, k, hf__client_limit(client), err);
     if (r == HF_OK) {
@@ -61,17 +84,17 @@ static int clean_some(hf_client *client, bool is_marks, struct hf__gc *g,
     return r;
 }
 
-static int clean(hf_client *client, bool is_marks, int64_t idle_ms,
+static int clean(hf_client *client, enum hf__gc_space space, int64_t idle_ms,
                  hf_gc_info *info, hf_error *err)
 {
-    struct hf__gc g = {.idle_us = idle_ms * 1000};
+    struct hf__gc g = {0};
     int r;
 
     do {
         g.count = 0;
         g.expired = 0;
-        r = clean_some(client, is_marks, &g, err);
-        hf__gc_add(client, info, &g, is_marks);
+        r = clean_some(client, space, idle_ms, &g, err);
+        hf__gc_add(client, info, &g, space);
     } while (r == HF_OK && g.length > 0);
     return r;
 }
@@ -100,8 +123,9 @@ int hf_gc(hf_client *client, int64_t idle_ms, hf_gc_info *ret_info,
     if (r != HF_OK) {
         return r;
     }
-    r = clean(client, false, idle_ms, &info, err);
-    r = r == HF_OK ? clean(client, true, idle_ms, &info, err) : r;
+    for (int space = 0; r == HF_OK && space < HF__GC_SPACES; space++) {
+        r = clean(client, (enum hf__gc_space)space, idle_ms, &info, err);
+    }
     if (ret_info != NULL) {
         hf__result_give(ret_info, &info);
     }

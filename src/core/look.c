@@ -20,6 +20,7 @@ void hf__look_unref(struct hf__look *k)
         k->drop(link);
     }
     hf__crowd_free(&k->crowd);
+    hf__free(k->cell);
     hf__free(k);
 }
 

@@ -8,6 +8,7 @@
 #ifndef HF_CORE_LOOK_H
 #define HF_CORE_LOOK_H
 
+#include "src/backend/cell.h"
 #include "src/core/client.h"
 #include "src/core/info.h"
 
@@ -27,6 +28,7 @@ struct hf__look {
     int result;                      /* of a call's collecting */
     int fds[HF__LOCK_FDS_MAX];
     struct hf__gc gc;
+    struct hf__cell_op *cell; /* with its value; NULL: not asked for */
     hf_error err;
     struct hf__key key;
     char key_bytes[HF__KEY_MAX];

@@ -25,7 +25,10 @@
     X(operations)                                                              \
     X(connects)                                                                \
     X(collected)                                                               \
-    X(taken_over)
+    X(taken_over)                                                              \
+    X(cell_writes)                                                             \
+    X(cell_conflicts)                                                          \
+    X(cell_locked)
 
 struct hf__counters {
 #define HF_X(name) atomic_ullong name;

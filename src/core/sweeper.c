@@ -10,7 +10,6 @@
 #include "src/base/error.h"
 #include "src/base/rand.h"
 #include "src/core/gc.h"
-#include "src/core/once.h"
 
 #define PERIOD_MIN_MS   1000
 #define PERIOD_MAX_MS   (INT64_C(30) * 86400000)
@@ -60,7 +59,7 @@ static int run(struct hf__conn *conn, struct hf__request *q, hf__time deadline)
     return q->op.result;
 }
 
-/* All names and marks are done, or it can't go on. */
+/* All spaces are done, or it can't go on. */
 static void end_round(struct hf_client *c, int result)
 {
     struct hf__sweeper *w = &c->sweeper;
@@ -69,9 +68,20 @@ static void end_round(struct hf_client *c, int result)
                 result);
     w->info = (hf_gc_info)HF_GC_INFO_INIT;
     w->gc = (struct hf__gc){0};
-    w->is_marks = false;
+    w->space = HF__GC_NAMES;
     set_timer(c,
               hf__random_between(w->period_ms * 3 / 4, w->period_ms * 5 / 4));
+}
+
+/* What the next slice begins with; false: there is none of that space. */
+static bool has_space(struct hf_client *c)
+{
+    struct hf__sweeper *w = &c->sweeper;
+
+    hf__client_key(c, "", w->key_bytes, &w->key);
+    return w->space < HF__GC_SPACES &&
+           hf__gc_begin(c, (enum hf__gc_space)w->space, w->idle_ms, &w->gc,
+                        &w->key, w->key_bytes);
 }
 
 static void swept(struct hf__request *q)
@@ -79,12 +89,12 @@ static void swept(struct hf__request *q)
     struct hf__sweeper *w = HF__ELEMENT(q, struct hf__sweeper, request);
     struct hf_client *c = client_of(w);
 
-    hf__gc_add(c, &w->info, &w->gc, w->is_marks);
-    if (q->op.result != HF_OK || (w->gc.length == 0 && w->is_marks)) {
+    hf__gc_add(c, &w->info, &w->gc, (enum hf__gc_space)w->space);
+    w->space += w->gc.length == 0;
+    if (q->op.result != HF_OK || !has_space(c)) {
         end_round(c, q->op.result);
         return;
     }
-    w->is_marks = w->is_marks || w->gc.length == 0;
     set_timer(c, PAUSE_MS);
 }
 
@@ -95,16 +105,12 @@ static void fire(struct hf__duty *duty, hf__time now)
     struct hf__session *s = NULL;
 
     (void)now;
-    hf__client_key(c, "", w->key_bytes, &w->key);
-    if (w->is_marks) {
-        hf__once_space(&w->key, w->key_bytes);
-    }
+    (void)has_space(c);
     s = hf__client_session(c, &w->key);
     if (hf__session_start_runner(s) != HF_OK) {
         end_round(c, HF_EUNAVAIL); /* there may be threads the next time */
         return;
     }
-    w->gc.idle_us = w->idle_ms * 1000;
     w->gc.count = 0;
     w->gc.expired = 0;
     w->err = (hf_error)HF_ERROR_INIT;

@@ -60,7 +60,8 @@ TEST_IF(store_tells_ends(), a_cleaning_counts_apart_what_expired)
     EXPECT_IS(gone.removed, 3);
     EXPECT_IS(gone.expired, 1);
     EXPECT_IS(gone.marks, 0);
-    EXPECT(logged("event=gc removed=3 expired=1 marks=0 result=HF_OK", NULL));
+    EXPECT(logged("event=gc removed=3 expired=1 marks=0 cells=0 result=HF_OK",
+                  NULL));
     EXPECT_IS(hf_gc(alice, 0, &gone, NULL), HF_OK);
     EXPECT_IS(gone.removed, 0);
     EXPECT_IS(gone.expired, 0);

@@ -57,20 +57,21 @@ def symbols(which, file):
             if word[-2] != 'A' and not word[-1].startswith('__odr_asan.')}
 
 
-def check_exports(tap, header, library):
+def check_exports(tap, headers, library):
     exported = symbols('--defined-only', library)
     names = {name for name, version in exported if version != PRIVATE}
     ours = {n for n in names if re.match(r'hf_[a-z]', n)}
     tap.ok(ours and names == ours,
-           f'only hf_ names are exported for {header.name}',
+           f'only hf_ names are exported for {headers[0].name}',
            sorted(names - ours))
     tap.ok(len(ours) <= MOST_EXPORTS,
            f'no more than {MOST_EXPORTS} names are exported', len(ours))
-    text = re.sub(r'/\*.*?\*/', '', header.read_text(), flags=re.S)
+    text = re.sub(r'/\*.*?\*/', '', ''.join(
+        header.read_text() for header in headers), flags=re.S)
     declared = set(re.findall(r'\b(hf_\w+)\s*\([^;{]*\)\s*;',
                               re.sub(r'\(\s*\*\s*\w+\s*\)', ' ', text)))
     tap.ok(declared == ours,
-           f'what {header.name} declares is what is exported',
+           f'what {headers[0].name} declares is what is exported',
            f'declared only: {sorted(declared - ours)}\n'
            f'exported only: {sorted(ours - declared)}')
 
@@ -127,10 +128,12 @@ def check_upward_call(tap):
 
 def main():
     tap = Tap()
-    for name, library in (('holdfast.h', LIBRARY), ('holdfast-mysql.h', ROWS)):
-        header = ROOT / 'include' / name
-        check_header(tap, header)
-        check_exports(tap, header, library)
+    for names, library in ((('holdfast.h', 'holdfast-cell.h'), LIBRARY),
+                           (('holdfast-mysql.h',), ROWS)):
+        headers = [ROOT / 'include' / name for name in names]
+        for header in headers:
+            check_header(tap, header)
+        check_exports(tap, headers, library)
     check_rows(tap)
     check_private(tap)
     check_upward_call(tap)

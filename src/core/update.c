@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hf_cell_update(): read, compute, replace, until nobody was quicker. When to
+ * lock first is contention.c's to say. The lock is there for speed alone: the
+ * version guards each change with it and without it. Called by users' threads.
+ */
+#include "include/holdfast-cell.h"
+#include "src/base/alloc.h"
+#include "src/base/error.h"
+#include "src/base/map.h"
+#include "src/base/rand.h"
+#include "src/core/cancel.h"
+#include "src/core/cell.h"
+#include "src/core/options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Tries without the lock, at first. */
+#define FREE_TRIES 4
+#define LOCK_NAME  "cell:%s"
+#define KEY_MAX    (HF_NAME_MAX - 5)
+/* A holder that was stopped keeps the others waiting for no longer. */
+#define LEASE_MS    10000
+#define REST_MAX_MS 1000
+
+struct update {
+    hf_client *client;
+    const char *key;
+    hf_cell_fn fn;
+    void *arg;
+    hf_cell_opts opts;
+    hf__time limit;
+    uint64_t hash;
+    char *value; /* HF_CELL_MAX bytes, and NUL */
+    hf_lock *lock;
+    int tries;
+    bool has_waited; /* for the lock */
+    int64_t took_ns; /* the last try */
+    uint64_t version;
+};
+
+/* ---- one try */
+
+static int read_value(struct update *u, size_t *ret_length, hf_error *err)
+{
+    struct hf__cell_ask get = {.what = HF__CELL_GET, .key = u->key};
+    int r = hf__cell_run(u->client, &get, err);
+
+    if (r == HF_OK) {
+        const struct hf__cell_op *op = get.look->cell;
+        size_t length = op->state.has_value ? op->state.length : 0;
+
+        u->version = op->state.version;
+        memcpy(u->value, op->value, length);
+        u->value[length] = '\0';
+        *ret_length = op->state.has_value ? length : HF_CELL_NONE;
+    }
+    hf__look_unref(get.look);
+    return r;
+}
+
+static int write_value(struct update *u, size_t length, hf_error *err)
+{
+    bool has_value = length != HF_CELL_NONE;
+    struct hf__cell_ask put = {.what =
+                                   has_value ? HF__CELL_PUT : HF__CELL_DELETE,
+                               .key = u->key,
+                               .version = u->version,
+                               .value = u->value,
+                               .length = has_value ? length : 0};
+    int r = hf__cell_run(u->client, &put, err);
+
+    hf__look_unref(put.look);
+    return r;
+}
+
+/* *ret_is_own: the result is the callback's, whatever number it is. */
+static int try_once(struct update *u, bool *ret_is_own, hf_error *err)
+{
+    hf__time begin = hf__now();
+    size_t length = HF_CELL_NONE;
+    int r = read_value(u, &length, err);
+
+    *ret_is_own = false;
+    if (r != HF_OK) {
+        return r;
+    }
+    r = u->fn(u->arg, u->value, &length);
+    if (r != HF_OK) {
+        *ret_is_own = true;
+        return r;
+    }
+    if (length != HF_CELL_NONE && length > HF_CELL_MAX) {
+        return hf__fail(err, HF_EINVAL,
+                        "the callback wrote %zu bytes, %d are the most", length,
+                        HF_CELL_MAX);
+    }
+    r = write_value(u, length, err);
+    u->took_ns = hf__now().ns - begin.ns;
+    return r;
+}
+
+/* ---- between two tries */
+
+static bool is_over(const struct update *u)
+{
+    return !hf__before(hf__now(), u->limit);
+}
+
+/* By chance, up to twice as long after each try as that one took, so that who
+ * met once does not meet again. */
+static void rest(const struct update *u)
+{
+    int64_t most_ns = u->took_ns
+                      << (u->tries < FREE_TRIES ? u->tries : FREE_TRIES);
+    int64_t ns = hf__random_between(0, most_ns < REST_MAX_MS * INT64_C(1000000)
+                                           ? most_ns
+                                           : REST_MAX_MS * INT64_C(1000000));
+    hf__time until = hf__earlier(hf__after_ns(hf__now(), ns), u->limit);
+    struct hf__parker parker = {0};
+
+    while (hf__before(hf__now(), until)) {
+        hf__park(&parker, hf__parker_seen(&parker), until);
+    }
+}
+
+static int acquire(struct update *u, int64_t wait_ms, hf_error *err)
+{
+    hf_acquire_opts opts = HF_ACQUIRE_OPTS_INIT;
+    char name[HF_NAME_MAX + 1];
+
+    (void)snprintf(name, sizeof name, LOCK_NAME, u->key);
+    opts.wait_ms = wait_ms;
+    opts.cancel = u->opts.cancel;
+    opts.note = "an update of this cell";
+    if ((u->client->settings.caps & HF_CAP_SESSION) == 0) {
+        opts.lease_ms = LEASE_MS;
+    }
+    return hf_acquire(u->client, name, &opts, &u->lock, err);
+}
+
+static int lock(struct update *u, hf_error *err)
+{
+    int r = acquire(u, 0, err);
+
+    if (r == HF_BUSY && !is_over(u)) {
+        u->has_waited = true;
+        r = acquire(u,
+                    u->opts.wait_ms == HF_FOREVER
+                        ? HF_FOREVER
+                        : hf__ms_until(u->limit, hf__now()),
+                    err);
+    }
+    if (r == HF_OK) {
+        hf__count(&u->client->counters.cell_locked, 1);
+    }
+    return r == HF_BUSY && u->opts.wait_ms != 0 ? (int)HF_TIMEDOUT : r;
+}
+
+/* After a try that met another: HF_OK, another try. */
+static int go_on(struct update *u, hf_error *err)
+{
+    if (u->opts.cancel != NULL && atomic_load(&u->opts.cancel->is_fired) != 0) {
+        return hf__fail(err, HF_CANCELLED, "the update was cancelled");
+    }
+    if (is_over(u)) {
+        return hf__fail(err, u->opts.wait_ms == 0 ? HF_BUSY : HF_TIMEDOUT,
+                        "others changed the cell \"%s\" in between each time, "
+                        "%d times",
+                        u->key, u->tries);
+    }
+    if (u->lock == NULL) {
+        rest(u);
+    }
+    return HF_OK;
+}
+
+static int run(struct update *u, hf_error *err)
+{
+    struct hf__contention *c = &u->client->contention;
+    bool is_own = false;
+    int r = HF_OK;
+
+    for (;;) {
+        if (u->lock == NULL &&
+            (u->tries >= FREE_TRIES || hf__contention_locks(c, u->hash))) {
+            r = lock(u, err);
+        }
+        r = r == HF_OK ? try_once(u, &is_own, err) : r;
+        if (is_own || (r != HF_OK && r != HF_CONFLICT)) {
+            return r;
+        }
+        hf__contention_note(c, u->hash, u->lock != NULL,
+                            r == HF_CONFLICT || u->has_waited);
+        u->tries++;
+        if (r == HF_OK) {
+            return r;
+        }
+        r = go_on(u, err);
+        if (r != HF_OK) {
+            return r;
+        }
+    }
+}
+
+/* ---- the call */
+
+static int check(struct update *u, const hf_cell_opts *given, hf_error *err)
+{
+    struct hf__cell_ask a = {.what = HF__CELL_GET, .key = u->key};
+    int r = hf__cell_check(u->client, &a, err);
+
+    r = r == HF_OK ? hf__options_copy(&u->opts, sizeof u->opts, given, err) : r;
+    if (r != HF_OK) {
+        return r;
+    }
+    if (u->fn == NULL) {
+        return hf__fail(err, HF_EINVAL, "hf_cell_update() needs a callback");
+    }
+    if (strlen(u->key) > KEY_MAX) {
+        return hf__fail(err, HF_EINVAL,
+                        "the key has %zu bytes: to be updated it may have %d, "
+                        "for its lock is called \"cell:\" and the key",
+                        strlen(u->key), KEY_MAX);
+    }
+    if (u->opts.wait_ms < HF_FOREVER) {
+        return hf__fail(err, HF_EINVAL,
+                        "wait_ms is %lld: 0 or more, or HF_FOREVER",
+                        (long long)u->opts.wait_ms);
+    }
+    return HF_OK;
+}
+
+int hf_cell_update(hf_client *client, const char *key, hf_cell_fn fn, void *arg,
+                   const hf_cell_opts *opts, hf_error *err)
+{
+    HF_AUTO(hf__free_auto) char *value = NULL;
+    struct update u = {.client = client,
+                       .key = key,
+                       .fn = fn,
+                       .arg = arg,
+                       .opts = HF_CELL_OPTS_INIT};
+    int r = check(&u, opts, err);
+
+    if (r != HF_OK) {
+        return r;
+    }
+    value = hf__alloc(HF_CELL_MAX + 1);
+    if (value == NULL) {
+        return hf__fail(err, HF_ENOMEM, "out of memory for a cell");
+    }
+    u.value = value;
+    u.hash = hf__hash(key, strlen(key));
+    u.limit = u.opts.wait_ms == HF_FOREVER
+                  ? HF__NEVER
+                  : hf__after_ms(hf__now(), u.opts.wait_ms);
+    r = run(&u, err);
+    if (u.lock != NULL) {
+        /* It only ordered: what was written counts without it. */
+        hf_free(u.lock);
+    }
+    return r;
+}
