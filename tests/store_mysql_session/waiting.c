@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Those who wait, each with a connection in the server's queue: whatever ends
- * these connections, and whenever, nobody is granted what another has, and
- * nobody waits for what is free.
+ * these connections, or is not told in time, and whenever, nobody is granted
+ * what another has, and nobody waits for what is free.
  */
+#include "tests/store_mysql_session/relay.h"
 #include "tests/store_mysql_session/world.h"
 #include "tests/store_server/door.h"
 
@@ -164,3 +165,54 @@ TEST(who_gives_up_leaves_the_turn_of_another)
     /* The server may pass it to one that has just gone. */
     UNTIL(holder_of("job") == 0);
 }
+
+/* ---- a turn that is in doubt */
+
+/* Not one who tries, and does not wait. */
+static void await_waiter(void)
+{
+    UNTIL(strtol(hf__mariadb_value(
+                     server(),
+                     "SELECT COUNT(*) FROM information_schema.PROCESSLIST "
+                     "WHERE DB='%s' AND INFO LIKE 'SELECT %%GET_LOCK(%%' AND "
+                     "INFO NOT LIKE '%%,0)' AND INFO NOT LIKE '%%NOWAIT'",
+                     database()),
+                 NULL, 10) == 1);
+}
+
+/* The server has given the lock to bob's waiter, and tells his claim too late
+ * that he has it: he leaves it, pauses, and comes again. */
+static void claim_in_doubt(const char *scheme, const char *doubt)
+{
+    choose_scheme(scheme);
+    say_options("session_timeout=60s");
+    AUTO_RELAY *r = start_relay();
+    AUTO_CLIENT *bob = open_by(relay_port(r), "tls=off&io_timeout=400ms");
+    HELD(job, alice);
+    struct waiter w;
+
+    begin_to_wait(&w, bob, "job", patience(20000));
+    await_waiter();
+    relay_translate(r, "CONNECTION_ID(),IS_USED_LOCK(", doubt, 1);
+    EXPECT_IS(hf_release(job, NULL), HF_OK);
+    EXPECT_IS(end_waiting(&w), HF_OK);
+    EXPECT_IS(relay_hits(r), 1);
+    expect_held(w.lock);
+    EXPECT_SAFE_IS(try_once(alice, "job"), HF_BUSY);
+    EXPECT_IS(hf_release(w.lock, NULL), HF_OK);
+    hf_free(w.lock);
+    UNTIL(stats_of(bob).owing == 0);
+    EXPECT_MORE(await_free(alice, "job", patience(5000)), -1);
+}
+
+/* It is taken while the waiter leaves, or not in time for that either. */
+#define LATE_BY(seconds) "CONNECTION_ID(),SLEEP(" seconds ")*0+IS_USED_LOCK("
+
+CASE_WITHIN(60, a_turn_that_is_told_late_is_passed_on,
+            claim_in_doubt("session", LATE_BY("0.6")));
+CASE_WITHIN(60, a_turn_that_is_told_too_late_is_passed_on,
+            claim_in_doubt("session", LATE_BY("1.2")));
+CASE_WITHIN(60, a_turn_for_a_row_that_is_told_late_is_passed_on,
+            claim_in_doubt("row", LATE_BY("0.6")));
+CASE_WITHIN(60, a_turn_for_a_row_that_is_told_too_late_is_passed_on,
+            claim_in_doubt("row", LATE_BY("1.2")));

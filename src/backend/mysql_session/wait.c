@@ -101,15 +101,19 @@ static struct hf__ul_line *take_won(struct hf__ul_front *f)
     }
 }
 
-/* The line may serve again. */
+/* The line may serve again, also one that owes what a claim asked: what it owes
+ * is taken first. If that does not come in time the line ends, and the lock is
+ * free with it. */
 static void leave_lock(struct hf__ul_front *f)
 {
     struct hf__ul_line *line = take_won(f);
+    int r;
 
     if (line == NULL) {
         return;
     }
-    f->mysql.wire.is_dead |= hf__ul_line_undo(f, line) != HF_OK;
+    r = line->owes ? hf__ul_line_settle(f, line) : hf__ul_line_undo(f, line);
+    f->mysql.wire.is_dead |= r != HF_OK;
     hf__mutex_lock(&f->link->mutex);
     if (f->home == NULL && !line->is_apart) {
         f->home = line;
