@@ -190,7 +190,8 @@ class Known:
 
     def __init__(self):
         self.header = ''.join((ROOT / 'include' / name).read_text() for name in (
-            'holdfast.h', 'holdfast-cell.h', 'holdfast-mysql.h'))
+            'holdfast.h', 'holdfast-cell.h', 'holdfast-guard.h',
+            'holdfast-mysql.h'))
         self.verbs = {}
         for verb, names, *_ in parser_options():
             self.verbs.setdefault(verb, set()).update(names.split(','))

@@ -128,7 +128,8 @@ def check_upward_call(tap):
 
 def main():
     tap = Tap()
-    for names, library in ((('holdfast.h', 'holdfast-cell.h'), LIBRARY),
+    for names, library in ((('holdfast.h', 'holdfast-cell.h',
+                            'holdfast-guard.h'), LIBRARY),
                            (('holdfast-mysql.h',), ROWS)):
         headers = [ROOT / 'include' / name for name in names]
         for header in headers:

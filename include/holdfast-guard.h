@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Holdfast's guard of a file: who was stopped for longer than his lease, and
+ * goes on to write what he had computed, is refused by the file itself. It is
+ * the fence of his lock that is compared, so the lock may be of any store.
+ *
+ *     if (hf_guard_file("/srv/report.json", hf_fence(lock), text, length,
+ *                       &err) == HF_LOST) {
+ *         … somebody else has had the lock since, and has written …
+ *     }
+ *
+ * A table of your own has hf_mysql_guard_sql() (holdfast-mysql.h), a key in
+ * Redis the script in docs/reference.md, "Fences that are checked".
+ */
+#ifndef HOLDFAST_GUARD_H
+#define HOLDFAST_GUARD_H
+
+#include "holdfast.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Replace what the file at `path` has by `length` bytes, unless somebody with a
+ * higher fence has written it. All at once: readers, who need nothing but the
+ * path, find the old bytes or the new ones, also after a power failure, and a
+ * new file gets the permissions of the old one. The same fence may write again.
+ *
+ * Beside it lies PATH.fence, which has the highest fence so far, and PATH.new
+ * for the moment of a write: only whoever may write the folder may write there,
+ * and all writers come this way. Never delete PATH.fence while somebody who was
+ * late may still come. A `path` that is a symbolic link is replaced, not
+ * followed.
+ *
+ * Gives: HF_OK; HF_LOST, the fence is lower than that of an earlier write, and
+ * nothing was done; HF_BUSY, another write has been under way for 5 s (its
+ * writer was stopped in it); HF_EINVAL (the path, fence 0, or 2^53 and more, as
+ * of a store without fences), HF_EPROTO (PATH.fence has no number), HF_EUNSAFE
+ * (a network file system, or it is no plain file), HF_EAUTH, HF_EUNAVAIL,
+ * HF_ENOMEM: nothing was done; HF_EUNKNOWN: it was written, but perhaps a power
+ * failure undoes it. Any thread, no client. Blocks: up to 5 s, and for the
+ * disk.
+ */
+HF_API HF_MUST_CHECK int hf_guard_file(const char *path, uint64_t fence,
+                                       const void *bytes, size_t length,
+                                       hf_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
