@@ -6,12 +6,12 @@
  *
  *     static int take_one(void *arg, char *value, size_t *length)
  *     {
- *         int left = *length == HF_CELL_NONE ? 0 : atoi(value);
+ *         long left = *length == HF_CELL_NONE ? 0 : strtol(value, NULL, 10);
  *
  *         if (left == 0) {
  *             return SOLD_OUT;
  *         }
- *         *length = (size_t)sprintf(value, "%d", left - 1);
+ *         *length = (size_t)snprintf(value, HF_CELL_MAX, "%ld", left - 1);
  *         return HF_OK;
  *     }
  *     …
@@ -100,13 +100,14 @@ HF_API HF_MUST_CHECK int hf_cell_delete(hf_client *client, const char *key,
 typedef int (*hf_cell_fn)(void *arg, char *value, size_t *length);
 
 typedef struct hf_cell_opts {
-    size_t size;       /* sizeof(hf_cell_opts) */
-    int64_t wait_ms;   /* patience with others who change it, HF_FOREVER */
-    hf_cancel *cancel; /* ends the wait; NULL: none */
+    size_t size;           /* sizeof(hf_cell_opts) */
+    int64_t wait_ms;       /* patience with others who change it, HF_FOREVER */
+    hf_cancel *cancel;     /* ends the wait; NULL: none */
+    uint64_t *ret_version; /* with HF_OK the new version; NULL: nowhere */
 } hf_cell_opts;
 #define HF_CELL_OPTS_INIT                                                      \
     {                                                                          \
-        sizeof(hf_cell_opts), HF_FOREVER, NULL                                 \
+        sizeof(hf_cell_opts), HF_FOREVER, NULL, NULL                           \
     }
 
 /*

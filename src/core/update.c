@@ -71,6 +71,9 @@ static int write_value(struct update *u, size_t length, hf_error *err)
                                .length = has_value ? length : 0};
     int r = hf__cell_run(u->client, &put, err);
 
+    if (r == HF_OK && u->opts.ret_version != NULL) {
+        *u->opts.ret_version = put.look->cell->state.version;
+    }
     hf__look_unref(put.look);
     return r;
 }
