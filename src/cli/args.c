@@ -329,6 +329,10 @@ static int parse_operand(struct parse *p, const char *word)
     if (p->options->name && p->options->verb == CLI_RUN) {
         return cli_correct_dashes(p->argv, p->argc, p->at);
     }
+    if (p->options->verb == CLI_CELL && !p->options->action) {
+        p->options->action = word;
+        return 0;
+    }
     if (verb->operand == CLI_NO_OPERAND || p->options->name) {
         return unexpected(p, word);
     }
@@ -354,7 +358,7 @@ static int parse_words(struct parse *p)
     for (; !r && p->at < p->argc; p->at++) {
         if (is_open && !strcmp(p->argv[p->at], "--")) {
             is_open = false;
-            if (p->options->verb == CLI_RUN) {
+            if (p->options->verb == CLI_RUN || p->options->verb == CLI_CELL) {
                 p->options->command = p->argv + p->at + 1;
                 return 0;
             }
@@ -400,8 +404,9 @@ static int check_operands(const struct parse *p)
         return 0;
     }
     if (verb->operand == CLI_MUST_OPERAND && !o->name) {
-        return cli_fail(CLI_EXIT_USAGE, "%s: NAME is missing: holdfast %s",
-                        p->word, verb->usage);
+        return cli_fail(CLI_EXIT_USAGE, "%s: %s is missing: holdfast %s",
+                        p->word, o->verb == CLI_CELL ? "KEY" : "NAME",
+                        verb->usage);
     }
     if (o->verb == CLI_RUN && (!o->command || !o->command[0])) {
         return cli_correct_command(p->argv, o->command ? p->at : p->argc);

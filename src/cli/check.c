@@ -64,6 +64,7 @@ static const struct {
     {HF_CAP_KEEP, "keep"},   {HF_CAP_DEATH, "death"},
     {HF_CAP_PUSH, "push"},   {HF_CAP_HANDOVER, "handover"},
     {HF_CAP_LIST, "list"},   {HF_CAP_SESSION, "session"},
+    {HF_CAP_CELLS, "cells"},
 };
 
 /* What the store can do, a word each, separated and in quotes as given. */

@@ -14,7 +14,7 @@
 #define CLAIMS    (BIT(RUN) | BIT(HOLD) | BIT(ACQUIRE))
 #define TOKENS    (BIT(RENEW) | BIT(RELEASE))
 #define LOOKS     (BIT(WHO) | BIT(LS) | BIT(CHECK))
-#define STORES    (CLAIMS | TOKENS | LOOKS | BIT(BREAK) | BIT(GC))
+#define STORES    (CLAIMS | TOKENS | LOOKS | BIT(BREAK) | BIT(GC) | BIT(CELL))
 #define ALL       ((1u << CLI_VERBS) - 1)
 
 #define FIELD(name) offsetof(struct cli_options, name)
@@ -26,6 +26,12 @@ const struct cli_option cli_option_table[] = {
      "do not wait: a held lock is exit 75 at once"},
     {"wait", 'w', CLI_DURATION, CLAIMS, FIELD(wait_ms), -1, CENTURY_MS, "DUR",
      "forever", "how long to wait for a holder; 0 is --try"},
+    {"wait", 'w', CLI_DURATION, BIT(CELL), FIELD(wait_ms), -1, CENTURY_MS,
+     "DUR", "forever",
+     "how long to go on while others change the cell; 0 tries once"},
+    {"if-version", 0, CLI_NUMBER, BIT(CELL), FIELD(if_version), 0,
+     INT64_C(9007199254740991), "N", NULL,
+     "put, delete: only that version, 0 for none; else exit 1"},
     {"lock", 0, CLI_REPEATED, BIT(RUN) | BIT(HOLD), FIELD(locks), 1,
      HF_NAME_MAX, "NAME", NULL,
      "one more name, all or none of which are got; may be repeated"},
@@ -173,6 +179,10 @@ const struct cli_verb cli_verb_table[CLI_VERBS] = {
                    cli_break},
     [CLI_GC] = {"gc", "gc [options]", "delete the records of idle names",
                 CLI_NO_OPERAND, cli_gc},
+    [CLI_CELL] = {"cell", "cell get|put|delete|update [options] KEY [-- CMD]",
+                  "a value with a version: read it, or change it unless others "
+                  "were quicker",
+                  CLI_MUST_OPERAND, cli_cell},
     [CLI_CHECK] = {"check", "check [options]",
                    "is the store fit for locks? exit 0: fit, 1: unfit",
                    CLI_NO_OPERAND, cli_check},

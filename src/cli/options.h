@@ -22,6 +22,7 @@
     X(LS, ls)                                                                  \
     X(BREAK, break)                                                            \
     X(GC, gc)                                                                  \
+    X(CELL, cell)                                                              \
     X(CHECK, check)                                                            \
     X(BACKENDS, backends)                                                      \
     X(VERSION, version)                                                        \
@@ -45,8 +46,9 @@ struct cli_list {
 struct cli_options {
     uint64_t given; /* bit i: row i of the option table was on the line */
     enum cli_verb_id verb;
-    const char *name; /* NAME, PREFIX or VERB; NULL: none */
-    char **command;   /* what follows `--`; NULL: no `--` */
+    const char *action; /* what to do with a cell */
+    const char *name;   /* NAME, KEY, PREFIX or VERB; NULL: none */
+    char **command;     /* what follows `--`; NULL: no `--` */
     const char *url;
     const char *reach;
     const char *allow;
@@ -85,6 +87,7 @@ struct cli_options {
     int64_t lost_exit;
     int64_t json_fd;
     int64_t fence;
+    int64_t if_version;
     struct cli_list locks;
 };
 
@@ -138,6 +141,7 @@ int cli_who(const struct cli_options *);
 int cli_ls(const struct cli_options *);
 int cli_break(const struct cli_options *);
 int cli_gc(const struct cli_options *);
+int cli_cell(const struct cli_options *);
 int cli_check(const struct cli_options *);
 int cli_backends(const struct cli_options *);
 int cli_version(const struct cli_options *);
