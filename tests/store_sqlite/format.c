@@ -31,7 +31,7 @@ TEST(a_database_in_another_encoding_is_refused)
 
     sql(path_of(""), "PRAGMA encoding='UTF-16';PRAGMA journal_mode=WAL;"
                      "CREATE TABLE holdfast_lock(key TEXT);"
-                     "PRAGMA application_id=1212574827;PRAGMA user_version=2");
+                     "PRAGMA application_id=1212574827;PRAGMA user_version=3");
     EXPECT_IS(enter(&me), HF_EPROTO);
     EXPECT_HAS(me.error.text, "UTF-16");
 }

@@ -138,9 +138,9 @@ TEST(another_format_is_named)
         PEER(me);
     }
     sql(path_of(""), "PRAGMA user_version=7");
-    expect_refused(path_of(""), HF_EPROTO, "format is 7, this program knows 2");
-    sql(path_of(""), "PRAGMA user_version=1");
-    expect_refused(path_of(""), HF_EPROTO, "format is 1, this program knows 2");
+    expect_refused(path_of(""), HF_EPROTO, "format is 7, this program knows 3");
+    sql(path_of(""), "PRAGMA user_version=2");
+    expect_refused(path_of(""), HF_EPROTO, "format is 2, this program knows 3");
 }
 
 TEST(a_damaged_database_is_said_to_be)

@@ -4,7 +4,7 @@
  * gone, and the wall clock may be behind. Simulated by putting back what the
  * files were at the last sync, with the boot that it was written in changed.
  */
-#include "tests/store_sqlite/world.h"
+#include "tests/store_sqlite/cell.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -95,6 +95,35 @@ TEST(fences_of_forgotten_names_rise_too)
     EXPECT_IS(finish(start(lock_new_name, stage, 0)), 0);
     lose_power();
     EXPECT_IS(finish(start(lock_new_name, stage, 1)), 0);
+}
+
+/* The clock is an hour behind the versions, too. */
+static void change_a_cell(struct stage *stage, int index)
+{
+    PEER(me);
+
+    EXPECT_IS(get_cell(&me, "stock"), HF_OK);
+    EXPECT_IS(put_cell(&me, "stock", told.version, "ten", 3), HF_OK);
+    if (index == 0) {
+        sql(path_of(""), "UPDATE holdfast_cell SET version=version+3600000000");
+        EXPECT_IS(get_cell(&me, "stock"), HF_OK);
+        EXPECT_IS(put_cell(&me, "stock", told.version, "ten", 3), HF_OK);
+        save();
+    }
+    for (int i = 0; i < 50; i++) {
+        EXPECT_IS(put_cell(&me, "stock", told.version, "nine", 4), HF_OK);
+        EXPECT_SAFE_MORE(told.version, atomic_load(&stage->count[0]));
+        atomic_store(&stage->count[0], (long long)told.version);
+    }
+}
+
+TEST(versions_of_cells_rise_through_a_power_failure)
+{
+    struct stage *stage = stage_new();
+
+    EXPECT_IS(finish(start(change_a_cell, stage, 0)), 0);
+    lose_power();
+    EXPECT_IS(finish(start(change_a_cell, stage, 1)), 0);
 }
 
 static void clean(struct peer *who)

@@ -51,11 +51,9 @@ static int say_unknown(struct hf__sqlite *s, struct hf__op *ops[], int n,
                        int rc)
 {
     for (int i = 0; i < n; i++) {
-        ops[i]->result = hf__fail_native(
-            ops[i]->err, HF_EUNKNOWN, rc,
-            "%s could not be written (%s); whether the change will last is "
-            "not known",
-            s->place.path[HF__FILE_DB], sqlite3_errstr(rc));
+        ops[i]->result =
+            hf__fail_native(ops[i]->err, HF_EUNKNOWN, rc, HF__SQLITE_PERHAPS,
+                            s->place.path[HF__FILE_DB], sqlite3_errstr(rc));
     }
     return hf__fail_native(s->err, HF_EUNAVAIL, rc, "cannot write %s: %s",
                            s->place.path[HF__FILE_DB], sqlite3_errstr(rc));
@@ -103,7 +101,7 @@ static int apply_all(struct hf__sqlite *s, struct hf__op *ops[], int n)
  * the frames may stand in the log all the same, and be found there when it is
  * next read from the start. So they do when the log was written and its index
  * could not grow, for want of space or not. */
-static bool may_last(const struct hf__sqlite *s, int rc)
+bool hf__sqlite_may_last(const struct hf__sqlite *s, int rc)
 {
     switch (rc) {
     case SQLITE_OK:
@@ -126,7 +124,7 @@ static int commit(struct hf__sqlite *s, struct hf__op *ops[], int n,
         ops[i]->result = HF_EUNKNOWN;
     }
     rc = hf__space_commit(s);
-    *ret_is_unknown = may_last(s, rc);
+    *ret_is_unknown = hf__sqlite_may_last(s, rc);
     return rc;
 }
 

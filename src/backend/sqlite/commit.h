@@ -13,6 +13,13 @@
  * have callbacks only. */
 #define HF__SQLITE_RAISE_FIRST SQLITE_ABORT
 
+/* After a commit that failed: may the change be in force all the same, later?
+ * Then nobody knows, as the text of HF_EUNKNOWN says: of which file, and why.
+ */
+bool hf__sqlite_may_last(const struct hf__sqlite *s, int rc);
+#define HF__SQLITE_PERHAPS                                                     \
+    "%s could not be written (%s); whether the change will last is not known"
+
 /* The engine's commit: HF_OK, or HF__ABORTED with the reason in s->rc. */
 int hf__sqlite_commit(void *s, const struct hf__op *op, struct hf__name *,
                       struct hf__outcome *);

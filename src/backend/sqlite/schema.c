@@ -2,8 +2,9 @@
 /*
  * The tables. holdfast_lock has one row for each name ever locked, kept for
  * its fence; holdfast_beside has the grants that stand beside others, and
- * holdfast_ticket those who wait in line; holdfast_held is for people with the
- * sqlite3 shell. Called behind the door, when a session opens.
+ * holdfast_ticket those who wait in line; holdfast_cell has the cells, and
+ * holdfast_held is for people with the sqlite3 shell. Called behind the door,
+ * when a session opens.
  */
 #include "src/backend/sqlite/schema.h"
 
@@ -14,7 +15,7 @@
 
 #include <string.h>
 
-#define VERSION 2
+#define VERSION 3
 
 /* A lease in terms of the wall clock, as plain SQL has no other; a lock's own
  * row has when it was granted as the difference of two. What has a ; before
@@ -87,6 +88,12 @@ static const char schema[] =
     " label TEXT, host TEXT, pid INTEGER, thread TEXT, note TEXT,"
     " PRIMARY KEY(key,seq), UNIQUE(key,token)"
     ") WITHOUT ROWID;"
+    /* A value may be long, so it stands apart from the keys. */
+    "CREATE TABLE IF NOT EXISTS holdfast_cell("
+    " key TEXT PRIMARY KEY NOT NULL,"
+    " version INTEGER NOT NULL,"
+    " writer BLOB NOT NULL,"
+    " value BLOB);" /* NULL: it was deleted */
     "CREATE TABLE IF NOT EXISTS holdfast_meta("
     " id INTEGER PRIMARY KEY CHECK(id=1),"
     " boot TEXT NOT NULL,"
@@ -94,7 +101,7 @@ static const char schema[] =
     " fence_ceiling INTEGER NOT NULL);"
     "DROP VIEW IF EXISTS holdfast_held;"
     "PRAGMA application_id=1212574827;"
-    "PRAGMA user_version=2";
+    "PRAGMA user_version=3";
 
 _Static_assert(HF__SQLITE_APPLICATION_ID == 1212574827, "as in the text above");
 

@@ -47,6 +47,11 @@ enum hf__statement {
     HF__SQL_LINE_JOIN,   /* all of it */
     HF__SQL_LINE_LEAVE,  /* key, token */
     HF__SQL_LINE_DELETE, /* all: key */
+    /* Cells. */
+    HF__SQL_CELL,       /* version, writer, value: key */
+    HF__SQL_CELL_PUT,   /* all of it */
+    HF__SQL_CELL_END,   /* a key: from, to, longest, how many before it */
+    HF__SQL_CELL_CLEAN, /* tombstones: from, to, of versions below */
     HF__SQL_GET_META,
     HF__SQL_PUT_META,   /* boot, base, ceiling */
     HF__SQL_RAISE_BASE, /* base */
@@ -118,6 +123,8 @@ HF_MUST_CHECK int hf__sql_open(struct hf__sqlite *s, hf_error *err);
 /* Takes NULL. Whoever calls it takes it off the list of inherit.h, where it
  * was put by opening, and frees it. */
 void hf__sql_close(struct hf__connection *db);
+
+extern const char *const hf__sql_texts[HF__SQL_COUNT]; /* texts.c */
 
 /* The statement, prepared at first use, ready for binding. NULL: no memory,
  * or the schema is not what it was. */

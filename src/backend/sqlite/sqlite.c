@@ -327,7 +327,7 @@ const struct hf__backend hf__sqlite_backend = {
     .scheme = "sqlite",
     .caps = HF_CAP_FENCE | HF_CAP_WAIT | HF_CAP_HANDOVER | HF_CAP_LIST |
             HF_CAP_DEATH | HF_CAP_KEEP | HF_CAP_DETACH | HF_CAP_FAIR |
-            HF_CAP_SHARED | HF_CAP_SLOTS | HF_CAP_PUSH,
+            HF_CAP_SHARED | HF_CAP_SLOTS | HF_CAP_PUSH | HF_CAP_CELLS,
     .size = sizeof(struct hf__sqlite),
     .options = no_options,
     .has_no_sigpipe = true,
@@ -338,6 +338,7 @@ const struct hf__backend hf__sqlite_backend = {
     .listen = hf__local_listen,
     .list = hf__plain_list,
     .gc = hf__sqlite_gc,
+    .cell = hf__sqlite_cell,
     .check = hf__sqlite_check,
     .interrupt = hf__local_interrupt,
     .lock_fds = hf__local_lock_fds,

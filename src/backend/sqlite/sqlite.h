@@ -12,7 +12,8 @@
  *     pool.c     idle connections               fence.c   rising numbers
  *     check.c    check()                        survey.c  list(), gc()
  *     header.c   whose file it is               vfs.c     what SQLite may open
- *                                               space.c   blocks on the disk
+ *     cells.c    values with versions           space.c   blocks on the disk
+ *     texts.c    the statements
  *
  * Thread: the session's, except hf__local_interrupt().
  */
@@ -92,6 +93,13 @@ int hf__sqlite_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
 int hf__sqlite_scan(void *state, struct hf__scan *, hf_error *err);
 int hf__sqlite_forget(void *state, const struct hf__key *, struct hf__name *,
                       int64_t idle_us);
+int hf__sqlite_cell(void *state, struct hf__cell_op *op, hf__time deadline,
+                    hf_error *err);
+/* cells.c, for gc(): a slice, in the transaction that runs. SQLITE_OK, or what
+ * went wrong. */
+HF_MUST_CHECK int hf__sqlite_clean_cells(struct hf__sqlite *s,
+                                         const struct hf__key *prefix,
+                                         struct hf__gc *g);
 int hf__sqlite_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
                      hf_error *err);
 

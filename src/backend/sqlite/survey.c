@@ -148,25 +148,31 @@ int hf__sqlite_forget(void *state, const struct hf__key *key,
 }
 
 /* The engine's primitives for a transaction that runs. */
-static int clean(struct hf__sqlite *s, const struct hf__key *prefix,
-                 struct hf__gc *g)
+static int clean_locks(struct hf__sqlite *s, const struct hf__key *prefix,
+                       struct hf__gc *g)
 {
     struct hf__primitives inside = hf__sqlite_primitives;
-    int rc = hf__sqlite_begin_write(s);
 
     inside.begin = NULL;
     inside.end = NULL;
     s->rc = SQLITE_OK;
     s->highest = 0;
+    if (hf__engine_gc(&inside, s, prefix, g, NULL) != HF_OK) {
+        return s->rc != SQLITE_OK ? s->rc : SQLITE_NOMEM;
+    }
+    return s->highest > 0 ? hf__fence_forget(s, s->highest) : SQLITE_OK;
+}
+
+static int clean(struct hf__sqlite *s, const struct hf__key *prefix,
+                 struct hf__gc *g)
+{
+    int rc = hf__sqlite_begin_write(s);
+
     if (rc != SQLITE_OK) {
         return rc;
     }
-    if (hf__engine_gc(&inside, s, prefix, g, NULL) != HF_OK) {
-        rc = s->rc != SQLITE_OK ? s->rc : SQLITE_NOMEM;
-    }
-    if (rc == SQLITE_OK && s->highest > 0) {
-        rc = hf__fence_forget(s, s->highest);
-    }
+    rc = g->of_cells ? hf__sqlite_clean_cells(s, prefix, g)
+                     : clean_locks(s, prefix, g);
     if (rc == SQLITE_OK) {
         rc = hf__space_commit(s);
     }
