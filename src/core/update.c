@@ -57,6 +57,12 @@ static int read_value(struct update *u, size_t *ret_length, hf_error *err)
         *ret_length = op->state.has_value ? length : HF_CELL_NONE;
     }
     hf__look_unref(get.look);
+    if (r == HF_EUNKNOWN) { /* whatever became of the question */
+        r = HF_EUNAVAIL;
+        if (err != NULL) {
+            err->status = r;
+        }
+    }
     return r;
 }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """cell: a value is read, replaced, deleted, and put through a command; no
 change overwrites another unseen, and what fails changes nothing."""
+import base64
 import json
 import os
 import pty
@@ -47,7 +48,6 @@ def every_byte_is_kept(t):
     t.equal((t.dir / f'{process.base}.out').read_bytes(), data, 'bytes')
     shown = t.json('cell', 'get', 'blob')
     t.equal((shown['exists'], shown['value']), (True, None), 'no text')
-    import base64
     t.equal(base64.b64decode(shown['base64']), data, 'base64')
 
 
@@ -154,12 +154,8 @@ def who_changes_it_meanwhile_is_met(t):
 def to_a_terminal_nothing_is_written_that_moves_the_cursor(t):
     put(t, 'n', b'one\x1b[2Jtwo\nthree\x00four')
     main, side = pty.openpty()
-    process = t.spawn(['sh', '-c', '"$0" cell get n >&9', t.holdfast],
-                      pass_fds=(side,),
-                      env=None) if side == 9 else t.spawn(
-        ['sh', '-c', f'"$0" cell get n >&{side}', t.holdfast],
-        pass_fds=(side,))
-    process.wait(code=0)
+    t.spawn(['sh', '-c', f'"$0" cell get n >&{side}', t.holdfast],
+            pass_fds=(side,)).wait(code=0)
     os.close(side)
     seen = os.read(main, 4096).replace(b'\r\n', b'\n')
     os.close(main)

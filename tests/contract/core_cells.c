@@ -132,6 +132,21 @@ TEST_IF(NEEDS_CELLS, after_an_unknown_outcome_nothing_is_computed_again)
     EXPECT_IS(number_in(bob, "n"), 1);
 }
 
+TEST_IF(NEEDS_CELLS, an_update_that_cannot_read_is_no_unknown_outcome)
+{
+    char options[120];
+    atomic_int calls = 0;
+    hf_error err = HF_ERROR_INIT;
+
+    snprintf(options, sizeof options, "%s",
+             io_timeout(300, "fault=lose_reply:cell:*"));
+    AUTO_CLIENT *alice = open_faulty(options);
+    EXPECT_IS(hf_cell_update(alice, "n", add_one, &calls, NULL, &err),
+              HF_EUNAVAIL);
+    EXPECT_IS(err.status, HF_EUNAVAIL);
+    EXPECT_IS(atomic_load(&calls), 0);
+}
+
 TEST_IF(NEEDS_CELLS, what_never_left_is_no_unknown_outcome)
 {
     char options[120];
