@@ -93,9 +93,10 @@ static int read_prefix(struct hf_client *c, hf_error *err)
     if (length == 0 || length > HF__PREFIX_MAX ||
         strpbrk(c->prefix, ":;=") != NULL ||
         !hf__utf8_is_valid(c->prefix, length)) {
-        return hf__fail(err, HF_EINVAL,
-                        "prefix: 1 to %d bytes of UTF-8 without ':', ';' and '='",
-                        HF__PREFIX_MAX);
+        return hf__fail(
+            err, HF_EINVAL,
+            "prefix: 1 to %d bytes of UTF-8 without ':', ';' and '='",
+            HF__PREFIX_MAX);
     }
     return HF_OK;
 }
