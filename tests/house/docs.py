@@ -3,7 +3,8 @@
 """The documents say what the program does: options, exit codes, statuses,
 limits and stores in docs/reference.md; the tests that docs/guarantees.md
 names; whatever docs/from-the-articles.md and the same page in Chinese name; the
-C example of the README; and every relative link.
+C example of the README, and the script of Redis that refuses a late fence; and
+every relative link.
 
     docs.py ROOT HOLDFAST [WITH_MARIADB WITH_REDIS WITH_ZOOKEEPER]
 
@@ -287,6 +288,12 @@ def check_example(tap):
     real = real[real.index('#include'):].replace(
         '#include "include/holdfast.h"', '#include <holdfast.h>')
     tap.ok(shown == real, 'the README shows examples/simple.c as it is', shown)
+    page = (ROOT / 'docs/reference.md').read_text()
+    page = page[page.index('## Fences that are checked'):]
+    shown = re.search(r'```lua\n(.*?)```', page, re.S)[1]
+    head, real = (ROOT / 'examples/guard.lua').read_text().split('\n', 1)
+    tap.ok(shown == real and head == '-- SPDX-License-Identifier: MIT',
+           'docs/reference.md shows examples/guard.lua as it is', shown)
 
 
 def check_links(tap):
