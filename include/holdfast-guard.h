@@ -38,9 +38,9 @@ extern "C" {
  * writer was stopped in it); HF_EINVAL (the path, fence 0, or 2^53 and more, as
  * of a store without fences), HF_EPROTO (PATH.fence has no number), HF_EUNSAFE
  * (a network file system, or it is no plain file), HF_EAUTH, HF_EUNAVAIL,
- * HF_ENOMEM: nothing was done; HF_EUNKNOWN: it was written, but perhaps a power
- * failure undoes it. Any thread, no client. Blocks: up to 5 s, and for the
- * disk.
+ * HF_ENOMEM: the file is as it was, though lower fences may be refused from now
+ * on; HF_EUNKNOWN: it was written, but perhaps a power failure undoes it.
+ * Any thread, no client. Blocks: up to 5 s, and for the disk.
  */
 HF_API HF_MUST_CHECK int hf_guard_file(const char *path, uint64_t fence,
                                        const void *bytes, size_t length,

@@ -120,7 +120,7 @@ static void rest(void)
              hf__after_ms(hf__now(), PAUSE_MS));
 }
 
-static int lock(const struct guard *g, hf__time limit)
+static int lock_fence(const struct guard *g, hf__time limit)
 {
     while (hf__ofd_lock(g->fence_fd, F_WRLCK, 0) < 0) {
         if (errno != EAGAIN && errno != EACCES && errno != EINTR) {
@@ -157,7 +157,7 @@ static int open_fence(struct guard *g)
             return hf__fail(g->err, HF_EUNSAFE, "%s.fence is no plain file",
                             g->path);
         }
-        r = lock(g, limit);
+        r = lock_fence(g, limit);
         if (r != HF_OK || is_in_place(g)) {
             return r;
         }

@@ -47,7 +47,7 @@ static int send(struct party *p)
 
 static struct hf__token new_writer(void)
 {
-    struct hf__token writer;
+    struct hf__token writer = {{0}};
 
     hf__random(writer.bytes, sizeof writer.bytes);
     return writer;
