@@ -21,7 +21,8 @@ def the_ddl_is_printed_without_a_server(t):
     t.equal([line for line in result.out.splitlines() if 'CREATE' in line],
             ['CREATE TABLE IF NOT EXISTS holdfast_lock (',
              'CREATE TABLE IF NOT EXISTS holdfast_beside (',
-             'CREATE TABLE IF NOT EXISTS holdfast_ticket ('], 'the tables')
+             'CREATE TABLE IF NOT EXISTS holdfast_ticket (',
+             'CREATE TABLE IF NOT EXISTS holdfast_cell ('], 'the tables')
     told = json.loads(t.run('check', '--ddl', '--json', '--url', NOWHERE).out)
     t.equal(told, {'store': NOWHERE, 'ddl': result.out}, 'as JSON')
 

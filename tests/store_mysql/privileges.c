@@ -58,7 +58,7 @@ TEST(what_the_ddl_makes_is_taken)
     char ddl[8192];
     char *rest = ddl;
 
-    snprintf(ddl, sizeof ddl, "%s", hf__mysql_tables.ddl);
+    snprintf(ddl, sizeof ddl, "%s", hf__mysql_schema_ddl(false));
     for (char *end; (end = strstr(rest, ";\n")) != NULL; rest = end + 2) {
         char *name = strstr(rest, "EXISTS ") + 7;
 

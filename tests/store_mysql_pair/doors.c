@@ -6,6 +6,8 @@
  */
 #include "tests/store_mysql_pair/site.h"
 
+#include "src/backend/cell.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,6 +70,45 @@ TEST(who_has_locked_at_one_of_them_is_not_overlooked)
     lock = acquire(alice, "job");
     expect_refused(url_of(0), HF_EUNSAFE, "by clients that name one host");
     expect_held(lock);
+}
+
+static int ask_for_a_cell(struct door *d)
+{
+    char bytes[] = "holdfast=stock";
+    static unsigned char value[HF__CELL_MAX];
+    struct hf__cell_op op = {.what = HF__CELL_GET,
+                             .key = {bytes, (uint16_t)strlen(bytes), 9},
+                             .value = value,
+                             .err = &d->error};
+
+    EXPECT_IS(hf__conn_cell(&d->conn, &op, hf__after_ms(hf__now(), 5000), NULL),
+              HF_OK);
+    return op.result;
+}
+
+TEST(they_have_no_cells)
+{
+    DOOR(d);
+
+    EXPECT_IS(enter(&d, url_of(0)), HF_OK);
+    EXPECT_IS(d.conn.caps & HF_CAP_CELLS, 0);
+    EXPECT_IS(ask_for_a_cell(&d), HF_ENOTSUP);
+    EXPECT_HAS(d.error.text, "replicate each other have no cells");
+}
+
+/* By the URL they may be nodes of a cluster. */
+TEST(that_they_have_none_is_found_once_they_are_known)
+{
+    DOOR(d);
+    struct hf__key prefix = {"holdfast=", 9, 9};
+    struct hf__gc g = {.of_cells = true};
+
+    EXPECT_IS(enter(&d, url_with(0, "tls=off")), HF_OK);
+    EXPECT_IS(ask_for_a_cell(&d), HF_ENOTSUP);
+    EXPECT_IS(hf__conn_gc(&d.conn, &prefix, &g, hf__after_ms(hf__now(), 5000),
+                          &d.error),
+              HF_OK);
+    EXPECT_IS(g.count, 0);
 }
 
 TEST_WITHIN(60, a_server_that_replicates_nothing_of_it_is_refused)

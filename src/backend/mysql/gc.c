@@ -45,6 +45,7 @@ struct name {
 };
 
 struct sweep {
+    bool of_cells; /* the fence is the version then */
     int64_t idle_us;
     struct name from; /* looked at next */
     struct name end;
@@ -70,20 +71,34 @@ static void set_name(struct name *name, const char *bytes, size_t length)
 
 /* Nobody holds it, nobody did lately, it is not kept closed, and the clock
  * has passed its fence. */
-static void add_scan(struct hf__text *t, const struct sweep *w)
+static void ask_for_names(struct hf__text *t, long long idle)
 {
-    long long idle = (long long)w->idle_us;
-
-    hf__text_clear(t);
     hf__text_add(t, "SELECT name_key,fence,revision,crowd," HF__SQL_NOW
                     "-CAST(fence AS SIGNED),");
     hf__text_addf(t,
                   "(token='' OR expires<=" HF__SQL_NOW "-%lld) AND "
                   "changed_at<=" HF__SQL_NOW "-%lld AND "
                   "keep_until<=" HF__SQL_NOW " AND fence<" HF__SQL_NOW
-                  ",expires>0",
+                  ",expires>0 FROM holdfast_lock",
                   idle, idle);
-    hf__text_add(t, " FROM holdfast_lock WHERE name_key>=");
+}
+
+/* What was deleted, so that nobody can still want to replace it. */
+static void ask_for_cells(struct hf__text *t, long long idle)
+{
+    hf__text_addf(t,
+                  "SELECT name_key,version,0,0," HF__SQL_NOW
+                  "-CAST(version AS SIGNED),value IS NULL AND version>0 AND "
+                  "LENGTH(writer)=16 AND version<" HF__SQL_NOW
+                  "-%lld,0 FROM holdfast_cell",
+                  idle);
+}
+
+static void add_scan(struct hf__text *t, const struct sweep *w)
+{
+    hf__text_clear(t);
+    (w->of_cells ? ask_for_cells : ask_for_names)(t, w->idle_us);
+    hf__text_add(t, " WHERE name_key>=");
     hf__text_hex(t, w->from.bytes, w->from.length);
     hf__text_add(t, " AND name_key<");
     hf__text_hex(t, w->end.bytes, w->end.length);
@@ -103,6 +118,14 @@ static void note_idle(struct sweep *w, char *const *row)
     name->age_us = hf__column_i64(row[4]);
 }
 
+/* Refused, as this user has nothing to do with cells: he uses locks alone. */
+static bool is_strange(const struct hf__mysql *s, const struct sweep *w)
+{
+    return w->of_cells &&
+           (s->reply.error == HF__NO_TABLE ||
+            (s->reply.error != 0 && hf__mysql_fail(s, NULL) == HF_EAUTH));
+}
+
 /* Note which of the next rows look idle, and where to go on. */
 static int scan(struct hf__mysql *s, struct sweep *w)
 {
@@ -113,7 +136,10 @@ static int scan(struct hf__mysql *s, struct sweep *w)
     w->n_idle = 0;
     w->scanned = hf__now();
     add_scan(&s->sql, w);
-    r = hf__mysql_run(s);
+    r = hf__wire_run(s);
+    if (r == HF_OK && s->reply.error != 0 && !is_strange(s, w)) {
+        r = hf__mysql_fail(s, s->err);
+    }
     while (r == HF_OK && (row = hf__wire_row(s)) != NULL) {
         size_t length = hf__wire_lengths(s)[0];
 
@@ -212,10 +238,17 @@ static void add_key(struct hf__text *t, const char *table,
 }
 
 /* Its reply that counts is the last. */
-static void add_deletion(struct hf__mysql *s, const struct name *name)
+static void add_deletion(struct hf__mysql *s, const struct sweep *w,
+                         const struct name *name)
 {
     struct hf__text *t = &s->sql;
 
+    if (w->of_cells) {
+        add_key(t, "holdfast_cell", name);
+        hf__text_addf(t, " AND version=%llu AND value IS NULL",
+                      (unsigned long long)name->fence);
+        return;
+    }
     if (name->has_more) {
         hf__text_add(t, hf__mysql_sql_begin(s));
     }
@@ -290,7 +323,7 @@ static int delete_packet(struct hf__mysql *s, struct sweep *w, int *at_io,
     for (; end < w->n_idle && n < PACKET; end++) {
         if (!w->idle[end].is_needed) {
             hf__text_add(&s->sql, n++ == 0 ? "" : ";");
-            add_deletion(s, &w->idle[end]);
+            add_deletion(s, w, &w->idle[end]);
         }
     }
     r = n == 0 ? HF_OK : hf__wire_send(s);
@@ -299,6 +332,10 @@ static int delete_packet(struct hf__mysql *s, struct sweep *w, int *at_io,
             r = take_deletion(s, &w->idle[*at_io], is_first, g, &is_refused);
             is_first = false;
         }
+    }
+    if (is_refused && is_strange(s, w)) {
+        *at_io = w->n_idle;
+        return HF_OK;
     }
     return is_refused ? recover(s) : r;
 }
@@ -382,6 +419,7 @@ int hf__mysql_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
         return hf__fail(err, HF_ENOMEM, "out of memory");
     }
     hf__mysql_begin(s, deadline, err);
+    w->of_cells = g->of_cells;
     w->idle_us = g->idle_us;
     /* No byte of UTF-8 is as high as the one that ends the range. */
     set_name(&w->end, prefix->bytes, prefix->length);

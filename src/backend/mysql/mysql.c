@@ -61,14 +61,27 @@ void hf__mysql_interrupt(void *state)
 
 static const char *mysql_ddl(const struct hf__url *url)
 {
-    return url->n_hosts > 1 ? hf__mysql_pair_tables.ddl : hf__mysql_tables.ddl;
+    return hf__mysql_schema_ddl(url->n_hosts > 1);
+}
+
+#define CAPS                                                                   \
+    (HF_CAP_FENCE | HF_CAP_WAIT | HF_CAP_HANDOVER | HF_CAP_LIST |              \
+     HF_CAP_KEEP | HF_CAP_DETACH | HF_CAP_FAIR | HF_CAP_SHARED |               \
+     HF_CAP_SLOTS | HF_CAP_CELLS | HF__CAP_WAIT_ONE)
+
+/* Servers that replicate each other have no cells: what one has put need not be
+ * on the other that takes over. Several hosts may be nodes of Galera as well,
+ * unless the URL says otherwise; then the session finds out. */
+static unsigned mysql_caps(const struct hf__url *url)
+{
+    return hf__url_option(url, "longest_lease") == NULL ? CAPS
+                                                        : CAPS & ~HF_CAP_CELLS;
 }
 
 const struct hf__backend hf__mysql_table_backend = {
     .scheme = "mysql",
-    .caps = HF_CAP_FENCE | HF_CAP_WAIT | HF_CAP_HANDOVER | HF_CAP_LIST |
-            HF_CAP_KEEP | HF_CAP_DETACH | HF_CAP_FAIR | HF_CAP_SHARED |
-            HF_CAP_SLOTS | HF__CAP_WAIT_ONE,
+    .caps = CAPS,
+    .caps_of = mysql_caps,
     .size = sizeof(struct hf__mysql),
     .open = mysql_open,
     .close = mysql_close_session,
@@ -76,6 +89,7 @@ const struct hf__backend hf__mysql_table_backend = {
     .wait = hf__pair_wait,
     .list = hf__pair_list,
     .gc = hf__pair_gc,
+    .cell = hf__mysql_cell,
     .check = hf__mysql_check,
     .ddl = mysql_ddl,
     .interrupt = hf__mysql_interrupt,

@@ -7,7 +7,7 @@
  * that to one of several that replicate each other, schema shape row the
  * tables; batch and plan are execute(), hot and hot_acquire for names with one
  * holder, crowded for those with more, which src/backend/name/ decides (name
- * commit change); bell wait look question poll are waiting.
+ * commit change); bell wait look question poll are waiting; cells is cell().
  *
  * Thread: the session's, except hf__mysql_interrupt().
  */
@@ -61,6 +61,7 @@ struct hf__mysql {
     struct hf__text sql;   /* the packet under construction */
     struct hf__text stale; /* bells of tokens that did not win, see bell.h */
     int lock_wait_s; /* for rows that others have locked; −1: not known */
+    bool has_cells;  /* their table is there, and ours */
     struct hf__reply reply; /* the one that hf__wire_next() gave last */
 
     /* Of the call that runs: */
@@ -106,6 +107,8 @@ int hf__mysql_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
                    void *arg, hf__time deadline, hf_error *err);
 int hf__mysql_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
                  hf__time deadline, hf_error *err);
+int hf__mysql_cell(void *state, struct hf__cell_op *op, hf__time deadline,
+                   hf_error *err);
 struct hf__schema;
 struct hf__report;
 /* What any lock on that server rests on, and the tables, if there are some. */

@@ -291,6 +291,10 @@ int hf__pair_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
     char bytes[HF__MYSQL_KEY_MAX];
     struct hf__key key = *prefix;
 
+    if (s->pair.is_on && g->of_cells) {
+        g->length = 0;
+        return HF_OK; /* there are none */
+    }
     if (s->pair.is_on) {
         key = tagged(&s->pair, prefix, bytes);
     }

@@ -3,14 +3,16 @@
  * The tables. holdfast_lock has one row for each name ever locked, kept for
  * its fence; holdfast_beside has the grants that stand beside others, and
  * holdfast_ticket those who wait in line; holdfast_server, of several servers
- * that replicate each other, which one may grant. Times are microseconds since
- * 1970 by the server's clock. There is no second index: the fewer are locked,
- * the fewer deadlocks. Each column is said once, and both the statement that
- * makes a table and the look at one that is there follow from it. Called by the
- * session's thread when it opens.
+ * that replicate each other, which one may grant; holdfast_cell, which is made
+ * by whoever is the first to use cells, one row for each. Times are
+ * microseconds since 1970 by the server's clock. There is no second index: the
+ * fewer are locked, the fewer deadlocks. Each column is said once, and both the
+ * statement that makes a table and the look at one that is there follow from
+ * it. Called by the session's thread when it opens.
  */
 #include "src/backend/mysql/schema.h"
 
+#include "src/backend/cell.h"
 #include "src/backend/mysql/errors.h"
 #include "src/backend/mysql/mysql.h"
 #include "src/backend/mysql/shape.h"
@@ -70,13 +72,22 @@
     X(is_proven, HF__KIND_SIGNED, 1, false, "TINYINT" HF__SQL_NUMBER)          \
     X(mark, HF__KIND_BYTES, 16, false, "VARBINARY(16) NOT NULL DEFAULT ''")
 
+#define CELL_COLUMNS(X)                                                        \
+    X(name_key, HF__KIND_BYTES, 329, true, "VARBINARY(329) NOT NULL")          \
+    X(version, HF__KIND_UNSIGNED, 8, false, "BIGINT UNSIGNED" HF__SQL_NUMBER)  \
+    X(writer, HF__KIND_BYTES, 16, false, "VARBINARY(16) NOT NULL DEFAULT ''")  \
+    X(value, HF__KIND_VALUE, HF__CELL_MAX, false, "MEDIUMBLOB NULL")
+
 #define DDL                                                                    \
     HF__SQL_CREATE("holdfast_lock", LOCK_COLUMNS, "name_key")                  \
     HF__SQL_CREATE("holdfast_beside", BESIDE_COLUMNS, "name_key, token")       \
     HF__SQL_CREATE("holdfast_ticket", TICKET_COLUMNS, "name_key, seq")
 static const char ddl[] = DDL;
-static const char pair_ddl[] =
-    DDL HF__SQL_CREATE("holdfast_server", SERVER_COLUMNS, "server_id");
+#define PAIR_DDL                                                               \
+    DDL HF__SQL_CREATE("holdfast_server", SERVER_COLUMNS, "server_id")
+static const char pair_ddl[] = PAIR_DDL;
+#define CELL_DDL HF__SQL_CREATE("holdfast_cell", CELL_COLUMNS, "name_key")
+static const char cell_ddl[] = CELL_DDL;
 
 static const struct hf__column lock_columns[] = {LOCK_COLUMNS(HF__AS_COLUMN)};
 static const struct hf__column beside_columns[] = {
@@ -85,6 +96,7 @@ static const struct hf__column ticket_columns[] = {
     TICKET_COLUMNS(HF__AS_COLUMN)};
 static const struct hf__column server_columns[] = {
     SERVER_COLUMNS(HF__AS_COLUMN)};
+static const struct hf__column cell_columns[] = {CELL_COLUMNS(HF__AS_COLUMN)};
 
 #define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
 
@@ -99,6 +111,15 @@ static const struct hf__table tables[] = {
 const struct hf__schema hf__mysql_tables = {ddl, tables, COUNT(tables) - 1};
 const struct hf__schema hf__mysql_pair_tables = {pair_ddl, tables,
                                                  COUNT(tables)};
+
+static const struct hf__table cell_table = {"holdfast_cell", cell_columns,
+                                            COUNT(cell_columns), "name_key"};
+const struct hf__schema hf__mysql_cell_tables = {cell_ddl, &cell_table, 1};
+
+const char *hf__mysql_schema_ddl(bool has_several_hosts)
+{
+    return has_several_hosts ? PAIR_DDL CELL_DDL : DDL CELL_DDL;
+}
 
 /* ---- looking and making */
 

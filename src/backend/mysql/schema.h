@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The tables: made at first use where that is allowed, refused if they are not
- * ours. Thread: the session's, when it opens.
+ * ours. Thread: the session's, when it opens, or first has to do with a cell.
  */
 #ifndef HF_BACKEND_MYSQL_SCHEMA_H
 #define HF_BACKEND_MYSQL_SCHEMA_H
@@ -19,6 +19,10 @@ struct hf__schema {
 extern const struct hf__schema hf__mysql_tables;
 /* The same, of several servers: see pair.h. */
 extern const struct hf__schema hf__mysql_pair_tables;
+/* Of cells: asked for when there is something to do with one. */
+extern const struct hf__schema hf__mysql_cell_tables;
+/* All tables that such a URL may need, for who is to make them. */
+const char *hf__mysql_schema_ddl(bool has_several_hosts);
 
 /* HF_OK; HF_EAUTH with the DDL's name; HF_EPROTO naming the column. */
 HF_MUST_CHECK int hf__mysql_schema_ready(struct hf__mysql *s,

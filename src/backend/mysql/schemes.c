@@ -4,12 +4,14 @@
  * otherwise. Each is a store of its own, whose session begins with the same
  * connection. Called as backend.h says.
  */
+#include "src/backend/cell.h"
 #include "src/backend/mysql/mysql.h"
 #include "src/backend/mysql/place.h"
 #include "src/backend/mysql/schema.h"
 #include "src/backend/mysql_row/row.h"
 #include "src/backend/mysql_session/session.h"
 #include "src/backend/registry.h"
+#include "src/base/error.h"
 
 #include <string.h>
 
@@ -87,6 +89,17 @@ static int mysql_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
     return scheme(state)->gc(state, prefix, g, deadline, err);
 }
 
+static int mysql_cell(void *state, struct hf__cell_op *op, hf__time deadline,
+                      hf_error *err)
+{
+    if (scheme(state)->cell == NULL) {
+        op->result = hf__fail(op->err, HF_ENOTSUP,
+                              "cells need scheme=table, which is the default");
+        return HF_OK;
+    }
+    return scheme(state)->cell(state, op, deadline, err);
+}
+
 static int mysql_check(void *state, hf__check_fn fn, void *arg,
                        hf__time deadline, hf_error *err)
 {
@@ -111,6 +124,7 @@ const struct hf__backend hf__mysql_backend = {
     .listen = mysql_listen,
     .list = mysql_list,
     .gc = mysql_gc,
+    .cell = mysql_cell,
     .check = mysql_check,
     .ddl = mysql_ddl,
     .interrupt = hf__mysql_interrupt,

@@ -100,6 +100,8 @@ static bool has_type(const MYSQL_FIELD *f, const struct hf__column *c)
         return bytes_of_number(f) >= c->size && !is_unsigned(f);
     case HF__KIND_UNSIGNED:
         return bytes_of_number(f) >= c->size && is_unsigned(f);
+    case HF__KIND_VALUE:
+        return f->type == MYSQL_TYPE_BLOB && is_binary && f->length >= c->size;
     }
     return false;
 }
@@ -108,7 +110,8 @@ static bool has_type(const MYSQL_FIELD *f, const struct hf__column *c)
 static void describe(const struct hf__column *c, const MYSQL_FIELD *f, char *to,
                      size_t size)
 {
-    if (f->type == MYSQL_TYPE_VAR_STRING || f->type == MYSQL_TYPE_STRING) {
+    if (f->type == MYSQL_TYPE_VAR_STRING || f->type == MYSQL_TYPE_STRING ||
+        f->type == MYSQL_TYPE_BLOB) {
         (void)snprintf(to, size, "%s(%lu)", type_of(f),
                        c->kind == HF__KIND_TEXT ? f->length / LETTER_BYTES
                                                 : f->length);
@@ -130,7 +133,7 @@ static int check_column(struct hf__mysql *s, const struct hf__table *t,
         (void)snprintf(why, sizeof why, "is %s, and must be %s", found, c->sql);
         return refuse(s, t, c->name, why);
     }
-    if ((f->flags & NOT_NULL_FLAG) == 0 ||
+    if (((f->flags & NOT_NULL_FLAG) == 0) != (c->kind == HF__KIND_VALUE) ||
         (!c->is_key && (f->flags & NO_DEFAULT_VALUE_FLAG) != 0)) {
         (void)snprintf(why, sizeof why, "must be %s", c->sql);
         return refuse(s, t, c->name, why);

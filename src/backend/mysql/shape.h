@@ -15,7 +15,8 @@ enum hf__column_kind {
     HF__KIND_BYTES,
     HF__KIND_TEXT,
     HF__KIND_SIGNED,
-    HF__KIND_UNSIGNED
+    HF__KIND_UNSIGNED,
+    HF__KIND_VALUE /* bytes, as long as that; or NULL */
 };
 
 struct hf__column {
