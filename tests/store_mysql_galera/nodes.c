@@ -6,6 +6,9 @@
  */
 #include "tests/store_mysql_galera/site.h"
 
+#include "include/holdfast-cell.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 __attribute__((constructor)) static void share_a_cluster(void)
@@ -47,6 +50,63 @@ TEST(what_a_node_has_not_heard_of_is_seen_by_those_who_look_there)
     keep_busy();
     EXPECT_IS(hf_release(lock, NULL), HF_OK);
     EXPECT_IS(presence(here, "job"), HF_FREE);
+}
+
+/* ---- cells */
+
+enum { THREADS = 6, EACH = 10 };
+
+static int add_one(void *arg, char *value, size_t *length)
+{
+    long count = *length == HF_CELL_NONE ? 0 : strtol(value, NULL, 10);
+
+    (void)arg;
+    *length = (size_t)snprintf(value, HF_CELL_MAX, "%ld", count + 1);
+    return HF_OK;
+}
+
+static void count_up(void *arg)
+{
+    for (int i = 0; i < EACH; i++) {
+        hf_error err = HF_ERROR_INIT;
+        int r = hf_cell_update(arg, "count", add_one, NULL, NULL, &err);
+
+        if (r != HF_OK) {
+            printf("%s: %s\n", hf_strstatus(r), err.text);
+        }
+        EXPECT_IS(r, HF_OK);
+    }
+}
+
+static void expect_count(hf_client *client, const char *count)
+{
+    hf_cell *cell = NULL;
+
+    EXPECT_IS(hf_cell_get(client, "count", &cell, NULL), HF_OK);
+    EXPECT_SAFE(hf_cell_value(cell) != NULL &&
+                strcmp(hf_cell_value(cell), count) == 0);
+    hf_cell_free(cell);
+}
+
+/* Of two that replace the same version on two nodes one is undone. */
+TEST_WITHIN(120, changes_of_one_cell_at_all_nodes_are_all_made)
+{
+    struct hf__test_thread *threads[THREADS];
+    hf_client *clients[3];
+    AUTO_CLIENT *any = client_of(0, 3, NULL);
+
+    for (int i = 0; i < 3; i++) {
+        clients[i] = client_of(i, 1, NULL);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        threads[i] = hf__test_start(count_up, clients[i % 3]);
+    }
+    hf__test_join_all(threads, THREADS);
+    for (int i = 0; i < 3; i++) {
+        expect_count(clients[i], "60");
+        hf_close(clients[i]);
+    }
+    expect_count(any, "60");
 }
 
 /* ---- which hosts are one system */
