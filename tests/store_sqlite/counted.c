@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SIDE_BY_SIDE = 4, LIVES = 40, FILL = 9000 };
+enum { SIDE_BY_SIDE = 4, LIVES = 40, FILL = 9000, MADE = 200 };
 
 /* Who changed it how often; and bytes that all have to be of one change. */
 struct tally {
@@ -112,4 +112,79 @@ TEST_WITHIN(60, no_change_of_a_cell_is_lost_or_made_twice_whoever_is_killed)
     expect_counted(stage, &tally);
     printf("%llu changes in %d lives\n", (unsigned long long)tally.total,
            LIVES);
+}
+
+static void make_all(struct stage *stage, int index)
+{
+    PEER(me);
+    char name[16];
+
+    atomic_fetch_add(&stage->ready, 1);
+    until(&stage->go, 1);
+    for (int i = 0; i < MADE; i++) {
+        int r;
+
+        (void)snprintf(name, sizeof name, "c%d", i);
+        r = put_cell(&me, name, 0, &index, sizeof index);
+        EXPECT(r == HF_OK || r == HF_CONFLICT);
+        if (r == HF_OK) {
+            atomic_fetch_add(&stage->count[i], 1);
+        }
+        /* Nobody is far ahead of the others. */
+        atomic_fetch_add(&stage->arrived, 1);
+        until(&stage->arrived, SIDE_BY_SIDE * (i + 1));
+    }
+}
+
+TEST_WITHIN(30, of_all_who_make_a_cell_one_does)
+{
+    struct stage *stage = stage_new();
+    pid_t pids[SIDE_BY_SIDE];
+
+    for (int i = 0; i < SIDE_BY_SIDE; i++) {
+        pids[i] = start(make_all, stage, i);
+    }
+    until(&stage->ready, SIDE_BY_SIDE);
+    atomic_store(&stage->go, 1);
+    for (int i = 0; i < SIDE_BY_SIDE; i++) {
+        EXPECT_IS(finish(pids[i]), 0);
+    }
+    for (int i = 0; i < MADE; i++) {
+        EXPECT_SAFE_IS(atomic_load(&stage->count[i]), 1);
+    }
+}
+
+static void clean_on(struct stage *stage, int index)
+{
+    PEER(me);
+
+    (void)index;
+    atomic_fetch_add(&stage->ready, 1);
+    while (!atomic_load(&stage->stop)) {
+        atomic_fetch_add(&stage->served, (int)clean_cells(&me, 0));
+    }
+}
+
+/* Whether the tombstone is still there or not, the next version is higher. */
+TEST_WITHIN(30, cleaning_all_the_time_takes_no_cell_that_is_there)
+{
+    struct stage *stage = stage_new();
+    pid_t cleaner = start_ready(clean_on, stage, 0);
+    PEER(me);
+    uint64_t highest = 0;
+
+    for (int i = 0; i < 200 || atomic_load(&stage->served) < 20; i++) {
+        EXPECT_IS(get_cell(&me, "stock"), HF_OK);
+        EXPECT_SAFE(!told.has_value);
+        if (put_cell(&me, "stock", told.version, "ten", 3) == HF_CONFLICT) {
+            continue; /* the tombstone went meanwhile */
+        }
+        EXPECT_SAFE_MORE(told.version, highest);
+        expect_cell(&me, "stock", "ten");
+        EXPECT_SAFE_IS(delete_cell(&me, "stock", told.version), HF_OK);
+        highest = told.version;
+    }
+    atomic_store(&stage->stop, 1);
+    EXPECT_IS(finish(cleaner), 0);
+    printf("%d tombstones went\n", atomic_load(&stage->served));
 }

@@ -39,7 +39,7 @@ static void check_system(struct hf__report *report, const struct hf__file *s)
         "file locks do not hold across machines; use a local folder",
         "in memory: fences start from the wall clock after a restart, and what "
         "was kept closed is open",
-        "without space no new name can be locked"};
+        "without space no new name can be locked, and no cell be changed"};
     struct statfs fs = {0};
 
     if (fstatfs(s->place.ground.fd, &fs)) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * file:DIR, one file for each lock: no server, no library, nothing but the
- * kernel. Here a session is opened and closed; see file.h for where the rest
- * is. Called as backend.h says.
+ * file:DIR, one file for each lock and cell: no server, no library, nothing but
+ * the kernel. Here a session is opened and closed; see file.h for where the
+ * rest is. Called as backend.h says.
  */
 #include "src/backend/file/store.h"
 #include "src/backend/registry.h"
@@ -132,13 +132,27 @@ static int file_execute(void *state, struct hf__op *ops[], int n,
     return hf__plain_execute(s, ops, n, deadline, err);
 }
 
+static int file_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
+                   hf__time deadline, hf_error *err)
+{
+    struct hf__file *s = state;
+    int r;
+
+    if (!g->of_cells) {
+        return hf__plain_gc(s, prefix, g, deadline, err);
+    }
+    s->local.plain.deadline = deadline;
+    r = hf__file_check_ground(s, err);
+    return r == HF_OK ? hf__file_clean_cells(s, prefix, g, err) : r;
+}
+
 static const char *const no_options[] = {NULL};
 
 const struct hf__backend hf__file_backend = {
     .scheme = "file",
     .caps = HF_CAP_FENCE | HF_CAP_WAIT | HF_CAP_HANDOVER | HF_CAP_LIST |
             HF_CAP_DEATH | HF_CAP_KEEP | HF_CAP_DETACH | HF_CAP_PUSH |
-            HF_CAP_FAIR,
+            HF_CAP_FAIR | HF_CAP_CELLS,
     .size = sizeof(struct hf__file),
     .options = no_options,
     .has_no_sigpipe = true,
@@ -148,7 +162,8 @@ const struct hf__backend hf__file_backend = {
     .wait = hf__local_wait,
     .listen = hf__local_listen,
     .list = hf__plain_list,
-    .gc = hf__plain_gc,
+    .gc = file_gc,
+    .cell = hf__file_cell,
     .check = hf__file_check,
     .interrupt = hf__local_interrupt,
     .lock_fds = hf__local_lock_fds,

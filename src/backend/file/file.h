@@ -8,6 +8,7 @@
  *     read.c      who stands in it                line.c      who waits
  *     write.c     what was decided                store.c     loading
  *     survey.c    all of the folder               check.c     check()
+ *     cells.c     values with versions
  *
  * Thread: the session's, except hf__local_interrupt().
  */

@@ -243,30 +243,46 @@ static int write_both(const struct hf__lockfile *lockfile,
                : fail(lockfile, "write", err);
 }
 
-/* A whole file that has no name of a lock yet. */
-static int write_aside(const struct hf__lockfile *lockfile,
-                       const struct hf__file_record *record, char name[64],
-                       hf_error *err)
+int hf__lockfile_aside(const struct hf__lockfile *lockfile,
+                       char name[HF__ASIDE_SIZE], hf_error *err)
 {
     const struct hf__ground *place = &lockfile->s->place.ground;
     uint64_t number;
     int fd;
-    int r;
 
     hf__random(&number, sizeof number);
-    (void)snprintf(name, 64, HF__ASIDE "%016llx", (unsigned long long)number);
+    (void)snprintf(name, HF__ASIDE_SIZE, HF__ASIDE "%016llx",
+                   (unsigned long long)number);
     fd = openat(place->fd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
                 place->mode);
     if (fd < 0) {
         return fail(lockfile, "make", err);
     }
     hf__ground_adorn(place, fd);
-    r = hf__fd_register(fd) ? hf__fail(err, HF_ENOMEM, "out of memory")
-                            : write_both(lockfile, record, fd, err);
+    if (hf__fd_register(fd)) {
+        hf__fd_close(fd);
+        (void)unlinkat(place->fd, name, 0);
+        return hf__fail(err, HF_ENOMEM, "out of memory");
+    }
+    return fd;
+}
+
+/* A whole file that has no name of a lock yet. */
+static int write_aside(const struct hf__lockfile *lockfile,
+                       const struct hf__file_record *record,
+                       char name[HF__ASIDE_SIZE], hf_error *err)
+{
+    int fd = hf__lockfile_aside(lockfile, name, err);
+    int r;
+
+    if (fd < 0) {
+        return fd;
+    }
+    r = write_both(lockfile, record, fd, err);
     hf__file_line_copy(lockfile, fd);
     hf__fd_close(fd);
     if (r != HF_OK) {
-        (void)unlinkat(place->fd, name, 0);
+        (void)unlinkat(lockfile->s->place.ground.fd, name, 0);
     }
     return r;
 }
@@ -277,7 +293,7 @@ int hf__lockfile_create(struct hf__lockfile *lockfile,
 {
     int folder = lockfile->s->place.ground.fd;
     struct hf__file_record blank;
-    char name[64];
+    char name[HF__ASIDE_SIZE];
     int r;
 
     hf__file_record_init(&blank, key);
@@ -295,7 +311,7 @@ int hf__lockfile_create(struct hf__lockfile *lockfile,
 int hf__lockfile_replace(struct hf__lockfile *lockfile, hf_error *err)
 {
     int folder = lockfile->s->place.ground.fd;
-    char name[64];
+    char name[HF__ASIDE_SIZE];
     int r = write_aside(lockfile, &lockfile->record, name, err);
 
     if (r == HF_OK && renameat(folder, name, folder, lockfile->name)) {

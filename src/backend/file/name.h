@@ -10,7 +10,8 @@
 #define HF__FILE_NAME_SIZE 256
 
 /* What files are called that are not locks yet; see lockfile.c. */
-#define HF__ASIDE ".new-"
+#define HF__ASIDE      ".new-"
+#define HF__ASIDE_SIZE 32
 
 /*
  * Small letters, digits and - _ : = @ , stand for themselves, as does a dot

@@ -21,13 +21,7 @@
 
 /* ---- names in the folder */
 
-struct names {
-    char **name;
-    size_t count;
-    size_t size;
-};
-
-static void names_fini(struct names *names)
+void hf__file_names_fini(struct hf__file_names *names)
 {
     for (size_t i = 0; i < names->count; i++) {
         hf__free(names->name[i]);
@@ -35,7 +29,7 @@ static void names_fini(struct names *names)
     hf__free(names->name);
 }
 
-static bool names_add(struct names *names, const char *text)
+static bool names_add(struct hf__file_names *names, const char *text)
 {
     if (names->count == names->size) {
         size_t size = 2 * names->size + 64;
@@ -92,14 +86,25 @@ static struct dirent *next(DIR *dir)
     return readdir(dir);
 }
 
-static int fail_late(hf_error *err)
+int hf__file_check_time(struct hf__file *s, hf_error *err)
 {
-    return hf__fail(err, HF_EUNAVAIL, "there was no time to go on");
+    return hf__local_is_over(&s->local)
+               ? hf__fail(err, HF_EUNAVAIL, "there was no time to go on")
+               : HF_OK;
 }
 
-/* The files whose names come after `after`, sorted. */
-static int read_names(struct hf__file *s, const char *after, bool tidies,
-                      struct names *names, hf_error *err)
+static bool is_wanted(const struct hf__file_names *names, const char *name,
+                      const char *after)
+{
+    bool is_right = names->lead == NULL
+                        ? name[0] != '.'
+                        : strncmp(name, names->lead, strlen(names->lead)) == 0;
+
+    return is_right && strcmp(name, after) > 0;
+}
+
+int hf__file_read_names(struct hf__file *s, const char *after, bool tidies,
+                        struct hf__file_names *names, hf_error *err)
 {
     DIR *dir = open_folder(s);
     struct dirent *entry;
@@ -110,25 +115,20 @@ static int read_names(struct hf__file *s, const char *after, bool tidies,
     }
     while (has_memory && !hf__local_is_over(&s->local) &&
            (entry = next(dir)) != NULL) {
-        if (entry->d_name[0] == '.') {
-            if (tidies) {
-                tidy(s, entry->d_name);
-            }
-        } else if (strcmp(entry->d_name, after) > 0) {
+        if (is_wanted(names, entry->d_name, after)) {
             has_memory = names_add(names, entry->d_name);
+        } else if (tidies) {
+            tidy(s, entry->d_name);
         }
     }
     close_folder(dir);
     if (!has_memory) {
         return hf__fail(err, HF_ENOMEM, "out of memory");
     }
-    if (hf__local_is_over(&s->local)) {
-        return fail_late(err);
-    }
     if (names->count > 0) {
         qsort(names->name, names->count, sizeof *names->name, compare_names);
     }
-    return HF_OK;
+    return hf__file_check_time(s, err);
 }
 
 /* Open and read; false: that is no lock of ours under this prefix. */
@@ -173,18 +173,18 @@ static int scan_one(struct hf__file *s, const char *name,
 int hf__file_scan(void *state, struct hf__scan *scan, hf_error *err)
 {
     struct hf__file *s = state;
-    HF_AUTO(names_fini) struct names names = {NULL, 0, 0};
+    HF_AUTO(hf__file_names_fini) struct hf__file_names names = {.lead = NULL};
     char after[sizeof scan->at + 1] = "";
     size_t most = scan->is_to_clean ? CHUNK : SIZE_MAX;
     size_t i;
     int r;
 
     memcpy(after, scan->at, scan->length);
-    r = read_names(s, after, scan->is_to_clean && scan->length == 0, &names,
-                   err);
+    r = hf__file_read_names(s, after, scan->is_to_clean && scan->length == 0,
+                            &names, err);
     for (i = 0; i < names.count && i < most && r == HF_OK; i++) {
-        r = hf__local_is_over(&s->local) ? fail_late(err)
-                                         : scan_one(s, names.name[i], scan);
+        r = hf__file_check_time(s, err);
+        r = r == HF_OK ? scan_one(s, names.name[i], scan) : r;
     }
     if (r != HF_OK) {
         return r;

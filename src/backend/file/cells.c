@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Cells: one file for each, which is never written again once it has its name.
+ * A change is a new file in the place of the one before, made by who has that
+ * locked and has seen it still in its place; the first takes the name if nobody
+ * has it. So who reads needs no lock. As with locks' files nothing is synced.
+ * Called by the session's thread.
+ */
+#include "src/backend/cell.h"
+
+#include "src/backend/file/store.h"
+#include "src/base/alloc.h"
+#include "src/base/error.h"
+#include "src/base/fork.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The dot keeps them apart from locks, the rest from what is aside. */
+#define LEAD   ".cell-"
+#define FORMAT 1
+/* So long somebody may be stopped with the file locked. */
+#define LOCK_MS 50
+/* So many files are looked at in one step of a cleaning. */
+#define CHUNK 2048
+
+/* In the machine's byte order. */
+struct record {
+    char magic[8];
+    uint64_t checksum; /* of all behind it */
+    uint32_t format;
+    uint32_t size;
+    uint64_t key_length;
+    char key[HF__KEY_MAX];
+    uint64_t version;
+    struct hf__token writer;
+    uint64_t has_value; /* 0: it was deleted */
+    uint64_t length;
+};
+
+struct contents {
+    struct record head;
+    unsigned char value[HF__CELL_MAX]; /* and zeros, to a multiple of eight */
+};
+
+static const char magic[8] = {'H', 'F', 'l', 'k', 'c', 'e', 'l', 'l'};
+
+_Static_assert(sizeof(struct record) % 8 == 0, "as hf__file_sum() has it");
+_Static_assert(offsetof(struct record, length) + 8 == sizeof(struct record),
+               "no padding behind");
+
+static void free_contents(struct contents **contents)
+{
+    hf__free(*contents);
+}
+
+static void close_file(struct hf__lockfile *file)
+{
+    hf__lockfile_close(file);
+}
+
+/* ---- what is in a file */
+
+static size_t size_of(const struct contents *c)
+{
+    return sizeof c->head + (c->head.length + 7) / 8 * 8;
+}
+
+static uint64_t checksum(const struct contents *c)
+{
+    size_t from = offsetof(struct record, format);
+
+    return hf__file_sum((const unsigned char *)c + from, size_of(c) - from);
+}
+
+/* `length` bytes of `size` were read. */
+static bool is_whole(const struct contents *c, size_t length, int64_t size)
+{
+    const struct record *r = &c->head;
+
+    return length >= sizeof *r && memcmp(r->magic, magic, sizeof magic) == 0 &&
+           r->size == sizeof *r && r->key_length > 0 &&
+           r->key_length <= HF__KEY_MAX && r->version > 0 &&
+           r->version < HF__FENCE_END && r->has_value <= 1 &&
+           r->length <= (r->has_value ? HF__CELL_MAX : 0) &&
+           length == size_of(c) && size == (int64_t)length &&
+           r->checksum == checksum(c);
+}
+
+static int fail_foreign(const struct hf__lockfile *file, const char *what,
+                        hf_error *err)
+{
+    return hf__fail(err, HF_EPROTO,
+                    "%s/%s %s; it was left as it is: move it away when nobody "
+                    "uses the cell, which begins anew then",
+                    file->s->place.ground.store, file->name, what);
+}
+
+/* key NULL: of any key. */
+static int read_file(const struct hf__lockfile *file, const struct hf__key *key,
+                     struct contents *c, hf_error *err)
+{
+    const struct record *r = &c->head;
+    ssize_t length = pread(file->fd, c, sizeof *c, 0);
+
+    if (length < 0) {
+        return hf__ground_fail(&file->s->place.ground, "read", file->name, err);
+    }
+    if ((size_t)length >= sizeof *r &&
+        memcmp(r->magic, magic, sizeof magic) == 0 && r->format != FORMAT) {
+        return fail_foreign(file, "was made by another version of Holdfast",
+                            err);
+    }
+    if (!is_whole(c, (size_t)length, file->size)) {
+        return fail_foreign(file, "is damaged", err);
+    }
+    if (key != NULL && (r->key_length != key->length ||
+                        memcmp(r->key, key->bytes, key->length) != 0)) {
+        return fail_foreign(file, "is that of another cell (a copy, perhaps)",
+                            err);
+    }
+    return HF_OK;
+}
+
+static struct hf__cell_state state_of(const struct contents *c)
+{
+    return (struct hf__cell_state){.version = c->head.version,
+                                   .writer = c->head.writer,
+                                   .has_value = c->head.has_value != 0,
+                                   .length = (size_t)c->head.length};
+}
+
+static void fill(struct contents *c, const struct hf__cell_op *op)
+{
+    struct record *r = &c->head;
+
+    memset(c, 0, sizeof *c);
+    memcpy(r->magic, magic, sizeof magic);
+    r->format = FORMAT;
+    r->size = sizeof *r;
+    r->key_length = op->key.length;
+    memcpy(r->key, op->key.bytes, op->key.length);
+    r->version = op->state.version;
+    r->writer = op->state.writer;
+    r->has_value = op->state.has_value;
+    r->length = op->state.length;
+    if (r->length > 0) {
+        memcpy(c->value, op->value, r->length);
+    }
+    r->checksum = checksum(c);
+}
+
+/* ---- reading and changing */
+
+static int open_cell(struct hf__file *s, const struct hf__key *key,
+                     struct hf__lockfile *file, hf_error *err)
+{
+    char name[HF__FILE_NAME_SIZE];
+    char whole[HF__FILE_NAME_SIZE + sizeof LEAD];
+
+    hf__file_name(key, name);
+    (void)snprintf(whole, sizeof whole, LEAD "%s", name);
+    return hf__lockfile_open_name(s, whole, file, err);
+}
+
+static int get(struct hf__file *s, struct hf__cell_op *op, struct contents *c)
+{
+    HF_AUTO(close_file) struct hf__lockfile file;
+    int r = open_cell(s, &op->key, &file, op->err);
+
+    if (r == HF_OK && file.fd >= 0) {
+        r = read_file(&file, &op->key, c, op->err);
+        if (r == HF_OK) {
+            op->state = state_of(c);
+            memcpy(op->value, c->value, op->state.length);
+        }
+    }
+    return r;
+}
+
+static int write_aside(const struct hf__lockfile *file,
+                       const struct contents *c, char name[HF__ASIDE_SIZE],
+                       hf_error *err)
+{
+    const struct hf__ground *ground = &file->s->place.ground;
+    size_t size = size_of(c);
+    int fd = hf__lockfile_aside(file, name, err);
+    int r = HF_OK;
+
+    if (fd < 0) {
+        return fd;
+    }
+    errno = EIO;
+    if (pwrite(fd, c, size, 0) != (ssize_t)size) {
+        r = hf__ground_fail(ground, "write", file->name, err);
+        (void)unlinkat(ground->fd, name, 0);
+    }
+    hf__fd_close(fd);
+    return r;
+}
+
+/* From here on the change may be in force. */
+static int put_in_place(const struct hf__lockfile *file,
+                        const char name[HF__ASIDE_SIZE], struct hf__cell_op *op)
+{
+    const struct hf__ground *ground = &file->s->place.ground;
+    int r = HF_OK;
+
+    op->result = HF_EUNKNOWN;
+    if (file->fd >= 0) {
+        if (renameat(ground->fd, name, ground->fd, file->name) == 0) {
+            return HF_OK;
+        }
+        r = hf__ground_fail(ground, "replace", file->name, op->err);
+    } else if (linkat(ground->fd, name, ground->fd, file->name, 0)) {
+        r = errno == EEXIST
+                ? HF__RACED
+                : hf__ground_fail(ground, "make", file->name, op->err);
+    }
+    (void)unlinkat(ground->fd, name, 0);
+    return r;
+}
+
+/* Nobody else puts a file in the place of one that is locked here, and is in
+ * its place. */
+static int lock_and_read(struct hf__lockfile *file, const struct hf__key *key,
+                         struct contents *c, hf_error *err)
+{
+    if (!hf__lockfile_lock(file, hf__after_ms(hf__now(), LOCK_MS))) {
+        return hf__fail(err, HF__AGAIN, "%s/%s is locked by somebody else",
+                        file->s->place.ground.store, file->name);
+    }
+    return hf__lockfile_is_in_place(file) ? read_file(file, key, c, err)
+                                          : HF__RACED;
+}
+
+static int change(struct hf__file *s, struct hf__cell_op *op,
+                  struct contents *c)
+{
+    HF_AUTO(close_file) struct hf__lockfile file;
+    struct hf__cell_state now = {0};
+    char name[HF__ASIDE_SIZE];
+    bool writes = false;
+    int r = open_cell(s, &op->key, &file, op->err);
+
+    if (r == HF_OK && file.fd >= 0) {
+        r = lock_and_read(&file, &op->key, c, op->err);
+        now = r == HF_OK ? state_of(c) : now;
+    }
+    if (r == HF_OK) {
+        r = hf__cell_decide(op, &now, hf__wall_us(), &writes);
+    }
+    if (!writes) {
+        return r;
+    }
+    fill(c, op);
+    r = write_aside(&file, c, name, op->err);
+    return r == HF_OK ? put_in_place(&file, name, op) : r;
+}
+
+static int answer(struct hf__file *s, struct hf__cell_op *op)
+{
+    HF_AUTO(free_contents) struct contents *c = hf__alloc(sizeof *c);
+    int r = HF__RACED;
+
+    if (c == NULL) {
+        return hf__fail(op->err, HF_ENOMEM, "out of memory for a cell");
+    }
+    if (op->what == HF__CELL_GET) {
+        return get(s, op, c);
+    }
+    while (r == HF__RACED && !hf__local_is_over(&s->local)) {
+        r = change(s, op, c);
+    }
+    return r == HF__RACED ? hf__fail(op->err, HF__AGAIN,
+                                     "others changed the cell meanwhile")
+                          : r;
+}
+
+int hf__file_cell(void *state, struct hf__cell_op *op, hf__time deadline,
+                  hf_error *err)
+{
+    struct hf__file *s = state;
+    hf_error why = HF_ERROR_INIT;
+    int r;
+
+    s->local.plain.deadline = deadline;
+    r = hf__file_check_ground(s, &why);
+    if (r != HF_OK) {
+        hf__error_copy(op->err, &why);
+        hf__error_copy(err, &why);
+        op->result = r;
+        return r;
+    }
+    op->result = answer(s, op);
+    return HF_OK;
+}
+
+/* ---- cleaning */
+
+/* That of the cell, and of its prefix? */
+static bool is_named(const struct contents *c, const struct hf__key *prefix,
+                     const char *name)
+{
+    const struct hf__key key = {c->head.key, (uint16_t)c->head.key_length, 0};
+    char expected[HF__FILE_NAME_SIZE];
+
+    hf__file_name(&key, expected);
+    return strcmp(expected, name + strlen(LEAD)) == 0 &&
+           key.length >= prefix->length &&
+           memcmp(key.bytes, prefix->bytes, prefix->length) == 0;
+}
+
+/* What makes no sense, or is locked, stays. */
+static void clean_one(struct hf__file *s, const char *name,
+                      const struct hf__key *prefix, struct contents *c,
+                      struct hf__gc *g)
+{
+    HF_AUTO(close_file) struct hf__lockfile file;
+    struct hf__cell_state now;
+
+    if (hf__lockfile_open_name(s, name, &file, NULL) != HF_OK || file.fd < 0 ||
+        read_file(&file, NULL, c, NULL) != HF_OK ||
+        !is_named(c, prefix, name)) {
+        return;
+    }
+    now = state_of(c);
+    if (hf__cell_is_idle(&now, hf__wall_us(), g->idle_us) &&
+        hf__lockfile_lock(&file, (hf__time){0}) &&
+        hf__lockfile_is_in_place(&file) &&
+        unlinkat(s->place.ground.fd, name, 0) == 0) {
+        g->count++;
+    }
+}
+
+int hf__file_clean_cells(struct hf__file *s, const struct hf__key *prefix,
+                         struct hf__gc *g, hf_error *err)
+{
+    HF_AUTO(free_contents) struct contents *c = hf__alloc(sizeof *c);
+    HF_AUTO(hf__file_names_fini) struct hf__file_names names = {.lead = LEAD};
+    char after[sizeof g->at + 1] = "";
+    size_t i;
+    int r;
+
+    if (c == NULL) {
+        return hf__fail(err, HF_ENOMEM, "out of memory for cleaning");
+    }
+    memcpy(after, g->at, g->length);
+    r = hf__file_read_names(s, after, g->length == 0, &names, err);
+    for (i = 0; i < names.count && i < CHUNK && r == HF_OK; i++) {
+        r = hf__file_check_time(s, err);
+        if (r == HF_OK) {
+            clean_one(s, names.name[i], prefix, c, g);
+        }
+    }
+    if (r == HF_OK) {
+        g->length = i < names.count ? strlen(names.name[i - 1]) : 0;
+        memcpy(g->at, g->length > 0 ? names.name[i - 1] : "", g->length);
+    }
+    return r;
+}
