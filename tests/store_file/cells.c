@@ -68,7 +68,7 @@ TEST(a_file_of_a_cell_that_is_too_short_or_long_is_left_alone)
                               length - 1, length + 1, 4096, sizeof bytes};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         write_bytes(file_of(CELL), bytes, lengths[i]);
-        expect_damaged_cell(&me, "stock", "is damaged; it was left as it is");
+        expect_damaged_cell(&me, "stock", "it was left as it is: move it away");
         EXPECT_HAS(me.error.text, CELL);
         EXPECT_IS(clean_cells(&me, 0), 0);
         expect_left(file_of(CELL), bytes, lengths[i]);
@@ -90,7 +90,7 @@ TEST(a_file_of_a_cell_of_garbage_is_left_alone)
         hf__random(garbage, length);
         /* Every other one begins as a cell does. */
         if (i % 2) {
-            memcpy(garbage, "HFlkcell", 8);
+            memcpy(garbage, (const char[8]){"HFlkcell"}, 8);
         }
         write_bytes(file_of(CELL), garbage, length);
         EXPECT_IS(get_cell(&me, "stock"), HF_EPROTO);
@@ -109,7 +109,7 @@ TEST(a_copy_is_no_cell)
     EXPECT_IS(delete_cell(&me, "other", 0), HF_OK);
     length = read_bytes(file_of(".cell-test=other"), whole, sizeof whole);
     write_bytes(file_of(CELL), whole, length);
-    expect_damaged_cell(&me, "stock", "another cell");
+    expect_damaged_cell(&me, "stock", "a copy of another cell");
     hf__test_pause_ms(5);
     EXPECT_IS(clean_cells(&me, 0), 1);
     expect_left(file_of(CELL), whole, length);

@@ -24,8 +24,6 @@
 #define FORMAT 1
 /* So long somebody may be stopped with the file locked. */
 #define LOCK_MS 50
-/* So many files are looked at in one step of a cleaning. */
-#define CHUNK 2048
 
 /* In the machine's byte order. */
 struct record {
@@ -82,7 +80,7 @@ static bool is_whole(const struct contents *c, size_t length, int64_t size)
     const struct record *r = &c->head;
 
     return length >= sizeof *r && memcmp(r->magic, magic, sizeof magic) == 0 &&
-           r->size == sizeof *r && r->key_length > 0 &&
+           r->format == FORMAT && r->size == sizeof *r && r->key_length > 0 &&
            r->key_length <= HF__KEY_MAX && r->version > 0 &&
            r->version < HF__FENCE_END && r->has_value <= 1 &&
            r->length <= (r->has_value ? HF__CELL_MAX : 0) &&
@@ -90,39 +88,27 @@ static bool is_whole(const struct contents *c, size_t length, int64_t size)
            r->checksum == checksum(c);
 }
 
-static int fail_foreign(const struct hf__lockfile *file, const char *what,
-                        hf_error *err)
-{
-    return hf__fail(err, HF_EPROTO,
-                    "%s/%s %s; it was left as it is: move it away when nobody "
-                    "uses the cell, which begins anew then",
-                    file->s->place.ground.store, file->name, what);
-}
-
 /* key NULL: of any key. */
 static int read_file(const struct hf__lockfile *file, const struct hf__key *key,
                      struct contents *c, hf_error *err)
 {
+    const struct hf__ground *ground = &file->s->place.ground;
     const struct record *r = &c->head;
     ssize_t length = pread(file->fd, c, sizeof *c, 0);
 
     if (length < 0) {
-        return hf__ground_fail(&file->s->place.ground, "read", file->name, err);
+        return hf__ground_fail(ground, "read", file->name, err);
     }
-    if ((size_t)length >= sizeof *r &&
-        memcmp(r->magic, magic, sizeof magic) == 0 && r->format != FORMAT) {
-        return fail_foreign(file, "was made by another version of Holdfast",
-                            err);
+    if (is_whole(c, (size_t)length, file->size) &&
+        (key == NULL || (r->key_length == key->length &&
+                         memcmp(r->key, key->bytes, key->length) == 0))) {
+        return HF_OK;
     }
-    if (!is_whole(c, (size_t)length, file->size)) {
-        return fail_foreign(file, "is damaged", err);
-    }
-    if (key != NULL && (r->key_length != key->length ||
-                        memcmp(r->key, key->bytes, key->length) != 0)) {
-        return fail_foreign(file, "is that of another cell (a copy, perhaps)",
-                            err);
-    }
-    return HF_OK;
+    return hf__fail(err, HF_EPROTO,
+                    "%s/%s is damaged, a copy of another cell's file, or "
+                    "another version's of Holdfast; it was left as it is: move "
+                    "it away when nobody uses the cell, which then begins anew",
+                    ground->store, file->name);
 }
 
 static struct hf__cell_state state_of(const struct contents *c)
@@ -314,51 +300,52 @@ static bool is_named(const struct contents *c, const struct hf__key *prefix,
            memcmp(key.bytes, prefix->bytes, prefix->length) == 0;
 }
 
+struct cleaning {
+    struct contents *contents;
+    struct hf__gc *gc;
+};
+
 /* What makes no sense, or is locked, stays. */
-static void clean_one(struct hf__file *s, const char *name,
-                      const struct hf__key *prefix, struct contents *c,
-                      struct hf__gc *g)
+static int clean_one(struct hf__file *s, const char *name,
+                     const struct hf__scan *scan)
 {
+    const struct cleaning *cleaning = scan->arg;
+    struct contents *c = cleaning->contents;
     HF_AUTO(close_file) struct hf__lockfile file;
     struct hf__cell_state now;
 
     if (hf__lockfile_open_name(s, name, &file, NULL) != HF_OK || file.fd < 0 ||
         read_file(&file, NULL, c, NULL) != HF_OK ||
-        !is_named(c, prefix, name)) {
-        return;
+        !is_named(c, scan->prefix, name)) {
+        return HF_OK;
     }
     now = state_of(c);
-    if (hf__cell_is_idle(&now, hf__wall_us(), g->idle_us) &&
+    if (hf__cell_is_idle(&now, hf__wall_us(), cleaning->gc->idle_us) &&
         hf__lockfile_lock(&file, (hf__time){0}) &&
         hf__lockfile_is_in_place(&file) &&
         unlinkat(s->place.ground.fd, name, 0) == 0) {
-        g->count++;
+        cleaning->gc->count++;
     }
+    return HF_OK;
 }
 
 int hf__file_clean_cells(struct hf__file *s, const struct hf__key *prefix,
                          struct hf__gc *g, hf_error *err)
 {
     HF_AUTO(free_contents) struct contents *c = hf__alloc(sizeof *c);
-    HF_AUTO(hf__file_names_fini) struct hf__file_names names = {.lead = LEAD};
-    char after[sizeof g->at + 1] = "";
-    size_t i;
+    struct cleaning cleaning = {c, g};
+    struct hf__scan scan = {.prefix = prefix,
+                            .is_to_clean = true,
+                            .length = g->length,
+                            .arg = &cleaning};
     int r;
 
     if (c == NULL) {
         return hf__fail(err, HF_ENOMEM, "out of memory for cleaning");
     }
-    memcpy(after, g->at, g->length);
-    r = hf__file_read_names(s, after, g->length == 0, &names, err);
-    for (i = 0; i < names.count && i < CHUNK && r == HF_OK; i++) {
-        r = hf__file_check_time(s, err);
-        if (r == HF_OK) {
-            clean_one(s, names.name[i], prefix, c, g);
-        }
-    }
-    if (r == HF_OK) {
-        g->length = i < names.count ? strlen(names.name[i - 1]) : 0;
-        memcpy(g->at, g->length > 0 ? names.name[i - 1] : "", g->length);
-    }
+    memcpy(scan.at, g->at, g->length);
+    r = hf__file_walk(s, &scan, LEAD, clean_one, err);
+    memcpy(g->at, scan.at, scan.length);
+    g->length = scan.length;
     return r;
 }

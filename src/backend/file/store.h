@@ -26,22 +26,13 @@ int hf__file_scan(void *s, struct hf__scan *, hf_error *);
 int hf__file_forget(void *s, const struct hf__key *, struct hf__name *,
                     int64_t idle_us);
 
-/* Names of files in the folder, those of locks or (lead) that begin so. */
-struct hf__file_names {
-    const char *lead;
-    char **name;
-    size_t count;
-    size_t size;
-};
-
-/* Those that come after `after`, sorted. tidies: what was left aside long ago
- * is deleted on the way. HF_OK, HF_EUNAVAIL, HF_EAUTH, HF_ENOMEM. */
-HF_MUST_CHECK int hf__file_read_names(struct hf__file *s, const char *after,
-                                      bool tidies, struct hf__file_names *names,
-                                      hf_error *err);
-void hf__file_names_fini(struct hf__file_names *names);
-/* HF_OK, or HF_EUNAVAIL: the call must end. */
-HF_MUST_CHECK int hf__file_check_time(struct hf__file *s, hf_error *err);
+/* A part of a scan: fn for the file of each lock, or (lead) each file whose
+ * name begins so. */
+typedef int (*hf__file_fn)(struct hf__file *s, const char *name,
+                           const struct hf__scan *);
+HF_MUST_CHECK int hf__file_walk(struct hf__file *s, struct hf__scan *scan,
+                                const char *lead, hf__file_fn fn,
+                                hf_error *err);
 
 /* cells.c: cell(), and gc() of cells, once the ground was checked. */
 int hf__file_cell(void *s, struct hf__cell_op *, hf__time deadline, hf_error *);

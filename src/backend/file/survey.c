@@ -21,7 +21,13 @@
 
 /* ---- names in the folder */
 
-void hf__file_names_fini(struct hf__file_names *names)
+struct names {
+    char **name;
+    size_t count;
+    size_t size;
+};
+
+static void names_fini(struct names *names)
 {
     for (size_t i = 0; i < names->count; i++) {
         hf__free(names->name[i]);
@@ -29,7 +35,7 @@ void hf__file_names_fini(struct hf__file_names *names)
     hf__free(names->name);
 }
 
-static bool names_add(struct hf__file_names *names, const char *text)
+static bool names_add(struct names *names, const char *text)
 {
     if (names->count == names->size) {
         size_t size = 2 * names->size + 64;
@@ -86,26 +92,23 @@ static struct dirent *next(DIR *dir)
     return readdir(dir);
 }
 
-int hf__file_check_time(struct hf__file *s, hf_error *err)
+static int fail_late(hf_error *err)
 {
-    return hf__local_is_over(&s->local)
-               ? hf__fail(err, HF_EUNAVAIL, "there was no time to go on")
-               : HF_OK;
+    return hf__fail(err, HF_EUNAVAIL, "there was no time to go on");
 }
 
-static bool is_wanted(const struct hf__file_names *names, const char *name,
-                      const char *after)
+/* What begins with a dot is no lock. */
+static bool has_lead(const char *name, const char *lead)
 {
-    bool is_right = names->lead == NULL
-                        ? name[0] != '.'
-                        : strncmp(name, names->lead, strlen(names->lead)) == 0;
-
-    return is_right && strcmp(name, after) > 0;
+    return lead == NULL ? name[0] != '.'
+                        : strncmp(name, lead, strlen(lead)) == 0;
 }
 
-int hf__file_read_names(struct hf__file *s, const char *after, bool tidies,
-                        struct hf__file_names *names, hf_error *err)
+/* The files with that lead whose names come after scan->at, sorted. */
+static int read_names(struct hf__file *s, const struct hf__scan *scan,
+                      const char *lead, struct names *names, hf_error *err)
 {
+    char after[sizeof scan->at + 1] = "";
     DIR *dir = open_folder(s);
     struct dirent *entry;
     bool has_memory = true;
@@ -113,11 +116,13 @@ int hf__file_read_names(struct hf__file *s, const char *after, bool tidies,
     if (dir == NULL) {
         return hf__ground_fail(&s->place.ground, "read", ".", err);
     }
+    memcpy(after, scan->at, scan->length);
     while (has_memory && !hf__local_is_over(&s->local) &&
            (entry = next(dir)) != NULL) {
-        if (is_wanted(names, entry->d_name, after)) {
-            has_memory = names_add(names, entry->d_name);
-        } else if (tidies) {
+        if (has_lead(entry->d_name, lead)) {
+            has_memory = strcmp(entry->d_name, after) <= 0 ||
+                         names_add(names, entry->d_name);
+        } else if (scan->is_to_clean && scan->length == 0) {
             tidy(s, entry->d_name);
         }
     }
@@ -125,10 +130,13 @@ int hf__file_read_names(struct hf__file *s, const char *after, bool tidies,
     if (!has_memory) {
         return hf__fail(err, HF_ENOMEM, "out of memory");
     }
+    if (hf__local_is_over(&s->local)) {
+        return fail_late(err);
+    }
     if (names->count > 0) {
         qsort(names->name, names->count, sizeof *names->name, compare_names);
     }
-    return hf__file_check_time(s, err);
+    return HF_OK;
 }
 
 /* Open and read; false: that is no lock of ours under this prefix. */
@@ -170,21 +178,17 @@ static int scan_one(struct hf__file *s, const char *name,
 }
 
 /* By the names of files, not by keys. */
-int hf__file_scan(void *state, struct hf__scan *scan, hf_error *err)
+int hf__file_walk(struct hf__file *s, struct hf__scan *scan, const char *lead,
+                  hf__file_fn fn, hf_error *err)
 {
-    struct hf__file *s = state;
-    HF_AUTO(hf__file_names_fini) struct hf__file_names names = {.lead = NULL};
-    char after[sizeof scan->at + 1] = "";
+    HF_AUTO(names_fini) struct names names = {NULL, 0, 0};
     size_t most = scan->is_to_clean ? CHUNK : SIZE_MAX;
     size_t i;
-    int r;
+    int r = read_names(s, scan, lead, &names, err);
 
-    memcpy(after, scan->at, scan->length);
-    r = hf__file_read_names(s, after, scan->is_to_clean && scan->length == 0,
-                            &names, err);
     for (i = 0; i < names.count && i < most && r == HF_OK; i++) {
-        r = hf__file_check_time(s, err);
-        r = r == HF_OK ? scan_one(s, names.name[i], scan) : r;
+        r = hf__local_is_over(&s->local) ? fail_late(err)
+                                         : fn(s, names.name[i], scan);
     }
     if (r != HF_OK) {
         return r;
@@ -194,6 +198,11 @@ int hf__file_scan(void *state, struct hf__scan *scan, hf_error *err)
         memcpy(scan->at, names.name[i - 1], scan->length);
     }
     return HF_OK;
+}
+
+int hf__file_scan(void *state, struct hf__scan *scan, hf_error *err)
+{
+    return hf__file_walk(state, scan, NULL, scan_one, err);
 }
 
 /* Nobody may hold the name without knowing that he lost it. */

@@ -16,12 +16,14 @@
 
 #include <string.h>
 
-/* So many cells are looked at in one transaction. */
+/* So many are cleaned away in one transaction. */
 #define CHUNK 1024
+/* A higher ceiling, and then room: what a change may lack. */
+#define HELPS 2
 
 /* ---- reading */
 
-enum { VERSION, WRITER, VALUE }; /* columns */
+enum { VERSION, WRITER, VALUE, IS_SOUND }; /* columns */
 
 /* What a person with the sqlite3 shell may have made of it is never written
  * over. */
@@ -34,49 +36,24 @@ static int damaged(const struct hf__sqlite *s, const struct hf__cell_op *op)
                     s->place.path[HF__FILE_DB]);
 }
 
-static bool is_sound(sqlite3_stmt *row)
-{
-    int kind = sqlite3_column_type(row, VALUE);
-    sqlite3_int64 version;
-
-    if (sqlite3_column_type(row, VERSION) != SQLITE_INTEGER ||
-        sqlite3_column_type(row, WRITER) != SQLITE_BLOB ||
-        (kind != SQLITE_NULL && kind != SQLITE_BLOB)) {
-        return false;
-    }
-    version = sqlite3_column_int64(row, VERSION);
-    return version > 0 && version < (sqlite3_int64)HF__FENCE_END &&
-           sqlite3_column_bytes(row, WRITER) == (int)sizeof(struct hf__token) &&
-           sqlite3_column_bytes(row, VALUE) <= HF__CELL_MAX;
-}
-
 /* SQLite gives NULL for bytes for which it has no memory. */
-static int copy(sqlite3_stmt *row, int column, void *to, size_t length)
-{
-    const void *bytes = sqlite3_column_blob(row, column);
-
-    if (length > 0 && bytes == NULL) {
-        return SQLITE_NOMEM;
-    }
-    if (length > 0) {
-        memcpy(to, bytes, length);
-    }
-    return SQLITE_OK;
-}
-
 static int take_row(sqlite3_stmt *row, const struct hf__cell_op *op,
                     struct hf__cell_state *ret_now)
 {
-    int rc =
-        copy(row, WRITER, ret_now->writer.bytes, sizeof ret_now->writer.bytes);
+    const void *writer = sqlite3_column_blob(row, WRITER);
+    const void *value = sqlite3_column_blob(row, VALUE);
 
     ret_now->version = (uint64_t)sqlite3_column_int64(row, VERSION);
     ret_now->has_value = sqlite3_column_type(row, VALUE) != SQLITE_NULL;
     ret_now->length = (size_t)sqlite3_column_bytes(row, VALUE);
-    if (rc == SQLITE_OK && op->what == HF__CELL_GET) {
-        rc = copy(row, VALUE, op->value, ret_now->length);
+    if (writer == NULL || (ret_now->length > 0 && value == NULL)) {
+        return SQLITE_NOMEM;
     }
-    return rc;
+    memcpy(ret_now->writer.bytes, writer, sizeof ret_now->writer.bytes);
+    if (op->what == HF__CELL_GET && ret_now->length > 0) {
+        memcpy(op->value, value, ret_now->length);
+    }
+    return SQLITE_OK;
 }
 
 /* *ret_r: HF_EPROTO, or HF_OK, and then *ret_now is what there is. */
@@ -93,9 +70,11 @@ static int read_cell(struct hf__sqlite *s, const struct hf__cell_op *op,
         return hf__sql_failure(s);
     }
     rc = hf__sql_step(s, row);
-    if (rc == SQLITE_ROW) {
-        *ret_r = is_sound(row) ? HF_OK : damaged(s, op);
-        rc = *ret_r == HF_OK ? take_row(row, op, ret_now) : SQLITE_OK;
+    if (rc == SQLITE_ROW && !sqlite3_column_int(row, IS_SOUND)) {
+        *ret_r = damaged(s, op);
+        rc = SQLITE_OK;
+    } else if (rc == SQLITE_ROW) {
+        rc = take_row(row, op, ret_now);
     }
     (void)sqlite3_reset(row);
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
@@ -163,16 +142,15 @@ static int change(struct hf__sqlite *s, struct hf__cell_op *op,
     return rc;
 }
 
-static int change_below(struct hf__sqlite *s, struct hf__cell_op *op,
-                        bool *ret_is_unknown)
+/* After a change that failed: make what it lacked, as far as that can be. */
+static int help(struct hf__sqlite *s, int rc)
 {
-    int rc = change(s, op, ret_is_unknown);
-
     if (rc == HF__SQLITE_RAISE_FIRST && s->fence_wanted != 0) {
-        rc = hf__fence_raise(s);
-        if (rc == SQLITE_OK) {
-            rc = change(s, op, ret_is_unknown);
-        }
+        return hf__fence_raise(s);
+    }
+    if (hf__sql_is_full(s, rc)) {
+        hf__space_merge(s);
+        return SQLITE_OK;
     }
     return rc;
 }
@@ -189,10 +167,10 @@ static int change_in_turn(struct hf__sqlite *s, struct hf__cell_op *op,
                        &ticket)) {
         return SQLITE_BUSY;
     }
-    rc = change_below(s, op, ret_is_unknown);
-    if (hf__sql_is_full(s, rc) && !*ret_is_unknown) {
-        hf__space_merge(s);
-        rc = change_below(s, op, ret_is_unknown);
+    rc = change(s, op, ret_is_unknown);
+    for (int i = 0; i < HELPS && rc != SQLITE_OK && !*ret_is_unknown; i++) {
+        rc = help(s, rc);
+        rc = rc == SQLITE_OK ? change(s, op, ret_is_unknown) : rc;
     }
     hf__gate_leave(gate, ticket);
     return rc;
@@ -240,57 +218,16 @@ int hf__sqlite_cell(void *state, struct hf__cell_op *op, hf__time deadline,
 
 /* ---- cleaning */
 
-/* Where the slice that begins at g->at ends: there, or with the prefix. */
-static int find_end(struct hf__sqlite *s, const struct hf__key *from,
-                    const struct hf__key *before, struct hf__gc *g)
-{
-    sqlite3_stmt *statement = HF__SQL_WITH(
-        s, HF__SQL_CELL_END, hf__value_of_key(from), hf__value_of_key(before),
-        hf__value_of(HF__KEY_MAX), hf__value_of(CHUNK));
-    int rc;
-
-    if (statement == NULL) {
-        return hf__sql_failure(s);
-    }
-    rc = hf__sql_step(s, statement);
-    g->length = 0;
-    if (rc == SQLITE_ROW) {
-        size_t length = (size_t)sqlite3_column_bytes(statement, 0);
-
-        rc = copy(statement, 0, g->at, length);
-        g->length = length;
-    }
-    (void)sqlite3_reset(statement);
-    return rc == SQLITE_DONE ? SQLITE_OK : rc;
-}
-
 int hf__sqlite_clean_cells(struct hf__sqlite *s, const struct hf__key *prefix,
                            struct hf__gc *g)
 {
-    const struct hf__gc was = *g;
-    const struct hf__key from = {was.at, (uint16_t)was.length, 0};
-    char end[HF__KEY_MAX + 1];
-    struct hf__key before = {end, (uint16_t)(prefix->length + 1), 0};
     int64_t oldest_us = s->wall_us - g->idle_us;
-    int rc;
+    int rc = HF__SQL_RUN(s, HF__SQL_CELL_CLEAN, hf__value_of_key(prefix),
+                         hf__value_of(oldest_us), hf__value_of(CHUNK));
+    int n = rc == SQLITE_OK ? sqlite3_changes(s->db->handle) : 0;
 
-    /* No byte of UTF-8 is as high as the one that ends the range. */
-    memcpy(end, prefix->bytes, prefix->length);
-    end[prefix->length] = (char)0xff;
-    rc = find_end(s, was.length > 0 ? &from : prefix, &before, g);
-    if (rc != SQLITE_OK) {
-        return rc;
-    }
-    if (g->length > 0) {
-        before = (struct hf__key){g->at, (uint16_t)g->length, 0};
-    }
-    rc = HF__SQL_RUN(s, HF__SQL_CELL_CLEAN,
-                     hf__value_of_key(was.length > 0 ? &from : prefix),
-                     hf__value_of_key(&before), hf__value_of(oldest_us));
-    if (rc == SQLITE_OK && sqlite3_changes(s->db->handle) > 0) {
-        g->count += (uint64_t)sqlite3_changes(s->db->handle);
-        /* Whatever the clock says when one of them is made anew. */
-        rc = hf__fence_forget(s, (uint64_t)oldest_us);
-    }
-    return rc;
+    g->count += (uint64_t)n;
+    g->length = n == CHUNK; /* there may be more: once more from the front */
+    /* Whatever the clock says when one of them is made anew. */
+    return n > 0 ? hf__fence_forget(s, (uint64_t)oldest_us) : rc;
 }

@@ -94,6 +94,8 @@ static const char schema[] =
     " version INTEGER NOT NULL,"
     " writer BLOB NOT NULL,"
     " value BLOB);" /* NULL: it was deleted */
+    "CREATE INDEX IF NOT EXISTS holdfast_tombstone"
+    " ON holdfast_cell(key,version) WHERE value IS NULL;"
     "CREATE TABLE IF NOT EXISTS holdfast_meta("
     " id INTEGER PRIMARY KEY CHECK(id=1),"
     " boot TEXT NOT NULL,"

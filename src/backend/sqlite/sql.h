@@ -48,10 +48,9 @@ enum hf__statement {
     HF__SQL_LINE_LEAVE,  /* key, token */
     HF__SQL_LINE_DELETE, /* all: key */
     /* Cells. */
-    HF__SQL_CELL,       /* version, writer, value: key */
+    HF__SQL_CELL,       /* key; also whether all of it makes sense */
     HF__SQL_CELL_PUT,   /* all of it */
-    HF__SQL_CELL_END,   /* a key: from, to, longest, how many before it */
-    HF__SQL_CELL_CLEAN, /* tombstones: from, to, of versions below */
+    HF__SQL_CELL_CLEAN, /* tombstones: prefix, of versions below, how many */
     HF__SQL_GET_META,
     HF__SQL_PUT_META,   /* boot, base, ceiling */
     HF__SQL_RAISE_BASE, /* base */

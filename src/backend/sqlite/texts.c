@@ -82,19 +82,20 @@ const char *const hf__sql_texts[HF__SQL_COUNT] = {
     [HF__SQL_LINE_LEAVE] = "DELETE FROM holdfast_ticket "
                            "WHERE key=?1 AND token=?2",
     [HF__SQL_LINE_DELETE] = "DELETE FROM holdfast_ticket WHERE key=?1",
-    [HF__SQL_CELL] = "SELECT version,writer,value FROM holdfast_cell "
-                     "WHERE key=?1",
+    [HF__SQL_CELL] =
+        "SELECT version,writer,value,typeof(version)='integer' AND version>0 "
+        "AND version<(1<<53) AND typeof(writer)='blob' AND length(writer)=16 "
+        "AND (value IS NULL OR typeof(value)='blob' AND length(value)<=65536) "
+        "FROM holdfast_cell WHERE key=?1",
     [HF__SQL_CELL_PUT] =
         "INSERT INTO holdfast_cell(key,version,writer,value) "
         "VALUES(?1,?2,?3,?4) ON CONFLICT(key) DO UPDATE SET "
         "version=excluded.version,writer=excluded.writer,value=excluded.value",
-    [HF__SQL_CELL_END] = "SELECT key FROM holdfast_cell "
-                         "WHERE key>=?1 AND key<?2 "
-                         "AND length(CAST(key AS BLOB))<=?3 "
-                         "ORDER BY key LIMIT 1 OFFSET ?4",
-    [HF__SQL_CELL_CLEAN] = "DELETE FROM holdfast_cell "
-                           "WHERE key>=?1 AND key<?2 AND value IS NULL "
-                           "AND version>0 AND version<?3",
+    [HF__SQL_CELL_CLEAN] =
+        "DELETE FROM holdfast_cell WHERE rowid IN (SELECT rowid "
+        "FROM holdfast_cell INDEXED BY holdfast_tombstone "
+        "WHERE value IS NULL AND key>=?1 AND key<?1||x'ff' "
+        "AND version>0 AND version<?2 LIMIT ?3)",
     [HF__SQL_GET_META] = "SELECT boot,fence_base,fence_ceiling "
                          "FROM holdfast_meta WHERE id=1",
     [HF__SQL_PUT_META] =
