@@ -81,6 +81,7 @@ TEST(a_file_of_a_cell_that_is_too_short_or_long_is_left_alone)
 
 TEST(a_file_of_a_cell_of_garbage_is_left_alone)
 {
+    static const char begin[8] = {'H', 'F', 'l', 'k', 'c', 'e', 'l', 'l'};
     static unsigned char garbage[80000];
     PEER(me);
 
@@ -90,7 +91,7 @@ TEST(a_file_of_a_cell_of_garbage_is_left_alone)
         hf__random(garbage, length);
         /* Every other one begins as a cell does. */
         if (i % 2) {
-            memcpy(garbage, (const char[8]){"HFlkcell"}, 8);
+            memcpy(garbage, begin, sizeof begin);
         }
         write_bytes(file_of(CELL), garbage, length);
         EXPECT_IS(get_cell(&me, "stock"), HF_EPROTO);
