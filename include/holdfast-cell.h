@@ -94,7 +94,8 @@ HF_API HF_MUST_CHECK int hf_cell_delete(hf_client *client, const char *key,
  * HF_CELL_MAX bytes, *length of which are used; behind them is a NUL.
  * HF_CELL_NONE: there is none, or, when the callback returns, there shall be
  * none. Runs on the caller's thread, once for each try, so without lasting
- * effects; it may call the library, but not for the same cell.
+ * effects; it may call the library, but not change the same cell. An update
+ * within another's callback takes no lock.
  * Return HF_OK to have it written, anything else to leave it as it is.
  */
 typedef int (*hf_cell_fn)(void *arg, char *value, size_t *length);
@@ -121,13 +122,13 @@ typedef struct hf_cell_opts {
  * done. opts NULL means HF_CELL_OPTS_INIT.
  *
  * Gives: HF_OK, the change was made, once. What the callback returned, if that
- * was not HF_OK, and nothing was changed. HF_TIMEDOUT, HF_CANCELLED: others
- * were quicker until then, nothing was changed. HF_EUNKNOWN: there was no
- * answer to the change; it was made once or not at all, and the callback is not
- * called again. HF_EINVAL (also a key of more than 250 bytes, or a callback's
- * length), and as hf_cell_get().
- * Blocks: up to wait_ms, and then for one try (up to io_timeout for each of its
- * two questions), and the callback.
+ * was not HF_OK, and nothing was changed. HF_TIMEDOUT (HF_BUSY with wait_ms 0),
+ * HF_CANCELLED: others were quicker until then, nothing was changed;
+ * HF_DEADLOCK, too: the caller holds the cell's lock itself. HF_EUNKNOWN: there
+ * was no answer to the change; it was made once or not at all, and the callback
+ * is not called again. HF_EINVAL (also a key of more than 250 bytes, or a
+ * callback's length), and as hf_cell_get(). Blocks: up to wait_ms, and then for
+ * one try (up to io_timeout for each of its two questions), and the callback.
  */
 HF_API HF_MUST_CHECK int hf_cell_update(hf_client *client, const char *key,
                                         hf_cell_fn fn, void *arg,

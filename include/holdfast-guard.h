@@ -25,16 +25,18 @@ extern "C" {
  * Replace what the file at `path` has by `length` bytes, unless somebody with a
  * higher fence has written it. All at once: readers, who need nothing but the
  * path, find the old bytes or the new ones, also after a power failure, and a
- * new file gets the permissions of the old one. The same fence may write again.
+ * new file gets the permissions of the old one (and its owner, as far as the
+ * caller may give it away). The same fence may write again.
  *
  * Beside it lies PATH.fence, which has the highest fence so far, and PATH.new
- * for the moment of a write: only whoever may write the folder may write there,
- * and all writers come this way. Never delete PATH.fence while somebody who was
+ * for the moment of a write. Whoever may write the folder is trusted, and may
+ * write PATH.fence, too (its group: in a folder with the setgid bit); all
+ * writers are to come this way. Never delete PATH.fence while somebody who was
  * late may still come. A `path` that is a symbolic link is replaced, not
  * followed.
  *
- * Gives: HF_OK; HF_LOST, the fence is lower than that of an earlier write, and
- * nothing was done; HF_BUSY, another write has been under way for 5 s (its
+ * Gives: HF_OK; HF_LOST, one with a higher fence has come to write, and nothing
+ * was done; HF_BUSY, another write has been under way for 5 s (its
  * writer was stopped in it); HF_EINVAL (the path, fence 0, or 2^53 and more, as
  * of a store without fences), HF_EPROTO (PATH.fence has no number), HF_EUNSAFE
  * (a network file system, or it is no plain file), HF_EAUTH, HF_EUNAVAIL,

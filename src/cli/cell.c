@@ -13,6 +13,7 @@
 #include "src/cli/say.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -170,6 +171,11 @@ static int get(struct work *w)
 static int read_input(struct work *w)
 {
     w->value = cli_alloc(HF_CELL_MAX + 1);
+    /* What main() opened in its place. */
+    if ((fcntl(STDIN_FILENO, F_GETFD) & FD_CLOEXEC) != 0) {
+        return cli_fail(CLI_EXIT_USAGE,
+                        "cell put: stdin is closed; it is to have the value");
+    }
     while (w->length <= HF_CELL_MAX) {
         ssize_t n = read(STDIN_FILENO, w->value + w->length,
                          HF_CELL_MAX + 1 - w->length);
@@ -263,6 +269,7 @@ static int delete (struct work *w)
 static int update(struct work *w)
 {
     (void)signal(SIGPIPE, SIG_IGN); /* of a filter that does not read */
+    (void)signal(SIGCHLD, SIG_DFL); /* ignored, it would not tell its end */
     (void)setenv("HOLDFAST_CELL", w->options->name, 1);
     return change(w, filter);
 }

@@ -130,6 +130,11 @@ static int ending_of(pid_t pid)
     do {
         got = waitpid(pid, &status, 0);
     } while (got < 0 && errno == EINTR);
+    if (got < 0) {
+        return cli_fail(CLI_EXIT_INTERNAL,
+                        "cell: how the command ended is not known: %s",
+                        strerror(errno));
+    }
     return WIFEXITED(status) ? WEXITSTATUS(status)
                              : CLI_EXIT_SIGNAL + WTERMSIG(status);
 }

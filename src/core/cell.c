@@ -103,7 +103,7 @@ static int conclude(int r, bool is_unknown, const struct hf__cell_ask *a,
                         "before is not known",
                         a->key);
     }
-    if (r < 0 && is_unknown && err != NULL) {
+    if (r < 0 && is_unknown) {
         err->status = HF_EUNKNOWN;
     }
     if (r == HF_CONFLICT) {
@@ -115,23 +115,32 @@ static int conclude(int r, bool is_unknown, const struct hf__cell_ask *a,
     return r < 0 && is_unknown ? (int)HF_EUNKNOWN : r;
 }
 
-int hf__cell_run(hf_client *client, struct hf__cell_ask *a, hf_error *err)
+int hf__cell_run(hf_client *client, struct hf__cell_ask *a, hf_error *ret_err)
 {
     hf__time limit = hf__client_limit(client);
+    hf_error err =
+        HF_ERROR_INIT; /* of a try that another makes good: nobody's */
     struct hf__token writer;
     bool is_unknown = false;
-    int r;
+    int r = hf__client_usable(client, ret_err);
 
+    if (r != HF_OK) {
+        return r;
+    }
     hf__random(writer.bytes, sizeof writer.bytes);
     do {
-        r = try_once(client, a, &writer, limit, err);
+        r = try_once(client, a, &writer, limit, &err);
         is_unknown |= r == HF_EUNKNOWN && a->what != HF__CELL_GET;
     } while ((r == HF_EUNAVAIL || r == HF_EUNKNOWN) && rest(limit));
     if (a->what != HF__CELL_GET) {
         hf__count(&client->counters.cell_writes, r == HF_OK);
         hf__count(&client->counters.cell_conflicts, r == HF_CONFLICT);
     }
-    return conclude(r, is_unknown, a, err);
+    r = conclude(r, is_unknown, a, &err);
+    if (r != HF_OK) {
+        hf__error_copy(ret_err, &err);
+    }
+    return r;
 }
 
 /* ---- the calls */

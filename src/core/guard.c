@@ -38,6 +38,8 @@ struct guard {
     int fence_fd; /* locked once it is ≥ 0 */
     uint64_t fence;
     uint64_t stored;
+    struct stat old; /* what is to be replaced, */
+    bool had_one;    /* if there is a file */
     hf_error *err;
 };
 
@@ -137,6 +139,38 @@ static int lock_fence(const struct guard *g, hf__time limit)
     return HF_OK;
 }
 
+/* Who may write the folder may write there, too, and nobody else so much as
+ * read it: by a lock for reading he would keep writers out. */
+static void lend_fence(const struct guard *g)
+{
+    struct stat folder;
+
+    if (fstat(g->folder, &folder) == 0) {
+        bool is_shared = (folder.st_mode & S_ISVTX) == 0;
+        mode_t mode = 0600 | ((folder.st_mode & S_IWGRP) != 0 ? 0060 : 0) |
+                      (is_shared && (folder.st_mode & S_IWOTH) != 0 ? 0006 : 0);
+
+        (void)fchmod(g->fence_fd, mode);
+    }
+}
+
+/* The file as it is, or a new one. −1 with errno. */
+static void open_or_make(struct guard *g)
+{
+    int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+
+    do {
+        g->fence_fd = openat(g->folder, g->fence_name, flags);
+        if (g->fence_fd < 0 && errno == ENOENT) {
+            g->fence_fd = openat(g->folder, g->fence_name,
+                                 flags | O_CREAT | O_EXCL, 0600);
+            if (g->fence_fd >= 0) {
+                lend_fence(g);
+            }
+        }
+    } while (g->fence_fd < 0 && (errno == EEXIST || errno == EINTR));
+}
+
 /* Until it is both locked and in place. */
 static int open_fence(struct guard *g)
 {
@@ -146,16 +180,14 @@ static int open_fence(struct guard *g)
     for (;;) {
         struct stat st;
 
-        g->fence_fd = openat(
-            g->folder, g->fence_name,
-            O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, MODE);
+        open_or_make(g);
         if (g->fence_fd < 0 && errno != ELOOP) {
             return fail(g, "open", ".fence");
         }
         if (g->fence_fd < 0 || fstat(g->fence_fd, &st) < 0 ||
-            !S_ISREG(st.st_mode)) {
-            return hf__fail(g->err, HF_EUNSAFE, "%s.fence is no plain file",
-                            g->path);
+            !S_ISREG(st.st_mode) || st.st_nlink > 1) {
+            return hf__fail(g->err, HF_EUNSAFE,
+                            "%s.fence is no plain file of one name", g->path);
         }
         r = lock_fence(g, limit);
         if (r != HF_OK || is_in_place(g)) {
@@ -189,20 +221,26 @@ static int read_number(struct guard *g)
     return HF_OK;
 }
 
+/* Also the same number again: who wrote it may have died, or failed, before it
+ * was on the disk. A file that had one has the room for another. */
 static int raise_number(struct guard *g)
 {
     char line[LINE + 8];
+    ssize_t n;
 
-    if (g->fence == g->stored) {
-        return HF_OK;
-    }
     (void)snprintf(line, sizeof line, "%0*llu\n", DIGITS,
                    (unsigned long long)g->fence);
-    if (pwrite(g->fence_fd, line, LINE, 0) != LINE || fsync(g->fence_fd) < 0 ||
-        (g->stored == 0 && fsync(g->folder) < 0)) {
+    n = pwrite(g->fence_fd, line, LINE, 0);
+    if (n != LINE) {
+        errno = n < 0 ? errno : ENOSPC;
+        if (g->stored == 0) {
+            (void)!ftruncate(g->fence_fd, 0);
+        }
         return fail(g, "write", ".fence");
     }
-    return HF_OK;
+    return fsync(g->fence_fd) < 0 || fsync(g->folder) < 0
+               ? fail(g, "write", ".fence")
+               : (int)HF_OK;
 }
 
 /* ---- the bytes */
@@ -221,22 +259,49 @@ static int write_all(int fd, const char *bytes, size_t length)
     return fsync(fd);
 }
 
+static int look_at_old(struct guard *g)
+{
+    if (fstatat(g->folder, g->name, &g->old, AT_SYMLINK_NOFOLLOW) < 0) {
+        return errno == ENOENT ? (int)HF_OK : fail(g, "look at", "");
+    }
+    if (!S_ISREG(g->old.st_mode) && !S_ISLNK(g->old.st_mode)) {
+        return hf__fail(g->err, HF_EUNSAFE, "%s is no plain file", g->path);
+    }
+    g->had_one = S_ISREG(g->old.st_mode);
+    return HF_OK;
+}
+
+/* Whose it was and who may read it, as far as we may say so; nobody else's
+ * group gets in, and who was to run as its owner does so no more. */
+static int lend_new(const struct guard *g, int fd)
+{
+    mode_t mode = g->old.st_mode & 0777;
+    struct stat made;
+
+    if (fstat(fd, &made) < 0) {
+        return -1;
+    }
+    if ((made.st_uid != g->old.st_uid || made.st_gid != g->old.st_gid) &&
+        fchown(fd, g->old.st_uid, g->old.st_gid) < 0 &&
+        made.st_gid != g->old.st_gid &&
+        fchown(fd, (uid_t)-1, g->old.st_gid) < 0) {
+        mode &= 0707;
+    }
+    return fchmod(fd, mode);
+}
+
 static int make_new(const struct guard *g, const void *bytes, size_t length)
 {
-    struct stat old;
-    bool had_one =
-        fstatat(g->folder, g->name, &old, AT_SYMLINK_NOFOLLOW) == 0 &&
-        S_ISREG(old.st_mode);
     int fd;
     int r = HF_OK;
 
     (void)unlinkat(g->folder, g->new_name, 0); /* of who died in a write */
     fd = openat(g->folder, g->new_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                MODE);
+                g->had_one ? 0600 : MODE);
     if (fd < 0) {
         return fail(g, "make", ".new");
     }
-    if ((had_one && fchmod(fd, old.st_mode & 07777) < 0) ||
+    if ((g->had_one && lend_new(g, fd) < 0) ||
         write_all(fd, bytes, length) < 0) {
         r = fail(g, "write", ".new");
         (void)unlinkat(g->folder, g->new_name, 0);
@@ -267,12 +332,14 @@ static int write_guarded(struct guard *g, const void *bytes, size_t length)
 
     r = r == HF_OK ? open_folder(g) : r;
     r = r == HF_OK ? open_fence(g) : r;
+    r = r == HF_OK ? look_at_old(g) : r;
     r = r == HF_OK ? read_number(g) : r;
     if (r == HF_OK && g->fence < g->stored) {
         return hf__fail(g->err, HF_LOST,
-                        "the fence %llu is late: %s was written with %llu",
-                        (unsigned long long)g->fence, g->path,
-                        (unsigned long long)g->stored);
+                        "the fence %llu is late: a holder with %llu has come "
+                        "to write %s",
+                        (unsigned long long)g->fence,
+                        (unsigned long long)g->stored, g->path);
     }
     r = r == HF_OK ? raise_number(g) : r;
     r = r == HF_OK ? make_new(g, bytes, length) : r;
@@ -298,6 +365,8 @@ int hf_guard_file(const char *path, uint64_t fence, const void *bytes,
     }
     r = write_guarded(&g, bytes, length);
     if (g.fence_fd >= 0) {
+        /* A forked child may have the descriptor, too. */
+        (void)hf__ofd_lock(g.fence_fd, F_UNLCK, 0);
         (void)close(g.fence_fd);
     }
     if (g.folder >= 0) {

@@ -34,13 +34,26 @@ struct update {
     uint64_t hash;
     char *value; /* HF_CELL_MAX bytes, and NUL */
     hf_lock *lock;
+    bool may_lock;
     int tries;
     bool has_waited; /* for the lock */
     int64_t took_ns; /* the last try */
     uint64_t version;
 };
 
+/* Of callbacks in which this thread is. An update inside of another's takes no
+ * lock: it would hold one and wait for the next, in any order. */
+static _Thread_local int depth;
+
 /* ---- one try */
+
+/* There was no answer, and nothing that could have changed the cell was asked.
+ */
+static int tell_unavailable(hf_error *err)
+{
+    err->status = HF_EUNAVAIL;
+    return HF_EUNAVAIL;
+}
 
 static int read_value(struct update *u, size_t *ret_length, hf_error *err)
 {
@@ -57,13 +70,7 @@ static int read_value(struct update *u, size_t *ret_length, hf_error *err)
         *ret_length = op->state.has_value ? length : HF_CELL_NONE;
     }
     hf__look_unref(get.look);
-    if (r == HF_EUNKNOWN) { /* whatever became of the question */
-        r = HF_EUNAVAIL;
-        if (err != NULL) {
-            err->status = r;
-        }
-    }
-    return r;
+    return r == HF_EUNKNOWN ? tell_unavailable(err) : r;
 }
 
 static int write_value(struct update *u, size_t length, hf_error *err)
@@ -95,7 +102,9 @@ static int try_once(struct update *u, bool *ret_is_own, hf_error *err)
     if (r != HF_OK) {
         return r;
     }
+    depth++;
     r = u->fn(u->arg, u->value, &length);
+    depth--;
     if (r != HF_OK) {
         *ret_is_own = true;
         return r;
@@ -117,6 +126,12 @@ static bool is_over(const struct update *u)
     return !hf__before(hf__now(), u->limit);
 }
 
+static bool is_cancelled(const struct update *u)
+{
+    return u->opts.cancel != NULL &&
+           atomic_load(&u->opts.cancel->is_fired) != 0;
+}
+
 /* By chance, up to twice as long after each try as that one took, so that who
  * met once does not meet again. */
 static void rest(const struct update *u)
@@ -128,9 +143,21 @@ static void rest(const struct update *u)
                                            : REST_MAX_MS * INT64_C(1000000));
     hf__time until = hf__earlier(hf__after_ns(hf__now(), ns), u->limit);
     struct hf__parker parker = {0};
+    struct hf__follower follower = {.parker = &parker};
 
-    while (hf__before(hf__now(), until)) {
-        hf__park(&parker, hf__parker_seen(&parker), until);
+    if (u->opts.cancel != NULL) {
+        hf__cancel_follow(u->opts.cancel, &follower);
+    }
+    for (;;) {
+        unsigned seen = hf__parker_seen(&parker);
+
+        if (is_cancelled(u) || !hf__before(hf__now(), until)) {
+            break;
+        }
+        hf__park(&parker, seen, until);
+    }
+    if (u->opts.cancel != NULL) {
+        hf__cancel_unfollow(u->opts.cancel, &follower);
     }
 }
 
@@ -164,13 +191,16 @@ static int lock(struct update *u, hf_error *err)
     if (r == HF_OK) {
         hf__count(&u->client->counters.cell_locked, 1);
     }
-    return r == HF_BUSY && u->opts.wait_ms != 0 ? (int)HF_TIMEDOUT : r;
+    /* Whatever became of the lock, the cell was not changed. */
+    return r == HF_EUNKNOWN                       ? tell_unavailable(err)
+           : r == HF_BUSY && u->opts.wait_ms != 0 ? (int)HF_TIMEDOUT
+                                                  : r;
 }
 
 /* After a try that met another: HF_OK, another try. */
 static int go_on(struct update *u, hf_error *err)
 {
-    if (u->opts.cancel != NULL && atomic_load(&u->opts.cancel->is_fired) != 0) {
+    if (is_cancelled(u)) {
         return hf__fail(err, HF_CANCELLED, "the update was cancelled");
     }
     if (is_over(u)) {
@@ -179,25 +209,30 @@ static int go_on(struct update *u, hf_error *err)
                         "%d times",
                         u->key, u->tries);
     }
+    /* One that was lost, or broken, orders nothing. */
+    if (u->lock != NULL && hf_held(u->lock) != 1) {
+        hf_free(HF_MOVE(u->lock));
+    }
     if (u->lock == NULL) {
         rest(u);
     }
-    return HF_OK;
+    return is_cancelled(u)
+               ? hf__fail(err, HF_CANCELLED, "the update was cancelled")
+               : (int)HF_OK;
 }
 
-static int run(struct update *u, hf_error *err)
+static int run(struct update *u, bool *ret_is_own, hf_error *err)
 {
     struct hf__contention *c = &u->client->contention;
-    bool is_own = false;
     int r = HF_OK;
 
     for (;;) {
-        if (u->lock == NULL &&
+        if (u->lock == NULL && u->may_lock &&
             (u->tries >= FREE_TRIES || hf__contention_locks(c, u->hash))) {
             r = lock(u, err);
         }
-        r = r == HF_OK ? try_once(u, &is_own, err) : r;
-        if (is_own || (r != HF_OK && r != HF_CONFLICT)) {
+        r = r == HF_OK ? try_once(u, ret_is_own, err) : r;
+        if (*ret_is_own || (r != HF_OK && r != HF_CONFLICT)) {
             return r;
         }
         hf__contention_note(c, u->hash, u->lock != NULL,
@@ -250,6 +285,9 @@ int hf_cell_update(hf_client *client, const char *key, hf_cell_fn fn, void *arg,
                        .fn = fn,
                        .arg = arg,
                        .opts = HF_CELL_OPTS_INIT};
+    hf_error failure =
+        HF_ERROR_INIT; /* of a try: only the last one's is told */
+    bool is_own = false;
     int r = check(&u, opts, err);
 
     if (r != HF_OK) {
@@ -264,7 +302,11 @@ int hf_cell_update(hf_client *client, const char *key, hf_cell_fn fn, void *arg,
     u.limit = u.opts.wait_ms == HF_FOREVER
                   ? HF__NEVER
                   : hf__after_ms(hf__now(), u.opts.wait_ms);
-    r = run(&u, err);
+    u.may_lock = depth == 0;
+    r = run(&u, &is_own, &failure);
+    if (r != HF_OK && !is_own) {
+        hf__error_copy(err, &failure);
+    }
     if (u.lock != NULL) {
         /* It only ordered: what was written counts without it. */
         hf_free(u.lock);

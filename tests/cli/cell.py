@@ -109,6 +109,23 @@ def a_command_that_fails_changes_nothing(t):
 
 
 @case
+def how_a_command_ended_is_known_though_children_are_ignored(t):
+    put(t, 'n', 'before')
+    t.spawn(['sh', '-c', 'trap "" CHLD; exec "$0" cell update n -- sh -c '
+             '"exit 3"', t.holdfast]).wait(code=3)
+    t.equal(value(t, 'n'), 'before', 'value')
+
+
+@case
+def a_closed_stdin_is_no_value(t):
+    put(t, 'n', 'before')
+    process = t.spawn(['sh', '-c', 'exec "$0" cell put n <&-', t.holdfast])
+    process.wait(code=64)
+    t.says(process.err, 'stdin')
+    t.equal(value(t, 'n'), 'before', 'value')
+
+
+@case
 def a_command_may_read_nothing_or_write_before_it_has_read(t):
     put(t, 'n', b'x' * CELL_MAX)
     t.run('cell', 'update', 'n', '--', 'echo', 'short', code=0)

@@ -161,10 +161,20 @@ TEST_IF(!NEEDS_CELLS, a_store_without_cells_says_so)
 struct change {
     hf_client *other; /* writes in between, so often */
     int disturbs;
+    hf_client
+        *self; /* whose lock of the cell is broken, too; NULL: it is not */
     int calls;
     int result;
     size_t length; /* 0: as it comes out */
 };
+
+/* If it is held; and its holder is to know. */
+static void break_lock(const struct change *c)
+{
+    if (c->self != NULL && hf_break(c->other, "cell:n", 0, NULL) == HF_OK) {
+        UNTIL_WITHIN(patience(15000), stats_of(c->self).lost > 0);
+    }
+}
 
 static int add_one(void *arg, char *value, size_t *length)
 {
@@ -178,6 +188,7 @@ static int add_one(void *arg, char *value, size_t *length)
         c->disturbs--;
         EXPECT_IS(hf_cell_update(c->other, "n", add_one, &none, NULL, NULL),
                   HF_OK);
+        break_lock(c);
     }
     *length = (size_t)snprintf(value, 32, "%d", n + 1);
     *length = c->length > 0 ? c->length : *length;
@@ -237,6 +248,42 @@ TEST_IF(NEEDS_CELLS, after_four_vain_tries_the_cells_lock_is_taken)
     EXPECT_IS(stats_of(alice).cell_locked, 1);
     EXPECT_IS(stats_of(alice).held, 0);
     EXPECT_IS(try_once(bob, "cell:n"), HF_OK);
+}
+
+/* Whoever holds it, the version guards the change. */
+TEST_IF(NEEDS_CELLS, a_broken_lock_of_the_cell_costs_no_update)
+{
+    CLIENTS(alice, bob);
+    struct change c = {.other = bob, .disturbs = 5, .self = alice};
+
+    EXPECT_IS(hf_cell_update(alice, "n", add_one, &c, NULL, NULL), HF_OK);
+    expect_number(alice, 6);
+    EXPECT_IS(stats_of(alice).lost, 1);
+    EXPECT_IS(stats_of(alice).cell_locked, 2);
+}
+
+TEST_IF(NEEDS_CELLS, an_update_that_came_through_leaves_the_error_alone)
+{
+    CLIENTS(alice, bob);
+    struct change c = {.other = bob, .disturbs = 1};
+    hf_error err = HF_ERROR_INIT;
+
+    EXPECT_IS(hf_cell_update(alice, "n", add_one, &c, NULL, &err), HF_OK);
+    EXPECT_IS(c.calls, 2);
+    EXPECT_IS(err.status, 0);
+    EXPECT_TEXT(err.text, "");
+}
+
+TEST_IF(NEEDS_CELLS, who_has_the_cells_lock_already_is_told)
+{
+    CLIENTS(alice, bob);
+    AUTO_LOCK *lock = NULL;
+    struct change c = {.other = bob, .disturbs = 4};
+
+    EXPECT_IS(hf_acquire(alice, "cell:n", NULL, &lock, NULL), HF_OK);
+    EXPECT_IS(hf_cell_update(alice, "n", add_one, &c, NULL, NULL), HF_DEADLOCK);
+    expect_number(alice, 4);
+    EXPECT_IS(hf_release(lock, NULL), HF_OK);
 }
 
 TEST_IF(NEEDS_CELLS, an_update_waits_for_the_lock_as_long_as_it_may)

@@ -165,7 +165,7 @@ TEST_IF(NEEDS_CELLS, what_never_left_is_no_unknown_outcome)
  * replaced what was put: nobody can know any more that it was. */
 struct thief {
     hf_client *client;
-    atomic_bool is_over;
+    char key[32];
 };
 
 static void replace_at_once(void *arg)
@@ -173,38 +173,90 @@ static void replace_at_once(void *arg)
     struct thief *t = arg;
     uint64_t seen = 0;
 
-    while (!atomic_load(&t->is_over)) {
+    while (seen == 0) {
         hf_cell *cell = NULL;
 
-        EXPECT_IS(hf_cell_get(t->client, "k", &cell, NULL), HF_OK);
-        if (hf_cell_version(cell) != seen) {
-            seen = hf_cell_version(cell);
-            EXPECT_IS(hf_cell_put(t->client, "k", "bob", 3, &seen, NULL),
-                      HF_OK);
-            hf_cell_free(cell);
-            return;
-        }
+        EXPECT_IS(hf_cell_get(t->client, t->key, &cell, NULL), HF_OK);
+        seen = hf_cell_version(cell);
         hf_cell_free(cell);
     }
+    EXPECT_IS(hf_cell_put(t->client, t->key, "bob", 3, &seen, NULL), HF_OK);
+}
+
+/* It takes so long to come back after the lost answer. */
+static int put_before_a_thief(int64_t pause_ms)
+{
+    AUTO_CLIENT *bob = open_store();
+    struct thief thief = {.client = bob};
+    struct hf__test_thread *thread;
+    hf_error err = HF_ERROR_INIT;
+    uint64_t version = 0;
+    char options[120];
+    int r;
+
+    snprintf(options, sizeof options,
+             "io_timeout=20s&fault=lose_reply:cell:1,delay:open:*:%lldms",
+             (long long)pause_ms);
+    snprintf(thief.key, sizeof thief.key, "k%lld", (long long)pause_ms);
+    AUTO_CLIENT *alice = open_faulty(options);
+    thread = hf__test_start(replace_at_once, &thief);
+    r = hf_cell_put(alice, thief.key, "alice", 5, &version, &err);
+    hf__test_join(thread);
+    EXPECT_IS(err.status, r);
+    EXPECT_IS(version != 0, r == HF_OK);
+    return r;
 }
 
 TEST_IF(NEEDS_CELLS, a_conflict_after_a_lost_answer_is_an_unknown_outcome)
 {
-    AUTO_CLIENT *alice =
-        open_faulty("fault=lose_reply:cell:1,delay:open:2-:300ms");
-    AUTO_CLIENT *bob = open_store();
-    struct thief thief = {.client = bob};
-    struct hf__test_thread *thread = hf__test_start(replace_at_once, &thief);
-    hf_error err = HF_ERROR_INIT;
-    uint64_t version = 0;
-    int r = hf_cell_put(alice, "k", "alice", 5, &version, &err);
+    int64_t pause_ms = 100;
+    int r = HF_OK;
 
-    atomic_store(&thief.is_over, true);
-    hf__test_join(thread);
-    if (r != HF_OK) { /* else the thief was late */
-        EXPECT_IS(r, HF_EUNKNOWN);
-        EXPECT_IS(version, 0);
+    while (r == HF_OK && pause_ms < 3000) { /* the thief was late */
+        pause_ms *= 2;
+        r = put_before_a_thief(pause_ms);
     }
+    EXPECT_IS(r, HF_EUNKNOWN);
+}
+
+/* ---- within each other, without end */
+
+enum { NESTED = 40 };
+
+static char pair[2][2][2] = {{"a", "b"}, {"b", "a"}};
+static hf_client *nester;
+
+static int add_within(void *arg, char *value, size_t *length)
+{
+    static atomic_int calls;
+
+    EXPECT_IS(hf_cell_update(nester, arg, add_one, &calls, NULL, NULL), HF_OK);
+    return add_one(&calls, value, length);
+}
+
+static void nest(void *arg)
+{
+    char(*keys)[2] = arg;
+
+    for (int i = 0; i < NESTED; i++) {
+        EXPECT_IS(
+            hf_cell_update(nester, keys[0], add_within, keys[1], NULL, NULL),
+            HF_OK);
+    }
+}
+
+TEST_IF(NEEDS_CELLS, updates_within_each_other_never_wait_in_a_circle)
+{
+    AUTO_CLIENT *client = open_store();
+    struct hf__test_thread *threads[2];
+
+    nester = client;
+    for (int i = 0; i < 2; i++) {
+        threads[i] = hf__test_start(nest, pair[i]);
+    }
+    hf__test_join_all(threads, 2);
+    EXPECT_SAFE(number_in(client, "a") >= NESTED + NESTED);
+    EXPECT_IS(try_once(client, "cell:a"), HF_OK);
 }
 
 /* ---- many at once */

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -59,6 +60,13 @@ static void write_file(const char *suffix, const char *text)
     close(fd);
 }
 
+static void write_twice(void *arg)
+{
+    (void)arg;
+    EXPECT_IS(save(2, "text"), HF_OK);
+    EXPECT_IS(save(2, "text"), HF_OK);
+}
+
 TEST(who_is_late_is_refused_and_nothing_is_done)
 {
     EXPECT_IS(save(17, "seventeen"), HF_OK);
@@ -83,7 +91,7 @@ TEST(a_file_that_was_there_before_is_replaced_and_keeps_its_permissions)
     struct stat st;
 
     write_file("", "old");
-    EXPECT_IS(chmod(place(""), 0640), 0);
+    EXPECT_IS(chmod(place(""), 06640), 0); /* but who runs as its owner */
     EXPECT_IS(save(1, "new"), HF_OK);
     EXPECT_IS(stat(place(""), &st), 0);
     EXPECT_IS(st.st_mode & 07777, 0640);
@@ -96,6 +104,73 @@ TEST(what_a_writer_left_that_died_is_in_nobodys_way)
     EXPECT_IS(save(3, "whole"), HF_OK);
     EXPECT_TEXT(content(""), "whole");
     EXPECT(access(place(".new"), F_OK) < 0);
+}
+
+TEST(nobody_else_can_lock_the_number)
+{
+    struct stat st;
+
+    EXPECT_IS(save(1, "text"), HF_OK);
+    EXPECT_IS(stat(place(".fence"), &st), 0);
+    EXPECT_IS(st.st_mode & 0777, 0600);
+    EXPECT_IS(unlink(place(".fence")), 0);
+    EXPECT_IS(chmod(hf__test_folder(), 02770), 0);
+    EXPECT_IS(save(1, "text"), HF_OK);
+    EXPECT_IS(stat(place(".fence"), &st), 0);
+    EXPECT_IS(st.st_mode & 0777, 0660);
+}
+
+TEST(a_child_that_was_forked_meanwhile_keeps_nobody_out)
+{
+    int ends[2];
+
+    EXPECT_IS(save(1, "text"), HF_OK);
+    EXPECT_IS(pipe(ends), 0);
+    for (int i = 0; i < 3; i++) {
+        struct hf__test_thread *writer = hf__test_start(write_twice, NULL);
+        pid_t pid = fork();
+
+        if (pid == 0) { /* it lives on with all that it was born with */
+            char byte;
+
+            close(ends[1]);
+            (void)!read(ends[0], &byte, 1);
+            _exit(0);
+        }
+        hf__test_join(writer);
+    }
+    close(ends[1]);
+    EXPECT_IS(save(9, "more"), HF_OK);
+    close(ends[0]);
+    while (wait(NULL) > 0) {
+    }
+}
+
+TEST(what_is_no_file_is_not_replaced)
+{
+    EXPECT_IS(mkdir(place(""), 0700), 0);
+    EXPECT_IS(save(3, "text"), HF_EUNSAFE);
+    EXPECT_IS(rmdir(place("")), 0);
+    EXPECT_IS(mkfifo(place(""), 0600), 0);
+    EXPECT_IS(save(3, "text"), HF_EUNSAFE);
+    EXPECT_IS(unlink(place("")), 0);
+    write_file(".other", "");
+    EXPECT_IS(unlink(place(".fence")), 0);
+    EXPECT_IS(link(place(".other"), place(".fence")), 0);
+    EXPECT_IS(save(3, "text"), HF_EUNSAFE);
+    EXPECT_TEXT(content(".other"), "");
+}
+
+TEST(a_number_that_had_no_room_refuses_nobody)
+{
+    struct rlimit small = {5, RLIM_INFINITY};
+    struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
+
+    signal(SIGXFSZ, SIG_IGN);
+    EXPECT_IS(setrlimit(RLIMIT_FSIZE, &small), 0);
+    EXPECT_IS(save(3, "text"), HF_EUNAVAIL);
+    EXPECT_IS(setrlimit(RLIMIT_FSIZE, &all), 0);
+    EXPECT_IS(save(2, "text"), HF_OK);
 }
 
 TEST(a_link_is_replaced_and_not_followed)

@@ -66,8 +66,10 @@ static int change(struct hf__mem_store *store, struct cell *cell,
 {
     const struct hf__cell_state none = {0};
     bool writes = false;
+    int64_t wall_us = hf__wall_us();
+    int64_t floor_us = (int64_t)store->cells_gone + 1;
     int r = hf__cell_decide(op, cell == NULL ? &none : &cell->state,
-                            hf__wall_us(), &writes);
+                            wall_us > floor_us ? wall_us : floor_us, &writes);
 
     return writes ? write_cell(store, cell, op) : r;
 }
@@ -111,6 +113,9 @@ static void clean_one(void *arg, struct hf__map_link *link)
     if (cell->key_length >= c->prefix->length &&
         memcmp(cell->key, c->prefix->bytes, c->prefix->length) == 0 &&
         hf__cell_is_idle(&cell->state, hf__wall_us(), c->gc->idle_us)) {
+        c->store->cells_gone = cell->state.version > c->store->cells_gone
+                                   ? cell->state.version
+                                   : c->store->cells_gone;
         drop(c->store, cell);
         c->gc->count++;
     }

@@ -47,7 +47,8 @@ struct hf__mem_store {
     uint64_t last_life;
     struct hf__map entries;
     struct hf__map cells;
-    struct hf__name none;      /* of a name that nobody has had */
+    uint64_t cells_gone;  /* the highest version of one that was forgotten */
+    struct hf__name none; /* of a name that nobody has had */
     struct hf__parker changed; /* of a record; the sleepers look again */
     struct hf__breaks breaks;
     struct hf__words words; /* the breaks */
