@@ -7,7 +7,8 @@
 For each NAME it has HF__LUA_NAME, a string with the texts of common.lua,
 record.lua and NAME, and HF__LUA_NAME_SHA1, by which a server knows it. A line
 "-- include: OTHER.lua" stands for that file, which is no script itself; so a
-script comes to what it seldom needs after what it often does. A script with a
+script comes to what it seldom needs after what it often does. One with a line
+"-- no record" is of no lock: record.lua is left out. A script with a
 line "-- many" is there as HF__LUA_NAME_MANY, too: record.lua and itself are the
 body of a function then, which stands for the line "-- one" of many.lua. Lines
 that are empty or only a comment, and indentation, are left out: every client
@@ -21,6 +22,7 @@ import sys
 
 INCLUDE = re.compile(r'-- include: (\w+\.lua)$')
 MANY = re.compile(r'^-- many$', re.M)
+NO_RECORD = re.compile(r'^-- no record$', re.M)
 ONE = '-- one'
 PARTS = ('common.lua', 'record.lua', 'many.lua')
 
@@ -61,7 +63,8 @@ def header(scripts, common, record, many):
         if path.name in included(scripts):
             continue
         name = 'HF__LUA_' + path.stem.upper()
-        one = record + read(path)
+        is_lock = not NO_RECORD.search(path.read_text())
+        one = (record if is_lock else '') + read(path)
         yield from defined(name, common + one)
         if MANY.search(path.read_text()):
             yield from defined(

@@ -359,6 +359,15 @@ static void read_error(const redisReply *reply, const struct hf__op *op,
     }
 }
 
+static int fail_senseless(const struct hf__key *key, hf_error *err)
+{
+    return hf__fail(err, HF_EPROTO,
+                    "\"%.*s\": what the store keeps of it makes no "
+                    "sense; it was written by something else",
+                    (int)(key->length - key->name_at),
+                    key->bytes + key->name_at);
+}
+
 void hf__answer_read(const redisReply *reply, const struct hf__op *op,
                      struct hf__answer *a)
 {
@@ -370,11 +379,48 @@ void hf__answer_read(const redisReply *reply, const struct hf__op *op,
     if (reply->type == REDIS_REPLY_ERROR) {
         read_error(reply, op, a);
     } else if (!read_reply(reply, op, a)) {
-        a->result = hf__fail(&a->err, HF_EPROTO,
-                             "\"%.*s\": what the store keeps of it makes no "
-                             "sense; it was written by something else",
-                             (int)(op->key.length - op->key.name_at),
-                             op->key.bytes + op->key.name_at);
+        a->result = fail_senseless(&op->key, &a->err);
+    }
+}
+
+static bool read_cell(const redisReply *reply, struct hf__cell_op *op)
+{
+    const redisReply *value = element(reply, 3);
+    struct hf__cell_state *now = &op->state;
+    bool is_get = op->what == HF__CELL_GET;
+    bool is_ok = is_word(element(reply, 0), "ok");
+
+    op->result = is_ok ? HF_OK : HF_CONFLICT;
+    now->version = fence_in(element(reply, 1));
+    now->has_value = value->type != REDIS_REPLY_NIL;
+    now->length = value->type == REDIS_REPLY_STRING ? (size_t)value->len
+                                                    : (size_t)number_in(value);
+    if (element(reply, 1)->type != REDIS_REPLY_INTEGER ||
+        now->length > HF__CELL_MAX || now->version == HF__FENCE_END ||
+        (!is_ok && (is_get || !is_word(element(reply, 0), "conflict")))) {
+        return false;
+    }
+    if (is_get && now->has_value) {
+        if (value->type != REDIS_REPLY_STRING) {
+            return false;
+        }
+        memcpy(op->value, value->str, now->length);
+    }
+    return now->version == 0 ? !now->has_value && (is_get || !is_ok)
+                             : read_token(element(reply, 2), &now->writer);
+}
+
+void hf__answer_cell(const redisReply *reply, struct hf__cell_op *op,
+                     struct hf__answer *a)
+{
+    if (reply->type == REDIS_REPLY_ERROR) {
+        hf__answer_read(reply, &(struct hf__op){.key = op->key}, a);
+        op->result = a->result;
+        if (!a->has_no_script) {
+            hf__error_copy(op->err, &a->err);
+        }
+    } else if (!read_cell(reply, op)) {
+        op->result = fail_senseless(&op->key, op->err);
     }
 }
 

@@ -6,6 +6,7 @@
 #ifndef HF_BACKEND_REDIS_ASK_H
 #define HF_BACKEND_REDIS_ASK_H
 
+#include "src/backend/cell.h"
 #include "src/backend/crowd.h"
 #include "src/backend/redis/script.h"
 
@@ -71,6 +72,9 @@ const redisReply *hf__many_reply(const redisReply *, int i, int n);
 /* Read its reply, an error included. INSPECT adds to op->ret_crowd. */
 void hf__answer_read(const redisReply *, const struct hf__op *,
                      struct hf__answer *);
+/* The same of a cell's, which has its result then, unless a->has_no_script. */
+void hf__answer_cell(const redisReply *, struct hf__cell_op *,
+                     struct hf__answer *a);
 /* What TIME answers, in microseconds; 0: it is no time. */
 int64_t hf__answer_time(const redisReply *);
 /* The answer is the operation's result. */

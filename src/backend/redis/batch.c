@@ -177,18 +177,6 @@ static void read_replies(const redisReply *reply, struct hf__op *const ops[],
     }
 }
 
-static int hear_replicas(struct hf__redis *s, hf__time deadline)
-{
-    redisReply *reply = NULL;
-    int r = hf__peer_reply(&s->peer, &s->rest, &s->head, deadline, &reply);
-
-    if (r == HF_OK) {
-        hf__confirm_take(s, reply);
-        freeReplyObject(reply);
-    }
-    return r;
-}
-
 /* Take the replies of those that were sent, as they come: a server that can't
  * get rid of them takes no more commands. *ret_is_elsewhere: it is no master
  * any more. HF_OK; else the session is dead. */
@@ -212,7 +200,7 @@ static int hear(struct hf__redis *s, struct round round, hf__time deadline,
         }
         freeReplyObject(reply);
     }
-    return s->confirm.is_owed ? hear_replicas(s, deadline) : HF_OK;
+    return s->confirm.is_owed ? hf__confirm_hear(s, deadline) : HF_OK;
 }
 
 static bool is_any(struct hf__op *const ops[], int n, int result)
@@ -261,6 +249,31 @@ static void look(struct hf__redis *s, hf__time now)
         hf__peer_fail(p, HF_EUNAVAIL, "the server speaks without being asked");
         freeReplyObject(reply);
     }
+}
+
+int hf__redis_begin(struct hf__redis *s, hf__time now, hf__time deadline,
+                    hf_error *err)
+{
+    int r = HF_OK;
+
+    if (s->peer.state == HF__PEER_READY) {
+        r = hf__redis_wait_leave(s, deadline, err);
+    }
+    if (r != HF_OK) {
+        return r;
+    }
+    look(s, now);
+    if (s->peer.state == HF__PEER_READY) {
+        return HF_OK;
+    }
+    hf__error_copy(err, &s->peer.err);
+    return HF_EUNAVAIL;
+}
+
+int hf__redis_leave(struct hf__redis *s)
+{
+    hf__peer_fail(&s->peer, HF_EUNAVAIL, "it is a replica, or was the master");
+    return s->peer.status;
 }
 
 /* Once more: those that must go alone, or else those that need the text. HF_OK
@@ -317,9 +330,7 @@ static int run(struct hf__redis *s, struct hf__op *ops[], int n,
         r = hf__confirm(s, ops, n, r, deadline);
     }
     if (r == HF_OK && is_elsewhere) {
-        hf__peer_fail(&s->peer, HF_EUNAVAIL,
-                      "it is a replica, or was the master");
-        r = s->peer.status;
+        r = hf__redis_leave(s);
     }
     s->heard_at = hf__now();
     return r;
@@ -329,20 +340,13 @@ int hf__redis_execute(void *state, struct hf__op *ops[], int n,
                       hf__time deadline, hf_error *err)
 {
     struct hf__redis *s = state;
-    int r = HF_OK;
+    int r = hf__redis_begin(s, n > 0 ? ops[0]->sent : hf__now(), deadline, err);
 
-    if (s->peer.state == HF__PEER_READY) {
-        r = hf__redis_wait_leave(s, deadline, err);
-    }
     if (r != HF_OK) {
         return r;
     }
-    look(s, n > 0 ? ops[0]->sent : hf__now());
-    r = HF_EUNAVAIL;
-    if (s->peer.state == HF__PEER_READY) {
-        r = run(s, ops, n, deadline);
-        close_open(ops, n, s->peer.resp.has_sent);
-    }
+    r = run(s, ops, n, deadline);
+    close_open(ops, n, s->peer.resp.has_sent);
     if (r != HF_OK) {
         hf__error_copy(err, &s->peer.err);
     }

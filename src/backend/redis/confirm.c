@@ -65,7 +65,7 @@ void hf__confirm_owe(struct hf__redis *s, int64_t ms)
         .is_owed = true, .ms = ms, .status = HF_EUNKNOWN, .why = HF_ERROR_INIT};
 }
 
-void hf__confirm_take(struct hf__redis *s, const redisReply *reply)
+static void take(struct hf__redis *s, const redisReply *reply)
 {
     struct hf__confirm *c = &s->confirm;
 
@@ -82,7 +82,19 @@ void hf__confirm_take(struct hf__redis *s, const redisReply *reply)
     }
 }
 
-static int tell(struct hf__redis *s, const struct hf__op *op, int status,
+int hf__confirm_hear(struct hf__redis *s, hf__time deadline)
+{
+    redisReply *reply = NULL;
+    int r = hf__peer_reply(&s->peer, &s->rest, &s->head, deadline, &reply);
+
+    if (r == HF_OK) {
+        take(s, reply);
+        freeReplyObject(reply);
+    }
+    return r;
+}
+
+static int tell(const struct hf__redis *s, const struct hf__op *op, int status,
                 const char *what)
 {
     HF_ASSERT(status < 0);
@@ -93,6 +105,16 @@ static int tell(struct hf__redis *s, const struct hf__op *op, int status,
                         ? "no replica confirmed it in time"
                         : s->confirm.why.text,
                     what);
+}
+
+/* Somebody may have read it, so it is not taken back. */
+void hf__confirm_cell(const struct hf__redis *s, struct hf__cell_op *op)
+{
+    const struct hf__op told = {.key = op->key, .err = op->err};
+
+    if (op->result == HF_OK && !s->confirm.is_done) {
+        op->result = tell(s, &told, HF_EUNKNOWN, "it stands here all the same");
+    }
 }
 
 /* One that is gone here may be there still. */

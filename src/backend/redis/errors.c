@@ -20,7 +20,7 @@ struct meaning {
 };
 
 static const char key_of_others[] =
-    "a key that is not Holdfast's has the lock's name: choose another prefix=";
+    "a key that is not Holdfast's has this name: choose another prefix=";
 static const char lock_of_others[] =
     "not Holdfast's: perhaps a lock of a program that uses SET … NX PX. Such "
     "locks and Holdfast's do not exclude each other; choose another prefix=, "
@@ -47,7 +47,8 @@ static const struct meaning meanings[] = {
     {"NOPERM", "channel", HF_EAUTH,
      "allow this user the channels: ACL SETUSER … &*"},
     {"NOPERM", "key", HF_EAUTH,
-     "allow this user the keys of the prefix: ACL SETUSER … ~PREFIX:*"},
+     "allow this user the keys of the prefix: ACL SETUSER … ~PREFIX:*, and for "
+     "cells ~PREFIX=*"},
     {"NOPERM", NULL, HF_EAUTH,
      "allow this user the commands: see the chapter on Redis"},
     {"ERR The user executing the script", NULL, HF_EAUTH,
@@ -91,6 +92,8 @@ static const struct meaning meanings[] = {
     {"HOLDFAST its key is a string", NULL, HF_EPROTO, lock_of_others},
     {"HOLDFAST its key is no hash", NULL, HF_EPROTO, lock_of_others},
     {"HOLDFAST its key is", NULL, HF_EPROTO, key_of_others},
+    {"HOLDFAST the record of a cell", NULL, HF_EPROTO,
+     "somebody else wrote to its key, PREFIX={NAME}: put it right, or DEL it"},
     {"HOLDFAST", NULL, HF_EPROTO,
      "somebody else wrote to it: DEL its keys once nobody holds the lock"},
     {"ERR unknown command", NULL, HF_EPROTO,

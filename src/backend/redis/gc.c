@@ -23,10 +23,17 @@ static void add_collection(const struct hf__survey *v, struct hf__bytes *out,
     struct hf__script_keys keys;
     struct hf__args args;
 
-    hf__script_begin(&args, HF__SCRIPT_COLLECT, with_text, key, &keys);
-    hf__args_word(&args, "");
+    hf__script_begin(&args, g->of_cells ? HF__SCRIPT_CELL : HF__SCRIPT_COLLECT,
+                     with_text, key, &keys);
+    hf__args_word(&args, g->of_cells ? "collect" : "");
     hf__args_number(&args, g->idle_us);
     hf__bytes_add(out, &args);
+}
+
+/* A user may have locks alone: the cells are others' to clean. */
+static bool is_others(const struct hf__gc *g, const redisReply *reply)
+{
+    return g->of_cells && strncmp(reply->str, "NOPERM", 6) == 0;
 }
 
 /* {'ok', how many were deleted, how many of these had expired} */
@@ -52,7 +59,7 @@ static int take_collection(const struct hf__survey *v,
     if (strncmp(reply->str, "NOSCRIPT", 8) == 0) {
         return HF__AGAIN;
     }
-    if (hf__survey_is_strange(reply)) {
+    if (hf__survey_is_strange(reply) || is_others(g, reply)) {
         return HF_OK;
     }
     r = hf__redis_error(reply, key, &said);

@@ -132,6 +132,24 @@ static int check_commands(struct hf__checking *c)
     return r;
 }
 
+/* A user may have locks alone. */
+static int check_cells(struct hf__checking *c)
+{
+    char key[HF__PREFIX_MAX + 32];
+    const char *const read[] = {"HMGET", key, "version", NULL};
+    bool may = false;
+    int r;
+
+    (void)snprintf(key, sizeof key, "%s={holdfast-check}", c->s->prefix);
+    r = try(c, read, &may);
+    hf__report_tell(&c->to, "cells",
+                    may ? "may have them" : "no keys of theirs",
+                    may ? HF_FINE : HF_WARN,
+                    "give this user the keys ~PREFIX=*: without them there are "
+                    "no cells");
+    return r;
+}
+
 /* ---- channels */
 
 /* Of nobody who waits, and of this client alone, so that no stray message
@@ -201,6 +219,7 @@ int hf__check_user(struct hf__checking *c)
                                                       : c->s->peer.target.user,
                     HF_FINE, NULL);
     r = check_commands(c);
+    r = r == HF_OK ? check_cells(c) : r;
     r = r == HF_OK ? check_channels(c) : r;
     return r == HF_OK ? check_ending(c) : r;
 }

@@ -247,7 +247,7 @@ const struct hf__backend hf__redis_backend = {
     .scheme = "redis",
     .caps = HF_CAP_FENCE | HF_CAP_WAIT | HF_CAP_HANDOVER | HF_CAP_LIST |
             HF_CAP_KEEP | HF_CAP_DETACH | HF_CAP_FAIR | HF_CAP_SHARED |
-            HF_CAP_SLOTS | HF__CAP_WAIT_LEAVES,
+            HF_CAP_SLOTS | HF_CAP_CELLS | HF__CAP_WAIT_LEAVES,
     .size = sizeof(struct hf__redis),
     .options = hf__redis_options,
     .has_no_sigpipe = true,
@@ -259,6 +259,7 @@ const struct hf__backend hf__redis_backend = {
     .listen = hf__redis_listen,
     .list = hf__redis_list,
     .gc = hf__redis_gc,
+    .cell = hf__redis_cell,
     .check = hf__redis_check,
     .interrupt = redis_interrupt,
 };

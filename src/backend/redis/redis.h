@@ -4,8 +4,8 @@
  * redis.c opens and closes; bytes resp tls place dial peer poll greet errors
  * are the connection, said sentinel who is the primary, script ask answer (and
  * lua/) the operations, scan the names; redlock/ uses them too; batch (by
- * confirm) is execute(), wait (by armed arm hear) is waiting, list gc (by
- * survey) and check (by may) are looking around.
+ * confirm) is execute(), cell is cell(), wait (by armed arm hear) is waiting,
+ * list gc (by survey) and check (by may) are looking around.
  *
  * Thread: the session's, except interrupt().
  */
@@ -44,6 +44,17 @@ struct hf__redis {
 
 int hf__redis_execute(void *state, struct hf__op *ops[], int n,
                       hf__time deadline, hf_error *err);
+int hf__redis_cell(void *state, struct hf__cell_op *op, hf__time deadline,
+                   hf_error *err);
+/* ---- batch.c, for cell.c too */
+
+/* Before the session is asked: it waits no more, and the server has not ended
+ * it. HF_OK; else it is dead and err is told. */
+HF_MUST_CHECK int hf__redis_begin(struct hf__redis *s, hf__time now,
+                                  hf__time deadline, hf_error *err);
+/* The server is no master any more: the session is dead, with that status. */
+HF_MUST_CHECK int hf__redis_leave(struct hf__redis *s);
+
 int hf__redis_wait(void *state, struct hf__watch *w[], int n, hf__time deadline,
                    hf_error *err);
 /* Before the session is used for anything else: it listens no more. Costs
@@ -58,7 +69,7 @@ int hf__redis_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
                  hf__time deadline, hf_error *err);
 int hf__redis_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
                     hf_error *err);
-/* ---- confirm.c, for batch.c where replicas are waited for */
+/* ---- confirm.c, for batch.c and cell.c where replicas are waited for */
 
 /* A batch begins; what could not be taken back has its result. */
 void hf__confirm_begin(struct hf__redis *s, struct hf__op *ops[], int n);
@@ -68,11 +79,14 @@ bool hf__confirm_is_for(const struct hf__op *);
 HF_MUST_CHECK int64_t hf__confirm_add(struct hf__redis *s, hf__time deadline);
 /* That was queued: what was known before counts no more. */
 void hf__confirm_owe(struct hf__redis *s, int64_t ms);
-void hf__confirm_take(struct hf__redis *s, const redisReply *reply);
+/* Take its reply. HF_OK; else the session is dead. */
+HF_MUST_CHECK int hf__confirm_hear(struct hf__redis *s, hf__time deadline);
 /* The batch has its results, and ended so (the session's status, which is given
  * again): those that too few replicas confirmed become others. */
 HF_MUST_CHECK int hf__confirm(struct hf__redis *s, struct hf__op *ops[], int n,
                               int r, hf__time deadline);
+/* The same of a cell's change, which has its result. */
+void hf__confirm_cell(const struct hf__redis *s, struct hf__cell_op *op);
 
 /* Send one command and take its reply, which the caller frees. HF_OK; else the
  * session is dead, or (HF_ENOMEM) nothing was sent; err is told. */

@@ -21,11 +21,12 @@ enum hf__script {
     HF__SCRIPT_ARM,          /* wait(): register, look */
     HF__SCRIPT_DISARM,       /* wait() is over */
     HF__SCRIPT_COLLECT,      /* gc(): delete one record if it is idle */
+    HF__SCRIPT_CELL,         /* cell(), and gc() of one */
     HF__SCRIPT_ACQUIRE_MANY, /* several at once, see lua/many.lua */
     HF__SCRIPT_RENEW_MANY,
     HF__SCRIPT_RELEASE_MANY
 };
-#define HF__SCRIPTS 13
+#define HF__SCRIPTS 14
 
 const char *hf__script_text(enum hf__script);
 /* 40 hexadecimal digits. */

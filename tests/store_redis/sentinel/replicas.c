@@ -3,6 +3,7 @@
  * wait_replicas=: nothing is told to be granted or renewed that too few
  * replicas have; a grant that they lack is given back.
  */
+#include "src/backend/cell.h"
 #include "src/backend/redis/resp.h"
 #include "tests/servers/servers.h"
 #include "tests/store_redis/sentinel/site.h"
@@ -103,6 +104,68 @@ TEST_WITHIN(90, a_primary_that_is_cut_off_grants_nothing)
     expect_held(job);
 }
 
+/* ---- cells */
+
+static void enter_first(struct door *d, const struct hf__redis_sentinels *g)
+{
+    char url[HF__REDIS_URL];
+
+    snprintf(url, sizeof url, "redis://:clients@%s/0?wait_replicas=1",
+             at(hf__redis_watched(g, 0)));
+    EXPECT_IS(enter(d, url), HF_OK);
+}
+
+static void ask(struct door *d, struct hf__cell_op *op, int result)
+{
+    EXPECT_IS(hf__conn_cell(&d->conn, op,
+                            hf__after_ms(hf__now(), patience(5000)), NULL),
+              HF_OK);
+    EXPECT_IS(op->result, result);
+}
+
+static bool has_ten(const struct hf__redis *r)
+{
+    return strcmp(hf__redis_command(r, "HGET holdfast={stock} value"), "ten") ==
+           0;
+}
+
+/* It stands, and is seen; but its writer, who asks again and again, also on
+ * another connection, hears that it does once a replica has it. */
+TEST_WITHIN(60, a_change_of_a_cell_that_no_replica_has_is_not_believed)
+{
+    AUTO_SITE *g = begin_site(NULL);
+    unsigned char ten[HF__CELL_MAX] = "ten";
+    unsigned char seen[HF__CELL_MAX];
+    hf_error err = HF_ERROR_INIT;
+    struct hf__cell_op put = {.what = HF__CELL_PUT,
+                              .key = {"holdfast=stock", 14, 9},
+                              .writer = {{1}},
+                              .value = ten,
+                              .length = 3,
+                              .err = &err};
+    struct hf__cell_op get = {
+        .what = HF__CELL_GET, .key = {"holdfast=stock", 14, 9}, .value = seen};
+    DOOR(d);
+    DOOR(other);
+
+    enter_first(&d, g);
+    enter_first(&other, g);
+    stop_replicas(g, true);
+    ask(&d, &put, HF_EUNKNOWN);
+    EXPECT_HAS(err.text, "stock: confirmed by 0 of 1 replicas");
+    ask(&d, &get, HF_OK);
+    EXPECT_IS(get.state.length, 3);
+    ask(&d, &put, HF_EUNKNOWN);
+    ask(&other, &put, HF_EUNKNOWN);
+    stop_replicas(g, false);
+    ask(&other, &put, HF_OK);
+    EXPECT_IS(put.state.version, get.state.version);
+    EXPECT_SAFE(has_ten(hf__redis_watched(g, 1)) ||
+                has_ten(hf__redis_watched(g, 2)));
+    put.writer.bytes[0] = 2;
+    ask(&d, &put, HF_CONFLICT);
+}
+
 /* ---- without memory */
 
 static int queues_left; /* that have memory; 0: all have */
@@ -137,15 +200,6 @@ static struct hf__op op_of(enum hf__op_kind kind, const char *key)
                            .token = {{1}},
                            .owner = &owner,
                            .lease_us = INT64_C(60000000)};
-}
-
-static void enter_first(struct door *d, const struct hf__redis_sentinels *g)
-{
-    char url[HF__REDIS_URL];
-
-    snprintf(url, sizeof url, "redis://:clients@%s/0?wait_replicas=1",
-             at(hf__redis_watched(g, 0)));
-    EXPECT_IS(enter(d, url), HF_OK);
 }
 
 /* The server knows one of the two scripts (and the one to give back); there is
