@@ -47,13 +47,15 @@ static int run(void)
 
 static void prepare(enum hf__cell_do what, int who, uint64_t version)
 {
+    static const char ten[3] = {'t', 'e', 'n'};
+
     op = (struct hf__cell_op){.what = what,
                               .key = {"holdfast=stock", 14, 9},
                               .writer = {{(unsigned char)who, 1}},
                               .expected = version};
     if (what == HF__CELL_PUT) {
-        memcpy(value, "ten", 3);
-        op.length = 3;
+        memcpy(value, ten, sizeof ten);
+        op.length = sizeof ten;
     }
 }
 

@@ -10,6 +10,7 @@
 #include "tests/store_server/door.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The replicas stand still, or go on. */
@@ -129,13 +130,20 @@ static bool has_ten(const struct hf__redis *r)
            0;
 }
 
+static long changes(const struct hf__redis *r)
+{
+    return strtol(
+        hf__redis_value(r, "rdb_changes_since_last_save", "INFO persistence"),
+        NULL, 10);
+}
+
 /* It stands, and is seen; but its writer, who asks again and again, also on
  * another connection, hears that it does once a replica has it. */
 TEST_WITHIN(60, a_change_of_a_cell_that_no_replica_has_is_not_believed)
 {
     AUTO_SITE *g = begin_site(NULL);
     unsigned char ten[HF__CELL_MAX] = "ten";
-    unsigned char seen[HF__CELL_MAX];
+    unsigned char seen[HF__CELL_MAX] = "";
     hf_error err = HF_ERROR_INIT;
     struct hf__cell_op put = {.what = HF__CELL_PUT,
                               .key = {"holdfast=stock", 14, 9},
@@ -155,8 +163,12 @@ TEST_WITHIN(60, a_change_of_a_cell_that_no_replica_has_is_not_believed)
     EXPECT_HAS(err.text, "stock: confirmed by 0 of 1 replicas");
     ask(&d, &get, HF_OK);
     EXPECT_IS(get.state.length, 3);
+    EXPECT_IS(memcmp(seen, ten, 3), 0);
     ask(&d, &put, HF_EUNKNOWN);
+    long before = changes(hf__redis_watched(g, 0));
     ask(&other, &put, HF_EUNKNOWN);
+    /* A server need only tell of what this connection wrote. */
+    EXPECT_MORE(changes(hf__redis_watched(g, 0)), before);
     stop_replicas(g, false);
     ask(&other, &put, HF_OK);
     EXPECT_IS(put.state.version, get.state.version);
