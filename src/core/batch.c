@@ -106,9 +106,14 @@ static void begin_executing(struct hf__session *s)
 
 static bool is_believed(const struct hf__request *q)
 {
-    return q->call == NULL && q->op.result == HF_OK &&
-           (q->op.kind == HF__OP_ACQUIRE || q->op.kind == HF__OP_RENEW ||
-            q->op.kind == HF__OP_HANDOVER || q->op.kind == HF__OP_RAISE);
+    if (q->op.result != HF_OK) {
+        return false;
+    }
+    if (q->call != NULL) {
+        return q->changes;
+    }
+    return q->op.kind == HF__OP_ACQUIRE || q->op.kind == HF__OP_RENEW ||
+           q->op.kind == HF__OP_HANDOVER || q->op.kind == HF__OP_RAISE;
 }
 
 /* What a server grants counts for nothing once another one is known to have
@@ -121,7 +126,7 @@ static void end_executing(struct hf__session *s, int n)
         if (is_believed(s->batch[i])) {
             s->batch[i]->op.result =
                 hf__fail(s->batch[i]->op.err, HF_EUNKNOWN,
-                         "it was granted by a server that has the locks no "
+                         "it was done by a server that has the locks no "
                          "more");
         }
     }

@@ -61,6 +61,7 @@ static int fill(const struct hf__cell_ask *a, const struct hf__token *writer,
     }
     k->cell = op;
     k->request.call = run_cell;
+    k->request.changes = a->what != HF__CELL_GET;
     return HF_OK;
 }
 
@@ -124,6 +125,11 @@ int hf__cell_run(hf_client *client, struct hf__cell_ask *a, hf_error *ret_err)
     bool is_unknown = false;
     int r = hf__client_usable(client, ret_err);
 
+    /* Where the store may move, who changes it has to hear of that. */
+    if (r == HF_OK && a->what != HF__CELL_GET &&
+        (client->settings.caps & HF__CAP_MOVES) != 0) {
+        r = hf__client_prepare(client, ret_err);
+    }
     if (r != HF_OK) {
         return r;
     }

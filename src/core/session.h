@@ -62,6 +62,7 @@ enum hf__progress {
 struct hf__request {
     struct hf__op op;
     int (*call)(struct hf__conn *, struct hf__request *, hf__time deadline);
+    bool changes; /* the call changes something that others have to find */
     struct hf__link link;
     enum hf__progress progress;
     bool is_engaged;           /* it engaged its parker, to lead */

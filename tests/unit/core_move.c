@@ -84,10 +84,31 @@ static void moved(void *arg)
     fake.moves++;
 }
 
+/* A call, as of a cell, that has done something there. */
+static int change(struct hf__conn *conn, struct hf__request *q,
+                  hf__time deadline)
+{
+    (void)conn;
+    (void)deadline;
+    q->op.result = HF_OK;
+    if (fake.told_at_once != 0) {
+        (void)hf__session_move(&session, fake.told_at_once);
+    }
+    return HF_OK;
+}
+
+static int run_request(struct hf__request q)
+{
+    struct hf__parker parker = {0};
+
+    EXPECT_IS(hf__session_run(&session, &q, &parker, HF__NEVER),
+              HF__ENDING_RAN);
+    return q.op.result;
+}
+
 static int run(enum hf__op_kind kind)
 {
     static struct hf__owner owner;
-    struct hf__parker parker = {0};
     struct hf__request q = {.op = {.kind = kind,
                                    .key = {.bytes = "k", .length = 1},
                                    .token = {{1}},
@@ -96,9 +117,7 @@ static int run(enum hf__op_kind kind)
                                    .fence = 1,
                                    .lease_us = 1000000}};
 
-    EXPECT_IS(hf__session_run(&session, &q, &parker, HF__NEVER),
-              HF__ENDING_RAN);
-    return q.op.result;
+    return run_request(q);
 }
 
 static void begin(void)
@@ -208,4 +227,22 @@ TEST(what_a_deposed_server_grants_is_not_believed)
     EXPECT_SAFE_IS(answered_by_deposed(HF__OP_HANDOVER), HF_EUNKNOWN);
     EXPECT_SAFE_IS(answered_by_deposed(HF__OP_RAISE), HF_EUNKNOWN);
     EXPECT_IS(answered_by_deposed(HF__OP_RELEASE), HF_OK);
+}
+
+static int called_at_deposed(bool changes)
+{
+    int r;
+
+    begin();
+    fake.places[0] = 1;
+    fake.told_at_once = 2;
+    r = run_request((struct hf__request){.call = change, .changes = changes});
+    end();
+    return r;
+}
+
+TEST(what_was_changed_at_a_deposed_server_is_not_believed)
+{
+    EXPECT_SAFE_IS(called_at_deposed(true), HF_EUNKNOWN);
+    EXPECT_IS(called_at_deposed(false), HF_OK);
 }
