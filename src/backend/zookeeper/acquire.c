@@ -91,7 +91,7 @@ static void make_folders(struct hf__zk_task *t)
                                   t->folder));
         return;
     }
-    t->n_folders = t->n_attempts == 1 ? 1 : hf__zk_count_folders(t);
+    t->n_folders = t->n_attempts == 1 ? 1 : hf__zk_count_folders(t->folder);
     go_make(t);
 }
 

@@ -9,29 +9,36 @@
 #include <string.h>
 
 /* Each begins with a slash of the path. */
-int hf__zk_count_folders(const struct hf__zk_task *t)
+int hf__zk_count_folders(const char *folder)
 {
     int n = 0;
 
-    for (const char *at = t->folder; *at != '\0'; at++) {
+    for (const char *at = folder; *at != '\0'; at++) {
         n += *at == '/';
     }
     return n;
 }
 
-/* Of the i-th of those that are made; −1 is the one above all: "" is the root.
- */
-static void write_path(const struct hf__zk_task *t, int i,
-                       char path[HF__ZK_FOLDER_MAX])
+const char *hf__zk_folder_path(const char *folder, int n,
+                               char to[HF__ZK_FOLDER_MAX])
 {
-    int n = hf__zk_count_folders(t) - t->n_folders + i + 1;
-    const char *at = t->folder;
+    const char *at = folder;
 
     for (; *at != '\0' && (*at != '/' || n > 0); at++) {
         n -= *at == '/';
     }
-    memcpy(path, t->folder, (size_t)(at - t->folder));
-    path[at - t->folder] = '\0';
+    memcpy(to, folder, (size_t)(at - folder));
+    to[at - folder] = '\0';
+    return at == folder ? "/" : to;
+}
+
+/* The i-th of those that are made; −1 is the one above all. */
+static const char *path_of(const struct hf__zk_task *t, int i,
+                           char to[HF__ZK_FOLDER_MAX])
+{
+    int n = hf__zk_count_folders(t->folder) - t->n_folders + i + 1;
+
+    return hf__zk_folder_path(t->folder, n, to);
 }
 
 void hf__zk_folder_ask(struct hf__zk_task *t, int i)
@@ -39,8 +46,7 @@ void hf__zk_folder_ask(struct hf__zk_task *t, int i)
     char path[HF__ZK_FOLDER_MAX];
     bool is_last = i == t->n_folders - 1;
 
-    write_path(t, i, path);
-    hf__zk_create(t->calls, t->first + i, path, "", 0,
+    hf__zk_create(t->calls, t->first + i, path_of(t, i, path), "", 0,
                   is_last && !hf__zk_has_no_containers(t) ? ZOO_CONTAINER
                                                           : ZOO_PERSISTENT);
 }
@@ -57,8 +63,8 @@ static void fail_folder(struct hf__zk_task *t, int i)
 {
     char path[HF__ZK_FOLDER_MAX];
 
-    write_path(t, hf__zk_rc(t, i) == ZNOAUTH ? i - 1 : i, path);
-    hf__zk_fail_path(t, i, path[0] == '\0' ? "/" : path);
+    hf__zk_fail_path(t, i,
+                     path_of(t, hf__zk_rc(t, i) == ZNOAUTH ? i - 1 : i, path));
 }
 
 bool hf__zk_folders_fine(struct hf__zk_task *t)

@@ -2,7 +2,7 @@
 /*
  * The folder of a name, and those above it: how they are made (folder.c), and
  * whether the name's is nobody's to change but its user's (vet.c). For
- * acquire.c. Thread: the session's.
+ * acquire.c, and of cells for cells.c. Thread: the session's.
  */
 #ifndef HF_BACKEND_ZOOKEEPER_FOLDER_H
 #define HF_BACKEND_ZOOKEEPER_FOLDER_H
@@ -12,7 +12,10 @@
 /* ---- folder.c */
 
 /* How many there are, the name's own among them. */
-int hf__zk_count_folders(const struct hf__zk_task *);
+int hf__zk_count_folders(const char *folder);
+/* The n-th of them, from above; 0: the root. */
+const char *hf__zk_folder_path(const char *folder, int n,
+                               char to[HF__ZK_FOLDER_MAX]);
 /* The i-th request makes the i-th of t->n_folders, of which the name's own is
  * the last. */
 void hf__zk_folder_ask(struct hf__zk_task *, int i);
