@@ -34,6 +34,15 @@ TEST(a_name_is_a_folder_below_its_prefix)
     EXPECT_TEXT(path_of("", "a:b:c", 2), "/a/b:c");
 }
 
+/* No lock's prefix has a colon. */
+TEST(cells_have_a_folder_that_no_lock_has)
+{
+    EXPECT_TEXT(path_of("/a", "holdfast=job", 9), "/a/holdfast:cells/job");
+    EXPECT_TEXT(path_of("", "holdfast=:job", 10), "/holdfast=/job");
+    EXPECT_TEXT(path_of("", "holdfast==job", 10), "/holdfast=:cells/job");
+    EXPECT_TEXT(path_of("", "x/y=a/b", 4), "/x%2Fy:cells/a%2Fb");
+}
+
 TEST(what_a_path_can_not_have_is_escaped)
 {
     EXPECT_TEXT(path_of("", "p:a/b", 2), "/p/a%2Fb");

@@ -34,7 +34,8 @@ struct hf__zk_answer {
     int rc;           /* ZOK, ZNONODE, …, or HF__ZK_PENDING */
     bool was_sent;    /* it may have been applied, if it changes something and
                          rc does not tell: hf__zk_is_unknown() */
-    int part;         /* of a pair: which of the two, 0 or 1, rc is about */
+    int part;         /* of a pair or a guarded change: which of the two, or
+                         three, rc is about, from 0 */
     struct Stat stat; /* create, exists, get, set, children: ZOK */
     char *text;       /* create: the path as the server has it; get: the data,
                          and a NUL behind it; ZOK, else NULL */
@@ -76,6 +77,23 @@ void hf__zk_create_pair(struct hf__zk_calls *, int i,
                         int length);
 void hf__zk_delete_pair(struct hf__zk_calls *, int i,
                         const char *const paths[2]);
+/*
+ * A change that is made only if the folder above was not written to since its
+ * data had that version. Part 0 is about the folder. A node is made, or written
+ * to if it has that version: the stat's mzxid. Or it is deleted, of that
+ * version, and the folder written to.
+ */
+struct hf__zk_change {
+    const char *folder;
+    int folder_version;
+    const char *path;
+    bool is_new;      /* it is made; else */
+    int version;      /* what it has */
+    const char *data; /* NULL: it is deleted */
+    int length;
+};
+enum { HF__ZK_TOGETHER = 3 };
+void hf__zk_guarded(struct hf__zk_calls *, int i, const struct hf__zk_change *);
 void hf__zk_children(struct hf__zk_calls *, int i, const char *path,
                      struct hf__zk_watch *);
 void hf__zk_get(struct hf__zk_calls *, int i, const char *path,

@@ -4,7 +4,13 @@
  * containers by itself, a minute after the last child of theirs went; one that
  * never had a child it leaves, and all folders where it knows no containers. A
  * folder with a child is refused by the server, so nobody who comes meanwhile
- * is hit; and zxids rise whatever is deleted. Called by the session's thread.
+ * is hit; and zxids rise whatever is deleted.
+ *
+ * Of cells it deletes the tombstones, each together with a write to their
+ * folder, by which whoever has looked before, be it to change a cell or to
+ * clean up, knows that it is no longer as it was (cells.c). So if somebody
+ * writes to one meanwhile, those behind it are left to the next cleaning.
+ * Called by the session's thread.
  */
 #include "src/backend/zookeeper/names.h"
 
@@ -23,6 +29,7 @@ struct cleaning {
     int n;
     hf__time deadline;
     hf_error *err;
+    char folder[HF__ZK_FOLDER_MAX]; /* of all of them */
 };
 
 static void path_of(const struct cleaning *c, int i, char to[HF__ZK_FOLDER_MAX])
@@ -40,15 +47,24 @@ static int await(const struct cleaning *c, struct hf__zk_calls *calls)
                         : r;
 }
 
-/* Nobody is there, and nobody was for so long. The server's wall clock says
- * when the folder's last child came or went, as far as it tells: when the
- * folder was made. */
-static bool is_idle(const struct cleaning *c, const struct hf__zk_answer *a)
+/* The server's wall clock says when it was written. */
+static bool is_old(const struct cleaning *c, const struct hf__zk_answer *a)
 {
     int64_t since_us = hf__time_bounded(a->stat.mtime) * 1000;
 
-    return a->rc == ZOK && a->stat.numChildren == 0 &&
-           hf__wall_us() - since_us >= c->g->idle_us;
+    return a->rc == ZOK && hf__wall_us() - since_us >= c->g->idle_us;
+}
+
+/* Nobody is there, and nobody was for so long: when the folder's last child
+ * came or went, as far as the server tells, which is when it was made. */
+static bool is_idle(const struct cleaning *c, const struct hf__zk_answer *a)
+{
+    struct hf__cell_state cell;
+
+    if (c->g->of_cells) {
+        return is_old(c, a) && hf__zk_cell_read(a, &cell) && !cell.has_value;
+    }
+    return is_old(c, a) && a->stat.numChildren == 0;
 }
 
 static int delete_idle(const struct cleaning *c, struct hf__zk_calls *looks)
@@ -56,15 +72,26 @@ static int delete_idle(const struct cleaning *c, struct hf__zk_calls *looks)
     HF_AUTO(hf__zk_calls_drop_auto)
     struct hf__zk_calls *calls = hf__zk_calls_new(&c->s->front, c->n);
     char path[HF__ZK_FOLDER_MAX];
+    struct hf__zk_change change = {.folder = c->folder, .path = path};
     int n = 0;
     int r;
 
     if (calls == NULL) {
         return hf__fail(c->err, HF_ENOMEM, "out of memory for requests");
     }
+    change.folder_version = hf__zk_answer(looks, c->n)->stat.version;
     for (int i = 0; i < c->n; i++) {
-        if (is_idle(c, hf__zk_answer(looks, i))) {
-            path_of(c, i, path);
+        const struct hf__zk_answer *a = hf__zk_answer(looks, i);
+
+        if (!is_idle(c, a)) {
+            continue;
+        }
+        path_of(c, i, path);
+        if (c->g->of_cells) {
+            change.version = a->stat.version;
+            hf__zk_guarded(calls, n++, &change);
+            change.folder_version++; /* by this one */
+        } else {
             hf__zk_delete(calls, n++, path, -1);
         }
     }
@@ -75,10 +102,34 @@ static int delete_idle(const struct cleaning *c, struct hf__zk_calls *looks)
     return r;
 }
 
+/* Of a cell its data tells, which is read where it is as long as a tombstone's;
+ * and before it their folder. */
+static int look_closer(const struct cleaning *c, struct hf__zk_calls **looks)
+{
+    HF_AUTO(hf__zk_calls_drop_auto)
+    struct hf__zk_calls *first = *looks;
+    char path[HF__ZK_FOLDER_MAX];
+
+    *looks = hf__zk_calls_new(&c->s->front, c->n + 1);
+    if (*looks == NULL) {
+        return hf__fail(c->err, HF_ENOMEM, "out of memory for requests");
+    }
+    hf__zk_exists(*looks, c->n, c->folder, NULL);
+    for (int i = 0; i < c->n; i++) {
+        const struct hf__zk_answer *a = hf__zk_answer(first, i);
+
+        if (is_old(c, a) && a->stat.dataLength == HF__ZK_TOMBSTONE) {
+            path_of(c, i, path);
+            hf__zk_get(*looks, i, path, NULL);
+        }
+    }
+    return await(c, *looks);
+}
+
 static int clean(const struct cleaning *c)
 {
     HF_AUTO(hf__zk_calls_drop_auto)
-    struct hf__zk_calls *looks = hf__zk_calls_new(&c->s->front, c->n);
+    struct hf__zk_calls *looks = hf__zk_calls_new(&c->s->front, c->n + 1);
     char path[HF__ZK_FOLDER_MAX];
     int r;
 
@@ -90,6 +141,7 @@ static int clean(const struct cleaning *c)
         hf__zk_exists(looks, i, path, NULL);
     }
     r = await(c, looks);
+    r = r == HF_OK && c->g->of_cells ? look_closer(c, &looks) : r;
     return r == HF_OK ? delete_idle(c, looks) : r;
 }
 
@@ -119,6 +171,7 @@ int hf__zk_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
     if (r != HF_OK || left == 0) {
         return r;
     }
+    (void)hf__zk_prefix_path(c.s->place.chroot, prefix, c.folder);
     c.keys = keys.list + at;
     c.n = left < TOGETHER ? (int)left : TOGETHER;
     r = clean(&c);

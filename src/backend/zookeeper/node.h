@@ -12,7 +12,8 @@
  *     lock-<token>                 its twin, which no other lock ever has.
  *
  * So one listing tells who is there, how, and in which order; the children's
- * data is for people, and for the slots. Pure. Thread: any.
+ * data is for people, and for the slots. A cell is a node of its own,
+ * <chroot>/<prefix>:cells/<name> (cells.c). Pure. Thread: any.
  */
 #ifndef HF_BACKEND_ZOOKEEPER_NODE_H
 #define HF_BACKEND_ZOOKEEPER_NODE_H

@@ -145,7 +145,7 @@ struct hf__zk_slot {
     struct hf__zk_calls *calls;
     struct hf__zk_watch *watch; /* which it sets; or NULL */
     hf__time sent;
-    zoo_op_result_t results[2]; /* of a pair; the library's until it answers */
+    zoo_op_result_t results[HF__ZK_TOGETHER]; /* the library's meanwhile */
     enum hf__zk_stage stage;
 };
 

@@ -132,12 +132,18 @@ static void on_children(int rc, const struct String_vector *names,
 
 /* Before the one that failed, they say that they were fine, and behind it that
  * they were not tried. */
-static void on_pair(int rc, const void *data)
+static void on_together(int rc, const void *data)
 {
     const struct hf__zk_slot *slot = data;
     struct hf__zk_answer found = {.rc = rc};
 
-    found.part = slot->results[0].err == rc ? 0 : 1;
+    if (rc == ZOK) {
+        found.stat = slot->answer.stat; /* the library has written it there */
+    }
+    while (slot->results[found.part].err != rc &&
+           found.part < HF__ZK_TOGETHER - 1) {
+        found.part++;
+    }
     answer(data, &found, false);
 }
 
@@ -237,12 +243,10 @@ int hf__zk_multi(zhandle_t *handle, int n, const zoo_op_t *ops,
     return zoo_amulti(handle, n, ops, results, completion, data);
 }
 
-static void send_pair(struct hf__zk_calls *calls, int i, const zoo_op_t ops[2])
+static void send_together(struct hf__zk_slot *slot, int n, const zoo_op_t *ops)
 {
-    struct hf__zk_slot *slot = hf__zk_slot_sent(calls, i);
-
-    sent(slot,
-         hf__zk_multi(handle_of(calls), 2, ops, slot->results, on_pair, slot));
+    sent(slot, hf__zk_multi(handle_of(slot->calls), n, ops, slot->results,
+                            on_together, slot));
 }
 
 void hf__zk_create_pair(struct hf__zk_calls *calls, int i,
@@ -255,7 +259,7 @@ void hf__zk_create_pair(struct hf__zk_calls *calls, int i,
                        ZOO_EPHEMERAL, NULL, 0);
     zoo_create_op_init(&ops[1], paths[1], "", 0, acl_of(calls), ZOO_EPHEMERAL,
                        NULL, 0);
-    send_pair(calls, i, ops);
+    send_together(hf__zk_slot_sent(calls, i), 2, ops);
 }
 
 void hf__zk_delete_pair(struct hf__zk_calls *calls, int i,
@@ -265,7 +269,33 @@ void hf__zk_delete_pair(struct hf__zk_calls *calls, int i,
 
     zoo_delete_op_init(&ops[0], paths[0], -1);
     zoo_delete_op_init(&ops[1], paths[1], -1);
-    send_pair(calls, i, ops);
+    send_together(hf__zk_slot_sent(calls, i), 2, ops);
+}
+
+void hf__zk_guarded(struct hf__zk_calls *calls, int i,
+                    const struct hf__zk_change *c)
+{
+    struct hf__zk_slot *slot = hf__zk_slot_sent(calls, i);
+    struct Stat *stat = &slot->answer.stat;
+    zoo_op_t ops[HF__ZK_TOGETHER];
+    int n = 0;
+
+    if (c->data == NULL) {
+        zoo_set_op_init(&ops[n++], c->folder, "", 0, c->folder_version, stat);
+        zoo_delete_op_init(&ops[n++], c->path, c->version);
+        send_together(slot, n, ops);
+        return;
+    }
+    zoo_check_op_init(&ops[n++], c->folder, c->folder_version);
+    /* Of what is made the library does not tell the zxid: so it is written to,
+     * too. */
+    if (c->is_new) {
+        zoo_create_op_init(&ops[n++], c->path, "", 0, acl_of(calls),
+                           ZOO_PERSISTENT, NULL, 0);
+    }
+    zoo_set_op_init(&ops[n++], c->path, c->data, c->length,
+                    c->is_new ? 0 : c->version, stat);
+    send_together(slot, n, ops);
 }
 
 void hf__zk_delete(struct hf__zk_calls *calls, int i, const char *path,

@@ -85,7 +85,8 @@ static void zk_interrupt(void *state)
 }
 
 #define CAPS_SIMPLE                                                            \
-    (HF_CAP_FENCE | HF_CAP_SESSION | HF_CAP_WAIT | HF_CAP_LIST | HF_CAP_PUSH)
+    (HF_CAP_FENCE | HF_CAP_SESSION | HF_CAP_WAIT | HF_CAP_LIST | HF_CAP_PUSH | \
+     HF_CAP_CELLS)
 #define CAPS_FAIR                                                              \
     (CAPS_SIMPLE | HF_CAP_FAIR | HF_CAP_SHARED | HF_CAP_SLOTS | HF__CAP_QUEUES)
 
@@ -111,6 +112,7 @@ const struct hf__backend hf__zookeeper_backend = {
     .listen = hf__zk_listen,
     .list = hf__zk_list,
     .gc = hf__zk_gc,
+    .cell = hf__zk_cell,
     .check = hf__zk_check,
     .interrupt = zk_interrupt,
 };

@@ -11,6 +11,7 @@
 #ifndef HF_BACKEND_ZOOKEEPER_ZOOKEEPER_H
 #define HF_BACKEND_ZOOKEEPER_ZOOKEEPER_H
 
+#include "src/backend/cell.h"
 #include "src/backend/zookeeper/call.h"
 #include "src/backend/zookeeper/errors.h"
 #include "src/backend/zookeeper/place.h"
@@ -35,7 +36,7 @@ struct hf__zk {
     struct hf__zk_listened *listened; /* listen.c's; NULL: none */
 };
 
-/* ---- batch.c, wait.c, list.c, gc.c: as backend.h says */
+/* ---- batch.c, wait.c, list.c, gc.c, cells.c: as backend.h says */
 
 int hf__zk_execute(void *state, struct hf__op *ops[], int n, hf__time deadline,
                    hf_error *err);
@@ -47,6 +48,12 @@ int hf__zk_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
                 void *arg, hf__time deadline, hf_error *err);
 int hf__zk_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
               hf__time deadline, hf_error *err);
+int hf__zk_cell(void *state, struct hf__cell_op *op, hf__time deadline,
+                hf_error *err);
+/* Is the answer to a "get" a cell's, or, with that much data alone, a deleted
+ * one's? Reads its state. */
+#define HF__ZK_TOMBSTONE 45
+bool hf__zk_cell_read(const struct hf__zk_answer *, struct hf__cell_state *);
 /* Free s->waits and s->listened; the front is still open, if it ever was. */
 void hf__zk_wait_fini(struct hf__zk *s);
 void hf__zk_listen_fini(struct hf__zk *s);

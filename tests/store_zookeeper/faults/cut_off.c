@@ -6,6 +6,8 @@
  */
 #include "tests/store_zookeeper/faults/world.h"
 
+#include "include/holdfast-cell.h"
+
 #include <string.h>
 
 enum { SESSION_MS = 3000, QUORUM_SESSION_MS = 6000 };
@@ -162,12 +164,20 @@ static void look_at_it(struct hf__zookeeper_ensemble *e, int leader,
         open_at(hf__zookeeper_port(hf__zookeeper_member(e, follower)), options);
     AUTO_LOCK *job = acquire(alice, "job");
     hf_info *info = NULL;
+    hf_cell *cell = NULL;
+    uint64_t version = 0;
     int n = 0;
 
+    EXPECT_IS(hf_cell_put(alice, "stock", "ten", 3, &version, NULL), HF_OK);
+    EXPECT_IS(hf_cell_get(bob, "stock", &cell, NULL), HF_OK);
+    hf_cell_free(cell);
+    cell = NULL;
     EXPECT_IS(hf_list(bob, NULL, count_one, &n, NULL), HF_OK);
     EXPECT_IS(n, 1);
     hf__zookeeper_divide(e, leader, follower);
     EXPECT_IS(hf_release(job, NULL), HF_OK);
+    EXPECT_IS(hf_cell_put(alice, "stock", "nine", 4, &version, NULL), HF_OK);
+    EXPECT_SAFE_IS(hf_cell_get(bob, "stock", &cell, NULL), HF_EUNAVAIL);
     EXPECT_IS(hf_inspect(bob, "job", &info, NULL), HF_EUNAVAIL);
     EXPECT_IS(hf_list(bob, NULL, count_one, &n, NULL), HF_EUNAVAIL);
     EXPECT_IS(n, 1);
