@@ -23,6 +23,7 @@
 /* A holder that was stopped keeps the others waiting for no longer. */
 #define LEASE_MS    10000
 #define REST_MAX_MS 1000
+#define DOUBLINGS   8
 
 struct update {
     hf_client *client;
@@ -137,7 +138,7 @@ static bool is_cancelled(const struct update *u)
 static void rest(const struct update *u)
 {
     int64_t most_ns = u->took_ns
-                      << (u->tries < FREE_TRIES ? u->tries : FREE_TRIES);
+                      << (u->tries < DOUBLINGS ? u->tries : DOUBLINGS);
     int64_t ns = hf__random_between(0, most_ns < REST_MAX_MS * INT64_C(1000000)
                                            ? most_ns
                                            : REST_MAX_MS * INT64_C(1000000));
@@ -213,7 +214,8 @@ static int go_on(struct update *u, hf_error *err)
     if (u->lock != NULL && hf_held(u->lock) != 1) {
         hf_free(HF_MOVE(u->lock));
     }
-    if (u->lock == NULL) {
+    /* Under the lock others meet it seldom, unless they meet each other. */
+    if (u->lock == NULL || u->tries > 2 * FREE_TRIES) {
         rest(u);
     }
     return is_cancelled(u)
