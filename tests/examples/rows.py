@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The examples with tables of their own do what they say, on a real MariaDB.
 
-    rows.py GUARD STOCK TRANSFER     HOLDFAST_TEST_MYSQL_URL in the environment
+    rows.py GUARD TRANSFER VERSIONED     HOLDFAST_TEST_MYSQL_URL in the environment
 """
 import os
 import pathlib
@@ -14,7 +14,7 @@ import urllib.parse
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / 'house'))
 from tap import Tap  # noqa: E402
 
-GUARD, STOCK, TRANSFER = sys.argv[1:4]
+GUARD, TRANSFER, VERSIONED = sys.argv[1:4]
 SERVER = urllib.parse.urlsplit(os.environ['HOLDFAST_TEST_MYSQL_URL'])
 
 
@@ -33,8 +33,8 @@ def check(tap, program, pattern, name):
 
 def main():
     tap = Tap()
-    check(tap, STOCK, r'^sold 100, left 0, sent away 20, failed 0$',
-          'stock sells what there is, and nothing twice')
+    check(tap, VERSIONED, r'^sold 100, left 0, sent away 20, failed 0$',
+          'versioned sells what there is, and nothing twice')
     check(tap, TRANSFER, r'^transferred 100, total 1000, failed 0$',
           'transfer loses no money, and begins again after a deadlock')
     check(tap, GUARD, r'^main    stops it: SIGSTOP\n(.*\n)*'
@@ -44,7 +44,7 @@ def main():
           r'second  writes: written\n'
           r'main    the row was written 2 times',
           'guard refuses who was stopped, and only that one')
-    for program in (GUARD, STOCK, TRANSFER):
+    for program in (GUARD, TRANSFER, VERSIONED):
         ran = run(program, 'wrong')
         tap.ok(ran.returncode == 1 and 'Access denied' in ran.stderr,
                f'{pathlib.Path(program).name} says what is wrong', ran)

@@ -4,7 +4,7 @@
  * nobody has sold meanwhile, else again. No lock is held while anybody thinks,
  * and nothing is sold twice: hf_mysql_update_versioned().
  *
- *     MYSQL_PWD=… stock HOST PORT USER DATABASE
+ *     MYSQL_PWD=… versioned HOST PORT USER DATABASE
  */
 #include "examples/database.h"
 
