@@ -13,24 +13,36 @@ static void end(MYSQL *db)
     exit(1);
 }
 
-MYSQL *connect_as(int argc, char **argv)
+MYSQL *connect_to(const char *host, unsigned port, const char *user,
+                  const char *database)
 {
+    const unsigned tcp = MYSQL_PROTOCOL_TCP; /* also where it is localhost */
     MYSQL *db = mysql_init(NULL);
 
-    if (argc != 5 || db == NULL) {
+    if (db == NULL) {
+        fputs("out of memory\n", stderr);
+        exit(1);
+    }
+    mysql_options(db, MYSQL_OPT_PROTOCOL, &tcp);
+    mysql_options(db, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+    if (mysql_real_connect(db, host, user, getenv("MYSQL_PWD"), database, port,
+                           NULL, 0) == NULL) {
+        end(db);
+    }
+    return db;
+}
+
+MYSQL *connect_as(int argc, char **argv)
+{
+    if (argc != 5) {
         fprintf(stderr,
                 "usage: MYSQL_PWD=… %s HOST PORT USER DATABASE\n"
                 "makes a table there, and drops it in the end\n",
                 argv[0]);
         exit(64);
     }
-    mysql_options(db, MYSQL_SET_CHARSET_NAME, "utf8mb4");
-    if (mysql_real_connect(db, argv[1], argv[3], getenv("MYSQL_PWD"), argv[4],
-                           (unsigned)strtoul(argv[2], NULL, 10), NULL,
-                           0) == NULL) {
-        end(db);
-    }
-    return db;
+    return connect_to(argv[1], (unsigned)strtoul(argv[2], NULL, 10), argv[3],
+                      argv[4]);
 }
 
 void run(MYSQL *db, const char *sql)

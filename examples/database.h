@@ -9,8 +9,10 @@
 
 #include <mysql.h>
 
-/* argv: PROGRAM HOST PORT USER DATABASE; the password is in MYSQL_PWD. Ends the
- * program if that is not so, or nobody answers. */
+/* The password is in MYSQL_PWD. Ends the program if nobody answers. */
+MYSQL *connect_to(const char *host, unsigned port, const char *user,
+                  const char *database);
+/* argv: PROGRAM HOST PORT USER DATABASE; ends the program if that is not so. */
 MYSQL *connect_as(int argc, char **argv);
 /* A statement that must succeed. */
 void run(MYSQL *db, const char *sql);
