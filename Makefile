@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The front door only; meson.build builds. demo, test and bench do their own
-# set-up on Debian. BUILD is the build folder, SETUP goes to meson setup.
+# The front door only; meson.build builds. demo, stock, test and bench do their
+# own set-up on Debian. BUILD is the build folder, SETUP goes to meson setup.
 BUILD ?= build
 SETUP ?=
 # Where Debian says what is installed.
@@ -13,6 +13,11 @@ demo: setup-build configure
 	@meson compile -C $(BUILD) \
 		$(or $(if $(HOLDFAST_URL),demo),holdfast:executable contend:executable)
 	BUILD=$(BUILD) examples/demo.sh
+
+# Draws what it tells, too.
+stock: setup-build configure
+	@meson compile -C $(BUILD) $(or $(if $(HOLDFAST_URL),shop),stock:executable)
+	$(BUILD)/examples/stock --svg $(BUILD)/stock.svg
 
 test: setup-test build
 	tools/run_tests.sh $(BUILD)
@@ -57,6 +62,6 @@ clean:
 setup-build setup-test setup-ci:
 	@tools/setup.sh $(@:setup-%=%)
 
-.PHONY: all analyze check demo test bench soak fuzz configure build install format \
+.PHONY: all analyze check demo stock test bench soak fuzz configure build install format \
 	clean setup-build setup-test setup-ci
 .NOTPARALLEL:

@@ -29,7 +29,7 @@ esac
 
 
 def program(path, text):
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     path.chmod(0o755)
 
@@ -67,6 +67,12 @@ def main():
         code, said, out = make(folder, 'demo', 'HOLDFAST_URL=redis://db/0')
         tap.ok(code == 0 and said == ['compile -C build demo'],
                'a demo of another store is built with its module', (said, out))
+        program(folder / 'build/examples/stock', '#!/bin/sh\necho ">$*"\n')
+        for url, words in (('', 'stock:executable'), ('mysql://db/x', 'shop')):
+            code, said, out = make(folder, 'stock', f'HOLDFAST_URL={url}')
+            tap.ok(code == 0 and said == [f'compile -C build {words}'] and
+                   '>--svg build/stock.svg' in out,
+                   f'the order system is built and run ({words})', (said, out))
         code, said, out = make(folder, 'test')
         tap.ok(code == 0 and said == ['compile -C build'],
                'what is configured stays so', (said, out))
