@@ -108,20 +108,20 @@ static char *put_prefix(char *to, const char *chroot, const struct hf__key *key)
 {
     size_t length = strlen(chroot);
     size_t prefix = key->name_at;
-    char last = prefix > 1 ? key->bytes[prefix - 1] : '\0';
+    bool is_cell = prefix > 1 && key->bytes[prefix - 1] == '=';
 
     /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): more is put after */
     memcpy(to, chroot, length);
     to += length;
     *to++ = '/';
     /* Without any, it is the separator alone. */
-    prefix -= last == ':' || last == '=' ? 1 : 0;
+    prefix -= is_cell || (prefix > 1 && key->bytes[prefix - 1] == ':') ? 1 : 0;
     if (prefix == 0) {
         *to++ = ':';
     }
     to = put_name(to, key->bytes, prefix);
     /* No prefix has a colon, so no lock's folder has that name. */
-    return last == '=' ? to + snprintf(to, 8, ":cells") : to;
+    return is_cell ? to + snprintf(to, 8, ":cells") : to;
 }
 
 size_t hf__zk_prefix_path(const char *chroot, const struct hf__key *key,

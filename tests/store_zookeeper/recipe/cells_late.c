@@ -160,3 +160,21 @@ TEST_WITHIN(60, tombstones_beyond_one_look_are_cleaned_up_together)
     EXPECT_IS(hf__zookeeper_count(server(), cells_folder()), MANY / 3);
     expect_value(&alice, "597", "kept");
 }
+
+/* A leader who was deposed and does not know it yet knows no newer one. */
+TEST(that_a_version_is_older_than_expected_is_told_behind_a_write)
+{
+    PARTY_BEHIND(alice, proxy, "session_timeout=20s");
+
+    EXPECT_IS(put(&alice, "stock", 0, "ten"), HF_OK);
+    uint64_t first = told();
+    hf__proxy_rule(proxy, &(struct hf__proxy_rule){.what = HF__STATEMENT,
+                                                   .where = HF__BEFORE,
+                                                   .action = HF__SILENCE,
+                                                   .text = "setData /"});
+    prepare_put("stock", first + 1, "early");
+    EXPECT_IS(ask_cell(&alice, 300), HF_EUNAVAIL);
+    hf__proxy_heal(proxy);
+    EXPECT_IS(ask_cell_again(&alice), HF_CONFLICT);
+    EXPECT_IS(told(), first);
+}

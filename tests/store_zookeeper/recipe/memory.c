@@ -4,7 +4,7 @@
  * either it says that nothing was made, or that it does not know, and then it
  * is given back as the core does.
  */
-#include "tests/store_zookeeper/recipe/tree.h"
+#include "tests/store_zookeeper/recipe/cell.h"
 
 #include "src/base/alloc.h"
 
@@ -73,5 +73,42 @@ TEST_WITHIN(60, out_of_memory_a_claim_leaves_nothing)
     fail_each(try_as, ALONE, false);
     fail_each(try_as, ALONE, true);
     fail_each(want, SHARED, true);
+    is_ours = false;
+}
+
+/* The n-th allocation of the change fails. False: it has not so many. */
+static bool fail_change_at(int n, struct party *p)
+{
+    struct hf__zookeeper_node before = see_cell("stock");
+    int r;
+
+    atomic_store(&has_failed, false);
+    atomic_store(&fail_in, n);
+    r = put(p, "stock", (uint64_t)before.mzxid, "nine");
+    atomic_store(&fail_in, 0);
+    EXPECT(r == HF_OK || r == HF_ENOMEM || r == HF_EUNAVAIL);
+    EXPECT_SAFE_IS(see_cell("stock").version,
+                   before.version + (r == HF_OK ? 1 : 0));
+    return atomic_load(&has_failed);
+}
+
+static void change_without_memory(void)
+{
+    PARTY(alice);
+    int n = 1;
+
+    EXPECT_IS(put(&alice, "stock", 0, "ten"), HF_OK);
+    while (fail_change_at(n, &alice)) {
+        n++;
+        EXPECT_LESS(n, 20);
+    }
+    EXPECT_MORE(n, 3);
+}
+
+TEST(out_of_memory_a_cell_is_changed_as_it_is_told)
+{
+    EXPECT_IS(hf__alloc_replace(resize_or_not, free), HF_OK);
+    is_ours = true;
+    change_without_memory();
     is_ours = false;
 }
