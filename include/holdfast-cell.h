@@ -25,7 +25,8 @@
  * cells, too. With memory: they are gone once no client has the store open.
  *
  * Versions are numbers below 2^53 that only rise, cell by cell, also when it is
- * deleted and made anew: the same version is never another value. Only compare
+ * deleted and made anew: the same version is never another value. (Once hf_gc()
+ * has forgotten a deleted one, by the wall clock, as fences.) Only compare
  * them. Needs HF_CAP_CELLS; else each call is HF_ENOTSUP.
  *
  * Lost answers: a get, put or delete that gets none is asked again, until

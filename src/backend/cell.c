@@ -10,6 +10,8 @@
 int hf__cell_decide(struct hf__cell_op *op, const struct hf__cell_state *now,
                     int64_t wall_us, bool *ret_writes)
 {
+    uint64_t next = hf__fence_after(now->version, wall_us);
+
     *ret_writes = false;
     op->state = *now;
     if (now->version >= HF__FENCE_END - 1) {
@@ -24,8 +26,14 @@ int hf__cell_decide(struct hf__cell_op *op, const struct hf__cell_state *now,
     if (now->version != op->expected) {
         return HF_CONFLICT;
     }
+    if (next >= HF__FENCE_END) {
+        return hf__fail(op->err, HF_EPROTO,
+                        "the clock of the store says %lld microseconds since "
+                        "1970, of which no version can be made: set it",
+                        (long long)wall_us);
+    }
     op->state = (struct hf__cell_state){
-        .version = hf__fence_after(now->version, wall_us),
+        .version = next,
         .writer = op->writer,
         .has_value = op->what == HF__CELL_PUT,
         .length = op->what == HF__CELL_PUT ? op->length : 0};

@@ -253,6 +253,22 @@ TEST_WITHIN(60, a_row_of_a_cell_that_makes_no_sense_is_never_replaced)
     expect_damaged(&d, "version=7,value=REPEAT('x',10000000)", 7);
 }
 
+TEST(a_row_that_makes_no_sense_keeps_no_other_from_being_cleaned_up)
+{
+    DOOR(d);
+
+    EXPECT_IS(enter(&d, url_with("")), HF_OK);
+    EXPECT_IS(delete_cell(&d, "a", 0), HF_OK);
+    EXPECT_IS(delete_cell(&d, "stock", 0), HF_OK);
+    EXPECT_IS(delete_cell(&d, "z", 0), HF_OK);
+    hf__mariadb_sql(server(),
+                    "UPDATE %s.holdfast_cell SET version=9223372036854775808 "
+                    "WHERE name_key LIKE '%%stock'",
+                    database());
+    hf__test_pause_ms(5);
+    EXPECT_IS(clean_cells(&d, 0), 2);
+}
+
 TEST(what_somebody_wrote_that_makes_sense_is_a_value)
 {
     DOOR(d);

@@ -238,6 +238,10 @@ TEST(what_is_no_cell_at_the_key_is_told_and_left_alone)
     forget_all();
     hf__redis_command(server(), "HSET " KEY " color blue");
     expect_refused("PREFIX={NAME}", 5);
+    forget_all();
+    EXPECT_IS(put(1, 0), HF_OK); /* nor one that is to expire */
+    hf__redis_command(server(), "EXPIRE " KEY " 600");
+    EXPECT_IS(put(2, op.state.version), HF_EPROTO);
 }
 
 /* ---- who may not */

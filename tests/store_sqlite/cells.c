@@ -37,6 +37,8 @@ TEST(a_row_of_a_cell_that_makes_no_sense_is_refused_and_left_alone)
         sql(path_of(""), text);
         expect_damaged_cell(&me, "stock", "holdfast_cell");
         EXPECT_IS(clean_cells(&me, 0), 0);
+        sql(path_of(""), "UPDATE holdfast_cell SET value=NULL");
+        EXPECT_IS(clean_cells(&me, 0), strstr(edits[i], "value") ? 1 : 0);
         sql(path_of(""), "DELETE FROM holdfast_cell");
     }
     EXPECT_IS(put_cell(&me, "stock", 0, "ten", 3), HF_OK);
@@ -69,7 +71,7 @@ TEST(versions_of_cells_that_were_cleaned_away_rise_though_the_clock_does_not)
     PEER(me);
     uint64_t hour_us = UINT64_C(3600000000);
     uint64_t gone;
-    char text[160];
+    char text[200];
 
     EXPECT_IS(delete_cell(&me, "stock", 0), HF_OK);
     gone = told.version;
@@ -77,8 +79,8 @@ TEST(versions_of_cells_that_were_cleaned_away_rise_though_the_clock_does_not)
     EXPECT_IS(clean_cells(&me, 0), 1);
     (void)snprintf(text, sizeof text,
                    "UPDATE holdfast_meta SET fence_base=fence_base+%llu "
-                   "WHERE fence_base>%llu",
-                   (unsigned long long)hour_us, (unsigned long long)gone);
+                   "WHERE fence_base=%llu", /* as far as needed, no further */
+                   (unsigned long long)hour_us, (unsigned long long)gone + 1);
     sql(path_of(""), text);
     EXPECT_IS(put_cell(&me, "stock", 0, "ten", 3), HF_OK);
     EXPECT_SAFE_MORE(told.version, gone + hour_us);

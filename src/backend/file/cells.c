@@ -179,7 +179,7 @@ static int write_aside(const struct hf__lockfile *file,
     if (fd < 0) {
         return fd;
     }
-    errno = EIO;
+    errno = ENOSPC; /* of a write that was cut short */
     if (pwrite(fd, c, size, 0) != (ssize_t)size) {
         r = hf__ground_fail(ground, "write", file->name, err);
         (void)unlinkat(ground->fd, name, 0);
@@ -215,7 +215,9 @@ static int put_in_place(const struct hf__lockfile *file,
 static int lock_and_read(struct hf__lockfile *file, const struct hf__key *key,
                          struct contents *c, hf_error *err)
 {
-    if (!hf__lockfile_lock(file, hf__after_ms(hf__now(), LOCK_MS))) {
+    if (!hf__lockfile_lock(file,
+                           hf__earlier(file->s->local.plain.deadline,
+                                       hf__after_ms(hf__now(), LOCK_MS)))) {
         return hf__fail(err, HF__AGAIN, "%s/%s is locked by somebody else",
                         file->s->place.ground.store, file->name);
     }
@@ -315,6 +317,7 @@ static int clean_one(struct hf__file *s, const char *name,
     struct hf__cell_state now;
 
     if (hf__lockfile_open_name(s, name, &file, NULL) != HF_OK || file.fd < 0 ||
+        file.size != (int64_t)sizeof c->head || /* it has a value, or must */
         read_file(&file, NULL, c, NULL) != HF_OK ||
         !is_named(c, scan->prefix, name)) {
         return HF_OK;

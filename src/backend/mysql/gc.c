@@ -74,7 +74,7 @@ static void set_name(struct name *name, const char *bytes, size_t length)
 static void ask_for_names(struct hf__text *t, long long idle)
 {
     hf__text_add(t, "SELECT name_key,fence,revision,crowd," HF__SQL_NOW
-                    "-CAST(fence AS SIGNED),");
+                    "-CAST(LEAST(fence,9007199254740992) AS SIGNED),");
     hf__text_addf(t,
                   "(token='' OR expires<=" HF__SQL_NOW "-%lld) AND "
                   "changed_at<=" HF__SQL_NOW "-%lld AND "
@@ -88,7 +88,8 @@ static void ask_for_cells(struct hf__text *t, long long idle)
 {
     hf__text_addf(t,
                   "SELECT name_key,version,0,0," HF__SQL_NOW
-                  "-CAST(version AS SIGNED),value IS NULL AND version>0 AND "
+                  "-CAST(LEAST(version,9007199254740992) AS SIGNED),"
+                  "value IS NULL AND version>0 AND "
                   "LENGTH(writer)=16 AND version<" HF__SQL_NOW
                   "-%lld,0 FROM holdfast_cell",
                   idle);
@@ -122,7 +123,7 @@ static void note_idle(struct sweep *w, char *const *row)
 static bool is_strange(const struct hf__mysql *s, const struct sweep *w)
 {
     return w->of_cells &&
-           (s->reply.error == HF__NO_TABLE ||
+           (s->reply.error == HF__NO_TABLE || s->reply.error == HF__NO_COLUMN ||
             (s->reply.error != 0 && hf__mysql_fail(s, NULL) == HF_EAUTH));
 }
 

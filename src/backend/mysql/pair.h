@@ -71,7 +71,7 @@ HF_MUST_CHECK int hf__primary_refuse_alone(struct hf__mysql *s);
 HF_MUST_CHECK int hf__primary_check(struct hf__mysql *s, struct hf__report *to);
 
 /* Told by the server: there is no such table. */
-enum { HF__NO_TABLE = 1146 };
+enum { HF__NO_TABLE = 1146, HF__NO_COLUMN = 1054 };
 
 /* What each packet begins with, after which nothing of it is done unless the
  * server is still the primary. Gives how many replies that is. */

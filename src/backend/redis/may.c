@@ -136,7 +136,7 @@ static int check_commands(struct hf__checking *c)
 static int check_cells(struct hf__checking *c)
 {
     char key[HF__PREFIX_MAX + 32];
-    const char *const read[] = {"HMGET", key, "version", NULL};
+    const char *const read[] = {"EVAL", "return 0", "1", key, NULL};
     bool may = false;
     int r;
 

@@ -18,8 +18,8 @@
 
 /* So many are cleaned away in one transaction. */
 #define CHUNK 1024
-/* A higher ceiling, and then room: what a change may lack. */
-#define HELPS 2
+/* A higher ceiling, room for it, and then for the change: what it may lack. */
+#define HELPS 3
 
 /* ---- reading */
 
@@ -221,13 +221,28 @@ int hf__sqlite_cell(void *state, struct hf__cell_op *op, hf__time deadline,
 int hf__sqlite_clean_cells(struct hf__sqlite *s, const struct hf__key *prefix,
                            struct hf__gc *g)
 {
-    int64_t oldest_us = s->wall_us - g->idle_us;
-    int rc = HF__SQL_RUN(s, HF__SQL_CELL_CLEAN, hf__value_of_key(prefix),
-                         hf__value_of(oldest_us), hf__value_of(CHUNK));
-    int n = rc == SQLITE_OK ? sqlite3_changes(s->db->handle) : 0;
+    sqlite3_stmt *rows = HF__SQL_WITH(
+        s, HF__SQL_CELL_CLEAN, hf__value_of_key(prefix),
+        hf__value_of(s->wall_us - g->idle_us), hf__value_of(CHUNK));
+    int64_t highest = 0;
+    int n = 0;
+    int rc;
 
+    if (rows == NULL) {
+        return hf__sql_failure(s);
+    }
+    while ((rc = hf__sql_step(s, rows)) == SQLITE_ROW) {
+        int64_t version = sqlite3_column_int64(rows, 0);
+
+        highest = version > highest ? version : highest;
+        n++;
+    }
+    (void)sqlite3_reset(rows);
+    if (rc != SQLITE_DONE) {
+        return rc;
+    }
     g->count += (uint64_t)n;
     g->length = n == CHUNK; /* there may be more: once more from the front */
     /* Whatever the clock says when one of them is made anew. */
-    return n > 0 ? hf__fence_forget(s, (uint64_t)oldest_us) : rc;
+    return n > 0 ? hf__fence_forget(s, (uint64_t)highest) : SQLITE_OK;
 }

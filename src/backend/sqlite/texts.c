@@ -95,7 +95,9 @@ const char *const hf__sql_texts[HF__SQL_COUNT] = {
         "DELETE FROM holdfast_cell WHERE rowid IN (SELECT rowid "
         "FROM holdfast_cell INDEXED BY holdfast_tombstone "
         "WHERE value IS NULL AND key>=?1 AND key<?1||x'ff' "
-        "AND version>0 AND version<?2 LIMIT ?3)",
+        "AND typeof(version)='integer' AND version>0 AND version<?2 "
+        "AND typeof(writer)='blob' AND length(writer)=16 LIMIT ?3) "
+        "RETURNING version",
     [HF__SQL_GET_META] = "SELECT boot,fence_base,fence_ceiling "
                          "FROM holdfast_meta WHERE id=1",
     [HF__SQL_PUT_META] =

@@ -61,10 +61,9 @@ static bool is_idle(const struct cleaning *c, const struct hf__zk_answer *a)
 {
     struct hf__cell_state cell;
 
-    if (c->g->of_cells) {
-        return is_old(c, a) && hf__zk_cell_read(a, &cell) && !cell.has_value;
-    }
-    return is_old(c, a) && a->stat.numChildren == 0;
+    /* One with children, which are not ours, can't be deleted. */
+    return is_old(c, a) && a->stat.numChildren == 0 &&
+           (!c->g->of_cells || (hf__zk_cell_read(a, &cell) && !cell.has_value));
 }
 
 static int delete_idle(const struct cleaning *c, struct hf__zk_calls *looks)
@@ -168,6 +167,9 @@ int hf__zk_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
     size_t left = keys.n - at;
 
     g->length = 0;
+    if (r == HF_EAUTH && g->of_cells) {
+        return HF_OK; /* another user's: this one has locks alone */
+    }
     if (r != HF_OK || left == 0) {
         return r;
     }

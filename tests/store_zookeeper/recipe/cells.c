@@ -86,7 +86,33 @@ TEST(what_is_no_tombstone_of_ours_is_not_cleaned_up)
                                    &(struct hf__zookeeper_node){0}));
 }
 
+TEST(what_cannot_be_deleted_keeps_no_other_from_being_cleaned_up)
+{
+    PARTY(alice);
+    char child[600];
+
+    EXPECT_IS(delete_cell(&alice, "a", 0), HF_OK);
+    EXPECT_IS(delete_cell(&alice, "b", 0), HF_OK);
+    EXPECT_IS(delete_cell(&alice, "c", 0), HF_OK);
+    snprintf(child, sizeof child, "%s/x", cell_at("a"));
+    hf__zookeeper_put(server(), child, "a stranger's");
+    hf__test_pause_ms(5);
+    EXPECT_IS(clean_cells(&alice, 10000), 2);
+}
+
 /* ---- rights */
+
+TEST(another_users_cells_are_not_cleaned_up)
+{
+    PARTY(alice);
+
+    EXPECT_IS(delete_cell(&alice, "gone", 0), HF_OK);
+    hf__zookeeper_set_acl(server(), cells_folder(), "world:anyone:a");
+    hf__test_pause_ms(5);
+    EXPECT_IS(clean_cells(&alice, 10000), 0);
+    hf__zookeeper_set_acl(server(), cells_folder(), "world:anyone:rwcda");
+    EXPECT_IS(clean_cells(&alice, 10000), 1);
+}
 
 TEST(what_one_may_not_do_is_told_with_its_path)
 {

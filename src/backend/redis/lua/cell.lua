@@ -26,8 +26,13 @@ local function is_sound()
            not (value and #value > LONGEST)
 end
 
+-- One that somebody has set to expire would take its version along.
+local function expires()
+    return what ~= 'get' and call('PTTL', KEYS[1]) >= 0
+end
+
 if (text or writer or value or call('EXISTS', KEYS[1]) == 1) and
-   not is_sound() then
+   (not is_sound() or expires()) then
     return redis.error_reply('HOLDFAST the record of a cell is damaged')
 end
 
