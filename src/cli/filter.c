@@ -22,8 +22,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 struct filter {
     const char *from; /* what it is yet to read */
     size_t left;

@@ -201,8 +201,8 @@ int hf_cell_get(hf_client *client, const char *key, hf_cell **ret_cell,
     int r = hf__cell_check(client, &a, err);
 
     if (r == HF_OK && ret_cell == NULL) {
-        r = hf__fail(err, HF_EINVAL,
-                     "hf_cell_get() needs a place for the answer");
+        return hf__fail(err, HF_EINVAL,
+                        "hf_cell_get() needs a place for the answer");
     }
     if (r != HF_OK) {
         return r;
@@ -223,8 +223,9 @@ static int change(hf_client *client, struct hf__cell_ask *a, uint64_t *version,
     int r = hf__client_usable(client, err);
 
     if (r == HF_OK && version == NULL) {
-        r = hf__fail(err, HF_EINVAL,
-                     "a change of a cell needs the version that it replaces");
+        return hf__fail(
+            err, HF_EINVAL,
+            "a change of a cell needs the version that it replaces");
     }
     if (r == HF_OK) {
         a->version = *version;

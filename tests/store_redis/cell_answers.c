@@ -97,7 +97,8 @@ TEST(a_value_that_is_longer_than_its_place_is_not_copied)
 
     memset(bytes, 'x', sizeof bytes);
     memcpy(bytes, head, sizeof head - 1);
-    memcpy(bytes + sizeof bytes - 2, "\r\n", 2);
+    bytes[sizeof bytes - 2] = '\r';
+    bytes[sizeof bytes - 1] = '\n';
     read_bytes(HF__CELL_GET, bytes, sizeof bytes);
     EXPECT_IS(op.result, HF_EPROTO);
 }
