@@ -135,10 +135,10 @@ static void lose(enum hf__proxy_what what, enum hf__proxy_where where)
     EXPECT_TEXT(cell_says("stock", "value"), "nine");
     first = told();
     /* Asked for once more after another's change it is no success. */
-    struct asking late = last;
+    struct hf__cell_op late = last.op;
     EXPECT_IS(put(&other, "stock", first, "others"), HF_OK);
-    last.op = late.op;
-    memcpy(last.value, late.value, sizeof last.value);
+    prepare_put("stock", late.expected, "nine");
+    last.op = late;
     EXPECT_IS(ask_again(&d, IO_MS, NULL), HF_CONFLICT);
     EXPECT_TEXT(cell_says("stock", "value"), "others");
     shut(&d);
