@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
 """gc: the records of names that nobody uses go, and how many is told."""
+import contextlib
+import sqlite3
+
 import harness
 from harness import case
 
@@ -47,6 +50,22 @@ def what_expired_and_marks_are_told_apart(t):
 
 
 @case
+def deleted_cells_go_when_they_are_old(t):
+    path = t.dir / 'value'
+    path.write_text('ten')
+    with path.open('rb') as file:
+        t.run('cell', 'put', 'stock', stdin=file, code=0)
+    t.run('cell', 'delete', 'stock', code=0)
+    t.equal(t.run('gc', '--idle', '0', code=0).out, 'removed 0 records\n',
+            'young')
+    with contextlib.closing(sqlite3.connect(t.db)) as db:
+        db.execute('UPDATE holdfast_cell SET version=1000')
+        db.commit()
+    t.equal(t.run('gc', '--idle', '0', code=0).out,
+            'removed 1 record (1 deleted cell)\n', 'old')
+
+
+@case
 def a_store_that_fails_is_69(t):
     t.code(t.run('run', 'job', '--', 'true'), 0)
     result = t.run('gc', '--url', f'fault+{t.url}?fault=lose_request:gc:*&'
@@ -59,7 +78,7 @@ def a_store_that_fails_is_69(t):
 def as_json(t):
     shown = t.json('gc', '--idle', '1h30m')
     t.equal(shown, {'removed': 0, 'expired': 0, 'released': 0,
-                    'marks': 0, 'idle_ms': 5400000, 'store': t.url,
+                    'marks': 0, 'cells': 0, 'idle_ms': 5400000, 'store': t.url,
                     'grade': 'B', 'reach': 'user'}, 'the object')
 
 
