@@ -64,7 +64,7 @@ static void close_file(struct hf__lockfile *file)
 
 static size_t size_of(const struct contents *c)
 {
-    return sizeof c->head + (c->head.length + 7) / 8 * 8;
+    return sizeof c->head + ((size_t)c->head.length + 7) / 8 * 8;
 }
 
 static uint64_t checksum(const struct contents *c)
@@ -134,7 +134,7 @@ static void fill(struct contents *c, const struct hf__cell_op *op)
     r->has_value = op->state.has_value;
     r->length = op->state.length;
     if (r->length > 0) {
-        memcpy(c->value, op->value, r->length);
+        memcpy(c->value, op->value, op->state.length);
     }
     r->checksum = checksum(c);
 }

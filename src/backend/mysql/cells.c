@@ -97,7 +97,7 @@ static bool read_row(struct hf__mysql *s, struct hf__cell_op *op)
     lengths = hf__wire_lengths(s);
     now->version = hf__column_u64(row[0]);
     now->has_value = row[2] != NULL;
-    now->length = hf__column_u64(row[2]);
+    now->length = (size_t)hf__column_u64(row[2]);
     if (now->version == 0 || now->version >= HF__FENCE_END - 1 ||
         lengths[1] != sizeof now->writer.bytes || now->length > HF__CELL_MAX) {
         return false;
