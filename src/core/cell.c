@@ -47,7 +47,8 @@ static int fill(const struct hf__cell_ask *a, const struct hf__token *writer,
                 struct hf__look *k, hf_error *err)
 {
     size_t room = a->what == HF__CELL_GET ? HF__CELL_MAX : a->length;
-    struct hf__cell_op *op = hf__alloc(sizeof *op + room);
+    /* Not zeroed: a read has room for the longest value. */
+    struct hf__cell_op *op = hf__resize(NULL, sizeof *op + room);
 
     if (op == NULL) {
         return hf__fail(err, HF_ENOMEM, "out of memory for a cell");
@@ -84,15 +85,12 @@ static int try_once(hf_client *client, struct hf__cell_ask *a,
 /* False: there is no time for another try. */
 static bool rest(hf__time limit)
 {
-    struct hf__parker parker = {0};
     hf__time until = hf__after_ms(hf__now(), RETRY_MS);
 
     if (!hf__before(until, limit)) {
         return false;
     }
-    while (hf__before(hf__now(), until)) {
-        hf__park(&parker, hf__parker_seen(&parker), until);
-    }
+    hf__sleep_until(until);
     return true;
 }
 

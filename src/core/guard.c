@@ -114,14 +114,6 @@ static bool is_in_place(const struct guard *g)
            open_one.st_dev == named.st_dev && open_one.st_ino == named.st_ino;
 }
 
-static void rest(void)
-{
-    struct hf__parker parker = {0};
-
-    hf__park(&parker, hf__parker_seen(&parker),
-             hf__after_ms(hf__now(), PAUSE_MS));
-}
-
 static int lock_fence(const struct guard *g, hf__time limit)
 {
     while (hf__ofd_lock(g->fence_fd, F_WRLCK, 0) < 0) {
@@ -134,7 +126,7 @@ static int lock_fence(const struct guard *g, hf__time limit)
                             "is its writer stopped?",
                             g->path, WAIT_MS / 1000);
         }
-        rest();
+        hf__sleep_until(hf__after_ms(hf__now(), PAUSE_MS));
     }
     return HF_OK;
 }

@@ -117,14 +117,12 @@ static int add_one_slowly(void *arg, char *value, size_t *length)
 /* Nobody answers any more after the read. */
 TEST_IF(NEEDS_CELLS, after_an_unknown_outcome_nothing_is_computed_again)
 {
-    char options[120];
     atomic_int calls = 0;
     hf_error err = HF_ERROR_INIT;
-
-    snprintf(options, sizeof options, "%s",
-             io_timeout(300, "fault=lose_reply:cell:2-"));
-    AUTO_CLIENT *alice = open_faulty(options);
+    AUTO_CLIENT *alice =
+        open_faulty(io_timeout(300, "fault=lose_reply:cell:2-"));
     AUTO_CLIENT *bob = open_store();
+
     EXPECT_IS(hf_cell_update(alice, "n", add_one, &calls, NULL, &err),
               HF_EUNKNOWN);
     EXPECT_IS(err.status, HF_EUNKNOWN);
@@ -134,13 +132,11 @@ TEST_IF(NEEDS_CELLS, after_an_unknown_outcome_nothing_is_computed_again)
 
 TEST_IF(NEEDS_CELLS, an_update_that_cannot_read_is_no_unknown_outcome)
 {
-    char options[120];
     atomic_int calls = 0;
     hf_error err = HF_ERROR_INIT;
+    AUTO_CLIENT *alice =
+        open_faulty(io_timeout(300, "fault=lose_reply:cell:*"));
 
-    snprintf(options, sizeof options, "%s",
-             io_timeout(300, "fault=lose_reply:cell:*"));
-    AUTO_CLIENT *alice = open_faulty(options);
     EXPECT_IS(hf_cell_update(alice, "n", add_one, &calls, NULL, &err),
               HF_EUNAVAIL);
     EXPECT_IS(err.status, HF_EUNAVAIL);
@@ -149,14 +145,11 @@ TEST_IF(NEEDS_CELLS, an_update_that_cannot_read_is_no_unknown_outcome)
 
 TEST_IF(NEEDS_CELLS, what_never_left_changes_nothing)
 {
-    char options[120];
     atomic_int calls = 0;
     int r;
-
-    snprintf(options, sizeof options, "%s",
-             io_timeout(300, "fault=die:cell:2-"));
-    AUTO_CLIENT *alice = open_faulty(options);
+    AUTO_CLIENT *alice = open_faulty(io_timeout(300, "fault=die:cell:2-"));
     AUTO_CLIENT *bob = open_store();
+
     r = hf_cell_update(alice, "n", add_one, &calls, NULL, NULL);
     /* Unknown, where the time is over while it connects. */
     EXPECT(r == HF_EUNAVAIL || r == HF_EUNKNOWN);

@@ -136,12 +136,12 @@ static int check_commands(struct hf__checking *c)
 static int check_cells(struct hf__checking *c)
 {
     char key[HF__PREFIX_MAX + 32];
-    const char *const read[] = {"EVAL", "return 0", "1", key, NULL};
+    const char *const run[] = {"EVAL", "return 0", "1", key, NULL};
     bool may = false;
     int r;
 
     (void)snprintf(key, sizeof key, "%s={holdfast-check}", c->s->prefix);
-    r = try(c, read, &may);
+    r = try(c, run, &may);
     hf__report_tell(&c->to, "cells",
                     may ? "may have them" : "no keys of theirs",
                     may ? HF_FINE : HF_WARN,
