@@ -25,7 +25,7 @@ shift 2
 bare=$build/bare
 headers=/usr/include
 mkdir -p "$bare/include/openssl"
-for name in sqlite3 libmariadb hiredis openssl; do
+for name in sqlite3 libmariadb hiredis libpq openssl; do
     {
         pkg-config --cflags-only-I "$name" | sed 's/^/Cflags: /'
         printf 'Name: %s\nDescription: headers\nVersion: %s\n' "$name" \

@@ -6,12 +6,13 @@
 #
 # If nothing is missing it does nothing. It asks apt first what it would do
 # and stops if a package would be removed. No service is started: a
-# policy-rc.d forbids it meanwhile and is put back as it was. On a system
-# without apt it names what is missing.
+# policy-rc.d forbids it meanwhile and is put back as it was. No database
+# cluster is made: a file forbids that meanwhile. On a system without apt it
+# names what is missing.
 set -euo pipefail
 
 build=(gcc libc6-dev meson ninja-build pkg-config libsqlite3-dev
-    libmariadb-dev libhiredis-dev libssl-dev libzookeeper-mt-dev)
+    libmariadb-dev libhiredis-dev libpq-dev libssl-dev libzookeeper-mt-dev)
 # The servers without what would make them services: mariadb-server-core has
 # mariadbd, mariadb-client-core a tool that mariadb-install-db calls, and
 # redis-tools the server's binary as redis-check-rdb, which by another name is
@@ -19,12 +20,15 @@ build=(gcc libc6-dev meson ninja-build pkg-config libsqlite3-dev
 # galera-4 is one library, which makes a server a node of a cluster.
 # ZooKeeper is one of the classes in libzookeeper-java; the package of its name
 # would add scripts, and a JRE with windows.
+# PostgreSQL and PgBouncer come as services only; see install_packages().
 testing=(python3 g++ binutils sqlite3 procps util-linux libuv1-dev
     mariadb-server-core mariadb-client-core galera-4 redis-tools openssl
-    libzookeeper-java default-jre-headless)
+    libzookeeper-java default-jre-headless postgresql pgbouncer)
 ci=(clang clang-format clang-tidy cppcheck libclang-rt-14-dev
     valgrind libc6-dbg
     libc6-dev-i386 lib32gcc-12-dev musl-tools)
+
+clusters=/etc/postgresql-common/createcluster.d/holdfast-setup.conf
 
 say() {
     echo "setup: $*"
@@ -36,19 +40,22 @@ name_missing() {
     local tool library
     declare -A tools=([build]="cc meson ninja pkg-config"
         [test]="cc meson ninja pkg-config python3 c++ nm sqlite3
-                mariadb-install-db redis-server redis-cli openssl java"
+                mariadb-install-db redis-server redis-cli openssl java
+                pgbouncer"
         [ci]="cc meson ninja pkg-config python3 c++ nm sqlite3
-              mariadb-install-db redis-server redis-cli openssl java clang
-              clang-format clang-tidy cppcheck valgrind musl-gcc")
+              mariadb-install-db redis-server redis-cli openssl java
+              pgbouncer clang clang-format clang-tidy cppcheck valgrind
+              musl-gcc")
     declare -A libraries=([sqlite3]="SQLite 3"
         [libmariadb]="MariaDB Connector/C"
         [hiredis]="hiredis"
+        [libpq]="PostgreSQL's libpq"
         [openssl]="OpenSSL")
 
     for tool in ${tools[$1]}; do
         command -v "$tool" >/dev/null || missing+=("$tool")
     done
-    for library in sqlite3 libmariadb hiredis openssl; do
+    for library in sqlite3 libmariadb hiredis libpq openssl; do
         if command -v pkg-config >/dev/null &&
             ! pkg-config --exists "$library"; then
             missing+=("the development files of ${libraries[$library]}")
@@ -61,6 +68,10 @@ name_missing() {
     fi
     if [ "$1" != build ] && [ ! -e /usr/lib/galera/libgalera_smm.so ]; then
         missing+=("Galera 4 as /usr/lib/galera/libgalera_smm.so")
+    fi
+    if [ "$1" != build ] && ! command -v initdb >/dev/null &&
+        ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null; then
+        missing+=("the server of PostgreSQL")
     fi
     if [ "$1" != build ] && [ ! -e /usr/share/java/zookeeper.jar ]; then
         missing+=("ZooKeeper as /usr/share/java/zookeeper.jar")
@@ -87,7 +98,7 @@ forbid_services() {
     saved=$policy.holdfast-saved
     exec 9>/run/lock/holdfast-setup.lock
     flock 9
-    trap restore_services EXIT
+    trap restore EXIT
     trap 'exit 130' INT TERM HUP
     # A setup that was killed leaves ours, and a saved one if there was one.
     if grep -qs '^# holdfast-setup$' "$policy"; then
@@ -100,7 +111,20 @@ forbid_services() {
     say "services will not be started ($policy)"
 }
 
-restore_services() {
+# As pg_createcluster(1) has it: what PostgreSQL's package looks at before it
+# makes a cluster "main", which it would start with each boot.
+forbid_clusters() {
+    mkdir -p "${clusters%/*}"
+    echo 'create_main_cluster = false' >"$clusters"
+    say "no cluster will be made ($clusters)"
+}
+
+restore() {
+    if [ -e "$clusters" ]; then
+        rm "$clusters"
+        rmdir --ignore-fail-on-non-empty -p "${clusters%/*}"
+        say "$clusters is gone"
+    fi
     rm -f "$policy"
     if [ -e "$saved" ]; then
         mv "$saved" "$policy"
@@ -129,7 +153,15 @@ install_packages() {
         return 1
     fi
     say "apt-get install" $(sed -n 's/^Inst \([^ ]*\).*/\1/p' <<<"$plan")
+    if [[ " $* " == *' postgresql '* ]]; then
+        forbid_clusters
+    fi
     apt-get install -qq "${options[@]}" "$@" >/dev/null
+    # Its package has it started with each boot.
+    if [[ " $* " == *' pgbouncer '* ]]; then
+        update-rc.d pgbouncer disable ||
+            say "pgbouncer may be started with each boot"
+    fi
 }
 
 main() {

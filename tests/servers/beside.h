@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the commands with_mariadb, with_redis and with_zookeeper have in
- * common: they start servers, tell of them in the environment, and run a
- * program beside them, whose parent they are and as which they exit.
+ * What the commands with_mariadb, with_postgres, with_redis and with_zookeeper
+ * have in common: they start servers, tell of them in the environment, and run
+ * a program beside them, whose parent they are and as which they exit.
  */
 #ifndef HF_TESTS_SERVERS_BESIDE_H
 #define HF_TESTS_SERVERS_BESIDE_H

@@ -28,6 +28,10 @@ extern const struct hf__framing hf__framing_none;
 /* MySQL and MariaDB, unless the connection turns to TLS. A statement is any
  * command that gets a reply. */
 extern const struct hf__framing hf__framing_mysql;
+/* PostgreSQL, unless the connection turns to TLS. A statement is a Query, or
+ * all up to a Sync; a notification is a push, unless it comes within a reply.
+ * What a rule finds in a statement that was prepared before is its name. */
+extern const struct hf__framing hf__framing_postgres;
 /* Redis in RESP2, unless the connection begins with TLS. Each command is a
  * statement, AUTH and SELECT too, in a pipeline as alone; there is no
  * handshake. */

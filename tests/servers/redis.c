@@ -6,6 +6,7 @@
  */
 #include "tests/servers/redis.h"
 #include "tests/lib/test.h"
+#include "tests/servers/certificates.h"
 #include "tests/servers/redis_private.h"
 #include "tests/servers/servers.h"
 
@@ -76,7 +77,7 @@ static void fill_folder(struct hf__redis *s, const struct hf__redis_opts *opts)
     mkdir(path, 0700);
     hf__redis_write_users(s, opts->users);
     if (s->has_tls) {
-        hf__redis_make_certificates(s);
+        hf__certificates_make(s->folder);
     }
 }
 

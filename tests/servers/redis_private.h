@@ -39,8 +39,6 @@ struct hf__redis *hf__redis_new(const struct hf__redis_opts *);
 bool hf__redis_find(char *path, size_t size);
 void hf__redis_write_users(const struct hf__redis *, const char *more);
 void hf__redis_write_config(const struct hf__redis *);
-/* redis_tls.c: the folder "tls" with the certificates. */
-void hf__redis_make_certificates(const struct hf__redis *);
 
 /* redis_command.c: is it done with loading, and takes commands? */
 bool hf__redis_answers(const struct hf__redis *);

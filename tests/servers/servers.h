@@ -85,7 +85,11 @@ const char *hf__warden_folder(const struct hf__warden *);
 pid_t hf__warden_start(struct hf__warden *, const char *const argv[]);
 /* Sends a signal to what was started, if that runs still. */
 void hf__warden_signal(struct hf__warden *, int signal);
-/* The same, and waits for its end, for a minute at most. */
+/* SIGSTOP, SIGCONT or SIGKILL to it and to its children; none comes to be
+ * meanwhile. */
+void hf__warden_signal_all(struct hf__warden *, int signal);
+/* Sends a signal to what was started and waits for its end, for a minute at
+ * most. */
 void hf__warden_finish(struct hf__warden *, int signal, const char *program);
 /* A port of 127.0.0.1 as of hf__servers_take_port(), kept while the warden
  * lives. */

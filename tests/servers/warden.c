@@ -182,6 +182,12 @@ void hf__warden_signal(struct hf__warden *w, int number)
         &(struct hf__warden_order){.op = HF__WARDEN_SIGNAL, .value = number});
 }
 
+void hf__warden_signal_all(struct hf__warden *w, int number)
+{
+    ask(w, &(struct hf__warden_order){.op = HF__WARDEN_SIGNAL_ALL,
+                                      .value = number});
+}
+
 int hf__warden_take_port(struct hf__warden *w)
 {
     return (int)ask(w, &(struct hf__warden_order){.op = HF__WARDEN_PORT});

@@ -14,6 +14,7 @@ enum { HF__WARDEN_ARGV = 64, HF__WARDEN_ARGV_BYTES = 8192 };
 enum hf__warden_op {
     HF__WARDEN_START,
     HF__WARDEN_SIGNAL,
+    HF__WARDEN_SIGNAL_ALL,
     HF__WARDEN_WAIT,
     HF__WARDEN_PORT,
     HF__WARDEN_LEAVE,
@@ -54,6 +55,11 @@ struct hf__warden {
  * gone. */
 uint64_t hf__warden_birth(pid_t);
 bool hf__warden_lives(const struct hf__warden_life *);
+/* warden_family.c: stops our child, and returns when it has stopped. */
+void hf__warden_stop(pid_t server);
+/* SIGSTOP, SIGCONT or SIGKILL to our child and its children; returns when it
+ * has come to these. */
+void hf__warden_signal_family(pid_t server, int number);
 /* nursery.c: the run of tests that this program is part of. */
 struct hf__warden_life hf__warden_run(void);
 /* Begins a warden's process there. False: there is no nursery. */

@@ -142,24 +142,31 @@ static int64_t await_server(struct hf__warden *w, int64_t ms)
     return 1;
 }
 
-/* The last of its threads may run for a while after the signal was sent. */
-static void await_stop(pid_t server)
+/* What a server that was killed leaves comes to us, whom nobody else would
+ * reap. */
+static void reap(struct hf__warden *w)
 {
-    siginfo_t what;
+    pid_t pid;
 
-    while (waitid(P_PID, (id_t)server, &what, WSTOPPED | WEXITED | WNOWAIT) <
-               0 &&
-           errno == EINTR) {
+    while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
+        w->server = pid == w->server ? 0 : w->server;
     }
 }
 
 static int64_t signal_server(const struct hf__warden *w, int number)
 {
-    if (w->server) {
+    if (w->server && number == SIGSTOP) {
+        hf__warden_stop(w->server);
+    } else if (w->server) {
         kill(w->server, number);
     }
-    if (w->server && number == SIGSTOP) {
-        await_stop(w->server);
+    return 0;
+}
+
+static int64_t signal_all(const struct hf__warden *w, int number)
+{
+    if (w->server) {
+        hf__warden_signal_family(w->server, number);
     }
     return 0;
 }
@@ -171,6 +178,8 @@ static int64_t obey(struct hf__warden *w, struct hf__warden_order *order)
         return start_server(w, order);
     case HF__WARDEN_SIGNAL:
         return signal_server(w, (int)order->value);
+    case HF__WARDEN_SIGNAL_ALL:
+        return signal_all(w, (int)order->value);
     case HF__WARDEN_WAIT:
         return await_server(w, order->value);
     case HF__WARDEN_PORT:
@@ -187,9 +196,10 @@ static int64_t obey(struct hf__warden *w, struct hf__warden_order *order)
 static void clean_up(struct hf__warden *w)
 {
     if (w->server) {
-        kill(w->server, SIGKILL);
+        hf__warden_signal_family(w->server, SIGKILL);
         waitpid(w->server, NULL, 0);
     }
+    reap(w);
     hf__test_remove_tree(w->folder);
 }
 
@@ -232,6 +242,7 @@ static bool serve(struct hf__warden *w)
     static struct hf__warden_order order;
     int64_t answer;
 
+    reap(w);
     if (!has_owner(w)) {
         return false;
     }
@@ -264,6 +275,7 @@ void hf__warden_keep(struct hf__warden *w)
     int64_t answer = 0;
 
     hf__warden_forget_all(w->listener, w->lock);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
     welcome(w);
     while (w->fd < 0 ? await_owner(w) : serve(w)) {
     }

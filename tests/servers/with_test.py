@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Do with_mariadb, with_redis and with_zookeeper run a program beside their
-servers, pass on how it ended, and leave nothing, also when they are killed?
+"""Do with_mariadb, with_postgres, with_redis and with_zookeeper run a program
+beside their servers, pass on how it ended, and leave nothing, also when they are killed?
 That the servers serve and are killed and started again, the command's tests
 see, which run beside them.
 
