@@ -101,6 +101,23 @@ TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT), a_wait_keeps_a_ticket_alive)
     EXPECT_IS(queue_up(&bob, "job", ALONE), HF_OK);
 }
 
+/* Bob's session goes on, and so does what it may still have of his wait. */
+TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT) && !has(HF_CAP_SESSION),
+        who_has_waited_and_left_is_passed_over)
+{
+    JOB_OF(alice, bob, carol);
+    struct waiting w;
+
+    queue_and_watch(&w, &bob);
+    EXPECT_IS(wait_up_to(&w, 200), HF_OK);
+    EXPECT_IS(hf__conn_wait(&bob.conn, NULL, 0,
+                            hf__after_ms(hf__now(), slowly(5000)), &bob.error),
+              HF_OK);
+    EXPECT_IS(release(&alice, "job"), HF_OK);
+    UNTIL(queue_up(&carol, "job", ALONE) == HF_OK);
+    EXPECT_IS(inspect(&bob, "other"), HF_OK);
+}
+
 TEST_IF(has(HF_CAP_FAIR | HF_CAP_WAIT),
         who_is_next_is_woken_when_those_before_are_gone)
 {

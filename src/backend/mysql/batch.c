@@ -361,7 +361,7 @@ int hf__mysql_execute(void *state, struct hf__op *ops[], int n,
     hf__mysql_begin(s, deadline, err);
     r = hf__wire_look(s);
     if (r == HF_OK) {
-        r = hf__mysql_wait_leave(s);
+        r = hf__parked_leave(&s->parked);
     }
     for (int i = 0; i < n && r == HF_OK; i += count) {
         count = count_fitting(s, ops + i, n - i);

@@ -227,7 +227,7 @@ int hf__mysql_cell(void *state, struct hf__cell_op *op, hf__time deadline,
     }
     s->lost = hf__wire_look(s);
     if (s->lost == HF_OK) {
-        s->lost = hf__mysql_wait_leave(s);
+        s->lost = hf__parked_leave(&s->parked);
     }
     if (s->lost == HF_OK) {
         op->result = make_ready(s);

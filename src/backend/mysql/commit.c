@@ -1,25 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From marks to rows. Who gives back or renews what is its own does so without
- * regard to who else changes the name, and so does a claim that gets a place in
- * line: it looks again when it begins to wait. All others mind every change.
- * Rows of who is gone by the reader's judgement are named one by one, so that
- * none is left whose clock said something else when the statement ran. Called
- * by the session's thread.
+ * From marks to rows. Rows of who is gone by the reader's judgement are named
+ * one by one, so that none is left whose clock said something else when the
+ * statement ran. Called by the session's thread.
  */
 #include "src/backend/mysql/commit.h"
 
 #include "src/backend/mysql/row.h"
-
-static bool stands_alone(const struct hf__participant *g)
-{
-    return g->manner.mode == HF__MODE_EXCLUSIVE;
-}
-
-static bool is_own_only(const struct hf__op *op)
-{
-    return op->kind == HF__OP_RENEW || op->kind == HF__OP_RELEASE;
-}
+#include "src/backend/table/marks.h"
 
 static void add_key(struct hf__mysql_change *c, const char *before,
                     const char *after)
@@ -52,7 +40,7 @@ static bool set_holder(struct hf__mysql_change *c,
         hf__text_addf(t, ",expires=" HF__SQL_NOW "+%lld", lease_us);
         set_owner(t, g);
     } else if ((g->marks & HF__MARK_GONE) != 0) {
-        hf__text_add(t, is_own_only(c->op) ? ",freed=token" : "");
+        hf__text_add(t, hf__op_is_own_only(c->op) ? ",freed=token" : "");
         hf__text_add(t, ",token='',expires=0");
     } else if ((g->marks & HF__MARK_BROKEN) != 0) {
         hf__text_addf(t, ",token='',expires=0,broken=%llu",
@@ -70,22 +58,6 @@ static bool set_holder(struct hf__mysql_change *c,
         return true;
     }
     return false;
-}
-
-/* Of two, the new one's row is written. */
-static const struct hf__participant *holder_of(const struct hf__name *name)
-{
-    const struct hf__participant *holder = NULL;
-
-    for (int i = 0; i < name->grants.n; i++) {
-        const struct hf__participant *g = name->grants.list[i];
-
-        if (stands_alone(g) &&
-            (holder == NULL || (g->marks & HF__MARK_GONE) == 0)) {
-            holder = g;
-        }
-    }
-    return holder;
 }
 
 static void set_name(struct hf__mysql_change *c, const struct hf__name *name,
@@ -108,68 +80,21 @@ static void set_name(struct hf__mysql_change *c, const struct hf__name *name,
     }
 }
 
-static bool is_any_left(const struct hf__participants *m, bool is_line)
+static void add_condition(struct hf__mysql_change *c, const struct hf__marks *m)
 {
-    for (int i = 0; i < m->n; i++) {
-        if ((m->list[i]->marks & HF__MARK_GONE) == 0 &&
-            (is_line || !stands_alone(m->list[i]))) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static unsigned crowd_of(const struct hf__name *name)
-{
-    return (is_any_left(&name->grants, false) ? HF__CROWD_BESIDE : 0U) |
-           (is_any_left(&name->line, true) ? HF__CROWD_LINE : 0U);
-}
-
-/* Is there a change of more than the line? */
-static bool is_bound(const struct hf__op *op, const struct hf__name *name)
-{
-    bool is_any = name->marks != 0;
-
-    for (int i = 0; i < name->grants.n; i++) {
-        is_any |= name->grants.list[i]->marks != 0;
-    }
-    return is_any && !is_own_only(op);
-}
-
-static bool is_any_beside_marked(const struct hf__name *name)
-{
-    bool is_any = false;
-
-    for (int i = 0; i < name->grants.n; i++) {
-        is_any |= name->grants.list[i]->marks != 0 &&
-                  !stands_alone(name->grants.list[i]);
-    }
-    return is_any;
-}
-
-/* A lease that began before goes on only while it runs. */
-static void add_condition(struct hf__mysql_change *c, bool is_whole,
-                          const struct hf__participant *holder)
-{
-    bool is_own = holder != NULL && holder->marks != 0 && is_own_only(c->op);
-    bool runs = c->op->kind == HF__OP_HANDOVER ||
-                (holder != NULL && (holder->marks & HF__MARK_LEASE) != 0 &&
-                 (holder->marks & HF__MARK_NEW) == 0);
-
-    if (is_whole) {
-        /* The fence tells a record from one that was deleted and made anew. */
+    if (m->is_whole) {
         hf__text_addf(c->sql, " AND revision=%llu AND fence=%llu",
                       (unsigned long long)c->s->name.revision,
                       (unsigned long long)c->s->name.fence);
     }
-    if (is_own) {
+    if (m->is_own) {
         hf__text_add(c->sql, " AND token=");
         hf__text_token(c->sql, &c->op->token);
     }
-    if (is_own_only(c->op) && is_any_beside_marked(&c->s->name.name)) {
+    if (m->is_beside) {
         hf__text_addf(c->sql, " AND crowd&%d", HF__CROWD_BESIDE);
     }
-    hf__text_add(c->sql, runs ? " AND expires>" HF__SQL_NOW : "");
+    hf__text_add(c->sql, m->must_run ? " AND expires>" HF__SQL_NOW : "");
 }
 
 /* ---- rows of the other tables */
@@ -197,14 +122,14 @@ static void change_several(struct hf__mysql_change *c,
     for (int i = 0; i < name->grants.n; i++) {
         const struct hf__participant *g = name->grants.list[i];
 
-        if ((g->marks & mark) != 0 && !stands_alone(g)) {
+        if ((g->marks & mark) != 0 && !hf__grant_is_alone(g)) {
             add_next(c, n++, statement, "token");
             hf__text_token(c->sql, &g->token);
             last = g;
         }
     }
     hf__text_add(c->sql, n > 0 ? ")" : "");
-    if (n > 0 && is_own_only(c->op)) {
+    if (n > 0 && hf__op_is_own_only(c->op)) {
         hf__text_addf(c->sql, " AND ended=%d" HF__OR_NOTHING,
                       (int)(last->standing == HF__STANDS_BROKEN));
     }
@@ -290,7 +215,7 @@ static void change_grants(struct hf__mysql_change *c,
     for (int i = 0; i < name->grants.n; i++) {
         const struct hf__participant *g = name->grants.list[i];
 
-        if (stands_alone(g) || (g->marks & HF__MARK_GONE) != 0) {
+        if (hf__grant_is_alone(g) || (g->marks & HF__MARK_GONE) != 0) {
             continue;
         }
         if ((g->marks & HF__MARK_NEW) != 0) {
@@ -348,44 +273,26 @@ static void mark_crowd(struct hf__mysql_change *c)
 
 /* ---- all of it */
 
-/* The bell of a new grant is taken, unless nobody would drop it; that of the
- * operation's own is let go of, and of one that had the name alone. */
-static void choose_bells(struct hf__mysql_change *c,
-                         const struct hf__name *name)
-{
-    for (int i = 0; i < name->grants.n; i++) {
-        const struct hf__participant *g = name->grants.list[i];
-        bool is_own = hf__token_equal(&g->token, &c->op->token);
-
-        if ((g->marks & (HF__MARK_NEW | HF__MARK_OWNER)) != 0) {
-            c->takes = g->is_detached ? NULL : &g->token;
-        } else if (((g->marks & HF__MARK_GONE) != 0 && is_own &&
-                    c->op->kind != HF__OP_ACQUIRE) ||
-                   ((g->marks & HF__MARK_BROKEN) != 0 && stands_alone(g))) {
-            c->frees = &g->token;
-        }
-    }
-}
-
 int hf__mysql_commit(struct hf__mysql *s, const struct hf__op *op,
                      int *ret_slot)
 {
     struct hf__name *name = &s->name.name;
-    const struct hf__participant *holder = holder_of(name);
     struct hf__mysql_change c = {.s = s, .op = op};
-    bool is_whole = is_bound(op, name);
+    struct hf__marks m;
     int r;
 
-    choose_bells(&c, name);
+    hf__marks_read(op, name, &m);
+    c.takes = m.takes;
+    c.frees = m.frees;
     hf__mysql_change_begin(&c);
-    set_name(&c, name, holder);
-    if (is_whole) {
-        hf__text_addf(c.sql, ",crowd=%u", crowd_of(name));
-    } else if (!is_own_only(op)) {
+    set_name(&c, name, m.holder);
+    if (m.is_whole) {
+        hf__text_addf(c.sql, ",crowd=%u", m.crowd);
+    } else if (!hf__op_is_own_only(op)) {
         hf__text_addf(c.sql, ",crowd=crowd|%d", HF__CROWD_LINE);
     }
     add_key(&c, " WHERE name_key=", "");
-    add_condition(&c, is_whole, holder);
+    add_condition(&c, &m);
     hf__mysql_change_then(&c);
     change_grants(&c, name);
     change_line(&c, name);

@@ -8,14 +8,12 @@
  */
 #include "src/backend/mysql/commit.h"
 #include "src/backend/mysql/errors.h"
+#include "src/backend/table/marks.h"
 #include "src/base/error.h"
 
 #define ATTEMPTS 8
 /* After so many they come one by one, where the server can see to it. */
 #define COURTEOUS 2
-
-/* A claim in line that asks again is shown to be there, not more often. */
-#define SHOW_US (HF__TICKET_PATIENCE_MS * INT64_C(1000) / 8)
 
 /* ---- what the engine asks of a store */
 
@@ -30,7 +28,7 @@ static struct hf__rules rules(void *state)
 
 static void put_down(void *state)
 {
-    hf__mysql_name_fini(&((struct hf__mysql *)state)->name);
+    hf__table_name_fini(&((struct hf__mysql *)state)->name);
 }
 
 /* with_record: make one first, if there is none. */
@@ -42,7 +40,7 @@ static int read(struct hf__mysql *s, const struct hf__key *key,
     int r;
 
     put_down(s);
-    hf__mysql_name_init(&s->name, key);
+    hf__table_name_init(&s->name, key);
     hf__mysql_packet_begin(s);
     if (with_record) {
         hf__text_add(&s->sql, "INSERT INTO holdfast_lock(name_key) VALUES(");
@@ -55,31 +53,6 @@ static int read(struct hf__mysql *s, const struct hf__key *key,
     return r != HF_OK || s->reply.error != 0
                ? hf__mysql_refused(s, err, r, HF_EUNAVAIL)
                : HF_OK;
-}
-
-static bool is_by_owner(const struct hf__op *op)
-{
-    return op->kind == HF__OP_RENEW || op->kind == HF__OP_RELEASE ||
-           op->kind == HF__OP_HANDOVER || op->kind == HF__OP_RAISE;
-}
-
-/* Of whom the record does not tell: it is not the one by which they were
- * granted, or got in line, and may have let in another since. */
-static void forget_strays(struct hf__mysql_name *n)
-{
-    struct hf__participants *grants = &n->name.grants;
-    struct hf__participants *line = &n->name.line;
-
-    for (int i = 0; i < grants->n; i++) {
-        if (grants->list[i]->manner.mode != HF__MODE_EXCLUSIVE &&
-            (n->crowd & HF__CROWD_BESIDE) == 0) {
-            grants->list[i]->marks = HF__MARK_GONE;
-        }
-    }
-    for (int i = 0; i < line->n && (n->crowd & HF__CROWD_LINE) == 0; i++) {
-        line->list[i]->marks = HF__MARK_GONE;
-    }
-    hf__name_settle(&n->name);
 }
 
 static int load(void *state, const struct hf__key *key, const struct hf__op *op,
@@ -95,8 +68,8 @@ static int load(void *state, const struct hf__key *key, const struct hf__op *op,
             r = HF__RACED; /* deleted between two statements */
         }
     }
-    if (r == HF_OK && is_by_owner(op)) {
-        forget_strays(&s->name);
+    if (r == HF_OK) {
+        hf__table_forget_strays(&s->name, op);
     }
     *ret_name = &s->name.name;
     return r;
@@ -114,10 +87,9 @@ static int commit(void *state, const struct hf__op *op, struct hf__name *name,
 static void show(void *state, const struct hf__participant *ticket)
 {
     struct hf__mysql *s = state;
-    bool is_new = (ticket->marks & HF__MARK_NEW) != 0;
     int r;
 
-    if (is_new || s->name.name.now_us - ticket->ends_us < SHOW_US) {
+    if (!hf__table_shows(&s->name, ticket)) {
         return;
     }
     hf__mysql_packet_begin(s);
@@ -150,7 +122,7 @@ static int try_own(struct hf__mysql *s, struct hf__op *op)
     bool is_renewal = op->kind == HF__OP_RENEW;
     int r;
 
-    hf__mysql_name_init(&s->name, &op->key);
+    hf__table_name_init(&s->name, &op->key);
     own = hf__participants_add(&name->grants, -1);
     if (own == NULL) {
         return HF__RACED;

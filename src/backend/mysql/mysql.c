@@ -45,7 +45,7 @@ static void mysql_close_session(void *state)
 {
     struct hf__mysql *s = state;
 
-    hf__mysql_wait_fini(s);
+    s->wire.is_dead |= hf__parked_is_owed(&s->parked);
     hf__ghost_leave(s);
     hf__wire_fini(s);
     hf__text_fini(&s->sql);

@@ -2,22 +2,23 @@
 /*
  * A session of the MySQL store, as the files of this folder share it:
  * schemes.c chooses the store by the URL, mysql.c opens and closes that of the
- * table; wire connect login greeting text errors settings place
+ * table; wire connect login greeting literal errors settings place
  * galera ghost are the connection, pair primary promote view peer takeover
  * that to one of several that replicate each other, schema shape row the
  * tables; batch and plan are execute(), hot and hot_acquire for names with one
  * holder, crowded for those with more, which src/backend/name/ decides (name
- * commit change); bell wait look question poll are waiting; cells is cell().
+ * commit change); bell and wait are waiting; cells is cell().
  *
  * Thread: the session's, except hf__mysql_interrupt().
  */
 #ifndef HF_BACKEND_MYSQL_MYSQL_H
 #define HF_BACKEND_MYSQL_MYSQL_H
 
+#include "src/backend/mysql/literal.h"
 #include "src/backend/mysql/name.h"
 #include "src/backend/mysql/pair.h"
-#include "src/backend/mysql/text.h"
 #include "src/backend/mysql/wire.h"
+#include "src/backend/table/wait.h"
 
 /* The server's clock: microseconds since 1970 in UTC, at the start of the
  * statement. UNIX_TIMESTAMP() would depend on a time zone. */
@@ -26,10 +27,6 @@
 /* A token of nobody. It is as long as any other: a row whose length stays the
  * same is changed where it is, in half the time. */
 #define HF__SQL_NOBODY "x'00000000000000000000000000000000'"
-
-/* Bits of holdfast_lock.crowd: of that name the other tables may have rows. */
-#define HF__CROWD_BESIDE 1
-#define HF__CROWD_LINE   2
 
 /* What was found when the session was opened. */
 struct hf__server {
@@ -69,14 +66,14 @@ struct hf__mysql {
     hf__time sent_at;   /* its last packet */
     unsigned n_crowded; /* batches, by which the first one changes */
     int lost; /* in the midst of crowded.c: HF_OK, or the session is dead */
-    struct hf__mysql_name name; /* which it has in hand */
+    struct hf__table_name name; /* which it has in hand */
     hf_error *err;
 
     /* Nothing of the sessions before can be applied any more, unless: */
     bool is_alone;
     hf__time haunted_until;
 
-    struct hf__parked *parked; /* wait.c's; NULL: it has not waited yet */
+    struct hf__parked parked; /* as one that waits */
 };
 
 extern const struct hf__backend hf__mysql_table_backend;
@@ -98,11 +95,6 @@ int hf__mysql_execute(void *state, struct hf__op *ops[], int n,
                       hf__time deadline, hf_error *err);
 int hf__mysql_wait(void *state, struct hf__watch *w[], int n, hf__time deadline,
                    hf_error *err);
-/* Before the session does anything else: it is in no queue any more. HF_OK, or
- * the session is dead. */
-HF_MUST_CHECK int hf__mysql_wait_leave(struct hf__mysql *s);
-/* At the end of the session. */
-void hf__mysql_wait_fini(struct hf__mysql *s);
 int hf__mysql_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
                    void *arg, hf__time deadline, hf_error *err);
 int hf__mysql_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,

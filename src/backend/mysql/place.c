@@ -14,14 +14,13 @@
 #include "src/backend/mysql/mysql.h"
 #include "src/backend/mysql/schema.h"
 #include "src/backend/mysql/settings.h"
+#include "src/backend/table/place.h"
 #include "src/base/error.h"
 #include "src/base/files.h"
 #include "src/base/secret.h"
 
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define PORT 3306
 
@@ -38,42 +37,7 @@ const char *const hf__mysql_options[] = {"scheme",
                                          "password_file",
                                          NULL};
 
-/* Whoever names no user is meant by the name that the system has for them. */
-struct login {
-    char bytes[1024];
-    const char *name;
-};
-
-static void read_login(struct login *login)
-{
-    struct passwd entry;
-    struct passwd *found = NULL;
-
-    login->name = NULL;
-    if (getpwuid_r(geteuid(), &entry, login->bytes, sizeof login->bytes,
-                   &found) == 0 &&
-        found != NULL) {
-        login->name = entry.pw_name;
-    }
-}
-
 /* ---- what the URL says */
-
-static int check_word(const struct hf__url *url, const char *option,
-                      const char *const *words, hf_error *err)
-{
-    const char *given = hf__url_option(url, option);
-
-    for (int i = 0; given != NULL && words[i] != NULL; i++) {
-        if (strcmp(words[i], given) == 0) {
-            return HF_OK;
-        }
-    }
-    return given == NULL
-               ? HF_OK
-               : hf__fail(err, HF_EINVAL, "%s: \"%s\" is none of %s, %s, %s",
-                          option, given, words[0], words[1], words[2]);
-}
 
 static bool is_scheme(const struct hf__url *url, const char *scheme)
 {
@@ -94,7 +58,7 @@ static int check_goes_with(const struct hf__url *url, const char *option,
 static int check_scheme(const struct hf__url *url, hf_error *err)
 {
     static const char *const words[] = {"table", "session", "row", NULL};
-    int r = check_word(url, "scheme", words, err);
+    int r = hf__table_check_word(url, "scheme", words, err);
 
     if (r == HF_OK && !is_scheme(url, "session") && !is_scheme(url, "row") &&
         hf__url_option(url, "session_timeout") != NULL) {
@@ -114,77 +78,6 @@ static bool has_database(const struct hf__url *url)
     return url->path[0] == '/' && url->path[1] != '\0';
 }
 
-static int check_tls(const struct hf__url *url, hf_error *err)
-{
-    static const char *const words[] = {"verify", "require", "off", NULL};
-    const char *given = hf__url_option(url, "tls");
-    int r = check_word(url, "tls", words, err);
-
-    if (r == HF_OK) {
-        bool is_off = given != NULL && strcmp(given, "off") == 0;
-
-        r = hf__url_check_tls_files(url, is_off, err);
-    }
-    if (r == HF_OK && (hf__url_option(url, "cert") == NULL) !=
-                          (hf__url_option(url, "key") == NULL)) {
-        r = hf__fail(err, HF_EINVAL, "cert and key go together: name both");
-    }
-    return r;
-}
-
-/* The library takes a comma for the end of a host, and goes on to the next one,
- * which check_hosts() would not know of. */
-static int check_names(const struct hf__url *url, hf_error *err)
-{
-    static const char fit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                              "abcdefghijklmnopqrstuvwxyz0123456789._:%-";
-
-    for (size_t i = 0; i < url->n_hosts; i++) {
-        const char *name = url->hosts[i].name;
-
-        /* Not quoted: it may be a piece of a password. */
-        if (name[strspn(name, fit)] != '\0') {
-            return hf__fail(err, HF_EINVAL,
-                            "url: host %zu is no name and no address: they "
-                            "have letters, digits and . _ : %% - only",
-                            i + 1);
-        }
-    }
-    return HF_OK;
-}
-
-static bool is_here(const char *host)
-{
-    return strcasecmp(host, "localhost") == 0 ||
-           strcmp(host, "127.0.0.1") == 0 || strcmp(host, "::1") == 0;
-}
-
-static int check_socket(const struct hf__url *url, hf_error *err)
-{
-    const char *path = hf__url_option(url, "socket");
-
-    if (path == NULL) {
-        return url->n_hosts > 0
-                   ? HF_OK
-                   : hf__fail(err, HF_EINVAL,
-                              "url: it names no server: "
-                              "mysql://user@host:3306/database, or "
-                              "socket=PATH");
-    }
-    if (path[0] != '/') {
-        return hf__fail(err, HF_EINVAL,
-                        "socket: \"%s\" is no path that begins with /", path);
-    }
-    if (url->n_hosts > 1 ||
-        (url->n_hosts == 1 && !is_here(url->hosts[0].name))) {
-        return hf__fail(err, HF_EINVAL,
-                        "socket: %s is on this host, and %s need not be; name "
-                        "one of them",
-                        path, url->hosts[0].name);
-    }
-    return HF_OK;
-}
-
 static int check(const struct hf__url *url, hf_error *err)
 {
     int r = check_scheme(url, err);
@@ -194,23 +87,10 @@ static int check(const struct hf__url *url, hf_error *err)
                      "url: it names no database: "
                      "mysql://user@host:3306/DATABASE");
     }
-    r = r == HF_OK ? check_socket(url, err) : r;
-    r = r == HF_OK ? check_names(url, err) : r;
-    return r == HF_OK ? check_tls(url, err) : r;
-}
-
-/* Who names an authority wants it asked. */
-static const char *tls_of(const struct hf__url *url)
-{
-    const char *given = hf__url_option(url, "tls");
-
-    if (given != NULL) {
-        return given;
-    }
-    if (hf__url_option(url, "ca") != NULL) {
-        return "verify";
-    }
-    return hf__url_option(url, "cert") != NULL ? "require" : NULL;
+    r = r == HF_OK
+            ? hf__table_check_hosts(url, "mysql://user@host:3306/database", err)
+            : r;
+    return r == HF_OK ? hf__table_check_tls(url, err) : r;
 }
 
 /* ---- going there */
@@ -360,12 +240,12 @@ int hf__mysql_place_connect(struct hf__mysql *s, const struct hf__url *url,
         .socket = hf__url_option(url, "socket"),
         .shown = hf__url_option(url, "socket"),
         .user = url->user,
-        .tls = tls_of(url),
+        .tls = hf__table_tls(url),
         .ca = hf__url_option(url, "ca"),
         .cert = hf__url_option(url, "cert"),
         .key = hf__url_option(url, "key"),
     };
-    struct login login;
+    struct hf__table_login login;
     int r = check(url, s->err);
 
     r = r == HF_OK ? hf__pair_option(s, url) : r;
@@ -373,7 +253,7 @@ int hf__mysql_place_connect(struct hf__mysql *s, const struct hf__url *url,
     if (r != HF_OK) {
         return r;
     }
-    read_login(&login);
+    hf__table_login(&login);
     s->deadline = deadline;
     target.user = target.user == NULL ? login.name : target.user;
     target.password = secret.is_given ? secret.text : NULL;

@@ -6,10 +6,7 @@
  */
 #include "src/backend/mysql/row.h"
 
-#include "src/base/utf8.h"
-
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- columns */
 
@@ -23,48 +20,18 @@ int64_t hf__column_i64(const char *cell)
     return cell == NULL ? 0 : strtoll(cell, NULL, 10);
 }
 
-bool hf__column_token(const char *cell, unsigned long length,
-                      struct hf__token *ret_token)
-{
-    memset(ret_token, 0, sizeof *ret_token);
-    if (cell == NULL || length != sizeof ret_token->bytes) {
-        return cell != NULL && length == 0;
-    }
-    memcpy(ret_token->bytes, cell, sizeof ret_token->bytes);
-    return true;
-}
-
-bool hf__mysql_is_fence_of(uint64_t fence, const struct hf__token *token)
-{
-    return fence == 0 ? hf__token_is_zero(token) : fence < HF__FENCE_END;
-}
-
-/* Cut where a letter ends. Bytes that are no text are left out. */
-static void read_text(const char *cell, unsigned long length, char *to,
-                      size_t size)
-{
-    size_t n = length < size ? length : size - 1;
-
-    to[0] = '\0';
-    if (cell == NULL || !hf__utf8_is_valid(cell, length)) {
-        return;
-    }
-    memcpy(to, cell, n);
-    to[n] = '\0';
-    to[hf__utf8_cut(to, n)] = '\0';
-}
-
 void hf__column_owner(char *const *row, const unsigned long *lengths, int at,
                       struct hf__owner *ret_owner)
 {
-    read_text(row[at], lengths[at], ret_owner->label, sizeof ret_owner->label);
-    read_text(row[at + 1], lengths[at + 1], ret_owner->host,
-              sizeof ret_owner->host);
+    hf__column_text(row[at], lengths[at], ret_owner->label,
+                    sizeof ret_owner->label);
+    hf__column_text(row[at + 1], lengths[at + 1], ret_owner->host,
+                    sizeof ret_owner->host);
     ret_owner->pid = hf__column_i64(row[at + 2]);
-    read_text(row[at + 3], lengths[at + 3], ret_owner->thread,
-              sizeof ret_owner->thread);
-    read_text(row[at + 4], lengths[at + 4], ret_owner->note,
-              sizeof ret_owner->note);
+    hf__column_text(row[at + 3], lengths[at + 3], ret_owner->thread,
+                    sizeof ret_owner->thread);
+    hf__column_text(row[at + 4], lengths[at + 4], ret_owner->note,
+                    sizeof ret_owner->note);
 }
 
 void hf__mysql_owner_set(struct hf__text *t, const struct hf__owner *o)
@@ -107,7 +74,7 @@ void hf__mysql_row_read(struct hf__mysql *s, struct hf__mysql_row *ret_row)
     ret_row->fence = hf__column_u64(row[1]);
     ret_row->is_damaged =
         !hf__column_token(row[2], lengths[2], &ret_row->token) ||
-        !hf__mysql_is_fence_of(ret_row->fence, &ret_row->token);
+        !hf__column_is_fence_of(ret_row->fence, &ret_row->token);
     ret_row->expires_in = hf__column_i64(row[3]);
     ret_row->kept_for = hf__column_i64(row[4]);
     ret_row->acquired_at = hf__column_i64(row[5]);

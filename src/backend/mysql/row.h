@@ -7,6 +7,7 @@
 #define HF_BACKEND_MYSQL_ROW_H
 
 #include "src/backend/mysql/mysql.h"
+#include "src/backend/table/column.h"
 
 /* The columns of a row that hf__mysql_row_read() takes, in its order. */
 #define HF__MYSQL_ROW_COLUMNS                                                  \
@@ -39,12 +40,7 @@ bool hf__mysql_row_is_free_for(const struct hf__mysql_row *row,
 void hf__mysql_row_tell(const struct hf__mysql_row *row,
                         struct hf__record *record);
 
-/* Columns of other tables. False: not what we wrote. */
-bool hf__column_token(const char *cell, unsigned long length,
-                      struct hf__token *ret_token);
-/* May it be that of a grant of the token, or (zero) of one that was let go? Of
- * a record of fence 0 nobody has had the name yet. */
-bool hf__mysql_is_fence_of(uint64_t fence, const struct hf__token *token);
+/* Columns of other tables. */
 uint64_t hf__column_u64(const char *cell);
 int64_t hf__column_i64(const char *cell);
 /* Label, host, pid, thread, note: five columns that follow one another. */

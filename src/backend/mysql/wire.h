@@ -9,7 +9,7 @@
 #ifndef HF_BACKEND_MYSQL_WIRE_H
 #define HF_BACKEND_MYSQL_WIRE_H
 
-#include "src/backend/mysql/text.h"
+#include "src/backend/mysql/literal.h"
 #include "src/base/wake.h"
 
 #include <mysql.h>

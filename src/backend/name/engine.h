@@ -92,11 +92,12 @@ int hf__engine_execute(const struct hf__primitives *, void *s,
 int hf__engine_wait(const struct hf__primitives *, void *s,
                     struct hf__watch *w[], int n, hf__time deadline,
                     hf_error *);
-int hf__engine_list(const struct hf__primitives *, void *s,
-                    const struct hf__key *prefix, hf__list_fn, void *arg,
-                    hf_error *);
-int hf__engine_gc(const struct hf__primitives *, void *s,
-                  const struct hf__key *prefix, struct hf__gc *, hf_error *);
+HF_MODULE_API int hf__engine_list(const struct hf__primitives *, void *s,
+                                  const struct hf__key *prefix, hf__list_fn,
+                                  void *arg, hf_error *);
+HF_MODULE_API int hf__engine_gc(const struct hf__primitives *, void *s,
+                                const struct hf__key *prefix, struct hf__gc *,
+                                hf_error *);
 
 /* What a session begins with whose calls may be the engine's as they are. */
 struct hf__plain {

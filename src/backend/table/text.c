@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Building SQL text: a buffer that grows, and literals. What the statements
- * say is the callers' affair. Called by the session's thread.
+ * A buffer that grows. Called by the session's thread.
  */
-#include "src/backend/mysql/text.h"
+#include "src/backend/table/text.h"
 
 #include "src/base/alloc.h"
 
@@ -48,13 +47,26 @@ void hf__text_fini(struct hf__text *t)
     *t = (struct hf__text){0};
 }
 
+char *hf__text_extend(struct hf__text *t, size_t length)
+{
+    char *to;
+
+    if (!has_room(t, length)) {
+        return NULL;
+    }
+    to = t->bytes + t->length;
+    t->length += length;
+    t->bytes[t->length] = '\0';
+    return to;
+}
+
 void hf__text_add(struct hf__text *t, const char *words)
 {
     size_t length = strlen(words);
+    char *to = hf__text_extend(t, length);
 
-    if (has_room(t, length)) {
-        memcpy(t->bytes + t->length, words, length + 1);
-        t->length += length;
+    if (to != NULL) {
+        memcpy(to, words, length + 1);
     }
 }
 
@@ -74,41 +86,4 @@ void hf__text_addf(struct hf__text *t, const char *format, ...)
     (void)vsnprintf(t->bytes + t->length, (size_t)length + 1, format, args);
     va_end(args);
     t->length += (size_t)length;
-}
-
-void hf__text_hex(struct hf__text *t, const void *bytes, size_t length)
-{
-    static const char digits[] = "0123456789abcdef";
-    const unsigned char *from = bytes;
-    char *to;
-
-    if (!has_room(t, 2 * length + 3)) {
-        return;
-    }
-    to = t->bytes + t->length;
-    *to++ = 'x';
-    *to++ = '\'';
-    for (size_t i = 0; i < length; i++) {
-        *to++ = digits[from[i] >> 4];
-        *to++ = digits[from[i] & 15];
-    }
-    *to++ = '\'';
-    *to = '\0';
-    t->length += 2 * length + 3;
-}
-
-void hf__text_string(struct hf__text *t, const char *string)
-{
-    hf__text_add(t, "_utf8mb4 ");
-    hf__text_hex(t, string, strlen(string));
-}
-
-void hf__text_key(struct hf__text *t, const struct hf__key *key)
-{
-    hf__text_hex(t, key->bytes, key->length);
-}
-
-void hf__text_token(struct hf__text *t, const struct hf__token *token)
-{
-    hf__text_hex(t, token->bytes, sizeof token->bytes);
 }

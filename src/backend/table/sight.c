@@ -6,9 +6,8 @@
  * the first minds the grants, so that a hand-over wakes one. Called by the
  * session's thread.
  */
-#include "src/backend/mysql/look.h"
+#include "src/backend/table/sight.h"
 
-#include "src/backend/mysql/mysql.h"
 #include "src/backend/name/decide.h"
 
 struct view {
@@ -94,7 +93,7 @@ static bool is_news(const struct view *v)
 
 /* As its claim will find. Of rows beside a record that tells of none it may
  * not know. */
-static bool is_any_damaged(const struct hf__mysql_name *n)
+static bool is_any_damaged(const struct hf__table_name *n)
 {
     const struct hf__participants *grants = &n->name.grants;
     bool is_any = false;
@@ -167,23 +166,20 @@ static void judge(struct view *v)
     sight->is_manned = find(&v->name->line, &sight->bell)->life != 0;
 }
 
-int hf__look_hear(struct hf__mysql *s, const struct hf__watch *watch,
-                  struct hf__sight *ret_sight)
+int hf__sight_make(const struct hf__table_name *name,
+                   const struct hf__watch *watch, struct hf__sight *ret_sight)
 {
-    struct view v = {.name = &s->name.name, .watch = watch, .sight = ret_sight};
+    struct view v = {.name = &name->name,
+                     .watch = watch,
+                     .sight = ret_sight,
+                     .is_damaged = is_any_damaged(name)};
     int r;
 
     *ret_sight = (struct hf__sight){.due = HF__NEVER};
-    hf__mysql_name_init(&s->name, &watch->key);
-    r = hf__mysql_name_take(s, &s->name);
+    r = hf__lookout_make(&v.lookout, v.name, &watch->ticket);
     if (r == HF_OK) {
-        v.is_damaged = is_any_damaged(&s->name);
-        r = hf__lookout_make(&v.lookout, v.name, &watch->ticket);
-        if (r == HF_OK) {
-            judge(&v);
-        }
-        hf__lookout_free(&v.lookout);
+        judge(&v);
     }
-    hf__mysql_name_fini(&s->name);
+    hf__lookout_free(&v.lookout);
     return r;
 }

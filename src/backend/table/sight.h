@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a waiter sees of its name: may it enter; if not, whose bell tells when
- * that may change, and when it changes without. Thread: the session's.
+ * that may change, and when it changes without. Pure but for the clock
+ * and the memory. Thread: any.
  */
-#ifndef HF_BACKEND_MYSQL_LOOK_H
-#define HF_BACKEND_MYSQL_LOOK_H
+#ifndef HF_BACKEND_TABLE_SIGHT_H
+#define HF_BACKEND_TABLE_SIGHT_H
 
-#include "src/backend/mysql/name.h"
+#include "src/backend/table/name.h"
 #include "src/base/time.h"
 
 struct hf__sight {
@@ -22,10 +23,9 @@ struct hf__sight {
     hf__time due;          /* a lease or the keeping ends */
 };
 
-/* What s->reply, of hf__mysql_name_ask() HF__TO_WAIT, says to a watch. HF_OK,
- * HF_ENOMEM. */
-HF_MUST_CHECK int hf__look_hear(struct hf__mysql *s,
-                                const struct hf__watch *watch,
-                                struct hf__sight *ret_sight);
+/* Of a name that was read for that watch. HF_OK, HF_ENOMEM. */
+HF_MUST_CHECK int hf__sight_make(const struct hf__table_name *name,
+                                 const struct hf__watch *watch,
+                                 struct hf__sight *ret_sight);
 
 #endif

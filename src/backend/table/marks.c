@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reading marks. Called by the session's thread.
+ */
+#include "src/backend/table/marks.h"
+
+/* A claim in line that asks again is shown to be there, not more often. */
+#define SHOW_US (HF__TICKET_PATIENCE_MS * INT64_C(1000) / 8)
+
+bool hf__grant_is_alone(const struct hf__participant *g)
+{
+    return g->manner.mode == HF__MODE_EXCLUSIVE;
+}
+
+bool hf__op_is_own_only(const struct hf__op *op)
+{
+    return op->kind == HF__OP_RENEW || op->kind == HF__OP_RELEASE;
+}
+
+/* ---- the name's own row */
+
+static const struct hf__participant *holder_of(const struct hf__name *name)
+{
+    const struct hf__participant *holder = NULL;
+
+    for (int i = 0; i < name->grants.n; i++) {
+        const struct hf__participant *g = name->grants.list[i];
+
+        if (hf__grant_is_alone(g) &&
+            (holder == NULL || (g->marks & HF__MARK_GONE) == 0)) {
+            holder = g;
+        }
+    }
+    return holder;
+}
+
+static bool is_any_left(const struct hf__participants *m, bool is_line)
+{
+    for (int i = 0; i < m->n; i++) {
+        if ((m->list[i]->marks & HF__MARK_GONE) == 0 &&
+            (is_line || !hf__grant_is_alone(m->list[i]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static unsigned crowd_of(const struct hf__name *name)
+{
+    return (is_any_left(&name->grants, false) ? HF__CROWD_BESIDE : 0U) |
+           (is_any_left(&name->line, true) ? HF__CROWD_LINE : 0U);
+}
+
+/* Of some grant, or of one that stands beside others. */
+static bool is_any_marked(const struct hf__name *name, bool is_beside)
+{
+    bool is_any = false;
+
+    for (int i = 0; i < name->grants.n; i++) {
+        const struct hf__participant *g = name->grants.list[i];
+
+        is_any |= g->marks != 0 && !(is_beside && hf__grant_is_alone(g));
+    }
+    return is_any;
+}
+
+/* ---- bells */
+
+/* The bell of a new grant is taken, unless nobody would drop it; that of the
+ * operation's own is let go of, and of one that had the name alone. */
+static void choose_bells(const struct hf__op *op, const struct hf__name *name,
+                         struct hf__marks *m)
+{
+    for (int i = 0; i < name->grants.n; i++) {
+        const struct hf__participant *g = name->grants.list[i];
+        bool is_own = hf__token_equal(&g->token, &op->token);
+
+        if ((g->marks & (HF__MARK_NEW | HF__MARK_OWNER)) != 0) {
+            m->takes = g->is_detached ? NULL : &g->token;
+        } else if (((g->marks & HF__MARK_GONE) != 0 && is_own &&
+                    op->kind != HF__OP_ACQUIRE) ||
+                   ((g->marks & HF__MARK_BROKEN) != 0 &&
+                    hf__grant_is_alone(g))) {
+            m->frees = &g->token;
+        }
+    }
+}
+
+/* ---- all of it */
+
+void hf__marks_read(const struct hf__op *op, const struct hf__name *name,
+                    struct hf__marks *ret_marks)
+{
+    const struct hf__participant *holder = holder_of(name);
+    bool is_own_only = hf__op_is_own_only(op);
+
+    *ret_marks = (struct hf__marks){.holder = holder};
+    /* Is there a change of more than the line? */
+    ret_marks->is_whole =
+        (name->marks != 0 || is_any_marked(name, false)) && !is_own_only;
+    ret_marks->is_own = holder != NULL && holder->marks != 0 && is_own_only;
+    ret_marks->is_beside = is_own_only && is_any_marked(name, true);
+    ret_marks->must_run =
+        op->kind == HF__OP_HANDOVER ||
+        (holder != NULL &&
+         (holder->marks & (HF__MARK_LEASE | HF__MARK_NEW)) == HF__MARK_LEASE);
+    ret_marks->crowd = crowd_of(name);
+    choose_bells(op, name, ret_marks);
+}
+
+/* ---- what was read */
+
+void hf__table_forget_strays(struct hf__table_name *n, const struct hf__op *op)
+{
+    struct hf__participants *grants = &n->name.grants;
+    struct hf__participants *line = &n->name.line;
+
+    if (!hf__op_is_own_only(op) && op->kind != HF__OP_HANDOVER &&
+        op->kind != HF__OP_RAISE) {
+        return;
+    }
+    for (int i = 0; i < grants->n; i++) {
+        if (!hf__grant_is_alone(grants->list[i]) &&
+            (n->crowd & HF__CROWD_BESIDE) == 0) {
+            grants->list[i]->marks = HF__MARK_GONE;
+        }
+    }
+    for (int i = 0; i < line->n && (n->crowd & HF__CROWD_LINE) == 0; i++) {
+        line->list[i]->marks = HF__MARK_GONE;
+    }
+    hf__name_settle(&n->name);
+}
+
+bool hf__table_shows(const struct hf__table_name *n,
+                     const struct hf__participant *ticket)
+{
+    return (ticket->marks & HF__MARK_NEW) == 0 &&
+           n->name.now_us - ticket->ends_us >= SHOW_US;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Judging what the rows of a name say. One that we did not write makes no sense
+ * and is told to be damaged, where that matters. Called by the session's
+ * thread.
+ */
+#include "src/backend/table/name.h"
+
+#include "src/backend/table/column.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- rows */
+
+static bool read_manner(const struct hf__table_row *r,
+                        struct hf__manner *ret_manner)
+{
+    return hf__manner_from(r->mode, r->slots, ret_manner);
+}
+
+static bool read_token(const struct hf__table_row *r,
+                       struct hf__token *ret_token)
+{
+    return hf__column_token(r->token, r->token_length, ret_token);
+}
+
+/* What grants and tickets have alike. */
+static struct hf__participant *add(struct hf__participants *to,
+                                   const struct hf__table_row *r,
+                                   int64_t now_us, int slot)
+{
+    struct hf__participant *p = hf__participants_add(to, slot);
+
+    if (p == NULL) {
+        return NULL;
+    }
+    p->fence = r->number;
+    p->life = r->life;
+    p->since_us = r->since_us > 0 ? r->since_us : 0;
+    p->holder_lives = -1;
+    p->ends_us = now_us + hf__time_bounded(r->left_us);
+    if (r->has_owner) {
+        p->owner = r->owner;
+    }
+    return p;
+}
+
+static enum hf__standing by_lease(const struct hf__participant *g,
+                                  int64_t now_us)
+{
+    return g->ends_us > now_us ? HF__STANDS_RUNNING : HF__STANDS_ENDED;
+}
+
+static int read_record(const struct hf__table_row *r, struct hf__table_name *n)
+{
+    struct hf__name *name = &n->name;
+    struct hf__token token;
+    bool has_token = read_token(r, &token);
+    struct hf__participant *g = NULL;
+
+    name->is_there = true;
+    name->fence = r->number;
+    name->is_damaged =
+        !has_token || !hf__column_is_fence_of(name->fence, &token);
+    name->broken = r->broken;
+    name->touched_us = r->changed_us;
+    name->keep_until_us = name->now_us + hf__time_bounded(r->keep_left_us);
+    n->revision = r->revision;
+    n->fence = name->fence;
+    n->crowd = (unsigned)r->crowd;
+    if (hf__token_is_zero(&token) || name->is_damaged) {
+        return HF_OK;
+    }
+    g = add(&name->grants, r, name->now_us, -1);
+    if (g == NULL) {
+        return HF_ENOMEM;
+    }
+    g->token = token;
+    g->standing = by_lease(g, name->now_us);
+    return HF_OK;
+}
+
+/* One that makes no sense is still none that has the name alone. */
+static int read_grant(const struct hf__table_row *r, struct hf__name *name)
+{
+    struct hf__manner manner = {HF__MODE_SHARED, 0};
+    bool is_ours = read_manner(r, &manner) && manner.mode != HF__MODE_EXCLUSIVE;
+    bool has_slot = is_ours && manner.mode == HF__MODE_SLOTS;
+    struct hf__participant *g;
+
+    is_ours =
+        is_ours && (!has_slot || (r->slot >= 0 && r->slot < manner.slots));
+    g = add(&name->grants, r, name->now_us,
+            is_ours && has_slot ? (int)r->slot : -1);
+    if (g == NULL) {
+        return HF_ENOMEM;
+    }
+    g->manner = is_ours ? manner : (struct hf__manner){HF__MODE_SHARED, 0};
+    is_ours = read_token(r, &g->token) && is_ours &&
+              !hf__token_is_zero(&g->token) &&
+              hf__column_is_fence_of(g->fence, &g->token);
+    if (r->ended != 0) {
+        g->standing = HF__STANDS_BROKEN;
+    } else {
+        g->standing = is_ours ? by_lease(g, name->now_us) : HF__STANDS_DAMAGED;
+    }
+    return HF_OK;
+}
+
+static enum hf__standing by_showing(const struct hf__participant *t,
+                                    int64_t now_us)
+{
+    int64_t idle_us = now_us - t->seen_us;
+
+    if (t->life != 0 || idle_us < HF__TICKET_PATIENCE_MS * INT64_C(1000)) {
+        return HF__STANDS_RUNNING;
+    }
+    return idle_us < HF__TICKET_KEEP_MS * INT64_C(1000) ? HF__STANDS_DEAD
+                                                        : HF__STANDS_ENDED;
+}
+
+/* Who is not to be read keeps nobody waiting. */
+static int read_ticket(const struct hf__table_row *r, struct hf__name *name)
+{
+    struct hf__participant *t = add(&name->line, r, name->now_us, -1);
+    bool is_ours;
+
+    if (t == NULL) {
+        return HF_ENOMEM;
+    }
+    t->seen_us = t->ends_us;
+    is_ours = read_token(r, &t->token) && !hf__token_is_zero(&t->token);
+    is_ours = read_manner(r, &t->manner) && is_ours;
+    t->standing = is_ours ? by_showing(t, name->now_us) : HF__STANDS_ENDED;
+    return HF_OK;
+}
+
+/* ---- all of them */
+
+static int read_row(const struct hf__table_row *r, struct hf__table_name *n)
+{
+    n->name.now_us = r->now_us;
+    n->name.wall_us = n->name.now_us;
+    n->name.fence_floor = n->name.now_us;
+    switch (r->part) {
+    case HF__PART_NAME:
+        return read_record(r, n);
+    case HF__PART_GRANT:
+        return read_grant(r, &n->name);
+    case HF__PART_TICKET:
+    default:
+        return read_ticket(r, &n->name);
+    }
+}
+
+/* Their numbers are their age; grants are in the order of slots before. */
+static int by_place(const void *a, const void *b)
+{
+    const struct hf__participant *x = *(struct hf__participant *const *)a;
+    const struct hf__participant *y = *(struct hf__participant *const *)b;
+
+    return x->slot != y->slot ? (x->slot > y->slot) - (x->slot < y->slot)
+                              : (x->fence > y->fence) - (x->fence < y->fence);
+}
+
+static void sort(struct hf__participants *p)
+{
+    if (p->n > 1) {
+        qsort(p->list, (size_t)p->n, sizeof(struct hf__participant *),
+              by_place);
+    }
+}
+
+/* Two in one slot are nothing that we wrote. */
+static void judge_slots(struct hf__participants *grants)
+{
+    int taken = -1;
+
+    for (int i = 0; i < grants->n; i++) {
+        struct hf__participant *g = grants->list[i];
+
+        if (g->slot >= 0 && g->standing == HF__STANDS_RUNNING) {
+            g->standing =
+                g->slot == taken ? HF__STANDS_DAMAGED : HF__STANDS_RUNNING;
+            taken = g->slot;
+        }
+    }
+}
+
+void hf__table_name_init(struct hf__table_name *n, const struct hf__key *key)
+{
+    n->name.grants.few = &n->few;
+    n->key = key;
+    n->revision = 0;
+    n->fence = 0;
+    n->crowd = 0;
+}
+
+int hf__table_name_add(struct hf__table_name *n, const struct hf__table_row *r)
+{
+    bool is_its = r->key_length == n->key->length &&
+                  memcmp(r->key, n->key->bytes, n->key->length) == 0;
+
+    return is_its ? read_row(r, n) : HF_OK;
+}
+
+void hf__table_name_end(struct hf__table_name *n)
+{
+    sort(&n->name.grants);
+    sort(&n->name.line);
+    judge_slots(&n->name.grants);
+}
+
+void hf__table_name_fini(struct hf__table_name *n)
+{
+    hf__name_fini(&n->name);
+}

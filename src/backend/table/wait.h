@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wait() of a store of tables: a session's place in the server's queues, what
+ * it asked, what it saw last. When to ask for what is decided here; how that is
+ * said to the server is the store's. Thread: the session's.
+ */
+#ifndef HF_BACKEND_TABLE_WAIT_H
+#define HF_BACKEND_TABLE_WAIT_H
+
+#include "src/backend/table/sight.h"
+
+/* What is interrupted may take as long, so that the connection lives on. */
+#define HF__GRACE_MS 200
+/* What the server answers at once; so long may that take. */
+#define HF__BRIEF_MS 2000
+
+/* A key, and what a store puts before it. */
+#define HF__TABLE_KEY_MAX (HF__KEY_MAX + 16)
+
+/* What a packet asks for, besides a look at the rows. */
+enum hf__question {
+    HF__ASK_NOTHING, /* no packet is under way */
+    HF__ASK_LOOK,
+    HF__ASK_TURN,
+    HF__ASK_OWN_BELL, /* of its own ticket */
+    HF__ASK_BELL      /* p->sight's: of what is in its way */
+};
+
+struct hf__answer {
+    bool is_had;   /* of a bell: nobody has it, as far as can be told */
+    bool was_free; /* of the turn: nobody had it before */
+};
+
+struct hf__parked;
+
+/* What a store brings, besides bells. Those that give an int: HF_OK, or the
+ * session is of no use, and it is told why. */
+struct hf__ways {
+    /* Send a packet: ask for that, for so long at most, then look at the rows
+     * of p->place. A bell is let go of once it is had: only its owner is to
+     * have it. Unless p->is_short, the server is to drop a session that says
+     * nothing for a second from then on. */
+    int (*ask)(void *s, struct hf__parked *p, enum hf__question q, int64_t ms);
+    /* Until its first reply has begun to come: *ret_has_reply is false at
+     * `until`, and when interrupted. */
+    int (*await)(void *s, hf__time until, bool *ret_has_reply);
+    /* Take the replies, up to that of the look. */
+    int (*hear)(void *s, enum hf__question q, struct hf__answer *ret_answer);
+    /* Say that the ticket is wanted for a while longer, if p->has_own_bell;
+     * then let go of that bell, or the turn; have the server wait for the
+     * session as before. */
+    int (*leave)(void *s, struct hf__parked *p);
+
+    /* Send a packet that looks at the rows of all, and (shows) says which
+     * tickets are wanted still. Take the replies, up to that of the look. */
+    int (*look)(void *s, struct hf__watch *const w[], int n, bool shows);
+    /* Those that are left. */
+    int (*skip)(void *s);
+
+    /* Add the rows that the last look has of the name's key, to its end. HF_OK
+     * or HF_ENOMEM. */
+    int (*read)(void *s, struct hf__table_name *name);
+    void (*rest)(void *s, hf__time until);
+    /* No answer came in time: end the session. Gives HF_EUNAVAIL. */
+    int (*dead)(void *s);
+};
+
+/* All zero: it is in no queue. */
+struct hf__parked {
+    /* Lent by the session, and set before each wait: */
+    const struct hf__ways *ways;
+    void *session;      /* it begins with its hf__head */
+    hf__time *deadline; /* of what is sent and heard */
+    int *grace_ms;      /* so long may go on what is interrupted */
+    struct hf__table_name *name;
+    int64_t look_ms; /* between looks at what has no bell */
+    bool is_coarse;  /* an answer may come later than was asked for */
+
+    struct hf__watch place; /* whose queue it is in: key, ticket, manner */
+    char key[HF__TABLE_KEY_MAX];
+    bool is_placed;
+    bool is_short; /* the server waits for us for a second only */
+    bool has_turn;
+    bool has_own_bell;
+
+    enum hf__question asked;
+    hf__time answer_by; /* later, and the server is not there any more */
+    hf__time look_at;   /* nothing is asked: sleep until then */
+    hf__time due;       /* the name may be free, whatever was asked */
+
+    bool has_fired;
+    bool is_fresh;              /* nothing was seen since this watch came */
+    uint64_t told_fence;        /* of which it was told last that it is news */
+    struct hf__token asked_for; /* whose bell */
+    bool asked_ticket; /* … of its ticket: a grant has the same token */
+    struct hf__token unmanned; /* a bell that was had at once, in vain */
+    bool unmanned_ticket;
+    struct hf__sight sight;
+};
+
+/* wait() of backend.h. Without bells, or of several: by looks alone. */
+HF_MUST_CHECK int hf__parked_wait(struct hf__parked *p, struct hf__watch *w[],
+                                  int n, bool has_bells);
+/* Before the session does anything else: it is in no queue any more. HF_OK, or
+ * the session is dead. */
+HF_MUST_CHECK int hf__parked_leave(struct hf__parked *p);
+/* A packet is under way: its replies are owed. */
+bool hf__parked_is_owed(const struct hf__parked *p);
+
+/* ---- between wait.c and poll.c */
+
+/* What the last look says to that watch, into p->sight. HF_OK or HF_ENOMEM. */
+HF_MUST_CHECK int hf__parked_see(struct hf__parked *p,
+                                 const struct hf__watch *watch);
+/* Look at all names every 50 to 150 ms until something may have changed, the
+ * deadline, or an interrupt. */
+HF_MUST_CHECK int hf__parked_poll(struct hf__parked *p,
+                                  struct hf__watch *const w[], int n);
+
+#endif
