@@ -62,7 +62,8 @@ against() {
         "$(realpath "$build/libholdfast.so")" "$build"/holdfast-*.so \
         "$build/tests/attack/attack_player" \
         "$build/tests/servers/galera_by_hand" \
-        "$build/tests/servers/mariadb_pair_by_hand"
+        "$build/tests/servers/mariadb_pair_by_hand" \
+        "$build/tests/servers/postgres_pair_by_hand"
 }
 
 # A line that is changed and that no test misses, or whose place is gone, ends

@@ -19,6 +19,7 @@ extern const struct hf__backend hf__memory_backend; /* memory/ */
  * hf__STORE_backend in the folder STORE/, the module holdfast-STORE.so. */
 #define HF__MODULAR_MAP(X)                                                     \
     X(mysql, "mariadb", "libmariadb3")                                         \
+    X(postgres, "postgresql", "libpq5")                                        \
     X(redis, "rediss,redis+sentinel,rediss+sentinel", "libhiredis0.14")        \
     X(redlock, "", "libhiredis0.14")                                           \
     X(zookeeper, "zk", "libzookeeper-mt2")

@@ -201,6 +201,7 @@ static bool is_known_option(const char *name, size_t length)
                                         "password_file",
                                         "prefix",
                                         "recipe",
+                                        "schema",
                                         "scheme",
                                         "seed",
                                         "sentinel_password_file",

@@ -11,6 +11,7 @@
 #include "tests/servers/galera.h"
 #include "tests/servers/mariadb.h"
 #include "tests/servers/mariadb_pair.h"
+#include "tests/servers/postgres.h"
 #include "tests/servers/redis.h"
 #include "tests/servers/redis_sentinel.h"
 #include "tests/servers/zookeeper.h"
@@ -45,6 +46,7 @@ static const struct row {
     {"mysql:row", hf__mariadb_test_url, hf__mariadb_share},
     {"mysql:galera", hf__galera_test_url, hf__galera_share},
     {"mysql:pair", hf__mariadb_pair_test_url, hf__mariadb_pair_share},
+    {"postgres", hf__postgres_test_url, hf__postgres_share},
     {"redis", hf__redis_test_url, hf__redis_share},
     {"redis:sentinel", hf__redis_sentinels_test_url, hf__redis_share_sentinels},
     {"redlock", hf__redlock_test_url, hf__redis_share_group},

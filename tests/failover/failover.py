@@ -32,6 +32,7 @@ import redlock
 import sentinel
 import tap
 import two_mariadb
+import two_postgres
 import zookeeper
 from crew import Crew
 from judge_test import not_in_the_guarantees
@@ -50,6 +51,7 @@ SCENES = {s.__name__: s for s in (
     galera.Galera, galera.ClusterAsUsual, one_redis.OneRedis,
     redlock.RedlockReplaced, sentinel.SentinelAsync, sentinel.SentinelWait,
     two_mariadb.TwoMariaDB, two_mariadb.SemiSyncMariaDB,
+    two_postgres.PostgresPair,
     zookeeper.ZooKeeperRolling, zookeeper.ZooKeeperMembers,
     namespace.NetworkNamespace, *network.ALL)}
 

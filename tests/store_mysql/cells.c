@@ -4,7 +4,8 @@
  * uses cells makes it or is told what helps, and what others wrote there is
  * told of and stays as it is.
  */
-#include "tests/store_mysql/cell.h"
+#include "tests/store_mysql/site.h"
+#include "tests/store_server/cell.h"
 
 #include "src/backend/mysql/schema.h"
 

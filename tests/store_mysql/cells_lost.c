@@ -4,7 +4,8 @@
  * asked for again is applied once, and what was given up is not applied later.
  */
 #include "tests/servers/proxy.h"
-#include "tests/store_mysql/cell.h"
+#include "tests/store_mysql/site.h"
+#include "tests/store_server/cell.h"
 
 #include <stdlib.h>
 #include <string.h>

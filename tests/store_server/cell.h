@@ -3,11 +3,11 @@
  * Cells at the contract, of the prefix "holdfast": what a test asks a door for,
  * and what it was told. Thread: each has its own last question.
  */
-#ifndef HF_TESTS_STORE_MYSQL_CELL_H
-#define HF_TESTS_STORE_MYSQL_CELL_H
+#ifndef HF_TESTS_STORE_SERVER_CELL_H
+#define HF_TESTS_STORE_SERVER_CELL_H
 
 #include "src/backend/cell.h"
-#include "tests/store_mysql/site.h"
+#include "tests/store_server/door.h"
 
 struct asking {
     struct hf__cell_op op;
@@ -33,7 +33,5 @@ void prepare_put(const char *name, uint64_t version, const char *text);
 
 /* Of all cells, until it is over: how many are gone. */
 uint64_t clean_cells(struct door *d, int64_t idle_us);
-/* One value of that cell's row, "" if there is none; till the next call. */
-const char *cell_says(const char *name, const char *expression);
 
 #endif

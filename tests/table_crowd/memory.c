@@ -2,7 +2,7 @@
 /*
  * Short memory: whoever has a lock beside others can keep it, and let it go.
  */
-#include "tests/mysql_crowd/stranger.h"
+#include "tests/table_crowd/stranger.h"
 
 #include "src/base/alloc.h"
 

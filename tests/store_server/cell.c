@@ -2,10 +2,12 @@
 /*
  * What the words of cell.h do. Thread: each door is used by one at a time.
  */
-#include "tests/store_mysql/cell.h"
+#include "tests/store_server/cell.h"
 
 #include "src/base/rand.h"
+#include "tests/lib/test.h"
 
+#include <stdio.h>
 #include <string.h>
 
 _Thread_local struct asking last;
@@ -87,12 +89,4 @@ uint64_t clean_cells(struct door *d, int64_t idle_us)
                   HF_OK);
     } while (g.length > 0);
     return g.count;
-}
-
-const char *cell_says(const char *name, const char *expression)
-{
-    return hf__mariadb_value(server(),
-                             "SELECT %s FROM %s.holdfast_cell WHERE "
-                             "name_key='holdfast=%s'",
-                             expression, database(), name);
 }

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cell(): a cell is a row of holdfast_cell. A change is one statement, which
+ * commits by itself: it replaces the row if that has the version it names, and
+ * gives the new one. Only if it gives none is the row read, by a second one: an
+ * earlier try may have been applied, which the row's writer tells. A row that
+ * we did not write so is never replaced. Called by the session's thread.
+ */
+#include "src/backend/cell.h"
+
+#include "src/backend/postgres/errors.h"
+#include "src/backend/postgres/hot.h"
+#include "src/base/error.h"
+
+#include <string.h>
+
+#define TEXT_OF_(number) #number
+#define TEXT_OF(number)  TEXT_OF_(number)
+/* HF__FENCE_END - 1 */
+#define VERSION_END "9007199254740991"
+
+/* $1 key, $2 writer, $3 value */
+static const struct hf__pg_statement insert = {
+    HF__PG_CELL_NEW, "INSERT INTO holdfast_cell(name_key,version,writer,value) "
+                     "VALUES($1,greatest(1," HF__PG_NOW "),$2,$3::bytea) "
+                     "ON CONFLICT DO NOTHING RETURNING version"};
+
+/* The same, and $4 the version. What makes no sense stays: it is not for us to
+ * say what it was. */
+static const struct hf__pg_statement update = {
+    HF__PG_CELL_PUT,
+    "UPDATE holdfast_cell SET value=$3::bytea,writer=$2,"
+    "version=greatest(version+1," HF__PG_NOW ") WHERE name_key=$1 AND "
+    "version=$4 AND version<" VERSION_END " AND length(writer)=16 AND "
+    "coalesce(length(value),0)<=" TEXT_OF(HF__CELL_MAX) " AND writer<>$2 "
+                                                        "RETURNING version"};
+
+/* $1 key, $2 whether the value is wanted. */
+static const struct hf__pg_statement get = {
+    HF__PG_CELL_GET, "SELECT version,writer,length(value),CASE WHEN $2<>0 AND "
+                     "length(value)<=" TEXT_OF(
+                         HF__CELL_MAX) " THEN value END "
+                                       "FROM holdfast_cell WHERE name_key=$1"};
+
+/* $1 key, $2 writer. A lock is a commit, which waits for what was committed
+ * before: of a change whose own wait was given up this is not to be seen. */
+static const struct hf__pg_statement confirm = {
+    HF__PG_UNPREPARED, "SELECT FROM holdfast_cell WHERE name_key=$1 AND "
+                       "writer=$2 FOR UPDATE"};
+
+/* ---- what is heard */
+
+/* False: not as we wrote it. No row is no cell. */
+static bool read_row(const struct hf__pg *s, struct hf__cell_op *op)
+{
+    struct hf__cell_state *now = &op->state;
+    const char *bytes;
+    size_t length;
+
+    *now = (struct hf__cell_state){0};
+    if (s->reply.n_rows == 0) {
+        return true;
+    }
+    now->version = (uint64_t)hf__pg_i64(s, 0, 0);
+    now->has_value = !hf__pg_is_null(s, 0, 2);
+    now->length = (size_t)hf__pg_i64(s, 0, 2);
+    bytes = hf__pg_bytes(s, 0, 1, &length);
+    if (now->version == 0 || now->version >= HF__FENCE_END - 1 ||
+        length != sizeof now->writer.bytes || now->length > HF__CELL_MAX) {
+        return false;
+    }
+    memcpy(now->writer.bytes, bytes, length);
+    if (op->what == HF__CELL_GET && now->length > 0) {
+        bytes = hf__pg_bytes(s, 0, 3, &length);
+        memcpy(op->value, bytes, length);
+    }
+    return true;
+}
+
+/* Nothing was replaced. */
+static int judge(const struct hf__pg *s, struct hf__cell_op *op)
+{
+    const struct hf__cell_state *now = &op->state;
+
+    if (!read_row(s, op)) {
+        return hf__fail(op->err, HF_EPROTO,
+                        "the row of this cell in holdfast_cell was changed by "
+                        "somebody else and makes no sense (version %llu, %zu "
+                        "bytes); delete it when nobody uses the cell",
+                        (unsigned long long)now->version, now->length);
+    }
+    if (op->what == HF__CELL_GET ||
+        (now->version != 0 && hf__token_equal(&now->writer, &op->writer))) {
+        return HF_OK;
+    }
+    /* A tombstone that was cleaned up just now. */
+    return now->version == op->expected ? (int)HF__AGAIN : (int)HF_CONFLICT;
+}
+
+/* ---- one question */
+
+static bool is_done(const struct hf__pg *s, int r)
+{
+    return r == HF_OK && s->reply.sqlstate[0] == '\0';
+}
+
+/* An earlier try is there; it lasts once the standbys have it. */
+static int settle(struct hf__pg *s, struct hf__cell_op *op)
+{
+    int r;
+
+    hf__pg_begin_packet(s);
+    hf__pg_ask(s, &confirm);
+    hf__pg_put_key(s, &op->key);
+    hf__pg_put_token(s, &op->writer);
+    r = hf__pg_run(s);
+    if (!is_done(s, r)) {
+        return hf__pg_failed(s, op->err, r, HF_EUNKNOWN);
+    }
+    return s->reply.n_rows == 1 ? (int)HF_OK : (int)HF__AGAIN;
+}
+
+static int look(struct hf__pg *s, struct hf__cell_op *op)
+{
+    int r;
+
+    hf__pg_begin_packet(s);
+    hf__pg_ask(s, &get);
+    hf__pg_put_key(s, &op->key);
+    hf__pg_put_i64(s, op->what == HF__CELL_GET);
+    r = hf__pg_run(s);
+    if (!is_done(s, r)) {
+        return hf__pg_failed(s, op->err, r, HF_EUNAVAIL);
+    }
+    r = judge(s, op);
+    return r == HF_OK && op->what != HF__CELL_GET ? settle(s, op) : r;
+}
+
+static int change(struct hf__pg *s, struct hf__cell_op *op)
+{
+    bool has_value = op->what == HF__CELL_PUT;
+    int r;
+
+    hf__pg_begin_packet(s);
+    hf__pg_ask(s, op->expected == 0 ? &insert : &update);
+    hf__pg_put_key(s, &op->key);
+    hf__pg_put_token(s, &op->writer);
+    if (has_value) {
+        hf__pg_put_bytes(s, op->value, op->length);
+    } else {
+        hf__pg_put_null(s);
+    }
+    if (op->expected != 0) {
+        hf__pg_put_i64(s, (int64_t)op->expected);
+    }
+    op->result = HF_EUNKNOWN;
+    r = hf__pg_run(s);
+    if (!is_done(s, r)) {
+        return hf__pg_failed(s, op->err, r, HF_EUNKNOWN);
+    }
+    if (s->reply.n_rows == 0) {
+        return look(s, op);
+    }
+    op->state =
+        (struct hf__cell_state){.version = (uint64_t)hf__pg_i64(s, 0, 0),
+                                .writer = op->writer,
+                                .has_value = has_value,
+                                .length = has_value ? op->length : 0};
+    return HF_OK;
+}
+
+/* ---- the table */
+
+/* Once a session, so that who has locks alone needs none. What is refused is no
+ * reason to end the session, unless it is what ends any. */
+static int make_ready(struct hf__pg *s)
+{
+    int r;
+
+    if (s->has_cells) {
+        return HF_OK;
+    }
+    r = hf__pg_schema_ready(s, true);
+    s->has_cells = r == HF_OK;
+    if (s->wire.is_dead ||
+        (s->reply.sqlstate[0] != '\0' && hf__pg_blame(s) == HF__PG_SESSION)) {
+        s->lost = HF_EUNAVAIL;
+    }
+    return r == HF_EUNKNOWN || r == HF_EINVAL ? (int)HF_EUNAVAIL : r;
+}
+
+int hf__pg_cell(void *state, struct hf__cell_op *op, hf__time deadline,
+                hf_error *err)
+{
+    struct hf__pg *s = state;
+
+    hf__pg_begin(s, deadline, op->err);
+    s->lost = hf__pg_look(s);
+    if (s->lost == HF_OK) {
+        s->lost = hf__parked_leave(&s->parked);
+    }
+    if (s->lost == HF_OK) {
+        op->result = make_ready(s);
+    }
+    if (s->lost == HF_OK && op->result == HF_OK) {
+        op->result = op->what == HF__CELL_GET ? look(s, op) : change(s, op);
+    }
+    if (s->lost != HF_OK) {
+        hf__error_copy(err, op->err);
+    }
+    return s->lost;
+}

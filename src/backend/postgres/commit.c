@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a decision marked, written: one statement for all there can be, which
+ * does nothing unless the name's record is still the one that was read. Nobody
+ * else has changed it since then, so that what is in memory can be written as
+ * it is, by the clock of that reading. Only who gets in line, or leaves it,
+ * minds nobody: a claim in line looks again when it begins to wait. Rows of who
+ * is gone are named one by one, so that none is left whose clock said something
+ * else when the statement ran. Called by the session's thread.
+ */
+#include "src/backend/postgres/hot.h"
+#include "src/backend/table/marks.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Why the server notifies nobody: its queue is full, of which somebody has not
+ * taken anything for long. Then holders hear at their next renewal. */
+#define FULL "54000"
+
+/* ---- the statement */
+
+#define KEY       "$1::bytea"
+#define REVISION  "$2::bigint" /* as they were read */
+#define FENCE     "$3::bigint"
+#define LASTS     "$4::bigint" /* it is in time until then */
+#define NEW_FENCE "$5::bigint"
+#define BROKEN    "$6::bigint"
+#define BROKEN_OF "$7::bytea"
+#define CROWD     "$8::bigint"
+#define KEEP      "$9::bigint"
+#define ALONE     "$10::bytea" /* whose the record is, '' for nobody's */
+#define BESIDE    "$11::bytea" /* who is put beside others */
+#define QUEUED    "$12::bytea" /* who gets in line */
+/* What one of these three is: */
+#define MODE      "$13::bigint"
+#define SLOTS     "$14::bigint"
+#define SLOT      "$15::bigint"
+#define ITS_FENCE "$16::bigint"
+#define ENDS      "$17::bigint"
+#define SINCE     "$18::bigint"
+#define DETACHED  "$19::bigint"
+#define LABEL     "$20::text"
+#define HOST      "$21::text"
+#define PID       "$22::bigint"
+#define THREAD    "$23::text"
+#define NOTE      "$24::text"
+#define OWNER     LABEL "," HOST "," PID "," THREAD "," NOTE
+/* Lists: */
+#define GONE  "$25::bytea[]"
+#define ENDED "$26::bytea[]"
+#define AWAY  "$27::bigint[]"
+#define TAGS  "$28::text[]"
+#define BELL  "$29::bigint"
+
+#define OWNERS "label,host,pid,thread,note"
+#define BESIDES                                                                \
+    "mode,slots,slot,fence,expires,acquired_at,changed_at,detached,"           \
+    "ended," OWNERS
+#define IF_ALONE "CASE WHEN " ALONE "<>'' THEN "
+#define OF_NAME  " WHERE name_key=" KEY " AND EXISTS(SELECT 1 FROM u) AND "
+
+static const struct hf__pg_statement change = {
+    HF__PG_COMMIT,
+    "WITH c AS MATERIALIZED (SELECT " HF__PG_NOW " AS n),"
+    "u AS (UPDATE holdfast_lock SET revision=revision+1,"
+    "fence=coalesce(" NEW_FENCE ",fence),"
+    "broken=coalesce(" BROKEN ",broken),"
+    "broken_token=coalesce(" BROKEN_OF ",broken_token),"
+    "crowd=coalesce(" CROWD ",crowd|2),"
+    "keep_until=coalesce(" KEEP ",keep_until),"
+    "changed_at=CASE WHEN " FENCE " IS NULL THEN changed_at"
+    " ELSE greatest(changed_at,n) END,"
+    "token=coalesce(" ALONE ",token),"
+    "expires=CASE WHEN " ALONE "='' THEN 0 ELSE " IF_ALONE ENDS
+    " ELSE expires END END,"
+    "acquired_at=" IF_ALONE SINCE " ELSE acquired_at END,"
+    "detached=" IF_ALONE DETACHED " ELSE detached END,"
+    "label=" IF_ALONE LABEL " ELSE label END,"
+    "host=" IF_ALONE HOST " ELSE host END,"
+    "pid=" IF_ALONE PID " ELSE pid END,"
+    "thread=" IF_ALONE THREAD " ELSE thread END,"
+    "note=" IF_ALONE NOTE " ELSE note END"
+    " FROM c WHERE name_key=" KEY " AND n<" LASTS
+    " AND coalesce(revision=" REVISION " AND fence=" FENCE ",true)"
+    " RETURNING revision AS seq,n,"
+    "CASE WHEN " BELL "<>0 THEN pg_try_advisory_lock(" BELL ") END),"
+    "gone AS (DELETE FROM holdfast_beside" OF_NAME "token=ANY(" GONE ")),"
+    "ended AS (UPDATE holdfast_beside SET ended=1" OF_NAME "token=ANY(" ENDED
+    ")),"
+    "put AS (INSERT INTO holdfast_beside(name_key,token," BESIDES ")"
+    " SELECT " KEY "," BESIDE "," MODE "," SLOTS "," SLOT "," ITS_FENCE "," ENDS
+    "," SINCE ",n," DETACHED ",0," OWNER " FROM u"
+    " WHERE " BESIDE " IS NOT NULL"
+    " ON CONFLICT (name_key,token) DO UPDATE SET (" BESIDES ")=ROW("
+    "excluded.mode,excluded.slots,excluded.slot,excluded.fence,"
+    "excluded.expires,excluded.acquired_at,excluded.changed_at,"
+    "excluded.detached,excluded.ended,excluded.label,excluded.host,"
+    "excluded.pid,excluded.thread,excluded.note)),"
+    "away AS (DELETE FROM holdfast_ticket" OF_NAME "seq=ANY(" AWAY ")),"
+    "queued AS (INSERT INTO holdfast_ticket(name_key,seq,token,mode,slots,"
+    "since,asked," OWNERS ") SELECT " KEY ",seq," QUEUED "," MODE "," SLOTS
+    ",n,n," OWNER " FROM u WHERE " QUEUED " IS NOT NULL"
+    " ON CONFLICT DO NOTHING)"
+    "SELECT (SELECT count(pg_notify('holdfast',tag))"
+    " FROM unnest(" TAGS ") tag) FROM u"};
+
+/* ---- its parameters */
+
+/* What the marks come to. */
+struct writing {
+    struct hf__pg *s;
+    const struct hf__op *op;
+    const struct hf__name *name;
+    struct hf__marks marks;
+    const struct hf__participant *put; /* a grant, alone or beside; or NULL */
+    const struct hf__participant *queued; /* a ticket, or NULL */
+    const struct hf__participant *broken; /* had the name alone; or NULL */
+    bool is_bound;                        /* more is changed than the line */
+    bool lasts;    /* a lease that began before goes on */
+    bool is_quiet; /* nobody can be told */
+};
+
+static bool has(const struct hf__participant *m, unsigned marks)
+{
+    return (m->marks & marks) != 0;
+}
+
+static void gather(struct writing *w)
+{
+    w->is_bound = w->name->marks != 0;
+    w->lasts = w->op->kind == HF__OP_HANDOVER;
+    for (int i = 0; i < w->name->grants.n; i++) {
+        const struct hf__participant *g = w->name->grants.list[i];
+
+        w->is_bound |= g->marks != 0;
+        w->lasts |= has(g, HF__MARK_LEASE) && !has(g, HF__MARK_GONE);
+        if (has(g, HF__MARK_BROKEN) && hf__grant_is_alone(g)) {
+            w->broken = g;
+        } else if (g->marks != 0 && !has(g, HF__MARK_GONE | HF__MARK_BROKEN)) {
+            w->put = g;
+        }
+    }
+    for (int i = 0; i < w->name->line.n; i++) {
+        if (has(w->name->line.list[i], HF__MARK_NEW)) {
+            w->queued = w->name->line.list[i];
+        }
+    }
+}
+
+static void put_if(struct hf__pg *s, bool is_given, int64_t value)
+{
+    if (is_given) {
+        hf__pg_put_i64(s, value);
+    } else {
+        hf__pg_put_null(s);
+    }
+}
+
+static void put_token_if(struct hf__pg *s, const struct hf__participant *m)
+{
+    if (m != NULL) {
+        hf__pg_put_token(s, &m->token);
+    } else {
+        hf__pg_put_null(s);
+    }
+}
+
+/* The name's own row. */
+static void put_record(const struct writing *w)
+{
+    const struct hf__name *name = w->name;
+    struct hf__pg *s = w->s;
+
+    hf__pg_put_key(s, &w->op->key);
+    put_if(s, w->is_bound, (int64_t)s->name.revision);
+    put_if(s, w->is_bound, (int64_t)s->name.fence);
+    hf__pg_put_i64(s, w->lasts ? s->own_ends_us : INT64_MAX);
+    put_if(s, w->is_bound, (int64_t)name->fence);
+    put_if(s, w->is_bound, (int64_t)name->broken);
+    put_token_if(s, w->broken);
+    put_if(s, w->is_bound, w->marks.crowd);
+    put_if(s, (name->marks & HF__MARK_KEEP) != 0, name->keep_until_us);
+}
+
+/* Who has it alone: of one who goes on as before all is left as it is. */
+static void put_alone(const struct writing *w)
+{
+    const struct hf__participant *holder = w->marks.holder;
+
+    if (w->put != NULL && w->put == holder) {
+        hf__pg_put_token(w->s, &holder->token);
+    } else if (w->is_bound && (holder == NULL ||
+                               has(holder, HF__MARK_GONE | HF__MARK_BROKEN))) {
+        hf__pg_put_bytes(w->s, "", 0);
+    } else {
+        hf__pg_put_null(w->s);
+    }
+}
+
+static void put_participant(const struct writing *w)
+{
+    static const struct hf__participant nobody;
+    const struct hf__participant *m = w->put != NULL      ? w->put
+                                      : w->queued != NULL ? w->queued
+                                                          : &nobody;
+    struct hf__pg *s = w->s;
+
+    hf__pg_put_i64(s, (int64_t)m->manner.mode);
+    hf__pg_put_i64(s, m->manner.slots);
+    hf__pg_put_i64(s, m->slot);
+    hf__pg_put_i64(s, (int64_t)m->fence);
+    hf__pg_put_i64(s, m->ends_us);
+    hf__pg_put_i64(s, m->since_us);
+    hf__pg_put_i64(s, m->is_detached);
+    hf__pg_put_text(s, m->owner.label);
+    hf__pg_put_text(s, m->owner.host);
+    hf__pg_put_i64(s, m->owner.pid);
+    hf__pg_put_text(s, m->owner.thread);
+    hf__pg_put_text(s, m->owner.note);
+}
+
+/* ---- lists */
+
+/* Of those beside others. What is put anew under its own token is no more
+ * gone. */
+static bool is_listed(const struct writing *w, const struct hf__participant *g,
+                      unsigned mark)
+{
+    return has(g, mark) && !hf__grant_is_alone(g) &&
+           (w->put == NULL || !hf__token_equal(&g->token, &w->put->token));
+}
+
+static void put_grants(const struct writing *w, unsigned mark)
+{
+    const struct hf__participants *grants = &w->name->grants;
+    int n = 0;
+
+    for (int i = 0; i < grants->n; i++) {
+        n += is_listed(w, grants->list[i], mark);
+    }
+    hf__pg_put_array(w->s, HF__PG_BYTEA, n);
+    for (int i = 0; i < grants->n; i++) {
+        if (is_listed(w, grants->list[i], mark)) {
+            hf__pg_item(w->s, grants->list[i]->token.bytes,
+                        sizeof grants->list[i]->token.bytes);
+        }
+    }
+}
+
+static int count(const struct hf__participants *m, unsigned mark)
+{
+    int n = 0;
+
+    for (int i = 0; i < m->n; i++) {
+        n += has(m->list[i], mark);
+    }
+    return n;
+}
+
+static void put_leavers(const struct writing *w)
+{
+    const struct hf__participants *line = &w->name->line;
+
+    hf__pg_put_array(w->s, HF__PG_INT8, count(line, HF__MARK_GONE));
+    for (int i = 0; i < line->n; i++) {
+        if (has(line->list[i], HF__MARK_GONE)) {
+            hf__pg_item_i64(w->s, (int64_t)line->list[i]->fence);
+        }
+    }
+}
+
+/* By which the holders of what is broken are told. */
+static void put_tags(const struct writing *w)
+{
+    const struct hf__participants *grants = &w->name->grants;
+    unsigned told = w->is_quiet ? 0 : HF__MARK_BROKEN;
+
+    hf__pg_put_array(w->s, HF__PG_TEXT, count(grants, told));
+    for (int i = 0; i < grants->n; i++) {
+        if (has(grants->list[i], told)) {
+            char tag[17];
+
+            (void)snprintf(tag, sizeof tag, "%016" PRIx64,
+                           hf__token_tag(&grants->list[i]->token));
+            hf__pg_item(w->s, tag, strlen(tag));
+        }
+    }
+}
+
+/* ---- writing it */
+
+static int ask_change(const struct writing *w, int64_t bell)
+{
+    struct hf__pg *s = w->s;
+
+    hf__pg_begin_packet(s);
+    hf__pg_ask(s, &change);
+    put_record(w);
+    put_alone(w);
+    put_token_if(s, w->put != w->marks.holder ? w->put : NULL);
+    put_token_if(s, w->queued);
+    put_participant(w);
+    put_grants(w, HF__MARK_GONE);
+    put_grants(w, HF__MARK_BROKEN);
+    put_leavers(w);
+    put_tags(w);
+    hf__pg_put_i64(s, bell);
+    return hf__pg_run(s);
+}
+
+static int write_all(struct writing *w)
+{
+    struct hf__pg *s = w->s;
+    const struct hf__token *taker = w->marks.takes;
+    int64_t bell = taker == NULL ? 0 : hf__pg_bell_take(s, taker);
+    int r = ask_change(w, bell);
+    bool is_done;
+
+    if (r == HF_OK && strcmp(s->reply.sqlstate, FULL) == 0) {
+        w->is_quiet = true;
+        r = ask_change(w, bell);
+    }
+    is_done = r == HF_OK && !s->reply.is_refused;
+    if (bell != 0 && !(is_done && s->reply.n_rows == 1)) {
+        (void)hf__pg_bell_forget(s, taker);
+    }
+    if (!is_done) {
+        return hf__pg_failed(s, w->op->err, r, HF_EUNKNOWN);
+    }
+    if (s->reply.n_rows != 1) {
+        return HF__RACED;
+    }
+    if (w->marks.frees != NULL) {
+        hf__pg_hot_silence(s, w->marks.frees); /* written it is */
+    }
+    return HF_OK;
+}
+
+int hf__pg_commit(struct hf__pg *s, const struct hf__op *op,
+                  struct hf__name *name)
+{
+    struct writing w = {.s = s, .op = op, .name = name};
+    int r;
+
+    hf__marks_read(op, name, &w.marks);
+    gather(&w);
+    r = write_all(&w);
+    hf__name_settle(name);
+    return r;
+}

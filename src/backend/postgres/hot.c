@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The statements of the hot path. Each condition is judged by the server in
+ * the statement that writes, so that nothing can come in between. Rows are
+ * found by their primary key, and locked in its order: two batches that
+ * overlap wait for each other, and never in a circle. A statement that waited
+ * for a row has an old clock, which must not shorten what a later one gave.
+ * Called by the session's thread.
+ */
+#include "src/backend/postgres/hot.h"
+
+#include "src/backend/postgres/errors.h"
+#include "src/base/error.h"
+
+#include <string.h>
+
+/* ---- words: v, what differs from operation to operation, and the clock */
+
+/* Arrays that are sorted by key already. Only the first is taken apart: each
+ * more would be a list of its own to the server. */
+#define OF(items)                                                              \
+    "(SELECT k," items                                                         \
+    " FROM unnest($1::bytea[]) WITH ORDINALITY u(k,i)) v," HF__PG_CLOCK
+#define OWNED                                                                  \
+    OF("($2::bytea[])[i] AS t,($3::bigint[])[i] AS lease,"                     \
+       "($4::bigint[])[i] AS d")
+#define GIVEN_BACK OF("($2::bytea[])[i] AS t,($3::bigint[])[i] AS reopens")
+#define TAKEN                                                                  \
+    OF("($2::bytea[])[i] AS own,($3::bytea[])[i] AS t,"                        \
+       "($4::bigint[])[i] AS bell,($5::bigint[])[i] AS lease,"                 \
+       "($6::bigint[])[i] AS keep,($7::bigint[])[i] AS d,"                     \
+       "($8::text[])[i] AS label,($9::text[])[i] AS host,"                     \
+       "($10::bigint[])[i] AS pid,($11::text[])[i] AS thread,"                 \
+       "($12::text[])[i] AS note")
+
+/* Were it an equality, the planner would rather read a small table and look for
+ * each row in the list, and would keep that plan while the table grows. */
+#define IS_V "x.name_key>=v.k AND x.name_key<=v.k"
+
+/* Of the row x. */
+#define PROLONG                                                                \
+    "expires=CASE WHEN n>=x.changed_at THEN n+v.lease "                        \
+    "ELSE greatest(x.expires,n+v.lease) END,"                                  \
+    "changed_at=greatest(x.changed_at,n),"                                     \
+    "detached=CASE v.d WHEN 1 THEN 1 ELSE x.detached END"
+
+static const char renew[] =
+    "UPDATE holdfast_lock x SET revision=x.revision+1," PROLONG " FROM " OWNED
+    " WHERE " IS_V " AND x.token=v.t AND x.expires>n"
+    " RETURNING x.name_key,x.fence,-1::bigint";
+
+/* Of a grant beside others also the name's record is changed: whoever found
+ * that it was over has to look again. */
+#define CHANGE_RECORD                                                          \
+    "WITH u AS (UPDATE holdfast_lock x SET revision=x.revision+1"
+#define OF_CROWD " WHERE " IS_V " AND x.crowd&1=1 RETURNING v.*,n) "
+
+static const char renew_beside[] = CHANGE_RECORD
+    " FROM " OWNED OF_CROWD "UPDATE holdfast_beside x SET " PROLONG
+    " FROM u v WHERE " IS_V " AND x.token=v.t"
+    " AND x.ended=0 AND x.expires>n"
+    " RETURNING x.name_key,x.fence,x.slot::bigint";
+
+static const char release[] =
+    "UPDATE holdfast_lock x SET revision=x.revision+1,token='',expires=0,"
+    "keep_until=CASE v.reopens WHEN 1 THEN 0 ELSE x.keep_until END,"
+    "changed_at=greatest(x.changed_at,n) FROM " GIVEN_BACK " WHERE " IS_V
+    " AND x.token=v.t"
+    " RETURNING x.name_key,x.fence,-1::bigint";
+
+/* That nobody is beside any more is for the next who looks to find: this
+ * statement does not see who came while it waited. */
+static const char release_beside[] = CHANGE_RECORD
+    ",changed_at=greatest(x.changed_at,n) FROM " GIVEN_BACK OF_CROWD
+    "DELETE FROM holdfast_beside x USING u v"
+    " WHERE " IS_V " AND x.token=v.t AND x.ended=0"
+    " RETURNING x.name_key,x.fence,-1::bigint";
+
+/* The column detached tells besides, by a 2, that nobody had given it back. A
+ * bell is taken once the row is locked, and before anybody sees it. */
+#define TAKE                                                                   \
+    "UPDATE holdfast_lock x SET revision=x.revision+1,token=v.t,"              \
+    "fence=greatest(x.fence+1,n),acquired_at=n,expires=n+v.lease,"             \
+    "keep_until=CASE WHEN v.keep>0 THEN n+v.keep ELSE 0 END,"                  \
+    "changed_at=greatest(x.changed_at,n),detached=v.d+"                        \
+    "CASE WHEN x.expires>0 AND x.token<>v.own THEN 2 ELSE 0 END,"              \
+    "label=v.label,host=v.host,pid=v.pid,thread=v.thread,note=v.note"          \
+    " FROM " TAKEN " WHERE " IS_V " AND x.crowd=0"                             \
+    " AND length(x.token) IN (0,16)"                                           \
+    " AND x.fence BETWEEN 0 AND 9007199254740990"
+#define RETURNING_TAKEN                                                        \
+    " RETURNING x.name_key,x.fence,x.detached>>1,"                             \
+    "CASE WHEN v.bell<>0 THEN pg_try_advisory_lock(v.bell) END"
+
+static const char handover[] =
+    TAKE " AND x.token=v.own AND x.expires>n" RETURNING_TAKEN;
+static const char acquire[] =
+    TAKE " AND greatest(x.expires,x.keep_until)<=n" RETURNING_TAKEN;
+
+/* Its revisions begin where those of a record of before, which was deleted, are
+ * not: nobody takes it for that one, nor its tickets. */
+static const struct hf__pg_statement make = {
+    HF__PG_MAKE,
+    "INSERT INTO holdfast_lock(name_key,revision) SELECT k,n FROM "
+    "unnest($1::bytea[]) k," HF__PG_CLOCK " ORDER BY k ON CONFLICT DO NOTHING"};
+
+/* ---- their parameters */
+
+enum field {
+    END,
+    KEY,
+    TOKEN,
+    NEW_TOKEN,
+    BELL,
+    LEASE,
+    KEEP,
+    DETACHED,
+    REOPENS,
+    PID,
+    LABEL, /* from here on text */
+    HOST,
+    THREAD,
+    NOTE
+};
+
+static const enum field of_owned[] = {KEY, TOKEN, LEASE, DETACHED, END};
+static const enum field of_given_back[] = {KEY, TOKEN, REOPENS, END};
+static const enum field of_taken[] = {KEY,    TOKEN,    NEW_TOKEN, BELL, LEASE,
+                                      KEEP,   DETACHED, LABEL,     HOST, PID,
+                                      THREAD, NOTE,     END};
+
+static const struct form {
+    struct hf__pg_statement statement;
+    const enum field *fields;
+} forms[] = {
+    [HF__PG_HOT_RENEW] = {{HF__PG_RENEW, renew}, of_owned},
+    [HF__PG_HOT_RENEW_BESIDE] = {{HF__PG_RENEW_BESIDE, renew_beside}, of_owned},
+    [HF__PG_HOT_RELEASE] = {{HF__PG_RELEASE, release}, of_given_back},
+    [HF__PG_HOT_RELEASE_BESIDE] = {{HF__PG_RELEASE_BESIDE, release_beside},
+                                   of_given_back},
+    [HF__PG_HOT_HANDOVER] = {{HF__PG_HANDOVER, handover}, of_taken},
+    [HF__PG_HOT_ACQUIRE] = {{HF__PG_ACQUIRE, acquire}, of_taken},
+    [HF__PG_HOT_MAKE] = {{HF__PG_ACQUIRE, acquire}, of_taken},
+};
+
+static const struct hf__token *taker(const struct hf__op *op)
+{
+    return op->kind == HF__OP_HANDOVER ? &op->next_token : &op->token;
+}
+
+/* Nobody would drop the bell of a grant that outlives its session. */
+static int64_t take_bell(struct hf__pg *s, const struct hf__op *op)
+{
+    return op->is_detached ? 0 : hf__pg_bell_take(s, taker(op));
+}
+
+static unsigned type_of(enum field field)
+{
+    if (field >= LABEL) {
+        return HF__PG_TEXT;
+    }
+    return field == KEY || field == TOKEN || field == NEW_TOKEN ? HF__PG_BYTEA
+                                                                : HF__PG_INT8;
+}
+
+static void put_item(struct hf__pg *s, enum field field,
+                     const struct hf__op *op)
+{
+    const struct hf__owner *o = op->owner;
+
+    switch (field) {
+    case KEY:
+        hf__pg_item(s, op->key.bytes, op->key.length);
+        return;
+    case TOKEN:
+        hf__pg_item(s, op->token.bytes, sizeof op->token.bytes);
+        return;
+    case NEW_TOKEN:
+        hf__pg_item(s, taker(op)->bytes, sizeof op->token.bytes);
+        return;
+    case BELL:
+        hf__pg_item_i64(s, take_bell(s, op));
+        return;
+    case LEASE:
+        hf__pg_item_i64(s, op->lease_us);
+        return;
+    case KEEP:
+        hf__pg_item_i64(s, op->keep_us);
+        return;
+    case DETACHED:
+        hf__pg_item_i64(s, op->is_detached);
+        return;
+    case REOPENS:
+        hf__pg_item_i64(s, op->reopens);
+        return;
+    case PID:
+        hf__pg_item_i64(s, o->pid);
+        return;
+    case LABEL:
+        hf__pg_item(s, o->label, strlen(o->label));
+        return;
+    case HOST:
+        hf__pg_item(s, o->host, strlen(o->host));
+        return;
+    case THREAD:
+        hf__pg_item(s, o->thread, strlen(o->thread));
+        return;
+    case NOTE:
+        hf__pg_item(s, o->note, strlen(o->note));
+        return;
+    case END:
+        return;
+    }
+}
+
+static void put_array(struct hf__pg *s, const struct hf__pg_unit *u,
+                      enum field field)
+{
+    hf__pg_put_array(s, type_of(field), u->n);
+    for (int i = 0; i < u->n; i++) {
+        put_item(s, field, u->ops[i]);
+    }
+}
+
+enum hf__pg_form hf__pg_form_of(const struct hf__op *op)
+{
+    bool is_alone = op->manner.mode == HF__MODE_EXCLUSIVE;
+
+    switch (op->kind) {
+    case HF__OP_RENEW:
+        return is_alone ? HF__PG_HOT_RENEW : HF__PG_HOT_RENEW_BESIDE;
+    case HF__OP_RELEASE:
+        if (is_alone) {
+            return HF__PG_HOT_RELEASE;
+        }
+        return op->reopens ? HF__PG_HOT_NOT : HF__PG_HOT_RELEASE_BESIDE;
+    case HF__OP_HANDOVER:
+        return HF__PG_HOT_HANDOVER;
+    case HF__OP_ACQUIRE:
+        return is_alone ? HF__PG_HOT_ACQUIRE : HF__PG_HOT_NOT;
+    case HF__OP_RAISE:
+    case HF__OP_INSPECT:
+    case HF__OP_BREAK:
+        break;
+    }
+    return HF__PG_HOT_NOT;
+}
+
+void hf__pg_hot_ask(struct hf__pg *s, const struct hf__pg_unit *u)
+{
+    const struct form *f = &forms[u->form];
+
+    if (u->form == HF__PG_HOT_MAKE) {
+        hf__pg_ask(s, &make);
+        put_array(s, u, KEY);
+    }
+    hf__pg_ask(s, &f->statement);
+    for (const enum field *field = f->fields; *field != END; field++) {
+        put_array(s, u, *field);
+    }
+    hf__pg_end_group(s);
+}
+
+void hf__pg_hot_ask_records(struct hf__pg *s,
+                            const struct hf__key *const keys[], int n)
+{
+    hf__pg_ask(s, &make);
+    hf__pg_put_array(s, HF__PG_BYTEA, n);
+    for (int i = 0; i < n; i++) {
+        hf__pg_item(s, keys[i]->bytes, keys[i]->length);
+    }
+}
+
+/* ---- what is heard */
+
+int hf__pg_failed(struct hf__pg *s, hf_error *err, int r, int if_lost)
+{
+    enum hf__pg_blame blame;
+
+    if (r == HF_ENOMEM) {
+        return hf__fail(err, HF_ENOMEM, "out of memory");
+    }
+    if (r != HF_OK) {
+        s->lost = hf__pg_dead(s, err);
+        return if_lost;
+    }
+    blame = hf__pg_blame(s);
+    r = hf__pg_refusal(s, err);
+    if (blame == HF__PG_SESSION) {
+        s->lost = hf__pg_refusal(s, s->err);
+    }
+    if (strcmp(s->reply.sqlstate, "55P03") == 0 && !s->hurries) {
+        return r; /* it was waited for */
+    }
+    return blame == HF__PG_AGAIN || blame == HF__PG_UNKNOWN_PREPARED ? HF__AGAIN
+                                                                     : r;
+}
+
+static struct hf__op *find(const struct hf__pg_unit *u,
+                           const struct hf__key *key)
+{
+    int low = 0;
+    int n = u->n;
+
+    while (n > 0) {
+        int order = hf__key_compare(key, &u->ops[low + n / 2]->key);
+
+        if (order == 0) {
+            return u->ops[low + n / 2];
+        }
+        low += order > 0 ? n / 2 + 1 : 0;
+        n = order > 0 ? n - n / 2 - 1 : n / 2;
+    }
+    return NULL;
+}
+
+static void hear_row(struct hf__pg *s, const struct hf__pg_unit *u, int row)
+{
+    size_t length = 0;
+    const char *bytes = hf__pg_bytes(s, row, 0, &length);
+    const struct hf__key key = {bytes, (uint16_t)length, 0};
+    struct hf__op *op = find(u, &key);
+
+    if (op == NULL) {
+        return;
+    }
+    op->result = HF_OK;
+    op->fence = (uint64_t)hf__pg_i64(s, row, 1);
+    op->slot = -1;
+    if (op->kind == HF__OP_ACQUIRE) {
+        op->took_over = hf__pg_i64(s, row, 2) != 0;
+    } else if (op->kind == HF__OP_RENEW) {
+        op->slot = (int)hf__pg_i64(s, row, 2);
+    }
+}
+
+/* Those that were not done have no bell either. */
+static void leave(struct hf__pg *s, const struct hf__pg_unit *u)
+{
+    for (int i = 0; i < u->n; i++) {
+        if (u->form >= HF__PG_HOT_HANDOVER && u->ops[i]->result != HF_OK) {
+            (void)hf__pg_bell_forget(s, taker(u->ops[i]));
+        }
+    }
+}
+
+static void refuse(struct hf__pg *s, struct hf__pg_unit *u)
+{
+    u->is_refused = true;
+    for (int i = 0; i < u->n; i++) {
+        u->ops[i]->result = hf__pg_failed(s, u->ops[i]->err, HF_OK, 0);
+    }
+}
+
+int hf__pg_hot_hear(struct hf__pg *s, struct hf__pg_unit *u)
+{
+    int replies = u->form == HF__PG_HOT_MAKE ? 2 : 1;
+
+    u->is_refused = false;
+    for (int i = 0; i < replies; i++) {
+        int r = hf__pg_next(s);
+
+        if (r != HF_OK) {
+            return r;
+        }
+        if (s->reply.is_refused) {
+            refuse(s, u);
+        }
+    }
+    for (int i = 0; i < u->n && !u->is_refused; i++) {
+        u->ops[i]->result = HF__PG_OPEN;
+    }
+    for (int i = 0; i < s->reply.n_rows && !u->is_refused; i++) {
+        hear_row(s, u, i);
+    }
+    leave(s, u);
+    return HF_OK;
+}

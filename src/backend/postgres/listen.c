@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Hearing of breaks: the server tells all who listen in the database, and what
+ * was broken while nobody did is read once. The tag is no secret, and nothing
+ * here is believed: who hears a tag of its own asks. Called by the session's
+ * thread.
+ */
+#include "src/backend/postgres/errors.h"
+#include "src/backend/table/column.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHANNEL "holdfast"
+
+static const struct hf__pg_statement begin = {HF__PG_UNPREPARED,
+                                              "LISTEN " CHANNEL};
+/* Each is there until its name is had again, or its holder has heard of it. */
+static const struct hf__pg_statement read_broken = {
+    HF__PG_UNPREPARED,
+    "SELECT broken_token FROM holdfast_lock WHERE broken_token<>'' "
+    "UNION ALL SELECT token FROM holdfast_beside WHERE ended<>0"};
+
+struct ear {
+    hf__broken_fn fn;
+    void *arg;
+    bool has_heard;
+};
+
+static void tell(struct ear *ear, uint64_t tag)
+{
+    ear->fn(ear->arg, tag);
+    ear->has_heard = true;
+}
+
+/* From then on; only then what was broken before, for between the two none may
+ * be missed. What can't be read is a hint the less. */
+static int start(struct hf__pg *s, struct ear *ear)
+{
+    int r;
+
+    hf__pg_begin_packet(s);
+    hf__pg_ask(s, &begin);
+    hf__pg_end_group(s);
+    hf__pg_ask(s, &read_broken);
+    r = hf__pg_send(s);
+    r = r == HF_OK ? hf__pg_next(s) : r;
+    if (r == HF_OK && s->reply.sqlstate[0] != '\0') {
+        return hf__pg_refusal(s, s->err);
+    }
+    r = r == HF_OK ? hf__pg_next(s) : r;
+    for (int i = 0; r == HF_OK && i < s->reply.n_rows; i++) {
+        struct hf__token token;
+        size_t length;
+        const char *cell = hf__pg_bytes(s, i, 0, &length);
+
+        if (hf__column_token(cell, length, &token)) {
+            tell(ear, hf__token_tag(&token));
+        }
+    }
+    s->is_listening = r == HF_OK;
+    return r;
+}
+
+/* Those that have come. */
+static void hear(struct hf__pg *s, struct ear *ear)
+{
+    PGnotify *n;
+
+    while ((n = PQnotifies(s->wire.handle)) != NULL) {
+        if (strcmp(n->relname, CHANNEL) == 0) {
+            tell(ear, strtoull(n->extra, NULL, 16));
+        }
+        PQfreemem(n);
+    }
+}
+
+int hf__pg_listen(void *state, hf__broken_fn fn, void *arg, hf__time deadline,
+                  hf_error *err)
+{
+    struct hf__pg *s = state;
+    struct ear ear = {.fn = fn, .arg = arg};
+    int r = HF_OK;
+
+    hf__pg_begin(s, deadline, err);
+    if (s->server.is_pooled) {
+        hf__pg_sleep(s, deadline); /* it would be told to somebody else */
+        return HF_OK;
+    }
+    if (!s->is_listening) {
+        r = start(s, &ear);
+    }
+    if (r == HF_OK) {
+        hear(s, &ear);
+    }
+    while (r == HF_OK && !ear.has_heard) {
+        if (hf__pg_sleep_for(s, POLLIN, deadline) == 0) {
+            return HF_OK;
+        }
+        r = hf__pg_look(s);
+        hear(s, &ear);
+    }
+    return r;
+}

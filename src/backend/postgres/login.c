@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Keeping the password from whom it is not meant for. The library sends it as
+ * it is to any server that asks for it so, until version 16, which can be told
+ * not to; so what the server asks is read first, and the library has stars for
+ * a password but for the one call in which it is to be proved. Without TLS and
+ * before 16 somebody between could still ask in the moment between that look
+ * and the library's. What is looked for: messages of R, their length and what
+ * they ask; a server sends one at a time, and with the last proof of its own
+ * that all is well. Thread: the session's.
+ */
+#include "src/backend/postgres/login.h"
+
+#include "src/base/error.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <openssl/ssl.h>
+#include <string.h>
+#include <sys/socket.h>
+
+enum {
+    HEAD = 9,
+    LENGTH_MIN = 8,
+    LENGTH_MAX = 2000, /* the library's, too */
+    AT_ONCE = 2,
+    IS_WELL = 0,
+    CLEARTEXT = 3,
+    MD5 = 5,
+    SASL = 10,
+    SASL_FINAL = 12,
+};
+
+static uint32_t number(const unsigned char *at)
+{
+    uint32_t n;
+
+    memcpy(&n, at, sizeof n);
+    return be32toh(n);
+}
+
+static enum hf__pg_asked meaning_of(uint32_t what)
+{
+    if (what == MD5 || what == SASL) {
+        return HF__PG_ASKED_PROOF;
+    }
+    if (what == CLEARTEXT) {
+        return HF__PG_ASKED_CLEAR;
+    }
+    return what == IS_WELL || (what > SASL && what <= SASL_FINAL)
+               ? HF__PG_ASKED_FIT
+               : HF__PG_ASKED_OTHER;
+}
+
+/* The worst of what is asked at once. */
+enum hf__pg_asked hf__pg_login_read(const unsigned char *bytes, size_t n)
+{
+    enum hf__pg_asked worst = HF__PG_ASKED_FIT;
+    size_t at = 0;
+
+    if (n == 0) {
+        return HF__PG_ASKED_PART;
+    }
+    if (bytes[0] != 'R') {
+        return bytes[0] == 'E' ? HF__PG_ASKED_NOTHING : HF__PG_ASKED_NONE;
+    }
+    for (int i = 0; at < n && bytes[at] == 'R'; i++) {
+        enum hf__pg_asked asked;
+        uint32_t length;
+
+        if (n - at < HEAD) {
+            return HF__PG_ASKED_PART;
+        }
+        length = number(bytes + at + 1);
+        if (length < LENGTH_MIN || length > LENGTH_MAX || i == AT_ONCE) {
+            return HF__PG_ASKED_NONE;
+        }
+        asked = meaning_of(number(bytes + at + 5));
+        worst = asked > worst ? asked : worst;
+        at += 1 + length;
+    }
+    return worst;
+}
+
+/* How much has come; 0: nothing yet; −1: nothing will, as the library finds. */
+static ssize_t peek(PGconn *handle, void *bytes, size_t size)
+{
+    SSL *tls = PQsslStruct(handle, "OpenSSL");
+    ssize_t n;
+
+    if (tls != NULL) {
+        n = SSL_peek(tls, bytes, (int)size);
+        return n <= 0 ? (SSL_want_read(tls) ? 0 : -1) : n;
+    }
+    n = recv(PQsocket(handle), bytes, size, MSG_PEEK | MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return 0;
+    }
+    return n > 0 ? n : -1;
+}
+
+bool hf__pg_login_is_known(const struct hf__pg *s,
+                           const struct hf__pg_target *t)
+{
+    return t->tls != NULL && strcmp(t->tls, "verify") == 0 &&
+           PQsslInUse(s->wire.handle);
+}
+
+static void reveal(PGconn *handle, const char *password)
+{
+    char *to = PQpass(handle);
+    size_t length = strlen(to);
+
+    if (password != NULL && strlen(password) == length) {
+        memcpy(to, password, length);
+    }
+}
+
+void hf__pg_login_hide(struct hf__pg *s)
+{
+    char *to = PQpass(s->wire.handle);
+
+    if (to[0] != '\0') {
+        memset(to, '*', strlen(to));
+    }
+}
+
+int hf__pg_login_meet(struct hf__pg *s, const struct hf__pg_target *t,
+                      enum hf__pg_asked *ret_asked)
+{
+    unsigned char bytes[(AT_ONCE + 1) * (LENGTH_MAX + 1)];
+    ssize_t n = peek(s->wire.handle, bytes, sizeof bytes);
+    enum hf__pg_asked asked =
+        n < 0 ? HF__PG_ASKED_FIT : hf__pg_login_read(bytes, (size_t)n);
+
+    *ret_asked = asked;
+    switch (asked) {
+    case HF__PG_ASKED_NONE:
+        return hf__fail(s->err, HF_EPROTO,
+                        "what %s says is not how PostgreSQL lets a client in: "
+                        "is the port right?",
+                        t->shown);
+    case HF__PG_ASKED_OTHER:
+        return hf__fail(s->err, HF_EAUTH,
+                        "%s asks for Kerberos or the like, which is not "
+                        "supported: give the user scram-sha-256 or a "
+                        "certificate",
+                        t->shown);
+    case HF__PG_ASKED_CLEAR:
+        if (t->password != NULL && !hf__pg_login_is_known(s, t)) {
+            return hf__fail(s->err, HF_EUNSAFE,
+                            "%s asks for the password as it is: name its "
+                            "certificate's authority (ca=), or give the user "
+                            "scram-sha-256",
+                            t->shown);
+        }
+        reveal(s->wire.handle, t->password);
+        return HF_OK;
+    case HF__PG_ASKED_PROOF:
+        reveal(s->wire.handle, t->password);
+        return HF_OK;
+    case HF__PG_ASKED_PART:
+    case HF__PG_ASKED_NOTHING:
+    case HF__PG_ASKED_FIT:
+    default:
+        return HF_OK;
+    }
+}

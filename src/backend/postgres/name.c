@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reading names. One statement, because each has a view of its own of what
+ * is committed: from two of them a name could seem to have a holder of before
+ * and one of after. Called by the session's thread.
+ */
+#include "src/backend/postgres/postgres.h"
+
+#include "src/backend/table/column.h"
+
+#include <string.h>
+
+/* Columns of the three tables, laid on each other: HF__PG_NAMES. */
+enum column {
+    PART,
+    KEY,
+    NUMBER,
+    TOKEN,
+    LEFT,
+    SINCE,
+    A, /* keep_until, mode, mode */
+    B, /* broken, slots, slots */
+    C, /* revision, slot, nothing */
+    D, /* crowd, ended, nothing */
+    LIFE,
+    NOW,
+    LABEL,
+    HOST,
+    PID,
+    THREAD,
+    NOTE,
+    CHANGED /* of a record */
+};
+
+static const struct hf__pg_statement look = {
+    HF__PG_LOOK, HF__PG_NAMES("name_key=ANY($1::bytea[])")};
+
+void hf__pg_ask_names(struct hf__pg *s, const struct hf__key *const keys[],
+                      int n)
+{
+    hf__pg_ask(s, &look);
+    hf__pg_put_array(s, HF__PG_BYTEA, n);
+    for (int i = 0; i < n; i++) {
+        hf__pg_item(s, keys[i]->bytes, keys[i]->length);
+    }
+}
+
+void hf__pg_ask_watched(struct hf__pg *s, struct hf__watch *const w[], int n)
+{
+    hf__pg_ask(s, &look);
+    hf__pg_put_array(s, HF__PG_BYTEA, n);
+    for (int i = 0; i < n; i++) {
+        hf__pg_item(s, w[i]->key.bytes, w[i]->key.length);
+    }
+}
+
+/* ---- cells of a row, which are binary */
+
+static int64_t number(const PGresult *rows, int row, int column)
+{
+    const char *bytes = PQgetvalue(rows, row, column);
+    uint64_t value = 0;
+
+    for (int i = 0; i < PQgetlength(rows, row, column); i++) {
+        value = value << 8 | (unsigned char)bytes[i];
+    }
+    return (int64_t)value;
+}
+
+static void read_text(const PGresult *rows, int row, int column, char *to,
+                      size_t size)
+{
+    hf__column_text(PQgetvalue(rows, row, column),
+                    (size_t)PQgetlength(rows, row, column), to, size);
+}
+
+static void read_owner(const PGresult *rows, int row, struct hf__owner *o)
+{
+    read_text(rows, row, LABEL, o->label, sizeof o->label);
+    read_text(rows, row, HOST, o->host, sizeof o->host);
+    o->pid = number(rows, row, PID);
+    read_text(rows, row, THREAD, o->thread, sizeof o->thread);
+    read_text(rows, row, NOTE, o->note, sizeof o->note);
+}
+
+static void read_row(const PGresult *rows, int row, struct hf__table_row *r)
+{
+    *r = (struct hf__table_row){
+        .part = (enum hf__table_part)number(rows, row, PART),
+        .key = PQgetvalue(rows, row, KEY),
+        .key_length = (size_t)PQgetlength(rows, row, KEY),
+        .number = (uint64_t)number(rows, row, NUMBER),
+        .token = PQgetvalue(rows, row, TOKEN),
+        .token_length = (size_t)PQgetlength(rows, row, TOKEN),
+        .left_us = number(rows, row, LEFT),
+        .since_us = number(rows, row, SINCE),
+        .life = (uint64_t)number(rows, row, LIFE),
+        .now_us = number(rows, row, NOW),
+        .has_owner = true,
+        .changed_us = number(rows, row, CHANGED),
+    };
+    r->keep_left_us = number(rows, row, A);
+    r->broken = (uint64_t)number(rows, row, B);
+    r->revision = (uint64_t)number(rows, row, C);
+    r->crowd = number(rows, row, D);
+    read_owner(rows, row, &r->owner);
+}
+
+/* ---- those of a name */
+
+static bool is_of(const PGresult *rows, int row, const struct hf__key *key)
+{
+    return PQgetlength(rows, row, KEY) == key->length &&
+           memcmp(PQgetvalue(rows, row, KEY), key->bytes, key->length) == 0;
+}
+
+bool hf__pg_name_has_record(const PGresult *rows, const struct hf__key *key)
+{
+    for (int i = 0; i < PQntuples(rows); i++) {
+        if (is_of(rows, i, key) && number(rows, i, PART) == HF__PART_NAME) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int hf__pg_name_read(const PGresult *rows, const struct hf__key *key,
+                     struct hf__table_name *name)
+{
+    struct hf__table_row row;
+    int r = HF_OK;
+
+    for (int i = 0; i < PQntuples(rows) && r == HF_OK; i++) {
+        if (is_of(rows, i, key)) {
+            read_row(rows, i, &row);
+            r = hf__table_name_add(name, &row);
+        }
+    }
+    hf__table_name_end(name);
+    return r;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From a URL to a session on the right server. Thread: the session's.
+ */
+#ifndef HF_BACKEND_POSTGRES_PLACE_H
+#define HF_BACKEND_POSTGRES_PLACE_H
+
+#include "src/backend/postgres/postgres.h"
+
+extern const char *const hf__pg_options[];
+
+/* Of several hosts the one that takes writes and whose timeline is the highest;
+ * head.facts and server are told. As open() of the contract. */
+HF_MUST_CHECK int hf__pg_place_connect(struct hf__pg *s,
+                                       const struct hf__url *url,
+                                       const char *allow);
+
+/* One server to connect to (connect.c). */
+struct hf__pg_target {
+    const char *host; /* as in the URL; or the folder of a unix socket */
+    int port;
+    const char *user;
+    const char *password; /* NULL: none */
+    const char *database;
+    const char *tls; /* "verify", "require", "off"; NULL: if the server can */
+    const char *ca;
+    const char *cert;
+    const char *key;
+    const char *schema; /* NULL: the user's current one */
+    const char *shown;  /* where it is, for people */
+};
+HF_MUST_CHECK int hf__pg_connect(struct hf__pg *s,
+                                 const struct hf__pg_target *target,
+                                 hf__time deadline);
+
+/* Settings of the session, and what its server is: fills s->server, the grade
+ * and the place. HF_EUNAVAIL: a standby (settings.c). */
+HF_MUST_CHECK int hf__pg_settle(struct hf__pg *s,
+                                const struct hf__pg_target *target,
+                                const char *allow);
+
+/* End what the session before left under way (ghost.c). HF_OK, or the session
+ * is dead. */
+HF_MUST_CHECK int hf__pg_ghost_end(struct hf__pg *s);
+/* At the end: what is left of this one. */
+void hf__pg_ghost_leave(struct hf__pg *s);
+/* A release that found nothing may have come before the ghost's grant. */
+void hf__pg_ghost_doubt(const struct hf__pg *s, struct hf__op *const ops[],
+                        int n);
+
+#endif

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Setting up a session and looking at its server: a round trip, and one more
+ * where the URL names no schema. The settings are one statement, which the wire
+ * sends before the first group, and again where they may be gone. All names in
+ * it are whole, for whose search_path it meets is not known. Called by the
+ * session's thread when it opens.
+ */
+#include "src/backend/postgres/errors.h"
+#include "src/backend/postgres/place.h"
+#include "src/base/error.h"
+#include "src/base/files.h"
+#include "src/base/map.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Those that the server has. Plans are by index and nested loop only: so rows
+ * are locked in the order of their keys. A client that is gone is found while
+ * it waits, where the server's system can tell. */
+static const char settings[] =
+    "SELECT pg_catalog.count(pg_catalog.set_config(v.n,v.v,$1)) FROM(VALUES"
+    "('search_path',pg_catalog.format('%I, pg_temp',$2)),"
+    "('client_connection_check_interval',CASE WHEN pg_catalog.textregexeq("
+    "pg_catalog.version(),'linux') THEN '500' ELSE '0' END),"
+    "('default_transaction_isolation','read committed'),"
+    "('default_transaction_read_only','off'),('synchronous_commit','on'),"
+    "('statement_timeout','5000'),('lock_timeout','250'),"
+    "('idle_in_transaction_session_timeout','0'),('idle_session_timeout','0'),"
+    "('transaction_timeout','0'),('tcp_keepalives_idle','15'),"
+    "('tcp_keepalives_interval','5'),('tcp_keepalives_count','3'),"
+    "('jit','off'),('quote_all_identifiers','off'),('plan_cache_mode','force_"
+    "generic_plan'),"
+    "('enable_hashjoin','off'),('enable_mergejoin','off'),"
+    "('enable_seqscan','off'),('enable_bitmapscan','off'),"
+    "('enable_nestloop','on'),('enable_indexscan','on'))v(n,v)"
+    "WHERE pg_catalog.current_setting(v.n,true) IS NOT NULL";
+
+/* What others have set in a connection that is shared does not count. */
+static const struct hf__pg_statement reset_path = {
+    0, "SELECT pg_catalog.set_config('search_path',s.reset_val,true)"
+       "FROM pg_catalog.pg_settings s "
+       "WHERE s.name OPERATOR(pg_catalog.=)'search_path'"};
+static const struct hf__pg_statement ask_schema = {
+    0, "SELECT pg_catalog.current_schema()"};
+
+enum {
+    PID,
+    IS_STANDBY,
+    STARTED,
+    SYSTEM,
+    TIMELINE,
+    IS_DURABLE,
+    IS_COMMITTED, /* a commit waits for the disk */
+    IS_WAITED_FOR,
+    HAS_STANDBYS,
+    HAS_SCHEMA,
+    DATABASE
+};
+
+/* Of a standby the timeline is the one of its last checkpoint: it may be
+ * on a higher one. */
+static const struct hf__pg_statement look = {
+    0, "SELECT pg_backend_pid(),pg_is_in_recovery(),"
+       "(extract(epoch FROM pg_postmaster_start_time())*1000000)::bigint,"
+       "(SELECT system_identifier FROM pg_control_system()),"
+       "CASE WHEN pg_is_in_recovery() "
+       "THEN (SELECT timeline_id FROM pg_control_checkpoint())::bigint "
+       "ELSE ('x'||left(pg_walfile_name(pg_current_wal_insert_lsn()),8))"
+       "::bit(32)::bigint END,"
+       "current_setting('fsync')='on' AND "
+       "current_setting('full_page_writes')='on',"
+       "current_setting('synchronous_commit')='on',"
+       "current_setting('synchronous_standby_names')<>'',"
+       "EXISTS(SELECT FROM pg_stat_replication),"
+       "EXISTS(SELECT FROM pg_namespace WHERE nspname=$1),current_database()"};
+
+/* ---- the schema */
+
+static bool is_fit(const char *name, size_t length)
+{
+    return length > 0 && length < HF__PG_NAME && strncmp(name, "pg_", 3) != 0;
+}
+
+static int find_schema(struct hf__pg *s)
+{
+    const char *name;
+    size_t length;
+    int r;
+
+    s->wire.settings = NULL;
+    hf__pg_begin_packet(s);
+    hf__pg_ask(s, &reset_path);
+    hf__pg_ask(s, &ask_schema);
+    r = hf__pg_send(s);
+    r = r == HF_OK ? hf__pg_skip(s) : r;
+    if (r != HF_OK || s->reply.sqlstate[0] != '\0') {
+        return r != HF_OK ? r : hf__pg_refusal(s, s->err);
+    }
+    name = hf__pg_bytes(s, 0, 0, &length);
+    if (!is_fit(name, length)) {
+        return hf__fail(s->err, HF_EINVAL,
+                        "the user's search_path begins with no schema that "
+                        "can have the tables: name one, schema=NAME");
+    }
+    memcpy(s->wire.schema, name, length);
+    s->wire.schema[length] = '\0';
+    return HF_OK;
+}
+
+static int take_schema(struct hf__pg *s, const char *name)
+{
+    if (!is_fit(name, strlen(name))) {
+        return hf__fail(s->err, HF_EINVAL,
+                        "schema: \"%s\" is no name of 1 to %d bytes that does "
+                        "not begin with pg_",
+                        name, HF__PG_NAME - 1);
+    }
+    (void)snprintf(s->wire.schema, sizeof s->wire.schema, "%s", name);
+    return HF_OK;
+}
+
+/* ---- the server */
+
+static bool is(const struct hf__pg *s, int column)
+{
+    return hf__pg_i64(s, 0, column) != 0;
+}
+
+/* Two servers that are not one differ in it, and so does one that was started
+ * anew, or promoted. */
+static uint64_t place_of(const struct hf__pg *s)
+{
+    char text[64];
+    int length = snprintf(
+        text, sizeof text, "%llx %x %llx", (unsigned long long)s->server.system,
+        s->server.timeline, (unsigned long long)s->server.started_us);
+
+    return hf__hash(text, (size_t)length);
+}
+
+static uint64_t schema_of(const struct hf__pg *s)
+{
+    char text[2 * HF__PG_NAME];
+    size_t length;
+    const char *database = hf__pg_bytes(s, 0, DATABASE, &length);
+    int n = snprintf(text, sizeof text, "%.*s/%s", (int)length, database,
+                     s->wire.schema);
+
+    return hf__hash(text, (size_t)n);
+}
+
+/* What a standby was not waited for, a failover forgets. */
+static char grade_of(const struct hf__pg *s)
+{
+    if (!is(s, IS_DURABLE)) {
+        return 'D';
+    }
+    return is(s, HAS_STANDBYS) && !is(s, IS_WAITED_FOR) ? 'C' : 'B';
+}
+
+static void read_server(struct hf__pg *s, const char *allow)
+{
+    struct hf__pg_server *v = &s->server;
+    const char *encoding = PQparameterStatus(s->wire.handle, "server_encoding");
+
+    v->is_pooled = hf__pg_i64(s, 0, PID) != PQbackendPID(s->wire.handle) &&
+                   !hf__is_allowed(allow, "proxy");
+    v->has_bells = !v->is_pooled;
+    v->mark = v->is_pooled ? 0 : v->mark;
+    v->is_standby = is(s, IS_STANDBY);
+    v->is_waited_for = is(s, IS_WAITED_FOR);
+    v->started_us = hf__pg_i64(s, 0, STARTED);
+    v->system = (uint64_t)hf__pg_i64(s, 0, SYSTEM);
+    v->timeline = (uint32_t)hf__pg_i64(s, 0, TIMELINE);
+    v->place = place_of(s);
+    v->schema = schema_of(s);
+    s->wire.is_masked = encoding != NULL && strcmp(encoding, "UTF8") != 0 &&
+                        strcmp(encoding, "SQL_ASCII") != 0;
+    s->head.facts.grade = grade_of(s);
+    s->head.facts.reach = HF_REACH_HOSTS;
+    s->head.facts.place = v->place;
+}
+
+static int judge(struct hf__pg *s)
+{
+    if (s->server.is_standby) {
+        return hf__fail(s->err, HF_EUNAVAIL,
+                        "the server is a standby: name the primary");
+    }
+    if (!is(s, IS_COMMITTED)) {
+        return hf__fail(s->err, HF_EUNSAFE,
+                        "synchronous_commit can't be set: connect to the "
+                        "server itself, not through a proxy that changes it");
+    }
+    if (!is(s, HAS_SCHEMA)) {
+        return hf__fail(s->err, HF_EINVAL,
+                        "schema: the database has no \"%s\"; create it: "
+                        "CREATE SCHEMA",
+                        s->wire.schema);
+    }
+    return HF_OK;
+}
+
+/* Until it is known whose the connection is, nothing stays set there. */
+int hf__pg_settle(struct hf__pg *s, const struct hf__pg_target *t,
+                  const char *allow)
+{
+    int r;
+
+    s->server.is_pooled = true;
+    s->server.is_verified = t->tls != NULL && strcmp(t->tls, "verify") == 0;
+    r = t->schema != NULL ? take_schema(s, t->schema) : find_schema(s);
+    if (r != HF_OK) {
+        return r;
+    }
+    s->wire.settings = settings;
+    hf__pg_begin_packet(s);
+    hf__pg_ask(s, &look);
+    hf__pg_put_text(s, s->wire.schema);
+    r = hf__pg_run_well(s);
+    if (r != HF_OK) {
+        return r;
+    }
+    read_server(s, allow);
+    return judge(s);
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * list() and gc(): the names of a prefix are read chunk by chunk, by key, and
+ * the engine judges each. What it finds idle is deleted if it is still as it
+ * was read, each in a commit of its own that waits for nobody: not for a row
+ * that somebody keeps locked, nor for the disk, for a deletion that a crash
+ * undoes does no harm. Called by the session's thread.
+ */
+#include "src/backend/cell.h"
+#include "src/backend/postgres/errors.h"
+#include "src/backend/postgres/hot.h"
+#include "src/base/error.h"
+
+#include <string.h>
+
+/* So many names are looked at with one statement. */
+#define CHUNK      256
+#define CHUNK_TEXT "256"
+/* Nothing more is deleted after so much of a call: others wait for the
+ * session. */
+#define SLICE_MS 250
+
+/*
+ * A fence goes on from the clock once its row is gone, so the clock must have
+ * passed it: also the clock of a statement that began before the deletion and
+ * comes to the place after it. What lies between is no wait for anybody.
+ */
+#define GRACE_US      20000
+#define GRACE_US_TEXT "20000"
+
+#define UNTOLD "set_config('synchronous_commit','off',true)"
+
+/* ---- reading */
+
+/* $1 first key, $2 end of the range, $3 longest key. */
+static const struct hf__pg_statement names = {
+    HF__PG_UNPREPARED,
+    HF__PG_NAMES("name_key IN(SELECT name_key FROM holdfast_lock WHERE "
+                 "name_key>=$1 AND name_key<$2 AND length(name_key)<=$3 "
+                 "ORDER BY name_key LIMIT " CHUNK_TEXT ")") " ORDER BY 2,1"};
+
+/* No byte of UTF-8 is as high as the one that ends the range. */
+static void put_range(struct hf__pg *s, const struct hf__key *prefix,
+                      const char *at, size_t length)
+{
+    char end[HF__KEY_MAX + 1];
+
+    memcpy(end, prefix->bytes, prefix->length);
+    end[prefix->length] = (char)0xff;
+    hf__pg_put_bytes(s, length > 0 ? at : prefix->bytes,
+                     length > 0 ? length : prefix->length);
+    hf__pg_put_bytes(s, end, prefix->length + (size_t)1);
+    hf__pg_put_i64(s, HF__KEY_MAX);
+}
+
+static int tell(struct hf__pg *s, const PGresult *rows,
+                const struct hf__key *key, struct hf__scan *scan)
+{
+    int r;
+
+    hf__table_name_init(&s->name, key);
+    r = hf__pg_name_read(rows, key, &s->name);
+    if (r == HF_OK && s->name.name.is_there) {
+        r = scan->fn(scan->arg, key, &s->name.name);
+    }
+    hf__table_name_fini(&s->name);
+    return r == HF_OK ? s->lost : r;
+}
+
+/* The next is looked at just behind the last. */
+static int tell_all(struct hf__pg *s, const PGresult *rows,
+                    struct hf__scan *scan)
+{
+    hf__time end = hf__after_ms(hf__now(), SLICE_MS);
+    struct hf__key key = {NULL, 0, scan->prefix->name_at};
+    int n = 0;
+    int r = HF_OK;
+
+    for (int i = 0; i < PQntuples(rows) && r == HF_OK; i++) {
+        const char *bytes = PQgetvalue(rows, i, 1);
+        int length = PQgetlength(rows, i, 1);
+
+        if (n > 0 && key.length == length &&
+            memcmp(key.bytes, bytes, key.length) == 0) {
+            continue;
+        }
+        if (scan->is_to_clean && n > 0 && !hf__before(hf__now(), end)) {
+            n = CHUNK;
+            break;
+        }
+        key.bytes = bytes;
+        key.length = (uint16_t)length;
+        n++;
+        r = tell(s, rows, &key, scan);
+    }
+    scan->length = n < CHUNK ? 0 : key.length + (size_t)1;
+    if (scan->length > 0) {
+        memcpy(scan->at, key.bytes, key.length);
+        scan->at[key.length] = '\0';
+    }
+    return r;
+}
+
+int hf__pg_scan(void *state, struct hf__scan *scan, hf_error *err)
+{
+    struct hf__pg *s = state;
+    PGresult *rows;
+    int r;
+
+    (void)err; /* that of the session */
+    hf__pg_begin_packet(s);
+    hf__pg_ask(s, &names);
+    put_range(s, scan->prefix, scan->at, scan->length);
+    r = hf__pg_run_well(s);
+    rows = s->reply.rows;
+    s->reply.rows = NULL; /* what is forgotten has a reply of its own */
+    r = r == HF_OK ? tell_all(s, rows, scan) : r;
+    PQclear(rows);
+    return r;
+}
+
+/* ---- forgetting */
+
+/* $1 key, $2 revision, $3 fence. Whoever changes what a name has changes its
+ * row, so the others are as they were read if that one is. */
+static const struct hf__pg_statement forget = {
+    HF__PG_FORGET,
+    "WITH l AS MATERIALIZED (SELECT FROM holdfast_lock WHERE name_key=$1 "
+    "FOR UPDATE SKIP LOCKED),"
+    "u AS (DELETE FROM holdfast_lock WHERE name_key=$1 AND revision=$2 AND "
+    "fence=$3 AND EXISTS(SELECT FROM l) RETURNING 1),"
+    "b AS (DELETE FROM holdfast_beside WHERE name_key=$1 AND "
+    "EXISTS(SELECT FROM u)),"
+    "t AS (DELETE FROM holdfast_ticket WHERE name_key=$1 AND "
+    "EXISTS(SELECT FROM u)) "
+    "SELECT " UNTOLD " FROM u"};
+
+int hf__pg_forget(void *state, const struct hf__key *key, struct hf__name *name,
+                  int64_t idle_us)
+{
+    struct hf__pg *s = state;
+    int r;
+
+    (void)idle_us;
+    if (name->fence + GRACE_US > (uint64_t)name->now_us) {
+        return HF__RACED;
+    }
+    hf__pg_begin_packet(s);
+    hf__pg_ask(s, &forget);
+    hf__pg_put_key(s, key);
+    hf__pg_put_i64(s, (int64_t)s->name.revision);
+    hf__pg_put_i64(s, (int64_t)s->name.fence);
+    r = hf__pg_run(s);
+    if (r == HF_OK && s->reply.sqlstate[0] == '\0') {
+        return s->reply.n_rows == 1 ? HF_OK : HF__RACED;
+    }
+    if (r != HF_OK || hf__pg_blame(s) != HF__PG_AGAIN) {
+        r = hf__pg_failed(s, s->err, r, HF_EUNAVAIL);
+        s->lost = r < 0 ? r : s->lost;
+    }
+    return HF__RACED;
+}
+
+/* ---- cells */
+
+/* $1 to $3 as above, $4 how long nobody wants to replace it: see
+ * hf__cell_is_idle(). */
+static const struct hf__pg_statement sweep = {
+    HF__PG_UNPREPARED,
+    "WITH k AS MATERIALIZED (SELECT name_key,version,value IS NULL AND "
+    "version>0 AND length(writer)=16 AND version<n-greatest($4," GRACE_US_TEXT
+    ") AS is_idle FROM holdfast_cell," HF__PG_CLOCK " WHERE name_key>=$1 AND "
+    "name_key<$2 AND length(name_key)<=$3 ORDER BY name_key LIMIT " CHUNK_TEXT
+    "),l AS MATERIALIZED (SELECT c.ctid AS at FROM k JOIN holdfast_cell c "
+    "USING(name_key) WHERE is_idle AND c.version=k.version AND c.value IS NULL "
+    "FOR UPDATE OF c SKIP LOCKED),"
+    "d AS (DELETE FROM holdfast_cell WHERE ctid=ANY(ARRAY(SELECT at FROM l)) "
+    "RETURNING 1) "
+    "SELECT (SELECT count(*) FROM d),(SELECT count(*) FROM k),"
+    "(SELECT name_key FROM k ORDER BY 1 DESC LIMIT 1)," UNTOLD};
+
+/* Refused, as this user has nothing to do with cells: he uses locks alone. */
+static bool is_strange(const struct hf__pg *s)
+{
+    return strcmp(s->reply.sqlstate, "42P01") == 0 ||
+           strcmp(s->reply.sqlstate, "42703") == 0 ||
+           hf__pg_refusal(s, NULL) == HF_EAUTH;
+}
+
+static int sweep_cells(struct hf__pg *s, const struct hf__key *prefix,
+                       struct hf__gc *g)
+{
+    const char *last;
+    size_t length;
+    int r;
+
+    hf__pg_begin_packet(s);
+    hf__pg_ask(s, &sweep);
+    put_range(s, prefix, g->at, g->length);
+    hf__pg_put_i64(s, g->idle_us);
+    r = hf__pg_run(s);
+    if (r != HF_OK) {
+        return hf__pg_dead(s, s->err);
+    }
+    g->length = 0;
+    if (s->reply.sqlstate[0] != '\0') {
+        return is_strange(s) ? HF_OK : hf__pg_refusal(s, s->err);
+    }
+    g->count += (uint64_t)hf__pg_i64(s, 0, 0);
+    if (hf__pg_i64(s, 0, 1) == CHUNK) {
+        last = hf__pg_bytes(s, 0, 2, &length);
+        memcpy(g->at, last, length);
+        g->at[length] = '\0';
+        g->length = length + 1;
+    }
+    return HF_OK;
+}
+
+/* ---- the calls */
+
+static int begin(struct hf__pg *s, hf__time deadline, hf_error *err)
+{
+    hf__pg_begin(s, deadline, err);
+    return hf__parked_leave(&s->parked);
+}
+
+int hf__pg_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
+                void *arg, hf__time deadline, hf_error *err)
+{
+    int r = begin(state, deadline, err);
+
+    return r == HF_OK ? hf__engine_list(&hf__pg_primitives, state, prefix, fn,
+                                        arg, err)
+                      : r;
+}
+
+int hf__pg_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
+              hf__time deadline, hf_error *err)
+{
+    struct hf__pg *s = state;
+    int r = begin(s, deadline, err);
+
+    if (r == HF_OK && g->idle_us < GRACE_US) {
+        hf__pg_sleep(s, hf__after_ms(hf__now(), GRACE_US / 1000));
+    }
+    if (r != HF_OK) {
+        return r;
+    }
+    return g->of_cells ? sweep_cells(s, prefix, g)
+                       : hf__engine_gc(&hf__pg_primitives, s, prefix, g, err);
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What src/backend/table/wait.h asks for, as SQL: bells and turns are advisory
+ * locks. A question is a group of its own, whose reply comes when it does, the
+ * others at once: they look at the rows, so that nothing is missed between an
+ * answer and the next question. Called by the session's thread.
+ */
+#include "src/backend/postgres/errors.h"
+#include "src/base/map.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A grant may have no bell: a session takes so many only. */
+#define LOOK_MS 100
+/* So long may say nothing who is in a queue. */
+#define HURRY_MS 1000
+
+/* Columns go from left to right. What is had is kept, if $3 is not 0. */
+static const struct hf__pg_statement question = {
+    HF__PG_QUESTION,
+    "SELECT was_free,set_config('lock_timeout',$2::text,true),CASE WHEN "
+    "NOT was_free THEN pg_advisory_lock($1::bigint)::text END,"
+    "CASE WHEN $3::bigint=0 THEN pg_advisory_unlock($1::bigint) END "
+    "FROM (SELECT pg_try_advisory_lock($1::bigint) AS was_free OFFSET 0) q"};
+
+/* What is let go of (0: nothing); then the server waits for the session for so
+ * long, if it is one that can be told. */
+static const struct hf__pg_statement patience = {
+    HF__PG_PATIENCE,
+    "SELECT CASE WHEN $1::bigint<>0 THEN pg_advisory_unlock($1::bigint) END,"
+    "CASE WHEN current_setting('idle_session_timeout',true) IS NOT NULL "
+    "THEN set_config('idle_session_timeout',$2::text,false) END"};
+
+static const struct hf__pg_statement stamp = {
+    HF__PG_STAMP, "UPDATE holdfast_ticket t SET asked=" HF__PG_NOW
+                  " FROM unnest($1::bytea[],$2::bytea[]) AS v(k,t) "
+                  "WHERE t.name_key=v.k AND t.token=v.t"};
+
+/* ---- keys of advisory locks; that of a grant is hf__pg_bell_of()'s */
+
+static int64_t turn_of(const struct hf__pg *s, const struct hf__key *key)
+{
+    return (int64_t)(hf__hash(key->bytes, key->length) ^ s->server.schema);
+}
+
+static int64_t bell_of_ticket(const struct hf__token *token)
+{
+    return hf__pg_bell_of(token) ^ HF__PG_TICKET;
+}
+
+/* ---- questions */
+
+static int64_t lock_of(const struct hf__pg *s, const struct hf__parked *p,
+                       enum hf__question q)
+{
+    if (q == HF__ASK_TURN) {
+        return turn_of(s, &p->place.key);
+    }
+    if (q == HF__ASK_OWN_BELL) {
+        return bell_of_ticket(&p->place.ticket);
+    }
+    return p->sight.is_ticket ? bell_of_ticket(&p->sight.bell)
+                              : hf__pg_bell_of(&p->sight.bell);
+}
+
+static void put_ms(struct hf__pg *s, int64_t ms)
+{
+    char text[24];
+
+    (void)snprintf(text, sizeof text, "%lld", (long long)ms);
+    hf__pg_put_text(s, text);
+}
+
+static void ask_patience(struct hf__pg *s, int64_t lock, int64_t ms)
+{
+    hf__pg_ask(s, &patience);
+    hf__pg_put_i64(s, lock);
+    put_ms(s, ms);
+    hf__pg_end_group(s);
+}
+
+static void ask_question(struct hf__pg *s, const struct hf__parked *p,
+                         enum hf__question q, int64_t ms)
+{
+    hf__pg_ask(s, &question);
+    hf__pg_put_i64(s, lock_of(s, p, q));
+    put_ms(s, ms < 1 ? 1 : ms); /* 0 would be no limit */
+    hf__pg_put_i64(s, q != HF__ASK_BELL);
+    hf__pg_end_group(s);
+    if (!p->is_short) {
+        ask_patience(s, 0, HURRY_MS);
+    }
+}
+
+static int ask(void *state, struct hf__parked *p, enum hf__question q,
+               int64_t ms)
+{
+    struct hf__pg *s = state;
+    struct hf__watch *w[1] = {&p->place};
+
+    hf__pg_begin_packet(s);
+    if (q != HF__ASK_LOOK) {
+        ask_question(s, p, q, ms);
+    }
+    hf__pg_ask_watched(s, w, 1);
+    return hf__pg_send(s);
+}
+
+static int await(void *state, hf__time until, bool *ret_has_reply)
+{
+    return hf__pg_await(state, until, ret_has_reply);
+}
+
+/* HF_OK, or what the refusal in s->reply is for the session. */
+static int judge(struct hf__pg *s, int r)
+{
+    return r == HF_OK && s->reply.sqlstate[0] != '\0'
+               ? hf__pg_refusal(s, s->err)
+               : r;
+}
+
+static bool is_refused_by(const struct hf__pg *s, const char *sqlstate)
+{
+    return strcmp(s->reply.sqlstate, sqlstate) == 0;
+}
+
+/* Not in time; or who waits in a circle is refused: what he waits for rings
+ * nobody. Of any other refusal it is not known whether the lock was taken. */
+static int take_answer(struct hf__pg *s, enum hf__question q,
+                       struct hf__answer *ret_answer)
+{
+    int r = hf__pg_next(s);
+
+    if (r == HF_OK && is_refused_by(s, "40P01")) {
+        ret_answer->is_had = q == HF__ASK_BELL;
+        return HF_OK;
+    }
+    if (r == HF_OK && !is_refused_by(s, "55P03")) {
+        r = judge(s, r);
+        ret_answer->is_had = r == HF_OK;
+        ret_answer->was_free = r == HF_OK && hf__pg_i64(s, 0, 0) != 0;
+    }
+    return r;
+}
+
+static int hear(void *state, enum hf__question q, struct hf__answer *ret_answer)
+{
+    struct hf__pg *s = state;
+    int r = q == HF__ASK_LOOK ? HF_OK : take_answer(s, q, ret_answer);
+
+    return judge(s, r == HF_OK ? hf__pg_skip(s) : r);
+}
+
+static int read_rows(void *state, struct hf__table_name *name)
+{
+    struct hf__pg *s = state;
+
+    return hf__pg_name_read(s->reply.rows, name->key, name);
+}
+
+static int dead(void *state)
+{
+    struct hf__pg *s = state;
+
+    s->wire.is_dead = true;
+    s->wire.is_late = true;
+    return hf__pg_dead(s, s->err);
+}
+
+static void rest(void *state, hf__time until)
+{
+    hf__pg_sleep(state, until);
+}
+
+/* ---- that tickets are wanted still */
+
+/* Of all that are in line, a group of its own. */
+static void ask_stamps(struct hf__pg *s, struct hf__watch *const w[], int n)
+{
+    int count = 0;
+
+    for (int i = 0; i < n; i++) {
+        count += !hf__token_is_zero(&w[i]->ticket);
+    }
+    if (count == 0) {
+        return;
+    }
+    hf__pg_ask(s, &stamp);
+    hf__pg_put_array(s, HF__PG_BYTEA, n);
+    for (int i = 0; i < n; i++) {
+        hf__pg_item(s, w[i]->key.bytes, w[i]->key.length);
+    }
+    hf__pg_put_array(s, HF__PG_BYTEA, n);
+    for (int i = 0; i < n; i++) {
+        hf__pg_item(s, w[i]->ticket.bytes, sizeof w[i]->ticket.bytes);
+    }
+    hf__pg_end_group(s);
+}
+
+/* The bell shows that it stands in line until its stamp does: so it goes last.
+ * The stamp may wait for a row that others have locked, and in vain. */
+static int leave(void *state, struct hf__parked *p)
+{
+    struct hf__pg *s = state;
+    struct hf__watch *w[1] = {&p->place};
+    int64_t lock;
+    int r;
+
+    hf__pg_begin_packet(s);
+    if (p->has_own_bell) {
+        ask_stamps(s, w, 1);
+    }
+    lock = p->has_turn       ? lock_of(s, p, HF__ASK_TURN)
+           : p->has_own_bell ? lock_of(s, p, HF__ASK_OWN_BELL)
+                             : 0;
+    ask_patience(s, lock, 0);
+    r = hf__pg_send(s);
+    r = r == HF_OK && p->has_own_bell ? hf__pg_next(s) : r;
+    r = r == HF_OK ? hf__pg_next(s) : r;
+    /* Alive it would keep the lock. */
+    return r == HF_OK && s->reply.is_refused ? dead(s) : r;
+}
+
+static int look(void *state, struct hf__watch *const w[], int n, bool shows)
+{
+    struct hf__pg *s = state;
+    int r;
+
+    hf__pg_begin_packet(s);
+    hf__pg_ask_watched(s, w, n);
+    hf__pg_end_group(s);
+    if (shows) {
+        ask_stamps(s, w, n);
+    }
+    r = hf__pg_send(s);
+    return judge(s, r == HF_OK ? hf__pg_next(s) : r);
+}
+
+static int skip(void *state)
+{
+    return hf__pg_skip(state);
+}
+
+/* ---- the call */
+
+static const struct hf__ways ways = {
+    .ask = ask,
+    .await = await,
+    .hear = hear,
+    .leave = leave,
+    .look = look,
+    .skip = skip,
+    .read = read_rows,
+    .rest = rest,
+    .dead = dead,
+};
+
+int hf__pg_wait(void *state, struct hf__watch *w[], int n, hf__time deadline,
+                hf_error *err)
+{
+    struct hf__pg *s = state;
+    struct hf__parked *p = &s->parked;
+
+    hf__pg_begin(s, deadline, err);
+    p->ways = &ways;
+    p->session = s;
+    p->deadline = &s->deadline;
+    p->grace_ms = &s->wire.grace_ms;
+    p->name = &s->name;
+    p->look_ms = LOOK_MS;
+    return hf__parked_wait(p, w, n, s->server.has_bells);
+}
