@@ -6,66 +6,67 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-static void end(MYSQL *db)
+struct database connect_to(const char *url)
 {
-    fprintf(stderr, "%s\n", mysql_error(db));
-    exit(1);
+    const struct database_kind *kind =
+        strncmp(url, "postgres", 8) == 0 ? &postgres_database : &mysql_database;
+
+    return (struct database){kind, kind->enter(url)};
 }
 
-MYSQL *connect_to(const char *host, unsigned port, const char *user,
-                  const char *database)
+struct database connect_as(int argc, char **argv)
 {
-    const unsigned tcp = MYSQL_PROTOCOL_TCP; /* also where it is localhost */
-    MYSQL *db = mysql_init(NULL);
-
-    if (db == NULL) {
-        fputs("out of memory\n", stderr);
-        exit(1);
-    }
-    mysql_options(db, MYSQL_OPT_PROTOCOL, &tcp);
-    mysql_options(db, MYSQL_SET_CHARSET_NAME, "utf8mb4");
-    if (mysql_real_connect(db, host, user, getenv("MYSQL_PWD"), database, port,
-                           NULL, 0) == NULL) {
-        end(db);
-    }
-    return db;
-}
-
-MYSQL *connect_as(int argc, char **argv)
-{
-    if (argc != 5) {
+    if (argc != 2) {
         fprintf(stderr,
-                "usage: MYSQL_PWD=… %s HOST PORT USER DATABASE\n"
+                "usage: MYSQL_PWD=… %s mysql://USER@HOST[:PORT]/DATABASE\n"
+                "       PGPASSWORD=… %s postgres://USER@HOST[:PORT]/DATABASE\n"
                 "makes a table there, and drops it in the end\n",
-                argv[0]);
+                argv[0], argv[0]);
         exit(64);
     }
-    return connect_to(argv[1], (unsigned)strtoul(argv[2], NULL, 10), argv[3],
-                      argv[4]);
+    return connect_to(argv[1]);
 }
 
-void run(MYSQL *db, const char *sql)
+void disconnect(struct database *d)
 {
-    if (mysql_query(db, sql) != 0) {
-        end(db);
-    }
+    d->kind->leave(d->db);
 }
 
-long long number(MYSQL *db, const char *sql)
+long long run(struct database *d, const char *sql)
 {
-    MYSQL_RES *result;
-    MYSQL_ROW row;
-    long long found;
+    return d->kind->run(d->db, sql, NULL);
+}
 
-    run(db, sql);
-    result = mysql_store_result(db);
-    row = result == NULL ? NULL : mysql_fetch_row(result);
-    if (row == NULL || row[0] == NULL) {
-        fprintf(stderr, "no number: %s\n", sql);
-        exit(1);
-    }
-    found = strtoll(row[0], NULL, 10);
-    mysql_free_result(result);
+long long number(struct database *d, const char *sql)
+{
+    long long found = 0;
+
+    (void)d->kind->run(d->db, sql, &found);
     return found;
+}
+
+int lock_row(struct database *d, const hf_row *row,
+             const hf_row_lock_opts *opts, hf_row_info *ret_info, hf_error *err)
+{
+    return d->kind->lock(d->db, row, opts, ret_info, err);
+}
+
+int update_versioned(struct database *d, const hf_row *row,
+                     const hf_row_update *update, hf_row_info *ret_info,
+                     hf_error *err)
+{
+    return d->kind->update(d->db, row, update, ret_info, err);
+}
+
+int guard_sql(struct database *d, char *buf, size_t size, const char *column,
+              uint64_t fence, hf_error *err)
+{
+    return d->kind->guard(buf, size, column, fence, err);
+}
+
+const char *status_name(const struct database *d, int status)
+{
+    return d->kind->status(status);
 }

@@ -3,16 +3,17 @@
  * Why a lock alone is not enough, and what its fence is for: the first holder
  * is stopped for longer than its lease, a second one gets the lock and writes,
  * the first goes on and writes what it had computed. The table refuses that by
- * the condition of hf_mysql_guard_sql(). The lock may be of any store; here it
- * is one in a temporary folder. The same with a file is guard_file.c, with a
- * key of Redis guard_redis.sh. Exit 0 only if all went so.
+ * the condition of hf_mysql_guard_sql() or hf_postgres_guard_sql(). The lock
+ * may be of any store; here it is one in a temporary folder. The same with a
+ * file is guard_file.c, with a key of Redis guard_redis.sh. Exit 0 only if all
+ * went so.
  *
- *     MYSQL_PWD=… guard HOST PORT USER DATABASE
+ *     MYSQL_PWD=… guard mysql://USER@HOST:PORT/DATABASE
+ *     PGPASSWORD=… guard postgres://USER@HOST:PORT/DATABASE
  */
 #include "examples/database.h"
 #include "examples/stopped.h"
 
-#include <holdfast-mysql.h>
 #include <stdio.h>
 
 struct arguments {
@@ -27,11 +28,10 @@ static int save(void *arg, uint64_t fence, const char *text)
     hf_error err = HF_ERROR_INIT;
     char guard[320];
     char sql[640];
-    MYSQL *db;
+    struct database db = connect_as(given->argc, given->argv);
     bool is_changed;
 
-    if (hf_mysql_guard_sql(guard, sizeof guard, "fence", fence, &err) !=
-        HF_OK) {
+    if (guard_sql(&db, guard, sizeof guard, "fence", fence, &err) != HF_OK) {
         fprintf(stderr, "%s\n", err.text);
         return err.status;
     }
@@ -39,34 +39,32 @@ static int save(void *arg, uint64_t fence, const char *text)
              "UPDATE example_report SET content='%s',writes=writes+1,"
              "fence=%llu WHERE id=1 AND %s",
              text, (unsigned long long)fence, guard);
-    db = connect_as(given->argc, given->argv);
-    run(db, sql);
-    is_changed = mysql_affected_rows(db) == 1;
-    mysql_close(db);
+    is_changed = run(&db, sql) == 1;
+    disconnect(&db);
     return is_changed ? HF_OK : HF_LOST;
 }
 
 int main(int argc, char **argv)
 {
     struct arguments given = {argc, argv};
-    MYSQL *db = connect_as(argc, argv);
+    struct database db = connect_as(argc, argv);
     bool is_fine;
     long long writes;
 
-    run(db, "CREATE TABLE example_report(id INT PRIMARY KEY,"
-            "content VARCHAR(40) NOT NULL DEFAULT '',"
-            "writes INT NOT NULL DEFAULT 0,"
-            "fence BIGINT UNSIGNED NOT NULL DEFAULT 0)ENGINE=InnoDB");
-    run(db, "INSERT INTO example_report(id) VALUES(1)");
+    run(&db, "CREATE TABLE example_report(id INT PRIMARY KEY,"
+             "content VARCHAR(40) NOT NULL DEFAULT '',"
+             "writes INT NOT NULL DEFAULT 0,"
+             "fence BIGINT NOT NULL DEFAULT 0)");
+    run(&db, "INSERT INTO example_report(id) VALUES(1)");
     make_folder();
     is_fine = stop_one_who_writes(save, &given);
     remove_folder();
-    writes = number(db, "SELECT SUM(writes) FROM example_report WHERE "
-                        "content='" SECOND "'");
+    writes = number(&db, "SELECT SUM(writes) FROM example_report WHERE "
+                         "content='" SECOND "'");
     printf("main    the row was written %lld times, the last time by the "
            "second\n",
            writes);
-    run(db, "DROP TABLE example_report");
-    mysql_close(db);
+    run(&db, "DROP TABLE example_report");
+    disconnect(&db);
     return !(is_fine && writes == 2);
 }

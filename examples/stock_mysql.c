@@ -6,7 +6,6 @@
 #include "examples/database.h"
 #include "examples/stock_shop.h"
 
-#include <holdfast-mysql.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -14,25 +13,20 @@
 
 static void *enter(const char *place)
 {
-    char user[81] = "";
-    char host[256] = "";
-    char database[65] = "";
-    char port[6] = "3306";
+    struct database *db = malloc(sizeof *db);
 
-    if (sscanf(place, "%*[a-z]://%80[^:@/]@%255[^:/]:%5[0-9]/%64[^?]", user,
-               host, port, database) != 4 &&
-        sscanf(place, "%*[a-z]://%80[^:@/]@%255[^:/]/%64[^?]", user, host,
-               database) != 3) {
-        fprintf(stderr, "stock: the URL is to be mysql://USER@HOST:PORT/"
-                        "DATABASE, and the password in MYSQL_PWD\n");
-        exit(2);
+    if (db == NULL) {
+        fputs("out of memory\n", stderr);
+        exit(1);
     }
-    return connect_to(host, (unsigned)strtoul(port, NULL, 10), user, database);
+    *db = connect_to(place);
+    return db;
 }
 
 static void leave(void *db)
 {
-    mysql_close(db);
+    disconnect(db);
+    free(db);
 }
 
 static void stock_up(void *db, int products, int each)
@@ -76,8 +70,8 @@ static void write_stock(void *db, int product, int left)
 
 static bool lock(void *db, int product)
 {
-    const hf_mysql_column key[] = {{"id", {HF_MYSQL_INT, product, NULL, 0}}};
-    hf_mysql_row row = HF_MYSQL_ROW_INIT;
+    const hf_row_column key[] = {{"id", {HF_ROW_INT, product, NULL, 0}}};
+    hf_row row = HF_ROW_INIT;
     hf_error err = HF_ERROR_INIT;
     int r;
 
@@ -85,13 +79,13 @@ static bool lock(void *db, int product)
     row.key = key;
     row.n_key = 1;
     run(db, "BEGIN");
-    r = hf_mysql_lock_row(db, &row, NULL, NULL, &err);
+    r = lock_row(db, &row, NULL, NULL, &err);
     if (r == HF_OK) {
         return true;
     }
     run(db, "ROLLBACK");
     if (r != HF_BUSY && r != HF_DEADLOCK) {
-        fprintf(stderr, "stock: %s: %s\n", hf_mysql_strstatus(r), err.text);
+        fprintf(stderr, "stock: %s: %s\n", status_name(db, r), err.text);
         exit(1);
     }
     return false;
@@ -111,8 +105,7 @@ static bool sell_guarded(void *db, int product, int left,
     char guard[GUARD_SIZE];
     char sql[GUARD_SIZE + 160];
 
-    if (hf_mysql_guard_sql(guard, sizeof guard, "fence", fence, &err) !=
-        HF_OK) {
+    if (guard_sql(db, guard, sizeof guard, "fence", fence, &err) != HF_OK) {
         fprintf(stderr, "stock: %s\n", err.text);
         exit(1);
     }
@@ -120,23 +113,13 @@ static bool sell_guarded(void *db, int product, int left,
              "UPDATE example_stock SET stock=stock-1,fence=%llu"
              " WHERE id=%d AND stock=%d AND %s",
              fence, product, left, guard);
-    run(db, sql);
-    return mysql_affected_rows(db) == 1;
+    return run(db, sql) == 1;
 }
 
 /* The server's own count, of all its users. */
 static long long count_waits(void *db)
 {
-    MYSQL_RES *result;
-    MYSQL_ROW row;
-    long long found;
-
-    run(db, "SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_waits'");
-    result = mysql_store_result(db);
-    row = result == NULL ? NULL : mysql_fetch_row(result);
-    found = row == NULL ? 0 : strtoll(row[1], NULL, 10);
-    mysql_free_result(result);
-    return found;
+    return number(db, "SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_waits'");
 }
 
 const struct shop mysql_shop = {

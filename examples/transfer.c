@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Money goes from one account to another and back, by two at the same time:
- * both rows are locked in the transaction that writes them,
- * hf_mysql_lock_row(). Every second time each locks the account first that it
- * takes from, so the two deadlock now and then: the server ends one of the
- * transactions, which is told as HF_DEADLOCK, and it begins again. The other
- * times both lock the smaller number first, which is how to have no deadlocks.
+ * both rows are locked in the transaction that writes them, by
+ * hf_mysql_lock_row() or hf_postgres_lock_row(). Every second time each locks
+ * the account first that it takes from, so the two deadlock now and then: the
+ * server ends one of the transactions, which is told as HF_DEADLOCK, and it
+ * begins again. The other times both lock the smaller number first, which is
+ * how to have no deadlocks.
  *
- *     MYSQL_PWD=… transfer HOST PORT USER DATABASE
+ *     MYSQL_PWD=… transfer mysql://USER@HOST:PORT/DATABASE
+ *     PGPASSWORD=… transfer postgres://USER@HOST:PORT/DATABASE
  */
 #include "examples/database.h"
 
-#include <holdfast-mysql.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -29,22 +30,22 @@ struct clerk {
     int failed;
 };
 
-static int lock(MYSQL *db, int id, hf_error *err)
+static int lock(struct database *db, int id, hf_error *err)
 {
-    const hf_mysql_column key[] = {{"id", {HF_MYSQL_INT, id, NULL, 0}}};
-    hf_mysql_lock_opts opts = HF_MYSQL_LOCK_OPTS_INIT;
-    hf_mysql_row row = HF_MYSQL_ROW_INIT;
+    const hf_row_column key[] = {{"id", {HF_ROW_INT, id, NULL, 0}}};
+    hf_row_lock_opts opts = HF_ROW_LOCK_OPTS_INIT;
+    hf_row row = HF_ROW_INIT;
 
     row.table = "example_account";
     row.key = key;
     row.n_key = 1;
-    opts.wait_ms = 10000; /* the server's own limit is 50 s */
-    return hf_mysql_lock_row(db, &row, &opts, NULL, err);
+    opts.wait_ms = 10000; /* the server's own limit is 50 s, or none */
+    return lock_row(db, &row, &opts, NULL, err);
 }
 
 /* HF_OK, and it is committed; or it is rolled back. is_ordered: the smaller
  * number is locked first. */
-static int transfer(MYSQL *db, const struct clerk *c, bool is_ordered,
+static int transfer(struct database *db, const struct clerk *c, bool is_ordered,
                     hf_error *err)
 {
     bool is_turned = is_ordered && c->to < c->from;
@@ -57,12 +58,12 @@ static int transfer(MYSQL *db, const struct clerk *c, bool is_ordered,
         r = lock(db, is_turned ? c->from : c->to, err);
     }
     if (r != HF_OK) {
-        run(db, "ROLLBACK"); /* harmless where the server has done it */
+        run(db, "ROLLBACK"); /* harmless where MySQL has done it */
         return r;
     }
     snprintf(sql, sizeof sql,
-             "UPDATE example_account SET balance=balance+IF(id=%d,-1,1) "
-             "WHERE id IN (%d,%d)",
+             "UPDATE example_account SET balance=balance+CASE WHEN id=%d THEN "
+             "-1 ELSE 1 END WHERE id IN (%d,%d)",
              c->from, c->from, c->to);
     run(db, sql);
     run(db, "COMMIT");
@@ -72,36 +73,36 @@ static int transfer(MYSQL *db, const struct clerk *c, bool is_ordered,
 static void *work(void *arg)
 {
     struct clerk *c = arg;
-    MYSQL *db = connect_as(c->argc, c->argv);
+    struct database db = connect_as(c->argc, c->argv);
     hf_error err = HF_ERROR_INIT;
 
     for (int i = 0; i < TIMES; i++) {
-        int r = transfer(db, c, i % 2 == 1, &err);
+        int r = transfer(&db, c, i % 2 == 1, &err);
 
         while (r == HF_DEADLOCK) {
             c->deadlocks++;
-            r = transfer(db, c, i % 2 == 1, &err);
+            r = transfer(&db, c, i % 2 == 1, &err);
         }
         if (r == HF_OK) {
             c->done++;
-        } else { /* HF_BUSY, HF_MYSQL_GONE, … */
-            fprintf(stderr, "%s: %s\n", hf_mysql_strstatus(r), err.text);
+        } else { /* HF_BUSY, HF_ROW_GONE, … */
+            fprintf(stderr, "%s: %s\n", status_name(&db, r), err.text);
             c->failed++;
         }
     }
-    mysql_close(db);
+    disconnect(&db);
     return NULL;
 }
 
 int main(int argc, char **argv)
 {
     struct clerk clerks[2] = {{.from = 1, .to = 2}, {.from = 2, .to = 1}};
-    MYSQL *db = connect_as(argc, argv);
+    struct database db = connect_as(argc, argv);
     long long total;
 
-    run(db, "CREATE TABLE example_account(id INT PRIMARY KEY,"
-            "balance INT NOT NULL)ENGINE=InnoDB");
-    run(db, "INSERT INTO example_account VALUES(1,500),(2,500)");
+    run(&db, "CREATE TABLE example_account(id INT PRIMARY KEY,"
+             "balance INT NOT NULL)");
+    run(&db, "INSERT INTO example_account VALUES(1,500),(2,500)");
     for (int i = 0; i < 2; i++) {
         clerks[i].argc = argc;
         clerks[i].argv = argv;
@@ -111,13 +112,13 @@ int main(int argc, char **argv)
     }
     pthread_join(clerks[0].thread, NULL);
     pthread_join(clerks[1].thread, NULL);
-    total = number(db, "SELECT SUM(balance) FROM example_account");
+    total = number(&db, "SELECT SUM(balance) FROM example_account");
     printf("transferred %d, total %lld, failed %d\n",
            clerks[0].done + clerks[1].done, total,
            clerks[0].failed + clerks[1].failed);
     printf("deadlocks %d\n", clerks[0].deadlocks + clerks[1].deadlocks);
-    run(db, "DROP TABLE example_account");
-    mysql_close(db);
+    run(&db, "DROP TABLE example_account");
+    disconnect(&db);
     return total == 1000 && clerks[0].done + clerks[1].done == 2 * TIMES ? 0
                                                                          : 1;
 }

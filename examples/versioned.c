@@ -2,13 +2,14 @@
 /*
  * A stock that many sell from at once: read it, take one off, write it if
  * nobody has sold meanwhile, else again. No lock is held while anybody thinks,
- * and nothing is sold twice: hf_mysql_update_versioned().
+ * and nothing is sold twice: hf_mysql_update_versioned(), or
+ * hf_postgres_update_versioned().
  *
- *     MYSQL_PWD=… versioned HOST PORT USER DATABASE
+ *     MYSQL_PWD=… versioned mysql://USER@HOST:PORT/DATABASE
+ *     PGPASSWORD=… versioned postgres://USER@HOST:PORT/DATABASE
  */
 #include "examples/database.h"
 
-#include <holdfast-mysql.h>
 #include <pthread.h>
 #include <stdio.h>
 
@@ -27,25 +28,25 @@ struct seller {
 };
 
 /* The new stock from the old; 1: rather not. */
-static int take_one(void *arg, const hf_mysql_value *old_values,
-                    hf_mysql_value *new_values)
+static int take_one(void *arg, const hf_row_value *old_values,
+                    hf_row_value *new_values)
 {
     (void)arg;
     if (old_values[0].number < 1) {
         return 1;
     }
-    new_values[0].type = HF_MYSQL_INT;
+    new_values[0].type = HF_ROW_INT;
     new_values[0].number = old_values[0].number - 1;
     return 0;
 }
 
-static void serve(struct seller *s, MYSQL *db)
+static void serve(struct seller *s, struct database *db)
 {
     static const char *const columns[] = {"stock"};
-    const hf_mysql_column key[] = {{"id", {HF_MYSQL_INT, 7, NULL, 0}}};
-    hf_mysql_row row = HF_MYSQL_ROW_INIT;
-    hf_mysql_update update = HF_MYSQL_UPDATE_INIT;
-    hf_mysql_info info = HF_MYSQL_INFO_INIT;
+    const hf_row_column key[] = {{"id", {HF_ROW_INT, 7, NULL, 0}}};
+    hf_row row = HF_ROW_INIT;
+    hf_row_update update = HF_ROW_UPDATE_INIT;
+    hf_row_info info = HF_ROW_INFO_INIT;
     hf_error err = HF_ERROR_INIT;
 
     row.table = "example_product";
@@ -56,11 +57,11 @@ static void serve(struct seller *s, MYSQL *db)
     update.n_columns = 1;
     update.change = take_one;
     update.retries = 100; /* a flash sale: everybody wants this row */
-    switch (hf_mysql_update_versioned(db, &row, &update, &info, &err)) {
+    switch (update_versioned(db, &row, &update, &info, &err)) {
     case HF_OK:
         s->sold++;
         break;
-    case HF_MYSQL_DECLINED:
+    case HF_ROW_DECLINED:
         s->sent_away++;
         break;
     default: /* HF_CONFLICT: too busy; HF_EUNKNOWN: sold, or not */
@@ -74,26 +75,25 @@ static void serve(struct seller *s, MYSQL *db)
 static void *sell(void *arg)
 {
     struct seller *s = arg;
-    MYSQL *db = connect_as(s->argc, s->argv);
+    struct database db = connect_as(s->argc, s->argv);
 
     for (int i = 0; i < CUSTOMERS; i++) {
-        serve(s, db);
+        serve(s, &db);
     }
-    mysql_close(db);
+    disconnect(&db);
     return NULL;
 }
 
 int main(int argc, char **argv)
 {
     struct seller sellers[SELLERS] = {{.sold = 0}};
-    MYSQL *db = connect_as(argc, argv);
+    struct database db = connect_as(argc, argv);
     struct seller all = {.sold = 0};
     long long left;
 
-    run(db, "CREATE TABLE example_product(id BIGINT PRIMARY KEY,"
-            "stock INT NOT NULL,version BIGINT NOT NULL DEFAULT 0)"
-            "ENGINE=InnoDB");
-    run(db, "INSERT INTO example_product(id,stock) VALUES(7,100)");
+    run(&db, "CREATE TABLE example_product(id BIGINT PRIMARY KEY,"
+             "stock INT NOT NULL,version BIGINT NOT NULL DEFAULT 0)");
+    run(&db, "INSERT INTO example_product(id,stock) VALUES(7,100)");
     for (int i = 0; i < SELLERS; i++) {
         sellers[i].argc = argc;
         sellers[i].argv = argv;
@@ -108,9 +108,9 @@ int main(int argc, char **argv)
         all.repeated += sellers[i].repeated;
         all.failed += sellers[i].failed;
     }
-    left = number(db, "SELECT stock FROM example_product WHERE id=7");
-    run(db, "DROP TABLE example_product");
-    mysql_close(db);
+    left = number(&db, "SELECT stock FROM example_product WHERE id=7");
+    run(&db, "DROP TABLE example_product");
+    disconnect(&db);
     printf("sold %d, left %lld, sent away %d, failed %d\n", all.sold, left,
            all.sent_away, all.failed);
     printf("somebody else was quicker %d times\n", all.repeated);

@@ -9,8 +9,9 @@
  *         … somebody else has had the lock since, and has written …
  *     }
  *
- * A table of your own has hf_mysql_guard_sql() (holdfast-mysql.h), a key in
- * Redis the script in docs/reference.md, "Fences that are checked".
+ * A table of your own has hf_mysql_guard_sql() (holdfast-mysql.h) or
+ * hf_postgres_guard_sql() (holdfast-postgres.h), a key in Redis the script in
+ * docs/reference.md, "Fences that are checked".
  */
 #ifndef HOLDFAST_GUARD_H
 #define HOLDFAST_GUARD_H

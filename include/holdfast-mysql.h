@@ -4,8 +4,8 @@
  * connection to MySQL or MariaDB and in your own transaction. It makes no
  * connection, no table and no thread.
  *
- *     hf_mysql_column key[] = {{"id", {HF_MYSQL_INT, 1001, NULL, 0}}};
- *     hf_mysql_row row = HF_MYSQL_ROW_INIT;
+ *     hf_row_column key[] = {{"id", {HF_ROW_INT, 1001, NULL, 0}}};
+ *     hf_row row = HF_ROW_INIT;
  *     hf_error err = HF_ERROR_INIT;
  *
  *     row.table = "account";
@@ -21,120 +21,67 @@
  * what both libmariadb and libmysqlclient have, and looks into no struct but
  * MYSQL_FIELD. It has been run with libmariadb alone.
  *
- * Statuses are those of holdfast.h, and hf_mysql_status: 0 is success, above 0
- * an outcome that the caller must handle, below 0 a failure to forward.
+ * Rows, options and statuses are those of holdfast-rows.h.
  *
  * Threads: a call uses the connection as mysql_query() does, so one thread at
  * a time on each; beside that, any thread. The connection must have no result
  * that is still to be read, and no savepoint called holdfast_rows. Nothing that
  * is given is kept after the call. Names of databases, tables and columns are
  * 1 to 64 characters, without quotes: they are quoted here. Values never
- * become words of a statement: they go as hexadecimal literals.
+ * become words of a statement: they go as hexadecimal literals. A text is in
+ * the connection's character set, mysql_character_set_name().
  */
 #ifndef HOLDFAST_MYSQL_H
 #define HOLDFAST_MYSQL_H
 
 #include <mysql.h>
 
-#include "holdfast.h"
+#include "holdfast-rows.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#define HF_MYSQL_STATUS_MAP(X)                                                 \
-    X(HF_MYSQL_GONE, 101, "there is no such row")                              \
-    X(HF_MYSQL_DECLINED, 102, "the callback did not want the change")          \
-    X(HF_MYSQL_EREFUSED, -101, "the server refused the statement")
-
-/* What holdfast.h has no status for. */
-typedef enum hf_mysql_status {
-#define HF_X(name, value, text) name = value,
-    HF_MYSQL_STATUS_MAP(HF_X)
-#undef HF_X
-} hf_mysql_status;
-
-/* "HF_MYSQL_GONE", "HF_BUSY"; never NULL. */
+/* "HF_ROW_GONE", "HF_BUSY"; never NULL. */
 HF_API const char *hf_mysql_strstatus(int status);
 
-/* Limits; HF_EINVAL beyond them. */
-#define HF_MYSQL_KEY_MAX     16 /* columns of a key */
-#define HF_MYSQL_COLUMNS_MAX 64 /* columns that one update changes */
-#define HF_MYSQL_WAIT_MAX_MS 86400000
-#define HF_MYSQL_RETRIES_MAX 1000
-
-typedef enum hf_mysql_type {
-    HF_MYSQL_UNSET = 0, /* a new value: leave the column as it is */
-    HF_MYSQL_NULL = 1,  /* not in a key */
-    HF_MYSQL_INT = 2,   /* number */
-    HF_MYSQL_TEXT = 3,  /* length bytes in the connection's character set,
-                           mysql_character_set_name() */
-    HF_MYSQL_BYTES = 4  /* length bytes as they are, for BINARY and BLOB */
-} hf_mysql_type;
-
-/* One value; it borrows its bytes. These two structs stay as they are. */
-typedef struct hf_mysql_value {
-    hf_mysql_type type;
-    int64_t number;
-    const void *bytes;
-    size_t length;
-} hf_mysql_value;
-
-typedef struct hf_mysql_column {
-    const char *name;
-    hf_mysql_value value;
-} hf_mysql_column;
-
-/* Which row. The columns of `key` must cover a unique index: the primary key,
- * or a UNIQUE one. */
-typedef struct hf_mysql_row {
-    size_t size;          /* sizeof(hf_mysql_row) */
-    const char *database; /* NULL: the connection's */
-    const char *table;    /* InnoDB; no view and no temporary table */
-    const hf_mysql_column *key;
-    int n_key;
-} hf_mysql_row;
-#define HF_MYSQL_ROW_INIT                                                      \
-    {                                                                          \
-        sizeof(hf_mysql_row), NULL, NULL, NULL, 0                              \
-    }
-
-/* How it went; filled whatever it gives, and optional: pass NULL. */
-typedef struct hf_mysql_info {
-    size_t size;        /* sizeof(hf_mysql_info) */
-    int in_transaction; /* 1: the caller's transaction is open, with all that
-                           was done in it before; 0: there is none, or the
-                           server rolled it back; -1: unknown */
-    int tries;          /* of an update: how often the row was read */
-    int64_t version;    /* of an update by a version column: the number that it
-                           wrote, or tried to write last; else 0 */
-} hf_mysql_info;
-#define HF_MYSQL_INFO_INIT                                                     \
-    {                                                                          \
-        sizeof(hf_mysql_info), -1, 0, 0                                        \
-    }
+/* The words of holdfast-rows.h have these names, too. */
+typedef hf_row_status hf_mysql_status;
+typedef hf_row_type hf_mysql_type;
+typedef hf_row_value hf_mysql_value;
+typedef hf_row_column hf_mysql_column;
+typedef hf_row hf_mysql_row;
+typedef hf_row_info hf_mysql_info;
+typedef hf_row_lock_opts hf_mysql_lock_opts;
+typedef hf_row_change_fn hf_mysql_change_fn;
+typedef hf_row_update hf_mysql_update;
+#define HF_MYSQL_GONE           HF_ROW_GONE
+#define HF_MYSQL_DECLINED       HF_ROW_DECLINED
+#define HF_MYSQL_EREFUSED       HF_ROW_EREFUSED
+#define HF_MYSQL_UNSET          HF_ROW_UNSET
+#define HF_MYSQL_NULL           HF_ROW_NULL
+#define HF_MYSQL_INT            HF_ROW_INT
+#define HF_MYSQL_TEXT           HF_ROW_TEXT
+#define HF_MYSQL_BYTES          HF_ROW_BYTES
+#define HF_MYSQL_KEY_MAX        HF_ROW_KEY_MAX
+#define HF_MYSQL_COLUMNS_MAX    HF_ROW_COLUMNS_MAX
+#define HF_MYSQL_WAIT_MAX_MS    HF_ROW_WAIT_MAX_MS
+#define HF_MYSQL_RETRIES_MAX    HF_ROW_RETRIES_MAX
+#define HF_MYSQL_ROW_INIT       HF_ROW_INIT
+#define HF_MYSQL_INFO_INIT      HF_ROW_INFO_INIT
+#define HF_MYSQL_LOCK_OPTS_INIT HF_ROW_LOCK_OPTS_INIT
+#define HF_MYSQL_UPDATE_INIT    HF_ROW_UPDATE_INIT
 
 /* ---- a lock ----------------------------------------------------------- */
-
-typedef struct hf_mysql_lock_opts {
-    size_t size;     /* sizeof(hf_mysql_lock_opts) */
-    int64_t wait_ms; /* patience with who has the row: 0 tries once; up to 24 h,
-                        rounded up to whole seconds, which are the server's;
-                        HF_FOREVER: as long as the session's
-                        innodb_lock_wait_timeout, 50 s unless it was set */
-    int skip_locked; /* 1, with wait_ms 0: ask by SKIP LOCKED, where the server
-                        knows it. A row that somebody has is then no error to
-                        the server, so it never rolls back; see below */
-} hf_mysql_lock_opts;
-#define HF_MYSQL_LOCK_OPTS_INIT                                                \
-    {                                                                          \
-        sizeof(hf_mysql_lock_opts), HF_FOREVER, 0                              \
-    }
 
 /*
  * Lock one row for writing, as SELECT … FOR UPDATE does, in the transaction
  * that the caller has begun (or that autocommit=0 begins). It stays locked
- * until the transaction ends. opts NULL means HF_MYSQL_LOCK_OPTS_INIT.
+ * until the transaction ends. opts NULL means HF_ROW_LOCK_OPTS_INIT: as long as
+ * the session's innodb_lock_wait_timeout, 50 s unless it was set. wait_ms
+ * counts in whole seconds, which are the server's, rounded up; so does limit_ms
+ * of an update. With skip_locked a row that somebody has never rolls back; see
+ * below.
  *
  * First the server explains the statement: it must find the row by a unique
  * index and read nothing else, for whatever it reads gets locked. What it says
@@ -145,7 +92,7 @@ typedef struct hf_mysql_lock_opts {
  * snapshot is older (REPEATABLE READ, after an earlier plain SELECT): then only
  * a locking read does. The call itself takes no snapshot.
  *
- * Gives: HF_OK, the row is locked. HF_MYSQL_GONE: there is none, nothing is
+ * Gives: HF_OK, the row is locked. HF_ROW_GONE: there is none, nothing is
  * locked that would keep another caller from the same answer; under REPEATABLE
  * READ the gap is, against INSERTs, until the transaction ends. HF_BUSY:
  * somebody has it locked. It leaves the transaction open, except where the
@@ -157,56 +104,23 @@ typedef struct hf_mysql_lock_opts {
  * plan is not a unique lookup. HF_EINVAL (arguments; no such table or column),
  * HF_ENOMEM, HF_EAUTH, HF_EUNAVAIL (no answer: the transaction is gone with the
  * connection, also if the client library has made another; or the statement was
- * ended), HF_EPROTO, HF_MYSQL_EREFUSED.
+ * ended), HF_EPROTO, HF_ROW_EREFUSED.
  *
  * Blocks: as long as wait_ms says, and for the answers to some ten statements.
  * Isolation level, timeouts and savepoints are afterwards as they were.
  */
-HF_API HF_MUST_CHECK int hf_mysql_lock_row(MYSQL *db, const hf_mysql_row *row,
-                                           const hf_mysql_lock_opts *opts,
-                                           hf_mysql_info *ret_info,
+HF_API HF_MUST_CHECK int hf_mysql_lock_row(MYSQL *db, const hf_row *row,
+                                           const hf_row_lock_opts *opts,
+                                           hf_row_info *ret_info,
                                            hf_error *err);
 
 /* ---- an update by version --------------------------------------------- */
 
 /*
- * Compute the new values from the old, both in the order of
- * hf_mysql_update.columns. new_values come as HF_MYSQL_UNSET; what stays so is
- * not written. Integers come as HF_MYSQL_INT, what is too large for it and all
- * else as HF_MYSQL_TEXT, HF_MYSQL_BYTES or HF_MYSQL_NULL. The old values live
- * until the call returns; so must what the new ones point to, which may be the
- * old ones'. Runs on the caller's thread, once for each time that the row is
- * read, so without lasting effects; it must not use the connection.
- * Return 0 to write, anything else for HF_MYSQL_DECLINED.
- */
-typedef int (*hf_mysql_change_fn)(void *arg, const hf_mysql_value *old_values,
-                                  hf_mysql_value *new_values);
-
-typedef struct hf_mysql_update {
-    size_t size;                /* sizeof(hf_mysql_update) */
-    const char *version;        /* the column: an integer, DATETIME(6) or
-                                   TIMESTAMP(6); NOT NULL; whoever changes
-                                   the row changes it, too */
-    const char *const *columns; /* what is read and may be written */
-    int n_columns;
-    hf_mysql_change_fn change;
-    void *arg;
-    const char *deleted; /* a number or a time that is neither NULL nor 0 in a
-                            row that was deleted softly; NULL: no such column */
-    int retries;         /* after a conflict, each a little later, by chance */
-    int64_t limit_ms;    /* no retry begins later; and the longest wait for a
-                            row that somebody has locked, in whole seconds */
-} hf_mysql_update;
-#define HF_MYSQL_UPDATE_INIT                                                   \
-    {                                                                          \
-        sizeof(hf_mysql_update), NULL, NULL, 0, NULL, NULL, NULL, 10, 5000     \
-    }
-
-/*
  * Read a row, compute, and write it if nobody has written it meanwhile: its
  * version is still the one that was read. A number rises by one; a stamp
- * becomes the server's time, but always later than it was. If somebody has,
- * all of that again, up to `retries` times.
+ * (DATETIME(6), TIMESTAMP(6)) becomes the server's time, but always later than
+ * it was. If somebody has, all of that again, up to `retries` times.
  *
  * With autocommit each try is a transaction of its own. In a transaction of
  * the caller's the row is locked as it is read (as hf_mysql_lock_row()), so
@@ -214,11 +128,11 @@ typedef struct hf_mysql_update {
  * transaction ends, and no retry is needed.
  *
  * Gives: HF_OK, written once. HF_CONFLICT: others were quicker each time;
- * nothing was written. HF_MYSQL_GONE: no such row, or it is deleted.
- * HF_MYSQL_DECLINED. HF_BUSY, HF_DEADLOCK: as hf_mysql_lock_row(); with
+ * nothing was written. HF_ROW_GONE: no such row, or it is deleted.
+ * HF_ROW_DECLINED. HF_BUSY, HF_DEADLOCK: as hf_mysql_lock_row(); with
  * autocommit nothing was written. HF_EUNKNOWN: the answer to the write was
  * lost; it was sent once and is not sent again: read the row. HF_EUNAVAIL:
- * not written. HF_MYSQL_EREFUSED: the server refused it, err->native says why
+ * not written. HF_ROW_EREFUSED: the server refused it, err->native says why
  * (1062: a unique key has such a value). HF_EUNSAFE, also for a stamp coarser
  * than microseconds: who read it before another write of the same second would
  * overwrite that. HF_EINVAL (arguments, no such column, a version that is NULL,
@@ -227,10 +141,10 @@ typedef struct hf_mysql_update {
  * Whether the connection has CLIENT_FOUND_ROWS makes no difference.
  * Blocks: up to limit_ms and one wait for a row beyond, and the callback.
  */
-HF_API HF_MUST_CHECK int
-hf_mysql_update_versioned(MYSQL *db, const hf_mysql_row *row,
-                          const hf_mysql_update *update,
-                          hf_mysql_info *ret_info, hf_error *err);
+HF_API HF_MUST_CHECK int hf_mysql_update_versioned(MYSQL *db, const hf_row *row,
+                                                   const hf_row_update *update,
+                                                   hf_row_info *ret_info,
+                                                   hf_error *err);
 
 /* ---- a guard ----------------------------------------------------------- */
 

@@ -8,9 +8,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-static int check(const char *column, uint64_t fence, hf_error *err)
+static int check(const char *column, uint64_t fence,
+                 const struct hf__names *names, hf_error *err)
 {
-    int r = hf__sql_check_name("fence's column", column, true, err);
+    int r = hf__sql_check_name("fence's column", column, names, err);
 
     if (r == HF_OK && fence == 0) {
         r = hf__fail(err, HF_EINVAL,
@@ -34,8 +35,8 @@ static int copy(const struct hf__sql *sql, char *buf, size_t size,
     return HF_OK;
 }
 
-int hf_mysql_guard_sql(char *buf, size_t size, const char *column,
-                       uint64_t fence, hf_error *err)
+int hf__sql_guard(char *buf, size_t size, const char *column, uint64_t fence,
+                  const struct hf__names *names, hf_error *err)
 {
     struct hf__sql sql = {.bytes = NULL};
     int r;
@@ -44,9 +45,9 @@ int hf_mysql_guard_sql(char *buf, size_t size, const char *column,
         return hf__fail(err, HF_EINVAL, "there is no room for the condition");
     }
     buf[0] = '\0';
-    r = check(column, fence, err);
+    r = check(column, fence, names, err);
     if (r == HF_OK) {
-        hf__sql_name(&sql, column);
+        hf__sql_quoted(&sql, names->quote, column);
         hf__sql_addf(&sql, "<=%" PRIu64, fence);
         r = copy(&sql, buf, size, err);
     }

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The examples with tables of their own do what they say, on a real MariaDB.
+"""The examples with tables of their own do what they say, on a real MariaDB or
+PostgreSQL.
 
-    rows.py GUARD TRANSFER VERSIONED     HOLDFAST_TEST_MYSQL_URL in the environment
+    rows.py GUARD TRANSFER VERSIONED     HOLDFAST_TEST_MYSQL_URL or
+                                         HOLDFAST_TEST_POSTGRES_URL in the environment
 """
 import os
 import pathlib
@@ -15,14 +17,17 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / 'house'))
 from tap import Tap  # noqa: E402
 
 GUARD, TRANSFER, VERSIONED = sys.argv[1:4]
-SERVER = urllib.parse.urlsplit(os.environ['HOLDFAST_TEST_MYSQL_URL'])
+SERVER = urllib.parse.urlsplit(os.environ.get('HOLDFAST_TEST_MYSQL_URL') or
+                               os.environ['HOLDFAST_TEST_POSTGRES_URL'])
 
 
-def run(program, password=SERVER.password):
+def run(program, path=SERVER.path):
+    password = SERVER.password or ''
+    url = (f'{SERVER.scheme}://{SERVER.username}@{SERVER.hostname}:'
+           f'{SERVER.port}{path}')
     return subprocess.run(
-        [program, SERVER.hostname, str(SERVER.port), SERVER.username,
-         SERVER.path.strip('/')], capture_output=True, text=True, timeout=50,
-        check=False, env={**os.environ, 'MYSQL_PWD': password})
+        [program, url], capture_output=True, text=True, timeout=50, check=False,
+        env={**os.environ, 'MYSQL_PWD': password, 'PGPASSWORD': password})
 
 
 def check(tap, program, pattern, name):
@@ -45,8 +50,9 @@ def main():
           r'main    the row was written 2 times',
           'guard refuses who was stopped, and only that one')
     for program in (GUARD, TRANSFER, VERSIONED):
-        ran = run(program, 'wrong')
-        tap.ok(ran.returncode == 1 and 'Access denied' in ran.stderr,
+        ran = run(program, '/nobody_made_this')
+        tap.ok(ran.returncode == 1 and re.search(
+            'Access denied|"nobody_made_this" does not exist', ran.stderr),
                f'{pathlib.Path(program).name} says what is wrong', ran)
     tap.done()
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """What the outside sees: each header stands alone in C11 and C++17, its
-library exports its functions, what modules need and nothing else, the one for
-rows needs no client library of its own, and a call from a room to the one above
+library exports its functions, what modules need and nothing else, those for
+rows need no client library of their own, and a call from a room to the one above
 does not link.
 
-    surface.py ROOT LIBRARY ROWS BASE_ARCHIVE SANITIZE MYSQL_FOLDER MODULE...
-        -- COMPILER...
+    surface.py ROOT LIBRARY ROWS ROWS_POSTGRES BASE_ARCHIVE SANITIZE MYSQL_FOLDER
+        POSTGRES_FOLDER MODULE... -- COMPILER...
 """
 import pathlib
 import re
@@ -18,8 +18,8 @@ import tempfile
 from tap import Tap
 
 ROOT = pathlib.Path(sys.argv[1])
-LIBRARY, ROWS, BASE, SANITIZE, MYSQL = sys.argv[2:7]
-MODULES = sys.argv[7:sys.argv.index('--')]
+LIBRARY, ROWS, ROWS_POSTGRES, BASE, SANITIZE, MYSQL, POSTGRES = sys.argv[2:9]
+MODULES = sys.argv[9:sys.argv.index('--')]
 COMPILER = sys.argv[sys.argv.index('--') + 1:]
 PRIVATE = 'HOLDFAST_PRIVATE_0'
 MOST_EXPORTS = 80
@@ -33,7 +33,7 @@ def run(*command):
 
 
 def check_header(tap, header):
-    flags = [*FLAGS, '-isystem', MYSQL]
+    flags = [*FLAGS, '-isystem', MYSQL, '-isystem', POSTGRES]
     code, out = run(*COMPILER, '-std=c11', *flags, '-Wno-unused', '-x', 'c',
                     header)
     tap.ok(code == 0, f'{header.name} alone is C11', out)
@@ -76,17 +76,19 @@ def check_exports(tap, headers, library):
            f'exported only: {sorted(ours - declared)}')
 
 
-def check_rows(tap):
+def check_rows(tap, library):
     """The client library is the program's: two of them in one would each take
     the other's connections for its own."""
-    code, out = run('readelf', '-d', ROWS)
+    name = pathlib.Path(library).name
+    code, out = run('readelf', '-d', library)
     needed = re.findall(r'NEEDED.*\[(.*)\]', out)
     tap.ok(code == 0 and needed and not [name for name in needed if re.match(
-        r'lib(mariadb|mysql|holdfast)', name)],
-        'the library for rows brings no client library', out)
-    lent = {name for name, version in symbols('--undefined-only', ROWS)
-            if name.startswith('hf_') or name.startswith('mysql_') and version}
-    tap.ok(not lent, 'nor does it need a certain one', sorted(lent))
+        r'lib(mariadb|mysql|pq|holdfast)', name)],
+        f'{name} brings no client library', out)
+    lent = {name for name, version in symbols('--undefined-only', library)
+            if name.startswith('hf_') or
+            re.match('mysql_|PQ', name) and version}
+    tap.ok(not lent, f'nor does {name} need a certain one', sorted(lent))
 
 
 def check_private(tap):
@@ -130,12 +132,15 @@ def main():
     tap = Tap()
     for names, library in ((('holdfast.h', 'holdfast-cell.h',
                             'holdfast-guard.h'), LIBRARY),
-                           (('holdfast-mysql.h',), ROWS)):
+                           (('holdfast-mysql.h',), ROWS),
+                           (('holdfast-postgres.h',), ROWS_POSTGRES)):
         headers = [ROOT / 'include' / name for name in names]
         for header in headers:
             check_header(tap, header)
         check_exports(tap, headers, library)
-    check_rows(tap)
+    check_header(tap, ROOT / 'include/holdfast-rows.h')
+    check_rows(tap, ROWS)
+    check_rows(tap, ROWS_POSTGRES)
     check_private(tap)
     check_upward_call(tap)
     tap.done()

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Both libraries in one program, once as archives and once as shared objects:
- * a lock's fence guards a row.
+ * All libraries in one program, once as archives and once as shared objects:
+ * a lock's fence guards a row, and what the two for rows have alike is not in
+ * each other's way.
  */
+#include "include/holdfast-postgres.h"
 #include "tests/rows/world.h"
 
 TEST(a_lock_and_a_row_in_one_program)
@@ -26,4 +28,19 @@ TEST(a_lock_and_a_row_in_one_program)
     EXPECT_IS(hf_release(lock, &err), HF_OK);
     hf_free(lock);
     hf_close(client);
+}
+
+TEST(rows_of_both_kinds_of_server_in_one_program)
+{
+    PGconn *none = PQconnectdb("host=/nobody");
+    char guard[320];
+
+    EXPECT_IS(hf_mysql_guard_sql(guard, sizeof guard, "f", 17, &err), HF_OK);
+    EXPECT_TEXT(guard, "`f`<=17");
+    EXPECT_IS(hf_postgres_guard_sql(guard, sizeof guard, "f", 17, &err), HF_OK);
+    EXPECT_TEXT(guard, "\"f\"<=17");
+    EXPECT_IS(
+        hf_postgres_lock_row(none, row_of("account", 1), NULL, &info, &err),
+        HF_EUNAVAIL);
+    PQfinish(none);
 }

@@ -242,8 +242,8 @@ TEST(what_may_not_be_seen_is_told)
 
 TEST(every_status_has_its_name)
 {
-    EXPECT_TEXT(hf_mysql_strstatus(HF_MYSQL_GONE), "HF_MYSQL_GONE");
-    EXPECT_TEXT(hf_mysql_strstatus(HF_MYSQL_EREFUSED), "HF_MYSQL_EREFUSED");
+    EXPECT_TEXT(hf_mysql_strstatus(HF_MYSQL_GONE), "HF_ROW_GONE");
+    EXPECT_TEXT(hf_mysql_strstatus(HF_MYSQL_EREFUSED), "HF_ROW_EREFUSED");
     EXPECT_TEXT(hf_mysql_strstatus(HF_BUSY), "HF_BUSY");
     EXPECT_TEXT(hf_mysql_strstatus(HF_EUNKNOWN), "HF_EUNKNOWN");
     EXPECT(hf_mysql_strstatus(12345) != NULL);

@@ -3,10 +3,10 @@
  * A locking read in the caller's transaction, after its plan was looked at.
  * Thread: the caller's.
  */
-#ifndef HF_ROWS_LOCK_H
-#define HF_ROWS_LOCK_H
+#ifndef HF_ROWS_MYSQL_LOCK_H
+#define HF_ROWS_MYSQL_LOCK_H
 
-#include "src/rows/ask.h"
+#include "src/rows/mysql/ask.h"
 
 enum hf__manner {
     HF__WAIT,   /* as long as the session's timeouts say */
@@ -15,7 +15,7 @@ enum hf__manner {
 };
 
 /* The row, with those columns in words of SQL: HF_OK and the result, of one
- * row; HF_MYSQL_GONE; or as hf_mysql_lock_row(). */
+ * row; HF_ROW_GONE; or as hf_mysql_lock_row(). */
 HF_MUST_CHECK int hf__lock_read(struct hf__rows *, const char *columns,
                                 enum hf__manner, MYSQL_RES **ret_result);
 

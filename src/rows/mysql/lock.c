@@ -5,13 +5,11 @@
  * means that it does not know them. What is learned is forgotten with the
  * call: the next may come on a connection to another server.
  */
-#include "src/rows/lock.h"
+#include "src/rows/mysql/lock.h"
 
 #include "src/base/error.h"
-#include "src/rows/session.h"
-#include "src/rows/table.h"
-
-#include <inttypes.h>
+#include "src/rows/mysql/session.h"
+#include "src/rows/mysql/table.h"
 
 enum { SYNTAX = 1064 };
 
@@ -47,11 +45,6 @@ static unsigned read_row(struct hf__rows *s, const char *columns,
     return hf__rows_send(s, ret_result);
 }
 
-static int gone(struct hf__rows *s)
-{
-    return hf__fail(s->err, HF_MYSQL_GONE, "%s has no such row", s->row.table);
-}
-
 /* Explains, and reads. */
 static int try_read(struct hf__rows *s, const char *columns,
                     enum hf__manner manner, MYSQL_RES **ret_result)
@@ -73,7 +66,7 @@ static int try_read(struct hf__rows *s, const char *columns,
     }
     hf__result_auto(ret_result);
     *ret_result = NULL;
-    return gone(s);
+    return hf__call_gone(&s->call, "");
 }
 
 int hf__lock_read(struct hf__rows *s, const char *columns,
@@ -81,35 +74,20 @@ int hf__lock_read(struct hf__rows *s, const char *columns,
 {
     int r = try_read(s, columns, manner, ret_result);
 
-    if (r != HF_MYSQL_GONE || manner != HF__SKIP || !s->knows_skip) {
+    if (r != HF_ROW_GONE || manner != HF__SKIP || !s->knows_skip) {
         return r;
     }
     /* Somebody has it, or it is not there: that only a read tells which may
      * be refused, and a refusal must not cost the transaction. */
     return s->rolls_back
-               ? hf__fail(s->err, HF_BUSY,
+               ? hf__fail(s->call.err, HF_BUSY,
                           "somebody else has the row of %s locked, or there is "
                           "none",
-                          s->row.table)
+                          s->call.row.table)
                : try_read(s, columns, HF__NOWAIT, ret_result);
 }
 
-static int check_options(const hf_mysql_lock_opts *o, hf_error *err)
-{
-    if (o->wait_ms != HF_FOREVER &&
-        (o->wait_ms < 0 || o->wait_ms > HF_MYSQL_WAIT_MAX_MS)) {
-        return hf__fail(err, HF_EINVAL,
-                        "wait_ms is %" PRId64 ": 0 to %d, or HF_FOREVER",
-                        o->wait_ms, HF_MYSQL_WAIT_MAX_MS);
-    }
-    if (o->skip_locked != 0 && o->wait_ms != 0) {
-        return hf__fail(err, HF_EINVAL,
-                        "skip_locked does not wait: set wait_ms to 0");
-    }
-    return HF_OK;
-}
-
-static int lock_inside(struct hf__rows *s, const hf_mysql_lock_opts *o)
+static int lock_inside(struct hf__rows *s, const hf_row_lock_opts *o)
 {
     HF_AUTO(hf__result_auto) MYSQL_RES *result = NULL;
     struct hf__patience patience = {.is_set = false};
@@ -132,30 +110,22 @@ static int lock_inside(struct hf__rows *s, const hf_mysql_lock_opts *o)
     return hf__patience_end(s, &patience, r);
 }
 
-static int lock_row(struct hf__rows *s, const hf_mysql_lock_opts *opts)
+static int lock_row(struct hf__rows *s, const hf_row_lock_opts *opts)
 {
-    hf_mysql_lock_opts o = HF_MYSQL_LOCK_OPTS_INIT;
-    int r = hf__rows_options(&o, sizeof o, opts, s->err);
+    hf_row_lock_opts o = HF_ROW_LOCK_OPTS_INIT;
+    int r = hf__call_lock_opts(&o, opts, s->call.err);
 
-    if (r == HF_OK) {
-        r = check_options(&o, s->err);
-    }
     if (r == HF_OK) {
         r = hf__session_look(s);
     }
     if (r != HF_OK) {
         return r;
     }
-    if (!s->is_inside) {
-        return hf__fail(s->err, HF_EUNSAFE,
-                        "there is no transaction, so the row would be unlocked "
-                        "at once: BEGIN first");
-    }
-    return lock_inside(s, &o);
+    return s->is_inside ? lock_inside(s, &o) : hf__call_outside(&s->call);
 }
 
-int hf_mysql_lock_row(MYSQL *db, const hf_mysql_row *row,
-                      const hf_mysql_lock_opts *opts, hf_mysql_info *ret_info,
+int hf_mysql_lock_row(MYSQL *db, const hf_row *row,
+                      const hf_row_lock_opts *opts, hf_row_info *ret_info,
                       hf_error *err)
 {
     struct hf__rows s;

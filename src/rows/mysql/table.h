@@ -3,10 +3,10 @@
  * Is a row of this table locked alone? By its engine, and by what the server
  * says that it would read. Thread: the caller's.
  */
-#ifndef HF_ROWS_TABLE_H
-#define HF_ROWS_TABLE_H
+#ifndef HF_ROWS_MYSQL_TABLE_H
+#define HF_ROWS_MYSQL_TABLE_H
 
-#include "src/rows/ask.h"
+#include "src/rows/mysql/ask.h"
 
 /* HF_OK, or HF_EUNSAFE: no row locks, or none that others would see. */
 HF_MUST_CHECK int hf__table_check(struct hf__rows *);

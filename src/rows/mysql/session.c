@@ -5,7 +5,7 @@
  * tells: it lives exactly as long as its transaction, so outside of one it is
  * gone before it can be released, and after a rollback, too.
  */
-#include "src/rows/session.h"
+#include "src/rows/mysql/session.h"
 
 #include "src/base/error.h"
 
@@ -29,22 +29,24 @@ void hf__session_unmark(struct hf__rows *s)
     unsigned error;
 
     if (s->is_lost) {
-        s->info.in_transaction = 0;
+        s->call.info.in_transaction = 0;
         return;
     }
     error = hf__rows_do(s, "RELEASE SAVEPOINT " MARK);
-    s->info.in_transaction = error == 0 ? 1 : error == NO_SAVEPOINT ? 0 : -1;
+    s->call.info.in_transaction = error == 0              ? 1
+                                  : error == NO_SAVEPOINT ? 0
+                                                          : -1;
 }
 
 int hf__session_tell(struct hf__rows *s, int r)
 {
-    if (r == HF_BUSY && s->info.in_transaction == 0) {
+    if (r == HF_BUSY && s->call.info.in_transaction == 0) {
         return hf__fail_native(
-            s->err, r, 1205,
+            s->call.err, r, 1205,
             "table %s: somebody else has the row locked, and the server has "
             "rolled the transaction back (innodb_rollback_on_timeout); begin "
             "it again",
-            s->row.table);
+            s->call.row.table);
     }
     return r;
 }
@@ -62,7 +64,7 @@ int hf__session_look(struct hf__rows *s)
         return hf__rows_fail(s, error);
     }
     s->is_inside = error == 0;
-    s->info.in_transaction = s->is_inside;
+    s->call.info.in_transaction = s->is_inside;
     return HF_OK;
 }
 
@@ -83,7 +85,7 @@ static int read_settings(struct hf__rows *s, struct hf__patience *p)
     row = result == NULL ? NULL : mysql_fetch_row(result);
     if (row == NULL || row[0] == NULL || row[1] == NULL || row[2] == NULL ||
         strlen(row[0]) >= sizeof p->row || strlen(row[1]) >= sizeof p->table) {
-        return hf__fail(s->err, HF_EPROTO,
+        return hf__fail(s->call.err, HF_EPROTO,
                         "the server does not tell its lock timeouts");
     }
     strncpy(p->row, row[0], sizeof p->row - 1);
@@ -135,7 +137,7 @@ int hf__patience_end(struct hf__rows *s, struct hf__patience *p, int r)
             return r;
         }
     }
-    return hf__fail_native(s->err, HF_EUNAVAIL, (int)error,
+    return hf__fail_native(s->call.err, HF_EUNAVAIL, (int)error,
                            "the session's timeouts of locks could not be put "
                            "back; roll back and connect anew");
 }

@@ -6,7 +6,7 @@
  * is told, the column or the index.
  */
 #include "src/base/error.h"
-#include "src/rows/ask.h"
+#include "src/rows/mysql/ask.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -75,7 +75,7 @@ bool hf__rows_may_be_done(unsigned error)
 static const struct meaning *meaning_of(unsigned error)
 {
     static const struct meaning ended = {0, HF_EUNAVAIL, NULL};
-    static const struct meaning refused = {0, HF_MYSQL_EREFUSED, NULL};
+    static const struct meaning refused = {0, HF_ROW_EREFUSED, NULL};
 
     for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++) {
         if (meanings[i].error == error) {
@@ -103,7 +103,7 @@ static const char *server_words(MYSQL *db, unsigned error)
 int hf__rows_fail(struct hf__rows *s, unsigned error)
 {
     const struct meaning *m = meaning_of(error);
-    hf_error *err = s->err;
+    hf_error *err = s->call.err;
     int r;
 
     if (s->is_lost && mysql_thread_id(s->db) != s->thread) {
@@ -111,14 +111,14 @@ int hf__rows_fail(struct hf__rows *s, unsigned error)
             err, HF_EUNAVAIL, (int)error,
             "table %s: the client library connected anew, so the transaction "
             "is gone; turn MYSQL_OPT_RECONNECT off",
-            s->row.table);
+            s->call.row.table);
     }
     r = m->words != NULL
             ? hf__fail_native(err, m->status, (int)error, "table %s: %s",
-                              s->row.table, m->words)
+                              s->call.row.table, m->words)
             : hf__fail_native(
                   err, m->status, (int)error, "table %s: the server %s%s",
-                  s->row.table,
+                  s->call.row.table,
                   is_in(error, repeating, sizeof repeating / sizeof *repeating)
                       ? "refuses the statement "
                       : "says: ",

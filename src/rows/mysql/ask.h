@@ -4,10 +4,11 @@
  * and what they came to. Only calls that libmariadb and libmysqlclient both
  * have; no look into a MYSQL. Thread: the caller's.
  */
-#ifndef HF_ROWS_ASK_H
-#define HF_ROWS_ASK_H
+#ifndef HF_ROWS_MYSQL_ASK_H
+#define HF_ROWS_MYSQL_ASK_H
 
-#include "src/rows/sql.h"
+#include "include/holdfast-mysql.h"
+#include "src/rows/call.h"
 
 #include <mysql.h>
 
@@ -15,13 +16,9 @@ enum { HF__ROWS_INDEX = 64 * 4 + 1 };
 
 struct hf__rows {
     MYSQL *db;
-    hf_error *err; /* of this call, until it is known how that ends */
-    hf_error own_err;
-    hf_error *ret_err;       /* the caller's */
-    hf_mysql_info *ret_info; /* the caller's, or NULL */
-    hf_mysql_row row;
-    hf_mysql_info info;
-    const char *charset;  /* of the connection; the client library's */
+    struct hf__call call;
+    const char *charset; /* of the connection; the client library's */
+    struct hf__names names;
     unsigned long thread; /* the connection's number on the server */
     bool is_inside;       /* the caller's transaction */
     bool is_lost;         /* no answer, or another connection */
@@ -33,17 +30,14 @@ struct hf__rows {
 };
 
 /* What the caller gave. Not to be moved then. */
-void hf__rows_begin(struct hf__rows *, MYSQL *, hf_mysql_info *ret_info,
+void hf__rows_begin(struct hf__rows *, MYSQL *, hf_row_info *ret_info,
                     hf_error *ret_err);
 /* Checks the arguments that every call has; the row is copied. HF_OK,
  * HF_EINVAL; HF_EUNAVAIL: not connected. */
-HF_MUST_CHECK int hf__rows_open(struct hf__rows *, const hf_mysql_row *);
+HF_MUST_CHECK int hf__rows_open(struct hf__rows *, const hf_row *);
 /* The end of the call: what is known goes to the caller, and the error unless
  * r is HF_OK. Gives r. */
 HF_MUST_CHECK int hf__rows_end(struct hf__rows *, int r);
-/* Copy the caller's options over the defaults; NULL leaves these. */
-HF_MUST_CHECK int hf__rows_options(void *ours, size_t size, const void *theirs,
-                                   hf_error *);
 
 /* One statement. Gives 0 and its result, NULL if it has none, for
  * mysql_free_result(); or the error's number. */
@@ -54,6 +48,10 @@ HF_MUST_CHECK unsigned hf__rows_send(struct hf__rows *, MYSQL_RES **ret_result);
 /* One whose result, if any, does not count. */
 HF_MUST_CHECK unsigned hf__rows_do(struct hf__rows *, const char *words);
 
+static inline void hf__sql_name(struct hf__sql *sql, const char *name)
+{
+    hf__sql_quoted(sql, '`', name);
+}
 /* "`db`.`table`" */
 void hf__rows_add_table(struct hf__rows *);
 /* " WHERE `a`=1 AND …" */

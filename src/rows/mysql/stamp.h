@@ -3,10 +3,10 @@
  * The column that tells one state of a row from the next: a number or a time.
  * Its words of SQL: how it is read, compared, made later. Thread: the caller's.
  */
-#ifndef HF_ROWS_STAMP_H
-#define HF_ROWS_STAMP_H
+#ifndef HF_ROWS_MYSQL_STAMP_H
+#define HF_ROWS_MYSQL_STAMP_H
 
-#include "src/rows/ask.h"
+#include "src/rows/mysql/ask.h"
 
 enum hf__stamp_kind {
     HF__STAMP_NUMBER,

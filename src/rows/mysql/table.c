@@ -6,7 +6,7 @@
  * counts any cost, and reads the row while it does. Where no row is, its words
  * for that are all it says; the locking read that follows decides.
  */
-#include "src/rows/table.h"
+#include "src/rows/mysql/table.h"
 
 #include "src/base/error.h"
 
@@ -49,27 +49,27 @@ static int judge_table(struct hf__rows *s, const char *text)
     int length = 0;
 
     if (strncmp(text, create, sizeof create - 1) != 0) {
-        return hf__fail(s->err, HF_EUNSAFE,
+        return hf__fail(s->call.err, HF_EUNSAFE,
                         "%s is a view or a temporary table: lock the row of a "
                         "table that others see, too",
-                        s->row.table);
+                        s->call.row.table);
     }
     options = behind_columns(text);
     name = options == NULL ? NULL : strstr(options, engine);
     if (name == NULL) {
-        return hf__fail(s->err, HF_EUNSAFE,
+        return hf__fail(s->call.err, HF_EUNSAFE,
                         "the server does not say which engine the table %s "
                         "has: take NO_TABLE_OPTIONS out of sql_mode",
-                        s->row.table);
+                        s->call.row.table);
     }
     name += sizeof engine - 1;
     length = (int)strcspn(name, " \n");
     if (length != 6 || strncasecmp(name, "InnoDB", 6) != 0) {
-        return hf__fail(s->err, HF_EUNSAFE,
+        return hf__fail(s->call.err, HF_EUNSAFE,
                         "the table %s has the engine %.*s, which can't lock "
                         "one row until a transaction ends: ALTER TABLE … "
                         "ENGINE=InnoDB",
-                        s->row.table, length, name);
+                        s->call.row.table, length, name);
     }
     return HF_OK;
 }
@@ -89,9 +89,9 @@ int hf__table_check(struct hf__rows *s)
     }
     row = result == NULL ? NULL : mysql_fetch_row(result);
     if (row == NULL || mysql_num_fields(result) < 2 || row[1] == NULL) {
-        return hf__fail(s->err, HF_EPROTO,
+        return hf__fail(s->call.err, HF_EPROTO,
                         "the server does not describe the table %s",
-                        s->row.table);
+                        s->call.row.table);
     }
     return judge_table(s, row[1]);
 }
@@ -133,11 +133,11 @@ static int judge_plan(struct hf__rows *s, MYSQL_RES *plan, MYSQL_ROW row)
         return HF_OK;
     }
     return hf__fail(
-        s->err, HF_EUNSAFE,
+        s->call.err, HF_EUNSAFE,
         "the server would not find the row of %s by a unique index, and would "
         "lock what it reads: give all columns of one, with values of their "
         "types; the plan: type=%s key=%s rows=%s Extra=%s",
-        s->row.table, *type == '\0' ? "NULL" : type,
+        s->call.row.table, *type == '\0' ? "NULL" : type,
         *key == '\0' ? "NULL" : key, part(plan, row, "rows"), extra);
 }
 
@@ -159,9 +159,9 @@ int hf__table_explain(struct hf__rows *s, const char *suffix,
     }
     row = plan == NULL ? NULL : mysql_fetch_row(plan);
     if (row == NULL || mysql_num_rows(plan) != 1) {
-        return hf__fail(s->err, HF_EPROTO,
+        return hf__fail(s->call.err, HF_EPROTO,
                         "the server does not explain the lookup in %s",
-                        s->row.table);
+                        s->call.row.table);
     }
     return judge_plan(s, plan, row);
 }

@@ -4,10 +4,10 @@
  * how long it waits for a lock. What is changed is put back. Thread: the
  * caller's.
  */
-#ifndef HF_ROWS_SESSION_H
-#define HF_ROWS_SESSION_H
+#ifndef HF_ROWS_MYSQL_SESSION_H
+#define HF_ROWS_MYSQL_SESSION_H
 
-#include "src/rows/ask.h"
+#include "src/rows/mysql/ask.h"
 
 struct hf__patience {
     char row[24]; /* the session's own, to be put back */

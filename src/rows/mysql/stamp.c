@@ -7,7 +7,7 @@
  * text is to be had, for the new one, a stamp that would not be later is
  * refused in the statement itself.
  */
-#include "src/rows/stamp.h"
+#include "src/rows/mysql/stamp.h"
 
 #include "src/base/error.h"
 
@@ -43,7 +43,7 @@ static int fit(struct hf__rows *s, struct hf__stamp *v,
     }
     if (field->type != MYSQL_TYPE_DATETIME &&
         field->type != MYSQL_TYPE_TIMESTAMP) {
-        return hf__fail(s->err, HF_EINVAL,
+        return hf__fail(s->call.err, HF_EINVAL,
                         "the version column %s is neither an integer nor "
                         "DATETIME(6) or TIMESTAMP(6)",
                         v->name);
@@ -52,7 +52,7 @@ static int fit(struct hf__rows *s, struct hf__stamp *v,
                                                  : HF__STAMP_TIMESTAMP;
     if (field->decimals != MICROSECONDS) {
         return hf__fail(
-            s->err, HF_EUNSAFE,
+            s->call.err, HF_EUNSAFE,
             "the version column %s has %u digits of a second, so two writes "
             "within one such part look the same and the first is overwritten: "
             "ALTER TABLE … MODIFY %s %s(6) NOT NULL",
@@ -66,7 +66,7 @@ static int fit(struct hf__rows *s, struct hf__stamp *v,
 static int check_deleted(struct hf__rows *s, const MYSQL_FIELD *field)
 {
     return field->type >= MYSQL_TYPE_ENUM || field->type == MYSQL_TYPE_VARCHAR
-               ? hf__fail(s->err, HF_EINVAL,
+               ? hf__fail(s->call.err, HF_EINVAL,
                           "the deletion column %s is neither a number nor a "
                           "time, which is NULL or 0 in a row that is there",
                           field->name)
@@ -96,7 +96,7 @@ int hf__stamp_find(struct hf__rows *s, struct hf__stamp *v, const char *name,
         return hf__rows_fail(s, error);
     }
     if (result == NULL || mysql_num_fields(result) != 2) {
-        return hf__fail(s->err, HF_EPROTO,
+        return hf__fail(s->call.err, HF_EPROTO,
                         "the server does not describe the column %s", name);
     }
     fields = mysql_fetch_fields(result);
@@ -120,7 +120,7 @@ void hf__stamp_add_read(const struct hf__stamp *v, struct hf__sql *sql)
 int hf__stamp_take(struct hf__rows *s, struct hf__stamp *v, const char *text)
 {
     if (text == NULL) {
-        return hf__fail(s->err, HF_EINVAL,
+        return hf__fail(s->call.err, HF_EINVAL,
                         "the version column %s is NULL in this row, which is "
                         "equal to nothing: make it NOT NULL",
                         v->name);
@@ -128,7 +128,7 @@ int hf__stamp_take(struct hf__rows *s, struct hf__stamp *v, const char *text)
     /* It goes into the next statement. */
     if (strlen(text) >= sizeof v->old ||
         text[strspn(text, "0123456789-:. ")] != '\0') {
-        return hf__fail(s->err, HF_EPROTO,
+        return hf__fail(s->call.err, HF_EPROTO,
                         "the server's value of the version column %s is "
                         "neither a number nor a time",
                         v->name);
@@ -139,12 +139,12 @@ int hf__stamp_take(struct hf__rows *s, struct hf__stamp *v, const char *text)
     }
     v->old_value = strtoll(text, NULL, 10);
     if (v->old_value >= v->largest) {
-        return hf__fail(s->err, HF_EINVAL,
+        return hf__fail(s->call.err, HF_EINVAL,
                         "the version column %s has the largest number of its "
                         "type in this row: make it BIGINT",
                         v->name);
     }
-    s->info.version = v->old_value + 1;
+    s->call.info.version = v->old_value + 1;
     return HF_OK;
 }
 

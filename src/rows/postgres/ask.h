@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One call on the caller's PGconn: what all its steps share, statements and
+ * what they came to. Thread: the caller's.
+ */
+#ifndef HF_ROWS_POSTGRES_ASK_H
+#define HF_ROWS_POSTGRES_ASK_H
+
+#include "include/holdfast-postgres.h"
+#include "src/rows/call.h"
+
+#include <libpq-fe.h>
+
+/* What a statement has at most: a key, columns, and a version. */
+enum { HF__PG_VALUES = HF_ROW_KEY_MAX + HF_ROW_COLUMNS_MAX + 1 };
+
+struct hf__pg {
+    PGconn *db;
+    struct hf__call call;
+    struct hf__names names;
+    bool is_inside;    /* the caller's transaction */
+    bool is_lost;      /* no answer */
+    bool is_open;      /* the bracket */
+    char patience[24]; /* the caller's lock_timeout, to be put back; or "" */
+    struct hf__sql sql;
+    /* The values of its parameters. */
+    int n;
+    Oid types[HF__PG_VALUES];
+    char *values[HF__PG_VALUES];
+    int lengths[HF__PG_VALUES];
+    int formats[HF__PG_VALUES];
+};
+
+/* What the caller gave. Not to be moved then. */
+void hf__rows_pg_begin(struct hf__pg *, PGconn *, hf_row_info *ret_info,
+                       hf_error *ret_err);
+/* Checks the arguments that every call has, and the connection; finds out
+ * whether there is a transaction. HF_OK, HF_EINVAL, HF_EUNAVAIL. */
+HF_MUST_CHECK int hf__rows_pg_open(struct hf__pg *, const hf_row *);
+/* The end of the call: what is known goes to the caller. Gives r. */
+HF_MUST_CHECK int hf__rows_pg_end(struct hf__pg *, int r);
+
+/* One statement, or several that have no parameters: HF_OK and the last
+ * result, for PQclear(); or its failure, told. */
+HF_MUST_CHECK int hf__rows_pg_run(struct hf__pg *, const char *words,
+                                  PGresult **ret_result);
+/* One whose result does not count. */
+HF_MUST_CHECK int hf__rows_pg_do(struct hf__pg *, const char *words);
+
+/* Begins the statement in s->sql, without parameters. */
+void hf__rows_pg_clear(struct hf__pg *);
+/* The one that was built there. */
+HF_MUST_CHECK int hf__rows_pg_send(struct hf__pg *, PGresult **ret_result);
+/* A parameter, "$1"; its value has passed hf__rows_pg_check_value(). */
+void hf__rows_pg_add_value(struct hf__pg *, const hf_row_value *);
+void hf__rows_pg_add_text(struct hf__pg *, const char *text);
+void hf__rows_pg_add_name(struct hf__sql *, const char *name);
+/* "schema"."table" */
+void hf__rows_pg_add_table(struct hf__pg *, struct hf__sql *);
+/* " WHERE "a"=$1 AND …" */
+void hf__rows_pg_add_key(struct hf__pg *);
+/* What no text of PostgreSQL has: HF_OK, HF_EINVAL. */
+HF_MUST_CHECK int hf__rows_pg_check_value(struct hf__pg *, const char *name,
+                                          const hf_row_value *);
+
+/* Tells why there is no result: its status. */
+HF_MUST_CHECK int hf__rows_pg_fail(struct hf__pg *, const PGresult *);
+
+static inline void hf__rows_pg_result_auto(PGresult **result)
+{
+    PQclear(*result);
+}
+
+#endif
