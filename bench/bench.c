@@ -13,6 +13,7 @@
 #include "bench/loop.h"
 #include "bench/measure.h"
 #include "bench/mysql.h"
+#include "bench/postgres.h"
 #include "bench/redis.h"
 #include "bench/renewal.h"
 #include "bench/report.h"
@@ -39,7 +40,7 @@ static const struct {
     {"renewal", bench_renewal},     {"command", bench_command},
     {"mysql", bench_mysql},         {"session", bench_mysql_session},
     {"redis", bench_redis},         {"redis-quorum", bench_redlock},
-    {"zookeeper", bench_zookeeper},
+    {"zookeeper", bench_zookeeper}, {"postgres", bench_postgres},
 };
 
 static char folder[256];
@@ -95,7 +96,7 @@ static void usage(void)
 {
     bench_fail("usage: bench [--quick] [--only footprint|throughput|files|"
                "waiting|contest|loop|renewal|command|mysql|redis|redis-quorum|"
-               "zookeeper] [--json FILE] [--command HOLDFAST]");
+               "zookeeper|postgres] [--json FILE] [--command HOLDFAST]");
 }
 
 int main(int argc, char *argv[])

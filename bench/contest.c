@@ -16,8 +16,12 @@
 #include <string.h>
 
 #define NAME "contested"
-/* On a server, until all have connected and wait. */
-#define WARM_MS 1000
+/* On a server, until all have connected and wait: each connects more than once,
+ * when it first waits, and holds. */
+#define WARM_MS     1000
+#define WARM_MAX_MS 10000
+/* The last so many hand-overs. */
+#define HANDED_MAX 65536
 
 struct rival {
     uint64_t grants;
@@ -32,11 +36,15 @@ struct contest {
     int n;
     hf_client *client;
     struct server_counts begun;
+    double seconds; /* of processor time, that the server had used then */
     atomic_int ready;
     atomic_bool has_begun;
     atomic_bool is_over;
     atomic_int inside;
     atomic_int clashes;
+    atomic_llong released_ns; /* hf_release() was called */
+    uint64_t n_handed;        /* that, and the next, are the holder's */
+    double handed_us[HANDED_MAX];
     struct rival rival[BENCH_THREADS_MAX];
 };
 
@@ -45,14 +53,22 @@ static void take_once(struct contest *c, hf_client *client, struct rival *rival)
     int64_t begun = bench_now_ns();
     hf_lock *lock = c->is_fair ? bench_acquire_fair(client, NAME)
                                : bench_acquire(client, NAME);
-    int64_t waited = bench_now_ns() - begun;
+    int64_t granted = bench_now_ns();
+    int64_t waited = granted - begun;
+    int64_t released = atomic_load(&c->released_ns);
 
     if (atomic_fetch_add(&c->inside, 1) != 0) {
         atomic_fetch_add(&c->clashes, 1);
     }
+    /* Who came after that had nobody to wait for. */
+    if (begun < released) {
+        c->handed_us[c->n_handed++ % HANDED_MAX] =
+            (double)(granted - released) / 1e3;
+    }
     rival->grants++;
     rival->longest_ns = waited > rival->longest_ns ? waited : rival->longest_ns;
     atomic_fetch_sub(&c->inside, 1);
+    atomic_store(&c->released_ns, bench_now_ns());
     bench_release(lock);
 }
 
@@ -132,33 +148,60 @@ static double report_traffic(const struct contest *c,
 static void begin_counting(struct contest *c)
 {
     memset(c->rival, 0, sizeof c->rival);
+    c->seconds = c->b->server->seconds(c->b->server);
     c->begun = c->b->server->count(c->b->server);
 }
 
-/* Of all processes: the server counts them. */
-static double report_server(const struct contest *c, const char *kind,
-                            uint64_t grants)
+static void add_cost(const struct contest *c, const char *kind,
+                     const char *what, const char *unit, double value)
 {
-    const struct server *server = c->b->server;
-    struct server_counts now = server->count(server);
-    struct report_figure f = {.unit = "a hand-over"};
-    double asked = (double)(now.asked - c->begun.asked) / (double)grants;
+    struct report_figure f = {.value = value};
 
-    f.value = asked;
     (void)snprintf(f.name, sizeof f.name, "%d %s, one name: %s", c->n, kind,
-                   server->asked);
+                   what);
+    (void)snprintf(f.unit, sizeof f.unit, "%s", unit);
     report_add(&f);
-    if (!server->has_deadlocks) {
-        return asked;
-    }
-    f = (struct report_figure){.value =
-                                   (double)(now.deadlocks - c->begun.deadlocks),
-                               .goal = REPORT_BELOW,
-                               .target = 1};
+}
+
+static void report_deadlocks(const struct contest *c, const char *kind,
+                             uint64_t deadlocks)
+{
+    struct report_figure f = {
+        .value = (double)deadlocks, .goal = REPORT_BELOW, .target = 1};
+
     (void)snprintf(f.name, sizeof f.name, "%d %s, one name: deadlocks", c->n,
                    kind);
     report_add(&f);
-    return asked;
+}
+
+/* Of all processes: the server counts them. */
+static struct contest_cost report_server(const struct contest *c,
+                                         const char *kind, uint64_t grants)
+{
+    const struct server *server = c->b->server;
+    struct server_counts now = server->count(server);
+    struct contest_cost cost = {
+        .asked = (double)(now.asked - c->begun.asked) / (double)grants,
+        .server_us =
+            (server->seconds(server) - c->seconds) * 1e6 / (double)grants,
+    };
+
+    add_cost(c, kind, server->asked, "a hand-over", cost.asked);
+    add_cost(c, kind, "CPU of servers", "us/hand-over", cost.server_us);
+    if (server->has_deadlocks) {
+        report_deadlocks(c, kind, now.deadlocks - c->begun.deadlocks);
+    }
+    return cost;
+}
+
+/* When nobody hands over any more: the median of the last ones. */
+static double report_handed(struct contest *c, const char *kind)
+{
+    int n = (int)(c->n_handed < HANDED_MAX ? c->n_handed : HANDED_MAX);
+    double p50 = bench_percentile(c->handed_us, n, 0.5);
+
+    add_cost(c, kind, "handed on, p50", "us", p50);
+    return p50;
 }
 
 /* ---- threads ------------------------------------------------------------ */
@@ -177,7 +220,7 @@ double contest_threads(const struct bench *b, const struct contest_field *f)
     bool is_server = server_has(b->server, f->scheme);
     void *args[BENCH_THREADS_MAX];
     struct traffic traffic;
-    char kind[48];
+    char kind[40];
     double rate;
     int i;
 
@@ -200,8 +243,11 @@ double contest_threads(const struct bench *b, const struct contest_field *f)
     (void)snprintf(kind, sizeof kind, "threads%s%s%s", is_server ? ", " : "",
                    is_server ? f->scheme : "", f->is_fair ? ", fair" : "");
     report(c, kind, rate);
-    return is_server ? report_server(c, kind, grants_of(c))
-                     : report_traffic(c, &traffic);
+    if (!is_server) {
+        return report_traffic(c, &traffic);
+    }
+    (void)report_handed(c, kind);
+    return report_server(c, kind, grants_of(c)).asked;
 }
 
 void contest_steady(const struct bench *b, const char *scheme, const int n[],
@@ -282,6 +328,19 @@ static void start_all(struct contest *c, pid_t pid[])
     atomic_store(&c->has_begun, true);
 }
 
+/* Until each has had it. */
+static void warm_up(const struct contest *c)
+{
+    int i = 0;
+
+    for (int ms = 0; ms < WARM_MAX_MS && i < c->n; ms += 10) {
+        for (i = 0; i < c->n && c->rival[i].grants > 0; i++) {
+        }
+        bench_pause_ms(10);
+    }
+    bench_pause_ms(WARM_MS);
+}
+
 static void end_all(struct contest *c, const pid_t pid[])
 {
     int i;
@@ -292,15 +351,16 @@ static void end_all(struct contest *c, const pid_t pid[])
     }
 }
 
-double contest_processes(const struct bench *b, const struct contest_field *f)
+struct contest_cost contest_processes(const struct bench *b,
+                                      const struct contest_field *f)
 {
     struct contest *c = bench_shared(sizeof *c);
     bool is_server = server_has(b->server, f->scheme);
     pid_t pid[BENCH_THREADS_MAX] = {0};
-    double asked = 0;
+    struct contest_cost cost = {0};
     uint64_t grants;
     int64_t begun;
-    char kind[48];
+    char kind[40];
 
     c->b = b;
     c->scheme = f->scheme;
@@ -310,7 +370,7 @@ double contest_processes(const struct bench *b, const struct contest_field *f)
                    f->is_fair ? ", fair" : "");
     start_all(c, pid);
     if (is_server) {
-        bench_pause_ms(WARM_MS);
+        warm_up(c);
         begin_counting(c);
     }
     begun = bench_now_ns();
@@ -318,21 +378,46 @@ double contest_processes(const struct bench *b, const struct contest_field *f)
     grants = grants_of(c);
     begun = bench_now_ns() - begun;
     if (is_server) {
-        asked = report_server(c, kind, grants);
+        cost = report_server(c, kind, grants);
     }
     end_all(c, pid);
     report(c, kind, (double)grants * 1e9 / (double)begun);
-    return asked;
+    cost.handed_us = report_handed(c, kind);
+    return cost;
 }
 
-void contest_crowds(const struct bench *b, const char *scheme)
+/* In line each is told of all the others: there is no goal. */
+static void report_growth(const struct contest_field *f, const char *what,
+                          double growth, double target)
+{
+    struct report_figure figure = {
+        .value = growth,
+        .unit = "x",
+        .goal = target > 0 && !f->is_fair ? REPORT_BELOW : REPORT_NO_GOAL,
+        .target = target,
+    };
+
+    (void)snprintf(figure.name, sizeof figure.name,
+                   "%s%s, one name: %s, 64 processes / 8", f->scheme,
+                   f->is_fair ? ", fair" : "", what);
+    report_add(&figure);
+}
+
+void contest_crowds(const struct bench *b, const char *scheme, double target)
 {
     int i;
 
-    for (i = 0; i < 4; i++) {
-        struct contest_field field = {scheme, i % 2 ? 64 : 8, i > 1};
+    for (i = 0; i < 2; i++) {
+        struct contest_field f = {scheme, 8, i > 0};
+        struct contest_cost few = contest_processes(b, &f);
+        struct contest_cost many;
 
-        (void)contest_processes(b, &field);
+        f.n = 64;
+        many = contest_processes(b, &f);
+        report_growth(&f, "handed on, p50", many.handed_us / few.handed_us,
+                      target);
+        report_growth(&f, "CPU of servers", many.server_us / few.server_us,
+                      target);
     }
 }
 

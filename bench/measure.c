@@ -49,7 +49,7 @@ double bench_percentile(double *values, int n, double p)
     int i = (int)(p * n);
 
     qsort(values, (size_t)n, sizeof *values, compare);
-    return values[i < n ? i : n - 1];
+    return n == 0 ? 0 : values[i < n ? i : n - 1];
 }
 
 double bench_median(double *values, int n)

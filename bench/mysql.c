@@ -134,7 +134,7 @@ static void one_name(const struct bench *b)
     static const int n[] = {2, 8, 64, 256};
 
     contest_steady(b, "mysql", n, sizeof n / sizeof n[0]);
-    contest_crowds(b, "mysql");
+    contest_crowds(b, "mysql", 0);
     waiting_wake(b, "mysql", 2);
 }
 

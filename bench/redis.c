@@ -89,7 +89,7 @@ static void one_name(const struct bench *b, const char *scheme)
         (void)contest_threads(
             b, &(struct contest_field){scheme, i % 2 ? 64 : 8, i > 1});
     }
-    contest_crowds(b, scheme);
+    contest_crowds(b, scheme, 0);
 }
 
 static struct serverredis *start(int n)

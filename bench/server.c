@@ -30,12 +30,12 @@ bool server_has(const struct server *server, const char *scheme)
     return server && !strcmp(server->scheme, scheme);
 }
 
-double server_process_seconds(pid_t pid)
+/* Ticks, with those of children that have ended or without; 0: it is gone. */
+static unsigned long ticks(pid_t pid, bool with_children)
 {
     char path[64];
     char text[1024] = "";
-    unsigned long user = 0;
-    unsigned long system = 0;
+    unsigned long sum = 0;
     char *after;
     FILE *in;
 
@@ -46,13 +46,39 @@ double server_process_seconds(pid_t pid)
         (void)fclose(in);
     }
     after = strrchr(text, ')');
-    if (after) {
-        /* utime and stime are the 12th and 13th field after it. */
-        for (int i = 0; i < 12 && after; i++) {
-            after = strchr(after + 1, ' ');
-        }
-        user = after ? strtoul(after, &after, 10) : 0;
-        system = after ? strtoul(after, NULL, 10) : 0;
+    /* utime, stime, cutime and cstime are the 12th to 15th field after it. */
+    for (int i = 0; i < 12 && after; i++) {
+        after = strchr(after + 1, ' ');
     }
-    return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
+    for (int i = 0; i < (with_children ? 4 : 2) && after; i++) {
+        sum += strtoul(after, &after, 10);
+    }
+    return sum;
+}
+
+double server_process_seconds(pid_t pid)
+{
+    return (double)ticks(pid, false) / (double)sysconf(_SC_CLK_TCK);
+}
+
+double server_family_seconds(pid_t pid)
+{
+    unsigned long sum = ticks(pid, true);
+    char path[64];
+    char text[16384] = "";
+    char *at = text;
+    FILE *in;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid,
+                   (int)pid);
+    in = fopen(path, "re");
+    if (in) {
+        (void)fread(text, 1, sizeof text - 1, in);
+        (void)fclose(in);
+    }
+    for (long child = strtol(at, &at, 10); child > 0;
+         child = strtol(at, &at, 10)) {
+        sum += ticks((pid_t)child, false);
+    }
+    return (double)sum / (double)sysconf(_SC_CLK_TCK);
 }

@@ -33,5 +33,7 @@ void server_leave_out(const char *part, const char *program);
 bool server_has(const struct server *server, const char *scheme);
 /* Of processor time that a process has used. */
 double server_process_seconds(pid_t pid);
+/* … and its children, also those that have ended. */
+double server_family_seconds(pid_t pid);
 
 #endif

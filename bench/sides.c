@@ -100,7 +100,7 @@ static double run_once(struct side *side, double seconds)
     }
     rate = bench_load(side->n, seconds, side->turn, lanes, &errors);
     side->errors += errors;
-    return rate;
+    return side->pairs_a_turn > 0 ? rate * side->pairs_a_turn : rate;
 }
 
 static double own_seconds(void)
@@ -210,18 +210,21 @@ static void report_ratio(const struct sides *s, const struct side *side[2],
     const struct side *library = side[1];
     double ratio[SIDES_ROUNDS_MAX];
     struct report_figure f;
-    char what[40];
+    char what[80];
+    char best[96];
     int i;
 
     for (i = 0; i < rounds; i++) {
         ratio[i] = library->rate[i] / raw->rate[i];
     }
-    (void)snprintf(what, sizeof what, "library / raw %d", raw->n);
+    (void)snprintf(what, sizeof what, "%s / %s %d",
+                   raw->by_hand ? "library" : library->what,
+                   raw->by_hand ? "raw" : raw->what, raw->n);
     f = sides_figure(s, library, what, bench_median(ratio, rounds));
     (void)snprintf(f.unit, sizeof f.unit, "x");
     report_add(&f);
-    (void)snprintf(what, sizeof what, "library / raw %d, best", raw->n);
-    f = sides_figure(s, library, what,
+    (void)snprintf(best, sizeof best, "%s, best", what);
+    f = sides_figure(s, library, best,
                      best_of(library, rounds) / best_of(raw, rounds));
     (void)snprintf(f.unit, sizeof f.unit, "x");
     if (target > 0) {

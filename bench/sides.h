@@ -42,6 +42,7 @@ struct side {
     int n;
     const struct sides_raw *by_hand;     /* NULL: the library */
     bool (*turn)(struct bench_worker *); /* of a thread; its arg is the lane */
+    int pairs_a_turn;                    /* 0: one */
     /* Of one thread that has all of them in flight, for so long: pairs per
      * second. NULL: they have threads. */
     double (*fly)(struct side *side, double seconds);
@@ -72,7 +73,7 @@ int sides_rounds(const struct sides *s, int full);
 void sides_take_turns(const struct sides *s, struct side *side[], int n_sides,
                       int rounds);
 /* The side's rates, library / raw; the latter should reach the target if that
- * is not 0. */
+ * is not 0. Two of the library's are compared in the same way. */
 void sides_compare(const struct sides *s, struct side *raw,
                    struct side *library, int full_rounds, double target);
 
