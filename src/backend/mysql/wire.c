@@ -9,14 +9,12 @@
 
 #include "src/backend/mysql/errors.h"
 #include "src/backend/mysql/mysql.h"
+#include "src/backend/table/sleep.h"
 #include "src/base/error.h"
 #include "src/base/fork.h"
 
 #include <poll.h>
 #include <sys/socket.h>
-
-/* poll() takes an int. */
-#define SLEEP_MAX_MS 3600000
 
 int hf__wire_init(struct hf__mysql *s)
 {
@@ -48,37 +46,11 @@ static int status_of(short events)
 
 int hf__wire_sleep_for(struct hf__mysql *s, int status, hf__time until)
 {
-    struct pollfd fds[2] = {
-        {.fd = status == 0 ? -1 : (int)mysql_get_socket(s->wire.handle),
-         .events = events_of(status)},
-        {.fd = hf__waker_fd(&s->wire.waker), .events = POLLIN}};
-    bool is_ending = false;
+    int fd = status == 0 ? -1 : (int)mysql_get_socket(s->wire.handle);
 
-    for (;;) {
-        int64_t ms;
-        int n;
-
-        if (!is_ending && hf__is_interrupted(&s->head)) {
-            if (s->wire.grace_ms == 0) {
-                return 0;
-            }
-            is_ending = true;
-            until =
-                hf__earlier(until, hf__after_ms(hf__now(), s->wire.grace_ms));
-        }
-        ms = hf__ms_until(until, hf__now());
-        n = poll(fds, 2, (int)(ms < SLEEP_MAX_MS ? ms : SLEEP_MAX_MS));
-        if (n > 0 && fds[1].revents != 0) {
-            hf__waker_drain(
-                &s->wire.waker); /* perhaps meant for an earlier call */
-        }
-        if (n > 0 && fds[0].revents != 0) {
-            return status_of(fds[0].revents);
-        }
-        if (n == 0 && ms < SLEEP_MAX_MS) {
-            return 0;
-        }
-    }
+    return status_of(hf__table_sleep(
+        &s->head, &s->wire.waker,
+        (struct hf__sought){fd, events_of(status), s->wire.grace_ms}, until));
 }
 
 void hf__wire_sleep(struct hf__mysql *s, hf__time until)

@@ -11,6 +11,7 @@
 
 #include "src/backend/postgres/errors.h"
 #include "src/backend/postgres/postgres.h"
+#include "src/backend/table/sleep.h"
 #include "src/base/error.h"
 #include "src/base/fork.h"
 
@@ -18,9 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-
-/* poll() takes an int. */
-#define SLEEP_MAX_MS 3600000
 
 int hf__pg_wire_init(struct hf__pg *s)
 {
@@ -37,36 +35,9 @@ void hf__pg_wake(struct hf__pg_wire *w)
 
 short hf__pg_sleep_for(struct hf__pg *s, short events, hf__time until)
 {
-    struct pollfd fds[2] = {
-        {.fd = events == 0 ? -1 : s->wire.fd, .events = events},
-        {.fd = hf__waker_fd(&s->wire.waker), .events = POLLIN}};
-    bool is_ending = false;
-
-    for (;;) {
-        int64_t ms;
-        int n;
-
-        if (!is_ending && hf__is_interrupted(&s->head)) {
-            if (s->wire.grace_ms == 0) {
-                return 0;
-            }
-            is_ending = true;
-            until =
-                hf__earlier(until, hf__after_ms(hf__now(), s->wire.grace_ms));
-        }
-        ms = hf__ms_until(until, hf__now());
-        n = poll(fds, 2, (int)(ms < SLEEP_MAX_MS ? ms : SLEEP_MAX_MS));
-        if (n > 0 && fds[1].revents != 0) {
-            hf__waker_drain(
-                &s->wire.waker); /* perhaps meant for an earlier call */
-        }
-        if (n > 0 && fds[0].revents != 0) {
-            return fds[0].revents;
-        }
-        if (n == 0 && ms < SLEEP_MAX_MS) {
-            return 0;
-        }
-    }
+    return hf__table_sleep(
+        &s->head, &s->wire.waker,
+        (struct hf__sought){s->wire.fd, events, s->wire.grace_ms}, until);
 }
 
 void hf__pg_sleep(struct hf__pg *s, hf__time until)
