@@ -178,14 +178,10 @@ TEST_WITHIN(60, a_slow_member_is_not_hung_up_on)
     hf__proxy_free(p);
 }
 
-/* More than an attempt waits for, and less than a renewal does. */
-TEST_WITHIN(60, where_all_members_are_slow_what_is_held_is_renewed)
+/* Three members, each behind a proxy. */
+static hf_client *open_by_proxies(struct hf__proxy *p[3])
 {
-    GROUP(3);
-    int64_t lease_ms = patience(2000);
-    struct hf__proxy *p[3];
-    AUTO_CLIENT *alice = NULL;
-    AUTO_LOCK *job = NULL;
+    hf_client *client = NULL;
     char url[200];
 
     for (int i = 0; i < 3; i++) {
@@ -194,14 +190,78 @@ TEST_WITHIN(60, where_all_members_are_slow_what_is_held_is_renewed)
     snprintf(url, sizeof url,
              "redlock://127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d",
              hf__proxy_port(p[0]), hf__proxy_port(p[1]), hf__proxy_port(p[2]));
-    EXPECT_IS(hf_open(url, NULL, &alice, NULL), HF_OK);
-    job = acquire_leased(alice, "job", lease_ms);
+    EXPECT_IS(hf_open(url, NULL, &client, NULL), HF_OK);
+    return client;
+}
+
+/* More than an attempt waits for, and less than a renewal does. */
+TEST_WITHIN(60, where_all_members_are_slow_what_is_held_is_renewed)
+{
+    GROUP(3);
+    int64_t lease_ms = patience(2000);
+    struct hf__proxy *p[3];
+    AUTO_CLIENT *alice = open_by_proxies(p);
+    AUTO_LOCK *job = acquire_leased(alice, "job", lease_ms);
+
     for (int i = 0; i < 3; i++) {
         hf__proxy_delay(p[i], HF__TO_SERVER, lease_ms / 20);
         hf__proxy_delay(p[i], HF__TO_CLIENT, lease_ms / 20);
     }
     EXPECT_IS(hf_wait_lost(job, 2 * lease_ms), HF_TIMEDOUT);
     EXPECT_IS(hf_held(job), 1);
+    for (int i = 0; i < 3; i++) {
+        hf__proxy_free(p[i]);
+    }
+}
+
+/* ---- one that comes while the others are asked */
+
+static void let_go_of(void *lock)
+{
+    EXPECT_IS(hf_release(lock, NULL), HF_OK);
+}
+
+/* Its connections end, and the next one is greeted when the proxy is healed. */
+static void keep_away(struct hf__proxy *p, hf_client *client, hf_lock *other)
+{
+    int before = hf__proxy_counts(p).connections;
+
+    hf__proxy_cut(p, HF__RESET);
+    hf__proxy_hold(p, HF__TO_CLIENT);
+    EXPECT_IS(hf_release(other, NULL), HF_OK);
+    while (hf__proxy_counts(p).connections == before) {
+        EXPECT_IS(try_once(client, "probe"), HF_OK);
+    }
+}
+
+/* It is told of what was over before, and is not asked for the release that
+ * runs: of that it hears once the others have answered, and no later, for
+ * nothing is called after that. */
+TEST_WITHIN(60, a_member_that_comes_while_others_are_asked_is_told)
+{
+    GROUP(3);
+    struct hf__proxy *p[3];
+    AUTO_CLIENT *alice = open_by_proxies(p);
+    AUTO_LOCK *other = acquire_fixed(alice, "other", 60000);
+    AUTO_LOCK *job = acquire_fixed(alice, "job", 60000);
+    struct hf__test_thread *thread;
+    int64_t start;
+
+    UNTIL(token_at(2, "other")[0] != '\0' && token_at(2, "job")[0] != '\0');
+    keep_away(p[2], alice, other);
+    hf__proxy_hold(p[0], HF__TO_CLIENT);
+    hf__proxy_hold(p[1], HF__TO_CLIENT);
+    start = hf__test_now_ms();
+    thread = hf__test_start(let_go_of, job);
+    UNTIL(token_at(0, "job")[0] == '\0' && token_at(1, "job")[0] == '\0');
+    hf__proxy_heal(p[2]);
+    UNTIL(token_at(2, "other")[0] == '\0');
+    EXPECT(token_at(2, "job")[0] != '\0');
+    EXPECT_SOON(since(start), 1200); /* of 1500 that a release waits */
+    hf__proxy_heal(p[0]);
+    hf__proxy_heal(p[1]);
+    hf__test_join(thread);
+    UNTIL_WITHIN(2000, token_at(2, "job")[0] == '\0');
     for (int i = 0; i < 3; i++) {
         hf__proxy_free(p[i]);
     }
