@@ -244,7 +244,7 @@ TEST(who_cannot_read_a_name_is_not_told_that_it_lost_it)
     PGconn *person = stranger();
 
     EXPECT_IS(enter(&d, url_with("")), HF_OK);
-    prepare(&b, "n", 1, 60000000);
+    prepare_shared(&b, "n", 1, 60000000);
     ask_all(&d, &b, HF__OP_ACQUIRE);
     EXPECT_IS(enter(&other, url_with("")), HF_OK);
     say(person, "BEGIN");

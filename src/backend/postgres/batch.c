@@ -203,7 +203,8 @@ static int make(struct hf__pg *s, struct hf__op *const ops[], int n,
     return run_units(s, &u, u.n > 0);
 }
 
-/* All that are open, by one statement. NULL: there is none, or it is told. */
+/* All that are open, by one statement, or two. NULL: there is none, or it is
+ * told. */
 static int look_up(struct hf__pg *s, struct hf__op *const ops[], int n,
                    PGresult **ret_seen)
 {
@@ -221,8 +222,9 @@ static int look_up(struct hf__pg *s, struct hf__op *const ops[], int n,
         return HF_OK;
     }
     hf__pg_begin_packet(s);
-    hf__pg_ask_names(s, keys, count);
+    hf__pg_glance(s, keys, count);
     r = hf__pg_run(s);
+    r = r == HF_OK ? hf__pg_look_closer(s) : r;
     if (r == HF_OK && !s->reply.is_refused) {
         *ret_seen = s->reply.rows;
         s->reply.rows = NULL;

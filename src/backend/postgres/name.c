@@ -34,15 +34,32 @@ enum column {
 
 static const struct hf__pg_statement look = {
     HF__PG_LOOK, HF__PG_NAMES("name_key=ANY($1::bytea[])")};
+static const struct hf__pg_statement glance = {
+    HF__PG_GLANCE, HF__PG_RECORDS("name_key=ANY($1::bytea[])")};
+
+/* ---- asking */
+
+static void put_keys(struct hf__pg *s, const struct hf__key *const keys[],
+                     int n)
+{
+    hf__pg_put_array(s, HF__PG_BYTEA, n);
+    for (int i = 0; i < n; i++) {
+        hf__pg_item(s, keys[i]->bytes, keys[i]->length);
+    }
+}
 
 void hf__pg_ask_names(struct hf__pg *s, const struct hf__key *const keys[],
                       int n)
 {
     hf__pg_ask(s, &look);
-    hf__pg_put_array(s, HF__PG_BYTEA, n);
-    for (int i = 0; i < n; i++) {
-        hf__pg_item(s, keys[i]->bytes, keys[i]->length);
-    }
+    put_keys(s, keys, n);
+}
+
+void hf__pg_glance(struct hf__pg *s, const struct hf__key *const keys[], int n)
+{
+    s->has_glanced = !s->sees_crowds;
+    hf__pg_ask(s, s->has_glanced ? &glance : &look);
+    put_keys(s, keys, n);
 }
 
 void hf__pg_ask_watched(struct hf__pg *s, struct hf__watch *const w[], int n)
@@ -108,6 +125,47 @@ static void read_row(const PGresult *rows, int row, struct hf__table_row *r)
 
 /* ---- those of a name */
 
+static bool is_record(const PGresult *rows, int row)
+{
+    return number(rows, row, PART) == HF__PART_NAME;
+}
+
+static bool has_crowd(const PGresult *rows)
+{
+    for (int i = 0; i < PQntuples(rows); i++) {
+        if (is_record(rows, i) && number(rows, i, D) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Nothing is beside a name that has no record. */
+int hf__pg_look_closer(struct hf__pg *s)
+{
+    PGresult *rows = s->reply.rows;
+    int r;
+
+    if (s->reply.sqlstate[0] != '\0') {
+        return HF_OK;
+    }
+    s->sees_crowds = has_crowd(rows);
+    if (!s->sees_crowds || !s->has_glanced) {
+        return HF_OK;
+    }
+    s->reply.rows = NULL; /* it has the keys */
+    hf__pg_begin_packet(s);
+    hf__pg_ask(s, &look);
+    hf__pg_put_array(s, HF__PG_BYTEA, PQntuples(rows));
+    for (int i = 0; i < PQntuples(rows); i++) {
+        hf__pg_item(s, PQgetvalue(rows, i, KEY),
+                    (size_t)PQgetlength(rows, i, KEY));
+    }
+    r = hf__pg_run(s);
+    PQclear(rows);
+    return r;
+}
+
 static bool is_of(const PGresult *rows, int row, const struct hf__key *key)
 {
     return PQgetlength(rows, row, KEY) == key->length &&
@@ -117,7 +175,7 @@ static bool is_of(const PGresult *rows, int row, const struct hf__key *key)
 bool hf__pg_name_has_record(const PGresult *rows, const struct hf__key *key)
 {
     for (int i = 0; i < PQntuples(rows); i++) {
-        if (is_of(rows, i, key) && number(rows, i, PART) == HF__PART_NAME) {
+        if (is_record(rows, i) && is_of(rows, i, key)) {
             return true;
         }
     }

@@ -30,11 +30,13 @@
  * is a condition on name_key. Whether anybody has a ticket's bell is looked up
  * only where there is a ticket, and once for all: a waiter's look must not take
  * longer for each who waits, times each lock that there is. */
-#define HF__PG_NAMES(which)                                                    \
+#define HF__PG_RECORDS(which)                                                  \
     "WITH c AS MATERIALIZED (SELECT " HF__PG_NOW " AS n)"                      \
     "SELECT 0::bigint,name_key,fence,token,greatest(expires,0)-n,acquired_at," \
     "greatest(keep_until,0)-n,broken,revision,crowd::bigint,0::bigint,n,"      \
-    "label,host,pid,thread,note,changed_at FROM holdfast_lock,c WHERE " which  \
+    "label,host,pid,thread,note,changed_at FROM holdfast_lock,c WHERE " which
+#define HF__PG_NAMES(which)                                                    \
+    HF__PG_RECORDS(which)                                                      \
     " UNION ALL SELECT 1,name_key,fence,token,greatest(expires,0)-n,"          \
     "acquired_at,mode,slots,slot,ended,0,n,"                                   \
     "label,host,pid,thread,note,0 FROM holdfast_beside,c WHERE " which         \
@@ -54,6 +56,7 @@ enum hf__pg_number {
     HF__PG_ACQUIRE,
     HF__PG_MAKE,
     HF__PG_LOOK,
+    HF__PG_GLANCE,
     HF__PG_COMMIT,
     HF__PG_SHOW,
     HF__PG_UNLOCK,
@@ -101,10 +104,12 @@ struct hf__pg {
     hf_error *err;
     struct hf__table_name name; /* which it has in hand */
     int64_t own_ends_us;        /* its grant in that name, if it has one */
-    PGresult *seen; /* names that were read for the batch; NULL: none */
-    int lost;       /* HF_OK, or the session is dead */
-    bool hurries;   /* a row that is locked is waited for as good as not */
-    uint64_t busy;  /* hash of the name that was so last; or 0 */
+    PGresult *seen;   /* names that were read for the batch; NULL: none */
+    int lost;         /* HF_OK, or the session is dead */
+    bool sees_crowds; /* the last glance found one, and was not enough */
+    bool has_glanced; /* what is asked for is the records alone */
+    bool hurries;     /* a row that is locked is waited for as good as not */
+    uint64_t busy;    /* hash of the name that was so last; or 0 */
 
     /* Nothing of the sessions before can be applied any more, unless: */
     bool is_alone;
@@ -142,6 +147,12 @@ const char *hf__pg_ddl(const struct hf__url *url);
 void hf__pg_ask_names(struct hf__pg *s, const struct hf__key *const keys[],
                       int n);
 void hf__pg_ask_watched(struct hf__pg *s, struct hf__watch *const w[], int n);
+/* The same by half the work, as most names have nobody beside or in line: for
+ * the records alone, unless there were others lately. What s->reply has of it
+ * is all there is only after hf__pg_look_closer(), which asks again where
+ * somebody is. HF_OK, and s->reply, as of hf__pg_run(). */
+void hf__pg_glance(struct hf__pg *s, const struct hf__key *const keys[], int n);
+HF_MUST_CHECK int hf__pg_look_closer(struct hf__pg *s);
 /* Those of `key` among such rows, into a name that was begun; is_there is false
  * if it has no record. HF_OK or HF_ENOMEM. */
 HF_MUST_CHECK int hf__pg_name_read(const PGresult *rows,

@@ -97,13 +97,13 @@ static int ask(void *state, struct hf__parked *p, enum hf__question q,
                int64_t ms)
 {
     struct hf__pg *s = state;
-    struct hf__watch *w[1] = {&p->place};
+    const struct hf__key *key = &p->place.key;
 
     hf__pg_begin_packet(s);
     if (q != HF__ASK_LOOK) {
         ask_question(s, p, q, ms);
     }
-    hf__pg_ask_watched(s, w, 1);
+    hf__pg_glance(s, &key, 1);
     return hf__pg_send(s);
 }
 
@@ -149,7 +149,8 @@ static int hear(void *state, enum hf__question q, struct hf__answer *ret_answer)
     struct hf__pg *s = state;
     int r = q == HF__ASK_LOOK ? HF_OK : take_answer(s, q, ret_answer);
 
-    return judge(s, r == HF_OK ? hf__pg_skip(s) : r);
+    r = r == HF_OK ? hf__pg_skip(s) : r;
+    return judge(s, r == HF_OK ? hf__pg_look_closer(s) : r);
 }
 
 static int read_rows(void *state, struct hf__table_name *name)
