@@ -341,6 +341,23 @@ TEST(a_batch_that_failed_leaves_no_bells)
     EXPECT_IS(bells(), 0);
 }
 
+/* Whatever a statement that is undone has written, the bell stays taken. */
+TEST(a_grant_beside_others_that_cannot_be_written_leaves_no_bell)
+{
+    DOOR(d);
+    struct batch b;
+
+    EXPECT_IS(enter(&d, url_with("")), HF_OK);
+    sql("CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$BEGIN RAISE 'no more' USING ERRCODE='53100'; END$$;"
+        "CREATE TRIGGER refuse BEFORE INSERT ON holdfast_beside FOR EACH ROW "
+        "EXECUTE FUNCTION refuse()");
+    prepare_shared(&b, "n", 1, 20000000);
+    EXPECT_IS(ask(&d, &b, HF__OP_ACQUIRE, 15000), HF_OK);
+    EXPECT_IS(count(&b, HF_OK), 0);
+    EXPECT_IS(bells(), 0);
+}
+
 /* Two groups of a packet, of which the first is refused. */
 TEST(a_record_that_cannot_be_made_costs_no_session)
 {

@@ -316,20 +316,22 @@ static int write_all(struct writing *w)
     const struct hf__token *taker = w->marks.takes;
     int64_t bell = taker == NULL ? 0 : hf__pg_bell_take(s, taker);
     int r = ask_change(w, bell);
-    bool is_done;
 
     if (r == HF_OK && strcmp(s->reply.sqlstate, FULL) == 0) {
         w->is_quiet = true;
         r = ask_change(w, bell);
     }
-    is_done = r == HF_OK && !s->reply.is_refused;
-    if (bell != 0 && !(is_done && s->reply.n_rows == 1)) {
-        (void)hf__pg_bell_forget(s, taker);
-    }
-    if (!is_done) {
-        return hf__pg_failed(s, w->op->err, r, HF_EUNKNOWN);
+    if (r != HF_OK || s->reply.is_refused) {
+        r = hf__pg_failed(s, w->op->err, r, HF_EUNKNOWN);
+        if (bell != 0 && s->lost == HF_OK) {
+            hf__pg_hot_silence(s, taker); /* what is undone may have taken it */
+        }
+        return r;
     }
     if (s->reply.n_rows != 1) {
+        if (bell != 0) {
+            (void)hf__pg_bell_forget(s, taker);
+        }
         return HF__RACED;
     }
     if (w->marks.frees != NULL) {
