@@ -99,9 +99,22 @@ static int judge(const struct hf__pg *s, struct hf__cell_op *op)
 
 /* ---- one question */
 
-static bool is_done(const struct hf__pg *s, int r)
+static void ask(struct hf__pg *s, const struct hf__pg_statement *statement,
+                const struct hf__cell_op *op)
 {
-    return r == HF_OK && s->reply.sqlstate[0] == '\0';
+    hf__pg_begin_packet(s);
+    hf__pg_ask(s, statement);
+    hf__pg_put_key(s, &op->key);
+}
+
+/* HF_OK, or why not: `if_lost` where nobody knows. */
+static int run(struct hf__pg *s, struct hf__cell_op *op, int if_lost)
+{
+    int r = hf__pg_run(s);
+
+    return r == HF_OK && s->reply.sqlstate[0] == '\0'
+               ? HF_OK
+               : hf__pg_failed(s, op->err, r, if_lost);
 }
 
 /* An earlier try is there; it lasts once the standbys have it. */
@@ -109,30 +122,20 @@ static int settle(struct hf__pg *s, struct hf__cell_op *op)
 {
     int r;
 
-    hf__pg_begin_packet(s);
-    hf__pg_ask(s, &confirm);
-    hf__pg_put_key(s, &op->key);
+    ask(s, &confirm, op);
     hf__pg_put_token(s, &op->writer);
-    r = hf__pg_run(s);
-    if (!is_done(s, r)) {
-        return hf__pg_failed(s, op->err, r, HF_EUNKNOWN);
-    }
-    return s->reply.n_rows == 1 ? (int)HF_OK : (int)HF__AGAIN;
+    r = run(s, op, HF_EUNKNOWN);
+    return r == HF_OK && s->reply.n_rows == 0 ? (int)HF__AGAIN : r;
 }
 
 static int look(struct hf__pg *s, struct hf__cell_op *op)
 {
     int r;
 
-    hf__pg_begin_packet(s);
-    hf__pg_ask(s, &get);
-    hf__pg_put_key(s, &op->key);
+    ask(s, &get, op);
     hf__pg_put_i64(s, op->what == HF__CELL_GET);
-    r = hf__pg_run(s);
-    if (!is_done(s, r)) {
-        return hf__pg_failed(s, op->err, r, HF_EUNAVAIL);
-    }
-    r = judge(s, op);
+    r = run(s, op, HF_EUNAVAIL);
+    r = r == HF_OK ? judge(s, op) : r;
     return r == HF_OK && op->what != HF__CELL_GET ? settle(s, op) : r;
 }
 
@@ -141,9 +144,7 @@ static int change(struct hf__pg *s, struct hf__cell_op *op)
     bool has_value = op->what == HF__CELL_PUT;
     int r;
 
-    hf__pg_begin_packet(s);
-    hf__pg_ask(s, op->expected == 0 ? &insert : &update);
-    hf__pg_put_key(s, &op->key);
+    ask(s, op->expected == 0 ? &insert : &update, op);
     hf__pg_put_token(s, &op->writer);
     if (has_value) {
         hf__pg_put_bytes(s, op->value, op->length);
@@ -154,12 +155,9 @@ static int change(struct hf__pg *s, struct hf__cell_op *op)
         hf__pg_put_i64(s, (int64_t)op->expected);
     }
     op->result = HF_EUNKNOWN;
-    r = hf__pg_run(s);
-    if (!is_done(s, r)) {
-        return hf__pg_failed(s, op->err, r, HF_EUNKNOWN);
-    }
-    if (s->reply.n_rows == 0) {
-        return look(s, op);
+    r = run(s, op, HF_EUNKNOWN);
+    if (r != HF_OK || s->reply.n_rows == 0) {
+        return r == HF_OK ? look(s, op) : r;
     }
     op->state =
         (struct hf__cell_state){.version = (uint64_t)hf__pg_i64(s, 0, 0),

@@ -223,68 +223,46 @@ static void put_participant(const struct writing *w)
 
 /* ---- lists */
 
-/* Of those beside others. What is put anew under its own token is no more
- * gone. */
-static bool is_listed(const struct writing *w, const struct hf__participant *g,
-                      unsigned mark)
+/* Of grants, their tokens: of those beside others, but what is put anew under
+ * its own token is no more gone. Of tickets, their numbers. And the tags by
+ * which the holders of what is broken are told. */
+static bool is_listed(const struct writing *w, const struct hf__participant *m,
+                      unsigned mark, unsigned type)
 {
-    return has(g, mark) && !hf__grant_is_alone(g) &&
-           (w->put == NULL || !hf__token_equal(&g->token, &w->put->token));
+    return has(m, mark) &&
+           (type != HF__PG_BYTEA ||
+            (!hf__grant_is_alone(m) &&
+             (w->put == NULL || !hf__token_equal(&m->token, &w->put->token))));
 }
 
-static void put_grants(const struct writing *w, unsigned mark)
+static void put_listed(struct hf__pg *s, const struct hf__participant *m,
+                       unsigned type)
 {
-    const struct hf__participants *grants = &w->name->grants;
-    int n = 0;
+    char tag[17];
 
-    for (int i = 0; i < grants->n; i++) {
-        n += is_listed(w, grants->list[i], mark);
-    }
-    hf__pg_put_array(w->s, HF__PG_BYTEA, n);
-    for (int i = 0; i < grants->n; i++) {
-        if (is_listed(w, grants->list[i], mark)) {
-            hf__pg_item(w->s, grants->list[i]->token.bytes,
-                        sizeof grants->list[i]->token.bytes);
-        }
+    if (type == HF__PG_BYTEA) {
+        hf__pg_item(s, m->token.bytes, sizeof m->token.bytes);
+    } else if (type == HF__PG_INT8) {
+        hf__pg_item_i64(s, (int64_t)m->fence);
+    } else {
+        (void)snprintf(tag, sizeof tag, "%016" PRIx64,
+                       hf__token_tag(&m->token));
+        hf__pg_item(s, tag, strlen(tag));
     }
 }
 
-static int count(const struct hf__participants *m, unsigned mark)
+static void put_list(const struct writing *w, const struct hf__participants *m,
+                     unsigned mark, unsigned type)
 {
     int n = 0;
 
     for (int i = 0; i < m->n; i++) {
-        n += has(m->list[i], mark);
+        n += is_listed(w, m->list[i], mark, type);
     }
-    return n;
-}
-
-static void put_leavers(const struct writing *w)
-{
-    const struct hf__participants *line = &w->name->line;
-
-    hf__pg_put_array(w->s, HF__PG_INT8, count(line, HF__MARK_GONE));
-    for (int i = 0; i < line->n; i++) {
-        if (has(line->list[i], HF__MARK_GONE)) {
-            hf__pg_item_i64(w->s, (int64_t)line->list[i]->fence);
-        }
-    }
-}
-
-/* By which the holders of what is broken are told. */
-static void put_tags(const struct writing *w)
-{
-    const struct hf__participants *grants = &w->name->grants;
-    unsigned told = w->is_quiet ? 0 : HF__MARK_BROKEN;
-
-    hf__pg_put_array(w->s, HF__PG_TEXT, count(grants, told));
-    for (int i = 0; i < grants->n; i++) {
-        if (has(grants->list[i], told)) {
-            char tag[17];
-
-            (void)snprintf(tag, sizeof tag, "%016" PRIx64,
-                           hf__token_tag(&grants->list[i]->token));
-            hf__pg_item(w->s, tag, strlen(tag));
+    hf__pg_put_array(w->s, type, n);
+    for (int i = 0; i < m->n; i++) {
+        if (is_listed(w, m->list[i], mark, type)) {
+            put_listed(w->s, m->list[i], type);
         }
     }
 }
@@ -293,6 +271,7 @@ static void put_tags(const struct writing *w)
 
 static int ask_change(const struct writing *w, int64_t bell)
 {
+    const struct hf__participants *grants = &w->name->grants;
     struct hf__pg *s = w->s;
 
     hf__pg_begin_packet(s);
@@ -302,10 +281,10 @@ static int ask_change(const struct writing *w, int64_t bell)
     put_token_if(s, w->put != w->marks.holder ? w->put : NULL);
     put_token_if(s, w->queued);
     put_participant(w);
-    put_grants(w, HF__MARK_GONE);
-    put_grants(w, HF__MARK_BROKEN);
-    put_leavers(w);
-    put_tags(w);
+    put_list(w, grants, HF__MARK_GONE, HF__PG_BYTEA);
+    put_list(w, grants, HF__MARK_BROKEN, HF__PG_BYTEA);
+    put_list(w, &w->name->line, HF__MARK_GONE, HF__PG_INT8);
+    put_list(w, grants, w->is_quiet ? 0 : HF__MARK_BROKEN, HF__PG_TEXT);
     hf__pg_put_i64(s, bell);
     return hf__pg_run(s);
 }

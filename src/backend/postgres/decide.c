@@ -59,7 +59,7 @@ static int read_anew(struct hf__pg *s, const struct hf__key *key, bool is_new,
 
     hf__pg_begin_packet(s);
     if (is_new) {
-        hf__pg_hot_ask_records(s, &key, 1);
+        hf__pg_hot_ask_record(s, key);
         hf__pg_end_group(s);
     }
     hf__pg_ask_names(s, &key, 1);

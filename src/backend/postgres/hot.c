@@ -12,6 +12,7 @@
 #include "src/backend/postgres/errors.h"
 #include "src/base/error.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- words: v, what differs from operation to operation, and the clock */
@@ -108,16 +109,16 @@ static const struct hf__pg_statement make = {
 
 enum field {
     END,
-    KEY,
+    KEY, /* bytes */
     TOKEN,
     NEW_TOKEN,
-    BELL,
+    BELL, /* numbers */
     LEASE,
     KEEP,
     DETACHED,
     REOPENS,
     PID,
-    LABEL, /* from here on text */
+    LABEL, /* texts */
     HOST,
     THREAD,
     NOTE
@@ -156,60 +157,31 @@ static int64_t take_bell(struct hf__pg *s, const struct hf__op *op)
 
 static unsigned type_of(enum field field)
 {
-    if (field >= LABEL) {
-        return HF__PG_TEXT;
-    }
-    return field == KEY || field == TOKEN || field == NEW_TOKEN ? HF__PG_BYTEA
-                                                                : HF__PG_INT8;
+    return field >= LABEL  ? HF__PG_TEXT
+           : field >= BELL ? HF__PG_INT8
+                           : HF__PG_BYTEA;
 }
 
 static void put_item(struct hf__pg *s, enum field field,
                      const struct hf__op *op)
 {
-    const struct hf__owner *o = op->owner;
+    static const struct hf__owner nobody;
+    const struct hf__owner *o = op->owner != NULL ? op->owner : &nobody;
+    const struct hf__token *token = field == TOKEN ? &op->token : taker(op);
+    const char *texts[] = {o->label, o->host, o->thread, o->note};
+    int64_t numbers[] = {op->lease_us, op->keep_us, op->is_detached,
+                         op->reopens, o->pid};
 
-    switch (field) {
-    case KEY:
-        hf__pg_item(s, op->key.bytes, op->key.length);
-        return;
-    case TOKEN:
-        hf__pg_item(s, op->token.bytes, sizeof op->token.bytes);
-        return;
-    case NEW_TOKEN:
-        hf__pg_item(s, taker(op)->bytes, sizeof op->token.bytes);
-        return;
-    case BELL:
+    if (field >= LABEL) {
+        hf__pg_item(s, texts[field - LABEL], strlen(texts[field - LABEL]));
+    } else if (field >= LEASE) {
+        hf__pg_item_i64(s, numbers[field - LEASE]);
+    } else if (field == BELL) {
         hf__pg_item_i64(s, take_bell(s, op));
-        return;
-    case LEASE:
-        hf__pg_item_i64(s, op->lease_us);
-        return;
-    case KEEP:
-        hf__pg_item_i64(s, op->keep_us);
-        return;
-    case DETACHED:
-        hf__pg_item_i64(s, op->is_detached);
-        return;
-    case REOPENS:
-        hf__pg_item_i64(s, op->reopens);
-        return;
-    case PID:
-        hf__pg_item_i64(s, o->pid);
-        return;
-    case LABEL:
-        hf__pg_item(s, o->label, strlen(o->label));
-        return;
-    case HOST:
-        hf__pg_item(s, o->host, strlen(o->host));
-        return;
-    case THREAD:
-        hf__pg_item(s, o->thread, strlen(o->thread));
-        return;
-    case NOTE:
-        hf__pg_item(s, o->note, strlen(o->note));
-        return;
-    case END:
-        return;
+    } else if (field == KEY) {
+        hf__pg_item(s, op->key.bytes, op->key.length);
+    } else {
+        hf__pg_item(s, token->bytes, sizeof token->bytes);
     }
 }
 
@@ -261,14 +233,11 @@ void hf__pg_hot_ask(struct hf__pg *s, const struct hf__pg_unit *u)
     hf__pg_end_group(s);
 }
 
-void hf__pg_hot_ask_records(struct hf__pg *s,
-                            const struct hf__key *const keys[], int n)
+void hf__pg_hot_ask_record(struct hf__pg *s, const struct hf__key *key)
 {
     hf__pg_ask(s, &make);
-    hf__pg_put_array(s, HF__PG_BYTEA, n);
-    for (int i = 0; i < n; i++) {
-        hf__pg_item(s, keys[i]->bytes, keys[i]->length);
-    }
+    hf__pg_put_array(s, HF__PG_BYTEA, 1);
+    hf__pg_item(s, key->bytes, key->length);
 }
 
 /* ---- what is heard */
@@ -296,22 +265,9 @@ int hf__pg_failed(struct hf__pg *s, hf_error *err, int r, int if_lost)
                                                                      : r;
 }
 
-static struct hf__op *find(const struct hf__pg_unit *u,
-                           const struct hf__key *key)
+static int compare(const void *key, const void *op)
 {
-    int low = 0;
-    int n = u->n;
-
-    while (n > 0) {
-        int order = hf__key_compare(key, &u->ops[low + n / 2]->key);
-
-        if (order == 0) {
-            return u->ops[low + n / 2];
-        }
-        low += order > 0 ? n / 2 + 1 : 0;
-        n = order > 0 ? n - n / 2 - 1 : n / 2;
-    }
-    return NULL;
+    return hf__key_compare(key, &(*(struct hf__op *const *)op)->key);
 }
 
 static void hear_row(struct hf__pg *s, const struct hf__pg_unit *u, int row)
@@ -319,11 +275,14 @@ static void hear_row(struct hf__pg *s, const struct hf__pg_unit *u, int row)
     size_t length = 0;
     const char *bytes = hf__pg_bytes(s, row, 0, &length);
     const struct hf__key key = {bytes, (uint16_t)length, 0};
-    struct hf__op *op = find(u, &key);
+    struct hf__op **at =
+        bsearch(&key, u->ops, (size_t)u->n, sizeof *u->ops, compare);
+    struct hf__op *op;
 
-    if (op == NULL) {
+    if (at == NULL) {
         return;
     }
+    op = *at;
     op->result = HF_OK;
     op->fence = (uint64_t)hf__pg_i64(s, row, 1);
     op->slot = -1;

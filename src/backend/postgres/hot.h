@@ -49,9 +49,8 @@ void hf__pg_hot_ask_silence(struct hf__pg *s, const int64_t bells[], int n);
 void hf__pg_hot_silence(struct hf__pg *s, const struct hf__token *token);
 /* A statement that failed may have taken some: the same for all. */
 void hf__pg_hot_silence_all(struct hf__pg *s);
-/* Ask for empty records of those names, sorted, that have none. */
-void hf__pg_hot_ask_records(struct hf__pg *s,
-                            const struct hf__key *const keys[], int n);
+/* Ask for an empty record of that name, if it has none. */
+void hf__pg_hot_ask_record(struct hf__pg *s, const struct hf__key *key);
 
 /* What was sent last was refused, or (r, of the wire) went wrong: what that is
  * for an operation. s->lost is set if the session is dead; of what was sent
