@@ -20,14 +20,6 @@
  * session. */
 #define SLICE_MS 250
 
-/*
- * A fence goes on from the clock once its row is gone, so the clock must have
- * passed it: also the clock of a statement that began before the deletion and
- * comes to the place after it. What lies between is no wait for anybody.
- */
-#define GRACE_US      20000
-#define GRACE_US_TEXT "20000"
-
 #define UNTOLD "set_config('synchronous_commit','off',true)"
 
 /* ---- reading */
@@ -122,7 +114,9 @@ int hf__pg_scan(void *state, struct hf__scan *scan, hf_error *err)
 /* ---- forgetting */
 
 /* $1 key, $2 revision, $3 fence. Whoever changes what a name has changes its
- * row, so the others are as they were read if that one is. */
+ * row, so the others are as they were read if that one is. A fence goes on from
+ * the clock once its row is gone: that of a statement which sees the row that
+ * was made then, and is later than the deletion. */
 static const struct hf__pg_statement forget = {
     HF__PG_FORGET,
     "WITH l AS MATERIALIZED (SELECT FROM holdfast_lock WHERE name_key=$1 "
@@ -142,8 +136,8 @@ int hf__pg_forget(void *state, const struct hf__key *key, struct hf__name *name,
     int r;
 
     (void)idle_us;
-    if (name->fence + GRACE_US > (uint64_t)name->now_us) {
-        return HF__RACED;
+    if (name->fence >= (uint64_t)name->now_us) {
+        return HF__RACED; /* the clock has to be past it */
     }
     hf__pg_begin_packet(s);
     hf__pg_ask(s, &forget);
@@ -163,17 +157,23 @@ int hf__pg_forget(void *state, const struct hf__key *key, struct hf__name *name,
 
 /* ---- cells */
 
+/*
+ * A version goes on from the clock, too: from that of a statement which may
+ * have begun before the deletion and come to the place after it. What lies
+ * between is no wait for anybody.
+ */
+#define GRACE_US 20000
+
 /* $1 to $3 as above, $4 how long nobody wants to replace it: see
  * hf__cell_is_idle(). */
 static const struct hf__pg_statement sweep = {
     HF__PG_UNPREPARED,
-    "WITH k AS MATERIALIZED (SELECT name_key,version,value IS NULL AND "
-    "version>0 AND length(writer)=16 AND version<n-greatest($4," GRACE_US_TEXT
-    ") AS is_idle FROM holdfast_cell," HF__PG_CLOCK " WHERE name_key>=$1 AND "
-    "name_key<$2 AND length(name_key)<=$3 ORDER BY name_key LIMIT " CHUNK_TEXT
-    "),l AS MATERIALIZED (SELECT c.ctid AS at FROM k JOIN holdfast_cell c "
-    "USING(name_key) WHERE is_idle AND c.version=k.version AND c.value IS NULL "
-    "FOR UPDATE OF c SKIP LOCKED),"
+    "WITH k AS MATERIALIZED (SELECT name_key FROM holdfast_cell WHERE "
+    "name_key>=$1 AND name_key<$2 AND length(name_key)<=$3 "
+    "ORDER BY name_key LIMIT " CHUNK_TEXT "),"
+    "l AS MATERIALIZED (SELECT x.ctid AS at FROM k JOIN holdfast_cell x "
+    "USING(name_key)," HF__PG_CLOCK " WHERE value IS NULL AND version>0 AND "
+    "length(writer)=16 AND version<n-$4 FOR UPDATE OF x SKIP LOCKED),"
     "d AS (DELETE FROM holdfast_cell WHERE ctid=ANY(ARRAY(SELECT at FROM l)) "
     "RETURNING 1) "
     "SELECT (SELECT count(*) FROM d),(SELECT count(*) FROM k),"
@@ -197,7 +197,7 @@ static int sweep_cells(struct hf__pg *s, const struct hf__key *prefix,
     hf__pg_begin_packet(s);
     hf__pg_ask(s, &sweep);
     put_range(s, prefix, g->at, g->length);
-    hf__pg_put_i64(s, g->idle_us);
+    hf__pg_put_i64(s, g->idle_us > GRACE_US ? g->idle_us : GRACE_US);
     r = hf__pg_run(s);
     if (r != HF_OK) {
         return hf__pg_dead(s, s->err);
@@ -240,7 +240,7 @@ int hf__pg_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
     struct hf__pg *s = state;
     int r = begin(s, deadline, err);
 
-    if (r == HF_OK && g->idle_us < GRACE_US) {
+    if (r == HF_OK && g->of_cells && g->idle_us < GRACE_US) {
         hf__pg_sleep(s, hf__after_ms(hf__now(), GRACE_US / 1000));
     }
     if (r != HF_OK) {
