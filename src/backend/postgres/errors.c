@@ -59,20 +59,20 @@ static const struct meaning meanings[] = {
     {"57", HF__PG_SESSION, HF_EUNAVAIL, NULL},
     {"58", HF__PG_SESSION, HF_EUNAVAIL, NULL},
     {"XX", HF__PG_SESSION, HF_EUNAVAIL, NULL},
+    /* Whatever else. */
+    {"", HF__PG_STATEMENT, HF_EPROTO, NULL},
 };
 
+/* Without a state it is the connection that has failed. */
 static const struct meaning *meaning_of(const char *state)
 {
-    static const struct meaning unknown = {"", HF__PG_STATEMENT, HF_EPROTO,
-                                           NULL};
-    static const struct meaning none = {"", HF__PG_SESSION, HF_EUNAVAIL, NULL};
+    const struct meaning *m = meanings;
 
-    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++) {
-        if (strncmp(meanings[i].state, state, strlen(meanings[i].state)) == 0) {
-            return &meanings[i];
-        }
+    state = state[0] == '\0' ? "08" : state;
+    while (strncmp(m->state, state, strlen(m->state)) != 0) {
+        m++;
     }
-    return state[0] == '\0' ? &none : &unknown;
+    return m;
 }
 
 enum hf__pg_blame hf__pg_blame_of(const char *sqlstate)
