@@ -10,8 +10,6 @@
 #include "src/backend/postgres/place.h"
 #include "src/base/error.h"
 
-#include <stdio.h>
-
 /* As long as a statement takes at most, and a second. */
 #define HAUNTS_MS 6000
 /* A session that was ended goes at once, or when its disk lets it. */
@@ -21,31 +19,28 @@
  * may be done by another role (ALTER ROLE ... SET role). */
 static const struct hf__pg_statement terminate = {
     0, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-       "WHERE application_name=$1 AND usename=session_user "
+       "WHERE application_name='holdfast.'||lpad(to_hex($1),16,'0') "
+       "AND usename=session_user "
        "AND pid<>pg_backend_pid()"};
 
 static int end_marked(struct hf__pg *s, uint64_t mark, bool *ret_is_gone)
 {
     hf__time until = hf__after_ms(hf__now(), ENDS_MS);
-    char name[32];
+    bool is_there;
+    int r;
 
-    (void)snprintf(name, sizeof name, "holdfast.%016llx",
-                   (unsigned long long)mark);
-    for (;;) {
-        int r;
-
+    do {
         hf__pg_begin_packet(s);
         hf__pg_ask(s, &terminate);
-        hf__pg_put_text(s, name);
+        hf__pg_put_i64(s, (int64_t)mark);
         r = hf__pg_run(s);
-        *ret_is_gone =
-            r == HF_OK && s->reply.sqlstate[0] == '\0' && s->reply.n_rows == 0;
-        if (r != HF_OK || *ret_is_gone || s->reply.sqlstate[0] != '\0' ||
-            !hf__before(hf__now(), until)) {
-            return r;
+        is_there = r == HF_OK && s->reply.n_rows > 0;
+        if (is_there) {
+            hf__pg_sleep(s, hf__after_ms(hf__now(), 2));
         }
-        hf__pg_sleep(s, hf__after_ms(hf__now(), 2));
-    }
+    } while (is_there && hf__before(hf__now(), until));
+    *ret_is_gone = r == HF_OK && !is_there && s->reply.sqlstate[0] == '\0';
+    return r;
 }
 
 int hf__pg_ghost_end(struct hf__pg *s)
