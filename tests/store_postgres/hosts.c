@@ -351,4 +351,7 @@ TEST(a_database_that_is_not_there_is_told)
     snprintf(hosts, sizeof hosts, "127.0.0.1:%d", shared_port());
     expect_refused(url_at(hosts, "not%20there%27%5C"), HF_EINVAL,
                    "create it: CREATE DATABASE");
+    /* No list of options, either. */
+    expect_refused(url_at(hosts, "port%3D1"), HF_EINVAL,
+                   "\"port=1\" does not exist");
 }

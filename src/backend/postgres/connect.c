@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Connecting, up to the server's yes. Names are looked up here, for libpq
- * would block; a host may have several addresses, which are tried one after
- * another, and one that does not answer at all leaves the next ones time. What
- * libpq takes from its surroundings, its variables and files, is overridden.
- * Called by the session's thread.
+ * Connecting to an address, up to the server's yes. What libpq takes from its
+ * surroundings, its variables and files, is overridden. Which address is
+ * decided elsewhere (place.c). Called by the session's thread.
  */
 #include "src/backend/postgres/errors.h"
 #include "src/backend/postgres/login.h"
@@ -14,16 +12,12 @@
 #include "src/base/secret.h"
 
 #include <fcntl.h>
-#include <netdb.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* What an address has to answer at all, if there is another one. */
-#define ADDRESS_MS 1000
 /* Until more of a message has come. */
 #define PART_MS 5
 /* The oldest server that has all that is asked for. */
@@ -35,60 +29,43 @@
 struct attempt {
     struct hf__pg *s;
     const struct hf__pg_target *t;
-    hf__time deadline;
-    hf__time answer_by; /* by then the address has answered at all */
     enum hf__pg_asked asked;
     char answer; /* TLS has begun: the next byte of the server's; 0: none */
+    PostgresPollingStatusType wanted; /* by the library */
 };
 
 /* ---- what the library is told */
 
-/* A keyword's value in quotes. */
-static void add_option(struct hf__text *to, const char *keyword,
-                       const char *value)
-{
-    hf__text_addf(to, "%s='", keyword);
-    for (; *value != '\0'; value++) {
-        hf__text_addf(to, "%s%c", *value == '\'' || *value == '\\' ? "\\" : "",
-                      *value);
-    }
-    hf__text_add(to, "' ");
-}
-
-struct option {
-    const char *keyword;
-    const char *value; /* NULL: the library's own default */
-};
-
-/* Whatever a variable or a file has set, and we do not, is its default. */
-static void add_defaults(struct hf__text *to, const struct option *ours)
+/* Whatever a variable or a file has set has the library's own default again,
+ * if need be none: a list alone can't say that of an option. */
+static void undo_surroundings(struct hf__text *to)
 {
     PQconninfoOption *all = PQconndefaults();
 
-    to->is_broken = to->is_broken || all == NULL;
-    for (const PQconninfoOption *o = all; o != NULL && o->keyword != NULL;
-         o++) {
-        const char *value = o->compiled == NULL ? "" : o->compiled;
-        bool is_changed = o->val != NULL && strcmp(o->val, value) != 0;
+    to->is_broken = all == NULL;
+    hf__text_add(to, "");
+    for (PQconninfoOption *o = all; o != NULL && o->keyword != NULL; o++) {
+        const char *own = o->compiled == NULL ? "" : o->compiled;
 
-        for (int i = 0; ours[i].keyword != NULL; i++) {
-            is_changed = is_changed && strcmp(ours[i].keyword, o->keyword) != 0;
-        }
-        if (is_changed && strncmp(o->keyword, "service", 7) != 0) {
-            add_option(to, o->keyword, value);
+        if (o->val != NULL && strcmp(o->val, own) != 0 &&
+            strncmp(o->keyword, "service", 7) != 0) {
+            hf__text_addf(to, "%s='%s' ", o->keyword, own);
         }
     }
     PQconninfoFree(all);
 }
 
+static bool is_tls(const struct hf__pg_target *t, const char *word)
+{
+    return t->tls != NULL && strcmp(t->tls, word) == 0;
+}
+
 static const char *mode_of(const struct hf__pg_target *t)
 {
-    if (t->tls == NULL) {
-        return "prefer";
-    }
-    return strcmp(t->tls, "verify") == 0 ? "verify-full"
-           : strcmp(t->tls, "off") == 0  ? "disable"
-                                         : "require";
+    return t->tls == NULL        ? "prefer"
+           : is_tls(t, "verify") ? "verify-full"
+           : is_tls(t, "off")    ? "disable"
+                                 : "require";
 }
 
 /* The system's authorities; the library has a word for them since 16. */
@@ -99,9 +76,6 @@ static const char *system_ca(void)
                                         "/etc/ssl/ca-bundle.pem",
                                         "/etc/ssl/cert.pem"};
 
-    if (PQlibVersion() >= 160000) {
-        return "system";
-    }
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         if (access(files[i], R_OK) == 0) {
             return files[i];
@@ -112,45 +86,30 @@ static const char *system_ca(void)
 
 static const char *ca_of(const struct hf__pg_target *t)
 {
-    if (t->ca != NULL) {
-        return t->ca;
+    if (t->ca != NULL || !is_tls(t, "verify")) {
+        return t->ca == NULL ? NO_FILE : t->ca;
     }
-    return t->tls != NULL && strcmp(t->tls, "verify") == 0 ? system_ca()
-                                                           : NO_FILE;
+    return PQlibVersion() >= 160000 ? "system" : system_ca();
 }
 
-/* As many stars, in the place of which it is put when it is asked for. */
-static const char *hide(const char *password, char *stars, size_t size)
+/* Of two databases the library takes the first for a list of options. In the
+ * place of the password are as many stars, until it is asked for; no server is
+ * given more than a proof, of it or of who asks for it. */
+static PGconn *begin(const struct hf__pg *s, const struct hf__pg_target *t,
+                     const char *defaults)
 {
-    size_t length = password == NULL ? 0 : strnlen(password, size - 1);
-
-    memset(stars, '*', length);
-    stars[length] = '\0';
-    return stars;
-}
-
-/* Nothing but a proof, of the password or of who asks for it. */
-static void add_ways(struct hf__text *to, const struct hf__pg_target *t)
-{
-    if (PQlibVersion() >= 160000 &&
-        (t->tls == NULL || strcmp(t->tls, "verify") != 0)) {
-        add_option(to, "require_auth", "scram-sha-256,md5,none");
-    }
-}
-
-static void describe(struct hf__text *to, const struct hf__pg *s,
-                     const struct hf__pg_target *t, const char *address)
-{
+    bool is_bound = PQlibVersion() >= 160000 && !is_tls(t, "verify");
     char port[16];
     char name[32];
-    char stars[HF__SECRET_MAX + 1];
-    const struct option ours[] = {
+    char stars[HF__SECRET_MAX + 1] = "";
+    const char *const ours[][2] = {
+        {"dbname", defaults},
         {"host", t->host},
-        {"hostaddr", address},
+        {"hostaddr", t->address},
         {"port", port},
         {"user", t->user},
         {"dbname", t->database},
-        {"password", hide(t->password, stars, sizeof stars)},
+        {"password", stars},
         {"passfile", NO_FILE},
         {"sslmode", mode_of(t)},
         {"sslrootcert", ca_of(t)},
@@ -165,18 +124,21 @@ static void describe(struct hf__text *to, const struct hf__pg *s,
         {"keepalives_interval", "5"},
         {"keepalives_count", "3"},
         {"tcp_user_timeout", "0"},
+        {is_bound ? "require_auth" : NULL, "scram-sha-256,md5,none"},
         {NULL, NULL},
     };
+    const char *keywords[sizeof ours / sizeof *ours];
+    const char *values[sizeof ours / sizeof *ours];
 
     (void)snprintf(port, sizeof port, "%d", t->port);
     (void)snprintf(name, sizeof name, "holdfast.%016llx",
                    (unsigned long long)s->server.mark);
-    for (int i = 0; ours[i].keyword != NULL; i++) {
-        add_option(to, ours[i].keyword,
-                   ours[i].value == NULL ? "" : ours[i].value);
+    memset(stars, '*', strlen(t->password));
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
+        keywords[i] = ours[i][0];
+        values[i] = ours[i][1];
     }
-    add_defaults(to, ours);
-    add_ways(to, t);
+    return PQconnectStartParams(keywords, values, 1);
 }
 
 /* ---- the library's socket */
@@ -218,12 +180,6 @@ static void hear(void *arg, const PGresult *notice)
 
 /* ---- one attempt */
 
-static int late(const struct attempt *a)
-{
-    return hf__fail(a->s->err, HF_EUNAVAIL,
-                    "the server %s did not answer in time", a->t->shown);
-}
-
 /* The SQLSTATE that its words have, as they are asked for. */
 static void read_state(struct hf__pg *s)
 {
@@ -241,7 +197,7 @@ static void read_state(struct hf__pg *s)
 }
 
 /* It answers for TLS: that it has it or not, or by a record of it. */
-static bool is_tls(char answer)
+static bool is_of_tls(char answer)
 {
     return answer == 'S' || answer == 'N' || (answer >= 20 && answer <= 23);
 }
@@ -261,24 +217,23 @@ static int refused(const struct attempt *a)
                         a->t->shown);
     }
     hf__pg_words(s, words, sizeof words);
-    if (is_tls(a->answer)) {
-        return hf__fail(s->err, HF_EUNSAFE,
-                        "%s: %s (see tls= and ca= of the url)", a->t->shown,
-                        words);
-    }
-    return hf__fail(s->err, HF_EUNAVAIL, "%s: %s", a->t->shown, words);
+    return is_of_tls(a->answer)
+               ? hf__fail(s->err, HF_EUNSAFE,
+                          "%s: %s (see tls= and ca= of the url)", a->t->shown,
+                          words)
+               : hf__fail(s->err, HF_EUNAVAIL, "%s: %s", a->t->shown, words);
 }
 
 /* Who forks during a call would leave its locks locked in the child. */
-static int start(struct attempt *a, const char *address)
+static int start(struct attempt *a)
 {
-    struct hf__text words = {0};
+    struct hf__text defaults = {0};
     struct hf__pg *s = a->s;
     int r = HF_OK;
 
-    describe(&words, s, a->t, address);
     hf__fork_forbid();
-    s->wire.handle = words.is_broken ? NULL : PQconnectStart(words.bytes);
+    undo_surroundings(&defaults);
+    s->wire.handle = defaults.is_broken ? NULL : begin(s, a->t, defaults.bytes);
     if (s->wire.handle == NULL) {
         r = hf__fail(s->err, HF_ENOMEM, "out of memory for a connection");
     } else {
@@ -287,11 +242,12 @@ static int start(struct attempt *a, const char *address)
         r = adopt_socket(s);
     }
     hf__fork_allow();
-    hf__text_fini(&words);
-    return r;
+    hf__text_fini(&defaults);
+    return r == HF_OK && PQstatus(s->wire.handle) == CONNECTION_BAD ? refused(a)
+                                                                    : r;
 }
 
-static int step(struct attempt *a, PostgresPollingStatusType *ret_wanted)
+static int step(struct attempt *a)
 {
     struct hf__pg *s = a->s;
     int r;
@@ -302,16 +258,16 @@ static int step(struct attempt *a, PostgresPollingStatusType *ret_wanted)
     }
     hf__fork_forbid();
     leave_socket(s);
-    *ret_wanted = PQconnectPoll(s->wire.handle);
+    a->wanted = PQconnectPoll(s->wire.handle);
     hf__pg_login_hide(s);
     r = adopt_socket(s);
     hf__fork_allow();
-    return r;
+    return r == HF_OK && a->wanted == PGRES_POLLING_FAILED ? refused(a) : r;
 }
 
 /* The same, where the server has said something that is to be looked at; a
  * part of it is waited for. Of a refusal the library reads on by itself. */
-static int meet(struct attempt *a, PostgresPollingStatusType *ret_wanted)
+static int meet(struct attempt *a)
 {
     struct hf__pg *s = a->s;
     int r = HF_OK;
@@ -325,33 +281,26 @@ static int meet(struct attempt *a, PostgresPollingStatusType *ret_wanted)
         hf__pg_sleep(s, hf__after_ms(hf__now(), PART_MS));
         return HF_OK;
     }
-    return r == HF_OK ? step(a, ret_wanted) : r;
+    return r == HF_OK ? step(a) : r;
 }
 
 static int drive(struct attempt *a)
 {
     struct hf__pg *s = a->s;
-    PostgresPollingStatusType wanted = PGRES_POLLING_WRITING;
     int r = HF_OK;
 
-    if (PQstatus(s->wire.handle) == CONNECTION_BAD) {
-        return refused(a);
-    }
-    while (r == HF_OK && wanted != PGRES_POLLING_OK) {
+    a->wanted = PGRES_POLLING_WRITING;
+    while (r == HF_OK && a->wanted != PGRES_POLLING_OK) {
+        short events = a->wanted == PGRES_POLLING_READING ? POLLIN : POLLOUT;
         hf__time until = PQstatus(s->wire.handle) == CONNECTION_STARTED
-                             ? hf__earlier(a->deadline, a->answer_by)
-                             : a->deadline;
+                             ? hf__earlier(s->deadline, a->t->answer_by)
+                             : s->deadline;
 
-        short events = wanted == PGRES_POLLING_READING ? POLLIN : POLLOUT;
-
-        if (hf__pg_sleep_for(s, events, until) == 0 ||
-            !hf__before(hf__now(), until)) {
-            return late(a);
-        }
-        r = meet(a, &wanted);
-        if (r == HF_OK && wanted == PGRES_POLLING_FAILED) {
-            r = refused(a);
-        }
+        r = hf__pg_sleep_for(s, events, until) == 0 ||
+                    !hf__before(hf__now(), until)
+                ? hf__fail(s->err, HF_EUNAVAIL,
+                           "the server %s did not answer in time", a->t->shown)
+                : meet(a);
     }
     return r;
 }
@@ -361,7 +310,6 @@ static int begin_session(struct attempt *a)
     struct hf__pg *s = a->s;
 
     s->server.version = PQserverVersion(s->wire.handle);
-    s->server.is_verified = hf__pg_login_is_known(s, a->t);
     if (s->server.version < VERSION_LEAST) {
         return hf__fail(s->err, HF_EPROTO,
                         "%s is of version %d, and 12 is the oldest that has "
@@ -375,56 +323,15 @@ static int begin_session(struct attempt *a)
                : hf__fail(s->err, HF_ENOMEM, "out of memory for a connection");
 }
 
-/* address is NULL for a unix socket. */
-static int try_address(struct attempt *a, const char *address)
+int hf__pg_connect(struct hf__pg *s, const struct hf__pg_target *t)
 {
+    struct attempt a = {.s = s, .t = t};
     int r;
 
-    hf__pg_disconnect(a->s);
-    hf__random(&a->s->server.mark, sizeof a->s->server.mark);
-    r = start(a, address);
-    r = r == HF_OK ? drive(a) : r;
-    r = r == HF_OK ? begin_session(a) : r;
-    a->s->wire.is_dead = r != HF_OK;
+    hf__random(&s->server.mark, sizeof s->server.mark);
+    r = start(&a);
+    r = r == HF_OK ? drive(&a) : r;
+    r = r == HF_OK ? begin_session(&a) : r;
+    s->wire.is_dead = r != HF_OK;
     return r;
-}
-
-static int try_host(struct attempt *a)
-{
-    struct addrinfo hints = {.ai_family = AF_UNSPEC,
-                             .ai_socktype = SOCK_STREAM};
-    struct addrinfo *list = NULL;
-    struct hf__sigpipe sigpipe; /* the resolver may ask another process */
-    char address[NI_MAXHOST];
-    int error;
-    int r = HF_EUNAVAIL;
-
-    hf__sigpipe_block(&sigpipe);
-    error = getaddrinfo(a->t->host, NULL, &hints, &list);
-    hf__sigpipe_restore(&sigpipe);
-    if (error != 0) {
-        return hf__fail(a->s->err, HF_EUNAVAIL, "%s can't be looked up: %s",
-                        a->t->host, gai_strerror(error));
-    }
-    for (struct addrinfo *one = list; one != NULL && r == HF_EUNAVAIL;
-         one = one->ai_next) {
-        a->answer_by = one->ai_next == NULL
-                           ? HF__NEVER
-                           : hf__after_ms(hf__now(), ADDRESS_MS);
-        if (getnameinfo(one->ai_addr, one->ai_addrlen, address, sizeof address,
-                        NULL, 0, NI_NUMERICHOST) == 0) {
-            r = try_address(a, address);
-        }
-    }
-    freeaddrinfo(list);
-    return r;
-}
-
-int hf__pg_connect(struct hf__pg *s, const struct hf__pg_target *t,
-                   hf__time deadline)
-{
-    struct attempt attempt = {
-        .s = s, .t = t, .deadline = deadline, .answer_by = HF__NEVER};
-
-    return t->host[0] == '/' ? try_address(&attempt, NULL) : try_host(&attempt);
 }

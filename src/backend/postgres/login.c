@@ -99,8 +99,8 @@ static ssize_t peek(PGconn *handle, void *bytes, size_t size)
     return n > 0 ? n : -1;
 }
 
-bool hf__pg_login_is_known(const struct hf__pg *s,
-                           const struct hf__pg_target *t)
+/* By its certificate it is the one that was meant. */
+static bool is_known(const struct hf__pg *s, const struct hf__pg_target *t)
 {
     return t->tls != NULL && strcmp(t->tls, "verify") == 0 &&
            PQsslInUse(s->wire.handle);
@@ -109,20 +109,15 @@ bool hf__pg_login_is_known(const struct hf__pg *s,
 static void reveal(PGconn *handle, const char *password)
 {
     char *to = PQpass(handle);
-    size_t length = strlen(to);
 
-    if (password != NULL && strlen(password) == length) {
-        memcpy(to, password, length);
-    }
+    memcpy(to, password, strnlen(password, strlen(to)));
 }
 
 void hf__pg_login_hide(struct hf__pg *s)
 {
     char *to = PQpass(s->wire.handle);
 
-    if (to[0] != '\0') {
-        memset(to, '*', strlen(to));
-    }
+    memset(to, '*', strlen(to));
 }
 
 int hf__pg_login_meet(struct hf__pg *s, const struct hf__pg_target *t,
@@ -134,35 +129,29 @@ int hf__pg_login_meet(struct hf__pg *s, const struct hf__pg_target *t,
         n < 0 ? HF__PG_ASKED_FIT : hf__pg_login_read(bytes, (size_t)n);
 
     *ret_asked = asked;
-    switch (asked) {
-    case HF__PG_ASKED_NONE:
+    if (asked == HF__PG_ASKED_NONE) {
         return hf__fail(s->err, HF_EPROTO,
                         "what %s says is not how PostgreSQL lets a client in: "
                         "is the port right?",
                         t->shown);
-    case HF__PG_ASKED_OTHER:
+    }
+    if (asked == HF__PG_ASKED_OTHER) {
         return hf__fail(s->err, HF_EAUTH,
                         "%s asks for Kerberos or the like, which is not "
                         "supported: give the user scram-sha-256 or a "
                         "certificate",
                         t->shown);
-    case HF__PG_ASKED_CLEAR:
-        if (t->password != NULL && !hf__pg_login_is_known(s, t)) {
-            return hf__fail(s->err, HF_EUNSAFE,
-                            "%s asks for the password as it is: name its "
-                            "certificate's authority (ca=), or give the user "
-                            "scram-sha-256",
-                            t->shown);
-        }
-        reveal(s->wire.handle, t->password);
-        return HF_OK;
-    case HF__PG_ASKED_PROOF:
-        reveal(s->wire.handle, t->password);
-        return HF_OK;
-    case HF__PG_ASKED_PART:
-    case HF__PG_ASKED_NOTHING:
-    case HF__PG_ASKED_FIT:
-    default:
-        return HF_OK;
     }
+    if (asked == HF__PG_ASKED_CLEAR && t->password[0] != '\0' &&
+        !is_known(s, t)) {
+        return hf__fail(s->err, HF_EUNSAFE,
+                        "%s asks for the password as it is: name its "
+                        "certificate's authority (ca=), or give the user "
+                        "scram-sha-256",
+                        t->shown);
+    }
+    if (asked == HF__PG_ASKED_PROOF || asked == HF__PG_ASKED_CLEAR) {
+        reveal(s->wire.handle, t->password);
+    }
+    return HF_OK;
 }

@@ -22,9 +22,6 @@ enum hf__pg_asked {
 /* Of n bytes. Pure. */
 enum hf__pg_asked hf__pg_login_read(const unsigned char *bytes, size_t n);
 
-/* By its certificate it is the one that was meant. */
-bool hf__pg_login_is_known(const struct hf__pg *s,
-                           const struct hf__pg_target *t);
 /* Before the library reads: the password is put in its place for as long as it
  * may be used. HF_OK; HF_EUNSAFE, HF_EAUTH, HF_EPROTO: it must not answer. */
 HF_MUST_CHECK int hf__pg_login_meet(struct hf__pg *s,

@@ -4,7 +4,10 @@
  * are one server and its standbys. Each is looked at, with its share of the
  * time, for the first that takes writes may be a primary that was replaced, and
  * has come back: its timeline is lower. Of what would grant the same lock twice
- * none is taken. Called by the session's thread when it opens.
+ * none is taken. Names are looked up here, for libpq would block; a host's
+ * addresses are tried one after another up to the first that takes writes, and
+ * one that does not answer at all leaves the next ones time. Called by the
+ * session's thread when it opens.
  */
 #include "src/backend/postgres/place.h"
 
@@ -13,12 +16,15 @@
 #include "src/base/fork.h"
 #include "src/base/secret.h"
 
+#include <netdb.h>
 #include <stdio.h>
 #include <string.h>
 
 #define PORT 5432
 /* What a host has if another was found that takes writes. */
 #define OTHER_MS 500
+/* What an address has to answer at all, if there is another one. */
+#define ADDRESS_MS 1000
 /* Systems that a process remembers. */
 #define SYSTEMS_MAX 16
 
@@ -45,12 +51,11 @@ static int check(const struct hf__url *url, hf_error *err)
                      socket);
     }
     r = r == HF_OK ? hf__table_check_tls(url, err) : r;
-    if (r == HF_OK && socket != NULL && hf__table_tls(url) != NULL) {
-        r = hf__fail(err, HF_EINVAL,
-                     "socket: PostgreSQL has no TLS there: name a host, or "
-                     "leave tls=, ca=, cert= and key= away");
-    }
-    return r;
+    return r == HF_OK && socket != NULL && hf__table_tls(url) != NULL
+               ? hf__fail(err, HF_EINVAL,
+                          "socket: PostgreSQL has no TLS there: name a host, "
+                          "or leave tls=, ca=, cert= and key= away")
+               : r;
 }
 
 /* ---- what this process has seen */
@@ -85,7 +90,6 @@ static uint32_t highest_with(uint64_t system, uint32_t timeline)
 /* The best one so far, and what is known of the others. */
 struct choice {
     PGconn *handle; /* NULL: none takes writes */
-    int fd;
     struct hf__pg_server server;
     char schema[HF__PG_NAME];
     struct hf__facts facts;
@@ -100,56 +104,42 @@ static void swap(struct hf__pg *s, struct choice *c)
     struct choice best = *c;
 
     c->handle = s->wire.handle;
-    c->fd = s->wire.fd;
     c->server = s->server;
     memcpy(c->schema, s->wire.schema, sizeof c->schema);
     c->facts = s->head.facts;
     s->wire.handle = best.handle;
-    s->wire.fd = best.handle == NULL ? -1 : best.fd;
+    s->wire.fd = PQsocket(best.handle); /* −1 without one */
     s->server = best.server;
     memcpy(s->wire.schema, best.schema, sizeof best.schema);
     s->head.facts = best.facts;
 }
 
-/* Both of them take writes. */
-static int compare(struct hf__pg *s, struct choice *c)
-{
-    if (s->server.place == c->server.place) {
-        return HF_OK; /* one server by two names */
-    }
-    if (s->server.timeline == c->server.timeline) {
-        c->is_conflict = true;
-        return hf__fail(s->err, HF_EUNSAFE,
-                        "url: two of its hosts take writes, and none of them "
-                        "is known to be the primary: stop the one that is not");
-    }
-    if (s->server.timeline > c->server.timeline) {
-        swap(s, c);
-    }
-    return HF_OK;
-}
-
-/* Of the host that has answered. */
+/* Of the host that has answered. Where none before it takes writes, c->server
+ * is all zero, and its timeline the lowest. */
 static int meet(struct hf__pg *s, struct choice *c)
 {
     const struct hf__pg_server *v = &s->server;
-    int r = HF_OK;
 
+    c->is_conflict = true;
     if (c->system != 0 && c->system != v->system) {
-        c->is_conflict = true;
         return hf__fail(s->err, HF_EUNSAFE,
                         "url: its hosts are no copies of one server, and each "
                         "would grant what the others have granted");
     }
+    if (!v->is_standby && v->timeline == c->server.timeline &&
+        v->place != c->server.place) {
+        return hf__fail(s->err, HF_EUNSAFE,
+                        "url: two of its hosts take writes, and none of them "
+                        "is known to be the primary: stop the one that is not");
+    }
+    c->is_conflict = false;
     c->system = v->system;
     if (v->is_standby) {
         c->highest = v->timeline > c->highest ? v->timeline : c->highest;
-    } else if (c->handle == NULL) {
+    } else if (v->timeline > c->server.timeline) {
         swap(s, c);
-    } else {
-        r = compare(s, c);
     }
-    return r;
+    return HF_OK;
 }
 
 static int judge(struct hf__pg *s, const struct choice *c)
@@ -166,23 +156,57 @@ static int judge(struct hf__pg *s, const struct choice *c)
                : HF_OK;
 }
 
-static int try_host(struct hf__pg *s, const struct hf__pg_target *t,
-                    const char *allow, hf__time until, struct choice *c)
+static int try_address(struct hf__pg *s, const struct hf__pg_target *t,
+                       const char *allow, struct choice *c)
 {
-    hf__time deadline = s->deadline;
     int met = HF_OK;
     int r;
 
-    s->deadline = until;
     s->server = (struct hf__pg_server){0};
-    r = hf__pg_connect(s, t, until);
+    r = hf__pg_connect(s, t);
     r = r == HF_OK ? hf__pg_settle(s, t, allow) : r;
-    s->deadline = deadline;
     if (r == HF_OK || s->server.is_standby) {
         met = meet(s, c);
     }
     hf__pg_disconnect(s);
     return met != HF_OK ? met : r;
+}
+
+static int try_host(struct hf__pg *s, struct hf__pg_target *t,
+                    const char *allow, struct choice *c)
+{
+    struct addrinfo hints = {.ai_family = AF_UNSPEC,
+                             .ai_socktype = SOCK_STREAM};
+    struct addrinfo *list = NULL;
+    struct hf__sigpipe sigpipe; /* the resolver may ask another process */
+    char address[NI_MAXHOST];
+    int error;
+    int r = HF_EUNAVAIL;
+
+    t->answer_by = HF__NEVER;
+    if (t->host[0] == '/') {
+        return try_address(s, t, allow, c);
+    }
+    hf__sigpipe_block(&sigpipe);
+    error = getaddrinfo(t->host, NULL, &hints, &list);
+    hf__sigpipe_restore(&sigpipe);
+    if (error != 0) {
+        return hf__fail(s->err, HF_EUNAVAIL, "%s can't be looked up: %s",
+                        t->host, gai_strerror(error));
+    }
+    t->address = address;
+    for (const struct addrinfo *one = list; one != NULL && r == HF_EUNAVAIL;
+         one = one->ai_next) {
+        t->answer_by = one->ai_next == NULL
+                           ? HF__NEVER
+                           : hf__after_ms(hf__now(), ADDRESS_MS);
+        if (getnameinfo(one->ai_addr, one->ai_addrlen, address, sizeof address,
+                        NULL, 0, NI_NUMERICHOST) == 0) {
+            r = try_address(s, t, allow, c);
+        }
+    }
+    freeaddrinfo(list);
+    return r;
 }
 
 static hf__time share_of(const struct hf__pg *s, const struct choice *c,
@@ -196,24 +220,20 @@ static hf__time share_of(const struct hf__pg *s, const struct choice *c,
                              : hf__earlier(until, hf__after_ms(now, OTHER_MS));
 }
 
-static void show(struct hf__pg_target *t, const struct hf__url_host *host,
-                 char *shown, size_t size)
-{
-    t->host = host->name;
-    t->port = host->port == 0 ? PORT : host->port;
-    (void)snprintf(shown, size, "%.255s port %d", t->host, t->port);
-    t->shown = shown;
-}
-
 /* What is said of a host that was passed by is no matter, if another is fit;
  * else what needs help rather than time. */
 static int look_at_all(struct hf__pg *s, const struct hf__url *url,
                        const struct hf__pg_target *t, const char *allow,
                        struct choice *c)
 {
+    const struct hf__url_host socket = {
+        .name = hf__url_option(url, "socket"),
+        .port = url->n_hosts > 0 ? url->hosts[0].port : 0};
+    const struct hf__url_host *hosts =
+        socket.name != NULL ? &socket : url->hosts;
+    size_t n = socket.name != NULL ? 1 : url->n_hosts;
+    hf__time deadline = s->deadline;
     hf_error *err = s->err;
-    bool is_socket = t->host != NULL;
-    size_t n = is_socket ? 1 : url->n_hosts;
     int r = HF_EUNAVAIL;
 
     for (size_t i = 0; i < n && !c->is_conflict; i++) {
@@ -222,11 +242,15 @@ static int look_at_all(struct hf__pg *s, const struct hf__url *url,
         char shown[280];
         int got;
 
-        if (!is_socket) {
-            show(&one, &url->hosts[i], shown, sizeof shown);
-        }
+        one.host = hosts[i].name;
+        one.port = hosts[i].port == 0 ? PORT : hosts[i].port;
+        one.shown = shown;
+        (void)snprintf(shown, sizeof shown, "%.255s port %d", one.host,
+                       one.port);
         s->err = &why;
-        got = try_host(s, &one, allow, share_of(s, c, n - i), c);
+        s->deadline = share_of(s, c, n - i);
+        got = try_host(s, &one, allow, c);
+        s->deadline = deadline;
         s->err = err;
         if (r == HF_EUNAVAIL || c->is_conflict) {
             r = got;
@@ -242,12 +266,12 @@ static int look_at_all(struct hf__pg *s, const struct hf__url *url,
 static int choose(struct hf__pg *s, const struct hf__url *url,
                   const struct hf__pg_target *t, const char *allow)
 {
-    struct choice c = {.fd = -1};
+    struct choice c = {.handle = NULL};
     int r = look_at_all(s, url, t, allow, &c);
 
     swap(s, &c);
     r = r == HF_OK ? judge(s, &c) : r;
-    if (url->n_hosts > 1 && !s->server.is_waited_for &&
+    if ((url->n_hosts > 1 || c.highest != 0) && !s->server.is_waited_for &&
         s->head.facts.grade < 'C') {
         s->head.facts.grade = 'C';
     }
@@ -259,17 +283,14 @@ int hf__pg_place_connect(struct hf__pg *s, const struct hf__url *url,
 {
     HF_AUTO(hf__secret_wipe) struct hf__secret secret = {0};
     struct hf__pg_target t = {
-        .host = hf__url_option(url, "socket"),
-        .port = url->n_hosts > 0 && url->hosts[0].port != 0 ? url->hosts[0].port
-                                                            : PORT,
         .user = url->user,
+        .password = secret.text,
         .database = url->path + 1,
         .tls = hf__table_tls(url),
         .ca = hf__url_option(url, "ca"),
         .cert = hf__url_option(url, "cert"),
         .key = hf__url_option(url, "key"),
         .schema = hf__url_option(url, "schema"),
-        .shown = hf__url_option(url, "socket"),
     };
     struct hf__table_login login;
     int r = check(url, s->err);
@@ -280,6 +301,5 @@ int hf__pg_place_connect(struct hf__pg *s, const struct hf__url *url,
     }
     hf__table_login(&login);
     t.user = t.user == NULL ? login.name : t.user;
-    t.password = secret.is_given ? secret.text : NULL;
     return choose(s, url, &t, allow);
 }

@@ -17,10 +17,13 @@ HF_MUST_CHECK int hf__pg_place_connect(struct hf__pg *s,
 
 /* One server to connect to (connect.c). */
 struct hf__pg_target {
-    const char *host; /* as in the URL; or the folder of a unix socket */
+    const char *host;    /* as in the URL; or the folder of a unix socket */
+    const char *address; /* of the host's; NULL: it is a folder */
+    hf__time answer_by;  /* by then it has answered at all, or the next one is
+                            tried */
     int port;
     const char *user;
-    const char *password; /* NULL: none */
+    const char *password; /* "": none */
     const char *database;
     const char *tls; /* "verify", "require", "off"; NULL: if the server can */
     const char *ca;
@@ -29,9 +32,9 @@ struct hf__pg_target {
     const char *schema; /* NULL: the user's current one */
     const char *shown;  /* where it is, for people */
 };
+/* Until s->deadline. HF_OK, or the session is dead, s->err told. */
 HF_MUST_CHECK int hf__pg_connect(struct hf__pg *s,
-                                 const struct hf__pg_target *target,
-                                 hf__time deadline);
+                                 const struct hf__pg_target *target);
 
 /* Settings of the session, and what its server is: fills s->server, the grade
  * and the place. HF_EUNAVAIL: a standby (settings.c). */
