@@ -12,6 +12,7 @@
 #include "src/base/alloc.h"
 #include "src/base/thread.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -161,6 +162,24 @@ void hf__fd_unregister(int fd)
 {
     HF_SCOPED_LOCK(&lock);
     unregister_locked(fd);
+}
+
+int hf__fd_adopt(int *kept, int fd)
+{
+    int r = HF_OK;
+
+    if (fd >= 0) {
+        (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+        r = hf__fd_register(fd);
+    }
+    *kept = r == HF_OK ? fd : -1;
+    return r;
+}
+
+void hf__fd_leave(int *kept)
+{
+    hf__fd_unregister(*kept);
+    *kept = -1;
 }
 
 void hf__fd_close(int fd)

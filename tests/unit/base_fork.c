@@ -58,6 +58,34 @@ TEST(a_child_has_the_next_generation)
     EXPECT_IS(hf__fork_generation(), ours);
 }
 
+TEST(a_librarys_descriptor_is_adopted_and_left)
+{
+    int fd = open_null();
+    int kept = -1;
+    pid_t child;
+
+    EXPECT_IS(fcntl(fd, F_SETFD, 0), 0);
+    EXPECT_IS(hf__fd_adopt(&kept, fd), HF_OK);
+    EXPECT_IS(kept, fd);
+    EXPECT_IS(fcntl(fd, F_GETFD), FD_CLOEXEC);
+    child = fork();
+    if (child == 0) {
+        _exit(is_open(fd));
+    }
+    EXPECT_IS(join(child), 0);
+    hf__fd_leave(&kept);
+    EXPECT_IS(kept, -1);
+    child = fork();
+    if (child == 0) {
+        _exit(is_open(fd));
+    }
+    EXPECT_IS(join(child), 1);
+    hf__fd_leave(&kept);
+    EXPECT_IS(hf__fd_adopt(&kept, -1), HF_OK);
+    EXPECT_IS(kept, -1);
+    close(fd);
+}
+
 TEST(a_child_finds_registered_descriptors_closed)
 {
     int kept = open_null();

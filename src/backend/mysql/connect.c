@@ -39,31 +39,6 @@ struct attempt {
 /* Whose call of the library's runs in this thread. */
 static _Thread_local struct attempt *calling;
 
-/* Its descriptor is ours to keep from other programs, and from children: the
- * library opens it without the flag, and may try several addresses. */
-static int adopt_socket(struct hf__mysql *s)
-{
-    int fd = (int)mysql_get_socket(s->wire.handle);
-    int r;
-
-    if (fd < 0) {
-        return HF_OK;
-    }
-    (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
-    r = hf__fd_register(fd);
-    s->wire.fd = r == HF_OK ? fd : -1;
-    return r;
-}
-
-/* The library may close it, and then it is another's number. */
-static void leave_socket(struct hf__mysql *s)
-{
-    if (s->wire.fd >= 0) {
-        hf__fd_unregister(s->wire.fd);
-        s->wire.fd = -1;
-    }
-}
-
 /* The library's copy, which it keeps to connect anew: we never ask it to. */
 static void forget_password(MYSQL *handle)
 {
@@ -183,8 +158,10 @@ static int wait_within(struct attempt *a, int status)
 {
     int got = 0;
 
-    a->failure = has_left(a->s->wire.handle) ? says_more(a->s, a->t)
-                                             : adopt_socket(a->s);
+    a->failure = has_left(a->s->wire.handle)
+                     ? says_more(a->s, a->t)
+                     : hf__fd_adopt(&a->s->wire.fd,
+                                    (int)mysql_get_socket(a->s->wire.handle));
     if (a->failure != HF_OK) {
         return 0;
     }
@@ -195,7 +172,7 @@ static int wait_within(struct attempt *a, int status)
     if (a->is_short) {
         hf__fork_forbid();
     }
-    leave_socket(a->s);
+    hf__fd_leave(&a->s->wire.fd);
     if (got == 0) {
         a->failure = late(a->s, a->t);
     }
@@ -239,9 +216,9 @@ static int step(struct attempt *a)
     if (a->is_short) {
         hf__fork_forbid();
     }
-    leave_socket(a->s);
+    hf__fd_leave(&a->s->wire.fd);
     call_library(a);
-    r = adopt_socket(a->s);
+    r = hf__fd_adopt(&a->s->wire.fd, (int)mysql_get_socket(a->s->wire.handle));
     if (r == HF_OK && !a->is_started) {
         r = hf__login_meet(a->s->wire.handle, t, a->s->wire.fd, a->s->err);
     }

@@ -11,7 +11,6 @@
 #include "src/base/rand.h"
 #include "src/base/secret.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -141,31 +140,7 @@ static PGconn *begin(const struct hf__pg *s, const struct hf__pg_target *t,
     return PQconnectStartParams(keywords, values, 1);
 }
 
-/* ---- the library's socket */
-
-/* Its descriptor is ours to keep from other programs, and from children. */
-static int adopt_socket(struct hf__pg *s)
-{
-    int fd = PQsocket(s->wire.handle);
-    int r;
-
-    if (fd < 0) {
-        return HF_OK;
-    }
-    (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
-    r = hf__fd_register(fd);
-    s->wire.fd = r == HF_OK ? fd : -1;
-    return r;
-}
-
-/* The library may close it, and then it is another's number. */
-static void leave_socket(struct hf__pg *s)
-{
-    if (s->wire.fd >= 0) {
-        hf__fd_unregister(s->wire.fd);
-        s->wire.fd = -1;
-    }
-}
+/* ---- one attempt */
 
 /* What the server says beside its replies; it is never printed. */
 static void hear(void *arg, const PGresult *notice)
@@ -177,8 +152,6 @@ static void hear(void *arg, const PGresult *notice)
         s->wire.is_doubtful = true;
     }
 }
-
-/* ---- one attempt */
 
 /* The SQLSTATE that its words have, as they are asked for. */
 static void read_state(struct hf__pg *s)
@@ -239,7 +212,7 @@ static int start(struct attempt *a)
     } else {
         (void)PQsetNoticeReceiver(s->wire.handle, hear, s);
         (void)PQsetErrorVerbosity(s->wire.handle, PQERRORS_VERBOSE);
-        r = adopt_socket(s);
+        r = hf__fd_adopt(&s->wire.fd, PQsocket(s->wire.handle));
     }
     hf__fork_allow();
     hf__text_fini(&defaults);
@@ -257,10 +230,10 @@ static int step(struct attempt *a)
         (void)recv(s->wire.fd, &a->answer, 1, MSG_PEEK | MSG_DONTWAIT);
     }
     hf__fork_forbid();
-    leave_socket(s);
+    hf__fd_leave(&s->wire.fd);
     a->wanted = PQconnectPoll(s->wire.handle);
     hf__pg_login_hide(s);
-    r = adopt_socket(s);
+    r = hf__fd_adopt(&s->wire.fd, PQsocket(s->wire.handle));
     hf__fork_allow();
     return r == HF_OK && a->wanted == PGRES_POLLING_FAILED ? refused(a) : r;
 }
