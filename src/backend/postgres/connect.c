@@ -67,28 +67,27 @@ static const char *mode_of(const struct hf__pg_target *t)
                                  : "require";
 }
 
-/* The system's authorities; the library has a word for them since 16. */
-static const char *system_ca(void)
+/* Without one, and to verify, the system's authorities; the library has a word
+ * for them since 16. */
+static const char *ca_of(const struct hf__pg_target *t)
 {
     static const char *const files[] = {"/etc/ssl/certs/ca-certificates.crt",
                                         "/etc/pki/tls/certs/ca-bundle.crt",
                                         "/etc/ssl/ca-bundle.pem",
                                         "/etc/ssl/cert.pem"};
 
+    if (t->ca != NULL || !is_tls(t, "verify")) {
+        return t->ca == NULL ? NO_FILE : t->ca;
+    }
+    if (PQlibVersion() >= 160000) {
+        return "system";
+    }
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         if (access(files[i], R_OK) == 0) {
             return files[i];
         }
     }
     return NO_FILE;
-}
-
-static const char *ca_of(const struct hf__pg_target *t)
-{
-    if (t->ca != NULL || !is_tls(t, "verify")) {
-        return t->ca == NULL ? NO_FILE : t->ca;
-    }
-    return PQlibVersion() >= 160000 ? "system" : system_ca();
 }
 
 /* Of two databases the library takes the first for a list of options. In the
@@ -262,7 +261,6 @@ static int drive(struct attempt *a)
     struct hf__pg *s = a->s;
     int r = HF_OK;
 
-    a->wanted = PGRES_POLLING_WRITING;
     while (r == HF_OK && a->wanted != PGRES_POLLING_OK) {
         short events = a->wanted == PGRES_POLLING_READING ? POLLIN : POLLOUT;
         hf__time until = PQstatus(s->wire.handle) == CONNECTION_STARTED
@@ -298,7 +296,7 @@ static int begin_session(struct attempt *a)
 
 int hf__pg_connect(struct hf__pg *s, const struct hf__pg_target *t)
 {
-    struct attempt a = {.s = s, .t = t};
+    struct attempt a = {.s = s, .t = t, .wanted = PGRES_POLLING_WRITING};
     int r;
 
     hf__random(&s->server.mark, sizeof s->server.mark);

@@ -41,19 +41,15 @@ static uint32_t number(const unsigned char *at)
 
 static enum hf__pg_asked meaning_of(uint32_t what)
 {
-    if (what == MD5 || what == SASL) {
-        return HF__PG_ASKED_PROOF;
-    }
-    if (what == CLEARTEXT) {
-        return HF__PG_ASKED_CLEAR;
-    }
-    return what == IS_WELL || (what > SASL && what <= SASL_FINAL)
+    return what == MD5 || what == SASL ? HF__PG_ASKED_PROOF
+           : what == CLEARTEXT         ? HF__PG_ASKED_CLEAR
+           : what == IS_WELL || (what > SASL && what <= SASL_FINAL)
                ? HF__PG_ASKED_FIT
                : HF__PG_ASKED_OTHER;
 }
 
 /* The worst of what is asked at once. */
-enum hf__pg_asked hf__pg_login_read(const unsigned char *bytes, size_t n)
+static enum hf__pg_asked read_asked(const unsigned char *bytes, size_t n)
 {
     enum hf__pg_asked worst = HF__PG_ASKED_FIT;
     size_t at = 0;
@@ -126,7 +122,7 @@ int hf__pg_login_meet(struct hf__pg *s, const struct hf__pg_target *t,
     unsigned char bytes[(AT_ONCE + 1) * (LENGTH_MAX + 1)];
     ssize_t n = peek(s->wire.handle, bytes, sizeof bytes);
     enum hf__pg_asked asked =
-        n < 0 ? HF__PG_ASKED_FIT : hf__pg_login_read(bytes, (size_t)n);
+        n < 0 ? HF__PG_ASKED_FIT : read_asked(bytes, (size_t)n);
 
     *ret_asked = asked;
     if (asked == HF__PG_ASKED_NONE) {

@@ -19,9 +19,6 @@ enum hf__pg_asked {
     HF__PG_ASKED_NONE   /* it is no PostgreSQL */
 };
 
-/* Of n bytes. Pure. */
-enum hf__pg_asked hf__pg_login_read(const unsigned char *bytes, size_t n);
-
 /* Before the library reads: the password is put in its place for as long as it
  * may be used. HF_OK; HF_EUNSAFE, HF_EAUTH, HF_EPROTO: it must not answer. */
 HF_MUST_CHECK int hf__pg_login_meet(struct hf__pg *s,

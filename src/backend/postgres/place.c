@@ -263,21 +263,6 @@ static int look_at_all(struct hf__pg *s, const struct hf__url *url,
     return c->handle != NULL && !c->is_conflict ? HF_OK : r;
 }
 
-static int choose(struct hf__pg *s, const struct hf__url *url,
-                  const struct hf__pg_target *t, const char *allow)
-{
-    struct choice c = {.handle = NULL};
-    int r = look_at_all(s, url, t, allow, &c);
-
-    swap(s, &c);
-    r = r == HF_OK ? judge(s, &c) : r;
-    if ((url->n_hosts > 1 || c.highest != 0) && !s->server.is_waited_for &&
-        s->head.facts.grade < 'C') {
-        s->head.facts.grade = 'C';
-    }
-    return r;
-}
-
 int hf__pg_place_connect(struct hf__pg *s, const struct hf__url *url,
                          const char *allow)
 {
@@ -293,6 +278,7 @@ int hf__pg_place_connect(struct hf__pg *s, const struct hf__url *url,
         .schema = hf__url_option(url, "schema"),
     };
     struct hf__table_login login;
+    struct choice c = {.handle = NULL};
     int r = check(url, s->err);
 
     r = r == HF_OK ? hf__secret_read(url, &secret, s->err) : r;
@@ -301,5 +287,12 @@ int hf__pg_place_connect(struct hf__pg *s, const struct hf__url *url,
     }
     hf__table_login(&login);
     t.user = t.user == NULL ? login.name : t.user;
-    return choose(s, url, &t, allow);
+    r = look_at_all(s, url, &t, allow, &c);
+    swap(s, &c);
+    r = r == HF_OK ? judge(s, &c) : r;
+    if ((url->n_hosts > 1 || c.highest != 0) && !s->server.is_waited_for &&
+        s->head.facts.grade < 'C') {
+        s->head.facts.grade = 'C';
+    }
+    return r;
 }
