@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Names and addresses of the machine, as the kernel and the environment have
- * them; nothing goes out to ask. Thread: any.
+ * them; nothing goes out to ask. Of other machines the resolver is asked.
+ * Thread: any.
  */
 #include "src/base/host.h"
+#include "src/base/thread.h"
 #include "src/base/utf8.h"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
+#include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -78,4 +81,22 @@ void hf__host_node(char *to, size_t size)
         node = host;
     }
     hf__utf8_copy(to, size, node);
+}
+
+int hf__host_look_up(const char *name, const char *port,
+                     struct addrinfo **ret_list)
+{
+    struct addrinfo hints = {.ai_family = AF_UNSPEC,
+                             .ai_socktype = SOCK_STREAM,
+                             .ai_flags = AI_NUMERICSERV};
+    struct hf__sigpipe sigpipe; /* the resolver may ask another process */
+    int error;
+
+    hf__sigpipe_block(&sigpipe);
+    error = getaddrinfo(name, port, &hints, ret_list);
+    hf__sigpipe_restore(&sigpipe);
+    if (error != 0) {
+        *ret_list = NULL;
+    }
+    return error;
 }

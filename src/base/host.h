@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What this machine is called, for people. Thread: any.
+ * What this machine is called, for people; and where others are. Thread: any.
  */
 #ifndef HF_BASE_HOST_H
 #define HF_BASE_HOST_H
@@ -20,5 +20,13 @@ void hf__host_address(char to[HF__ADDRESS_SIZE]);
  * the host's name. Cut to what fits. Reads the environment: as with getenv(),
  * nobody may change that meanwhile. */
 void hf__host_node(char *to, size_t size);
+
+struct addrinfo;
+/* A name's addresses for TCP, of any family; port may be NULL. 0, and the list
+ * is freeaddrinfo()'s; or gai_strerror()'s number, and it is NULL. Asks for as
+ * long as it takes; no SIGPIPE comes of it. */
+HF_MODULE_API HF_MUST_CHECK int hf__host_look_up(const char *name,
+                                                 const char *port,
+                                                 struct addrinfo **ret_list);
 
 #endif

@@ -14,6 +14,7 @@
 #include "src/backend/table/place.h"
 #include "src/base/error.h"
 #include "src/base/fork.h"
+#include "src/base/host.h"
 #include "src/base/secret.h"
 
 #include <netdb.h>
@@ -175,10 +176,7 @@ static int try_address(struct hf__pg *s, const struct hf__pg_target *t,
 static int try_host(struct hf__pg *s, struct hf__pg_target *t,
                     const char *allow, struct choice *c)
 {
-    struct addrinfo hints = {.ai_family = AF_UNSPEC,
-                             .ai_socktype = SOCK_STREAM};
-    struct addrinfo *list = NULL;
-    struct hf__sigpipe sigpipe; /* the resolver may ask another process */
+    struct addrinfo *list;
     char address[NI_MAXHOST];
     int error;
     int r = HF_EUNAVAIL;
@@ -187,9 +185,7 @@ static int try_host(struct hf__pg *s, struct hf__pg_target *t,
     if (t->host[0] == '/') {
         return try_address(s, t, allow, c);
     }
-    hf__sigpipe_block(&sigpipe);
-    error = getaddrinfo(t->host, NULL, &hints, &list);
-    hf__sigpipe_restore(&sigpipe);
+    error = hf__host_look_up(t->host, NULL, &list);
     if (error != 0) {
         return hf__fail(s->err, HF_EUNAVAIL, "%s can't be looked up: %s",
                         t->host, gai_strerror(error));
@@ -205,6 +201,7 @@ static int try_host(struct hf__pg *s, struct hf__pg_target *t,
             r = try_address(s, t, allow, c);
         }
     }
+    t->address = NULL;
     freeaddrinfo(list);
     return r;
 }

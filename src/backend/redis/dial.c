@@ -10,7 +10,7 @@
 #include "src/backend/redis/peer.h"
 
 #include "src/base/error.h"
-#include "src/base/thread.h"
+#include "src/base/host.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -181,20 +181,12 @@ bool hf__dial_known(struct hf__peer *p)
 
 bool hf__dial_host(struct hf__peer *p)
 {
-    struct addrinfo hints = {.ai_family = AF_UNSPEC,
-                             .ai_socktype = SOCK_STREAM,
-                             .ai_flags = AI_NUMERICSERV};
-    struct hf__sigpipe sigpipe; /* the resolver may ask another process */
     char port[16];
     char why[160];
+    int error;
 
     (void)snprintf(port, sizeof port, "%d", p->target.port);
-    hf__sigpipe_block(&sigpipe);
-    int error = getaddrinfo(p->target.host, port, &hints, &p->addresses);
-    hf__sigpipe_restore(&sigpipe);
-    if (error != 0) {
-        p->addresses = NULL;
-    }
+    error = hf__host_look_up(p->target.host, port, &p->addresses);
     if (error != 0 && p->known.n > 0) {
         return hf__dial_known(p);
     }
