@@ -248,6 +248,26 @@ TEST_WITHIN(90, what_a_standby_has_not_got_is_lost_and_the_fence_is_above)
     EXPECT_SAFE_MORE(hf_fence(next), hf_fence(job));
 }
 
+/* It stood still meanwhile and goes on, and the session that alice has there is
+ * as it was; but bob of the same process has been to the new one. */
+TEST_WITHIN(90, a_session_at_the_old_primary_ends_when_the_process_knows_better)
+{
+    AUTO_PAIR *p = start(false);
+    AUTO_CLIENT *alice = open_store();
+    AUTO_LOCK *job = NULL;
+
+    EXPECT_IS(try_once(alice, "job"), HF_OK);
+    hf__postgres_pair_await_caught_up(p, 1);
+    hf__postgres_pause(node(p, 0));
+    hf__postgres_pair_promote(p, 1);
+    AUTO_CLIENT *bob = open_store();
+    job = acquire_leased(bob, "job", patience(20000));
+    hf__postgres_resume(node(p, 0));
+    EXPECT_SAFE(attempt(alice, "job", 5000) != HF_OK);
+    EXPECT_SAFE_IS(try_once(alice, "job"), HF_BUSY);
+    EXPECT_IS(hf_renew(job, NULL), HF_OK);
+}
+
 TEST_WITHIN(60, a_standby_is_entered_when_it_is_promoted)
 {
     AUTO_PAIR *p = start(false);

@@ -86,6 +86,11 @@ static uint32_t highest_with(uint64_t system, uint32_t timeline)
     return timeline;
 }
 
+bool hf__pg_place_is_past(const struct hf__pg_server *server)
+{
+    return server->timeline < highest_with(server->system, server->timeline);
+}
+
 /* ---- the hosts */
 
 /* The best one so far, and what is known of the others. */

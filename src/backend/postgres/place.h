@@ -15,6 +15,10 @@ HF_MUST_CHECK int hf__pg_place_connect(struct hf__pg *s,
                                        const struct hf__url *url,
                                        const char *allow);
 
+/* The process has met one of a higher timeline since: that server is the
+ * primary no more, whatever it answers. */
+bool hf__pg_place_is_past(const struct hf__pg_server *server);
+
 /* One server to connect to (connect.c). */
 struct hf__pg_target {
     const char *host;    /* as in the URL; or the folder of a unix socket */

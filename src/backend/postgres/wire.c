@@ -10,7 +10,7 @@
 #include "src/backend/postgres/wire.h"
 
 #include "src/backend/postgres/errors.h"
-#include "src/backend/postgres/postgres.h"
+#include "src/backend/postgres/place.h"
 #include "src/backend/table/sleep.h"
 #include "src/base/error.h"
 #include "src/base/fork.h"
@@ -383,6 +383,11 @@ int hf__pg_look(struct hf__pg *s)
     struct pollfd fd = {.fd = w->fd, .events = POLLIN | POLLRDHUP};
     const char *standby = NULL;
 
+    if (hf__pg_place_is_past(&s->server)) {
+        w->is_dead = true;
+        return hf__fail(s->err, HF_EUNAVAIL,
+                        "another server has been promoted meanwhile");
+    }
     if (poll(&fd, 1, 0) == 0) {
         return HF_OK;
     }

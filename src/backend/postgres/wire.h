@@ -149,8 +149,8 @@ HF_MUST_CHECK int hf__pg_run(struct hf__pg *s);
 /* The same, where a refusal is a failure, s->err told. */
 HF_MUST_CHECK int hf__pg_run_well(struct hf__pg *s);
 
-/* Has the server closed it meanwhile? HF_OK, or HF_EUNAVAIL: nothing was sent,
- * so that nothing is unknown. */
+/* Has the server closed it meanwhile, or been replaced? HF_OK, or HF_EUNAVAIL:
+ * nothing was sent, so that nothing is unknown. */
 HF_MUST_CHECK int hf__pg_look(struct hf__pg *s);
 /* After hf__pg_send(): until hf__pg_next() has not to wait any more.
  * *ret_has_reply is false at `until`, and when interrupted. */
