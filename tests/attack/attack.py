@@ -18,6 +18,7 @@ import sys
 import time
 
 import local
+import mischief
 import net
 import scenes
 import tap
@@ -25,7 +26,8 @@ from judge_test import TESTS
 from world import (Client, GROUP, HOLDERS, MEMBER, SLOW, Tormentor, World)
 
 SERVERS = {'mysql': net.MariaDB, 'mysql-session': net.UserLocks,
-           'redis': net.Redis, 'zookeeper': net.ZooKeeper}
+           'postgres': net.Postgres, 'redis': net.Redis,
+           'zookeeper': net.ZooKeeper}
 STORES = ('sqlite', 'file', *SERVERS)
 
 
@@ -78,7 +80,7 @@ def melee(args, scheme, seed, seconds, clients=5):
         threads = [Client(world, i) for i in range(clients)]
         threads.append(Tormentor(world))
         if server:
-            threads.append(net.Mischief(world, server))
+            threads.append(mischief.Mischief(world, server))
         for thread in threads:
             thread.start()
         time.sleep(seconds)

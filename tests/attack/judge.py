@@ -63,6 +63,8 @@ EXCUSES = {
     'zookeeper-delete': [Excuse(
         'a node, or the whole tree, is deleted by hand', ms=500)],
 }
+for act in ('delete', 'edit'):
+    EXCUSES[f'postgres-{act}'] = EXCUSES[f'mysql-{act}']
 # The act after which a process may end by SIGBUS.
 MAPPED = 'sqlite-shm'
 BUS = 'cut off, `-shm` is a SIGBUS within SQLite, which maps it'

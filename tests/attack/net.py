@@ -1,23 +1,18 @@
 # SPDX-License-Identifier: MIT
 """Servers started by their own commands, and clients of them by hand: RESP,
-ZooKeeper's protocol, SQL through the mariadb program. And what a client with
-ordinary rights may do there, drawn by seed.
+ZooKeeper's protocol, SQL through the programs mariadb and psql.
 """
 import contextlib
+import glob
 import os
-import random
 import shutil
 import signal
 import socket
 import struct
 import subprocess
-import threading
 import time
 
-from world import PASSWORD, SLOW
-
-ODD = ('9223372036854775807', '-9223372036854775808', '-1', '0', '',
-       '99999999999999999', 'nonsense', 'x' * 60000, '1e999', '\0' * 16)
+from world import HOLDERS, PASSWORD, SLOW, user
 
 
 def free_port():
@@ -27,7 +22,9 @@ def free_port():
 
 
 def find(*names):
-    path = os.environ['PATH'] + ':/usr/sbin:/sbin'
+    """Debian has PostgreSQL's in a folder of their version."""
+    path = ':'.join([os.environ['PATH'], '/usr/sbin:/sbin',
+                     *glob.glob('/usr/lib/postgresql/*/bin')[-1:]])
     return next(filter(None, (shutil.which(n, path=path) for n in names)),
                 None)
 
@@ -140,6 +137,9 @@ class Resp:
 class MariaDB(Server):
     program = find('mariadbd') and find('mariadb')
     root = ['--user=root'] if os.geteuid() == 0 else []
+    habits = 'set innodb_lock_wait_timeout=1; set sql_mode="";'
+    sessions = ('select id from information_schema.processlist '
+                'where id <> connection_id()')
 
     def __init__(self, world):
         super().__init__(world)
@@ -182,6 +182,52 @@ class UserLocks(MariaDB):
     def __init__(self, world):
         super().__init__(world)
         self.url += '?scheme=session&session_timeout=2s'
+
+
+class Postgres(Server):
+    program = find('postgres') and find('psql')
+    habits = "set lock_timeout = '1s';"
+    sessions = ("select pid from pg_stat_activity where usename = 'hf' "
+                'and pid <> pg_backend_pid()')
+
+    def __init__(self, world):
+        super().__init__(world)
+        self.url = f'postgres://hf:{PASSWORD}@127.0.0.1:{self.port}/hf'
+        nobody = user(HOLDERS[0])   # it refuses to be root
+        if nobody:
+            os.chown(self.folder, nobody['user'], nobody['group'])
+        data = self.folder + '/data'
+        subprocess.run([find('initdb'), '-D', data, '-U', 'postgres', '-A',
+                        'scram-sha-256', '--auth-local=trust', '--locale=C',
+                        '--encoding=UTF8', '--no-sync'], check=True,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                       timeout=120, cwd=self.folder, **nobody)
+        self.spawn([find('postgres'), '-D', data, '-h', '127.0.0.1', '-p',
+                    str(self.port), '-k', self.folder], **nobody)
+        self.sql(f"create role hf login password '{PASSWORD}';"
+                 'create database hf owner hf;')
+
+    def greet(self):
+        self.sql('select 1')
+
+    def sql(self, text, user='postgres'):
+        where = (self.url if user != 'postgres' else
+                 f'postgres://{user}@:{self.port}/?host={self.folder}')
+        r = subprocess.run([find('psql'), '-XqAt', where], input=text.encode(),
+                           capture_output=True, timeout=30)
+        if r.returncode:
+            raise OSError(r.stderr.decode(errors='replace')[:300])
+        return r.stdout.decode(errors='replace')
+
+    def asked(self):
+        return int(self.sql('select sum(xact_commit + xact_rollback)'
+                            'from pg_stat_database'))
+
+    def stop(self):
+        """At once, but by itself: what is killed leaves memory behind."""
+        if self.process:
+            self.signal(signal.SIGQUIT)
+            self.process.wait()
 
 
 class ZooKeeper(Server):
@@ -266,172 +312,3 @@ class Zoo:
             if below != '/zookeeper':
                 yield from self.tree(below)
                 yield below
-
-
-class Mischief(threading.Thread):
-    """A client with ordinary rights."""
-
-    def __init__(self, world, server):
-        super().__init__(daemon=True)
-        self.world = world
-        self.server = server
-        self.random = random.Random(f'{world.seed} mischief')
-        # Some seeds only disturb, and change nothing of what is held.
-        self.edits = self.random.random() < 0.6
-        self.steps = {Redis: self.redis, MariaDB: self.mysql,
-                      UserLocks: self.user_locks,
-                      ZooKeeper: self.zookeeper}[type(server)]
-
-    def run(self):
-        while not self.world.is_over.wait(self.random.uniform(0.01, 0.25)):
-            what, name, do = self.random.choice(self.steps(
-                self.random.choice(self.world.names)))
-            with self.world.log.act(what, name):
-                do()
-
-    # ---- Redis
-
-    def redis(self, name):
-        key = 'holdfast:{%s}%s' % (name, self.random.choice(('', '', ':b',
-                                                             ':q', ':w')))
-        field = self.random.choice((
-            'token', 'fence', 'expires', 'acquired', 'owner', 'keep', 'more',
-            'crowd', 'offer', 'offer_until', 'void', 'top', 'was', 't', 's'))
-        odd = self.random.choice(ODD)
-
-        def ask(*words):
-            return lambda: Resp(self.server.port).ask(*words)
-
-        def flood():
-            r = Resp(self.server.port)
-            for channel in r.ask('PUBSUB', 'CHANNELS', '*')[:20] * 20:
-                r.ask('PUBLISH', channel, odd)
-        acts = [
-            ('kill', '*', ask('CLIENT', 'KILL', 'TYPE', 'normal')),
-            ('kill', '*', ask('CLIENT', 'KILL', 'TYPE', 'pubsub')),
-            ('flush', '*', ask('SCRIPT', 'FLUSH')),
-            ('flood', '*', flood),
-            ('pause', '*', ask('CLIENT', 'PAUSE', '200', 'ALL')),
-        ]
-        if self.edits:
-            acts += [
-                ('redis-delete', name, ask('DEL', key)),
-                ('redis-edit', name, ask('HSET', key, field, odd)),
-                ('redis-edit', name, ask('HDEL', key, field)),
-                ('redis-edit', name, ask('SET', key, odd)),
-                ('redis-edit', name, ask('ZADD', key + ':q', '1', odd)),
-                ('redis-edit', name, ask('PEXPIRE', key, '100')),
-                ('redis-edit', name, ask('DEL', key, key + ':b')),
-            ]
-        return acts
-
-    # ---- MySQL
-
-    def mysql(self, name):
-        column = self.random.choice((
-            'fence', 'token', 'freed', 'expires', 'keep_until', 'changed_at',
-            'broken', 'detached', 'crowd', 'revision', 'label', 'pid'))
-        table = self.random.choice(('lock', 'lock', 'beside', 'ticket'))
-        odd = self.random.choice(ODD[:8]).replace('\0', '')
-        where = f"where name_key like '%{name}'"
-        pause = self.random.uniform(0.05, 0.8)
-
-        def sql(text):
-            return lambda: self.server.sql(
-                'set innodb_lock_wait_timeout=1; set sql_mode="";' + text,
-                'hf')
-
-        def kill():
-            ids = self.server.sql('select id from '
-                                  'information_schema.processlist where '
-                                  'id <> connection_id()', 'hf').split()
-            self.server.sql(''.join(f'kill {i};' for i in ids
-                                    if self.random.random() < 0.5), 'hf')
-        acts = [
-            ('kill', '*', kill),
-            ('lock-rows', name, sql(
-                f'begin; select * from holdfast_lock {where} for update;'
-                f'select sleep({pause}); rollback')),
-            ('lock-table', '*', sql(
-                f'lock tables holdfast_{table} write; select sleep({pause})')),
-            ('user-lock', name, sql(
-                f"select get_lock('{name}', 0), get_lock('holdfast:{name}',"
-                f'0), sleep({pause})')),
-        ]
-        if self.edits:
-            acts += [
-                ('mysql-delete', name, sql(
-                    f'delete from holdfast_{table} {where}')),
-                ('mysql-edit', name, sql(
-                    f"update ignore holdfast_lock set {column} = '{odd}' "
-                    f'{where}')),
-                ('mysql-edit', name, sql(
-                    f"update ignore holdfast_beside set slots = '{odd}', "
-                    f"mode = {self.random.randrange(4)} {where}")),
-            ]
-        return acts
-
-    # ---- MySQL's own locks
-
-    def user_locks(self, name):
-        column = self.random.choice((
-            'fence', 'token', 'broken', 'connection', 'lock_name',
-            'acquired_at', 'label', 'pid'))
-        odd = self.random.choice(ODD[:8]).replace('\0', '')
-        pause = self.random.uniform(0.05, 0.8)
-        where = f"where name_key like '%{name}'"
-
-        def sql(text):
-            return lambda: self.server.sql(
-                'set innodb_lock_wait_timeout=1; set sql_mode="";' + text,
-                'hf')
-
-        def kill(what):
-            ids = self.server.sql('select id from '
-                                  'information_schema.processlist where '
-                                  'id <> connection_id()', 'hf').split()
-            self.server.sql(''.join(f'kill {what} {i};' for i in ids
-                                    if self.random.random() < 0.5), 'hf')
-        acts = [
-            ('kill-query', '*', lambda: kill('query')),
-            ('lock-rows', name, sql(
-                f'begin; select * from holdfast_session {where} for update;'
-                f'select sleep({pause}); rollback')),
-            ('user-lock', name, sql(
-                f"select get_lock('hf:hf:holdfast:{name}', 0),"
-                f'sleep({pause})')),
-        ]
-        if self.edits:
-            acts += [
-                ('mysql-kill', '*', lambda: kill('connection')),
-                ('mysql-edit', name, sql(
-                    f"update ignore holdfast_session set {column} = '{odd}' "
-                    f'{where}')),
-                ('mysql-delete', name, sql(
-                    f'delete from holdfast_session {where}')),
-            ]
-        return acts
-
-    # ---- ZooKeeper
-
-    def zookeeper(self, name):
-        zoo = Zoo(self.server.port)
-
-        def any_node():
-            return self.random.choice([p for p in zoo.tree('/')])
-
-        def below():
-            return self.random.choice([p for p in zoo.tree('/')
-                                       if name in p]) + '/' + \
-                self.random.choice(('junk', 'x-0000000000', 'é', 'y' * 300))
-        acts = [
-            ('foreign', name, lambda: zoo.create(below())),
-            ('foreign', name, lambda: zoo.create(below(), 3)),
-            ('data', '*', lambda: [zoo.put(any_node(), b'\xff' * n)
-                                   for n in (0, 9, 70000)]),
-        ]
-        if self.edits:
-            acts += [('zookeeper-delete', '*', lambda: zoo.delete(any_node())),
-                     ('zookeeper-delete', '*', lambda: [
-                         zoo.delete(p) for p in zoo.tree('/')])]
-        return acts

@@ -166,7 +166,8 @@ def secrets_in_texts(world):
     w = PASSWORD
     world.run('run', '--url', 'sqlite:' + world.path('x.db'), 'a', '--', 'env',
               env={'HOLDFAST_PASSWORD': w})
-    for scheme in ('mysql', 'redis', 'rediss', 'redlock', 'zookeeper'):
+    for scheme in ('mysql', 'postgres', 'redis', 'rediss', 'redlock',
+                   'zookeeper'):
         for rest in (f'//root:{w}/db', f'//root:{w}@/db', f'//u:{w}@h:x/db',
                      f'//u:{w}@127.0.0.1:1/db?io_timeout=50ms',
                      f'//u@h/db?pasword={w}',
@@ -298,5 +299,6 @@ LOCAL = {f.__name__: f for f in (
 OF_ROOT = ('journal_in_sticky_folder', 'journal_in_group_folder',
            'names_taken_before', 'side_file_is_cut', 'disk_is_full')
 OF_SERVER = {'mysql': (huge_expires, without_resources),
+             'postgres': (huge_expires, without_resources),
              'redis': (huge_expires, without_resources),
              'zookeeper': (without_resources,)}
