@@ -51,7 +51,7 @@ SCENES = {s.__name__: s for s in (
     galera.Galera, galera.ClusterAsUsual, one_redis.OneRedis,
     redlock.RedlockReplaced, sentinel.SentinelAsync, sentinel.SentinelWait,
     two_mariadb.TwoMariaDB, two_mariadb.SemiSyncMariaDB,
-    two_postgres.PostgresPair,
+    two_postgres.PostgresPair, two_postgres.PostgresAsync,
     zookeeper.ZooKeeperRolling, zookeeper.ZooKeeperMembers,
     namespace.NetworkNamespace, *network.ALL)}
 

@@ -119,6 +119,14 @@ class NetworkTable(Network):
         return f'mysql://hf:{PASSWORD}@{hosts[0]}/hf'
 
 
+class NetworkPostgres(Network):
+    program = net.Postgres.program
+    server = net.Postgres
+
+    def url_by(self, hosts):
+        return f'postgres://hf:{PASSWORD}@{hosts[0]}/hf'
+
+
 class NetworkSession(NetworkTable):
     """Locks that are their connection's: what ends it costs them."""
     excuses = {act: [Excuse(
@@ -155,5 +163,5 @@ class NetworkZooKeeper(Network):
         return zookeeper.url_of(hosts)
 
 
-ALL = (NetworkRedis, NetworkTable, NetworkSession, NetworkRedlock,
-       NetworkZooKeeper)
+ALL = (NetworkRedis, NetworkTable, NetworkPostgres, NetworkSession,
+       NetworkRedlock, NetworkZooKeeper)
