@@ -10,7 +10,7 @@
 
 struct change {
     int64_t by;
-    MYSQL *rival; /* runs `meanwhile`, as often as that; NULL: nobody */
+    struct db *rival; /* runs `meanwhile`, as often as that; NULL: nobody */
     const char *meanwhile;
     int times;
     int calls;    /* of the callback */
@@ -18,10 +18,14 @@ struct change {
 };
 
 /* account's n by version, of struct change. */
-hf_mysql_update by_version(struct change *);
+hf_row_update by_version(struct change *);
 /* The row `id` is changed so; what comes of it. */
-int change(MYSQL *, int64_t id, const hf_mysql_update *);
+int change(struct db *, int64_t id, const hf_row_update *);
 /* "n version" of the row. */
-const char *row_says(MYSQL *, int64_t id);
+const char *row_says(struct db *, int64_t id);
+
+/* The table with a column `changed` of that type, and n by that version. */
+void make_stamped(struct db *, const char *type);
+hf_row_update by_stamp(struct change *);
 
 #endif

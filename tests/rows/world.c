@@ -1,167 +1,164 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The words of world.h. The database is made at its first use in the test.
+ * The words of world.h that are the same for each kind of server. Thread: each
+ * connection is used by one at a time.
  */
 #include "tests/rows/world.h"
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { STATEMENT = 2048, VALUE = 512 };
-
-static const struct hf__mariadb *current;
-static char own[HF__MARIADB_NAME];
+enum { STATEMENT = 2048 };
 
 _Thread_local hf_error err = HF_ERROR_INIT;
-_Thread_local hf_mysql_info info = HF_MYSQL_INFO_INIT;
+_Thread_local hf_row_info info = HF_ROW_INFO_INIT;
 
-__attribute__((constructor)) static void register_server(void)
+__attribute__((format(printf, 3, 0))) static void
+run_formatted(struct db *db, struct result *result, const char *format,
+              va_list args)
 {
-    hf__test_prepare(hf__mariadb_share);
+    char sql[STATEMENT];
+
+    EXPECT(vsnprintf(sql, sizeof sql, format, args) < (int)sizeof sql);
+    run(db, sql, result);
 }
 
-const struct hf__mariadb *server(void)
-{
-    return current != NULL ? current : hf__mariadb_shared();
-}
-
-void use_server(const struct hf__mariadb *m)
-{
-    current = m;
-}
-
-const char *database(void)
-{
-    if (own[0] == '\0') {
-        hf__mariadb_database(server(), own);
-    }
-    return own;
-}
-
-MYSQL *enter_with(unsigned long flags, int port)
-{
-    MYSQL *db = mysql_init(NULL);
-
-    EXPECT(db != NULL);
-    mysql_options(db, MYSQL_SET_CHARSET_NAME, "utf8mb4");
-    if (mysql_real_connect(db, "127.0.0.1", HF__MARIADB_USER,
-                           HF__MARIADB_PASSWORD, database(), (unsigned)port,
-                           NULL, flags) == NULL) {
-        EXPECT_TEXT(mysql_error(db), "");
-    }
-    return db;
-}
-
-MYSQL *enter(void)
-{
-    return enter_with(0, hf__mariadb_port(server()));
-}
-
-void leave(MYSQL **db)
-{
-    mysql_close(*db);
-}
-
-static unsigned run(MYSQL *db, const char *sql, char *ret_value)
-{
-    MYSQL_RES *rows = NULL;
-    MYSQL_ROW row = NULL;
-    unsigned error;
-
-    if (mysql_query(db, sql) == 0) {
-        rows = mysql_store_result(db);
-        row = rows != NULL ? mysql_fetch_row(rows) : NULL;
-    }
-    error = mysql_errno(db);
-    if (ret_value != NULL) {
-        snprintf(ret_value, VALUE, "%s",
-                 row == NULL      ? "none"
-                 : row[0] == NULL ? "NULL"
-                                  : row[0]);
-    }
-    mysql_free_result(rows);
-    return error;
-}
-
-#define FORMAT_INTO(sql, format)                                               \
+#define RUN(result)                                                            \
     do {                                                                       \
         va_list args_;                                                         \
         va_start(args_, format);                                               \
-        EXPECT(vsnprintf(sql, sizeof sql, format, args_) < (int)sizeof sql);   \
+        run_formatted(db, result, format, args_);                              \
         va_end(args_);                                                         \
     } while (0)
 
-void tell(MYSQL *db, const char *format, ...)
+static void must(struct db *db, const struct result *result, const char *format)
 {
-    char sql[STATEMENT];
-
-    FORMAT_INTO(sql, format);
-    if (run(db, sql, NULL) != 0) {
-        EXPECT_TEXT(mysql_error(db), sql);
+    if (result->error[0] != '\0') {
+        EXPECT_TEXT(message_of(db), format);
     }
 }
 
-unsigned attempt(MYSQL *db, const char *format, ...)
+void tell(struct db *db, const char *format, ...)
 {
-    char sql[STATEMENT];
+    struct result result;
 
-    FORMAT_INTO(sql, format);
-    return run(db, sql, NULL);
+    RUN(&result);
+    must(db, &result, format);
 }
 
-const char *value(MYSQL *db, const char *format, ...)
+const char *attempt(struct db *db, const char *format, ...)
 {
-    static _Thread_local char found[VALUE];
-    char sql[STATEMENT];
+    static _Thread_local struct result result;
 
-    FORMAT_INTO(sql, format);
-    if (run(db, sql, found) != 0) {
-        EXPECT_TEXT(mysql_error(db), sql);
+    RUN(&result);
+    return result.error;
+}
+
+const char *value(struct db *db, const char *format, ...)
+{
+    static _Thread_local struct result result;
+
+    RUN(&result);
+    must(db, &result, format);
+    return result.value;
+}
+
+int changed(struct db *db, const char *format, ...)
+{
+    struct result result;
+
+    RUN(&result);
+    must(db, &result, format);
+    return result.changed;
+}
+
+const char *said(void)
+{
+    static _Thread_local char text[16];
+
+    if (its.kind == ON_POSTGRES) {
+        return err.sqlstate;
     }
-    return found;
+    snprintf(text, sizeof text, "%d", err.native);
+    return err.native == 0 ? "" : text;
 }
 
-int waiting(void)
-{
-    /* INNODB_TRX is as old as somebody looks at it without a pause. */
-    const char *count = hf__mariadb_value(
-        server(), "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS "
-                  "WHERE VARIABLE_NAME='Innodb_row_lock_current_waits'");
+/* ---- rows */
 
-    return (int)strtol(count, NULL, 10);
-}
-
-void make_accounts(MYSQL *db)
+void make_accounts(struct db *db)
 {
+    tell(db, "DROP TABLE IF EXISTS account");
     tell(db, "CREATE TABLE account(id INT PRIMARY KEY,n INT NOT NULL,"
-             "version INT NOT NULL DEFAULT 1)ENGINE=InnoDB");
+             "version INT NOT NULL DEFAULT 1)");
     tell(db, "INSERT INTO account(id,n) VALUES(1,100),(2,200),(3,300)");
 }
 
-const hf_mysql_row *row_of(const char *table, int64_t id)
+const hf_row *row_of(const char *table, int64_t id)
 {
-    static _Thread_local hf_mysql_column key;
-    static _Thread_local hf_mysql_row row;
+    static _Thread_local hf_row_column key;
+    static _Thread_local hf_row row;
 
-    key = (hf_mysql_column){"id", {HF_MYSQL_INT, id, NULL, 0}};
-    row = (hf_mysql_row){sizeof row, NULL, table, &key, 1};
+    key = (hf_row_column){"id", {HF_ROW_INT, id, NULL, 0}};
+    row = (hf_row){sizeof row, NULL, table, &key, 1};
     return &row;
 }
 
-int lock_for(MYSQL *db, int64_t id, int64_t wait_ms)
+int lock_for(struct db *db, int64_t id, int64_t wait_ms)
 {
-    hf_mysql_lock_opts opts = HF_MYSQL_LOCK_OPTS_INIT;
+    hf_row_lock_opts opts = HF_ROW_LOCK_OPTS_INIT;
 
     opts.wait_ms = wait_ms;
-    return hf_mysql_lock_row(db, row_of("account", id), &opts, &info, &err);
+    return lock_row(db, row_of("account", id), &opts, &info, &err);
 }
 
-const char *session_of(MYSQL *db)
+int lock_skipping(struct db *db, int64_t id)
 {
-    return value(db, "SELECT CONCAT_WS(' ',@@tx_isolation,"
-                     "@@innodb_lock_wait_timeout,@@lock_wait_timeout,"
-                     "@@autocommit,@@sql_mode,@@time_zone,"
-                     "@@character_set_client,@@max_statement_time)");
+    hf_row_lock_opts opts = HF_ROW_LOCK_OPTS_INIT;
+
+    opts.wait_ms = 0;
+    opts.skip_locked = 1;
+    return lock_row(db, row_of("account", id), &opts, &info, &err);
+}
+
+int lock_where(struct db *db, const char *table, const char *a, int64_t x,
+               const char *b, int64_t y)
+{
+    const hf_row_column key[] = {{a, {HF_ROW_INT, x, NULL, 0}},
+                                 {b, {HF_ROW_INT, y, NULL, 0}}};
+    const hf_row row = {sizeof row, NULL, table, key, b == NULL ? 1 : 2};
+
+    return lock_row(db, &row, NULL, &info, &err);
+}
+
+int lock_value(struct db *db, const char *table, const char *column,
+               hf_row_value v)
+{
+    const hf_row_column key = {column, v};
+    const hf_row row = {sizeof row, NULL, table, &key, 1};
+
+    return lock_row(db, &row, NULL, &info, &err);
+}
+
+int lock_text(struct db *db, const char *table, const char *column,
+              const char *bytes, size_t length)
+{
+    return lock_value(db, table, column,
+                      (hf_row_value){HF_ROW_TEXT, 0, bytes, length});
+}
+
+void expect_refused(struct db *db, const char *table, const char *why)
+{
+    EXPECT_SAFE_IS(lock_row(db, row_of(table, 1), NULL, &info, &err),
+                   HF_EUNSAFE);
+    EXPECT_HAS(err.text, why);
+    EXPECT_IS(info.in_transaction, 1);
+}
+
+void wait_for_row(void *arg)
+{
+    struct waiter *w = arg;
+
+    w->status = lock_for(w->db, w->id, w->wait_ms);
+    w->info = info;
 }

@@ -1,29 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is given as a name or a value stays one: quotes, NUL, other tables.
- * And what is not valid is told by its name.
+ * What is given as a name or a value to PostgreSQL stays one.
  */
 #include "tests/rows/postgres/world.h"
 
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-static int lock_value(PGconn *db, const char *table, const char *column,
-                      hf_row_value v)
-{
-    const hf_row_column key = {column, v};
-    const hf_row row = {sizeof row, NULL, table, &key, 1};
-
-    return hf_postgres_lock_row(db, &row, NULL, &info, &err);
-}
-
-static int lock_text(PGconn *db, const char *table, const char *column,
-                     const char *bytes, size_t length)
-{
-    return lock_value(db, table, column,
-                      (hf_row_value){HF_ROW_TEXT, 0, bytes, length});
-}
 
 TEST(a_name_with_a_quote_is_one_name)
 {
@@ -63,14 +45,14 @@ TEST(a_dot_in_a_name_does_not_name_a_schema)
          "CREATE SCHEMA \"s.t\";CREATE TABLE \"s.t\".\"a.b\"(id INT PRIMARY "
          "KEY);INSERT INTO \"s.t\".\"a.b\" VALUES(1)");
     tell(db, "BEGIN");
-    EXPECT_IS(hf_postgres_lock_row(db, &row, NULL, &info, &err), HF_EINVAL);
+    EXPECT_IS(lock_row(db, &row, NULL, &info, &err), HF_EINVAL);
     row.database = "s.t";
-    EXPECT_IS(hf_postgres_lock_row(db, &row, NULL, &info, &err), HF_OK);
+    EXPECT_IS(lock_row(db, &row, NULL, &info, &err), HF_OK);
     row.database = "nobody_made_this";
-    EXPECT_IS(hf_postgres_lock_row(db, &row, NULL, &info, &err), HF_EINVAL);
+    EXPECT_IS(lock_row(db, &row, NULL, &info, &err), HF_EINVAL);
     tell(db, "SET search_path=\"s.t\"");
     row.database = NULL;
-    EXPECT_IS(hf_postgres_lock_row(db, &row, NULL, &info, &err), HF_OK);
+    EXPECT_IS(lock_row(db, &row, NULL, &info, &err), HF_OK);
 }
 
 TEST(a_value_with_quotes_is_one_value)
@@ -132,24 +114,6 @@ TEST(a_value_takes_the_type_of_its_column)
     }
 }
 
-TEST(bytes_are_compared_as_bytes)
-{
-    AUTO_DB *db = enter();
-
-    tell(db, "CREATE TABLE t(id BYTEA PRIMARY KEY);"
-             "INSERT INTO t VALUES('\\x0027ff60')");
-    tell(db, "BEGIN");
-    EXPECT_IS(lock_value(db, "t", "id",
-                         (hf_row_value){HF_ROW_BYTES, 0, "\0'\xff`", 4}),
-              HF_OK);
-    EXPECT_IS(lock_value(db, "t", "id",
-                         (hf_row_value){HF_ROW_BYTES, 0, "\0'\xfe`", 4}),
-              HF_ROW_GONE);
-    EXPECT_IS(
-        lock_value(db, "t", "id", (hf_row_value){HF_ROW_BYTES, 0, NULL, 0}),
-        HF_ROW_GONE);
-}
-
 TEST(names_beyond_ascii_are_utf8)
 {
     AUTO_DB *db = enter();
@@ -159,60 +123,12 @@ TEST(names_beyond_ascii_are_utf8)
     tell(db, "BEGIN");
     EXPECT_IS(lock_text(db, "caf\xc3\xa9", "id", "\xc3\xa9", 2), HF_OK);
     EXPECT_IS(lock_text(db, "caf\xe9", "id", "x", 1), HF_EINVAL);
-    EXPECT_IS(PQsetClientEncoding(db, "LATIN1"), 0);
+    EXPECT_IS(PQsetClientEncoding(pg_of(db), "LATIN1"), 0);
     EXPECT_IS(lock_text(db, "caf\xe9", "id", "x", 1), HF_EINVAL);
     EXPECT_HAS(err.text, "client_encoding is UTF8");
     tell(db, "ALTER TABLE \"caf\xe9\" RENAME TO cafe");
     EXPECT_IS(lock_text(db, "cafe", "id", "\xe9", 1), HF_OK);
     EXPECT_IS(lock_text(db, "cafe", "id", "\xc3\xa9", 2), HF_ROW_GONE);
-}
-
-TEST(the_longest_name_fits_and_a_longer_one_does_not)
-{
-    AUTO_DB *db = enter();
-    char name[80];
-
-    memset(name, '"', 63);
-    name[63] = '\0';
-    make_accounts(db);
-    tell(db, "BEGIN");
-    EXPECT_IS(lock_text(db, "account", name, "1", 1), HF_EINVAL);
-    EXPECT_HAS(err.text, "no column");
-    /* The server would cut it, and take it for another. */
-    name[63] = 'x';
-    name[64] = '\0';
-    EXPECT_IS(lock_text(db, "account", name, "1", 1), HF_EINVAL);
-    EXPECT_HAS(err.text, "63 bytes");
-}
-
-/* ---- arguments */
-
-TEST(what_is_not_valid_is_told_before_the_server_is_asked)
-{
-    AUTO_DB *db = enter();
-    hf_row row = *row_of("account", 1);
-    hf_row_info bad = HF_ROW_INFO_INIT;
-    hf_row_lock_opts opts = HF_ROW_LOCK_OPTS_INIT;
-    AUTO_DB *none = PQconnectdb("host=/nobody connect_timeout=1");
-
-    EXPECT_IS(hf_postgres_lock_row(NULL, &row, NULL, &info, &err), HF_EINVAL);
-    EXPECT_IS(hf_postgres_lock_row(none, &row, NULL, &info, &err), HF_EUNAVAIL);
-    EXPECT_IS(hf_postgres_lock_row(db, NULL, NULL, &info, &err), HF_EINVAL);
-    bad.size = sizeof bad + 1;
-    EXPECT_IS(hf_postgres_lock_row(db, &row, NULL, &bad, &err), HF_EINVAL);
-    row.n_key = HF_ROW_KEY_MAX + 1;
-    EXPECT_IS(hf_postgres_lock_row(db, &row, NULL, &info, &err), HF_EINVAL);
-    row.n_key = 1;
-    EXPECT_IS(
-        lock_value(db, "account", "id", (hf_row_value){.type = HF_ROW_NULL}),
-        HF_EINVAL);
-    EXPECT_HAS(err.text, "id is NULL");
-    opts.wait_ms = HF_ROW_WAIT_MAX_MS + 1;
-    EXPECT_IS(hf_postgres_lock_row(db, &row, &opts, &info, &err), HF_EINVAL);
-    opts.wait_ms = 1;
-    opts.skip_locked = 1;
-    EXPECT_IS(hf_postgres_lock_row(db, &row, &opts, &info, &err), HF_EINVAL);
-    EXPECT_HAS(err.text, "skip_locked");
 }
 
 TEST(a_connection_that_is_at_work_is_told)
@@ -222,19 +138,19 @@ TEST(a_connection_that_is_at_work_is_told)
 
     make_accounts(db);
     tell(db, "BEGIN");
-    EXPECT_IS(PQsendQuery(db, "SELECT 1"), 1);
+    EXPECT_IS(PQsendQuery(pg_of(db), "SELECT 1"), 1);
     EXPECT_IS(lock_for(db, 1, 0), HF_EINVAL);
     EXPECT_HAS(err.text, "still to be read");
-    result = PQgetResult(db);
+    result = PQgetResult(pg_of(db));
     EXPECT_TEXT(PQgetvalue(result, 0, 0), "1"); /* it is still the caller's */
     PQclear(result);
-    EXPECT(PQgetResult(db) == NULL);
+    EXPECT(PQgetResult(pg_of(db)) == NULL);
     EXPECT_IS(lock_for(db, 1, 0), HF_OK);
-    EXPECT_IS(PQenterPipelineMode(db), 1);
+    EXPECT_IS(PQenterPipelineMode(pg_of(db)), 1);
     EXPECT_IS(lock_for(db, 1, 0), HF_EINVAL);
     EXPECT_HAS(err.text, "pipeline");
-    EXPECT_IS(PQexitPipelineMode(db), 1);
-    EXPECT_IS(PQsetnonblocking(db, 1), 0);
+    EXPECT_IS(PQexitPipelineMode(pg_of(db)), 1);
+    EXPECT_IS(PQsetnonblocking(pg_of(db), 1), 0);
     EXPECT_IS(lock_for(db, 2, 0), HF_OK);
 }
 
@@ -248,67 +164,10 @@ TEST(what_may_not_be_seen_is_told)
                      "KEY)");
     row.database = "his";
     tell(db, "BEGIN");
-    EXPECT_IS(hf_postgres_lock_row(db, &row, NULL, &info, &err), HF_EAUTH);
+    EXPECT_IS(lock_row(db, &row, NULL, &info, &err), HF_EAUTH);
     hf__postgres_sql(server(), database(),
                      "GRANT USAGE ON SCHEMA his TO PUBLIC");
-    EXPECT_IS(hf_postgres_lock_row(db, &row, NULL, &info, &err), HF_EAUTH);
+    EXPECT_IS(lock_row(db, &row, NULL, &info, &err), HF_EAUTH);
     EXPECT_TEXT(err.sqlstate, "42501");
     EXPECT_IS(info.in_transaction, 1);
-}
-
-TEST(every_status_has_its_name)
-{
-    EXPECT_TEXT(hf_postgres_strstatus(HF_ROW_GONE), "HF_ROW_GONE");
-    EXPECT_TEXT(hf_postgres_strstatus(HF_BUSY), "HF_BUSY");
-    EXPECT(hf_postgres_strstatus(12345) != NULL);
-}
-
-/* ---- the condition of a guard */
-
-TEST(a_guard_refuses_who_is_late_and_lets_its_holder_write)
-{
-    static const uint64_t fences[] = {17, 16, 17, INT64_MAX};
-    static const int written[] = {1, 0, 1, 1};
-    AUTO_DB *db = enter();
-    char guard[320];
-
-    make_accounts(db);
-    tell(db, "ALTER TABLE account ADD \"f\"\"\" BIGINT NOT NULL DEFAULT 0");
-    EXPECT_IS(hf_postgres_guard_sql(guard, sizeof guard, "f\"", 17, &err),
-              HF_OK);
-    EXPECT_TEXT(guard, "\"f\"\"\"<=17");
-    for (int i = 0; i < 4; i++) {
-        EXPECT_IS(
-            hf_postgres_guard_sql(guard, sizeof guard, "f\"", fences[i], &err),
-            HF_OK);
-        EXPECT_SAFE_IS(changed(db,
-                               "UPDATE account SET n=%d,\"f\"\"\"=%llu WHERE "
-                               "id=1 AND %s",
-                               i, (unsigned long long)fences[i], guard),
-                       written[i]);
-    }
-    EXPECT_TEXT(value(db, "SELECT n FROM account WHERE id=1"), "3");
-}
-
-TEST(a_guard_that_does_not_fit_is_refused)
-{
-    char guard[320] = "old";
-    char name[80];
-
-    EXPECT_IS(hf_postgres_guard_sql(guard, 11, "fence", 17, &err), HF_EINVAL);
-    EXPECT_TEXT(guard, "");
-    EXPECT_IS(hf_postgres_guard_sql(guard, 12, "fence", 17, &err), HF_OK);
-    EXPECT_IS(hf_postgres_guard_sql(guard, sizeof guard, "", 17, &err),
-              HF_EINVAL);
-    EXPECT_IS(hf_postgres_guard_sql(guard, sizeof guard, "fence", 0, &err),
-              HF_EINVAL);
-    EXPECT_IS(hf_postgres_guard_sql(NULL, 0, "fence", 17, &err), HF_EINVAL);
-    snprintf(guard, sizeof guard, "old");
-    EXPECT_IS(hf_postgres_guard_sql(guard, sizeof guard, "fence",
-                                    UINT64_C(1) << 63, &err),
-              HF_EINVAL);
-    EXPECT_TEXT(guard, "");
-    memset(name, '"', 63);
-    name[63] = '\0';
-    EXPECT_IS(hf_postgres_guard_sql(guard, 320, name, INT64_MAX, &err), HF_OK);
 }

@@ -1,49 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Versions that are times, and numbers that end: a version that stays the same
- * lets a stale writer through.
+ * Versions that are times of PostgreSQL, and domains.
  */
-#include "tests/rows/postgres/world.h"
+#include "tests/rows/change.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static const char *const kinds[] = {"TIMESTAMP", "TIMESTAMPTZ"};
-
-static void make_stamped(PGconn *db, const char *type)
-{
-    tell(db, "DROP TABLE IF EXISTS account");
-    make_accounts(db);
-    tell(db, "ALTER TABLE account ADD changed %s", type);
-}
-
-static hf_row_update by_stamp(struct change *c)
-{
-    hf_row_update u = by_version(c);
-
-    u.version = "changed";
-    return u;
-}
-
-TEST(a_stamp_that_is_coarser_than_microseconds_is_refused)
-{
-    static const char *const coarse[] = {"TIMESTAMP(0) NOT NULL DEFAULT now()",
-                                         "TIMESTAMP(5)", "TIMESTAMPTZ(0)",
-                                         "TIMESTAMPTZ(5)"};
-    AUTO_DB *db = enter();
-    struct change c = {.by = 1};
-    hf_row_update u = by_stamp(&c);
-
-    for (int i = 0; i < 4; i++) {
-        make_stamped(db, coarse[i]);
-        EXPECT_SAFE_IS(change(db, 1, &u), HF_EUNSAFE);
-        EXPECT_HAS(err.text, "(6)");
-        EXPECT_IS(c.calls, 0);
-        EXPECT_TEXT(value(db, "SELECT n FROM account WHERE id=1"), "100");
-    }
-    make_stamped(db, "TIMESTAMP(6) NOT NULL DEFAULT now()");
-    EXPECT_IS(change(db, 1, &u), HF_OK);
-}
 
 TEST(two_changes_within_a_microsecond_do_not_look_the_same)
 {
@@ -133,37 +97,6 @@ TEST(a_domain_is_as_what_it_is_made_of)
     EXPECT_SAFE_IS(change(db, 1, &u), HF_EUNSAFE);
 }
 
-/* ---- what can't be a version */
-
-static void expect_unfit(PGconn *db, const char *type, const char *why)
-{
-    struct change c = {.by = 1};
-    hf_row_update u = by_stamp(&c);
-
-    make_stamped(db, type);
-    EXPECT_SAFE_IS(change(db, 1, &u), HF_EINVAL);
-    EXPECT_HAS(err.text, why);
-    EXPECT_IS(c.calls, 0);
-}
-
-TEST(a_version_that_cannot_rise_is_refused)
-{
-    AUTO_DB *db = enter();
-
-    expect_unfit(db, "SMALLINT NOT NULL DEFAULT 32767", "largest");
-    expect_unfit(db, "INT NOT NULL DEFAULT 2147483647", "largest");
-    expect_unfit(db, "BIGINT NOT NULL DEFAULT 9223372036854775807", "largest");
-    expect_unfit(db, "TIMESTAMP NOT NULL DEFAULT 'infinity'", "largest");
-    expect_unfit(db, "TIMESTAMPTZ NOT NULL DEFAULT 'infinity'", "largest");
-    expect_unfit(db, "INT NULL", "NULL");
-    expect_unfit(db, "TIMESTAMPTZ NULL", "NULL");
-    expect_unfit(db, "FLOAT8 NOT NULL DEFAULT 1", "neither");
-    expect_unfit(db, "NUMERIC NOT NULL DEFAULT 1", "neither");
-    expect_unfit(db, "TEXT NOT NULL DEFAULT '1'", "neither");
-    expect_unfit(db, "DATE NOT NULL DEFAULT '2026-01-02'", "neither");
-    expect_unfit(db, "TIME NOT NULL DEFAULT '01:02:03'", "neither");
-}
-
 TEST(a_time_that_is_the_last_is_never_overwritten)
 {
     AUTO_DB *db = enter();
@@ -175,21 +108,4 @@ TEST(a_time_that_is_the_last_is_never_overwritten)
     EXPECT_SAFE_IS(change(db, 1, &u), HF_ROW_EREFUSED);
     EXPECT_TEXT(err.sqlstate, "22008");
     EXPECT_TEXT(value(db, "SELECT n FROM account WHERE id=1"), "100");
-}
-
-TEST(what_is_not_valid_is_told_by_its_name)
-{
-    AUTO_DB *db = enter();
-    struct change c = {.by = 1};
-    hf_row_update u = by_version(&c);
-
-    make_accounts(db);
-    EXPECT_IS(change(db, 1, NULL), HF_EINVAL);
-    u.limit_ms = 0;
-    EXPECT_IS(change(db, 1, &u), HF_EINVAL);
-    u = by_version(&c);
-    u.version = "no_such";
-    EXPECT_IS(change(db, 1, &u), HF_EINVAL);
-    EXPECT_HAS(err.text, "no_such");
-    EXPECT_TEXT(row_says(db, 1), "100 1");
 }

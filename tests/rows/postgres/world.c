@@ -1,21 +1,42 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The words of world.h. The database is made at its first use in the test.
+ * The words of world.h on PostgreSQL. The database is made at its first use in
+ * the test. Thread: each connection is used by one at a time.
  */
 #include "tests/rows/postgres/world.h"
+#include "tests/servers/proxy.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { STATEMENT = 2048, VALUE = 512 };
-
 static const struct hf__postgres *current;
 static char own[HF__POSTGRES_NAME];
 
-_Thread_local hf_error err = HF_ERROR_INIT;
-_Thread_local hf_row_info info = HF_ROW_INFO_INIT;
+const struct dialect its = {
+    .kind = ON_POSTGRES,
+    .busy = "55P03",
+    .deadlock = "40P01",
+    .duplicate = "23505",
+    .read_only = "25006",
+    .no_savepoint = "3B001",
+    .no_index = "unique index",
+    .index_part = "unique index",
+    .longest_name = 63,
+    .quote = '"',
+    .tick_ms = 200,
+    .levels = {"READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"},
+    .n_fresh = 1,
+    .n_patient = 1,
+    .n_manners = 3,
+    .far_limit = "SET lock_timeout='7min'",
+    .near_limit = "SET LOCAL lock_timeout=20",
+    .show_limit = "SHOW lock_timeout",
+    .limit = "0",
+    .close_table = "BEGIN;LOCK TABLE account",
+    .be_lenient = "SELECT 1",
+};
+const struct hf__framing *const framing = &hf__framing_postgres;
 
 __attribute__((constructor)) static void register_server(void)
 {
@@ -32,12 +53,24 @@ void use_server(const struct hf__postgres *s)
     current = s;
 }
 
+int server_port(void)
+{
+    return hf__postgres_port(server());
+}
+
 const char *database(void)
 {
     if (own[0] == '\0') {
         hf__postgres_database(server(), own);
     }
     return own;
+}
+
+/* ---- connections */
+
+PGconn *pg_of(struct db *db)
+{
+    return (PGconn *)db;
 }
 
 /* A call that warns has begun or ended what was not to be. */
@@ -50,7 +83,7 @@ static void take_notice(void *unused, const PGresult *notice)
     }
 }
 
-PGconn *enter_at(int port)
+struct db *enter_at(int port)
 {
     char number[16];
     const char *const words[] = {
@@ -66,98 +99,67 @@ PGconn *enter_at(int port)
         EXPECT_TEXT(PQerrorMessage(db), "");
     }
     (void)PQsetNoticeReceiver(db, take_notice, NULL);
+    return (struct db *)db;
+}
+
+struct db *enter(void)
+{
+    return enter_at(server_port());
+}
+
+int level_of(int manner)
+{
+    return manner;
+}
+
+struct db *enter_as(int manner)
+{
+    struct db *db = enter();
+
+    set_level(db, its.levels[level_of(manner)]);
     return db;
 }
 
-PGconn *enter(void)
+void set_level(struct db *db, const char *level)
 {
-    return enter_at(hf__postgres_port(server()));
+    tell(db, "SET default_transaction_isolation='%s'", level);
 }
 
-void leave(PGconn **db)
+struct db *enter_nowhere(void)
 {
-    PQfinish(*db);
+    return (struct db *)PQconnectdb("host=/nobody connect_timeout=1");
+}
+
+void leave(struct db **db)
+{
+    PQfinish(pg_of(*db));
 }
 
 /* Several statements: the last one's result. */
-static PGresult *run(PGconn *db, const char *sql, char state[6])
+void run(struct db *db, const char *sql, struct result *result)
 {
-    PGresult *result = PQexec(db, sql);
-    const char *found = PQresultErrorField(result, PG_DIAG_SQLSTATE);
-    ExecStatusType status = PQresultStatus(result);
+    PGresult *r = PQexec(pg_of(db), sql);
+    const char *found = PQresultErrorField(r, PG_DIAG_SQLSTATE);
+    ExecStatusType status = PQresultStatus(r);
 
-    snprintf(state, 6, "%s",
+    snprintf(result->error, sizeof result->error, "%s",
              status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK ? ""
              : found == NULL                                         ? "08006"
                                                                      : found);
-    return result;
+    snprintf(result->value, sizeof result->value, "%s",
+             PQntuples(r) == 0           ? "none"
+             : PQgetisnull(r, 0, 0) != 0 ? "NULL"
+                                         : PQgetvalue(r, 0, 0));
+    result->changed = (int)strtol(PQcmdTuples(r), NULL, 10);
+    PQclear(r);
 }
 
-static PGresult *must(PGconn *db, const char *sql)
+const char *message_of(struct db *db)
 {
-    char state[6];
-    PGresult *result = run(db, sql, state);
-
-    if (*state != '\0') {
-        EXPECT_TEXT(PQerrorMessage(db), sql);
-    }
-    return result;
+    return PQerrorMessage(pg_of(db));
 }
 
-#define FORMAT_INTO(sql, format)                                               \
-    do {                                                                       \
-        va_list args_;                                                         \
-        va_start(args_, format);                                               \
-        EXPECT(vsnprintf(sql, sizeof sql, format, args_) < (int)sizeof sql);   \
-        va_end(args_);                                                         \
-    } while (0)
-
-void tell(PGconn *db, const char *format, ...)
-{
-    char sql[STATEMENT];
-
-    FORMAT_INTO(sql, format);
-    PQclear(must(db, sql));
-}
-
-const char *attempt(PGconn *db, const char *format, ...)
-{
-    static _Thread_local char state[6];
-    char sql[STATEMENT];
-
-    FORMAT_INTO(sql, format);
-    PQclear(run(db, sql, state));
-    return state;
-}
-
-const char *value(PGconn *db, const char *format, ...)
-{
-    static _Thread_local char found[VALUE];
-    char sql[STATEMENT];
-    PGresult *result;
-
-    FORMAT_INTO(sql, format);
-    result = must(db, sql);
-    snprintf(found, sizeof found, "%s",
-             PQntuples(result) == 0           ? "none"
-             : PQgetisnull(result, 0, 0) != 0 ? "NULL"
-                                              : PQgetvalue(result, 0, 0));
-    PQclear(result);
-    return found;
-}
-
-int changed(PGconn *db, const char *format, ...)
-{
-    char sql[STATEMENT];
-    PGresult *result;
-    int count;
-
-    FORMAT_INTO(sql, format);
-    result = must(db, sql);
-    count = (int)strtol(PQcmdTuples(result), NULL, 10);
-    PQclear(result);
-    return count;
-}
+/* ---- sessions */
 
 int waiting(void)
 {
@@ -169,41 +171,17 @@ int waiting(void)
     return (int)strtol(count, NULL, 10);
 }
 
-void make_accounts(PGconn *db)
+char state_of(struct db *db)
 {
-    tell(db, "CREATE TABLE account(id INT PRIMARY KEY,n INT NOT NULL,"
-             "version INT NOT NULL DEFAULT 1)");
-    tell(db, "INSERT INTO account(id,n) VALUES(1,100),(2,200),(3,300)");
+    PGTransactionStatusType status = PQtransactionStatus(pg_of(db));
+
+    if (status == PQTRANS_IDLE) {
+        return 'I';
+    }
+    return status == PQTRANS_INTRANS ? 'T' : 'E';
 }
 
-const hf_row *row_of(const char *table, int64_t id)
-{
-    static _Thread_local hf_row_column key;
-    static _Thread_local hf_row row;
-
-    key = (hf_row_column){"id", {HF_ROW_INT, id, NULL, 0}};
-    row = (hf_row){sizeof row, NULL, table, &key, 1};
-    return &row;
-}
-
-int lock_for(PGconn *db, int64_t id, int64_t wait_ms)
-{
-    hf_row_lock_opts opts = HF_ROW_LOCK_OPTS_INIT;
-
-    opts.wait_ms = wait_ms;
-    return hf_postgres_lock_row(db, row_of("account", id), &opts, &info, &err);
-}
-
-int lock_skipping(PGconn *db, int64_t id)
-{
-    hf_row_lock_opts opts = HF_ROW_LOCK_OPTS_INIT;
-
-    opts.wait_ms = 0;
-    opts.skip_locked = 1;
-    return hf_postgres_lock_row(db, row_of("account", id), &opts, &info, &err);
-}
-
-const char *session_of(PGconn *db)
+const char *session_of(struct db *db)
 {
     return value(db, "SELECT concat_ws(' ',current_setting('lock_timeout'),"
                      "current_setting('statement_timeout'),"
@@ -211,52 +189,36 @@ const char *session_of(PGconn *db)
                      "current_setting('search_path'))");
 }
 
-void wait_for_row(void *arg)
+void cancel(struct db *by, struct db *whom)
 {
-    struct waiter *w = arg;
-
-    w->status = lock_for(w->db, w->id, w->wait_ms);
-    w->info = info;
+    tell(by, "SELECT pg_cancel_backend(%d)", PQbackendPID(pg_of(whom)));
 }
 
-/* ---- changes */
-
-static int add(void *arg, const hf_row_value *old_values,
-               hf_row_value *new_values)
+void end_session(struct db *by, struct db *whom)
 {
-    struct change *c = arg;
-
-    c->calls++;
-    EXPECT_IS(old_values[0].type, HF_ROW_INT);
-    c->seen = old_values[0].number;
-    if (c->rival != NULL && c->calls <= c->times) {
-        tell(c->rival, "%s", c->meanwhile);
-    }
-    new_values[0] = (hf_row_value){HF_ROW_INT, c->seen + c->by, NULL, 0};
-    return 0;
+    tell(by, "SELECT pg_terminate_backend(%d)", PQbackendPID(pg_of(whom)));
 }
 
-hf_row_update by_version(struct change *c)
-{
-    static const char *const columns[] = {"n"};
-    hf_row_update update = HF_ROW_UPDATE_INIT;
+/* ---- the library */
 
-    update.version = "version";
-    update.columns = columns;
-    update.n_columns = 1;
-    update.change = add;
-    update.arg = c;
-    return update;
+int lock_row(struct db *db, const hf_row *row, const hf_row_lock_opts *opts,
+             hf_row_info *ret_info, hf_error *e)
+{
+    return hf_postgres_lock_row(pg_of(db), row, opts, ret_info, e);
 }
 
-int change(PGconn *db, int64_t id, const hf_row_update *update)
+int update_row(struct db *db, const hf_row *row, const hf_row_update *update,
+               hf_row_info *ret_info, hf_error *e)
 {
-    return hf_postgres_update_versioned(db, row_of("account", id), update,
-                                        &info, &err);
+    return hf_postgres_update_versioned(pg_of(db), row, update, ret_info, e);
 }
 
-const char *row_says(PGconn *db, int64_t id)
+int guard_sql(char *buf, size_t size, const char *column, uint64_t fence)
 {
-    return value(db, "SELECT concat_ws(' ',n,version) FROM account WHERE id=%d",
-                 (int)id);
+    return hf_postgres_guard_sql(buf, size, column, fence, &err);
+}
+
+const char *status_name(int status)
+{
+    return hf_postgres_strstatus(status);
 }

@@ -5,7 +5,7 @@
  * each other's way.
  */
 #include "include/holdfast-postgres.h"
-#include "tests/rows/world.h"
+#include "tests/rows/mysql/world.h"
 
 TEST(a_lock_and_a_row_in_one_program)
 {
@@ -22,8 +22,8 @@ TEST(a_lock_and_a_row_in_one_program)
               HF_OK);
     tell(db, "BEGIN");
     EXPECT_IS(lock_for(db, 1, 0), HF_OK);
-    tell(db, "UPDATE account SET n=1 WHERE id=1 AND %s", guard);
-    EXPECT_IS(mysql_affected_rows(db), 1);
+    EXPECT_IS(changed(db, "UPDATE account SET n=1 WHERE id=1 AND %s", guard),
+              1);
     tell(db, "COMMIT");
     EXPECT_IS(hf_release(lock, &err), HF_OK);
     hf_free(lock);

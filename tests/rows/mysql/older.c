@@ -4,8 +4,9 @@
  * misspelt (the linker puts a call of this file in the place of
  * mysql_real_query()), so that the server refuses them as an older one does.
  */
-#include "tests/rows/world.h"
+#include "tests/rows/mysql/world.h"
 
+#include <stdio.h>
 #include <string.h>
 
 int __wrap_mysql_real_query(MYSQL *, const char *, unsigned long);
@@ -38,40 +39,30 @@ int __wrap_mysql_real_query(MYSQL *db, const char *words, unsigned long length)
     return __real_mysql_real_query(db, text, length);
 }
 
-static int lock_skipping(MYSQL *db, int64_t id)
-{
-    hf_mysql_lock_opts opts = HF_MYSQL_LOCK_OPTS_INIT;
-
-    opts.wait_ms = 0;
-    opts.skip_locked = 1;
-    return hf_mysql_lock_row(db, row_of("account", id), &opts, &info, &err);
-}
-
-static void expect_all_outcomes(int (*lock)(MYSQL *, int64_t), int each)
+static void expect_all_outcomes(int (*lock)(struct db *, int64_t), int each)
 {
     AUTO_DB *a = enter();
     AUTO_DB *b = enter();
-    char before[512];
+    char before[VALUE];
 
     make_accounts(a);
     tell(a, "BEGIN");
     EXPECT_IS(lock_for(a, 1, HF_FOREVER), HF_OK);
-    strncpy(before, session_of(b), sizeof before - 1);
-    before[sizeof before - 1] = '\0';
+    snprintf(before, sizeof before, "%s", session_of(b));
     tell(b, "BEGIN");
     refused = 0;
     EXPECT_SAFE_IS(lock(b, 1), HF_BUSY);
     EXPECT_IS(refused, each);
     EXPECT_IS(info.in_transaction, 1);
     EXPECT_IS(lock(b, 2), HF_OK);
-    EXPECT_IS(lock(b, 99), HF_MYSQL_GONE);
+    EXPECT_IS(lock(b, 99), HF_ROW_GONE);
     EXPECT_IS(refused, 3 * each); /* nothing is remembered */
     EXPECT_TEXT(session_of(b), before);
     tell(a, "BEGIN");
     EXPECT_SAFE_IS(lock_for(a, 2, 1000), HF_BUSY);
 }
 
-static int lock_at_once(MYSQL *db, int64_t id)
+static int lock_at_once(struct db *db, int64_t id)
 {
     return lock_for(db, id, 0);
 }
