@@ -14,13 +14,13 @@
 static MYSQL *keep(const char *key)
 {
     MYSQL *person = stranger();
-    char sql[200];
+    char statement[200];
 
     EXPECT_IS(mysql_query(person, "BEGIN"), 0);
-    snprintf(sql, sizeof sql,
+    snprintf(statement, sizeof statement,
              "SELECT fence FROM holdfast_lock WHERE name_key='%s' FOR UPDATE",
              key);
-    EXPECT_IS(mysql_query(person, sql), 0);
+    EXPECT_IS(mysql_query(person, statement), 0);
     mysql_free_result(mysql_store_result(person));
     return person;
 }

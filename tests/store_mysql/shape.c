@@ -179,12 +179,12 @@ TEST(a_view_in_place_of_a_table_is_refused)
 static MYSQL *lock_the_tables(void)
 {
     MYSQL *other = stranger();
-    char sql[512];
+    char statement[512];
 
-    snprintf(sql, sizeof sql,
+    snprintf(statement, sizeof statement,
              "LOCK TABLES holdfast_lock WRITE,holdfast_beside WRITE,"
              "holdfast_ticket WRITE");
-    EXPECT_IS(mysql_query(other, sql), 0);
+    EXPECT_IS(mysql_query(other, statement), 0);
     return other;
 }
 

@@ -7,18 +7,14 @@
 #ifndef HF_TESTS_STORE_MYSQL_SITE_H
 #define HF_TESTS_STORE_MYSQL_SITE_H
 
-#include "tests/lib/test.h"
 #include "tests/servers/mariadb.h"
-#include "tests/store_server/names.h"
+#include "tests/store_table/site.h"
 
 #include <mysql.h>
-#include <stdio.h>
 
 /* The shared server, and this test's database on it. */
 const struct hf__mariadb *server(void);
 const char *database(void);
-/* Its URL with these options ("" for none), for the ordinary user. */
-const char *url_with(const char *options);
 /* One at that port of 127.0.0.1, for that user ("" for none), of this
  * database; "user:password@". */
 const char *url_as(const char *user);

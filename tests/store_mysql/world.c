@@ -208,3 +208,24 @@ void set_row(const char *name, const char *assignments)
                     "UPDATE %s.holdfast_lock SET %s WHERE name_key='%s'",
                     database(), assignments, key_of(name));
 }
+
+const bool is_mysql = true;
+const char sixteen_x[] = "REPEAT('x',16)";
+
+void change(const char *format, ...)
+{
+    AUTO_STRANGER *db = stranger();
+    char sql[STATEMENT];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(sql, sizeof sql, format, args);
+    va_end(args);
+    tell(db, "%s", sql);
+}
+
+void make_database_anew(void)
+{
+    change("DROP DATABASE %s", database());
+    hf__mariadb_sql(server(), "CREATE DATABASE %s", database());
+}

@@ -9,7 +9,7 @@
 #define HF_TESTS_STORE_MYSQL_WORLD_H
 
 #include "tests/servers/mariadb.h"
-#include "tests/store_server/server.h"
+#include "tests/store_table/tables.h"
 
 #include <mysql.h>
 
@@ -40,11 +40,4 @@ __attribute__((format(printf, 2, 3))) void tell(MYSQL *db, const char *format,
 /* It begins a transaction and locks the row of that lock. */
 void lock_row(MYSQL *db, const char *name);
 
-/* ---- tables */
-
-/* One value of the row of that lock, "" if there is none; till the next
- * call. */
-const char *row_says(const char *name, const char *expression);
-/* "fence=7,token=''" */
-void set_row(const char *name, const char *assignments);
 #endif

@@ -8,6 +8,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+const struct hf__framing *const framing = &hf__framing_postgres;
+
 __attribute__((constructor)) static void share_a_server(void)
 {
     hf__postgres_share();
@@ -45,6 +47,20 @@ const char *url_as(const char *user)
     snprintf(url, sizeof url, "postgres://%s@127.0.0.1:%d/%s", user,
              hf__postgres_port(server()), database());
     return url;
+}
+
+const char *url_at_port(int port)
+{
+    static _Thread_local char url[1024];
+
+    snprintf(url, sizeof url, "postgres://%s:%s@127.0.0.1:%d/%s",
+             HF__POSTGRES_USER, HF__POSTGRES_PASSWORD, port, database());
+    return url;
+}
+
+int server_port(void)
+{
+    return hf__postgres_port(server());
 }
 
 __attribute__((format(printf, 1, 0))) static const char *
@@ -112,4 +128,26 @@ void say(PGconn *who, const char *statement)
     EXPECT(PQresultStatus(result) == PGRES_COMMAND_OK ||
            PQresultStatus(result) == PGRES_TUPLES_OK);
     PQclear(result);
+}
+
+/* ---- as site.h of tests/store_table has it */
+
+struct person *come_in(void)
+{
+    return (struct person *)stranger();
+}
+
+void person_says(struct person *who, const char *statement)
+{
+    say((PGconn *)who, statement);
+}
+
+void go_out(struct person *who)
+{
+    PQfinish((PGconn *)who);
+}
+
+void admit_long_names(void)
+{
+    /* It has room for any. */
 }

@@ -7,26 +7,17 @@
 #ifndef HF_TESTS_STORE_POSTGRES_SITE_H
 #define HF_TESTS_STORE_POSTGRES_SITE_H
 
-#include "tests/lib/test.h"
 #include "tests/servers/postgres.h"
-#include "tests/store_server/names.h"
+#include "tests/store_table/site.h"
 
 #include <libpq-fe.h>
-#include <stdio.h>
 
 /* The shared server, and this test's database on it. */
 const struct hf__postgres *server(void);
 const char *database(void);
-/* Its URL with these options ("" for none), for the ordinary user. */
-const char *url_with(const char *options);
 /* The same for that user; "user" or "user:password". */
 const char *url_as(const char *user);
 
-/* Statements of the administrator's in the test's database, which must do. */
-__attribute__((format(printf, 1, 2))) void sql(const char *format, ...);
-/* The first value that one gives, "" for NULL; until the next call. */
-__attribute__((format(printf, 1, 2))) const char *value(const char *format,
-                                                        ...);
 /* A user of this test's by that name: the database's is before it, so that no
  * other test has it. Until the next call. */
 const char *make_user(const char *name);

@@ -217,3 +217,23 @@ void set_row(const char *name, const char *assignments)
                      "name_key='holdfast:%s'",
                      assignments, name);
 }
+
+const bool is_mysql = false;
+const char sixteen_x[] = "repeat('x',16)::bytea";
+
+void change(const char *format, ...)
+{
+    char sql[STATEMENT];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(sql, sizeof sql, format, args);
+    va_end(args);
+    hf__postgres_sql(server(), database(), "%s", sql);
+}
+
+void make_database_anew(void)
+{
+    change("DROP SCHEMA public CASCADE; CREATE SCHEMA public;"
+           "GRANT ALL ON SCHEMA public TO PUBLIC");
+}

@@ -9,7 +9,7 @@
 #define HF_TESTS_STORE_POSTGRES_WORLD_H
 
 #include "tests/servers/postgres.h"
-#include "tests/store_server/server.h"
+#include "tests/store_table/tables.h"
 
 #include <libpq-fe.h>
 
@@ -47,9 +47,5 @@ void lock_row(PGconn *db, const char *name);
 /* The first value that a statement gives, "" for none; till the next call. */
 __attribute__((format(printf, 1, 2))) const char *answer(const char *format,
                                                          ...);
-/* One value of the row of that lock, "" if there is none; as above. */
-const char *row_says(const char *name, const char *expression);
-/* "fence=7,token=''" */
-void set_row(const char *name, const char *assignments);
 
 #endif
