@@ -16,7 +16,6 @@
 #include "tests/servers/by_hand.h"
 #include "tests/servers/mariadb_pair.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static struct hf__mariadb_pair *p;
@@ -88,10 +87,7 @@ static void expect_well(int which)
     hf__mariadb_pair_expect_well(p, which);
 }
 
-static const struct {
-    const char *word;
-    void (*run)(int which);
-} known[] = {
+static const struct hf__by_hand_word known[] = {
     {"kill", kill_one},
     {"restart", restart},
     {"restart_writable", restart_writable},
@@ -105,29 +101,12 @@ static const struct {
     {"applied", await_applied},
     {"switch", switch_over},
     {"well", expect_well},
+    {NULL, NULL},
 };
 
-static bool obey(const char *what, int which, int number)
+static void tell_url(int which, char *url, size_t size)
 {
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        if (number == 0 && strcmp(what, known[i].word) == 0) {
-            known[i].run(which);
-            return true;
-        }
-    }
-    return false;
-}
-
-static void tell_urls(void)
-{
-    char url[512];
-
-    for (int i = 0; i < HF__MARIADB_PAIR; i++) {
-        hf__mariadb_pair_url(p, i, "hf_own", url, sizeof url);
-        printf("%s%s", i == 0 ? "" : " ", url);
-    }
-    printf("\n");
-    fflush(stdout);
+    hf__mariadb_pair_url(p, which, "hf_own", url, size);
 }
 
 int main(int argc, char **argv)
@@ -141,8 +120,7 @@ int main(int argc, char **argv)
     p = hf__mariadb_pair_start(&opts);
     hf__mariadb_sql(hf__mariadb_pair_node(p, 0), "CREATE DATABASE hf_own");
     hf__mariadb_pair_await_caught_up(p, 1);
-    tell_urls();
-    hf__by_hand(HF__MARIADB_PAIR, obey);
+    hf__by_hand_pair(known, tell_url);
     hf__mariadb_pair_free(p);
     return 0;
 }

@@ -17,7 +17,6 @@
 #include "tests/servers/by_hand.h"
 #include "tests/servers/postgres_pair.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static struct hf__postgres_pair *p;
@@ -89,10 +88,7 @@ static void expect_well(int which)
     hf__postgres_pair_expect_well(p, which);
 }
 
-static const struct {
-    const char *word;
-    void (*run)(int which);
-} known[] = {
+static const struct hf__by_hand_word known[] = {
     {"kill", kill_one},
     {"restart", restart},
     {"follow", follow},
@@ -106,29 +102,12 @@ static const struct {
     {"caught_up", await_caught_up},
     {"switch", switch_over},
     {"well", expect_well},
+    {NULL, NULL},
 };
 
-static bool obey(const char *what, int which, int number)
+static void tell_url(int which, char *url, size_t size)
 {
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        if (number == 0 && strcmp(what, known[i].word) == 0) {
-            known[i].run(which);
-            return true;
-        }
-    }
-    return false;
-}
-
-static void tell_urls(void)
-{
-    char url[512];
-
-    for (int i = 0; i < HF__POSTGRES_PAIR; i++) {
-        hf__postgres_pair_url(p, i, "hf_own", url, sizeof url);
-        printf("%s%s", i == 0 ? "" : " ", url);
-    }
-    printf("\n");
-    fflush(stdout);
+    hf__postgres_pair_url(p, which, "hf_own", url, size);
 }
 
 int main(int argc, char **argv)
@@ -143,8 +122,7 @@ int main(int argc, char **argv)
     hf__postgres_sql(hf__postgres_pair_node(p, 0), NULL,
                      "CREATE DATABASE hf_own OWNER " HF__POSTGRES_USER);
     hf__postgres_pair_await_caught_up(p, 1);
-    tell_urls();
-    hf__by_hand(HF__POSTGRES_PAIR, obey);
+    hf__by_hand_pair(known, tell_url);
     hf__postgres_pair_free(p);
     return 0;
 }
