@@ -64,10 +64,9 @@ def a_check_says_what_it_found(t):
     told = json.loads(t.run('check', '--json', code=0).out)
     t.equal((told['fit'], told['reach']), (True, 'hosts'), 'fit, reach')
     names = [item['name'] for item in told['items']]
-    for name in ('version', 'schema', 'privileges', 'read_only', 'fsync',
-                 'synchronous_commit', 'standbys', 'old_snapshots', 'tls',
-                 'connection', 'clock_ahead_of_ours', 'waiting',
-                 'worst_takeover'):
+    for name in ('version', 'schema', 'create', 'owner', 'privileges', 'fsync',
+                 'standbys', 'old_snapshots', 'tls', 'connection',
+                 'clock_ahead_of_ours', 'waiting'):
         t.check(name in names, names)
 
 

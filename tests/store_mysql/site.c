@@ -8,6 +8,7 @@
 #include <string.h>
 
 const struct hf__framing *const framing = &hf__framing_mysql;
+const char *const deletion = "DELETE FROM holdfast_lock";
 
 __attribute__((constructor)) static void share_a_server(void)
 {

@@ -76,7 +76,7 @@ TEST(variables_change_nothing)
         EXPECT_IS(hf__conn_is_open(&d.conn), 1);
         EXPECT_IS(unsetenv(variables[i][0]), 0);
         EXPECT_IS(strlen(marked()), 25);
-        EXPECT_TEXT(finding(&d, "synchronous_commit", NULL), "on");
+        EXPECT_TEXT(finding(&d, "schema", NULL), "public");
         use(&d, "job");
     }
 }

@@ -3,6 +3,8 @@
  * Users and databases with odd defaults: a session sets what it needs, so that
  * none of them changes what a lock does, or says clearly why it can't.
  */
+#include "include/holdfast-cell.h"
+#include "tests/servers/pgbouncer.h"
 #include "tests/store_postgres/world.h"
 
 #include <inttypes.h>
@@ -190,6 +192,120 @@ TEST(what_stands_before_the_servers_own_is_not_called)
     reach_by_url(url);
     live_in(false);
     EXPECT_TEXT(answer("SELECT count(*)>0 FROM public.holdfast_lock"), "t");
+}
+
+/* ---- what stands in the tables' schema */
+
+#define SCHEMA      "\"we\"\"ird Sch\303\251ma\""
+#define SCHEMA_SAID "we%22ird%20Sch%C3%A9ma" /* in a URL */
+
+/* An operator by which `left` needs no cast for an integer beside it, so that
+ * it fits better than the server's own. It gives the same, and is counted. */
+static void plant(PGconn *db, const char *sign, const char *left)
+{
+    tell(db,
+         "CREATE FUNCTION " SCHEMA ".count_it(l %s,r int4) RETURNS %s LANGUAGE "
+         "plpgsql AS $$BEGIN PERFORM nextval('public.calls'); "
+         "RETURN l OPERATOR(pg_catalog.%s) r::%s; END$$",
+         left, left, sign, left);
+    tell(db,
+         "CREATE OPERATOR " SCHEMA ".%s(FUNCTION=" SCHEMA ".count_it,"
+         "LEFTARG=%s,RIGHTARG=int4)",
+         sign, left);
+}
+
+/* Of somebody who may make things there. The server gives times as numeric,
+ * before 14 as float8. Who looks for operators there has one called. */
+static void plant_all(void)
+{
+    char mallory[HF__POSTGRES_NAME];
+
+    snprintf(mallory, sizeof mallory, "%.50s_mallory", database());
+    hf__postgres_sql(server(), database(),
+                     "CREATE ROLE \"%s\" LOGIN; CREATE SCHEMA " SCHEMA ";"
+                     "GRANT ALL ON SCHEMA " SCHEMA " TO PUBLIC;"
+                     "CREATE SEQUENCE calls;"
+                     "GRANT USAGE ON SEQUENCE calls TO PUBLIC",
+                     mallory);
+    AUTO_STRANGER *db = stranger_as(mallory);
+    plant(db, "*", "numeric");
+    plant(db, "*", "float8");
+    plant(db, "||", "text");
+    hf__postgres_sql(server(), database(),
+                     "SET search_path=" SCHEMA ";"
+                     "SELECT extract(epoch FROM now())*1000000,'a'::text||1");
+    EXPECT_TEXT(answer("SELECT last_value FROM calls"), "2");
+}
+
+static int see_name(void *arg, const hf_info *info)
+{
+    (void)arg;
+    EXPECT_TEXT(hf_info_name(info), "kept");
+    return 0;
+}
+
+static int see_item(void *arg, const hf_check_item *item)
+{
+    (void)arg;
+    EXPECT(item->verdict != HF_UNFIT);
+    return 0;
+}
+
+/* What else a client may ask. */
+static void ask_all(void)
+{
+    AUTO_CLIENT *alice = open_store();
+    AUTO_LOCK *kept = acquire_fixed(alice, "kept", 30000);
+    hf_gc_info gone = HF_GC_INFO_INIT;
+    uint64_t version = 0;
+    hf_cell *cell = NULL;
+
+    EXPECT_IS(hf_cell_put(alice, "stock", "ten", 3, &version, NULL), HF_OK);
+    EXPECT_IS(hf_cell_put(alice, "stock", "two", 3, &version, NULL), HF_OK);
+    EXPECT_IS(hf_cell_get(alice, "stock", &cell, NULL), HF_OK);
+    EXPECT_TEXT(hf_cell_value(cell), "two");
+    hf_cell_free(cell);
+    EXPECT_IS(hf_list(alice, "", see_name, NULL, NULL), HF_OK);
+    EXPECT_IS(hf_check(alice, see_item, NULL, NULL), HF_OK);
+    EXPECT_IS(hf_gc(alice, 0, &gone, NULL), HF_OK);
+}
+
+/* mode: of the pooler that stands between; NULL: none does. */
+static void run_nothing_planted(const char *mode)
+{
+    struct hf__pgbouncer *pooler =
+        mode ? hf__pgbouncer_start(server(), mode, NULL) : NULL;
+    char url[HF__POSTGRES_URL];
+    char full[2 * HF__POSTGRES_URL];
+
+    if (pooler) {
+        hf__pgbouncer_url(pooler, database(), url, sizeof url);
+    } else {
+        hf__postgres_url(server(), database(), url, sizeof url);
+    }
+    plant_all();
+    snprintf(full, sizeof full, "%s?schema=%s", url, SCHEMA_SAID);
+    reach_by_url(full);
+    ask_all();
+    live_in(false);
+    EXPECT_TEXT(answer("SELECT last_value FROM calls"), "2");
+    EXPECT_TEXT(answer("SELECT count(*)>0 FROM " SCHEMA ".holdfast_lock"), "t");
+    hf__pgbouncer_free(pooler);
+}
+
+TEST_WITHIN(60, what_is_planted_beside_the_tables_is_not_called)
+{
+    run_nothing_planted(NULL);
+}
+
+TEST_WITHIN(60, what_is_planted_is_not_called_behind_a_pooler_either)
+{
+    run_nothing_planted("transaction");
+}
+
+TEST_WITHIN(60, what_is_planted_is_not_called_behind_a_stricter_one_either)
+{
+    run_nothing_planted("statement");
 }
 
 /* ---- encodings */

@@ -171,7 +171,7 @@ TEST_WITHIN(60, what_is_missing_or_too_much_is_named)
 TEST(an_index_that_keeps_names_out_is_named)
 {
     expect_named("CREATE UNIQUE INDEX odd ON holdfast_lock(token)",
-                 "its index odd keeps out rows that differ");
+                 "its index public.odd keeps out rows that differ");
 }
 
 TEST_WITHIN(60, what_is_no_plain_table_is_refused)

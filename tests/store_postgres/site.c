@@ -9,6 +9,7 @@
 #include <string.h>
 
 const struct hf__framing *const framing = &hf__framing_postgres;
+const char *const deletion = "DELETE FROM \"public\".holdfast_lock";
 
 __attribute__((constructor)) static void share_a_server(void)
 {

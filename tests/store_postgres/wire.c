@@ -18,9 +18,9 @@ ASK(bytes, 31, "SELECT k,length(k)::bigint FROM unnest($1) k");
 ASK(texts, 32, "SELECT string_agg(coalesce(t,'-'),',') FROM unnest($1) t");
 ASK(values, 33, "SELECT $1,$2,$3,$4::bytea,-7::int,-8::smallint,true");
 ASK(half, 34, "SELECT 12/$1");
-ASK(insert, 35, "INSERT INTO late VALUES($1,$2)");
+ASK(insert, 35, "INSERT INTO holdfast_late VALUES($1,$2)");
 ASK(table, 0,
-    "CREATE TABLE late(n bigint,of bigint UNIQUE DEFERRABLE INITIALLY "
+    "CREATE TABLE holdfast_late(n bigint,of bigint UNIQUE DEFERRABLE INITIALLY "
     "DEFERRED)");
 ASK(nowhere, 36, "SELECT FROM nowhere");
 ASK(forget, 0, "DISCARD ALL");
@@ -174,7 +174,7 @@ TEST(what_cannot_be_committed_is_told_as_undone)
     EXPECT_IS(hf__pg_next(s), HF_OK);
     EXPECT_TEXT(s->reply.sqlstate, "");
     EXPECT_IS(s->reply.n_changed, 1);
-    EXPECT_TEXT(value("SELECT sum(n) FROM late"), "3");
+    EXPECT_TEXT(value("SELECT sum(n) FROM holdfast_late"), "3");
 }
 
 /* Before it is done, when it is prepared, or with the settings before it. */
@@ -224,7 +224,7 @@ static void expect_settings(struct hf__pg *s)
     hf__pg_begin_packet(s);
     hf__pg_ask(s, &settings);
     EXPECT_IS(hf__pg_run_well(s), HF_OK);
-    expect_bytes(s, 0, "250mspublic, pg_temp", 20);
+    expect_bytes(s, 0, "250mspg_catalog, pg_temp", 24);
 }
 
 TEST(a_session_that_was_reset_is_as_before)
@@ -245,6 +245,24 @@ TEST(a_session_that_was_reset_is_as_before)
         expect_settings(s);
     }
     use(&d, "job");
+}
+
+/* By somebody whose connection it was before, unseen. */
+TEST(what_is_prepared_by_that_name_already_is_prepared_by_another)
+{
+    DOOR(d);
+    struct hf__pg *s = begin(&d);
+    char text[96];
+    struct hf__pg_statement taken = {0, text};
+
+    snprintf(text, sizeof text, "PREPARE \"h%d.%u.%016llx\" AS SELECT 1",
+             half.number, s->wire.epoch, (unsigned long long)s->server.mark);
+    hf__pg_ask(s, &taken);
+    EXPECT_IS(hf__pg_run_well(s), HF_OK);
+    s = begin(&d);
+    ask_half(s, 4);
+    EXPECT_IS(hf__pg_run_well(s), HF_OK);
+    EXPECT_IS(hf__pg_i64(s, 0, 0), 3);
 }
 
 /* In a packet of several it is told as undone, and what is asked next is

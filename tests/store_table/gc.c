@@ -203,10 +203,8 @@ static void clean_some(void *arg)
 TEST_WITHIN(60, a_name_that_was_taken_after_the_look_is_not_deleted)
 {
     struct hf__proxy *proxy = hf__proxy_start(server_port(), framing);
-    struct hf__proxy_rule rule = {.what = HF__STATEMENT,
-                                  .where = HF__BEFORE,
-                                  .action = HF__SILENCE,
-                                  .text = "DELETE FROM holdfast_lock"};
+    struct hf__proxy_rule rule = {
+        .what = HF__STATEMENT, .where = HF__BEFORE, .action = HF__SILENCE};
     struct cleaning c = {.n = 9};
     struct hf__test_thread *cleaner;
     DOOR(other);
@@ -214,6 +212,7 @@ TEST_WITHIN(60, a_name_that_was_taken_after_the_look_is_not_deleted)
     EXPECT_IS(enter(&c.d, url_at_port(hf__proxy_port(proxy))), HF_OK);
     EXPECT_IS(enter(&other, url_with("")), HF_OK);
     add_idle("job", 0);
+    (void)snprintf(rule.text, sizeof rule.text, "%s", deletion);
     hf__proxy_rule(proxy, &rule);
     cleaner = hf__test_start(clean_some, &c);
     EXPECT(hf__proxy_wait_hits(proxy, 1, 4000));

@@ -18,6 +18,7 @@ const char *url_with(const char *options);
 const char *url_at_port(int port);
 int server_port(void);
 extern const struct hf__framing *const framing;
+extern const char *const deletion; /* how a name's row is sent away */
 
 /* A statement in the test's database, which must do. */
 __attribute__((format(printf, 1, 2))) void sql(const char *format, ...);

@@ -86,6 +86,12 @@ void hf__pg_put_text(struct hf__pg *s, const char *text)
     put_masked(s, text, strlen(text));
 }
 
+void hf__pg_put_schema(struct hf__pg *s)
+{
+    begin_value(s, HF__PG_TEXT);
+    put(s, s->wire.schema, strlen(s->wire.schema));
+}
+
 void hf__pg_put_null(struct hf__pg *s)
 {
     begin_value(s, 0);
@@ -149,13 +155,49 @@ static void owe(struct hf__pg *s, bool is_taken, int what)
 
 static void ask_settings(struct hf__pg *s)
 {
-    static const unsigned types[] = {BOOL, HF__PG_TEXT};
-    const char *values[] = {s->server.is_pooled ? "t" : "f", s->wire.schema};
+    static const unsigned types[] = {BOOL};
+    const char *values[] = {s->server.is_pooled ? "t" : "f"};
 
     owe(s,
-        PQsendQueryParams(s->wire.handle, s->wire.settings, 2, types, values,
+        PQsendQueryParams(s->wire.handle, s->wire.settings, 1, types, values,
                           NULL, NULL, 1),
         HF__PG_OWES_SETTINGS);
+}
+
+/* The statement as it is sent: each table's name, which is a word that begins
+ * with holdfast_ behind a blank, has the schema before it. (Where it is a text,
+ * 'holdfast_lock', it stands behind a quote.) */
+static void write_whole(struct hf__pg_wire *w)
+{
+    const char *from = w->statement->text;
+    const char *table;
+    char schema[2 * HF__PG_NAME];
+    size_t n = 0;
+
+    for (const char *c = w->schema; *c != '\0'; c++) {
+        if (*c == '"') {
+            schema[n++] = '"';
+        }
+        schema[n++] = *c;
+    }
+    schema[n] = '\0';
+    while ((table = strstr(from, " holdfast_")) != NULL) {
+        hf__text_addf(&w->text, "%.*s \"%s\".holdfast_", (int)(table - from),
+                      from, schema);
+        from = table + strlen(" holdfast_");
+    }
+    hf__text_add(&w->text, from);
+}
+
+static bool is_named(const struct hf__pg *s)
+{
+    return s->wire.statement->number != 0 && !s->server.is_pooled;
+}
+
+static bool is_prepared(const struct hf__pg *s)
+{
+    return is_named(s) &&
+           (s->wire.prepared >> s->wire.statement->number & 1) != 0;
 }
 
 /* The marks of the session and of what it has forgotten keep apart what others
@@ -169,9 +211,9 @@ static void ask_named(struct hf__pg *s, const char *const values[],
 
     (void)snprintf(name, sizeof name, "h%d.%u.%016llx", number, w->epoch,
                    (unsigned long long)s->server.mark);
-    if ((w->prepared >> number & 1) == 0) {
+    if (!is_prepared(s)) {
         owe(s,
-            PQsendPrepare(w->handle, name, w->statement->text, w->n_values,
+            PQsendPrepare(w->handle, name, w->text.bytes, w->n_values,
                           w->types),
             HF__PG_OWES_PREPARED + number);
         w->prepared |= UINT64_C(1) << number;
@@ -194,7 +236,11 @@ static void hand_over(struct hf__pg *s)
         return;
     }
     w->is_handed = true;
-    if (w->values.is_broken) {
+    hf__text_clear(&w->text); /* it may be the second time */
+    if (!is_prepared(s)) {
+        write_whole(w);
+    }
+    if (w->values.is_broken || w->text.is_broken) {
         fail(s, w->n_owed == 0 ? HF_ENOMEM : HF_EUNAVAIL);
         return;
     }
@@ -209,12 +255,12 @@ static void hand_over(struct hf__pg *s)
         ask_settings(s);
     }
     w->is_in_group = true;
-    if (w->statement->number != 0 && !s->server.is_pooled) {
+    if (is_named(s)) {
         ask_named(s, values, lengths, formats);
     } else {
         owe(s,
-            PQsendQueryParams(w->handle, w->statement->text, w->n_values,
-                              w->types, values, lengths, formats, 1),
+            PQsendQueryParams(w->handle, w->text.bytes, w->n_values, w->types,
+                              values, lengths, formats, 1),
             HF__PG_OWES_REPLY);
     }
 }

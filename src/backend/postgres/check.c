@@ -14,7 +14,9 @@
 
 /* ---- what the server says */
 
-#define OURS  "relnamespace=current_schema()::regnamespace AND relname IN("
+#define OURS                                                                   \
+    "relnamespace=(SELECT oid FROM pg_namespace WHERE nspname=$1) AND "        \
+    "relname IN("
 #define LOCKS "'holdfast_lock','holdfast_beside','holdfast_ticket'"
 /* Whoever reads a state of before keeps the server from clearing away rows
  * that were changed since. Since when is shown to few; then the number of
@@ -26,8 +28,12 @@ static const char from[] =
     " FROM (SELECT string_agg('no '||p||' on '||relname,', ') AS missing FROM "
     "pg_class,unnest(ARRAY['SELECT','INSERT','UPDATE','DELETE']) p WHERE " OURS
         LOCKS ") AND NOT has_table_privilege(pg_class.oid,p)) m,"
-    "(SELECT string_agg(relname,', ') AS unlogged FROM pg_class WHERE " OURS
-        LOCKS ",'holdfast_cell') AND relpersistence='u') u,"
+    "(SELECT string_agg(relname,', ') FILTER(WHERE relpersistence='u') AS "
+    "unlogged,coalesce(bool_or(relname='holdfast_cell'),false) AS has_cells,"
+    "string_agg(DISTINCT pg_get_userbyid(relowner),', ') FILTER(WHERE NOT "
+    "pg_has_role(relowner,'MEMBER') AND NOT pg_has_role(relowner,nspowner,"
+    "'MEMBER')) AS owners FROM pg_class JOIN pg_namespace n ON n.oid="
+    "relnamespace WHERE " OURS LOCKS ",'holdfast_cell')) u,"
     "(SELECT count(*) AS standbys FROM pg_stat_replication) r,"
     "(SELECT sum(numbackends) AS used FROM pg_stat_database) d,"
     "(SELECT string_agg(who,', ') AS stale FROM(SELECT who FROM("
@@ -55,26 +61,28 @@ struct item {
 static const struct item items[] = {
     {"version", "current_setting('server_version')", "true", NULL, HF_FINE},
     {"user", "current_user", "true", NULL, HF_FINE},
-    {"database", "current_database()", "true", NULL, HF_FINE},
-    {"schema", "current_schema()", "true", NULL, HF_FINE},
+    {"schema", "$1", "true", NULL, HF_FINE},
     {"create",
-     "CASE WHEN has_schema_privilege('public',current_schema(),'CREATE') THEN "
-     "'everybody may make things there' "
-     "WHEN has_schema_privilege(current_schema(),'CREATE') THEN 'may make "
-     "the tables' ELSE 'none, and the tables are there' END",
-     "NOT has_schema_privilege('public',current_schema(),'CREATE')",
-     "have an administrator REVOKE CREATE ON SCHEMA ... FROM PUBLIC, or name "
-     "another (schema=): by functions and operators there everybody can do "
-     "what this user may",
+     "CASE WHEN has_schema_privilege('public',$1,'CREATE') THEN 'everybody may "
+     "make things there' "
+     "WHEN has_schema_privilege($1,'CREATE') THEN 'may make the tables' "
+     "ELSE 'none, and the tables are there' END",
+     "has_cells OR NOT has_schema_privilege('public',$1,'CREATE')",
+     "have an administrator make holdfast_cell (\"holdfast check --ddl\" "
+     "prints "
+     "it), or REVOKE CREATE ON SCHEMA ... FROM PUBLIC: who makes it first can, "
+     "by triggers, do what this user may",
+     HF_WARN},
+    {"owner", "coalesce(owners,'this user, or the schema''s owner')",
+     "owners IS NULL",
+     "make it so (ALTER TABLE ... OWNER TO), once its triggers are seen: who "
+     "owns a table can, by triggers, do what this user may",
      HF_WARN},
     {"privileges", "coalesce(missing,'SELECT, INSERT, UPDATE, DELETE')",
      "missing IS NULL",
      "have an administrator grant SELECT, INSERT, UPDATE, DELETE on the "
      "holdfast_ tables to this user",
      HF_UNFIT},
-    {"read_only", "current_setting('transaction_read_only')",
-     "current_setting('transaction_read_only')='off'",
-     "name the primary: a standby can't lock", HF_UNFIT},
     {"timeline",
      "('x'||left(pg_walfile_name(pg_current_wal_insert_lsn()),8))::bit(32)::"
      "int",
@@ -85,10 +93,6 @@ static const struct item items[] = {
      HF_WARN},
     {"full_page_writes", NULL, NULL,
      "grade D: set it to on: a power failure may tear a page", HF_WARN},
-    {"synchronous_commit", NULL,
-     "current_setting('synchronous_commit') NOT IN('off','local')",
-     "set it to on: a crash forgets grants of the last moment", HF_WARN},
-    {"wal_level", NULL, "true", NULL, HF_FINE},
     {"tables", "coalesce('UNLOGGED: '||unlogged,'logged')", "unlogged IS NULL",
      "grade D: ALTER TABLE ... SET LOGGED: a crash of the server empties them",
      HF_WARN},
@@ -155,6 +159,7 @@ static int check_server(struct hf__pg *s, struct hf__report *to)
     all.text = sql.bytes;
     hf__pg_begin_packet(s);
     hf__pg_ask(s, &all);
+    hf__pg_put_schema(s);
     r = hf__pg_run_well(s);
     for (int i = 0; r == HF_OK && i < ITEMS; i++) {
         hf__report_tell(to, items[i].name, text(s, 2 * i),
@@ -226,11 +231,6 @@ static void check_waiting(const struct hf__pg_server *server,
     hf__report_tell(to, "waiting",
                     server->has_bells ? "woken by advisory locks"
                                       : "by polling",
-                    HF_FINE, NULL);
-    hf__report_tell(to, "worst_takeover",
-                    server->has_bells
-                        ? "what is left of the lease, and half a second"
-                        : "what is left of the lease, and a poll",
                     HF_FINE, NULL);
 }
 

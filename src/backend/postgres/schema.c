@@ -120,8 +120,8 @@ enum found {
 #define LOOK(tables, columns)                                                  \
     "WITH k AS (SELECT * FROM (VALUES" tables ") v(t,p)),"                     \
     "w AS (SELECT * FROM (VALUES('','','','')" columns ") v(t,c,y,d)),"        \
-    "s AS (SELECT oid FROM pg_namespace WHERE nspname=current_schema()"        \
-    " AND nspname !~ '^pg_'),"                                                 \
+    "s AS (SELECT oid FROM pg_namespace WHERE nspname=$1 AND "                 \
+    "has_schema_privilege(oid,'USAGE')),"                                      \
     "t AS (SELECT k.*,o.oid AS o,relkind,relpersistence,relhasrules,"          \
     "CASE WHEN relkind='r' THEN o.oid END AS plain FROM k JOIN s ON true "     \
     "LEFT JOIN pg_class o ON relname=t AND relnamespace=s.oid),"               \
@@ -178,6 +178,7 @@ static int look(struct hf__pg *s, bool of_cells, bool *ret_is_missing)
     *ret_is_missing = false;
     hf__pg_begin_packet(s);
     hf__pg_ask(s, of_cells ? &look_cells : &look_locks);
+    hf__pg_put_schema(s);
     r = hf__pg_run(s);
     for (int i = 0; r == HF_OK && i < s->reply.n_rows; i++) {
         switch ((enum found)hf__pg_i64(s, i, 0)) {

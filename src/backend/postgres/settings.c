@@ -15,12 +15,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Those that the server has. Plans are by index and nested loop only: so rows
+/* Those that the server has. Functions and operators are its own alone: whoever
+ * may make some beside the tables would else run what he likes as our user.
+ * Plans are by index and nested loop only: so rows
  * are locked in the order of their keys. A client that is gone is found while
  * it waits, where the server's system can tell. */
 static const char settings[] =
     "SELECT pg_catalog.count(pg_catalog.set_config(v.n,v.v,$1)) FROM(VALUES"
-    "('search_path',pg_catalog.format('%I, pg_temp',$2)),"
+    "('search_path','pg_catalog, pg_temp'),"
     "('client_connection_check_interval',CASE WHEN pg_catalog.textregexeq("
     "pg_catalog.version(),'linux') THEN '500' ELSE '0' END),"
     "('default_transaction_isolation','read committed'),"
@@ -37,12 +39,10 @@ static const char settings[] =
     "WHERE pg_catalog.current_setting(v.n,true) IS NOT NULL";
 
 /* What others have set in a connection that is shared does not count. */
-static const struct hf__pg_statement reset_path = {
-    0, "SELECT pg_catalog.set_config('search_path',s.reset_val,true)"
-       "FROM pg_catalog.pg_settings s "
-       "WHERE s.name OPERATOR(pg_catalog.=)'search_path'"};
 static const struct hf__pg_statement ask_schema = {
-    0, "SELECT pg_catalog.current_schema()"};
+    0, "SELECT CASE WHEN pg_catalog.set_config('search_path',(SELECT reset_val "
+       "FROM pg_catalog.pg_settings WHERE name OPERATOR(pg_catalog.=)"
+       "'search_path'),true)IS NOT NULL THEN pg_catalog.current_schema() END"};
 
 enum {
     PID,
@@ -77,47 +77,36 @@ static const struct hf__pg_statement look = {
 
 /* ---- the schema */
 
-static bool is_fit(const char *name, size_t length)
+/* said: by the URL; NULL: nothing was. (The library ends a name by a NUL.) */
+static int take_schema(struct hf__pg *s, const char *said)
 {
-    return length > 0 && length < HF__PG_NAME && strncmp(name, "pg_", 3) != 0;
-}
-
-static int find_schema(struct hf__pg *s)
-{
-    const char *name;
+    const char *name = said;
     size_t length;
     int r;
 
-    s->wire.settings = NULL;
-    hf__pg_begin_packet(s);
-    hf__pg_ask(s, &reset_path);
-    hf__pg_ask(s, &ask_schema);
-    r = hf__pg_send(s);
-    r = r == HF_OK ? hf__pg_skip(s) : r;
-    if (r != HF_OK || s->reply.sqlstate[0] != '\0') {
-        return r != HF_OK ? r : hf__pg_refusal(s, s->err);
+    if (said == NULL) {
+        s->wire.settings = NULL;
+        hf__pg_begin_packet(s);
+        hf__pg_ask(s, &ask_schema);
+        r = hf__pg_run_well(s);
+        if (r != HF_OK) {
+            return r;
+        }
+        name = hf__pg_bytes(s, 0, 0, &length);
     }
-    name = hf__pg_bytes(s, 0, 0, &length);
-    if (!is_fit(name, length)) {
-        return hf__fail(s->err, HF_EINVAL,
-                        "the user's search_path begins with no schema that "
-                        "can have the tables: name one, schema=NAME");
+    if (name[0] != '\0' && strlen(name) < HF__PG_NAME &&
+        strncmp(name, "pg_", 3) != 0) {
+        (void)snprintf(s->wire.schema, sizeof s->wire.schema, "%s", name);
+        return HF_OK;
     }
-    memcpy(s->wire.schema, name, length);
-    s->wire.schema[length] = '\0';
-    return HF_OK;
-}
-
-static int take_schema(struct hf__pg *s, const char *name)
-{
-    if (!is_fit(name, strlen(name))) {
-        return hf__fail(s->err, HF_EINVAL,
-                        "schema: \"%s\" is no name of 1 to %d bytes that does "
-                        "not begin with pg_",
-                        name, HF__PG_NAME - 1);
-    }
-    (void)snprintf(s->wire.schema, sizeof s->wire.schema, "%s", name);
-    return HF_OK;
+    return said == NULL
+               ? hf__fail(s->err, HF_EINVAL,
+                          "the user's search_path begins with no schema that "
+                          "can have the tables: name one, schema=NAME")
+               : hf__fail(s->err, HF_EINVAL,
+                          "schema: \"%s\" is no name of 1 to %d bytes that "
+                          "does not begin with pg_",
+                          said, HF__PG_NAME - 1);
 }
 
 /* ---- the server */
@@ -210,14 +199,14 @@ int hf__pg_settle(struct hf__pg *s, const struct hf__pg_target *t,
 
     s->server.is_pooled = true;
     s->server.is_verified = t->tls != NULL && strcmp(t->tls, "verify") == 0;
-    r = t->schema != NULL ? take_schema(s, t->schema) : find_schema(s);
+    r = take_schema(s, t->schema);
     if (r != HF_OK) {
         return r;
     }
     s->wire.settings = settings;
     hf__pg_begin_packet(s);
     hf__pg_ask(s, &look);
-    hf__pg_put_text(s, s->wire.schema);
+    hf__pg_put_schema(s);
     r = hf__pg_run_well(s);
     if (r != HF_OK) {
         return r;

@@ -121,6 +121,7 @@ void hf__pg_wire_fini(struct hf__pg *s)
 {
     hf__pg_disconnect(s);
     hf__text_fini(&s->wire.values);
+    hf__text_fini(&s->wire.text);
     hf__waker_fini(&s->wire.waker);
 }
 

@@ -33,8 +33,8 @@ struct hf__pg;
  * number are asked once. What a parameter is said to be at the first use it is
  * at all of them: where one may be NULL, the text says its type. */
 struct hf__pg_statement {
-    int number; /* of enum hf__pg_number; 0: none */
-    const char *text;
+    int number;       /* of enum hf__pg_number; 0: none */
+    const char *text; /* its tables follow a blank: FROM holdfast_lock */
 };
 
 #define HF__PG_PARAMETERS 32
@@ -69,6 +69,7 @@ struct hf__pg_wire {
     /* The packet under construction: */
     const struct hf__pg_statement *statement; /* NULL: none is begun */
     bool is_handed;                           /* to the library */
+    struct hf__text text; /* the statement's; empty where it is prepared */
     struct hf__text values;
     int at[HF__PG_PARAMETERS + 1]; /* where each begins in them */
     unsigned types[HF__PG_PARAMETERS];
@@ -122,6 +123,7 @@ void hf__pg_put_bytes(struct hf__pg *s, const void *bytes, size_t length);
 void hf__pg_put_key(struct hf__pg *s, const struct hf__key *key);
 void hf__pg_put_token(struct hf__pg *s, const struct hf__token *token);
 void hf__pg_put_text(struct hf__pg *s, const char *text);
+void hf__pg_put_schema(struct hf__pg *s); /* the name of the tables' */
 void hf__pg_put_null(struct hf__pg *s);
 /* One that is an array of n values of that type, each of which follows by
  * hf__pg_item(); bytes of NULL are NULL. */
