@@ -16,7 +16,6 @@
 #include "src/base/fork.h"
 
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -273,17 +272,14 @@ static void give_reply(struct hf__pg *s)
 {
     struct hf__pg_wire *w = &s->wire;
     PGresult *rows = w->got[w->next_got++];
-    bool is_undone = w->sqlstate[0] != '\0';
 
     s->reply = (struct hf__pg_reply){.rows = rows};
     memcpy(s->reply.sqlstate, w->sqlstate, sizeof w->sqlstate);
-    if (is_undone) {
+    if (w->sqlstate[0] != '\0') {
         s->reply.is_refused = PQresultStatus(rows) == PGRES_FATAL_ERROR;
-        s->reply.is_skipped = !s->reply.is_refused;
-        return;
+    } else {
+        s->reply.n_rows = PQntuples(rows);
     }
-    s->reply.n_rows = PQntuples(rows);
-    s->reply.n_changed = (int)strtol(PQcmdTuples(rows), NULL, 10);
 }
 
 /* Is there one whose replies are not all given? */

@@ -97,10 +97,8 @@ struct hf__pg_wire {
 struct hf__pg_reply {
     PGresult *rows;   /* or NULL; the session frees it */
     int n_rows;       /* that it gave */
-    int n_changed;    /* that it changed */
     bool is_refused;  /* by the server, and its group was undone */
-    bool is_skipped;  /* the same, for another statement of its group */
-    char sqlstate[6]; /* of the refusal */
+    char sqlstate[6]; /* why its group was undone; "": it was not */
 };
 
 /* Once, before connecting. HF_OK, HF_EUNAVAIL (no descriptor), HF_ENOMEM. */
