@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A host whose name has two addresses, of a standby and of its primary: a
- * resolver that knows such a name, and at one of its addresses the standby.
+ * A host whose name has two addresses, the first of which is a standby's, or
+ * silent, or of a primary that was replaced: a resolver that knows such a name,
+ * and what is to be at its addresses.
  */
 #include "tests/store_postgres/site.h"
 
@@ -12,6 +13,7 @@
 #include <netdb.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #define AUTO_PAIR __attribute__((cleanup(free_pair))) struct hf__postgres_pair
 
@@ -63,17 +65,24 @@ connect(int fd, const struct sockaddr *to, socklen_t length)
     return real(fd, to, length);
 }
 
-/* The name's: first the address of node 1, then the one of node 0. */
-static const char *url_of_two(const struct hf__postgres_pair *p,
-                              const char *database)
+/* The name's: what is at a port of this host, and then at another. */
+static const char *url_of_ports(int first, int second, const char *database)
 {
     static _Thread_local char url[256];
 
-    port_behind = hf__postgres_port(hf__postgres_pair_node(p, 1));
+    port_behind = first;
     snprintf(url, sizeof url, "postgres://%s:%s@two.test:%d/%s",
-             HF__POSTGRES_USER, HF__POSTGRES_PASSWORD,
-             hf__postgres_port(hf__postgres_pair_node(p, 0)), database);
+             HF__POSTGRES_USER, HF__POSTGRES_PASSWORD, second, database);
     return url;
+}
+
+/* That node, and then the other. */
+static const char *url_from(const struct hf__postgres_pair *p, int first,
+                            const char *database)
+{
+    return url_of_ports(hf__postgres_port(hf__postgres_pair_node(p, first)),
+                        hf__postgres_port(hf__postgres_pair_node(p, 1 - first)),
+                        database);
 }
 
 TEST_WITHIN(60, a_standby_at_one_address_leaves_the_next)
@@ -84,10 +93,10 @@ TEST_WITHIN(60, a_standby_at_one_address_leaves_the_next)
 
     hf__postgres_database(hf__postgres_pair_node(p, 0), name);
     hf__postgres_pair_await_caught_up(p, 1);
-    EXPECT_IS(enter(&d, url_of_two(p, name)), HF_OK);
+    EXPECT_IS(enter(&d, url_from(p, 1, name)), HF_OK);
     use(&d, "job");
     hf__postgres_stop(hf__postgres_pair_node(p, 0));
-    expect_refused(url_of_two(p, name), HF_EUNAVAIL, "Connection refused");
+    expect_refused(url_from(p, 1, name), HF_EUNAVAIL, "Connection refused");
 }
 
 /* The one at the next address was replaced, and has come back. */
@@ -103,6 +112,41 @@ TEST_WITHIN(60, what_a_standby_at_one_address_knows_counts)
     hf__postgres_stop(second);
     hf__postgres_restart(second, NULL);
     hf__postgres_pair_restart(p, 0);
-    expect_refused(url_of_two(p, "postgres"), HF_EUNSAFE,
+    expect_refused(url_from(p, 1, "postgres"), HF_EUNSAFE,
                    "timeline 2 has begun");
+}
+
+/* As one whose machine is well and whose processes stand still. */
+TEST(a_silent_address_leaves_the_next_time)
+{
+    DOOR(d);
+    int port = 0;
+    int fd = listen_silently(&port);
+    int64_t start = hf__test_now_ms();
+
+    EXPECT_IS(
+        enter(&d, url_of_ports(port, hf__postgres_port(server()), database())),
+        HF_OK);
+    EXPECT_SOON(hf__test_now_ms() - start, 4000); /* half of what it has: 5 */
+    use(&d, "job");
+    close(fd);
+}
+
+/* The first takes writes still; the process has been to the second. */
+TEST_WITHIN(60, a_primary_that_was_replaced_leaves_the_next)
+{
+    AUTO_PAIR *p = hf__postgres_pair_start(NULL);
+    char name[HF__POSTGRES_NAME];
+    DOOR(d);
+
+    hf__postgres_database(hf__postgres_pair_node(p, 0), name);
+    hf__postgres_pair_await_caught_up(p, 1);
+    hf__postgres_pair_kill(p, 0);
+    hf__postgres_pair_promote(p, 1);
+    EXPECT_IS(enter(&d, url_from(p, 1, name)), HF_OK);
+    hf__postgres_pair_restart(p, 0);
+    EXPECT_IS(enter(&d, url_from(p, 0, name)), HF_OK);
+    use(&d, "job");
+    hf__postgres_stop(hf__postgres_pair_node(p, 1));
+    expect_refused(url_from(p, 0, name), HF_EUNAVAIL, "Connection refused");
 }

@@ -106,6 +106,41 @@ TEST(a_silent_host_behind_a_good_one_costs_little)
     close(fd);
 }
 
+/* What a session has set, as a trigger sees it. */
+static void watch_settings(void)
+{
+    sql("CREATE TABLE public.seen(patience text)");
+    sql("GRANT ALL ON public.seen TO PUBLIC");
+    sql("CREATE FUNCTION public.see() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$BEGIN INSERT INTO public.seen VALUES(current_setting("
+        "'statement_timeout')); RETURN NEW; END$$");
+    sql("CREATE TRIGGER see BEFORE UPDATE ON holdfast_lock FOR EACH ROW "
+        "EXECUTE FUNCTION public.see()");
+}
+
+/* It was looked at last, and could not be asked what its schema is. */
+TEST(a_host_that_falls_silent_takes_no_settings_away)
+{
+    DOOR(d);
+    struct hf__proxy *proxy = hf__proxy_start(shared_port(), framing);
+    const struct hf__proxy_rule rule = {.what = HF__STATEMENT,
+                                        .where = HF__BEFORE,
+                                        .action = HF__SILENCE,
+                                        .text = "current_schema()"};
+
+    EXPECT_IS(enter(&d, url_with("")), HF_OK);
+    use(&d, "job");
+    watch_settings();
+    hf__proxy_rule(proxy, &rule);
+    EXPECT_IS(enter(&d, url_of_both(shared_port(), hf__proxy_port(proxy),
+                                    database())),
+              HF_OK);
+    use(&d, "job");
+    EXPECT_TEXT(value("SELECT min(patience)||max(patience) FROM seen"), "5s5s");
+    shut(&d);
+    hf__proxy_free(proxy);
+}
+
 TEST(a_silent_host_alone_is_told_by_its_name_to_the_millisecond)
 {
     static const int limits[] = {120, 250, 1300};

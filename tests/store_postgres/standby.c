@@ -268,6 +268,52 @@ TEST_WITHIN(90, a_session_at_the_old_primary_ends_when_the_process_knows_better)
     EXPECT_IS(hf_renew(job, NULL), HF_OK);
 }
 
+static void hear(void *arg, uint64_t tag)
+{
+    (void)arg;
+    (void)tag;
+}
+
+/* Sessions that ask for nothing else: who waits would be told by the one what
+ * the other knows better, and who listens would hear of no break. */
+TEST_WITHIN(90, nobody_waits_or_listens_at_a_primary_that_was_replaced)
+{
+    AUTO_PAIR *p = start(false);
+    const struct hf__key prefix = {"holdfast:", 9, 9};
+    struct hf__watch watch = {.key = {"holdfast:job", 12, 9}, .fence = 1};
+    struct hf__watch *w[1] = {&watch};
+    char url[2 * HF__POSTGRES_URL];
+    DOOR(waiter);
+    DOOR(listener);
+    DOOR(reader);
+
+    hf__postgres_pair_url(p, 0, base, url, sizeof url);
+    EXPECT_IS(enter(&waiter, url), HF_OK);
+    EXPECT_IS(enter(&listener, url), HF_OK);
+    EXPECT_IS(hf__conn_listen(&listener.conn, hear, NULL,
+                              hf__after_ms(hf__now(), 50), &listener.error),
+              HF_OK);
+    EXPECT_IS(enter(&reader, url), HF_OK);
+    hf__postgres_pair_await_caught_up(p, 1);
+    hf__postgres_pause(node(p, 0));
+    hf__postgres_pair_promote(p, 1);
+    AUTO_CLIENT *bob = open_store();
+    EXPECT_IS(try_once(bob, "job"), HF_OK);
+    hf__postgres_resume(node(p, 0));
+    EXPECT_SAFE_IS(hf__conn_wait(&waiter.conn, w, 1,
+                                 hf__after_ms(hf__now(), patience(5000)),
+                                 &waiter.error),
+                   HF_EUNAVAIL);
+    EXPECT_SAFE_IS(hf__conn_listen(&listener.conn, hear, NULL,
+                                   hf__after_ms(hf__now(), 1000),
+                                   &listener.error),
+                   HF_EUNAVAIL);
+    EXPECT_SAFE_IS(hf__conn_gc(&reader.conn, &prefix, &(struct hf__gc){0},
+                               hf__after_ms(hf__now(), patience(5000)),
+                               &reader.error),
+                   HF_EUNAVAIL);
+}
+
 TEST_WITHIN(60, a_standby_is_entered_when_it_is_promoted)
 {
     AUTO_PAIR *p = start(false);

@@ -301,9 +301,13 @@ static int write_all(struct writing *w)
         r = ask_change(w, bell);
     }
     if (r != HF_OK || s->reply.is_refused) {
+        bool is_sent = r == HF_OK; /* and may have taken it, undone or not */
+
         r = hf__pg_failed(s, w->op->err, r, HF_EUNKNOWN);
-        if (bell != 0 && s->lost == HF_OK) {
-            hf__pg_hot_silence(s, taker); /* what is undone may have taken it */
+        if (bell != 0 && is_sent && s->lost == HF_OK) {
+            hf__pg_hot_silence(s, taker);
+        } else if (bell != 0) {
+            (void)hf__pg_bell_forget(s, taker);
         }
         return r;
     }

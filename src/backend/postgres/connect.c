@@ -31,6 +31,7 @@ struct attempt {
     enum hf__pg_asked asked;
     char answer; /* TLS has begun: the next byte of the server's; 0: none */
     PostgresPollingStatusType wanted; /* by the library */
+    bool has_answered;                /* at all */
 };
 
 /* ---- what the library is told */
@@ -263,15 +264,18 @@ static int drive(struct attempt *a)
 
     while (r == HF_OK && a->wanted != PGRES_POLLING_OK) {
         short events = a->wanted == PGRES_POLLING_READING ? POLLIN : POLLOUT;
-        hf__time until = PQstatus(s->wire.handle) == CONNECTION_STARTED
-                             ? hf__earlier(s->deadline, a->t->answer_by)
-                             : s->deadline;
+        hf__time until = a->has_answered
+                             ? s->deadline
+                             : hf__earlier(s->deadline, a->t->answer_by);
 
-        r = hf__pg_sleep_for(s, events, until) == 0 ||
-                    !hf__before(hf__now(), until)
-                ? hf__fail(s->err, HF_EUNAVAIL,
-                           "the server %s did not answer in time", a->t->shown)
-                : meet(a);
+        if (hf__pg_sleep_for(s, events, until) == 0 ||
+            !hf__before(hf__now(), until)) {
+            return hf__fail(s->err, HF_EUNAVAIL,
+                            "the server %s did not answer in time",
+                            a->t->shown);
+        }
+        a->has_answered |= events == POLLIN;
+        r = meet(a);
     }
     return r;
 }

@@ -6,6 +6,7 @@
  * thread.
  */
 #include "src/backend/postgres/errors.h"
+#include "src/backend/postgres/place.h"
 #include "src/backend/table/column.h"
 
 #include <poll.h>
@@ -81,14 +82,15 @@ int hf__pg_listen(void *state, hf__broken_fn fn, void *arg, hf__time deadline,
 {
     struct hf__pg *s = state;
     struct ear ear = {.fn = fn, .arg = arg};
-    int r = HF_OK;
+    int r;
 
     hf__pg_begin(s, deadline, err);
     if (s->server.is_pooled) {
         hf__pg_sleep(s, deadline); /* it would be told to somebody else */
         return HF_OK;
     }
-    if (!s->is_listening) {
+    r = hf__pg_place_look(s);
+    if (r == HF_OK && !s->is_listening) {
         r = start(s, &ear);
     }
     if (r == HF_OK) {

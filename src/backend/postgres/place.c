@@ -67,28 +67,50 @@ static struct {
     uint32_t timeline;
 } seen[SYSTEMS_MAX];
 
+/* With the mutex locked; NULL: nothing is known of it. */
+static uint32_t *remembered(uint64_t system)
+{
+    for (int i = 0; i < SYSTEMS_MAX; i++) {
+        if (seen[i].system == system) {
+            return &seen[i].timeline;
+        }
+    }
+    return NULL;
+}
+
 /* The highest timeline of that system, with this one. */
 static uint32_t highest_with(uint64_t system, uint32_t timeline)
 {
     static int next;
     HF_SCOPED_LOCK(hf__process_mutex(&seen_mutex));
+    uint32_t *highest = remembered(system);
 
-    for (int i = 0; i < SYSTEMS_MAX; i++) {
-        if (seen[i].system == system) {
-            seen[i].timeline =
-                timeline > seen[i].timeline ? timeline : seen[i].timeline;
-            return seen[i].timeline;
-        }
+    if (highest == NULL) {
+        seen[next].system = system;
+        seen[next].timeline = 0;
+        highest = &seen[next].timeline;
+        next = (next + 1) % SYSTEMS_MAX;
     }
-    seen[next].system = system;
-    seen[next].timeline = timeline;
-    next = (next + 1) % SYSTEMS_MAX;
-    return timeline;
+    *highest = timeline > *highest ? timeline : *highest;
+    return *highest;
 }
 
-bool hf__pg_place_is_past(const struct hf__pg_server *server)
+static uint32_t highest_of(uint64_t system)
 {
-    return server->timeline < highest_with(server->system, server->timeline);
+    HF_SCOPED_LOCK(hf__process_mutex(&seen_mutex));
+    const uint32_t *highest = remembered(system);
+
+    return highest == NULL ? 0 : *highest;
+}
+
+int hf__pg_place_look(struct hf__pg *s)
+{
+    if (s->server.timeline >= highest_of(s->server.system)) {
+        return HF_OK;
+    }
+    s->wire.is_dead = true;
+    return hf__fail(s->err, HF_EUNAVAIL,
+                    "another server has been promoted meanwhile");
 }
 
 /* ---- the hosts */
@@ -102,6 +124,7 @@ struct choice {
     uint64_t system;  /* of all of them; 0: none has answered */
     uint32_t highest; /* timeline of a standby */
     bool is_conflict; /* two of them contradict each other */
+    bool is_past;     /* the last one was the primary, and is no more */
 };
 
 /* The session's connection and the best one change places. */
@@ -148,11 +171,9 @@ static int meet(struct hf__pg *s, struct choice *c)
     return HF_OK;
 }
 
-static int judge(struct hf__pg *s, const struct choice *c)
+/* That highest timeline has begun of what the server is of. */
+static int judge(struct hf__pg *s, uint32_t highest)
 {
-    uint32_t highest = highest_with(c->system, s->server.timeline);
-
-    highest = c->highest > highest ? c->highest : highest;
     return s->server.timeline < highest
                ? hf__fail(s->err, HF_EUNSAFE,
                           "the server that takes writes is on timeline %u, "
@@ -171,6 +192,10 @@ static int try_address(struct hf__pg *s, const struct hf__pg_target *t,
     s->server = (struct hf__pg_server){0};
     r = hf__pg_connect(s, t);
     r = r == HF_OK ? hf__pg_settle(s, t, allow) : r;
+    if (r == HF_OK) {
+        r = judge(s, highest_of(s->server.system));
+        c->is_past = r != HF_OK;
+    }
     if (r == HF_OK || s->server.is_standby) {
         met = meet(s, c);
     }
@@ -196,8 +221,9 @@ static int try_host(struct hf__pg *s, struct hf__pg_target *t,
                         t->host, gai_strerror(error));
     }
     t->address = address;
-    for (const struct addrinfo *one = list; one != NULL && r == HF_EUNAVAIL;
-         one = one->ai_next) {
+    for (const struct addrinfo *one = list;
+         one != NULL && (r == HF_EUNAVAIL || c->is_past); one = one->ai_next) {
+        c->is_past = false;
         t->answer_by = one->ai_next == NULL
                            ? HF__NEVER
                            : hf__after_ms(hf__now(), ADDRESS_MS);
@@ -291,7 +317,11 @@ int hf__pg_place_connect(struct hf__pg *s, const struct hf__url *url,
     t.user = t.user == NULL ? login.name : t.user;
     r = look_at_all(s, url, &t, allow, &c);
     swap(s, &c);
-    r = r == HF_OK ? judge(s, &c) : r;
+    if (r == HF_OK) {
+        uint32_t highest = highest_with(c.system, s->server.timeline);
+
+        r = judge(s, c.highest > highest ? c.highest : highest);
+    }
     if ((url->n_hosts > 1 || c.highest != 0) && !s->server.is_waited_for &&
         s->head.facts.grade < 'C') {
         s->head.facts.grade = 'C';

@@ -15,9 +15,10 @@ HF_MUST_CHECK int hf__pg_place_connect(struct hf__pg *s,
                                        const struct hf__url *url,
                                        const char *allow);
 
-/* The process has met one of a higher timeline since: that server is the
- * primary no more, whatever it answers. */
-bool hf__pg_place_is_past(const struct hf__pg_server *server);
+/* HF_OK; HF_EUNAVAIL: the process has met one of a higher timeline since, and
+ * that server is the primary no more, whatever it answers. Nothing was sent,
+ * and nothing can be. */
+HF_MUST_CHECK int hf__pg_place_look(struct hf__pg *s);
 
 /* One server to connect to (connect.c). */
 struct hf__pg_target {

@@ -200,10 +200,11 @@ int hf__pg_settle(struct hf__pg *s, const struct hf__pg_target *t,
     s->server.is_pooled = true;
     s->server.is_verified = t->tls != NULL && strcmp(t->tls, "verify") == 0;
     r = take_schema(s, t->schema);
+    /* Also for another host's session, which may be the one. */
+    s->wire.settings = settings;
     if (r != HF_OK) {
         return r;
     }
-    s->wire.settings = settings;
     hf__pg_begin_packet(s);
     hf__pg_ask(s, &look);
     hf__pg_put_schema(s);

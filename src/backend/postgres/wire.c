@@ -151,8 +151,11 @@ int hf__pg_send(struct hf__pg *s)
 {
     struct hf__pg_wire *w = &s->wire;
     int left = 0;
-    int r = HF_OK;
+    int r = hf__pg_place_look(s);
 
+    if (r != HF_OK) {
+        return r;
+    }
     hf__pg_end_group(s);
     if (w->failed == HF_ENOMEM) {
         return hf__fail(s->err, HF_ENOMEM, "out of memory");
@@ -380,10 +383,8 @@ int hf__pg_look(struct hf__pg *s)
     struct pollfd fd = {.fd = w->fd, .events = POLLIN | POLLRDHUP};
     const char *standby = NULL;
 
-    if (hf__pg_place_is_past(&s->server)) {
-        w->is_dead = true;
-        return hf__fail(s->err, HF_EUNAVAIL,
-                        "another server has been promoted meanwhile");
+    if (hf__pg_place_look(s) != HF_OK) {
+        return HF_EUNAVAIL;
     }
     if (poll(&fd, 1, 0) == 0) {
         return HF_OK;
