@@ -69,6 +69,16 @@ static int start_hook(struct cli_wrapper *w)
     return r;
 }
 
+/* Who is to adopt orphans says so before it has children: the kernel keeps that
+ * in a bit beside one that it sets in all of these then, and a child that says
+ * it at the same moment may not be heard. A guardian that adopts nobody takes
+ * the daemon of its command for gone. */
+static int start_children(struct cli_wrapper *w)
+{
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1L);
+    return start_hook(w) || cli_guardian_start(&w->plan, &w->guardian);
+}
+
 /* Everything that must be there before the first thread. */
 static int prepare(struct cli_wrapper *w)
 {
@@ -77,14 +87,13 @@ static int prepare(struct cli_wrapper *w)
     cli_terminal_open(&w->terminal);
     if (cli_signals_setup(&w->signals) ||
         cli_front_start(&w->signals, &w->terminal, &w->front) ||
-        start_hook(w) || cli_guardian_start(&w->plan, &w->guardian)) {
+        start_children(w)) {
         int code = errno;
 
         cli_event_be_patient(true);
         return cli_fail(CLI_EXIT_INTERNAL, "run: cannot start: %s",
                         strerror(code));
     }
-    (void)prctl(PR_SET_CHILD_SUBREAPER, 1L);
     w->claim.options = w->options;
     w->claim.store = &w->store;
     w->claim.wait_ms = cli_wish_wait_ms(w->options);

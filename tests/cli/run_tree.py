@@ -2,6 +2,7 @@
 """What descends from the command: grandchildren, sessions of their own,
 daemons. All of it is gone before the lock is free. And the run as PID 1."""
 import os
+import pathlib
 import signal
 import sys
 import time
@@ -57,6 +58,19 @@ def who_of_the_group_is_left_and_outlives_its_term_is_named(t):
 def a_daemon_left_behind_is_ended_before_the_lock_is_free(t):
     result = left_behind(t, 'daemon')
     t.says(result.err, 'left', str(t.pids('daemon')[0]))
+
+
+@case
+def a_daemon_is_ended_though_two_become_subreapers_at_once(t):
+    """Of which the kernel may forget one; see subreaper.c."""
+    shim = pathlib.Path(t.actor_path).with_name('subreaper.so')
+    env = {'LD_PRELOAD': str(shim), 'ASAN_OPTIONS': os.environ.get(
+        'ASAN_OPTIONS', '') + ':verify_asan_link_order=0'}
+    result = t.run('run', '--lease', '6s', '--grace', '1s', 'job', '--',
+                   *t.actor('fork=daemon', 'exit=5'), env=env, code=5)
+    t.equal(t.left(), [], 'who is left')
+    t.says(result.err, 'left', str(t.pids('daemon')[0]))
+    t.check('LD_PRELOAD' not in result.err, result.err)
 
 
 @case
