@@ -91,10 +91,7 @@ void hf__wire_disconnect(struct hf__mysql *s)
     if (w->handle == NULL) {
         return;
     }
-    if (w->fd >= 0) {
-        hf__fd_unregister(w->fd);
-        w->fd = -1;
-    }
+    hf__fd_leave(&w->fd);
     if (w->is_suspended || w->is_dead) {
         /* Whoever does not answer need not be told that we go. */
         (void)shutdown((int)mysql_get_socket(w->handle), SHUT_RDWR);

@@ -101,12 +101,9 @@ void hf__pg_disconnect(struct hf__pg *s)
         /* Nothing that is left in its buffers may go out any more. */
         (void)shutdown(PQsocket(w->handle), SHUT_RDWR);
     }
-    if (w->fd >= 0) {
-        hf__fd_unregister(w->fd);
-    }
+    hf__fd_leave(&w->fd);
     PQfinish(w->handle);
     w->handle = NULL;
-    w->fd = -1;
     w->is_dead = false;
     w->is_late = false;
     w->is_doubtful = false;
