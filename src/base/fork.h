@@ -43,7 +43,7 @@ HF_MODULE_API struct hf__mutex *hf__process_mutex(struct hf__process_mutex *);
 /* Close fd in every later child of this process. HF_OK or HF_ENOMEM. */
 HF_MODULE_API HF_MUST_CHECK int hf__fd_register(int fd);
 /* Forget it; before closing. Harmless if it is not registered. */
-HF_MODULE_API void hf__fd_unregister(int fd);
+void hf__fd_unregister(int fd);
 /* A library's descriptor, which it opens without a flag and may close at any
  * call: *kept is registered, and CLOEXEC, from after a call until before the
  * next one. −1, here as there, is none. HF_OK or HF_ENOMEM. */
