@@ -20,7 +20,6 @@ FILE_LINES = (
     (r'include/.*', 700),
     (r'src/backend/backend\.h', 300),
     (r'.*\.(h|hpp)', 200),
-    (r'src/backend/[^/]+/.*', 450),
     (r'tests/.*', 400),
     (r'.*', 600),
 )
