@@ -3,7 +3,7 @@
  * memory:NAME, the store with nothing around the engine. It serves tests, and
  * programs whose locks need not reach beyond their own process. One mutex
  * guards everything, so a batch is one atomic step, which can't fail halfway:
- * no result is ever HF_EUNKNOWN. Its records are store.c's.
+ * no result is ever HF_EUNKNOWN. What is in a store is store.c's.
  */
 #include "src/backend/memory/store.h"
 #include "src/backend/registry.h"
@@ -90,7 +90,11 @@ static void memory_close(void *state)
 
     HF_SCOPED_FAMILY(&hf__mem_stores);
     if (s->store != NULL) {
-        hf__mem_end_life(s);
+        if (s->life != NULL) {
+            s->life->sessions--;
+            s->life->until = hf__after_ms(hf__now(), s->life->timeout_ms);
+            s->life = NULL;
+        }
         hf__unpark(&s->store->changed); /* who waits for its end knows when */
         s->store->sessions--;
         s->store = NULL;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stores of memory: and their records: finding them, saying who of them
- * still counts, and forgetting them once nothing in them can matter any more.
- * Thread: any, under the mutex of hf__mem_stores.
+ * The stores of memory: and all that is in them: finding them, saying who of
+ * their records still counts, what the engine and cell() do with them, and
+ * forgetting them once nothing in them can matter any more. Thread: any, under
+ * the mutex of hf__mem_stores, which the calls for cells lock themselves.
  */
 #include "src/backend/memory/store.h"
 
+#include "src/backend/cell.h"
 #include "src/base/alloc.h"
 #include "src/base/error.h"
 
@@ -19,6 +21,16 @@ struct hf__family hf__mem_stores;
 #define ENTRY(at) HF__ELEMENT(at, struct hf__mem_entry, link)
 #define STORE(at) HF__ELEMENT(at, struct hf__mem_store, link)
 #define LIFE(at)  HF__ELEMENT(at, struct hf__mem_life, link)
+
+struct cell {
+    struct hf__map_link link;
+    struct hf__cell_state state;
+    unsigned char *value;
+    size_t key_length;
+    char key[];
+};
+
+#define CELL(at) HF__ELEMENT(at, struct cell, link)
 
 /* ---- clients whose grants live with them */
 
@@ -47,29 +59,6 @@ static void drop_life(struct hf__mem_life *life)
     hf__free(life);
 }
 
-/* What was of one that is over has ended, as nobody is there to say else. */
-static void drop_past_lives(struct hf__mem_store *store)
-{
-    HF__LIST_EACH (link, &store->lives) {
-        if (!hf__before(hf__now(), life_end(LIFE(link)))) {
-            drop_life(LIFE(link));
-        }
-    }
-}
-
-static struct hf__mem_life *make_life(struct hf__mem_store *store,
-                                      uint64_t client)
-{
-    struct hf__mem_life *life = hf__alloc(sizeof *life);
-
-    if (life != NULL) {
-        life->client = client;
-        life->number = ++store->last_life;
-        hf__list_push(&store->lives, &life->link);
-    }
-    return life;
-}
-
 int hf__mem_begin_life(struct hf__mem_session *s, const struct hf__url *url,
                        hf_error *err)
 {
@@ -84,13 +73,22 @@ int hf__mem_begin_life(struct hf__mem_session *s, const struct hf__url *url,
     if (r != HF_OK) {
         return r;
     }
-    drop_past_lives(s->store);
+    /* What was of one that is over has ended, as nobody is there to say else.
+     */
+    HF__LIST_EACH (link, &s->store->lives) {
+        if (!hf__before(hf__now(), life_end(LIFE(link)))) {
+            drop_life(LIFE(link));
+        }
+    }
     s->life = find_life(s->store, 0, s->plain.head.client);
     if (s->life == NULL) {
-        s->life = make_life(s->store, s->plain.head.client);
-    }
-    if (s->life == NULL) {
-        return hf__fail(err, HF_ENOMEM, "out of memory for a session");
+        s->life = hf__alloc(sizeof *s->life);
+        if (s->life == NULL) {
+            return hf__fail(err, HF_ENOMEM, "out of memory for a session");
+        }
+        s->life->client = s->plain.head.client;
+        s->life->number = ++s->store->last_life;
+        hf__list_push(&s->store->lives, &s->life->link);
     }
     s->life->timeout_ms = timeout_ms;
     s->life->sessions++;
@@ -100,24 +98,7 @@ int hf__mem_begin_life(struct hf__mem_session *s, const struct hf__url *url,
     return HF_OK;
 }
 
-void hf__mem_end_life(struct hf__mem_session *s)
-{
-    if (s->life != NULL) {
-        s->life->sessions--;
-        s->life->until = hf__after_ms(hf__now(), s->life->timeout_ms);
-        s->life = NULL;
-    }
-}
-
 /* ---- where everybody stands */
-
-static bool is_over(const struct hf__mem_store *store,
-                    const struct hf__participant *m, hf__time now)
-{
-    const struct hf__mem_life *life = find_life(store, m->life, 0);
-
-    return life == NULL || !hf__before(now, life_end(life));
-}
 
 /* It goes on if the client comes back in time. */
 static int64_t ends_us_of(const struct hf__mem_life *life, int64_t now_us)
@@ -146,8 +127,11 @@ static void judge_ticket(const struct hf__mem_store *store,
     int64_t idle_ms = (name->now_us - t->seen_us) / 1000;
 
     if (t->life != 0) {
-        t->standing =
-            is_over(store, t, now) ? HF__STANDS_ENDED : HF__STANDS_RUNNING;
+        const struct hf__mem_life *life = find_life(store, t->life, 0);
+
+        t->standing = life == NULL || !hf__before(now, life_end(life))
+                          ? HF__STANDS_ENDED
+                          : HF__STANDS_RUNNING;
     } else {
         t->standing = idle_ms < HF__TICKET_PATIENCE_MS ? HF__STANDS_RUNNING
                       : idle_ms < HF__TICKET_KEEP_MS   ? HF__STANDS_DEAD
@@ -246,24 +230,19 @@ static int add(struct hf__mem_store *store, const struct hf__key *key)
     return HF_OK;
 }
 
-static void tell_broken(struct hf__mem_store *store,
-                        const struct hf__name *name)
-{
-    for (int i = 0; i < name->grants.n; i++) {
-        if ((name->grants.list[i]->marks & HF__MARK_BROKEN) != 0) {
-            hf__breaks_tell(&store->words, 0, &name->grants.list[i]->token,
-                            HF__MEM_LIFE);
-        }
-    }
-}
-
 static int commit(void *state, const struct hf__op *op, struct hf__name *name,
                   struct hf__outcome *out)
 {
     struct hf__mem_session *s = state;
 
     (void)out;
-    tell_broken(s->store, name);
+    for (int i = 0; i < name->grants.n; i++) {
+        const struct hf__participant *g = name->grants.list[i];
+
+        if ((g->marks & HF__MARK_BROKEN) != 0) {
+            hf__breaks_tell(&s->store->words, 0, &g->token, HF__MEM_LIFE);
+        }
+    }
     hf__name_settle(name);
     s->has_changed = true;
     if (name == &s->store->none && add(s->store, &op->key) != HF_OK) {
@@ -286,6 +265,12 @@ static int forget(void *state, const struct hf__key *key, struct hf__name *name,
     return HF_OK;
 }
 
+static bool begins(const char *key, size_t length, const struct hf__key *prefix)
+{
+    return length >= prefix->length &&
+           memcmp(key, prefix->bytes, prefix->length) == 0;
+}
+
 struct scanning {
     struct hf__mem_store *store;
     const struct hf__scan *scan;
@@ -299,8 +284,7 @@ static void scan_one(void *arg, struct hf__map_link *link)
     struct hf__mem_entry *e = ENTRY(link);
     struct hf__key key = {e->key, (uint16_t)e->length, prefix->name_at};
 
-    if (s->result == HF_OK && e->length >= prefix->length &&
-        memcmp(e->key, prefix->bytes, prefix->length) == 0) {
+    if (s->result == HF_OK && begins(e->key, e->length, prefix)) {
         judge(s->store, &e->name);
         s->result = s->scan->fn(s->scan->arg, &key, &e->name);
     }
@@ -345,6 +329,112 @@ const struct hf__primitives hf__mem_primitives = {
     .park = park,
 };
 
+/* ---- cells */
+
+static void drop_cell(struct hf__mem_store *store, struct cell *cell)
+{
+    hf__map_remove(&store->cells, &cell->link);
+    hf__free(cell->value);
+    hf__free(cell);
+}
+
+static struct cell *add_cell(struct hf__mem_store *store,
+                             const struct hf__key *key)
+{
+    struct cell *cell = hf__alloc(sizeof *cell + key->length);
+
+    if (cell != NULL) {
+        cell->key_length = key->length;
+        memcpy(cell->key, key->bytes, key->length);
+        hf__map_add(&store->cells, &cell->link, cell->key, key->length);
+    }
+    return cell;
+}
+
+/* The memory first, so that nothing is half done without it. */
+static int write_cell(struct hf__mem_store *store, struct cell *cell,
+                      const struct hf__cell_op *op)
+{
+    unsigned char *value = hf__alloc(op->state.length + 1);
+
+    if (cell == NULL && value != NULL) {
+        cell = add_cell(store, &op->key);
+    }
+    if (cell == NULL || value == NULL) {
+        hf__free(value);
+        return hf__fail(op->err, HF_ENOMEM, "out of memory for a cell");
+    }
+    if (op->state.length > 0) {
+        memcpy(value, op->value, op->state.length);
+    }
+    hf__free(cell->value);
+    cell->value = value;
+    cell->state = op->state;
+    return HF_OK;
+}
+
+int hf__mem_cell(void *state, struct hf__cell_op *op, hf__time deadline,
+                 hf_error *err)
+{
+    struct hf__mem_store *store = ((struct hf__mem_session *)state)->store;
+    HF_SCOPED_FAMILY(&hf__mem_stores);
+    struct hf__map_link *link =
+        hf__map_find(&store->cells, op->key.bytes, op->key.length);
+    struct cell *cell = link == NULL ? NULL : CELL(link);
+
+    (void)deadline;
+    (void)err;
+    if (op->what != HF__CELL_GET) {
+        const struct hf__cell_state none = {0};
+        bool writes = false;
+        int64_t wall_us = hf__wall_us();
+        int64_t floor_us = (int64_t)store->cells_gone + 1;
+        int r =
+            hf__cell_decide(op, cell == NULL ? &none : &cell->state,
+                            wall_us > floor_us ? wall_us : floor_us, &writes);
+
+        op->result = writes ? write_cell(store, cell, op) : r;
+        return HF_OK;
+    }
+    if (cell != NULL) {
+        op->state = cell->state;
+        memcpy(op->value, cell->value, cell->state.length);
+    }
+    op->result = HF_OK;
+    return HF_OK;
+}
+
+struct cleaning {
+    struct hf__mem_store *store;
+    const struct hf__key *prefix;
+    struct hf__gc *gc;
+};
+
+static void clean_one(void *arg, struct hf__map_link *link)
+{
+    const struct cleaning *c = arg;
+    struct cell *cell = CELL(link);
+
+    if (begins(cell->key, cell->key_length, c->prefix) &&
+        hf__cell_is_idle(&cell->state, hf__wall_us(), c->gc->idle_us)) {
+        c->store->cells_gone = cell->state.version > c->store->cells_gone
+                                   ? cell->state.version
+                                   : c->store->cells_gone;
+        drop_cell(c->store, cell);
+        c->gc->count++;
+    }
+}
+
+void hf__mem_clean_cells(struct hf__mem_store *store,
+                         const struct hf__key *prefix, struct hf__gc *g)
+{
+    struct cleaning c = {store, prefix, g};
+    HF_SCOPED_FAMILY(&hf__mem_stores);
+
+    hf__map_each(&store->cells, clean_one, &c);
+    g->length = 0;
+}
+
 /* ---- stores */
 
 static void store_free(struct hf__mem_store *store)
@@ -357,7 +447,10 @@ static void store_free(struct hf__mem_store *store)
         hf__free(ENTRY(link));
     }
     hf__map_fini(&store->entries);
-    hf__mem_free_cells(store);
+    while ((link = hf__map_any(&store->cells)) != NULL) {
+        drop_cell(store, CELL(link));
+    }
+    hf__map_fini(&store->cells);
     HF__LIST_EACH (life, &store->lives) {
         drop_life(LIFE(life));
     }

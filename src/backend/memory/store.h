@@ -75,21 +75,16 @@ void hf__mem_sweep(void);
  * HF_EINVAL, HF_ENOMEM. */
 HF_MUST_CHECK int hf__mem_begin_life(struct hf__mem_session *,
                                      const struct hf__url *, hf_error *);
-/* The session is closed. */
-void hf__mem_end_life(struct hf__mem_session *);
 
 /* As it stands now; NULL: nobody has had that name before. */
 struct hf__mem_entry *hf__mem_find(struct hf__mem_store *,
                                    const struct hf__key *);
 extern const struct hf__primitives hf__mem_primitives;
 
-/* ---- cells.c */
-
 /* As backend.h has it. */
 int hf__mem_cell(void *s, struct hf__cell_op *, hf__time deadline, hf_error *);
 /* Delete the tombstones under that prefix. */
 void hf__mem_clean_cells(struct hf__mem_store *, const struct hf__key *prefix,
                          struct hf__gc *);
-void hf__mem_free_cells(struct hf__mem_store *);
 
 #endif
