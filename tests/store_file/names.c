@@ -3,7 +3,7 @@
  * What locks' files are called: readable where that is safe, and no two keys
  * in one file.
  */
-#include "src/backend/file/name.h"
+#include "src/backend/file/lockfile.h"
 #include "src/base/rand.h"
 #include "tests/store_file/files.h"
 

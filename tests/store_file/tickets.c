@@ -5,7 +5,7 @@
  * of a line, one is inside, all who wait get in, and order is all that is
  * lost.
  */
-#include "src/backend/file/line.h"
+#include "src/backend/file/record.h"
 #include "tests/store_file/files.h"
 
 #include "src/base/rand.h"

@@ -8,7 +8,7 @@
  */
 #include "src/backend/cell.h"
 
-#include "src/backend/file/store.h"
+#include "src/backend/file/file.h"
 #include "src/base/alloc.h"
 #include "src/base/error.h"
 #include "src/base/fork.h"
@@ -249,7 +249,7 @@ static int change(struct hf__file *s, struct hf__cell_op *op,
     return r == HF_OK ? put_in_place(&file, name, op) : r;
 }
 
-static int answer(struct hf__file *s, struct hf__cell_op *op)
+int hf__file_cell(struct hf__file *s, struct hf__cell_op *op)
 {
     HF_AUTO(free_contents) struct contents *c = hf__alloc(sizeof *c);
     int r = HF__RACED;
@@ -266,25 +266,6 @@ static int answer(struct hf__file *s, struct hf__cell_op *op)
     return r == HF__RACED ? hf__fail(op->err, HF__AGAIN,
                                      "others changed the cell meanwhile")
                           : r;
-}
-
-int hf__file_cell(void *state, struct hf__cell_op *op, hf__time deadline,
-                  hf_error *err)
-{
-    struct hf__file *s = state;
-    hf_error why = HF_ERROR_INIT;
-    int r;
-
-    s->local.plain.deadline = deadline;
-    r = hf__file_check_ground(s, &why);
-    if (r != HF_OK) {
-        hf__error_copy(op->err, &why);
-        hf__error_copy(err, &why);
-        op->result = r;
-        return r;
-    }
-    op->result = answer(s, op);
-    return HF_OK;
 }
 
 /* ---- cleaning */

@@ -1,12 +1,248 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * file:DIR, one file for each lock and cell: no server, no library, nothing but
- * the kernel. Here a session is opened and closed; see file.h for where the
- * rest is. Called as backend.h says.
+ * the kernel. Here the folder is judged, a session is opened and closed, its
+ * calls begin, and check() says whether the ground is fit for locks. What a
+ * lock's file says is read.c's, what becomes of it write.c's; see file.h for
+ * the rest. Called as backend.h says.
  */
-#include "src/backend/file/store.h"
+#include "src/backend/file/file.h"
+
+#include "src/backend/cell.h"
 #include "src/backend/registry.h"
+#include "src/backend/report.h"
+#include "src/base/alloc.h"
 #include "src/base/error.h"
+#include "src/base/fork.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- the folder */
+
+static int set_path(struct hf__file_place *place, const char *path,
+                    hf_error *err)
+{
+    /* Room for the longest name of a file in it. */
+    int r = hf__ground_name(&place->ground, path, NAME_MAX + 2, err);
+    char *whole = place->ground.store;
+    size_t used;
+
+    if (r != HF_OK) {
+        return r;
+    }
+    used = strlen(whole);
+    while (used > 1 && whole[used - 1] == '/') {
+        whole[--used] = '\0';
+    }
+    place->prefix = hf__alloc(used + 2);
+    if (place->prefix == NULL) {
+        return hf__fail(err, HF_ENOMEM, "out of memory");
+    }
+    (void)snprintf(place->prefix, used + 2, "%s/", whole);
+    place->ground.prefix = place->prefix;
+    return HF_OK;
+}
+
+/* Who may rename the folder may put another one in its place. */
+static int look_above(const char *path, hf_error *err)
+{
+    char above[PATH_MAX];
+    struct stat st;
+    char *slash;
+
+    (void)snprintf(above, sizeof above, "%s", path);
+    slash = strrchr(above, '/');
+    slash[slash == above] = '\0';
+    if (stat(above, &st)) {
+        return hf__ground_fail_folder(path, "find", err);
+    }
+    if ((st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX)) {
+        return hf__fail(err, HF_EUNSAFE,
+                        "everybody may replace folders in %s, and so break "
+                        "every lock; use another place, or: chmod o-w '%s'",
+                        above, above);
+    }
+    return HF_OK;
+}
+
+static int open_folder(struct hf__ground *ground, struct stat *ret_st,
+                       hf_error *err)
+{
+    if (lstat(ground->store, ret_st) && errno == ENOENT &&
+        mkdir(ground->store, 0700) && errno != EEXIST) {
+        return hf__ground_fail_folder(ground->store, "make", err);
+    }
+    ground->fd = open(ground->store, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (ground->fd < 0 || fstat(ground->fd, ret_st)) {
+        return hf__ground_fail_folder(ground->store, "open", err);
+    }
+    if (hf__fd_register(ground->fd)) {
+        return hf__fail(err, HF_ENOMEM, "out of memory");
+    }
+    return S_ISLNK(ret_st->st_mode)
+               ? hf__fail(err, HF_EUNSAFE,
+                          "%s is a symbolic link, which can be turned while "
+                          "locks are held; name the folder itself",
+                          ground->store)
+               : HF_OK;
+}
+
+/* With a group: what is made there is of it. Where everybody may make files,
+ * that says nothing of who did. */
+static bool is_of_group(const struct stat *st)
+{
+    return (st->st_mode & S_ISGID) != 0 && (st->st_mode & S_IWOTH) == 0;
+}
+
+/* A folder of another user serves only where that was meant to be shared. */
+static int look_at_owner(const char *path, const struct stat *st, hf_error *err)
+{
+    bool is_shared = is_of_group(st) && (st->st_mode & S_IWGRP);
+
+    return st->st_uid != geteuid() && st->st_uid != 0 && !is_shared
+               ? hf__fail(err, HF_EUNSAFE,
+                          "%s belongs to user %ld, who may remove every lock "
+                          "in it; use a folder of your own, or one of a group: "
+                          "chmod g+ws '%s'",
+                          path, (long)st->st_uid, path)
+               : HF_OK;
+}
+
+static int look_at(const struct hf__ground *ground, const struct stat *st,
+                   const char *allow, hf_error *err)
+{
+    struct statfs fs;
+    int r = fstatfs(ground->fd, &fs)
+                ? hf__ground_fail_folder(ground->store, "look at", err)
+                : hf__ground_judge_folder(ground->store, st, &fs, allow,
+                                          "file locks", err);
+
+    return r == HF_OK ? look_at_owner(ground->store, st, err) : r;
+}
+
+static int place_init(struct hf__file_place *place, const char *path,
+                      const char *allow, hf_error *err)
+{
+    struct hf__ground *ground = &place->ground;
+    struct stat st;
+    int r;
+
+    ground->fd = -1;
+    if (path == NULL || path[0] == '\0') {
+        return hf__fail(err, HF_EINVAL,
+                        "a file store needs a folder: file:/some/folder");
+    }
+    r = set_path(place, path, err);
+    if (r == HF_OK) {
+        r = look_above(ground->store, err);
+    }
+    if (r == HF_OK) {
+        r = open_folder(ground, &st, err);
+    }
+    if (r == HF_OK) {
+        r = look_at(ground, &st, allow, err);
+    }
+    if (r == HF_OK) {
+        bool is_shared = is_of_group(&st);
+
+        place->id = hf__id_of(&st);
+        ground->side = HF__SIDE_NAME;
+        ground->kind = &hf__file_side_kind;
+        ground->uid = st.st_uid;
+        ground->gid = is_shared ? st.st_gid : getegid();
+        ground->mode = is_shared ? 0660 : 0600;
+        ground->reach = is_shared ? HF_REACH_HOST : HF_REACH_USER;
+    }
+    return r;
+}
+
+static void place_fini(struct hf__file_place *place)
+{
+    if (place->ground.store != NULL) {
+        hf__fd_close(place->ground.fd);
+    }
+    hf__free(place->ground.store);
+    hf__free(place->prefix);
+    *place = (struct hf__file_place){.prefix = NULL};
+}
+
+static int place_check(const struct hf__file_place *place, hf_error *err)
+{
+    return hf__id_equal(hf__ground_id(&place->ground, place->ground.store),
+                        place->id)
+               ? HF_OK
+               : hf__fail(err, HF_EUNSAFE,
+                          "the folder %s was removed or replaced while in use; "
+                          "stop all programs that use it, then start them "
+                          "again",
+                          place->ground.store);
+}
+
+static int check_ground(void *state, hf_error *err)
+{
+    struct hf__file *s = state;
+    const char *path = s->place.ground.store;
+    struct hf__threshold seen;
+    int r = place_check(&s->place, err);
+
+    if (r == HF_OK && !hf__side_look(s->local.side, &seen)) {
+        return hf__fail(err, HF_EUNSAFE,
+                        "%s/%s was cut off or written over while in use; stop "
+                        "all programs that use %s, then start them again",
+                        path, HF__SIDE_NAME, path);
+    }
+    if (r == HF_OK) {
+        s->local.nap.lobby = seen.lobby;
+    }
+    return r;
+}
+
+/* ---- what the engine asks */
+
+#define LOOK_NS (200 * HF__MS)
+/* A claim that tries after each grant to others would come for nothing. */
+#define NEWS_NS HF__SECOND
+
+static struct hf__rules rules(void *state)
+{
+    const struct hf__file *s = state;
+
+    return (struct hf__rules){.life = s->local.side->life,
+                              .foreign = HF__LOCAL_FOREIGN};
+}
+
+static void settled(void *state, const struct hf__op *op)
+{
+    if (op->result == HF_LOST) {
+        hf__held_remove(&((struct hf__local *)state)->side->held, &op->key,
+                        &op->token);
+    }
+}
+
+static const struct hf__primitives primitives = {
+    .rules = rules,
+    .load = hf__file_load,
+    .put_down = hf__file_put_down,
+    .commit = hf__file_commit,
+    .settled = settled,
+    .show = hf__local_show,
+    .looks_first = true,
+    .scan = hf__file_scan,
+    .forget = hf__file_forget,
+    .look_around = check_ground,
+    .let_in = hf__local_let_in,
+    .seen = hf__local_seen,
+    .park = hf__local_park,
+    .news_ns = NEWS_NS,
+    .look_ns = LOOK_NS,
+};
+
+/* ---- sessions */
 
 /* How long closing may wait for others. */
 #define PARTING_MS 100
@@ -18,41 +254,22 @@ static int file_open(void *state, const struct hf__url *url, const char *allow,
     bool has_others;
     int r = hf__local_begin(&s->local, url, "a file store", "file:DIR", err);
 
-    s->local.plain.primitives = &hf__file_primitives;
+    s->local.plain.primitives = &primitives;
     s->lockfile.fd = -1;
     s->name.grants.few = &s->few;
     if (r == HF_OK) {
-        r = hf__file_place_init(&s->place, url->path, allow, err);
+        r = place_init(&s->place, url->path, allow, err);
     }
     if (r == HF_OK) {
         r = hf__side_get(&s->place.ground, &s->local.plain.head, deadline,
                          &s->local.side, &has_others, err);
     }
     if (r == HF_OK) {
-        r = hf__file_check_ground(s, err);
+        r = check_ground(s, err);
     }
     if (r == HF_OK) {
         s->local.plain.head.facts =
             (struct hf__facts){.grade = 'S', .reach = s->place.ground.reach};
-    }
-    return r;
-}
-
-int hf__file_check_ground(void *state, hf_error *err)
-{
-    struct hf__file *s = state;
-    const char *path = s->place.ground.store;
-    struct hf__threshold seen;
-    int r = hf__file_place_check(&s->place, err);
-
-    if (r == HF_OK && !hf__side_look(s->local.side, &seen)) {
-        return hf__fail(err, HF_EUNSAFE,
-                        "%s/%s was cut off or written over while in use; stop "
-                        "all programs that use %s, then start them again",
-                        path, HF__SIDE_NAME, path);
-    }
-    if (r == HF_OK) {
-        s->local.nap.lobby = seen.lobby;
     }
     return r;
 }
@@ -92,7 +309,7 @@ static bool part_one(void *arg, const struct hf__key *key,
 static void part_with_grants(struct hf__file *s)
 {
     s->local.plain.deadline = hf__after_ms(hf__now(), PARTING_MS);
-    if (hf__file_check_ground(s, NULL) == HF_OK) {
+    if (check_ground(s, NULL) == HF_OK) {
         hf__held_part(&s->local.side->held, part_one, s);
         hf__held_forget_parted(&s->local.side->held);
     }
@@ -107,7 +324,77 @@ static void file_close(void *state)
     }
     hf__side_put(s->local.side);
     s->local.side = NULL;
-    hf__file_place_fini(&s->place);
+    place_fini(&s->place);
+}
+
+/* ---- check() */
+
+static void check_folder(struct hf__report *report, const struct hf__file *s)
+{
+    struct stat st = {0};
+    const char *path = s->place.ground.store;
+    const char *remedy = NULL;
+
+    if (stat(path, &st)) {
+        remedy = "stop all programs that use it, then start them again";
+    } else if (st.st_mode & S_IWOTH) {
+        remedy = "everybody may make files there; use a folder of your own";
+    }
+    hf__local_tell_file(report, "folder", path, &st, remedy);
+}
+
+static void check_side(struct hf__report *report, const struct hf__file *s)
+{
+    bool is_ours = hf__id_equal(hf__ground_id(&s->place.ground, HF__SIDE_NAME),
+                                s->local.side->id);
+
+    hf__report_say(
+        report, "side_file", is_ours ? HF__SIDE_NAME : "deleted or replaced",
+        is_ours ? NULL
+                : "killed holders are noticed at the end of their leases "
+                  "only; start all programs that use it again");
+}
+
+static void check_system(struct hf__report *report, const struct hf__file *s)
+{
+    static const struct hf__remedies remedies = {
+        "file locks do not hold across machines; use a local folder",
+        "in memory: fences start from the wall clock after a restart, and what "
+        "was kept closed is open",
+        "without space no new name can be locked, and no cell be changed"};
+    struct statfs fs = {0};
+
+    if (fstatfs(s->place.ground.fd, &fs)) {
+        hf__report_say(report, "file_system", "can't be looked at", "see df");
+        return;
+    }
+    hf__local_tell_system(report, &fs, &remedies);
+}
+
+static int file_check(void *state, hf__check_fn fn, void *arg,
+                      hf__time deadline, hf_error *err)
+{
+    struct hf__file *s = state;
+    struct hf__report report = {fn, arg, false};
+    int r = check_ground(s, err);
+
+    (void)deadline;
+    if (r != HF_OK) {
+        return r;
+    }
+    check_folder(&report, s);
+    check_side(&report, s);
+    check_system(&report, s);
+    hf__report_say(&report, "boot_and_clock", s->local.boot, NULL);
+    hf__report_say(&report, "durability",
+                   "survives every process; a power failure frees all locks",
+                   NULL);
+    hf__report_say(
+        &report, "takeover",
+        "a killed holder's lock is free within 0.3 s, a stopped one's when "
+        "its lease ends",
+        NULL);
+    return HF_OK;
 }
 
 /* ---- calls */
@@ -116,10 +403,10 @@ static int file_execute(void *state, struct hf__op *ops[], int n,
                         hf__time deadline, hf_error *err)
 {
     struct hf__file *s = state;
-    int r = hf__file_check_ground(s, err);
+    int r = check_ground(s, err);
 
     for (int i = 0; r != HF_OK && i < n; i++) {
-        ops[i]->result = hf__file_check_ground(s, ops[i]->err);
+        ops[i]->result = check_ground(s, ops[i]->err);
         if (ops[i]->result == HF_OK) {
             ops[i]->result = HF_EUNAVAIL; /* it is back, just now */
         }
@@ -132,6 +419,23 @@ static int file_execute(void *state, struct hf__op *ops[], int n,
     return hf__plain_execute(s, ops, n, deadline, err);
 }
 
+static int file_cell(void *state, struct hf__cell_op *op, hf__time deadline,
+                     hf_error *err)
+{
+    struct hf__file *s = state;
+    hf_error why = HF_ERROR_INIT;
+
+    s->local.plain.deadline = deadline;
+    op->result = check_ground(s, &why);
+    if (op->result != HF_OK) {
+        hf__error_copy(op->err, &why);
+        hf__error_copy(err, &why);
+        return op->result;
+    }
+    op->result = hf__file_cell(s, op);
+    return HF_OK;
+}
+
 static int file_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
                    hf__time deadline, hf_error *err)
 {
@@ -142,7 +446,7 @@ static int file_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
         return hf__plain_gc(s, prefix, g, deadline, err);
     }
     s->local.plain.deadline = deadline;
-    r = hf__file_check_ground(s, err);
+    r = check_ground(s, err);
     return r == HF_OK ? hf__file_clean_cells(s, prefix, g, err) : r;
 }
 
@@ -163,8 +467,8 @@ const struct hf__backend hf__file_backend = {
     .listen = hf__local_listen,
     .list = hf__plain_list,
     .gc = file_gc,
-    .cell = hf__file_cell,
-    .check = hf__file_check,
+    .cell = file_cell,
+    .check = file_check,
     .interrupt = hf__local_interrupt,
     .lock_fds = hf__local_lock_fds,
 };

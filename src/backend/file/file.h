@@ -1,37 +1,88 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A session of the file store, as the files of this folder share it.
+ * A session of the file store, as the files of this folder share it. Each uses
+ * those below it:
  *
- *     file.c      a session and its calls         name.c      file names
- *     place.c     the folder                      record.c    what is in a file
- *     hold.c      names without a file            lockfile.c  one lock's file
- *     read.c      who stands in it                line.c      who waits
- *     write.c     what was decided                store.c     loading
- *     survey.c    all of the folder               check.c     check()
+ *     file.c      the folder, sessions and their calls, check()
  *     cells.c     values with versions
+ *     survey.c    all of the folder
+ *     read.c      who stands in a file
+ *     write.c     what was decided, and names without a file
+ *     lockfile.c  one lock's file
+ *     record.c    what is in it
  *
  * Thread: the session's, except hf__local_interrupt().
  */
 #ifndef HF_BACKEND_FILE_FILE_H
 #define HF_BACKEND_FILE_FILE_H
 
-#include "src/backend/file/hold.h"
 #include "src/backend/file/lockfile.h"
-#include "src/backend/file/place.h"
 #include "src/backend/local/local.h"
+#include "src/backend/name/engine.h"
+
+/* DIR/.holdfast, the side file of this store. Behind the board it has until
+ * when names are held at most, and each that is held has its byte (held.h): for
+ * who finds no file for a name. Where the side file was deleted while in use,
+ * holders count as alive until their leases end. */
+#define HF__SIDE_NAME ".holdfast"
+
+extern const struct hf__side_kind hf__file_side_kind; /* write.c */
+
+struct hf__file_place {
+    struct hf__ground ground; /* its fd is O_PATH */
+    struct hf__file_id id;
+    char *prefix;
+};
 
 struct hf__file {
     struct hf__local local;
     struct hf__file_place place;
-    struct hf__lockfile lockfile; /* in hand, see store.c */
+    struct hf__lockfile lockfile; /* in hand, see read.c */
     struct hf__name name;         /* what is in it */
     struct hf__few few;
 };
 
-/* HF_OK, or HF_EUNSAFE: the folder or the side file is not what it was. */
-HF_MUST_CHECK int hf__file_check_ground(void *s, hf_error *err);
+/* ---- read.c */
 
-int hf__file_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
-                   hf_error *err);
+/* Two primitives of the engine. */
+int hf__file_load(void *s, const struct hf__key *, const struct hf__op *,
+                  bool to_change, struct hf__name **ret_name, hf_error *);
+void hf__file_put_down(void *s);
+/* The name of the file that was read, as it stands for that operation, or
+ * (NULL, is_whole) altogether. HF_OK or HF_ENOMEM; to be ended in any case. */
+HF_MUST_CHECK int hf__file_judge(const struct hf__lockfile *,
+                                 const struct hf__op *, bool is_whole,
+                                 struct hf__name *);
+
+/* ---- write.c */
+
+/* Another primitive. */
+int hf__file_commit(void *s, const struct hf__op *, struct hf__name *,
+                    struct hf__outcome *);
+/* Of a name without a record: until when is it perhaps held by another token
+ * all the same (boot clock, µs)? 0: it is not. */
+int64_t hf__file_held_until(struct hf__side *side, const struct hf__key *key,
+                            const struct hf__token *mine, int64_t now_us);
+
+/* ---- survey.c */
+
+/* Two more. */
+int hf__file_scan(void *s, struct hf__scan *, hf_error *);
+int hf__file_forget(void *s, const struct hf__key *, struct hf__name *,
+                    int64_t idle_us);
+/* A part of a scan: fn for the file of each lock, or (lead) each file whose
+ * name begins so. */
+typedef int (*hf__file_fn)(struct hf__file *s, const char *name,
+                           const struct hf__scan *);
+HF_MUST_CHECK int hf__file_walk(struct hf__file *s, struct hf__scan *scan,
+                                const char *lead, hf__file_fn fn,
+                                hf_error *err);
+
+/* ---- cells.c: once the ground was checked */
+
+HF_MUST_CHECK int hf__file_cell(struct hf__file *s, struct hf__cell_op *);
+HF_MUST_CHECK int hf__file_clean_cells(struct hf__file *s,
+                                       const struct hf__key *prefix,
+                                       struct hf__gc *g, hf_error *err);
 
 #endif

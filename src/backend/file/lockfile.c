@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The steps by which one lock's file is read and changed. What is changed is
- * write.c's. No step blocks but that for the lock, and none is synced: the
- * kernel keeps what a killed process wrote, and a power failure ends all
- * grants. Called by the session's thread.
+ * One lock's file: what it is called, and the steps by which it is read and
+ * changed. What is changed is write.c's. No step blocks but that for the lock,
+ * and none is synced: the kernel keeps what a killed process wrote, and a power
+ * failure ends all grants. Called by the session's thread; names by any.
  */
 #include "src/backend/file/file.h"
 
 #include "src/base/error.h"
 #include "src/base/fork.h"
+#include "src/base/map.h"
 #include "src/base/ofd.h"
 #include "src/base/rand.h"
 
@@ -21,14 +22,71 @@
 /* A record that is written just now may be met half; it is whole soon. */
 #define LOOKS 5
 
+/* ---- from keys to file names */
+
+#define LONGEST  200
+#define HASHED   34 /* "%_" and 32 digits */
+#define UNIT_MAX 3
+
+/* One byte of a key as it stands in the name; gives its length. */
+static size_t encode(unsigned char c, bool is_first, char to[UNIT_MAX + 1])
+{
+    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+        (c != '\0' && strchr("-_:=@,", c) != NULL) || (c == '.' && !is_first)) {
+        to[0] = (char)c;
+        return 1;
+    }
+    if (c >= 'A' && c <= 'Z') {
+        to[0] = '+';
+        to[1] = (char)(c - 'A' + 'a');
+        return 2;
+    }
+    (void)snprintf(to, UNIT_MAX + 1, "%%%02x", c);
+    return UNIT_MAX;
+}
+
+/* Another hash than the first: of the bytes backwards. */
+static uint64_t hash_backwards(const struct hf__key *key)
+{
+    char bytes[HF__KEY_MAX];
+
+    for (size_t i = 0; i < key->length; i++) {
+        bytes[i] = key->bytes[key->length - 1 - i];
+    }
+    return hf__hash(bytes, key->length);
+}
+
+void hf__file_name(const struct hf__key *key, char to[HF__FILE_NAME_SIZE])
+{
+    size_t used = 0;
+    size_t cut = 0; /* so much can stay if a hash must follow */
+
+    for (size_t i = 0; i < key->length; i++) {
+        char unit[UNIT_MAX + 1];
+        size_t length = encode((unsigned char)key->bytes[i], i == 0, unit);
+
+        if (used + length > LONGEST) {
+            (void)snprintf(
+                to + cut, HASHED + 1, "%%_%016llx%016llx",
+                (unsigned long long)hf__hash(key->bytes, key->length),
+                (unsigned long long)hash_backwards(key));
+            return;
+        }
+        memcpy(to + used, unit, length);
+        used += length;
+        cut = used <= LONGEST - HASHED ? used : cut;
+    }
+    to[used] = '\0';
+}
+
+/* ---- opening */
+
 static int fail(const struct hf__lockfile *lockfile, const char *doing,
                 hf_error *err)
 {
     return hf__ground_fail(&lockfile->s->place.ground, doing, lockfile->name,
                            err);
 }
-
-/* ---- opening */
 
 static int look_at(struct hf__lockfile *lockfile, hf_error *err)
 {
@@ -92,12 +150,6 @@ void hf__lockfile_close(struct hf__lockfile *lockfile)
     hf__file_line_clear(&lockfile->line);
     lockfile->is_locked = false;
     lockfile->fd = -1;
-}
-
-uint64_t hf__file_life_of(const struct hf__lockfile *lockfile,
-                          struct hf__file_id side, uint64_t life)
-{
-    return hf__id_equal(side, lockfile->s->local.side->id) ? life : 0;
 }
 
 bool hf__lockfile_is_in_place(const struct hf__lockfile *lockfile)

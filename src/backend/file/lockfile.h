@@ -1,16 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One lock's file: finding it, reading its record, and changing it under the
- * file's own lock, which lasts for microseconds. A file that was deleted or
- * replaced while it was open is found out afterwards, by comparing it with
- * what its name leads to; then all is done again. Thread: the session's.
+ * One lock's file: what it is called, finding it, reading its record, and
+ * changing it under the file's own lock, which lasts for microseconds. A file
+ * that was deleted or replaced while it was open is found out afterwards, by
+ * comparing it with what its name leads to; then all is done again. Thread: the
+ * session's.
  */
 #ifndef HF_BACKEND_FILE_LOCKFILE_H
 #define HF_BACKEND_FILE_LOCKFILE_H
 
-#include "src/backend/file/line.h"
-#include "src/backend/file/name.h"
 #include "src/backend/file/record.h"
+
+#define HF__FILE_NAME_SIZE 256
+
+/* What files are called that are not locks yet; see lockfile.c. */
+#define HF__ASIDE      ".new-"
+#define HF__ASIDE_SIZE 32
+
+/*
+ * Small letters, digits and - _ : = @ , stand for themselves, as does a dot
+ * that is not the first; a capital is '+' and its small letter, all else is
+ * '%' and two small hex digits. So two keys never meet in one file, also
+ * where the file system folds case or Unicode, and what begins with a dot is
+ * never a lock. What would be longer than 200 bytes is cut and ends in "%_"
+ * and a hash of the whole key, which stands in the file.
+ */
+void hf__file_name(const struct hf__key *key, char to[HF__FILE_NAME_SIZE]);
 
 struct hf__file;
 
@@ -39,10 +54,6 @@ HF_MUST_CHECK int hf__lockfile_open_name(struct hf__file *s, const char *name,
                                          struct hf__lockfile *lockfile,
                                          hf_error *err);
 void hf__lockfile_close(struct hf__lockfile *lockfile);
-
-/* The life that the file names, unless it is one of another side file: 0. */
-uint64_t hf__file_life_of(const struct hf__lockfile *lockfile,
-                          struct hf__file_id side, uint64_t life);
 
 /* Make the file, with a blank record; harmless if somebody just did. */
 HF_MUST_CHECK int hf__lockfile_create(struct hf__lockfile *lockfile,

@@ -1,8 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From a file to those who are at its name. Called by the session's thread.
+ * Loading a name, which has a file of its own: from that file to those who are
+ * at the name, as they stand now. Called by the session's thread.
  */
-#include "src/backend/file/store.h"
+#include "src/backend/file/file.h"
+
+#include "src/base/error.h"
+
+/* So long somebody may be stopped between reading and writing, before we go
+ * on to the next name. */
+#define LOCK_MS 50
+/* And before a break does without him. */
+#define BREAK_MS 200
+
+/* ---- judging */
 
 /* Its own owner is told of none but others. */
 static bool is_told_of(const struct hf__op *op, const struct hf__token *token)
@@ -92,4 +103,53 @@ int hf__file_judge(const struct hf__lockfile *lockfile, const struct hf__op *op,
     return result == HF_OK && !name->is_partial
                ? hf__file_line_judge(lockfile, op, name)
                : result;
+}
+
+/* ---- loading */
+
+void hf__file_put_down(void *state)
+{
+    struct hf__file *s = state;
+
+    hf__name_fini(&s->name);
+    hf__lockfile_close(&s->lockfile);
+}
+
+static int read_name(struct hf__file *s, const struct hf__key *key,
+                     const struct hf__op *op, bool to_change, hf_error *err)
+{
+    bool is_break = op != NULL && op->kind == HF__OP_BREAK;
+    int r = HF_OK;
+
+    if (s->lockfile.fd < 0) {
+        r = hf__lockfile_open(s, key, &s->lockfile, err);
+    }
+    if (r != HF_OK || s->lockfile.fd < 0) {
+        return r;
+    }
+    if (to_change &&
+        !hf__lockfile_lock(
+            &s->lockfile,
+            hf__after_ms(hf__now(), is_break ? BREAK_MS : LOCK_MS)) &&
+        !is_break) {
+        return HF__AGAIN;
+    }
+    return hf__lockfile_read(&s->lockfile, key, err);
+}
+
+int hf__file_load(void *state, const struct hf__key *key,
+                  const struct hf__op *op, bool to_change,
+                  struct hf__name **ret_name, hf_error *err)
+{
+    struct hf__file *s = state;
+    bool is_whole = s->name.is_partial;
+    int r = read_name(s, key, op, to_change, err);
+
+    hf__name_fini(&s->name);
+    *ret_name = &s->name;
+    if (r == HF_OK &&
+        hf__file_judge(&s->lockfile, op, is_whole, &s->name) != HF_OK) {
+        r = hf__fail(err, HF_ENOMEM, "out of memory for a lock");
+    }
+    return r;
 }

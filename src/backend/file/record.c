@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sealing records and telling whole ones from what a crash, a power failure
- * or a person left. What a record means is read.c's. Thread: any.
+ * All that stands in a lock's file: its record, of which whole ones are told
+ * from what a crash, a power failure or a person left; and behind it the line,
+ * who waits and how tickets come and go. What a record means is read.c's, who
+ * may enter crowd.c's rule, what an operation does with a ticket write.c's.
+ * Called by the session's thread.
  */
-#include "src/backend/file/record.h"
+#include "src/backend/file/file.h"
 
+#include "src/base/alloc.h"
+
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+/* ---- records */
 
 #define VERSION   3
 #define MARGIN_US INT64_C(1000000)
@@ -139,4 +148,330 @@ enum hf__file_finding hf__file_record_pick(const struct hf__file_slots *slots,
 bool hf__file_is_from_before(int64_t ctime_us, int64_t wall_us, int64_t boot_us)
 {
     return ctime_us < wall_us - boot_us - MARGIN_US;
+}
+
+uint64_t hf__file_life_of(const struct hf__lockfile *lockfile,
+                          struct hf__file_id side, uint64_t life)
+{
+    return hf__id_equal(side, lockfile->s->local.side->id) ? life : 0;
+}
+
+/* ---- the line: where tickets stand */
+
+/* Who waits, for people; in the same chunk as the ticket. */
+struct waiter {
+    struct hf__token token;
+    struct hf__owner owner;
+    uint64_t checksum; /* of all before */
+};
+
+struct chunk {
+    struct hf__file_ticket ticket[HF__LINE_CHUNK];
+    union {
+        struct waiter waiter;
+        unsigned char bytes[1024];
+    } of[HF__LINE_CHUNK];
+};
+
+_Static_assert(sizeof(struct hf__file_ticket) == 64, "none crosses a page");
+_Static_assert(sizeof(struct waiter) <= 1024, "one block");
+_Static_assert(offsetof(struct waiter, checksum) ==
+                   sizeof(struct hf__token) + sizeof(struct hf__owner),
+               "no padding that is summed");
+_Static_assert(sizeof(struct chunk) % 4096 == 0, "chunks begin at a page");
+
+static off_t chunk_at(int place)
+{
+    return HF__FILE_SIZE +
+           (off_t)(place / HF__LINE_CHUNK) * (off_t)sizeof(struct chunk);
+}
+
+static off_t ticket_at(int place)
+{
+    return chunk_at(place) + (off_t)(place % HF__LINE_CHUNK) *
+                                 (off_t)sizeof(struct hf__file_ticket);
+}
+
+static off_t waiter_at(int place)
+{
+    return chunk_at(place) + (off_t)offsetof(struct chunk, of) +
+           (off_t)(place % HF__LINE_CHUNK) * 1024;
+}
+
+static uint64_t ticket_sum(const struct hf__file_ticket *t)
+{
+    return hf__file_sum(t, offsetof(struct hf__file_ticket, checksum));
+}
+
+static uint64_t waiter_sum(const struct waiter *w)
+{
+    return hf__file_sum(w, offsetof(struct waiter, checksum));
+}
+
+/* ---- reading it */
+
+static int add(struct hf__file_line *line, const struct hf__file_ticket *t,
+               int place)
+{
+    if (line->n == line->room) {
+        int room = 2 * line->room + 8;
+        struct hf__file_waiting *grown =
+            hf__resize(line->list, (size_t)room * sizeof *grown);
+
+        if (grown == NULL) {
+            return HF_ENOMEM;
+        }
+        line->list = grown;
+        line->room = room;
+    }
+    line->list[line->n++] = (struct hf__file_waiting){*t, place};
+    return HF_OK;
+}
+
+/* What is no whole ticket is a place that nobody has. */
+static int add_all(struct hf__file_line *line, const struct hf__file_ticket *t,
+                   int n)
+{
+    int r = HF_OK;
+
+    for (int i = 0; i < n && r == HF_OK; i++) {
+        if (!hf__token_is_zero(&t[i].token) &&
+            t[i].checksum == ticket_sum(&t[i])) {
+            r = add(line, &t[i], line->places + i);
+        }
+    }
+    line->places += n;
+    return r;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct hf__file_waiting *x = a;
+    const struct hf__file_waiting *y = b;
+
+    if (x->ticket.number != y->ticket.number) {
+        return x->ticket.number < y->ticket.number ? -1 : 1;
+    }
+    return x->place - y->place;
+}
+
+/* The chunks behind the first. Without one of them only order is lost. */
+static int read_more(struct hf__lockfile *lockfile, off_t size)
+{
+    struct hf__file_ticket t[HF__LINE_CHUNK];
+    int r = HF_OK;
+
+    while (r == HF_OK && lockfile->line.places < HF__LINE_MAX &&
+           ticket_at(lockfile->line.places) < size) {
+        ssize_t length =
+            pread(lockfile->fd, t, sizeof t, ticket_at(lockfile->line.places));
+
+        if (length <= 0) {
+            return HF_OK;
+        }
+        r = add_all(&lockfile->line, t, (int)((size_t)length / sizeof *t));
+        if (length < (ssize_t)sizeof t) {
+            return r;
+        }
+    }
+    return r;
+}
+
+int hf__file_line_read(struct hf__lockfile *lockfile,
+                       const struct hf__file_contents *all, size_t length)
+{
+    struct hf__file_line *line = &lockfile->line;
+    struct stat st;
+    int r;
+
+    line->n = 0;
+    line->places = 0;
+    if (length <= sizeof all->slots) {
+        return HF_OK;
+    }
+    r = add_all(line, all->ticket,
+                (int)((length - sizeof all->slots) / sizeof *all->ticket));
+    /* Unless nobody has been there: it may have grown since it was opened. */
+    if (r == HF_OK && line->places == HF__LINE_CHUNK &&
+        (line->n > 0 || lockfile->size > ticket_at(HF__LINE_CHUNK)) &&
+        fstat(lockfile->fd, &st) == 0) {
+        r = read_more(lockfile, st.st_size);
+    }
+    if (line->n > 1) {
+        qsort(line->list, (size_t)line->n, sizeof *line->list, compare);
+    }
+    return r;
+}
+
+void hf__file_line_clear(struct hf__file_line *line)
+{
+    hf__free(line->list);
+    *line = (struct hf__file_line){NULL, 0, 0, 0};
+}
+
+/* ---- coming and going */
+
+static int find(const struct hf__file_line *line, const struct hf__token *token)
+{
+    for (int i = 0; i < line->n; i++) {
+        if (hf__token_equal(&line->list[i].ticket.token, token)) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static void take_out(struct hf__lockfile *lockfile, int i)
+{
+    static const struct hf__file_ticket nobody;
+    struct hf__file_line *line = &lockfile->line;
+
+    /* What can't be written is passed over soon, and tried again then. */
+    (void)!pwrite(lockfile->fd, &nobody, sizeof nobody,
+                  ticket_at(line->list[i].place));
+    line->n--;
+    memmove(&line->list[i], &line->list[i + 1],
+            (size_t)(line->n - i) * sizeof *line->list);
+    if (line->n == 0 && line->places > HF__LINE_CHUNK &&
+        ftruncate(lockfile->fd, HF__FILE_SIZE) == 0) {
+        line->places = 0;
+    }
+}
+
+void hf__file_line_leave(struct hf__lockfile *lockfile,
+                         const struct hf__token *token)
+{
+    int i = find(&lockfile->line, token);
+
+    if (i >= 0) {
+        take_out(lockfile, i);
+    }
+}
+
+/* The lowest place that nobody has; −1: there is none. */
+static int free_place(const struct hf__file_line *line)
+{
+    unsigned char taken[HF__LINE_MAX / 8] = {0};
+
+    for (int i = 0; i < line->n; i++) {
+        int place = line->list[i].place;
+
+        taken[place / 8] |= (unsigned char)(1u << place % 8);
+    }
+    for (int place = 0; place < HF__LINE_MAX; place++) {
+        if ((taken[place / 8] & 1u << place % 8) == 0) {
+            return place;
+        }
+    }
+    return -1;
+}
+
+/* Only for people: without it the ticket has no name. */
+static void write_waiter(const struct hf__lockfile *lockfile,
+                         const struct hf__participant *one, int place)
+{
+    struct waiter w = {.token = one->token, .owner = one->owner};
+
+    w.checksum = waiter_sum(&w);
+    (void)!pwrite(lockfile->fd, &w, sizeof w, waiter_at(place));
+}
+
+bool hf__file_line_join(struct hf__lockfile *lockfile,
+                        const struct hf__participant *one)
+{
+    struct hf__file_line *line = &lockfile->line;
+    struct hf__file_ticket t = {.token = one->token,
+                                .number = 1,
+                                .life = one->life,
+                                .side = lockfile->s->local.side->id,
+                                .since_us = one->since_us};
+    int place = free_place(line);
+
+    if (place < 0) {
+        return false;
+    }
+    if (line->n > 0) {
+        t.number = line->list[line->n - 1].ticket.number + 1;
+    }
+    t.checksum = ticket_sum(&t);
+    hf__local_show(lockfile->s, one);
+    write_waiter(lockfile, one, place);
+    return pwrite(lockfile->fd, &t, sizeof t, ticket_at(place)) ==
+           (ssize_t)sizeof t;
+}
+
+/* ---- what is known of them */
+
+static bool read_waiter(const struct hf__lockfile *lockfile,
+                        const struct hf__file_waiting *one, struct waiter *w)
+{
+    return pread(lockfile->fd, w, sizeof *w, waiter_at(one->place)) ==
+               (ssize_t)sizeof *w &&
+           w->checksum == waiter_sum(w) &&
+           hf__token_equal(&w->token, &one->ticket.token);
+}
+
+void hf__file_line_copy(const struct hf__lockfile *lockfile, int fd)
+{
+    for (int i = 0; i < lockfile->line.n; i++) {
+        const struct hf__file_waiting *one = &lockfile->line.list[i];
+        const struct hf__file_ticket t = one->ticket;
+        struct waiter w;
+
+        if (read_waiter(lockfile, one, &w)) {
+            (void)!pwrite(fd, &w, sizeof w, waiter_at(i));
+        }
+        (void)!pwrite(fd, &t, sizeof t, ticket_at(i));
+    }
+}
+
+static bool is_of(const struct hf__file_waiting *one, const struct hf__op *op)
+{
+    return hf__token_equal(&one->ticket.token, &op->token) ||
+           hf__token_equal(&one->ticket.token, &op->next_token);
+}
+
+static struct hf__participant *add_waiting(const struct hf__lockfile *lockfile,
+                                           const struct hf__file_waiting *one,
+                                           struct hf__name *name)
+{
+    const struct hf__file_ticket *ticket = &one->ticket;
+    struct hf__participant *t = hf__participants_add(&name->line, -1);
+
+    if (t != NULL) {
+        t->token = ticket->token;
+        t->since_us = ticket->since_us;
+        t->seen_us = INT64_MIN; /* by its stamp alone */
+        t->life = hf__file_life_of(lockfile, ticket->side, ticket->life);
+        hf__local_judge_ticket(&lockfile->s->local, name->now_us, t);
+    }
+    return t;
+}
+
+/* Locks are had alone here, so of those who are not the operation's own it
+ * matters who comes next. */
+int hf__file_line_judge(const struct hf__lockfile *lockfile,
+                        const struct hf__op *op, struct hf__name *name)
+{
+    bool is_all =
+        op == NULL || op->ret_crowd != NULL || lockfile->line.n >= HF__LINE_MAX;
+
+    for (int i = 0; i < lockfile->line.n; i++) {
+        const struct hf__file_waiting *one = &lockfile->line.list[i];
+        struct hf__participant *t = NULL;
+        struct waiter w;
+
+        if (!is_all && !is_of(one, op) && hf__name_waiting(name, op) > 0) {
+            continue;
+        }
+        t = add_waiting(lockfile, one, name);
+        if (t == NULL) {
+            return HF_ENOMEM;
+        }
+        if (op != NULL && op->ret_crowd != NULL &&
+            read_waiter(lockfile, one, &w)) {
+            hf__local_read_owner(&w.owner, &t->owner);
+        }
+    }
+    return HF_OK;
 }

@@ -3,7 +3,7 @@
  * Going through the folder, and deleting the file of a name that nobody uses
  * any more. Called by the session's thread.
  */
-#include "src/backend/file/store.h"
+#include "src/backend/file/file.h"
 #include "src/base/alloc.h"
 #include "src/base/error.h"
 #include "src/base/fork.h"
@@ -173,7 +173,7 @@ static int scan_one(struct hf__file *s, const char *name,
         result = hf__file_judge(&s->lockfile, NULL, true, &s->name);
         result = result == HF_OK ? scan->fn(scan->arg, &key, &s->name) : result;
     }
-    hf__file_primitives.put_down(s);
+    hf__file_put_down(s);
     return result;
 }
 
