@@ -55,11 +55,6 @@ static void free_contents(struct contents **contents)
     hf__free(*contents);
 }
 
-static void close_file(struct hf__lockfile *file)
-{
-    hf__lockfile_close(file);
-}
-
 /* ---- what is in a file */
 
 static size_t size_of(const struct contents *c)
@@ -154,7 +149,7 @@ static int open_cell(struct hf__file *s, const struct hf__key *key,
 
 static int get(struct hf__file *s, struct hf__cell_op *op, struct contents *c)
 {
-    HF_AUTO(close_file) struct hf__lockfile file;
+    HF_AUTO(hf__lockfile_close) struct hf__lockfile file;
     int r = open_cell(s, &op->key, &file, op->err);
 
     if (r == HF_OK && file.fd >= 0) {
@@ -164,27 +159,6 @@ static int get(struct hf__file *s, struct hf__cell_op *op, struct contents *c)
             memcpy(op->value, c->value, op->state.length);
         }
     }
-    return r;
-}
-
-static int write_aside(const struct hf__lockfile *file,
-                       const struct contents *c, char name[HF__ASIDE_SIZE],
-                       hf_error *err)
-{
-    const struct hf__ground *ground = &file->s->place.ground;
-    size_t size = size_of(c);
-    int fd = hf__lockfile_aside(file, name, err);
-    int r = HF_OK;
-
-    if (fd < 0) {
-        return fd;
-    }
-    errno = ENOSPC; /* of a write that was cut short */
-    if (pwrite(fd, c, size, 0) != (ssize_t)size) {
-        r = hf__ground_fail(ground, "write", file->name, err);
-        (void)unlinkat(ground->fd, name, 0);
-    }
-    hf__fd_close(fd);
     return r;
 }
 
@@ -228,7 +202,7 @@ static int lock_and_read(struct hf__lockfile *file, const struct hf__key *key,
 static int change(struct hf__file *s, struct hf__cell_op *op,
                   struct contents *c)
 {
-    HF_AUTO(close_file) struct hf__lockfile file;
+    HF_AUTO(hf__lockfile_close) struct hf__lockfile file;
     struct hf__cell_state now = {0};
     char name[HF__ASIDE_SIZE];
     bool writes = false;
@@ -245,8 +219,12 @@ static int change(struct hf__file *s, struct hf__cell_op *op,
         return r;
     }
     fill(c, op);
-    r = write_aside(&file, c, name, op->err);
-    return r == HF_OK ? put_in_place(&file, name, op) : r;
+    r = hf__lockfile_aside(&file, c, size_of(c), name, op->err);
+    if (r < 0) {
+        return r;
+    }
+    hf__fd_close(r);
+    return put_in_place(&file, name, op);
 }
 
 int hf__file_cell(struct hf__file *s, struct hf__cell_op *op)
@@ -270,19 +248,6 @@ int hf__file_cell(struct hf__file *s, struct hf__cell_op *op)
 
 /* ---- cleaning */
 
-/* That of the cell, and of its prefix? */
-static bool is_named(const struct contents *c, const struct hf__key *prefix,
-                     const char *name)
-{
-    const struct hf__key key = {c->head.key, (uint16_t)c->head.key_length, 0};
-    char expected[HF__FILE_NAME_SIZE];
-
-    hf__file_name(&key, expected);
-    return strcmp(expected, name + strlen(LEAD)) == 0 &&
-           key.length >= prefix->length &&
-           memcmp(key.bytes, prefix->bytes, prefix->length) == 0;
-}
-
 struct cleaning {
     struct contents *contents;
     struct hf__gc *gc;
@@ -294,13 +259,15 @@ static int clean_one(struct hf__file *s, const char *name,
 {
     const struct cleaning *cleaning = scan->arg;
     struct contents *c = cleaning->contents;
-    HF_AUTO(close_file) struct hf__lockfile file;
+    HF_AUTO(hf__lockfile_close) struct hf__lockfile file;
     struct hf__cell_state now;
 
     if (hf__lockfile_open_name(s, name, &file, NULL) != HF_OK || file.fd < 0 ||
         file.size != (int64_t)sizeof c->head || /* it has a value, or must */
         read_file(&file, NULL, c, NULL) != HF_OK ||
-        !is_named(c, scan->prefix, name)) {
+        !hf__file_is_named(
+            &(struct hf__key){c->head.key, (uint16_t)c->head.key_length, 0},
+            name + strlen(LEAD), scan->prefix)) {
         return HF_OK;
     }
     now = state_of(c);

@@ -99,30 +99,25 @@ static bool is_of_group(const struct stat *st)
     return (st->st_mode & S_ISGID) != 0 && (st->st_mode & S_IWOTH) == 0;
 }
 
-/* A folder of another user serves only where that was meant to be shared. */
-static int look_at_owner(const char *path, const struct stat *st, hf_error *err)
-{
-    bool is_shared = is_of_group(st) && (st->st_mode & S_IWGRP);
-
-    return st->st_uid != geteuid() && st->st_uid != 0 && !is_shared
-               ? hf__fail(err, HF_EUNSAFE,
-                          "%s belongs to user %ld, who may remove every lock "
-                          "in it; use a folder of your own, or one of a group: "
-                          "chmod g+ws '%s'",
-                          path, (long)st->st_uid, path)
-               : HF_OK;
-}
-
 static int look_at(const struct hf__ground *ground, const struct stat *st,
                    const char *allow, hf_error *err)
 {
+    bool is_shared = is_of_group(st) && (st->st_mode & S_IWGRP);
     struct statfs fs;
     int r = fstatfs(ground->fd, &fs)
                 ? hf__ground_fail_folder(ground->store, "look at", err)
                 : hf__ground_judge_folder(ground->store, st, &fs, allow,
                                           "file locks", err);
 
-    return r == HF_OK ? look_at_owner(ground->store, st, err) : r;
+    /* One of another user serves only where that was meant to be shared. */
+    return r == HF_OK && st->st_uid != geteuid() && st->st_uid != 0 &&
+                   !is_shared
+               ? hf__fail(err, HF_EUNSAFE,
+                          "%s belongs to user %ld, who may remove every lock "
+                          "in it; use a folder of your own, or one of a group: "
+                          "chmod g+ws '%s'",
+                          ground->store, (long)st->st_uid, ground->store)
+               : r;
 }
 
 static int place_init(struct hf__file_place *place, const char *path,
@@ -161,45 +156,26 @@ static int place_init(struct hf__file_place *place, const char *path,
     return r;
 }
 
-static void place_fini(struct hf__file_place *place)
-{
-    if (place->ground.store != NULL) {
-        hf__fd_close(place->ground.fd);
-    }
-    hf__free(place->ground.store);
-    hf__free(place->prefix);
-    *place = (struct hf__file_place){.prefix = NULL};
-}
-
-static int place_check(const struct hf__file_place *place, hf_error *err)
-{
-    return hf__id_equal(hf__ground_id(&place->ground, place->ground.store),
-                        place->id)
-               ? HF_OK
-               : hf__fail(err, HF_EUNSAFE,
-                          "the folder %s was removed or replaced while in use; "
-                          "stop all programs that use it, then start them "
-                          "again",
-                          place->ground.store);
-}
-
 static int check_ground(void *state, hf_error *err)
 {
     struct hf__file *s = state;
     const char *path = s->place.ground.store;
     struct hf__threshold seen;
-    int r = place_check(&s->place, err);
 
-    if (r == HF_OK && !hf__side_look(s->local.side, &seen)) {
+    if (!hf__id_equal(hf__ground_id(&s->place.ground, path), s->place.id)) {
+        return hf__fail(err, HF_EUNSAFE,
+                        "the folder %s was removed or replaced while in use; "
+                        "stop all programs that use it, then start them again",
+                        path);
+    }
+    if (!hf__side_look(s->local.side, &seen)) {
         return hf__fail(err, HF_EUNSAFE,
                         "%s/%s was cut off or written over while in use; stop "
                         "all programs that use %s, then start them again",
                         path, HF__SIDE_NAME, path);
     }
-    if (r == HF_OK) {
-        s->local.nap.lobby = seen.lobby;
-    }
-    return r;
+    s->local.nap.lobby = seen.lobby;
+    return HF_OK;
 }
 
 /* ---- what the engine asks */
@@ -274,16 +250,11 @@ static int file_open(void *state, const struct hf__url *url, const char *allow,
     return r;
 }
 
-static void close_lockfile(struct hf__lockfile *lockfile)
-{
-    hf__lockfile_close(lockfile);
-}
-
 static bool part_one(void *arg, const struct hf__key *key,
                      const struct hf__token *token)
 {
     struct hf__file *s = arg;
-    HF_AUTO(close_lockfile) struct hf__lockfile lockfile;
+    HF_AUTO(hf__lockfile_close) struct hf__lockfile lockfile;
 
     if (hf__lockfile_open(s, key, &lockfile, NULL) != HF_OK) {
         return false;
@@ -302,29 +273,28 @@ static bool part_one(void *arg, const struct hf__key *key,
     return hf__lockfile_write(&lockfile, NULL) == HF_OK;
 }
 
-/* The process closes the store and still holds locks there, as when it is
- * about to open it again. From now on their leases alone count: else the end
- * of its life would say that the holder is dead. Where that can't be written,
- * side.c keeps the life. */
-static void part_with_grants(struct hf__file *s)
-{
-    s->local.plain.deadline = hf__after_ms(hf__now(), PARTING_MS);
-    if (check_ground(s, NULL) == HF_OK) {
-        hf__held_part(&s->local.side->held, part_one, s);
-        hf__held_forget_parted(&s->local.side->held);
-    }
-}
-
 static void file_close(void *state)
 {
     struct hf__file *s = state;
 
-    if (s->local.side != NULL && hf__side_leave(s->local.side)) {
-        part_with_grants(s);
+    /* The process may still hold locks there, as when it is about to open the
+     * store again. From now on their leases alone count: else the end of its
+     * life would say that the holder is dead. Where that can't be written,
+     * side.c keeps the life. */
+    s->local.plain.deadline = hf__after_ms(hf__now(), PARTING_MS);
+    if (s->local.side != NULL && hf__side_leave(s->local.side) &&
+        check_ground(s, NULL) == HF_OK) {
+        hf__held_part(&s->local.side->held, part_one, s);
+        hf__held_forget_parted(&s->local.side->held);
     }
     hf__side_put(s->local.side);
     s->local.side = NULL;
-    place_fini(&s->place);
+    if (s->place.ground.store != NULL) {
+        hf__fd_close(s->place.ground.fd);
+    }
+    hf__free(s->place.ground.store);
+    hf__free(s->place.prefix);
+    s->place = (struct hf__file_place){.prefix = NULL};
 }
 
 /* ---- check() */
@@ -341,18 +311,6 @@ static void check_folder(struct hf__report *report, const struct hf__file *s)
         remedy = "everybody may make files there; use a folder of your own";
     }
     hf__local_tell_file(report, "folder", path, &st, remedy);
-}
-
-static void check_side(struct hf__report *report, const struct hf__file *s)
-{
-    bool is_ours = hf__id_equal(hf__ground_id(&s->place.ground, HF__SIDE_NAME),
-                                s->local.side->id);
-
-    hf__report_say(
-        report, "side_file", is_ours ? HF__SIDE_NAME : "deleted or replaced",
-        is_ours ? NULL
-                : "killed holders are noticed at the end of their leases "
-                  "only; start all programs that use it again");
 }
 
 static void check_system(struct hf__report *report, const struct hf__file *s)
@@ -376,6 +334,7 @@ static int file_check(void *state, hf__check_fn fn, void *arg,
 {
     struct hf__file *s = state;
     struct hf__report report = {fn, arg, false};
+    bool is_ours = false;
     int r = check_ground(s, err);
 
     (void)deadline;
@@ -383,7 +342,13 @@ static int file_check(void *state, hf__check_fn fn, void *arg,
         return r;
     }
     check_folder(&report, s);
-    check_side(&report, s);
+    is_ours = hf__id_equal(hf__ground_id(&s->place.ground, HF__SIDE_NAME),
+                           s->local.side->id);
+    hf__report_say(
+        &report, "side_file", is_ours ? HF__SIDE_NAME : "deleted or replaced",
+        is_ours ? NULL
+                : "killed holders are noticed at the end of their leases "
+                  "only; start all programs that use it again");
     check_system(&report, s);
     hf__report_say(&report, "boot_and_clock", s->local.boot, NULL);
     hf__report_say(&report, "durability",
@@ -403,15 +368,15 @@ static int file_execute(void *state, struct hf__op *ops[], int n,
                         hf__time deadline, hf_error *err)
 {
     struct hf__file *s = state;
-    int r = check_ground(s, err);
+    hf_error why = HF_ERROR_INIT;
+    int r = check_ground(s, &why);
 
-    for (int i = 0; r != HF_OK && i < n; i++) {
-        ops[i]->result = check_ground(s, ops[i]->err);
-        if (ops[i]->result == HF_OK) {
-            ops[i]->result = HF_EUNAVAIL; /* it is back, just now */
-        }
-    }
     if (r != HF_OK) {
+        for (int i = 0; i < n; i++) {
+            hf__error_copy(ops[i]->err, &why);
+            ops[i]->result = r;
+        }
+        hf__error_copy(err, &why);
         return r;
     }
     (void)hf__nap_hold_back(&s->local.nap, &s->local.plain.head,

@@ -78,6 +78,10 @@ HF_MUST_CHECK int hf__file_walk(struct hf__file *s, struct hf__scan *scan,
                                 const char *lead, hf__file_fn fn,
                                 hf_error *err);
 
+/* Is the file called as that key's is, and does the key begin so? */
+bool hf__file_is_named(const struct hf__key *, const char *name,
+                       const struct hf__key *prefix);
+
 /* ---- cells.c: once the ground was checked */
 
 HF_MUST_CHECK int hf__file_cell(struct hf__file *s, struct hf__cell_op *);

@@ -7,6 +7,7 @@
  */
 #include "src/backend/file/file.h"
 
+#include "src/base/alloc.h"
 #include "src/base/error.h"
 #include "src/base/fork.h"
 #include "src/base/map.h"
@@ -88,25 +89,19 @@ static int fail(const struct hf__lockfile *lockfile, const char *doing,
                            err);
 }
 
-static int look_at(struct hf__lockfile *lockfile, hf_error *err)
+int hf__lockfile_open_name(struct hf__file *s, const char *name,
+                           struct hf__lockfile *lockfile, hf_error *err)
 {
     struct stat st;
 
-    if (fstat(lockfile->fd, &st)) {
-        return fail(lockfile, "look at", err);
-    }
-    lockfile->id = hf__id_of(&st);
-    lockfile->size = st.st_size;
-    lockfile->ctime_us =
-        st.st_ctim.tv_sec * INT64_C(1000000) + st.st_ctim.tv_nsec / 1000;
-    return hf__ground_trust(&lockfile->s->place.ground, lockfile->name, &st,
-                            err);
-}
-
-static int open_it(struct hf__lockfile *lockfile, hf_error *err)
-{
+    lockfile->s = s;
+    lockfile->is_locked = false;
+    lockfile->is_torn = false;
+    lockfile->is_left = false;
+    lockfile->line = (struct hf__file_line){NULL, 0, 0, 0};
+    (void)snprintf(lockfile->name, sizeof lockfile->name, "%s", name);
     lockfile->fd =
-        openat(lockfile->s->place.ground.fd, lockfile->name,
+        openat(s->place.ground.fd, lockfile->name,
                O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     if (lockfile->fd < 0) {
         return errno == ENOENT ? HF_OK : fail(lockfile, "open", err);
@@ -114,20 +109,14 @@ static int open_it(struct hf__lockfile *lockfile, hf_error *err)
     if (hf__fd_register(lockfile->fd)) {
         return hf__fail(err, HF_ENOMEM, "out of memory");
     }
-    return look_at(lockfile, err);
-}
-
-int hf__lockfile_open_name(struct hf__file *s, const char *name,
-                           struct hf__lockfile *lockfile, hf_error *err)
-{
-    lockfile->s = s;
-    lockfile->fd = -1;
-    lockfile->is_locked = false;
-    lockfile->is_torn = false;
-    lockfile->is_left = false;
-    lockfile->line = (struct hf__file_line){NULL, 0, 0, 0};
-    (void)snprintf(lockfile->name, sizeof lockfile->name, "%s", name);
-    return open_it(lockfile, err);
+    if (fstat(lockfile->fd, &st)) {
+        return fail(lockfile, "look at", err);
+    }
+    lockfile->id = hf__id_of(&st);
+    lockfile->size = st.st_size;
+    lockfile->ctime_us =
+        st.st_ctim.tv_sec * INT64_C(1000000) + st.st_ctim.tv_nsec / 1000;
+    return hf__ground_trust(&s->place.ground, lockfile->name, &st, err);
 }
 
 int hf__lockfile_open(struct hf__file *s, const struct hf__key *key,
@@ -147,7 +136,8 @@ void hf__lockfile_close(struct hf__lockfile *lockfile)
         (void)hf__ofd_lock(lockfile->fd, F_UNLCK, LOCK_BYTE);
     }
     hf__fd_close(lockfile->fd);
-    hf__file_line_clear(&lockfile->line);
+    hf__free(lockfile->line.list);
+    lockfile->line = (struct hf__file_line){NULL, 0, 0, 0};
     lockfile->is_locked = false;
     lockfile->fd = -1;
 }
@@ -276,31 +266,13 @@ int hf__lockfile_write(struct hf__lockfile *lockfile, hf_error *err)
                : fail_write(lockfile, err);
 }
 
-/* Both slots, so that there is room for either on the disk. */
-static int write_both(const struct hf__lockfile *lockfile,
-                      const struct hf__file_record *record, int fd,
-                      hf_error *err)
-{
-    struct hf__file_slots slots = {0};
-
-    slots.slot[0].record = *record;
-    slots.slot[0].record.sequence = 0;
-    hf__file_record_seal(&slots.slot[0].record);
-    slots.slot[1].record = *record;
-    slots.slot[1].record.sequence = 1;
-    hf__file_record_seal(&slots.slot[1].record);
-    errno = EIO;
-    return pwrite(fd, &slots, sizeof slots, 0) == (ssize_t)sizeof slots
-               ? HF_OK
-               : fail(lockfile, "write", err);
-}
-
-int hf__lockfile_aside(const struct hf__lockfile *lockfile,
-                       char name[HF__ASIDE_SIZE], hf_error *err)
+int hf__lockfile_aside(const struct hf__lockfile *lockfile, const void *bytes,
+                       size_t size, char name[HF__ASIDE_SIZE], hf_error *err)
 {
     const struct hf__ground *place = &lockfile->s->place.ground;
     uint64_t number;
     int fd;
+    int r = HF_OK;
 
     hf__random(&number, sizeof number);
     (void)snprintf(name, HF__ASIDE_SIZE, HF__ASIDE "%016llx",
@@ -312,31 +284,41 @@ int hf__lockfile_aside(const struct hf__lockfile *lockfile,
     }
     hf__ground_adorn(place, fd);
     if (hf__fd_register(fd)) {
-        hf__fd_close(fd);
-        (void)unlinkat(place->fd, name, 0);
-        return hf__fail(err, HF_ENOMEM, "out of memory");
+        r = hf__fail(err, HF_ENOMEM, "out of memory");
     }
-    return fd;
+    errno = ENOSPC; /* of a write that is cut short */
+    if (r == HF_OK && pwrite(fd, bytes, size, 0) != (ssize_t)size) {
+        r = fail(lockfile, "write", err);
+    }
+    if (r == HF_OK) {
+        return fd;
+    }
+    hf__fd_close(fd);
+    (void)unlinkat(place->fd, name, 0);
+    return r;
 }
 
-/* A whole file that has no name of a lock yet. */
+/* A whole file that has no name of a lock yet; both slots, so that there is
+ * room for either on the disk. */
 static int write_aside(const struct hf__lockfile *lockfile,
                        const struct hf__file_record *record,
                        char name[HF__ASIDE_SIZE], hf_error *err)
 {
-    int fd = hf__lockfile_aside(lockfile, name, err);
-    int r;
+    struct hf__file_slots slots = {0};
+    int fd;
 
+    for (unsigned i = 0; i < 2; i++) {
+        slots.slot[i].record = *record;
+        slots.slot[i].record.sequence = i;
+        hf__file_record_seal(&slots.slot[i].record);
+    }
+    fd = hf__lockfile_aside(lockfile, &slots, sizeof slots, name, err);
     if (fd < 0) {
         return fd;
     }
-    r = write_both(lockfile, record, fd, err);
     hf__file_line_copy(lockfile, fd);
     hf__fd_close(fd);
-    if (r != HF_OK) {
-        (void)unlinkat(lockfile->s->place.ground.fd, name, 0);
-    }
-    return r;
+    return HF_OK;
 }
 
 /* Under its name it is whole from the beginning. */

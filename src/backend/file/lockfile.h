@@ -75,8 +75,10 @@ HF_MUST_CHECK int hf__lockfile_write(struct hf__lockfile *lockfile,
  * line goes along. */
 HF_MUST_CHECK int hf__lockfile_replace(struct hf__lockfile *lockfile,
                                        hf_error *err);
-/* A new file, open, that has a name of none yet; or a failure, below 0. */
+/* A new file with these bytes, open, that has a name of none yet; or a failure,
+ * below 0. */
 HF_MUST_CHECK int hf__lockfile_aside(const struct hf__lockfile *lockfile,
+                                     const void *bytes, size_t size,
                                      char name[HF__ASIDE_SIZE], hf_error *err);
 /* Does the name still lead to the file that is open? */
 bool hf__lockfile_is_in_place(const struct hf__lockfile *lockfile);

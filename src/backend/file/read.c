@@ -15,14 +15,6 @@
 
 /* ---- judging */
 
-/* Its own owner is told of none but others. */
-static bool is_told_of(const struct hf__op *op, const struct hf__token *token)
-{
-    return op == NULL || !hf__token_equal(token, &op->token) ||
-           (op->kind != HF__OP_RENEW && op->kind != HF__OP_RELEASE &&
-            op->kind != HF__OP_RAISE);
-}
-
 static int judge_grant(const struct hf__lockfile *lockfile,
                        const struct hf__op *op, const struct hf__terms *terms,
                        struct hf__name *name)
@@ -39,7 +31,10 @@ static int judge_grant(const struct hf__lockfile *lockfile,
     g->is_detached = r->life == 0;
     g->since_us = r->acquired_at_us;
     hf__local_judge_lease(&lockfile->s->local, terms, name, g);
-    if (is_told_of(op, &g->token)) {
+    /* Its own owner is told of none but others. */
+    if (op == NULL || !hf__token_equal(&g->token, &op->token) ||
+        (op->kind != HF__OP_RENEW && op->kind != HF__OP_RELEASE &&
+         op->kind != HF__OP_RAISE)) {
         hf__local_read_owner(&r->owner, &g->owner);
     }
     return HF_OK;
@@ -68,12 +63,6 @@ static int judge_missing(const struct hf__lockfile *lockfile,
     return HF_OK;
 }
 
-/* Who goes on with what it has does not mind the line. */
-static bool minds_line(const struct hf__op *op)
-{
-    return op == NULL || (op->kind != HF__OP_RENEW && op->kind != HF__OP_RAISE);
-}
-
 int hf__file_judge(const struct hf__lockfile *lockfile, const struct hf__op *op,
                    bool is_whole, struct hf__name *name)
 {
@@ -99,7 +88,9 @@ int hf__file_judge(const struct hf__lockfile *lockfile, const struct hf__op *op,
     } else if (!hf__token_is_zero(&r->token)) {
         result = judge_grant(lockfile, op, &terms, name);
     }
-    name->is_partial = lockfile->line.n > 0 && !is_whole && !minds_line(op);
+    /* Who goes on with what it has does not mind the line. */
+    name->is_partial = lockfile->line.n > 0 && !is_whole && op != NULL &&
+                       (op->kind == HF__OP_RENEW || op->kind == HF__OP_RAISE);
     return result == HF_OK && !name->is_partial
                ? hf__file_line_judge(lockfile, op, name)
                : result;

@@ -77,30 +77,17 @@ void hf__file_record_seal(struct hf__file_record *r)
     r->checksum = checksum(r);
 }
 
-/* Of the part that never changes, which a write can't tear. */
-static bool has_head(const struct hf__file_record *r)
+static bool is_whole(const struct hf__file_record *r, unsigned slot)
 {
     return memcmp(r->magic, magic, sizeof magic) == 0 &&
            r->version == VERSION && r->size == sizeof *r && r->key_length > 0 &&
-           r->key_length <= HF__KEY_MAX;
-}
-
-static bool is_whole(const struct hf__file_record *r, unsigned slot)
-{
-    return has_head(r) && (r->sequence & 1) == slot &&
+           r->key_length <= HF__KEY_MAX && (r->sequence & 1) == slot &&
            r->fence < HF__FENCE_END && r->checksum == checksum(r);
 }
 
 static bool is_unknown(const struct hf__file_record *r)
 {
     return memcmp(r->magic, magic, sizeof magic) == 0 && r->version != VERSION;
-}
-
-/* The head of a slot is the same as that of the whole one beside it. */
-static bool is_twin(const struct hf__file_record *torn,
-                    const struct hf__file_record *whole)
-{
-    return memcmp(torn, whole, offsetof(struct hf__file_record, sequence)) == 0;
 }
 
 /* Whoever may write the file can have sealed any times. */
@@ -133,7 +120,9 @@ enum hf__file_finding hf__file_record_pick(const struct hf__file_slots *slots,
         return HF__FOUND_DAMAGED;
     }
     best = !b_is_whole || (a_is_whole && a->sequence > b->sequence) ? a : b;
-    if ((!a_is_whole || !b_is_whole) && !is_twin(a, b)) {
+    /* What never changes a write can't tear: it is the same in both. */
+    if ((!a_is_whole || !b_is_whole) &&
+        memcmp(a, b, offsetof(struct hf__file_record, sequence)) != 0) {
         return HF__FOUND_DAMAGED;
     }
     if (key != NULL && (best->key_length != key->length ||
@@ -303,12 +292,6 @@ int hf__file_line_read(struct hf__lockfile *lockfile,
     return r;
 }
 
-void hf__file_line_clear(struct hf__file_line *line)
-{
-    hf__free(line->list);
-    *line = (struct hf__file_line){NULL, 0, 0, 0};
-}
-
 /* ---- coming and going */
 
 static int find(const struct hf__file_line *line, const struct hf__token *token)
@@ -321,11 +304,16 @@ static int find(const struct hf__file_line *line, const struct hf__token *token)
     return -1;
 }
 
-static void take_out(struct hf__lockfile *lockfile, int i)
+void hf__file_line_leave(struct hf__lockfile *lockfile,
+                         const struct hf__token *token)
 {
     static const struct hf__file_ticket nobody;
     struct hf__file_line *line = &lockfile->line;
+    int i = find(line, token);
 
+    if (i < 0) {
+        return;
+    }
     /* What can't be written is passed over soon, and tried again then. */
     (void)!pwrite(lockfile->fd, &nobody, sizeof nobody,
                   ticket_at(line->list[i].place));
@@ -335,16 +323,6 @@ static void take_out(struct hf__lockfile *lockfile, int i)
     if (line->n == 0 && line->places > HF__LINE_CHUNK &&
         ftruncate(lockfile->fd, HF__FILE_SIZE) == 0) {
         line->places = 0;
-    }
-}
-
-void hf__file_line_leave(struct hf__lockfile *lockfile,
-                         const struct hf__token *token)
-{
-    int i = find(&lockfile->line, token);
-
-    if (i >= 0) {
-        take_out(lockfile, i);
     }
 }
 
@@ -366,16 +344,6 @@ static int free_place(const struct hf__file_line *line)
     return -1;
 }
 
-/* Only for people: without it the ticket has no name. */
-static void write_waiter(const struct hf__lockfile *lockfile,
-                         const struct hf__participant *one, int place)
-{
-    struct waiter w = {.token = one->token, .owner = one->owner};
-
-    w.checksum = waiter_sum(&w);
-    (void)!pwrite(lockfile->fd, &w, sizeof w, waiter_at(place));
-}
-
 bool hf__file_line_join(struct hf__lockfile *lockfile,
                         const struct hf__participant *one)
 {
@@ -385,6 +353,7 @@ bool hf__file_line_join(struct hf__lockfile *lockfile,
                                 .life = one->life,
                                 .side = lockfile->s->local.side->id,
                                 .since_us = one->since_us};
+    struct waiter w = {.token = one->token, .owner = one->owner};
     int place = free_place(line);
 
     if (place < 0) {
@@ -395,7 +364,9 @@ bool hf__file_line_join(struct hf__lockfile *lockfile,
     }
     t.checksum = ticket_sum(&t);
     hf__local_show(lockfile->s, one);
-    write_waiter(lockfile, one, place);
+    /* Only for people: without it the ticket has no name. */
+    w.checksum = waiter_sum(&w);
+    (void)!pwrite(lockfile->fd, &w, sizeof w, waiter_at(place));
     return pwrite(lockfile->fd, &t, sizeof t, ticket_at(place)) ==
            (ssize_t)sizeof t;
 }
@@ -425,29 +396,6 @@ void hf__file_line_copy(const struct hf__lockfile *lockfile, int fd)
     }
 }
 
-static bool is_of(const struct hf__file_waiting *one, const struct hf__op *op)
-{
-    return hf__token_equal(&one->ticket.token, &op->token) ||
-           hf__token_equal(&one->ticket.token, &op->next_token);
-}
-
-static struct hf__participant *add_waiting(const struct hf__lockfile *lockfile,
-                                           const struct hf__file_waiting *one,
-                                           struct hf__name *name)
-{
-    const struct hf__file_ticket *ticket = &one->ticket;
-    struct hf__participant *t = hf__participants_add(&name->line, -1);
-
-    if (t != NULL) {
-        t->token = ticket->token;
-        t->since_us = ticket->since_us;
-        t->seen_us = INT64_MIN; /* by its stamp alone */
-        t->life = hf__file_life_of(lockfile, ticket->side, ticket->life);
-        hf__local_judge_ticket(&lockfile->s->local, name->now_us, t);
-    }
-    return t;
-}
-
 /* Locks are had alone here, so of those who are not the operation's own it
  * matters who comes next. */
 int hf__file_line_judge(const struct hf__lockfile *lockfile,
@@ -458,16 +406,24 @@ int hf__file_line_judge(const struct hf__lockfile *lockfile,
 
     for (int i = 0; i < lockfile->line.n; i++) {
         const struct hf__file_waiting *one = &lockfile->line.list[i];
+        const struct hf__file_ticket *ticket = &one->ticket;
         struct hf__participant *t = NULL;
         struct waiter w;
 
-        if (!is_all && !is_of(one, op) && hf__name_waiting(name, op) > 0) {
+        if (!is_all && !hf__token_equal(&ticket->token, &op->token) &&
+            !hf__token_equal(&ticket->token, &op->next_token) &&
+            hf__name_waiting(name, op) > 0) {
             continue;
         }
-        t = add_waiting(lockfile, one, name);
+        t = hf__participants_add(&name->line, -1);
         if (t == NULL) {
             return HF_ENOMEM;
         }
+        t->token = ticket->token;
+        t->since_us = ticket->since_us;
+        t->seen_us = INT64_MIN; /* by its stamp alone */
+        t->life = hf__file_life_of(lockfile, ticket->side, ticket->life);
+        hf__local_judge_ticket(&lockfile->s->local, name->now_us, t);
         if (op != NULL && op->ret_crowd != NULL &&
             read_waiter(lockfile, one, &w)) {
             hf__local_read_owner(&w.owner, &t->owner);

@@ -128,7 +128,6 @@ uint64_t hf__file_life_of(const struct hf__lockfile *lockfile,
 HF_MUST_CHECK int hf__file_line_read(struct hf__lockfile *,
                                      const struct hf__file_contents *,
                                      size_t length);
-void hf__file_line_clear(struct hf__file_line *);
 
 /* Into the name, in order, as they stand now: those who matter to the
  * operation; NULL: all. HF_OK or HF_ENOMEM. */

@@ -68,12 +68,6 @@ static DIR *open_folder(const struct hf__file *s)
     return dir;
 }
 
-static void close_folder(DIR *dir)
-{
-    hf__fd_unregister(dirfd(dir));
-    (void)closedir(dir);
-}
-
 /* Delete what was left aside. Locks have other names. */
 static void tidy(const struct hf__file *s, const char *name)
 {
@@ -86,22 +80,9 @@ static void tidy(const struct hf__file *s, const char *name)
     }
 }
 
-static struct dirent *next(DIR *dir)
-{
-    /* NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread reads this dir */
-    return readdir(dir);
-}
-
 static int fail_late(hf_error *err)
 {
     return hf__fail(err, HF_EUNAVAIL, "there was no time to go on");
-}
-
-/* What begins with a dot is no lock. */
-static bool has_lead(const char *name, const char *lead)
-{
-    return lead == NULL ? name[0] != '.'
-                        : strncmp(name, lead, strlen(lead)) == 0;
 }
 
 /* The files with that lead whose names come after scan->at, sorted. */
@@ -118,15 +99,19 @@ static int read_names(struct hf__file *s, const struct hf__scan *scan,
     }
     memcpy(after, scan->at, scan->length);
     while (has_memory && !hf__local_is_over(&s->local) &&
-           (entry = next(dir)) != NULL) {
-        if (has_lead(entry->d_name, lead)) {
+           /* NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread reads it */
+           (entry = readdir(dir)) != NULL) {
+        /* What begins with a dot is no lock. */
+        if (lead == NULL ? entry->d_name[0] != '.'
+                         : strncmp(entry->d_name, lead, strlen(lead)) == 0) {
             has_memory = strcmp(entry->d_name, after) <= 0 ||
                          names_add(names, entry->d_name);
         } else if (scan->is_to_clean && scan->length == 0) {
             tidy(s, entry->d_name);
         }
     }
-    close_folder(dir);
+    hf__fd_unregister(dirfd(dir));
+    (void)closedir(dir);
     if (!has_memory) {
         return hf__fail(err, HF_ENOMEM, "out of memory");
     }
@@ -139,23 +124,29 @@ static int read_names(struct hf__file *s, const struct hf__scan *scan,
     return HF_OK;
 }
 
+bool hf__file_is_named(const struct hf__key *key, const char *name,
+                       const struct hf__key *prefix)
+{
+    char expected[HF__FILE_NAME_SIZE];
+
+    hf__file_name(key, expected);
+    return strcmp(expected, name) == 0 && key->length >= prefix->length &&
+           memcmp(key->bytes, prefix->bytes, prefix->length) == 0;
+}
+
 /* Open and read; false: that is no lock of ours under this prefix. */
 static bool read_lockfile(struct hf__file *s, const char *name,
                           const struct hf__key *prefix,
                           struct hf__lockfile *lockfile)
 {
     const struct hf__file_record *r = &lockfile->record;
-    char expected[HF__FILE_NAME_SIZE];
-    struct hf__key key;
 
-    if (hf__lockfile_open_name(s, name, lockfile, NULL) != HF_OK ||
-        lockfile->fd < 0 || hf__lockfile_read(lockfile, NULL, NULL) != HF_OK) {
-        return false;
-    }
-    key = (struct hf__key){r->key, (uint16_t)r->key_length, 0};
-    hf__file_name(&key, expected);
-    return strcmp(expected, name) == 0 && key.length >= prefix->length &&
-           memcmp(key.bytes, prefix->bytes, prefix->length) == 0;
+    return hf__lockfile_open_name(s, name, lockfile, NULL) == HF_OK &&
+           lockfile->fd >= 0 &&
+           hf__lockfile_read(lockfile, NULL, NULL) == HF_OK &&
+           hf__file_is_named(
+               &(struct hf__key){r->key, (uint16_t)r->key_length, 0}, name,
+               prefix);
 }
 
 /* ---- primitives */

@@ -113,14 +113,6 @@ static void put_grant(struct hf__lockfile *lockfile,
     }
 }
 
-static void put_nobody(struct hf__file_record *r, const struct hf__name *name)
-{
-    memset(&r->token, 0, sizeof r->token);
-    r->expires_us = 0;
-    r->life = 0;
-    r->freed_at_us = name->wall_us;
-}
-
 /* False: the record stays as it is, and only the line changes. */
 static bool put_record(struct hf__lockfile *lockfile,
                        const struct hf__name *name)
@@ -136,7 +128,10 @@ static bool put_record(struct hf__lockfile *lockfile,
     if (g != NULL) {
         put_grant(lockfile, g);
     } else {
-        put_nobody(r, name);
+        memset(&r->token, 0, sizeof r->token);
+        r->expires_us = 0;
+        r->life = 0;
+        r->freed_at_us = name->wall_us;
     }
     if ((name->marks & HF__MARK_KEEP) != 0) {
         r->keep_us =
@@ -187,21 +182,6 @@ static int hold(struct hf__file *s, const struct hf__op *op,
     return r == HF_OK ? r
                       : hf__fail(op->err, r,
                                  "there is no room to note who holds the lock");
-}
-
-/* It was not applied after all. */
-static void let_go_again(struct hf__file *s, const struct hf__op *op,
-                         const struct hf__participant *g)
-{
-    bool dummy;
-
-    if (op->kind == HF__OP_HANDOVER) {
-        /* Its entry is there, so this can't fail. */
-        (void)!hf__held_add(&s->local.side->held, &op->key, &op->token,
-                            g->ends_us, &dummy);
-    } else {
-        hf__held_remove(&s->local.side->held, &op->key, &g->token);
-    }
 }
 
 /* What is gone may have been granted anew, to the same token. */
@@ -267,17 +247,6 @@ static void wake_next(struct hf__file *s, const struct hf__op *op,
 
 /* ---- changing */
 
-/* The older of two states is not given out while somebody may have been
- * granted the lock in the newer one. */
-static bool is_doubtful(const struct hf__lockfile *lockfile,
-                        const struct hf__op *op, const struct hf__name *name,
-                        const struct hf__outcome *out)
-{
-    return lockfile->is_torn && op->kind == HF__OP_ACQUIRE && out->is_taken &&
-           hf__file_held_until(lockfile->s->local.side, &op->key, &op->token,
-                               name->now_us) > 0;
-}
-
 /* What a change needs first: a file that is in its place and whole. */
 static int prepare(struct hf__lockfile *lockfile, const struct hf__op *op)
 {
@@ -315,8 +284,16 @@ static int write_grant(struct hf__file *s, const struct hf__op *op,
         !hf__lockfile_is_in_place(lockfile)) {
         r = HF__RACED;
     }
-    if (r != HF_OK && r != HF_EUNKNOWN && is_new) {
-        let_go_again(s, op, g);
+    if (r == HF_OK || r == HF_EUNKNOWN || !is_new) {
+        return r;
+    }
+    /* It was not applied after all. */
+    if (op->kind == HF__OP_HANDOVER) {
+        /* Its entry is there, so this can't fail. */
+        (void)!hf__held_add(&s->local.side->held, &op->key, &op->token,
+                            g->ends_us, &is_new);
+    } else {
+        hf__held_remove(&s->local.side->held, &op->key, &g->token);
     }
     return r;
 }
@@ -343,7 +320,12 @@ int hf__file_commit(void *state, const struct hf__op *op, struct hf__name *name,
     struct hf__file *s = state;
     int r = prepare(&s->lockfile, op);
 
-    if (r == HF_OK && is_doubtful(&s->lockfile, op, name, out)) {
+    /* The older of two states is not given out while somebody may have been
+     * granted the lock in the newer one. */
+    if (r == HF_OK && s->lockfile.is_torn && op->kind == HF__OP_ACQUIRE &&
+        out->is_taken &&
+        hf__file_held_until(s->local.side, &op->key, &op->token, name->now_us) >
+            0) {
         r = hf__fail(op->err, HF_EPROTO,
                      "%s/%s is damaged, and somebody holds the lock",
                      s->place.ground.store, s->lockfile.name);
