@@ -6,7 +6,6 @@
  */
 #include "src/backend/sqlite/header.h"
 #include "src/backend/sqlite/place.h"
-#include "src/backend/sqlite/vfs.h"
 #include "tests/store_sqlite/world.h"
 
 #include <dirent.h>

@@ -5,11 +5,9 @@
  * wakes others when all is done. What an operation does is the engine's. Called
  * by the session's thread.
  */
-#include "src/backend/sqlite/commit.h"
-#include "src/backend/sqlite/fence.h"
-#include "src/backend/sqlite/pool.h"
-#include "src/backend/sqlite/row.h"
-#include "src/backend/sqlite/space.h"
+#include "src/backend/sqlite/sqlite.h"
+
+#include "src/backend/sqlite/change.h"
 #include "src/base/error.h"
 
 #include <string.h>
@@ -95,24 +93,6 @@ static int apply_all(struct hf__sqlite *s, struct hf__op *ops[], int n)
         }
     }
     return rc;
-}
-
-/* SQLite undoes what it could not commit. Only after an error of the device
- * the frames may stand in the log all the same, and be found there when it is
- * next read from the start. So they do when the log was written and its index
- * could not grow, for want of space or not. */
-bool hf__sqlite_may_last(const struct hf__sqlite *s, int rc)
-{
-    switch (rc) {
-    case SQLITE_OK:
-        return false;
-    case SQLITE_IOERR_SHMSIZE:
-    case SQLITE_IOERR_SHMMAP:
-    case SQLITE_IOERR_SHMOPEN:
-        return true;
-    default:
-        return (rc & 0xff) == SQLITE_IOERR && !hf__sql_is_full(s, rc);
-    }
 }
 
 static int commit(struct hf__sqlite *s, struct hf__op *ops[], int n,

@@ -5,13 +5,10 @@
  * none comes back after a power failure took the last changes away. Called by
  * the session's thread.
  */
-#include "src/backend/cell.h"
+#include "src/backend/sqlite/sqlite.h"
 
-#include "src/backend/sqlite/commit.h"
-#include "src/backend/sqlite/fence.h"
-#include "src/backend/sqlite/gate.h"
-#include "src/backend/sqlite/pool.h"
-#include "src/backend/sqlite/space.h"
+#include "src/backend/cell.h"
+#include "src/backend/sqlite/change.h"
 #include "src/base/error.h"
 
 #include <string.h>

@@ -1,26 +1,277 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a decision changed of a name, into the transaction that runs: its rows,
- * and the deeds beside the database. Called by the session's thread, with
- * SQLite's write lock held.
+ * What a decision changed of a name, into the transaction that runs: its own
+ * row, those of grants beside others and of tickets, as far as they are marked,
+ * and the deeds beside the database, which are done once the commit is
+ * answered. Called by the session's thread, with SQLite's write lock held.
  */
-#include "src/backend/sqlite/commit.h"
+#include "src/backend/sqlite/sqlite.h"
 
-#include "src/backend/sqlite/fence.h"
-#include "src/backend/sqlite/write.h"
+#include "src/backend/sqlite/change.h"
+#include "src/base/alloc.h"
+
+#include <string.h>
+
+/* ---- deeds */
+
+static bool is_first(const struct hf__sqlite *s)
+{
+    return s->deeds.list == s->first;
+}
+
+static bool make_room(struct hf__sqlite *s)
+{
+    struct hf__deeds *deeds = &s->deeds;
+    int room = 2 * deeds->room;
+    struct hf__deed *list = NULL;
+
+    if (deeds->list == NULL) {
+        deeds->list = s->first;
+        deeds->room = (int)(sizeof s->first / sizeof s->first[0]);
+    }
+    if (deeds->n < deeds->room) {
+        return true;
+    }
+    list = hf__resize(is_first(s) ? NULL : deeds->list,
+                      (size_t)room * sizeof *list);
+    if (list == NULL) {
+        return false;
+    }
+    if (is_first(s)) {
+        memcpy(list, s->first, sizeof s->first);
+    }
+    deeds->list = list;
+    deeds->room = room;
+    return true;
+}
+
+static int note_deed(struct hf__sqlite *s, const struct hf__deed *deed)
+{
+    if (!make_room(s)) {
+        return SQLITE_NOMEM;
+    }
+    s->deeds.list[s->deeds.n++] = *deed;
+    return SQLITE_OK;
+}
+
+void hf__deeds_fini(struct hf__sqlite *s)
+{
+    if (!is_first(s)) {
+        hf__free(s->deeds.list);
+    }
+    s->deeds = (struct hf__deeds){0};
+}
+
+static void do_one(struct hf__sqlite *s, const struct hf__deed *deed)
+{
+    struct hf__side *side = s->local.side;
+
+    switch (deed->kind) {
+    case HF__DEED_HELD:
+        break;
+    case HF__DEED_LET_GO:
+        hf__held_remove(&side->held, NULL, &deed->token);
+        break;
+    case HF__DEED_EXTEND:
+        (void)hf__held_extend(&side->held, NULL, &deed->token, deed->ends_us);
+        break;
+    case HF__DEED_BROKEN:
+        hf__breaks_tell(&side->words, HF__ON_BOARD(breaks), &deed->token,
+                        deed->life);
+        break;
+    case HF__DEED_RING:
+        hf__bells_ring(&side->bells, hf__chime_of_ticket(&deed->token));
+        break;
+    case HF__DEED_FREED:
+        hf__bells_freed(&side->bells, hf__chime_of(&deed->op->key));
+        break;
+    case HF__DEED_OPENED:
+        hf__bells_ring(&side->bells, hf__chime_of(&deed->op->key));
+        break;
+    case HF__DEED_TAKEN:
+        hf__nap_tell_taken(&s->local.nap, &side->bells, deed->op);
+        break;
+    }
+}
+
+void hf__deeds_do(struct hf__sqlite *s)
+{
+    for (int i = 0; i < s->deeds.n; i++) {
+        do_one(s, &s->deeds.list[i]);
+    }
+    s->deeds.n = 0;
+}
+
+void hf__deeds_undo(struct hf__sqlite *s)
+{
+    for (int i = 0; i < s->deeds.n; i++) {
+        if (s->deeds.list[i].kind == HF__DEED_HELD) {
+            hf__held_remove(&s->local.side->held, NULL,
+                            &s->deeds.list[i].token);
+        }
+    }
+    s->deeds.n = 0;
+}
+
+/* ---- rows of their own */
+
+static bool has_own_row(const struct hf__participant *g)
+{
+    return g->manner.mode != HF__MODE_EXCLUSIVE;
+}
+
+static const char *side_of(const struct hf__sqlite *s,
+                           const struct hf__participant *g)
+{
+    return g != NULL && g->life != 0 ? s->life : NULL;
+}
+
+/* What did not change stays as it is: it may be of another clock. */
+static struct hf__value lease_of(const struct hf__participant *g)
+{
+    if (g == NULL) {
+        return hf__value_of(0);
+    }
+    return (g->marks & HF__MARK_LEASE) != 0 ? hf__value_of(g->ends_us)
+                                            : hf__value_of_text(NULL);
+}
+
+static int put_grant(struct hf__sqlite *s, const struct hf__key *key,
+                     const struct hf__participant *g)
+{
+    return HF__SQL_RUN(
+        s, HF__SQL_BESIDE_PUT, hf__value_of_key(key),
+        hf__value_of_token(&g->token), hf__value_of((int64_t)g->fence),
+        hf__value_of(g->manner.mode), hf__value_of(g->manner.slots),
+        hf__value_of(g->slot), hf__value_of(g->ends_us),
+        hf__value_of(s->now_us), hf__value_of_text(s->local.boot),
+        hf__value_of_text(side_of(s, g)), hf__value_of(g->since_us),
+        HF__VALUES_OF_OWNER(&g->owner));
+}
+
+static int change_grant(struct hf__sqlite *s, const struct hf__key *key,
+                        const struct hf__participant *g)
+{
+    return HF__SQL_RUN(s, HF__SQL_BESIDE_CHANGE, hf__value_of_key(key),
+                       hf__value_of_token(&g->token),
+                       hf__value_of((int64_t)g->fence), lease_of(g),
+                       hf__value_of(!g->is_detached),
+                       hf__value_of(g->standing == HF__STANDS_BROKEN));
+}
+
+static int write_grant(struct hf__sqlite *s, const struct hf__key *key,
+                       const struct hf__participant *g)
+{
+    if ((g->marks & HF__MARK_GONE) != 0) {
+        return HF__SQL_RUN(s, HF__SQL_BESIDE_LEAVE, hf__value_of_key(key),
+                           hf__value_of_token(&g->token));
+    }
+    return (g->marks & (HF__MARK_NEW | HF__MARK_OWNER)) != 0
+               ? put_grant(s, key, g)
+               : change_grant(s, key, g);
+}
+
+static int write_ticket(struct hf__sqlite *s, const struct hf__key *key,
+                        const struct hf__participant *t)
+{
+    if ((t->marks & HF__MARK_GONE) != 0) {
+        return HF__SQL_RUN(s, HF__SQL_LINE_LEAVE, hf__value_of_key(key),
+                           hf__value_of_token(&t->token));
+    }
+    return HF__SQL_RUN(
+        s, HF__SQL_LINE_JOIN, hf__value_of_key(key),
+        hf__value_of_token(&t->token), hf__value_of(t->manner.mode),
+        hf__value_of(t->manner.slots), hf__value_of_text(s->local.boot),
+        hf__value_of_text(s->life), hf__value_of(t->since_us),
+        hf__value_of(s->now_us), HF__VALUES_OF_OWNER(&t->owner));
+}
+
+/* ---- the name's own row */
+
+static int64_t keep_us_of(const struct hf__name *name)
+{
+    return name->keep_until_us > 0 ? name->keep_until_us - name->now_us : 0;
+}
+
+static int put_name(struct hf__sqlite *s, const struct hf__key *key,
+                    const struct hf__participant *g)
+{
+    static const struct hf__participant nobody;
+    const struct hf__name *name = &s->name;
+    int64_t keep_us = keep_us_of(name);
+
+    return HF__SQL_RUN(
+        s, HF__SQL_PUT, hf__value_of_key(key),
+        hf__value_of((int64_t)name->fence),
+        g != NULL ? hf__value_of_token(&g->token) : hf__value_of_text(NULL),
+        hf__value_of(g != NULL ? g->ends_us : 0),
+        hf__value_of(name->now_us + keep_us), hf__value_of(keep_us),
+        hf__value_of_text(s->local.boot), hf__value_of_text(side_of(s, g)),
+        hf__value_of(name->wall_us), hf__value_of((int64_t)name->broken),
+        HF__VALUES_OF_OWNER(g != NULL ? &g->owner : &nobody.owner),
+        hf__value_of(s->has_beside), hf__value_of(s->has_line));
+}
+
+/* has_moved: rows of the other tables came or went. */
+static int change_name(struct hf__sqlite *s, const struct hf__key *key,
+                       const struct hf__participant *g, bool has_moved)
+{
+    const struct hf__name *name = &s->name;
+    int64_t keep_us = keep_us_of(name);
+    bool is_touched = (name->marks & HF__MARK_TOUCHED) != 0;
+
+    return HF__SQL_RUN(
+        s, HF__SQL_CHANGE, hf__value_of_key(key),
+        hf__value_of((int64_t)name->fence), hf__value_of((int64_t)name->broken),
+        hf__value_of(g != NULL), hf__value_of(g != NULL && !g->is_detached),
+        lease_of(g), hf__value_of((name->marks & HF__MARK_KEEP) != 0),
+        hf__value_of(keep_us), hf__value_of(name->now_us + keep_us),
+        hf__value_of(is_touched ? name->wall_us : 0), hf__value_of(has_moved));
+}
+
+static bool has_change(const struct hf__name *name)
+{
+    bool is_any = name->marks != 0;
+
+    for (int i = 0; i < name->grants.n; i++) {
+        is_any |= !has_own_row(name->grants.list[i]) &&
+                  name->grants.list[i]->marks != 0;
+    }
+    return is_any;
+}
+
+/* After the other rows: what it says of these stays true. */
+static int write_name(struct hf__sqlite *s, const struct hf__key *key,
+                      bool has_moved)
+{
+    const struct hf__participant *g = hf__name_holder(&s->name);
+    unsigned marks = g != NULL ? g->marks : 0;
+    int rc = SQLITE_OK;
+
+    if (s->has_row && (marks & (HF__MARK_NEW | HF__MARK_OWNER)) == 0) {
+        return has_moved || has_change(&s->name)
+                   ? change_name(s, key, g, has_moved)
+                   : SQLITE_OK;
+    }
+    rc = put_name(s, key, g);
+    /* What the other tables have of it. */
+    return rc == SQLITE_OK && has_moved
+               ? HF__SQL_RUN(s, HF__SQL_MARK, hf__value_of_key(key))
+               : rc;
+}
+
+/* ---- what this process holds */
 
 /* So many are woken by one change; each wakes more if they may enter too. */
 #define HEADS 4
 
-/* ---- what this process holds */
-
 static int note(struct hf__sqlite *s, enum hf__deed_kind kind,
                 const struct hf__participant *g)
 {
-    return hf__deeds_note(s, &(struct hf__deed){.kind = kind,
-                                                .token = g->token,
-                                                .life = g->life,
-                                                .ends_us = g->ends_us});
+    return note_deed(s, &(struct hf__deed){.kind = kind,
+                                           .token = g->token,
+                                           .life = g->life,
+                                           .ends_us = g->ends_us});
 }
 
 /* A grant that dies with this process is remembered before the record can be
@@ -85,8 +336,8 @@ static int write_rows(struct hf__sqlite *s, const struct hf__op *op,
             continue;
         }
         rc = note_grant(s, op, g);
-        if (rc == SQLITE_OK && hf__has_row_of_its_own(g)) {
-            rc = hf__write_grant(s, &op->key, g);
+        if (rc == SQLITE_OK && has_own_row(g)) {
+            rc = write_grant(s, &op->key, g);
             *ret_has_moved |= is_gone || (g->marks & HF__MARK_NEW) != 0;
         }
     }
@@ -95,7 +346,7 @@ static int write_rows(struct hf__sqlite *s, const struct hf__op *op,
         bool is_gone = (t->marks & HF__MARK_GONE) != 0;
 
         if (t->marks != 0 && is_gone == those_gone) {
-            rc = hf__write_ticket(s, &op->key, t);
+            rc = write_ticket(s, &op->key, t);
             *ret_has_moved = true;
         }
     }
@@ -107,7 +358,7 @@ static int write_rows(struct hf__sqlite *s, const struct hf__op *op,
 static int note_of(struct hf__sqlite *s, enum hf__deed_kind kind,
                    const struct hf__op *op)
 {
-    return hf__deeds_note(s, &(struct hf__deed){.kind = kind, .op = op});
+    return note_deed(s, &(struct hf__deed){.kind = kind, .op = op});
 }
 
 /* The first in line who may enter, up to the first who may not. */
@@ -128,7 +379,7 @@ static int ring_heads(struct hf__sqlite *s)
         if (entry == HF__ENTRY_HELD || entry == HF__ENTRY_PROMISED) {
             break;
         }
-        rc = hf__deeds_note(
+        rc = note_deed(
             s, &(struct hf__deed){.kind = HF__DEED_RING, .token = head->token});
     }
     hf__lookout_free(&lookout);
@@ -170,7 +421,7 @@ static int write_all(struct hf__sqlite *s, const struct hf__op *op)
     if (rc == SQLITE_OK) {
         rc = write_rows(s, op, false, &has_moved);
     }
-    return rc == SQLITE_OK ? hf__write_name(s, &op->key, has_moved) : rc;
+    return rc == SQLITE_OK ? write_name(s, &op->key, has_moved) : rc;
 }
 
 int hf__sqlite_commit(void *state, const struct hf__op *op,
@@ -193,6 +444,23 @@ int hf__sqlite_commit(void *state, const struct hf__op *op,
 
 /* ---- in one statement */
 
+static int write_renewal(struct hf__sqlite *s, const struct hf__op *op)
+{
+    return HF__SQL_RUN(s, HF__SQL_RENEW, hf__value_of(s->now_us + op->lease_us),
+                       hf__value_of_key(&op->key),
+                       hf__value_of_token(&op->token), hf__value_of(s->now_us),
+                       hf__value_of_text(s->local.boot),
+                       hf__value_of(op->is_detached));
+}
+
+/* The clock does not matter here: the owner may always let go. */
+static int write_release(struct hf__sqlite *s, const struct hf__op *op)
+{
+    return HF__SQL_RUN(s, HF__SQL_FREE, hf__value_of(op->reopens),
+                       hf__value_of(s->wall_us), hf__value_of_key(&op->key),
+                       hf__value_of_token(&op->token));
+}
+
 int hf__sqlite_commit_fast(struct hf__sqlite *s, const struct hf__op *op,
                            struct hf__outcome *out, bool *ret_is_done)
 {
@@ -206,7 +474,7 @@ int hf__sqlite_commit_fast(struct hf__sqlite *s, const struct hf__op *op,
         (!is_renewal && op->kind != HF__OP_RELEASE)) {
         return SQLITE_OK;
     }
-    rc = is_renewal ? hf__write_renewal(s, op) : hf__write_release(s, op);
+    rc = is_renewal ? write_renewal(s, op) : write_release(s, op);
     if (rc != SQLITE_OK || sqlite3_changes(s->db->handle) == 0) {
         return rc;
     }

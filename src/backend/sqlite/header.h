@@ -2,9 +2,9 @@
 /*
  * What a database file begins with: is it one, whose, and in which mode? Asked
  * before anything is made beside it, and before SQLite is given the file, for
- * vfs.h is right for a database in WAL mode alone. Read through SQLite's own
- * VFS, as closing a descriptor of ours would drop the POSIX locks that
- * somebody else in this process may have on the file. Thread: any.
+ * hf__vfs_open() is right for a database in WAL mode alone. Read through
+ * SQLite's own VFS, as closing a descriptor of ours would drop the POSIX locks
+ * that somebody else in this process may have on the file. Thread: any.
  */
 #ifndef HF_BACKEND_SQLITE_HEADER_H
 #define HF_BACKEND_SQLITE_HEADER_H
@@ -12,6 +12,8 @@
 #include "src/backend/sqlite/place.h"
 #include "src/base/base.h"
 #include "src/base/time.h"
+
+#include <sqlite3.h>
 
 #define HF__SQLITE_APPLICATION_ID 1212574827 /* "HFlk" */
 
@@ -29,5 +31,15 @@ HF_MUST_CHECK int hf__header_prepare(const struct hf__place *place,
 /* HF_EPROTO: "… is another program's database; …" */
 HF_MUST_CHECK int hf__header_fail_foreign(const struct hf__place *place,
                                           hf_error *err);
+
+/* As sqlite3_open_v2(), for a path that is absolute, by SQLite's way to files
+ * less one thing: of what has a name it finds, opens and deletes the database
+ * and its write-ahead log alone. SQLite plays a rollback journal back before it
+ * has read a byte of the database, whoever made it, and deletes the further
+ * file that is named in it. A database in WAL mode never has one that counts,
+ * so for ours there is none. Temporary files stay: they have no name that
+ * anybody could foresee. */
+HF_MUST_CHECK int hf__vfs_open(const char *path, int flags,
+                               sqlite3 **ret_handle);
 
 #endif

@@ -1,29 +1,133 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The connection: opening and closing, running statements, and what SQLite's
- * result codes mean. Leaves what is in the database to schema.c and the order
- * of statements to those who run them. Called by the session's thread.
+ * Using a connection: the statements, what SQLite's result codes mean, and the
+ * idle connections of a store. Of these the last one in is the first one out;
+ * one that failed is not given back: its session is dead then, and takes it
+ * away when it closes. What is in the database is for connect.c, the order of
+ * statements for those who run them. Called by the session's thread.
  */
-#include "src/backend/sqlite/sql.h"
-
-#include "src/backend/sqlite/inherit.h"
-#include "src/backend/sqlite/schema.h"
 #include "src/backend/sqlite/sqlite.h"
-#include "src/backend/sqlite/vfs.h"
-#include "src/base/alloc.h"
+
+#include "src/backend/sqlite/sql.h"
 #include "src/base/error.h"
-#include "src/base/rand.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
+
+/* ---- the statements */
+
+#define COLUMNS                                                                \
+    "key,fence,token,expires,keep_until,keep_us,boot,side,acquired_at,"        \
+    "freed_at,broken,label,host,pid,thread,note"
+/* Of a name. */
+#define NAME_COLUMNS COLUMNS ",beside,line"
+/* Of a grant beside others, in the same places. */
+#define BESIDE_COLUMNS                                                         \
+    "key,fence,token,expires,granted,0,boot,side,acquired_at,0,0,label,host,"  \
+    "pid,thread,note,mode,slots,slot,ended"
+#define TICKET_COLUMNS                                                         \
+    "token,mode,slots,boot,side,since,asked,label,host,pid,thread,note"
+#define HAS_BESIDE "EXISTS(SELECT 1 FROM holdfast_beside b WHERE b.key=?1)"
+#define HAS_LINE   "EXISTS(SELECT 1 FROM holdfast_ticket t WHERE t.key=?1)"
+
+static const char *const texts[HF__SQL_COUNT] = {
+    [HF__SQL_BEGIN_READ] = "BEGIN",
+    [HF__SQL_BEGIN_WRITE] = "BEGIN IMMEDIATE",
+    [HF__SQL_COMMIT] = "COMMIT",
+    [HF__SQL_ROLLBACK] = "ROLLBACK",
+    [HF__SQL_GET] = "SELECT " NAME_COLUMNS " FROM holdfast_lock WHERE key=?1",
+    [HF__SQL_PUT] = "INSERT OR REPLACE INTO holdfast_lock(" NAME_COLUMNS
+                    ") VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,0,?10,?11,?12,?13,"
+                    "?14,?15,?16,?17)",
+    [HF__SQL_RENEW] =
+        "UPDATE holdfast_lock SET expires=?1,side=iif(?6,NULL,side) "
+        "WHERE key=?2 AND token=?3 AND expires>?4 AND boot=?5",
+    [HF__SQL_FREE] = "UPDATE holdfast_lock SET token=NULL,expires=0,side=NULL,"
+                     "keep_us=iif(?1,0,keep_us),freed_at=?2 "
+                     "WHERE key=?3 AND token=?4 AND line=0",
+    [HF__SQL_CHANGE] =
+        "UPDATE holdfast_lock SET fence=?2,broken=?3,token=iif(?4,token,NULL),"
+        "side=iif(?5,side,NULL),expires=coalesce(?6,expires),keep_us=iif(?7,?8,"
+        "keep_us),"
+        "keep_until=iif(?7,?9,keep_until),freed_at=iif(?10,?10,freed_at),"
+        "beside=iif(?11," HAS_BESIDE ",beside),line=iif(?11," HAS_LINE ",line) "
+        "WHERE key=?1",
+    [HF__SQL_PART] = "UPDATE holdfast_lock SET side=NULL "
+                     "WHERE key=?1 AND token=?2",
+    [HF__SQL_MARK] = "UPDATE holdfast_lock SET beside=" HAS_BESIDE
+                     ",line=" HAS_LINE " WHERE key=?1",
+    [HF__SQL_SCAN] = "SELECT key FROM holdfast_lock "
+                     "WHERE key>=?1 AND key<?2 "
+                     "AND length(CAST(key AS BLOB))<=?4 "
+                     "AND (?5 OR token IS NOT NULL OR beside) "
+                     "ORDER BY key LIMIT ?3",
+    [HF__SQL_DELETE] = "DELETE FROM holdfast_lock WHERE key=?1",
+    [HF__SQL_BESIDE] = "SELECT " BESIDE_COLUMNS " FROM holdfast_beside "
+                       "WHERE key=?1 AND (?3 OR mode<>1 OR token=?2 "
+                       "OR expires<=?4) ORDER BY fence",
+    [HF__SQL_BESIDE_OF] = "SELECT " BESIDE_COLUMNS " FROM holdfast_beside "
+                          "WHERE key=?1 AND token=?2",
+    [HF__SQL_BESIDE_PUT] =
+        "INSERT OR REPLACE INTO holdfast_beside"
+        "(key,token,fence,mode,slots,slot,expires,granted,boot,side,"
+        "acquired_at,ended,label,host,pid,thread,note) VALUES"
+        "(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,0,?12,?13,?14,?15,?16)",
+    [HF__SQL_BESIDE_CHANGE] =
+        "UPDATE holdfast_beside SET fence=?3,expires=coalesce(?4,expires),"
+        "side=iif(?5,side,NULL),ended=?6 WHERE key=?1 AND token=?2",
+    [HF__SQL_BESIDE_PART] = "UPDATE holdfast_beside SET side=NULL "
+                            "WHERE key=?1 AND token=?2",
+    [HF__SQL_BESIDE_LEAVE] = "DELETE FROM holdfast_beside "
+                             "WHERE key=?1 AND token=?2",
+    [HF__SQL_BESIDE_DELETE] = "DELETE FROM holdfast_beside WHERE key=?1",
+    [HF__SQL_LINE] = "SELECT " TICKET_COLUMNS " FROM holdfast_ticket "
+                     "WHERE key=?1 ORDER BY seq",
+    [HF__SQL_LINE_OF] = "SELECT " TICKET_COLUMNS " FROM holdfast_ticket "
+                        "WHERE key=?1 AND token=?2",
+    [HF__SQL_LINE_JOIN] =
+        "INSERT OR IGNORE INTO holdfast_ticket"
+        "(key,seq,token,mode,slots,boot,side,since,asked,"
+        "label,host,pid,thread,note) "
+        "SELECT ?1,coalesce(max(seq),0)+1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,"
+        "?13 FROM holdfast_ticket WHERE key=?1",
+    [HF__SQL_LINE_LEAVE] = "DELETE FROM holdfast_ticket "
+                           "WHERE key=?1 AND token=?2",
+    [HF__SQL_LINE_DELETE] = "DELETE FROM holdfast_ticket WHERE key=?1",
+    [HF__SQL_CELL] =
+        "SELECT version,writer,value,typeof(version)='integer' AND version>0 "
+        "AND version<(1<<53) AND typeof(writer)='blob' AND length(writer)=16 "
+        "AND (value IS NULL OR typeof(value)='blob' AND length(value)<=65536) "
+        "FROM holdfast_cell WHERE key=?1",
+    [HF__SQL_CELL_PUT] =
+        "INSERT INTO holdfast_cell(key,version,writer,value) "
+        "VALUES(?1,?2,?3,?4) ON CONFLICT(key) DO UPDATE SET "
+        "version=excluded.version,writer=excluded.writer,value=excluded.value",
+    [HF__SQL_CELL_CLEAN] =
+        "DELETE FROM holdfast_cell WHERE rowid IN (SELECT rowid "
+        "FROM holdfast_cell INDEXED BY holdfast_tombstone "
+        "WHERE value IS NULL AND key>=?1 AND key<?1||x'ff' "
+        "AND typeof(version)='integer' AND version>0 AND version<?2 "
+        "AND typeof(writer)='blob' AND length(writer)=16 LIMIT ?3) "
+        "RETURNING version",
+    [HF__SQL_GET_META] = "SELECT boot,fence_base,fence_ceiling "
+                         "FROM holdfast_meta WHERE id=1",
+    [HF__SQL_PUT_META] =
+        "INSERT OR REPLACE INTO holdfast_meta"
+        "(id,boot,fence_base,fence_ceiling) VALUES(1,?1,?2,?3)",
+    [HF__SQL_RAISE_BASE] = "UPDATE holdfast_meta SET fence_base=?1 "
+                           "WHERE id=1 AND fence_base<?1",
+    [HF__SQL_PAGES] = "PRAGMA page_count",
+};
+
+/* ---- running them */
 
 sqlite3_stmt *hf__sql(struct hf__sqlite *s, enum hf__statement which)
 {
     sqlite3_stmt **statement = &s->db->statement[which];
 
     if (*statement == NULL) {
-        (void)sqlite3_prepare_v3(s->db->handle, hf__sql_texts[which], -1,
+        (void)sqlite3_prepare_v3(s->db->handle, texts[which], -1,
                                  SQLITE_PREPARE_PERSISTENT, statement, NULL);
     }
     return *statement;
@@ -263,95 +367,30 @@ int hf__sql_status(const struct hf__sqlite *s, int rc, hf_error *err)
     }
 }
 
-/* ---- opening */
+/* ---- idle connections */
 
-/* Somebody who does not stand at the gate has the write lock: one who came
- * when nobody queued, and is about to be ready; a shell, a backup. Short sleeps
- * of changing length, so that two who wait for each other's lock do not keep
- * step. */
-static int wait_for_stranger(void *arg, int count)
+void hf__pool_take(struct hf__sqlite *s)
 {
-    struct hf__connection *db = arg;
-    struct hf__sqlite *s = db->session;
-    int64_t longest = count < 5    ? HF__MS / 20
-                      : count < 15 ? HF__MS
-                                   : 10 * HF__MS;
-    unsigned seen = hf__parker_seen(&s->local.nap.parker);
-    hf__time now = hf__now();
+    struct hf__side *side = s->local.side;
 
-    if (s->is_hasty || hf__is_interrupted(&s->local.plain.head) ||
-        !hf__before(now, s->local.plain.deadline)) {
-        return 0;
-    }
-    now = hf__after_ns(now, hf__random_between(longest / 10, longest));
-    hf__park(&s->local.nap.parker, seen,
-             hf__earlier(now, s->local.plain.deadline));
-    return 1;
-}
-
-static void set_pragmas(struct hf__sqlite *s)
-{
-    int on = 1;
-
-    (void)sqlite3_exec(s->db->handle,
-                       "PRAGMA synchronous=NORMAL;PRAGMA temp_store=MEMORY;"
-                       "PRAGMA cache_size=-1024;PRAGMA trusted_schema=OFF",
-                       NULL, NULL, NULL);
-    /* The files stay, so that their identities can be compared, and no close
-     * waits for a disk: the log is merged every 1000 pages. */
-    (void)sqlite3_file_control(s->db->handle, "main", SQLITE_FCNTL_PERSIST_WAL,
-                               &on);
-    (void)sqlite3_db_config(s->db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1,
-                            NULL);
-}
-
-int hf__sql_open(struct hf__sqlite *s, hf_error *err)
-{
-    int rc;
-    int r;
-
-    s->db = hf__alloc(sizeof *s->db);
     if (s->db == NULL) {
-        return hf__fail(err, HF_ENOMEM, "out of memory");
+        HF_SCOPED_LOCK(&side->lock);
+        /* There is one: as many were given as sessions are open. */
+        HF_ASSERT(!hf__list_is_empty(&side->idle));
+        s->db = HF__ELEMENT(side->idle.prev, struct hf__connection, idle);
+        hf__list_remove(&s->db->idle);
     }
-    hf__list_init(&s->db->link);
-    hf__list_init(&s->db->idle);
     s->db->session = s;
     atomic_store(&s->db->is_busy, true);
-    /* Known before it is opened: a fork meanwhile must find it busy. */
-    hf__place_ids(&s->place, &s->db->ids);
-    hf__inherit_add(s->db);
-    rc = hf__vfs_open(s->place.path[HF__FILE_DB],
-                      SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
-                          SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE,
-                      &s->db->handle);
-    if (rc != SQLITE_OK) {
-        return hf__sql_status(s, rc, err);
-    }
-    (void)sqlite3_busy_handler(s->db->handle, wait_for_stranger, s->db);
-    if (sqlite3_db_readonly(s->db->handle, "main") == 1) {
-        return hf__sql_status(s, SQLITE_READONLY, err);
-    }
-    r = hf__schema_identify(s, err);
-    if (r == HF_OK) {
-        set_pragmas(s);
-        r = hf__schema_prepare(s, err);
-    }
-    /* Made while there is memory: without it a failed transaction would keep
-     * the write lock. */
-    if (r == HF_OK && !hf__sql(s, HF__SQL_ROLLBACK)) {
-        r = hf__sql_status(s, sqlite3_extended_errcode(s->db->handle), err);
-    }
-    return r;
 }
 
-void hf__sql_close(struct hf__connection *db)
+void hf__pool_give(struct hf__sqlite *s)
 {
-    if (db == NULL) {
-        return;
-    }
-    for (int i = 0; i < HF__SQL_COUNT; i++) {
-        (void)sqlite3_finalize(db->statement[i]);
-    }
-    (void)sqlite3_close_v2(db->handle);
+    struct hf__side *side = s->local.side;
+
+    atomic_store(&s->db->is_busy, false);
+    s->db->session = NULL;
+    HF_SCOPED_LOCK(&side->lock);
+    hf__list_push(&side->idle, &s->db->idle);
+    s->db = NULL;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The connection to the database: how it is opened, what is in it, the
- * statements, and what SQLite's codes mean for a lock. SQLite's own codes
- * are `int rc`, ours `int r`. Thread: the session's.
+ * The connection to the database: the statements, what SQLite's codes mean for
+ * a lock, and the connections that are idle. SQLite's own codes are `int rc`,
+ * ours `int r`. Thread: the session's.
  */
 #ifndef HF_BACKEND_SQLITE_SQL_H
 #define HF_BACKEND_SQLITE_SQL_H
@@ -59,16 +59,16 @@ enum hf__statement {
 #define HF__SQL_COUNT (HF__SQL_PAGES + 1)
 
 /* Apart from the session, because a forked child must find it after the core
- * has freed that: see inherit.h. */
+ * has freed that: see connect.h. */
 struct hf__connection {
-    struct hf__link link;       /* among the process's, see inherit.h */
-    struct hf__link idle;       /* among the store's, see pool.h */
+    struct hf__link link;       /* among the process's, see connect.h */
+    struct hf__link idle;       /* among the store's, see below */
     struct hf__sqlite *session; /* that uses it now */
     sqlite3 *handle;
     sqlite3_stmt *statement[HF__SQL_COUNT];
     struct hf__file_ids ids;
     int system_errno; /* of the last statement that failed */
-    /* See space.h. */
+    /* See change.h. */
     int64_t page_size;
     int64_t bytes_before; /* of all pages, as the transaction began */
     int64_t bytes;        /* of all pages at a commit; they have blocks */
@@ -112,19 +112,6 @@ static inline struct hf__value hf__value_of_token(const struct hf__token *token)
         hf__value_of((owner)->pid), hf__value_of_text((owner)->thread),        \
         hf__value_of_text((owner)->note)
 
-/*
- * Open s->place's database, which must exist, refuse what is not ours, make
- * the schema if it is empty, set the pragmas. s->db is set early and to be
- * closed also after a failure. Gives HF_OK, HF_EUNAVAIL, HF_EAUTH, HF_EPROTO,
- * HF_EUNSAFE, HF_ENOMEM.
- */
-HF_MUST_CHECK int hf__sql_open(struct hf__sqlite *s, hf_error *err);
-/* Takes NULL. Whoever calls it takes it off the list of inherit.h, where it
- * was put by opening, and frees it. */
-void hf__sql_close(struct hf__connection *db);
-
-extern const char *const hf__sql_texts[HF__SQL_COUNT]; /* texts.c */
-
 /* The statement, prepared at first use, ready for binding. NULL: no memory,
  * or the schema is not what it was. */
 sqlite3_stmt *hf__sql(struct hf__sqlite *s, enum hf__statement which);
@@ -164,5 +151,19 @@ int hf__sql_status(const struct hf__sqlite *s, int rc, hf_error *err);
 bool hf__sql_is_fatal(const struct hf__sqlite *s, int rc);
 /* Did an operation fail for want of space? */
 bool hf__sql_is_full(const struct hf__sqlite *s, int rc);
+
+/* ---- idle connections of a process to one store
+ *
+ * Each session brings one and takes one away, but works with whichever was used
+ * last: that one's pages are in its cache, while each commit through another
+ * empties it. A client's claims come in one session and its releases in
+ * another, so without this every transaction would read its pages anew.
+ * Sessions that work at the same time have a connection each, so none ever
+ * waits for another. */
+
+/* s->db becomes an idle connection, or stays what a failed call left. */
+void hf__pool_take(struct hf__sqlite *s);
+/* s->db is idle from now on. */
+void hf__pool_give(struct hf__sqlite *s);
 
 #endif

@@ -1,74 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The embedded default store, sqlite:PATH: one machine, no server. Here a
- * session is opened and closed, its calls begin, and the files it found are
- * checked against those that others use. See sqlite.h for where the rest is.
- * Called as backend.h says.
+ * session is opened and closed, the files that it found are checked against
+ * those that others use, and check() says whether they, their folder and this
+ * kernel are fit for locks: each thing that a promise rests on is one item. See
+ * sqlite.h for where the rest is. Called as backend.h says.
  */
 #include "src/backend/sqlite/sqlite.h"
 
 #include "src/backend/registry.h"
-#include "src/backend/sqlite/fence.h"
+#include "src/backend/report.h"
+#include "src/backend/sqlite/change.h"
+#include "src/backend/sqlite/connect.h"
 #include "src/backend/sqlite/header.h"
-#include "src/backend/sqlite/inherit.h"
-#include "src/backend/sqlite/pool.h"
-#include "src/backend/sqlite/row.h"
-#include "src/backend/sqlite/space.h"
-#include "src/base/alloc.h"
 #include "src/base/error.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 /* How long closing may wait for another program's transaction. */
 #define PARTING_MS 100
 
-int hf__sqlite_fail_moved(const struct hf__sqlite *s, int file, hf_error *err)
-{
-    return hf__fail(err, HF_EUNSAFE,
-                    "%s was deleted, cut off or replaced while in use; "
-                    "stop all programs that use %s, then start them again",
-                    s->place.path[file], s->place.path[HF__FILE_DB]);
-}
-
-bool hf__sqlite_has_moved(struct hf__sqlite *s)
-{
-    hf__time looked_at = s->watch.looked_at;
-    struct hf__threshold seen;
-
-    s->moved_file = hf__place_changed(&s->place, &s->watch);
-    /* As often as it looks itself. */
-    if (s->moved_file < 0 && s->watch.looked_at.ns != looked_at.ns &&
-        !hf__side_look(s->local.side, &seen)) {
-        s->watch.looked_at = looked_at;
-        s->moved_file = HF__FILE_SIDE;
-    }
-    return s->moved_file >= 0;
-}
-
-void hf__sqlite_begin(struct hf__sqlite *s, hf__time deadline, hf_error *err)
-{
-    s->local.plain.deadline = deadline;
-    s->err = err;
-    s->moved_file = -1;
-}
-
-int hf__sqlite_begin_write(struct hf__sqlite *s)
-{
-    int rc = hf__space_begin(s);
-
-    s->is_hasty = false;
-    if (rc != SQLITE_OK) {
-        hf__sql_undo(s);
-        return rc;
-    }
-    if (hf__sqlite_has_moved(s)) {
-        hf__sql_undo(s);
-        return SQLITE_READONLY_DBMOVED;
-    }
-    hf__sqlite_set_clock(s);
-    return SQLITE_OK;
-}
+/* ---- opening */
 
 static struct hf__file_ids known_ids(const struct hf__sqlite *s)
 {
@@ -109,7 +63,7 @@ static void bind_ids(struct hf__sqlite *s, const struct hf__door *door,
 static int open_database(struct hf__sqlite *s, hf_error *err)
 {
     int rc;
-    int r = hf__sql_open(s, err);
+    int r = hf__connect_open(s, err);
 
     if (r != HF_OK) {
         return r;
@@ -222,7 +176,7 @@ static int look(struct hf__sqlite *s, hf_error *err)
     int r;
 
     hf__place_ids(&s->place, &seen);
-    r = hf__inherit_clean(&s->place, &seen, err);
+    r = hf__connect_clean(&s->place, &seen, err);
     return r == HF_OK ? hf__header_look(&s->place, err) : r;
 }
 
@@ -262,6 +216,8 @@ static int sqlite_open(void *state, const struct hf__url *url,
     }
     return r;
 }
+
+/* ---- closing */
 
 static bool part(struct hf__sqlite *s, enum hf__statement which,
                  const struct hf__key *key, const struct hf__token *token)
@@ -308,18 +264,172 @@ static void sqlite_close(void *state)
     if (s->local.side != NULL && hf__side_leave(s->local.side) && s->is_open) {
         part_with_grants(s);
     }
-    hf__sql_close(s->db);
-    if (s->db != NULL) {
-        hf__inherit_remove(s->db);
-        hf__free(s->db);
-        s->db = NULL;
-    }
+    hf__connect_close(s);
     hf__name_fini(&s->name);
     hf__deeds_fini(s);
     hf__side_put(s->local.side);
     s->local.side = NULL;
     hf__place_fini(&s->place);
 }
+
+/* ---- check() */
+
+struct report {
+    struct hf__report to;
+    struct hf__sqlite *s;
+};
+
+/* The first column of the first row, or what went wrong. */
+static void query(struct report *report, const char *sql, char *to, size_t size)
+{
+    sqlite3_stmt *statement = NULL;
+    sqlite3 *handle = report->s->db->handle;
+    int rc = sqlite3_prepare_v2(handle, sql, -1, &statement, NULL);
+    const unsigned char *text = NULL;
+
+    if (rc == SQLITE_OK) {
+        rc = sqlite3_step(statement);
+    }
+    if (rc == SQLITE_ROW) {
+        text = sqlite3_column_text(statement, 0);
+    }
+    (void)snprintf(to, size, "%s",
+                   text != NULL ? (const char *)text : sqlite3_errstr(rc));
+    (void)sqlite3_finalize(statement);
+}
+
+static void check_pragmas(struct report *report)
+{
+    static const char *const remedy =
+        "stop its users and move it away; the next one makes a new one";
+    char value[160];
+
+    hf__report_say(&report->to, "sqlite_version", sqlite3_libversion(), NULL);
+    query(report, "PRAGMA user_version", value, sizeof value);
+    hf__report_say(&report->to, "format", value, NULL);
+    query(report, "PRAGMA journal_mode", value, sizeof value);
+    hf__report_say(&report->to, "journal_mode", value,
+                   strcmp(value, "wal") == 0
+                       ? NULL
+                       : "stop its users, then open it again");
+    query(report, "PRAGMA synchronous", value, sizeof value);
+    hf__report_say(&report->to, "synchronous",
+                   strcmp(value, "1") == 0 ? "normal" : value, NULL);
+    query(report, "PRAGMA quick_check(1)", value, sizeof value);
+    /* Interrupted at the deadline: a big database, not a bad one. */
+    if (strcmp(value, sqlite3_errstr(SQLITE_INTERRUPT)) == 0) {
+        hf__report_say(&report->to, "integrity", "not checked in time", NULL);
+    } else {
+        hf__report_say(&report->to, "integrity", value,
+                       strcmp(value, "ok") == 0 ? NULL : remedy);
+    }
+}
+
+static void check_files(struct report *report)
+{
+    static const char *const names[HF__FILE_COUNT] = {"database", "log",
+                                                      "index", "side_file"};
+    const struct hf__place *place = &report->s->place;
+
+    for (int i = 0; i < HF__FILE_COUNT; i++) {
+        struct stat st = {0};
+        const char *remedy = NULL;
+
+        if (stat(place->path[i], &st)) {
+            remedy = "stop all programs that use it, then start them again";
+        } else if (i == HF__FILE_DB && st.st_nlink > 1) {
+            remedy = "it has a second name, under which it would be another "
+                     "store; remove that";
+        }
+        hf__local_tell_file(&report->to, names[i], place->path[i], &st, remedy);
+    }
+}
+
+/* Others can put one there; see header.h. */
+static void check_journal(struct report *report)
+{
+    const char *path = report->s->place.journal;
+    struct stat st;
+
+    if (lstat(path, &st)) {
+        hf__report_say(&report->to, "journal", "none", NULL);
+        return;
+    }
+    hf__local_tell_file(&report->to, "journal", path, &st,
+                        "it is none of the database's, and ignored here; "
+                        "remove it, for sqlite3 and other programs would play "
+                        "it back");
+}
+
+static void check_folder(struct report *report)
+{
+    static const struct hf__remedies remedies = {
+        "SQLite's locks do not hold across machines; use a local folder",
+        "in memory: fences start from the wall clock after a restart",
+        "without space no lock can be renewed"};
+    const char *folder = report->s->place.folder;
+    struct statfs fs = {0};
+    struct stat st = {0};
+
+    if (stat(folder, &st) || statfs(folder, &fs)) {
+        hf__report_say(&report->to, "folder", "can't be looked at",
+                       "see ls -ld");
+        return;
+    }
+    hf__local_tell_file(&report->to, "folder", folder, &st,
+                        (st.st_mode & S_IWOTH)
+                            ? "everybody may make files there; use a folder "
+                              "of your own"
+                            : NULL);
+    hf__local_tell_system(&report->to, &fs, &remedies);
+}
+
+static void check_clock(struct report *report)
+{
+    struct hf__sqlite *s = report->s;
+    char value[160];
+
+    hf__report_say(&report->to, "boot_and_clock", s->local.boot, NULL);
+    (void)snprintf(value, sizeof value, "base %llu, ceiling %llu",
+                   (unsigned long long)s->fence_base,
+                   (unsigned long long)s->fence_ceiling);
+    hf__report_say(&report->to, "fences", value, NULL);
+    hf__report_say(
+        &report->to, "takeover",
+        "a killed holder's lock is free within 0.3 s, a stopped one's when "
+        "its lease ends; who is stopped in line is passed over after 1 s",
+        NULL);
+}
+
+/* For sqlite3_progress_handler(): nonzero stops. */
+static int is_late(void *arg)
+{
+    return hf__local_is_over(arg);
+}
+
+static int sqlite_check(void *state, hf__check_fn fn, void *arg,
+                        hf__time deadline, hf_error *err)
+{
+    struct hf__sqlite *s = state;
+    struct report report = {{fn, arg, false}, s};
+
+    hf__sqlite_begin(s, deadline, err);
+    if (hf__sqlite_has_moved(s)) {
+        return hf__sqlite_fail_moved(s, s->moved_file, err);
+    }
+    hf__pool_take(s);
+    sqlite3_progress_handler(s->db->handle, 1000, is_late, s);
+    check_pragmas(&report);
+    sqlite3_progress_handler(s->db->handle, 0, NULL, NULL);
+    hf__pool_give(s);
+    check_files(&report);
+    check_journal(&report);
+    check_folder(&report);
+    check_clock(&report);
+    return HF_OK;
+}
+
+/* ---- the table of calls */
 
 static const char *const no_options[] = {NULL};
 
@@ -339,7 +449,7 @@ const struct hf__backend hf__sqlite_backend = {
     .list = hf__plain_list,
     .gc = hf__sqlite_gc,
     .cell = hf__sqlite_cell,
-    .check = hf__sqlite_check,
+    .check = sqlite_check,
     .interrupt = hf__local_interrupt,
     .lock_fds = hf__local_lock_fds,
 };

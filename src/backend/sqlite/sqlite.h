@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A session of the SQLite store, as the files of this folder share it.
+ * A session of the SQLite store, as the files of this folder share it. Each
+ * uses those below it:
  *
- *     sqlite.c   opening, closing               sql.c     the connection
- *     place.c    the folder and its files       schema.c  the tables
- *     door.c     one opener at a time           name.c    reading a name
- *     gate.c     writers in order               row.c     a row
- *     batch.c    execute()                      commit.c  what was decided
- *     store.c    what the engine asks           write.c   into a row
- *     inherit.c  connections that a fork leaves deeds.c   beside the database
- *     pool.c     idle connections               fence.c   rising numbers
- *     check.c    check()                        survey.c  list(), gc()
- *     header.c   whose file it is               vfs.c     what SQLite may open
- *     cells.c    values with versions           space.c   blocks on the disk
- *     texts.c    the statements
+ *     sqlite.c   opening, closing, check()
+ *     batch.c    execute()
+ *     cells.c    values with versions
+ *     store.c    what the engine asks, list(), gc()
+ *     read.c     a name: who is there
+ *     commit.c   a name: what was decided
+ *     connect.c  opening a connection, and the tables
+ *     header.c   whose file it is, and what SQLite may open
+ *     change.c   a transaction: its clocks, blocks and fences
+ *     sql.c      the statements
+ *     place.c    the folder, its files, the door
+ *     gate.c     writers in order
  *
  * Thread: the session's, except hf__local_interrupt().
  */
@@ -21,9 +22,7 @@
 #define HF_BACKEND_SQLITE_SQLITE_H
 
 #include "src/backend/local/local.h"
-#include "src/backend/sqlite/deeds.h"
 #include "src/backend/sqlite/place.h"
-#include "src/backend/sqlite/side.h"
 #include "src/backend/sqlite/sql.h"
 
 #define HF__LIFE_DIGITS 16
@@ -31,11 +30,39 @@
 /* As many operations go into one transaction; more go into several. */
 #define HF__SQLITE_BATCH 256
 
+/* What a transaction does beside the database: grants that this process
+ * remembers, sleepers to be woken, holders to be told of a break. Noted while
+ * it runs; done once the commit is answered, or undone. */
+enum hf__deed_kind {
+    HF__DEED_HELD,   /* the grant was remembered; undone: it is forgotten */
+    HF__DEED_LET_GO, /* it is to be forgotten */
+    HF__DEED_EXTEND, /* its lease ends later */
+    HF__DEED_BROKEN, /* its holder is to hear of it */
+    HF__DEED_RING,   /* the claim of that ticket may enter */
+    HF__DEED_FREED,  /* somebody who sleeps on the name may enter */
+    HF__DEED_OPENED, /* all who sleep there may */
+    HF__DEED_TAKEN   /* nobody may; in order to claim, or not */
+};
+
+struct hf__deed {
+    enum hf__deed_kind kind;
+    struct hf__token token;
+    const struct hf__op *op; /* of FREED, OPENED, TAKEN */
+    int64_t ends_us;         /* of EXTEND */
+    uint64_t life;           /* of BROKEN: its process's; 0: unknown */
+};
+
+struct hf__deeds {
+    struct hf__deed *list;
+    int n;
+    int room;
+};
+
 struct hf__sqlite {
     struct hf__local local; /* its parker: sleeps of the busy handler */
     struct hf__place place;
     struct hf__place_watch watch;
-    struct hf__connection *db; /* while it works; see pool.h */
+    struct hf__connection *db; /* while it works; see sql.h */
     bool is_open;
     char life[64]; /* "dev:ino:" and HF__LIFE_DIGITS, as records name it */
 
@@ -49,7 +76,7 @@ struct hf__sqlite {
     int64_t now_us;  /* CLOCK_BOOTTIME */
     int64_t wall_us; /* since 1970 */
 
-    /* See fence.h. */
+    /* See change.h. */
     uint64_t fence_base;
     uint64_t fence_ceiling;
     uint64_t fence_wanted; /* above the ceiling; 0: none */
@@ -70,18 +97,46 @@ struct hf__sqlite {
     uint64_t highest; /* fence of what was cleaned away */
 };
 
-/* At the start of each call: its limits. */
-void hf__sqlite_begin(struct hf__sqlite *s, hf__time deadline, hf_error *err);
-/* Begin a transaction that writes, and read the clocks for it. SQLITE_OK; else
- * none runs: SQLITE_READONLY_DBMOVED (s->moved_file says which), or SQLite's
- * own reason. */
-HF_MUST_CHECK int hf__sqlite_begin_write(struct hf__sqlite *s);
+/* ---- read.c */
 
-/* Are the files no longer those that were opened? s->moved_file says which. */
-HF_MUST_CHECK bool hf__sqlite_has_moved(struct hf__sqlite *s);
-/* "PATH-wal was deleted, cut off or replaced while in use; …" */
-HF_MUST_CHECK int hf__sqlite_fail_moved(const struct hf__sqlite *s, int file,
-                                        hf_error *err);
+/* Two primitives of the engine. */
+int hf__sqlite_load(void *s, const struct hf__key *, const struct hf__op *,
+                    bool to_change, struct hf__name **ret_name, hf_error *);
+void hf__sqlite_put_down(void *s);
+
+/* How much of a name is read. A name without others costs what its own row
+ * does, whatever is asked for. */
+enum hf__extent {
+    HF__ALL_OF_IT,
+    HF__WHAT_MATTERS /* to that operation, if all goes well: then the name is
+                        marked as partial */
+};
+
+/* Into s->name, which is empty. op may be NULL: somebody waits, or cleans.
+ * SQLITE_OK also if there is no such name. */
+HF_MUST_CHECK int hf__sqlite_read(struct hf__sqlite *s,
+                                  const struct hf__key *key,
+                                  const struct hf__op *op, enum hf__extent);
+
+/* ---- commit.c */
+
+/* The engine's commit: HF_OK, or HF__ABORTED with the reason in s->rc. */
+int hf__sqlite_commit(void *s, const struct hf__op *op, struct hf__name *,
+                      struct hf__outcome *);
+/* What one statement does without reading: the renewal, or the release where
+ * nobody waits in line, of one who has the name alone. SQLITE_OK, also if it
+ * was not that and nothing is done; or why not. */
+HF_MUST_CHECK int hf__sqlite_commit_fast(struct hf__sqlite *s,
+                                         const struct hf__op *op,
+                                         struct hf__outcome *out,
+                                         bool *ret_is_done);
+/* All deeds that were noted, and none is left. */
+void hf__deeds_do(struct hf__sqlite *s);
+void hf__deeds_undo(struct hf__sqlite *s);
+/* At the end of the session. */
+void hf__deeds_fini(struct hf__sqlite *s);
+
+/* ---- calls of backend.h, and their parts */
 
 extern const struct hf__primitives hf__sqlite_primitives; /* store.c */
 
@@ -89,10 +144,6 @@ int hf__sqlite_execute(void *state, struct hf__op *ops[], int n,
                        hf__time deadline, hf_error *err);
 int hf__sqlite_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
                   hf__time deadline, hf_error *err);
-/* survey.c, for the engine. */
-int hf__sqlite_scan(void *state, struct hf__scan *, hf_error *err);
-int hf__sqlite_forget(void *state, const struct hf__key *, struct hf__name *,
-                      int64_t idle_us);
 int hf__sqlite_cell(void *state, struct hf__cell_op *op, hf__time deadline,
                     hf_error *err);
 /* cells.c, for gc(): a slice, in the transaction that runs. SQLITE_OK, or what
@@ -100,7 +151,5 @@ int hf__sqlite_cell(void *state, struct hf__cell_op *op, hf__time deadline,
 HF_MUST_CHECK int hf__sqlite_clean_cells(struct hf__sqlite *s,
                                          const struct hf__key *prefix,
                                          struct hf__gc *g);
-int hf__sqlite_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
-                     hf_error *err);
 
 #endif

@@ -1,19 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tables. holdfast_lock has one row for each name ever locked, kept for
- * its fence; holdfast_beside has the grants that stand beside others, and
- * holdfast_ticket those who wait in line; holdfast_cell has the cells, and
- * holdfast_held is for people with the sqlite3 shell. Called behind the door,
- * when a session opens.
+ * Opening a connection to the database, and the tables in it. holdfast_lock has
+ * one row for each name ever locked, kept for its fence; holdfast_beside has
+ * the grants that stand beside others, and holdfast_ticket those who wait in
+ * line; holdfast_cell has the cells, and holdfast_held is for people with the
+ * sqlite3 shell. And ending the connections that a fork copied, if that is
+ * safe: the parent must not have been inside SQLite in the moment of the fork,
+ * and the descriptors must still be those of the database, else closing would
+ * hit whatever has their numbers now. Called behind the door, when a session
+ * opens, and when it closes.
  */
-#include "src/backend/sqlite/schema.h"
+#include "src/backend/sqlite/connect.h"
 
+#include "src/backend/sqlite/change.h"
 #include "src/backend/sqlite/header.h"
-#include "src/backend/sqlite/space.h"
-#include "src/backend/sqlite/sqlite.h"
+#include "src/base/alloc.h"
 #include "src/base/error.h"
+#include "src/base/family.h"
+#include "src/base/rand.h"
 
+#include <dirent.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+/* ---- the tables */
 
 #define VERSION 3
 
@@ -107,7 +118,7 @@ static const char schema[] =
 
 _Static_assert(HF__SQLITE_APPLICATION_ID == 1212574827, "as in the text above");
 
-int hf__schema_identify(struct hf__sqlite *s, hf_error *err)
+static int identify(struct hf__sqlite *s, hf_error *err)
 {
     const char *path = s->place.path[HF__FILE_DB];
     int64_t id = 0;
@@ -219,7 +230,7 @@ static int build(struct hf__sqlite *s)
     return rc == SQLITE_OK ? hf__space_commit(s) : rc;
 }
 
-int hf__schema_prepare(struct hf__sqlite *s, hf_error *err)
+static int prepare(struct hf__sqlite *s, hf_error *err)
 {
     int64_t version = 0;
     bool has_view = false;
@@ -244,4 +255,183 @@ int hf__schema_prepare(struct hf__sqlite *s, hf_error *err)
         hf__sql_undo(s);
     }
     return r;
+}
+
+/* ---- opening and closing */
+
+static struct hf__family connections;
+
+/* Somebody who does not stand at the gate has the write lock: one who came
+ * when nobody queued, and is about to be ready; a shell, a backup. Short sleeps
+ * of changing length, so that two who wait for each other's lock do not keep
+ * step. */
+static int wait_for_stranger(void *arg, int count)
+{
+    struct hf__connection *db = arg;
+    struct hf__sqlite *s = db->session;
+    int64_t longest = count < 5    ? HF__MS / 20
+                      : count < 15 ? HF__MS
+                                   : 10 * HF__MS;
+    unsigned seen = hf__parker_seen(&s->local.nap.parker);
+    hf__time now = hf__now();
+
+    if (s->is_hasty || hf__is_interrupted(&s->local.plain.head) ||
+        !hf__before(now, s->local.plain.deadline)) {
+        return 0;
+    }
+    now = hf__after_ns(now, hf__random_between(longest / 10, longest));
+    hf__park(&s->local.nap.parker, seen,
+             hf__earlier(now, s->local.plain.deadline));
+    return 1;
+}
+
+static void set_pragmas(struct hf__sqlite *s)
+{
+    int on = 1;
+
+    (void)sqlite3_exec(s->db->handle,
+                       "PRAGMA synchronous=NORMAL;PRAGMA temp_store=MEMORY;"
+                       "PRAGMA cache_size=-1024;PRAGMA trusted_schema=OFF",
+                       NULL, NULL, NULL);
+    /* The files stay, so that their identities can be compared, and no close
+     * waits for a disk: the log is merged every 1000 pages. */
+    (void)sqlite3_file_control(s->db->handle, "main", SQLITE_FCNTL_PERSIST_WAL,
+                               &on);
+    (void)sqlite3_db_config(s->db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1,
+                            NULL);
+}
+
+int hf__connect_open(struct hf__sqlite *s, hf_error *err)
+{
+    int rc;
+    int r;
+
+    s->db = hf__alloc(sizeof *s->db);
+    if (s->db == NULL) {
+        return hf__fail(err, HF_ENOMEM, "out of memory");
+    }
+    hf__list_init(&s->db->link);
+    hf__list_init(&s->db->idle);
+    s->db->session = s;
+    atomic_store(&s->db->is_busy, true);
+    /* Known before it is opened: a fork meanwhile must find it busy. */
+    hf__place_ids(&s->place, &s->db->ids);
+    hf__family_lock(&connections);
+    hf__list_push(&connections.members, &s->db->link);
+    hf__family_unlock(&connections);
+    rc = hf__vfs_open(s->place.path[HF__FILE_DB],
+                      SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
+                          SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE,
+                      &s->db->handle);
+    if (rc != SQLITE_OK) {
+        return hf__sql_status(s, rc, err);
+    }
+    (void)sqlite3_busy_handler(s->db->handle, wait_for_stranger, s->db);
+    if (sqlite3_db_readonly(s->db->handle, "main") == 1) {
+        return hf__sql_status(s, SQLITE_READONLY, err);
+    }
+    r = identify(s, err);
+    if (r == HF_OK) {
+        set_pragmas(s);
+        r = prepare(s, err);
+    }
+    /* Made while there is memory: without it a failed transaction would keep
+     * the write lock. */
+    if (r == HF_OK && !hf__sql(s, HF__SQL_ROLLBACK)) {
+        r = hf__sql_status(s, sqlite3_extended_errcode(s->db->handle), err);
+    }
+    return r;
+}
+
+static void end(struct hf__connection *db)
+{
+    for (int i = 0; i < HF__SQL_COUNT; i++) {
+        (void)sqlite3_finalize(db->statement[i]);
+    }
+    (void)sqlite3_close_v2(db->handle);
+}
+
+void hf__connect_close(struct hf__sqlite *s)
+{
+    if (s->db == NULL) {
+        return;
+    }
+    end(s->db);
+    hf__family_lock(&connections);
+    hf__list_remove(&s->db->link);
+    hf__family_unlock(&connections);
+    hf__free(s->db);
+    s->db = NULL;
+}
+
+/* ---- what a fork copied */
+
+/* How many descriptors this process has open on the file. */
+static int count_open(const struct hf__file_id *id)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    struct dirent *entry;
+    int count = 0;
+
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread reads this dir */
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        struct stat st;
+
+        if (entry->d_name[0] != '.' &&
+            !fstat((int)strtol(entry->d_name, NULL, 10), &st) &&
+            hf__id_equal(hf__id_of(&st), *id)) {
+            count++;
+        }
+    }
+    if (dir != NULL) {
+        (void)closedir(dir);
+    }
+    return count;
+}
+
+/* With the family locked. */
+static bool is_safe(const struct hf__file_ids *ids)
+{
+    const struct hf__file_id *db = &ids->file[HF__FILE_DB];
+    int count = 0;
+
+    HF__LIST_EACH (it, &connections.inherited) {
+        struct hf__connection *c = HF__ELEMENT(it, struct hf__connection, link);
+
+        if (hf__id_equal(c->ids.file[HF__FILE_DB], *db)) {
+            count++;
+            if (atomic_load(&c->is_busy)) {
+                return false;
+            }
+        }
+    }
+    return count == 0 || (count_open(db) >= count &&
+                          count_open(&ids->file[HF__FILE_WAL]) >= count &&
+                          count_open(&ids->file[HF__FILE_SHM]) >= 1);
+}
+
+int hf__connect_clean(const struct hf__place *place,
+                      const struct hf__file_ids *ids, hf_error *err)
+{
+    bool safe;
+
+    hf__family_lock(&connections);
+    safe = is_safe(ids);
+    HF__LIST_EACH (it, &connections.inherited) {
+        struct hf__connection *c = HF__ELEMENT(it, struct hf__connection, link);
+
+        if (safe &&
+            hf__id_equal(c->ids.file[HF__FILE_DB], ids->file[HF__FILE_DB])) {
+            hf__list_remove(it);
+            end(c);
+            hf__free(c);
+        }
+    }
+    hf__family_unlock(&connections);
+    return safe ? HF_OK
+                : hf__fail(err, HF_EUNSAFE,
+                           "the parent process used %s while it forked, and "
+                           "SQLite cannot be entered again in such a child; "
+                           "exec first, or fork before opening the store",
+                           place->path[HF__FILE_DB]);
 }

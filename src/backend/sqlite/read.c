@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One row: from columns to one who is there. Which rows are read is name.c's.
- * Called by the session's thread.
+ * Loading a name, no further than it matters: from its rows, a column at a
+ * time, to those who are there. What becomes of it is the engine's to decide,
+ * and commit.c's to write. Called by the session's thread.
  */
-#include "src/backend/sqlite/row.h"
+#include "src/backend/sqlite/sqlite.h"
+
+#include "src/backend/sqlite/change.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- columns */
 
 enum column {
     COLUMN_KEY,
@@ -45,12 +50,6 @@ enum ticket_column {
     TICKET_ASKED,
     TICKET_OWNER
 };
-
-void hf__sqlite_set_clock(struct hf__sqlite *s)
-{
-    s->now_us = hf__now().ns / 1000;
-    s->wall_us = hf__wall_us();
-}
 
 /* The record may have been edited by hand. */
 static int64_t time_of(sqlite3_stmt *statement, enum column column)
@@ -116,7 +115,7 @@ static void read_owner(sqlite3_stmt *statement, int at, struct hf__owner *owner)
     copy_text(owner->note, sizeof owner->note, statement, at + 4);
 }
 
-/* ---- grants */
+/* ---- rows: grants */
 
 static bool read_fence(sqlite3_stmt *statement, uint64_t *ret_fence)
 {
@@ -184,7 +183,7 @@ static bool flag_of(sqlite3_stmt *statement, enum column column)
            sqlite3_column_type(statement, (int)column) != SQLITE_INTEGER;
 }
 
-int hf__row_read_name(struct hf__sqlite *s, sqlite3_stmt *statement)
+static int take_name(struct hf__sqlite *s, sqlite3_stmt *statement)
 {
     struct hf__name *name = &s->name;
     const struct hf__terms terms = terms_of(statement);
@@ -224,7 +223,7 @@ static bool is_slot_taken(const struct hf__name *name,
     return false;
 }
 
-int hf__row_read_grant(struct hf__sqlite *s, sqlite3_stmt *statement)
+static int take_grant(struct hf__sqlite *s, sqlite3_stmt *statement)
 {
     int64_t slot = sqlite3_column_int64(statement, COLUMN_SLOT);
     struct hf__manner manner = {0};
@@ -249,11 +248,11 @@ int hf__row_read_grant(struct hf__sqlite *s, sqlite3_stmt *statement)
     return SQLITE_OK;
 }
 
-/* ---- tickets */
+/* ---- rows: tickets */
 
 /* Who is not to be read keeps nobody waiting. */
-int hf__row_read_ticket(struct hf__sqlite *s, sqlite3_stmt *statement,
-                        bool with_owner)
+static int take_ticket(struct hf__sqlite *s, sqlite3_stmt *statement,
+                       bool with_owner)
 {
     int64_t since = sqlite3_column_int64(statement, TICKET_SINCE);
     struct hf__token token;
@@ -281,4 +280,182 @@ int hf__row_read_ticket(struct hf__sqlite *s, sqlite3_stmt *statement,
         read_owner(statement, TICKET_OWNER, &t->owner);
     }
     return SQLITE_OK;
+}
+
+/* ---- a name */
+
+/* So many who wait are read where it matters only who comes next. */
+#define HEADS 4
+
+static int ended(int rc)
+{
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static int read_name(struct hf__sqlite *s, const struct hf__key *key)
+{
+    sqlite3_stmt *statement =
+        HF__SQL_WITH(s, HF__SQL_GET, hf__value_of_key(key));
+    int rc;
+
+    if (statement == NULL) {
+        return hf__sql_failure(s);
+    }
+    rc = sqlite3_step(statement);
+    if (rc == SQLITE_ROW) {
+        rc = take_name(s, statement);
+    }
+    (void)sqlite3_reset(statement);
+    return ended(rc);
+}
+
+static struct hf__value token_of(const struct hf__op *op)
+{
+    return op != NULL ? hf__value_of_token(&op->token)
+                      : hf__value_of_text(NULL);
+}
+
+/* Those of the token alone; or but the shared, whom a shared claim does not
+ * mind unless they are over. */
+static sqlite3_stmt *choose_grants(struct hf__sqlite *s,
+                                   const struct hf__key *key,
+                                   const struct hf__op *op, bool only_own)
+{
+    struct hf__value token = token_of(op);
+    bool minds_all =
+        op == NULL || op->manner.mode != HF__MODE_SHARED || !s->name.is_partial;
+
+    return only_own
+               ? HF__SQL_WITH(s, HF__SQL_BESIDE_OF, hf__value_of_key(key),
+                              token)
+               : HF__SQL_WITH(s, HF__SQL_BESIDE, hf__value_of_key(key), token,
+                              hf__value_of(minds_all), hf__value_of(s->now_us));
+}
+
+static int read_grants(struct hf__sqlite *s, const struct hf__key *key,
+                       const struct hf__op *op, bool only_own)
+{
+    sqlite3_stmt *statement = choose_grants(s, key, op, only_own);
+    int rc = SQLITE_ROW;
+
+    if (statement == NULL) {
+        return hf__sql_failure(s);
+    }
+    while (rc == SQLITE_ROW && (rc = sqlite3_step(statement)) == SQLITE_ROW) {
+        int r = take_grant(s, statement);
+
+        rc = r == SQLITE_OK ? rc : r;
+    }
+    (void)sqlite3_reset(statement);
+    return ended(rc);
+}
+
+/* Must all who wait be read? Else it matters who comes next, and where the
+ * token's own ticket is. */
+static bool minds_whole_line(const struct hf__name *name,
+                             const struct hf__op *op)
+{
+    if (op != NULL && op->kind == HF__OP_INSPECT && op->ret_crowd == NULL &&
+        hf__name_is_had_alone(name)) {
+        return false;
+    }
+    return op == NULL || op->ret_crowd != NULL ||
+           op->manner.mode != HF__MODE_EXCLUSIVE ||
+           op->queueing == HF__QUEUE_BEHIND_SHARED;
+}
+
+static int read_tickets(struct hf__sqlite *s, const struct hf__key *key,
+                        const struct hf__op *op, enum hf__statement which)
+{
+    bool with_owner = op != NULL && op->ret_crowd != NULL;
+    bool is_whole = minds_whole_line(&s->name, op);
+    sqlite3_stmt *statement =
+        which == HF__SQL_LINE_OF
+            ? HF__SQL_WITH(s, which, hf__value_of_key(key), token_of(op))
+            : HF__SQL_WITH(s, which, hf__value_of_key(key));
+    int rc = SQLITE_ROW;
+
+    if (statement == NULL) {
+        return hf__sql_failure(s);
+    }
+    while (rc == SQLITE_ROW &&
+           (which == HF__SQL_LINE_OF || is_whole ||
+            hf__name_waiting(&s->name, op) < HEADS) &&
+           (rc = sqlite3_step(statement)) == SQLITE_ROW) {
+        int r = take_ticket(s, statement, with_owner);
+
+        rc = r == SQLITE_OK ? rc : r;
+    }
+    (void)sqlite3_reset(statement);
+    return ended(rc);
+}
+
+static int read_line(struct hf__sqlite *s, const struct hf__key *key,
+                     const struct hf__op *op)
+{
+    int rc = read_tickets(s, key, op, HF__SQL_LINE);
+
+    if (rc == SQLITE_OK && !minds_whole_line(&s->name, op) &&
+        hf__name_waiting(&s->name, op) >= HEADS &&
+        hf__participants_find(&s->name.line, &op->token) == NULL) {
+        rc = read_tickets(s, key, op, HF__SQL_LINE_OF);
+    }
+    return rc;
+}
+
+/* Does only the token's own grant matter beside the name's row? */
+static bool minds_own_only(const struct hf__sqlite *s, const struct hf__op *op)
+{
+    return op->kind == HF__OP_RENEW || op->kind == HF__OP_RAISE ||
+           (op->kind == HF__OP_RELEASE && !s->has_line);
+}
+
+int hf__sqlite_read(struct hf__sqlite *s, const struct hf__key *key,
+                    const struct hf__op *op, enum hf__extent extent)
+{
+    bool is_part = op != NULL && extent == HF__WHAT_MATTERS;
+    bool only_own = false;
+    int rc;
+
+    s->has_row = false;
+    s->has_beside = false;
+    s->has_line = false;
+    s->name.now_us = s->now_us;
+    s->name.wall_us = s->wall_us;
+    rc = read_name(s, key);
+    only_own = is_part && minds_own_only(s, op);
+    s->name.is_partial =
+        (only_own && (s->has_beside || s->has_line)) ||
+        (is_part && s->has_beside && op->kind == HF__OP_ACQUIRE &&
+         op->manner.mode == HF__MODE_SHARED);
+    if (rc == SQLITE_OK && s->has_beside) {
+        rc = read_grants(s, key, op, only_own);
+    }
+    if (rc == SQLITE_OK && s->has_line && !only_own) {
+        rc = read_line(s, key, op);
+    }
+    return rc;
+}
+
+void hf__sqlite_put_down(void *state)
+{
+    hf__name_fini(&((struct hf__sqlite *)state)->name);
+}
+
+int hf__sqlite_load(void *state, const struct hf__key *key,
+                    const struct hf__op *op, bool to_change,
+                    struct hf__name **ret_name, hf_error *err)
+{
+    struct hf__sqlite *s = state;
+    enum hf__extent extent =
+        s->name.is_partial ? HF__ALL_OF_IT : HF__WHAT_MATTERS;
+
+    (void)to_change;
+    (void)err;
+    hf__name_fini(&s->name);
+    s->rc = hf__sqlite_read(s, key, op, extent);
+    s->is_unfit |= hf__sql_is_fatal(s, s->rc);
+    s->name.fence_floor = hf__fence_floor(s, s->name.is_there);
+    *ret_name = &s->name;
+    return s->rc == SQLITE_OK ? HF_OK : HF__ABORTED;
 }

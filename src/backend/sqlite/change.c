@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A change of the database: how its transaction begins, with the files in their
+ * place and the clocks read, how it is committed, and what that takes: blocks
+ * on the disk, for which the database is grown by SQLite's own file controls,
+ * as no descriptor of ours may be opened on it; and a ceiling of fences, which
+ * stands in the one row of holdfast_meta. Called by the session's thread.
+ */
+#include "src/backend/sqlite/change.h"
+
+#include "src/backend/sqlite/sqlite.h"
+#include "src/base/error.h"
+
+#include <string.h>
+
+/* ---- limits */
+
+int hf__sqlite_fail_moved(const struct hf__sqlite *s, int file, hf_error *err)
+{
+    return hf__fail(err, HF_EUNSAFE,
+                    "%s was deleted, cut off or replaced while in use; "
+                    "stop all programs that use %s, then start them again",
+                    s->place.path[file], s->place.path[HF__FILE_DB]);
+}
+
+bool hf__sqlite_has_moved(struct hf__sqlite *s)
+{
+    hf__time looked_at = s->watch.looked_at;
+    struct hf__threshold seen;
+
+    s->moved_file = hf__place_changed(&s->place, &s->watch);
+    /* As often as it looks itself. */
+    if (s->moved_file < 0 && s->watch.looked_at.ns != looked_at.ns &&
+        !hf__side_look(s->local.side, &seen)) {
+        s->watch.looked_at = looked_at;
+        s->moved_file = HF__FILE_SIDE;
+    }
+    return s->moved_file >= 0;
+}
+
+void hf__sqlite_set_clock(struct hf__sqlite *s)
+{
+    s->now_us = hf__now().ns / 1000;
+    s->wall_us = hf__wall_us();
+}
+
+void hf__sqlite_begin(struct hf__sqlite *s, hf__time deadline, hf_error *err)
+{
+    s->local.plain.deadline = deadline;
+    s->err = err;
+    s->moved_file = -1;
+}
+
+/* ---- blocks */
+
+/* Others read for microseconds; a stranger may for hours. */
+#define MERGE_MS 10
+
+/* Of all pages, in the transaction that runs. */
+static int count_bytes(struct hf__sqlite *s, int64_t *ret_bytes)
+{
+    sqlite3_stmt *statement = hf__sql(s, HF__SQL_PAGES);
+    int rc;
+
+    if (statement == NULL) {
+        return hf__sql_failure(s);
+    }
+    rc = sqlite3_step(statement);
+    *ret_bytes = rc == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
+    (void)sqlite3_reset(statement);
+    *ret_bytes *= s->db->page_size;
+    return rc == SQLITE_ROW ? SQLITE_OK : rc;
+}
+
+/* How long the database is on the disk; -1: not to be known. */
+static int64_t length_of(struct hf__sqlite *s)
+{
+    sqlite3_file *file = NULL;
+    sqlite3_int64 length = -1;
+
+    if (sqlite3_file_control(s->db->handle, "main", SQLITE_FCNTL_FILE_POINTER,
+                             &file) != SQLITE_OK ||
+        file == NULL || file->pMethods == NULL ||
+        file->pMethods->xFileSize(file, &length) != SQLITE_OK) {
+        return -1;
+    }
+    return length;
+}
+
+/* SQLite heeds the hint only while there is a chunk. It is a page: what has
+ * its blocks must need no more of them. And with one SQLite would round up
+ * also where it cuts off, which leaves holes. */
+static int grow(struct hf__sqlite *s, int64_t bytes)
+{
+    int chunk = (int)s->db->page_size;
+    sqlite3_int64 hint = bytes;
+    int rc = sqlite3_file_control(s->db->handle, "main",
+                                  SQLITE_FCNTL_CHUNK_SIZE, &chunk);
+
+    if (rc == SQLITE_OK) {
+        rc = sqlite3_file_control(s->db->handle, "main", SQLITE_FCNTL_SIZE_HINT,
+                                  &hint);
+    }
+    chunk = 0;
+    (void)sqlite3_file_control(s->db->handle, "main", SQLITE_FCNTL_CHUNK_SIZE,
+                               &chunk);
+    /* What the system's VFS does not know it does not do: then the log is what
+     * a change needs blocks for. */
+    return rc == SQLITE_OK || rc == SQLITE_NOTFOUND ? SQLITE_OK : SQLITE_FULL;
+}
+
+int hf__space_begin(struct hf__sqlite *s)
+{
+    int rc = hf__sql_run(s, HF__SQL_BEGIN_WRITE);
+
+    if (rc == SQLITE_OK && s->db->page_size == 0) {
+        rc = hf__sql_number(s, "PRAGMA page_size", &s->db->page_size);
+    }
+    return rc == SQLITE_OK ? count_bytes(s, &s->db->bytes_before) : rc;
+}
+
+/* SQLite may make the file longer by a zero in each block behind its end. Where
+ * pages are missing there that are committed, somebody may be merging them just
+ * then; so it is left to that, and nothing is overwritten. */
+static int take(struct hf__sqlite *s, int64_t bytes)
+{
+    return length_of(s) >= s->db->bytes_before ? grow(s, bytes) : SQLITE_OK;
+}
+
+/* Another program may have merged the log just before the commit, and cut off
+ * what was taken: then the pages themselves must go there. */
+static void settle(struct hf__sqlite *s, int64_t bytes)
+{
+    if (length_of(s) < bytes) {
+        (void)sqlite3_wal_checkpoint_v2(s->db->handle, "main",
+                                        SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    }
+    if (length_of(s) >= bytes) {
+        s->db->bytes = bytes;
+    }
+}
+
+int hf__space_commit(struct hf__sqlite *s)
+{
+    int64_t bytes = 0;
+    int rc = count_bytes(s, &bytes);
+
+    if (rc == SQLITE_OK && bytes > s->db->bytes) {
+        rc = take(s, bytes);
+    }
+    if (rc == SQLITE_OK) {
+        rc = hf__sql_run(s, HF__SQL_COMMIT);
+    }
+    /* Blocks of a change that failed are cut off at the next merging. */
+    if (rc == SQLITE_OK && bytes > s->db->bytes) {
+        settle(s, bytes);
+    } else if (rc == SQLITE_OK) {
+        s->db->bytes = bytes;
+    }
+    return rc;
+}
+
+void hf__space_merge(struct hf__sqlite *s)
+{
+    hf__time deadline = s->local.plain.deadline;
+    int rc = SQLITE_BUSY;
+
+    /* The busy handler's, too; it is not asked while another one merges. */
+    s->local.plain.deadline =
+        hf__earlier(deadline, hf__after_ms(hf__now(), MERGE_MS));
+    while (rc == SQLITE_BUSY &&
+           hf__before(hf__now(), s->local.plain.deadline)) {
+        rc = sqlite3_wal_checkpoint_v2(s->db->handle, "main",
+                                       SQLITE_CHECKPOINT_RESTART, NULL, NULL);
+        if (rc == SQLITE_BUSY) {
+            hf__sleep_until(hf__after_ns(hf__now(), HF__MS / 2));
+        }
+    }
+    s->local.plain.deadline = deadline;
+}
+
+/* ---- fences */
+
+/* A minute's worth of microseconds: so long one synced commit lasts. */
+#define ROOM UINT64_C(60000000)
+
+struct meta {
+    uint64_t base;
+    uint64_t ceiling;
+    bool is_of_this_boot;
+};
+
+static uint64_t unsigned_of(int64_t number)
+{
+    return number > 0 ? (uint64_t)number : 0;
+}
+
+static int get_meta(struct hf__sqlite *s, struct meta *ret_meta)
+{
+    sqlite3_stmt *statement = hf__sql(s, HF__SQL_GET_META);
+    int rc;
+
+    *ret_meta = (struct meta){0, 0, false};
+    if (statement == NULL) {
+        return hf__sql_failure(s);
+    }
+    rc = sqlite3_step(statement);
+    if (rc == SQLITE_ROW) {
+        const unsigned char *boot = sqlite3_column_text(statement, 0);
+
+        ret_meta->is_of_this_boot =
+            boot != NULL &&
+            strncmp((const char *)boot, s->local.boot, HF__BOOT_ID_LENGTH) == 0;
+        ret_meta->base = unsigned_of(sqlite3_column_int64(statement, 1));
+        ret_meta->ceiling = unsigned_of(sqlite3_column_int64(statement, 2));
+    }
+    (void)sqlite3_reset(statement);
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static int put_meta(struct hf__sqlite *s, const struct meta *meta)
+{
+    const struct hf__value boot = {SQLITE_TEXT, 0, s->local.boot,
+                                   HF__BOOT_ID_LENGTH};
+
+    return HF__SQL_RUN(s, HF__SQL_PUT_META, boot,
+                       hf__value_of((int64_t)meta->base),
+                       hf__value_of((int64_t)meta->ceiling));
+}
+
+/* Inside the synced transaction. Another session may have done it by now:
+ * what can be read was synced before it could be. */
+static int raise_locked(struct hf__sqlite *s, uint64_t wanted)
+{
+    struct meta meta;
+    int rc = get_meta(s, &meta);
+
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    if (!meta.is_of_this_boot) {
+        meta.base = meta.ceiling + 1;
+    }
+    if (!meta.is_of_this_boot || meta.ceiling < wanted) {
+        uint64_t least = wanted > meta.base ? wanted : meta.base;
+
+        meta.ceiling = hf__fence_after(least, hf__wall_us()) + ROOM;
+        rc = put_meta(s, &meta);
+    }
+    if (rc == SQLITE_OK) {
+        rc = hf__sql_run(s, HF__SQL_COMMIT);
+    }
+    if (rc == SQLITE_OK) {
+        s->fence_base = meta.base;
+        s->fence_ceiling = meta.ceiling;
+    }
+    return rc;
+}
+
+int hf__fence_raise(struct hf__sqlite *s)
+{
+    uint64_t wanted = s->fence_wanted;
+    int rc;
+
+    s->fence_wanted = 0;
+    /* Not a kept statement: this pragma acts when it is compiled. */
+    rc = sqlite3_exec(s->db->handle, "PRAGMA synchronous=FULL", NULL, NULL,
+                      NULL);
+    if (rc == SQLITE_OK) {
+        rc = hf__sql_run(s, HF__SQL_BEGIN_WRITE);
+    }
+    if (rc == SQLITE_OK) {
+        rc = raise_locked(s, wanted);
+    }
+    hf__sql_undo(s);
+    (void)sqlite3_exec(s->db->handle, "PRAGMA synchronous=NORMAL", NULL, NULL,
+                       NULL);
+    return rc;
+}
+
+int hf__fence_open(struct hf__sqlite *s)
+{
+    struct meta meta;
+    int rc = get_meta(s, &meta);
+
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    s->fence_base = meta.base;
+    s->fence_ceiling = meta.ceiling;
+    return meta.is_of_this_boot ? SQLITE_OK : hf__fence_raise(s);
+}
+
+bool hf__fence_may_be(struct hf__sqlite *s, uint64_t fence)
+{
+    if (fence <= s->fence_ceiling) {
+        return true;
+    }
+    s->fence_wanted = fence;
+    return false;
+}
+
+int hf__fence_forget(struct hf__sqlite *s, uint64_t highest)
+{
+    return HF__SQL_RUN(s, HF__SQL_RAISE_BASE,
+                       hf__value_of((int64_t)highest + 1));
+}
+
+/* Its record may have been deleted since this session read the base. */
+static void refresh_base(struct hf__sqlite *s)
+{
+    struct meta meta;
+
+    if (get_meta(s, &meta) == SQLITE_OK && meta.base > s->fence_base) {
+        s->fence_base = meta.base;
+    }
+}
+
+int64_t hf__fence_floor(struct hf__sqlite *s, bool has_record)
+{
+    if (!has_record) {
+        refresh_base(s);
+    }
+    return s->wall_us > (int64_t)s->fence_base ? s->wall_us
+                                               : (int64_t)s->fence_base;
+}
+
+/* ---- a transaction */
+
+int hf__sqlite_begin_write(struct hf__sqlite *s)
+{
+    int rc = hf__space_begin(s);
+
+    s->is_hasty = false;
+    if (rc != SQLITE_OK) {
+        hf__sql_undo(s);
+        return rc;
+    }
+    if (hf__sqlite_has_moved(s)) {
+        hf__sql_undo(s);
+        return SQLITE_READONLY_DBMOVED;
+    }
+    hf__sqlite_set_clock(s);
+    return SQLITE_OK;
+}
+
+/* SQLite undoes what it could not commit. Only after an error of the device
+ * the frames may stand in the log all the same, and be found there when it is
+ * next read from the start. So they do when the log was written and its index
+ * could not grow, for want of space or not. */
+bool hf__sqlite_may_last(const struct hf__sqlite *s, int rc)
+{
+    switch (rc) {
+    case SQLITE_OK:
+        return false;
+    case SQLITE_IOERR_SHMSIZE:
+    case SQLITE_IOERR_SHMMAP:
+    case SQLITE_IOERR_SHMOPEN:
+        return true;
+    default:
+        return (rc & 0xff) == SQLITE_IOERR && !hf__sql_is_full(s, rc);
+    }
+}
