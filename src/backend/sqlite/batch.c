@@ -12,9 +12,6 @@
 
 #include <string.h>
 
-/* More raises in a row mean that the ceiling does not hold. */
-#define RAISES_MAX 3
-
 /* ---- after the answer */
 
 static void settle(struct hf__sqlite *s, struct hf__op *ops[], int n)
@@ -29,32 +26,13 @@ static void settle(struct hf__sqlite *s, struct hf__op *ops[], int n)
 }
 
 /* Each operation gets the same answer, with its own text. */
-static int fail_all(struct hf__sqlite *s, struct hf__op *ops[], int n, int rc)
-{
-    int r = HF_OK;
-
-    for (int i = 0; i < n; i++) {
-        r = s->moved_file >= 0
-                ? hf__sqlite_fail_moved(s, s->moved_file, ops[i]->err)
-                : hf__sql_status(s, rc, ops[i]->err);
-        ops[i]->result = r;
-    }
-    if (s->moved_file >= 0) {
-        return hf__sqlite_fail_moved(s, s->moved_file, s->err);
-    }
-    return hf__sql_is_fatal(s, rc) ? hf__sql_status(s, rc, s->err) : HF_OK;
-}
-
-static int say_unknown(struct hf__sqlite *s, struct hf__op *ops[], int n,
-                       int rc)
+static int fail_all(struct hf__sqlite *s, struct hf__op *ops[], int n,
+                    const struct hf__turn *turn, int rc)
 {
     for (int i = 0; i < n; i++) {
-        ops[i]->result =
-            hf__fail_native(ops[i]->err, HF_EUNKNOWN, rc, HF__SQLITE_PERHAPS,
-                            s->place.path[HF__FILE_DB], sqlite3_errstr(rc));
+        ops[i]->result = hf__turn_tell(s, turn, rc, ops[i]->err);
     }
-    return hf__fail_native(s->err, HF_EUNAVAIL, rc, "cannot write %s: %s",
-                           s->place.path[HF__FILE_DB], sqlite3_errstr(rc));
+    return hf__turn_end(s, turn, rc);
 }
 
 /* ---- one transaction */
@@ -84,7 +62,6 @@ static int apply_all(struct hf__sqlite *s, struct hf__op *ops[], int n)
 {
     int rc = SQLITE_OK;
 
-    s->deeds.n = 0;
     for (int kind = HF__OP_RENEW; kind <= HF__OP_BREAK; kind++) {
         for (int i = 0; i < n && rc == SQLITE_OK; i++) {
             if ((int)ops[i]->kind == kind) {
@@ -95,53 +72,18 @@ static int apply_all(struct hf__sqlite *s, struct hf__op *ops[], int n)
     return rc;
 }
 
-static int commit(struct hf__sqlite *s, struct hf__op *ops[], int n,
-                  bool *ret_is_unknown)
+struct batch {
+    struct hf__op **ops;
+    int n;
+};
+
+static int apply_batch(struct hf__sqlite *s, void *arg)
 {
-    int rc;
+    const struct batch *b = arg;
+    int rc = apply_all(s, b->ops, b->n);
 
-    for (int i = 0; i < n; i++) {
-        ops[i]->result = HF_EUNKNOWN;
-    }
-    rc = hf__space_commit(s);
-    *ret_is_unknown = hf__sqlite_may_last(s, rc);
-    return rc;
-}
-
-static int transact(struct hf__sqlite *s, struct hf__op *ops[], int n,
-                    bool *ret_is_unknown)
-{
-    int rc = hf__sqlite_begin_write(s);
-
-    *ret_is_unknown = false;
-    s->fence_wanted = 0;
-    if (rc != SQLITE_OK) {
-        return rc;
-    }
-    rc = apply_all(s, ops, n);
-    if (rc == SQLITE_OK) {
-        rc = commit(s, ops, n, ret_is_unknown);
-    }
-    hf__sql_undo(s);
-    if (rc != SQLITE_OK && !*ret_is_unknown) {
-        hf__deeds_undo(s);
-    }
-    return rc;
-}
-
-/* A transaction, with the ceiling raised where that helps. */
-static int transact_below(struct hf__sqlite *s, struct hf__op *ops[], int n,
-                          bool *ret_is_unknown)
-{
-    int rc = transact(s, ops, n, ret_is_unknown);
-
-    for (int raises = 0; rc == HF__SQLITE_RAISE_FIRST && s->fence_wanted != 0 &&
-                         raises < RAISES_MAX;
-         raises++) {
-        rc = hf__fence_raise(s);
-        if (rc == SQLITE_OK) {
-            rc = transact(s, ops, n, ret_is_unknown);
-        }
+    for (int i = 0; i < b->n && rc == SQLITE_OK; i++) {
+        b->ops[i]->result = HF_EUNKNOWN; /* until the commit is answered */
     }
     return rc;
 }
@@ -157,90 +99,46 @@ static bool is_modest(struct hf__op *const ops[], int n)
     return true;
 }
 
-/* Stand in the queue for it. In one turn: what was made room for, nobody else
- * in the queue may use. */
-static int queue_up(struct hf__sqlite *s, struct hf__op *ops[], int n,
-                    bool *ret_is_unknown)
-{
-    struct hf__gate_at gate = hf__side_gate(s->local.side);
-    unsigned ticket;
-    int rc;
-
-    if (hf__gate_enter(gate, &s->local.plain.head, s->local.plain.deadline,
-                       &ticket)) {
-        return SQLITE_BUSY;
-    }
-    rc = transact_below(s, ops, n, ret_is_unknown);
-    if (hf__sql_is_full(s, rc) && !*ret_is_unknown) {
-        hf__space_merge(s);
-        rc = transact_below(s, ops, n, ret_is_unknown);
-    }
-    if (hf__sql_is_full(s, rc) && !*ret_is_unknown && is_modest(ops, n)) {
-        hf__side_drop_ballast(s->local.side);
-        hf__space_merge(s);
-        rc = transact_below(s, ops, n, ret_is_unknown);
-    }
-    hf__gate_leave(gate, ticket);
-    return rc;
-}
-
-static int take_turn(struct hf__sqlite *s, struct hf__op *ops[], int n,
-                     bool *ret_is_unknown)
+static int take_turn(struct hf__sqlite *s, struct hf__turn *turn)
 {
     int rc = SQLITE_BUSY;
 
-    *ret_is_unknown = false;
     s->is_hasty = s->has_no_queue;
     if (s->has_no_queue) {
         s->has_no_queue = false; /* it may differ the next time */
-        rc = transact_below(s, ops, n, ret_is_unknown);
+        rc = hf__turn_once(s, turn);
     }
-    if (((rc & 0xff) == SQLITE_BUSY || hf__sql_is_full(s, rc)) &&
-        !*ret_is_unknown) {
-        rc = queue_up(s, ops, n, ret_is_unknown);
-    }
-    if (rc == SQLITE_OK) {
-        settle(s, ops, n);
-    }
-    return rc;
+    return ((rc & 0xff) == SQLITE_BUSY || hf__sql_is_full(s, rc)) &&
+                   !turn->is_unknown
+               ? hf__turn_queue(s, turn)
+               : rc;
 }
 
 /* ---- batches */
-
-/* For the next try: one that asks anew, for what became of this is not known.
- */
-static void make_room(struct hf__sqlite *s, struct hf__op *const ops[], int n,
-                      int rc)
-{
-    if (hf__sql_is_full(s, rc) && is_modest(ops, n)) {
-        hf__side_drop_ballast(s->local.side);
-    }
-}
-
-/* Failed for what is in it, not for where it goes? */
-static bool is_divisible(const struct hf__sqlite *s, int rc)
-{
-    return rc != HF__SQLITE_RAISE_FIRST && (rc & 0xff) != SQLITE_BUSY &&
-           !hf__sql_is_fatal(s, rc);
-}
 
 /* Halves of halves: at most as deep as the batch has bits. */
 /* NOLINTNEXTLINE(misc-no-recursion) */
 static int run(struct hf__sqlite *s, struct hf__op *ops[], int n)
 {
-    bool is_unknown = false;
-    int rc = take_turn(s, ops, n, &is_unknown);
+    struct batch batch = {ops, n};
+    struct hf__turn turn = {
+        .fn = apply_batch, .arg = &batch, .is_modest = is_modest(ops, n)};
+    int rc = take_turn(s, &turn);
     int r;
 
     if (rc == SQLITE_OK) {
+        settle(s, ops, n);
         return HF_OK;
     }
-    if (is_unknown) {
-        make_room(s, ops, n, rc);
-        return say_unknown(s, ops, n, rc);
+    /* For the next try: one that asks anew, for what became of this is not
+     * known. */
+    if (turn.is_unknown && turn.is_modest && hf__sql_is_full(s, rc)) {
+        hf__side_drop_ballast(s->local.side);
     }
-    if (n == 1 || !is_divisible(s, rc)) {
-        return fail_all(s, ops, n, rc);
+    /* Did it fail for where it goes, and not for what is in it? */
+    if (n == 1 || turn.is_unknown || rc == HF__SQLITE_RAISE_FIRST ||
+        (rc & 0xff) == SQLITE_BUSY || hf__sql_is_fatal(s, rc)) {
+        return fail_all(s, ops, n, &turn, rc);
     }
     r = run(s, ops, n / 2);
     return r == HF_OK ? run(s, ops + n / 2, n - n / 2) : r;
@@ -262,7 +160,7 @@ static int look(struct hf__sqlite *s, struct hf__op *ops[], int n)
         rc = SQLITE_NOMEM;
     }
     if (rc != SQLITE_OK) {
-        return fail_all(s, ops, n, rc);
+        return fail_all(s, ops, n, &(struct hf__turn){.fn = NULL}, rc);
     }
     settle(s, ops, n);
     return HF_OK;

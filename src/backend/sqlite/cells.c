@@ -15,8 +15,6 @@
 
 /* So many are cleaned away in one transaction. */
 #define CHUNK 1024
-/* A higher ceiling, room for it, and then for the change: what it may lack. */
-#define HELPS 3
 
 /* ---- reading */
 
@@ -77,18 +75,6 @@ static int read_cell(struct hf__sqlite *s, const struct hf__cell_op *op,
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-static int get(struct hf__sqlite *s, struct hf__cell_op *op)
-{
-    int r = HF_OK;
-    int rc = hf__sqlite_has_moved(s) ? SQLITE_READONLY_DBMOVED
-                                     : read_cell(s, op, &op->state, &r);
-
-    if (rc == SQLITE_OK) {
-        op->result = r;
-    }
-    return rc;
-}
-
 /* ---- changing */
 
 static int put(struct hf__sqlite *s, const struct hf__cell_op *op)
@@ -106,111 +92,60 @@ static int put(struct hf__sqlite *s, const struct hf__cell_op *op)
                        hf__value_of_token(&op->state.writer), value);
 }
 
-/* One transaction. */
-static int change(struct hf__sqlite *s, struct hf__cell_op *op,
-                  bool *ret_is_unknown)
+struct change {
+    struct hf__cell_op *op;
+    int r; /* what it comes to, if it is committed */
+};
+
+static int change(struct hf__sqlite *s, void *arg)
 {
+    struct change *c = arg;
     struct hf__cell_state now;
     bool writes = false;
-    int r = HF_OK;
-    int rc = hf__sqlite_begin_write(s);
+    int rc = read_cell(s, c->op, &now, &c->r);
 
-    s->fence_wanted = 0;
-    if (rc != SQLITE_OK) {
-        return rc;
+    if (rc == SQLITE_OK && c->r == HF_OK) {
+        c->r = hf__cell_decide(c->op, &now,
+                               hf__fence_floor(s, now.version != 0), &writes);
     }
-    rc = read_cell(s, op, &now, &r);
-    if (rc == SQLITE_OK && r == HF_OK) {
-        r = hf__cell_decide(op, &now, hf__fence_floor(s, now.version != 0),
-                            &writes);
+    if (rc != SQLITE_OK || !writes) {
+        return rc == SQLITE_OK ? SQLITE_DONE : rc;
     }
-    if (rc == SQLITE_OK && writes) {
-        rc = put(s, op);
-    }
-    if (rc == SQLITE_OK && writes) {
-        op->result = HF_EUNKNOWN;
-        rc = hf__space_commit(s);
-        *ret_is_unknown = hf__sqlite_may_last(s, rc);
-    }
-    hf__sql_undo(s);
+    rc = put(s, c->op);
     if (rc == SQLITE_OK) {
-        op->result = r;
+        c->op->result = HF_EUNKNOWN; /* until the commit is answered */
     }
     return rc;
-}
-
-/* After a change that failed: make what it lacked, as far as that can be. */
-static int help(struct hf__sqlite *s, int rc)
-{
-    if (rc == HF__SQLITE_RAISE_FIRST && s->fence_wanted != 0) {
-        return hf__fence_raise(s);
-    }
-    if (hf__sql_is_full(s, rc)) {
-        hf__space_merge(s);
-        return SQLITE_OK;
-    }
-    return rc;
-}
-
-/* Without the ballast: that is for locks which are held. */
-static int change_in_turn(struct hf__sqlite *s, struct hf__cell_op *op,
-                          bool *ret_is_unknown)
-{
-    struct hf__gate_at gate = hf__side_gate(s->local.side);
-    unsigned ticket;
-    int rc;
-
-    if (hf__gate_enter(gate, &s->local.plain.head, s->local.plain.deadline,
-                       &ticket)) {
-        return SQLITE_BUSY;
-    }
-    rc = change(s, op, ret_is_unknown);
-    for (int i = 0; i < HELPS && rc != SQLITE_OK && !*ret_is_unknown; i++) {
-        rc = help(s, rc);
-        rc = rc == SQLITE_OK ? change(s, op, ret_is_unknown) : rc;
-    }
-    hf__gate_leave(gate, ticket);
-    return rc;
-}
-
-/* Of the operation, and of the session where that is dead. */
-static int fail(struct hf__sqlite *s, struct hf__cell_op *op, int rc,
-                bool is_unknown)
-{
-    op->result = s->moved_file >= 0
-                     ? hf__sqlite_fail_moved(s, s->moved_file, op->err)
-                     : hf__sql_status(s, rc, op->err);
-    if (is_unknown) {
-        op->result =
-            hf__fail_native(op->err, HF_EUNKNOWN, rc, HF__SQLITE_PERHAPS,
-                            s->place.path[HF__FILE_DB], sqlite3_errstr(rc));
-    }
-    if (s->moved_file >= 0) {
-        return hf__sqlite_fail_moved(s, s->moved_file, s->err);
-    }
-    if (!is_unknown && !hf__sql_is_fatal(s, rc)) {
-        hf__pool_give(s);
-        return HF_OK;
-    }
-    return hf__sql_status(s, rc, s->err);
 }
 
 int hf__sqlite_cell(void *state, struct hf__cell_op *op, hf__time deadline,
                     hf_error *err)
 {
     struct hf__sqlite *s = state;
-    bool is_unknown = false;
+    struct change c = {op, HF_OK};
+    /* Without the ballast: that is for locks which are held. */
+    struct hf__turn turn = {.fn = change, .arg = &c};
+    int r = HF_OK;
     int rc;
 
     hf__sqlite_begin(s, deadline, err);
     hf__pool_take(s);
-    rc = op->what == HF__CELL_GET ? get(s, op)
-                                  : change_in_turn(s, op, &is_unknown);
-    if (rc != SQLITE_OK) {
-        return fail(s, op, rc, is_unknown);
+    if (op->what != HF__CELL_GET) {
+        rc = hf__turn_queue(s, &turn);
+    } else if (hf__sqlite_has_moved(s)) {
+        rc = SQLITE_READONLY_DBMOVED;
+    } else {
+        rc = read_cell(s, op, &op->state, &c.r);
     }
-    hf__pool_give(s);
-    return HF_OK;
+    op->result = c.r;
+    if (rc != SQLITE_OK) {
+        op->result = hf__turn_tell(s, &turn, rc, op->err);
+        r = hf__turn_end(s, &turn, rc);
+    }
+    if (r == HF_OK) {
+        hf__pool_give(s);
+    }
+    return r;
 }
 
 /* ---- cleaning */

@@ -3,25 +3,21 @@
  * A change of the database: how its transaction begins, with the files in their
  * place and the clocks read, how it is committed, and what that takes: blocks
  * on the disk, for which the database is grown by SQLite's own file controls,
- * as no descriptor of ours may be opened on it; and a ceiling of fences, which
- * stands in the one row of holdfast_meta. Called by the session's thread.
+ * as no descriptor of ours may be opened on it; a ceiling of fences, which
+ * stands in the one row of holdfast_meta; and deeds beside the database. Called
+ * by the session's thread.
  */
 #include "src/backend/sqlite/change.h"
 
-#include "src/backend/sqlite/sqlite.h"
+#include "src/base/alloc.h"
 #include "src/base/error.h"
 
 #include <string.h>
 
-/* ---- limits */
+/* More raises in a row mean that the ceiling does not hold. */
+#define RAISES_MAX 3
 
-int hf__sqlite_fail_moved(const struct hf__sqlite *s, int file, hf_error *err)
-{
-    return hf__fail(err, HF_EUNSAFE,
-                    "%s was deleted, cut off or replaced while in use; "
-                    "stop all programs that use %s, then start them again",
-                    s->place.path[file], s->place.path[HF__FILE_DB]);
-}
+/* ---- limits */
 
 bool hf__sqlite_has_moved(struct hf__sqlite *s)
 {
@@ -160,7 +156,9 @@ int hf__space_commit(struct hf__sqlite *s)
     return rc;
 }
 
-void hf__space_merge(struct hf__sqlite *s)
+/* After a change that found no room, outside of a transaction: so that the next
+ * one begins at the start of the log, if nobody reads in it. */
+static void merge_log(struct hf__sqlite *s)
 {
     hf__time deadline = s->local.plain.deadline;
     int rc = SQLITE_BUSY;
@@ -257,7 +255,8 @@ static int raise_locked(struct hf__sqlite *s, uint64_t wanted)
     return rc;
 }
 
-int hf__fence_raise(struct hf__sqlite *s)
+/* Outside a transaction: well above s->fence_wanted. */
+static int raise_ceiling(struct hf__sqlite *s)
 {
     uint64_t wanted = s->fence_wanted;
     int rc;
@@ -288,7 +287,7 @@ int hf__fence_open(struct hf__sqlite *s)
     }
     s->fence_base = meta.base;
     s->fence_ceiling = meta.ceiling;
-    return meta.is_of_this_boot ? SQLITE_OK : hf__fence_raise(s);
+    return meta.is_of_this_boot ? SQLITE_OK : raise_ceiling(s);
 }
 
 bool hf__fence_may_be(struct hf__sqlite *s, uint64_t fence)
@@ -325,9 +324,88 @@ int64_t hf__fence_floor(struct hf__sqlite *s, bool has_record)
                                                : (int64_t)s->fence_base;
 }
 
+/* ---- deeds */
+
+int hf__deeds_reserve(struct hf__sqlite *s, hf_error *err)
+{
+    s->deeds.room = 2 * HF__SQLITE_BATCH;
+    s->deeds.list = hf__alloc((size_t)s->deeds.room * sizeof *s->deeds.list);
+    return s->deeds.list != NULL ? HF_OK
+                                 : hf__fail(err, HF_ENOMEM, "out of memory");
+}
+
+int hf__deeds_note(struct hf__sqlite *s, const struct hf__deed *deed)
+{
+    struct hf__deeds *deeds = &s->deeds;
+
+    if (deeds->n == deeds->room) {
+        size_t room = 2 * (size_t)deeds->room;
+        struct hf__deed *list = hf__resize(deeds->list, room * sizeof *list);
+
+        if (list == NULL) {
+            return SQLITE_NOMEM;
+        }
+        deeds->list = list;
+        deeds->room = (int)room;
+    }
+    deeds->list[deeds->n++] = *deed;
+    return SQLITE_OK;
+}
+
+static void do_one(struct hf__sqlite *s, const struct hf__deed *deed)
+{
+    struct hf__side *side = s->local.side;
+
+    switch (deed->kind) {
+    case HF__DEED_HELD:
+        break;
+    case HF__DEED_LET_GO:
+        hf__held_remove(&side->held, NULL, &deed->token);
+        break;
+    case HF__DEED_EXTEND:
+        (void)hf__held_extend(&side->held, NULL, &deed->token, deed->ends_us);
+        break;
+    case HF__DEED_BROKEN:
+        hf__breaks_tell(&side->words, HF__ON_BOARD(breaks), &deed->token,
+                        deed->life);
+        break;
+    case HF__DEED_RING:
+        hf__bells_ring(&side->bells, hf__chime_of_ticket(&deed->token));
+        break;
+    case HF__DEED_FREED:
+        hf__bells_freed(&side->bells, hf__chime_of(&deed->op->key));
+        break;
+    case HF__DEED_OPENED:
+        hf__bells_ring(&side->bells, hf__chime_of(&deed->op->key));
+        break;
+    case HF__DEED_TAKEN:
+        hf__nap_tell_taken(&s->local.nap, &side->bells, deed->op);
+        break;
+    }
+}
+
+void hf__deeds_do(struct hf__sqlite *s)
+{
+    for (int i = 0; i < s->deeds.n; i++) {
+        do_one(s, &s->deeds.list[i]);
+    }
+    s->deeds.n = 0;
+}
+
+static void undo_deeds(struct hf__sqlite *s)
+{
+    for (int i = 0; i < s->deeds.n; i++) {
+        if (s->deeds.list[i].kind == HF__DEED_HELD) {
+            hf__held_remove(&s->local.side->held, NULL,
+                            &s->deeds.list[i].token);
+        }
+    }
+    s->deeds.n = 0;
+}
+
 /* ---- a transaction */
 
-int hf__sqlite_begin_write(struct hf__sqlite *s)
+static int begin_write(struct hf__sqlite *s)
 {
     int rc = hf__space_begin(s);
 
@@ -348,7 +426,7 @@ int hf__sqlite_begin_write(struct hf__sqlite *s)
  * the frames may stand in the log all the same, and be found there when it is
  * next read from the start. So they do when the log was written and its index
  * could not grow, for want of space or not. */
-bool hf__sqlite_may_last(const struct hf__sqlite *s, int rc)
+static bool may_last(const struct hf__sqlite *s, int rc)
 {
     switch (rc) {
     case SQLITE_OK:
@@ -360,4 +438,91 @@ bool hf__sqlite_may_last(const struct hf__sqlite *s, int rc)
     default:
         return (rc & 0xff) == SQLITE_IOERR && !hf__sql_is_full(s, rc);
     }
+}
+
+/* SQLITE_OK also if there was nothing to commit. */
+static int transact(struct hf__sqlite *s, struct hf__turn *turn)
+{
+    int rc = begin_write(s);
+
+    turn->is_unknown = false;
+    s->fence_wanted = 0;
+    s->deeds.n = 0;
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    rc = turn->fn(s, turn->arg);
+    if (rc == SQLITE_OK) {
+        rc = hf__space_commit(s);
+        turn->is_unknown = may_last(s, rc);
+    }
+    hf__sql_undo(s);
+    if (rc == SQLITE_DONE) {
+        return SQLITE_OK;
+    }
+    if (rc != SQLITE_OK && !turn->is_unknown) {
+        undo_deeds(s);
+    }
+    return rc;
+}
+
+int hf__turn_once(struct hf__sqlite *s, struct hf__turn *turn)
+{
+    int rc = transact(s, turn);
+
+    for (int raises = 0; rc == HF__SQLITE_RAISE_FIRST && s->fence_wanted != 0 &&
+                         raises < RAISES_MAX;
+         raises++) {
+        rc = raise_ceiling(s);
+        if (rc == SQLITE_OK) {
+            rc = transact(s, turn);
+        }
+    }
+    return rc;
+}
+
+/* In one turn: what was made room for, nobody else in the queue may use. */
+int hf__turn_queue(struct hf__sqlite *s, struct hf__turn *turn)
+{
+    struct hf__gate_at gate = hf__side_gate(s->local.side);
+    unsigned ticket;
+    int rc;
+
+    if (hf__gate_enter(gate, &s->local.plain.head, s->local.plain.deadline,
+                       &ticket)) {
+        return SQLITE_BUSY;
+    }
+    rc = hf__turn_once(s, turn);
+    if (hf__sql_is_full(s, rc) && !turn->is_unknown) {
+        merge_log(s);
+        rc = hf__turn_once(s, turn);
+    }
+    if (hf__sql_is_full(s, rc) && !turn->is_unknown && turn->is_modest) {
+        hf__side_drop_ballast(s->local.side);
+        merge_log(s);
+        rc = hf__turn_once(s, turn);
+    }
+    hf__gate_leave(gate, ticket);
+    return rc;
+}
+
+int hf__turn_tell(const struct hf__sqlite *s, const struct hf__turn *turn,
+                  int rc, hf_error *err)
+{
+    return turn->is_unknown
+               ? hf__fail_native(err, HF_EUNKNOWN, rc,
+                                 "%s could not be written (%s); whether the "
+                                 "change will last is not known",
+                                 s->place.path[HF__FILE_DB], sqlite3_errstr(rc))
+               : hf__sql_status(s, rc, err);
+}
+
+int hf__turn_end(const struct hf__sqlite *s, const struct hf__turn *turn,
+                 int rc)
+{
+    if (turn->is_unknown) {
+        return hf__fail_native(s->err, HF_EUNAVAIL, rc, "cannot write %s: %s",
+                               s->place.path[HF__FILE_DB], sqlite3_errstr(rc));
+    }
+    return hf__sql_is_fatal(s, rc) ? hf__sql_status(s, rc, s->err) : HF_OK;
 }

@@ -12,25 +12,44 @@
 
 /* At the start of each call: its limits. */
 void hf__sqlite_begin(struct hf__sqlite *s, hf__time deadline, hf_error *err);
-/* Begin a transaction that writes, and read the clocks for it. SQLITE_OK; else
- * none runs: SQLITE_READONLY_DBMOVED (s->moved_file says which), or SQLite's
- * own reason. */
-HF_MUST_CHECK int hf__sqlite_begin_write(struct hf__sqlite *s);
-
 /* Are the files no longer those that were opened? s->moved_file says which. */
 HF_MUST_CHECK bool hf__sqlite_has_moved(struct hf__sqlite *s);
-/* "PATH-wal was deleted, cut off or replaced while in use; …" */
-HF_MUST_CHECK int hf__sqlite_fail_moved(const struct hf__sqlite *s, int file,
-                                        hf_error *err);
 /* Set s->now_us and s->wall_us; before judging. */
 void hf__sqlite_set_clock(struct hf__sqlite *s);
 
-/* After a commit that failed: may the change be in force all the same, later?
- * Then nobody knows, as the text of HF_EUNKNOWN says: of which file, and why.
- */
-bool hf__sqlite_may_last(const struct hf__sqlite *s, int rc);
-#define HF__SQLITE_PERHAPS                                                     \
-    "%s could not be written (%s); whether the change will last is not known"
+/* ---- a turn of the writers: what is changed in one transaction */
+
+struct hf__turn {
+    /* With the files in their place and the clocks read. SQLITE_OK: commit;
+     * SQLITE_DONE: there is nothing to commit; or why all is to be undone. */
+    int (*fn)(struct hf__sqlite *s, void *arg);
+    void *arg;
+    bool is_modest;  /* on a full disk it may have the ballast */
+    bool is_unknown; /* afterwards: whether it lasts nobody knows */
+};
+
+/* One transaction, or as many as it takes to raise the ceiling first.
+ * SQLITE_OK, SQLITE_READONLY_DBMOVED, or SQLite's own reason. If it failed,
+ * deeds are undone, unless that is not known. */
+HF_MUST_CHECK int hf__turn_once(struct hf__sqlite *s, struct hf__turn *turn);
+/* The same in the order of coming, and again where the disk is full, once room
+ * was made. */
+HF_MUST_CHECK int hf__turn_queue(struct hf__sqlite *s, struct hf__turn *turn);
+/* What an operation in it is told, of one that failed so. */
+int hf__turn_tell(const struct hf__sqlite *s, const struct hf__turn *turn,
+                  int rc, hf_error *err);
+/* And the session, in s->err; HF_OK: it goes on. */
+int hf__turn_end(const struct hf__sqlite *s, const struct hf__turn *turn,
+                 int rc);
+
+/* ---- deeds */
+
+/* As many as a batch has in most cases. HF_OK or HF_ENOMEM. */
+HF_MUST_CHECK int hf__deeds_reserve(struct hf__sqlite *s, hf_error *err);
+/* SQLITE_OK or SQLITE_NOMEM. */
+HF_MUST_CHECK int hf__deeds_note(struct hf__sqlite *s, const struct hf__deed *);
+/* All of them, and none is left. */
+void hf__deeds_do(struct hf__sqlite *s);
 
 /* ---- space
  *
@@ -51,10 +70,6 @@ HF_MUST_CHECK int hf__space_begin(struct hf__sqlite *s);
 /* Commit the transaction that runs. SQLITE_OK, SQLITE_FULL, or SQLite's own
  * reason. */
 HF_MUST_CHECK int hf__space_commit(struct hf__sqlite *s);
-
-/* After a change that found no room, outside of a transaction: so that the
- * next one begins at the start of the log, if nobody reads in it. */
-void hf__space_merge(struct hf__sqlite *s);
 
 /* ---- fences
  *
@@ -84,8 +99,5 @@ HF_MUST_CHECK bool hf__fence_may_be(struct hf__sqlite *s, uint64_t fence);
  * of a name without a record is above it, whatever the clock says. SQLITE_OK,
  * or what went wrong. */
 HF_MUST_CHECK int hf__fence_forget(struct hf__sqlite *s, uint64_t highest);
-
-/* Outside a transaction: raise the ceiling well above s->fence_wanted. */
-HF_MUST_CHECK int hf__fence_raise(struct hf__sqlite *s);
 
 #endif

@@ -326,10 +326,21 @@ static int damaged(const struct hf__sqlite *s, int rc, hf_error *err)
         sqlite3_errstr(rc));
 }
 
+int hf__sqlite_fail_moved(const struct hf__sqlite *s, int file, hf_error *err)
+{
+    return hf__fail(err, HF_EUNSAFE,
+                    "%s was deleted, cut off or replaced while in use; "
+                    "stop all programs that use %s, then start them again",
+                    s->place.path[file], s->place.path[HF__FILE_DB]);
+}
+
 int hf__sql_status(const struct hf__sqlite *s, int rc, hf_error *err)
 {
     const char *db = s->place.path[HF__FILE_DB];
 
+    if (rc == SQLITE_READONLY_DBMOVED && s->moved_file >= 0) {
+        return hf__sqlite_fail_moved(s, s->moved_file, err);
+    }
     if (hf__sql_is_full(s, rc)) {
         return hf__fail_native(err, HF_EUNAVAIL, rc,
                                "disk full: %s cannot grow; free space in %s",

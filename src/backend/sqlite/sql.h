@@ -144,6 +144,9 @@ void hf__sql_undo(struct hf__sqlite *s);
 HF_MUST_CHECK int hf__sql_number(struct hf__sqlite *s, const char *text,
                                  int64_t *ret_number);
 
+/* "PATH-wal was deleted, cut off or replaced while in use; …" */
+HF_MUST_CHECK int hf__sqlite_fail_moved(const struct hf__sqlite *s, int file,
+                                        hf_error *err);
 /* HF_OK for SQLITE_OK and SQLITE_DONE; else the status, and its text with
  * path and remedy. HF_EUNAVAIL for SQLITE_BUSY. */
 int hf__sql_status(const struct hf__sqlite *s, int rc, hf_error *err);

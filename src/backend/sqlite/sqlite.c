@@ -13,6 +13,7 @@
 #include "src/backend/sqlite/change.h"
 #include "src/backend/sqlite/connect.h"
 #include "src/backend/sqlite/header.h"
+#include "src/base/alloc.h"
 #include "src/base/error.h"
 
 #include <errno.h>
@@ -192,6 +193,9 @@ static int sqlite_open(void *state, const struct hf__url *url,
     s->name.grants.few = &s->few;
     hf__sqlite_begin(s, deadline, err);
     if (r == HF_OK) {
+        r = hf__deeds_reserve(s, err);
+    }
+    if (r == HF_OK) {
         r = hf__place_init(&s->place, url->path, allow, err);
     }
     if (r == HF_OK && !s->local.plain.head.only_listens) {
@@ -266,7 +270,8 @@ static void sqlite_close(void *state)
     }
     hf__connect_close(s);
     hf__name_fini(&s->name);
-    hf__deeds_fini(s);
+    hf__free(s->deeds.list);
+    s->deeds = (struct hf__deeds){0};
     hf__side_put(s->local.side);
     s->local.side = NULL;
     hf__place_fini(&s->place);

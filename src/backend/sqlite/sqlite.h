@@ -32,7 +32,8 @@
 
 /* What a transaction does beside the database: grants that this process
  * remembers, sleepers to be woken, holders to be told of a break. Noted while
- * it runs; done once the commit is answered, or undone. */
+ * it runs; done once the commit is answered, or undone. Room for what most need
+ * is there from the start: to renew and to release takes no memory. */
 enum hf__deed_kind {
     HF__DEED_HELD,   /* the grant was remembered; undone: it is forgotten */
     HF__DEED_LET_GO, /* it is to be forgotten */
@@ -84,8 +85,7 @@ struct hf__sqlite {
     /* Of its operations; told once the commit is answered. */
     struct hf__outcome outcome[HF__SQLITE_BATCH];
     struct hf__deeds deeds;
-    struct hf__deed first[2 * HF__SQLITE_BATCH]; /* of these, without memory */
-    int rc;                                      /* why it has to be undone */
+    int rc; /* why it has to be undone */
 
     /* The name in hand. */
     struct hf__name name;
@@ -130,11 +130,6 @@ HF_MUST_CHECK int hf__sqlite_commit_fast(struct hf__sqlite *s,
                                          const struct hf__op *op,
                                          struct hf__outcome *out,
                                          bool *ret_is_done);
-/* All deeds that were noted, and none is left. */
-void hf__deeds_do(struct hf__sqlite *s);
-void hf__deeds_undo(struct hf__sqlite *s);
-/* At the end of the session. */
-void hf__deeds_fini(struct hf__sqlite *s);
 
 /* ---- calls of backend.h, and their parts */
 

@@ -233,61 +233,43 @@ static int clean_locks(struct hf__sqlite *s, const struct hf__key *prefix,
     return s->highest > 0 ? hf__fence_forget(s, s->highest) : SQLITE_OK;
 }
 
-static int clean(struct hf__sqlite *s, const struct hf__key *prefix,
-                 struct hf__gc *g)
+struct cleaning {
+    const struct hf__key *prefix;
+    const struct hf__gc *before;
+    struct hf__gc after;
+};
+
+static int clean(struct hf__sqlite *s, void *arg)
 {
-    int rc = hf__sqlite_begin_write(s);
+    struct cleaning *c = arg;
 
-    if (rc != SQLITE_OK) {
-        return rc;
-    }
-    rc = g->of_cells ? hf__sqlite_clean_cells(s, prefix, g)
-                     : clean_locks(s, prefix, g);
-    if (rc == SQLITE_OK) {
-        rc = hf__space_commit(s);
-    }
-    hf__sql_undo(s);
-    return rc;
-}
-
-static int clean_in_turn(struct hf__sqlite *s, const struct hf__key *prefix,
-                         struct hf__gc *g)
-{
-    struct hf__gate_at gate = hf__side_gate(s->local.side);
-    struct hf__gc after = *g;
-    unsigned ticket;
-    int rc;
-
-    if (hf__is_interrupted(&s->local.plain.head) ||
-        hf__gate_enter(gate, &s->local.plain.head, s->local.plain.deadline,
-                       &ticket)) {
-        return SQLITE_BUSY;
-    }
-    rc = clean(s, prefix, &after);
-    hf__gate_leave(gate, ticket);
-    if (rc == SQLITE_OK) {
-        *g = after;
-    }
-    return rc;
+    c->after = *c->before;
+    return c->after.of_cells ? hf__sqlite_clean_cells(s, c->prefix, &c->after)
+                             : clean_locks(s, c->prefix, &c->after);
 }
 
 int hf__sqlite_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
                   hf__time deadline, hf_error *err)
 {
     struct hf__sqlite *s = state;
+    struct cleaning c = {.prefix = prefix, .before = g};
+    struct hf__turn turn = {.fn = clean, .arg = &c};
     int rc = SQLITE_OK;
     int r;
 
     hf__sqlite_begin(s, deadline, err);
     hf__pool_take(s);
     for (int i = 0; i < CHUNKS && rc == SQLITE_OK; i++) {
-        rc = clean_in_turn(s, prefix, g);
-        if (rc == SQLITE_OK && g->length == 0) {
+        rc = hf__is_interrupted(&s->local.plain.head)
+                 ? SQLITE_BUSY
+                 : hf__turn_queue(s, &turn);
+        if (rc != SQLITE_OK) {
             break;
         }
-    }
-    if (s->moved_file >= 0) {
-        return hf__sqlite_fail_moved(s, s->moved_file, err);
+        *g = c.after;
+        if (g->length == 0) {
+            break;
+        }
     }
     r = hf__sql_status(s, rc, err);
     if (r == HF_OK) {
