@@ -166,25 +166,13 @@ static int identify(struct hf__sqlite *s, hf_error *err)
 /* It is since its first byte; where it can't be, SQLite says so here. */
 static int set_wal(struct hf__sqlite *s, hf_error *err)
 {
-    sqlite3_stmt *statement = NULL;
-    bool is_wal = false;
-    int rc;
+    char mode[16] = "";
+    int rc = hf__sql_ask(s, "PRAGMA journal_mode=WAL", NULL, mode, sizeof mode);
 
-    rc = sqlite3_prepare_v2(s->db->handle, "PRAGMA journal_mode=WAL", -1,
-                            &statement, NULL);
-    if (rc == SQLITE_OK) {
-        rc = sqlite3_step(statement);
-    }
-    if (rc == SQLITE_ROW) {
-        const unsigned char *mode = sqlite3_column_text(statement, 0);
-
-        is_wal = mode != NULL && strcmp((const char *)mode, "wal") == 0;
-    }
-    (void)sqlite3_finalize(statement);
-    if (rc != SQLITE_ROW) {
+    if (rc != SQLITE_OK) {
         return hf__sql_status(s, rc, err);
     }
-    if (!is_wal) {
+    if (strcmp(mode, "wal") != 0) {
         return hf__fail(err, HF_EUNSAFE,
                         "%s cannot be used with a write-ahead log, which needs "
                         "memory shared between processes; use another file "
@@ -192,27 +180,6 @@ static int set_wal(struct hf__sqlite *s, hf_error *err)
                         s->place.path[HF__FILE_DB], s->place.folder);
     }
     return HF_OK;
-}
-
-/* No format of its own: it is for people, and the newest serves all. Where the
- * disk has no room for it, a store does without. */
-static int find_view(struct hf__sqlite *s, bool *ret_is_there)
-{
-    sqlite3_stmt *statement = NULL;
-    int rc = sqlite3_prepare_v2(
-        s->db->handle,
-        "SELECT 1 FROM sqlite_schema WHERE type='view' AND sql=?1", -1,
-        &statement, NULL);
-
-    if (rc == SQLITE_OK) {
-        rc = sqlite3_bind_text(statement, 1, view, -1, SQLITE_STATIC);
-    }
-    if (rc == SQLITE_OK) {
-        rc = sqlite3_step(statement);
-    }
-    *ret_is_there = rc == SQLITE_ROW;
-    (void)sqlite3_finalize(statement);
-    return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
 /* All of it or nothing. */
@@ -233,7 +200,7 @@ static int build(struct hf__sqlite *s)
 static int prepare(struct hf__sqlite *s, hf_error *err)
 {
     int64_t version = 0;
-    bool has_view = false;
+    char views[16] = "";
     int rc;
     int r = set_wal(s, err);
 
@@ -241,14 +208,19 @@ static int prepare(struct hf__sqlite *s, hf_error *err)
         return r;
     }
     rc = hf__sql_number(s, "PRAGMA user_version", &version);
+    /* No format of its own: it is for people, and the newest serves all. */
     if (rc == SQLITE_OK) {
-        rc = find_view(s, &has_view);
+        rc = hf__sql_ask(s,
+                         "SELECT count(*) FROM sqlite_schema "
+                         "WHERE type='view' AND sql=?1",
+                         view, views, sizeof views);
     }
-    if (rc != SQLITE_OK || (version == VERSION && has_view)) {
+    if (rc != SQLITE_OK || (version == VERSION && strcmp(views, "0") != 0)) {
         return hf__sql_status(s, rc, err);
     }
     rc = build(s);
     if (rc != SQLITE_OK) {
+        /* Where the disk has no room for the view, a store does without. */
         bool does_without = version == VERSION && hf__sql_is_full(s, rc);
 
         r = does_without ? HF_OK : hf__sql_status(s, rc, err);

@@ -24,7 +24,7 @@
 
 /* Both are set once, with forks forbidden, which is one lock for all. */
 static sqlite3_vfs *below;
-static sqlite3_vfs shim;
+static sqlite3_vfs shim; /* as that one, but for four of its calls */
 /* This library's alone: a program may have two, one in a plugin. */
 static char shim_name[32];
 
@@ -39,28 +39,25 @@ static bool is_log(const char *name)
 static int open_by_name(sqlite3_vfs *vfs, const char *name, sqlite3_file *file,
                         int flags, int *ret_flags)
 {
-    sqlite3_vfs *under = vfs->pAppData;
-
+    (void)vfs;
     if (name != NULL && !(flags & (SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL))) {
         file->pMethods = NULL;
         return SQLITE_CANTOPEN;
     }
-    return under->xOpen(under, name, file, flags, ret_flags);
+    return below->xOpen(below, name, file, flags, ret_flags);
 }
 
 static int delete_file(sqlite3_vfs *vfs, const char *name, int sync_folder)
 {
-    sqlite3_vfs *under = vfs->pAppData;
-
-    return is_log(name) ? under->xDelete(under, name, sync_folder) : SQLITE_OK;
+    (void)vfs;
+    return is_log(name) ? below->xDelete(below, name, sync_folder) : SQLITE_OK;
 }
 
 static int find_file(sqlite3_vfs *vfs, const char *name, int how, int *ret_is)
 {
-    sqlite3_vfs *under = vfs->pAppData;
-
+    (void)vfs;
     *ret_is = 0;
-    return is_log(name) ? under->xAccess(under, name, how, ret_is) : SQLITE_OK;
+    return is_log(name) ? below->xAccess(below, name, how, ret_is) : SQLITE_OK;
 }
 
 /* The path as it was judged: what has become a symbolic link since is not
@@ -77,34 +74,6 @@ static int name_file(sqlite3_vfs *vfs, const char *name, int size, char *to)
     return SQLITE_OK;
 }
 
-static int draw_bytes(sqlite3_vfs *vfs, int size, char *to)
-{
-    sqlite3_vfs *under = vfs->pAppData;
-
-    return under->xRandomness(under, size, to);
-}
-
-static int sleep_us(sqlite3_vfs *vfs, int us)
-{
-    sqlite3_vfs *under = vfs->pAppData;
-
-    return under->xSleep(under, us);
-}
-
-static int read_clock(sqlite3_vfs *vfs, sqlite3_int64 *ret_ms)
-{
-    sqlite3_vfs *under = vfs->pAppData;
-
-    return under->xCurrentTimeInt64(under, ret_ms);
-}
-
-static int last_error(sqlite3_vfs *vfs, int size, char *to)
-{
-    sqlite3_vfs *under = vfs->pAppData;
-
-    return under->xGetLastError ? under->xGetLastError(under, size, to) : 0;
-}
-
 /* By its name: what the application made the default it may free again. */
 static sqlite3_vfs *find_below(void)
 {
@@ -117,28 +86,6 @@ static sqlite3_vfs *find_below(void)
     return below;
 }
 
-static bool set_up(void)
-{
-    if (shim.zName == NULL && find_below() != NULL) {
-        (void)snprintf(shim_name, sizeof shim_name, "holdfast-%p",
-                       (void *)&shim);
-        shim = (sqlite3_vfs){.iVersion = 2,
-                             .szOsFile = below->szOsFile,
-                             .mxPathname = below->mxPathname,
-                             .zName = shim_name,
-                             .pAppData = below,
-                             .xOpen = open_by_name,
-                             .xDelete = delete_file,
-                             .xAccess = find_file,
-                             .xFullPathname = name_file,
-                             .xRandomness = draw_bytes,
-                             .xSleep = sleep_us,
-                             .xGetLastError = last_error,
-                             .xCurrentTimeInt64 = read_clock};
-    }
-    return shim.zName != NULL;
-}
-
 /* Its name is known for that moment only: the list of names is the whole
  * program's, and would outlive a library that is unloaded. A connection keeps
  * what it was opened with. */
@@ -147,7 +94,18 @@ int hf__vfs_open(const char *path, int flags, sqlite3 **ret_handle)
     int rc = SQLITE_NOMEM;
 
     hf__fork_forbid();
-    if (set_up()) {
+    if (shim.zName == NULL && find_below() != NULL) {
+        (void)snprintf(shim_name, sizeof shim_name, "holdfast-%p",
+                       (void *)&shim);
+        shim = *below;
+        shim.pNext = NULL;
+        shim.zName = shim_name;
+        shim.xOpen = open_by_name;
+        shim.xDelete = delete_file;
+        shim.xAccess = find_file;
+        shim.xFullPathname = name_file;
+    }
+    if (shim.zName != NULL) {
         rc = sqlite3_vfs_register(&shim, 0);
     }
     if (rc == SQLITE_OK) {
@@ -173,35 +131,7 @@ enum {
     AT_LIBRARY = 96
 };
 
-/* A database with nothing in it, but that it is in WAL mode: pages of 4096
- * bytes, of which there is one, an empty leaf. */
-static const unsigned char blank[PAGE_SIZE] = {'S',
-                                               'Q',
-                                               'L',
-                                               'i',
-                                               't',
-                                               'e',
-                                               ' ',
-                                               'f',
-                                               'o',
-                                               'r',
-                                               'm',
-                                               'a',
-                                               't',
-                                               ' ',
-                                               '3',
-                                               [16] = PAGE_SIZE >> 8,
-                                               [AT_WRITE_MODE] = 2,
-                                               [AT_READ_MODE] = 2,
-                                               [21] = 64,
-                                               [22] = 32,
-                                               [23] = 32,
-                                               [AT_CHANGES + 3] = 1,
-                                               [31] = 1, /* pages */
-                                               [AT_VALID_FOR + 3] = 1,
-                                               [HEADER_SIZE] = 0x0d,
-                                               [HEADER_SIZE + 5] =
-                                                   PAGE_SIZE >> 8};
+static const char magic[16] = "SQLite format 3";
 
 struct opened {
     const char *name;
@@ -328,7 +258,7 @@ static int judge(const struct hf__place *place, const struct opened *o,
     if (o->size == 0) {
         return HF_OK;
     }
-    if (memcmp(header, blank, 16) != 0) {
+    if (memcmp(header, magic, sizeof magic) != 0) {
         return hf__fail(err, HF_EPROTO,
                         "%s is not a database; it was left as it is: name "
                         "another file",
@@ -392,10 +322,20 @@ int hf__header_look(const struct hf__place *place, hf_error *err)
     return r;
 }
 
-/* A log beside an empty file is of another database, that was deleted. */
+/* With nothing in it, but that it is in WAL mode: pages of 4096 bytes, of which
+ * there is one, an empty leaf. A log beside an empty file is of another
+ * database, that was deleted. */
 static int begin(const struct hf__place *place, struct opened *o, hf_error *err)
 {
-    unsigned char page[PAGE_SIZE];
+    unsigned char page[PAGE_SIZE] = {[16] = PAGE_SIZE >> 8,
+                                     [AT_WRITE_MODE] = 2,
+                                     [AT_READ_MODE] = 2,
+                                     [21] = 64,
+                                     [22] = 32,
+                                     [23] = 32,
+                                     [31] = 1, /* pages */
+                                     [HEADER_SIZE] = 0x0d,
+                                     [HEADER_SIZE + 5] = PAGE_SIZE >> 8};
     int r;
 
     if (unlink(place->path[HF__FILE_WAL]) != 0 && errno != ENOENT) {
@@ -405,7 +345,9 @@ static int begin(const struct hf__place *place, struct opened *o, hf_error *err)
     if (r != HF_OK) {
         return r;
     }
-    memcpy(page, blank, sizeof page);
+    memcpy(page, magic, sizeof magic);
+    put_number(page + AT_CHANGES, 1);
+    put_number(page + AT_VALID_FOR, 1);
     put_number(page + AT_LIBRARY, (uint32_t)sqlite3_libversion_number());
     return fail(place, o->file.pMethods->xWrite(&o->file, page, sizeof page, 0),
                 err);

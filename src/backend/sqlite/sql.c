@@ -13,6 +13,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 /* ---- the statements */
@@ -217,20 +219,38 @@ void hf__sql_undo(struct hf__sqlite *s)
     }
 }
 
-int hf__sql_number(struct hf__sqlite *s, const char *text, int64_t *ret_number)
+int hf__sql_ask(struct hf__sqlite *s, const char *text, const char *bound,
+                char *to, size_t size)
 {
     sqlite3_stmt *statement = NULL;
     int rc = sqlite3_prepare_v2(s->db->handle, text, -1, &statement, NULL);
 
+    if (rc == SQLITE_OK && bound != NULL) {
+        rc = sqlite3_bind_text(statement, 1, bound, -1, SQLITE_STATIC);
+    }
     if (rc == SQLITE_OK) {
         rc = sqlite3_step(statement);
     }
     if (rc == SQLITE_ROW) {
-        *ret_number = sqlite3_column_int64(statement, 0);
-        rc = SQLITE_OK;
+        const unsigned char *value = sqlite3_column_text(statement, 0);
+
+        rc = value != NULL ? SQLITE_OK : SQLITE_NOMEM;
+        (void)snprintf(to, size, "%s",
+                       value != NULL ? (const char *)value : "");
     }
     (void)sqlite3_finalize(statement);
     return rc == SQLITE_DONE ? SQLITE_ERROR : rc;
+}
+
+int hf__sql_number(struct hf__sqlite *s, const char *text, int64_t *ret_number)
+{
+    char value[32];
+    int rc = hf__sql_ask(s, text, NULL, value, sizeof value);
+
+    if (rc == SQLITE_OK) {
+        *ret_number = strtoll(value, NULL, 10);
+    }
+    return rc;
 }
 
 /* ---- what a code means */

@@ -139,6 +139,10 @@ HF_MUST_CHECK int hf__sql_run_with(struct hf__sqlite *s,
     hf__sql_run_with(s, which, HF__VALUES(__VA_ARGS__))
 /* End the running transaction, if there is one, without a change. */
 void hf__sql_undo(struct hf__sqlite *s);
+/* The first column of the first row of `text`, as text, with `bound` (NULL: no)
+ * in its place. SQLITE_OK, or why there is none. */
+HF_MUST_CHECK int hf__sql_ask(struct hf__sqlite *s, const char *text,
+                              const char *bound, char *to, size_t size);
 /* The integer in the first column of the first row of `text`. SQLITE_OK, or
  * why there is none. */
 HF_MUST_CHECK int hf__sql_number(struct hf__sqlite *s, const char *text,

@@ -284,23 +284,14 @@ struct report {
     struct hf__sqlite *s;
 };
 
-/* The first column of the first row, or what went wrong. */
+/* Or what went wrong. */
 static void query(struct report *report, const char *sql, char *to, size_t size)
 {
-    sqlite3_stmt *statement = NULL;
-    sqlite3 *handle = report->s->db->handle;
-    int rc = sqlite3_prepare_v2(handle, sql, -1, &statement, NULL);
-    const unsigned char *text = NULL;
+    int rc = hf__sql_ask(report->s, sql, NULL, to, size);
 
-    if (rc == SQLITE_OK) {
-        rc = sqlite3_step(statement);
+    if (rc != SQLITE_OK) {
+        (void)snprintf(to, size, "%s", sqlite3_errstr(rc));
     }
-    if (rc == SQLITE_ROW) {
-        text = sqlite3_column_text(statement, 0);
-    }
-    (void)snprintf(to, size, "%s",
-                   text != NULL ? (const char *)text : sqlite3_errstr(rc));
-    (void)sqlite3_finalize(statement);
 }
 
 static void check_pragmas(struct report *report)
