@@ -115,14 +115,6 @@ int hf__space_begin(struct hf__sqlite *s)
     return rc == SQLITE_OK ? count_bytes(s, &s->db->bytes_before) : rc;
 }
 
-/* SQLite may make the file longer by a zero in each block behind its end. Where
- * pages are missing there that are committed, somebody may be merging them just
- * then; so it is left to that, and nothing is overwritten. */
-static int take(struct hf__sqlite *s, int64_t bytes)
-{
-    return length_of(s) >= s->db->bytes_before ? grow(s, bytes) : SQLITE_OK;
-}
-
 /* Another program may have merged the log just before the commit, and cut off
  * what was taken: then the pages themselves must go there. */
 static void settle(struct hf__sqlite *s, int64_t bytes)
@@ -141,8 +133,12 @@ int hf__space_commit(struct hf__sqlite *s)
     int64_t bytes = 0;
     int rc = count_bytes(s, &bytes);
 
-    if (rc == SQLITE_OK && bytes > s->db->bytes) {
-        rc = take(s, bytes);
+    /* SQLite may make the file longer by a zero in each block behind its end.
+     * Where pages are missing there that are committed, somebody may be merging
+     * them just then; so it is left to that, and nothing is overwritten. */
+    if (rc == SQLITE_OK && bytes > s->db->bytes &&
+        length_of(s) >= s->db->bytes_before) {
+        rc = grow(s, bytes);
     }
     if (rc == SQLITE_OK) {
         rc = hf__sql_run(s, HF__SQL_COMMIT);
@@ -216,20 +212,12 @@ static int get_meta(struct hf__sqlite *s, struct meta *ret_meta)
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-static int put_meta(struct hf__sqlite *s, const struct meta *meta)
-{
-    const struct hf__value boot = {SQLITE_TEXT, 0, s->local.boot,
-                                   HF__BOOT_ID_LENGTH};
-
-    return HF__SQL_RUN(s, HF__SQL_PUT_META, boot,
-                       hf__value_of((int64_t)meta->base),
-                       hf__value_of((int64_t)meta->ceiling));
-}
-
 /* Inside the synced transaction. Another session may have done it by now:
  * what can be read was synced before it could be. */
 static int raise_locked(struct hf__sqlite *s, uint64_t wanted)
 {
+    const struct hf__value boot = {SQLITE_TEXT, 0, s->local.boot,
+                                   HF__BOOT_ID_LENGTH};
     struct meta meta;
     int rc = get_meta(s, &meta);
 
@@ -243,7 +231,9 @@ static int raise_locked(struct hf__sqlite *s, uint64_t wanted)
         uint64_t least = wanted > meta.base ? wanted : meta.base;
 
         meta.ceiling = hf__fence_after(least, hf__wall_us()) + ROOM;
-        rc = put_meta(s, &meta);
+        rc = HF__SQL_RUN(s, HF__SQL_PUT_META, boot,
+                         hf__value_of((int64_t)meta.base),
+                         hf__value_of((int64_t)meta.ceiling));
     }
     if (rc == SQLITE_OK) {
         rc = hf__sql_run(s, HF__SQL_COMMIT);
@@ -305,20 +295,14 @@ int hf__fence_forget(struct hf__sqlite *s, uint64_t highest)
                        hf__value_of((int64_t)highest + 1));
 }
 
-/* Its record may have been deleted since this session read the base. */
-static void refresh_base(struct hf__sqlite *s)
+int64_t hf__fence_floor(struct hf__sqlite *s, bool has_record)
 {
     struct meta meta;
 
-    if (get_meta(s, &meta) == SQLITE_OK && meta.base > s->fence_base) {
+    /* Its record may have been deleted since this session read the base. */
+    if (!has_record && get_meta(s, &meta) == SQLITE_OK &&
+        meta.base > s->fence_base) {
         s->fence_base = meta.base;
-    }
-}
-
-int64_t hf__fence_floor(struct hf__sqlite *s, bool has_record)
-{
-    if (!has_record) {
-        refresh_base(s);
     }
     return s->wall_us > (int64_t)s->fence_base ? s->wall_us
                                                : (int64_t)s->fence_base;
@@ -405,23 +389,6 @@ static void undo_deeds(struct hf__sqlite *s)
 
 /* ---- a transaction */
 
-static int begin_write(struct hf__sqlite *s)
-{
-    int rc = hf__space_begin(s);
-
-    s->is_hasty = false;
-    if (rc != SQLITE_OK) {
-        hf__sql_undo(s);
-        return rc;
-    }
-    if (hf__sqlite_has_moved(s)) {
-        hf__sql_undo(s);
-        return SQLITE_READONLY_DBMOVED;
-    }
-    hf__sqlite_set_clock(s);
-    return SQLITE_OK;
-}
-
 /* SQLite undoes what it could not commit. Only after an error of the device
  * the frames may stand in the log all the same, and be found there when it is
  * next read from the start. So they do when the log was written and its index
@@ -443,15 +410,19 @@ static bool may_last(const struct hf__sqlite *s, int rc)
 /* SQLITE_OK also if there was nothing to commit. */
 static int transact(struct hf__sqlite *s, struct hf__turn *turn)
 {
-    int rc = begin_write(s);
+    int rc = hf__space_begin(s);
 
     turn->is_unknown = false;
+    s->is_hasty = false;
     s->fence_wanted = 0;
     s->deeds.n = 0;
-    if (rc != SQLITE_OK) {
-        return rc;
+    if (rc == SQLITE_OK && hf__sqlite_has_moved(s)) {
+        rc = SQLITE_READONLY_DBMOVED;
     }
-    rc = turn->fn(s, turn->arg);
+    if (rc == SQLITE_OK) {
+        hf__sqlite_set_clock(s);
+        rc = turn->fn(s, turn->arg);
+    }
     if (rc == SQLITE_OK) {
         rc = hf__space_commit(s);
         turn->is_unknown = may_last(s, rc);

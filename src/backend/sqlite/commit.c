@@ -34,9 +34,20 @@ static struct hf__value lease_of(const struct hf__participant *g)
                                             : hf__value_of_text(NULL);
 }
 
-static int put_grant(struct hf__sqlite *s, const struct hf__key *key,
-                     const struct hf__participant *g)
+static int write_grant(struct hf__sqlite *s, const struct hf__key *key,
+                       const struct hf__participant *g)
 {
+    if ((g->marks & HF__MARK_GONE) != 0) {
+        return HF__SQL_RUN(s, HF__SQL_BESIDE_LEAVE, hf__value_of_key(key),
+                           hf__value_of_token(&g->token));
+    }
+    if ((g->marks & (HF__MARK_NEW | HF__MARK_OWNER)) == 0) {
+        return HF__SQL_RUN(s, HF__SQL_BESIDE_CHANGE, hf__value_of_key(key),
+                           hf__value_of_token(&g->token),
+                           hf__value_of((int64_t)g->fence), lease_of(g),
+                           hf__value_of(!g->is_detached),
+                           hf__value_of(g->standing == HF__STANDS_BROKEN));
+    }
     return HF__SQL_RUN(
         s, HF__SQL_BESIDE_PUT, hf__value_of_key(key),
         hf__value_of_token(&g->token), hf__value_of((int64_t)g->fence),
@@ -45,28 +56,6 @@ static int put_grant(struct hf__sqlite *s, const struct hf__key *key,
         hf__value_of(s->now_us), hf__value_of_text(s->local.boot),
         hf__value_of_text(side_of(s, g)), hf__value_of(g->since_us),
         HF__VALUES_OF_OWNER(&g->owner));
-}
-
-static int change_grant(struct hf__sqlite *s, const struct hf__key *key,
-                        const struct hf__participant *g)
-{
-    return HF__SQL_RUN(s, HF__SQL_BESIDE_CHANGE, hf__value_of_key(key),
-                       hf__value_of_token(&g->token),
-                       hf__value_of((int64_t)g->fence), lease_of(g),
-                       hf__value_of(!g->is_detached),
-                       hf__value_of(g->standing == HF__STANDS_BROKEN));
-}
-
-static int write_grant(struct hf__sqlite *s, const struct hf__key *key,
-                       const struct hf__participant *g)
-{
-    if ((g->marks & HF__MARK_GONE) != 0) {
-        return HF__SQL_RUN(s, HF__SQL_BESIDE_LEAVE, hf__value_of_key(key),
-                           hf__value_of_token(&g->token));
-    }
-    return (g->marks & (HF__MARK_NEW | HF__MARK_OWNER)) != 0
-               ? put_grant(s, key, g)
-               : change_grant(s, key, g);
 }
 
 static int write_ticket(struct hf__sqlite *s, const struct hf__key *key,
@@ -127,29 +116,21 @@ static int change_name(struct hf__sqlite *s, const struct hf__key *key,
         hf__value_of(is_touched ? name->wall_us : 0), hf__value_of(has_moved));
 }
 
-static bool has_change(const struct hf__name *name)
-{
-    bool is_any = name->marks != 0;
-
-    for (int i = 0; i < name->grants.n; i++) {
-        is_any |= !has_own_row(name->grants.list[i]) &&
-                  name->grants.list[i]->marks != 0;
-    }
-    return is_any;
-}
-
 /* After the other rows: what it says of these stays true. */
 static int write_name(struct hf__sqlite *s, const struct hf__key *key,
                       bool has_moved)
 {
     const struct hf__participant *g = hf__name_holder(&s->name);
     unsigned marks = g != NULL ? g->marks : 0;
+    bool has_change = has_moved || s->name.marks != 0;
     int rc = SQLITE_OK;
 
+    for (int i = 0; i < s->name.grants.n; i++) {
+        has_change |= !has_own_row(s->name.grants.list[i]) &&
+                      s->name.grants.list[i]->marks != 0;
+    }
     if (s->has_row && (marks & (HF__MARK_NEW | HF__MARK_OWNER)) == 0) {
-        return has_moved || has_change(&s->name)
-                   ? change_name(s, key, g, has_moved)
-                   : SQLITE_OK;
+        return has_change ? change_name(s, key, g, has_moved) : SQLITE_OK;
     }
     rc = put_name(s, key, g);
     /* What the other tables have of it. */
@@ -309,30 +290,24 @@ static int note_wakes(struct hf__sqlite *s, const struct hf__op *op,
                    op);
 }
 
-/* ---- all of it */
-
-static int write_all(struct hf__sqlite *s, const struct hf__op *op)
-{
-    bool has_moved = false;
-    int rc = write_rows(s, op, true, &has_moved);
-
-    if (rc == SQLITE_OK) {
-        rc = write_rows(s, op, false, &has_moved);
-    }
-    return rc == SQLITE_OK ? write_name(s, &op->key, has_moved) : rc;
-}
-
 int hf__sqlite_commit(void *state, const struct hf__op *op,
                       struct hf__name *name, struct hf__outcome *out)
 {
     struct hf__sqlite *s = state;
+    bool has_moved = false;
 
     if ((name->marks & HF__MARK_FENCE) != 0 &&
         !hf__fence_may_be(s, name->fence)) {
         s->rc = HF__SQLITE_RAISE_FIRST;
         return HF__ABORTED;
     }
-    s->rc = write_all(s, op);
+    s->rc = write_rows(s, op, true, &has_moved);
+    if (s->rc == SQLITE_OK) {
+        s->rc = write_rows(s, op, false, &has_moved);
+    }
+    if (s->rc == SQLITE_OK) {
+        s->rc = write_name(s, &op->key, has_moved);
+    }
     if (s->rc == SQLITE_OK) {
         hf__name_settle(name);
         s->rc = note_wakes(s, op, out);
@@ -341,23 +316,6 @@ int hf__sqlite_commit(void *state, const struct hf__op *op,
 }
 
 /* ---- in one statement */
-
-static int write_renewal(struct hf__sqlite *s, const struct hf__op *op)
-{
-    return HF__SQL_RUN(s, HF__SQL_RENEW, hf__value_of(s->now_us + op->lease_us),
-                       hf__value_of_key(&op->key),
-                       hf__value_of_token(&op->token), hf__value_of(s->now_us),
-                       hf__value_of_text(s->local.boot),
-                       hf__value_of(op->is_detached));
-}
-
-/* The clock does not matter here: the owner may always let go. */
-static int write_release(struct hf__sqlite *s, const struct hf__op *op)
-{
-    return HF__SQL_RUN(s, HF__SQL_FREE, hf__value_of(op->reopens),
-                       hf__value_of(s->wall_us), hf__value_of_key(&op->key),
-                       hf__value_of_token(&op->token));
-}
 
 int hf__sqlite_commit_fast(struct hf__sqlite *s, const struct hf__op *op,
                            struct hf__outcome *out, bool *ret_is_done)
@@ -372,7 +330,16 @@ int hf__sqlite_commit_fast(struct hf__sqlite *s, const struct hf__op *op,
         (!is_renewal && op->kind != HF__OP_RELEASE)) {
         return SQLITE_OK;
     }
-    rc = is_renewal ? write_renewal(s, op) : write_release(s, op);
+    /* To let go the owner needs no clock: it may always. */
+    rc = is_renewal
+             ? HF__SQL_RUN(
+                   s, HF__SQL_RENEW, hf__value_of(own.ends_us),
+                   hf__value_of_key(&op->key), hf__value_of_token(&op->token),
+                   hf__value_of(s->now_us), hf__value_of_text(s->local.boot),
+                   hf__value_of(op->is_detached))
+             : HF__SQL_RUN(s, HF__SQL_FREE, hf__value_of(op->reopens),
+                           hf__value_of(s->wall_us), hf__value_of_key(&op->key),
+                           hf__value_of_token(&op->token));
     if (rc != SQLITE_OK || sqlite3_changes(s->db->handle) == 0) {
         return rc;
     }

@@ -182,21 +182,6 @@ static int set_wal(struct hf__sqlite *s, hf_error *err)
     return HF_OK;
 }
 
-/* All of it or nothing. */
-static int build(struct hf__sqlite *s)
-{
-    sqlite3 *handle = s->db->handle;
-    int rc = hf__space_begin(s);
-
-    if (rc == SQLITE_OK) {
-        rc = sqlite3_exec(handle, schema, NULL, NULL, NULL);
-    }
-    if (rc == SQLITE_OK) {
-        rc = sqlite3_exec(handle, view, NULL, NULL, NULL);
-    }
-    return rc == SQLITE_OK ? hf__space_commit(s) : rc;
-}
-
 static int prepare(struct hf__sqlite *s, hf_error *err)
 {
     int64_t version = 0;
@@ -218,7 +203,17 @@ static int prepare(struct hf__sqlite *s, hf_error *err)
     if (rc != SQLITE_OK || (version == VERSION && strcmp(views, "0") != 0)) {
         return hf__sql_status(s, rc, err);
     }
-    rc = build(s);
+    /* All of it or nothing. */
+    rc = hf__space_begin(s);
+    if (rc == SQLITE_OK) {
+        rc = sqlite3_exec(s->db->handle, schema, NULL, NULL, NULL);
+    }
+    if (rc == SQLITE_OK) {
+        rc = sqlite3_exec(s->db->handle, view, NULL, NULL, NULL);
+    }
+    if (rc == SQLITE_OK) {
+        rc = hf__space_commit(s);
+    }
     if (rc != SQLITE_OK) {
         /* Where the disk has no room for the view, a store does without. */
         bool does_without = version == VERSION && hf__sql_is_full(s, rc);

@@ -56,22 +56,6 @@ static void call(struct hf__gate_at gate, unsigned ticket)
     (void)hf__words_ring(gate.words, turn_at(gate, ticket), INT_MAX);
 }
 
-/* Tickets that were given up are passed over; where the board was cut off it
- * may look as if all were. Gives whose turn it is now. */
-static unsigned move_to_next(struct hf__gate_at gate)
-{
-    unsigned serving = move_on(gate);
-
-    for (int i = 0; i < HF__GATE_SLOTS; i++) {
-        if (hf__words_get(gate.words, abandoned_at(gate, serving)) !=
-            serving + 1) {
-            break;
-        }
-        serving = move_on(gate);
-    }
-    return serving;
-}
-
 /* The turn of `ticket` is over: the next one's begins, unless somebody else
  * has already said so. If two say it at once one ticket more is passed over,
  * whose holder is called all the same. */
@@ -82,7 +66,15 @@ static void pass_on(struct hf__gate_at gate, unsigned ticket)
     if (serving != ticket) {
         return;
     }
-    serving = move_to_next(gate);
+    serving = move_on(gate);
+    /* Tickets that were given up are passed over; where the board was cut off
+     * it may look as if all were. */
+    for (int i = 0;
+         i < HF__GATE_SLOTS &&
+         hf__words_get(gate.words, abandoned_at(gate, serving)) == serving + 1;
+         i++) {
+        serving = move_on(gate);
+    }
     /* Also where nobody seems to wait: of two who came at the same time the
      * slower one may have set `next` back. */
     call(gate, serving);

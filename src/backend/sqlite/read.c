@@ -68,14 +68,6 @@ static const char *text_of(sqlite3_stmt *statement, int column)
     return text != NULL ? (const char *)text : "";
 }
 
-/* Without memory a text that has to be converted is NULL, too; it must not
- * count as empty, which is the boot of nobody. */
-static bool has_text(sqlite3_stmt *statement, enum column column)
-{
-    return sqlite3_column_type(statement, (int)column) == SQLITE_TEXT &&
-           sqlite3_column_text(statement, (int)column) != NULL;
-}
-
 static void copy_text(char *to, size_t size, sqlite3_stmt *statement,
                       int column)
 {
@@ -155,7 +147,11 @@ static struct hf__participant *add_grant(struct hf__sqlite *s,
                                          sqlite3_stmt *statement, int slot)
 {
     struct hf__participant *g = hf__participants_add(&s->name.grants, slot);
-    bool has_boot = has_text(statement, COLUMN_BOOT);
+    /* Without memory a text that has to be converted is NULL, too; it must not
+     * count as empty, which is the boot of nobody. */
+    bool has_boot =
+        sqlite3_column_type(statement, COLUMN_BOOT) == SQLITE_TEXT &&
+        sqlite3_column_text(statement, COLUMN_BOOT) != NULL;
     const struct hf__terms terms = terms_of(statement);
     const char *side = text_of(statement, COLUMN_SIDE);
 
@@ -403,13 +399,6 @@ static int read_line(struct hf__sqlite *s, const struct hf__key *key,
     return rc;
 }
 
-/* Does only the token's own grant matter beside the name's row? */
-static bool minds_own_only(const struct hf__sqlite *s, const struct hf__op *op)
-{
-    return op->kind == HF__OP_RENEW || op->kind == HF__OP_RAISE ||
-           (op->kind == HF__OP_RELEASE && !s->has_line);
-}
-
 int hf__sqlite_read(struct hf__sqlite *s, const struct hf__key *key,
                     const struct hf__op *op, enum hf__extent extent)
 {
@@ -423,7 +412,10 @@ int hf__sqlite_read(struct hf__sqlite *s, const struct hf__key *key,
     s->name.now_us = s->now_us;
     s->name.wall_us = s->wall_us;
     rc = read_name(s, key);
-    only_own = is_part && minds_own_only(s, op);
+    /* Does only the token's own grant matter beside the name's row? */
+    only_own =
+        is_part && (op->kind == HF__OP_RENEW || op->kind == HF__OP_RAISE ||
+                    (op->kind == HF__OP_RELEASE && !s->has_line));
     s->name.is_partial =
         (only_own && (s->has_beside || s->has_line)) ||
         (is_part && s->has_beside && op->kind == HF__OP_ACQUIRE &&

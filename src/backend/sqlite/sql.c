@@ -167,33 +167,30 @@ int hf__sql_run(struct hf__sqlite *s, enum hf__statement which)
     return rc == SQLITE_DONE || rc == SQLITE_ROW ? SQLITE_OK : rc;
 }
 
-static void bind(sqlite3_stmt *statement, int at, const struct hf__value *v)
-{
-    switch (v->type) {
-    case SQLITE_INTEGER:
-        (void)sqlite3_bind_int64(statement, at, v->number);
-        break;
-    case SQLITE_TEXT:
-        (void)sqlite3_bind_text(statement, at, v->bytes, (int)v->size,
-                                SQLITE_STATIC);
-        break;
-    case SQLITE_BLOB:
-        (void)sqlite3_bind_blob(statement, at, v->bytes, (int)v->size,
-                                SQLITE_STATIC);
-        break;
-    default:
-        (void)sqlite3_bind_null(statement, at);
-        break;
-    }
-}
-
 sqlite3_stmt *hf__sql_with(struct hf__sqlite *s, enum hf__statement which,
                            const struct hf__value *values, int n)
 {
     sqlite3_stmt *statement = hf__sql(s, which);
 
     for (int i = 0; i < n && statement != NULL; i++) {
-        bind(statement, i + 1, &values[i]);
+        const struct hf__value *v = &values[i];
+
+        switch (v->type) {
+        case SQLITE_INTEGER:
+            (void)sqlite3_bind_int64(statement, i + 1, v->number);
+            break;
+        case SQLITE_TEXT:
+            (void)sqlite3_bind_text(statement, i + 1, v->bytes, (int)v->size,
+                                    SQLITE_STATIC);
+            break;
+        case SQLITE_BLOB:
+            (void)sqlite3_bind_blob(statement, i + 1, v->bytes, (int)v->size,
+                                    SQLITE_STATIC);
+            break;
+        default:
+            (void)sqlite3_bind_null(statement, i + 1);
+            break;
+        }
     }
     return statement;
 }

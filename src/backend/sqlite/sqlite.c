@@ -47,32 +47,6 @@ static int compare_ids(struct hf__sqlite *s, const struct hf__door *door,
     return HF_OK;
 }
 
-/* Nobody else is inside, so these files are the store from now on. So they
- * are if only such are inside as failed to open it, and are about to leave. */
-static void bind_ids(struct hf__sqlite *s, const struct hf__door *door,
-                     const struct hf__file_ids *seen)
-{
-    struct hf__file_ids ids = *seen;
-
-    ids.file[HF__FILE_SIDE] = (struct hf__file_id){0, 0}; /* the door itself */
-    if (!door->has_others || known_ids(s).file[HF__FILE_DB].ino == 0) {
-        (void)hf__words_write(&s->local.side->words, HF__ON_SQLITE_BOARD(ids),
-                              &ids, sizeof ids);
-    }
-}
-
-static int open_database(struct hf__sqlite *s, hf_error *err)
-{
-    int rc;
-    int r = hf__connect_open(s, err);
-
-    if (r != HF_OK) {
-        return r;
-    }
-    rc = hf__fence_open(s);
-    return hf__sql_status(s, rc, err);
-}
-
 /* The database is open: is it the one that others find? */
 static int settle(struct hf__sqlite *s, const struct hf__door *door,
                   hf_error *err)
@@ -87,9 +61,17 @@ static int settle(struct hf__sqlite *s, const struct hf__door *door,
     }
     r = compare_ids(s, door, &seen, err);
     if (r == HF_OK) {
-        bind_ids(s, door, &seen);
         s->watch.expected = seen;
         s->db->ids = seen;
+        seen.file[HF__FILE_SIDE] = (struct hf__file_id){0, 0}; /* the door's */
+    }
+    /* Nobody else is inside, so these files are the store from now on. So they
+     * are if only such are inside as failed to open it, and are about to leave.
+     */
+    if (r == HF_OK &&
+        (!door->has_others || known_ids(s).file[HF__FILE_DB].ino == 0)) {
+        (void)hf__words_write(&s->local.side->words, HF__ON_SQLITE_BOARD(ids),
+                              &seen, sizeof seen);
     }
     return r;
 }
@@ -141,6 +123,12 @@ static int enter(struct hf__sqlite *s, struct hf__door *door, hf_error *err)
         return r;
     }
     hf__place_ids(&s->place, &seen);
+    /* To listen takes the side file alone. SQLite is not even entered: a
+     * process that forks just now must not be found in it. */
+    if (s->local.plain.head.only_listens) {
+        s->watch.expected = seen;
+        return HF_OK;
+    }
     r = compare_ids(s, door, &seen, err);
     if (r == HF_OK) {
         r = hf__place_create_db(&s->place, err);
@@ -152,22 +140,12 @@ static int enter(struct hf__sqlite *s, struct hf__door *door, hf_error *err)
         r = hf__header_prepare(&s->place, s->local.plain.deadline, err);
     }
     if (r == HF_OK) {
-        r = open_database(s, err);
+        r = hf__connect_open(s, err);
+    }
+    if (r == HF_OK) {
+        r = hf__sql_status(s, hf__fence_open(s), err);
     }
     return r == HF_OK ? settle(s, door, err) : r;
-}
-
-/* To listen takes the side file alone. SQLite is not even entered: a process
- * that forks just now must not be found in it. */
-static int enter_side(struct hf__sqlite *s, struct hf__door *door,
-                      hf_error *err)
-{
-    int r = be_there(s, door, err);
-
-    if (r == HF_OK) {
-        hf__place_ids(&s->place, &s->watch.expected);
-    }
-    return r;
 }
 
 /* Before anything is made: is what is there a store's, or may become one? */
@@ -206,8 +184,7 @@ static int sqlite_open(void *state, const struct hf__url *url,
                           err);
     }
     if (r == HF_OK) {
-        r = s->local.plain.head.only_listens ? enter_side(s, &door, err)
-                                             : enter(s, &door, err);
+        r = enter(s, &door, err);
     }
     hf__door_close(&door);
     if (r == HF_OK && !s->local.plain.head.only_listens) {
@@ -380,23 +357,6 @@ static void check_folder(struct report *report)
     hf__local_tell_system(&report->to, &fs, &remedies);
 }
 
-static void check_clock(struct report *report)
-{
-    struct hf__sqlite *s = report->s;
-    char value[160];
-
-    hf__report_say(&report->to, "boot_and_clock", s->local.boot, NULL);
-    (void)snprintf(value, sizeof value, "base %llu, ceiling %llu",
-                   (unsigned long long)s->fence_base,
-                   (unsigned long long)s->fence_ceiling);
-    hf__report_say(&report->to, "fences", value, NULL);
-    hf__report_say(
-        &report->to, "takeover",
-        "a killed holder's lock is free within 0.3 s, a stopped one's when "
-        "its lease ends; who is stopped in line is passed over after 1 s",
-        NULL);
-}
-
 /* For sqlite3_progress_handler(): nonzero stops. */
 static int is_late(void *arg)
 {
@@ -408,6 +368,7 @@ static int sqlite_check(void *state, hf__check_fn fn, void *arg,
 {
     struct hf__sqlite *s = state;
     struct report report = {{fn, arg, false}, s};
+    char fences[80];
 
     hf__sqlite_begin(s, deadline, err);
     if (hf__sqlite_has_moved(s)) {
@@ -421,7 +382,16 @@ static int sqlite_check(void *state, hf__check_fn fn, void *arg,
     check_files(&report);
     check_journal(&report);
     check_folder(&report);
-    check_clock(&report);
+    hf__report_say(&report.to, "boot_and_clock", s->local.boot, NULL);
+    (void)snprintf(fences, sizeof fences, "base %llu, ceiling %llu",
+                   (unsigned long long)s->fence_base,
+                   (unsigned long long)s->fence_ceiling);
+    hf__report_say(&report.to, "fences", fences, NULL);
+    hf__report_say(
+        &report.to, "takeover",
+        "a killed holder's lock is free within 0.3 s, a stopped one's when "
+        "its lease ends; who is stopped in line is passed over after 1 s",
+        NULL);
     return HF_OK;
 }
 

@@ -111,12 +111,6 @@ static void move_on(struct hf__scan *scan, const struct names *names)
     }
 }
 
-static int fail(struct hf__sqlite *s, int rc, hf_error *err)
-{
-    s->rc = rc;
-    return hf__sql_status(s, rc, err);
-}
-
 /* All from one state of the database. */
 static int scan_names(void *state, struct hf__scan *scan, hf_error *err)
 {
@@ -149,7 +143,8 @@ static int scan_names(void *state, struct hf__scan *scan, hf_error *err)
         hf__sql_undo(s);
     }
     if (rc != SQLITE_OK) {
-        return fail(s, rc, err);
+        s->rc = rc;
+        return hf__sql_status(s, rc, err);
     }
     move_on(scan, names);
     return r;
