@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sleeping and being told, by the side file's words. A waiter sleeps on its
- * word, and looks by itself now and then, because nobody tells of those who are
- * killed and a wake-up may go to somebody who is. One in line sleeps on the
- * word of its ticket, so a hand-over wakes one, and not the line. Called by the
- * session's thread.
+ * What the stores of one machine have alike of a session: sleeping and being
+ * told, by the side file's words; where those at a name stand, by the boot
+ * clock and, where that is another one, by the kernel's knowledge of the
+ * holder; and what a check says of files. A waiter sleeps on its word, and
+ * looks by itself now and then, because nobody tells of those who are killed
+ * and a wake-up may go to somebody who is. One in line sleeps on the word of
+ * its ticket, so a hand-over wakes one, and not the line. What a record says is
+ * the stores' to read. Called by the session's thread.
  */
 #include "src/backend/local/local.h"
 
+#include "src/backend/report.h"
 #include "src/base/error.h"
+#include "src/base/utf8.h"
+
+#include <stdio.h>
+#include <string.h>
 
 int hf__local_begin(struct hf__local *s, const struct hf__url *url,
                     const char *whose, const char *form, hf_error *err)
@@ -98,4 +106,192 @@ void hf__local_park(void *state, struct hf__watch *w[], int n, unsigned seen,
                hf__words_name(&s->side->words,
                               hf__word_of_watches(&s->side->bells, w, n)),
                seen, until);
+}
+
+/* ---- judging */
+
+bool hf__local_is_same_clock(const struct hf__local *s, const char *boot)
+{
+    return strncmp(boot, s->boot, sizeof s->boot) == 0;
+}
+
+/* Since the grant, by the wall clock; of one of the future nothing is left. */
+static int64_t left_of(int64_t lasts_us, const struct hf__terms *terms,
+                       const struct hf__name *name)
+{
+    return name->wall_us < terms->since_us
+               ? 0
+               : lasts_us - (name->wall_us - terms->since_us);
+}
+
+/* By the clock of the boot in which it was made, and after a restart by the
+ * wall clock, within which the time that it was to be kept bounds it on both
+ * sides. */
+static int64_t kept_for(const struct hf__local *s,
+                        const struct hf__terms *terms,
+                        const struct hf__name *name)
+{
+    if (terms->keep_us <= 0) {
+        return 0;
+    }
+    if (hf__local_is_same_clock(s, terms->boot)) {
+        return terms->keep_until_us - name->now_us;
+    }
+    /* For ever: no clock ends it. */
+    return terms->keep_us >= HF_KEEP_MAX_MS * 1000
+               ? terms->keep_us
+               : left_of(terms->keep_us, terms, name);
+}
+
+int64_t hf__local_kept_until(const struct hf__local *s,
+                             const struct hf__terms *terms,
+                             const struct hf__name *name)
+{
+    int64_t kept_us = kept_for(s, terms, name);
+
+    return kept_us > 0 ? name->now_us + kept_us : 0;
+}
+
+/* How long a lease still runs that began under another boot id and is tied to
+ * no process: by the wall clock, for as long as it was given in its own boot.
+ * Not above 0 also if that clock is behind the grant. */
+static int64_t left_by_wall(const struct hf__terms *terms,
+                            const struct hf__name *name)
+{
+    int64_t granted_us = terms->keep_until_us - terms->keep_us;
+
+    return left_of(terms->expires_us - granted_us, terms, name);
+}
+
+void hf__local_judge_lease(const struct hf__local *s,
+                           const struct hf__terms *terms,
+                           const struct hf__name *name,
+                           struct hf__participant *g)
+{
+    bool is_same_boot = strncmp(terms->boot, s->boot, HF__BOOT_ID_LENGTH) == 0;
+    bool is_same_clock = hf__local_is_same_clock(s, terms->boot);
+
+    g->holder_lives = -1;
+    g->is_past = !is_same_clock;
+    g->ends_us = is_same_clock ? terms->expires_us : INT64_MAX;
+    if (g->ends_us <= name->now_us) {
+        g->standing = HF__STANDS_ENDED;
+        return;
+    }
+    if (!is_same_boot && g->is_detached && left_by_wall(terms, name) > 0) {
+        g->ends_us = name->now_us + left_by_wall(terms, name);
+        return;
+    }
+    g->holder_lives = hf__side_probe(s->side, g->life);
+    /* A container may show a boot id of its own. Whose byte is locked was
+     * not there before a restart, whatever the id says. */
+    if (!is_same_boot && g->holder_lives != 1) {
+        g->standing = HF__STANDS_ENDED;
+        g->ends_us = name->now_us - name->wall_us; /* nobody knows when */
+    } else if (g->holder_lives == 0) {
+        g->standing = HF__STANDS_DEAD;
+    } else if (!is_same_clock) {
+        g->standing = HF__STANDS_FOREIGN;
+    }
+}
+
+/* By when it was last seen. The stamp may have been set to nothing since:
+ * nobody was in the store then. A stamp of the future is nobody's of ours.
+ * Whose process lives keeps its place: it may have been stopped. */
+static enum hf__standing by_stamp(const struct hf__local *s, int64_t now_us,
+                                  const struct hf__participant *t, int lives)
+{
+    int64_t keep_us = HF__TICKET_KEEP_MS * INT64_C(1000);
+    int64_t idle_ms = hf__ticket_idle_ms(&s->side->words, HF__ON_BOARD(stamps),
+                                         &t->token, hf__now());
+
+    if (idle_ms > -HF__TICKET_PATIENCE_MS && idle_ms < HF__TICKET_PATIENCE_MS) {
+        return HF__STANDS_RUNNING;
+    }
+    return lives == 1 || (idle_ms >= 0 && idle_ms < HF__TICKET_KEEP_MS) ||
+                   (t->seen_us <= now_us && t->seen_us > now_us - keep_us)
+               ? HF__STANDS_DEAD
+               : HF__STANDS_ENDED;
+}
+
+/* Where the stamp is of another time namespace's clock, the byte alone
+ * decides. */
+void hf__local_judge_ticket(const struct hf__local *s, int64_t now_us,
+                            struct hf__participant *t)
+{
+    int lives = hf__side_probe(s->side, t->life);
+
+    t->holder_lives = -1;
+    if (lives == 0) {
+        t->standing = HF__STANDS_ENDED;
+    } else if (!t->is_past) {
+        t->standing = by_stamp(s, now_us, t, lives);
+    } else {
+        t->standing = lives == 1 ? HF__STANDS_RUNNING : HF__STANDS_ENDED;
+    }
+}
+
+void hf__local_copy_text(char *to, size_t size, const char *from,
+                         size_t from_size)
+{
+    char text[HF_NOTE_MAX + 2] = "";
+    size_t length;
+
+    memcpy(text, from,
+           from_size < sizeof text - 1 ? from_size : sizeof text - 1);
+    length = hf__utf8_cut(text, size - 1);
+    if (!hf__utf8_is_valid(text, length)) {
+        length = 0;
+    }
+    memcpy(to, text, length);
+    to[length] = '\0';
+}
+
+void hf__local_read_owner(const struct hf__owner *from, struct hf__owner *to)
+{
+    hf__local_copy_text(to->label, sizeof to->label, from->label,
+                        sizeof from->label);
+    hf__local_copy_text(to->host, sizeof to->host, from->host,
+                        sizeof from->host);
+    hf__local_copy_text(to->thread, sizeof to->thread, from->thread,
+                        sizeof from->thread);
+    hf__local_copy_text(to->note, sizeof to->note, from->note,
+                        sizeof from->note);
+    to->pid = from->pid;
+}
+
+/* ---- what check() says */
+
+#define TMPFS_TYPE   0x01021994
+#define SPACE_MIN_MB 16
+
+void hf__local_tell_file(struct hf__report *to, const char *name,
+                         const char *path, const struct stat *st,
+                         const char *remedy)
+{
+    char value[512];
+
+    (void)snprintf(value, sizeof value, "%.400s (%04o, user %ld, group %ld)",
+                   path, (unsigned)st->st_mode & 07777, (long)st->st_uid,
+                   (long)st->st_gid);
+    hf__report_say(to, name, value, remedy);
+}
+
+void hf__local_tell_system(struct hf__report *to, const struct statfs *fs,
+                           const struct hf__remedies *remedies)
+{
+    const char *network = hf__netfs_name((uint64_t)fs->f_type);
+    uint64_t free_mb = (uint64_t)fs->f_bavail * (uint64_t)fs->f_bsize >> 20;
+    char value[64];
+
+    (void)snprintf(value, sizeof value, "%s 0x%lx",
+                   network != NULL ? network : "local",
+                   (unsigned long)(uint32_t)fs->f_type);
+    hf__report_say(to, "file_system", value,
+                   network != NULL                      ? remedies->network
+                   : (uint32_t)fs->f_type == TMPFS_TYPE ? remedies->memory
+                                                        : NULL);
+    (void)snprintf(value, sizeof value, "%llu MB", (unsigned long long)free_mb);
+    hf__report_say(to, "free_space", value,
+                   free_mb < SPACE_MIN_MB ? remedies->space : NULL);
 }

@@ -58,7 +58,7 @@ unsigned hf__local_seen(void *s, struct hf__watch *w[], int n);
 void hf__local_park(void *s, struct hf__watch *w[], int n, unsigned seen,
                     hf__time until);
 
-/* ---- judging (judge.c) */
+/* ---- judging */
 
 /* What a record says of its last grant's time. */
 struct hf__terms {
@@ -87,7 +87,7 @@ void hf__local_copy_text(char *to, size_t size, const char *from,
                          size_t from_size);
 void hf__local_read_owner(const struct hf__owner *from, struct hf__owner *to);
 
-/* ---- what check() says (check.c) */
+/* ---- what check() says */
 
 struct hf__report;
 

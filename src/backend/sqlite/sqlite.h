@@ -5,8 +5,8 @@
  *
  *     sqlite.c   opening, closing, check()
  *     batch.c    execute()
- *     cells.c    values with versions
  *     store.c    what the engine asks, list(), gc()
+ *     cells.c    values with versions
  *     read.c     a name: who is there
  *     commit.c   a name: what was decided
  *     connect.c  opening a connection, and the tables
