@@ -24,6 +24,12 @@ static void fill_standard(void)
     }
 }
 
+static int (*const starts[CLI_VERBS])(const struct cli_options *) = {
+#define CLI_X(id, word) [CLI_##id] = cli_##word,
+    CLI_VERB_MAP(CLI_X)
+#undef CLI_X
+};
+
 int main(int argc, char **argv)
 {
     struct cli_options options = {0};
@@ -36,7 +42,7 @@ int main(int argc, char **argv)
     }
     if (!r) {
         r = options.is_help ? cli_help(&options)
-                            : cli_verb_table[options.verb].start(&options);
+                            : starts[options.verb](&options);
     }
     return cli_output_end(r);
 }

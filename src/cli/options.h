@@ -121,7 +121,6 @@ struct cli_verb {
     const char *usage;
     const char *summary;
     enum cli_operand operand;
-    int (*start)(const struct cli_options *);
 };
 
 extern const struct cli_option cli_option_table[];
@@ -131,20 +130,10 @@ extern const struct cli_verb cli_verb_table[CLI_VERBS];
 /* Was the option of that name on the line? */
 bool cli_option_given(const struct cli_options *, const char *name);
 
-/* The verbs: each gives the exit code of the program. */
-int cli_run(const struct cli_options *);
-int cli_hold(const struct cli_options *);
-int cli_acquire(const struct cli_options *);
-int cli_renew(const struct cli_options *);
-int cli_release(const struct cli_options *);
-int cli_who(const struct cli_options *);
-int cli_ls(const struct cli_options *);
-int cli_break(const struct cli_options *);
-int cli_gc(const struct cli_options *);
-int cli_cell(const struct cli_options *);
-int cli_check(const struct cli_options *);
-int cli_backends(const struct cli_options *);
-int cli_version(const struct cli_options *);
-int cli_help(const struct cli_options *);
+/* The verbs: each gives the exit code of the program. Only main.c knows which
+ * function is whose, so that what reads the tables need not have them all. */
+#define CLI_X(id, word) int cli_##word(const struct cli_options *);
+CLI_VERB_MAP(CLI_X)
+#undef CLI_X
 
 #endif
