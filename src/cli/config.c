@@ -25,13 +25,14 @@
 
 static const char blanks[] = " \t\r";
 
+enum { KEY_URL = 1, KEY_REACH = 2 };
+
 struct reader {
     struct cli_config *config;
     const char *path;
     int line;
     unsigned mode; /* of the file */
-    bool has_url;  /* in this file */
-    bool has_reach;
+    unsigned seen; /* KEY_URL and KEY_REACH: those that stood above */
 };
 
 static int bad_key(const struct reader *in, const char *written)
@@ -52,58 +53,45 @@ static int bad_key(const struct reader *in, const char *written)
                     in->path, in->line, key);
 }
 
-static int check_secret(const struct reader *in, const char *url)
-{
-    if (!(in->mode & S_IRWXO) || !cli_secret_is_in(url)) {
-        return 0;
-    }
-    return cli_fail(CLI_EXIT_CONFIG,
-                    "%s:%d: the url has a password, and the file is open to "
-                    "all users (%04o): chmod 600 it, or take the password out "
-                    "and name a file for it with ?password_file=PATH",
-                    in->path, in->line, in->mode);
-}
-
-static int store(const struct reader *in, const char *value, char **slot,
-                 char **from)
-{
-    if (!*slot) {
-        *slot = cli_strdup(value);
-        *from = cli_strdup(in->path);
-    }
-    return 0;
-}
-
 static int take(struct reader *in, const char *key, const char *value)
 {
     bool is_url = !strcmp(key, "url");
-    bool *has = is_url ? &in->has_url : &in->has_reach;
+    unsigned bit = is_url ? KEY_URL : KEY_REACH;
+    char **slot = is_url ? &in->config->url : &in->config->reach;
 
     if (!is_url && strcmp(key, "reach")) {
         return bad_key(in, key);
     }
-    if (*has) {
+    if (in->seen & bit) {
         return cli_fail(CLI_EXIT_CONFIG, "%s:%d: %s is set twice", in->path,
                         in->line, key);
     }
-    *has = true;
+    in->seen |= bit;
     if (!*value) {
         return cli_fail(CLI_EXIT_CONFIG, "%s:%d: %s has no value", in->path,
                         in->line, key);
     }
-    if (is_url) {
-        int r = check_secret(in, value);
-
-        return r ? r
-                 : store(in, value, &in->config->url, &in->config->url_from);
+    if (is_url && (in->mode & S_IRWXO) && cli_secret_is_in(value)) {
+        return cli_fail(CLI_EXIT_CONFIG,
+                        "%s:%d: the url has a password, and the file is open "
+                        "to all users (%04o): chmod 600 it, or take the "
+                        "password out and name a file for it with "
+                        "?password_file=PATH",
+                        in->path, in->line, in->mode);
     }
-    if (strcmp(value, "user") && strcmp(value, "host") &&
+    if (!is_url && strcmp(value, "user") && strcmp(value, "host") &&
         strcmp(value, "hosts")) {
         return cli_fail(CLI_EXIT_CONFIG,
                         "%s:%d: reach '%s' is none of user, host, hosts",
                         in->path, in->line, value);
     }
-    return store(in, value, &in->config->reach, &in->config->reach_from);
+    if (!*slot) {
+        *slot = cli_strdup(value);
+        if (is_url) {
+            in->config->url_from = cli_strdup(in->path);
+        }
+    }
+    return 0;
 }
 
 static char *trim(char *text)
@@ -221,6 +209,5 @@ void cli_config_fini(struct cli_config *config)
     cli_free(config->url);
     cli_free(config->url_from);
     cli_free(config->reach);
-    cli_free(config->reach_from);
     *config = (struct cli_config){0};
 }

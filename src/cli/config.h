@@ -8,10 +8,9 @@
 #define CLI_CONFIG_SYSTEM "/etc/holdfast/config"
 
 struct cli_config {
-    char *url;        /* NULL: in neither file */
-    char *url_from;   /* the file that says so */
-    char *reach;      /* NULL: in neither file */
-    char *reach_from; /* the file that says so */
+    char *url;      /* NULL: in neither file */
+    char *url_from; /* the file that says so */
+    char *reach;    /* NULL: in neither file */
 };
 
 /* Read one file; what is set already stays. A file that does not exist is

@@ -28,7 +28,6 @@ static int file_of(const uint8_t *data, size_t size, char path[64])
 static void check(const struct cli_config *config)
 {
     REQUIRE(!config->url == !config->url_from);
-    REQUIRE(!config->reach == !config->reach_from);
     if (config->url) {
         REQUIRE(config->url[0] && !strchr(config->url, '\n'));
     }
