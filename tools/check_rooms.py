@@ -26,7 +26,7 @@ REGISTRY = 'src/backend/registry.'
 WORDS = ('file', 'memory')
 MAY_NAME = {
     'src/base/url.c': 'shows whoever gave no URL what one looks like',
-    'src/cli/place.h': 'the command chooses a store for who names none',
+    'src/cli/store.h': 'the command chooses a store for who names none',
     'src/cli/secret.c': 'hides what it can of URLs, also of those that the '
                         'library refuses; these have no password',
 }

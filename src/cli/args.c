@@ -1,23 +1,58 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decides how words become options. An option may stand before or after
- * NAME, as --name VALUE, --name=VALUE, -n VALUE, -nVALUE, and flags of one
- * letter may be joined. For run everything after `--` is the command's and
- * is never looked at. Thread: main.
+ * Turns the words of the line into options. An option may stand before or
+ * after NAME, as --name VALUE, --name=VALUE, -n VALUE, -nVALUE, and flags of
+ * one letter may be joined. For run everything after `--` is the command's and
+ * is never looked at; who left out `--` or the command is shown the line that
+ * was meant, each word quoted as a shell needs it. Thread: main.
  */
 #include "src/cli/args.h"
-#include "src/cli/correct.h"
-#include "src/cli/duration.h"
-#include "src/cli/exit.h"
-#include "src/cli/memory.h"
-#include "src/cli/say.h"
-#include "src/cli/secret.h"
-#include "src/cli/suggest.h"
-
 #include "include/holdfast.h"
+#include "src/cli/clock.h"
+#include "src/cli/event.h"
+#include "src/cli/output.h"
+#include "src/cli/secret.h"
+#include "src/cli/text.h"
 
 #include <stdio.h>
 #include <string.h>
+
+static void add_words(struct cli_text *line, char **argv, int from, int to)
+{
+    for (int i = from; i < to; i++) {
+        bool is_url =
+            !strcmp(argv[i - 1], "--url") || !strncmp(argv[i], "--url=", 6);
+        char *shown CLI_AUTO(cli_free_auto) =
+            is_url ? cli_secret_hide_all(argv[i]) : cli_secret_hide(argv[i]);
+
+        cli_text_add(line, " ");
+        cli_text_shell(line, shown);
+    }
+}
+
+/* `--` is missing before argv[at]. Gives 64. */
+static int correct_dashes(char **argv, int argc, int at)
+{
+    struct cli_text line CLI_AUTO(cli_text_fini) = {0};
+
+    cli_text_add(&line, "holdfast");
+    add_words(&line, argv, 1, at);
+    cli_text_add(&line, " --");
+    add_words(&line, argv, at, argc);
+    return cli_fail(CLI_EXIT_USAGE,
+                    "run: `--` must stand before the command: %s", line.data);
+}
+
+/* The command is missing after argv[0..end). Gives 64. */
+static int correct_command(char **argv, int end)
+{
+    struct cli_text line CLI_AUTO(cli_text_fini) = {0};
+
+    cli_text_add(&line, "holdfast");
+    add_words(&line, argv, 1, end);
+    return cli_fail(CLI_EXIT_USAGE, "run: the command is missing: %s -- CMD",
+                    line.data);
+}
 
 struct parse {
     int argc;
@@ -27,32 +62,9 @@ struct parse {
     const char *word; /* the verb's, for messages */
 };
 
-enum cli_verb_id cli_verb_find(const char *word)
-{
-    int i = 0;
-
-    while (i < CLI_VERBS && strcmp(cli_verb_table[i].word, word)) {
-        i++;
-    }
-    return (enum cli_verb_id)i;
-}
-
-const char *cli_verb_list(char *buf, size_t size)
-{
-    size_t length = 0;
-
-    buf[0] = 0;
-    for (int i = 0; i < CLI_VERBS; i++) {
-        int n = snprintf(buf + length, size - length, "%s%s", i ? ", " : "",
-                         cli_verb_table[i].word);
-
-        length += n > 0 && (size_t)n < size - length ? (size_t)n : 0;
-    }
-    return buf;
-}
-
-const struct cli_option *cli_option_find(enum cli_verb_id verb,
-                                         const char *name, size_t length)
+/* The option of that name for a verb; NULL: there is none. */
+static const struct cli_option *option_find(enum cli_verb_id verb,
+                                            const char *name, size_t length)
 {
     for (size_t i = 0; i < cli_option_count; i++) {
         const struct cli_option *option = &cli_option_table[i];
@@ -277,7 +289,7 @@ static int parse_long(struct parse *p, const char *word)
     size_t length = strcspn(word + 2, "=");
     const char *joined = word[2 + length] ? word + 3 + length : NULL;
     const struct cli_option *option =
-        cli_option_find(p->options->verb, word + 2, length);
+        option_find(p->options->verb, word + 2, length);
 
     if (!option) {
         return unknown_option(p, word);
@@ -327,7 +339,7 @@ static int parse_operand(struct parse *p, const char *word)
     const struct cli_verb *verb = &cli_verb_table[p->options->verb];
 
     if (p->options->name && p->options->verb == CLI_RUN) {
-        return cli_correct_dashes(p->argv, p->argc, p->at);
+        return correct_dashes(p->argv, p->argc, p->at);
     }
     if (p->options->verb == CLI_CELL && !p->options->action) {
         p->options->action = word;
@@ -409,7 +421,7 @@ static int check_operands(const struct parse *p)
                         verb->usage);
     }
     if (o->verb == CLI_RUN && (!o->command || !o->command[0])) {
-        return cli_correct_command(p->argv, o->command ? p->at : p->argc);
+        return correct_command(p->argv, o->command ? p->at : p->argc);
     }
     return 0;
 }

@@ -2,18 +2,246 @@
 /*
  * Decides in what state the command is born: its group, the caller's signal
  * mask and dispositions, no descriptor of ours. A pipe that closes at exec
- * tells a command that could not be started from one that ended with 127.
- * Thread: main of the guardian.
+ * tells a command that could not be started from one that ended with 127. The
+ * foreground is given only while it is ours, and taken back only from the
+ * group it was given to. The ear, which joins the command's group to hear
+ * Ctrl-C, counts only the terminal's own SIGINT, not one that a program sends
+ * to its group; it is killed with the group and holds nothing that outlives
+ * it.
+ * The guardian gets the processor before all that is not real-time, where the
+ * user may (root, or by ulimit -r): among a thousand processes that want to
+ * run it would else have a thousandth. A nice value is not enough: it counts
+ * among the processes of one session only, where the kernel groups them so.
+ * Thread: as child.h.
  */
 #include "src/cli/child.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
+
+void cli_priority_raise(struct cli_priority *ret_before)
+{
+    const struct sched_param lowest = {.sched_priority = 1};
+
+    ret_before->policy = sched_getscheduler(0);
+    ret_before->slack_ns = prctl(PR_GET_TIMERSLACK);
+    ret_before->nice = getpriority(PRIO_PROCESS, 0);
+    ret_before->is_raised =
+        !sched_getparam(0, &ret_before->param) &&
+        !ret_before->param.sched_priority && !prctl(PR_GET_SECCOMP) &&
+        !sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &lowest);
+}
+
+/* In a child: as it was before. */
+static void priority_restore(const struct cli_priority *before)
+{
+    if (before->is_raised) {
+        (void)sched_setscheduler(0, before->policy, &before->param);
+        (void)setpriority(PRIO_PROCESS, 0, before->nice);
+        /* A real-time process has none, and its children neither. */
+        (void)prctl(PR_SET_TIMERSLACK, (unsigned long)before->slack_ns);
+    }
+}
+
+static const int forwarded[] = {SIGTERM, SIGINT,   SIGHUP,  SIGQUIT, SIGUSR1,
+                                SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT};
+
+/* A child that nobody waits for would vanish without its status. */
+static bool stop_ignoring_children(void)
+{
+    struct sigaction now;
+    struct sigaction plain = {.sa_handler = SIG_DFL};
+
+    if (sigaction(SIGCHLD, NULL, &now) || now.sa_handler != SIG_IGN) {
+        return false;
+    }
+    (void)sigaction(SIGCHLD, &plain, NULL);
+    return true;
+}
+
+int cli_signals_setup(struct cli_signals *signals)
+{
+    sigset_t wanted;
+    sigset_t blocked;
+
+    signals->is_child_ignored = stop_ignoring_children();
+    (void)sigemptyset(&wanted);
+    (void)sigaddset(&wanted, SIGCHLD);
+    for (size_t i = 0; i < sizeof forwarded / sizeof *forwarded; i++) {
+        struct sigaction now;
+
+        if (!sigaction(forwarded[i], NULL, &now) && now.sa_handler != SIG_IGN) {
+            (void)sigaddset(&wanted, forwarded[i]);
+        }
+    }
+    blocked = wanted;
+    /* Taking the terminal back from behind, and a stderr that is gone, must
+     * not stop or end who renews. */
+    (void)sigaddset(&blocked, SIGTTOU);
+    (void)sigaddset(&blocked, SIGTTIN);
+    (void)sigaddset(&blocked, SIGPIPE);
+    if (sigprocmask(SIG_BLOCK, &blocked, &signals->before)) {
+        return -1;
+    }
+    signals->fd = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
+    return signals->fd < 0 ? -1 : 0;
+}
+
+int cli_signals_guard(struct cli_signals *signals)
+{
+    sigset_t all;
+    sigset_t wanted;
+
+    (void)sigfillset(&all);
+    (void)sigprocmask(SIG_SETMASK, &all, NULL);
+    (void)close(signals->fd);
+    (void)sigemptyset(&wanted);
+    (void)sigaddset(&wanted, SIGCHLD);
+    signals->fd = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
+    return signals->fd < 0 ? -1 : 0;
+}
+
+void cli_signals_restore(const struct cli_signals *signals)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+
+    if (signals->is_child_ignored) {
+        (void)sigaction(SIGCHLD, &ignore, NULL);
+    }
+    (void)sigprocmask(SIG_SETMASK, &signals->before, NULL);
+}
+
+int cli_signals_take(const struct cli_signals *signals,
+                     struct signalfd_siginfo *ret_info)
+{
+    ssize_t n = read(signals->fd, ret_info, sizeof *ret_info);
+
+    return n == (ssize_t)sizeof *ret_info ? (int)ret_info->ssi_signo : 0;
+}
+
+int cli_signals_next(const struct cli_signals *signals)
+{
+    struct signalfd_siginfo info;
+
+    return cli_signals_take(signals, &info);
+}
+
+void cli_terminal_open(struct cli_terminal *terminal)
+{
+    terminal->home = getpgrp();
+    terminal->fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+}
+
+bool cli_terminal_is_of(const struct cli_terminal *terminal, pid_t group)
+{
+    return terminal->fd >= 0 && tcgetpgrp(terminal->fd) == group;
+}
+
+bool cli_terminal_is_ours(const struct cli_terminal *terminal)
+{
+    return cli_terminal_is_of(terminal, terminal->home);
+}
+
+bool cli_terminal_may_draw(int fd, pid_t group)
+{
+    pid_t front = tcgetpgrp(fd);
+
+    return front < 0 || front == group;
+}
+
+void cli_terminal_give(const struct cli_terminal *terminal, pid_t group)
+{
+    if (terminal->fd >= 0) {
+        (void)tcsetpgrp(terminal->fd, group);
+    }
+}
+
+bool cli_terminal_take(const struct cli_terminal *terminal, pid_t group)
+{
+    pid_t now = terminal->fd >= 0 ? tcgetpgrp(terminal->fd) : -1;
+
+    if (now < 0 || now == terminal->home) {
+        return false;
+    }
+    return (now == group || (kill(-now, 0) && errno == ESRCH)) &&
+           !tcsetpgrp(terminal->fd, terminal->home);
+}
+
+_Noreturn static void listen_for(pid_t parent, int fd)
+{
+    siginfo_t info;
+    sigset_t wanted;
+    char byte = 0;
+
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)prctl(PR_SET_NAME, "holdfast-ear");
+    (void)sigemptyset(&wanted);
+    (void)sigaddset(&wanted, SIGINT);
+    while (getppid() == parent) {
+        if (sigwaitinfo(&wanted, &info) == SIGINT &&
+            info.si_code == SI_KERNEL && write(fd, &byte, 1) < 0 &&
+            errno == EPIPE) {
+            break;
+        }
+    }
+    _exit(0);
+}
+
+void cli_ear_start(struct cli_ear *ear, pid_t group)
+{
+    pid_t parent = getpid();
+    int ends[2];
+
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK)) {
+        return;
+    }
+    ear->pid = fork();
+    if (!ear->pid) {
+        (void)setpgid(0, group);
+        listen_for(parent, ends[1]);
+    }
+    (void)close(ends[1]);
+    if (ear->pid < 0) {
+        ear->pid = 0;
+        (void)close(ends[0]);
+        return;
+    }
+    (void)setpgid(ear->pid, group);
+    ear->fd = ends[0];
+}
+
+int cli_ear_count(const struct cli_ear *ear)
+{
+    char bytes[16];
+    ssize_t n = ear->fd < 0 ? 0 : read(ear->fd, bytes, sizeof bytes);
+
+    return n > 0 ? (int)n : 0;
+}
+
+void cli_ear_reaped(struct cli_ear *ear, pid_t pid)
+{
+    if (ear->pid && ear->pid == pid) {
+        (void)close(ear->fd);
+        ear->pid = 0;
+        ear->fd = -1;
+    }
+}
+
+void cli_ear_stop(struct cli_ear *ear)
+{
+    if (ear->pid) {
+        (void)kill(ear->pid, SIGKILL);
+        (void)close(ear->fd);
+    }
+    ear->pid = 0;
+    ear->fd = -1;
+}
 
 /* A command that misses one of them is not started: it would take the lock
  * for another, or write without its fence. */
@@ -60,7 +288,7 @@ _Noreturn static void become(const struct cli_child_plan *plan, pid_t parent,
         _exit(127);
     }
     if (plan->priority) {
-        cli_priority_restore(plan->priority);
+        priority_restore(plan->priority);
     }
     cli_signals_restore(plan->signals);
     if (set_environment(plan)) {

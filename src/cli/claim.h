@@ -1,17 +1,70 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The library's blocking calls, on a thread of their own: open the store,
- * acquire the lock, wait until it is lost. The main thread reads signals
- * meanwhile. Thread: main, but for what claim.c runs itself.
+ * From the options to the lock, for run, hold and acquire. The library's
+ * blocking calls are on a thread of their own: open the store, acquire the
+ * lock, wait until it is lost; the main thread reads signals meanwhile.
+ * Thread: main, but for what claim.c runs itself.
  */
 #ifndef HF_CLI_CLAIM_H
 #define HF_CLI_CLAIM_H
 
 #include "include/holdfast.h"
+#include "src/cli/options.h"
 #include "src/cli/store.h"
-#include "src/cli/worker.h"
+#include "src/cli/text.h"
 
 #include <stdatomic.h>
+
+struct cli_worker;
+
+/* Runs fn(arg) with all signals blocked. NULL: there can be no thread. */
+struct cli_worker *cli_worker_start(void (*fn)(void *), void *arg);
+/* Nobody waits for it: the process is about to end. */
+void cli_worker_leave(struct cli_worker *);
+/* Waits for its end and frees it. Takes NULL. */
+void cli_worker_join(struct cli_worker *);
+
+int cli_names_count(const struct cli_options *);
+/* NAME is the 0th. */
+const char *cli_names_at(const struct cli_options *, int i);
+/* All are names, and none is there twice: 0, or 64 after having said. */
+int cli_names_check(const struct cli_options *);
+
+/*
+ * Which of them is in the way? Several are got in the order of their names,
+ * so it is the first that another process holds, or that is kept closed. What
+ * this one was granted since then (wall clock) is not. Gives what the store
+ * says of it; NULL: it does not answer, or nothing is.
+ */
+hf_info *cli_names_look(const struct cli_options *, hf_client *,
+                        int64_t since_us);
+/* Its name if it is known, else NAME. */
+const char *cli_names_in_way(const struct cli_options *, const hf_info *);
+
+/* "a", or "a and 2 more". */
+void cli_names_line(struct cli_text *, const struct cli_options *);
+/* ,"locks":[{"name":"a","fence":7},…] for several; nothing for one. */
+void cli_names_json(struct cli_text *, const hf_lock *);
+
+/* Ending a command in time needs a lease that long. */
+#define CLI_RUN_LEASE_MIN_MS 1000
+
+/* Can there be such a lock, for run, hold and acquire? 0, or 64 after having
+ * said. */
+int cli_wish_check(const struct cli_options *);
+/* The patience with a holder. */
+int64_t cli_wish_wait_ms(const struct cli_options *);
+
+/* What became of the lock, for --once-per and --once-key. */
+enum cli_wish_end {
+    CLI_WISH_UNUSED, /* nothing was started under it */
+    CLI_WISH_FAILED,
+    CLI_WISH_USED
+};
+
+/* Take the mark of the start back if this end does not count as one; says if
+ * that failed. Before the release. Blocks. */
+void cli_wish_settle(const struct cli_options *, hf_lock *, enum cli_wish_end);
 
 enum cli_claim_phase {
     CLI_CLAIM_OPENING,

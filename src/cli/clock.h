@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command's clocks. Deadlines are on CLOCK_BOOTTIME, as the library's
- * are; times of day are only shown. Thread: any.
+ * Time: the clocks, and durations as people write them. Deadlines are on
+ * CLOCK_BOOTTIME, as the library's are; times of day are only shown. A
+ * duration is 250ms 30s 5m 2h 1d 1h30m, or a bare number of seconds, also with
+ * a fraction: the same syntax as in a URL. Thread: any.
  */
 #ifndef HF_CLI_CLOCK_H
 #define HF_CLI_CLOCK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,5 +28,15 @@ const char *cli_stamp_short(int64_t wall_us, char buf[CLI_STAMP_SIZE]);
 int cli_timer_new(void);
 /* Let it fire at that absolute time; INT64_MAX: never. */
 void cli_timer_set(int fd, int64_t at_ns);
+
+#define CLI_DURATION_SIZE 48
+
+/* False: empty, a sign, an unknown unit, units not in falling order, or
+ * beyond 100 years. */
+bool cli_duration_parse(const char *text, int64_t *ret_ms);
+/* "1h30m", "250ms", "0s". Returns buf. */
+const char *cli_duration(int64_t ms, char buf[CLI_DURATION_SIZE]);
+/* As cli_duration(), in whole seconds once there is one. */
+const char *cli_duration_short(int64_t ms, char buf[CLI_DURATION_SIZE]);
 
 #endif

@@ -1,28 +1,232 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decides which form an event takes and where it goes: --json turns all text
- * on stderr into JSON lines, --json-fd adds JSON elsewhere and leaves the
- * text. Every JSON object has event, time and name. While the lock is held or
- * awaited a line that finds no room is dropped, for nothing may wait for its
- * reader; the last words of the wrapper wait for a while. What happened is
- * the caller's. Thread: any.
+ * How words reach stderr, and JSON the descriptor of --json-fd. --json turns
+ * all text on stderr into JSON lines, --json-fd adds JSON elsewhere and leaves
+ * the text; every JSON object has event, time and name. While the lock is held
+ * or awaited a line that finds no room is dropped, for nothing may wait for
+ * its reader; the last words of the wrapper wait for a while.
+ * The flag for not waiting belongs to the open file, which we share with the
+ * command, and must not be set there; so a pipe or a terminal is opened a
+ * second time. Where that is denied (after su, stderr may be somebody else's)
+ * a pipe can still be asked by splice(), which has a flag for each call, and a
+ * terminal by its other name. Of a plain file there must be no second one: it
+ * has the position. Thread: any.
  */
 #include "src/cli/event.h"
 #include "src/cli/clock.h"
-#include "src/cli/exit.h"
-#include "src/cli/memory.h"
-#include "src/cli/mouth.h"
-#include "src/cli/say.h"
+#include "src/cli/output.h"
 #include "src/cli/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <termios.h>
 #include <unistd.h>
+
+enum cli_mouth_kind {
+    CLI_MOUTH_PLAIN,  /* a file: a write ends by itself */
+    CLI_MOUTH_OWN,    /* our own open file, which does not block */
+    CLI_MOUTH_SOCKET, /* of the caller's, as all below */
+    CLI_MOUTH_PIPE,
+    CLI_MOUTH_OTHER
+};
+
+struct cli_mouth {
+    int fd;
+    enum cli_mouth_kind kind;
+};
+
+static int reopen(int fd)
+{
+    int flags = O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
+    char path[32];
+    int own;
+
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    own = open(path, flags);
+    if (own < 0 && tcgetsid(fd) == getsid(0)) {
+        own = open("/dev/tty", flags);
+    }
+    return own;
+}
+
+/* Before the first thread. `fd` stays open and as it was. */
+static void mouth_open(struct cli_mouth *mouth, int fd)
+{
+    struct stat st;
+    int own;
+
+    *mouth = (struct cli_mouth){fd, CLI_MOUTH_PLAIN};
+    if (fstat(fd, &st) || S_ISREG(st.st_mode)) {
+        return;
+    }
+    if (S_ISSOCK(st.st_mode)) {
+        mouth->kind = CLI_MOUTH_SOCKET;
+        return;
+    }
+    own = reopen(fd);
+    if (own >= 0) {
+        *mouth = (struct cli_mouth){own, CLI_MOUTH_OWN};
+    } else {
+        mouth->kind = S_ISFIFO(st.st_mode) ? CLI_MOUTH_PIPE : CLI_MOUTH_OTHER;
+    }
+}
+
+/* Through a pipe of our own, for pages are moved from pipe to pipe. */
+static long try_splice(int fd, const char *bytes, size_t length)
+{
+    int ends[2];
+    ssize_t n;
+
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK)) {
+        return -1;
+    }
+    n = write(ends[1], bytes, length);
+    if (n > 0) {
+        n = splice(ends[0], NULL, fd, NULL, (size_t)n, SPLICE_F_NONBLOCK);
+    }
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+    return n;
+}
+
+static bool has_room(int fd, int ms)
+{
+    struct pollfd room = {fd, POLLOUT, 0};
+
+    return poll(&room, 1, ms) == 1;
+}
+
+/* Write what can be written at once; the number of bytes, or -1 and errno,
+ * EAGAIN if there is no room. Never blocks. */
+static long mouth_try(const struct cli_mouth *mouth, const char *bytes,
+                      size_t length)
+{
+    switch (mouth->kind) {
+    case CLI_MOUTH_PLAIN:
+    case CLI_MOUTH_OWN:
+        return write(mouth->fd, bytes, length);
+    case CLI_MOUTH_SOCKET:
+        return send(mouth->fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL);
+    case CLI_MOUTH_PIPE:
+        return try_splice(mouth->fd, bytes, length);
+    case CLI_MOUTH_OTHER:
+        break;
+    }
+    if (!has_room(mouth->fd, 0)) {
+        errno = EAGAIN;
+        return -1;
+    }
+    return write(mouth->fd, bytes, length);
+}
+
+/* Wait for room. */
+static void mouth_wait(const struct cli_mouth *mouth, int ms)
+{
+    (void)has_room(mouth->fd, ms);
+}
+
+#define LINE_SIZE 8192
+
+/* Write all of it, or give up quietly: nobody listens any more. */
+static void write_all(int fd, const char *text)
+{
+    size_t left = strlen(text);
+
+    while (left) {
+        ssize_t n = write(fd, text, left);
+
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n <= 0) {
+            return;
+        }
+        text += n;
+        left -= (size_t)n;
+    }
+}
+
+static void (*sink)(const char *line);
+
+/* From now on both give their line to `fn`, without "holdfast: ". While there
+ * is one thread. */
+static void say_through(void (*fn)(const char *line))
+{
+    sink = fn;
+}
+
+/* Of the last failure. */
+static char *failed_line;
+static char *failed_fields;
+
+/* What failed last, for cli_output_end(): the line, and NULL or further
+ * fields of JSON, beginning with a comma. Thread: main. */
+static void failed_by(const char *line, const char *fields)
+{
+    cli_free(failed_line);
+    cli_free(failed_fields);
+    failed_line = cli_strdup(line);
+    failed_fields = fields ? cli_strdup(fields) : NULL;
+}
+
+const char *cli_failed(const char **ret_fields)
+{
+    *ret_fields = failed_fields;
+    return failed_line;
+}
+
+static void put_line(const char *line)
+{
+    struct cli_text text CLI_AUTO(cli_text_fini) = {0};
+
+    if (sink) {
+        sink(line);
+        return;
+    }
+    cli_text_add(&text, "holdfast: ");
+    cli_text_clean(&text, line);
+    cli_text_add(&text, "\n");
+    write_all(STDERR_FILENO, text.data);
+}
+
+void cli_say(const char *format, ...)
+{
+    char line[LINE_SIZE];
+    va_list list;
+    int n;
+
+    va_start(list, format);
+    n = vsnprintf(line, sizeof line, format, list);
+    va_end(list);
+    if (n >= 0) {
+        put_line(line);
+    }
+}
+
+int cli_fail(int code, const char *format, ...)
+{
+    char line[LINE_SIZE];
+    va_list list;
+    int n;
+
+    va_start(list, format);
+    n = vsnprintf(line, sizeof line, format, list);
+    va_end(list);
+    if (n >= 0) {
+        failed_by(line, NULL);
+        put_line(line);
+    }
+    return code;
+}
 
 /* All that is said at the end, together. */
 #define PATIENCE_MS 5000
@@ -58,9 +262,9 @@ int cli_event_setup(const struct cli_options *o)
     out.is_silent = o->is_json && o->json_fd < 0;
     out.is_json = o->is_json || o->json_fd >= 0;
     out.is_terminal = isatty(STDERR_FILENO);
-    cli_mouth_open(&out.text, STDERR_FILENO);
+    mouth_open(&out.text, STDERR_FILENO);
     out.json = out.text;
-    cli_say_through(take_message);
+    say_through(take_message);
     cli_event_be_patient(true);
     if (o->json_fd < 0) {
         return 0;
@@ -76,7 +280,7 @@ int cli_event_setup(const struct cli_options *o)
     if (o->json_fd > STDERR_FILENO) {
         (void)fcntl((int)o->json_fd, F_SETFD, FD_CLOEXEC);
     }
-    cli_mouth_open(&out.json, (int)o->json_fd);
+    mouth_open(&out.json, (int)o->json_fd);
     return 0;
 }
 
@@ -96,7 +300,7 @@ static void put(const struct cli_mouth *mouth, const struct cli_text *text)
     size_t done = 0;
 
     while (done < text->length) {
-        long n = cli_mouth_try(mouth, text->data + done, text->length - done);
+        long n = mouth_try(mouth, text->data + done, text->length - done);
         int64_t left_ms;
 
         if (n > 0) {
@@ -108,7 +312,7 @@ static void put(const struct cli_mouth *mouth, const struct cli_text *text)
             (errno == EAGAIN && left_ms <= 0)) {
             return;
         }
-        cli_mouth_wait(mouth, left_ms > 0 ? (int)left_ms : 0);
+        mouth_wait(mouth, left_ms > 0 ? (int)left_ms : 0);
     }
 }
 
@@ -172,7 +376,7 @@ void cli_event_fail(const char *event, const char *fields, const char *format,
     va_start(list, format);
     text = render(format, list);
     va_end(list);
-    cli_failed_by(text, fields);
+    failed_by(text, fields);
     cli_event(event, fields, "%s", text);
 }
 
@@ -236,4 +440,52 @@ void cli_event_live(const char *line)
     cli_text_add(&text, "\033[K");
     atomic_store(&is_drawn, true);
     put(&out.text, &text);
+}
+
+/* A store that comes and goes is one outage. */
+#define PAUSE_MS 60000
+
+void cli_log_outage(const char *why)
+{
+    static _Atomic(int64_t) told_ns;
+    struct cli_text fields CLI_AUTO(cli_text_fini) = {0};
+    int64_t now_ns = cli_boot_ns();
+    int64_t last_ns = atomic_load(&told_ns);
+
+    if ((last_ns && now_ns - last_ns < PAUSE_MS * CLI_NS_PER_MS) ||
+        !atomic_compare_exchange_strong(&told_ns, &last_ns, now_ns)) {
+        return;
+    }
+    cli_text_add(&fields, ",\"error\":");
+    cli_text_json(&fields, why);
+    cli_event("outage", fields.data,
+              "the store does not answer (%s); trying on until it does", why);
+}
+
+void cli_log(void *arg, hf_level level, const char *line)
+{
+    static const char *const words[] = {
+        [HF_LOG_ERROR] = "error",
+        [HF_LOG_WARN] = "warning",
+        [HF_LOG_INFO] = "info",
+        [HF_LOG_DEBUG] = "debug",
+    };
+    /* Told in our own words. */
+    static const char lost[] = "event=lost ";
+    static const char takeover[] = "event=takeover ";
+    static const char outage[] = "event=outage result=";
+    struct cli_text fields CLI_AUTO(cli_text_fini) = {0};
+
+    (void)arg;
+    if (!strncmp(line, lost, sizeof lost - 1) ||
+        !strncmp(line, takeover, sizeof takeover - 1)) {
+        return;
+    }
+    if (!strncmp(line, outage, sizeof outage - 1)) {
+        cli_log_outage(line + sizeof outage - 1);
+        return;
+    }
+    cli_text_add(&fields, ",\"level\":\"%s\",\"line\":", words[level]);
+    cli_text_json(&fields, line);
+    cli_event("log", fields.data, "%s: %s", words[level], line);
 }

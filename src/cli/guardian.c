@@ -17,13 +17,10 @@
 #include "src/cli/guardian.h"
 #include "src/cli/child.h"
 #include "src/cli/clock.h"
-#include "src/cli/duration.h"
-#include "src/cli/ear.h"
-#include "src/cli/ending.h"
 #include "src/cli/event.h"
 #include "src/cli/hook.h"
 #include "src/cli/link.h"
-#include "src/cli/memory.h"
+#include "src/cli/text.h"
 
 #include <errno.h>
 #include <poll.h>

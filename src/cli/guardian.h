@@ -6,10 +6,9 @@
 #ifndef HF_CLI_GUARDIAN_H
 #define HF_CLI_GUARDIAN_H
 
-#include "src/cli/limits.h"
+#include "src/cli/child.h"
+#include "src/cli/link.h"
 #include "src/cli/options.h"
-#include "src/cli/signals.h"
-#include "src/cli/terminal.h"
 
 struct cli_guard_plan {
     const struct cli_options *options;

@@ -5,7 +5,6 @@
  */
 #include "src/cli/holder.h"
 #include "src/cli/clock.h"
-#include "src/cli/duration.h"
 
 #include <inttypes.h>
 #include <stdio.h>

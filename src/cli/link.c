@@ -1,16 +1,117 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decides how a message travels: one packet of a SEQPACKET socket, so that
- * it arrives whole or not at all. Nothing here blocks: a wrapper that is
- * stopped must not hold up its guardian. Thread: main of either process.
+ * How a message travels between wrapper and guardian: one packet of a
+ * SEQPACKET socket, so that it arrives whole or not at all. Nothing here
+ * blocks: a wrapper that is stopped must not hold up its guardian. The moments
+ * around a deadline D: TERM at D - margin - grace and KILL at D - margin; with
+ * --on-lost kill no TERM, with ignore neither. And the variables of the
+ * command (`help run` explains them): the password of the store is ours alone,
+ * and goes on to no command that did not ask for it. Thread: main of either
+ * process; the moments any.
  */
 #include "src/cli/link.h"
-#include "src/cli/memory.h"
+#include "src/cli/clock.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+
+static void end(struct cli_text *text)
+{
+    cli_text_bytes(text, "", 1);
+}
+
+void cli_environment_guard(struct cli_text *text, const struct cli_options *o)
+{
+    if (!o->is_pass_password) {
+        cli_text_add(text, CLI_ENVIRONMENT_PASSWORD);
+        end(text);
+    }
+}
+
+void cli_environment_fill(struct cli_text *text, const struct cli_claim *claim,
+                          int64_t deadline_ns)
+{
+    const hf_lock *lock = claim->lock;
+
+    cli_environment_guard(text, claim->options);
+    cli_text_add(text, "HOLDFAST_NAME=%s", hf_name(lock));
+    end(text);
+    cli_text_add(text, "HOLDFAST_FENCE=%" PRIu64, hf_fence(lock));
+    end(text);
+    cli_text_add(text, "HOLDFAST_FENCES=");
+    for (int i = 0; i < hf_count(lock); i++) {
+        cli_text_add(text, "%s%" PRIu64, i ? " " : "", hf_fence_at(lock, i));
+    }
+    end(text);
+    cli_text_add(text, "HOLDFAST_TOKEN=%s", hf_token(lock));
+    end(text);
+    if (hf_slot(lock) >= 0) {
+        cli_text_add(text, "HOLDFAST_SLOT=%d", hf_slot(lock));
+        end(text);
+    }
+    cli_text_add(text, "HOLDFAST_STORE=%s", claim->caps.store);
+    end(text);
+    cli_text_add(text, "HOLDFAST_DEADLINE_MS=%" PRId64,
+                 deadline_ns / CLI_NS_PER_MS);
+    end(text);
+}
+
+/* A renewal comes at a third of the lease and is tried again each twelfth:
+ * a sixth for the grace leaves two more tries before TERM. */
+#define GRACE_PART 6
+#define MARGIN_MS  250
+
+static int64_t before(int64_t deadline_ns, int64_t ms)
+{
+    return deadline_ns == INT64_MAX ? INT64_MAX
+                                    : deadline_ns - ms * CLI_NS_PER_MS;
+}
+
+void cli_limits_init(struct cli_limits *limits, const struct cli_options *o,
+                     int64_t lease_ms)
+{
+    int64_t grace_ms = lease_ms / GRACE_PART;
+    int64_t margin_ms = lease_ms / 20;
+
+    grace_ms = grace_ms > o->grace_ms ? o->grace_ms : grace_ms;
+    limits->grace_ms = cli_option_given(o, "grace") ? o->grace_ms : grace_ms;
+    limits->margin_ms = margin_ms < MARGIN_MS ? MARGIN_MS : margin_ms;
+    limits->on_lost = !strcmp(o->on_lost, "ignore") ? CLI_ON_LOST_IGNORE
+                      : !strcmp(o->on_lost, "kill") ? CLI_ON_LOST_KILL
+                                                    : CLI_ON_LOST_TERM;
+}
+
+int64_t cli_limits_term_ns(const struct cli_limits *limits, int64_t deadline_ns)
+{
+    return limits->on_lost == CLI_ON_LOST_TERM
+               ? before(deadline_ns, limits->margin_ms + limits->grace_ms)
+               : INT64_MAX;
+}
+
+int64_t cli_limits_kill_ns(const struct cli_limits *limits, int64_t deadline_ns)
+{
+    return limits->on_lost == CLI_ON_LOST_IGNORE
+               ? INT64_MAX
+               : before(deadline_ns, limits->margin_ms);
+}
+
+int64_t cli_limits_last_ns(const struct cli_limits *limits, int64_t deadline_ns)
+{
+    return limits->on_lost == CLI_ON_LOST_IGNORE
+               ? deadline_ns
+               : cli_limits_kill_ns(limits, deadline_ns);
+}
+
+int64_t cli_limits_first_ns(const struct cli_limits *limits,
+                            int64_t deadline_ns)
+{
+    return limits->on_lost == CLI_ON_LOST_TERM
+               ? cli_limits_term_ns(limits, deadline_ns)
+               : cli_limits_last_ns(limits, deadline_ns);
+}
 
 /* A URL has at most 4096 bytes, a name 255. */
 #define PACKET_MAX 16384

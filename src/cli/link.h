@@ -1,15 +1,46 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The socket between the wrapper, which owns the lock, and the guardian,
- * which owns the command. Its end is a message, too: it says that the other
- * side died. Thread: main of either process.
+ * What the wrapper, which owns the lock, and the guardian, which owns the
+ * command, have in common: the socket between them, whose end is a message,
+ * too, for it says that the other side died; when a command must end; and what
+ * it is told about its lock. Thread: main of either process.
  */
 #ifndef HF_CLI_LINK_H
 #define HF_CLI_LINK_H
 
+#include "src/cli/claim.h"
+#include "src/cli/options.h"
 #include "src/cli/text.h"
 
 #include <stdint.h>
+
+#define CLI_ENVIRONMENT_PASSWORD "HOLDFAST_PASSWORD"
+
+/* What becomes of the store's password: nothing, or its name, which takes it
+ * away, ended by NUL. */
+void cli_environment_guard(struct cli_text *, const struct cli_options *);
+/* That, and "K=V" strings, each ended by NUL. */
+void cli_environment_fill(struct cli_text *, const struct cli_claim *,
+                          int64_t deadline_ns);
+
+enum cli_on_lost { CLI_ON_LOST_TERM, CLI_ON_LOST_KILL, CLI_ON_LOST_IGNORE };
+
+struct cli_limits {
+    enum cli_on_lost on_lost;
+    int64_t grace_ms;  /* between TERM and KILL */
+    int64_t margin_ms; /* between KILL and the deadline */
+};
+
+/* Of a grant with this lease: the option's, or the store's own. */
+void cli_limits_init(struct cli_limits *, const struct cli_options *,
+                     int64_t lease_ms);
+/* With this deadline TERM, and KILL, is due then; INT64_MAX: never. */
+int64_t cli_limits_term_ns(const struct cli_limits *, int64_t deadline_ns);
+int64_t cli_limits_kill_ns(const struct cli_limits *, int64_t deadline_ns);
+/* The first moment at which a command would feel the deadline. A command
+ * that cannot be started before it is not started. */
+int64_t cli_limits_first_ns(const struct cli_limits *, int64_t deadline_ns);
+int64_t cli_limits_last_ns(const struct cli_limits *, int64_t deadline_ns);
 
 /* Descriptors that one message may carry. */
 #define CLI_LINK_FDS 16

@@ -2,29 +2,157 @@
 /*
  * Decides whether the lock that the environment carries is still held, and
  * what a run inside of it does. A grant is known by its fence, which no other
- * grant of the name ever has, so that one look at the store tells, and
- * nothing there changes. CMD is then run by passage.c, without a guardian:
- * the one of the outer run has it in its tree and ends it with the rest.
+ * grant of the name ever has, so that one look at the store tells, and nothing
+ * there changes. Around us is a guardian among our ancestors whose parent, the
+ * wrapper, is the process that the store names as the holder: only that
+ * guardian ends us when its lock is lost; variables prove nothing, for they go
+ * wherever an environment is copied.
+ * CMD then runs without a guardian of its own, with our process group, our
+ * terminal and our environment as they are, and gets those signals that were
+ * sent to us alone. What came from the keyboard or from the guardian of the
+ * outer run went to the whole group, and a second copy would count twice.
  * Thread: main.
  */
 #include "src/cli/nested.h"
-#include "src/cli/around.h"
+#include "src/cli/child.h"
+#include "src/cli/claim.h"
 #include "src/cli/event.h"
-#include "src/cli/exit.h"
-#include "src/cli/failure.h"
+#include "src/cli/file.h"
 #include "src/cli/holder.h"
-#include "src/cli/memory.h"
-#include "src/cli/names.h"
-#include "src/cli/passage.h"
-#include "src/cli/result.h"
-#include "src/cli/say.h"
-#include "src/cli/token.h"
+#include "src/cli/link.h"
+#include "src/cli/output.h"
+#include "src/cli/text.h"
+#include "src/cli/waiting.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+/* No tree is deeper; one that changes while we climb ends here. */
+#define DEPTH_MAX 100000
+
+struct ancestor {
+    pid_t parent; /* 0: none that we can see */
+    bool is_guardian;
+};
+
+/* "PID (NAME) STATE PARENT …", and the name may have any character. */
+static struct ancestor look_at(pid_t pid)
+{
+    struct ancestor found = {0};
+    char path[40];
+    char line[512] = "";
+    const char *end;
+    long parent = 0;
+    FILE *file;
+
+    (void)snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+    file = fopen(path, "re");
+    if (!file) {
+        return found;
+    }
+    end = fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
+    (void)fclose(file);
+    /* NOLINTNEXTLINE(cert-err34-c): the kernel writes a number there */
+    if (end && sscanf(end, ") %*c %ld", &parent) == 1) {
+        found.parent = (pid_t)parent;
+        found.is_guardian = strstr(line, " (holdfast-guard) ") != NULL;
+    }
+    return found;
+}
+
+/* Is it the guardian of a run? */
+static bool around_is_guardian(pid_t pid)
+{
+    return look_at(pid).is_guardian;
+}
+
+/* Does the run whose wrapper is `holder` have us in its tree, so that its
+ * guardian ends us with the rest? Also false where /proc does not show it:
+ * in another PID namespace, or to a user who may not see it. */
+static bool around_is(pid_t holder)
+{
+    pid_t pid = getppid();
+
+    for (int depth = 0; pid > 0 && depth < DEPTH_MAX; depth++) {
+        struct ancestor one = look_at(pid);
+
+        if (one.is_guardian && one.parent > 0 && one.parent == holder) {
+            return true;
+        }
+        pid = one.parent;
+    }
+    return false;
+}
+
+static void pass_on(const struct signalfd_siginfo *info, pid_t child)
+{
+    if (info->ssi_code != SI_KERNEL &&
+        !around_is_guardian((pid_t)info->ssi_pid)) {
+        (void)kill(child, (int)info->ssi_signo);
+    }
+}
+
+/* Until it ended; gives its status as of wait(). */
+static int serve(const struct cli_signals *signals, pid_t child)
+{
+    struct pollfd source = {signals->fd, POLLIN, 0};
+    int status = 0;
+
+    for (;;) {
+        struct signalfd_siginfo info;
+        pid_t pid = waitpid(child, &status, WNOHANG);
+
+        if (pid == child || (pid < 0 && errno != EINTR)) {
+            return status;
+        }
+        (void)poll(&source, 1, -1);
+        while (read(signals->fd, &info, sizeof info) == (ssize_t)sizeof info) {
+            if (info.ssi_signo != SIGCHLD) {
+                pass_on(&info, child);
+            }
+        }
+    }
+}
+
+/* Run it and wait for its end. */
+static void passage(const struct cli_options *o, struct cli_result *result)
+{
+    struct cli_text environment CLI_AUTO(cli_text_fini) = {0};
+    struct cli_signals signals;
+    struct cli_child_plan plan = {
+        .command = o->command,
+        .is_shell = o->is_shell,
+        .is_of_us = true,
+        .signals = &signals,
+    };
+    int status = 0;
+    int report;
+    pid_t child;
+    int code;
+
+    cli_environment_guard(&environment, o);
+    plan.environment = environment.data;
+    plan.length = environment.length;
+    if (cli_signals_setup(&signals)) {
+        cli_event("internal", NULL, "run: cannot start: %s", strerror(errno));
+        return;
+    }
+    code = cli_child_start(&plan, &child, &report);
+    if (!code) {
+        status = serve(&signals, child);
+        code = cli_child_report(report);
+        (void)close(report);
+    }
+    cli_outcome_child(o, code > 0 ? code : 0, status, result);
+    (void)close(signals.fd);
+}
 
 #define HOST_SIZE 256
 
@@ -134,7 +262,7 @@ static bool is_guarded(const struct nested *n)
 {
     const hf_info *outer = find_outer(n);
 
-    return is_of_here(outer) && cli_around_is((pid_t)hf_info_pid(outer));
+    return is_of_here(outer) && around_is((pid_t)hf_info_pid(outer));
 }
 
 static void name_deadlock(struct nested *n)
@@ -168,7 +296,7 @@ static void pass(struct nested *n)
     /* No thread of the library may be there when a process is forked. */
     hf_close(n->claim.client);
     n->claim.client = NULL;
-    cli_passage(n->options, &n->result);
+    passage(n->options, &n->result);
 }
 
 static void say_unguarded(struct cli_text *line, const hf_info *outer)

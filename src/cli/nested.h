@@ -6,7 +6,11 @@
 #ifndef HF_CLI_NESTED_H
 #define HF_CLI_NESTED_H
 
+#include "src/cli/report.h"
 #include "src/cli/store.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
 
 /*
  * Is NAME held already by the run around us? Then all is done here: CMD was

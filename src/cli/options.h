@@ -130,10 +130,25 @@ extern const struct cli_verb cli_verb_table[CLI_VERBS];
 /* Was the option of that name on the line? */
 bool cli_option_given(const struct cli_options *, const char *name);
 
+/* 0 to CLI_VERBS - 1, or CLI_VERBS. */
+enum cli_verb_id cli_verb_find(const char *word);
+/* "run, who, ls, …" in buf. */
+const char *cli_verb_list(char *buf, size_t size);
+
 /* The verbs: each gives the exit code of the program. Only main.c knows which
  * function is whose, so that what reads the tables need not have them all. */
 #define CLI_X(id, word) int cli_##word(const struct cli_options *);
 CLI_VERB_MAP(CLI_X)
 #undef CLI_X
+
+/* Keeps the nearest of the words it is shown. */
+struct cli_suggest {
+    const char *word;
+    const char *nearest; /* NULL: none is near enough */
+    size_t distance;
+};
+
+void cli_suggest_init(struct cli_suggest *, const char *word);
+void cli_suggest_try(struct cli_suggest *, const char *candidate);
 
 #endif

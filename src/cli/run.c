@@ -5,19 +5,15 @@
  * command's own code, or one of ours with one line that says why. A loss
  * wins over everything. Thread: main.
  */
+#include "src/cli/claim.h"
 #include "src/cli/clock.h"
 #include "src/cli/event.h"
-#include "src/cli/exit.h"
-#include "src/cli/failure.h"
 #include "src/cli/holder.h"
-#include "src/cli/memory.h"
-#include "src/cli/metrics.h"
-#include "src/cli/names.h"
 #include "src/cli/nested.h"
-#include "src/cli/outcome.h"
-#include "src/cli/result.h"
-#include "src/cli/say.h"
-#include "src/cli/wish.h"
+#include "src/cli/output.h"
+#include "src/cli/report.h"
+#include "src/cli/text.h"
+#include "src/cli/waiting.h"
 #include "src/cli/wrapper.h"
 
 #include <errno.h>

@@ -7,7 +7,6 @@
  * stand in one string, separated by spaces. Thread: main.
  */
 #include "src/cli/secret.h"
-#include "src/cli/memory.h"
 #include "src/cli/text.h"
 
 #include <string.h>

@@ -2,22 +2,405 @@
 /*
  * Decides the store: the first of --url, HOLDFAST_URL, `url =` in the user's
  * and then in the system's configuration, else a file in the default folder.
- * Where that is, and of which store, place.h knows; the syntax of a
- * configuration, config.c.
- * Thread: main chooses; any thread may open.
+ * A configuration has the keys url and reach, each once; anything else is
+ * refused, because a misspelt key would silently choose another store. So is a
+ * password in a file that all users can read.
+ * The default is in /var/lib/holdfast for root, else in
+ * ~/.local/state/holdfast; on a network home in /var/tmp/holdfast-UID. A
+ * folder that another user could write to would let him take or free any lock,
+ * so it is refused. A home that is missing is not replaced: it may be mounted
+ * later, and then a shell and cron would use two stores. Thread: main chooses;
+ * any thread may open.
  */
 #include "src/cli/store.h"
-#include "src/cli/config.h"
-#include "src/cli/exit.h"
-#include "src/cli/log.h"
-#include "src/cli/memory.h"
-#include "src/cli/place.h"
-#include "src/cli/say.h"
+#include "src/cli/event.h"
+#include "src/cli/output.h"
 #include "src/cli/secret.h"
 #include "src/cli/text.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#define CLI_CONFIG_SYSTEM "/etc/holdfast/config"
+
+/* More than this is no configuration of ours. */
+#define CONFIG_MAX 65536
+
+static const char blanks[] = " \t\r";
+
+enum { KEY_URL = 1, KEY_REACH = 2 };
+
+struct reader {
+    struct cli_config *config;
+    const char *path;
+    int line;
+    unsigned mode; /* of the file */
+    unsigned seen; /* KEY_URL and KEY_REACH: those that stood above */
+};
+
+static int bad_key(const struct reader *in, const char *written)
+{
+    char *key CLI_AUTO(cli_free_auto) = cli_secret_hide_all(written);
+    struct cli_suggest near;
+
+    cli_suggest_init(&near, key);
+    cli_suggest_try(&near, "url");
+    cli_suggest_try(&near, "reach");
+    if (near.nearest) {
+        return cli_fail(CLI_EXIT_CONFIG,
+                        "%s:%d: unknown key '%s'; did you mean %s?", in->path,
+                        in->line, key, near.nearest);
+    }
+    return cli_fail(CLI_EXIT_CONFIG,
+                    "%s:%d: unknown key '%s'; the keys are url and reach",
+                    in->path, in->line, key);
+}
+
+static int take(struct reader *in, const char *key, const char *value)
+{
+    bool is_url = !strcmp(key, "url");
+    unsigned bit = is_url ? KEY_URL : KEY_REACH;
+    char **slot = is_url ? &in->config->url : &in->config->reach;
+
+    if (!is_url && strcmp(key, "reach")) {
+        return bad_key(in, key);
+    }
+    if (in->seen & bit) {
+        return cli_fail(CLI_EXIT_CONFIG, "%s:%d: %s is set twice", in->path,
+                        in->line, key);
+    }
+    in->seen |= bit;
+    if (!*value) {
+        return cli_fail(CLI_EXIT_CONFIG, "%s:%d: %s has no value", in->path,
+                        in->line, key);
+    }
+    if (is_url && (in->mode & S_IRWXO) && cli_secret_is_in(value)) {
+        return cli_fail(CLI_EXIT_CONFIG,
+                        "%s:%d: the url has a password, and the file is open "
+                        "to all users (%04o): chmod 600 it, or take the "
+                        "password out and name a file for it with "
+                        "?password_file=PATH",
+                        in->path, in->line, in->mode);
+    }
+    if (!is_url && strcmp(value, "user") && strcmp(value, "host") &&
+        strcmp(value, "hosts")) {
+        return cli_fail(CLI_EXIT_CONFIG,
+                        "%s:%d: reach '%s' is none of user, host, hosts",
+                        in->path, in->line, value);
+    }
+    if (!*slot) {
+        *slot = cli_strdup(value);
+        if (is_url) {
+            in->config->url_from = cli_strdup(in->path);
+        }
+    }
+    return 0;
+}
+
+static char *trim(char *text)
+{
+    size_t length;
+
+    text += strspn(text, blanks);
+    length = strlen(text);
+    while (length && strchr(blanks, text[length - 1])) {
+        text[--length] = 0;
+    }
+    return text;
+}
+
+static void cut_comment(char *line)
+{
+    for (char *c = line; *c; c++) {
+        if (*c == '#' && (c == line || strchr(blanks, c[-1]))) {
+            *c = 0;
+            return;
+        }
+    }
+}
+
+static int read_line(struct reader *in, char *line)
+{
+    char *equals;
+
+    in->line++;
+    cut_comment(line);
+    line = trim(line);
+    if (!*line) {
+        return 0;
+    }
+    equals = strchr(line, '=');
+    if (!equals) {
+        char *shown CLI_AUTO(cli_free_auto) = cli_secret_hide_all(line);
+
+        return cli_fail(CLI_EXIT_CONFIG,
+                        "%s:%d: '%s' is not of the form key = value", in->path,
+                        in->line, shown);
+    }
+    *equals = 0;
+    return take(in, trim(line), trim(equals + 1));
+}
+
+static int read_lines(struct reader *in, char *text)
+{
+    int r = 0;
+
+    while (!r && text) {
+        char *end = strchr(text, '\n');
+
+        if (end) {
+            *end++ = 0;
+        }
+        r = read_line(in, text);
+        text = end;
+    }
+    return r;
+}
+
+/* The file's text; NULL and errno 0: there is no such file. */
+static char *load(const char *path, size_t *ret_length, unsigned *ret_mode)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    struct stat st;
+    char *text;
+    ssize_t n;
+
+    if (fd < 0) {
+        errno = errno == ENOENT || errno == ENOTDIR ? 0 : errno;
+        return NULL;
+    }
+    *ret_mode = fstat(fd, &st) ? 0777 : st.st_mode & 07777;
+    text = cli_alloc(CONFIG_MAX + 1);
+    *ret_length = 0;
+    do {
+        n = read(fd, text + *ret_length, CONFIG_MAX - *ret_length);
+        *ret_length += n > 0 ? (size_t)n : 0;
+    } while (n > 0 || (n < 0 && errno == EINTR));
+    if (n < 0) {
+        int code = errno;
+
+        cli_free(text);
+        text = NULL;
+        errno = code;
+    }
+    (void)close(fd);
+    return text;
+}
+
+int cli_config_read(struct cli_config *config, const char *path)
+{
+    struct reader in = {.config = config, .path = path};
+    size_t length = 0;
+    char *text CLI_AUTO(cli_free_auto) = load(path, &length, &in.mode);
+
+    if (!text && !errno) {
+        return 0;
+    }
+    if (!text) {
+        return cli_fail(CLI_EXIT_CONFIG, "cannot read %s: %s", path,
+                        strerror(errno));
+    }
+    if (length >= CONFIG_MAX || memchr(text, 0, length)) {
+        return cli_fail(CLI_EXIT_CONFIG, "%s is no configuration of holdfast",
+                        path);
+    }
+    return read_lines(&in, text);
+}
+
+void cli_config_fini(struct cli_config *config)
+{
+    cli_free(config->url);
+    cli_free(config->url_from);
+    cli_free(config->reach);
+    *config = (struct cli_config){0};
+}
+
+static const char ways[] =
+    "; name a store: --url URL, HOLDFAST_URL=URL, or a line `url = URL` in "
+    "~/.config/holdfast/config or /etc/holdfast/config (for "
+    "example " CLI_DEFAULT_SCHEME ":/path/locks.db)";
+
+/* The home of the effective user in the passwd database; NULL: none. 0, or the
+ * exit code after having said that it cannot be looked up. Who is not found is
+ * no error, and neither are the codes that C libraries give then. But a home
+ * that could not be looked up must not count as none: the file that names the
+ * store may be in it. */
+static int place_home(char **ret_home)
+{
+    const struct passwd *entry;
+    int code;
+
+    errno = 0;
+    entry = getpwuid(geteuid());
+    code = errno;
+    *ret_home = NULL;
+    if (entry && entry->pw_dir && entry->pw_dir[0] == '/') {
+        *ret_home = cli_strdup(entry->pw_dir);
+    }
+    if (entry || !code || code == ENOENT || code == ESRCH || code == EBADF ||
+        code == EPERM) {
+        return 0;
+    }
+    return cli_fail(code == ENOMEM ? CLI_EXIT_MEMORY : CLI_EXIT_CONFIG,
+                    "cannot look up uid %ld in the passwd database: %s",
+                    (long)geteuid(),
+                    code == ENOMEM ? "out of memory" : strerror(code));
+}
+
+/* Super-block numbers from linux/magic.h and the file systems' own headers. */
+static bool is_network(const char *path)
+{
+    static const uint32_t magics[] = {
+        0x6969,     /* NFS */
+        0x517b,     /* SMB */
+        0xff534d42, /* CIFS */
+        0xfe534d42, /* SMB2 */
+        0x5346414f, /* AFS */
+        0x6b414653, /* kAFS */
+        0x73757245, /* Coda */
+        0x01021997, /* 9P */
+        0x65735546, /* FUSE: sshfs and its kind */
+        0x00c36400, /* Ceph */
+        0x0bd00bd0, /* Lustre */
+        0x47504653, /* GPFS */
+        0x01161970, /* GFS2 */
+        0x7461636f, /* OCFS2 */
+        0x786f4256, /* VirtualBox shared folder */
+        0x19830326, /* BeeGFS */
+        0xaad7aaea, /* PanFS */
+        0xbacbacbc, /* VMware shared folder */
+        0x564c,     /* NCP */
+    };
+    struct statfs fs;
+
+    if (statfs(path, &fs)) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof magics / sizeof *magics; i++) {
+        if ((uint32_t)fs.f_type == magics[i]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Ours, a folder, not a link, and no looser than `refused` allows. */
+static bool is_safe(const char *path, mode_t refused)
+{
+    struct stat st;
+
+    if (lstat(path, &st)) {
+        (void)cli_fail(CLI_EXIT_CONFIG, "cannot look at %s: %s%s", path,
+                       strerror(errno), ways);
+    } else if (!S_ISDIR(st.st_mode)) {
+        (void)cli_fail(
+            CLI_EXIT_CONFIG,
+            "%s is not a folder, or is a symbolic link; the store would "
+            "not be safe there%s",
+            path, ways);
+    } else if (st.st_uid != geteuid()) {
+        (void)cli_fail(
+            CLI_EXIT_CONFIG,
+            "%s belongs to uid %ld, not to you; the store would not be "
+            "safe there%s",
+            path, (long)st.st_uid, ways);
+    } else if (st.st_mode & refused) {
+        (void)cli_fail(CLI_EXIT_CONFIG,
+                       "%s can be used by others (mode %03o): chmod %s %s%s",
+                       path, (unsigned)st.st_mode & 0777,
+                       refused & S_IRUSR >> 3 ? "0700" : "go-w", path, ways);
+    } else {
+        return true;
+    }
+    return false;
+}
+
+static bool make(const char *path)
+{
+    if (!mkdir(path, 0700) || errno == EEXIST) {
+        return true;
+    }
+    (void)cli_fail(CLI_EXIT_CONFIG, "cannot create %s: %s%s", path,
+                   strerror(errno), ways);
+    return false;
+}
+
+/* Make the last `depth` folders of the path, outermost first. */
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the caller says */
+static bool make_all(char *path, int depth)
+{
+    char *slash = strrchr(path, '/');
+    bool is_made;
+
+    if (depth > 1 && slash && slash != path) {
+        *slash = 0;
+        is_made = make_all(path, depth - 1);
+        *slash = '/';
+        if (!is_made) {
+            return false;
+        }
+    }
+    return make(path);
+}
+
+static char *in_home(char *home)
+{
+    char *path;
+
+    if (access(home, X_OK)) {
+        (void)cli_fail(CLI_EXIT_CONFIG, "your home %s cannot be used: %s%s",
+                       home, strerror(errno), ways);
+        return NULL;
+    }
+    path = cli_format("%s/.local/state/holdfast", home);
+    if (make_all(path, 3) && is_safe(path, S_IWGRP | S_IWOTH)) {
+        return path;
+    }
+    cli_free(path);
+    return NULL;
+}
+
+static char *checked(char *path, mode_t refused)
+{
+    if (make(path) && is_safe(path, refused)) {
+        return path;
+    }
+    cli_free(path);
+    return NULL;
+}
+
+/* Find or make the folder. A new string; or NULL after having said why
+ * nothing is usable. */
+static char *place_default(void)
+{
+    char *home CLI_AUTO(cli_free_auto) = NULL;
+
+    if (!geteuid()) {
+        return checked(cli_strdup("/var/lib/holdfast"), S_IWGRP | S_IWOTH);
+    }
+    if (place_home(&home)) {
+        return NULL;
+    }
+    if (!home) {
+        (void)cli_fail(CLI_EXIT_CONFIG,
+                       "uid %ld has no home in the passwd database%s",
+                       (long)geteuid(), ways);
+        return NULL;
+    }
+    if (is_network(home)) {
+        return checked(cli_format("/var/tmp/holdfast-%ld", (long)geteuid()),
+                       S_IRWXG | S_IRWXO);
+    }
+    return in_home(home);
+}
 
 static const char *const reach_words[] = {
     [HF_REACH_PROCESS] = "process",
@@ -44,7 +427,7 @@ static hf_reach read_reach(const char *word)
 static int read_configs(struct cli_config *config)
 {
     char *home CLI_AUTO(cli_free_auto) = NULL;
-    int r = cli_place_home(&home);
+    int r = place_home(&home);
 
     if (home) {
         char *path CLI_AUTO(cli_free_auto) =
@@ -109,7 +492,7 @@ static int choose_url(const struct cli_options *o, struct cli_config *config,
         store->is_config = true;
         return 0;
     }
-    folder = cli_place_default();
+    folder = place_default();
     if (!folder) {
         return CLI_EXIT_CONFIG;
     }

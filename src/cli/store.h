@@ -1,13 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which store the command uses, and how it opens it. Thread: main chooses;
- * any thread may open.
+ * Which store the command uses, and how it opens it. Thread: main chooses; any
+ * thread may open.
  */
 #ifndef HF_CLI_STORE_H
 #define HF_CLI_STORE_H
 
 #include "include/holdfast.h"
 #include "src/cli/options.h"
+
+struct cli_config {
+    char *url;      /* NULL: in neither file */
+    char *url_from; /* the file that says so */
+    char *reach;    /* NULL: in neither file */
+};
+
+/* Read one file; what is set already stays. A file that does not exist is
+ * fine. 0, or 78 after having said what is wrong, with file and line. */
+int cli_config_read(struct cli_config *, const char *path);
+void cli_config_fini(struct cli_config *);
+
+/* What it is: the scheme of its URL, and as people call it. */
+#define CLI_DEFAULT_SCHEME "sqlite"
+#define CLI_DEFAULT_STORE  "SQLite"
 
 struct cli_store {
     char *url;

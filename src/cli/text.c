@@ -1,14 +1,101 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decides how strings are put together and how a stranger's word is made
- * harmless. JSON objects as a whole are json.c's. Thread: any.
+ * The heap of the command (nothing else calls malloc), strings that grow, a
+ * stranger's word made harmless, and tables whose columns line up. Out of
+ * memory is exit 71, said with a write() that needs no memory itself. Thread:
+ * any.
  */
 #include "src/cli/text.h"
-#include "src/cli/memory.h"
+#include "src/cli/output.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+static const char *answer;
+
+void cli_memory_answer(const char *text)
+{
+    answer = text;
+}
+
+_Noreturn static void fail(void)
+{
+    static const char text[] = "holdfast: out of memory\n";
+    ssize_t n = write(STDERR_FILENO, text, sizeof text - 1);
+
+    if (answer) {
+        n = write(STDOUT_FILENO, answer, strlen(answer));
+    }
+    (void)n;
+    _exit(CLI_EXIT_MEMORY);
+}
+
+void *cli_alloc(size_t size)
+{
+    void *p = calloc(1, size ? size : 1);
+
+    if (!p) {
+        fail();
+    }
+    return p;
+}
+
+void *cli_resize(void *p, size_t size)
+{
+    p = realloc(p, size ? size : 1);
+    if (!p) {
+        fail();
+    }
+    return p;
+}
+
+char *cli_strndup(const char *text, size_t length)
+{
+    char *copy = cli_alloc(length + 1);
+
+    memcpy(copy, text, length);
+    return copy;
+}
+
+char *cli_strdup(const char *text)
+{
+    return cli_strndup(text, strlen(text));
+}
+
+char *cli_format(const char *format, ...)
+{
+    va_list list;
+    int length;
+    char *text;
+
+    va_start(list, format);
+    length = vsnprintf(NULL, 0, format, list);
+    va_end(list);
+    if (length < 0) {
+        fail();
+    }
+    text = cli_alloc((size_t)length + 1);
+    va_start(list, format);
+    (void)vsnprintf(text, (size_t)length + 1, format, list);
+    va_end(list);
+    return text;
+}
+
+void cli_free(void *p)
+{
+    free(p);
+}
+
+void cli_free_auto(void *p)
+{
+    void *owned;
+
+    memcpy(&owned, p, sizeof owned);
+    free(owned);
+}
 
 static void grow(struct cli_text *text, size_t more)
 {
@@ -227,4 +314,49 @@ void cli_text_fini(struct cli_text *text)
 {
     cli_free(text->data);
     *text = (struct cli_text){0};
+}
+
+void cli_table_add(struct cli_table *table, const char *word)
+{
+    struct cli_text clean = {0};
+    size_t column = table->count % table->columns;
+    size_t width;
+
+    if (table->count == table->room) {
+        table->room = table->room ? table->room * 2 : 64;
+        table->cells =
+            cli_resize(table->cells, table->room * sizeof *table->cells);
+    }
+    cli_text_bytes(&clean, "", 0);
+    cli_text_clean(&clean, word ? word : "-");
+    width = cli_width(clean.data);
+    if (width > table->width[column]) {
+        table->width[column] = width;
+    }
+    table->cells[table->count++] = clean.data;
+}
+
+void cli_table_write(const struct cli_table *table, struct cli_text *text)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        size_t column = i % table->columns;
+        size_t width = cli_width(table->cells[i]);
+
+        if (column + 1 == table->columns) {
+            cli_text_add(text, "%s\n", table->cells[i]);
+        } else {
+            cli_text_add(text, "%s%*s", table->cells[i],
+                         (int)(table->width[column] - width + 2), "");
+        }
+    }
+}
+
+void cli_table_fini(struct cli_table *table)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        cli_free(table->cells[i]);
+    }
+    cli_free(table->cells);
+    table->cells = NULL;
+    table->count = 0;
 }

@@ -1,23 +1,272 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decides in which order descendants are come to: from the list of children
- * that the kernel keeps of each thread, so that strangers cost nothing. In our
- * own list the oldest come first, and its numbers are safe, for nobody but us
- * can wait for those in it; of all others it is made sure that they are still
- * who was listed. Thread: as tree.h.
+ * In which order descendants are come to: from the list of children that the
+ * kernel keeps of each thread, so that strangers cost nothing. In our own list
+ * the oldest come first, and its numbers are safe, for nobody but us can wait
+ * for those in it; of all others it is made sure that they are still who was
+ * listed. Where the kernel lists no children, by what all processes say of
+ * their parents.
+ * A signal reaches the process that was meant or nobody: an open /proc/PID is
+ * bound to its process, as a pidfd is, and the kernel takes it for one.
+ * Thread: as tree.h; a single process any.
  */
 #include "src/cli/tree.h"
 #include "src/cli/clock.h"
-#include "src/cli/memory.h"
-#include "src/cli/scan.h"
+#include "src/cli/text.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* False: it is gone. */
+static bool process_open(pid_t pid, struct cli_process *ret_process)
+{
+    char path[40];
+
+    (void)snprintf(path, sizeof path, "/proc/%ld", (long)pid);
+    *ret_process = (struct cli_process){
+        pid, open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    return ret_process->folder >= 0;
+}
+
+static void process_close(struct cli_process *process)
+{
+    if (process->folder >= 0) {
+        (void)close(process->folder);
+    }
+    process->folder = -1;
+}
+
+static bool read_stat(const struct cli_process *process, char *text,
+                      size_t size)
+{
+    char path[40] = "stat";
+    ssize_t n;
+    int fd;
+
+    if (process->folder < 0) {
+        (void)snprintf(path, sizeof path, "/proc/%ld/stat", (long)process->pid);
+    }
+    fd = openat(process->folder, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return false;
+    }
+    n = read(fd, text, size - 1);
+    (void)close(fd);
+    text[n > 0 ? n : 0] = 0;
+    return n > 0;
+}
+
+/* "pid (name) state parent …"; a name may hold blanks and brackets, so its
+ * end is the last one. Field 22 is the start. */
+bool cli_process_look(const struct cli_process *process,
+                      struct cli_facts *ret_facts)
+{
+    char text[1024];
+    char *name;
+    char *end;
+    long parent;
+    unsigned long long started;
+
+    if (!read_stat(process, text, sizeof text)) {
+        return false;
+    }
+    name = strchr(text, '(');
+    end = strrchr(text, ')');
+    if (!name || !end || end < name) {
+        return false;
+    }
+    *end = 0;
+    (void)snprintf(ret_facts->name, sizeof ret_facts->name, "%.31s", name + 1);
+    /* NOLINTNEXTLINE(cert-err34-c): the kernel writes no number too large */
+    if (sscanf(end + 1,
+               " %c %ld %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d "
+               "%*d %*d %ld %*d %llu",
+               &ret_facts->state, &parent, &ret_facts->threads,
+               &started) != 4) {
+        return false;
+    }
+    ret_facts->parent = (pid_t)parent;
+    ret_facts->started = started;
+    return true;
+}
+
+/* False: it is gone; a zombie is not. For an open one. */
+static bool process_is_there(const struct cli_process *process)
+{
+    return !faccessat(process->folder, "stat", F_OK, 0);
+}
+
+static bool is_known_to_work(void)
+{
+    static int fd = -2;
+
+    fd = fd == -2 ? open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : fd;
+    return fd >= 0 && !syscall(SYS_pidfd_send_signal, fd, 0, NULL, 0);
+}
+
+/* An old kernel, or a filter of system calls, knows no signal to a
+ * descriptor; then the number, which was checked a moment ago, must do. Where
+ * it does, EPERM is the process's own: its number may be another's by now. */
+bool cli_process_signal(const struct cli_process *process, int number)
+{
+    if (process->folder >= 0 &&
+        (!syscall(SYS_pidfd_send_signal, process->folder, number, NULL, 0) ||
+         errno == ESRCH)) {
+        return true;
+    }
+    if (process->folder >= 0 && errno == EPERM && is_known_to_work()) {
+        return false;
+    }
+    return !kill(process->pid, number) || errno != EPERM;
+}
+
+/* A process whose first thread ended is a zombie by its state, and goes on in
+ * its other threads. */
+bool cli_process_lives(const struct cli_facts *facts)
+{
+    return facts->state != 'X' && (facts->state != 'Z' || facts->threads > 1);
+}
+
+uint64_t cli_process_started(pid_t pid)
+{
+    const struct cli_process process = {pid, -1};
+    struct cli_facts facts;
+
+    return cli_process_look(&process, &facts) ? facts.started : 0;
+}
+
+struct found {
+    pid_t pid;
+    bool is_ours;
+    struct cli_facts facts;
+};
+
+struct snapshot {
+    struct found *list;
+    size_t count;
+    size_t room;
+};
+
+static int by_pid(const void *a, const void *b)
+{
+    const struct found *one = a;
+    const struct found *other = b;
+
+    return (one->pid > other->pid) - (one->pid < other->pid);
+}
+
+static void add_found(struct snapshot *all, pid_t pid)
+{
+    const struct cli_process process = {pid, -1};
+
+    if (all->count == all->room) {
+        all->room = all->room ? all->room * 2 : 256;
+        all->list = cli_resize(all->list, all->room * sizeof *all->list);
+    }
+    all->list[all->count] = (struct found){.pid = pid};
+    all->count += cli_process_look(&process, &all->list[all->count].facts);
+}
+
+static bool take_snapshot(struct snapshot *all, int64_t until_ns)
+{
+    DIR *folder = opendir("/proc");
+    const struct dirent *entry;
+
+    if (!folder) {
+        return false;
+    }
+    while (cli_boot_ns() < until_ns && (entry = readdir(folder))) {
+        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+        if (pid > 0) {
+            add_found(all, pid);
+        }
+    }
+    (void)closedir(folder);
+    if (all->count) {
+        qsort(all->list, all->count, sizeof *all->list, by_pid);
+    }
+    return true;
+}
+
+static bool is_child_of_ours(const struct snapshot *all,
+                             const struct found *process)
+{
+    const struct found wanted = {.pid = process->facts.parent};
+    const struct found *parent;
+
+    if (wanted.pid == getpid()) {
+        return true;
+    }
+    parent = bsearch(&wanted, all->list, all->count, sizeof wanted, by_pid);
+    return parent && parent->is_ours;
+}
+
+/* A parent may have a higher pid than its child: repeat until nothing new. */
+static void mark(struct snapshot *all, const struct cli_tree *tree,
+                 int64_t until_ns)
+{
+    bool is_new = true;
+
+    while (is_new && cli_boot_ns() < until_ns) {
+        is_new = false;
+        for (size_t i = 0; i < all->count; i++) {
+            struct found *process = &all->list[i];
+
+            if (!process->is_ours && process->pid != tree->except &&
+                process->facts.started >= tree->since &&
+                is_child_of_ours(all, process)) {
+                process->is_ours = true;
+                is_new = true;
+            }
+        }
+    }
+}
+
+/* The number may be another's by now: what was opened is looked at again. */
+static void visit_found(const struct found *found, cli_tree_fn fn, void *arg)
+{
+    struct cli_process process = {found->pid, -1};
+    struct cli_facts now;
+
+    if (found->facts.parent == getpid()) {
+        fn(arg, &process);
+        return;
+    }
+    if (process_open(found->pid, &process)) {
+        if (cli_process_look(&process, &now) &&
+            now.started == found->facts.started) {
+            fn(arg, &process);
+        }
+        process_close(&process);
+    }
+}
+
+int cli_scan(const struct cli_tree *tree, int64_t until_ns, cli_tree_fn fn,
+             void *arg)
+{
+    struct snapshot all = {0};
+
+    if (!take_snapshot(&all, until_ns)) {
+        return -1;
+    }
+    mark(&all, tree, until_ns);
+    for (size_t i = 0; i < all.count && cli_boot_ns() < until_ns; i++) {
+        if (all.list[i].is_ours) {
+            visit_found(&all.list[i], fn, arg);
+        }
+    }
+    cli_free(all.list);
+    return 0;
+}
 
 /* A tree that grows as fast as it is walked is begun again at its root; so is
  * our own list, which grows by orphans, after its first OWN_MIN at least:
@@ -73,7 +322,7 @@ static bool is_of(const struct walk *w, const struct cli_process *parent,
                   const struct cli_facts *child)
 {
     return child->parent == w->self ||
-           (child->parent == parent->pid && cli_process_is_there(parent));
+           (child->parent == parent->pid && process_is_there(parent));
 }
 
 static void visit_other(struct walk *w, const struct cli_process *parent,
@@ -82,14 +331,14 @@ static void visit_other(struct walk *w, const struct cli_process *parent,
     struct cli_process child;
     struct cli_facts facts;
 
-    if (!cli_process_open(pid, &child)) {
+    if (!process_open(pid, &child)) {
         return;
     }
     if (cli_process_look(&child, &facts) && is_of(w, parent, &facts)) {
         w->fn(w->arg, &child);
         add(w, pid, facts.started);
     }
-    cli_process_close(&child);
+    process_close(&child);
 }
 
 static void visit_one(struct walk *w, const struct cli_process *parent,
@@ -173,14 +422,14 @@ static void go_on(struct walk *w, const struct place *place)
     struct cli_facts now;
 
     if ((!place->started && is_dead(place->pid)) ||
-        !cli_process_open(place->pid, &process)) {
+        !process_open(place->pid, &process)) {
         return;
     }
     if (!place->started ||
         (cli_process_look(&process, &now) && now.started == place->started)) {
         descend(w, &process);
     }
-    cli_process_close(&process);
+    process_close(&process);
 }
 
 /* In a /proc of other numbers ours would be a stranger's. */
@@ -213,17 +462,17 @@ int cli_tree_walk(const struct cli_tree *tree, int64_t until_ns, cli_tree_fn fn,
     struct walk w = {tree, fn, arg, .self = getpid(), .until_ns = until_ns};
     struct cli_process self;
 
-    if (!is_proc_ours(w.self) || !cli_process_open(w.self, &self)) {
+    if (!is_proc_ours(w.self) || !process_open(w.self, &self)) {
         return -1;
     }
     if (!lists_children(&self)) {
-        cli_process_close(&self);
+        process_close(&self);
         return cli_scan(tree, until_ns, fn, arg);
     }
     w.until_ns = is_round ? round_end_ns() : until_ns;
     w.least = is_round ? OWN_MIN : 0;
     descend(&w, &self);
-    cli_process_close(&self);
+    process_close(&self);
     w.until_ns = is_round ? round_end_ns() : until_ns;
     w.least = 0;
     for (size_t i = 0; i < w.count && has_time(&w); i++) {

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is shown while somebody else holds the lock. Thread: main, but for
- * the looks at the store, which may block and have a thread of their own.
+ * What is said while somebody else holds the lock, which signals end that
+ * wait, and why the lock was not got. Thread: main, but for the looks at the
+ * store, which may block and have a thread of their own.
  */
 #ifndef HF_CLI_WAITING_H
 #define HF_CLI_WAITING_H
 
 #include "src/cli/claim.h"
+#include "src/cli/report.h"
+
+/* Says it, and names outcome and exit code. */
+void cli_failure_name(const struct cli_options *, const struct cli_claim *,
+                      struct cli_result *);
 
 struct cli_waiting {
     const struct cli_claim *claim; /* NULL: nobody waits */

@@ -1,21 +1,191 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decides what the wrapper does with each thing that happens: a signal, the
- * claim's progress, the guardian's word, a moment passing. It never stops
- * itself while it holds the lock; TSTP stops the command and the renewals go
- * on. Who ends the command in time is the guardian. Thread: main.
+ * What the wrapper does with each thing that happens: a signal, the claim's
+ * progress, the guardian's word, a moment passing. It never stops itself while
+ * it holds the lock; TSTP stops the command and the renewals go on. Who ends
+ * the command in time is the guardian. If somebody killed the guardian, what
+ * was its own became the wrapper's children, for both are subreapers; those
+ * that the wrapper had before the guardian was born belong to its caller and
+ * are left alone.
+ * At a terminal the shell's child is a front, and the wrapper is the front's:
+ * a shell knows only its own child; were that the one who renews, Ctrl-Z would
+ * cost the lock. The front passes on each signal but the stop that the wrapper
+ * itself asked for. The wrapper dies with it, and it ends with the wrapper's
+ * code. Thread: main, of the front in struct front's functions.
  */
 #include "src/cli/wrapper.h"
 #include "src/cli/clock.h"
-#include "src/cli/environment.h"
 #include "src/cli/event.h"
-#include "src/cli/memory.h"
-#include "src/cli/orphans.h"
+#include "src/cli/output.h"
+#include "src/cli/text.h"
 
 #include <errno.h>
 #include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#define SWEEP_MS 10
+/* Nobody dies so fast that we are kept from the next round. */
+#define ORPHANS_MAX 1024
+
+void cli_orphans_reap(struct cli_guardian *guardian, struct cli_hook *hook,
+                      int left)
+{
+    pid_t pid;
+
+    do {
+        pid = waitpid(-1, NULL, WNOHANG);
+        guardian->is_reaped |= pid > 0 && pid == guardian->pid;
+        hook->is_reaped |= pid > 0 && pid == hook->pid;
+    } while (pid > 0 && --left > 0);
+}
+
+void cli_orphans_kill(struct cli_guardian *guardian, struct cli_hook *hook,
+                      pid_t group)
+{
+    struct cli_ending ending = {
+        .tree.since = guardian->started,
+        .group = group,
+    };
+
+    for (;;) {
+        ending.tree.except = hook->is_reaped ? 0 : hook->pid;
+        if (cli_ending_kill(&ending) <= 0) {
+            break;
+        }
+        (void)poll(NULL, 0, SWEEP_MS);
+        cli_orphans_reap(guardian, hook, ORPHANS_MAX);
+    }
+}
+
+/* What comes with the wrapper's SIGTSTP. */
+enum { STOP_JOB = 1, STOP_ALL = 2 };
+
+struct front {
+    pid_t wrapper;
+    const struct cli_signals *signals;
+};
+
+static void end_with(int status)
+{
+    _exit(WIFEXITED(status) ? WEXITSTATUS(status)
+                            : CLI_EXIT_SIGNAL + WTERMSIG(status));
+}
+
+static void reap(const struct front *f)
+{
+    pid_t pid;
+    int status;
+
+    do {
+        pid = waitpid(-1, &status, WNOHANG);
+        if (pid == f->wrapper) {
+            end_with(status);
+        }
+    } while (pid > 0 || (pid < 0 && errno == EINTR));
+}
+
+/* As the terminal would stop us, or all of our job. In a group that no shell
+ * could continue the kernel ignores it. Gives whether we were stopped. */
+static bool stop(pid_t who)
+{
+    sigset_t only;
+    sigset_t pending;
+
+    (void)sigemptyset(&only);
+    (void)sigaddset(&only, SIGTSTP);
+    (void)kill(who, SIGTSTP);
+    (void)sigprocmask(SIG_UNBLOCK, &only, NULL);
+    (void)sigprocmask(SIG_BLOCK, &only, NULL);
+    (void)sigpending(&pending);
+    return sigismember(&pending, SIGCONT) == 1;
+}
+
+/* A script or a pipeline that we are part of stops with us, by one signal to
+ * all: a second one could come after the shell let us go on. */
+static void stop_front(const struct front *f, int what)
+{
+    if (what == STOP_ALL) {
+        (void)kill(f->wrapper, SIGSTOP);
+        (void)stop(getpid());
+        (void)kill(f->wrapper, SIGCONT);
+    } else if (!stop(0)) {
+        cli_event("stopped", NULL,
+                  "there is no shell to continue it: Ctrl-Z lets it go on, "
+                  "Ctrl-C ends it");
+    }
+}
+
+static void handle(const struct front *f, const struct signalfd_siginfo *info)
+{
+    int number = (int)info->ssi_signo;
+
+    if (number == SIGCHLD) {
+        reap(f);
+    } else if (number == SIGTSTP && (pid_t)info->ssi_pid == f->wrapper) {
+        stop_front(f, info->ssi_code == SI_QUEUE ? info->ssi_int : 0);
+    } else {
+        (void)kill(f->wrapper, number);
+    }
+}
+
+_Noreturn static void be_front(const struct front *f)
+{
+    struct pollfd change = {f->signals->fd, POLLIN, 0};
+    struct signalfd_siginfo info;
+
+    (void)prctl(PR_SET_NAME, "holdfast-front");
+    for (;;) {
+        (void)poll(&change, 1, -1);
+        while (cli_signals_take(f->signals, &info)) {
+            handle(f, &info);
+        }
+    }
+}
+
+int cli_front_start(const struct cli_signals *signals,
+                    const struct cli_terminal *terminal, pid_t *ret_front)
+{
+    struct front f = {.signals = signals};
+    pid_t front = getpid();
+
+    *ret_front = 0;
+    if (terminal->fd < 0) {
+        return 0;
+    }
+    f.wrapper = fork();
+    if (f.wrapper < 0) {
+        return -1;
+    }
+    if (f.wrapper) {
+        (void)setpgid(f.wrapper, f.wrapper);
+        be_front(&f);
+    }
+    (void)setpgid(0, 0);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != front) {
+        _exit(CLI_EXIT_INTERNAL);
+    }
+    *ret_front = front;
+    return 0;
+}
+
+/* The command was stopped at the terminal, or for want of it: stop the job,
+ * or say how to go on if there is no shell that could continue it. */
+static void front_stop(pid_t front, const struct cli_terminal *terminal)
+{
+    if (front && terminal->home) {
+        (void)sigqueue(front, SIGTSTP, (union sigval){.sival_int = STOP_JOB});
+    }
+}
+
+/* Stop the front and the wrapper, who only waits. */
+static void front_stop_all(pid_t front)
+{
+    (void)sigqueue(front, SIGTSTP, (union sigval){.sival_int = STOP_ALL});
+}
 
 /* The deadline is told again at least this often while it moves. */
 #define TICK_MAX_MS 1000
@@ -47,7 +217,7 @@ static void handle_while_waiting(struct cli_wrapper *w, int number)
         return;
     }
     if (w->front) {
-        cli_front_stop_all(w->front);
+        front_stop_all(w->front);
     } else {
         (void)kill(getpid(), SIGSTOP);
     }
@@ -127,7 +297,7 @@ static void handle_stop(struct cli_wrapper *w, int number)
     } else if (number != SIGTTIN && number != SIGTTOU) {
         return;
     }
-    cli_front_stop(w->front, &w->terminal);
+    front_stop(w->front, &w->terminal);
 }
 
 /* Who shares a pipeline with us may have been stopped for want of the

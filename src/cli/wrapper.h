@@ -1,18 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The wrapper: the process that the caller started, or, at a terminal, that
- * one's child (front.h). It owns the lock, passes
- * signals on and tells the guardian each new deadline. Thread: main.
+ * The wrapper: the process that the caller started, or, at a terminal, the
+ * child of that one, which then is the front and can be stopped and continued
+ * as a job. It owns the lock, passes signals on, tells the guardian each new
+ * deadline, and ends what is left if somebody killed the guardian. Thread:
+ * main.
  */
 #ifndef HF_CLI_WRAPPER_H
 #define HF_CLI_WRAPPER_H
 
+#include "src/cli/child.h"
 #include "src/cli/claim.h"
-#include "src/cli/front.h"
 #include "src/cli/guardian.h"
 #include "src/cli/hook.h"
 #include "src/cli/link.h"
 #include "src/cli/waiting.h"
+
+#include <sys/types.h>
+
+/* Wait for `left` of the dead at most, and note whether those two are among
+ * them. Nothing else waits for just any of the wrapper's children. */
+void cli_orphans_reap(struct cli_guardian *, struct cli_hook *, int left);
+/* Kill all that the guardian left, and return when it is gone. `group` may
+ * be 0: not known; the hook lives on. */
+void cli_orphans_kill(struct cli_guardian *, struct cli_hook *, pid_t group);
+
+/* Returns in the wrapper, which leaves the group of the job; *ret_front is 0
+ * without a terminal. The front returns never. After cli_signals_setup() and
+ * while there is one thread. 0, or -1 and errno. */
+int cli_front_start(const struct cli_signals *, const struct cli_terminal *,
+                    pid_t *ret_front);
 
 struct cli_wrapper {
     const struct cli_options *options;

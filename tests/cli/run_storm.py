@@ -16,7 +16,7 @@ STRANGERS = 10000
 
 def may_go_first():
     """The guardian gets the processor before others: root's does. It asks the
-    same (src/cli/priority.c)."""
+    same (src/cli/child.c)."""
     status = pathlib.Path('/proc/self/status').read_text()
     if re.search(r'^Seccomp:\s*[12]', status, re.M) or \
             os.sched_getparam(0).sched_priority:

@@ -3,7 +3,7 @@
  * Configuration files of any content: refused with 78, or read into words
  * that have a meaning.
  */
-#include "src/cli/config.h"
+#include "src/cli/store.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <sys/mman.h>

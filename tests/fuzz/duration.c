@@ -4,7 +4,7 @@
  * and each reads back what it wrote.
  */
 #include "src/base/duration.h"
-#include "src/cli/duration.h"
+#include "src/cli/clock.h"
 #include "tests/fuzz/fuzz.h"
 
 #define HUNDRED_YEARS_MS (INT64_C(36525) * 86400000)

@@ -5,7 +5,6 @@
  * a terminal acts on.
  */
 #include "src/base/utf8.h"
-#include "src/cli/memory.h"
 #include "src/cli/secret.h"
 #include "src/cli/text.h"
 #include "tests/fuzz/fuzz.h"

@@ -5,8 +5,8 @@
  * library finds, and can wipe it.
  */
 #include "src/backend/conn.h"
-#include "src/cli/memory.h"
 #include "src/cli/secret.h"
+#include "src/cli/text.h"
 #include "tests/fuzz/fuzz.h"
 
 static void check_parts(const struct hf__url *url)

@@ -3,7 +3,7 @@
  * The parser and its tables: what a line means, and that each refusal is 64.
  */
 #include "src/cli/args.h"
-#include "src/cli/exit.h"
+#include "src/cli/output.h"
 #include "tests/lib/test.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
  * The moments at which a command is ended, as docs/reference.md gives them.
  */
 #include "src/cli/clock.h"
-#include "src/cli/limits.h"
+#include "src/cli/link.h"
 #include "tests/lib/test.h"
 
 #define S  (INT64_C(1000) * CLI_NS_PER_MS)

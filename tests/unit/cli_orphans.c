@@ -4,8 +4,8 @@
  * waited for all that the guardian left: whoever was waited for has no number
  * any more, and what has it then is a stranger.
  */
-#include "src/cli/orphans.h"
-#include "src/cli/process.h"
+#include "src/cli/tree.h"
+#include "src/cli/wrapper.h"
 #include "tests/lib/test.h"
 
 #include <signal.h>

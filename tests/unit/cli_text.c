@@ -3,11 +3,9 @@
  * Words of strangers made harmless, durations, passwords in URLs, and the
  * nearest valid word.
  */
-#include "src/cli/duration.h"
-#include "src/cli/memory.h"
+#include "src/cli/clock.h"
+#include "src/cli/options.h"
 #include "src/cli/secret.h"
-#include "src/cli/suggest.h"
-#include "src/cli/table.h"
 #include "src/cli/text.h"
 #include "tests/lib/test.h"
 

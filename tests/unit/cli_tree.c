@@ -4,7 +4,6 @@
  * are none, by a look at all processes. Each test asks both.
  */
 #include "src/cli/clock.h"
-#include "src/cli/scan.h"
 #include "src/cli/tree.h"
 #include "tests/lib/test.h"
 

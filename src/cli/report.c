@@ -1,24 +1,104 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decides the figures, their names and their form: the text format that
- * node_exporter's textfile collector reads. All are gauges, for they are of
- * one run. The time of the last success is carried over from the file that is
- * replaced: an alert wants to know how old it is, and a run that found the
- * lock busy must not hide it. Thread: main.
+ * What a run came to, for a shell, a program and Prometheus. 126 and 127 are
+ * told as a shell does. The last event and the status file are one JSON object
+ * with outcome, status, child_exit and child_signal. The metrics file is of
+ * the text format that node_exporter's textfile collector reads: all are
+ * gauges, for they are of one run; the time of the last success is carried
+ * over from the file that is replaced: an alert wants to know how old it is,
+ * and a run that found the lock busy must not hide it. Thread: main.
  */
-#include "src/cli/metrics.h"
+#include "src/cli/report.h"
 #include "src/cli/clock.h"
-#include "src/cli/memory.h"
-#include "src/cli/whole.h"
+#include "src/cli/event.h"
+#include "src/cli/file.h"
+#include "src/cli/output.h"
+#include "src/cli/text.h"
+#include "src/cli/wrapper.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#define MODE     0644
-#define SUCCESS  "holdfast_run_last_success_timestamp_seconds"
-#define OLD_SIZE 65536
+void cli_outcome_child(const struct cli_options *o, int exec_errno, int status,
+                       struct cli_result *result)
+{
+    if (exec_errno == ENOMEM) {
+        result->outcome = "no-memory";
+        result->status = CLI_EXIT_MEMORY;
+        cli_event(result->outcome, NULL, "cannot run %s: out of memory",
+                  o->is_shell ? "/bin/sh" : o->command[0]);
+    } else if (exec_errno) {
+        bool is_missing = exec_errno == ENOENT || exec_errno == ENOTDIR;
+
+        result->outcome = is_missing ? "not-found" : "not-executable";
+        result->status = is_missing ? CLI_EXIT_NOTFOUND : CLI_EXIT_NOEXEC;
+        cli_event(result->outcome, NULL, "cannot run %s: %s",
+                  o->is_shell ? "/bin/sh" : o->command[0],
+                  strerror(exec_errno));
+    } else if (WIFSIGNALED(status)) {
+        result->outcome = "signaled";
+        result->child_signal = WTERMSIG(status);
+        result->status = CLI_EXIT_SIGNAL + result->child_signal;
+    } else {
+        result->outcome = "exited";
+        result->child_exit = WEXITSTATUS(status);
+        result->status = result->child_exit;
+    }
+}
+
+#define STATUS_MODE 0666
+
+int cli_result_check(const struct cli_options *o)
+{
+    int r =
+        o->status_file ? cli_whole_check("--status-file", o->status_file) : 0;
+
+    return r || !o->metrics_file
+               ? r
+               : cli_whole_check("--metrics-file", o->metrics_file);
+}
+
+static void add_fields(struct cli_text *text, const struct cli_result *result)
+{
+    cli_text_add(text, "\"outcome\":\"%s\",\"status\":%d", result->outcome,
+                 result->status);
+    if (result->child_exit >= 0) {
+        cli_text_add(text, ",\"child_exit\":%d", result->child_exit);
+    } else {
+        cli_text_add(text, ",\"child_exit\":null");
+    }
+    if (result->child_signal) {
+        cli_text_add(text, ",\"child_signal\":%d", result->child_signal);
+    } else {
+        cli_text_add(text, ",\"child_signal\":null");
+    }
+}
+
+void cli_result_tell(const struct cli_options *o,
+                     const struct cli_result *result)
+{
+    struct cli_text fields CLI_AUTO(cli_text_fini) = {0};
+    struct cli_text file CLI_AUTO(cli_text_fini) = {0};
+
+    cli_text_add(&fields, ",");
+    add_fields(&fields, result);
+    cli_event_quiet("exit", fields.data, "outcome %s, exit code %d",
+                    result->outcome, result->status);
+    if (o->status_file) {
+        cli_text_add(&file, "{");
+        add_fields(&file, result);
+        cli_text_add(&file, "}\n");
+        cli_whole_write("--status-file", o->status_file, &file, STATUS_MODE);
+    }
+}
+
+#define METRICS_MODE 0644
+#define SUCCESS      "holdfast_run_last_success_timestamp_seconds"
+#define OLD_SIZE     65536
 
 struct page {
     struct cli_text text;
@@ -197,6 +277,7 @@ void cli_metrics_tell(const struct cli_wrapper *w,
     add_stats(&page, &w->claim);
     add_lost(&page, w->lost_reason);
     add_success(&page, result, o->metrics_file);
-    cli_whole_write("--metrics-file", o->metrics_file, &page.text, MODE);
+    cli_whole_write("--metrics-file", o->metrics_file, &page.text,
+                    METRICS_MODE);
     cli_text_fini(&page.text);
 }

@@ -1,13 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The token of a detached grant, on its way between two processes: by a file
- * or by the environment, never in argv, which every user can read, and never
- * in a message. Thread: main.
+ * Files that appear whole or not at all, and the token of a detached grant on
+ * its way between two processes: by a file or by the environment, never in
+ * argv, which every user can read, and never in a message. Thread: main.
  */
-#ifndef HF_CLI_TOKEN_H
-#define HF_CLI_TOKEN_H
+#ifndef HF_CLI_FILE_H
+#define HF_CLI_FILE_H
 
 #include "src/cli/options.h"
+#include "src/cli/text.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* May that file be written: is it a plain one, or not there, in a folder that
+ * takes a new one? 0, or 64 after having said why not; `option` is
+ * "--status-file". */
+int cli_whole_check(const char *option, const char *path);
+/* Write it beside and rename it; says why it cannot. `mode` is less the
+ * umask. */
+void cli_whole_write(const char *option, const char *path,
+                     const struct cli_text *text, mode_t mode);
 
 #define CLI_TOKEN_SIZE 33 /* 32 hex digits and NUL */
 

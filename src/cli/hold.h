@@ -2,11 +2,11 @@
 /*
  * A lock for a verb that starts no command: hold and acquire. Thread: main.
  */
-#ifndef HF_CLI_GRANT_H
-#define HF_CLI_GRANT_H
+#ifndef HF_CLI_HOLD_H
+#define HF_CLI_HOLD_H
 
+#include "src/cli/child.h"
 #include "src/cli/claim.h"
-#include "src/cli/signals.h"
 #include "src/cli/text.h"
 #include "src/cli/waiting.h"
 
