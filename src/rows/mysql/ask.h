@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One call on the caller's connection: what all its steps share, statements
- * and what they came to. Only calls that libmariadb and libmysqlclient both
- * have; no look into a MYSQL. Thread: the caller's.
+ * One call on the caller's connection: what all its steps share, statements,
+ * what they came to, and what a column had as a value for the caller. Only
+ * calls that libmariadb and libmysqlclient both have; no look into a MYSQL.
+ * Thread: the caller's.
  */
 #ifndef HF_ROWS_MYSQL_ASK_H
 #define HF_ROWS_MYSQL_ASK_H
 
 #include "include/holdfast-mysql.h"
-#include "src/rows/call.h"
+#include "src/rows/rows.h"
 
 #include <mysql.h>
+
+/* It points into the row. */
+hf_row_value hf__value_of(const MYSQL_FIELD *, const char *text,
+                          unsigned long length);
+/* A value that hf__sql_check_value() has passed; its text is in that character
+ * set. */
+void hf__value_add(struct hf__sql *, const hf_row_value *, const char *charset);
 
 enum { HF__ROWS_INDEX = 64 * 4 + 1 };
 

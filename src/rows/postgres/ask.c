@@ -3,16 +3,135 @@
  * Statements on a connection that is not ours. Values are parameters, so none
  * is ever a part of a statement. An integer is a bigint, which each number is
  * compared with and becomes by itself; a text takes the type of its column.
+ * SQLSTATEs: which status each is, and what of the server's words may be
+ * repeated. Those of class 22 repeat a value, which may be anybody's secret,
+ * so they are left out; of all others values are in the details, which are
+ * never told. Thread: the caller's.
  */
 #include "src/rows/postgres/ask.h"
-
 #include "src/base/alloc.h"
 #include "src/base/error.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+struct meaning {
+    const char *state; /* or how it begins */
+    int status;
+    const char *words; /* NULL: the server's */
+};
+
+/* The first that fits. */
+static const struct meaning meanings[] = {
+    {"55P03", HF_BUSY, "somebody else has the row, or the table, locked"},
+    {"40P01", HF_DEADLOCK,
+     "a deadlock: roll the transaction back and begin it again"},
+    {"40001", HF_DEADLOCK,
+     "others changed what the transaction has seen or locks: roll it back and "
+     "begin it again"},
+    {"57014", HF_EUNAVAIL, "the statement was ended from outside"},
+    {"25006", HF_ROW_EREFUSED, NULL},
+    {"42501", HF_EAUTH, NULL},
+    {"28", HF_EAUTH, NULL},
+    {"3F", HF_EINVAL, NULL},
+    {"42", HF_EINVAL, NULL},
+    {"22", HF_ROW_EREFUSED, "the server refuses a value"},
+    {"08", HF_EUNAVAIL, NULL},
+    {"53", HF_EUNAVAIL, NULL},
+    {"57", HF_EUNAVAIL, NULL},
+    {"58", HF_EUNAVAIL, NULL},
+    {"", HF_ROW_EREFUSED, NULL},
+};
+
+static const struct meaning *meaning_of(const char *state)
+{
+    const struct meaning *m = meanings;
+
+    while (strncmp(state, m->state, strlen(m->state)) != 0) {
+        m++;
+    }
+    return m;
+}
+
+static void set_state(hf_error *err, const char *state)
+{
+    if (err->size > offsetof(hf_error, sqlstate) + 5) {
+        memcpy(err->sqlstate, state, 5);
+        err->sqlstate[5] = '\0';
+    }
+}
+
+/* A standby writes nothing for anybody; its server has told us so. */
+static bool is_standby(PGconn *db)
+{
+    const char *is_one = PQparameterStatus(db, "in_hot_standby");
+
+    return is_one != NULL && strcmp(is_one, "on") == 0;
+}
+
+/* No word of the server's: the client library has one, on several lines. */
+static int fail_without(struct hf__pg *s)
+{
+    const char *words = PQerrorMessage(s->db);
+
+    return hf__fail(s->call.err, s->is_lost ? HF_EUNAVAIL : HF_EINVAL,
+                    "table %s: no answer: %.*s", s->call.row.table,
+                    (int)strcspn(words, "\n"), words);
+}
+
+/* Tells why there is no result: its status. */
+static int fail(struct hf__pg *s, const PGresult *result)
+{
+    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    const char *words = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+    const struct meaning *m;
+    int status;
+
+    if (state == NULL || strlen(state) != 5) {
+        return fail_without(s);
+    }
+    m = meaning_of(state);
+    status = s->is_lost ? HF_EUNAVAIL : m->status;
+    if (strcmp(state, "25006") == 0 && is_standby(s->db)) {
+        status = HF_EUNAVAIL;
+    }
+    (void)hf__fail(s->call.err, status, "table %s: %s%s", s->call.row.table,
+                   m->words != NULL ? m->words : "the server says: ",
+                   m->words != NULL ? ""
+                   : words != NULL  ? words
+                                    : state);
+    set_state(s->call.err, state);
+    return status;
+}
+
+int hf__rows_pg_value(const PGresult *result, int column, hf_row_value *v,
+                      unsigned char **ret_bytes)
+{
+    const char *text = PQgetvalue(result, 0, column);
+    Oid type = PQftype(result, column);
+    size_t length = 0;
+
+    *ret_bytes = NULL;
+    *v = (hf_row_value){HF_ROW_TEXT, 0, text, strlen(text)};
+    if (PQgetisnull(result, 0, column)) {
+        *v = (hf_row_value){.type = HF_ROW_NULL};
+    } else if (type == HF__PG_BYTEA) {
+        *ret_bytes = PQunescapeBytea((const unsigned char *)text, &length);
+        *v = (hf_row_value){HF_ROW_BYTES, 0, *ret_bytes, length};
+        return *ret_bytes == NULL ? HF_ENOMEM : HF_OK;
+    } else if (type == HF__PG_INT2 || type == HF__PG_INT4 ||
+               type == HF__PG_INT8) {
+        errno = 0;
+        v->number = strtoll(text, NULL, 10);
+        v->type = errno == 0 ? HF_ROW_INT : HF_ROW_TEXT;
+    }
+    return HF_OK;
+}
 
 enum { OF_COLUMN = 0, BYTEA = 17, BIGINT = 20 };
 
@@ -97,7 +216,7 @@ static int take(struct hf__pg *s, PGresult *result, PGresult **ret_result)
         *ret_result = result;
         return HF_OK;
     }
-    r = hf__rows_pg_fail(s, result);
+    r = fail(s, result);
     PQclear(result);
     return r;
 }

@@ -1,15 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One call on the caller's PGconn: what all its steps share, statements and
- * what they came to. Thread: the caller's.
+ * One call on the caller's PGconn: what all its steps share, statements, what
+ * they came to, the types of columns, and what a column had as a value for the
+ * caller. Thread: the caller's.
  */
 #ifndef HF_ROWS_POSTGRES_ASK_H
 #define HF_ROWS_POSTGRES_ASK_H
 
 #include "include/holdfast-postgres.h"
-#include "src/rows/call.h"
+#include "include/holdfast-rows.h"
+#include "src/base/base.h"
+#include "src/rows/rows.h"
 
 #include <libpq-fe.h>
+
+/* The numbers that types have on every server. */
+enum hf__rows_pg_type {
+    HF__PG_BOOL = 16,
+    HF__PG_BYTEA = 17,
+    HF__PG_INT8 = 20,
+    HF__PG_INT2 = 21,
+    HF__PG_INT4 = 23,
+    HF__PG_FLOAT4 = 700,
+    HF__PG_FLOAT8 = 701,
+    HF__PG_DATE = 1082,
+    HF__PG_TIMESTAMP = 1114,
+    HF__PG_TIMESTAMPTZ = 1184,
+    HF__PG_NUMERIC = 1700,
+};
+
+/* That column of the first row. It points into the result, or if they are
+ * bytes to *ret_bytes, for PQfreemem(). HF_OK, HF_ENOMEM. */
+HF_MUST_CHECK int hf__rows_pg_value(const PGresult *, int column,
+                                    hf_row_value *ret_value,
+                                    unsigned char **ret_bytes);
 
 /* What a statement has at most: a key, columns, and a version. */
 enum { HF__PG_VALUES = HF_ROW_KEY_MAX + HF_ROW_COLUMNS_MAX + 1 };
@@ -62,9 +86,6 @@ void hf__rows_pg_add_key(struct hf__pg *);
 /* What no text of PostgreSQL has: HF_OK, HF_EINVAL. */
 HF_MUST_CHECK int hf__rows_pg_check_value(struct hf__pg *, const char *name,
                                           const hf_row_value *);
-
-/* Tells why there is no result: its status. */
-HF_MUST_CHECK int hf__rows_pg_fail(struct hf__pg *, const PGresult *);
 
 static inline void hf__rows_pg_result_auto(PGresult **result)
 {

@@ -1,15 +1,201 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SELECT … FOR UPDATE. Who waits for a row that is deleted then gets none, also
- * where another was put in its place: that is seen by a look with a newer
- * snapshot, and the new one is asked for. The look also tells a row that was
- * skipped from one that is not there.
+ * SELECT ... FOR UPDATE. It locks what it gives and nothing that it reads on
+ * the way, so no plan matters here, only that one row has the key. An index
+ * answers for that if it is unique at every moment (not deferred), complete
+ * (built, not partial, no expression) and all of its columns are given. Who
+ * waits for a row that is deleted then gets none, also where another was put
+ * in its place: that is seen by a look with a newer snapshot, and the new one
+ * is asked for. The look also tells a row that was skipped from one that is
+ * not there.
+ * SET LOCAL ends with its savepoint or transaction, so it is to be put back by
+ * hand only where a savepoint is kept: there it would last until the caller's
+ * transaction ends. Thread: the caller's.
  */
 #include "src/rows/postgres/lock.h"
-
 #include "src/base/error.h"
-#include "src/rows/postgres/bracket.h"
-#include "src/rows/postgres/table.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MARK "holdfast_rows"
+
+/* Of the letters that a setting of time has; it goes into a statement. */
+static int read_patience(struct hf__pg *s, const PGresult *result)
+{
+    const char *text = PQntuples(result) == 1 ? PQgetvalue(result, 0, 0) : "";
+
+    if (*text == '\0' || strlen(text) >= sizeof s->patience ||
+        text[strspn(text, "0123456789abcdefghijklmnopqrstuvwxyz")] != '\0') {
+        return hf__fail(s->call.err, HF_EPROTO,
+                        "the server does not tell its lock_timeout");
+    }
+    memcpy(s->patience, text, strlen(text) + 1);
+    return HF_OK;
+}
+
+static int mark(struct hf__pg *s, bool has_limit)
+{
+    HF_AUTO(hf__rows_pg_result_auto) PGresult *result = NULL;
+    int r = hf__rows_pg_run(s,
+                            has_limit ? "SAVEPOINT " MARK ";SHOW lock_timeout"
+                                      : "SAVEPOINT " MARK,
+                            &result);
+
+    return r == HF_OK && has_limit ? read_patience(s, result) : r;
+}
+
+int hf__bracket_open(struct hf__pg *s, int64_t wait_ms)
+{
+    bool has_limit = wait_ms != HF_FOREVER;
+    char words[64];
+    int r = HF_OK;
+
+    s->is_open = true;
+    s->patience[0] = '\0';
+    if (s->is_inside) {
+        r = mark(s, has_limit);
+    }
+    if (r != HF_OK || !has_limit) {
+        return r;
+    }
+    /* 0 would be for ever. */
+    (void)snprintf(words, sizeof words, "%sSET LOCAL lock_timeout=%" PRId64,
+                   s->is_inside ? "" : "BEGIN;", wait_ms < 1 ? 1 : wait_ms);
+    return hf__rows_pg_do(s, words);
+}
+
+static int keep(struct hf__pg *s)
+{
+    char words[96] = "COMMIT";
+
+    if (s->is_inside) {
+        (void)snprintf(words, sizeof words, "%s%s%sRELEASE SAVEPOINT " MARK,
+                       *s->patience == '\0' ? "" : "SET LOCAL lock_timeout='",
+                       s->patience, *s->patience == '\0' ? "" : "';");
+    }
+    return hf__rows_pg_do(s, words);
+}
+
+/* The second time for whoever's cancel came just then. What comes of it is
+ * seen by the transaction; the error stays that of before. */
+static void take_back(struct hf__pg *s)
+{
+    hf_error before = s->call.own_err;
+    int r = HF_EUNAVAIL;
+
+    for (int i = 0; i < 2 && r != HF_OK && !s->is_lost; i++) {
+        r = hf__rows_pg_do(s, s->is_inside ? "ROLLBACK TO SAVEPOINT " MARK
+                                             ";RELEASE SAVEPOINT " MARK
+                                           : "ROLLBACK");
+    }
+    s->call.own_err = before;
+}
+
+int hf__bracket_close(struct hf__pg *s, int r)
+{
+    bool is_kept = r == HF_OK || r == HF_ROW_DECLINED;
+    int kept = HF_OK;
+
+    if (s->is_open && is_kept) {
+        kept = keep(s);
+    }
+    if (s->is_open && (!is_kept || kept != HF_OK) &&
+        PQtransactionStatus(s->db) != PQTRANS_IDLE &&
+        !(s->is_inside && r == HF_DEADLOCK)) {
+        take_back(s);
+    }
+    s->is_open = false;
+    s->call.info.in_transaction =
+        s->is_inside && PQtransactionStatus(s->db) == PQTRANS_INTRANS;
+    return kept == HF_OK ? r : kept;
+}
+
+enum { KIND, PERSISTENCE, UNKNOWN, HAS_HEIRS, IS_UNIQUE };
+
+static void build(struct hf__pg *s)
+{
+    struct hf__sql name = {.bytes = NULL};
+
+    hf__rows_pg_clear(s);
+    hf__sql_addf(&s->sql, "WITH k(name) AS (VALUES ");
+    for (int i = 0; i < s->call.row.n_key; i++) {
+        hf__sql_addf(&s->sql, i == 0 ? "(CAST(" : ",(CAST(");
+        hf__rows_pg_add_text(s, s->call.row.key[i].name);
+        hf__sql_addf(&s->sql, " AS pg_catalog.name))");
+    }
+    hf__sql_addf(
+        &s->sql,
+        ") SELECT c.relkind,c.relpersistence,"
+        "(SELECT k.name FROM k WHERE NOT EXISTS(SELECT 1 FROM"
+        " pg_catalog.pg_attribute a WHERE a.attrelid=c.oid AND a.attnum>0"
+        " AND NOT a.attisdropped AND a.attname=k.name) LIMIT 1),"
+        "EXISTS(SELECT 1 FROM pg_catalog.pg_inherits h"
+        " WHERE h.inhparent=c.oid),"
+        "EXISTS(SELECT 1 FROM pg_catalog.pg_index i WHERE i.indrelid=c.oid"
+        " AND i.indisunique AND i.indisvalid AND i.indimmediate"
+        " AND i.indpred IS NULL AND i.indexprs IS NULL"
+        " AND NOT EXISTS(SELECT 1 FROM pg_catalog.pg_attribute a"
+        " WHERE a.attrelid=c.oid AND a.attnum=ANY("
+        "(CAST(i.indkey AS pg_catalog.int2[]))[0:i.indnkeyatts-1])"
+        " AND NOT EXISTS(SELECT 1 FROM k WHERE k.name=a.attname)))"
+        " FROM pg_catalog.pg_class c WHERE c.oid=pg_catalog.to_regclass(");
+    hf__rows_pg_add_table(s, &name);
+    if (name.is_broken) {
+        s->sql.is_broken = true;
+    } else {
+        hf__rows_pg_add_text(s, name.bytes);
+    }
+    hf__sql_addf(&s->sql, ")");
+    hf__sql_fini(&name);
+}
+
+static int unsafe(struct hf__pg *s, const char *what)
+{
+    return hf__fail(s->call.err, HF_EUNSAFE, "%s %s", s->call.row.table, what);
+}
+
+static int judge(struct hf__pg *s, const PGresult *result)
+{
+    char kind = *PQgetvalue(result, 0, KIND);
+
+    if ((kind != 'r' && kind != 'p') ||
+        *PQgetvalue(result, 0, PERSISTENCE) == 't') {
+        return unsafe(s, "is a view, a foreign or a temporary table: lock the "
+                         "row of a table that others see, too");
+    }
+    if (!PQgetisnull(result, 0, UNKNOWN)) {
+        return hf__fail(s->call.err, HF_EINVAL, "table %s has no column %s",
+                        s->call.row.table, PQgetvalue(result, 0, UNKNOWN));
+    }
+    if (kind == 'r' && *PQgetvalue(result, 0, HAS_HEIRS) == 't') {
+        return unsafe(s, "has tables that inherit from it, whose rows no index "
+                         "of its own covers: name the one that has the row");
+    }
+    if (*PQgetvalue(result, 0, IS_UNIQUE) != 't') {
+        return unsafe(s, "has no unique index whose columns are all in the "
+                         "key, so several rows may have it: give all columns "
+                         "of one that is neither partial nor deferrable");
+    }
+    return HF_OK;
+}
+
+int hf__rows_pg_table_check(struct hf__pg *s)
+{
+    HF_AUTO(hf__rows_pg_result_auto) PGresult *result = NULL;
+    int r;
+
+    build(s);
+    r = hf__rows_pg_send(s, &result);
+    if (r != HF_OK) {
+        return r;
+    }
+    return PQntuples(result) == 1
+               ? judge(s, result)
+               : hf__fail(s->call.err, HF_EINVAL, "there is no table %s",
+                          s->call.row.table);
+}
 
 enum { REPLACED_MOST = 8 };
 
