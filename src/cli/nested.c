@@ -22,12 +22,12 @@
 #include "src/cli/link.h"
 #include "src/cli/output.h"
 #include "src/cli/text.h"
+#include "src/cli/tree.h"
 #include "src/cli/waiting.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -37,40 +37,15 @@
 /* No tree is deeper; one that changes while we climb ends here. */
 #define DEPTH_MAX 100000
 
-struct ancestor {
-    pid_t parent; /* 0: none that we can see */
-    bool is_guardian;
-};
-
-/* "PID (NAME) STATE PARENT …", and the name may have any character. */
-static struct ancestor look_at(pid_t pid)
+/* 0 in *ret_parent: none that we can see. */
+static bool is_guardian(pid_t pid, pid_t *ret_parent)
 {
-    struct ancestor found = {0};
-    char path[40];
-    char line[512] = "";
-    const char *end;
-    long parent = 0;
-    FILE *file;
+    const struct cli_process process = {pid, -1};
+    struct cli_facts facts = {0};
+    bool is_seen = cli_process_look(&process, &facts);
 
-    (void)snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
-    file = fopen(path, "re");
-    if (!file) {
-        return found;
-    }
-    end = fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
-    (void)fclose(file);
-    /* NOLINTNEXTLINE(cert-err34-c): the kernel writes a number there */
-    if (end && sscanf(end, ") %*c %ld", &parent) == 1) {
-        found.parent = (pid_t)parent;
-        found.is_guardian = strstr(line, " (holdfast-guard) ") != NULL;
-    }
-    return found;
-}
-
-/* Is it the guardian of a run? */
-static bool around_is_guardian(pid_t pid)
-{
-    return look_at(pid).is_guardian;
+    *ret_parent = is_seen ? facts.parent : 0;
+    return is_seen && !strcmp(facts.name, "holdfast-guard");
 }
 
 /* Does the run whose wrapper is `holder` have us in its tree, so that its
@@ -81,20 +56,22 @@ static bool around_is(pid_t holder)
     pid_t pid = getppid();
 
     for (int depth = 0; pid > 0 && depth < DEPTH_MAX; depth++) {
-        struct ancestor one = look_at(pid);
+        pid_t parent;
 
-        if (one.is_guardian && one.parent > 0 && one.parent == holder) {
+        if (is_guardian(pid, &parent) && parent > 0 && parent == holder) {
             return true;
         }
-        pid = one.parent;
+        pid = parent;
     }
     return false;
 }
 
 static void pass_on(const struct signalfd_siginfo *info, pid_t child)
 {
+    pid_t parent;
+
     if (info->ssi_code != SI_KERNEL &&
-        !around_is_guardian((pid_t)info->ssi_pid)) {
+        !is_guardian((pid_t)info->ssi_pid, &parent)) {
         (void)kill(child, (int)info->ssi_signo);
     }
 }
