@@ -85,7 +85,7 @@ static int64_t earlier(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-static void tell(const struct guardian *g, enum cli_link_kind kind, int number)
+static void tell(const struct guardian *g, enum cli_news kind, int number)
 {
     (void)cli_link_send(g->link, kind, number, 0);
 }
@@ -422,7 +422,7 @@ static void pass_on(const struct guardian *g, int number)
 
 static void handle_message(struct guardian *g, struct cli_link_message *message)
 {
-    switch ((enum cli_link_kind)message->head.kind) {
+    switch ((enum cli_order)message->head.kind) {
     case CLI_LINK_START:
         handle_start(g, message);
         break;
@@ -438,15 +438,6 @@ static void handle_message(struct guardian *g, struct cli_link_message *message)
         break;
     case CLI_LINK_CLOSED:
         handle_closed(g);
-        break;
-    case CLI_LINK_STARTED:
-    case CLI_LINK_FAILED:
-    case CLI_LINK_STOPPED:
-    case CLI_LINK_CONTINUED:
-    case CLI_LINK_LAPSED:
-    case CLI_LINK_OVERRUN:
-    case CLI_LINK_EXITED:
-    case CLI_LINK_GONE:
         break;
     }
     cli_free(message->payload);

@@ -136,9 +136,9 @@ static int send_packet(int fd, const struct msghdr *packet)
     return n < 0 ? -1 : 0;
 }
 
-int cli_link_send(int fd, enum cli_link_kind kind, int number, int64_t value)
+int cli_link_send(int fd, int kind, int number, int64_t value)
 {
-    struct cli_link_head head = {(int32_t)kind, number, value};
+    struct cli_link_head head = {kind, number, value};
     struct iovec part = {&head, sizeof head};
     struct msghdr packet = {.msg_iov = &part, .msg_iovlen = 1};
 
@@ -170,18 +170,8 @@ int cli_link_send_start(int fd, int64_t deadline_ns, int64_t lease_ms,
     return send_packet(fd, &packet);
 }
 
-static void take_fds(struct msghdr *packet, struct cli_link_message *message)
-{
-    struct cmsghdr *c = CMSG_FIRSTHDR(packet);
-
-    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
-        size_t size = c->cmsg_len - CMSG_LEN(0);
-
-        message->fd_count = (int)(size / sizeof(int));
-        memcpy(message->fds, CMSG_DATA(c), size);
-    }
-}
-
+/* Descriptors that come with it stay open and are not looked at: it is enough
+ * that this process has them. */
 int cli_link_receive(int fd, struct cli_link_message *ret_message)
 {
     union control control = {{0}};
@@ -204,12 +194,11 @@ int cli_link_receive(int fd, struct cli_link_message *ret_message)
     }
     *ret_message = (struct cli_link_message){.head = ret_message->head};
     if (n < (ssize_t)sizeof ret_message->head) {
-        ret_message->head = (struct cli_link_head){.kind = CLI_LINK_CLOSED};
+        ret_message->head = (struct cli_link_head){0};
     }
     if (n > (ssize_t)sizeof ret_message->head) {
         ret_message->length = (size_t)n - sizeof ret_message->head;
         ret_message->payload = cli_strndup(room, ret_message->length);
     }
-    take_fds(&packet, ret_message);
     return 1;
 }

@@ -45,14 +45,19 @@ int64_t cli_limits_last_ns(const struct cli_limits *, int64_t deadline_ns);
 /* Descriptors that one message may carry. */
 #define CLI_LINK_FDS 16
 
-enum cli_link_kind {
-    /* wrapper to guardian */
+/* Wrapper to guardian. */
+enum cli_order {
+    CLI_LINK_CLOSED,   /* never sent: the wrapper is gone */
     CLI_LINK_START,    /* value: deadline; number: the lease in ms; payload:
                           K=V strings; fds */
     CLI_LINK_DEADLINE, /* value: the new deadline */
     CLI_LINK_SIGNAL,   /* number: pass it on to the command's group */
     CLI_LINK_KILL,     /* number: enum cli_kill_reason; kill all, now */
-    /* guardian to wrapper */
+};
+
+/* Guardian to wrapper. */
+enum cli_news {
+    CLI_LINK_DIED,      /* never sent: the guardian is gone */
     CLI_LINK_STARTED,   /* number: pid, also of the group */
     CLI_LINK_FAILED,    /* number: errno of exec */
     CLI_LINK_STOPPED,   /* the command was stopped, by that signal; value: so
@@ -62,13 +67,12 @@ enum cli_link_kind {
     CLI_LINK_OVERRUN,   /* the time of --max-run is over: it is ended */
     CLI_LINK_EXITED,    /* number: status as of wait() */
     CLI_LINK_GONE,      /* nothing that the command started is left */
-    CLI_LINK_CLOSED     /* never sent: the other side is gone */
 };
 
 enum cli_kill_reason { CLI_KILL_LOST, CLI_KILL_AFTER, CLI_KILL_INTERRUPT };
 
 struct cli_link_head {
-    int32_t kind; /* enum cli_link_kind */
+    int32_t kind; /* enum cli_order or cli_news; 0: the other side is gone */
     int32_t number;
     int64_t value; /* a deadline in ns of CLOCK_BOOTTIME, or a count */
 };
@@ -77,14 +81,12 @@ struct cli_link_message {
     struct cli_link_head head;
     char *payload; /* NUL-separated, for cli_free(); NULL: none */
     size_t length;
-    int fds[CLI_LINK_FDS];
-    int fd_count;
 };
 
 /* Two connected ends, close-on-exec. 0, or -1 and errno. */
 int cli_link_pair(int ret_ends[2]);
 /* Never blocks. 0, or -1 and errno. */
-int cli_link_send(int fd, enum cli_link_kind, int number, int64_t value);
+int cli_link_send(int fd, int kind, int number, int64_t value);
 int cli_link_send_start(int fd, int64_t deadline_ns, int64_t lease_ms,
                         const struct cli_text *payload, const int *fds,
                         int fd_count);

@@ -204,7 +204,7 @@ static void wake_guardian(const struct cli_wrapper *w)
     }
 }
 
-static void tell_guardian(const struct cli_wrapper *w, enum cli_link_kind kind,
+static void tell_guardian(const struct cli_wrapper *w, enum cli_order kind,
                           int number)
 {
     wake_guardian(w);
@@ -312,7 +312,7 @@ static void take_terminal_back(const struct cli_wrapper *w)
 static void handle_message(struct cli_wrapper *w,
                            const struct cli_link_message *message)
 {
-    switch ((enum cli_link_kind)message->head.kind) {
+    switch ((enum cli_news)message->head.kind) {
     case CLI_LINK_STARTED:
         w->child = message->head.number;
         break;
@@ -341,13 +341,8 @@ static void handle_message(struct cli_wrapper *w,
     case CLI_LINK_GONE:
         w->is_gone = true;
         break;
-    case CLI_LINK_CLOSED:
+    case CLI_LINK_DIED:
         w->is_guard_dead = true;
-        break;
-    case CLI_LINK_START:
-    case CLI_LINK_DEADLINE:
-    case CLI_LINK_SIGNAL:
-    case CLI_LINK_KILL:
         break;
     }
 }
