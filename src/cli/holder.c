@@ -151,15 +151,9 @@ static void add_owner(struct cli_text *text, const hf_info *info)
 
 static const char *state_word(hf_presence presence)
 {
-    switch (presence) {
-    case HF_FREE:
-        return "free";
-    case HF_HELD_BY:
-        return "held";
-    case HF_UNKNOWN:
-        return "unknown";
-    }
-    return "unknown";
+    return presence == HF_FREE      ? "free"
+           : presence == HF_HELD_BY ? "held"
+                                    : "unknown";
 }
 
 static const char *mode_word(const hf_info *info)

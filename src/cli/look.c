@@ -27,15 +27,7 @@ struct checking {
 
 static const char *verdict_word(hf_verdict verdict)
 {
-    switch (verdict) {
-    case HF_FINE:
-        return "fine";
-    case HF_WARN:
-        return "warn";
-    case HF_UNFIT:
-        return "unfit";
-    }
-    return "unfit";
+    return verdict == HF_FINE ? "fine" : verdict == HF_WARN ? "warn" : "unfit";
 }
 
 static int collect_items(void *arg, const hf_check_item *item)
@@ -485,6 +477,7 @@ int cli_who(const struct cli_options *o)
     hf_info *info CLI_AUTO(cli_info_auto) = NULL;
     hf_caps_info caps = HF_CAPS_INFO_INIT;
     hf_error err = HF_ERROR_INIT;
+    hf_presence presence;
     int r = cli_store_enter(o, &store, &client);
 
     if (r) {
@@ -503,13 +496,8 @@ int cli_who(const struct cli_options *o)
     } else {
         show_lock(&text, info, &caps);
     }
-    switch (hf_info_presence(info)) {
-    case HF_FREE:
-        return cli_output(&text, CLI_EXIT_NO);
-    case HF_HELD_BY:
-        return cli_output(&text, CLI_EXIT_DONE);
-    case HF_UNKNOWN:
-        return cli_output(&text, CLI_EXIT_STORE);
-    }
-    return CLI_EXIT_INTERNAL;
+    presence = hf_info_presence(info);
+    return cli_output(&text, presence == HF_FREE      ? CLI_EXIT_NO
+                             : presence == HF_HELD_BY ? CLI_EXIT_DONE
+                                                      : CLI_EXIT_STORE);
 }

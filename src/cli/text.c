@@ -262,22 +262,12 @@ void cli_text_shell(struct cli_text *text, const char *word)
 
 static void add_json_point(struct cli_text *text, uint32_t point)
 {
-    switch (point) {
-    case '"':
-        cli_text_add(text, "\\\"");
-        return;
-    case '\\':
-        cli_text_add(text, "\\\\");
-        return;
-    case '\n':
-        cli_text_add(text, "\\n");
-        return;
-    case '\t':
-        cli_text_add(text, "\\t");
-        return;
-    default:
+    if (point == '"' || point == '\\') {
+        cli_text_add(text, "\\%c", (int)point);
+    } else if (point == '\n' || point == '\t') {
+        cli_text_add(text, point == '\n' ? "\\n" : "\\t");
+    } else {
         cli_text_add(text, "\\u%04x", (unsigned)point);
-        return;
     }
 }
 
