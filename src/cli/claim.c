@@ -369,13 +369,13 @@ void cli_wish_settle(const struct cli_options *o, hf_lock *lock,
         return;
     }
     if (hf_once_undo(lock, &err)) {
-        cli_event("once-kept", NULL,
+        cli_event(CLI_SAYS, "once-kept", NULL,
                   "this start of %s counts though it failed: the mark could "
                   "not be taken back: %s",
                   o->name, err.text);
     } else {
-        cli_event_quiet("once-undone", NULL, "this start of %s does not count",
-                        o->name);
+        cli_event(CLI_QUIET, "once-undone", NULL,
+                  "this start of %s does not count", o->name);
     }
 }
 
@@ -484,7 +484,7 @@ void cli_claim_tell_takeover(const struct cli_claim *claim)
         cli_text_add(&names,
                      ": taken over, the last holder let it expire or died");
     }
-    cli_event_quiet("takeover", fields.data, "%s", names.data);
+    cli_event(CLI_QUIET, "takeover", fields.data, "%s", names.data);
 }
 
 static void run_claim(void *arg)

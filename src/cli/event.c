@@ -134,7 +134,8 @@ static void mouth_wait(const struct cli_mouth *mouth, int ms)
     (void)has_room(mouth->fd, ms);
 }
 
-#define LINE_SIZE 8192
+#define LINE_SIZE  8192
+#define EVENT_SIZE 4096
 
 /* Write all of it, or give up quietly: nobody listens any more. */
 static void write_all(int fd, const char *text)
@@ -155,14 +156,26 @@ static void write_all(int fd, const char *text)
     }
 }
 
-static void (*sink)(const char *line);
+/* All that is said at the end, together. */
+#define PATIENCE_MS 5000
 
-/* From now on both give their line to `fn`, without "holdfast: ". While there
- * is one thread. */
-static void say_through(void (*fn)(const char *line))
-{
-    sink = fn;
-}
+/* Set once, before the first thread and the first fork. */
+static struct {
+    bool is_set_up; /* events go where the options say */
+    const char *name;
+    struct cli_mouth text;
+    struct cli_mouth json;
+    bool is_json;
+    bool is_silent; /* no text on stderr */
+    bool is_verbose;
+    bool is_terminal;
+} out = {.text = {STDERR_FILENO, CLI_MOUTH_OTHER}};
+
+/* Until then a line waits for its reader. */
+static _Atomic(int64_t) end_ns;
+
+/* A live line stands on the terminal and must be taken away first. */
+static atomic_bool is_drawn;
 
 /* Of the last failure. */
 static char *failed_line;
@@ -188,8 +201,8 @@ static void put_line(const char *line)
 {
     struct cli_text text CLI_AUTO(cli_text_fini) = {0};
 
-    if (sink) {
-        sink(line);
+    if (out.is_set_up) {
+        cli_event(CLI_SAYS, "message", NULL, "%s", line);
         return;
     }
     cli_text_add(&text, "holdfast: ");
@@ -202,55 +215,26 @@ void cli_say(const char *format, ...)
 {
     char line[LINE_SIZE];
     va_list list;
-    int n;
 
     va_start(list, format);
-    n = vsnprintf(line, sizeof line, format, list);
-    va_end(list);
-    if (n >= 0) {
+    if (vsnprintf(line, sizeof line, format, list) >= 0) {
         put_line(line);
     }
+    va_end(list);
 }
 
 int cli_fail(int code, const char *format, ...)
 {
     char line[LINE_SIZE];
     va_list list;
-    int n;
 
     va_start(list, format);
-    n = vsnprintf(line, sizeof line, format, list);
-    va_end(list);
-    if (n >= 0) {
+    if (vsnprintf(line, sizeof line, format, list) >= 0) {
         failed_by(line, NULL);
         put_line(line);
     }
+    va_end(list);
     return code;
-}
-
-/* All that is said at the end, together. */
-#define PATIENCE_MS 5000
-
-/* Set once, before the first thread and the first fork. */
-static struct {
-    const char *name;
-    struct cli_mouth text;
-    struct cli_mouth json;
-    bool is_json;
-    bool is_silent; /* no text on stderr */
-    bool is_verbose;
-    bool is_terminal;
-} out = {.text = {STDERR_FILENO, CLI_MOUTH_OTHER}};
-
-/* Until then a line waits for its reader. */
-static _Atomic(int64_t) end_ns;
-
-/* A live line stands on the terminal and must be taken away first. */
-static atomic_bool is_drawn;
-
-static void take_message(const char *line)
-{
-    cli_event("message", NULL, "%s", line);
 }
 
 int cli_event_setup(const struct cli_options *o)
@@ -264,7 +248,7 @@ int cli_event_setup(const struct cli_options *o)
     out.is_terminal = isatty(STDERR_FILENO);
     mouth_open(&out.text, STDERR_FILENO);
     out.json = out.text;
-    say_through(take_message);
+    out.is_set_up = true;
     cli_event_be_patient(true);
     if (o->json_fd < 0) {
         return 0;
@@ -344,56 +328,22 @@ static void write_text(const char *text)
     put(&out.text, &line);
 }
 
-__attribute__((format(printf, 1, 0))) static char *render(const char *format,
-                                                          va_list list)
+void cli_event(enum cli_tone tone, const char *event, const char *fields,
+               const char *format, ...)
 {
-    char text[4096];
-
-    return vsnprintf(text, sizeof text, format, list) < 0 ? cli_strdup("")
-                                                          : cli_strdup(text);
-}
-
-void cli_event(const char *event, const char *fields, const char *format, ...)
-{
+    char text[EVENT_SIZE];
     va_list list;
-    char *text CLI_AUTO(cli_free_auto) = NULL;
 
     va_start(list, format);
-    text = render(format, list);
-    va_end(list);
-    write_json(event, fields, text);
-    if (!out.is_silent) {
-        write_text(text);
+    if (vsnprintf(text, sizeof text, format, list) < 0) {
+        text[0] = 0;
     }
-}
-
-void cli_event_fail(const char *event, const char *fields, const char *format,
-                    ...)
-{
-    va_list list;
-    char *text CLI_AUTO(cli_free_auto) = NULL;
-
-    va_start(list, format);
-    text = render(format, list);
     va_end(list);
-    failed_by(text, fields);
-    cli_event(event, fields, "%s", text);
-}
-
-void cli_event_quiet(const char *event, const char *fields, const char *format,
-                     ...)
-{
-    va_list list;
-    char *text CLI_AUTO(cli_free_auto) = NULL;
-
-    if (!out.is_json && !out.is_verbose) {
-        return;
+    if (tone == CLI_FAILS) {
+        failed_by(text, fields);
     }
-    va_start(list, format);
-    text = render(format, list);
-    va_end(list);
     write_json(event, fields, text);
-    if (!out.is_silent && out.is_verbose) {
+    if (!out.is_silent && (tone != CLI_QUIET || out.is_verbose)) {
         write_text(text);
     }
 }
@@ -458,7 +408,7 @@ void cli_log_outage(const char *why)
     }
     cli_text_add(&fields, ",\"error\":");
     cli_text_json(&fields, why);
-    cli_event("outage", fields.data,
+    cli_event(CLI_SAYS, "outage", fields.data,
               "the store does not answer (%s); trying on until it does", why);
 }
 
@@ -487,5 +437,5 @@ void cli_log(void *arg, hf_level level, const char *line)
     }
     cli_text_add(&fields, ",\"level\":\"%s\",\"line\":", words[level]);
     cli_text_json(&fields, line);
-    cli_event("log", fields.data, "%s: %s", words[level], line);
+    cli_event(CLI_SAYS, "log", fields.data, "%s: %s", words[level], line);
 }

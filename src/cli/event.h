@@ -27,16 +27,16 @@ const char *cli_failed(const char **ret_fields);
  * 64: --json-fd is not open. */
 int cli_event_setup(const struct cli_options *);
 
+enum cli_tone {
+    CLI_SAYS,
+    CLI_FAILS, /* it ends a verb without its answer. Thread: main */
+    CLI_QUIET  /* the text only with --verbose */
+};
+
 /* `fields` begins with a comma or is NULL; `format` is the text, without
  * "holdfast: ". */
-void cli_event(const char *event, const char *fields, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-/* The same of what ends a verb without its answer. Thread: main. */
-void cli_event_fail(const char *event, const char *fields, const char *format,
-                    ...) __attribute__((format(printf, 3, 4)));
-/* The same, but the text only with --verbose. */
-void cli_event_quiet(const char *event, const char *fields, const char *format,
-                     ...) __attribute__((format(printf, 3, 4)));
+void cli_event(enum cli_tone, const char *event, const char *fields,
+               const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* Whether events wait for their reader, some seconds in all, or what cannot
  * be written at once is dropped: a lock is held or wanted. At first they wait.

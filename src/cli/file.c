@@ -108,8 +108,8 @@ void cli_whole_write(const char *option, const char *path,
                    (uint64_t)cli_boot_ns());
 
     if (!write_new(draft, text, mode) || !whole_replace(draft, path)) {
-        cli_event("not-written", NULL, "%s: cannot write %s: %s", option, path,
-                  strerror(errno));
+        cli_event(CLI_SAYS, "not-written", NULL, "%s: cannot write %s: %s",
+                  option, path, strerror(errno));
         (void)unlink(draft);
     }
 }

@@ -143,8 +143,8 @@ static void start_killing(struct guardian *g, const char *reason)
     }
     g->is_killing = true;
     sweep(g);
-    cli_event("ending", ",\"signal\":\"KILL\"", "%s; killed the command",
-              reason);
+    cli_event(CLI_SAYS, "ending", ",\"signal\":\"KILL\"",
+              "%s; killed the command", reason);
 }
 
 static void order_hook(const struct guardian *g, const char *reason)
@@ -159,7 +159,7 @@ static void let_go(struct guardian *g)
         return;
     }
     g->is_let_go = true;
-    cli_event("ignored", NULL,
+    cli_event(CLI_SAYS, "ignored", NULL,
               "the lock is lost; the command goes on without it, for that is "
               "what --on-lost ignore means");
 }
@@ -172,7 +172,7 @@ static void handle_lapse(struct guardian *g)
     tell(g, CLI_LINK_LAPSED, 0);
     cli_ending_ask(&g->ending, next_kill_ns(g), false);
     order_hook(g, CLI_HOOK_EXPIRED);
-    cli_event("ending", ",\"signal\":\"TERM\"",
+    cli_event(CLI_SAYS, "ending", ",\"signal\":\"TERM\"",
               "the lock was not renewed in time; the command gets TERM, and "
               "KILL after %s",
               cli_duration(g->plan->limits.grace_ms, grace));
@@ -201,7 +201,7 @@ static void handle_overrun(struct guardian *g, int64_t now_ns)
         earlier(g->kill_ns, now_ns + g->plan->limits.grace_ms * CLI_NS_PER_MS);
     tell(g, CLI_LINK_OVERRUN, 0);
     cli_ending_ask(&g->ending, next_kill_ns(g), false);
-    cli_event("ending", ",\"signal\":\"TERM\"",
+    cli_event(CLI_SAYS, "ending", ",\"signal\":\"TERM\"",
               "the command runs for %s, the time of --max-run; it gets TERM, "
               "and KILL after %s",
               cli_duration(g->plan->options->max_run_ms, limit),

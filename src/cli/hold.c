@@ -64,9 +64,9 @@ static enum cli_claim_phase wait_for_it(struct cli_grant *g, int *ended_by)
 
 static int fail_interrupted(const struct cli_grant *g, int number)
 {
-    cli_event_fail("interrupted", NULL,
-                   "the wait for %s was ended by signal %d (%s)",
-                   g->options->name, number, strsignal(number));
+    cli_event(CLI_FAILS, "interrupted", NULL,
+              "the wait for %s was ended by signal %d (%s)", g->options->name,
+              number, strsignal(number));
     return CLI_EXIT_SIGNAL + number;
 }
 
@@ -191,9 +191,9 @@ void cli_grant_tell(const struct cli_grant *g)
 
     cli_caps_line(&line, &g->claim.caps);
     cli_names_line(&names, g->options);
-    cli_event_quiet("acquired", NULL, "%s %s held, fence %" PRIu64 "; %s",
-                    names.data, hf_count(lock) > 1 ? "are" : "is",
-                    hf_fence(lock), line.data);
+    cli_event(CLI_QUIET, "acquired", NULL, "%s %s held, fence %" PRIu64 "; %s",
+              names.data, hf_count(lock) > 1 ? "are" : "is", hf_fence(lock),
+              line.data);
     cli_claim_tell_takeover(&g->claim);
 }
 
@@ -233,7 +233,7 @@ static void handle_signals(struct hold *h)
             break;
         case SIGTSTP:
             /* Who renews is never stopped. */
-            cli_event("stopped", NULL,
+            cli_event(CLI_SAYS, "stopped", NULL,
                       "%s stays held; Ctrl-D or Ctrl-C lets it go",
                       h->grant.options->name);
             break;
@@ -319,10 +319,11 @@ static int end_lost(const struct hold *h)
     /* The release says which of several it was. */
     if (h->grant.options->locks.count &&
         hf_release(h->grant.claim.lock, &err) == HF_LOST) {
-        cli_event("lost", NULL, "%s; exit %d", err.text, code);
+        cli_event(CLI_SAYS, "lost", NULL, "%s; exit %d", err.text, code);
         return code;
     }
-    cli_event("lost", NULL, "%s was lost while it was held (%s); exit %d",
+    cli_event(CLI_SAYS, "lost", NULL,
+              "%s was lost while it was held (%s); exit %d",
               h->grant.options->name, hf_strreason(reason), code);
     return code;
 }
@@ -337,13 +338,13 @@ static int end_released(const struct hold *h)
         return end_lost(h);
     }
     if (r) {
-        cli_event("unconfirmed", NULL,
+        cli_event(CLI_SAYS, "unconfirmed", NULL,
                   "the store did not confirm the release of %s, which may "
                   "stay taken until its lease ends: %s",
                   name, err.text);
         return CLI_EXIT_UNCONFIRMED;
     }
-    cli_event_quiet("released", NULL, "%s is released", name);
+    cli_event(CLI_QUIET, "released", NULL, "%s is released", name);
     return CLI_EXIT_DONE;
 }
 

@@ -113,7 +113,7 @@ static void tell_left(const struct named *left)
     struct cli_text fields CLI_AUTO(cli_text_fini) = {0};
 
     add_process(&fields, left);
-    cli_event("left", fields.data,
+    cli_event(CLI_SAYS, "left", fields.data,
               "the command ended and left %s (pid %ld) behind; it is ended, "
               "too, before the lock is let go",
               left->facts.name, (long)left->pid);
@@ -124,7 +124,7 @@ static void tell_denied(const struct named *denied)
     struct cli_text fields CLI_AUTO(cli_text_fini) = {0};
 
     add_process(&fields, denied);
-    cli_event("denied", fields.data,
+    cli_event(CLI_SAYS, "denied", fields.data,
               "%s (pid %ld) belongs to another user and may not be "
               "signalled; it still runs, end it by hand",
               denied->facts.name, (long)denied->pid);
@@ -332,13 +332,13 @@ static void tell_end(const struct hook *h, bool is_ended)
     (void)snprintf(fields, sizeof fields, ",\"hook_%s\":%d",
                    is_exit ? "exit" : "signal", number);
     if (!is_ended) {
-        cli_event("lost-hook", h->is_exited ? fields : NULL,
+        cli_event(CLI_SAYS, "lost-hook", h->is_exited ? fields : NULL,
                   "--lost-hook did not end within %d s and was killed",
                   LIMIT_MS / 1000);
     } else if (is_exit && !number) {
-        cli_event_quiet("lost-hook", fields, "--lost-hook is done");
+        cli_event(CLI_QUIET, "lost-hook", fields, "--lost-hook is done");
     } else {
-        cli_event("lost-hook", fields, "--lost-hook ended with %s %d",
+        cli_event(CLI_SAYS, "lost-hook", fields, "--lost-hook ended with %s %d",
                   is_exit ? "exit code" : "signal", number);
     }
 }
@@ -352,7 +352,8 @@ static void perform(struct hook *h)
         become_shell(h);
     }
     if (pid < 0) {
-        cli_event("lost-hook", NULL, "--lost-hook could not be started");
+        cli_event(CLI_SAYS, "lost-hook", NULL,
+                  "--lost-hook could not be started");
         return;
     }
     (void)setpgid(pid, pid);

@@ -118,7 +118,8 @@ static void passage(const struct cli_options *o, struct cli_result *result)
     plan.environment = environment.data;
     plan.length = environment.length;
     if (cli_signals_setup(&signals)) {
-        cli_event("internal", NULL, "run: cannot start: %s", strerror(errno));
+        cli_event(CLI_SAYS, "internal", NULL, "run: cannot start: %s",
+                  strerror(errno));
         return;
     }
     code = cli_child_start(&plan, &child, &report);
@@ -212,9 +213,9 @@ static void name_lost(struct nested *n)
     } else {
         cli_text_add(&line, "nor by anybody else");
     }
-    cli_event_fail("lost-exit", NULL,
-                   "%s; the command was not started; exit %d", line.data,
-                   n->result.status);
+    cli_event(CLI_FAILS, "lost-exit", NULL,
+              "%s; the command was not started; exit %d", line.data,
+              n->result.status);
 }
 
 /* As the library gives it to the store. */
@@ -253,9 +254,10 @@ static void name_deadlock(struct nested *n)
 
     n->result.outcome = cli_outcome_of(HF_DEADLOCK);
     n->result.status = (int)n->options->busy_exit;
-    cli_event_fail(
-        n->result.outcome, NULL, "%s is held by %s%s", n->name, around,
-        may_pass ? "; with --reentrant the command runs under that lock" : "");
+    cli_event(CLI_FAILS, n->result.outcome, NULL, "%s is held by %s%s", n->name,
+              around,
+              may_pass ? "; with --reentrant the command runs under that lock"
+                       : "");
 }
 
 static void name_failure(struct nested *n, int status)
@@ -266,10 +268,10 @@ static void name_failure(struct nested *n, int status)
 
 static void pass(struct nested *n)
 {
-    cli_event_quiet("reentered", NULL,
-                    "%s is held by the run around this one, fence %" PRIu64
-                    "; the command runs under it",
-                    n->name, n->fence);
+    cli_event(CLI_QUIET, "reentered", NULL,
+              "%s is held by the run around this one, fence %" PRIu64
+              "; the command runs under it",
+              n->name, n->fence);
     /* No thread of the library may be there when a process is forked. */
     hf_close(n->claim.client);
     n->claim.client = NULL;
@@ -303,8 +305,8 @@ static void name_unguarded(struct nested *n)
     n->result.outcome = cli_outcome_of(HF_EUNSAFE);
     n->result.status = CLI_EXIT_UNSAFE;
     say_unguarded(&line, find_outer(n));
-    cli_event_fail(
-        n->result.outcome, NULL,
+    cli_event(
+        CLI_FAILS, n->result.outcome, NULL,
         "%s is held by the token in HOLDFAST_TOKEN%s; lock %s by `holdfast "
         "run` alone, without `holdfast acquire` before it and without "
         "--reentrant",

@@ -29,14 +29,15 @@ void cli_outcome_child(const struct cli_options *o, int exec_errno, int status,
     if (exec_errno == ENOMEM) {
         result->outcome = "no-memory";
         result->status = CLI_EXIT_MEMORY;
-        cli_event(result->outcome, NULL, "cannot run %s: out of memory",
+        cli_event(CLI_SAYS, result->outcome, NULL,
+                  "cannot run %s: out of memory",
                   o->is_shell ? "/bin/sh" : o->command[0]);
     } else if (exec_errno) {
         bool is_missing = exec_errno == ENOENT || exec_errno == ENOTDIR;
 
         result->outcome = is_missing ? "not-found" : "not-executable";
         result->status = is_missing ? CLI_EXIT_NOTFOUND : CLI_EXIT_NOEXEC;
-        cli_event(result->outcome, NULL, "cannot run %s: %s",
+        cli_event(CLI_SAYS, result->outcome, NULL, "cannot run %s: %s",
                   o->is_shell ? "/bin/sh" : o->command[0],
                   strerror(exec_errno));
     } else if (WIFSIGNALED(status)) {
@@ -86,8 +87,8 @@ void cli_result_tell(const struct cli_options *o,
 
     cli_text_add(&fields, ",");
     add_fields(&fields, result);
-    cli_event_quiet("exit", fields.data, "outcome %s, exit code %d",
-                    result->outcome, result->status);
+    cli_event(CLI_QUIET, "exit", fields.data, "outcome %s, exit code %d",
+              result->outcome, result->status);
     if (o->status_file) {
         cli_text_add(&file, "{");
         add_fields(&file, result);

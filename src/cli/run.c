@@ -116,7 +116,7 @@ static void name_signal(const struct cli_wrapper *w, struct cli_result *result)
 {
     *result = (struct cli_result){"interrupted",
                                   CLI_EXIT_SIGNAL + w->wait_signal, -1, 0};
-    cli_event("interrupted", NULL,
+    cli_event(CLI_SAYS, "interrupted", NULL,
               "the wait for %s was ended by signal %d (%s)", w->options->name,
               w->wait_signal, strsignal(w->wait_signal));
 }
@@ -139,17 +139,18 @@ static void name_loss(struct cli_wrapper *w, const hf_error *err,
 
     result->outcome = "lost";
     result->status = (int)w->options->lost_exit;
-    cli_event_quiet("released", ",\"confirmed\":false",
-                    "nothing was left to release");
+    cli_event(CLI_QUIET, "released", ",\"confirmed\":false",
+              "nothing was left to release");
     if (reason == HF_REASON_NONE && w->is_lapsed) {
         reason = HF_REASON_EXPIRED;
     }
     w->lost_reason = reason;
     if (w->options->locks.count && err->status == HF_LOST) {
-        cli_event("lost-exit", NULL, "%s; exit %d", err->text, result->status);
+        cli_event(CLI_SAYS, "lost-exit", NULL, "%s; exit %d", err->text,
+                  result->status);
         return;
     }
-    cli_event("lost-exit", NULL,
+    cli_event(CLI_SAYS, "lost-exit", NULL,
               "%s was lost while the command ran (%s); exit %d",
               w->options->name, hf_strreason(reason), result->status);
 }
@@ -161,7 +162,7 @@ static void name_unconfirmed(const struct cli_wrapper *w, const hf_error *err,
 
     result->outcome = "unconfirmed";
     result->status = is_ours ? CLI_EXIT_UNCONFIRMED : result->status;
-    cli_event("unconfirmed", NULL,
+    cli_event(CLI_SAYS, "unconfirmed", NULL,
               "the command ended, but the store did not confirm the release of "
               "%s, which may stay taken until its lease ends: %s",
               w->options->name, err->text);
@@ -198,8 +199,8 @@ static void release(struct cli_wrapper *w, struct cli_result *result)
     } else if (r) {
         name_unconfirmed(w, &err, result);
     } else {
-        cli_event_quiet("released", ",\"confirmed\":true", "%s is released",
-                        w->options->name);
+        cli_event(CLI_QUIET, "released", ",\"confirmed\":true",
+                  "%s is released", w->options->name);
     }
 }
 
@@ -217,16 +218,16 @@ static void tell_acquired(const struct cli_wrapper *w)
     cli_caps_json(&fields, &w->claim.caps);
     cli_caps_line(&line, &w->claim.caps);
     cli_names_line(&names, w->options);
-    cli_event_quiet("acquired", fields.data, "%s %s held, fence %llu; %s",
-                    names.data, hf_count(w->claim.lock) > 1 ? "are" : "is",
-                    fence, line.data);
+    cli_event(CLI_QUIET, "acquired", fields.data, "%s %s held, fence %llu; %s",
+              names.data, hf_count(w->claim.lock) > 1 ? "are" : "is", fence,
+              line.data);
 }
 
 /* Once, and before it can matter. */
 static void warn_of_ignore(const struct cli_wrapper *w)
 {
     if (w->plan.limits.on_lost == CLI_ON_LOST_IGNORE) {
-        cli_event("warning", NULL,
+        cli_event(CLI_SAYS, "warning", NULL,
                   "warning: with --on-lost ignore the command goes on when %s "
                   "is lost, beside the next holder; only a check of "
                   "HOLDFAST_FENCE keeps the two apart",
@@ -242,8 +243,8 @@ static void end_held(struct cli_wrapper *w, struct cli_result *result)
         name_signal(w, result);
         cli_wish_settle(w->options, w->claim.lock, CLI_WISH_UNUSED);
         if (hf_release(w->claim.lock, &err) < 0) {
-            cli_event("unconfirmed", NULL, "the release was not confirmed: %s",
-                      err.text);
+            cli_event(CLI_SAYS, "unconfirmed", NULL,
+                      "the release was not confirmed: %s", err.text);
         }
         return;
     }
@@ -270,7 +271,7 @@ static int run(struct cli_wrapper *w)
     } else if (phase == CLI_CLAIM_FAILED) {
         cli_failure_name(w->options, &w->claim, &result);
     } else {
-        cli_event("internal", NULL, "the guardian process died");
+        cli_event(CLI_SAYS, "internal", NULL, "the guardian process died");
     }
     end_guardian(w);
     cli_result_tell(w->options, &result);

@@ -69,7 +69,7 @@ static void name_busy(const struct cli_claim *claim, struct cli_result *result)
         cli_text_add(&fields, "null,");
     }
     cli_caps_json(&fields, &claim->caps);
-    cli_event_fail(result->outcome, fields.data, "%s", line.data);
+    cli_event(CLI_FAILS, result->outcome, fields.data, "%s", line.data);
 }
 
 /* The library names what is not there as a program says it, here it is as it
@@ -118,7 +118,7 @@ static void name_error(const struct cli_claim *claim, struct cli_result *result)
         result->status =
             cli_store_failed(claim->store, claim->status, &claim->err, &line);
     }
-    cli_event_fail(result->outcome, NULL, "%s", line);
+    cli_event(CLI_FAILS, result->outcome, NULL, "%s", line);
 }
 
 void cli_failure_name(const struct cli_options *o,
@@ -133,7 +133,7 @@ void cli_failure_name(const struct cli_options *o,
         name_busy(claim, result);
     } else if (claim->status == HF_CONFLICT || claim->status == HF_DEADLOCK) {
         /* It was started already, or waits for itself: the library says. */
-        cli_event_fail(result->outcome, NULL, "%s", claim->err.text);
+        cli_event(CLI_FAILS, result->outcome, NULL, "%s", claim->err.text);
     } else {
         name_error(claim, result);
     }
@@ -217,7 +217,7 @@ static void write_line(const struct cli_waiting *w, int64_t waited_ms)
     add_holder_fields(&text, w->info);
     cli_text_add(&text, "; waited %s; ", cli_duration_short(waited_ms, waited));
     cli_caps_line(&text, &w->claim->caps);
-    cli_event("waiting", fields.data, "%s", text.data);
+    cli_event(CLI_SAYS, "waiting", fields.data, "%s", text.data);
 }
 
 static void draw(const struct cli_waiting *w, int64_t waited_ms)

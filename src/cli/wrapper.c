@@ -112,7 +112,7 @@ static void stop_front(const struct front *f, int what)
         (void)stop(getpid());
         (void)kill(f->wrapper, SIGCONT);
     } else if (!stop(0)) {
-        cli_event("stopped", NULL,
+        cli_event(CLI_SAYS, "stopped", NULL,
                   "there is no shell to continue it: Ctrl-Z lets it go on, "
                   "Ctrl-C ends it");
     }
@@ -292,7 +292,7 @@ static void handle_stop(struct cli_wrapper *w, int number)
     }
     if (cli_terminal_take(&w->terminal, w->child) ||
         (number == SIGTSTP && cli_terminal_is_ours(&w->terminal))) {
-        cli_event("stopped", NULL,
+        cli_event(CLI_SAYS, "stopped", NULL,
                   "the command is stopped, the lock stays held");
     } else if (number != SIGTTIN && number != SIGTTOU) {
         return;
@@ -420,8 +420,8 @@ static void handle_loss(struct cli_wrapper *w)
     tell_guardian(w, CLI_LINK_KILL, CLI_KILL_LOST);
     cli_hook_order(w->hook.fd, hf_strreason(reason));
     fields = cli_format(",\"reason\":\"%s\"", hf_strreason(reason));
-    cli_event_quiet("lost", fields, "the lock is lost (%s)",
-                    hf_strreason(reason));
+    cli_event(CLI_QUIET, "lost", fields, "the lock is lost (%s)",
+              hf_strreason(reason));
 }
 
 static void watch_deadline(struct cli_wrapper *w)
@@ -537,7 +537,7 @@ void cli_wrapper_serve(struct cli_wrapper *w)
             (void)kill(w->guardian.pid, SIGKILL);
         }
         cli_orphans_kill(&w->guardian, &w->hook, w->child);
-        cli_event("internal", NULL,
+        cli_event(CLI_SAYS, "internal", NULL,
                   "the guardian process died; what it guarded was killed");
     }
     take_terminal_back(w);
