@@ -230,19 +230,6 @@ static int set(struct cli_options *options, const struct cli_option *option,
     return CLI_EXIT_INTERNAL;
 }
 
-static void set_defaults(struct cli_options *options)
-{
-    for (size_t i = 0; i < cli_option_count; i++) {
-        const struct cli_option *option = &cli_option_table[i];
-
-        if (option->initial) {
-            (void)set(options, option, option->initial);
-        } else if (option->kind == CLI_NUMBER || option->kind == CLI_DURATION) {
-            *number_of(options, option) = -1;
-        }
-    }
-}
-
 static int unknown_option(const struct parse *p, const char *typed)
 {
     char *word CLI_AUTO(cli_free_auto) = cli_secret_hide_all(typed);
@@ -464,7 +451,15 @@ int cli_parse(int argc, char **argv, struct cli_options *ret_options)
     struct parse p = {argc, argv, 2, ret_options, NULL};
     int r;
 
-    set_defaults(ret_options);
+    for (size_t i = 0; i < cli_option_count; i++) {
+        const struct cli_option *option = &cli_option_table[i];
+
+        if (option->initial) {
+            (void)set(ret_options, option, option->initial);
+        } else if (option->kind == CLI_NUMBER || option->kind == CLI_DURATION) {
+            *number_of(ret_options, option) = -1;
+        }
+    }
     r = parse(&p);
     if (r) {
         look_for_json(&p);

@@ -46,20 +46,6 @@ static void close_end(int *fd)
     }
 }
 
-static void feed(struct filter *f)
-{
-    ssize_t n = write(f->in, f->from, f->left);
-
-    if (n > 0) {
-        f->from += n;
-        f->left -= (size_t)n;
-    }
-    /* EPIPE: it wants no more. */
-    if (f->left == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
-        close_end(&f->in);
-    }
-}
-
 static void drain(struct filter *f)
 {
     char more;
@@ -91,7 +77,16 @@ static void talk(struct filter *f)
             continue; /* a signal */
         }
         if (fds[0].revents != 0) {
-            feed(f);
+            ssize_t n = write(f->in, f->from, f->left);
+
+            if (n > 0) {
+                f->from += n;
+                f->left -= (size_t)n;
+            }
+            /* EPIPE: it wants no more. */
+            if (f->left == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
+                close_end(&f->in);
+            }
         }
         if (fds[1].revents != 0) {
             drain(f);

@@ -258,19 +258,6 @@ static bool set_environment(const struct cli_child_plan *plan)
     return true;
 }
 
-static void execute(const struct cli_child_plan *plan)
-{
-    char shell[] = "sh";
-    char option[] = "-c";
-    char *words[] = {shell, option, plan->command[0], NULL};
-
-    if (plan->is_shell) {
-        (void)execv("/bin/sh", words);
-    } else {
-        (void)execvp(plan->command[0], plan->command);
-    }
-}
-
 _Noreturn static void become(const struct cli_child_plan *plan, pid_t parent,
                              int report)
 {
@@ -292,7 +279,15 @@ _Noreturn static void become(const struct cli_child_plan *plan, pid_t parent,
     }
     cli_signals_restore(plan->signals);
     if (set_environment(plan)) {
-        execute(plan);
+        char shell[] = "sh";
+        char option[] = "-c";
+        char *words[] = {shell, option, plan->command[0], NULL};
+
+        if (plan->is_shell) {
+            (void)execv("/bin/sh", words);
+        } else {
+            (void)execvp(plan->command[0], plan->command);
+        }
     }
     code = errno;
     while (write(report, &code, sizeof code) < 0 && errno == EINTR) {

@@ -129,13 +129,6 @@ static void sweep(struct guardian *g)
         (g->sweeps < SWEEPS ? SWEEP_MS : SWEEP_SLOW_MS) * CLI_NS_PER_MS;
 }
 
-static void hasten_sweep(struct guardian *g)
-{
-    g->sweeps = 0;
-    g->sweep_ns =
-        earlier(g->sweep_ns, cli_boot_ns() + SWEEP_FAST_MS * CLI_NS_PER_MS);
-}
-
 static void start_killing(struct guardian *g, const char *reason)
 {
     if (g->is_killing || !g->child || g->is_done) {
@@ -178,18 +171,6 @@ static void handle_lapse(struct guardian *g)
               cli_duration(g->plan->limits.grace_ms, grace));
 }
 
-/* The last moment before the deadline, or with --on-lost ignore itself. */
-static void handle_last(struct guardian *g)
-{
-    tell(g, CLI_LINK_LAPSED, 0);
-    if (is_ignoring(g)) {
-        let_go(g);
-    } else {
-        start_killing(g, "the lock is about to be lost");
-    }
-    order_hook(g, CLI_HOOK_EXPIRED);
-}
-
 /* --max-run: the lock is as good as ever, the command took too long. */
 static void handle_overrun(struct guardian *g, int64_t now_ns)
 {
@@ -208,15 +189,6 @@ static void handle_overrun(struct guardian *g, int64_t now_ns)
               cli_duration(g->plan->limits.grace_ms, grace));
 }
 
-/* The command ended, others did not. */
-static void handle_linger(struct guardian *g, int64_t now_ns)
-{
-    g->linger_ns = INT64_MAX;
-    g->kill_ns =
-        earlier(g->kill_ns, now_ns + g->plan->limits.grace_ms * CLI_NS_PER_MS);
-    cli_ending_ask(&g->ending, next_kill_ns(g), true);
-}
-
 static void handle_time(struct guardian *g)
 {
     int64_t now_ns = cli_boot_ns();
@@ -229,7 +201,15 @@ static void handle_time(struct guardian *g)
             sweep(g);
         }
     } else if (now_ns >= last_ns(g)) {
-        handle_last(g);
+        /* The last moment before the deadline; with --on-lost ignore the
+         * deadline itself. */
+        tell(g, CLI_LINK_LAPSED, 0);
+        if (is_ignoring(g)) {
+            let_go(g);
+        } else {
+            start_killing(g, "the lock is about to be lost");
+        }
+        order_hook(g, CLI_HOOK_EXPIRED);
     } else if (now_ns >= g->kill_ns) {
         start_killing(g, "what got TERM did not end");
     } else if (now_ns >= term_ns(g)) {
@@ -237,21 +217,12 @@ static void handle_time(struct guardian *g)
     } else if (now_ns >= g->over_ns) {
         handle_overrun(g, now_ns);
     } else if (now_ns >= g->linger_ns) {
-        handle_linger(g, now_ns);
+        /* The command ended, others did not. */
+        g->linger_ns = INT64_MAX;
+        g->kill_ns = earlier(g->kill_ns,
+                             now_ns + g->plan->limits.grace_ms * CLI_NS_PER_MS);
+        cli_ending_ask(&g->ending, next_kill_ns(g), true);
     }
-}
-
-static void arm(const struct guardian *g)
-{
-    int64_t at_ns = INT64_MAX;
-
-    if (g->is_killing) {
-        at_ns = g->sweep_ns;
-    } else if (g->child) {
-        at_ns = earlier(earlier(term_ns(g), next_kill_ns(g)), g->linger_ns);
-        at_ns = earlier(at_ns, g->over_ns);
-    }
-    cli_timer_set(g->timer, at_ns);
 }
 
 /* Exec succeeded, or failed: then the command is about to exit. */
@@ -269,17 +240,6 @@ static void take_report(struct guardian *g)
     } else if (g->plan->terminal->fd >= 0) {
         cli_ear_start(&g->ear, g->child);
     }
-}
-
-static void handle_exit(struct guardian *g, int status)
-{
-    take_report(g);
-    g->ending.is_led = false;
-    g->is_exited = true;
-    g->linger_ns = cli_boot_ns() + LINGER_MS * CLI_NS_PER_MS;
-    g->over_ns = INT64_MAX;
-    cli_ear_stop(&g->ear);
-    tell(g, CLI_LINK_EXITED, status);
 }
 
 /* The number of a command that was waited for may be an orphan's by now. */
@@ -300,7 +260,13 @@ static void handle_status(struct guardian *g, pid_t pid, int status)
         g->is_stopped = false;
         tell(g, CLI_LINK_CONTINUED, 0);
     } else {
-        handle_exit(g, status);
+        take_report(g);
+        g->ending.is_led = false;
+        g->is_exited = true;
+        g->linger_ns = cli_boot_ns() + LINGER_MS * CLI_NS_PER_MS;
+        g->over_ns = INT64_MAX;
+        cli_ear_stop(&g->ear);
+        tell(g, CLI_LINK_EXITED, status);
     }
 }
 
@@ -324,7 +290,9 @@ static void reap(struct guardian *g)
     } while ((pid > 0 && --left > 0) || (pid < 0 && errno == EINTR));
     g->is_behind = pid > 0;
     if (left < REAP_MAX && g->is_killing) {
-        hasten_sweep(g);
+        g->sweeps = 0;
+        g->sweep_ns =
+            earlier(g->sweep_ns, cli_boot_ns() + SWEEP_FAST_MS * CLI_NS_PER_MS);
     }
     if (pid < 0 && errno == ECHILD) {
         end(g);
@@ -397,16 +365,6 @@ static void handle_kill(struct guardian *g, int reason)
     }
 }
 
-/* The wrapper is gone, and with it whoever renews. */
-static void handle_closed(struct guardian *g)
-{
-    if (g->child && !g->is_done) {
-        start_killing(g, "holdfast itself was killed");
-        order_hook(g, CLI_HOOK_DIED);
-    }
-    g->is_done |= !g->child;
-}
-
 /* A stopped command acts on nothing until it goes on. */
 static void pass_on(const struct guardian *g, int number)
 {
@@ -437,7 +395,12 @@ static void handle_message(struct guardian *g, struct cli_link_message *message)
         handle_kill(g, message->head.number);
         break;
     case CLI_LINK_CLOSED:
-        handle_closed(g);
+        /* The wrapper is gone, and with it whoever renews. */
+        if (g->child && !g->is_done) {
+            start_killing(g, "holdfast itself was killed");
+            order_hook(g, CLI_HOOK_DIED);
+        }
+        g->is_done |= !g->child;
         break;
     }
     cli_free(message->payload);
@@ -473,7 +436,15 @@ static void guard(struct guardian *g)
                            {-1, POLLIN, 0}};
 
     while (!g->is_done) {
-        arm(g);
+        int64_t at_ns = INT64_MAX;
+
+        if (g->is_killing) {
+            at_ns = g->sweep_ns;
+        } else if (g->child) {
+            at_ns = earlier(earlier(term_ns(g), next_kill_ns(g)), g->linger_ns);
+            at_ns = earlier(at_ns, g->over_ns);
+        }
+        cli_timer_set(g->timer, at_ns);
         fds[3].fd = g->ear.pid ? g->ear.fd : -1;
         fds[4].fd = g->report;
         fds[2].fd = g->is_reaping ? -1 : g->signals.fd;

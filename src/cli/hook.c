@@ -74,16 +74,6 @@ static bool find_name(const struct cli_process *process, struct named *ret)
            cli_process_lives(&ret->facts);
 }
 
-static void note_denied(struct round *round, const struct cli_process *process)
-{
-    struct named *denied = &round->denied[round->denied_count];
-
-    if (round->denied_count < CLI_REPORTED_MAX && find_name(process, denied) &&
-        is_new(round->ending, process->pid)) {
-        round->denied_count++;
-    }
-}
-
 static void visit(void *arg, const struct cli_process *process)
 {
     struct round *round = arg;
@@ -95,7 +85,12 @@ static void visit(void *arg, const struct cli_process *process)
             find_name(process, &round->left[round->left_count]);
     }
     if (!cli_process_signal(process, is_passed ? 0 : round->number)) {
-        note_denied(round, process);
+        struct named *denied = &round->denied[round->denied_count];
+
+        if (round->denied_count < CLI_REPORTED_MAX &&
+            find_name(process, denied) && is_new(round->ending, process->pid)) {
+            round->denied_count++;
+        }
     }
     if (!is_passed && round->number == SIGTERM) {
         (void)cli_process_signal(process, SIGCONT);
@@ -313,16 +308,6 @@ static bool wait_for_end(struct hook *h)
     return true;
 }
 
-static void kill_rest(struct hook *h)
-{
-    int sweeps = 0;
-
-    do {
-        (void)cli_ending_kill(&h->ending);
-        (void)poll(NULL, 0, SWEEP_MS);
-    } while (reap(h) && ++sweeps < SWEEPS);
-}
-
 static void tell_end(const struct hook *h, bool is_ended)
 {
     char fields[64];
@@ -360,7 +345,12 @@ static void perform(struct hook *h)
     h->ending.group = pid;
     is_ended = wait_for_end(h);
     if (!is_ended) {
-        kill_rest(h);
+        int sweeps = 0;
+
+        do {
+            (void)cli_ending_kill(&h->ending);
+            (void)poll(NULL, 0, SWEEP_MS);
+        } while (reap(h) && ++sweeps < SWEEPS);
     }
     tell_end(h, is_ended);
 }

@@ -414,16 +414,6 @@ static void add_holder(struct cli_text *text, const hf_info *info)
     }
 }
 
-static void add_holders(struct cli_text *text, const hf_info *info)
-{
-    const hf_info *one = NULL;
-    int i = 0;
-
-    while ((one = hf_info_holder_at(info, i++)) != NULL) {
-        add_holder(text, one);
-    }
-}
-
 /* In the order in which they will be served. */
 static void add_waiters(struct cli_text *text, const hf_info *info)
 {
@@ -459,7 +449,12 @@ static void show_lock(struct cli_text *text, const hf_info *info,
     }
     cli_text_add(text, "\n");
     if (presence == HF_HELD_BY) {
-        add_holders(text, info);
+        const hf_info *one = NULL;
+        int i = 0;
+
+        while ((one = hf_info_holder_at(info, i++)) != NULL) {
+            add_holder(text, one);
+        }
     } else if (hf_info_fence(info)) {
         cli_text_add(text, "  %-8s%" PRIu64 "\n", "fence", hf_info_fence(info));
     }

@@ -260,12 +260,6 @@ static void name_deadlock(struct nested *n)
                        : "");
 }
 
-static void name_failure(struct nested *n, int status)
-{
-    n->claim.status = status;
-    cli_failure_name(n->options, &n->claim, &n->result);
-}
-
 static void pass(struct nested *n)
 {
     cli_event(CLI_QUIET, "reentered", NULL,
@@ -313,17 +307,6 @@ static void name_unguarded(struct nested *n)
         n->name, line.data, n->name);
 }
 
-static void reenter(struct nested *n)
-{
-    if (!is_held(n)) {
-        name_lost(n);
-    } else if (!is_guarded(n)) {
-        name_unguarded(n);
-    } else {
-        pass(n);
-    }
-}
-
 /* False: nothing that concerns this run. */
 static bool decide(struct nested *n)
 {
@@ -331,9 +314,16 @@ static bool decide(struct nested *n)
     int r = look(n);
 
     if (r && is_reentrant) {
-        name_failure(n, r);
+        n->claim.status = r;
+        cli_failure_name(n->options, &n->claim, &n->result);
     } else if (!r && is_reentrant) {
-        reenter(n);
+        if (!is_held(n)) {
+            name_lost(n);
+        } else if (!is_guarded(n)) {
+            name_unguarded(n);
+        } else {
+            pass(n);
+        }
     } else if (!r && is_held(n)) {
         name_deadlock(n);
         return true;

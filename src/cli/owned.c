@@ -400,21 +400,17 @@ static int renew(struct owned *own)
                         : answer_done(own);
 }
 
-static void restore_file(const struct owned *own)
-{
-    if (cli_token_write(own->options, own->token, false) && errno != EEXIST) {
-        cli_say("release: --token-file: cannot write %s again: %s",
-                own->options->token_file, strerror(errno));
-    }
-}
-
 static int release(struct owned *own)
 {
     bool is_removed = cli_token_remove(own->options);
     int r = hf_release(own->lock, &own->err);
 
     if (r < 0 && is_removed) {
-        restore_file(own);
+        if (cli_token_write(own->options, own->token, false) &&
+            errno != EEXIST) {
+            cli_say("release: --token-file: cannot write %s again: %s",
+                    own->options->token_file, strerror(errno));
+        }
     }
     return r == HF_LOST ? answer_lost(own)
            : r          ? fail(own, r)

@@ -100,18 +100,6 @@ static int prepare(struct cli_wrapper *w)
     return 0;
 }
 
-static void end_guardian(struct cli_wrapper *w)
-{
-    (void)close(w->guardian.link);
-    if (!w->guardian.is_reaped) {
-        (void)kill(w->guardian.pid, SIGCONT);
-        while (waitpid(w->guardian.pid, NULL, 0) < 0 && errno == EINTR) {
-            continue;
-        }
-    }
-    cli_hook_finish(&w->hook);
-}
-
 static void name_signal(const struct cli_wrapper *w, struct cli_result *result)
 {
     *result = (struct cli_result){"interrupted",
@@ -119,16 +107,6 @@ static void name_signal(const struct cli_wrapper *w, struct cli_result *result)
     cli_event(CLI_SAYS, "interrupted", NULL,
               "the wait for %s was ended by signal %d (%s)", w->options->name,
               w->wait_signal, strsignal(w->wait_signal));
-}
-
-static void name_child(const struct cli_wrapper *w, struct cli_result *result)
-{
-    if (!w->exec_errno && !w->is_child_done) {
-        result->outcome = "internal";
-        result->status = CLI_EXIT_INTERNAL;
-    } else {
-        cli_outcome_child(w->options, w->exec_errno, w->child_status, result);
-    }
 }
 
 /* err is of the release, which says which of several it was. */
@@ -189,7 +167,12 @@ static void release(struct cli_wrapper *w, struct cli_result *result)
     cli_wish_settle(w->options, w->claim.lock, end_of(w));
     r = hf_release(w->claim.lock, &err);
     cli_event_be_patient(true);
-    name_child(w, result);
+    if (!w->exec_errno && !w->is_child_done) {
+        result->outcome = "internal";
+        result->status = CLI_EXIT_INTERNAL;
+    } else {
+        cli_outcome_child(w->options, w->exec_errno, w->child_status, result);
+    }
     if (w->is_overrun) {
         result->outcome = "max-run";
         result->status = CLI_EXIT_MAXRUN;
@@ -223,18 +206,6 @@ static void tell_acquired(const struct cli_wrapper *w)
               line.data);
 }
 
-/* Once, and before it can matter. */
-static void warn_of_ignore(const struct cli_wrapper *w)
-{
-    if (w->plan.limits.on_lost == CLI_ON_LOST_IGNORE) {
-        cli_event(CLI_SAYS, "warning", NULL,
-                  "warning: with --on-lost ignore the command goes on when %s "
-                  "is lost, beside the next holder; only a check of "
-                  "HOLDFAST_FENCE keeps the two apart",
-                  w->options->name);
-    }
-}
-
 static void end_held(struct cli_wrapper *w, struct cli_result *result)
 {
     if (w->wait_signal) {
@@ -250,7 +221,14 @@ static void end_held(struct cli_wrapper *w, struct cli_result *result)
     }
     tell_acquired(w);
     cli_claim_tell_takeover(&w->claim);
-    warn_of_ignore(w);
+    /* Once, and before it can matter. */
+    if (w->plan.limits.on_lost == CLI_ON_LOST_IGNORE) {
+        cli_event(CLI_SAYS, "warning", NULL,
+                  "warning: with --on-lost ignore the command goes on when %s "
+                  "is lost, beside the next holder; only a check of "
+                  "HOLDFAST_FENCE keeps the two apart",
+                  w->options->name);
+    }
     cli_wrapper_serve(w);
     release(w, result);
 }
@@ -273,7 +251,14 @@ static int run(struct cli_wrapper *w)
     } else {
         cli_event(CLI_SAYS, "internal", NULL, "the guardian process died");
     }
-    end_guardian(w);
+    (void)close(w->guardian.link);
+    if (!w->guardian.is_reaped) {
+        (void)kill(w->guardian.pid, SIGCONT);
+        while (waitpid(w->guardian.pid, NULL, 0) < 0 && errno == EINTR) {
+            continue;
+        }
+    }
+    cli_hook_finish(&w->hook);
     cli_result_tell(w->options, &result);
     cli_metrics_tell(w, &result);
     if (phase == CLI_CLAIM_OPENING) {

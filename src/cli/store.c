@@ -455,20 +455,6 @@ static char *default_url(const char *folder)
     return url.data;
 }
 
-/* argv is visible to every user of the host; holdfast wipes what it can. */
-static void warn_of_secret(const struct cli_options *o,
-                           const struct cli_store *store)
-{
-    if (store->is_option && cli_secret_is_in(store->url)) {
-        cli_say("warning: a password in --url can be seen by others; use "
-                "password_file= in the URL, HOLDFAST_PASSWORD_FILE or "
-                "HOLDFAST_PASSWORD");
-        /* The words of argv are ours to write; the table's type is const
-         * because nobody else does. */
-        cli_secret_wipe((char *)(uintptr_t)o->url);
-    }
-}
-
 static int choose_url(const struct cli_options *o, struct cli_config *config,
                       struct cli_store *store)
 {
@@ -515,7 +501,15 @@ int cli_store_choose(const struct cli_options *o, struct cli_store *store)
     reach = o->reach ? o->reach : config.reach;
     store->reach = reach ? read_reach(reach) : HF_REACH_PROCESS;
     store->shown = cli_secret_hide_all(store->url);
-    warn_of_secret(o, store);
+    /* argv is visible to every user of the host; holdfast wipes what it can. */
+    if (store->is_option && cli_secret_is_in(store->url)) {
+        cli_say("warning: a password in --url can be seen by others; use "
+                "password_file= in the URL, HOLDFAST_PASSWORD_FILE or "
+                "HOLDFAST_PASSWORD");
+        /* The words of argv are ours to write; the table's type is const
+         * because nobody else does. */
+        cli_secret_wipe((char *)(uintptr_t)o->url);
+    }
     return 0;
 }
 

@@ -306,17 +306,6 @@ static void add(struct walk *w, pid_t pid, uint64_t started)
     w->places[w->count++] = (struct place){pid, started};
 }
 
-static void visit_own(struct walk *w, pid_t pid)
-{
-    const struct cli_process child = {pid, -1};
-
-    if (pid != w->tree->except &&
-        (!w->tree->since || cli_process_started(pid) >= w->tree->since)) {
-        w->fn(w->arg, &child);
-        add(w, pid, 0);
-    }
-}
-
 /* If its parent is there now, it was all the time, and its number its own. */
 static bool is_of(const struct walk *w, const struct cli_process *parent,
                   const struct cli_facts *child)
@@ -348,7 +337,13 @@ static void visit_one(struct walk *w, const struct cli_process *parent,
         return;
     }
     if (parent->pid == w->self) {
-        visit_own(w, pid);
+        const struct cli_process child = {pid, -1};
+
+        if (pid != w->tree->except &&
+            (!w->tree->since || cli_process_started(pid) >= w->tree->since)) {
+            w->fn(w->arg, &child);
+            add(w, pid, 0);
+        }
     } else {
         visit_other(w, parent, pid);
     }

@@ -68,12 +68,6 @@ struct front {
     const struct cli_signals *signals;
 };
 
-static void end_with(int status)
-{
-    _exit(WIFEXITED(status) ? WEXITSTATUS(status)
-                            : CLI_EXIT_SIGNAL + WTERMSIG(status));
-}
-
 static void reap(const struct front *f)
 {
     pid_t pid;
@@ -82,7 +76,8 @@ static void reap(const struct front *f)
     do {
         pid = waitpid(-1, &status, WNOHANG);
         if (pid == f->wrapper) {
-            end_with(status);
+            _exit(WIFEXITED(status) ? WEXITSTATUS(status)
+                                    : CLI_EXIT_SIGNAL + WTERMSIG(status));
         }
     } while (pid > 0 || (pid < 0 && errno == EINTR));
 }
@@ -461,14 +456,6 @@ static void watch_terminal(struct cli_wrapper *w)
     }
 }
 
-static void watch_kill_after(struct cli_wrapper *w)
-{
-    if (cli_boot_ns() >= w->kill_ns) {
-        w->kill_ns = INT64_MAX;
-        tell_guardian(w, CLI_LINK_KILL, CLI_KILL_AFTER);
-    }
-}
-
 static int tick_ms(const struct cli_wrapper *w)
 {
     int64_t ms = cli_claim_lease_ms(&w->claim) / 12;
@@ -530,7 +517,10 @@ void cli_wrapper_serve(struct cli_wrapper *w)
             watch_deadline(w);
         }
         watch_terminal(w);
-        watch_kill_after(w);
+        if (cli_boot_ns() >= w->kill_ns) {
+            w->kill_ns = INT64_MAX;
+            tell_guardian(w, CLI_LINK_KILL, CLI_KILL_AFTER);
+        }
     }
     if (!w->is_gone) {
         if (!w->guardian.is_reaped) {
