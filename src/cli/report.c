@@ -99,6 +99,7 @@ void cli_result_tell(const struct cli_options *o,
 
 #define METRICS_MODE 0644
 #define SUCCESS      "holdfast_run_last_success_timestamp_seconds"
+#define SUCCESS_HELP "When a run last ended with 0."
 #define OLD_SIZE     65536
 
 struct page {
@@ -121,25 +122,32 @@ static void add_label(struct cli_text *text, const char *label,
     cli_text_add(text, "\"");
 }
 
-static void begin(struct page *page, const char *metric, const char *help)
+/* The first sample of a metric has its help, a further one NULL. `more` is ""
+ * or further labels, beginning with a comma. */
+static void add_sample(struct page *page, const char *metric, const char *help,
+                       const char *more)
 {
-    cli_text_add(&page->text, "# HELP %s %s\n# TYPE %s gauge\n", metric, help,
-                 metric);
+    if (help) {
+        cli_text_add(&page->text, "# HELP %s %s\n# TYPE %s gauge\n", metric,
+                     help, metric);
+    }
+    cli_text_add(&page->text, "%s{%s%s} ", metric, page->labels, more);
 }
 
-/* `more` is "" or further labels, beginning with a comma. */
-static void add_count(struct page *page, const char *metric, const char *more,
-                      uint64_t value)
+static void add_count(struct page *page, const char *metric, const char *help,
+                      const char *more, uint64_t value)
 {
-    cli_text_add(&page->text, "%s{%s%s} %" PRIu64 "\n", metric, page->labels,
-                 more, value);
+    add_sample(page, metric, help, more);
+    cli_text_add(&page->text, "%" PRIu64 "\n", value);
 }
 
-static void add_us(struct page *page, const char *metric, int64_t us)
+static void add_us(struct page *page, const char *metric, const char *help,
+                   int64_t us)
 {
     us = us < 0 ? 0 : us;
-    cli_text_add(&page->text, "%s{%s} %" PRId64 ".%06" PRId64 "\n", metric,
-                 page->labels, us / 1000000, us % 1000000);
+    add_sample(page, metric, help, "");
+    cli_text_add(&page->text, "%" PRId64 ".%06" PRId64 "\n", us / 1000000,
+                 us % 1000000);
 }
 
 static void add_ends(struct page *page, const struct cli_wrapper *w)
@@ -147,12 +155,10 @@ static void add_ends(struct page *page, const struct cli_wrapper *w)
     int64_t now_us = cli_wall_us();
     int64_t ran_us = (cli_boot_ns() - w->started_ns) / 1000;
 
-    begin(page, "holdfast_run_start_timestamp_seconds",
-          "When the last run began.");
-    add_us(page, "holdfast_run_start_timestamp_seconds", now_us - ran_us);
-    begin(page, "holdfast_run_end_timestamp_seconds",
-          "When the last run ended.");
-    add_us(page, "holdfast_run_end_timestamp_seconds", now_us);
+    add_us(page, "holdfast_run_start_timestamp_seconds",
+           "When the last run began.", now_us - ran_us);
+    add_us(page, "holdfast_run_end_timestamp_seconds",
+           "When the last run ended.", now_us);
 }
 
 static void add_result(struct page *page, const struct cli_result *result)
@@ -160,10 +166,10 @@ static void add_result(struct page *page, const struct cli_result *result)
     char *more CLI_AUTO(cli_free_auto) =
         cli_format(",outcome=\"%s\"", result->outcome);
 
-    begin(page, "holdfast_run_exit_code", "The exit code of holdfast.");
-    add_count(page, "holdfast_run_exit_code", "", (uint64_t)result->status);
-    begin(page, "holdfast_run_outcome", "How it ended; the value is 1.");
-    add_count(page, "holdfast_run_outcome", more, 1);
+    add_count(page, "holdfast_run_exit_code", "The exit code of holdfast.", "",
+              (uint64_t)result->status);
+    add_count(page, "holdfast_run_outcome", "How it ended; the value is 1.",
+              more, 1);
 }
 
 /* From the first attempt to the grant, or to the end of the wait; and from
@@ -177,14 +183,14 @@ static void add_spans(struct page *page, const struct cli_wrapper *w)
     int64_t wait_ns = claim->started_ns ? end_ns - claim->started_ns : 0;
     int64_t hold_ns = granted_ns ? w->ended_ns - granted_ns : 0;
 
-    begin(page, "holdfast_run_attempts", "Attempts to acquire the lock.");
-    add_count(page, "holdfast_run_attempts", "", (uint64_t)claim->attempts);
-    begin(page, "holdfast_run_acquired", "Whether the lock was acquired.");
-    add_count(page, "holdfast_run_acquired", "", granted_ns != 0);
-    begin(page, "holdfast_run_wait_seconds", "How long it waited.");
-    add_us(page, "holdfast_run_wait_seconds", wait_ns / 1000);
-    begin(page, "holdfast_run_hold_seconds", "How long it held the lock.");
-    add_us(page, "holdfast_run_hold_seconds", hold_ns / 1000);
+    add_count(page, "holdfast_run_attempts", "Attempts to acquire the lock.",
+              "", (uint64_t)claim->attempts);
+    add_count(page, "holdfast_run_acquired", "Whether the lock was acquired.",
+              "", granted_ns != 0);
+    add_us(page, "holdfast_run_wait_seconds", "How long it waited.",
+           wait_ns / 1000);
+    add_us(page, "holdfast_run_hold_seconds", "How long it held the lock.",
+           hold_ns / 1000);
 }
 
 /* Of the library; nothing while the store is still being opened. */
@@ -196,17 +202,15 @@ static void add_stats(struct page *page, const struct cli_claim *claim)
     if (is_open && claim->client) {
         (void)!hf_stats(claim->client, &stats);
     }
-    begin(page, "holdfast_run_renewals",
-          "Renewals that were confirmed, and that were not.");
-    add_count(page, "holdfast_run_renewals", ",result=\"ok\"", stats.renewed);
-    add_count(page, "holdfast_run_renewals", ",result=\"failed\"",
+    add_count(page, "holdfast_run_renewals",
+              "Renewals that were confirmed, and that were not.",
+              ",result=\"ok\"", stats.renewed);
+    add_count(page, "holdfast_run_renewals", NULL, ",result=\"failed\"",
               stats.renew_failed);
-    begin(page, "holdfast_run_store_operations",
-          "Operations that were sent to the store.");
-    add_count(page, "holdfast_run_store_operations", "", stats.operations);
-    begin(page, "holdfast_run_store_connects",
-          "Connections to the store that were opened.");
-    add_count(page, "holdfast_run_store_connects", "", stats.connects);
+    add_count(page, "holdfast_run_store_operations",
+              "Operations that were sent to the store.", "", stats.operations);
+    add_count(page, "holdfast_run_store_connects",
+              "Connections to the store that were opened.", "", stats.connects);
 }
 
 static void add_lost(struct page *page, hf_reason lost)
@@ -215,13 +219,13 @@ static void add_lost(struct page *page, hf_reason lost)
                                         HF_REASON_BROKEN, HF_REASON_SESSION,
                                         HF_REASON_STORE_GONE};
 
-    begin(page, "holdfast_run_lost",
-          "Whether the lock was lost while the command ran.");
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
         char *more CLI_AUTO(cli_free_auto) =
             cli_format(",reason=\"%s\"", hf_strreason(reasons[i]));
 
-        add_count(page, "holdfast_run_lost", more, reasons[i] == lost);
+        add_count(page, "holdfast_run_lost",
+                  i ? NULL : "Whether the lock was lost while the command ran.",
+                  more, reasons[i] == lost);
     }
 }
 
@@ -241,9 +245,8 @@ static void carry_over(struct page *page, const char *path)
         (void)close(fd);
     }
     if (length) {
-        begin(page, SUCCESS, "When a run last ended with 0.");
-        cli_text_add(&page->text, "%s%.*s\n", line + 1, (int)length,
-                     at + strlen(line));
+        add_sample(page, SUCCESS, SUCCESS_HELP, "");
+        cli_text_add(&page->text, "%.*s\n", (int)length, at + strlen(line));
     }
 }
 
@@ -254,8 +257,7 @@ static void add_success(struct page *page, const struct cli_result *result,
         carry_over(page, path);
         return;
     }
-    begin(page, SUCCESS, "When a run last ended with 0.");
-    add_us(page, SUCCESS, cli_wall_us());
+    add_us(page, SUCCESS, SUCCESS_HELP, cli_wall_us());
 }
 
 void cli_metrics_tell(const struct cli_wrapper *w,
