@@ -62,27 +62,19 @@ struct parse {
     const char *word; /* the verb's, for messages */
 };
 
-/* The option of that name for a verb; NULL: there is none. */
-static const struct cli_option *option_find(enum cli_verb_id verb,
-                                            const char *name, size_t length)
+/* The option of a verb by its name, or, without one, by its letter; NULL: there
+ * is none. */
+static const struct cli_option *find(enum cli_verb_id verb, const char *name,
+                                     size_t length, char letter)
 {
     for (size_t i = 0; i < cli_option_count; i++) {
         const struct cli_option *option = &cli_option_table[i];
+        bool is_it = name ? strlen(option->name) == length &&
+                                !memcmp(option->name, name, length)
+                          : option->letter == letter;
 
-        if ((option->verbs & 1u << verb) && strlen(option->name) == length &&
-            !memcmp(option->name, name, length)) {
+        if (is_it && (option->verbs & 1u << verb)) {
             return option;
-        }
-    }
-    return NULL;
-}
-
-static const struct cli_option *find_letter(enum cli_verb_id verb, char letter)
-{
-    for (size_t i = 0; i < cli_option_count; i++) {
-        if ((cli_option_table[i].verbs & 1u << verb) &&
-            cli_option_table[i].letter == letter) {
-            return &cli_option_table[i];
         }
     }
     return NULL;
@@ -276,7 +268,7 @@ static int parse_long(struct parse *p, const char *word)
     size_t length = strcspn(word + 2, "=");
     const char *joined = word[2 + length] ? word + 3 + length : NULL;
     const struct cli_option *option =
-        option_find(p->options->verb, word + 2, length);
+        find(p->options->verb, word + 2, length, 0);
 
     if (!option) {
         return unknown_option(p, word);
@@ -291,7 +283,7 @@ static int parse_long(struct parse *p, const char *word)
 static int parse_letters(struct parse *p, const char *word)
 {
     for (const char *c = word + 1; *c; c++) {
-        const struct cli_option *option = find_letter(p->options->verb, *c);
+        const struct cli_option *option = find(p->options->verb, NULL, 0, *c);
 
         if (!option) {
             char *shown CLI_AUTO(cli_free_auto) = cli_secret_hide_all(word);
@@ -368,32 +360,6 @@ static int parse_words(struct parse *p)
     return r;
 }
 
-static int unknown_verb(const char *typed)
-{
-    char *word CLI_AUTO(cli_free_auto) = cli_secret_hide_all(typed);
-    struct cli_suggest near;
-    char list[256];
-
-    (void)cli_verb_list(list, sizeof list);
-    if (word[0] == '-') {
-        return cli_fail(CLI_EXIT_USAGE,
-                        "the verb comes first: holdfast VERB [options]; the "
-                        "verbs: %s",
-                        list);
-    }
-    cli_suggest_init(&near, word);
-    for (int i = 0; i < CLI_VERBS; i++) {
-        cli_suggest_try(&near, cli_verb_table[i].word);
-    }
-    if (near.nearest) {
-        return cli_fail(CLI_EXIT_USAGE,
-                        "'%s' is no verb; did you mean %s? The verbs: %s", word,
-                        near.nearest, list);
-    }
-    return cli_fail(CLI_EXIT_USAGE, "'%s' is no verb; the verbs: %s", word,
-                    list);
-}
-
 static int check_operands(const struct parse *p)
 {
     const struct cli_options *o = p->options;
@@ -419,7 +385,7 @@ static int parse(struct parse *p)
     int r;
 
     if (p->argc < 2) {
-        return unknown_verb("-");
+        return cli_verb_unknown("", "-");
     }
     if (!strcmp(p->argv[1], "-h") || !strcmp(p->argv[1], "--help")) {
         o->verb = CLI_HELP;
@@ -429,7 +395,7 @@ static int parse(struct parse *p)
         o->verb = cli_verb_find(p->argv[1]);
     }
     if (o->verb == CLI_VERBS) {
-        return unknown_verb(p->argv[1]);
+        return cli_verb_unknown("", p->argv[1]);
     }
     p->word = cli_verb_table[o->verb].word;
     r = parse_words(p);

@@ -211,7 +211,8 @@ enum cli_verb_id cli_verb_find(const char *word)
     return (enum cli_verb_id)i;
 }
 
-const char *cli_verb_list(char *buf, size_t size)
+/* "run, who, ls, …" in buf. */
+static const char *verb_list(char *buf, size_t size)
 {
     size_t length = 0;
 
@@ -455,20 +456,30 @@ static void add_json(struct cli_text *text, enum cli_verb_id only)
     cli_text_add(text, "]}\n");
 }
 
-static int unknown(const char *typed)
+int cli_verb_unknown(const char *prefix, const char *typed)
 {
     char *word CLI_AUTO(cli_free_auto) = cli_secret_hide_all(typed);
     char list[256];
     struct cli_suggest near;
 
+    (void)verb_list(list, sizeof list);
+    if (word[0] == '-' && !*prefix) {
+        return cli_fail(CLI_EXIT_USAGE,
+                        "the verb comes first: holdfast VERB [options]; the "
+                        "verbs: %s",
+                        list);
+    }
     cli_suggest_init(&near, word);
     for (int i = 0; i < CLI_VERBS; i++) {
         cli_suggest_try(&near, cli_verb_table[i].word);
     }
-    return cli_fail(CLI_EXIT_USAGE, "help: '%s' is no verb%s%s; the verbs: %s",
-                    word, near.nearest ? "; did you mean " : "",
-                    near.nearest ? near.nearest : "",
-                    cli_verb_list(list, sizeof list));
+    if (near.nearest) {
+        return cli_fail(CLI_EXIT_USAGE,
+                        "%s'%s' is no verb; did you mean %s? The verbs: %s",
+                        prefix, word, near.nearest, list);
+    }
+    return cli_fail(CLI_EXIT_USAGE, "%s'%s' is no verb; the verbs: %s", prefix,
+                    word, list);
 }
 
 int cli_help(const struct cli_options *o)
@@ -479,7 +490,7 @@ int cli_help(const struct cli_options *o)
     if (o->verb == CLI_HELP && o->name) {
         verb = cli_verb_find(o->name);
         if (verb == CLI_VERBS) {
-            return unknown(o->name);
+            return cli_verb_unknown("help: ", o->name);
         }
     }
     if (o->is_listing) {

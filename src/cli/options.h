@@ -132,8 +132,8 @@ bool cli_option_given(const struct cli_options *, const char *name);
 
 /* 0 to CLI_VERBS - 1, or CLI_VERBS. */
 enum cli_verb_id cli_verb_find(const char *word);
-/* "run, who, ls, …" in buf. */
-const char *cli_verb_list(char *buf, size_t size);
+/* Say so, after the prefix, with the verb that may be meant. Gives 64. */
+int cli_verb_unknown(const char *prefix, const char *typed);
 
 /* The verbs: each gives the exit code of the program. Only main.c knows which
  * function is whose, so that what reads the tables need not have them all. */
