@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * From the wish for a name to the grant, in steps that do not sleep. This file
- * decides when to ask the store and when to wait for its holder; turns are
- * kept by place.c, late outcomes settled by debt.c; what it means that time is
- * over is timeup.c's, and what a caller who got nothing is told refusal.c's.
- * Runs on the caller's thread, or on the one that steps for it; the claim
- * outlives the call only as a debt.
+ * decides when to ask the store and when to wait for its holder, and what it
+ * means that time is over; turns are kept by place.c, late outcomes settled by
+ * debt.c, and what a caller who got nothing is told is refusal.c's. Runs on the
+ * caller's thread, or on the one that steps for it; the claim outlives the call
+ * only as a debt.
  */
 #include "src/core/claim.h"
 
@@ -30,6 +30,8 @@
 #define SOON_MS 20
 /* Asking again when the holder's lease should have ended. */
 #define EXPIRY_SLACK_NS (1 * HF__MS)
+/* An answer that has been under way for this part of io_timeout is late. */
+#define LATE_PART 4
 /* Between looks at a store that cannot be waited on. */
 #define POLL_LOW_MS  20
 #define POLL_HIGH_MS 120
@@ -98,20 +100,6 @@ int hf__claim_new(struct hf_client *client, const char *name,
     return HF_OK;
 }
 
-void hf__claim_unref(struct hf__claim *c)
-{
-    struct hf_client *client = c->client;
-
-    if (atomic_fetch_sub(&c->refs, 1) > 1) {
-        return;
-    }
-    if (c->handle != NULL) {
-        hf__handle_unref(c->handle);
-    }
-    hf__free(c);
-    hf__client_unref(client);
-}
-
 /* ---- asking */
 
 static bool is_stopped(const struct hf__claim *c)
@@ -126,8 +114,10 @@ void hf__claim_call_off(struct hf__claim *c)
     hf__unpark(c->parker);
 }
 
-static void prepare(struct hf__claim *c)
+/* One attempt at the store, already counted as unsettled. */
+static void begin_attempt(struct hf__claim *c)
 {
+    hf__time lead_by = !c->never_leads ? c->answer_by : (hf__time){0};
     struct hf__op *op = &c->request.op;
 
     HF_ASSERT(c->use == HF__USE_ATTEMPT);
@@ -150,14 +140,6 @@ static void prepare(struct hf__claim *c)
     op->ret_record = &c->reply;
     op->err = &c->err;
     c->request.done = hf__debt_from_attempt;
-}
-
-/* One attempt at the store, already counted as unsettled. */
-static void begin_attempt(struct hf__claim *c)
-{
-    hf__time lead_by = !c->never_leads ? c->answer_by : (hf__time){0};
-
-    prepare(c);
     atomic_fetch_add(&c->refs, 1); /* the debt's, should it become one */
     c->stage = HF__STAGE_ATTEMPT;
     hf__session_begin(hf__client_session(c->client, &c->key), &c->request,
@@ -294,19 +276,31 @@ static void end_watching(struct hf__claim *c)
     hf__watchers_leave(&c->client->watchers, &c->watching);
 }
 
-/* The store did not answer: pause before the next attempt, longer each time. */
-static void begin_pause(struct hf__claim *c)
-{
-    int64_t top_ms = RETRY_FIRST_MS;
+/* ---- the time is over */
 
-    end_watching(c);
-    for (int i = 1; i < c->failures && top_ms < RETRY_MAX_MS; i++) {
-        top_ms *= 2;
-    }
-    c->look_at = hf__earlier(
-        c->answer_by,
-        hf__after_ms(hf__now(), hf__random_between(top_ms / 2, top_ms)));
-    c->stage = HF__STAGE_PAUSE;
+/* Has it been asked so late that no answer can be expected by now? */
+static bool is_asked_late(struct hf__claim *c)
+{
+    int64_t late_ms = c->client->settings.io_timeout_ms / LATE_PART;
+    hf__time late_at = hf__after_ms(hf__place_asked_at(c), late_ms);
+
+    return hf__before(hf__earlier(hf__now(), c->answer_by), late_at);
+}
+
+/* The store is being asked. HF_TIMEDOUT says that the store answers and
+ * somebody has the lock; it is never told of a store that has said nothing to
+ * the call, or owes an answer for long. */
+int hf__claim_cut_short(struct hf__claim *c, bool was_unknown, int r)
+{
+    c->is_cut_short =
+        c->is_heard && c->failures == 0 && !was_unknown && is_asked_late(c);
+    return c->is_cut_short ? (int)HF_TIMEDOUT : r;
+}
+
+/* It is being handed the lock. */
+static int cut_handover(struct hf__claim *c)
+{
+    return is_asked_late(c) ? HF_TIMEDOUT : HF_EUNKNOWN;
 }
 
 /* ---- steps: each gives true when the next can be taken at once, else until
@@ -357,6 +351,8 @@ static bool may_retry(struct hf__claim *c, int r)
 /* A turn ended: granted, to be tried again, or given up. */
 static bool end_turn(struct hf__claim *c, int r)
 {
+    int64_t top_ms = RETRY_FIRST_MS;
+
     if (r == HF_OK) {
         return end(c, r);
     }
@@ -377,7 +373,15 @@ static bool end_turn(struct hf__claim *c, int r)
         hf__log(&c->client->settings.log, HF_LOG_WARN, "event=outage result=%s",
                 hf_strstatus(r));
     }
-    begin_pause(c);
+    /* A pause before the next attempt, longer each time. */
+    end_watching(c);
+    for (int i = 1; i < c->failures && top_ms < RETRY_MAX_MS; i++) {
+        top_ms *= 2;
+    }
+    c->look_at = hf__earlier(
+        c->answer_by,
+        hf__after_ms(hf__now(), hf__random_between(top_ms / 2, top_ms)));
+    c->stage = HF__STAGE_PAUSE;
     return true;
 }
 
@@ -415,7 +419,7 @@ static bool step_turn(struct hf__claim *c, hf__time *ret_until)
         end_watching(c);
         return hf__before(hf__now(), c->answer_by)
                    ? sleep_until(c->answer_by, ret_until)
-                   : give_up(c, hf__claim_cut_handover(c));
+                   : give_up(c, cut_handover(c));
     case HF__TURN_WAIT:
         return stay_in_line(c, HF__NEVER, ret_until);
     case HF__TURN_SOON:
@@ -498,7 +502,7 @@ static bool step_leaving(struct hf__claim *c, hf__time *ret_until)
         }
         c->is_detached = true;
         if (c->result == HF_TIMEDOUT) {
-            c->result = hf__claim_cut_handover(c);
+            c->result = cut_handover(c);
         }
         break;
     case HF__STANDING_SERVED:

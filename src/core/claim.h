@@ -11,6 +11,8 @@
 #ifndef HF_CORE_CLAIM_H
 #define HF_CORE_CLAIM_H
 
+#include "src/base/alloc.h"
+#include "src/core/handle.h"
 #include "src/core/place.h"
 
 enum hf__stage {
@@ -91,15 +93,26 @@ static inline bool hf__claim_may_be_there(const struct hf__claim *c)
 {
     return c->trace != HF__TRACE_NONE || c->is_doubtful;
 }
-/* Its request, an attempt or a hand-over, has a result: what the store may
- * have of it now. By who has the request. debt.c */
-void hf__claim_hear(struct hf__claim *);
 
 /* HF_OK and a claim with its handle, not granted yet; HF_ENOMEM. */
 HF_MUST_CHECK int hf__claim_new(struct hf_client *, const char *name,
                                 const hf_acquire_opts *,
                                 struct hf__claim **ret_claim);
-void hf__claim_unref(struct hf__claim *);
+/* The last one frees it. Thread: any. */
+static inline void hf__claim_unref(struct hf__claim *c)
+{
+    struct hf_client *client = c->client;
+
+    if (atomic_fetch_sub(&c->refs, 1) > 1) {
+        return;
+    }
+    if (c->handle != NULL) {
+        hf__handle_unref(c->handle);
+    }
+    hf__free(c);
+    hf__client_unref(client);
+}
+
 /*
  * Acquire: HF_OK and the handle is the caller's. Else nothing is, and what the
  * store may think of it is settled behind the caller's back. Thread: user.
@@ -129,12 +142,10 @@ HF_MUST_CHECK bool hf__claim_step(struct hf__claim *, hf__time *ret_until);
 HF_MUST_CHECK int hf__claim_finish(struct hf__claim *,
                                    struct hf__handle **ret_handle,
                                    hf_error *err);
-/* Its time is over, timeup.c: while the store is asked (gives HF_TIMEDOUT, or
- * r), with what came of the attempts before unknown or not; or while it is
- * handed the lock. */
+/* Its time is over while the store is asked, with what came of the attempts
+ * before unknown or not: gives HF_TIMEDOUT, or r. */
 HF_MUST_CHECK int hf__claim_cut_short(struct hf__claim *, bool was_unknown,
                                       int r);
-HF_MUST_CHECK int hf__claim_cut_handover(struct hf__claim *);
 /* What its caller is told, who got nothing; gives r. refusal.c */
 int hf__claim_tell(const struct hf__claim *, int r, hf_error *err);
 /* From now on it is cancelled: the next step ends it. Thread: any. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Closing a client, and what its parts share: names, labels, the fences it
- * has seen, the count of its debts. Opening is open.c's; what a claim or a
- * handle does is theirs. Closed by a user's thread; the rest by any.
+ * What the parts of a client share: names, the fences it has seen, the count of
+ * its debts, the limits of its calls. Opening and closing are open.c's; what a
+ * claim or a handle does is theirs. Called by any thread.
  */
 #include "src/core/client.h"
 
@@ -10,8 +10,6 @@
 #include "src/base/error.h"
 #include "src/base/fork.h"
 #include "src/base/utf8.h"
-#include "src/core/debt.h"
-#include "src/core/handle.h"
 #include "src/core/lease.h"
 
 #include <errno.h>
@@ -62,92 +60,10 @@ int hf__client_usable(const struct hf_client *c, hf_error *err)
     return HF_OK;
 }
 
-/* ---- closing */
-
-/* Release whatever is still held; the answers are waited for together. */
-static void abandon_handles(struct hf_client *c)
-{
-    for (;;) {
-        struct hf__link *link = NULL;
-        struct hf__handle *h = NULL;
-        bool is_alive = false;
-
-        hf__mutex_lock(&c->mutex);
-        link = hf__list_pop(&c->handles);
-        if (link != NULL) {
-            h = HF__ELEMENT(link, struct hf__handle, link);
-            is_alive = hf__handle_try_ref(h);
-        }
-        hf__mutex_unlock(&c->mutex);
-        if (link == NULL) {
-            return;
-        }
-        if (is_alive) {
-            hf__handle_abandon(h);
-            hf__handle_unref(h);
-        }
-    }
-}
-
-static void await_debts(struct hf_client *c)
-{
-    hf__time limit = hf__client_close_by(c);
-
-    hf__mutex_lock(&c->mutex);
-    while (c->unsettled > 0 && hf__before(hf__now(), limit)) {
-        unsigned seen = hf__parker_seen(&c->settled);
-
-        hf__mutex_unlock(&c->mutex);
-        hf__park(&c->settled, seen, limit);
-        hf__mutex_lock(&c->mutex);
-    }
-    hf__mutex_unlock(&c->mutex);
-}
-
-static void set_close_by(struct hf_client *c)
-{
-    HF_SCOPED_LOCK(&c->mutex);
-    c->close_by = hf__client_limit(c);
-}
-
 hf__time hf__client_close_by(struct hf_client *c)
 {
     HF_SCOPED_LOCK(&c->mutex);
     return c->close_by.ns == 0 ? HF__NEVER : c->close_by;
-}
-
-/* What was called off comes to its end, and its callers hear of it; a callback
- * may let go of more. */
-static void tell_all(struct hf_client *c)
-{
-    do {
-        hf__stepper_drain(&c->stepper);
-    } while (hf__board_dispatch(&c->board) > 0);
-}
-
-void hf_close(hf_client *c)
-{
-    if (c == NULL || c->fork_generation != hf__fork_generation()) {
-        return;
-    }
-    set_close_by(c);
-    hf__stepper_call_off(&c->stepper);
-    tell_all(c);
-    abandon_handles(c);
-    await_debts(c);
-    tell_all(c);
-    hf__board_close(&c->board);
-    hf__stepper_stop(&c->stepper);
-    hf__keeper_stop(&c->keeper);
-    hf__sentry_close(&c->sentry);
-    hf__watchers_close(&c->watchers);
-    for (int i = 0; i < c->n_main; i++) {
-        hf__session_close(&c->main[i]);
-    }
-    hf__session_close(&c->renew);
-    hf__debt_drop_all(c);
-    hf__handle_drop_owing(c);
-    hf__client_unref(c);
 }
 
 /* ---- shared by the parts */

@@ -12,46 +12,6 @@
 
 #include <string.h>
 
-bool hf__debt_is_open(int result)
-{
-    return result == HF_EUNAVAIL || result == HF_EUNKNOWN ||
-           result == HF_ENOMEM;
-}
-
-/* A store that refuses, or has no memory for an answer, may have been stopped
- * by that in the middle. */
-bool hf__debt_may_stand(int result, hf__time sent)
-{
-    return result == HF_EUNKNOWN || result == HF_EPROTO ||
-           ((result == HF_EAUTH || result == HF_ENOMEM) && sent.ns != 0);
-}
-
-enum hf__trace hf__trace_after(enum hf__trace before, const struct hf__op *op)
-{
-    if (op->result == HF_OK) {
-        return HF__TRACE_GRANT;
-    }
-    if (hf__debt_may_stand(op->result, op->sent)) {
-        return HF__TRACE_DOUBT;
-    }
-    if (op->result == HF_BUSY && op->kind == HF__OP_ACQUIRE) {
-        return op->is_queued ? HF__TRACE_TICKET : HF__TRACE_NONE;
-    }
-    return before; /* it was surely not applied */
-}
-
-void hf__claim_hear(struct hf__claim *c)
-{
-    const struct hf__op *op = &c->request.op;
-
-    c->trace = hf__trace_after(c->trace, op);
-    c->is_doubtful = c->is_doubtful || c->trace == HF__TRACE_DOUBT;
-    if (op->result == HF_OK) {
-        c->granted_sent = op->sent;
-        c->granted_fence = op->fence;
-    }
-}
-
 static void close_debt(struct hf__claim *c)
 {
     hf__keeper_cancel(&c->client->keeper, &c->duty);

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Real events in, real duties done. This file feeds the pure grant under the
- * handle's mutex, publishes what hf_held() reads, and runs the errands; what a
- * grant does is decided in lock.c, what a grant is worth in granted.c,
- * releasing is release.c's, renewing by hand renew.c's. Called by users'
- * threads, by the keeper, which ticks, and by whoever executed an errand.
+ * handle's mutex, publishes what hf_held() reads, runs the errands, and decides
+ * whether a grant comes in time and with a fence that rises; what a grant does
+ * is decided in lock.c, releasing is release.c's, renewing by hand renew.c's.
+ * Called by users' threads and the one that steps for them, by the keeper,
+ * which ticks, and by whoever executed an errand.
  */
 #include "src/core/handle.h"
 
 #include "src/base/alloc.h"
-#include "src/core/debt.h"
+#include "src/base/error.h"
 #include "src/core/lease.h"
 #include "src/core/options.h"
+#include "src/core/place.h"
 
 #include <string.h>
 
@@ -223,6 +225,83 @@ void hf__handle_follow_up(struct hf__handle *h, unsigned left)
     hf__handle_stir(h);
 }
 
+/* ---- the store said yes: what that is worth */
+
+static int refuse_grant(const struct hf__handle *h, const struct hf__event *e,
+                        hf_error *err)
+{
+    bool is_session = (h->client->settings.caps & HF_CAP_SESSION) != 0;
+
+    if (e->fence != 0 && e->fence <= e->seen_fence) {
+        return hf__fail(err, HF_EPROTO,
+                        "the fence of \"%s\" fell to %llu after %llu: was an "
+                        "old copy of the store put back?",
+                        hf__handle_name(h), (unsigned long long)e->fence,
+                        (unsigned long long)e->seen_fence);
+    }
+    return hf__fail(err, HF_EUNAVAIL,
+                    "the grant of \"%s\" came after its lease of %lld ms: "
+                    "the store is too slow for it; %s",
+                    hf__handle_name(h), (long long)h->grant.lease_ms,
+                    is_session ? "set a longer session_timeout in the URL"
+                               : "ask for a longer one");
+}
+
+/* The fence that the grant's must be above; 0: any will do. */
+static uint64_t fence_to_pass(const struct hf__handle *h, uint64_t fence)
+{
+    uint64_t seen = 0;
+
+    if (h->manner.mode != HF__MODE_EXCLUSIVE) {
+        /* Others were granted it beside this one, and were heard of first. */
+        return h->is_adopted ? 0 : h->seen_before;
+    }
+    seen = hf__client_seen(h->client, &h->key);
+    /* An adopted one may have been acquired in this process. */
+    return h->is_adopted && seen == fence ? 0 : seen;
+}
+
+int hf__handle_grant(struct hf__handle *h, const struct hf__token *token,
+                     hf__time sent, uint64_t fence, hf_error *err)
+{
+    struct hf__event e = {.kind = HF__EVENT_GRANTED,
+                          .sent = sent,
+                          .fence = fence,
+                          .seen_fence = fence_to_pass(h, fence)};
+    unsigned duties = 0;
+
+    hf__mutex_lock(&h->mutex);
+    h->token = *token;
+    hf__token_format(token, h->token_text);
+    h->moot_at = hf__client_moot_at(h->client, sent, h->grant.lease_ms);
+    e.now = hf__now();
+    h->kept_until = hf__after_ms(e.now, h->min_hold_ms);
+    duties = hf__handle_step(h, e);
+    hf__mutex_unlock(&h->mutex);
+    if ((duties & HF__DO_GIVE_BACK) != 0) { /* the claim sees to it */
+        return refuse_grant(h, &e, err);
+    }
+    hf__client_see(h->client, &h->key, fence);
+    hf__mutex_lock(&h->client->mutex);
+    hf__list_push(&h->client->handles, &h->link);
+    hf__mutex_unlock(&h->client->mutex);
+    return HF_OK;
+}
+
+void hf__handle_tell_granted(const struct hf__handle *h, int r, bool took_over)
+{
+    char name[4 * HF_NAME_MAX];
+
+    if (r != HF_OK || !took_over) {
+        return;
+    }
+    hf__count(&h->client->counters.taken_over, 1);
+    hf__log(&h->client->settings.log, HF_LOG_INFO,
+            "event=takeover lock=%s fence=%llu",
+            hf__log_quote(hf__handle_name(h), name, sizeof name),
+            (unsigned long long)h->grant.fence);
+}
+
 /* ---- errands that have ended */
 
 unsigned hf__handle_end_renewal(struct hf__handle *h, const struct hf__op *op)
@@ -324,29 +403,6 @@ static unsigned end_errand(struct hf__handle *h)
     return duties | hf__handle_overdue(h);
 }
 
-/* What is_owing held: the count and the reference. */
-static void settle_debt(struct hf__handle *h)
-{
-    hf__client_settle(h->client);
-    hf__handle_unref(h);
-}
-
-void hf__handle_drop_owing(struct hf_client *client)
-{
-    for (;;) {
-        struct hf__link *link = NULL;
-
-        hf__mutex_lock(&client->mutex);
-        client->is_closed = true;
-        link = hf__list_pop(&client->owing);
-        hf__mutex_unlock(&client->mutex);
-        if (link == NULL) {
-            return;
-        }
-        settle_debt(HF__ELEMENT(link, struct hf__handle, owing_link));
-    }
-}
-
 /* Nobody waited for the errand. Thread: whoever executed it. */
 static void errand_done(struct hf__request *q)
 {
@@ -363,8 +419,9 @@ static void errand_done(struct hf__request *q)
     duties = end_errand(h);
     is_settled = was_owing && !h->is_owing;
     hf__mutex_unlock(&h->mutex);
-    if (is_settled) {
-        settle_debt(h);
+    if (is_settled) { /* what is_owing held: the count and the reference */
+        hf__client_settle(h->client);
+        hf__handle_unref(h);
     }
     if (was_renewal && r < 0) {
         hf__log(&h->client->settings.log, HF_LOG_WARN,
@@ -407,21 +464,6 @@ static void fire(struct hf__duty *duty, hf__time now)
     hf__mutex_unlock(&h->mutex);
     hf__handle_follow_up(h, duties);
     hf__handle_unref(h);
-}
-
-void hf__handle_hurry_all(struct hf_client *client)
-{
-    HF_SCOPED_LOCK(&client->mutex);
-
-    HF__LIST_EACH (link, &client->handles) {
-        struct hf__handle *h = HF__ELEMENT(link, struct hf__handle, link);
-        int state = atomic_load(&h->state);
-
-        if (state == (int)HF_STATE_HELD || state == (int)HF_STATE_AT_RISK) {
-            atomic_store(&h->is_hurried, true);
-            hf__keeper_set(&client->keeper, &h->duty, hf__now(), 0);
-        }
-    }
 }
 
 void hf__handle_doubt(struct hf__handle *h)
@@ -470,18 +512,6 @@ struct hf__handle *hf__handle_new(struct hf_client *client,
         h->seen_before = hf__client_seen(client, &h->key);
     }
     return h;
-}
-
-bool hf__handle_try_ref(struct hf__handle *h)
-{
-    int refs = atomic_load(&h->refs);
-
-    while (refs > 0) {
-        if (atomic_compare_exchange_weak(&h->refs, &refs, refs + 1)) {
-            return true;
-        }
-    }
-    return false;
 }
 
 void hf__handle_unref(struct hf__handle *h)
@@ -548,31 +578,16 @@ int hf__handle_ended(struct hf__handle *h, enum hf__ending ending,
     return h->request.op.result;
 }
 
-/* Under the mutex. */
-static unsigned lose(struct hf__handle *h, hf_reason reason)
-{
-    return hf__handle_feed(h, (struct hf__event){.kind = HF__EVENT_CLOSED,
-                                                 .now = hf__now(),
-                                                 .reason = reason});
-}
-
-void hf__handle_refuse(struct hf__handle *h, hf_reason reason)
-{
-    unsigned duties = 0;
-
-    hf__mutex_lock(&h->mutex);
-    duties = lose(h, reason);
-    hf__mutex_unlock(&h->mutex);
-    hf__handle_follow_up(h, duties);
-}
-
 void hf__handle_abandon(struct hf__handle *h)
 {
     unsigned duties = 0;
 
     hf__mutex_lock(&h->mutex);
     if (hf__handle_is_ours(h)) {
-        duties = lose(h, HF_REASON_SESSION);
+        duties =
+            hf__handle_feed(h, (struct hf__event){.kind = HF__EVENT_CLOSED,
+                                                  .now = hf__now(),
+                                                  .reason = HF_REASON_SESSION});
         duties |= take(h, HF__DO_GIVE_BACK);
     }
     hf__mutex_unlock(&h->mutex);

@@ -92,7 +92,18 @@ HF_MUST_CHECK struct hf__handle *hf__handle_new(struct hf_client *,
                                                 const struct hf__key *,
                                                 const hf_acquire_opts *);
 /* One more reference, unless it is being freed; under the client's mutex. */
-HF_MUST_CHECK bool hf__handle_try_ref(struct hf__handle *);
+HF_MUST_CHECK static inline bool hf__handle_try_ref(struct hf__handle *h)
+{
+    int refs = atomic_load(&h->refs);
+
+    while (refs > 0) {
+        if (atomic_compare_exchange_weak(&h->refs, &refs, refs + 1)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Drop a reference; with the last one the handle goes. Thread: any. */
 void hf__handle_unref(struct hf__handle *);
 /* The store granted it: HF_OK; HF_EUNAVAIL (too late) or HF_EPROTO (a fence
@@ -117,20 +128,18 @@ void hf__handle_listen(struct hf__handle *, struct hf__listener *,
                        struct hf__parker *);
 /* No longer; harmless if it does not listen. Thread: any. */
 void hf__handle_ignore(struct hf__handle *, struct hf__listener *);
-/* The holder has all that it needs: what it wished of the grant counts from
- * now on. Thread: user. */
-void hf__handle_begin_hold(struct hf__handle *, const hf_acquire_opts *);
-/* The store, or the end of the client, says it is not ours. */
-void hf__handle_refuse(struct hf__handle *, hf_reason);
 /* Somebody may have broken it: ask the store. Thread: any. */
 void hf__handle_doubt(struct hf__handle *);
-/* The store may have forgotten any grant: all are renewed now, and those that
- * are not to be are asked for. Thread: any. */
-void hf__handle_hurry_all(struct hf_client *);
-/* For hf_close(), when nothing fires any more: give up those give-backs. */
-void hf__handle_drop_owing(struct hf_client *);
 /* For hf_close(): release without waiting for the answer. */
 void hf__handle_abandon(struct hf__handle *);
+
+/* Is a release with this result to be tried again? Not when it was answered,
+ * and not when the store refuses: then only the lease can end the grant. */
+static inline bool hf__debt_is_open(int result)
+{
+    return result == HF_EUNAVAIL || result == HF_EUNKNOWN ||
+           result == HF_ENOMEM;
+}
 
 /* NUL-ended, without the prefix; lives as long as the handle. */
 static inline const char *hf__handle_name(const struct hf__handle *h)
@@ -140,7 +149,7 @@ static inline const char *hf__handle_name(const struct hf__handle *h)
 /* Why it was lost; for a handle that is. */
 hf_reason hf__handle_reason(const struct hf__handle *);
 
-/* ---- between handle.c, granted.c, renew.c and release.c */
+/* ---- between handle.c, renew.c and release.c */
 
 /* Held or at risk; under the handle's mutex. */
 bool hf__handle_is_ours(const struct hf__handle *);

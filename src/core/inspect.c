@@ -75,6 +75,19 @@ static void log_break(const hf_client *client, const struct hf__look *k)
             (long long)k->owner.pid, (unsigned long long)k->record.fence);
 }
 
+/* The store says that it is not ours. */
+static void refuse(struct hf__handle *h)
+{
+    struct hf__event e = {
+        .kind = HF__EVENT_CLOSED, .now = hf__now(), .reason = HF_REASON_BROKEN};
+    unsigned duties = 0;
+
+    hf__mutex_lock(&h->mutex);
+    duties = hf__handle_feed(h, e);
+    hf__mutex_unlock(&h->mutex);
+    hf__handle_follow_up(h, duties);
+}
+
 /* Our own holders need not wait for their next renewal to be told. */
 static void tell_holders(hf_client *client, const struct hf__look *k,
                          uint64_t fence)
@@ -83,7 +96,7 @@ static void tell_holders(hf_client *client, const struct hf__look *k,
 
     while ((h = hf__place_broken(client, &k->key, fence,
                                  k->request.op.fence)) != NULL) {
-        hf__handle_refuse(h, HF_REASON_BROKEN);
+        refuse(h);
         hf__handle_unref(h);
     }
 }

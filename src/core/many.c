@@ -100,7 +100,7 @@ static const char *name_of(const struct many *m, int rank)
 /* ---- claims */
 
 /* For one name, of this patience. While others are waited for the library
- * renews it, and no max_hold_ms runs: see hf__handle_begin_hold(). */
+ * renews it, and no max_hold_ms runs: see begin_hold(). */
 static int new_claim(struct many *m, int rank, int64_t wait_ms,
                      struct hf__claim **ret_claim)
 {
@@ -472,6 +472,21 @@ static int fill(struct many *m)
 
 /* ---- the whole */
 
+/* The holder has all that it needs: what it wished of the grant counts from
+ * now on. */
+static void begin_hold(struct hf__handle *h, const hf_acquire_opts *opts)
+{
+    hf__time now = hf__now();
+    unsigned duties = 0;
+
+    hf__mutex_lock(&h->mutex);
+    hf__grant_begin(&h->grant, opts->max_hold_ms, opts->auto_renew != 0, now);
+    duties = hf__handle_feed(
+        h, (struct hf__event){.kind = HF__EVENT_TICK, .now = now});
+    hf__mutex_unlock(&h->mutex);
+    hf__handle_follow_up(h, duties);
+}
+
 /* All are granted: from now on they are the caller's. HF_LOST if one has been
  * lost by now. */
 static int hand_over(struct many *m)
@@ -480,7 +495,7 @@ static int hand_over(struct many *m)
         struct hf_lock *own = &m->lock->parts[i];
 
         hf__handle_listen(own->handle, &own->listener, &m->lock->parker);
-        hf__handle_begin_hold(own->handle, m->opts);
+        begin_hold(own->handle, m->opts);
     }
     m->lock->handle = m->lock->parts[0].handle;
     return hf_held(m->lock) != 0 ? (int)HF_OK : (int)HF_LOST;

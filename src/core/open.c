@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hf_open(): from a URL and options to a connected client. This file decides
- * what a URL may say and what is refused; what the client does then is
- * client.c's. Called by users' threads.
+ * hf_open() and hf_close(): from a URL and options to a connected client, and
+ * its end. This file decides what a URL may say and what is refused, and in
+ * which order the parts end; what the client does in between is client.c's.
+ * Called by users' threads.
  */
 #include "src/base/alloc.h"
 #include "src/base/error.h"
 #include "src/base/fork.h"
 #include "src/base/rand.h"
 #include "src/base/utf8.h"
+#include "src/core/debt.h"
 #include "src/core/handle.h"
 #include "src/core/options.h"
 #include "src/core/sweeper.h"
@@ -195,7 +197,7 @@ static int check_reach(struct hf_client *c, const hf_open_opts *opts,
 /* What was granted at one place, another need not know. */
 static void moved(void *client)
 {
-    hf__handle_hurry_all(client);
+    hf__sentry_hurry_all(client);
 }
 
 static int init_client(struct hf_client *c, hf_error *err)
@@ -273,4 +275,104 @@ int hf_open(const char *url, const hf_open_opts *given, hf_client **ret_client,
     }
     *ret_client = c;
     return HF_OK;
+}
+
+/* ---- closing */
+
+/* Release whatever is still held; the answers are waited for together. */
+static void abandon_handles(struct hf_client *c)
+{
+    for (;;) {
+        struct hf__link *link = NULL;
+        struct hf__handle *h = NULL;
+        bool is_alive = false;
+
+        hf__mutex_lock(&c->mutex);
+        link = hf__list_pop(&c->handles);
+        if (link != NULL) {
+            h = HF__ELEMENT(link, struct hf__handle, link);
+            is_alive = hf__handle_try_ref(h);
+        }
+        hf__mutex_unlock(&c->mutex);
+        if (link == NULL) {
+            return;
+        }
+        if (is_alive) {
+            hf__handle_abandon(h);
+            hf__handle_unref(h);
+        }
+    }
+}
+
+static void await_debts(struct hf_client *c)
+{
+    hf__time limit = hf__client_close_by(c);
+
+    hf__mutex_lock(&c->mutex);
+    while (c->unsettled > 0 && hf__before(hf__now(), limit)) {
+        unsigned seen = hf__parker_seen(&c->settled);
+
+        hf__mutex_unlock(&c->mutex);
+        hf__park(&c->settled, seen, limit);
+        hf__mutex_lock(&c->mutex);
+    }
+    hf__mutex_unlock(&c->mutex);
+}
+
+static void set_close_by(struct hf_client *c)
+{
+    HF_SCOPED_LOCK(&c->mutex);
+    c->close_by = hf__client_limit(c);
+}
+
+/* What was called off comes to its end, and its callers hear of it; a callback
+ * may let go of more. */
+static void tell_all(struct hf_client *c)
+{
+    do {
+        hf__stepper_drain(&c->stepper);
+    } while (hf__board_dispatch(&c->board) > 0);
+}
+
+/* Nothing fires any more: give up those give-backs. */
+static void drop_owing(struct hf_client *client)
+{
+    for (;;) {
+        struct hf__link *link = NULL;
+
+        hf__mutex_lock(&client->mutex);
+        client->is_closed = true;
+        link = hf__list_pop(&client->owing);
+        hf__mutex_unlock(&client->mutex);
+        if (link == NULL) {
+            return;
+        }
+        hf__client_settle(client);
+        hf__handle_unref(HF__ELEMENT(link, struct hf__handle, owing_link));
+    }
+}
+
+void hf_close(hf_client *c)
+{
+    if (c == NULL || c->fork_generation != hf__fork_generation()) {
+        return;
+    }
+    set_close_by(c);
+    hf__stepper_call_off(&c->stepper);
+    tell_all(c);
+    abandon_handles(c);
+    await_debts(c);
+    tell_all(c);
+    hf__board_close(&c->board);
+    hf__stepper_stop(&c->stepper);
+    hf__keeper_stop(&c->keeper);
+    hf__sentry_close(&c->sentry);
+    hf__watchers_close(&c->watchers);
+    for (int i = 0; i < c->n_main; i++) {
+        hf__session_close(&c->main[i]);
+    }
+    hf__session_close(&c->renew);
+    hf__debt_drop_all(c);
+    drop_owing(c);
+    hf__client_unref(c);
 }

@@ -496,3 +496,41 @@ bool hf__place_served(struct hf__claim *c)
     hf__unpark(c->parker);
     return true;
 }
+
+/* ---- what an answer leaves behind */
+
+/* Has a request with this result, executed at `sent` if at all, perhaps left
+ * something, or may still do so? Beside HF_OK.
+ * A store that refuses, or has no memory for an answer, may have been stopped
+ * by that in the middle. */
+static bool may_stand(int result, hf__time sent)
+{
+    return result == HF_EUNKNOWN || result == HF_EPROTO ||
+           ((result == HF_EAUTH || result == HF_ENOMEM) && sent.ns != 0);
+}
+
+enum hf__trace hf__trace_after(enum hf__trace before, const struct hf__op *op)
+{
+    if (op->result == HF_OK) {
+        return HF__TRACE_GRANT;
+    }
+    if (may_stand(op->result, op->sent)) {
+        return HF__TRACE_DOUBT;
+    }
+    if (op->result == HF_BUSY && op->kind == HF__OP_ACQUIRE) {
+        return op->is_queued ? HF__TRACE_TICKET : HF__TRACE_NONE;
+    }
+    return before; /* it was surely not applied */
+}
+
+void hf__claim_hear(struct hf__claim *c)
+{
+    const struct hf__op *op = &c->request.op;
+
+    c->trace = hf__trace_after(c->trace, op);
+    c->is_doubtful = c->is_doubtful || c->trace == HF__TRACE_DOUBT;
+    if (op->result == HF_OK) {
+        c->granted_sent = op->sent;
+        c->granted_fence = op->fence;
+    }
+}

@@ -95,6 +95,12 @@ int hf__place_last_result(struct hf__claim *);
 /* What the store may have of it, for its caller while the request is free, or
  * a holder's who hands it the lock. */
 enum hf__trace hf__place_trace(struct hf__claim *);
+/* What the store may have of a claim once that, its attempt or a hand-over to
+ * it, has its result. */
+enum hf__trace hf__trace_after(enum hf__trace before, const struct hf__op *);
+/* Its request has a result: note what the store may have of it now. By who has
+ * the request. */
+void hf__claim_hear(struct hf__claim *);
 /* When its attempt, or the hand-over to it, began. */
 hf__time hf__place_asked_at(struct hf__claim *);
 /* What it was handed was of no use: it stands in line again. */

@@ -74,6 +74,21 @@ bool hf__sentry_lead(struct hf_client *c, uint64_t place)
     return has_moved;
 }
 
+void hf__sentry_hurry_all(struct hf_client *client)
+{
+    HF_SCOPED_LOCK(&client->mutex);
+
+    HF__LIST_EACH (link, &client->handles) {
+        struct hf__handle *h = HF__ELEMENT(link, struct hf__handle, link);
+        int state = atomic_load(&h->state);
+
+        if (state == (int)HF_STATE_HELD || state == (int)HF_STATE_AT_RISK) {
+            atomic_store(&h->is_hurried, true);
+            hf__keeper_set(&client->keeper, &h->duty, hf__now(), 0);
+        }
+    }
+}
+
 /* This session has just been connected. Is it on another server than those
  * before it? Then that is where the locks are, as far as they are anywhere. */
 static void lead_the_way(struct hf__sentry *l)
@@ -88,7 +103,7 @@ static void lead_the_way(struct hf__sentry *l)
     if (has_moved) {
         hf__log(&c->settings.log, HF_LOG_INFO, "event=moved session=listen");
         hf__watchers_move(&c->watchers);
-        hf__handle_hurry_all(c);
+        hf__sentry_hurry_all(c);
     }
 }
 

@@ -36,6 +36,9 @@ void hf__sentry_start(struct hf__sentry *);
  * just now has found: no claim goes to another any more. True: one might have.
  * Thread: any. */
 bool hf__sentry_lead(struct hf_client *, uint64_t place);
+/* The store may have forgotten any grant: all are renewed now, and those that
+ * are not to be are asked for. Thread: any. */
+void hf__sentry_hurry_all(struct hf_client *);
 /* Interrupts and joins. Takes one that was never started. */
 void hf__sentry_close(struct hf__sentry *);
 
