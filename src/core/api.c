@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The calls of holdfast.h that acquire a lock and let it go: arguments are
- * checked here, before any I/O; the work is done by the parts. What a lock
- * answers is ask.c's. Called by users' threads.
+ * checked here, before any I/O, and it is decided what an acquire by the lock's
+ * own owner gets; the work is done by the parts. What a lock answers is
+ * ask.c's. Called by users' threads.
  */
 #include "src/core/api.h"
 #include "src/base/error.h"
@@ -10,12 +11,10 @@
 #include "src/core/adopt.h"
 #include "src/core/cancel.h"
 #include "src/core/claim.h"
-#include "src/core/fit.h"
 #include "src/core/hold.h"
 #include "src/core/many.h"
 #include "src/core/options.h"
-#include "src/core/owner.h"
-#include "src/core/reenter.h"
+#include "src/core/place.h"
 
 /* ---- acquiring */
 
@@ -46,6 +45,77 @@ struct wish {
     hf_acquire_opts opts;
     char label[HF_NOTE_MAX + 1]; /* of the owner, if it has fields */
 };
+
+/* ---- by the lock's own owner */
+
+static int tell_lost(const char *name, hf_error *err)
+{
+    return hf__fail(err, HF_LOST,
+                    "\"%s\" was lost while its owner held it: release it "
+                    "before you acquire it again",
+                    name);
+}
+
+static int tell_deadlock(const char *name, hf_error *err)
+{
+    return hf__fail(err, HF_DEADLOCK,
+                    "the caller holds \"%s\" itself: release it first, or "
+                    "acquire it as reentrant",
+                    name);
+}
+
+/* It would wait for itself: its own grant is in the way. */
+static int tell_other_manner(const char *name, hf_error *err)
+{
+    return hf__fail(err, HF_DEADLOCK,
+                    "the caller holds \"%s\" itself, in another mode (alone, "
+                    "shared, or with another number of slots): release it "
+                    "first",
+                    name);
+}
+
+static bool is_same_manner(const struct hf__handle *h,
+                           const hf_acquire_opts *opts)
+{
+    struct hf__manner wanted = hf__manner_of(opts);
+
+    return h->manner.mode == wanted.mode && h->manner.slots == wanted.slots;
+}
+
+/* An acquire by who has the lock already: shares it if it may, and is told so
+ * instead of waiting for itself if it may not. Asks no store. */
+int hf__reenter(struct hf_client *client, const char *name,
+                const hf_acquire_opts *opts, struct hf_lock *lock,
+                hf_error *err)
+{
+    char bytes[HF__KEY_MAX];
+    struct hf__key key;
+    struct hf__handle *h = NULL;
+    bool joins = false;
+    int r = HF_OK;
+
+    hf__client_key(client, name, bytes, &key);
+    h = hf__place_owned(client, &key, opts->owner_id);
+    if (h == NULL) {
+        return HF_BUSY;
+    }
+    joins = opts->reentrant != 0 && is_same_manner(h, opts);
+    r = joins ? hf__hold_join(lock, h) : hf__hold_standing(h);
+    if (joins && r == HF_OK) {
+        return HF_OK;
+    }
+    if (r == HF_OK) {
+        r = opts->reentrant != 0 ? tell_other_manner(name, err)
+                                 : tell_deadlock(name, err);
+    } else {
+        r = r == HF_LOST && opts->reentrant != 0 ? tell_lost(name, err)
+                                                 : (int)HF_BUSY;
+    }
+    hf__handle_unref(h);
+    return r;
+}
+
+/* ---- from the store */
 
 static int claim_one(struct wish *w, hf_lock *lock, hf_error *err)
 {

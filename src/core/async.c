@@ -10,7 +10,7 @@
 #include "src/base/rand.h"
 #include "src/core/api.h"
 #include "src/core/flight.h"
-#include "src/core/owner.h"
+#include "src/core/options.h"
 #include "src/core/parting.h"
 
 /* ---- what is common */

@@ -16,7 +16,6 @@
 #include "src/core/debt.h"
 #include "src/core/handle.h"
 #include "src/core/options.h"
-#include "src/core/owner.h"
 
 #include <string.h>
 
@@ -281,8 +280,8 @@ static void end_watching(struct hf__claim *c)
 /* Has it been asked so late that no answer can be expected by now? */
 static bool is_asked_late(struct hf__claim *c)
 {
-    int64_t late_ms = c->client->settings.io_timeout_ms / LATE_PART;
-    hf__time late_at = hf__after_ms(hf__place_asked_at(c), late_ms);
+    hf__time late_at = hf__after_ms(
+        hf__place_asked_at(c), c->client->settings.io_timeout_ms / LATE_PART);
 
     return hf__before(hf__earlier(hf__now(), c->answer_by), late_at);
 }
@@ -396,11 +395,9 @@ static bool stay_in_line(struct hf__claim *c, hf__time look_at,
         return sleep_until(hf__earlier(limit, look_at), ret_until);
     }
     hf__place_pass(c);
-    if (c->wait_ms == 0) {
-        return end_turn(c, HF_EUNAVAIL);
-    }
     int last = hf__place_last_result(c);
-    return end_turn(c, last < 0 ? last : (int)HF_TIMEDOUT);
+    last = last < 0 ? last : (int)HF_TIMEDOUT;
+    return end_turn(c, c->wait_ms == 0 ? (int)HF_EUNAVAIL : last);
 }
 
 static bool step_turn(struct hf__claim *c, hf__time *ret_until)

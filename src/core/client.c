@@ -10,7 +10,7 @@
 #include "src/base/error.h"
 #include "src/base/fork.h"
 #include "src/base/utf8.h"
-#include "src/core/lease.h"
+#include "src/core/lock.h"
 
 #include <errno.h>
 #include <string.h>

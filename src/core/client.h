@@ -16,7 +16,7 @@
 #include "src/core/session.h"
 #include "src/core/stepper.h"
 #include "src/core/sweeper.h"
-#include "src/core/watchers.h"
+#include "src/core/watcher.h"
 
 /* Names of which a client remembers the highest fence; a newer name may push
  * out an older one with the same slot. */
@@ -32,7 +32,8 @@ struct hf_client {
     unsigned fork_generation; /* of the process that opened it */
     struct hf__settings settings;
     struct hf__counters counters;
-    atomic_int waiting; /* acquires under way */
+    atomic_int waiting;   /* acquires under way */
+    atomic_bool is_ready; /* renewal session and keeper run */
     struct hf__url *url;
     char *allow;
     const char *prefix;
@@ -60,7 +61,6 @@ struct hf_client {
     struct hf__seen *seen;
     struct hf__contention contention;
     int unsettled;             /* claims and handles with a debt */
-    bool is_ready;             /* renewal session and keeper run */
     hf__time close_by;         /* set when closing begins; 0: not yet */
     bool is_closed;            /* nobody tries a give-back again */
     struct hf__parker settled; /* unparked when unsettled falls */
@@ -71,6 +71,11 @@ HF_MUST_CHECK int hf__client_usable(const struct hf_client *, hf_error *err);
 struct hf_client *hf__client_ref(struct hf_client *);
 void hf__client_unref(struct hf_client *);
 
+/* Do the renewal session and the keeper run? Thread: any. */
+static inline bool hf__client_is_ready(const struct hf_client *c)
+{
+    return atomic_load(&c->is_ready);
+}
 /* The renewal session and the keeper, before the first grant. HF_OK or what
  * kept them from starting. Thread: user. Blocks: up to io_timeout. */
 HF_MUST_CHECK int hf__client_prepare(struct hf_client *, hf_error *err);

@@ -8,7 +8,7 @@
  */
 #include "src/core/debt.h"
 
-#include "src/core/lease.h"
+#include "src/core/lock.h"
 
 #include <string.h>
 

@@ -9,10 +9,10 @@
 
 #include "src/base/alloc.h"
 #include "src/base/error.h"
+#include "src/core/api.h"
 #include "src/core/cancel.h"
 #include "src/core/claim.h"
 #include "src/core/parting.h"
-#include "src/core/reenter.h"
 
 enum stage {
     STAGE_READY, /* wait for the renewal session */

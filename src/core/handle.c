@@ -11,7 +11,7 @@
 
 #include "src/base/alloc.h"
 #include "src/base/error.h"
-#include "src/core/lease.h"
+#include "src/core/lock.h"
 #include "src/core/options.h"
 #include "src/core/place.h"
 

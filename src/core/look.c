@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Asking the store a question and keeping it alive while it is under way;
- * what is asked is for inspect.c, survey.c, gc.c, once.c and adopt.c to say.
+ * what is asked is for info.c, survey.c, gc.c, once.c and adopt.c to say.
  * Asked by users' threads, answered by whoever leads the session.
  */
 #include "src/core/look.h"

@@ -1,14 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reading the caller's options, before any I/O. This file decides what is
- * valid; what an option does is said in holdfast.h. Any thread.
+ * valid, refuses what a store can't do (each option that needs a capability,
+ * and, where grants live with a session, a lease that would be another one),
+ * and fills in a label's fields. What an option does is said in holdfast.h.
+ * Thread: any.
  */
 #include "src/core/options.h"
 
 #include "src/base/error.h"
+#include "src/base/host.h"
+#include "src/base/thread.h"
 #include "src/base/utf8.h"
+#include "src/core/client.h"
 
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#define FIELD_SIZE 128
 
 int hf__options_copy(void *ours, size_t size, const void *theirs, hf_error *err)
 {
@@ -164,4 +177,225 @@ int hf__options_check(const hf_acquire_opts *opts, hf_error *err)
     }
     r = check_label("owner label", opts->owner, err);
     return r == HF_OK ? check_label("note", opts->note, err) : r;
+}
+
+/* ---- does it fit what the store can do? */
+
+static int check_caps(unsigned caps, const hf_acquire_opts *opts, hf_error *err)
+{
+    const struct {
+        bool is_wanted;
+        unsigned cap;
+        const char *refusal;
+    } needs[] = {
+        {opts->detached != 0, HF_CAP_DETACH,
+         "detached: this store ties a lock to its process; acquire it "
+         "without, in a process that lives as long"},
+        {opts->min_hold_ms != 0, HF_CAP_KEEP,
+         "min_hold_ms: this store can't keep a name closed; leave it at 0, or "
+         "use another store"},
+        {opts->once_ms != 0, HF_CAP_KEEP,
+         "once_ms: this store can't keep the mark of a start; leave it at 0, "
+         "or use another store"},
+        {opts->fair != 0, HF_CAP_FAIR,
+         "fair: this store keeps no line of those who wait; leave it at 0, or "
+         "use another store"},
+        {opts->shared != 0, HF_CAP_SHARED,
+         "shared: this store has one holder for each name; leave it at 0, or "
+         "use another store"},
+        {opts->slots != 0, HF_CAP_SLOTS,
+         "slots: this store has one holder for each name; leave it at 0, or "
+         "use another store"},
+    };
+
+    for (size_t i = 0; i < sizeof needs / sizeof *needs; i++) {
+        if (needs[i].is_wanted && (caps & needs[i].cap) == 0) {
+            return hf__fail(err, HF_ENOTSUP, "%s", needs[i].refusal);
+        }
+    }
+    return HF_OK;
+}
+
+/* A lease that differs from the default was asked for: it must be this one. */
+static int check_lease(const hf_acquire_opts *opts, int64_t lease_ms,
+                       hf_error *err)
+{
+    if (opts->auto_renew == 0) {
+        return hf__fail(err, HF_ENOTSUP,
+                        "auto_renew is 0: this store's locks live with the "
+                        "session, which is kept alive; leave it at 1, and use "
+                        "max_hold_ms for one that must end");
+    }
+    if (opts->lease_ms != HF_LEASE_DEFAULT_MS && opts->lease_ms != lease_ms) {
+        return hf__fail(err, HF_ENOTSUP,
+                        "lease_ms is %lld: this store's locks live with the "
+                        "session, %lld ms without an answer; leave it out, or "
+                        "set session_timeout in the URL",
+                        (long long)opts->lease_ms, (long long)lease_ms);
+    }
+    return HF_OK;
+}
+
+int hf__fit_options(hf_client *client, hf_acquire_opts *opts, hf_error *err)
+{
+    int64_t lease_ms = hf__client_lease_ms(client);
+    int r = check_caps(client->settings.caps, opts, err);
+
+    if (r == HF_OK && lease_ms != 0) {
+        r = check_lease(opts, lease_ms, err);
+        opts->lease_ms = lease_ms;
+    }
+    return r;
+}
+
+int hf__fit_adoption(const hf_client *client, hf_error *err)
+{
+    if ((client->settings.caps & HF_CAP_SESSION) == 0) {
+        return HF_OK;
+    }
+    return hf__fail(err, HF_ENOTSUP,
+                    "this store's locks live with the session that acquired "
+                    "them: by token nobody else can renew or release them");
+}
+
+/* ---- who asks, for people */
+
+/* The field that a letter stands for; false: none. */
+static bool read_field(char letter, char to[FIELD_SIZE])
+{
+    to[0] = '\0';
+    switch (letter) {
+    case 'h':
+        hf__host_name(to);
+        return true;
+    case 'i':
+        hf__host_address(to);
+        return true;
+    case 'n':
+        hf__host_node(to, FIELD_SIZE);
+        return true;
+    case 'p':
+        (void)snprintf(to, FIELD_SIZE, "%ld", (long)getpid());
+        return true;
+    case 't':
+        (void)snprintf(to, FIELD_SIZE, "%u", hf__thread_id());
+        return true;
+    case 'T':
+        hf__thread_name(to, FIELD_SIZE);
+        return true;
+    case 'e':
+        (void)snprintf(to, FIELD_SIZE, "%" PRId64, hf__wall_us() / 1000);
+        return true;
+    case '%':
+        (void)snprintf(to, FIELD_SIZE, "%%");
+        return true;
+    default:
+        return false;
+    }
+}
+
+static int fail_field(const char *format, const char *at, hf_error *err)
+{
+    size_t length = hf__utf8_length(at + 1, strlen(at + 1));
+
+    return hf__fail(err, HF_EINVAL,
+                    "the owner label \"%.200s\" has the field \"%%%.*s\": "
+                    "there are %%h %%i %%n %%p %%t %%T %%e, and %%%% for a "
+                    "percent sign",
+                    format, (int)length, at + 1);
+}
+
+/* What stands in buf after a failure counts for nothing. */
+static int fill(char *buf, size_t size, const char *format, hf_error *err)
+{
+    size_t length = 0;
+
+    buf[0] = '\0';
+    for (const char *from = format; *from != '\0' && length < size; from++) {
+        char field[FIELD_SIZE] = {*from, '\0'};
+
+        if (*from == '%' && !read_field(*++from, field)) {
+            return fail_field(format, from - 1, err);
+        }
+        length += (size_t)snprintf(buf + length, size - length, "%s", field);
+    }
+    if (length >= size) {
+        return hf__fail(err, HF_EINVAL,
+                        "the owner label \"%.200s\" has more than %zu bytes "
+                        "once its fields are filled in",
+                        format, size - 1);
+    }
+    if (!hf__utf8_is_valid(buf, length)) {
+        return hf__fail(err, HF_EINVAL,
+                        "the owner label is not UTF-8 once its fields are "
+                        "filled in: see HOLDFAST_NODE and the names of the "
+                        "host and the thread");
+    }
+    return HF_OK;
+}
+
+int hf_owner_format(char *buf, size_t size, const char *format, hf_error *err)
+{
+    int r;
+
+    if (buf == NULL || size == 0) {
+        return hf__fail(err, HF_EINVAL, "the call needs a place for the label");
+    }
+    r = fill(buf, size, format != NULL ? format : HF_OWNER_CLASSIC, err);
+    if (r != HF_OK) {
+        buf[0] = '\0';
+    }
+    return r;
+}
+
+int hf__owner_fill(hf_acquire_opts *opts, char label[HF_NOTE_MAX + 1],
+                   hf_error *err)
+{
+    int r;
+
+    if (opts->owner == NULL || strchr(opts->owner, '%') == NULL) {
+        return HF_OK;
+    }
+    r = hf_owner_format(label, HF_NOTE_MAX + 1, opts->owner, err);
+    opts->owner = label;
+    return r;
+}
+
+void hf__owner_set(const struct hf_client *c, const char *label,
+                   const char *note, struct hf__owner *ret_owner)
+{
+    char name[17];
+    char thread[32];
+
+    hf__thread_name(name, sizeof name);
+    (void)snprintf(thread, sizeof thread, "%u %s", hf__thread_id(), name);
+    memset(ret_owner, 0, sizeof *ret_owner);
+    hf__utf8_copy(ret_owner->label, sizeof ret_owner->label,
+                  label == NULL ? program_invocation_short_name : label);
+    hf__utf8_copy(ret_owner->note, sizeof ret_owner->note,
+                  note == NULL ? "" : note);
+    hf__utf8_copy(ret_owner->host, sizeof ret_owner->host, c->host);
+    hf__utf8_copy(ret_owner->thread, sizeof ret_owner->thread, thread);
+    ret_owner->pid = getpid();
+}
+
+/* How many digits it begins with; 0 unless a blank or the end is behind them:
+ * somebody else's text, or an earlier version's. */
+static size_t digits_of(const char *thread)
+{
+    size_t n = strspn(thread, "0123456789");
+
+    return n <= 10 && (thread[n] == ' ' || thread[n] == '\0') ? n : 0;
+}
+
+int64_t hf__owner_tid(const struct hf__owner *owner)
+{
+    return digits_of(owner->thread) > 0 ? strtoll(owner->thread, NULL, 10) : 0;
+}
+
+const char *hf__owner_thread(const struct hf__owner *owner)
+{
+    size_t n = digits_of(owner->thread);
+
+    return owner->thread + n + (n > 0 && owner->thread[n] == ' ');
 }

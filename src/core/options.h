@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Options structs of callers that were built against another version: `size`
- * says which fields they know.
+ * What is wished of a lock: reading the caller's options, which `size` tells
+ * the version of, does the store do that, and who asks, for people.
+ * Thread: any; the calling one is told of.
  */
 #ifndef HF_CORE_OPTIONS_H
 #define HF_CORE_OPTIONS_H
 
 #include "src/backend/backend.h"
+
+struct hf_client;
 
 /*
  * Copy what the caller's struct has over ours, which holds the defaults.
@@ -27,5 +30,30 @@ void hf__result_give(void *theirs, const void *ours);
 HF_MUST_CHECK int hf__options_check(const hf_acquire_opts *, hf_error *err);
 /* Beside which others the options want the lock. */
 struct hf__manner hf__manner_of(const hf_acquire_opts *);
+
+/* ---- does it fit what the store can do? */
+
+/* Before any I/O: what it can, and the lease that it gives where that is its
+ * own, is known since the client was opened. HF_OK, and the lease is the one
+ * that the grant will have; else HF_ENOTSUP naming the option and what to do
+ * instead. */
+HF_MUST_CHECK int hf__fit_options(struct hf_client *, hf_acquire_opts *,
+                                  hf_error *err);
+/* Can a grant be taken over by its token? HF_OK or HF_ENOTSUP. */
+HF_MUST_CHECK int hf__fit_adoption(const struct hf_client *, hf_error *err);
+
+/* ---- who asks, for people */
+
+/* If opts->owner has fields: fill them in, once for all names of the attempt,
+ * into label, to which opts->owner then points. HF_OK or HF_EINVAL. */
+HF_MUST_CHECK int hf__owner_fill(hf_acquire_opts *opts,
+                                 char label[HF_NOTE_MAX + 1], hf_error *err);
+/* All that a store keeps of who asks; a label of NULL is the program's name. */
+void hf__owner_set(const struct hf_client *, const char *label,
+                   const char *note, struct hf__owner *ret_owner);
+/* What a record's thread consists of: its id, 0 if there is none, and its
+ * name, inside of the text. */
+int64_t hf__owner_tid(const struct hf__owner *);
+const char *hf__owner_thread(const struct hf__owner *);
 
 #endif

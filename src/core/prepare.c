@@ -11,12 +11,6 @@
 #include "src/base/error.h"
 #include "src/core/batch.h"
 
-static bool is_ready(struct hf_client *c)
-{
-    HF_SCOPED_LOCK(&c->mutex);
-    return c->is_ready;
-}
-
 static int start_threads(struct hf_client *c, hf_error *err)
 {
     int r = hf__keeper_start(&c->keeper);
@@ -57,7 +51,7 @@ static void connect_done(struct hf__request *q)
     }
     HF_SCOPED_LOCK(&c->mutex);
     c->is_connecting = false;
-    c->is_ready = q->op.result == HF_OK;
+    atomic_store(&c->is_ready, q->op.result == HF_OK);
     while ((link = hf__list_pop(&c->unready)) != NULL) {
         tell(c, HF__ELEMENT(link, struct hf__unready, link), q->op.result);
     }
@@ -89,12 +83,12 @@ static bool begins(struct hf_client *c)
  * to take their step. Under the mutex. */
 static bool has_answer(struct hf_client *c, struct hf__unready *u)
 {
-    if (c->is_ready && c->n_unready == 0) {
+    if (hf__client_is_ready(c) && c->n_unready == 0) {
         return true;
     }
     if (!u->is_in_line) {
         enter(c, u);
-        if (c->is_ready) {
+        if (hf__client_is_ready(c)) {
             tell(c, u, HF_OK);
             return false; /* it steps again, after them */
         }
@@ -107,12 +101,12 @@ bool hf__client_prepare_step(struct hf_client *c, struct hf__unready *u)
     bool is_answered = false;
     bool is_first = false;
 
-    u->result = is_ready(c) ? (int)HF_OK : start_threads(c, u->err);
+    u->result = hf__client_is_ready(c) ? (int)HF_OK : start_threads(c, u->err);
     if (u->result == HF_OK) {
         hf__mutex_lock(&c->mutex);
         is_answered = has_answer(c, u);
         u->result = is_answered && u->has_result ? u->told : (int)HF_OK;
-        is_first = !is_answered && !c->is_ready && begins(c);
+        is_first = !is_answered && !hf__client_is_ready(c) && begins(c);
         hf__mutex_unlock(&c->mutex);
     }
     if (u->result != HF_OK || is_answered) {
@@ -141,7 +135,7 @@ int hf__client_prepare(struct hf_client *c, hf_error *err)
     struct hf__parker parker = {0};
     struct hf__unready u = {.parker = &parker, .err = err};
 
-    if (is_ready(c)) {
+    if (hf__client_is_ready(c)) {
         return HF_OK;
     }
     for (;;) {

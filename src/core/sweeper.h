@@ -19,7 +19,7 @@ struct hf__sweeper {
     struct hf__request request;
     struct hf__gc gc;
     hf_gc_info info; /* of the whole round */
-    int space;       /* an hf__gc_space */
+    int space;       /* one of gc.c */
     hf_error err;
     struct hf__key key;
     char key_bytes[HF__KEY_MAX];

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waiting for records to change. This file decides when a contender looks
- * again; what it finds then is the claim's affair. Added to and removed from
- * by users' threads; the store is touched by the watcher's thread alone.
+ * Waiting for records to change. This file decides which watcher a contender
+ * gets, when a new one is made, and when a contender looks again; what it finds
+ * then is the claim's affair. Called by the threads that run claims and the one
+ * that closes the client; the store is touched by a watcher's thread alone.
  */
 #include "src/core/watcher.h"
 
+#include "src/base/alloc.h"
 #include "src/base/rand.h"
 
 #include <string.h>
@@ -326,7 +328,9 @@ static void stir(struct hf__watcher *w)
 
 /* ---- guests */
 
-bool hf__watcher_add(struct hf__watching *g)
+/* Begin to watch for a guest. False without a thread for it, and once closed.
+ */
+static bool begin_watch(struct hf__watching *g)
 {
     struct hf__watcher *w = g->watcher;
     HF_SCOPED_LOCK(&w->mutex);
@@ -354,7 +358,8 @@ void hf__watcher_pause(struct hf__watching *g)
     }
 }
 
-void hf__watcher_remove(struct hf__watching *g)
+/* It neither watches nor tries any more. */
+static void end_watch(struct hf__watching *g)
 {
     struct hf__watcher *w = g->watcher;
     HF_SCOPED_LOCK(&w->mutex);
@@ -370,7 +375,8 @@ void hf__watcher_remove(struct hf__watching *g)
     }
 }
 
-void hf__watcher_move(struct hf__watcher *w)
+/* The locks are on another server: it waits there. */
+static void send_away(struct hf__watcher *w)
 {
     HF_SCOPED_LOCK(&w->mutex);
 
@@ -378,7 +384,8 @@ void hf__watcher_move(struct hf__watcher *w)
     stir(w);
 }
 
-void hf__watcher_close(struct hf__watcher *w)
+/* Interrupts and joins; fires what is left. The guests may still leave. */
+static void close_one(struct hf__watcher *w)
 {
     hf__mutex_lock(&w->mutex);
     w->is_closing = true;
@@ -390,4 +397,173 @@ void hf__watcher_close(struct hf__watcher *w)
     hf__mutex_unlock(&w->mutex);
     hf__thread_stop(&w->thread);
     hf__conn_close(&w->conn);
+}
+
+/* ---- all of a client: which watcher a contender gets */
+
+void hf__watchers_init(struct hf__watchers *ws,
+                       const struct hf__settings *settings)
+{
+    ws->settings = settings;
+    hf__mutex_init(&ws->mutex);
+    ws->n = 0;
+}
+
+/* ---- choosing; under the mutex */
+
+static int most(const struct hf__watchers *ws)
+{
+    unsigned caps = ws->settings->caps;
+
+    if ((caps & HF_CAP_WAIT) == 0 || ws->is_closed) {
+        return 0;
+    }
+    return (caps & HF__CAP_WAIT_ONE) != 0 ? ws->settings->wait_connections : 1;
+}
+
+static struct hf__watcher *find_idle(struct hf__watchers *ws)
+{
+    for (int i = 0; i < ws->n; i++) {
+        if (ws->list[i]->guests == 0) {
+            return ws->list[i];
+        }
+    }
+    return NULL;
+}
+
+static void make_one(struct hf__watchers *ws)
+{
+    struct hf__watcher *w = hf__alloc(sizeof *w);
+
+    if (w != NULL) {
+        hf__watcher_init(w, ws->settings);
+        ws->list[ws->n++] = w;
+    }
+}
+
+static struct hf__watcher *choose(struct hf__watchers *ws)
+{
+    struct hf__watcher *w = find_idle(ws);
+
+    if (w == NULL && ws->n < most(ws)) {
+        make_one(ws);
+        w = find_idle(ws);
+    }
+    return w == NULL && ws->n > 0 ? ws->list[ws->n - 1] : w;
+}
+
+static void depart(struct hf__watching *g)
+{
+    if (g->watcher != NULL) {
+        end_watch(g);
+        g->watcher->guests--;
+        g->watcher = NULL;
+    }
+}
+
+static void arrive(struct hf__watching *g, struct hf__watcher *w)
+{
+    g->watcher = w;
+    w->guests++;
+    hf__list_init(&g->link);
+    g->is_trying = false;
+}
+
+/* Who shares one moves to one of its own, if that has become free. */
+static void settle(struct hf__watchers *ws, struct hf__watching *g)
+{
+    if (g->watcher != NULL && g->watcher->guests > 1 && find_idle(ws) != NULL) {
+        depart(g);
+    }
+    if (g->watcher == NULL) {
+        struct hf__watcher *w = choose(ws);
+
+        if (w != NULL) {
+            arrive(g, w);
+        }
+    }
+}
+
+static void free_one(struct hf__watcher *w)
+{
+    hf__mutex_fini(&w->mutex);
+    hf__free(w);
+}
+
+/* No thread could be had for the newest, which is in nobody's use. It goes, so
+ * that nobody is sent to it, and the guest shares the one before. */
+static bool share_instead(struct hf__watchers *ws, struct hf__watching *g)
+{
+    struct hf__watcher *last = ws->list[ws->n - 1];
+
+    if (ws->is_closed || last->thread.is_running) {
+        return false;
+    }
+    HF_ASSERT(last->guests == 0);
+    free_one(last);
+    ws->n--;
+    if (ws->n > 0) {
+        arrive(g, ws->list[ws->n - 1]);
+    }
+    return ws->n > 0;
+}
+
+/* ---- guests */
+
+bool hf__watchers_join(struct hf__watchers *ws, struct hf__watching *g)
+{
+    HF_SCOPED_LOCK(&ws->mutex);
+
+    settle(ws, g);
+    if (g->watcher == NULL) {
+        return false;
+    }
+    if (begin_watch(g)) {
+        return true;
+    }
+    depart(g);
+    if (share_instead(ws, g)) {
+        if (begin_watch(g)) {
+            return true;
+        }
+        depart(g);
+    }
+    return false;
+}
+
+void hf__watchers_leave(struct hf__watchers *ws, struct hf__watching *g)
+{
+    if (g->watcher != NULL) { /* the contender's own affair */
+        HF_SCOPED_LOCK(&ws->mutex);
+        depart(g);
+    }
+}
+
+/* ---- the end */
+
+void hf__watchers_move(struct hf__watchers *ws)
+{
+    HF_SCOPED_LOCK(&ws->mutex);
+
+    for (int i = 0; i < ws->n; i++) {
+        send_away(ws->list[i]);
+    }
+}
+
+void hf__watchers_close(struct hf__watchers *ws)
+{
+    hf__mutex_lock(&ws->mutex);
+    ws->is_closed = true;
+    hf__mutex_unlock(&ws->mutex);
+    for (int i = 0; i < ws->n; i++) {
+        close_one(ws->list[i]);
+    }
+}
+
+void hf__watchers_fini(struct hf__watchers *ws)
+{
+    for (int i = 0; i < ws->n; i++) {
+        free_one(ws->list[i]);
+    }
+    hf__mutex_fini(&ws->mutex);
 }

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One thread and one connection of a client that wait, for all its guests (the
- * contenders that watchers.h sends it), until a name's record changes. A wake
- * is a hint, never a grant: the contender asks again. When the connection
- * fails, every watch fires after a pause, so that waiting falls back to
- * polling. The thread starts with the first watch and ends with the client.
+ * A watcher is one thread and one connection of a client that wait, for all its
+ * guests (contenders), until a name's record changes. A wake is a hint, never a
+ * grant: the contender asks again. When the connection fails, every watch fires
+ * after a pause, so that waiting falls back to polling. The thread starts with
+ * the first watch and ends with the client. A guest that tries keeps the place
+ * that the store may have given it in a queue; once none waits or tries the
+ * store is told to let go of it.
  *
- * A guest that tries keeps the place that the store may have given it in a
- * queue. Once none waits or tries the store is told to let go of it.
+ * One watcher is enough for most stores. Where a session waits well for one
+ * name only, each contender has one to itself as long as there are some,
+ * started at first need; the rest share the last. A guest keeps its watcher
+ * until it leaves. Thread: any; the mutex of all comes before a watcher's.
  */
 #ifndef HF_CORE_WATCHER_H
 #define HF_CORE_WATCHER_H
@@ -36,7 +40,7 @@ enum hf__watcher_call {
 
 struct hf__watcher {
     const struct hf__settings *settings;
-    int guests; /* of watchers.c, under its mutex */
+    int guests; /* under the mutex of all */
     struct hf__mutex mutex;
     struct hf__link list; /* of hf__watching */
     int trying;           /* guests that left it and may come back */
@@ -55,16 +59,29 @@ struct hf__watcher {
 };
 
 void hf__watcher_init(struct hf__watcher *, const struct hf__settings *);
-/* Begin to watch for a guest. False without a thread for it, and once closed.
- * Thread: user. */
-HF_MUST_CHECK bool hf__watcher_add(struct hf__watching *);
 /* The guest tries, whether it was woken or not. Thread: user. */
 void hf__watcher_pause(struct hf__watching *);
-/* It neither watches nor tries any more. Thread: user. */
-void hf__watcher_remove(struct hf__watching *);
-/* The locks are on another server: it waits there. Thread: any. */
-void hf__watcher_move(struct hf__watcher *);
-/* Interrupts and joins; fires what is left. The guests may still leave. */
-void hf__watcher_close(struct hf__watcher *);
+
+struct hf__watchers {
+    const struct hf__settings *settings;
+    struct hf__mutex mutex;
+    struct hf__watcher *list[HF__CONNECTIONS_MAX];
+    int n;
+    bool is_closed;
+};
+
+void hf__watchers_init(struct hf__watchers *, const struct hf__settings *);
+/* Begin to watch, or begin again; key, fence, token and parker are set. Fires
+ * at the latest when the store could be asked no longer. False without memory
+ * or a thread for it, or if nobody can wait on the store: then poll. */
+HF_MUST_CHECK bool hf__watchers_join(struct hf__watchers *,
+                                     struct hf__watching *);
+/* The guest does not come back; harmless if it is nobody's. */
+void hf__watchers_leave(struct hf__watchers *, struct hf__watching *);
+/* hf__watcher_move() of each. */
+void hf__watchers_move(struct hf__watchers *);
+/* Ends their threads; fires what is left. */
+void hf__watchers_close(struct hf__watchers *);
+void hf__watchers_fini(struct hf__watchers *);
 
 #endif

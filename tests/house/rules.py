@@ -77,7 +77,7 @@ DIRTY = (
     ('rooms', 'src/core/lock.c', include('<pthread.h>'), 6),
     ('rooms', 'src/core/lock.c', include('<stdio.h>'), 6),
     ('rooms', 'src/core/lock.c', include('"src/core/keeper.h"'), 6),
-    ('rooms', 'src/core/lease.h', include('"src/backend/backend.h"'), 6),
+    ('rooms', 'src/core/lock.h', include('"src/backend/backend.h"'), 6),
     ('rooms', 'src/core/a.c', include('"src/backend/redis/redis.h"'), 6),
     ('rooms', 'src/core/a.c', include('<sqlite3.h>'), 6),
     ('rooms', 'src/cli/a.c', include('"src/base/base.h"'), 6),

@@ -3,7 +3,6 @@
  * The pure grant whose renewals end: one that is not renewed by itself, one
  * with a limit to how long it may be held, and one whose renewal has no answer.
  */
-#include "src/core/lease.h"
 #include "src/core/lock.h"
 #include "tests/lib/test.h"
 

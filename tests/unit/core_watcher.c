@@ -6,7 +6,7 @@
  * asked; the test says when something fires.
  */
 #include "src/base/alloc.h"
-#include "src/core/watchers.h"
+#include "src/core/watcher.h"
 #include "tests/lib/test.h"
 
 #include <stdio.h>

@@ -161,7 +161,7 @@ static int64_t remembered_ms(const struct hf__voter *m)
     return m->is_durable || known_ms < up_ms ? known_ms : up_ms;
 }
 
-/* Its clock may be 2 % faster than ours (lease.c). */
+/* Its clock may be 2 % faster than ours (core/lock.c). */
 hf__time hf__memory_counts_at(const struct hf__redlock *s,
                               const struct hf__voter *m)
 {
