@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calls of holdfast.h that acquire a lock and let it go: arguments are
- * checked here, before any I/O, and it is decided what an acquire by the lock's
- * own owner gets; the work is done by the parts. What a lock answers is
- * ask.c's. Called by users' threads.
+ * The calls of holdfast.h that acquire a lock: arguments are checked here,
+ * before any I/O, and it is decided what an acquire by the lock's own owner
+ * gets; the work is done by the parts. What is done with a lock is hold.c's.
+ * Called by users' threads.
  */
 #include "src/core/api.h"
 #include "src/base/error.h"
@@ -307,55 +307,4 @@ int hf_adopt(hf_client *client, const char *name, const char *token,
         *ret_lock = HF_MOVE(lock);
     }
     return r;
-}
-
-/* ---- letting go */
-
-int hf_release(hf_lock *lock, hf_error *err)
-{
-    int r = hf__hold_usable(lock, err);
-
-    return r == HF_OK ? hf__hold_release(lock, err) : r;
-}
-
-int hf_detach(hf_lock *lock, hf_error *err)
-{
-    int r = hf__hold_usable(lock, err);
-
-    return r == HF_OK ? hf__hold_detach(lock, err) : r;
-}
-
-int hf_once_undo(hf_lock *lock, hf_error *err)
-{
-    int r = hf__hold_usable(lock, err);
-
-    if (r == HF_OK && lock->once == NULL) {
-        r = hf__fail(err, HF_EINVAL, "\"%s\" was acquired without once_ms",
-                     hf_name(lock));
-    }
-    return r == HF_OK ? hf__once_undo(lock->handle->client, lock->once, err)
-                      : r;
-}
-
-int hf_renew(hf_lock *lock, hf_error *err)
-{
-    int r = hf__hold_usable(lock, err);
-
-    return r == HF_OK ? hf__hold_renew(lock, err) : r;
-}
-
-void hf_free(hf_lock *lock)
-{
-    int r = HF_OK;
-
-    /* In a forked child the handle is the parent's: its mutexes may be held
-     * by threads that do not exist here. */
-    if (lock == NULL || hf__hold_usable(lock, NULL) != HF_OK) {
-        return;
-    }
-    if (!atomic_load(&lock->is_sent_away)) {
-        r = hf__hold_release(lock, NULL);
-        (void)r; /* an unconfirmed one is settled behind the caller's back */
-    }
-    hf__hold_free(lock);
 }

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Who still holds on to a grant. This file counts the holds of a handle and
- * gives each its own answer; what the last release does is release.c's.
- * Called by users' threads.
+ * gives each its own answer: whether it is held and what it is called, without
+ * asking the store (a hold that was let go answers for itself, all else is the
+ * handle's to know, and of several names the worst counts), its loss, its
+ * release and its renewal; what the last release does is release.c's. Called by
+ * users' threads; hf_held() also by signal handlers.
  */
 #include "src/core/hold.h"
 
 #include "src/base/alloc.h"
 #include "src/base/error.h"
+#include "src/base/fork.h"
 
 static void init(struct hf_lock *lock, struct hf_lock *whole)
 {
@@ -45,11 +49,6 @@ struct hf_lock *hf__hold_new_many(int n)
     return lock;
 }
 
-struct hf_lock *hf__hold_part(struct hf_lock *lock, int i)
-{
-    return lock->n_parts > 0 ? &lock->parts[i] : lock;
-}
-
 void hf__hold_clear(struct hf_lock *part)
 {
     hf__handle_ignore(part->handle, &part->listener);
@@ -57,26 +56,20 @@ void hf__hold_clear(struct hf_lock *part)
     init(part, part->whole);
 }
 
-static void free_parts(struct hf_lock *lock)
-{
-    for (int i = 0; i < lock->n_parts; i++) {
-        if (lock->parts[i].handle != NULL) {
-            hf__hold_clear(&lock->parts[i]);
-        }
-    }
-    hf__free(lock->parts);
-}
-
 void hf__hold_free(struct hf_lock *lock)
 {
     if (lock == NULL) {
         return;
     }
-    if (lock->parts != NULL) {
-        free_parts(lock);
-    } else if (lock->handle != NULL) {
+    for (int i = 0; i < lock->n_parts; i++) {
+        if (lock->parts[i].handle != NULL) {
+            hf__hold_clear(&lock->parts[i]);
+        }
+    }
+    if (lock->parts == NULL && lock->handle != NULL) {
         hf__handle_unref(lock->handle);
     }
+    hf__free(lock->parts);
     hf__free(lock->once);
     hf__free(lock);
 }
@@ -121,6 +114,199 @@ int hf__hold_join(struct hf_lock *lock, struct hf__handle *h)
     return r;
 }
 
+/* ---- what it answers without asking the store */
+
+/* The hold of a name that there is. */
+static const hf_lock *part_of(const hf_lock *lock, int i)
+{
+    return lock->n_parts > 0 ? &lock->parts[i] : lock;
+}
+
+/* Nobody's, or that of the process before a fork. */
+static bool is_foreign(const hf_lock *lock)
+{
+    return lock == NULL ||
+           lock->handle->client->fork_generation != hf__fork_generation();
+}
+
+static int is_held(const struct hf__handle *h)
+{
+    int64_t until = atomic_load(&h->held_until);
+
+    if (until != 0 && hf__now().ns < until) {
+        return 1;
+    }
+    if (until != 0) {
+        /* Who was told "no" must not be told "yes" later, also if a renewal
+         * is just being confirmed: see feed_renewed(). */
+        _Atomic int64_t *shown = (_Atomic int64_t *)(uintptr_t)&h->held_until;
+
+        return !atomic_compare_exchange_strong(shown, &until, 0) &&
+               until != 0 && hf__now().ns < until;
+    }
+    return 0;
+}
+
+int hf_held(const hf_lock *lock)
+{
+    if (is_foreign(lock)) {
+        return 0;
+    }
+    for (int i = 0; i < hf__hold_count(lock); i++) {
+        const hf_lock *part = part_of(lock, i);
+
+        if (atomic_load(&part->is_left) || !is_held(part->handle)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static hf_lock_state state_of(const hf_lock *lock)
+{
+    const struct hf__handle *h = lock->handle;
+    hf_lock_state state = (hf_lock_state)atomic_load(&h->state);
+
+    if (atomic_load(&lock->is_left)) {
+        return lock->left_result == HF_LOST ? HF_STATE_LOST : HF_STATE_RELEASED;
+    }
+    if ((state == HF_STATE_HELD || state == HF_STATE_AT_RISK) && !is_held(h)) {
+        /* The clock is ahead of the keeper; or it was let go just now. */
+        state = (hf_lock_state)atomic_load(&h->state);
+        return state == HF_STATE_HELD || state == HF_STATE_AT_RISK
+                   ? HF_STATE_LOST
+                   : state;
+    }
+    return state;
+}
+
+/* The higher, the worse for who counts on all of them. */
+static const char badness[] = {
+    [HF_STATE_HELD] = 0,     [HF_STATE_AT_RISK] = 1, [HF_STATE_DETACHED] = 2,
+    [HF_STATE_RELEASED] = 3, [HF_STATE_LOST] = 4,
+};
+
+hf_lock_state hf_state(const hf_lock *lock)
+{
+    hf_lock_state worst = HF_STATE_HELD;
+
+    if (is_foreign(lock)) {
+        return HF_STATE_LOST;
+    }
+    for (int i = 0; i < hf__hold_count(lock); i++) {
+        hf_lock_state state = state_of(part_of(lock, i));
+
+        worst = badness[state] > badness[worst] ? state : worst;
+    }
+    return worst;
+}
+
+int64_t hf_remaining_ms(const hf_lock *lock)
+{
+    int64_t now = hf__now().ns;
+    int64_t least = INT64_MAX;
+
+    if (hf_held(lock) == 0) {
+        return 0;
+    }
+    for (int i = 0; i < hf__hold_count(lock); i++) {
+        int64_t until = atomic_load(&part_of(lock, i)->handle->held_until);
+
+        least = until < least ? until : least;
+    }
+    return least > now ? (least - now) / HF__MS : 0;
+}
+
+uint64_t hf_fence(const hf_lock *lock)
+{
+    return lock == NULL ? 0 : lock->handle->grant.fence;
+}
+
+const char *hf_token(const hf_lock *lock)
+{
+    return lock == NULL ? "" : lock->handle->token_text;
+}
+
+const char *hf_name(const hf_lock *lock)
+{
+    return lock == NULL ? "" : hf__handle_name(lock->handle);
+}
+
+int hf_slot(const hf_lock *lock)
+{
+    return lock == NULL ? -1 : lock->handle->slot;
+}
+
+int hf_count(const hf_lock *lock)
+{
+    return lock == NULL ? 0 : hf__hold_count(lock);
+}
+
+/* The i-th name's; NULL: there is none. */
+static const hf_lock *part_at(const hf_lock *lock, int i)
+{
+    return i < 0 || i >= hf_count(lock) ? NULL : part_of(lock, i);
+}
+
+const char *hf_name_at(const hf_lock *lock, int i)
+{
+    return hf_name(part_at(lock, i));
+}
+
+uint64_t hf_fence_at(const hf_lock *lock, int i)
+{
+    return hf_fence(part_at(lock, i));
+}
+
+hf_reason hf_lost_reason(const hf_lock *lock)
+{
+    if (is_foreign(lock)) {
+        return HF_REASON_SESSION;
+    }
+    for (int i = 0; i < hf__hold_count(lock); i++) {
+        const hf_lock *part = part_of(lock, i);
+
+        if (state_of(part) == HF_STATE_LOST) {
+            return hf__handle_reason(part->handle);
+        }
+    }
+    return HF_REASON_NONE;
+}
+
+static struct hf__parker *parker_of(hf_lock *lock)
+{
+    return lock->n_parts > 0 ? &lock->parker : &lock->handle->parker;
+}
+
+int hf_wait_lost(hf_lock *lock, int64_t wait_ms)
+{
+    hf__time limit =
+        wait_ms == HF_FOREVER ? HF__NEVER : hf__after_ms(hf__now(), wait_ms);
+    int r = hf__hold_usable(lock, NULL);
+
+    if (r == HF_OK && wait_ms < 0 && wait_ms != HF_FOREVER) {
+        r = HF_EINVAL;
+    }
+    if (r != HF_OK) {
+        return r;
+    }
+    for (;;) {
+        unsigned seen = hf__parker_seen(parker_of(lock));
+        hf_lock_state state = hf_state(lock);
+
+        if (state == HF_STATE_LOST) {
+            return HF_LOST;
+        }
+        if (state != HF_STATE_HELD && state != HF_STATE_AT_RISK) {
+            return HF_OK;
+        }
+        if (!hf__before(hf__now(), limit)) {
+            return HF_TIMEDOUT;
+        }
+        hf__park(parker_of(lock), seen, limit);
+    }
+}
+
 /* ---- whom to tell of the loss */
 
 /* On a thread that dispatches. The callback may free the lock. */
@@ -158,7 +344,7 @@ static void forget_loss(struct hf_lock *lock)
     if (!atomic_load(&lock->is_asked)) {
         return;
     }
-    for (int i = 0; i < hf_count(lock); i++) {
+    for (int i = 0; i < hf__hold_count(lock); i++) {
         struct hf_lock *part = hf__hold_part(lock, i);
         HF_SCOPED_LOCK(&part->handle->mutex);
 
@@ -194,7 +380,7 @@ static bool is_any_over(struct hf_lock *lock)
 {
     bool is_over = false;
 
-    for (int i = 0; i < hf_count(lock); i++) {
+    for (int i = 0; i < hf__hold_count(lock); i++) {
         struct hf_lock *part = hf__hold_part(lock, i);
         struct hf__handle *h = part->handle;
         HF_SCOPED_LOCK(&h->mutex);
@@ -222,7 +408,7 @@ int hf__hold_on_lost(struct hf_lock *lock, hf_lost_fn fn, void *arg)
     lock->lost_fn = fn;
     lock->lost_arg = arg;
     hf__mutex_unlock(&lock->handle->mutex);
-    for (int i = 0; i < hf_count(lock); i++) {
+    for (int i = 0; i < hf__hold_count(lock); i++) {
         if (!mourn(hf__hold_part(lock, i))) {
             forget_loss(lock);
             return HF_EINVAL;
@@ -255,7 +441,7 @@ static bool leave(struct hf_lock *lock)
 
 void hf__hold_leave(struct hf_lock *lock, struct hf__parting *p)
 {
-    for (int i = 0; i < hf_count(lock); i++) {
+    for (int i = 0; i < hf__hold_count(lock); i++) {
         struct hf_lock *part = hf__hold_part(lock, i);
 
         p[i].handle = part->handle;
@@ -311,90 +497,95 @@ int hf__hold_release(struct hf_lock *lock, hf_error *err)
     return hf__partings_tell(&p, 1, err);
 }
 
-static void waive(struct hf__handle *h)
-{
-    HF_SCOPED_LOCK(&h->mutex);
-
-    if (h->was_joined) {
-        return; /* somebody else has used it */
-    }
-    h->is_unused = true;
-    h->kept_until = (hf__time){0};
-}
-
 void hf__hold_waive(struct hf_lock *lock)
 {
-    if (lock->parts == NULL) {
-        waive(lock->handle);
-        return;
-    }
-    for (int i = 0; i < lock->n_parts; i++) {
-        waive(lock->parts[i].handle);
-    }
-}
+    for (int i = 0; i < hf__hold_count(lock); i++) {
+        struct hf__handle *h = hf__hold_part(lock, i)->handle;
+        HF_SCOPED_LOCK(&h->mutex);
 
-/* Which of the results is to be told: the first loss, else the first that is
- * not HF_OK. */
-static int find_worst(const int *results, int n)
-{
-    int worst = 0;
-
-    for (int i = 1; i < n; i++) {
-        if (hf__is_worse(results[i], results[worst])) {
-            worst = i;
+        if (!h->was_joined) { /* else somebody else has used it */
+            h->is_unused = true;
+            h->kept_until = (hf__time){0};
         }
     }
-    return worst;
 }
 
-static int tell_released(const struct hf_lock *lock, hf_error *err)
+int hf_release(hf_lock *lock, hf_error *err)
 {
-    return hf__fail(err, HF_LOST, "\"%s\" has been released", hf_name(lock));
+    int r = hf__hold_usable(lock, err);
+
+    return r == HF_OK ? hf__hold_release(lock, err) : r;
 }
+
+void hf_free(hf_lock *lock)
+{
+    int r = HF_OK;
+
+    /* In a forked child the handle is the parent's: its mutexes may be held
+     * by threads that do not exist here. */
+    if (lock == NULL || hf__hold_usable(lock, NULL) != HF_OK) {
+        return;
+    }
+    if (!atomic_load(&lock->is_sent_away)) {
+        r = hf__hold_release(lock, NULL);
+        (void)r; /* an unconfirmed one is settled behind the caller's back */
+    }
+    hf__hold_free(lock);
+}
+
+int hf_once_undo(hf_lock *lock, hf_error *err)
+{
+    int r = hf__hold_usable(lock, err);
+
+    if (r == HF_OK && lock->once == NULL) {
+        r = hf__fail(err, HF_EINVAL, "\"%s\" was acquired without once_ms",
+                     hf_name(lock));
+    }
+    return r == HF_OK ? hf__once_undo(lock->handle->client, lock->once, err)
+                      : r;
+}
+
+/* ---- keeping it */
 
 /* The first that is lost is told, else the first that was not renewed. */
-static int renew_parts(struct hf_lock *lock, hf_error *err)
+int hf_renew(hf_lock *lock, hf_error *err)
 {
     struct hf__handle *handles[HF_MANY_MAX];
     int results[HF_MANY_MAX] = {HF_OK};
     int worst = 0;
+    int r = hf__hold_usable(lock, err);
 
-    for (int i = 0; i < lock->n_parts; i++) {
-        if (atomic_load(&lock->parts[i].is_left)) {
-            return tell_released(&lock->parts[i], err);
-        }
-        handles[i] = lock->parts[i].handle;
+    if (r != HF_OK) {
+        return r;
     }
-    hf__handle_renew_all(handles, lock->n_parts, results);
-    worst = find_worst(results, lock->n_parts);
+    for (int i = 0; i < hf__hold_count(lock); i++) {
+        const hf_lock *part = part_of(lock, i);
+
+        if (atomic_load(&part->is_left)) {
+            return hf__fail(err, HF_LOST, "\"%s\" has been released",
+                            hf_name(part));
+        }
+        handles[i] = part->handle;
+    }
+    hf__handle_renew_all(handles, hf__hold_count(lock), results);
+    for (int i = 1; i < hf__hold_count(lock); i++) {
+        worst = hf__is_worse(results[i], results[worst]) ? i : worst;
+    }
     return hf__handle_tell_renewal(handles[worst], results[worst], err);
 }
 
-int hf__hold_renew(struct hf_lock *lock, hf_error *err)
+int hf_detach(hf_lock *lock, hf_error *err)
 {
-    if (lock->parts != NULL) {
-        return renew_parts(lock, err);
-    }
-    if (atomic_load(&lock->is_left)) {
-        return tell_released(lock, err);
-    }
-    return hf__handle_renew(lock->handle, err);
-}
+    int r = hf__hold_usable(lock, err);
 
-int hf__hold_detach(struct hf_lock *lock, hf_error *err)
-{
-    int r = HF_OK;
-
-    if (lock->parts != NULL) {
-        return hf__fail(err, HF_ENOTSUP,
-                        "a lock of several names can't be detached: acquire "
-                        "each name by itself");
+    if (r == HF_OK && lock->parts != NULL) {
+        r = hf__fail(err, HF_ENOTSUP,
+                     "a lock of several names can't be detached: acquire each "
+                     "name by itself");
+    } else if (r == HF_OK && atomic_load(&lock->is_left)) {
+        r = hf__fail(err, HF_EINVAL, "\"%s\" has been released", hf_name(lock));
     }
-    if (atomic_load(&lock->is_left)) {
-        return hf__fail(err, HF_EINVAL, "\"%s\" has been released",
-                        hf_name(lock));
-    }
-    r = hf__handle_detach(lock->handle, err);
+    r = r == HF_OK ? hf__handle_detach(lock->handle, err) : r;
     if (r == HF_OK) {
         forget_loss(lock);
     }

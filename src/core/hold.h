@@ -58,16 +58,20 @@ HF_MUST_CHECK int hf__hold_release_all(struct hf_lock *const holds[], int n,
 void hf__hold_leave(struct hf_lock *, struct hf__parting *);
 /* As hf_on_lost(). */
 HF_MUST_CHECK int hf__hold_on_lost(struct hf_lock *, hf_lost_fn, void *arg);
+/* So many names it has. */
+static inline int hf__hold_count(const struct hf_lock *lock)
+{
+    return lock->n_parts > 0 ? lock->n_parts : 1;
+}
 /* The i-th part, or the hold itself, if it has none. */
-struct hf_lock *hf__hold_part(struct hf_lock *, int i);
+static inline struct hf_lock *hf__hold_part(struct hf_lock *lock, int i)
+{
+    return lock->n_parts > 0 ? &lock->parts[i] : lock;
+}
 /* Drop the handle of a part, which is as new then. */
 void hf__hold_clear(struct hf_lock *);
 /* Nobody has used the grant: its release opens the name at once. */
 void hf__hold_waive(struct hf_lock *);
-/* The handle's, unless this hold was let go while others still held on. */
-HF_MUST_CHECK int hf__hold_renew(struct hf_lock *, hf_error *err);
-HF_MUST_CHECK int hf__hold_detach(struct hf_lock *, hf_error *err);
-
 /* HF_OK; HF_EINVAL for NULL; HF_EFORK. */
 HF_MUST_CHECK int hf__hold_usable(const struct hf_lock *, hf_error *err);
 
