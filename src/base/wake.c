@@ -101,6 +101,21 @@ void hf__park(struct hf__parker *p, unsigned seen, hf__time limit)
     (void)futex_wait(&p->word, seen | SLEEPER, limit, FUTEX_PRIVATE_FLAG);
 }
 
+void hf__run_steps(struct hf__parker *p, hf__step_fn step, void *arg)
+{
+    for (;;) {
+        unsigned seen = hf__parker_seen(p); /* before the step looks */
+        hf__time until = HF__NEVER;
+
+        if (step(arg, &until)) {
+            return;
+        }
+        if (until.ns != 0) { /* who parks costs the next wake a system call */
+            hf__park(p, seen, until);
+        }
+    }
+}
+
 void hf__sleep_until(hf__time limit)
 {
     struct hf__parker nobody = {0};

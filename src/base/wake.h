@@ -31,9 +31,20 @@ struct hf__parker {
     struct hf__crew *crew;  /* it is a member's; NULL: somebody sleeps here */
 };
 
+/* One of many sleepers on one thread, which must not block for one of them. */
+static inline bool hf__parker_is_crews(const struct hf__parker *p)
+{
+    return p->crew != NULL;
+}
 HF_MODULE_API unsigned hf__parker_seen(const struct hf__parker *);
 /* Sleep until unparked since `seen`, or until `limit`. Thread: any. */
 HF_MODULE_API void hf__park(struct hf__parker *, unsigned seen, hf__time limit);
+/* Do what can be done now. True: it is over. Else sleep on the parker that the
+ * step was given, until *ret_until (HF__NEVER at the call) at the latest; a
+ * time that is zero: there is more to do at once. */
+typedef bool (*hf__step_fn)(void *arg, hf__time *ret_until);
+/* Step, and sleep between two steps, until it is over. Thread: any. */
+void hf__run_steps(struct hf__parker *, hf__step_fn step, void *arg);
 /* Sleep until `limit`: a pause that nobody ends. Thread: any. */
 HF_MODULE_API void hf__sleep_until(hf__time limit);
 /* Wake everybody who sleeps there. Thread: any; async-signal-safe. */

@@ -147,16 +147,20 @@ static int ask_store(struct wish *w, hf_lock *lock, hf_error *err)
  * start has to have the lock. The look before it spares a vain wait. */
 static int ask_once(struct wish *w, hf_lock *lock, hf_error *err)
 {
+    struct hf__once_ask ask = {.client = w->client, .err = err};
     struct hf__owner owner;
     int r = hf__once_new(w->client, w->names[0], &w->opts, &lock->once, err);
 
-    r = r == HF_OK ? hf__once_peek(w->client, lock->once, err) : r;
+    ask.once = lock->once;
+    r = r == HF_OK ? hf__once_answer(ask) : r;
     r = r == HF_OK ? ask_store(w, lock, err) : r;
     if (r != HF_OK) {
         return r;
     }
     hf__owner_set(w->client, w->opts.owner, w->opts.note, &owner);
-    r = hf__once_mark(w->client, lock->once, &owner, err);
+    ask.what = HF__ONCE_MARK;
+    ask.owner = &owner;
+    r = hf__once_answer(ask);
     if (r != HF_OK) {
         int released;
 

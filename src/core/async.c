@@ -99,7 +99,8 @@ static bool step(struct hf__job *j, hf__time *ret_until)
     for (int i = 0; i < d->n; i++) {
         d->partings[i].limit = hf__earlier(d->partings[i].limit, close_by);
     }
-    if (!hf__partings_step(d->partings, d->n, ret_until)) {
+    if (!hf__partings_step(&(struct hf__partings){d->partings, d->n},
+                           ret_until)) {
         return false;
     }
     d->result = hf__partings_tell(d->partings, d->n, &d->err);

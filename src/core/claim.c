@@ -116,7 +116,6 @@ void hf__claim_call_off(struct hf__claim *c)
 /* One attempt at the store, already counted as unsettled. */
 static void begin_attempt(struct hf__claim *c)
 {
-    hf__time lead_by = !c->never_leads ? c->answer_by : (hf__time){0};
     struct hf__op *op = &c->request.op;
 
     HF_ASSERT(c->use == HF__USE_ATTEMPT);
@@ -142,7 +141,7 @@ static void begin_attempt(struct hf__claim *c)
     atomic_fetch_add(&c->refs, 1); /* the debt's, should it become one */
     c->stage = HF__STAGE_ATTEMPT;
     hf__session_begin(hf__client_session(c->client, &c->key), &c->request,
-                      c->parker, lead_by);
+                      c->parker, c->answer_by);
 }
 
 /* ---- the grant */
@@ -576,6 +575,11 @@ int hf__claim_finish(struct hf__claim *c, struct hf__handle **ret_handle,
     return r;
 }
 
+static bool step(void *claim, hf__time *ret_until)
+{
+    return hf__claim_step(claim, ret_until);
+}
+
 int hf__claim_run(struct hf__claim *c, struct hf__handle **ret_handle,
                   hf_error *err)
 {
@@ -584,15 +588,6 @@ int hf__claim_run(struct hf__claim *c, struct hf__handle **ret_handle,
     if (r != HF_OK) {
         return r;
     }
-    for (;;) {
-        unsigned seen = hf__parker_seen(c->parker);
-        hf__time until = HF__NEVER;
-
-        if (hf__claim_step(c, &until)) {
-            return hf__claim_finish(c, ret_handle, err);
-        }
-        if (until.ns != 0) {
-            hf__park(c->parker, seen, until);
-        }
-    }
+    hf__run_steps(c->parker, step, c);
+    return hf__claim_finish(c, ret_handle, err);
 }

@@ -41,7 +41,6 @@ struct hf__claim {
     int failures;             /* attempts without an answer, in a row */
     hf__time look_at;         /* the end of the stage HOLDER or PAUSE */
     bool is_watched;          /* `watching` is in its watcher's list */
-    bool never_leads;         /* who steps it must not run a batch */
     atomic_int is_called_off; /* see hf__claim_call_off() */
 
     struct hf__parker own_parker;
@@ -126,8 +125,8 @@ HF_MUST_CHECK int hf__claim_run(struct hf__claim *,
  * must follow; HF_ENOMEM; or HF_EUNAVAIL without a thread for give-backs.
  * step() does what can be done now and gives true once the claim has ended,
  * with c->result; else sleep on c->parker, as it was seen before the step,
- * until *ret_until at the latest, and step again. A claim that may lead blocks
- * in a step for its batch; one that `never_leads` never does. finish() gives
+ * until *ret_until at the latest, and step again. On a parker that is no
+ * crew's a claim may lead, and blocks in a step for its batch. finish() gives
  * the result as run() does, and leaves the place.
  *
  * Several claims may share a parker, set before start(). One that has begun

@@ -89,11 +89,13 @@ static int tell_cancelled(const struct hf__flight *f, hf_error *err)
 
 static bool ask_once(struct hf__flight *f, enum hf__once_do what)
 {
-    f->ask = (struct hf__once_ask){.client = f->client,
-                                   .once = f->lock->once,
-                                   .what = what,
-                                   .owner = &f->claim->owner,
-                                   .parker = &f->job.member.parker};
+    f->ask =
+        (struct hf__once_ask){.client = f->client,
+                              .once = f->lock->once,
+                              .what = what,
+                              .owner = &f->claim->owner,
+                              .parker = &f->job.member.parker,
+                              .err = what == HF__ONCE_UNDO ? NULL : &f->err};
     return true;
 }
 
@@ -132,8 +134,9 @@ static bool step_peek(struct hf__flight *f, bool *ret_is_over,
 
     if (is_vain) {
         hf__once_hurry(&f->ask, (hf__time){1}); /* it need not be answered */
+        f->ask.err = NULL;
     }
-    if (!hf__once_step(&f->ask, ret_until, is_vain ? NULL : &f->err)) {
+    if (!hf__once_step(&f->ask, ret_until)) {
         return false;
     }
     if (is_vain) {
@@ -183,7 +186,7 @@ static bool step_claim(struct hf__flight *f, bool *ret_is_over,
 static bool step_mark(struct hf__flight *f, bool *ret_is_over,
                       hf__time *ret_until)
 {
-    if (!hf__once_step(&f->ask, ret_until, &f->err)) {
+    if (!hf__once_step(&f->ask, ret_until)) {
         return false;
     }
     if (f->ask.result != HF_OK) {
@@ -196,7 +199,7 @@ static bool step_mark(struct hf__flight *f, bool *ret_is_over,
 
 static bool step_unmark(struct hf__flight *f, hf__time *ret_until)
 {
-    return hf__once_step(&f->ask, ret_until, NULL) && turn_back(f, f->result);
+    return hf__once_step(&f->ask, ret_until) && turn_back(f, f->result);
 }
 
 static bool step_let_go(struct hf__flight *f, bool *ret_is_over,
@@ -351,7 +354,6 @@ static int build(struct hf__flight *f, const char *name,
         return hf__fail(err, r, "out of memory");
     }
     f->claim->parker = &f->job.member.parker;
-    f->claim->never_leads = true;
     if (opts->cancel != NULL) {
         f->cancel = opts->cancel;
         f->claim->stop = &opts->cancel->is_fired;

@@ -546,21 +546,6 @@ bool hf__handle_await_errand(struct hf__handle *h, hf__time limit)
     return true;
 }
 
-int hf__handle_run(struct hf__handle *h, enum hf__errand errand, hf__time limit,
-                   bool *ret_is_over)
-{
-    struct hf__session *s = is_renewal(errand)
-                                ? &h->client->renew
-                                : hf__client_session(h->client, &h->key);
-    enum hf__ending ending = HF__ENDING_RAN;
-
-    hf__handle_begin(h, errand);
-    hf__mutex_unlock(&h->mutex);
-    ending = hf__session_run(s, &h->request, &h->parker, limit);
-    hf__mutex_lock(&h->mutex);
-    return hf__handle_ended(h, ending, ret_is_over);
-}
-
 int hf__handle_ended(struct hf__handle *h, enum hf__ending ending,
                      bool *ret_is_over)
 {

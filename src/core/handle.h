@@ -114,12 +114,13 @@ HF_MUST_CHECK int hf__handle_grant(struct hf__handle *,
 /* How an attempt ended; a grant may be in the place of one that nobody had
  * given back. Calls the log: under no lock. */
 void hf__handle_tell_granted(const struct hf__handle *, int r, bool took_over);
-/* As hf_detach() and hf_renew(); releasing is parting.h's. Thread: user. */
+/* As hf_detach(); releasing is parting.h's. Thread: user. */
 HF_MUST_CHECK int hf__handle_detach(struct hf__handle *, hf_error *err);
-HF_MUST_CHECK int hf__handle_renew(struct hf__handle *, hf_error *err);
-/* The same for several of one client, in one batch; all callers have them in
- * one order. Gives the status of each. */
-void hf__handle_renew_all(struct hf__handle *const h[], int n, int *results);
+/* Renew several of one client (the errand may be to detach instead), in one
+ * batch; all callers have them in one order. Gives the status of each. Thread:
+ * user. */
+void hf__handle_renew_all(struct hf__handle *const h[], int n, enum hf__errand,
+                          int *results);
 /* Says what is wrong with a renewal that ended so; gives r. */
 int hf__handle_tell_renewal(const struct hf__handle *, int r, hf_error *err);
 /* From now on that parker is unparked with the handle's own, no longer the one
@@ -173,15 +174,10 @@ HF_MUST_CHECK bool hf__handle_await_errand(struct hf__handle *, hf__time limit);
 /* Begin an errand, with none under way; under the mutex. Its request is to be
  * run then. */
 void hf__handle_begin(struct hf__handle *, enum hf__errand);
-/* It was run, and that ended so; under the mutex. As hf__handle_run(). */
+/* It was run, and that ended so; under the mutex. Gives its result. Not over
+ * (ret_is_over may be NULL): it goes on, or went on, without the caller
+ * (HF_EUNKNOWN), and is ended by errand_done(). */
 HF_MUST_CHECK int hf__handle_ended(struct hf__handle *, enum hf__ending,
                                    bool *ret_is_over);
-/*
- * Begin an errand and wait for its result; under the mutex, let go meanwhile.
- * Not over (ret_is_over may be NULL): it goes on, or went on, without the
- * caller (HF_EUNKNOWN), and is ended by errand_done().
- */
-HF_MUST_CHECK int hf__handle_run(struct hf__handle *, enum hf__errand,
-                                 hf__time limit, bool *ret_is_over);
 
 #endif

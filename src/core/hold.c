@@ -464,11 +464,11 @@ int hf__hold_release_all(struct hf_lock *const holds[], int n, hf__time by,
 
     HF_ASSERT(n > 0 && n <= HF_MANY_MAX);
     for (int i = 0; i < n; i++) {
-        p[i] = (struct hf__parting){.parker = &parker, .may_lead = true};
+        p[i] = (struct hf__parting){.parker = &parker};
         hf__hold_leave(holds[i], &p[i]);
         p[i].limit = hf__earlier(p[i].limit, by);
     }
-    hf__partings_run(p, n, &parker);
+    hf__run_steps(&parker, hf__partings_step, &(struct hf__partings){p, n});
     return hf__partings_tell(p, n, err);
 }
 
@@ -487,13 +487,13 @@ static int release_parts(struct hf_lock *lock, hf_error *err)
 
 int hf__hold_release(struct hf_lock *lock, hf_error *err)
 {
-    struct hf__parting p = {.parker = &lock->handle->parker, .may_lead = true};
+    struct hf__parting p = {.parker = &lock->handle->parker};
 
     if (lock->parts != NULL) {
         return release_parts(lock, err);
     }
     hf__hold_leave(lock, &p);
-    hf__partings_run(&p, 1, p.parker);
+    hf__run_steps(p.parker, hf__partings_step, &(struct hf__partings){&p, 1});
     return hf__partings_tell(&p, 1, err);
 }
 
@@ -541,7 +541,11 @@ int hf_once_undo(hf_lock *lock, hf_error *err)
         r = hf__fail(err, HF_EINVAL, "\"%s\" was acquired without once_ms",
                      hf_name(lock));
     }
-    return r == HF_OK ? hf__once_undo(lock->handle->client, lock->once, err)
+    return r == HF_OK ? hf__once_answer((struct hf__once_ask){
+                            .client = lock->handle->client,
+                            .once = lock->once,
+                            .what = HF__ONCE_UNDO,
+                            .err = err})
                       : r;
 }
 
@@ -567,7 +571,8 @@ int hf_renew(hf_lock *lock, hf_error *err)
         }
         handles[i] = part->handle;
     }
-    hf__handle_renew_all(handles, hf__hold_count(lock), results);
+    hf__handle_renew_all(handles, hf__hold_count(lock), HF__ERRAND_RENEW,
+                         results);
     for (int i = 1; i < hf__hold_count(lock); i++) {
         worst = hf__is_worse(results[i], results[worst]) ? i : worst;
     }

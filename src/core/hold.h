@@ -53,8 +53,8 @@ HF_MUST_CHECK int hf__hold_release(struct hf_lock *, hf_error *err);
 HF_MUST_CHECK int hf__hold_release_all(struct hf_lock *const holds[], int n,
                                        hf__time by, hf_error *err);
 /* Let go of each part, once (of the hold itself, if it has none): begin its
- * parting, which has ended if others hold on to the handle. Parker and
- * may_lead of each are set. Thread: user. */
+ * parting, which has ended if others hold on to the handle. The parker of
+ * each is set. Thread: user. */
 void hf__hold_leave(struct hf_lock *, struct hf__parting *);
 /* As hf_on_lost(). */
 HF_MUST_CHECK int hf__hold_on_lost(struct hf_lock *, hf_lost_fn, void *arg);

@@ -83,36 +83,47 @@ static int end(const hf_client *client, struct hf__look *k,
     return r;
 }
 
-int hf__look_run(hf_client *client, struct hf__look *k, hf__time limit,
-                 hf_error *err)
-{
-    enum hf__ending ending = HF__ENDING_RAN;
-
-    atomic_fetch_add(&k->refs, 1);
-    ending =
-        hf__session_run(session_of(client, k), &k->request, &k->parker, limit);
-    return end(client, k, ending, err);
-}
-
 void hf__look_begin(hf_client *client, struct hf__look *k,
-                    struct hf__parker *parker, hf__time lead_by)
+                    struct hf__parker *parker, hf__time limit)
 {
     atomic_fetch_add(&k->refs, 1);
-    hf__session_begin(session_of(client, k), &k->request, parker, lead_by);
+    hf__session_begin(session_of(client, k), &k->request, parker, limit);
 }
 
 bool hf__look_step(hf_client *client, struct hf__look *k, hf__time limit,
                    int *ret_result, hf_error *err)
 {
-    struct hf__session *s = session_of(client, k);
     enum hf__ending ending = HF__ENDING_RAN;
 
-    if (!hf__session_advance(s, &k->request)) {
-        if (hf__before(hf__now(), limit)) {
-            return false;
-        }
-        ending = hf__session_leave(s, &k->request);
+    if (!hf__session_poll(session_of(client, k), &k->request, limit, &ending)) {
+        return false;
     }
     *ret_result = end(client, k, ending, err);
     return true;
+}
+
+struct asking {
+    hf_client *client;
+    struct hf__look *look;
+    hf__time limit;
+    int result;
+    hf_error *err;
+};
+
+static bool step(void *arg, hf__time *ret_until)
+{
+    struct asking *a = arg;
+
+    *ret_until = a->limit;
+    return hf__look_step(a->client, a->look, a->limit, &a->result, a->err);
+}
+
+int hf__look_run(hf_client *client, struct hf__look *k, hf__time limit,
+                 hf_error *err)
+{
+    struct asking a = {client, k, limit, HF_OK, err};
+
+    hf__look_begin(client, k, &k->parker, limit);
+    hf__run_steps(&k->parker, step, &a);
+    return a.result;
 }

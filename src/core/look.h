@@ -47,10 +47,10 @@ HF_MUST_CHECK int hf__look_run(hf_client *, struct hf__look *, hf__time limit,
                                hf_error *err);
 /* The same in steps: begin() sends it, step() gives true once it has its
  * result, or the limit has come; else the parker says when to step again, at
- * the limit at the latest. lead_by as in hf__session_begin(). Thread: one at a
+ * the limit at the latest, as in hf__session_begin(). Thread: one at a
  * time. */
 void hf__look_begin(hf_client *, struct hf__look *, struct hf__parker *,
-                    hf__time lead_by);
+                    hf__time limit);
 HF_MUST_CHECK bool hf__look_step(hf_client *, struct hf__look *, hf__time limit,
                                  int *ret_result, hf_error *err);
 

@@ -28,6 +28,7 @@ struct many {
     int order[HF_MANY_MAX]; /* where the caller named it */
     struct hf__claim *claims[HF_MANY_MAX]; /* of a round */
     bool is_started[HF_MANY_MAX];          /* it is in its place */
+    struct hf__claim *queued;              /* that is waited for alone */
     struct hf__parker own_parker;
     struct hf__parker *parker; /* own, or the cancel object's */
     const atomic_int *stop;    /* the cancel object's flag; NULL: none */
@@ -212,13 +213,13 @@ static bool is_idle(const struct hf__claim *c)
            !hf__claim_is_unknown(c);
 }
 
-/* Step those that have not ended. Gives how many of them must be waited for,
- * until *ret_until. */
-static int step_all(struct many *m, hf__time *ret_until)
+/* Step those that have not ended, until each has its answer, or can only
+ * sleep. */
+static bool step_all(void *arg, hf__time *ret_until)
 {
+    struct many *m = arg;
     int busy = 0;
 
-    *ret_until = HF__NEVER;
     for (int rank = m->kept; rank < m->n; rank++) {
         struct hf__claim *c = m->claims[rank];
         hf__time until = HF__NEVER;
@@ -228,23 +229,7 @@ static int step_all(struct many *m, hf__time *ret_until)
             busy += !is_idle(c);
         }
     }
-    return busy;
-}
-
-/* Until each has its answer, or can only sleep. */
-static void run_all(struct many *m)
-{
-    for (;;) {
-        unsigned seen = hf__parker_seen(m->parker);
-        hf__time until = HF__NEVER;
-
-        if (step_all(m, &until) == 0) {
-            return;
-        }
-        if (until.ns != 0) {
-            hf__park(m->parker, seen, until);
-        }
-    }
+    return busy == 0;
 }
 
 /* Nobody waits in a round, with what others need in hand. */
@@ -358,7 +343,7 @@ static int try_rest(struct many *m)
     int r = begin_round(m);
 
     if (r == HF_OK) {
-        run_all(m);
+        hf__run_steps(m->parker, step_all, m);
     }
     call_off_rest(m);
     if (r == HF_OK) {
@@ -378,22 +363,14 @@ static int try_rest(struct many *m)
 
 /* ---- waiting for one name */
 
-static void run(struct many *m, struct hf__claim *c)
+static bool step_queued(void *arg, hf__time *ret_until)
 {
-    for (;;) {
-        unsigned seen = hf__parker_seen(c->parker);
-        hf__time until = HF__NEVER;
+    struct many *m = arg;
 
-        if (is_torn(m)) {
-            hf__claim_call_off(c);
-        }
-        if (hf__claim_step(c, &until)) {
-            return;
-        }
-        if (until.ns != 0) {
-            hf__park(c->parker, seen, until);
-        }
+    if (is_torn(m)) {
+        hf__claim_call_off(m->queued);
     }
+    return hf__claim_step(m->queued, ret_until);
 }
 
 /* The first that is missing: HF_OK and it is kept; HF_LOST: something kept
@@ -405,7 +382,8 @@ static int queue(struct many *m)
 
     r = r == HF_OK ? hf__claim_start(c, &m->err) : r;
     if (r == HF_OK) {
-        run(m, c);
+        m->queued = c;
+        hf__run_steps(m->parker, step_queued, m);
         r = hf__claim_finish(c, &part(m, m->kept)->handle, &m->err);
         name_failure(m, m->kept);
     }

@@ -135,8 +135,7 @@ static int begin(struct hf__once_ask *a, hf_error *err)
     }
     if (r == HF_OK) {
         fill(a, a->look);
-        hf__look_begin(a->client, a->look, a->parker,
-                       a->may_lead ? a->limit : (hf__time){0});
+        hf__look_begin(a->client, a->look, a->parker, a->limit);
     }
     return r;
 }
@@ -191,16 +190,18 @@ static bool goes_on(struct hf__once_ask *a)
     return false;
 }
 
-bool hf__once_step(struct hf__once_ask *a, hf__time *ret_until, hf_error *err)
+bool hf__once_step(void *arg, hf__time *ret_until)
 {
+    struct hf__once_ask *a = arg;
+
     for (;;) {
+        hf_error *err = a->is_undoing ? NULL : a->err;
         int r = HF_OK;
 
         if (hf__before(hf__now(), a->pause_until)) {
             *ret_until = a->pause_until;
             return false;
         }
-        err = a->is_undoing ? NULL : err;
         if (a->look == NULL) {
             r = begin(a, err);
         }
@@ -226,50 +227,14 @@ void hf__once_hurry(struct hf__once_ask *a, hf__time by)
 
 /* ---- and waiting for the answer */
 
-static int run(struct hf__once_ask a, hf_error *err)
+int hf__once_answer(struct hf__once_ask a)
 {
     struct hf__parker parker = {0};
 
     a.parker = &parker;
-    a.may_lead = true;
-    for (;;) {
-        unsigned seen = hf__parker_seen(&parker);
-        hf__time until = HF__NEVER;
-
-        if (hf__once_step(&a, &until, err)) {
-            if (a.result != HF_OK && err != NULL) {
-                err->status = a.result; /* of all tries */
-            }
-            return a.result;
-        }
-        hf__park(&parker, seen, until);
+    hf__run_steps(&parker, hf__once_step, &a);
+    if (a.result != HF_OK && a.err != NULL) {
+        a.err->status = a.result; /* of all tries */
     }
-}
-
-int hf__once_peek(struct hf_client *client, const struct hf__once *once,
-                  hf_error *err)
-{
-    return run((struct hf__once_ask){.client = client,
-                                     .once = once,
-                                     .what = HF__ONCE_PEEK},
-               err);
-}
-
-int hf__once_mark(struct hf_client *client, const struct hf__once *once,
-                  const struct hf__owner *owner, hf_error *err)
-{
-    return run((struct hf__once_ask){.client = client,
-                                     .once = once,
-                                     .what = HF__ONCE_MARK,
-                                     .owner = owner},
-               err);
-}
-
-int hf__once_undo(struct hf_client *client, const struct hf__once *once,
-                  hf_error *err)
-{
-    return run((struct hf__once_ask){.client = client,
-                                     .once = once,
-                                     .what = HF__ONCE_UNDO},
-               err);
+    return a.result;
 }

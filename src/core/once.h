@@ -23,27 +23,22 @@ struct hf__once {
 HF_MUST_CHECK int hf__once_new(struct hf_client *, const char *name,
                                const hf_acquire_opts *,
                                struct hf__once **ret_once, hf_error *err);
-/* HF_OK: it may start; HF_CONFLICT: it has started; or a failure. */
-HF_MUST_CHECK int hf__once_peek(struct hf_client *, const struct hf__once *,
-                                hf_error *err);
-/* The same, and from now on it has. After a failure it has not. */
-HF_MUST_CHECK int hf__once_mark(struct hf_client *, const struct hf__once *,
-                                const struct hf__owner *, hf_error *err);
-/* As if it had not; HF_OK also if it had not. */
-HF_MUST_CHECK int hf__once_undo(struct hf_client *, const struct hf__once *,
-                                hf_error *err);
+enum hf__once_do {
+    HF__ONCE_PEEK, /* HF_OK: it may start; HF_CONFLICT: it has; or a failure */
+    HF__ONCE_MARK, /* the same, and from now on it has; not after a failure */
+    HF__ONCE_UNDO  /* as if it had not; HF_OK also if it had not */
+};
 
-enum hf__once_do { HF__ONCE_PEEK, HF__ONCE_MARK, HF__ONCE_UNDO };
-
-/* One of the three in steps. Client, once, what, owner (to mark) and parker
- * are the caller's to set, all else is zero at first. */
+/* One of the three in steps. Client, once, what, owner (to mark), parker and
+ * err (NULL: nobody reads it) are the caller's to set, all else is zero at
+ * first. */
 struct hf__once_ask {
     struct hf_client *client;
     const struct hf__once *once;
     enum hf__once_do what;
     const struct hf__owner *owner;
     struct hf__parker *parker;
-    bool may_lead; /* the stepping thread may run a batch */
+    hf_error *err;
 
     struct hf__look *look; /* under way */
     hf__time limit;        /* set with the first try */
@@ -54,11 +49,11 @@ struct hf__once_ask {
     int result;
 };
 
-/* True once it has its result, which is that of the three above; else step
- * again when the parker was unparked, at *ret_until at the latest. A step that
- * gave true may be followed by another question. Thread: one at a time. */
-HF_MUST_CHECK bool hf__once_step(struct hf__once_ask *, hf__time *ret_until,
-                                 hf_error *err);
+/* As a step of base/wake.h; then the result is that of the three above. A step
+ * that gave true may be followed by another question. Thread: one at a time. */
+HF_MUST_CHECK bool hf__once_step(void *ask, hf__time *ret_until);
+/* The same until it has its result; it needs no parker. Thread: user. */
+HF_MUST_CHECK int hf__once_answer(struct hf__once_ask);
 /* It must not take longer than that. Before a step. */
 void hf__once_hurry(struct hf__once_ask *, hf__time by);
 

@@ -21,12 +21,11 @@ enum hf__parting_stage {
     HF__PARTING_ENDED
 };
 
-/* Handle, parker and may_lead are the caller's to set, all else is zero at
- * first. Several may share a parker. */
+/* Handle and parker are the caller's to set, all else is zero at first. Several
+ * may share a parker. */
 struct hf__parting {
     struct hf__handle *handle;
     struct hf__parker *parker; /* the handle's, or one that listens to it */
-    bool may_lead;             /* the stepping thread may run a batch */
 
     enum hf__parting_stage stage;
     struct hf__listener listener;
@@ -53,14 +52,14 @@ void hf__parting_begin(struct hf__parting *);
 /* True once it has its result; else step again when the parker was unparked,
  * at *ret_until at the latest. Thread: one at a time. */
 HF_MUST_CHECK bool hf__parting_step(struct hf__parting *, hf__time *ret_until);
-/* The same for n at once, in one batch where they have a session in common:
- * one that may lead asks for the next step at once (*ret_until has passed)
+/* The same for n at once, as a step of base/wake.h, in one batch where they
+ * have a session in common: one that may lead asks for the next step at once
  * when it has begun its request, so all have begun before the first leads. */
-HF_MUST_CHECK bool hf__partings_step(struct hf__parting *, int n,
-                                     hf__time *ret_until);
-/* Step them on the caller's thread, which sleeps on their parker, until all
- * have their result. Thread: user. Blocks: up to io_timeout. */
-void hf__partings_run(struct hf__parting *, int n, struct hf__parker *);
+struct hf__partings {
+    struct hf__parting *list;
+    int n;
+};
+HF_MUST_CHECK bool hf__partings_step(void *partings, hf__time *ret_until);
 /* The result, with its text: of several the first loss, else the first
  * failure. */
 int hf__partings_tell(const struct hf__parting *, int n, hf_error *err);

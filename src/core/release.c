@@ -61,7 +61,7 @@ static void begin_handover(struct hf__parting *p, struct hf__claim *heir)
     p->heir = heir;
     p->stage = HF__PARTING_HANDING;
     hf__session_begin(hf__client_session(h->client, &h->key), &heir->request,
-                      p->parker, p->may_lead ? p->limit : (hf__time){0});
+                      p->parker, p->limit);
 }
 
 /* The request is the heir's, so that it may go on when the holder's time is
@@ -97,7 +97,8 @@ static bool sleep_until(hf__time until, hf__time *ret_until)
  * in one batch; else there is nothing to wait for. */
 static bool begun(const struct hf__parting *p, hf__time *ret_until)
 {
-    return !p->may_lead || sleep_until((hf__time){0}, ret_until);
+    return hf__parker_is_crews(p->parker) ||
+           sleep_until((hf__time){0}, ret_until);
 }
 
 static bool go_on(struct hf__parting *p, enum hf__parting_stage stage)
@@ -192,21 +193,13 @@ static bool step_quiet(struct hf__parting *p, hf__time *ret_until)
 }
 
 /* Gives false while the request goes on, else how it ended. */
-static bool is_over(struct hf__parting *p, struct hf__request *q,
+static bool is_over(const struct hf__parting *p, struct hf__request *q,
                     enum hf__ending *ret_ending)
 {
     struct hf__handle *h = p->handle;
-    struct hf__session *s = hf__client_session(h->client, &h->key);
 
-    if (hf__session_advance(s, q)) {
-        *ret_ending = HF__ENDING_RAN;
-        return true;
-    }
-    if (hf__before(hf__now(), p->limit)) {
-        return false;
-    }
-    *ret_ending = hf__session_leave(s, q);
-    return true;
+    return hf__session_poll(hf__client_session(h->client, &h->key), q, p->limit,
+                            ret_ending);
 }
 
 static bool step_handing(struct hf__parting *p, hf__time *ret_until)
@@ -254,7 +247,7 @@ static bool step_errand(struct hf__parting *p, hf__time *ret_until)
     hf__mutex_unlock(&h->mutex);
     if (begins) {
         hf__session_begin(hf__client_session(h->client, &h->key), &h->request,
-                          p->parker, p->may_lead ? p->limit : (hf__time){0});
+                          p->parker, p->limit);
         p->stage = HF__PARTING_SENT;
         return begun(p, ret_until);
     }
@@ -343,35 +336,20 @@ bool hf__parting_step(struct hf__parting *p, hf__time *ret_until)
     return has_ended;
 }
 
-bool hf__partings_step(struct hf__parting *p, int n, hf__time *ret_until)
+bool hf__partings_step(void *arg, hf__time *ret_until)
 {
+    const struct hf__partings *all = arg;
     bool have_ended = true;
 
-    *ret_until = HF__NEVER;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < all->n; i++) {
         hf__time until = HF__NEVER;
 
-        if (!hf__parting_step(&p[i], &until)) {
+        if (!hf__parting_step(&all->list[i], &until)) {
             *ret_until = hf__earlier(*ret_until, until);
             have_ended = false;
         }
     }
     return have_ended;
-}
-
-void hf__partings_run(struct hf__parting *p, int n, struct hf__parker *parker)
-{
-    for (;;) {
-        unsigned seen = hf__parker_seen(parker);
-        hf__time until = HF__NEVER;
-
-        if (hf__partings_step(p, n, &until)) {
-            return;
-        }
-        if (until.ns != 0) {
-            hf__park(parker, seen, until);
-        }
-    }
 }
 
 /* ---- what the caller is told */

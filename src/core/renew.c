@@ -57,26 +57,6 @@ static unsigned end_renewal(struct hf__handle *h)
     return duties | hf__handle_overdue(h);
 }
 
-static int renew_as(struct hf__handle *h, enum hf__errand errand, hf_error *err)
-{
-    hf__time limit = hf__client_limit(h->client);
-    unsigned duties = 0;
-    bool is_lost = false;
-    bool is_over = false;
-    int r = HF_EUNKNOWN;
-
-    hf__mutex_lock(&h->mutex);
-    limit = hf__earlier(limit, h->grant.deadline);
-    if (begin_renewal(h, limit, &duties)) {
-        r = hf__handle_run(h, errand, limit, &is_over);
-        duties |= is_over ? end_renewal(h) : 0;
-    }
-    is_lost = !hf__handle_is_ours(h);
-    hf__mutex_unlock(&h->mutex);
-    hf__handle_follow_up(h, duties);
-    return hf__handle_tell_renewal(h, is_lost ? (int)HF_LOST : r, err);
-}
-
 int hf__handle_tell_renewal(const struct hf__handle *h, int r, hf_error *err)
 {
     if (r == HF_LOST) {
@@ -91,36 +71,66 @@ int hf__handle_tell_renewal(const struct hf__handle *h, int r, hf_error *err)
     return r;
 }
 
-void hf__handle_renew_all(struct hf__handle *const h[], int n, int *results)
+/* Of several handles; n of their requests were begun. */
+struct renewals {
+    int n;
+    hf__time limit;
+    struct renewal {
+        struct hf__handle *handle;
+        int at; /* which of the caller's */
+        bool is_over;
+        enum hf__ending ending; /* once it is over */
+    } sent[HF_MANY_MAX];
+};
+
+/* Until all have their result, or the limit has come. */
+static bool step(void *arg, hf__time *ret_until)
 {
-    hf__time limit = hf__client_limit(h[0]->client);
-    struct hf__bunch bunch = {.n = 0};
+    struct renewals *all = arg;
+    bool are_over = true;
+
+    for (int i = 0; i < all->n; i++) {
+        struct renewal *w = &all->sent[i];
+
+        w->is_over = w->is_over || hf__session_poll(&w->handle->client->renew,
+                                                    &w->handle->request,
+                                                    all->limit, &w->ending);
+        are_over = are_over && w->is_over;
+    }
+    *ret_until = all->limit;
+    return are_over;
+}
+
+void hf__handle_renew_all(struct hf__handle *const h[], int n,
+                          enum hf__errand errand, int *results)
+{
+    struct renewals all = {.limit = hf__client_limit(h[0]->client)};
+    struct hf__parker *parker = &h[0]->parker;
     unsigned duties[HF_MANY_MAX] = {0};
-    int sent[HF_MANY_MAX] = {0}; /* whose the i-th of the bunch is */
 
     for (int i = 0; i < n; i++) {
         HF_SCOPED_LOCK(&h[i]->mutex);
 
         results[i] = HF_EUNKNOWN;
-        if (begin_renewal(h[i], hf__earlier(limit, h[i]->grant.deadline),
+        if (begin_renewal(h[i], hf__earlier(all.limit, h[i]->grant.deadline),
                           &duties[i])) {
-            hf__handle_begin(h[i], HF__ERRAND_RENEW);
-            limit = hf__earlier(limit, h[i]->grant.deadline);
-            sent[bunch.n] = i;
-            hf__bunch_add(&bunch, &h[i]->client->renew, &h[i]->request);
+            hf__handle_begin(h[i], errand);
+            all.limit = hf__earlier(all.limit, h[i]->grant.deadline);
+            all.sent[all.n++] = (struct renewal){.handle = h[i], .at = i};
         }
     }
-    if (bunch.n > 0) {
-        hf__session_run_bunch(&bunch, &h[sent[0]]->parker, limit);
+    for (int i = 0; i < all.n; i++) {
+        hf__session_begin(&h[0]->client->renew, &all.sent[i].handle->request,
+                          parker, all.limit);
     }
-    for (int i = 0; i < bunch.n; i++) {
-        struct hf__handle *own = h[sent[i]];
+    hf__run_steps(parker, step, &all);
+    for (int i = 0; i < all.n; i++) {
+        struct renewal *w = &all.sent[i];
         bool is_over = false;
-        HF_SCOPED_LOCK(&own->mutex);
+        HF_SCOPED_LOCK(&w->handle->mutex);
 
-        results[sent[i]] =
-            hf__handle_ended(own, bunch.members[i].ending, &is_over);
-        duties[sent[i]] |= is_over ? end_renewal(own) : 0;
+        results[w->at] = hf__handle_ended(w->handle, w->ending, &is_over);
+        duties[w->at] |= is_over ? end_renewal(w->handle) : 0;
     }
     for (int i = 0; i < n; i++) {
         hf__mutex_lock(&h[i]->mutex);
@@ -128,11 +138,6 @@ void hf__handle_renew_all(struct hf__handle *const h[], int n, int *results)
         hf__mutex_unlock(&h[i]->mutex);
         hf__handle_follow_up(h[i], duties[i]);
     }
-}
-
-int hf__handle_renew(struct hf__handle *h, hf_error *err)
-{
-    return renew_as(h, HF__ERRAND_RENEW, err);
 }
 
 static int tell_shared(const struct hf__handle *h, int holds, hf_error *err)
@@ -173,7 +178,8 @@ int hf__handle_detach(struct hf__handle *h, hf_error *err)
     int r = check_detach(h, &is_done, err);
 
     if (r == HF_OK && !is_done && !h->is_unbound) {
-        r = renew_as(h, HF__ERRAND_DETACH, err);
+        hf__handle_renew_all(&h, 1, HF__ERRAND_DETACH, &r);
+        r = hf__handle_tell_renewal(h, r, err);
     }
     if (r != HF_OK || is_done) {
         return r;

@@ -327,47 +327,28 @@ static bool may_lead(struct hf__session *s, struct hf__request *q)
            !s->is_closing && hf__before(hf__now(), q->lead_until) && engage(q);
 }
 
-/* One turn of a waiting caller, with the mutex held: lead, or sleep. False
- * once it has waited long enough. */
-static bool take_turn(struct hf__session *s, struct hf__request *q,
-                      hf__time limit)
-{
-    unsigned seen = hf__parker_seen(q->parker);
-    struct hf__parker *parker = q->parker;
-
-    if (may_lead(s, q)) {
-        lead(s, q);
-        return true;
-    }
-    if (!hf__before(hf__now(), limit)) {
-        return false;
-    }
-    let_go(s);
-    hf__park(parker, seen, limit);
-    hf__mutex_lock(&s->mutex);
-    return true;
-}
-
 /* Until when a caller with this limit may begin to lead; 0: never. */
-static hf__time lead_limit(const struct hf__session *s, hf__time limit)
+static hf__time lead_limit(const struct hf__session *s,
+                           const struct hf__parker *parker, hf__time limit)
 {
-    if (s->is_runners || limit.ns == 0) {
+    if (s->is_runners || hf__parker_is_crews(parker) || limit.ns == 0) {
         return (hf__time){0};
     }
     return hf__after_ms(limit, LEAD_SLACK_MS - s->settings->io_timeout_ms);
 }
 
-/* Under the mutex: somebody begins to wait for the request. */
-static void begin(struct hf__session *s, struct hf__request *q,
-                  struct hf__parker *parker, hf__time lead_by)
+void hf__session_begin(struct hf__session *session, struct hf__request *q,
+                       struct hf__parker *parker, hf__time limit)
 {
+    HF_AUTO(let_go_auto) struct hf__session *s = hold(session);
+
     if (s->is_closing) {
         q->op.result = HF_EUNAVAIL;
         q->progress = HF__PROGRESS_DONE;
         return;
     }
     q->parker = parker;
-    q->lead_until = lead_limit(s, lead_by);
+    q->lead_until = lead_limit(s, parker, limit);
     enqueue(s, q);
     if (s->lead != HF__LEAD_NOBODY) {
         return;
@@ -379,30 +360,6 @@ static void begin(struct hf__session *s, struct hf__request *q,
         s->lead = HF__LEAD_BEGUN;
         s->chosen = q;
     }
-}
-
-enum hf__ending hf__session_run(struct hf__session *session,
-                                struct hf__request *q,
-                                struct hf__parker *parker, hf__time limit)
-{
-    HF_AUTO(let_go_auto) struct hf__session *s = hold(session);
-
-    begin(s, q, parker, limit);
-    while (q->progress != HF__PROGRESS_DONE) {
-        if (!take_turn(s, q, limit)) {
-            return detach(s, q);
-        }
-    }
-    q->parker = NULL;
-    return HF__ENDING_RAN;
-}
-
-void hf__session_begin(struct hf__session *session, struct hf__request *q,
-                       struct hf__parker *parker, hf__time lead_by)
-{
-    HF_AUTO(let_go_auto) struct hf__session *s = hold(session);
-
-    begin(s, q, parker, lead_by);
 }
 
 bool hf__session_advance(struct hf__session *session, struct hf__request *q)
@@ -431,56 +388,18 @@ enum hf__ending hf__session_leave(struct hf__session *session,
     return HF__ENDING_RAN;
 }
 
-void hf__bunch_add(struct hf__bunch *b, struct hf__session *s,
-                   struct hf__request *q)
+bool hf__session_poll(struct hf__session *s, struct hf__request *q,
+                      hf__time limit, enum hf__ending *ret_ending)
 {
-    HF_ASSERT(b->n < HF_MANY_MAX);
-    b->members[b->n++] = (struct hf__bunched){.session = s, .request = q};
-}
-
-/* Gives whether all have run. */
-static bool advance_bunch(struct hf__bunch *b)
-{
-    bool is_over = true;
-
-    for (int i = 0; i < b->n; i++) {
-        struct hf__bunched *m = &b->members[i];
-
-        if (!m->is_over && hf__session_advance(m->session, m->request)) {
-            m->is_over = true;
-            m->ending = HF__ENDING_RAN;
-        }
-        is_over = is_over && m->is_over;
+    *ret_ending = HF__ENDING_RAN;
+    if (hf__session_advance(s, q)) {
+        return true;
     }
-    return is_over;
-}
-
-void hf__session_run_bunch(struct hf__bunch *b, struct hf__parker *parker,
-                           hf__time limit)
-{
-    for (int i = 0; i < b->n; i++) {
-        struct hf__bunched *m = &b->members[i];
-
-        hf__session_begin(m->session, m->request, parker, limit);
+    if (hf__before(hf__now(), limit)) {
+        return false;
     }
-    for (;;) {
-        unsigned seen = hf__parker_seen(parker);
-
-        if (advance_bunch(b)) {
-            return;
-        }
-        if (!hf__before(hf__now(), limit)) {
-            break;
-        }
-        hf__park(parker, seen, limit);
-    }
-    for (int i = 0; i < b->n; i++) {
-        struct hf__bunched *m = &b->members[i];
-
-        if (!m->is_over) {
-            m->ending = hf__session_leave(m->session, m->request);
-        }
-    }
+    *ret_ending = hf__session_leave(s, q);
+    return true;
 }
 
 void hf__session_submit(struct hf__session *s, struct hf__request *q)

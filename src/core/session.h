@@ -137,44 +137,24 @@ enum hf__ending {
                              be called, so it must have one */
 };
 /*
- * Execute the request, leading or following, until it ran or `limit` came.
- * Thread: user.
- */
-HF_MUST_CHECK enum hf__ending hf__session_run(struct hf__session *,
-                                              struct hf__request *,
-                                              struct hf__parker *,
-                                              hf__time limit);
-/*
- * The same in steps, for who waits for several things at once. begin()
- * enqueues, and chooses the caller if it may lead and nobody does: up to
- * `lead_by`, its limit; zero if it never leads. From then on the parker says
- * when to look again, and advance() gives true when the request ran, leading
- * meanwhile if the caller may. Who began advances soon.
- * leave() ends the waiting before that. Thread: user. Blocks: advance() of a
- * caller that leads, for its batch; else never.
+ * Executing a request, leading or following, in steps. begin()
+ * enqueues, and chooses the caller if it may lead and nobody does: until
+ * shortly before its limit, and never on a crew's parker, or with a limit of
+ * zero. From then on the parker says when to look again, and advance() gives
+ * true when the request ran, leading meanwhile if the caller may. Who began
+ * advances soon. leave() ends the waiting before that; poll() is to advance,
+ * and at the limit to leave: true then, and it says how it ended. Thread: user.
+ * Blocks: advance() of a caller that leads, for its batch; else never.
  */
 void hf__session_begin(struct hf__session *, struct hf__request *,
-                       struct hf__parker *, hf__time lead_by);
+                       struct hf__parker *, hf__time limit);
 HF_MUST_CHECK bool hf__session_advance(struct hf__session *,
                                        struct hf__request *);
 HF_MUST_CHECK enum hf__ending hf__session_leave(struct hf__session *,
                                                 struct hf__request *);
-/* Requests of one caller that go together, in the batch of each session. */
-struct hf__bunch {
-    int n;
-    struct hf__bunched {
-        struct hf__session *session;
-        struct hf__request *request;
-        bool is_over;
-        enum hf__ending ending; /* once it is over */
-    } members[HF_MANY_MAX];
-};
-/* One more, with room for it. */
-void hf__bunch_add(struct hf__bunch *, struct hf__session *,
-                   struct hf__request *);
-/* As hf__session_run() for all of them; gives their endings. */
-void hf__session_run_bunch(struct hf__bunch *, struct hf__parker *,
-                           hf__time limit);
+HF_MUST_CHECK bool hf__session_poll(struct hf__session *, struct hf__request *,
+                                    hf__time limit,
+                                    enum hf__ending *ret_ending);
 /* Enqueue, on a session whose runner was started; done() is called when it has
  * been executed. Thread: any. Never blocks on the store. */
 void hf__session_submit(struct hf__session *, struct hf__request *);
