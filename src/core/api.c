@@ -8,9 +8,9 @@
 #include "src/core/api.h"
 #include "src/base/error.h"
 #include "src/base/rand.h"
+#include "src/core/acquire.h"
 #include "src/core/adopt.h"
 #include "src/core/cancel.h"
-#include "src/core/claim.h"
 #include "src/core/hold.h"
 #include "src/core/many.h"
 #include "src/core/options.h"
@@ -117,57 +117,26 @@ int hf__reenter(struct hf_client *client, const char *name,
 
 /* ---- from the store */
 
-static int claim_one(struct wish *w, hf_lock *lock, hf_error *err)
-{
-    struct hf__claim *c = NULL;
-    int r = hf__claim_new(w->client, w->names[0], &w->opts, &c);
-
-    if (r != HF_OK) {
-        return hf__fail(err, r, "out of memory");
-    }
-    /* A wait that was cancelled before it began costs no I/O. */
-    if (c->stop == NULL || atomic_load(c->stop) == 0) {
-        r = hf__client_prepare(w->client, err);
-    }
-    if (r == HF_OK) {
-        r = hf__claim_run(c, &lock->handle, err);
-    }
-    hf__claim_unref(c);
-    return r;
-}
-
 static int ask_store(struct wish *w, hf_lock *lock, hf_error *err)
 {
-    return lock->parts == NULL
-               ? claim_one(w, lock, err)
-               : hf__many_acquire(w->client, w->names, &w->opts, lock, err);
-}
+    struct hf__parker own = {0};
+    hf_cancel *cancel = w->opts.cancel;
+    struct hf__acquire a = {
+        .client = w->client,
+        .names = w->names,
+        .opts = &w->opts,
+        .lock = lock,
+        .parker = cancel == NULL ? &own : &cancel->parker,
+        .stop = cancel == NULL ? NULL : &cancel->is_fired,
+        .err = err,
+    };
+    int r = hf__acquire_prepare(&a);
 
-/* With the lock in hand, one look and one mark are enough: who else would
- * start has to have the lock. The look before it spares a vain wait. */
-static int ask_once(struct wish *w, hf_lock *lock, hf_error *err)
-{
-    struct hf__once_ask ask = {.client = w->client, .err = err};
-    struct hf__owner owner;
-    int r = hf__once_new(w->client, w->names[0], &w->opts, &lock->once, err);
-
-    ask.once = lock->once;
-    r = r == HF_OK ? hf__once_answer(ask) : r;
-    r = r == HF_OK ? ask_store(w, lock, err) : r;
-    if (r != HF_OK) {
-        return r;
+    if (r == HF_OK) {
+        hf__run_steps(a.parker, hf__acquire_step, &a);
+        r = a.result;
     }
-    hf__owner_set(w->client, w->opts.owner, w->opts.note, &owner);
-    ask.what = HF__ONCE_MARK;
-    ask.owner = &owner;
-    r = hf__once_answer(ask);
-    if (r != HF_OK) {
-        int released;
-
-        hf__hold_waive(lock);
-        released = hf__hold_release(lock, NULL);
-        (void)released; /* an unconfirmed one is settled in the background */
-    }
+    hf__acquire_fini(&a);
     return r;
 }
 
@@ -191,7 +160,7 @@ static int acquire_or_share(struct wish *w, hf_lock *lock, hf_error *err)
         hf__count(&counters->reentered, r == HF_OK);
         return r;
     }
-    r = w->opts.once_ms == 0 ? ask_store(w, lock, err) : ask_once(w, lock, err);
+    r = ask_store(w, lock, err);
     hf__count(&counters->acquired, r == HF_OK ? (unsigned)hf_count(lock) : 0);
     return r;
 }

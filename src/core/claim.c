@@ -574,20 +574,3 @@ int hf__claim_finish(struct hf__claim *c, struct hf__handle **ret_handle,
     hf__place_leave(c);
     return r;
 }
-
-static bool step(void *claim, hf__time *ret_until)
-{
-    return hf__claim_step(claim, ret_until);
-}
-
-int hf__claim_run(struct hf__claim *c, struct hf__handle **ret_handle,
-                  hf_error *err)
-{
-    int r = hf__claim_start(c, err);
-
-    if (r != HF_OK) {
-        return r;
-    }
-    hf__run_steps(c->parker, step, c);
-    return hf__claim_finish(c, ret_handle, err);
-}

@@ -4,9 +4,8 @@
  * leaves when its caller goes away before the outcome is known. A claim is
  * refcounted: the caller has one reference, a debt another.
  *
- * It goes in steps, none of which sleeps: a caller with one claim runs it on
- * its own thread (hf__claim_run); one with many steps each and sleeps on the
- * parker that they share.
+ * It goes in steps, none of which sleeps: who has many steps each and sleeps on
+ * the parker that they share.
  */
 #ifndef HF_CORE_CLAIM_H
 #define HF_CORE_CLAIM_H
@@ -113,21 +112,15 @@ static inline void hf__claim_unref(struct hf__claim *c)
 }
 
 /*
- * Acquire: HF_OK and the handle is the caller's. Else nothing is, and what the
- * store may think of it is settled behind the caller's back. Thread: user.
- * Blocks: as hf_acquire().
- */
-HF_MUST_CHECK int hf__claim_run(struct hf__claim *,
-                                struct hf__handle **ret_handle, hf_error *err);
-
-/*
- * The same in steps. start() enters the claim's place: HF_OK, and then finish()
- * must follow; HF_ENOMEM; or HF_EUNAVAIL without a thread for give-backs.
- * step() does what can be done now and gives true once the claim has ended,
- * with c->result; else sleep on c->parker, as it was seen before the step,
- * until *ret_until at the latest, and step again. On a parker that is no
+ * Acquiring in steps. start() enters the claim's place: HF_OK, and then
+ * finish() must follow; HF_ENOMEM; or HF_EUNAVAIL without a thread for
+ * give-backs. step() does what can be done now and gives true once the claim
+ * has ended, with c->result; else sleep on c->parker, as it was seen before the
+ * step, until *ret_until at the latest, and step again. On a parker that is no
  * crew's a claim may lead, and blocks in a step for its batch. finish() gives
- * the result as run() does, and leaves the place.
+ * the result, and the handle if it is HF_OK, and leaves the place; what the
+ * store may think of a claim that got nothing is settled behind the caller's
+ * back.
  *
  * Several claims may share a parker, set before start(). One that has begun
  * an attempt asks for the next step at once (*ret_until has passed): who has

@@ -12,6 +12,7 @@
 #include "src/base/error.h"
 #include "src/base/rand.h"
 #include "src/core/look.h"
+#include "src/core/options.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -65,6 +66,7 @@ int hf__once_new(struct hf_client *client, const char *name,
     hf__random(once->token.bytes, sizeof once->token.bytes);
     (void)snprintf(once->name, sizeof once->name, "%s", name);
     write_key(client, once, name, key);
+    hf__owner_set(client, opts->owner, opts->note, &once->owner);
     *ret_once = once;
     return HF_OK;
 }
@@ -113,7 +115,7 @@ static void fill(const struct hf__once_ask *a, struct hf__look *k)
     op->token = once->token;
     op->reopens = a->what == HF__ONCE_UNDO;
     if (a->what == HF__ONCE_MARK) {
-        k->owner = *a->owner;
+        k->owner = once->owner;
         op->owner = &k->owner;
         /* As short as can be: the keeping is what counts. */
         op->lease_us = (once->keep_ms < HF_LEASE_MIN_MS ? once->keep_ms

@@ -15,6 +15,7 @@ struct hf__once {
     struct hf__key key;
     struct hf__token token;
     int64_t keep_ms;            /* how long the start counts */
+    struct hf__owner owner;     /* who asks for it */
     char name[HF_NAME_MAX + 1]; /* for people */
     char key_bytes[HF__KEY_MAX];
 };
@@ -29,14 +30,13 @@ enum hf__once_do {
     HF__ONCE_UNDO  /* as if it had not; HF_OK also if it had not */
 };
 
-/* One of the three in steps. Client, once, what, owner (to mark), parker and
+/* One of the three in steps. Client, once, what, parker and
  * err (NULL: nobody reads it) are the caller's to set, all else is zero at
  * first. */
 struct hf__once_ask {
     struct hf_client *client;
     const struct hf__once *once;
     enum hf__once_do what;
-    const struct hf__owner *owner;
     struct hf__parker *parker;
     hf_error *err;
 
