@@ -15,7 +15,6 @@ struct hf__arm {
     char key[HF__KEY_MAX];
     hf__time due;    /* when to look again, at the latest; of what was told to
                         have fired, when to pass its wake on */
-    bool is_exact;   /* then something ends; else it could as well be sooner */
     bool is_entered; /* the server may have it among those who sleep */
     bool was_woken;  /* in others' place: they are if it leaves */
     bool is_asked;   /* its reply is owed */

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum hf__script hf__script_of(enum hf__op_kind kind)
+static enum hf__script script_of(enum hf__op_kind kind)
 {
     switch (kind) {
     case HF__OP_RENEW:
@@ -232,8 +232,8 @@ void hf__ask_add(struct hf__bytes *bytes, const struct hf__op *op,
     struct hf__ask_words words;
     struct hf__script_keys keys;
 
-    hf__script_begin(&words.args, hf__script_of(op->kind), ask->with_text,
-                     &op->key, &keys);
+    hf__script_begin(&words.args, script_of(op->kind), ask->with_text, &op->key,
+                     &keys);
     hf__ask_words(&words, op, ask);
     hf__bytes_add(bytes, &words.args);
 }

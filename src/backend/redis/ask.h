@@ -55,7 +55,6 @@ struct hf__ask_words {
 };
 void hf__ask_words(struct hf__ask_words *, const struct hf__op *,
                    const struct hf__ask *);
-enum hf__script hf__script_of(enum hf__op_kind);
 
 /* Add the operation's command. */
 void hf__ask_add(struct hf__bytes *, const struct hf__op *,

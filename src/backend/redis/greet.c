@@ -19,7 +19,6 @@ enum greeting {
     INFO,
     ROLE,
     FSYNC,
-    SAVE,
     POLICY,
     SELECT,
     NAME,
@@ -165,7 +164,6 @@ int hf__greet_queue(struct hf__peer *p, const struct hf__secret *secret)
     ask(p, INFO, "INFO", NULL, NULL);
     ask(p, ROLE, "ROLE", NULL, NULL);
     ask(p, FSYNC, "CONFIG", "GET", "appendfsync");
-    ask(p, SAVE, "CONFIG", "GET", "save");
     ask(p, POLICY, "CONFIG", "GET", "maxmemory-policy");
     if (p->target.database != 0) {
         (void)snprintf(database, sizeof database, "%d", p->target.database);
@@ -354,9 +352,6 @@ static int take(struct hf__peer *p, enum greeting what, const redisReply *reply)
         return HF_OK;
     case FSYNC:
         copy(s->fsync, sizeof s->fsync, value_of(reply));
-        return HF_OK;
-    case SAVE:
-        s->has_snapshots = value_of(reply)[0] != '\0';
         return HF_OK;
     case POLICY:
         copy(s->policy, sizeof s->policy, value_of(reply));

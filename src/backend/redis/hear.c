@@ -119,10 +119,8 @@ static void take_look(struct hf__armed *p, struct hf__arm *a,
         look_ms = hf__random_between(POLL_LOW_MS, POLL_HIGH_MS);
     }
     a->due = hf__after_ms(now, look_ms);
-    a->is_exact = false;
     if (n >= 0 && n < look_ms * 1000 - SLACK_US) {
         a->due = hf__after_ns(now, (n + SLACK_US) * 1000);
-        a->is_exact = true;
     }
 }
 

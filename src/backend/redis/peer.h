@@ -43,7 +43,6 @@ struct hf__redis_server {
     char policy[32];  /* maxmemory-policy; "" if it is not told */
     char fsync[16];   /* appendfsync; "" if it may not be asked */
     bool has_aof;
-    bool has_snapshots; /* save points: INFO can't tell, CONFIG can */
     bool is_loading;
     /* By ROLE, which a door to several servers does not let through. */
     bool has_told_role;
