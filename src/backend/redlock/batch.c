@@ -73,7 +73,7 @@ static void send_text(struct hf__redlock *s, int member, int at)
     }
     if (s->members[member].is_in && s->members[member].taught != s->wave) {
         s->members[member].taught = s->wave;
-        hf__member_teach(&s->members[member], ~0U);
+        hf__member_teach(&s->members[member]);
     }
 }
 

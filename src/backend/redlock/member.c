@@ -40,7 +40,8 @@ bool hf__member_counts(const struct hf__voter *m, hf__time now)
     return m->is_in && m->twin < 0 && !hf__before(now, m->counts_at);
 }
 
-bool hf__member_is_due(const struct hf__voter *m)
+/* It is still coming. */
+static bool is_due(const struct hf__voter *m)
 {
     return !m->is_in && !m->is_over;
 }
@@ -48,7 +49,7 @@ bool hf__member_is_due(const struct hf__voter *m)
 bool hf__is_any_due(const struct hf__redlock *s, unsigned of)
 {
     for (int i = 0; i < s->n; i++) {
-        if ((of >> i & 1) != 0 && hf__member_is_due(&s->members[i])) {
+        if ((of >> i & 1) != 0 && is_due(&s->members[i])) {
             return true;
         }
     }
@@ -147,20 +148,11 @@ static void judge(struct hf__redlock *s, int member)
 static const enum hf__script needed[] = {
     HF__SCRIPT_ACQUIRE, HF__SCRIPT_RENEW, HF__SCRIPT_RELEASE,
     HF__SCRIPT_RAISE,   HF__SCRIPT_BREAK, HF__SCRIPT_INSPECT};
-enum { NEEDED = (int)(sizeof needed / sizeof *needed) };
 
-/* Which of them does it know, and what does it remember? */
+/* What does it remember? */
 static void ask_all(const struct hf__redlock *s, struct hf__voter *m)
 {
-    struct hf__args args;
-
     m->is_asked = true;
-    hf__args_begin(&args, "SCRIPT");
-    hf__args_word(&args, "EXISTS");
-    for (int i = 0; i < NEEDED; i++) {
-        hf__args_word(&args, hf__script_hash(needed[i]));
-    }
-    hf__bytes_add(&m->peer.resp.out, &args);
     hf__memory_ask(s, m);
     if (hf__resp_queue(&m->peer.resp) != HF_OK) {
         hf__peer_fail(&m->peer, HF_ENOMEM, "out of memory");
@@ -169,46 +161,26 @@ static void ask_all(const struct hf__redlock *s, struct hf__voter *m)
     }
 }
 
-void hf__member_teach(struct hf__voter *m, unsigned scripts)
+void hf__member_teach(struct hf__voter *m)
 {
-    for (int i = 0; i < NEEDED; i++) {
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
         struct hf__args args;
 
-        if ((scripts >> i & 1) != 0) {
-            hf__args_begin(&args, "SCRIPT");
-            hf__args_word(&args, "LOAD");
-            hf__args_word(&args, hf__script_text(needed[i]));
-            hf__bytes_add(&m->peer.resp.out, &args);
-        }
+        hf__args_begin(&args, "SCRIPT");
+        hf__args_word(&args, "LOAD");
+        hf__args_word(&args, hf__script_text(needed[i]));
+        hf__bytes_add(&m->peer.resp.out, &args);
     }
     hf__wave_disown(m);
 }
 
-static bool is_told_of(const redisReply *reply, size_t i)
-{
-    return reply->type == REDIS_REPLY_ARRAY && i < reply->elements &&
-           reply->element[i]->integer == 1;
-}
-
-static void take_scripts(struct hf__voter *m, const redisReply *reply)
-{
-    unsigned unknown = 0;
-
-    for (int i = 0; i < NEEDED; i++) {
-        unknown |= is_told_of(reply, (size_t)i) ? 0 : 1u << i;
-    }
-    if (unknown != 0) {
-        hf__member_teach(m, unknown);
-    }
-}
-
-/* True once it knows what it needs, or will before what comes next. */
+/* True once it has said what it remembers. */
 static bool learns(const struct hf__redlock *s, struct hf__voter *m)
 {
     if (!m->is_asked) {
         ask_all(s, m);
     }
-    while (m->learned <= HF__MEMORY_QUESTIONS) {
+    while (m->learned < HF__MEMORY_QUESTIONS) {
         redisReply *reply = NULL;
         int r = hf__resp_next(&m->peer.resp, &reply);
 
@@ -218,12 +190,7 @@ static bool learns(const struct hf__redlock *s, struct hf__voter *m)
         if (reply == NULL) {
             return false;
         }
-        if (m->learned == 0) {
-            take_scripts(m, reply);
-        } else {
-            hf__memory_take(m, m->learned - 1, reply);
-        }
-        m->learned++;
+        hf__memory_take(m, m->learned++, reply);
         freeReplyObject(reply);
     }
     return true;
@@ -283,7 +250,7 @@ static void hang_up(struct hf__redlock *s, int member, hf__time now)
         hf__peer_fail(&m->peer, HF_EUNAVAIL, "it has stopped to answer");
         hf__member_settle(s, member);
         m->retry_at = hf__after_ms(now, RETRY_FIRST_MS);
-    } else if (hf__member_is_due(m) && silent_ms >= CONNECT_MS) {
+    } else if (is_due(m) && silent_ms >= CONNECT_MS) {
         hf__peer_fail(&m->peer, HF_EUNAVAIL, "it does not answer");
     }
     hf__member_settle(s, member);
@@ -322,7 +289,7 @@ static void excuse(struct hf__redlock *s, int64_t idle_ns)
     for (int i = 0; i < s->n; i++) {
         struct hf__voter *m = &s->members[i];
 
-        if (hf__member_is_due(m)) {
+        if (is_due(m)) {
             m->silent_from =
                 hf__after_ns(m->silent_from, idle_ns - IDLE_MS * HF__MS);
         }

@@ -41,7 +41,7 @@ struct hf__voter {
     int failures;    /* attempts to connect to it, since it was in */
     int twin;        /* the member whose server it is, too; −1: none */
     bool is_durable; /* it forgets nothing, however it ends */
-    bool is_asked;   /* which scripts it knows, and its past */
+    bool is_asked;   /* about its past */
     int learned;     /* answers to that */
     uint64_t taught; /* the wave in which it had forgotten the scripts */
     struct hf__memory memory;
@@ -134,8 +134,7 @@ void hf__member_start(struct hf__redlock *s, int member);
 void hf__member_settle(struct hf__redlock *s, int member);
 /* Are its answers worth something now? */
 bool hf__member_counts(const struct hf__voter *m, hf__time now);
-/* It is still coming; one of those is. */
-bool hf__member_is_due(const struct hf__voter *m);
+/* One of those is still coming. */
 bool hf__is_any_due(const struct hf__redlock *s, unsigned of);
 /* Those who are not in. */
 unsigned hf__members_away(const struct hf__redlock *s);
@@ -149,10 +148,10 @@ void hf__members_tend(struct hf__redlock *s);
 /* Sleep until a majority counts, nobody more can come or will count before
  * `until`, or until then. */
 void hf__members_await(struct hf__redlock *s, hf__time until);
-/* Send it those of the scripts that are needed (bits), so that it knows them
- * before what is sent to it later: an operation that it must ask for again is
+/* Send it the scripts that are needed once more, so that it knows them before
+ * what is sent to it later: an operation that it must be asked for again is
  * late if others decide. */
-void hf__member_teach(struct hf__voter *m, unsigned scripts);
+void hf__member_teach(struct hf__voter *m);
 
 /* ---- leftover.c; and see vote.h */
 

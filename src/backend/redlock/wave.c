@@ -85,7 +85,7 @@ void hf__wave_take(struct hf__redlock *s, int member)
             s->take(s, member, own.first, reply);
         } else if (reply->type == REDIS_REPLY_ERROR &&
                    strncmp(reply->str, "NOSCRIPT", 8) == 0) {
-            hf__member_teach(m, ~0U);     /* too late for this one … */
+            hf__member_teach(m);          /* too late for this one … */
             hf__leftover_tell(s, member); /* … unless it was a release */
         }
         freeReplyObject(reply);
