@@ -60,17 +60,6 @@ struct hf__arm_kind hf__arm_kind(const struct hf__arm *a)
     return kind;
 }
 
-static void add_word(struct hf__redis *s, const char *word, const char *channel)
-{
-    struct hf__args args;
-
-    hf__args_begin(&args, word);
-    if (channel != NULL) {
-        hf__args_word(&args, channel);
-    }
-    hf__bytes_add(&s->peer.resp.out, &args);
-}
-
 static void add_token(struct hf__args *args, const struct hf__token *token)
 {
     if (hf__token_is_zero(token)) {
@@ -122,7 +111,8 @@ static void add_all(struct hf__redis *s, hf__time until)
 static void stop_listening(struct hf__redis *s)
 {
     if (s->armed->is_subscribed) {
-        add_word(s, "UNSUBSCRIBE", s->armed->channel);
+        hf__bytes_words(&s->peer.resp.out,
+                        HF__WORDS("UNSUBSCRIBE", s->armed->channel));
         s->armed->acks++;
         s->armed->is_subscribed = false;
     }
@@ -161,6 +151,7 @@ static void name_channel(struct hf__redis *s)
 int hf__arm_ask(struct hf__redis *s)
 {
     struct hf__armed *p = s->armed;
+    struct hf__bytes *out = &s->peer.resp.out;
     hf__time now = hf__now();
     int before;
 
@@ -170,12 +161,12 @@ int hf__arm_ask(struct hf__redis *s)
         return send_all(s);
     }
     name_channel(s);
-    add_word(s, "MULTI", NULL);
-    before = s->peer.resp.out.commands;
+    hf__bytes_words(out, HF__WORDS("MULTI"));
+    before = out->commands;
     add_all(s, hf__after_ms(now, TOGETHER_MS));
-    add_word(s, "SUBSCRIBE", p->channel);
-    p->acks += 1 + s->peer.resp.out.commands - before;
-    add_word(s, "EXEC", NULL);
+    hf__bytes_words(out, HF__WORDS("SUBSCRIBE", p->channel));
+    p->acks += 1 + out->commands - before;
+    hf__bytes_words(out, HF__WORDS("EXEC"));
     p->owes_batch = true;
     p->is_subscribed = true;
     return send_all(s);

@@ -186,6 +186,17 @@ void hf__bytes_add(struct hf__bytes *b, const struct hf__args *a)
     b->commands++;
 }
 
+void hf__bytes_words(struct hf__bytes *b, const char *const words[])
+{
+    struct hf__args args;
+
+    hf__args_begin(&args, words[0]);
+    for (int i = 1; words[i] != NULL; i++) {
+        hf__args_word(&args, words[i]);
+    }
+    hf__bytes_add(b, &args);
+}
+
 /* Leaves room for the longest head. */
 size_t hf__bytes_begin(struct hf__bytes *b)
 {

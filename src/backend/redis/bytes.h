@@ -42,6 +42,9 @@ void hf__args_number(struct hf__args *, int64_t number);
 /* 32 hexadecimal digits. */
 void hf__args_token(struct hf__args *, const struct hf__token *);
 void hf__bytes_add(struct hf__bytes *, const struct hf__args *);
+/* A command of words alone, which end with NULL. */
+void hf__bytes_words(struct hf__bytes *, const char *const words[]);
+#define HF__WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 /* A command of any length: begin(), word() for each argument, and end() with
  * how many they are and what begin() gave. */
 HF_MUST_CHECK size_t hf__bytes_begin(struct hf__bytes *);

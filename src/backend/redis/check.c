@@ -96,17 +96,6 @@ static void tell_if(struct findings *f, const char *name, const char *value,
 
 /* ---- asking */
 
-int hf__check_ask(struct hf__checking *c, const struct hf__args *args,
-                  redisReply **ret_reply)
-{
-    return hf__redis_ask(c->s, args, c->deadline, ret_reply, c->err);
-}
-
-void hf__check_free_reply(redisReply **reply)
-{
-    freeReplyObject(*reply);
-}
-
 static void note(struct findings *f, int fact, const char *text, size_t length)
 {
     (void)snprintf(f->facts[fact], sizeof f->facts[fact], "%.*s", (int)length,
@@ -128,12 +117,9 @@ static void note_line(struct findings *f, const char *line, size_t length)
 
 static int read_info(struct findings *f)
 {
-    HF_AUTO(hf__check_free_reply) redisReply *reply = NULL;
-    struct hf__args args;
-    int r;
+    HF_AUTO(hf__reply_free) redisReply *reply = NULL;
+    int r = hf__check_ask(f->c, HF__WORDS("INFO"), &reply);
 
-    hf__args_begin(&args, "INFO");
-    r = hf__check_ask(f->c, &args, &reply);
     if (r != HF_OK || reply->type != REDIS_REPLY_STRING) {
         return r;
     }
@@ -149,14 +135,10 @@ static int read_info(struct findings *f)
 
 static int read_setting(struct findings *f, int fact)
 {
-    HF_AUTO(hf__check_free_reply) redisReply *reply = NULL;
-    struct hf__args args;
-    int r;
+    HF_AUTO(hf__reply_free) redisReply *reply = NULL;
+    int r =
+        hf__check_ask(f->c, HF__WORDS("CONFIG", "GET", names[fact]), &reply);
 
-    hf__args_begin(&args, "CONFIG");
-    hf__args_word(&args, "GET");
-    hf__args_word(&args, names[fact]);
-    r = hf__check_ask(f->c, &args, &reply);
     if (r == HF_OK && reply->type == REDIS_REPLY_ARRAY &&
         reply->elements == 2 && reply->element[1]->type == REDIS_REPLY_STRING) {
         note(f, fact, reply->element[1]->str, (size_t)reply->element[1]->len);
@@ -342,16 +324,14 @@ static void check_clients(struct findings *f)
 
 static int check_clock(struct findings *f)
 {
-    HF_AUTO(hf__check_free_reply) redisReply *reply = NULL;
-    struct hf__args args;
+    HF_AUTO(hf__reply_free) redisReply *reply = NULL;
     int64_t before = hf__wall_us();
     int64_t after;
     int64_t theirs;
     char value[96];
     int r;
 
-    hf__args_begin(&args, "TIME");
-    r = hf__check_ask(f->c, &args, &reply);
+    r = hf__check_ask(f->c, HF__WORDS("TIME"), &reply);
     after = hf__wall_us();
     theirs = r == HF_OK ? hf__answer_time(reply) : 0;
     if (theirs == 0) {
@@ -370,14 +350,12 @@ enum { PINGS = 5 };
 static int check_distance(struct findings *f)
 {
     int64_t best_ns = INT64_MAX;
-    struct hf__args args;
     char value[64];
 
-    hf__args_begin(&args, "PING");
     for (int i = 0; i < PINGS; i++) {
-        HF_AUTO(hf__check_free_reply) redisReply *reply = NULL;
+        HF_AUTO(hf__reply_free) redisReply *reply = NULL;
         hf__time sent = hf__now();
-        int r = hf__check_ask(f->c, &args, &reply);
+        int r = hf__check_ask(f->c, HF__WORDS("PING"), &reply);
         int64_t ns = hf__between_ns(sent, hf__now());
 
         if (r != HF_OK) {

@@ -16,13 +16,12 @@ struct hf__checking {
     bool has_channels; /* waiters can be woken */
 };
 
-/* One command and its reply, which may be an error. HF_OK, or the session is
- * dead. */
+/* may.c: one command of words (hf__bytes_words()) and its reply, which may be
+ * an error. HF_OK; else the session is dead, or (HF_ENOMEM) nothing was sent;
+ * err is told. */
 HF_MUST_CHECK int hf__check_ask(struct hf__checking *c,
-                                const struct hf__args *args,
+                                const char *const words[],
                                 redisReply **ret_reply);
-/* A cleanup. */
-void hf__check_free_reply(redisReply **reply);
 
 /* check_sentinels.c: those of the URL, if it names any. */
 void hf__check_sentinels(struct hf__checking *c);

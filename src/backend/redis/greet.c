@@ -10,6 +10,7 @@
 #include "src/base/files.h"
 #include "src/base/map.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,52 +42,32 @@ static int refuse(struct hf__peer *p, int status, const char *why)
 
 /* ---- asking */
 
-static void say(struct hf__peer *p, enum greeting what,
-                const struct hf__args *args)
+static void ask(struct hf__peer *p, enum greeting what,
+                const char *const words[])
 {
     HF_ASSERT(p->greetings < HF__GREETINGS);
     p->greeting[p->greetings++] = (unsigned char)what;
-    hf__bytes_add(&p->resp.out, args);
-}
-
-static void ask(struct hf__peer *p, enum greeting what, const char *command,
-                const char *second, const char *third)
-{
-    struct hf__args args;
-
-    hf__args_begin(&args, command);
-    if (second != NULL) {
-        hf__args_word(&args, second);
-    }
-    if (third != NULL) {
-        hf__args_word(&args, third);
-    }
-    say(p, what, &args);
+    hf__bytes_words(&p->resp.out, words);
 }
 
 static void ask_for_scripts(struct hf__peer *p)
 {
-    struct hf__args args;
+    const char *words[HF__SCRIPTS + 3] = {"SCRIPT", "EXISTS"};
 
-    hf__args_begin(&args, "SCRIPT");
-    hf__args_word(&args, "EXISTS");
     for (int i = 0; i < HF__SCRIPTS; i++) {
-        hf__args_word(&args, hf__script_hash((enum hf__script)i));
+        words[i + 2] = hf__script_hash((enum hf__script)i);
     }
-    say(p, KNOWN, &args);
+    ask(p, KNOWN, words);
 }
 
 /* Who may not has tombstones instead: release.lua's. */
 static void end_ghost(struct hf__peer *p)
 {
-    struct hf__args args;
+    char id[24];
 
     if (p->ghost.id != 0 && p->ghost.place == p->server.place) {
-        hf__args_begin(&args, "CLIENT");
-        hf__args_word(&args, "KILL");
-        hf__args_word(&args, "ID");
-        hf__args_number(&args, (int64_t)p->ghost.id);
-        say(p, END, &args);
+        (void)snprintf(id, sizeof id, "%" PRIu64, p->ghost.id);
+        ask(p, END, HF__WORDS("CLIENT", "KILL", "ID", id));
     }
 }
 
@@ -97,7 +78,9 @@ static int load_scripts(struct hf__peer *p, const redisReply *known)
 
     for (size_t i = 0; i < n && i < HF__SCRIPTS; i++) {
         if (known->element[i]->integer == 0) {
-            ask(p, LOAD, "SCRIPT", "LOAD", hf__script_text((enum hf__script)i));
+            ask(p, LOAD,
+                HF__WORDS("SCRIPT", "LOAD",
+                          hf__script_text((enum hf__script)i)));
         }
     }
     end_ghost(p);
@@ -106,32 +89,18 @@ static int load_scripts(struct hf__peer *p, const redisReply *known)
                : refuse(p, HF_ENOMEM, "out of memory for a connection");
 }
 
-static int said_of(enum greeting what)
-{
-    return what == MYID      ? HF__SAID_ID
-           : what == MASTER  ? HF__SAID_MASTER
-           : what == ADDRESS ? HF__SAID_ADDRESS
-                             : HF__SAID_NAMES;
-}
-
-static void ask_sentinel(struct hf__peer *p, enum greeting what)
-{
-    struct hf__args args;
-
-    hf__said_args(&args, said_of(what), p->target.service);
-    say(p, what, &args);
-}
-
 /* The address last, so that it is no older than what it is judged by. Then its
  * news are sent, of which some may come for others' services. */
 static void queue_for_sentinel(struct hf__peer *p)
 {
-    ask_sentinel(p, MYID);
-    ask_sentinel(p, MASTER);
-    ask_sentinel(p, ADDRESS);
+    const char *service = p->target.service;
+
+    ask(p, MYID, HF__WORDS("SENTINEL", "MYID"));
+    ask(p, MASTER, HF__WORDS("SENTINEL", "MASTER", service));
+    ask(p, ADDRESS, HF__WORDS("SENTINEL", "GET-MASTER-ADDR-BY-NAME", service));
     if (p->target.is_heard) {
-        ask(p, NEWS, "SUBSCRIBE", "+promoted-slave", NULL);
-        ask(p, NEWS, "SUBSCRIBE", "+switch-master", NULL);
+        ask(p, NEWS, HF__WORDS("SUBSCRIBE", "+promoted-slave"));
+        ask(p, NEWS, HF__WORDS("SUBSCRIBE", "+switch-master"));
     }
 }
 
@@ -154,23 +123,24 @@ int hf__greet_queue(struct hf__peer *p, const struct hf__secret *secret)
         const char *password = secret->is_given ? secret->text : "";
         const char *user = p->target.user;
 
-        ask(p, AUTH, "AUTH", user == NULL ? password : user,
-            user == NULL ? NULL : password);
+        ask(p, AUTH,
+            user == NULL ? HF__WORDS("AUTH", password)
+                         : HF__WORDS("AUTH", user, password));
     }
     if (p->target.service != NULL) {
         queue_for_sentinel(p);
         return hf__resp_queue(&p->resp);
     }
-    ask(p, INFO, "INFO", NULL, NULL);
-    ask(p, ROLE, "ROLE", NULL, NULL);
-    ask(p, FSYNC, "CONFIG", "GET", "appendfsync");
-    ask(p, POLICY, "CONFIG", "GET", "maxmemory-policy");
+    ask(p, INFO, HF__WORDS("INFO"));
+    ask(p, ROLE, HF__WORDS("ROLE"));
+    ask(p, FSYNC, HF__WORDS("CONFIG", "GET", "appendfsync"));
+    ask(p, POLICY, HF__WORDS("CONFIG", "GET", "maxmemory-policy"));
     if (p->target.database != 0) {
         (void)snprintf(database, sizeof database, "%d", p->target.database);
-        ask(p, SELECT, "SELECT", database, NULL);
+        ask(p, SELECT, HF__WORDS("SELECT", database));
     }
-    ask(p, NAME, "CLIENT", "SETNAME", "holdfast");
-    ask(p, ID, "CLIENT", "ID", NULL);
+    ask(p, NAME, HF__WORDS("CLIENT", "SETNAME", "holdfast"));
+    ask(p, ID, HF__WORDS("CLIENT", "ID"));
     ask_for_scripts(p);
     return hf__resp_queue(&p->resp);
 }
@@ -314,11 +284,16 @@ static int take_said(struct hf__peer *p, enum greeting what,
         return reply->type == REDIS_REPLY_ERROR ? refused(p, what, reply)
                                                 : (int)HF_OK;
     }
-    r = hf__said_take(p, said_of(what), reply);
+    r = hf__said_take(p,
+                      what == MYID      ? HF__SAID_ID
+                      : what == MASTER  ? HF__SAID_MASTER
+                      : what == ADDRESS ? HF__SAID_ADDRESS
+                                        : HF__SAID_NAMES,
+                      reply);
     if (r != HF_BUSY) {
         return r;
     }
-    ask_sentinel(p, NAMES);
+    ask(p, NAMES, HF__WORDS("SENTINEL", "MASTERS"));
     return hf__resp_queue(&p->resp) == HF_OK
                ? HF_OK
                : refuse(p, HF_ENOMEM, "out of memory for a connection");

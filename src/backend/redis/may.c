@@ -7,6 +7,8 @@
  */
 #include "src/backend/redis/check.h"
 
+#include "src/base/error.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -54,18 +56,34 @@ static bool is_refused(const redisReply *reply)
             strncmp(reply->str, "ERR unknown", 11) == 0);
 }
 
-/* One command of words, NULL-ended; whether it may be given. */
+int hf__check_ask(struct hf__checking *c, const char *const words[],
+                  redisReply **ret_reply)
+{
+    struct hf__redis *s = c->s;
+    int r = hf__redis_wait_leave(s, c->deadline, c->err);
+
+    *ret_reply = NULL;
+    if (r != HF_OK) {
+        return r;
+    }
+    hf__bytes_words(&s->peer.resp.out, words);
+    if (hf__resp_queue(&s->peer.resp) != HF_OK) {
+        return hf__fail(c->err, HF_ENOMEM, "out of memory for a command");
+    }
+    (void)hf__resp_flush(&s->peer.resp); /* the reply will tell */
+    r = hf__peer_reply(&s->peer, &s->rest, &s->head, c->deadline, ret_reply);
+    if (r != HF_OK) {
+        hf__error_copy(c->err, &s->peer.err);
+    }
+    return r;
+}
+
+/* May the command be given? */
 static int try(struct hf__checking *c, const char *const words[], bool *ret_may)
 {
-    HF_AUTO(hf__check_free_reply) redisReply *reply = NULL;
-    struct hf__args args;
-    int r;
+    HF_AUTO(hf__reply_free) redisReply *reply = NULL;
+    int r = hf__check_ask(c, words, &reply);
 
-    hf__args_begin(&args, words[0]);
-    for (int i = 1; words[i] != NULL; i++) {
-        hf__args_word(&args, words[i]);
-    }
-    r = hf__check_ask(c, &args, &reply);
     *ret_may = r == HF_OK && !is_refused(reply);
     return r;
 }
@@ -74,20 +92,16 @@ static int try(struct hf__checking *c, const char *const words[], bool *ret_may)
 
 static int probe_scripts(struct hf__checking *c, char *missing)
 {
-    HF_AUTO(hf__check_free_reply) redisReply *reply = NULL;
+    HF_AUTO(hf__reply_free) redisReply *reply = NULL;
     char keys[2][HF__PREFIX_MAX + 32];
-    struct hf__args args;
     int r;
 
-    hf__args_begin(&args, "EVAL");
-    hf__args_word(&args, probe);
-    hf__args_word(&args, "2");
     for (int i = 0; i < 2; i++) {
         (void)snprintf(keys[i], sizeof keys[i], "%s:{holdfast-check}:%d",
                        c->s->prefix, i);
-        hf__args_word(&args, keys[i]);
     }
-    r = hf__check_ask(c, &args, &reply);
+    r = hf__check_ask(c, HF__WORDS("EVAL", probe, "2", keys[0], keys[1]),
+                      &reply);
     if (r != HF_OK) {
         return r;
     }
@@ -103,20 +117,19 @@ static int probe_scripts(struct hf__checking *c, char *missing)
 
 static int check_commands(struct hf__checking *c)
 {
-    static const char *const by_hash[] = {
-        "EVALSHA", "0000000000000000000000000000000000000000", "0", NULL};
-    /* Of no replica, so that it does not wait. */
-    static const char *const wait[] = {"WAIT", "0", "1", NULL};
-    static const char *const scan[] = {"SCAN", "0", "COUNT", "1", NULL};
+    static const char none[] = "0000000000000000000000000000000000000000";
     char missing[MISSING_MAX] = "";
     bool may = true;
     int r = probe_scripts(c, missing);
 
-    r = r == HF_OK ? try(c, by_hash, &may) : r;
+    r = r == HF_OK ? try(c, HF__WORDS("EVALSHA", none, "0"), &may) : r;
     if (r == HF_OK && !may) {
         add_missing(missing, "EVALSHA");
     }
-    r = r == HF_OK && c->s->wait_replicas > 0 ? try(c, wait, &may) : r;
+    if (r == HF_OK && c->s->wait_replicas > 0) {
+        /* Of no replica, so that it does not wait. */
+        r = try(c, HF__WORDS("WAIT", "0", "1"), &may);
+    }
     if (r == HF_OK && !may) {
         add_missing(missing, "WAIT");
     }
@@ -125,7 +138,7 @@ static int check_commands(struct hf__checking *c)
                     missing[0] == '\0' ? HF_FINE : HF_UNFIT,
                     "have an administrator give this user the rules of "
                     "docs/reference.md, \"Redis\", by ACL SETUSER");
-    r = r == HF_OK ? try(c, scan, &may) : r;
+    r = r == HF_OK ? try(c, HF__WORDS("SCAN", "0", "COUNT", "1"), &may) : r;
     hf__report_tell(
         &c->to, "listing", may ? "by SCAN" : "no SCAN", may ? HF_FINE : HF_WARN,
         "give this user +scan: without it there is no ls and no gc");
@@ -157,21 +170,18 @@ static int check_cells(struct hf__checking *c)
 static int check_channels(struct hf__checking *c)
 {
     char channel[HF__PREFIX_MAX + 48];
-    const char *const publish[] = {"PUBLISH", channel, "", NULL};
-    const char *const subscribe[] = {"SUBSCRIBE", channel, NULL};
-    const char *const unsubscribe[] = {"UNSUBSCRIBE", channel, NULL};
     bool may_tell = false;
     bool may_hear = false;
     int r;
 
     (void)snprintf(channel, sizeof channel, "%s;wake:check-%016llx",
                    c->s->prefix, (unsigned long long)c->s->client);
-    r = try(c, publish, &may_tell);
-    r = r == HF_OK ? try(c, subscribe, &may_hear) : r;
+    r = try(c, HF__WORDS("PUBLISH", channel, ""), &may_tell);
+    r = r == HF_OK ? try(c, HF__WORDS("SUBSCRIBE", channel), &may_hear) : r;
     if (r == HF_OK && may_hear) {
         bool is_done;
 
-        r = try(c, unsubscribe, &is_done);
+        r = try(c, HF__WORDS("UNSUBSCRIBE", channel), &is_done);
     }
     c->has_channels = may_tell && may_hear;
     hf__report_tell(&c->to, "channels",
@@ -188,9 +198,8 @@ static int check_channels(struct hf__checking *c)
 /* Before the lowest there is none to be ended. */
 static int check_ending(struct hf__checking *c)
 {
-    static const char *const end[] = {"CLIENT", "KILL", "ID", "0", NULL};
     bool may = false;
-    int r = try(c, end, &may);
+    int r = try(c, HF__WORDS("CLIENT", "KILL", "ID", "0"), &may);
 
     may = may && c->s->peer.server.id != 0;
     hf__report_tell(&c->to, "late requests",
@@ -203,13 +212,9 @@ static int check_ending(struct hf__checking *c)
 
 int hf__check_user(struct hf__checking *c)
 {
-    HF_AUTO(hf__check_free_reply) redisReply *reply = NULL;
-    struct hf__args args;
-    int r;
+    HF_AUTO(hf__reply_free) redisReply *reply = NULL;
+    int r = hf__check_ask(c, HF__WORDS("ACL", "WHOAMI"), &reply);
 
-    hf__args_begin(&args, "ACL");
-    hf__args_word(&args, "WHOAMI");
-    r = hf__check_ask(c, &args, &reply);
     if (r != HF_OK) {
         return r;
     }

@@ -176,10 +176,10 @@ HF_MUST_CHECK int hf__greet_again(struct hf__peer *);
  * HF_EUNSAFE (it evicts, is a replica, a cluster), HF_EUNAVAIL (LOADING …),
  * HF_EINVAL (a sentinel, no such database), HF_EPROTO, HF_ENOMEM. */
 HF_MUST_CHECK int hf__greet_take(struct hf__peer *, const redisReply *);
-/* ---- said.c, for greet.c: what a Sentinel is asked, and says */
 
-/* What is asked of it; the last only of one that did not know the service. */
-void hf__said_args(struct hf__args *, int which, const char *service);
+/* ---- said.c, for greet.c: what a Sentinel answers */
+
+/* To what it is; the last only of one that did not know the service. */
 enum { HF__SAID_ID, HF__SAID_MASTER, HF__SAID_ADDRESS, HF__SAID_NAMES };
 /* One of its replies. HF_OK; HF_BUSY: it does not know the service, ask for the
  * names of those that it knows; else p->err is told: HF_EINVAL (it is no

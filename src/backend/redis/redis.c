@@ -221,28 +221,6 @@ static void redis_interrupt(void *state)
     hf__waker_wake(&s->rest.waker);
 }
 
-int hf__redis_ask(struct hf__redis *s, const struct hf__args *args,
-                  hf__time deadline, redisReply **ret_reply, hf_error *err)
-{
-    int r;
-
-    *ret_reply = NULL;
-    r = hf__redis_wait_leave(s, deadline, err);
-    if (r != HF_OK) {
-        return r;
-    }
-    hf__bytes_add(&s->peer.resp.out, args);
-    if (hf__resp_queue(&s->peer.resp) != HF_OK) {
-        return hf__fail(err, HF_ENOMEM, "out of memory for a command");
-    }
-    (void)hf__resp_flush(&s->peer.resp); /* the reply will tell */
-    r = hf__peer_reply(&s->peer, &s->rest, &s->head, deadline, ret_reply);
-    if (r != HF_OK) {
-        hf__error_copy(err, &s->peer.err);
-    }
-    return r;
-}
-
 const struct hf__backend hf__redis_backend = {
     .scheme = "redis",
     .caps = HF_CAP_FENCE | HF_CAP_WAIT | HF_CAP_HANDOVER | HF_CAP_LIST |

@@ -88,10 +88,4 @@ HF_MUST_CHECK int hf__confirm(struct hf__redis *s, struct hf__op *ops[], int n,
 /* The same of a cell's change, which has its result. */
 void hf__confirm_cell(const struct hf__redis *s, struct hf__cell_op *op);
 
-/* Send one command and take its reply, which the caller frees. HF_OK; else the
- * session is dead, or (HF_ENOMEM) nothing was sent; err is told. */
-HF_MUST_CHECK int hf__redis_ask(struct hf__redis *s,
-                                const struct hf__args *args, hf__time deadline,
-                                redisReply **ret_reply, hf_error *err);
-
 #endif

@@ -54,5 +54,10 @@ int hf__resp_fill(struct hf__resp *);
 /* The next whole reply, NULL if there is none yet; the caller frees it with
  * freeReplyObject(). HF_OK; HF_EPROTO, HF_ENOMEM: it is dead. */
 HF_MUST_CHECK int hf__resp_next(struct hf__resp *, redisReply **ret_reply);
+/* A cleanup. */
+static inline void hf__reply_free(redisReply **reply)
+{
+    freeReplyObject(*reply);
+}
 
 #endif

@@ -14,22 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void hf__said_args(struct hf__args *args, int which, const char *service)
-{
-    static const char *const words[] = {
-        [HF__SAID_ID] = "MYID",
-        [HF__SAID_MASTER] = "MASTER",
-        [HF__SAID_ADDRESS] = "GET-MASTER-ADDR-BY-NAME",
-        [HF__SAID_NAMES] = "MASTERS",
-    };
-
-    hf__args_begin(args, "SENTINEL");
-    hf__args_word(args, words[which]);
-    if (which == HF__SAID_MASTER || which == HF__SAID_ADDRESS) {
-        hf__args_word(args, service);
-    }
-}
-
 /* The i-th of an array, as text; "" if it is none. */
 static const char *text_at(const redisReply *reply, size_t i)
 {

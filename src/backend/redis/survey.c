@@ -14,11 +14,6 @@
 /* So many names are asked about with one pipeline. */
 #define PIPELINE 128
 
-static void free_reply(redisReply **reply)
-{
-    freeReplyObject(*reply);
-}
-
 int hf__survey_fail(const struct hf__survey *v, int status, const char *why)
 {
     return hf__fail(v->err, status, "%s: %s", v->s->peer.target.shown, why);
@@ -55,7 +50,7 @@ bool hf__survey_is_strange(const redisReply *reply)
 int hf__survey_page(const struct hf__survey *v, struct hf__scan *scan,
                     struct hf__names *names)
 {
-    HF_AUTO(free_reply) redisReply *reply = NULL;
+    HF_AUTO(hf__reply_free) redisReply *reply = NULL;
     int r;
 
     hf__scan_add(&v->s->peer.resp.out, scan);
@@ -102,7 +97,7 @@ static int take_stretch(const struct hf__survey *v, struct stretch *h)
     int verdict = HF_OK;
 
     for (size_t i = h->at; i < h->end; i++) {
-        HF_AUTO(free_reply) redisReply *reply = NULL;
+        HF_AUTO(hf__reply_free) redisReply *reply = NULL;
         int r = next_reply(v, &reply);
 
         if (r != HF_OK) {

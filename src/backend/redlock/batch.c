@@ -379,10 +379,7 @@ int hf__redlock_execute(void *state, struct hf__op *ops[], int n,
  * operations is there from the beginning, and of a command. */
 int hf__redlock_reserve(struct hf__redlock *s, hf_error *err)
 {
-    struct hf__args args;
-
-    hf__args_begin(&args, "PING");
-    hf__bytes_add(&s->bytes, &args);
+    hf__bytes_words(&s->bytes, HF__WORDS("PING"));
     return make_room(s, ROOM_LEAST) && !s->bytes.is_broken
                ? (int)HF_OK
                : hf__fail(err, HF_ENOMEM, "out of memory for a session");

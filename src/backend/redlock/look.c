@@ -223,12 +223,10 @@ static void ask_clocks(struct hf__redlock *s, struct checking *c,
                        hf__time deadline)
 {
     hf__time until = hf__earlier(deadline, hf__after_ms(hf__now(), 1000));
-    struct hf__args args;
 
     hf__wave_begin(s, take_clock, c);
     hf__bytes_clear(&s->bytes);
-    hf__args_begin(&args, "TIME");
-    hf__bytes_add(&s->bytes, &args);
+    hf__bytes_words(&s->bytes, HF__WORDS("TIME"));
     c->asked_us = hf__wall_us();
     c->out = (1u << s->n) - 1; /* before one may be gone */
     c->out &= s->bytes.is_broken ? 0 : hf__wave_send(s, c->out, 0, true);

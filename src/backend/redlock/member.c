@@ -164,12 +164,9 @@ static void ask_all(const struct hf__redlock *s, struct hf__voter *m)
 void hf__member_teach(struct hf__voter *m)
 {
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
-        struct hf__args args;
-
-        hf__args_begin(&args, "SCRIPT");
-        hf__args_word(&args, "LOAD");
-        hf__args_word(&args, hf__script_text(needed[i]));
-        hf__bytes_add(&m->peer.resp.out, &args);
+        hf__bytes_words(
+            &m->peer.resp.out,
+            HF__WORDS("SCRIPT", "LOAD", hf__script_text(needed[i])));
     }
     hf__wave_disown(m);
 }

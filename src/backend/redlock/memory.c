@@ -40,27 +40,17 @@ static struct mark_key mark_key(const struct hf__redlock *s)
 
 /* ---- asking */
 
-static void ask(struct hf__voter *m, const char *const words[4])
-{
-    struct hf__args args;
-
-    hf__args_begin(&args, words[0]);
-    for (int i = 1; i < 4 && words[i] != NULL; i++) {
-        hf__args_word(&args, words[i]);
-    }
-    hf__bytes_add(&m->peer.resp.out, &args);
-}
-
 void hf__memory_ask(const struct hf__redlock *s, struct hf__voter *m)
 {
+    struct hf__bytes *out = &m->peer.resp.out;
     struct mark_key key = mark_key(s);
 
     m->memory = (struct hf__memory){.is_unseen = false};
-    ask(m, (const char *const[4]){"HMGET", key.text, "since", "replid"});
-    ask(m, (const char *const[4]){"TIME"});
-    ask(m, (const char *const[4]){"INFO", "replication"});
-    ask(m,
-        (const char *const[4]){"CONFIG", "GET", "no-appendfsync-on-rewrite"});
+    hf__bytes_words(out, HF__WORDS("HMGET", key.text, "since", "replid"));
+    hf__bytes_words(out, HF__WORDS("TIME"));
+    hf__bytes_words(out, HF__WORDS("INFO", "replication"));
+    hf__bytes_words(out,
+                    HF__WORDS("CONFIG", "GET", "no-appendfsync-on-rewrite"));
 }
 
 /* ---- its answers */
