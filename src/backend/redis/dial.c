@@ -13,6 +13,7 @@
 #include "src/base/host.h"
 
 #include <errno.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -30,54 +31,15 @@
 
 /* ---- what is known of a name */
 
-static void know_addresses(struct hf__addresses *k, const struct addrinfo *a)
+static void know(struct hf__addresses *k, const struct addrinfo *a)
 {
     k->n = 0;
     for (; a != NULL && k->n < HF__ADDRESSES_MAX; a = a->ai_next) {
-        if (a->ai_addrlen <= sizeof k->at[0]) {
-            memcpy(&k->at[k->n], a->ai_addr, a->ai_addrlen);
-            k->list[k->n++] = (struct addrinfo){.ai_family = a->ai_family,
-                                                .ai_addrlen = a->ai_addrlen};
+        if (a->ai_addrlen <= sizeof k->list[0].to) {
+            k->list[k->n].length = a->ai_addrlen;
+            memcpy(&k->list[k->n++].to, a->ai_addr, a->ai_addrlen);
         }
     }
-}
-
-/* The one that answers is tried first the next time. */
-static void prefer_address(struct hf__addresses *k, const struct addrinfo *a)
-{
-    for (int i = 0; a != NULL && i < k->n; i++) {
-        if (k->list[i].ai_addrlen == a->ai_addrlen &&
-            memcmp(&k->at[i], a->ai_addr, a->ai_addrlen) == 0) {
-            struct sockaddr_storage at = k->at[i];
-            struct addrinfo one = k->list[i];
-
-            k->at[i] = k->at[0];
-            k->list[i] = k->list[0];
-            k->at[0] = at;
-            k->list[0] = one;
-            return;
-        }
-    }
-}
-
-/* As a list; NULL: there are none. */
-static struct addrinfo *link_addresses(struct hf__addresses *k)
-{
-    for (int i = 0; i < k->n; i++) {
-        k->list[i].ai_addr = (struct sockaddr *)&k->at[i];
-        k->list[i].ai_next = i + 1 < k->n ? &k->list[i + 1] : NULL;
-    }
-    return k->n > 0 ? k->list : NULL;
-}
-
-void hf__dial_forget(struct hf__peer *p)
-{
-    if (p->addresses != NULL) {
-        freeaddrinfo(p->addresses);
-    }
-    p->addresses = NULL;
-    p->address = NULL;
-    p->address_until = HF__NEVER;
 }
 
 /* ---- from an address to a connection */
@@ -103,10 +65,10 @@ static void set_options(int fd)
 }
 
 /* 0: connected; else errno, EINPROGRESS too. */
-static int connect_to(struct hf__peer *p, int family,
-                      const struct sockaddr *address, socklen_t length)
+static int connect_to(struct hf__peer *p, const struct hf__address *a)
 {
-    int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int fd =
+        socket(a->to.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
     if (fd < 0) {
         return errno;
@@ -114,10 +76,11 @@ static int connect_to(struct hf__peer *p, int family,
     if (hf__resp_attach(&p->resp, fd) != HF_OK) {
         return ENOMEM;
     }
-    if (family != AF_UNIX) {
+    if (a->to.ss_family != AF_UNIX) {
         set_options(fd);
     }
-    return connect(fd, address, length) == 0 ? 0 : errno;
+    return connect(fd, (const struct sockaddr *)&a->to, a->length) == 0 ? 0
+                                                                        : errno;
 }
 
 static void fail_errno(struct hf__peer *p, int number)
@@ -132,28 +95,28 @@ static void fail_errno(struct hf__peer *p, int number)
     p->err.native = number;
 }
 
-static bool is_there(struct hf__peer *p)
+/* It is tried first the next time. */
+static bool is_there(struct hf__addresses *k)
 {
-    prefer_address(&p->known, p->address);
-    hf__dial_forget(p);
+    struct hf__address first = k->list[0];
+
+    k->list[0] = k->list[k->at];
+    k->list[k->at] = first;
     return true;
 }
 
-/* Begin with the address and, as long as they fail at once, with those behind
- * it. True: connected. */
+/* From k->at on, as long as they fail at once. True: connected. */
 static bool try_addresses(struct hf__peer *p, int number)
 {
-    for (; p->address != NULL; p->address = p->address->ai_next) {
-        const struct addrinfo *a = p->address;
-
+    for (struct hf__addresses *k = &p->known; k->at < k->n; k->at++) {
         hf__resp_detach(&p->resp);
-        number = connect_to(p, a->ai_family, a->ai_addr, a->ai_addrlen);
+        number = connect_to(p, &k->list[k->at]);
         if (number == 0) {
-            return is_there(p);
+            return is_there(k);
         }
         if (number == EINPROGRESS) {
             p->state = HF__PEER_CONNECTING;
-            p->address_until = a->ai_next == NULL
+            p->address_until = k->at + 1 == k->n
                                    ? HF__NEVER
                                    : hf__after_ms(hf__now(), ADDRESS_MS);
             return false;
@@ -165,59 +128,56 @@ static bool try_addresses(struct hf__peer *p, int number)
 
 static bool try_next(struct hf__peer *p, int number)
 {
-    p->address = p->address == NULL ? NULL : p->address->ai_next;
+    p->known.at++;
     return try_addresses(p, number);
 }
 
-bool hf__dial_known(struct hf__peer *p)
+static int look_up(struct hf__peer *p)
 {
-    if (p->known.n == 0) {
-        hf__peer_fail(p, HF_EUNAVAIL, "its name could not be looked up");
-        return false;
-    }
-    p->address = link_addresses(&p->known);
-    return try_addresses(p, EADDRNOTAVAIL);
-}
-
-bool hf__dial_host(struct hf__peer *p)
-{
+    struct addrinfo *found = NULL;
     char port[16];
-    char why[160];
     int error;
 
     (void)snprintf(port, sizeof port, "%d", p->target.port);
-    error = hf__host_look_up(p->target.host, port, &p->addresses);
-    if (error != 0 && p->known.n > 0) {
-        return hf__dial_known(p);
+    error = hf__host_look_up(p->target.host, port, &found);
+    if (error == 0) {
+        know(&p->known, found);
+        freeaddrinfo(found);
     }
-    if (error != 0) {
+    return error;
+}
+
+bool hf__dial_host(struct hf__peer *p, bool may_look_up)
+{
+    int error = may_look_up ? look_up(p) : 0;
+    char why[160];
+
+    if (p->known.n == 0 && error != 0) {
         (void)snprintf(why, sizeof why, "its name can't be looked up: %s",
                        gai_strerror(error));
         hf__peer_fail(p, HF_EUNAVAIL, why);
         return false;
     }
-    know_addresses(&p->known, p->addresses);
-    p->address = p->addresses;
+    if (p->known.n == 0 && !may_look_up) {
+        hf__peer_fail(p, HF_EUNAVAIL, "its name could not be looked up");
+        return false;
+    }
+    p->known.at = 0;
     return try_addresses(p, EADDRNOTAVAIL);
 }
 
 bool hf__dial_socket(struct hf__peer *p)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int number;
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
 
-    if (strlen(p->target.socket) >= sizeof address.sun_path) {
+    if (strlen(p->target.socket) >= sizeof to.sun_path) {
         hf__peer_fail(p, HF_EINVAL, "a socket's path has 107 bytes at most");
         return false;
     }
-    (void)snprintf(address.sun_path, sizeof address.sun_path, "%s",
-                   p->target.socket);
-    number = connect_to(p, AF_UNIX, (const struct sockaddr *)&address,
-                        sizeof address);
-    if (number != 0) {
-        fail_errno(p, number);
-    }
-    return number == 0;
+    (void)snprintf(to.sun_path, sizeof to.sun_path, "%s", p->target.socket);
+    p->known = (struct hf__addresses){.n = 1, .list[0].length = sizeof to};
+    memcpy(&p->known.list[0].to, &to, sizeof to);
+    return try_addresses(p, 0);
 }
 
 bool hf__dial_finish(struct hf__peer *p)
@@ -228,13 +188,7 @@ bool hf__dial_finish(struct hf__peer *p)
     if (getsockopt(p->resp.fd, SOL_SOCKET, SO_ERROR, &number, &length) != 0) {
         number = errno;
     }
-    return number == 0 ? is_there(p) : try_next(p, number);
-}
-
-bool hf__dial_is_late(const struct hf__peer *p)
-{
-    return !hf__is_never(p->address_until) &&
-           !hf__before(hf__now(), p->address_until);
+    return number == 0 ? is_there(&p->known) : try_next(p, number);
 }
 
 bool hf__dial_next(struct hf__peer *p)

@@ -22,6 +22,10 @@ enum greeting {
     FSYNC,
     POLICY,
     SELECT,
+    /* Of a quorum's member. */
+    MARK,
+    CLOCK,
+    LAX,
     NAME,
     ID,
     KNOWN, /* which of our scripts it knows */
@@ -139,6 +143,11 @@ int hf__greet_queue(struct hf__peer *p, const struct hf__secret *secret)
         (void)snprintf(database, sizeof database, "%d", p->target.database);
         ask(p, SELECT, HF__WORDS("SELECT", database));
     }
+    if (p->target.mark_key != NULL) {
+        ask(p, MARK, HF__WORDS("HMGET", p->target.mark_key, "since", "replid"));
+        ask(p, CLOCK, HF__WORDS("TIME"));
+        ask(p, LAX, HF__WORDS("CONFIG", "GET", "no-appendfsync-on-rewrite"));
+    }
     ask(p, NAME, HF__WORDS("CLIENT", "SETNAME", "holdfast"));
     ask(p, ID, HF__WORDS("CLIENT", "ID"));
     ask_for_scripts(p);
@@ -173,10 +182,14 @@ static int64_t read_number(const char *info, const char *key)
     return strtoll(text, NULL, 10);
 }
 
-static void read_info(struct hf__peer *p, const char *info)
+static int take_info(struct hf__peer *p, const redisReply *reply)
 {
     struct hf__redis_server *s = &p->server;
+    const char *info = reply->str;
 
+    if (reply->type != REDIS_REPLY_STRING) {
+        return refuse(p, HF_EPROTO, "what answers there is no Redis");
+    }
     read_field(info, "redis_version", s->version, sizeof s->version);
     read_field(info, "run_id", s->run_id, sizeof s->run_id);
     read_field(info, "master_replid", s->replid, sizeof s->replid);
@@ -195,14 +208,16 @@ static void read_info(struct hf__peer *p, const char *info)
                    ? hf__hash(s->run_id, strlen(s->run_id))
                    : hf__hash(p->target.shown, strlen(p->target.shown));
     s->place = s->place == 0 ? 1 : s->place;
+    return HF_OK;
 }
 
-/* What CONFIG GET answers: a name and its value; "" if it is refused. */
-static const char *value_of(const redisReply *reply)
+/* The i-th of two: what CONFIG GET answers is a name and its value. "": it is
+ * refused, or there is none. */
+static const char *text_at(const redisReply *reply, int i)
 {
     return reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
-                   reply->element[1]->str != NULL
-               ? reply->element[1]->str
+                   reply->element[i]->str != NULL
+               ? reply->element[i]->str
                : "";
 }
 
@@ -310,14 +325,7 @@ static int take(struct hf__peer *p, enum greeting what, const redisReply *reply)
     case SELECT:
         return is_error ? refused(p, what, reply) : HF_OK;
     case INFO:
-        if (is_error) {
-            return refused(p, what, reply);
-        }
-        if (reply->type != REDIS_REPLY_STRING) {
-            return refuse(p, HF_EPROTO, "what answers there is no Redis");
-        }
-        read_info(p, reply->str);
-        return HF_OK;
+        return is_error ? refused(p, what, reply) : take_info(p, reply);
     case ROLE:
         if (reply->type == REDIS_REPLY_ARRAY && reply->elements > 0 &&
             reply->element[0]->str != NULL) {
@@ -326,10 +334,21 @@ static int take(struct hf__peer *p, enum greeting what, const redisReply *reply)
         }
         return HF_OK;
     case FSYNC:
-        copy(s->fsync, sizeof s->fsync, value_of(reply));
+        copy(s->fsync, sizeof s->fsync, text_at(reply, 1));
         return HF_OK;
     case POLICY:
-        copy(s->policy, sizeof s->policy, value_of(reply));
+        copy(s->policy, sizeof s->policy, text_at(reply, 1));
+        return HF_OK;
+    case MARK:
+        p->past.is_unseen = reply->type != REDIS_REPLY_ARRAY;
+        copy(p->past.since, sizeof p->past.since, text_at(reply, 0));
+        copy(p->past.replid, sizeof p->past.replid, text_at(reply, 1));
+        return HF_OK;
+    case CLOCK:
+        p->past.server_us = hf__answer_time(reply);
+        return HF_OK;
+    case LAX:
+        p->past.is_lax = strcmp(text_at(reply, 1), "yes") == 0;
         return HF_OK;
     case KNOWN:
         return load_scripts(p, reply);

@@ -56,7 +56,6 @@ void hf__peer_close(struct hf__peer *p)
 
     wipe_greeting(p);
     hf__resp_fini(&p->resp);
-    hf__dial_forget(p);
     hf__peer_init(p);
     p->ghost = ghost;
     p->known = known;
@@ -100,9 +99,9 @@ static void speak(struct hf__peer *p)
     secure(p);
 }
 
-static void start(struct hf__peer *p, const struct hf__target *target,
-                  const struct hf__secret *secret, const char *allow,
-                  bool (*dial)(struct hf__peer *))
+void hf__peer_start(struct hf__peer *p, const struct hf__target *target,
+                    const struct hf__secret *secret, const char *allow,
+                    bool may_look_up)
 {
     struct hf__target copy = *target; /* it may be p's own */
 
@@ -112,21 +111,10 @@ static void start(struct hf__peer *p, const struct hf__target *target,
     p->state = HF__PEER_CONNECTING;
     if (hf__greet_queue(p, secret) != HF_OK) {
         hf__peer_fail(p, HF_ENOMEM, "out of memory for a connection");
-    } else if (p->target.socket != NULL ? hf__dial_socket(p) : dial(p)) {
+    } else if (p->target.socket != NULL ? hf__dial_socket(p)
+                                        : hf__dial_host(p, may_look_up)) {
         speak(p);
     }
-}
-
-void hf__peer_start(struct hf__peer *p, const struct hf__target *target,
-                    const struct hf__secret *secret, const char *allow)
-{
-    start(p, target, secret, allow, hf__dial_host);
-}
-
-void hf__peer_start_again(struct hf__peer *p, const struct hf__target *target,
-                          const struct hf__secret *secret, const char *allow)
-{
-    start(p, target, secret, allow, hf__dial_known);
 }
 
 void hf__peer_ask_again(struct hf__peer *p)
@@ -240,7 +228,8 @@ void hf__peer_advance(struct hf__peer *p, short events)
 
 bool hf__peer_tick(struct hf__peer *p)
 {
-    if (p->state != HF__PEER_CONNECTING || !hf__dial_is_late(p)) {
+    if (p->state != HF__PEER_CONNECTING || hf__is_never(p->address_until) ||
+        hf__before(hf__now(), p->address_until)) {
         return false;
     }
     if (hf__dial_next(p)) {

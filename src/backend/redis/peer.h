@@ -12,7 +12,7 @@
 #include "src/backend/redis/resp.h"
 #include "src/base/wake.h"
 
-#include <netdb.h>
+#include <sys/socket.h>
 
 /* How a session sleeps. */
 struct hf__rest {
@@ -52,6 +52,16 @@ struct hf__redis_server {
     uint64_t id;    /* of this connection; 0: it is not told */
 };
 
+/* What a quorum's member said of its past; see redlock/memory.c. */
+struct hf__past {
+    bool is_unseen; /* we may not look at its mark */
+    char since[24]; /* of the mark: a time of the server, µs; "": none is there
+                     */
+    char replid[41]; /* … the name of its history then */
+    int64_t server_us;
+    bool is_lax; /* it does not flush while it rewrites its file */
+};
+
 /* What a Sentinel said of the service. */
 struct hf__sentinel_said {
     char id[41];    /* its own; "": before 6.2 it is not told */
@@ -73,46 +83,43 @@ struct hf__ghost {
 };
 
 /* What a name was looked up to, to be had again without looking. */
-enum { HF__ADDRESSES_MAX = 8 };
+enum { HF__ADDRESSES_MAX = 16 };
 struct hf__addresses {
-    int n; /* 0: never */
-    struct sockaddr_storage at[HF__ADDRESSES_MAX];
-    struct addrinfo list[HF__ADDRESSES_MAX]; /* linked when it is used */
+    int n;  /* 0: never */
+    int at; /* the one that is tried; once it answers it is the first */
+    struct hf__address {
+        socklen_t length;
+        struct sockaddr_storage to;
+    } list[HF__ADDRESSES_MAX];
 };
 
-/* The most commands of a greeting. */
-#define HF__GREETINGS 32
+#define HF__GREETINGS 32 /* the most commands of a greeting */
 
 struct hf__peer {
     struct hf__resp resp;
     enum hf__peer_state state;
     struct hf__target target;
     struct hf__redis_server server;
+    struct hf__past past;          /* of one with target.mark_key */
     struct hf__sentinel_said said; /* of one with target.service */
     struct hf__ghost ghost;        /* outlives hf__peer_close() */
     const char *allow;             /* overrides; lent by who opens */
-    struct addrinfo *addresses;    /* of the host; freed once connected */
-    struct addrinfo *address;      /* the one that is tried */
-    struct hf__addresses known;    /* that which was connected to first */
-    hf__time
-        address_until; /* then the next one is; HF__NEVER: it is the last */
+    struct hf__addresses known;    /* outlive it, too */
+    hf__time address_until;        /* of known.at; HF__NEVER: it is the last */
     unsigned char greeting[HF__GREETINGS]; /* what was said, in order */
     int greetings;
     int greeted;  /* replies of the greeting that have come */
-    int status;   /* of one that is DEAD: HF_EUNAVAIL, HF_EAUTH,
-                     HF_EUNSAFE, HF_EPROTO, HF_EINVAL, HF_ENOMEM */
+    int status;   /* of one that is DEAD, negative */
     hf_error err; /* what happened, naming target.shown */
 };
 
 void hf__peer_init(struct hf__peer *);
 /* Begin to connect: the first step is done. `secret` is used up (wiped by the
- * caller). What fails shows as DEAD. */
+ * caller). Looking a name up blocks; who may not has what is known since the
+ * last time. What fails shows as DEAD. */
 void hf__peer_start(struct hf__peer *, const struct hf__target *,
-                    const struct hf__secret *, const char *allow);
-/* The same, at the addresses that are known since then, or else at none:
- * looking up blocks. */
-void hf__peer_start_again(struct hf__peer *, const struct hf__target *,
-                          const struct hf__secret *, const char *allow);
+                    const struct hf__secret *, const char *allow,
+                    bool may_look_up);
 /* A Sentinel that is READY, and sends no news: all but who we are once more. */
 void hf__peer_ask_again(struct hf__peer *);
 /* After poll(): what can be done now. READY: bytes are sent and received, and
@@ -149,25 +156,21 @@ HF_MUST_CHECK int hf__peer_reply(struct hf__peer *, struct hf__rest *,
 
 /* ---- dial.c, for peer.c */
 
-/* Begin to connect: to the host, which blocks while its name is looked up; to
- * the addresses that are known of it; to the unix socket. True: connected;
- * false: under way, or DEAD. */
-HF_MUST_CHECK bool hf__dial_host(struct hf__peer *);
-HF_MUST_CHECK bool hf__dial_known(struct hf__peer *);
+/* Begin to connect: to the host; to the unix socket. True: connected; false:
+ * under way, or DEAD. */
+HF_MUST_CHECK bool hf__dial_host(struct hf__peer *, bool may_look_up);
 HF_MUST_CHECK bool hf__dial_socket(struct hf__peer *);
 /* What was under way has ended, one way or the other: the same. */
 HF_MUST_CHECK bool hf__dial_finish(struct hf__peer *);
-/* Has the address had its time? On to the next one: the same. */
-bool hf__dial_is_late(const struct hf__peer *);
+/* The address has had its time, on to the next one: the same. */
 HF_MUST_CHECK bool hf__dial_next(struct hf__peer *);
-/* What the name was just looked up to, not what is known. */
-void hf__dial_forget(struct hf__peer *);
 
 /* ---- greet.c, for peer.c */
 
 /* Queue what is said first: AUTH, INFO, ROLE, CONFIG GET (may be refused),
- * SELECT, CLIENT SETNAME and ID, and which scripts it knows; those that it does
- * not know are loaded then, and the ghost is ended. HF_OK, HF_ENOMEM. */
+ * SELECT, a member's past, CLIENT SETNAME and ID, and which scripts it knows;
+ * those that it does not know are loaded then, and the ghost is ended. HF_OK,
+ * HF_ENOMEM. */
 HF_MUST_CHECK int hf__greet_queue(struct hf__peer *, const struct hf__secret *);
 /* Of a Sentinel, what comes behind AUTH: the same. */
 HF_MUST_CHECK int hf__greet_again(struct hf__peer *);

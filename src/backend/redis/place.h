@@ -35,7 +35,9 @@ struct hf__target {
     const char *ca; /* NULL: the system's */
     const char *cert;
     const char *key;
-    char shown[300]; /* "redis://host:6379/0", for people */
+    const char *mark_key; /* of a quorum's member: where it is written what it
+                             remembers; NULL: of no member */
+    char shown[300];      /* "redis://host:6379/0", for people */
 };
 
 /* The i-th of url->n_hosts targets (one, if it is a socket). HF_OK, or

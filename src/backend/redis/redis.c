@@ -29,7 +29,7 @@ static int try_server(struct hf__redis *s, const struct hf__target *target,
                       const struct hf__secret *secret, const char *allow,
                       hf__time until, hf_error *err)
 {
-    hf__peer_start(&s->peer, target, secret, allow);
+    hf__peer_start(&s->peer, target, secret, allow, true);
     return hf__peer_open(&s->peer, &s->rest, &s->head, until, err);
 }
 

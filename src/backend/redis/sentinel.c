@@ -52,7 +52,7 @@ static int start_all(struct hf__redis *s, hf_error *err)
             !target.is_heard) {
             hf__peer_ask_again(&a->peers[i]);
         } else if (r == HF_OK) {
-            hf__peer_start(&a->peers[i], &target, &secret, "");
+            hf__peer_start(&a->peers[i], &target, &secret, "", true);
         }
     }
     return r;
@@ -201,7 +201,7 @@ static int try_primary(struct hf__redis *s, const char *allow, hf__time until,
     if (r != HF_OK) {
         return r;
     }
-    hf__peer_start(&s->peer, &target, &secret, allow);
+    hf__peer_start(&s->peer, &target, &secret, allow, true);
     r = hf__peer_open(&s->peer, &s->rest, &s->head, until, err);
     if ((r == HF_OK || r == HF_EUNSAFE) &&
         strcmp(s->peer.server.role, "slave") == 0) {

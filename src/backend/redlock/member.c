@@ -97,8 +97,6 @@ void hf__member_start(struct hf__redlock *s, int member)
 
     m->is_over = false;
     m->is_in = false;
-    m->is_asked = false;
-    m->learned = 0;
     m->owed_n = 0;
     m->answered = 0;
     if (r != HF_OK) {
@@ -106,8 +104,8 @@ void hf__member_start(struct hf__redlock *s, int member)
         m->peer.target = m->target;
         hf__peer_fail(&m->peer, r, err.text);
     } else {
-        (needs_look_up(s, m) ? hf__peer_start : hf__peer_start_again)(
-            &m->peer, &m->target, &secret, s->allow);
+        hf__peer_start(&m->peer, &m->target, &secret, s->allow,
+                       needs_look_up(s, m));
     }
     m->silent_from = hf__now(); /* the look up may have taken long */
     hf__member_settle(s, member);
@@ -133,10 +131,11 @@ static void judge(struct hf__redlock *s, int member)
     struct hf__voter *m = &s->members[member];
     const struct hf__redis_server *server = &m->peer.server;
 
+    hf__memory_judge(m);
     m->is_in = true;
     m->failures = 0;
     m->is_durable = server->has_aof && strcmp(server->fsync, "always") == 0 &&
-                    !m->memory.is_lax;
+                    !m->peer.past.is_lax;
     m->judged_at = hf__now();
     m->counts_at = hf__memory_counts_at(s, m);
     m->twin = find_twin(s, member);
@@ -149,18 +148,6 @@ static const enum hf__script needed[] = {
     HF__SCRIPT_ACQUIRE, HF__SCRIPT_RENEW, HF__SCRIPT_RELEASE,
     HF__SCRIPT_RAISE,   HF__SCRIPT_BREAK, HF__SCRIPT_INSPECT};
 
-/* What does it remember? */
-static void ask_all(const struct hf__redlock *s, struct hf__voter *m)
-{
-    m->is_asked = true;
-    hf__memory_ask(s, m);
-    if (hf__resp_queue(&m->peer.resp) != HF_OK) {
-        hf__peer_fail(&m->peer, HF_ENOMEM, "out of memory");
-    } else {
-        hf__peer_advance(&m->peer, POLLOUT);
-    }
-}
-
 void hf__member_teach(struct hf__voter *m)
 {
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
@@ -169,28 +156,6 @@ void hf__member_teach(struct hf__voter *m)
             HF__WORDS("SCRIPT", "LOAD", hf__script_text(needed[i])));
     }
     hf__wave_disown(m);
-}
-
-/* True once it has said what it remembers. */
-static bool learns(const struct hf__redlock *s, struct hf__voter *m)
-{
-    if (!m->is_asked) {
-        ask_all(s, m);
-    }
-    while (m->learned < HF__MEMORY_QUESTIONS) {
-        redisReply *reply = NULL;
-        int r = hf__resp_next(&m->peer.resp, &reply);
-
-        if (r != HF_OK) {
-            hf__peer_fail(&m->peer, r, "its answer can't be understood");
-        }
-        if (reply == NULL) {
-            return false;
-        }
-        hf__memory_take(m, m->learned++, reply);
-        freeReplyObject(reply);
-    }
-    return true;
 }
 
 /* ---- going */
@@ -230,7 +195,7 @@ void hf__member_settle(struct hf__redlock *s, int member)
 {
     struct hf__voter *m = &s->members[member];
 
-    if (m->peer.state == HF__PEER_READY && !m->is_in && learns(s, m)) {
+    if (m->peer.state == HF__PEER_READY && !m->is_in) {
         judge(s, member);
     }
     if (m->peer.state == HF__PEER_DEAD && !m->is_over) {

@@ -14,9 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In this order; see hf__memory_take(). */
-enum { MARK, CLOCK, REPLICATION, REWRITE };
-
 /* The first one stays; unless ARGV[3] says that it is another's. */
 static const char mark_script[] =
     "if ARGV[3] == '1' or redis.call('EXISTS', KEYS[1]) == 0 then\n"
@@ -24,114 +21,31 @@ static const char mark_script[] =
     "end\n"
     "return 1\n";
 
-struct mark_key {
-    char text[300];
-};
-
-static struct mark_key mark_key(const struct hf__redlock *s)
-{
-    const char *prefix = hf__url_option(s->url, "prefix");
-    struct mark_key key;
-
-    (void)snprintf(key.text, sizeof key.text, "%s;member",
-                   prefix == NULL ? "holdfast" : prefix);
-    return key;
-}
-
-/* ---- asking */
-
-void hf__memory_ask(const struct hf__redlock *s, struct hf__voter *m)
-{
-    struct hf__bytes *out = &m->peer.resp.out;
-    struct mark_key key = mark_key(s);
-
-    m->memory = (struct hf__memory){.is_unseen = false};
-    hf__bytes_words(out, HF__WORDS("HMGET", key.text, "since", "replid"));
-    hf__bytes_words(out, HF__WORDS("TIME"));
-    hf__bytes_words(out, HF__WORDS("INFO", "replication"));
-    hf__bytes_words(out,
-                    HF__WORDS("CONFIG", "GET", "no-appendfsync-on-rewrite"));
-}
-
-/* ---- its answers */
-
-static const char *text_at(const redisReply *reply, size_t i)
-{
-    return reply->type == REDIS_REPLY_ARRAY && i < reply->elements &&
-                   reply->element[i]->str != NULL
-               ? reply->element[i]->str
-               : "";
-}
-
-static void take_mark(struct hf__memory *y, const redisReply *reply)
-{
-    const char *since = text_at(reply, 0);
-
-    y->is_unseen = reply->type != REDIS_REPLY_ARRAY; /* or something else */
-    y->is_unmarked = !y->is_unseen && !isdigit((unsigned char)since[0]);
-    y->is_wrong = y->is_unmarked && since[0] != '\0';
-    y->since_us = strtoll(since, NULL, 10);
-    (void)snprintf(y->marked, sizeof y->marked, "%s", text_at(reply, 1));
-}
-
-/* "\nkey:value" of INFO. */
-static void read_field(const char *info, const char *key, char *to, size_t size)
-{
-    const char *at = strstr(info, key);
-
-    to[0] = '\0';
-    if (at != NULL) {
-        at += strlen(key);
-        (void)snprintf(to, size, "%.*s", (int)strcspn(at, "\r\n"), at);
-    }
-}
+/* ---- what it said of its past */
 
 /*
- * Who was a replica since it was marked has another's data, the mark included.
- * Its history has another name since then, and the one before is told.
+ * Who was a replica since it was marked has another's data, the mark included:
+ * its history has another name since then, and the one before is told. And a
+ * mark of the future is from before its clock was set back.
  */
-static void take_history(struct hf__memory *y, const redisReply *reply)
+void hf__memory_judge(struct hf__voter *m)
 {
-    const char *info = reply->type == REDIS_REPLY_STRING ? reply->str : "";
-    char before[41];
+    const struct hf__redis_server *server = &m->peer.server;
+    const struct hf__past *past = &m->peer.past;
+    bool has_followed = server->replid2[strspn(server->replid2, "0")] != '\0';
+    int64_t since_us = strtoll(past->since, NULL, 10);
+    bool is_none = !isdigit((unsigned char)past->since[0]);
+    bool is_wrong =
+        (is_none && past->since[0] != '\0') ||
+        (has_followed && strcmp(server->replid, past->replid) != 0) ||
+        since_us > past->server_us;
 
-    read_field(info, "\nmaster_replid:", y->replid, sizeof y->replid);
-    read_field(info, "\nmaster_replid2:", before, sizeof before);
-    if (before[strspn(before, "0")] != '\0' &&
-        strcmp(y->replid, y->marked) != 0 && !y->is_unseen) {
-        y->is_unmarked = true;
-        y->is_wrong = true;
-    }
-}
-
-/* A mark of the future is from before its clock was set back. */
-static void take_clock(struct hf__memory *y, const redisReply *reply)
-{
-    y->server_us = hf__answer_time(reply);
-    if (!y->is_unseen && y->since_us > y->server_us) {
-        y->is_unmarked = true;
-        y->is_wrong = true;
-    }
-}
-
-void hf__memory_take(struct hf__voter *m, int at, const redisReply *reply)
-{
-    switch (at) {
-    case MARK:
-        take_mark(&m->memory, reply);
-        break;
-    case CLOCK:
-        take_clock(&m->memory, reply);
-        break;
-    case REPLICATION:
-        take_history(&m->memory, reply);
-        break;
-    case REWRITE:
-        m->memory.is_lax = strcmp(text_at(reply, 1), "yes") == 0;
-        break;
-    default:
-        break;
-    }
+    m->memory = (struct hf__memory){.is_unseen = past->is_unseen,
+                                    .is_unmarked = !past->is_unseen &&
+                                                   (is_none || is_wrong),
+                                    .is_wrong = !past->is_unseen && is_wrong,
+                                    .since_us = since_us,
+                                    .server_us = past->server_us};
 }
 
 /* ---- what follows */
@@ -171,15 +85,14 @@ hf__time hf__memory_counts_at(const struct hf__redlock *s,
 static void mark(const struct hf__redlock *s, struct hf__voter *m,
                  int64_t since_us)
 {
-    struct mark_key key = mark_key(s);
     struct hf__args args;
 
     hf__args_begin(&args, "EVAL");
     hf__args_word(&args, mark_script);
     hf__args_word(&args, "1");
-    hf__args_word(&args, key.text);
+    hf__args_word(&args, s->mark_key);
     hf__args_number(&args, since_us);
-    hf__args_word(&args, m->memory.replid);
+    hf__args_word(&args, m->peer.server.replid);
     hf__args_word(&args, m->memory.is_wrong ? "1" : "0");
     hf__bytes_add(&m->peer.resp.out, &args);
     if (m->owed_n == 0) {
@@ -269,7 +182,6 @@ void hf__memory_tell(const struct hf__redlock *s, const struct hf__voter *m,
                      char *to, size_t size)
 {
     const struct hf__memory *y = &m->memory;
-    struct mark_key key = mark_key(s);
     bool is_by_mark = (y->server_us - y->since_us) / 1000 <= remembered_ms(m);
     int64_t had_ms =
         remembered_ms(m) + hf__between_ns(m->judged_at, hf__now()) / HF__MS;
@@ -278,14 +190,15 @@ void hf__memory_tell(const struct hf__redlock *s, const struct hf__voter *m,
         (void)snprintf(to, size,
                        "no more than its start, %" PRId64
                        " s ago: this user may not read %s",
-                       had_ms / 1000, key.text);
+                       had_ms / 1000, s->mark_key);
     } else if (y->is_unmarked) {
         (void)snprintf(to, size, "nothing that is known: there is no %s",
-                       key.text);
+                       s->mark_key);
     } else if (y->since_us == 0 && m->is_durable) {
-        (void)snprintf(to, size, "all since the group was new (%s)", key.text);
+        (void)snprintf(to, size, "all since the group was new (%s)",
+                       s->mark_key);
     } else {
         (void)snprintf(to, size, "all since %" PRId64 " s ago (%s)",
-                       had_ms / 1000, is_by_mark ? key.text : "its start");
+                       had_ms / 1000, is_by_mark ? s->mark_key : "its start");
     }
 }

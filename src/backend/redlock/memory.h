@@ -8,7 +8,6 @@
 
 #include "src/base/time.h"
 
-#include <hiredis/hiredis.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,17 +26,12 @@ struct hf__memory {
     bool is_unseen;   /* we may not look */
     bool is_unmarked; /* by nobody yet, or not as what it is now */
     bool is_wrong;    /* … and the mark that is there is none */
-    bool is_lax;      /* it does not flush while it rewrites its file */
     int64_t since_us; /* the mark: it forgot nothing since */
     int64_t server_us;
-    char marked[41]; /* the name of its history, at the mark */
-    char replid[41]; /* … now */
 };
-enum { HF__MEMORY_QUESTIONS = 4 };
 
-/* Add what is asked of its past; take the answers, in order. */
-void hf__memory_ask(const struct hf__redlock *s, struct hf__voter *m);
-void hf__memory_take(struct hf__voter *m, int at, const redisReply *reply);
+/* From what it said when it came. */
+void hf__memory_judge(struct hf__voter *m);
 /* From then on nothing that it may have forgotten runs. */
 hf__time hf__memory_counts_at(const struct hf__redlock *s,
                               const struct hf__voter *m);

@@ -11,6 +11,7 @@
 #include "src/base/error.h"
 #include "src/base/files.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* A majority of fewer is all of them: none could fail. */
@@ -61,8 +62,11 @@ static int check_names(const struct hf__redlock *s, hf_error *err)
 
 static int read_targets(struct hf__redlock *s, hf_error *err)
 {
+    const char *prefix = hf__url_option(s->url, "prefix");
     int r = HF_OK;
 
+    (void)snprintf(s->mark_key, sizeof s->mark_key, "%s;member",
+                   prefix == NULL ? "holdfast" : prefix);
     s->n = (int)s->url->n_hosts;
     for (int i = 0; i < s->n; i++) {
         hf__peer_init(&s->members[i].peer);
@@ -71,6 +75,7 @@ static int read_targets(struct hf__redlock *s, hf_error *err)
     }
     for (int i = 0; i < s->n && r == HF_OK; i++) {
         r = hf__redis_target(s->url, (size_t)i, &s->members[i].target, err);
+        s->members[i].target.mark_key = s->mark_key;
     }
     return r;
 }

@@ -41,8 +41,6 @@ struct hf__voter {
     int failures;    /* attempts to connect to it, since it was in */
     int twin;        /* the member whose server it is, too; −1: none */
     bool is_durable; /* it forgets nothing, however it ends */
-    bool is_asked;   /* about its past */
-    int learned;     /* answers to that */
     uint64_t taught; /* the wave in which it had forgotten the scripts */
     struct hf__memory memory;
     hf__time judged_at;
@@ -88,10 +86,11 @@ struct hf__redlock {
     struct hf__rest rest;
     struct hf__url *url; /* ours: members are connected to at any time */
     char *allow;
-    int64_t longest_ms;   /* no lease is longer */
-    bool allows_volatile; /* who has restarted counts at once */
-    int64_t margin_us;    /* how far ahead fences are proposed */
-    int agreed;           /* grants since it was learned or lowered */
+    char mark_key[HF__PREFIX_MAX + 8]; /* where a member has its mark */
+    int64_t longest_ms;                /* no lease is longer */
+    bool allows_volatile;              /* who has restarted counts at once */
+    int64_t margin_us;                 /* how far ahead fences are proposed */
+    int agreed; /* grants since it was learned or lowered */
     int n;
     struct hf__voter members[HF__MEMBERS_MAX];
 
