@@ -11,7 +11,7 @@
 #define HF_TESTS_SIM_MADE_H
 
 #include "src/backend/backend.h"
-#include "src/backend/redis/script.h"
+#include "src/backend/redis/ask.h"
 #include "tests/sim/scene.h"
 
 enum { HF__MADE_MOST = 5, HF__MADE_PORT = 7000 };

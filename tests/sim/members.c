@@ -6,7 +6,7 @@
  */
 #include "tests/sim/made.h"
 
-#include "src/backend/redis/script.h"
+#include "src/backend/redis/ask.h"
 
 #include <inttypes.h>
 #include <stdio.h>

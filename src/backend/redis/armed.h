@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a session that waits has told the server of its watches, and what it is
- * still owed for it. wait.c decides when to tell it what, armed.c keeps the
- * list, arm.c has the commands, hear.c the replies. Thread: the session's.
+ * still owed for it. wait.c keeps the list and decides when to tell it what,
+ * looks.c has the commands and replies. Thread: the session's.
  */
 #ifndef HF_BACKEND_REDIS_ARMED_H
 #define HF_BACKEND_REDIS_ARMED_H
@@ -41,24 +41,7 @@ struct hf__armed {
     hf__time asked_at;
 };
 
-/* ---- armed.c: no reply is owed at most of these */
-
-/* These are wanted from now on, and no others. HF_OK or HF_ENOMEM. */
-HF_MUST_CHECK int hf__armed_take(struct hf__armed *,
-                                 struct hf__watch *const w[], int n);
-/* None is; what was told to have fired leaves as well, `with_told`, or is being
- * tried. */
-void hf__armed_part(struct hf__armed *, bool with_told);
-/* All that has fired; the caller knows it then. */
-void hf__armed_tell(struct hf__armed *, struct hf__watch *w[], int n);
-bool hf__armed_has_news(const struct hf__armed *);
-/* When there is something to say; what was refused fires instead. */
-hf__time hf__armed_next_due(struct hf__armed *, hf__time now);
-/* What the server knows of no more, and nobody here. Also while replies are
- * owed. */
-void hf__armed_forget(struct hf__armed *);
-
-/* ---- arm.c and hear.c */
+/* ---- looks.c */
 
 /* Is a reply owed? */
 bool hf__arm_is_asking(const struct hf__armed *);
@@ -72,13 +55,5 @@ HF_MUST_CHECK int hf__arm_take(struct hf__redis *s, const redisReply *);
 
 /* Its key, for as long as the list is as it is. */
 struct hf__key hf__arm_key(const struct hf__arm *);
-bool hf__arm_has_ticket(const struct hf__arm *);
-/* How it wants the name: "x", "s", or of how many slots one. */
-struct hf__arm_kind {
-    char text[12];
-};
-struct hf__arm_kind hf__arm_kind(const struct hf__arm *);
-/* The session is of no use any more: gives its status. */
-int hf__arm_dead(struct hf__redis *s, int status, const char *why);
 
 #endif

@@ -1,13 +1,88 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operations as commands. What their scripts do is in lua/, what comes back is
- * answer.c's. No grant here lives by a session, so that one is detached need
- * not be said. Called by the session's thread.
+ * Operations as commands: the scripts by number, the names of the keys that
+ * each is given, the arguments; then several operations of one kind as one
+ * command, and the reply of each in its reply: what a script costs before it
+ * does anything, and the names of what it is told, is more than what it does.
+ * What the scripts do is in lua/ (many.lua reads the last part's), what comes
+ * back is answer.c's. No grant here lives by a session, so that one is detached
+ * need not be said. Called by the session's thread.
  */
 #include "src/backend/redis/ask.h"
 
+#include <src/backend/redis/lua/texts.h>
+
 #include <stdio.h>
 #include <string.h>
+
+/* ---- scripts and keys */
+
+#define SCRIPT(name)                                                           \
+    [HF__SCRIPT_##name] = {HF__LUA_##name, HF__LUA_##name##_SHA1}
+
+static const struct {
+    const char *text;
+    const char *hash;
+} scripts[HF__SCRIPTS] = {
+    SCRIPT(ACQUIRE),    SCRIPT(RENEW),        SCRIPT(RELEASE),
+    SCRIPT(HANDOVER),   SCRIPT(RAISE),        SCRIPT(BREAK),
+    SCRIPT(INSPECT),    SCRIPT(COLLECT),      SCRIPT(ARM),
+    SCRIPT(DISARM),     SCRIPT(CELL),         SCRIPT(ACQUIRE_MANY),
+    SCRIPT(RENEW_MANY), SCRIPT(RELEASE_MANY),
+};
+
+const char *hf__script_text(enum hf__script script)
+{
+    return scripts[script].text;
+}
+
+const char *hf__script_hash(enum hf__script script)
+{
+    return scripts[script].hash;
+}
+
+/* The braces make a cluster's nodes, and proxies before them, keep all keys
+ * of a name together. */
+static size_t write_name(char *to, const struct hf__key *key,
+                         const char *ending)
+{
+    size_t prefix = key->name_at;
+    size_t name = key->length - prefix;
+    size_t end = strlen(ending);
+
+    memcpy(to, key->bytes, prefix);
+    to[prefix] = '{';
+    memcpy(to + prefix + 1, key->bytes + prefix, name);
+    to[prefix + 1 + name] = '}';
+    /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): bytes, no text */
+    memcpy(to + prefix + name + 2, ending, end);
+    return prefix + name + 2 + end;
+}
+
+void hf__script_keys(const struct hf__key *key, struct hf__script_keys *keys)
+{
+    static const char *const endings[HF__KEYS] = {"", ":w", ":q", ":b"};
+
+    for (int i = 0; i < HF__KEYS; i++) {
+        keys->length[i] = write_name(keys->bytes[i], key, endings[i]);
+    }
+}
+
+void hf__script_begin(struct hf__args *args, enum hf__script script,
+                      bool with_text, const struct hf__key *key,
+                      struct hf__script_keys *keys)
+{
+    hf__script_keys(key, keys);
+    hf__args_begin(args, with_text ? "EVAL" : "EVALSHA");
+    hf__args_word(args, with_text ? hf__script_text(script)
+                                  : hf__script_hash(script));
+    hf__args_word(args, "4");
+    for (int i = 0; i < HF__KEYS; i++) {
+        hf__args_bytes(args, keys->bytes[i], keys->length[i]);
+    }
+}
+
+/* ---- one operation */
 
 static enum hf__script script_of(enum hf__op_kind kind)
 {
@@ -101,6 +176,15 @@ static void write_owner(char *to, const struct hf__owner *owner)
 }
 
 /* ---- arguments */
+
+/* What an operation says behind its script and the names of its keys, to what
+ * `args` has. */
+struct hf__ask_words {
+    struct hf__args args;
+    char mark[HF__MARK_SIZE];
+    /* JSON: every byte may take six, "\u0001". */
+    char owner[6 * sizeof(struct hf__owner) + 80];
+};
 
 /* The last of them, as far as they are what a script takes them for anyway:
  * each word costs a server some of what the whole operation does. */
@@ -216,8 +300,8 @@ void hf__mark_write(uint64_t client, char mark[HF__MARK_SIZE])
     mark[HF__MARK_SIZE - 1] = '\0';
 }
 
-void hf__ask_words(struct hf__ask_words *words, const struct hf__op *op,
-                   const struct hf__ask *ask)
+static void write_all(struct hf__ask_words *words, const struct hf__op *op,
+                      const struct hf__ask *ask)
 {
     words->mark[0] = '\0';
     if (ask->client != 0) {
@@ -234,6 +318,115 @@ void hf__ask_add(struct hf__bytes *bytes, const struct hf__op *op,
 
     hf__script_begin(&words.args, script_of(op->kind), ask->with_text, &op->key,
                      &keys);
-    hf__ask_words(&words, op, ask);
+    write_all(&words, op, ask);
     hf__bytes_add(bytes, &words.args);
+}
+
+/* ---- several */
+
+bool hf__many_can(const struct hf__op *op)
+{
+    return op->manner.mode == HF__MODE_EXCLUSIVE &&
+           (op->kind == HF__OP_RENEW || op->kind == HF__OP_RELEASE ||
+            op->kind == HF__OP_ACQUIRE);
+}
+
+static enum hf__script script_of_many(enum hf__op_kind kind)
+{
+    if (kind == HF__OP_ACQUIRE) {
+        return HF__SCRIPT_ACQUIRE_MANY;
+    }
+    return kind == HF__OP_RENEW ? HF__SCRIPT_RENEW_MANY
+                                : HF__SCRIPT_RELEASE_MANY;
+}
+
+static int add_keys(struct hf__bytes *bytes, struct hf__op *const ops[], int n)
+{
+    struct hf__script_keys keys;
+    struct hf__args number;
+
+    hf__args_clear(&number);
+    hf__args_number(&number, (int64_t)n * HF__KEYS);
+    hf__bytes_word(bytes, number.at[0], number.length[0]);
+    for (int i = 0; i < n; i++) {
+        hf__script_keys(&ops[i]->key, &keys);
+        for (int k = 0; k < HF__KEYS; k++) {
+            hf__bytes_word(bytes, keys.bytes[k], keys.length[k]);
+        }
+    }
+    return n * HF__KEYS;
+}
+
+static bool is_same(const struct hf__args *a, const struct hf__args *b, int i)
+{
+    return i < a->n && i < b->n && a->length[i] == b->length[i] &&
+           memcmp(a->at[i], b->at[i], a->length[i]) == 0;
+}
+
+/* Which arguments are not those of the one before (what is not said any more
+ * is empty), these, and the token, which is the first of each. Gives how many
+ * words they are. */
+static int add_news(struct hf__bytes *bytes, const struct hf__args *args,
+                    const struct hf__args *before)
+{
+    int most = args->n > before->n ? args->n : before->n;
+    char news[1 + HF__ARGS_MAX] = "!";
+    size_t n = 1;
+
+    for (int i = 1; i < most; i++) {
+        if (!is_same(args, before, i)) {
+            news[n++] = (char)('A' + i);
+        }
+    }
+    if (n > 1) {
+        hf__bytes_word(bytes, news, n);
+    }
+    for (size_t i = 1; i < n; i++) {
+        int at = news[i] - 'A';
+        bool is_said = at < args->n;
+
+        hf__bytes_word(bytes, is_said ? args->at[at] : "",
+                       is_said ? args->length[at] : 0);
+    }
+    hf__bytes_word(bytes, args->at[0], args->length[0]);
+    return n > 1 ? (int)n + 1 : 1;
+}
+
+void hf__many_add(struct hf__bytes *bytes, struct hf__op *const ops[], int n,
+                  const struct hf__ask *ask)
+{
+    enum hf__script script = script_of_many(ops[0]->kind);
+    const char *word = ask->with_text ? "EVAL" : "EVALSHA";
+    const char *what =
+        ask->with_text ? hf__script_text(script) : hf__script_hash(script);
+    struct hf__ask_words words[2];
+    size_t begun = hf__bytes_begin(bytes);
+    int added = 3;
+
+    hf__bytes_word(bytes, word, strlen(word));
+    hf__bytes_word(bytes, what, strlen(what));
+    added += add_keys(bytes, ops, n);
+    hf__args_clear(&words[1].args);
+    for (int i = 0; i < n; i++) {
+        struct hf__ask_words *now = &words[i & 1];
+
+        hf__args_clear(&now->args);
+        write_all(now, ops[i], ask);
+        added += add_news(bytes, &now->args, &words[(i & 1) ^ 1].args);
+    }
+    hf__bytes_end(bytes, begun, added);
+}
+
+/* What fails as a whole does so for each; of what is no reply of ours at all
+ * nothing is believed. */
+const redisReply *hf__many_reply(const redisReply *reply, int i, int n)
+{
+    static const redisReply nothing = {.type = REDIS_REPLY_NIL};
+
+    if (reply->type == REDIS_REPLY_ERROR) {
+        return reply;
+    }
+    return reply->type == REDIS_REPLY_ARRAY && reply->elements == (size_t)n
+               ? reply->element[i]
+               : &nothing;
 }

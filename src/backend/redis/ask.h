@@ -1,16 +1,55 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Operations as scripts, and their replies as results: the same for one server
- * and for the members of a quorum. Thread: the session's.
+ * and for the members of a quorum. A script runs on the server as one step; its
+ * text is lua/NAME.lua behind lua/common.lua. It is asked for by its hash; a
+ * server that does not know it (restarted, SCRIPT FLUSH) is sent its text in
+ * the same attempt. Thread: the session's.
  */
 #ifndef HF_BACKEND_REDIS_ASK_H
 #define HF_BACKEND_REDIS_ASK_H
 
 #include "src/backend/cell.h"
 #include "src/backend/crowd.h"
-#include "src/backend/redis/script.h"
+#include "src/backend/redis/wire.h"
 
 #include <hiredis/hiredis.h>
+
+enum hf__script {
+    HF__SCRIPT_ACQUIRE,
+    HF__SCRIPT_RENEW,
+    HF__SCRIPT_RELEASE,
+    HF__SCRIPT_HANDOVER,
+    HF__SCRIPT_RAISE,
+    HF__SCRIPT_BREAK,
+    HF__SCRIPT_INSPECT,
+    HF__SCRIPT_ARM,          /* wait(): register, look */
+    HF__SCRIPT_DISARM,       /* wait() is over */
+    HF__SCRIPT_COLLECT,      /* gc(): delete one record if it is idle */
+    HF__SCRIPT_CELL,         /* cell(), and gc() of one */
+    HF__SCRIPT_ACQUIRE_MANY, /* several at once, see lua/many.lua */
+    HF__SCRIPT_RENEW_MANY,
+    HF__SCRIPT_RELEASE_MANY
+};
+#define HF__SCRIPTS 14
+
+const char *hf__script_text(enum hf__script);
+/* 40 hexadecimal digits. */
+const char *hf__script_hash(enum hf__script);
+
+/* EVALSHA (or EVAL, with_text) of it with the keys of that name, HF__KEYS of
+ * them in this order: the record, :w (those who sleep), :q (the line),
+ * :b (those beside one another). Arguments are to be added. */
+enum { HF__KEYS = 4 };
+/* Room for their names: prefix:{name}, prefix:{name}:q … */
+struct hf__script_keys {
+    char bytes[HF__KEYS][HF__KEY_MAX + 6];
+    size_t length[HF__KEYS];
+};
+/* The names alone. */
+void hf__script_keys(const struct hf__key *, struct hf__script_keys *);
+void hf__script_begin(struct hf__args *, enum hf__script, bool with_text,
+                      const struct hf__key *, struct hf__script_keys *);
 
 /* What an operation says beyond itself. */
 struct hf__ask {
@@ -44,17 +83,6 @@ struct hf__answer {
 /* By which the scripts know a client: 16 hexadecimal digits. */
 #define HF__MARK_SIZE 17
 void hf__mark_write(uint64_t client, char mark[HF__MARK_SIZE]);
-
-/* What an operation says behind its script and the names of its keys, to what
- * `args` has. */
-struct hf__ask_words {
-    struct hf__args args;
-    char mark[HF__MARK_SIZE];
-    /* JSON: every byte may take six, "\u0001". */
-    char owner[6 * sizeof(struct hf__owner) + 80];
-};
-void hf__ask_words(struct hf__ask_words *, const struct hf__op *,
-                   const struct hf__ask *);
 
 /* Add the operation's command. */
 void hf__ask_add(struct hf__bytes *, const struct hf__op *,

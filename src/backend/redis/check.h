@@ -23,8 +23,6 @@ HF_MUST_CHECK int hf__check_ask(struct hf__checking *c,
                                 const char *const words[],
                                 redisReply **ret_reply);
 
-/* check_sentinels.c: those of the URL, if it names any. */
-void hf__check_sentinels(struct hf__checking *c);
 /* may.c: who we are and what we may. The same. */
 HF_MUST_CHECK int hf__check_user(struct hf__checking *c);
 

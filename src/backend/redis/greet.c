@@ -5,7 +5,6 @@
  */
 #include "src/backend/redis/ask.h"
 #include "src/backend/redis/peer.h"
-#include "src/backend/redis/script.h"
 #include "src/base/error.h"
 #include "src/base/files.h"
 #include "src/base/map.h"

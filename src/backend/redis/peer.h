@@ -2,14 +2,14 @@
 /*
  * One server as a session knows it: connecting to it, letting it say what it
  * is, and then talking to it; all in steps, so that several go side by side on
- * one thread. dial.c connects, peer.c moves a peer from state to state, greet.c
- * has what is said at first, poll.c sleeps meanwhile. Thread: the session's.
+ * one thread. dial.c connects, peer.c moves a peer from state to state and
+ * sleeps meanwhile, greet.c has what is said at first. Thread: the session's.
  */
 #ifndef HF_BACKEND_REDIS_PEER_H
 #define HF_BACKEND_REDIS_PEER_H
 
 #include "src/backend/redis/place.h"
-#include "src/backend/redis/resp.h"
+#include "src/backend/redis/wire.h"
 #include "src/base/wake.h"
 
 #include <sys/socket.h>

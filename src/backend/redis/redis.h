@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A session of the store redis://, as the files of this folder share it:
- * redis.c opens and closes; bytes resp tls place dial peer poll greet errors
- * are the connection, said sentinel who is the primary, script ask answer (and
- * lua/) the operations, scan the names; redlock/ uses them too; batch (by
- * confirm) is execute(), cell is cell(), wait (by armed arm hear) is waiting,
- * list gc (by survey) and check (by may) are looking around.
+ * redis.c opens and closes; wire tls place dial peer greet errors are the
+ * connection, said sentinel who is the primary, ask answer (and lua/) the
+ * operations, scan the names; redlock/ uses them too. execute (by confirm) is
+ * execute() and cell(), wait (by looks) is waiting, survey is list() and gc(),
+ * check (by may) is check().
  *
  * Thread: the session's, except interrupt().
  */
@@ -46,15 +46,6 @@ int hf__redis_execute(void *state, struct hf__op *ops[], int n,
                       hf__time deadline, hf_error *err);
 int hf__redis_cell(void *state, struct hf__cell_op *op, hf__time deadline,
                    hf_error *err);
-/* ---- batch.c, for cell.c too */
-
-/* Before the session is asked: it waits no more, and the server has not ended
- * it. HF_OK; else it is dead and err is told. */
-HF_MUST_CHECK int hf__redis_begin(struct hf__redis *s, hf__time now,
-                                  hf__time deadline, hf_error *err);
-/* The server is no master any more: the session is dead, with that status. */
-HF_MUST_CHECK int hf__redis_leave(struct hf__redis *s);
-
 int hf__redis_wait(void *state, struct hf__watch *w[], int n, hf__time deadline,
                    hf_error *err);
 /* Before the session is used for anything else: it listens no more. Costs
@@ -69,7 +60,7 @@ int hf__redis_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
                  hf__time deadline, hf_error *err);
 int hf__redis_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
                     hf_error *err);
-/* ---- confirm.c, for batch.c and cell.c where replicas are waited for */
+/* ---- confirm.c, for execute.c where replicas are waited for */
 
 /* A batch begins; what could not be taken back has its result. */
 void hf__confirm_begin(struct hf__redis *s, struct hf__op *ops[], int n);

@@ -6,7 +6,7 @@
 #ifndef HF_BACKEND_REDIS_SCAN_H
 #define HF_BACKEND_REDIS_SCAN_H
 
-#include "src/backend/redis/bytes.h"
+#include "src/backend/redis/wire.h"
 
 #include <hiredis/hiredis.h>
 

@@ -3,23 +3,48 @@
  * Going through the names of one server: pages of SCAN, and one script for each
  * name, so many in a pipeline that the way does not count, and so few that
  * others are not kept waiting: the server runs what other clients send in
- * between. Called by the session's thread.
+ * between.
+ *
+ * list(): every grant of names with a prefix, in the order of keys. What is
+ * told of one name is of one moment, and names are of several. gc(): delete the
+ * records of names that nobody uses, which would expire by themselves; each is
+ * looked at and deleted by one script, so nobody can come in between; the
+ * bookmark is the server's own cursor. Called by the session's thread.
  */
-#include "src/backend/redis/survey.h"
+#include "src/backend/redis/redis.h"
+#include "src/backend/redis/scan.h"
 
+#include "src/base/alloc.h"
 #include "src/base/error.h"
 
 #include <string.h>
 
+struct survey {
+    struct hf__redis *s;
+    hf__time deadline;
+    hf_error *err;
+    void *arg; /* of the two functions */
+    /* One command for the name. */
+    void (*add)(const struct survey *, struct hf__bytes *,
+                const struct hf__key *, bool with_text);
+    /* Its reply. HF_OK; HF__AGAIN: the server does not know the script;
+     * HF_BUSY: enough, ask no more; negative, with err told why: the session is
+     * of no use. */
+    int (*take)(const struct survey *, const struct hf__key *,
+                const redisReply *);
+};
+
+/* ---- a page */
+
 /* So many names are asked about with one pipeline. */
 #define PIPELINE 128
 
-int hf__survey_fail(const struct hf__survey *v, int status, const char *why)
+static int fail(const struct survey *v, int status, const char *why)
 {
     return hf__fail(v->err, status, "%s: %s", v->s->peer.target.shown, why);
 }
 
-static int next_reply(const struct hf__survey *v, redisReply **ret_reply)
+static int next_reply(const struct survey *v, redisReply **ret_reply)
 {
     struct hf__redis *s = v->s;
     int r =
@@ -29,17 +54,17 @@ static int next_reply(const struct hf__survey *v, redisReply **ret_reply)
 }
 
 /* What was added goes out. */
-static int send_all(const struct hf__survey *v)
+static int send_all(const struct survey *v)
 {
     if (hf__resp_queue(&v->s->peer.resp) != HF_OK) {
-        return hf__survey_fail(v, HF_ENOMEM, "out of memory for a command");
+        return fail(v, HF_ENOMEM, "out of memory for a command");
     }
     (void)hf__resp_flush(&v->s->peer.resp); /* the reply will tell */
     return HF_OK;
 }
 
 /* Also as versions before 7 tell of an error in a script. */
-bool hf__survey_is_strange(const redisReply *reply)
+static bool is_strange(const redisReply *reply)
 {
     return reply->type == REDIS_REPLY_ERROR &&
            (strncmp(reply->str, "HOLDFAST", 8) == 0 ||
@@ -47,8 +72,8 @@ bool hf__survey_is_strange(const redisReply *reply)
             strstr(reply->str, ": WRONGTYPE") != NULL);
 }
 
-int hf__survey_page(const struct hf__survey *v, struct hf__scan *scan,
-                    struct hf__names *names)
+static int next_page(const struct survey *v, struct hf__scan *scan,
+                     struct hf__names *names)
 {
     HF_AUTO(hf__reply_free) redisReply *reply = NULL;
     int r;
@@ -63,13 +88,13 @@ int hf__survey_page(const struct hf__survey *v, struct hf__scan *scan,
         hf_error said = HF_ERROR_INIT;
 
         r = hf__redis_error(reply, NULL, &said);
-        return hf__survey_fail(v, r < 0 ? r : (int)HF_EUNAVAIL, said.text);
+        return fail(v, r < 0 ? r : (int)HF_EUNAVAIL, said.text);
     }
     r = hf__scan_take(scan, reply, names);
     if (r == HF_ENOMEM) {
-        return hf__survey_fail(v, r, "out of memory for the names");
+        return fail(v, r, "out of memory for the names");
     }
-    return r == HF_OK ? HF_OK : hf__survey_fail(v, r, "SCAN gave no page");
+    return r == HF_OK ? HF_OK : fail(v, r, "SCAN gave no page");
 }
 
 /* ---- many names */
@@ -82,7 +107,7 @@ struct stretch {
     bool with_text; /* of the first, so that the others know it */
 };
 
-static void add_stretch(const struct hf__survey *v, const struct stretch *h)
+static void add_stretch(const struct survey *v, const struct stretch *h)
 {
     for (size_t i = h->at; i < h->end; i++) {
         v->add(v, &v->s->peer.resp.out, &h->names->keys[i],
@@ -92,7 +117,7 @@ static void add_stretch(const struct hf__survey *v, const struct stretch *h)
 
 /* All its replies are taken, so that none is owed. What was said first of
  * those that are not HF_OK. */
-static int take_stretch(const struct hf__survey *v, struct stretch *h)
+static int take_stretch(const struct survey *v, struct stretch *h)
 {
     int verdict = HF_OK;
 
@@ -114,7 +139,7 @@ static int take_stretch(const struct hf__survey *v, struct stretch *h)
     return verdict;
 }
 
-int hf__survey_ask(const struct hf__survey *v, const struct hf__names *names)
+static int ask_all(const struct survey *v, const struct hf__names *names)
 {
     struct stretch h = {.names = names};
     int strays = 0; /* pipelines of which the first script was not known */
@@ -134,9 +159,212 @@ int hf__survey_ask(const struct hf__survey *v, const struct hf__names *names)
         h.with_text = r == HF__AGAIN;
         strays = h.at > began ? 0 : strays + 1;
         if (strays > 3) {
-            return hf__survey_fail(v, HF_EUNAVAIL,
-                                   "the server forgets its scripts at once");
+            return fail(v, HF_EUNAVAIL,
+                        "the server forgets its scripts at once");
         }
     }
     return HF_OK;
+}
+
+/* ---- list() */
+
+struct listing {
+    const struct hf__key *prefix;
+    hf__list_fn fn;
+    void *arg;
+    struct hf__crowd crowd; /* of the name that is told */
+};
+
+static struct hf__op inspection(const struct hf__key *key,
+                                struct hf__crowd *ret_crowd)
+{
+    return (struct hf__op){.kind = HF__OP_INSPECT,
+                           .key = *key,
+                           .result = HF_EUNAVAIL,
+                           .slot = -1,
+                           .ret_crowd = ret_crowd};
+}
+
+static void add_inspection(const struct survey *v, struct hf__bytes *out,
+                           const struct hf__key *key, bool with_text)
+{
+    struct listing *l = v->arg;
+    struct hf__op op = inspection(key, &l->crowd);
+    struct hf__ask ask = {.client = v->s->client, .with_text = with_text};
+
+    hf__ask_add(out, &op, &ask);
+}
+
+/* Those who hold the name, in the order in which the server told of them: by
+ * slot, or age. */
+static int tell(const struct listing *l, const struct hf__key *key)
+{
+    const char *name = key->bytes + l->prefix->name_at;
+    size_t length = (size_t)(key->length - l->prefix->name_at);
+
+    for (int i = 0; i < l->crowd.n; i++) {
+        if (!l->crowd.list[i].is_waiting &&
+            l->fn(l->arg, name, length, &l->crowd.list[i].record) != 0) {
+            return HF_BUSY;
+        }
+    }
+    return HF_OK;
+}
+
+/* Who is gone by now has nobody; what is no record of ours is passed by. */
+static int take_inspection(const struct survey *v, const struct hf__key *key,
+                           const redisReply *reply)
+{
+    struct listing *l = v->arg;
+    struct hf__answer answer = {.err = HF_ERROR_INIT};
+    struct hf__op op = inspection(key, &l->crowd);
+
+    l->crowd.n = 0;
+    hf__answer_read(reply, &op, &answer);
+    if (answer.has_no_script) {
+        return HF__AGAIN;
+    }
+    if (answer.result == HF_OK) {
+        return tell(l, key);
+    }
+    if (is_strange(reply)) {
+        return HF_OK;
+    }
+    return hf__fail(v->err,
+                    answer.result < 0 ? answer.result : (int)HF_EUNAVAIL, "%s",
+                    answer.err.text);
+}
+
+static int collect(const struct survey *v, const struct listing *l,
+                   struct hf__names *names)
+{
+    struct hf__scan scan;
+    int r = HF_OK;
+
+    hf__scan_begin(&scan, l->prefix);
+    while (r == HF_OK && !scan.is_over) {
+        r = next_page(v, &scan, names);
+    }
+    hf__names_sort(names);
+    return r;
+}
+
+int hf__redis_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
+                   void *arg, hf__time deadline, hf_error *err)
+{
+    HF_AUTO(hf__names_fini) struct hf__names names = {0};
+    struct listing l = {.prefix = prefix, .fn = fn, .arg = arg};
+    struct survey v = {.s = state,
+                       .deadline = deadline,
+                       .err = err,
+                       .arg = &l,
+                       .add = add_inspection,
+                       .take = take_inspection};
+    int r = collect(&v, &l, &names);
+
+    r = r == HF_OK ? ask_all(&v, &names) : r;
+    hf__free(l.crowd.list);
+    return r < 0 ? r : (int)HF_OK;
+}
+
+/* ---- gc() */
+
+/* So many pages are looked at in one call. */
+#define PAGES 16
+/* And no page is begun after so much of it: others wait for the session. */
+#define SLICE_MS 250
+
+static void add_collection(const struct survey *v, struct hf__bytes *out,
+                           const struct hf__key *key, bool with_text)
+{
+    const struct hf__gc *g = v->arg;
+    struct hf__script_keys keys;
+    struct hf__args args;
+
+    hf__script_begin(&args, g->of_cells ? HF__SCRIPT_CELL : HF__SCRIPT_COLLECT,
+                     with_text, key, &keys);
+    hf__args_word(&args, g->of_cells ? "collect" : "");
+    hf__args_number(&args, g->idle_us);
+    hf__bytes_add(out, &args);
+}
+
+/* A user may have locks alone: the cells are others' to clean. */
+static bool is_others(const struct hf__gc *g, const redisReply *reply)
+{
+    return g->of_cells && strncmp(reply->str, "NOPERM", 6) == 0;
+}
+
+/* {'ok', how many were deleted, how many of these had expired} */
+static int take_collection(const struct survey *v, const struct hf__key *key,
+                           const redisReply *reply)
+{
+    struct hf__gc *g = v->arg;
+    hf_error said = HF_ERROR_INIT;
+    int r;
+
+    if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 3 &&
+        reply->element[1]->type == REDIS_REPLY_INTEGER &&
+        reply->element[2]->type == REDIS_REPLY_INTEGER) {
+        bool is_deleted = reply->element[1]->integer == 1;
+
+        g->count += is_deleted;
+        g->expired += is_deleted && reply->element[2]->integer == 1;
+        return HF_OK;
+    }
+    if (reply->type != REDIS_REPLY_ERROR) {
+        return fail(v, HF_EPROTO, "a cleaning without an answer");
+    }
+    if (strncmp(reply->str, "NOSCRIPT", 8) == 0) {
+        return HF__AGAIN;
+    }
+    if (is_strange(reply) || is_others(g, reply)) {
+        return HF_OK;
+    }
+    r = hf__redis_error(reply, key, &said);
+    return fail(v, r < 0 ? r : (int)HF_EUNAVAIL, said.text);
+}
+
+static int sweep(const struct survey *v, struct hf__scan *scan,
+                 struct hf__names *names)
+{
+    int64_t left_ms = hf__ms_until(v->deadline, hf__now());
+    hf__time end = hf__after_ms(hf__now(), left_ms / 4 < SLICE_MS ? left_ms / 4
+                                                                  : SLICE_MS);
+    int r = HF_OK;
+
+    for (int i = 0; i < PAGES && !scan->is_over && r == HF_OK; i++) {
+        hf__names_clear(names);
+        r = next_page(v, scan, names);
+        hf__names_sort(names);
+        r = r == HF_OK ? ask_all(v, names) : r;
+        if (!hf__before(hf__now(), end) || hf__is_interrupted(&v->s->head)) {
+            break;
+        }
+    }
+    return r;
+}
+
+int hf__redis_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
+                 hf__time deadline, hf_error *err)
+{
+    HF_AUTO(hf__names_fini) struct hf__names names = {0};
+    struct survey v = {.s = state,
+                       .deadline = deadline,
+                       .err = err,
+                       .arg = g,
+                       .add = add_collection,
+                       .take = take_collection};
+    struct hf__scan scan;
+    int r;
+
+    hf__scan_begin(&scan, prefix);
+    if (g->length > 0 && !hf__scan_resume(&scan, g->at, g->length)) {
+        return hf__fail(err, HF_EINVAL,
+                        "a cleaning goes on from no bookmark "
+                        "of this store");
+    }
+    r = sweep(&v, &scan, &names);
+    g->length = scan.is_over ? 0 : strlen(scan.cursor);
+    memcpy(g->at, scan.cursor, g->length);
+    return r;
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wait(): sleep until the server says that a name may be had. This file decides
- * when to look, and calls off what nobody waits for any more; armed.c has the
- * list of what the server was told, arm.c what is said. Between two calls all
- * stays as it is, and what comes meanwhile is found by the next.
+ * wait(): sleep until the server says that a name may be had. This file keeps
+ * the list of what the server was told of, from one call to the next: which
+ * watch is which, what nobody waits for any more, what is due. It decides when
+ * to look, and calls off what nobody waits for; looks.c has what is said.
+ * Between two calls all stays as it is, and what comes meanwhile is found by
+ * the next.
  *
  * A message is lost with its connection only, and then the session is. Who was
  * woken and does nothing, because its process is stopped, costs the others the
@@ -11,8 +13,225 @@
  * Called by the session's thread.
  */
 #include "src/backend/redis/armed.h"
+
 #include "src/base/alloc.h"
 #include "src/base/error.h"
+
+#include <string.h>
+
+/* ---- the list, while no reply is owed at most of it */
+
+/* So long a claim that was woken has to say something to the server, before
+ * what was kept for it goes to the next. */
+#define TRIAL_MS 100
+
+static bool is_same_place(const struct hf__arm *a, const struct hf__watch *w)
+{
+    struct hf__key key = hf__arm_key(a);
+
+    return hf__key_compare(&key, &w->key) == 0 &&
+           hf__token_equal(&a->watch.ticket, &w->ticket) &&
+           a->watch.manner.mode == w->manner.mode &&
+           a->watch.manner.slots == w->manner.slots;
+}
+
+/* Lists change little between two calls: it is looked for from *at on. */
+static struct hf__arm *find(struct hf__armed *p, const struct hf__watch *w,
+                            int *at)
+{
+    for (int i = 0; i < p->n; i++) {
+        int place = (*at + i) % p->n;
+        struct hf__arm *a = &p->list[place];
+
+        if (!a->is_wanted && !a->is_leaving && is_same_place(a, w)) {
+            *at = place + 1;
+            return a;
+        }
+    }
+    return NULL;
+}
+
+static struct hf__arm *add(struct hf__armed *p)
+{
+    if (p->n == p->room) {
+        int room = p->room == 0 ? 4 : 2 * p->room;
+        struct hf__arm *list = hf__resize(p->list, (size_t)room * sizeof *list);
+
+        if (list == NULL) {
+            return NULL;
+        }
+        p->list = list;
+        p->room = room;
+    }
+    p->list[p->n] = (struct hf__arm){0};
+    return &p->list[p->n++];
+}
+
+/* It looks again, unless it has just done so. */
+static void renew(struct hf__arm *a, const struct hf__watch *w)
+{
+    bool is_new = a->was_told || a->watch.key.length == 0 ||
+                  a->watch.fence != w->fence ||
+                  !hf__token_equal(&a->watch.token, &w->token);
+
+    a->watch = *w;
+    memcpy(a->key, w->key.bytes, w->key.length);
+    a->is_wanted = true;
+    if (is_new) {
+        a->is_failing = false;
+        a->due = (hf__time){0};
+    }
+    if (a->was_told) {
+        a->has_fired = false;
+        a->was_told = false;
+        a->was_woken = false;
+    }
+}
+
+/* Do others of the list share its place among those who sleep? */
+static bool is_shared(const struct hf__armed *p, const struct hf__arm *a)
+{
+    for (int i = 0; i < p->n; i++) {
+        const struct hf__arm *other = &p->list[i];
+
+        if (other != a && other->is_wanted && is_same_place(other, &a->watch)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* It was woken and its caller told: that claim is being tried, or nobody knows
+ * of it any more, and then others are to be woken in its place. */
+static bool lingers(const struct hf__arm *a)
+{
+    return !a->is_wanted && !a->is_leaving && a->was_told && a->was_woken;
+}
+
+/* What the server knows of no more, and nobody here. Also while replies are
+ * owed. */
+static void forget(struct hf__armed *p)
+{
+    int kept = 0;
+
+    for (int i = 0; i < p->n; i++) {
+        struct hf__arm *a = &p->list[i];
+
+        if (a->is_wanted || lingers(a) ||
+            (a->is_leaving && (a->is_entered || a->was_woken))) {
+            p->list[kept++] = *a;
+        }
+    }
+    p->n = kept;
+}
+
+/* What is not wanted leaves, if the server knows it; what was told to have
+ * fired `with_told` only. */
+static void dismiss(struct hf__armed *p, bool with_told)
+{
+    for (int i = 0; i < p->n; i++) {
+        struct hf__arm *a = &p->list[i];
+        struct hf__key key = hf__arm_key(a);
+
+        if (!a->is_wanted && !a->is_leaving) {
+            a->watch.key = key; /* to be compared */
+            a->is_leaving = (with_told || !a->was_told) && !is_shared(p, a);
+        }
+    }
+}
+
+static void want_none(struct hf__armed *p)
+{
+    for (int i = 0; i < p->n; i++) {
+        p->list[i].is_wanted = false;
+    }
+}
+
+/* These are wanted from now on, and no others. HF_OK or HF_ENOMEM. */
+static int take_watches(struct hf__armed *p, struct hf__watch *const w[], int n)
+{
+    int at = 0;
+
+    want_none(p);
+    for (int i = 0; i < n; i++) {
+        struct hf__arm *a = find(p, w[i], &at);
+
+        if (a == NULL) {
+            a = add(p);
+        }
+        if (a == NULL) {
+            return HF_ENOMEM;
+        }
+        renew(a, w[i]);
+    }
+    dismiss(p, false);
+    forget(p);
+    return HF_OK;
+}
+
+/* None is wanted; what was told to have fired leaves as well, `with_told`, or
+ * is being tried. */
+static void let_go(struct hf__armed *p, bool with_told)
+{
+    want_none(p);
+    dismiss(p, with_told);
+    for (int i = 0; i < p->n; i++) {
+        p->list[i].was_told = false; /* those that stay are forgotten */
+    }
+    forget(p);
+}
+
+/* All that has fired; the caller knows it then. */
+static void tell_fired(struct hf__armed *p, struct hf__watch *w[], int n)
+{
+    hf__time tried = hf__after_ms(hf__now(), TRIAL_MS);
+
+    for (int i = 0; i < p->n; i++) {
+        struct hf__arm *a = &p->list[i];
+
+        for (int j = 0; a->has_fired && !a->was_told && j < n; j++) {
+            if (!w[j]->has_fired && is_same_place(a, w[j])) {
+                w[j]->has_fired = true;
+                a->was_told = true;
+                a->due = tried;
+            }
+        }
+    }
+}
+
+static bool has_news(const struct hf__armed *p)
+{
+    for (int i = 0; i < p->n; i++) {
+        if (p->list[i].is_wanted && p->list[i].has_fired) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* When there is something to say; what was refused fires instead. */
+static hf__time next_due(struct hf__armed *p, hf__time now)
+{
+    hf__time next = HF__NEVER;
+
+    for (int i = 0; i < p->n; i++) {
+        struct hf__arm *a = &p->list[i];
+
+        if (lingers(a) && !hf__before(now, a->due)) {
+            a->watch.key = hf__arm_key(a); /* to be compared */
+            a->is_leaving = !is_shared(p, a);
+            a->was_told = false;
+        }
+        if (a->is_leaving) {
+            return now;
+        }
+        if (a->is_failing && !hf__before(now, a->due)) {
+            a->has_fired = true;
+        }
+        next = hf__earlier(next, a->due);
+    }
+    return next;
+}
 
 /* A server that leaves a look unanswered for so long is not there. */
 #define ANSWER_MS 10000
@@ -44,7 +263,7 @@ static int take_replies(struct hf__redis *s)
         r = hf__arm_take(s, reply);
         freeReplyObject(reply);
     }
-    hf__armed_forget(s->armed);
+    forget(s->armed);
     return r;
 }
 
@@ -114,8 +333,8 @@ static int step(struct hf__redis *s, hf__time deadline)
     if (hf__arm_is_asking(p)) {
         return await_reply(s, deadline);
     }
-    next = hf__armed_next_due(p, now);
-    if (hf__armed_has_news(p)) {
+    next = next_due(p, now);
+    if (has_news(p)) {
         return HF_OK;
     }
     return hf__before(now, next) ? sleep_until(s, hf__earlier(next, deadline))
@@ -130,16 +349,15 @@ static int wait_for_news(struct hf__redis *s, struct hf__watch *w[], int n,
     if (r != HF_OK || hf__arm_is_asking(s->armed)) {
         return r;
     }
-    r = hf__armed_take(s->armed, w, n);
+    r = take_watches(s->armed, w, n);
     if (r != HF_OK) {
         return sleep_blindly(s, deadline);
     }
-    while (r == HF_OK && !hf__armed_has_news(s->armed) &&
-           !is_over(s, deadline)) {
+    while (r == HF_OK && !has_news(s->armed) && !is_over(s, deadline)) {
         r = step(s, deadline);
     }
     if (r == HF_OK) {
-        hf__armed_tell(s->armed, w, n);
+        tell_fired(s->armed, w, n);
     }
     return r;
 }
@@ -155,7 +373,7 @@ static int part(struct hf__redis *s, bool with_told, hf__time deadline)
     if (r != HF_OK || hf__arm_is_asking(p)) {
         return r;
     }
-    hf__armed_part(p, with_told);
+    let_go(p, with_told);
     while (r == HF_OK && (p->n > 0 || p->is_subscribed) &&
            !hf__arm_is_asking(p)) {
         r = hf__arm_part(s);
@@ -214,7 +432,7 @@ void hf__redis_wait_fini(struct hf__redis *s)
     }
     if (s->peer.state == HF__PEER_READY && take_replies(s) == HF_OK &&
         !hf__arm_is_asking(p)) {
-        hf__armed_part(p, true);
+        let_go(p, true);
         r = p->n > 0 ? hf__arm_part(s) : HF_OK;
     }
     (void)r;

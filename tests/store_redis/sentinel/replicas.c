@@ -4,7 +4,7 @@
  * replicas have; a grant that they lack is given back.
  */
 #include "src/backend/cell.h"
-#include "src/backend/redis/resp.h"
+#include "src/backend/redis/wire.h"
 #include "tests/servers/servers.h"
 #include "tests/store_redis/sentinel/site.h"
 #include "tests/store_server/door.h"

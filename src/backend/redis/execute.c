@@ -3,15 +3,22 @@
  * execute(): the batch is one pipeline, in the order of the operations' kinds,
  * a command for several of a kind; what fails for one of them does nothing to
  * its neighbours, and what is refused as a whole goes out again one by one.
- * Scripts that the server does not know go out again with their
- * text. This file decides what is known of each operation when a connection
- * ends. Called by the session's thread.
+ * Scripts that the server does not know go out again with their text.
+ *
+ * cell(): each is one hash, which one script reads or changes; WAIT goes out
+ * behind a change where replicas are waited for. What a read shows may be on no
+ * replica yet, as what an INSPECT tells.
+ *
+ * This file decides what is known of each operation when a connection ends.
+ * Called by the session's thread.
  */
 #include "src/backend/redis/redis.h"
 
 #include "src/base/error.h"
 
 #include <string.h>
+
+/* ---- execute() */
 
 /* Results of this file alone: sent, and without an answer; not begun, for the
  * server does not know the script, or did not take it with others. */
@@ -251,8 +258,10 @@ static void look(struct hf__redis *s, hf__time now)
     }
 }
 
-int hf__redis_begin(struct hf__redis *s, hf__time now, hf__time deadline,
-                    hf_error *err)
+/* Before the session is asked: it waits no more, and the server has not ended
+ * it. HF_OK; else it is dead and err is told. */
+static int begin(struct hf__redis *s, hf__time now, hf__time deadline,
+                 hf_error *err)
 {
     int r = HF_OK;
 
@@ -270,7 +279,8 @@ int hf__redis_begin(struct hf__redis *s, hf__time now, hf__time deadline,
     return HF_EUNAVAIL;
 }
 
-int hf__redis_leave(struct hf__redis *s)
+/* The server is no master any more: the session is dead, with that status. */
+static int leave(struct hf__redis *s)
 {
     hf__peer_fail(&s->peer, HF_EUNAVAIL, "it is a replica, or was the master");
     return s->peer.status;
@@ -330,7 +340,7 @@ static int run(struct hf__redis *s, struct hf__op *ops[], int n,
         r = hf__confirm(s, ops, n, r, deadline);
     }
     if (r == HF_OK && is_elsewhere) {
-        r = hf__redis_leave(s);
+        r = leave(s);
     }
     s->heard_at = hf__now();
     return r;
@@ -340,13 +350,110 @@ int hf__redis_execute(void *state, struct hf__op *ops[], int n,
                       hf__time deadline, hf_error *err)
 {
     struct hf__redis *s = state;
-    int r = hf__redis_begin(s, n > 0 ? ops[0]->sent : hf__now(), deadline, err);
+    int r = begin(s, n > 0 ? ops[0]->sent : hf__now(), deadline, err);
 
     if (r != HF_OK) {
         return r;
     }
     r = run(s, ops, n, deadline);
     close_open(ops, n, s->peer.resp.has_sent);
+    if (r != HF_OK) {
+        hf__error_copy(err, &s->peer.err);
+    }
+    return r;
+}
+
+/* ---- cell() */
+
+static void add_cell(struct hf__redis *s, const struct hf__cell_op *op,
+                     bool with_text)
+{
+    static const char *const words[] = {[HF__CELL_GET] = "get",
+                                        [HF__CELL_PUT] = "put",
+                                        [HF__CELL_DELETE] = "delete"};
+    struct hf__script_keys keys;
+    struct hf__args args;
+
+    hf__script_begin(&args, HF__SCRIPT_CELL, with_text, &op->key, &keys);
+    hf__args_word(&args, words[op->what]);
+    if (op->what != HF__CELL_GET) {
+        hf__args_token(&args, &op->writer);
+        hf__args_number(&args, (int64_t)op->expected);
+        hf__args_word(&args, s->wait_replicas > 0 ? "1" : "0");
+    }
+    if (op->what == HF__CELL_PUT) {
+        hf__args_bytes(&args, op->length > 0 ? op->value : (const void *)"",
+                       op->length);
+    }
+    hf__bytes_add(&s->peer.resp.out, &args);
+}
+
+/* HF_OK; else the session is dead. */
+static int ask_cell(struct hf__redis *s, struct hf__cell_op *op, bool with_text,
+                    hf__time deadline, struct hf__answer *a)
+{
+    struct hf__resp *resp = &s->peer.resp;
+    bool is_change = op->what != HF__CELL_GET;
+    redisReply *reply = NULL;
+    int64_t ms = 0;
+    int r;
+
+    *a = (struct hf__answer){0};
+    add_cell(s, op, with_text);
+    if (is_change && s->wait_replicas > 0) {
+        ms = hf__confirm_add(s, deadline);
+    }
+    hf__resp_mark(resp);
+    if (hf__resp_queue(resp) != HF_OK) {
+        op->result =
+            hf__fail(op->err, HF_ENOMEM, "out of memory for a command");
+        return HF_OK;
+    }
+    if (ms > 0) {
+        hf__confirm_owe(s, ms);
+    }
+    op->result = is_change ? HF_EUNKNOWN : HF_EUNAVAIL;
+    (void)hf__resp_flush(resp); /* the reply will tell */
+    r = hf__peer_reply(&s->peer, &s->rest, &s->head, deadline, &reply);
+    if (r != HF_OK) {
+        op->result = resp->has_sent ? op->result : (int)HF_EUNAVAIL;
+        return r;
+    }
+    hf__answer_cell(reply, op, a);
+    freeReplyObject(reply);
+    return s->confirm.is_owed ? hf__confirm_hear(s, deadline) : HF_OK;
+}
+
+static int run_cell(struct hf__redis *s, struct hf__cell_op *op,
+                    hf__time deadline)
+{
+    struct hf__answer answer;
+    int r;
+
+    r = ask_cell(s, op, false, deadline, &answer);
+    if (r == HF_OK && answer.has_no_script) {
+        r = ask_cell(s, op, true, deadline, &answer);
+    }
+    if (s->wait_replicas > 0 && op->what != HF__CELL_GET) {
+        hf__confirm_cell(s, op);
+    }
+    if (r == HF_OK && answer.is_elsewhere) {
+        r = leave(s);
+    }
+    s->heard_at = hf__now();
+    return r;
+}
+
+int hf__redis_cell(void *state, struct hf__cell_op *op, hf__time deadline,
+                   hf_error *err)
+{
+    struct hf__redis *s = state;
+    int r = begin(s, hf__now(), deadline, err);
+
+    if (r != HF_OK) {
+        return r;
+    }
+    r = run_cell(s, op, deadline);
     if (r != HF_OK) {
         hf__error_copy(err, &s->peer.err);
     }
