@@ -2,12 +2,11 @@
 /*
  * execute(): one round for all operations of a batch, a second one for the
  * fences that must be made known. This file decides who is asked; how long is
- * waited for them is hear.c's, what the answers amount to vote.c's.
+ * waited for them is limits.c's, what the answers amount to vote.c's.
  * Called by the session's thread.
  */
 #include "src/backend/redlock/vote.h"
 
-#include "src/backend/redlock/tell.h"
 #include "src/base/alloc.h"
 #include "src/base/error.h"
 
@@ -34,19 +33,6 @@ static unsigned all_members(const struct hf__redlock *s)
 static const struct hf__op *op_of(const struct hf__vote *v)
 {
     return v->is_raising ? &v->raise : v->op;
-}
-
-/* By a token without a fence nothing is ours, so nothing is made anew; what
- * may be under way is given up for longer than a renewal is; and what was in
- * doubt all its life was told to nobody. */
-struct hf__ask hf__redlock_how_to_ask(const struct hf__redlock *s,
-                                      const struct hf__op *op)
-{
-    return (struct hf__ask){.client = s->head.client,
-                            .proposal = s->proposal,
-                            .recreates = op->fence != 0,
-                            .buries = op->fence == 0 && op->reopens,
-                            .undoes = op->fence == 0 && op->is_doubtful};
 }
 
 static void add(struct hf__redlock *s, const struct hf__op *op, bool with_text)

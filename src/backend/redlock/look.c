@@ -5,7 +5,7 @@
  * Called by the session's thread.
  */
 #include "src/backend/redis/scan.h"
-#include "src/backend/redlock/tell.h"
+#include "src/backend/redlock/members.h"
 
 #include "src/backend/report.h"
 #include "src/base/error.h"

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One member's coming and going. This file decides when it is connected to
+ * The members' coming and going. This file decides when one is connected to
  * again, when it is hung up on, and whether its answers count: not while it
  * may have forgotten a grant that still runs, and not twice if two names lead
- * to one server. Called by the session's thread.
+ * to one server. And the same commands to several of them, and their answers as
+ * they come: one that comes after its wave is taken from the socket and
+ * dropped. Called by the session's thread.
  */
-#include "src/backend/redlock/redlock.h"
+#include "src/backend/redlock/members.h"
 
 #include <poll.h>
 #include <string.h>
@@ -24,16 +26,6 @@
 #define IDLE_TURNS_MS 50
 /* Who is behind, and was heard just now, is waited for. */
 #define BEHIND_MS 20
-
-int hf__redlock_majority(const struct hf__redlock *s)
-{
-    return hf__quorum_majority(s->n);
-}
-
-bool hf__is_majority(const struct hf__redlock *s, unsigned members)
-{
-    return __builtin_popcount(members) >= hf__redlock_majority(s);
-}
 
 bool hf__member_counts(const struct hf__voter *m, hf__time now)
 {
@@ -217,6 +209,110 @@ static void hang_up(struct hf__redlock *s, int member, hf__time now)
     }
     hf__member_settle(s, member);
 }
+
+/* ---- sending and hearing */
+
+/* Take the replies that have come from it. */
+static void take(struct hf__redlock *s, int member)
+{
+    struct hf__voter *m = &s->members[member];
+    struct hf__segment own;
+    redisReply *reply = NULL;
+
+    while (m->is_in) {
+        int r = hf__resp_next(&m->peer.resp, &reply);
+
+        if (r != HF_OK) {
+            hf__peer_fail(&m->peer, r, "its answer can't be understood");
+            return;
+        }
+        if (reply == NULL) {
+            return;
+        }
+        m->silent_from = hf__now();
+        if (!hf__owed_repay(m, &own)) {
+            hf__peer_fail(&m->peer, HF_EPROTO, "it answers unasked");
+        } else if (own.wave == s->wave && s->take != NULL) {
+            s->take(s, member, own.first, reply);
+        } else if (reply->type == REDIS_REPLY_ERROR &&
+                   strncmp(reply->str, "NOSCRIPT", 8) == 0) {
+            hf__member_teach(m);          /* too late for this one … */
+            hf__leftover_tell(s, member); /* … unless it was a release */
+        }
+        freeReplyObject(reply);
+    }
+}
+
+/* What may wait for a member that takes nothing. */
+#define UNSENT_MAX (1 << 20)
+
+static bool send_to(struct hf__redlock *s, int member,
+                    struct hf__segment segment)
+{
+    struct hf__voter *m = &s->members[member];
+    struct hf__resp *resp = &m->peer.resp;
+
+    hf__bytes_append(&resp->out, &s->bytes);
+    if (hf__resp_queue(resp) != HF_OK) {
+        s->lacks_memory = true; /* nothing of it was added */
+        return false;
+    }
+    if (m->owed_n == 0) {
+        m->silent_from = hf__now();
+        hf__resp_mark(resp);
+    }
+    if (!hf__owed_add(m, segment) || resp->queued - resp->sent > UNSENT_MAX) {
+        hf__peer_fail(&m->peer, HF_EUNAVAIL, "it owes too many answers");
+    } else if (hf__resp_flush(resp) != HF_OK) {
+        hf__peer_advance(&m->peer, POLLIN); /* what it said before */
+        take(s, member);
+    }
+    hf__member_settle(s, member);
+    return m->is_in || resp->has_sent;
+}
+
+unsigned hf__wave_send(struct hf__redlock *s, unsigned to, int first,
+                       bool is_heard)
+{
+    struct hf__segment segment = {.wave = is_heard ? s->wave : 0,
+                                  .first = first,
+                                  .count = s->bytes.commands};
+    unsigned sent = 0;
+
+    for (int i = 0; i < s->n; i++) {
+        if ((to >> i & 1) != 0 && s->members[i].is_in &&
+            !(is_heard && hf__owed_is_behind(&s->members[i])) &&
+            send_to(s, i, segment)) {
+            sent |= 1u << i;
+        }
+    }
+    return sent;
+}
+
+bool hf__wave_turn(struct hf__redlock *s, hf__time until)
+{
+    struct hf__peer *peers[HF__MEMBERS_MAX];
+    int n = 0;
+
+    for (int i = 0; i < s->n; i++) {
+        if (!s->members[i].is_over) {
+            peers[n++] = &s->members[i].peer;
+        }
+    }
+    bool has_moved =
+        n > 0 && hf__peers_poll(peers, n, &s->rest, &s->head, until);
+    s->polled_at = hf__now();
+    if (!has_moved) {
+        return false;
+    }
+    for (int i = 0; i < s->n; i++) {
+        take(s, i);
+        hf__member_settle(s, i);
+    }
+    return true;
+}
+
+/* ---- from one batch to the next */
 
 /* Members that are there, but slow: a batch is decided by the others, and the
  * next one comes before these have answered. They have a moment; then they are

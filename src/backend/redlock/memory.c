@@ -6,7 +6,7 @@
  * durable it is. This file decides from when on a member's answers count for
  * that reason. Called by the session's thread.
  */
-#include "src/backend/redlock/redlock.h"
+#include "src/backend/redlock/members.h"
 
 #include <ctype.h>
 #include <inttypes.h>

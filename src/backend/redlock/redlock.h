@@ -2,12 +2,12 @@
 /*
  * A session of the store redlock://, as the files of this folder share it:
  * several independent Redis servers, of which a majority decides. One thread
- * writes the same commands to all of them and polls them together. redlock.c
- * opens and closes, place.c reads the URL, member.c has one server's coming
- * and going and whether it counts, memory.c since when it remembers,
- * leftover.c what it is told then, tell.c what people are told, wave.c sends
- * and hears, vote.c makes one answer of many, sight.c of what they show,
- * batch.c is execute(), hear.c waits for it, look.c is looking around.
+ * writes the same commands to all of them and polls them together. From below:
+ * owed.c has what each owes and is owed, memory.c since when it remembers,
+ * member.c its coming and going, sending and hearing, tell.c what people are
+ * told, vote.c makes one answer of many, limits.c whose answers count and how
+ * long is waited for them, giveback.c gives back, batch.c is execute(), look.c
+ * is looking around, redlock.c reads the URL, opens and closes.
  *
  * Thread: the session's, except interrupt().
  */
@@ -17,7 +17,6 @@
 #include "src/backend/quorum.h"
 #include "src/backend/redis/ask.h"
 #include "src/backend/redis/peer.h"
-#include "src/backend/redlock/memory.h"
 
 /* As many as a URL has hosts; sets of them are bits. */
 enum { HF__MEMBERS_MAX = 16 };
@@ -31,6 +30,15 @@ struct hf__segment {
     uint64_t wave; /* 0: nobody cares for the answers */
     int first;     /* its number in the wave; each next one is one more */
     int count;
+};
+
+/* What a member said of its past. */
+struct hf__memory {
+    bool is_unseen;   /* we may not look */
+    bool is_unmarked; /* by nobody yet, or not as what it is now */
+    bool is_wrong;    /* … and the mark that is there is none */
+    int64_t since_us; /* the mark: it forgot nothing since */
+    int64_t server_us;
 };
 
 struct hf__voter {
@@ -115,79 +123,21 @@ struct hf__redlock {
  * clocks differ by less, where NTP keeps them. */
 #define HF__MARGIN_US 100000
 
-/* ---- place.c */
+static inline int hf__redlock_majority(const struct hf__redlock *s)
+{
+    return hf__quorum_majority(s->n);
+}
 
-extern const char *const hf__redlock_options[];
-/* HF_OK; HF_EINVAL, HF_EUNSAFE (too few), HF_ENOMEM. */
-HF_MUST_CHECK int hf__redlock_place(struct hf__redlock *s,
-                                    const struct hf__url *url,
-                                    const char *allow, hf_error *err);
-
-/* ---- member.c */
-
-/* Begin to connect. Names are looked up, which may block, only where nothing
- * would go on without. */
-void hf__member_start(struct hf__redlock *s, int member);
-/* After something may have happened to it: judge one that has come, give up
- * one that is gone. */
-void hf__member_settle(struct hf__redlock *s, int member);
-/* Are its answers worth something now? */
-bool hf__member_counts(const struct hf__voter *m, hf__time now);
-/* One of those is still coming. */
-bool hf__is_any_due(const struct hf__redlock *s, unsigned of);
-/* Those who are not in. */
-unsigned hf__members_away(const struct hf__redlock *s);
-int hf__members_count(const struct hf__redlock *s);
-int hf__redlock_majority(const struct hf__redlock *s);
-bool hf__is_majority(const struct hf__redlock *s, unsigned members);
-/* Connect again to those whose time it is, hang up on those that are silent
- * for too long, hear what has come. Sleeps for a moment, if one is behind, or
- * is coming and nobody has listened for long. */
-void hf__members_tend(struct hf__redlock *s);
-/* Sleep until a majority counts, nobody more can come or will count before
- * `until`, or until then. */
-void hf__members_await(struct hf__redlock *s, hf__time until);
-/* Send it the scripts that are needed once more, so that it knows them before
- * what is sent to it later: an operation that it must be asked for again is
- * late if others decide. */
-void hf__member_teach(struct hf__voter *m);
-
-/* ---- leftover.c; and see vote.h */
-
-void hf__leftover_tell(struct hf__redlock *s, int member);
-/* Its connection ends: what it has answered it need not be told again. */
-void hf__leftover_settle(struct hf__redlock *s, int member);
-
-/* ---- wave.c */
-
-/* What is sent from now on is answered to `take`; nobody hears more of the
- * wave before. */
-void hf__wave_begin(struct hf__redlock *s, hf__wave_fn take, void *arg);
-/* Nobody cares for answers any more. */
-void hf__wave_end(struct hf__redlock *s);
-/* Send s->bytes, whose first command is that number of the wave, to those of
- * the members `to` that are in and, if it is heard, not behind. Gives
- * to whom. `is_heard`: of the wave; else the answers are dropped when they
- * come. */
-unsigned hf__wave_send(struct hf__redlock *s, unsigned to, int first,
-                       bool is_heard);
-/* Those that are there, but slow. */
-unsigned hf__wave_behind(const struct hf__redlock *s);
-/* Take the replies that have come from it. */
-void hf__wave_take(struct hf__redlock *s, int member);
-/* What is in m->peer.resp.out is sent, and its answers dropped. */
-void hf__wave_disown(struct hf__voter *m);
-/* Sleep until something happened, and hear it; false at `until`, when
- * interrupted, and if there is nobody to wait for. */
-HF_MUST_CHECK bool hf__wave_turn(struct hf__redlock *s, hf__time until);
+static inline bool hf__is_majority(const struct hf__redlock *s,
+                                   unsigned members)
+{
+    return __builtin_popcount(members) >= hf__redlock_majority(s);
+}
 
 /* ---- batch.c, look.c: as backend.h says */
 
 /* Once, at the beginning. HF_OK or HF_ENOMEM. */
 HF_MUST_CHECK int hf__redlock_reserve(struct hf__redlock *s, hf_error *err);
-/* Of an operation's command; with_text is open. */
-struct hf__ask hf__redlock_how_to_ask(const struct hf__redlock *s,
-                                      const struct hf__op *op);
 int hf__redlock_execute(void *state, struct hf__op *ops[], int n,
                         hf__time deadline, hf_error *err);
 int hf__redlock_list(void *state, const struct hf__key *prefix, hf__list_fn fn,

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See tell.h. A member's first refusal in a call stays with it until the next.
- * Called by the session's thread.
+ * Why members have no part in a majority, for people. A member's first refusal
+ * in a call stays with it until the next. Called by the session's thread.
  */
-#include "src/backend/redlock/tell.h"
+#include "src/backend/redlock/members.h"
 
-#include "src/backend/redlock/memory.h"
 #include "src/base/error.h"
 
 #include <stdio.h>

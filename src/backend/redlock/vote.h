@@ -7,7 +7,7 @@
 #ifndef HF_BACKEND_REDLOCK_VOTE_H
 #define HF_BACKEND_REDLOCK_VOTE_H
 
-#include "src/backend/redlock/redlock.h"
+#include "src/backend/redlock/members.h"
 
 /* What one member shows of a name. */
 struct hf__sight {
@@ -66,29 +66,16 @@ bool hf__vote_wants_raise(struct hf__vote *v);
 /* The operation's result and all that goes with it. */
 void hf__vote_give(struct hf__vote *v, int result);
 
-/* ---- its parts */
+/* ---- giveback.c */
 
-/* The n-th highest of the fences of those members; 0: there are fewer. */
-uint64_t hf__nth_fence(const uint64_t *fences, unsigned members, int n);
-/* With a majority of them: the highest number that a majority has, or more.
- * What a later majority gives is above it. Of one grant it is the very fence
- * that was told, for those who have another were not of that majority. */
-uint64_t hf__safe_fence(const uint64_t *fences, unsigned members, int of);
-
-/* ---- sight.c: a look */
-
-/* Its second round, as hf__vote_wants_raise(); v->raise has what is asked. */
-bool hf__sights_want_raise(struct hf__vote *v);
-/* What is told of the name. HF_OK, HF_ENOMEM. */
-int hf__sights_give(struct hf__vote *v);
-
-/* ---- leftover.c */
-
+/* Of an operation's command; with_text is open. */
+struct hf__ask hf__redlock_how_to_ask(const struct hf__redlock *s,
+                                      const struct hf__op *op);
 /* Of the batch that is over: what did not win is released, and what ended is
  * remembered for those who are away. */
 void hf__redlock_give_back(struct hf__redlock *s);
 
-/* ---- hear.c */
+/* ---- limits.c */
 
 /* Until when it is worth waiting for those who are to be asked. */
 hf__time hf__redlock_limit(struct hf__op *const ops[], int n,
@@ -97,8 +84,6 @@ hf__time hf__redlock_limit(struct hf__op *const ops[], int n,
 void hf__redlock_set_limits(struct hf__redlock *s, int n, hf__time deadline);
 /* Until all votes are decided, or their time is up. */
 void hf__redlock_hear(struct hf__redlock *s);
-
-/* ---- terms.c: before anybody is asked */
 
 /* Whose answers count for that operation now. */
 unsigned hf__redlock_counting(const struct hf__redlock *s,
