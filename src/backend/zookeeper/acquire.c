@@ -15,66 +15,30 @@
 
 #include <string.h>
 
-/* A folder may be taken away, empty, as often as it is made. */
-#define ATTEMPTS_MAX 6
-
 /* ---- making it */
 
-static enum hf__zk_claim_state state_of(const struct hf__zk_task *t)
-{
-    return hf__zk_is_try(t) ? HF__ZK_TRIES : HF__ZK_ENTERS;
-}
-
-static void join_made(struct hf__zk_task *t)
-{
-    char name[HF__ZK_CHILD_MAX];
-
-    hf__zk_claim_write(&t->op->token, t->op->manner, name);
-    hf__zk_join_make(t, name, state_of(t), ZOO_EPHEMERAL_SEQUENTIAL);
-}
-
-static void ask_claim(struct hf__zk_task *t)
-{
-    char name[HF__ZK_CHILD_MAX];
-
-    if (hf__zk_is_simple(t)) {
-        hf__zk_simple_ask_made(t, t->n_folders);
-        return;
-    }
-    if (!t->is_joined) {
-        hf__zk_claim_write(&t->op->token, t->op->manner, name);
-        hf__zk_ask_make(t, t->n_folders, name, state_of(t),
-                        ZOO_EPHEMERAL_SEQUENTIAL);
-    }
-    hf__zk_ask_list(t, t->n_folders + 1);
-}
-
-static void ask_made(struct hf__zk_task *t)
-{
-    for (int i = 0; i < t->n_folders; i++) {
-        hf__zk_folder_ask(t, i);
-    }
-    if (t->n_calls > t->n_folders) {
-        ask_claim(t);
-        hf__zk_vet_ask(t);
-    }
-}
-
 static void take_made(struct hf__zk_task *t);
-static const struct hf__zk_step making = {true, ask_made, take_made};
 
 /* All in one round trip; but the folders alone, where the server may know no
  * containers: it hangs up on what came behind them, and its word with it. */
 static void go_make(struct hf__zk_task *t)
 {
-    int n =
-        (hf__zk_is_simple(t) ? HF__ZK_SIMPLE_CALLS : 2) + hf__zk_vet_calls(t);
+    bool is_alone = t->n_folders > 0 &&
+                    atomic_load(&hf__zk_task_common(t)->doubts_containers);
 
-    if (t->n_folders > 0 &&
-        atomic_load(&hf__zk_task_common(t)->doubts_containers)) {
-        n = 0;
+    for (int i = 0; i < t->n_folders; i++) {
+        hf__zk_add(t, HF__ZK_MAKE_FOLDER, NULL);
     }
-    hf__zk_next(t, &making, t->n_folders + n);
+    if (!is_alone && hf__zk_is_simple(t)) {
+        hf__zk_simple_add_made(t);
+    } else if (!is_alone) {
+        hf__zk_add(t, HF__ZK_MAKE_CLAIM, NULL);
+        hf__zk_add(t, HF__ZK_LIST, NULL);
+    }
+    if (!is_alone) {
+        hf__zk_vet_add(t);
+    }
+    hf__zk_then(t, take_made);
 }
 
 /* There is no folder: make it first; the next time those above it, too. */
@@ -83,7 +47,7 @@ static void make_folders(struct hf__zk_task *t)
     if (!hf__zk_folders_fine(t)) {
         return;
     }
-    if (++t->n_attempts >= ATTEMPTS_MAX) {
+    if (++t->n_attempts >= HF__ZK_ATTEMPTS_MAX) {
         hf__zk_forget(t);
         hf__zk_finish(t, hf__fail(t->op->err, HF__AGAIN,
                                   "the folder %s is taken away as often as it "
@@ -114,34 +78,10 @@ static const char *name_made(const struct hf__zk_task *t,
     return hf__zk_is_simple(t) ? HF__ZK_LOCK_NAME : strrchr(a->text, '/') + 1;
 }
 
-static void take_made(struct hf__zk_task *t)
+static void take_claim(struct hf__zk_task *t, int i)
 {
-    int i = t->n_folders;
-    const struct hf__zk_answer *a;
+    const struct hf__zk_answer *a = hf__zk_answered(t, i);
 
-    if (hf__zk_is_undone(t, &making)) {
-        return;
-    }
-    note_containers(t);
-    if (t->n_asked == t->n_folders) {
-        if (hf__zk_folders_fine(t)) {
-            t->n_folders = 0;
-            go_make(t);
-        }
-        return;
-    }
-    a = hf__zk_answered(t, i);
-    if (a->rc == ZNONODE) {
-        make_folders(t);
-        return;
-    }
-    if (a->rc == ZOK && !hf__zk_vet_take(t, name_made(t, a))) {
-        return;
-    }
-    if (hf__zk_is_simple(t)) {
-        hf__zk_simple_take_made(t, i);
-        return;
-    }
     if (a->rc != ZOK) {
         if (!hf__zk_lacks(t, i) || !a->was_sent) {
             hf__zk_forget(t);
@@ -155,6 +95,62 @@ static void take_made(struct hf__zk_task *t)
         hf__zk_decide(t);
     }
 }
+
+static void take_made(struct hf__zk_task *t)
+{
+    int i = t->n_folders;
+    const struct hf__zk_answer *a;
+
+    note_containers(t);
+    if (t->n_asked == t->n_folders) {
+        if (hf__zk_folders_fine(t)) {
+            t->n_folders = 0;
+            go_make(t);
+        }
+        return;
+    }
+    a = hf__zk_answered(t, i);
+    if (a->rc == ZNONODE) {
+        make_folders(t);
+    } else if (a->rc == ZOK && !hf__zk_vet_take(t, name_made(t, a))) {
+        return;
+    } else if (hf__zk_is_simple(t)) {
+        hf__zk_simple_take_made(t, i);
+    } else {
+        take_claim(t, i);
+    }
+}
+
+void hf__zk_make(struct hf__zk_task *t)
+{
+    t->own = (struct hf__zk_own){
+        .stage = HF__ZK_DOUBTFUL, .manner = t->op->manner, .slot = -1};
+    if (hf__zk_is_simple(t)) {
+        hf__zk_twin_write(&t->op->token, t->own.slot_name);
+    }
+    t->mark = 0;
+    if (hf__zk_own_add(hf__zk_task_common(t), t->op, &t->own) != HF_OK) {
+        hf__zk_finish(
+            t, hf__fail(t->op->err, HF_ENOMEM, "out of memory for a claim"));
+        return;
+    }
+    t->is_known = true;
+    t->may_join = !hf__zk_is_simple(t) && t->n_folders == 0;
+    go_make(t);
+}
+
+void hf__zk_acquire(struct hf__zk_task *t)
+{
+    if (t->is_known) {
+        hf__zk_again(t);
+    } else if (hf__zk_is_try(t) && !hf__zk_is_simple(t) && t->n_attempts == 0) {
+        hf__zk_try(t);
+    } else {
+        hf__zk_make(t);
+    }
+}
+
+/* ---- for what follows */
 
 void hf__zk_note_name(struct hf__zk_task *t, const char *name)
 {
@@ -176,69 +172,9 @@ void hf__zk_note_slot(struct hf__zk_task *t, const char *name)
     hf__zk_remember(t);
 }
 
-void hf__zk_make(struct hf__zk_task *t)
-{
-    t->own = (struct hf__zk_own){
-        .stage = HF__ZK_DOUBTFUL, .manner = t->op->manner, .slot = -1};
-    if (hf__zk_is_simple(t)) {
-        hf__zk_twin_write(&t->op->token, t->own.slot_name);
-    }
-    t->mark = 0;
-    if (hf__zk_own_add(hf__zk_task_common(t), t->op, &t->own) != HF_OK) {
-        hf__zk_finish(
-            t, hf__fail(t->op->err, HF_ENOMEM, "out of memory for a claim"));
-        return;
-    }
-    t->is_known = true;
-    go_make(t);
-    t->join = hf__zk_is_simple(t) || t->n_folders > 0 ? NULL : join_made;
-}
-
-/* ---- beginning anew */
-
-/* Of the claim nothing is there; a slot of its, or a twin, may be. */
-static void give_up(struct hf__zk_task *t)
-{
-    bool may_stand = t->own.slot_name[0] != '\0';
-
-    if (!may_stand) {
-        hf__zk_forget(t);
-    }
-    hf__zk_finish(t, hf__fail(t->op->err, may_stand ? HF_EUNKNOWN : HF__AGAIN,
-                              "what is made in %s is taken away as often as it "
-                              "is made",
-                              t->folder));
-}
-
-void hf__zk_start_anew(struct hf__zk_task *t)
-{
-    t->n_folders = 0;
-    t->foreseen = -1;
-    if (++t->n_attempts >= ATTEMPTS_MAX) {
-        give_up(t);
-    } else {
-        hf__zk_clear_rest(t);
-    }
-}
-
-/* ---- */
-
-void hf__zk_acquire(struct hf__zk_task *t)
-{
-    if (t->is_known) {
-        hf__zk_again(t);
-    } else if (hf__zk_is_try(t) && !hf__zk_is_simple(t)) {
-        hf__zk_try(t);
-    } else {
-        hf__zk_make(t);
-    }
-}
-
-/* ---- for what follows */
-
 void hf__zk_granted(struct hf__zk_task *t, uint64_t fence)
 {
-    if (hf__zk_vet_calls(t) > 0 && !t->own.is_vetted) {
+    if (hf__zk_has_user(&t->s->front) && !t->own.is_vetted) {
         t->entered = fence;
         hf__zk_vet(t);
         return;

@@ -11,7 +11,7 @@
  * two make one of the same number, the later one sees the other's, and takes
  * another. Called by the session's thread.
  */
-#include "src/backend/zookeeper/task.h"
+#include "src/backend/zookeeper/steps.h"
 
 #include "src/base/error.h"
 
@@ -20,63 +20,27 @@
 /* A lock of the other recipe's is looked at so often before it is believed. */
 #define LOOKS_MAX 3
 
-/* ---- entering */
-
-static void ask_mark(struct hf__zk_task *t)
+/* Is the i-th answer, of our own claim, that it is there? If not, another is
+ * made, for somebody has broken it, or the task has ended. */
+static bool stands(struct hf__zk_task *t, int i)
 {
-    hf__zk_ask_facts(t, 0, t->own.name, HF__ZK_HOLDS);
+    int rc = hf__zk_rc(t, i);
+
+    if (rc == ZNONODE) {
+        hf__zk_start_anew(t);
+    } else if (rc != ZOK) {
+        hf__zk_fail_at(t, i, t->own.name);
+    }
+    return rc == ZOK;
 }
+
+/* ---- entering */
 
 static void take_mark(struct hf__zk_task *t)
 {
-    const struct hf__zk_answer *a = hf__zk_answered(t, 0);
-
-    if (a->rc == ZOK) {
-        hf__zk_granted(t, (uint64_t)a->stat.mzxid);
-    } else if (a->rc == ZNONODE) {
-        hf__zk_start_anew(t); /* somebody has broken it */
-    } else {
-        hf__zk_fail_at(t, 0, t->own.name);
+    if (stands(t, 0)) {
+        hf__zk_granted(t, (uint64_t)hf__zk_answered(t, 0)->stat.mzxid);
     }
-}
-
-static const struct hf__zk_step marking = {true, ask_mark, take_mark};
-
-/* The claim says that it has entered, so that who is next in line looks. */
-static void ask_slot(struct hf__zk_task *t)
-{
-    char name[HF__ZK_CHILD_MAX];
-
-    hf__zk_slot_write(&t->op->token, t->slot, name);
-    hf__zk_ask_make(t, 0, name, HF__ZK_HOLDS, ZOO_EPHEMERAL_SEQUENTIAL);
-    hf__zk_ask_facts(t, 1, t->own.name, HF__ZK_HOLDS);
-    hf__zk_ask_list(t, 2);
-}
-
-static void take_slot(struct hf__zk_task *t);
-static const struct hf__zk_step slotting = {true, ask_slot, take_slot};
-
-static void wait_or_leave(struct hf__zk_task *t);
-
-/* Slots are given up before the claims that had them; so if none is free, one
- * was left behind by a claim that was taken away from its session, which is to
- * notice. */
-static void choose_slot(struct hf__zk_task *t)
-{
-    t->slot = hf__zk_line_free_slot(&t->line, t->place);
-    if (t->slot < 0) {
-        wait_or_leave(t);
-        return;
-    }
-    t->own.is_slot_doubtful = true;
-    hf__zk_remember(t);
-    hf__zk_next(t, &slotting, 3);
-}
-
-static void ask_concession(struct hf__zk_task *t)
-{
-    hf__zk_ask_delete(t, 0, t->own.slot_name);
-    hf__zk_ask_list(t, 1);
 }
 
 static void take_concession(struct hf__zk_task *t)
@@ -91,41 +55,66 @@ static void take_concession(struct hf__zk_task *t)
     }
 }
 
-static const struct hf__zk_step conceding = {true, ask_concession,
-                                             take_concession};
+static void concede(struct hf__zk_task *t)
+{
+    hf__zk_add(t, HF__ZK_DELETE, t->own.slot_name);
+    hf__zk_add(t, HF__ZK_LIST, NULL);
+    hf__zk_then(t, take_concession);
+}
 
 /* Whoever was first to take it has it. */
+static void judge_slot(struct hf__zk_task *t, uint64_t born)
+{
+    int taken = hf__zk_line_find_taken(&t->line, t->own.slot_name);
+
+    t->place = hf__zk_line_find(&t->line, t->own.name);
+    if (t->place < 0 || taken < 0) {
+        hf__zk_start_anew(t); /* somebody has broken it */
+    } else if (hf__zk_is_worn(t->line.taken[taken].child.sequence)) {
+        hf__zk_leave_worn(t);
+    } else if (t->line.taken[taken].claim == t->place) {
+        t->own.slot = t->slot;
+        hf__zk_granted(t, born);
+    } else {
+        concede(t);
+    }
+}
+
 static void take_slot(struct hf__zk_task *t)
 {
     const struct hf__zk_answer *a = hf__zk_answered(t, 0);
-    int taken;
 
     if (a->rc == ZNONODE) {
-        t->own.is_slot_doubtful = false;
-        hf__zk_start_anew(t); /* the whole folder is gone */
-        return;
+        t->own.is_slot_doubtful = false; /* the whole folder is gone */
     }
-    if (a->rc != ZOK) {
-        hf__zk_fail_at(t, 0, t->own.name);
+    if (!stands(t, 0)) {
         return;
     }
     hf__zk_note_slot(t, strrchr(a->text, '/') + 1);
-    if (hf__zk_rc(t, 1) != ZOK && hf__zk_rc(t, 1) != ZNONODE) {
-        hf__zk_fail_at(t, 1, t->own.name);
-    } else if (hf__zk_see(t, 2)) {
-        taken = hf__zk_line_find_taken(&t->line, t->own.slot_name);
-        t->place = hf__zk_line_find(&t->line, t->own.name);
-        if (t->place < 0 || taken < 0) {
-            hf__zk_start_anew(t); /* somebody has broken it */
-        } else if (hf__zk_is_worn(t->line.taken[taken].child.sequence)) {
-            hf__zk_leave_worn(t);
-        } else if (t->line.taken[taken].claim == t->place) {
-            t->own.slot = t->slot;
-            hf__zk_granted(t, (uint64_t)a->stat.czxid);
-        } else {
-            hf__zk_next(t, &conceding, 2);
-        }
+    if (hf__zk_is_gone(t, 1, t->own.name) && hf__zk_see(t, 2)) {
+        judge_slot(t, (uint64_t)a->stat.czxid);
     }
+}
+
+static void wait_or_leave(struct hf__zk_task *t);
+
+/* Slots are given up before the claims that had them; so if none is free, one
+ * was left behind by a claim that was taken away from its session, which is to
+ * notice. The claim says that it has entered, so that who is next in line
+ * looks. */
+static void choose_slot(struct hf__zk_task *t)
+{
+    t->slot = hf__zk_line_free_slot(&t->line, t->place);
+    if (t->slot < 0) {
+        wait_or_leave(t);
+        return;
+    }
+    t->own.is_slot_doubtful = true;
+    hf__zk_remember(t);
+    hf__zk_add(t, HF__ZK_MAKE_SLOT, NULL);
+    hf__zk_write(t, HF__ZK_HOLDS);
+    hf__zk_add(t, HF__ZK_LIST, NULL);
+    hf__zk_then(t, take_slot);
 }
 
 /* Has nobody entered since it was made? */
@@ -145,53 +134,33 @@ static bool is_sure(const struct hf__zk_task *t)
 
 static void enter(struct hf__zk_task *t)
 {
-    if (t->op->manner.mode != HF__MODE_SLOTS) {
-        if (is_sure(t)) {
-            hf__zk_granted(t, t->born);
-        } else if (t->mark != 0) {
-            hf__zk_granted(t, t->mark);
+    if (t->op->manner.mode == HF__MODE_SLOTS) {
+        if (t->own.slot_name[0] != '\0') {
+            concede(t); /* of an attempt that broke off */
         } else {
-            hf__zk_next(t, &marking, 1);
+            choose_slot(t);
         }
-    } else if (t->own.slot_name[0] != '\0') {
-        hf__zk_next(t, &conceding, 2); /* of an attempt that broke off */
+    } else if (is_sure(t) || t->mark != 0) {
+        hf__zk_granted(t, is_sure(t) ? t->born : t->mark);
     } else {
-        choose_slot(t);
+        hf__zk_write(t, HF__ZK_HOLDS);
+        hf__zk_then(t, take_mark);
     }
 }
 
 /* ---- not entering */
 
-static void ask_queue(struct hf__zk_task *t)
-{
-    bool is_new = t->own.stage != HF__ZK_QUEUED;
-
-    if (is_new) {
-        hf__zk_ask_facts(t, 0, t->own.name, HF__ZK_WAITS);
-    }
-    hf__zk_look_ask(t, is_new ? 1 : 0);
-}
-
 static void take_queue(struct hf__zk_task *t)
 {
-    bool is_new = t->own.stage != HF__ZK_QUEUED;
-
-    if (is_new && hf__zk_rc(t, 0) == ZNONODE) {
-        hf__zk_start_anew(t);
-        return;
-    }
-    if (is_new && hf__zk_rc(t, 0) != ZOK) {
-        hf__zk_fail_at(t, 0, t->own.name);
+    if (t->own.stage != HF__ZK_QUEUED && !stands(t, 0)) {
         return;
     }
     t->own.stage = HF__ZK_QUEUED;
     hf__zk_remember(t);
     t->op->is_queued = true;
-    (void)hf__zk_look_take(t, is_new ? 1 : 0);
+    (void)hf__zk_look_take(t);
     hf__zk_finish(t, HF_BUSY);
 }
-
-static const struct hf__zk_step queueing = {true, ask_queue, take_queue};
 
 /* Does it keep its place? What is before it matters only as a stream that
  * could go on for ever. */
@@ -210,21 +179,17 @@ static bool is_to_wait(const struct hf__zk_task *t)
 static void wait_or_leave(struct hf__zk_task *t)
 {
     bool is_queued = t->own.stage == HF__ZK_QUEUED;
-    int n;
 
     t->verdict = HF_BUSY;
     if (!is_queued && !is_to_wait(t)) {
         hf__zk_withdraw(t);
         return;
     }
-    n = hf__zk_look_plan_one(t) + (is_queued ? 0 : 1);
-    if (n > 0) {
-        hf__zk_next(t, &queueing, n);
-        return;
+    if (!is_queued) {
+        hf__zk_write(t, HF__ZK_WAITS);
     }
-    t->op->is_queued = true;
-    (void)hf__zk_look_take(t, 0);
-    hf__zk_finish(t, HF_BUSY);
+    hf__zk_look_add_one(t);
+    hf__zk_then(t, take_queue);
 }
 
 /* ---- */

@@ -8,34 +8,11 @@
  * behind it: reads and a sync an old leader would answer, too. A slot is given
  * up before its claim. Called by the session's thread.
  */
-#include "src/backend/zookeeper/task.h"
+#include "src/backend/zookeeper/steps.h"
 
 #include "src/base/error.h"
 
-/* ---- looking for what may be there */
-
-void hf__zk_search_ask(struct hf__zk_task *t)
-{
-    hf__zk_ask_sync(t, 0);
-    hf__zk_ask_list(t, 1);
-}
-
-bool hf__zk_search_take(struct hf__zk_task *t)
-{
-    return hf__zk_is_gone(t, 0, NULL) && hf__zk_see(t, 1);
-}
-
 /* ---- the folder, which a server takes away by itself if it can */
-
-bool hf__zk_has_no_containers(const struct hf__zk_task *t)
-{
-    return atomic_load(&hf__zk_task_common(t)->has_no_containers);
-}
-
-static void ask_folder(struct hf__zk_task *t)
-{
-    hf__zk_ask_delete(t, 0, NULL);
-}
 
 /* Somebody may have come, and then it stays. */
 static void take_folder(struct hf__zk_task *t)
@@ -43,82 +20,28 @@ static void take_folder(struct hf__zk_task *t)
     hf__zk_finish(t, t->verdict);
 }
 
-static const struct hf__zk_step deleting_folder = {true, ask_folder,
-                                                   take_folder};
-
 void hf__zk_finish_leaving(struct hf__zk_task *t, int result)
 {
+    t->verdict = result;
     if (hf__zk_has_no_containers(t)) {
-        t->verdict = result;
-        hf__zk_next(t, &deleting_folder, 1);
-    } else {
-        hf__zk_finish(t, result);
+        hf__zk_add(t, HF__ZK_DELETE, NULL);
     }
+    hf__zk_then(t, take_folder);
 }
 
-/* ---- taking away */
+/* ---- a claim and its slot */
 
 static bool has_slot(const struct hf__zk_task *t)
 {
     return t->is_known && t->own.slot_name[0] != '\0';
 }
 
-bool hf__zk_is_gone(struct hf__zk_task *t, int i, const char *child)
-{
-    if (hf__zk_rc(t, i) != ZOK && hf__zk_rc(t, i) != ZNONODE) {
-        hf__zk_fail_at(t, i, child);
-        return false;
-    }
-    return true;
-}
-
-/* ---- what a claim that is gone has left */
-
-static void end_clearing(struct hf__zk_task *t)
-{
-    hf__zk_forget(t);
-    if (t->op->kind == HF__OP_ACQUIRE) {
-        hf__zk_make(t);
-    } else {
-        hf__zk_list_and_tell(t);
-    }
-}
-
-static void ask_rest(struct hf__zk_task *t)
-{
-    hf__zk_ask_delete(t, 0, t->own.slot_name);
-}
-
-static void take_rest(struct hf__zk_task *t)
-{
-    if (hf__zk_is_gone(t, 0, t->own.slot_name)) {
-        end_clearing(t);
-    }
-}
-
-static const struct hf__zk_step clearing = {true, ask_rest, take_rest};
-
-void hf__zk_clear_rest(struct hf__zk_task *t)
+static void add_leave(struct hf__zk_task *t)
 {
     if (has_slot(t)) {
-        hf__zk_next(t, &clearing, 1);
-    } else {
-        end_clearing(t);
+        hf__zk_add(t, HF__ZK_DELETE, t->own.slot_name);
     }
-}
-
-/* ---- a claim and its slot */
-
-/* The slot, the claim. How many requests. */
-static int ask_leave(struct hf__zk_task *t)
-{
-    int n = 0;
-
-    if (has_slot(t)) {
-        hf__zk_ask_delete(t, n++, t->own.slot_name);
-    }
-    hf__zk_ask_delete(t, n++, t->own.name);
-    return n;
+    hf__zk_add(t, HF__ZK_DELETE, t->own.name);
 }
 
 /* Are both gone, whoever took them away? If not, the task has ended. */
@@ -137,32 +60,26 @@ static bool has_left(struct hf__zk_task *t)
     return true;
 }
 
-static void ask_withdrawal(struct hf__zk_task *t)
-{
-    hf__zk_look_ask(t, ask_leave(t));
-}
-
 static void take_withdrawal(struct hf__zk_task *t)
 {
-    int n = has_slot(t) ? 2 : 1;
-
     if (has_left(t)) {
         hf__zk_forget(t);
         if (t->verdict == HF_BUSY) {
-            (void)hf__zk_look_take(t, n);
+            (void)hf__zk_look_take(t);
         }
         hf__zk_finish_leaving(t, t->verdict);
     }
 }
 
-static const struct hf__zk_step withdrawing = {true, ask_withdrawal,
-                                               take_withdrawal};
-
 void hf__zk_withdraw(struct hf__zk_task *t)
 {
-    int n = hf__zk_look_plan_one(t);
-
-    hf__zk_next(t, &withdrawing, n + (has_slot(t) ? 2 : 1));
+    if (hf__zk_is_simple(t)) {
+        hf__zk_simple_leave(t);
+        return;
+    }
+    add_leave(t);
+    hf__zk_look_add_one(t);
+    hf__zk_then(t, take_withdrawal);
 }
 
 /* ---- a claim whose number says nothing
@@ -171,11 +88,6 @@ void hf__zk_withdraw(struct hf__zk_task *t)
  * As long as somebody is there who came before that, who comes now can't stand
  * behind: it is refused, and comes again.
  */
-
-static void ask_turn(struct hf__zk_task *t)
-{
-    hf__zk_ask_delete(t, ask_leave(t), NULL);
-}
 
 static void tell_worn(struct hf__zk_task *t)
 {
@@ -188,7 +100,7 @@ static void tell_worn(struct hf__zk_task *t)
 
 static void take_turn(struct hf__zk_task *t)
 {
-    int i = has_slot(t) ? 2 : 1;
+    int i = t->n_asked - 1;
     int rc = hf__zk_rc(t, i);
 
     if (!has_left(t)) {
@@ -209,8 +121,6 @@ static void take_turn(struct hf__zk_task *t)
     }
 }
 
-static const struct hf__zk_step turning = {true, ask_turn, take_turn};
-
 void hf__zk_leave_worn(struct hf__zk_task *t)
 {
     int32_t own = t->line.claims[t->place].child.sequence;
@@ -220,83 +130,62 @@ void hf__zk_leave_worn(struct hf__zk_task *t)
     t->op->is_queued = false;
     if (n_others > 0) {
         hf__zk_withdraw(t);
-    } else {
-        hf__zk_next(t, &turning, has_slot(t) ? 3 : 2);
+        return;
     }
+    add_leave(t);
+    hf__zk_add(t, HF__ZK_DELETE, NULL);
+    hf__zk_then(t, take_turn);
 }
 
 /* ---- RELEASE of what is known */
 
-static void leave(struct hf__zk_task *t)
+void hf__zk_end_release(struct hf__zk_task *t, bool was_ours)
 {
-    t->own.is_leaving = true; /* nobody has broken it */
-    hf__zk_remember(t);
-}
-
-static void join_release(struct hf__zk_task *t)
-{
-    leave(t);
-    hf__zk_join_leave(t, t->own.name);
-}
-
-static void ask_release(struct hf__zk_task *t)
-{
-    if (!t->is_joined) {
-        leave(t);
-        (void)ask_leave(t);
+    if (t->is_known) {
+        t->op->ret_reason = t->own.stage == HF__ZK_GRANTED && !was_ours
+                                ? HF_REASON_BROKEN
+                                : HF_REASON_NONE;
+        hf__zk_forget(t);
+    }
+    if (was_ours) {
+        hf__zk_finish_leaving(t, HF_OK);
+    } else {
+        hf__zk_list_and_tell(t);
     }
 }
-
-static void take_release(struct hf__zk_task *t);
-static const struct hf__zk_step releasing = {true, ask_release, take_release};
 
 static void take_release(struct hf__zk_task *t)
 {
     int i = has_slot(t) ? 1 : 0;
     bool was_held = t->own.stage == HF__ZK_GRANTED;
-    bool was_ours = was_held && (hf__zk_rc(t, i) == ZOK || t->was_leaving);
 
-    if (hf__zk_is_undone(t, &releasing) || !has_left(t)) {
-        return;
+    if (has_left(t)) {
+        hf__zk_end_release(t, was_held &&
+                                  (hf__zk_rc(t, i) == ZOK || t->was_leaving));
     }
-    t->op->ret_reason =
-        was_held && !was_ours ? HF_REASON_BROKEN : HF_REASON_NONE;
-    hf__zk_forget(t);
-    if (was_ours) {
-        hf__zk_finish_leaving(t, HF_OK);
-        return;
-    }
-    t->verdict = HF_LOST;
-    hf__zk_list_and_tell(t);
 }
 
 /* ---- RELEASE of what may be there */
 
-/* Slots and claims of the token: how many, which are deleted if `deletes`. */
-static int find_all(struct hf__zk_task *t, bool deletes)
+int hf__zk_add_sweep(struct hf__zk_task *t, bool slots_only)
 {
+    int n_taken = t->line.n_taken;
     int n = 0;
 
-    for (int i = 0; i < t->line.n_taken + t->line.n; i++) {
-        int k = i - t->line.n_taken;
+    for (int i = 0; i < n_taken + (slots_only ? 0 : t->line.n); i++) {
+        bool is_slot = i < n_taken;
         const struct hf__zk_child *child =
-            k < 0 ? &t->line.taken[i].child : &t->line.claims[k].child;
+            is_slot ? &t->line.taken[i].child
+                    : &t->line.claims[i - n_taken].child;
 
         if (hf__token_equal(&child->token, &t->op->token)) {
-            if (deletes) {
-                hf__zk_ask_delete(t, n,
-                                  k < 0 ? t->line.taken[i].name
-                                        : t->line.claims[k].name);
-            }
+            hf__zk_add(t, HF__ZK_DELETE,
+                       is_slot ? t->line.taken[i].name
+                               : t->line.claims[i - n_taken].name);
             n++;
         }
     }
     return n;
-}
-
-static void ask_sweep(struct hf__zk_task *t)
-{
-    (void)find_all(t, true);
 }
 
 /* Whether it had entered is not known; that it was let in is. */
@@ -305,10 +194,8 @@ static void take_sweep(struct hf__zk_task *t)
     int first = hf__zk_line_find_token(&t->line, 0, &t->op->token);
     bool was_in = first >= 0 && t->line.claims[first].entry == HF__ENTRY_OPEN;
 
-    for (int i = 0; i < t->n_asked; i++) {
-        if (!hf__zk_is_gone(t, i, NULL)) {
-            return;
-        }
+    if (!hf__zk_are_gone(t, t->n_asked)) {
+        return;
     }
     if (t->is_known) {
         hf__zk_forget(t);
@@ -320,28 +207,17 @@ static void take_sweep(struct hf__zk_task *t)
     }
 }
 
-static const struct hf__zk_step sweeping = {true, ask_sweep, take_sweep};
-
-static void ask_search(struct hf__zk_task *t)
-{
-    hf__zk_search_ask(t);
-    hf__zk_ask_proof(t, 2, NULL);
-}
-
 static void take_search(struct hf__zk_task *t)
 {
-    int n;
-
     if (!hf__zk_shows_life(hf__zk_rc(t, 2))) {
         hf__zk_fail_at(t, 2, NULL);
         return;
     }
-    if (!hf__zk_search_take(t)) {
+    if (!hf__zk_see_search(t)) {
         return;
     }
-    n = find_all(t, false);
-    if (n > 0) {
-        hf__zk_next(t, &sweeping, n);
+    if (hf__zk_add_sweep(t, false) > 0) {
+        hf__zk_then(t, take_sweep);
         return;
     }
     if (t->is_known) {
@@ -349,8 +225,6 @@ static void take_search(struct hf__zk_task *t)
     }
     hf__zk_tell(t);
 }
-
-static const struct hf__zk_step searching = {true, ask_search, take_search};
 
 void hf__zk_release(struct hf__zk_task *t)
 {
@@ -361,9 +235,13 @@ void hf__zk_release(struct hf__zk_task *t)
         hf__zk_simple_release(t);
     } else if (t->is_known && t->own.stage != HF__ZK_DOUBTFUL &&
                !t->own.is_slot_doubtful) {
-        hf__zk_next(t, &releasing, has_slot(t) ? 2 : 1);
-        t->join = has_slot(t) ? NULL : join_release;
+        t->will_leave = true;
+        t->may_join = !has_slot(t);
+        add_leave(t);
+        hf__zk_then(t, take_release);
     } else {
-        hf__zk_next(t, &searching, 3);
+        hf__zk_add_search(t);
+        hf__zk_add(t, HF__ZK_PROOF, NULL);
+        hf__zk_then(t, take_search);
     }
 }

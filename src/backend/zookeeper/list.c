@@ -8,6 +8,7 @@
  */
 #include "src/backend/crowd.h"
 #include "src/backend/zookeeper/names.h"
+#include "src/backend/zookeeper/steps.h"
 
 #include "src/base/alloc.h"
 #include "src/base/error.h"
@@ -96,7 +97,10 @@ static int inspect_some(struct listing *l, const struct hf__zk_keys *keys,
                                      .err = &list[n].err};
         ops[n] = &list[n].op;
     }
-    r = hf__zk_execute(l->s, ops, n, deadline, err);
+    r = hf__zk_run(l->s, hf__zk_inspect, ops, n, deadline, err);
+    if (r < 0) {
+        hf__zk_leave_session(l->s);
+    }
     for (int i = 0; r == HF_OK && i < n && !l->is_over; i++) {
         r = take(l, &list[i], err);
     }

@@ -6,7 +6,7 @@
  * not held. Who has a slot is said by the slot's own child. Only reads. Called
  * by the session's thread.
  */
-#include "src/backend/zookeeper/task.h"
+#include "src/backend/zookeeper/steps.h"
 
 #include "src/base/alloc.h"
 #include "src/base/error.h"
@@ -85,34 +85,6 @@ void hf__zk_look_fini(struct hf__zk_task *t)
     t->n_parties = 0;
 }
 
-int hf__zk_look_plan_one(struct hf__zk_task *t)
-{
-    hf__zk_look_fini(t);
-    t->parties = &t->one;
-    if (!t->line.has_lock || !hf__zk_is_simple(t)) {
-        add_first(t);
-    }
-    if (t->line.has_lock && t->n_parties == 0) {
-        add_party(t, -1, -1);
-    }
-    return t->n_parties;
-}
-
-int hf__zk_look_plan(struct hf__zk_task *t)
-{
-    if (t->line.n == 0) {
-        return hf__zk_look_plan_one(t);
-    }
-    hf__zk_look_fini(t);
-    t->parties = hf__alloc(((size_t)t->line.n + 1) * sizeof *t->parties);
-    if (t->parties == NULL) {
-        hf__zk_fail_memory(t, "a look");
-        return -1;
-    }
-    add_all(t);
-    return t->n_parties;
-}
-
 static const char *name_of(const struct hf__zk_task *t, int k)
 {
     const struct hf__zk_party *party = &t->parties[k];
@@ -124,11 +96,42 @@ static const char *name_of(const struct hf__zk_task *t, int k)
                              : HF__ZK_LOCK_NAME;
 }
 
-void hf__zk_look_ask(struct hf__zk_task *t, int i)
+static void add_reading(struct hf__zk_task *t)
 {
+    t->looked = t->n_requests;
     for (int k = 0; k < t->n_parties; k++) {
-        hf__zk_ask_get(t, i + k, name_of(t, k));
+        hf__zk_add(t, HF__ZK_GET, name_of(t, k));
     }
+}
+
+void hf__zk_look_add_one(struct hf__zk_task *t)
+{
+    hf__zk_look_fini(t);
+    t->parties = &t->one;
+    if (!t->line.has_lock || !hf__zk_is_simple(t)) {
+        add_first(t);
+    }
+    if (t->line.has_lock && t->n_parties == 0) {
+        add_party(t, -1, -1);
+    }
+    add_reading(t);
+}
+
+bool hf__zk_look_add_all(struct hf__zk_task *t)
+{
+    if (t->line.n == 0) {
+        hf__zk_look_add_one(t);
+        return true;
+    }
+    hf__zk_look_fini(t);
+    t->parties = hf__alloc(((size_t)t->line.n + 1) * sizeof *t->parties);
+    if (t->parties == NULL) {
+        hf__zk_fail_memory(t, "a look");
+        return false;
+    }
+    add_all(t);
+    add_reading(t);
+    return true;
 }
 
 /* ---- what was read */
@@ -225,7 +228,7 @@ static bool is_the_meant(const struct hf__zk_task *t,
     return t->broken != 0 && record->fence == t->broken;
 }
 
-bool hf__zk_look_take(struct hf__zk_task *t, int i)
+bool hf__zk_look_take(struct hf__zk_task *t)
 {
     bool is_whole = true;
     bool has_record = false;
@@ -233,7 +236,7 @@ bool hf__zk_look_take(struct hf__zk_task *t, int i)
 
     describe_free(t, &record);
     for (int k = 0; k < t->n_parties; k++) {
-        const struct hf__zk_answer *a = hf__zk_answered(t, i + k);
+        const struct hf__zk_answer *a = hf__zk_answered(t, t->looked + k);
         struct hf__party party;
 
         is_whole &= a->rc == ZOK || a->rc == ZNONODE;
@@ -252,14 +255,15 @@ bool hf__zk_look_take(struct hf__zk_task *t, int i)
     return is_whole;
 }
 
-void hf__zk_look_fail(struct hf__zk_task *t, int i)
+void hf__zk_look_fail(struct hf__zk_task *t)
 {
     int k = 0;
 
-    while (hf__zk_rc(t, i + k) == ZOK || hf__zk_rc(t, i + k) == ZNONODE) {
+    while (hf__zk_rc(t, t->looked + k) == ZOK ||
+           hf__zk_rc(t, t->looked + k) == ZNONODE) {
         k++;
     }
-    hf__zk_fail_at(t, i + k, name_of(t, k));
+    hf__zk_fail_at(t, t->looked + k, name_of(t, k));
 }
 
 /* ---- telling, at last */
@@ -276,47 +280,27 @@ static void settle_reason(struct hf__zk_task *t)
     }
 }
 
-static void finish_telling(struct hf__zk_task *t)
-{
-    settle_reason(t);
-    hf__zk_finish(t, t->verdict);
-}
-
-static void ask_parties(struct hf__zk_task *t)
-{
-    hf__zk_look_ask(t, 0);
-}
-
 /* Who could not be read is no reason to hide what has been done. */
 static void take_parties(struct hf__zk_task *t)
 {
-    bool is_whole = hf__zk_look_take(t, 0);
+    bool is_whole = hf__zk_look_take(t);
 
     if (!is_whole && t->op->kind == HF__OP_INSPECT) {
-        hf__zk_look_fail(t, 0);
+        hf__zk_look_fail(t);
     } else {
-        finish_telling(t);
+        settle_reason(t);
+        hf__zk_finish(t, t->verdict);
     }
 }
-
-static const struct hf__zk_step reading = {false, ask_parties, take_parties};
 
 void hf__zk_tell(struct hf__zk_task *t)
 {
-    int n = t->op->ret_crowd != NULL ? hf__zk_look_plan(t)
-                                     : hf__zk_look_plan_one(t);
-
-    if (n > 0) {
-        hf__zk_next(t, &reading, n);
-    } else if (n == 0) {
-        (void)hf__zk_look_take(t, 0);
-        finish_telling(t);
+    if (t->op->ret_crowd == NULL) {
+        hf__zk_look_add_one(t);
+    } else if (!hf__zk_look_add_all(t)) {
+        return;
     }
-}
-
-static void ask_listing(struct hf__zk_task *t)
-{
-    hf__zk_ask_list(t, 0);
+    hf__zk_then(t, take_parties);
 }
 
 static void take_listing(struct hf__zk_task *t)
@@ -326,26 +310,23 @@ static void take_listing(struct hf__zk_task *t)
     }
 }
 
-static const struct hf__zk_step listing = {false, ask_listing, take_listing};
-
 void hf__zk_list_and_tell(struct hf__zk_task *t)
 {
-    hf__zk_next(t, &listing, 1);
+    hf__zk_add(t, HF__ZK_LIST, NULL);
+    hf__zk_then(t, take_listing);
 }
 
-/* A server may be behind the others: a sync before makes it catch up. */
 static void take_fresh(struct hf__zk_task *t)
 {
-    if (hf__zk_search_take(t)) {
+    if (hf__zk_see_search(t)) {
         hf__zk_tell(t);
     }
 }
 
-static const struct hf__zk_step inspecting = {false, hf__zk_search_ask,
-                                              take_fresh};
-
+/* A server may be behind the others: a sync before makes it catch up. */
 void hf__zk_inspect(struct hf__zk_task *t)
 {
     t->verdict = HF_OK;
-    hf__zk_next(t, &inspecting, 2);
+    hf__zk_add_search(t);
+    hf__zk_then(t, take_fresh);
 }

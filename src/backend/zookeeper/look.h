@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Telling who is there, of what an operation has listed: in its record and, for
- * an INSPECT, in its crowd. What is to be read is planned, asked for and taken,
- * or all three at once. Thread: the session's.
+ * an INSPECT, in its crowd. What is to be read is added to the next requests.
+ * Thread: the session's.
  */
 #ifndef HF_BACKEND_ZOOKEEPER_LOOK_H
 #define HF_BACKEND_ZOOKEEPER_LOOK_H
@@ -21,18 +21,16 @@ struct hf__zk_party {
     uint64_t fence;
 };
 
-/* What is to be read, all of them: the number of requests, or −1: out of
- * memory, and the task has ended. */
-int hf__zk_look_plan(struct hf__zk_task *);
+/* Add what is to be read, of all of them. False: out of memory, and the task
+ * has ended. */
+bool hf__zk_look_add_all(struct hf__zk_task *);
 /* Only who comes first, by the simple recipe its lock: one request, or none. */
-int hf__zk_look_plan_one(struct hf__zk_task *);
+void hf__zk_look_add_one(struct hf__zk_task *);
 void hf__zk_look_fini(struct hf__zk_task *);
-/* The requests, from i on. */
-void hf__zk_look_ask(struct hf__zk_task *, int i);
 /* Their answers. On false one is missing; what is known was told. */
-bool hf__zk_look_take(struct hf__zk_task *, int i);
+bool hf__zk_look_take(struct hf__zk_task *);
 /* It ends with the one that is missing. */
-void hf__zk_look_fail(struct hf__zk_task *, int i);
+void hf__zk_look_fail(struct hf__zk_task *);
 /* Tell it, listing first if it was not yet, and end with t->verdict. */
 void hf__zk_tell(struct hf__zk_task *);
 void hf__zk_list_and_tell(struct hf__zk_task *);

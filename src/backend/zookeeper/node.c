@@ -153,6 +153,30 @@ void hf__zk_child_path(const char *folder, const char *child,
     HF_ASSERT(n > 0 && n < HF__ZK_PATH_MAX);
 }
 
+/* Each begins with a slash of the path. */
+int hf__zk_count_folders(const char *folder)
+{
+    int n = 0;
+
+    for (const char *at = folder; *at != '\0'; at++) {
+        n += *at == '/';
+    }
+    return n;
+}
+
+const char *hf__zk_folder_path(const char *folder, int n,
+                               char to[HF__ZK_FOLDER_MAX])
+{
+    const char *at = folder;
+
+    for (; *at != '\0' && (*at != '/' || n > 0); at++) {
+        n -= *at == '/';
+    }
+    memcpy(to, folder, (size_t)(at - folder));
+    to[at - folder] = '\0';
+    return at == folder ? "/" : to;
+}
+
 size_t hf__zk_name_read(const char *text, char to[HF_NAME_MAX])
 {
     char again[3 * HF_NAME_MAX + 1];

@@ -39,6 +39,11 @@ size_t hf__zk_name_path(const char *chroot, const struct hf__key *,
 /* The folder's child. */
 void hf__zk_child_path(const char *folder, const char *child,
                        char to[HF__ZK_PATH_MAX]);
+/* How many folders there are in that path, the last one among them; … */
+int hf__zk_count_folders(const char *folder);
+/* … and the n-th of them, from above; 0: the root. */
+const char *hf__zk_folder_path(const char *folder, int n,
+                               char to[HF__ZK_FOLDER_MAX]);
 /* What a folder's name stands for; its length, 0: for nothing of ours. */
 size_t hf__zk_name_read(const char *text, char to[HF_NAME_MAX]);
 

@@ -8,7 +8,8 @@
  * grant of its, for a front that is idle would keep it alive. Called by the
  * sessions' threads.
  */
-#include "src/backend/zookeeper/task.h"
+#include "src/backend/zookeeper/own.h"
+#include "src/backend/zookeeper/zookeeper.h"
 
 bool hf__zk_is_renewal(const struct hf__op *op)
 {
@@ -65,13 +66,4 @@ void hf__zk_end_grants(struct hf__zk *s, struct hf__op *ops[], int n)
         }
     }
     hf__zk_leave_session(s);
-}
-
-void hf__zk_refuse_all(struct hf__zk *s, struct hf__op *ops[], int n,
-                       int status)
-{
-    for (int i = 0; i < n; i++) {
-        ops[i]->result = status == HF_EUNAVAIL ? HF__AGAIN : status;
-    }
-    hf__zk_end_grants(s, ops, n);
 }

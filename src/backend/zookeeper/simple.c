@@ -11,16 +11,11 @@
  * deleted so that no other is, is said with its twin below.
  * Called by the session's thread.
  */
-#include "src/backend/zookeeper/task.h"
+#include "src/backend/zookeeper/steps.h"
 
 #include "src/base/error.h"
 
 #include <string.h>
-
-bool hf__zk_is_simple(const struct hf__zk_task *t)
-{
-    return t->s->place.recipe == HF__ZK_SIMPLE;
-}
 
 bool hf__zk_simple_is_ours(const struct hf__zk_task *t, int i)
 {
@@ -70,39 +65,24 @@ static bool has_own(const struct hf__zk_task *t)
     return false;
 }
 
-static void ask_sweep(struct hf__zk_task *t)
-{
-    int n = 0;
-
-    for (int i = 0; i < t->line.n_twins; i++) {
-        if (!is_own(t, i)) {
-            hf__zk_ask_delete(t, n++, t->line.twins[i].name);
-        }
-    }
-    hf__zk_ask_list(t, n);
-}
-
-static void take_sweep(struct hf__zk_task *t)
+static void take_swept_twins(struct hf__zk_task *t)
 {
     int last = t->n_asked - 1;
 
-    for (int i = 0; i < last; i++) {
-        if (!hf__zk_is_gone(t, i, NULL)) {
-            return;
-        }
-    }
-    if (hf__zk_see(t, last)) {
+    if (hf__zk_are_gone(t, last) && hf__zk_see(t, last)) {
         hf__zk_simple_decide(t);
     }
 }
 
-static const struct hf__zk_step sweeping = {true, ask_sweep, take_sweep};
-
-static void ask_dates(struct hf__zk_task *t)
+static void sweep_twins(struct hf__zk_task *t)
 {
     for (int i = 0; i < t->line.n_twins; i++) {
-        hf__zk_ask_exists(t, i, t->line.twins[i].name);
+        if (!is_own(t, i)) {
+            hf__zk_add(t, HF__ZK_DELETE, t->line.twins[i].name);
+        }
     }
+    hf__zk_add(t, HF__ZK_LIST, NULL);
+    hf__zk_then(t, take_swept_twins);
 }
 
 /* A younger one was made with a lock, so ours has gone before. */
@@ -119,10 +99,16 @@ static void take_dates(struct hf__zk_task *t)
             return;
         }
     }
-    hf__zk_next(t, &sweeping, t->line.n_twins);
+    sweep_twins(t);
 }
 
-static const struct hf__zk_step dating = {false, ask_dates, take_dates};
+static void date_twins(struct hf__zk_task *t)
+{
+    for (int i = 0; i < t->line.n_twins; i++) {
+        hf__zk_add(t, HF__ZK_EXISTS, t->line.twins[i].name);
+    }
+    hf__zk_then(t, take_dates);
+}
 
 /* ---- ACQUIRE */
 
@@ -146,17 +132,17 @@ void hf__zk_simple_decide(struct hf__zk_task *t)
     } else if (!has_own(t)) {
         leave_and_start_anew(t);
     } else if (t->line.n_twins > 1) {
-        hf__zk_next(t, &dating, t->line.n_twins);
+        date_twins(t);
     } else {
         hf__zk_granted(t, t->born);
     }
 }
 
-void hf__zk_simple_ask_made(struct hf__zk_task *t, int i)
+void hf__zk_simple_add_made(struct hf__zk_task *t)
 {
-    hf__zk_ask_make_lock(t, i);
-    hf__zk_ask_exists(t, i + 1, t->own.slot_name);
-    hf__zk_ask_list(t, i + 2);
+    hf__zk_add(t, HF__ZK_MAKE_LOCK, NULL);
+    hf__zk_add(t, HF__ZK_EXISTS, t->own.slot_name);
+    hf__zk_add(t, HF__ZK_LIST, NULL);
 }
 
 /* The zxid is the twin's as well, whose name nobody else has. */
@@ -199,29 +185,20 @@ void hf__zk_simple_take_made(struct hf__zk_task *t, int i)
 
 /* ---- ACQUIRE of what is there, or may be */
 
-enum { AGAIN_SYNC, AGAIN_LOCK, AGAIN_LIST, AGAIN_PROOF, AGAIN_CALLS };
-
-static void ask_own(struct hf__zk_task *t)
-{
-    hf__zk_ask_sync(t, AGAIN_SYNC);
-    hf__zk_ask_get(t, AGAIN_LOCK, HF__ZK_LOCK_NAME);
-    hf__zk_ask_list(t, AGAIN_LIST);
-    hf__zk_ask_proof(t, AGAIN_PROOF, HF__ZK_LOCK_NAME);
-}
+enum { AGAIN_SYNC, AGAIN_LOCK, AGAIN_LIST, AGAIN_PROOF };
 
 static void take_own(struct hf__zk_task *t)
 {
-    int rc = hf__zk_rc(t, AGAIN_LOCK);
-
     for (int i = 0; i < t->n_asked; i++) {
         if (hf__zk_lacks(t, i)) {
             hf__zk_fail_at(t, i, NULL);
             return;
         }
     }
-    if (rc != ZOK && rc != ZNONODE) {
-        hf__zk_fail_at(t, AGAIN_LOCK, HF__ZK_LOCK_NAME);
-    } else if (!hf__zk_shows_life(hf__zk_rc(t, AGAIN_PROOF))) {
+    if (!hf__zk_is_gone(t, AGAIN_LOCK, HF__ZK_LOCK_NAME)) {
+        return;
+    }
+    if (!hf__zk_shows_life(hf__zk_rc(t, AGAIN_PROOF))) {
         hf__zk_fail_at(t, AGAIN_PROOF, HF__ZK_LOCK_NAME);
     } else if (!hf__zk_simple_is_ours(t, AGAIN_LOCK)) {
         hf__zk_start_anew(t);
@@ -234,42 +211,11 @@ static void take_own(struct hf__zk_task *t)
     }
 }
 
-/* Reads alone, and a sync, an old leader would answer, too. */
-static const struct hf__zk_step proving_again = {true, ask_own, take_own};
-
 void hf__zk_simple_again(struct hf__zk_task *t)
 {
-    hf__zk_next(t, &proving_again, AGAIN_CALLS);
-}
-
-/* ---- RENEW */
-
-static void ask_renewal(struct hf__zk_task *t)
-{
-    if (t->proof == t) {
-        hf__zk_ask_proof(t, 0, HF__ZK_LOCK_NAME);
-    }
-    hf__zk_ask_exists(t, t->n_calls - 1, HF__ZK_LOCK_NAME);
-}
-
-static void take_renewal(struct hf__zk_task *t)
-{
-    int last = t->n_asked - 1;
-    int rc = hf__zk_rc(t, last);
-
-    if (rc != ZOK && rc != ZNONODE) {
-        hf__zk_fail_at(t, last, HF__ZK_LOCK_NAME);
-    } else if (!hf__zk_simple_is_ours(t, last)) {
-        t->op->ret_reason = HF_REASON_BROKEN;
-        hf__zk_clear_rest(t);
-    } else {
-        hf__zk_end_renewal(t);
-    }
-}
-
-static const struct hf__zk_step renewing = {true, ask_renewal, take_renewal};
-
-void hf__zk_simple_renew(struct hf__zk_task *t)
-{
-    hf__zk_next(t, &renewing, t->proof == t ? 2 : 1);
+    hf__zk_add(t, HF__ZK_SYNC, NULL);
+    hf__zk_add(t, HF__ZK_GET, HF__ZK_LOCK_NAME);
+    hf__zk_add(t, HF__ZK_LIST, NULL);
+    hf__zk_add(t, HF__ZK_PROOF, HF__ZK_LOCK_NAME);
+    hf__zk_then(t, take_own);
 }

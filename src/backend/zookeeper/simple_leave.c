@@ -7,41 +7,27 @@
  * hand as well, and lets another in, takes it away from that one. Called by the
  * session's thread.
  */
-#include "src/backend/zookeeper/task.h"
+#include "src/backend/zookeeper/steps.h"
 
 /* Nothing of ours is there any more; was it, until now? */
 static void end_leaving(struct hf__zk_task *t, bool was_there)
 {
     bool was_held = t->is_known && t->own.stage == HF__ZK_GRANTED;
-    bool is_released = was_there || (was_held && t->was_leaving);
 
-    if (t->op->kind == HF__OP_ACQUIRE && t->verdict == HF__AGAIN) {
+    if (t->op->kind == HF__OP_RELEASE) {
+        hf__zk_end_release(t, was_there || (was_held && t->was_leaving));
+    } else if (t->verdict == HF__AGAIN) {
         t->own.slot_name[0] = '\0'; /* the twin */
         hf__zk_start_anew(t);
-        return;
-    }
-    if (t->op->kind == HF__OP_RELEASE) {
-        t->op->ret_reason =
-            was_held && !is_released ? HF_REASON_BROKEN : HF_REASON_NONE;
-    }
-    if (t->is_known) {
-        hf__zk_forget(t);
-    }
-    if (t->op->kind == HF__OP_ACQUIRE) {
-        hf__zk_finish_leaving(t, t->verdict);
-    } else if (is_released) {
-        hf__zk_finish_leaving(t, HF_OK);
     } else {
-        hf__zk_list_and_tell(t);
+        if (t->is_known) {
+            hf__zk_forget(t);
+        }
+        hf__zk_finish_leaving(t, t->verdict);
     }
 }
 
 /* ---- one of the two was deleted by hand */
-
-static void ask_lock(struct hf__zk_task *t)
-{
-    hf__zk_ask_delete(t, 0, HF__ZK_LOCK_NAME);
-}
 
 static void take_lock(struct hf__zk_task *t)
 {
@@ -50,38 +36,17 @@ static void take_lock(struct hf__zk_task *t)
     }
 }
 
-static const struct hf__zk_step deleting_lock = {true, ask_lock, take_lock};
-
-static void ask_look(struct hf__zk_task *t)
-{
-    hf__zk_ask_get(t, 0, HF__ZK_LOCK_NAME);
-}
-
-static void take_look(struct hf__zk_task *t)
+static void take_lone_lock(struct hf__zk_task *t)
 {
     if (!hf__zk_is_gone(t, 0, HF__ZK_LOCK_NAME)) {
         return;
     }
     if (hf__zk_simple_is_ours(t, 0)) {
-        hf__zk_next(t, &deleting_lock, 1);
+        hf__zk_add(t, HF__ZK_DELETE, HF__ZK_LOCK_NAME);
+        hf__zk_then(t, take_lock);
     } else {
         end_leaving(t, false);
     }
-}
-
-static const struct hf__zk_step looking = {false, ask_look, take_look};
-
-static void write_twin(const struct hf__zk_task *t, char to[HF__ZK_CHILD_MAX])
-{
-    hf__zk_twin_write(&t->op->token, to);
-}
-
-static void ask_twin(struct hf__zk_task *t)
-{
-    char name[HF__ZK_CHILD_MAX];
-
-    write_twin(t, name);
-    hf__zk_ask_delete(t, 0, name);
 }
 
 static void take_twin(struct hf__zk_task *t)
@@ -91,14 +56,13 @@ static void take_twin(struct hf__zk_task *t)
     }
 }
 
-static const struct hf__zk_step deleting_twin = {true, ask_twin, take_twin};
+static void delete_twin(struct hf__zk_task *t)
+{
+    hf__zk_add(t, HF__ZK_DELETE, t->twin);
+    hf__zk_then(t, take_twin);
+}
 
 /* ---- both */
-
-static void ask_both(struct hf__zk_task *t)
-{
-    hf__zk_ask_delete_lock(t, 0, &t->op->token);
-}
 
 static void take_both(struct hf__zk_task *t)
 {
@@ -107,37 +71,27 @@ static void take_both(struct hf__zk_task *t)
     if (a->rc == ZOK) {
         end_leaving(t, true);
     } else if (a->rc == ZNONODE && a->part == 0) {
-        hf__zk_next(t, &looking, 1);
+        hf__zk_add(t, HF__ZK_GET, HF__ZK_LOCK_NAME);
+        hf__zk_then(t, take_lone_lock);
     } else if (a->rc == ZNONODE) {
-        hf__zk_next(t, &deleting_twin, 1);
+        delete_twin(t);
     } else {
         hf__zk_fail_at(t, 0, HF__ZK_LOCK_NAME);
     }
 }
 
-static const struct hf__zk_step deleting = {true, ask_both, take_both};
-
 void hf__zk_simple_leave(struct hf__zk_task *t)
 {
-    hf__zk_next(t, &deleting, 1);
+    hf__zk_twin_write(&t->op->token, t->twin);
+    hf__zk_add(t, HF__ZK_DELETE_LOCK, NULL);
+    hf__zk_then(t, take_both);
 }
 
 /* ---- what may be there */
 
-enum { SEARCH_SYNC, SEARCH_LOCK, SEARCH_TWIN, SEARCH_PROOF, SEARCHES };
+enum { SEARCH_SYNC, SEARCH_LOCK, SEARCH_TWIN, SEARCH_PROOF };
 
-static void ask_search(struct hf__zk_task *t)
-{
-    char name[HF__ZK_CHILD_MAX];
-
-    write_twin(t, name);
-    hf__zk_ask_sync(t, SEARCH_SYNC);
-    hf__zk_ask_get(t, SEARCH_LOCK, HF__ZK_LOCK_NAME);
-    hf__zk_ask_exists(t, SEARCH_TWIN, name);
-    hf__zk_ask_proof(t, SEARCH_PROOF, NULL);
-}
-
-static void take_search(struct hf__zk_task *t)
+static void take_lock_search(struct hf__zk_task *t)
 {
     if (!hf__zk_shows_life(hf__zk_rc(t, SEARCH_PROOF))) {
         hf__zk_fail_at(t, SEARCH_PROOF, NULL);
@@ -149,24 +103,25 @@ static void take_search(struct hf__zk_task *t)
         return;
     }
     if (hf__zk_simple_is_ours(t, SEARCH_LOCK)) {
-        hf__zk_next(t, &deleting, 1);
+        hf__zk_simple_leave(t);
     } else if (hf__zk_rc(t, SEARCH_TWIN) == ZOK) {
-        hf__zk_next(t, &deleting_twin, 1);
+        delete_twin(t);
     } else {
         end_leaving(t, false);
     }
 }
 
-/* Reads alone, and a sync, an old leader would answer, too. */
-static const struct hf__zk_step searching = {true, ask_search, take_search};
-
 void hf__zk_simple_release(struct hf__zk_task *t)
 {
+    hf__zk_twin_write(&t->op->token, t->twin);
     if (t->is_known && t->own.stage == HF__ZK_GRANTED) {
-        t->own.is_leaving = true; /* nobody has broken it */
-        hf__zk_remember(t);
+        t->will_leave = true;
         hf__zk_simple_leave(t);
-    } else {
-        hf__zk_next(t, &searching, SEARCHES);
+        return;
     }
+    hf__zk_add(t, HF__ZK_SYNC, NULL);
+    hf__zk_add(t, HF__ZK_GET, HF__ZK_LOCK_NAME);
+    hf__zk_add(t, HF__ZK_EXISTS, t->twin);
+    hf__zk_add(t, HF__ZK_PROOF, NULL);
+    hf__zk_then(t, take_lock_search);
 }

@@ -1,39 +1,68 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One operation of a batch on its way. It goes by steps: a step asks for some
- * requests, those of all operations go out together and are awaited together,
- * and then each takes its answers and says which step is next. batch.c drives;
- * the steps are of who comes (acquire.c, again.c, try.c, vet.c, fair.c,
- * simple.c), of who stays or goes (renew.c, leave.c, simple_leave.c, break.c),
- * and of who looks (look.c).
+ * One operation of a batch on its way. It goes by steps: a step writes down
+ * some requests and who takes their answers; those of all operations go out
+ * together and are awaited together (round.c), and then each takes its answers
+ * and writes down what is next (task.c). The steps are in steps.h.
  * Thread: the session's.
  */
 #ifndef HF_BACKEND_ZOOKEEPER_TASK_H
 #define HF_BACKEND_ZOOKEEPER_TASK_H
 
-#include "src/backend/zookeeper/ask.h"
 #include "src/backend/zookeeper/line.h"
 #include "src/backend/zookeeper/look.h"
 #include "src/backend/zookeeper/own.h"
 #include "src/backend/zookeeper/zookeeper.h"
 
-struct hf__zk_step {
-    bool changes;                      /* it asks for more than a look */
-    void (*ask)(struct hf__zk_task *); /* sends t->n_calls requests */
-    /* All are answered, or will not be any more. */
-    void (*take)(struct hf__zk_task *);
+/* What may be asked of the folder's child, or of the folder where there is
+ * none. */
+enum hf__zk_ask {
+    HF__ZK_SYNC,
+    HF__ZK_LIST,
+    HF__ZK_GET,
+    HF__ZK_EXISTS,
+    HF__ZK_ACL,
+    HF__ZK_DELETE,
+    HF__ZK_WRITE, /* to our own claim: hf__zk_write() */
+    /* A write that fails if it is there, by ZBADVERSION, and if it is not;
+     * either shows that the session lives, which reads and a sync do not, for
+     * an old leader would answer those, too. */
+    HF__ZK_PROOF,
+    HF__ZK_MAKE_FOLDER, /* the i-th request that of t->n_folders */
+    HF__ZK_MAKE_CLAIM,
+    HF__ZK_MAKE_SLOT,  /* t->slot */
+    HF__ZK_MAKE_LOCK,  /* and its twin: both, or none */
+    HF__ZK_DELETE_LOCK /* the same, where t->twin is part 0 */
 };
+
+struct hf__zk_task;
+
+typedef void hf__zk_begin_fn(struct hf__zk_task *);
+
+struct hf__zk_request {
+    enum hf__zk_ask what;
+    bool changes;                  /* more than a look */
+    enum hf__zk_claim_state state; /* WRITE */
+    const char *child;             /* lent until the answers are taken */
+};
+
+enum { HF__ZK_FEW = 4 }; /* a release has no more, nor a renewal */
 
 struct hf__zk_task {
     struct hf__zk *s;
     struct hf__op *op;
-    const struct hf__zk_step *step; /* the next one; NULL: it is done */
-    /* Of the next step: joins its first request to other tasks', whereupon
-     * ask() leaves it out (is_joined). NULL: there is none that could be. */
-    void (*join)(struct hf__zk_task *);
-    bool is_joined;
-    int n_calls;                /* of it */
-    int n_asked;                /* of the one whose answers are taken */
+    hf__zk_begin_fn *begin;
+    /* The next requests, and who takes their answers; none: it is done. The
+     * first few need no memory. */
+    struct hf__zk_request *requests;
+    struct hf__zk_request few[HF__ZK_FEW];
+    int n_requests;
+    int room;
+    bool is_short;   /* of memory for one of them */
+    bool may_join;   /* the first of them, to other tasks' */
+    bool will_leave; /* what is sent with them says that the claim goes */
+    void (*take)(struct hf__zk_task *);
+    int n_asked;                /* whose answers are taken */
     struct hf__zk_calls *calls; /* of this round, … */
     int first;                  /* … and where its own begin there */
     bool has_changed;           /* something in the tree, or perhaps */
@@ -59,9 +88,12 @@ struct hf__zk_task {
     const struct hf__zk_task *proof; /* RENEW: whose write shows that the
                                         session lives */
 
-    bool was_leaving;       /* RELEASE: it was told to go before */
-    uint64_t broken;        /* BREAK: the fence that is meant; 0: all */
+    bool was_leaving; /* RELEASE: it was told to go before */
+    uint64_t broken;  /* BREAK: the fence that is meant; 0: all */
+    int lock_at; /* BREAK: the request that deletes "lock" and its twin; −1 */
+    struct hf__token lock;  /* BREAK: of a "lock" that is meant */
     struct hf__token alone; /* BREAK: of a "lock" that has no twin; or zero */
+    char twin[HF__ZK_CHILD_MAX]; /* of the "lock" that is to be deleted */
 
     /* What was seen at the name. */
     bool has_folder;
@@ -70,13 +102,29 @@ struct hf__zk_task {
     struct hf__zk_line line;      /* its names are answers' of this batch */
     struct hf__zk_party *parties; /* or the one */
     int n_parties;
+    int looked; /* the first of the requests that read them */
     struct hf__zk_party one;
 };
 
-/* ---- batch.c */
+/* ---- task.c: the next requests */
 
-/* The next step, with so many requests. */
-void hf__zk_next(struct hf__zk_task *, const struct hf__zk_step *, int n);
+/* One more; gives its index. */
+int hf__zk_add(struct hf__zk_task *, enum hf__zk_ask, const char *child);
+/* The same, that our claim says so. */
+void hf__zk_write(struct hf__zk_task *, enum hf__zk_claim_state);
+/* A listing behind a sync. */
+void hf__zk_add_search(struct hf__zk_task *);
+/* Their answers, all there or not to come any more, are for `take`: which is
+ * called at once if nothing was added. */
+void hf__zk_then(struct hf__zk_task *, void (*take)(struct hf__zk_task *));
+void hf__zk_task_path(const struct hf__zk_task *, const char *child,
+                      char to[HF__ZK_PATH_MAX]);
+/* The i-th of the folders that are made; −1 is the one above all. */
+const char *hf__zk_task_folder(const struct hf__zk_task *, int i,
+                               char to[HF__ZK_FOLDER_MAX]);
+
+/* ---- task.c: what was answered, and what is known */
+
 void hf__zk_finish(struct hf__zk_task *, int result);
 /* The i-th answer of this round. */
 const struct hf__zk_answer *hf__zk_answered(const struct hf__zk_task *, int i);
@@ -94,107 +142,52 @@ void hf__zk_fail_path(struct hf__zk_task *, int i, const char *path);
 /* The i-th answer is a listing: take it. On false the task has ended. */
 bool hf__zk_see(struct hf__zk_task *, int i);
 struct hf__zk_common *hf__zk_task_common(const struct hf__zk_task *);
-/* None of those that were joined was done: the step is taken again, apart. */
-bool hf__zk_is_undone(struct hf__zk_task *, const struct hf__zk_step *);
-/* What is known of our own claim, to who shares the link. */
-void hf__zk_remember(struct hf__zk_task *);
-void hf__zk_forget(struct hf__zk_task *);
-
-/* ---- the kinds: each sets the first step */
-
-void hf__zk_acquire(struct hf__zk_task *); /* acquire.c */
-void hf__zk_renew(struct hf__zk_task *);   /* renew.c */
-void hf__zk_release(struct hf__zk_task *); /* leave.c */
-void hf__zk_inspect(struct hf__zk_task *); /* look.c */
-void hf__zk_break(struct hf__zk_task *);   /* break.c */
-
-/* ---- acquire.c */
-
-/* There is none: one is made. */
-void hf__zk_make(struct hf__zk_task *);
-/* The claim has that name, and stands. */
-void hf__zk_note_name(struct hf__zk_task *, const char *name);
-/* The same of the child that says which slot it has. */
-void hf__zk_note_slot(struct hf__zk_task *, const char *name);
-/* What was known to stand there does so no more. */
-void hf__zk_start_anew(struct hf__zk_task *);
-/* It is ours from now on. */
-void hf__zk_granted(struct hf__zk_task *, uint64_t fence);
-
-/* ---- again.c: something is known of the claim */
-
-void hf__zk_again(struct hf__zk_task *);
-/* It stands: it is decided anew by another listing. */
-void hf__zk_look_again(struct hf__zk_task *);
-
-/* ---- try.c: an acquire that will not wait, and has nothing there */
-
-bool hf__zk_is_try(const struct hf__zk_task *);
-void hf__zk_try(struct hf__zk_task *);
-
-/* ---- fair.c: the claim stands, and t->line was seen after that */
-
-void hf__zk_decide(struct hf__zk_task *);
-/* Is the name used by the other recipe? The status of that and its text, or
- * HF_OK. */
-int hf__zk_judge_lock(struct hf__zk_task *);
-
-/* ---- simple.c: the same kinds by the simple recipe */
-
-bool hf__zk_is_simple(const struct hf__zk_task *);
-/* What makes "lock", from the i-th request on, and its answers. */
-enum { HF__ZK_SIMPLE_CALLS = 3 };
-void hf__zk_simple_ask_made(struct hf__zk_task *, int i);
-void hf__zk_simple_take_made(struct hf__zk_task *, int i);
-/* "lock" was made by us; t->line was seen after that. */
-void hf__zk_simple_decide(struct hf__zk_task *);
-/* The i-th answer is of "lock": is it the operation's? A release is also for
- * what a session of this client's before has left. */
-bool hf__zk_simple_is_ours(const struct hf__zk_task *, int i);
-/* It is known that it was made by us, or may have been. */
-void hf__zk_simple_again(struct hf__zk_task *);
-void hf__zk_simple_renew(struct hf__zk_task *); /* of a grant of ours */
-
-/* ---- simple_leave.c */
-
-void hf__zk_simple_release(struct hf__zk_task *);
-/* Take away what was made, and end with t->verdict; HF__AGAIN: make it anew. */
-void hf__zk_simple_leave(struct hf__zk_task *);
-
-/* ---- renew.c */
-
-/* The claim is there: the lease is begun anew if the session lives. */
-void hf__zk_end_renewal(struct hf__zk_task *);
-
-/* ---- over.c: the session is over */
-
-bool hf__zk_is_renewal(const struct hf__op *);
-/* Nothing of these was sent: they are asked in the next session; … */
-void hf__zk_refuse_all(struct hf__zk *, struct hf__op *ops[], int n,
-                       int status);
-/* … what holds of it is lost. */
-void hf__zk_end_grants(struct hf__zk *, struct hf__op *ops[], int n);
-
-/* ---- leave.c */
-
-/* What may be there of the operation's token: a listing behind a sync, which is
- * two requests. */
-void hf__zk_search_ask(struct hf__zk_task *);
-/* On false the task has ended. */
-bool hf__zk_search_take(struct hf__zk_task *);
+/* Answers 0 and 1 are those of a search. On false the task has ended. */
+bool hf__zk_see_search(struct hf__zk_task *);
 /* Is the i-th answer that it is gone, whoever took it away? If not, the task
  * has ended. */
 bool hf__zk_is_gone(struct hf__zk_task *, int i, const char *child);
-/* Our claim is gone: so goes its slot or twin, and ACQUIRE makes a new one. */
-void hf__zk_clear_rest(struct hf__zk_task *);
+/* The same of the first n. */
+bool hf__zk_are_gone(struct hf__zk_task *, int n);
+/* What is known of our own claim, to who shares the link. */
+void hf__zk_remember(struct hf__zk_task *);
+void hf__zk_forget(struct hf__zk_task *);
+/* Our claim is gone: so goes its slot or twin, if it has one. Once it has, the
+ * claim is forgotten; on false the task has ended. */
+void hf__zk_clear(struct hf__zk_task *);
+bool hf__zk_has_cleared(struct hf__zk_task *);
+/* The same of ACQUIRE, which begins anew then, but not for ever. */
+void hf__zk_start_anew(struct hf__zk_task *);
+/* A folder may be taken away, empty, as often as it is made. */
+enum { HF__ZK_ATTEMPTS_MAX = 6 };
+
+static inline bool hf__zk_is_simple(const struct hf__zk_task *t)
+{
+    return t->s->place.recipe == HF__ZK_SIMPLE;
+}
+
+/* An acquire that will not wait. */
+static inline bool hf__zk_is_try(const struct hf__zk_task *t)
+{
+    return t->op->queueing == HF__QUEUE_NEVER;
+}
+
 /* The server said so; then whoever leaves a name last deletes its folder. */
-bool hf__zk_has_no_containers(const struct hf__zk_task *);
-/* Our claim is gone: do that, and end. */
-void hf__zk_finish_leaving(struct hf__zk_task *, int result);
-/* Take our claim away, tell who is in its way, and end with t->verdict. */
-void hf__zk_withdraw(struct hf__zk_task *);
-/* The same of a claim whose number, or its slot's, says nothing; if nobody else
- * is there, the numbers begin anew, and so does the claim. */
-void hf__zk_leave_worn(struct hf__zk_task *);
+static inline bool hf__zk_has_no_containers(const struct hf__zk_task *t)
+{
+    return atomic_load(&hf__zk_task_common(t)->has_no_containers);
+}
+
+/* ---- round.c */
+
+/* All of them, as they begin by themselves, until each is done. HF_OK;
+ * negative: the session is over, and err says why. */
+HF_MUST_CHECK int hf__zk_run(struct hf__zk *, hf__zk_begin_fn *,
+                             struct hf__op *ops[], int n, hf__time deadline,
+                             hf_error *);
+/* One that begins with few requests: it needs no memory but what is kept. */
+HF_MUST_CHECK int hf__zk_run_alone(struct hf__zk *, hf__zk_begin_fn *,
+                                   struct hf__op *, hf__time deadline,
+                                   hf_error *);
 
 #endif

@@ -7,61 +7,33 @@
  * entered from one that came a moment late and is about to leave. Called by the
  * session's thread.
  */
-#include "src/backend/zookeeper/task.h"
+#include "src/backend/zookeeper/steps.h"
 
 /* At those who are about to leave. */
-#define LOOKS_MAX 3
+#define TRY_LOOKS_MAX 3
 
-bool hf__zk_is_try(const struct hf__zk_task *t)
-{
-    return t->op->queueing == HF__QUEUE_NEVER;
-}
+static void take_name(struct hf__zk_task *t);
 
 /* A server that stands alone has nothing to catch up with. */
-static void ask_look(struct hf__zk_task *t)
+static void look_at_name(struct hf__zk_task *t)
 {
-    if (t->n_calls > 1) {
-        hf__zk_ask_sync(t, 0);
+    if (!t->s->is_alone) {
+        hf__zk_add(t, HF__ZK_SYNC, NULL);
     }
-    hf__zk_ask_list(t, t->n_calls - 1);
-}
-
-static void take_look(struct hf__zk_task *t);
-static const struct hf__zk_step looking = {false, ask_look, take_look};
-
-static void look(struct hf__zk_task *t)
-{
-    hf__zk_next(t, &looking, t->s->is_alone ? 1 : 2);
-}
-
-static void ask_who(struct hf__zk_task *t)
-{
-    hf__zk_look_ask(t, 0);
+    hf__zk_add(t, HF__ZK_LIST, NULL);
+    hf__zk_then(t, take_name);
 }
 
 static void take_who(struct hf__zk_task *t)
 {
     bool is_leaving;
 
-    (void)hf__zk_look_take(t, 0);
-    is_leaving = t->parties[0].is_try || hf__zk_rc(t, 0) == ZNONODE;
-    if (is_leaving && ++t->n_looks < LOOKS_MAX) {
-        look(t);
+    (void)hf__zk_look_take(t);
+    is_leaving = t->n_parties > 0 &&
+                 (t->parties[0].is_try || hf__zk_rc(t, 0) == ZNONODE);
+    if (is_leaving && ++t->n_looks < TRY_LOOKS_MAX) {
+        look_at_name(t);
     } else {
-        hf__zk_finish(t, HF_BUSY);
-    }
-}
-
-static const struct hf__zk_step asking_who = {false, ask_who, take_who};
-
-static void be_refused(struct hf__zk_task *t)
-{
-    int n = hf__zk_look_plan_one(t);
-
-    if (n > 0) {
-        hf__zk_next(t, &asking_who, n);
-    } else {
-        (void)hf__zk_look_take(t, 0);
         hf__zk_finish(t, HF_BUSY);
     }
 }
@@ -79,7 +51,7 @@ static void go_in(struct hf__zk_task *t)
     hf__zk_make(t);
 }
 
-static void take_look(struct hf__zk_task *t)
+static void take_name(struct hf__zk_task *t)
 {
     int last = t->n_asked - 1;
 
@@ -102,10 +74,11 @@ static void take_look(struct hf__zk_task *t)
     case HF__ENTRY_PROMISED:
         break;
     }
-    be_refused(t);
+    hf__zk_look_add_one(t);
+    hf__zk_then(t, take_who);
 }
 
 void hf__zk_try(struct hf__zk_task *t)
 {
-    look(t);
+    look_at_name(t);
 }

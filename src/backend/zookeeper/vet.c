@@ -14,19 +14,14 @@
 
 #include "src/base/error.h"
 
-int hf__zk_vet_calls(const struct hf__zk_task *t)
+void hf__zk_vet_add(struct hf__zk_task *t)
 {
-    return hf__zk_has_user(&t->s->front) ? 1 : 0;
-}
-
-void hf__zk_vet_ask(struct hf__zk_task *t)
-{
-    if (hf__zk_vet_calls(t) > 0) {
-        hf__zk_acl(t->calls, t->first + t->n_calls - 1, t->folder);
+    if (hf__zk_has_user(&t->s->front)) {
+        hf__zk_add(t, HF__ZK_ACL, NULL);
     }
 }
 
-static void leave(struct hf__zk_task *t)
+static void leave_open(struct hf__zk_task *t)
 {
     t->verdict = hf__fail(
         t->op->err, HF_EUNSAFE,
@@ -34,24 +29,20 @@ static void leave(struct hf__zk_task *t)
         "no password (setAcl, or delete it while nobody uses it: gc)",
         t->folder);
     t->op->is_queued = false;
-    if (hf__zk_is_simple(t)) {
-        hf__zk_simple_leave(t);
-    } else {
-        hf__zk_withdraw(t);
-    }
+    hf__zk_withdraw(t);
 }
 
 bool hf__zk_vet_take(struct hf__zk_task *t, const char *name)
 {
     const struct hf__zk_answer *a = hf__zk_answered(t, t->n_asked - 1);
 
-    if (hf__zk_vet_calls(t) == 0 || a->rc != ZOK) {
+    if (!hf__zk_has_user(&t->s->front) || a->rc != ZOK) {
         return true;
     }
     t->own.is_vetted = a->length == 0;
     if (!t->own.is_vetted) {
         hf__zk_note_name(t, name);
-        leave(t);
+        leave_open(t);
     }
     return t->own.is_vetted;
 }
@@ -68,13 +59,12 @@ static void take_acl(struct hf__zk_task *t)
     } else if (t->own.is_vetted) {
         hf__zk_granted(t, t->entered);
     } else {
-        leave(t);
+        leave_open(t);
     }
 }
 
-static const struct hf__zk_step vetting = {true, hf__zk_vet_ask, take_acl};
-
 void hf__zk_vet(struct hf__zk_task *t)
 {
-    hf__zk_next(t, &vetting, 1);
+    hf__zk_vet_add(t);
+    hf__zk_then(t, take_acl);
 }

@@ -65,6 +65,9 @@ void hf__zk_pause(struct hf__zk *s, hf__time until);
 /* The session is over, and leaves a server that does not know so, unless one
  * of its grants is believed in still. */
 void hf__zk_leave_session(struct hf__zk *s);
+/* The session is over: what holds of these is lost. */
+void hf__zk_end_grants(struct hf__zk *, struct hf__op *ops[], int n);
+bool hf__zk_is_renewal(const struct hf__op *);
 
 /* ---- facts.c */
 
