@@ -8,7 +8,7 @@
  * A change looks, decides here, and writes if the node still has the version
  * that it had (the server's own, a count of its writes). That count begins anew
  * with a node that is made again after a cleaning; so a cleaning writes to the
- * folder, too (gc.c), and a change is refused where that was done since it
+ * folder, too (survey.c), and a change is refused where that was done since it
  * looked. Therefore a request of a try that was given up, which the server may
  * apply a moment later, does no harm: if a later try has written, or anybody
  * else, it is refused; if not, it is this change, and the later try, which is
@@ -18,7 +18,7 @@
  * is behind lets no session in that has seen more, and a new session is itself
  * a change. Called by the session's thread.
  */
-#include "src/backend/zookeeper/folder.h"
+#include "src/backend/zookeeper/steps.h"
 
 #include "src/base/alloc.h"
 #include "src/base/error.h"
@@ -142,7 +142,7 @@ static bool is_told(struct asking *a, int i, const char *path)
     return !a->is_done;
 }
 
-/* As vet.c says of claims: whoever may delete there may put a value of his own
+/* As hold.c says of claims: whoever may delete there may put a value of his own
  * in the place of ours. */
 static bool is_safe(struct asking *a)
 {

@@ -1,20 +1,233 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check(): is this server fit for locks, and how good is it? How many members
- * its ensemble has, which of those that the URL names serve, how long a session
- * lives with it, what a write takes and whether we may do one, and who else
- * may. The writes are an ephemeral node and a container of our own, which are
- * gone again. Called by the session's thread.
+ * What a session finds of its server. When it opens: how many members decide,
+ * and for how long a grant is safe after it was last heard of. And check(): is
+ * this server fit for locks, and how good is it? How many members its ensemble
+ * has, which of those that the URL names serve, how long a session lives with
+ * it, what a write takes and whether we may do one, and who else may. The
+ * writes are an ephemeral node and a container of our own, which are gone
+ * again. Called by the session's thread.
  */
 #include "src/backend/report.h"
-#include "src/backend/zookeeper/word.h"
 #include "src/backend/zookeeper/zookeeper.h"
 #include "src/base/error.h"
 #include "src/base/rand.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <netdb.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* Fewer survive nobody's loss. */
+#define QUORUM_MIN 3
+
+int hf__zk_count_members(const char *config)
+{
+    static const char begin[] = "server.";
+    static const char observer[] = ":observer";
+    int n = 0;
+
+    for (const char *line = config; *line != '\0';) {
+        size_t length = strcspn(line, "\n");
+        const char *role = strstr(line, observer);
+
+        if (strncmp(line, begin, sizeof begin - 1) == 0 &&
+            (role == NULL || role > line + length)) {
+            n++;
+        }
+        line += length + (line[length] == '\n' ? 1 : 0);
+    }
+    return n == 0 ? 1 : n;
+}
+
+/* The library says that the session is over, and its news are under way. HF_OK:
+ * they did not come. */
+static int await_end(struct hf__zk *s, hf__time deadline, hf_error *err)
+{
+    for (;;) {
+        unsigned seen = hf__parker_seen(&s->front.parker);
+        int r = hf__zk_may_wait(&s->front, deadline, err);
+
+        if (r != HF_OK) {
+            return r == HF_BUSY ? HF_OK : r;
+        }
+        hf__park(&s->front.parker, seen, deadline);
+    }
+}
+
+static void take_config(struct hf__zk *s, const char *text)
+{
+    s->members = hf__zk_count_members(text);
+    s->is_alone = strstr(text, "server.") == NULL;
+}
+
+static int read_config(struct hf__zk *s, hf__time deadline, hf_error *err)
+{
+    HF_AUTO(hf__zk_calls_drop_auto)
+    struct hf__zk_calls *calls = hf__zk_calls_new(&s->front, 1);
+
+    if (calls == NULL) {
+        return hf__fail(err, HF_ENOMEM, "out of memory for a session");
+    }
+    hf__zk_config(calls, 0);
+    int r = hf__zk_await(calls, deadline, err);
+    const struct hf__zk_answer *answer = hf__zk_answer(calls, 0);
+    if (r < 0) {
+        return r;
+    }
+    switch (answer->rc) {
+    case ZOK:
+        take_config(s, answer->text);
+        return HF_OK;
+    case ZNONODE: /* before 3.5 */
+    case ZNOAUTH:
+        return HF_OK; /* nobody tells: it counts as one */
+    case ZINVALIDSTATE:
+    case ZAUTHFAILED:
+        r = await_end(s, deadline, err);
+        break;
+    default:
+        break;
+    }
+    return r < 0 ? r
+                 : hf__zk_fail(&s->front, answer, ZOO_CONFIG_NODE, false, err);
+}
+
+/* Who lost the connection meanwhile is let in again, or told why not: a server
+ * that refuses us may hang up before we have heard it. */
+static int ask_config(struct hf__zk *s, hf__time deadline, hf_error *err)
+{
+    int r = read_config(s, deadline, err);
+    int ready = r == HF_EUNAVAIL ? hf__zk_ready(&s->front, deadline, err)
+                                 : (int)HF_BUSY;
+
+    if (ready == HF_OK) {
+        return read_config(s, deadline, err);
+    }
+    return ready < 0 ? ready : r;
+}
+
+int hf__zk_facts(struct hf__zk *s, hf__time deadline, hf_error *err)
+{
+    s->members = 1;
+    s->is_alone = false;
+    int r = ask_config(s, deadline, err);
+    /* The session's time is the leader's to count from when he heard of us
+     * last, which is no more than a third of it before we sent: proof sees
+     * to that. */
+    s->head.facts = (struct hf__facts){
+        .grade = s->members >= QUORUM_MIN ? 'A' : 'B',
+        .reach = HF_REACH_HOSTS,
+        .lease_us = (int64_t)hf__zk_timeout_ms(&s->front) * 2000 / 3,
+    };
+    return r;
+}
+
+/* ---- a four-letter word
+ *
+ * One word to a server, on a connection of its own, one answer back, and it
+ * hangs up: what it tells of itself in no other way. Who asks may be
+ * interrupted meanwhile: it looks each moment.
+ */
+
+/* So often it looks whether it was interrupted. */
+#define MOMENT_MS 50
+
+static bool await_peer(struct hf__zk_front *f, int fd, short events,
+                       hf__time deadline)
+{
+    for (;;) {
+        hf__time now = hf__now();
+        struct pollfd slot = {.fd = fd, .events = events};
+
+        if (hf__is_interrupted(f->head) || !hf__before(now, deadline)) {
+            return false;
+        }
+        int64_t left_ms = hf__ms_until(deadline, now);
+        int n = poll(&slot, 1, left_ms < MOMENT_MS ? (int)left_ms : MOMENT_MS);
+        if (n > 0) {
+            return true;
+        }
+        if (n < 0 && errno != EINTR) {
+            return false;
+        }
+    }
+}
+
+/* "127.0.0.1:2181", "[::1]:2181", "localhost:2181". */
+static int dial(const char *server)
+{
+    struct addrinfo hints = {.ai_family = AF_UNSPEC,
+                             .ai_socktype = SOCK_STREAM,
+                             .ai_flags = AI_NUMERICSERV};
+    struct addrinfo *found = NULL;
+    char host[300];
+
+    (void)snprintf(host, sizeof host, "%s", server);
+    char *port = strrchr(host, ':');
+    if (port == NULL) {
+        return -1;
+    }
+    *port++ = '\0';
+    char *name = host + (host[0] == '[' ? 1 : 0);
+    name[strcspn(name, "]")] = '\0';
+    if (getaddrinfo(name, port, &hints, &found) != 0) {
+        return -1;
+    }
+    int fd =
+        socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0 && connect(fd, found->ai_addr, found->ai_addrlen) != 0 &&
+        errno != EINPROGRESS) {
+        close(fd);
+        fd = -1;
+    }
+    freeaddrinfo(found);
+    return fd;
+}
+
+static void hear(struct hf__zk_front *f, int fd, char *to, size_t size,
+                 hf__time deadline)
+{
+    size_t length = 0;
+
+    while (length + 1 < size && await_peer(f, fd, POLLIN, deadline)) {
+        ssize_t n = recv(fd, to + length, size - 1 - length, 0);
+
+        if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
+            break;
+        }
+        length += n > 0 ? (size_t)n : 0;
+    }
+    to[length] = '\0';
+}
+
+static bool ask_word(struct hf__zk_front *f, const char *server,
+                     const char *word, char *to, size_t size, hf__time deadline)
+{
+    int fd = dial(server);
+    bool is_answered;
+
+    to[0] = '\0';
+    if (fd < 0) {
+        return false;
+    }
+    if (await_peer(f, fd, POLLOUT, deadline) &&
+        send(fd, word, strlen(word), MSG_NOSIGNAL) == (ssize_t)strlen(word)) {
+        hear(f, fd, to, size, deadline);
+    }
+    close(fd);
+    is_answered = to[0] != '\0';
+    if (strstr(to, "not in the whitelist") != NULL) {
+        to[0] = '\0';
+    }
+    return is_answered;
+}
+
+/* ---- check() */
 
 /* A four-letter word has so long. */
 #define WORD_MS 1000
@@ -78,9 +291,9 @@ static void check_server(struct checking *c)
     char server[300];
     hf__time until = hf__earlier(c->deadline, hf__after_ms(hf__now(), WORD_MS));
 
-    (void)hf__zk_word(&c->s->front,
-                      hf__zk_server(&c->s->front, server, sizeof server),
-                      "srvr", said, sizeof said, until);
+    (void)ask_word(&c->s->front,
+                   hf__zk_server(&c->s->front, server, sizeof server), "srvr",
+                   said, sizeof said, until);
     field_of(said, "version: ", "-, \n", version);
     field_of(said, "Mode: ", "\n", mode);
     tell_if(c, "version", version[0] == '\0' ? "is not told" : version,
@@ -109,7 +322,7 @@ static void check_host(struct checking *c, const char *host)
     char mode[64];
     hf__time until = hf__earlier(c->deadline, hf__after_ms(hf__now(), WORD_MS));
     bool is_there =
-        hf__zk_word(&c->s->front, host, "srvr", said, sizeof said, until);
+        ask_word(&c->s->front, host, "srvr", said, sizeof said, until);
 
     field_of(said, "Mode: ", "\n", mode);
     (void)snprintf(name, sizeof name, "host %s", host);

@@ -99,6 +99,11 @@ bool hf__zk_is_short(int rc)
            rc == ZMARSHALLINGERROR;
 }
 
+bool hf__zk_shows_life(int rc)
+{
+    return rc == ZOK || rc == ZBADVERSION || rc == ZNONODE || rc == ZNOAUTH;
+}
+
 /* One that is being made ends before its number. */
 static bool has_token(const char *name)
 {

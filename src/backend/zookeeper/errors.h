@@ -12,6 +12,9 @@
  * have been applied, or not? */
 bool hf__zk_is_unknown(int rc);
 
+/* Is it the answer to a write that went through the leader? */
+bool hf__zk_shows_life(int rc);
+
 /* Is the rc that memory was short, on our side, or may have been? */
 bool hf__zk_is_short(int rc);
 

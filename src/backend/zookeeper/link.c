@@ -2,7 +2,7 @@
 /*
  * Who shares a link, how long it lives, and what is left of it at the end. How
  * the library's handle is made and closed is start.c's, what it is meanwhile
- * state.c's, what is sent call.c's. Called by the fronts' threads.
+ * state.c's, what is sent request.c's. Called by the fronts' threads.
  */
 #include "src/backend/zookeeper/link.h"
 

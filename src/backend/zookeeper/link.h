@@ -29,7 +29,7 @@ struct hf__zk_front {
     struct hf__zk_link *link; /* NULL: closed */
     struct hf__parker parker; /* unparked by answers, watches, states, wakes */
     struct hf__link in_link;
-    struct hf__zk_calls *spare; /* call.c's, for when there is no memory */
+    struct hf__zk_calls *spare; /* request.c's, for when there is no memory */
 };
 
 /* Where to, as whom; lent for the call. */

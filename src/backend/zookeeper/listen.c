@@ -6,13 +6,16 @@
  * pass, and watches those that are as old as that; the server forgets a watch
  * with its node. A link has room for so many watches (watch.h): the grants
  * beyond that have none until others are given back, and a break of theirs is
- * found by their renewal. When the session itself is over, all are told of.
- * Called by the session's thread.
+ * found by their renewal. When the session itself is over, all are told of. Who
+ * listens also sees to it that there is evidence that the session lives
+ * (evidence.c). Called by the session's thread.
  */
 #include "src/backend/zookeeper/own.h"
 #include "src/backend/zookeeper/zookeeper.h"
 #include "src/base/alloc.h"
+#include "src/base/error.h"
 
+#include <limits.h>
 #include <string.h>
 
 /* So long after it was granted a claim is watched; a break before that is heard
@@ -20,6 +23,9 @@
 #define AGE_MS 20
 /* So many watches are set by one look: a renewal has its turn behind them. */
 #define TOGETHER 256
+
+#define PULSES_PER_T 32
+#define SIGNS_PER_T  16 /* where there is nothing to prove */
 
 /* One grant of ours that is watched. */
 struct guard {
@@ -264,6 +270,64 @@ static struct hf__zk_listened *listened_of(struct hf__zk *s)
     return s->listened;
 }
 
+/* ---- so that there is evidence */
+
+/* False: nothing was sent, for want of memory. */
+static bool ask_for_life(struct hf__zk_front *f)
+{
+    HF_AUTO(hf__zk_calls_drop_auto)
+    struct hf__zk_calls *calls = hf__zk_calls_new(f, 1);
+
+    if (calls == NULL) {
+        return false;
+    }
+    hf__zk_exists(calls, 0, "/", NULL); /* that it is answered is noted */
+    return hf__zk_answer(calls, 0)->was_sent;
+}
+
+/* When to be called again; HF__NEVER: with the next news of the link. */
+static hf__time pulse(struct hf__zk *s)
+{
+    struct hf__zk_front *f = &s->front;
+    int64_t t_ns = (int64_t)hf__zk_timeout_ms(f) * HF__MS;
+    int64_t apart_ns = t_ns / (s->is_alone ? SIGNS_PER_T : PULSES_PER_T);
+    unsigned connection = hf__zk_connection(f);
+    bool is_pending = s->pulse.connection == connection &&
+                      hf__before(hf__zk_heard_at(f), s->pulse.sent);
+    hf__time last = s->is_alone ? hf__later(s->pulse.sent, hf__zk_heard_at(f))
+                                : s->pulse.sent;
+    hf__time due = hf__after_ns(last, apart_ns);
+
+    if (!hf__zk_is_connected(f)) {
+        return hf__zk_mind_silence(f, s->pulse.sent);
+    }
+    if (is_pending) {
+        return hf__earlier(hf__zk_mind_silence(f, s->pulse.sent),
+                           hf__after_ns(hf__now(), apart_ns));
+    }
+    if (hf__before(hf__now(), due)) {
+        return due;
+    }
+    hf__time now = hf__now();
+    if (ask_for_life(f)) {
+        s->pulse.connection = connection;
+        s->pulse.sent = now;
+    }
+    return hf__after_ns(now, apart_ns);
+}
+
+static void doze(struct hf__zk *s, unsigned seen, hf__time until)
+{
+    struct hf__parker *parker = &s->front.parker;
+
+    while (hf__parker_seen(parker) == seen && hf__before(hf__now(), until) &&
+           !hf__is_interrupted(&s->head)) {
+        hf__park(parker, seen, hf__earlier(pulse(s), until));
+    }
+}
+
+/* ---- */
+
 /* One look at all grants, and a sleep until there is another, or a watch has
  * fired. As look(). */
 static int look_and_sleep(struct hf__zk *s, hf__broken_fn fn, void *arg,
@@ -288,11 +352,10 @@ static int look_and_sleep(struct hf__zk *s, hf__broken_fn fn, void *arg,
         return h.has_told ? (int)HF_BUSY : r;
     }
     if (!(h.has_more && r == HF_OK) && !hf__is_interrupted(&s->head)) {
-        hf__zk_doze(
-            s, seen,
-            r == HF_OK && !h.has_young
-                ? deadline
-                : hf__earlier(deadline, hf__after_ms(hf__now(), AGE_MS)));
+        doze(s, seen,
+             r == HF_OK && !h.has_young
+                 ? deadline
+                 : hf__earlier(deadline, hf__after_ms(hf__now(), AGE_MS)));
     }
     return hf__zk_is_over(&s->front, err);
 }

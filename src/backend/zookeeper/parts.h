@@ -44,7 +44,7 @@ struct hf__zk_link {
     bool is_known;           /* the server has heard who we are */
     bool was_let_in;         /* a front may have used its handle */
     hf__time away_since;
-    hf__time look_at;    /* not before: handshake.c */
+    hf__time look_at;    /* not before: a handshake is minded */
     hf__time made_at;    /* before its handle was */
     zhandle_t *given_up; /* while it is closed: not its handle */
     struct hf__zk_evidence evidence;
@@ -122,20 +122,20 @@ void hf__zk_cut(struct hf__zk_link *link);
  * be closed without ending the session: it stays, and the link with it. */
 HF_MUST_CHECK bool hf__zk_stop(struct hf__zk_link *link, bool keeps_session);
 
-/* ---- probe.c */
+/* ---- start.c: why nobody lets us in */
 
 /* Of the addresses of a link: the errno with which the last of them refuses a
  * connection, if each of them does, at once; else 0. */
 int hf__zk_probe(const char *addresses);
 
-/* ---- handshake.c */
+/* ---- evidence.c */
 
 /* A server has taken a connection and says nothing: if that is too long, the
  * connection is cut, for the library to make another. When to be called again.
  * Thread: a front's. */
 hf__time hf__zk_mind_handshake(struct hf__zk_link *);
 
-/* ---- call.c */
+/* ---- request.c */
 
 enum hf__zk_stage { HF__ZK_UNSENT, HF__ZK_SENT, HF__ZK_ANSWERED };
 
@@ -180,11 +180,7 @@ int hf__zk_calls_reserve(struct hf__zk_front *f);
 int hf__zk_multi(zhandle_t *, int n, const zoo_op_t *ops,
                  zoo_op_result_t *results, void_completion_t, const void *data);
 
-/* ---- join.c */
-
-void hf__zk_joins_free(struct hf__zk_calls *calls);
-
-/* ---- watch.c */
+/* ---- send.c: watches */
 
 /* What the library is given with a watch. */
 watcher_fn hf__zk_watch_fn(void);

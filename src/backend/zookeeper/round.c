@@ -3,9 +3,9 @@
  * How operations get their answers, in rounds. Each operation of a batch has
  * written down what it asks next; the requests of all go out together, which is
  * one round trip, however many there are. All claims that are made and all that
- * are given back are one request (join.c). What is not answered in time goes on
- * without us, and its operation tells what is known.
- * Called by the session's thread.
+ * are given back are one request (request.c). What is not answered in time goes
+ * on without us, and its operation tells what is known. Called by the session's
+ * thread.
  */
 #include "src/backend/zookeeper/task.h"
 

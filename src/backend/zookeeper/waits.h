@@ -50,11 +50,4 @@ HF_MUST_CHECK int hf__zk_waits_take(struct hf__zk *, struct hf__watch *wishes[],
 /* Which have fired. */
 void hf__zk_waits_tell(const struct hf__zk_waits *, struct hf__watch *wishes[],
                        int n);
-/* Those of them that stand in line, and do not watch their places yet, do; who
- * has none any more is to look again. HF_OK; HF_BUSY: time is up; HF_ENOMEM;
- * negative: the session is over. wait_own.c */
-HF_MUST_CHECK int hf__zk_watch_places(struct hf__zk *,
-                                      struct hf__zk_wait *waits[], int n,
-                                      hf__time deadline, hf_error *);
-
 #endif

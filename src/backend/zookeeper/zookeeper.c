@@ -1,15 +1,385 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The store zookeeper://. Here a session is opened, closed and interrupted;
- * see zookeeper.h for where the rest is. Called as backend.h says.
+ * The store zookeeper://: what its URL says, how a session is opened, closed
+ * and interrupted, and execute().
+ *
+ * All operations of a batch are done at once; most need one round trip: a claim
+ * is made and the folder listed right behind it, for the server keeps the order
+ * of one session's requests. The names of a batch differ, so the order of the
+ * kinds can't be seen. What all recipes share: who stands at a name is who has
+ * an ephemeral child there, made by the session of the link; the lease is the
+ * session's. Nothing that is granted rests on what this process remembers but
+ * whose child it is. Called as backend.h says.
  */
 #include "src/backend/zookeeper/zookeeper.h"
-
 #include "src/backend/registry.h"
+#include "src/backend/zookeeper/place.h"
+#include "src/backend/zookeeper/steps.h"
 #include "src/base/error.h"
 #include "src/base/secret.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
+
+/* ---- the URL, judged before anybody is asked */
+
+#define TIMEOUT_MS     30000
+#define TIMEOUT_MIN_MS 500
+#define TIMEOUT_MAX_MS 3600000
+
+const char *const hf__zk_options[] = {
+    "recipe", "session_timeout", "tls", "ca", "cert",
+    "key",    "password_file",   NULL};
+
+static int read_recipe(const struct hf__url *url, struct hf__zk_place *place,
+                       hf_error *err)
+{
+    const char *given = hf__url_option(url, "recipe");
+
+    if (given == NULL || strcmp(given, "fair") == 0) {
+        place->recipe = HF__ZK_FAIR;
+        return HF_OK;
+    }
+    if (strcmp(given, "simple") == 0) {
+        place->recipe = HF__ZK_SIMPLE;
+        return HF_OK;
+    }
+    return hf__fail(err, HF_EINVAL, "recipe: \"%s\" is none of fair, simple",
+                    given);
+}
+
+/* Debian's library, and the only one whose headers come built, has no TLS. */
+static int refuse_tls(const struct hf__url *url, hf_error *err)
+{
+    static const char *const options[] = {"tls", "ca", "cert", "key"};
+
+    for (int i = 0; i < 4; i++) {
+        const char *given = hf__url_option(url, options[i]);
+
+        if (given != NULL && (i > 0 || strcmp(given, "off") != 0)) {
+            return hf__fail(err, HF_EINVAL,
+                            "%s: the ZooKeeper client library of this build "
+                            "has no TLS; leave it out and protect the way "
+                            "there, or use a library built with OpenSSL",
+                            options[i]);
+        }
+    }
+    return HF_OK;
+}
+
+static int read_hosts(const struct hf__url *url, struct hf__zk_place *place,
+                      hf_error *err)
+{
+    size_t length = 0;
+
+    if (url->n_hosts == 0) {
+        return hf__fail(err, HF_EINVAL,
+                        "url: it names no server: "
+                        "zookeeper://h1:2181,h2:2181,h3:2181/chroot");
+    }
+    for (size_t i = 0; i < url->n_hosts; i++) {
+        const struct hf__url_host *host = &url->hosts[i];
+        bool is_v6 = strchr(host->name, ':') != NULL;
+        int added = snprintf(
+            place->hosts + length, sizeof place->hosts - length, "%s%s%s%s:%d",
+            i > 0 ? "," : "", is_v6 ? "[" : "", host->name, is_v6 ? "]" : "",
+            host->port == 0 ? HF__ZK_PORT : host->port);
+
+        if (added < 0 || (size_t)added >= sizeof place->hosts - length) {
+            return hf__fail(err, HF_EINVAL, "url: its hosts are too long");
+        }
+        length += (size_t)added;
+    }
+    return HF_OK;
+}
+
+/* One folder of a path: no longer than `length`, and what a server takes. */
+static bool is_folder(const char *name, size_t length)
+{
+    if (length == 0 || (length == 1 && name[0] == '.') ||
+        (length == 2 && name[0] == '.' && name[1] == '.')) {
+        return false;
+    }
+    for (size_t i = 0; i < length; i++) {
+        unsigned char c = (unsigned char)name[i];
+
+        if (c < 0x20 || c == 0x7f) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int read_chroot(const struct hf__url *url, struct hf__zk_place *place,
+                       hf_error *err)
+{
+    size_t length = strlen(url->path);
+    const char *at = url->path;
+
+    while (length > 0 && at[length - 1] == '/') {
+        length--;
+    }
+    if (length >= sizeof place->chroot) {
+        return hf__fail(err, HF_EINVAL, "url: its path is too long");
+    }
+    memcpy(place->chroot, url->path, length);
+    place->chroot[length] = '\0';
+    for (at = place->chroot; *at != '\0';) {
+        size_t n = strcspn(at + 1, "/");
+
+        if (*at != '/' || !is_folder(at + 1, n)) {
+            return hf__fail(err, HF_EINVAL,
+                            "url: its path is none of a node: a part is empty, "
+                            "\".\" or \"..\", or has control characters");
+        }
+        at += 1 + n;
+    }
+    return HF_OK;
+}
+
+int hf__zk_place_read(const struct hf__url *url, struct hf__zk_place *place,
+                      hf_error *err)
+{
+    int64_t timeout_ms = TIMEOUT_MS;
+    int r = refuse_tls(url, err);
+
+    r = r == HF_OK ? read_hosts(url, place, err) : r;
+    r = r == HF_OK ? read_chroot(url, place, err) : r;
+    r = r == HF_OK ? read_recipe(url, place, err) : r;
+    r = r == HF_OK ? hf__url_duration(url, "session_timeout", TIMEOUT_MIN_MS,
+                                      TIMEOUT_MAX_MS, &timeout_ms, err)
+                   : r;
+    place->timeout_ms = (int)timeout_ms;
+    return r;
+}
+
+/* ---- proof
+ *
+ * Whether what a batch gave may be believed for as long as its lease is: the
+ * leader must have heard of the session late enough (evidence.c). Who listens
+ * keeps asking for that, each T/32, so that there is evidence at any time. On a
+ * slow network it is a little old: then the lease counts from a little before
+ * the write. If there is none, as after a long stop of the process, the
+ * connection is cut: where the next one is made, the session is taken over, of
+ * which the leader hears at once; and a write shows that he is the leader
+ * still. Of a server that stands alone nothing is to be proven: it is asked
+ * less often, for whether it is silent.
+ */
+
+#define SOON_PER_T 16 /* what is due by then is awaited, not forced */
+#define LATE_PART  4  /* of a lease that counts from earlier, at most */
+
+static bool has_lease(const struct hf__op *op)
+{
+    return op->result == HF_OK &&
+           (op->kind == HF__OP_ACQUIRE || op->kind == HF__OP_RENEW);
+}
+
+/* Sleep until the connection is no longer that one. */
+static int await_another(struct hf__zk *s, unsigned connection,
+                         hf__time deadline, hf_error *err)
+{
+    struct hf__zk_front *f = &s->front;
+
+    for (;;) {
+        unsigned seen = hf__parker_seen(&f->parker);
+
+        if (hf__zk_connection(f) != connection || !hf__zk_is_connected(f)) {
+            return hf__zk_ready(f, deadline, err);
+        }
+        if (hf__is_interrupted(&s->head) || !hf__before(hf__now(), deadline)) {
+            return HF_BUSY;
+        }
+        hf__park(&f->parker, seen, deadline);
+    }
+}
+
+static int let_pass(struct hf__zk *s, hf__time until)
+{
+    struct hf__zk_front *f = &s->front;
+
+    while (hf__before(hf__now(), until)) {
+        unsigned seen = hf__parker_seen(&f->parker);
+
+        if (hf__is_interrupted(&s->head)) {
+            return HF_BUSY;
+        }
+        hf__park(&f->parker, seen, until);
+    }
+    return HF_OK;
+}
+
+/* A write in vain, which takes a majority all the same. True: it was answered,
+ * and the lease that counts from there is proven. */
+static bool write_proves(struct hf__zk *s, hf__time from, hf__time deadline,
+                         hf_error *err)
+{
+    HF_AUTO(hf__zk_calls_drop_auto)
+    struct hf__zk_calls *calls = hf__zk_calls_new(&s->front, 1);
+    hf__time sent = hf__now();
+
+    if (calls == NULL) {
+        return false;
+    }
+    hf__zk_set(calls, 0, "/", "", 0, INT_MAX);
+    if (hf__zk_await(calls, deadline, err) != HF_OK) {
+        return false;
+    }
+    int rc = hf__zk_answer(calls, 0)->rc;
+    hf__time due =
+        hf__zk_provable_from(&s->front, from, s->head.facts.lease_us);
+    return hf__zk_shows_life(rc) && !hf__before(sent, due);
+}
+
+/* What is read first is judged: another connection may come in between. */
+static int find_evidence(struct hf__zk *s, hf__time from, hf__time deadline,
+                         hf_error *err)
+{
+    struct hf__zk_front *f = &s->front;
+    unsigned connection = hf__zk_connection(f);
+    bool is_connected = hf__zk_is_connected(f);
+    hf__time due = hf__zk_provable_from(f, from, s->head.facts.lease_us);
+    hf__time now = hf__now();
+    hf__time soon =
+        hf__after_ns(now, hf__zk_timeout_ms(f) * HF__MS / SOON_PER_T);
+
+    if (!is_connected) {
+        return hf__zk_ready(f, deadline, err); /* another is coming */
+    }
+    if (!hf__before(now, due)) {
+        return HF_OK;
+    }
+    if (!hf__before(due, hf__earlier(soon, deadline)) &&
+        hf__zk_reconnect(f, connection)) {
+        return await_another(s, connection, deadline, err);
+    }
+    return hf__before(due, deadline) ? let_pass(s, due) : (int)HF_BUSY;
+}
+
+static bool prove(struct hf__zk *s, hf__time from, hf__time deadline,
+                  hf_error *err)
+{
+    return find_evidence(s, from, deadline, err) == HF_OK &&
+           write_proves(s, from, deadline, err);
+}
+
+static bool is_proven(struct hf__zk *s, struct hf__op *ops[], int n,
+                      hf__time deadline, hf_error *err)
+{
+    int64_t lease_us = s->head.facts.lease_us;
+    hf__time sent = ops[0]->sent;
+    hf__time from = hf__zk_proven_from(&s->front, sent, lease_us);
+
+    if (s->is_alone || !hf__before(from, sent)) {
+        return true;
+    }
+    if (hf__before(from, hf__after_ns(sent, -lease_us * 1000 / LATE_PART))) {
+        return prove(s, sent, deadline, err);
+    }
+    for (int i = 0; i < n; i++) {
+        ops[i]->sent = has_lease(ops[i]) ? from : ops[i]->sent;
+    }
+    return true;
+}
+
+static void doubt(struct hf__op *op)
+{
+    op->result = hf__fail(
+        op->err, op->kind == HF__OP_RENEW ? (int)HF_EUNAVAIL : (int)HF_EUNKNOWN,
+        "the ensemble may have heard of this session too long ago for "
+        "a lease to begin now");
+}
+
+int hf__zk_prove(struct hf__zk *s, struct hf__op *ops[], int n,
+                 hf__time deadline, hf_error *err)
+{
+    bool is_any = false;
+
+    for (int i = 0; i < n; i++) {
+        is_any |= has_lease(ops[i]);
+    }
+    if (!is_any) {
+        return HF_OK;
+    }
+    bool is_believed = hf__zk_is_over(&s->front, err) == HF_OK &&
+                       is_proven(s, ops, n, deadline, err);
+    /* What ended it meanwhile may have made all older than it was. */
+    int r = hf__zk_is_over(&s->front, err);
+
+    for (int i = 0; i < n && (r != HF_OK || !is_believed); i++) {
+        if (has_lease(ops[i])) {
+            doubt(ops[i]);
+        }
+    }
+    return r;
+}
+
+/* ---- execute() */
+
+static void begin(struct hf__zk_task *t)
+{
+    switch (t->op->kind) {
+    case HF__OP_ACQUIRE:
+        hf__zk_acquire(t);
+        return;
+    case HF__OP_RENEW:
+    case HF__OP_RAISE:
+        hf__zk_renew(t);
+        return;
+    case HF__OP_RELEASE:
+        hf__zk_release(t);
+        return;
+    case HF__OP_INSPECT:
+        hf__zk_inspect(t);
+        return;
+    case HF__OP_BREAK:
+        hf__zk_break(t);
+        return;
+    case HF__OP_HANDOVER:
+        break;
+    }
+    hf__zk_finish(t, hf__fail(t->op->err, HF_ENOTSUP,
+                              "a claim in ZooKeeper is its session's, and "
+                              "can't be handed over"));
+}
+
+static bool is_certain(const struct hf__op *op)
+{
+    return op->kind == HF__OP_RENEW || op->kind == HF__OP_RELEASE;
+}
+
+/* Without memory: those that others count on, one after the other, for alone
+ * each needs none but what is kept for it. */
+static int run_short(struct hf__zk *s, struct hf__op *ops[], int n,
+                     hf__time deadline, hf_error *err)
+{
+    int r = HF_OK;
+
+    for (int i = 0; r == HF_OK && i < n; i++) {
+        if (ops[i]->result == HF_ENOMEM && is_certain(ops[i])) {
+            r = hf__zk_run_alone(s, begin, ops[i], deadline, err);
+        }
+    }
+    return r;
+}
+
+int hf__zk_execute(void *state, struct hf__op *ops[], int n, hf__time deadline,
+                   hf_error *err)
+{
+    struct hf__zk *s = state;
+    int r = hf__zk_run(s, begin, ops, n, deadline, err);
+
+    r = r == HF_OK ? run_short(s, ops, n, deadline, err) : r;
+    int over = hf__zk_prove(s, ops, n, deadline, err);
+    r = r < 0 ? r : over;
+    if (r < 0) {
+        hf__zk_end_grants(s, ops, n);
+    }
+    return r;
+}
+
+/* ---- a session */
 
 #define IO_TIMEOUT_MS 5000
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A session of the store zookeeper://, as the files of this folder share it.
- * zookeeper.c opens and closes, place.c reads the URL, link.c has the session
- * with the server, which all sessions of one client share, call.c sends and
- * hears, watch.c is told of changes, errors.c says what codes mean, check.c
- * judges the server. What locks are made of is said in batch.c.
+ * zookeeper.c opens and closes, reads the URL and executes, link.c has the
+ * session with the server, which all sessions of one client share, request.c
+ * and send.c ask, errors.c says what codes mean, check.c judges the server.
  *
  * Thread: the session's, except interrupt().
  */
@@ -19,7 +18,7 @@
 struct hf__zk_listened;
 struct hf__zk_waits;
 
-/* The last that was asked so that there is evidence (prove.c). */
+/* The last that was asked so that there is evidence (listen.c). */
 struct hf__zk_pulse {
     hf__time sent;
     unsigned connection;
@@ -36,7 +35,7 @@ struct hf__zk {
     struct hf__zk_listened *listened; /* listen.c's; NULL: none */
 };
 
-/* ---- batch.c, wait.c, list.c, gc.c, cells.c: as backend.h says */
+/* ---- zookeeper.c, wait.c, listen.c, survey.c, cells.c: as backend.h says */
 
 int hf__zk_execute(void *state, struct hf__op *ops[], int n, hf__time deadline,
                    hf_error *err);
@@ -60,7 +59,7 @@ void hf__zk_listen_fini(struct hf__zk *s);
 /* Sleep until then, or an interrupt. */
 void hf__zk_pause(struct hf__zk *s, hf__time until);
 
-/* ---- over.c */
+/* ---- own.c */
 
 /* The session is over, and leaves a server that does not know so, unless one
  * of its grants is believed in still. */
@@ -69,7 +68,7 @@ void hf__zk_leave_session(struct hf__zk *s);
 void hf__zk_end_grants(struct hf__zk *, struct hf__op *ops[], int n);
 bool hf__zk_is_renewal(const struct hf__op *);
 
-/* ---- facts.c */
+/* ---- check.c */
 
 /* Fills head.facts and members. */
 HF_MUST_CHECK int hf__zk_facts(struct hf__zk *s, hf__time deadline,
@@ -78,16 +77,12 @@ HF_MUST_CHECK int hf__zk_facts(struct hf__zk *s, hf__time deadline,
  * server that stands alone. Pure. */
 int hf__zk_count_members(const char *config);
 
-/* ---- prove.c */
+/* ---- zookeeper.c */
 
 /* Of what a batch gave with a lease: doubt it unless the leader has surely
  * heard of the session late enough. HF_OK, or as hf__zk_is_over(). */
 HF_MUST_CHECK int hf__zk_prove(struct hf__zk *s, struct hf__op *ops[], int n,
                                hf__time deadline, hf_error *err);
-/* Is it the answer to a write that went through the leader? */
-bool hf__zk_shows_life(int rc);
-/* Sleep on the front's parker, and see to it that there is evidence. */
-void hf__zk_doze(struct hf__zk *s, unsigned seen, hf__time until);
 
 /* ---- check.c */
 

@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A claim that stands: how it is granted, how it goes. RELEASE, and taking a
+ * claim away that did not enter. What is known to be ours is deleted by its
+ * path, which no other claim ever has; what may be ours is looked for by its
+ * token first, behind a sync, wherever it came from: also a session of this
+ * client's before, of which the server does not know yet that it is dead. That
+ * nothing is there is believed only with the answer to a write behind it: reads
+ * and a sync an old leader would answer, too. A slot is given up before its
+ * claim. Called by the session's thread.
+ */
+#include "src/backend/zookeeper/steps.h"
+#include "src/base/error.h"
+
+#include <string.h>
+
+void hf__zk_note_name(struct hf__zk_task *t, const char *name)
+{
+    size_t length = strlen(name);
+
+    HF_ASSERT(length < sizeof t->own.name); /* we wrote it, but the sequence */
+    memcpy(t->own.name, name, length + 1);
+    t->own.stage = HF__ZK_STANDING;
+    hf__zk_remember(t);
+}
+
+void hf__zk_note_slot(struct hf__zk_task *t, const char *name)
+{
+    size_t length = strlen(name);
+
+    HF_ASSERT(length < sizeof t->own.slot_name);
+    memcpy(t->own.slot_name, name, length + 1);
+    t->own.is_slot_doubtful = false;
+    hf__zk_remember(t);
+}
+
+static void vet(struct hf__zk_task *t);
+
+void hf__zk_granted(struct hf__zk_task *t, uint64_t fence)
+{
+    if (hf__zk_has_user(&t->s->front) && !t->own.is_vetted) {
+        t->entered = fence;
+        vet(t);
+        return;
+    }
+    t->own.stage = HF__ZK_GRANTED;
+    t->own.fence = fence;
+    t->own.since = hf__now();
+    hf__zk_remember(t);
+    t->op->fence = fence;
+    t->op->slot = t->own.slot;
+    hf__zk_finish(t, HF_OK);
+}
+
+/* ---- whose the folder is
+ *
+ * The server asks the folder, not the child, who may delete a child: a user's
+ * claims are safe only in a folder that is not open to anybody, such as who
+ * gives no password makes. Who gives one is granted nothing in such a folder;
+ * what becomes of it is for people to say, for others may hold claims there
+ * now, which a new ACL would lock out. That is asked in the round that makes
+ * the claim, behind it, so of the very folder that the claim keeps from being
+ * deleted; and once more before the grant, where that answer was lost.
+ */
+
+void hf__zk_vet_add(struct hf__zk_task *t)
+{
+    if (hf__zk_has_user(&t->s->front)) {
+        hf__zk_add(t, HF__ZK_ACL, NULL);
+    }
+}
+
+static void leave_open(struct hf__zk_task *t)
+{
+    t->verdict = hf__fail(
+        t->op->err, HF_EUNSAFE,
+        "%s is open: anybody may take a claim away there, for who made it gave "
+        "no password (setAcl, or delete it while nobody uses it: gc)",
+        t->folder);
+    t->op->is_queued = false;
+    hf__zk_withdraw(t);
+}
+
+bool hf__zk_vet_take(struct hf__zk_task *t, const char *name)
+{
+    const struct hf__zk_answer *a = hf__zk_answered(t, t->n_asked - 1);
+
+    if (!hf__zk_has_user(&t->s->front) || a->rc != ZOK) {
+        return true;
+    }
+    t->own.is_vetted = a->length == 0;
+    if (!t->own.is_vetted) {
+        hf__zk_note_name(t, name);
+        leave_open(t);
+    }
+    return t->own.is_vetted;
+}
+
+static void take_acl(struct hf__zk_task *t)
+{
+    int rc = hf__zk_rc(t, 0);
+
+    t->own.is_vetted = rc == ZOK && hf__zk_answered(t, 0)->length == 0;
+    if (rc == ZNONODE) {
+        hf__zk_start_anew(t); /* somebody has deleted all */
+    } else if (rc != ZOK) {
+        hf__zk_fail_at(t, 0, NULL);
+    } else if (t->own.is_vetted) {
+        hf__zk_granted(t, t->entered);
+    } else {
+        leave_open(t);
+    }
+}
+
+static void vet(struct hf__zk_task *t)
+{
+    hf__zk_vet_add(t);
+    hf__zk_then(t, take_acl);
+}
+
+/* ---- the folder, which a server takes away by itself if it can */
+
+/* Somebody may have come, and then it stays. */
+static void take_folder(struct hf__zk_task *t)
+{
+    hf__zk_finish(t, t->verdict);
+}
+
+static void finish_leaving(struct hf__zk_task *t, int result)
+{
+    t->verdict = result;
+    if (hf__zk_has_no_containers(t)) {
+        hf__zk_add(t, HF__ZK_DELETE, NULL);
+    }
+    hf__zk_then(t, take_folder);
+}
+
+/* ---- a claim and its slot */
+
+static bool has_slot(const struct hf__zk_task *t)
+{
+    return t->is_known && t->own.slot_name[0] != '\0';
+}
+
+static void add_leave(struct hf__zk_task *t)
+{
+    if (has_slot(t)) {
+        hf__zk_add(t, HF__ZK_DELETE, t->own.slot_name);
+    }
+    hf__zk_add(t, HF__ZK_DELETE, t->own.name);
+}
+
+/* Are both gone, whoever took them away? If not, the task has ended. */
+static bool has_left(struct hf__zk_task *t)
+{
+    int n = has_slot(t) ? 2 : 1;
+
+    for (int i = 0; i < n; i++) {
+        if (hf__zk_rc(t, i) != ZOK && hf__zk_rc(t, i) != ZNONODE) {
+            t->own.is_leaving = true;
+            hf__zk_remember(t);
+            hf__zk_fail_at(t, i, t->own.name);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void take_withdrawal(struct hf__zk_task *t)
+{
+    if (has_left(t)) {
+        hf__zk_forget(t);
+        if (t->verdict == HF_BUSY) {
+            (void)hf__zk_look_take(t);
+        }
+        finish_leaving(t, t->verdict);
+    }
+}
+
+void hf__zk_withdraw(struct hf__zk_task *t)
+{
+    if (hf__zk_is_simple(t)) {
+        hf__zk_simple_leave(t);
+        return;
+    }
+    add_leave(t);
+    hf__zk_look_add_one(t);
+    hf__zk_then(t, take_withdrawal);
+}
+
+/* ---- a claim whose number says nothing
+ *
+ * Numbers begin anew with the folder, which the server deletes if it is empty.
+ * As long as somebody is there who came before that, who comes now can't stand
+ * behind: it is refused, and comes again.
+ */
+
+static void tell_worn(struct hf__zk_task *t)
+{
+    hf__zk_finish(t, hf__fail(t->op->err, HF_EUNSAFE,
+                              "%s has had 2^31 claims, ZooKeeper numbers no "
+                              "further, and there is more in it than claims: "
+                              "stop all who use it and delete it",
+                              t->folder));
+}
+
+static void take_turn(struct hf__zk_task *t)
+{
+    int i = t->n_asked - 1;
+    int rc = hf__zk_rc(t, i);
+
+    if (!has_left(t)) {
+        return;
+    }
+    if (rc == ZOK || rc == ZNONODE) {
+        t->own.slot_name[0] = '\0';
+        hf__zk_start_anew(t);
+        return;
+    }
+    hf__zk_forget(t);
+    if (rc == ZNOTEMPTY && t->line.n_foreign + t->line.n_twins == 0) {
+        hf__zk_list_and_tell(t); /* another is leaving as well */
+    } else if (rc == ZNOTEMPTY) {
+        tell_worn(t);
+    } else {
+        hf__zk_fail_at(t, i, NULL);
+    }
+}
+
+void hf__zk_leave_worn(struct hf__zk_task *t)
+{
+    int32_t own = t->line.claims[t->place].child.sequence;
+    int n_others = t->line.n_fresh - (hf__zk_is_worn(own) ? 0 : 1);
+
+    t->verdict = HF_BUSY;
+    t->op->is_queued = false;
+    if (n_others > 0) {
+        hf__zk_withdraw(t);
+        return;
+    }
+    add_leave(t);
+    hf__zk_add(t, HF__ZK_DELETE, NULL);
+    hf__zk_then(t, take_turn);
+}
+
+/* ---- RELEASE of what is known */
+
+static void end_release(struct hf__zk_task *t, bool was_ours)
+{
+    if (t->is_known) {
+        t->op->ret_reason = t->own.stage == HF__ZK_GRANTED && !was_ours
+                                ? HF_REASON_BROKEN
+                                : HF_REASON_NONE;
+        hf__zk_forget(t);
+    }
+    if (was_ours) {
+        finish_leaving(t, HF_OK);
+    } else {
+        hf__zk_list_and_tell(t);
+    }
+}
+
+static void take_release(struct hf__zk_task *t)
+{
+    int i = has_slot(t) ? 1 : 0;
+    bool was_held = t->own.stage == HF__ZK_GRANTED;
+
+    if (has_left(t)) {
+        end_release(t, was_held && (hf__zk_rc(t, i) == ZOK || t->was_leaving));
+    }
+}
+
+static void simple_release(struct hf__zk_task *t);
+
+/* ---- RELEASE of what may be there */
+
+int hf__zk_add_sweep(struct hf__zk_task *t, bool slots_only)
+{
+    int n_taken = t->line.n_taken;
+    int n = 0;
+
+    for (int i = 0; i < n_taken + (slots_only ? 0 : t->line.n); i++) {
+        bool is_slot = i < n_taken;
+        const struct hf__zk_child *child =
+            is_slot ? &t->line.taken[i].child
+                    : &t->line.claims[i - n_taken].child;
+
+        if (hf__token_equal(&child->token, &t->op->token)) {
+            hf__zk_add(t, HF__ZK_DELETE,
+                       is_slot ? t->line.taken[i].name
+                               : t->line.claims[i - n_taken].name);
+            n++;
+        }
+    }
+    return n;
+}
+
+/* Whether it had entered is not known; that it was let in is. */
+static void take_sweep(struct hf__zk_task *t)
+{
+    int first = hf__zk_line_find_token(&t->line, 0, &t->op->token);
+    bool was_in = first >= 0 && t->line.claims[first].entry == HF__ENTRY_OPEN;
+
+    if (!hf__zk_are_gone(t, t->n_asked)) {
+        return;
+    }
+    if (t->is_known) {
+        hf__zk_forget(t);
+    }
+    if (was_in) {
+        finish_leaving(t, HF_OK);
+    } else {
+        hf__zk_list_and_tell(t);
+    }
+}
+
+static void take_search(struct hf__zk_task *t)
+{
+    if (!hf__zk_shows_life(hf__zk_rc(t, 2))) {
+        hf__zk_fail_at(t, 2, NULL);
+        return;
+    }
+    if (!hf__zk_see_search(t)) {
+        return;
+    }
+    if (hf__zk_add_sweep(t, false) > 0) {
+        hf__zk_then(t, take_sweep);
+        return;
+    }
+    if (t->is_known) {
+        hf__zk_forget(t);
+    }
+    hf__zk_tell(t);
+}
+
+void hf__zk_release(struct hf__zk_task *t)
+{
+    t->op->ret_reason = HF_REASON_NONE;
+    t->verdict = HF_LOST;
+    t->was_leaving = t->own.is_leaving;
+    if (hf__zk_is_simple(t)) {
+        simple_release(t);
+    } else if (t->is_known && t->own.stage != HF__ZK_DOUBTFUL &&
+               !t->own.is_slot_doubtful) {
+        t->will_leave = true;
+        t->may_join = !has_slot(t);
+        add_leave(t);
+        hf__zk_then(t, take_release);
+    } else {
+        hf__zk_add_search(t);
+        hf__zk_add(t, HF__ZK_PROOF, NULL);
+        hf__zk_then(t, take_search);
+    }
+}
+
+/* ---- the simple recipe's */
+
+bool hf__zk_simple_is_ours(const struct hf__zk_task *t, int i)
+{
+    const struct hf__zk_answer *a = hf__zk_answered(t, i);
+    struct hf__zk_facts facts;
+
+    if (a->rc != ZOK) {
+        return false;
+    }
+    if (t->is_known && t->own.stage == HF__ZK_GRANTED) {
+        return (uint64_t)a->stat.czxid == t->own.fence;
+    }
+    hf__zk_facts_read(a->text, (size_t)a->length, &facts);
+    return hf__token_equal(&facts.token, &t->op->token) &&
+           (t->op->kind == HF__OP_RELEASE ||
+            a->stat.ephemeralOwner == hf__zk_session(&t->s->front));
+}
+
+/* What is ours goes with its twin in one transaction (recipe.c says why). Only
+ * if the twin alone was deleted, by hand, the lock is deleted by its path,
+ * right after it was seen to be ours: who breaks it in that moment, by hand as
+ * well, and lets another in, takes it away from that one. */
+
+/* Nothing of ours is there any more; was it, until now? */
+static void end_leaving(struct hf__zk_task *t, bool was_there)
+{
+    bool was_held = t->is_known && t->own.stage == HF__ZK_GRANTED;
+
+    if (t->op->kind == HF__OP_RELEASE) {
+        end_release(t, was_there || (was_held && t->was_leaving));
+    } else if (t->verdict == HF__AGAIN) {
+        t->own.slot_name[0] = '\0'; /* the twin */
+        hf__zk_start_anew(t);
+    } else {
+        if (t->is_known) {
+            hf__zk_forget(t);
+        }
+        finish_leaving(t, t->verdict);
+    }
+}
+
+/* ---- one of the two was deleted by hand */
+
+static void take_lock(struct hf__zk_task *t)
+{
+    if (hf__zk_is_gone(t, 0, HF__ZK_LOCK_NAME)) {
+        end_leaving(t, hf__zk_rc(t, 0) == ZOK);
+    }
+}
+
+static void take_lone_lock(struct hf__zk_task *t)
+{
+    if (!hf__zk_is_gone(t, 0, HF__ZK_LOCK_NAME)) {
+        return;
+    }
+    if (hf__zk_simple_is_ours(t, 0)) {
+        hf__zk_add(t, HF__ZK_DELETE, HF__ZK_LOCK_NAME);
+        hf__zk_then(t, take_lock);
+    } else {
+        end_leaving(t, false);
+    }
+}
+
+static void take_twin(struct hf__zk_task *t)
+{
+    if (hf__zk_is_gone(t, 0, NULL)) {
+        end_leaving(t, false);
+    }
+}
+
+static void delete_twin(struct hf__zk_task *t)
+{
+    hf__zk_add(t, HF__ZK_DELETE, t->twin);
+    hf__zk_then(t, take_twin);
+}
+
+/* ---- both */
+
+static void take_both(struct hf__zk_task *t)
+{
+    const struct hf__zk_answer *a = hf__zk_answered(t, 0);
+
+    if (a->rc == ZOK) {
+        end_leaving(t, true);
+    } else if (a->rc == ZNONODE && a->part == 0) {
+        hf__zk_add(t, HF__ZK_GET, HF__ZK_LOCK_NAME);
+        hf__zk_then(t, take_lone_lock);
+    } else if (a->rc == ZNONODE) {
+        delete_twin(t);
+    } else {
+        hf__zk_fail_at(t, 0, HF__ZK_LOCK_NAME);
+    }
+}
+
+void hf__zk_simple_leave(struct hf__zk_task *t)
+{
+    hf__zk_twin_write(&t->op->token, t->twin);
+    hf__zk_add(t, HF__ZK_DELETE_LOCK, NULL);
+    hf__zk_then(t, take_both);
+}
+
+/* ---- what may be there */
+
+enum { SEARCH_SYNC, SEARCH_LOCK, SEARCH_TWIN, SEARCH_PROOF };
+
+static void take_lock_search(struct hf__zk_task *t)
+{
+    if (!hf__zk_shows_life(hf__zk_rc(t, SEARCH_PROOF))) {
+        hf__zk_fail_at(t, SEARCH_PROOF, NULL);
+        return;
+    }
+    if (!hf__zk_is_gone(t, SEARCH_SYNC, NULL) ||
+        !hf__zk_is_gone(t, SEARCH_LOCK, HF__ZK_LOCK_NAME) ||
+        !hf__zk_is_gone(t, SEARCH_TWIN, NULL)) {
+        return;
+    }
+    if (hf__zk_simple_is_ours(t, SEARCH_LOCK)) {
+        hf__zk_simple_leave(t);
+    } else if (hf__zk_rc(t, SEARCH_TWIN) == ZOK) {
+        delete_twin(t);
+    } else {
+        end_leaving(t, false);
+    }
+}
+
+static void simple_release(struct hf__zk_task *t)
+{
+    hf__zk_twin_write(&t->op->token, t->twin);
+    if (t->is_known && t->own.stage == HF__ZK_GRANTED) {
+        t->will_leave = true;
+        hf__zk_simple_leave(t);
+        return;
+    }
+    hf__zk_add(t, HF__ZK_SYNC, NULL);
+    hf__zk_add(t, HF__ZK_GET, HF__ZK_LOCK_NAME);
+    hf__zk_add(t, HF__ZK_EXISTS, t->twin);
+    hf__zk_add(t, HF__ZK_PROOF, NULL);
+    hf__zk_then(t, take_lock_search);
+}

@@ -1,0 +1,586 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a claim that stands in the tree does, by a listing that was taken after
+ * it was made; of the ordered recipe line.h has the rule.
+ *
+ * Fences rise in the order in which claims enter. One that is alone since it
+ * was made, or foresaw that it would be first, has its own zxid; one that
+ * waited, or stands beside others, writes that it has entered, and that write's
+ * zxid is its fence, for another may have entered, and gone, since it was made.
+ * Of slots, the making of the child that says which one it is is that write; if
+ * two make one of the same number, the later one sees the other's, and takes
+ * another. Called by the session's thread.
+ */
+#include "src/backend/zookeeper/steps.h"
+#include "src/base/error.h"
+
+#include <string.h>
+
+/* A lock of the other recipe's is looked at so often before it is believed. */
+#define LOOKS_MAX 3
+
+/* Is the i-th answer, of our own claim, that it is there? If not, another is
+ * made, for somebody has broken it, or the task has ended. */
+static bool stands(struct hf__zk_task *t, int i)
+{
+    int rc = hf__zk_rc(t, i);
+
+    if (rc == ZNONODE) {
+        hf__zk_start_anew(t);
+    } else if (rc != ZOK) {
+        hf__zk_fail_at(t, i, t->own.name);
+    }
+    return rc == ZOK;
+}
+
+/* ---- entering */
+
+static void take_mark(struct hf__zk_task *t)
+{
+    if (stands(t, 0)) {
+        hf__zk_granted(t, (uint64_t)hf__zk_answered(t, 0)->stat.mzxid);
+    }
+}
+
+static void take_concession(struct hf__zk_task *t)
+{
+    if (!hf__zk_is_gone(t, 0, t->own.slot_name)) {
+        return;
+    }
+    t->own.slot_name[0] = '\0';
+    hf__zk_remember(t);
+    if (hf__zk_see(t, 1)) {
+        hf__zk_decide(t);
+    }
+}
+
+static void concede(struct hf__zk_task *t)
+{
+    hf__zk_add(t, HF__ZK_DELETE, t->own.slot_name);
+    hf__zk_add(t, HF__ZK_LIST, NULL);
+    hf__zk_then(t, take_concession);
+}
+
+/* Whoever was first to take it has it. */
+static void judge_slot(struct hf__zk_task *t, uint64_t born)
+{
+    int taken = hf__zk_line_find_taken(&t->line, t->own.slot_name);
+
+    t->place = hf__zk_line_find(&t->line, t->own.name);
+    if (t->place < 0 || taken < 0) {
+        hf__zk_start_anew(t); /* somebody has broken it */
+    } else if (hf__zk_is_worn(t->line.taken[taken].child.sequence)) {
+        hf__zk_leave_worn(t);
+    } else if (t->line.taken[taken].claim == t->place) {
+        t->own.slot = t->slot;
+        hf__zk_granted(t, born);
+    } else {
+        concede(t);
+    }
+}
+
+static void take_slot(struct hf__zk_task *t)
+{
+    const struct hf__zk_answer *a = hf__zk_answered(t, 0);
+
+    if (a->rc == ZNONODE) {
+        t->own.is_slot_doubtful = false; /* the whole folder is gone */
+    }
+    if (!stands(t, 0)) {
+        return;
+    }
+    hf__zk_note_slot(t, strrchr(a->text, '/') + 1);
+    if (hf__zk_is_gone(t, 1, t->own.name) && hf__zk_see(t, 2)) {
+        judge_slot(t, (uint64_t)a->stat.czxid);
+    }
+}
+
+static void wait_or_leave(struct hf__zk_task *t);
+
+/* Slots are given up before the claims that had them; so if none is free, one
+ * was left behind by a claim that was taken away from its session, which is to
+ * notice. The claim says that it has entered, so that who is next in line
+ * looks. */
+static void choose_slot(struct hf__zk_task *t)
+{
+    t->slot = hf__zk_line_free_slot(&t->line, t->place);
+    if (t->slot < 0) {
+        wait_or_leave(t);
+        return;
+    }
+    t->own.is_slot_doubtful = true;
+    hf__zk_remember(t);
+    hf__zk_add(t, HF__ZK_MAKE_SLOT, NULL);
+    hf__zk_write(t, HF__ZK_HOLDS);
+    hf__zk_add(t, HF__ZK_LIST, NULL);
+    hf__zk_then(t, take_slot);
+}
+
+/* Has nobody entered since it was made? */
+static bool is_sure(const struct hf__zk_task *t)
+{
+    int32_t own = t->line.claims[t->place].child.sequence;
+
+    if (t->born == 0) {
+        return false;
+    }
+    if (hf__zk_is_try(t)) {
+        return own == t->foreseen &&
+               (own == 0 || t->folder_born == t->foreseen_in);
+    }
+    return t->line.n == 1 && t->changed == t->born;
+}
+
+static void enter(struct hf__zk_task *t)
+{
+    if (t->op->manner.mode == HF__MODE_SLOTS) {
+        if (t->own.slot_name[0] != '\0') {
+            concede(t); /* of an attempt that broke off */
+        } else {
+            choose_slot(t);
+        }
+    } else if (is_sure(t) || t->mark != 0) {
+        hf__zk_granted(t, is_sure(t) ? t->born : t->mark);
+    } else {
+        hf__zk_write(t, HF__ZK_HOLDS);
+        hf__zk_then(t, take_mark);
+    }
+}
+
+/* ---- not entering */
+
+static void take_queue(struct hf__zk_task *t)
+{
+    if (t->own.stage != HF__ZK_QUEUED && !stands(t, 0)) {
+        return;
+    }
+    t->own.stage = HF__ZK_QUEUED;
+    hf__zk_remember(t);
+    t->op->is_queued = true;
+    (void)hf__zk_look_take(t);
+    hf__zk_finish(t, HF_BUSY);
+}
+
+/* Does it keep its place? What is before it matters only as a stream that
+ * could go on for ever. */
+static bool is_to_wait(const struct hf__zk_task *t)
+{
+    int stream = hf__zk_line_stream(&t->line, t->place);
+    struct hf__stand one = {.slot = -1};
+    struct hf__stands before = {&one, stream < 0 ? 0 : 1, NULL, 0};
+
+    if (stream >= 0) {
+        one.manner = t->line.claims[stream].child.manner;
+    }
+    return hf__leaves_ticket(&before, t->op);
+}
+
+static void wait_or_leave(struct hf__zk_task *t)
+{
+    bool is_queued = t->own.stage == HF__ZK_QUEUED;
+
+    t->verdict = HF_BUSY;
+    if (!is_queued && !is_to_wait(t)) {
+        hf__zk_withdraw(t);
+        return;
+    }
+    if (!is_queued) {
+        hf__zk_write(t, HF__ZK_WAITS);
+    }
+    hf__zk_look_add_one(t);
+    hf__zk_then(t, take_queue);
+}
+
+/* ---- */
+
+int hf__zk_judge_lock(struct hf__zk_task *t)
+{
+    if (!t->line.has_lock) {
+        return HF_OK;
+    }
+    return hf__fail(t->op->err, HF_EUNSAFE,
+                    "%s is used with recipe=simple by others, which would not "
+                    "see a claim of recipe=fair: use one recipe for a name",
+                    t->folder);
+}
+
+/* Who stood in line before the lock was made waits on, if that goes again. */
+static bool may_go_again(struct hf__zk_task *t)
+{
+    return t->line.has_lock && t->born == 0 && ++t->n_looks < LOOKS_MAX;
+}
+
+static void decide_by_line(struct hf__zk_task *t)
+{
+    switch (t->line.claims[t->place].entry) {
+    case HF__ENTRY_OPEN:
+        enter(t);
+        return;
+    case HF__ENTRY_MISFIT:
+        t->verdict = hf__tell_misfit(t->op, hf__zk_line_slots(&t->line));
+        hf__zk_withdraw(t);
+        return;
+    case HF__ENTRY_HELD:
+    case HF__ENTRY_PROMISED:
+        break;
+    }
+    wait_or_leave(t);
+}
+
+static void look_again(struct hf__zk_task *t);
+
+void hf__zk_decide(struct hf__zk_task *t)
+{
+    t->place = hf__zk_line_find(&t->line, t->own.name);
+    if (t->place < 0) {
+        hf__zk_start_anew(t);
+    } else if (t->own.stage == HF__ZK_GRANTED) {
+        hf__zk_granted(t, t->own.fence);
+    } else if (may_go_again(t)) {
+        look_again(t);
+    } else if ((t->verdict = hf__zk_judge_lock(t)) != HF_OK) {
+        hf__zk_withdraw(t);
+    } else if (hf__zk_is_worn(t->line.claims[t->place].child.sequence)) {
+        hf__zk_leave_worn(t);
+    } else {
+        decide_by_line(t);
+    }
+}
+
+/* ---- ACQUIRE of a claim of which something is known
+ *
+ * It waits, or is granted and asked for again, or the answer to its making was
+ * lost. What may stand there is looked for by its token, behind a sync, and
+ * believed only if this very session made it. A slot that it may have is given
+ * up, and another taken.
+ */
+
+static void take_again(struct hf__zk_task *t)
+{
+    int last = t->n_asked - 1;
+    int rc = last > 0 ? hf__zk_rc(t, 0) : ZOK;
+
+    if (rc == ZNONODE) {
+        hf__zk_start_anew(t);
+    } else if (!hf__zk_shows_life(rc)) {
+        hf__zk_fail_at(t, 0, t->own.name);
+    } else if (hf__zk_see(t, last)) {
+        hf__zk_decide(t);
+    }
+}
+
+static void look_again(struct hf__zk_task *t)
+{
+    int i = hf__zk_add(t, HF__ZK_LIST, NULL);
+
+    t->requests[i].changes = true; /* the claim stands, or may */
+    hf__zk_then(t, take_again);
+}
+
+/* A grant is asked for again: that the session lives, and the claim with it, is
+ * shown by a write. */
+static void prove_again(struct hf__zk_task *t)
+{
+    hf__zk_add(t, HF__ZK_PROOF, t->own.name);
+    look_again(t);
+}
+
+static void take_called(struct hf__zk_task *t)
+{
+    const struct hf__zk_answer *a = hf__zk_answered(t, 1);
+
+    if (hf__zk_is_gone(t, 1, t->own.name) && hf__zk_see(t, 0)) {
+        t->mark = a->rc == ZOK ? (uint64_t)a->stat.mzxid : 0;
+        hf__zk_decide(t);
+    }
+}
+
+/* A claim that waited and was called says at once that it has entered, behind
+ * the listing that has to show that it may; if it may not, it waits as before,
+ * and says so again. */
+static void enter_as_called(struct hf__zk_task *t)
+{
+    t->own.stage = HF__ZK_STANDING;
+    t->own.is_called = false;
+    hf__zk_remember(t);
+    hf__zk_add(t, HF__ZK_LIST, NULL);
+    hf__zk_write(t, HF__ZK_HOLDS);
+    hf__zk_then(t, take_called);
+}
+
+/* ---- what may stand there */
+
+static void consider(struct hf__zk_task *t, int from);
+
+static void take_candidate(struct hf__zk_task *t)
+{
+    const struct hf__zk_answer *a = hf__zk_answered(t, 0);
+    const char *name = t->line.claims[t->candidate].name;
+
+    if (!hf__zk_is_gone(t, 0, name)) {
+        return;
+    }
+    if (a->rc == ZOK &&
+        a->stat.ephemeralOwner == hf__zk_session(&t->s->front)) {
+        hf__zk_note_name(t, name);
+        hf__zk_decide(t);
+    } else {
+        consider(t, t->candidate + 1);
+    }
+}
+
+/* Those with the token, one after the other; there is hardly one. */
+static void consider(struct hf__zk_task *t, int from)
+{
+    t->candidate = hf__zk_line_find_token(&t->line, from, &t->op->token);
+    if (t->candidate < 0) {
+        hf__zk_start_anew(t);
+    } else {
+        hf__zk_add(t, HF__ZK_EXISTS, t->line.claims[t->candidate].name);
+        hf__zk_then(t, take_candidate);
+    }
+}
+
+/* The slots that it may have had are given up, and another is taken. */
+static void take_giving_up(struct hf__zk_task *t)
+{
+    if (hf__zk_are_gone(t, t->n_asked)) {
+        t->own.is_slot_doubtful = false;
+        hf__zk_remember(t);
+        look_again(t);
+    }
+}
+
+static void take_found(struct hf__zk_task *t)
+{
+    if (!hf__zk_see_search(t)) {
+        return;
+    }
+    if (t->own.stage == HF__ZK_DOUBTFUL) {
+        consider(t, 0);
+    } else if (hf__zk_add_sweep(t, true) > 0) {
+        hf__zk_then(t, take_giving_up);
+    } else {
+        t->own.is_slot_doubtful = false;
+        hf__zk_remember(t);
+        hf__zk_decide(t);
+    }
+}
+
+static void simple_again(struct hf__zk_task *t);
+
+void hf__zk_again(struct hf__zk_task *t)
+{
+    if (hf__zk_is_simple(t)) {
+        simple_again(t);
+    } else if (t->own.stage == HF__ZK_DOUBTFUL || t->own.is_slot_doubtful) {
+        hf__zk_add_search(t);
+        hf__zk_then(t, take_found);
+    } else if (t->own.is_called && t->own.manner.mode != HF__MODE_SLOTS) {
+        enter_as_called(t);
+    } else if (t->own.stage == HF__ZK_GRANTED) {
+        prove_again(t);
+    } else {
+        look_again(t);
+    }
+}
+
+/* ---- the simple recipe
+ *
+ * Whoever makes the child "lock" has the name, in one round trip; there is no
+ * line, nobody stands beside another, and its zxid is the fence. What it can't
+ * see is a claim of the other recipe: so who makes one lists the folder behind
+ * it, and the later of the two, which sees the other, gives up.
+ *
+ * The child's path is everybody's. That it is ours is known by its zxid, or
+ * where that was never told, by the token in it and its session; how it is
+ * deleted so that no other is, is said with its twin.
+ */
+
+/* ---- twins
+ *
+ * Deleting is by path, and no condition of ZooKeeper's tells two nodes apart
+ * that had the same one: the versions of the second begin anew. So each "lock"
+ * has a twin whose name is its token's, and the two come and go in one
+ * transaction, which fails if the twin is not there. So nobody's lock is
+ * deleted by who had it before:
+ *
+ * - If our store took the old one away, its twin has gone with it.
+ * - If somebody deleted "lock" alone, by hand, its twin is still there. Who
+ *   makes the next lock lists the folder behind it, and believes in it only
+ *   once all twins that are older than its own are gone: theirs are no locks
+ *   any more, for there was none when its own was made. If one of them is used
+ *   before that, our lock is missing in the listing that follows.
+ */
+
+static bool is_own(const struct hf__zk_task *t, int i)
+{
+    return hf__token_equal(&t->line.twins[i].token, &t->op->token);
+}
+
+static bool has_own(const struct hf__zk_task *t)
+{
+    for (int i = 0; i < t->line.n_twins; i++) {
+        if (is_own(t, i)) {
+            return t->line.has_lock;
+        }
+    }
+    return false;
+}
+
+static void simple_decide(struct hf__zk_task *t);
+
+static void take_swept_twins(struct hf__zk_task *t)
+{
+    int last = t->n_asked - 1;
+
+    if (hf__zk_are_gone(t, last) && hf__zk_see(t, last)) {
+        simple_decide(t);
+    }
+}
+
+static void sweep_twins(struct hf__zk_task *t)
+{
+    for (int i = 0; i < t->line.n_twins; i++) {
+        if (!is_own(t, i)) {
+            hf__zk_add(t, HF__ZK_DELETE, t->line.twins[i].name);
+        }
+    }
+    hf__zk_add(t, HF__ZK_LIST, NULL);
+    hf__zk_then(t, take_swept_twins);
+}
+
+/* A younger one was made with a lock, so ours has gone before. */
+static void take_dates(struct hf__zk_task *t)
+{
+    for (int i = 0; i < t->n_asked; i++) {
+        const struct hf__zk_answer *a = hf__zk_answered(t, i);
+
+        if (!hf__zk_is_gone(t, i, t->line.twins[i].name)) {
+            return;
+        }
+        if (a->rc == ZOK && (uint64_t)a->stat.czxid > t->born) {
+            hf__zk_start_anew(t);
+            return;
+        }
+    }
+    sweep_twins(t);
+}
+
+static void date_twins(struct hf__zk_task *t)
+{
+    for (int i = 0; i < t->line.n_twins; i++) {
+        hf__zk_add(t, HF__ZK_EXISTS, t->line.twins[i].name);
+    }
+    hf__zk_then(t, take_dates);
+}
+
+/* ---- ACQUIRE */
+
+/* One of the two is gone: if the other stands, it was made by us all the same,
+ * and would be in our own way. */
+static void leave_and_start_anew(struct hf__zk_task *t)
+{
+    t->verdict = HF__AGAIN;
+    hf__zk_simple_leave(t);
+}
+
+static void simple_decide(struct hf__zk_task *t)
+{
+    if (t->line.n > 0) {
+        t->verdict = hf__fail(
+            t->op->err, HF_EUNSAFE,
+            "%s is used with recipe=fair by others, which would not see a lock "
+            "of recipe=simple: use one recipe for a name",
+            t->folder);
+        hf__zk_simple_leave(t);
+    } else if (!has_own(t)) {
+        leave_and_start_anew(t);
+    } else if (t->line.n_twins > 1) {
+        date_twins(t);
+    } else {
+        hf__zk_granted(t, t->born);
+    }
+}
+
+void hf__zk_simple_add_made(struct hf__zk_task *t)
+{
+    hf__zk_add(t, HF__ZK_MAKE_LOCK, NULL);
+    hf__zk_add(t, HF__ZK_EXISTS, t->own.slot_name);
+    hf__zk_add(t, HF__ZK_LIST, NULL);
+}
+
+/* The zxid is the twin's as well, whose name nobody else has. */
+static void take_pair(struct hf__zk_task *t, int i)
+{
+    const struct hf__zk_answer *a = hf__zk_answered(t, i + 1);
+
+    hf__zk_note_name(t, HF__ZK_LOCK_NAME);
+    if (a->rc == ZNONODE) {
+        leave_and_start_anew(t); /* somebody has broken it, or the twin */
+    } else if (a->rc != ZOK) {
+        hf__zk_fail_at(t, i + 1, t->own.slot_name);
+    } else if (hf__zk_see(t, i + 2)) {
+        t->born = (uint64_t)a->stat.czxid;
+        simple_decide(t);
+    }
+}
+
+void hf__zk_simple_take_made(struct hf__zk_task *t, int i)
+{
+    const struct hf__zk_answer *a = hf__zk_answered(t, i);
+
+    if (a->rc == ZOK) {
+        take_pair(t, i);
+    } else if (a->rc == ZNODEEXISTS && a->part == 1) {
+        hf__zk_start_anew(t); /* a twin is left of a claim with this token */
+    } else if (a->rc == ZNODEEXISTS) {
+        hf__zk_forget(t);
+        t->verdict = HF_BUSY;
+        if (hf__zk_see(t, i + 2)) {
+            hf__zk_tell(t);
+        }
+    } else {
+        if (!hf__zk_lacks(t, i) || !a->was_sent) {
+            hf__zk_forget(t);
+        }
+        hf__zk_fail_at(t, i, NULL);
+    }
+}
+
+/* ---- ACQUIRE of what is there, or may be */
+
+enum { AGAIN_SYNC, AGAIN_LOCK, AGAIN_LIST, AGAIN_PROOF };
+
+static void take_own(struct hf__zk_task *t)
+{
+    for (int i = 0; i < t->n_asked; i++) {
+        if (hf__zk_lacks(t, i)) {
+            hf__zk_fail_at(t, i, NULL);
+            return;
+        }
+    }
+    if (!hf__zk_is_gone(t, AGAIN_LOCK, HF__ZK_LOCK_NAME)) {
+        return;
+    }
+    if (!hf__zk_shows_life(hf__zk_rc(t, AGAIN_PROOF))) {
+        hf__zk_fail_at(t, AGAIN_PROOF, HF__ZK_LOCK_NAME);
+    } else if (!hf__zk_simple_is_ours(t, AGAIN_LOCK)) {
+        hf__zk_start_anew(t);
+    } else if (t->own.stage == HF__ZK_GRANTED) {
+        hf__zk_granted(t, t->own.fence);
+    } else if (hf__zk_see(t, AGAIN_LIST)) {
+        hf__zk_note_name(t, HF__ZK_LOCK_NAME);
+        t->born = (uint64_t)hf__zk_answered(t, AGAIN_LOCK)->stat.czxid;
+        simple_decide(t);
+    }
+}
+
+static void simple_again(struct hf__zk_task *t)
+{
+    hf__zk_add(t, HF__ZK_SYNC, NULL);
+    hf__zk_add(t, HF__ZK_GET, HF__ZK_LOCK_NAME);
+    hf__zk_add(t, HF__ZK_LIST, NULL);
+    hf__zk_add(t, HF__ZK_PROOF, HF__ZK_LOCK_NAME);
+    hf__zk_then(t, take_own);
+}

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * list() and gc(): all names with a prefix, by one listing of its folder. A
+ * folder that is not named as we would name it is nothing of ours. Called by
+ * the session's thread.
+ */
+#include "src/backend/crowd.h"
+#include "src/backend/zookeeper/steps.h"
+#include "src/base/alloc.h"
+#include "src/base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct keys {
+    struct hf__key *list; /* sorted */
+    size_t n;
+    char *bytes; /* theirs */
+};
+
+static void keys_fini(struct keys *keys)
+{
+    hf__free(keys->list);
+    hf__free(keys->bytes);
+    *keys = (struct keys){0};
+}
+
+static int by_key(const void *a, const void *b)
+{
+    return hf__key_compare(a, b);
+}
+
+/* The key, written to `to`; false: it has not that prefix, or is not ours. */
+static bool read_key(const struct hf__key *prefix, const char *folder, char *to,
+                     struct hf__key *ret_key)
+{
+    char name[HF_NAME_MAX];
+    size_t n = hf__zk_name_read(folder, name);
+    size_t length = prefix->name_at + n;
+
+    if (n == 0 || length < prefix->length) {
+        return false;
+    }
+    memcpy(to, prefix->bytes, prefix->name_at);
+    memcpy(to + prefix->name_at, name, n);
+    *ret_key = (struct hf__key){to, (uint16_t)length, prefix->name_at};
+    return memcmp(to, prefix->bytes, prefix->length) == 0;
+}
+
+static int take_names(struct keys *keys, const struct hf__key *prefix,
+                      const struct hf__zk_names *names)
+{
+    size_t n = names->n > 0 ? (size_t)names->n : 1;
+
+    keys->list = hf__alloc(n * sizeof *keys->list);
+    keys->bytes = hf__alloc(n * HF__KEY_MAX);
+    if (keys->list == NULL || keys->bytes == NULL) {
+        return HF_ENOMEM;
+    }
+    for (int i = 0; i < names->n; i++) {
+        keys->n +=
+            read_key(prefix, names->list[i],
+                     keys->bytes + keys->n * HF__KEY_MAX, &keys->list[keys->n]);
+    }
+    qsort(keys->list, keys->n, sizeof *keys->list, by_key);
+    return HF_OK;
+}
+
+/* The session's own end, or what ended the wait for it. */
+static int tell_late(hf_error *err, int r)
+{
+    return r == HF_BUSY
+               ? hf__fail(err, HF_EUNAVAIL, "the server did not answer in time")
+               : r;
+}
+
+static int read_keys(struct hf__zk *s, const struct hf__key *prefix,
+                     struct keys *keys, hf__time deadline, hf_error *err)
+{
+    HF_AUTO(hf__zk_calls_drop_auto) struct hf__zk_calls *calls = NULL;
+    char path[HF__ZK_FOLDER_MAX];
+    const struct hf__zk_answer *a;
+    int r = hf__zk_ready(&s->front, deadline, err);
+
+    if (r != HF_OK) {
+        return tell_late(err, r);
+    }
+    calls = hf__zk_calls_new(&s->front, 2);
+    if (calls == NULL) {
+        return hf__fail(err, HF_ENOMEM, "out of memory for a request");
+    }
+    (void)hf__zk_prefix_path(s->place.chroot, prefix, path);
+    hf__zk_sync(calls, 1, path); /* else the server may be behind the others */
+    hf__zk_children(calls, 0, path, NULL);
+    r = hf__zk_await(calls, deadline, err);
+    if (r != HF_OK) {
+        return tell_late(err, r);
+    }
+    a = hf__zk_answer(calls, hf__zk_answer(calls, 1)->rc == ZOK ? 0 : 1);
+    if (a->rc == ZNONODE) {
+        return HF_OK;
+    }
+    if (a->rc != ZOK) {
+        return hf__zk_fail(&s->front, a, path, false, err);
+    }
+    r = take_names(keys, prefix, &a->names);
+    return r == HF_OK ? r : hf__fail(err, r, "out of memory for the names");
+}
+
+/* ---- list()
+ *
+ * Every grant of names with a prefix, in the order of keys. The folders are
+ * listed first, then each name is inspected, many at once; so what is told of
+ * one name is of one moment, and names are of several. Those that we may not
+ * read are left out, for they are other users'; unless they are all.
+ */
+
+/* So many names are inspected at once. */
+#define INSPECTED 64
+
+struct inspection {
+    struct hf__op op;
+    struct hf__crowd crowd;
+    hf_error err;
+};
+
+struct listing {
+    struct hf__zk *s;
+    const struct hf__key *prefix;
+    hf__list_fn fn;
+    void *arg;
+    bool is_over;     /* it was enough */
+    bool has_read;    /* any name */
+    bool was_refused; /* any name, … */
+    hf_error refusal; /* … and the first of them */
+};
+
+static void end_inspections(struct inspection **list)
+{
+    for (int i = 0; *list != NULL && i < INSPECTED; i++) {
+        hf__free((*list)[i].crowd.list);
+    }
+    hf__free(*list);
+}
+
+static void tell(struct listing *l, const struct inspection *one)
+{
+    const char *name = one->op.key.bytes + l->prefix->name_at;
+    size_t length = (size_t)(one->op.key.length - l->prefix->name_at);
+
+    for (int i = 0; i < one->crowd.n && !l->is_over; i++) {
+        const struct hf__party *party = &one->crowd.list[i];
+
+        l->is_over = !party->is_waiting &&
+                     l->fn(l->arg, name, length, &party->record) != 0;
+    }
+}
+
+/* One name. HF_OK, or what it ends the list with. */
+static int take(struct listing *l, const struct inspection *one, hf_error *err)
+{
+    if (one->op.result == HF_OK) {
+        l->has_read = true;
+        tell(l, one);
+    } else if (one->op.result != HF_EAUTH) {
+        hf__error_copy(err, &one->err);
+        return one->op.result;
+    } else if (!l->was_refused) {
+        l->was_refused = true;
+        hf__error_copy(&l->refusal, &one->err);
+    }
+    return HF_OK;
+}
+
+/* The names from `at` on; how many were told. Negative: the session is over,
+ * or one could not be read. */
+static int inspect_some(struct listing *l, const struct keys *keys, size_t at,
+                        hf__time deadline, hf_error *err)
+{
+    HF_AUTO(end_inspections)
+    struct inspection *list = hf__alloc(INSPECTED * sizeof *list);
+    struct hf__op *ops[INSPECTED];
+    int n = 0;
+    int r;
+
+    if (list == NULL) {
+        return hf__fail(err, HF_ENOMEM, "out of memory for a list");
+    }
+    for (; n < INSPECTED && at + (size_t)n < keys->n; n++) {
+        list[n].err = (hf_error)HF_ERROR_INIT;
+        list[n].op = (struct hf__op){.kind = HF__OP_INSPECT,
+                                     .result = HF_EUNAVAIL,
+                                     .key = keys->list[at + (size_t)n],
+                                     .slot = -1,
+                                     .ret_crowd = &list[n].crowd,
+                                     .err = &list[n].err};
+        ops[n] = &list[n].op;
+    }
+    r = hf__zk_run(l->s, hf__zk_inspect, ops, n, deadline, err);
+    if (r < 0) {
+        hf__zk_leave_session(l->s);
+    }
+    for (int i = 0; r == HF_OK && i < n && !l->is_over; i++) {
+        r = take(l, &list[i], err);
+    }
+    return r == HF_OK ? n : r;
+}
+
+int hf__zk_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
+                void *arg, hf__time deadline, hf_error *err)
+{
+    HF_AUTO(keys_fini) struct keys keys = {0};
+    struct listing l = {.s = state,
+                        .prefix = prefix,
+                        .fn = fn,
+                        .arg = arg,
+                        .refusal = HF_ERROR_INIT};
+    int r = read_keys(l.s, prefix, &keys, deadline, err);
+    size_t at = 0;
+
+    while (r >= 0 && !l.is_over && at < keys.n) {
+        r = inspect_some(&l, &keys, at, deadline, err);
+        at += r > 0 ? (size_t)r : 0;
+    }
+    if (r >= 0 && l.was_refused && !l.has_read) {
+        hf__error_copy(err, &l.refusal);
+        return HF_EAUTH;
+    }
+    return r < 0 ? r : (int)HF_OK;
+}
+
+/* ---- gc()
+ *
+ * Delete the folders of names that nobody uses. The server takes away
+ * containers by itself, a minute after the last child of theirs went; one that
+ * never had a child it leaves, and all folders where it knows no containers. A
+ * folder with a child is refused by the server, so nobody who comes meanwhile
+ * is hit; and zxids rise whatever is deleted.
+ *
+ * Of cells it deletes the tombstones, each together with a write to their
+ * folder, by which whoever has looked before, be it to change a cell or to
+ * clean up, knows that it is no longer as it was (cells.c). So if somebody
+ * writes to one meanwhile, those behind it are left to the next cleaning.
+ */
+
+/* So many folders are looked at with one call. */
+#define LOOKED_AT 512
+
+struct cleaning {
+    struct hf__zk *s;
+    struct hf__gc *g;
+    const struct hf__key *keys;
+    int n;
+    hf__time deadline;
+    hf_error *err;
+    char folder[HF__ZK_FOLDER_MAX]; /* of all of them */
+};
+
+static void path_of(const struct cleaning *c, int i, char to[HF__ZK_FOLDER_MAX])
+{
+    (void)hf__zk_name_path(c->s->place.chroot, &c->keys[i], to);
+}
+
+/* HF_OK, or why not all is answered. */
+static int await(const struct cleaning *c, struct hf__zk_calls *calls)
+{
+    int r = hf__zk_await(calls, c->deadline, c->err);
+
+    return r == HF_BUSY ? hf__fail(c->err, HF_EUNAVAIL,
+                                   "the server did not answer in time")
+                        : r;
+}
+
+/* The server's wall clock says when it was written. */
+static bool is_old(const struct cleaning *c, const struct hf__zk_answer *a)
+{
+    int64_t since_us = hf__time_bounded(a->stat.mtime) * 1000;
+
+    return a->rc == ZOK && hf__wall_us() - since_us >= c->g->idle_us;
+}
+
+/* Nobody is there, and nobody was for so long: when the folder's last child
+ * came or went, as far as the server tells, which is when it was made. */
+static bool is_idle(const struct cleaning *c, const struct hf__zk_answer *a)
+{
+    struct hf__cell_state cell;
+
+    /* One with children, which are not ours, can't be deleted. */
+    return is_old(c, a) && a->stat.numChildren == 0 &&
+           (!c->g->of_cells || (hf__zk_cell_read(a, &cell) && !cell.has_value));
+}
+
+static int delete_idle(const struct cleaning *c, struct hf__zk_calls *looks)
+{
+    HF_AUTO(hf__zk_calls_drop_auto)
+    struct hf__zk_calls *calls = hf__zk_calls_new(&c->s->front, c->n);
+    char path[HF__ZK_FOLDER_MAX];
+    struct hf__zk_change change = {.folder = c->folder, .path = path};
+    int n = 0;
+    int r;
+
+    if (calls == NULL) {
+        return hf__fail(c->err, HF_ENOMEM, "out of memory for requests");
+    }
+    change.folder_version = hf__zk_answer(looks, c->n)->stat.version;
+    for (int i = 0; i < c->n; i++) {
+        const struct hf__zk_answer *a = hf__zk_answer(looks, i);
+
+        if (!is_idle(c, a)) {
+            continue;
+        }
+        path_of(c, i, path);
+        if (c->g->of_cells) {
+            change.version = a->stat.version;
+            hf__zk_guarded(calls, n++, &change);
+            change.folder_version++; /* by this one */
+        } else {
+            hf__zk_delete(calls, n++, path, -1);
+        }
+    }
+    r = n == 0 ? (int)HF_OK : await(c, calls);
+    for (int i = 0; i < n; i++) {
+        c->g->count += hf__zk_answer(calls, i)->rc == ZOK;
+    }
+    return r;
+}
+
+/* Of a cell its data tells, which is read where it is as long as a tombstone's;
+ * and before it their folder. */
+static int look_closer(const struct cleaning *c, struct hf__zk_calls **looks)
+{
+    HF_AUTO(hf__zk_calls_drop_auto)
+    struct hf__zk_calls *first = *looks;
+    char path[HF__ZK_FOLDER_MAX];
+
+    *looks = hf__zk_calls_new(&c->s->front, c->n + 1);
+    if (*looks == NULL) {
+        return hf__fail(c->err, HF_ENOMEM, "out of memory for requests");
+    }
+    hf__zk_exists(*looks, c->n, c->folder, NULL);
+    for (int i = 0; i < c->n; i++) {
+        const struct hf__zk_answer *a = hf__zk_answer(first, i);
+
+        if (is_old(c, a) && a->stat.dataLength == HF__ZK_TOMBSTONE) {
+            path_of(c, i, path);
+            hf__zk_get(*looks, i, path, NULL);
+        }
+    }
+    return await(c, *looks);
+}
+
+static int clean(const struct cleaning *c)
+{
+    HF_AUTO(hf__zk_calls_drop_auto)
+    struct hf__zk_calls *looks = hf__zk_calls_new(&c->s->front, c->n + 1);
+    char path[HF__ZK_FOLDER_MAX];
+    int r;
+
+    if (looks == NULL) {
+        return hf__fail(c->err, HF_ENOMEM, "out of memory for requests");
+    }
+    for (int i = 0; i < c->n; i++) {
+        path_of(c, i, path);
+        hf__zk_exists(looks, i, path, NULL);
+    }
+    r = await(c, looks);
+    r = r == HF_OK && c->g->of_cells ? look_closer(c, &looks) : r;
+    return r == HF_OK ? delete_idle(c, looks) : r;
+}
+
+/* The first behind the bookmark. */
+static size_t resume(const struct hf__gc *g, const struct keys *keys)
+{
+    struct hf__key at = {g->at, (uint16_t)g->length, 0};
+    size_t i = 0;
+
+    while (g->length > 0 && i < keys->n &&
+           hf__key_compare(&keys->list[i], &at) <= 0) {
+        i++;
+    }
+    return i;
+}
+
+int hf__zk_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
+              hf__time deadline, hf_error *err)
+{
+    HF_AUTO(keys_fini) struct keys keys = {0};
+    struct cleaning c = {.s = state, .g = g, .deadline = deadline, .err = err};
+    int r = read_keys(c.s, prefix, &keys, deadline, err);
+    size_t at = resume(g, &keys);
+    size_t left = keys.n - at;
+
+    g->length = 0;
+    if (r == HF_EAUTH && g->of_cells) {
+        return HF_OK; /* another user's: this one has locks alone */
+    }
+    if (r != HF_OK || left == 0) {
+        return r;
+    }
+    (void)hf__zk_prefix_path(c.s->place.chroot, prefix, c.folder);
+    c.keys = keys.list + at;
+    c.n = left < LOOKED_AT ? (int)left : LOOKED_AT;
+    r = clean(&c);
+    if (r == HF_OK && left > LOOKED_AT) {
+        const struct hf__key *last = &c.keys[c.n - 1];
+
+        memcpy(g->at, last->bytes, last->length);
+        g->length = last->length;
+    }
+    return r;
+}
