@@ -18,8 +18,8 @@
 
 /* The rc of what is not answered yet; no code of ZooKeeper's. */
 #define HF__ZK_PENDING 1
-/* Nor that of what was joined to others, of which one can't be: none was
- * applied. */
+/* Nor that of what was joined to others, of which one can't be, or for which
+ * there was no memory: none was applied. */
 #define HF__ZK_UNDONE 2
 /* Nor that of what was answered, and there was no memory for the answer. */
 #define HF__ZK_NO_MEMORY 3
@@ -113,12 +113,13 @@ void hf__zk_acl(struct hf__zk_calls *, int i, const char *path);
 /*
  * Changes that are joined are sent as one, which costs the server little more
  * than each alone, and either all of them are applied or none. The answers are
- * those of create and delete; of the stat, only the zxids. To be sent before
- * what is to be seen after them.
+ * those of create and delete; of the stat, only the zxids; or HF__ZK_UNDONE. To
+ * be sent before what is to be seen after them. False: there is no memory to
+ * join it, so it is to be sent alone.
  */
-void hf__zk_join_create(struct hf__zk_calls *, int i, const char *path,
+bool hf__zk_join_create(struct hf__zk_calls *, int i, const char *path,
                         const char *data, int length, int mode);
-void hf__zk_join_delete(struct hf__zk_calls *, int i, const char *path);
+bool hf__zk_join_delete(struct hf__zk_calls *, int i, const char *path);
 void hf__zk_join_send(struct hf__zk_calls *);
 
 /*

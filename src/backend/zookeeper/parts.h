@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What link.c, state.c, start.c, stop.c, evidence.c and those who send know of
- * a link, and nobody else. The library calls us on two threads of its own, for
- * answers, watches and states mostly on one, its completion thread: nothing
- * waits there, but for a moment at the end, or calls the library back, but to
- * have it forget a watch.
+ * What the files of the session and those who send know of a link, and nobody
+ * else. The library calls us on two threads of its own, for answers, watches
+ * and states mostly on one, its completion thread: nothing waits there, but for
+ * a moment at the end, or calls the library back, but to forget a watch.
  *
  * Order of locks: the link's mutex, then a call's; nothing of the library's is
  * called under either.
@@ -83,6 +82,13 @@ static inline bool hf__zk_state_is_over(enum hf__zk_state state)
 static inline void *hf__zk_mutable(const void *data)
 {
     return (void *)(uintptr_t)data;
+}
+
+/* Who may use what we make. */
+static inline const struct ACL_vector *
+hf__zk_acl_of(const struct hf__zk_link *link)
+{
+    return link->has_user ? &ZOO_CREATOR_ALL_ACL : &ZOO_OPEN_ACL_UNSAFE;
 }
 
 /* ---- state.c */
@@ -172,8 +178,6 @@ void hf__zk_calls_bury(struct hf__zk_calls *calls);
 /* Room for the requests that must not want for memory: f->spare, unless there
  * is one. HF_OK or HF_ENOMEM. */
 int hf__zk_calls_reserve(struct hf__zk_front *f);
-
-/* ---- send.c */
 
 /* As zoo_amulti(), but ZINVALIDSTATE where the session is over and the library,
  * which knows that before the link does, would free the paths. */

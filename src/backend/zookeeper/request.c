@@ -345,7 +345,7 @@ static char *copy(const char *bytes, size_t length, size_t more)
 
 /* ---- what is joined */
 
-void hf__zk_join_create(struct hf__zk_calls *calls, int i, const char *path,
+bool hf__zk_join_create(struct hf__zk_calls *calls, int i, const char *path,
                         const char *data, int length, int mode)
 {
     size_t size = strlen(path);
@@ -359,14 +359,14 @@ void hf__zk_join_create(struct hf__zk_calls *calls, int i, const char *path,
     }
     if (m.path == NULL || m.data == NULL || m.made == NULL) {
         free_member(&m);
-        hf__zk_create(calls, i, path, data, length, mode);
-        return;
+        return false;
     }
     join->members[join->n++] = m;
     join->bytes += 2 * size + (size_t)length;
+    return true;
 }
 
-void hf__zk_join_delete(struct hf__zk_calls *calls, int i, const char *path)
+bool hf__zk_join_delete(struct hf__zk_calls *calls, int i, const char *path)
 {
     size_t size = strlen(path);
     struct hf__zk_join *join = open_join(calls, size);
@@ -376,11 +376,11 @@ void hf__zk_join_delete(struct hf__zk_calls *calls, int i, const char *path)
         m.path = copy(path, size, 1);
     }
     if (m.path == NULL) {
-        hf__zk_delete(calls, i, path, -1);
-        return;
+        return false;
     }
     join->members[join->n++] = m;
     join->bytes += size;
+    return true;
 }
 
 /* ---- what comes back */
@@ -433,20 +433,14 @@ static void on_joined(int rc, const void *data)
 
 /* ---- what is sent */
 
-static void send_apart(struct hf__zk_calls *calls, const struct member *m)
+int hf__zk_multi(zhandle_t *handle, int n, const zoo_op_t *ops,
+                 zoo_op_result_t *results, void_completion_t completion,
+                 const void *data)
 {
-    if (m->data != NULL) {
-        hf__zk_create(calls, m->i, m->path, m->data, m->length, m->mode);
-    } else {
-        hf__zk_delete(calls, m->i, m->path, -1);
+    if (zoo_state(handle) < 0) {
+        return ZINVALIDSTATE;
     }
-}
-
-/* Who may use what we make. */
-static const struct ACL_vector *acl_of(const struct hf__zk_join *join)
-{
-    return join->calls->link->has_user ? &ZOO_CREATOR_ALL_ACL
-                                       : &ZOO_OPEN_ACL_UNSAFE;
+    return zoo_amulti(handle, n, ops, results, completion, data);
 }
 
 /* Named as the first node, with an end that no claim has. */
@@ -461,8 +455,9 @@ static int add_teller(struct hf__zk_join *join, const struct member *m,
         return 0;
     }
     memcpy(join->teller + length, end, sizeof end);
-    zoo_create_op_init(&ops[0], join->teller, "", 0, acl_of(join),
-                       ZOO_EPHEMERAL, NULL, 0);
+    zoo_create_op_init(&ops[0], join->teller, "", 0,
+                       hf__zk_acl_of(join->calls->link), ZOO_EPHEMERAL, NULL,
+                       0);
     zoo_set_op_init(&ops[1], join->teller, "", 0, -1, &join->stat);
     zoo_delete_op_init(&ops[2], join->teller, -1);
     return TELLER_OPS;
@@ -474,8 +469,8 @@ static int add_member(const struct hf__zk_join *join, struct member *m,
     if (m->data == NULL) {
         zoo_delete_op_init(op, m->path, -1);
     } else {
-        zoo_create_op_init(op, m->path, m->data, m->length, acl_of(join),
-                           m->mode, m->made,
+        zoo_create_op_init(op, m->path, m->data, m->length,
+                           hf__zk_acl_of(join->calls->link), m->mode, m->made,
                            (int)strlen(m->path) + SEQUENCE_ROOM);
     }
     return 1;
@@ -499,27 +494,13 @@ static int add_all(struct hf__zk_join *join, zoo_op_t *ops)
     return n;
 }
 
-/* False: out of memory, and nothing is sent. */
-static bool send_together(struct hf__zk_join *join, zoo_op_t *ops)
+static int send_together(struct hf__zk_join *join, zoo_op_t *ops)
 {
-    struct hf__zk_calls *calls = join->calls;
     int n = join->results == NULL || ops == NULL ? 0 : add_all(join, ops);
-    int rc;
 
-    if (n == 0) {
-        return false;
-    }
-    for (int i = 0; i < join->n; i++) {
-        (void)hf__zk_slot_sent(calls, join->members[i].i);
-    }
-    rc = hf__zk_multi(calls->link->handle, n, ops, join->results, on_joined,
-                      join);
-    /* What it could not finish it may answer all the same, when the connection
-     * ends. */
-    if (rc != ZOK && rc != ZMARSHALLINGERROR) {
-        answer_all(join, rc, false);
-    }
-    return true;
+    return n == 0 ? HF__ZK_UNDONE
+                  : hf__zk_multi(join->calls->link->handle, n, ops,
+                                 join->results, on_joined, join);
 }
 
 void hf__zk_join_send(struct hf__zk_calls *calls)
@@ -527,20 +508,23 @@ void hf__zk_join_send(struct hf__zk_calls *calls)
     struct hf__zk_join *join = calls->joins;
     size_t n = 0;
     zoo_op_t *ops = NULL;
+    int rc;
 
     if (join == NULL || join->was_sent) {
         return;
     }
     join->was_sent = true;
-    if (join->n > 1) {
-        n = (size_t)join->n + TELLER_OPS;
-        join->results = hf__alloc(n * sizeof *join->results);
-        ops = hf__alloc(n * sizeof *ops);
+    n = (size_t)join->n + TELLER_OPS;
+    join->results = hf__alloc(n * sizeof *join->results);
+    ops = hf__alloc(n * sizeof *ops);
+    for (int i = 0; i < join->n; i++) {
+        (void)hf__zk_slot_sent(calls, join->members[i].i);
     }
-    if (join->n <= 1 || !send_together(join, ops)) {
-        for (int i = 0; i < join->n; i++) {
-            send_apart(calls, &join->members[i]);
-        }
+    rc = send_together(join, ops);
+    /* What it could not finish it may answer all the same, when the connection
+     * ends. */
+    if (rc != ZOK && rc != ZMARSHALLINGERROR) {
+        answer_all(join, rc, false);
     }
     hf__free(ops);
 }

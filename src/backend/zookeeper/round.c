@@ -60,10 +60,8 @@ static void send_claim(const struct hf__zk_task *t, int i, bool joined)
 
     hf__zk_claim_write(&t->op->token, t->op->manner, name);
     hf__zk_task_path(t, name, path);
-    if (joined) {
-        hf__zk_join_create(t->calls, i, path, data, length,
-                           ZOO_EPHEMERAL_SEQUENTIAL);
-    } else {
+    if (!joined || !hf__zk_join_create(t->calls, i, path, data, length,
+                                       ZOO_EPHEMERAL_SEQUENTIAL)) {
         hf__zk_create(t->calls, i, path, data, length,
                       ZOO_EPHEMERAL_SEQUENTIAL);
     }
@@ -102,9 +100,7 @@ static void send_lock(const struct hf__zk_task *t, int i, bool is_made)
 static void send_delete(const struct hf__zk_task *t, int i, const char *path,
                         bool joined)
 {
-    if (joined) {
-        hf__zk_join_delete(t->calls, i, path);
-    } else {
+    if (!joined || !hf__zk_join_delete(t->calls, i, path)) {
         hf__zk_delete(t->calls, i, path, -1);
     }
 }
@@ -193,13 +189,26 @@ static void note_leaving(struct hf__zk_task *t)
     }
 }
 
+/* One alone is not joined. */
+static bool is_any_joined(const struct batch *b)
+{
+    int n = 0;
+
+    for (int i = 0; i < b->n; i++) {
+        n += b->tasks[i].n_requests > 0 && b->tasks[i].may_join;
+    }
+    return n > 1;
+}
+
 static void send_all(struct batch *b, struct hf__zk_calls *calls)
 {
+    bool joins = is_any_joined(b);
     int at = 0;
 
     for (int i = 0; i < b->n; i++) {
         struct hf__zk_task *t = &b->tasks[i];
 
+        t->may_join = t->may_join && joins;
         t->calls = calls;
         t->first = at;
         at += t->n_requests;
@@ -220,13 +229,24 @@ static void send_all(struct batch *b, struct hf__zk_calls *calls)
     }
 }
 
+/* None of those that were joined was done: all again, apart. */
+static void be_undone(struct hf__zk_task *t)
+{
+    if (t->op->kind == HF__OP_RELEASE) {
+        t->will_leave = true;
+        t->own.is_leaving = t->was_leaving;
+        hf__zk_remember(t);
+    }
+}
+
 static void take(struct hf__zk_task *t)
 {
     bool was_joined = t->may_join;
 
     t->may_join = false;
     if (was_joined && hf__zk_rc(t, 0) == HF__ZK_UNDONE) {
-        return; /* none of those that were joined was done: all again, apart */
+        be_undone(t);
+        return;
     }
     for (int i = 0; i < t->n_requests; i++) {
         t->has_changed |=

@@ -442,29 +442,14 @@ static watcher_fn watcher_of(const struct hf__zk_slot *slot)
     return slot->watch != NULL ? hf__zk_watch_fn() : NULL;
 }
 
-/* Who may use what we make. */
-static const struct ACL_vector *acl_of(const struct hf__zk_calls *calls)
-{
-    return calls->link->has_user ? &ZOO_CREATOR_ALL_ACL : &ZOO_OPEN_ACL_UNSAFE;
-}
-
 void hf__zk_create(struct hf__zk_calls *calls, int i, const char *path,
                    const char *data, int length, int mode)
 {
     struct hf__zk_slot *slot = hf__zk_slot_sent(calls, i);
 
-    sent(slot, zoo_acreate2(handle_of(calls), path, data, length, acl_of(calls),
-                            mode, on_created, slot));
-}
-
-int hf__zk_multi(zhandle_t *handle, int n, const zoo_op_t *ops,
-                 zoo_op_result_t *results, void_completion_t completion,
-                 const void *data)
-{
-    if (zoo_state(handle) < 0) {
-        return ZINVALIDSTATE;
-    }
-    return zoo_amulti(handle, n, ops, results, completion, data);
+    sent(slot,
+         zoo_acreate2(handle_of(calls), path, data, length,
+                      hf__zk_acl_of(calls->link), mode, on_created, slot));
 }
 
 static void send_together(struct hf__zk_slot *slot, int n, const zoo_op_t *ops)
@@ -479,10 +464,10 @@ void hf__zk_create_pair(struct hf__zk_calls *calls, int i,
 {
     zoo_op_t ops[2];
 
-    zoo_create_op_init(&ops[0], paths[0], data, length, acl_of(calls),
+    zoo_create_op_init(&ops[0], paths[0], data, length,
+                       hf__zk_acl_of(calls->link), ZOO_EPHEMERAL, NULL, 0);
+    zoo_create_op_init(&ops[1], paths[1], "", 0, hf__zk_acl_of(calls->link),
                        ZOO_EPHEMERAL, NULL, 0);
-    zoo_create_op_init(&ops[1], paths[1], "", 0, acl_of(calls), ZOO_EPHEMERAL,
-                       NULL, 0);
     send_together(hf__zk_slot_sent(calls, i), 2, ops);
 }
 
@@ -514,8 +499,8 @@ void hf__zk_guarded(struct hf__zk_calls *calls, int i,
     /* Of what is made the library does not tell the zxid: so it is written to,
      * too. */
     if (c->is_new) {
-        zoo_create_op_init(&ops[n++], c->path, "", 0, acl_of(calls),
-                           ZOO_PERSISTENT, NULL, 0);
+        zoo_create_op_init(&ops[n++], c->path, "", 0,
+                           hf__zk_acl_of(calls->link), ZOO_PERSISTENT, NULL, 0);
     }
     zoo_set_op_init(&ops[n++], c->path, c->data, c->length,
                     c->is_new ? 0 : c->version, stat);
