@@ -24,7 +24,7 @@ static void say(struct party *p, const char *statement)
             hf__mutex_lock(&f->link->mutex);
             EXPECT(hf__ul_line_try(f, line));
             hf__mutex_unlock(&f->link->mutex);
-            hf__mysql_begin(&f->mysql, hf__after_ms(hf__now(), slowly(5000)),
+            hf__table_begin(&f->mysql.t, hf__after_ms(hf__now(), slowly(5000)),
                             &p->error);
             hf__text_clear(&f->mysql.sql);
             hf__text_add(&f->mysql.sql, statement);

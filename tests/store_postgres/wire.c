@@ -36,7 +36,7 @@ static struct hf__pg *begin(struct door *d)
         EXPECT_IS(enter(d, url_with("")), HF_OK);
     }
     s = d->conn.state;
-    hf__pg_begin(s, hf__after_ms(hf__now(), 10000), &d->error);
+    hf__table_begin(&s->t, hf__after_ms(hf__now(), 10000), &d->error);
     hf__pg_begin_packet(s);
     return s;
 }

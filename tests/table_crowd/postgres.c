@@ -128,7 +128,7 @@ void drop_ticket_bell(struct stranger *s, const struct claim *claim)
 
 void do_without_bells(struct party *p)
 {
-    ((struct hf__pg *)p->conn.state)->server.has_bells = false;
+    ((struct hf__pg *)p->conn.state)->t.has_bells = false;
 }
 
 void end_statement_of(struct stranger *s, const struct party *p, bool whole)

@@ -9,7 +9,6 @@
  */
 #include "src/backend/mysql/bell.h"
 #include "src/backend/mysql/errors.h"
-#include "src/backend/mysql/ghost.h"
 #include "src/backend/mysql/plan.h"
 #include "src/base/error.h"
 
@@ -78,7 +77,7 @@ static int run(struct hf__mysql *s, const struct hf__unit *units, int n);
  * others would wait with it, nor longer than this call has time. */
 static int patience_of(const struct hf__mysql *s, const struct hf__unit *u)
 {
-    int64_t left_ms = hf__ms_until(s->deadline, hf__now());
+    int64_t left_ms = hf__ms_until(s->t.deadline, hf__now());
     bool is_patient = left_ms > 1500 * HF__LOCK_WAIT_S && u->n == 1;
 
     return is_patient || !s->server.has_zero_wait ? HF__LOCK_WAIT_S : 0;
@@ -285,7 +284,8 @@ static int run_crowded(struct hf__mysql *s, struct hf__op *const ops[], int n)
             if (!is_left_for_crowded(op, (enum hf__op_kind)kind)) {
                 continue;
             }
-            if (done > 0 && hf__ms_until(s->deadline, hf__now()) < PARTING_MS) {
+            if (done > 0 &&
+                hf__ms_until(s->t.deadline, hf__now()) < PARTING_MS) {
                 op->result = HF__AGAIN;
                 continue;
             }
@@ -358,16 +358,16 @@ int hf__mysql_execute(void *state, struct hf__op *ops[], int n,
     int r;
     int count;
 
-    hf__mysql_begin(s, deadline, err);
+    hf__table_begin(&s->t, deadline, err);
     r = hf__wire_look(s);
     if (r == HF_OK) {
-        r = hf__parked_leave(&s->parked);
+        r = hf__parked_leave(&s->t);
     }
     for (int i = 0; i < n && r == HF_OK; i += count) {
         count = count_fitting(s, ops + i, n - i);
         r = run_chunk(s, ops + i, count);
     }
     close_undecided(ops, n);
-    hf__ghost_doubt(s, ops, n);
+    hf__ghost_doubt(&s->t, ops, n);
     return r;
 }

@@ -53,7 +53,7 @@ void hf__bell_drop(struct hf__text *t, const struct hf__token *token)
 
 void hf__bell_leave(struct hf__mysql *s, const struct hf__token *token)
 {
-    if (s->server.has_bells) {
+    if (s->t.has_bells) {
         hf__text_add(&s->stale, s->stale.length == 0 ? "DO " : ",");
         hf__bell_drop(&s->stale, token);
     }

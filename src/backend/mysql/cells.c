@@ -196,17 +196,17 @@ static int make_ready(struct hf__mysql *s)
 {
     int r;
 
-    if (s->has_cells) {
+    if (s->t.has_cells) {
         return HF_OK;
     }
     r = hf__mysql_schema_ready(s, &hf__mysql_cell_tables);
-    s->has_cells = r == HF_OK;
+    s->t.has_cells = r == HF_OK;
     if (s->wire.is_dead ||
         (r != HF_OK && s->reply.error != 0 &&
          hf__mysql_blame(s->reply.error) == HF__BLAME_UNKNOWN)) {
-        s->lost = HF_EUNAVAIL;
+        s->t.lost = HF_EUNAVAIL;
     } else if (r != HF_OK) {
-        s->lost = hf__wire_skip(s);
+        s->t.lost = hf__wire_skip(s);
     }
     return r == HF_EUNKNOWN || r == HF_EINVAL ? (int)HF_EUNAVAIL : r;
 }
@@ -216,7 +216,7 @@ int hf__mysql_cell(void *state, struct hf__cell_op *op, hf__time deadline,
 {
     struct hf__mysql *s = state;
 
-    hf__mysql_begin(s, deadline, op->err);
+    hf__table_begin(&s->t, deadline, op->err);
     if (s->pair.is_on) {
         op->result =
             hf__fail(op->err, HF_ENOTSUP,
@@ -225,18 +225,18 @@ int hf__mysql_cell(void *state, struct hf__cell_op *op, hf__time deadline,
                      "one server, or nodes of a Galera cluster");
         return HF_OK;
     }
-    s->lost = hf__wire_look(s);
-    if (s->lost == HF_OK) {
-        s->lost = hf__parked_leave(&s->parked);
+    s->t.lost = hf__wire_look(s);
+    if (s->t.lost == HF_OK) {
+        s->t.lost = hf__parked_leave(&s->t);
     }
-    if (s->lost == HF_OK) {
+    if (s->t.lost == HF_OK) {
         op->result = make_ready(s);
     }
-    if (s->lost == HF_OK && op->result == HF_OK) {
+    if (s->t.lost == HF_OK && op->result == HF_OK) {
         op->result = op->what == HF__CELL_GET ? look(s, op) : change(s, op);
     }
-    if (s->lost != HF_OK) {
+    if (s->t.lost != HF_OK) {
         hf__error_copy(err, op->err);
     }
-    return s->lost;
+    return s->t.lost;
 }

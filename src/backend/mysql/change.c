@@ -60,7 +60,7 @@ static int count_statements(const struct hf__text *t)
 
 void hf__mysql_packet_begin(struct hf__mysql *s)
 {
-    int64_t left_ms = hf__ms_until(s->deadline, hf__now());
+    int64_t left_ms = hf__ms_until(s->t.deadline, hf__now());
     bool is_patient =
         left_ms > 1500 * HF__LOCK_WAIT_S || !s->server.has_zero_wait;
     int patience_s = is_patient ? HF__LOCK_WAIT_S : 0;
@@ -79,7 +79,7 @@ void hf__mysql_change_begin(struct hf__mysql_change *c)
 {
     c->sql = &c->s->sql;
     hf__mysql_packet_begin(c->s);
-    if (!c->s->server.has_bells) {
+    if (!c->s->t.has_bells) {
         c->takes = NULL;
         c->frees = NULL;
     }
@@ -119,7 +119,7 @@ int hf__mysql_refused(struct hf__mysql *s, hf_error *err, int r, int if_lost)
     }
     if (r != HF_OK) {
         (void)hf__mysql_fail(s, err);
-        s->lost = r;
+        s->t.lost = r;
         return if_lost;
     }
     blame = hf__mysql_blame(s->reply.error);
@@ -133,7 +133,7 @@ int hf__mysql_refused(struct hf__mysql *s, hf_error *err, int r, int if_lost)
     case HF__BLAME_UNKNOWN:
         break;
     }
-    s->lost = hf__mysql_dead(s);
+    s->t.lost = hf__mysql_dead(s);
     return if_lost;
 }
 
@@ -151,13 +151,13 @@ static int fail(struct hf__mysql_change *c, int at, int commit_at, int r)
 
     if (r == HF_OK && is_late) {
         (void)hf__mysql_fail(s, err);
-        s->lost = hf__mysql_dead(s);
+        s->t.lost = hf__mysql_dead(s);
         return HF_EUNKNOWN;
     }
     result =
         hf__mysql_refused(s, err, r, r == HF_OK ? HF_EUNAVAIL : HF_EUNKNOWN);
-    if (s->lost == HF_OK && result != HF_ENOMEM) {
-        s->lost = undo(c);
+    if (s->t.lost == HF_OK && result != HF_ENOMEM) {
+        s->t.lost = undo(c);
     }
     return result;
 }

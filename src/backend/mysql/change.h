@@ -48,7 +48,7 @@ const char *hf__mysql_sql_commit(const struct hf__mysql *s);
 /* Begin s->sql afresh, for statements that may wait for a row's lock. */
 void hf__mysql_packet_begin(struct hf__mysql *s);
 /* The server refused what was sent last, or it did not go there and back (r:
- * what sending gave): what the operation comes to. s->lost is set if the
+ * what sending gave): what the operation comes to. s->t.lost is set if the
  * session is dead; then that is `if_lost`. */
 int hf__mysql_refused(struct hf__mysql *s, hf_error *err, int r, int if_lost);
 

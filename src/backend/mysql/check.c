@@ -109,7 +109,7 @@ static int read_facts(struct checking *c)
     r = hf__wire_send(s);
     for (;;) {
         if (r != HF_OK || s->reply.error != 0) {
-            return r != HF_OK ? r : hf__mysql_fail(s, s->err);
+            return r != HF_OK ? r : hf__mysql_fail(s, s->t.err);
         }
         note_facts(c);
         if (s->reply.is_last) {
@@ -420,7 +420,7 @@ int hf__mysql_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
     struct hf__report to = {.fn = fn, .arg = arg};
     int r;
 
-    hf__mysql_begin(s, deadline, err);
+    hf__table_begin(&s->t, deadline, err);
     r = hf__mysql_check_server(s, &hf__mysql_tables, &to);
     if (r == HF_OK) {
         check_waiting(&s->server, &to);

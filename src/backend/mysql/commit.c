@@ -84,8 +84,8 @@ static void add_condition(struct hf__mysql_change *c, const struct hf__marks *m)
 {
     if (m->is_whole) {
         hf__text_addf(c->sql, " AND revision=%llu AND fence=%llu",
-                      (unsigned long long)c->s->name.revision,
-                      (unsigned long long)c->s->name.fence);
+                      (unsigned long long)c->s->t.name.revision,
+                      (unsigned long long)c->s->t.name.fence);
     }
     if (m->is_own) {
         hf__text_add(c->sql, " AND token=");
@@ -276,7 +276,7 @@ static void mark_crowd(struct hf__mysql_change *c)
 int hf__mysql_commit(struct hf__mysql *s, const struct hf__op *op,
                      int *ret_slot)
 {
-    struct hf__name *name = &s->name.name;
+    struct hf__name *name = &s->t.name.name;
     struct hf__mysql_change c = {.s = s, .op = op};
     struct hf__marks m;
     int r;

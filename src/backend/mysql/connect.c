@@ -32,7 +32,7 @@ struct attempt {
     bool is_short; /* the call that runs: forks are forbidden meanwhile */
     int status;    /* what it waits for; 0: it has ended */
     int got;       /* of that */
-    int failure;   /* of a wait within a call; s->err is told */
+    int failure;   /* of a wait within a call; s->t.err is told */
     MYSQL *connected;
 };
 
@@ -54,13 +54,13 @@ static bool wants_tls(const struct hf__wire_target *t)
 
 static int late(struct hf__mysql *s, const struct hf__wire_target *t)
 {
-    return hf__fail(s->err, HF_EUNAVAIL, "the server %s did not answer in time",
-                    t->shown);
+    return hf__fail(s->t.err, HF_EUNAVAIL,
+                    "the server %s did not answer in time", t->shown);
 }
 
 static int has_no_tls(struct hf__mysql *s, const struct hf__wire_target *t)
 {
-    return hf__fail(s->err, HF_EUNSAFE,
+    return hf__fail(s->t.err, HF_EUNSAFE,
                     "the server %s has no TLS, and tls=%s was asked for: set "
                     "it up there",
                     t->shown, t->tls);
@@ -69,7 +69,7 @@ static int has_no_tls(struct hf__mysql *s, const struct hf__wire_target *t)
 /* Not by TLS, and would be taken for the server's own. */
 static int says_more(struct hf__mysql *s, const struct hf__wire_target *t)
 {
-    return hf__fail(s->err, HF_EUNSAFE,
+    return hf__fail(s->t.err, HF_EUNSAFE,
                     "%s says more than its greeting before it is answered: "
                     "somebody may stand between",
                     t->shown);
@@ -80,14 +80,14 @@ static int judge_greeting(struct hf__mysql *s, const struct hf__wire_target *t,
 {
     switch (greeting) {
     case HF__GREETING_NONE:
-        return hf__fail(s->err, HF_EPROTO,
+        return hf__fail(s->t.err, HF_EPROTO,
                         "what %s says is no greeting of MySQL 4.1 or later: is "
                         "the port right?",
                         t->shown);
     case HF__GREETING_MORE:
         return says_more(s, t);
     case HF__GREETING_END:
-        return hf__fail(s->err, HF_EUNAVAIL,
+        return hf__fail(s->t.err, HF_EUNAVAIL,
                         "the server %s has closed the connection", t->shown);
     case HF__GREETING_PLAIN:
         return wants_tls(t) ? has_no_tls(s, t) : HF_OK;
@@ -220,7 +220,7 @@ static int step(struct attempt *a)
     call_library(a);
     r = hf__fd_adopt(&a->s->wire.fd, (int)mysql_get_socket(a->s->wire.handle));
     if (r == HF_OK && !a->is_started) {
-        r = hf__login_meet(a->s->wire.handle, t, a->s->wire.fd, a->s->err);
+        r = hf__login_meet(a->s->wire.handle, t, a->s->wire.fd, a->s->t.err);
     }
     if (a->is_short) {
         hf__fork_allow();
@@ -268,16 +268,16 @@ static void never_block(int fd)
 static int refuse(struct hf__mysql *s, const struct hf__wire_target *t)
 {
     MYSQL *h = s->wire.handle;
-    int r = hf__login_judge(h, t, s->err);
+    int r = hf__login_judge(h, t, s->t.err);
 
     if (r != HF_OK) {
         return r;
     }
     return mysql_errno(h) == TLS_ERROR
-               ? hf__fail_native(s->err, HF_EUNSAFE, TLS_ERROR,
+               ? hf__fail_native(s->t.err, HF_EUNSAFE, TLS_ERROR,
                                  "%s: %s (see tls= and ca= of the url)",
                                  t->shown, mysql_error(h))
-               : hf__mysql_fail(s, s->err);
+               : hf__mysql_fail(s, s->t.err);
 }
 
 int hf__wire_connect(struct hf__mysql *s, const struct hf__wire_target *t,
@@ -287,7 +287,7 @@ int hf__wire_connect(struct hf__mysql *s, const struct hf__wire_target *t,
     int r;
 
     hf__wire_disconnect(s);
-    s->wire.handle = hf__login_prepare(t, wait_for_library, s->err);
+    s->wire.handle = hf__login_prepare(t, wait_for_library, s->t.err);
     if (s->wire.handle == NULL) {
         return HF_ENOMEM;
     }

@@ -28,7 +28,7 @@ static struct hf__rules rules(void *state)
 
 static void put_down(void *state)
 {
-    hf__table_name_fini(&((struct hf__mysql *)state)->name);
+    hf__table_name_fini(&((struct hf__mysql *)state)->t.name);
 }
 
 /* with_record: make one first, if there is none. */
@@ -40,7 +40,7 @@ static int read(struct hf__mysql *s, const struct hf__key *key,
     int r;
 
     put_down(s);
-    hf__table_name_init(&s->name, key);
+    hf__table_name_init(&s->t.name, key);
     hf__mysql_packet_begin(s);
     if (with_record) {
         hf__text_add(&s->sql, "INSERT INTO holdfast_lock(name_key) VALUES(");
@@ -49,7 +49,7 @@ static int read(struct hf__mysql *s, const struct hf__key *key,
     }
     hf__mysql_name_ask(s, w, 1, HF__TO_DECIDE);
     r = hf__wire_run(s);
-    r = r == HF_OK ? hf__mysql_name_take(s, &s->name) : r;
+    r = r == HF_OK ? hf__mysql_name_take(s, &s->t.name) : r;
     return r != HF_OK || s->reply.error != 0
                ? hf__mysql_refused(s, err, r, HF_EUNAVAIL)
                : HF_OK;
@@ -62,16 +62,16 @@ static int load(void *state, const struct hf__key *key, const struct hf__op *op,
     int r = read(s, key, false, err);
 
     (void)to_change;
-    if (r == HF_OK && !s->name.name.is_there && op->kind == HF__OP_ACQUIRE) {
+    if (r == HF_OK && !s->t.name.name.is_there && op->kind == HF__OP_ACQUIRE) {
         r = read(s, key, true, err);
-        if (r == HF_OK && !s->name.name.is_there) {
+        if (r == HF_OK && !s->t.name.name.is_there) {
             r = HF__RACED; /* deleted between two statements */
         }
     }
     if (r == HF_OK) {
-        hf__table_forget_strays(&s->name, op);
+        hf__table_forget_strays(&s->t.name, op);
     }
-    *ret_name = &s->name.name;
+    *ret_name = &s->t.name.name;
     return r;
 }
 
@@ -89,17 +89,17 @@ static void show(void *state, const struct hf__participant *ticket)
     struct hf__mysql *s = state;
     int r;
 
-    if (!hf__table_shows(&s->name, ticket)) {
+    if (!hf__table_shows(&s->t.name, ticket)) {
         return;
     }
     hf__mysql_packet_begin(s);
     hf__text_add(&s->sql, "UPDATE holdfast_ticket SET asked=GREATEST(asked,"
                           "" HF__SQL_NOW ") WHERE name_key=");
-    hf__text_key(&s->sql, s->name.key);
+    hf__text_key(&s->sql, s->t.name.key);
     hf__text_addf(&s->sql, " AND seq=%llu", (unsigned long long)ticket->fence);
     r = hf__wire_run(s);
     if (r != HF_OK || s->reply.error != 0) {
-        (void)hf__mysql_refused(s, s->err, r, HF_EUNAVAIL);
+        (void)hf__mysql_refused(s, s->t.err, r, HF_EUNAVAIL);
     }
 }
 
@@ -117,12 +117,12 @@ static const struct hf__primitives primitives = {
  * is not there as it should be. */
 static int try_own(struct hf__mysql *s, struct hf__op *op)
 {
-    struct hf__name *name = &s->name.name;
+    struct hf__name *name = &s->t.name.name;
     struct hf__participant *own;
     bool is_renewal = op->kind == HF__OP_RENEW;
     int r;
 
-    hf__table_name_init(&s->name, &op->key);
+    hf__table_name_init(&s->t.name, &op->key);
     own = hf__participants_add(&name->grants, -1);
     if (own == NULL) {
         return HF__RACED;
@@ -153,7 +153,7 @@ static int attempt(struct hf__mysql *s, struct hf__op *op)
         return r;
     }
     r = hf__engine_apply(&primitives, s, op, &out);
-    if (r == HF_OK && s->lost == HF_OK) {
+    if (r == HF_OK && s->t.lost == HF_OK) {
         hf__outcome_tell(&out, op);
     } else {
         op->result = r == HF_OK ? HF_EUNAVAIL : r;
@@ -199,13 +199,13 @@ int hf__mysql_crowded(struct hf__mysql *s, struct hf__op *op)
     bool has_turn = false;
     int r = HF__RACED;
 
-    s->lost = HF_OK;
-    for (int i = 0; i < ATTEMPTS && r == HF__RACED && s->lost == HF_OK; i++) {
-        if (i == COURTEOUS && s->server.has_bells) {
-            s->lost = take_turn(s, op);
+    s->t.lost = HF_OK;
+    for (int i = 0; i < ATTEMPTS && r == HF__RACED && s->t.lost == HF_OK; i++) {
+        if (i == COURTEOUS && s->t.has_bells) {
+            s->t.lost = take_turn(s, op);
             has_turn = true;
         }
-        if (s->lost == HF_OK) {
+        if (s->t.lost == HF_OK) {
             r = attempt(s, op);
         }
     }
@@ -213,5 +213,5 @@ int hf__mysql_crowded(struct hf__mysql *s, struct hf__op *op)
         op->result =
             hf__fail(op->err, HF__AGAIN, "too many change this lock at once");
     }
-    return s->lost == HF_OK && has_turn ? give_turn(s, op) : s->lost;
+    return s->t.lost == HF_OK && has_turn ? give_turn(s, op) : s->t.lost;
 }

@@ -165,11 +165,11 @@ int hf__mysql_run(struct hf__mysql *s)
 {
     int r = hf__wire_run(s);
 
-    return r == HF_OK && s->reply.error != 0 ? hf__mysql_fail(s, s->err) : r;
+    return r == HF_OK && s->reply.error != 0 ? hf__mysql_fail(s, s->t.err) : r;
 }
 
 int hf__mysql_dead(struct hf__mysql *s)
 {
-    (void)hf__mysql_fail(s, s->err);
+    (void)hf__mysql_fail(s, s->t.err);
     return HF_EUNAVAIL;
 }

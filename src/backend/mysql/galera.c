@@ -109,7 +109,7 @@ static void note(struct hf__mysql *s, struct node *n)
 
 static int refuse(struct hf__mysql *s)
 {
-    return hf__mysql_fail(s, s->err);
+    return hf__mysql_fail(s, s->t.err);
 }
 
 /* What it says comes before the session's reads wait: on a node that is alone
@@ -159,7 +159,7 @@ static int judge(struct hf__mysql *s, const struct hf__url *url,
     bool has_others = url->n_hosts > 1;
 
     if (!n->has_compounds && !hf__is_allowed(allow, "galera")) {
-        return hf__fail(s->err, HF_EUNSAFE,
+        return hf__fail(s->t.err, HF_EUNSAFE,
                         "this node of a Galera cluster is not MariaDB's: "
                         "whether it tells of each transaction that was undone "
                         "is not known; allow=galera");
@@ -167,13 +167,13 @@ static int judge(struct hf__mysql *s, const struct hf__url *url,
 
     if (strcasecmp(n->ready, "ON") != 0 ||
         strcasecmp(n->status, "Primary") != 0) {
-        return hf__fail(s->err, HF_EUNAVAIL,
+        return hf__fail(s->t.err, HF_EUNAVAIL,
                         "this node is not with the most of its cluster "
                         "(wsrep_cluster_status %s, wsrep_ready %s)",
                         n->status, n->ready);
     }
     if (has_others && !is_the_same(url, n->cluster)) {
-        return hf__fail(s->err, HF_EUNSAFE,
+        return hf__fail(s->t.err, HF_EUNSAFE,
                         "url: one of its hosts is of another cluster (%s) than "
                         "the host before, and grants what that has granted: "
                         "name nodes of one; if that was made anew, start this "
@@ -186,7 +186,7 @@ static int judge(struct hf__mysql *s, const struct hf__url *url,
         return HF_OK;
     }
     s->server.has_desynced |= strcmp(n->state, DESYNCED) == 0;
-    return hf__fail(s->err, HF_EUNAVAIL,
+    return hf__fail(s->t.err, HF_EUNAVAIL,
                     "this node is out of step with its cluster "
                     "(wsrep_local_state %s): it sends its data to another, or "
                     "gets them",

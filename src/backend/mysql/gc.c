@@ -139,7 +139,7 @@ static int scan(struct hf__mysql *s, struct sweep *w)
     add_scan(&s->sql, w);
     r = hf__wire_run(s);
     if (r == HF_OK && s->reply.error != 0 && !is_strange(s, w)) {
-        r = hf__mysql_fail(s, s->err);
+        r = hf__mysql_fail(s, s->t.err);
     }
     while (r == HF_OK && (row = hf__wire_row(s)) != NULL) {
         size_t length = hf__wire_lengths(s)[0];
@@ -218,7 +218,7 @@ static int look_for_more(struct hf__mysql *s, struct sweep *w)
     (void)add_names(&s->sql, w);
     hf__text_addf(&s->sql, " AND (asked>" HF__SQL_NOW "-%d",
                   HF__TICKET_PATIENCE_MS * 1000);
-    hf__text_add(&s->sql, s->server.has_bells
+    hf__text_add(&s->sql, s->t.has_bells
                               ? " OR " HF__BELL_OF_TOKEN("hq") " "
                                                                "IS NOT NULL)"
                               : ")");
@@ -302,7 +302,7 @@ static int take_deletion(struct hf__mysql *s, const struct name *name,
 static int recover(struct hf__mysql *s)
 {
     if (hf__mysql_blame(s->reply.error) != HF__BLAME_AGAIN) {
-        return hf__mysql_fail(s, s->err);
+        return hf__mysql_fail(s, s->t.err);
     }
     hf__text_clear(&s->sql);
     hf__text_add(&s->sql, "ROLLBACK");
@@ -354,10 +354,10 @@ static void await_grace(struct hf__mysql *s, struct sweep *w)
     }
     if (youngest_us < (int64_t)GRACE_MS * 1000) {
         int64_t ms = GRACE_MS + 1 - youngest_us / 1000;
-        int64_t left_ms = hf__ms_until(s->deadline, hf__now());
+        int64_t left_ms = hf__ms_until(s->t.deadline, hf__now());
 
         ms = ms < left_ms / 2 ? ms : left_ms / 2;
-        hf__wire_sleep(s, hf__after_ms(hf__now(), ms));
+        hf__table_rest(&s->t, hf__after_ms(hf__now(), ms));
     }
     passed_us = hf__between_ns(w->scanned, hf__now()) / 1000;
     for (int i = 0; i < w->n_idle; i++) {
@@ -391,7 +391,7 @@ static int delete_idle(struct hf__mysql *s, struct sweep *w, struct hf__gc *g)
 
 static int sweep(struct hf__mysql *s, struct sweep *w, struct hf__gc *g)
 {
-    int64_t left_ms = hf__ms_until(s->deadline, hf__now());
+    int64_t left_ms = hf__ms_until(s->t.deadline, hf__now());
     int r = HF_OK;
 
     w->slice_end = hf__after_ms(hf__now(), left_ms / 4 < SLICE_MS ? left_ms / 4
@@ -401,7 +401,7 @@ static int sweep(struct hf__mysql *s, struct sweep *w, struct hf__gc *g)
         r = r == HF_OK ? look_for_more(s, w) : r;
         r = r == HF_OK ? delete_idle(s, w, g) : r;
         if (!hf__before(hf__now(), w->slice_end) ||
-            hf__is_interrupted(&s->head)) {
+            hf__is_interrupted(&s->t.head)) {
             break;
         }
     }
@@ -419,7 +419,7 @@ int hf__mysql_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
     if (w == NULL) {
         return hf__fail(err, HF_ENOMEM, "out of memory");
     }
-    hf__mysql_begin(s, deadline, err);
+    hf__table_begin(&s->t, deadline, err);
     w->of_cells = g->of_cells;
     w->idle_us = g->idle_us;
     /* No byte of UTF-8 is as high as the one that ends the range. */

@@ -48,7 +48,7 @@ static void add_owned(struct hf__text *t, struct hf__op *const ops[], int n)
 /* Nobody would drop the bell of a grant that outlives its session. */
 bool hf__hot_rings(const struct hf__mysql *s, const struct hf__unit *u)
 {
-    return s->server.has_bells && !u->ops[0]->is_detached;
+    return s->t.has_bells && !u->ops[0]->is_detached;
 }
 
 /* Gives how many replies. */
@@ -91,7 +91,7 @@ static int ask_release(struct hf__mysql *s, const struct hf__unit *u)
     hf__text_add(&s->sql, "revision=revision+1 WHERE ");
     add_owned(&s->sql, u->ops, u->n);
     hf__text_add(&s->sql, ";");
-    if (!s->server.has_bells) {
+    if (!s->t.has_bells) {
         return 1;
     }
     for (int i = 0; i < u->n; i++) {
@@ -132,7 +132,7 @@ static int ask_handover(struct hf__mysql *s, const struct hf__unit *u)
     hf__text_add(&s->sql, " WHERE crowd=0 AND ");
     add_owned(&s->sql, u->ops, 1);
     hf__text_add(&s->sql, " AND expires>" HF__SQL_NOW ";");
-    if (!s->server.has_bells) {
+    if (!s->t.has_bells) {
         return replies + 1;
     }
     hf__text_add(&s->sql, "DO IF(ROW_COUNT()=1,");

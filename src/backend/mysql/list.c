@@ -75,7 +75,7 @@ int hf__mysql_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
     MYSQL_ROW row;
     int r;
 
-    hf__mysql_begin(s, deadline, err);
+    hf__table_begin(&s->t, deadline, err);
     hf__text_clear(&s->sql);
     (void)hf__pair_guard(s);
     add_statement(&s->sql, prefix);

@@ -6,15 +6,71 @@
  */
 #include "src/backend/mysql/mysql.h"
 
-#include "src/backend/mysql/ghost.h"
+#include "src/backend/mysql/galera.h"
 #include "src/backend/mysql/place.h"
 #include "src/backend/mysql/schema.h"
 
-void hf__mysql_begin(struct hf__mysql *s, hf__time deadline, hf_error *err)
+#include <stdlib.h>
+
+/* As long as a packet that was sent can take on the server: some statements
+ * that each wait for a lock. */
+#define HAUNTS_MS 5000
+/* A session that was killed ends at once, or when its disk lets it. */
+#define ENDS_MS 1000
+
+/* ---- who died: each session holds one user lock with a random name, its mark,
+ * as long as it lives */
+
+/* *ret_id: the connection that has the mark; 0: none has. */
+static int find(struct hf__mysql *s, uint64_t mark, uint64_t *ret_id)
 {
-    s->deadline = deadline;
-    s->err = err;
+    MYSQL_ROW row;
+    int r;
+
+    *ret_id = 0;
+    hf__text_clear(&s->sql);
+    hf__text_addf(&s->sql, "SELECT IS_USED_LOCK('hp.%016llxb')",
+                  (unsigned long long)mark);
+    r = hf__wire_run(s);
+    if (r != HF_OK || s->reply.error != 0) {
+        return r == HF_OK ? hf__mysql_dead(s) : r;
+    }
+    row = hf__wire_row(s);
+    if (row != NULL && row[0] != NULL) {
+        *ret_id = strtoull(row[0], NULL, 10);
+    }
+    return HF_OK;
 }
+
+/* That it is gone already, or that we may not, the next look shows. */
+static int end_connection(struct hf__mysql *s, uint64_t id)
+{
+    hf__text_clear(&s->sql);
+    hf__text_addf(&s->sql, "KILL %llu", (unsigned long long)id);
+    return hf__wire_run(s);
+}
+
+static int end_marked(void *state, uint64_t mark, bool *ret_is_gone)
+{
+    struct hf__mysql *s = state;
+    hf__time until = hf__after_ms(hf__now(), ENDS_MS);
+    uint64_t id;
+    int r = find(s, mark, &id);
+
+    if (r == HF_OK && id != 0) {
+        r = end_connection(s, id);
+    }
+    while (r == HF_OK && id != 0 && hf__before(hf__now(), until)) {
+        r = find(s, mark, &id);
+        if (r == HF_OK && id != 0) {
+            hf__table_rest(&s->t, hf__after_ms(hf__now(), 2));
+        }
+    }
+    *ret_is_gone = r == HF_OK && id == 0;
+    return r;
+}
+
+/* ---- the calls */
 
 static int mysql_open(void *state, const struct hf__url *url, const char *allow,
                       hf__time deadline, hf_error *err)
@@ -22,13 +78,17 @@ static int mysql_open(void *state, const struct hf__url *url, const char *allow,
     struct hf__mysql *s = state;
     int r;
 
-    hf__mysql_begin(s, deadline, err);
+    hf__table_begin(&s->t, deadline, err);
     r = hf__wire_init(s);
     if (r == HF_OK) {
         r = hf__mysql_place_connect(s, url, allow, deadline);
     }
     if (r == HF_OK) {
-        r = hf__ghost_end(s);
+        s->t.ways = &hf__mysql_ways;
+        s->t.has_bells = s->server.has_bells;
+        s->t.place = s->server.place;
+        s->t.mark = s->server.mark;
+        r = hf__ghost_end(&s->t, end_marked);
     }
     if (r == HF_OK) {
         r = hf__mysql_schema_ready(s, s->pair.is_on ? &hf__mysql_pair_tables
@@ -45,8 +105,9 @@ static void mysql_close_session(void *state)
 {
     struct hf__mysql *s = state;
 
-    s->wire.is_dead |= hf__parked_is_owed(&s->parked);
-    hf__ghost_leave(s);
+    s->wire.is_dead |= hf__parked_is_owed(&s->t.parked);
+    hf__ghost_leave(&s->t, s->wire.is_dead,
+                    s->server.is_galera ? HF__GALERA_HAUNTS_MS : HAUNTS_MS);
     hf__wire_fini(s);
     hf__text_fini(&s->sql);
     hf__text_fini(&s->stale);
@@ -56,7 +117,7 @@ void hf__mysql_interrupt(void *state)
 {
     struct hf__mysql *s = state;
 
-    hf__wire_wake(&s->wire);
+    hf__waker_wake(&s->t.waker);
 }
 
 static const char *mysql_ddl(const struct hf__url *url)

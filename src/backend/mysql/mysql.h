@@ -3,7 +3,7 @@
  * A session of the MySQL store, as the files of this folder share it:
  * schemes.c chooses the store by the URL, mysql.c opens and closes that of the
  * table; wire connect login greeting literal errors settings place
- * galera ghost are the connection, pair primary promote view peer takeover
+ * galera are the connection, pair primary promote view peer takeover
  * that to one of several that replicate each other, schema shape row the
  * tables; batch and plan are execute(), hot and hot_acquire for names with one
  * holder, crowded for those with more, which src/backend/name/ decides (name
@@ -18,7 +18,7 @@
 #include "src/backend/mysql/name.h"
 #include "src/backend/mysql/pair.h"
 #include "src/backend/mysql/wire.h"
-#include "src/backend/table/wait.h"
+#include "src/backend/table/session.h"
 
 /* The server's clock: microseconds since 1970 in UTC, at the start of the
  * statement. UNIX_TIMESTAMP() would depend on a time zone. */
@@ -50,7 +50,7 @@ struct hf__server {
 };
 
 struct hf__mysql {
-    struct hf__head head;
+    struct hf__table_head t;
     const struct hf__backend *scheme; /* schemes.c's */
     struct hf__wire wire;
     struct hf__server server;
@@ -58,32 +58,18 @@ struct hf__mysql {
     struct hf__text sql;   /* the packet under construction */
     struct hf__text stale; /* bells of tokens that did not win, see bell.h */
     int lock_wait_s; /* for rows that others have locked; −1: not known */
-    bool has_cells;  /* their table is there, and ours */
     struct hf__reply reply; /* the one that hf__wire_next() gave last */
-
-    /* Of the call that runs: */
-    hf__time deadline;
-    hf__time sent_at;   /* its last packet */
-    unsigned n_crowded; /* batches, by which the first one changes */
-    int lost; /* in the midst of crowded.c: HF_OK, or the session is dead */
-    struct hf__table_name name; /* which it has in hand */
-    hf_error *err;
-
-    /* Nothing of the sessions before can be applied any more, unless: */
-    bool is_alone;
-    hf__time haunted_until;
-
-    struct hf__parked parked; /* as one that waits */
+    hf__time sent_at;       /* the last packet of the call that runs */
+    unsigned n_crowded;     /* batches, by which the first one changes */
 };
 
 extern const struct hf__backend hf__mysql_table_backend;
+extern const struct hf__ways hf__mysql_ways; /* wait.c */
 
-/* At the start of each call: its limits. */
-void hf__mysql_begin(struct hf__mysql *s, hf__time deadline, hf_error *err);
 /* Send s->sql; its last reply stays. The server's refusal is a failure, with
- * s->err told. */
+ * s->t.err told. */
 HF_MUST_CHECK int hf__mysql_run(struct hf__mysql *s);
-/* HF_EUNAVAIL or worse, with s->err told why: the session is of no use. */
+/* HF_EUNAVAIL or worse, with s->t.err told why: the session is of no use. */
 HF_MUST_CHECK int hf__mysql_dead(struct hf__mysql *s);
 
 /* One operation on a name that several hold or wait for, or of a kind that

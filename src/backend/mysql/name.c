@@ -50,7 +50,7 @@ void hf__mysql_name_ask(struct hf__mysql *s, struct hf__watch *const w[], int n,
                         enum hf__depth depth)
 {
     bool is_deep = depth == HF__TO_DECIDE;
-    bool has_bells = s->server.has_bells;
+    bool has_bells = s->t.has_bells;
     const char *of_grant =
         has_bells && !is_deep ? HF__BELL_OF_TOKEN("hf") : "NULL";
     struct hf__text *t = &s->sql;

@@ -221,18 +221,18 @@ static int show(struct hf__mysql *s)
  * use. */
 static int wait_until_over(struct hf__mysql *s, struct hf__watch *w[], int n)
 {
-    hf__time until = hf__earlier(s->deadline, s->pair.grants_at);
+    hf__time until = hf__earlier(s->t.deadline, s->pair.grants_at);
     bool is_over = false;
     int r = HF_OK;
 
     while (r == HF_OK && hf__before(hf__now(), until) &&
-           !hf__is_interrupted(&s->head)) {
+           !hf__is_interrupted(&s->t.head)) {
         hf__time next =
             hf__after_ms(hf__now(), SHOWN_PARTS(s->pair.longest_ms));
 
         r = show(s);
         if (r == HF_OK) {
-            hf__wire_sleep(s, hf__earlier(until, next));
+            hf__table_rest(&s->t, hf__earlier(until, next));
         }
     }
     is_over = !hf__before(hf__now(), s->pair.grants_at);
@@ -253,7 +253,7 @@ int hf__pair_wait(void *state, struct hf__watch *w[], int n, hf__time deadline,
         return hf__mysql_wait(state, w, n, deadline, err);
     }
     if (hf__before(hf__now(), s->pair.grants_at)) {
-        hf__mysql_begin(s, deadline, err);
+        hf__table_begin(&s->t, deadline, err);
         return wait_until_over(s, w, n);
     }
     keys = keys_new(n);

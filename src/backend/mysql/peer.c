@@ -154,7 +154,7 @@ static void ask_other(struct looking *l)
 
     l->peer->view = (struct hf__view){0};
     if (s->wire.handle == NULL || s->wire.is_dead) {
-        r = hf__wire_connect(s, l->target, s->deadline);
+        r = hf__wire_connect(s, l->target, s->t.deadline);
         /* Or each look would be the first one's. */
         if (r == HF_OK) {
             hf__text_clear(&s->sql);
@@ -205,24 +205,24 @@ int hf__peer_look(struct hf__mysql *s, const struct hf__wire_target *target,
                   struct hf__peer *ret_peer)
 {
     struct looking l = {.s = s, .target = target, .ours = ours, .wire.fd = -1};
-    hf__time deadline = s->deadline;
+    hf__time deadline = s->t.deadline;
     int r;
 
     l.peer = ret_peer;
     *ret_peer = (struct hf__peer){0};
-    s->deadline = hf__earlier(
+    s->t.deadline = hf__earlier(
         deadline, hf__later(until, hf__after_ms(hf__now(), ONCE_MS)));
     do {
         r = ask_both(&l);
         if (r != HF_OK || ret_peer->has_all || ret_peer->view.is_writable ||
-            !hf__before(hf__now(), until) || hf__is_interrupted(&s->head)) {
+            !hf__before(hf__now(), until) || hf__is_interrupted(&s->t.head)) {
             break;
         }
-        hf__wire_sleep(s, hf__after_ms(hf__now(), LOOK_MS));
+        hf__table_rest(&s->t, hf__after_ms(hf__now(), LOOK_MS));
     } while (true);
     change_sides(&l);
     hf__wire_disconnect(s);
     change_sides(&l);
-    s->deadline = deadline;
+    s->t.deadline = deadline;
     return r;
 }

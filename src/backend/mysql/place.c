@@ -119,7 +119,7 @@ static int judge_several(struct hf__mysql *s, const struct hf__url *url,
                          size_t at)
 {
     if (is_scheme(url, "session") || is_scheme(url, "row")) {
-        return hf__fail(s->err, HF_EUNSAFE,
+        return hf__fail(s->t.err, HF_EUNSAFE,
                         "url: it names %zu servers that are no nodes of a "
                         "Galera cluster, and while one is away the next would "
                         "grant what the first has granted: name one, leave "
@@ -133,10 +133,10 @@ static int try_server(struct hf__mysql *s, const struct hf__wire_target *target,
                       const struct hf__url *url, const char *allow, size_t at,
                       hf__time until)
 {
-    hf__time deadline = s->deadline;
+    hf__time deadline = s->t.deadline;
     int r;
 
-    s->deadline = until;
+    s->t.deadline = until;
     r = hf__wire_connect(s, target, until);
     if (r == HF_EUNAVAIL) {
         s->pair.unreached |= UINT64_C(1) << at % 64;
@@ -150,7 +150,7 @@ static int try_server(struct hf__mysql *s, const struct hf__wire_target *target,
     if (r == HF_OK && are_several(s, url, allow)) {
         r = judge_several(s, url, at);
     }
-    s->deadline = deadline;
+    s->t.deadline = deadline;
     return r;
 }
 
@@ -163,21 +163,21 @@ static int take_candidate(struct hf__mysql *s, const struct hf__url *url,
     int r;
 
     if (url->n_hosts > HF__PEERS_MAX + 1) {
-        return hf__fail(s->err, HF_EINVAL,
+        return hf__fail(s->t.err, HF_EINVAL,
                         "url: it names %zu hosts, and %d may replicate each "
                         "other at most",
                         url->n_hosts, HF__PEERS_MAX + 1);
     }
     /* Of those that are one system it is a moment of a failover. */
     if (s->pair.n_candidates > 1) {
-        return hf__fail(s->err, s->pair.is_proven ? HF_EUNAVAIL : HF_EUNSAFE,
+        return hf__fail(s->t.err, s->pair.is_proven ? HF_EUNAVAIL : HF_EUNSAFE,
                         "url: %d of its hosts can be written to, and none was "
                         "the primary lately: set read_only on all but the one "
                         "that is to be it",
                         s->pair.n_candidates);
     }
     hf__mysql_place_host(target, &url->hosts[s->pair.candidate], shown);
-    r = hf__wire_connect(s, target, s->deadline);
+    r = hf__wire_connect(s, target, s->t.deadline);
     r = r == HF_OK ? hf__mysql_settings_apply(s, allow) : r;
     r = r == HF_OK ? hf__mysql_schema_ready(s, &hf__mysql_pair_tables) : r;
     r = r == HF_OK ? hf__primary_take(s, url, &others) : r;
@@ -190,44 +190,44 @@ static int take_candidate(struct hf__mysql *s, const struct hf__url *url,
 static int try_hosts(struct hf__mysql *s, const struct hf__url *url,
                      struct hf__wire_target *target, const char *allow)
 {
-    hf_error *err = s->err;
+    hf_error *err = s->t.err;
     size_t n = url->n_hosts;
     int r = HF_EUNAVAIL;
 
     s->pair.passed = (hf_error)HF_ERROR_INIT;
-    s->err = &s->pair.passed;
+    s->t.err = &s->pair.passed;
 
     for (size_t i = 0;
          i < (s->server.has_desynced ? 2 * n : n) && r == HF_EUNAVAIL; i++) {
         hf__time now = hf__now();
         bool has_more = s->server.has_desynced || s->pair.n_candidates > 0;
         size_t left = n - i % n + (size_t)(i < n && has_more);
-        int64_t share = hf__between_ns(now, s->deadline) / (int64_t)left;
+        int64_t share = hf__between_ns(now, s->t.deadline) / (int64_t)left;
         char shown[HF__SHOWN];
 
         s->server.takes_desynced = i >= n;
         hf__mysql_place_host(target, &url->hosts[i % n], shown);
         r = try_server(s, target, url, allow, i % n, hf__after_ns(now, share));
         target->shown = NULL;
-        if (hf__is_interrupted(&s->head)) {
+        if (hf__is_interrupted(&s->t.head)) {
             break;
         }
     }
     if (r == HF_EUNAVAIL && s->pair.n_candidates > 0 &&
-        !hf__is_interrupted(&s->head)) {
+        !hf__is_interrupted(&s->t.head)) {
         r = take_candidate(s, url, target, allow);
     }
     if (r == HF_OK && s->server.is_galera && s->pair.n_candidates > 0) {
-        r = hf__fail(s->err, HF_EUNSAFE,
+        r = hf__fail(s->t.err, HF_EUNSAFE,
                      "url: some of its hosts are no nodes of a Galera cluster, "
                      "and some are: each grants what the others have granted");
     }
-    s->err = err;
+    s->t.err = err;
     if (r != HF_OK) {
         hf__error_copy(err, &s->pair.passed);
     }
-    if (n > 1 && s->head.facts.grade < 'C') {
-        s->head.facts.grade = 'C';
+    if (n > 1 && s->t.head.facts.grade < 'C') {
+        s->t.head.facts.grade = 'C';
     }
     return r;
 }
@@ -246,15 +246,15 @@ int hf__mysql_place_connect(struct hf__mysql *s, const struct hf__url *url,
         .key = hf__url_option(url, "key"),
     };
     struct hf__table_login login;
-    int r = check(url, s->err);
+    int r = check(url, s->t.err);
 
     r = r == HF_OK ? hf__pair_option(s, url) : r;
-    r = r == HF_OK ? hf__secret_read(url, &secret, s->err) : r;
+    r = r == HF_OK ? hf__secret_read(url, &secret, s->t.err) : r;
     if (r != HF_OK) {
         return r;
     }
     hf__table_login(&login);
-    s->deadline = deadline;
+    s->t.deadline = deadline;
     target.user = target.user == NULL ? login.name : target.user;
     target.password = secret.is_given ? secret.text : NULL;
     target.database = has_database(url) ? url->path + 1 : NULL;

@@ -32,11 +32,11 @@ int hf__pair_option(struct hf__mysql *s, const struct hf__url *url)
 {
     s->pair.longest_ms = LONGEST_MS;
     if (url->n_hosts <= 1 && hf__url_option(url, "longest_lease") != NULL) {
-        return hf__fail(s->err, HF_EINVAL,
+        return hf__fail(s->t.err, HF_EINVAL,
                         "longest_lease: it goes with several hosts");
     }
     return hf__url_duration(url, "longest_lease", LONGEST_MIN_MS,
-                            LONGEST_MAX_MS, &s->pair.longest_ms, s->err);
+                            LONGEST_MAX_MS, &s->pair.longest_ms, s->t.err);
 }
 
 /* ---- is it the primary? */
@@ -69,7 +69,7 @@ static void be_primary(struct hf__mysql *s, const struct hf__view *v)
     p->grants_at = v->waits_us > 0
                        ? hf__after_ms(hf__now(), v->waits_us / 1000 + 1)
                        : (hf__time){0};
-    s->head.facts.place = s->server.place;
+    s->t.head.facts.place = s->server.place;
 }
 
 /* Clients that name one host have rows without a tag, which nobody here looks
@@ -93,7 +93,7 @@ static int refuse_untagged(struct hf__mysql *s)
     row = hf__wire_row(s);
     return row != NULL && hf__column_u64(row[0]) == 0
                ? HF_OK
-               : hf__fail(s->err, HF_EUNSAFE,
+               : hf__fail(s->t.err, HF_EUNSAFE,
                           "url: locks are held here by clients that name one "
                           "host: end them, and name the same hosts in all");
 }
@@ -103,7 +103,7 @@ int hf__primary_refuse_other(struct hf__mysql *s, const struct hf__view *v)
     return v->latest_longest_us == s->pair.longest_ms * 1000 ||
                    v->latest_idle_us >= v->latest_longest_us
                ? HF_OK
-               : hf__fail(s->err, HF_EINVAL,
+               : hf__fail(s->t.err, HF_EINVAL,
                           "longest_lease: %" PRId64 " ms, and those who lock "
                           "here have %" PRId64 " ms: name the same in all urls",
                           s->pair.longest_ms, v->latest_longest_us / 1000);
@@ -115,7 +115,7 @@ static int refuse_unfit(struct hf__mysql *s, const struct hf__view *v)
     int r;
 
     if (s->server.logs_statements) {
-        return hf__fail(s->err, HF_EUNSAFE,
+        return hf__fail(s->t.err, HF_EUNSAFE,
                         "binlog_format is STATEMENT: with it the other server "
                         "may come to rows of its own; set it to MIXED or ROW");
     }
@@ -128,12 +128,12 @@ static int enter(struct hf__mysql *s, const struct hf__view *v, bool is_it)
     int r;
 
     if (!v->is_writable) {
-        return hf__fail(s->err, HF_EUNAVAIL,
+        return hf__fail(s->t.err, HF_EUNAVAIL,
                         "the server is read-only: it is not the primary");
     }
     if (!is_it || !v->is_settled || v->epoch <= v->top) {
         s->pair.n_candidates++;
-        return hf__fail(s->err, HF_EUNAVAIL,
+        return hf__fail(s->t.err, HF_EUNAVAIL,
                         "the server is not the primary yet");
     }
     r = refuse_unfit(s, v);
@@ -177,11 +177,11 @@ int hf__primary_refuse_alone(struct hf__mysql *s)
     if (r == HF_OK && s->reply.error != 0) {
         return s->reply.error == HF__NO_TABLE || s->reply.error == NO_GRANTS
                    ? HF_OK
-                   : hf__mysql_fail(s, s->err);
+                   : hf__mysql_fail(s, s->t.err);
     }
     return r != HF_OK || hf__wire_row(s) == NULL
                ? r
-               : hf__fail(s->err, HF_EUNSAFE,
+               : hf__fail(s->t.err, HF_EUNSAFE,
                           "url: this server is one of several that replicate "
                           "each other, and other clients name all: name the "
                           "same, mysql://h1,h2/… (or drop holdfast_server "

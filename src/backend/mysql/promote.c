@@ -75,13 +75,13 @@ static int look_at(struct hf__mysql *s, struct others *o, size_t host,
             ? HF_OK
             : hf__peer_look(s, &target, ours, until, peer);
     if (r == HF_OK && peer->is_reached && peer->view.is_writable) {
-        r = hf__fail(s->err, ours->is_proven ? HF_EUNAVAIL : HF_EUNSAFE,
+        r = hf__fail(s->t.err, ours->is_proven ? HF_EUNAVAIL : HF_EUNSAFE,
                      "url: two of its hosts can be written to, %s is one: set "
                      "read_only on the one that is not to be the primary",
                      shown);
     } else if (r == HF_OK && peer->is_reached && ours->epoch != 0 &&
                !ours->is_proven && !peer->is_known && until.ns != 0) {
-        r = hf__fail(s->err, HF_EUNSAFE,
+        r = hf__fail(s->t.err, HF_EUNSAFE,
                      "url: %s has nothing of what another host of it has "
                      "written: name servers that replicate each other",
                      shown);
@@ -205,12 +205,12 @@ static int prove(struct hf__mysql *s, struct others *o,
     hf__time now = hf__now();
     hf__time until =
         hf__earlier(hf__after_ms(now, PROOF_MS),
-                    hf__after_ns(now, hf__between_ns(now, s->deadline) / 2));
+                    hf__after_ns(now, hf__between_ns(now, s->t.deadline) / 2));
     int r = look_around(s, o, v, until);
 
     return r != HF_OK || judge(o).is_known || v->is_proven
                ? r
-               : hf__fail(s->err, HF_EUNAVAIL,
+               : hf__fail(s->t.err, HF_EUNAVAIL,
                           "url: a host of it can't be reached, and nothing "
                           "here shows yet that all replicate each other: let "
                           "all be up once");
@@ -260,7 +260,7 @@ int hf__primary_take(struct hf__mysql *s, const struct hf__url *url,
         r = hf__mysql_run(s);
         r = r == HF_OK ? take(s, url, target) : r;
     } while (goes_again(s, r, n_candidates) &&
-             hf__before(hf__now(), s->deadline) &&
-             !hf__is_interrupted(&s->head));
+             hf__before(hf__now(), s->t.deadline) &&
+             !hf__is_interrupted(&s->t.head));
     return r;
 }

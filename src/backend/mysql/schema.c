@@ -224,13 +224,13 @@ static int make(struct hf__mysql *s, const struct hf__schema *schema,
 static int fail_to_make(struct hf__mysql *s)
 {
     char why[256];
-    int r = hf__mysql_fail(s, s->err);
+    int r = hf__mysql_fail(s, s->t.err);
 
     if (r != HF_EAUTH) {
         return r;
     }
     hf__mysql_words(s, why, sizeof why);
-    return hf__fail_native(s->err, r, (int)mysql_errno(s->wire.handle),
+    return hf__fail_native(s->t.err, r, (int)mysql_errno(s->wire.handle),
                            "the tables are not there and this user may not "
                            "make them (%s): have an administrator run what "
                            "\"holdfast check --ddl\" prints",
@@ -240,8 +240,8 @@ static int fail_to_make(struct hf__mysql *s)
 static int fail_to_look(struct hf__mysql *s, unsigned error)
 {
     return error != LOCK_TIMEOUT
-               ? hf__mysql_fail(s, s->err)
-               : hf__fail_native(s->err, HF_EUNAVAIL, (int)error,
+               ? hf__mysql_fail(s, s->t.err)
+               : hf__fail_native(s->t.err, HF_EUNAVAIL, (int)error,
                                  "the tables are locked by somebody else: "
                                  "LOCK TABLES, ALTER TABLE, a backup or a "
                                  "transaction that has used them");
@@ -265,14 +265,14 @@ int hf__mysql_schema_ready(struct hf__mysql *s, const struct hf__schema *schema)
             hf__mysql_blame(error) != HF__BLAME_AGAIN) {
             return is_making ? fail_to_make(s) : fail_to_look(s, error);
         }
-        if (!hf__before(hf__now(), s->deadline) ||
-            hf__is_interrupted(&s->head)) {
+        if (!hf__before(hf__now(), s->t.deadline) ||
+            hf__is_interrupted(&s->t.head)) {
             return fail_to_look(s, error);
         }
         if (error != 0) {
-            hf__wire_sleep(
-                s, hf__after_ns(hf__now(),
-                                hf__random_between(HF__MS, 20 * HF__MS)));
+            hf__table_rest(
+                &s->t, hf__after_ns(hf__now(),
+                                    hf__random_between(HF__MS, 20 * HF__MS)));
         }
     }
 }

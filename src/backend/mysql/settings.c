@@ -73,7 +73,7 @@ static void read_variables(struct hf__mysql *s, struct variable *list)
 
 static int refuse(struct hf__mysql *s)
 {
-    return hf__mysql_fail(s, s->err);
+    return hf__mysql_fail(s, s->t.err);
 }
 
 /* The session's own rules. */
@@ -185,14 +185,14 @@ static int verify(struct hf__mysql *s, const struct variable *list)
 {
     if (!is(&list[AUTOCOMMIT], "ON") ||
         strstr(list[SQL_MODE].value, "STRICT_ALL_TABLES") == NULL) {
-        return hf__fail(s->err, HF_EUNSAFE,
+        return hf__fail(s->t.err, HF_EUNSAFE,
                         "the session's autocommit and sql_mode can't be set: "
                         "connect to the server itself, not through a proxy "
                         "that changes them");
     }
     s->server.packet_max = strtoull(list[PACKET].value, NULL, 10);
     if (s->server.packet_max < PACKET_LEAST) {
-        return hf__fail(s->err, HF_EUNSAFE,
+        return hf__fail(s->t.err, HF_EUNSAFE,
                         "the server takes statements of %s bytes only: raise "
                         "max_allowed_packet to %d at least",
                         list[PACKET].value, PACKET_LEAST);
@@ -211,7 +211,7 @@ static int check_writable(struct hf__mysql *s, const struct variable *list,
 
     return is_writable || hf__is_allowed(allow, "replica")
                ? HF_OK
-               : hf__fail(s->err, HF_EUNAVAIL,
+               : hf__fail(s->t.err, HF_EUNAVAIL,
                           "the server is read-only: a replica, or no primary "
                           "any more; name the primary");
 }
@@ -291,7 +291,7 @@ int hf__mysql_settings_apply(struct hf__mysql *s, const char *allow)
     s->server.logs_statements = logs_statements(list);
     s->server.has_inner_bells =
         s->server.has_bells && !s->server.logs_statements;
-    s->head.facts.grade = grade_of(s, list);
-    s->head.facts.reach = HF_REACH_HOSTS;
+    s->t.head.facts.grade = grade_of(s, list);
+    s->t.head.facts.reach = HF_REACH_HOSTS;
     return r;
 }

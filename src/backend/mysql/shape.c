@@ -25,7 +25,7 @@ const char *const hf__mysql_labels[HF__MYSQL_LABELS] = {"label", "host",
 static int refuse(struct hf__mysql *s, const struct hf__table *t,
                   const char *column, const char *why)
 {
-    return hf__fail(s->err, HF_EPROTO,
+    return hf__fail(s->t.err, HF_EPROTO,
                     "table %s is not as Holdfast makes it: %s %s; " REMEDY,
                     t->name, column, why);
 }

@@ -92,11 +92,11 @@ int hf__view_read(struct hf__mysql *s, const struct hf__view *other,
         r = hf__wire_run(s);
     }
     if (r != HF_OK || s->reply.error != 0) {
-        return r != HF_OK ? r : hf__mysql_fail(s, s->err);
+        return r != HF_OK ? r : hf__mysql_fail(s, s->t.err);
     }
     row = hf__wire_row(s);
     if (row == NULL || row[0] == NULL || row[1] == NULL || row[14] == NULL) {
-        return hf__fail(s->err, HF_EPROTO,
+        return hf__fail(s->t.err, HF_EPROTO,
                         "holdfast_server makes no sense: it was changed by "
                         "somebody else");
     }

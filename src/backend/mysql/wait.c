@@ -100,7 +100,7 @@ static int ask(void *state, struct hf__parked *p, enum hf__question q,
     }
     (void)add_look(s, w, 1);
     r = hf__wire_begin(s);
-    return r == HF_OK && s->reply.error != 0 ? hf__mysql_fail(s, s->err) : r;
+    return r == HF_OK && s->reply.error != 0 ? hf__mysql_fail(s, s->t.err) : r;
 }
 
 /* ---- answers */
@@ -125,7 +125,7 @@ static int hear(void *state, enum hf__question q, struct hf__answer *ret_answer)
     while (r == HF_OK && !s->reply.is_last) {
         r = hf__wire_next(s);
     }
-    return r == HF_OK && s->reply.error != 0 ? hf__mysql_fail(s, s->err) : r;
+    return r == HF_OK && s->reply.error != 0 ? hf__mysql_fail(s, s->t.err) : r;
 }
 
 static int read_rows(void *state, struct hf__table_name *name)
@@ -139,11 +139,6 @@ static int dead(void *state)
 
     s->wire.is_dead = true;
     return hf__mysql_dead(s);
-}
-
-static void rest(void *state, hf__time until)
-{
-    hf__wire_sleep(state, until);
 }
 
 /* ---- leaving */
@@ -248,7 +243,7 @@ static int look(void *state, struct hf__watch *const w[], int n, bool shows)
     for (; r == HF_OK && s->reply.error == 0 && n_before > 0; n_before--) {
         r = hf__wire_next(s);
     }
-    return r == HF_OK && s->reply.error != 0 ? hf__mysql_fail(s, s->err) : r;
+    return r == HF_OK && s->reply.error != 0 ? hf__mysql_fail(s, s->t.err) : r;
 }
 
 static int skip(void *state)
@@ -258,7 +253,7 @@ static int skip(void *state)
 
 /* ---- the call */
 
-static const struct hf__ways ways = {
+const struct hf__ways hf__mysql_ways = {
     .ask = ask,
     .await = await,
     .hear = hear,
@@ -266,7 +261,6 @@ static const struct hf__ways ways = {
     .look = look,
     .skip = skip,
     .read = read_rows,
-    .rest = rest,
     .dead = dead,
 };
 
@@ -274,15 +268,9 @@ int hf__mysql_wait(void *state, struct hf__watch *w[], int n, hf__time deadline,
                    hf_error *err)
 {
     struct hf__mysql *s = state;
-    struct hf__parked *p = &s->parked;
 
-    hf__mysql_begin(s, deadline, err);
-    p->ways = &ways;
-    p->session = s;
-    p->deadline = &s->deadline;
-    p->grace_ms = &s->wire.grace_ms;
-    p->name = &s->name;
-    p->look_ms = LOOK_MS;
-    p->is_coarse = !is_fractional(s);
-    return hf__parked_wait(p, w, n, s->server.has_bells);
+    hf__table_begin(&s->t, deadline, err);
+    s->t.parked.look_ms = LOOK_MS;
+    s->t.parked.is_coarse = !is_fractional(s);
+    return hf__parked_wait(&s->t, w, n);
 }

@@ -9,7 +9,6 @@
 
 #include "src/backend/mysql/errors.h"
 #include "src/backend/mysql/mysql.h"
-#include "src/backend/table/sleep.h"
 #include "src/base/error.h"
 #include "src/base/fork.h"
 
@@ -19,12 +18,7 @@
 int hf__wire_init(struct hf__mysql *s)
 {
     s->wire.fd = -1;
-    return hf__waker_init(&s->wire.waker, s->err);
-}
-
-void hf__wire_wake(struct hf__wire *w)
-{
-    hf__waker_wake(&w->waker);
+    return hf__waker_init(&s->t.waker, s->t.err);
 }
 
 /* ---- sleeping */
@@ -46,22 +40,15 @@ static int status_of(short events)
 
 int hf__wire_sleep_for(struct hf__mysql *s, int status, hf__time until)
 {
-    int fd = status == 0 ? -1 : (int)mysql_get_socket(s->wire.handle);
-
-    return status_of(hf__table_sleep(
-        &s->head, &s->wire.waker,
-        (struct hf__sought){fd, events_of(status), s->wire.grace_ms}, until));
-}
-
-void hf__wire_sleep(struct hf__mysql *s, hf__time until)
-{
-    (void)hf__wire_sleep_for(s, 0, until);
+    return status_of(hf__table_sleep(&s->t,
+                                     (int)mysql_get_socket(s->wire.handle),
+                                     events_of(status), until));
 }
 
 /* For the call that runs: 0 gives it up, and with it the connection. */
 static int await(struct hf__mysql *s, int status)
 {
-    int got = hf__wire_sleep_for(s, status, s->deadline);
+    int got = hf__wire_sleep_for(s, status, s->t.deadline);
 
     s->wire.is_suspended = got == 0;
     return got;
@@ -105,7 +92,7 @@ void hf__wire_disconnect(struct hf__mysql *s)
 void hf__wire_fini(struct hf__mysql *s)
 {
     hf__wire_disconnect(s);
-    hf__waker_fini(&s->wire.waker);
+    hf__waker_fini(&s->t.waker);
 }
 
 /* ---- statements and replies */
@@ -118,7 +105,7 @@ int hf__wire_look(struct hf__mysql *s)
         return HF_OK;
     }
     s->wire.is_dead = true;
-    return hf__fail(s->err, HF_EUNAVAIL,
+    return hf__fail(s->t.err, HF_EUNAVAIL,
                     "the server has closed the connection");
 }
 
@@ -172,7 +159,7 @@ static bool is_sendable(struct hf__mysql *s)
 
 static int unsendable(struct hf__mysql *s)
 {
-    return s->sql.is_broken ? hf__fail(s->err, HF_ENOMEM, "out of memory")
+    return s->sql.is_broken ? hf__fail(s->t.err, HF_ENOMEM, "out of memory")
                             : hf__mysql_dead(s);
 }
 

@@ -4,25 +4,22 @@
  * own time-outs are whole seconds, so its non-blocking calls are driven here
  * by poll(), which an interrupt ends too. Several statements go out as one
  * packet and their replies come one after another. Whatever ends a call early
- * ends the connection. Thread: the session's, except hf__wire_wake().
+ * ends the connection. Thread: the session's.
  */
 #ifndef HF_BACKEND_MYSQL_WIRE_H
 #define HF_BACKEND_MYSQL_WIRE_H
 
 #include "src/backend/mysql/literal.h"
-#include "src/base/wake.h"
 
 #include <mysql.h>
 
 struct hf__mysql;
 
 struct hf__wire {
-    MYSQL *handle; /* NULL: not connected */
-    int fd;        /* its socket, registered; −1: none yet */
-    struct hf__waker waker;
+    MYSQL *handle;     /* NULL: not connected */
+    int fd;            /* its socket, registered; −1: none yet */
     bool is_suspended; /* a call of the library was not finished */
     bool is_dead;      /* nothing can be asked any more */
-    int grace_ms;      /* so long may go on what is interrupted */
 };
 
 /* What the server said of one statement. */
@@ -36,7 +33,7 @@ struct hf__reply {
 
 /* Once, before connecting. HF_OK, HF_EUNAVAIL (no descriptor) or HF_ENOMEM. */
 HF_MUST_CHECK int hf__wire_init(struct hf__mysql *s);
-/* To one server; `socket` is a unix socket's path, or NULL. s->err is told.
+/* To one server; `socket` is a unix socket's path, or NULL. s->t.err is told.
  * HF_OK; HF_EAUTH, HF_EINVAL (no such database), HF_EUNAVAIL, HF_ENOMEM. */
 struct hf__wire_target {
     const char *host;
@@ -82,14 +79,9 @@ HF_MUST_CHECK int hf__wire_await(struct hf__mysql *s, hf__time until,
 /* Until what `status`, the library's, names has come: gives what has, or 0 at
  * `until` and when interrupted. */
 int hf__wire_sleep_for(struct hf__mysql *s, int status, hf__time until);
-/* Sleep until then, or until interrupted. */
-void hf__wire_sleep(struct hf__mysql *s, hf__time until);
 
 /* The next row of s->reply, or NULL; lengths by hf__wire_lengths(). */
 MYSQL_ROW hf__wire_row(struct hf__mysql *s);
 const unsigned long *hf__wire_lengths(struct hf__mysql *s);
-
-/* End a sleep in poll(); any thread, async-signal-safe. */
-void hf__wire_wake(struct hf__wire *w);
 
 #endif

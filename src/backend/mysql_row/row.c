@@ -57,7 +57,7 @@ static int set_wait(struct hf__ul_front *f, struct hf__ul_line *line,
                   "ROLLBACK;SET SESSION innodb_lock_wait_timeout=%d", seconds);
     r = run(f, line);
     if (r == HF_OK && f->mysql.reply.error != 0) {
-        return hf__mysql_refusal(&f->mysql, f->mysql.err);
+        return hf__mysql_refusal(&f->mysql, f->mysql.t.err);
     }
     line->wait_s = r == HF_OK ? seconds : line->wait_s;
     return r;
@@ -148,7 +148,7 @@ static int commit(struct hf__ul_front *f)
     f->mysql.reply.rows = NULL;
     r = hf__ul_line_skip(f);
     r = r == HF_OK && f->mysql.reply.error != 0
-            ? hf__mysql_refusal(&f->mysql, f->mysql.err)
+            ? hf__mysql_refusal(&f->mysql, f->mysql.t.err)
             : r;
     f->mysql.reply.rows = answer;
     return r;
@@ -169,7 +169,7 @@ static int check_row(struct hf__ul_front *f, struct hf__ul_line *line)
     was_open = is_open(f);
     r = is_release ? commit(f) : r;
     return r == HF_OK && !was_open
-               ? hf__fail(f->mysql.err, HF_EUNAVAIL,
+               ? hf__fail(f->mysql.t.err, HF_EUNAVAIL,
                           "the transaction that had the lock is over")
                : r;
 }
@@ -210,7 +210,7 @@ static int fit(struct hf__ul_front *f)
     hf__text_add(&f->mysql.sql, LINE_SETTINGS);
     r = hf__wire_run(&f->mysql);
     return r == HF_OK && f->mysql.reply.error != 0
-               ? hf__mysql_refusal(&f->mysql, f->mysql.err)
+               ? hf__mysql_refusal(&f->mysql, f->mysql.t.err)
                : r;
 }
 
@@ -231,7 +231,7 @@ static int probe(struct hf__ul_front *f)
     error = s->reply.error;
     if (error != 0 && error != NO_SUCH_SYNTAX &&
         hf__mysql_blame(error) != HF__BLAME_AGAIN) {
-        return hf__mysql_refusal(s, s->err);
+        return hf__mysql_refusal(s, s->t.err);
     }
     atomic_store(&f->link->has_nowait, error != NO_SUCH_SYNTAX);
     return HF_OK;

@@ -16,7 +16,7 @@ static int row_open(void *state, const struct hf__url *url, const char *allow,
     int64_t most = CONNECTIONS_DEFAULT;
     int r = hf__url_int(url, "max_connections", 1, CONNECTIONS_MAX, &most, err);
 
-    hf__mysql_begin(&f->mysql, deadline, err);
+    hf__table_begin(&f->mysql.t, deadline, err);
     f->scheme = &hf__mysql_row_scheme;
     return r == HF_OK ? hf__ul_open(f, url, allow, (int)most) : r;
 }

@@ -75,8 +75,8 @@ bool hf__ul_is_same(const struct hf__ul_front *f, MYSQL_ROW row)
 void hf__ul_fail(const struct hf__ul_front *f, struct hf__op *op, int result)
 {
     op->result = result;
-    if (f->mysql.err != NULL) {
-        (void)hf__fail(op->err, result, "%s", f->mysql.err->text);
+    if (f->mysql.t.err != NULL) {
+        (void)hf__fail(op->err, result, "%s", f->mysql.t.err->text);
     }
 }
 
@@ -385,7 +385,7 @@ bool hf__ul_is_cut_short(unsigned error)
 static void take_refusal(struct hf__ul_front *f, struct hf__ul_line *line)
 {
     unsigned error = f->mysql.reply.error;
-    int r = hf__mysql_refusal(&f->mysql, f->mysql.err);
+    int r = hf__mysql_refusal(&f->mysql, f->mysql.t.err);
     enum hf__blame blame = hf__mysql_blame(error);
 
     if (blame == HF__BLAME_UNKNOWN && !hf__ul_is_cut_short(error)) {

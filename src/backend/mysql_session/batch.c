@@ -143,8 +143,8 @@ static void ask(struct hf__ul_front *f, struct hf__ul_task *t)
 
 static bool is_over(struct hf__ul_front *f)
 {
-    return hf__is_interrupted(&f->mysql.head) ||
-           !hf__before(hf__now(), f->mysql.deadline);
+    return hf__is_interrupted(&f->mysql.t.head) ||
+           !hf__before(hf__now(), f->mysql.t.deadline);
 }
 
 int hf__ul_execute(void *state, struct hf__op *ops[], int n, hf__time deadline,
@@ -152,7 +152,7 @@ int hf__ul_execute(void *state, struct hf__op *ops[], int n, hf__time deadline,
 {
     struct hf__ul_front *f = state;
 
-    hf__mysql_begin(&f->mysql, deadline, err);
+    hf__table_begin(&f->mysql.t, deadline, err);
     if (begin(f, ops, n) != HF_OK) {
         return hf__fail(err, HF_ENOMEM, "out of memory for a batch");
     }

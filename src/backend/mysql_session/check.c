@@ -37,7 +37,7 @@ int hf__ul_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
     struct hf__ul_line *line = NULL;
     int r;
 
-    hf__mysql_begin(&f->mysql, deadline, err);
+    hf__table_begin(&f->mysql.t, deadline, err);
     r = hf__ul_line_new(f, &line);
     if (r != HF_OK) {
         return r;

@@ -105,10 +105,10 @@ static int next(struct hf__mysql *s)
 static int take_stamps(struct hf__ul_front *f, int left, bool is_many)
 {
     struct hf__mysql *s = &f->mysql;
-    hf__time limit = s->deadline;
+    hf__time limit = s->t.deadline;
     int r;
 
-    s->deadline = hf__later(limit, hf__after_ms(hf__now(), HF__UL_BRIEF_MS));
+    s->t.deadline = hf__later(limit, hf__after_ms(hf__now(), HF__UL_BRIEF_MS));
     r = is_many ? next(s) : (int)HF_OK;
     for (int i = 0; i < f->n_tasks && left > 0 && r == HF_OK; i++) {
         struct hf__ul_task *t = &f->tasks[i];
@@ -118,7 +118,7 @@ static int take_stamps(struct hf__ul_front *f, int left, bool is_many)
             r = --left > 0 ? next(s) : (int)HF_OK;
         }
     }
-    s->deadline = limit;
+    s->t.deadline = limit;
     return r;
 }
 
@@ -151,7 +151,7 @@ static int take_refusal(struct hf__ul_front *f, struct hf__ul_line *line,
                         bool is_many)
 {
     struct hf__mysql *s = &f->mysql;
-    int result = hf__mysql_refusal(s, s->err);
+    int result = hf__mysql_refusal(s, s->t.err);
 
     result =
         hf__mysql_blame(s->reply.error) == HF__BLAME_AGAIN ? HF__AGAIN : result;

@@ -45,20 +45,20 @@ bool hf__ul_line_try(struct hf__ul_front *f, struct hf__ul_line *line)
 
 bool hf__ul_line_await(struct hf__ul_front *f)
 {
-    struct hf__waker *waker = &f->mysql.wire.waker;
+    struct hf__waker *waker = &f->mysql.t.waker;
     struct pollfd fd = {.fd = hf__waker_fd(waker), .events = POLLIN};
-    int64_t ms = hf__ms_until(f->mysql.deadline, hf__now());
+    int64_t ms = hf__ms_until(f->mysql.t.deadline, hf__now());
 
     f->is_waiting = true;
     hf__mutex_unlock(&f->link->mutex);
-    if (!hf__is_interrupted(&f->mysql.head) &&
+    if (!hf__is_interrupted(&f->mysql.t.head) &&
         poll(&fd, 1, (int)(ms < SLEEP_MAX_MS ? ms : SLEEP_MAX_MS)) > 0) {
         hf__waker_drain(waker);
     }
     hf__mutex_lock(&f->link->mutex);
     f->is_waiting = false;
-    return !hf__is_interrupted(&f->mysql.head) &&
-           hf__before(hf__now(), f->mysql.deadline);
+    return !hf__is_interrupted(&f->mysql.t.head) &&
+           hf__before(hf__now(), f->mysql.t.deadline);
 }
 
 /* Who holds one of its locks is told, by who listens. */
@@ -138,7 +138,7 @@ static int learn_database(struct hf__ul_front *f, const char *name)
     }
     return strncmp(link->database, name, sizeof link->database - 1) == 0
                ? (int)HF_OK
-               : hf__fail(f->mysql.err, HF_EUNAVAIL,
+               : hf__fail(f->mysql.t.err, HF_EUNAVAIL,
                           "another server answers there than before, which "
                           "compares the names of databases otherwise");
 }
@@ -159,12 +159,12 @@ static int set_lease(struct hf__ul_front *f)
                   f->link->lease_s);
     r = hf__wire_run(s);
     if (r != HF_OK || s->reply.error != 0) {
-        return r != HF_OK ? r : hf__mysql_refusal(s, s->err);
+        return r != HF_OK ? r : hf__mysql_refusal(s, s->t.err);
     }
     row = hf__ul_row(f, 2);
     if (row == NULL ||
         hf__column_u64(row[0]) != (uint64_t)(unsigned)f->link->lease_s) {
-        return hf__fail(s->err, HF_EUNSAFE,
+        return hf__fail(s->t.err, HF_EUNSAFE,
                         "the session's wait_timeout can't be set to %d s: "
                         "connect to the server itself, not through a proxy "
                         "that changes it",
@@ -179,7 +179,7 @@ static int judge(struct hf__ul_front *f)
     const struct hf__server *server = &f->mysql.server;
 
     if (server->is_galera) {
-        return hf__fail(f->mysql.err, HF_EUNSAFE,
+        return hf__fail(f->mysql.t.err, HF_EUNSAFE,
                         "scheme=%s: this server is a node of a Galera "
                         "cluster, each of which grants the same %s anew; "
                         "leave scheme= out",
@@ -187,7 +187,7 @@ static int judge(struct hf__ul_front *f)
     }
     return server->mark != 0
                ? (int)HF_OK
-               : hf__fail(f->mysql.err, HF_EUNSAFE,
+               : hf__fail(f->mysql.t.err, HF_EUNSAFE,
                           "scheme=%s: statements of one connection reach "
                           "several, so it is a proxy's: connect to the "
                           "server itself",
@@ -202,7 +202,7 @@ static int register_line(struct hf__ul_front *f, struct hf__ul_line *line)
     HF_SCOPED_LOCK(&link->mutex);
 
     if (link->place != place && link->tokens.count > 0) {
-        return hf__fail(f->mysql.err, HF_EUNAVAIL,
+        return hf__fail(f->mysql.t.err, HF_EUNAVAIL,
                         "another server answers there than the one that has "
                         "this client's locks");
     }
@@ -229,12 +229,12 @@ int hf__ul_line_connect(struct hf__ul_front *f, struct hf__ul_line **ret_line)
     int r;
 
     if (line == NULL) {
-        return hf__fail(s->err, HF_ENOMEM, "out of memory for a connection");
+        return hf__fail(s->t.err, HF_ENOMEM, "out of memory for a connection");
     }
     hf__list_init(&line->locks);
     hf__list_init(&line->in_link);
     line->is_busy = true;
-    r = hf__mysql_place_connect(s, f->link->url, f->link->allow, s->deadline);
+    r = hf__mysql_place_connect(s, f->link->url, f->link->allow, s->t.deadline);
     r = r == HF_OK ? judge(f) : r;
     r = r == HF_OK ? set_lease(f) : r;
     r = r == HF_OK ? register_line(f, line) : r;
@@ -263,7 +263,7 @@ static int take_home(struct hf__ul_front *f, bool needs_room)
         } else if (hf__ul_line_try(f, f->home)) {
             return HF_OK;
         } else if (!hf__ul_line_await(f)) {
-            return hf__fail(f->mysql.err, HF_EUNAVAIL,
+            return hf__fail(f->mysql.t.err, HF_EUNAVAIL,
                             "the connection did not become free in time");
         }
     }
@@ -302,16 +302,16 @@ int hf__ul_line_home(struct hf__ul_front *f, bool needs_room,
 static int take_answer(struct hf__ul_front *f, struct hf__ul_line *line)
 {
     struct hf__mysql *s = &f->mysql;
-    hf__time limit = s->deadline;
+    hf__time limit = s->t.deadline;
     bool is_there = false;
     int r;
 
-    s->deadline = hf__later(limit, hf__after_ms(hf__now(), HF__UL_BRIEF_MS));
+    s->t.deadline = hf__later(limit, hf__after_ms(hf__now(), HF__UL_BRIEF_MS));
     r = hf__wire_await(s, hf__ul_late_until(f, line, limit), &is_there);
-    s->deadline = limit;
+    s->t.deadline = limit;
     line->owes = r == HF_OK && !is_there;
     if (line->owes) {
-        (void)hf__fail(s->err, HF_EUNKNOWN,
+        (void)hf__fail(s->t.err, HF_EUNKNOWN,
                        "the server did not answer in time");
         return HF_BUSY;
     }
@@ -322,12 +322,12 @@ static int take_answer(struct hf__ul_front *f, struct hf__ul_line *line)
 int hf__ul_line_skip(struct hf__ul_front *f)
 {
     struct hf__mysql *s = &f->mysql;
-    hf__time limit = s->deadline;
+    hf__time limit = s->t.deadline;
     int r;
 
-    s->deadline = hf__later(limit, hf__after_ms(hf__now(), HF__UL_BRIEF_MS));
+    s->t.deadline = hf__later(limit, hf__after_ms(hf__now(), HF__UL_BRIEF_MS));
     r = hf__wire_skip(s);
-    s->deadline = limit;
+    s->t.deadline = limit;
     return r;
 }
 
@@ -341,7 +341,7 @@ static int see_same(struct hf__ul_front *f, unsigned n)
         return HF_OK;
     }
     s->wire.is_dead = true;
-    return hf__mysql_refusal(s, s->err);
+    return hf__mysql_refusal(s, s->t.err);
 }
 
 /* What nobody knows whether it is held, is not; nor is a transaction whose

@@ -114,9 +114,9 @@ int hf__ul_join(struct hf__ul_front *f, const struct hf__url *url,
     struct hf__ul_link *link;
 
     registry_lock();
-    link = find_link(f->mysql.head.client);
+    link = find_link(f->mysql.t.head.client);
     if (link == NULL) {
-        link = new_link(f->mysql.head.client, url, allow);
+        link = new_link(f->mysql.t.head.client, url, allow);
         if (link != NULL) {
             link->lease_s = lease_s;
             link->most = f->scheme->is_apart ? 1 : most;
@@ -130,7 +130,8 @@ int hf__ul_join(struct hf__ul_front *f, const struct hf__url *url,
     registry_unlock();
     f->link = link;
     if (link == NULL) {
-        return hf__fail(f->mysql.err, HF_ENOMEM, "out of memory for a session");
+        return hf__fail(f->mysql.t.err, HF_ENOMEM,
+                        "out of memory for a session");
     }
     HF_SCOPED_LOCK(&link->mutex);
     hf__list_push(&link->fronts, &f->in_link);
@@ -190,7 +191,7 @@ void hf__ul_stir(struct hf__ul_link *link)
         struct hf__ul_front *f = HF__ELEMENT(it, struct hf__ul_front, in_link);
 
         if (f->is_waiting || (link->is_news && link->listener == f)) {
-            hf__wire_wake(&f->mysql.wire);
+            hf__waker_wake(&f->mysql.t.waker);
         }
     }
     if (link->listener != NULL) {

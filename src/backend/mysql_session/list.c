@@ -48,7 +48,7 @@ static int run(struct hf__ul_front *f, struct hf__ul_line *line)
     if (r != HF_OK) {
         return r == HF_BUSY ? (int)HF_EUNAVAIL : r;
     }
-    return s->reply.error != 0 ? hf__mysql_refusal(s, s->err) : HF_OK;
+    return s->reply.error != 0 ? hf__mysql_refusal(s, s->t.err) : HF_OK;
 }
 
 /* ---- list */
@@ -90,7 +90,7 @@ int hf__ul_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
     struct hf__ul_line *line = NULL;
     int r;
 
-    hf__mysql_begin(&f->mysql, deadline, err);
+    hf__table_begin(&f->mysql.t, deadline, err);
     if (!f->link->has_database) {
         return hf__fail(err, HF_ENOTSUP,
                         "the server lists no user locks: name a database in "
@@ -188,7 +188,7 @@ static int delete_idle(struct hf__ul_front *f, struct hf__ul_line *line, int n,
         if (s->reply.error != 0) {
             return hf__mysql_blame(s->reply.error) == HF__BLAME_AGAIN
                        ? (int)HF_OK
-                       : hf__mysql_refusal(s, s->err);
+                       : hf__mysql_refusal(s, s->t.err);
         }
         g->count += i % each == each - 1 ? s->reply.affected : 0;
         r = i + 1 < n * each ? hf__wire_next(s) : (int)HF_OK;
@@ -216,8 +216,8 @@ static int clean(struct hf__ul_front *f, struct hf__ul_line *line,
             deletions = scanned;
         }
         if (n > 0 && ahead_us > -GRACE_US && ahead_us <= GRACE_US) {
-            hf__wire_sleep(
-                &f->mysql,
+            hf__table_rest(
+                &f->mysql.t,
                 hf__after_ns(hf__now(), (ahead_us + GRACE_US + 1000) * 1000));
         }
         r = n > 0 ? delete_idle(f, line, n, g) : r;
@@ -236,7 +236,7 @@ int hf__ul_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
     struct hf__ul_line *line = NULL;
     int r;
 
-    hf__mysql_begin(&f->mysql, deadline, err);
+    hf__table_begin(&f->mysql.t, deadline, err);
     if (!f->link->has_database) {
         g->length = 0;
         return HF_OK;

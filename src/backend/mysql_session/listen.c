@@ -62,8 +62,8 @@ static bool tell(struct hf__ul_front *f, hf__broken_fn fn, void *arg)
 static hf__time next_look(const struct hf__ul_front *f)
 {
     return f->n_reheard == f->n_heard
-               ? f->mysql.deadline
-               : hf__earlier(f->mysql.deadline, f->rehears);
+               ? f->mysql.t.deadline
+               : hf__earlier(f->mysql.t.deadline, f->rehears);
 }
 
 static bool is_watched(const struct hf__ul_line *line)
@@ -86,7 +86,7 @@ static struct pollfd *gather(struct hf__ul_front *f, nfds_t *ret_n)
     if (fds == NULL) {
         return NULL;
     }
-    fds[0] = (struct pollfd){.fd = hf__waker_fd(&f->mysql.wire.waker),
+    fds[0] = (struct pollfd){.fd = hf__waker_fd(&f->mysql.t.waker),
                              .events = POLLIN};
     *ret_n = 1;
     HF__LIST_EACH (it, &link->lines) {
@@ -165,7 +165,7 @@ static void sleep_on(struct hf__ul_front *f, struct pollfd *fds, nfds_t n)
     int woken = poll(fds, n, (int)(ms < SLEEP_MAX_MS ? ms : SLEEP_MAX_MS));
 
     if (woken > 0 && fds[0].revents != 0) {
-        hf__waker_drain(&f->mysql.wire.waker);
+        hf__waker_drain(&f->mysql.t.waker);
     }
     if (woken > 0) {
         end_lines(f, fds, n);
@@ -177,15 +177,15 @@ int hf__ul_listen(void *state, hf__broken_fn fn, void *arg, hf__time deadline,
 {
     struct hf__ul_front *f = state;
 
-    hf__mysql_begin(&f->mysql, deadline, err);
-    while (!tell(f, fn, arg) && !hf__is_interrupted(&f->mysql.head) &&
+    hf__table_begin(&f->mysql.t, deadline, err);
+    while (!tell(f, fn, arg) && !hf__is_interrupted(&f->mysql.t.head) &&
            hf__before(hf__now(), deadline)) {
         nfds_t n = 0;
         struct pollfd *fds = gather(f, &n);
 
         if (fds == NULL) {
-            hf__wire_sleep(
-                &f->mysql,
+            hf__table_rest(
+                &f->mysql.t,
                 hf__earlier(deadline, hf__after_ms(hf__now(), BLIND_MS)));
             continue;
         }

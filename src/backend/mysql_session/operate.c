@@ -108,7 +108,7 @@ static int take_looks(struct hf__ul_front *f, int n)
             continue;
         }
         if (s->reply.error != 0 || !hf__ul_read_look(f, &sight)) {
-            return hf__mysql_refusal(s, s->err);
+            return hf__mysql_refusal(s, s->t.err);
         }
         take_look(t, &sight);
         r = --n > 0 ? hf__wire_next(s) : (int)HF_OK;
@@ -167,7 +167,7 @@ static int take_sights(struct hf__ul_front *f, struct hf__watch *const w[],
         struct hf__record record;
 
         if (s->reply.error != 0 || !hf__ul_read_look(f, &sight)) {
-            return hf__mysql_refusal(s, s->err);
+            return hf__mysql_refusal(s, s->t.err);
         }
         hf__ul_tell(&sight, &record);
         w[i]->has_fired =
@@ -213,7 +213,8 @@ static int run(struct hf__ul_front *f, struct hf__ul_line *line)
     if (r == HF_BUSY) {
         return HF_EUNKNOWN;
     }
-    return r == HF_OK && s->reply.error != 0 ? hf__mysql_refusal(s, s->err) : r;
+    return r == HF_OK && s->reply.error != 0 ? hf__mysql_refusal(s, s->t.err)
+                                             : r;
 }
 
 static int see(struct hf__ul_front *f, struct hf__ul_line *line,
@@ -309,7 +310,7 @@ static int kill_holder(struct hf__ul_front *f, struct hf__ul_line *line,
     case KILL_DENIED:
         return denied(f, op, holder);
     default:
-        return hf__mysql_refusal(s, s->err);
+        return hf__mysql_refusal(s, s->t.err);
     }
 }
 
@@ -343,13 +344,13 @@ static int await_end(struct hf__ul_front *f, struct hf__ul_line *line,
         if (r != HF_OK || sight.holder != holder) {
             return r;
         }
-        if (hf__is_interrupted(&f->mysql.head) ||
-            !hf__before(hf__now(), f->mysql.deadline)) {
+        if (hf__is_interrupted(&f->mysql.t.head) ||
+            !hf__before(hf__now(), f->mysql.t.deadline)) {
             return hf__fail(op->err, HF_EUNKNOWN,
                             "the server did not end connection %llu in time",
                             (unsigned long long)holder);
         }
-        hf__wire_sleep(&f->mysql, hf__after_ms(hf__now(), ENDING_MS));
+        hf__table_rest(&f->mysql.t, hf__after_ms(hf__now(), ENDING_MS));
     }
 }
 

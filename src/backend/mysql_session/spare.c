@@ -76,7 +76,7 @@ static int reserve(struct hf__ul_front *f)
     HF_SCOPED_LOCK(&link->mutex);
 
     if (link->n_apart >= link->apart_most) {
-        return hf__fail(f->mysql.err, HF_EUNAVAIL,
+        return hf__fail(f->mysql.t.err, HF_EUNAVAIL,
                         "max_connections: this client has %d connections that "
                         "hold a lock or wait for one, one for each; raise it "
                         "in the URL",

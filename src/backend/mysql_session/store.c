@@ -39,7 +39,7 @@ static int meet_server(struct hf__ul_front *f)
     struct hf__ul_line *line = NULL;
     int r;
 
-    if (f->mysql.head.only_listens) {
+    if (f->mysql.t.head.only_listens) {
         return HF_OK;
     }
     r = hf__ul_line_home(f, false, &line);
@@ -69,13 +69,13 @@ int hf__ul_open(struct hf__ul_front *f, const struct hf__url *url,
                 const char *allow, int most)
 {
     int lease_s = 0;
-    int r = read_lease(url, &lease_s, f->mysql.err);
+    int r = read_lease(url, &lease_s, f->mysql.t.err);
 
     hf__list_init(&f->in_link);
     r = r == HF_OK ? hf__wire_init(&f->mysql) : r;
     r = r == HF_OK ? hf__ul_join(f, url, allow, lease_s, most) : r;
     r = r == HF_OK ? meet_server(f) : r;
-    f->mysql.head.facts = (struct hf__facts){
+    f->mysql.t.head.facts = (struct hf__facts){
         .grade = 'S',
         .reach = HF_REACH_HOSTS,
         .lease_us = lease_s * INT64_C(1000000),
@@ -90,7 +90,7 @@ static int session_open(void *state, const struct hf__url *url,
     int most = 0;
     int r = read_most(url, &most, err);
 
-    hf__mysql_begin(&f->mysql, deadline, err);
+    hf__table_begin(&f->mysql.t, deadline, err);
     f->scheme = &hf__ul_session_scheme;
     return r == HF_OK ? hf__ul_open(f, url, allow, most) : r;
 }
@@ -99,7 +99,7 @@ void hf__ul_close(void *state)
 {
     struct hf__ul_front *f = state;
 
-    f->mysql.err = NULL;
+    f->mysql.t.err = NULL;
     hf__ul_wait_leave(f);
     hf__ul_leave(f);
     hf__wire_fini(&f->mysql);

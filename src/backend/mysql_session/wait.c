@@ -205,7 +205,7 @@ static int keep_lock(struct hf__ul_front *f, struct hf__ul_line *line)
     lock = hf__ul_lock_new(f->link, line, f->queue_key, f->queue_length);
     if (lock == NULL) {
         line->is_cut = true;
-        return hf__fail(f->mysql.err, HF_ENOMEM, "out of memory for a lock");
+        return hf__fail(f->mysql.t.err, HF_ENOMEM, "out of memory for a lock");
     }
     lock->state = HF__UL_WON;
     lock->winner = f;
@@ -227,13 +227,13 @@ static int hear(struct hf__ul_front *f, struct hf__ul_line *line,
         (f->scheme->is_apart &&
          hf__mysql_blame(s->reply.error) == HF__BLAME_AGAIN)) {
         if (s->reply.error != LOCK_TIMEOUT) { /* a deadlock, or a KILL QUERY */
-            hf__wire_sleep(s, hf__after_ms(hf__now(), PAUSE_MS));
+            hf__table_rest(&s->t, hf__after_ms(hf__now(), PAUSE_MS));
         }
         return ask(f, line, false);
     }
     if (s->reply.error != 0) {
         s->wire.is_dead = true;
-        return hf__mysql_refusal(s, s->err);
+        return hf__mysql_refusal(s, s->t.err);
     }
     row = hf__ul_row(f, 2);
     if (row == NULL && f->scheme->is_apart && s->reply.rows != NULL) {
@@ -248,7 +248,7 @@ static int hear(struct hf__ul_front *f, struct hf__ul_line *line,
         return keep_lock(f, line);
     }
     if (row[1] == NULL) {
-        hf__wire_sleep(s, hf__after_ms(hf__now(), PAUSE_MS));
+        hf__table_rest(&s->t, hf__after_ms(hf__now(), PAUSE_MS));
     }
     return ask(f, line, false);
 }
@@ -265,16 +265,16 @@ static int listen_to(struct hf__ul_front *f, struct hf__ul_line *line,
                      bool *ret_has_fired)
 {
     struct hf__mysql *s = &f->mysql;
-    hf__time limit = s->deadline;
+    hf__time limit = s->t.deadline;
     int r = line->owes ? (int)HF_OK : ask(f, line, false);
 
     while (r == HF_OK && !*ret_has_fired) {
         bool is_there = false;
 
-        s->deadline =
+        s->t.deadline =
             hf__later(limit, hf__after_ms(hf__now(), HF__UL_BRIEF_MS));
         r = hf__wire_await(s, limit, &is_there);
-        s->deadline = limit;
+        s->t.deadline = limit;
         if (r == HF_OK && !is_there && is_overdue(f)) {
             s->wire.is_dead = true;
             r = hf__mysql_dead(s);
@@ -323,19 +323,19 @@ int hf__ul_wait(void *state, struct hf__watch *w[], int n, hf__time deadline,
     bool has_fired = false;
     int r = HF_OK;
 
-    hf__mysql_begin(&f->mysql, deadline, err);
+    hf__table_begin(&f->mysql.t, deadline, err);
     if (n == 1) {
         return wait_for(f, w[0]);
     }
     hf__ul_wait_leave(f);
     while (n > 0 && r == HF_OK && !has_fired &&
-           !hf__is_interrupted(&f->mysql.head) &&
+           !hf__is_interrupted(&f->mysql.t.head) &&
            hf__before(hf__now(), deadline)) {
         int64_t ms = hf__random_between(POLL_LOW_MS, POLL_HIGH_MS);
 
         r = hf__ul_look_around(f, w, n, &has_fired);
         if (r == HF_OK && !has_fired) {
-            hf__wire_sleep(&f->mysql,
+            hf__table_rest(&f->mysql.t,
                            hf__earlier(deadline, hf__after_ms(hf__now(), ms)));
         }
     }

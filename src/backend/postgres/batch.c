@@ -107,7 +107,7 @@ static int run_alone(struct hf__pg *s, const struct hf__pg_unit *u)
     if (u->n == 1 && u->ops[0]->result != HF__AGAIN) {
         return HF_OK; /* it was alone */
     }
-    for (int i = 0; i < u->n && r == HF_OK && s->lost == HF_OK;) {
+    for (int i = 0; i < u->n && r == HF_OK && s->t.lost == HF_OK;) {
         int n = 0;
 
         for (; i < u->n && n < SINGLES; i++) {
@@ -120,10 +120,10 @@ static int run_alone(struct hf__pg *s, const struct hf__pg_unit *u)
 
 static int run_units(struct hf__pg *s, struct hf__pg_unit *units, int n)
 {
-    bool hurries = hf__ms_until(s->deadline, hf__now()) < HURRY_MS;
+    bool hurries = hf__ms_until(s->t.deadline, hf__now()) < HURRY_MS;
     int r = n == 0 ? HF_OK : run(s, units, n, hurries);
 
-    for (int i = 0; i < n && r == HF_OK && s->lost == HF_OK; i++) {
+    for (int i = 0; i < n && r == HF_OK && s->t.lost == HF_OK; i++) {
         if (units[i].is_refused) {
             r = run_alone(s, &units[i]);
         }
@@ -235,7 +235,7 @@ static int look_up(struct hf__pg *s, struct hf__op *const ops[], int n,
             ops[i]->result = hf__pg_failed(s, ops[i]->err, r, HF_EUNAVAIL);
         }
     }
-    return s->lost;
+    return s->t.lost;
 }
 
 /* One by one, and after the first as long as there is time: what is left then
@@ -255,7 +255,7 @@ static int decide(struct hf__pg *s, struct hf__op *const ops[], int n,
                 continue;
             }
             if (done++ > 0 &&
-                hf__ms_until(s->deadline, hf__now()) < PARTING_MS) {
+                hf__ms_until(s->t.deadline, hf__now()) < PARTING_MS) {
                 op->result = HF__AGAIN;
                 continue;
             }
@@ -274,11 +274,11 @@ static int run_chunk(struct hf__pg *s, struct hf__op *const ops[], int n)
         ops[i]->result = HF__PG_OPEN;
     }
     r = run_hot(s, ops, n);
-    r = r == HF_OK ? s->lost : r;
+    r = r == HF_OK ? s->t.lost : r;
     r = r == HF_OK ? look_up(s, ops, n, &seen) : r;
     if (seen != NULL) {
         r = make(s, ops, n, seen);
-        r = r == HF_OK ? s->lost : r;
+        r = r == HF_OK ? s->t.lost : r;
         r = r == HF_OK ? decide(s, ops, n, seen) : r;
     }
     for (int i = 0; i < n; i++) {
@@ -307,15 +307,15 @@ int hf__pg_execute(void *state, struct hf__op *ops[], int n, hf__time deadline,
     struct hf__pg *s = state;
     int r;
 
-    hf__pg_begin(s, deadline, err);
+    hf__table_begin(&s->t, deadline, err);
     r = hf__pg_look(s);
-    r = r == HF_OK ? hf__parked_leave(&s->parked) : r;
+    r = r == HF_OK ? hf__parked_leave(&s->t) : r;
     for (int i = 0; i < n && r == HF_OK; i += CHUNK) {
         r = run_chunk(s, ops + i, n - i < CHUNK ? n - i : CHUNK);
     }
     if (r != HF_OK) {
         close_open(s, ops, n);
     }
-    hf__pg_ghost_doubt(s, ops, n);
+    hf__ghost_doubt(&s->t, ops, n);
     return r;
 }

@@ -46,7 +46,7 @@ int64_t hf__pg_bell_take(struct hf__pg *s, const struct hf__token *token)
     uint64_t bell = (uint64_t)hf__pg_bell_of(token);
     int place = find_bell(s, 0);
 
-    if (!s->server.has_bells || place < 0 || hf__pg_bell_is_had(s, token)) {
+    if (!s->t.has_bells || place < 0 || hf__pg_bell_is_had(s, token)) {
         return 0;
     }
     s->bells[place] = bell;
@@ -101,7 +101,7 @@ static void run(struct hf__pg *s)
     int r = hf__pg_run(s);
 
     if (r != HF_OK && r != HF_ENOMEM) {
-        s->lost = r;
+        s->t.lost = r;
     }
 }
 

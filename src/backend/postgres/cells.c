@@ -175,14 +175,14 @@ static int make_ready(struct hf__pg *s)
 {
     int r;
 
-    if (s->has_cells) {
+    if (s->t.has_cells) {
         return HF_OK;
     }
     r = hf__pg_schema_ready(s, true);
-    s->has_cells = r == HF_OK;
+    s->t.has_cells = r == HF_OK;
     if (s->wire.is_dead ||
         (s->reply.sqlstate[0] != '\0' && hf__pg_blame(s) == HF__PG_SESSION)) {
-        s->lost = HF_EUNAVAIL;
+        s->t.lost = HF_EUNAVAIL;
     }
     return r == HF_EUNKNOWN || r == HF_EINVAL ? (int)HF_EUNAVAIL : r;
 }
@@ -192,19 +192,19 @@ int hf__pg_cell(void *state, struct hf__cell_op *op, hf__time deadline,
 {
     struct hf__pg *s = state;
 
-    hf__pg_begin(s, deadline, op->err);
-    s->lost = hf__pg_look(s);
-    if (s->lost == HF_OK) {
-        s->lost = hf__parked_leave(&s->parked);
+    hf__table_begin(&s->t, deadline, op->err);
+    s->t.lost = hf__pg_look(s);
+    if (s->t.lost == HF_OK) {
+        s->t.lost = hf__parked_leave(&s->t);
     }
-    if (s->lost == HF_OK) {
+    if (s->t.lost == HF_OK) {
         op->result = make_ready(s);
     }
-    if (s->lost == HF_OK && op->result == HF_OK) {
+    if (s->t.lost == HF_OK && op->result == HF_OK) {
         op->result = op->what == HF__CELL_GET ? look(s, op) : change(s, op);
     }
-    if (s->lost != HF_OK) {
+    if (s->t.lost != HF_OK) {
         hf__error_copy(err, op->err);
     }
-    return s->lost;
+    return s->t.lost;
 }

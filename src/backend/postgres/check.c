@@ -154,7 +154,7 @@ static int check_server(struct hf__pg *s, struct hf__report *to)
 
     add_items(&sql);
     if (sql.is_broken) {
-        return hf__fail(s->err, HF_ENOMEM, "out of memory");
+        return hf__fail(s->t.err, HF_ENOMEM, "out of memory");
     }
     all.text = sql.bytes;
     hf__pg_begin_packet(s);
@@ -229,8 +229,8 @@ static void check_waiting(const struct hf__pg_server *server,
                     "name the server itself: a pooler shares connections, so "
                     "that who waits polls, and who is broken is not told");
     hf__report_tell(to, "waiting",
-                    server->has_bells ? "woken by advisory locks"
-                                      : "by polling",
+                    !server->is_pooled ? "woken by advisory locks"
+                                       : "by polling",
                     HF_FINE, NULL);
 }
 
@@ -241,8 +241,8 @@ int hf__pg_check(void *state, hf__check_fn fn, void *arg, hf__time deadline,
     struct hf__report to = {.fn = fn, .arg = arg};
     int r;
 
-    hf__pg_begin(s, deadline, err);
-    r = hf__parked_leave(&s->parked);
+    hf__table_begin(&s->t, deadline, err);
+    r = hf__parked_leave(&s->t);
     r = r == HF_OK ? check_server(s, &to) : r;
     if (r == HF_OK) {
         check_tls(s, &to);

@@ -174,8 +174,8 @@ static void put_record(const struct writing *w)
     struct hf__pg *s = w->s;
 
     hf__pg_put_key(s, &w->op->key);
-    put_if(s, w->is_bound, (int64_t)s->name.revision);
-    put_if(s, w->is_bound, (int64_t)s->name.fence);
+    put_if(s, w->is_bound, (int64_t)s->t.name.revision);
+    put_if(s, w->is_bound, (int64_t)s->t.name.fence);
     hf__pg_put_i64(s, w->lasts ? s->own_ends_us : INT64_MAX);
     put_if(s, w->is_bound, (int64_t)name->fence);
     put_if(s, w->is_bound, (int64_t)name->broken);
@@ -304,7 +304,7 @@ static int write_all(struct writing *w)
         bool is_sent = r == HF_OK; /* and may have taken it, undone or not */
 
         r = hf__pg_failed(s, w->op->err, r, HF_EUNKNOWN);
-        if (bell != 0 && is_sent && s->lost == HF_OK) {
+        if (bell != 0 && is_sent && s->t.lost == HF_OK) {
             hf__pg_hot_silence(s, taker);
         } else if (bell != 0) {
             (void)hf__pg_bell_forget(s, taker);

@@ -182,19 +182,19 @@ static int refused(const struct attempt *a)
 
     read_state(s);
     if (s->reply.sqlstate[0] != '\0') {
-        return hf__pg_refusal(s, s->err);
+        return hf__pg_refusal(s, s->t.err);
     }
     if (PQconnectionNeedsPassword(s->wire.handle)) {
-        return hf__fail(s->err, HF_EAUTH,
+        return hf__fail(s->t.err, HF_EAUTH,
                         "%s asks for a password, and none is given",
                         a->t->shown);
     }
     hf__pg_words(s, words, sizeof words);
     return is_of_tls(a->answer)
-               ? hf__fail(s->err, HF_EUNSAFE,
+               ? hf__fail(s->t.err, HF_EUNSAFE,
                           "%s: %s (see tls= and ca= of the url)", a->t->shown,
                           words)
-               : hf__fail(s->err, HF_EUNAVAIL, "%s: %s", a->t->shown, words);
+               : hf__fail(s->t.err, HF_EUNAVAIL, "%s: %s", a->t->shown, words);
 }
 
 /* Who forks during a call would leave its locks locked in the child. */
@@ -208,7 +208,7 @@ static int start(struct attempt *a)
     undo_surroundings(&defaults);
     s->wire.handle = defaults.is_broken ? NULL : begin(s, a->t, defaults.bytes);
     if (s->wire.handle == NULL) {
-        r = hf__fail(s->err, HF_ENOMEM, "out of memory for a connection");
+        r = hf__fail(s->t.err, HF_ENOMEM, "out of memory for a connection");
     } else {
         (void)PQsetNoticeReceiver(s->wire.handle, hear, s);
         (void)PQsetErrorVerbosity(s->wire.handle, PQERRORS_VERBOSE);
@@ -251,7 +251,7 @@ static int meet(struct attempt *a)
         r = hf__pg_login_meet(s, a->t, &a->asked);
     }
     if (r == HF_OK && a->asked == HF__PG_ASKED_PART) {
-        hf__pg_sleep(s, hf__after_ms(hf__now(), PART_MS));
+        hf__table_rest(&s->t, hf__after_ms(hf__now(), PART_MS));
         return HF_OK;
     }
     return r == HF_OK ? step(a) : r;
@@ -265,12 +265,12 @@ static int drive(struct attempt *a)
     while (r == HF_OK && a->wanted != PGRES_POLLING_OK) {
         short events = a->wanted == PGRES_POLLING_READING ? POLLIN : POLLOUT;
         hf__time until = a->has_answered
-                             ? s->deadline
-                             : hf__earlier(s->deadline, a->t->answer_by);
+                             ? s->t.deadline
+                             : hf__earlier(s->t.deadline, a->t->answer_by);
 
-        if (hf__pg_sleep_for(s, events, until) == 0 ||
+        if (hf__table_sleep(&s->t, s->wire.fd, events, until) == 0 ||
             !hf__before(hf__now(), until)) {
-            return hf__fail(s->err, HF_EUNAVAIL,
+            return hf__fail(s->t.err, HF_EUNAVAIL,
                             "the server %s did not answer in time",
                             a->t->shown);
         }
@@ -286,7 +286,7 @@ static int begin_session(struct attempt *a)
 
     s->server.version = PQserverVersion(s->wire.handle);
     if (s->server.version < VERSION_LEAST) {
-        return hf__fail(s->err, HF_EPROTO,
+        return hf__fail(s->t.err, HF_EPROTO,
                         "%s is of version %d, and 12 is the oldest that has "
                         "what is needed",
                         a->t->shown, s->server.version / 10000);
@@ -295,7 +295,8 @@ static int begin_session(struct attempt *a)
     return PQsetnonblocking(s->wire.handle, 1) == 0 &&
                    PQenterPipelineMode(s->wire.handle) == 1
                ? HF_OK
-               : hf__fail(s->err, HF_ENOMEM, "out of memory for a connection");
+               : hf__fail(s->t.err, HF_ENOMEM,
+                          "out of memory for a connection");
 }
 
 int hf__pg_connect(struct hf__pg *s, const struct hf__pg_target *t)

@@ -40,15 +40,15 @@ static struct hf__rules rules(void *state)
 
 static void put_down(void *state)
 {
-    hf__table_name_fini(&((struct hf__pg *)state)->name);
+    hf__table_name_fini(&((struct hf__pg *)state)->t.name);
 }
 
 static int take_rows(struct hf__pg *s, const PGresult *rows,
                      const struct hf__key *key)
 {
     put_down(s);
-    hf__table_name_init(&s->name, key);
-    return hf__pg_name_read(rows, key, &s->name);
+    hf__table_name_init(&s->t.name, key);
+    return hf__pg_name_read(rows, key, &s->t.name);
 }
 
 /* is_new: make a record first, if there is none. */
@@ -81,18 +81,18 @@ static int load(void *state, const struct hf__key *key, const struct hf__op *op,
     (void)to_change;
     s->seen = NULL; /* a second time it may be old */
     r = seen != NULL ? take_rows(s, seen, key) : read_anew(s, key, false, err);
-    if (r == HF_OK && !s->name.name.is_there && op->kind == HF__OP_ACQUIRE) {
+    if (r == HF_OK && !s->t.name.name.is_there && op->kind == HF__OP_ACQUIRE) {
         r = read_anew(s, key, true, err);
-        if (r == HF_OK && !s->name.name.is_there) {
+        if (r == HF_OK && !s->t.name.name.is_there) {
             r = HF__RACED; /* deleted between two statements */
         }
     }
     if (r == HF_OK) {
-        hf__table_forget_strays(&s->name, op);
+        hf__table_forget_strays(&s->t.name, op);
     }
-    own = hf__participants_find(&s->name.name.grants, &op->token);
+    own = hf__participants_find(&s->t.name.name.grants, &op->token);
     s->own_ends_us = own == NULL ? INT64_MAX : own->ends_us;
-    *ret_name = &s->name.name;
+    *ret_name = &s->t.name.name;
     return r;
 }
 
@@ -109,16 +109,16 @@ static void show(void *state, const struct hf__participant *ticket)
     struct hf__pg *s = state;
     int r;
 
-    if (!hf__table_shows(&s->name, ticket)) {
+    if (!hf__table_shows(&s->t.name, ticket)) {
         return;
     }
     hf__pg_begin_packet(s);
     hf__pg_ask(s, &show_ticket);
-    hf__pg_put_key(s, s->name.key);
+    hf__pg_put_key(s, s->t.name.key);
     hf__pg_put_i64(s, (int64_t)ticket->fence);
     r = hf__pg_run(s);
     if (r != HF_OK || s->reply.is_refused) {
-        (void)hf__pg_failed(s, s->err, r, HF_EUNAVAIL);
+        (void)hf__pg_failed(s, s->t.err, r, HF_EUNAVAIL);
     }
 }
 
@@ -155,14 +155,14 @@ int hf__pg_decide(struct hf__pg *s, struct hf__op *op, PGresult *seen)
     bool has_turn = false;
     int r = HF__RACED;
 
-    s->lost = HF_OK;
+    s->t.lost = HF_OK;
     s->seen = seen;
-    for (int i = 0; i < ATTEMPTS && r == HF__RACED && s->lost == HF_OK; i++) {
-        if (i == COURTEOUS && s->server.has_bells) {
-            s->lost = ask_turn(s, &take_turn, &op->key);
+    for (int i = 0; i < ATTEMPTS && r == HF__RACED && s->t.lost == HF_OK; i++) {
+        if (i == COURTEOUS && s->t.has_bells) {
+            s->t.lost = ask_turn(s, &take_turn, &op->key);
             has_turn = true;
         }
-        if (s->lost == HF_OK) {
+        if (s->t.lost == HF_OK) {
             r = hf__engine_apply(&hf__pg_primitives, s, op, &out);
         }
     }
@@ -174,6 +174,6 @@ int hf__pg_decide(struct hf__pg *s, struct hf__op *op, PGresult *seen)
     } else {
         hf__outcome_tell(&out, op);
     }
-    return s->lost == HF_OK && has_turn ? ask_turn(s, &give_turn, &op->key)
-                                        : s->lost;
+    return s->t.lost == HF_OK && has_turn ? ask_turn(s, &give_turn, &op->key)
+                                          : s->t.lost;
 }

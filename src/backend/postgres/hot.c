@@ -250,13 +250,13 @@ int hf__pg_failed(struct hf__pg *s, hf_error *err, int r, int if_lost)
         return hf__fail(err, HF_ENOMEM, "out of memory");
     }
     if (r != HF_OK) {
-        s->lost = hf__pg_dead(s, err);
+        s->t.lost = hf__pg_dead(s, err);
         return if_lost;
     }
     blame = hf__pg_blame(s);
     r = hf__pg_refusal(s, err);
     if (blame == HF__PG_SESSION) {
-        s->lost = hf__pg_refusal(s, s->err);
+        s->t.lost = hf__pg_refusal(s, s->t.err);
     }
     if (strcmp(s->reply.sqlstate, "55P03") == 0 && !s->hurries) {
         return r; /* it was waited for */

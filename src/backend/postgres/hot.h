@@ -45,7 +45,7 @@ int hf__pg_hot_forget_bells(struct hf__pg *s, const struct hf__pg_unit *units,
                             int n, int64_t ret_bells[HF__PG_BELLS]);
 void hf__pg_hot_ask_silence(struct hf__pg *s, const int64_t bells[], int n);
 /* That of a grant which is over, if it is this session's, is let go of now;
- * s->lost is set if that fails. */
+ * s->t.lost is set if that fails. */
 void hf__pg_hot_silence(struct hf__pg *s, const struct hf__token *token);
 /* A statement that failed may have taken some: the same for all. */
 void hf__pg_hot_silence_all(struct hf__pg *s);
@@ -53,11 +53,11 @@ void hf__pg_hot_silence_all(struct hf__pg *s);
 void hf__pg_hot_ask_record(struct hf__pg *s, const struct hf__key *key);
 
 /* What was sent last was refused, or (r, of the wire) went wrong: what that is
- * for an operation. s->lost is set if the session is dead; of what was sent
+ * for an operation. s->t.lost is set if the session is dead; of what was sent
  * then and not answered, it is `if_lost`. */
 int hf__pg_failed(struct hf__pg *s, hf_error *err, int r, int if_lost);
 
-/* As the engine's commit(): of s->name. commit.c */
+/* As the engine's commit(): of s->t.name. commit.c */
 HF_MUST_CHECK int hf__pg_commit(struct hf__pg *s, const struct hf__op *op,
                                 struct hf__name *name);
 /* One operation by the engine; with the rows that were read for it, or NULL.

@@ -48,7 +48,7 @@ static int start(struct hf__pg *s, struct ear *ear)
     r = hf__pg_send(s);
     r = r == HF_OK ? hf__pg_next(s) : r;
     if (r == HF_OK && s->reply.sqlstate[0] != '\0') {
-        return hf__pg_refusal(s, s->err);
+        return hf__pg_refusal(s, s->t.err);
     }
     r = r == HF_OK ? hf__pg_next(s) : r;
     for (int i = 0; r == HF_OK && i < s->reply.n_rows; i++) {
@@ -84,9 +84,9 @@ int hf__pg_listen(void *state, hf__broken_fn fn, void *arg, hf__time deadline,
     struct ear ear = {.fn = fn, .arg = arg};
     int r;
 
-    hf__pg_begin(s, deadline, err);
+    hf__table_begin(&s->t, deadline, err);
     if (s->server.is_pooled) {
-        hf__pg_sleep(s, deadline); /* it would be told to somebody else */
+        hf__table_rest(&s->t, deadline); /* it would be told to somebody else */
         return HF_OK;
     }
     r = hf__pg_place_look(s);
@@ -97,7 +97,7 @@ int hf__pg_listen(void *state, hf__broken_fn fn, void *arg, hf__time deadline,
         hear(s, &ear);
     }
     while (r == HF_OK && !ear.has_heard) {
-        if (hf__pg_sleep_for(s, POLLIN, deadline) == 0) {
+        if (hf__table_sleep(&s->t, s->wire.fd, POLLIN, deadline) == 0) {
             return HF_OK;
         }
         r = hf__pg_look(s);

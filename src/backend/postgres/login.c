@@ -126,13 +126,13 @@ int hf__pg_login_meet(struct hf__pg *s, const struct hf__pg_target *t,
 
     *ret_asked = asked;
     if (asked == HF__PG_ASKED_NONE) {
-        return hf__fail(s->err, HF_EPROTO,
+        return hf__fail(s->t.err, HF_EPROTO,
                         "what %s says is not how PostgreSQL lets a client in: "
                         "is the port right?",
                         t->shown);
     }
     if (asked == HF__PG_ASKED_OTHER) {
-        return hf__fail(s->err, HF_EAUTH,
+        return hf__fail(s->t.err, HF_EAUTH,
                         "%s asks for Kerberos or the like, which is not "
                         "supported: give the user scram-sha-256 or a "
                         "certificate",
@@ -140,7 +140,7 @@ int hf__pg_login_meet(struct hf__pg *s, const struct hf__pg_target *t,
     }
     if (asked == HF__PG_ASKED_CLEAR && t->password[0] != '\0' &&
         !is_known(s, t)) {
-        return hf__fail(s->err, HF_EUNSAFE,
+        return hf__fail(s->t.err, HF_EUNSAFE,
                         "%s asks for the password as it is: name its "
                         "certificate's authority (ca=), or give the user "
                         "scram-sha-256",

@@ -109,7 +109,7 @@ int hf__pg_place_look(struct hf__pg *s)
         return HF_OK;
     }
     s->wire.is_dead = true;
-    return hf__fail(s->err, HF_EUNAVAIL,
+    return hf__fail(s->t.err, HF_EUNAVAIL,
                     "another server has been promoted meanwhile");
 }
 
@@ -135,12 +135,12 @@ static void swap(struct hf__pg *s, struct choice *c)
     c->handle = s->wire.handle;
     c->server = s->server;
     memcpy(c->schema, s->wire.schema, sizeof c->schema);
-    c->facts = s->head.facts;
+    c->facts = s->t.head.facts;
     s->wire.handle = best.handle;
     s->wire.fd = PQsocket(best.handle); /* −1 without one */
     s->server = best.server;
     memcpy(s->wire.schema, best.schema, sizeof best.schema);
-    s->head.facts = best.facts;
+    s->t.head.facts = best.facts;
 }
 
 /* Of the host that has answered. Where none before it takes writes, c->server
@@ -151,13 +151,13 @@ static int meet(struct hf__pg *s, struct choice *c)
 
     c->is_conflict = true;
     if (c->system != 0 && c->system != v->system) {
-        return hf__fail(s->err, HF_EUNSAFE,
+        return hf__fail(s->t.err, HF_EUNSAFE,
                         "url: its hosts are no copies of one server, and each "
                         "would grant what the others have granted");
     }
     if (!v->is_standby && v->timeline == c->server.timeline &&
         v->place != c->server.place) {
-        return hf__fail(s->err, HF_EUNSAFE,
+        return hf__fail(s->t.err, HF_EUNSAFE,
                         "url: two of its hosts take writes, and none of them "
                         "is known to be the primary: stop the one that is not");
     }
@@ -175,7 +175,7 @@ static int meet(struct hf__pg *s, struct choice *c)
 static int judge(struct hf__pg *s, uint32_t highest)
 {
     return s->server.timeline < highest
-               ? hf__fail(s->err, HF_EUNSAFE,
+               ? hf__fail(s->t.err, HF_EUNSAFE,
                           "the server that takes writes is on timeline %u, "
                           "and timeline %u has begun: it was the primary, and "
                           "another has been promoted",
@@ -217,7 +217,7 @@ static int try_host(struct hf__pg *s, struct hf__pg_target *t,
     }
     error = hf__host_look_up(t->host, NULL, &list);
     if (error != 0) {
-        return hf__fail(s->err, HF_EUNAVAIL, "%s can't be looked up: %s",
+        return hf__fail(s->t.err, HF_EUNAVAIL, "%s can't be looked up: %s",
                         t->host, gai_strerror(error));
     }
     t->address = address;
@@ -242,7 +242,7 @@ static hf__time share_of(const struct hf__pg *s, const struct choice *c,
 {
     hf__time now = hf__now();
     hf__time until =
-        hf__after_ns(now, hf__between_ns(now, s->deadline) / (int64_t)left);
+        hf__after_ns(now, hf__between_ns(now, s->t.deadline) / (int64_t)left);
 
     return c->handle == NULL ? until
                              : hf__earlier(until, hf__after_ms(now, OTHER_MS));
@@ -260,8 +260,8 @@ static int look_at_all(struct hf__pg *s, const struct hf__url *url,
     const struct hf__url_host *hosts =
         socket.name != NULL ? &socket : url->hosts;
     size_t n = socket.name != NULL ? 1 : url->n_hosts;
-    hf__time deadline = s->deadline;
-    hf_error *err = s->err;
+    hf__time deadline = s->t.deadline;
+    hf_error *err = s->t.err;
     int r = HF_EUNAVAIL;
 
     for (size_t i = 0; i < n && !c->is_conflict; i++) {
@@ -275,16 +275,16 @@ static int look_at_all(struct hf__pg *s, const struct hf__url *url,
         one.shown = shown;
         (void)snprintf(shown, sizeof shown, "%.255s port %d", one.host,
                        one.port);
-        s->err = &why;
-        s->deadline = share_of(s, c, n - i);
+        s->t.err = &why;
+        s->t.deadline = share_of(s, c, n - i);
         got = try_host(s, &one, allow, c);
-        s->deadline = deadline;
-        s->err = err;
+        s->t.deadline = deadline;
+        s->t.err = err;
         if (r == HF_EUNAVAIL || c->is_conflict) {
             r = got;
             hf__error_copy(err, &why);
         }
-        if (hf__is_interrupted(&s->head)) {
+        if (hf__is_interrupted(&s->t.head)) {
             return HF_EUNAVAIL;
         }
     }
@@ -307,9 +307,9 @@ int hf__pg_place_connect(struct hf__pg *s, const struct hf__url *url,
     };
     struct hf__table_login login;
     struct choice c = {.handle = NULL};
-    int r = check(url, s->err);
+    int r = check(url, s->t.err);
 
-    r = r == HF_OK ? hf__secret_read(url, &secret, s->err) : r;
+    r = r == HF_OK ? hf__secret_read(url, &secret, s->t.err) : r;
     if (r != HF_OK) {
         return r;
     }
@@ -323,8 +323,8 @@ int hf__pg_place_connect(struct hf__pg *s, const struct hf__url *url,
         r = judge(s, c.highest > highest ? c.highest : highest);
     }
     if ((url->n_hosts > 1 || c.highest != 0) && !s->server.is_waited_for &&
-        s->head.facts.grade < 'C') {
-        s->head.facts.grade = 'C';
+        s->t.head.facts.grade < 'C') {
+        s->t.head.facts.grade = 'C';
     }
     return r;
 }

@@ -37,7 +37,7 @@ struct hf__pg_target {
     const char *schema; /* NULL: the user's current one */
     const char *shown;  /* where it is, for people */
 };
-/* Until s->deadline. HF_OK, or the session is dead, s->err told. */
+/* Until s->t.deadline. HF_OK, or the session is dead, s->t.err told. */
 HF_MUST_CHECK int hf__pg_connect(struct hf__pg *s,
                                  const struct hf__pg_target *target);
 
@@ -46,14 +46,5 @@ HF_MUST_CHECK int hf__pg_connect(struct hf__pg *s,
 HF_MUST_CHECK int hf__pg_settle(struct hf__pg *s,
                                 const struct hf__pg_target *target,
                                 const char *allow);
-
-/* End what the session before left under way (ghost.c). HF_OK, or the session
- * is dead. */
-HF_MUST_CHECK int hf__pg_ghost_end(struct hf__pg *s);
-/* At the end: what is left of this one. */
-void hf__pg_ghost_leave(struct hf__pg *s);
-/* A release that found nothing may have come before the ghost's grant. */
-void hf__pg_ghost_doubt(const struct hf__pg *s, struct hf__op *const ops[],
-                        int n);
 
 #endif

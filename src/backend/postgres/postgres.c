@@ -7,11 +7,39 @@
 
 #include "src/backend/postgres/place.h"
 
-void hf__pg_begin(struct hf__pg *s, hf__time deadline, hf_error *err)
+/* As long as a statement takes at most, and a second. */
+#define HAUNTS_MS 6000
+/* A session that was ended goes at once, or when its disk lets it. */
+#define ENDS_MS 1000
+
+/* Each session has a mark of its own, a random number, in its name as the
+ * server lists it. A row for each that is still there. Its user is who logged
+ * in: what it does may be done by another role (ALTER ROLE ... SET role). */
+static const struct hf__pg_statement terminate = {
+    0, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+       "WHERE application_name='holdfast.'||lpad(to_hex($1),16,'0') "
+       "AND usename=session_user "
+       "AND pid<>pg_backend_pid()"};
+
+static int end_marked(void *state, uint64_t mark, bool *ret_is_gone)
 {
-    s->deadline = deadline;
-    s->err = err;
-    s->lost = HF_OK;
+    struct hf__pg *s = state;
+    hf__time until = hf__after_ms(hf__now(), ENDS_MS);
+    bool is_there;
+    int r;
+
+    do {
+        hf__pg_begin_packet(s);
+        hf__pg_ask(s, &terminate);
+        hf__pg_put_i64(s, (int64_t)mark);
+        r = hf__pg_run(s);
+        is_there = r == HF_OK && s->reply.n_rows > 0;
+        if (is_there) {
+            hf__table_rest(&s->t, hf__after_ms(hf__now(), 2));
+        }
+    } while (is_there && hf__before(hf__now(), until));
+    *ret_is_gone = r == HF_OK && !is_there && s->reply.sqlstate[0] == '\0';
+    return r;
 }
 
 static int open_session(void *state, const struct hf__url *url,
@@ -20,10 +48,14 @@ static int open_session(void *state, const struct hf__url *url,
     struct hf__pg *s = state;
     int r;
 
-    hf__pg_begin(s, deadline, err);
+    hf__table_begin(&s->t, deadline, err);
     r = hf__pg_wire_init(s);
     r = r == HF_OK ? hf__pg_place_connect(s, url, allow) : r;
-    r = r == HF_OK ? hf__pg_ghost_end(s) : r;
+    s->t.ways = &hf__pg_ways;
+    s->t.has_bells = !s->server.is_pooled; /* else they may be another's */
+    s->t.place = s->server.place;
+    s->t.mark = s->server.mark;
+    r = r == HF_OK ? hf__ghost_end(&s->t, end_marked) : r;
     return r == HF_OK ? hf__pg_schema_ready(s, false) : r;
 }
 
@@ -31,8 +63,8 @@ static void close_session(void *state)
 {
     struct hf__pg *s = state;
 
-    s->wire.is_dead |= hf__parked_is_owed(&s->parked);
-    hf__pg_ghost_leave(s);
+    s->wire.is_dead |= hf__parked_is_owed(&s->t.parked);
+    hf__ghost_leave(&s->t, s->wire.is_dead, HAUNTS_MS);
     hf__pg_wire_fini(s);
 }
 
@@ -40,7 +72,7 @@ static void interrupt(void *state)
 {
     struct hf__pg *s = state;
 
-    hf__pg_wake(&s->wire);
+    hf__waker_wake(&s->t.waker);
 }
 
 const struct hf__backend hf__postgres_backend = {

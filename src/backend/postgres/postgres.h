@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A session of the PostgreSQL store, as the files of this folder share it:
- * postgres.c opens and closes it; place, connect, login, settings, ghost are
+ * postgres.c opens and closes it; place, connect, login, settings are
  * the way to the right server, ask, wire and errors the connection, schema the
  * tables; batch is execute(), by the statements of hot, or where those do
  * nothing by what src/backend/name/ decides (name, commit); wait and listen are
@@ -14,7 +14,7 @@
 
 #include "src/backend/name/engine.h"
 #include "src/backend/postgres/wire.h"
-#include "src/backend/table/wait.h"
+#include "src/backend/table/session.h"
 
 /* The server's clock, microseconds since 1970; with OFFSET 0 a statement reads
  * it once. */
@@ -81,7 +81,6 @@ struct hf__pg_server {
     int version;      /* PQserverVersion(): 150018 */
     bool is_pooled;   /* each transaction may be on another connection */
     bool is_verified; /* its certificate was asked for, and is good */
-    bool has_bells;   /* advisory locks are ours as long as we are connected */
     bool is_standby;
     bool is_waited_for; /* by a commit: some standby */
     uint64_t system; /* its identifier: servers that are copies have the same */
@@ -93,37 +92,24 @@ struct hf__pg_server {
 };
 
 struct hf__pg {
-    struct hf__head head;
+    struct hf__table_head t;
     struct hf__pg_wire wire;
     struct hf__pg_server server;
     struct hf__pg_reply reply;    /* the one that hf__pg_next() gave last */
     uint64_t bells[HF__PG_BELLS]; /* which it has taken; 0: a free place */
+    bool is_listening;            /* listen.c's */
 
     /* Of the call that runs: */
-    hf__time deadline;
-    hf_error *err;
-    struct hf__table_name name; /* which it has in hand */
-    int64_t own_ends_us;        /* its grant in that name, if it has one */
-    PGresult *seen;   /* names that were read for the batch; NULL: none */
-    int lost;         /* HF_OK, or the session is dead */
-    bool sees_crowds; /* the last glance found one, and was not enough */
-    bool has_glanced; /* what is asked for is the records alone */
-    bool hurries;     /* a row that is locked is waited for as good as not */
-    uint64_t busy;    /* hash of the name that was so last; or 0 */
-
-    /* Nothing of the sessions before can be applied any more, unless: */
-    bool is_alone;
-    hf__time haunted_until;
-
-    bool has_cells;           /* their table is there, and ours */
-    struct hf__parked parked; /* as one that waits */
-    bool is_listening;        /* listen.c's */
+    int64_t own_ends_us; /* its grant in the name in hand, if it has one */
+    PGresult *seen;      /* names that were read for the batch; NULL: none */
+    bool sees_crowds;    /* the last glance found one, and was not enough */
+    bool has_glanced;    /* what is asked for is the records alone */
+    bool hurries;        /* a row that is locked is waited for as good as not */
+    uint64_t busy;       /* hash of the name that was so last; or 0 */
 };
 
 extern const struct hf__primitives hf__pg_primitives; /* decide.c */
-
-/* At the start of each call: its limits. */
-void hf__pg_begin(struct hf__pg *s, hf__time deadline, hf_error *err);
+extern const struct hf__ways hf__pg_ways;             /* wait.c */
 
 /* ---- bells (bell.c) */
 

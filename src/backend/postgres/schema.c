@@ -163,7 +163,7 @@ static int refuse(const struct hf__pg *s, int row)
 {
     size_t length;
 
-    return hf__fail(s->err, HF_EPROTO,
+    return hf__fail(s->t.err, HF_EPROTO,
                     "table %s is not as Holdfast makes it: %s; \"holdfast "
                     "check --ddl\" prints what it must be",
                     hf__pg_bytes(s, row, 1, &length),
@@ -183,7 +183,7 @@ static int look(struct hf__pg *s, bool of_cells, bool *ret_is_missing)
     for (int i = 0; r == HF_OK && i < s->reply.n_rows; i++) {
         switch ((enum found)hf__pg_i64(s, i, 0)) {
         case NO_SCHEMA:
-            r = hf__fail(s->err, HF_EAUTH,
+            r = hf__fail(s->t.err, HF_EAUTH,
                          "there is no schema for the tables, or this user may "
                          "not use it: name one (schema=), or have an "
                          "administrator grant USAGE on it");
@@ -192,7 +192,7 @@ static int look(struct hf__pg *s, bool of_cells, bool *ret_is_missing)
             *ret_is_missing = true;
             break;
         case IS_UNLOGGED:
-            s->head.facts.grade = 'D';
+            s->t.head.facts.grade = 'D';
             break;
         case IS_HARMFUL:
             r = refuse(s, i);
@@ -231,13 +231,13 @@ static bool may_go_well_soon(const struct hf__pg *s)
 static int fail(struct hf__pg *s, bool is_making)
 {
     char why[256];
-    int r = hf__pg_refusal(s, s->err);
+    int r = hf__pg_refusal(s, s->t.err);
 
     if (!is_making || r != HF_EAUTH) {
         return r;
     }
     hf__pg_words(s, why, sizeof why);
-    return hf__fail(s->err, r,
+    return hf__fail(s->t.err, r,
                     "the tables are not there and this user may not make them "
                     "(%s): have an administrator run what \"holdfast check "
                     "--ddl\" prints",
@@ -257,13 +257,14 @@ int hf__pg_schema_ready(struct hf__pg *s, bool of_cells)
             return r;
         }
         if (is_undone &&
-            (!may_go_well_soon(s) || !hf__before(hf__now(), s->deadline) ||
-             hf__is_interrupted(&s->head))) {
+            (!may_go_well_soon(s) || !hf__before(hf__now(), s->t.deadline) ||
+             hf__is_interrupted(&s->t.head))) {
             return fail(s, is_missing);
         }
         if (is_undone) {
-            hf__pg_sleep(s, hf__after_ns(hf__now(), hf__random_between(
-                                                        HF__MS, 20 * HF__MS)));
+            hf__table_rest(
+                &s->t, hf__after_ns(hf__now(),
+                                    hf__random_between(HF__MS, 20 * HF__MS)));
         }
     }
 }

@@ -100,10 +100,10 @@ static int take_schema(struct hf__pg *s, const char *said)
         return HF_OK;
     }
     return said == NULL
-               ? hf__fail(s->err, HF_EINVAL,
+               ? hf__fail(s->t.err, HF_EINVAL,
                           "the user's search_path begins with no schema that "
                           "can have the tables: name one, schema=NAME")
-               : hf__fail(s->err, HF_EINVAL,
+               : hf__fail(s->t.err, HF_EINVAL,
                           "schema: \"%s\" is no name of 1 to %d bytes that "
                           "does not begin with pg_",
                           said, HF__PG_NAME - 1);
@@ -155,7 +155,6 @@ static void read_server(struct hf__pg *s, const char *allow)
 
     v->is_pooled = hf__pg_i64(s, 0, PID) != PQbackendPID(s->wire.handle) &&
                    !hf__is_allowed(allow, "proxy");
-    v->has_bells = !v->is_pooled;
     v->mark = v->is_pooled ? 0 : v->mark;
     v->is_standby = is(s, IS_STANDBY);
     v->is_waited_for = is(s, IS_WAITED_FOR);
@@ -166,24 +165,24 @@ static void read_server(struct hf__pg *s, const char *allow)
     v->schema = schema_of(s);
     s->wire.is_masked = encoding != NULL && strcmp(encoding, "UTF8") != 0 &&
                         strcmp(encoding, "SQL_ASCII") != 0;
-    s->head.facts.grade = grade_of(s);
-    s->head.facts.reach = HF_REACH_HOSTS;
-    s->head.facts.place = v->place;
+    s->t.head.facts.grade = grade_of(s);
+    s->t.head.facts.reach = HF_REACH_HOSTS;
+    s->t.head.facts.place = v->place;
 }
 
 static int judge(struct hf__pg *s)
 {
     if (s->server.is_standby) {
-        return hf__fail(s->err, HF_EUNAVAIL,
+        return hf__fail(s->t.err, HF_EUNAVAIL,
                         "the server is a standby: name the primary");
     }
     if (!is(s, IS_COMMITTED)) {
-        return hf__fail(s->err, HF_EUNSAFE,
+        return hf__fail(s->t.err, HF_EUNSAFE,
                         "synchronous_commit can't be set: connect to the "
                         "server itself, not through a proxy that changes it");
     }
     if (!is(s, HAS_SCHEMA)) {
-        return hf__fail(s->err, HF_EINVAL,
+        return hf__fail(s->t.err, HF_EINVAL,
                         "schema: the database has no \"%s\"; create it: "
                         "CREATE SCHEMA",
                         s->wire.schema);

@@ -50,13 +50,13 @@ static int tell(struct hf__pg *s, const PGresult *rows,
 {
     int r;
 
-    hf__table_name_init(&s->name, key);
-    r = hf__pg_name_read(rows, key, &s->name);
-    if (r == HF_OK && s->name.name.is_there) {
-        r = scan->fn(scan->arg, key, &s->name.name);
+    hf__table_name_init(&s->t.name, key);
+    r = hf__pg_name_read(rows, key, &s->t.name);
+    if (r == HF_OK && s->t.name.name.is_there) {
+        r = scan->fn(scan->arg, key, &s->t.name.name);
     }
-    hf__table_name_fini(&s->name);
-    return r == HF_OK ? s->lost : r;
+    hf__table_name_fini(&s->t.name);
+    return r == HF_OK ? s->t.lost : r;
 }
 
 /* The next is looked at just behind the last. */
@@ -142,15 +142,15 @@ int hf__pg_forget(void *state, const struct hf__key *key, struct hf__name *name,
     hf__pg_begin_packet(s);
     hf__pg_ask(s, &forget);
     hf__pg_put_key(s, key);
-    hf__pg_put_i64(s, (int64_t)s->name.revision);
-    hf__pg_put_i64(s, (int64_t)s->name.fence);
+    hf__pg_put_i64(s, (int64_t)s->t.name.revision);
+    hf__pg_put_i64(s, (int64_t)s->t.name.fence);
     r = hf__pg_run(s);
     if (r == HF_OK && s->reply.sqlstate[0] == '\0') {
         return s->reply.n_rows == 1 ? HF_OK : HF__RACED;
     }
     if (r != HF_OK || hf__pg_blame(s) != HF__PG_AGAIN) {
-        r = hf__pg_failed(s, s->err, r, HF_EUNAVAIL);
-        s->lost = r < 0 ? r : s->lost;
+        r = hf__pg_failed(s, s->t.err, r, HF_EUNAVAIL);
+        s->t.lost = r < 0 ? r : s->t.lost;
     }
     return HF__RACED;
 }
@@ -200,11 +200,11 @@ static int sweep_cells(struct hf__pg *s, const struct hf__key *prefix,
     hf__pg_put_i64(s, g->idle_us > GRACE_US ? g->idle_us : GRACE_US);
     r = hf__pg_run(s);
     if (r != HF_OK) {
-        return hf__pg_dead(s, s->err);
+        return hf__pg_dead(s, s->t.err);
     }
     g->length = 0;
     if (s->reply.sqlstate[0] != '\0') {
-        return is_strange(s) ? HF_OK : hf__pg_refusal(s, s->err);
+        return is_strange(s) ? HF_OK : hf__pg_refusal(s, s->t.err);
     }
     g->count += (uint64_t)hf__pg_i64(s, 0, 0);
     if (hf__pg_i64(s, 0, 1) == CHUNK) {
@@ -220,8 +220,8 @@ static int sweep_cells(struct hf__pg *s, const struct hf__key *prefix,
 
 static int begin(struct hf__pg *s, hf__time deadline, hf_error *err)
 {
-    hf__pg_begin(s, deadline, err);
-    return hf__parked_leave(&s->parked);
+    hf__table_begin(&s->t, deadline, err);
+    return hf__parked_leave(&s->t);
 }
 
 int hf__pg_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
@@ -241,7 +241,7 @@ int hf__pg_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
     int r = begin(s, deadline, err);
 
     if (r == HF_OK && g->of_cells && g->idle_us < GRACE_US) {
-        hf__pg_sleep(s, hf__after_ms(hf__now(), GRACE_US / 1000));
+        hf__table_rest(&s->t, hf__after_ms(hf__now(), GRACE_US / 1000));
     }
     if (r != HF_OK) {
         return r;

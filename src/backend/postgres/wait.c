@@ -116,7 +116,7 @@ static int await(void *state, hf__time until, bool *ret_has_reply)
 static int judge(struct hf__pg *s, int r)
 {
     return r == HF_OK && s->reply.sqlstate[0] != '\0'
-               ? hf__pg_refusal(s, s->err)
+               ? hf__pg_refusal(s, s->t.err)
                : r;
 }
 
@@ -166,12 +166,7 @@ static int dead(void *state)
 
     s->wire.is_dead = true;
     s->wire.is_late = true;
-    return hf__pg_dead(s, s->err);
-}
-
-static void rest(void *state, hf__time until)
-{
-    hf__pg_sleep(state, until);
+    return hf__pg_dead(s, s->t.err);
 }
 
 /* ---- that tickets are wanted still */
@@ -245,7 +240,7 @@ static int skip(void *state)
 
 /* ---- the call */
 
-static const struct hf__ways ways = {
+const struct hf__ways hf__pg_ways = {
     .ask = ask,
     .await = await,
     .hear = hear,
@@ -253,7 +248,6 @@ static const struct hf__ways ways = {
     .look = look,
     .skip = skip,
     .read = read_rows,
-    .rest = rest,
     .dead = dead,
 };
 
@@ -261,14 +255,8 @@ int hf__pg_wait(void *state, struct hf__watch *w[], int n, hf__time deadline,
                 hf_error *err)
 {
     struct hf__pg *s = state;
-    struct hf__parked *p = &s->parked;
 
-    hf__pg_begin(s, deadline, err);
-    p->ways = &ways;
-    p->session = s;
-    p->deadline = &s->deadline;
-    p->grace_ms = &s->wire.grace_ms;
-    p->name = &s->name;
-    p->look_ms = LOOK_MS;
-    return hf__parked_wait(p, w, n, s->server.has_bells);
+    hf__table_begin(&s->t, deadline, err);
+    s->t.parked.look_ms = LOOK_MS;
+    return hf__parked_wait(&s->t, w, n);
 }

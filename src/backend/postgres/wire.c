@@ -11,7 +11,6 @@
 
 #include "src/backend/postgres/errors.h"
 #include "src/backend/postgres/place.h"
-#include "src/backend/table/sleep.h"
 #include "src/base/error.h"
 #include "src/base/fork.h"
 
@@ -22,26 +21,7 @@
 int hf__pg_wire_init(struct hf__pg *s)
 {
     s->wire.fd = -1;
-    return hf__waker_init(&s->wire.waker, s->err);
-}
-
-void hf__pg_wake(struct hf__pg_wire *w)
-{
-    hf__waker_wake(&w->waker);
-}
-
-/* ---- sleeping */
-
-short hf__pg_sleep_for(struct hf__pg *s, short events, hf__time until)
-{
-    return hf__table_sleep(
-        &s->head, &s->wire.waker,
-        (struct hf__sought){s->wire.fd, events, s->wire.grace_ms}, until);
-}
-
-void hf__pg_sleep(struct hf__pg *s, hf__time until)
-{
-    (void)hf__pg_sleep_for(s, 0, until);
+    return hf__waker_init(&s->t.waker, s->t.err);
 }
 
 /* ---- the end */
@@ -49,7 +29,7 @@ void hf__pg_sleep(struct hf__pg *s, hf__time until)
 static int dead(struct hf__pg *s)
 {
     s->wire.is_dead = true;
-    return hf__pg_dead(s, s->err);
+    return hf__pg_dead(s, s->t.err);
 }
 
 /* For the call that runs: what comes too late, or never, ends the session. So
@@ -57,8 +37,8 @@ static int dead(struct hf__pg *s)
 static int await(struct hf__pg *s, short events)
 {
     struct hf__pg_wire *w = &s->wire;
-    bool is_over = !hf__before(hf__now(), s->deadline);
-    short got = hf__pg_sleep_for(s, events, s->deadline);
+    bool is_over = !hf__before(hf__now(), s->t.deadline);
+    short got = hf__table_sleep(&s->t, s->wire.fd, events, s->t.deadline);
 
     w->is_late = got == 0;
     if (got == 0 || ((got & ~POLLOUT) != 0 && !PQconsumeInput(w->handle))) {
@@ -118,7 +98,7 @@ void hf__pg_wire_fini(struct hf__pg *s)
     hf__pg_disconnect(s);
     hf__text_fini(&s->wire.values);
     hf__text_fini(&s->wire.text);
-    hf__waker_fini(&s->wire.waker);
+    hf__waker_fini(&s->t.waker);
 }
 
 /* ---- sending */
@@ -155,7 +135,7 @@ int hf__pg_send(struct hf__pg *s)
     }
     hf__pg_end_group(s);
     if (w->failed == HF_ENOMEM) {
-        return hf__fail(s->err, HF_ENOMEM, "out of memory");
+        return hf__fail(s->t.err, HF_ENOMEM, "out of memory");
     }
     if (w->failed != HF_OK) {
         return dead(s);
@@ -299,7 +279,7 @@ int hf__pg_await(struct hf__pg *s, hf__time until, bool *ret_has_reply)
 
     *ret_has_reply = true;
     while (!has_replies(s)) {
-        if (hf__pg_sleep_for(s, POLLIN, until) == 0 || is_over) {
+        if (hf__table_sleep(&s->t, s->wire.fd, POLLIN, until) == 0 || is_over) {
             *ret_has_reply = false;
             return HF_OK;
         }
@@ -370,7 +350,7 @@ int hf__pg_run_well(struct hf__pg *s)
     int r = hf__pg_run(s);
 
     return r == HF_OK && s->reply.sqlstate[0] != '\0'
-               ? hf__pg_refusal(s, s->err)
+               ? hf__pg_refusal(s, s->t.err)
                : r;
 }
 
@@ -396,8 +376,8 @@ int hf__pg_look(struct hf__pg *s)
     }
     w->is_dead = true;
     return standby != NULL && strcmp(standby, "on") == 0
-               ? hf__fail(s->err, HF_EUNAVAIL,
+               ? hf__fail(s->t.err, HF_EUNAVAIL,
                           "the server is a standby, and no primary any more")
-               : hf__fail(s->err, HF_EUNAVAIL,
+               : hf__fail(s->t.err, HF_EUNAVAIL,
                           "the server has closed the connection");
 }

@@ -13,14 +13,12 @@
  *     r = hf__pg_next(s);                s->reply is that of `release`
  *     r = hf__pg_next(s);                … that of `look`
  *
- * Whatever ends a call early ends the connection. Thread: the session's, except
- * hf__pg_wake().
+ * Whatever ends a call early ends the connection. Thread: the session's.
  */
 #ifndef HF_BACKEND_POSTGRES_WIRE_H
 #define HF_BACKEND_POSTGRES_WIRE_H
 
 #include "src/backend/table/text.h"
-#include "src/base/wake.h"
 
 #include <libpq-fe.h>
 
@@ -51,14 +49,12 @@ enum {
 };
 
 struct hf__pg_wire {
-    PGconn *handle; /* NULL: not connected */
-    int fd;         /* its socket, registered; −1: none yet */
-    struct hf__waker waker;
+    PGconn *handle;   /* NULL: not connected */
+    int fd;           /* its socket, registered; −1: none yet */
     bool is_dead;     /* nothing can be asked any more */
     bool is_late;     /* … because no answer came in time */
     bool is_doubtful; /* … because what was committed may not be on the
                          standbys that were to have it */
-    int grace_ms;     /* so long may go on what is interrupted */
     uint64_t prepared;
     unsigned epoch;           /* of names of what is prepared */
     const char *settings;     /* settings.c's statement; NULL: none yet */
@@ -106,8 +102,6 @@ HF_MUST_CHECK int hf__pg_wire_init(struct hf__pg *s);
 void hf__pg_wire_fini(struct hf__pg *s);
 /* Before a new attempt to connect, and at the end. */
 void hf__pg_disconnect(struct hf__pg *s);
-/* Any thread. */
-void hf__pg_wake(struct hf__pg_wire *w);
 
 /* ---- asking */
 
@@ -146,7 +140,7 @@ HF_MUST_CHECK int hf__pg_skip(struct hf__pg *s);
 /* Send a packet of one statement, and take its reply. A session that has lost
  * what was prepared, and its settings, is given them again. */
 HF_MUST_CHECK int hf__pg_run(struct hf__pg *s);
-/* The same, where a refusal is a failure, s->err told. */
+/* The same, where a refusal is a failure, s->t.err told. */
 HF_MUST_CHECK int hf__pg_run_well(struct hf__pg *s);
 
 /* Has the server closed it meanwhile, or been replaced? HF_OK, or HF_EUNAVAIL:
@@ -156,10 +150,6 @@ HF_MUST_CHECK int hf__pg_look(struct hf__pg *s);
  * *ret_has_reply is false at `until`, and when interrupted. */
 HF_MUST_CHECK int hf__pg_await(struct hf__pg *s, hf__time until,
                                bool *ret_has_reply);
-/* Sleep until the socket is ready for `events` of poll(): gives those that it
- * is ready for, or 0 at `until` and when interrupted. events may be 0. */
-short hf__pg_sleep_for(struct hf__pg *s, short events, hf__time until);
-void hf__pg_sleep(struct hf__pg *s, hf__time until);
 
 /* ---- rows of s->reply: all columns come in binary */
 

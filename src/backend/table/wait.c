@@ -13,7 +13,8 @@
  * that is stopped while it waits, with its turn and bell. Called by the
  * session's thread.
  */
-#include "src/backend/table/wait.h"
+#include "src/backend/table/session.h"
+#include "src/base/rand.h"
 
 #include <string.h>
 
@@ -21,6 +22,11 @@
 #define ASK_MS 1250
 /* The lease that was in the way is surely over. */
 #define SLACK_MS 2
+/* Between rounds. */
+#define POLL_LOW_MS  50
+#define POLL_HIGH_MS 150
+/* A ticket without a bell lives by being asked for. */
+#define SHOW_MS 400
 
 /* ---- questions */
 
@@ -31,9 +37,10 @@ static int64_t ms_up_to(int64_t ms, hf__time until)
     return left < ms ? left : ms;
 }
 
-static int ask(struct hf__parked *p, enum hf__question q)
+static int ask(struct hf__table_head *t, enum hf__question q)
 {
-    int64_t ms = ms_up_to(ASK_MS, *p->deadline);
+    struct hf__parked *p = &t->parked;
+    int64_t ms = ms_up_to(ASK_MS, t->deadline);
     int r;
 
     if (q == HF__ASK_BELL) {
@@ -44,8 +51,8 @@ static int ask(struct hf__parked *p, enum hf__question q)
         p->asked_for = p->sight.bell;
         p->asked_ticket = p->sight.is_ticket;
     }
-    *p->grace_ms = HF__GRACE_MS;
-    r = p->ways->ask(p->session, p, q, ms);
+    t->grace_ms = HF__GRACE_MS;
+    r = t->ways->ask(t, p, q, ms);
     if (r == HF_OK) {
         p->asked = q;
         p->answer_by = hf__after_ms(hf__now(), ms + 1000 + HF__BRIEF_MS);
@@ -71,47 +78,49 @@ static void take_answer(struct hf__parked *p, enum hf__question q,
     }
 }
 
-int hf__parked_see(struct hf__parked *p, const struct hf__watch *watch)
+static int see(struct hf__table_head *t, const struct hf__watch *watch)
 {
+    struct hf__parked *p = &t->parked;
     int r;
 
-    hf__table_name_init(p->name, &watch->key);
-    r = p->ways->read(p->session, p->name);
-    r = r == HF_OK ? hf__sight_make(p->name, watch, &p->sight) : r;
-    hf__table_name_fini(p->name);
+    hf__table_name_init(&t->name, &watch->key);
+    r = t->ways->read(t, &t->name);
+    r = r == HF_OK ? hf__sight_make(&t->name, watch, &p->sight) : r;
+    hf__table_name_fini(&t->name);
     return r;
 }
 
 /* All of the packet whose first reply has come. */
-static int take_replies(struct hf__parked *p)
+static int take_replies(struct hf__table_head *t)
 {
+    struct hf__parked *p = &t->parked;
     enum hf__question q = p->asked;
     struct hf__answer answer = {.is_had = false};
     int r;
 
     p->asked = HF__ASK_NOTHING;
-    r = p->ways->hear(p->session, q, &answer);
+    r = t->ways->hear(t, q, &answer);
     take_answer(p, q, &answer);
     p->is_short = p->is_short || q != HF__ASK_LOOK;
-    return r == HF_OK ? hf__parked_see(p, &p->place) : r;
+    return r == HF_OK ? see(t, &p->place) : r;
 }
 
 /* Take the replies of the packet under way, if they come by then. */
-static int hear(struct hf__parked *p, hf__time until, bool *ret_is_heard)
+static int hear(struct hf__table_head *t, hf__time until, bool *ret_is_heard)
 {
-    hf__time limit = *p->deadline;
+    struct hf__parked *p = &t->parked;
+    hf__time limit = t->deadline;
     int r;
 
-    *p->grace_ms = 0;
-    r = p->ways->await(p->session, hf__earlier(until, p->answer_by),
-                       ret_is_heard);
-    *p->grace_ms = HF__GRACE_MS;
+    t->grace_ms = 0;
+    r = t->ways->await(t, hf__earlier(until, p->answer_by), ret_is_heard);
+    t->grace_ms = HF__GRACE_MS;
     if (r == HF_OK && *ret_is_heard) {
-        *p->deadline = hf__later(limit, hf__after_ms(hf__now(), HF__BRIEF_MS));
-        r = take_replies(p);
-        *p->deadline = limit;
+        t->deadline = hf__later(limit, hf__after_ms(hf__now(), HF__BRIEF_MS));
+        r = take_replies(t);
+        t->deadline = limit;
     } else if (r == HF_OK && !hf__before(hf__now(), p->answer_by)) {
-        r = p->ways->dead(p->session);
+        r = t->ways->dead(t);
     }
     return r;
 }
@@ -126,34 +135,35 @@ static bool is_same_place(const struct hf__watch *a, const struct hf__watch *b)
            a->manner.slots == b->manner.slots;
 }
 
-static int say_farewell(struct hf__parked *p)
+static int say_farewell(struct hf__table_head *t)
 {
-    hf__time limit = *p->deadline;
+    struct hf__parked *p = &t->parked;
+    hf__time limit = t->deadline;
     int r;
 
-    *p->deadline = hf__later(limit, hf__after_ms(hf__now(), HF__BRIEF_MS));
-    *p->grace_ms = HF__GRACE_MS;
-    r = p->ways->leave(p->session, p);
-    *p->deadline = limit;
+    t->deadline = hf__later(limit, hf__after_ms(hf__now(), HF__BRIEF_MS));
+    t->grace_ms = HF__GRACE_MS;
+    r = t->ways->leave(t, p);
+    t->deadline = limit;
     return r;
 }
 
 /* HF_OK, if interrupted too: then it is placed still. */
-static int let_go(struct hf__parked *p)
+static int let_go(struct hf__table_head *t)
 {
+    struct hf__parked *p = &t->parked;
     int r = HF_OK;
 
     if (p->asked != HF__ASK_NOTHING) {
         bool is_heard = false;
 
-        r = hear(p, *p->deadline, &is_heard);
+        r = hear(t, t->deadline, &is_heard);
         if (r == HF_OK && !is_heard) {
-            return hf__is_interrupted(p->session) ? HF_OK
-                                                  : p->ways->dead(p->session);
+            return hf__is_interrupted(&t->head) ? HF_OK : t->ways->dead(t);
         }
     }
     if (r == HF_OK && (p->is_short || p->has_turn || p->has_own_bell)) {
-        r = say_farewell(p);
+        r = say_farewell(t);
     }
     p->is_placed = false;
     p->is_short = false;
@@ -162,16 +172,17 @@ static int let_go(struct hf__parked *p)
     return r;
 }
 
-int hf__parked_leave(struct hf__parked *p)
+int hf__parked_leave(struct hf__table_head *t)
 {
+    struct hf__parked *p = &t->parked;
     int r;
 
     if (!p->is_placed) {
         return HF_OK;
     }
-    r = let_go(p);
-    *p->grace_ms = 0;
-    return r == HF_OK && p->is_placed ? p->ways->dead(p->session) : r;
+    r = let_go(t);
+    t->grace_ms = 0;
+    return r == HF_OK && p->is_placed ? t->ways->dead(t) : r;
 }
 
 /* Is it to be told now? */
@@ -206,8 +217,9 @@ static enum hf__question choose(const struct hf__parked *p)
 }
 
 /* After a look that told nothing. */
-static int go_on(struct hf__parked *p)
+static int go_on(struct hf__table_head *t)
 {
+    struct hf__parked *p = &t->parked;
     bool is_short = p->sight.is_ticket || p->sight.wants_looks;
     enum hf__question q;
 
@@ -218,7 +230,7 @@ static int go_on(struct hf__parked *p)
                                         : hf__after_ms(p->sight.due, SLACK_MS);
     q = choose(p);
     if (q != HF__ASK_NOTHING) {
-        return ask(p, q);
+        return ask(t, q);
     }
     p->look_at =
         hf__after_ms(hf__now(), is_short ? HF__TICKET_LOOK_MS : p->look_ms);
@@ -228,8 +240,9 @@ static int go_on(struct hf__parked *p)
 
 /* The watch is new. The bell of whom it has seen may be asked for at once by
  * who has the turn already. */
-static int start(struct hf__parked *p, const struct hf__watch *watch)
+static int start(struct hf__table_head *t, const struct hf__watch *watch)
 {
+    struct hf__parked *p = &t->parked;
     enum hf__question q;
 
     p->is_fresh = true;
@@ -245,15 +258,16 @@ static int start(struct hf__parked *p, const struct hf__watch *watch)
         p->sight.bell = watch->token;
     }
     q = choose(p);
-    return ask(p, q == HF__ASK_NOTHING ? HF__ASK_LOOK : q);
+    return ask(t, q == HF__ASK_NOTHING ? HF__ASK_LOOK : q);
 }
 
-static int take_place(struct hf__parked *p, const struct hf__watch *watch)
+static int take_place(struct hf__table_head *t, const struct hf__watch *watch)
 {
+    struct hf__parked *p = &t->parked;
     bool is_same = p->is_placed && is_same_place(&p->place, watch);
     bool is_new = !is_same || p->has_fired || p->place.fence != watch->fence ||
                   !hf__token_equal(&p->place.token, &watch->token);
-    int r = is_same ? HF_OK : hf__parked_leave(p);
+    int r = is_same ? HF_OK : hf__parked_leave(t);
 
     if (r != HF_OK) {
         return r;
@@ -267,75 +281,134 @@ static int take_place(struct hf__parked *p, const struct hf__watch *watch)
     p->place.key.bytes = p->key;
     p->is_placed = true;
     p->has_fired = false;
-    return is_new ? start(p, watch) : HF_OK;
+    return is_new ? start(t, watch) : HF_OK;
 }
 
 /* Whole seconds may end later than what they wait for. */
-static hf__time patience_of(const struct hf__parked *p)
+static hf__time patience_of(const struct hf__table_head *t)
 {
+    const struct hf__parked *p = &t->parked;
     bool is_coarse = p->is_coarse && p->asked == HF__ASK_BELL;
 
-    return is_coarse ? hf__earlier(*p->deadline, p->due) : *p->deadline;
+    return is_coarse ? hf__earlier(t->deadline, p->due) : t->deadline;
 }
 
-static int step(struct hf__parked *p)
+static int step(struct hf__table_head *t)
 {
-    hf__time until = patience_of(p);
+    struct hf__parked *p = &t->parked;
+    hf__time until = patience_of(t);
     bool is_heard = false;
     int r;
 
     if (p->asked == HF__ASK_NOTHING) {
         if (!hf__before(hf__now(), p->look_at)) {
-            return ask(p, HF__ASK_LOOK);
+            return ask(t, HF__ASK_LOOK);
         }
-        p->ways->rest(p->session, hf__earlier(p->look_at, *p->deadline));
+        hf__table_rest(t, hf__earlier(p->look_at, t->deadline));
         return HF_OK;
     }
-    r = hear(p, until, &is_heard);
+    r = hear(t, until, &is_heard);
     if (r != HF_OK || !is_heard) {
-        p->has_fired = r == HF_OK && hf__before(until, *p->deadline) &&
+        p->has_fired = r == HF_OK && hf__before(until, t->deadline) &&
                        !hf__before(hf__now(), until);
         return r;
     }
     p->has_fired = must_fire(p);
-    return p->has_fired ? HF_OK : go_on(p);
+    return p->has_fired ? HF_OK : go_on(t);
 }
 
-static bool is_over(struct hf__parked *p)
+static bool is_over(struct hf__table_head *t)
 {
-    return hf__is_interrupted(p->session) ||
-           !hf__before(hf__now(), *p->deadline);
+    return hf__is_interrupted(&t->head) || !hf__before(hf__now(), t->deadline);
 }
 
-static int wait_parked(struct hf__parked *p, struct hf__watch *watch)
+static int wait_parked(struct hf__table_head *t, struct hf__watch *watch)
 {
-    int r = take_place(p, watch);
+    struct hf__parked *p = &t->parked;
+    int r = take_place(t, watch);
 
-    while (r == HF_OK && !p->has_fired && !is_over(p)) {
-        r = step(p);
+    while (r == HF_OK && !p->has_fired && !is_over(t)) {
+        r = step(t);
     }
     watch->has_fired = p->has_fired;
-    *p->grace_ms = 0;
+    t->grace_ms = 0;
+    return r;
+}
+
+/* ---- several names, or none to rely on a bell for */
+
+/* One look at all. `is_fresh`: who has not been told yet that others are there
+ * is told; *ret_due: something ends. */
+static int look_around(struct hf__table_head *t, struct hf__watch *const w[],
+                       int n, bool shows, bool is_fresh, hf__time *ret_due)
+{
+    struct hf__parked *p = &t->parked;
+    int r = t->ways->look(t, w, n, shows);
+
+    if (r != HF_OK) {
+        return r;
+    }
+    for (int i = 0; i < n && r == HF_OK; i++) {
+        const struct hf__sight *sight = &p->sight;
+
+        r = see(t, w[i]);
+        w[i]->has_fired =
+            r == HF_OK && (sight->is_over ||
+                           (sight->is_news && (is_fresh || sight->is_crowded)));
+        p->has_fired |= w[i]->has_fired;
+        *ret_due = hf__earlier(*ret_due, sight->due);
+    }
+    return r == HF_OK ? t->ways->skip(t) : r;
+}
+
+static int poll_all(struct hf__table_head *t, struct hf__watch *const w[],
+                    int n)
+{
+    struct hf__parked *p = &t->parked;
+    hf__time limit = t->deadline;
+    hf__time shown = {0};
+    bool is_fresh = n == 1;
+    int r = HF_OK;
+
+    p->has_fired = false;
+    do {
+        hf__time now = hf__now();
+        int64_t ms = hf__random_between(POLL_LOW_MS, POLL_HIGH_MS);
+        hf__time until = hf__earlier(limit, hf__after_ms(now, ms));
+        bool shows = !hf__before(now, hf__after_ms(shown, SHOW_MS));
+
+        shown = shows ? now : shown;
+        t->grace_ms = HF__GRACE_MS;
+        t->deadline = hf__later(limit, hf__after_ms(now, HF__BRIEF_MS));
+        r = look_around(t, w, n, shows, is_fresh, &until);
+        t->deadline = limit;
+        t->grace_ms = 0;
+        if (r == HF_OK && !p->has_fired) {
+            hf__table_rest(t, until);
+        }
+        is_fresh = false;
+    } while (r == HF_OK && !p->has_fired && !hf__is_interrupted(&t->head) &&
+             hf__before(hf__now(), limit));
     return r;
 }
 
 /* ---- the calls */
 
-int hf__parked_wait(struct hf__parked *p, struct hf__watch *w[], int n,
-                    bool has_bells)
+int hf__parked_wait(struct hf__table_head *t, struct hf__watch *w[], int n)
 {
+    struct hf__parked *p = &t->parked;
     int r;
 
     if (n == 0) {
-        r = p->is_placed ? let_go(p) : HF_OK;
-        *p->grace_ms = 0;
+        r = p->is_placed ? let_go(t) : HF_OK;
+        t->grace_ms = 0;
         return r;
     }
-    if (n == 1 && has_bells) {
-        return wait_parked(p, w[0]);
+    if (n == 1 && t->has_bells) {
+        return wait_parked(t, w[0]);
     }
-    r = hf__parked_leave(p);
-    return r == HF_OK ? hf__parked_poll(p, w, n) : r;
+    r = hf__parked_leave(t);
+    return r == HF_OK ? poll_all(t, w, n) : r;
 }
 
 bool hf__parked_is_owed(const struct hf__parked *p)

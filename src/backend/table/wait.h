@@ -32,6 +32,7 @@ struct hf__answer {
 };
 
 struct hf__parked;
+struct hf__table_head;
 
 /* What a store brings, besides bells. Those that give an int: HF_OK, or the
  * session is of no use, and it is told why. */
@@ -60,19 +61,13 @@ struct hf__ways {
     /* Add the rows that the last look has of the name's key, to its end. HF_OK
      * or HF_ENOMEM. */
     int (*read)(void *s, struct hf__table_name *name);
-    void (*rest)(void *s, hf__time until);
     /* No answer came in time: end the session. Gives HF_EUNAVAIL. */
     int (*dead)(void *s);
 };
 
 /* All zero: it is in no queue. */
 struct hf__parked {
-    /* Lent by the session, and set before each wait: */
-    const struct hf__ways *ways;
-    void *session;      /* it begins with its hf__head */
-    hf__time *deadline; /* of what is sent and heard */
-    int *grace_ms;      /* so long may go on what is interrupted */
-    struct hf__table_name *name;
+    /* Set by the store, before each wait: */
     int64_t look_ms; /* between looks at what has no bell */
     bool is_coarse;  /* an answer may come later than was asked for */
 
@@ -98,23 +93,13 @@ struct hf__parked {
     struct hf__sight sight;
 };
 
-/* wait() of backend.h. Without bells, or of several: by looks alone. */
-HF_MUST_CHECK int hf__parked_wait(struct hf__parked *p, struct hf__watch *w[],
-                                  int n, bool has_bells);
+/* wait() of backend.h, begun. Without bells, or of several: by looks alone. */
+HF_MUST_CHECK int hf__parked_wait(struct hf__table_head *t,
+                                  struct hf__watch *w[], int n);
 /* Before the session does anything else: it is in no queue any more. HF_OK, or
  * the session is dead. */
-HF_MUST_CHECK int hf__parked_leave(struct hf__parked *p);
+HF_MUST_CHECK int hf__parked_leave(struct hf__table_head *t);
 /* A packet is under way: its replies are owed. */
 bool hf__parked_is_owed(const struct hf__parked *p);
-
-/* ---- between wait.c and poll.c */
-
-/* What the last look says to that watch, into p->sight. HF_OK or HF_ENOMEM. */
-HF_MUST_CHECK int hf__parked_see(struct hf__parked *p,
-                                 const struct hf__watch *watch);
-/* Look at all names every 50 to 150 ms until something may have changed, the
- * deadline, or an interrupt. */
-HF_MUST_CHECK int hf__parked_poll(struct hf__parked *p,
-                                  struct hf__watch *const w[], int n);
 
 #endif
