@@ -213,24 +213,22 @@ struct hf__backend {
                              told: it is spared four system calls a call */
     bool has_kinds_apart; /* each kind of a batch is a commit; MySQL alone */
 
-    /* Optional: the caps of that URL, whose options are still unchecked. */
+    /* Optional, of a URL whose options are still unchecked: which of several
+     * stores it means, whose are all calls of a session; and its caps. */
+    const struct hf__backend *(*of)(const struct hf__url *);
     unsigned (*caps_of)(const struct hf__url *);
-    /*
-     * Required. open() is given a zeroed state with its head set; on failure
+    /* Required. open() is given a zeroed state with its head set; on failure
      * the core calls close() all the same. Gives HF_OK, HF_EUNAVAIL,
      * HF_EAUTH, HF_EPROTO, HF_EUNSAFE, HF_EINVAL (an option), HF_ENOMEM.
      * `allow` is the comma-separated list of overrides, "" if none; it and
-     * the URL are lent for the call.
-     */
+     * the URL are lent for the call. */
     int (*open)(void *s, const struct hf__url *, const char *allow,
                 hf__time deadline, hf_error *);
     /* Safe after a failed open; cannot fail; sends nothing that must arrive. */
     void (*close)(void *s);
-    /*
-     * Apply ops[0..n): mixed kinds, at most one for each key, sorted by key
+    /* Apply ops[0..n): mixed kinds, at most one for each key, sorted by key
      * bytes (memcmp, shorter first). Gives HF_OK, or a negative status when
-     * the session is dead; the truth is each operation's own result.
-     */
+     * the session is dead; the truth is each operation's own result. */
     int (*execute)(void *s, struct hf__op *ops[], int n, hf__time deadline,
                    hf_error *);
 

@@ -92,14 +92,14 @@ int hf__conn_open(struct hf__conn *conn, const struct hf__backend *backend,
     if (conn->state == NULL) {
         return hf__fail(err, HF_ENOMEM, "out of memory for a session");
     }
-    conn->backend = backend;
+    conn->backend = backend->of == NULL ? backend : backend->of(url);
     conn->caps = hf__caps_of(backend, url);
     conn->is_dead = false;
     head_of(conn)->only_listens = conn->only_listens;
     head_of(conn)->client = conn->client;
     head_of(conn)->remains = conn->remains;
     begin(conn, &sigpipe);
-    int r = backend->open(conn->state, url, allow, deadline, err);
+    int r = conn->backend->open(conn->state, url, allow, deadline, err);
     r = end(conn, &sigpipe, r);
     HF_ASSERT(is_possible_open(r));
     if (r != HF_OK) {

@@ -354,7 +354,7 @@ static int fault_open(void *state, const struct hf__url *url, const char *allow,
     const struct hf__backend *inner =
         hf__backend_find(url->scheme + strlen(HF__FAULT_SCHEME));
     HF_ASSERT(inner != NULL); /* it was found when this was decorated */
-    s->inner = inner;
+    s->inner = inner->of == NULL ? inner : inner->of(url);
     r = open_inner(s, url, allow, deadline, err);
     if (r != HF_OK) {
         return r;

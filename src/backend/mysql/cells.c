@@ -240,3 +240,14 @@ int hf__mysql_cell(void *state, struct hf__cell_op *op, hf__time deadline,
     }
     return s->t.lost;
 }
+
+int hf__mysql_no_cell(void *state, struct hf__cell_op *op, hf__time deadline,
+                      hf_error *err)
+{
+    (void)state;
+    (void)deadline;
+    (void)err;
+    op->result = hf__fail(op->err, HF_ENOTSUP,
+                          "cells need scheme=table, which is the default");
+    return HF_OK;
+}

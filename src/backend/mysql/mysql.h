@@ -51,7 +51,6 @@ struct hf__server {
 
 struct hf__mysql {
     struct hf__table_head t;
-    const struct hf__backend *scheme; /* schemes.c's */
     struct hf__wire wire;
     struct hf__server server;
     struct hf__pair pair;
@@ -59,6 +58,7 @@ struct hf__mysql {
     struct hf__text stale; /* bells of tokens that did not win, see bell.h */
     int lock_wait_s; /* for rows that others have locked; −1: not known */
     struct hf__reply reply; /* the one that hf__wire_next() gave last */
+    hf__time scanned;       /* when the chunk in hand had been read */
     hf__time sent_at;       /* the last packet of the call that runs */
     unsigned n_crowded;     /* batches, by which the first one changes */
 };
@@ -87,6 +87,9 @@ int hf__mysql_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
                  hf__time deadline, hf_error *err);
 int hf__mysql_cell(void *state, struct hf__cell_op *op, hf__time deadline,
                    hf_error *err);
+/* That there are none, but for scheme=table. */
+int hf__mysql_no_cell(void *state, struct hf__cell_op *op, hf__time deadline,
+                      hf_error *err);
 struct hf__schema;
 struct hf__report;
 /* What any lock on that server rests on, and the tables, if there are some. */
