@@ -47,7 +47,7 @@ static int read(struct hf__mysql *s, const struct hf__key *key,
         hf__text_key(&s->sql, key);
         hf__text_add(&s->sql, ") ON DUPLICATE KEY UPDATE name_key=name_key;");
     }
-    hf__mysql_name_ask(s, w, 1, HF__TO_DECIDE);
+    hf__mysql_name_ask_watched(s, w, 1, HF__TO_DECIDE);
     r = hf__wire_run(s);
     r = r == HF_OK ? hf__mysql_name_take(s, &s->t.name) : r;
     return r != HF_OK || s->reply.error != 0

@@ -25,31 +25,21 @@ enum column {
     D, /* crowd, ended, nothing */
     BELL,
     NOW,
-    OWNER
+    OWNER,
+    CHANGED = OWNER + 5 /* of a record */
 };
 
-/* The end of a part: its bell, what time it is, who it is, its table and
- * names. */
-static void add_part(struct hf__text *t, const char *bell, enum hf__depth depth,
-                     const char *table, struct hf__watch *const w[], int n)
-{
-    hf__text_addf(
-        t, "%s,%s FROM %s FORCE INDEX(PRIMARY) WHERE name_key IN(", bell,
-        depth == HF__TO_DECIDE ? HF__SQL_NOW ",label,host,pid,thread,note"
-                               : "0",
-        table);
-    for (int i = 0; i < n; i++) {
-        hf__text_add(t, i == 0 ? "" : ",");
-        hf__text_key(t, &w[i]->key);
-    }
-    hf__text_add(t, ")");
-}
+static const char *const rest[] = {
+    [HF__TO_DECIDE] = HF__SQL_NOW ",label,host,pid,thread,note",
+    [HF__TO_WAIT] = "0",
+    [HF__TO_SURVEY] = HF__SQL_NOW ",label,host,pid,thread,note,"};
 
 /* To wait, it is the beginning of time: what is left does not mind. */
-void hf__mysql_name_ask(struct hf__mysql *s, struct hf__watch *const w[], int n,
-                        enum hf__depth depth)
+void hf__mysql_name_ask(struct hf__mysql *s, enum hf__depth depth,
+                        hf__mysql_from_fn add_from, const void *arg)
 {
-    bool is_deep = depth == HF__TO_DECIDE;
+    bool is_deep = depth != HF__TO_WAIT;
+    bool is_survey = depth == HF__TO_SURVEY;
     bool has_bells = s->t.has_bells;
     const char *of_grant =
         has_bells && !is_deep ? HF__BELL_OF_TOKEN("hf") : "NULL";
@@ -57,30 +47,63 @@ void hf__mysql_name_ask(struct hf__mysql *s, struct hf__watch *const w[], int n,
 
     hf__text_addf(t,
                   "SELECT 0,name_key,fence,token,expires-" HF__SQL_NOW
-                  ",%s,keep_until-" HF__SQL_NOW ",broken,revision,crowd,",
-                  is_deep ? "acquired_at" : "0");
-    add_part(t, of_grant, depth, "holdfast_lock", w, n);
+                  ",%s,keep_until-" HF__SQL_NOW
+                  ",broken,revision,crowd,%s,%s%s",
+                  is_deep ? "acquired_at" : "0", of_grant, rest[depth],
+                  is_survey ? "changed_at" : "");
+    add_from(t, "holdfast_lock FORCE INDEX(PRIMARY)", arg);
     hf__text_addf(
         t,
         " UNION ALL SELECT 1,name_key,fence,token,expires-" HF__SQL_NOW
-        ",%s,mode,slots,slot,ended,",
-        is_deep ? "acquired_at" : "0");
-    add_part(t, of_grant, depth, "holdfast_beside", w, n);
+        ",%s,mode,slots,slot,ended,%s,%s%s",
+        is_deep ? "acquired_at" : "0", of_grant, rest[depth],
+        is_survey ? "0" : "");
+    add_from(t, "holdfast_beside FORCE INDEX(PRIMARY)", arg);
     hf__text_addf(t,
                   " UNION ALL SELECT 2,name_key,seq,token,asked-" HF__SQL_NOW
-                  ",%s,mode,slots,-1,0,",
-                  is_deep ? "since" : "0");
-    add_part(t, has_bells ? HF__BELL_OF_TOKEN("hq") : "NULL", depth,
-             "holdfast_ticket", w, n);
+                  ",%s,mode,slots,-1,0,%s,%s%s",
+                  is_deep ? "since" : "0",
+                  has_bells ? HF__BELL_OF_TOKEN("hq") : "NULL", rest[depth],
+                  is_survey ? "0" : "");
+    add_from(t, "holdfast_ticket FORCE INDEX(PRIMARY)", arg);
+}
+
+struct watched {
+    struct hf__watch *const *w;
+    int n;
+};
+
+static void add_watched(struct hf__text *t, const char *table, const void *arg)
+{
+    const struct watched *v = arg;
+
+    hf__text_addf(t, " FROM %s WHERE name_key IN(", table);
+    for (int i = 0; i < v->n; i++) {
+        hf__text_add(t, i == 0 ? "" : ",");
+        hf__text_key(t, &v->w[i]->key);
+    }
+    hf__text_add(t, ")");
+}
+
+void hf__mysql_name_ask_watched(struct hf__mysql *s,
+                                struct hf__watch *const w[], int n,
+                                enum hf__depth depth)
+{
+    hf__mysql_name_ask(s, depth, add_watched, &(struct watched){w, n});
 }
 
 /* ---- rows */
 
-static void read_row(struct hf__mysql *s, char *const *cells,
-                     struct hf__table_row *ret_row)
+bool hf__mysql_name_next(void *rows, struct hf__table_row *ret_row)
 {
-    const unsigned long *lengths = hf__wire_lengths(s);
+    char *const *cells = mysql_fetch_row(rows);
+    const unsigned long *lengths;
+    unsigned n = mysql_num_fields(rows);
 
+    if (cells == NULL) {
+        return false;
+    }
+    lengths = mysql_fetch_lengths(rows);
     ret_row->part = (enum hf__table_part)hf__column_i64(cells[PART]);
     ret_row->key = cells[KEY];
     ret_row->key_length = lengths[KEY];
@@ -95,24 +118,24 @@ static void read_row(struct hf__mysql *s, char *const *cells,
     ret_row->crowd = hf__column_i64(cells[D]);
     ret_row->life = hf__column_u64(cells[BELL]);
     ret_row->now_us = hf__column_i64(cells[NOW]);
+    ret_row->has_owner = n > OWNER;
     if (ret_row->has_owner) {
         hf__column_owner(cells, lengths, OWNER, &ret_row->owner);
     }
+    ret_row->changed_us = n > CHANGED ? hf__column_i64(cells[CHANGED]) : 0;
+    return true;
 }
 
 int hf__mysql_name_take(struct hf__mysql *s, struct hf__table_name *name)
 {
     struct hf__table_row r;
-    char *const *cells;
     int result = HF_OK;
 
     if (s->reply.error != 0 || s->reply.rows == NULL) {
         return HF_OK;
     }
-    r.has_owner = mysql_num_fields(s->reply.rows) > OWNER;
     mysql_data_seek(s->reply.rows, 0);
-    while (result == HF_OK && (cells = hf__wire_row(s)) != NULL) {
-        read_row(s, cells, &r);
+    while (result == HF_OK && hf__mysql_name_next(s->reply.rows, &r)) {
         result = hf__table_name_add(name, &r);
     }
     hf__table_name_end(name);

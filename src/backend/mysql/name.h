@@ -8,16 +8,26 @@
 #include "src/backend/table/name.h"
 
 struct hf__mysql;
+struct hf__text;
 
 /* What is needed of the rows besides who holds the name and who waits. */
 enum hf__depth {
     HF__TO_DECIDE, /* who they are */
-    HF__TO_WAIT    /* the bells of grants; that of a ticket is always told */
+    HF__TO_WAIT,   /* the bells of grants; that of a ticket is always told */
+    HF__TO_SURVEY  /* who they are, and when the record was changed */
 };
 
 /* Add the statement to s->sql. */
-void hf__mysql_name_ask(struct hf__mysql *s, struct hf__watch *const w[], int n,
-                        enum hf__depth depth);
+void hf__mysql_name_ask_watched(struct hf__mysql *s,
+                                struct hf__watch *const w[], int n,
+                                enum hf__depth depth);
+/* The same of others: from that table, which names. */
+typedef void (*hf__mysql_from_fn)(struct hf__text *t, const char *table,
+                                  const void *arg);
+void hf__mysql_name_ask(struct hf__mysql *s, enum hf__depth depth,
+                        hf__mysql_from_fn add_from, const void *arg);
+/* The next of such rows, which are a MYSQL_RES. */
+bool hf__mysql_name_next(void *rows, struct hf__table_row *ret_row);
 /* The rows of its key in s->reply, which is that statement's. HF_OK or
  * HF_ENOMEM. */
 HF_MUST_CHECK int hf__mysql_name_take(struct hf__mysql *s,

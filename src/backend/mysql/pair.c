@@ -67,7 +67,7 @@ int hf__pair_guard(struct hf__mysql *s)
 
 /* ---- keys */
 
-static void write_tag(uint32_t server_id, char to[HF__TAG_SIZE + 1])
+void hf__pair_write_tag(uint32_t server_id, char to[HF__TAG_SIZE + 1])
 {
     (void)snprintf(to, HF__TAG_SIZE + 1, ";%08" PRIx32, server_id);
 }
@@ -76,7 +76,7 @@ void hf__pair_add_tag(struct hf__text *t, uint32_t server_id)
 {
     char tag[HF__TAG_SIZE + 1];
 
-    write_tag(server_id, tag);
+    hf__pair_write_tag(server_id, tag);
     hf__text_hex(t, tag, HF__TAG_SIZE);
 }
 
@@ -84,7 +84,7 @@ void hf__pair_add_tag(struct hf__text *t, uint32_t server_id)
 static struct hf__key tagged(const struct hf__pair *p,
                              const struct hf__key *key, char *to)
 {
-    write_tag(p->server_id, to);
+    hf__pair_write_tag(p->server_id, to);
     memcpy(to + HF__TAG_SIZE, key->bytes, key->length);
     return (struct hf__key){to, (uint16_t)(key->length + HF__TAG_SIZE),
                             (uint16_t)(key->name_at + HF__TAG_SIZE)};
@@ -268,35 +268,4 @@ int hf__pair_wait(void *state, struct hf__watch *w[], int n, hf__time deadline,
         w[i]->key = keys[i].plain;
     }
     return r;
-}
-
-int hf__pair_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
-                  void *arg, hf__time deadline, hf_error *err)
-{
-    struct hf__mysql *s = state;
-    char bytes[HF__MYSQL_KEY_MAX];
-    struct hf__key key = *prefix;
-
-    if (s->pair.is_on) {
-        key = tagged(&s->pair, prefix, bytes);
-    }
-    return hf__mysql_list(state, &key, fn, arg, deadline, err);
-}
-
-/* The bookmark has no tag: the next part may be done on another server. */
-int hf__pair_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
-                hf__time deadline, hf_error *err)
-{
-    struct hf__mysql *s = state;
-    char bytes[HF__MYSQL_KEY_MAX];
-    struct hf__key key = *prefix;
-
-    if (s->pair.is_on && g->of_cells) {
-        g->length = 0;
-        return HF_OK; /* there are none */
-    }
-    if (s->pair.is_on) {
-        key = tagged(&s->pair, prefix, bytes);
-    }
-    return hf__mysql_gc(state, &key, g, deadline, err);
 }

@@ -135,6 +135,7 @@ HF_MUST_CHECK int hf__peer_look(struct hf__mysql *s,
 
 /* The tag of that server, as SQL. */
 void hf__pair_add_tag(struct hf__text *t, uint32_t server_id);
+void hf__pair_write_tag(uint32_t server_id, char to[HF__TAG_SIZE + 1]);
 
 /* Statements of a transaction, which do nothing unless @hf is 1: what the
  * others have of locks becomes the server's own. */
@@ -146,9 +147,5 @@ int hf__pair_execute(void *state, struct hf__op *ops[], int n,
                      hf__time deadline, hf_error *err);
 int hf__pair_wait(void *state, struct hf__watch *w[], int n, hf__time deadline,
                   hf_error *err);
-int hf__pair_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
-                  void *arg, hf__time deadline, hf_error *err);
-int hf__pair_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
-                hf__time deadline, hf_error *err);
 
 #endif

@@ -51,8 +51,8 @@ const struct hf__backend hf__mysql_backend = {
     .options = hf__mysql_options,
     .has_kinds_apart = true,
     .wait = hf__pair_wait,
-    .list = hf__pair_list,
-    .gc = hf__pair_gc,
+    .list = hf__mysql_list,
+    .gc = hf__mysql_gc,
     .cell = hf__mysql_cell,
     .ddl = mysql_ddl,
 };

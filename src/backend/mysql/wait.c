@@ -82,7 +82,7 @@ static int add_look(struct hf__mysql *s, struct hf__watch *const w[], int n)
 {
     int n_before = hf__pair_guard(s);
 
-    hf__mysql_name_ask(s, w, n, HF__TO_WAIT);
+    hf__mysql_name_ask_watched(s, w, n, HF__TO_WAIT);
     hf__text_add(&s->sql, ";");
     return n_before;
 }

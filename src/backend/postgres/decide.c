@@ -122,15 +122,12 @@ static void show(void *state, const struct hf__participant *ticket)
     }
 }
 
-const struct hf__primitives hf__pg_primitives = {
+static const struct hf__primitives primitives = {
     .rules = rules,
     .load = load,
     .put_down = put_down,
     .commit = commit,
     .show = show,
-    .scan = hf__pg_scan,
-    .forget = hf__pg_forget,
-    .is_sorted = true,
 };
 
 /* ---- one by one */
@@ -163,7 +160,7 @@ int hf__pg_decide(struct hf__pg *s, struct hf__op *op, PGresult *seen)
             has_turn = true;
         }
         if (s->t.lost == HF_OK) {
-            r = hf__engine_apply(&hf__pg_primitives, s, op, &out);
+            r = hf__engine_apply(&primitives, s, op, &out);
         }
     }
     if (r == HF__RACED) {

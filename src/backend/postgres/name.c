@@ -123,6 +123,17 @@ static void read_row(const PGresult *rows, int row, struct hf__table_row *r)
     read_owner(rows, row, &r->owner);
 }
 
+bool hf__pg_name_next(void *cursor, struct hf__table_row *ret_row)
+{
+    struct hf__pg_cursor *c = cursor;
+
+    if (c->at == PQntuples(c->rows)) {
+        return false;
+    }
+    read_row(c->rows, c->at++, ret_row);
+    return true;
+}
+
 /* ---- those of a name */
 
 static bool is_record(const PGresult *rows, int row)

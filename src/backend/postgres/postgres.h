@@ -108,8 +108,7 @@ struct hf__pg {
     uint64_t busy;       /* hash of the name that was so last; or 0 */
 };
 
-extern const struct hf__primitives hf__pg_primitives; /* decide.c */
-extern const struct hf__ways hf__pg_ways;             /* wait.c */
+extern const struct hf__ways hf__pg_ways; /* wait.c */
 
 /* ---- bells (bell.c) */
 
@@ -144,13 +143,14 @@ HF_MUST_CHECK int hf__pg_look_closer(struct hf__pg *s);
 HF_MUST_CHECK int hf__pg_name_read(const PGresult *rows,
                                    const struct hf__key *key,
                                    struct hf__table_name *name);
+/* Row by row, in any order. */
+struct hf__pg_cursor {
+    PGresult *rows;
+    int at;
+};
+/* The next one, of such a cursor; false: there is none. */
+bool hf__pg_name_next(void *cursor, struct hf__table_row *ret_row);
 bool hf__pg_name_has_record(const PGresult *rows, const struct hf__key *key);
-
-/* ---- survey.c: primitives */
-
-int hf__pg_scan(void *state, struct hf__scan *scan, hf_error *err);
-int hf__pg_forget(void *state, const struct hf__key *key, struct hf__name *name,
-                  int64_t idle_us);
 
 /* ---- the calls of backend.h */
 

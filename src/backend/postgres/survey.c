@@ -6,19 +6,16 @@
  * that somebody keeps locked, nor for the disk, for a deletion that a crash
  * undoes does no harm. Called by the session's thread.
  */
-#include "src/backend/cell.h"
+#include "src/backend/table/survey.h"
+
 #include "src/backend/postgres/errors.h"
 #include "src/backend/postgres/hot.h"
 #include "src/base/error.h"
 
 #include <string.h>
 
-/* So many names are looked at with one statement. */
-#define CHUNK      256
+/* HF__SURVEY_CHUNK */
 #define CHUNK_TEXT "256"
-/* Nothing more is deleted after so much of a call: others wait for the
- * session. */
-#define SLICE_MS 250
 
 #define UNTOLD "set_config('synchronous_commit','off',true)"
 
@@ -45,58 +42,11 @@ static void put_range(struct hf__pg *s, const struct hf__key *prefix,
     hf__pg_put_i64(s, HF__KEY_MAX);
 }
 
-static int tell(struct hf__pg *s, const PGresult *rows,
-                const struct hf__key *key, struct hf__scan *scan)
-{
-    int r;
-
-    hf__table_name_init(&s->t.name, key);
-    r = hf__pg_name_read(rows, key, &s->t.name);
-    if (r == HF_OK && s->t.name.name.is_there) {
-        r = scan->fn(scan->arg, key, &s->t.name.name);
-    }
-    hf__table_name_fini(&s->t.name);
-    return r == HF_OK ? s->t.lost : r;
-}
-
-/* The next is looked at just behind the last. */
-static int tell_all(struct hf__pg *s, const PGresult *rows,
-                    struct hf__scan *scan)
-{
-    hf__time end = hf__after_ms(hf__now(), SLICE_MS);
-    struct hf__key key = {NULL, 0, scan->prefix->name_at};
-    int n = 0;
-    int r = HF_OK;
-
-    for (int i = 0; i < PQntuples(rows) && r == HF_OK; i++) {
-        const char *bytes = PQgetvalue(rows, i, 1);
-        int length = PQgetlength(rows, i, 1);
-
-        if (n > 0 && key.length == length &&
-            memcmp(key.bytes, bytes, key.length) == 0) {
-            continue;
-        }
-        if (scan->is_to_clean && n > 0 && !hf__before(hf__now(), end)) {
-            n = CHUNK;
-            break;
-        }
-        key.bytes = bytes;
-        key.length = (uint16_t)length;
-        n++;
-        r = tell(s, rows, &key, scan);
-    }
-    scan->length = n < CHUNK ? 0 : key.length + (size_t)1;
-    if (scan->length > 0) {
-        memcpy(scan->at, key.bytes, key.length);
-        scan->at[key.length] = '\0';
-    }
-    return r;
-}
-
-int hf__pg_scan(void *state, struct hf__scan *scan, hf_error *err)
+static int scan(void *state, struct hf__scan *scan, hf_error *err)
 {
     struct hf__pg *s = state;
-    PGresult *rows;
+    struct hf__pg_cursor rows = {NULL, 0};
+    struct hf__survey v = {.next = hf__pg_name_next, .rows = &rows};
     int r;
 
     (void)err; /* that of the session */
@@ -104,10 +54,10 @@ int hf__pg_scan(void *state, struct hf__scan *scan, hf_error *err)
     hf__pg_ask(s, &names);
     put_range(s, scan->prefix, scan->at, scan->length);
     r = hf__pg_run_well(s);
-    rows = s->reply.rows;
+    rows.rows = s->reply.rows;
     s->reply.rows = NULL; /* what is forgotten has a reply of its own */
-    r = r == HF_OK ? tell_all(s, rows, scan) : r;
-    PQclear(rows);
+    r = r == HF_OK ? hf__survey_tell(&s->t, &v, scan) : r;
+    PQclear(rows.rows);
     return r;
 }
 
@@ -117,7 +67,7 @@ int hf__pg_scan(void *state, struct hf__scan *scan, hf_error *err)
  * row, so the others are as they were read if that one is. A fence goes on from
  * the clock once its row is gone: that of a statement which sees the row that
  * was made then, and is later than the deletion. */
-static const struct hf__pg_statement forget = {
+static const struct hf__pg_statement delete = {
     HF__PG_FORGET,
     "WITH l AS MATERIALIZED (SELECT FROM holdfast_lock WHERE name_key=$1 "
     "FOR UPDATE SKIP LOCKED),"
@@ -129,7 +79,7 @@ static const struct hf__pg_statement forget = {
     "EXISTS(SELECT FROM u)) "
     "SELECT " UNTOLD " FROM u"};
 
-int hf__pg_forget(void *state, const struct hf__key *key, struct hf__name *name,
+static int forget(void *state, const struct hf__key *key, struct hf__name *name,
                   int64_t idle_us)
 {
     struct hf__pg *s = state;
@@ -140,7 +90,7 @@ int hf__pg_forget(void *state, const struct hf__key *key, struct hf__name *name,
         return HF__RACED; /* the clock has to be past it */
     }
     hf__pg_begin_packet(s);
-    hf__pg_ask(s, &forget);
+    hf__pg_ask(s, &delete);
     hf__pg_put_key(s, key);
     hf__pg_put_i64(s, (int64_t)s->t.name.revision);
     hf__pg_put_i64(s, (int64_t)s->t.name.fence);
@@ -156,13 +106,6 @@ int hf__pg_forget(void *state, const struct hf__key *key, struct hf__name *name,
 }
 
 /* ---- cells */
-
-/*
- * A version goes on from the clock, too: from that of a statement which may
- * have begun before the deletion and come to the place after it. What lies
- * between is no wait for anybody.
- */
-#define GRACE_US 20000
 
 /* $1 to $3 as above, $4 how long nobody wants to replace it: see
  * hf__cell_is_idle(). */
@@ -197,7 +140,8 @@ static int sweep_cells(struct hf__pg *s, const struct hf__key *prefix,
     hf__pg_begin_packet(s);
     hf__pg_ask(s, &sweep);
     put_range(s, prefix, g->at, g->length);
-    hf__pg_put_i64(s, g->idle_us > GRACE_US ? g->idle_us : GRACE_US);
+    hf__pg_put_i64(s, g->idle_us > HF__SURVEY_GRACE_US ? g->idle_us
+                                                       : HF__SURVEY_GRACE_US);
     r = hf__pg_run(s);
     if (r != HF_OK) {
         return hf__pg_dead(s, s->t.err);
@@ -207,7 +151,7 @@ static int sweep_cells(struct hf__pg *s, const struct hf__key *prefix,
         return is_strange(s) ? HF_OK : hf__pg_refusal(s, s->t.err);
     }
     g->count += (uint64_t)hf__pg_i64(s, 0, 0);
-    if (hf__pg_i64(s, 0, 1) == CHUNK) {
+    if (hf__pg_i64(s, 0, 1) == HF__SURVEY_CHUNK) {
         last = hf__pg_bytes(s, 0, 2, &length);
         memcpy(g->at, last, length);
         g->at[length] = '\0';
@@ -217,6 +161,9 @@ static int sweep_cells(struct hf__pg *s, const struct hf__key *prefix,
 }
 
 /* ---- the calls */
+
+static const struct hf__primitives primitives = {
+    .scan = scan, .is_sorted = true, .forget = forget};
 
 static int begin(struct hf__pg *s, hf__time deadline, hf_error *err)
 {
@@ -229,9 +176,9 @@ int hf__pg_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
 {
     int r = begin(state, deadline, err);
 
-    return r == HF_OK ? hf__engine_list(&hf__pg_primitives, state, prefix, fn,
-                                        arg, err)
-                      : r;
+    return r == HF_OK
+               ? hf__engine_list(&primitives, state, prefix, fn, arg, err)
+               : r;
 }
 
 int hf__pg_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
@@ -240,12 +187,13 @@ int hf__pg_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
     struct hf__pg *s = state;
     int r = begin(s, deadline, err);
 
-    if (r == HF_OK && g->of_cells && g->idle_us < GRACE_US) {
-        hf__table_rest(&s->t, hf__after_ms(hf__now(), GRACE_US / 1000));
+    if (r == HF_OK && g->of_cells && g->idle_us < HF__SURVEY_GRACE_US) {
+        hf__table_rest(&s->t,
+                       hf__after_ms(hf__now(), HF__SURVEY_GRACE_US / 1000));
     }
     if (r != HF_OK) {
         return r;
     }
     return g->of_cells ? sweep_cells(s, prefix, g)
-                       : hf__engine_gc(&hf__pg_primitives, s, prefix, g, err);
+                       : hf__engine_gc(&primitives, s, prefix, g, err);
 }

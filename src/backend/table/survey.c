@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A part of list() or gc(): the names whose rows a store has read, told to the
+ * engine one after another. Called by the session's thread.
+ */
+#include "src/backend/table/survey.h"
+
+#include <string.h>
+
+/* Nothing more is deleted after so much of a call: others wait for the
+ * session. */
+#define SLICE_MS 250
+
+hf__time hf__survey_end(const struct hf__table_head *t)
+{
+    int64_t left_ms = hf__ms_until(t->deadline, hf__now());
+
+    return hf__after_ms(hf__now(),
+                        left_ms / 4 < SLICE_MS ? left_ms / 4 : SLICE_MS);
+}
+
+static bool is_of(const struct hf__table_row *row, const struct hf__key *key)
+{
+    return row->key_length == key->length &&
+           memcmp(row->key, key->bytes, key->length) == 0;
+}
+
+/* The name that begins with the row, which is the one behind it then. */
+static int tell(struct hf__table_head *t, struct hf__survey *v,
+                const struct hf__key *key, struct hf__scan *scan)
+{
+    const struct hf__key plain = {key->bytes + v->tag,
+                                  (uint16_t)(key->length - v->tag),
+                                  scan->prefix->name_at};
+    int r = HF_OK;
+
+    hf__table_name_init(&t->name, key);
+    while (r == HF_OK && v->has_row && is_of(&v->row, key)) {
+        r = hf__table_name_add(&t->name, &v->row);
+        v->has_row = v->next(v->rows, &v->row);
+    }
+    hf__table_name_end(&t->name);
+    if (r == HF_OK && t->name.name.is_there) {
+        r = scan->fn(scan->arg, &plain, &t->name.name);
+    }
+    hf__table_name_fini(&t->name);
+    return r == HF_OK ? t->lost : r;
+}
+
+int hf__survey_tell(struct hf__table_head *t, struct hf__survey *v,
+                    struct hf__scan *scan)
+{
+    hf__time end = hf__survey_end(t);
+    bool is_cut = false;
+    int n = 0;
+    int r = HF_OK;
+
+    v->has_row = v->next(v->rows, &v->row);
+    scan->length = 0;
+    while (v->has_row && r == HF_OK && !is_cut) {
+        const struct hf__key key = {v->row.key, (uint16_t)v->row.key_length, 0};
+
+        r = tell(t, v, &key, scan);
+        /* The next is looked at just behind it. */
+        scan->length = key.length - v->tag + (size_t)1;
+        memcpy(scan->at, key.bytes + v->tag, scan->length - 1);
+        scan->at[scan->length - 1] = '\0';
+        n++;
+        is_cut = scan->is_to_clean && !hf__before(hf__now(), end);
+    }
+    if (!v->has_row && n < HF__SURVEY_CHUNK) {
+        scan->length = 0;
+    }
+    return r;
+}
