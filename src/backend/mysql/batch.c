@@ -1,18 +1,107 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * execute(): a batch is cut into units (plan.c), each of which the server does
+ * execute(): a batch is cut into units, each of which the server does
  * or undoes as one; all go out as one packet. This file decides what is
  * known of each operation after each step that can fail, and re-runs in halves
  * what failed as a unit, so that one row that somebody keeps locked costs no
  * other name anything. What the statements say is hot.c's, and names with more
  * than one holder are crowded.c's. Called by the session's thread.
  */
-#include "src/backend/mysql/bell.h"
+#include "src/backend/mysql/commit.h"
 #include "src/backend/mysql/errors.h"
-#include "src/backend/mysql/plan.h"
+#include "src/backend/mysql/hot.h"
+#include "src/backend/mysql/sql.h"
 #include "src/base/error.h"
 
 #include <string.h>
+
+/* As many operations at once; each may be a unit of its own. */
+#define PLAN_MAX 256
+
+struct plan {
+    struct hf__op *ops[PLAN_MAX]; /* by kind, likeness and key */
+    struct hf__unit units[PLAN_MAX];
+    int n_units;
+};
+
+/* ---- which operations go into one statement */
+
+/* For names with one holder at most, as far as the operation tells? */
+static bool is_hot(const struct hf__op *op)
+{
+    switch (op->kind) {
+    case HF__OP_HANDOVER:
+        return true;
+    case HF__OP_RENEW:
+    case HF__OP_RELEASE:
+    case HF__OP_ACQUIRE:
+        return op->manner.mode == HF__MODE_EXCLUSIVE;
+    case HF__OP_INSPECT:
+        return op->ret_crowd == NULL;
+    case HF__OP_RAISE:
+    case HF__OP_BREAK:
+        break;
+    }
+    return false;
+}
+
+static enum hf__form form_of(enum hf__op_kind kind)
+{
+    switch (kind) {
+    case HF__OP_RENEW:
+        return HF__FORM_RENEW;
+    case HF__OP_RELEASE:
+        return HF__FORM_RELEASE;
+    case HF__OP_HANDOVER:
+        return HF__FORM_HANDOVER;
+    case HF__OP_ACQUIRE:
+        return HF__FORM_ACQUIRE;
+    case HF__OP_INSPECT:
+    case HF__OP_RAISE:
+    case HF__OP_BREAK:
+        break;
+    }
+    return HF__FORM_INSPECT;
+}
+
+/* A unit of all that are alike to the first, which are taken. */
+static void cut_alike(struct plan *p, struct hf__op *ops[], int n, int *at)
+{
+    struct hf__op *first = ops[0];
+    struct hf__unit *unit = &p->units[p->n_units++];
+
+    *unit = (struct hf__unit){form_of(first->kind), &p->ops[*at], 0};
+    for (int i = 0; i < n; i++) {
+        bool is_alike =
+            i == 0 || (ops[i] != NULL && ops[i]->kind == first->kind &&
+                       hf__hot_are_alike(first, ops[i]));
+
+        if (is_alike) {
+            p->ops[(*at)++] = ops[i];
+            unit->n++;
+            ops[i] = NULL;
+        }
+    }
+}
+
+/* Of the hot ones, in the order of kinds that the contract names. */
+static void plan_make(struct plan *p, struct hf__op *const ops[], int n)
+{
+    struct hf__op *left[PLAN_MAX];
+    int at = 0;
+
+    p->n_units = 0;
+    for (int i = 0; i < n; i++) {
+        left[i] = is_hot(ops[i]) ? ops[i] : NULL;
+    }
+    for (int kind = HF__OP_RENEW; kind <= HF__OP_BREAK; kind++) {
+        for (int i = 0; i < n; i++) {
+            if (left[i] != NULL && left[i]->kind == (enum hf__op_kind)kind) {
+                cut_alike(p, left + i, n - i, &at);
+            }
+        }
+    }
+}
 
 /* What all statements of a packet may have in common, and what one operation
  * adds at most besides its names: bytes. */
@@ -155,8 +244,8 @@ static int hear(struct hf__mysql *s, const struct hf__unit *u, int first,
 static int send(struct hf__mysql *s, const struct hf__unit *units, int n,
                 int *ret_done, bool *ret_refused)
 {
-    int first[HF__PLAN_MAX];
-    int replies[HF__PLAN_MAX];
+    int first[PLAN_MAX];
+    int replies[PLAN_MAX];
     int r;
 
     hf__bell_begin_packet(s, &first[0]);
@@ -243,7 +332,7 @@ static bool is_any_open(const struct hf__unit *u)
  * there are several, most have been granted, or are held by others. */
 static int acquire_rest(struct hf__mysql *s, const struct hf__unit *u)
 {
-    struct hf__op *rest[HF__PLAN_MAX];
+    struct hf__op *rest[PLAN_MAX];
     struct hf__unit again = {HF__FORM_ACQUIRE_ANY, rest, 0};
     int r = u->n > 1 ? look_at(s, u) : HF_OK;
 
@@ -265,8 +354,7 @@ static int follow_up(struct hf__mysql *s, const struct hf__unit *u)
 
 static bool is_left_for_crowded(const struct hf__op *op, enum hf__op_kind kind)
 {
-    return op->kind == kind &&
-           (op->result == HF__CROWDED || !hf__plan_is_hot(op));
+    return op->kind == kind && (op->result == HF__CROWDED || !is_hot(op));
 }
 
 /* One by one, and after the first as long as there is time: what is left then
@@ -299,10 +387,10 @@ static int run_crowded(struct hf__mysql *s, struct hf__op *const ops[], int n)
 
 static int run_chunk(struct hf__mysql *s, struct hf__op *const ops[], int n)
 {
-    struct hf__plan p;
+    struct plan p;
     int r;
 
-    hf__plan_make(&p, ops, n);
+    plan_make(&p, ops, n);
     r = run(s, p.units, p.n_units);
     for (int i = 0; i < p.n_units && r == HF_OK; i++) {
         r = follow_up(s, &p.units[i]);
@@ -341,7 +429,7 @@ static int count_fitting(const struct hf__mysql *s, struct hf__op *const ops[],
     size_t room = PACKET_ROOM;
     int count = 0;
 
-    while (count < n && count < HF__PLAN_MAX) {
+    while (count < n && count < PLAN_MAX) {
         room += room_for(ops[count]);
         if (count > 0 && room > s->server.packet_max) {
             break;

@@ -9,7 +9,7 @@
  */
 #include "src/backend/cell.h"
 
-#include "src/backend/mysql/change.h"
+#include "src/backend/mysql/commit.h"
 #include "src/backend/mysql/errors.h"
 #include "src/backend/mysql/row.h"
 #include "src/backend/mysql/schema.h"

@@ -1,24 +1,157 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Connecting, up to the server's yes. The greeting is judged before the
- * library answers it; what the library may do then is said in login.c. It
- * begins TLS on a blocking socket, within one call: so the socket has short
- * time-outs meanwhile, after which the library asks us to wait. Called by the
- * session's thread.
+ * Connecting, up to the server's yes. The greeting, a server's first packet, is
+ * judged before the library answers it, more strictly than libmariadb does:
+ * what passes here for one with TLS must be one with TLS there, or the library
+ * would tell a server without TLS who we are, whatever was asked for. What the
+ * library may do for a connection is login.c's. Called by the session's thread.
  */
+#include "src/backend/mysql/wire.h"
+
 #include "src/backend/mysql/errors.h"
-#include "src/backend/mysql/greeting.h"
 #include "src/backend/mysql/login.h"
 #include "src/backend/mysql/mysql.h"
 #include "src/base/error.h"
 #include "src/base/fork.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <ma_pvio.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+
+#define PORT 3306
+
+/* ---- the greeting */
+
+enum hf__greeting {
+    HF__GREETING_PART,  /* more of it is to come */
+    HF__GREETING_TLS,   /* it has TLS */
+    HF__GREETING_PLAIN, /* it has none */
+    HF__GREETING_ERROR, /* it lets nobody in, and says why */
+    HF__GREETING_NONE,  /* it is none, or could be taken for another one */
+    HF__GREETING_MORE,  /* more has come behind it, and nobody has answered */
+    HF__GREETING_END,   /* the connection ended before it was whole */
+};
+
+enum {
+    HEAD = 4,
+    BEFORE_CAPABILITIES = 13,
+    AFTER_CAPABILITIES = 16,
+    VERSION_MAX = 255,
+    PROTOCOL = 10,
+    REFUSAL = 0xff,
+    PROGRESS = 0xffff, /* a refusal by this number is none: more follows */
+    CAN_SSL = 0x800,
+    LENGTH_MAX = 1024, /* twice the longest text of an error */
+    PEEK_MAX = HEAD + LENGTH_MAX + 1,
+};
+
+static unsigned number(const unsigned char *at)
+{
+    return at[0] | (unsigned)at[1] << 8;
+}
+
+static enum hf__greeting read_refusal(const unsigned char *payload, size_t n,
+                                      size_t length)
+{
+    if (length < 3) {
+        return HF__GREETING_NONE;
+    }
+    if (n < 3) {
+        return HF__GREETING_PART;
+    }
+    return number(payload + 1) == PROGRESS ? HF__GREETING_NONE
+                                           : HF__GREETING_ERROR;
+}
+
+/* Of `length` bytes `n` are there. */
+static enum hf__greeting read_payload(const unsigned char *payload, size_t n,
+                                      size_t length)
+{
+    const unsigned char *end = memchr(payload + 1, '\0', n - 1);
+    size_t at;
+
+    if (payload[0] != PROTOCOL) {
+        return HF__GREETING_NONE;
+    }
+    if (end == NULL) {
+        return n < length && n <= VERSION_MAX ? HF__GREETING_PART
+                                              : HF__GREETING_NONE;
+    }
+    at = (size_t)(end - payload) + 1 + BEFORE_CAPABILITIES;
+    if (end - payload > VERSION_MAX || at + 2 + AFTER_CAPABILITIES > length) {
+        return HF__GREETING_NONE;
+    }
+    if (n < at + 2) {
+        return HF__GREETING_PART;
+    }
+    return (number(payload + at) & CAN_SSL) != 0 ? HF__GREETING_TLS
+                                                 : HF__GREETING_PLAIN;
+}
+
+/* Of HEAD and `length` bytes `n` are there, or more. */
+static enum hf__greeting await_end(enum hf__greeting found, size_t n,
+                                   size_t length)
+{
+    if (found == HF__GREETING_NONE || n == HEAD + length) {
+        return found;
+    }
+    return n < HEAD + length ? HF__GREETING_PART : HF__GREETING_MORE;
+}
+
+static enum hf__greeting greeting_read(const unsigned char *bytes, size_t n)
+{
+    enum hf__greeting found;
+    size_t length;
+    size_t seen;
+
+    if (n < HEAD) {
+        return HF__GREETING_PART;
+    }
+    length = number(bytes) | (size_t)bytes[2] << 16;
+    if (length == 0 || length > LENGTH_MAX || bytes[3] != 0) {
+        return HF__GREETING_NONE;
+    }
+    seen = n - HEAD < length ? n - HEAD : length;
+    if (seen == 0) {
+        return HF__GREETING_PART;
+    }
+    found = bytes[HEAD] == REFUSAL ? read_refusal(bytes + HEAD, seen, length)
+                                   : read_payload(bytes + HEAD, seen, length);
+    return await_end(found, n, length);
+}
+
+/* It is readable from so many bytes on. */
+static void wake_from(int fd, size_t n)
+{
+    int least = (int)n;
+
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof least);
+}
+
+/* The same of what that socket has to read, and leaves there. *n_seen is how
+ * much that was, 0 at first; after a part the socket is readable when there is
+ * more, or its end. */
+static enum hf__greeting greeting_peek(int fd, size_t *n_seen)
+{
+    unsigned char bytes[PEEK_MAX];
+    ssize_t n = recv(fd, bytes, sizeof bytes, MSG_PEEK | MSG_DONTWAIT);
+    enum hf__greeting found = HF__GREETING_END;
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return HF__GREETING_PART;
+    }
+    if (n > 0 && (size_t)n > *n_seen) {
+        found = greeting_read(bytes, (size_t)n);
+        *n_seen = (size_t)n;
+    }
+    wake_from(fd, found == HF__GREETING_PART ? *n_seen + 1 : 1);
+    return found;
+}
 
 /* The library's: a certificate that is not trusted, or no TLS. */
 #define TLS_ERROR 2026
@@ -111,7 +244,7 @@ static int await_greeting(struct hf__mysql *s, const struct hf__wire_target *t,
         if (hf__wire_sleep_for(s, MYSQL_WAIT_READ, deadline) == 0) {
             return late(s, t);
         }
-        greeting = hf__greeting_peek(s->wire.fd, &n_seen);
+        greeting = greeting_peek(s->wire.fd, &n_seen);
     }
     return judge_greeting(s, t, greeting);
 }
@@ -306,4 +439,15 @@ int hf__wire_connect(struct hf__mysql *s, const struct hf__wire_target *t,
     return wants_tls(t) && mysql_get_ssl_cipher(s->wire.handle) == NULL
                ? has_no_tls(s, t)
                : HF_OK;
+}
+
+void hf__wire_target_host(struct hf__wire_target *target,
+                          const struct hf__url_host *host,
+                          char shown[HF__SHOWN])
+{
+    target->host = host->name;
+    target->port = host->port == 0 ? PORT : host->port;
+    (void)snprintf(shown, HF__SHOWN, "%.255s port %d", target->host,
+                   target->port);
+    target->shown = shown;
 }

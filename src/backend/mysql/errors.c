@@ -161,13 +161,6 @@ bool hf__mysql_is_worth_another(const struct hf__mysql *s)
            HF__LOCK_WAIT_S * 900 * HF__MS;
 }
 
-int hf__mysql_run(struct hf__mysql *s)
-{
-    int r = hf__wire_run(s);
-
-    return r == HF_OK && s->reply.error != 0 ? hf__mysql_fail(s, s->t.err) : r;
-}
-
 int hf__mysql_dead(struct hf__mysql *s)
 {
     (void)hf__mysql_fail(s, s->t.err);

@@ -40,7 +40,7 @@ bool hf__hot_is_open(const struct hf__op *op);
 bool hf__hot_are_alike(const struct hf__op *a, const struct hf__op *b);
 /* Add the unit's statements to s->sql; gives how many replies they have. */
 int hf__hot_ask(struct hf__mysql *s, const struct hf__unit *unit);
-/* Of the units that acquire. hot_acquire.c */
+/* Of the units that acquire. */
 int hf__hot_ask_acquire(struct hf__mysql *s, const struct hf__unit *unit);
 int hf__hot_ask_acquire_any(struct hf__mysql *s, const struct hf__unit *unit);
 /* Words of theirs: name_key IN(…); the bells, which gives how many replies. */

@@ -2,21 +2,21 @@
 /*
  * A session of the MySQL store, as the files of this folder share it:
  * schemes.c chooses the store by the URL, mysql.c opens and closes that of the
- * table; wire connect login greeting literal errors settings place
- * galera are the connection, pair primary promote view peer takeover
- * that to one of several that replicate each other, schema shape row the
- * tables; batch and plan are execute(), hot and hot_acquire for names with one
- * holder, crowded for those with more, which src/backend/name/ decides (name
- * commit change); bell and wait are waiting; cells is cell().
+ * table; wire connect login errors settings place galera are the connection,
+ * pair primary promote view peer takeover that to one of several that replicate
+ * each other, sql what goes into a statement, schema shape row the tables;
+ * batch is execute(), hot for names with one holder, crowded for those with
+ * more, which src/backend/name/ decides (name commit); wait is waiting, survey
+ * list() and gc(), cells cell().
  *
  * Thread: the session's, except hf__mysql_interrupt().
  */
 #ifndef HF_BACKEND_MYSQL_MYSQL_H
 #define HF_BACKEND_MYSQL_MYSQL_H
 
-#include "src/backend/mysql/literal.h"
 #include "src/backend/mysql/name.h"
 #include "src/backend/mysql/pair.h"
+#include "src/backend/mysql/sql.h"
 #include "src/backend/mysql/wire.h"
 #include "src/backend/table/session.h"
 
@@ -38,7 +38,7 @@ struct hf__server {
     bool logs_statements; /* for replicas, instead of what they change */
     bool has_zero_wait;   /* innodb_lock_wait_timeout=0 is taken */
     bool is_galera;
-    bool has_compounds;  /* a transaction must be one: see change.c */
+    bool has_compounds;  /* a transaction must be one: see commit.c */
     bool has_desynced;   /* one of the hosts was passed by for that: galera.c */
     bool takes_desynced; /* as no other is fit */
     bool is_verified;    /* by TLS it has shown that it is the one we meant */

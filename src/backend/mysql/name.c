@@ -6,8 +6,8 @@
  */
 #include "src/backend/mysql/name.h"
 
-#include "src/backend/mysql/bell.h"
 #include "src/backend/mysql/row.h"
+#include "src/backend/mysql/sql.h"
 
 /* ---- asking */
 

@@ -76,6 +76,8 @@ enum { HF__NO_TABLE = 1146, HF__NO_COLUMN = 1054 };
 /* What each packet begins with, after which nothing of it is done unless the
  * server is still the primary. Gives how many replies that is. */
 int hf__pair_guard(struct hf__mysql *s);
+/* It is shown to be used that often: of longest_lease, ms. */
+#define SHOWN_PARTS(ms) ((ms) / 8)
 /* So long may it be unused and still be the primary: µs. */
 int64_t hf__pair_idle_max_us(const struct hf__pair *p);
 

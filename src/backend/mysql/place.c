@@ -22,8 +22,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PORT 3306
-
 const char *const hf__mysql_options[] = {"scheme",
                                          "session_timeout",
                                          "locks_per_connection",
@@ -95,17 +93,6 @@ static int check(const struct hf__url *url, hf_error *err)
 
 /* ---- going there */
 
-void hf__mysql_place_host(struct hf__wire_target *target,
-                          const struct hf__url_host *host,
-                          char shown[HF__SHOWN])
-{
-    target->host = host->name;
-    target->port = host->port == 0 ? PORT : host->port;
-    (void)snprintf(shown, HF__SHOWN, "%.255s port %d", target->host,
-                   target->port);
-    target->shown = shown;
-}
-
 /* Of a pair, or more, which is not Galera's. */
 static bool are_several(const struct hf__mysql *s, const struct hf__url *url,
                         const char *allow)
@@ -176,7 +163,7 @@ static int take_candidate(struct hf__mysql *s, const struct hf__url *url,
                         "that is to be it",
                         s->pair.n_candidates);
     }
-    hf__mysql_place_host(target, &url->hosts[s->pair.candidate], shown);
+    hf__wire_target_host(target, &url->hosts[s->pair.candidate], shown);
     r = hf__wire_connect(s, target, s->t.deadline);
     r = r == HF_OK ? hf__mysql_settings_apply(s, allow) : r;
     r = r == HF_OK ? hf__mysql_schema_ready(s, &hf__mysql_pair_tables) : r;
@@ -206,7 +193,7 @@ static int try_hosts(struct hf__mysql *s, const struct hf__url *url,
         char shown[HF__SHOWN];
 
         s->server.takes_desynced = i >= n;
-        hf__mysql_place_host(target, &url->hosts[i % n], shown);
+        hf__wire_target_host(target, &url->hosts[i % n], shown);
         r = try_server(s, target, url, allow, i % n, hf__after_ns(now, share));
         target->shown = NULL;
         if (hf__is_interrupted(&s->t.head)) {

@@ -9,12 +9,6 @@
 
 extern const char *const hf__mysql_options[];
 
-/* That host of the URL; the target points into `shown` from then on. */
-enum { HF__SHOWN = 300 };
-void hf__mysql_place_host(struct hf__wire_target *target,
-                          const struct hf__url_host *host,
-                          char shown[HF__SHOWN]);
-
 /* To one of the URL's hosts after the other, until one lets us in and takes
  * our settings, or the deadline has come. Gives what the last one gave:
  * hf__wire_connect(), hf__mysql_settings_apply(); or HF_EINVAL and what

@@ -68,7 +68,7 @@ static int look_at(struct hf__mysql *s, struct others *o, size_t host,
     char shown[HF__SHOWN];
     int r;
 
-    hf__mysql_place_host(&target, &o->url->hosts[host], shown);
+    hf__wire_target_host(&target, &o->url->hosts[host], shown);
     *peer = (struct hf__peer){0};
     /* It was asked just now, and may be silent. */
     r = (s->pair.unreached >> host & 1) != 0

@@ -7,7 +7,7 @@
 #define HF_BACKEND_MYSQL_ROW_H
 
 #include "src/backend/mysql/mysql.h"
-#include "src/backend/table/column.h"
+#include "src/backend/table/name.h"
 
 /* The columns of a row that hf__mysql_row_read() takes, in its order. */
 #define HF__MYSQL_ROW_COLUMNS                                                  \

@@ -13,6 +13,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+/* A server that was unused for less than this of longest_lease is the primary
+ * still, for who was connected to it all the while. */
+#define USED_PARTS(ms) ((ms)*3 / 4)
+
 /* Of the server's own row; 0 where there is none. */
 static const char *const of_own[] = {"epoch",
                                      "is_settled",
@@ -102,4 +106,63 @@ int hf__view_read(struct hf__mysql *s, const struct hf__view *other,
     }
     read_view(row, ret_view);
     return HF_OK;
+}
+
+/* ---- what each packet begins with */
+
+int64_t hf__pair_idle_max_us(const struct hf__pair *p)
+{
+    return USED_PARTS(p->longest_ms) * 1000;
+}
+
+/* The condition is read before each write, not in it; in between the server
+ * itself refuses what is written once it is read-only. One that is false makes
+ * two rows where one may be: error 1242, which ends the packet. */
+int hf__pair_guard(struct hf__mysql *s)
+{
+    const struct hf__pair *p = &s->pair;
+    struct hf__text *t = &s->sql;
+    hf__time now;
+
+    if (!p->is_on) {
+        return 0;
+    }
+    hf__text_addf(t,
+                  "SET @hf_primary=(SELECT 1 UNION ALL SELECT 2 FROM DUAL "
+                  "WHERE NOT COALESCE(CAST(@@global.read_only AS CHAR)"
+                  "IN('0','OFF') AND (SELECT SUM(server_id=%" PRIu32
+                  " AND epoch=%" PRIu64 " AND shown_at>" HF__SQL_NOW "-%" PRId64
+                  ")=1 AND SUM(server_id<>%" PRIu32 " AND epoch>=%" PRIu64
+                  ")=0 FROM holdfast_server),0));",
+                  p->server_id, p->epoch, hf__pair_idle_max_us(p), p->server_id,
+                  p->epoch);
+    now = hf__now();
+    if (hf__before(now,
+                   hf__after_ms(p->shown_at, SHOWN_PARTS(p->longest_ms)))) {
+        return 1;
+    }
+    s->pair.shown_at = now;
+    hf__text_addf(t,
+                  "UPDATE holdfast_server SET shown_at=" HF__SQL_NOW
+                  " WHERE server_id=%" PRIu32 " AND epoch=%" PRIu64
+                  " AND shown_at BETWEEN " HF__SQL_NOW "-%" PRId64
+                  " AND " HF__SQL_NOW "-%" PRId64 ";",
+                  p->server_id, p->epoch, hf__pair_idle_max_us(p),
+                  SHOWN_PARTS(p->longest_ms) * 1000 / 2);
+    return 2;
+}
+
+/* ---- keys */
+
+void hf__pair_write_tag(uint32_t server_id, char to[HF__TAG_SIZE + 1])
+{
+    (void)snprintf(to, HF__TAG_SIZE + 1, ";%08" PRIx32, server_id);
+}
+
+void hf__pair_add_tag(struct hf__text *t, uint32_t server_id)
+{
+    char tag[HF__TAG_SIZE + 1];
+
+    hf__pair_write_tag(server_id, tag);
+    hf__text_hex(t, tag, HF__TAG_SIZE);
 }

@@ -7,9 +7,9 @@
  */
 #include "src/backend/table/wait.h"
 
-#include "src/backend/mysql/bell.h"
-#include "src/backend/mysql/change.h"
+#include "src/backend/mysql/commit.h"
 #include "src/backend/mysql/errors.h"
+#include "src/backend/mysql/sql.h"
 
 #include <string.h>
 

@@ -218,6 +218,13 @@ int hf__wire_run(struct hf__mysql *s)
     return r == HF_OK ? hf__wire_skip(s) : r;
 }
 
+int hf__mysql_run(struct hf__mysql *s)
+{
+    int r = hf__wire_run(s);
+
+    return r == HF_OK && s->reply.error != 0 ? hf__mysql_fail(s, s->t.err) : r;
+}
+
 /* ---- a reply that may take long */
 
 int hf__wire_begin(struct hf__mysql *s)

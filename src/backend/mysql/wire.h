@@ -9,7 +9,7 @@
 #ifndef HF_BACKEND_MYSQL_WIRE_H
 #define HF_BACKEND_MYSQL_WIRE_H
 
-#include "src/backend/mysql/literal.h"
+#include "src/backend/mysql/sql.h"
 
 #include <mysql.h>
 
@@ -48,6 +48,11 @@ struct hf__wire_target {
     const char *key;
     const char *shown; /* where it is, for people */
 };
+/* That host of the URL; the target points into `shown` from then on. */
+enum { HF__SHOWN = 300 };
+void hf__wire_target_host(struct hf__wire_target *target,
+                          const struct hf__url_host *host,
+                          char shown[HF__SHOWN]);
 HF_MUST_CHECK int hf__wire_connect(struct hf__mysql *s,
                                    const struct hf__wire_target *target,
                                    hf__time deadline);

@@ -7,7 +7,7 @@
  */
 #include "src/backend/postgres/errors.h"
 #include "src/backend/postgres/place.h"
-#include "src/backend/table/column.h"
+#include "src/backend/table/name.h"
 
 #include <poll.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  */
 #include "src/backend/postgres/postgres.h"
 
-#include "src/backend/table/column.h"
+#include "src/backend/table/name.h"
 
 #include <string.h>
 

@@ -26,8 +26,6 @@
 #define OTHER_MS 500
 /* What an address has to answer at all, if there is another one. */
 #define ADDRESS_MS 1000
-/* Systems that a process remembers. */
-#define SYSTEMS_MAX 16
 
 const char *const hf__pg_options[] = {
     "schema", "socket", "tls", "ca", "cert", "key", "password_file", NULL};
@@ -57,60 +55,6 @@ static int check(const struct hf__url *url, hf_error *err)
                           "socket: PostgreSQL has no TLS there: name a host, "
                           "or leave tls=, ca=, cert= and key= away")
                : r;
-}
-
-/* ---- what this process has seen */
-
-static struct hf__process_mutex seen_mutex;
-static struct {
-    uint64_t system;
-    uint32_t timeline;
-} seen[SYSTEMS_MAX];
-
-/* With the mutex locked; NULL: nothing is known of it. */
-static uint32_t *remembered(uint64_t system)
-{
-    for (int i = 0; i < SYSTEMS_MAX; i++) {
-        if (seen[i].system == system) {
-            return &seen[i].timeline;
-        }
-    }
-    return NULL;
-}
-
-/* The highest timeline of that system, with this one. */
-static uint32_t highest_with(uint64_t system, uint32_t timeline)
-{
-    static int next;
-    HF_SCOPED_LOCK(hf__process_mutex(&seen_mutex));
-    uint32_t *highest = remembered(system);
-
-    if (highest == NULL) {
-        seen[next].system = system;
-        seen[next].timeline = 0;
-        highest = &seen[next].timeline;
-        next = (next + 1) % SYSTEMS_MAX;
-    }
-    *highest = timeline > *highest ? timeline : *highest;
-    return *highest;
-}
-
-static uint32_t highest_of(uint64_t system)
-{
-    HF_SCOPED_LOCK(hf__process_mutex(&seen_mutex));
-    const uint32_t *highest = remembered(system);
-
-    return highest == NULL ? 0 : *highest;
-}
-
-int hf__pg_place_look(struct hf__pg *s)
-{
-    if (s->server.timeline >= highest_of(s->server.system)) {
-        return HF_OK;
-    }
-    s->wire.is_dead = true;
-    return hf__fail(s->t.err, HF_EUNAVAIL,
-                    "another server has been promoted meanwhile");
 }
 
 /* ---- the hosts */
@@ -193,7 +137,7 @@ static int try_address(struct hf__pg *s, const struct hf__pg_target *t,
     r = hf__pg_connect(s, t);
     r = r == HF_OK ? hf__pg_settle(s, t, allow) : r;
     if (r == HF_OK) {
-        r = judge(s, highest_of(s->server.system));
+        r = judge(s, hf__pg_highest_of(s->server.system));
         c->is_past = r != HF_OK;
     }
     if (r == HF_OK || s->server.is_standby) {
@@ -318,7 +262,7 @@ int hf__pg_place_connect(struct hf__pg *s, const struct hf__url *url,
     r = look_at_all(s, url, &t, allow, &c);
     swap(s, &c);
     if (r == HF_OK) {
-        uint32_t highest = highest_with(c.system, s->server.timeline);
+        uint32_t highest = hf__pg_highest_with(c.system, s->server.timeline);
 
         r = judge(s, c.highest > highest ? c.highest : highest);
     }

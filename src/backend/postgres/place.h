@@ -20,6 +20,11 @@ HF_MUST_CHECK int hf__pg_place_connect(struct hf__pg *s,
  * and nothing can be. */
 HF_MUST_CHECK int hf__pg_place_look(struct hf__pg *s);
 
+/* The highest timeline of that system that was met, 0 if none was; the same
+ * with this one (timeline.c). */
+uint32_t hf__pg_highest_of(uint64_t system);
+uint32_t hf__pg_highest_with(uint64_t system, uint32_t timeline);
+
 /* One server to connect to (connect.c). */
 struct hf__pg_target {
     const char *host;    /* as in the URL; or the folder of a unix socket */

@@ -66,6 +66,19 @@ struct hf__table_row {
     struct hf__owner owner;
 };
 
+/* ---- columns, of any table */
+
+/* None for no bytes: it was let go. False: not what we wrote. */
+bool hf__column_token(const void *cell, size_t length,
+                      struct hf__token *ret_token);
+/* May it be that of a grant of the token, or (zero) of one that was let go? Of
+ * a record of fence 0 nobody has had the name yet. */
+bool hf__column_is_fence_of(uint64_t fence, const struct hf__token *token);
+/* Cut where a letter ends. Bytes that are no text are left out. */
+void hf__column_text(const char *cell, size_t length, char *to, size_t size);
+
+/* ---- names */
+
 /* An empty one of that key, which is lent; to be ended. */
 void hf__table_name_init(struct hf__table_name *, const struct hf__key *key);
 /* A row of another key is skipped. HF_OK or HF_ENOMEM. */

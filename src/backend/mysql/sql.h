@@ -1,14 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
+ * What goes into SQL. Bytes from outside do as hexadecimal literals, so that no
+ * character set and no sql_mode can change what they mean.
+ *
  * Bells: user locks of the server, by which waiters are woken. A holder's
  * session holds the bell of its token from before the row is written until
  * after it was freed; who waits for that token asks for its bell. They are
  * hints and never the lock itself. Thread: the session's.
  */
-#ifndef HF_BACKEND_MYSQL_BELL_H
-#define HF_BACKEND_MYSQL_BELL_H
+#ifndef HF_BACKEND_MYSQL_SQL_H
+#define HF_BACKEND_MYSQL_SQL_H
 
-#include "src/backend/mysql/mysql.h"
+#include "src/backend/table/text.h"
+
+struct hf__mysql;
+
+/* ---- literals */
+
+/* x'0af3'; '' for none. */
+void hf__text_hex(struct hf__text *, const void *bytes, size_t length);
+/* _utf8mb4 x'…' */
+void hf__text_string(struct hf__text *, const char *string);
+void hf__text_key(struct hf__text *, const struct hf__key *);
+void hf__text_token(struct hf__text *, const struct hf__token *);
+
+/* ---- bells */
 
 /* Whose connection has the bell of the token in that column: "hf", a grant's;
  * "hq", a ticket's. */
@@ -28,7 +44,5 @@ void hf__bell_drop(struct hf__text *t, const struct hf__token *token);
 
 /* The token did not win: its bell is dropped with the next packet. */
 void hf__bell_leave(struct hf__mysql *s, const struct hf__token *token);
-/* Begin s->sql afresh, with what the bells that were left need. */
-void hf__bell_begin_packet(struct hf__mysql *s, int *ret_replies);
 
 #endif

@@ -1,9 +1,47 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The names of bells, and what is said of them in SQL. Who rings which is
- * hot.c's, crowded.c's and wait.c's. Called by the session's thread.
+ * Literals, and the names of bells and what is said of them in SQL. Who rings
+ * which is hot.c's, commit.c's and wait.c's. Called by the session's thread.
  */
-#include "src/backend/mysql/bell.h"
+#include "src/backend/mysql/sql.h"
+
+#include "src/backend/mysql/mysql.h"
+
+#include <string.h>
+
+void hf__text_hex(struct hf__text *t, const void *bytes, size_t length)
+{
+    static const char digits[] = "0123456789abcdef";
+    const unsigned char *from = bytes;
+    char *to = hf__text_extend(t, 2 * length + 3);
+
+    if (to == NULL) {
+        return;
+    }
+    *to++ = 'x';
+    *to++ = '\'';
+    for (size_t i = 0; i < length; i++) {
+        *to++ = digits[from[i] >> 4];
+        *to++ = digits[from[i] & 15];
+    }
+    *to = '\'';
+}
+
+void hf__text_string(struct hf__text *t, const char *string)
+{
+    hf__text_add(t, "_utf8mb4 ");
+    hf__text_hex(t, string, strlen(string));
+}
+
+void hf__text_key(struct hf__text *t, const struct hf__key *key)
+{
+    hf__text_hex(t, key->bytes, key->length);
+}
+
+void hf__text_token(struct hf__text *t, const struct hf__token *token)
+{
+    hf__text_hex(t, token->bytes, sizeof token->bytes);
+}
 
 /* As HF__BELL_OF_TOKEN() has it in SQL: half of the token tells it apart, and
  * the other half stays secret. */
@@ -57,17 +95,4 @@ void hf__bell_leave(struct hf__mysql *s, const struct hf__token *token)
         hf__text_add(&s->stale, s->stale.length == 0 ? "DO " : ",");
         hf__bell_drop(&s->stale, token);
     }
-}
-
-void hf__bell_begin_packet(struct hf__mysql *s, int *ret_replies)
-{
-    hf__text_clear(&s->sql);
-    *ret_replies = 0;
-    if (s->stale.length > 0 && !s->stale.is_broken) {
-        hf__text_add(&s->sql, s->stale.bytes);
-        hf__text_add(&s->sql, ";");
-        *ret_replies = 1;
-    }
-    hf__text_clear(&s->stale); /* broken: they go with the session */
-    *ret_replies += hf__pair_guard(s);
 }
