@@ -220,16 +220,11 @@ static void stamp_apart(struct hf__ul_front *f, struct hf__ul_line *line)
     int r;
 
     hf__ul_line_lay(f);
-    r = hf__ul_line_home(f, false, &home);
+    r = hf__ul_line_use(f, &home);
     if (r == HF_OK) {
-        r = hf__ul_line_settle(f, home);
-        if (r == HF_OK) {
-            stamp_on(f, home);
-        }
-        f->mysql.wire.is_dead |= r < 0;
+        stamp_on(f, home);
         hf__ul_line_give(f, home);
-    }
-    if (r != HF_OK) {
+    } else {
         drop_all(f, HF_EUNAVAIL, false);
     }
     hf__ul_line_lift(f, line);
@@ -256,9 +251,8 @@ void hf__ul_write_look(struct hf__ul_front *f, const struct hf__key *key,
     hf__text_add(sql, ")");
     if (f->link->has_database) {
         hf__text_addf(sql,
-                      ",fence,connection,broken,token,acquired_at,label,"
-                      "host,pid,thread,note FROM (SELECT 1) d LEFT JOIN "
-                      "%s t ON t.name_key=",
+                      HF__UL_SIGHT " FROM (SELECT 1) d LEFT JOIN "
+                                   "%s t ON t.name_key=",
                       f->scheme->table);
         hf__text_key(sql, key);
     } else if (is_thorough) {
@@ -273,13 +267,14 @@ void hf__ul_write_look(struct hf__ul_front *f, const struct hf__key *key,
     }
 }
 
-bool hf__ul_read_look(struct hf__ul_front *f, struct hf__ul_sight *ret_sight)
+MYSQL_ROW hf__ul_read_look(struct hf__ul_front *f, unsigned more,
+                           struct hf__ul_sight *ret_sight)
 {
-    MYSQL_ROW row = hf__ul_row(f, 11);
+    MYSQL_ROW row = hf__ul_row(f, 11 + more);
 
     *ret_sight = (struct hf__ul_sight){0};
     if (row == NULL) {
-        return false;
+        return NULL;
     }
     ret_sight->holder = hf__column_u64(row[0]);
     ret_sight->fence = hf__column_u64(row[1]);
@@ -290,7 +285,7 @@ bool hf__ul_read_look(struct hf__ul_front *f, struct hf__ul_sight *ret_sight)
                            &ret_sight->token);
     ret_sight->acquired_at = hf__column_i64(row[5]);
     hf__column_owner(row, hf__wire_lengths(&f->mysql), 6, &ret_sight->owner);
-    return true;
+    return row;
 }
 
 /* Of a holder that has not said it: whoever differs in it is another. */

@@ -402,6 +402,20 @@ int hf__ul_line_settle(struct hf__ul_front *f, struct hf__ul_line *line)
     return r == HF_OK ? hf__ul_line_undo(f, line) : r;
 }
 
+int hf__ul_line_use(struct hf__ul_front *f, struct hf__ul_line **ret_line)
+{
+    int r = hf__ul_line_home(f, false, ret_line);
+
+    if (r == HF_OK) {
+        r = hf__ul_line_settle(f, *ret_line);
+        f->mysql.wire.is_dead |= r < 0;
+        if (r != HF_OK) {
+            hf__ul_line_give(f, *ret_line);
+        }
+    }
+    return r;
+}
+
 int hf__ul_line_ask(struct hf__ul_front *f, struct hf__ul_line *line)
 {
     int r;
@@ -411,4 +425,15 @@ int hf__ul_line_ask(struct hf__ul_front *f, struct hf__ul_line *line)
     line->asked = hf__now();
     r = hf__wire_begin(&f->mysql);
     return r == HF_OK ? take_answer(f, line) : r;
+}
+
+int hf__ul_line_run(struct hf__ul_front *f, struct hf__ul_line *line,
+                    int if_late)
+{
+    int r = hf__ul_line_ask(f, line);
+
+    if (r == HF_OK && f->mysql.reply.error != 0) {
+        r = hf__mysql_refusal(&f->mysql, f->mysql.t.err);
+    }
+    return r == HF_BUSY ? if_late : r;
 }

@@ -47,7 +47,6 @@ struct hf__ul_lock {
 
 struct hf__ul_front;
 
-/* A connection that nobody uses, or (is_busy) that a front has taken. */
 struct hf__ul_line {
     struct hf__link in_link;
     struct hf__link locks;      /* of hf__ul_lock; in order of their making */
@@ -60,16 +59,15 @@ struct hf__ul_line {
     int n_locks;
     int wait_s;    /* for rows that others have locked; 0: as it was made */
     bool is_apart; /* for a lock or a waiter alone: no home */
-    bool is_busy;
-    bool is_cut; /* to be ended by who has taken it */
-    bool owes;   /* an answer, which comes before any other */
+    bool is_busy;  /* a front has taken it */
+    bool is_cut;   /* to be ended by who has taken it */
+    bool owes;     /* an answer, which comes before any other */
 };
 
 struct hf__ul_link {
     struct hf__link in_registry;
     uint64_t client;
-    int n_fronts; /* under the registry's mutex */
-
+    int n_fronts;        /* under the registry's mutex */
     struct hf__url *url; /* with the password, if it has one */
     char *allow;
     int lease_s; /* the server's wait_timeout for our connections */
@@ -98,7 +96,6 @@ struct hf__ul_link {
 
 struct hf__ul_task;
 struct hf__ul_scheme;
-
 struct hf__ul_front {
     struct hf__mysql mysql; /* first; its wire is the line's that it took */
     const struct hf__ul_scheme *scheme;
@@ -140,10 +137,12 @@ HF_MUST_CHECK bool hf__ul_line_try(struct hf__ul_front *f,
 /* Sleep until a line was given back. The mutex is held, and let go meanwhile;
  * false: the deadline, or an interrupt. */
 HF_MUST_CHECK bool hf__ul_line_await(struct hf__ul_front *f);
-/* f's own line for what needs one with room for one more lock (or none, if
- * that does not matter), taken. HF_OK, or why there is none. */
+/* f's own line, taken; needs_room: for one more lock. */
 HF_MUST_CHECK int hf__ul_line_home(struct hf__ul_front *f, bool needs_room,
                                    struct hf__ul_line **ret_line);
+/* The same for what needs no room, settled. Else none is taken. */
+HF_MUST_CHECK int hf__ul_line_use(struct hf__ul_front *f,
+                                  struct hf__ul_line **ret_line);
 /* A line that f has taken, laid aside for another; taken up again after it. */
 void hf__ul_line_lay(struct hf__ul_front *f);
 void hf__ul_line_lift(struct hf__ul_front *f, const struct hf__ul_line *line);
@@ -159,7 +158,9 @@ HF_MUST_CHECK int hf__ul_line_settle(struct hf__ul_front *f,
  * owes the answer. */
 HF_MUST_CHECK int hf__ul_line_ask(struct hf__ul_front *f,
                                   struct hf__ul_line *line);
-
+/* The same; negative if it was refused, too, and if_late for HF_BUSY. */
+HF_MUST_CHECK int hf__ul_line_run(struct hf__ul_front *f,
+                                  struct hf__ul_line *line, int if_late);
 /* The replies that are left, unseen but for an error. */
 HF_MUST_CHECK int hf__ul_line_skip(struct hf__ul_front *f);
 /* After a refusal: of what was asked, nothing is left. As settle(). */

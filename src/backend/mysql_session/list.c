@@ -39,48 +39,27 @@ static void write_range(struct hf__ul_front *f, const struct hf__key *prefix,
     }
 }
 
-/* Its last reply is the answer. HF_OK, or why there is none. */
-static int run(struct hf__ul_front *f, struct hf__ul_line *line)
-{
-    struct hf__mysql *s = &f->mysql;
-    int r = hf__ul_line_ask(f, line);
-
-    if (r != HF_OK) {
-        return r == HF_BUSY ? (int)HF_EUNAVAIL : r;
-    }
-    return s->reply.error != 0 ? hf__mysql_refusal(s, s->t.err) : HF_OK;
-}
-
 /* ---- list */
 
-static int tell_rows(struct hf__ul_front *f, const struct hf__key *prefix,
-                     hf__list_fn fn, void *arg)
+static void tell_rows(struct hf__ul_front *f, const struct hf__key *prefix,
+                      hf__list_fn fn, void *arg)
 {
-    struct hf__mysql *s = &f->mysql;
+    struct hf__ul_sight sight;
     MYSQL_ROW row;
 
-    while ((row = hf__ul_row(f, 11)) != NULL) {
-        const unsigned long *lengths = hf__wire_lengths(s);
-        struct hf__ul_sight sight = {
-            .holder = hf__column_u64(row[1]),
-            .fence = hf__column_u64(row[2]),
-            .acquired_at = hf__column_i64(row[5]),
-        };
+    while ((row = hf__ul_read_look(f, 1, &sight)) != NULL) {
+        size_t length = hf__wire_lengths(&f->mysql)[11];
         struct hf__record record;
 
-        if (sight.holder == 0 || lengths[0] < prefix->name_at) {
+        if (sight.holder == 0 || length < prefix->name_at) {
             continue;
         }
-        sight.is_known = sight.holder == hf__column_u64(row[3]);
-        (void)hf__column_token(row[4], lengths[4], &sight.token);
-        hf__column_owner(row, lengths, 6, &sight.owner);
         hf__ul_tell(&sight, &record);
-        if (fn(arg, row[0] + prefix->name_at, lengths[0] - prefix->name_at,
+        if (fn(arg, row[11] + prefix->name_at, length - prefix->name_at,
                &record) != 0) {
             break;
         }
     }
-    return HF_OK;
 }
 
 int hf__ul_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
@@ -96,23 +75,20 @@ int hf__ul_list(void *state, const struct hf__key *prefix, hf__list_fn fn,
                         "the server lists no user locks: name a database in "
                         "the URL, where their names are kept");
     }
-    r = hf__ul_line_home(f, false, &line);
-    if (r != HF_OK) {
-        return r;
-    }
-    r = hf__ul_line_settle(f, line);
+    r = hf__ul_line_use(f, &line);
     if (r == HF_OK) {
         hf__text_clear(&f->mysql.sql);
         hf__text_add(&f->mysql.sql,
-                     "SELECT name_key,IS_USED_LOCK(NULLIF(lock_name,'')),"
-                     "fence,connection,token,acquired_at,"
-                     "label,host,pid,thread,note");
+                     "SELECT IS_USED_LOCK(NULLIF(lock_name,''))" HF__UL_SIGHT
+                     ",name_key");
         write_range(f, prefix, NULL, 0);
         hf__text_add(&f->mysql.sql, " ORDER BY name_key");
-        r = run(f, line);
+        r = hf__ul_line_run(f, line, HF_EUNAVAIL);
+        if (r == HF_OK) {
+            tell_rows(f, prefix, fn, arg);
+        }
+        hf__ul_line_give(f, line);
     }
-    r = r == HF_OK ? tell_rows(f, prefix, fn, arg) : r;
-    hf__ul_line_give(f, line);
     return r == HF_BUSY ? (int)HF_EUNAVAIL : r;
 }
 
@@ -134,7 +110,7 @@ static int scan(struct hf__ul_front *f, struct hf__ul_line *line,
                   (long long)g->idle_us);
     write_range(f, prefix, g->at, g->length);
     hf__text_addf(t, " ORDER BY name_key LIMIT %d", CHUNK);
-    return run(f, line);
+    return hf__ul_line_run(f, line, HF_EUNAVAIL);
 }
 
 /* The statements that delete the idle ones of those that were found, unless
@@ -241,12 +217,10 @@ int hf__ul_gc(void *state, const struct hf__key *prefix, struct hf__gc *g,
         g->length = 0;
         return HF_OK;
     }
-    r = hf__ul_line_home(f, false, &line);
-    if (r != HF_OK) {
-        return r;
+    r = hf__ul_line_use(f, &line);
+    if (r == HF_OK) {
+        r = clean(f, line, prefix, g);
+        hf__ul_line_give(f, line);
     }
-    r = hf__ul_line_settle(f, line);
-    r = r == HF_OK ? clean(f, line, prefix, g) : r;
-    hf__ul_line_give(f, line);
     return r == HF_BUSY ? (int)HF_EUNAVAIL : r;
 }

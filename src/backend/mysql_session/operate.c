@@ -107,7 +107,7 @@ static int take_looks(struct hf__ul_front *f, int n)
         if (t->stage != HF__UL_TO_LOOK) {
             continue;
         }
-        if (s->reply.error != 0 || !hf__ul_read_look(f, &sight)) {
+        if (s->reply.error != 0 || hf__ul_read_look(f, 0, &sight) == NULL) {
             return hf__mysql_refusal(s, s->t.err);
         }
         take_look(t, &sight);
@@ -147,10 +147,9 @@ void hf__ul_look(struct hf__ul_front *f)
     if (!wants_look(f)) {
         return;
     }
-    r = hf__ul_line_home(f, false, &line);
+    r = hf__ul_line_use(f, &line);
     if (r == HF_OK) {
-        r = hf__ul_line_settle(f, line);
-        r = r == HF_OK ? look_through(f, line) : r;
+        r = look_through(f, line);
         hf__ul_line_give(f, line);
     }
     end_unseen(f, r >= 0 ? (int)HF_EUNAVAIL : r);
@@ -166,7 +165,7 @@ static int take_sights(struct hf__ul_front *f, struct hf__watch *const w[],
         struct hf__ul_sight sight;
         struct hf__record record;
 
-        if (s->reply.error != 0 || !hf__ul_read_look(f, &sight)) {
+        if (s->reply.error != 0 || hf__ul_read_look(f, 0, &sight) == NULL) {
             return hf__mysql_refusal(s, s->t.err);
         }
         hf__ul_tell(&sight, &record);
@@ -182,12 +181,8 @@ int hf__ul_look_around(struct hf__ul_front *f, struct hf__watch *const w[],
                        int n, bool *ret_has_fired)
 {
     struct hf__ul_line *line = NULL;
-    int r = hf__ul_line_home(f, false, &line);
+    int r = hf__ul_line_use(f, &line);
 
-    if (r != HF_OK) {
-        return r;
-    }
-    r = hf__ul_line_settle(f, line);
     if (r == HF_OK) {
         hf__text_clear(&f->mysql.sql);
         for (int i = 0; i < n; i++) {
@@ -196,26 +191,12 @@ int hf__ul_look_around(struct hf__ul_front *f, struct hf__watch *const w[],
         }
         r = hf__ul_line_ask(f, line);
         r = r == HF_OK ? take_sights(f, w, n, ret_has_fired) : r;
+        hf__ul_line_give(f, line);
     }
-    hf__ul_line_give(f, line);
     return r == HF_BUSY ? (int)HF_OK : r;
 }
 
 /* ---- breaking */
-
-/* A statement that gives a row. HF_OK; negative: the line is dead, or it was
- * refused. */
-static int run(struct hf__ul_front *f, struct hf__ul_line *line)
-{
-    struct hf__mysql *s = &f->mysql;
-    int r = hf__ul_line_ask(f, line);
-
-    if (r == HF_BUSY) {
-        return HF_EUNKNOWN;
-    }
-    return r == HF_OK && s->reply.error != 0 ? hf__mysql_refusal(s, s->t.err)
-                                             : r;
-}
 
 static int see(struct hf__ul_front *f, struct hf__ul_line *line,
                const struct hf__op *op, struct hf__ul_sight *ret_sight)
@@ -224,8 +205,8 @@ static int see(struct hf__ul_front *f, struct hf__ul_line *line,
 
     hf__text_clear(&f->mysql.sql);
     hf__ul_write_look(f, &op->key, true);
-    r = run(f, line);
-    return r == HF_OK && !hf__ul_read_look(f, ret_sight)
+    r = hf__ul_line_run(f, line, HF_EUNKNOWN);
+    return r == HF_OK && hf__ul_read_look(f, 0, ret_sight) == NULL
                ? hf__mysql_dead(&f->mysql)
                : r;
 }
@@ -251,7 +232,7 @@ static int mark(struct hf__ul_front *f, struct hf__ul_line *line,
                   "UPDATE fence=LAST_INSERT_ID(GREATEST(fence+1," HF__SQL_NOW
                   ")),broken=%llu",
                   (unsigned long long)broken, (unsigned long long)broken);
-    return run(f, line);
+    return hf__ul_line_run(f, line, HF_EUNKNOWN);
 }
 
 /* Nothing was broken: the row is as it was, unless it is another's by now. */
@@ -272,7 +253,7 @@ static int unmark(struct hf__ul_front *f, struct hf__ul_line *line,
                   (unsigned long long)sight->broken,
                   (unsigned long long)raised);
     hf__text_key(sql, &op->key);
-    return run(f, line);
+    return hf__ul_line_run(f, line, HF_EUNKNOWN);
 }
 
 static int denied(struct hf__ul_front *f, const struct hf__op *op,
@@ -401,15 +382,14 @@ static int break_on(struct hf__ul_front *f, struct hf__ul_line *line,
 void hf__ul_break(struct hf__ul_front *f, struct hf__ul_task *t)
 {
     struct hf__ul_line *line = NULL;
-    int r = hf__ul_line_home(f, false, &line);
+    int r = hf__ul_line_use(f, &line);
 
     t->stage = HF__UL_OVER;
     if (r == HF_OK) {
-        r = hf__ul_line_settle(f, line);
-        r = r == HF_OK ? break_on(f, line, t->op) : r;
-        r = r == HF_BUSY ? (int)HF_EUNAVAIL : r;
+        r = break_on(f, line, t->op);
         hf__ul_line_give(f, line);
     }
+    r = r == HF_BUSY ? (int)HF_EUNAVAIL : r;
     t->op->result = r;
     if (r < 0 && t->op->err != NULL && t->op->err->status == 0) {
         hf__ul_fail(f, t->op, r);

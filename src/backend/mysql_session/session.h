@@ -82,9 +82,12 @@ struct hf__ul_sight {
  * no table. */
 void hf__ul_write_look(struct hf__ul_front *f, const struct hf__key *key,
                        bool is_thorough);
-/* Its row. False: there is none. */
-HF_MUST_CHECK bool hf__ul_read_look(struct hf__ul_front *f,
-                                    struct hf__ul_sight *ret_sight);
+/* What a row of the table says of it, after IS_USED_LOCK(). */
+#define HF__UL_SIGHT                                                           \
+    ",fence,connection,broken,token,acquired_at,label,host,pid,thread,note"
+/* The next such row, with `more` columns after those. NULL: there is none. */
+HF_MUST_CHECK MYSQL_ROW hf__ul_read_look(struct hf__ul_front *f, unsigned more,
+                                         struct hf__ul_sight *ret_sight);
 void hf__ul_tell(const struct hf__ul_sight *sight, struct hf__record *record);
 
 /* ---- operate.c */

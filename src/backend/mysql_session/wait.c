@@ -43,20 +43,16 @@ static struct hf__ul_line *take_asking(struct hf__ul_front *f)
 static void end_waiting(struct hf__ul_front *f, uint64_t connection)
 {
     struct hf__ul_line *line = NULL;
-    int r = hf__ul_line_home(f, false, &line);
+    int r = hf__ul_line_use(f, &line);
 
-    if (r != HF_OK) {
-        return;
-    }
-    r = hf__ul_line_settle(f, line);
     if (r == HF_OK) {
         hf__text_clear(&f->mysql.sql);
         hf__text_addf(&f->mysql.sql, "KILL %llu",
                       (unsigned long long)connection);
         r = hf__ul_line_ask(f, line);
+        f->mysql.wire.is_dead |= r < 0;
+        hf__ul_line_give(f, line);
     }
-    f->mysql.wire.is_dead |= r < 0;
-    hf__ul_line_give(f, line);
 }
 
 static void leave_line(struct hf__ul_front *f)
