@@ -8,6 +8,7 @@
 #include "src/backend/mysql/galera.h"
 #include "src/backend/mysql/row.h"
 #include "src/backend/mysql/schema.h"
+#include "src/backend/mysql/settings.h"
 #include "src/backend/report.h"
 
 #include <inttypes.h>
@@ -16,49 +17,11 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* What a variable of the session or a status of the server says; "" where the
- * server does not have it. */
-enum {
-    VERSION,
-    READ_ONLY,
-    FLUSH,
-    LOG_BIN,
-    SYNC_BINLOG,
-    BINLOG_FORMAT,
-    DOUBLEWRITE,
-    ISOLATION,
-    ISOLATION_OLD,
-    MAX_CONNECTIONS,
-    N_VARIABLES,
-    CONNECTED = N_VARIABLES,
-    REPLICAS,
-    SEMI_SYNC,
-    SEMI_SYNC_NEW,
-    N_FACTS
-};
-
-static const char *const names[N_FACTS] = {
-    [VERSION] = "version",
-    [READ_ONLY] = "read_only",
-    [FLUSH] = "innodb_flush_log_at_trx_commit",
-    [LOG_BIN] = "log_bin",
-    [SYNC_BINLOG] = "sync_binlog",
-    [BINLOG_FORMAT] = "binlog_format",
-    [DOUBLEWRITE] = "innodb_doublewrite",
-    [ISOLATION] = "transaction_isolation",
-    [ISOLATION_OLD] = "tx_isolation",
-    [MAX_CONNECTIONS] = "max_connections",
-    [CONNECTED] = "Threads_connected",
-    [REPLICAS] = "Slaves_connected",
-    [SEMI_SYNC] = "Rpl_semi_sync_master_status",
-    [SEMI_SYNC_NEW] = "Rpl_semi_sync_source_status",
-};
-
 struct checking {
     struct hf__report *to;
     struct hf__mysql *s;
     const struct hf__schema *schema; /* NULL: no tables are used */
-    char facts[N_FACTS][64];
+    struct hf__mysql_facts facts;
 };
 
 /* Fine, or a warning with what helps. */
@@ -68,56 +31,12 @@ static void tell_if(struct checking *c, const char *name, const char *value,
     hf__report_tell(c->to, name, value, is_fine ? HF_FINE : HF_WARN, remedy);
 }
 
-static bool is(const struct checking *c, int fact, const char *value)
+static bool is(const struct checking *c, enum hf__fact fact, const char *value)
 {
-    return strcasecmp(c->facts[fact], value) == 0;
+    return hf__fact_is(&c->facts, fact, value);
 }
 
 /* ---- asking */
-
-static void note_facts(struct checking *c)
-{
-    MYSQL_ROW row;
-
-    while ((row = hf__wire_row(c->s)) != NULL) {
-        for (int i = 0; i < N_FACTS; i++) {
-            if (row[1] != NULL && strcasecmp(row[0], names[i]) == 0) {
-                (void)snprintf(c->facts[i], sizeof c->facts[i], "%s", row[1]);
-            }
-        }
-    }
-}
-
-static void add_names(struct hf__text *t, int from, int to)
-{
-    for (int i = from; i < to; i++) {
-        hf__text_addf(t, "%s'%s'", i == from ? "" : ",", names[i]);
-    }
-}
-
-static int read_facts(struct checking *c)
-{
-    struct hf__mysql *s = c->s;
-    int r;
-
-    hf__text_clear(&s->sql);
-    hf__text_add(&s->sql, "SHOW SESSION VARIABLES WHERE Variable_name IN(");
-    add_names(&s->sql, 0, N_VARIABLES);
-    hf__text_add(&s->sql, ");SHOW GLOBAL STATUS WHERE Variable_name IN(");
-    add_names(&s->sql, N_VARIABLES, N_FACTS);
-    hf__text_add(&s->sql, ")");
-    r = hf__wire_send(s);
-    for (;;) {
-        if (r != HF_OK || s->reply.error != 0) {
-            return r != HF_OK ? r : hf__mysql_fail(s, s->t.err);
-        }
-        note_facts(c);
-        if (s->reply.is_last) {
-            return HF_OK;
-        }
-        r = hf__wire_next(s);
-    }
-}
 
 /* One row of one statement; NULL where the server refuses it or has none. */
 static int ask(struct checking *c, const char *sql, MYSQL_ROW *ret_row)
@@ -258,20 +177,21 @@ static int check_us(struct checking *c)
 
 static void check_writable(struct checking *c)
 {
-    bool is_off = is(c, READ_ONLY, "OFF") || is(c, READ_ONLY, "0");
+    bool is_off = is(c, HF__READ_ONLY, "OFF") || is(c, HF__READ_ONLY, "0");
 
-    hf__report_tell(c->to, "read_only", c->facts[READ_ONLY],
+    hf__report_tell(c->to, "read_only", c->facts.of[HF__READ_ONLY],
                     is_off ? HF_FINE : HF_UNFIT,
                     "name the primary: a replica's locks are nobody's");
 }
 
 static void check_durability(struct checking *c)
 {
-    const char *binlog = is(c, LOG_BIN, "ON") ? c->facts[SYNC_BINLOG] : "off";
+    const char *binlog =
+        is(c, HF__LOG_BIN, "ON") ? c->facts.of[HF__SYNC_BINLOG] : "off";
 
-    tell_if(c, "innodb_flush_log_at_trx_commit", c->facts[FLUSH],
-            is(c, FLUSH, "1") || is(c, FLUSH, "3"),
-            is(c, FLUSH, "0")
+    tell_if(c, "innodb_flush_log_at_trx_commit", c->facts.of[HF__FLUSH],
+            is(c, HF__FLUSH, "1") || is(c, HF__FLUSH, "3"),
+            is(c, HF__FLUSH, "0")
                 ? "set it to 1: a crash of the server forgets grants of its "
                   "last second"
                 : "set it to 1: a power failure forgets grants of its last "
@@ -279,27 +199,28 @@ static void check_durability(struct checking *c)
     tell_if(c, "sync_binlog", binlog,
             strcmp(binlog, "1") == 0 || strcmp(binlog, "off") == 0,
             "set it to 1: after a power failure replicas may lack grants");
-    tell_if(c, "innodb_doublewrite", c->facts[DOUBLEWRITE],
-            !is(c, DOUBLEWRITE, "OFF") && !is(c, DOUBLEWRITE, "0"),
+    tell_if(c, "innodb_doublewrite", c->facts.of[HF__DOUBLEWRITE],
+            !is(c, HF__DOUBLEWRITE, "OFF") && !is(c, HF__DOUBLEWRITE, "0"),
             "set it to ON: a power failure may tear a page");
     hf__report_tell(c->to, "binlog_format",
-                    is(c, LOG_BIN, "ON") ? c->facts[BINLOG_FORMAT] : "off",
+                    is(c, HF__LOG_BIN, "ON") ? c->facts.of[HF__BINLOG_FORMAT]
+                                             : "off",
                     HF_FINE, NULL);
-    hf__report_tell(
-        c->to, "isolation",
-        c->facts[c->facts[ISOLATION][0] == '\0' ? ISOLATION_OLD : ISOLATION],
-        HF_FINE, NULL);
+    hf__report_tell(c->to, "isolation",
+                    c->facts.of[is(c, HF__ISOLATION, "") ? HF__ISOLATION_OLD
+                                                         : HF__ISOLATION],
+                    HF_FINE, NULL);
 }
 
 /* Of those that copy from it. What it copies itself, if it does, an ordinary
  * user may not see; such a server is read-only if it is set up well. */
 static void check_replicas(struct checking *c)
 {
-    bool is_waited_for = is(c, SEMI_SYNC, "ON") || is(c, SEMI_SYNC_NEW, "ON");
-    uint64_t count = hf__column_u64(c->facts[REPLICAS]);
+    bool is_waited_for = hf__facts_have_semi_sync(&c->facts);
+    uint64_t count = hf__column_u64(c->facts.of[HF__REPLICAS]);
     char value[96];
 
-    if (c->facts[REPLICAS][0] == '\0') {
+    if (is(c, HF__REPLICAS, "")) {
         (void)snprintf(value, sizeof value, "can't be seen");
     } else {
         (void)snprintf(value, sizeof value, "%" PRIu64 " connected", count);
@@ -329,8 +250,8 @@ static int check_replica(struct checking *c)
 
 static void check_connections(struct checking *c)
 {
-    uint64_t used = hf__column_u64(c->facts[CONNECTED]);
-    uint64_t most = hf__column_u64(c->facts[MAX_CONNECTIONS]);
+    uint64_t used = hf__column_u64(c->facts.of[HF__CONNECTED]);
+    uint64_t most = hf__column_u64(c->facts.of[HF__MAX_CONNECTIONS]);
     char value[96];
 
     (void)snprintf(value, sizeof value, "%" PRIu64 " of %" PRIu64, used, most);
@@ -390,12 +311,12 @@ int hf__mysql_check_server(struct hf__mysql *s, const struct hf__schema *schema,
 {
     struct checking checking = {.to = to, .s = s, .schema = schema};
     struct checking *c = &checking;
-    int r = read_facts(c);
+    int r = hf__mysql_ask_facts(s, &checking.facts);
 
     if (r != HF_OK) {
         return r;
     }
-    hf__report_tell(to, "version", c->facts[VERSION], HF_FINE, NULL);
+    hf__report_tell(to, "version", c->facts.of[HF__VERSION], HF_FINE, NULL);
     r = check_us(c);
     r = r == HF_OK && schema != NULL ? check_rights(c) : r;
     if (r != HF_OK) {

@@ -20,61 +20,78 @@
 /* The longest statement on one name fits, whatever its name and owner. */
 #define PACKET_LEAST 16384
 
-/* What a variable says. */
-struct variable {
-    const char *name;
-    char value[64];
-};
+#define NAME(fact, name) name,
+static const char *const names[HF__N_FACTS] = {HF__FACTS(NAME)};
 
-enum {
-    VERSION,
-    LOG_BIN,
-    BINLOG_FORMAT,
-    WSREP_ON,
-    FLUSH,
-    AUTOCOMMIT,
-    SQL_MODE,
-    LOCK_WAIT,
-    HOSTNAME,
-    PORT,
-    DATADIR,
-    SERVER_UUID,
-    READ_ONLY,
-    INNODB_READ_ONLY,
-    PACKET,
-    FIRST_STATUS, /* the server's; those above are the session's */
-    REPLICAS = FIRST_STATUS,
-    SEMI_SYNC,
-    SEMI_SYNC_NEW,
-    UPTIME,
-    FIRST_OTHER, /* what is asked by itself */
-    HAS_PAIR_TABLE = FIRST_OTHER,
-    N_VARIABLES
-};
+/* ---- what the server says of itself */
 
-static bool is(const struct variable *v, const char *value)
+bool hf__fact_is(const struct hf__mysql_facts *facts, enum hf__fact fact,
+                 const char *value)
 {
-    return strcasecmp(v->value, value) == 0;
+    return strcasecmp(facts->of[fact], value) == 0;
 }
 
-static void read_variables(struct hf__mysql *s, struct variable *list)
+bool hf__facts_have_semi_sync(const struct hf__mysql_facts *facts)
+{
+    return hf__fact_is(facts, HF__SEMI_SYNC, "ON") ||
+           hf__fact_is(facts, HF__SEMI_SYNC_NEW, "ON");
+}
+
+static void add_facts(struct hf__text *t)
+{
+    for (int i = 0; i < HF__HAS_PAIR; i++) {
+        hf__text_addf(t, "%s'%s'",
+                      i == 0 ? "SHOW SESSION VARIABLES WHERE Variable_name IN("
+                      : i == HF__REPLICAS
+                          ? ");SHOW GLOBAL STATUS WHERE Variable_name IN("
+                          : ",",
+                      names[i]);
+    }
+    hf__text_add(t, ");SELECT 'holdfast_server',COUNT(*) FROM "
+                    "information_schema.TABLES WHERE TABLE_SCHEMA=DATABASE() "
+                    "AND TABLE_NAME='holdfast_server'");
+}
+
+static void note_facts(struct hf__mysql *s, struct hf__mysql_facts *facts)
 {
     MYSQL_ROW row;
 
     while ((row = hf__wire_row(s)) != NULL) {
-        for (int i = 0; i < N_VARIABLES; i++) {
-            if (strcasecmp(row[0], list[i].name) == 0 && row[1] != NULL) {
-                (void)snprintf(list[i].value, sizeof list[i].value, "%s",
-                               row[1]);
+        for (int i = 0; i < HF__N_FACTS; i++) {
+            if (row[1] != NULL && strcasecmp(row[0], names[i]) == 0) {
+                (void)snprintf(facts->of[i], sizeof facts->of[i], "%s", row[1]);
             }
         }
     }
 }
 
-static int refuse(struct hf__mysql *s)
+/* From the reply on that is there. */
+static int take_facts(struct hf__mysql *s, struct hf__mysql_facts *facts)
 {
-    return hf__mysql_fail(s, s->t.err);
+    int r = HF_OK;
+
+    while (r == HF_OK && s->reply.error == 0) {
+        note_facts(s, facts);
+        if (s->reply.is_last) {
+            return HF_OK;
+        }
+        r = hf__wire_next(s);
+    }
+    return r == HF_OK ? hf__mysql_fail(s, s->t.err) : r;
 }
+
+int hf__mysql_ask_facts(struct hf__mysql *s, struct hf__mysql_facts *ret_facts)
+{
+    int r;
+
+    *ret_facts = (struct hf__mysql_facts){0};
+    hf__text_clear(&s->sql);
+    add_facts(&s->sql);
+    r = hf__wire_send(s);
+    return r == HF_OK ? take_facts(s, ret_facts) : r;
+}
+
+/* ---- how a session must be */
 
 /* The session's own rules. */
 static int set(struct hf__mysql *s, uint64_t probe)
@@ -113,66 +130,47 @@ static void read_second_probe(struct hf__mysql *s, uint64_t probe)
 
     if (row != NULL) {
         bool is_same = strtoull(row[0], NULL, 10) == s->server.connection_id;
-        bool has_both = row[1] != NULL && row[2] != NULL &&
-                        strcmp(row[1], row[0]) == 0 &&
-                        strcmp(row[2], row[0]) == 0;
-
+        bool has_first = row[1] != NULL && strcmp(row[1], row[0]) == 0;
         bool has_last = row[2] != NULL && strcmp(row[2], row[0]) == 0;
 
         s->server.mark = is_same && has_last ? probe : 0;
-        s->server.has_bells = s->server.has_bells && is_same && has_both;
+        s->server.has_bells &= is_same && has_first && has_last;
     }
 }
 
 /* Is it still the same connection, and does it hold both locks? The second is
  * kept: see ghost.c. */
-static int look(struct hf__mysql *s, uint64_t probe, struct variable *list)
+static int look(struct hf__mysql *s, uint64_t probe,
+                struct hf__mysql_facts *facts)
 {
     int r;
 
     hf__text_clear(&s->sql);
     hf__text_addf(&s->sql,
                   "SELECT CONNECTION_ID(),IS_USED_LOCK('hp.%016llxa'),"
-                  "IS_USED_LOCK('hp.%016llxb'),RELEASE_LOCK('hp.%016llxa');"
-                  "SHOW SESSION VARIABLES WHERE Variable_name IN(",
+                  "IS_USED_LOCK('hp.%016llxb'),RELEASE_LOCK('hp.%016llxa');",
                   (unsigned long long)probe, (unsigned long long)probe,
                   (unsigned long long)probe);
-    for (int i = 0; i < FIRST_STATUS; i++) {
-        hf__text_addf(&s->sql, "%s'%s'", i == 0 ? "" : ",", list[i].name);
-    }
-    hf__text_add(&s->sql, ");SHOW GLOBAL STATUS WHERE Variable_name IN(");
-    for (int i = FIRST_STATUS; i < FIRST_OTHER; i++) {
-        hf__text_addf(&s->sql, "%s'%s'", i == FIRST_STATUS ? "" : ",",
-                      list[i].name);
-    }
-    hf__text_addf(&s->sql,
-                  ");SELECT '%s',COUNT(*) FROM information_schema.TABLES WHERE "
-                  "TABLE_SCHEMA=DATABASE() AND TABLE_NAME='%s'",
-                  list[HAS_PAIR_TABLE].name, list[HAS_PAIR_TABLE].name);
+    add_facts(&s->sql);
     r = hf__wire_send(s);
-    if (r != HF_OK || s->reply.error != 0) {
-        return r != HF_OK ? r : refuse(s);
+    if (r == HF_OK && s->reply.error == 0) {
+        read_second_probe(s, probe);
     }
-    read_second_probe(s, probe);
-    while (r == HF_OK && s->reply.error == 0 && !s->reply.is_last) {
-        r = hf__wire_next(s);
-        if (r == HF_OK && s->reply.error == 0) {
-            read_variables(s, list);
-        }
-    }
-    return r == HF_OK && s->reply.error != 0 ? refuse(s) : r;
+    return r == HF_OK ? take_facts(s, facts) : r;
 }
 
 /* Do replicas get our statements, rather than what they changed? */
-static bool logs_statements(const struct variable *list)
+static bool logs_statements(const struct hf__mysql_facts *facts)
 {
-    return is(&list[LOG_BIN], "ON") && is(&list[BINLOG_FORMAT], "STATEMENT");
+    return hf__fact_is(facts, HF__LOG_BIN, "ON") &&
+           hf__fact_is(facts, HF__BINLOG_FORMAT, "STATEMENT");
 }
 
 /* Statements in the log can't say what READ COMMITTED did: error 1665. */
-static int set_isolation(struct hf__mysql *s, const struct variable *list)
+static int set_isolation(struct hf__mysql *s,
+                         const struct hf__mysql_facts *facts)
 {
-    if (!logs_statements(list)) {
+    if (!logs_statements(facts)) {
         return HF_OK;
     }
     hf__text_clear(&s->sql);
@@ -181,33 +179,34 @@ static int set_isolation(struct hf__mysql *s, const struct variable *list)
     return hf__mysql_run(s);
 }
 
-static int verify(struct hf__mysql *s, const struct variable *list)
+static int verify(struct hf__mysql *s, const struct hf__mysql_facts *facts)
 {
-    if (!is(&list[AUTOCOMMIT], "ON") ||
-        strstr(list[SQL_MODE].value, "STRICT_ALL_TABLES") == NULL) {
+    if (!hf__fact_is(facts, HF__AUTOCOMMIT, "ON") ||
+        strstr(facts->of[HF__SQL_MODE], "STRICT_ALL_TABLES") == NULL) {
         return hf__fail(s->t.err, HF_EUNSAFE,
                         "the session's autocommit and sql_mode can't be set: "
                         "connect to the server itself, not through a proxy "
                         "that changes them");
     }
-    s->server.packet_max = strtoull(list[PACKET].value, NULL, 10);
+    s->server.packet_max = strtoull(facts->of[HF__PACKET], NULL, 10);
     if (s->server.packet_max < PACKET_LEAST) {
         return hf__fail(s->t.err, HF_EUNSAFE,
                         "the server takes statements of %s bytes only: raise "
                         "max_allowed_packet to %d at least",
-                        list[PACKET].value, PACKET_LEAST);
+                        facts->of[HF__PACKET], PACKET_LEAST);
     }
     return HF_OK;
 }
 
 /* A server that takes no writes is a replica, or was a primary: others may be
  * there that can be asked. */
-static int check_writable(struct hf__mysql *s, const struct variable *list,
+static int check_writable(struct hf__mysql *s,
+                          const struct hf__mysql_facts *facts,
                           const char *allow)
 {
-    bool is_writable =
-        (is(&list[READ_ONLY], "OFF") || is(&list[READ_ONLY], "0")) &&
-        !is(&list[INNODB_READ_ONLY], "ON");
+    bool is_writable = (hf__fact_is(facts, HF__READ_ONLY, "OFF") ||
+                        hf__fact_is(facts, HF__READ_ONLY, "0")) &&
+                       !hf__fact_is(facts, HF__INNODB_READ_ONLY, "ON");
 
     return is_writable || hf__is_allowed(allow, "replica")
                ? HF_OK
@@ -217,53 +216,34 @@ static int check_writable(struct hf__mysql *s, const struct variable *list,
 }
 
 /* DESIGN.md §1.8. What a replica was not waited for, a failover forgets. */
-static char grade_of(const struct hf__mysql *s, const struct variable *list)
+static char grade_of(const struct hf__mysql *s,
+                     const struct hf__mysql_facts *facts)
 {
-    bool has_replicas = strtoull(list[REPLICAS].value, NULL, 10) > 0;
-    bool is_waited_for =
-        is(&list[SEMI_SYNC], "ON") || is(&list[SEMI_SYNC_NEW], "ON");
+    bool has_replicas = strtoull(facts->of[HF__REPLICAS], NULL, 10) > 0;
 
-    if (is(&list[FLUSH], "0")) {
+    if (hf__fact_is(facts, HF__FLUSH, "0")) {
         return 'D';
     }
-    return s->server.is_galera || (has_replicas && !is_waited_for) ? 'C' : 'B';
+    return s->server.is_galera ||
+                   (has_replicas && !hf__facts_have_semi_sync(facts))
+               ? 'C'
+               : 'B';
 }
 
 /* Two servers that are not one differ in something of it. */
-static uint64_t place_of(const struct variable *list)
+static uint64_t place_of(const struct hf__mysql_facts *facts)
 {
-    char text[4 * sizeof list[0].value];
+    char text[4 * sizeof facts->of[0]];
     int length = snprintf(text, sizeof text, "%s %s %s %s",
-                          list[HOSTNAME].value, list[PORT].value,
-                          list[DATADIR].value, list[SERVER_UUID].value);
+                          facts->of[HF__HOSTNAME], facts->of[HF__PORT],
+                          facts->of[HF__DATADIR], facts->of[HF__SERVER_UUID]);
 
     return hf__hash(text, (size_t)length);
 }
 
 int hf__mysql_settings_apply(struct hf__mysql *s, const char *allow)
 {
-    struct variable list[N_VARIABLES] = {
-        [VERSION] = {.name = "version"},
-        [LOG_BIN] = {.name = "log_bin"},
-        [BINLOG_FORMAT] = {.name = "binlog_format"},
-        [WSREP_ON] = {.name = "wsrep_on"},
-        [FLUSH] = {.name = "innodb_flush_log_at_trx_commit"},
-        [AUTOCOMMIT] = {.name = "autocommit"},
-        [SQL_MODE] = {.name = "sql_mode"},
-        [LOCK_WAIT] = {.name = "innodb_lock_wait_timeout"},
-        [HOSTNAME] = {.name = "hostname"},
-        [PORT] = {.name = "port"},
-        [DATADIR] = {.name = "datadir"},
-        [SERVER_UUID] = {.name = "server_uuid"},
-        [READ_ONLY] = {.name = "read_only"},
-        [INNODB_READ_ONLY] = {.name = "innodb_read_only"},
-        [PACKET] = {.name = "max_allowed_packet"},
-        [REPLICAS] = {.name = "Slaves_connected"},
-        [SEMI_SYNC] = {.name = "Rpl_semi_sync_master_status"},
-        [SEMI_SYNC_NEW] = {.name = "Rpl_semi_sync_source_status"},
-        [UPTIME] = {.name = "Uptime"},
-        [HAS_PAIR_TABLE] = {.name = "holdfast_server"},
-    };
+    struct hf__mysql_facts facts = {0};
     uint64_t probe;
     int r;
 
@@ -273,25 +253,25 @@ int hf__mysql_settings_apply(struct hf__mysql *s, const char *allow)
         return r;
     }
     read_probe(s);
-    r = look(s, probe, list);
+    r = look(s, probe, &facts);
     if (r == HF_OK) {
-        r = set_isolation(s, list);
+        r = set_isolation(s, &facts);
     }
     if (r == HF_OK) {
-        r = verify(s, list);
+        r = verify(s, &facts);
     }
-    r = r == HF_OK ? check_writable(s, list, allow) : r;
-    memcpy(s->server.version, list[VERSION].value, sizeof s->server.version);
+    r = r == HF_OK ? check_writable(s, &facts, allow) : r;
+    memcpy(s->server.version, facts.of[HF__VERSION], sizeof s->server.version);
     s->lock_wait_s = -1;
-    s->server.place = place_of(list);
-    s->server.has_pair_table = is(&list[HAS_PAIR_TABLE], "1");
-    s->server.uptime_s = strtoll(list[UPTIME].value, NULL, 10);
-    s->server.is_galera = is(&list[WSREP_ON], "ON");
+    s->server.place = place_of(&facts);
+    s->server.has_pair_table = hf__fact_is(&facts, HF__HAS_PAIR, "1");
+    s->server.uptime_s = strtoll(facts.of[HF__UPTIME], NULL, 10);
+    s->server.is_galera = hf__fact_is(&facts, HF__WSREP_ON, "ON");
     s->server.has_bells = s->server.has_bells && !s->server.is_galera;
-    s->server.logs_statements = logs_statements(list);
+    s->server.logs_statements = logs_statements(&facts);
     s->server.has_inner_bells =
         s->server.has_bells && !s->server.logs_statements;
-    s->t.head.facts.grade = grade_of(s, list);
+    s->t.head.facts.grade = grade_of(s, &facts);
     s->t.head.facts.reach = HF_REACH_HOSTS;
     return r;
 }

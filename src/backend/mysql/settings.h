@@ -11,6 +11,50 @@
 
 struct hf__mysql;
 
+/* Variables of the session, from REPLICAS on statuses of the server, and at the
+ * end how many tables of that name there are. */
+#define HF__FACTS(X)                                                           \
+    X(VERSION, "version")                                                      \
+    X(LOG_BIN, "log_bin")                                                      \
+    X(SYNC_BINLOG, "sync_binlog")                                              \
+    X(BINLOG_FORMAT, "binlog_format")                                          \
+    X(WSREP_ON, "wsrep_on")                                                    \
+    X(FLUSH, "innodb_flush_log_at_trx_commit")                                 \
+    X(DOUBLEWRITE, "innodb_doublewrite")                                       \
+    X(AUTOCOMMIT, "autocommit")                                                \
+    X(SQL_MODE, "sql_mode")                                                    \
+    X(ISOLATION, "transaction_isolation")                                      \
+    X(ISOLATION_OLD, "tx_isolation")                                           \
+    X(HOSTNAME, "hostname")                                                    \
+    X(PORT, "port")                                                            \
+    X(DATADIR, "datadir")                                                      \
+    X(SERVER_UUID, "server_uuid")                                              \
+    X(READ_ONLY, "read_only")                                                  \
+    X(INNODB_READ_ONLY, "innodb_read_only")                                    \
+    X(PACKET, "max_allowed_packet")                                            \
+    X(MAX_CONNECTIONS, "max_connections")                                      \
+    X(REPLICAS, "Slaves_connected")                                            \
+    X(SEMI_SYNC, "Rpl_semi_sync_master_status")                                \
+    X(SEMI_SYNC_NEW, "Rpl_semi_sync_source_status")                            \
+    X(UPTIME, "Uptime")                                                        \
+    X(CONNECTED, "Threads_connected")                                          \
+    X(HAS_PAIR, "holdfast_server")
+
+#define HF__AS_FACT(fact, name) HF__##fact,
+enum hf__fact { HF__FACTS(HF__AS_FACT) HF__N_FACTS };
+
+/* What they say; "" where the server does not have it. */
+struct hf__mysql_facts {
+    char of[HF__N_FACTS][64];
+};
+/* As they are now. HF_OK, or a failure that is told. */
+HF_MUST_CHECK int hf__mysql_ask_facts(struct hf__mysql *s,
+                                      struct hf__mysql_facts *ret_facts);
+bool hf__fact_is(const struct hf__mysql_facts *facts, enum hf__fact fact,
+                 const char *value);
+/* Do replicas have what is granted before it is? */
+bool hf__facts_have_semi_sync(const struct hf__mysql_facts *facts);
+
 /* After connecting. HF_OK; HF_EUNAVAIL, HF_EPROTO, HF_EAUTH, HF_EUNSAFE. */
 HF_MUST_CHECK int hf__mysql_settings_apply(struct hf__mysql *s,
                                            const char *allow);
