@@ -1,16 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a line of scheme=row is asked. It has autocommit=0, so that the
- * statement which locks the row begins the transaction; the server says with
- * each reply whether one is open, and one that was rolled back under its lock
- * is a loss, whatever else the line still has. Called by the front's thread.
+ * scheme=row: what a line of it is asked, what check() says besides, its
+ * options. A line has autocommit=0, so that the statement which locks the row
+ * begins the transaction; the server says with each reply whether one is open,
+ * and one that was rolled back under its lock is a loss, whatever else the line
+ * still has. All calls are those of the other scheme whose locks are a
+ * connection's. Called by the front's thread.
  */
 #include "src/backend/mysql_row/row.h"
 
 #include "src/backend/mysql/errors.h"
+#include "src/backend/mysql/row.h"
+#include "src/backend/mysql_session/session.h"
+#include "src/backend/report.h"
 #include "src/base/error.h"
 
-#define NO_SUCH_SYNTAX 1064
+#include <stdio.h>
+
+#define NO_SUCH_SYNTAX      1064
+#define CONNECTIONS_DEFAULT 64
+#define CONNECTIONS_MAX     10000
+/* A lock that is held for longer is told of. */
+#define LONG_S "60"
 /* MariaDB would end a connection whose transaction is idle: our limit is the
  * lease alone. COMMIT must not begin the next one. */
 #define LINE_SETTINGS                                                          \
@@ -244,7 +255,56 @@ static void write_deletion(struct hf__text *to, const char *key, size_t length)
     hf__text_add(to, ";");
 }
 
-const struct hf__ul_scheme hf__mysql_row_scheme = {
+/* ---- check */
+
+/* HF_OK; HF_BUSY: no answer in time; negative: the line is dead. */
+static int tell_long(struct hf__ul_front *f, struct hf__ul_line *line,
+                     struct hf__report *to)
+{
+    char value[96];
+    MYSQL_ROW row;
+    int r;
+
+    hf__text_clear(&f->mysql.sql);
+    hf__text_add(&f->mysql.sql,
+                 "SELECT COUNT(*),MAX(" HF__SQL_NOW
+                 "-acquired_at) DIV 1000000 FROM holdfast_row_holder WHERE "
+                 "acquired_at<" HF__SQL_NOW "-" LONG_S "000000 AND "
+                 "IS_USED_LOCK(NULLIF(lock_name,''))=connection");
+    r = hf__ul_line_ask(f, line);
+    row = r == HF_OK ? hf__wire_row(&f->mysql) : NULL;
+    if (row == NULL) {
+        return r;
+    }
+    (void)snprintf(value, sizeof value,
+                   row[1] == NULL ? "none" : "%s, the longest for %s s", row[0],
+                   row[1]);
+    hf__report_tell(to, "held_over_a_minute", value,
+                    row[1] == NULL ? HF_FINE : HF_WARN,
+                    "each keeps a connection and a transaction open, and "
+                    "ALTER TABLE holdfast_row waiting: hold them for less "
+                    "long, or leave scheme= out");
+    return HF_OK;
+}
+
+static int check(struct hf__ul_front *f, struct hf__ul_line *line,
+                 struct hf__report *to)
+{
+    char value[32];
+
+    (void)snprintf(value, sizeof value, "%d", f->link->apart_most);
+    hf__report_tell(to, "max_connections", value, HF_FINE, NULL);
+    hf__report_tell(to, "wait",
+                    atomic_load(&f->link->has_nowait)
+                        ? "NOWAIT"
+                        : "innodb_lock_wait_timeout",
+                    HF_FINE, NULL);
+    return tell_long(f, line, to);
+}
+
+/* ---- the store */
+
+static const struct hf__ul_scheme scheme = {
     .name = "row",
     .what = "row lock",
     .prefix = "hr",
@@ -258,5 +318,40 @@ const struct hf__ul_scheme hf__mysql_row_scheme = {
     .stand = stand,
     .write_queue = write_queue,
     .write_deletion = write_deletion,
-    .check = hf__mysql_row_check,
+    .check = check,
+};
+
+static int row_open(void *state, const struct hf__url *url, const char *allow,
+                    hf__time deadline, hf_error *err)
+{
+    struct hf__ul_front *f = state;
+    int64_t most = CONNECTIONS_DEFAULT;
+    int r = hf__url_int(url, "max_connections", 1, CONNECTIONS_MAX, &most, err);
+
+    hf__table_begin(&f->mysql.t, deadline, err);
+    f->scheme = &scheme;
+    return r == HF_OK ? hf__ul_open(f, url, allow, (int)most) : r;
+}
+
+static const char *row_ddl(const struct hf__url *url)
+{
+    (void)url;
+    return ddl;
+}
+
+const struct hf__backend hf__mysql_row_backend = {
+    .scheme = "mysql",
+    .size = sizeof(struct hf__ul_front),
+    .caps = HF_CAP_WAIT | HF_CAP_SESSION | HF_CAP_PUSH | HF_CAP_FENCE |
+            HF_CAP_LIST | HF__CAP_WAIT_ONE | HF__CAP_WAIT_LEAVES,
+    .open = row_open,
+    .close = hf__ul_close,
+    .execute = hf__ul_execute,
+    .wait = hf__ul_wait,
+    .listen = hf__ul_listen,
+    .list = hf__ul_list,
+    .gc = hf__ul_gc,
+    .check = hf__ul_check,
+    .ddl = row_ddl,
+    .interrupt = hf__mysql_interrupt,
 };

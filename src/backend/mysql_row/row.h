@@ -13,14 +13,8 @@
 #ifndef HF_BACKEND_MYSQL_ROW_ROW_H
 #define HF_BACKEND_MYSQL_ROW_ROW_H
 
-#include "src/backend/mysql_session/scheme.h"
+#include "src/backend/backend.h"
 
-extern const struct hf__backend hf__mysql_row_backend;  /* store.c's */
-extern const struct hf__ul_scheme hf__mysql_row_scheme; /* row.c's */
-
-/* check.c; as hf__ul_line_ask(). */
-HF_MUST_CHECK int hf__mysql_row_check(struct hf__ul_front *f,
-                                      struct hf__ul_line *line,
-                                      struct hf__report *to);
+extern const struct hf__backend hf__mysql_row_backend;
 
 #endif

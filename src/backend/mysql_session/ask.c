@@ -5,7 +5,7 @@
  * if that is another than it was, all its locks are gone. Called by the front's
  * thread, which has taken the line.
  */
-#include "src/backend/mysql_session/scheme.h"
+#include "src/backend/mysql_session/session.h"
 
 #include "src/backend/mysql/errors.h"
 #include "src/backend/mysql/row.h"
@@ -17,68 +17,9 @@
 #define PART_BYTES 96
 /* Of the whole, beside the parts. */
 #define REST_BYTES 1024
-/* Of both parts of a name that is left as it is. */
-#define PLAIN_MAX 60
 /* ER_LOCK_WAIT_TIMEOUT, ER_LOCK_NOWAIT: another has the row. */
 #define LOCK_TIMEOUT 1205
 #define LOCK_NOWAIT  3572
-
-/* Bytes that mean the same to every server, whatever it does to letters. */
-static bool is_plain(const char *bytes, size_t length, const char *more)
-{
-    for (size_t i = 0; i < length; i++) {
-        char c = bytes[i];
-
-        if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') &&
-            (c == '\0' || strchr(more, c) == NULL)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Within the strictest rule for such names: 64 letters, of one case. They are
- * the server's, so the database is a part of them. What is short and plain is
- * left as it is, for people who look. */
-void hf__ul_write_name(struct hf__ul_front *f, const char *key, uint16_t length)
-{
-    struct hf__text *t = &f->mysql.sql;
-    const char *database = f->link->database;
-    size_t of_database = strlen(database);
-
-    if (of_database + length <= PLAIN_MAX && is_plain(key, length, "_.:-") &&
-        is_plain(database, of_database, "_")) {
-        hf__text_addf(t, "'%s:%s:%.*s'", f->scheme->prefix, database,
-                      (int)length, key);
-        return;
-    }
-    hf__text_addf(t, "CONCAT('%s.',SHA1(CONCAT(", f->scheme->prefix);
-    hf__text_hex(t, database, of_database + 1);
-    hf__text_add(t, ",");
-    hf__text_hex(t, key, length);
-    hf__text_add(t, ")))");
-}
-
-MYSQL_ROW hf__ul_row(struct hf__ul_front *f, unsigned n)
-{
-    MYSQL_RES *rows = f->mysql.reply.rows;
-
-    return rows == NULL || mysql_num_fields(rows) != n ? NULL
-                                                       : mysql_fetch_row(rows);
-}
-
-bool hf__ul_is_same(const struct hf__ul_front *f, MYSQL_ROW row)
-{
-    return hf__column_u64(row[0]) == f->mysql.server.connection_id;
-}
-
-void hf__ul_fail(const struct hf__ul_front *f, struct hf__op *op, int result)
-{
-    op->result = result;
-    if (f->mysql.t.err != NULL) {
-        (void)hf__fail(op->err, result, "%s", f->mysql.t.err->text);
-    }
-}
 
 /* ---- whose turn it is */
 
@@ -366,18 +307,6 @@ static void give_up_refused(struct hf__ul_front *f, unsigned error, int result)
         }
     }
     give_up(f, result);
-}
-
-bool hf__ul_is_cut_short(unsigned error)
-{
-    switch (error) {
-    case 1317: /* ER_QUERY_INTERRUPTED */
-    case 1969: /* ER_STATEMENT_TIMEOUT of MariaDB */
-    case 3024: /* ER_QUERY_TIMEOUT of MySQL */
-        return true;
-    default:
-        return false;
-    }
 }
 
 /* The server refused all of it. What ended the statement alone, or a lack of

@@ -7,7 +7,7 @@
  * locks, and the session is not to be closed for one that is not. Called by the
  * front's thread.
  */
-#include "src/backend/mysql_session/scheme.h"
+#include "src/backend/mysql_session/session.h"
 
 #include "src/base/alloc.h"
 #include "src/base/error.h"
@@ -113,6 +113,31 @@ static struct hf__ul_line *pick_line(struct hf__ul_front *f,
     return r == HF_OK ? line : NULL;
 }
 
+/* Renewals that were answered when nobody waited for it any more are over:
+ * before the line is asked, and before what it owes is waited for. */
+static void take_late(struct hf__ul_front *f, const struct hf__ul_line *line)
+{
+    HF_SCOPED_LOCK(&f->link->mutex);
+
+    for (int i = 0; i < f->n_tasks; i++) {
+        struct hf__ul_task *t = &f->tasks[i];
+        struct hf__ul_lock *lock;
+
+        if (t->stage != HF__UL_TO_ASK || t->op->kind != HF__OP_RENEW) {
+            continue;
+        }
+        lock = hf__ul_lock_of(f->link, &t->op->token);
+        if (lock != NULL && lock->line == line && lock->heard.ns != 0 &&
+            hf__wire_look(&f->mysql) == HF_OK) {
+            t->op->sent = lock->heard;
+            t->op->fence = lock->fence;
+            t->op->result = HF_OK;
+            t->stage = HF__UL_OVER;
+            lock->heard = (hf__time){0};
+        }
+    }
+}
+
 static void ask(struct hf__ul_front *f, struct hf__ul_task *t)
 {
     struct hf__ul_line *line = pick_line(f, t);
@@ -121,14 +146,14 @@ static void ask(struct hf__ul_front *f, struct hf__ul_task *t)
     if (line == NULL) {
         return;
     }
-    hf__ul_late_take(f, line);
+    take_late(f, line);
     if (t->stage != HF__UL_TO_ASK) {
         hf__ul_line_give(f, line); /* which may owe the next answer */
         return;
     }
     r = hf__ul_line_settle(f, line);
     if (r == HF_OK) {
-        hf__ul_late_take(f, line);
+        take_late(f, line);
         hf__ul_ask(f, line);
     } else if (r == HF_BUSY) {
         t->op->result = HF_EUNAVAIL;

@@ -6,7 +6,7 @@
  * functions say. A row is written by who has the user lock of its name, in a
  * statement that is a transaction of its own. Called by the front's thread.
  */
-#include "src/backend/mysql_session/scheme.h"
+#include "src/backend/mysql_session/session.h"
 
 #include "src/backend/mysql/errors.h"
 #include "src/backend/mysql/row.h"

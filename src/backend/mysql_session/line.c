@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A line: made, taken for a while by one front, asked, given back, lost. An
- * answer that does not come in time does not end it, for it has locks that
- * others count on: it owes the answer then, which whoever takes it next waits
- * for first. Called by the fronts' threads.
+ * A line: made, or taken from those without locks, of which a few are kept for
+ * who wants one next; taken for a while by one front, asked, given back, lost.
+ * What nobody uses for a lease, the server ends. An answer that does not come
+ * in time does not end a line, for it has locks that others count on: it owes
+ * the answer then, which whoever takes it next waits for first. Lines that are
+ * for one lock alone are as many as the URL allows. Called by the fronts'
+ * threads.
  */
-#include "src/backend/mysql_session/scheme.h"
+#include "src/backend/mysql_session/session.h"
 
 #include "src/backend/mysql/errors.h"
 #include "src/backend/mysql/place.h"
@@ -21,6 +24,8 @@
 #define PACKET_MOST 65536
 /* poll() takes an int. */
 #define SLEEP_MAX_MS 3600000
+/* An answer of a network that is not slow. */
+#define WELL_MS 20
 
 /* ---- taking and giving back */
 
@@ -248,6 +253,86 @@ int hf__ul_line_connect(struct hf__ul_front *f, struct hf__ul_line **ret_line)
     return HF_OK;
 }
 
+/* ---- without locks */
+
+static struct hf__ul_line *take_spare(struct hf__ul_front *f, bool is_apart)
+{
+    HF_SCOPED_LOCK(&f->link->mutex);
+
+    HF__LIST_EACH (it, &f->link->lines) {
+        struct hf__ul_line *line = HF__ELEMENT(it, struct hf__ul_line, in_link);
+
+        if (hf__ul_line_is_spare(line) && line->is_apart == is_apart &&
+            hf__ul_line_try(f, line)) {
+            return line;
+        }
+    }
+    return NULL;
+}
+
+/* HF_BUSY: there is none. */
+static int find_spare(struct hf__ul_front *f, bool is_apart,
+                      struct hf__ul_line **ret_line)
+{
+    while ((*ret_line = take_spare(f, is_apart)) != NULL) {
+        if (hf__wire_look(&f->mysql) == HF_OK) {
+            return HF_OK;
+        }
+        hf__ul_line_give(f, *ret_line); /* the server has closed it */
+    }
+    return HF_BUSY;
+}
+
+int hf__ul_line_new(struct hf__ul_front *f, struct hf__ul_line **ret_line)
+{
+    int r = find_spare(f, false, ret_line);
+
+    return r == HF_BUSY ? hf__ul_line_connect(f, ret_line) : r;
+}
+
+/* There may be one more. */
+static int reserve(struct hf__ul_front *f)
+{
+    struct hf__ul_link *link = f->link;
+    HF_SCOPED_LOCK(&link->mutex);
+
+    if (link->n_apart >= link->apart_most) {
+        return hf__fail(f->mysql.t.err, HF_EUNAVAIL,
+                        "max_connections: this client has %d connections that "
+                        "hold a lock or wait for one, one for each; raise it "
+                        "in the URL",
+                        link->apart_most);
+    }
+    link->n_apart++;
+    return HF_OK;
+}
+
+int hf__ul_line_apart(struct hf__ul_front *f, struct hf__ul_line **ret_line)
+{
+    int r = find_spare(f, true, ret_line);
+
+    if (r == HF_OK) {
+        return r;
+    }
+    r = reserve(f);
+    if (r != HF_OK) {
+        return r;
+    }
+    r = hf__ul_line_connect(f, ret_line);
+    if (r != HF_OK) {
+        HF_SCOPED_LOCK(&f->link->mutex);
+        f->link->n_apart--;
+        return r;
+    }
+    (*ret_line)->is_apart = true;
+    r = f->scheme->fit(f);
+    if (r != HF_OK) {
+        f->mysql.wire.is_dead = true;
+        hf__ul_line_give(f, *ret_line);
+    }
+    return r == HF_EUNKNOWN ? (int)HF_EUNAVAIL : r;
+}
+
 /* ---- a front's own */
 
 /* HF_BUSY: there is none that will do. */
@@ -295,6 +380,65 @@ int hf__ul_line_home(struct hf__ul_front *f, bool needs_room,
     return r;
 }
 
+/* ---- answers that come when nobody waits for them any more: what one says of
+ * the locks that are held is true as of when it was asked for, and renews them
+ * as of then. One answer of a line is under way at a time, so each is about all
+ * its locks there. */
+
+/* A line apart has its lock as long as its transaction goes on, too. */
+static bool is_alive(struct hf__ul_front *f, const struct hf__ul_line *line,
+                     MYSQL_ROW row)
+{
+    return hf__ul_is_same(f, row) &&
+           (!line->is_apart || (f->mysql.wire.handle->server_status &
+                                SERVER_STATUS_IN_TRANS) != 0);
+}
+
+static void hear_late(struct hf__ul_front *f, const struct hf__ul_line *line)
+{
+    MYSQL_RES *rows = f->mysql.reply.rows;
+    unsigned n = rows == NULL ? 0 : mysql_num_fields(rows);
+    MYSQL_ROW row = n == 0 ? NULL : hf__ul_row(f, n);
+    HF_SCOPED_LOCK(&f->link->mutex);
+
+    if (row == NULL || !is_alive(f, line, row)) {
+        return;
+    }
+    HF__LIST_EACH (it, &line->locks) {
+        struct hf__ul_lock *lock = HF__ELEMENT(it, struct hf__ul_lock, in_line);
+
+        if (lock->state == HF__UL_HELD && lock->question == line->question &&
+            lock->column < n &&
+            hf__column_u64(row[lock->column]) == line->connection_id) {
+            lock->heard = line->asked;
+        }
+    }
+}
+
+static bool renews_only(const struct hf__ul_front *f)
+{
+    for (int i = 0; i < f->n_tasks; i++) {
+        if (f->tasks[i].op->kind != HF__OP_RENEW) {
+            return false;
+        }
+    }
+    return f->n_tasks > 0;
+}
+
+/* A renewal that would wait in vain, going by the answer before, gives up at
+ * once, unless the network is well again, and is tried again soon: so it keeps
+ * no other from what has come for that. */
+static hf__time late_until(const struct hf__ul_front *f,
+                           const struct hf__ul_line *line, hf__time limit)
+{
+    hf__time expected =
+        hf__after_ns(line->asked, atomic_load(&f->link->took_ns));
+    bool is_vain = renews_only(f) && hf__before(limit, expected);
+
+    return is_vain ? hf__earlier(limit, hf__after_ms(hf__now(), WELL_MS))
+                   : limit;
+}
+
 /* ---- asking */
 
 /* The reply to what was sent. Its first part may be long in coming; the rest
@@ -307,7 +451,7 @@ static int take_answer(struct hf__ul_front *f, struct hf__ul_line *line)
     int r;
 
     s->t.deadline = hf__later(limit, hf__after_ms(hf__now(), HF__UL_BRIEF_MS));
-    r = hf__wire_await(s, hf__ul_late_until(f, line, limit), &is_there);
+    r = hf__wire_await(s, late_until(f, line, limit), &is_there);
     s->t.deadline = limit;
     line->owes = r == HF_OK && !is_there;
     if (line->owes) {
@@ -396,7 +540,7 @@ int hf__ul_line_settle(struct hf__ul_front *f, struct hf__ul_line *line)
     }
     r = take_answer(f, line);
     if (r == HF_OK) {
-        hf__ul_late_hear(f, line);
+        hear_late(f, line);
         r = hf__ul_line_skip(f);
     }
     return r == HF_OK ? hf__ul_line_undo(f, line) : r;

@@ -5,7 +5,7 @@
  * for who listens is a front as long as there is a client. Called by the
  * fronts' threads.
  */
-#include "src/backend/mysql_session/scheme.h"
+#include "src/backend/mysql_session/session.h"
 
 #include "src/base/alloc.h"
 #include "src/base/error.h"
@@ -183,18 +183,4 @@ void hf__ul_leave(struct hf__ul_front *f)
         end_link(f, link);
     }
     f->link = NULL;
-}
-
-void hf__ul_stir(struct hf__ul_link *link)
-{
-    HF__LIST_EACH (it, &link->fronts) {
-        struct hf__ul_front *f = HF__ELEMENT(it, struct hf__ul_front, in_link);
-
-        if (f->is_waiting || (link->is_news && link->listener == f)) {
-            hf__waker_wake(&f->mysql.t.waker);
-        }
-    }
-    if (link->listener != NULL) {
-        link->is_news = false;
-    }
 }

@@ -122,10 +122,6 @@ HF_MUST_CHECK int hf__ul_join(struct hf__ul_front *f, const struct hf__url *url,
                               const char *allow, int lease_s, int most);
 /* Leave it; the last one ends it, and its lines. Or it never joined. */
 void hf__ul_leave(struct hf__ul_front *f);
-/* Who waits for a line looks again; the listener too, if there is news. The
- * mutex is held. */
-void hf__ul_stir(struct hf__ul_link *link);
-
 /* ---- line.c */
 
 /* A new connection, which f has taken. */
@@ -167,17 +163,12 @@ HF_MUST_CHECK int hf__ul_line_skip(struct hf__ul_front *f);
 HF_MUST_CHECK int hf__ul_line_undo(struct hf__ul_front *f,
                                    struct hf__ul_line *line);
 
-/* ---- spare.c */
-
 /* One without locks, which f has taken: a spare one, or a new connection. */
 HF_MUST_CHECK int hf__ul_line_new(struct hf__ul_front *f,
                                   struct hf__ul_line **ret_line);
 /* The same of those that are for one lock alone. */
 HF_MUST_CHECK int hf__ul_line_apart(struct hf__ul_front *f,
                                     struct hf__ul_line **ret_line);
-/* Is it of no use to anybody? The mutex is held. */
-bool hf__ul_line_is_needless(const struct hf__ul_link *link,
-                             const struct hf__ul_line *line);
 
 /* ---- locks.c; the link's mutex is held */
 
@@ -196,5 +187,12 @@ struct hf__ul_lock *hf__ul_lock_of(struct hf__ul_link *link,
                                    const struct hf__token *token);
 struct hf__ul_lock *hf__ul_lock_named(struct hf__ul_link *link, const char *key,
                                       uint16_t length);
+
+/* Who waits for a line looks again; the listener too, if there is news. */
+void hf__ul_stir(struct hf__ul_link *link);
+/* Is it of no use to anybody? */
+bool hf__ul_line_is_needless(const struct hf__ul_link *link,
+                             const struct hf__ul_line *line);
+bool hf__ul_line_is_spare(const struct hf__ul_line *line);
 
 #endif

@@ -5,7 +5,7 @@
  * locks go with it. Who that is the server says, and never a list of
  * processes, where waiters look like holders. Called by the front's thread.
  */
-#include "src/backend/mysql_session/scheme.h"
+#include "src/backend/mysql_session/session.h"
 
 #include "src/backend/crowd.h"
 #include "src/backend/mysql/errors.h"

@@ -3,7 +3,7 @@
  * The store mysql://…?scheme=session. Here a session is opened, closed and
  * interrupted; see session.h for where the rest is. Called as backend.h says.
  */
-#include "src/backend/mysql_session/scheme.h"
+#include "src/backend/mysql_session/session.h"
 
 #include "src/base/alloc.h"
 #include "src/base/error.h"

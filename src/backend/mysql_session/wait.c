@@ -6,7 +6,7 @@
  * Who gives up ends the connection, which the server passes by. Called by the
  * front's thread.
  */
-#include "src/backend/mysql_session/scheme.h"
+#include "src/backend/mysql_session/session.h"
 
 #include "src/backend/mysql/errors.h"
 #include "src/base/error.h"
