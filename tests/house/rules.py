@@ -33,9 +33,16 @@ CLEAN = {
     'src/core/keeper.h': HEAD + '#include "src/backend/backend.h"\n',
     'src/core/lock.c': HEAD + '#include "src/base/base.h"\n'
                               '#include <stdint.h>\n',
+    'src/core/below.c': HEAD + 'void hf__below(void)\n{\n    hf__mid();\n}\n',
+    'src/core/over.c': HEAD + 'void hf__over(void)\n{\n    hf__below();\n}\n'
+                              'static const int hf__own = 1;\n'
+                              'const struct a hf__what = {1};\n',
     'src/cli/main.c': HEAD + '#include "include/holdfast.h"\n'
                              '#include <stdio.h>\n',
     'src/cli/meson.build': "cli_sources = files(\n  'main.c',\n)\n",
+    'tools/circles.txt': '# None.\n',
+    'tools/budgets.txt': ''.join(f'src/{room}/: 30\n' for room in (
+        'base', 'backend', 'core', 'cli')),
     'tests/unit/a.c': HEAD + 'static int at(int a)\n{\n    return a;\n}\n',
 }
 
@@ -57,6 +64,10 @@ def plant(tree, files):
 def function(lines, signature='int f(void)'):
     return f'static {signature}\n{{\n' + ''.join(
         f'    {line}\n' for line in lines) + '}\n'
+
+
+def calls(name, line):
+    return f'void hf__{name}(void)\n{{\n    {line}\n}}\n'
 
 
 def include(header):
@@ -132,6 +143,19 @@ DIRTY = (
     ('banned', 'src/base/a.c', HEAD + '/* TO' 'DO */\n', 6),
     ('banned', 'docs/a.md', 'x FIX' 'ME x\n', 1),
     ('banned', 'tools/a.sh', '\ncd /' 'root/b\n', 2),
+    ('circles', 'src/core/below.c', HEAD + calls('below', 'hf__over();'), 1),
+    ('circles', 'src/core/below.c', HEAD + calls('below', 'a(&hf__what);'), 1),
+    ('circles', 'src/core/mid.h',
+     HEAD + 'static inline ' + calls('mid', 'hf__over();'), 1,
+     'src/core/below.c:1:'),
+    ('circles', 'src/base/a.c',
+     HEAD + calls('mid', 'hf__over();'), 1, 'src/base/a.c:1:'),
+    ('circles', 'tools/circles.txt', '\nsrc/core: below.c over.c\n', 2),
+    ('budgets', 'src/core/a.c', HEAD + 'int a;\n' * 30, 1,
+     'tools/budgets.txt:3:'),
+    ('budgets', 'src/odd/a.c', HEAD, 1),
+    ('budgets', 'tools/budgets.txt', 'src/: 500\n', 1),
+    ('budgets', 'tools/budgets.txt', 'src/: 60\nsrc/none/: 1\n', 2),
     ('lists', 'src/cli/b.c', HEAD, 1),
     ('lists', 'src/cli/meson.build',
      "a = files(\n  'main.c',\n  'gone.c',\n)\n", 1),
@@ -142,6 +166,14 @@ HARMLESS = (
     ('rooms', 'src/backend/registry.c', HEAD + 'f("redis");\n'),
     ('rooms', 'src/backend/redis_two/a.c', HEAD + 'f("redis://");\n'),
     ('rooms', 'tests/unit/a.c', HEAD + 'f("redis://");\n'),
+    ('circles', 'src/core/below.c',
+     HEAD + calls('below', 'struct hf__over *a = b->hf__over + c.hf__over;')),
+    ('circles', 'src/core/below.c', HEAD + '/* Of hf__over(). */\n' +
+     calls('below', 'f("hf__over()");')),
+    ('circles', 'src/core/below.c', HEAD + calls('below', 'hf__own;')),
+    ('circles', 'src/backend/redis/a.c', HEAD + calls('over', 'hf__below();')),
+    ('budgets', 'src/core/a.c', HEAD + '/*\n * a\n */\n\n' * 30),
+    ('budgets', 'src/backend/redis/a.lua', '-- One.\n\n' * 30),
     ('sizes', 'src/base/a.c', HEAD + function(LONG[:57])),
     ('sizes', 'src/base/a.c', HEAD + function(FLAT + DEEP[1:4] + ['}'] * 3)),
     ('sizes', 'src/base/a.c',
@@ -167,18 +199,19 @@ def name_of(file, text, head=HEAD):
 def main():
     tap = Tap()
     CLEAN['tools/rooms.txt'] = (ROOT / 'tools/rooms.txt').read_text()
-    checkers = ('rooms', 'sizes', 'banned', 'lists')
+    checkers = ('rooms', 'sizes', 'banned', 'lists', 'circles', 'budgets')
     for checker in checkers:
         code, out = run(checker, ROOT)
         tap.ok(code == 0, f'{checker}: the tree keeps them', out)
     with tempfile.TemporaryDirectory() as folder:
-        for number, (checker, file, text, line) in enumerate(DIRTY):
+        for number, (checker, file, text, line, *at) in enumerate(DIRTY):
             tree = pathlib.Path(folder) / str(number)
             plant(tree, CLEAN)
             before, out = run(checker, tree)
             plant(tree, {file: text})
             code, out_after = run(checker, tree)
             where = f'{file}:{line}:' if checker != 'lists' else 'meson.build:'
+            where = at[0] if at else where
             tap.ok(before == 0 and code == 1 and where in out_after and
                    out_after.count('\n') == 1,
                    f'{checker} finds a breach in {name_of(file, text)}',
