@@ -351,6 +351,7 @@ const struct hf__backend hf__mysql_row_backend = {
     .listen = hf__ul_listen,
     .list = hf__ul_list,
     .gc = hf__ul_gc,
+    .cell = hf__mysql_no_cell,
     .check = hf__ul_check,
     .ddl = row_ddl,
     .interrupt = hf__mysql_interrupt,
