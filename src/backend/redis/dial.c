@@ -29,6 +29,15 @@
 #define INTERVAL_S 5
 #define PROBES     3
 
+void hf__peer_fail(struct hf__peer *p, int status, const char *why)
+{
+    if (p->state != HF__PEER_DEAD) {
+        p->state = HF__PEER_DEAD;
+        p->status = hf__fail(&p->err, status, "%s: %s", p->target.shown, why);
+        p->resp.wants = 0;
+    }
+}
+
 /* ---- what is known of a name */
 
 static void know(struct hf__addresses *k, const struct addrinfo *a)

@@ -30,15 +30,6 @@ static void wipe_greeting(struct hf__peer *p)
     }
 }
 
-void hf__peer_fail(struct hf__peer *p, int status, const char *why)
-{
-    if (p->state != HF__PEER_DEAD) {
-        p->state = HF__PEER_DEAD;
-        p->status = hf__fail(&p->err, status, "%s: %s", p->target.shown, why);
-        p->resp.wants = 0;
-    }
-}
-
 /* What is left of the connection; of one that was only begun, the one before
  * it. */
 static struct hf__ghost ghost_of(const struct hf__peer *p)
