@@ -97,10 +97,10 @@ static void talk(struct filter *f)
 /* With these as its stdin and stdout. 0, or an errno. */
 static int spawn(char **command, int in, int out, pid_t *ret_pid)
 {
-    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_t ends;
     posix_spawnattr_t attributes;
     sigset_t defaults;
-    int r = posix_spawn_file_actions_init(&actions);
+    int r = posix_spawn_file_actions_init(&ends);
 
     if (r != 0) {
         return r;
@@ -110,13 +110,13 @@ static int spawn(char **command, int in, int out, pid_t *ret_pid)
     (void)sigaddset(&defaults, SIGPIPE);
     (void)posix_spawnattr_setsigdefault(&attributes, &defaults);
     (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-    r = posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
-    r = r ? r : posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+    r = posix_spawn_file_actions_adddup2(&ends, in, STDIN_FILENO);
+    r = r ? r : posix_spawn_file_actions_adddup2(&ends, out, STDOUT_FILENO);
     r = r ? r
-          : posix_spawnp(ret_pid, command[0], &actions, &attributes, command,
+          : posix_spawnp(ret_pid, command[0], &ends, &attributes, command,
                          environ);
     (void)posix_spawnattr_destroy(&attributes);
-    (void)posix_spawn_file_actions_destroy(&actions);
+    (void)posix_spawn_file_actions_destroy(&ends);
     return r;
 }
 

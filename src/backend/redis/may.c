@@ -74,8 +74,10 @@ int hf__check_ask(struct hf__checking *c, const char *const words[],
     r = hf__peer_reply(&s->peer, &s->rest, &s->head, c->deadline, ret_reply);
     if (r != HF_OK) {
         hf__error_copy(c->err, &s->peer.err);
+        return r;
     }
-    return r;
+    HF_ASSERT(*ret_reply != NULL);
+    return HF_OK;
 }
 
 /* May the command be given? */

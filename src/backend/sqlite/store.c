@@ -69,14 +69,14 @@ static int read_keys(struct hf__sqlite *s, const struct hf__scan *scan,
 {
     const struct hf__key *prefix = scan->prefix;
     const struct hf__key at = {scan->at, (uint16_t)scan->length, 0};
-    char end[HF__KEY_MAX + 1];
-    const struct hf__key before = {end, (uint16_t)(prefix->length + 1), 0};
+    char beyond[HF__KEY_MAX + 1];
+    const struct hf__key before = {beyond, (uint16_t)(prefix->length + 1), 0};
     sqlite3_stmt *statement;
     int rc;
 
     /* No byte of UTF-8 is as high as the one that ends the range. */
-    memcpy(end, prefix->bytes, prefix->length);
-    end[prefix->length] = (char)0xff;
+    memcpy(beyond, prefix->bytes, prefix->length);
+    beyond[prefix->length] = (char)0xff;
     statement = HF__SQL_WITH(
         s, HF__SQL_SCAN, hf__value_of_key(at.length > 0 ? &at : prefix),
         hf__value_of_key(&before), hf__value_of(CHUNK),

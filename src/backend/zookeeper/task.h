@@ -182,12 +182,12 @@ static inline bool hf__zk_has_no_containers(const struct hf__zk_task *t)
 
 /* All of them, as they begin by themselves, until each is done. HF_OK;
  * negative: the session is over, and err says why. */
-HF_MUST_CHECK int hf__zk_run(struct hf__zk *, hf__zk_begin_fn *,
+HF_MUST_CHECK int hf__zk_run(struct hf__zk *s, hf__zk_begin_fn *begin,
                              struct hf__op *ops[], int n, hf__time deadline,
-                             hf_error *);
+                             hf_error *err);
 /* One that begins with few requests: it needs no memory but what is kept. */
-HF_MUST_CHECK int hf__zk_run_alone(struct hf__zk *, hf__zk_begin_fn *,
-                                   struct hf__op *, hf__time deadline,
-                                   hf_error *);
+HF_MUST_CHECK int hf__zk_run_alone(struct hf__zk *s, hf__zk_begin_fn *begin,
+                                   struct hf__op *op, hf__time deadline,
+                                   hf_error *err);
 
 #endif
