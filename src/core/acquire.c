@@ -64,6 +64,9 @@ static bool step_peek(struct hf__acquire *a, hf__time *ret_until)
 {
     bool is_vain = hf__acquire_is_stopped(a);
 
+    if (is_vain && a->ask.look == NULL) {
+        return end_cancelled(a); /* it costs the store nothing */
+    }
     if (is_vain) {
         hf__once_hurry(&a->ask, (hf__time){1}); /* it need not be answered */
         a->ask.err = NULL;
@@ -158,11 +161,9 @@ void hf__acquire_turn_back(struct hf__acquire *a, int r)
     if (a->claim == NULL) {
         return;
     }
+    hf__hold_waive(a->lock); /* first: leaving may already give it back */
     a->parting = (struct hf__parting){.parker = a->parker};
     hf__hold_leave(a->lock, &a->parting);
-    if (a->parting.stage != HF__PARTING_ENDED) { /* nobody else holds on */
-        hf__hold_waive(a->lock);
-    }
 }
 
 static bool step_unmark(struct hf__acquire *a, hf__time *ret_until)

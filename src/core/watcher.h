@@ -78,7 +78,7 @@ HF_MUST_CHECK bool hf__watchers_join(struct hf__watchers *,
                                      struct hf__watching *);
 /* The guest does not come back; harmless if it is nobody's. */
 void hf__watchers_leave(struct hf__watchers *, struct hf__watching *);
-/* hf__watcher_move() of each. */
+/* Their sessions' servers have moved: each asks anew. */
 void hf__watchers_move(struct hf__watchers *);
 /* Ends their threads; fires what is left. */
 void hf__watchers_close(struct hf__watchers *);
