@@ -261,10 +261,19 @@ TEST(a_row_that_makes_no_sense_keeps_no_other_from_being_cleaned_up)
     EXPECT_IS(enter(&d, url_with("")), HF_OK);
     EXPECT_IS(delete_cell(&d, "a", 0), HF_OK);
     EXPECT_IS(delete_cell(&d, "stock", 0), HF_OK);
+    EXPECT_IS(delete_cell(&d, "unsigned", 0), HF_OK);
     EXPECT_IS(delete_cell(&d, "z", 0), HF_OK);
     hf__mariadb_sql(server(),
                     "UPDATE %s.holdfast_cell SET version=9223372036854775808 "
                     "WHERE name_key LIKE '%%stock'",
+                    database());
+    hf__mariadb_sql(server(),
+                    "ALTER TABLE %s.holdfast_cell MODIFY writer VARBINARY(16) "
+                    "NULL",
+                    database());
+    hf__mariadb_sql(server(),
+                    "UPDATE %s.holdfast_cell SET writer=NULL "
+                    "WHERE name_key LIKE '%%unsigned'",
                     database());
     hf__test_pause_ms(5);
     EXPECT_IS(clean_cells(&d, 0), 2);
@@ -337,4 +346,5 @@ TEST(a_scheme_without_tables_has_no_cells)
     EXPECT_IS(enter(&d, url_with("scheme=row")), HF_OK);
     EXPECT_IS(d.conn.caps & HF_CAP_CELLS, 0);
     EXPECT_IS(get(&d, "stock"), HF_ENOTSUP);
+    EXPECT_HAS(last.error.text, "scheme=table");
 }

@@ -55,7 +55,7 @@ struct hf__mysql {
     struct hf__server server;
     struct hf__pair pair;
     struct hf__text sql;   /* the packet under construction */
-    struct hf__text stale; /* bells of tokens that did not win, see bell.h */
+    struct hf__text stale; /* bells of tokens that did not win, see sql.h */
     int lock_wait_s; /* for rows that others have locked; −1: not known */
     struct hf__reply reply; /* the one that hf__wire_next() gave last */
     hf__time scanned;       /* when the chunk in hand had been read */

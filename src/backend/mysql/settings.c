@@ -139,7 +139,7 @@ static void read_second_probe(struct hf__mysql *s, uint64_t probe)
 }
 
 /* Is it still the same connection, and does it hold both locks? The second is
- * kept: see ghost.c. */
+ * kept: see mysql.c. */
 static int look(struct hf__mysql *s, uint64_t probe,
                 struct hf__mysql_facts *facts)
 {

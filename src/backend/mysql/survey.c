@@ -225,7 +225,8 @@ static int sweep_chunk(struct hf__mysql *s, MYSQL_RES *rows, struct hf__gc *g)
     while (r == HF_OK && (row = mysql_fetch_row(rows)) != NULL) {
         struct hf__key key = {row[0], (uint16_t)*mysql_fetch_lengths(rows), 0};
 
-        r = *row[2] == '1' ? sweep_cell(s, &key, row[1], g) : HF_OK;
+        r = row[2] != NULL && *row[2] == '1' ? sweep_cell(s, &key, row[1], g)
+                                             : HF_OK;
         n++;
         if (n == HF__SURVEY_CHUNK || !hf__before(hf__now(), end)) {
             memcpy(g->at, key.bytes, key.length);
