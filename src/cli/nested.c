@@ -137,7 +137,7 @@ static void passage(const struct cli_options *o, struct cli_result *result)
 struct nested {
     const struct cli_options *options;
     const char *name;       /* that is held around us */
-    struct cli_claim claim; /* what failure.c wants to know */
+    struct cli_claim claim; /* what waiting.c wants to know */
     uint64_t fence;         /* of the outer grant */
     struct cli_result result;
 };

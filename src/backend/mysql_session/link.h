@@ -188,9 +188,10 @@ struct hf__ul_lock *hf__ul_lock_of(struct hf__ul_link *link,
 struct hf__ul_lock *hf__ul_lock_named(struct hf__ul_link *link, const char *key,
                                       uint16_t length);
 
-/* Who waits for a line looks again; the listener too, if there is news. */
+/* Who waits for a line looks again; the listener too, if there is news.
+ * The mutex is held. */
 void hf__ul_stir(struct hf__ul_link *link);
-/* Is it of no use to anybody? */
+/* Is it of no use to anybody? The mutex is held. */
 bool hf__ul_line_is_needless(const struct hf__ul_link *link,
                              const struct hf__ul_line *line);
 bool hf__ul_line_is_spare(const struct hf__ul_line *line);

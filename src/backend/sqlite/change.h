@@ -39,8 +39,8 @@ HF_MUST_CHECK int hf__turn_queue(struct hf__sqlite *s, struct hf__turn *turn);
 int hf__turn_tell(const struct hf__sqlite *s, const struct hf__turn *turn,
                   int rc, hf_error *err);
 /* And the session, in s->err; HF_OK: it goes on. */
-int hf__turn_end(const struct hf__sqlite *s, const struct hf__turn *turn,
-                 int rc);
+HF_MUST_CHECK int hf__turn_end(const struct hf__sqlite *s,
+                               const struct hf__turn *turn, int rc);
 
 /* ---- deeds */
 

@@ -3,10 +3,9 @@
  * Connections: opening one, with the tables that it needs, and closing it; and
  * those that a forked child finds in its memory. SQLite keeps, for each file,
  * what the process has locked; in a child those notes are the parent's and
- * wrong
- * ("How To Corrupt", section 2.6). A child that opens the same database must
- * end the inherited connections first, which touches no lock of the parent:
- * POSIX locks belong to a process. Thread: the session's.
+ * wrong ("How To Corrupt", section 2.6). A child that opens the same database
+ * must end the inherited connections first, which touches no lock of the
+ * parent: POSIX locks belong to a process. Thread: the session's.
  */
 #ifndef HF_BACKEND_SQLITE_CONNECT_H
 #define HF_BACKEND_SQLITE_CONNECT_H

@@ -98,6 +98,7 @@ int hf__vfs_open(const char *path, int flags, sqlite3 **ret_handle)
         (void)snprintf(shim_name, sizeof shim_name, "holdfast-%p",
                        (void *)&shim);
         shim = *below;
+        shim.iVersion = shim.iVersion < 3 ? shim.iVersion : 3; /* has no more */
         shim.pNext = NULL;
         shim.zName = shim_name;
         shim.xOpen = open_by_name;

@@ -117,9 +117,11 @@ void hf__zk_acl(struct hf__zk_calls *, int i, const char *path);
  * be sent before what is to be seen after them. False: there is no memory to
  * join it, so it is to be sent alone.
  */
-bool hf__zk_join_create(struct hf__zk_calls *, int i, const char *path,
-                        const char *data, int length, int mode);
-bool hf__zk_join_delete(struct hf__zk_calls *, int i, const char *path);
+HF_MUST_CHECK bool hf__zk_join_create(struct hf__zk_calls *, int i,
+                                      const char *path, const char *data,
+                                      int length, int mode);
+HF_MUST_CHECK bool hf__zk_join_delete(struct hf__zk_calls *, int i,
+                                      const char *path);
 void hf__zk_join_send(struct hf__zk_calls *);
 
 /*

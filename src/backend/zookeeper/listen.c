@@ -13,9 +13,7 @@
 #include "src/backend/zookeeper/own.h"
 #include "src/backend/zookeeper/zookeeper.h"
 #include "src/base/alloc.h"
-#include "src/base/error.h"
 
-#include <limits.h>
 #include <string.h>
 
 /* So long after it was granted a claim is watched; a break before that is heard

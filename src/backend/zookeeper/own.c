@@ -8,7 +8,7 @@
  * this one's may go sooner than their leases say. All else is asked in the next
  * session. Where the server does not know that it is over, it is left to its
  * time-out once nobody believes in a grant of its, for a front that is idle
- * would keep it alive. Thread: any.
+ * would keep it alive. Thread: any; what ends a session: the sessions' threads.
  */
 #include "src/backend/zookeeper/own.h"
 #include "src/backend/zookeeper/zookeeper.h"

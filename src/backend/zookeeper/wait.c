@@ -64,6 +64,8 @@ static bool ask(struct hf__zk *s, struct hf__zk_wait *w,
     return true;
 }
 
+/* HF_BUSY: one has changed meanwhile; HF_ENOMEM: there is no room for a watch;
+ * negative: the session is not there. */
 static int watch_places(struct hf__zk *s, struct hf__zk_wait *waits[], int n,
                         hf__time deadline, hf_error *err)
 {

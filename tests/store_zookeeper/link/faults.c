@@ -239,9 +239,9 @@ TEST(several_changes_are_not_sent_when_the_session_is_over)
     const char *pair[] = {under("one"), under("two")};
     hf__zk_create_pair(calls, 0, pair, "x", 1);
     hf__zk_delete_pair(calls, 1, pair);
-    hf__zk_join_delete(calls, 2, under("three"));
-    hf__zk_join_delete(calls, 3, under("four"));
-    hf__zk_join_delete(calls, 4, under("five"));
+    EXPECT(hf__zk_join_delete(calls, 2, under("three")));
+    EXPECT(hf__zk_join_delete(calls, 3, under("four")));
+    EXPECT(hf__zk_join_delete(calls, 4, under("five")));
     hf__zk_join_send(calls);
     for (int i = 0; i < 5; i++) {
         EXPECT_IS(rc_of(calls, i), ZINVALIDSTATE);
