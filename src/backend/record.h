@@ -53,9 +53,8 @@ _Static_assert(sizeof(struct hf__owner) ==
                "no padding");
 
 /* A session waits well for one name only: the core gives each that is waited
- * for its own, while there are some. Who has which, and why the core must know,
- * is told in ARCHITECTURE.md. A bit of hf__backend.caps that is not told
- * outside. */
+ * for its own, while there are some. Why the core must know is told in
+ * docs/decisions.md. A bit of hf__backend.caps that is not told outside. */
 #define HF__CAP_WAIT_ONE (1U << 30)
 /* A session is known to the store as a waiter until it says that it is none:
  * by its next wait(), or by one for nobody. Not told outside. Its turn is told
