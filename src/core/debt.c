@@ -2,9 +2,9 @@
 /*
  * Settling what nobody waits for. This file decides when a token that may
  * own a name, or stand in its line, is given back, and when that is no longer
- * needed. Runs on
- * whoever executed the request, on the runner and on the keeper; blocks
- * nobody, but a new claim of this client on the name waits until it is done.
+ * needed. Runs on whoever executed the request, on the runner and on the
+ * keeper; blocks nobody, but a new claim of this client on the name waits until
+ * it is done.
  */
 #include "src/core/debt.h"
 

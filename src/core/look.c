@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Asking the store a question and keeping it alive while it is under way;
- * what is asked is for info.c, survey.c, gc.c, once.c and adopt.c to say.
- * Asked by users' threads, answered by whoever leads the session.
+ * what is asked is for info.c, survey.c, gc.c, once.c, adopt.c and cell.c to
+ * say. Asked by users' threads, answered by whoever leads the session.
  */
 #include "src/core/look.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Turns of the claims that one client has on one name. This file decides
- * whose turn it is and who inherits a lock that is released; asking the
- * store is the claim's affair, handing over the handle's. Any thread; under
- * the client's mutex throughout, never longer than a look.
+ * Turns of the claims that one client has on one name, and what an answer may
+ * have left of one in the store. This file decides whose turn it is and who
+ * inherits a lock that is released; asking the store is claim.c's affair,
+ * handing over release.c's. Any thread; under the client's mutex, never longer
+ * than a look. But what an answer left is noted by who has the request.
  */
 #include "src/core/place.h"
 

@@ -6,7 +6,7 @@
  * exists while anybody stands there, holds the lock, or has an attempt whose
  * outcome is not known yet.
  *
- * All functions take the client's mutex themselves. Thread: any.
+ * All functions hf__place_… take the client's mutex themselves. Thread: any.
  */
 #ifndef HF_CORE_PLACE_H
 #define HF_CORE_PLACE_H

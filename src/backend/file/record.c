@@ -3,8 +3,8 @@
  * All that stands in a lock's file: its record, of which whole ones are told
  * from what a crash, a power failure or a person left; and behind it the line,
  * who waits and how tickets come and go. What a record means is read.c's, who
- * may enter crowd.c's rule, what an operation does with a ticket write.c's.
- * Called by the session's thread.
+ * may enter crowd.c's rule, whose ticket comes or goes the engine's decision,
+ * which write.c has carried out. Called by the session's thread.
  */
 #include "src/backend/file/file.h"
 

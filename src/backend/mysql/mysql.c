@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The store mysql:// of scheme=table. Here a session is opened,
- * closed and interrupted; see mysql.h for where the rest is. Called as
- * backend.h says.
+ * The store mysql:// of scheme=table. Here a session is opened, closed and
+ * interrupted, and ends the one that died before it; see mysql.h for where the
+ * rest is. Called as backend.h says.
  */
 #include "src/backend/mysql/mysql.h"
 

@@ -7,7 +7,7 @@
  * each other, sql what goes into a statement, schema shape row the tables;
  * batch is execute(), hot for names with one holder, crowded for those with
  * more, which src/backend/name/ decides (name commit); wait is waiting, survey
- * list() and gc(), cells cell().
+ * list() and gc(), cells cell(), check check().
  *
  * Thread: the session's, except hf__mysql_interrupt().
  */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a server says of itself, by its settings and its copy of
- * holdfast_server. Called by the session's thread when it opens.
+ * holdfast_server; what each packet asks of that again; and the tag of a
+ * server's keys. Called by the session's thread.
  */
 #include "src/backend/mysql/pair.h"
 

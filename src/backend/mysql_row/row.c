@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scheme=row: what a line of it is asked, what check() says besides, its
- * options. A line has autocommit=0, so that the statement which locks the row
- * begins the transaction; the server says with each reply whether one is open,
- * and one that was rolled back under its lock is a loss, whatever else the line
- * still has. All calls are those of the other scheme whose locks are a
- * connection's. Called by the front's thread.
+ * scheme=row: its tables, what a line of it is asked, what check() says
+ * besides, its options. A line has autocommit=0, so that the statement which
+ * locks the row begins the transaction; the server says with each reply whether
+ * one is open, and one that was rolled back under its lock is a loss, whatever
+ * else the line still has. All calls are those of the other scheme whose locks
+ * are a connection's. Called by the front's thread.
  */
 #include "src/backend/mysql_row/row.h"
 

@@ -144,7 +144,7 @@ void hf__ul_line_lay(struct hf__ul_front *f);
 void hf__ul_line_lift(struct hf__ul_front *f, const struct hf__ul_line *line);
 /* After use. If the connection is dead its locks are lost, and told of. */
 void hf__ul_line_give(struct hf__ul_front *f, struct hf__ul_line *line);
-/* Has the server closed it? The mutex is held. */
+/* Has the server closed it? The mutex is held. listen.c */
 bool hf__ul_line_has_ended(const struct hf__ul_line *line);
 /* Before use: take the answer that it owes, and undo what it was about. HF_OK;
  * HF_BUSY: it is not there by the deadline; negative: the line is dead. */

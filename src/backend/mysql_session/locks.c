@@ -3,9 +3,10 @@
  * What this client has on the server, as far as it knows: each user lock with
  * its line, found by its claim and by its name. Of one name there may be two
  * for a while, one that the server was asked for without an answer yet and one
- * that it gave to another line: the later is found. And the words in which the
- * server is asked of a lock, and answers. Called by the fronts' threads; what
- * is of a link, with its mutex held.
+ * that it gave to another line: the later is found. Also the words in which the
+ * server is asked of a lock, and answers; which lines nobody needs; and who is
+ * to look again when one changes. Called by the fronts' threads; what is of a
+ * link, with its mutex held.
  */
 #include "src/backend/mysql_session/session.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The store postgres://. Here a session is opened, closed and interrupted; see
- * postgres.h for where the rest is. Called as backend.h says.
+ * The store postgres://. Here a session is opened, closed and interrupted, and
+ * ends the one that died before it; see postgres.h for where the rest is.
+ * Called as backend.h says.
  */
 #include "src/backend/postgres/postgres.h"
 

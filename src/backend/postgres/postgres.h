@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A session of the PostgreSQL store, as the files of this folder share it:
- * postgres.c opens and closes it; place, connect, login, settings are
+ * postgres.c opens and closes it; place, timeline, connect, login, settings are
  * the way to the right server, ask, wire and errors the connection, schema the
- * tables; batch is execute(), by the statements of hot, or where those do
- * nothing by what src/backend/name/ decides (name, commit); wait and listen are
- * waiting and being told, survey is list() and gc(), cells is cell().
+ * tables; batch is execute(), by the statements of hot with their bells (bell),
+ * or where those do nothing by what src/backend/name/ decides (decide, name,
+ * commit); wait and listen are waiting and being told, survey is list() and
+ * gc(), cells is cell(), check is check().
  *
- * Thread: the session's, except hf__pg_interrupt().
+ * Thread: the session's; interrupting it: any.
  */
 #ifndef HF_BACKEND_POSTGRES_POSTGRES_H
 #define HF_BACKEND_POSTGRES_POSTGRES_H

@@ -16,7 +16,7 @@
 /* Larger batches are done in parts of this size if memory lacks. */
 #define ROOM_LEAST 8
 
-/* Beyond it members take no proposal (next_fence() of lua/common.lua). */
+/* Beyond it members take no proposal (next_fence() of lua/seize.lua). */
 #define MARGIN_MAX_US   400000
 #define MARGIN_SPARE_US 200
 /* After so many grants in one round it is lowered by half of what is too much:

@@ -245,9 +245,7 @@ static bool want_raise(struct hf__vote *v)
     return v->raise.fence != safe_fence(fences, most, v->quorum.members);
 }
 
-/* ---- what they answer */
-
-/* ---- a round */
+/* ---- a round: what they answer */
 
 /* Its refusal may pass: where somebody's attempt, which will be given back,
  * stands in the way for a moment, the next renewal makes the grant anew. So

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Judging what the rows of a name say. One that we did not write makes no sense
- * and is told to be damaged, where that matters. Called by the session's
- * thread.
+ * Judging what the rows of a name say, and single columns of any row for the
+ * stores. What we did not write makes no sense and is told to be damaged, where
+ * that matters. Called by the session's thread.
  */
 #include "src/backend/table/name.h"
 

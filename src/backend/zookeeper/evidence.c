@@ -12,7 +12,8 @@
  * lease that counts from t and ends before t + L is safe if there was an
  * exchange that began after t − (T − L), and was over T/4 before the write; or
  * if the connection, by which the session was made or taken over, began then.
- * Called by the fronts' threads, and by the library's with answers.
+ * Also how long a server that says nothing is waited for. Called by the fronts'
+ * threads, and by the library's with answers.
  */
 #include "src/backend/zookeeper/fds.h"
 #include "src/backend/zookeeper/parts.h"

@@ -7,7 +7,8 @@
  * client's before, of which the server does not know yet that it is dead. That
  * nothing is there is believed only with the answer to a write behind it: reads
  * and a sync an old leader would answer, too. A slot is given up before its
- * claim. Called by the session's thread.
+ * claim. A user's claim is granted only where its folder is not open to others.
+ * Called by the session's thread.
  */
 #include "src/backend/zookeeper/steps.h"
 #include "src/base/error.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a claim that stands in the tree does, by a listing that was taken after
- * it was made; of the ordered recipe line.h has the rule.
+ * it was made; of the ordered recipe line.h has the rule. The same for a claim
+ * of which something is known from before, and for the simple recipe.
  *
  * Fences rise in the order in which claims enter. One that is alone since it
  * was made, or foresaw that it would be first, has its own zxid; one that

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The store zookeeper://: what its URL says, how a session is opened, closed
- * and interrupted, and execute().
+ * and interrupted, execute(), and whether a lease that it gave is believed.
  *
  * All operations of a batch are done at once; most need one round trip: a claim
  * is made and the folder listed right behind it, for the server keeps the order

@@ -16,8 +16,7 @@
 /* It points into the row. */
 hf_row_value hf__value_of(const MYSQL_FIELD *, const char *text,
                           unsigned long length);
-/* A value that hf__sql_check_value() has passed; its text is in that character
- * set. */
+/* A value that was checked; its text is in that character set. */
 void hf__value_add(struct hf__sql *, const hf_row_value *, const char *charset);
 
 enum { HF__ROWS_INDEX = 64 * 4 + 1 };
