@@ -159,6 +159,20 @@ DIRTY = (
     ('lists', 'src/cli/b.c', HEAD, 1),
     ('lists', 'src/cli/meson.build',
      "a = files(\n  'main.c',\n  'gone.c',\n)\n", 1),
+    ('pages', 'docs/a.md', 'a' * 121 + '\n', 1),
+    ('pages', 'docs/a.md', '## Too long\n' + 'a\n' * 200, 1),
+    ('pages', 'docs/b/a.md',
+     '## Contents\n\n- [A](#a)\n\n## A\n\n## New\n' + 'a\n' * 200, 1),
+    ('pages', 'ARCHITECTURE.md', 'a b c\n' * 501, 1),
+    ('pages', 'README.md', 'a\n[a](docs/none.md)\n', 2),
+    ('pages', 'README.md', '# A\n[b](#b)\n', 2),
+    ('pages', 'docs/a.md', '[a](a.md#b)\n', 1),
+    ('pages', 'docs/a.md',
+     'a\n`src/cli/main.c` has\nfewer than 100 lines\n', 2),
+    ('pages', 'docs/a.md', '`src/core/` has fewer than 100 lines\n', 1),
+    ('pages', 'docs/rows.md', 'a\n`gone.c`\n', 2),
+    ('pages', 'docs/stores/redis.md', '`redis.c` `sqlite.c`\n', 1),
+    ('pages', 'docs/stores/redis.md', '`sqlite/redis.c`\n', 1),
 )
 HARMLESS = (
     ('rooms', 'src/core/a.c', HEAD + '/* As redis, or "sqlite:". */\n'),
@@ -183,6 +197,16 @@ HARMLESS = (
     ('banned', 'src/core/a.c', HEAD + 'hf__free(p); runtime(a); s.free(x);\n'),
     ('banned', 'src/core/a.h', HEAD + '#ifndef HF_A_H\n#endif\n'),
     ('banned', 'src/base/alloc.c', HEAD + 'p = malloc(1);\n'),
+    ('pages', 'docs/a.md', '```\n' + 'a' * 121 + '\n[a](b.md)\n```\n'),
+    ('pages', 'docs/a.md',
+     '## Contents\n\n- [`A`, a b](#a-a-b)\n  - [A](#a)\n\n'
+     '## `A`, a b\n\n### A\n' + 'a\n' * 200),
+    ('pages', 'docs/a.md', '[a](#b-1) [a](https://b)\n# B\n# B\n'),
+    ('pages', 'docs/a.md', '`src/core/` has fewer than 50 lines\n'),
+    ('pages', 'docs/a.md', '`gone.c`\n'),
+    ('pages', 'docs/rows.md', '`lock.c` `cli/main.c` `src/NAME/gone.c`\n'),
+    ('pages', 'docs/stores/redis.md', '`redis.c` `sqlite/sqlite.c`\n'),
+    ('pages', 'docs/stores/redis.md', '`src/backend/sqlite/` `sqlite.c`\n'),
     ('banned', 'tests/a.c', HEAD + 'p = mkdtemp("XXXXXX");\n'),
     ('banned', 'tests/a.c', HEAD + 'EXPECT_SAFE_IS(load(&page->inside), 1);\n'
                                    'EXPECT_SAFE_MORE(b.fence, a.fence);\n'
@@ -199,7 +223,8 @@ def name_of(file, text, head=HEAD):
 def main():
     tap = Tap()
     CLEAN['tools/rooms.txt'] = (ROOT / 'tools/rooms.txt').read_text()
-    checkers = ('rooms', 'sizes', 'banned', 'lists', 'circles', 'budgets')
+    checkers = ('rooms', 'sizes', 'banned', 'lists', 'circles', 'budgets',
+                'pages')
     for checker in checkers:
         code, out = run(checker, ROOT)
         tap.ok(code == 0, f'{checker}: the tree keeps them', out)
