@@ -87,7 +87,7 @@ static int64_t earlier(int64_t a, int64_t b)
 
 static void tell(const struct guardian *g, enum cli_news kind, int number)
 {
-    (void)cli_link_send(g->link, kind, number, 0);
+    (void)cli_link_send(g->link, (int)kind, number, 0);
 }
 
 /* Nothing of the command is left. */

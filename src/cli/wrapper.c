@@ -203,7 +203,7 @@ static void tell_guardian(const struct cli_wrapper *w, enum cli_order kind,
                           int number)
 {
     wake_guardian(w);
-    (void)cli_link_send(w->guardian.link, kind, number, 0);
+    (void)cli_link_send(w->guardian.link, (int)kind, number, 0);
 }
 
 static void handle_while_waiting(struct cli_wrapper *w, int number)
