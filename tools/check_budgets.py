@@ -34,14 +34,9 @@ def sources(tree):
 
 def budgets(tree):
     """{prefix: (line of the list, code lines)}"""
-    rooms = {}
-    lines = (tree / LISTS).read_text().split('\n')
-    for number, line in enumerate(lines, 1):
-        prefixes, colon, most = line.split('#')[0].partition(':')
-        if colon:
-            for prefix in prefixes.split():
-                rooms[prefix] = (number, int(most))
-    return rooms
+    return {prefix: (number, int(most))
+            for number, prefixes, most in house.entries(tree, LISTS)
+            for prefix in prefixes.split()}
 
 
 def check(tree):

@@ -111,11 +111,8 @@ def shortest(calls, circle):
 
 def listed(tree):
     """Yields (line, its circle) of the list."""
-    lines = (tree / LISTS).read_text().split('\n')
-    for number, line in enumerate(lines, 1):
-        folder, colon, names = line.split('#')[0].partition(':')
-        if colon:
-            yield number, {f'{folder.strip()}/{name}' for name in names.split()}
+    for number, folder, names in house.entries(tree, LISTS):
+        yield number, {f'{folder}/{name}' for name in names.split()}
 
 
 def check(tree):

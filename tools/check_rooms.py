@@ -33,12 +33,8 @@ MAY_NAME = {
 
 
 def read_rooms(tree):
-    rooms = {}
-    for line in (tree / 'tools/rooms.txt').read_text().split('\n'):
-        left, colon, right = line.split('#')[0].partition(':')
-        if colon:
-            rooms[left.strip()] = right.split()
-    return rooms
+    return {left: right.split() for _, left, right in
+            house.entries(tree, 'tools/rooms.txt')}
 
 
 def room_of(name, rooms):

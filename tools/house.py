@@ -40,6 +40,15 @@ def all_files(tree):
                 yield name, ''
 
 
+def entries(tree, name):
+    """Yields (line, left, right) of each "left : right" of a list; "#" begins
+    a comment."""
+    for number, line in enumerate((tree / name).read_text().split('\n'), 1):
+        left, colon, right = line.split('#')[0].partition(':')
+        if colon:
+            yield number, left.strip(), right.strip()
+
+
 def finish(findings):
     """Prints the findings; exits 1 if there is one."""
     count = 0
