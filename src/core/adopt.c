@@ -98,7 +98,7 @@ static int renew(struct hf__handle *h, const struct hf__token *token,
     k->request.op.kind = HF__OP_RENEW;
     k->request.op.token = *token;
     k->request.op.fence = fence;
-    k->request.op.lease_us = h->grant.lease_ms * 1000;
+    k->request.op.lease_us = h->fsm.lease_ms * 1000;
     r = hf__look_run(h->client, k, limit, err);
     if (r == HF_LOST) {
         return tell_lost(name, &k->record, err);

@@ -281,7 +281,7 @@ static bool is_watchful(const struct hf__request *q)
  * Until when to connect: as long as any of them may still be sent. A limit for
  * each try would let a store that is merely slow to open end every try, each of
  * which begins anew, and with it the lock. That a store hangs shows by the
- * clock meanwhile (lock.c).
+ * clock meanwhile (grant_fsm.c).
  */
 static hf__time connect_by(const struct hf__session *s, int n, hf__time limit)
 {

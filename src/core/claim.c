@@ -193,7 +193,7 @@ static int take_answer(struct hf__claim *c)
     } else if (r == HF_OK) {
         c->handle->slot = op->slot;
         /* That of the session which granted it, where the store has one. */
-        c->handle->grant.lease_ms = op->lease_us / 1000;
+        c->handle->fsm.lease_ms = op->lease_us / 1000;
         r = take_grant(c);
     }
     hf__place_attempted(c, answer); /* from here the request is anybody's */

@@ -10,7 +10,7 @@
 #include "src/base/error.h"
 #include "src/base/fork.h"
 #include "src/base/utf8.h"
-#include "src/core/lock.h"
+#include "src/core/grant_fsm.h"
 
 #include <errno.h>
 #include <string.h>

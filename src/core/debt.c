@@ -8,7 +8,7 @@
  */
 #include "src/core/debt.h"
 
-#include "src/core/lock.h"
+#include "src/core/grant_fsm.h"
 
 #include <string.h>
 

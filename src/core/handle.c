@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Real events in, real duties done. This file feeds the pure grant under the
+ * Real events in, real actions done. This file feeds the pure grant under the
  * handle's mutex, publishes what hf_held() reads, runs the errands, and decides
  * whether a grant comes in time and with a fence that rises; what a grant does
- * is decided in lock.c, releasing is release.c's, renewing by hand renew.c's.
- * Called by users' threads and the one that steps for them, by the keeper,
- * which ticks, and by whoever executed an errand.
+ * is decided in grant_fsm.c, releasing is release.c's, renewing by hand
+ * renew.c's. Called by users' threads and the one that steps for them, by the
+ * keeper, which ticks, and by whoever executed an errand.
  */
 #include "src/core/handle.h"
 
 #include "src/base/alloc.h"
 #include "src/base/error.h"
-#include "src/core/lock.h"
+#include "src/core/grant_fsm.h"
 #include "src/core/options.h"
 #include "src/core/place.h"
 
@@ -41,8 +41,7 @@ static hf_lock_state shown_state(enum hf__phase phase)
 
 bool hf__handle_is_ours(const struct hf__handle *h)
 {
-    return h->grant.phase == HF__PHASE_HELD ||
-           h->grant.phase == HF__PHASE_AT_RISK;
+    return h->fsm.phase == HF__PHASE_HELD || h->fsm.phase == HF__PHASE_AT_RISK;
 }
 
 /* The clock may be ahead of the keeper, who has yet to find it expired. */
@@ -56,7 +55,7 @@ hf_reason hf__handle_reason(const struct hf__handle *h)
 /* How early a renewal may go along with those of other locks. */
 static int64_t renewal_slack(const struct hf__handle *h)
 {
-    return h->grant.lease_ms * HF__MS / 24;
+    return h->fsm.lease_ms * HF__MS / 24;
 }
 
 /* ---- beginning errands */
@@ -99,31 +98,31 @@ void hf__handle_begin(struct hf__handle *h, enum hf__errand errand)
     op->key = h->key;
     op->token = h->token;
     op->manner = h->manner;
-    op->fence = h->grant.fence;
-    op->lease_us = h->grant.lease_ms * 1000;
+    op->fence = h->fsm.fence;
+    op->lease_us = h->fsm.lease_ms * 1000;
     op->ret_reason = HF_REASON_NONE;
-    h->request.send_by = is_for_holder(errand) ? h->grant.deadline : HF__NEVER;
+    h->request.send_by = is_for_holder(errand) ? h->fsm.deadline : HF__NEVER;
     h->request.done = errand_done;
 }
 
-static enum hf__errand errand_of(unsigned duties)
+static enum hf__errand errand_of(unsigned actions)
 {
-    if ((duties & HF__DO_GIVE_BACK) != 0) {
+    if ((actions & HF__DO_GIVE_BACK) != 0) {
         return HF__ERRAND_GIVE_BACK;
     }
-    if ((duties & HF__DO_RENEW) != 0) {
+    if ((actions & HF__DO_RENEW) != 0) {
         return HF__ERRAND_RENEW;
     }
-    return (duties & HF__DO_CHECK) != 0 ? HF__ERRAND_CHECK : HF__ERRAND_NONE;
+    return (actions & HF__DO_CHECK) != 0 ? HF__ERRAND_CHECK : HF__ERRAND_NONE;
 }
 
 /* Take on what the store must be asked for, in the critical section that found
  * it due: a release that begins in between would not know of a renewal that
  * begins after it. Gives what is left to do without the mutex. */
-static unsigned take(struct hf__handle *h, unsigned duties)
+static unsigned take(struct hf__handle *h, unsigned actions)
 {
-    enum hf__errand errand = errand_of(duties);
-    unsigned left = duties & (HF__DO_TELL | HF__DO_RELEASE);
+    enum hf__errand errand = errand_of(actions);
+    unsigned left = actions & (HF__DO_TELL | HF__DO_RELEASE);
 
     if (errand == HF__ERRAND_GIVE_BACK && !h->is_owing) {
         /* A debt of the client, with a reference, until it is settled. */
@@ -142,32 +141,32 @@ static unsigned take(struct hf__handle *h, unsigned duties)
 
 /* ---- feeding the grant */
 
-unsigned hf__handle_step(struct hf__handle *h, struct hf__event e)
+unsigned hf__handle_step(struct hf__handle *h, struct hf__fsm_event e)
 {
-    unsigned duties = hf__grant_step(&h->grant, &e);
+    unsigned actions = hf__grant_fsm_step(&h->fsm, &e);
 
     /* A request of its claim may still come, and find the name free. */
-    if (e.kind == HF__EVENT_REFUSED && (duties & HF__DO_TELL) != 0 &&
+    if (e.kind == HF__FSM_REFUSED && (actions & HF__DO_TELL) != 0 &&
         h->is_doubtful) {
-        duties |= HF__DO_GIVE_BACK;
+        actions |= HF__DO_GIVE_BACK;
     }
     /* The reason first: who sees the loss may ask for it at once. */
-    atomic_store(&h->reason, (int)h->grant.reason);
-    atomic_store(&h->state, (int)shown_state(h->grant.phase));
+    atomic_store(&h->reason, (int)h->fsm.reason);
+    atomic_store(&h->state, (int)shown_state(h->fsm.phase));
     atomic_store(&h->held_until,
-                 hf__handle_is_ours(h) ? h->grant.deadline.ns : 0);
+                 hf__handle_is_ours(h) ? h->fsm.deadline.ns : 0);
     if (hf__handle_is_ours(h) || !h->is_owing) {
-        hf__time due = hf__grant_next_tick(&h->grant);
+        hf__time due = hf__grant_fsm_next_tick(&h->fsm);
 
         /* Only a renewal may come early: at a deadline that is merely near
          * there is nothing to do yet. */
         hf__keeper_set(&h->client->keeper, &h->duty, due,
-                       due.ns == h->grant.renew_at.ns ? renewal_slack(h) : 0);
+                       due.ns == h->fsm.renew_at.ns ? renewal_slack(h) : 0);
     }
-    return duties;
+    return actions;
 }
 
-unsigned hf__handle_feed(struct hf__handle *h, struct hf__event e)
+unsigned hf__handle_feed(struct hf__handle *h, struct hf__fsm_event e)
 {
     return take(h, hf__handle_step(h, e));
 }
@@ -181,16 +180,16 @@ static unsigned feed_renewed(struct hf__handle *h, hf__time sent)
 {
     hf__time now = hf__now();
     hf__time deadline =
-        hf__later(h->grant.deadline, hf__grant_promise(&h->grant, sent));
-    int64_t old = h->grant.deadline.ns;
+        hf__later(h->fsm.deadline, hf__grant_fsm_promise(&h->fsm, sent));
+    int64_t old = h->fsm.deadline.ns;
 
-    if (hf__handle_is_ours(h) && hf__before(now, h->grant.deadline) &&
+    if (hf__handle_is_ours(h) && hf__before(now, h->fsm.deadline) &&
         !atomic_compare_exchange_strong(&h->held_until, &old, deadline.ns)) {
-        now = h->grant.deadline;
+        now = h->fsm.deadline;
     }
-    return hf__handle_feed(h, (struct hf__event){.kind = HF__EVENT_RENEWED,
-                                                 .now = now,
-                                                 .sent = sent});
+    return hf__handle_feed(h, (struct hf__fsm_event){.kind = HF__FSM_RENEWED,
+                                                     .now = now,
+                                                     .sent = sent});
 }
 
 static void tell_lost(struct hf__handle *h)
@@ -201,7 +200,7 @@ static void tell_lost(struct hf__handle *h)
     hf__log(&h->client->settings.log, HF_LOG_WARN,
             "event=lost lock=%s fence=%llu reason=%s",
             hf__log_quote(hf__handle_name(h), name, sizeof name),
-            (unsigned long long)h->grant.fence,
+            (unsigned long long)h->fsm.fence,
             hf_strreason((hf_reason)atomic_load(&h->reason)));
     hf__place_gone(h);
     hf__mutex_lock(&h->mutex);
@@ -227,8 +226,8 @@ void hf__handle_follow_up(struct hf__handle *h, unsigned left)
 
 /* ---- the store said yes: what that is worth */
 
-static int refuse_grant(const struct hf__handle *h, const struct hf__event *e,
-                        hf_error *err)
+static int refuse_grant(const struct hf__handle *h,
+                        const struct hf__fsm_event *e, hf_error *err)
 {
     bool is_session = (h->client->settings.caps & HF_CAP_SESSION) != 0;
 
@@ -242,7 +241,7 @@ static int refuse_grant(const struct hf__handle *h, const struct hf__event *e,
     return hf__fail(err, HF_EUNAVAIL,
                     "the grant of \"%s\" came after its lease of %lld ms: "
                     "the store is too slow for it; %s",
-                    hf__handle_name(h), (long long)h->grant.lease_ms,
+                    hf__handle_name(h), (long long)h->fsm.lease_ms,
                     is_session ? "set a longer session_timeout in the URL"
                                : "ask for a longer one");
 }
@@ -264,21 +263,21 @@ static uint64_t fence_to_pass(const struct hf__handle *h, uint64_t fence)
 int hf__handle_grant(struct hf__handle *h, const struct hf__token *token,
                      hf__time sent, uint64_t fence, hf_error *err)
 {
-    struct hf__event e = {.kind = HF__EVENT_GRANTED,
-                          .sent = sent,
-                          .fence = fence,
-                          .seen_fence = fence_to_pass(h, fence)};
-    unsigned duties = 0;
+    struct hf__fsm_event e = {.kind = HF__FSM_GRANTED,
+                              .sent = sent,
+                              .fence = fence,
+                              .seen_fence = fence_to_pass(h, fence)};
+    unsigned actions = 0;
 
     hf__mutex_lock(&h->mutex);
     h->token = *token;
     hf__token_format(token, h->token_text);
-    h->moot_at = hf__client_moot_at(h->client, sent, h->grant.lease_ms);
+    h->moot_at = hf__client_moot_at(h->client, sent, h->fsm.lease_ms);
     e.now = hf__now();
     h->kept_until = hf__after_ms(e.now, h->min_hold_ms);
-    duties = hf__handle_step(h, e);
+    actions = hf__handle_step(h, e);
     hf__mutex_unlock(&h->mutex);
-    if ((duties & HF__DO_GIVE_BACK) != 0) { /* the claim sees to it */
+    if ((actions & HF__DO_GIVE_BACK) != 0) { /* the claim sees to it */
         return refuse_grant(h, &e, err);
     }
     hf__client_see(h->client, &h->key, fence);
@@ -299,19 +298,19 @@ void hf__handle_tell_granted(const struct hf__handle *h, int r, bool took_over)
     hf__log(&h->client->settings.log, HF_LOG_INFO,
             "event=takeover lock=%s fence=%llu",
             hf__log_quote(hf__handle_name(h), name, sizeof name),
-            (unsigned long long)h->grant.fence);
+            (unsigned long long)h->fsm.fence);
 }
 
 /* ---- errands that have ended */
 
 unsigned hf__handle_end_renewal(struct hf__handle *h, const struct hf__op *op)
 {
-    struct hf__event e = {.now = hf__now()};
+    struct hf__fsm_event e = {.now = hf__now()};
 
     if (op->result == HF_OK || op->result == HF_EUNKNOWN) {
         h->moot_at =
-            hf__later(h->moot_at, hf__client_moot_at(h->client, op->sent,
-                                                     h->grant.lease_ms));
+            hf__later(h->moot_at,
+                      hf__client_moot_at(h->client, op->sent, h->fsm.lease_ms));
     }
     hf__count(op->result == HF_OK ? &h->client->counters.renewed
                                   : &h->client->counters.renew_failed,
@@ -319,7 +318,7 @@ unsigned hf__handle_end_renewal(struct hf__handle *h, const struct hf__op *op)
     if (op->result == HF_OK) {
         return feed_renewed(h, op->sent);
     }
-    e.kind = op->result == HF_LOST ? HF__EVENT_REFUSED : HF__EVENT_RENEW_FAILED;
+    e.kind = op->result == HF_LOST ? HF__FSM_REFUSED : HF__FSM_RENEW_FAILED;
     e.reason = op->ret_reason;
     return hf__handle_feed(h, e);
 }
@@ -327,15 +326,15 @@ unsigned hf__handle_end_renewal(struct hf__handle *h, const struct hf__op *op)
 /* What can't be answered now, the next renewal will. */
 static unsigned end_check(struct hf__handle *h, const struct hf__op *op)
 {
-    struct hf__event e = {
-        .kind = HF__EVENT_REFUSED, .now = hf__now(), .reason = op->ret_reason};
+    struct hf__fsm_event e = {
+        .kind = HF__FSM_REFUSED, .now = hf__now(), .reason = op->ret_reason};
 
     if (op->result == HF_LOST) {
         return hf__handle_feed(h, e);
     }
     /* A renewal that fell due meanwhile found this errand under way. */
-    return h->grant.is_renewing && hf__handle_is_ours(h) ? take(h, HF__DO_RENEW)
-                                                         : 0;
+    return h->fsm.is_renewing && hf__handle_is_ours(h) ? take(h, HF__DO_RENEW)
+                                                       : 0;
 }
 
 unsigned hf__handle_overdue(struct hf__handle *h)
@@ -374,24 +373,24 @@ static void end_give_back(struct hf__handle *h, const struct hf__op *op)
     h->is_owing = set_retry(h, is_open);
     if (h->is_owing) {
         hf__keeper_set(&h->client->keeper, &h->duty,
-                       hf__lease_give_back_at(now, h->grant.lease_ms), 0);
+                       hf__lease_give_back_at(now, h->fsm.lease_ms), 0);
     }
 }
 
-/* The errand under way has its result; under the mutex. Gives the duties. */
+/* The errand under way has its result; under the mutex. Gives the actions. */
 static unsigned end_errand(struct hf__handle *h)
 {
     enum hf__errand errand = h->errand;
-    unsigned duties = 0;
+    unsigned actions = 0;
 
     h->errand = HF__ERRAND_NONE;
     switch (errand) {
     case HF__ERRAND_RENEW:
     case HF__ERRAND_DETACH:
-        duties = hf__handle_end_renewal(h, &h->request.op);
+        actions = hf__handle_end_renewal(h, &h->request.op);
         break;
     case HF__ERRAND_CHECK:
-        duties = end_check(h, &h->request.op);
+        actions = end_check(h, &h->request.op);
         break;
     case HF__ERRAND_RELEASE:
     case HF__ERRAND_GIVE_BACK:
@@ -400,7 +399,7 @@ static unsigned end_errand(struct hf__handle *h)
     case HF__ERRAND_NONE:
         HF_ASSERT(false && "an errand that was not sent");
     }
-    return duties | hf__handle_overdue(h);
+    return actions | hf__handle_overdue(h);
 }
 
 /* Nobody waited for the errand. Thread: whoever executed it. */
@@ -410,13 +409,13 @@ static void errand_done(struct hf__request *q)
     bool was_renewal = false;
     bool was_owing = false;
     bool is_settled = false;
-    unsigned duties = 0;
+    unsigned actions = 0;
     int r = q->op.result;
 
     hf__mutex_lock(&h->mutex);
     was_renewal = is_renewal(h->errand);
     was_owing = h->is_owing;
-    duties = end_errand(h);
+    actions = end_errand(h);
     is_settled = was_owing && !h->is_owing;
     hf__mutex_unlock(&h->mutex);
     if (is_settled) { /* what is_owing held: the count and the reference */
@@ -427,7 +426,7 @@ static void errand_done(struct hf__request *q)
         hf__log(&h->client->settings.log, HF_LOG_WARN,
                 "event=renewal_failed result=%s", hf_strstatus(r));
     }
-    hf__handle_follow_up(h, duties);
+    hf__handle_follow_up(h, actions);
     hf__handle_unref(h);
 }
 
@@ -435,7 +434,7 @@ static void errand_done(struct hf__request *q)
 static void fire(struct hf__duty *duty, hf__time now)
 {
     struct hf__handle *h = HF__ELEMENT(duty, struct hf__handle, duty);
-    unsigned duties = 0;
+    unsigned actions = 0;
 
     /* Its last owner may just have let go, and now waits for this to end. */
     if (!hf__handle_try_ref(h)) {
@@ -446,34 +445,34 @@ static void fire(struct hf__duty *duty, hf__time now)
         hf__time slack = hf__after_ns(now, renewal_slack(h));
         bool is_hurried = atomic_exchange(&h->is_hurried, false);
         bool is_asking = h->errand != HF__ERRAND_NONE; /* where it was */
-        bool renews = hf__before(h->grant.renew_at, h->grant.deadline);
+        bool renews = hf__before(h->fsm.renew_at, h->fsm.deadline);
 
         /* A renewal that is nearly due goes along with those that are. */
-        if (renews && (is_hurried || !hf__before(slack, h->grant.renew_at))) {
-            now = hf__later(now, h->grant.renew_at);
+        if (renews && (is_hurried || !hf__before(slack, h->fsm.renew_at))) {
+            now = hf__later(now, h->fsm.renew_at);
         }
-        duties = hf__handle_feed(
-            h, (struct hf__event){.kind = HF__EVENT_TICK, .now = now});
+        actions = hf__handle_feed(
+            h, (struct hf__fsm_event){.kind = HF__FSM_TICK, .now = now});
         if (is_hurried && (!renews || is_asking) && hf__handle_is_ours(h)) {
-            duties |= take(h, HF__DO_CHECK);
+            actions |= take(h, HF__DO_CHECK);
         }
     } else if (h->is_owing) {
         (void)set_retry(h, false);
-        duties = take(h, HF__DO_GIVE_BACK);
+        actions = take(h, HF__DO_GIVE_BACK);
     }
     hf__mutex_unlock(&h->mutex);
-    hf__handle_follow_up(h, duties);
+    hf__handle_follow_up(h, actions);
     hf__handle_unref(h);
 }
 
 void hf__handle_doubt(struct hf__handle *h)
 {
-    unsigned duties = 0;
+    unsigned actions = 0;
 
     hf__mutex_lock(&h->mutex);
-    duties = hf__handle_is_ours(h) ? take(h, HF__DO_CHECK) : 0;
+    actions = hf__handle_is_ours(h) ? take(h, HF__DO_CHECK) : 0;
     hf__mutex_unlock(&h->mutex);
-    hf__handle_follow_up(h, duties);
+    hf__handle_follow_up(h, actions);
 }
 
 /* ---- making and dropping */
@@ -498,8 +497,8 @@ struct hf__handle *hf__handle_new(struct hf_client *client,
     h->holds = 1;
     h->owner_id = opts->owner_id;
     hf__mutex_init(&h->mutex);
-    hf__grant_init(&h->grant, opts->lease_ms, opts->auto_renew != 0);
-    h->grant.max_hold_ms = opts->max_hold_ms;
+    hf__grant_fsm_init(&h->fsm, opts->lease_ms, opts->auto_renew != 0);
+    h->fsm.max_hold_ms = opts->max_hold_ms;
     h->is_unbound = opts->detached != 0;
     h->min_hold_ms = opts->min_hold_ms;
     h->manner = hf__manner_of(opts);
@@ -565,16 +564,16 @@ int hf__handle_ended(struct hf__handle *h, enum hf__ending ending,
 
 void hf__handle_abandon(struct hf__handle *h)
 {
-    unsigned duties = 0;
+    unsigned actions = 0;
 
     hf__mutex_lock(&h->mutex);
     if (hf__handle_is_ours(h)) {
-        duties =
-            hf__handle_feed(h, (struct hf__event){.kind = HF__EVENT_CLOSED,
-                                                  .now = hf__now(),
-                                                  .reason = HF_REASON_SESSION});
-        duties |= take(h, HF__DO_GIVE_BACK);
+        actions = hf__handle_feed(
+            h, (struct hf__fsm_event){.kind = HF__FSM_CLOSED,
+                                      .now = hf__now(),
+                                      .reason = HF_REASON_SESSION});
+        actions |= take(h, HF__DO_GIVE_BACK);
     }
     hf__mutex_unlock(&h->mutex);
-    hf__handle_follow_up(h, duties);
+    hf__handle_follow_up(h, actions);
 }

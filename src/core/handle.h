@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a client knows of one grant, shared by all that hold on to it (hold.h):
- * drives the pure grant (lock.h) with real events and does what it asks for.
- * One errand of a handle is under way at a time. Renewals and give-backs go
- * through the renewal session, which only its runner leads, so that a stuck
+ * drives the pure grant (grant_fsm.h) with real events and does what it asks
+ * for. One errand of a handle is under way at a time. Renewals and give-backs
+ * go through the renewal session, which only its runner leads, so that a stuck
  * acquire or a stopped caller costs no held lock; a release that its caller
  * waits for goes where the acquire went, in one batch with others. Nothing
  * here allocates after the handle was made.
@@ -12,7 +12,7 @@
 #define HF_CORE_HANDLE_H
 
 #include "src/core/client.h"
-#include "src/core/lock.h"
+#include "src/core/grant_fsm.h"
 
 struct hf__place;
 
@@ -71,7 +71,7 @@ struct hf__handle {
     atomic_int n_listeners;
     struct hf__link mourners;
     int holds; /* not let go yet */
-    struct hf__grant grant;
+    struct hf__grant_fsm fsm;
     struct hf__duty duty;
     struct hf__request request;
     enum hf__errand errand;
@@ -155,11 +155,11 @@ hf_reason hf__handle_reason(const struct hf__handle *);
 /* Held or at risk; under the handle's mutex. */
 bool hf__handle_is_ours(const struct hf__handle *);
 /* Step the grant and show the result; under the handle's mutex. Gives the
- * duties. */
-unsigned hf__handle_step(struct hf__handle *, struct hf__event);
+ * actions. */
+unsigned hf__handle_step(struct hf__handle *, struct hf__fsm_event);
 /* The same, and begin the errand that it asks for. Gives what is left for
  * hf__handle_follow_up(), once the mutex is let go. */
-unsigned hf__handle_feed(struct hf__handle *, struct hf__event);
+unsigned hf__handle_feed(struct hf__handle *, struct hf__fsm_event);
 /* Do what is left; without locks. */
 void hf__handle_follow_up(struct hf__handle *, unsigned left);
 /* A renewal that its caller waited for has its result. Gives what is left. */

@@ -85,8 +85,8 @@ int hf__hold_usable(const struct hf_lock *lock, hf_error *err)
 /* Under the handle's mutex. */
 static int standing(const struct hf__handle *h)
 {
-    if (h->grant.phase == HF__PHASE_LOST ||
-        (hf__handle_is_ours(h) && !hf__grant_is_held(&h->grant, hf__now()))) {
+    if (h->fsm.phase == HF__PHASE_LOST ||
+        (hf__handle_is_ours(h) && !hf__grant_fsm_is_held(&h->fsm, hf__now()))) {
         return HF_LOST;
     }
     if (!hf__handle_is_ours(h) || h->holds == 0) {
@@ -219,7 +219,7 @@ int64_t hf_remaining_ms(const hf_lock *lock)
 
 uint64_t hf_fence(const hf_lock *lock)
 {
-    return lock == NULL ? 0 : lock->handle->grant.fence;
+    return lock == NULL ? 0 : lock->handle->fsm.fence;
 }
 
 const char *hf_token(const hf_lock *lock)
@@ -363,12 +363,12 @@ static bool mourn(struct hf_lock *part)
     HF_SCOPED_LOCK(&h->mutex);
 
     if (part->is_over ||
-        (!hf__handle_is_ours(h) && h->grant.phase != HF__PHASE_LOST)) {
+        (!hf__handle_is_ours(h) && h->fsm.phase != HF__PHASE_LOST)) {
         return false;
     }
     part->mourner.tell = post_loss;
     hf__list_remove(&part->mourner.link);
-    if (h->grant.phase == HF__PHASE_LOST) {
+    if (h->fsm.phase == HF__PHASE_LOST) {
         post_loss(&part->mourner);
     } else {
         hf__list_push(&h->mourners, &part->mourner.link);
@@ -386,7 +386,7 @@ static bool is_any_over(struct hf_lock *lock)
         HF_SCOPED_LOCK(&h->mutex);
 
         is_over = is_over || part->is_over ||
-                  (!hf__handle_is_ours(h) && h->grant.phase != HF__PHASE_LOST);
+                  (!hf__handle_is_ours(h) && h->fsm.phase != HF__PHASE_LOST);
     }
     return is_over;
 }
@@ -434,7 +434,7 @@ static bool leave(struct hf_lock *lock)
         return true;
     }
     lock->left_result =
-        hf__grant_is_held(&h->grant, hf__now()) ? (int)HF_OK : (int)HF_LOST;
+        hf__grant_fsm_is_held(&h->fsm, hf__now()) ? (int)HF_OK : (int)HF_LOST;
     atomic_store(&lock->is_left, true);
     return false;
 }

@@ -261,14 +261,14 @@ static void log_break(const hf_client *client, const struct hf__look *k)
 /* The store says that it is not ours. */
 static void refuse(struct hf__handle *h)
 {
-    struct hf__event e = {
-        .kind = HF__EVENT_CLOSED, .now = hf__now(), .reason = HF_REASON_BROKEN};
-    unsigned duties = 0;
+    struct hf__fsm_event e = {
+        .kind = HF__FSM_CLOSED, .now = hf__now(), .reason = HF_REASON_BROKEN};
+    unsigned actions = 0;
 
     hf__mutex_lock(&h->mutex);
-    duties = hf__handle_feed(h, e);
+    actions = hf__handle_feed(h, e);
     hf__mutex_unlock(&h->mutex);
-    hf__handle_follow_up(h, duties);
+    hf__handle_follow_up(h, actions);
 }
 
 /* Our own holders need not wait for their next renewal to be told. */

@@ -455,14 +455,14 @@ static int fill(struct many *m)
 static void begin_hold(struct hf__handle *h, const hf_acquire_opts *opts)
 {
     hf__time now = hf__now();
-    unsigned duties = 0;
+    unsigned actions = 0;
 
     hf__mutex_lock(&h->mutex);
-    hf__grant_begin(&h->grant, opts->max_hold_ms, opts->auto_renew != 0, now);
-    duties = hf__handle_feed(
-        h, (struct hf__event){.kind = HF__EVENT_TICK, .now = now});
+    hf__grant_fsm_begin(&h->fsm, opts->max_hold_ms, opts->auto_renew != 0, now);
+    actions = hf__handle_feed(
+        h, (struct hf__fsm_event){.kind = HF__FSM_TICK, .now = now});
     hf__mutex_unlock(&h->mutex);
-    hf__handle_follow_up(h, duties);
+    hf__handle_follow_up(h, actions);
 }
 
 /* All are granted: from now on they are the caller's. HF_LOST if one has been

@@ -31,7 +31,7 @@ struct hf__parting {
     struct hf__listener listener;
     bool is_sender;  /* this one ends the grant */
     bool is_unknown; /* a try got no answer */
-    unsigned duties;
+    unsigned actions;
     hf_reason reason;
     hf__time limit;
     hf__time pause_until;

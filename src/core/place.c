@@ -352,8 +352,7 @@ void hf__place_gone(struct hf__handle *h)
 static bool is_broken(struct hf__handle *h, uint64_t fence, uint64_t risen)
 {
     int state = atomic_load(&h->state);
-    bool is_meant =
-        fence == 0 ? h->grant.fence < risen : h->grant.fence == fence;
+    bool is_meant = fence == 0 ? h->fsm.fence < risen : h->fsm.fence == fence;
 
     return is_meant &&
            (state == (int)HF_STATE_HELD || state == (int)HF_STATE_AT_RISK) &&

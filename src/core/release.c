@@ -28,7 +28,7 @@ static void prepare_handover(struct hf__handle *h, struct hf__claim *heir)
     op->key = heir->key;
     op->token = h->token;
     op->next_token = heir->token;
-    op->fence = h->grant.fence;
+    op->fence = h->fsm.fence;
     op->lease_us = heir->lease_ms * 1000;
     op->keep_us = heir->handle->min_hold_ms * 1000;
     op->is_detached = heir->handle->is_unbound;
@@ -114,11 +114,11 @@ static bool end(struct hf__parting *p, int r)
 
     hf__mutex_lock(&h->mutex);
     if (p->is_sender) {
-        p->duties |= hf__handle_feed(
-            h, (struct hf__event){.kind = HF__EVENT_RELEASE_ENDED,
-                                  .result = r,
-                                  .reason = p->reason,
-                                  .now = hf__now()});
+        p->actions |= hf__handle_feed(
+            h, (struct hf__fsm_event){.kind = HF__FSM_RELEASE_ENDED,
+                                      .result = r,
+                                      .reason = p->reason,
+                                      .now = hf__now()});
     }
     if (r == HF_OK) {
         hf__count(&h->client->counters.released, !h->is_unused);
@@ -128,7 +128,7 @@ static bool end(struct hf__parting *p, int r)
     hf__mutex_unlock(&h->mutex);
     hf__place_gone(h);
     hf__place_left(h);
-    hf__handle_follow_up(h, p->duties);
+    hf__handle_follow_up(h, p->actions);
     p->result = r;
     return go_on(p, HF__PARTING_ENDED);
 }
@@ -144,16 +144,16 @@ static void give_up(struct hf__parting *p)
         p->stage = HF__PARTING_ENDED;
         return;
     }
-    if (h->grant.phase == HF__PHASE_RELEASING) {
+    if (h->fsm.phase == HF__PHASE_RELEASING) {
         p->stage = HF__PARTING_OTHERS;
         return;
     }
     p->result =
-        h->grant.phase == HF__PHASE_DETACHED ? (int)HF_EINVAL : (int)HF_LOST;
-    p->limit = hf__earlier(h->grant.deadline, hf__client_limit(h->client));
-    p->duties = hf__handle_feed(
-        h, (struct hf__event){.kind = HF__EVENT_RELEASE, .now = hf__now()});
-    p->is_sender = (p->duties & HF__DO_RELEASE) != 0;
+        h->fsm.phase == HF__PHASE_DETACHED ? (int)HF_EINVAL : (int)HF_LOST;
+    p->limit = hf__earlier(h->fsm.deadline, hf__client_limit(h->client));
+    p->actions = hf__handle_feed(
+        h, (struct hf__fsm_event){.kind = HF__FSM_RELEASE, .now = hf__now()});
+    p->is_sender = (p->actions & HF__DO_RELEASE) != 0;
     p->stage = HF__PARTING_QUIET;
 }
 
@@ -184,7 +184,7 @@ static bool step_quiet(struct hf__parting *p, hf__time *ret_until)
                    ? sleep_until(p->limit, ret_until)
                    : go_on(p, HF__PARTING_ERRAND);
     }
-    heir = hf__place_heir(h, h->grant.lease_ms);
+    heir = hf__place_heir(h, h->fsm.lease_ms);
     if (heir == NULL) {
         return go_on(p, HF__PARTING_ERRAND);
     }

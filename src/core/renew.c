@@ -31,30 +31,31 @@ static int tell_gone(const struct hf__handle *h, hf_error *err)
 /* Under the mutex: may it be renewed now, with nothing else under way? Then
  * the grant knows of it. */
 static bool begin_renewal(struct hf__handle *h, hf__time limit,
-                          unsigned *ret_duties)
+                          unsigned *ret_actions)
 {
     if (!hf__handle_await_errand(h, limit)) {
         return false;
     }
-    *ret_duties |= hf__handle_feed(
-        h, (struct hf__event){.kind = HF__EVENT_RENEW_BEGUN, .now = hf__now()});
-    if (hf__grant_is_held(&h->grant, hf__now())) {
+    *ret_actions |=
+        hf__handle_feed(h, (struct hf__fsm_event){.kind = HF__FSM_RENEW_BEGUN,
+                                                  .now = hf__now()});
+    if (hf__grant_fsm_is_held(&h->fsm, hf__now())) {
         return true;
     }
-    *ret_duties |=
-        hf__handle_feed(h, (struct hf__event){.kind = HF__EVENT_RENEW_FAILED,
-                                              .now = hf__now()});
+    *ret_actions |=
+        hf__handle_feed(h, (struct hf__fsm_event){.kind = HF__FSM_RENEW_FAILED,
+                                                  .now = hf__now()});
     return false;
 }
 
 /* Under the mutex: what its result makes of the grant. */
 static unsigned end_renewal(struct hf__handle *h)
 {
-    unsigned duties = hf__handle_end_renewal(h, &h->request.op);
+    unsigned actions = hf__handle_end_renewal(h, &h->request.op);
 
     /* Then, for it may use the request anew: what it was given up or broken
      * for meanwhile, and had to wait for this. */
-    return duties | hf__handle_overdue(h);
+    return actions | hf__handle_overdue(h);
 }
 
 int hf__handle_tell_renewal(const struct hf__handle *h, int r, hf_error *err)
@@ -106,16 +107,16 @@ void hf__handle_renew_all(struct hf__handle *const h[], int n,
 {
     struct renewals all = {.limit = hf__client_limit(h[0]->client)};
     struct hf__parker *parker = &h[0]->parker;
-    unsigned duties[HF_MANY_MAX] = {0};
+    unsigned actions[HF_MANY_MAX] = {0};
 
     for (int i = 0; i < n; i++) {
         HF_SCOPED_LOCK(&h[i]->mutex);
 
         results[i] = HF_EUNKNOWN;
-        if (begin_renewal(h[i], hf__earlier(all.limit, h[i]->grant.deadline),
-                          &duties[i])) {
+        if (begin_renewal(h[i], hf__earlier(all.limit, h[i]->fsm.deadline),
+                          &actions[i])) {
             hf__handle_begin(h[i], errand);
-            all.limit = hf__earlier(all.limit, h[i]->grant.deadline);
+            all.limit = hf__earlier(all.limit, h[i]->fsm.deadline);
             all.sent[all.n++] = (struct renewal){.handle = h[i], .at = i};
         }
     }
@@ -130,13 +131,13 @@ void hf__handle_renew_all(struct hf__handle *const h[], int n,
         HF_SCOPED_LOCK(&w->handle->mutex);
 
         results[w->at] = hf__handle_ended(w->handle, w->ending, &is_over);
-        duties[w->at] |= is_over ? end_renewal(w->handle) : 0;
+        actions[w->at] |= is_over ? end_renewal(w->handle) : 0;
     }
     for (int i = 0; i < n; i++) {
         hf__mutex_lock(&h[i]->mutex);
         results[i] = hf__handle_is_ours(h[i]) ? results[i] : (int)HF_LOST;
         hf__mutex_unlock(&h[i]->mutex);
-        hf__handle_follow_up(h[i], duties[i]);
+        hf__handle_follow_up(h[i], actions[i]);
     }
 }
 
@@ -153,12 +154,12 @@ static int check_detach(struct hf__handle *h, bool *ret_is_done, hf_error *err)
     const char *name = hf__handle_name(h);
     HF_SCOPED_LOCK(&h->mutex);
 
-    *ret_is_done = h->grant.phase == HF__PHASE_DETACHED;
+    *ret_is_done = h->fsm.phase == HF__PHASE_DETACHED;
     if (h->holds > 1) {
         return tell_shared(h, h->holds, err);
     }
-    if (h->grant.phase == HF__PHASE_RELEASING ||
-        h->grant.phase == HF__PHASE_RELEASED) {
+    if (h->fsm.phase == HF__PHASE_RELEASING ||
+        h->fsm.phase == HF__PHASE_RELEASED) {
         return hf__fail(err, HF_EINVAL, "\"%s\" has been released", name);
     }
     if (!h->is_unbound && (h->client->settings.caps & HF_CAP_DETACH) == 0) {
@@ -172,7 +173,7 @@ static int check_detach(struct hf__handle *h, bool *ret_is_done, hf_error *err)
 
 int hf__handle_detach(struct hf__handle *h, hf_error *err)
 {
-    unsigned duties = 0;
+    unsigned actions = 0;
     int holds = 0;
     bool is_done = false;
     int r = check_detach(h, &is_done, err);
@@ -190,12 +191,12 @@ int hf__handle_detach(struct hf__handle *h, hf_error *err)
         hf__mutex_unlock(&h->mutex);
         return tell_shared(h, holds, err);
     }
-    duties = hf__handle_feed(
-        h, (struct hf__event){.kind = HF__EVENT_DETACHED, .now = hf__now()});
-    r = h->grant.phase == HF__PHASE_DETACHED ? (int)HF_OK : (int)HF_LOST;
+    actions = hf__handle_feed(
+        h, (struct hf__fsm_event){.kind = HF__FSM_DETACHED, .now = hf__now()});
+    r = h->fsm.phase == HF__PHASE_DETACHED ? (int)HF_OK : (int)HF_LOST;
     hf__mutex_unlock(&h->mutex);
     hf__place_gone(h);
     hf__place_left(h);
-    hf__handle_follow_up(h, duties);
+    hf__handle_follow_up(h, actions);
     return r == HF_LOST ? tell_gone(h, err) : r;
 }

@@ -107,7 +107,7 @@ static void allow_other(struct play *play, struct turn *t)
 
     if (found->is_held && g != NULL &&
         (hf__participant_holds(g) || t->found.op.kind == HF__OP_BREAK)) {
-        hf__grant_tell(&play->model, g, &t->model.record);
+        hf__participant_tell(&play->model, g, &t->model.record);
         t->model.record.fence =
             found->fence == highest ? highest : t->model.record.fence;
     } else if (found->is_promised && has(HF__CAP_QUEUES) &&

@@ -31,7 +31,7 @@ CLEAN = {
                                         '\n#include <sys/stat.h>\n',
     'src/backend/sqlite/sqlite.c': HEAD + '#include <sqlite3.h>\n',
     'src/core/keeper.h': HEAD + '#include "src/backend/backend.h"\n',
-    'src/core/lock.c': HEAD + '#include "src/base/base.h"\n'
+    'src/core/grant_fsm.c': HEAD + '#include "src/base/base.h"\n'
                               '#include <stdint.h>\n',
     'src/core/below.c': HEAD + 'void hf__below(void)\n{\n    hf__mid();\n}\n',
     'src/core/over.c': HEAD + 'void hf__over(void)\n{\n    hf__below();\n}\n'
@@ -85,10 +85,10 @@ DIRTY = (
     ('rooms', 'src/base/a.c', include('"time.h"'), 6),
     ('rooms', 'src/base/a.c', include('"src/base/none.h"'), 6),
     ('rooms', 'src/base/a.c', include('<sqlite3.h>'), 6),
-    ('rooms', 'src/core/lock.c', include('<pthread.h>'), 6),
-    ('rooms', 'src/core/lock.c', include('<stdio.h>'), 6),
-    ('rooms', 'src/core/lock.c', include('"src/core/keeper.h"'), 6),
-    ('rooms', 'src/core/lock.h', include('"src/backend/backend.h"'), 6),
+    ('rooms', 'src/core/grant_fsm.c', include('<pthread.h>'), 6),
+    ('rooms', 'src/core/grant_fsm.c', include('<stdio.h>'), 6),
+    ('rooms', 'src/core/grant_fsm.c', include('"src/core/keeper.h"'), 6),
+    ('rooms', 'src/core/grant_fsm.h', include('"src/backend/backend.h"'), 6),
     ('rooms', 'src/core/a.c', include('"src/backend/redis/redis.h"'), 6),
     ('rooms', 'src/core/a.c', include('<sqlite3.h>'), 6),
     ('rooms', 'src/cli/a.c', include('"src/base/base.h"'), 6),
@@ -204,7 +204,7 @@ HARMLESS = (
     ('pages', 'docs/a.md', '[a](#b-1) [a](https://b)\n# B\n# B\n'),
     ('pages', 'docs/a.md', '`src/core/` has fewer than 50 lines\n'),
     ('pages', 'docs/a.md', '`gone.c`\n'),
-    ('pages', 'docs/rows.md', '`lock.c` `cli/main.c` `src/NAME/gone.c`\n'),
+    ('pages', 'docs/rows.md', '`grant_fsm.c` `cli/main.c` `src/NAME/gone.c`\n'),
     ('pages', 'docs/stores/redis.md', '`redis.c` `sqlite/sqlite.c`\n'),
     ('pages', 'docs/stores/redis.md', '`src/backend/sqlite/` `sqlite.c`\n'),
     ('banned', 'tests/a.c', HEAD + 'p = mkdtemp("XXXXXX");\n'),

@@ -6,7 +6,7 @@
 
 A mutant is a paragraph of a .txt file in tests/mutants:
 
-    src/core/lock.c: a grant is believed without its margin
+    src/core/grant_fsm.c: a grant is believed without its margin
     - MARGIN_NS
     + 0
     ! unit_core_lease --filter less_one_percent

@@ -217,7 +217,7 @@ void hf__oracle_granted(hf_lock *whole, hf_lock *part, int name,
                                   : HF__MODE_EXCLUSIVE,
         .slots = opts->slots,
         .slot = part->handle->slot,
-        .fence = part->handle->grant.fence,
+        .fence = part->handle->fsm.fence,
         .called = seen->at,
         .most = opts->max_hold_ms > 0 ? now + opts->max_hold_ms * HF__MS_NS : 0,
     };
@@ -231,7 +231,7 @@ void hf__oracle_granted(hf_lock *whole, hf_lock *part, int name,
     /* Who was stopped meanwhile may find that it is over. */
     if (!is_held(h) && whole == part && !h->is_excused &&
         hf__virtual_stood(h->host) == seen->stood &&
-        told > part->handle->grant.deadline.ns + HF__MS_NS) {
+        told > part->handle->fsm.deadline.ns + HF__MS_NS) {
         hf__flaw("host %d was given name %d after its end", h->host, name);
     }
     if (!part->handle->is_adopted && is_held(h)) {

@@ -64,7 +64,7 @@ static bool has_settled(void)
 {
     HF_SCOPED_LOCK(&h->mutex);
 
-    return h->has_result || (h->grant.phase == HF__PHASE_RELEASING &&
+    return h->has_result || (h->fsm.phase == HF__PHASE_RELEASING &&
                              h->errand == HF__ERRAND_RENEW);
 }
 
@@ -77,8 +77,8 @@ TEST(a_renewal_that_was_due_before_a_release_is_not_sent_after_it)
 
     begin("memory:handle", NULL);
     hf__mutex_lock(&h->mutex);
-    left = hf__handle_feed(h, (struct hf__event){.kind = HF__EVENT_TICK,
-                                                 .now = h->grant.renew_at});
+    left = hf__handle_feed(h, (struct hf__fsm_event){.kind = HF__FSM_TICK,
+                                                     .now = h->fsm.renew_at});
     hf__mutex_unlock(&h->mutex);
     releaser = hf__test_start(release, NULL);
     UNTIL(has_settled());
@@ -119,8 +119,8 @@ TEST(what_is_over_while_it_is_renewed_is_given_back)
     EXPECT_IS(hf_open("memory:handle", NULL, &other, NULL), HF_OK);
     hf__mutex_lock(&h->mutex);
     hf__handle_begin(h, HF__ERRAND_RENEW);
-    left = hf__handle_feed(h, (struct hf__event){.kind = HF__EVENT_TICK,
-                                                 .now = h->grant.deadline});
+    left = hf__handle_feed(h, (struct hf__fsm_event){.kind = HF__FSM_TICK,
+                                                     .now = h->fsm.deadline});
     EXPECT_IS(hf__handle_ended(h, HF__ENDING_WITHDRAWN, NULL), HF_EUNAVAIL);
     left |= hf__handle_overdue(h);
     hf__mutex_unlock(&h->mutex);
@@ -138,7 +138,7 @@ TEST(a_renewal_is_not_sent_after_the_deadline)
     begin("memory:handle", NULL);
     hf__mutex_lock(&h->mutex);
     hf__handle_begin(h, HF__ERRAND_RENEW);
-    EXPECT_IS(h->request.send_by.ns, h->grant.deadline.ns);
+    EXPECT_IS(h->request.send_by.ns, h->fsm.deadline.ns);
     h->request.send_by = hf__now();
     hf__mutex_unlock(&h->mutex);
     hf__handle_follow_up(h, HF__DO_SUBMIT);
@@ -154,9 +154,10 @@ TEST(a_renewal_that_fell_due_during_a_check_follows_it)
     begin("memory:handle", NULL);
     hf__mutex_lock(&h->mutex);
     hf__handle_begin(h, HF__ERRAND_CHECK);
-    EXPECT_IS(hf__handle_feed(h, (struct hf__event){.kind = HF__EVENT_TICK,
-                                                    .now = h->grant.renew_at}),
-              0);
+    EXPECT_IS(
+        hf__handle_feed(h, (struct hf__fsm_event){.kind = HF__FSM_TICK,
+                                                  .now = h->fsm.renew_at}),
+        0);
     h->request.op.result = HF_OK;
     hf__mutex_unlock(&h->mutex);
     h->request.done(&h->request);
@@ -170,7 +171,7 @@ TEST(nobody_joins_what_is_over)
     begin("memory:handle", NULL);
     EXPECT_IS(hf__hold_standing(h), HF_OK);
     hf__mutex_lock(&h->mutex);
-    h->grant.deadline = hf__now();
+    h->fsm.deadline = hf__now();
     hf__mutex_unlock(&h->mutex);
     EXPECT_IS(hf__hold_standing(h), HF_LOST);
     end();

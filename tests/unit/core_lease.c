@@ -3,7 +3,7 @@
  * The arithmetic of leases: how much of one is believed, and when it is
  * renewed.
  */
-#include "src/core/lock.h"
+#include "src/core/grant_fsm.h"
 #include "tests/lib/test.h"
 
 #include "include/holdfast.h"

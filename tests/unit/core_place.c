@@ -370,7 +370,7 @@ TEST(a_hand_over_that_was_broken_is_no_old_copy)
     EXPECT_IS(hf_release(lock, NULL), HF_OK);
     UNTIL(hf__claim_step(heir, &until));
     EXPECT_IS(hf__claim_finish(heir, &handle, NULL), HF_OK);
-    EXPECT(handle->grant.fence > hf_fence(lock));
+    EXPECT(handle->fsm.fence > hf_fence(lock));
     hf_free(lock);
     hf__claim_unref(heir);
     hf__place_gone(handle);

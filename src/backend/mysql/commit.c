@@ -351,7 +351,7 @@ static void change_several(struct hf__mysql_change *c,
     for (int i = 0; i < name->grants.n; i++) {
         const struct hf__participant *g = name->grants.list[i];
 
-        if ((g->marks & mark) != 0 && !hf__grant_is_alone(g)) {
+        if ((g->marks & mark) != 0 && !hf__participant_is_alone(g)) {
             add_next(c, n++, statement, "token");
             hf__text_token(c->sql, &g->token);
             last = g;
@@ -444,7 +444,7 @@ static void change_grants(struct hf__mysql_change *c,
     for (int i = 0; i < name->grants.n; i++) {
         const struct hf__participant *g = name->grants.list[i];
 
-        if (hf__grant_is_alone(g) || (g->marks & HF__MARK_GONE) != 0) {
+        if (hf__participant_is_alone(g) || (g->marks & HF__MARK_GONE) != 0) {
             continue;
         }
         if ((g->marks & HF__MARK_NEW) != 0) {

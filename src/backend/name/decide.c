@@ -289,7 +289,7 @@ static int break_meant(struct hf__decision *d, bool is_kept)
             continue;
         }
         if (op->fence != 0 && op->ret_record != NULL && !is_kept) {
-            hf__grant_tell(d->name, g, op->ret_record);
+            hf__participant_tell(d->name, g, op->ret_record);
         }
         break_one(d, g);
         n++;

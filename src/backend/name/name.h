@@ -138,8 +138,9 @@ HF_MODULE_API void hf__lookout_free(struct hf__lookout *);
 
 /* What is to be said of it; record may be NULL. */
 void hf__name_tell(const struct hf__name *, struct hf__record *record);
-void hf__grant_tell(const struct hf__name *, const struct hf__participant *,
-                    struct hf__record *record);
+void hf__participant_tell(const struct hf__name *,
+                          const struct hf__participant *,
+                          struct hf__record *record);
 /* All who hold it or wait: HF_OK or HF_ENOMEM. */
 HF_MUST_CHECK int hf__name_tell_all(const struct hf__name *,
                                     struct hf__crowd *);

@@ -65,7 +65,7 @@ static int list_name(void *arg, const struct hf__key *key,
         }
         memcpy(one->key, key->bytes, key->length);
         one->length = key->length;
-        hf__grant_tell(name, name->grants.list[i], &one->record);
+        hf__participant_tell(name, name->grants.list[i], &one->record);
     }
     return HF_OK;
 }

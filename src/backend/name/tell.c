@@ -9,8 +9,9 @@ static int64_t left_us(const struct hf__name *name, int64_t until_us)
     return until_us == INT64_MAX ? -1 : until_us - name->now_us;
 }
 
-void hf__grant_tell(const struct hf__name *name,
-                    const struct hf__participant *g, struct hf__record *record)
+void hf__participant_tell(const struct hf__name *name,
+                          const struct hf__participant *g,
+                          struct hf__record *record)
 {
     *record = (struct hf__record){
         .is_held = true,
@@ -38,7 +39,7 @@ void hf__name_tell(const struct hf__name *name, struct hf__record *record)
         record->is_kept = true;
         record->remaining_us = left_us(name, name->keep_until_us);
     } else if (g != NULL) {
-        hf__grant_tell(name, g, record);
+        hf__participant_tell(name, g, record);
     } else {
         record->is_promised = hf__name_is_awaited(name, NULL);
     }
@@ -54,7 +55,7 @@ int hf__name_tell_all(const struct hf__name *name, struct hf__crowd *crowd)
 
         if (hf__participant_holds(name->grants.list[i]) &&
             !hf__name_is_kept(name)) {
-            hf__grant_tell(name, name->grants.list[i], &party.record);
+            hf__participant_tell(name, name->grants.list[i], &party.record);
             r = hf__crowd_add(crowd, &party);
         }
     }

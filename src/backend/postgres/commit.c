@@ -136,7 +136,7 @@ static void gather(struct writing *w)
 
         w->is_bound |= g->marks != 0;
         w->lasts |= has(g, HF__MARK_LEASE) && !has(g, HF__MARK_GONE);
-        if (has(g, HF__MARK_BROKEN) && hf__grant_is_alone(g)) {
+        if (has(g, HF__MARK_BROKEN) && hf__participant_is_alone(g)) {
             w->broken = g;
         } else if (g->marks != 0 && !has(g, HF__MARK_GONE | HF__MARK_BROKEN)) {
             w->put = g;
@@ -231,7 +231,7 @@ static bool is_listed(const struct writing *w, const struct hf__participant *m,
 {
     return has(m, mark) &&
            (type != HF__PG_BYTEA ||
-            (!hf__grant_is_alone(m) &&
+            (!hf__participant_is_alone(m) &&
              (w->put == NULL || !hf__token_equal(&m->token, &w->put->token))));
 }
 

@@ -7,7 +7,7 @@
 /* A claim in line that asks again is shown to be there, not more often. */
 #define SHOW_US (HF__TICKET_PATIENCE_MS * INT64_C(1000) / 8)
 
-bool hf__grant_is_alone(const struct hf__participant *g)
+bool hf__participant_is_alone(const struct hf__participant *g)
 {
     return g->manner.mode == HF__MODE_EXCLUSIVE;
 }
@@ -26,7 +26,7 @@ static const struct hf__participant *holder_of(const struct hf__name *name)
     for (int i = 0; i < name->grants.n; i++) {
         const struct hf__participant *g = name->grants.list[i];
 
-        if (hf__grant_is_alone(g) &&
+        if (hf__participant_is_alone(g) &&
             (holder == NULL || (g->marks & HF__MARK_GONE) == 0)) {
             holder = g;
         }
@@ -38,7 +38,7 @@ static bool is_any_left(const struct hf__participants *m, bool is_line)
 {
     for (int i = 0; i < m->n; i++) {
         if ((m->list[i]->marks & HF__MARK_GONE) == 0 &&
-            (is_line || !hf__grant_is_alone(m->list[i]))) {
+            (is_line || !hf__participant_is_alone(m->list[i]))) {
             return true;
         }
     }
@@ -59,7 +59,7 @@ static bool is_any_marked(const struct hf__name *name, bool is_beside)
     for (int i = 0; i < name->grants.n; i++) {
         const struct hf__participant *g = name->grants.list[i];
 
-        is_any |= g->marks != 0 && !(is_beside && hf__grant_is_alone(g));
+        is_any |= g->marks != 0 && !(is_beside && hf__participant_is_alone(g));
     }
     return is_any;
 }
@@ -80,7 +80,7 @@ static void choose_bells(const struct hf__op *op, const struct hf__name *name,
         } else if (((g->marks & HF__MARK_GONE) != 0 && is_own &&
                     op->kind != HF__OP_ACQUIRE) ||
                    ((g->marks & HF__MARK_BROKEN) != 0 &&
-                    hf__grant_is_alone(g))) {
+                    hf__participant_is_alone(g))) {
             m->frees = &g->token;
         }
     }
@@ -120,7 +120,7 @@ void hf__table_forget_strays(struct hf__table_name *n, const struct hf__op *op)
         return;
     }
     for (int i = 0; i < grants->n; i++) {
-        if (!hf__grant_is_alone(grants->list[i]) &&
+        if (!hf__participant_is_alone(grants->list[i]) &&
             (n->crowd & HF__CROWD_BESIDE) == 0) {
             grants->list[i]->marks = HF__MARK_GONE;
         }

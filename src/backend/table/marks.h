@@ -29,7 +29,7 @@ void hf__marks_read(const struct hf__op *op, const struct hf__name *name,
                     struct hf__marks *ret_marks);
 
 /* The grant is in the name's own row, not beside others. */
-bool hf__grant_is_alone(const struct hf__participant *g);
+bool hf__participant_is_alone(const struct hf__participant *g);
 /* A renewal or a release. */
 bool hf__op_is_own_only(const struct hf__op *op);
 

@@ -10,7 +10,7 @@
  * not revive what the clock has ended. And LOST is final: what the store
  * may still think ours is given back by token instead.
  */
-#include "src/core/lock.h"
+#include "src/core/grant_fsm.h"
 
 #include "src/base/base.h"
 
@@ -78,13 +78,14 @@ static const unsigned moves[] = {
     [HF__PHASE_LOST] = 0,
 };
 
-static void move(struct hf__grant *g, enum hf__phase to)
+static void move(struct hf__grant_fsm *g, enum hf__phase to)
 {
     HF_ASSERT(g->phase == to || (moves[g->phase] & (1u << to)) != 0);
     g->phase = to;
 }
 
-void hf__grant_init(struct hf__grant *g, int64_t lease_ms, bool auto_renew)
+void hf__grant_fsm_init(struct hf__grant_fsm *g, int64_t lease_ms,
+                        bool auto_renew)
 {
     memset(g, 0, sizeof *g);
     g->phase = HF__PHASE_CLAIMING;
@@ -93,12 +94,12 @@ void hf__grant_init(struct hf__grant *g, int64_t lease_ms, bool auto_renew)
     g->renew_at = HF__NEVER;
 }
 
-static bool is_ours(const struct hf__grant *g)
+static bool is_ours(const struct hf__grant_fsm *g)
 {
     return g->phase == HF__PHASE_HELD || g->phase == HF__PHASE_AT_RISK;
 }
 
-static unsigned lose(struct hf__grant *g, hf_reason reason)
+static unsigned lose(struct hf__grant_fsm *g, hf_reason reason)
 {
     move(g, HF__PHASE_LOST);
     g->reason = reason;
@@ -107,7 +108,7 @@ static unsigned lose(struct hf__grant *g, hf_reason reason)
 }
 
 /* The deadline of promise 2: ours ends before the store may give it away. */
-static unsigned expire(struct hf__grant *g, hf__time now)
+static unsigned expire(struct hf__grant_fsm *g, hf__time now)
 {
     if (!is_ours(g) || hf__before(now, g->deadline)) {
         return 0;
@@ -115,15 +116,15 @@ static unsigned expire(struct hf__grant *g, hf__time now)
     return lose(g, HF_REASON_EXPIRED) | HF__DO_GIVE_BACK;
 }
 
-static void believe(struct hf__grant *g, hf__time sent)
+static void believe(struct hf__grant_fsm *g, hf__time sent)
 {
-    g->deadline = hf__later(g->deadline, hf__grant_promise(g, sent));
+    g->deadline = hf__later(g->deadline, hf__grant_fsm_promise(g, sent));
     g->renew_at = g->auto_renew && hf__before(g->deadline, g->hold_end)
                       ? hf__lease_renew_at(sent, g->lease_ms)
                       : HF__NEVER;
 }
 
-static unsigned granted(struct hf__grant *g, const struct hf__event *e)
+static unsigned granted(struct hf__grant_fsm *g, const struct hf__fsm_event *e)
 {
     if (g->phase == HF__PHASE_LOST) {
         return HF__DO_GIVE_BACK; /* closed while the request was out */
@@ -143,55 +144,56 @@ static unsigned granted(struct hf__grant *g, const struct hf__event *e)
     return 0;
 }
 
-static void begin_renewing(struct hf__grant *g, hf__time now)
+static void begin_renewing(struct hf__grant_fsm *g, hf__time now)
 {
     g->is_renewing = true;
     g->risk_at = hf__lease_risk_at(now, g->lease_ms);
 }
 
-static unsigned tick(struct hf__grant *g, hf__time now)
+static unsigned tick(struct hf__grant_fsm *g, hf__time now)
 {
-    unsigned duties = expire(g, now);
+    unsigned actions = expire(g, now);
 
     if (!is_ours(g)) {
-        return duties;
+        return actions;
     }
     if (!g->is_renewing && !hf__before(now, g->renew_at)) {
         begin_renewing(g, now);
-        duties |= HF__DO_RENEW;
+        actions |= HF__DO_RENEW;
     } else if (g->is_renewing && !hf__before(now, g->risk_at)) {
         move(g, HF__PHASE_AT_RISK); /* the store hangs, or is slow */
     }
-    return duties;
+    return actions;
 }
 
-static unsigned renew_begun(struct hf__grant *g, hf__time now)
+static unsigned renew_begun(struct hf__grant_fsm *g, hf__time now)
 {
-    unsigned duties = expire(g, now);
+    unsigned actions = expire(g, now);
 
     if (is_ours(g)) {
         begin_renewing(g, now);
     }
-    return duties;
+    return actions;
 }
 
-static unsigned renewed(struct hf__grant *g, const struct hf__event *e)
+static unsigned renewed(struct hf__grant_fsm *g, const struct hf__fsm_event *e)
 {
-    unsigned duties = expire(g, e->now);
+    unsigned actions = expire(g, e->now);
 
     g->is_renewing = false;
     if (!is_ours(g)) {
         /* It came after the end: the store's new lease must not linger. */
-        return g->phase == HF__PHASE_LOST ? duties | HF__DO_GIVE_BACK : duties;
+        return g->phase == HF__PHASE_LOST ? actions | HF__DO_GIVE_BACK
+                                          : actions;
     }
     move(g, HF__PHASE_HELD);
     believe(g, e->sent);
-    return duties;
+    return actions;
 }
 
-static unsigned renew_failed(struct hf__grant *g, hf__time now)
+static unsigned renew_failed(struct hf__grant_fsm *g, hf__time now)
 {
-    unsigned duties = expire(g, now);
+    unsigned actions = expire(g, now);
 
     g->is_renewing = false;
     if (is_ours(g)) {
@@ -199,28 +201,29 @@ static unsigned renew_failed(struct hf__grant *g, hf__time now)
         g->renew_at =
             g->auto_renew ? hf__lease_retry_at(now, g->lease_ms) : HF__NEVER;
     }
-    return duties;
+    return actions;
 }
 
-static unsigned refused(struct hf__grant *g, hf_reason reason)
+static unsigned refused(struct hf__grant_fsm *g, hf_reason reason)
 {
     g->is_renewing = false;
     return is_ours(g) ? lose(g, reason) : 0;
 }
 
-static unsigned release(struct hf__grant *g, hf__time now)
+static unsigned release(struct hf__grant_fsm *g, hf__time now)
 {
-    unsigned duties = expire(g, now);
+    unsigned actions = expire(g, now);
 
     if (is_ours(g)) {
         move(g, HF__PHASE_RELEASING);
         g->renew_at = HF__NEVER;
-        duties |= HF__DO_RELEASE;
+        actions |= HF__DO_RELEASE;
     }
-    return duties;
+    return actions;
 }
 
-static unsigned release_ended(struct hf__grant *g, const struct hf__event *e)
+static unsigned release_ended(struct hf__grant_fsm *g,
+                              const struct hf__fsm_event *e)
 {
     if (g->phase != HF__PHASE_RELEASING) {
         return 0;
@@ -232,54 +235,55 @@ static unsigned release_ended(struct hf__grant *g, const struct hf__event *e)
     return e->result == HF_OK ? 0 : HF__DO_GIVE_BACK;
 }
 
-static unsigned detached(struct hf__grant *g, hf__time now)
+static unsigned detached(struct hf__grant_fsm *g, hf__time now)
 {
-    unsigned duties = expire(g, now);
+    unsigned actions = expire(g, now);
 
     if (is_ours(g)) {
         move(g, HF__PHASE_DETACHED);
         g->renew_at = HF__NEVER;
     }
-    return duties;
+    return actions;
 }
 
-static unsigned closed(struct hf__grant *g, hf_reason reason)
+static unsigned closed(struct hf__grant_fsm *g, hf_reason reason)
 {
     bool is_open = is_ours(g) || g->phase == HF__PHASE_CLAIMING;
 
     return is_open ? lose(g, reason) : 0;
 }
 
-unsigned hf__grant_step(struct hf__grant *g, const struct hf__event *e)
+unsigned hf__grant_fsm_step(struct hf__grant_fsm *g,
+                            const struct hf__fsm_event *e)
 {
     switch (e->kind) {
-    case HF__EVENT_GRANTED:
+    case HF__FSM_GRANTED:
         return granted(g, e);
-    case HF__EVENT_TICK:
+    case HF__FSM_TICK:
         return tick(g, e->now);
-    case HF__EVENT_RENEW_BEGUN:
+    case HF__FSM_RENEW_BEGUN:
         return renew_begun(g, e->now);
-    case HF__EVENT_RENEWED:
+    case HF__FSM_RENEWED:
         return renewed(g, e);
-    case HF__EVENT_RENEW_FAILED:
+    case HF__FSM_RENEW_FAILED:
         return renew_failed(g, e->now);
-    case HF__EVENT_REFUSED:
+    case HF__FSM_REFUSED:
         return refused(g, e->reason);
-    case HF__EVENT_RELEASE:
+    case HF__FSM_RELEASE:
         return release(g, e->now);
-    case HF__EVENT_RELEASE_ENDED:
+    case HF__FSM_RELEASE_ENDED:
         return release_ended(g, e);
-    case HF__EVENT_DETACHED:
+    case HF__FSM_DETACHED:
         return detached(g, e->now);
-    case HF__EVENT_CLOSED:
+    case HF__FSM_CLOSED:
         return closed(g, e->reason);
     }
     HF_ASSERT(false && "an event of no kind");
     return 0;
 }
 
-void hf__grant_begin(struct hf__grant *g, int64_t max_hold_ms, bool auto_renew,
-                     hf__time now)
+void hf__grant_fsm_begin(struct hf__grant_fsm *g, int64_t max_hold_ms,
+                         bool auto_renew, hf__time now)
 {
     g->max_hold_ms = max_hold_ms;
     g->auto_renew = auto_renew;
@@ -293,17 +297,17 @@ void hf__grant_begin(struct hf__grant *g, int64_t max_hold_ms, bool auto_renew,
     }
 }
 
-hf__time hf__grant_promise(const struct hf__grant *g, hf__time sent)
+hf__time hf__grant_fsm_promise(const struct hf__grant_fsm *g, hf__time sent)
 {
     return hf__earlier(hf__lease_deadline(sent, g->lease_ms), g->hold_end);
 }
 
-bool hf__grant_is_held(const struct hf__grant *g, hf__time now)
+bool hf__grant_fsm_is_held(const struct hf__grant_fsm *g, hf__time now)
 {
     return is_ours(g) && hf__before(now, g->deadline);
 }
 
-hf__time hf__grant_next_tick(const struct hf__grant *g)
+hf__time hf__grant_fsm_next_tick(const struct hf__grant_fsm *g)
 {
     if (!is_ours(g)) {
         return HF__NEVER;

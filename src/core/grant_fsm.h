@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The life of one grant as a pure state machine: facts in, duties out; and the
+ * The life of one grant as a pure state machine: facts in, actions out; and the
  * arithmetic of leases. No clock, no thread, no I/O, no memory of its own;
  * every event brings the time. The core drives it with real events, its unit
  * tests with made ones.
  */
-#ifndef HF_CORE_LOCK_H
-#define HF_CORE_LOCK_H
+#ifndef HF_CORE_GRANT_FSM_H
+#define HF_CORE_GRANT_FSM_H
 
 #include "include/holdfast.h"
 #include "src/base/time.h"
@@ -24,7 +24,7 @@ enum hf__phase {
     HF__PHASE_LOST       /* final */
 };
 
-struct hf__grant {
+struct hf__grant_fsm {
     enum hf__phase phase;
     hf_reason reason; /* why it was lost */
     bool auto_renew;
@@ -38,21 +38,21 @@ struct hf__grant {
     hf__time risk_at;  /* one that is on its way then hangs */
 };
 
-enum hf__event_kind {
-    HF__EVENT_GRANTED,       /* the store said yes: sent, fence, seen_fence */
-    HF__EVENT_TICK,          /* time has passed */
-    HF__EVENT_RENEW_BEGUN,   /* a renewal that was not our duty goes out */
-    HF__EVENT_RENEWED,       /* the store confirmed a renewal: sent */
-    HF__EVENT_RENEW_FAILED,  /* no confirmation; perhaps, perhaps not */
-    HF__EVENT_REFUSED,       /* the store says it is not ours: reason */
-    HF__EVENT_RELEASE,       /* the holder gives it up */
-    HF__EVENT_RELEASE_ENDED, /* result: HF_OK, HF_LOST (reason), failure */
-    HF__EVENT_DETACHED,      /* the holder leaves it to its lease */
-    HF__EVENT_CLOSED         /* its client or session is gone: reason */
+enum hf__fsm_event_kind {
+    HF__FSM_GRANTED,       /* the store said yes: sent, fence, seen_fence */
+    HF__FSM_TICK,          /* time has passed */
+    HF__FSM_RENEW_BEGUN,   /* a renewal that was not our duty goes out */
+    HF__FSM_RENEWED,       /* the store confirmed a renewal: sent */
+    HF__FSM_RENEW_FAILED,  /* no confirmation; perhaps, perhaps not */
+    HF__FSM_REFUSED,       /* the store says it is not ours: reason */
+    HF__FSM_RELEASE,       /* the holder gives it up */
+    HF__FSM_RELEASE_ENDED, /* result: HF_OK, HF_LOST (reason), failure */
+    HF__FSM_DETACHED,      /* the holder leaves it to its lease */
+    HF__FSM_CLOSED         /* its client or session is gone: reason */
 };
 
-struct hf__event {
-    enum hf__event_kind kind;
+struct hf__fsm_event {
+    enum hf__fsm_event_kind kind;
     int result;
     hf_reason reason;
     hf__time now;
@@ -61,7 +61,7 @@ struct hf__event {
     uint64_t seen_fence; /* the highest this client saw for the name */
 };
 
-/* Duties that an event leaves; a set. */
+/* Actions that an event leaves; a set. */
 #define HF__DO_RENEW   1u /* send a renewal */
 #define HF__DO_RELEASE 2u /* send the release */
 #define HF__DO_TELL    4u /* it was lost just now: tell the holder */
@@ -73,20 +73,22 @@ struct hf__event {
 #define HF__DO_SUBMIT 32u
 
 /* A grant that is wanted. */
-void hf__grant_init(struct hf__grant *, int64_t lease_ms, bool auto_renew);
-/* Feed one event; gives the duties. */
-unsigned hf__grant_step(struct hf__grant *, const struct hf__event *);
+void hf__grant_fsm_init(struct hf__grant_fsm *, int64_t lease_ms,
+                        bool auto_renew);
+/* Feed one event; gives the actions. */
+unsigned hf__grant_fsm_step(struct hf__grant_fsm *,
+                            const struct hf__fsm_event *);
 /* It was got ahead of others that its holder needs as well: only now does the
  * holder have it, and its own wishes count from now. */
-void hf__grant_begin(struct hf__grant *, int64_t max_hold_ms, bool auto_renew,
-                     hf__time now);
+void hf__grant_fsm_begin(struct hf__grant_fsm *, int64_t max_hold_ms,
+                         bool auto_renew, hf__time now);
 /* Until when it is ours if a request sent then is confirmed. */
-hf__time hf__grant_promise(const struct hf__grant *, hf__time sent);
+hf__time hf__grant_fsm_promise(const struct hf__grant_fsm *, hf__time sent);
 /* Nobody else can have it, by our clock. */
-bool hf__grant_is_held(const struct hf__grant *, hf__time now);
+bool hf__grant_fsm_is_held(const struct hf__grant_fsm *, hf__time now);
 /* When the next TICK matters: a renewal is due or hangs, the deadline;
  * HF__NEVER. */
-hf__time hf__grant_next_tick(const struct hf__grant *);
+hf__time hf__grant_fsm_next_tick(const struct hf__grant_fsm *);
 
 /* ---- how long a lease may be believed, and when to renew it; the rules are
  * those of docs/guarantees.md */
