@@ -132,7 +132,7 @@ static bool step_claim(struct hf__acquire *a, hf__time *ret_until)
         atomic_store(&a->claim->is_called_off, 1);
     }
     return hf__claim_step(a->claim, ret_until) &&
-           end_claim(a, hf__claim_finish(a->claim, &a->lock->handle, a->err));
+           end_claim(a, hf__claim_finish(a->claim, &a->lock->grant, a->err));
 }
 
 static bool step_mark(struct hf__acquire *a, hf__time *ret_until)

@@ -82,11 +82,11 @@ static int look_up(struct hf_client *client, const char *name,
 
 /* As a holder's, it is not sent any more when the lease may be over. Then it
  * ends as HF_EUNAVAIL. */
-static int renew(struct hf__handle *h, const struct hf__token *token,
+static int renew(struct hf__grant *h, const struct hf__token *token,
                  const struct sight *seen, hf__time limit, hf_error *err)
 {
     uint64_t fence = seen->record.fence;
-    const char *name = hf__handle_name(h);
+    const char *name = hf__grant_name(h);
     HF_AUTO(hf__look_unref_auto) struct hf__look *k = NULL;
     int r = hf__look_new(h->client, name, &k, err);
 
@@ -104,13 +104,13 @@ static int renew(struct hf__handle *h, const struct hf__token *token,
         return tell_lost(name, &k->record, err);
     }
     return r == HF_OK
-               ? hf__handle_grant(h, token, k->request.op.sent, fence, err)
+               ? hf__grant_confirm(h, token, k->request.op.sent, fence, err)
                : r;
 }
 
 /* Where the time went by between the two, another look tells what became of
  * the grant: then the renewal that was not sent is no failure. */
-static int take_up(struct hf__handle *h, const struct hf__token *token,
+static int take_up(struct hf__grant *h, const struct hf__token *token,
                    hf__time limit, hf_error *err)
 {
     struct sight seen = {0};
@@ -118,7 +118,7 @@ static int take_up(struct hf__handle *h, const struct hf__token *token,
     int r = HF_OK;
 
     do {
-        r = look_up(h->client, hf__handle_name(h), token, limit, &seen, err);
+        r = look_up(h->client, hf__grant_name(h), token, limit, &seen, err);
         if (r != HF_OK) {
             return r;
         }
@@ -135,19 +135,19 @@ static int take_up(struct hf__handle *h, const struct hf__token *token,
 
 int hf__adopt(struct hf_client *client, const char *name,
               const struct hf__token *token, const hf_acquire_opts *opts,
-              struct hf__handle **ret_handle, hf_error *err)
+              struct hf__grant **ret_grant, hf_error *err)
 {
     char bytes[HF__KEY_MAX];
     struct hf__key key;
     hf__time limit = hf__client_limit(client);
-    struct hf__handle *h = NULL;
+    struct hf__grant *h = NULL;
     int r = hf__client_prepare(client, err);
 
     if (r != HF_OK) {
         return r;
     }
     hf__client_key(client, name, bytes, &key);
-    h = hf__handle_new(client, &key, opts);
+    h = hf__grant_new(client, &key, opts);
     if (h == NULL) {
         return hf__fail(err, HF_ENOMEM, "out of memory");
     }
@@ -156,10 +156,10 @@ int hf__adopt(struct hf_client *client, const char *name,
     h->min_hold_ms = 0;
     r = take_up(h, token, limit, err);
     if (r != HF_OK) {
-        hf__handle_unref(h);
+        hf__grant_unref(h);
         return r;
     }
     hf__place_adopted(h);
-    *ret_handle = h;
+    *ret_grant = h;
     return HF_OK;
 }

@@ -6,12 +6,12 @@
 #ifndef HF_CORE_ADOPT_H
 #define HF_CORE_ADOPT_H
 
-#include "src/core/handle.h"
+#include "src/core/grant.h"
 
-/* HF_OK and a handle that is held; HF_LOST; or what the store answers.
+/* HF_OK and a grant that is held; HF_LOST; or what the store answers.
  * Thread: user. Blocks: up to io_timeout. */
 HF_MUST_CHECK int hf__adopt(struct hf_client *, const char *name,
                             const struct hf__token *, const hf_acquire_opts *,
-                            struct hf__handle **ret_handle, hf_error *err);
+                            struct hf__grant **ret_grant, hf_error *err);
 
 #endif

@@ -74,7 +74,7 @@ static int tell_other_manner(const char *name, hf_error *err)
                     name);
 }
 
-static bool is_same_manner(const struct hf__handle *h,
+static bool is_same_manner(const struct hf__grant *h,
                            const hf_acquire_opts *opts)
 {
     struct hf__manner wanted = hf__manner_of(opts);
@@ -90,7 +90,7 @@ int hf__reenter(struct hf_client *client, const char *name,
 {
     char bytes[HF__KEY_MAX];
     struct hf__key key;
-    struct hf__handle *h = NULL;
+    struct hf__grant *h = NULL;
     bool joins = false;
     int r = HF_OK;
 
@@ -111,7 +111,7 @@ int hf__reenter(struct hf_client *client, const char *name,
         r = r == HF_LOST && opts->reentrant != 0 ? tell_lost(name, err)
                                                  : (int)HF_BUSY;
     }
-    hf__handle_unref(h);
+    hf__grant_unref(h);
     return r;
 }
 
@@ -275,7 +275,7 @@ int hf_adopt(hf_client *client, const char *name, const char *token,
     if (lock == NULL) {
         return hf__fail(err, HF_ENOMEM, "out of memory");
     }
-    r = hf__adopt(client, name, &parsed, &opts, &lock->handle, err);
+    r = hf__adopt(client, name, &parsed, &opts, &lock->grant, err);
     if (r == HF_OK) {
         *ret_lock = HF_MOVE(lock);
     }

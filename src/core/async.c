@@ -77,7 +77,7 @@ struct departure {
     hf_done_fn fn; /* NULL: nobody wants to know */
     void *arg;
     int n;
-    struct hf__parting partings[]; /* of each name, with its handle's ref */
+    struct hf__parting partings[]; /* of each name, with its grant's ref */
 };
 
 static void departure_free(struct departure *d)
@@ -85,7 +85,7 @@ static void departure_free(struct departure *d)
     struct hf_client *client = d->client;
 
     for (int i = 0; i < d->n; i++) {
-        hf__handle_unref(d->partings[i].handle);
+        hf__grant_unref(d->partings[i].grant);
     }
     hf__free(d);
     hf__client_unref(client);
@@ -148,7 +148,7 @@ static struct departure *departure_new(struct hf_lock *lock)
     if (d == NULL) {
         return NULL;
     }
-    d->client = hf__client_ref(lock->handle->client);
+    d->client = hf__client_ref(lock->grant->client);
     d->err = (hf_error)HF_ERROR_INIT;
     hf__list_init(&d->notice.link);
     d->notice.tell = tell;
@@ -158,7 +158,7 @@ static struct departure *departure_new(struct hf_lock *lock)
     hf__stepper_adopt(&d->client->stepper, &d->job);
     d->n = n;
     for (int i = 0; i < n; i++) {
-        atomic_fetch_add(&hf__hold_part(lock, i)->handle->refs, 1);
+        atomic_fetch_add(&hf__hold_part(lock, i)->grant->refs, 1);
         d->partings[i].parker = &d->job.member.parker;
     }
     return d;
@@ -191,11 +191,11 @@ int hf_release_async(hf_lock *lock, hf_done_fn fn, void *arg, hf_error *err)
     struct departure *d = NULL;
     int r = hf__hold_usable(lock, err);
 
-    r = r == HF_OK ? check_open(lock->handle->client, err) : r;
+    r = r == HF_OK ? check_open(lock->grant->client, err) : r;
     if (r != HF_OK) {
         return r;
     }
-    if (hf__stepper_start(&lock->handle->client->stepper) != HF_OK) {
+    if (hf__stepper_start(&lock->grant->client->stepper) != HF_OK) {
         return hf__fail(err, HF_EUNAVAIL,
                         "the system gives no thread for asynchronous calls: "
                         "raise the limit (ulimit -u), or use hf_release()");
@@ -216,7 +216,7 @@ int hf_on_lost(hf_lock *lock, hf_lost_fn fn, void *arg)
 {
     int r = hf__hold_usable(lock, NULL);
 
-    r = r == HF_OK ? check_open(lock->handle->client, NULL) : r;
+    r = r == HF_OK ? check_open(lock->grant->client, NULL) : r;
     return r == HF_OK ? hf__hold_on_lost(lock, fn, arg) : r;
 }
 

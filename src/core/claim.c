@@ -14,7 +14,7 @@
 #include "src/base/rand.h"
 #include "src/core/cancel.h"
 #include "src/core/debt.h"
-#include "src/core/handle.h"
+#include "src/core/grant.h"
 #include "src/core/options.h"
 
 #include <string.h>
@@ -90,8 +90,8 @@ int hf__claim_new(struct hf_client *client, const char *name,
     c->err.size = sizeof c->err;
     hf__random(c->token.bytes, sizeof c->token.bytes);
     hf__claim_set_limits(c);
-    c->handle = hf__handle_new(client, &c->key, opts);
-    if (c->handle == NULL) {
+    c->grant = hf__grant_new(client, &c->key, opts);
+    if (c->grant == NULL) {
         hf__claim_unref(c);
         return HF_ENOMEM;
     }
@@ -129,8 +129,8 @@ static void begin_attempt(struct hf__claim *c)
     op->key = c->key;
     op->token = c->token;
     op->lease_us = c->lease_ms * 1000;
-    op->keep_us = c->handle->min_hold_ms * 1000;
-    op->is_detached = c->handle->is_unbound;
+    op->keep_us = c->grant->min_hold_ms * 1000;
+    op->is_detached = c->grant->is_unbound;
     op->is_doubtful = c->is_doubtful;
     op->manner = c->manner;
     op->queueing = c->queueing;
@@ -151,9 +151,9 @@ static int take_grant(struct hf__claim *c)
 {
     int r = HF_OK;
 
-    c->handle->is_doubtful = c->is_doubtful;
-    r = hf__handle_grant(c->handle, &c->token, c->granted_sent,
-                         c->granted_fence, &c->err);
+    c->grant->is_doubtful = c->is_doubtful;
+    r = hf__grant_confirm(c->grant, &c->token, c->granted_sent,
+                          c->granted_fence, &c->err);
     if (r == HF_OK) {
         hf__place_granted(c);
     } else {
@@ -173,7 +173,7 @@ static int take_handover(struct hf__claim *c)
     return r == HF_EPROTO ? hf__fail(&c->err, HF_EUNAVAIL,
                                      "\"%s\" was handed over and then taken "
                                      "away again",
-                                     hf__handle_name(c->handle))
+                                     hf__grant_name(c->grant))
                           : r;
 }
 
@@ -191,13 +191,13 @@ static int take_answer(struct hf__claim *c)
         c->is_heard = c->wait_ms != 0;
         hf__debt_go_on(c);
     } else if (r == HF_OK) {
-        c->handle->slot = op->slot;
+        c->grant->slot = op->slot;
         /* That of the session which granted it, where the store has one. */
-        c->handle->fsm.lease_ms = op->lease_us / 1000;
+        c->grant->fsm.lease_ms = op->lease_us / 1000;
         r = take_grant(c);
     }
     hf__place_attempted(c, answer); /* from here the request is anybody's */
-    hf__handle_tell_granted(c->handle, r, took_over);
+    hf__grant_tell_granted(c->grant, r, took_over);
     return r;
 }
 
@@ -558,7 +558,7 @@ int hf__claim_start(struct hf__claim *c, hf_error *err)
     return r == HF_OK ? r : hf__fail(err, r, "out of memory");
 }
 
-int hf__claim_finish(struct hf__claim *c, struct hf__handle **ret_handle,
+int hf__claim_finish(struct hf__claim *c, struct hf__grant **ret_grant,
                      hf_error *err)
 {
     int r = c->result;
@@ -567,7 +567,7 @@ int hf__claim_finish(struct hf__claim *c, struct hf__handle **ret_handle,
         hf__debt_open(c);
     }
     if (r == HF_OK) {
-        *ret_handle = HF_MOVE(c->handle);
+        *ret_grant = HF_MOVE(c->grant);
     } else {
         r = hf__claim_tell(c, r, err);
     }

@@ -11,7 +11,7 @@
 #define HF_CORE_CLAIM_H
 
 #include "src/base/alloc.h"
-#include "src/core/handle.h"
+#include "src/core/grant.h"
 #include "src/core/place.h"
 
 enum hf__stage {
@@ -26,7 +26,7 @@ enum hf__stage {
 struct hf__claim {
     atomic_int refs;
     struct hf_client *client;
-    struct hf__handle *handle; /* goes to the caller once it is granted */
+    struct hf__grant *grant; /* goes to the caller once it is granted */
     struct hf__place *place;
     struct hf__link link;  /* line, apart, out */
     struct hf__link asker; /* in its place's, while it waits for its turn */
@@ -92,7 +92,7 @@ static inline bool hf__claim_may_be_there(const struct hf__claim *c)
     return c->trace != HF__TRACE_NONE || c->is_doubtful;
 }
 
-/* HF_OK and a claim with its handle, not granted yet; HF_ENOMEM. */
+/* HF_OK and a claim with its grant, not granted yet; HF_ENOMEM. */
 HF_MUST_CHECK int hf__claim_new(struct hf_client *, const char *name,
                                 const hf_acquire_opts *,
                                 struct hf__claim **ret_claim);
@@ -104,8 +104,8 @@ static inline void hf__claim_unref(struct hf__claim *c)
     if (atomic_fetch_sub(&c->refs, 1) > 1) {
         return;
     }
-    if (c->handle != NULL) {
-        hf__handle_unref(c->handle);
+    if (c->grant != NULL) {
+        hf__grant_unref(c->grant);
     }
     hf__free(c);
     hf__client_unref(client);
@@ -118,7 +118,7 @@ static inline void hf__claim_unref(struct hf__claim *c)
  * has ended, with c->result; else sleep on c->parker, as it was seen before the
  * step, until *ret_until at the latest, and step again. On a parker that is no
  * crew's a claim may lead, and blocks in a step for its batch. finish() gives
- * the result, and the handle if it is HF_OK, and leaves the place; what the
+ * the result, and the grant if it is HF_OK, and leaves the place; what the
  * store may think of a claim that got nothing is settled behind the caller's
  * back.
  *
@@ -132,8 +132,7 @@ static inline void hf__claim_unref(struct hf__claim *c)
 HF_MUST_CHECK int hf__claim_start(struct hf__claim *, hf_error *err);
 HF_MUST_CHECK bool hf__claim_step(struct hf__claim *, hf__time *ret_until);
 HF_MUST_CHECK int hf__claim_finish(struct hf__claim *,
-                                   struct hf__handle **ret_handle,
-                                   hf_error *err);
+                                   struct hf__grant **ret_grant, hf_error *err);
 /* Its time is over while the store is asked, with what came of the attempts
  * before unknown or not: gives HF_TIMEDOUT, or r. */
 HF_MUST_CHECK int hf__claim_cut_short(struct hf__claim *, bool was_unknown,

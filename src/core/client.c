@@ -2,7 +2,7 @@
 /*
  * What the parts of a client share: names, the fences it has seen, the count of
  * its debts, the limits of its calls. Opening and closing are open.c's; what a
- * claim or a handle does is theirs. Called by any thread.
+ * claim or a grant does is theirs. Called by any thread.
  */
 #include "src/core/client.h"
 

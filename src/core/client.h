@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a client is made of. Lock order: a handle's mutex, then the client's,
+ * What a client is made of. Lock order: a grant's mutex, then the client's,
  * then a session's, the keeper's or the board's; none is held while the store
  * is asked or a callback of the application runs.
  */
@@ -28,7 +28,7 @@ struct hf__seen {
 };
 
 struct hf_client {
-    atomic_int refs;          /* the application's, each handle's and claim's */
+    atomic_int refs;          /* the application's, each grant's and claim's */
     unsigned fork_generation; /* of the process that opened it */
     struct hf__settings settings;
     struct hf__counters counters;
@@ -55,12 +55,12 @@ struct hf_client {
     int n_unready;              /* these, and those told but not stepped */
     bool is_connecting;         /* it is under way */
     struct hf__map places;
-    struct hf__link handles; /* that were granted, for close */
-    struct hf__link debts;   /* claims whose give-back waits for a timer */
-    struct hf__link owing;   /* handles of which the same is true */
+    struct hf__link grants; /* that were granted, for close */
+    struct hf__link debts;  /* claims whose give-back waits for a timer */
+    struct hf__link owing;  /* grants of which the same is true */
     struct hf__seen *seen;
     struct hf__contention contention;
-    int unsettled;             /* claims and handles with a debt */
+    int unsettled;             /* claims and grants with a debt */
     hf__time close_by;         /* set when closing begins; 0: not yet */
     bool is_closed;            /* nobody tries a give-back again */
     struct hf__parker settled; /* unparked when unsettled falls */

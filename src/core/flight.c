@@ -181,7 +181,7 @@ void hf__flight_start(struct hf__flight *f, const hf_acquire_opts *opts,
     f->fn = fn;
     f->arg = arg;
     atomic_fetch_add(&f->a.client->waiting, 1);
-    r = hf__reenter(f->a.client, hf__handle_name(f->a.claim->handle), opts,
+    r = hf__reenter(f->a.client, hf__grant_name(f->a.claim->grant), opts,
                     f->a.lock, &f->err);
     if (r != HF_BUSY) {
         f->a.result = r;

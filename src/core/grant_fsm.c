@@ -2,8 +2,8 @@
 /*
  * What happens to a grant. This file decides how much of a lease the client may
  * believe, when a grant is held, at risk, lost or released, and what must be
- * sent for it; sending it, and telling whom it concerns, is handle.c's. Called
- * under the handle's mutex by any thread.
+ * sent for it; sending it, and telling whom it concerns, is grant.c's. Called
+ * under the grant's mutex by any thread.
  *
  * Two rules carry the safety. The deadline counts from before the request
  * was sent and is looked at first in every event, so that a late answer can

@@ -67,7 +67,7 @@ struct hf__fsm_event {
 #define HF__DO_TELL    4u /* it was lost just now: tell the holder */
 /* The store may think it ours: release by token; nobody waits for it. */
 #define HF__DO_GIVE_BACK 8u
-/* The handle's own, no step's: ask the store whether it is ours; hand the
+/* The grant's own, no step's: ask the store whether it is ours; hand the
  * errand that was begun to its session. */
 #define HF__DO_CHECK  16u
 #define HF__DO_SUBMIT 32u

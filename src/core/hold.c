@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who still holds on to a grant. This file counts the holds of a handle and
+ * Who still holds on to a grant. This file counts the holds of a grant and
  * gives each its own answer: whether it is held and what it is called, without
  * asking the store (a hold that was let go answers for itself, all else is the
- * handle's to know, and of several names the worst counts), its loss, its
+ * grant's to know, and of several names the worst counts), its loss, its
  * release and its renewal; what the last release does is release.c's. Called by
  * users' threads; hf_held() also by signal handlers.
  */
@@ -51,8 +51,8 @@ struct hf_lock *hf__hold_new_many(int n)
 
 void hf__hold_clear(struct hf_lock *part)
 {
-    hf__handle_ignore(part->handle, &part->listener);
-    hf__handle_unref(part->handle);
+    hf__grant_ignore(part->grant, &part->listener);
+    hf__grant_unref(part->grant);
     init(part, part->whole);
 }
 
@@ -62,12 +62,12 @@ void hf__hold_free(struct hf_lock *lock)
         return;
     }
     for (int i = 0; i < lock->n_parts; i++) {
-        if (lock->parts[i].handle != NULL) {
+        if (lock->parts[i].grant != NULL) {
             hf__hold_clear(&lock->parts[i]);
         }
     }
-    if (lock->parts == NULL && lock->handle != NULL) {
-        hf__handle_unref(lock->handle);
+    if (lock->parts == NULL && lock->grant != NULL) {
+        hf__grant_unref(lock->grant);
     }
     hf__free(lock->parts);
     hf__free(lock->once);
@@ -79,29 +79,29 @@ int hf__hold_usable(const struct hf_lock *lock, hf_error *err)
     if (lock == NULL) {
         return hf__fail(err, HF_EINVAL, "the lock is NULL");
     }
-    return hf__client_usable(lock->handle->client, err);
+    return hf__client_usable(lock->grant->client, err);
 }
 
-/* Under the handle's mutex. */
-static int standing(const struct hf__handle *h)
+/* Under the grant's mutex. */
+static int standing(const struct hf__grant *h)
 {
     if (h->fsm.phase == HF__PHASE_LOST ||
-        (hf__handle_is_ours(h) && !hf__grant_fsm_is_held(&h->fsm, hf__now()))) {
+        (hf__grant_is_ours(h) && !hf__grant_fsm_is_held(&h->fsm, hf__now()))) {
         return HF_LOST;
     }
-    if (!hf__handle_is_ours(h) || h->holds == 0) {
+    if (!hf__grant_is_ours(h) || h->holds == 0) {
         return HF_EUNAVAIL;
     }
     return HF_OK;
 }
 
-int hf__hold_standing(struct hf__handle *h)
+int hf__hold_standing(struct hf__grant *h)
 {
     HF_SCOPED_LOCK(&h->mutex);
     return standing(h);
 }
 
-int hf__hold_join(struct hf_lock *lock, struct hf__handle *h)
+int hf__hold_join(struct hf_lock *lock, struct hf__grant *h)
 {
     HF_SCOPED_LOCK(&h->mutex);
     int r = standing(h);
@@ -109,7 +109,7 @@ int hf__hold_join(struct hf_lock *lock, struct hf__handle *h)
     if (r == HF_OK) {
         h->holds++;
         h->was_joined = true;
-        lock->handle = h;
+        lock->grant = h;
     }
     return r;
 }
@@ -126,10 +126,10 @@ static const hf_lock *part_of(const hf_lock *lock, int i)
 static bool is_foreign(const hf_lock *lock)
 {
     return lock == NULL ||
-           lock->handle->client->fork_generation != hf__fork_generation();
+           lock->grant->client->fork_generation != hf__fork_generation();
 }
 
-static int is_held(const struct hf__handle *h)
+static int is_held(const struct hf__grant *h)
 {
     int64_t until = atomic_load(&h->held_until);
 
@@ -155,7 +155,7 @@ int hf_held(const hf_lock *lock)
     for (int i = 0; i < hf__hold_count(lock); i++) {
         const hf_lock *part = part_of(lock, i);
 
-        if (atomic_load(&part->is_left) || !is_held(part->handle)) {
+        if (atomic_load(&part->is_left) || !is_held(part->grant)) {
             return 0;
         }
     }
@@ -164,7 +164,7 @@ int hf_held(const hf_lock *lock)
 
 static hf_lock_state state_of(const hf_lock *lock)
 {
-    const struct hf__handle *h = lock->handle;
+    const struct hf__grant *h = lock->grant;
     hf_lock_state state = (hf_lock_state)atomic_load(&h->state);
 
     if (atomic_load(&lock->is_left)) {
@@ -210,7 +210,7 @@ int64_t hf_remaining_ms(const hf_lock *lock)
         return 0;
     }
     for (int i = 0; i < hf__hold_count(lock); i++) {
-        int64_t until = atomic_load(&part_of(lock, i)->handle->held_until);
+        int64_t until = atomic_load(&part_of(lock, i)->grant->held_until);
 
         least = until < least ? until : least;
     }
@@ -219,22 +219,22 @@ int64_t hf_remaining_ms(const hf_lock *lock)
 
 uint64_t hf_fence(const hf_lock *lock)
 {
-    return lock == NULL ? 0 : lock->handle->fsm.fence;
+    return lock == NULL ? 0 : lock->grant->fsm.fence;
 }
 
 const char *hf_token(const hf_lock *lock)
 {
-    return lock == NULL ? "" : lock->handle->token_text;
+    return lock == NULL ? "" : lock->grant->token_text;
 }
 
 const char *hf_name(const hf_lock *lock)
 {
-    return lock == NULL ? "" : hf__handle_name(lock->handle);
+    return lock == NULL ? "" : hf__grant_name(lock->grant);
 }
 
 int hf_slot(const hf_lock *lock)
 {
-    return lock == NULL ? -1 : lock->handle->slot;
+    return lock == NULL ? -1 : lock->grant->slot;
 }
 
 int hf_count(const hf_lock *lock)
@@ -267,7 +267,7 @@ hf_reason hf_lost_reason(const hf_lock *lock)
         const hf_lock *part = part_of(lock, i);
 
         if (state_of(part) == HF_STATE_LOST) {
-            return hf__handle_reason(part->handle);
+            return hf__grant_reason(part->grant);
         }
     }
     return HF_REASON_NONE;
@@ -275,7 +275,7 @@ hf_reason hf_lost_reason(const hf_lock *lock)
 
 static struct hf__parker *parker_of(hf_lock *lock)
 {
-    return lock->n_parts > 0 ? &lock->parker : &lock->handle->parker;
+    return lock->n_parts > 0 ? &lock->parker : &lock->grant->parker;
 }
 
 int hf_wait_lost(hf_lock *lock, int64_t wait_ms)
@@ -316,17 +316,17 @@ static void tell_loss(struct hf__notice *n)
     hf_lost_fn fn = NULL;
     void *arg = NULL;
 
-    hf__mutex_lock(&lock->handle->mutex);
+    hf__mutex_lock(&lock->grant->mutex);
     fn = lock->lost_fn;
     arg = lock->lost_arg;
     lock->lost_fn = NULL;
-    hf__mutex_unlock(&lock->handle->mutex);
+    hf__mutex_unlock(&lock->grant->mutex);
     if (fn != NULL) {
         fn(arg, lock, hf_lost_reason(lock));
     }
 }
 
-/* The handle was lost; under its mutex. Of several parts the first to be lost
+/* The grant was lost; under its mutex. Of several parts the first to be lost
  * tells. */
 static void post_loss(struct hf__mourner *m)
 {
@@ -334,7 +334,7 @@ static void post_loss(struct hf__mourner *m)
     struct hf_lock *lock = part->whole == NULL ? part : part->whole;
 
     if (!atomic_exchange(&lock->is_mourned, true)) {
-        hf__board_post(&part->handle->client->board, &lock->notice);
+        hf__board_post(&part->grant->client->board, &lock->notice);
     }
 }
 
@@ -346,24 +346,24 @@ static void forget_loss(struct hf_lock *lock)
     }
     for (int i = 0; i < hf__hold_count(lock); i++) {
         struct hf_lock *part = hf__hold_part(lock, i);
-        HF_SCOPED_LOCK(&part->handle->mutex);
+        HF_SCOPED_LOCK(&part->grant->mutex);
 
         hf__list_remove(&part->mourner.link);
     }
-    hf__mutex_lock(&lock->handle->mutex);
+    hf__mutex_lock(&lock->grant->mutex);
     lock->lost_fn = NULL;
-    hf__mutex_unlock(&lock->handle->mutex);
-    (void)hf__board_retract(&lock->handle->client->board, &lock->notice);
+    hf__mutex_unlock(&lock->grant->mutex);
+    (void)hf__board_retract(&lock->grant->client->board, &lock->notice);
 }
 
 /* Gives whether it can still be lost, or has been. */
 static bool mourn(struct hf_lock *part)
 {
-    struct hf__handle *h = part->handle;
+    struct hf__grant *h = part->grant;
     HF_SCOPED_LOCK(&h->mutex);
 
     if (part->is_over ||
-        (!hf__handle_is_ours(h) && h->fsm.phase != HF__PHASE_LOST)) {
+        (!hf__grant_is_ours(h) && h->fsm.phase != HF__PHASE_LOST)) {
         return false;
     }
     part->mourner.tell = post_loss;
@@ -382,11 +382,11 @@ static bool is_any_over(struct hf_lock *lock)
 
     for (int i = 0; i < hf__hold_count(lock); i++) {
         struct hf_lock *part = hf__hold_part(lock, i);
-        struct hf__handle *h = part->handle;
+        struct hf__grant *h = part->grant;
         HF_SCOPED_LOCK(&h->mutex);
 
         is_over = is_over || part->is_over ||
-                  (!hf__handle_is_ours(h) && h->fsm.phase != HF__PHASE_LOST);
+                  (!hf__grant_is_ours(h) && h->fsm.phase != HF__PHASE_LOST);
     }
     return is_over;
 }
@@ -404,10 +404,10 @@ int hf__hold_on_lost(struct hf_lock *lock, hf_lost_fn fn, void *arg)
     atomic_store(&lock->is_asked, true);
     atomic_store(&lock->is_mourned, false);
     lock->notice.tell = tell_loss;
-    hf__mutex_lock(&lock->handle->mutex);
+    hf__mutex_lock(&lock->grant->mutex);
     lock->lost_fn = fn;
     lock->lost_arg = arg;
-    hf__mutex_unlock(&lock->handle->mutex);
+    hf__mutex_unlock(&lock->grant->mutex);
     for (int i = 0; i < hf__hold_count(lock); i++) {
         if (!mourn(hf__hold_part(lock, i))) {
             forget_loss(lock);
@@ -419,10 +419,10 @@ int hf__hold_on_lost(struct hf_lock *lock, hf_lost_fn fn, void *arg)
 
 /* ---- letting go */
 
-/* Let go of this hold, once. True if the handle's own release is to answer. */
+/* Let go of this hold, once. True if the grant's own release is to answer. */
 static bool leave(struct hf_lock *lock)
 {
-    struct hf__handle *h = lock->handle;
+    struct hf__grant *h = lock->grant;
     HF_SCOPED_LOCK(&h->mutex);
 
     if (lock->is_over) {
@@ -444,13 +444,13 @@ void hf__hold_leave(struct hf_lock *lock, struct hf__parting *p)
     for (int i = 0; i < hf__hold_count(lock); i++) {
         struct hf_lock *part = hf__hold_part(lock, i);
 
-        p[i].handle = part->handle;
+        p[i].grant = part->grant;
         if (leave(part)) {
             hf__parting_begin(&p[i]);
         } else {
             p[i].stage = HF__PARTING_ENDED;
             p[i].result = part->left_result;
-            hf__handle_stir(part->handle); /* this hold may be waited on */
+            hf__grant_stir(part->grant); /* this hold may be waited on */
         }
     }
     forget_loss(lock);
@@ -487,7 +487,7 @@ static int release_parts(struct hf_lock *lock, hf_error *err)
 
 int hf__hold_release(struct hf_lock *lock, hf_error *err)
 {
-    struct hf__parting p = {.parker = &lock->handle->parker};
+    struct hf__parting p = {.parker = &lock->grant->parker};
 
     if (lock->parts != NULL) {
         return release_parts(lock, err);
@@ -500,7 +500,7 @@ int hf__hold_release(struct hf_lock *lock, hf_error *err)
 void hf__hold_waive(struct hf_lock *lock)
 {
     for (int i = 0; i < hf__hold_count(lock); i++) {
-        struct hf__handle *h = hf__hold_part(lock, i)->handle;
+        struct hf__grant *h = hf__hold_part(lock, i)->grant;
         HF_SCOPED_LOCK(&h->mutex);
 
         if (!h->was_joined) { /* else somebody else has used it */
@@ -521,7 +521,7 @@ void hf_free(hf_lock *lock)
 {
     int r = HF_OK;
 
-    /* In a forked child the handle is the parent's: its mutexes may be held
+    /* In a forked child the grant is the parent's: its mutexes may be held
      * by threads that do not exist here. */
     if (lock == NULL || hf__hold_usable(lock, NULL) != HF_OK) {
         return;
@@ -541,11 +541,11 @@ int hf_once_undo(hf_lock *lock, hf_error *err)
         r = hf__fail(err, HF_EINVAL, "\"%s\" was acquired without once_ms",
                      hf_name(lock));
     }
-    return r == HF_OK ? hf__once_answer((struct hf__once_ask){
-                            .client = lock->handle->client,
-                            .once = lock->once,
-                            .what = HF__ONCE_UNDO,
-                            .err = err})
+    return r == HF_OK ? hf__once_answer(
+                            (struct hf__once_ask){.client = lock->grant->client,
+                                                  .once = lock->once,
+                                                  .what = HF__ONCE_UNDO,
+                                                  .err = err})
                       : r;
 }
 
@@ -554,7 +554,7 @@ int hf_once_undo(hf_lock *lock, hf_error *err)
 /* The first that is lost is told, else the first that was not renewed. */
 int hf_renew(hf_lock *lock, hf_error *err)
 {
-    struct hf__handle *handles[HF_MANY_MAX];
+    struct hf__grant *grants[HF_MANY_MAX];
     int results[HF_MANY_MAX] = {HF_OK};
     int worst = 0;
     int r = hf__hold_usable(lock, err);
@@ -569,14 +569,14 @@ int hf_renew(hf_lock *lock, hf_error *err)
             return hf__fail(err, HF_LOST, "\"%s\" has been released",
                             hf_name(part));
         }
-        handles[i] = part->handle;
+        grants[i] = part->grant;
     }
-    hf__handle_renew_all(handles, hf__hold_count(lock), HF__ERRAND_RENEW,
-                         results);
+    hf__grant_renew_all(grants, hf__hold_count(lock), HF__ERRAND_RENEW,
+                        results);
     for (int i = 1; i < hf__hold_count(lock); i++) {
         worst = hf__is_worse(results[i], results[worst]) ? i : worst;
     }
-    return hf__handle_tell_renewal(handles[worst], results[worst], err);
+    return hf__grant_tell_renewal(grants[worst], results[worst], err);
 }
 
 int hf_detach(hf_lock *lock, hf_error *err)
@@ -590,7 +590,7 @@ int hf_detach(hf_lock *lock, hf_error *err)
     } else if (r == HF_OK && atomic_load(&lock->is_left)) {
         r = hf__fail(err, HF_EINVAL, "\"%s\" has been released", hf_name(lock));
     }
-    r = r == HF_OK ? hf__handle_detach(lock->handle, err) : r;
+    r = r == HF_OK ? hf__grant_detach(lock->grant, err) : r;
     if (r == HF_OK) {
         forget_loss(lock);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a caller has of a grant, and what the public API calls a lock. A grant
- * has one handle (handle.h), which talks to the store; a re-entrant one has a
+ * has one grant (grant.h), which talks to the store; a re-entrant one has a
  * hold for each acquire, and ends with the release of the last of them. A
  * lock of several names has a part for each, which is a hold like any other.
  */
@@ -14,10 +14,10 @@
 struct hf_lock {
     /* With a reference, NULL before the grant; of several parts, the first
      * one's. */
-    struct hf__handle *handle;
+    struct hf__grant *grant;
     /* Let go while others still held on: this hold's own answer counts. */
     atomic_bool is_left;
-    bool is_over;          /* let go; under the handle's mutex */
+    bool is_over;          /* let go; under the grant's mutex */
     int left_result;       /* HF_OK or HF_LOST, if is_left */
     struct hf__once *once; /* the start that it counts as; NULL: none */
     int n_parts;           /* 0: one name */
@@ -26,7 +26,7 @@ struct hf_lock {
     struct hf_lock *whole;        /* what it is a part of; NULL: of nothing */
     struct hf__listener listener; /* of a part: wakes who waits for the whole */
 
-    /* hf_on_lost(): who is to be told; under the handle's mutex. */
+    /* hf_on_lost(): who is to be told; under the grant's mutex. */
     atomic_bool is_asked; /* somebody ever was */
     atomic_bool is_mourned;
     hf_lost_fn lost_fn;
@@ -39,21 +39,21 @@ struct hf_lock {
 /* NULL: no memory. */
 HF_MUST_CHECK struct hf_lock *hf__hold_new(void);
 HF_MUST_CHECK struct hf_lock *hf__hold_new_many(int n);
-/* Free it, with its reference to the handle; takes NULL. */
+/* Free it, with its reference to the grant; takes NULL. */
 void hf__hold_free(struct hf_lock *);
 HF_CLEANUP_FN(struct hf_lock, hf__hold_free);
 /* May there be one more hold on it? HF_OK; HF_LOST (the grant is lost);
  * HF_EUNAVAIL (it is being let go). */
-HF_MUST_CHECK int hf__hold_standing(struct hf__handle *);
+HF_MUST_CHECK int hf__hold_standing(struct hf__grant *);
 /* If so, this is one more; takes over the reference. */
-HF_MUST_CHECK int hf__hold_join(struct hf_lock *, struct hf__handle *);
+HF_MUST_CHECK int hf__hold_join(struct hf_lock *, struct hf__grant *);
 HF_MUST_CHECK int hf__hold_release(struct hf_lock *, hf_error *err);
 /* The same for several, none of which has parts, in one batch, and until then
  * at most. HF_LOST if any was lost, else the first failure. */
 HF_MUST_CHECK int hf__hold_release_all(struct hf_lock *const holds[], int n,
                                        hf__time by, hf_error *err);
 /* Let go of each part, once (of the hold itself, if it has none): begin its
- * parting, which has ended if others hold on to the handle. The parker of
+ * parting, which has ended if others hold on to the grant. The parker of
  * each is set. Thread: user. */
 void hf__hold_leave(struct hf_lock *, struct hf__parting *);
 /* As hf_on_lost(). */
@@ -68,7 +68,7 @@ static inline struct hf_lock *hf__hold_part(struct hf_lock *lock, int i)
 {
     return lock->n_parts > 0 ? &lock->parts[i] : lock;
 }
-/* Drop the handle of a part, which is as new then. */
+/* Drop the grant of a part, which is as new then. */
 void hf__hold_clear(struct hf_lock *);
 /* Nobody has used the grant: its release opens the name at once. */
 void hf__hold_waive(struct hf_lock *);

@@ -259,28 +259,28 @@ static void log_break(const hf_client *client, const struct hf__look *k)
 }
 
 /* The store says that it is not ours. */
-static void refuse(struct hf__handle *h)
+static void refuse(struct hf__grant *h)
 {
     struct hf__fsm_event e = {
         .kind = HF__FSM_CLOSED, .now = hf__now(), .reason = HF_REASON_BROKEN};
     unsigned actions = 0;
 
     hf__mutex_lock(&h->mutex);
-    actions = hf__handle_feed(h, e);
+    actions = hf__grant_feed(h, e);
     hf__mutex_unlock(&h->mutex);
-    hf__handle_follow_up(h, actions);
+    hf__grant_follow_up(h, actions);
 }
 
 /* Our own holders need not wait for their next renewal to be told. */
 static void tell_holders(hf_client *client, const struct hf__look *k,
                          uint64_t fence)
 {
-    struct hf__handle *h = NULL;
+    struct hf__grant *h = NULL;
 
     while ((h = hf__place_broken(client, &k->key, fence,
                                  k->request.op.fence)) != NULL) {
         refuse(h);
-        hf__handle_unref(h);
+        hf__grant_unref(h);
     }
 }
 
@@ -338,7 +338,7 @@ static int run_lock_fds(struct hf__conn *conn, struct hf__request *q,
 int hf_lock_fds(const hf_lock *lock, int *fds, int max)
 {
     HF_AUTO(hf__look_unref_auto) struct hf__look *k = NULL;
-    hf_client *client = lock == NULL ? NULL : lock->handle->client;
+    hf_client *client = lock == NULL ? NULL : lock->grant->client;
     int r = hf__client_usable(client, NULL);
 
     if (r != HF_OK || max < 0 || (max > 0 && fds == NULL)) {

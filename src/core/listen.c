@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Who waits for what becomes of several grants, or steps many things, sleeps
- * on a parker of its own and listens to the handles. This file decides whom a
+ * on a parker of its own and listens to the grants. This file decides whom a
  * change wakes; what has changed they see for themselves. Called by any
  * thread, without locks.
  */
-#include "src/core/handle.h"
+#include "src/core/grant.h"
 
-void hf__handle_listen(struct hf__handle *h, struct hf__listener *l,
-                       struct hf__parker *parker)
+void hf__grant_listen(struct hf__grant *h, struct hf__listener *l,
+                      struct hf__parker *parker)
 {
     HF_SCOPED_LOCK(&h->mutex);
 
@@ -20,7 +20,7 @@ void hf__handle_listen(struct hf__handle *h, struct hf__listener *l,
     }
 }
 
-void hf__handle_ignore(struct hf__handle *h, struct hf__listener *l)
+void hf__grant_ignore(struct hf__grant *h, struct hf__listener *l)
 {
     HF_SCOPED_LOCK(&h->mutex);
 
@@ -31,7 +31,7 @@ void hf__handle_ignore(struct hf__handle *h, struct hf__listener *l)
     }
 }
 
-void hf__handle_stir(struct hf__handle *h)
+void hf__grant_stir(struct hf__grant *h)
 {
     hf__unpark(&h->parker);
     if (atomic_load(&h->n_listeners) == 0) {

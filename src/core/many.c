@@ -148,7 +148,7 @@ static void keep(struct many *m)
 {
     struct hf_lock *next = part(m, m->kept);
 
-    hf__handle_listen(next->handle, &next->listener, m->parker);
+    hf__grant_listen(next->grant, &next->listener, m->parker);
     m->kept++;
 }
 
@@ -156,7 +156,7 @@ static void keep(struct many *m)
 static bool is_torn(const struct many *m)
 {
     for (int rank = 0; rank < m->kept; rank++) {
-        int state = atomic_load(&m->lock->parts[m->order[rank]].handle->state);
+        int state = atomic_load(&m->lock->parts[m->order[rank]].grant->state);
 
         if (state != (int)HF_STATE_HELD && state != (int)HF_STATE_AT_RISK) {
             return true;
@@ -174,7 +174,7 @@ static void give_back(struct many *m, int from, hf__time by)
     int n = 0;
 
     for (int rank = from; rank < m->n; rank++) {
-        if (part(m, rank)->handle != NULL) {
+        if (part(m, rank)->grant != NULL) {
             holds[n++] = part(m, rank);
         }
     }
@@ -324,7 +324,7 @@ static void end_round(struct many *m, int verdict)
         struct hf__claim *c = m->claims[rank];
 
         if (m->is_started[rank]) {
-            int r = hf__claim_finish(c, &part(m, rank)->handle,
+            int r = hf__claim_finish(c, &part(m, rank)->grant,
                                      rank == verdict ? &m->err : NULL);
 
             (void)r; /* it is in c->result */
@@ -355,7 +355,7 @@ static int try_rest(struct many *m)
     if (verdict < m->n) {
         name_failure(m, verdict);
     }
-    while (m->kept < verdict && part(m, m->kept)->handle != NULL) {
+    while (m->kept < verdict && part(m, m->kept)->grant != NULL) {
         keep(m);
     }
     return r;
@@ -384,7 +384,7 @@ static int queue(struct many *m)
     if (r == HF_OK) {
         m->queued = c;
         hf__run_steps(m->parker, step_queued, m);
-        r = hf__claim_finish(c, &part(m, m->kept)->handle, &m->err);
+        r = hf__claim_finish(c, &part(m, m->kept)->grant, &m->err);
         name_failure(m, m->kept);
     }
     if (c != NULL) {
@@ -452,17 +452,17 @@ static int fill(struct many *m)
 
 /* The holder has all that it needs: what it wished of the grant counts from
  * now on. */
-static void begin_hold(struct hf__handle *h, const hf_acquire_opts *opts)
+static void begin_hold(struct hf__grant *h, const hf_acquire_opts *opts)
 {
     hf__time now = hf__now();
     unsigned actions = 0;
 
     hf__mutex_lock(&h->mutex);
     hf__grant_fsm_begin(&h->fsm, opts->max_hold_ms, opts->auto_renew != 0, now);
-    actions = hf__handle_feed(
+    actions = hf__grant_feed(
         h, (struct hf__fsm_event){.kind = HF__FSM_TICK, .now = now});
     hf__mutex_unlock(&h->mutex);
-    hf__handle_follow_up(h, actions);
+    hf__grant_follow_up(h, actions);
 }
 
 /* All are granted: from now on they are the caller's. HF_LOST if one has been
@@ -472,17 +472,17 @@ static int hand_over(struct many *m)
     for (int i = 0; i < m->n; i++) {
         struct hf_lock *own = &m->lock->parts[i];
 
-        hf__handle_listen(own->handle, &own->listener, &m->lock->parker);
-        begin_hold(own->handle, m->opts);
+        hf__grant_listen(own->grant, &own->listener, &m->lock->parker);
+        begin_hold(own->grant, m->opts);
     }
-    m->lock->handle = m->lock->parts[0].handle;
+    m->lock->grant = m->lock->parts[0].grant;
     return hf_held(m->lock) != 0 ? (int)HF_OK : (int)HF_LOST;
 }
 
 /* HF_LOST: try anew while the patience lasts. */
 static int fail_lost(struct many *m)
 {
-    m->lock->handle = NULL;
+    m->lock->grant = NULL;
     if (m->opts->wait_ms != 0 && hf__before(hf__now(), m->patience)) {
         return HF_OK;
     }

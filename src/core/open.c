@@ -11,7 +11,7 @@
 #include "src/base/rand.h"
 #include "src/base/utf8.h"
 #include "src/core/debt.h"
-#include "src/core/handle.h"
+#include "src/core/grant.h"
 #include "src/core/options.h"
 #include "src/core/sweeper.h"
 
@@ -212,7 +212,7 @@ static int init_client(struct hf_client *c, hf_error *err)
     hf__mutex_init(&c->mutex);
     hf__sentry_init(&c->sentry, c);
     hf__watchers_init(&c->watchers, &c->settings);
-    hf__list_init(&c->handles);
+    hf__list_init(&c->grants);
     hf__list_init(&c->debts);
     hf__list_init(&c->owing);
     hf__list_init(&c->unready);
@@ -280,26 +280,26 @@ int hf_open(const char *url, const hf_open_opts *given, hf_client **ret_client,
 /* ---- closing */
 
 /* Release whatever is still held; the answers are waited for together. */
-static void abandon_handles(struct hf_client *c)
+static void abandon_grants(struct hf_client *c)
 {
     for (;;) {
         struct hf__link *link = NULL;
-        struct hf__handle *h = NULL;
+        struct hf__grant *h = NULL;
         bool is_alive = false;
 
         hf__mutex_lock(&c->mutex);
-        link = hf__list_pop(&c->handles);
+        link = hf__list_pop(&c->grants);
         if (link != NULL) {
-            h = HF__ELEMENT(link, struct hf__handle, link);
-            is_alive = hf__handle_try_ref(h);
+            h = HF__ELEMENT(link, struct hf__grant, link);
+            is_alive = hf__grant_try_ref(h);
         }
         hf__mutex_unlock(&c->mutex);
         if (link == NULL) {
             return;
         }
         if (is_alive) {
-            hf__handle_abandon(h);
-            hf__handle_unref(h);
+            hf__grant_abandon(h);
+            hf__grant_unref(h);
         }
     }
 }
@@ -348,7 +348,7 @@ static void drop_owing(struct hf_client *client)
             return;
         }
         hf__client_settle(client);
-        hf__handle_unref(HF__ELEMENT(link, struct hf__handle, owing_link));
+        hf__grant_unref(HF__ELEMENT(link, struct hf__grant, owing_link));
     }
 }
 
@@ -360,7 +360,7 @@ void hf_close(hf_client *c)
     set_close_by(c);
     hf__stepper_call_off(&c->stepper);
     tell_all(c);
-    abandon_handles(c);
+    abandon_grants(c);
     await_debts(c);
     tell_all(c);
     hf__board_close(&c->board);

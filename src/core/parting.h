@@ -7,7 +7,7 @@
 #ifndef HF_CORE_PARTING_H
 #define HF_CORE_PARTING_H
 
-#include "src/core/handle.h"
+#include "src/core/grant.h"
 
 struct hf__claim;
 
@@ -21,11 +21,11 @@ enum hf__parting_stage {
     HF__PARTING_ENDED
 };
 
-/* Handle and parker are the caller's to set, all else is zero at first. Several
+/* Grant and parker are the caller's to set, all else is zero at first. Several
  * may share a parker. */
 struct hf__parting {
-    struct hf__handle *handle;
-    struct hf__parker *parker; /* the handle's, or one that listens to it */
+    struct hf__grant *grant;
+    struct hf__parker *parker; /* the grant's, or one that listens to it */
 
     enum hf__parting_stage stage;
     struct hf__listener listener;

@@ -11,7 +11,7 @@
 #include "src/base/alloc.h"
 #include "src/core/claim.h"
 #include "src/core/debt.h"
-#include "src/core/handle.h"
+#include "src/core/grant.h"
 
 #include <string.h>
 
@@ -292,7 +292,7 @@ void hf__place_unserve(struct hf__claim *c)
 }
 
 /* Under the mutex. */
-static void install(struct hf__place *p, struct hf__handle *h)
+static void install(struct hf__place *p, struct hf__grant *h)
 {
     h->home = p;
     hf__list_push(&p->owned, &h->home_link);
@@ -312,7 +312,7 @@ static void install(struct hf__place *p, struct hf__handle *h)
     wake_asker(p); /* the first in line has its turn no longer */
 }
 
-void hf__place_adopted(struct hf__handle *h)
+void hf__place_adopted(struct hf__grant *h)
 {
     HF_SCOPED_LOCK(&h->client->mutex);
     struct hf__place *p = find(h->client, &h->key);
@@ -328,13 +328,13 @@ void hf__place_granted(struct hf__claim *c)
     HF_SCOPED_LOCK(&c->client->mutex);
     struct hf__place *p = c->place;
 
-    install(p, c->handle);
+    install(p, c->grant);
     if (c->standing != HF__STANDING_SERVED) {
         p->handovers = 0;
     }
 }
 
-void hf__place_gone(struct hf__handle *h)
+void hf__place_gone(struct hf__grant *h)
 {
     HF_SCOPED_LOCK(&h->client->mutex);
     struct hf__place *p = h->place;
@@ -349,19 +349,19 @@ void hf__place_gone(struct hf__handle *h)
     tidy(h->client, p);
 }
 
-static bool is_broken(struct hf__handle *h, uint64_t fence, uint64_t risen)
+static bool is_broken(struct hf__grant *h, uint64_t fence, uint64_t risen)
 {
     int state = atomic_load(&h->state);
     bool is_meant = fence == 0 ? h->fsm.fence < risen : h->fsm.fence == fence;
 
     return is_meant &&
            (state == (int)HF_STATE_HELD || state == (int)HF_STATE_AT_RISK) &&
-           hf__handle_try_ref(h);
+           hf__grant_try_ref(h);
 }
 
-struct hf__handle *hf__place_broken(struct hf_client *client,
-                                    const struct hf__key *key, uint64_t fence,
-                                    uint64_t risen)
+struct hf__grant *hf__place_broken(struct hf_client *client,
+                                   const struct hf__key *key, uint64_t fence,
+                                   uint64_t risen)
 {
     HF_SCOPED_LOCK(&client->mutex);
     struct hf__place *p = find(client, key);
@@ -370,7 +370,7 @@ struct hf__handle *hf__place_broken(struct hf_client *client,
         return NULL;
     }
     HF__LIST_EACH (link, &p->owned) {
-        struct hf__handle *h = HF__ELEMENT(link, struct hf__handle, home_link);
+        struct hf__grant *h = HF__ELEMENT(link, struct hf__grant, home_link);
 
         if (is_broken(h, fence, risen)) {
             return h;
@@ -380,12 +380,12 @@ struct hf__handle *hf__place_broken(struct hf_client *client,
 }
 
 /* Of those of that owner one that is held, or else one that was lost. */
-static struct hf__handle *find_owned(struct hf__place *p, uint64_t owner_id)
+static struct hf__grant *find_owned(struct hf__place *p, uint64_t owner_id)
 {
-    struct hf__handle *found = NULL;
+    struct hf__grant *found = NULL;
 
     HF__LIST_EACH (link, &p->owned) {
-        struct hf__handle *h = HF__ELEMENT(link, struct hf__handle, home_link);
+        struct hf__grant *h = HF__ELEMENT(link, struct hf__grant, home_link);
 
         if (h->owner_id == owner_id &&
             (found == NULL || atomic_load(&h->state) != (int)HF_STATE_LOST)) {
@@ -395,20 +395,20 @@ static struct hf__handle *find_owned(struct hf__place *p, uint64_t owner_id)
     return found;
 }
 
-struct hf__handle *hf__place_owned(struct hf_client *client,
-                                   const struct hf__key *key, uint64_t owner_id)
+struct hf__grant *hf__place_owned(struct hf_client *client,
+                                  const struct hf__key *key, uint64_t owner_id)
 {
     HF_SCOPED_LOCK(&client->mutex);
     struct hf__place *p = find(client, key);
-    struct hf__handle *h = p == NULL ? NULL : p->holder;
+    struct hf__grant *h = p == NULL ? NULL : p->holder;
 
     if (p != NULL && (h == NULL || h->owner_id != owner_id)) {
         h = find_owned(p, owner_id);
     }
-    return h != NULL && hf__handle_try_ref(h) ? h : NULL;
+    return h != NULL && hf__grant_try_ref(h) ? h : NULL;
 }
 
-void hf__place_left(struct hf__handle *h)
+void hf__place_left(struct hf__grant *h)
 {
     HF_SCOPED_LOCK(&h->client->mutex);
 
@@ -432,13 +432,13 @@ static bool may_hand_over(struct hf__place *p, int64_t lease_ms)
 
 /* May others have it at all? What the grant of an adopted lock keeps closed,
  * the store alone knows. */
-static bool may_be_inherited(const struct hf__handle *h)
+static bool may_be_inherited(const struct hf__grant *h)
 {
     return !h->is_adopted && !hf__before(hf__now(), h->kept_until) &&
            (h->client->settings.caps & HF_CAP_HANDOVER) != 0;
 }
 
-struct hf__claim *hf__place_heir(struct hf__handle *h, int64_t lease_ms)
+struct hf__claim *hf__place_heir(struct hf__grant *h, int64_t lease_ms)
 {
     HF_SCOPED_LOCK(&h->client->mutex);
     struct hf__place *p = h->place;

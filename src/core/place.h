@@ -44,17 +44,17 @@ enum hf__trace {
 
 struct hf__place {
     struct hf__map_link link;
-    struct hf__link line;      /* claims, the first contends */
-    struct hf__link apart;     /* claims that do not wait for those before */
-    struct hf__link out;       /* claims that want the lock no more */
-    struct hf__link askers;    /* of line and apart: whose turn it is when none
-                                  is unsettled, in their order */
-    struct hf__handle *holder; /* of this client, alone; NULL if none */
-    struct hf__link owned;     /* handles whose holds are not all let go */
-    int unsettled;             /* attempts whose outcome is not known */
-    int last_result;           /* of the last attempt, or its settling */
-    int handovers;             /* in a row, without asking the store's others */
-    hf__time handed_since;     /* the first of them */
+    struct hf__link line;     /* claims, the first contends */
+    struct hf__link apart;    /* claims that do not wait for those before */
+    struct hf__link out;      /* claims that want the lock no more */
+    struct hf__link askers;   /* of line and apart: whose turn it is when none
+                                 is unsettled, in their order */
+    struct hf__grant *holder; /* of this client, alone; NULL if none */
+    struct hf__link owned;    /* grants whose holds are not all let go */
+    int unsettled;            /* attempts whose outcome is not known */
+    int last_result;          /* of the last attempt, or its settling */
+    int handovers;            /* in a row, without asking the store's others */
+    hf__time handed_since;    /* the first of them */
     char key[];
 };
 
@@ -109,22 +109,22 @@ void hf__place_unserve(struct hf__claim *);
 void hf__place_granted(struct hf__claim *);
 /* The same for a lock that was adopted. Without memory for a place nobody in
  * this process knows of it; the store does. */
-void hf__place_adopted(struct hf__handle *);
+void hf__place_adopted(struct hf__grant *);
 /* The lock is held no longer; the first in line is woken. */
-void hf__place_gone(struct hf__handle *);
+void hf__place_gone(struct hf__grant *);
 /* A holder of this client, not lost yet, whose grant was broken: that with
  * the fence or, for 0, any below `risen`. With a reference; NULL if none. */
-struct hf__handle *hf__place_broken(struct hf_client *, const struct hf__key *,
-                                    uint64_t fence, uint64_t risen);
+struct hf__grant *hf__place_broken(struct hf_client *, const struct hf__key *,
+                                   uint64_t fence, uint64_t risen);
 /* Of those that this owner has not let go, held or lost: the holder, or
  * another, with a reference; NULL if none. */
-struct hf__handle *hf__place_owned(struct hf_client *, const struct hf__key *,
-                                   uint64_t owner_id);
+struct hf__grant *hf__place_owned(struct hf_client *, const struct hf__key *,
+                                  uint64_t owner_id);
 /* The last hold of the lock was let go. */
-void hf__place_left(struct hf__handle *);
+void hf__place_left(struct hf__grant *);
 /* Who gets the lock when it is released now, or NULL: then really release
  * it. The claim stays put until hf__place_served(). */
-struct hf__claim *hf__place_heir(struct hf__handle *, int64_t lease_ms);
+struct hf__claim *hf__place_heir(struct hf__grant *, int64_t lease_ms);
 /* The hand-over ended. OK: granted, as its request tells; else the claim asks
  * the store itself. False if it has been forsaken: then its place is kept until
  * hf__place_forget(). */

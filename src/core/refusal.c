@@ -7,7 +7,7 @@
 #include "src/core/claim.h"
 
 #include "src/base/error.h"
-#include "src/core/handle.h"
+#include "src/core/grant.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static int tell_holder(const struct hf__claim *c, int r, const char *verb,
 
     return hf__fail(
         err, r, "\"%s\" %s held by %s on %s (pid %lld), fence %llu%s%s",
-        hf__handle_name(c->handle), verb, k->owner.label, k->owner.host,
+        hf__grant_name(c->grant), verb, k->owner.label, k->owner.host,
         (long long)k->owner.pid, (unsigned long long)k->fence, when,
         is_same_thread(&k->owner, &c->owner)
             ? ": of this thread's own host, pid and id, so another client or "
@@ -44,13 +44,13 @@ static int tell_last(const struct hf__claim *c, int r, hf_error *err)
     return hf__fail(err, r,
                     "the time for \"%s\" was over before the store had "
                     "answered once more",
-                    hf__handle_name(c->handle));
+                    hf__grant_name(c->grant));
 }
 
 static int tell_busy(const struct hf__claim *c, int r, hf_error *err)
 {
     const struct hf__record *k = &c->record;
-    const char *name = hf__handle_name(c->handle);
+    const char *name = hf__grant_name(c->grant);
     char left[40] = ""; /* nobody can tell when a session will end */
 
     if (c->is_cut_short) {
@@ -85,13 +85,13 @@ static int tell_silence(const struct hf__claim *c, int r, hf_error *err)
     bool has_said = c->last_err.status < 0;
 
     return hf__fail(err, r, "no answer from the store for \"%s\" in time%s%s",
-                    hf__handle_name(c->handle), has_said ? "; before: " : "",
+                    hf__grant_name(c->grant), has_said ? "; before: " : "",
                     has_said ? c->last_err.text : "");
 }
 
 int hf__claim_tell(const struct hf__claim *c, int r, hf_error *err)
 {
-    const char *name = hf__handle_name(c->handle);
+    const char *name = hf__grant_name(c->grant);
 
     if (r == HF_BUSY || r == HF_TIMEDOUT) {
         return tell_busy(c, r, err);

@@ -2,7 +2,7 @@
 /*
  * Letting go: to the next claim of this client in one step where the store
  * can, else by a release. This file decides which, tries again while there
- * is time, and makes sense of the answers; the errand itself is handle.c's.
+ * is time, and makes sense of the answers; the errand itself is grant.c's.
  * Runs on the holder's thread (any may be that), or on the one that steps.
  */
 #include "src/core/parting.h"
@@ -17,7 +17,7 @@
 
 /* ---- handing over */
 
-static void prepare_handover(struct hf__handle *h, struct hf__claim *heir)
+static void prepare_handover(struct hf__grant *h, struct hf__claim *heir)
 {
     struct hf__op *op = &heir->request.op;
 
@@ -30,8 +30,8 @@ static void prepare_handover(struct hf__handle *h, struct hf__claim *heir)
     op->next_token = heir->token;
     op->fence = h->fsm.fence;
     op->lease_us = heir->lease_ms * 1000;
-    op->keep_us = heir->handle->min_hold_ms * 1000;
-    op->is_detached = heir->handle->is_unbound;
+    op->keep_us = heir->grant->min_hold_ms * 1000;
+    op->is_detached = heir->grant->is_unbound;
     op->owner = &heir->owner;
     op->err = &heir->err;
 }
@@ -53,7 +53,7 @@ static void handover_done(struct hf__request *q)
 
 static void begin_handover(struct hf__parting *p, struct hf__claim *heir)
 {
-    struct hf__handle *h = p->handle;
+    struct hf__grant *h = p->grant;
 
     atomic_fetch_add(&heir->refs, 1);
     prepare_handover(h, heir);
@@ -79,7 +79,7 @@ static int end_handover(struct hf__parting *p, enum hf__ending ending)
     }
     r = heir->request.op.result;
     p->reason = heir->request.op.ret_reason;
-    hf__place_gone(p->handle);
+    hf__place_gone(p->grant);
     handover_done(&heir->request);
     return r;
 }
@@ -110,11 +110,11 @@ static bool go_on(struct hf__parting *p, enum hf__parting_stage stage)
 /* Everybody hears the result. */
 static bool end(struct hf__parting *p, int r)
 {
-    struct hf__handle *h = p->handle;
+    struct hf__grant *h = p->grant;
 
     hf__mutex_lock(&h->mutex);
     if (p->is_sender) {
-        p->actions |= hf__handle_feed(
+        p->actions |= hf__grant_feed(
             h, (struct hf__fsm_event){.kind = HF__FSM_RELEASE_ENDED,
                                       .result = r,
                                       .reason = p->reason,
@@ -128,7 +128,7 @@ static bool end(struct hf__parting *p, int r)
     hf__mutex_unlock(&h->mutex);
     hf__place_gone(h);
     hf__place_left(h);
-    hf__handle_follow_up(h, p->actions);
+    hf__grant_follow_up(h, p->actions);
     p->result = r;
     return go_on(p, HF__PARTING_ENDED);
 }
@@ -137,7 +137,7 @@ static bool end(struct hf__parting *p, int r)
  * the mutex. */
 static void give_up(struct hf__parting *p)
 {
-    struct hf__handle *h = p->handle;
+    struct hf__grant *h = p->grant;
 
     if (h->has_result) {
         p->result = h->release_result;
@@ -151,7 +151,7 @@ static void give_up(struct hf__parting *p)
     p->result =
         h->fsm.phase == HF__PHASE_DETACHED ? (int)HF_EINVAL : (int)HF_LOST;
     p->limit = hf__earlier(h->fsm.deadline, hf__client_limit(h->client));
-    p->actions = hf__handle_feed(
+    p->actions = hf__grant_feed(
         h, (struct hf__fsm_event){.kind = HF__FSM_RELEASE, .now = hf__now()});
     p->is_sender = (p->actions & HF__DO_RELEASE) != 0;
     p->stage = HF__PARTING_QUIET;
@@ -159,13 +159,13 @@ static void give_up(struct hf__parting *p)
 
 static bool step_others(struct hf__parting *p, hf__time *ret_until)
 {
-    HF_SCOPED_LOCK(&p->handle->mutex);
+    HF_SCOPED_LOCK(&p->grant->mutex);
 
     give_up(p);
     return p->stage != HF__PARTING_OTHERS || sleep_until(HF__NEVER, ret_until);
 }
 
-static bool is_quiet(struct hf__handle *h)
+static bool is_quiet(struct hf__grant *h)
 {
     HF_SCOPED_LOCK(&h->mutex);
     return h->errand == HF__ERRAND_NONE;
@@ -173,7 +173,7 @@ static bool is_quiet(struct hf__handle *h)
 
 static bool step_quiet(struct hf__parting *p, hf__time *ret_until)
 {
-    struct hf__handle *h = p->handle;
+    struct hf__grant *h = p->grant;
     struct hf__claim *heir = NULL;
 
     if (!p->is_sender) {
@@ -196,7 +196,7 @@ static bool step_quiet(struct hf__parting *p, hf__time *ret_until)
 static bool is_over(const struct hf__parting *p, struct hf__request *q,
                     enum hf__ending *ret_ending)
 {
-    struct hf__handle *h = p->handle;
+    struct hf__grant *h = p->grant;
 
     return hf__session_poll(hf__client_session(h->client, &h->key), q, p->limit,
                             ret_ending);
@@ -236,13 +236,13 @@ static bool end_try(struct hf__parting *p, int r)
 
 static bool step_errand(struct hf__parting *p, hf__time *ret_until)
 {
-    struct hf__handle *h = p->handle;
+    struct hf__grant *h = p->grant;
     bool begins = false;
 
     hf__mutex_lock(&h->mutex);
     begins = h->errand == HF__ERRAND_NONE;
     if (begins) {
-        hf__handle_begin(h, HF__ERRAND_RELEASE);
+        hf__grant_begin(h, HF__ERRAND_RELEASE);
     }
     hf__mutex_unlock(&h->mutex);
     if (begins) {
@@ -257,7 +257,7 @@ static bool step_errand(struct hf__parting *p, hf__time *ret_until)
 
 static bool step_sent(struct hf__parting *p, hf__time *ret_until)
 {
-    struct hf__handle *h = p->handle;
+    struct hf__grant *h = p->grant;
     enum hf__ending ending = HF__ENDING_RAN;
     int r = HF_OK;
 
@@ -265,7 +265,7 @@ static bool step_sent(struct hf__parting *p, hf__time *ret_until)
         return sleep_until(p->limit, ret_until);
     }
     hf__mutex_lock(&h->mutex);
-    r = hf__handle_ended(h, ending, NULL);
+    r = hf__grant_ended(h, ending, NULL);
     if (r == HF_LOST) {
         p->reason = h->request.op.ret_reason;
     }
@@ -315,23 +315,23 @@ static bool step(struct hf__parting *p, hf__time *ret_until)
 
 void hf__parting_begin(struct hf__parting *p)
 {
-    HF_SCOPED_LOCK(&p->handle->mutex);
+    HF_SCOPED_LOCK(&p->grant->mutex);
     give_up(p);
 }
 
 bool hf__parting_step(struct hf__parting *p, hf__time *ret_until)
 {
-    struct hf__handle *h = p->handle;
+    struct hf__grant *h = p->grant;
     bool has_ended = p->stage == HF__PARTING_ENDED;
 
     if (!has_ended) {
         if (p->parker != &h->parker && !p->listener.is_listening) {
-            hf__handle_listen(h, &p->listener, p->parker); /* then look */
+            hf__grant_listen(h, &p->listener, p->parker); /* then look */
         }
         has_ended = step(p, ret_until);
     }
     if (has_ended && p->listener.is_listening) {
-        hf__handle_ignore(h, &p->listener);
+        hf__grant_ignore(h, &p->listener);
     }
     return has_ended;
 }
@@ -354,9 +354,9 @@ bool hf__partings_step(void *arg, hf__time *ret_until)
 
 /* ---- what the caller is told */
 
-static int tell(const struct hf__handle *h, int r, hf_error *err)
+static int tell(const struct hf__grant *h, int r, hf_error *err)
 {
-    const char *name = hf__handle_name(h);
+    const char *name = hf__grant_name(h);
 
     if (r == HF_OK) {
         return r;
@@ -369,7 +369,7 @@ static int tell(const struct hf__handle *h, int r, hf_error *err)
     }
     if (r == HF_LOST) {
         return hf__fail(err, r, "\"%s\" was lost before it was released (%s)",
-                        name, hf_strreason(hf__handle_reason(h)));
+                        name, hf_strreason(hf__grant_reason(h)));
     }
     return hf__fail(err, r,
                     "the release of \"%s\" was not confirmed; its lease ends "
@@ -386,5 +386,5 @@ int hf__partings_tell(const struct hf__parting *p, int n, hf_error *err)
             worst = i;
         }
     }
-    return tell(p[worst].handle, p[worst].result, err);
+    return tell(p[worst].grant, p[worst].result, err);
 }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Renewing by hand, and the renewal that unties a grant from its process.
- * Renewals that are due are the keeper's, how an errand runs handle.c's.
+ * Renewals that are due are the keeper's, how an errand runs grant.c's.
  * Called by users' threads.
  */
-#include "src/core/handle.h"
+#include "src/core/grant.h"
 
 #include "src/base/error.h"
 #include "src/core/place.h"
 
 /* It was released, detached or lost: which? */
-static int tell_gone(const struct hf__handle *h, hf_error *err)
+static int tell_gone(const struct hf__grant *h, hf_error *err)
 {
-    const char *name = hf__handle_name(h);
+    const char *name = hf__grant_name(h);
     int state = atomic_load(&h->state);
 
     if (state == (int)HF_STATE_RELEASED) {
@@ -25,40 +25,40 @@ static int tell_gone(const struct hf__handle *h, hf_error *err)
                         name);
     }
     return hf__fail(err, HF_LOST, "\"%s\" is no longer ours (%s)", name,
-                    hf_strreason(hf__handle_reason(h)));
+                    hf_strreason(hf__grant_reason(h)));
 }
 
 /* Under the mutex: may it be renewed now, with nothing else under way? Then
  * the grant knows of it. */
-static bool begin_renewal(struct hf__handle *h, hf__time limit,
+static bool begin_renewal(struct hf__grant *h, hf__time limit,
                           unsigned *ret_actions)
 {
-    if (!hf__handle_await_errand(h, limit)) {
+    if (!hf__grant_await_errand(h, limit)) {
         return false;
     }
     *ret_actions |=
-        hf__handle_feed(h, (struct hf__fsm_event){.kind = HF__FSM_RENEW_BEGUN,
-                                                  .now = hf__now()});
+        hf__grant_feed(h, (struct hf__fsm_event){.kind = HF__FSM_RENEW_BEGUN,
+                                                 .now = hf__now()});
     if (hf__grant_fsm_is_held(&h->fsm, hf__now())) {
         return true;
     }
     *ret_actions |=
-        hf__handle_feed(h, (struct hf__fsm_event){.kind = HF__FSM_RENEW_FAILED,
-                                                  .now = hf__now()});
+        hf__grant_feed(h, (struct hf__fsm_event){.kind = HF__FSM_RENEW_FAILED,
+                                                 .now = hf__now()});
     return false;
 }
 
 /* Under the mutex: what its result makes of the grant. */
-static unsigned end_renewal(struct hf__handle *h)
+static unsigned end_renewal(struct hf__grant *h)
 {
-    unsigned actions = hf__handle_end_renewal(h, &h->request.op);
+    unsigned actions = hf__grant_end_renewal(h, &h->request.op);
 
     /* Then, for it may use the request anew: what it was given up or broken
      * for meanwhile, and had to wait for this. */
-    return actions | hf__handle_overdue(h);
+    return actions | hf__grant_overdue(h);
 }
 
-int hf__handle_tell_renewal(const struct hf__handle *h, int r, hf_error *err)
+int hf__grant_tell_renewal(const struct hf__grant *h, int r, hf_error *err)
 {
     if (r == HF_LOST) {
         return tell_gone(h, err);
@@ -67,17 +67,17 @@ int hf__handle_tell_renewal(const struct hf__handle *h, int r, hf_error *err)
         return hf__fail(err, r,
                         "\"%s\" was not renewed; it is held until the old "
                         "deadline",
-                        hf__handle_name(h));
+                        hf__grant_name(h));
     }
     return r;
 }
 
-/* Of several handles; n of their requests were begun. */
+/* Of several grants; n of their requests were begun. */
 struct renewals {
     int n;
     hf__time limit;
     struct renewal {
-        struct hf__handle *handle;
+        struct hf__grant *grant;
         int at; /* which of the caller's */
         bool is_over;
         enum hf__ending ending; /* once it is over */
@@ -93,8 +93,8 @@ static bool step(void *arg, hf__time *ret_until)
     for (int i = 0; i < all->n; i++) {
         struct renewal *w = &all->sent[i];
 
-        w->is_over = w->is_over || hf__session_poll(&w->handle->client->renew,
-                                                    &w->handle->request,
+        w->is_over = w->is_over || hf__session_poll(&w->grant->client->renew,
+                                                    &w->grant->request,
                                                     all->limit, &w->ending);
         are_over = are_over && w->is_over;
     }
@@ -102,8 +102,8 @@ static bool step(void *arg, hf__time *ret_until)
     return are_over;
 }
 
-void hf__handle_renew_all(struct hf__handle *const h[], int n,
-                          enum hf__errand errand, int *results)
+void hf__grant_renew_all(struct hf__grant *const h[], int n,
+                         enum hf__errand errand, int *results)
 {
     struct renewals all = {.limit = hf__client_limit(h[0]->client)};
     struct hf__parker *parker = &h[0]->parker;
@@ -115,43 +115,43 @@ void hf__handle_renew_all(struct hf__handle *const h[], int n,
         results[i] = HF_EUNKNOWN;
         if (begin_renewal(h[i], hf__earlier(all.limit, h[i]->fsm.deadline),
                           &actions[i])) {
-            hf__handle_begin(h[i], errand);
+            hf__grant_begin(h[i], errand);
             all.limit = hf__earlier(all.limit, h[i]->fsm.deadline);
-            all.sent[all.n++] = (struct renewal){.handle = h[i], .at = i};
+            all.sent[all.n++] = (struct renewal){.grant = h[i], .at = i};
         }
     }
     for (int i = 0; i < all.n; i++) {
-        hf__session_begin(&h[0]->client->renew, &all.sent[i].handle->request,
+        hf__session_begin(&h[0]->client->renew, &all.sent[i].grant->request,
                           parker, all.limit);
     }
     hf__run_steps(parker, step, &all);
     for (int i = 0; i < all.n; i++) {
         struct renewal *w = &all.sent[i];
         bool is_over = false;
-        HF_SCOPED_LOCK(&w->handle->mutex);
+        HF_SCOPED_LOCK(&w->grant->mutex);
 
-        results[w->at] = hf__handle_ended(w->handle, w->ending, &is_over);
-        actions[w->at] |= is_over ? end_renewal(w->handle) : 0;
+        results[w->at] = hf__grant_ended(w->grant, w->ending, &is_over);
+        actions[w->at] |= is_over ? end_renewal(w->grant) : 0;
     }
     for (int i = 0; i < n; i++) {
         hf__mutex_lock(&h[i]->mutex);
-        results[i] = hf__handle_is_ours(h[i]) ? results[i] : (int)HF_LOST;
+        results[i] = hf__grant_is_ours(h[i]) ? results[i] : (int)HF_LOST;
         hf__mutex_unlock(&h[i]->mutex);
-        hf__handle_follow_up(h[i], actions[i]);
+        hf__grant_follow_up(h[i], actions[i]);
     }
 }
 
-static int tell_shared(const struct hf__handle *h, int holds, hf_error *err)
+static int tell_shared(const struct hf__grant *h, int holds, hf_error *err)
 {
     return hf__fail(err, HF_EINVAL,
                     "\"%s\" was acquired %d times: release it down to one",
-                    hf__handle_name(h), holds);
+                    hf__grant_name(h), holds);
 }
 
 /* HF_OK: it can be detached, or (*ret_is_done) it has been. */
-static int check_detach(struct hf__handle *h, bool *ret_is_done, hf_error *err)
+static int check_detach(struct hf__grant *h, bool *ret_is_done, hf_error *err)
 {
-    const char *name = hf__handle_name(h);
+    const char *name = hf__grant_name(h);
     HF_SCOPED_LOCK(&h->mutex);
 
     *ret_is_done = h->fsm.phase == HF__PHASE_DETACHED;
@@ -171,7 +171,7 @@ static int check_detach(struct hf__handle *h, bool *ret_is_done, hf_error *err)
     return HF_OK;
 }
 
-int hf__handle_detach(struct hf__handle *h, hf_error *err)
+int hf__grant_detach(struct hf__grant *h, hf_error *err)
 {
     unsigned actions = 0;
     int holds = 0;
@@ -179,8 +179,8 @@ int hf__handle_detach(struct hf__handle *h, hf_error *err)
     int r = check_detach(h, &is_done, err);
 
     if (r == HF_OK && !is_done && !h->is_unbound) {
-        hf__handle_renew_all(&h, 1, HF__ERRAND_DETACH, &r);
-        r = hf__handle_tell_renewal(h, r, err);
+        hf__grant_renew_all(&h, 1, HF__ERRAND_DETACH, &r);
+        r = hf__grant_tell_renewal(h, r, err);
     }
     if (r != HF_OK || is_done) {
         return r;
@@ -191,12 +191,12 @@ int hf__handle_detach(struct hf__handle *h, hf_error *err)
         hf__mutex_unlock(&h->mutex);
         return tell_shared(h, holds, err);
     }
-    actions = hf__handle_feed(
+    actions = hf__grant_feed(
         h, (struct hf__fsm_event){.kind = HF__FSM_DETACHED, .now = hf__now()});
     r = h->fsm.phase == HF__PHASE_DETACHED ? (int)HF_OK : (int)HF_LOST;
     hf__mutex_unlock(&h->mutex);
     hf__place_gone(h);
     hf__place_left(h);
-    hf__handle_follow_up(h, actions);
+    hf__grant_follow_up(h, actions);
     return r == HF_LOST ? tell_gone(h, err) : r;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Hearing of breaks, and that the locks have moved to another server. This file
- * decides which handles ask the store; what the answer means is theirs. Started
+ * decides which grants ask the store; what the answer means is theirs. Started
  * and closed by users' threads; the rest runs on the sentry's own.
  */
 #include "src/core/sentry.h"
 
-#include "src/core/handle.h"
+#include "src/core/grant.h"
 
 /* One sleep on the store; a new one looks whether it is still the same. */
 #define LISTEN_MS 30000
@@ -20,38 +20,38 @@ void hf__sentry_init(struct hf__sentry *l, struct hf_client *client)
     hf__mutex_init(&l->mutex);
 }
 
-static bool is_held(struct hf__handle *h)
+static bool is_held(struct hf__grant *h)
 {
     int state = atomic_load(&h->state);
 
     return state == (int)HF_STATE_HELD || state == (int)HF_STATE_AT_RISK;
 }
 
-/* The client's handle that holds by that tag, with a reference, or NULL. */
-static struct hf__handle *find(struct hf_client *c, uint64_t tag)
+/* The client's grant that holds by that tag, with a reference, or NULL. */
+static struct hf__grant *find(struct hf_client *c, uint64_t tag)
 {
     HF_SCOPED_LOCK(&c->mutex);
 
-    HF__LIST_EACH (link, &c->handles) {
-        struct hf__handle *h = HF__ELEMENT(link, struct hf__handle, link);
+    HF__LIST_EACH (link, &c->grants) {
+        struct hf__grant *h = HF__ELEMENT(link, struct hf__grant, link);
 
         if (hf__token_tag(&h->token) == tag && is_held(h) &&
-            hf__handle_try_ref(h)) {
+            hf__grant_try_ref(h)) {
             return h;
         }
     }
     return NULL;
 }
 
-/* Two handles of one grant are rare: one that was adopted where it is held.
+/* Two grants of one grant are rare: one that was adopted where it is held.
  * The other learns at its next renewal. */
 static void hear(void *arg, uint64_t tag)
 {
-    struct hf__handle *h = find(arg, tag);
+    struct hf__grant *h = find(arg, tag);
 
     if (h != NULL) {
-        hf__handle_doubt(h);
-        hf__handle_unref(h);
+        hf__grant_doubt(h);
+        hf__grant_unref(h);
     }
 }
 
@@ -78,8 +78,8 @@ void hf__sentry_hurry_all(struct hf_client *client)
 {
     HF_SCOPED_LOCK(&client->mutex);
 
-    HF__LIST_EACH (link, &client->handles) {
-        struct hf__handle *h = HF__ELEMENT(link, struct hf__handle, link);
+    HF__LIST_EACH (link, &client->grants) {
+        struct hf__grant *h = HF__ELEMENT(link, struct hf__grant, link);
         int state = atomic_load(&h->state);
 
         if (state == (int)HF_STATE_HELD || state == (int)HF_STATE_AT_RISK) {

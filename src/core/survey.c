@@ -9,7 +9,7 @@
 #include "src/base/alloc.h"
 #include "src/base/error.h"
 #include "src/core/client.h"
-#include "src/core/handle.h"
+#include "src/core/grant.h"
 #include "src/core/look.h"
 #include "src/core/options.h"
 #include "src/core/stats.h"
@@ -265,7 +265,7 @@ static void read_counters(struct hf__counters *from, hf_stats_info *to)
 #undef HF_X
 }
 
-static bool is_held(const struct hf__handle *h)
+static bool is_held(const struct hf__grant *h)
 {
     int state = atomic_load(&h->state);
 
@@ -276,8 +276,8 @@ static void look_around(hf_client *client, hf_stats_info *to)
 {
     HF_SCOPED_LOCK(&client->mutex);
 
-    HF__LIST_EACH (link, &client->handles) {
-        to->held += is_held(HF__ELEMENT(link, struct hf__handle, link));
+    HF__LIST_EACH (link, &client->grants) {
+        to->held += is_held(HF__ELEMENT(link, struct hf__grant, link));
     }
     to->waiting = (uint64_t)atomic_load(&client->waiting);
     to->owing = (uint64_t)client->unsettled;

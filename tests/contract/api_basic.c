@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Acquire, be busy, release: what every store does when nothing goes wrong,
- * and whose a handle is. Alice and Bob are two clients of one store.
+ * and whose a grant is. Alice and Bob are two clients of one store.
  */
 #include "tests/contract/api.h"
 
@@ -57,7 +57,7 @@ TEST(a_second_release_says_the_same_and_frees_nobody)
     EXPECT_IS(try_once(alice, "job"), HF_BUSY);
 }
 
-/* What an expired handle does to whoever came after it: nothing. */
+/* What an expired grant does to whoever came after it: nothing. */
 static void expect_stale_handle_is_harmless(hf_client *first, hf_client *next)
 {
     AUTO_LOCK *old = acquire_fixed(first, "job", patience(100));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Every store, over the public API: grants that outlive their process, and
- * what becomes of the handle that left one behind.
+ * what becomes of the grant that left one behind.
  */
 #include "tests/contract/detached.h"
 #include "tests/contract/peer.h"

@@ -151,7 +151,7 @@ TEST(a_thousand_claims_of_twenty_names)
     }
 }
 
-/* All calls on one handle at once: each has some right answer. */
+/* All calls on one grant at once: each has some right answer. */
 static void pester(void *lock)
 {
     for (int i = 0; i < 200; i++) {

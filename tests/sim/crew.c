@@ -214,7 +214,7 @@ static void expect_healthy(const struct want *w)
 static void expect_not_broken(const struct want *w)
 {
     for (int i = 0; i < w->n; i++) {
-        if (hf__account_is_broken(&hf__hold_part(w->lock, i)->handle->token)) {
+        if (hf__account_is_broken(&hf__hold_part(w->lock, i)->grant->token)) {
             hf__flaw("name %d was broken, and is released as if it was not",
                      w->names[i]);
         }

@@ -20,7 +20,7 @@ enum { HOLDS = 64 };
 /* A grant as its holder has it. */
 struct held {
     const hf_lock *whole; /* NULL: none */
-    const struct hf__handle *handle;
+    const struct hf__grant *grant;
     int host;
     int name;
     enum hf__mode mode;
@@ -46,14 +46,14 @@ static uint64_t broken[HF__NAMES]; /* all up to it are excused */
 
 static bool is_held(const struct held *h)
 {
-    int64_t until = atomic_load(&h->handle->held_until);
+    int64_t until = atomic_load(&h->grant->held_until);
 
     return until != 0 && hf__virtual_boottime(h->host) < until;
 }
 
 static bool is_ours(const struct held *h)
 {
-    int state = atomic_load(&h->handle->state);
+    int state = atomic_load(&h->grant->state);
 
     return state == HF_STATE_HELD || state == HF_STATE_AT_RISK;
 }
@@ -64,9 +64,8 @@ static bool is_ours(const struct held *h)
  * however long the way was and whatever its clock shows. */
 static void expect_owned(const struct held *h)
 {
-    int64_t end = hf__scene.plan.quorum != 0
-                      ? hf__made_end(&h->handle->token)
-                      : hf__ledger_end(&h->handle->token);
+    int64_t end = hf__scene.plan.quorum != 0 ? hf__made_end(&h->grant->token)
+                                             : hf__ledger_end(&h->grant->token);
     int64_t ppm = hf__scene.plan.ppm[h->host];
     int64_t left = h->until - hf__virtual_boottime(h->host);
 
@@ -79,12 +78,12 @@ static void expect_owned(const struct held *h)
 
 static void note_loss(const struct held *h)
 {
-    if (atomic_load(&h->handle->state) != HF_STATE_LOST ||
-        atomic_load(&h->handle->reason) != HF_REASON_EXPIRED ||
+    if (atomic_load(&h->grant->state) != HF_STATE_LOST ||
+        atomic_load(&h->grant->reason) != HF_REASON_EXPIRED ||
         h->let_go < h->until || !hf__is_quiet()) {
         return; /* or the store has said so, or it may be moot */
     }
-    hf__ledger_owe(h->host, h->name, &h->handle->token);
+    hf__ledger_owe(h->host, h->name, &h->grant->token);
 }
 
 /* ---- two at once */
@@ -139,11 +138,11 @@ void hf__oracle_look(void)
         if (h->whole == NULL) {
             continue;
         }
-        int64_t until = atomic_load(&h->handle->held_until);
+        int64_t until = atomic_load(&h->grant->held_until);
         h->until = until != 0 ? until : h->until;
         expect_final(h);
         if (h->let_go == 0) {
-            h->was_renewing = h->handle->errand == HF__ERRAND_RENEW;
+            h->was_renewing = h->grant->errand == HF__ERRAND_RENEW;
         }
         if (h->let_go == 0 && !is_ours(h)) {
             h->let_go = hf__virtual_boottime(h->host);
@@ -209,15 +208,15 @@ void hf__oracle_granted(hf_lock *whole, hf_lock *part, int name,
 
     *h = (struct held){
         .whole = whole,
-        .handle = part->handle,
+        .grant = part->grant,
         .host = hf__virtual_host(),
         .name = name,
         .mode = opts->shared      ? HF__MODE_SHARED
                 : opts->slots > 0 ? HF__MODE_SLOTS
                                   : HF__MODE_EXCLUSIVE,
         .slots = opts->slots,
-        .slot = part->handle->slot,
-        .fence = part->handle->fsm.fence,
+        .slot = part->grant->slot,
+        .fence = part->grant->fsm.fence,
         .called = seen->at,
         .most = opts->max_hold_ms > 0 ? now + opts->max_hold_ms * HF__MS_NS : 0,
     };
@@ -231,15 +230,15 @@ void hf__oracle_granted(hf_lock *whole, hf_lock *part, int name,
     /* Who was stopped meanwhile may find that it is over. */
     if (!is_held(h) && whole == part && !h->is_excused &&
         hf__virtual_stood(h->host) == seen->stood &&
-        told > part->handle->fsm.deadline.ns + HF__MS_NS) {
+        told > part->grant->fsm.deadline.ns + HF__MS_NS) {
         hf__flaw("host %d was given name %d after its end", h->host, name);
     }
-    if (!part->handle->is_adopted && is_held(h)) {
+    if (!part->grant->is_adopted && is_held(h)) {
         expect_above(h, h->mode == HF__MODE_EXCLUSIVE ? highest[name]
                                                       : seen->floor[name]);
     }
-    if (hf__scene.plan.quorum != 0 && !part->handle->is_adopted) {
-        hf__made_expect_known(&part->handle->token, h->fence);
+    if (hf__scene.plan.quorum != 0 && !part->grant->is_adopted) {
+        hf__made_expect_known(&part->grant->token, h->fence);
     }
     highest[name] = h->fence > highest[name] ? h->fence : highest[name];
     hf__scene.tally->grants++;
@@ -288,7 +287,7 @@ uint64_t hf__oracle_fence_held(const struct hf__token *token)
 {
     for (const struct held *h = holds; h < holds + HOLDS; h++) {
         if (h->whole != NULL && !h->is_excused && is_held(h) &&
-            hf__token_equal(token, &h->handle->token)) {
+            hf__token_equal(token, &h->grant->token)) {
             return h->fence;
         }
     }
@@ -335,7 +334,7 @@ void hf__oracle_sent(const struct hf__op *op)
     }
     for (const struct held *h = holds; h < holds + HOLDS; h++) {
         if (h->whole == NULL ||
-            !hf__token_equal(&op->token, &h->handle->token)) {
+            !hf__token_equal(&op->token, &h->grant->token)) {
             continue;
         }
         if (op->kind == HF__OP_RENEW) {
@@ -364,7 +363,7 @@ void hf__oracle_answered(const struct hf__op *op)
     for (struct held *h = holds; h < holds + HOLDS; h++) {
         if (h->whole != NULL && op->kind == HF__OP_RENEW &&
             op->result == HF_LOST &&
-            hf__token_equal(&op->token, &h->handle->token)) {
+            hf__token_equal(&op->token, &h->grant->token)) {
             h->refused = hf__true_now();
             h->stood = hf__virtual_stood(h->host);
         }

@@ -29,7 +29,7 @@ void hf__resource_read(struct hf__draft *d)
 static void write_fenced(struct resource *r, const struct hf__draft *d,
                          const hf_lock *lock)
 {
-    const struct hf__token *token = &lock->handle->token;
+    const struct hf__token *token = &lock->grant->token;
     uint64_t fence = hf_fence(lock);
 
     if (hf__token_equal(token, &r->token)) {

@@ -22,7 +22,7 @@ struct scene {
     hf_client *bob;
     hf_client *alice;
     hf_lock *job;      /* alice's, of "job" */
-    hf_lock *earlier;  /* another handle of alice's on "job" */
+    hf_lock *earlier;  /* another grant of alice's on "job" */
     hf_lock *prepared; /* bob's, for this scene only */
     hf_cancel *cancel;
     hf_info *info;

@@ -4,7 +4,7 @@
  * there is no doubt of either, and not for ever.
  */
 #include "src/core/claim.h"
-#include "src/core/handle.h"
+#include "src/core/grant.h"
 #include "src/core/hold.h"
 #include "tests/lib/test.h"
 
@@ -32,14 +32,14 @@ TEST(the_next_inherits_if_there_is_no_doubt)
 {
     hf_client *client = NULL;
     hf_lock *lock = NULL;
-    struct hf__handle *h = NULL;
+    struct hf__grant *h = NULL;
     struct hf__place *p = NULL;
     struct hf__claim *next = NULL;
 
     EXPECT_IS(hf_open("memory:heir", NULL, &client, NULL), HF_OK);
     EXPECT_IS(hf_acquire(client, "job", NULL, &lock, NULL), HF_OK);
     next = stand_in_line(client);
-    h = lock->handle;
+    h = lock->grant;
     p = h->place;
     EXPECT_NO_HEIR(h, h->is_doubtful, true, false);
     EXPECT_NO_HEIR(h, h->is_adopted, true, false);

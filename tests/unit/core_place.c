@@ -5,7 +5,7 @@
  * wake is seen by what it leaves on the parker of who is woken.
  */
 #include "src/core/claim.h"
-#include "src/core/handle.h"
+#include "src/core/grant.h"
 #include "src/core/hold.h"
 #include "tests/lib/test.h"
 
@@ -174,7 +174,7 @@ TEST(who_is_put_to_work_before_its_turn_keeps_nobody_for_long)
     hf_client *client = NULL;
     struct hf__claim *readers[2] = {0};
     struct hf__claim *next = NULL;
-    struct hf__handle *handle = NULL;
+    struct hf__grant *grant = NULL;
     hf__time until = HF__NEVER;
 
     EXPECT_IS(hf_open("memory:late", NULL, &client, NULL), HF_OK);
@@ -193,14 +193,14 @@ TEST(who_is_put_to_work_before_its_turn_keeps_nobody_for_long)
     while (!hf__claim_step(next, &until)) {
         EXPECT_IS(next->stage, HF__STAGE_ATTEMPT);
     }
-    EXPECT_IS(hf__claim_finish(next, &handle, NULL), HF_OK);
+    EXPECT_IS(hf__claim_finish(next, &grant, NULL), HF_OK);
     hf__parker_disengage(works->parker);
     hf__claim_unref(next);
     leave(works);
     leave(asks);
-    hf__place_gone(handle);
-    hf__place_left(handle);
-    hf__handle_unref(handle);
+    hf__place_gone(grant);
+    hf__place_left(grant);
+    hf__grant_unref(grant);
     hf_close(client);
 }
 
@@ -217,8 +217,8 @@ TEST(who_is_kept_by_a_holder_keeps_nobody_from_asking)
 
     EXPECT_IS(hf_open("memory:kept", NULL, &client, NULL), HF_OK);
     EXPECT_IS(hf_acquire(client, "job", NULL, &lock, NULL), HF_OK);
-    hf__place_gone(lock->handle);
-    hf__place_left(lock->handle);
+    hf__place_gone(lock->grant);
+    hf__place_left(lock->grant);
     try = enter(client, 0, 0);
     first = enter(client, 0, 1000);
     next = enter(client, 0, 0);
@@ -228,19 +228,19 @@ TEST(who_is_kept_by_a_holder_keeps_nobody_from_asking)
     hf__place_attempted(try, HF_BUSY);
     leave(try);
     before = hf__parker_seen(next->parker);
-    hf__place_adopted(lock->handle);
+    hf__place_adopted(lock->grant);
     EXPECT_IS(woken(next, before), 1);
     EXPECT_IS(hf__place_turn(first), HF__TURN_WAIT);
     EXPECT_IS(hf__place_turn(next), HF__TURN_ASK);
     hf__place_attempted(next, HF_BUSY);
     leave(next);
     before = hf__parker_seen(first->parker);
-    hf__place_gone(lock->handle);
+    hf__place_gone(lock->grant);
     EXPECT(woken(first, before) > 0);
     EXPECT_IS(hf__place_turn(first), HF__TURN_ASK);
     hf__place_attempted(first, HF_BUSY);
     leave(first);
-    hf__place_left(lock->handle);
+    hf__place_left(lock->grant);
     EXPECT_IS(hf_release(lock, NULL), HF_OK);
     hf_free(lock);
     hf_close(client);
@@ -248,20 +248,20 @@ TEST(who_is_kept_by_a_holder_keeps_nobody_from_asking)
 
 /* A holder that lets go just when a claim of its client is granted the lock:
  * it is asked for its heir where the claim learns of its grant. */
-static struct hf__handle *leaver;
+static struct hf__grant *leaver;
 static struct hf__claim *heir_of_leaver;
 
-int __real_hf__handle_grant(struct hf__handle *, const struct hf__token *,
-                            hf__time sent, uint64_t fence, hf_error *);
-int __wrap_hf__handle_grant(struct hf__handle *, const struct hf__token *,
-                            hf__time sent, uint64_t fence, hf_error *);
-int __wrap_hf__handle_grant(struct hf__handle *h, const struct hf__token *token,
-                            hf__time sent, uint64_t fence, hf_error *err)
+int __real_hf__grant_confirm(struct hf__grant *, const struct hf__token *,
+                             hf__time sent, uint64_t fence, hf_error *);
+int __wrap_hf__grant_confirm(struct hf__grant *, const struct hf__token *,
+                             hf__time sent, uint64_t fence, hf_error *);
+int __wrap_hf__grant_confirm(struct hf__grant *h, const struct hf__token *token,
+                             hf__time sent, uint64_t fence, hf_error *err)
 {
     if (leaver != NULL) {
         heir_of_leaver = hf__place_heir(leaver, 30000);
     }
-    return __real_hf__handle_grant(h, token, sent, fence, err);
+    return __real_hf__grant_confirm(h, token, sent, fence, err);
 }
 
 /* Its client was told of no break: the lock was adopted while the claim asked,
@@ -280,21 +280,21 @@ TEST(who_is_being_granted_the_lock_is_nobodys_heir)
     EXPECT_IS(hf_open(url, NULL, &client, NULL), HF_OK);
     EXPECT_IS(hf_open(url, NULL, &other, NULL), HF_OK);
     EXPECT_IS(hf_acquire(client, "job", NULL, &lock, NULL), HF_OK);
-    hf__place_gone(lock->handle);
-    hf__place_left(lock->handle);
+    hf__place_gone(lock->grant);
+    hf__place_left(lock->grant);
     opts.wait_ms = 1000;
     EXPECT_IS(hf__claim_new(client, "job", &opts, &c), HF_OK);
     EXPECT_IS(hf__claim_start(c, NULL), HF_OK);
     EXPECT(!hf__claim_step(c, &until));
     EXPECT_IS(c->use, HF__USE_ATTEMPT);
-    hf__place_adopted(lock->handle);
+    hf__place_adopted(lock->grant);
     EXPECT_IS(hf_break(other, "job", 0, NULL), HF_OK);
-    leaver = lock->handle;
+    leaver = lock->grant;
     EXPECT(hf__claim_step(c, &until));
     leaver = NULL;
     EXPECT_IS(c->result, HF_OK);
     EXPECT(heir_of_leaver == NULL);
-    EXPECT_IS(hf__claim_finish(c, &won->handle, NULL), HF_OK);
+    EXPECT_IS(hf__claim_finish(c, &won->grant, NULL), HF_OK);
     hf__claim_unref(c);
     EXPECT_IS(hf_release(won, NULL), HF_OK);
     hf_free(won);
@@ -317,9 +317,9 @@ TEST(a_forsaken_claim_stays_in_its_place_for_its_hand_over)
         EXPECT_IS(hf_acquire(client, "job", NULL, &lock, NULL), HF_OK);
         heir = enter(client, 0, 1000);
         EXPECT_IS(hf__place_turn(heir), HF__TURN_WAIT);
-        EXPECT(hf__place_heir(lock->handle, 30000) == heir);
+        EXPECT(hf__place_heir(lock->grant, 30000) == heir);
         EXPECT_IS(heir->use, HF__USE_HANDOVER);
-        EXPECT(hf__place_heir(lock->handle, 30000) == NULL);
+        EXPECT(hf__place_heir(lock->grant, 30000) == NULL);
         EXPECT(hf__place_forsake(heir));
         if (leaves_first != 0) {
             hf__place_leave(heir);
@@ -351,7 +351,7 @@ TEST(a_hand_over_that_was_broken_is_no_old_copy)
     hf_client *other = NULL;
     hf_lock *lock = NULL;
     struct hf__claim *heir = NULL;
-    struct hf__handle *handle = NULL;
+    struct hf__grant *grant = NULL;
     hf__time until = HF__NEVER;
 
     opts.wait_ms = 0;
@@ -369,13 +369,13 @@ TEST(a_hand_over_that_was_broken_is_no_old_copy)
     EXPECT(!hf__claim_step(heir, &until));
     EXPECT_IS(hf_release(lock, NULL), HF_OK);
     UNTIL(hf__claim_step(heir, &until));
-    EXPECT_IS(hf__claim_finish(heir, &handle, NULL), HF_OK);
-    EXPECT(handle->fsm.fence > hf_fence(lock));
+    EXPECT_IS(hf__claim_finish(heir, &grant, NULL), HF_OK);
+    EXPECT(grant->fsm.fence > hf_fence(lock));
     hf_free(lock);
     hf__claim_unref(heir);
-    hf__place_gone(handle);
-    hf__place_left(handle);
-    hf__handle_unref(handle);
+    hf__place_gone(grant);
+    hf__place_left(grant);
+    hf__grant_unref(grant);
     hf_close(client);
     hf_close(other);
 }

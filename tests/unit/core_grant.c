@@ -12,13 +12,13 @@
 /* Alice holds the name, in each test anew. */
 static hf_client *client;
 static hf_lock *lock;
-static struct hf__handle *h;
+static struct hf__grant *h;
 
 static void begin(const char *url, const hf_acquire_opts *opts)
 {
     EXPECT_IS(hf_open(url, NULL, &client, NULL), HF_OK);
     EXPECT_IS(hf_acquire(client, "job", opts, &lock, NULL), HF_OK);
-    h = lock->handle;
+    h = lock->grant;
 }
 
 static void end(void)
@@ -77,12 +77,12 @@ TEST(a_renewal_that_was_due_before_a_release_is_not_sent_after_it)
 
     begin("memory:handle", NULL);
     hf__mutex_lock(&h->mutex);
-    left = hf__handle_feed(h, (struct hf__fsm_event){.kind = HF__FSM_TICK,
-                                                     .now = h->fsm.renew_at});
+    left = hf__grant_feed(h, (struct hf__fsm_event){.kind = HF__FSM_TICK,
+                                                    .now = h->fsm.renew_at});
     hf__mutex_unlock(&h->mutex);
     releaser = hf__test_start(release, NULL);
     UNTIL(has_settled());
-    hf__handle_follow_up(h, left);
+    hf__grant_follow_up(h, left);
     hf__test_join(releaser);
     /* One that comes after the release is refused, and not counted. */
     EXPECT_IS(atomic_load(&client->counters.renewed), 1);
@@ -99,9 +99,9 @@ TEST(a_renewal_that_was_answered_too_late_revives_nothing)
     op.sent = hf__now();
     hf__mutex_lock(&h->mutex);
     atomic_store(&h->held_until, 0);
-    left = hf__handle_end_renewal(h, &op);
+    left = hf__grant_end_renewal(h, &op);
     hf__mutex_unlock(&h->mutex);
-    hf__handle_follow_up(h, left);
+    hf__grant_follow_up(h, left);
     EXPECT_IS(hf_held(lock), 0);
     EXPECT_IS(hf_lost_reason(lock), HF_REASON_EXPIRED);
     end();
@@ -118,13 +118,13 @@ TEST(what_is_over_while_it_is_renewed_is_given_back)
     begin("memory:handle", NULL);
     EXPECT_IS(hf_open("memory:handle", NULL, &other, NULL), HF_OK);
     hf__mutex_lock(&h->mutex);
-    hf__handle_begin(h, HF__ERRAND_RENEW);
-    left = hf__handle_feed(h, (struct hf__fsm_event){.kind = HF__FSM_TICK,
-                                                     .now = h->fsm.deadline});
-    EXPECT_IS(hf__handle_ended(h, HF__ENDING_WITHDRAWN, NULL), HF_EUNAVAIL);
-    left |= hf__handle_overdue(h);
+    hf__grant_begin(h, HF__ERRAND_RENEW);
+    left = hf__grant_feed(h, (struct hf__fsm_event){.kind = HF__FSM_TICK,
+                                                    .now = h->fsm.deadline});
+    EXPECT_IS(hf__grant_ended(h, HF__ENDING_WITHDRAWN, NULL), HF_EUNAVAIL);
+    left |= hf__grant_overdue(h);
     hf__mutex_unlock(&h->mutex);
-    hf__handle_follow_up(h, left);
+    hf__grant_follow_up(h, left);
     opts.wait_ms = 15000;
     EXPECT_IS(hf_acquire(other, "job", &opts, &theirs, NULL), HF_OK);
     hf_free(theirs);
@@ -137,11 +137,11 @@ TEST(a_renewal_is_not_sent_after_the_deadline)
 {
     begin("memory:handle", NULL);
     hf__mutex_lock(&h->mutex);
-    hf__handle_begin(h, HF__ERRAND_RENEW);
+    hf__grant_begin(h, HF__ERRAND_RENEW);
     EXPECT_IS(h->request.send_by.ns, h->fsm.deadline.ns);
     h->request.send_by = hf__now();
     hf__mutex_unlock(&h->mutex);
-    hf__handle_follow_up(h, HF__DO_SUBMIT);
+    hf__grant_follow_up(h, HF__DO_SUBMIT);
     UNTIL(atomic_load(&client->counters.renewed) +
               atomic_load(&client->counters.renew_failed) !=
           0);
@@ -153,11 +153,10 @@ TEST(a_renewal_that_fell_due_during_a_check_follows_it)
 {
     begin("memory:handle", NULL);
     hf__mutex_lock(&h->mutex);
-    hf__handle_begin(h, HF__ERRAND_CHECK);
-    EXPECT_IS(
-        hf__handle_feed(h, (struct hf__fsm_event){.kind = HF__FSM_TICK,
-                                                  .now = h->fsm.renew_at}),
-        0);
+    hf__grant_begin(h, HF__ERRAND_CHECK);
+    EXPECT_IS(hf__grant_feed(h, (struct hf__fsm_event){.kind = HF__FSM_TICK,
+                                                       .now = h->fsm.renew_at}),
+              0);
     h->request.op.result = HF_OK;
     hf__mutex_unlock(&h->mutex);
     h->request.done(&h->request);

@@ -2,14 +2,14 @@
 /*
  * What a client knows of one grant, shared by all that hold on to it (hold.h):
  * drives the pure grant (grant_fsm.h) with real events and does what it asks
- * for. One errand of a handle is under way at a time. Renewals and give-backs
+ * for. One errand of a grant is under way at a time. Renewals and give-backs
  * go through the renewal session, which only its runner leads, so that a stuck
  * acquire or a stopped caller costs no held lock; a release that its caller
  * waits for goes where the acquire went, in one batch with others. Nothing
- * here allocates after the handle was made.
+ * here allocates after the grant was made.
  */
-#ifndef HF_CORE_HANDLE_H
-#define HF_CORE_HANDLE_H
+#ifndef HF_CORE_GRANT_H
+#define HF_CORE_GRANT_H
 
 #include "src/core/client.h"
 #include "src/core/grant_fsm.h"
@@ -25,7 +25,7 @@ enum hf__errand {
     HF__ERRAND_GIVE_BACK
 };
 
-/* Who waits for the handle's parker without sleeping on it. */
+/* Who waits for the grant's parker without sleeping on it. */
 struct hf__listener {
     struct hf__link link;
     struct hf__parker *parker;
@@ -35,10 +35,10 @@ struct hf__listener {
 /* Who is to be told of the loss: a hold, see hold.h. */
 struct hf__mourner {
     struct hf__link link;
-    void (*tell)(struct hf__mourner *); /* under the handle's mutex, once */
+    void (*tell)(struct hf__mourner *); /* under the grant's mutex, once */
 };
 
-struct hf__handle {
+struct hf__grant {
     atomic_int refs; /* each hold's, each errand's, and a debt's */
     struct hf_client *client;
     uint64_t owner_id; /* who acquired it */
@@ -52,7 +52,7 @@ struct hf__handle {
     int slot;                   /* −1: none */
     uint64_t seen_before;       /* fence of the name, when the claim began */
     hf__time kept_until;        /* before, the store gives it to nobody else */
-    struct hf__link link;       /* in client->handles; under its mutex */
+    struct hf__link link;       /* in client->grants; under its mutex */
     struct hf__link owing_link; /* in client->owing, under its mutex, while the
                                    duty waits to try the give-back again */
     struct hf__place *place;    /* while it is the holder; under its mutex */
@@ -87,12 +87,12 @@ struct hf__handle {
     char key_bytes[]; /* with a NUL after it */
 };
 
-/* A handle that is not granted yet; NULL without memory. */
-HF_MUST_CHECK struct hf__handle *hf__handle_new(struct hf_client *,
-                                                const struct hf__key *,
-                                                const hf_acquire_opts *);
+/* A grant that is not granted yet; NULL without memory. */
+HF_MUST_CHECK struct hf__grant *hf__grant_new(struct hf_client *,
+                                              const struct hf__key *,
+                                              const hf_acquire_opts *);
 /* One more reference, unless it is being freed; under the client's mutex. */
-HF_MUST_CHECK static inline bool hf__handle_try_ref(struct hf__handle *h)
+HF_MUST_CHECK static inline bool hf__grant_try_ref(struct hf__grant *h)
 {
     int refs = atomic_load(&h->refs);
 
@@ -104,35 +104,35 @@ HF_MUST_CHECK static inline bool hf__handle_try_ref(struct hf__handle *h)
     return false;
 }
 
-/* Drop a reference; with the last one the handle goes. Thread: any. */
-void hf__handle_unref(struct hf__handle *);
+/* Drop a reference; with the last one the grant goes. Thread: any. */
+void hf__grant_unref(struct hf__grant *);
 /* The store granted it: HF_OK; HF_EUNAVAIL (too late) or HF_EPROTO (a fence
  * that fell): then the caller gives it back. */
-HF_MUST_CHECK int hf__handle_grant(struct hf__handle *,
-                                   const struct hf__token *, hf__time sent,
-                                   uint64_t fence, hf_error *err);
+HF_MUST_CHECK int hf__grant_confirm(struct hf__grant *,
+                                    const struct hf__token *, hf__time sent,
+                                    uint64_t fence, hf_error *err);
 /* How an attempt ended; a grant may be in the place of one that nobody had
  * given back. Calls the log: under no lock. */
-void hf__handle_tell_granted(const struct hf__handle *, int r, bool took_over);
+void hf__grant_tell_granted(const struct hf__grant *, int r, bool took_over);
 /* As hf_detach(); releasing is parting.h's. Thread: user. */
-HF_MUST_CHECK int hf__handle_detach(struct hf__handle *, hf_error *err);
+HF_MUST_CHECK int hf__grant_detach(struct hf__grant *, hf_error *err);
 /* Renew several of one client (the errand may be to detach instead), in one
  * batch; all callers have them in one order. Gives the status of each. Thread:
  * user. */
-void hf__handle_renew_all(struct hf__handle *const h[], int n, enum hf__errand,
-                          int *results);
+void hf__grant_renew_all(struct hf__grant *const h[], int n, enum hf__errand,
+                         int *results);
 /* Says what is wrong with a renewal that ended so; gives r. */
-int hf__handle_tell_renewal(const struct hf__handle *, int r, hf_error *err);
-/* From now on that parker is unparked with the handle's own, no longer the one
+int hf__grant_tell_renewal(const struct hf__grant *, int r, hf_error *err);
+/* From now on that parker is unparked with the grant's own, no longer the one
  * before: listen, then look. Thread: any. */
-void hf__handle_listen(struct hf__handle *, struct hf__listener *,
-                       struct hf__parker *);
+void hf__grant_listen(struct hf__grant *, struct hf__listener *,
+                      struct hf__parker *);
 /* No longer; harmless if it does not listen. Thread: any. */
-void hf__handle_ignore(struct hf__handle *, struct hf__listener *);
+void hf__grant_ignore(struct hf__grant *, struct hf__listener *);
 /* Somebody may have broken it: ask the store. Thread: any. */
-void hf__handle_doubt(struct hf__handle *);
+void hf__grant_doubt(struct hf__grant *);
 /* For hf_close(): release without waiting for the answer. */
-void hf__handle_abandon(struct hf__handle *);
+void hf__grant_abandon(struct hf__grant *);
 
 /* Is a release with this result to be tried again? Not when it was answered,
  * and not when the store refuses: then only the lease can end the grant. */
@@ -142,42 +142,42 @@ static inline bool hf__debt_is_open(int result)
            result == HF_ENOMEM;
 }
 
-/* NUL-ended, without the prefix; lives as long as the handle. */
-static inline const char *hf__handle_name(const struct hf__handle *h)
+/* NUL-ended, without the prefix; lives as long as the grant. */
+static inline const char *hf__grant_name(const struct hf__grant *h)
 {
     return h->key.bytes + h->key.name_at;
 }
-/* Why it was lost; for a handle that is. */
-hf_reason hf__handle_reason(const struct hf__handle *);
+/* Why it was lost; for a grant that is. */
+hf_reason hf__grant_reason(const struct hf__grant *);
 
-/* ---- between handle.c, renew.c and release.c */
+/* ---- between grant.c, renew.c and release.c */
 
-/* Held or at risk; under the handle's mutex. */
-bool hf__handle_is_ours(const struct hf__handle *);
-/* Step the grant and show the result; under the handle's mutex. Gives the
+/* Held or at risk; under the grant's mutex. */
+bool hf__grant_is_ours(const struct hf__grant *);
+/* Step the grant and show the result; under the grant's mutex. Gives the
  * actions. */
-unsigned hf__handle_step(struct hf__handle *, struct hf__fsm_event);
+unsigned hf__grant_step(struct hf__grant *, struct hf__fsm_event);
 /* The same, and begin the errand that it asks for. Gives what is left for
- * hf__handle_follow_up(), once the mutex is let go. */
-unsigned hf__handle_feed(struct hf__handle *, struct hf__fsm_event);
+ * hf__grant_follow_up(), once the mutex is let go. */
+unsigned hf__grant_feed(struct hf__grant *, struct hf__fsm_event);
 /* Do what is left; without locks. */
-void hf__handle_follow_up(struct hf__handle *, unsigned left);
+void hf__grant_follow_up(struct hf__grant *, unsigned left);
 /* A renewal that its caller waited for has its result. Gives what is left. */
-unsigned hf__handle_end_renewal(struct hf__handle *, const struct hf__op *);
+unsigned hf__grant_end_renewal(struct hf__grant *, const struct hf__op *);
 /* Begin what waited for the errand to end; under the mutex. Gives what is
  * left. */
-unsigned hf__handle_overdue(struct hf__handle *);
+unsigned hf__grant_overdue(struct hf__grant *);
 /* Whoever waits looks again; without locks. */
-void hf__handle_stir(struct hf__handle *);
+void hf__grant_stir(struct hf__grant *);
 /* Sleep until no errand is under way; under the mutex. False at the limit. */
-HF_MUST_CHECK bool hf__handle_await_errand(struct hf__handle *, hf__time limit);
+HF_MUST_CHECK bool hf__grant_await_errand(struct hf__grant *, hf__time limit);
 /* Begin an errand, with none under way; under the mutex. Its request is to be
  * run then. */
-void hf__handle_begin(struct hf__handle *, enum hf__errand);
+void hf__grant_begin(struct hf__grant *, enum hf__errand);
 /* It was run, and that ended so; under the mutex. Gives its result. Not over
  * (ret_is_over may be NULL): it goes on, or went on, without the caller
  * (HF_EUNKNOWN), and is ended by errand_done(). */
-HF_MUST_CHECK int hf__handle_ended(struct hf__handle *, enum hf__ending,
-                                   bool *ret_is_over);
+HF_MUST_CHECK int hf__grant_ended(struct hf__grant *, enum hf__ending,
+                                  bool *ret_is_over);
 
 #endif

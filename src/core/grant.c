@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Real events in, real actions done. This file feeds the pure grant under the
- * handle's mutex, publishes what hf_held() reads, runs the errands, and decides
+ * grant's mutex, publishes what hf_held() reads, runs the errands, and decides
  * whether a grant comes in time and with a fence that rises; what a grant does
  * is decided in grant_fsm.c, releasing is release.c's, renewing by hand
  * renew.c's. Called by users' threads and the one that steps for them, by the
  * keeper, which ticks, and by whoever executed an errand.
  */
-#include "src/core/handle.h"
+#include "src/core/grant.h"
 
 #include "src/base/alloc.h"
 #include "src/base/error.h"
@@ -39,13 +39,13 @@ static hf_lock_state shown_state(enum hf__phase phase)
     return HF_STATE_LOST;
 }
 
-bool hf__handle_is_ours(const struct hf__handle *h)
+bool hf__grant_is_ours(const struct hf__grant *h)
 {
     return h->fsm.phase == HF__PHASE_HELD || h->fsm.phase == HF__PHASE_AT_RISK;
 }
 
 /* The clock may be ahead of the keeper, who has yet to find it expired. */
-hf_reason hf__handle_reason(const struct hf__handle *h)
+hf_reason hf__grant_reason(const struct hf__grant *h)
 {
     hf_reason reason = (hf_reason)atomic_load(&h->reason);
 
@@ -53,7 +53,7 @@ hf_reason hf__handle_reason(const struct hf__handle *h)
 }
 
 /* How early a renewal may go along with those of other locks. */
-static int64_t renewal_slack(const struct hf__handle *h)
+static int64_t renewal_slack(const struct hf__grant *h)
 {
     return h->fsm.lease_ms * HF__MS / 24;
 }
@@ -81,12 +81,12 @@ static enum hf__op_kind kind_of(enum hf__errand errand)
     return is_renewal(errand) ? HF__OP_RENEW : HF__OP_RELEASE;
 }
 
-void hf__handle_begin(struct hf__handle *h, enum hf__errand errand)
+void hf__grant_begin(struct hf__grant *h, enum hf__errand errand)
 {
     struct hf__op *op = &h->request.op;
 
     HF_ASSERT(h->errand == HF__ERRAND_NONE);
-    HF_ASSERT(!is_for_holder(errand) || hf__handle_is_ours(h));
+    HF_ASSERT(!is_for_holder(errand) || hf__grant_is_ours(h));
     h->errand = errand;
     h->owes = false;
     h->is_doubted = false;
@@ -119,7 +119,7 @@ static enum hf__errand errand_of(unsigned actions)
 /* Take on what the store must be asked for, in the critical section that found
  * it due: a release that begins in between would not know of a renewal that
  * begins after it. Gives what is left to do without the mutex. */
-static unsigned take(struct hf__handle *h, unsigned actions)
+static unsigned take(struct hf__grant *h, unsigned actions)
 {
     enum hf__errand errand = errand_of(actions);
     unsigned left = actions & (HF__DO_TELL | HF__DO_RELEASE);
@@ -131,7 +131,7 @@ static unsigned take(struct hf__handle *h, unsigned actions)
         hf__client_owe(h->client);
     }
     if (errand != HF__ERRAND_NONE && h->errand == HF__ERRAND_NONE) {
-        hf__handle_begin(h, errand);
+        hf__grant_begin(h, errand);
         return left | HF__DO_SUBMIT;
     }
     h->owes = h->owes || errand == HF__ERRAND_GIVE_BACK;
@@ -141,7 +141,7 @@ static unsigned take(struct hf__handle *h, unsigned actions)
 
 /* ---- feeding the grant */
 
-unsigned hf__handle_step(struct hf__handle *h, struct hf__fsm_event e)
+unsigned hf__grant_step(struct hf__grant *h, struct hf__fsm_event e)
 {
     unsigned actions = hf__grant_fsm_step(&h->fsm, &e);
 
@@ -153,9 +153,8 @@ unsigned hf__handle_step(struct hf__handle *h, struct hf__fsm_event e)
     /* The reason first: who sees the loss may ask for it at once. */
     atomic_store(&h->reason, (int)h->fsm.reason);
     atomic_store(&h->state, (int)shown_state(h->fsm.phase));
-    atomic_store(&h->held_until,
-                 hf__handle_is_ours(h) ? h->fsm.deadline.ns : 0);
-    if (hf__handle_is_ours(h) || !h->is_owing) {
+    atomic_store(&h->held_until, hf__grant_is_ours(h) ? h->fsm.deadline.ns : 0);
+    if (hf__grant_is_ours(h) || !h->is_owing) {
         hf__time due = hf__grant_fsm_next_tick(&h->fsm);
 
         /* Only a renewal may come early: at a deadline that is merely near
@@ -166,9 +165,9 @@ unsigned hf__handle_step(struct hf__handle *h, struct hf__fsm_event e)
     return actions;
 }
 
-unsigned hf__handle_feed(struct hf__handle *h, struct hf__fsm_event e)
+unsigned hf__grant_feed(struct hf__grant *h, struct hf__fsm_event e)
 {
-    return take(h, hf__handle_step(h, e));
+    return take(h, hf__grant_step(h, e));
 }
 
 /*
@@ -176,30 +175,30 @@ unsigned hf__handle_feed(struct hf__handle *h, struct hf__fsm_event e)
  * old deadline: it has put 0 into held_until then, and lost is final, so the
  * new deadline counts only if the old one is still there.
  */
-static unsigned feed_renewed(struct hf__handle *h, hf__time sent)
+static unsigned feed_renewed(struct hf__grant *h, hf__time sent)
 {
     hf__time now = hf__now();
     hf__time deadline =
         hf__later(h->fsm.deadline, hf__grant_fsm_promise(&h->fsm, sent));
     int64_t old = h->fsm.deadline.ns;
 
-    if (hf__handle_is_ours(h) && hf__before(now, h->fsm.deadline) &&
+    if (hf__grant_is_ours(h) && hf__before(now, h->fsm.deadline) &&
         !atomic_compare_exchange_strong(&h->held_until, &old, deadline.ns)) {
         now = h->fsm.deadline;
     }
-    return hf__handle_feed(h, (struct hf__fsm_event){.kind = HF__FSM_RENEWED,
-                                                     .now = now,
-                                                     .sent = sent});
+    return hf__grant_feed(h, (struct hf__fsm_event){.kind = HF__FSM_RENEWED,
+                                                    .now = now,
+                                                    .sent = sent});
 }
 
-static void tell_lost(struct hf__handle *h)
+static void tell_lost(struct hf__grant *h)
 {
     char name[4 * HF_NAME_MAX];
 
     hf__count(&h->client->counters.lost, 1);
     hf__log(&h->client->settings.log, HF_LOG_WARN,
             "event=lost lock=%s fence=%llu reason=%s",
-            hf__log_quote(hf__handle_name(h), name, sizeof name),
+            hf__log_quote(hf__grant_name(h), name, sizeof name),
             (unsigned long long)h->fsm.fence,
             hf_strreason((hf_reason)atomic_load(&h->reason)));
     hf__place_gone(h);
@@ -213,7 +212,7 @@ static void tell_lost(struct hf__handle *h)
     hf__mutex_unlock(&h->mutex);
 }
 
-void hf__handle_follow_up(struct hf__handle *h, unsigned left)
+void hf__grant_follow_up(struct hf__grant *h, unsigned left)
 {
     if ((left & HF__DO_TELL) != 0) {
         tell_lost(h);
@@ -221,12 +220,12 @@ void hf__handle_follow_up(struct hf__handle *h, unsigned left)
     if ((left & HF__DO_SUBMIT) != 0) {
         hf__session_submit(&h->client->renew, &h->request);
     }
-    hf__handle_stir(h);
+    hf__grant_stir(h);
 }
 
 /* ---- the store said yes: what that is worth */
 
-static int refuse_grant(const struct hf__handle *h,
+static int refuse_grant(const struct hf__grant *h,
                         const struct hf__fsm_event *e, hf_error *err)
 {
     bool is_session = (h->client->settings.caps & HF_CAP_SESSION) != 0;
@@ -235,19 +234,19 @@ static int refuse_grant(const struct hf__handle *h,
         return hf__fail(err, HF_EPROTO,
                         "the fence of \"%s\" fell to %llu after %llu: was an "
                         "old copy of the store put back?",
-                        hf__handle_name(h), (unsigned long long)e->fence,
+                        hf__grant_name(h), (unsigned long long)e->fence,
                         (unsigned long long)e->seen_fence);
     }
     return hf__fail(err, HF_EUNAVAIL,
                     "the grant of \"%s\" came after its lease of %lld ms: "
                     "the store is too slow for it; %s",
-                    hf__handle_name(h), (long long)h->fsm.lease_ms,
+                    hf__grant_name(h), (long long)h->fsm.lease_ms,
                     is_session ? "set a longer session_timeout in the URL"
                                : "ask for a longer one");
 }
 
 /* The fence that the grant's must be above; 0: any will do. */
-static uint64_t fence_to_pass(const struct hf__handle *h, uint64_t fence)
+static uint64_t fence_to_pass(const struct hf__grant *h, uint64_t fence)
 {
     uint64_t seen = 0;
 
@@ -260,8 +259,8 @@ static uint64_t fence_to_pass(const struct hf__handle *h, uint64_t fence)
     return h->is_adopted && seen == fence ? 0 : seen;
 }
 
-int hf__handle_grant(struct hf__handle *h, const struct hf__token *token,
-                     hf__time sent, uint64_t fence, hf_error *err)
+int hf__grant_confirm(struct hf__grant *h, const struct hf__token *token,
+                      hf__time sent, uint64_t fence, hf_error *err)
 {
     struct hf__fsm_event e = {.kind = HF__FSM_GRANTED,
                               .sent = sent,
@@ -275,19 +274,19 @@ int hf__handle_grant(struct hf__handle *h, const struct hf__token *token,
     h->moot_at = hf__client_moot_at(h->client, sent, h->fsm.lease_ms);
     e.now = hf__now();
     h->kept_until = hf__after_ms(e.now, h->min_hold_ms);
-    actions = hf__handle_step(h, e);
+    actions = hf__grant_step(h, e);
     hf__mutex_unlock(&h->mutex);
     if ((actions & HF__DO_GIVE_BACK) != 0) { /* the claim sees to it */
         return refuse_grant(h, &e, err);
     }
     hf__client_see(h->client, &h->key, fence);
     hf__mutex_lock(&h->client->mutex);
-    hf__list_push(&h->client->handles, &h->link);
+    hf__list_push(&h->client->grants, &h->link);
     hf__mutex_unlock(&h->client->mutex);
     return HF_OK;
 }
 
-void hf__handle_tell_granted(const struct hf__handle *h, int r, bool took_over)
+void hf__grant_tell_granted(const struct hf__grant *h, int r, bool took_over)
 {
     char name[4 * HF_NAME_MAX];
 
@@ -297,13 +296,13 @@ void hf__handle_tell_granted(const struct hf__handle *h, int r, bool took_over)
     hf__count(&h->client->counters.taken_over, 1);
     hf__log(&h->client->settings.log, HF_LOG_INFO,
             "event=takeover lock=%s fence=%llu",
-            hf__log_quote(hf__handle_name(h), name, sizeof name),
+            hf__log_quote(hf__grant_name(h), name, sizeof name),
             (unsigned long long)h->fsm.fence);
 }
 
 /* ---- errands that have ended */
 
-unsigned hf__handle_end_renewal(struct hf__handle *h, const struct hf__op *op)
+unsigned hf__grant_end_renewal(struct hf__grant *h, const struct hf__op *op)
 {
     struct hf__fsm_event e = {.now = hf__now()};
 
@@ -320,26 +319,26 @@ unsigned hf__handle_end_renewal(struct hf__handle *h, const struct hf__op *op)
     }
     e.kind = op->result == HF_LOST ? HF__FSM_REFUSED : HF__FSM_RENEW_FAILED;
     e.reason = op->ret_reason;
-    return hf__handle_feed(h, e);
+    return hf__grant_feed(h, e);
 }
 
 /* What can't be answered now, the next renewal will. */
-static unsigned end_check(struct hf__handle *h, const struct hf__op *op)
+static unsigned end_check(struct hf__grant *h, const struct hf__op *op)
 {
     struct hf__fsm_event e = {
         .kind = HF__FSM_REFUSED, .now = hf__now(), .reason = op->ret_reason};
 
     if (op->result == HF_LOST) {
-        return hf__handle_feed(h, e);
+        return hf__grant_feed(h, e);
     }
     /* A renewal that fell due meanwhile found this errand under way. */
-    return h->fsm.is_renewing && hf__handle_is_ours(h) ? take(h, HF__DO_RENEW)
-                                                       : 0;
+    return h->fsm.is_renewing && hf__grant_is_ours(h) ? take(h, HF__DO_RENEW)
+                                                      : 0;
 }
 
-unsigned hf__handle_overdue(struct hf__handle *h)
+unsigned hf__grant_overdue(struct hf__grant *h)
 {
-    bool is_doubted = h->is_doubted && hf__handle_is_ours(h);
+    bool is_doubted = h->is_doubted && hf__grant_is_ours(h);
 
     return take(h, (h->owes ? HF__DO_GIVE_BACK : 0) |
                        (is_doubted ? HF__DO_CHECK : 0));
@@ -347,7 +346,7 @@ unsigned hf__handle_overdue(struct hf__handle *h)
 
 /* Gives whether the give-back waits for another try: not once the client is
  * closed, for nobody would make it. */
-static bool set_retry(struct hf__handle *h, bool is_waiting)
+static bool set_retry(struct hf__grant *h, bool is_waiting)
 {
     HF_SCOPED_LOCK(&h->client->mutex);
 
@@ -361,7 +360,7 @@ static bool set_retry(struct hf__handle *h, bool is_waiting)
 
 /* A release that nobody waits for: settled, or to be tried again. What is owed
  * as well is what it has just done, or will. */
-static void end_give_back(struct hf__handle *h, const struct hf__op *op)
+static void end_give_back(struct hf__grant *h, const struct hf__op *op)
 {
     hf__time now = hf__now();
     bool is_open = hf__debt_is_open(op->result) && hf__before(now, h->moot_at);
@@ -378,7 +377,7 @@ static void end_give_back(struct hf__handle *h, const struct hf__op *op)
 }
 
 /* The errand under way has its result; under the mutex. Gives the actions. */
-static unsigned end_errand(struct hf__handle *h)
+static unsigned end_errand(struct hf__grant *h)
 {
     enum hf__errand errand = h->errand;
     unsigned actions = 0;
@@ -387,7 +386,7 @@ static unsigned end_errand(struct hf__handle *h)
     switch (errand) {
     case HF__ERRAND_RENEW:
     case HF__ERRAND_DETACH:
-        actions = hf__handle_end_renewal(h, &h->request.op);
+        actions = hf__grant_end_renewal(h, &h->request.op);
         break;
     case HF__ERRAND_CHECK:
         actions = end_check(h, &h->request.op);
@@ -399,13 +398,13 @@ static unsigned end_errand(struct hf__handle *h)
     case HF__ERRAND_NONE:
         HF_ASSERT(false && "an errand that was not sent");
     }
-    return actions | hf__handle_overdue(h);
+    return actions | hf__grant_overdue(h);
 }
 
 /* Nobody waited for the errand. Thread: whoever executed it. */
 static void errand_done(struct hf__request *q)
 {
-    struct hf__handle *h = HF__ELEMENT(q, struct hf__handle, request);
+    struct hf__grant *h = HF__ELEMENT(q, struct hf__grant, request);
     bool was_renewal = false;
     bool was_owing = false;
     bool is_settled = false;
@@ -420,28 +419,28 @@ static void errand_done(struct hf__request *q)
     hf__mutex_unlock(&h->mutex);
     if (is_settled) { /* what is_owing held: the count and the reference */
         hf__client_settle(h->client);
-        hf__handle_unref(h);
+        hf__grant_unref(h);
     }
     if (was_renewal && r < 0) {
         hf__log(&h->client->settings.log, HF_LOG_WARN,
                 "event=renewal_failed result=%s", hf_strstatus(r));
     }
-    hf__handle_follow_up(h, actions);
-    hf__handle_unref(h);
+    hf__grant_follow_up(h, actions);
+    hf__grant_unref(h);
 }
 
 /* The keeper's call: a renewal or the deadline is due, or a give-back. */
 static void fire(struct hf__duty *duty, hf__time now)
 {
-    struct hf__handle *h = HF__ELEMENT(duty, struct hf__handle, duty);
+    struct hf__grant *h = HF__ELEMENT(duty, struct hf__grant, duty);
     unsigned actions = 0;
 
     /* Its last owner may just have let go, and now waits for this to end. */
-    if (!hf__handle_try_ref(h)) {
+    if (!hf__grant_try_ref(h)) {
         return;
     }
     hf__mutex_lock(&h->mutex);
-    if (hf__handle_is_ours(h)) {
+    if (hf__grant_is_ours(h)) {
         hf__time slack = hf__after_ns(now, renewal_slack(h));
         bool is_hurried = atomic_exchange(&h->is_hurried, false);
         bool is_asking = h->errand != HF__ERRAND_NONE; /* where it was */
@@ -451,9 +450,9 @@ static void fire(struct hf__duty *duty, hf__time now)
         if (renews && (is_hurried || !hf__before(slack, h->fsm.renew_at))) {
             now = hf__later(now, h->fsm.renew_at);
         }
-        actions = hf__handle_feed(
+        actions = hf__grant_feed(
             h, (struct hf__fsm_event){.kind = HF__FSM_TICK, .now = now});
-        if (is_hurried && (!renews || is_asking) && hf__handle_is_ours(h)) {
+        if (is_hurried && (!renews || is_asking) && hf__grant_is_ours(h)) {
             actions |= take(h, HF__DO_CHECK);
         }
     } else if (h->is_owing) {
@@ -461,27 +460,27 @@ static void fire(struct hf__duty *duty, hf__time now)
         actions = take(h, HF__DO_GIVE_BACK);
     }
     hf__mutex_unlock(&h->mutex);
-    hf__handle_follow_up(h, actions);
-    hf__handle_unref(h);
+    hf__grant_follow_up(h, actions);
+    hf__grant_unref(h);
 }
 
-void hf__handle_doubt(struct hf__handle *h)
+void hf__grant_doubt(struct hf__grant *h)
 {
     unsigned actions = 0;
 
     hf__mutex_lock(&h->mutex);
-    actions = hf__handle_is_ours(h) ? take(h, HF__DO_CHECK) : 0;
+    actions = hf__grant_is_ours(h) ? take(h, HF__DO_CHECK) : 0;
     hf__mutex_unlock(&h->mutex);
-    hf__handle_follow_up(h, actions);
+    hf__grant_follow_up(h, actions);
 }
 
 /* ---- making and dropping */
 
-struct hf__handle *hf__handle_new(struct hf_client *client,
-                                  const struct hf__key *key,
-                                  const hf_acquire_opts *opts)
+struct hf__grant *hf__grant_new(struct hf_client *client,
+                                const struct hf__key *key,
+                                const hf_acquire_opts *opts)
 {
-    struct hf__handle *h = hf__alloc(sizeof *h + key->length + 1u);
+    struct hf__grant *h = hf__alloc(sizeof *h + key->length + 1u);
 
     if (h == NULL) {
         return NULL;
@@ -513,7 +512,7 @@ struct hf__handle *hf__handle_new(struct hf_client *client,
     return h;
 }
 
-void hf__handle_unref(struct hf__handle *h)
+void hf__grant_unref(struct hf__grant *h)
 {
     struct hf_client *client = h->client;
 
@@ -530,7 +529,7 @@ void hf__handle_unref(struct hf__handle *h)
     hf__client_unref(client);
 }
 
-bool hf__handle_await_errand(struct hf__handle *h, hf__time limit)
+bool hf__grant_await_errand(struct hf__grant *h, hf__time limit)
 {
     while (h->errand != HF__ERRAND_NONE) {
         unsigned seen = hf__parker_seen(&h->parker);
@@ -545,8 +544,8 @@ bool hf__handle_await_errand(struct hf__handle *h, hf__time limit)
     return true;
 }
 
-int hf__handle_ended(struct hf__handle *h, enum hf__ending ending,
-                     bool *ret_is_over)
+int hf__grant_ended(struct hf__grant *h, enum hf__ending ending,
+                    bool *ret_is_over)
 {
     if (ret_is_over != NULL) {
         *ret_is_over = ending != HF__ENDING_DETACHED;
@@ -562,18 +561,18 @@ int hf__handle_ended(struct hf__handle *h, enum hf__ending ending,
     return h->request.op.result;
 }
 
-void hf__handle_abandon(struct hf__handle *h)
+void hf__grant_abandon(struct hf__grant *h)
 {
     unsigned actions = 0;
 
     hf__mutex_lock(&h->mutex);
-    if (hf__handle_is_ours(h)) {
-        actions = hf__handle_feed(
+    if (hf__grant_is_ours(h)) {
+        actions = hf__grant_feed(
             h, (struct hf__fsm_event){.kind = HF__FSM_CLOSED,
                                       .now = hf__now(),
                                       .reason = HF_REASON_SESSION});
         actions |= take(h, HF__DO_GIVE_BACK);
     }
     hf__mutex_unlock(&h->mutex);
-    hf__handle_follow_up(h, actions);
+    hf__grant_follow_up(h, actions);
 }
