@@ -161,9 +161,9 @@ void hf__acquire_turn_back(struct hf__acquire *a, int r)
     if (a->claim == NULL) {
         return;
     }
-    hf__hold_waive(a->lock); /* first: leaving may already give it back */
+    hf__lock_waive(a->lock); /* first: leaving may already give it back */
     a->parting = (struct hf__parting){.parker = a->parker};
-    hf__hold_leave(a->lock, &a->parting);
+    hf__lock_leave(a->lock, &a->parting);
 }
 
 static bool step_unmark(struct hf__acquire *a, hf__time *ret_until)
@@ -178,9 +178,9 @@ static bool step_unmark(struct hf__acquire *a, hf__time *ret_until)
 static bool step_let_go(struct hf__acquire *a, hf__time *ret_until)
 {
     if (a->claim == NULL) {
-        hf__hold_waive(a->lock);
+        hf__lock_waive(a->lock);
         /* An unconfirmed one is settled in the background. */
-        (void)!hf__hold_release(a->lock, NULL);
+        (void)!hf__lock_release(a->lock, NULL);
         return end(a, a->result);
     }
     a->parting.limit =

@@ -10,7 +10,7 @@
 #define HF_CORE_ACQUIRE_H
 
 #include "src/core/claim.h"
-#include "src/core/hold.h"
+#include "src/core/lock.h"
 
 enum hf__acquire_stage {
     HF__ACQUIRE_READY, /* wait for the renewal session */

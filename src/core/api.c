@@ -2,7 +2,7 @@
 /*
  * The calls of holdfast.h that acquire a lock: arguments are checked here,
  * before any I/O, and it is decided what an acquire by the lock's own owner
- * gets; the work is done by the parts. What is done with a lock is hold.c's.
+ * gets; the work is done by the parts. What is done with a lock is lock.c's.
  * Called by users' threads.
  */
 #include "src/core/api.h"
@@ -11,7 +11,7 @@
 #include "src/core/acquire.h"
 #include "src/core/adopt.h"
 #include "src/core/cancel.h"
-#include "src/core/hold.h"
+#include "src/core/lock.h"
 #include "src/core/many.h"
 #include "src/core/options.h"
 #include "src/core/place.h"
@@ -100,7 +100,7 @@ int hf__reenter(struct hf_client *client, const char *name,
         return HF_BUSY;
     }
     joins = opts->reentrant != 0 && is_same_manner(h, opts);
-    r = joins ? hf__hold_join(lock, h) : hf__hold_standing(h);
+    r = joins ? hf__lock_join(lock, h) : hf__lock_can_join(h);
     if (joins && r == HF_OK) {
         return HF_OK;
     }
@@ -189,7 +189,7 @@ static void complete(hf_acquire_opts *opts)
 static int acquire(struct wish *w, hf_lock *empty, hf_lock **ret_lock,
                    hf_error *err)
 {
-    HF_AUTO(hf__hold_free_auto) hf_lock *lock = empty;
+    HF_AUTO(hf__lock_free_auto) hf_lock *lock = empty;
     hf_client *client = w->client;
     int r = hf__owner_fill(&w->opts, w->label, err);
 
@@ -218,7 +218,7 @@ int hf_acquire(hf_client *client, const char *name,
     int r = check_call(client, ret_lock, err);
 
     r = r == HF_OK ? hf__acquire_check(client, name, given, &w.opts, err) : r;
-    return r == HF_OK ? acquire(&w, hf__hold_new(), ret_lock, err) : r;
+    return r == HF_OK ? acquire(&w, hf__lock_new(), ret_lock, err) : r;
 }
 
 /* What there is no sense, or no call, for with several names. */
@@ -248,14 +248,14 @@ int hf_acquire_many(hf_client *client, const char *const *names, int n,
     r = r == HF_OK ? read_options(&w.opts, given, err) : r;
     r = r == HF_OK ? check_many(&w.opts, err) : r;
     r = r == HF_OK ? hf__fit_options(client, &w.opts, err) : r;
-    return r == HF_OK ? acquire(&w, hf__hold_new_many(n), ret_lock, err) : r;
+    return r == HF_OK ? acquire(&w, hf__lock_new_many(n), ret_lock, err) : r;
 }
 
 int hf_adopt(hf_client *client, const char *name, const char *token,
              const hf_acquire_opts *given, hf_lock **ret_lock, hf_error *err)
 {
     hf_acquire_opts opts = HF_ACQUIRE_OPTS_INIT;
-    HF_AUTO(hf__hold_free_auto) hf_lock *lock = NULL;
+    HF_AUTO(hf__lock_free_auto) hf_lock *lock = NULL;
     struct hf__token parsed;
     int r = check_call(client, ret_lock, err);
 
@@ -271,7 +271,7 @@ int hf_adopt(hf_client *client, const char *name, const char *token,
     if (r != HF_OK) {
         return r;
     }
-    lock = hf__hold_new();
+    lock = hf__lock_new();
     if (lock == NULL) {
         return hf__fail(err, HF_ENOMEM, "out of memory");
     }

@@ -6,7 +6,7 @@
 #define HF_CORE_API_H
 
 #include "src/core/client.h"
-#include "src/core/hold.h"
+#include "src/core/lock.h"
 
 /* The client, the name, and the options, copied over what ret_opts has: HF_OK,
  * HF_EINVAL, HF_ENOTSUP or HF_EFORK. The owner_id stays 0 if it is. */
@@ -15,7 +15,7 @@ HF_MUST_CHECK int hf__acquire_check(hf_client *, const char *name,
                                     hf_acquire_opts *ret_opts, hf_error *err);
 
 /*
- * HF_OK: the lock is one more hold; HF_BUSY: this owner does not have it, ask
+ * HF_OK: the lock is one more lock; HF_BUSY: this owner does not have it, ask
  * the store. Else what the caller is told: HF_DEADLOCK, HF_LOST.
  */
 HF_MUST_CHECK int hf__reenter(struct hf_client *, const char *name,

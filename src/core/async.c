@@ -2,7 +2,7 @@
 /*
  * The asynchronous calls of holdfast.h. Arguments are checked here, before
  * anything is accepted; an acquire is flight.c's, a release is stepped here
- * and decided in release.c, what was lost is hold.c's, and telling board.c's.
+ * and decided in release.c, what was lost is lock.c's, and telling board.c's.
  * Called by users' threads; a release runs on the stepper's.
  */
 #include "src/base/alloc.h"
@@ -158,7 +158,7 @@ static struct departure *departure_new(struct hf_lock *lock)
     hf__stepper_adopt(&d->client->stepper, &d->job);
     d->n = n;
     for (int i = 0; i < n; i++) {
-        atomic_fetch_add(&hf__hold_part(lock, i)->grant->refs, 1);
+        atomic_fetch_add(&hf__lock_part(lock, i)->grant->refs, 1);
         d->partings[i].parker = &d->job.member.parker;
     }
     return d;
@@ -177,7 +177,7 @@ static bool is_over(const struct departure *d)
 static void depart(struct departure *d, hf_lock *lock)
 {
     atomic_store(&lock->is_sent_away, true);
-    hf__hold_leave(lock, d->partings);
+    hf__lock_leave(lock, d->partings);
     if (is_over(d)) {
         d->result = hf__partings_tell(d->partings, d->n, &d->err);
         arrive(d);
@@ -189,7 +189,7 @@ static void depart(struct departure *d, hf_lock *lock)
 int hf_release_async(hf_lock *lock, hf_done_fn fn, void *arg, hf_error *err)
 {
     struct departure *d = NULL;
-    int r = hf__hold_usable(lock, err);
+    int r = hf__lock_usable(lock, err);
 
     r = r == HF_OK ? check_open(lock->grant->client, err) : r;
     if (r != HF_OK) {
@@ -214,10 +214,10 @@ int hf_release_async(hf_lock *lock, hf_done_fn fn, void *arg, hf_error *err)
 
 int hf_on_lost(hf_lock *lock, hf_lost_fn fn, void *arg)
 {
-    int r = hf__hold_usable(lock, NULL);
+    int r = hf__lock_usable(lock, NULL);
 
     r = r == HF_OK ? check_open(lock->grant->client, NULL) : r;
-    return r == HF_OK ? hf__hold_on_lost(lock, fn, arg) : r;
+    return r == HF_OK ? hf__lock_on_lost(lock, fn, arg) : r;
 }
 
 int hf_fd(hf_client *client)

@@ -29,7 +29,7 @@ static void flight_free(struct hf__flight *f)
     struct hf_client *client = f->a.client;
 
     hf__acquire_fini(&f->a);
-    hf__hold_free(f->a.lock);
+    hf__lock_free(f->a.lock);
     hf__free(f);
     hf__client_unref(client);
 }
@@ -152,7 +152,7 @@ int hf__flight_new(struct hf_client *client, const char *name,
     f->a.parker = &f->job.member.parker;
     f->a.stop = f->cancel == NULL ? NULL : &f->cancel->is_fired;
     f->a.err = &f->err;
-    f->a.lock = hf__hold_new();
+    f->a.lock = hf__lock_new();
     r = f->a.lock == NULL ? hf__fail(&f->err, HF_ENOMEM, "out of memory")
                           : hf__acquire_prepare(&f->a);
     if (r != HF_OK) {

@@ -7,7 +7,7 @@
 #ifndef HF_CORE_FLIGHT_H
 #define HF_CORE_FLIGHT_H
 
-#include "src/core/hold.h"
+#include "src/core/lock.h"
 
 struct hf__flight;
 

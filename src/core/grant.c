@@ -493,7 +493,7 @@ struct hf__grant *hf__grant_new(struct hf_client *client,
     hf__list_init(&h->home_link);
     hf__list_init(&h->listeners);
     hf__list_init(&h->mourners);
-    h->holds = 1;
+    h->n_locks = 1;
     h->owner_id = opts->owner_id;
     hf__mutex_init(&h->mutex);
     hf__grant_fsm_init(&h->fsm, opts->lease_ms, opts->auto_renew != 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a client knows of one grant, shared by all that hold on to it (hold.h):
+ * What a client knows of one grant, shared by all that hold on to it (lock.h):
  * drives the pure grant (grant_fsm.h) with real events and does what it asks
  * for. One errand of a grant is under way at a time. Renewals and give-backs
  * go through the renewal session, which only its runner leads, so that a stuck
@@ -32,14 +32,14 @@ struct hf__listener {
     bool is_listening;
 };
 
-/* Who is to be told of the loss: a hold, see hold.h. */
+/* Who is to be told of the loss: a lock, see lock.h. */
 struct hf__mourner {
     struct hf__link link;
     void (*tell)(struct hf__mourner *); /* under the grant's mutex, once */
 };
 
 struct hf__grant {
-    atomic_int refs; /* each hold's, each errand's, and a debt's */
+    atomic_int refs; /* each lock's, each errand's, and a debt's */
     struct hf_client *client;
     uint64_t owner_id; /* who acquired it */
     bool is_adopted;
@@ -56,7 +56,7 @@ struct hf__grant {
     struct hf__link owing_link; /* in client->owing, under its mutex, while the
                                    duty waits to try the give-back again */
     struct hf__place *place;    /* while it is the holder; under its mutex */
-    struct hf__place *home;     /* until the last hold is let go; also */
+    struct hf__place *home;     /* until the last lock is let go; also */
     struct hf__link home_link;  /* in home->owned */
 
     /* What hf_held() and the getters read without a lock. */
@@ -70,7 +70,7 @@ struct hf__grant {
     struct hf__link listeners;
     atomic_int n_listeners;
     struct hf__link mourners;
-    int holds; /* not let go yet */
+    int n_locks; /* not let go yet */
     struct hf__grant_fsm fsm;
     struct hf__duty duty;
     struct hf__request request;

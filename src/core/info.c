@@ -9,7 +9,7 @@
 
 #include "src/base/alloc.h"
 #include "src/base/error.h"
-#include "src/core/hold.h"
+#include "src/core/lock.h"
 #include "src/core/look.h"
 #include "src/core/options.h"
 #include "src/core/place.h"

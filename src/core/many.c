@@ -170,24 +170,24 @@ static bool is_torn(const struct many *m)
  * background. */
 static void give_back(struct many *m, int from, hf__time by)
 {
-    struct hf_lock *holds[HF_MANY_MAX];
+    struct hf_lock *locks[HF_MANY_MAX];
     int n = 0;
 
     for (int rank = from; rank < m->n; rank++) {
         if (part(m, rank)->grant != NULL) {
-            holds[n++] = part(m, rank);
+            locks[n++] = part(m, rank);
         }
     }
     for (int i = 0; i < n; i++) {
-        hf__hold_waive(holds[i]);
+        hf__lock_waive(locks[i]);
     }
     if (n > 0) {
-        int r = hf__hold_release_all(holds, n, by, NULL);
+        int r = hf__lock_release_all(locks, n, by, NULL);
 
         m->is_heard = m->is_heard && r >= 0;
     }
     for (int i = 0; i < n; i++) {
-        hf__hold_clear(holds[i]);
+        hf__lock_clear(locks[i]);
     }
     m->kept = from < m->kept ? from : m->kept;
 }

@@ -7,7 +7,7 @@
 #ifndef HF_CORE_MANY_H
 #define HF_CORE_MANY_H
 
-#include "src/core/hold.h"
+#include "src/core/lock.h"
 
 /* HF_OK, or HF_EINVAL: n, a name that is none, or one given twice. */
 HF_MUST_CHECK int hf__many_check(const char *const *names, int n,

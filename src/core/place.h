@@ -50,7 +50,7 @@ struct hf__place {
     struct hf__link askers;   /* of line and apart: whose turn it is when none
                                  is unsettled, in their order */
     struct hf__grant *holder; /* of this client, alone; NULL if none */
-    struct hf__link owned;    /* grants whose holds are not all let go */
+    struct hf__link owned;    /* grants whose locks are not all let go */
     int unsettled;            /* attempts whose outcome is not known */
     int last_result;          /* of the last attempt, or its settling */
     int handovers;            /* in a row, without asking the store's others */
@@ -120,7 +120,7 @@ struct hf__grant *hf__place_broken(struct hf_client *, const struct hf__key *,
  * another, with a reference; NULL if none. */
 struct hf__grant *hf__place_owned(struct hf_client *, const struct hf__key *,
                                   uint64_t owner_id);
-/* The last hold of the lock was let go. */
+/* The last lock of the lock was let go. */
 void hf__place_left(struct hf__grant *);
 /* Who gets the lock when it is released now, or NULL: then really release
  * it. The claim stays put until hf__place_served(). */

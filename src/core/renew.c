@@ -141,11 +141,11 @@ void hf__grant_renew_all(struct hf__grant *const h[], int n,
     }
 }
 
-static int tell_shared(const struct hf__grant *h, int holds, hf_error *err)
+static int tell_shared(const struct hf__grant *h, int n_locks, hf_error *err)
 {
     return hf__fail(err, HF_EINVAL,
                     "\"%s\" was acquired %d times: release it down to one",
-                    hf__grant_name(h), holds);
+                    hf__grant_name(h), n_locks);
 }
 
 /* HF_OK: it can be detached, or (*ret_is_done) it has been. */
@@ -155,8 +155,8 @@ static int check_detach(struct hf__grant *h, bool *ret_is_done, hf_error *err)
     HF_SCOPED_LOCK(&h->mutex);
 
     *ret_is_done = h->fsm.phase == HF__PHASE_DETACHED;
-    if (h->holds > 1) {
-        return tell_shared(h, h->holds, err);
+    if (h->n_locks > 1) {
+        return tell_shared(h, h->n_locks, err);
     }
     if (h->fsm.phase == HF__PHASE_RELEASING ||
         h->fsm.phase == HF__PHASE_RELEASED) {
@@ -174,7 +174,7 @@ static int check_detach(struct hf__grant *h, bool *ret_is_done, hf_error *err)
 int hf__grant_detach(struct hf__grant *h, hf_error *err)
 {
     unsigned actions = 0;
-    int holds = 0;
+    int n_locks = 0;
     bool is_done = false;
     int r = check_detach(h, &is_done, err);
 
@@ -186,10 +186,10 @@ int hf__grant_detach(struct hf__grant *h, hf_error *err)
         return r;
     }
     hf__mutex_lock(&h->mutex);
-    holds = h->holds;
-    if (holds > 1) { /* its owner acquired it once more meanwhile */
+    n_locks = h->n_locks;
+    if (n_locks > 1) { /* its owner acquired it once more meanwhile */
         hf__mutex_unlock(&h->mutex);
-        return tell_shared(h, holds, err);
+        return tell_shared(h, n_locks, err);
     }
     actions = hf__grant_feed(
         h, (struct hf__fsm_event){.kind = HF__FSM_DETACHED, .now = hf__now()});

@@ -2,7 +2,7 @@
 /*
  * What the threads of a host want of the library.
  */
-#include "src/core/hold.h"
+#include "src/core/lock.h"
 #include "tests/sim/oracles.h"
 
 #include <poll.h>
@@ -188,7 +188,7 @@ static int acquire(struct want *w)
     hf__note("acquire: %s", hf_strstatus(r));
     hf__oracle_took(&w->seen, limit, "an acquire");
     for (int i = 0; r == HF_OK && i < w->n; i++) {
-        hf__oracle_granted(w->lock, hf__hold_part(w->lock, i), w->names[i],
+        hf__oracle_granted(w->lock, hf__lock_part(w->lock, i), w->names[i],
                            &w->opts, &w->seen);
     }
     hf__scene.tally->busy += r > 0;
@@ -214,7 +214,7 @@ static void expect_healthy(const struct want *w)
 static void expect_not_broken(const struct want *w)
 {
     for (int i = 0; i < w->n; i++) {
-        if (hf__account_is_broken(&hf__hold_part(w->lock, i)->grant->token)) {
+        if (hf__account_is_broken(&hf__lock_part(w->lock, i)->grant->token)) {
             hf__flaw("name %d was broken, and is released as if it was not",
                      w->names[i]);
         }

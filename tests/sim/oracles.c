@@ -5,7 +5,7 @@
  * own.
  */
 #include "tests/sim/oracles.h"
-#include "src/core/hold.h"
+#include "src/core/lock.h"
 #include "tests/sim/made.h"
 
 #include <string.h>

@@ -7,7 +7,7 @@
  * foreseen. To the second nobody writes whom hf_held() tells that it is over:
  * so no update is lost, unless what no client can foresee has happened.
  */
-#include "src/core/hold.h"
+#include "src/core/lock.h"
 #include "tests/sim/oracles.h"
 
 static struct resource {

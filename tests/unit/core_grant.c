@@ -4,7 +4,7 @@
  * insides: its timer fires on the keeper's thread while its last owner lets go,
  * and the two must not both free it; it is over while a renewal is under way.
  */
-#include "src/core/hold.h"
+#include "src/core/lock.h"
 #include "tests/lib/test.h"
 
 #include <stdatomic.h>
@@ -168,11 +168,11 @@ TEST(a_renewal_that_fell_due_during_a_check_follows_it)
 TEST(nobody_joins_what_is_over)
 {
     begin("memory:handle", NULL);
-    EXPECT_IS(hf__hold_standing(h), HF_OK);
+    EXPECT_IS(hf__lock_can_join(h), HF_OK);
     hf__mutex_lock(&h->mutex);
     h->fsm.deadline = hf__now();
     hf__mutex_unlock(&h->mutex);
-    EXPECT_IS(hf__hold_standing(h), HF_LOST);
+    EXPECT_IS(hf__lock_can_join(h), HF_LOST);
     end();
 }
 

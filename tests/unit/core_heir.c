@@ -5,7 +5,7 @@
  */
 #include "src/core/claim.h"
 #include "src/core/grant.h"
-#include "src/core/hold.h"
+#include "src/core/lock.h"
 #include "tests/lib/test.h"
 
 enum { LEASE_MS = 30000 };

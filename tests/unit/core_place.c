@@ -6,7 +6,7 @@
  */
 #include "src/core/claim.h"
 #include "src/core/grant.h"
-#include "src/core/hold.h"
+#include "src/core/lock.h"
 #include "tests/lib/test.h"
 
 enum { READERS = 20 };
@@ -273,7 +273,7 @@ TEST(who_is_being_granted_the_lock_is_nobodys_heir)
     hf_client *client = NULL;
     hf_client *other = NULL;
     hf_lock *lock = NULL;
-    hf_lock *won = hf__hold_new();
+    hf_lock *won = hf__lock_new();
     struct hf__claim *c = NULL;
     hf__time until = HF__NEVER;
 

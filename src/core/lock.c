@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who still holds on to a grant. This file counts the holds of a grant and
+ * Who still holds on to a grant. This file counts the locks of a grant and
  * gives each its own answer: whether it is held and what it is called, without
- * asking the store (a hold that was let go answers for itself, all else is the
+ * asking the store (a lock that was let go answers for itself, all else is the
  * grant's to know, and of several names the worst counts), its loss, its
  * release and its renewal; what the last release does is release.c's. Called by
  * users' threads; hf_held() also by signal handlers.
  */
-#include "src/core/hold.h"
+#include "src/core/lock.h"
 
 #include "src/base/alloc.h"
 #include "src/base/error.h"
@@ -20,7 +20,7 @@ static void init(struct hf_lock *lock, struct hf_lock *whole)
     hf__list_init(&lock->notice.link);
 }
 
-struct hf_lock *hf__hold_new(void)
+struct hf_lock *hf__lock_new(void)
 {
     struct hf_lock *lock = hf__alloc(sizeof *lock);
 
@@ -30,16 +30,16 @@ struct hf_lock *hf__hold_new(void)
     return lock;
 }
 
-struct hf_lock *hf__hold_new_many(int n)
+struct hf_lock *hf__lock_new_many(int n)
 {
-    struct hf_lock *lock = hf__hold_new();
+    struct hf_lock *lock = hf__lock_new();
 
     if (lock == NULL) {
         return NULL;
     }
     lock->parts = hf__alloc((size_t)n * sizeof *lock->parts);
     if (lock->parts == NULL) {
-        hf__hold_free(lock);
+        hf__lock_free(lock);
         return NULL;
     }
     lock->n_parts = n;
@@ -49,21 +49,21 @@ struct hf_lock *hf__hold_new_many(int n)
     return lock;
 }
 
-void hf__hold_clear(struct hf_lock *part)
+void hf__lock_clear(struct hf_lock *part)
 {
     hf__grant_ignore(part->grant, &part->listener);
     hf__grant_unref(part->grant);
     init(part, part->whole);
 }
 
-void hf__hold_free(struct hf_lock *lock)
+void hf__lock_free(struct hf_lock *lock)
 {
     if (lock == NULL) {
         return;
     }
     for (int i = 0; i < lock->n_parts; i++) {
         if (lock->parts[i].grant != NULL) {
-            hf__hold_clear(&lock->parts[i]);
+            hf__lock_clear(&lock->parts[i]);
         }
     }
     if (lock->parts == NULL && lock->grant != NULL) {
@@ -74,7 +74,7 @@ void hf__hold_free(struct hf_lock *lock)
     hf__free(lock);
 }
 
-int hf__hold_usable(const struct hf_lock *lock, hf_error *err)
+int hf__lock_usable(const struct hf_lock *lock, hf_error *err)
 {
     if (lock == NULL) {
         return hf__fail(err, HF_EINVAL, "the lock is NULL");
@@ -83,31 +83,31 @@ int hf__hold_usable(const struct hf_lock *lock, hf_error *err)
 }
 
 /* Under the grant's mutex. */
-static int standing(const struct hf__grant *h)
+static int lock_status(const struct hf__grant *h)
 {
     if (h->fsm.phase == HF__PHASE_LOST ||
         (hf__grant_is_ours(h) && !hf__grant_fsm_is_held(&h->fsm, hf__now()))) {
         return HF_LOST;
     }
-    if (!hf__grant_is_ours(h) || h->holds == 0) {
+    if (!hf__grant_is_ours(h) || h->n_locks == 0) {
         return HF_EUNAVAIL;
     }
     return HF_OK;
 }
 
-int hf__hold_standing(struct hf__grant *h)
+int hf__lock_can_join(struct hf__grant *h)
 {
     HF_SCOPED_LOCK(&h->mutex);
-    return standing(h);
+    return lock_status(h);
 }
 
-int hf__hold_join(struct hf_lock *lock, struct hf__grant *h)
+int hf__lock_join(struct hf_lock *lock, struct hf__grant *h)
 {
     HF_SCOPED_LOCK(&h->mutex);
-    int r = standing(h);
+    int r = lock_status(h);
 
     if (r == HF_OK) {
-        h->holds++;
+        h->n_locks++;
         h->was_joined = true;
         lock->grant = h;
     }
@@ -116,7 +116,7 @@ int hf__hold_join(struct hf_lock *lock, struct hf__grant *h)
 
 /* ---- what it answers without asking the store */
 
-/* The hold of a name that there is. */
+/* The lock of a name that there is. */
 static const hf_lock *part_of(const hf_lock *lock, int i)
 {
     return lock->n_parts > 0 ? &lock->parts[i] : lock;
@@ -152,7 +152,7 @@ int hf_held(const hf_lock *lock)
     if (is_foreign(lock)) {
         return 0;
     }
-    for (int i = 0; i < hf__hold_count(lock); i++) {
+    for (int i = 0; i < hf__lock_count(lock); i++) {
         const hf_lock *part = part_of(lock, i);
 
         if (atomic_load(&part->is_left) || !is_held(part->grant)) {
@@ -193,7 +193,7 @@ hf_lock_state hf_state(const hf_lock *lock)
     if (is_foreign(lock)) {
         return HF_STATE_LOST;
     }
-    for (int i = 0; i < hf__hold_count(lock); i++) {
+    for (int i = 0; i < hf__lock_count(lock); i++) {
         hf_lock_state state = state_of(part_of(lock, i));
 
         worst = badness[state] > badness[worst] ? state : worst;
@@ -209,7 +209,7 @@ int64_t hf_remaining_ms(const hf_lock *lock)
     if (hf_held(lock) == 0) {
         return 0;
     }
-    for (int i = 0; i < hf__hold_count(lock); i++) {
+    for (int i = 0; i < hf__lock_count(lock); i++) {
         int64_t until = atomic_load(&part_of(lock, i)->grant->held_until);
 
         least = until < least ? until : least;
@@ -239,7 +239,7 @@ int hf_slot(const hf_lock *lock)
 
 int hf_count(const hf_lock *lock)
 {
-    return lock == NULL ? 0 : hf__hold_count(lock);
+    return lock == NULL ? 0 : hf__lock_count(lock);
 }
 
 /* The i-th name's; NULL: there is none. */
@@ -263,7 +263,7 @@ hf_reason hf_lost_reason(const hf_lock *lock)
     if (is_foreign(lock)) {
         return HF_REASON_SESSION;
     }
-    for (int i = 0; i < hf__hold_count(lock); i++) {
+    for (int i = 0; i < hf__lock_count(lock); i++) {
         const hf_lock *part = part_of(lock, i);
 
         if (state_of(part) == HF_STATE_LOST) {
@@ -282,7 +282,7 @@ int hf_wait_lost(hf_lock *lock, int64_t wait_ms)
 {
     hf__time limit =
         wait_ms == HF_FOREVER ? HF__NEVER : hf__after_ms(hf__now(), wait_ms);
-    int r = hf__hold_usable(lock, NULL);
+    int r = hf__lock_usable(lock, NULL);
 
     if (r == HF_OK && wait_ms < 0 && wait_ms != HF_FOREVER) {
         r = HF_EINVAL;
@@ -344,8 +344,8 @@ static void forget_loss(struct hf_lock *lock)
     if (!atomic_load(&lock->is_asked)) {
         return;
     }
-    for (int i = 0; i < hf__hold_count(lock); i++) {
-        struct hf_lock *part = hf__hold_part(lock, i);
+    for (int i = 0; i < hf__lock_count(lock); i++) {
+        struct hf_lock *part = hf__lock_part(lock, i);
         HF_SCOPED_LOCK(&part->grant->mutex);
 
         hf__list_remove(&part->mourner.link);
@@ -380,8 +380,8 @@ static bool is_any_over(struct hf_lock *lock)
 {
     bool is_over = false;
 
-    for (int i = 0; i < hf__hold_count(lock); i++) {
-        struct hf_lock *part = hf__hold_part(lock, i);
+    for (int i = 0; i < hf__lock_count(lock); i++) {
+        struct hf_lock *part = hf__lock_part(lock, i);
         struct hf__grant *h = part->grant;
         HF_SCOPED_LOCK(&h->mutex);
 
@@ -391,7 +391,7 @@ static bool is_any_over(struct hf_lock *lock)
     return is_over;
 }
 
-int hf__hold_on_lost(struct hf_lock *lock, hf_lost_fn fn, void *arg)
+int hf__lock_on_lost(struct hf_lock *lock, hf_lost_fn fn, void *arg)
 {
     forget_loss(lock);
     if (is_any_over(lock)) {
@@ -408,8 +408,8 @@ int hf__hold_on_lost(struct hf_lock *lock, hf_lost_fn fn, void *arg)
     lock->lost_fn = fn;
     lock->lost_arg = arg;
     hf__mutex_unlock(&lock->grant->mutex);
-    for (int i = 0; i < hf__hold_count(lock); i++) {
-        if (!mourn(hf__hold_part(lock, i))) {
+    for (int i = 0; i < hf__lock_count(lock); i++) {
+        if (!mourn(hf__lock_part(lock, i))) {
             forget_loss(lock);
             return HF_EINVAL;
         }
@@ -419,7 +419,7 @@ int hf__hold_on_lost(struct hf_lock *lock, hf_lost_fn fn, void *arg)
 
 /* ---- letting go */
 
-/* Let go of this hold, once. True if the grant's own release is to answer. */
+/* Let go of this lock, once. True if the grant's own release is to answer. */
 static bool leave(struct hf_lock *lock)
 {
     struct hf__grant *h = lock->grant;
@@ -429,8 +429,8 @@ static bool leave(struct hf_lock *lock)
         return !atomic_load(&lock->is_left);
     }
     lock->is_over = true;
-    h->holds--;
-    if (h->holds == 0) {
+    h->n_locks--;
+    if (h->n_locks == 0) {
         return true;
     }
     lock->left_result =
@@ -439,10 +439,10 @@ static bool leave(struct hf_lock *lock)
     return false;
 }
 
-void hf__hold_leave(struct hf_lock *lock, struct hf__parting *p)
+void hf__lock_leave(struct hf_lock *lock, struct hf__parting *p)
 {
-    for (int i = 0; i < hf__hold_count(lock); i++) {
-        struct hf_lock *part = hf__hold_part(lock, i);
+    for (int i = 0; i < hf__lock_count(lock); i++) {
+        struct hf_lock *part = hf__lock_part(lock, i);
 
         p[i].grant = part->grant;
         if (leave(part)) {
@@ -450,13 +450,13 @@ void hf__hold_leave(struct hf_lock *lock, struct hf__parting *p)
         } else {
             p[i].stage = HF__PARTING_ENDED;
             p[i].result = part->left_result;
-            hf__grant_stir(part->grant); /* this hold may be waited on */
+            hf__grant_stir(part->grant); /* this lock may be waited on */
         }
     }
     forget_loss(lock);
 }
 
-int hf__hold_release_all(struct hf_lock *const holds[], int n, hf__time by,
+int hf__lock_release_all(struct hf_lock *const locks[], int n, hf__time by,
                          hf_error *err)
 {
     struct hf__parting p[HF_MANY_MAX];
@@ -465,7 +465,7 @@ int hf__hold_release_all(struct hf_lock *const holds[], int n, hf__time by,
     HF_ASSERT(n > 0 && n <= HF_MANY_MAX);
     for (int i = 0; i < n; i++) {
         p[i] = (struct hf__parting){.parker = &parker};
-        hf__hold_leave(holds[i], &p[i]);
+        hf__lock_leave(locks[i], &p[i]);
         p[i].limit = hf__earlier(p[i].limit, by);
     }
     hf__run_steps(&parker, hf__partings_step, &(struct hf__partings){p, n});
@@ -474,33 +474,33 @@ int hf__hold_release_all(struct hf_lock *const holds[], int n, hf__time by,
 
 static int release_parts(struct hf_lock *lock, hf_error *err)
 {
-    struct hf_lock *holds[HF_MANY_MAX];
+    struct hf_lock *locks[HF_MANY_MAX];
     int r = HF_OK;
 
     for (int i = 0; i < lock->n_parts; i++) {
-        holds[i] = &lock->parts[i];
+        locks[i] = &lock->parts[i];
     }
-    r = hf__hold_release_all(holds, lock->n_parts, HF__NEVER, err);
+    r = hf__lock_release_all(locks, lock->n_parts, HF__NEVER, err);
     forget_loss(lock);
     return r;
 }
 
-int hf__hold_release(struct hf_lock *lock, hf_error *err)
+int hf__lock_release(struct hf_lock *lock, hf_error *err)
 {
     struct hf__parting p = {.parker = &lock->grant->parker};
 
     if (lock->parts != NULL) {
         return release_parts(lock, err);
     }
-    hf__hold_leave(lock, &p);
+    hf__lock_leave(lock, &p);
     hf__run_steps(p.parker, hf__partings_step, &(struct hf__partings){&p, 1});
     return hf__partings_tell(&p, 1, err);
 }
 
-void hf__hold_waive(struct hf_lock *lock)
+void hf__lock_waive(struct hf_lock *lock)
 {
-    for (int i = 0; i < hf__hold_count(lock); i++) {
-        struct hf__grant *h = hf__hold_part(lock, i)->grant;
+    for (int i = 0; i < hf__lock_count(lock); i++) {
+        struct hf__grant *h = hf__lock_part(lock, i)->grant;
         HF_SCOPED_LOCK(&h->mutex);
 
         if (!h->was_joined) { /* else somebody else has used it */
@@ -512,9 +512,9 @@ void hf__hold_waive(struct hf_lock *lock)
 
 int hf_release(hf_lock *lock, hf_error *err)
 {
-    int r = hf__hold_usable(lock, err);
+    int r = hf__lock_usable(lock, err);
 
-    return r == HF_OK ? hf__hold_release(lock, err) : r;
+    return r == HF_OK ? hf__lock_release(lock, err) : r;
 }
 
 void hf_free(hf_lock *lock)
@@ -523,19 +523,19 @@ void hf_free(hf_lock *lock)
 
     /* In a forked child the grant is the parent's: its mutexes may be held
      * by threads that do not exist here. */
-    if (lock == NULL || hf__hold_usable(lock, NULL) != HF_OK) {
+    if (lock == NULL || hf__lock_usable(lock, NULL) != HF_OK) {
         return;
     }
     if (!atomic_load(&lock->is_sent_away)) {
-        r = hf__hold_release(lock, NULL);
+        r = hf__lock_release(lock, NULL);
         (void)r; /* an unconfirmed one is settled behind the caller's back */
     }
-    hf__hold_free(lock);
+    hf__lock_free(lock);
 }
 
 int hf_once_undo(hf_lock *lock, hf_error *err)
 {
-    int r = hf__hold_usable(lock, err);
+    int r = hf__lock_usable(lock, err);
 
     if (r == HF_OK && lock->once == NULL) {
         r = hf__fail(err, HF_EINVAL, "\"%s\" was acquired without once_ms",
@@ -557,12 +557,12 @@ int hf_renew(hf_lock *lock, hf_error *err)
     struct hf__grant *grants[HF_MANY_MAX];
     int results[HF_MANY_MAX] = {HF_OK};
     int worst = 0;
-    int r = hf__hold_usable(lock, err);
+    int r = hf__lock_usable(lock, err);
 
     if (r != HF_OK) {
         return r;
     }
-    for (int i = 0; i < hf__hold_count(lock); i++) {
+    for (int i = 0; i < hf__lock_count(lock); i++) {
         const hf_lock *part = part_of(lock, i);
 
         if (atomic_load(&part->is_left)) {
@@ -571,9 +571,9 @@ int hf_renew(hf_lock *lock, hf_error *err)
         }
         grants[i] = part->grant;
     }
-    hf__grant_renew_all(grants, hf__hold_count(lock), HF__ERRAND_RENEW,
+    hf__grant_renew_all(grants, hf__lock_count(lock), HF__ERRAND_RENEW,
                         results);
-    for (int i = 1; i < hf__hold_count(lock); i++) {
+    for (int i = 1; i < hf__lock_count(lock); i++) {
         worst = hf__is_worse(results[i], results[worst]) ? i : worst;
     }
     return hf__grant_tell_renewal(grants[worst], results[worst], err);
@@ -581,7 +581,7 @@ int hf_renew(hf_lock *lock, hf_error *err)
 
 int hf_detach(hf_lock *lock, hf_error *err)
 {
-    int r = hf__hold_usable(lock, err);
+    int r = hf__lock_usable(lock, err);
 
     if (r == HF_OK && lock->parts != NULL) {
         r = hf__fail(err, HF_ENOTSUP,
