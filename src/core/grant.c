@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Real events in, real actions done. This file feeds the pure grant under the
- * grant's mutex, publishes what hf_held() reads, runs the errands, and decides
- * whether a grant comes in time and with a fence that rises; what a grant does
- * is decided in grant_fsm.c, releasing is release.c's, renewing by hand
- * renew.c's. Called by users' threads and the one that steps for them, by the
- * keeper, which ticks, and by whoever executed an errand.
+ * grant's mutex, publishes what hf_held() reads, runs the pending operations,
+ * and decides whether a grant comes in time and with a fence that rises; what a
+ * grant does is decided in grant_fsm.c, releasing is release.c's, renewing by
+ * hand renew.c's. Called by users' threads and the one that steps for them, by
+ * the keeper, which ticks, and by whoever executed a pending operation.
  */
 #include "src/core/grant.h"
 
@@ -58,41 +58,41 @@ static int64_t renewal_slack(const struct hf__grant *h)
     return h->fsm.lease_ms * HF__MS / 24;
 }
 
-/* ---- beginning errands */
+/* ---- beginning pending operations */
 
-static void errand_done(struct hf__request *);
+static void pending_done(struct hf__request *);
 
-static bool is_renewal(enum hf__errand errand)
+static bool is_renewal(enum hf__pending_op pending)
 {
-    return errand == HF__ERRAND_RENEW || errand == HF__ERRAND_DETACH;
+    return pending == HF__PENDING_RENEW || pending == HF__PENDING_DETACH;
 }
 
 /* With a lease that goes on, and an answer that is worth nothing after it. */
-static bool is_for_holder(enum hf__errand errand)
+static bool is_for_holder(enum hf__pending_op pending)
 {
-    return is_renewal(errand) || errand == HF__ERRAND_CHECK;
+    return is_renewal(pending) || pending == HF__PENDING_CHECK;
 }
 
-static enum hf__op_kind kind_of(enum hf__errand errand)
+static enum hf__op_kind kind_of(enum hf__pending_op pending)
 {
-    if (errand == HF__ERRAND_CHECK) {
+    if (pending == HF__PENDING_CHECK) {
         return HF__OP_RAISE; /* to what it is: by token, and writes nothing */
     }
-    return is_renewal(errand) ? HF__OP_RENEW : HF__OP_RELEASE;
+    return is_renewal(pending) ? HF__OP_RENEW : HF__OP_RELEASE;
 }
 
-void hf__grant_begin(struct hf__grant *h, enum hf__errand errand)
+void hf__grant_begin(struct hf__grant *h, enum hf__pending_op pending)
 {
     struct hf__op *op = &h->request.op;
 
-    HF_ASSERT(h->errand == HF__ERRAND_NONE);
-    HF_ASSERT(!is_for_holder(errand) || hf__grant_is_ours(h));
-    h->errand = errand;
+    HF_ASSERT(h->pending == HF__PENDING_NONE);
+    HF_ASSERT(!is_for_holder(pending) || hf__grant_is_ours(h));
+    h->pending = pending;
     h->owes = false;
     h->is_doubted = false;
     atomic_fetch_add(&h->refs, 1);
-    op->kind = kind_of(errand);
-    op->is_detached = errand == HF__ERRAND_DETACH;
+    op->kind = kind_of(pending);
+    op->is_detached = pending == HF__PENDING_DETACH;
     op->reopens = h->is_unused;
     op->is_doubtful = h->is_doubtful;
     op->key = h->key;
@@ -101,19 +101,19 @@ void hf__grant_begin(struct hf__grant *h, enum hf__errand errand)
     op->fence = h->fsm.fence;
     op->lease_us = h->fsm.lease_ms * 1000;
     op->ret_reason = HF_REASON_NONE;
-    h->request.send_by = is_for_holder(errand) ? h->fsm.deadline : HF__NEVER;
-    h->request.done = errand_done;
+    h->request.send_by = is_for_holder(pending) ? h->fsm.deadline : HF__NEVER;
+    h->request.done = pending_done;
 }
 
-static enum hf__errand errand_of(unsigned actions)
+static enum hf__pending_op pending_of(unsigned actions)
 {
     if ((actions & HF__DO_GIVE_BACK) != 0) {
-        return HF__ERRAND_GIVE_BACK;
+        return HF__PENDING_GIVE_BACK;
     }
     if ((actions & HF__DO_RENEW) != 0) {
-        return HF__ERRAND_RENEW;
+        return HF__PENDING_RENEW;
     }
-    return (actions & HF__DO_CHECK) != 0 ? HF__ERRAND_CHECK : HF__ERRAND_NONE;
+    return (actions & HF__DO_CHECK) != 0 ? HF__PENDING_CHECK : HF__PENDING_NONE;
 }
 
 /* Take on what the store must be asked for, in the critical section that found
@@ -121,21 +121,21 @@ static enum hf__errand errand_of(unsigned actions)
  * begins after it. Gives what is left to do without the mutex. */
 static unsigned take(struct hf__grant *h, unsigned actions)
 {
-    enum hf__errand errand = errand_of(actions);
+    enum hf__pending_op pending = pending_of(actions);
     unsigned left = actions & (HF__DO_TELL | HF__DO_RELEASE);
 
-    if (errand == HF__ERRAND_GIVE_BACK && !h->is_owing) {
+    if (pending == HF__PENDING_GIVE_BACK && !h->is_owing) {
         /* A debt of the client, with a reference, until it is settled. */
         h->is_owing = true;
         atomic_fetch_add(&h->refs, 1);
         hf__client_owe(h->client);
     }
-    if (errand != HF__ERRAND_NONE && h->errand == HF__ERRAND_NONE) {
-        hf__grant_begin(h, errand);
+    if (pending != HF__PENDING_NONE && h->pending == HF__PENDING_NONE) {
+        hf__grant_begin(h, pending);
         return left | HF__DO_SUBMIT;
     }
-    h->owes = h->owes || errand == HF__ERRAND_GIVE_BACK;
-    h->is_doubted = h->is_doubted || errand == HF__ERRAND_CHECK;
+    h->owes = h->owes || pending == HF__PENDING_GIVE_BACK;
+    h->is_doubted = h->is_doubted || pending == HF__PENDING_CHECK;
     return left;
 }
 
@@ -300,7 +300,7 @@ void hf__grant_tell_granted(const struct hf__grant *h, int r, bool took_over)
             (unsigned long long)h->fsm.fence);
 }
 
-/* ---- errands that have ended */
+/* ---- pending operations that have ended */
 
 unsigned hf__grant_end_renewal(struct hf__grant *h, const struct hf__op *op)
 {
@@ -331,7 +331,8 @@ static unsigned end_check(struct hf__grant *h, const struct hf__op *op)
     if (op->result == HF_LOST) {
         return hf__grant_feed(h, e);
     }
-    /* A renewal that fell due meanwhile found this errand under way. */
+    /* A renewal that fell due meanwhile found this pending operation under
+     * way. */
     return h->fsm.is_renewing && hf__grant_is_ours(h) ? take(h, HF__DO_RENEW)
                                                       : 0;
 }
@@ -376,33 +377,34 @@ static void end_give_back(struct hf__grant *h, const struct hf__op *op)
     }
 }
 
-/* The errand under way has its result; under the mutex. Gives the actions. */
-static unsigned end_errand(struct hf__grant *h)
+/* The pending operation under way has its result; under the mutex. Gives the
+ * actions. */
+static unsigned end_pending(struct hf__grant *h)
 {
-    enum hf__errand errand = h->errand;
+    enum hf__pending_op pending = h->pending;
     unsigned actions = 0;
 
-    h->errand = HF__ERRAND_NONE;
-    switch (errand) {
-    case HF__ERRAND_RENEW:
-    case HF__ERRAND_DETACH:
+    h->pending = HF__PENDING_NONE;
+    switch (pending) {
+    case HF__PENDING_RENEW:
+    case HF__PENDING_DETACH:
         actions = hf__grant_end_renewal(h, &h->request.op);
         break;
-    case HF__ERRAND_CHECK:
+    case HF__PENDING_CHECK:
         actions = end_check(h, &h->request.op);
         break;
-    case HF__ERRAND_RELEASE:
-    case HF__ERRAND_GIVE_BACK:
+    case HF__PENDING_RELEASE:
+    case HF__PENDING_GIVE_BACK:
         end_give_back(h, &h->request.op);
         break;
-    case HF__ERRAND_NONE:
+    case HF__PENDING_NONE:
         HF_ASSERT(false && "an errand that was not sent");
     }
     return actions | hf__grant_overdue(h);
 }
 
-/* Nobody waited for the errand. Thread: whoever executed it. */
-static void errand_done(struct hf__request *q)
+/* Nobody waited for the pending operation. Thread: whoever executed it. */
+static void pending_done(struct hf__request *q)
 {
     struct hf__grant *h = HF__ELEMENT(q, struct hf__grant, request);
     bool was_renewal = false;
@@ -412,9 +414,9 @@ static void errand_done(struct hf__request *q)
     int r = q->op.result;
 
     hf__mutex_lock(&h->mutex);
-    was_renewal = is_renewal(h->errand);
+    was_renewal = is_renewal(h->pending);
     was_owing = h->is_owing;
-    actions = end_errand(h);
+    actions = end_pending(h);
     is_settled = was_owing && !h->is_owing;
     hf__mutex_unlock(&h->mutex);
     if (is_settled) { /* what is_owing held: the count and the reference */
@@ -443,7 +445,7 @@ static void fire(struct hf__duty *duty, hf__time now)
     if (hf__grant_is_ours(h)) {
         hf__time slack = hf__after_ns(now, renewal_slack(h));
         bool is_hurried = atomic_exchange(&h->is_hurried, false);
-        bool is_asking = h->errand != HF__ERRAND_NONE; /* where it was */
+        bool is_asking = h->pending != HF__PENDING_NONE; /* where it was */
         bool renews = hf__before(h->fsm.renew_at, h->fsm.deadline);
 
         /* A renewal that is nearly due goes along with those that are. */
@@ -529,9 +531,9 @@ void hf__grant_unref(struct hf__grant *h)
     hf__client_unref(client);
 }
 
-bool hf__grant_await_errand(struct hf__grant *h, hf__time limit)
+bool hf__grant_await_pending(struct hf__grant *h, hf__time limit)
 {
-    while (h->errand != HF__ERRAND_NONE) {
+    while (h->pending != HF__PENDING_NONE) {
         unsigned seen = hf__parker_seen(&h->parker);
 
         if (!hf__before(hf__now(), limit)) {
@@ -556,7 +558,7 @@ int hf__grant_ended(struct hf__grant *h, enum hf__ending ending,
     if (ending == HF__ENDING_WITHDRAWN) {
         h->request.op.result = HF_EUNAVAIL;
     }
-    h->errand = HF__ERRAND_NONE;
+    h->pending = HF__PENDING_NONE;
     atomic_fetch_sub(&h->refs, 1);
     return h->request.op.result;
 }

@@ -2,11 +2,11 @@
 /*
  * What a client knows of one grant, shared by all that hold on to it (lock.h):
  * drives the pure grant (grant_fsm.h) with real events and does what it asks
- * for. One errand of a grant is under way at a time. Renewals and give-backs
- * go through the renewal session, which only its runner leads, so that a stuck
- * acquire or a stopped caller costs no held lock; a release that its caller
- * waits for goes where the acquire went, in one batch with others. Nothing
- * here allocates after the grant was made.
+ * for. One pending operation of a grant is under way at a time. Renewals and
+ * give-backs go through the renewal session, which only its runner leads, so
+ * that a stuck acquire or a stopped caller costs no held lock; a release that
+ * its caller waits for goes where the acquire went, in one batch with others.
+ * Nothing here allocates after the grant was made.
  */
 #ifndef HF_CORE_GRANT_H
 #define HF_CORE_GRANT_H
@@ -16,13 +16,13 @@
 
 struct hf__place;
 
-enum hf__errand {
-    HF__ERRAND_NONE,
-    HF__ERRAND_RENEW,
-    HF__ERRAND_DETACH, /* a renewal, after which it is bound to no process */
-    HF__ERRAND_CHECK,  /* is it ours? Changes nothing */
-    HF__ERRAND_RELEASE,
-    HF__ERRAND_GIVE_BACK
+enum hf__pending_op {
+    HF__PENDING_NONE,
+    HF__PENDING_RENEW,
+    HF__PENDING_DETACH, /* a renewal, after which it is bound to no process */
+    HF__PENDING_CHECK,  /* is it ours? Changes nothing */
+    HF__PENDING_RELEASE,
+    HF__PENDING_GIVE_BACK
 };
 
 /* Who waits for the grant's parker without sleeping on it. */
@@ -39,7 +39,7 @@ struct hf__mourner {
 };
 
 struct hf__grant {
-    atomic_int refs; /* each lock's, each errand's, and a debt's */
+    atomic_int refs; /* each lock's, each pending operation's, and a debt's */
     struct hf_client *client;
     uint64_t owner_id; /* who acquired it */
     bool is_adopted;
@@ -74,8 +74,9 @@ struct hf__grant {
     struct hf__grant_fsm fsm;
     struct hf__duty duty;
     struct hf__request request;
-    enum hf__errand errand;
-    bool owes;       /* a give-back must follow the errand under way */
+    enum hf__pending_op pending;
+    bool owes;       /* a give-back must follow the pending operation under
+                        way */
     bool is_doubted; /* a check must */
     bool is_owing;   /* counted as a debt of the client */
     bool has_result; /* hf_release() has its answer */
@@ -116,11 +117,11 @@ HF_MUST_CHECK int hf__grant_confirm(struct hf__grant *,
 void hf__grant_tell_granted(const struct hf__grant *, int r, bool took_over);
 /* As hf_detach(); releasing is parting.h's. Thread: user. */
 HF_MUST_CHECK int hf__grant_detach(struct hf__grant *, hf_error *err);
-/* Renew several of one client (the errand may be to detach instead), in one
- * batch; all callers have them in one order. Gives the status of each. Thread:
- * user. */
-void hf__grant_renew_all(struct hf__grant *const h[], int n, enum hf__errand,
-                         int *results);
+/* Renew several of one client (the pending operation may be to detach instead),
+ * in one batch; all callers have them in one order. Gives the status of each.
+ * Thread: user. */
+void hf__grant_renew_all(struct hf__grant *const h[], int n,
+                         enum hf__pending_op, int *results);
 /* Says what is wrong with a renewal that ended so; gives r. */
 int hf__grant_tell_renewal(const struct hf__grant *, int r, hf_error *err);
 /* From now on that parker is unparked with the grant's own, no longer the one
@@ -157,23 +158,24 @@ bool hf__grant_is_ours(const struct hf__grant *);
 /* Step the grant and show the result; under the grant's mutex. Gives the
  * actions. */
 unsigned hf__grant_step(struct hf__grant *, struct hf__fsm_event);
-/* The same, and begin the errand that it asks for. Gives what is left for
- * hf__grant_follow_up(), once the mutex is let go. */
+/* The same, and begin the pending operation that it asks for. Gives what is
+ * left for hf__grant_follow_up(), once the mutex is let go. */
 unsigned hf__grant_feed(struct hf__grant *, struct hf__fsm_event);
 /* Do what is left; without locks. */
 void hf__grant_follow_up(struct hf__grant *, unsigned left);
 /* A renewal that its caller waited for has its result. Gives what is left. */
 unsigned hf__grant_end_renewal(struct hf__grant *, const struct hf__op *);
-/* Begin what waited for the errand to end; under the mutex. Gives what is
- * left. */
+/* Begin what waited for the pending operation to end; under the mutex. Gives
+ * what is left. */
 unsigned hf__grant_overdue(struct hf__grant *);
 /* Whoever waits looks again; without locks. */
 void hf__grant_stir(struct hf__grant *);
-/* Sleep until no errand is under way; under the mutex. False at the limit. */
-HF_MUST_CHECK bool hf__grant_await_errand(struct hf__grant *, hf__time limit);
-/* Begin an errand, with none under way; under the mutex. Its request is to be
- * run then. */
-void hf__grant_begin(struct hf__grant *, enum hf__errand);
+/* Sleep until no pending operation is under way; under the mutex. False at the
+ * limit. */
+HF_MUST_CHECK bool hf__grant_await_pending(struct hf__grant *, hf__time limit);
+/* Begin a pending operation, with none under way; under the mutex. Its request
+ * is to be run then. */
+void hf__grant_begin(struct hf__grant *, enum hf__pending_op);
 /* It was run, and that ended so; under the mutex. Gives its result. Not over
  * (ret_is_over may be NULL): it goes on, or went on, without the caller
  * (HF_EUNKNOWN), and is ended by errand_done(). */

@@ -68,7 +68,7 @@ struct hf__fsm_event {
 /* The store may think it ours: release by token; nobody waits for it. */
 #define HF__DO_GIVE_BACK 8u
 /* The grant's own, no step's: ask the store whether it is ours; hand the
- * errand that was begun to its session. */
+ * pending operation that was begun to its session. */
 #define HF__DO_CHECK  16u
 #define HF__DO_SUBMIT 32u
 

@@ -571,7 +571,7 @@ int hf_renew(hf_lock *lock, hf_error *err)
         }
         grants[i] = part->grant;
     }
-    hf__grant_renew_all(grants, hf__lock_count(lock), HF__ERRAND_RENEW,
+    hf__grant_renew_all(grants, hf__lock_count(lock), HF__PENDING_RENEW,
                         results);
     for (int i = 1; i < hf__lock_count(lock); i++) {
         worst = hf__is_worse(results[i], results[worst]) ? i : worst;

@@ -13,9 +13,10 @@ struct hf__claim;
 
 enum hf__parting_stage {
     HF__PARTING_OTHERS,  /* another has begun before: wait for its answer */
-    HF__PARTING_QUIET,   /* wait for the errand under way */
+    HF__PARTING_QUIET,   /* wait for the pending operation under way */
     HF__PARTING_HANDING, /* it is being handed to the next claim */
-    HF__PARTING_ERRAND,  /* send the release, once no errand is under way */
+    HF__PARTING_SEND,    /* send the release, once no pending operation is under
+                              way */
     HF__PARTING_SENT,
     HF__PARTING_PAUSE, /* before the next try */
     HF__PARTING_ENDED

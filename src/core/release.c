@@ -2,8 +2,9 @@
 /*
  * Letting go: to the next claim of this client in one step where the store
  * can, else by a release. This file decides which, tries again while there
- * is time, and makes sense of the answers; the errand itself is grant.c's.
- * Runs on the holder's thread (any may be that), or on the one that steps.
+ * is time, and makes sense of the answers; the pending operation itself is
+ * grant.c's. Runs on the holder's thread (any may be that), or on the one that
+ * steps.
  */
 #include "src/core/parting.h"
 
@@ -168,7 +169,7 @@ static bool step_others(struct hf__parting *p, hf__time *ret_until)
 static bool is_quiet(struct hf__grant *h)
 {
     HF_SCOPED_LOCK(&h->mutex);
-    return h->errand == HF__ERRAND_NONE;
+    return h->pending == HF__PENDING_NONE;
 }
 
 static bool step_quiet(struct hf__parting *p, hf__time *ret_until)
@@ -182,11 +183,11 @@ static bool step_quiet(struct hf__parting *p, hf__time *ret_until)
     if (!is_quiet(h)) {
         return hf__before(hf__now(), p->limit)
                    ? sleep_until(p->limit, ret_until)
-                   : go_on(p, HF__PARTING_ERRAND);
+                   : go_on(p, HF__PARTING_SEND);
     }
     heir = hf__place_heir(h, h->fsm.lease_ms);
     if (heir == NULL) {
-        return go_on(p, HF__PARTING_ERRAND);
+        return go_on(p, HF__PARTING_SEND);
     }
     begin_handover(p, heir);
     return begun(p, ret_until);
@@ -212,8 +213,7 @@ static bool step_handing(struct hf__parting *p, hf__time *ret_until)
     }
     r = end_handover(p, ending);
     p->is_unknown = r == HF_EUNKNOWN;
-    return r == HF_OK || r == HF_LOST ? end(p, r)
-                                      : go_on(p, HF__PARTING_ERRAND);
+    return r == HF_OK || r == HF_LOST ? end(p, r) : go_on(p, HF__PARTING_SEND);
 }
 
 /* The release has a result, or could not be sent. A release whose reply was
@@ -234,15 +234,15 @@ static bool end_try(struct hf__parting *p, int r)
     return end(p, r < 0 ? (int)HF_EUNKNOWN : r);
 }
 
-static bool step_errand(struct hf__parting *p, hf__time *ret_until)
+static bool step_send(struct hf__parting *p, hf__time *ret_until)
 {
     struct hf__grant *h = p->grant;
     bool begins = false;
 
     hf__mutex_lock(&h->mutex);
-    begins = h->errand == HF__ERRAND_NONE;
+    begins = h->pending == HF__PENDING_NONE;
     if (begins) {
-        hf__grant_begin(h, HF__ERRAND_RELEASE);
+        hf__grant_begin(h, HF__PENDING_RELEASE);
     }
     hf__mutex_unlock(&h->mutex);
     if (begins) {
@@ -277,7 +277,7 @@ static bool step_pause(struct hf__parting *p, hf__time *ret_until)
 {
     return hf__before(hf__now(), p->pause_until)
                ? sleep_until(p->pause_until, ret_until)
-               : go_on(p, HF__PARTING_ERRAND);
+               : go_on(p, HF__PARTING_SEND);
 }
 
 static bool step(struct hf__parting *p, hf__time *ret_until)
@@ -295,8 +295,8 @@ static bool step(struct hf__parting *p, hf__time *ret_until)
         case HF__PARTING_HANDING:
             goes_on = step_handing(p, ret_until);
             break;
-        case HF__PARTING_ERRAND:
-            goes_on = step_errand(p, ret_until);
+        case HF__PARTING_SEND:
+            goes_on = step_send(p, ret_until);
             break;
         case HF__PARTING_SENT:
             goes_on = step_sent(p, ret_until);

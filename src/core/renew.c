@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Renewing by hand, and the renewal that unties a grant from its process.
- * Renewals that are due are the keeper's, how an errand runs grant.c's.
- * Called by users' threads.
+ * Renewals that are due are the keeper's, how a pending operation runs
+ * grant.c's. Called by users' threads.
  */
 #include "src/core/grant.h"
 
@@ -33,7 +33,7 @@ static int tell_gone(const struct hf__grant *h, hf_error *err)
 static bool begin_renewal(struct hf__grant *h, hf__time limit,
                           unsigned *ret_actions)
 {
-    if (!hf__grant_await_errand(h, limit)) {
+    if (!hf__grant_await_pending(h, limit)) {
         return false;
     }
     *ret_actions |=
@@ -103,7 +103,7 @@ static bool step(void *arg, hf__time *ret_until)
 }
 
 void hf__grant_renew_all(struct hf__grant *const h[], int n,
-                         enum hf__errand errand, int *results)
+                         enum hf__pending_op pending, int *results)
 {
     struct renewals all = {.limit = hf__client_limit(h[0]->client)};
     struct hf__parker *parker = &h[0]->parker;
@@ -115,7 +115,7 @@ void hf__grant_renew_all(struct hf__grant *const h[], int n,
         results[i] = HF_EUNKNOWN;
         if (begin_renewal(h[i], hf__earlier(all.limit, h[i]->fsm.deadline),
                           &actions[i])) {
-            hf__grant_begin(h[i], errand);
+            hf__grant_begin(h[i], pending);
             all.limit = hf__earlier(all.limit, h[i]->fsm.deadline);
             all.sent[all.n++] = (struct renewal){.grant = h[i], .at = i};
         }
@@ -179,7 +179,7 @@ int hf__grant_detach(struct hf__grant *h, hf_error *err)
     int r = check_detach(h, &is_done, err);
 
     if (r == HF_OK && !is_done && !h->is_unbound) {
-        hf__grant_renew_all(&h, 1, HF__ERRAND_DETACH, &r);
+        hf__grant_renew_all(&h, 1, HF__PENDING_DETACH, &r);
         r = hf__grant_tell_renewal(h, r, err);
     }
     if (r != HF_OK || is_done) {

@@ -142,7 +142,7 @@ void hf__oracle_look(void)
         h->until = until != 0 ? until : h->until;
         expect_final(h);
         if (h->let_go == 0) {
-            h->was_renewing = h->grant->errand == HF__ERRAND_RENEW;
+            h->was_renewing = h->grant->pending == HF__PENDING_RENEW;
         }
         if (h->let_go == 0 && !is_ours(h)) {
             h->let_go = hf__virtual_boottime(h->host);

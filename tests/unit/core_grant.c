@@ -65,7 +65,7 @@ static bool has_settled(void)
     HF_SCOPED_LOCK(&h->mutex);
 
     return h->has_result || (h->fsm.phase == HF__PHASE_RELEASING &&
-                             h->errand == HF__ERRAND_RENEW);
+                             h->pending == HF__PENDING_RENEW);
 }
 
 /* The keeper has found a renewal due, and its thread is stopped before it can
@@ -118,7 +118,7 @@ TEST(what_is_over_while_it_is_renewed_is_given_back)
     begin("memory:handle", NULL);
     EXPECT_IS(hf_open("memory:handle", NULL, &other, NULL), HF_OK);
     hf__mutex_lock(&h->mutex);
-    hf__grant_begin(h, HF__ERRAND_RENEW);
+    hf__grant_begin(h, HF__PENDING_RENEW);
     left = hf__grant_feed(h, (struct hf__fsm_event){.kind = HF__FSM_TICK,
                                                     .now = h->fsm.deadline});
     EXPECT_IS(hf__grant_ended(h, HF__ENDING_WITHDRAWN, NULL), HF_EUNAVAIL);
@@ -137,7 +137,7 @@ TEST(a_renewal_is_not_sent_after_the_deadline)
 {
     begin("memory:handle", NULL);
     hf__mutex_lock(&h->mutex);
-    hf__grant_begin(h, HF__ERRAND_RENEW);
+    hf__grant_begin(h, HF__PENDING_RENEW);
     EXPECT_IS(h->request.send_by.ns, h->fsm.deadline.ns);
     h->request.send_by = hf__now();
     hf__mutex_unlock(&h->mutex);
@@ -153,7 +153,7 @@ TEST(a_renewal_that_fell_due_during_a_check_follows_it)
 {
     begin("memory:handle", NULL);
     hf__mutex_lock(&h->mutex);
-    hf__grant_begin(h, HF__ERRAND_CHECK);
+    hf__grant_begin(h, HF__PENDING_CHECK);
     EXPECT_IS(hf__grant_feed(h, (struct hf__fsm_event){.kind = HF__FSM_TICK,
                                                        .now = h->fsm.renew_at}),
               0);
