@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The asynchronous calls of holdfast.h. Arguments are checked here, before
- * anything is accepted; an acquire is flight.c's, a release is stepped here
- * and decided in release.c, what was lost is lock.c's, and telling board.c's.
- * Called by users' threads; a release runs on the stepper's.
+ * anything is accepted; an acquire is async_acquire.c's, a release is stepped
+ * here and decided in release.c, what was lost is lock.c's, and telling
+ * board.c's. Called by users' threads; a release runs on the stepper's.
  */
 #include "src/base/alloc.h"
 #include "src/base/error.h"
 #include "src/base/rand.h"
 #include "src/core/api.h"
-#include "src/core/flight.h"
+#include "src/core/async_acquire.h"
 #include "src/core/options.h"
 #include "src/core/parting.h"
 
@@ -48,7 +48,7 @@ int hf_acquire_async(hf_client *client, const char *name,
 {
     hf_acquire_opts opts = HF_ACQUIRE_OPTS_INIT;
     char label[HF_NOTE_MAX + 1];
-    struct hf__flight *f = NULL;
+    struct hf__async_acquire *f = NULL;
     int r = hf__acquire_check(client, name, given, &opts, err);
 
     if (r == HF_OK && fn == NULL) {
@@ -59,9 +59,9 @@ int hf_acquire_async(hf_client *client, const char *name,
     if (r == HF_OK && !hf__is_never(hf__client_close_by(client))) {
         r = hf__fail(err, HF_EUNAVAIL, "the client is being closed");
     }
-    r = r == HF_OK ? hf__flight_new(client, name, &opts, &f, err) : r;
+    r = r == HF_OK ? hf__async_acquire_new(client, name, &opts, &f, err) : r;
     if (r == HF_OK) {
-        hf__flight_start(f, &opts, fn, arg);
+        hf__async_acquire_start(f, &opts, fn, arg);
     }
     return r;
 }

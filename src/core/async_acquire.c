@@ -4,7 +4,7 @@
  * of its end; what it won is given back if nobody wants it any more when it is
  * told. Runs on the stepper's thread, at its ends on users'.
  */
-#include "src/core/flight.h"
+#include "src/core/async_acquire.h"
 
 #include "src/base/alloc.h"
 #include "src/base/error.h"
@@ -12,7 +12,7 @@
 #include "src/core/api.h"
 #include "src/core/cancel.h"
 
-struct hf__flight {
+struct hf__async_acquire {
     struct hf__job job;
     struct hf__notice notice;
     struct hf__acquire a; /* its client with a reference, the lock is owned */
@@ -24,7 +24,7 @@ struct hf__flight {
     void *arg;
 };
 
-static void flight_free(struct hf__flight *f)
+static void acquire_free(struct hf__async_acquire *f)
 {
     struct hf_client *client = f->a.client;
 
@@ -36,7 +36,7 @@ static void flight_free(struct hf__flight *f)
 
 static bool step(struct hf__job *j, hf__time *ret_until)
 {
-    return hf__acquire_step(&HF__ELEMENT(j, struct hf__flight, job)->a,
+    return hf__acquire_step(&HF__ELEMENT(j, struct hf__async_acquire, job)->a,
                             ret_until);
 }
 
@@ -44,7 +44,7 @@ static bool step(struct hf__job *j, hf__time *ret_until)
 
 static void call_off(struct hf__job *j)
 {
-    struct hf__flight *f = HF__ELEMENT(j, struct hf__flight, job);
+    struct hf__async_acquire *f = HF__ELEMENT(j, struct hf__async_acquire, job);
 
     atomic_store(&f->a.is_called_off, true);
     hf__unpark(&j->member.parker);
@@ -64,10 +64,10 @@ static void count(struct hf_client *client, int r, bool is_shared)
 
 static void end(struct hf__job *j)
 {
-    struct hf__flight *f = HF__ELEMENT(j, struct hf__flight, job);
+    struct hf__async_acquire *f = HF__ELEMENT(j, struct hf__async_acquire, job);
 
     if (f->is_told) {
-        flight_free(f);
+        acquire_free(f);
         return;
     }
     if (f->cancel != NULL) {
@@ -82,7 +82,7 @@ static void end(struct hf__job *j)
 }
 
 /* The grant came, but nobody wants it any more. */
-static void come_back(struct hf__flight *f)
+static void come_back(struct hf__async_acquire *f)
 {
     f->is_told = true;
     hf__count(&f->a.client->counters.cancelled, 1);
@@ -92,7 +92,7 @@ static void come_back(struct hf__flight *f)
     hf__stepper_add(&f->a.client->stepper, &f->job);
 }
 
-static bool is_unwanted(const struct hf__flight *f)
+static bool is_unwanted(const struct hf__async_acquire *f)
 {
     return f->a.result == HF_OK &&
            (hf__acquire_is_stopped(&f->a) ||
@@ -101,7 +101,8 @@ static bool is_unwanted(const struct hf__flight *f)
 
 static void tell(struct hf__notice *n)
 {
-    struct hf__flight *f = HF__ELEMENT(n, struct hf__flight, notice);
+    struct hf__async_acquire *f =
+        HF__ELEMENT(n, struct hf__async_acquire, notice);
     hf_acquire_fn fn = f->fn;
     void *arg = f->arg;
     hf_error err = f->err;
@@ -115,23 +116,23 @@ static void tell(struct hf__notice *n)
     if (f->a.result == HF_OK) {
         hf_lock *lock = HF_MOVE(f->a.lock);
 
-        flight_free(f);
+        acquire_free(f);
         fn(arg, HF_OK, lock, &err);
         return;
     }
     int r = f->a.result;
 
-    flight_free(f);
+    acquire_free(f);
     fn(arg, r, NULL, &err);
 }
 
 /* ---- the start */
 
-int hf__flight_new(struct hf_client *client, const char *name,
-                   const hf_acquire_opts *opts, struct hf__flight **ret_flight,
-                   hf_error *err)
+int hf__async_acquire_new(struct hf_client *client, const char *name,
+                          const hf_acquire_opts *opts,
+                          struct hf__async_acquire **ret_acquire, hf_error *err)
 {
-    struct hf__flight *f = hf__alloc(sizeof *f);
+    struct hf__async_acquire *f = hf__alloc(sizeof *f);
     int r = HF_OK;
 
     if (f == NULL) {
@@ -166,15 +167,16 @@ int hf__flight_new(struct hf_client *client, const char *name,
                      "raise the limit (ulimit -u)");
     }
     if (r != HF_OK) {
-        flight_free(f);
+        acquire_free(f);
         return r;
     }
-    *ret_flight = f;
+    *ret_acquire = f;
     return HF_OK;
 }
 
-void hf__flight_start(struct hf__flight *f, const hf_acquire_opts *opts,
-                      hf_acquire_fn fn, void *arg)
+void hf__async_acquire_start(struct hf__async_acquire *f,
+                             const hf_acquire_opts *opts, hf_acquire_fn fn,
+                             void *arg)
 {
     int r = HF_OK;
 
