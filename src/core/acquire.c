@@ -162,8 +162,8 @@ void hf__acquire_turn_back(struct hf__acquire *a, int r)
         return;
     }
     hf__lock_waive(a->lock); /* first: leaving may already give it back */
-    a->parting = (struct hf__parting){.parker = a->parker};
-    hf__lock_leave(a->lock, &a->parting);
+    a->release = (struct hf__release_op){.parker = a->parker};
+    hf__lock_leave(a->lock, &a->release);
 }
 
 static bool step_unmark(struct hf__acquire *a, hf__time *ret_until)
@@ -183,9 +183,9 @@ static bool step_let_go(struct hf__acquire *a, hf__time *ret_until)
         (void)!hf__lock_release(a->lock, NULL);
         return end(a, a->result);
     }
-    a->parting.limit =
-        hf__earlier(a->parting.limit, hf__client_close_by(a->client));
-    return hf__parting_step(&a->parting, ret_until) && end(a, a->result);
+    a->release.limit =
+        hf__earlier(a->release.limit, hf__client_close_by(a->client));
+    return hf__release_op_step(&a->release, ret_until) && end(a, a->result);
 }
 
 static bool step_stage(struct hf__acquire *a, hf__time *ret_until)

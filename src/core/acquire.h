@@ -41,7 +41,7 @@ struct hf__acquire {
     bool is_marked; /* the start counts */
     struct hf__unready unready;
     struct hf__once_ask ask;
-    struct hf__parting parting;
+    struct hf__release_op release;
     int result;
 };
 

@@ -11,7 +11,7 @@
 #include "src/core/api.h"
 #include "src/core/async_acquire.h"
 #include "src/core/options.h"
-#include "src/core/parting.h"
+#include "src/core/release.h"
 
 /* ---- what is common */
 
@@ -77,7 +77,7 @@ struct departure {
     hf_done_fn fn; /* NULL: nobody wants to know */
     void *arg;
     int n;
-    struct hf__parting partings[]; /* of each name, with its grant's ref */
+    struct hf__release_op releases[]; /* of each name, with its grant's ref */
 };
 
 static void departure_free(struct departure *d)
@@ -85,7 +85,7 @@ static void departure_free(struct departure *d)
     struct hf_client *client = d->client;
 
     for (int i = 0; i < d->n; i++) {
-        hf__grant_unref(d->partings[i].grant);
+        hf__grant_unref(d->releases[i].grant);
     }
     hf__free(d);
     hf__client_unref(client);
@@ -97,13 +97,13 @@ static bool step(struct hf__job *j, hf__time *ret_until)
     hf__time close_by = hf__client_close_by(d->client);
 
     for (int i = 0; i < d->n; i++) {
-        d->partings[i].limit = hf__earlier(d->partings[i].limit, close_by);
+        d->releases[i].limit = hf__earlier(d->releases[i].limit, close_by);
     }
-    if (!hf__partings_step(&(struct hf__partings){d->partings, d->n},
-                           ret_until)) {
+    if (!hf__release_ops_step(&(struct hf__partings){d->releases, d->n},
+                              ret_until)) {
         return false;
     }
-    d->result = hf__partings_tell(d->partings, d->n, &d->err);
+    d->result = hf__release_ops_tell(d->releases, d->n, &d->err);
     return true;
 }
 
@@ -143,7 +143,7 @@ static struct departure *departure_new(struct hf_lock *lock)
 {
     int n = hf_count(lock);
     struct departure *d =
-        hf__alloc(sizeof *d + (size_t)n * sizeof d->partings[0]);
+        hf__alloc(sizeof *d + (size_t)n * sizeof d->releases[0]);
 
     if (d == NULL) {
         return NULL;
@@ -159,7 +159,7 @@ static struct departure *departure_new(struct hf_lock *lock)
     d->n = n;
     for (int i = 0; i < n; i++) {
         atomic_fetch_add(&hf__lock_part(lock, i)->grant->refs, 1);
-        d->partings[i].parker = &d->job.member.parker;
+        d->releases[i].parker = &d->job.member.parker;
     }
     return d;
 }
@@ -167,7 +167,7 @@ static struct departure *departure_new(struct hf_lock *lock)
 static bool is_over(const struct departure *d)
 {
     for (int i = 0; i < d->n; i++) {
-        if (d->partings[i].stage != HF__PARTING_ENDED) {
+        if (d->releases[i].stage != HF__RELEASE_ENDED) {
             return false;
         }
     }
@@ -177,9 +177,9 @@ static bool is_over(const struct departure *d)
 static void depart(struct departure *d, hf_lock *lock)
 {
     atomic_store(&lock->is_sent_away, true);
-    hf__lock_leave(lock, d->partings);
+    hf__lock_leave(lock, d->releases);
     if (is_over(d)) {
-        d->result = hf__partings_tell(d->partings, d->n, &d->err);
+        d->result = hf__release_ops_tell(d->releases, d->n, &d->err);
         arrive(d);
         return;
     }

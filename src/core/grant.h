@@ -115,7 +115,7 @@ HF_MUST_CHECK int hf__grant_confirm(struct hf__grant *,
 /* How an attempt ended; a grant may be in the place of one that nobody had
  * given back. Calls the log: under no lock. */
 void hf__grant_tell_granted(const struct hf__grant *, int r, bool took_over);
-/* As hf_detach(); releasing is parting.h's. Thread: user. */
+/* As hf_detach(); releasing is release.h's. Thread: user. */
 HF_MUST_CHECK int hf__grant_detach(struct hf__grant *, hf_error *err);
 /* Renew several of one client (the pending operation may be to detach instead),
  * in one batch; all callers have them in one order. Gives the status of each.

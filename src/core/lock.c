@@ -439,16 +439,16 @@ static bool leave(struct hf_lock *lock)
     return false;
 }
 
-void hf__lock_leave(struct hf_lock *lock, struct hf__parting *p)
+void hf__lock_leave(struct hf_lock *lock, struct hf__release_op *p)
 {
     for (int i = 0; i < hf__lock_count(lock); i++) {
         struct hf_lock *part = hf__lock_part(lock, i);
 
         p[i].grant = part->grant;
         if (leave(part)) {
-            hf__parting_begin(&p[i]);
+            hf__release_op_begin(&p[i]);
         } else {
-            p[i].stage = HF__PARTING_ENDED;
+            p[i].stage = HF__RELEASE_ENDED;
             p[i].result = part->left_result;
             hf__grant_stir(part->grant); /* this lock may be waited on */
         }
@@ -459,17 +459,17 @@ void hf__lock_leave(struct hf_lock *lock, struct hf__parting *p)
 int hf__lock_release_all(struct hf_lock *const locks[], int n, hf__time by,
                          hf_error *err)
 {
-    struct hf__parting p[HF_MANY_MAX];
+    struct hf__release_op p[HF_MANY_MAX];
     struct hf__parker parker = {0};
 
     HF_ASSERT(n > 0 && n <= HF_MANY_MAX);
     for (int i = 0; i < n; i++) {
-        p[i] = (struct hf__parting){.parker = &parker};
+        p[i] = (struct hf__release_op){.parker = &parker};
         hf__lock_leave(locks[i], &p[i]);
         p[i].limit = hf__earlier(p[i].limit, by);
     }
-    hf__run_steps(&parker, hf__partings_step, &(struct hf__partings){p, n});
-    return hf__partings_tell(p, n, err);
+    hf__run_steps(&parker, hf__release_ops_step, &(struct hf__partings){p, n});
+    return hf__release_ops_tell(p, n, err);
 }
 
 static int release_parts(struct hf_lock *lock, hf_error *err)
@@ -487,14 +487,15 @@ static int release_parts(struct hf_lock *lock, hf_error *err)
 
 int hf__lock_release(struct hf_lock *lock, hf_error *err)
 {
-    struct hf__parting p = {.parker = &lock->grant->parker};
+    struct hf__release_op p = {.parker = &lock->grant->parker};
 
     if (lock->parts != NULL) {
         return release_parts(lock, err);
     }
     hf__lock_leave(lock, &p);
-    hf__run_steps(p.parker, hf__partings_step, &(struct hf__partings){&p, 1});
-    return hf__partings_tell(&p, 1, err);
+    hf__run_steps(p.parker, hf__release_ops_step,
+                  &(struct hf__partings){&p, 1});
+    return hf__release_ops_tell(&p, 1, err);
 }
 
 void hf__lock_waive(struct hf_lock *lock)

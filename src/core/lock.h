@@ -9,7 +9,7 @@
 #define HF_CORE_LOCK_H
 
 #include "src/core/once.h"
-#include "src/core/parting.h"
+#include "src/core/release.h"
 
 struct hf_lock {
     /* With a reference, NULL before the grant; of several parts, the first
@@ -53,9 +53,9 @@ HF_MUST_CHECK int hf__lock_release(struct hf_lock *, hf_error *err);
 HF_MUST_CHECK int hf__lock_release_all(struct hf_lock *const locks[], int n,
                                        hf__time by, hf_error *err);
 /* Let go of each part, once (of the lock itself, if it has none): begin its
- * parting, which has ended if others hold on to the grant. The parker of
+ * release, which has ended if others hold on to the grant. The parker of
  * each is set. Thread: user. */
-void hf__lock_leave(struct hf_lock *, struct hf__parting *);
+void hf__lock_leave(struct hf_lock *, struct hf__release_op *);
 /* As hf_on_lost(). */
 HF_MUST_CHECK int hf__lock_on_lost(struct hf_lock *, hf_lost_fn, void *arg);
 /* So many names it has. */

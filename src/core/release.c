@@ -6,7 +6,7 @@
  * grant.c's. Runs on the holder's thread (any may be that), or on the one that
  * steps.
  */
-#include "src/core/parting.h"
+#include "src/core/release.h"
 
 #include "src/base/error.h"
 #include "src/core/debt.h"
@@ -52,7 +52,7 @@ static void handover_done(struct hf__request *q)
     hf__claim_unref(heir);
 }
 
-static void begin_handover(struct hf__parting *p, struct hf__claim *heir)
+static void begin_handover(struct hf__release_op *p, struct hf__claim *heir)
 {
     struct hf__grant *h = p->grant;
 
@@ -60,14 +60,14 @@ static void begin_handover(struct hf__parting *p, struct hf__claim *heir)
     prepare_handover(h, heir);
     heir->request.done = handover_done;
     p->heir = heir;
-    p->stage = HF__PARTING_HANDING;
+    p->stage = HF__RELEASE_HANDING_OVER;
     hf__session_begin(hf__client_session(h->client, &h->key), &heir->request,
                       p->parker, p->limit);
 }
 
 /* The request is the heir's, so that it may go on when the holder's time is
  * up. Gives its result. */
-static int end_handover(struct hf__parting *p, enum hf__ending ending)
+static int end_handover(struct hf__release_op *p, enum hf__ending ending)
 {
     struct hf__claim *heir = p->heir;
     int r = HF_EUNKNOWN;
@@ -96,20 +96,20 @@ static bool sleep_until(hf__time until, hf__time *ret_until)
 
 /* A request was begun. Who leads steps all that it has first, so that they go
  * in one batch; else there is nothing to wait for. */
-static bool begun(const struct hf__parting *p, hf__time *ret_until)
+static bool begun(const struct hf__release_op *p, hf__time *ret_until)
 {
     return hf__parker_is_crews(p->parker) ||
            sleep_until((hf__time){0}, ret_until);
 }
 
-static bool go_on(struct hf__parting *p, enum hf__parting_stage stage)
+static bool go_on(struct hf__release_op *p, enum hf__release_stage stage)
 {
     p->stage = stage;
     return true;
 }
 
 /* Everybody hears the result. */
-static bool end(struct hf__parting *p, int r)
+static bool end(struct hf__release_op *p, int r)
 {
     struct hf__grant *h = p->grant;
 
@@ -131,22 +131,22 @@ static bool end(struct hf__parting *p, int r)
     hf__place_left(h);
     hf__grant_follow_up(h, p->actions);
     p->result = r;
-    return go_on(p, HF__PARTING_ENDED);
+    return go_on(p, HF__RELEASE_ENDED);
 }
 
 /* Who comes first gives the grant up, the others wait for its answer. Under
  * the mutex. */
-static void give_up(struct hf__parting *p)
+static void give_up(struct hf__release_op *p)
 {
     struct hf__grant *h = p->grant;
 
     if (h->has_result) {
         p->result = h->release_result;
-        p->stage = HF__PARTING_ENDED;
+        p->stage = HF__RELEASE_ENDED;
         return;
     }
     if (h->fsm.phase == HF__PHASE_RELEASING) {
-        p->stage = HF__PARTING_OTHERS;
+        p->stage = HF__RELEASE_AWAIT_OTHERS;
         return;
     }
     p->result =
@@ -155,15 +155,16 @@ static void give_up(struct hf__parting *p)
     p->actions = hf__grant_feed(
         h, (struct hf__fsm_event){.kind = HF__FSM_RELEASE, .now = hf__now()});
     p->is_sender = (p->actions & HF__DO_RELEASE) != 0;
-    p->stage = HF__PARTING_QUIET;
+    p->stage = HF__RELEASE_AWAIT_PENDING;
 }
 
-static bool step_others(struct hf__parting *p, hf__time *ret_until)
+static bool step_others(struct hf__release_op *p, hf__time *ret_until)
 {
     HF_SCOPED_LOCK(&p->grant->mutex);
 
     give_up(p);
-    return p->stage != HF__PARTING_OTHERS || sleep_until(HF__NEVER, ret_until);
+    return p->stage != HF__RELEASE_AWAIT_OTHERS ||
+           sleep_until(HF__NEVER, ret_until);
 }
 
 static bool is_quiet(struct hf__grant *h)
@@ -172,7 +173,7 @@ static bool is_quiet(struct hf__grant *h)
     return h->pending == HF__PENDING_NONE;
 }
 
-static bool step_quiet(struct hf__parting *p, hf__time *ret_until)
+static bool step_quiet(struct hf__release_op *p, hf__time *ret_until)
 {
     struct hf__grant *h = p->grant;
     struct hf__claim *heir = NULL;
@@ -183,18 +184,18 @@ static bool step_quiet(struct hf__parting *p, hf__time *ret_until)
     if (!is_quiet(h)) {
         return hf__before(hf__now(), p->limit)
                    ? sleep_until(p->limit, ret_until)
-                   : go_on(p, HF__PARTING_SEND);
+                   : go_on(p, HF__RELEASE_SEND);
     }
     heir = hf__place_heir(h, h->fsm.lease_ms);
     if (heir == NULL) {
-        return go_on(p, HF__PARTING_SEND);
+        return go_on(p, HF__RELEASE_SEND);
     }
     begin_handover(p, heir);
     return begun(p, ret_until);
 }
 
 /* Gives false while the request goes on, else how it ended. */
-static bool is_over(const struct hf__parting *p, struct hf__request *q,
+static bool is_over(const struct hf__release_op *p, struct hf__request *q,
                     enum hf__ending *ret_ending)
 {
     struct hf__grant *h = p->grant;
@@ -203,7 +204,7 @@ static bool is_over(const struct hf__parting *p, struct hf__request *q,
                             ret_ending);
 }
 
-static bool step_handing(struct hf__parting *p, hf__time *ret_until)
+static bool step_handing(struct hf__release_op *p, hf__time *ret_until)
 {
     enum hf__ending ending = HF__ENDING_RAN;
     int r = HF_OK;
@@ -213,20 +214,20 @@ static bool step_handing(struct hf__parting *p, hf__time *ret_until)
     }
     r = end_handover(p, ending);
     p->is_unknown = r == HF_EUNKNOWN;
-    return r == HF_OK || r == HF_LOST ? end(p, r) : go_on(p, HF__PARTING_SEND);
+    return r == HF_OK || r == HF_LOST ? end(p, r) : go_on(p, HF__RELEASE_SEND);
 }
 
 /* The release has a result, or could not be sent. A release whose reply was
  * lost shows as LOST the next time: before the deadline nobody but us can have
  * ended it, so that is success. */
-static bool end_try(struct hf__parting *p, int r)
+static bool end_try(struct hf__release_op *p, int r)
 {
     hf__time now = hf__now();
 
     p->is_unknown = p->is_unknown || r == HF_EUNKNOWN;
     if (r < 0 && hf__before(now, p->limit)) {
         p->pause_until = hf__earlier(p->limit, hf__after_ms(now, RETRY_MS));
-        return go_on(p, HF__PARTING_PAUSE);
+        return go_on(p, HF__RELEASE_PAUSE);
     }
     if (r == HF_LOST && p->is_unknown && p->reason != HF_REASON_BROKEN) {
         return end(p, HF_OK);
@@ -234,7 +235,7 @@ static bool end_try(struct hf__parting *p, int r)
     return end(p, r < 0 ? (int)HF_EUNKNOWN : r);
 }
 
-static bool step_send(struct hf__parting *p, hf__time *ret_until)
+static bool step_send(struct hf__release_op *p, hf__time *ret_until)
 {
     struct hf__grant *h = p->grant;
     bool begins = false;
@@ -248,14 +249,14 @@ static bool step_send(struct hf__parting *p, hf__time *ret_until)
     if (begins) {
         hf__session_begin(hf__client_session(h->client, &h->key), &h->request,
                           p->parker, p->limit);
-        p->stage = HF__PARTING_SENT;
+        p->stage = HF__RELEASE_SENT;
         return begun(p, ret_until);
     }
     return hf__before(hf__now(), p->limit) ? sleep_until(p->limit, ret_until)
                                            : end_try(p, HF_EUNAVAIL);
 }
 
-static bool step_sent(struct hf__parting *p, hf__time *ret_until)
+static bool step_sent(struct hf__release_op *p, hf__time *ret_until)
 {
     struct hf__grant *h = p->grant;
     enum hf__ending ending = HF__ENDING_RAN;
@@ -273,38 +274,38 @@ static bool step_sent(struct hf__parting *p, hf__time *ret_until)
     return end_try(p, r);
 }
 
-static bool step_pause(struct hf__parting *p, hf__time *ret_until)
+static bool step_pause(struct hf__release_op *p, hf__time *ret_until)
 {
     return hf__before(hf__now(), p->pause_until)
                ? sleep_until(p->pause_until, ret_until)
-               : go_on(p, HF__PARTING_SEND);
+               : go_on(p, HF__RELEASE_SEND);
 }
 
-static bool step(struct hf__parting *p, hf__time *ret_until)
+static bool step(struct hf__release_op *p, hf__time *ret_until)
 {
     bool goes_on = true;
 
     while (goes_on) {
         switch (p->stage) {
-        case HF__PARTING_OTHERS:
+        case HF__RELEASE_AWAIT_OTHERS:
             goes_on = step_others(p, ret_until);
             break;
-        case HF__PARTING_QUIET:
+        case HF__RELEASE_AWAIT_PENDING:
             goes_on = step_quiet(p, ret_until);
             break;
-        case HF__PARTING_HANDING:
+        case HF__RELEASE_HANDING_OVER:
             goes_on = step_handing(p, ret_until);
             break;
-        case HF__PARTING_SEND:
+        case HF__RELEASE_SEND:
             goes_on = step_send(p, ret_until);
             break;
-        case HF__PARTING_SENT:
+        case HF__RELEASE_SENT:
             goes_on = step_sent(p, ret_until);
             break;
-        case HF__PARTING_PAUSE:
+        case HF__RELEASE_PAUSE:
             goes_on = step_pause(p, ret_until);
             break;
-        case HF__PARTING_ENDED:
+        case HF__RELEASE_ENDED:
             return true;
         }
     }
@@ -313,16 +314,16 @@ static bool step(struct hf__parting *p, hf__time *ret_until)
 
 /* ---- from outside */
 
-void hf__parting_begin(struct hf__parting *p)
+void hf__release_op_begin(struct hf__release_op *p)
 {
     HF_SCOPED_LOCK(&p->grant->mutex);
     give_up(p);
 }
 
-bool hf__parting_step(struct hf__parting *p, hf__time *ret_until)
+bool hf__release_op_step(struct hf__release_op *p, hf__time *ret_until)
 {
     struct hf__grant *h = p->grant;
-    bool has_ended = p->stage == HF__PARTING_ENDED;
+    bool has_ended = p->stage == HF__RELEASE_ENDED;
 
     if (!has_ended) {
         if (p->parker != &h->parker && !p->listener.is_listening) {
@@ -336,7 +337,7 @@ bool hf__parting_step(struct hf__parting *p, hf__time *ret_until)
     return has_ended;
 }
 
-bool hf__partings_step(void *arg, hf__time *ret_until)
+bool hf__release_ops_step(void *arg, hf__time *ret_until)
 {
     const struct hf__partings *all = arg;
     bool have_ended = true;
@@ -344,7 +345,7 @@ bool hf__partings_step(void *arg, hf__time *ret_until)
     for (int i = 0; i < all->n; i++) {
         hf__time until = HF__NEVER;
 
-        if (!hf__parting_step(&all->list[i], &until)) {
+        if (!hf__release_op_step(&all->list[i], &until)) {
             *ret_until = hf__earlier(*ret_until, until);
             have_ended = false;
         }
@@ -377,7 +378,7 @@ static int tell(const struct hf__grant *h, int r, hf_error *err)
                     name);
 }
 
-int hf__partings_tell(const struct hf__parting *p, int n, hf_error *err)
+int hf__release_ops_tell(const struct hf__release_op *p, int n, hf_error *err)
 {
     int worst = 0;
 

@@ -4,31 +4,32 @@
  * its caller's thread, hf_release_async() on the stepper's. Of several that
  * release one grant the first sends, the others share its answer.
  */
-#ifndef HF_CORE_PARTING_H
-#define HF_CORE_PARTING_H
+#ifndef HF_CORE_RELEASE_H
+#define HF_CORE_RELEASE_H
 
 #include "src/core/grant.h"
 
 struct hf__claim;
 
-enum hf__parting_stage {
-    HF__PARTING_OTHERS,  /* another has begun before: wait for its answer */
-    HF__PARTING_QUIET,   /* wait for the pending operation under way */
-    HF__PARTING_HANDING, /* it is being handed to the next claim */
-    HF__PARTING_SEND,    /* send the release, once no pending operation is under
-                              way */
-    HF__PARTING_SENT,
-    HF__PARTING_PAUSE, /* before the next try */
-    HF__PARTING_ENDED
+enum hf__release_stage {
+    HF__RELEASE_AWAIT_OTHERS,  /* another has begun before: wait for its answer
+                                */
+    HF__RELEASE_AWAIT_PENDING, /* wait for the pending operation under way */
+    HF__RELEASE_HANDING_OVER,  /* it is being handed to the next claim */
+    HF__RELEASE_SEND, /* send the release, once no pending operation is under
+                           way */
+    HF__RELEASE_SENT,
+    HF__RELEASE_PAUSE, /* before the next try */
+    HF__RELEASE_ENDED
 };
 
 /* Grant and parker are the caller's to set, all else is zero at first. Several
  * may share a parker. */
-struct hf__parting {
+struct hf__release_op {
     struct hf__grant *grant;
     struct hf__parker *parker; /* the grant's, or one that listens to it */
 
-    enum hf__parting_stage stage;
+    enum hf__release_stage stage;
     struct hf__listener listener;
     bool is_sender;  /* this one ends the grant */
     bool is_unknown; /* a try got no answer */
@@ -49,20 +50,21 @@ static inline bool hf__is_worse(int result, int than)
 }
 
 /* From now on the lock is not held. Thread: any. */
-void hf__parting_begin(struct hf__parting *);
+void hf__release_op_begin(struct hf__release_op *);
 /* True once it has its result; else step again when the parker was unparked,
  * at *ret_until at the latest. Thread: one at a time. */
-HF_MUST_CHECK bool hf__parting_step(struct hf__parting *, hf__time *ret_until);
+HF_MUST_CHECK bool hf__release_op_step(struct hf__release_op *,
+                                       hf__time *ret_until);
 /* The same for n at once, as a step of base/wake.h, in one batch where they
  * have a session in common: one that may lead asks for the next step at once
  * when it has begun its request, so all have begun before the first leads. */
 struct hf__partings {
-    struct hf__parting *list;
+    struct hf__release_op *list;
     int n;
 };
-HF_MUST_CHECK bool hf__partings_step(void *partings, hf__time *ret_until);
+HF_MUST_CHECK bool hf__release_ops_step(void *releases, hf__time *ret_until);
 /* The result, with its text: of several the first loss, else the first
  * failure. */
-int hf__partings_tell(const struct hf__parting *, int n, hf_error *err);
+int hf__release_ops_tell(const struct hf__release_op *, int n, hf_error *err);
 
 #endif
