@@ -438,24 +438,25 @@ static bool may_be_inherited(const struct hf__grant *h)
            (h->client->settings.caps & HF_CAP_HANDOVER) != 0;
 }
 
-struct hf__claim *hf__place_heir(struct hf__grant *h, int64_t lease_ms)
+struct hf__claim *hf__place_next_waiter(struct hf__grant *h, int64_t lease_ms)
 {
     HF_SCOPED_LOCK(&h->client->mutex);
     struct hf__place *p = h->place;
-    struct hf__claim *heir = p == NULL ? NULL : first_in_line(p);
+    struct hf__claim *next_waiter = p == NULL ? NULL : first_in_line(p);
 
-    if (heir == NULL || heir->use != HF__USE_NONE || !may_be_inherited(h) ||
-        heir->standing != HF__STANDING_LINE || hf__claim_is_unknown(heir) ||
+    if (next_waiter == NULL || next_waiter->use != HF__USE_NONE ||
+        !may_be_inherited(h) || next_waiter->standing != HF__STANDING_LINE ||
+        hf__claim_is_unknown(next_waiter) ||
         h->is_doubtful || /* what may still come, a release keeps out */
         !may_hand_over(p, lease_ms)) {
         return NULL;
     }
     p->handovers++;
-    heir->standing = HF__STANDING_HANDED;
-    heir->use = HF__USE_HANDOVER;
-    pass(heir);
-    heir->asked_at = hf__now();
-    return heir;
+    next_waiter->standing = HF__STANDING_HANDED;
+    next_waiter->use = HF__USE_HANDOVER;
+    pass(next_waiter);
+    next_waiter->asked_at = hf__now();
+    return next_waiter;
 }
 
 bool hf__place_forsake(struct hf__claim *c)

@@ -124,7 +124,7 @@ struct hf__grant *hf__place_owned(struct hf_client *, const struct hf__key *,
 void hf__place_left(struct hf__grant *);
 /* Who gets the lock when it is released now, or NULL: then really release
  * it. The claim stays put until hf__place_served(). */
-struct hf__claim *hf__place_heir(struct hf__grant *, int64_t lease_ms);
+struct hf__claim *hf__place_next_waiter(struct hf__grant *, int64_t lease_ms);
 /* The hand-over ended. OK: granted, as its request tells; else the claim asks
  * the store itself. False if it has been forsaken: then its place is kept until
  * hf__place_forget(). */

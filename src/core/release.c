@@ -18,70 +18,71 @@
 
 /* ---- handing over */
 
-static void prepare_handover(struct hf__grant *h, struct hf__claim *heir)
+static void prepare_handover(struct hf__grant *h, struct hf__claim *next_waiter)
 {
-    struct hf__op *op = &heir->request.op;
+    struct hf__op *op = &next_waiter->request.op;
 
-    HF_ASSERT(heir->use == HF__USE_HANDOVER);
-    memset(&heir->request, 0, sizeof heir->request);
-    heir->err.status = 0;
+    HF_ASSERT(next_waiter->use == HF__USE_HANDOVER);
+    memset(&next_waiter->request, 0, sizeof next_waiter->request);
+    next_waiter->err.status = 0;
     op->kind = HF__OP_HANDOVER;
-    op->key = heir->key;
+    op->key = next_waiter->key;
     op->token = h->token;
-    op->next_token = heir->token;
+    op->next_token = next_waiter->token;
     op->fence = h->fsm.fence;
-    op->lease_us = heir->lease_ms * 1000;
-    op->keep_us = heir->grant->min_hold_ms * 1000;
-    op->is_detached = heir->grant->is_unbound;
-    op->owner = &heir->owner;
-    op->err = &heir->err;
+    op->lease_us = next_waiter->lease_ms * 1000;
+    op->keep_us = next_waiter->grant->min_hold_ms * 1000;
+    op->is_detached = next_waiter->grant->is_unbound;
+    op->owner = &next_waiter->owner;
+    op->err = &next_waiter->err;
 }
 
-/* The hand-over has its result: the heir goes on, granted or not. If it has
- * left, what it was perhaps handed is given back. */
+/* The hand-over has its result: the next waiter goes on, granted or not. If it
+ * has left, what it was perhaps handed is given back. */
 static void handover_done(struct hf__request *q)
 {
-    struct hf__claim *heir = HF__ELEMENT(q, struct hf__claim, request);
+    struct hf__claim *next_waiter = HF__ELEMENT(q, struct hf__claim, request);
 
-    if (!hf__place_served(heir)) {
-        if (hf__claim_may_be_there(heir)) {
-            hf__debt_open(heir);
+    if (!hf__place_served(next_waiter)) {
+        if (hf__claim_may_be_there(next_waiter)) {
+            hf__debt_open(next_waiter);
         }
-        hf__place_forget(heir);
+        hf__place_forget(next_waiter);
     }
-    hf__claim_unref(heir);
+    hf__claim_unref(next_waiter);
 }
 
-static void begin_handover(struct hf__release_op *p, struct hf__claim *heir)
+static void begin_handover(struct hf__release_op *p,
+                           struct hf__claim *next_waiter)
 {
     struct hf__grant *h = p->grant;
 
-    atomic_fetch_add(&heir->refs, 1);
-    prepare_handover(h, heir);
-    heir->request.done = handover_done;
-    p->heir = heir;
+    atomic_fetch_add(&next_waiter->refs, 1);
+    prepare_handover(h, next_waiter);
+    next_waiter->request.done = handover_done;
+    p->next_waiter = next_waiter;
     p->stage = HF__RELEASE_HANDING_OVER;
-    hf__session_begin(hf__client_session(h->client, &h->key), &heir->request,
-                      p->parker, p->limit);
+    hf__session_begin(hf__client_session(h->client, &h->key),
+                      &next_waiter->request, p->parker, p->limit);
 }
 
-/* The request is the heir's, so that it may go on when the holder's time is
- * up. Gives its result. */
+/* The request is the next waiter's, so that it may go on when the holder's time
+ * is up. Gives its result. */
 static int end_handover(struct hf__release_op *p, enum hf__ending ending)
 {
-    struct hf__claim *heir = p->heir;
+    struct hf__claim *next_waiter = p->next_waiter;
     int r = HF_EUNKNOWN;
 
     if (ending == HF__ENDING_DETACHED) {
         return r;
     }
     if (ending == HF__ENDING_WITHDRAWN) {
-        heir->request.op.result = HF_EUNAVAIL;
+        next_waiter->request.op.result = HF_EUNAVAIL;
     }
-    r = heir->request.op.result;
-    p->reason = heir->request.op.ret_reason;
+    r = next_waiter->request.op.result;
+    p->reason = next_waiter->request.op.ret_reason;
     hf__place_gone(p->grant);
-    handover_done(&heir->request);
+    handover_done(&next_waiter->request);
     return r;
 }
 
@@ -176,7 +177,7 @@ static bool is_quiet(struct hf__grant *h)
 static bool step_quiet(struct hf__release_op *p, hf__time *ret_until)
 {
     struct hf__grant *h = p->grant;
-    struct hf__claim *heir = NULL;
+    struct hf__claim *next_waiter = NULL;
 
     if (!p->is_sender) {
         return end(p, p->result); /* there was nothing to send */
@@ -186,11 +187,11 @@ static bool step_quiet(struct hf__release_op *p, hf__time *ret_until)
                    ? sleep_until(p->limit, ret_until)
                    : go_on(p, HF__RELEASE_SEND);
     }
-    heir = hf__place_heir(h, h->fsm.lease_ms);
-    if (heir == NULL) {
+    next_waiter = hf__place_next_waiter(h, h->fsm.lease_ms);
+    if (next_waiter == NULL) {
         return go_on(p, HF__RELEASE_SEND);
     }
-    begin_handover(p, heir);
+    begin_handover(p, next_waiter);
     return begun(p, ret_until);
 }
 
@@ -209,7 +210,7 @@ static bool step_handing(struct hf__release_op *p, hf__time *ret_until)
     enum hf__ending ending = HF__ENDING_RAN;
     int r = HF_OK;
 
-    if (!is_over(p, &p->heir->request, &ending)) {
+    if (!is_over(p, &p->next_waiter->request, &ending)) {
         return sleep_until(p->limit, ret_until);
     }
     r = end_handover(p, ending);

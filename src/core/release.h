@@ -37,7 +37,7 @@ struct hf__release_op {
     hf_reason reason;
     hf__time limit;
     hf__time pause_until;
-    struct hf__claim *heir;
+    struct hf__claim *next_waiter;
     int result;
 };
 

@@ -47,7 +47,7 @@ static void release_job(void *lock)
     EXPECT(r == HF_OK || r == HF_EUNKNOWN);
 }
 
-/* The heir is cancelled while the hand-over is under way, whose reply is
+/* The next waiter is cancelled while the hand-over is under way, whose reply is
  * lost; when it wakes, the session is busy with another claim. */
 TEST_IF(store_can(HF_CAP_HANDOVER),
         a_lock_perhaps_handed_to_a_cancelled_waiter_is_given_back)

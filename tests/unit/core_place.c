@@ -247,9 +247,9 @@ TEST(who_is_kept_by_a_holder_keeps_nobody_from_asking)
 }
 
 /* A holder that lets go just when a claim of its client is granted the lock:
- * it is asked for its heir where the claim learns of its grant. */
+ * it is asked for its next waiter where the claim learns of its grant. */
 static struct hf__grant *leaver;
-static struct hf__claim *heir_of_leaver;
+static struct hf__claim *next_waiter_of_leaver;
 
 int __real_hf__grant_confirm(struct hf__grant *, const struct hf__token *,
                              hf__time sent, uint64_t fence, hf_error *);
@@ -259,7 +259,7 @@ int __wrap_hf__grant_confirm(struct hf__grant *h, const struct hf__token *token,
                              hf__time sent, uint64_t fence, hf_error *err)
 {
     if (leaver != NULL) {
-        heir_of_leaver = hf__place_heir(leaver, 30000);
+        next_waiter_of_leaver = hf__place_next_waiter(leaver, 30000);
     }
     return __real_hf__grant_confirm(h, token, sent, fence, err);
 }
@@ -293,7 +293,7 @@ TEST(who_is_being_granted_the_lock_is_nobodys_heir)
     EXPECT(hf__claim_step(c, &until));
     leaver = NULL;
     EXPECT_IS(c->result, HF_OK);
-    EXPECT(heir_of_leaver == NULL);
+    EXPECT(next_waiter_of_leaver == NULL);
     EXPECT_IS(hf__claim_finish(c, &won->grant, NULL), HF_OK);
     hf__claim_unref(c);
     EXPECT_IS(hf_release(won, NULL), HF_OK);
@@ -311,29 +311,29 @@ TEST(a_forsaken_claim_stays_in_its_place_for_its_hand_over)
     for (int leaves_first = 0; leaves_first < 2; leaves_first++) {
         hf_client *client = NULL;
         hf_lock *lock = NULL;
-        struct hf__claim *heir = NULL;
+        struct hf__claim *next_waiter = NULL;
 
         EXPECT_IS(hf_open("memory:forsaken", NULL, &client, NULL), HF_OK);
         EXPECT_IS(hf_acquire(client, "job", NULL, &lock, NULL), HF_OK);
-        heir = enter(client, 0, 1000);
-        EXPECT_IS(hf__place_turn(heir), HF__TURN_WAIT);
-        EXPECT(hf__place_heir(lock->grant, 30000) == heir);
-        EXPECT_IS(heir->use, HF__USE_HANDOVER);
-        EXPECT(hf__place_heir(lock->grant, 30000) == NULL);
-        EXPECT(hf__place_forsake(heir));
+        next_waiter = enter(client, 0, 1000);
+        EXPECT_IS(hf__place_turn(next_waiter), HF__TURN_WAIT);
+        EXPECT(hf__place_next_waiter(lock->grant, 30000) == next_waiter);
+        EXPECT_IS(next_waiter->use, HF__USE_HANDOVER);
+        EXPECT(hf__place_next_waiter(lock->grant, 30000) == NULL);
+        EXPECT(hf__place_forsake(next_waiter));
         if (leaves_first != 0) {
-            hf__place_leave(heir);
+            hf__place_leave(next_waiter);
         }
-        heir->request.op.kind = HF__OP_HANDOVER;
-        heir->request.op.result = HF_EUNAVAIL;
-        EXPECT(!hf__place_served(heir));
-        EXPECT(!hf__claim_may_be_there(heir));
-        hf__place_forget(heir);
-        EXPECT_IS(heir->use, HF__USE_NONE);
+        next_waiter->request.op.kind = HF__OP_HANDOVER;
+        next_waiter->request.op.result = HF_EUNAVAIL;
+        EXPECT(!hf__place_served(next_waiter));
+        EXPECT(!hf__claim_may_be_there(next_waiter));
+        hf__place_forget(next_waiter);
+        EXPECT_IS(next_waiter->use, HF__USE_NONE);
         if (leaves_first == 0) {
-            hf__place_leave(heir);
+            hf__place_leave(next_waiter);
         }
-        hf__claim_unref(heir);
+        hf__claim_unref(next_waiter);
         EXPECT_IS(hf_release(lock, NULL), HF_OK);
         hf_free(lock);
         EXPECT(hf__map_find(&client->places, "holdfast:job", 12) == NULL);
@@ -350,7 +350,7 @@ TEST(a_hand_over_that_was_broken_is_no_old_copy)
     hf_client *client = NULL;
     hf_client *other = NULL;
     hf_lock *lock = NULL;
-    struct hf__claim *heir = NULL;
+    struct hf__claim *next_waiter = NULL;
     struct hf__grant *grant = NULL;
     hf__time until = HF__NEVER;
 
@@ -358,21 +358,21 @@ TEST(a_hand_over_that_was_broken_is_no_old_copy)
     EXPECT_IS(hf_open("memory:broken", NULL, &client, NULL), HF_OK);
     EXPECT_IS(hf_open("memory:broken", NULL, &other, NULL), HF_OK);
     EXPECT_IS(hf_acquire(client, "job", NULL, &lock, NULL), HF_OK);
-    heir = enter(client, 0, 60000);
-    EXPECT(!hf__claim_step(heir, &until));
+    next_waiter = enter(client, 0, 60000);
+    EXPECT(!hf__claim_step(next_waiter, &until));
     EXPECT_IS(hf_release(lock, NULL), HF_OK);
     hf_free(lock);
-    EXPECT_IS(heir->standing, HF__STANDING_SERVED);
+    EXPECT_IS(next_waiter->standing, HF__STANDING_SERVED);
     EXPECT_IS(hf_break(other, "job", 0, NULL), HF_OK);
     opts.owner_id = 7;
     EXPECT_IS(hf_acquire(client, "job", &opts, &lock, NULL), HF_OK);
-    EXPECT(!hf__claim_step(heir, &until));
+    EXPECT(!hf__claim_step(next_waiter, &until));
     EXPECT_IS(hf_release(lock, NULL), HF_OK);
-    UNTIL(hf__claim_step(heir, &until));
-    EXPECT_IS(hf__claim_finish(heir, &grant, NULL), HF_OK);
+    UNTIL(hf__claim_step(next_waiter, &until));
+    EXPECT_IS(hf__claim_finish(next_waiter, &grant, NULL), HF_OK);
     EXPECT(grant->fsm.fence > hf_fence(lock));
     hf_free(lock);
-    hf__claim_unref(heir);
+    hf__claim_unref(next_waiter);
     hf__place_gone(grant);
     hf__place_left(grant);
     hf__grant_unref(grant);

@@ -21,10 +21,10 @@ static struct hf__claim *stand_in_line(hf_client *client)
 }
 
 /* Nobody, while that is so. */
-#define EXPECT_NO_HEIR(h, what, is, was)                                       \
+#define EXPECT_NO_NEXT_WAITER(h, what, is, was)                                \
     do {                                                                       \
         (what) = (is);                                                         \
-        EXPECT(hf__place_heir(h, LEASE_MS) == NULL);                           \
+        EXPECT(hf__place_next_waiter(h, LEASE_MS) == NULL);                    \
         (what) = (was);                                                        \
     } while (0)
 
@@ -41,15 +41,15 @@ TEST(the_next_inherits_if_there_is_no_doubt)
     next = stand_in_line(client);
     h = lock->grant;
     p = h->place;
-    EXPECT_NO_HEIR(h, h->is_doubtful, true, false);
-    EXPECT_NO_HEIR(h, h->is_adopted, true, false);
-    EXPECT_NO_HEIR(h, h->kept_until, HF__NEVER, (hf__time){0});
-    EXPECT_NO_HEIR(h, next->trace, HF__TRACE_DOUBT, HF__TRACE_NONE);
+    EXPECT_NO_NEXT_WAITER(h, h->is_doubtful, true, false);
+    EXPECT_NO_NEXT_WAITER(h, h->is_adopted, true, false);
+    EXPECT_NO_NEXT_WAITER(h, h->kept_until, HF__NEVER, (hf__time){0});
+    EXPECT_NO_NEXT_WAITER(h, next->trace, HF__TRACE_DOUBT, HF__TRACE_NONE);
     p->handed_since = hf__now();
-    EXPECT_NO_HEIR(h, p->handovers, 8, 7);
-    EXPECT_NO_HEIR(h, p->handed_since, hf__after_ms(hf__now(), -LEASE_MS),
-                   hf__now());
-    EXPECT(hf__place_heir(h, LEASE_MS) == next);
+    EXPECT_NO_NEXT_WAITER(h, p->handovers, 8, 7);
+    EXPECT_NO_NEXT_WAITER(h, p->handed_since,
+                          hf__after_ms(hf__now(), -LEASE_MS), hf__now());
+    EXPECT(hf__place_next_waiter(h, LEASE_MS) == next);
     EXPECT(hf__place_forsake(next));
     hf__place_forget(next);
     hf__place_leave(next);
