@@ -116,7 +116,7 @@ static bool step_ready(struct hf__acquire *a)
         return end_cancelled(a);
     }
     if (!hf__client_is_ready(a->client) || hf__parker_is_crews(a->parker) ||
-        a->unready.is_in_line) {
+        a->unready.is_queued) {
         if (!hf__client_prepare_step(a->client, &a->unready)) {
             return false;
         }

@@ -79,8 +79,8 @@ int hf__claim_new(struct hf_client *client, const char *name,
     c->manner = hf__manner_of(opts);
     c->queueing = queueing_of(client, opts);
     /* Its place is in the store's line, or beside other holders. */
-    c->is_apart = opts->wait_ms == 0 || opts->fair != 0 ||
-                  c->manner.mode != HF__MODE_EXCLUSIVE;
+    c->is_unqueued = opts->wait_ms == 0 || opts->fair != 0 ||
+                     c->manner.mode != HF__MODE_EXCLUSIVE;
     c->wait_ms = opts->wait_ms;
     c->parker = &c->own_parker;
     if (opts->cancel != NULL) {
@@ -157,7 +157,7 @@ static int take_grant(struct hf__claim *c)
     if (r == HF_OK) {
         hf__place_granted(c);
     } else {
-        hf__place_unserve(c);
+        hf__place_requeue(c);
     }
     return r;
 }
@@ -405,13 +405,13 @@ static bool step_turn(struct hf__claim *c, hf__time *ret_until)
         return give_up(c, HF_CANCELLED);
     }
     switch (hf__place_turn(c)) {
-    case HF__TURN_SERVED:
+    case HF__TURN_HANDED_OVER:
         return end_turn(c, take_handover(c));
     case HF__TURN_ASK:
         begin_attempt(c);
         /* Others that are stepped too may join the batch. */
         return sleep_until((hf__time){0}, ret_until);
-    case HF__TURN_HANDED:
+    case HF__TURN_HANDING_OVER:
         end_watching(c);
         return hf__before(hf__now(), c->answer_by)
                    ? sleep_until(c->answer_by, ret_until)
@@ -455,8 +455,8 @@ static bool step_attempt(struct hf__claim *c, hf__time *ret_until)
 static bool is_on_its_own(struct hf__claim *c)
 {
     HF_SCOPED_LOCK(&c->client->mutex);
-    return c->standing == HF__STANDING_LINE ||
-           c->standing == HF__STANDING_APART;
+    return c->waiter_state == HF__WAITER_QUEUED ||
+           c->waiter_state == HF__WAITER_UNQUEUED;
 }
 
 static bool step_holder(struct hf__claim *c, hf__time *ret_until)
@@ -489,11 +489,11 @@ static bool step_pause(struct hf__claim *c, hf__time *ret_until)
 static bool step_leaving(struct hf__claim *c, hf__time *ret_until)
 {
     switch (hf__place_withdraw(c)) {
-    case HF__STANDING_HANDED:
+    case HF__WAITER_HANDING_OVER:
         if (!is_stopped(c) && hf__before(hf__now(), c->answer_by)) {
             return sleep_until(c->answer_by, ret_until);
         }
-        if (!hf__place_forsake(c)) {
+        if (!hf__place_abandon(c)) {
             return true; /* it has just ended */
         }
         c->is_detached = true;
@@ -501,15 +501,15 @@ static bool step_leaving(struct hf__claim *c, hf__time *ret_until)
             c->result = cut_handover(c);
         }
         break;
-    case HF__STANDING_SERVED:
+    case HF__WAITER_HANDED_OVER:
         c->result = take_handover(c);
         if (c->result != HF_OK) {
             return true; /* it stands in line again: it leaves once more */
         }
         break;
-    case HF__STANDING_OUT:
-    case HF__STANDING_APART:
-    case HF__STANDING_LINE:
+    case HF__WAITER_OUT:
+    case HF__WAITER_UNQUEUED:
+    case HF__WAITER_QUEUED:
         break;
     }
     return end(c, c->result);

@@ -30,7 +30,7 @@ struct hf__claim {
     struct hf__place *place;
     struct hf__link link;  /* line, apart, out */
     struct hf__link asker; /* in its place's, while it waits for its turn */
-    enum hf__standing standing;
+    enum hf__waiter_state waiter_state;
     enum hf__use use;  /* who has the request */
     hf__time asked_at; /* when its attempt, or the hand-over to it, began */
     bool has_left;     /* its caller has left the place */
@@ -51,7 +51,7 @@ struct hf__claim {
                           answered once more */
     struct hf__manner manner;
     enum hf__queueing queueing;
-    bool is_apart;      /* asks the store beside this client's line */
+    bool is_unqueued;   /* asks the store beside this client's line */
     hf__time patience;  /* with a holder */
     hf__time answer_by; /* the call returns by then */
 

@@ -87,7 +87,7 @@ struct hf__unready {
     struct hf__link link;
     struct hf__parker *parker;
     hf_error *err;
-    bool is_in_line;
+    bool is_queued;
     bool has_result;
     int told;
     int result;

@@ -37,7 +37,7 @@ static struct hf__place *make(struct hf_client *client,
         return NULL;
     }
     hf__list_init(&p->line);
-    hf__list_init(&p->apart);
+    hf__list_init(&p->unqueued);
     hf__list_init(&p->out);
     hf__list_init(&p->askers);
     hf__list_init(&p->owned);
@@ -49,7 +49,7 @@ static struct hf__place *make(struct hf_client *client,
 /* It goes with the last that needs it. */
 static void tidy(struct hf_client *client, struct hf__place *p)
 {
-    if (hf__list_is_empty(&p->line) && hf__list_is_empty(&p->apart) &&
+    if (hf__list_is_empty(&p->line) && hf__list_is_empty(&p->unqueued) &&
         hf__list_is_empty(&p->out) && hf__list_is_empty(&p->owned) &&
         p->holder == NULL && p->unsettled == 0) {
         hf__map_remove(&client->places, &p->link);
@@ -78,9 +78,9 @@ static void wake_first(struct hf__place *p)
 /* Does nobody of this client stand in its way but who asks just now? */
 static bool is_first(const struct hf__claim *c)
 {
-    return c->standing == HF__STANDING_APART ||
-           (c->standing == HF__STANDING_LINE && first_in_line(c->place) == c &&
-            c->place->holder == NULL);
+    return c->waiter_state == HF__WAITER_UNQUEUED ||
+           (c->waiter_state == HF__WAITER_QUEUED &&
+            first_in_line(c->place) == c && c->place->holder == NULL);
 }
 
 /* Will it use its turn at once? Not who can't use it, or executes a batch
@@ -154,8 +154,8 @@ int hf__place_enter(struct hf__claim *c)
         return HF_ENOMEM;
     }
     c->place = p;
-    c->standing = c->is_apart ? HF__STANDING_APART : HF__STANDING_LINE;
-    hf__list_push(c->is_apart ? &p->apart : &p->line, &c->link);
+    c->waiter_state = c->is_unqueued ? HF__WAITER_UNQUEUED : HF__WAITER_QUEUED;
+    hf__list_push(c->is_unqueued ? &p->unqueued : &p->line, &c->link);
     return HF_OK;
 }
 
@@ -164,22 +164,23 @@ static void step_out(struct hf__claim *c)
 {
     hf__list_remove(&c->link);
     hf__list_push(&c->place->out, &c->link);
-    c->standing = HF__STANDING_OUT;
+    c->waiter_state = HF__WAITER_OUT;
     pass(c);
     wake_first(c->place);
 }
 
-enum hf__standing hf__place_withdraw(struct hf__claim *c)
+enum hf__waiter_state hf__place_withdraw(struct hf__claim *c)
 {
     HF_SCOPED_LOCK(&c->client->mutex);
 
-    if (c->standing == HF__STANDING_APART || c->standing == HF__STANDING_LINE) {
+    if (c->waiter_state == HF__WAITER_UNQUEUED ||
+        c->waiter_state == HF__WAITER_QUEUED) {
         step_out(c);
     }
-    return c->standing;
+    return c->waiter_state;
 }
 
-/* Its caller has left; a hand-over that was forsaken still needs it there.
+/* Its caller has left; a hand-over that was abandoned still needs it there.
  * Under the mutex. */
 static void go_if_left(struct hf__claim *c)
 {
@@ -193,7 +194,7 @@ void hf__place_leave(struct hf__claim *c)
 {
     HF_SCOPED_LOCK(&c->client->mutex);
 
-    HF_ASSERT(c->standing != HF__STANDING_HANDED);
+    HF_ASSERT(c->waiter_state != HF__WAITER_HANDING_OVER);
     step_out(c);
     c->has_left = true;
     go_if_left(c);
@@ -205,11 +206,11 @@ enum hf__turn hf__place_turn(struct hf__claim *c)
 {
     HF_SCOPED_LOCK(&c->client->mutex);
 
-    if (c->standing == HF__STANDING_SERVED) {
-        return HF__TURN_SERVED;
+    if (c->waiter_state == HF__WAITER_HANDED_OVER) {
+        return HF__TURN_HANDED_OVER;
     }
-    if (c->standing == HF__STANDING_HANDED) {
-        return HF__TURN_HANDED;
+    if (c->waiter_state == HF__WAITER_HANDING_OVER) {
+        return HF__TURN_HANDING_OVER;
     }
     if (!is_first(c)) {
         return HF__TURN_WAIT;
@@ -249,7 +250,7 @@ void hf__place_unsettle(struct hf__claim *c)
 {
     HF_SCOPED_LOCK(&c->client->mutex);
 
-    HF_ASSERT(c->standing == HF__STANDING_OUT &&
+    HF_ASSERT(c->waiter_state == HF__WAITER_OUT &&
               (c->use == HF__USE_NONE || c->use == HF__USE_HANDOVER));
     c->use = HF__USE_DEBT;
     c->place->unsettled++;
@@ -282,12 +283,12 @@ hf__time hf__place_asked_at(struct hf__claim *c)
     return c->asked_at;
 }
 
-void hf__place_unserve(struct hf__claim *c)
+void hf__place_requeue(struct hf__claim *c)
 {
     HF_SCOPED_LOCK(&c->client->mutex);
 
-    if (c->standing == HF__STANDING_SERVED) {
-        c->standing = HF__STANDING_LINE;
+    if (c->waiter_state == HF__WAITER_HANDED_OVER) {
+        c->waiter_state = HF__WAITER_QUEUED;
     }
 }
 
@@ -329,7 +330,7 @@ void hf__place_granted(struct hf__claim *c)
     struct hf__place *p = c->place;
 
     install(p, c->grant);
-    if (c->standing != HF__STANDING_SERVED) {
+    if (c->waiter_state != HF__WAITER_HANDED_OVER) {
         p->handovers = 0;
     }
 }
@@ -445,25 +446,26 @@ struct hf__claim *hf__place_next_waiter(struct hf__grant *h, int64_t lease_ms)
     struct hf__claim *next_waiter = p == NULL ? NULL : first_in_line(p);
 
     if (next_waiter == NULL || next_waiter->use != HF__USE_NONE ||
-        !may_be_inherited(h) || next_waiter->standing != HF__STANDING_LINE ||
+        !may_be_inherited(h) ||
+        next_waiter->waiter_state != HF__WAITER_QUEUED ||
         hf__claim_is_unknown(next_waiter) ||
         h->is_doubtful || /* what may still come, a release keeps out */
         !may_hand_over(p, lease_ms)) {
         return NULL;
     }
     p->handovers++;
-    next_waiter->standing = HF__STANDING_HANDED;
+    next_waiter->waiter_state = HF__WAITER_HANDING_OVER;
     next_waiter->use = HF__USE_HANDOVER;
     pass(next_waiter);
     next_waiter->asked_at = hf__now();
     return next_waiter;
 }
 
-bool hf__place_forsake(struct hf__claim *c)
+bool hf__place_abandon(struct hf__claim *c)
 {
     HF_SCOPED_LOCK(&c->client->mutex);
 
-    if (c->standing != HF__STANDING_HANDED) {
+    if (c->waiter_state != HF__WAITER_HANDING_OVER) {
         return false;
     }
     step_out(c);
@@ -480,20 +482,20 @@ void hf__place_forget(struct hf__claim *c)
     go_if_left(c);
 }
 
-bool hf__place_served(struct hf__claim *c)
+bool hf__place_handed_over(struct hf__claim *c)
 {
     HF_SCOPED_LOCK(&c->client->mutex);
-    bool is_forsaken = c->standing == HF__STANDING_OUT;
+    bool is_abandoned = c->waiter_state == HF__WAITER_OUT;
 
     HF_ASSERT(c->use == HF__USE_HANDOVER);
     hf__claim_hear(c);
-    if (is_forsaken) {
+    if (is_abandoned) {
         return false;
     }
-    HF_ASSERT(c->standing == HF__STANDING_HANDED);
+    HF_ASSERT(c->waiter_state == HF__WAITER_HANDING_OVER);
     c->use = HF__USE_NONE;
-    c->standing =
-        c->request.op.result == HF_OK ? HF__STANDING_SERVED : HF__STANDING_LINE;
+    c->waiter_state = c->request.op.result == HF_OK ? HF__WAITER_HANDED_OVER
+                                                    : HF__WAITER_QUEUED;
     hf__unpark(c->parker);
     return true;
 }

@@ -16,12 +16,12 @@
 struct hf__claim;
 
 /* Where a claim stands in its place; under the client's mutex. */
-enum hf__standing {
-    HF__STANDING_OUT,    /* not there */
-    HF__STANDING_APART,  /* beside the line: asks the store when it likes */
-    HF__STANDING_LINE,   /* in line; asks the store when it is first */
-    HF__STANDING_HANDED, /* being handed the lock by its holder */
-    HF__STANDING_SERVED  /* handed over; see granted_… */
+enum hf__waiter_state {
+    HF__WAITER_OUT,          /* not there */
+    HF__WAITER_UNQUEUED,     /* beside the line: asks the store when it likes */
+    HF__WAITER_QUEUED,       /* in line; asks the store when it is first */
+    HF__WAITER_HANDING_OVER, /* being handed the lock by its holder */
+    HF__WAITER_HANDED_OVER   /* handed over; see granted_… */
 };
 
 /* Who has a claim's request, from when it is cleared until its outcome is
@@ -45,7 +45,7 @@ enum hf__trace {
 struct hf__place {
     struct hf__map_link link;
     struct hf__link line;     /* claims, the first contends */
-    struct hf__link apart;    /* claims that do not wait for those before */
+    struct hf__link unqueued; /* claims that do not wait for those before */
     struct hf__link out;      /* claims that want the lock no more */
     struct hf__link askers;   /* of line and apart: whose turn it is when none
                                  is unsettled, in their order */
@@ -61,22 +61,22 @@ struct hf__place {
 /* Enter the claim's place, making it if need be: in line, or beside it.
  * HF_OK or HF_ENOMEM. */
 HF_MUST_CHECK int hf__place_enter(struct hf__claim *);
-/* Take the claim out of its line, and wake the next, unless it is HANDED or
- * SERVED. Gives how it stands afterwards. */
-enum hf__standing hf__place_withdraw(struct hf__claim *);
-/* Leave while being HANDED the lock: whoever ends the hand-over gives it back
- * (hf__place_served() says so). False if it has ended already. */
-HF_MUST_CHECK bool hf__place_forsake(struct hf__claim *);
+/* Take the claim out of its line, and wake the next, unless it is HANDING_OVER
+ * or HANDED_OVER. Gives how it stands afterwards. */
+enum hf__waiter_state hf__place_withdraw(struct hf__claim *);
+/* Leave while being HANDING_OVER the lock: whoever ends the hand-over gives it
+ * back (hf__place_handed_over() says so). False if it has ended already. */
+HF_MUST_CHECK bool hf__place_abandon(struct hf__claim *);
 /* Leave the place altogether. Not while being handed the lock. */
 void hf__place_leave(struct hf__claim *);
 
 enum hf__turn {
-    HF__TURN_WAIT,   /* park */
-    HF__TURN_SOON,   /* park a moment: who is before it should ask at once, but
-                        may be put to work elsewhere before it comes to that */
-    HF__TURN_ASK,    /* ask the store; an attempt is now counted */
-    HF__TURN_HANDED, /* the lock is being handed to it: stay */
-    HF__TURN_SERVED  /* it was handed over: result in the claim */
+    HF__TURN_WAIT, /* park */
+    HF__TURN_SOON, /* park a moment: who is before it should ask at once, but
+                      may be put to work elsewhere before it comes to that */
+    HF__TURN_ASK,  /* ask the store; an attempt is now counted */
+    HF__TURN_HANDING_OVER, /* the lock is being handed to it: stay */
+    HF__TURN_HANDED_OVER   /* it was handed over: result in the claim */
 };
 enum hf__turn hf__place_turn(struct hf__claim *);
 /* It does not wait for its turn just now: that is the next one's. */
@@ -84,7 +84,7 @@ void hf__place_pass(struct hf__claim *);
 /* The attempt that HF__TURN_ASK counted, or the debt, has its outcome: the
  * request is free. */
 void hf__place_attempted(struct hf__claim *, int result);
-/* The request, free or forsaken, is a debt's: one more outcome that somebody
+/* The request, free or abandoned, is a debt's: one more outcome that somebody
  * must settle. */
 void hf__place_unsettle(struct hf__claim *);
 /* What is not settled yet has met this, and is a debt's. */
@@ -104,7 +104,7 @@ void hf__claim_hear(struct hf__claim *);
 /* When its attempt, or the hand-over to it, began. */
 hf__time hf__place_asked_at(struct hf__claim *);
 /* What it was handed was of no use: it stands in line again. */
-void hf__place_unserve(struct hf__claim *);
+void hf__place_requeue(struct hf__claim *);
 /* The claim's lock is held now. */
 void hf__place_granted(struct hf__claim *);
 /* The same for a lock that was adopted. Without memory for a place nobody in
@@ -123,12 +123,12 @@ struct hf__grant *hf__place_owned(struct hf_client *, const struct hf__key *,
 /* The last lock of the lock was let go. */
 void hf__place_left(struct hf__grant *);
 /* Who gets the lock when it is released now, or NULL: then really release
- * it. The claim stays put until hf__place_served(). */
+ * it. The claim stays put until hf__place_handed_over(). */
 struct hf__claim *hf__place_next_waiter(struct hf__grant *, int64_t lease_ms);
 /* The hand-over ended. OK: granted, as its request tells; else the claim asks
- * the store itself. False if it has been forsaken: then its place is kept until
- * hf__place_forget(). */
-HF_MUST_CHECK bool hf__place_served(struct hf__claim *);
+ * the store itself. False if it has been abandoned: then its place is kept
+ * until hf__place_forget(). */
+HF_MUST_CHECK bool hf__place_handed_over(struct hf__claim *);
 void hf__place_forget(struct hf__claim *);
 
 #endif

@@ -60,7 +60,7 @@ static void connect_done(struct hf__request *q)
 /* Stand in the line. Under the mutex. */
 static void enter(struct hf_client *c, struct hf__unready *u)
 {
-    u->is_in_line = true;
+    u->is_queued = true;
     c->n_unready++;
     hf__list_push(&c->unready, &u->link);
 }
@@ -86,7 +86,7 @@ static bool has_answer(struct hf_client *c, struct hf__unready *u)
     if (hf__client_is_ready(c) && c->n_unready == 0) {
         return true;
     }
-    if (!u->is_in_line) {
+    if (!u->is_queued) {
         enter(c, u);
         if (hf__client_is_ready(c)) {
             tell(c, u, HF_OK);
@@ -123,9 +123,9 @@ void hf__client_prepare_leave(struct hf_client *c, struct hf__unready *u)
 {
     HF_SCOPED_LOCK(&c->mutex);
 
-    if (u->is_in_line) {
+    if (u->is_queued) {
         hf__list_remove(&u->link);
-        u->is_in_line = false;
+        u->is_queued = false;
         c->n_unready--;
     }
 }

@@ -43,7 +43,7 @@ static void handover_done(struct hf__request *q)
 {
     struct hf__claim *next_waiter = HF__ELEMENT(q, struct hf__claim, request);
 
-    if (!hf__place_served(next_waiter)) {
+    if (!hf__place_handed_over(next_waiter)) {
         if (hf__claim_may_be_there(next_waiter)) {
             hf__debt_open(next_waiter);
         }

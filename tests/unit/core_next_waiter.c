@@ -50,7 +50,7 @@ TEST(the_next_inherits_if_there_is_no_doubt)
     EXPECT_NO_NEXT_WAITER(h, p->handed_since,
                           hf__after_ms(hf__now(), -LEASE_MS), hf__now());
     EXPECT(hf__place_next_waiter(h, LEASE_MS) == next);
-    EXPECT(hf__place_forsake(next));
+    EXPECT(hf__place_abandon(next));
     hf__place_forget(next);
     hf__place_leave(next);
     hf__claim_unref(next);

@@ -320,13 +320,13 @@ TEST(a_forsaken_claim_stays_in_its_place_for_its_hand_over)
         EXPECT(hf__place_next_waiter(lock->grant, 30000) == next_waiter);
         EXPECT_IS(next_waiter->use, HF__USE_HANDOVER);
         EXPECT(hf__place_next_waiter(lock->grant, 30000) == NULL);
-        EXPECT(hf__place_forsake(next_waiter));
+        EXPECT(hf__place_abandon(next_waiter));
         if (leaves_first != 0) {
             hf__place_leave(next_waiter);
         }
         next_waiter->request.op.kind = HF__OP_HANDOVER;
         next_waiter->request.op.result = HF_EUNAVAIL;
-        EXPECT(!hf__place_served(next_waiter));
+        EXPECT(!hf__place_handed_over(next_waiter));
         EXPECT(!hf__claim_may_be_there(next_waiter));
         hf__place_forget(next_waiter);
         EXPECT_IS(next_waiter->use, HF__USE_NONE);
@@ -362,7 +362,7 @@ TEST(a_hand_over_that_was_broken_is_no_old_copy)
     EXPECT(!hf__claim_step(next_waiter, &until));
     EXPECT_IS(hf_release(lock, NULL), HF_OK);
     hf_free(lock);
-    EXPECT_IS(next_waiter->standing, HF__STANDING_SERVED);
+    EXPECT_IS(next_waiter->waiter_state, HF__WAITER_HANDED_OVER);
     EXPECT_IS(hf_break(other, "job", 0, NULL), HF_OK);
     opts.owner_id = 7;
     EXPECT_IS(hf_acquire(client, "job", &opts, &lock, NULL), HF_OK);
