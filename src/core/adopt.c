@@ -8,7 +8,7 @@
 
 #include "src/base/error.h"
 #include "src/core/look.h"
-#include "src/core/place.h"
+#include "src/core/name_queue.h"
 
 /* What a look tells of a grant, and until when that is so for sure. */
 struct sight {
@@ -159,7 +159,7 @@ int hf__adopt(struct hf_client *client, const char *name,
         hf__grant_unref(h);
         return r;
     }
-    hf__place_adopted(h);
+    hf__name_queue_adopted(h);
     *ret_grant = h;
     return HF_OK;
 }

@@ -13,8 +13,8 @@
 #include "src/core/cancel.h"
 #include "src/core/lock.h"
 #include "src/core/many.h"
+#include "src/core/name_queue.h"
 #include "src/core/options.h"
-#include "src/core/place.h"
 
 /* ---- acquiring */
 
@@ -95,7 +95,7 @@ int hf__reenter(struct hf_client *client, const char *name,
     int r = HF_OK;
 
     hf__client_key(client, name, bytes, &key);
-    h = hf__place_owned(client, &key, opts->owner_id);
+    h = hf__name_queue_owned(client, &key, opts->owner_id);
     if (h == NULL) {
         return HF_BUSY;
     }

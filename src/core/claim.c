@@ -2,10 +2,10 @@
 /*
  * From the wish for a name to the grant, in steps that do not sleep. This file
  * decides when to ask the store and when to wait for its holder, and what it
- * means that time is over; turns are kept by place.c, late outcomes settled by
- * debt.c, and what a caller who got nothing is told is refusal.c's. Runs on the
- * caller's thread, or on the one that steps for it; the claim outlives the call
- * only as a debt.
+ * means that time is over; turns are kept by name_queue.c, late outcomes
+ * settled by debt.c, and what a caller who got nothing is told is refusal.c's.
+ * Runs on the caller's thread, or on the one that steps for it; the claim
+ * outlives the call only as a debt.
  */
 #include "src/core/claim.h"
 
@@ -155,9 +155,9 @@ static int take_grant(struct hf__claim *c)
     r = hf__grant_confirm(c->grant, &c->token, c->granted_sent,
                           c->granted_fence, &c->err);
     if (r == HF_OK) {
-        hf__place_granted(c);
+        hf__name_queue_granted(c);
     } else {
-        hf__place_requeue(c);
+        hf__name_queue_requeue(c);
     }
     return r;
 }
@@ -196,7 +196,8 @@ static int take_answer(struct hf__claim *c)
         c->grant->fsm.lease_ms = op->lease_us / 1000;
         r = take_grant(c);
     }
-    hf__place_attempted(c, answer); /* from here the request is anybody's */
+    hf__name_queue_attempted(c,
+                             answer); /* from here the request is anybody's */
     hf__grant_tell_granted(c->grant, r, took_over);
     return r;
 }
@@ -250,7 +251,7 @@ static void begin_watching(struct hf__claim *c)
     g->watch.fence = c->record.fence;
     g->watch.token = c->record.token;
     g->watch.manner = c->manner;
-    g->watch.ticket = hf__place_trace(c) == HF__TRACE_TICKET
+    g->watch.ticket = hf__name_queue_trace(c) == HF__TRACE_TICKET
                           ? c->token
                           : (struct hf__token){{0}};
     c->is_watched = hf__watchers_join(&c->client->watchers, g);
@@ -279,8 +280,9 @@ static void end_watching(struct hf__claim *c)
 /* Has it been asked so late that no answer can be expected by now? */
 static bool is_asked_late(struct hf__claim *c)
 {
-    hf__time late_at = hf__after_ms(
-        hf__place_asked_at(c), c->client->settings.io_timeout_ms / LATE_PART);
+    hf__time late_at =
+        hf__after_ms(hf__name_queue_asked_at(c),
+                     c->client->settings.io_timeout_ms / LATE_PART);
 
     return hf__before(hf__earlier(hf__now(), c->answer_by), late_at);
 }
@@ -331,7 +333,7 @@ static bool sleep_until(hf__time until, hf__time *ret_until)
 /* By its caller, with no attempt under way: a hand-over may have begun. */
 static bool is_unknown(struct hf__claim *c)
 {
-    return hf__place_trace(c) >= HF__TRACE_DOUBT;
+    return hf__name_queue_trace(c) >= HF__TRACE_DOUBT;
 }
 
 /* After a failed attempt: true if another one may help. */
@@ -384,8 +386,8 @@ static bool end_turn(struct hf__claim *c, int r)
 }
 
 /* It is not this claim's turn: it looks again then, unless it is woken. */
-static bool stay_in_line(struct hf__claim *c, hf__time look_at,
-                         hf__time *ret_until)
+static bool stay_queued(struct hf__claim *c, hf__time look_at,
+                        hf__time *ret_until)
 {
     hf__time limit = c->wait_ms == 0 ? c->answer_by : c->patience;
 
@@ -393,8 +395,8 @@ static bool stay_in_line(struct hf__claim *c, hf__time look_at,
     if (hf__before(hf__now(), limit)) {
         return sleep_until(hf__earlier(limit, look_at), ret_until);
     }
-    hf__place_pass(c);
-    int last = hf__place_last_result(c);
+    hf__name_queue_pass(c);
+    int last = hf__name_queue_last_result(c);
     last = last < 0 ? last : (int)HF_TIMEDOUT;
     return end_turn(c, c->wait_ms == 0 ? (int)HF_EUNAVAIL : last);
 }
@@ -404,7 +406,7 @@ static bool step_turn(struct hf__claim *c, hf__time *ret_until)
     if (is_stopped(c)) {
         return give_up(c, HF_CANCELLED);
     }
-    switch (hf__place_turn(c)) {
+    switch (hf__name_queue_turn(c)) {
     case HF__TURN_HANDED_OVER:
         return end_turn(c, take_handover(c));
     case HF__TURN_ASK:
@@ -417,9 +419,9 @@ static bool step_turn(struct hf__claim *c, hf__time *ret_until)
                    ? sleep_until(c->answer_by, ret_until)
                    : give_up(c, cut_handover(c));
     case HF__TURN_WAIT:
-        return stay_in_line(c, HF__NEVER, ret_until);
+        return stay_queued(c, HF__NEVER, ret_until);
     case HF__TURN_SOON:
-        return stay_in_line(c, hf__after_ms(hf__now(), SOON_MS), ret_until);
+        return stay_queued(c, hf__after_ms(hf__now(), SOON_MS), ret_until);
     }
     HF_ASSERT(false && "a turn of no kind");
     return true;
@@ -488,12 +490,12 @@ static bool step_pause(struct hf__claim *c, hf__time *ret_until)
  * is given back behind its back. */
 static bool step_leaving(struct hf__claim *c, hf__time *ret_until)
 {
-    switch (hf__place_withdraw(c)) {
+    switch (hf__name_queue_withdraw(c)) {
     case HF__WAITER_HANDING_OVER:
         if (!is_stopped(c) && hf__before(hf__now(), c->answer_by)) {
             return sleep_until(c->answer_by, ret_until);
         }
-        if (!hf__place_abandon(c)) {
+        if (!hf__name_queue_abandon(c)) {
             return true; /* it has just ended */
         }
         c->is_detached = true;
@@ -504,7 +506,7 @@ static bool step_leaving(struct hf__claim *c, hf__time *ret_until)
     case HF__WAITER_HANDED_OVER:
         c->result = take_handover(c);
         if (c->result != HF_OK) {
-            return true; /* it stands in line again: it leaves once more */
+            return true; /* it stands in the queue again: it leaves once more */
         }
         break;
     case HF__WAITER_OUT:
@@ -554,7 +556,7 @@ int hf__claim_start(struct hf__claim *c, hf_error *err)
                         "the system gives no thread for give-backs: raise the "
                         "limit (ulimit -u)");
     }
-    r = hf__place_enter(c);
+    r = hf__name_queue_enter(c);
     return r == HF_OK ? r : hf__fail(err, r, "out of memory");
 }
 
@@ -571,6 +573,6 @@ int hf__claim_finish(struct hf__claim *c, struct hf__grant **ret_grant,
     } else {
         r = hf__claim_tell(c, r, err);
     }
-    hf__place_leave(c);
+    hf__name_queue_leave(c);
     return r;
 }

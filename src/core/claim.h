@@ -12,10 +12,10 @@
 
 #include "src/base/alloc.h"
 #include "src/core/grant.h"
-#include "src/core/place.h"
+#include "src/core/name_queue.h"
 
 enum hf__stage {
-    HF__STAGE_TURN,    /* in line, or its turn to ask */
+    HF__STAGE_TURN,    /* in the queue, or its turn to ask */
     HF__STAGE_ATTEMPT, /* an attempt is under way */
     HF__STAGE_HOLDER,  /* somebody elsewhere holds it */
     HF__STAGE_PAUSE,   /* the store did not answer */
@@ -27,9 +27,9 @@ struct hf__claim {
     atomic_int refs;
     struct hf_client *client;
     struct hf__grant *grant; /* goes to the caller once it is granted */
-    struct hf__place *place;
+    struct hf__name_queue *queue;
     struct hf__link link;  /* line, apart, out */
-    struct hf__link asker; /* in its place's, while it waits for its turn */
+    struct hf__link asker; /* in its queue's, while it waits for its turn */
     enum hf__waiter_state waiter_state;
     enum hf__use use;  /* who has the request */
     hf__time asked_at; /* when its attempt, or the hand-over to it, began */
@@ -118,7 +118,7 @@ static inline void hf__claim_unref(struct hf__claim *c)
  * has ended, with c->result; else sleep on c->parker, as it was seen before the
  * step, until *ret_until at the latest, and step again. On a parker that is no
  * crew's a claim may lead, and blocks in a step for its batch. finish() gives
- * the result, and the grant if it is HF_OK, and leaves the place; what the
+ * the result, and the grant if it is HF_OK, and leaves the queue; what the
  * store may think of a claim that got nothing is settled behind the caller's
  * back.
  *

@@ -36,7 +36,7 @@ void hf__client_unref(struct hf_client *c)
     hf__keeper_fini(&c->keeper);
     hf__stepper_fini(&c->stepper);
     hf__board_fini(&c->board);
-    hf__map_fini(&c->places);
+    hf__map_fini(&c->name_queues);
     hf__mutex_fini(&c->mutex);
     hf__mutex_fini(&c->sentry.mutex);
     hf__watchers_fini(&c->watchers);

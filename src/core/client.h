@@ -54,7 +54,7 @@ struct hf_client {
     struct hf__link unready;    /* who waits for it, in their order */
     int n_unready;              /* these, and those told but not stepped */
     bool is_connecting;         /* it is under way */
-    struct hf__map places;
+    struct hf__map name_queues;
     struct hf__link grants; /* that were granted, for close */
     struct hf__link debts;  /* claims whose give-back waits for a timer */
     struct hf__link owing;  /* grants of which the same is true */

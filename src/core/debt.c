@@ -15,7 +15,7 @@
 static void close_debt(struct hf__claim *c)
 {
     hf__keeper_cancel(&c->client->keeper, &c->duty);
-    hf__place_attempted(c, c->request.op.result);
+    hf__name_queue_attempted(c, c->request.op.result);
     hf__client_settle(c->client);
     hf__claim_unref(c);
 }
@@ -45,7 +45,7 @@ static void release_done(struct hf__request *q)
         close_debt(c);
         return;
     }
-    hf__place_met(c, q->op.result);
+    hf__name_queue_met(c, q->op.result);
     hf__mutex_lock(&c->client->mutex);
     hf__list_push(&c->client->debts, &c->debt_link);
     hf__mutex_unlock(&c->client->mutex);
@@ -85,7 +85,8 @@ void hf__debt_from_attempt(struct hf__request *q)
 
     hf__claim_hear(c);
     if (hf__claim_may_be_there(c)) {
-        hf__place_met(c, q->op.result); /* who is in line waits for the rest */
+        hf__name_queue_met(
+            c, q->op.result); /* who is in line waits for the rest */
         give_back(c);
     } else {
         close_debt(c);
@@ -95,7 +96,7 @@ void hf__debt_from_attempt(struct hf__request *q)
 void hf__debt_open(struct hf__claim *c)
 {
     atomic_fetch_add(&c->refs, 1);
-    hf__place_unsettle(c);
+    hf__name_queue_unsettle(c);
     hf__client_owe(c->client);
     give_back(c);
 }

@@ -12,8 +12,8 @@
 #include "src/base/alloc.h"
 #include "src/base/error.h"
 #include "src/core/grant_fsm.h"
+#include "src/core/name_queue.h"
 #include "src/core/options.h"
-#include "src/core/place.h"
 
 #include <string.h>
 
@@ -201,7 +201,7 @@ static void tell_lost(struct hf__grant *h)
             hf__log_quote(hf__grant_name(h), name, sizeof name),
             (unsigned long long)h->fsm.fence,
             hf_strreason((hf_reason)atomic_load(&h->reason)));
-    hf__place_gone(h);
+    hf__name_queue_holder_gone(h);
     hf__mutex_lock(&h->mutex);
     while (!hf__list_is_empty(&h->mourners)) {
         struct hf__link *link = hf__list_pop(&h->mourners);
@@ -492,7 +492,7 @@ struct hf__grant *hf__grant_new(struct hf_client *client,
     h->client = hf__client_ref(client);
     hf__list_init(&h->link);
     hf__list_init(&h->owing_link);
-    hf__list_init(&h->home_link);
+    hf__list_init(&h->owned_link);
     hf__list_init(&h->listeners);
     hf__list_init(&h->mourners);
     h->n_locks = 1;

@@ -14,7 +14,7 @@
 #include "src/core/client.h"
 #include "src/core/grant_fsm.h"
 
-struct hf__place;
+struct hf__name_queue;
 
 enum hf__pending_op {
     HF__PENDING_NONE,
@@ -55,9 +55,10 @@ struct hf__grant {
     struct hf__link link;       /* in client->grants; under its mutex */
     struct hf__link owing_link; /* in client->owing, under its mutex, while the
                                    duty waits to try the give-back again */
-    struct hf__place *place;    /* while it is the holder; under its mutex */
-    struct hf__place *home;     /* until the last lock is let go; also */
-    struct hf__link home_link;  /* in home->owned */
+    struct hf__name_queue *queue; /* while it is the holder; under its mutex */
+    struct hf__name_queue
+        *owner_queue;           /* until the last lock is let go; also */
+    struct hf__link owned_link; /* in home->owned */
 
     /* What hf_held() and the getters read without a lock. */
     _Atomic int64_t held_until; /* ns of CLOCK_BOOTTIME; 0: not held */

@@ -11,8 +11,8 @@
 #include "src/base/error.h"
 #include "src/core/lock.h"
 #include "src/core/look.h"
+#include "src/core/name_queue.h"
 #include "src/core/options.h"
-#include "src/core/place.h"
 
 #include <string.h>
 
@@ -277,8 +277,8 @@ static void tell_holders(hf_client *client, const struct hf__look *k,
 {
     struct hf__grant *h = NULL;
 
-    while ((h = hf__place_broken(client, &k->key, fence,
-                                 k->request.op.fence)) != NULL) {
+    while ((h = hf__name_queue_broken(client, &k->key, fence,
+                                      k->request.op.fence)) != NULL) {
         refuse(h);
         hf__grant_unref(h);
     }

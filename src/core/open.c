@@ -227,7 +227,7 @@ static int init_client(struct hf_client *c, hf_error *err)
                         "no file descriptor to be had for the timer: raise "
                         "the limit (ulimit -n)");
     }
-    return r == HF_OK ? hf__map_init(&c->places) : r;
+    return r == HF_OK ? hf__map_init(&c->name_queues) : r;
 }
 
 int hf_open(const char *url, const hf_open_opts *given, hf_client **ret_client,

@@ -43,11 +43,11 @@ static void handover_done(struct hf__request *q)
 {
     struct hf__claim *next_waiter = HF__ELEMENT(q, struct hf__claim, request);
 
-    if (!hf__place_handed_over(next_waiter)) {
+    if (!hf__name_queue_handed_over(next_waiter)) {
         if (hf__claim_may_be_there(next_waiter)) {
             hf__debt_open(next_waiter);
         }
-        hf__place_forget(next_waiter);
+        hf__name_queue_forget(next_waiter);
     }
     hf__claim_unref(next_waiter);
 }
@@ -81,7 +81,7 @@ static int end_handover(struct hf__release_op *p, enum hf__ending ending)
     }
     r = next_waiter->request.op.result;
     p->reason = next_waiter->request.op.ret_reason;
-    hf__place_gone(p->grant);
+    hf__name_queue_holder_gone(p->grant);
     handover_done(&next_waiter->request);
     return r;
 }
@@ -128,8 +128,8 @@ static bool end(struct hf__release_op *p, int r)
     h->release_result = r;
     h->has_result = true;
     hf__mutex_unlock(&h->mutex);
-    hf__place_gone(h);
-    hf__place_left(h);
+    hf__name_queue_holder_gone(h);
+    hf__name_queue_owner_left(h);
     hf__grant_follow_up(h, p->actions);
     p->result = r;
     return go_on(p, HF__RELEASE_ENDED);
@@ -187,7 +187,7 @@ static bool step_quiet(struct hf__release_op *p, hf__time *ret_until)
                    ? sleep_until(p->limit, ret_until)
                    : go_on(p, HF__RELEASE_SEND);
     }
-    next_waiter = hf__place_next_waiter(h, h->fsm.lease_ms);
+    next_waiter = hf__name_queue_next_waiter(h, h->fsm.lease_ms);
     if (next_waiter == NULL) {
         return go_on(p, HF__RELEASE_SEND);
     }

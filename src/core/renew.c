@@ -7,7 +7,7 @@
 #include "src/core/grant.h"
 
 #include "src/base/error.h"
-#include "src/core/place.h"
+#include "src/core/name_queue.h"
 
 /* It was released, detached or lost: which? */
 static int tell_gone(const struct hf__grant *h, hf_error *err)
@@ -195,8 +195,8 @@ int hf__grant_detach(struct hf__grant *h, hf_error *err)
         h, (struct hf__fsm_event){.kind = HF__FSM_DETACHED, .now = hf__now()});
     r = h->fsm.phase == HF__PHASE_DETACHED ? (int)HF_OK : (int)HF_LOST;
     hf__mutex_unlock(&h->mutex);
-    hf__place_gone(h);
-    hf__place_left(h);
+    hf__name_queue_holder_gone(h);
+    hf__name_queue_owner_left(h);
     hf__grant_follow_up(h, actions);
     return r == HF_LOST ? tell_gone(h, err) : r;
 }

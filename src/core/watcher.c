@@ -181,7 +181,7 @@ static bool is_in_place(const struct hf__watcher *w, int n)
            a->manner.slots == b->manner.slots;
 }
 
-static void note_place(struct hf__watcher *w, int n)
+static void note_queue(struct hf__watcher *w, int n)
 {
     w->has_place = keeps_places(w) && (n == 1 || !keeps_one_place(w));
     if (w->has_place) {
@@ -252,7 +252,7 @@ static int wait_once(struct hf__watcher *w, unsigned seen, int n,
     }
     r = hf__conn_wait(&w->conn, w->pointers, n, limit, NULL);
     if (r == HF_OK) {
-        note_place(w, n);
+        note_queue(w, n);
     } else if (w->has_place) {
         /* A store drops who keeps a place and does not wait: a stopped
          * process, or one whose own try took long; and a connection may just

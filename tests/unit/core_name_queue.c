@@ -20,7 +20,7 @@ static struct hf__claim *enter(hf_client *client, int is_shared,
     opts.shared = is_shared;
     opts.wait_ms = wait_ms;
     EXPECT_IS(hf__claim_new(client, "job", &opts, &c), HF_OK);
-    EXPECT_IS(hf__place_enter(c), HF_OK);
+    EXPECT_IS(hf__name_queue_enter(c), HF_OK);
     return c;
 }
 
@@ -29,14 +29,14 @@ static void enter_readers(hf_client *client, struct hf__claim **readers, int n)
 {
     for (int i = 0; i < n; i++) {
         readers[i] = enter(client, 1, 1000);
-        EXPECT_IS(hf__place_turn(readers[i]),
+        EXPECT_IS(hf__name_queue_turn(readers[i]),
                   i == 0 ? HF__TURN_ASK : HF__TURN_WAIT);
     }
 }
 
 static void leave(struct hf__claim *c)
 {
-    hf__place_leave(c);
+    hf__name_queue_leave(c);
     hf__claim_unref(c);
 }
 
@@ -60,13 +60,13 @@ TEST(readers_are_woken_one_by_one)
         for (int k = 0; k < READERS; k++) {
             before[k] = hf__parker_seen(readers[k]->parker);
         }
-        hf__place_attempted(readers[i], HF_BUSY);
+        hf__name_queue_attempted(readers[i], HF_BUSY);
         for (int k = 0; k < READERS; k++) {
             wakes += woken(readers[k], before[k]);
         }
         if (i + 1 < READERS) {
             EXPECT_IS(woken(readers[i + 1], before[i + 1]), 1);
-            EXPECT_IS(hf__place_turn(readers[i + 1]), HF__TURN_ASK);
+            EXPECT_IS(hf__name_queue_turn(readers[i + 1]), HF__TURN_ASK);
         }
     }
     EXPECT_IS(wakes, READERS - 1);
@@ -86,17 +86,17 @@ TEST(tries_in_a_loop_leave_the_first_in_line_its_turn)
     EXPECT_IS(hf_open("memory:tries", NULL, &client, NULL), HF_OK);
     try = enter(client, 0, 0);
     first = enter(client, 0, 1000);
-    EXPECT_IS(hf__place_turn(try), HF__TURN_ASK);
-    EXPECT_IS(hf__place_turn(first), HF__TURN_WAIT);
-    hf__place_attempted(try, HF_BUSY);
+    EXPECT_IS(hf__name_queue_turn(try), HF__TURN_ASK);
+    EXPECT_IS(hf__name_queue_turn(first), HF__TURN_WAIT);
+    hf__name_queue_attempted(try, HF_BUSY);
     leave(try);
-    /* The next try is there before the first in line has woken up. */
+    /* The next try is there before the first in the queue has woken up. */
     next = enter(client, 0, 0);
-    EXPECT_IS(hf__place_turn(next), HF__TURN_SOON);
-    EXPECT_IS(hf__place_turn(first), HF__TURN_ASK);
-    hf__place_attempted(first, HF_BUSY);
-    EXPECT_IS(hf__place_turn(next), HF__TURN_ASK);
-    hf__place_attempted(next, HF_BUSY);
+    EXPECT_IS(hf__name_queue_turn(next), HF__TURN_SOON);
+    EXPECT_IS(hf__name_queue_turn(first), HF__TURN_ASK);
+    hf__name_queue_attempted(first, HF_BUSY);
+    EXPECT_IS(hf__name_queue_turn(next), HF__TURN_ASK);
+    hf__name_queue_attempted(next, HF_BUSY);
     leave(next);
     leave(first);
     hf_close(client);
@@ -115,16 +115,16 @@ TEST(who_leaves_passes_its_turn_on)
     struct hf__claim *pauses = readers[2];
     struct hf__claim *last = readers[3];
 
-    hf__place_attempted(asks, HF_BUSY);
+    hf__name_queue_attempted(asks, HF_BUSY);
     leave(asks);
     before = hf__parker_seen(pauses->parker);
     leave(leaves);
     EXPECT_IS(woken(pauses, before), 1);
     before = hf__parker_seen(last->parker);
-    hf__place_pass(pauses);
+    hf__name_queue_pass(pauses);
     EXPECT_IS(woken(last, before), 1);
-    EXPECT_IS(hf__place_turn(last), HF__TURN_ASK);
-    hf__place_attempted(last, HF_BUSY);
+    EXPECT_IS(hf__name_queue_turn(last), HF__TURN_ASK);
+    hf__name_queue_attempted(last, HF_BUSY);
     leave(pauses);
     leave(last);
     hf_close(client);
@@ -149,17 +149,17 @@ TEST(who_is_at_work_elsewhere_keeps_nobody_from_asking)
     before[0] = hf__parker_seen(works->parker);
     before[1] = hf__parker_seen(next->parker);
     before[2] = hf__parker_seen(last->parker);
-    hf__place_attempted(asks, HF_BUSY);
+    hf__name_queue_attempted(asks, HF_BUSY);
     EXPECT_IS(woken(works, before[0]), 1);
     EXPECT_IS(woken(next, before[1]), 1);
     EXPECT_IS(woken(last, before[2]), 0);
-    EXPECT_IS(hf__place_turn(last), HF__TURN_SOON);
-    EXPECT_IS(hf__place_turn(next), HF__TURN_ASK);
+    EXPECT_IS(hf__name_queue_turn(last), HF__TURN_SOON);
+    EXPECT_IS(hf__name_queue_turn(next), HF__TURN_ASK);
     hf__parker_disengage(works->parker);
-    hf__place_attempted(next, HF_BUSY);
-    EXPECT_IS(hf__place_turn(last), HF__TURN_SOON);
-    EXPECT_IS(hf__place_turn(works), HF__TURN_ASK);
-    hf__place_attempted(works, HF_BUSY);
+    hf__name_queue_attempted(next, HF_BUSY);
+    EXPECT_IS(hf__name_queue_turn(last), HF__TURN_SOON);
+    EXPECT_IS(hf__name_queue_turn(works), HF__TURN_ASK);
+    hf__name_queue_attempted(works, HF_BUSY);
     leave(asks);
     leave(works);
     leave(next);
@@ -186,7 +186,7 @@ TEST(who_is_put_to_work_before_its_turn_keeps_nobody_for_long)
     next = enter(client, 1, 60000);
     EXPECT(!hf__claim_step(next, &until));
     EXPECT(hf__before(hf__after_ms(hf__now(), 30000), until));
-    hf__place_attempted(asks, HF_BUSY);
+    hf__name_queue_attempted(asks, HF_BUSY);
     EXPECT(!hf__claim_step(next, &until));
     EXPECT(hf__before(until, hf__after_ms(hf__now(), 1000)));
     EXPECT(hf__parker_engage(works->parker));
@@ -198,14 +198,14 @@ TEST(who_is_put_to_work_before_its_turn_keeps_nobody_for_long)
     hf__claim_unref(next);
     leave(works);
     leave(asks);
-    hf__place_gone(grant);
-    hf__place_left(grant);
+    hf__name_queue_holder_gone(grant);
+    hf__name_queue_owner_left(grant);
     hf__grant_unref(grant);
     hf_close(client);
 }
 
-/* The lock was adopted while the first in line had the turn: it can't use it,
- * and others may still ask. */
+/* The lock was adopted while the first in the queue had the turn: it can't use
+ * it, and others may still ask. */
 TEST(who_is_kept_by_a_holder_keeps_nobody_from_asking)
 {
     hf_client *client = NULL;
@@ -217,30 +217,30 @@ TEST(who_is_kept_by_a_holder_keeps_nobody_from_asking)
 
     EXPECT_IS(hf_open("memory:kept", NULL, &client, NULL), HF_OK);
     EXPECT_IS(hf_acquire(client, "job", NULL, &lock, NULL), HF_OK);
-    hf__place_gone(lock->grant);
-    hf__place_left(lock->grant);
+    hf__name_queue_holder_gone(lock->grant);
+    hf__name_queue_owner_left(lock->grant);
     try = enter(client, 0, 0);
     first = enter(client, 0, 1000);
     next = enter(client, 0, 0);
-    EXPECT_IS(hf__place_turn(try), HF__TURN_ASK);
-    EXPECT_IS(hf__place_turn(first), HF__TURN_WAIT);
-    EXPECT_IS(hf__place_turn(next), HF__TURN_WAIT);
-    hf__place_attempted(try, HF_BUSY);
+    EXPECT_IS(hf__name_queue_turn(try), HF__TURN_ASK);
+    EXPECT_IS(hf__name_queue_turn(first), HF__TURN_WAIT);
+    EXPECT_IS(hf__name_queue_turn(next), HF__TURN_WAIT);
+    hf__name_queue_attempted(try, HF_BUSY);
     leave(try);
     before = hf__parker_seen(next->parker);
-    hf__place_adopted(lock->grant);
+    hf__name_queue_adopted(lock->grant);
     EXPECT_IS(woken(next, before), 1);
-    EXPECT_IS(hf__place_turn(first), HF__TURN_WAIT);
-    EXPECT_IS(hf__place_turn(next), HF__TURN_ASK);
-    hf__place_attempted(next, HF_BUSY);
+    EXPECT_IS(hf__name_queue_turn(first), HF__TURN_WAIT);
+    EXPECT_IS(hf__name_queue_turn(next), HF__TURN_ASK);
+    hf__name_queue_attempted(next, HF_BUSY);
     leave(next);
     before = hf__parker_seen(first->parker);
-    hf__place_gone(lock->grant);
+    hf__name_queue_holder_gone(lock->grant);
     EXPECT(woken(first, before) > 0);
-    EXPECT_IS(hf__place_turn(first), HF__TURN_ASK);
-    hf__place_attempted(first, HF_BUSY);
+    EXPECT_IS(hf__name_queue_turn(first), HF__TURN_ASK);
+    hf__name_queue_attempted(first, HF_BUSY);
     leave(first);
-    hf__place_left(lock->grant);
+    hf__name_queue_owner_left(lock->grant);
     EXPECT_IS(hf_release(lock, NULL), HF_OK);
     hf_free(lock);
     hf_close(client);
@@ -259,7 +259,7 @@ int __wrap_hf__grant_confirm(struct hf__grant *h, const struct hf__token *token,
                              hf__time sent, uint64_t fence, hf_error *err)
 {
     if (leaver != NULL) {
-        next_waiter_of_leaver = hf__place_next_waiter(leaver, 30000);
+        next_waiter_of_leaver = hf__name_queue_next_waiter(leaver, 30000);
     }
     return __real_hf__grant_confirm(h, token, sent, fence, err);
 }
@@ -280,14 +280,14 @@ TEST(who_is_being_granted_the_lock_is_nobodys_heir)
     EXPECT_IS(hf_open(url, NULL, &client, NULL), HF_OK);
     EXPECT_IS(hf_open(url, NULL, &other, NULL), HF_OK);
     EXPECT_IS(hf_acquire(client, "job", NULL, &lock, NULL), HF_OK);
-    hf__place_gone(lock->grant);
-    hf__place_left(lock->grant);
+    hf__name_queue_holder_gone(lock->grant);
+    hf__name_queue_owner_left(lock->grant);
     opts.wait_ms = 1000;
     EXPECT_IS(hf__claim_new(client, "job", &opts, &c), HF_OK);
     EXPECT_IS(hf__claim_start(c, NULL), HF_OK);
     EXPECT(!hf__claim_step(c, &until));
     EXPECT_IS(c->use, HF__USE_ATTEMPT);
-    hf__place_adopted(lock->grant);
+    hf__name_queue_adopted(lock->grant);
     EXPECT_IS(hf_break(other, "job", 0, NULL), HF_OK);
     leaver = lock->grant;
     EXPECT(hf__claim_step(c, &until));
@@ -304,7 +304,7 @@ TEST(who_is_being_granted_the_lock_is_nobodys_heir)
     hf_close(client);
 }
 
-/* A hand-over to a claim that has left goes on, and needs the claim's place
+/* A hand-over to a claim that has left goes on, and needs the claim's queue
  * until it has ended, whoever comes last. */
 TEST(a_forsaken_claim_stays_in_its_place_for_its_hand_over)
 {
@@ -316,27 +316,27 @@ TEST(a_forsaken_claim_stays_in_its_place_for_its_hand_over)
         EXPECT_IS(hf_open("memory:forsaken", NULL, &client, NULL), HF_OK);
         EXPECT_IS(hf_acquire(client, "job", NULL, &lock, NULL), HF_OK);
         next_waiter = enter(client, 0, 1000);
-        EXPECT_IS(hf__place_turn(next_waiter), HF__TURN_WAIT);
-        EXPECT(hf__place_next_waiter(lock->grant, 30000) == next_waiter);
+        EXPECT_IS(hf__name_queue_turn(next_waiter), HF__TURN_WAIT);
+        EXPECT(hf__name_queue_next_waiter(lock->grant, 30000) == next_waiter);
         EXPECT_IS(next_waiter->use, HF__USE_HANDOVER);
-        EXPECT(hf__place_next_waiter(lock->grant, 30000) == NULL);
-        EXPECT(hf__place_abandon(next_waiter));
+        EXPECT(hf__name_queue_next_waiter(lock->grant, 30000) == NULL);
+        EXPECT(hf__name_queue_abandon(next_waiter));
         if (leaves_first != 0) {
-            hf__place_leave(next_waiter);
+            hf__name_queue_leave(next_waiter);
         }
         next_waiter->request.op.kind = HF__OP_HANDOVER;
         next_waiter->request.op.result = HF_EUNAVAIL;
-        EXPECT(!hf__place_handed_over(next_waiter));
+        EXPECT(!hf__name_queue_handed_over(next_waiter));
         EXPECT(!hf__claim_may_be_there(next_waiter));
-        hf__place_forget(next_waiter);
+        hf__name_queue_forget(next_waiter);
         EXPECT_IS(next_waiter->use, HF__USE_NONE);
         if (leaves_first == 0) {
-            hf__place_leave(next_waiter);
+            hf__name_queue_leave(next_waiter);
         }
         hf__claim_unref(next_waiter);
         EXPECT_IS(hf_release(lock, NULL), HF_OK);
         hf_free(lock);
-        EXPECT(hf__map_find(&client->places, "holdfast:job", 12) == NULL);
+        EXPECT(hf__map_find(&client->name_queues, "holdfast:job", 12) == NULL);
         hf_close(client);
     }
 }
@@ -373,8 +373,8 @@ TEST(a_hand_over_that_was_broken_is_no_old_copy)
     EXPECT(grant->fsm.fence > hf_fence(lock));
     hf_free(lock);
     hf__claim_unref(next_waiter);
-    hf__place_gone(grant);
-    hf__place_left(grant);
+    hf__name_queue_holder_gone(grant);
+    hf__name_queue_owner_left(grant);
     hf__grant_unref(grant);
     hf_close(client);
     hf_close(other);

@@ -6,7 +6,7 @@
  * handing over release.c's. Any thread; under the client's mutex, never longer
  * than a look. But what an answer left is noted by who has the request.
  */
-#include "src/core/place.h"
+#include "src/core/name_queue.h"
 
 #include "src/base/alloc.h"
 #include "src/core/claim.h"
@@ -19,54 +19,54 @@
  * waiters in other processes get their chance. */
 #define HANDOVERS_MAX 8
 
-static struct hf__place *find(struct hf_client *client,
-                              const struct hf__key *key)
+static struct hf__name_queue *find(struct hf_client *client,
+                                   const struct hf__key *key)
 {
     struct hf__map_link *link =
-        hf__map_find(&client->places, key->bytes, key->length);
+        hf__map_find(&client->name_queues, key->bytes, key->length);
 
-    return link == NULL ? NULL : HF__ELEMENT(link, struct hf__place, link);
+    return link == NULL ? NULL : HF__ELEMENT(link, struct hf__name_queue, link);
 }
 
-static struct hf__place *make(struct hf_client *client,
-                              const struct hf__key *key)
+static struct hf__name_queue *make(struct hf_client *client,
+                                   const struct hf__key *key)
 {
-    struct hf__place *p = hf__alloc(sizeof *p + key->length);
+    struct hf__name_queue *p = hf__alloc(sizeof *p + key->length);
 
     if (p == NULL) {
         return NULL;
     }
-    hf__list_init(&p->line);
+    hf__list_init(&p->waiters);
     hf__list_init(&p->unqueued);
     hf__list_init(&p->out);
     hf__list_init(&p->askers);
     hf__list_init(&p->owned);
     memcpy(p->key, key->bytes, key->length);
-    hf__map_add(&client->places, &p->link, p->key, key->length);
+    hf__map_add(&client->name_queues, &p->link, p->key, key->length);
     return p;
 }
 
 /* It goes with the last that needs it. */
-static void tidy(struct hf_client *client, struct hf__place *p)
+static void tidy(struct hf_client *client, struct hf__name_queue *p)
 {
-    if (hf__list_is_empty(&p->line) && hf__list_is_empty(&p->unqueued) &&
+    if (hf__list_is_empty(&p->waiters) && hf__list_is_empty(&p->unqueued) &&
         hf__list_is_empty(&p->out) && hf__list_is_empty(&p->owned) &&
         p->holder == NULL && p->unsettled == 0) {
-        hf__map_remove(&client->places, &p->link);
+        hf__map_remove(&client->name_queues, &p->link);
         hf__free(p);
     }
 }
 
-static struct hf__claim *first_in_line(struct hf__place *p)
+static struct hf__claim *first_waiter(struct hf__name_queue *p)
 {
-    return hf__list_is_empty(&p->line)
+    return hf__list_is_empty(&p->waiters)
                ? NULL
-               : HF__ELEMENT(p->line.next, struct hf__claim, link);
+               : HF__ELEMENT(p->waiters.next, struct hf__claim, link);
 }
 
-static void wake_first(struct hf__place *p)
+static void wake_first(struct hf__name_queue *p)
 {
-    struct hf__claim *first = first_in_line(p);
+    struct hf__claim *first = first_waiter(p);
 
     if (first != NULL) {
         hf__unpark(first->parker);
@@ -80,7 +80,7 @@ static bool is_first(const struct hf__claim *c)
 {
     return c->waiter_state == HF__WAITER_UNQUEUED ||
            (c->waiter_state == HF__WAITER_QUEUED &&
-            first_in_line(c->place) == c && c->place->holder == NULL);
+            first_waiter(c->queue) == c && c->queue->holder == NULL);
 }
 
 /* Will it use its turn at once? Not who can't use it, or executes a batch
@@ -94,7 +94,7 @@ static bool is_prompt(const struct hf__claim *c)
  * who asks in a loop would leave those before it no moment. */
 static bool is_its_turn(const struct hf__claim *own)
 {
-    HF__LIST_EACH (link, &own->place->askers) {
+    HF__LIST_EACH (link, &own->queue->askers) {
         struct hf__claim *c = HF__ELEMENT(link, struct hf__claim, asker);
 
         if (c == own) {
@@ -108,7 +108,7 @@ static bool is_its_turn(const struct hf__claim *own)
 }
 
 /* The next, alone, for only one can have the turn; and who is before it. */
-static void wake_asker(struct hf__place *p)
+static void wake_asker(struct hf__name_queue *p)
 {
     HF__LIST_EACH (link, &p->askers) {
         struct hf__claim *c = HF__ELEMENT(link, struct hf__claim, asker);
@@ -130,11 +130,11 @@ static void pass(struct hf__claim *c)
 {
     if (!hf__list_is_empty(&c->asker)) {
         hf__list_remove(&c->asker);
-        wake_asker(c->place);
+        wake_asker(c->queue);
     }
 }
 
-void hf__place_pass(struct hf__claim *c)
+void hf__name_queue_pass(struct hf__claim *c)
 {
     HF_SCOPED_LOCK(&c->client->mutex);
     pass(c);
@@ -142,10 +142,10 @@ void hf__place_pass(struct hf__claim *c)
 
 /* ---- coming and going */
 
-int hf__place_enter(struct hf__claim *c)
+int hf__name_queue_enter(struct hf__claim *c)
 {
     HF_SCOPED_LOCK(&c->client->mutex);
-    struct hf__place *p = find(c->client, &c->key);
+    struct hf__name_queue *p = find(c->client, &c->key);
 
     if (p == NULL) {
         p = make(c->client, &c->key);
@@ -153,9 +153,9 @@ int hf__place_enter(struct hf__claim *c)
     if (p == NULL) {
         return HF_ENOMEM;
     }
-    c->place = p;
+    c->queue = p;
     c->waiter_state = c->is_unqueued ? HF__WAITER_UNQUEUED : HF__WAITER_QUEUED;
-    hf__list_push(c->is_unqueued ? &p->unqueued : &p->line, &c->link);
+    hf__list_push(c->is_unqueued ? &p->unqueued : &p->waiters, &c->link);
     return HF_OK;
 }
 
@@ -163,13 +163,13 @@ int hf__place_enter(struct hf__claim *c)
 static void step_out(struct hf__claim *c)
 {
     hf__list_remove(&c->link);
-    hf__list_push(&c->place->out, &c->link);
+    hf__list_push(&c->queue->out, &c->link);
     c->waiter_state = HF__WAITER_OUT;
     pass(c);
-    wake_first(c->place);
+    wake_first(c->queue);
 }
 
-enum hf__waiter_state hf__place_withdraw(struct hf__claim *c)
+enum hf__waiter_state hf__name_queue_withdraw(struct hf__claim *c)
 {
     HF_SCOPED_LOCK(&c->client->mutex);
 
@@ -186,11 +186,11 @@ static void go_if_left(struct hf__claim *c)
 {
     if (c->has_left && c->use != HF__USE_HANDOVER) {
         hf__list_remove(&c->link);
-        tidy(c->client, c->place);
+        tidy(c->client, c->queue);
     }
 }
 
-void hf__place_leave(struct hf__claim *c)
+void hf__name_queue_leave(struct hf__claim *c)
 {
     HF_SCOPED_LOCK(&c->client->mutex);
 
@@ -202,7 +202,7 @@ void hf__place_leave(struct hf__claim *c)
 
 /* ---- asking */
 
-enum hf__turn hf__place_turn(struct hf__claim *c)
+enum hf__turn hf__name_queue_turn(struct hf__claim *c)
 {
     HF_SCOPED_LOCK(&c->client->mutex);
 
@@ -216,9 +216,9 @@ enum hf__turn hf__place_turn(struct hf__claim *c)
         return HF__TURN_WAIT;
     }
     if (hf__list_is_empty(&c->asker)) {
-        hf__list_push(&c->place->askers, &c->asker);
+        hf__list_push(&c->queue->askers, &c->asker);
     }
-    if (c->place->unsettled > 0) {
+    if (c->queue->unsettled > 0) {
         return HF__TURN_WAIT;
     }
     if (!is_its_turn(c)) {
@@ -228,14 +228,14 @@ enum hf__turn hf__place_turn(struct hf__claim *c)
     HF_ASSERT(c->use == HF__USE_NONE);
     c->use = HF__USE_ATTEMPT;
     c->asked_at = hf__now();
-    c->place->unsettled++;
+    c->queue->unsettled++;
     return HF__TURN_ASK;
 }
 
-void hf__place_attempted(struct hf__claim *c, int result)
+void hf__name_queue_attempted(struct hf__claim *c, int result)
 {
     HF_SCOPED_LOCK(&c->client->mutex);
-    struct hf__place *p = c->place;
+    struct hf__name_queue *p = c->queue;
 
     HF_ASSERT(c->use == HF__USE_ATTEMPT || c->use == HF__USE_DEBT);
     HF_ASSERT(p->unsettled > 0);
@@ -246,44 +246,44 @@ void hf__place_attempted(struct hf__claim *c, int result)
     tidy(c->client, p);
 }
 
-void hf__place_unsettle(struct hf__claim *c)
+void hf__name_queue_unsettle(struct hf__claim *c)
 {
     HF_SCOPED_LOCK(&c->client->mutex);
 
     HF_ASSERT(c->waiter_state == HF__WAITER_OUT &&
               (c->use == HF__USE_NONE || c->use == HF__USE_HANDOVER));
     c->use = HF__USE_DEBT;
-    c->place->unsettled++;
+    c->queue->unsettled++;
 }
 
-void hf__place_met(struct hf__claim *c, int result)
+void hf__name_queue_met(struct hf__claim *c, int result)
 {
     HF_SCOPED_LOCK(&c->client->mutex);
 
     HF_ASSERT(c->use == HF__USE_ATTEMPT || c->use == HF__USE_DEBT);
     c->use = HF__USE_DEBT;
-    c->place->last_result = result;
+    c->queue->last_result = result;
 }
 
-int hf__place_last_result(struct hf__claim *c)
+int hf__name_queue_last_result(struct hf__claim *c)
 {
     HF_SCOPED_LOCK(&c->client->mutex);
-    return c->place->last_result;
+    return c->queue->last_result;
 }
 
-enum hf__trace hf__place_trace(struct hf__claim *c)
+enum hf__trace hf__name_queue_trace(struct hf__claim *c)
 {
     HF_SCOPED_LOCK(&c->client->mutex);
     return c->trace;
 }
 
-hf__time hf__place_asked_at(struct hf__claim *c)
+hf__time hf__name_queue_asked_at(struct hf__claim *c)
 {
     HF_SCOPED_LOCK(&c->client->mutex);
     return c->asked_at;
 }
 
-void hf__place_requeue(struct hf__claim *c)
+void hf__name_queue_requeue(struct hf__claim *c)
 {
     HF_SCOPED_LOCK(&c->client->mutex);
 
@@ -293,30 +293,30 @@ void hf__place_requeue(struct hf__claim *c)
 }
 
 /* Under the mutex. */
-static void install(struct hf__place *p, struct hf__grant *h)
+static void install(struct hf__name_queue *p, struct hf__grant *h)
 {
-    h->home = p;
-    hf__list_push(&p->owned, &h->home_link);
+    h->owner_queue = p;
+    hf__list_push(&p->owned, &h->owned_link);
     if (atomic_load(&h->state) == (int)HF_STATE_LOST) {
-        return; /* already: hf__place_gone() has been called, and will not be
-                   again */
+        return; /* already: hf__name_queue_holder_gone() has been called, and
+                   will not be again */
     }
     if (h->manner.mode != HF__MODE_EXCLUSIVE) {
         return; /* beside others: it keeps nobody from asking */
     }
     /* An older grant of this client may be lost and not know it yet. */
     if (p->holder != NULL) {
-        p->holder->place = NULL;
+        p->holder->queue = NULL;
     }
     p->holder = h;
-    h->place = p;
-    wake_asker(p); /* the first in line has its turn no longer */
+    h->queue = p;
+    wake_asker(p); /* the first in the queue has its turn no longer */
 }
 
-void hf__place_adopted(struct hf__grant *h)
+void hf__name_queue_adopted(struct hf__grant *h)
 {
     HF_SCOPED_LOCK(&h->client->mutex);
-    struct hf__place *p = find(h->client, &h->key);
+    struct hf__name_queue *p = find(h->client, &h->key);
 
     p = p == NULL ? make(h->client, &h->key) : p;
     if (p != NULL) {
@@ -324,10 +324,10 @@ void hf__place_adopted(struct hf__grant *h)
     }
 }
 
-void hf__place_granted(struct hf__claim *c)
+void hf__name_queue_granted(struct hf__claim *c)
 {
     HF_SCOPED_LOCK(&c->client->mutex);
-    struct hf__place *p = c->place;
+    struct hf__name_queue *p = c->queue;
 
     install(p, c->grant);
     if (c->waiter_state != HF__WAITER_HANDED_OVER) {
@@ -335,17 +335,17 @@ void hf__place_granted(struct hf__claim *c)
     }
 }
 
-void hf__place_gone(struct hf__grant *h)
+void hf__name_queue_holder_gone(struct hf__grant *h)
 {
     HF_SCOPED_LOCK(&h->client->mutex);
-    struct hf__place *p = h->place;
+    struct hf__name_queue *p = h->queue;
 
     if (p == NULL) {
         return;
     }
     HF_ASSERT(p->holder == h);
     p->holder = NULL;
-    h->place = NULL;
+    h->queue = NULL;
     wake_first(p);
     tidy(h->client, p);
 }
@@ -360,18 +360,18 @@ static bool is_broken(struct hf__grant *h, uint64_t fence, uint64_t risen)
            hf__grant_try_ref(h);
 }
 
-struct hf__grant *hf__place_broken(struct hf_client *client,
-                                   const struct hf__key *key, uint64_t fence,
-                                   uint64_t risen)
+struct hf__grant *hf__name_queue_broken(struct hf_client *client,
+                                        const struct hf__key *key,
+                                        uint64_t fence, uint64_t risen)
 {
     HF_SCOPED_LOCK(&client->mutex);
-    struct hf__place *p = find(client, key);
+    struct hf__name_queue *p = find(client, key);
 
     if (p == NULL) {
         return NULL;
     }
     HF__LIST_EACH (link, &p->owned) {
-        struct hf__grant *h = HF__ELEMENT(link, struct hf__grant, home_link);
+        struct hf__grant *h = HF__ELEMENT(link, struct hf__grant, owned_link);
 
         if (is_broken(h, fence, risen)) {
             return h;
@@ -381,12 +381,12 @@ struct hf__grant *hf__place_broken(struct hf_client *client,
 }
 
 /* Of those of that owner one that is held, or else one that was lost. */
-static struct hf__grant *find_owned(struct hf__place *p, uint64_t owner_id)
+static struct hf__grant *find_owned(struct hf__name_queue *p, uint64_t owner_id)
 {
     struct hf__grant *found = NULL;
 
     HF__LIST_EACH (link, &p->owned) {
-        struct hf__grant *h = HF__ELEMENT(link, struct hf__grant, home_link);
+        struct hf__grant *h = HF__ELEMENT(link, struct hf__grant, owned_link);
 
         if (h->owner_id == owner_id &&
             (found == NULL || atomic_load(&h->state) != (int)HF_STATE_LOST)) {
@@ -396,11 +396,12 @@ static struct hf__grant *find_owned(struct hf__place *p, uint64_t owner_id)
     return found;
 }
 
-struct hf__grant *hf__place_owned(struct hf_client *client,
-                                  const struct hf__key *key, uint64_t owner_id)
+struct hf__grant *hf__name_queue_owned(struct hf_client *client,
+                                       const struct hf__key *key,
+                                       uint64_t owner_id)
 {
     HF_SCOPED_LOCK(&client->mutex);
-    struct hf__place *p = find(client, key);
+    struct hf__name_queue *p = find(client, key);
     struct hf__grant *h = p == NULL ? NULL : p->holder;
 
     if (p != NULL && (h == NULL || h->owner_id != owner_id)) {
@@ -409,18 +410,18 @@ struct hf__grant *hf__place_owned(struct hf_client *client,
     return h != NULL && hf__grant_try_ref(h) ? h : NULL;
 }
 
-void hf__place_left(struct hf__grant *h)
+void hf__name_queue_owner_left(struct hf__grant *h)
 {
     HF_SCOPED_LOCK(&h->client->mutex);
 
-    if (h->home != NULL) {
-        hf__list_remove(&h->home_link);
-        tidy(h->client, HF_MOVE(h->home));
+    if (h->owner_queue != NULL) {
+        hf__list_remove(&h->owned_link);
+        tidy(h->client, HF_MOVE(h->owner_queue));
     }
 }
 
 /* May the holder hand the lock on within the process once more? */
-static bool may_hand_over(struct hf__place *p, int64_t lease_ms)
+static bool may_hand_over(struct hf__name_queue *p, int64_t lease_ms)
 {
     hf__time now = hf__now();
 
@@ -439,11 +440,12 @@ static bool may_be_inherited(const struct hf__grant *h)
            (h->client->settings.caps & HF_CAP_HANDOVER) != 0;
 }
 
-struct hf__claim *hf__place_next_waiter(struct hf__grant *h, int64_t lease_ms)
+struct hf__claim *hf__name_queue_next_waiter(struct hf__grant *h,
+                                             int64_t lease_ms)
 {
     HF_SCOPED_LOCK(&h->client->mutex);
-    struct hf__place *p = h->place;
-    struct hf__claim *next_waiter = p == NULL ? NULL : first_in_line(p);
+    struct hf__name_queue *p = h->queue;
+    struct hf__claim *next_waiter = p == NULL ? NULL : first_waiter(p);
 
     if (next_waiter == NULL || next_waiter->use != HF__USE_NONE ||
         !may_be_inherited(h) ||
@@ -461,7 +463,7 @@ struct hf__claim *hf__place_next_waiter(struct hf__grant *h, int64_t lease_ms)
     return next_waiter;
 }
 
-bool hf__place_abandon(struct hf__claim *c)
+bool hf__name_queue_abandon(struct hf__claim *c)
 {
     HF_SCOPED_LOCK(&c->client->mutex);
 
@@ -472,7 +474,7 @@ bool hf__place_abandon(struct hf__claim *c)
     return true;
 }
 
-void hf__place_forget(struct hf__claim *c)
+void hf__name_queue_forget(struct hf__claim *c)
 {
     HF_SCOPED_LOCK(&c->client->mutex);
 
@@ -482,7 +484,7 @@ void hf__place_forget(struct hf__claim *c)
     go_if_left(c);
 }
 
-bool hf__place_handed_over(struct hf__claim *c)
+bool hf__name_queue_handed_over(struct hf__claim *c)
 {
     HF_SCOPED_LOCK(&c->client->mutex);
     bool is_abandoned = c->waiter_state == HF__WAITER_OUT;
