@@ -114,7 +114,7 @@ struct hf__facts {
     /* Which of several servers answers, that may not know what another has
      * granted: once it differs, all that is held is asked for. 0: there is one
      * only. */
-    uint64_t place;
+    uint64_t server_id;
 };
 
 /*
@@ -124,9 +124,9 @@ struct hf__facts {
  * All zero: nothing.
  */
 struct hf__remains {
-    uint64_t mark;  /* by which the store knows that session; 0: it can't */
-    uint64_t place; /* which server it was on */
-    hf__time until; /* no longer than that can it be applied */
+    uint64_t mark;      /* by which the store knows that session; 0: it can't */
+    uint64_t server_id; /* which server it was on */
+    hf__time until;     /* no longer than that can it be applied */
 };
 
 #endif

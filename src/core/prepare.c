@@ -46,7 +46,7 @@ static void connect_done(struct hf__request *q)
     struct hf__link *link = NULL;
 
     if (q->op.result == HF_OK) {
-        (void)hf__sentry_lead(c, hf__session_facts(&c->renew).place);
+        (void)hf__sentry_lead(c, hf__session_facts(&c->renew).server_id);
         hf__sentry_start(&c->sentry);
     }
     HF_SCOPED_LOCK(&c->mutex);

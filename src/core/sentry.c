@@ -63,13 +63,13 @@ static bool is_closing(struct hf__sentry *l)
 
 /* ---- moving */
 
-bool hf__sentry_lead(struct hf_client *c, uint64_t place)
+bool hf__sentry_lead(struct hf_client *c, uint64_t server_id)
 {
     bool has_moved = false;
 
     for (int i = 0; i < c->n_main && (c->settings.caps & HF__CAP_MOVES) != 0;
          i++) {
-        has_moved |= hf__session_move(&c->main[i], place);
+        has_moved |= hf__session_move(&c->main[i], server_id);
     }
     return has_moved;
 }
@@ -94,12 +94,12 @@ void hf__sentry_hurry_all(struct hf_client *client)
 static void lead_the_way(struct hf__sentry *l)
 {
     struct hf_client *c = l->client;
-    uint64_t place = hf__conn_facts(&l->conn).place;
-    bool has_moved = l->place != 0 && l->place != place;
+    uint64_t server_id = hf__conn_facts(&l->conn).server_id;
+    bool has_moved = l->server_id != 0 && l->server_id != server_id;
 
-    l->place = place;
-    has_moved |= hf__sentry_lead(c, place);
-    has_moved |= hf__session_move(&c->renew, place);
+    l->server_id = server_id;
+    has_moved |= hf__sentry_lead(c, server_id);
+    has_moved |= hf__session_move(&c->renew, server_id);
     if (has_moved) {
         hf__log(&c->settings.log, HF_LOG_INFO, "event=moved session=listen");
         hf__watchers_move(&c->watchers);

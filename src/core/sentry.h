@@ -24,7 +24,8 @@ struct hf__sentry {
     struct hf__conn conn; /* the thread's */
     struct hf__thread thread;
     struct hf__parker parker;
-    uint64_t place; /* the thread's: where its last session was; 0: none yet */
+    uint64_t
+        server_id; /* the thread's: where its last session was; 0: none yet */
     bool is_closing;
 };
 
@@ -32,10 +33,10 @@ void hf__sentry_init(struct hf__sentry *, struct hf_client *);
 /* Start the thread, if the store tells of breaks and the system gives one;
  * harmless if it runs. Thread: user. */
 void hf__sentry_start(struct hf__sentry *);
-/* The locks are on the server of that place, as a session that was connected
+/* The locks are on the server of that id, as a session that was connected
  * just now has found: no claim goes to another any more. True: one might have.
  * Thread: any. */
-bool hf__sentry_lead(struct hf_client *, uint64_t place);
+bool hf__sentry_lead(struct hf_client *, uint64_t server_id);
 /* The store may have forgotten any grant: all are renewed now, and those that
  * are not to be are asked for. Thread: any. */
 void hf__sentry_hurry_all(struct hf_client *);

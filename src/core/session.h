@@ -158,10 +158,10 @@ HF_MUST_CHECK bool hf__session_poll(struct hf__session *, struct hf__request *,
 /* Enqueue, on a session whose runner was started; done() is called when it has
  * been executed. Thread: any. Never blocks on the store. */
 void hf__session_submit(struct hf__session *, struct hf__request *);
-/* The server of that place has the locks now. A session that is on another one
+/* The server of that id has the locks now. A session that is on another one
  * connects anew before its next batch, and what it asks there is interrupted:
  * true then. Thread: any. */
-bool hf__session_move(struct hf__session *, uint64_t place);
+bool hf__session_move(struct hf__session *, uint64_t server_id);
 /* Give up what is queued (HF_EUNAVAIL), interrupt what runs, end the runner,
  * close the connection. Requests submitted later fail at once. */
 void hf__session_close(struct hf__session *);

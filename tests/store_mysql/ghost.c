@@ -119,7 +119,7 @@ TEST(what_cannot_be_ended_is_given_back_again_later)
 
     enter(&v);
     leave_a_ghost(&v, db);
-    v.conn.remains.place++;
+    v.conn.remains.server_id++;
     enter(&v);
     EXPECT_IS(run(&v, &b, NULL, 5000), HF_OK);
     EXPECT_IS(b.result, HF_EUNAVAIL);

@@ -127,7 +127,7 @@ TEST(what_cannot_be_ended_is_given_back_again_later)
 
     enter_by(&v, "");
     leave_a_ghost(&v);
-    v.conn.remains.place++;
+    v.conn.remains.server_id++;
     enter_by(&v, "");
     EXPECT_IS(run(&v, &b, NULL), HF_OK);
     EXPECT_IS(b.result, HF_EUNAVAIL);

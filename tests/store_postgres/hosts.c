@@ -272,14 +272,14 @@ TEST_WITHIN(60, of_two_primaries_the_promoted_one_is_taken)
     AUTO_PAIR *p = hf__postgres_pair_start(NULL);
     char name[HF__POSTGRES_NAME];
     char url[HF__POSTGRES_URL];
-    uint64_t place;
+    uint64_t server_id;
     DOOR(d);
 
     hf__postgres_database(hf__postgres_pair_node(p, 0), name);
     EXPECT_IS(enter(&d, url_of_both(port_of(p, 0), port_of(p, 1), name)),
               HF_OK);
     use(&d, "old");
-    place = hf__conn_facts(&d.conn).place;
+    server_id = hf__conn_facts(&d.conn).server_id;
     hf__postgres_pair_await_caught_up(p, 1);
     hf__postgres_pair_kill(p, 0);
     hf__postgres_pair_promote(p, 1);
@@ -288,7 +288,7 @@ TEST_WITHIN(60, of_two_primaries_the_promoted_one_is_taken)
               HF_OK);
     use(&d, "new");
     EXPECT_SAFE(is_on(p, 1, name, "new") && !is_on(p, 0, name, "new"));
-    EXPECT(hf__conn_facts(&d.conn).place != place);
+    EXPECT(hf__conn_facts(&d.conn).server_id != server_id);
     EXPECT_IS(enter(&d, url_of_both(port_of(p, 1), port_of(p, 0), name)),
               HF_OK);
     /* By itself it is known for what it is: this process has seen more. */

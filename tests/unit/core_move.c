@@ -14,8 +14,8 @@ static struct hf__session session;
 
 /* Where the store is opened, in turn, and what is told of it meanwhile. */
 static struct {
-    uint64_t places[4]; /* by the number of the open */
-    uint64_t told[4];   /* while that one runs; 0: nothing */
+    uint64_t server_ids[4]; /* by the number of the open */
+    uint64_t told[4];       /* while that one runs; 0: nothing */
     int opens;
     uint64_t told_at_once; /* while operations run */
     int interrupts;
@@ -32,7 +32,7 @@ static int fake_open(void *state, const struct hf__url *url, const char *allow,
     (void)allow;
     (void)deadline;
     head->facts = (struct hf__facts){
-        .grade = 'C', .reach = HF_REACH_HOSTS, .place = fake.places[i]};
+        .grade = 'C', .reach = HF_REACH_HOSTS, .server_id = fake.server_ids[i]};
     if (fake.told[i] != 0) {
         (void)hf__session_move(&session, fake.told[i]);
     }
@@ -154,19 +154,19 @@ static void end(void)
 TEST(who_is_told_while_it_connects_goes_there_at_once)
 {
     begin();
-    fake.places[0] = 1; /* its server, still named */
+    fake.server_ids[0] = 1; /* its server, still named */
     fake.told[0] = 2;
-    fake.places[1] = 2;
+    fake.server_ids[1] = 2;
     EXPECT_SAFE_IS(run(HF__OP_ACQUIRE), HF_OK);
     EXPECT_IS(fake.opens, 2);
-    EXPECT_IS(hf__session_facts(&session).place, 2);
+    EXPECT_IS(hf__session_facts(&session).server_id, 2);
     end();
 }
 
 TEST(who_is_there_already_stays)
 {
     begin();
-    fake.places[0] = 2;
+    fake.server_ids[0] = 2;
     fake.told[0] = 2;
     EXPECT_IS(run(HF__OP_ACQUIRE), HF_OK);
     EXPECT_IS(run(HF__OP_RENEW), HF_OK);
@@ -178,12 +178,12 @@ TEST(who_is_there_already_stays)
 static void lose_the_connection(uint64_t last)
 {
     begin();
-    fake.places[0] = last;
+    fake.server_ids[0] = last;
     EXPECT_IS(run(HF__OP_ACQUIRE), HF_OK);
     session.conn.is_dead = true;
-    fake.places[1] = 1;
+    fake.server_ids[1] = 1;
     fake.told[1] = 2;
-    fake.places[2] = 2;
+    fake.server_ids[2] = 2;
 }
 
 /* A silent server, which has the locks no more, is not waited for. */
@@ -203,7 +203,7 @@ TEST(who_was_there_last_goes_back)
     lose_the_connection(2);
     EXPECT_SAFE_IS(run(HF__OP_ACQUIRE), HF_OK);
     EXPECT_IS(fake.opens, 3);
-    EXPECT_IS(hf__session_facts(&session).place, 2);
+    EXPECT_IS(hf__session_facts(&session).server_id, 2);
     end();
 }
 
@@ -214,8 +214,8 @@ static int answered_by_deposed(enum hf__op_kind kind)
     int r;
 
     begin();
-    fake.places[0] = 1;
-    fake.places[1] = 2;
+    fake.server_ids[0] = 1;
+    fake.server_ids[1] = 2;
     fake.told_at_once = 2;
     r = run(kind);
     EXPECT_IS(fake.opens, 1);
@@ -240,7 +240,7 @@ static int called_at_deposed(bool changes)
     int r;
 
     begin();
-    fake.places[0] = 1;
+    fake.server_ids[0] = 1;
     fake.told_at_once = 2;
     r = run_request((struct hf__request){.call = change, .changes = changes});
     end();

@@ -360,7 +360,7 @@ static int fault_open(void *state, const struct hf__url *url, const char *allow,
         return r;
     }
     s->head.facts = inner_head(s)->facts;
-    s->head.facts.place = fault.what == HF__FAULT_MOVE ? 2 : 1;
+    s->head.facts.server_id = fault.what == HF__FAULT_MOVE ? 2 : 1;
     return after(s, fault, deadline, err);
 }
 

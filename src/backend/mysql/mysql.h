@@ -44,7 +44,7 @@ struct hf__server {
     bool is_verified;    /* by TLS it has shown that it is the one we meant */
     uint64_t connection_id;
     uint64_t packet_max; /* bytes that may be sent as one */
-    uint64_t place;      /* which server it is */
+    uint64_t server_id;  /* which server it is */
     int64_t uptime_s;    /* when we came; up to a second too much */
     uint64_t mark;       /* names a user lock of this session's life; 0: none */
 };

@@ -231,7 +231,7 @@ static char grade_of(const struct hf__mysql *s,
 }
 
 /* Two servers that are not one differ in something of it. */
-static uint64_t place_of(const struct hf__mysql_facts *facts)
+static uint64_t server_id_of(const struct hf__mysql_facts *facts)
 {
     char text[4 * sizeof facts->of[0]];
     int length = snprintf(text, sizeof text, "%s %s %s %s",
@@ -263,7 +263,7 @@ int hf__mysql_settings_apply(struct hf__mysql *s, const char *allow)
     r = r == HF_OK ? check_writable(s, &facts, allow) : r;
     memcpy(s->server.version, facts.of[HF__VERSION], sizeof s->server.version);
     s->lock_wait_s = -1;
-    s->server.place = place_of(&facts);
+    s->server.server_id = server_id_of(&facts);
     s->server.has_pair_table = hf__fact_is(&facts, HF__HAS_PAIR, "1");
     s->server.uptime_s = strtoll(facts.of[HF__UPTIME], NULL, 10);
     s->server.is_galera = hf__fact_is(&facts, HF__WSREP_ON, "ON");

@@ -138,7 +138,7 @@ static int learn_database(struct hf__ul_front *f, const char *name)
     struct hf__ul_link *link = f->link;
     HF_SCOPED_LOCK(&link->mutex);
 
-    if (link->place == 0) {
+    if (link->server_id == 0) {
         (void)snprintf(link->database, sizeof link->database, "%s", name);
     }
     return strncmp(link->database, name, sizeof link->database - 1) == 0
@@ -203,15 +203,15 @@ static int judge(struct hf__ul_front *f)
 static int register_line(struct hf__ul_front *f, struct hf__ul_line *line)
 {
     struct hf__ul_link *link = f->link;
-    uint64_t place = f->mysql.server.place;
+    uint64_t server_id = f->mysql.server.server_id;
     HF_SCOPED_LOCK(&link->mutex);
 
-    if (link->place != place && link->tokens.count > 0) {
+    if (link->server_id != server_id && link->tokens.count > 0) {
         return hf__fail(f->mysql.t.err, HF_EUNAVAIL,
                         "another server answers there than the one that has "
                         "this client's locks");
     }
-    link->place = place;
+    link->server_id = server_id;
     if (!f->mysql.server.has_bells) {
         link->most = 1; /* the next one would end the first */
     }

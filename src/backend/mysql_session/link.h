@@ -79,9 +79,9 @@ struct hf__ul_link {
     struct hf__link lines;
     struct hf__map tokens;
     struct hf__map keys;
-    uint64_t place; /* which server its locks are on; 0: none yet */
-    int most;       /* locks on one line */
-    int n_apart;    /* lines that are so; those that are being made count */
+    uint64_t server_id; /* which server its locks are on; 0: none yet */
+    int most;           /* locks on one line */
+    int n_apart;        /* lines that are so; those that are being made count */
     atomic_bool has_nowait;    /* the server knows the word */
     atomic_size_t packet_most; /* bytes of a packet, about */
     atomic_llong took_ns;      /* the last answer */

@@ -100,7 +100,7 @@ static int meet(struct hf__pg *s, struct choice *c)
                         "would grant what the others have granted");
     }
     if (!v->is_standby && v->timeline == c->server.timeline &&
-        v->place != c->server.place) {
+        v->server_id != c->server.server_id) {
         return hf__fail(s->t.err, HF_EUNSAFE,
                         "url: two of its hosts take writes, and none of them "
                         "is known to be the primary: stop the one that is not");

@@ -87,9 +87,9 @@ struct hf__pg_server {
     uint64_t system; /* its identifier: servers that are copies have the same */
     uint32_t timeline;  /* rises with each promotion */
     int64_t started_us; /* when the server was */
-    uint64_t mark;   /* in application_name, of this session alone; 0: none */
-    uint64_t place;  /* hash of system, timeline and started */
-    uint64_t schema; /* hash of database and schema: of keys of turns */
+    uint64_t mark; /* in application_name, of this session alone; 0: none */
+    uint64_t server_id; /* hash of system, timeline and started */
+    uint64_t schema;    /* hash of database and schema: of keys of turns */
 };
 
 struct hf__pg {

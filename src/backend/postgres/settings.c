@@ -118,7 +118,7 @@ static bool is(const struct hf__pg *s, int column)
 
 /* Two servers that are not one differ in it, and so does one that was started
  * anew, or promoted. */
-static uint64_t place_of(const struct hf__pg *s)
+static uint64_t server_id_of(const struct hf__pg *s)
 {
     char text[64];
     int length = snprintf(
@@ -161,13 +161,13 @@ static void read_server(struct hf__pg *s, const char *allow)
     v->started_us = hf__pg_i64(s, 0, STARTED);
     v->system = (uint64_t)hf__pg_i64(s, 0, SYSTEM);
     v->timeline = (uint32_t)hf__pg_i64(s, 0, TIMELINE);
-    v->place = place_of(s);
+    v->server_id = server_id_of(s);
     v->schema = schema_of(s);
     s->wire.is_masked = encoding != NULL && strcmp(encoding, "UTF8") != 0 &&
                         strcmp(encoding, "SQL_ASCII") != 0;
     s->t.head.facts.grade = grade_of(s);
     s->t.head.facts.reach = HF_REACH_HOSTS;
-    s->t.head.facts.place = v->place;
+    s->t.head.facts.server_id = v->server_id;
 }
 
 static int judge(struct hf__pg *s)

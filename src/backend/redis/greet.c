@@ -68,7 +68,7 @@ static void end_ghost(struct hf__peer *p)
 {
     char id[24];
 
-    if (p->ghost.id != 0 && p->ghost.place == p->server.place) {
+    if (p->ghost.id != 0 && p->ghost.server_id == p->server.server_id) {
         (void)snprintf(id, sizeof id, "%" PRIu64, p->ghost.id);
         ask(p, END, HF__WORDS("CLIENT", "KILL", "ID", id));
     }
@@ -203,10 +203,10 @@ static int take_info(struct hf__peer *p, const redisReply *reply)
     s->is_loading = read_number(info, "loading") != 0;
     s->replicas = (int)read_number(info, "connected_slaves");
     s->uptime_s = hf__time_bounded(read_number(info, "uptime_in_seconds"));
-    s->place = s->run_id[0] != '\0'
-                   ? hf__hash(s->run_id, strlen(s->run_id))
-                   : hf__hash(p->target.shown, strlen(p->target.shown));
-    s->place = s->place == 0 ? 1 : s->place;
+    s->server_id = s->run_id[0] != '\0'
+                       ? hf__hash(s->run_id, strlen(s->run_id))
+                       : hf__hash(p->target.shown, strlen(p->target.shown));
+    s->server_id = s->server_id == 0 ? 1 : s->server_id;
     return HF_OK;
 }
 

@@ -37,7 +37,7 @@ static struct hf__ghost ghost_of(const struct hf__peer *p)
     bool was_ready = p->greetings > 0 && p->greeted == p->greetings;
 
     if (was_ready && p->resp.owed > 0 && p->server.id != 0) {
-        return (struct hf__ghost){p->server.id, p->server.place};
+        return (struct hf__ghost){p->server.id, p->server.server_id};
     }
     return p->ghost;
 }

@@ -48,8 +48,8 @@ struct hf__redis_server {
     bool has_told_role;
     int replicas; /* connected */
     int64_t uptime_s;
-    uint64_t place; /* a hash of run_id, never 0 */
-    uint64_t id;    /* of this connection; 0: it is not told */
+    uint64_t server_id; /* a hash of run_id, never 0 */
+    uint64_t id;        /* of this connection; 0: it is not told */
 };
 
 /* What a quorum's member said of its past; see redlock/memory.c. */
@@ -78,8 +78,8 @@ struct hf__sentinel_said {
  * be before the server, or on their way. The next one to the same server ends
  * it first, and with it what it has not done yet. */
 struct hf__ghost {
-    uint64_t id;    /* as CLIENT ID told it; 0: none */
-    uint64_t place; /* of its server */
+    uint64_t id;        /* as CLIENT ID told it; 0: none */
+    uint64_t server_id; /* of its server */
 };
 
 /* What a name was looked up to, to be had again without looking. */

@@ -178,7 +178,7 @@ static int redis_open(void *state, const struct hf__url *url, const char *allow,
 
     hf__peer_init(&s->peer);
     s->peer.ghost =
-        (struct hf__ghost){s->head.remains.mark, s->head.remains.place};
+        (struct hf__ghost){s->head.remains.mark, s->head.remains.server_id};
     note_prefix(s, url);
     s->client = s->head.client;
     while (s->client == 0) {
@@ -197,7 +197,7 @@ static int redis_open(void *state, const struct hf__url *url, const char *allow,
     if (r == HF_OK) {
         s->head.facts.grade = grade_of(s);
         s->head.facts.reach = HF_REACH_HOSTS;
-        s->head.facts.place = s->peer.server.place;
+        s->head.facts.server_id = s->peer.server.server_id;
     }
     return r;
 }
@@ -209,8 +209,8 @@ static void redis_close_session(void *state)
     hf__redis_wait_fini(s);
     hf__peer_close(&s->peer);
     hf__sentinel_fini(s);
-    s->head.remains = (struct hf__remains){.mark = s->peer.ghost.id,
-                                           .place = s->peer.ghost.place};
+    s->head.remains = (struct hf__remains){
+        .mark = s->peer.ghost.id, .server_id = s->peer.ghost.server_id};
     hf__waker_fini(&s->rest.waker);
 }
 

@@ -69,7 +69,7 @@ int hf__ghost_end(struct hf__table_head *t, hf__end_marked_fn end_marked)
     const struct hf__remains *old = &t->head.remains;
     bool is_gone = false;
 
-    if (old->mark != 0 && old->place == t->place) {
+    if (old->mark != 0 && old->server_id == t->server_id) {
         int r = end_marked(t, old->mark, &is_gone);
 
         if (r != HF_OK) {
@@ -92,7 +92,7 @@ void hf__ghost_leave(struct hf__table_head *t, bool is_dead, int64_t haunts_ms)
     if (is_dead) {
         t->head.remains = (struct hf__remains){
             .mark = t->mark,
-            .place = t->place,
+            .server_id = t->server_id,
             .until = hf__later(t->haunted_until,
                                hf__after_ms(hf__now(), haunts_ms))};
     }
