@@ -203,9 +203,10 @@ static void tell_lost(struct hf__grant *h)
             hf_strreason((hf_reason)atomic_load(&h->reason)));
     hf__name_queue_holder_gone(h);
     hf__mutex_lock(&h->mutex);
-    while (!hf__list_is_empty(&h->mourners)) {
-        struct hf__link *link = hf__list_pop(&h->mourners);
-        struct hf__mourner *m = HF__ELEMENT(link, struct hf__mourner, link);
+    while (!hf__list_is_empty(&h->lost_callbacks)) {
+        struct hf__link *link = hf__list_pop(&h->lost_callbacks);
+        struct hf__lost_callback *m =
+            HF__ELEMENT(link, struct hf__lost_callback, link);
 
         m->tell(m);
     }
@@ -494,7 +495,7 @@ struct hf__grant *hf__grant_new(struct hf_client *client,
     hf__list_init(&h->owing_link);
     hf__list_init(&h->owned_link);
     hf__list_init(&h->listeners);
-    hf__list_init(&h->mourners);
+    hf__list_init(&h->lost_callbacks);
     h->n_locks = 1;
     h->owner_id = opts->owner_id;
     hf__mutex_init(&h->mutex);

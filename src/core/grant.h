@@ -33,9 +33,10 @@ struct hf__listener {
 };
 
 /* Who is to be told of the loss: a lock, see lock.h. */
-struct hf__mourner {
+struct hf__lost_callback {
     struct hf__link link;
-    void (*tell)(struct hf__mourner *); /* under the grant's mutex, once */
+    void (*tell)(
+        struct hf__lost_callback *); /* under the grant's mutex, once */
 };
 
 struct hf__grant {
@@ -70,7 +71,7 @@ struct hf__grant {
     struct hf__parker parker;
     struct hf__link listeners;
     atomic_int n_listeners;
-    struct hf__link mourners;
+    struct hf__link lost_callbacks;
     int n_locks; /* not let go yet */
     struct hf__grant_fsm fsm;
     struct hf__duty duty;

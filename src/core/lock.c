@@ -16,7 +16,7 @@
 static void init(struct hf_lock *lock, struct hf_lock *whole)
 {
     *lock = (struct hf_lock){.whole = whole};
-    hf__list_init(&lock->mourner.link);
+    hf__list_init(&lock->lost_callback.link);
     hf__list_init(&lock->notice.link);
 }
 
@@ -328,12 +328,12 @@ static void tell_loss(struct hf__notice *n)
 
 /* The grant was lost; under its mutex. Of several parts the first to be lost
  * tells. */
-static void post_loss(struct hf__mourner *m)
+static void post_loss(struct hf__lost_callback *m)
 {
-    struct hf_lock *part = HF__ELEMENT(m, struct hf_lock, mourner);
+    struct hf_lock *part = HF__ELEMENT(m, struct hf_lock, lost_callback);
     struct hf_lock *lock = part->whole == NULL ? part : part->whole;
 
-    if (!atomic_exchange(&lock->is_mourned, true)) {
+    if (!atomic_exchange(&lock->has_lost_callback, true)) {
         hf__board_post(&part->grant->client->board, &lock->notice);
     }
 }
@@ -348,7 +348,7 @@ static void forget_loss(struct hf_lock *lock)
         struct hf_lock *part = hf__lock_part(lock, i);
         HF_SCOPED_LOCK(&part->grant->mutex);
 
-        hf__list_remove(&part->mourner.link);
+        hf__list_remove(&part->lost_callback.link);
     }
     hf__mutex_lock(&lock->grant->mutex);
     lock->lost_fn = NULL;
@@ -357,7 +357,7 @@ static void forget_loss(struct hf_lock *lock)
 }
 
 /* Gives whether it can still be lost, or has been. */
-static bool mourn(struct hf_lock *part)
+static bool add_lost_callback(struct hf_lock *part)
 {
     struct hf__grant *h = part->grant;
     HF_SCOPED_LOCK(&h->mutex);
@@ -366,12 +366,12 @@ static bool mourn(struct hf_lock *part)
         (!hf__grant_is_ours(h) && h->fsm.phase != HF__PHASE_LOST)) {
         return false;
     }
-    part->mourner.tell = post_loss;
-    hf__list_remove(&part->mourner.link);
+    part->lost_callback.tell = post_loss;
+    hf__list_remove(&part->lost_callback.link);
     if (h->fsm.phase == HF__PHASE_LOST) {
-        post_loss(&part->mourner);
+        post_loss(&part->lost_callback);
     } else {
-        hf__list_push(&h->mourners, &part->mourner.link);
+        hf__list_push(&h->lost_callbacks, &part->lost_callback.link);
     }
     return true;
 }
@@ -402,14 +402,14 @@ int hf__lock_on_lost(struct hf_lock *lock, hf_lost_fn fn, void *arg)
     }
     /* Before the first look at is_over: who lets go meanwhile forgets it. */
     atomic_store(&lock->is_asked, true);
-    atomic_store(&lock->is_mourned, false);
+    atomic_store(&lock->has_lost_callback, false);
     lock->notice.tell = tell_loss;
     hf__mutex_lock(&lock->grant->mutex);
     lock->lost_fn = fn;
     lock->lost_arg = arg;
     hf__mutex_unlock(&lock->grant->mutex);
     for (int i = 0; i < hf__lock_count(lock); i++) {
-        if (!mourn(hf__lock_part(lock, i))) {
+        if (!add_lost_callback(hf__lock_part(lock, i))) {
             forget_loss(lock);
             return HF_EINVAL;
         }

@@ -28,10 +28,11 @@ struct hf_lock {
 
     /* hf_on_lost(): who is to be told; under the grant's mutex. */
     atomic_bool is_asked; /* somebody ever was */
-    atomic_bool is_mourned;
+    atomic_bool has_lost_callback;
     hf_lost_fn lost_fn;
     void *lost_arg;
-    struct hf__mourner mourner; /* of each part, none of the whole */
+    struct hf__lost_callback
+        lost_callback; /* of each part, none of the whole */
     struct hf__notice notice;
     atomic_bool is_sent_away; /* its release goes on without it */
 };
