@@ -3,7 +3,7 @@
  * The asynchronous calls of holdfast.h. Arguments are checked here, before
  * anything is accepted; an acquire is async_acquire.c's, a release is stepped
  * here and decided in release.c, what was lost is lock.c's, and telling
- * board.c's. Called by users' threads; a release runs on the stepper's.
+ * event_queue.c's. Called by users' threads; a release runs on the stepper's.
  */
 #include "src/base/alloc.h"
 #include "src/base/error.h"
@@ -17,7 +17,7 @@
 
 static int check_open(struct hf_client *client, hf_error *err)
 {
-    return hf__board_is_closed(&client->board)
+    return hf__event_queue_is_closed(&client->events)
                ? hf__fail(err, HF_EUNAVAIL,
                           "the client is closed: nobody would dispatch")
                : (int)HF_OK;
@@ -70,7 +70,7 @@ int hf_acquire_async(hf_client *client, const char *name,
 
 struct departure {
     struct hf__job job;
-    struct hf__notice notice;
+    struct hf__event event;
     struct hf_client *client; /* with a reference */
     int result;
     hf_error err;
@@ -118,7 +118,7 @@ static void arrive(struct departure *d)
     if (d->fn == NULL) {
         departure_free(d);
     } else {
-        hf__board_post(&d->client->board, &d->notice);
+        hf__event_queue_post(&d->client->events, &d->event);
     }
 }
 
@@ -127,9 +127,9 @@ static void end(struct hf__job *j)
     arrive(HF__ELEMENT(j, struct departure, job));
 }
 
-static void tell(struct hf__notice *n)
+static void tell(struct hf__event *n)
 {
-    struct departure *d = HF__ELEMENT(n, struct departure, notice);
+    struct departure *d = HF__ELEMENT(n, struct departure, event);
     hf_done_fn fn = d->fn;
     void *arg = d->arg;
     hf_error err = d->err;
@@ -150,8 +150,8 @@ static struct departure *departure_new(struct hf_lock *lock)
     }
     d->client = hf__client_ref(lock->grant->client);
     d->err = (hf_error)HF_ERROR_INIT;
-    hf__list_init(&d->notice.link);
-    d->notice.tell = tell;
+    hf__list_init(&d->event.link);
+    d->event.tell = tell;
     d->job.step = step;
     d->job.end = end;
     d->job.call_off = call_off;
@@ -224,12 +224,12 @@ int hf_fd(hf_client *client)
 {
     int r = hf__client_usable(client, NULL);
 
-    return r == HF_OK ? hf__board_fd(&client->board) : r;
+    return r == HF_OK ? hf__event_queue_fd(&client->events) : r;
 }
 
 int hf_dispatch(hf_client *client, hf_error *err)
 {
     int r = hf__client_usable(client, err);
 
-    return r == HF_OK ? hf__board_dispatch(&client->board) : r;
+    return r == HF_OK ? hf__event_queue_dispatch(&client->events) : r;
 }

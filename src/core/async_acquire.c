@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An asynchronous acquire (acquire.c) as a job of the stepper's, and the notice
+ * An asynchronous acquire (acquire.c) as a job of the stepper's, and the event
  * of its end; what it won is given back if nobody wants it any more when it is
  * told. Runs on the stepper's thread, at its ends on users'.
  */
@@ -14,7 +14,7 @@
 
 struct hf__async_acquire {
     struct hf__job job;
-    struct hf__notice notice;
+    struct hf__event event;
     struct hf__acquire a; /* its client with a reference, the lock is owned */
     hf_cancel *cancel;    /* NULL: none */
     struct hf__follower follower;
@@ -78,7 +78,7 @@ static void end(struct hf__job *j)
         f->err = (hf_error)HF_ERROR_INIT; /* of the tries before */
     }
     count(f->a.client, f->a.result, false);
-    hf__board_post(&f->a.client->board, &f->notice);
+    hf__event_queue_post(&f->a.client->events, &f->event);
 }
 
 /* The grant came, but nobody wants it any more. */
@@ -99,10 +99,10 @@ static bool is_unwanted(const struct hf__async_acquire *f)
             !hf__is_never(hf__client_close_by(f->a.client)));
 }
 
-static void tell(struct hf__notice *n)
+static void tell(struct hf__event *n)
 {
     struct hf__async_acquire *f =
-        HF__ELEMENT(n, struct hf__async_acquire, notice);
+        HF__ELEMENT(n, struct hf__async_acquire, event);
     hf_acquire_fn fn = f->fn;
     void *arg = f->arg;
     hf_error err = f->err;
@@ -140,8 +140,8 @@ int hf__async_acquire_new(struct hf_client *client, const char *name,
     }
     f->a.client = hf__client_ref(client);
     f->err = (hf_error)HF_ERROR_INIT;
-    hf__list_init(&f->notice.link);
-    f->notice.tell = tell;
+    hf__list_init(&f->event.link);
+    f->event.tell = tell;
     f->job.step = step;
     f->job.end = end;
     f->job.call_off = call_off;
@@ -188,7 +188,7 @@ void hf__async_acquire_start(struct hf__async_acquire *f,
     if (r != HF_BUSY) {
         f->a.result = r;
         count(f->a.client, r, true);
-        hf__board_post(&f->a.client->board, &f->notice);
+        hf__event_queue_post(&f->a.client->events, &f->event);
         return;
     }
     if (f->cancel != NULL) {

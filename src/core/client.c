@@ -35,7 +35,7 @@ void hf__client_unref(struct hf_client *c)
     hf__session_fini(&c->renew);
     hf__keeper_fini(&c->keeper);
     hf__stepper_fini(&c->stepper);
-    hf__board_fini(&c->board);
+    hf__event_queue_fini(&c->events);
     hf__map_fini(&c->name_queues);
     hf__mutex_fini(&c->mutex);
     hf__mutex_fini(&c->sentry.mutex);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a client is made of. Lock order: a grant's mutex, then the client's,
- * then a session's, the keeper's or the board's; none is held while the store
- * is asked or a callback of the application runs.
+ * then a session's, the keeper's or the event queue's; none is held while the
+ * store is asked or a callback of the application runs.
  */
 #ifndef HF_CORE_CLIENT_H
 #define HF_CORE_CLIENT_H
 
 #include "src/base/host.h"
 #include "src/base/map.h"
-#include "src/core/board.h"
 #include "src/core/contention.h"
+#include "src/core/event_queue.h"
 #include "src/core/keeper.h"
 #include "src/core/sentry.h"
 #include "src/core/session.h"
@@ -46,7 +46,7 @@ struct hf_client {
     struct hf__sentry sentry;
     struct hf__stepper stepper;
     struct hf__watchers watchers;
-    struct hf__board board;
+    struct hf__event_queue events;
     struct hf__sweeper sweeper;
     struct hf__request connect; /* of the renewal session, for the unready */
     hf_error connect_err;       /* of the last one */

@@ -17,7 +17,7 @@ static void init(struct hf_lock *lock, struct hf_lock *whole)
 {
     *lock = (struct hf_lock){.whole = whole};
     hf__list_init(&lock->lost_callback.link);
-    hf__list_init(&lock->notice.link);
+    hf__list_init(&lock->event.link);
 }
 
 struct hf_lock *hf__lock_new(void)
@@ -310,9 +310,9 @@ int hf_wait_lost(hf_lock *lock, int64_t wait_ms)
 /* ---- whom to tell of the loss */
 
 /* On a thread that dispatches. The callback may free the lock. */
-static void tell_loss(struct hf__notice *n)
+static void tell_loss(struct hf__event *n)
 {
-    struct hf_lock *lock = HF__ELEMENT(n, struct hf_lock, notice);
+    struct hf_lock *lock = HF__ELEMENT(n, struct hf_lock, event);
     hf_lost_fn fn = NULL;
     void *arg = NULL;
 
@@ -334,7 +334,7 @@ static void post_loss(struct hf__lost_callback *m)
     struct hf_lock *lock = part->whole == NULL ? part : part->whole;
 
     if (!atomic_exchange(&lock->has_lost_callback, true)) {
-        hf__board_post(&part->grant->client->board, &lock->notice);
+        hf__event_queue_post(&part->grant->client->events, &lock->event);
     }
 }
 
@@ -353,7 +353,7 @@ static void forget_loss(struct hf_lock *lock)
     hf__mutex_lock(&lock->grant->mutex);
     lock->lost_fn = NULL;
     hf__mutex_unlock(&lock->grant->mutex);
-    (void)hf__board_retract(&lock->grant->client->board, &lock->notice);
+    (void)hf__event_queue_retract(&lock->grant->client->events, &lock->event);
 }
 
 /* Gives whether it can still be lost, or has been. */
@@ -403,7 +403,7 @@ int hf__lock_on_lost(struct hf_lock *lock, hf_lost_fn fn, void *arg)
     /* Before the first look at is_over: who lets go meanwhile forgets it. */
     atomic_store(&lock->is_asked, true);
     atomic_store(&lock->has_lost_callback, false);
-    lock->notice.tell = tell_loss;
+    lock->event.tell = tell_loss;
     hf__mutex_lock(&lock->grant->mutex);
     lock->lost_fn = fn;
     lock->lost_arg = arg;

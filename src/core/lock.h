@@ -33,7 +33,7 @@ struct hf_lock {
     void *lost_arg;
     struct hf__lost_callback
         lost_callback; /* of each part, none of the whole */
-    struct hf__notice notice;
+    struct hf__event event;
     atomic_bool is_sent_away; /* its release goes on without it */
 };
 

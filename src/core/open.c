@@ -217,7 +217,7 @@ static int init_client(struct hf_client *c, hf_error *err)
     hf__list_init(&c->owing);
     hf__list_init(&c->unready);
     hf__stepper_init(&c->stepper);
-    hf__board_init(&c->board);
+    hf__event_queue_init(&c->events);
     hf__session_init(&c->renew, &c->settings, "renew");
     c->renew.is_runners = true;
     hf__host_name(c->host);
@@ -331,7 +331,7 @@ static void tell_all(struct hf_client *c)
 {
     do {
         hf__stepper_drain(&c->stepper);
-    } while (hf__board_dispatch(&c->board) > 0);
+    } while (hf__event_queue_dispatch(&c->events) > 0);
 }
 
 /* Nothing fires any more: give up those give-backs. */
@@ -363,7 +363,7 @@ void hf_close(hf_client *c)
     abandon_grants(c);
     await_debts(c);
     tell_all(c);
-    hf__board_close(&c->board);
+    hf__event_queue_close(&c->events);
     hf__stepper_stop(&c->stepper);
     hf__keeper_stop(&c->keeper);
     hf__sentry_close(&c->sentry);

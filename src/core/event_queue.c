@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Posting and telling. This file decides that each notice is told once, on
+ * Posting and telling. This file decides that each event is told once, on
  * the thread that dispatches, and that the descriptor says when there is one;
  * what is told is its owner's. Posted to by any thread, under any lock of
- * ours: the board's is the last.
+ * ours: the event queue's is the last.
  */
-#include "src/core/board.h"
+#include "src/core/event_queue.h"
 
 #include "src/base/fork.h"
 
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* Who tells what, on the teller's stack. The notice may be freed meanwhile, and
+/* Who tells what, on the teller's stack. The event may be freed meanwhile, and
  * another be made where it was: its serial number tells which it is. */
 struct teller {
     struct hf__link link;
@@ -20,15 +20,15 @@ struct teller {
     unsigned thread;
 };
 
-void hf__board_init(struct hf__board *b)
+void hf__event_queue_init(struct hf__event_queue *b)
 {
     hf__mutex_init(&b->mutex);
-    hf__list_init(&b->notices);
+    hf__list_init(&b->list);
     hf__list_init(&b->tellers);
     b->fd = -1;
 }
 
-void hf__board_fini(struct hf__board *b)
+void hf__event_queue_fini(struct hf__event_queue *b)
 {
     hf__fd_close(b->fd);
     hf__mutex_fini(&b->mutex);
@@ -36,7 +36,7 @@ void hf__board_fini(struct hf__board *b)
 
 /* ---- the descriptor; under the mutex */
 
-static void show(const struct hf__board *b)
+static void show(const struct hf__event_queue *b)
 {
     const uint64_t one = 1;
 
@@ -45,7 +45,7 @@ static void show(const struct hf__board *b)
     }
 }
 
-static void unshow(const struct hf__board *b)
+static void unshow(const struct hf__event_queue *b)
 {
     uint64_t count = 0;
 
@@ -54,7 +54,7 @@ static void unshow(const struct hf__board *b)
     }
 }
 
-static void take_off(struct hf__board *b, struct hf__notice *n)
+static void take_off(struct hf__event_queue *b, struct hf__event *n)
 {
     hf__list_remove(&n->link);
     if (--b->count == 0) {
@@ -62,7 +62,7 @@ static void take_off(struct hf__board *b, struct hf__notice *n)
     }
 }
 
-int hf__board_fd(struct hf__board *b)
+int hf__event_queue_fd(struct hf__event_queue *b)
 {
     HF_SCOPED_LOCK(&b->mutex);
     int fd = b->fd;
@@ -89,7 +89,7 @@ int hf__board_fd(struct hf__board *b)
 
 /* ---- posting */
 
-void hf__board_post(struct hf__board *b, struct hf__notice *n)
+void hf__event_queue_post(struct hf__event_queue *b, struct hf__event *n)
 {
     HF_SCOPED_LOCK(&b->mutex);
 
@@ -99,14 +99,14 @@ void hf__board_post(struct hf__board *b, struct hf__notice *n)
     if (n->serial == 0) {
         n->serial = ++b->last_serial;
     }
-    hf__list_push(&b->notices, &n->link);
+    hf__list_push(&b->list, &n->link);
     if (b->count++ == 0) {
         show(b);
     }
 }
 
 /* Under the mutex. A callback may itself let go of what it is told about. */
-static bool is_told_elsewhere(const struct hf__board *b, uint64_t serial,
+static bool is_told_elsewhere(const struct hf__event_queue *b, uint64_t serial,
                               unsigned self)
 {
     HF__LIST_EACH (link, &b->tellers) {
@@ -119,7 +119,7 @@ static bool is_told_elsewhere(const struct hf__board *b, uint64_t serial,
     return false;
 }
 
-bool hf__board_retract(struct hf__board *b, struct hf__notice *n)
+bool hf__event_queue_retract(struct hf__event_queue *b, struct hf__event *n)
 {
     uint64_t serial = 0;
     unsigned self = 0;
@@ -146,7 +146,7 @@ bool hf__board_retract(struct hf__board *b, struct hf__notice *n)
 /* ---- telling */
 
 /* Out of line: the teller is taken off before it goes. */
-__attribute__((noinline)) static void begin_telling(struct hf__board *b,
+__attribute__((noinline)) static void begin_telling(struct hf__event_queue *b,
                                                     struct teller *t)
 {
     t->thread = hf__thread_id();
@@ -155,46 +155,46 @@ __attribute__((noinline)) static void begin_telling(struct hf__board *b,
 }
 
 /* With the mutex held at call and return. */
-static void tell_one(struct hf__board *b, struct teller *t,
-                     struct hf__notice *notice)
+static void tell_one(struct hf__event_queue *b, struct teller *t,
+                     struct hf__event *event)
 {
-    take_off(b, notice);
-    t->serial = notice->serial;
+    take_off(b, event);
+    t->serial = event->serial;
     hf__mutex_unlock(&b->mutex);
-    notice->tell(notice);
+    event->tell(event);
     hf__mutex_lock(&b->mutex);
     t->serial = 0;
     hf__unpark(&b->told);
 }
 
 /* Tell up to `most`; with the mutex held at call and return. */
-static int tell(struct hf__board *b, int most)
+static int tell(struct hf__event_queue *b, int most)
 {
     struct teller t;
     int n = 0;
 
     begin_telling(b, &t);
-    while (n < most && !hf__list_is_empty(&b->notices)) {
-        tell_one(b, &t, HF__ELEMENT(b->notices.next, struct hf__notice, link));
+    while (n < most && !hf__list_is_empty(&b->list)) {
+        tell_one(b, &t, HF__ELEMENT(b->list.next, struct hf__event, link));
         n++;
     }
     hf__list_remove(&t.link);
     return n;
 }
 
-int hf__board_dispatch(struct hf__board *b)
+int hf__event_queue_dispatch(struct hf__event_queue *b)
 {
     HF_SCOPED_LOCK(&b->mutex);
     return b->count == 0 ? 0 : tell(b, b->count);
 }
 
-void hf__board_close(struct hf__board *b)
+void hf__event_queue_close(struct hf__event_queue *b)
 {
     HF_SCOPED_LOCK(&b->mutex);
     b->is_closed = true;
 }
 
-bool hf__board_is_closed(struct hf__board *b)
+bool hf__event_queue_is_closed(struct hf__event_queue *b)
 {
     HF_SCOPED_LOCK(&b->mutex);
     return b->is_closed;
